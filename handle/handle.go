@@ -1,0 +1,123 @@
+// Package handle defines the value that names an entity.
+//
+// A [Handle] is 64 bits: the entity's home shard, its slot's index in that
+// shard, and the version of the slot it was given for.
+//
+//	63        52 51                    28 27                          0
+//	┌───────────┬────────────────────────┬─────────────────────────────┐
+//	│ shard  12 │ index               24 │ version                  28 │
+//	└───────────┴────────────────────────┴─────────────────────────────┘
+//
+// The fields are ordered from high to low, so comparing two handles as numbers
+// compares their shards, then their indexes, then their versions.
+//
+// A handle is a plain value. It can be copied, compared with ==, used as a map
+// key, stored in a component, written to disk and sent to a client; it holds no
+// pointer and owns nothing. It outlives every move of its entity, because it
+// names the slot, which never moves, and not the place of the atom.
+//
+// What a handle does not do:
+//
+//   - It does not say that its entity is alive. Only the world that gave it out
+//     can tell, by comparing versions; versions start at 1 and are never
+//     reused, so a stale handle is never valid again.
+//   - It does not say which world it belongs to. Handing it to another world
+//     cannot be detected from its bits.
+//   - It is not proof of anything when it comes from outside. Reading one checks
+//     its form ([Parse], [Handle.UnmarshalBinary]); every lookup in a world
+//     checks its range, state and version again.
+//
+// Text and JSON use the form shard:index@version, as in 3:1047@5, and "none" for
+// [None]. The binary form is 8 bytes, big endian, so that byte order is handle
+// order. Each handle has exactly one text and one binary form, and reading
+// accepts no other.
+package handle
+
+import "cmp"
+
+// The widths of a handle's fields, in bits. All shifts and limits derive from
+// these, and they add up to 64.
+const (
+	ShardBits   = 12
+	IndexBits   = 24
+	VersionBits = 28
+)
+
+// The largest value of each field. The smallest shard and index are 0, the
+// smallest version is 1. A world's options may lower these limits, never raise
+// them.
+const (
+	ShardMax   = 1<<ShardBits - 1
+	IndexMax   = 1<<IndexBits - 1
+	VersionMax = 1<<VersionBits - 1
+)
+
+const (
+	versionShift = 0
+	indexShift   = versionShift + VersionBits
+	shardShift   = indexShift + IndexBits
+)
+
+// The build fails here, with an index out of range, unless the widths add up to
+// 64 bits.
+var _ = [1]struct{}{}[ShardBits+IndexBits+VersionBits-64]
+
+// None names no entity. It is the zero Handle; because versions start at 1, no
+// entity ever has it.
+const None Handle = 0
+
+// Handle names one entity: home shard, index and version, as described in the
+// package comment. The zero value is [None].
+//
+// A Handle is immutable, so every method with a value receiver may be called
+// from any goroutine at any time. The Unmarshal methods write their receiver,
+// which no other goroutine may be using.
+type Handle uint64
+
+// New packs shard, index and version into a handle. It is meant for those who
+// give handles out; reading them from outside is for [Parse] and the Unmarshal
+// methods.
+//
+// It panics when shard is above [ShardMax], index is above [IndexMax], or
+// version is 0 or above [VersionMax]: such a handle would name another entity,
+// or none. The panic value is an error that names the field and its limit and
+// wraps [ErrRange]. For no entity write [None].
+//
+// Cost: it inlines; three predictable comparisons and two shifts. Safe from any
+// goroutine.
+func New(shard, index, version uint32) Handle {
+	// version-1 wraps for 0, so one comparison checks both of its ends.
+	if shard > ShardMax || index > IndexMax || version-1 >= VersionMax {
+		panic(fieldError{shard, index, version})
+	}
+	return Handle(shard)<<shardShift | Handle(index)<<indexShift | Handle(version)
+}
+
+// Shard returns the number of the entity's home shard, 0 to [ShardMax].
+// Cost: it inlines to one shift. Safe from any goroutine.
+func (h Handle) Shard() uint32 { return uint32(h >> shardShift & ShardMax) }
+
+// Index returns the index of the entity's slot in its home shard, 0 to
+// [IndexMax]. Cost: it inlines to a shift and a mask. Safe from any goroutine.
+func (h Handle) Index() uint32 { return uint32(h >> indexShift & IndexMax) }
+
+// Version returns the version of the slot the handle was given for, 1 to
+// [VersionMax]; for [None] it is 0. Cost: it inlines to one mask. Safe from any
+// goroutine.
+func (h Handle) Version() uint32 { return uint32(h >> versionShift & VersionMax) }
+
+// IsNone reports whether h is [None]. That a handle is not None does not mean
+// that its entity is alive. Cost: it inlines to one comparison. Safe from any
+// goroutine.
+func (h Handle) IsNone() bool { return h == None }
+
+// Compare returns -1, 0 or +1 as h sorts before, with or after other: by shard,
+// then index, then version, with [None] first. It is the order of the numbers
+// and of the binary form, and fits [slices.SortFunc] as Handle.Compare. Cost: it
+// inlines to two comparisons. Safe from any goroutine.
+func (h Handle) Compare(other Handle) int { return cmp.Compare(h, other) }
+
+// isMalformed reports whether h is no handle that New could have returned, nor
+// None: its version is 0 but its other bits are not. Only a conversion from
+// uint64 makes such a value.
+func (h Handle) isMalformed() bool { return h.Version() == 0 && h != None }

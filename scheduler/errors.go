@@ -1,0 +1,24 @@
+package scheduler
+
+import "fmt"
+
+// SystemError tells of a system that panicked. What it had written until then
+// stays. The tick was completed by the other shards and systems.
+type SystemError struct {
+	System string
+	Shard  int
+	Tick   uint64
+	Value  any    // what it panicked with
+	Stack  []byte // where
+}
+
+// Error names system, shard, tick and the panic's value.
+func (e *SystemError) Error() string {
+	return fmt.Sprintf("scheduler: system %q panicked on shard %d in tick %d: %v", e.System, e.Shard, e.Tick, e.Value)
+}
+
+// Unwrap returns the panic's value if it was an error.
+func (e *SystemError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
+}

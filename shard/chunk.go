@@ -1,0 +1,81 @@
+package shard
+
+import (
+	"math/bits"
+
+	"github.com/atoll-sim/atoll/handle"
+)
+
+// Chunk is a run of rows of one table: for each row the handle of its atom, and
+// one bit that says whether it is marked. The components are in the columns.
+//
+// Invariants: rows 0 to n are occupied, without a hole, between refreshes.
+// Handles never move in memory.
+//
+// Ownership: the shard's owner.
+type Chunk struct {
+	base    Loc
+	n       int // occupied rows
+	order   int // position in the table
+	first   int // rows in the chunks before it, when they are full
+	table   *Table
+	handles []handle.Handle
+	dead    []uint64
+	deadN   int
+}
+
+// Base returns the location of row 0.
+func (c *Chunk) Base() Loc { return c.base }
+
+// Handles returns the handles of the first n rows.
+func (c *Chunk) Handles(n int) []handle.Handle { return c.handles[:n:n] }
+
+// Cap returns the number of rows the chunk can hold.
+func (c *Chunk) Cap() int { return len(c.handles) }
+
+// marked reports whether a row is marked dead.
+func (c *Chunk) marked(row int) bool { return c.deadN != 0 && c.dead[row/64]>>(row%64)&1 != 0 }
+
+// mark marks a row dead and reports whether it was not yet.
+func (c *Chunk) mark(row int) bool {
+	w, bit := &c.dead[row/64], uint64(1)<<(row%64)
+	if *w&bit != 0 {
+		return false
+	}
+	*w |= bit
+	if c.deadN == 0 {
+		c.table.touch(c)
+	}
+	c.deadN++
+	return true
+}
+
+// markAll marks every row dead and returns how many were not yet.
+func (c *Chunk) markAll() int {
+	fresh := c.n - c.deadN
+	if fresh == 0 {
+		return 0
+	}
+	if c.deadN == 0 {
+		c.table.touch(c)
+	}
+	for i := range c.n / 64 {
+		c.dead[i] = ^uint64(0)
+	}
+	if rest := c.n % 64; rest != 0 {
+		c.dead[c.n/64] = 1<<rest - 1
+	}
+	c.deadN = c.n
+	return fresh
+}
+
+// lastMarked returns the highest marked row, and unmarks it.
+func (c *Chunk) popMarked(word int) (row, at int) {
+	for c.dead[word] == 0 {
+		word--
+	}
+	bit := bits.Len64(c.dead[word]) - 1
+	c.dead[word] &^= 1 << bit
+	c.deadN--
+	return word*64 + bit, word
+}

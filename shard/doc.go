@@ -1,0 +1,17 @@
+// Package shard is the storage under a world: the slots that handles name, the
+// tables that hold the atoms, the lanes that carry requests from one goroutine
+// to another, and the sweep that closes the holes the dead leave.
+//
+// A user of Atoll works with package world; this package is its engine room and
+// is exported only because Go needs it to be. The file names are the memory
+// layout:
+//
+//	Space  (space.go)   one per world: flat directory of slot pages
+//	 └ Slot (slot.go)   8 bytes: generation, location
+//	Home   (home.go)    one per shard, and one outside: hands out slots
+//	Shard  (shard.go)   owned by one goroutine at a time
+//	 ├ Table (table.go) one component set: list of chunks
+//	 │  └ Chunk (chunk.go) 16 to 1024 rows: handles, dead bits
+//	 └ Column (column.go) one component: the typed rows of every chunk
+//	Lane   (lane.go)    bounded requests of one sender, over Queue (queue.go)
+package shard

@@ -1,0 +1,236 @@
+package shard
+
+import (
+	"math/bits"
+
+	"github.com/atoll-sim/atoll/handle"
+)
+
+// Shard is the unit of parallelism: slots, tables and columns that one
+// goroutine at a time may use.
+//
+// Invariants: an atom is in exactly one table of one shard. Nothing moves
+// outside of a refresh.
+//
+// Ownership: whoever runs the shard: the world's goroutine between ticks, one
+// worker within. Handing over is the scheduler's affair.
+type Shard struct {
+	Home
+	Inbox
+	// Loop is the number of the newest loop over tables. Who begins one sets it
+	// higher; Table.RowsAt then tells the rows that were there at that moment.
+	Loop uint64
+
+	id        int
+	shift     uint8
+	numberMax uint32
+	columns   []AnyColumn
+	makers    *[]ColumnMaker
+	tables    []*Table
+	bySet     map[Set]*Table
+	chunks    []*Chunk // by number; number 0 is not used
+	dirty     []*Table // with marked rows
+	grown     []*Table // with loop marks
+	moves     []relocation
+	exiled    []handle.Handle // dead whose home is another shard
+	alive     int
+	created   uint64
+	destroyed uint64
+}
+
+// ColumnMaker makes the column of one component for one shard.
+type ColumnMaker func() AnyColumn
+
+// locShift is the distance from a Loc to the chunk number for a world of the
+// given number of shards.
+func locShift(shards int) uint8 { return uint8(RowBits + bits.Len(uint(shards-1))) }
+
+// New makes shard number id of a world with the given number of shards. makers
+// is shared by all shards of the world and lists the registered components.
+func New(space *Space, id, shards int, makers *[]ColumnMaker) *Shard {
+	shift := locShift(shards)
+	return &Shard{
+		Home: newHome(space, id), id: id, shift: shift,
+		numberMax: 1<<(32-shift) - 1,
+		makers:    makers,
+		bySet:     map[Set]*Table{},
+		chunks:    make([]*Chunk, 1, 8),
+		Loop:      1,
+	}
+}
+
+// ID returns the shard's number.
+func (s *Shard) ID() int { return s.id }
+
+// Alive returns the number of atoms, marked ones included.
+func (s *Shard) Alive() int { return s.alive }
+
+// Created returns how many atoms were ever stored here.
+func (s *Shard) Created() uint64 { return s.created }
+
+// Destroyed returns how many atoms were ever swept here.
+func (s *Shard) Destroyed() uint64 { return s.destroyed }
+
+// Column returns the shard's column of a component, made when first asked for.
+func (s *Shard) Column(component int) AnyColumn {
+	for len(s.columns) <= component {
+		s.columns = append(s.columns, nil)
+	}
+	if s.columns[component] == nil {
+		s.columns[component] = (*s.makers)[component]()
+	}
+	return s.columns[component]
+}
+
+// Table returns the table of a component set, made when first asked for.
+func (s *Shard) Table(set Set) *Table {
+	if t := s.bySet[set]; t != nil {
+		return t
+	}
+	t := &Table{shard: s, set: set}
+	for c := range set.All {
+		t.columns = append(t.columns, s.Column(c))
+	}
+	s.bySet[set] = t
+	s.tables = append(s.tables, t)
+	return t
+}
+
+// Tables returns the tables in the order in which they were made.
+func (s *Shard) Tables() []*Table { return s.tables }
+
+func (s *Shard) chunkNumber() (uint32, Loc, error) {
+	n := uint32(len(s.chunks))
+	if n > s.numberMax {
+		return n, 0, ErrChunks
+	}
+	return n, Loc(n)<<s.shift | Loc(s.id)<<RowBits, nil
+}
+
+// Create gives a handle with a row in the table. The caller stores the
+// components and then calls Publish.
+func (s *Shard) Create(t *Table) (handle.Handle, *Slot, Loc, error) {
+	h, slot, err := s.take()
+	if err != nil {
+		return 0, nil, 0, err
+	}
+	c, row, err := t.row(h)
+	if err != nil {
+		s.free = append(s.free, h.Index())
+		slot.gen.Store(word(h, StateUnused))
+		return 0, nil, 0, err
+	}
+	s.alive++
+	s.created++
+	slot.loc = c.base + Loc(row)
+	return h, slot, slot.loc, nil
+}
+
+// Publish makes an atom whose components are stored alive to everyone.
+func Publish(slot *Slot, h handle.Handle) {
+	slot.gen.Store(uint32(h)) // publishes loc and the row
+}
+
+// Adopt stores a row for a pending handle of any home. The caller stores the
+// components and then calls Publish.
+func (s *Shard) Adopt(t *Table, h handle.Handle) (*Slot, Loc, error) {
+	c, row, err := t.row(h)
+	if err != nil {
+		return nil, 0, err
+	}
+	s.alive++
+	s.created++
+	slot := s.space.slot(h)
+	slot.loc = c.base + Loc(row)
+	return slot, slot.loc, nil
+}
+
+// Reserve makes room for n more atoms of a table and their slots.
+func (s *Shard) Reserve(t *Table, n int) error {
+	if err := s.reserve(n); err != nil {
+		return err
+	}
+	return t.reserve(n)
+}
+
+// Owner returns the number of the shard that l is in.
+func (s *Shard) Owner(l Loc) int { return int(l>>RowBits) & (1<<(s.shift-RowBits) - 1) }
+
+// Chunk returns the chunk that l is in. l must be here.
+func (s *Shard) Chunk(l Loc) *Chunk { return s.chunks[l>>s.shift] }
+
+// Set returns the components of the atom at l, which must be here.
+func (s *Shard) Set(l Loc) *Set { return &s.chunks[l>>s.shift].table.set }
+
+// Mark marks the atom at l, which must be here, and reports whether it was not
+// marked yet. It goes at the next Sweep.
+func (s *Shard) Mark(l Loc) bool { return s.chunks[l>>s.shift].mark(l.Row()) }
+
+// Marked reports whether the atom at l, which must be here, is marked.
+func (s *Shard) Marked(l Loc) bool { return s.chunks[l>>s.shift].marked(l.Row()) }
+
+// MarkAll marks every atom and returns how many were not marked yet.
+func (s *Shard) MarkAll() int {
+	n := 0
+	for _, t := range s.tables {
+		for _, c := range t.chunks[:min(t.tail+1, len(t.chunks))] {
+			n += c.markAll()
+		}
+	}
+	return n
+}
+
+// Doomed returns the number of marked atoms.
+func (s *Shard) Doomed() int {
+	n := 0
+	for _, t := range s.dirty {
+		for _, c := range t.dirty {
+			n += c.deadN
+		}
+	}
+	return n
+}
+
+// Sweep closes the holes of the marked atoms and recycles their slots, as far
+// as they are at home here; Exiled has the rest.
+func (s *Shard) Sweep() {
+	for _, t := range s.dirty {
+		t.sweep()
+	}
+	s.dirty = s.dirty[:0]
+}
+
+// Settle ends a refresh: it forgets the exiled and what was remembered for the
+// loops of the tick.
+func (s *Shard) Settle() {
+	for _, t := range s.grown {
+		t.marks = t.marks[:0]
+	}
+	s.grown = s.grown[:0]
+	s.exiled = s.exiled[:0]
+	s.Tell()
+}
+
+// bury takes note of a dead atom's handle.
+func (s *Shard) bury(dead handle.Handle) {
+	s.alive--
+	s.destroyed++
+	if dead.Shard() == uint32(s.id) {
+		s.recycle(dead)
+		return
+	}
+	s.exiled = append(s.exiled, dead)
+}
+
+// Exiled returns the handles that this refresh buried and whose home is
+// elsewhere, in order.
+func (s *Shard) Exiled() []handle.Handle { return s.exiled }
+
+// Recycle takes back the slots of those handles whose home this is.
+func (s *Shard) Recycle(dead []handle.Handle) {
+	for _, h := range dead {
+		if h.Shard() == uint32(s.id) {
+			s.recycle(h)
+		}
+	}
+}

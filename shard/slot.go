@@ -1,0 +1,85 @@
+package shard
+
+import (
+	"sync/atomic"
+
+	"github.com/atoll-sim/atoll/handle"
+)
+
+// Slot is the controller of one entity. It never moves.
+//
+//	gen  | state ^ index (4 bits) | version (28 bits) |   atomic
+//	loc  | chunk, shard (22 bits) | row (10 bits)     |   plain
+//
+// The four index bits that lie above the version in a handle's low word are
+// mixed into the state, so that an alive slot's gen equals the low word of its
+// handle: checking a handle is one comparison.
+//
+// Invariants: the version only grows. A slot whose version is used up is
+// retired and never handed out again. While gen says alive, loc names the row
+// that holds the atom.
+//
+// Ownership: gen has one writer at a time: the slot's home, the taker of a
+// fresh slot of the outside home until it has sent the create, and in the
+// create step of a refresh the shard that stores the atom. It is read by
+// anyone at any time. loc is written by the shard that holds the atom, before
+// it publishes gen or in a sweep; it is read in a tick, and in the route step
+// of a refresh, only after gen was seen alive.
+type Slot struct {
+	gen atomic.Uint32
+	loc Loc
+}
+
+// State says what a slot holds.
+type State uint8
+
+// The states of a slot. A dead atom is still StateAlive here: that it is
+// marked is known to its owner alone, by a bit in the chunk.
+const (
+	StateAlive   State = iota // the atom is stored
+	StatePending              // the handle is given, the atom is not stored yet
+	StateUnused               // free; the version is the next one to be given
+	StateRetired              // its versions are used up; never given again
+)
+
+const (
+	versionMask = 1<<handle.VersionBits - 1
+	stateShift  = handle.VersionBits
+	indexMask   = 1<<(32-handle.VersionBits) - 1
+)
+
+// word is the gen of h's slot in the given state.
+func word(h handle.Handle, s State) uint32 { return uint32(h) ^ uint32(s)<<stateShift }
+
+// unpack splits a gen read from the slot of h. A slot that was never used
+// reads as version 0 and is unused.
+func unpack(gen uint32, h handle.Handle) (version uint32, s State) {
+	version = gen & versionMask
+	if version == 0 {
+		return 0, StateUnused
+	}
+	return version, State(gen>>stateShift ^ h.Index()&indexMask)
+}
+
+// Loc says where an atom is: the number of a chunk within its shard, the shard,
+// and the row. The shard takes as many of the upper 22 bits as the world's
+// number of shards needs. Chunk numbers start at 1, so the zero Loc is nowhere.
+type Loc uint32
+
+const (
+	// RowBits is the width of the row in a Loc.
+	RowBits = 10
+	// RowsMax is the number of rows in the largest chunk.
+	RowsMax = 1 << RowBits
+	rowMask = RowsMax - 1
+)
+
+// Row returns the row within the chunk.
+func (l Loc) Row() int { return int(l & rowMask) }
+
+// compose makes a handle of fields that are known to be in range; unlike
+// handle.New it allows version 0, for a place in the directory.
+func compose(home, index, version uint32) handle.Handle {
+	return handle.Handle(home)<<(handle.IndexBits+handle.VersionBits) |
+		handle.Handle(index)<<handle.VersionBits | handle.Handle(version)
+}

@@ -1,0 +1,111 @@
+package world
+
+import (
+	"fmt"
+
+	"github.com/atoll-sim/atoll/shard"
+)
+
+// Build is what a system's constructor gets, once per shard: asking it for an
+// accessor declares the access.
+//
+//	func Move(b *world.Build) func(*world.Context) {
+//		pos, vel := world.Write[Position](b), world.Read[Velocity](b)
+//		moving := b.Query(pos, vel)
+//		return func(c *world.Context) {
+//			for ch := range moving.Chunks() {
+//				p, v := pos.Slice(ch), vel.Slice(ch)
+//				for i := range p {
+//					p[i].X += v[i].X * c.Delta()
+//				}
+//			}
+//		}
+//	}
+//
+// What it returns is bound to that shard: it sees the shard's atoms and no
+// others, and may be used by the system it was built for alone.
+type Build struct {
+	w      *World
+	shard  *shard.Shard
+	system string
+	access *Access
+	closed bool
+}
+
+// Access is what a system may touch, as found by running its constructor.
+type Access struct {
+	Reads   shard.Set // components read in the own shard
+	Writes  shard.Set // components written or created in the own shard
+	Foreign shard.Set // components read in other shards
+}
+
+// NewBuild starts the construction of a system for one shard. For schedulers.
+func NewBuild(w *World, shardID int, system string) *Build {
+	w.mustIdle("NewBuild")
+	return &Build{w: w, shard: w.shards[shardID], system: system, access: &Access{}}
+}
+
+// Finish ends the construction and returns what was declared.
+func (b *Build) Finish() *Access {
+	b.closed = true
+	return b.access
+}
+
+// Shard returns the shard the system is being built for.
+func (b *Build) Shard() int { return b.shard.ID() }
+
+// Creates declares that the system creates from the bundles. Creating counts as
+// writing their components.
+func (b *Build) Creates(bundles ...AnyBundle) {
+	b.mustOpen("Creates")
+	for _, x := range bundles {
+		b.access.Writes = b.access.Writes.Union(x.components(b.w))
+	}
+}
+
+// Query selects the shard's atoms that match the terms; see Term.
+func (b *Build) Query(terms ...Term) *Query {
+	b.mustOpen("Query")
+	return newQuery(b.w, b.w.shards[b.shard.ID():b.shard.ID()+1], false, "system "+b.system, terms)
+}
+
+func (b *Build) mustOpen(call string) {
+	if b.closed {
+		panic(fmt.Sprintf("world: system %q calls Build.%s after its constructor returned; ask for all access within it", b.system, call))
+	}
+}
+
+// binding says what an accessor or filter is bound to.
+type binding struct {
+	w      *World
+	shards []*shard.Shard
+	access *Access // nil on an idle world
+	user   string
+}
+
+// Asker is what accessors and filters are asked of: a *Build within a system's
+// constructor, a *World for use between ticks.
+type Asker interface{ bind(call string) binding }
+
+func (b *Build) bind(call string) binding {
+	b.mustOpen(call)
+	id := b.shard.ID()
+	return binding{w: b.w, shards: b.w.shards[id : id+1], access: b.access, user: fmt.Sprintf("system %q, %s", b.system, call)}
+}
+
+func (w *World) bind(call string) binding {
+	w.mustIdle(call)
+	return binding{w: w, shards: w.shards, access: &Access{}, user: call}
+}
+
+// AnyBundle is a *Bundle of any type.
+type AnyBundle interface {
+	components(w *World) shard.Set
+}
+
+func (b *Bundle[T]) components(w *World) shard.Set {
+	if b.w != w {
+		panic(fmt.Sprintf("world: bundle %s belongs to another world", b.name))
+	}
+	return b.set
+}

@@ -1,0 +1,230 @@
+package world
+
+import (
+	"fmt"
+	"reflect"
+	"unsafe"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/shard"
+)
+
+// Bundle creates entities from values of T, a struct whose fields are
+// components. It serves any number of components with one type parameter.
+//
+// Ownership: the world's; each part belongs to its shard. Create may be called
+// by whoever holds the Holder it is given.
+type Bundle[T any] struct {
+	kind
+	w        *World
+	name     string
+	set      shard.Set
+	fields   []bundleField
+	parts    []*bundlePart[T]
+	place    func(T) int
+	pointers bool
+}
+
+type bundleField struct {
+	component int
+	offset    uintptr
+}
+
+// bundlePart is what one shard needs to store a T. Made by the shard's owner.
+type bundlePart[T any] struct {
+	table   *shard.Table
+	columns []shard.AnyColumn // by field
+	scratch T                 // a T whose address may be passed on
+}
+
+// NewBundle makes a bundle of T's fields. It panics if T is not a struct, or if
+// a field is not a registered component or is the same component as another.
+func NewBundle[T any](w *World) *Bundle[T] {
+	w.mustIdle("NewBundle")
+	t := reflect.TypeFor[T]()
+	if t.Kind() != reflect.Struct {
+		panic(fmt.Sprintf("world: bundle %v is not a struct; make one whose fields are components", t))
+	}
+	b := &Bundle[T]{w: w, name: t.String(), parts: make([]*bundlePart[T], len(w.shards)), kind: newKind[T](w)}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		id := w.componentOf(f.Type, fmt.Sprintf("bundle %v, field %s", t, f.Name))
+		if b.set.Has(id) {
+			panic(fmt.Sprintf("world: bundle %v has component %q twice; the second is field %s", t, w.components[id].name, f.Name))
+		}
+		b.set.Add(id)
+		b.fields = append(b.fields, bundleField{component: id, offset: f.Offset})
+		b.pointers = b.pointers || shard.HasPointers(f.Type)
+	}
+	return b
+}
+
+// PlaceBy makes place choose the shard of each new entity, 0 to Shards()-1, in
+// place of round robin. It is called by whoever creates, ports included, so it
+// must be safe for concurrent use and depend on its argument alone. Systems
+// create in their own shard regardless.
+func (b *Bundle[T]) PlaceBy(place func(T) int) *Bundle[T] {
+	b.w.mustIdle("PlaceBy")
+	b.place = place
+	return b
+}
+
+// Create makes an entity of v's components and returns its handle: at once by a
+// *World, or by a *Context in its own shard; by a *Port as a request, with the
+// handle good at once and alive after the refresh.
+//
+// It returns ErrIndexes or ErrChunks if the world is full, and from a port
+// ErrFull if the request was not accepted; then no slot was used. A *Context
+// must have declared it with Build.Creates.
+func (b *Bundle[T]) Create(by Holder, v T) (handle.Handle, error) {
+	switch by := by.(type) {
+	case *World:
+		if by != b.w {
+			b.w.refuse(by, "bundle", b.name)
+		}
+		by.mustIdle("Create")
+		return b.store(by.shards[b.next(v)], &v)
+	case *Context:
+		by.mustCreate(b.w, &b.set, b.name)
+		return b.store(by.shard, &v)
+	case *Port:
+		if by.w != b.w {
+			b.w.refuse(by, "bundle", b.name)
+		}
+		return portCreate(by, b, v)
+	}
+	return handle.None, nil
+}
+
+// CreateN makes n entities; init, if not nil, fills in each from the zero T. A
+// world spreads them over its shards in equal runs. On an error those before it
+// are made; the error says how many.
+func (b *Bundle[T]) CreateN(by Holder, n int, init func(i int, v *T)) error {
+	_, err := b.appendN(nil, false, by, n, init)
+	return err
+}
+
+// AppendN is CreateN that also appends the handles to dst.
+func (b *Bundle[T]) AppendN(dst []handle.Handle, by Holder, n int, init func(i int, v *T)) ([]handle.Handle, error) {
+	return b.appendN(dst, true, by, n, init)
+}
+
+func (b *Bundle[T]) appendN(dst []handle.Handle, want bool, by Holder, n int, init func(i int, v *T)) ([]handle.Handle, error) {
+	if n < 0 {
+		panic(fmt.Sprintf("world: bundle %s: cannot create %d entities", b.name, n))
+	}
+	w, isWorld := by.(*World)
+	spread := isWorld && b.place == nil && w == b.w
+	var v T
+	for i := range n {
+		if init != nil {
+			v = *new(T)
+			init(i, &v)
+		}
+		var h handle.Handle
+		var err error
+		if spread {
+			h, err = b.store(w.shards[(w.cursor+i*len(w.shards)/n)%len(w.shards)], &v)
+		} else {
+			h, err = b.Create(by, v)
+		}
+		if err != nil {
+			return dst, fmt.Errorf("%w (after %d of %d)", err, i, n)
+		}
+		if want {
+			dst = append(dst, h)
+		}
+	}
+	return dst, nil
+}
+
+// Reserve makes room for n more entities, spread evenly over the shards, so
+// that creating them allocates nothing.
+func (b *Bundle[T]) Reserve(w *World, n int) error {
+	w.mustIdle("Reserve")
+	if w != b.w {
+		b.w.refuse(w, "bundle", b.name)
+	}
+	if n < 0 {
+		panic(fmt.Sprintf("world: bundle %s: cannot reserve %d entities", b.name, n))
+	}
+	for i, s := range w.shards {
+		share := (n + len(w.shards) - 1 - i) / len(w.shards)
+		if err := s.Reserve(b.part(s).table, share); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// next is the shard that a *World creates v in.
+func (b *Bundle[T]) next(v T) int {
+	if b.place != nil {
+		return b.placed(v)
+	}
+	w := b.w
+	i := w.cursor
+	if w.cursor++; w.cursor == len(w.shards) {
+		w.cursor = 0
+	}
+	return i
+}
+
+func (b *Bundle[T]) placed(v T) int {
+	i := b.place(v)
+	if i < 0 || i >= len(b.w.shards) {
+		panic(fmt.Sprintf("world: bundle %s: PlaceBy chose shard %d, want 0 to %d", b.name, i, len(b.w.shards)-1))
+	}
+	return i
+}
+
+func (b *Bundle[T]) part(s *shard.Shard) *bundlePart[T] {
+	p := b.parts[s.ID()]
+	if p == nil {
+		p = &bundlePart[T]{table: s.Table(b.set)}
+		for _, f := range b.fields {
+			p.columns = append(p.columns, s.Column(f.component))
+		}
+		b.parts[s.ID()] = p
+	}
+	return p
+}
+
+// store makes the atom in a shard, at once.
+func (b *Bundle[T]) store(s *shard.Shard, v *T) (handle.Handle, error) {
+	p := b.part(s)
+	h, slot, l, err := s.Create(p.table)
+	if err != nil {
+		return handle.None, err
+	}
+	p.scratch = *v
+	b.put(p, l, &p.scratch)
+	if b.pointers {
+		p.scratch = *new(T)
+	}
+	shard.Publish(slot, h)
+	return h, nil
+}
+
+// apply stores the atom that a port requested, at the refresh.
+func (b *Bundle[T]) apply(s *shard.Shard, h handle.Handle, _ shard.Loc, v *T) shard.Outcome {
+	p := b.part(s)
+	slot, l, err := s.Adopt(p.table, h)
+	if err != nil {
+		return shard.Refused
+	}
+	b.put(p, l, v)
+	shard.Publish(slot, h)
+	return shard.Applied
+}
+
+// put stores the fields of v in the columns' row l.
+//
+// Safety: each offset is that of a field of T whose type is the column's, which
+// NewBundle found by reflection. v is on the heap and outlives the call.
+func (b *Bundle[T]) put(p *bundlePart[T], l shard.Loc, v *T) {
+	base := unsafe.Pointer(v)
+	for i, c := range p.columns {
+		c.Put(l, unsafe.Add(base, b.fields[i].offset))
+	}
+}

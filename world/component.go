@@ -1,0 +1,150 @@
+package world
+
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/shard"
+)
+
+// componentInfo is what a world knows of a component type.
+type componentInfo struct {
+	name string
+	typ  reflect.Type
+}
+
+// Component is a registered component type: the right to ask entities for it.
+// Safe for concurrent use.
+type Component[T any] struct {
+	kind
+	w  *World
+	id int
+}
+
+// Register makes T a component of the world under a name that logs, tools and
+// saved states use. A component is any Go type; one without pointers costs the
+// garbage collector nothing. Register everything before the first tick.
+//
+// It panics if the name is empty, or if the type or name is registered already,
+// or beyond 256 components.
+func Register[T any](w *World, name string) *Component[T] {
+	w.mustIdle("Register")
+	t := reflect.TypeFor[T]()
+	switch {
+	case name == "":
+		panic(fmt.Sprintf("world: component %v needs a name", t))
+	case len(w.components) == shard.ComponentsMax:
+		panic(fmt.Sprintf("world: component %q is one more than the %d a world can hold", name, shard.ComponentsMax))
+	}
+	if id, ok := w.componentID[t]; ok {
+		panic(fmt.Sprintf("world: component type %v is registered already, as %q", t, w.components[id].name))
+	}
+	for _, c := range w.components {
+		if c.name == name {
+			panic(fmt.Sprintf("world: component name %q is taken by %v", name, c.typ))
+		}
+	}
+	id := len(w.components)
+	w.components = append(w.components, componentInfo{name: name, typ: t})
+	w.componentID[t] = id
+	shards := len(w.shards)
+	w.makers = append(w.makers, func() shard.AnyColumn { return shard.NewColumn[T](shards) })
+	return &Component[T]{w: w, id: id, kind: newKind[T](w)}
+}
+
+// Name returns the component's name.
+func (c *Component[T]) Name() string { return c.w.components[c.id].name }
+
+// Set stores v. By a *World, or by a *Context in its own shard, at once; from a
+// *Context elsewhere and from a *Port as a request that the refresh applies.
+//
+// It returns ErrStale if the entity is known not to be alive, ErrMissing if it
+// is known to lack the component, ErrFull if the request was not accepted. A
+// *Context must have asked its Build to Write the component.
+func (c *Component[T]) Set(by Holder, h handle.Handle, v T) error {
+	if by.world() != c.w {
+		c.w.refuse(by, "component", c.Name())
+	}
+	switch by := by.(type) {
+	case *World:
+		by.mustIdle("Set")
+		l := by.space.Locate(h)
+		if l == 0 {
+			return ErrStale
+		}
+		return c.store(by.shardOf(l), l, v)
+	case *Context:
+		l := by.w.space.Locate(h)
+		switch {
+		case l == 0:
+			return ErrStale
+		case !by.owns(l):
+			return send(&by.out, c.kind, c, shard.Request{Handle: h}, v)
+		}
+		by.mustWrite(c.id, "Set")
+		return c.store(by.shard, l, v)
+	case *Port:
+		return portSend(by, c.kind, c, h, v)
+	}
+	return nil
+}
+
+func (c *Component[T]) store(s *shard.Shard, l shard.Loc, v T) error {
+	p := columnOf[T](s, c.id).At(l)
+	if p == nil {
+		return ErrMissing
+	}
+	*p = v
+	return nil
+}
+
+// apply is what a request to set does at the refresh.
+func (c *Component[T]) apply(s *shard.Shard, _ handle.Handle, l shard.Loc, v *T) shard.Outcome {
+	p := columnOf[T](s, c.id).At(l)
+	if p == nil {
+		return shard.Missing
+	}
+	*p = *v
+	return shard.Applied
+}
+
+// columnOf returns the typed column of a component in a shard.
+func columnOf[T any](s *shard.Shard, id int) *shard.Column[T] {
+	return s.Column(id).(*shard.Column[T])
+}
+
+// componentOf returns the number of a component type, or panics saying what to
+// do; user says who asks.
+func (w *World) componentOf(t reflect.Type, user string) int {
+	id, ok := w.componentID[t]
+	if !ok {
+		panic(fmt.Sprintf("world: %s: %v is not a component of this world; call world.Register[%v] first", user, t, t))
+	}
+	return id
+}
+
+// AnyComponent is a *Component of any type.
+type AnyComponent interface {
+	// Name returns the component's name.
+	Name() string
+	in(w *World) int
+}
+
+func (c *Component[T]) in(w *World) int {
+	if w != c.w {
+		panic(fmt.Sprintf("world: component %q belongs to another world", c.Name()))
+	}
+	return c.id
+}
+
+// ComponentNames lists the names of a set of components, for messages.
+func (w *World) ComponentNames(set shard.Set) string {
+	var names []string
+	for id := range set.All {
+		names = append(names, strconv.Quote(w.components[id].name))
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,131 @@
+package world
+
+import (
+	"fmt"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/check"
+	"github.com/atoll-sim/atoll/shard"
+)
+
+// Context is what a system acts through: its shard at once, the rest of the
+// world by request.
+//
+// Ownership: the worker that runs the shard, while the system runs.
+type Context struct {
+	w      *World
+	shard  *shard.Shard
+	out    sender
+	access *Access // of the running system; nil outside of one
+	system string
+	delta  float64
+}
+
+func newContext(w *World, s *shard.Shard) *Context {
+	return &Context{
+		w: w, shard: s, delta: w.options.TickInterval.Seconds(),
+		out: sender{w: w, maxRequests: w.options.OutboxRequests, maxBytes: w.options.OutboxBytes},
+	}
+}
+
+func (c *Context) world() *World { return c.w }
+
+// Tick returns the number of the tick, from 0.
+func (c *Context) Tick() uint64 { return c.w.tick.Load() }
+
+// Delta returns the simulated time of a tick, in seconds.
+func (c *Context) Delta() float64 { return c.delta }
+
+// Shard returns the number of the shard the system runs on.
+func (c *Context) Shard() int { return c.shard.ID() }
+
+// Shards returns the number of shards of the world.
+func (c *Context) Shards() int { return len(c.w.shards) }
+
+// System returns the name of the running system.
+func (c *Context) System() string { return c.system }
+
+// Count returns the number of atoms in the shard, marked ones included.
+func (c *Context) Count() int { return c.shard.Alive() }
+
+// Alive reports whether the entity is alive, in whichever shard. A marked one
+// is alive until the refresh.
+func (c *Context) Alive(h handle.Handle) bool { return c.w.space.Alive(h) }
+
+// Status tells what a handle stands for. Dying is told of the own shard's atoms
+// alone; a marked one elsewhere is Alive.
+func (c *Context) Status(h handle.Handle) Status {
+	if l := c.w.space.Locate(h); l != 0 && c.owns(l) && c.shard.Marked(l) {
+		return Dying
+	}
+	return status(c.w.space, h)
+}
+
+// Owns reports whether the entity's atom is in the shard the system runs on.
+func (c *Context) Owns(h handle.Handle) bool {
+	l := c.w.space.Locate(h)
+	return l != 0 && c.owns(l)
+}
+
+// Locate returns where the entity's atom is, for the accessors' At, or 0 if it
+// is not alive. An atom of another shard is not found by this shard's
+// accessors.
+func (c *Context) Locate(h handle.Handle) shard.Loc { return c.w.space.Locate(h) }
+
+// Has reports whether the entity is one of the shard's and has the component.
+func (c *Context) Has(h handle.Handle, x AnyComponent) bool {
+	l := c.w.space.Locate(h)
+	return l != 0 && c.owns(l) && c.shard.Set(l).Has(x.in(c.w))
+}
+
+// Destroy marks an entity of the shard, or requests that another's be
+// destroyed: either way it goes at the refresh. Destroying twice is no error.
+// It returns ErrStale for a handle that is not alive, and ErrFull if the
+// request was not accepted.
+func (c *Context) Destroy(h handle.Handle) error {
+	c.mustRun("Destroy")
+	l := c.w.space.Locate(h)
+	switch {
+	case l == 0:
+		return ErrStale
+	case c.owns(l):
+		c.shard.Mark(l)
+		return nil
+	}
+	return c.out.sendDestroy(shard.Request{Handle: h})
+}
+
+func (c *Context) owns(l shard.Loc) bool { return c.shard.Owner(l) == c.shard.ID() }
+
+// Start makes the Context act for a system. For schedulers, which call it on
+// the worker that runs the shard.
+func (c *Context) Start(system string, access *Access) { c.system, c.access = system, access }
+
+// Stop ends what Start began.
+func (c *Context) Stop() { c.access = nil }
+
+func (c *Context) mustRun(call string) {
+	if check.Enabled && c.access == nil {
+		panic(fmt.Sprintf("world: Context.%s of shard %d after system %q returned; a Context is for the running system alone", call, c.Shard(), c.system))
+	}
+}
+
+func (c *Context) mustWrite(component int, call string) {
+	c.mustRun(call)
+	if !c.access.Writes.Has(component) {
+		name, typ := c.w.components[component].name, c.w.components[component].typ
+		panic(fmt.Sprintf("world: system %q on shard %d calls %s of component %q without having asked for it; call world.Write[%v](b) in its constructor",
+			c.system, c.Shard(), call, name, typ))
+	}
+}
+
+func (c *Context) mustCreate(w *World, set *shard.Set, bundle string) {
+	if w != c.w {
+		c.w.refuse(c, "bundle", bundle)
+	}
+	c.mustRun("Create")
+	if !c.access.Writes.Contains(set) {
+		panic(fmt.Sprintf("world: system %q on shard %d creates from bundle %s without having asked for it; call b.Creates in its constructor",
+			c.system, c.Shard(), bundle))
+	}
+}

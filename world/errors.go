@@ -1,0 +1,26 @@
+package world
+
+import (
+	"errors"
+
+	"github.com/atoll-sim/atoll/shard"
+)
+
+// Errors that a caller can meet in normal running, for errors.Is.
+var (
+	// ErrFull is returned when a sender has as much under way as its limits
+	// allow. Nothing was sent and no slot was used; the next refresh makes room.
+	ErrFull = errors.New("world: lane is full until the next refresh")
+	// ErrStale is returned for a handle that is not alive.
+	ErrStale = errors.New("world: entity is not alive")
+	// ErrMissing is returned when an entity lacks the component.
+	ErrMissing = errors.New("world: entity has no such component")
+	// ErrClosed is returned by a closed port.
+	ErrClosed = errors.New("world: port is closed")
+	// ErrPorts is returned when as many ports are open as PortsMax allows.
+	ErrPorts = errors.New("world: too many open ports")
+	// ErrIndexes is returned when a shard has given all of its indexes.
+	ErrIndexes = shard.ErrIndexes
+	// ErrChunks is returned when a shard has given all of its chunk numbers.
+	ErrChunks = shard.ErrChunks
+)

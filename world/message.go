@@ -1,0 +1,132 @@
+package world
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/shard"
+)
+
+// Message is a registered message type: the right to send an M to an entity.
+// What is sent in a tick is delivered in the next, to the systems of the shard
+// that holds the entity, in the order of ports by number, then source shards,
+// each in the order sent. Safe for concurrent use.
+type Message[M any] struct {
+	kind
+	w     *World
+	name  string
+	typ   reflect.Type
+	boxes []messageBox[M] // by shard
+}
+
+// Envelope is a delivered message.
+type Envelope[M any] struct {
+	To   handle.Handle
+	Body M
+}
+
+// messageBox holds a shard's messages: those of this tick and those of the next.
+// Ownership: the shard's owner.
+type messageBox[M any] struct {
+	now, next []Envelope[M]
+	_         [64]byte // other shards' boxes are written by other workers
+}
+
+// flipper is what the refresh needs of a message type.
+type flipper interface {
+	flip(shard int)
+	messageType() reflect.Type
+}
+
+// RegisterMessage makes M a message of the world, under a name.
+//
+// It panics if the name is empty or the type registered already.
+func RegisterMessage[M any](w *World, name string) *Message[M] {
+	w.mustIdle("RegisterMessage")
+	t := reflect.TypeFor[M]()
+	if name == "" {
+		panic(fmt.Sprintf("world: message %v needs a name", t))
+	}
+	for _, m := range w.messages {
+		if m.messageType() == t {
+			panic(fmt.Sprintf("world: message type %v is registered already", t))
+		}
+	}
+	m := &Message[M]{kind: newKind[M](w), w: w, name: name, typ: t, boxes: make([]messageBox[M], len(w.shards))}
+	w.messages = append(w.messages, m)
+	return m
+}
+
+// Name returns the message's name.
+func (m *Message[M]) Name() string { return m.name }
+
+// Send sends a message to an entity. By a *World it is there for the next tick;
+// by a *Context or a *Port it is a request that the refresh applies: an entity
+// that is dead by then does not get it.
+//
+// It returns ErrStale if the entity is known not to be alive, ErrFull if the
+// message was not accepted.
+func (m *Message[M]) Send(by Holder, to handle.Handle, body M) error {
+	if by.world() != m.w {
+		m.w.refuse(by, "message", m.name)
+	}
+	switch by := by.(type) {
+	case *World:
+		by.mustIdle("Send")
+		l := by.space.Locate(to)
+		if l == 0 {
+			return ErrStale
+		}
+		box := &m.boxes[by.shards[0].Owner(l)]
+		box.now = append(box.now, Envelope[M]{to, body})
+		return nil
+	case *Context:
+		by.mustRun("Send")
+		if !by.w.space.Alive(to) {
+			return ErrStale
+		}
+		return send(&by.out, m.kind, m, shard.Request{Handle: to}, body)
+	case *Port:
+		return portSend(by, m.kind, m, to, body)
+	}
+	return nil
+}
+
+func (m *Message[M]) apply(s *shard.Shard, h handle.Handle, _ shard.Loc, body *M) shard.Outcome {
+	box := &m.boxes[s.ID()]
+	box.next = append(box.next, Envelope[M]{h, *body})
+	return shard.Applied
+}
+
+func (m *Message[M]) flip(shard int) {
+	box := &m.boxes[shard]
+	if len(box.now) == 0 && len(box.next) == 0 {
+		return
+	}
+	clear(box.now)
+	box.now, box.next = box.next, box.now[:0]
+}
+
+func (m *Message[M]) messageType() reflect.Type { return m.typ }
+
+// Receiver reads the messages of one type that were delivered to the shard for
+// this tick.
+type Receiver[M any] struct{ box *messageBox[M] }
+
+// Receive asks for the messages of type M. It panics if M is not registered.
+func Receive[M any](b *Build) *Receiver[M] {
+	bound := b.bind("Receive")
+	t := reflect.TypeFor[M]()
+	for _, m := range b.w.messages {
+		if m.messageType() == t {
+			return &Receiver[M]{&m.(*Message[M]).boxes[b.Shard()]}
+		}
+	}
+	panic(fmt.Sprintf("world: %s: %v is not a message of this world; call world.RegisterMessage[%v] first", bound.user, t, t))
+}
+
+// All returns this tick's messages in order. The slice is good until the
+// refresh. The entity a message is for was alive when it was delivered; look it
+// up before use.
+func (r *Receiver[M]) All() []Envelope[M] { return r.box.now }

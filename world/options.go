@@ -1,0 +1,88 @@
+package world
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/atoll-sim/atoll/handle"
+)
+
+// Defaults of Options. They are constants, not derived from the machine: the
+// number of shards shapes the world, and the same inputs must give the same
+// world everywhere.
+const (
+	DefaultShards         = 8
+	DefaultTickInterval   = 50 * time.Millisecond
+	DefaultPortsMax       = 1 << 14
+	DefaultLaneRequests   = 1 << 12
+	DefaultLaneBytes      = 1 << 20
+	DefaultOutboxRequests = 1 << 16
+	DefaultOutboxBytes    = 1 << 24
+)
+
+// ShardsMax is the largest number of shards: one number of the handle's shard
+// field is kept for the entities that ports create.
+const ShardsMax = handle.ShardMax
+
+// Options shape a world. The zero value means the defaults; each zero field
+// means its default.
+type Options struct {
+	// Shards is the number of shards, 1 to ShardsMax. Each is run by one
+	// goroutine at a time, so it bounds the parallelism of a tick.
+	Shards int
+	// IndexMax is the highest index a shard gives: it holds IndexMax+1 entities
+	// at a time. Default and limit: handle.IndexMax.
+	IndexMax uint32
+	// VersionMax is the number of times a slot is used before it is retired.
+	// Default and limit: handle.VersionMax.
+	VersionMax uint32
+	// TickInterval is the simulated time of one tick.
+	TickInterval time.Duration
+	// PortsMax is the number of ports that can be open at a time.
+	PortsMax int
+	// LaneRequests and LaneBytes limit what one port has under way: requests
+	// sent and not yet applied, and their size.
+	LaneRequests int
+	LaneBytes    int
+	// OutboxRequests and OutboxBytes limit what the systems of one shard can
+	// ask of others in one tick.
+	OutboxRequests int
+	OutboxBytes    int
+}
+
+// validate fills in the defaults and names every limit that is broken.
+func (o Options) validate() (Options, error) {
+	var errs []error
+	limit := func(name string, v *int, def, most int) {
+		if *v == 0 {
+			*v = def
+		}
+		if *v < 1 || *v > most {
+			errs = append(errs, fmt.Errorf("world: %s is %d, want 1 to %d", name, *v, most))
+		}
+	}
+	limit32 := func(name string, v *uint32, most uint32) {
+		if *v == 0 {
+			*v = most
+		}
+		if *v > most {
+			errs = append(errs, fmt.Errorf("world: %s is %d, want 1 to %d", name, *v, most))
+		}
+	}
+	limit("Shards", &o.Shards, DefaultShards, ShardsMax)
+	limit("PortsMax", &o.PortsMax, DefaultPortsMax, 1<<20)
+	limit("LaneRequests", &o.LaneRequests, DefaultLaneRequests, 1<<24)
+	limit("LaneBytes", &o.LaneBytes, DefaultLaneBytes, 1<<32)
+	limit("OutboxRequests", &o.OutboxRequests, DefaultOutboxRequests, 1<<24)
+	limit("OutboxBytes", &o.OutboxBytes, DefaultOutboxBytes, 1<<32)
+	limit32("IndexMax", &o.IndexMax, handle.IndexMax)
+	limit32("VersionMax", &o.VersionMax, handle.VersionMax)
+	if o.TickInterval == 0 {
+		o.TickInterval = DefaultTickInterval
+	}
+	if o.TickInterval < 0 {
+		errs = append(errs, fmt.Errorf("world: TickInterval is %v, want more than 0", o.TickInterval))
+	}
+	return o, errors.Join(errs...)
+}

@@ -1,0 +1,140 @@
+package world
+
+import (
+	"fmt"
+	"math/bits"
+	"sync"
+	"sync/atomic"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/shard"
+)
+
+// ports is the table of open ports.
+//
+// Invariants: a port that has something in its lane has its bit set in active,
+// or is being looked at by a refresh that will set it again.
+//
+// Ownership: mu guards the table. The bits are set by senders and cleared by
+// the refresh, which reads lanes only of ports whose bit was set: thousands of
+// idle ones cost it a word of 64 each.
+type ports struct {
+	active atomic.Pointer[[]atomic.Uint64] // nil until the first port is opened
+
+	mu struct {
+		sync.Mutex
+		byNumber []*Port
+		free     []int
+		closed   []*Port // lanes may still hold requests
+	}
+}
+
+// OpenPort opens a port. Safe from any goroutine at any time. It returns
+// ErrPorts if as many are open as Options.PortsMax allows.
+func (w *World) OpenPort() (*Port, error) {
+	m := &w.ports.mu
+	m.Lock()
+	defer m.Unlock()
+	if w.ports.active.Load() == nil {
+		words := make([]atomic.Uint64, (w.options.PortsMax+63)/64)
+		w.ports.active.Store(&words)
+	}
+	p := &Port{sender: sender{w: w, maxRequests: w.options.LaneRequests, maxBytes: w.options.LaneBytes}}
+	if n := len(m.free); n > 0 {
+		p.number = m.free[n-1]
+		m.free = m.free[:n-1]
+	} else if p.number = len(m.byNumber); p.number < w.options.PortsMax {
+		m.byNumber = append(m.byNumber, nil)
+	} else {
+		return nil, fmt.Errorf("%w: PortsMax is %d; close ports or raise it", ErrPorts, w.options.PortsMax)
+	}
+	m.byNumber[p.number] = p
+	p.cursor = p.number % len(w.shards)
+	p.active = &(*w.ports.active.Load())[p.number/64]
+	return p, nil
+}
+
+func (t *ports) close(p *Port) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.mu.closed = append(t.mu.closed, p)
+}
+
+// activate sets the port's bit. The lane was published before, so a refresh
+// that clears the bit after this sees the request.
+func (p *Port) activate() {
+	if bit := uint64(1) << (p.number % 64); p.active.Load()&bit == 0 {
+		p.active.Or(bit)
+	}
+}
+
+// collect appends the ports that have their bit set, by number, and clears it.
+func (t *ports) collect(to []*Port) []*Port {
+	words := t.active.Load()
+	if words == nil {
+		return to
+	}
+	for i := range *words {
+		word := &(*words)[i]
+		if word.Load() == 0 {
+			continue
+		}
+		t.mu.Lock()
+		for set := word.Swap(0); set != 0; set &= set - 1 {
+			to = append(to, t.mu.byNumber[i*64+bits.TrailingZeros64(set)])
+		}
+		t.mu.Unlock()
+	}
+	return to
+}
+
+// supply gives a port used handles for its next creates: as many as it made in
+// the last tick, and some ahead.
+func (p *Port) supply(o *shard.Outside) {
+	want := p.creates
+	p.creates = 0
+	if p.wants.Load() {
+		p.wants.Store(false)
+		want += givenAhead
+	}
+	if want == 0 {
+		return
+	}
+	n := p.givenN.Load()
+	for range want {
+		h, ok := o.Give()
+		if !ok {
+			break
+		}
+		if p.given == nil {
+			p.given = shard.NewQueue[handle.Handle]()
+		}
+		*p.given.Push() = h
+		n++
+	}
+	p.givenN.Store(n) // publishes the handles
+}
+
+// retire takes the unused handles back from closed ports whose lanes are empty,
+// and frees their numbers.
+func (t *ports) retire(o *shard.Outside) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	kept := t.mu.closed[:0]
+	for _, p := range t.mu.closed {
+		if p.lane != nil && !p.lane.Empty() {
+			kept = append(kept, p)
+			continue
+		}
+		for ; p.taken < p.givenN.Load(); p.taken++ {
+			o.Return(*p.given.Pop())
+		}
+		for ; p.freshLeft > 0; p.freshLeft-- {
+			o.Return(p.nextFresh())
+		}
+		t.mu.byNumber[p.number] = nil
+		t.mu.free = append(t.mu.free, p.number)
+	}
+	clear(t.mu.closed[len(kept):])
+	t.mu.closed = kept
+}

@@ -1,0 +1,208 @@
+package world
+
+import (
+	"fmt"
+	"iter"
+	"reflect"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/shard"
+)
+
+// Term is a condition of a query: a *Reader or *Writer (the entity has the
+// component), With, Without or Optional.
+type Term interface{ add(q *Query) }
+
+func (r *Reader[T]) add(q *Query) { q.require(r.id) }
+
+type filter struct {
+	id      int
+	without bool
+	none    bool
+}
+
+func (f filter) add(q *Query) {
+	switch {
+	case f.none:
+		q.name(f.id)
+	case f.without:
+		q.name(f.id)
+		q.without.Add(f.id)
+	default:
+		q.require(f.id)
+	}
+}
+
+// With is the condition that the entity has the component, which is not
+// accessed.
+func With[T any](a Asker) Term {
+	b := a.bind("With")
+	return filter{id: b.w.componentOf(reflect.TypeFor[T](), b.user)}
+}
+
+// Without is the condition that the entity lacks the component.
+func Without[T any](a Asker) Term {
+	b := a.bind("Without")
+	return filter{id: b.w.componentOf(reflect.TypeFor[T](), b.user), without: true}
+}
+
+// Optional takes the condition off an accessor: it may be used in the query,
+// and its Slice is nil where a chunk lacks the component.
+func Optional(accessor Term) Term {
+	q := &Query{}
+	accessor.add(q)
+	for id := range q.with.All {
+		return filter{id: id, none: true}
+	}
+	panic("world: Optional takes a Reader or a Writer")
+}
+
+// Query selects atoms by their components. Asked of a Build it covers the shard
+// the system runs on, asked of a World all shards.
+//
+// Ownership: as of the accessors.
+type Query struct {
+	with, without, named shard.Set
+	user                 string
+	parts                []queryPart
+	w                    *World
+	idle                 bool
+}
+
+type queryPart struct {
+	shard  *shard.Shard
+	tables []*shard.Table // that match, of the first seen ones
+	seen   int
+}
+
+// Query selects all atoms that match the terms, for use between ticks.
+func (w *World) Query(terms ...Term) *Query {
+	w.mustIdle("Query")
+	return newQuery(w, w.shards, true, "World.Query", terms)
+}
+
+func newQuery(w *World, shards []*shard.Shard, idle bool, user string, terms []Term) *Query {
+	q := &Query{w: w, idle: idle, user: user, parts: make([]queryPart, len(shards))}
+	for i, s := range shards {
+		q.parts[i].shard = s
+	}
+	for _, t := range terms {
+		t.add(q)
+	}
+	return q
+}
+
+func (q *Query) require(id int) {
+	q.name(id)
+	q.with.Add(id)
+}
+
+// name refuses a component that was named before.
+func (q *Query) name(id int) {
+	if q.named.Has(id) && q.w != nil {
+		panic(fmt.Sprintf("world: %s: component %q is named twice", q.user, q.w.components[id].name))
+	}
+	q.named.Add(id)
+}
+
+// update looks at the tables that were made since the last time.
+func (p *queryPart) update(q *Query) {
+	all := p.shard.Tables()
+	for _, t := range all[p.seen:] {
+		if set := t.Set(); set.Contains(&q.with) && !set.Meets(&q.without) {
+			p.tables = append(p.tables, t)
+		}
+	}
+	p.seen = len(all)
+}
+
+// Chunks yields the rows that match, as they are when the loop begins: creating
+// within the loop is allowed and not seen by it; destroying is allowed and takes
+// effect at the refresh. On an idle world, what would move rows panics within.
+func (q *Query) Chunks() iter.Seq[Chunk] {
+	return func(yield func(Chunk) bool) {
+		if q.idle {
+			q.w.beginLoop()
+			defer q.w.endLoop()
+		}
+		loop := q.begin()
+		for i := range q.parts {
+			if !q.parts[i].each(q, loop, yield) {
+				return
+			}
+		}
+	}
+}
+
+// begin numbers a loop, higher than any loop before it in the shards covered.
+func (q *Query) begin() uint64 {
+	loop := uint64(0)
+	for i := range q.parts {
+		loop = max(loop, q.parts[i].shard.Loop)
+	}
+	loop++
+	for i := range q.parts {
+		q.parts[i].shard.Loop = loop
+	}
+	return loop
+}
+
+func (p *queryPart) each(q *Query, loop uint64, yield func(Chunk) bool) bool {
+	if p.seen != len(p.shard.Tables()) {
+		p.update(q)
+	}
+	for _, t := range p.tables {
+		left := t.RowsAt(loop)
+		for _, c := range t.Chunks() {
+			if left <= 0 {
+				break
+			}
+			n := min(left, c.Cap())
+			left -= n
+			if !yield(Chunk{c, n}) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Count returns the number of rows that match, marked ones included, without
+// visiting them.
+func (q *Query) Count() int {
+	if q.idle {
+		q.w.mustIdle("Query.Count")
+	}
+	n := 0
+	for i := range q.parts {
+		p := &q.parts[i]
+		p.update(q)
+		for _, t := range p.tables {
+			n += t.Rows()
+		}
+	}
+	return n
+}
+
+func (w *World) beginLoop() {
+	w.mustIdle("Query.Chunks")
+	w.open++
+}
+
+func (w *World) endLoop() { w.open-- }
+
+// Chunk is a view of a run of atoms with the same components, one row each. It
+// is good until the refresh; its length does not change.
+type Chunk struct {
+	chunk *shard.Chunk
+	n     int
+}
+
+// Len returns the number of rows.
+func (c Chunk) Len() int { return c.n }
+
+// Handle returns the handle of the atom in row i.
+func (c Chunk) Handle(i int) handle.Handle { return c.chunk.Handles(c.n)[i] }
+
+// Handles returns the handles of all rows. They must not be written.
+func (c Chunk) Handles() []handle.Handle { return c.chunk.Handles(c.n) }

@@ -1,0 +1,51 @@
+package world
+
+import "github.com/atoll-sim/atoll/shard"
+
+// Stats counts what has happened in a world since it was made.
+type Stats struct {
+	Tick      uint64
+	Entities  int    // alive, marked ones included
+	Created   uint64 // atoms stored
+	Destroyed uint64 // atoms swept
+	Applied   uint64 // requests done
+	Gone      uint64 // requests that came too late
+	Missing   uint64 // requests on a component the entity lacks
+	Refused   uint64 // requests that met a limit at the refresh
+	Rejected  uint64 // requests not accepted because a lane was full
+	Retired   int    // slots whose versions are used up
+	Shards    []ShardStats
+}
+
+// ShardStats is the part of one shard.
+type ShardStats struct {
+	Entities  int
+	Tables    int
+	Created   uint64
+	Destroyed uint64
+}
+
+// Stats returns the world's counts. The world must be idle. dst's Shards are
+// used again, so that asking each tick allocates nothing.
+func (w *World) Stats(dst *Stats) {
+	w.mustIdle("Stats")
+	*dst = Stats{Tick: w.Tick(), Rejected: w.rejected.Load(), Retired: w.outside.Retired(), Shards: dst.Shards[:0]}
+	dst.count(&w.refresh.lost)
+	for _, s := range w.shards {
+		dst.count(&s.Inbox)
+		dst.Entities += s.Alive()
+		dst.Created += s.Created()
+		dst.Destroyed += s.Destroyed()
+		dst.Retired += s.Retired()
+		dst.Shards = append(dst.Shards, ShardStats{
+			Entities: s.Alive(), Tables: len(s.Tables()), Created: s.Created(), Destroyed: s.Destroyed(),
+		})
+	}
+}
+
+func (s *Stats) count(b *shard.Inbox) {
+	s.Applied += b.Count(Applied)
+	s.Gone += b.Count(Gone)
+	s.Missing += b.Count(Missing)
+	s.Refused += b.Count(Refused)
+}

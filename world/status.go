@@ -1,0 +1,64 @@
+package world
+
+import (
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/shard"
+)
+
+// Status is what a handle stands for.
+type Status uint8
+
+// The statuses of a handle.
+const (
+	// Forged: no such handle was ever given. The shard or index is out of
+	// range, or the version is one that the slot has not reached.
+	Forged Status = iota
+	// Unused: the slot is free and this would be its next handle; nobody was
+	// given it yet.
+	Unused
+	// Pending: a port was given the handle; the atom is stored at the refresh.
+	Pending
+	// Alive: the atom is stored. A marked one is alive to everyone but its
+	// owner until the refresh.
+	Alive
+	// Dying: marked, and asked by the shard that owns it: it goes at the
+	// refresh.
+	Dying
+	// Stale: it was alive once.
+	Stale
+)
+
+// String returns the status as a lower-case word.
+func (s Status) String() string {
+	if s > Stale {
+		return "unknown"
+	}
+	return [...]string{"forged", "unused", "pending", "alive", "dying", "stale"}[s]
+}
+
+// status tells what can be told from any goroutine: never Dying.
+func status(space *shard.Space, h handle.Handle) Status {
+	version, state, ok := space.Look(h)
+	if !ok || h.Version() == 0 {
+		return Forged
+	}
+	if version == 0 { // never used: the first version is next
+		version, state = 1, shard.StateUnused
+	}
+	switch {
+	case h.Version() < version:
+		return Stale
+	case h.Version() > version:
+		return Forged
+	}
+	switch state {
+	case shard.StateAlive:
+		return Alive
+	case shard.StatePending:
+		return Pending
+	case shard.StateUnused:
+		return Unused
+	default: // retired at this version
+		return Stale
+	}
+}

@@ -1,0 +1,31 @@
+package world
+
+// Tick is a running tick of a world: the right to run systems on its shards. It
+// is for schedulers; package scheduler has one.
+//
+// Ownership: the goroutine that began it coordinates; Context(i) is for the one
+// worker that runs shard i.
+type Tick struct{ w *World }
+
+// BeginTick takes the world for a tick. It panics if one is running already, or
+// within a query loop.
+func (w *World) BeginTick() Tick {
+	if !w.busy.CompareAndSwap(false, true) {
+		panic("world: BeginTick while a tick runs; a world has one scheduler at a time")
+	}
+	if w.open > 0 {
+		w.busy.Store(false)
+		w.mustSettle("BeginTick")
+	}
+	return Tick{w}
+}
+
+// Context returns what systems act through on a shard.
+func (t Tick) Context(shard int) *Context { return t.w.contexts[shard] }
+
+// End refreshes the world, its steps run by parallel, and gives it back. No
+// system may be running.
+func (t Tick) End(parallel Parallel) {
+	t.w.refresh.run(parallel)
+	t.w.busy.Store(false)
+}

@@ -1,0 +1,185 @@
+package world
+
+import (
+	"fmt"
+	"math/bits"
+	"reflect"
+	"sync/atomic"
+
+	uatomic "go.uber.org/atomic"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/check"
+	"github.com/atoll-sim/atoll/shard"
+)
+
+// World holds entities, partitioned into shards.
+//
+// Invariants: an alive handle names one atom in one shard. Nothing moves
+// between refreshes.
+//
+// Ownership: between ticks one goroutine, whoever made the world, may use it
+// for everything. While a tick runs, the *World is off limits but for Alive,
+// Status, OpenPort and the reading of statistics, which are safe from any
+// goroutine at any time; systems act through their *Context and everybody else
+// through a *Port.
+type World struct {
+	options Options
+	space   *shard.Space
+	shards  []*shard.Shard
+	outside *shard.Outside
+
+	components  []componentInfo
+	componentID map[reflect.Type]int
+	makers      []shard.ColumnMaker
+	kinds       int
+	messages    []flipper
+
+	contexts []*Context
+	cursor   int // round robin of new entities
+	open     int // query loops under way on the idle world
+
+	tick     atomic.Uint64
+	epoch    atomic.Uint32
+	busy     atomic.Bool // a tick is running
+	rejected uatomic.Uint64
+	ports    ports
+	refresh  refresh
+}
+
+// New makes a world.
+func New(o Options) (*World, error) {
+	o, err := o.validate()
+	if err != nil {
+		return nil, err
+	}
+	n := o.Shards
+	w := &World{
+		options:     o,
+		space:       shard.NewSpace(n+1, o.IndexMax, o.VersionMax),
+		shards:      make([]*shard.Shard, n),
+		contexts:    make([]*Context, n),
+		componentID: map[reflect.Type]int{},
+	}
+	w.outside = shard.NewOutside(w.space, n)
+	for i := range w.shards {
+		w.shards[i] = shard.New(w.space, i, n, &w.makers)
+		w.contexts[i] = newContext(w, w.shards[i])
+	}
+	w.refresh.init(w)
+	return w, nil
+}
+
+// MustNew is New for options that are known to be good; it panics on an error.
+func MustNew(o Options) *World {
+	w, err := New(o)
+	if err != nil {
+		panic(err)
+	}
+	return w
+}
+
+// Options returns the options with the defaults filled in.
+func (w *World) Options() Options { return w.options }
+
+// Tick returns the number of refreshes so far. Safe from any goroutine.
+func (w *World) Tick() uint64 { return w.tick.Load() }
+
+// Shards returns the number of shards.
+func (w *World) Shards() int { return len(w.shards) }
+
+// Alive reports whether the entity is alive. A marked one is alive until the
+// refresh. Safe from any goroutine at any time: one atomic load, no waiting,
+// no writing.
+func (w *World) Alive(h handle.Handle) bool { return w.space.Alive(h) }
+
+// Status tells what a handle stands for. Only an idle world can tell Dying;
+// from another goroutine, or while a tick runs, use a Port.
+func (w *World) Status(h handle.Handle) Status {
+	w.mustIdle("Status")
+	if l := w.space.Locate(h); l != 0 && w.shardOf(l).Marked(l) {
+		return Dying
+	}
+	return status(w.space, h)
+}
+
+// Locate returns where the entity's atom is, for the accessors' At, or 0 if it
+// is not alive. Looking up once serves any number of accessors. The result is
+// good until the refresh.
+func (w *World) Locate(h handle.Handle) shard.Loc { return w.space.Locate(h) }
+
+// Has reports whether the entity is alive and has the component.
+func (w *World) Has(h handle.Handle, c AnyComponent) bool {
+	w.mustIdle("Has")
+	l := w.space.Locate(h)
+	return l != 0 && w.shardOf(l).Set(l).Has(c.in(w))
+}
+
+// Destroy marks the entity: it stays alive until the refresh, which removes it.
+// It reports whether this call marked it: false for a handle that is not alive
+// and for an entity that was marked before. Destroying within a query loop is
+// allowed.
+func (w *World) Destroy(h handle.Handle) bool {
+	if check.Enabled {
+		w.mustIdle("Destroy")
+	}
+	l := w.space.Locate(h)
+	return l != 0 && w.shardOf(l).Mark(l)
+}
+
+// Count returns the number of entities, marked ones included.
+func (w *World) Count() int {
+	w.mustIdle("Count")
+	n := 0
+	for _, s := range w.shards {
+		n += s.Alive()
+	}
+	return n
+}
+
+// Clear destroys every entity. What ports had requested before is applied
+// first, so that every handle given until now is stale afterwards.
+func (w *World) Clear() {
+	w.Refresh()
+	for _, s := range w.shards {
+		s.MarkAll()
+	}
+	w.Refresh()
+}
+
+func (w *World) shardOf(l shard.Loc) *shard.Shard {
+	return w.shards[w.shards[0].Owner(l)]
+}
+
+// locMask selects a Loc's shard, after the row is shifted out.
+func (w *World) locMask() shard.Loc { return 1<<bits.Len(uint(len(w.shards)-1)) - 1 }
+
+// mustIdle panics while a tick runs.
+func (w *World) mustIdle(call string) {
+	if w.busy.Load() {
+		panic(fmt.Sprintf("world: World.%s while a tick runs; within a system use its Context, elsewhere a Port", call))
+	}
+}
+
+// mustSettle panics within a query loop of the idle world.
+func (w *World) mustSettle(call string) {
+	w.mustIdle(call)
+	if w.open > 0 {
+		panic(fmt.Sprintf("world: World.%s inside a query loop would move the rows it walks; call it after the loop", call))
+	}
+}
+
+// refuse panics about something of this world that was used with another.
+func (w *World) refuse(by Holder, what, name string) {
+	panic(fmt.Sprintf("world: %s %q belongs to another world than the %T it is used with", what, name, by))
+}
+
+// Holder is what acts on a world: *World between ticks, *Context within a
+// system, *Port at any time from outside.
+type Holder interface {
+	Alive(h handle.Handle) bool
+	Status(h handle.Handle) Status
+	world() *World
+}
+
+func (w *World) world() *World { return w }
