@@ -24,11 +24,27 @@ type Chunk struct {
 	deadN   int
 }
 
-// Base returns the location of row 0.
-func (c *Chunk) Base() Loc { return c.base }
+// Number returns the chunk's number in the world.
+func (c *Chunk) Number() uint32 { return uint32(c.base >> RowBits) }
 
-// Handles returns the handles of the first n rows.
-func (c *Chunk) Handles(n int) []handle.Handle { return c.handles[:n:n] }
+// Rows is a view of the first rows of a chunk.
+type Rows struct {
+	chunk  *Chunk
+	number int
+	n      int
+}
+
+// First returns a view of the first n rows.
+func (c *Chunk) First(n int) Rows { return Rows{c, int(c.base >> RowBits), n} }
+
+// Len returns the number of rows.
+func (r Rows) Len() int { return r.n }
+
+// Handle returns the handle of the atom in row i.
+func (r Rows) Handle(i int) handle.Handle { return r.chunk.handles[:r.n][i] }
+
+// Handles returns the handles of all rows. They must not be written.
+func (r Rows) Handles() []handle.Handle { return r.chunk.handles[:r.n:r.n] }
 
 // Cap returns the number of rows the chunk can hold.
 func (c *Chunk) Cap() int { return len(c.handles) }

@@ -1,10 +1,6 @@
 package shard
 
-import (
-	"math/bits"
-
-	"github.com/atoll-sim/atoll/handle"
-)
+import "github.com/atoll-sim/atoll/handle"
 
 // Shard is the unit of parallelism: slots, tables and columns that one
 // goroutine at a time may use.
@@ -22,13 +18,9 @@ type Shard struct {
 	Loop uint64
 
 	id        int
-	shift     uint8
-	numberMax uint32
-	columns   []AnyColumn
-	makers    *[]ColumnMaker
+	columns   *[]AnyColumn // the world's, by component
 	tables    []*Table
 	bySet     map[Set]*Table
-	chunks    []*Chunk // by number; number 0 is not used
 	dirty     []*Table // with marked rows
 	grown     []*Table // with loop marks
 	moves     []relocation
@@ -38,25 +30,10 @@ type Shard struct {
 	destroyed uint64
 }
 
-// ColumnMaker makes the column of one component for one shard.
-type ColumnMaker func() AnyColumn
-
-// locShift is the distance from a Loc to the chunk number for a world of the
-// given number of shards.
-func locShift(shards int) uint8 { return uint8(RowBits + bits.Len(uint(shards-1))) }
-
-// New makes shard number id of a world with the given number of shards. makers
-// is shared by all shards of the world and lists the registered components.
-func New(space *Space, id, shards int, makers *[]ColumnMaker) *Shard {
-	shift := locShift(shards)
-	return &Shard{
-		Home: newHome(space, id), id: id, shift: shift,
-		numberMax: 1<<(32-shift) - 1,
-		makers:    makers,
-		bySet:     map[Set]*Table{},
-		chunks:    make([]*Chunk, 1, 8),
-		Loop:      1,
-	}
+// New makes shard number id of a world. columns lists the world's columns, by
+// component, and may grow while no tick runs.
+func New(space *Space, id int, columns *[]AnyColumn) *Shard {
+	return &Shard{Home: newHome(space, id), id: id, columns: columns, bySet: map[Set]*Table{}, Loop: 1}
 }
 
 // ID returns the shard's number.
@@ -71,17 +48,6 @@ func (s *Shard) Created() uint64 { return s.created }
 // Destroyed returns how many atoms were ever swept here.
 func (s *Shard) Destroyed() uint64 { return s.destroyed }
 
-// Column returns the shard's column of a component, made when first asked for.
-func (s *Shard) Column(component int) AnyColumn {
-	for len(s.columns) <= component {
-		s.columns = append(s.columns, nil)
-	}
-	if s.columns[component] == nil {
-		s.columns[component] = (*s.makers)[component]()
-	}
-	return s.columns[component]
-}
-
 // Table returns the table of a component set, made when first asked for.
 func (s *Shard) Table(set Set) *Table {
 	if t := s.bySet[set]; t != nil {
@@ -89,7 +55,7 @@ func (s *Shard) Table(set Set) *Table {
 	}
 	t := &Table{shard: s, set: set}
 	for c := range set.All {
-		t.columns = append(t.columns, s.Column(c))
+		t.columns = append(t.columns, (*s.columns)[c])
 	}
 	s.bySet[set] = t
 	s.tables = append(s.tables, t)
@@ -98,14 +64,6 @@ func (s *Shard) Table(set Set) *Table {
 
 // Tables returns the tables in the order in which they were made.
 func (s *Shard) Tables() []*Table { return s.tables }
-
-func (s *Shard) chunkNumber() (uint32, Loc, error) {
-	n := uint32(len(s.chunks))
-	if n > s.numberMax {
-		return n, 0, ErrChunks
-	}
-	return n, Loc(n)<<s.shift | Loc(s.id)<<RowBits, nil
-}
 
 // Create gives a handle with a row in the table. The caller stores the
 // components and then calls Publish.
@@ -153,21 +111,21 @@ func (s *Shard) Reserve(t *Table, n int) error {
 	return t.reserve(n)
 }
 
-// Owner returns the number of the shard that l is in.
-func (s *Shard) Owner(l Loc) int { return int(l>>RowBits) & (1<<(s.shift-RowBits) - 1) }
+// Owner returns the number of the shard that owns the atom at l.
+func (s *Space) Owner(l Loc) int { return s.chunk(l).table.shard.id }
 
-// Chunk returns the chunk that l is in. l must be here.
-func (s *Shard) Chunk(l Loc) *Chunk { return s.chunks[l>>s.shift] }
+// Set returns the components of the atom at l.
+func (s *Space) Set(l Loc) *Set { return &s.chunk(l).table.set }
 
-// Set returns the components of the atom at l, which must be here.
-func (s *Shard) Set(l Loc) *Set { return &s.chunks[l>>s.shift].table.set }
+// Owns reports whether the atom at l is in this shard.
+func (s *Shard) Owns(l Loc) bool { return s.space.chunk(l).table.shard == s }
 
 // Mark marks the atom at l, which must be here, and reports whether it was not
 // marked yet. It goes at the next Sweep.
-func (s *Shard) Mark(l Loc) bool { return s.chunks[l>>s.shift].mark(l.Row()) }
+func (s *Shard) Mark(l Loc) bool { return s.space.chunk(l).mark(l.Row()) }
 
 // Marked reports whether the atom at l, which must be here, is marked.
-func (s *Shard) Marked(l Loc) bool { return s.chunks[l>>s.shift].marked(l.Row()) }
+func (s *Shard) Marked(l Loc) bool { return s.space.chunk(l).marked(l.Row()) }
 
 // MarkAll marks every atom and returns how many were not marked yet.
 func (s *Shard) MarkAll() int {

@@ -61,9 +61,9 @@ func unpack(gen uint32, h handle.Handle) (version uint32, s State) {
 	return version, State(gen>>stateShift ^ h.Index()&indexMask)
 }
 
-// Loc says where an atom is: the number of a chunk within its shard, the shard,
-// and the row. The shard takes as many of the upper 22 bits as the world's
-// number of shards needs. Chunk numbers start at 1, so the zero Loc is nowhere.
+// Loc says where an atom is: the number of a chunk in the upper 22 bits, the row
+// within it in the lower 10. Chunk numbers are world-wide, so a Loc is right
+// whichever shard owns the atom; they start at 1, so the zero Loc is nowhere.
 type Loc uint32
 
 const (
@@ -71,7 +71,9 @@ const (
 	RowBits = 10
 	// RowsMax is the number of rows in the largest chunk.
 	RowsMax = 1 << RowBits
-	rowMask = RowsMax - 1
+	// ChunksMax is the highest number of a chunk in a world.
+	ChunksMax = 1<<(32-RowBits) - 1
+	rowMask   = RowsMax - 1
 )
 
 // Row returns the row within the chunk.

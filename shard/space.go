@@ -24,8 +24,9 @@ const (
 	blockPagesMax = 64
 )
 
-// Space is the part of a world that all its shards share: the directory that
-// takes a handle to its slot in one step, whichever home it has.
+// Space is the part of a world that all its shards share: the chunks by number,
+// and the directory that takes a handle to its slot in one step, whichever home
+// it has.
 //
 //	handle ──hash of (shard, page)──▶ pageRef ──▶ page of 1024 slots
 //
@@ -40,13 +41,15 @@ const (
 // Ownership: mu guards growth. Anyone may look up at any time without a lock.
 type Space struct {
 	dir        atomic.Pointer[directory]
+	chunks     atomic.Pointer[[]*Chunk] // by number
 	indexMax   uint32
 	versionMax uint32
 	homes      int
 
 	mu struct {
 		sync.Mutex
-		pages []int // pages per home
+		pages  []int  // pages per home
+		chunks uint32 // highest chunk number given
 	}
 }
 
@@ -71,6 +74,7 @@ func NewSpace(homes int, indexMax, versionMax uint32) *Space {
 	s := &Space{indexMax: indexMax, versionMax: versionMax, homes: homes}
 	s.mu.pages = make([]int, homes)
 	s.dir.Store(newDirectory(homes, 1))
+	s.chunks.Store(new([]*Chunk))
 	return s
 }
 
@@ -173,4 +177,31 @@ func (s *Space) grow(home int) ([]*[pageSize]Slot, error) {
 
 func (s *Space) errIndexes(home int) error {
 	return fmt.Errorf("%w: home %d has given all of IndexMax = %d", ErrIndexes, home, s.indexMax)
+}
+
+// chunk returns the chunk that l is in.
+func (s *Space) chunk(l Loc) *Chunk { return (*s.chunks.Load())[l>>RowBits] }
+
+// add numbers a chunk and gives it its rows in the columns.
+func (s *Space) add(c *Chunk, columns []AnyColumn) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.mu.chunks == ChunksMax {
+		return fmt.Errorf("%w: the world has %d", ErrChunks, s.mu.chunks)
+	}
+	s.mu.chunks++
+	n := s.mu.chunks
+	c.base = Loc(n) << RowBits
+	for _, col := range columns {
+		col.add(n, uint32(c.table.shard.id), len(c.handles))
+	}
+	d := *s.chunks.Load()
+	if int(n) >= len(d) {
+		next := make([]*Chunk, max(16, 2*len(d)))
+		copy(next, d)
+		d = next
+	}
+	d[n] = c
+	s.chunks.Store(&d)
+	return nil
 }

@@ -2,13 +2,12 @@ package shard
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
 )
 
-// ErrChunks is returned when a shard has no chunk number left to give.
+// ErrChunks is returned when a world has no chunk number left to give.
 var ErrChunks = errors.New("shard: out of chunks")
 
 const (
@@ -110,23 +109,18 @@ func (t *Table) advance() error {
 
 // add appends an empty chunk.
 func (t *Table) add(rows int) error {
-	number, base, err := t.shard.chunkNumber()
-	if err != nil {
-		return fmt.Errorf("%w: shard %d has %d", err, t.shard.id, number)
-	}
 	c := &Chunk{
-		base: base, order: len(t.chunks), table: t,
+		order: len(t.chunks), table: t,
 		handles: make([]handle.Handle, rows),
 		dead:    make([]uint64, (rows+63)/64),
 	}
 	if n := len(t.chunks); n > 0 {
 		c.first = t.chunks[n-1].first + t.chunks[n-1].Cap()
 	}
-	t.shard.chunks = append(t.shard.chunks, c)
-	t.chunks = append(t.chunks, c)
-	for _, col := range t.columns {
-		col.add(number, base, rows)
+	if err := t.shard.space.add(c, t.columns); err != nil {
+		return err
 	}
+	t.chunks = append(t.chunks, c)
 	return nil
 }
 
@@ -207,7 +201,7 @@ func (t *Table) wipe(before int) {
 		}
 		from, to := max(t.rows-c.first, 0), min(before-c.first, c.Cap())
 		for _, col := range t.columns {
-			col.wipe(uint32(c.base>>t.shard.shift), from, to)
+			col.wipe(c.Number(), from, to)
 		}
 	}
 }

@@ -13,10 +13,9 @@ import (
 //
 // Ownership: the system and shard it was built for, or the idle world.
 type Reader[T any] struct {
-	space   *shard.Space
-	columns []*shard.Column[T] // by shard, or just the own one
-	mask    shard.Loc          // Loc, without row, to index in columns
-	id      int
+	shard.View[T]
+	space *shard.Space
+	id    int
 }
 
 // Writer is a Reader that may also be written through.
@@ -40,12 +39,11 @@ func Write[T any](a Asker) *Writer[T] {
 }
 
 func newReader[T any](b binding) Reader[T] {
-	r := Reader[T]{space: b.w.space, id: b.w.componentOf(reflect.TypeFor[T](), b.user)}
-	for _, s := range b.shards {
-		r.columns = append(r.columns, columnOf[T](s, r.id))
-	}
-	if len(b.shards) > 1 {
-		r.mask = b.w.locMask()
+	id := b.w.componentOf(reflect.TypeFor[T](), b.user)
+	column := b.w.columns[id].(*shard.Column[T])
+	r := Reader[T]{View: column.View(), space: b.w.space, id: id}
+	if b.own {
+		r.View = column.ViewOf(b.shard)
 	}
 	return r
 }
@@ -56,22 +54,7 @@ func newReader[T any](b binding) Reader[T] {
 // of the entity's own. To look up several components of one entity, Locate it
 // once and use At.
 func (r *Reader[T]) Get(h handle.Handle) *T {
-	l := r.space.Locate(h)
-	return r.columns[l>>shard.RowBits&r.mask].At(l)
-}
-
-// At is Get for a place found by Locate, in this tick, by the World or the
-// Context. It is small enough to be inlined.
-func (r *Reader[T]) At(l shard.Loc) *T {
-	return r.columns[l>>shard.RowBits&r.mask].At(l)
-}
-
-// Slice returns the component of the chunk's rows, or nil if the chunk lacks
-// it, which can be with Optional alone. Row i is that of the entity
-// ch.Handle(i). The slice is good until the refresh.
-func (r *Reader[T]) Slice(ch Chunk) []T {
-	base := ch.chunk.Base()
-	return r.columns[base>>shard.RowBits&r.mask].Rows(base, ch.n)
+	return r.At(r.space.Locate(h))
 }
 
 // ForeignReader reads one component of any shard's atoms.
@@ -84,7 +67,7 @@ type ForeignReader[T any] struct{ r Reader[T] }
 // write or create the component: split it in two.
 func ReadForeign[T any](b *Build) *ForeignReader[T] {
 	bound := b.bind("ReadForeign")
-	bound.shards = b.w.shards
+	bound.own = false
 	f := &ForeignReader[T]{newReader[T](bound)}
 	bound.access.Foreign.Add(f.r.id)
 	return f

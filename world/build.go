@@ -78,8 +78,9 @@ func (b *Build) mustOpen(call string) {
 // binding says what an accessor or filter is bound to.
 type binding struct {
 	w      *World
-	shards []*shard.Shard
-	access *Access // nil on an idle world
+	own    bool // to the atoms of one shard
+	shard  int
+	access *Access
 	user   string
 }
 
@@ -89,13 +90,12 @@ type Asker interface{ bind(call string) binding }
 
 func (b *Build) bind(call string) binding {
 	b.mustOpen(call)
-	id := b.shard.ID()
-	return binding{w: b.w, shards: b.w.shards[id : id+1], access: b.access, user: fmt.Sprintf("system %q, %s", b.system, call)}
+	return binding{w: b.w, own: true, shard: b.shard.ID(), access: b.access, user: fmt.Sprintf("system %q, %s", b.system, call)}
 }
 
 func (w *World) bind(call string) binding {
 	w.mustIdle(call)
-	return binding{w: w, shards: w.shards, access: &Access{}, user: call}
+	return binding{w: w, access: &Access{}, user: call}
 }
 
 // AnyBundle is a *Bundle of any type.

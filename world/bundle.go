@@ -183,7 +183,7 @@ func (b *Bundle[T]) part(s *shard.Shard) *bundlePart[T] {
 	if p == nil {
 		p = &bundlePart[T]{table: s.Table(b.set)}
 		for _, f := range b.fields {
-			p.columns = append(p.columns, s.Column(f.component))
+			p.columns = append(p.columns, b.w.columns[f.component])
 		}
 		b.parts[s.ID()] = p
 	}

@@ -20,8 +20,9 @@ type componentInfo struct {
 // Safe for concurrent use.
 type Component[T any] struct {
 	kind
-	w  *World
-	id int
+	w      *World
+	id     int
+	column *shard.Column[T]
 }
 
 // Register makes T a component of the world under a name that logs, tools and
@@ -50,9 +51,9 @@ func Register[T any](w *World, name string) *Component[T] {
 	id := len(w.components)
 	w.components = append(w.components, componentInfo{name: name, typ: t})
 	w.componentID[t] = id
-	shards := len(w.shards)
-	w.makers = append(w.makers, func() shard.AnyColumn { return shard.NewColumn[T](shards) })
-	return &Component[T]{w: w, id: id, kind: newKind[T](w)}
+	column := shard.NewColumn[T]()
+	w.columns = append(w.columns, column)
+	return &Component[T]{w: w, id: id, kind: newKind[T](w), column: column}
 }
 
 // Name returns the component's name.
@@ -75,7 +76,7 @@ func (c *Component[T]) Set(by Holder, h handle.Handle, v T) error {
 		if l == 0 {
 			return ErrStale
 		}
-		return c.store(by.shardOf(l), l, v)
+		return c.store(l, v)
 	case *Context:
 		l := by.w.space.Locate(h)
 		switch {
@@ -85,15 +86,15 @@ func (c *Component[T]) Set(by Holder, h handle.Handle, v T) error {
 			return send(&by.out, c.kind, c, shard.Request{Handle: h}, v)
 		}
 		by.mustWrite(c.id, "Set")
-		return c.store(by.shard, l, v)
+		return c.store(l, v)
 	case *Port:
 		return portSend(by, c.kind, c, h, v)
 	}
 	return nil
 }
 
-func (c *Component[T]) store(s *shard.Shard, l shard.Loc, v T) error {
-	p := columnOf[T](s, c.id).At(l)
+func (c *Component[T]) store(l shard.Loc, v T) error {
+	p := c.column.At(l)
 	if p == nil {
 		return ErrMissing
 	}
@@ -102,18 +103,13 @@ func (c *Component[T]) store(s *shard.Shard, l shard.Loc, v T) error {
 }
 
 // apply is what a request to set does at the refresh.
-func (c *Component[T]) apply(s *shard.Shard, _ handle.Handle, l shard.Loc, v *T) shard.Outcome {
-	p := columnOf[T](s, c.id).At(l)
+func (c *Component[T]) apply(_ *shard.Shard, _ handle.Handle, l shard.Loc, v *T) shard.Outcome {
+	p := c.column.At(l)
 	if p == nil {
 		return shard.Missing
 	}
 	*p = *v
 	return shard.Applied
-}
-
-// columnOf returns the typed column of a component in a shard.
-func columnOf[T any](s *shard.Shard, id int) *shard.Column[T] {
-	return s.Column(id).(*shard.Column[T])
 }
 
 // componentOf returns the number of a component type, or panics saying what to

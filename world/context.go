@@ -75,7 +75,7 @@ func (c *Context) Locate(h handle.Handle) shard.Loc { return c.w.space.Locate(h)
 // Has reports whether the entity is one of the shard's and has the component.
 func (c *Context) Has(h handle.Handle, x AnyComponent) bool {
 	l := c.w.space.Locate(h)
-	return l != 0 && c.owns(l) && c.shard.Set(l).Has(x.in(c.w))
+	return l != 0 && c.owns(l) && c.w.space.Set(l).Has(x.in(c.w))
 }
 
 // Destroy marks an entity of the shard, or requests that another's be
@@ -95,7 +95,7 @@ func (c *Context) Destroy(h handle.Handle) error {
 	return c.out.sendDestroy(shard.Request{Handle: h})
 }
 
-func (c *Context) owns(l shard.Loc) bool { return c.shard.Owner(l) == c.shard.ID() }
+func (c *Context) owns(l shard.Loc) bool { return c.shard.Owns(l) }
 
 // Start makes the Context act for a system. For schedulers, which call it on
 // the worker that runs the shard.

@@ -78,7 +78,7 @@ func (m *Message[M]) Send(by Holder, to handle.Handle, body M) error {
 		if l == 0 {
 			return ErrStale
 		}
-		box := &m.boxes[by.shards[0].Owner(l)]
+		box := &m.boxes[by.space.Owner(l)]
 		box.now = append(box.now, Envelope[M]{to, body})
 		return nil
 	case *Context:

@@ -5,7 +5,6 @@ import (
 	"iter"
 	"reflect"
 
-	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/shard"
 )
 
@@ -159,7 +158,7 @@ func (p *queryPart) each(q *Query, loop uint64, yield func(Chunk) bool) bool {
 			}
 			n := min(left, c.Cap())
 			left -= n
-			if !yield(Chunk{c, n}) {
+			if !yield(c.First(n)) {
 				return false
 			}
 		}
@@ -191,18 +190,7 @@ func (w *World) beginLoop() {
 
 func (w *World) endLoop() { w.open-- }
 
-// Chunk is a view of a run of atoms with the same components, one row each. It
-// is good until the refresh; its length does not change.
-type Chunk struct {
-	chunk *shard.Chunk
-	n     int
-}
-
-// Len returns the number of rows.
-func (c Chunk) Len() int { return c.n }
-
-// Handle returns the handle of the atom in row i.
-func (c Chunk) Handle(i int) handle.Handle { return c.chunk.Handles(c.n)[i] }
-
-// Handles returns the handles of all rows. They must not be written.
-func (c Chunk) Handles() []handle.Handle { return c.chunk.Handles(c.n) }
+// Chunk is a view of a run of atoms with the same components, one row each: Len
+// rows, with Handle(i) or Handles beside the accessors' Slice. It is good until
+// the refresh; its length does not change.
+type Chunk = shard.Rows

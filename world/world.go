@@ -2,7 +2,6 @@ package world
 
 import (
 	"fmt"
-	"math/bits"
 	"reflect"
 	"sync/atomic"
 
@@ -31,7 +30,7 @@ type World struct {
 
 	components  []componentInfo
 	componentID map[reflect.Type]int
-	makers      []shard.ColumnMaker
+	columns     []shard.AnyColumn // by component
 	kinds       int
 	messages    []flipper
 
@@ -63,7 +62,7 @@ func New(o Options) (*World, error) {
 	}
 	w.outside = shard.NewOutside(w.space, n)
 	for i := range w.shards {
-		w.shards[i] = shard.New(w.space, i, n, &w.makers)
+		w.shards[i] = shard.New(w.space, i, &w.columns)
 		w.contexts[i] = newContext(w, w.shards[i])
 	}
 	w.refresh.init(w)
@@ -112,7 +111,7 @@ func (w *World) Locate(h handle.Handle) shard.Loc { return w.space.Locate(h) }
 func (w *World) Has(h handle.Handle, c AnyComponent) bool {
 	w.mustIdle("Has")
 	l := w.space.Locate(h)
-	return l != 0 && w.shardOf(l).Set(l).Has(c.in(w))
+	return l != 0 && w.space.Set(l).Has(c.in(w))
 }
 
 // Destroy marks the entity: it stays alive until the refresh, which removes it.
@@ -148,11 +147,8 @@ func (w *World) Clear() {
 }
 
 func (w *World) shardOf(l shard.Loc) *shard.Shard {
-	return w.shards[w.shards[0].Owner(l)]
+	return w.shards[w.space.Owner(l)]
 }
-
-// locMask selects a Loc's shard, after the row is shifted out.
-func (w *World) locMask() shard.Loc { return 1<<bits.Len(uint(len(w.shards)-1)) - 1 }
 
 // mustIdle panics while a tick runs.
 func (w *World) mustIdle(call string) {

@@ -1,0 +1,145 @@
+package main
+
+import "github.com/mlange-42/ark/ecs"
+
+// ark is Ark, whose loops walk whole tables.
+var ark = contender{
+	name: "ark", role: peer,
+	iterate:  arkIterate,
+	lookup:   arkLookup,
+	populate: arkPopulate,
+	change:   arkChange,
+	newWorld: func() any { return ecs.NewWorld() },
+}
+
+func arkIDs(w *ecs.World) []ecs.ID {
+	return []ecs.ID{
+		ecs.ComponentID[Position](w), ecs.ComponentID[Velocity](w),
+		ecs.ComponentID[C1](w), ecs.ComponentID[C2](w), ecs.ComponentID[C3](w), ecs.ComponentID[C4](w), ecs.ComponentID[C5](w),
+		ecs.ComponentID[C6](w), ecs.ComponentID[C7](w), ecs.ComponentID[C8](w), ecs.ComponentID[C9](w), ecs.ComponentID[C10](w),
+	}
+}
+
+func arkIterate() field {
+	w := ecs.NewWorld()
+	ids := arkIDs(w)
+	places, velocities := ecs.NewFilter1[Position](w), ecs.NewMap1[Velocity](w)
+	both := ecs.NewFilter2[Position, Velocity](w).Register()
+	return field{
+		place: func(s set, n int) {
+			chosen := components(s, ids)
+			for range n {
+				e := w.Unsafe().NewEntity(chosen...)
+				if s&velocity != 0 {
+					*velocities.Get(e) = Velocity{1, 1}
+				}
+			}
+		},
+		pass: func() {
+			q := both.Query()
+			for q.NextTable() {
+				move(q.GetColumns())
+			}
+		},
+		sum: func() float64 {
+			sum := 0.0
+			for q := places.Query(); q.Next(); {
+				p := q.Get()
+				sum += p.X + p.Y
+			}
+			return sum
+		},
+	}
+}
+
+func arkLookup(n int) func() float64 {
+	w := ecs.NewWorld()
+	pos := ecs.NewMap[Position](w)
+	handles := make([]ecs.Entity, 0, n)
+	pos.NewBatchFn(n, func(e ecs.Entity, p *Position) {
+		p.X = float64(len(handles))
+		handles = append(handles, e)
+	})
+	shuffle(handles)
+	return func() float64 {
+		sum := 0.0
+		for _, e := range handles {
+			sum += pos.Get(e).X
+		}
+		return sum
+	}
+}
+
+func arkPopulate(wide bool, n int) population {
+	w := ecs.NewWorld()
+	all := ecs.NewFilter0(w)
+	handles := make([]ecs.Entity, 0, n)
+	p := population{
+		destroy: func() {
+			for _, e := range handles {
+				w.RemoveEntity(e)
+			}
+			handles = handles[:0]
+		},
+		destroyBatch: func() {
+			w.RemoveEntities(all.Batch(), nil)
+			handles = handles[:0]
+		},
+		count: func() int {
+			q := all.Query()
+			defer q.Close()
+			return q.Count()
+		},
+	}
+	if wide {
+		m := ecs.NewMap10[C1, C2, C3, C4, C5, C6, C7, C8, C9, C10](w)
+		p.create = func(n int) {
+			for range n {
+				handles = append(handles, m.NewEntityFn(nil))
+			}
+		}
+		p.createBatch = func(n int) { m.NewBatchFn(n, nil) }
+	} else {
+		m := ecs.NewMap2[Position, Velocity](w)
+		p.create = func(n int) {
+			for range n {
+				handles = append(handles, m.NewEntityFn(nil))
+			}
+		}
+		p.createBatch = func(n int) { m.NewBatchFn(n, nil) }
+	}
+	return p
+}
+
+func arkChange(wide bool, n int) change {
+	w := ecs.NewWorld()
+	vel := ecs.NewMap1[Velocity](w)
+	handles := make([]ecs.Entity, 0, n)
+	chosen := components(position, arkIDs(w))
+	if wide {
+		chosen = components(position|extras(1<<extrasMax-1), arkIDs(w))
+	}
+	for range n {
+		handles = append(handles, w.Unsafe().NewEntity(chosen...))
+	}
+	all, with := ecs.NewFilter1[Position](w), ecs.NewFilter2[Position, Velocity](w)
+	return change{
+		add: func() {
+			for _, e := range handles {
+				vel.AddFn(e, nil)
+			}
+		},
+		remove: func() {
+			for _, e := range handles {
+				vel.Remove(e)
+			}
+		},
+		addBatch:    func() { vel.AddBatchFn(all.Batch(), nil) },
+		removeBatch: func() { vel.RemoveBatch(with.Batch(), nil) },
+		count: func() int {
+			q := with.Query()
+			defer q.Close()
+			return q.Count()
+		},
+	}
+}

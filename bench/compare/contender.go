@@ -1,0 +1,111 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+)
+
+// role is what a contender is in the comparison.
+type role int
+
+const (
+	own   role = iota // Atoll
+	peer              // a library of the same kind: may be the best peer
+	limit             // hand-written code that does no more than it must
+)
+
+// contender is one library, each function by its fastest path whose checks are
+// on. A nil function, here or in what a function returns, says that the library
+// does not offer it. What a function returns does its work when called; making
+// it is the setup, which is not timed.
+type contender struct {
+	name string
+	role role
+
+	// iterate makes an empty world to loop over.
+	iterate func() field
+	// lookup makes n entities, the i-th with Position.X = i, and returns what
+	// reads X of all of them by handle, in shuffled order, and sums it up.
+	lookup func(n int) func() float64
+	// lookupPlain is lookup by the plain call, where lookup takes two.
+	lookupPlain func(n int) func() float64
+	// populate makes a world for up to n entities of Position and Velocity, or
+	// of C1 to C10, if wide.
+	populate func(wide bool, n int) population
+	// change makes n entities of Position, or of Position and C1 to C10, if
+	// wide, to add Velocity to and to remove it from.
+	change func(wide bool, n int) change
+	// newWorld makes a world with the default options and returns it.
+	newWorld func() any
+}
+
+// field is a world to loop over.
+type field struct {
+	// place makes n entities of the set, with Velocity {1, 1}.
+	place func(s set, n int)
+	// pass adds Velocity to Position in every entity that has both.
+	pass func()
+	// sum adds up X and Y of Position in every entity.
+	sum func() float64
+}
+
+// population is a world to create and destroy in. The components' values are
+// zero. Those created are n at most, and all are destroyed at once.
+type population struct {
+	create       func(n int) // one at a time, keeping the handles
+	createBatch  func(n int)
+	destroy      func() // one at a time, in the order of creation
+	destroyBatch func()
+	reset        func() // empties it for the next round; nil: as destroy does
+	count        func() int
+}
+
+// clear empties the population, untimed.
+func (p population) clear() {
+	switch {
+	case p.reset != nil:
+		p.reset()
+	case p.destroyBatch != nil:
+		p.destroyBatch()
+	default:
+		p.destroy()
+	}
+}
+
+// change is a world to add a component in and remove it.
+type change struct {
+	add, remove           func() // one at a time
+	addBatch, removeBatch func()
+	count                 func() int // of those that have it
+}
+
+// contenders returns all, Atoll with the given number of shards first.
+func contenders(shards int) []contender {
+	return []contender{atoll(shards), ark, limits}
+}
+
+// shuffle orders handles at random, always alike.
+func shuffle[T any](handles []T) []T {
+	r := rand.New(rand.NewPCG(1, 2))
+	r.Shuffle(len(handles), func(i, j int) { handles[i], handles[j] = handles[j], handles[i] })
+	return handles
+}
+
+// must panics on an error: the contender is left out of the cell.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// guard runs f and turns a panic into an error.
+func guard(f func()) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v", r)
+		}
+	}()
+	f()
+	return nil
+}

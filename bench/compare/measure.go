@@ -1,0 +1,142 @@
+package main
+
+import (
+	"errors"
+	"runtime"
+	"slices"
+	"time"
+)
+
+// subject is a contender that is set up for one bench at one size.
+type subject struct {
+	ops   int // entities or operations in one repetition
+	work  func(times int) time.Duration
+	warm  bool         // work a little before each round, to fill the caches
+	check func() error // whether the work done is the work asked for
+}
+
+// repeated is the work of a bench that needs nothing done between repetitions:
+// all are timed as one.
+func repeated(once func()) func(int) time.Duration {
+	return func(times int) time.Duration {
+		start := time.Now()
+		for range times {
+			once()
+		}
+		return time.Since(start) - clockCost
+	}
+}
+
+// sections is the work of a bench of which only timed is timed: the sections
+// add up, less what reading the clock takes. before and after may be nil; after
+// is told whether it is the last.
+func sections(before, timed func(), after func(last bool)) func(int) time.Duration {
+	return func(times int) time.Duration {
+		total := time.Duration(0)
+		for i := range times {
+			if before != nil {
+				before()
+			}
+			start := time.Now()
+			timed()
+			total += time.Since(start) - clockCost
+			if after != nil {
+				after(i == times-1)
+			}
+		}
+		return total
+	}
+}
+
+// clockCost is the time that an empty section takes.
+var clockCost = func() time.Duration {
+	const samples, reads = 51, 200
+	costs := make([]time.Duration, samples)
+	for i := range costs {
+		for range reads {
+			start := time.Now()
+			costs[i] += time.Since(start)
+		}
+		costs[i] /= reads
+	}
+	return median(costs)
+}()
+
+// plan says how long to measure.
+type plan struct {
+	batchMin  time.Duration // of timed work in a round
+	roundMax  time.Duration // of a round with what is not timed, when repeating
+	roundsMin int
+	roundsMax int
+}
+
+// entrant is a contender in a cell, with its times.
+type entrant struct {
+	name   string
+	role   role
+	shards int // Atoll's
+	subject
+	times int
+	ns    []float64 // per operation, by round
+	out   error     // why it was left out
+}
+
+var errSlow = errors.New("too slow for the time there is")
+
+// measure runs the entrants in turn, round by round, until the deadline. Each
+// round begins with another one. It returns the number of rounds.
+func measure(entrants []*entrant, p plan, deadline time.Time) int {
+	for _, e := range entrants {
+		e.guard(func() { e.calibrate(p) })
+	}
+	rounds := 0
+	for rounds < p.roundsMax && (rounds < p.roundsMin || time.Now().Before(deadline)) {
+		for i := range entrants {
+			e := entrants[(i+rounds)%len(entrants)]
+			e.guard(e.round)
+		}
+		rounds++
+	}
+	for _, e := range entrants {
+		e.guard(func() {
+			if err := e.check(); err != nil {
+				panic(err)
+			}
+		})
+	}
+	return rounds
+}
+
+func (e *entrant) guard(f func()) {
+	if e.out == nil {
+		e.out = guard(f)
+	}
+}
+
+// calibrate finds the number of repetitions that make a round long enough.
+func (e *entrant) calibrate(p plan) {
+	e.times = 1
+	for {
+		start := time.Now()
+		timed := e.work(e.times)
+		if wall := time.Since(start); timed >= p.batchMin || wall >= p.roundMax {
+			return
+		}
+		e.times *= 2
+	}
+}
+
+// round settles the collector and takes one time.
+func (e *entrant) round() {
+	runtime.GC()
+	if e.warm {
+		e.work(max(1, e.times/8))
+	}
+	e.ns = append(e.ns, float64(e.work(e.times))/float64(e.times)/float64(e.ops))
+}
+
+// median returns the middle value, which of two is the lower.
+func median[T ~int64 | ~float64](values []T) T {
+	sorted := slices.Sorted(slices.Values(values))
+	return sorted[(len(sorted)-1)/2]
+}

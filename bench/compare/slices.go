@@ -1,0 +1,112 @@
+package main
+
+// limits is code written by hand for each bench: one pair of slices for each
+// archetype, no handles. A library that did no more than it must would do this.
+var limits = contender{
+	name: "slices", role: limit,
+	iterate:  slicesIterate,
+	lookup:   slicesLookup,
+	populate: slicesPopulate,
+}
+
+// slicesTable holds the entities of one set.
+type slicesTable struct {
+	set set
+	pos []Position
+	vel []Velocity
+}
+
+func slicesIterate() field {
+	var tables, match []*slicesTable
+	bySet := map[set]*slicesTable{}
+	return field{
+		place: func(s set, n int) {
+			t := bySet[s]
+			if t == nil {
+				t = &slicesTable{set: s}
+				bySet[s] = t
+				tables = append(tables, t)
+				if s&moving == moving {
+					match = append(match, t)
+				}
+			}
+			for range n {
+				t.pos = append(t.pos, Position{})
+				if s&velocity != 0 {
+					t.vel = append(t.vel, Velocity{1, 1})
+				}
+			}
+		},
+		pass: func() {
+			for _, t := range match {
+				move(t.pos, t.vel)
+			}
+		},
+		sum: func() float64 {
+			sum := 0.0
+			for _, t := range tables {
+				for _, p := range t.pos {
+					sum += p.X + p.Y
+				}
+			}
+			return sum
+		},
+	}
+}
+
+func slicesLookup(n int) func() float64 {
+	pos, rows := make([]Position, n), make([]uint32, n)
+	for i := range pos {
+		pos[i].X, rows[i] = float64(i), uint32(i)
+	}
+	shuffle(rows)
+	return func() float64 {
+		sum := 0.0
+		for _, row := range rows {
+			sum += pos[row].X
+		}
+		return sum
+	}
+}
+
+func slicesPopulate(wide bool, n int) population {
+	if wide {
+		var columns [extrasMax][]C1
+		return population{
+			create: func(n int) {
+				for range n {
+					for i := range columns {
+						columns[i] = append(columns[i], C1{})
+					}
+				}
+			},
+			createBatch: func(n int) {
+				for i := range columns {
+					columns[i] = append(columns[i], make([]C1, n)...)
+				}
+			},
+			reset: func() {
+				for i := range columns {
+					columns[i] = columns[i][:0]
+				}
+			},
+			count: func() int { return len(columns[0]) },
+		}
+	}
+	var pos []Position
+	var vel []Velocity
+	return population{
+		create: func(n int) {
+			for range n {
+				pos = append(pos, Position{})
+				vel = append(vel, Velocity{})
+			}
+		},
+		createBatch: func(n int) {
+			pos = append(pos, make([]Position, n)...)
+			vel = append(vel, make([]Velocity, n)...)
+		},
+		reset: func() { pos, vel = pos[:0], vel[:0] },
+		count: func() int { return len(pos) },
+	}
+}
