@@ -2,6 +2,24 @@ module github.com/atoll-sim/atoll/bench
 
 go 1.26.0
 
-require github.com/atoll-sim/atoll v0.0.0
+require (
+	github.com/akmonengine/volt v1.7.0
+	github.com/atoll-sim/atoll v0.0.0
+	github.com/marioolofo/go-gameengine-ecs v0.9.0
+	github.com/mlange-42/arche v0.15.3
+	github.com/stretchr/testify v1.12.1
+	github.com/unitoftime/ecs v0.0.3
+	github.com/yohamta/donburi v1.15.7
+)
+
+require (
+	github.com/unitoftime/cod v0.0.0-20240909130117-f553b1d09d22 // indirect
+	go.yaml.in/yaml/v3 v3.0.5 // indirect
+)
+
+require (
+	github.com/mlange-42/ark v0.8.1
+	go.uber.org/atomic v1.12.0 // indirect
+)
 
 replace github.com/atoll-sim/atoll => ../

@@ -20,12 +20,13 @@ type Chunk struct {
 	first   int // rows in the chunks before it, when they are full
 	table   *Table
 	handles []handle.Handle
+	bases   []base // row 0 of each of the table's columns
 	dead    []uint64
 	deadN   int
 }
 
-// Number returns the chunk's number in the world.
-func (c *Chunk) Number() uint32 { return uint32(c.base >> RowBits) }
+// number returns the chunk's number in the world.
+func (c *Chunk) number() int { return int(c.base >> RowBits) }
 
 // Rows is a view of the first rows of a chunk.
 type Rows struct {
@@ -34,8 +35,11 @@ type Rows struct {
 	n      int
 }
 
-// First returns a view of the first n rows.
-func (c *Chunk) First(n int) Rows { return Rows{c, int(c.base >> RowBits), n} }
+// Run returns a view of the i-th chunk's rows, left of them at the most.
+func (t *Table) Run(i, left int) Rows {
+	c := t.chunks[i]
+	return Rows{c, c.number(), min(left, len(c.handles))}
+}
 
 // Len returns the number of rows.
 func (r Rows) Len() int { return r.n }

@@ -3,7 +3,6 @@ package shard
 import (
 	"reflect"
 	"sync/atomic"
-	"unsafe"
 )
 
 // Column holds every row of one component, chunk by chunk. The rows of a chunk
@@ -11,77 +10,59 @@ import (
 //
 //	dir[number] ──▶ { data []T, owner }     number: the chunk's, world-wide
 //
-// A chunk whose table lacks the component has no data here: the check that a
-// row is in bounds is at once the check that the entity has the component.
+// A chunk whose table lacks the component has no data here.
 //
 // Invariants: data is never reallocated. An entry, once made, is never changed,
 // and every later directory has it.
 //
-// Ownership: the directory is written under the space's lock. An entry's rows
-// belong to the shard that owns the chunk; another shard may read them in a
-// tick behind a fence.
+// Ownership: dir is replaced under the space's lock. An entry's rows belong to
+// the shard that owns the chunk; another shard may read them in a tick behind a
+// fence. views are the mirrors of dir, by the shard they belong to, the last
+// those of the idle world.
 type Column[T any] struct {
 	dir      atomic.Pointer[[]columnChunk[T]]
+	views    [][]*View[T]
+	changed  bool // some view is behind dir
 	pointers bool // T holds pointers: vacated rows are cleared
 }
 
 type columnChunk[T any] struct {
 	data  []T
-	owner uint32
+	owner int
 }
 
 // AnyColumn is what a table needs of its columns, whatever their type.
 type AnyColumn interface {
-	// add gives a chunk its rows. The space's lock is held.
-	add(number, owner uint32, rows int)
+	// add gives a chunk its rows and returns the address of the first. The
+	// space's lock is held; world says whether the world is idle.
+	add(number, owner, rows int, idle bool) base
+	// sync brings all views up to date. No one else may be using them.
+	sync()
 	// move copies rows, in order.
 	move(moves []relocation)
 	// wipe forgets the rows from to to, exclusive, of a chunk.
-	wipe(number uint32, from, to int)
-	// Put stores the T at src.
-	Put(at Loc, src unsafe.Pointer)
-	// rowBytes is the size of a row.
-	rowBytes() int
+	wipe(number, from, to int)
+	// put stores the T at src.
+	put(at Loc, src base)
+	// layout returns the size of a row, and whether it may be copied as bytes.
+	layout() (size uintptr, plain bool)
 }
 
 type relocation struct{ to, from Loc }
 
-// NewColumn makes the column of one component.
-func NewColumn[T any]() *Column[T] {
-	c := &Column[T]{pointers: HasPointers(reflect.TypeFor[T]())}
+// NewColumn makes the column of one component for a world of so many shards.
+func NewColumn[T any](shards int) *Column[T] {
+	c := &Column[T]{pointers: HasPointers(reflect.TypeFor[T]()), views: make([][]*View[T], shards+1)}
 	c.dir.Store(new([]columnChunk[T]))
 	return c
 }
 
-// At returns the row, or nil if the chunk lacks the component.
+// At returns the row, or nil if the chunk lacks the component. Unlike a view it
+// is up to date for whoever may read the row.
 func (c *Column[T]) At(l Loc) *T {
-	v := c.View()
-	return v.At(l)
-}
-
-// View returns the column as seen from everywhere.
-func (c *Column[T]) View() View[T] { return View[T]{column: c} }
-
-// ViewOf returns the column as seen by one shard, which finds its own rows
-// alone.
-func (c *Column[T]) ViewOf(shard int) View[T] {
-	return View[T]{column: c, owner: uint32(shard), mask: ^uint32(0)}
-}
-
-// View is a column and the shard whose rows may be found in it.
-type View[T any] struct {
-	column *Column[T]
-	owner  uint32
-	mask   uint32 // all ones, or 0: any owner
-}
-
-// At returns the row, or nil if the chunk lacks the component or its owner is
-// out of view. It is small enough to be inlined.
-func (v *View[T]) At(l Loc) *T {
-	if d := *v.column.dir.Load(); int(l>>RowBits) < len(d) {
-		e := &d[l>>RowBits]
-		if row := int(l & rowMask); row < len(e.data) && e.owner&v.mask == v.owner {
-			return &e.data[row]
+	if d := *c.dir.Load(); int(l>>RowBits) < len(d) {
+		if e := &d[l>>RowBits]; len(e.data) > 0 {
+			return &e.data[l&rowMask]
 		}
 	}
 	return nil
@@ -90,23 +71,65 @@ func (v *View[T]) At(l Loc) *T {
 // Slice returns the component of the rows, or nil if they lack it. It is small
 // enough to be inlined.
 func (v *View[T]) Slice(r Rows) []T {
-	if d := *v.column.dir.Load(); int(r.number) < len(d) {
-		if e := &d[r.number]; r.n <= len(e.data) {
-			return e.data[:r.n]
+	if dir := v.dir; uint(r.number) < uint(len(dir)) {
+		if data := dir[r.number].data; uint(r.n) <= uint(len(data)) {
+			return data[:r.n]
 		}
 	}
 	return nil
 }
 
-func (c *Column[T]) add(number, owner uint32, rows int) {
-	d := *c.dir.Load()
-	if int(number) >= len(d) {
-		next := make([]columnChunk[T], max(8, 2*len(d), int(number)+1))
-		copy(next, d)
-		d = next
+// Attach makes v the view of a shard, which finds its own rows alone, or with
+// the number of shards that of the idle world, which finds all. It must stay
+// where it is.
+func (c *Column[T]) Attach(v *View[T], owner int) {
+	*v = View[T]{dir: *c.dir.Load(), owner: owner, all: owner == len(c.views)-1}
+	c.views[owner] = append(c.views[owner], v)
+}
+
+// show brings views up to date.
+func show[T any](views []*View[T], dir []columnChunk[T]) {
+	for _, v := range views {
+		v.dir = dir
 	}
-	d[number] = columnChunk[T]{data: make([]T, rows), owner: owner}
-	c.dir.Store(&d) // publishes the entry to the owner of the chunk
+}
+
+func (c *Column[T]) add(number, owner, rows int, idle bool) base {
+	d := *c.dir.Load()
+	if number >= len(d) {
+		d = make([]columnChunk[T], max(8, 2*len(d), number+1))
+		copy(d, *c.dir.Load())
+	}
+	data := make([]T, rows+stagger(rows*int(reflect.TypeFor[T]().Size())))[:rows:rows]
+	d[number] = columnChunk[T]{data: data, owner: owner}
+	c.dir.Store(&d)         // publishes the entry to the owner of the chunk
+	show(c.views[owner], d) // the caller owns the shard
+	if idle {
+		show(c.views[len(c.views)-1], d)
+	}
+	c.changed = true
+	return baseOf(data)
+}
+
+// stagger returns how many rows more to allocate than a run of so many bytes
+// needs. Allocations of a power of two all begin at the same offset in their
+// memory pages and so compete for the same few sets of the processor's cache,
+// when they are not full. One row more puts them in a size class that does not.
+func stagger(bytes int) int {
+	if bytes >= 2048 && bytes < 32768 && bytes%2048 == 0 {
+		return 1
+	}
+	return 0
+}
+
+func (c *Column[T]) sync() {
+	if !c.changed {
+		return
+	}
+	c.changed = false
+	for _, views := range c.views {
+		show(views, *c.dir.Load())
+	}
 }
 
 func (c *Column[T]) move(moves []relocation) {
@@ -116,21 +139,19 @@ func (c *Column[T]) move(moves []relocation) {
 	}
 }
 
-func (c *Column[T]) wipe(number uint32, from, to int) {
+func (c *Column[T]) wipe(number, from, to int) {
 	if c.pointers {
 		clear((*c.dir.Load())[number].data[from:to])
 	}
 }
 
-// Put stores the T that src points to in a row.
-//
-// Safety: src points to a live T: callers pass the address of a field whose
-// type was compared with T's when its bundle was made.
-func (c *Column[T]) Put(at Loc, src unsafe.Pointer) {
-	(*c.dir.Load())[at>>RowBits].data[at&rowMask] = *(*T)(src)
+func (c *Column[T]) put(at Loc, src base) {
+	(*c.dir.Load())[at>>RowBits].data[at&rowMask] = *valueAt[T](src)
 }
 
-func (c *Column[T]) rowBytes() int { return int(reflect.TypeFor[T]().Size()) }
+func (c *Column[T]) layout() (size uintptr, plain bool) {
+	return reflect.TypeFor[T]().Size(), !c.pointers
+}
 
 // HasPointers reports whether values of t hold anything the collector follows.
 func HasPointers(t reflect.Type) bool {

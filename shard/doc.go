@@ -11,7 +11,7 @@
 //	Home   (home.go)    one per shard, and one outside: hands out slots
 //	Shard  (shard.go)   owned by one goroutine at a time
 //	 ├ Table (table.go) one component set: list of chunks
-//	 │  └ Chunk (chunk.go) 16 to 1024 rows: handles, dead bits
+//	 │  └ Chunk (chunk.go) 16 to 4096 rows: handles, dead bits
 //	 └ Column (column.go) one component: the typed rows of every chunk
 //	Lane   (lane.go)    bounded requests of one sender, over Queue (queue.go)
 package shard

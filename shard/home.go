@@ -7,7 +7,7 @@ import (
 // Home hands out the slots of one shard and takes them back.
 //
 // Invariants: an index is in the free list, held by a live or pending handle,
-// retired, or at or above next. A free index is handed out with a higher
+// retired, or not given yet. A free index is handed out with a higher
 // version than it ever had.
 //
 // Ownership: the shard's owner; see Outside for the home that any goroutine may
@@ -15,7 +15,7 @@ import (
 type Home struct {
 	space   *Space
 	id      uint32
-	next    uint32 // first index never given
+	next    uint32 // how many indexes were ever given; see Space.index
 	free    []uint32
 	pages   []*[pageSize]Slot
 	retired int
@@ -23,29 +23,45 @@ type Home struct {
 
 func newHome(space *Space, id int) Home { return Home{space: space, id: uint32(id)} }
 
-// take gives a handle and its slot, whose gen is not written yet.
-func (h *Home) take() (handle.Handle, *Slot, error) {
-	if n := len(h.free); n > 0 {
-		i := h.free[n-1]
-		h.free = h.free[:n-1]
-		slot := &h.pages[i>>pageBits][i%pageSize]
-		return compose(h.id, i, slot.gen.Load()&versionMask), slot, nil
-	}
-	return h.takeFresh()
+// freshAtOnce is how many indexes go to the free list at a time.
+const freshAtOnce = 64
+
+// take gives a handle and its slot, whose gen is not written yet. The free list
+// must not be empty.
+func (h *Home) take() (handle.Handle, *Slot) {
+	n := len(h.free) - 1
+	i := h.free[n]
+	h.free = h.free[:n]
+	t := compose(h.id, i, 0)
+	slot := h.space.slot(t)
+	return t | handle.Handle(slot.load()&versionMask), slot
 }
 
-func (h *Home) takeFresh() (handle.Handle, *Slot, error) {
-	i := h.next
-	if int(i>>pageBits) == len(h.pages) {
+// refill puts indexes that were never used into the empty free list, so that
+// they are given in ascending order.
+func (h *Home) refill() error {
+	if int(h.next>>pageBits) == len(h.pages) {
 		if err := h.grow(); err != nil {
-			return 0, nil, err
+			return err
 		}
 	}
-	if i > h.space.indexMax {
-		return 0, nil, h.space.errIndexes(int(h.id))
+	n := min(freshAtOnce, int64(h.space.indexMax)+1-int64(h.next))
+	if n <= 0 {
+		return h.space.errIndexes(int(h.id))
 	}
-	h.next++
-	return compose(h.id, i, 1), &h.pages[i>>pageBits][i%pageSize], nil
+	h.fresh(int(n))
+	return nil
+}
+
+// fresh puts the next n indexes, which lie in one page, into the free list.
+func (h *Home) fresh(n int) {
+	page := h.pages[h.next>>pageBits]
+	for k := n - 1; k >= 0; k-- {
+		i := h.space.index(h.id, h.next+uint32(k))
+		page[i%pageSize].store(word(compose(h.id, i, 1), StateUnused))
+		h.free = append(h.free, i)
+	}
+	h.next += uint32(n)
 }
 
 func (h *Home) grow() error {
@@ -59,11 +75,10 @@ func (h *Home) grow() error {
 
 // reserve makes room for n more handles.
 func (h *Home) reserve(n int) error {
-	for room := len(h.free) + len(h.pages)*pageSize - int(h.next); room < n; {
+	for len(h.free)+len(h.pages)*pageSize-int(h.next) < n {
 		if err := h.grow(); err != nil {
 			return err
 		}
-		room = len(h.free) + len(h.pages)*pageSize - int(h.next)
 	}
 	return nil
 }
@@ -74,11 +89,11 @@ func (h *Home) recycle(dead handle.Handle) {
 	i := dead.Index()
 	slot := h.space.slot(dead)
 	if dead.Version() >= h.space.versionMax {
-		slot.gen.Store(word(dead, StateRetired))
+		slot.store(word(dead, StateRetired))
 		h.retired++
 		return
 	}
-	slot.gen.Store(word(dead+1, StateUnused)) // the version is the low field
+	slot.store(word(dead+1, StateUnused)) // the version is the low field
 	h.free = append(h.free, i)
 }
 

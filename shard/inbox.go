@@ -89,11 +89,11 @@ func (s *Shard) ApplyRequests() {
 
 func (s *Shard) apply(r *Routed) Outcome {
 	l := s.space.Locate(r.Handle)
-	if l == 0 || s.Marked(l) {
+	if l == 0 || s.space.Marked(l) {
 		return Gone
 	}
 	if r.Stream == nil {
-		s.Mark(l)
+		s.space.Mark(l)
 		return Applied
 	}
 	return r.Stream.Apply(s, r.Handle, l, r.Payload)

@@ -17,7 +17,7 @@ import (
 // Ownership: next belongs to everyone, the rest to the refresh.
 type Outside struct {
 	Home
-	fresh atomic.Uint32 // first index never drawn; may run past the limit
+	fresh atomic.Uint32 // how many were ever drawn; may run past the limit
 }
 
 // NewOutside makes the home with the given number.
@@ -25,9 +25,9 @@ func NewOutside(space *Space, id int) *Outside {
 	return &Outside{Home: newHome(space, id)}
 }
 
-// Draw takes n fresh indexes and makes their slots pending: those of the
-// returned handle and its n-1 successors by index, all with version 1. It may
-// return fewer. Safe from any goroutine.
+// Draw takes n fresh indexes, n a power of two of at most a page, and makes
+// their slots pending: those of the returned handle and its successors by index,
+// all with version 1. It may return fewer. Safe from any goroutine.
 func (o *Outside) Draw(n int) (first handle.Handle, got int, err error) {
 	limit := o.space.indexMax
 	if o.fresh.Load() > limit {
@@ -38,9 +38,9 @@ func (o *Outside) Draw(n int) (first handle.Handle, got int, err error) {
 		return 0, 0, o.space.errIndexes(int(o.id))
 	}
 	got = int(min(uint32(n), limit-i+1))
-	first = compose(o.id, i, 1)
+	first = compose(o.id, o.space.index(o.id, i), 1)
 	for k := range got {
-		h := compose(o.id, i+uint32(k), 1)
+		h := compose(o.id, o.space.index(o.id, i+uint32(k)), 1)
 		slot := o.space.slot(h)
 		for slot == nil {
 			if _, err := o.space.grow(int(o.id)); err != nil {
@@ -48,7 +48,7 @@ func (o *Outside) Draw(n int) (first handle.Handle, got int, err error) {
 			}
 			slot = o.space.slot(h)
 		}
-		slot.gen.Store(word(h, StatePending))
+		slot.store(word(h, StatePending))
 	}
 	return first, got, nil
 }
@@ -63,8 +63,8 @@ func (o *Outside) Give() (handle.Handle, bool) {
 	i := o.free[n-1]
 	o.free = o.free[:n-1]
 	slot := o.space.slot(compose(o.id, i, 0))
-	h := compose(o.id, i, slot.gen.Load()&versionMask)
-	slot.gen.Store(word(h, StatePending))
+	h := compose(o.id, i, slot.load()&versionMask)
+	slot.store(word(h, StatePending))
 	return h, true
 }
 
@@ -80,6 +80,6 @@ func (o *Outside) Recycle(dead []handle.Handle) {
 // Return takes back a pending handle that nobody was told of, with its version.
 // Refresh only.
 func (o *Outside) Return(h handle.Handle) {
-	o.space.slot(h).gen.Store(word(h, StateUnused))
+	o.space.slot(h).store(word(h, StateUnused))
 	o.free = append(o.free, h.Index())
 }

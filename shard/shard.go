@@ -18,6 +18,7 @@ type Shard struct {
 	Loop uint64
 
 	id        int
+	lookup    Lookup
 	columns   *[]AnyColumn // the world's, by component
 	tables    []*Table
 	bySet     map[Set]*Table
@@ -25,7 +26,6 @@ type Shard struct {
 	grown     []*Table // with loop marks
 	moves     []relocation
 	exiled    []handle.Handle // dead whose home is another shard
-	alive     int
 	created   uint64
 	destroyed uint64
 }
@@ -33,14 +33,16 @@ type Shard struct {
 // New makes shard number id of a world. columns lists the world's columns, by
 // component, and may grow while no tick runs.
 func New(space *Space, id int, columns *[]AnyColumn) *Shard {
-	return &Shard{Home: newHome(space, id), id: id, columns: columns, bySet: map[Set]*Table{}, Loop: 1}
+	s := &Shard{Home: newHome(space, id), id: id, columns: columns, bySet: map[Set]*Table{}}
+	space.Attach(&s.lookup, id)
+	return s
 }
 
 // ID returns the shard's number.
 func (s *Shard) ID() int { return s.id }
 
 // Alive returns the number of atoms, marked ones included.
-func (s *Shard) Alive() int { return s.alive }
+func (s *Shard) Alive() int { return int(s.created - s.destroyed) }
 
 // Created returns how many atoms were ever stored here.
 func (s *Shard) Created() uint64 { return s.created }
@@ -53,7 +55,7 @@ func (s *Shard) Table(set Set) *Table {
 	if t := s.bySet[set]; t != nil {
 		return t
 	}
-	t := &Table{shard: s, set: set}
+	t := &Table{shard: s, set: set, cur: noChunk}
 	for c := range set.All {
 		t.columns = append(t.columns, (*s.columns)[c])
 	}
@@ -65,42 +67,64 @@ func (s *Shard) Table(set Set) *Table {
 // Tables returns the tables in the order in which they were made.
 func (s *Shard) Tables() []*Table { return s.tables }
 
-// Create gives a handle with a row in the table. The caller stores the
-// components and then calls Publish.
-func (s *Shard) Create(t *Table) (handle.Handle, *Slot, Loc, error) {
-	h, slot, err := s.take()
-	if err != nil {
-		return 0, nil, 0, err
-	}
-	c, row, err := t.row(h)
-	if err != nil {
-		s.free = append(s.free, h.Index())
-		slot.gen.Store(word(h, StateUnused))
-		return 0, nil, 0, err
-	}
-	s.alive++
-	s.created++
-	slot.loc = c.base + Loc(row)
-	return h, slot, slot.loc, nil
+// Atom is a row that was just taken, before its components are stored.
+type Atom struct {
+	Handle handle.Handle
+	Chunk  *Chunk
+	Row    int
+	slot   *Slot
 }
 
-// Publish makes an atom whose components are stored alive to everyone.
-func Publish(slot *Slot, h handle.Handle) {
-	slot.gen.Store(uint32(h)) // publishes loc and the row
+// Loc returns where the atom is.
+func (a Atom) Loc() Loc { return a.Chunk.base + Loc(a.Row) }
+
+// Publish makes the atom alive to everyone.
+func (a Atom) Publish() {
+	a.slot.loc = a.Loc()
+	a.slot.store(uint32(a.Handle)) // publishes loc and the row
 }
 
-// Adopt stores a row for a pending handle of any home. The caller stores the
-// components and then calls Publish.
-func (s *Shard) Adopt(t *Table, h handle.Handle) (*Slot, Loc, error) {
-	c, row, err := t.row(h)
-	if err != nil {
-		return nil, 0, err
+// Create takes a handle and a row in the table. The caller stores the components
+// and then calls Publish.
+func (s *Shard) Create(t *Table) (Atom, error) {
+	if len(s.free) == 0 || !t.settled() {
+		if err := s.prepare(t); err != nil {
+			return Atom{}, err
+		}
 	}
-	s.alive++
+	h, slot := s.take()
+	return s.atom(t, h, slot), nil
+}
+
+// prepare makes sure of a free index and a free row.
+func (s *Shard) prepare(t *Table) error {
+	if len(s.free) == 0 {
+		if err := s.refill(); err != nil {
+			return err
+		}
+	}
+	return t.settle()
+}
+
+// atom takes the next row.
+func (s *Shard) atom(t *Table, h handle.Handle, slot *Slot) Atom {
+	c := t.cur
+	row := c.n
+	c.handles[row] = h
+	c.n++
 	s.created++
-	slot := s.space.slot(h)
-	slot.loc = c.base + Loc(row)
-	return slot, slot.loc, nil
+	return Atom{h, c, row, slot}
+}
+
+// Adopt takes a row for a pending handle of any home. The caller stores the
+// components and then calls Publish.
+func (s *Shard) Adopt(t *Table, h handle.Handle) (Atom, error) {
+	if !t.settled() {
+		if err := t.settle(); err != nil {
+			return Atom{}, err
+		}
+	}
+	return s.atom(t, h, s.space.slot(h)), nil
 }
 
 // Reserve makes room for n more atoms of a table and their slots.
@@ -120,18 +144,18 @@ func (s *Space) Set(l Loc) *Set { return &s.chunk(l).table.set }
 // Owns reports whether the atom at l is in this shard.
 func (s *Shard) Owns(l Loc) bool { return s.space.chunk(l).table.shard == s }
 
-// Mark marks the atom at l, which must be here, and reports whether it was not
-// marked yet. It goes at the next Sweep.
-func (s *Shard) Mark(l Loc) bool { return s.space.chunk(l).mark(l.Row()) }
+// Mark marks the atom at l and reports whether it was not marked yet. It goes at
+// the next Sweep of its shard, whose owner the caller must be.
+func (s *Space) Mark(l Loc) bool { return s.chunk(l).mark(l.Row()) }
 
-// Marked reports whether the atom at l, which must be here, is marked.
-func (s *Shard) Marked(l Loc) bool { return s.space.chunk(l).marked(l.Row()) }
+// Marked reports whether the atom at l is marked. The caller must own its shard.
+func (s *Space) Marked(l Loc) bool { return s.chunk(l).marked(l.Row()) }
 
 // MarkAll marks every atom and returns how many were not marked yet.
 func (s *Shard) MarkAll() int {
 	n := 0
 	for _, t := range s.tables {
-		for _, c := range t.chunks[:min(t.tail+1, len(t.chunks))] {
+		for _, c := range t.chunks[:t.cur.order+1] {
 			n += c.markAll()
 		}
 	}
@@ -171,7 +195,6 @@ func (s *Shard) Settle() {
 
 // bury takes note of a dead atom's handle.
 func (s *Shard) bury(dead handle.Handle) {
-	s.alive--
 	s.destroyed++
 	if dead.Shard() == uint32(s.id) {
 		s.recycle(dead)

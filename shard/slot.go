@@ -9,7 +9,7 @@ import (
 // Slot is the controller of one entity. It never moves.
 //
 //	gen  | state ^ index (4 bits) | version (28 bits) |   atomic
-//	loc  | chunk, shard (22 bits) | row (10 bits)     |   plain
+//	loc  | chunk (20 bits) | row (12 bits)     |   plain
 //
 // The four index bits that lie above the version in a handle's low word are
 // mixed into the state, so that an alive slot's gen equals the low word of its
@@ -26,9 +26,16 @@ import (
 // it publishes gen or in a sweep; it is read in a tick, and in the route step
 // of a refresh, only after gen was seen alive.
 type Slot struct {
-	gen atomic.Uint32
+	gen uint32
 	loc Loc
 }
+
+// load reads gen.
+func (s *Slot) load() uint32 { return atomic.LoadUint32(&s.gen) }
+
+// store writes gen and publishes what was written before, loc and the row among
+// it. The caller is the one writer.
+func (s *Slot) store(gen uint32) { storeRelease(&s.gen, gen) }
 
 // State says what a slot holds.
 type State uint8
@@ -61,14 +68,14 @@ func unpack(gen uint32, h handle.Handle) (version uint32, s State) {
 	return version, State(gen>>stateShift ^ h.Index()&indexMask)
 }
 
-// Loc says where an atom is: the number of a chunk in the upper 22 bits, the row
-// within it in the lower 10. Chunk numbers are world-wide, so a Loc is right
+// Loc says where an atom is: the number of a chunk in the upper 20 bits, the row
+// within it in the lower 12. Chunk numbers are world-wide, so a Loc is right
 // whichever shard owns the atom; they start at 1, so the zero Loc is nowhere.
 type Loc uint32
 
 const (
 	// RowBits is the width of the row in a Loc.
-	RowBits = 10
+	RowBits = 12
 	// RowsMax is the number of rows in the largest chunk.
 	RowsMax = 1 << RowBits
 	// ChunksMax is the highest number of a chunk in a world.

@@ -18,8 +18,8 @@ const (
 	pageSize = 1 << pageBits
 	// pageShift takes a handle to its page: shard and upper index bits.
 	pageShift = handle.VersionBits + pageBits
-	// keyPageBits is the width of the page number within that.
-	keyPageBits = handle.IndexBits - pageBits
+	// pageNumberBits is the width of the page number in an index.
+	pageNumberBits = handle.IndexBits - pageBits
 	// blockPagesMax caps the pages that are allocated at one time.
 	blockPagesMax = 64
 )
@@ -28,12 +28,12 @@ const (
 // and the directory that takes a handle to its slot in one step, whichever home
 // it has.
 //
-//	handle ──hash of (shard, page)──▶ pageRef ──▶ page of 1024 slots
+//	handle ──low bits of the page number──▶ pageRef ──▶ page of 1024 slots
 //
-// The hash is perfect by construction: the page number above the shard number,
-// each in as many bits as the world has needed so far. Each entry carries the
-// first slot it covers, so one comparison refuses every handle that was not
-// made here, whatever its bits.
+// The homes of a world use the page numbers in an interleaved order (see index),
+// so that the low bits alone tell all of its pages apart. Each entry carries the
+// first slot it covers, so one comparison refuses every handle that was not made
+// here, whatever its bits.
 //
 // Invariants: pages never move and are never freed. A published directory is
 // immutable; growth replaces it.
@@ -45,11 +45,15 @@ type Space struct {
 	indexMax   uint32
 	versionMax uint32
 	homes      int
+	homeBits   int
+	lookups    [][]*Lookup // mirrors of dir, by shard, the last the idle world's
 
 	mu struct {
 		sync.Mutex
-		pages  []int  // pages per home
-		chunks uint32 // highest chunk number given
+		pages   []int // pages per home
+		chunks  int   // highest chunk number given
+		changed bool  // some lookup is behind dir
+		idle    bool  // the world's own goroutine is the only one to add
 	}
 }
 
@@ -60,8 +64,7 @@ type pageRef struct {
 
 type directory struct {
 	refs []pageRef
-	mul  handle.Handle
-	mask handle.Handle
+	mask handle.Handle // length of refs, a power of two, less one
 }
 
 // noBase is the base of an entry without a page: further than a page away from
@@ -71,40 +74,47 @@ const noBase = 1 << 63
 // NewSpace makes the directory for the given number of homes. Indexes run from
 // 0 to indexMax, versions from 1 to versionMax.
 func NewSpace(homes int, indexMax, versionMax uint32) *Space {
-	s := &Space{indexMax: indexMax, versionMax: versionMax, homes: homes}
+	s := &Space{indexMax: indexMax, versionMax: versionMax, homes: homes, homeBits: bits.Len(uint(homes - 1))}
 	s.mu.pages = make([]int, homes)
-	s.dir.Store(newDirectory(homes, 1))
+	s.mu.idle = true
+	s.dir.Store(s.newDirectory(1))
 	s.chunks.Store(new([]*Chunk))
+	s.lookups = make([][]*Lookup, homes)
 	return s
 }
 
-func newDirectory(homes, pages int) *directory {
-	homeBits := bits.Len(uint(homes - 1))
-	d := &directory{
-		refs: make([]pageRef, 1<<(homeBits+bits.Len(uint(pages-1)))),
-		mul:  1<<(homeBits+keyPageBits) + 1,
+// newDirectory makes an empty directory for homes of up to so many pages. While
+// a page number shifted by the home bits fits in its field, those low bits are
+// unique; beyond, the shard's bits above the field are taken in too.
+func (s *Space) newDirectory(pages int) *directory {
+	width := s.homeBits + bits.Len(uint(pages-1))
+	if width > pageNumberBits {
+		width = pageNumberBits + s.homeBits
 	}
-	d.mask = handle.Handle(len(d.refs) - 1)
+	d := &directory{refs: make([]pageRef, 1<<width), mask: 1<<width - 1}
 	for i := range d.refs {
 		d.refs[i].base = noBase
 	}
 	return d
 }
 
-func (d *directory) ref(h handle.Handle) *pageRef {
-	return &d.refs[h>>pageShift*d.mul>>keyPageBits&d.mask]
+// index spreads the n-th slot of a home over the index space: the page number
+// is rotated left by the home bits, and the home is put in the low bits. Homes
+// thus use disjoint low bits for as long as those last, and every home still
+// has every index.
+func (s *Space) index(home, n uint32) uint32 {
+	page := n >> pageBits
+	page = page<<s.homeBits&(1<<pageNumberBits-1) | page>>(pageNumberBits-s.homeBits)
+	return (page^home)<<pageBits | n%pageSize
 }
 
-// Locate returns where the atom of h is, or 0 if h is not alive. It may be
-// called by whoever may read the atom: from within a tick or on an idle world.
-// It is small enough to be inlined.
+func (d *directory) ref(h handle.Handle) *pageRef { return &d.refs[h>>pageShift&d.mask] }
+
+// Locate returns where the atom of h is, or 0 if h is not alive. Unlike a Lookup
+// it is up to date for whoever may know h.
 func (s *Space) Locate(h handle.Handle) Loc {
-	d := s.dir.Load()
-	e := &d.refs[h>>pageShift*d.mul>>keyPageBits&d.mask]
-	if i := h>>handle.VersionBits - e.base; i < pageSize {
-		if s := &e.page[i]; s.gen.Load() == uint32(h) {
-			return s.loc
-		}
+	if slot := s.slot(h); slot != nil && slot.load() == uint32(h) {
+		return slot.loc
 	}
 	return 0
 }
@@ -123,9 +133,9 @@ func (s *Space) slot(h handle.Handle) *Slot {
 // never blocks and never writes. It is small enough to be inlined.
 func (s *Space) Alive(h handle.Handle) bool {
 	d := s.dir.Load()
-	e := &d.refs[h>>pageShift*d.mul>>keyPageBits&d.mask]
+	e := &d.refs[h>>pageShift&d.mask]
 	if i := h>>handle.VersionBits - e.base; i < pageSize {
-		g := e.page[i].gen.Load()
+		g := e.page[i].load()
 		return g == uint32(h) && g != 0 // 0: never used, and h has version 0
 	}
 	return false
@@ -138,7 +148,7 @@ func (s *Space) Look(h handle.Handle) (version uint32, state State, ok bool) {
 	if slot == nil {
 		return 0, 0, false
 	}
-	version, state = unpack(slot.gen.Load(), h)
+	version, state = unpack(slot.load(), h)
 	return version, state, true
 }
 
@@ -159,7 +169,7 @@ func (s *Space) grow(home int) ([]*[pageSize]Slot, error) {
 	for _, p := range s.mu.pages {
 		most = max(most, p)
 	}
-	old, next := s.dir.Load(), newDirectory(s.homes, most)
+	old, next := s.dir.Load(), s.newDirectory(most)
 	for _, r := range old.refs {
 		if r.page != nil {
 			*next.ref(r.base << handle.VersionBits) = r
@@ -168,15 +178,60 @@ func (s *Space) grow(home int) ([]*[pageSize]Slot, error) {
 	fresh := make([]*[pageSize]Slot, n)
 	for i := range block {
 		fresh[i] = &block[i]
-		base := compose(uint32(home), uint32(have+i)<<pageBits, 0)
+		base := compose(uint32(home), s.index(uint32(home), uint32(have+i)<<pageBits), 0)
 		*next.ref(base) = pageRef{base: base >> handle.VersionBits, page: fresh[i]}
 	}
 	s.dir.Store(next) // publishes the new pages; the old directory stays valid for its readers
+	s.mu.changed = true
+	if home < s.homes-1 { // the caller owns the shard
+		s.show(home)
+		if s.mu.idle {
+			s.show(s.homes - 1)
+		}
+	}
 	return fresh, nil
 }
 
 func (s *Space) errIndexes(home int) error {
 	return fmt.Errorf("%w: home %d has given all of IndexMax = %d", ErrIndexes, home, s.indexMax)
+}
+
+// SetIdle says whether the world is idle, so that what is added is seen by the
+// idle world at once. Called by the coordinator when no one else adds.
+func (s *Space) SetIdle(idle bool) {
+	s.mu.Lock()
+	s.mu.idle = idle
+	s.mu.Unlock()
+}
+
+// Attach makes l a look-up of a shard, or with the number of shards of the idle
+// world. It must stay where it is.
+func (s *Space) Attach(l *Lookup, owner int) {
+	s.lookups[owner] = append(s.lookups[owner], l)
+	s.show(owner)
+}
+
+// show brings an owner's look-ups up to date.
+func (s *Space) show(owner int) {
+	for _, l := range s.lookups[owner] {
+		*l = s.dir.Load().lookup()
+	}
+}
+
+// Sync brings all look-ups, and the views of the columns, up to date. No shard
+// may be running.
+func (s *Space) Sync(columns []AnyColumn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range columns {
+		c.sync()
+	}
+	if s.mu.changed {
+		s.mu.changed = false
+		for owner := range s.lookups {
+			s.show(owner)
+		}
+	}
 }
 
 // chunk returns the chunk that l is in.
@@ -193,10 +248,10 @@ func (s *Space) add(c *Chunk, columns []AnyColumn) error {
 	n := s.mu.chunks
 	c.base = Loc(n) << RowBits
 	for _, col := range columns {
-		col.add(n, uint32(c.table.shard.id), len(c.handles))
+		c.bases = append(c.bases, col.add(n, c.table.shard.id, len(c.handles), s.mu.idle))
 	}
 	d := *s.chunks.Load()
-	if int(n) >= len(d) {
+	if n >= len(d) {
 		next := make([]*Chunk, max(16, 2*len(d)))
 		copy(next, d)
 		d = next

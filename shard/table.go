@@ -16,12 +16,12 @@ const (
 )
 
 // Table holds the atoms with one set of components, in chunks that grow from
-// 16 to 1024 rows: a small table stays small, a large one iterates in long runs.
+// 16 to 4096 rows: a small table stays small, a large one iterates in long runs.
 //
-//	chunks  [16 rows][64 rows][256 rows][1024 rows][1024 rows] …
-//	         full     full     full      tail       spare
+//	chunks  [16 rows][64 rows][256 rows][1024 rows][4096 rows][4096 rows] …
+//	         full     full     full      full       cur        spare
 //
-// Invariants: chunks before tail are full, chunks behind it are empty.
+// Invariants: chunks before cur are full, chunks behind it are empty.
 //
 // Ownership: the shard's owner.
 type Table struct {
@@ -29,8 +29,7 @@ type Table struct {
 	set     Set
 	columns []AnyColumn
 	chunks  []*Chunk
-	tail    int // index of the chunk that takes the next row
-	rows    int // occupied rows, marked ones included
+	cur     *Chunk // takes the next row; noChunk before the first
 	dirty   []*Chunk
 
 	// marks remember the number of rows when a loop began, for loops during
@@ -47,63 +46,74 @@ type mark struct {
 // Set returns the table's components.
 func (t *Table) Set() Set { return t.set }
 
-// Rows returns the number of occupied rows, marked ones included.
-func (t *Table) Rows() int { return t.rows }
+// Fields completes a bundle's fields for this table, and reports whether all of
+// them are plain: free of pointers.
+func (t *Table) Fields(fields []Field) (complete []Field, plain bool) {
+	complete, plain = slices.Clone(fields), true
+	for i := range complete {
+		f := &complete[i]
+		at := 0
+		for c := range t.set.All {
+			if c == f.Component {
+				break
+			}
+			at++
+		}
+		size, ok := t.columns[at].layout()
+		f.column, f.size = at, size
+		plain = plain && ok
+	}
+	return complete, plain
+}
 
-// Chunks returns the table's chunks, spare ones included.
-func (t *Table) Chunks() []*Chunk { return t.chunks }
+// Rows returns the number of occupied rows, marked ones included.
+func (t *Table) Rows() int { return t.cur.first + t.cur.n }
 
 // RowsAt returns the number of rows there were when the loop began.
 func (t *Table) RowsAt(loop uint64) int {
 	if t.lastMark < loop {
-		return t.rows
+		return t.Rows()
 	}
 	for _, m := range t.marks {
 		if m.loop >= loop {
 			return m.rows
 		}
 	}
-	return t.rows
+	return t.Rows()
 }
 
-// row takes the next row for h. Only the handle is stored.
-func (t *Table) row(h handle.Handle) (*Chunk, int, error) {
+// noChunk stands for the current chunk of a table that has none.
+var noChunk = &Chunk{order: -1}
+
+// settled reports whether the next row can be taken without further ado.
+func (t *Table) settled() bool {
+	return t.cur.n < len(t.cur.handles) && t.lastMark == t.shard.Loop
+}
+
+// settle makes sure of that: it notes the rows for a loop that began since the
+// last time, and goes to the next chunk when the present one is full.
+func (t *Table) settle() error {
 	if t.lastMark != t.shard.Loop {
 		t.lastMark = t.shard.Loop
-		t.marks = append(t.marks, mark{t.lastMark, t.rows})
+		t.marks = append(t.marks, mark{t.lastMark, t.Rows()})
 		if len(t.marks) == 1 {
 			t.shard.grown = append(t.shard.grown, t)
 		}
 	}
-	if t.tail == len(t.chunks) || t.chunks[t.tail].n == t.chunks[t.tail].Cap() {
-		if err := t.advance(); err != nil {
-			return nil, 0, err
-		}
+	if t.cur.n < len(t.cur.handles) {
+		return nil
 	}
-	c := t.chunks[t.tail]
-	row := c.n
-	c.handles[row] = h
-	c.n++
-	t.rows++
-	return c, row, nil
-}
-
-// advance makes tail a chunk with room.
-func (t *Table) advance() error {
-	next := t.tail
-	if next < len(t.chunks) {
-		next++ // the present one is full
-	}
+	next := t.cur.order + 1
 	if next == len(t.chunks) {
 		rows := firstRows
 		if next > 0 {
-			rows = min(t.chunks[next-1].Cap()*growFactor, RowsMax)
+			rows = min(t.cur.Cap()*growFactor, RowsMax)
 		}
 		if err := t.add(rows); err != nil {
 			return err
 		}
 	}
-	t.tail = next
+	t.cur = t.chunks[next]
 	return nil
 }
 
@@ -152,16 +162,13 @@ func (t *Table) touch(c *Chunk) {
 	t.dirty = append(t.dirty, c)
 }
 
-// pop drops the last row and returns its place and handle.
-func (t *Table) pop() (Loc, handle.Handle) {
-	c := t.chunks[t.tail]
-	for c.n == 0 {
-		t.tail--
-		c = t.chunks[t.tail]
+// last returns the last chunk that has rows, which then is the current one.
+// There must be one.
+func (t *Table) last() *Chunk {
+	for t.cur.n == 0 {
+		t.cur = t.chunks[t.cur.order-1]
 	}
-	c.n--
-	t.rows--
-	return c.base + Loc(c.n), c.handles[c.n]
+	return t.cur
 }
 
 // sweep removes the marked rows, each filled by the last living row of the
@@ -169,20 +176,13 @@ func (t *Table) pop() (Loc, handle.Handle) {
 // of dead.
 func (t *Table) sweep() {
 	slices.SortFunc(t.dirty, func(a, b *Chunk) int { return b.order - a.order })
-	sh, before := t.shard, t.rows
+	sh, before := t.shard, t.Rows()
 	sh.moves = sh.moves[:0]
 	for _, c := range t.dirty {
-		for at := len(c.dead) - 1; c.deadN > 0; {
-			var row int
-			row, at = c.popMarked(at)
-			dead := c.handles[row]
-			hole := c.base + Loc(row)
-			if last, h := t.pop(); last != hole {
-				c.handles[row] = h
-				sh.space.slot(h).loc = hole
-				sh.moves = append(sh.moves, relocation{to: hole, from: last})
-			}
-			sh.bury(dead)
+		if c.deadN == c.n && t.last() == c {
+			c.empty(sh)
+		} else {
+			t.sweepChunk(c)
 		}
 	}
 	t.dirty = t.dirty[:0]
@@ -192,16 +192,45 @@ func (t *Table) sweep() {
 	t.wipe(before)
 }
 
+// sweepChunk removes the marked rows of a chunk, the highest first: whatever is
+// behind them is alive.
+func (t *Table) sweepChunk(c *Chunk) {
+	sh := t.shard
+	for at := len(c.dead) - 1; c.deadN > 0; {
+		var row int
+		row, at = c.popMarked(at)
+		dead := c.handles[row]
+		last := t.last()
+		last.n--
+		if last != c || last.n != row {
+			h := last.handles[last.n]
+			c.handles[row] = h
+			hole := c.base + Loc(row)
+			sh.space.slot(h).loc = hole
+			sh.moves = append(sh.moves, relocation{to: hole, from: last.base + Loc(last.n)})
+		}
+		sh.bury(dead)
+	}
+}
+
+// empty removes all rows of the last chunk, which are all marked.
+func (c *Chunk) empty(sh *Shard) {
+	for row := c.n - 1; row >= 0; row-- {
+		sh.bury(c.handles[row])
+	}
+	clear(c.dead)
+	c.n, c.deadN = 0, 0
+}
+
 // wipe lets the columns forget the rows between the present number and before.
 func (t *Table) wipe(before int) {
-	for i := t.tail; i < len(t.chunks); i++ {
-		c := t.chunks[i]
+	for _, c := range t.chunks[max(t.cur.order, 0):] {
 		if c.first >= before {
 			break
 		}
-		from, to := max(t.rows-c.first, 0), min(before-c.first, c.Cap())
+		from, to := max(t.Rows()-c.first, 0), min(before-c.first, c.Cap())
 		for _, col := range t.columns {
-			col.wipe(c.Number(), from, to)
+			col.wipe(c.number(), from, to)
 		}
 	}
 }

@@ -14,8 +14,8 @@ import (
 // Ownership: the system and shard it was built for, or the idle world.
 type Reader[T any] struct {
 	shard.View[T]
-	space *shard.Space
-	id    int
+	lookup *shard.Lookup
+	id     int
 }
 
 // Writer is a Reader that may also be written through.
@@ -23,29 +23,41 @@ type Writer[T any] struct{ Reader[T] }
 
 // Read asks for reading a component. It panics if T is not registered.
 func Read[T any](a Asker) *Reader[T] {
-	b := a.bind("Read")
-	r := newReader[T](b)
-	b.access.Reads.Add(r.id)
-	return &r
+	return ask[T](a, "Read", false, func() (*Reader[T], *Reader[T]) { r := new(Reader[T]); return r, r })
 }
 
 // Write asks for reading and writing a component. It panics if T is not
 // registered.
 func Write[T any](a Asker) *Writer[T] {
-	b := a.bind("Write")
-	r := newReader[T](b)
-	b.access.Writes.Add(r.id)
-	return &Writer[T]{r}
+	return ask[T](a, "Write", true, func() (*Writer[T], *Reader[T]) { w := new(Writer[T]); return w, &w.Reader })
 }
 
-func newReader[T any](b binding) Reader[T] {
+// ask declares the access and returns its accessor. An idle world gives the same
+// one each time: it is kept up to date for as long as the world lives.
+func ask[T, A any](a Asker, call string, write bool, make func() (*A, *Reader[T])) *A {
+	b := a.bind(call)
 	id := b.w.componentOf(reflect.TypeFor[T](), b.user)
-	column := b.w.columns[id].(*shard.Column[T])
-	r := Reader[T]{View: column.View(), space: b.w.space, id: id}
-	if b.own {
-		r.View = column.ViewOf(b.shard)
+	if write {
+		b.access.Writes.Add(id)
+	} else {
+		b.access.Reads.Add(id)
 	}
-	return r
+	key := accessorKey{id, write}
+	if x, ok := b.w.accessors[key].(*A); ok && b.owner == len(b.w.shards) {
+		return x
+	}
+	x, r := make()
+	b.w.columns[id].(*shard.Column[T]).Attach(&r.View, b.owner)
+	r.id, r.lookup = id, b.lookup
+	if b.owner == len(b.w.shards) {
+		b.w.accessors[key] = x
+	}
+	return x
+}
+
+type accessorKey struct {
+	component int
+	write     bool
 }
 
 // Get returns the component of an entity, or nil if the entity is not alive, is
@@ -54,31 +66,35 @@ func newReader[T any](b binding) Reader[T] {
 // of the entity's own. To look up several components of one entity, Locate it
 // once and use At.
 func (r *Reader[T]) Get(h handle.Handle) *T {
-	return r.At(r.space.Locate(h))
+	return r.At(r.lookup.Locate(h))
 }
 
 // ForeignReader reads one component of any shard's atoms.
 //
 // Ownership: the system and shard it was built for. The scheduler lets the
 // system run only when no shard is writing the component.
-type ForeignReader[T any] struct{ r Reader[T] }
+type ForeignReader[T any] struct {
+	space  *shard.Space
+	column *shard.Column[T]
+}
 
 // ReadForeign asks for reading a component in every shard. A system cannot also
 // write or create the component: split it in two.
 func ReadForeign[T any](b *Build) *ForeignReader[T] {
 	bound := b.bind("ReadForeign")
-	bound.own = false
-	f := &ForeignReader[T]{newReader[T](bound)}
-	bound.access.Foreign.Add(f.r.id)
-	return f
+	id := b.w.componentOf(reflect.TypeFor[T](), bound.user)
+	bound.access.Foreign.Add(id)
+	return &ForeignReader[T]{b.w.space, b.w.columns[id].(*shard.Column[T])}
 }
 
 // Get returns a copy of the component of an entity anywhere, as the last system
 // before this one that writes it left it. It returns false if the entity is not
 // alive or lacks the component.
 func (f *ForeignReader[T]) Get(h handle.Handle) (T, bool) {
-	if p := f.r.Get(h); p != nil {
-		return *p, true
+	if l := f.space.Locate(h); l != 0 {
+		if p := f.column.At(l); p != nil {
+			return *p, true
+		}
 	}
 	return *new(T), false
 }

@@ -78,8 +78,8 @@ func (b *Build) mustOpen(call string) {
 // binding says what an accessor or filter is bound to.
 type binding struct {
 	w      *World
-	own    bool // to the atoms of one shard
-	shard  int
+	owner  int // the shard, or the number of shards: the idle world
+	lookup *shard.Lookup
 	access *Access
 	user   string
 }
@@ -90,12 +90,12 @@ type Asker interface{ bind(call string) binding }
 
 func (b *Build) bind(call string) binding {
 	b.mustOpen(call)
-	return binding{w: b.w, own: true, shard: b.shard.ID(), access: b.access, user: fmt.Sprintf("system %q, %s", b.system, call)}
+	return binding{w: b.w, owner: b.shard.ID(), lookup: &b.w.contexts[b.shard.ID()].lookup, access: b.access, user: fmt.Sprintf("system %q, %s", b.system, call)}
 }
 
 func (w *World) bind(call string) binding {
 	w.mustIdle(call)
-	return binding{w: w, access: &Access{}, user: call}
+	return binding{w: w, owner: len(w.shards), lookup: &w.lookup, access: &Access{}, user: call}
 }
 
 // AnyBundle is a *Bundle of any type.

@@ -3,7 +3,6 @@ package world
 import (
 	"fmt"
 	"reflect"
-	"unsafe"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/shard"
@@ -16,25 +15,20 @@ import (
 // by whoever holds the Holder it is given.
 type Bundle[T any] struct {
 	kind
-	w        *World
-	name     string
-	set      shard.Set
-	fields   []bundleField
-	parts    []*bundlePart[T]
-	place    func(T) int
-	pointers bool
-}
-
-type bundleField struct {
-	component int
-	offset    uintptr
+	w      *World
+	name   string
+	set    shard.Set
+	fields []shard.Field
+	parts  []*bundlePart[T]
+	place  func(T) int
 }
 
 // bundlePart is what one shard needs to store a T. Made by the shard's owner.
 type bundlePart[T any] struct {
 	table   *shard.Table
-	columns []shard.AnyColumn // by field
-	scratch T                 // a T whose address may be passed on
+	fields  []shard.Field
+	plain   bool // T has no pointers
+	scratch T    // a T on the heap
 }
 
 // NewBundle makes a bundle of T's fields. It panics if T is not a struct, or if
@@ -53,14 +47,13 @@ func NewBundle[T any](w *World) *Bundle[T] {
 			panic(fmt.Sprintf("world: bundle %v has component %q twice; the second is field %s", t, w.components[id].name, f.Name))
 		}
 		b.set.Add(id)
-		b.fields = append(b.fields, bundleField{component: id, offset: f.Offset})
-		b.pointers = b.pointers || shard.HasPointers(f.Type)
+		b.fields = append(b.fields, shard.Field{Component: id, Offset: f.Offset})
 	}
 	return b
 }
 
-// PlaceBy makes place choose the shard of each new entity, 0 to Shards()-1, in
-// place of round robin. It is called by whoever creates, ports included, so it
+// PlaceBy makes place choose the shard of each new entity, 0 to Shards()-1. The
+// default is round robin, in runs of 16. It is called by whoever creates, ports included, so it
 // must be safe for concurrent use and depend on its argument alone. Systems
 // create in their own shard regardless.
 func (b *Bundle[T]) PlaceBy(place func(T) int) *Bundle[T] {
@@ -83,7 +76,11 @@ func (b *Bundle[T]) Create(by Holder, v T) (handle.Handle, error) {
 			b.w.refuse(by, "bundle", b.name)
 		}
 		by.mustIdle("Create")
-		return b.store(by.shards[b.next(v)], &v)
+		i := by.next()
+		if b.place != nil {
+			i = b.placed(v)
+		}
+		return b.storeIdle(by.shards[i], &v)
 	case *Context:
 		by.mustCreate(b.w, &b.set, b.name)
 		return b.store(by.shard, &v)
@@ -115,6 +112,11 @@ func (b *Bundle[T]) appendN(dst []handle.Handle, want bool, by Holder, n int, in
 	}
 	w, isWorld := by.(*World)
 	spread := isWorld && b.place == nil && w == b.w
+	if spread {
+		if err := b.Reserve(w, n); err != nil {
+			return dst, err
+		}
+	}
 	var v T
 	for i := range n {
 		if init != nil {
@@ -124,7 +126,7 @@ func (b *Bundle[T]) appendN(dst []handle.Handle, want bool, by Holder, n int, in
 		var h handle.Handle
 		var err error
 		if spread {
-			h, err = b.store(w.shards[(w.cursor+i*len(w.shards)/n)%len(w.shards)], &v)
+			h, err = b.storeIdle(w.shards[i*len(w.shards)/n], &v)
 		} else {
 			h, err = b.Create(by, v)
 		}
@@ -157,19 +159,6 @@ func (b *Bundle[T]) Reserve(w *World, n int) error {
 	return nil
 }
 
-// next is the shard that a *World creates v in.
-func (b *Bundle[T]) next(v T) int {
-	if b.place != nil {
-		return b.placed(v)
-	}
-	w := b.w
-	i := w.cursor
-	if w.cursor++; w.cursor == len(w.shards) {
-		w.cursor = 0
-	}
-	return i
-}
-
 func (b *Bundle[T]) placed(v T) int {
 	i := b.place(v)
 	if i < 0 || i >= len(b.w.shards) {
@@ -182,49 +171,53 @@ func (b *Bundle[T]) part(s *shard.Shard) *bundlePart[T] {
 	p := b.parts[s.ID()]
 	if p == nil {
 		p = &bundlePart[T]{table: s.Table(b.set)}
-		for _, f := range b.fields {
-			p.columns = append(p.columns, b.w.columns[f.component])
-		}
+		p.fields, p.plain = p.table.Fields(b.fields)
 		b.parts[s.ID()] = p
 	}
 	return p
 }
 
+// storeIdle is store for a *World, whose loops cover all shards.
+func (b *Bundle[T]) storeIdle(s *shard.Shard, v *T) (handle.Handle, error) {
+	s.Loop = b.w.loop
+	return b.store(s, v)
+}
+
 // store makes the atom in a shard, at once.
 func (b *Bundle[T]) store(s *shard.Shard, v *T) (handle.Handle, error) {
-	p := b.part(s)
-	h, slot, l, err := s.Create(p.table)
-	if err != nil {
-		return handle.None, err
+	p := b.parts[s.ID()]
+	if p == nil {
+		p = b.part(s)
 	}
-	p.scratch = *v
-	b.put(p, l, &p.scratch)
-	if b.pointers {
-		p.scratch = *new(T)
+	if p.plain {
+		return shard.CreatePlain(s, p.table, p.fields, v)
 	}
-	shard.Publish(slot, h)
-	return h, nil
+	a, err := s.Create(p.table)
+	if err == nil {
+		p.put(a, v)
+	}
+	return a.Handle, err
 }
 
 // apply stores the atom that a port requested, at the refresh.
 func (b *Bundle[T]) apply(s *shard.Shard, h handle.Handle, _ shard.Loc, v *T) shard.Outcome {
 	p := b.part(s)
-	slot, l, err := s.Adopt(p.table, h)
+	a, err := s.Adopt(p.table, h)
 	if err != nil {
 		return shard.Refused
 	}
-	b.put(p, l, v)
-	shard.Publish(slot, h)
+	p.put(a, v)
 	return shard.Applied
 }
 
-// put stores the fields of v in the columns' row l.
-//
-// Safety: each offset is that of a field of T whose type is the column's, which
-// NewBundle found by reflection. v is on the heap and outlives the call.
-func (b *Bundle[T]) put(p *bundlePart[T], l shard.Loc, v *T) {
-	base := unsafe.Pointer(v)
-	for i, c := range p.columns {
-		c.Put(l, unsafe.Add(base, b.fields[i].offset))
+// put stores the fields of v in the atom's row and makes it alive.
+func (p *bundlePart[T]) put(a shard.Atom, v *T) {
+	if p.plain {
+		shard.StorePlain(a, p.fields, v)
+	} else {
+		p.scratch = *v
+		shard.Store(a, p.fields, &p.scratch)
+		p.scratch = *new(T) // keeps nothing alive
 	}
+	a.Publish()
 }

@@ -51,7 +51,7 @@ func Register[T any](w *World, name string) *Component[T] {
 	id := len(w.components)
 	w.components = append(w.components, componentInfo{name: name, typ: t})
 	w.componentID[t] = id
-	column := shard.NewColumn[T]()
+	column := shard.NewColumn[T](len(w.shards))
 	w.columns = append(w.columns, column)
 	return &Component[T]{w: w, id: id, kind: newKind[T](w), column: column}
 }

@@ -15,6 +15,7 @@ import (
 type Context struct {
 	w      *World
 	shard  *shard.Shard
+	lookup shard.Lookup
 	out    sender
 	access *Access // of the running system; nil outside of one
 	system string
@@ -22,10 +23,12 @@ type Context struct {
 }
 
 func newContext(w *World, s *shard.Shard) *Context {
-	return &Context{
+	c := &Context{
 		w: w, shard: s, delta: w.options.TickInterval.Seconds(),
 		out: sender{w: w, maxRequests: w.options.OutboxRequests, maxBytes: w.options.OutboxBytes},
 	}
+	w.space.Attach(&c.lookup, s.ID())
+	return c
 }
 
 func (c *Context) world() *World { return c.w }
@@ -55,7 +58,7 @@ func (c *Context) Alive(h handle.Handle) bool { return c.w.space.Alive(h) }
 // Status tells what a handle stands for. Dying is told of the own shard's atoms
 // alone; a marked one elsewhere is Alive.
 func (c *Context) Status(h handle.Handle) Status {
-	if l := c.w.space.Locate(h); l != 0 && c.owns(l) && c.shard.Marked(l) {
+	if l := c.w.space.Locate(h); l != 0 && c.owns(l) && c.w.space.Marked(l) {
 		return Dying
 	}
 	return status(c.w.space, h)
@@ -70,7 +73,7 @@ func (c *Context) Owns(h handle.Handle) bool {
 // Locate returns where the entity's atom is, for the accessors' At, or 0 if it
 // is not alive. An atom of another shard is not found by this shard's
 // accessors.
-func (c *Context) Locate(h handle.Handle) shard.Loc { return c.w.space.Locate(h) }
+func (c *Context) Locate(h handle.Handle) shard.Loc { return c.lookup.Locate(h) }
 
 // Has reports whether the entity is one of the shard's and has the component.
 func (c *Context) Has(h handle.Handle, x AnyComponent) bool {
@@ -89,7 +92,7 @@ func (c *Context) Destroy(h handle.Handle) error {
 	case l == 0:
 		return ErrStale
 	case c.owns(l):
-		c.shard.Mark(l)
+		c.w.space.Mark(l)
 		return nil
 	}
 	return c.out.sendDestroy(shard.Request{Handle: h})

@@ -132,6 +132,9 @@ func (t *ports) retire(o *shard.Outside) {
 		for ; p.freshLeft > 0; p.freshLeft-- {
 			o.Return(p.nextFresh())
 		}
+		// A bit set after collect, for a request that was still drained, must not
+		// be taken for one of the number's next port.
+		p.active.And(^(uint64(1) << (p.number % 64)))
 		t.mu.byNumber[p.number] = nil
 		t.mu.free = append(t.mu.free, p.number)
 	}

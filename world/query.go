@@ -121,30 +121,30 @@ func (p *queryPart) update(q *Query) {
 func (q *Query) Chunks() iter.Seq[Chunk] {
 	return func(yield func(Chunk) bool) {
 		if q.idle {
-			q.w.beginLoop()
-			defer q.w.endLoop()
+			q.idleChunks(yield)
+			return
 		}
-		loop := q.begin()
-		for i := range q.parts {
-			if !q.parts[i].each(q, loop, yield) {
-				return
-			}
+		p := &q.parts[0]
+		p.shard.Loop++
+		p.each(q, p.shard.Loop, yield)
+	}
+}
+
+func (q *Query) idleChunks(yield func(Chunk) bool) {
+	w := q.w
+	w.mustIdle("Query.Chunks")
+	w.open++
+	defer w.closeLoop()
+	w.loop++
+	loop := w.loop
+	for i := range q.parts {
+		if !q.parts[i].each(q, loop, yield) {
+			return
 		}
 	}
 }
 
-// begin numbers a loop, higher than any loop before it in the shards covered.
-func (q *Query) begin() uint64 {
-	loop := uint64(0)
-	for i := range q.parts {
-		loop = max(loop, q.parts[i].shard.Loop)
-	}
-	loop++
-	for i := range q.parts {
-		q.parts[i].shard.Loop = loop
-	}
-	return loop
-}
+func (w *World) closeLoop() { w.open-- }
 
 func (p *queryPart) each(q *Query, loop uint64, yield func(Chunk) bool) bool {
 	if p.seen != len(p.shard.Tables()) {
@@ -152,13 +152,10 @@ func (p *queryPart) each(q *Query, loop uint64, yield func(Chunk) bool) bool {
 	}
 	for _, t := range p.tables {
 		left := t.RowsAt(loop)
-		for _, c := range t.Chunks() {
-			if left <= 0 {
-				break
-			}
-			n := min(left, c.Cap())
-			left -= n
-			if !yield(c.First(n)) {
+		for i := 0; left > 0; i++ {
+			rows := t.Run(i, left)
+			left -= rows.Len()
+			if !yield(rows) {
 				return false
 			}
 		}
@@ -182,13 +179,6 @@ func (q *Query) Count() int {
 	}
 	return n
 }
-
-func (w *World) beginLoop() {
-	w.mustIdle("Query.Chunks")
-	w.open++
-}
-
-func (w *World) endLoop() { w.open-- }
 
 // Chunk is a view of a run of atoms with the same components, one row each: Len
 // rows, with Handle(i) or Handles beside the accessors' Slice. It is good until

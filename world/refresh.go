@@ -89,6 +89,7 @@ func (r *refresh) run(parallel Parallel) {
 		p.supply(w.outside)
 	}
 	w.ports.retire(w.outside)
+	w.space.Sync(w.columns)
 	w.tick.Add(1)
 }
 

@@ -17,6 +17,7 @@ func (w *World) BeginTick() Tick {
 		w.busy.Store(false)
 		w.mustSettle("BeginTick")
 	}
+	w.space.SetIdle(false)
 	return Tick{w}
 }
 
@@ -27,5 +28,9 @@ func (t Tick) Context(shard int) *Context { return t.w.contexts[shard] }
 // system may be running.
 func (t Tick) End(parallel Parallel) {
 	t.w.refresh.run(parallel)
+	for _, s := range t.w.shards {
+		t.w.loop = max(t.w.loop, s.Loop)
+	}
+	t.w.space.SetIdle(true)
 	t.w.busy.Store(false)
 }

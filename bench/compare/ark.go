@@ -5,11 +5,17 @@ import "github.com/mlange-42/ark/ecs"
 // ark is Ark, whose loops walk whole tables.
 var ark = contender{
 	name: "ark", role: peer,
-	iterate:  arkIterate,
+	iterate:  func() field { return arkIterate(false) },
 	lookup:   arkLookup,
 	populate: arkPopulate,
 	change:   arkChange,
 	newWorld: func() any { return ecs.NewWorld() },
+}
+
+// arkCached is Ark with a registered filter.
+var arkCached = contender{
+	name: "ark-cached", role: peer,
+	iterate: func() field { return arkIterate(true) },
 }
 
 func arkIDs(w *ecs.World) []ecs.ID {
@@ -20,13 +26,25 @@ func arkIDs(w *ecs.World) []ecs.ID {
 	}
 }
 
-func arkIterate() field {
+func arkIterate(cached bool) field {
 	w := ecs.NewWorld()
 	ids := arkIDs(w)
-	places, velocities := ecs.NewFilter1[Position](w), ecs.NewMap1[Velocity](w)
-	both := ecs.NewFilter2[Position, Velocity](w).Register()
+	places, movers := ecs.NewMap1[Position](w), ecs.NewMap2[Position, Velocity](w)
+	all, velocities := ecs.NewFilter1[Position](w), ecs.NewMap1[Velocity](w)
+	both := ecs.NewFilter2[Position, Velocity](w)
+	if cached {
+		both.Register()
+	}
 	return field{
 		place: func(s set, n int) {
+			switch s {
+			case position:
+				places.NewBatchFn(n, nil)
+				return
+			case moving:
+				movers.NewBatch(n, &Position{}, &Velocity{1, 1})
+				return
+			}
 			chosen := components(s, ids)
 			for range n {
 				e := w.Unsafe().NewEntity(chosen...)
@@ -43,7 +61,7 @@ func arkIterate() field {
 		},
 		sum: func() float64 {
 			sum := 0.0
-			for q := places.Query(); q.Next(); {
+			for q := all.Query(); q.Next(); {
 				p := q.Get()
 				sum += p.X + p.Y
 			}
@@ -115,10 +133,7 @@ func arkChange(wide bool, n int) change {
 	w := ecs.NewWorld()
 	vel := ecs.NewMap1[Velocity](w)
 	handles := make([]ecs.Entity, 0, n)
-	chosen := components(position, arkIDs(w))
-	if wide {
-		chosen = components(position|extras(1<<extrasMax-1), arkIDs(w))
-	}
+	chosen := components(baseOf(wide), arkIDs(w))
 	for range n {
 		handles = append(handles, w.Unsafe().NewEntity(chosen...))
 	}

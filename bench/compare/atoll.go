@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -11,7 +9,7 @@ import (
 func atoll(shards int) contender {
 	o := world.Options{Shards: shards}
 	return contender{
-		name: "atoll", role: own,
+		name: "atoll", role: own, shards: shards,
 		iterate: func() field { return atollIterate(o) },
 		lookup: func(n int) func() float64 {
 			w, pos, handles := atollLookup(o, n)
@@ -87,6 +85,7 @@ func atollIterate(o world.Options) field {
 	place, mover := world.NewBundle[atollPlace](w), world.NewBundle[atollMover](w)
 	pos, vel := world.Write[Position](w), world.Read[Velocity](w)
 	all, both := w.Query(pos), w.Query(pos, vel)
+	var archetypes *atollArchetypes
 	return field{
 		place: func(s set, n int) {
 			var err error
@@ -96,7 +95,12 @@ func atollIterate(o world.Options) field {
 			case moving:
 				err = mover.CreateN(w, n, func(_ int, m *atollMover) { m.Velocity = Velocity{1, 1} })
 			default:
-				err = fmt.Errorf("no bundle for set %b", s)
+				if archetypes == nil {
+					archetypes = newAtollArchetypes(w)
+				}
+				for range n {
+					archetypes.place(s)
+				}
 			}
 			must(n, err)
 		},

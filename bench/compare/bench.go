@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"runtime"
+	"time"
 )
 
 // bench is one category of the comparison: a setup for each contender and size.
@@ -25,9 +26,12 @@ var (
 	quickOne  = []int{16_000}
 )
 
-// bystandersMax limits the entities that do not match in iterate2, which are 10
-// for each that does: more would only take memory.
-const bystandersMax = 2_560_000
+// The entities that do not match are 10 for each that does in iterate2, and 4 in
+// iterate2-256, but limited: more would only take memory.
+const (
+	bystandersMax = 2_560_000
+	strangersMax  = 256_000
+)
 
 var benches = []bench{
 	{name: "iterate2", title: "Loop over 2 components, among 10 times as many entities that have but one of them", quick: quickCore, setup: iterate(layPlain)},
@@ -73,7 +77,7 @@ func layFragmented(f field, n int) {
 
 func layAmong(f field, n int) {
 	f.place(moving, n)
-	for i := range max(4*n, 256) {
+	for i := range min(max(4*n, 256), strangersMax) {
 		f.place(position|extras(i%256), 1)
 	}
 }
@@ -87,12 +91,9 @@ func iterate(lay func(f field, n int)) func(*contender, int) *subject {
 		lay(f, n)
 		passes := 0
 		return &subject{
-			ops: n,
-			warm: true,
-			work: repeated(func() {
-				f.pass()
-				passes++
-			}),
+			ops:   n,
+			warm:  true,
+			work:  repeated(f.pass, &passes),
 			check: func() error { return same("sum of positions", f.sum(), float64(2*n*passes)) },
 		}
 	}
@@ -116,10 +117,14 @@ func lookupBy(setup func(int) func() float64, n int) *subject {
 	return &subject{
 		ops:  n,
 		warm: true,
-		work: repeated(func() {
-			sum += pass()
-			passes++
-		}),
+		work: func(times int) time.Duration {
+			passes += times
+			start := time.Now()
+			for range times {
+				sum += pass()
+			}
+			return time.Since(start) - clockCost
+		},
 		check: func() error { return same("sum of X", sum, float64(passes)*float64(n)*float64(n-1)/2) },
 	}
 }
@@ -234,13 +239,14 @@ func addRemove(wide bool, m manner) func(*contender, int) *subject {
 		add()
 		with := ch.count()
 		remove()
+		changes := 0
 		return &subject{
-			ops: n,
+			ops:  n,
 			warm: true,
 			work: repeated(func() {
 				add()
 				remove()
-			}),
+			}, &changes),
 			check: func() error {
 				if err := same("number of entities with the component", with, n); err != nil {
 					return err
@@ -255,10 +261,11 @@ func newWorld(c *contender, _ int) *subject {
 	if c.newWorld == nil {
 		return nil
 	}
+	made := 0
 	return &subject{
 		ops:   1,
 		warm:  true,
-		work:  repeated(func() { runtime.KeepAlive(c.newWorld()) }),
+		work:  repeated(func() { runtime.KeepAlive(c.newWorld()) }, &made),
 		check: func() error { return nil },
 	}
 }

@@ -37,7 +37,24 @@ const moving = position | velocity
 // extras returns the set whose extra components are the bits of mask.
 func extras(mask int) set { return set(mask) * extra }
 
-// components calls f with the index in all of each component of the set.
+// setOf is what the entities of a population have: two components, or ten.
+func setOf(wide bool) set {
+	if wide {
+		return extras(1<<extrasMax - 1)
+	}
+	return moving
+}
+
+// baseOf is what the entities of a change have: one component, or eleven.
+func baseOf(wide bool) set {
+	if wide {
+		return position | extras(1<<extrasMax-1)
+	}
+	return position
+}
+
+// components returns those of all, which are in the order of the set's bits,
+// that are in the set.
 func components[T any](s set, all []T) []T {
 	var chosen []T
 	for i := range all {

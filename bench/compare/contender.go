@@ -10,6 +10,7 @@ type role int
 
 const (
 	own   role = iota // Atoll
+	twin              // Atoll with the other number of shards
 	peer              // a library of the same kind: may be the best peer
 	limit             // hand-written code that does no more than it must
 )
@@ -19,8 +20,9 @@ const (
 // does not offer it. What a function returns does its work when called; making
 // it is the setup, which is not timed.
 type contender struct {
-	name string
-	role role
+	name   string
+	role   role
+	shards int // Atoll's
 
 	// iterate makes an empty world to loop over.
 	iterate func() field
@@ -79,10 +81,8 @@ type change struct {
 	count                 func() int // of those that have it
 }
 
-// contenders returns all, Atoll with the given number of shards first.
-func contenders(shards int) []contender {
-	return []contender{atoll(shards), ark, limits}
-}
+// others are the contenders beside Atoll.
+var others = []contender{ark, arkCached, arche, archeCached, donburis, volts, unitoftime, unitoftimeSlices, ggecs, limits}
 
 // shuffle orders handles at random, always alike.
 func shuffle[T any](handles []T) []T {

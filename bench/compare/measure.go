@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"runtime"
 	"slices"
 	"time"
@@ -16,9 +15,10 @@ type subject struct {
 }
 
 // repeated is the work of a bench that needs nothing done between repetitions:
-// all are timed as one.
-func repeated(once func()) func(int) time.Duration {
+// all are timed as one. It adds to done how many there were.
+func repeated(once func(), done *int) func(int) time.Duration {
 	return func(times int) time.Duration {
+		*done += times
 		start := time.Now()
 		for range times {
 			once()
@@ -62,6 +62,11 @@ var clockCost = func() time.Duration {
 	return median(costs)
 }()
 
+// ballast is heap that is held and never touched, so that the collector runs as
+// often, and gives as little memory back to the system, as in a program that is
+// long at work. Without it, making a world would be mostly page faults.
+var ballast = make([]byte, 256<<20)
+
 // plan says how long to measure.
 type plan struct {
 	batchMin  time.Duration // of timed work in a round
@@ -80,8 +85,6 @@ type entrant struct {
 	ns    []float64 // per operation, by round
 	out   error     // why it was left out
 }
-
-var errSlow = errors.New("too slow for the time there is")
 
 // measure runs the entrants in turn, round by round, until the deadline. Each
 // round begins with another one. It returns the number of rounds.
@@ -129,6 +132,7 @@ func (e *entrant) calibrate(p plan) {
 // round settles the collector and takes one time.
 func (e *entrant) round() {
 	runtime.GC()
+	runtime.KeepAlive(ballast)
 	if e.warm {
 		e.work(max(1, e.times/8))
 	}

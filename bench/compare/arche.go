@@ -1,0 +1,149 @@
+package main
+
+import (
+	"github.com/mlange-42/arche/ecs"
+	"github.com/mlange-42/arche/generic"
+)
+
+// arche is Arche, whose loops use a filter that is looked up each time.
+var arche = contender{
+	name: "arche", role: peer,
+	iterate:  func() field { return archeIterate(false) },
+	lookup:   archeLookup,
+	populate: archePopulate,
+	change:   archeChange,
+	newWorld: func() any { w := ecs.NewWorld(); return &w },
+}
+
+// archeCached is Arche with a registered filter.
+var archeCached = contender{
+	name: "arche-cached", role: peer,
+	iterate: func() field { return archeIterate(true) },
+}
+
+func archeIDs(w *ecs.World) []ecs.ID {
+	return []ecs.ID{
+		ecs.ComponentID[Position](w), ecs.ComponentID[Velocity](w),
+		ecs.ComponentID[C1](w), ecs.ComponentID[C2](w), ecs.ComponentID[C3](w), ecs.ComponentID[C4](w), ecs.ComponentID[C5](w),
+		ecs.ComponentID[C6](w), ecs.ComponentID[C7](w), ecs.ComponentID[C8](w), ecs.ComponentID[C9](w), ecs.ComponentID[C10](w),
+	}
+}
+
+func archeIterate(cached bool) field {
+	w := ecs.NewWorld(1024)
+	ids := archeIDs(&w)
+	posID, velID := ids[0], ids[1]
+	all, both := ecs.All(posID), ecs.All(posID, velID)
+	var filter ecs.Filter = &both
+	if cached {
+		registered := w.Cache().Register(&both)
+		filter = &registered
+	}
+	return field{
+		place: func(s set, n int) {
+			chosen := components(s, ids)
+			if s == position {
+				w.Batch().New(n, chosen...)
+				return
+			}
+			for range n {
+				e := w.NewEntity(chosen...)
+				if s&velocity != 0 {
+					*(*Velocity)(w.Get(e, velID)) = Velocity{1, 1}
+				}
+			}
+		},
+		pass: func() {
+			q := w.Query(filter)
+			for q.Next() {
+				pos, vel := (*Position)(q.Get(posID)), (*Velocity)(q.Get(velID))
+				pos.X += vel.X
+				pos.Y += vel.Y
+			}
+		},
+		sum: func() float64 {
+			sum := 0.0
+			for q := w.Query(&all); q.Next(); {
+				p := (*Position)(q.Get(posID))
+				sum += p.X + p.Y
+			}
+			return sum
+		},
+	}
+}
+
+func archeLookup(n int) func() float64 {
+	w := ecs.NewWorld(1024)
+	pos := generic.NewMap[Position](&w)
+	places := generic.NewMap1[Position](&w)
+	handles := make([]ecs.Entity, n)
+	for i := range handles {
+		handles[i] = places.NewWith(&Position{X: float64(i)})
+	}
+	shuffle(handles)
+	return func() float64 {
+		sum := 0.0
+		for _, e := range handles {
+			sum += pos.Get(e).X
+		}
+		return sum
+	}
+}
+
+func archePopulate(wide bool, n int) population {
+	w := ecs.NewWorld(1024)
+	chosen := components(setOf(wide), archeIDs(&w))
+	all, builder := ecs.All(chosen...), ecs.NewBuilder(&w, chosen...)
+	handles := make([]ecs.Entity, 0, n)
+	return population{
+		create: func(n int) {
+			for range n {
+				handles = append(handles, w.NewEntity(chosen...))
+			}
+		},
+		createBatch: func(n int) { builder.NewBatch(n) },
+		destroy: func() {
+			for _, e := range handles {
+				w.RemoveEntity(e)
+			}
+			handles = handles[:0]
+		},
+		destroyBatch: func() {
+			w.Batch().RemoveEntities(&all)
+			handles = handles[:0]
+		},
+		count: func() int { return archeCount(&w, &all) },
+	}
+}
+
+func archeChange(wide bool, n int) change {
+	w := ecs.NewWorld(1024)
+	ids := archeIDs(&w)
+	chosen, added := components(baseOf(wide), ids), ids[1:2]
+	all, with := ecs.All(ids[0]), ecs.All(ids[0], ids[1])
+	handles := make([]ecs.Entity, n)
+	for i := range handles {
+		handles[i] = w.NewEntity(chosen...)
+	}
+	return change{
+		add: func() {
+			for _, e := range handles {
+				w.Add(e, added...)
+			}
+		},
+		remove: func() {
+			for _, e := range handles {
+				w.Remove(e, added...)
+			}
+		},
+		addBatch:    func() { w.Batch().Add(&all, added...) },
+		removeBatch: func() { w.Batch().Remove(&with, added...) },
+		count:       func() int { return archeCount(&w, &with) },
+	}
+}
+
+func archeCount(w *ecs.World, filter ecs.Filter) int {
+	q := w.Query(filter)
+	defer q.Close()
+	return q.Count()
+}

@@ -1,0 +1,139 @@
+package main
+
+import ecs "github.com/marioolofo/go-gameengine-ecs"
+
+// ggecs is go-gameengine-ecs.
+var ggecs = contender{
+	name: "ggecs", role: peer,
+	iterate:  ggecsIterate,
+	lookup:   ggecsLookup,
+	populate: ggecsPopulate,
+	change:   ggecsChange,
+	newWorld: func() any { return ecs.NewWorld(1024) },
+}
+
+// The numbers of the components, as ggecs wants them from its user.
+const (
+	ggecsPosition ecs.ComponentID = iota
+	ggecsVelocity
+)
+
+var ggecsIDs = []ecs.ComponentID{ggecsPosition, ggecsVelocity, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}
+
+func ggecsWorld() ecs.World {
+	w := ecs.NewWorld(1024)
+	w.Register(ecs.NewComponentRegistry[Position](ggecsPosition))
+	w.Register(ecs.NewComponentRegistry[Velocity](ggecsVelocity))
+	w.Register(ecs.NewComponentRegistry[C1](2))
+	w.Register(ecs.NewComponentRegistry[C2](3))
+	w.Register(ecs.NewComponentRegistry[C3](4))
+	w.Register(ecs.NewComponentRegistry[C4](5))
+	w.Register(ecs.NewComponentRegistry[C5](6))
+	w.Register(ecs.NewComponentRegistry[C6](7))
+	w.Register(ecs.NewComponentRegistry[C7](8))
+	w.Register(ecs.NewComponentRegistry[C8](9))
+	w.Register(ecs.NewComponentRegistry[C9](10))
+	w.Register(ecs.NewComponentRegistry[C10](11))
+	return w
+}
+
+func ggecsIterate() field {
+	w := ggecsWorld()
+	all, both := ecs.MakeComponentMask(ggecsPosition), ecs.MakeComponentMask(ggecsPosition, ggecsVelocity)
+	return field{
+		place: func(s set, n int) {
+			chosen := components(s, ggecsIDs)
+			for range n {
+				e := w.NewEntity(chosen...)
+				if s&velocity != 0 {
+					*(*Velocity)(w.Component(e, ggecsVelocity)) = Velocity{1, 1}
+				}
+			}
+		},
+		pass: func() {
+			q := w.Query(both)
+			for q.Next() {
+				pos, vel := (*Position)(q.Component(ggecsPosition)), (*Velocity)(q.Component(ggecsVelocity))
+				pos.X += vel.X
+				pos.Y += vel.Y
+			}
+		},
+		sum: func() float64 {
+			sum := 0.0
+			for q := w.Query(all); q.Next(); {
+				p := (*Position)(q.Component(ggecsPosition))
+				sum += p.X + p.Y
+			}
+			return sum
+		},
+	}
+}
+
+func ggecsLookup(n int) func() float64 {
+	w := ggecsWorld()
+	handles := make([]ecs.EntityID, n)
+	for i := range handles {
+		handles[i] = w.NewEntity(ggecsPosition)
+		(*Position)(w.Component(handles[i], ggecsPosition)).X = float64(i)
+	}
+	shuffle(handles)
+	return func() float64 {
+		sum := 0.0
+		for _, e := range handles {
+			sum += (*Position)(w.Component(e, ggecsPosition)).X
+		}
+		return sum
+	}
+}
+
+func ggecsPopulate(wide bool, n int) population {
+	w := ggecsWorld()
+	chosen := components(setOf(wide), ggecsIDs)
+	all := ecs.MakeComponentMask(chosen...)
+	handles := make([]ecs.EntityID, 0, n)
+	return population{
+		create: func(n int) {
+			for range n {
+				handles = append(handles, w.NewEntity(chosen...))
+			}
+		},
+		destroy: func() {
+			for _, e := range handles {
+				w.RemEntity(e)
+			}
+			handles = handles[:0]
+		},
+		count: func() int { return ggecsCount(w, all) },
+	}
+}
+
+func ggecsChange(wide bool, n int) change {
+	w := ggecsWorld()
+	chosen := components(baseOf(wide), ggecsIDs)
+	with := ecs.MakeComponentMask(ggecsPosition, ggecsVelocity)
+	handles := make([]ecs.EntityID, n)
+	for i := range handles {
+		handles[i] = w.NewEntity(chosen...)
+	}
+	return change{
+		add: func() {
+			for _, e := range handles {
+				w.AddComponent(e, ggecsVelocity)
+			}
+		},
+		remove: func() {
+			for _, e := range handles {
+				w.RemComponent(e, ggecsVelocity)
+			}
+		},
+		count: func() int { return ggecsCount(w, with) },
+	}
+}
+
+func ggecsCount(w ecs.World, mask ecs.Mask) int {
+	n := 0
+	for q := w.Query(mask); q.Next(); {
+		n++
+	}
+	return n
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// header is what a number must be read with.
+type header struct {
+	commit, cpu, version, command, date string
+	procs                               int
+}
+
+// newHeader describes this run. out is a file that may differ from the commit.
+func newHeader(out string) header {
+	return header{
+		commit:  commit(out),
+		cpu:     cpuModel(),
+		version: runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH,
+		command: strings.Join(append([]string{"go run ./bench/compare"}, os.Args[1:]...), " "),
+		date:    time.Now().UTC().Format(time.DateOnly),
+		procs:   runtime.GOMAXPROCS(0),
+	}
+}
+
+// commit names the commit of the working directory, and says "dirty" if that
+// is not what is there.
+func commit(except string) string {
+	hash, err := git("rev-parse", "--short=12", "HEAD")
+	if err != nil {
+		return "unknown"
+	}
+	status := []string{"status", "--porcelain", "--", ":/"}
+	if except != "" {
+		status = append(status, ":!"+except)
+	}
+	if changed, err := git(status...); err != nil || changed != "" {
+		return hash + " dirty"
+	}
+	return hash
+}
+
+func git(args ...string) (string, error) {
+	out, err := exec.Command("git", args...).Output()
+	return strings.TrimSpace(string(out)), err
+}
+
+func cpuModel() string {
+	info, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return runtime.GOARCH
+	}
+	for line := range strings.Lines(string(info)) {
+		if name, model, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
+			return strings.TrimSpace(model)
+		}
+	}
+	return runtime.GOARCH
+}
+
+func (h header) lines() []string {
+	return []string{
+		"commit: " + h.commit,
+		"CPU: " + h.cpu,
+		"Go: " + h.version,
+		"GOMAXPROCS: " + itoa(h.procs),
+		"date: " + h.date,
+		"command: " + h.command,
+	}
+}

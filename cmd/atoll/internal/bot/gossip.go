@@ -1,0 +1,27 @@
+package bot
+
+import (
+	"go.uber.org/atomic"
+
+	"github.com/atoll-sim/atoll/handle"
+)
+
+// Gossip is what bots tell each other: an entity that one of them saw, so that
+// others, on other islands, go for it too. Safe for concurrent use; the zero
+// value is ready.
+type Gossip struct {
+	seen, item atomic.Uint64
+}
+
+func (g *Gossip) tell(seen, item handle.Handle) {
+	if seen != handle.None {
+		g.seen.Store(uint64(seen))
+	}
+	if item != handle.None {
+		g.item.Store(uint64(item))
+	}
+}
+
+func (g *Gossip) heard() (seen, item handle.Handle) {
+	return handle.Handle(g.seen.Load()), handle.Handle(g.item.Load())
+}

@@ -1,0 +1,120 @@
+package bot
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/atoll-sim/atoll/handle"
+)
+
+// Tally counts what became of a bot's commands, as it was told.
+type Tally struct {
+	Accepted, Applied, Late, Refused, Lost, Rejected uint64
+}
+
+// Decided returns how many commands have an outcome.
+func (t Tally) Decided() uint64 { return t.Applied + t.Late + t.Refused + t.Lost }
+
+// Ledger is what a bot knows, from what it read on its connection and nothing
+// else.
+type Ledger struct {
+	Client uint32 // its number, from the server's greeting
+	Tally
+	Errors []string // lines that began with ERROR: must not be
+
+	Avatar handle.Handle // the last one; none: never joined
+	Alive  bool
+	Obeyed uint32 // commands that this avatar applied
+	Sum    uint64 // of their numbers
+	Items  uint32 // that this avatar took
+	Fierce bool   // its stance
+
+	Deaths uint64 // of all its avatars
+	Taken  uint64 // items, by all its avatars
+}
+
+// errorsKept is how many error lines a ledger keeps.
+const errorsKept = 4
+
+// outcome enters the outcome of a command: its word, number, verb and the rest.
+func (l *Ledger) outcome(word string, seq uint64, verb string, rest []string) error {
+	switch word {
+	case "APPLIED":
+		l.Tally.Applied++
+	case "LATE":
+		l.Late++
+	case "REFUSED":
+		l.Refused++
+	case "LOST":
+		l.Lost++
+	}
+	if word == "APPLIED" {
+		return l.applied(seq, verb, rest)
+	}
+	if verb == "LEAVE" && word == "LATE" {
+		l.Alive = false
+	}
+	return nil
+}
+
+func (l *Ledger) applied(seq uint64, verb string, rest []string) error {
+	switch verb {
+	case "JOIN":
+		h, err := handle.Parse(field(rest, 0))
+		if err != nil {
+			return err
+		}
+		l.Avatar, l.Alive, l.Obeyed, l.Sum, l.Items, l.Fierce = h, true, 0, 0, 0, false
+		return nil
+	case "LEAVE":
+		l.Alive = false
+		return nil
+	case "STANCE":
+		l.Fierce = field(rest, 0) == "fierce"
+		return nil
+	case "TAKE":
+		if field(rest, 1) == "worth" {
+			l.Items++
+			l.Taken++
+		}
+	}
+	l.Obeyed++
+	l.Sum += seq
+	return nil
+}
+
+// died enters the death of an avatar.
+func (l *Ledger) died(who string) error {
+	h, err := handle.Parse(who)
+	if err != nil {
+		return err
+	}
+	l.Deaths++
+	if h == l.Avatar {
+		l.Alive = false
+	}
+	return nil
+}
+
+func (l *Ledger) wrong(line string) {
+	if len(l.Errors) < errorsKept {
+		l.Errors = append(l.Errors, line)
+	}
+}
+
+// field returns a word, or nothing if there are fewer.
+func field(words []string, i int) string {
+	if i < len(words) {
+		return words[i]
+	}
+	return ""
+}
+
+// number reads a command's number.
+func number(word string) (uint64, error) {
+	n, err := strconv.ParseUint(word, 10, 32)
+	if err != nil {
+		return 0, fmt.Errorf("bad number %q", word)
+	}
+	return n, nil
+}

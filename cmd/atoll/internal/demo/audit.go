@@ -1,0 +1,205 @@
+package demo
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/atoll-sim/atoll/cmd/atoll/internal/bot"
+	"github.com/atoll-sim/atoll/cmd/atoll/internal/realm"
+	"github.com/atoll-sim/atoll/cmd/atoll/internal/server"
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// violationsShown is how many violations of one finding are told; more are
+// counted.
+const violationsShown = 8
+
+// finding is one line of an audit: a claim and what contradicts it.
+type finding struct {
+	name       string
+	claim      string
+	violations []string
+	more       int
+}
+
+func (f *finding) violate(format string, args ...any) {
+	if len(f.violations) == violationsShown {
+		f.more++
+		return
+	}
+	f.violations = append(f.violations, fmt.Sprintf(format, args...))
+}
+
+// expect is violated by two figures that should be the same.
+func (f *finding) expect(what string, got, want uint64) {
+	if got != want {
+		f.violate("%s: %d, want %d", what, got, want)
+	}
+}
+
+// evidence is what an audit compares. The world is still.
+type evidence struct {
+	realm  *realm.Realm
+	ledger realm.Ledger
+	census realm.Census
+	totals server.Totals
+	bots   []bot.Ledger
+	tally  func(client uint32) (server.Tally, bool) // the server's
+	dead   []handle.Handle
+	risen  []string // dead handles that were alive, found while it ran
+	undone error    // the server could not be drained
+	checks uint64   // of dead handles, while it ran
+}
+
+// audit holds the books against each other.
+func (e *evidence) audit() []*finding {
+	return []*finding{e.entities(), e.clients(), e.commands(), e.handles()}
+}
+
+// entities: what was created and not destroyed is what a scan finds, for each
+// kind. The books are those of the systems and, for avatars, of the server, not
+// the world's counters; these must agree too.
+func (e *evidence) entities() *finding {
+	f := &finding{name: "entities"}
+	var claims []string
+	var made, gone uint64
+	for _, k := range realm.AllKinds {
+		created, destroyed := e.books(k)
+		made, gone = made+created, gone+destroyed
+		if alive := uint64(e.census.Alive[k]); created-destroyed != alive {
+			f.violate("%s: %d created − %d destroyed = %d, but %d are alive", k, created, destroyed, int64(created-destroyed), alive)
+		}
+		claims = append(claims, fmt.Sprintf("%s %d − %d = %d", k, created, destroyed, e.census.Alive[k]))
+	}
+	f.expect("entities of no kind", uint64(e.census.Other), 0)
+	f.expect("rows whose handle is not alive", uint64(e.census.Dead), 0)
+	var stats world.Stats
+	e.realm.World.Stats(&stats)
+	if f.violations == nil { // else they say it better
+		f.expect("the world's count of the created", stats.Created, made)
+		f.expect("the world's count of the destroyed", stats.Destroyed, gone)
+	}
+	f.claim = "created − destroyed = alive: " + strings.Join(claims, ", ")
+	return f
+}
+
+// books returns what was created and destroyed of a kind.
+func (e *evidence) books(k realm.Kind) (created, destroyed uint64) {
+	created, destroyed = e.ledger.Created[k], e.ledger.Destroyed[k]
+	if k == realm.Avatars {
+		created += e.totals.Joined
+		destroyed += e.totals.Left
+	}
+	return created, destroyed
+}
+
+// clients: what each bot knows from its connection is what the world and the
+// server hold for it.
+func (e *evidence) clients() *finding {
+	f := &finding{name: "bots"}
+	var obeyed, items uint64
+	alive := 0
+	for i := range e.bots {
+		e.client(f, i, &e.bots[i])
+		if e.bots[i].Alive {
+			alive++
+			obeyed += uint64(e.bots[i].Obeyed)
+			items += uint64(e.bots[i].Items)
+		}
+	}
+	f.claim = fmt.Sprintf("%d bots know what the world holds: %d avatars, which applied %d commands and have %d items",
+		len(e.bots), alive, obeyed, items)
+	return f
+}
+
+func (e *evidence) client(f *finding, i int, l *bot.Ledger) {
+	for _, text := range l.Errors {
+		f.violate("bot %d was told: %s", i, text)
+	}
+	if tally, ok := e.tally(l.Client); !ok {
+		f.violate("bot %d: the server has no client %d", i, l.Client)
+	} else if tally != server.Tally(l.Tally) {
+		f.violate("bot %d: counts %+v, the server %+v", i, l.Tally, tally)
+	}
+	avatar, stance, alive := e.realm.AvatarOf(l.Avatar)
+	switch {
+	case alive != l.Alive:
+		f.violate("bot %d: avatar %v alive: %v, in the world: %v", i, l.Avatar, l.Alive, alive)
+	case !alive:
+	case avatar.Client != l.Client:
+		f.violate("bot %d: avatar %v is that of client %d, want %d", i, l.Avatar, avatar.Client, l.Client)
+	case avatar.Obeyed != l.Obeyed || avatar.Sum != l.Sum:
+		f.violate("bot %d: avatar %v applied %d commands of sum %d, the bot knows of %d of sum %d",
+			i, l.Avatar, avatar.Obeyed, avatar.Sum, l.Obeyed, l.Sum)
+	case avatar.Items != l.Items:
+		f.violate("bot %d: avatar %v has %d items, the bot knows of %d", i, l.Avatar, avatar.Items, l.Items)
+	case stance.Fierce != l.Fierce:
+		f.violate("bot %d: avatar %v is fierce: %v, the bot thinks: %v", i, l.Avatar, stance.Fierce, l.Fierce)
+	}
+}
+
+// commands: each one that was accepted was applied once, or came too late, or
+// met a limit; and was told so.
+func (e *evidence) commands() *finding {
+	t, l := &e.totals, &e.ledger
+	f := &finding{name: "commands"}
+	if e.undone != nil {
+		f.violate("%v", e.undone)
+	}
+	f.expect("accepted commands that have an outcome", t.Decided(), t.Accepted)
+	f.expect("commands without an outcome in time", t.Lost, 0)
+	f.expect("commands that never arrived", l.Skipped, 0)
+	f.expect("commands that arrived twice", l.Doubled, 0)
+	f.expect("replies that nobody heard", l.Unheard, 0)
+	f.expect("replies to no command", t.Stray, 0)
+	f.expect("commands applied by islands", l.Obeyed, t.Obeyed)
+	f.claim = fmt.Sprintf("%d accepted = %d applied once + %d too late + %d refused", t.Accepted, t.Applied, t.Late, t.Refused)
+	return f
+}
+
+// handles: none of the dead is answered as alive.
+func (e *evidence) handles() *finding {
+	f := &finding{name: "handles"}
+	for _, text := range e.risen {
+		f.violate("%s", text)
+	}
+	for _, h := range e.dead {
+		if s := e.realm.World.Status(h); s != world.Stale || e.realm.World.Alive(h) {
+			f.violate("dead %v is %v", h, s)
+		}
+	}
+	f.claim = fmt.Sprintf("none of %d dead handles is alive, nor was in %d checks while the ticks ran", len(e.dead), e.checks)
+	return f
+}
+
+// violations lists what is wrong, or nothing.
+func violations(findings []*finding) []string {
+	var all []string
+	for _, f := range findings {
+		for _, v := range f.violations {
+			all = append(all, f.name+": "+v)
+		}
+		if f.more > 0 {
+			all = append(all, fmt.Sprintf("%s: and %d more", f.name, f.more))
+		}
+	}
+	return all
+}
+
+// writeAudit writes the findings for people.
+func writeAudit(w io.Writer, findings []*finding) {
+	for _, f := range findings {
+		if f.violations == nil {
+			_, _ = fmt.Fprintf(w, "audit  %-9s ok    %s\n", f.name, f.claim)
+			continue
+		}
+		for _, v := range f.violations {
+			_, _ = fmt.Fprintf(w, "audit  %-9s FAIL  %s\n", f.name, v)
+		}
+		if f.more > 0 {
+			_, _ = fmt.Fprintf(w, "audit  %-9s FAIL  and %d more\n", f.name, f.more)
+		}
+	}
+}

@@ -1,0 +1,71 @@
+package realm
+
+import "github.com/atoll-sim/atoll/handle"
+
+// Position is where an entity is on its island, from 0 to Side.
+type Position struct{ X, Y float32 }
+
+// Velocity is in units of length per second.
+type Velocity struct{ X, Y float32 }
+
+// Health is what an entity can take. At 0 or below it is dead: its atom goes at
+// the refresh.
+type Health struct{ Points int32 }
+
+// Creature is what makes an entity a creature.
+type Creature struct {
+	Strength int32 // of its attacks
+}
+
+// Item is what makes an entity an item.
+type Item struct {
+	Worth   int32
+	Expires uint64 // the tick in which it goes by itself
+	Leaving bool   // taken or expired: it goes at the refresh
+}
+
+// Avatar is what makes an entity a client's avatar, and what the realm holds of
+// the client's commands. It is written by the island's systems alone.
+type Avatar struct {
+	Client uint32 // whose mailbox it answers to
+	Nth    uint32 // number of the last command that arrived
+	Obeyed uint32 // commands applied
+	Sum    uint64 // of the sequence numbers of those
+	Items  uint32 // taken
+	Pick   Pick   // under way
+}
+
+// Pick is an avatar's attempt to take an item, which may be on another island.
+type Pick struct {
+	Item handle.Handle // none: no attempt under way
+	Seq  uint32
+	Due  uint64 // the tick in which the answer has come or never will
+}
+
+// Stance is an avatar's way to fight. Clients set it directly.
+type Stance struct{ Fierce bool }
+
+// Den is the one entity of each island that every other island knows.
+type Den struct{ Island uint32 }
+
+// The bundles of the kinds.
+type (
+	creature struct {
+		Position
+		Velocity
+		Health
+		Creature
+	}
+	item struct {
+		Position
+		Item
+	}
+	avatar struct {
+		Position
+		Velocity
+		Health
+		Stance
+		Avatar
+	}
+	den struct{ Den }
+)

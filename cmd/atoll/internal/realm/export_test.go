@@ -1,0 +1,23 @@
+package realm
+
+import (
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// Nearest returns who is nearest on an island, as of the last tick.
+func (r *Realm) Nearest(island int, p Position, except handle.Handle) handle.Handle {
+	return r.islands[island].people.nearest(p, except)
+}
+
+// CreateItem makes an item, in the books as well. No tick may be running.
+func (r *Realm) CreateItem(worth int32, expires uint64) (handle.Handle, error) {
+	h, err := r.items.Create(r.World, item{Item: Item{Worth: worth, Expires: expires}})
+	r.islands[h.Shard()].created(Items)
+	return h, err
+}
+
+// Strike sends an attack as an avatar's.
+func (r *Realm) Strike(by world.Holder, from, to handle.Handle, damage int32) error {
+	return r.blows.Send(by, to, blow{From: from, Damage: damage, ByAvatar: true})
+}

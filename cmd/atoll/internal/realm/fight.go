@@ -1,0 +1,62 @@
+package realm
+
+import (
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// fight lets each creature attack somebody in its cell, when its time has come:
+// its handle tells. It also tells the next island of some who live here, and
+// raids those of whom the island before has told: they may be dead by now, which
+// nobody minds. Attacks land in the next tick.
+func (r *Realm) fight(b *world.Build) func(*world.Context) {
+	pos, strength := world.Read[Position](b), world.Read[Creature](b)
+	creatures := b.Query(pos, strength)
+	heard := world.Receive[rumour](b)
+	isle := r.island(b)
+	next := r.dens[(b.Shard()+1)%len(r.dens)]
+	return func(c *world.Context) {
+		turn := uint32(c.Tick() % attackPeriod)
+		for ch := range creatures.Chunks() {
+			p, s := pos.Slice(ch), strength.Slice(ch)
+			for i, h := range ch.Handles() {
+				if h.Index()%attackPeriod != turn {
+					continue
+				}
+				if target := isle.neighbour(p[i], h); target != handle.None {
+					isle.sent(r.blows.Send(c, target, blow{From: h, Damage: s[i].Strength}))
+				}
+			}
+		}
+		for _, e := range heard.All() {
+			raider := isle.anybody()
+			if s := strength.Get(raider); s != nil {
+				isle.sent(r.blows.Send(c, e.Body.Who, blow{From: raider, Damage: s.Strength}))
+			}
+		}
+		for range min(rumoursMax, len(isle.people.entries)) {
+			isle.sent(r.rumours.Send(c, next, rumour{isle.anybody()}))
+		}
+	}
+}
+
+// neighbour returns somebody else in the cell of p, or none.
+func (i *island) neighbour(p Position, self handle.Handle) handle.Handle {
+	near := i.people.cell(p)
+	if len(near) < 2 {
+		return handle.None
+	}
+	at := i.dice.IntN(len(near))
+	if near[at].who == self {
+		at = (at + 1) % len(near)
+	}
+	return near[at].who
+}
+
+// anybody returns a creature or avatar of the island, or none.
+func (i *island) anybody() handle.Handle {
+	if n := len(i.people.entries); n > 0 {
+		return i.people.entries[i.dice.IntN(n)].who
+	}
+	return handle.None
+}

@@ -1,0 +1,98 @@
+package realm
+
+import (
+	"math"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/world"
+)
+
+const (
+	// Side is the length of an island's sides.
+	Side = 1024
+	// cellSide is the length of the sides of a cell; what is in the same cell or
+	// in one that touches it is near.
+	cellSide = 16
+	cells    = Side / cellSide // in a row
+)
+
+// grid knows who is where on an island: everybody, sorted by cell.
+//
+//	starts:  0  2  2  5 …      cell c is entries[starts[c]:starts[c+1]]
+//	entries: a b | | c d e …
+//
+// Ownership: the island's. It is right from the sense system on, until the
+// refresh.
+type grid struct {
+	starts  []uint32
+	entries []entry
+}
+
+type entry struct {
+	who handle.Handle
+	at  Position
+}
+
+// newGrid makes a grid with room for n entries.
+func newGrid(n int) grid {
+	return grid{starts: make([]uint32, cells*cells+1), entries: make([]entry, 0, n)}
+}
+
+// rebuild makes the grid anew, by counting sort: first how many each cell has,
+// then everybody to the cell's next place.
+func (g *grid) rebuild(all *world.Query, pos *world.Reader[Position]) {
+	clear(g.starts)
+	n := 0
+	for ch := range all.Chunks() {
+		for _, p := range pos.Slice(ch) {
+			g.starts[cellOf(p)]++
+		}
+		n += ch.Len()
+	}
+	end := uint32(0)
+	for c, count := range g.starts {
+		end += count
+		g.starts[c] = end // of the cell: filling goes downwards
+	}
+	if cap(g.entries) < n {
+		g.entries = make([]entry, n+n/4)
+	}
+	g.entries = g.entries[:n]
+	for ch := range all.Chunks() {
+		who := ch.Handles()
+		for i, p := range pos.Slice(ch) {
+			at := &g.starts[cellOf(p)]
+			*at--
+			g.entries[*at] = entry{who[i], p}
+		}
+	}
+}
+
+// cell returns who is in the same cell as p.
+func (g *grid) cell(p Position) []entry {
+	c := cellOf(p)
+	return g.entries[g.starts[c]:g.starts[c+1]]
+}
+
+// nearest returns who is nearest to p in its cell and those that touch it,
+// except for one; or none.
+func (g *grid) nearest(p Position, except handle.Handle) handle.Handle {
+	best, who := float32(math.Inf(1)), handle.None
+	x, y := column(p.X), column(p.Y)
+	for row := max(y-1, 0); row <= min(y+1, cells-1); row++ {
+		first, last := row*cells+max(x-1, 0), row*cells+min(x+1, cells-1)
+		for _, e := range g.entries[g.starts[first]:g.starts[last+1]] {
+			dx, dy := e.at.X-p.X, e.at.Y-p.Y
+			if d := dx*dx + dy*dy; d < best && e.who != except {
+				best, who = d, e.who
+			}
+		}
+	}
+	return who
+}
+
+// cellOf returns the number of p's cell. What is just outside of the island
+// counts as in the cell at the edge.
+func cellOf(p Position) int { return column(p.Y)*cells + column(p.X) }
+
+func column(x float32) int { return min(max(int(x)/cellSide, 0), cells-1) }

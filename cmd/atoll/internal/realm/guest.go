@@ -1,0 +1,46 @@
+package realm
+
+import (
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// OpenMailbox gives a client its number and the channel on which the islands
+// reply to it. They never wait: a reply for which there is no room is dropped
+// and counted. It returns ErrMailboxes if there are too many clients. Safe from
+// any goroutine.
+func (r *Realm) OpenMailbox(size int) (client uint32, box <-chan Reply, err error) {
+	return r.mailboxes.open(size)
+}
+
+// CloseMailbox gives the number back. No command of the client may be under way,
+// and its avatar must be dead. Safe from any goroutine.
+func (r *Realm) CloseMailbox(client uint32) { r.mailboxes.close(client) }
+
+// Join requests an avatar for a client. It appears on an island of the port's
+// choice.
+func (r *Realm) Join(p *world.Port, client, seq uint32) (handle.Handle, error) {
+	return r.avatars.Create(p, avatar{
+		Position: Position{scatter(client, seq), scatter(seq, client)},
+		Health:   Health{avatarHealth},
+		Avatar:   Avatar{Client: client},
+	})
+}
+
+// Command sends a command to a client's avatar.
+func (r *Realm) Command(p *world.Port, avatar handle.Handle, c Command) error {
+	return r.commands.Send(p, avatar, c)
+}
+
+// SetStance sets an avatar's stance.
+func (r *Realm) SetStance(p *world.Port, avatar handle.Handle, s Stance) error {
+	return r.stance.Set(p, avatar, s)
+}
+
+// scatter returns a coordinate that looks random and depends on a and b alone.
+func scatter(a, b uint32) float32 {
+	x := uint64(a)<<32 | uint64(b)
+	x = (x ^ x>>33) * 0xff51afd7ed558ccd
+	x = (x ^ x>>33) * 0xc4ceb9fe1a85ec53
+	return float32(x>>40) / (1 << 24) * Side
+}

@@ -1,0 +1,74 @@
+package realm
+
+import (
+	"math/rand/v2"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// island is what the systems of one shard share.
+//
+// Ownership: the worker that runs the shard, whose systems come one after
+// another. It is read between ticks.
+type island struct {
+	share     int // creatures that should live here
+	dice      *rand.Rand
+	ledger    Ledger
+	graveyard graveyard
+	people    grid // creatures and avatars
+	litter    grid // items
+
+	looks []look          // asked of this tick's sight
+	picks []handle.Handle // avatars with a pick under way
+	_     [64]byte        // other islands are written by other workers
+}
+
+// look is a question about an entity anywhere.
+type look struct {
+	target handle.Handle
+	client uint32
+	seq    uint32
+}
+
+func (i *island) init(number int, share int, seed uint64) {
+	i.share = share
+	i.dice = rand.New(rand.NewPCG(seed, uint64(number)))
+	i.graveyard = newGraveyard(seed, uint64(number))
+	i.people, i.litter = newGrid(share+share/4), newGrid(share)
+}
+
+// created and destroyed enter in the island's books what its systems did.
+func (i *island) created(k Kind) { i.ledger.Created[k]++ }
+
+func (i *island) destroyed(k Kind, h handle.Handle) {
+	i.ledger.Destroyed[k]++
+	i.graveyard.bury(h)
+}
+
+// sent counts a message or an entity that met a limit. That an addressee is
+// dead is no loss: it would not have got the message anyway.
+func (i *island) sent(err error) bool {
+	if err != nil && err != world.ErrStale {
+		i.ledger.Dropped++
+	}
+	return err == nil
+}
+
+// place returns a random position.
+func (i *island) place() Position {
+	return Position{i.dice.Float32() * Side, i.dice.Float32() * Side}
+}
+
+// heading returns a random velocity of a creature.
+func (i *island) heading() Velocity {
+	return Velocity{(i.dice.Float32()*2 - 1) * creatureSpeed, (i.dice.Float32()*2 - 1) * creatureSpeed}
+}
+
+// must panics if an entity of the own shard that is known to live cannot be
+// destroyed, which would be the world's mistake.
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}

@@ -1,0 +1,150 @@
+package realm
+
+import (
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// obeyer is the obey system of one island.
+type obeyer struct {
+	*Realm
+	isle   *island
+	avatar *world.Writer[Avatar]
+	vel    *world.Writer[Velocity]
+	pos    *world.Reader[Position]
+	health *world.Reader[Health]
+	stance *world.Reader[Stance]
+}
+
+// subject is the avatar that a command is for.
+type subject struct {
+	*Avatar
+	self   handle.Handle
+	vel    *Velocity
+	pos    Position
+	health int32
+	fierce bool
+}
+
+// obey applies clients' commands to their avatars and replies. Every command
+// that arrives is answered once, in this tick or, if it takes other islands to
+// know, in one of the next.
+func (r *Realm) obey(b *world.Build) func(*world.Context) {
+	o := &obeyer{
+		Realm: r, isle: r.island(b),
+		avatar: world.Write[Avatar](b), vel: world.Write[Velocity](b),
+		pos: world.Read[Position](b), health: world.Read[Health](b), stance: world.Read[Stance](b),
+	}
+	inbox := world.Receive[Command](b)
+	return func(c *world.Context) {
+		for i := range inbox.All() {
+			e := &inbox.All()[i]
+			o.obey(c, e.To, &e.Body)
+		}
+	}
+}
+
+func (o *obeyer) obey(c *world.Context, to handle.Handle, cmd *Command) {
+	at := c.Locate(to)
+	a := o.avatar.At(at)
+	if a == nil { // it died after the command was delivered
+		o.isle.ledger.Late++
+		o.tell(o.isle, cmd.Client, Reply{Seq: cmd.Seq, Verb: cmd.Verb, Outcome: world.Gone})
+		return
+	}
+	if cmd.Nth <= a.Nth {
+		o.isle.ledger.Doubled++
+		return
+	}
+	o.isle.ledger.Skipped += uint64(cmd.Nth - a.Nth - 1)
+	a.Nth = cmd.Nth
+	o.apply(c, cmd, subject{
+		Avatar: a, self: to, vel: o.vel.At(at), pos: *o.pos.At(at), health: o.health.At(at).Points, fierce: o.stance.At(at).Fierce,
+	})
+}
+
+// apply does what the command says.
+func (o *obeyer) apply(c *world.Context, cmd *Command, s subject) {
+	reply := Reply{Seq: cmd.Seq, Verb: cmd.Verb, Outcome: world.Applied}
+	switch cmd.Verb {
+	case Steer:
+		*s.vel = Velocity{cmd.X * AvatarSpeed, cmd.Y * AvatarSpeed}
+		reply.X, reply.Y = cmd.X, cmd.Y
+	case Where:
+		reply.X, reply.Y = s.pos.X, s.pos.Y
+	case Look:
+		if cmd.Target != handle.None { // sight will reply
+			o.isle.looks = append(o.isle.looks, look{target: cmd.Target, client: cmd.Client, seq: cmd.Seq})
+			o.isle.count(s.Avatar, cmd.Seq)
+			return
+		}
+		reply.Self = true
+		reply.X, reply.Y, reply.Points, reply.Items = s.pos.X, s.pos.Y, s.health, s.Items
+		reply.Who, reply.Item = o.isle.people.nearest(s.pos, s.self), o.isle.litter.nearest(s.pos, handle.None)
+	case Attack:
+		o.attack(c, cmd, &s, &reply)
+	case Take:
+		if o.take(c, cmd, &s, &reply) { // trade will reply
+			return
+		}
+	}
+	o.applied(o.isle, s.Avatar, reply)
+}
+
+func (o *obeyer) attack(c *world.Context, cmd *Command, s *subject, reply *Reply) {
+	target := cmd.Target
+	if target == handle.None {
+		target = o.isle.people.nearest(s.pos, s.self)
+	}
+	damage := int32(avatarStrength)
+	if s.fierce {
+		damage = fierceStrength
+	}
+	switch o.blows.Send(c, target, blow{From: s.self, Damage: damage, ByAvatar: true}) {
+	case nil:
+		reply.Who = target
+	case world.ErrStale:
+	default:
+		reply.Outcome = world.Refused
+	}
+}
+
+// take asks for the item, and reports whether the answer will come later.
+func (o *obeyer) take(c *world.Context, cmd *Command, s *subject, reply *Reply) (later bool) {
+	reply.Items = s.Items
+	if s.Pick.Item != handle.None {
+		reply.Busy = true
+		return false
+	}
+	target := cmd.Target
+	if target == handle.None {
+		target = o.isle.litter.nearest(s.pos, handle.None)
+	}
+	switch o.asks.Send(c, target, ask{By: s.self, Seq: cmd.Seq}) {
+	case nil:
+		s.Pick = Pick{Item: target, Seq: cmd.Seq, Due: c.Tick() + takeTicks}
+		o.isle.picks = append(o.isle.picks, s.self)
+		return true
+	case world.ErrStale:
+	default:
+		reply.Outcome = world.Refused
+	}
+	return false
+}
+
+// applied tells a client the outcome of a command that arrived.
+func (r *Realm) applied(i *island, a *Avatar, reply Reply) {
+	if reply.Outcome == world.Applied {
+		i.count(a, reply.Seq)
+	} else {
+		i.ledger.Refused++
+	}
+	r.tell(i, a.Client, reply)
+}
+
+// count enters an applied command in the avatar's and the island's books.
+func (i *island) count(a *Avatar, seq uint32) {
+	a.Obeyed++
+	a.Sum += uint64(seq)
+	i.ledger.Obeyed++
+}

@@ -1,0 +1,161 @@
+package realm
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/scheduler"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// Options shape a realm. The zero value means the defaults.
+type Options struct {
+	Creatures    int           // that live at a time, over all islands
+	Shards       int           // islands; 0: the world's default
+	TickInterval time.Duration // 0: the world's default
+	Seed         uint64
+	ClientsMax   int // 0: DefaultClientsMax
+	LaneRequests int // of a client's port under way; 0: the world's default
+}
+
+// DefaultClientsMax is the default of Options.ClientsMax.
+const DefaultClientsMax = 1024
+
+// portsSpare is how many ports there are beside those of the clients.
+const portsSpare = 16
+
+// Realm is a world with the game's components, messages and systems.
+//
+// Ownership: as of the World it holds. Clients' methods, which take a Port, are
+// safe from any goroutine that owns the Port.
+type Realm struct {
+	World *world.World
+
+	stance   *world.Component[Stance]
+	commands *world.Message[Command]
+	blows    *world.Message[blow]
+	asks     *world.Message[ask]
+	gives    *world.Message[give]
+	rumours  *world.Message[rumour]
+
+	creatures *world.Bundle[creature]
+	items     *world.Bundle[item]
+	avatars   *world.Bundle[avatar]
+
+	dens      []handle.Handle // by island
+	islands   []island
+	mailboxes *mailboxes
+	inspector *rand.Rand // for what is no part of the game
+}
+
+// New makes a realm. Its creatures come in the first tick.
+func New(o Options) (*Realm, error) {
+	if o.ClientsMax == 0 {
+		o.ClientsMax = DefaultClientsMax
+	}
+	if o.ClientsMax < 0 || o.Creatures < 0 {
+		return nil, fmt.Errorf("realm: %d creatures and %d clients at most, want 0 or more", o.Creatures, o.ClientsMax)
+	}
+	w, err := world.New(world.Options{
+		Shards: o.Shards, TickInterval: o.TickInterval, LaneRequests: o.LaneRequests, PortsMax: o.ClientsMax + portsSpare,
+	})
+	if err != nil {
+		return nil, err
+	}
+	r := &Realm{
+		World:     w,
+		islands:   make([]island, w.Shards()),
+		mailboxes: newMailboxes(o.ClientsMax),
+		inspector: rand.New(rand.NewPCG(o.Seed, 0)),
+	}
+	r.register(w)
+	for i := range r.islands {
+		share := o.Creatures / w.Shards()
+		if i < o.Creatures%w.Shards() {
+			share++
+		}
+		r.islands[i].init(i, share, o.Seed)
+	}
+	if err := r.reserve(o.Creatures); err != nil {
+		return nil, fmt.Errorf("realm: no room for %d creatures: %w", o.Creatures, err)
+	}
+	return r, r.settle()
+}
+
+func (r *Realm) register(w *world.World) {
+	world.Register[Position](w, "position")
+	world.Register[Velocity](w, "velocity")
+	world.Register[Health](w, "health")
+	world.Register[Creature](w, "creature")
+	world.Register[Item](w, "item")
+	world.Register[Avatar](w, "avatar")
+	world.Register[Den](w, "den")
+	r.stance = world.Register[Stance](w, "stance")
+
+	r.commands = world.RegisterMessage[Command](w, "command")
+	r.blows = world.RegisterMessage[blow](w, "blow")
+	r.asks = world.RegisterMessage[ask](w, "ask")
+	r.gives = world.RegisterMessage[give](w, "give")
+	r.rumours = world.RegisterMessage[rumour](w, "rumour")
+
+	r.creatures = world.NewBundle[creature](w)
+	r.items = world.NewBundle[item](w)
+	r.avatars = world.NewBundle[avatar](w)
+}
+
+// reserve makes room, so that the first ticks need not.
+func (r *Realm) reserve(creatures int) error {
+	if err := r.creatures.Reserve(r.World, creatures); err != nil {
+		return err
+	}
+	return r.items.Reserve(r.World, creatures/2)
+}
+
+// settle makes each island's den.
+func (r *Realm) settle() error {
+	dens := world.NewBundle[den](r.World).PlaceBy(func(d den) int { return int(d.Island) })
+	for i := range r.islands {
+		h, err := dens.Create(r.World, den{Den{Island: uint32(i)}})
+		if err != nil {
+			return err
+		}
+		r.dens = append(r.dens, h)
+		r.islands[i].created(Dens)
+	}
+	return nil
+}
+
+// AddSystems adds the game's systems to a scheduler of the realm's world.
+func (r *Realm) AddSystems(s *scheduler.Scheduler) error {
+	for _, x := range []struct {
+		name      string
+		construct scheduler.System
+	}{
+		{"wander", r.wander},
+		{"sense", r.sense},
+		{"obey", r.obey},
+		{"fight", r.fight},
+		{"trade", r.trade},
+		{"strike", r.strike},
+		{"expire", r.expire},
+		{"spawn", r.spawn},
+		{"sight", r.sight},
+	} {
+		if err := s.Add(x.name, x.construct); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// island returns what the systems of the Build's shard share.
+func (r *Realm) island(b *world.Build) *island { return &r.islands[b.Shard()] }
+
+// tell leaves a client a reply.
+func (r *Realm) tell(i *island, client uint32, reply Reply) {
+	if !r.mailboxes.post(client, reply) {
+		i.ledger.Unheard++
+	}
+}

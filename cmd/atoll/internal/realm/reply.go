@@ -1,0 +1,24 @@
+package realm
+
+import (
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// Reply is what an island tells a client: the outcome of a command, or that its
+// avatar died. Which fields are set depends on the verb.
+type Reply struct {
+	Death   bool          // not the outcome of a command: the avatar Who died
+	Verb    Verb          // of the command
+	Outcome world.Outcome // Applied; Gone: too late; Refused: an outbox was full
+	Busy    bool          // Take: an earlier one was still under way
+	Self    bool          // Look: it was at oneself
+	Kind    Kind          // Look: of the target
+	Seq     uint32
+	Who     handle.Handle // Attack: whom; Look: the target or a creature that is near; none if nobody
+	Item    handle.Handle // Take: what; Look: an item that is near; none if nothing
+	X, Y    float32       // Steer, Look, Where
+	Points  int32         // Look
+	Worth   int32         // Take
+	Items   uint32        // Take, Look: how many the avatar has
+}

@@ -1,0 +1,23 @@
+package realm
+
+// The rules of the game. Periods are in ticks.
+const (
+	creatureSpeed  = 12  // units per second, at most, in each direction
+	creatureHealth = 100 // points
+	strengthMin    = 15  // points of damage
+	strengthMax    = 35
+	turnPeriod     = 32 // a creature changes its direction
+	attackPeriod   = 16 // a creature attacks
+	rumoursMax     = 16 // told by an island in a tick, and raids from there
+
+	dropOdds = 2  // one of so many creatures drops an item
+	itemLife = 40 // ticks until an item goes by itself
+	worthMax = 99
+
+	// AvatarSpeed is how fast an avatar steered by 1 is, in units per second.
+	AvatarSpeed    = 40
+	avatarHealth   = 400
+	avatarStrength = 30
+	fierceStrength = 60 // of an avatar with a fierce stance
+	takeTicks      = 2  // from asking for an item to its answer
+)

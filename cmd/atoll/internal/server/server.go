@@ -1,0 +1,175 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/atoll-sim/atoll/cmd/atoll/internal/realm"
+)
+
+// acceptPause is how long the server waits after a failed accept.
+const acceptPause = 20 * time.Millisecond
+
+// Options shape a server. The zero value means the defaults.
+type Options struct {
+	IdleMax        time.Duration // 0: the constant of that name
+	WriteWaitMax   time.Duration // 0: the constant of that name
+	OutcomeWaitMax time.Duration // 0: the constant of that name
+
+	// Deliver, if not nil, is asked how often to send a command to the world, in
+	// place of once. It is for tests that lose or double one.
+	Deliver func(realm.Command) int
+}
+
+func (o Options) withDefaults() Options {
+	fill := func(d *time.Duration, def time.Duration) {
+		if *d == 0 {
+			*d = def
+		}
+	}
+	fill(&o.IdleMax, IdleMax)
+	fill(&o.WriteWaitMax, WriteWaitMax)
+	fill(&o.OutcomeWaitMax, OutcomeWaitMax)
+	return o
+}
+
+// Server lets clients into a realm.
+//
+// Ownership: mu guards the clients that are here. All methods are safe for
+// concurrent use; Serve is called once.
+type Server struct {
+	realm    *realm.Realm
+	listener net.Listener
+	options  Options
+	counters counters
+	traffic  traffic
+
+	mu struct {
+		sync.Mutex
+		clients map[uint32]*client // by number
+		closed  bool
+	}
+}
+
+// New makes a server of a realm. Serve starts it.
+func New(r *realm.Realm, l net.Listener, o Options) *Server {
+	s := &Server{realm: r, listener: l, options: o.withDefaults()}
+	s.traffic.init()
+	s.mu.clients = map[uint32]*client{}
+	return s
+}
+
+// Addr returns the address on which the server listens.
+func (s *Server) Addr() string { return s.listener.Addr().String() }
+
+// Serve takes clients until the context ends; then it drops them and returns nil
+// when all are gone. While it runs, somebody must make ticks.
+func (s *Server) Serve(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error {
+		<-ctx.Done()
+		s.close()
+		return nil
+	})
+	g.Go(func() error {
+		for {
+			conn, err := s.listener.Accept()
+			switch {
+			case errors.Is(err, net.ErrClosed) && ctx.Err() != nil:
+				return nil
+			case errors.Is(err, net.ErrClosed):
+				return fmt.Errorf("server: the listener was closed: %w", err)
+			case err != nil: // out of files, or a client that gave up
+				time.Sleep(acceptPause)
+				continue
+			}
+			if c := s.admit(conn); c != nil {
+				g.Go(func() error {
+					c.run(ctx)
+					return nil
+				})
+			}
+		}
+	})
+	return g.Wait()
+}
+
+// admit makes a client of a connection, or turns it away.
+func (s *Server) admit(conn net.Conn) *client {
+	c, err := newClient(s, conn)
+	if err != nil {
+		_ = conn.SetWriteDeadline(time.Now().Add(acceptPause))
+		_, _ = fmt.Fprintf(conn, "ERROR %v; come again later\n", err)
+		_ = conn.Close()
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mu.clients[c.number] = c
+	s.counters.clients.Inc()
+	if s.mu.closed {
+		_ = conn.Close() // its reader will find out
+	}
+	return c
+}
+
+// forget is the end of a client.
+func (s *Server) forget(c *client) {
+	s.mu.Lock()
+	delete(s.mu.clients, c.number)
+	s.mu.Unlock()
+	s.realm.CloseMailbox(c.number)
+}
+
+// close closes the listener and all connections.
+func (s *Server) close() {
+	_ = s.listener.Close()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mu.closed = true
+	for _, c := range s.mu.clients {
+		_ = c.conn.Close()
+	}
+}
+
+// Drain makes the server reject all further commands and returns when those
+// under way have their outcomes. From then on the counts are final, and no more
+// ticks are needed. It returns an error that says how many are left, if the
+// context ends first.
+func (s *Server) Drain(ctx context.Context) error {
+	select {
+	case <-s.traffic.close():
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("server: %d commands have no outcome: %w", s.traffic.left(), ctx.Err())
+	}
+}
+
+// Totals returns the counts of all clients that ever came.
+func (s *Server) Totals() Totals {
+	c := &s.counters
+	s.mu.Lock()
+	here := len(s.mu.clients)
+	s.mu.Unlock()
+	return Totals{
+		Tally: c.tally(), Obeyed: c.obeyed.Load(), Stray: c.stray.Load(), Joined: c.joined.Load(), Left: c.left.Load(),
+		Errors: c.errors.Load(), Clients: c.clients.Load(), Here: here,
+	}
+}
+
+// ClientTally returns the counts of a client that is here.
+func (s *Server) ClientTally(number uint32) (Tally, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.mu.clients[number]
+	if c == nil {
+		return Tally{}, false
+	}
+	return c.counters.tally(), true
+}

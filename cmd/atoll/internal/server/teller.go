@@ -1,0 +1,197 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/atoll-sim/atoll/cmd/atoll/internal/realm"
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// tellAll tells outcomes, and deaths, until the reader is gone and every command
+// is told.
+func (c *client) tellAll(ctx context.Context) {
+	for {
+		select {
+		case cmd, ok := <-c.commands:
+			if !ok {
+				return
+			}
+			if cmd.ping {
+				c.pong()
+			} else {
+				c.tell(ctx, cmd)
+			}
+		case r := <-c.teller.box:
+			c.hear(r)
+		}
+	}
+}
+
+// tell waits for the outcome of a command and tells it.
+func (c *client) tell(ctx context.Context, cmd command) {
+	reply, known := c.outcome(ctx, cmd)
+	c.teller.told = cmd.seq
+	c.enter(cmd, reply, known)
+	c.server.traffic.leave()
+	c.teller.text = appendOutcome(c.teller.text[:0], &cmd, &reply, known)
+	c.say(c.teller.text)
+	if cmd.verb == verbJoin {
+		c.introduce(cmd.avatar)
+	}
+	if c.underWay.Dec() == 0 {
+		select {
+		case c.quiet <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// outcome returns what became of a command. It is not known if no island
+// replies in time, or the context ends.
+func (c *client) outcome(ctx context.Context, cmd command) (r realm.Reply, known bool) {
+	r.Seq = cmd.seq
+	if cmd.done != nil {
+		outcome, err := cmd.done.Wait(ctx)
+		r.Outcome = outcome
+		if err != nil || outcome != world.Applied || !cmd.replied {
+			return r, outcome != world.Undecided
+		}
+	}
+	early := &c.teller.early[cmd.seq%UnderWayMax]
+	c.teller.timer.Reset(c.server.options.OutcomeWaitMax)
+	for early.Seq != cmd.seq {
+		select {
+		case r := <-c.teller.box:
+			c.hear(r)
+		case <-c.teller.timer.C:
+			return r, false
+		case <-ctx.Done():
+			return r, false
+		}
+	}
+	r, *early = *early, realm.Reply{}
+	return r, true
+}
+
+// hear takes a reply from the mailbox. Islands reply in any order, but commands
+// are told in theirs.
+func (c *client) hear(r realm.Reply) {
+	switch {
+	case r.Death && r.Who == c.teller.known:
+		c.mourn(r.Who)
+	case r.Death: // the client was not told yet that it joined
+		c.teller.dead = append(c.teller.dead, r.Who)
+	case r.Seq-c.teller.told-1 < UnderWayMax:
+		c.teller.early[r.Seq%UnderWayMax] = r
+	default:
+		c.server.counters.stray.Inc()
+	}
+}
+
+// introduce takes note of the avatar that was told, which may be dead already.
+func (c *client) introduce(avatar handle.Handle) {
+	c.teller.known = avatar
+	if slices.Contains(c.teller.dead, avatar) {
+		c.mourn(avatar)
+	}
+	c.teller.dead = c.teller.dead[:0]
+}
+
+// mourn tells that an avatar died.
+func (c *client) mourn(avatar handle.Handle) {
+	c.died.Store(uint64(avatar)) // the next JOIN may come
+	c.say(fmt.Appendf(nil, "DIED %v", avatar))
+}
+
+// enter counts the outcome.
+func (c *client) enter(cmd command, r realm.Reply, known bool) {
+	switch {
+	case !known:
+		c.count(lost)
+	case r.Outcome == world.Applied:
+		c.count(applied)
+		switch {
+		case cmd.replied:
+			c.server.counters.obeyed.Inc()
+		case cmd.verb == verbJoin:
+			c.server.counters.joined.Inc()
+		case cmd.verb == "LEAVE":
+			c.server.counters.left.Inc()
+		}
+	case r.Outcome == world.Refused:
+		c.count(refused)
+	default:
+		c.count(late)
+	}
+}
+
+// pong answers a PING: all that islands have said so far is told before.
+func (c *client) pong() {
+	for {
+		select {
+		case r := <-c.teller.box:
+			c.hear(r)
+		default:
+			c.say([]byte("PONG"))
+			return
+		}
+	}
+}
+
+// appendOutcome appends the line that tells an outcome.
+func appendOutcome(b []byte, cmd *command, r *realm.Reply, known bool) []byte {
+	word := "LATE"
+	switch {
+	case !known:
+		word = "LOST"
+	case r.Outcome == world.Applied:
+		word = "APPLIED"
+	case r.Outcome == world.Refused:
+		word = "REFUSED"
+	}
+	b = fmt.Appendf(b, "%s %d %s", word, cmd.seq, cmd.verb)
+	if word != "APPLIED" {
+		return b
+	}
+	switch cmd.verb {
+	case verbJoin:
+		return fmt.Appendf(b, " %v", cmd.avatar)
+	case "STANCE":
+		return append(append(b, ' '), cmd.stance...)
+	case "STEER":
+		return fmt.Appendf(b, " %g %g", r.X, r.Y)
+	case "WHERE":
+		return fmt.Appendf(b, " %.2f %.2f", r.X, r.Y)
+	case "ATTACK":
+		return fmt.Appendf(b, " %v", r.Who)
+	case "TAKE":
+		return appendTaken(b, r)
+	case "LOOK":
+		return appendSeen(b, r)
+	}
+	return b
+}
+
+func appendTaken(b []byte, r *realm.Reply) []byte {
+	switch {
+	case r.Busy:
+		return fmt.Appendf(b, " busy items %d", r.Items)
+	case r.Item == handle.None:
+		return fmt.Appendf(b, " none items %d", r.Items)
+	}
+	return fmt.Appendf(b, " %v worth %d items %d", r.Item, r.Worth, r.Items)
+}
+
+// appendSeen tells of a target, or of the avatar and what is near it.
+func appendSeen(b []byte, r *realm.Reply) []byte {
+	switch {
+	case r.Kind != realm.Nothing:
+		return fmt.Appendf(b, " %s %v at %.2f %.2f health %d", r.Kind.One(), r.Who, r.X, r.Y, r.Points)
+	case r.Self:
+		return fmt.Appendf(b, " self at %.2f %.2f health %d items %d near %v item %v", r.X, r.Y, r.Points, r.Items, r.Who, r.Item)
+	}
+	return append(b, " none"...)
+}

@@ -1,0 +1,94 @@
+package world_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// TestOptionsDefaults pins the defaults: they shape the world, so a change of
+// one is a change of every recorded world.
+func TestOptionsDefaults(t *testing.T) {
+	w := world.MustNew(world.Options{})
+	require.Equal(t, world.Options{
+		Shards:         8,
+		IndexMax:       handle.IndexMax,
+		VersionMax:     handle.VersionMax,
+		TickInterval:   50 * time.Millisecond,
+		PortsMax:       1 << 14,
+		LaneRequests:   1 << 12,
+		LaneBytes:      1 << 20,
+		OutboxRequests: 1 << 16,
+		OutboxBytes:    1 << 24,
+	}, w.Options())
+	require.Equal(t, 8, w.Shards())
+
+	given := world.Options{
+		Shards: 3, IndexMax: 1, VersionMax: 1, TickInterval: 1, PortsMax: 2,
+		LaneRequests: 3, LaneBytes: 4, OutboxRequests: 5, OutboxBytes: 6,
+	}
+	require.Equal(t, given, world.MustNew(given).Options(), "what is given stays")
+}
+
+func TestOptionsLimits(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		options world.Options
+		broken  []string
+	}{
+		{"Shards below", world.Options{Shards: -1}, []string{"Shards is -1, want 1 to 4095"}},
+		{"Shards above", world.Options{Shards: world.ShardsMax + 1}, []string{"Shards is 4096, want 1 to 4095"}},
+		{"IndexMax", world.Options{IndexMax: handle.IndexMax + 1}, []string{"IndexMax is 16777216, want 1 to 16777215"}},
+		{"VersionMax", world.Options{VersionMax: handle.VersionMax + 1}, []string{"VersionMax is 268435456, want 1 to 268435455"}},
+		{"TickInterval", world.Options{TickInterval: -time.Second}, []string{"TickInterval is -1s, want more than 0"}},
+		{"PortsMax below", world.Options{PortsMax: -1}, []string{"PortsMax is -1, want 1 to 1048576"}},
+		{"PortsMax above", world.Options{PortsMax: 1<<20 + 1}, []string{"PortsMax is 1048577, want 1 to 1048576"}},
+		{"LaneRequests", world.Options{LaneRequests: -2}, []string{"LaneRequests is -2, want 1 to 16777216"}},
+		{"LaneBytes", world.Options{LaneBytes: -2}, []string{"LaneBytes is -2, want 1 to 4294967296"}},
+		{"OutboxRequests", world.Options{OutboxRequests: -2}, []string{"OutboxRequests is -2, want 1 to 16777216"}},
+		{"OutboxBytes", world.Options{OutboxBytes: -2}, []string{"OutboxBytes is -2, want 1 to 4294967296"}},
+		{
+			"all at once",
+			world.Options{
+				Shards: -1, IndexMax: 1 << 30, VersionMax: 1 << 30, TickInterval: -1, PortsMax: -1,
+				LaneRequests: -1, LaneBytes: -1, OutboxRequests: -1, OutboxBytes: -1,
+			},
+			[]string{
+				"Shards", "IndexMax", "VersionMax", "TickInterval", "PortsMax",
+				"LaneRequests", "LaneBytes", "OutboxRequests", "OutboxBytes",
+			},
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			w, err := world.New(test.options)
+			require.Nil(t, w)
+			require.Error(t, err)
+			for _, broken := range test.broken {
+				require.Contains(t, err.Error(), "world: "+broken)
+			}
+			require.PanicsWithError(t, err.Error(), func() { world.MustNew(test.options) })
+		})
+	}
+}
+
+// TestOptionsExtremes makes worlds at the ends of what is allowed.
+func TestOptionsExtremes(t *testing.T) {
+	for _, shards := range []int{1, 2, 3, world.ShardsMax} {
+		f := newFixture(t, world.Options{Shards: shards, VersionMax: 1})
+		all := f.newUnits(2*shards + 1)
+		f.Refresh()
+		for i, h := range all {
+			require.Equal(t, int64(i), world.Read[Health](f.World).Get(h).Points)
+			require.Equal(t, uint32(i%shards), h.Shard())
+		}
+		h, err := f.unit.Create(f.port(), Unit{})
+		require.NoError(t, err)
+		require.Equal(t, uint32(shards), h.Shard(), "what ports create is at home outside")
+		f.Refresh()
+		require.Equal(t, world.Alive, f.Status(h))
+	}
+}
