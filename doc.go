@@ -1,8 +1,29 @@
-// Package atoll is the overview of Atoll, an engine for game and simulation
-// servers that hold many entities, tick many times a second, and take commands
-// from many goroutines meanwhile. The world is partitioned into shards. While
-// systems run, nothing moves, so nothing needs a lock; at the refresh that ends
-// the tick, everything that must move does so at once, in parallel, in a fixed
-// order. The code is in the packages below this one: handle names an entity,
-// shard stores atoms, world is what a program calls, and scheduler runs ticks.
+// Package atoll is the root of Atoll, a concurrent, sharded entity service that
+// MMO and simulation servers embed to hold their entities. It has no code of its
+// own; this is the index.
+//
+// A world is partitioned into shards. A scheduler runs systems over them on all
+// cores and ends each tick with a refresh: requests are applied, the dead are
+// destroyed, storage is compacted, handles stay right. Any goroutine may create,
+// destroy, check and command entities while the tick runs.
+//
+// I want to …
+//
+//	make a world                              world.New, world.Options
+//	say what entities are made of             world.Register, world.NewBundle
+//	create entities, one or a million         Bundle.Create, Bundle.CreateN
+//	look at one entity                        world.Read, Reader.Get, Reader.At
+//	go over all that have something           World.Query, Build.Query, Query.Chunks
+//	destroy, and know when it is gone         Destroy, Refresh, Status
+//	write a system                            world.Build, world.Context
+//	read entities of other shards in it       world.ReadForeign
+//	run systems tick by tick, on all cores    scheduler.New, Scheduler.Step, Run
+//	act from a goroutine outside of the tick  World.OpenPort, world.Port
+//	learn what became of that                 Port.Notify, world.Completion
+//	send something to an entity               world.RegisterMessage, Message.Send
+//	name an entity in a database or packet    package handle
+//	watch a world live                        go run ./cmd/atoll demo
+//	compare it with other libraries           go run ./bench/compare
+//
+// How it works and why is in docs/design.md.
 package atoll

@@ -23,7 +23,11 @@ type Chunk struct {
 	bases   []base // row 0 of each of the table's columns
 	dead    []uint64
 	deadN   int
+	touched bool // among the table's dirty chunks
 }
+
+// Table returns the table the chunk belongs to.
+func (c *Chunk) Table() *Table { return c.table }
 
 // number returns the chunk's number in the world.
 func (c *Chunk) number() int { return int(c.base >> RowBits) }
@@ -63,11 +67,15 @@ func (c *Chunk) mark(row int) bool {
 		return false
 	}
 	*w |= bit
-	if c.deadN == 0 {
-		c.table.touch(c)
-	}
+	c.table.touch(c)
 	c.deadN++
 	return true
+}
+
+// unmark takes the mark off a marked row.
+func (c *Chunk) unmark(row int) {
+	c.dead[row/64] &^= 1 << (row % 64)
+	c.deadN--
 }
 
 // markAll marks every row dead and returns how many were not yet.
@@ -76,9 +84,7 @@ func (c *Chunk) markAll() int {
 	if fresh == 0 {
 		return 0
 	}
-	if c.deadN == 0 {
-		c.table.touch(c)
-	}
+	c.table.touch(c)
 	for i := range c.n / 64 {
 		c.dead[i] = ^uint64(0)
 	}
@@ -89,7 +95,8 @@ func (c *Chunk) markAll() int {
 	return fresh
 }
 
-// lastMarked returns the highest marked row, and unmarks it.
+// popMarked returns the highest marked row, and unmarks it. Words above word have
+// no mark; it returns the word it found.
 func (c *Chunk) popMarked(word int) (row, at int) {
 	for c.dead[word] == 0 {
 		word--

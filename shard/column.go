@@ -38,6 +38,8 @@ type AnyColumn interface {
 	add(number, owner, rows int, idle bool) base
 	// sync brings all views up to date. No one else may be using them.
 	sync()
+	// copy copies a row.
+	copy(to, from Loc)
 	// move copies rows, in order.
 	move(moves []relocation)
 	// wipe forgets the rows from to to, exclusive, of a chunk.
@@ -130,6 +132,11 @@ func (c *Column[T]) sync() {
 	for _, views := range c.views {
 		show(views, *c.dir.Load())
 	}
+}
+
+func (c *Column[T]) copy(to, from Loc) {
+	d := *c.dir.Load()
+	d[to>>RowBits].data[to&rowMask] = d[from>>RowBits].data[from&rowMask]
 }
 
 func (c *Column[T]) move(moves []relocation) {

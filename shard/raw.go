@@ -123,28 +123,34 @@ func CreatePlain[T any](s *Shard, t *Table, fields []Field, v *T) (handle.Handle
 
 // storePlain copies the fields of a bundle at src into a row.
 //
-// Safety: the columns hold no pointers, so copying bytes hides
-// nothing from the collector; a column's base has room for all of the chunk's
-// rows.
+// Safety: the columns hold no pointers, so copying bytes hides nothing from the
+// collector; a column's base has room for all of the chunk's rows.
 func (c *Chunk) storePlain(fields []Field, row int, src unsafe.Pointer) {
 	for i := range fields {
 		f := &fields[i]
-		from := unsafe.Add(src, f.Offset)
-		to := unsafe.Add(c.bases[f.column], uintptr(row)*f.size)
-		switch f.size {
-		case 4:
-			*(*[4]byte)(to) = *(*[4]byte)(from)
-		case 8:
-			*(*[8]byte)(to) = *(*[8]byte)(from)
-		case 16:
-			*(*[16]byte)(to) = *(*[16]byte)(from)
-		case 24:
-			*(*[24]byte)(to) = *(*[24]byte)(from)
-		case 32:
-			*(*[32]byte)(to) = *(*[32]byte)(from)
-		default:
-			copy(unsafe.Slice((*byte)(to), f.size), unsafe.Slice((*byte)(from), f.size))
-		}
+		copyRow(c.bases[f.column], row, unsafe.Add(src, f.Offset), 0, f.size)
+	}
+}
+
+// copyRow copies a row of a column without pointers. Small sizes, which most
+// are, take no call.
+//
+// Safety: both bases have rows of the given size, and more than the rows named.
+func copyRow(to base, toRow int, from base, fromRow int, size uintptr) {
+	dst, src := unsafe.Add(to, uintptr(toRow)*size), unsafe.Add(from, uintptr(fromRow)*size)
+	switch size {
+	case 4:
+		*(*[4]byte)(dst) = *(*[4]byte)(src)
+	case 8:
+		*(*[8]byte)(dst) = *(*[8]byte)(src)
+	case 16:
+		*(*[16]byte)(dst) = *(*[16]byte)(src)
+	case 24:
+		*(*[24]byte)(dst) = *(*[24]byte)(src)
+	case 32:
+		*(*[32]byte)(dst) = *(*[32]byte)(src)
+	default:
+		copy(unsafe.Slice((*byte)(dst), size), unsafe.Slice((*byte)(src), size))
 	}
 }
 

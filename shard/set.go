@@ -35,6 +35,14 @@ func (s Set) Union(t Set) Set {
 	return s
 }
 
+// Minus returns the members of s that are not in t.
+func (s Set) Minus(t Set) Set {
+	for i := range s {
+		s[i] &^= t[i]
+	}
+	return s
+}
+
 // Common returns the members of both sets.
 func (s Set) Common(t Set) Set {
 	for i := range s {

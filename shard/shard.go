@@ -57,7 +57,10 @@ func (s *Shard) Table(set Set) *Table {
 	}
 	t := &Table{shard: s, set: set, cur: noChunk}
 	for c := range set.All {
-		t.columns = append(t.columns, (*s.columns)[c])
+		col := (*s.columns)[c]
+		size, plain := col.layout()
+		t.columns = append(t.columns, col)
+		t.sizes, t.plain = append(t.sizes, size), append(t.plain, plain)
 	}
 	s.bySet[set] = t
 	s.tables = append(s.tables, t)

@@ -28,6 +28,9 @@ type Table struct {
 	shard   *Shard
 	set     Set
 	columns []AnyColumn
+	sizes   []uintptr // of the columns' rows
+	plain   []bool    // which columns may be copied as bytes
+	ways    []*transition
 	chunks  []*Chunk
 	cur     *Chunk // takes the next row; noChunk before the first
 	dirty   []*Chunk
@@ -52,16 +55,9 @@ func (t *Table) Fields(fields []Field) (complete []Field, plain bool) {
 	complete, plain = slices.Clone(fields), true
 	for i := range complete {
 		f := &complete[i]
-		at := 0
-		for c := range t.set.All {
-			if c == f.Component {
-				break
-			}
-			at++
-		}
-		size, ok := t.columns[at].layout()
-		f.column, f.size = at, size
-		plain = plain && ok
+		f.column = t.position(f.Component)
+		f.size = t.sizes[f.column]
+		plain = plain && t.plain[f.column]
 	}
 	return complete, plain
 }
@@ -154,8 +150,12 @@ func (t *Table) reserve(n int) error {
 	return nil
 }
 
-// touch notes that a chunk has its first marked row.
+// touch notes that a chunk has a marked row.
 func (t *Table) touch(c *Chunk) {
+	if c.touched {
+		return
+	}
+	c.touched = true
 	if len(t.dirty) == 0 {
 		t.shard.dirty = append(t.shard.dirty, t)
 	}
@@ -179,7 +179,8 @@ func (t *Table) sweep() {
 	sh, before := t.shard, t.Rows()
 	sh.moves = sh.moves[:0]
 	for _, c := range t.dirty {
-		if c.deadN == c.n && t.last() == c {
+		c.touched = false
+		if c.deadN > 0 && c.deadN == c.n && t.last() == c {
 			c.empty(sh)
 		} else {
 			t.sweepChunk(c)

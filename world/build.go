@@ -56,7 +56,7 @@ func (b *Build) Shard() int { return b.shard.ID() }
 
 // Creates declares that the system creates from the bundles. Creating counts as
 // writing their components.
-func (b *Build) Creates(bundles ...AnyBundle) {
+func (b *Build) Creates(bundles ...Part) {
 	b.mustOpen("Creates")
 	for _, x := range bundles {
 		b.access.Writes = b.access.Writes.Union(x.components(b.w))
@@ -96,11 +96,6 @@ func (b *Build) bind(call string) binding {
 func (w *World) bind(call string) binding {
 	w.mustIdle(call)
 	return binding{w: w, owner: len(w.shards), lookup: &w.lookup, access: &Access{}, user: call}
-}
-
-// AnyBundle is a *Bundle of any type.
-type AnyBundle interface {
-	components(w *World) shard.Set
 }
 
 func (b *Bundle[T]) components(w *World) shard.Set {

@@ -14,19 +14,21 @@ import (
 // Ownership: the world's; each part belongs to its shard. Create may be called
 // by whoever holds the Holder it is given.
 type Bundle[T any] struct {
-	kind
-	w      *World
-	name   string
-	set    shard.Set
-	fields []shard.Field
-	parts  []*bundlePart[T]
-	place  func(T) int
+	kind          // of requests to create
+	changing kind // of requests to change
+	w        *World
+	name     string
+	set      shard.Set
+	fields   []shard.Field
+	parts    []*bundlePart[T]
+	place    func(T) int
 }
 
 // bundlePart is what one shard needs to store a T. Made by the shard's owner.
 type bundlePart[T any] struct {
 	table   *shard.Table
-	fields  []shard.Field
+	fields  []shard.Field // as they are in that table
+	others  map[*shard.Table][]shard.Field
 	plain   bool // T has no pointers
 	scratch T    // a T on the heap
 }
@@ -39,7 +41,7 @@ func NewBundle[T any](w *World) *Bundle[T] {
 	if t.Kind() != reflect.Struct {
 		panic(fmt.Sprintf("world: bundle %v is not a struct; make one whose fields are components", t))
 	}
-	b := &Bundle[T]{w: w, name: t.String(), parts: make([]*bundlePart[T], len(w.shards)), kind: newKind[T](w)}
+	b := &Bundle[T]{w: w, name: t.String(), parts: make([]*bundlePart[T], len(w.shards)), kind: newKind[T](w), changing: newKind[change[T]](w)}
 	for i := range t.NumField() {
 		f := t.Field(i)
 		id := w.componentOf(f.Type, fmt.Sprintf("bundle %v, field %s", t, f.Name))
@@ -113,9 +115,7 @@ func (b *Bundle[T]) appendN(dst []handle.Handle, want bool, by Holder, n int, in
 	w, isWorld := by.(*World)
 	spread := isWorld && b.place == nil && w == b.w
 	if spread {
-		if err := b.Reserve(w, n); err != nil {
-			return dst, err
-		}
+		_ = b.Reserve(w, n) // at a limit, as many are made as fit
 	}
 	var v T
 	for i := range n {
@@ -167,6 +167,22 @@ func (b *Bundle[T]) placed(v T) int {
 	return i
 }
 
+// in returns the fields as they are in a table, found once for each.
+func (p *bundlePart[T]) in(t *shard.Table) []shard.Field {
+	if t == p.table {
+		return p.fields
+	}
+	if p.others == nil {
+		p.others = map[*shard.Table][]shard.Field{}
+	}
+	fields, ok := p.others[t]
+	if !ok {
+		fields, _ = t.Fields(p.fields)
+		p.others[t] = fields
+	}
+	return fields
+}
+
 func (b *Bundle[T]) part(s *shard.Shard) *bundlePart[T] {
 	p := b.parts[s.ID()]
 	if p == nil {
@@ -212,12 +228,23 @@ func (b *Bundle[T]) apply(s *shard.Shard, h handle.Handle, _ shard.Loc, v *T) sh
 
 // put stores the fields of v in the atom's row and makes it alive.
 func (p *bundlePart[T]) put(a shard.Atom, v *T) {
+	p.write(a, p.fields, v)
+	a.Publish()
+}
+
+func (p *bundlePart[T]) write(a shard.Atom, fields []shard.Field, v *T) {
 	if p.plain {
-		shard.StorePlain(a, p.fields, v)
+		shard.StorePlain(a, fields, v)
 	} else {
 		p.scratch = *v
-		shard.Store(a, p.fields, &p.scratch)
+		shard.Store(a, fields, &p.scratch)
 		p.scratch = *new(T) // keeps nothing alive
 	}
-	a.Publish()
+}
+
+// write stores the fields of v in the row of an atom that has them, in whichever
+// table it is.
+func (b *Bundle[T]) write(s *shard.Shard, a shard.Atom, v *T) {
+	p := b.part(s)
+	p.write(a, p.in(a.Chunk.Table()), v)
 }

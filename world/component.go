@@ -19,10 +19,11 @@ type componentInfo struct {
 // Component is a registered component type: the right to ask entities for it.
 // Safe for concurrent use.
 type Component[T any] struct {
-	kind
-	w      *World
-	id     int
-	column *shard.Column[T]
+	kind             // of requests to set
+	adding, removing kind
+	w                *World
+	id               int
+	column           *shard.Column[T]
 }
 
 // Register makes T a component of the world under a name that logs, tools and
@@ -53,7 +54,7 @@ func Register[T any](w *World, name string) *Component[T] {
 	w.componentID[t] = id
 	column := shard.NewColumn[T](len(w.shards))
 	w.columns = append(w.columns, column)
-	return &Component[T]{w: w, id: id, kind: newKind[T](w), column: column}
+	return &Component[T]{w: w, id: id, kind: newKind[T](w), adding: newKind[T](w), removing: newKind[struct{}](w), column: column}
 }
 
 // Name returns the component's name.
@@ -66,9 +67,7 @@ func (c *Component[T]) Name() string { return c.w.components[c.id].name }
 // is known to lack the component, ErrFull if the request was not accepted. A
 // *Context must have asked its Build to Write the component.
 func (c *Component[T]) Set(by Holder, h handle.Handle, v T) error {
-	if by.world() != c.w {
-		c.w.refuse(by, "component", c.Name())
-	}
+	c.check(by)
 	switch by := by.(type) {
 	case *World:
 		by.mustIdle("Set")

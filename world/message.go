@@ -82,11 +82,7 @@ func (m *Message[M]) Send(by Holder, to handle.Handle, body M) error {
 		box.now = append(box.now, Envelope[M]{to, body})
 		return nil
 	case *Context:
-		by.mustRun("Send")
-		if !by.w.space.Alive(to) {
-			return ErrStale
-		}
-		return send(&by.out, m.kind, m, shard.Request{Handle: to}, body)
+		return contextSend(by, m.kind, m, to, body)
 	case *Port:
 		return portSend(by, m.kind, m, to, body)
 	}

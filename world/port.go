@@ -116,6 +116,10 @@ func portCreate[T any](p *Port, b *Bundle[T], v T) (handle.Handle, error) {
 		p.enter()
 		defer p.leave()
 	}
+	at := p.cursor
+	if b.place != nil {
+		at = b.placed(v) // may panic, so before anything is taken
+	}
 	done, err := p.begin()
 	if err == nil {
 		err = p.room(b.bytes)
@@ -125,11 +129,10 @@ func portCreate[T any](p *Port, b *Bundle[T], v T) (handle.Handle, error) {
 		h, err = p.take()
 	}
 	if err == nil {
-		at := p.cursor
-		if b.place != nil {
-			at = b.placed(v)
-		} else if p.cursor++; p.cursor == len(p.w.shards) {
-			p.cursor = 0
+		if b.place == nil {
+			if p.cursor++; p.cursor == len(p.w.shards) {
+				p.cursor = 0
+			}
 		}
 		push(&p.sender, b.kind, b, shard.Request{Handle: h, Create: true, Shard: uint16(at), Done: done.finisher()}, v)
 	}

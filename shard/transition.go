@@ -1,0 +1,116 @@
+package shard
+
+// transition is the way of a row from one table to another with other
+// components.
+//
+// Ownership: the shard's owner.
+type transition struct {
+	to     *Table
+	shared []columnPair // what both tables have
+}
+
+type columnPair struct {
+	from, to int // positions in the tables
+	size     uintptr
+	plain    bool
+}
+
+// transition returns the way to the table of a component set, made when first
+// asked for.
+func (t *Table) transition(set Set) *transition {
+	for _, tr := range t.ways {
+		if tr.to.set == set {
+			return tr
+		}
+	}
+	tr := &transition{to: t.shard.Table(set)}
+	at := 0
+	for c := range t.set.All {
+		if to := tr.to.position(c); to >= 0 {
+			tr.shared = append(tr.shared, columnPair{from: at, to: to, size: t.sizes[at], plain: t.plain[at]})
+		}
+		at++
+	}
+	t.ways = append(t.ways, tr)
+	return tr
+}
+
+// position returns where a component is among the table's columns, or -1.
+func (t *Table) position(component int) int {
+	if !t.set.Has(component) {
+		return -1
+	}
+	at := 0
+	for c := range t.set.All {
+		if c == component {
+			return at
+		}
+		at++
+	}
+	return -1
+}
+
+// Change moves the atom at l, which must be here, to the table of another
+// component set, at once, and returns its new place. What it has in both is
+// kept; what is new holds whatever the row held before, and must be stored by
+// the caller. A mark moves with the atom.
+func (s *Shard) Change(l Loc, set Set) (Atom, error) {
+	c, row := s.space.chunk(l), l.Row()
+	if c.table.set == set {
+		return Atom{Handle: c.handles[row], Chunk: c, Row: row}, nil
+	}
+	tr := c.table.transition(set)
+	h := c.handles[row]
+	slot := s.space.slot(h)
+	if !tr.to.settled() {
+		if err := tr.to.settle(); err != nil {
+			return Atom{}, err
+		}
+	}
+	to := tr.to.cur
+	a := Atom{Handle: h, Chunk: to, Row: to.n, slot: slot}
+	to.handles[a.Row] = h
+	to.n++
+	for i := range tr.shared {
+		p := &tr.shared[i]
+		if p.plain {
+			copyRow(to.bases[p.to], a.Row, c.bases[p.from], row, p.size)
+		} else {
+			tr.to.columns[p.to].copy(a.Loc(), l)
+		}
+	}
+	slot.loc = a.Loc()
+	if c.marked(row) {
+		to.mark(a.Row)
+		c.unmark(row)
+	}
+	c.table.vacate(c, row)
+	return a, nil
+}
+
+// vacate closes the hole of a row that has left, with the last row of the table.
+func (t *Table) vacate(c *Chunk, row int) {
+	last := t.last()
+	last.n--
+	if last != c || last.n != row {
+		h := last.handles[last.n]
+		c.handles[row] = h
+		t.shard.space.slot(h).loc = c.base + Loc(row)
+		for i, col := range t.columns {
+			if size, plain := t.sizes[i], t.plain[i]; plain {
+				copyRow(c.bases[i], row, last.bases[i], last.n, size)
+			} else {
+				col.copy(c.base+Loc(row), last.base+Loc(last.n))
+			}
+		}
+		if last.marked(last.n) {
+			last.unmark(last.n)
+			c.mark(row)
+		}
+	}
+	for i, col := range t.columns {
+		if !t.plain[i] {
+			col.wipe(last.number(), last.n, last.n+1)
+		}
+	}
+}

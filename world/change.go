@@ -1,0 +1,178 @@
+package world
+
+import (
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/shard"
+)
+
+// Part is something that names components: a *Component or a *Bundle.
+type Part interface{ components(w *World) shard.Set }
+
+// change is a request to give an entity the fields of a T and take others away.
+type change[T any] struct {
+	value  T
+	remove shard.Set
+}
+
+// adder and remover are what requests to add and remove do at the refresh, as
+// Component is what a request to set does.
+type adder[T any] struct{ *Component[T] }
+
+type remover[T any] struct{ *Component[T] }
+
+type changer[T any] struct{ *Bundle[T] }
+
+// Add gives an entity the component; one that has it already gets the value. By a
+// *World at once; by a *Context, in its own shard too, and by a *Port as a request
+// that the refresh applies: adding moves the atom to another table, and nothing
+// moves while systems run.
+//
+// It returns ErrStale if the entity is known not to be alive, ErrFull if the
+// request was not accepted, ErrChunks if the world is full.
+func (c *Component[T]) Add(by Holder, h handle.Handle, v T) error {
+	c.check(by)
+	switch by := by.(type) {
+	case *World:
+		by.mustSettle("Add")
+		l := by.lookup.Locate(h)
+		if l == 0 {
+			return ErrStale
+		}
+		return c.add(by.shardOf(l), l, v)
+	case *Context:
+		return contextSend(by, c.adding, adder[T]{c}, h, v)
+	case *Port:
+		return portSend(by, c.adding, adder[T]{c}, h, v)
+	}
+	return nil
+}
+
+// Remove takes the component from an entity; by whom as of Add. It returns
+// ErrStale, ErrMissing if the entity is known to lack it, or ErrFull.
+func (c *Component[T]) Remove(by Holder, h handle.Handle) error {
+	c.check(by)
+	switch by := by.(type) {
+	case *World:
+		by.mustSettle("Remove")
+		l := by.lookup.Locate(h)
+		if l == 0 {
+			return ErrStale
+		}
+		return c.remove(by.shardOf(l), l)
+	case *Context:
+		return contextSend(by, c.removing, remover[T]{c}, h, struct{}{})
+	case *Port:
+		return portSend(by, c.removing, remover[T]{c}, h, struct{}{})
+	}
+	return nil
+}
+
+func (c *Component[T]) check(by Holder) {
+	if by.world() != c.w {
+		c.w.refuse(by, "component", c.Name())
+	}
+}
+
+func (c *Component[T]) add(s *shard.Shard, l shard.Loc, v T) error {
+	if p := c.column.At(l); p != nil {
+		*p = v
+		return nil
+	}
+	set := *c.w.space.Set(l)
+	set.Add(c.id)
+	a, err := s.Change(l, set)
+	if err != nil {
+		return err
+	}
+	*c.column.At(a.Loc()) = v
+	return nil
+}
+
+func (c *Component[T]) remove(s *shard.Shard, l shard.Loc) error {
+	set := *c.w.space.Set(l)
+	if !set.Has(c.id) {
+		return ErrMissing
+	}
+	set.Remove(c.id)
+	_, err := s.Change(l, set)
+	return err
+}
+
+func (c *Component[T]) components(w *World) shard.Set {
+	var set shard.Set
+	set.Add(c.in(w))
+	return set
+}
+
+func (a adder[T]) apply(s *shard.Shard, _ handle.Handle, l shard.Loc, v *T) shard.Outcome {
+	return outcomeOf(a.add(s, l, *v))
+}
+
+func (r remover[T]) apply(s *shard.Shard, _ handle.Handle, l shard.Loc, _ *struct{}) shard.Outcome {
+	return outcomeOf(r.remove(s, l))
+}
+
+// outcomeOf tells a sender what an error at the refresh means.
+func outcomeOf(err error) shard.Outcome {
+	switch err {
+	case nil:
+		return shard.Applied
+	case ErrMissing:
+		return shard.Missing
+	default:
+		return shard.Refused
+	}
+}
+
+// Add gives an entity all of the bundle's components in one move; those it has
+// already get the values. By whom, and errors, as of Component.Add.
+func (b *Bundle[T]) Add(by Holder, h handle.Handle, v T) error { return b.Exchange(by, h, v) }
+
+// Exchange is Add that in the same move takes away the components of the given
+// parts, as far as the entity has them. What is in both is kept.
+func (b *Bundle[T]) Exchange(by Holder, h handle.Handle, v T, remove ...Part) error {
+	if by.world() != b.w {
+		b.w.refuse(by, "bundle", b.name)
+	}
+	var gone shard.Set
+	for _, p := range remove {
+		gone = gone.Union(p.components(b.w))
+	}
+	switch by := by.(type) {
+	case *World:
+		by.mustSettle("Add")
+		l := by.lookup.Locate(h)
+		if l == 0 {
+			return ErrStale
+		}
+		return b.change(by.shardOf(l), l, &v, gone)
+	case *Context:
+		return contextSend(by, b.changing, changer[T]{b}, h, change[T]{v, gone})
+	case *Port:
+		return portSend(by, b.changing, changer[T]{b}, h, change[T]{v, gone})
+	}
+	return nil
+}
+
+func (b *Bundle[T]) change(s *shard.Shard, l shard.Loc, v *T, remove shard.Set) error {
+	set := b.w.space.Set(l).Minus(remove).Union(b.set)
+	a, err := s.Change(l, set)
+	if err != nil {
+		return err
+	}
+	b.write(s, a, v)
+	return nil
+}
+
+func (c changer[T]) apply(s *shard.Shard, _ handle.Handle, l shard.Loc, v *change[T]) shard.Outcome {
+	return outcomeOf(c.change(s, l, &v.value, v.remove))
+}
+
+// contextSend sends a request of a system.
+func contextSend[T any](c *Context, k kind, target applier[T], h handle.Handle, v T) error {
+	c.mustRun("a request")
+	if !c.w.space.Alive(h) {
+		return ErrStale
+	}
+	return send(&c.out, k, target, shard.Request{Handle: h}, v)
+}

@@ -1,0 +1,234 @@
+package world_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// TestModel does random operations on a world and on the naive one beside it,
+// and compares everything after each refresh: who lives, with which components,
+// where queries find them; which messages arrived, in which order; what became
+// of each request; and that every handle that ever died is stale.
+//
+// The versions run out after 7, so slots retire; some worlds are so small that
+// creating is refused.
+func TestModel(t *testing.T) {
+	for _, test := range []struct {
+		options world.Options
+		ports   int
+		most    int // entities at which creating stops
+	}{
+		{world.Options{Shards: 1, VersionMax: 7}, 1, 60},
+		{world.Options{Shards: 3, VersionMax: 7}, 3, 200},
+		{world.Options{Shards: 8, VersionMax: 1}, 2, 100},
+		{world.Options{Shards: 2, VersionMax: 7, IndexMax: 30}, 2, 1000},
+		{world.Options{Shards: 4, LaneRequests: 5, OutboxRequests: 3}, 4, 300},
+		{world.Options{Shards: 5}, 3, 3000},
+	} {
+		for seed := range uint64(iterations(10)) {
+			t.Run(fmt.Sprintf("shards %d, most %d, seed %d", test.options.Shards, test.most, seed), func(t *testing.T) {
+				m := newModel(t, test.options, test.ports, test.most, seed)
+				for range iterations(200) {
+					m.idle()
+					if m.r.IntN(3) > 0 {
+						m.inTick()
+					} else {
+						m.fixture.Refresh()
+					}
+					m.naive.refresh()
+					m.compare()
+					if m.r.IntN(60) == 0 {
+						m.fixture.Clear()
+						m.naive.clear()
+						m.compare()
+					}
+				}
+				if test.options.VersionMax == 7 && test.most < 100 && !testing.Short() {
+					require.NotZero(t, m.stats().Retired, "slots retire in this test")
+				}
+			})
+		}
+	}
+}
+
+type model struct {
+	*fixture
+	naive *naive
+	r     *rand.Rand
+	ports []*world.Port
+	most  int
+	known []handle.Handle // to operate on; dead ones, too
+
+	promised []promise
+}
+
+// promise is a Completion and what it must tell.
+type promise struct {
+	done *world.Completion
+	want world.Outcome
+}
+
+func newModel(t *testing.T, o world.Options, ports, most int, seed uint64) *model {
+	m := &model{fixture: newFixture(t, o), naive: newNaive(ports), r: newRand(t, seed), most: most}
+	for range ports {
+		m.ports = append(m.ports, m.port())
+	}
+	return m
+}
+
+// any picks a handle: mostly of the living, at times of the dead, and now and
+// then one that was never given.
+func (m *model) any() handle.Handle {
+	if len(m.known) == 0 || m.r.IntN(50) == 0 {
+		return handle.Handle(m.r.Uint64()) | 1<<handle.VersionBits - 1 // in its last version
+	}
+	return m.known[m.r.IntN(len(m.known))]
+}
+
+// idle operates as the world and as its ports between ticks.
+func (m *model) idle() {
+	for range m.r.IntN(40) {
+		h, v := m.any(), m.r.Int64()
+		if m.r.IntN(2) == 0 {
+			m.byPort(m.r.IntN(len(m.ports)), h, v)
+			continue
+		}
+		switch m.r.IntN(6) {
+		case 0, 1:
+			m.create(m.World, v)
+		case 2:
+			m.mustSay(m.Destroy(h), m.naive.destroy(h) == world.Applied)
+		case 3:
+			m.setAtOnce(m.World, h, v)
+		case 4:
+			m.mustSay(m.Status(h), m.statusOf(h))
+		case 5:
+			m.mustSay(m.Has(h, m.health), m.naive.alive(h) != nil && m.naive.alive(h).components["health"] != nil)
+		}
+	}
+}
+
+// inTick operates from within systems, and as ports meanwhile.
+func (m *model) inTick() {
+	m.tick(func(b *world.Build) func(*world.Context) {
+		world.Write[Health](b)
+		b.Creates(m.unit, m.creature, m.mover)
+		hits := world.Receive[Hit](b)
+		return func(c *world.Context) {
+			heard := map[handle.Handle][]int64{}
+			for _, e := range hits.All() {
+				m.mustSay(c.Owns(e.To), true)
+				heard[e.To] = append(heard[e.To], e.Body.Damage)
+			}
+			for h, want := range m.naive.hits {
+				if c.Owns(h) {
+					m.mustSay(fmt.Sprint(heard[h]), fmt.Sprint(want))
+					delete(heard, h)
+				}
+			}
+			m.mustSay(len(heard), 0)
+			for range m.r.IntN(20) {
+				h, v := m.any(), m.r.Int64()
+				if m.r.IntN(4) == 0 {
+					m.byPort(m.r.IntN(len(m.ports)), h, v)
+					continue
+				}
+				m.bySystem(c, h, v)
+			}
+		}
+	})
+}
+
+// create makes a random entity, if the world is not too full already.
+func (m *model) create(by world.Holder, v int64) {
+	if len(m.naive.entities) >= m.most {
+		return
+	}
+	_, pending := by.(*world.Port)
+	var h handle.Handle
+	var err error
+	components := map[string]any{}
+	switch m.r.IntN(3) {
+	case 0:
+		components["health"] = Health{v}
+		h, err = m.unit.Create(by, Unit{Health{v}})
+	case 1:
+		components["position"], components["velocity"] = Position{float64(v), 1}, Velocity{2, float64(v)}
+		h, err = m.mover.Create(by, Mover{Position{float64(v), 1}, Velocity{2, float64(v)}})
+	case 2:
+		name := Name{strconv.FormatInt(v, 10)}
+		components["position"], components["health"], components["name"] = Position{1, float64(v)}, Health{v}, name
+		h, err = m.creature.Create(by, Creature{Position{1, float64(v)}, Health{v}, name})
+	}
+	if m.options().IndexMax < handle.IndexMax && errors.Is(err, world.ErrIndexes) {
+		m.mustSay(h, handle.None)
+		return
+	}
+	if p, ok := by.(*world.Port); ok && errors.Is(err, world.ErrFull) {
+		m.mustSay(p.Waiting(), m.options().LaneRequests)
+		return
+	}
+	require.NoError(m.t, err)
+	require.True(m.t, m.naive.add(h, pending, components), "handle %v was given before", h)
+	m.known = append(m.known, h)
+	if pending {
+		p := by.(*world.Port)
+		m.naive.requests = append(m.naive.requests, naiveRequest{sender: p.Number(), create: true, do: func() world.Outcome {
+			m.naive.entities[h].pending = false
+			return world.Applied
+		}})
+	}
+}
+
+func (m *model) options() world.Options { return m.World.Options() }
+
+// setAtOnce is Set by who stores at once.
+func (m *model) setAtOnce(by world.Holder, h handle.Handle, v int64) {
+	e := m.naive.alive(h)
+	var want error
+	switch {
+	case e == nil:
+		want = world.ErrStale
+	case e.components["health"] == nil:
+		want = world.ErrMissing
+	default:
+		e.components["health"] = Health{v}
+	}
+	require.ErrorIs(m.t, m.health.Set(by, h, Health{v}), want)
+}
+
+func (m *model) mustSay(got, want any) {
+	if got != want {
+		m.t.Helper()
+		m.t.Fatalf("got %v, want %v", got, want)
+	}
+}
+
+// statusOf is the naive status; what was never given is not the naive's affair.
+func (m *model) statusOf(h handle.Handle) world.Status {
+	if !m.naive.given[h] {
+		return m.Status(h)
+	}
+	return m.naive.status(h)
+}
+
+// known handles are kept few enough that the living are picked often.
+func (m *model) forget() {
+	if len(m.known) > 2*m.most+20 {
+		m.known = slices.Delete(m.known, 0, len(m.known)/2)
+		for h := range m.naive.entities {
+			m.known = append(m.known, h)
+		}
+		slices.Sort(m.known) // maps have no order
+		m.known = slices.Compact(m.known)
+	}
+}

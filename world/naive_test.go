@@ -1,0 +1,134 @@
+package world_test
+
+import (
+	"slices"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// naive is the simplest thing that behaves as a world should: a map, and a list
+// of requests that a refresh sorts. It is the oracle of TestModel.
+type naive struct {
+	entities map[handle.Handle]*naiveEntity // pending ones included
+	dead     []handle.Handle
+	given    map[handle.Handle]bool // every handle ever
+	requests []naiveRequest
+	ports    int // number of ports: shards' requests come after theirs
+
+	hits     map[handle.Handle][]int64 // delivered at the last refresh
+	outcomes [5]uint64
+}
+
+type naiveEntity struct {
+	components map[string]any
+	pending    bool
+	marked     bool
+}
+
+type naiveRequest struct {
+	sender  int // ports by number, then shards
+	create  bool
+	do      func() world.Outcome
+	outcome func(world.Outcome) // who waits; may be nil
+}
+
+func newNaive(ports int) *naive {
+	return &naive{
+		ports: ports, entities: map[handle.Handle]*naiveEntity{}, given: map[handle.Handle]bool{},
+		hits: map[handle.Handle][]int64{},
+	}
+}
+
+// add is an entity with a handle that nobody ever had.
+func (n *naive) add(h handle.Handle, pending bool, components map[string]any) bool {
+	if h.IsNone() || n.given[h] {
+		return false
+	}
+	n.given[h] = true
+	n.entities[h] = &naiveEntity{components: components, pending: pending}
+	return true
+}
+
+// alive returns the entity unless it is pending or gone.
+func (n *naive) alive(h handle.Handle) *naiveEntity {
+	if e := n.entities[h]; e != nil && !e.pending {
+		return e
+	}
+	return nil
+}
+
+func (n *naive) destroy(h handle.Handle) world.Outcome {
+	e := n.alive(h)
+	if e == nil || e.marked {
+		return world.Gone
+	}
+	e.marked = true
+	return world.Applied
+}
+
+func (n *naive) set(h handle.Handle, name string, v any) world.Outcome {
+	e := n.alive(h)
+	switch {
+	case e == nil || e.marked:
+		return world.Gone
+	case e.components[name] == nil:
+		return world.Missing
+	}
+	e.components[name] = v
+	return world.Applied
+}
+
+func (n *naive) send(h handle.Handle, damage int64) world.Outcome {
+	if e := n.alive(h); e == nil || e.marked {
+		return world.Gone
+	}
+	n.hits[h] = append(n.hits[h], damage)
+	return world.Applied
+}
+
+func (n *naive) status(h handle.Handle) world.Status {
+	switch e := n.entities[h]; {
+	case e == nil:
+		return world.Stale
+	case e.pending:
+		return world.Pending
+	case e.marked:
+		return world.Dying
+	}
+	return world.Alive
+}
+
+// refresh applies all creates, then everything else in order of the senders,
+// then buries the marked.
+func (n *naive) refresh() {
+	clear(n.hits)
+	slices.SortStableFunc(n.requests, func(a, b naiveRequest) int { return a.sender - b.sender })
+	for _, creates := range []bool{true, false} {
+		for _, r := range n.requests {
+			if r.create == creates {
+				o := r.do()
+				n.outcomes[o]++
+				if r.outcome != nil {
+					r.outcome(o)
+				}
+			}
+		}
+	}
+	n.requests = n.requests[:0]
+	for h, e := range n.entities {
+		if e.marked {
+			delete(n.entities, h)
+			n.dead = append(n.dead, h)
+		}
+	}
+}
+
+// clear destroys all.
+func (n *naive) clear() {
+	n.refresh()
+	for _, e := range n.entities {
+		e.marked = true
+	}
+	n.refresh()
+}
