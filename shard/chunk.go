@@ -32,27 +32,27 @@ func (c *Chunk) Table() *Table { return c.table }
 // number returns the chunk's number in the world.
 func (c *Chunk) number() int { return int(c.base >> RowBits) }
 
-// Rows is a view of the first rows of a chunk.
+// Rows is a view of a run of rows of a chunk.
 type Rows struct {
-	chunk  *Chunk
-	number int
-	n      int
+	chunk    *Chunk
+	number   int
+	from, to int
 }
 
 // Run returns a view of the i-th chunk's rows, left of them at the most.
 func (t *Table) Run(i, left int) Rows {
 	c := t.chunks[i]
-	return Rows{c, c.number(), min(left, len(c.handles))}
+	return Rows{c, c.number(), 0, min(left, len(c.handles))}
 }
 
 // Len returns the number of rows.
-func (r Rows) Len() int { return r.n }
+func (r Rows) Len() int { return r.to - r.from }
 
 // Handle returns the handle of the atom in row i.
-func (r Rows) Handle(i int) handle.Handle { return r.chunk.handles[:r.n][i] }
+func (r Rows) Handle(i int) handle.Handle { return r.chunk.handles[r.from:r.to][i] }
 
 // Handles returns the handles of all rows. They must not be written.
-func (r Rows) Handles() []handle.Handle { return r.chunk.handles[:r.n:r.n] }
+func (r Rows) Handles() []handle.Handle { return r.chunk.handles[r.from:r.to:r.to] }
 
 // Cap returns the number of rows the chunk can hold.
 func (c *Chunk) Cap() int { return len(c.handles) }

@@ -12,8 +12,8 @@ import (
 //
 // A chunk whose table lacks the component has no data here.
 //
-// Invariants: data is never reallocated. An entry, once made, is never changed,
-// and every later directory has it.
+// Invariants: data is never reallocated. While a tick runs, an entry that was
+// made is not changed, and every later directory has it.
 //
 // Ownership: dir is replaced under the space's lock. An entry's rows belong to
 // the shard that owns the chunk; another shard may read them in a tick behind a
@@ -22,8 +22,9 @@ import (
 type Column[T any] struct {
 	dir      atomic.Pointer[[]columnChunk[T]]
 	views    [][]*View[T]
-	changed  bool // some view is behind dir
-	pointers bool // T holds pointers: vacated rows are cleared
+	changed  bool  // some view is behind dir
+	spare    [][]T // rows of chunks that lost the component; under the lock
+	pointers bool  // T holds pointers: vacated rows are cleared
 }
 
 type columnChunk[T any] struct {
@@ -36,6 +37,11 @@ type AnyColumn interface {
 	// add gives a chunk its rows and returns the address of the first. The
 	// space's lock is held; world says whether the world is idle.
 	add(number, owner, rows int, idle bool) base
+	// drop takes a chunk's rows away. The space's lock is held, and the world is
+	// idle.
+	drop(number int)
+	// zero sets the rows from to to, exclusive, of a chunk to zero.
+	zero(number, from, to int)
 	// sync brings all views up to date. No one else may be using them.
 	sync()
 	// copy copies a row.
@@ -74,8 +80,8 @@ func (c *Column[T]) At(l Loc) *T {
 // enough to be inlined.
 func (v *View[T]) Slice(r Rows) []T {
 	if dir := v.dir; uint(r.number) < uint(len(dir)) {
-		if data := dir[r.number].data; uint(r.n) <= uint(len(data)) {
-			return data[:r.n]
+		if data := dir[r.number].data; r.to <= len(data) {
+			return data[r.from:r.to]
 		}
 	}
 	return nil
@@ -97,20 +103,48 @@ func show[T any](views []*View[T], dir []columnChunk[T]) {
 }
 
 func (c *Column[T]) add(number, owner, rows int, idle bool) base {
-	d := *c.dir.Load()
-	if number >= len(d) {
-		d = make([]columnChunk[T], max(8, 2*len(d), number+1))
-		copy(d, *c.dir.Load())
+	if have := len(*c.dir.Load()); number >= have {
+		c.grow(max(8, 2*have, number+1))
 	}
-	data := make([]T, rows+stagger(rows*int(reflect.TypeFor[T]().Size())))[:rows:rows]
-	d[number] = columnChunk[T]{data: data, owner: owner}
-	c.dir.Store(&d)         // publishes the entry to the owner of the chunk
-	show(c.views[owner], d) // the caller owns the shard
+	data, d := c.rows(rows), *c.dir.Load()
+	d[number] = columnChunk[T]{data: data, owner: owner} // for the owner, who is the caller
+	show(c.views[owner], d)
 	if idle {
 		show(c.views[len(c.views)-1], d)
 	}
 	c.changed = true
 	return baseOf(data)
+}
+
+// grow replaces the directory by a longer one.
+func (c *Column[T]) grow(length int) {
+	d := make([]columnChunk[T], length)
+	copy(d, *c.dir.Load())
+	c.dir.Store(&d) // the old one stays valid for its readers
+}
+
+// rows returns zeroed rows: dropped ones, if there are any of that number.
+func (c *Column[T]) rows(n int) []T {
+	for i := len(c.spare) - 1; i >= 0; i-- {
+		if data := c.spare[i]; len(data) == n {
+			last := len(c.spare) - 1
+			c.spare[i], c.spare[last] = c.spare[last], nil
+			c.spare = c.spare[:last]
+			return data
+		}
+	}
+	return make([]T, n+stagger(n*int(reflect.TypeFor[T]().Size())))[:n:n]
+}
+
+func (c *Column[T]) drop(number int) {
+	e := &(*c.dir.Load())[number]
+	clear(e.data)
+	c.spare = append(c.spare, e.data)
+	*e = columnChunk[T]{}
+}
+
+func (c *Column[T]) zero(number, from, to int) {
+	clear((*c.dir.Load())[number].data[from:to])
 }
 
 // stagger returns how many rows more to allocate than a run of so many bytes

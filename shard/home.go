@@ -23,7 +23,7 @@ type Home struct {
 
 func newHome(space *Space, id int) Home { return Home{space: space, id: uint32(id)} }
 
-// freshAtOnce is how many indexes go to the free list at a time.
+// freshAtOnce is how many indexes go to the free list at a time, at least.
 const freshAtOnce = 64
 
 // take gives a handle and its slot, whose gen is not written yet. The free list
@@ -37,15 +37,15 @@ func (h *Home) take() (handle.Handle, *Slot) {
 	return t | handle.Handle(slot.load()&versionMask), slot
 }
 
-// refill puts indexes that were never used into the empty free list, so that
-// they are given in ascending order.
-func (h *Home) refill() error {
+// refill puts about want indexes that were never used into the empty free list,
+// so that they are given in ascending order.
+func (h *Home) refill(want int) error {
 	if int(h.next>>pageBits) == len(h.pages) {
 		if err := h.grow(); err != nil {
 			return err
 		}
 	}
-	n := min(freshAtOnce, int64(h.space.indexMax)+1-int64(h.next))
+	n := min(int64(max(want, freshAtOnce)), int64(pageSize-h.next%pageSize), int64(h.space.indexMax)+1-int64(h.next))
 	if n <= 0 {
 		return h.space.errIndexes(int(h.id))
 	}
@@ -65,7 +65,7 @@ func (h *Home) fresh(n int) {
 }
 
 func (h *Home) grow() error {
-	fresh, err := h.space.grow(int(h.id))
+	fresh, err := h.space.grow(int(h.id), len(h.pages))
 	if err != nil {
 		return err
 	}

@@ -40,6 +40,15 @@ func (l *Lookup) Locate(h handle.Handle) Loc {
 	return 0
 }
 
+// slot returns the slot of a handle that is known to have one, whatever its
+// version.
+//
+// Safety: as of Locate.
+func (l *Lookup) slot(h handle.Handle) *Slot {
+	e := (*pageRef)(unsafe.Add(l.refs, (h>>pageShift&l.mask)*handle.Handle(unsafe.Sizeof(pageRef{}))))
+	return &e.page[h>>handle.VersionBits&(pageSize-1)]
+}
+
 // lookup returns the mirror of a directory.
 //
 // Safety: a directory's refs are never empty and mask is their length less one.
@@ -159,15 +168,14 @@ func copyRow(to base, toRow int, from base, fromRow int, size uintptr) {
 // Safety: as of storePlain; an index in the free list has a slot.
 func (s *Shard) createPlain(t *Table, fields []Field, src unsafe.Pointer) (handle.Handle, error) {
 	if len(s.free) == 0 || !t.settled() {
-		if err := s.prepare(t); err != nil {
+		if err := s.prepare(t, 1); err != nil {
 			return handle.None, err
 		}
 	}
 	n := len(s.free) - 1
 	h := compose(s.Home.id, s.free[n], 0)
 	s.free = s.free[:n]
-	e := (*pageRef)(unsafe.Add(s.lookup.refs, (h>>pageShift&s.lookup.mask)*handle.Handle(unsafe.Sizeof(pageRef{}))))
-	slot := &e.page[h>>handle.VersionBits&(pageSize-1)]
+	slot := s.lookup.slot(h)
 	h |= handle.Handle(slot.gen & versionMask) // its one writer is this goroutine
 
 	c := t.cur

@@ -59,7 +59,7 @@ func (s *Shard) Table(set Set) *Table {
 	for c := range set.All {
 		col := (*s.columns)[c]
 		size, plain := col.layout()
-		t.columns = append(t.columns, col)
+		t.ids, t.columns = append(t.ids, c), append(t.columns, col)
 		t.sizes, t.plain = append(t.sizes, size), append(t.plain, plain)
 	}
 	s.bySet[set] = t
@@ -91,7 +91,7 @@ func (a Atom) Publish() {
 // and then calls Publish.
 func (s *Shard) Create(t *Table) (Atom, error) {
 	if len(s.free) == 0 || !t.settled() {
-		if err := s.prepare(t); err != nil {
+		if err := s.prepare(t, 1); err != nil {
 			return Atom{}, err
 		}
 	}
@@ -99,10 +99,11 @@ func (s *Shard) Create(t *Table) (Atom, error) {
 	return s.atom(t, h, slot), nil
 }
 
-// prepare makes sure of a free index and a free row.
-func (s *Shard) prepare(t *Table) error {
+// prepare makes sure of a free index and a free row; want is how many are soon
+// to be taken.
+func (s *Shard) prepare(t *Table, want int) error {
 	if len(s.free) == 0 {
-		if err := s.refill(); err != nil {
+		if err := s.refill(want); err != nil {
 			return err
 		}
 	}

@@ -53,7 +53,8 @@ type Space struct {
 		pages   []int // pages per home
 		chunks  int   // highest chunk number given
 		changed bool  // some lookup is behind dir
-		idle    bool  // the world's own goroutine is the only one to add
+		bases   []base
+		idle    bool // the world's own goroutine is the only one to add
 	}
 }
 
@@ -152,11 +153,15 @@ func (s *Space) Look(h handle.Handle) (version uint32, state State, ok bool) {
 	return version, state, true
 }
 
-// grow adds the next block of pages to a home and returns them.
-func (s *Space) grow(home int) ([]*[pageSize]Slot, error) {
+// grow adds the next block of pages to a home and returns them, unless the home
+// has the given page by now: several goroutines may find at once that it lacks.
+func (s *Space) grow(home, page int) ([]*[pageSize]Slot, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	have := s.mu.pages[home]
+	if have > page {
+		return nil, nil
+	}
 	limit := int(s.indexMax)>>pageBits + 1
 	if have >= limit {
 		return nil, s.errIndexes(home)
@@ -250,13 +255,11 @@ func (s *Space) add(c *Chunk, columns []AnyColumn) error {
 	for _, col := range columns {
 		c.bases = append(c.bases, col.add(n, c.table.shard.id, len(c.handles), s.mu.idle))
 	}
-	d := *s.chunks.Load()
-	if n >= len(d) {
-		next := make([]*Chunk, max(16, 2*len(d)))
-		copy(next, d)
-		d = next
+	if have := *s.chunks.Load(); n >= len(have) {
+		next := make([]*Chunk, max(16, 2*len(have)))
+		copy(next, have)
+		s.chunks.Store(&next) // the old one stays valid for its readers
 	}
-	d[n] = c
-	s.chunks.Store(&d)
+	(*s.chunks.Load())[n] = c
 	return nil
 }

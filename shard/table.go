@@ -27,6 +27,7 @@ const (
 type Table struct {
 	shard   *Shard
 	set     Set
+	ids     []int // the components, ascending
 	columns []AnyColumn
 	sizes   []uintptr // of the columns' rows
 	plain   []bool    // which columns may be copied as bytes

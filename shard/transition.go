@@ -1,5 +1,7 @@
 package shard
 
+import "slices"
+
 // transition is the way of a row from one table to another with other
 // components.
 //
@@ -24,12 +26,10 @@ func (t *Table) transition(set Set) *transition {
 		}
 	}
 	tr := &transition{to: t.shard.Table(set)}
-	at := 0
-	for c := range t.set.All {
+	for at, c := range t.ids {
 		if to := tr.to.position(c); to >= 0 {
 			tr.shared = append(tr.shared, columnPair{from: at, to: to, size: t.sizes[at], plain: t.plain[at]})
 		}
-		at++
 	}
 	t.ways = append(t.ways, tr)
 	return tr
@@ -40,14 +40,8 @@ func (t *Table) position(component int) int {
 	if !t.set.Has(component) {
 		return -1
 	}
-	at := 0
-	for c := range t.set.All {
-		if c == component {
-			return at
-		}
-		at++
-	}
-	return -1
+	at, _ := slices.BinarySearch(t.ids, component)
+	return at
 }
 
 // Change moves the atom at l, which must be here, to the table of another

@@ -82,7 +82,8 @@ func (b *Bundle[T]) Create(by Holder, v T) (handle.Handle, error) {
 		if b.place != nil {
 			i = b.placed(v)
 		}
-		return b.storeIdle(by.shards[i], &v)
+		by.shards[i].Loop = by.loop // a loop on the idle world covers all shards
+		return b.store(by.shards[i], &v)
 	case *Context:
 		by.mustCreate(b.w, &b.set, b.name)
 		return b.store(by.shard, &v)
@@ -112,24 +113,30 @@ func (b *Bundle[T]) appendN(dst []handle.Handle, want bool, by Holder, n int, in
 	if n < 0 {
 		panic(fmt.Sprintf("world: bundle %s: cannot create %d entities", b.name, n))
 	}
-	w, isWorld := by.(*World)
-	spread := isWorld && b.place == nil && w == b.w
-	if spread {
-		_ = b.Reserve(w, n) // at a limit, as many are made as fit
-	}
 	var v T
-	for i := range n {
+	next := func(i int) *T {
 		if init != nil {
 			v = *new(T)
 			init(i, &v)
 		}
-		var h handle.Handle
-		var err error
-		if spread {
-			h, err = b.storeIdle(w.shards[i*len(w.shards)/n], &v)
-		} else {
-			h, err = b.Create(by, v)
-		}
+		return &v
+	}
+	if w, ok := by.(*World); ok && b.place == nil && w == b.w {
+		w.mustIdle("Create")
+		i := 0
+		err := b.spread(w, n, func(p *bundlePart[T], rows Chunk) {
+			for k := range rows.Len() {
+				p.write(rows.Atom(k), p.fields, next(i))
+				i++
+			}
+			if want {
+				dst = append(dst, rows.Handles()...)
+			}
+		})
+		return dst, err
+	}
+	for i := range n {
+		h, err := b.Create(by, *next(i))
 		if err != nil {
 			return dst, fmt.Errorf("%w (after %d of %d)", err, i, n)
 		}
@@ -191,12 +198,6 @@ func (b *Bundle[T]) part(s *shard.Shard) *bundlePart[T] {
 		b.parts[s.ID()] = p
 	}
 	return p
-}
-
-// storeIdle is store for a *World, whose loops cover all shards.
-func (b *Bundle[T]) storeIdle(s *shard.Shard, v *T) (handle.Handle, error) {
-	s.Loop = b.w.loop
-	return b.store(s, v)
 }
 
 // store makes the atom in a shard, at once.

@@ -119,23 +119,16 @@ func (m *model) idle() {
 
 // inTick operates from within systems, and as ports meanwhile.
 func (m *model) inTick() {
+	heard := map[handle.Handle][]int64{}
 	m.tick(func(b *world.Build) func(*world.Context) {
 		world.Write[Health](b)
 		b.Creates(m.unit, m.creature, m.mover)
 		hits := world.Receive[Hit](b)
 		return func(c *world.Context) {
-			heard := map[handle.Handle][]int64{}
 			for _, e := range hits.All() {
-				m.mustSay(c.Owns(e.To), true)
+				m.mustSay(c.Owns(e.To), m.naive.alive(e.To) != nil) // it can have died after it was delivered
 				heard[e.To] = append(heard[e.To], e.Body.Damage)
 			}
-			for h, want := range m.naive.hits {
-				if c.Owns(h) {
-					m.mustSay(fmt.Sprint(heard[h]), fmt.Sprint(want))
-					delete(heard, h)
-				}
-			}
-			m.mustSay(len(heard), 0)
 			for range m.r.IntN(20) {
 				h, v := m.any(), m.r.Int64()
 				if m.r.IntN(4) == 0 {
@@ -146,6 +139,7 @@ func (m *model) inTick() {
 			}
 		}
 	})
+	m.mustSay(fmt.Sprint(heard), fmt.Sprint(m.naive.hits)) // printed in order of the keys
 }
 
 // create makes a random entity, if the world is not too full already.

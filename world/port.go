@@ -201,7 +201,7 @@ func (p *Port) take() (handle.Handle, error) {
 
 func (p *Port) nextFresh() handle.Handle {
 	h := p.fresh
-	p.fresh = handle.New(h.Shard(), h.Index()+1, 1)
+	p.fresh += 1 << handle.VersionBits // the next index; behind the last of a run it is not used
 	return h
 }
 

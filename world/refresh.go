@@ -18,7 +18,7 @@ const smallStep = 512
 //	apply    set, deliver, mark                              by owner
 //	sweep    close the holes of the marked                   by owner
 //	recycle  free the slots of dead who were at home elsewhere   by home
-//	settle   flip messages, tell outcomes, supply ports      by shard, coordinator
+//	settle   supply ports, flip messages, tell outcomes      coordinator, by shard
 //
 // A step with nothing to do is skipped.
 //
@@ -80,8 +80,6 @@ func (r *refresh) run(parallel Parallel) {
 	r.step(parallel, n, r.sum((*shard.Shard).Others), r.apply)
 	r.step(parallel, n, r.sum((*shard.Shard).Doomed), r.sweep)
 	r.step(parallel, n+1, r.sum(exiles), r.recycle)
-	serial(n, r.settle)
-	r.lost.Tell()
 	for _, l := range r.lanes {
 		l.Release()
 	}
@@ -91,6 +89,8 @@ func (r *refresh) run(parallel Parallel) {
 	w.ports.retire(w.outside)
 	w.space.Sync(w.columns)
 	w.tick.Add(1)
+	serial(n, r.settle) // tells outcomes, so it is last: who is told finds room in the lane
+	r.lost.Tell()
 }
 
 func exiles(s *shard.Shard) int { return len(s.Exiled()) }

@@ -1,0 +1,112 @@
+package shard
+
+import "slices"
+
+// Relabel moves all atoms of a table to that of another component set, at once
+// and for the most part without touching them: chunks are taken over whole, with
+// the columns that both tables have.
+//
+//	from  [full][full][part]          [spare]
+//	                            ──▶
+//	to    [full][part]                [full][full][full][part][spare]
+//
+// added is called for the rows that have come, whose new components hold zeroes.
+// The world must be idle.
+func (t *Table) Relabel(set Set, added func(Rows)) error {
+	to := t.shard.Table(set)
+	if to == t || t.Rows() == 0 {
+		return nil
+	}
+	at := to.full()
+	open := at < len(to.chunks) && to.chunks[at].n > 0 // to has a part full chunk
+	n := t.full()
+	if !open && n < len(t.chunks) && t.chunks[n].n > 0 {
+		n++ // then it can have ours
+	}
+	moved := t.chunks[:n]
+	for _, c := range moved {
+		t.shard.space.relabel(c, to)
+	}
+	to.chunks = slices.Insert(to.chunks, at, moved...)
+	t.chunks = slices.Delete(t.chunks, 0, n)
+	to.renumber(at + n)
+	t.renumber(1)
+	for _, c := range to.chunks[at : at+n] {
+		added(Rows{c, c.number(), 0, c.n})
+	}
+	return t.spill(to, added)
+}
+
+// full returns the number of full chunks.
+func (t *Table) full() int {
+	if t.cur.n == len(t.cur.handles) {
+		return t.cur.order + 1 // of noChunk: 0
+	}
+	return t.cur.order
+}
+
+// renumber puts the chunks' positions right, of which the first n may have rows.
+func (t *Table) renumber(n int) {
+	first := 0
+	t.cur = noChunk
+	for i, c := range t.chunks {
+		c.order, c.first = i, first
+		first += len(c.handles)
+		if i < n || c.n > 0 {
+			t.cur = c
+		}
+	}
+}
+
+// spill moves the rows that are left, one by one.
+func (t *Table) spill(to *Table, added func(Rows)) error {
+	from := to.Rows()
+	for t.Rows() > 0 {
+		c := t.last()
+		if _, err := t.shard.Change(c.base+Loc(c.n-1), to.set); err != nil {
+			return err
+		}
+	}
+	for _, c := range to.chunks {
+		low, high := max(from-c.first, 0), c.n
+		if low >= high {
+			continue
+		}
+		for i, col := range to.columns {
+			if id := to.ids[i]; !t.set.Has(id) {
+				col.zero(c.number(), low, high)
+			}
+		}
+		added(Rows{c, c.number(), low, high})
+	}
+	return nil
+}
+
+// relabel gives a chunk to another table of its shard: columns that it lacks
+// there are dropped, new ones are added.
+func (s *Space) relabel(c *Chunk, to *Table) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	from := c.table
+	s.mu.bases = append(s.mu.bases[:0], c.bases...)
+	c.bases = c.bases[:0]
+	for i, id := range to.ids {
+		if at := from.position(id); at >= 0 {
+			c.bases = append(c.bases, s.mu.bases[at])
+		} else {
+			c.bases = append(c.bases, to.columns[i].add(c.number(), c.table.shard.id, len(c.handles), s.mu.idle))
+		}
+	}
+	for i, id := range from.ids {
+		if !to.set.Has(id) {
+			from.columns[i].drop(c.number())
+		}
+	}
+	clear(s.mu.bases)
+	c.table = to
+	if c.touched {
+		from.dirty = slices.DeleteFunc(from.dirty, func(d *Chunk) bool { return d == c })
+		c.touched = false
+		to.touch(c)
+	}
+}

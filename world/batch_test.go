@@ -1,0 +1,182 @@
+package world_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// TestBatchAgainstModel creates, destroys, adds and removes in batches at
+// random, with single changes between, and compares everything with a map.
+func TestBatchAgainstModel(t *testing.T) {
+	steps := 60
+	if testing.Short() {
+		steps = 20
+	}
+	for seed := range uint64(3) {
+		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(seed, 2))
+			w := world.MustNew(world.Options{Shards: 1 + 2*int(seed)})
+			a := world.Register[changeA](w, "a")
+			b := world.Register[changeB](w, "b")
+			tag := world.Register[changeT](w, "tag")
+			pair := world.NewBundle[changePair](w)
+			wa, wb := world.Write[changeA](w), world.Write[changeB](w)
+			everything := w.Query()
+			withB, withoutB := w.Query(wb), w.Query(world.Without[changeB](w))
+			withTag := w.Query(world.With[changeT](w))
+			model := map[handle.Handle]*changeModel{}
+			next := int64(0)
+			check := func() {
+				require.Equal(t, len(model), w.Count())
+				seen := 0
+				for rows := range everything.Chunks() {
+					as, bs := wa.Slice(rows), wb.Slice(rows)
+					for i, h := range rows.Handles() {
+						m := model[h]
+						require.NotNil(t, m)
+						seen++
+						require.Equal(t, m.ha, as != nil)
+						require.Equal(t, m.hb, bs != nil)
+						require.Equal(t, m.ht, w.Has(h, tag))
+						require.Equal(t, m.marked, w.Status(h) == world.Dying)
+						if m.ha {
+							require.Equal(t, m.a, as[i].N)
+							require.Same(t, &as[i], wa.Get(h))
+						}
+						if m.hb {
+							require.Equal(t, m.b, bs[i].S)
+						}
+					}
+				}
+				require.Equal(t, len(model), seen)
+			}
+			for range steps {
+				switch rng.IntN(8) {
+				case 0, 1:
+					n := rng.IntN(600)
+					require.NoError(t, pair.CreateRows(w, n, func(rows world.Chunk) {
+						as, bs := wa.Slice(rows), wb.Slice(rows)
+						for i, h := range rows.Handles() {
+							require.Zero(t, as[i])
+							require.Zero(t, bs[i])
+							next++
+							as[i].N, bs[i].S = next, fmt.Sprint(next)
+							model[h] = &changeModel{a: next, b: bs[i].S, ha: true, hb: true}
+						}
+					}))
+				case 2:
+					require.NoError(t, b.RemoveFrom(withB))
+					for _, m := range model {
+						m.hb = false
+					}
+				case 3:
+					n := 0
+					for _, m := range model {
+						if !m.hb {
+							n++
+						}
+					}
+					require.NoError(t, b.AddTo(withoutB, func(rows world.Chunk) {
+						for i, h := range rows.Handles() {
+							require.Zero(t, wb.Slice(rows)[i])
+							n--
+							wb.Slice(rows)[i].S = "batch"
+							model[h].b, model[h].hb = "batch", true
+						}
+					}))
+					require.Zero(t, n, "every row that came was told of")
+				case 4:
+					require.NoError(t, tag.AddTo(withB, nil))
+					for _, m := range model {
+						m.ht = m.ht || m.hb
+					}
+				case 5:
+					fresh := 0
+					for _, m := range model {
+						if m.ht && !m.marked {
+							fresh++
+							m.marked = true
+						}
+					}
+					require.Equal(t, fresh, withTag.Destroy())
+				case 6:
+					w.Refresh()
+					for h, m := range model {
+						if m.marked {
+							delete(model, h)
+							require.False(t, w.Alive(h))
+						}
+					}
+				case 7:
+					n := 0
+					for h, m := range model {
+						if n++; n > 50 {
+							break
+						}
+						switch rng.IntN(3) {
+						case 0:
+							require.NoError(t, a.Add(w, h, changeA{7}))
+							m.a, m.ha = 7, true
+						case 1:
+							require.NoError(t, tag.Add(w, h, changeT{}))
+							m.ht = true
+						case 2:
+							w.Destroy(h)
+							m.marked = true
+						}
+					}
+				}
+				check()
+			}
+		})
+	}
+}
+
+// TestBatchMisuse refuses what would move rows in a loop, and what is not for a
+// system.
+func TestBatchMisuse(t *testing.T) {
+	w := world.MustNew(world.Options{})
+	b := world.Register[changeB](w, "b")
+	world.Register[changeA](w, "a")
+	pair := world.NewBundle[changePair](w)
+	q := w.Query()
+	require.NoError(t, pair.CreateRows(w, 3, nil))
+	require.PanicsWithValue(t, "world: bundle world_test.changePair: cannot create -1 entities", func() { _ = pair.CreateRows(w, -1, nil) })
+	for range q.Chunks() {
+		require.PanicsWithValue(t, "world: World.AddTo inside a query loop would move the rows it walks; call it after the loop", func() { _ = b.AddTo(q, nil) })
+	}
+	require.Equal(t, 3, q.Destroy())
+	require.Zero(t, q.Destroy())
+	w.Refresh()
+	require.Zero(t, w.Count())
+	build := world.NewBuild(w, 0, "s")
+	own := build.Query()
+	require.PanicsWithValue(t, "world: Query.Destroy within a system; it is for a query asked of an idle World", func() { own.Destroy() })
+}
+
+// TestBatchAllocatesNothing repeats creating, changing and destroying in
+// batches.
+func TestBatchAllocatesNothing(t *testing.T) {
+	w := world.MustNew(world.Options{})
+	world.Register[changeA](w, "a")
+	b := world.Register[changeB](w, "b")
+	pair := world.NewBundle[changePair](w)
+	all, with, without := w.Query(), w.Query(world.With[changeB](w)), w.Query(world.Without[changeB](w))
+	cycle := func() {
+		_ = pair.CreateRows(w, 5000, nil)
+		_ = b.RemoveFrom(with)
+		_ = b.AddTo(without, nil)
+		all.Destroy()
+		w.Refresh()
+	}
+	for range 5 {
+		cycle()
+	}
+	require.Zero(t, testing.AllocsPerRun(20, cycle))
+}

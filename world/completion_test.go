@@ -1,0 +1,129 @@
+package world_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/atoll-sim/atoll/world"
+)
+
+func TestCompletionWait(t *testing.T) {
+	f := newFixture(t, world.Options{Shards: 2})
+	p := f.port()
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+
+	var done world.Completion
+	o, err := done.Wait(ended)
+	require.NoError(t, err, "no request is under way")
+	require.Equal(t, world.Undecided, o)
+
+	h := f.newUnit(1)
+	require.NoError(t, p.Notify(&done).Destroy(h))
+	o, err = done.Wait(ended)
+	require.ErrorIs(t, err, context.Canceled)
+	require.Equal(t, world.Undecided, o)
+
+	f.Refresh() // giving up waiting does not call the request off
+	f.mustBeStale(h)
+	o, err = done.Wait(ended)
+	require.NoError(t, err, "it is known by now")
+	require.Equal(t, world.Applied, o)
+	o, err = done.Wait(t.Context())
+	require.NoError(t, err, "asked again")
+	require.Equal(t, world.Applied, o)
+}
+
+// TestCompletionUsedAgain uses one Completion for many requests, in turn.
+func TestCompletionUsedAgain(t *testing.T) {
+	f := newFixture(t, world.Options{Shards: 2})
+	p := f.port()
+	var done world.Completion
+	h := f.newUnit(1)
+	for i := range 10 {
+		require.NoError(t, p.Notify(&done).Destroy(h))
+		require.Equal(t, world.Undecided, done.Outcome(), "not that of the last time")
+		mustPanic(t, []string{"Completion is still waiting", "use one for each request"}, func() { _ = p.Notify(&done).Destroy(h) })
+		f.Refresh()
+		want := world.Applied
+		if i > 0 {
+			want = world.Gone
+		}
+		o, err := done.Wait(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, want, o)
+	}
+	// The next request of the port is not the Completion's affair.
+	require.NoError(t, p.Destroy(h))
+	f.Refresh()
+	require.Equal(t, world.Gone, done.Outcome())
+}
+
+// TestCompletionNotifiesOneRequest asks to be told of one request among many.
+func TestCompletionNotifiesOneRequest(t *testing.T) {
+	f := newFixture(t, world.Options{Shards: 2})
+	p := f.port()
+	a, b := f.newUnit(1), f.newUnit(2)
+	var done world.Completion
+	require.NoError(t, p.Destroy(a))
+	require.NoError(t, f.name.Set(p.Notify(&done), b, Name{}))
+	require.NoError(t, p.Destroy(a))
+	f.Refresh()
+	require.Equal(t, world.Missing, done.Outcome())
+}
+
+// TestCompletionOutcomeText pins the words, which metrics and logs use.
+func TestCompletionOutcomeText(t *testing.T) {
+	for o, want := range map[world.Outcome]string{
+		world.Undecided: "undecided", world.Applied: "applied", world.Gone: "gone",
+		world.Missing: "missing", world.Refused: "refused", 99: "unknown",
+	} {
+		require.Equal(t, want, o.String())
+	}
+	require.Equal(t, "unknown", world.Status(99).String())
+}
+
+// TestCompletionConversation has a goroutine that waits for each outcome before
+// it goes on, while another refreshes. Who is told that a request is done finds
+// it done: the entity in its new state, room in the lane, and the handle of a
+// dead entity's slot on its way back.
+func TestCompletionConversation(t *testing.T) {
+	f := newFixture(t, world.Options{Shards: 4, LaneRequests: 1})
+	p := f.port()
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		var done world.Completion
+		for i := range iterations(2000) {
+			h, err := f.unit.Create(p.Notify(&done), Unit{Health{int64(i)}})
+			if err != nil {
+				t.Errorf("create %d: %v", i, err)
+				return
+			}
+			if o, err := done.Wait(t.Context()); err != nil || o != world.Applied || !p.Alive(h) {
+				t.Errorf("created %d: %v, %v, %v", i, o, err, p.Status(h))
+				return
+			}
+			if err := p.Notify(&done).Destroy(h); err != nil {
+				t.Errorf("destroy %d: %v", i, err)
+				return
+			}
+			if o, err := done.Wait(t.Context()); err != nil || o != world.Applied || p.Alive(h) {
+				t.Errorf("destroyed %d: %v, %v, %v", i, o, err, p.Status(h))
+				return
+			}
+		}
+	}()
+	for {
+		select {
+		case <-over:
+			f.Refresh()
+			require.Zero(t, f.Count())
+			return
+		default:
+			f.Refresh()
+		}
+	}
+}

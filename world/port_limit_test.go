@@ -1,0 +1,252 @@
+package world_test
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// TestPortFull fills a lane by number and by bytes: the sender is told, it costs
+// no slot, it is counted, and the refresh makes room.
+func TestPortFull(t *testing.T) {
+	for name, options := range map[string]world.Options{
+		"requests": {Shards: 2, LaneRequests: 10, IndexMax: 49},
+		"bytes":    {Shards: 2, LaneBytes: 1000, IndexMax: 49},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t, options)
+			p := f.port()
+			rejected, room := uint64(0), 0
+			for round := range 5 {
+				var made []handle.Handle
+				var done, refused world.Completion
+				for {
+					h, err := f.creature.Create(p.Notify(&done), Creature{Health: Health{7}})
+					if err != nil {
+						require.ErrorIs(t, err, world.ErrFull)
+						require.Equal(t, handle.None, h)
+						require.Equal(t, world.Undecided, done.Outcome(), "let go of")
+						rejected++
+						break
+					}
+					done = world.Completion{} // one that nobody waits for
+					made = append(made, h)
+				}
+				if round == 0 {
+					room = len(made)
+					require.Positive(t, room)
+				}
+				require.Len(t, made, room, "round %d: refused creates cost no room", round)
+				require.Equal(t, room, p.Waiting())
+				for range 100 { // costs no slot: the world has no more than one for each
+					_, err := f.creature.Create(p, Creature{})
+					require.ErrorIs(t, err, world.ErrFull)
+				}
+				require.ErrorIs(t, f.creature.CreateN(p, 3, nil), world.ErrFull)
+				require.ErrorIs(t, f.name.Set(p.Notify(&refused), made[0], Name{}), world.ErrFull)
+				rejected += 102
+				require.Equal(t, rejected, p.Rejected())
+				require.Equal(t, rejected, f.stats().Rejected)
+				f.Refresh()
+				require.Zero(t, p.Waiting())
+				require.Equal(t, room, f.Count())
+				for _, h := range made {
+					require.Equal(t, Health{7}, *world.Read[Health](f.World).Get(h))
+					require.True(t, f.Destroy(h))
+				}
+				f.Refresh()
+			}
+		})
+	}
+}
+
+// TestPortNumbers opens and closes ports: numbers are used again, the lowest
+// limit is PortsMax.
+func TestPortNumbers(t *testing.T) {
+	f := newFixture(t, world.Options{Shards: 1, PortsMax: 65})
+	var open []*world.Port
+	for i := range 65 {
+		open = append(open, f.port())
+		require.Equal(t, i, open[i].Number())
+	}
+	_, err := f.OpenPort()
+	require.ErrorIs(t, err, world.ErrPorts)
+	require.ErrorContains(t, err, "PortsMax is 65")
+	open[64].Close()
+	open[3].Close()
+	open[3].Close() // closing twice is no error, and frees one number
+	f.Refresh()     // numbers are free after the refresh
+	a, b := f.port(), f.port()
+	require.ElementsMatch(t, []int{3, 64}, []int{a.Number(), b.Number()})
+	_, err = f.OpenPort()
+	require.ErrorIs(t, err, world.ErrPorts)
+
+	var h handle.Handle
+	for _, p := range []*world.Port{open[0], a, b} {
+		h, err = f.unit.Create(p, Unit{Health{int64(p.Number())}})
+		require.NoError(t, err)
+		f.Refresh()
+		require.Equal(t, int64(p.Number()), world.Read[Health](f.World).Get(h).Points)
+	}
+}
+
+// TestPortClosed uses a closed port: it answers checks, and nothing else. What
+// it had sent is applied.
+func TestPortClosed(t *testing.T) {
+	f := newFixture(t, world.Options{Shards: 2})
+	p := f.port()
+	there := f.newUnit(1)
+	h, err := f.unit.Create(p, Unit{Health{2}})
+	require.NoError(t, err)
+	require.NoError(t, f.setTo(3)(p, there))
+	p.Close()
+	for range 2 {
+		var done world.Completion
+		_, err = f.unit.Create(p.Notify(&done), Unit{})
+		require.ErrorIs(t, err, world.ErrClosed)
+		require.ErrorIs(t, p.Notify(&done).Destroy(there), world.ErrClosed)
+		require.ErrorIs(t, f.setTo(4)(p, there), world.ErrClosed)
+		require.ErrorIs(t, f.hit.Send(p, there, Hit{}), world.ErrClosed)
+		require.ErrorIs(t, f.unit.CreateN(p, 5, nil), world.ErrClosed)
+		require.Equal(t, world.Undecided, done.Outcome())
+		require.True(t, p.Alive(there))
+		f.Refresh()
+		f.mustHave(3)(there)
+		f.mustHave(2)(h)
+	}
+	require.Equal(t, 2, f.Count())
+}
+
+// TestPortHandlesReturn opens, uses and closes ports in a world with few
+// indexes: what a closed port had in hand is given to others.
+func TestPortHandlesReturn(t *testing.T) {
+	const indexMax = 31
+	f := newFixture(t, world.Options{Shards: 1, IndexMax: indexMax})
+	all := map[handle.Handle]bool{}
+	for range 200 {
+		p := f.port()
+		h, err := f.unit.Create(p, Unit{})
+		for tries := 0; err != nil; tries++ {
+			require.ErrorIs(t, err, world.ErrIndexes)
+			require.Less(t, tries, 2, "what was asked for is given at the refresh")
+			f.Refresh()
+			h, err = f.unit.Create(p, Unit{})
+		}
+		require.NotContains(t, all, h)
+		all[h] = true
+		p.Close()
+		f.Refresh()
+		require.True(t, f.Destroy(h))
+		f.Refresh()
+	}
+	// Each handle that was in hand and went back can be asked about, and is
+	// either stale or the one that its slot gives next.
+	for h := range all {
+		require.Equal(t, world.Stale, f.Status(h))
+	}
+}
+
+// TestPortClosedWithinRefresh closes a port in the middle of a refresh, after
+// its lane was read, with its bit set: the next refresh looks for it.
+func TestPortClosedWithinRefresh(t *testing.T) {
+	f := newFixture(t, world.Options{Shards: 2, IndexMax: 1023})
+	p, other := f.port(), f.port()
+	require.NoError(t, f.unit.CreateN(other, 1024, nil)) // all there are, and enough work for the refresh to share
+	done := false
+	f.BeginTick().End(func(n int, do func(int)) {
+		if !done {
+			done = true
+			_, err := f.unit.Create(p, Unit{}) // asks the refresh for handles
+			require.ErrorIs(t, err, world.ErrIndexes)
+			p.Close()
+		}
+		serial(n, do)
+	})
+	require.True(t, done)
+	f.Refresh()
+	f.Refresh()
+	require.Equal(t, 1024, f.Count())
+}
+
+// TestPortSendsWithinRefresh sends while a refresh runs: it is the next one's.
+func TestPortSendsWithinRefresh(t *testing.T) {
+	f := newFixture(t, world.Options{Shards: 2})
+	p, other := f.port(), f.port()
+	h := f.newUnit(1)
+	require.NoError(t, f.unit.CreateN(other, 1000, nil))
+	require.NoError(t, f.setTo(2)(p, h))
+	var late handle.Handle
+	f.BeginTick().End(func(n int, do func(int)) {
+		if late.IsNone() {
+			var err error
+			late, err = f.unit.Create(p, Unit{Health{9}})
+			require.NoError(t, err)
+			require.NoError(t, f.setTo(3)(p, h))
+			require.NoError(t, p.Destroy(late))
+		}
+		serial(n, do)
+	})
+	f.mustHave(2)(h)
+	require.Equal(t, world.Pending, f.Status(late))
+	require.Equal(t, 3, p.Waiting())
+	f.Refresh()
+	f.mustHave(3)(h)
+	f.mustBeStale(late)
+	require.Zero(t, p.Waiting())
+}
+
+// TestPortLastIndex draws the index at the very end of a handle's field, which
+// in a world of many shards comes early.
+func TestPortLastIndex(t *testing.T) {
+	f := newFixture(t, world.Options{Shards: world.ShardsMax, LaneRequests: 8192})
+	p := f.port()
+	var last handle.Handle
+	for last.Index() != handle.IndexMax {
+		h, err := f.unit.Create(p, Unit{})
+		require.NoError(t, err)
+		last = h
+	}
+	f.Refresh()
+	require.Equal(t, world.Alive, f.Status(last))
+}
+
+// TestPortsDrawAll lets many goroutines create at once, from their first, in a
+// world with just enough indexes: none is lost and none given twice.
+func TestPortsDrawAll(t *testing.T) {
+	const ports = 16
+	for range iterations(50) {
+		f := newFixture(t, world.Options{Shards: 1, IndexMax: 1023})
+		given := make([][]handle.Handle, ports)
+		start := make(chan struct{})
+		var wg sync.WaitGroup
+		for i := range given {
+			p := f.port()
+			wg.Go(func() {
+				<-start
+				for {
+					h, err := f.unit.Create(p, Unit{})
+					if err != nil {
+						return // as many as there are
+					}
+					given[i] = append(given[i], h)
+				}
+			})
+		}
+		close(start)
+		wg.Wait()
+		all := map[handle.Handle]bool{}
+		for _, hs := range given {
+			for _, h := range hs {
+				require.False(t, all[h], "%v was given twice", h)
+				all[h] = true
+			}
+		}
+		require.Equal(t, 1024, len(all))
+		f.Refresh()
+		require.Equal(t, 1024, f.Count())
+	}
+}

@@ -1,0 +1,45 @@
+package world_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/atoll-sim/atoll/world"
+)
+
+// TestStats has one of each thing that is counted.
+func TestStats(t *testing.T) {
+	f := newFixture(t, world.Options{Shards: 2, VersionMax: 1, LaneRequests: 4})
+	f.unit.PlaceBy(func(u Unit) int { return int(u.Points) % 2 })
+	require.Equal(t, world.Stats{Shards: []world.ShardStats{{}, {}}}, f.stats())
+
+	f.newUnits(9) // 5 on shard 0, 4 on shard 1
+	_, err := f.creature.Create(f.World, Creature{})
+	require.NoError(t, err)
+	h := f.newUnit(11)
+	f.Destroy(h) // retires
+	p := f.port()
+	_, err = f.unit.Create(p, Unit{Health{20}})     // applied
+	require.NoError(t, err)                         //
+	require.NoError(t, f.setTo(1)(p, h))            // gone
+	require.NoError(t, f.setTo(1)(p, h+100))        // gone, and lost: it is nobody's
+	g := f.newUnit(13)                              //
+	require.NoError(t, f.name.Set(p, g, Name{}))    // missing
+	require.ErrorIs(t, p.Destroy(g), world.ErrFull) // rejected
+	f.Refresh()
+
+	s := f.stats()
+	require.Equal(t, world.Stats{
+		Tick: 1, Entities: 12, Created: 13, Destroyed: 1, Applied: 1, Gone: 2, Missing: 1, Rejected: 1, Retired: 1,
+		Shards: s.Shards,
+	}, s)
+	created, entities, tables := uint64(0), 0, 0
+	for _, x := range s.Shards {
+		created, entities, tables = created+x.Created, entities+x.Entities, tables+x.Tables
+	}
+	require.Equal(t, []int{13, 12, 3}, []int{int(created), entities, tables})
+	require.Equal(t, uint64(1), s.Shards[1].Destroyed)
+
+	require.Zero(t, testing.AllocsPerRun(100, func() { f.Stats(&s) }), "dst is used again")
+}
