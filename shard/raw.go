@@ -147,13 +147,15 @@ func (c *Chunk) storePlain(fields []Field, row int, src unsafe.Pointer) {
 // Safety: both bases have rows of the given size, and more than the rows named.
 func copyRow(to base, toRow int, from base, fromRow int, size uintptr) {
 	dst, src := unsafe.Add(to, uintptr(toRow)*size), unsafe.Add(from, uintptr(fromRow)*size)
+	if size == 16 { // the commonest: two numbers
+		*(*[16]byte)(dst) = *(*[16]byte)(src)
+		return
+	}
 	switch size {
 	case 4:
 		*(*[4]byte)(dst) = *(*[4]byte)(src)
 	case 8:
 		*(*[8]byte)(dst) = *(*[8]byte)(src)
-	case 16:
-		*(*[16]byte)(dst) = *(*[16]byte)(src)
 	case 24:
 		*(*[24]byte)(dst) = *(*[24]byte)(src)
 	case 32:
@@ -167,7 +169,7 @@ func copyRow(to base, toRow int, from base, fromRow int, size uintptr) {
 //
 // Safety: as of storePlain; an index in the free list has a slot.
 func (s *Shard) createPlain(t *Table, fields []Field, src unsafe.Pointer) (handle.Handle, error) {
-	if len(s.free) == 0 || !t.settled() {
+	if len(s.free) == 0 || t.cur.n >= len(t.cur.handles) || t.lastMark != s.Loop {
 		if err := s.prepare(t, 1); err != nil {
 			return handle.None, err
 		}

@@ -1,6 +1,10 @@
 package shard
 
-import "github.com/atoll-sim/atoll/handle"
+import (
+	"slices"
+
+	"github.com/atoll-sim/atoll/handle"
+)
 
 // Shard is the unit of parallelism: slots, tables and columns that one
 // goroutine at a time may use.
@@ -205,6 +209,28 @@ func (s *Shard) bury(dead handle.Handle) {
 		return
 	}
 	s.exiled = append(s.exiled, dead)
+}
+
+// buryAll is bury for many, the last first, with one look at the free list's
+// room.
+func (s *Shard) buryAll(dead []handle.Handle) {
+	s.destroyed += uint64(len(dead))
+	s.free = slices.Grow(s.free, len(dead))
+	free := s.free[:len(s.free)+len(dead)]
+	n := len(s.free)
+	for i := len(dead) - 1; i >= 0; i-- {
+		h := dead[i]
+		if h.Shard() != uint32(s.id) || h.Version() >= s.space.versionMax {
+			s.free = s.free[:n]
+			s.destroyed--
+			s.bury(h)
+			continue
+		}
+		s.lookup.slot(h).store(word(h+1, StateUnused)) // the version is the low field
+		free[n] = h.Index()
+		n++
+	}
+	s.free = free[:n]
 }
 
 // Exiled returns the handles that this refresh buried and whose home is

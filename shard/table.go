@@ -217,9 +217,7 @@ func (t *Table) sweepChunk(c *Chunk) {
 
 // empty removes all rows of the last chunk, which are all marked.
 func (c *Chunk) empty(sh *Shard) {
-	for row := c.n - 1; row >= 0; row-- {
-		sh.bury(c.handles[row])
-	}
+	sh.buryAll(c.handles[:c.n])
 	clear(c.dead)
 	c.n, c.deadN = 0, 0
 }

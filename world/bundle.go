@@ -82,8 +82,12 @@ func (b *Bundle[T]) Create(by Holder, v T) (handle.Handle, error) {
 		if b.place != nil {
 			i = b.placed(v)
 		}
-		by.shards[i].Loop = by.loop // a loop on the idle world covers all shards
-		return b.store(by.shards[i], &v)
+		s, p := by.shards[i], b.parts[i]
+		s.Loop = by.loop // a loop on the idle world covers all shards
+		if p != nil && p.plain {
+			return shard.CreatePlain(s, p.table, p.fields, &v)
+		}
+		return b.store(s, &v)
 	case *Context:
 		by.mustCreate(b.w, &b.set, b.name)
 		return b.store(by.shard, &v)

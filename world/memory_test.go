@@ -12,7 +12,7 @@ import (
 )
 
 // Owner is a component, and a message, that keeps something alive.
-type Owner struct{ *[1 << 10]byte }
+type Owner struct{ P *[1 << 10]byte }
 
 // estate makes worlds of Owners, and knows what they own.
 type estate struct {
