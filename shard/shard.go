@@ -20,6 +20,8 @@ type Shard struct {
 	// Loop is the number of the newest loop over tables. Who begins one sets it
 	// higher; Table.RowsAt then tells the rows that were there at that moment.
 	Loop uint64
+	// KeepOrder makes Sweep keep the order among the living rows of a table.
+	KeepOrder bool
 
 	id        int
 	lookup    Lookup
@@ -29,6 +31,7 @@ type Shard struct {
 	dirty     []*Table // with marked rows
 	grown     []*Table // with loop marks
 	moves     []relocation
+	doomed    []handle.Handle
 	exiled    []handle.Handle // dead whose home is another shard
 	created   uint64
 	destroyed uint64

@@ -179,6 +179,9 @@ func (t *Table) sweep() {
 	slices.SortFunc(t.dirty, func(a, b *Chunk) int { return b.order - a.order })
 	sh, before := t.shard, t.Rows()
 	sh.moves = sh.moves[:0]
+	if sh.KeepOrder {
+		t.squeeze()
+	}
 	for _, c := range t.dirty {
 		c.touched = false
 		if c.deadN > 0 && c.deadN == c.n && t.last() == c {
@@ -213,6 +216,57 @@ func (t *Table) sweepChunk(c *Chunk) {
 		}
 		sh.bury(dead)
 	}
+}
+
+// squeeze moves the living rows down over the marked ones, in order, from the
+// first marked row on, so that the marked are last and can be swept without a
+// move. It costs by the number of rows behind the first marked one.
+func (t *Table) squeeze() {
+	sh := t.shard
+	sh.doomed = sh.doomed[:0]
+	first := t.dirty[len(t.dirty)-1]
+	to, at := first, 0
+	for _, c := range t.chunks[first.order:] {
+		for row := range c.n {
+			h := c.handles[row]
+			if c.marked(row) {
+				sh.doomed = append(sh.doomed, h)
+				continue
+			}
+			if to != c || at != row {
+				hole := to.base + Loc(at)
+				to.handles[at] = h
+				sh.space.slot(h).loc = hole
+				sh.moves = append(sh.moves, relocation{to: hole, from: c.base + Loc(row)})
+			}
+			if at++; at == len(to.handles) {
+				to, at = t.chunks[min(to.order+1, len(t.chunks)-1)], 0
+			}
+		}
+	}
+	t.truncate(to, at)
+}
+
+// truncate puts the doomed behind the last living row, which is the one before
+// row at of chunk to, and marks just those.
+func (t *Table) truncate(to *Chunk, at int) {
+	doomed := t.shard.doomed
+	for _, c := range t.dirty {
+		clear(c.dead)
+		c.deadN, c.touched = 0, false
+	}
+	t.dirty = t.dirty[:0]
+	for c := to; len(doomed) > 0; c, at = t.chunks[c.order+1], 0 {
+		n := copy(c.handles[at:c.n], doomed)
+		doomed = doomed[n:]
+		for row := at; row < at+n; row++ {
+			c.mark(row)
+		}
+		if c.order+1 == len(t.chunks) {
+			break
+		}
+	}
+	slices.SortFunc(t.dirty, func(a, b *Chunk) int { return b.order - a.order })
 }
 
 // empty removes all rows of the last chunk, which are all marked.

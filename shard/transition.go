@@ -1,6 +1,10 @@
 package shard
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/atoll-sim/atoll/handle"
+)
 
 // transition is the way of a row from one table to another with other
 // components.
@@ -90,13 +94,7 @@ func (t *Table) vacate(c *Chunk, row int) {
 		h := last.handles[last.n]
 		c.handles[row] = h
 		t.shard.space.slot(h).loc = c.base + Loc(row)
-		for i, col := range t.columns {
-			if size, plain := t.sizes[i], t.plain[i]; plain {
-				copyRow(c.bases[i], row, last.bases[i], last.n, size)
-			} else {
-				col.copy(c.base+Loc(row), last.base+Loc(last.n))
-			}
-		}
+		t.copyAtom(c, row, last, last.n)
 		if last.marked(last.n) {
 			last.unmark(last.n)
 			c.mark(row)
@@ -105,6 +103,29 @@ func (t *Table) vacate(c *Chunk, row int) {
 	for i, col := range t.columns {
 		if !t.plain[i] {
 			col.wipe(last.number(), last.n, last.n+1)
+		}
+	}
+}
+
+// Copy makes an atom with the components of the one at l, which must be here.
+func (s *Shard) Copy(l Loc) (handle.Handle, error) {
+	c, row := s.space.chunk(l), l.Row()
+	a, err := s.Create(c.table)
+	if err != nil {
+		return handle.None, err
+	}
+	c.table.copyAtom(a.Chunk, a.Row, c, row)
+	a.Publish()
+	return a.Handle, nil
+}
+
+// copyAtom copies all components of a row.
+func (t *Table) copyAtom(to *Chunk, toRow int, from *Chunk, fromRow int) {
+	for i, col := range t.columns {
+		if t.plain[i] {
+			copyRow(to.bases[i], toRow, from.bases[i], fromRow, t.sizes[i])
+		} else {
+			col.copy(to.base+Loc(toRow), from.base+Loc(fromRow))
 		}
 	}
 }

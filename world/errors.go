@@ -15,6 +15,11 @@ var (
 	ErrStale = errors.New("world: entity is not alive")
 	// ErrMissing is returned when an entity lacks the component.
 	ErrMissing = errors.New("world: entity has no such component")
+	// ErrNone is returned when no entity matches a query that wants one.
+	ErrNone = errors.New("world: no entity matches the query")
+	// ErrSeveral is returned when more than one entity matches a query that
+	// wants one.
+	ErrSeveral = errors.New("world: several entities match the query")
 	// ErrClosed is returned by a closed port.
 	ErrClosed = errors.New("world: port is closed")
 	// ErrPorts is returned when as many ports are open as PortsMax allows.

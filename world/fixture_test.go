@@ -114,28 +114,41 @@ func (f *fixture) stats() world.Stats {
 // construct is what a system's constructor is to package scheduler.
 type construct = func(b *world.Build) func(*world.Context)
 
-// tick runs systems one after the other, each on the shards in order, and then
-// the refresh: what a scheduler does, on one goroutine. It is over even if a
-// system panics.
+// built is a system, by shard.
+type built []struct {
+	run    func(*world.Context)
+	access *world.Access
+}
+
+// build runs a constructor for every shard.
+func (f *fixture) build(system construct) built {
+	all := make(built, f.Shards())
+	for i := range all {
+		b := world.NewBuild(f.World, i, "test")
+		all[i].run = system(b)
+		all[i].access = b.Finish()
+	}
+	return all
+}
+
+// tick builds systems and runs them in a tick.
 func (f *fixture) tick(systems ...construct) {
 	f.t.Helper()
-	type built struct {
-		run    func(*world.Context)
-		access *world.Access
+	all := make([]built, len(systems))
+	for i, system := range systems {
+		all[i] = f.build(system)
 	}
-	var all [][]built
-	for _, system := range systems {
-		var shards []built
-		for i := range f.Shards() {
-			b := world.NewBuild(f.World, i, "test")
-			run := system(b)
-			shards = append(shards, built{run, b.Finish()})
-		}
-		all = append(all, shards)
-	}
+	f.runTick(all...)
+}
+
+// runTick runs systems one after the other, each on the shards in order, and
+// then the refresh: what a scheduler does, on one goroutine. It is over even if
+// a system panics.
+func (f *fixture) runTick(systems ...built) {
+	f.t.Helper()
 	t := f.BeginTick()
 	defer t.End(serial)
-	for _, shards := range all {
+	for _, shards := range systems {
 		for i, s := range shards {
 			func() {
 				c := t.Context(i)

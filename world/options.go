@@ -37,6 +37,10 @@ type Options struct {
 	// VersionMax is the number of times a slot is used before it is retired.
 	// Default and limit: handle.VersionMax.
 	VersionMax uint32
+	// KeepOrder makes the refresh keep the order among the living entities of a
+	// shard that have the same components. A refresh then costs by the number of
+	// entities behind the first dead one, not by the number of dead.
+	KeepOrder bool
 	// TickInterval is the simulated time of one tick.
 	TickInterval time.Duration
 	// PortsMax is the number of ports that can be open at a time.

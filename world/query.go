@@ -5,11 +5,12 @@ import (
 	"iter"
 	"reflect"
 
+	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/shard"
 )
 
 // Term is a condition of a query: a *Reader or *Writer (the entity has the
-// component), With, Without or Optional.
+// component), With, Without, Optional or AnyOf.
 type Term interface{ add(q *Query) }
 
 func (r *Reader[T]) add(q *Query) { q.require(r.id) }
@@ -56,12 +57,36 @@ func Optional(accessor Term) Term {
 	panic("world: Optional takes a Reader or a Writer")
 }
 
+// AnyOf is the condition that the entity has at least one of the components that
+// the terms, each a *Reader, *Writer or With, name. Their Slice is nil where a
+// chunk lacks them.
+func AnyOf(terms ...Term) Term {
+	q := &Query{}
+	for _, t := range terms {
+		t.add(q)
+	}
+	if q.with.Len() == 0 || q.with != q.named || len(q.any) > 0 {
+		panic("world: AnyOf takes one or more of Reader, Writer and With")
+	}
+	return anyOf(q.with)
+}
+
+type anyOf shard.Set
+
+func (a anyOf) add(q *Query) {
+	for id := range shard.Set(a).All {
+		q.name(id)
+	}
+	q.any = append(q.any, shard.Set(a))
+}
+
 // Query selects atoms by their components. Asked of a Build it covers the shard
 // the system runs on, asked of a World all shards.
 //
 // Ownership: as of the accessors.
 type Query struct {
 	with, without, named shard.Set
+	any                  []shard.Set // each must be met
 	user                 string
 	parts                []queryPart
 	w                    *World
@@ -104,11 +129,20 @@ func (q *Query) name(id int) {
 	q.named.Add(id)
 }
 
+func (q *Query) matches(set shard.Set) bool {
+	for i := range q.any {
+		if !set.Meets(&q.any[i]) {
+			return false
+		}
+	}
+	return set.Contains(&q.with) && !set.Meets(&q.without)
+}
+
 // update looks at the tables that were made since the last time.
 func (p *queryPart) update(q *Query) {
 	all := p.shard.Tables()
 	for _, t := range all[p.seen:] {
-		if set := t.Set(); set.Contains(&q.with) && !set.Meets(&q.without) {
+		if q.matches(t.Set()) {
 			p.tables = append(p.tables, t)
 		}
 	}
@@ -178,6 +212,28 @@ func (q *Query) Count() int {
 		}
 	}
 	return n
+}
+
+// First returns the first entity that matches, in the order of Chunks, and
+// whether there is one.
+func (q *Query) First() (handle.Handle, bool) {
+	for ch := range q.Chunks() {
+		return ch.Handle(0), true
+	}
+	return handle.None, false
+}
+
+// Single returns the one entity that matches. It returns ErrNone or ErrSeveral
+// if there is not exactly one.
+func (q *Query) Single() (handle.Handle, error) {
+	switch h, ok := q.First(); {
+	case !ok:
+		return handle.None, ErrNone
+	case q.Count() > 1:
+		return handle.None, ErrSeveral
+	default:
+		return h, nil
+	}
 }
 
 // Chunk is a view of a run of atoms with the same components, one row each: Len

@@ -17,6 +17,7 @@ func (w *World) BeginTick() Tick {
 		w.busy.Store(false)
 		w.mustSettle("BeginTick")
 	}
+	w.space.Sync(w.columns) // the idle world may have taken components away since the refresh
 	w.space.SetIdle(false)
 	return Tick{w}
 }

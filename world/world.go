@@ -70,6 +70,7 @@ func New(o Options) (*World, error) {
 	w.outside = shard.NewOutside(w.space, n)
 	for i := range w.shards {
 		w.shards[i] = shard.New(w.space, i, &w.columns)
+		w.shards[i].KeepOrder = o.KeepOrder
 		w.contexts[i] = newContext(w, w.shards[i])
 	}
 	w.refresh.init(w)

@@ -1,0 +1,142 @@
+package shard_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/shard"
+)
+
+// The components of the tests, by number.
+const (
+	number = iota // int64
+	text          // *string
+)
+
+// storage is a small world: shards, an outside home, two columns.
+type storage struct {
+	t       testing.TB
+	space   *shard.Space
+	shards  []*shard.Shard
+	outside *shard.Outside
+	numbers *shard.Column[int64]
+	texts   *shard.Column[*string]
+	columns []shard.AnyColumn
+	idle    shard.Lookup
+}
+
+func newStorage(t testing.TB, shards int, indexMax, versionMax uint32) *storage {
+	s := &storage{
+		t: t, space: shard.NewSpace(shards+1, indexMax, versionMax),
+		numbers: shard.NewColumn[int64](shards), texts: shard.NewColumn[*string](shards),
+	}
+	s.columns = []shard.AnyColumn{s.numbers, s.texts}
+	for i := range shards {
+		s.shards = append(s.shards, shard.New(s.space, i, &s.columns))
+	}
+	s.outside = shard.NewOutside(s.space, shards)
+	s.space.Attach(&s.idle, shards)
+	return s
+}
+
+// set makes a set of components.
+func set(components ...int) (s shard.Set) {
+	for _, c := range components {
+		s.Add(c)
+	}
+	return s
+}
+
+// create makes an atom with the components, which are its number n and a text.
+func (s *storage) create(sh *shard.Shard, components shard.Set, n int64) (handle.Handle, error) {
+	a, err := sh.Create(sh.Table(components))
+	if err != nil {
+		return handle.None, err
+	}
+	s.fill(a, components, n)
+	return a.Handle, nil
+}
+
+func (s *storage) fill(a shard.Atom, components shard.Set, n int64) {
+	if components.Has(number) {
+		*s.numbers.At(a.Loc()) = n
+	}
+	if components.Has(text) {
+		*s.texts.At(a.Loc()) = new(string)
+	}
+	a.Publish()
+}
+
+func (s *storage) mustCreate(sh *shard.Shard, n int) []handle.Handle {
+	s.t.Helper()
+	all := make([]handle.Handle, n)
+	for i := range all {
+		h, err := s.create(sh, set(number), int64(i))
+		require.NoError(s.t, err)
+		all[i] = h
+	}
+	return all
+}
+
+// destroy marks the atoms of handles, which are alive.
+func (s *storage) destroy(all ...handle.Handle) {
+	s.t.Helper()
+	for _, h := range all {
+		l := s.space.Locate(h)
+		require.NotZero(s.t, l, "%v", h)
+		require.True(s.t, s.space.Mark(l), "%v", h)
+	}
+}
+
+// refresh sweeps and recycles.
+func (s *storage) refresh() {
+	for _, sh := range s.shards {
+		sh.Sweep()
+	}
+	for _, sh := range s.shards {
+		for _, home := range s.shards {
+			home.Recycle(sh.Exiled())
+		}
+		s.outside.Recycle(sh.Exiled())
+	}
+	for _, sh := range s.shards {
+		sh.Settle()
+	}
+	s.space.Sync(s.columns)
+}
+
+// state returns the version and state of a handle's slot.
+func (s *storage) state(h handle.Handle) (uint32, shard.State) {
+	version, state, ok := s.space.Look(h)
+	require.True(s.t, ok, "%v has a slot", h)
+	return version, state
+}
+
+// rows returns the handles in a table, in order of the rows.
+func rows(t *shard.Table) (all []handle.Handle) {
+	for i, left := 0, t.Rows(); left > 0; i++ {
+		run := t.Run(i, left)
+		all = append(all, run.Handles()...)
+		left -= run.Len()
+	}
+	return all
+}
+
+// iterations is n, or less under -short.
+func iterations(n int) int {
+	if testing.Short() {
+		return max(1, n/10)
+	}
+	return n
+}
+
+// newRand returns random numbers that are the same for the same seed, and says
+// which seed in case the test fails.
+func newRand(t testing.TB, seed uint64) *rand.Rand {
+	t.Helper()
+	t.Logf("seed %d", seed)
+	return rand.New(rand.NewPCG(seed, 0))
+}
