@@ -25,7 +25,8 @@ func (s *Shard) CreateRows(t *Table, n int) (Rows, error) {
 	}
 	s.free = s.free[:rest]
 	c.n += n
-	s.created += uint64(n)
+	c.changed = s.space.now
+	s.record.createAll(c.handles[from:c.n])
 	rows := Rows{c, c.number(), from, from + n}
 	for _, col := range t.columns {
 		col.zero(rows.number, rows.from, rows.to)

@@ -20,7 +20,9 @@ type Chunk struct {
 	first   int // rows in the chunks before it, when they are full
 	table   *Table
 	handles []handle.Handle
-	bases   []base // row 0 of each of the table's columns
+	bases   []base   // row 0 of each of the table's columns
+	written []uint32 // tick in which each of them was last handed out for writing
+	changed uint32   // tick in which a row last came or was replaced
 	dead    []uint64
 	deadN   int
 	touched bool // among the table's dirty chunks

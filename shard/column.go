@@ -8,7 +8,7 @@ import (
 // Column holds every row of one component, chunk by chunk. The rows of a chunk
 // are one contiguous []T.
 //
-//	dir[number] ──▶ { data []T, owner }     number: the chunk's, world-wide
+//	dir[number] ──▶ { data []T, stamp, owner }     number: the chunk's, world-wide
 //
 // A chunk whose table lacks the component has no data here.
 //
@@ -22,21 +22,26 @@ import (
 type Column[T any] struct {
 	dir      atomic.Pointer[[]columnChunk[T]]
 	views    [][]*View[T]
-	changed  bool  // some view is behind dir
-	spare    [][]T // rows of chunks that lost the component; under the lock
-	pointers bool  // T holds pointers: vacated rows are cleared
+	changed  bool    // some view is behind dir
+	spare    [][]T   // rows of chunks that lost the component; under the lock
+	pointers bool    // T holds pointers: vacated rows are cleared
+	now      *uint32 // the tick in progress
 }
 
 type columnChunk[T any] struct {
 	data  []T
+	stamp *uint32 // the tick in which the rows were last handed out for writing
 	owner int
 }
 
 // AnyColumn is what a table needs of its columns, whatever their type.
 type AnyColumn interface {
-	// add gives a chunk its rows and returns the address of the first. The
-	// space's lock is held; world says whether the world is idle.
+	// add gives a chunk its rows, zeroed, and returns the address of the first.
+	// The space's lock is held; idle says whether the world is.
 	add(number, owner, rows int, idle bool) base
+	// stampBy makes stamp the word that is stamped when a chunk's rows are handed
+	// out for writing. As of add.
+	stampBy(number int, stamp *uint32)
 	// drop takes a chunk's rows away. The space's lock is held, and the world is
 	// idle.
 	drop(number int)
@@ -58,9 +63,9 @@ type AnyColumn interface {
 
 type relocation struct{ to, from Loc }
 
-// NewColumn makes the column of one component for a world of so many shards.
-func NewColumn[T any](shards int) *Column[T] {
-	c := &Column[T]{pointers: HasPointers(reflect.TypeFor[T]()), views: make([][]*View[T], shards+1)}
+// NewColumn makes the column of one component.
+func NewColumn[T any](space *Space) *Column[T] {
+	c := &Column[T]{pointers: HasPointers(reflect.TypeFor[T]()), views: make([][]*View[T], space.homes), now: &space.now}
 	c.dir.Store(new([]columnChunk[T]))
 	return c
 }
@@ -76,6 +81,15 @@ func (c *Column[T]) At(l Loc) *T {
 	return nil
 }
 
+// AtWrite is At for writing.
+func (c *Column[T]) AtWrite(l Loc) *T {
+	p := c.At(l)
+	if p != nil {
+		*(*c.dir.Load())[l>>RowBits].stamp = *c.now
+	}
+	return p
+}
+
 // Slice returns the component of the rows, or nil if they lack it. It is small
 // enough to be inlined.
 func (v *View[T]) Slice(r Rows) []T {
@@ -87,11 +101,22 @@ func (v *View[T]) Slice(r Rows) []T {
 	return nil
 }
 
+// SliceWrite is Slice for writing.
+func (v *View[T]) SliceWrite(r Rows) []T {
+	if dir := v.dir; uint(r.number) < uint(len(dir)) {
+		if e := &dir[r.number]; r.to <= len(e.data) {
+			*e.stamp = *v.now
+			return e.data[r.from:r.to]
+		}
+	}
+	return nil
+}
+
 // Attach makes v the view of a shard, which finds its own rows alone, or with
 // the number of shards that of the idle world, which finds all. It must stay
 // where it is.
 func (c *Column[T]) Attach(v *View[T], owner int) {
-	*v = View[T]{dir: *c.dir.Load(), owner: owner, all: owner == len(c.views)-1}
+	*v = View[T]{dir: *c.dir.Load(), now: c.now, owner: owner, all: owner == len(c.views)-1}
 	c.views[owner] = append(c.views[owner], v)
 }
 
@@ -115,6 +140,8 @@ func (c *Column[T]) add(number, owner, rows int, idle bool) base {
 	c.changed = true
 	return baseOf(data)
 }
+
+func (c *Column[T]) stampBy(number int, stamp *uint32) { (*c.dir.Load())[number].stamp = stamp }
 
 // grow replaces the directory by a longer one.
 func (c *Column[T]) grow(length int) {

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/shard"
 )
 
@@ -29,13 +30,11 @@ type storage struct {
 }
 
 func newStorage(t testing.TB, shards int, indexMax, versionMax uint32) *storage {
-	s := &storage{
-		t: t, space: shard.NewSpace(shards+1, indexMax, versionMax),
-		numbers: shard.NewColumn[int64](shards), texts: shard.NewColumn[*string](shards),
-	}
+	s := &storage{t: t, space: shard.NewSpace(shards+1, indexMax, versionMax)}
+	s.numbers, s.texts = shard.NewColumn[int64](s.space), shard.NewColumn[*string](s.space)
 	s.columns = []shard.AnyColumn{s.numbers, s.texts}
 	for i := range shards {
-		s.shards = append(s.shards, shard.New(s.space, i, &s.columns))
+		s.shards = append(s.shards, shard.New(s.space, i, &s.columns, 4))
 	}
 	s.outside = shard.NewOutside(s.space, shards)
 	s.space.Attach(&s.idle, shards)
@@ -125,10 +124,14 @@ func rows(t *shard.Table) (all []handle.Handle) {
 	return all
 }
 
-// iterations is n, or less under -short.
+// iterations is n, or less where that takes long: in the check build, which is
+// slow, and under -short.
 func iterations(n int) int {
-	if testing.Short() {
-		return max(1, n/10)
+	switch {
+	case testing.Short():
+		return max(1, n/20)
+	case check.Enabled:
+		return max(1, n/5)
 	}
 	return n
 }

@@ -63,6 +63,7 @@ func (d *directory) lookup() Lookup {
 // Ownership: as of Lookup.
 type View[T any] struct {
 	dir   []columnChunk[T]
+	now   *uint32 // the tick in progress
 	owner int
 	all   bool
 }
@@ -76,6 +77,20 @@ func (v *View[T]) At(l Loc) *T {
 	if i, dir := int(l>>RowBits), v.dir; i < len(dir) {
 		e := &dir[i]
 		if p := unsafe.SliceData(e.data); p != nil && (v.all || e.owner == v.owner) {
+			return (*T)(unsafe.Add(unsafe.Pointer(p), uintptr(l&rowMask)*unsafe.Sizeof(*p)))
+		}
+	}
+	return nil
+}
+
+// AtWrite is At for writing: it stamps the chunk's column with the tick.
+//
+// Safety: as of At; a chunk with data has a stamp.
+func (v *View[T]) AtWrite(l Loc) *T {
+	if i, dir := int(l>>RowBits), v.dir; i < len(dir) {
+		e := &dir[i]
+		if p := unsafe.SliceData(e.data); p != nil && (v.all || e.owner == v.owner) {
+			*e.stamp = *v.now
 			return (*T)(unsafe.Add(unsafe.Pointer(p), uintptr(l&rowMask)*unsafe.Sizeof(*p)))
 		}
 	}
@@ -184,7 +199,8 @@ func (s *Shard) createPlain(t *Table, fields []Field, src unsafe.Pointer) (handl
 	row := c.n
 	c.handles[row] = h
 	c.n = row + 1
-	s.created++
+	c.changed = s.space.now
+	s.record.create(h)
 	c.storePlain(fields, row, src)
 	slot.loc = c.base + Loc(row)
 	slot.store(uint32(h)) // publishes loc and the row

@@ -104,6 +104,9 @@ func (s *Space) relabel(c *Chunk, to *Table) {
 	}
 	clear(s.mu.bases)
 	c.table = to
+	c.written = slices.Grow(c.written[:0], len(to.ids))[:len(to.ids)]
+	c.stampAll(s.now)
+	c.changed = s.now
 	if c.touched {
 		from.dirty = slices.DeleteFunc(from.dirty, func(d *Chunk) bool { return d == c })
 		c.touched = false

@@ -23,24 +23,24 @@ type Shard struct {
 	// KeepOrder makes Sweep keep the order among the living rows of a table.
 	KeepOrder bool
 
-	id        int
-	lookup    Lookup
-	columns   *[]AnyColumn // the world's, by component
-	tables    []*Table
-	bySet     map[Set]*Table
-	dirty     []*Table // with marked rows
-	grown     []*Table // with loop marks
-	moves     []relocation
-	doomed    []handle.Handle
-	exiled    []handle.Handle // dead whose home is another shard
-	created   uint64
-	destroyed uint64
+	id      int
+	lookup  Lookup
+	columns *[]AnyColumn // the world's, by component
+	tables  []*Table
+	bySet   map[Set]*Table
+	dirty   []*Table // with marked rows
+	grown   []*Table // with loop marks
+	moves   []relocation
+	doomed  []handle.Handle
+	exiled  []handle.Handle // dead whose home is another shard
+	record  record
 }
 
 // New makes shard number id of a world. columns lists the world's columns, by
-// component, and may grow while no tick runs.
-func New(space *Space, id int, columns *[]AnyColumn) *Shard {
-	s := &Shard{Home: newHome(space, id), id: id, columns: columns, bySet: map[Set]*Table{}}
+// component, and may grow while no tick runs. Who was created and destroyed is
+// remembered for recordTicks ticks, or not at all if that is 0.
+func New(space *Space, id int, columns *[]AnyColumn, recordTicks int) *Shard {
+	s := &Shard{record: newRecord(recordTicks), Home: newHome(space, id), id: id, columns: columns, bySet: map[Set]*Table{}}
 	space.Attach(&s.lookup, id)
 	return s
 }
@@ -49,13 +49,13 @@ func New(space *Space, id int, columns *[]AnyColumn) *Shard {
 func (s *Shard) ID() int { return s.id }
 
 // Alive returns the number of atoms, marked ones included.
-func (s *Shard) Alive() int { return int(s.created - s.destroyed) }
+func (s *Shard) Alive() int { return int(s.record.created - s.record.destroyed) }
 
 // Created returns how many atoms were ever stored here.
-func (s *Shard) Created() uint64 { return s.created }
+func (s *Shard) Created() uint64 { return s.record.created }
 
 // Destroyed returns how many atoms were ever swept here.
-func (s *Shard) Destroyed() uint64 { return s.destroyed }
+func (s *Shard) Destroyed() uint64 { return s.record.destroyed }
 
 // Table returns the table of a component set, made when first asked for.
 func (s *Shard) Table(set Set) *Table {
@@ -123,7 +123,8 @@ func (s *Shard) atom(t *Table, h handle.Handle, slot *Slot) Atom {
 	row := c.n
 	c.handles[row] = h
 	c.n++
-	s.created++
+	c.changed = s.space.now
+	s.record.create(h)
 	return Atom{h, c, row, slot}
 }
 
@@ -202,11 +203,17 @@ func (s *Shard) Settle() {
 	s.grown = s.grown[:0]
 	s.exiled = s.exiled[:0]
 	s.Tell()
+	s.record.turn()
 }
 
 // bury takes note of a dead atom's handle.
 func (s *Shard) bury(dead handle.Handle) {
-	s.destroyed++
+	s.record.destroy(dead)
+	s.release(dead)
+}
+
+// release recycles the slot, or leaves that to its home.
+func (s *Shard) release(dead handle.Handle) {
 	if dead.Shard() == uint32(s.id) {
 		s.recycle(dead)
 		return
@@ -217,7 +224,7 @@ func (s *Shard) bury(dead handle.Handle) {
 // buryAll is bury for many, the last first, with one look at the free list's
 // room.
 func (s *Shard) buryAll(dead []handle.Handle) {
-	s.destroyed += uint64(len(dead))
+	s.record.destroyAll(dead)
 	s.free = slices.Grow(s.free, len(dead))
 	free := s.free[:len(s.free)+len(dead)]
 	n := len(s.free)
@@ -225,8 +232,7 @@ func (s *Shard) buryAll(dead []handle.Handle) {
 		h := dead[i]
 		if h.Shard() != uint32(s.id) || h.Version() >= s.space.versionMax {
 			s.free = s.free[:n]
-			s.destroyed--
-			s.bury(h)
+			s.release(h)
 			continue
 		}
 		s.lookup.slot(h).store(word(h+1, StateUnused)) // the version is the low field

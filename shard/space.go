@@ -42,6 +42,7 @@ const (
 type Space struct {
 	dir        atomic.Pointer[directory]
 	chunks     atomic.Pointer[[]*Chunk] // by number
+	now        uint32                   // the tick in progress; written by the coordinator between ticks
 	indexMax   uint32
 	versionMax uint32
 	homes      int
@@ -201,6 +202,19 @@ func (s *Space) errIndexes(home int) error {
 	return fmt.Errorf("%w: home %d has given all of IndexMax = %d", ErrIndexes, home, s.indexMax)
 }
 
+// stampAll makes the chunk's own words those that its columns stamp, and stamps
+// them.
+func (c *Chunk) stampAll(now uint32) {
+	for i, col := range c.table.columns {
+		c.written[i] = now
+		col.stampBy(c.number(), &c.written[i])
+	}
+}
+
+// SetTick says which tick is in progress, as far as stamps are concerned. Called
+// by the coordinator between ticks.
+func (s *Space) SetTick(tick uint64) { s.now = uint32(tick) }
+
 // SetIdle says whether the world is idle, so that what is added is seen by the
 // idle world at once. Called by the coordinator when no one else adds.
 func (s *Space) SetIdle(idle bool) {
@@ -255,6 +269,8 @@ func (s *Space) add(c *Chunk, columns []AnyColumn) error {
 	for _, col := range columns {
 		c.bases = append(c.bases, col.add(n, c.table.shard.id, len(c.handles), s.mu.idle))
 	}
+	c.written = make([]uint32, len(columns))
+	c.stampAll(s.now)
 	if have := *s.chunks.Load(); n >= len(have) {
 		next := make([]*Chunk, max(16, 2*len(have)))
 		copy(next, have)

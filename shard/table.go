@@ -210,6 +210,7 @@ func (t *Table) sweepChunk(c *Chunk) {
 		if last != c || last.n != row {
 			h := last.handles[last.n]
 			c.handles[row] = h
+			c.changed = sh.space.now
 			hole := c.base + Loc(row)
 			sh.space.slot(h).loc = hole
 			sh.moves = append(sh.moves, relocation{to: hole, from: last.base + Loc(last.n)})
@@ -236,6 +237,7 @@ func (t *Table) squeeze() {
 			if to != c || at != row {
 				hole := to.base + Loc(at)
 				to.handles[at] = h
+				to.changed = sh.space.now
 				sh.space.slot(h).loc = hole
 				sh.moves = append(sh.moves, relocation{to: hole, from: c.base + Loc(row)})
 			}

@@ -69,6 +69,7 @@ func (s *Shard) Change(l Loc, set Set) (Atom, error) {
 	a := Atom{Handle: h, Chunk: to, Row: to.n, slot: slot}
 	to.handles[a.Row] = h
 	to.n++
+	to.changed = s.space.now
 	for i := range tr.shared {
 		p := &tr.shared[i]
 		if p.plain {
@@ -93,6 +94,7 @@ func (t *Table) vacate(c *Chunk, row int) {
 	if last != c || last.n != row {
 		h := last.handles[last.n]
 		c.handles[row] = h
+		c.changed = t.shard.space.now
 		t.shard.space.slot(h).loc = c.base + Loc(row)
 		t.copyAtom(c, row, last, last.n)
 		if last.marked(last.n) {

@@ -18,8 +18,18 @@ type Reader[T any] struct {
 	id     int
 }
 
-// Writer is a Reader that may also be written through.
+// Writer is a Reader that may also be written through: what it hands out counts
+// as written in this tick.
 type Writer[T any] struct{ Reader[T] }
+
+// Get is Reader.Get for writing.
+func (w *Writer[T]) Get(h handle.Handle) *T { return w.View.AtWrite(w.lookup.Locate(h)) }
+
+// At is Reader.At for writing. It is small enough to be inlined.
+func (w *Writer[T]) At(l shard.Loc) *T { return w.View.AtWrite(l) }
+
+// Slice is Reader.Slice for writing. It is small enough to be inlined.
+func (w *Writer[T]) Slice(ch Chunk) []T { return w.View.SliceWrite(ch) }
 
 // Read asks for reading a component. It panics if T is not registered.
 func Read[T any](a Asker) *Reader[T] {

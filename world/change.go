@@ -74,7 +74,7 @@ func (c *Component[T]) check(by Holder) {
 }
 
 func (c *Component[T]) add(s *shard.Shard, l shard.Loc, v T) error {
-	if p := c.column.At(l); p != nil {
+	if p := c.column.AtWrite(l); p != nil {
 		*p = v
 		return nil
 	}
@@ -84,7 +84,7 @@ func (c *Component[T]) add(s *shard.Shard, l shard.Loc, v T) error {
 	if err != nil {
 		return err
 	}
-	*c.column.At(a.Loc()) = v
+	*c.column.AtWrite(a.Loc()) = v
 	return nil
 }
 

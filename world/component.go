@@ -52,7 +52,7 @@ func Register[T any](w *World, name string) *Component[T] {
 	id := len(w.components)
 	w.components = append(w.components, componentInfo{name: name, typ: t})
 	w.componentID[t] = id
-	column := shard.NewColumn[T](len(w.shards))
+	column := shard.NewColumn[T](w.space)
 	w.columns = append(w.columns, column)
 	return &Component[T]{w: w, id: id, kind: newKind[T](w), adding: newKind[T](w), removing: newKind[struct{}](w), column: column}
 }
@@ -93,7 +93,7 @@ func (c *Component[T]) Set(by Holder, h handle.Handle, v T) error {
 }
 
 func (c *Component[T]) store(l shard.Loc, v T) error {
-	p := c.column.At(l)
+	p := c.column.AtWrite(l)
 	if p == nil {
 		return ErrMissing
 	}
@@ -103,7 +103,7 @@ func (c *Component[T]) store(l shard.Loc, v T) error {
 
 // apply is what a request to set does at the refresh.
 func (c *Component[T]) apply(_ *shard.Shard, _ handle.Handle, l shard.Loc, v *T) shard.Outcome {
-	p := c.column.At(l)
+	p := c.column.AtWrite(l)
 	if p == nil {
 		return shard.Missing
 	}

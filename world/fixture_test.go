@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -179,10 +180,14 @@ func serial(n int, f func(int)) {
 	}
 }
 
-// iterations is n, or less under -short.
+// iterations is n, or less where that takes long: in the check build, which is
+// slow, and under -short.
 func iterations(n int) int {
-	if testing.Short() {
-		return max(1, n/10)
+	switch {
+	case testing.Short():
+		return max(1, n/20)
+	case check.Enabled:
+		return max(1, n/5)
 	}
 	return n
 }

@@ -52,7 +52,7 @@ func TestModel(t *testing.T) {
 						m.compare()
 					}
 				}
-				if test.options.VersionMax == 7 && test.most < 100 && !testing.Short() {
+				if test.options.VersionMax == 7 && test.most < 100 && iterations(10) == 10 {
 					require.NotZero(t, m.stats().Retired, "slots retire in this test")
 				}
 			})

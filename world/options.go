@@ -14,6 +14,7 @@ import (
 const (
 	DefaultShards         = 8
 	DefaultTickInterval   = 50 * time.Millisecond
+	DefaultRecordTicks    = 64
 	DefaultPortsMax       = 1 << 14
 	DefaultLaneRequests   = 1 << 12
 	DefaultLaneBytes      = 1 << 20
@@ -43,6 +44,12 @@ type Options struct {
 	KeepOrder bool
 	// TickInterval is the simulated time of one tick.
 	TickInterval time.Duration
+	// Record makes the world remember who was created and destroyed, for
+	// World.CreatedSince and DestroyedSince. It costs 8 bytes for each, for as long
+	// as it is remembered.
+	Record bool
+	// RecordTicks is for how many ticks, the one in progress included, 1 to 4096.
+	RecordTicks int
 	// PortsMax is the number of ports that can be open at a time.
 	PortsMax int
 	// LaneRequests and LaneBytes limit what one port has under way: requests
@@ -53,6 +60,14 @@ type Options struct {
 	// ask of others in one tick.
 	OutboxRequests int
 	OutboxBytes    int
+}
+
+// recorded is for how many ticks shards are to remember.
+func (o Options) recorded() int {
+	if o.Record {
+		return o.RecordTicks
+	}
+	return 0
 }
 
 // validate fills in the defaults and names every limit that is broken.
@@ -75,6 +90,7 @@ func (o Options) validate() (Options, error) {
 		}
 	}
 	limit("Shards", &o.Shards, DefaultShards, ShardsMax)
+	limit("RecordTicks", &o.RecordTicks, DefaultRecordTicks, 1<<12)
 	limit("PortsMax", &o.PortsMax, DefaultPortsMax, 1<<20)
 	limit("LaneRequests", &o.LaneRequests, DefaultLaneRequests, 1<<24)
 	limit("LaneBytes", &o.LaneBytes, DefaultLaneBytes, 1<<32)

@@ -19,6 +19,7 @@ func TestOptionsDefaults(t *testing.T) {
 		IndexMax:       handle.IndexMax,
 		VersionMax:     handle.VersionMax,
 		TickInterval:   50 * time.Millisecond,
+		RecordTicks:    64,
 		PortsMax:       1 << 14,
 		LaneRequests:   1 << 12,
 		LaneBytes:      1 << 20,
@@ -28,7 +29,7 @@ func TestOptionsDefaults(t *testing.T) {
 	require.Equal(t, 8, w.Shards())
 
 	given := world.Options{
-		Shards: 3, IndexMax: 1, VersionMax: 1, TickInterval: 1, PortsMax: 2,
+		Shards: 3, IndexMax: 1, VersionMax: 1, TickInterval: 1, RecordTicks: 7, Record: true, KeepOrder: true, PortsMax: 2,
 		LaneRequests: 3, LaneBytes: 4, OutboxRequests: 5, OutboxBytes: 6,
 	}
 	require.Equal(t, given, world.MustNew(given).Options(), "what is given stays")

@@ -13,7 +13,10 @@ import (
 // component), With, Without, Optional or AnyOf.
 type Term interface{ add(q *Query) }
 
-func (r *Reader[T]) add(q *Query) { q.require(r.id) }
+func (r *Reader[T]) add(q *Query) {
+	q.require(r.id)
+	q.accessed.Add(r.id)
+}
 
 type filter struct {
 	id      int
@@ -25,6 +28,7 @@ func (f filter) add(q *Query) {
 	switch {
 	case f.none:
 		q.name(f.id)
+		q.accessed.Add(f.id)
 	case f.without:
 		q.name(f.id)
 		q.without.Add(f.id)
@@ -68,16 +72,17 @@ func AnyOf(terms ...Term) Term {
 	if q.with.Len() == 0 || q.with != q.named || len(q.any) > 0 {
 		panic("world: AnyOf takes one or more of Reader, Writer and With")
 	}
-	return anyOf(q.with)
+	return anyOf{q.with, q.accessed}
 }
 
-type anyOf shard.Set
+type anyOf struct{ of, accessed shard.Set }
 
 func (a anyOf) add(q *Query) {
-	for id := range shard.Set(a).All {
+	for id := range a.of.All {
 		q.name(id)
 	}
-	q.any = append(q.any, shard.Set(a))
+	q.any = append(q.any, a.of)
+	q.accessed = q.accessed.Union(a.accessed)
 }
 
 // Query selects atoms by their components. Asked of a Build it covers the shard
@@ -87,6 +92,7 @@ func (a anyOf) add(q *Query) {
 type Query struct {
 	with, without, named shard.Set
 	any                  []shard.Set // each must be met
+	accessed             shard.Set   // by readers and writers, optional ones among them
 	user                 string
 	parts                []queryPart
 	w                    *World

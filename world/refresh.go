@@ -88,7 +88,7 @@ func (r *refresh) run(parallel Parallel) {
 	}
 	w.ports.retire(w.outside)
 	w.space.Sync(w.columns)
-	w.tick.Add(1)
+	w.space.SetTick(w.tick.Add(1))
 	serial(n, r.settle) // tells outcomes, so it is last: who is told finds room in the lane
 	r.lost.Tell()
 }

@@ -69,7 +69,7 @@ func New(o Options) (*World, error) {
 	w.space.Attach(&w.lookup, n)
 	w.outside = shard.NewOutside(w.space, n)
 	for i := range w.shards {
-		w.shards[i] = shard.New(w.space, i, &w.columns)
+		w.shards[i] = shard.New(w.space, i, &w.columns, o.recorded())
 		w.shards[i].KeepOrder = o.KeepOrder
 		w.contexts[i] = newContext(w, w.shards[i])
 	}

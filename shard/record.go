@@ -1,0 +1,93 @@
+package shard
+
+import "github.com/atoll-sim/atoll/handle"
+
+// record counts the atoms that were stored and swept, and remembers which, tick
+// by tick, for a bounded number of ticks.
+//
+//	ticks  [8: created, destroyed][9: …][6: …][7: …]
+//	             at: the tick in progress ┘ the oldest
+//
+// Ownership: the shard's owner.
+type record struct {
+	created   uint64
+	destroyed uint64
+	on        bool
+	now       *deeds // the tick in progress
+	ticks     []deeds
+	at        int
+}
+
+type deeds struct{ created, destroyed []handle.Handle }
+
+// newRecord makes a record of so many ticks, or of none: then it counts alone.
+func newRecord(ticks int) record {
+	r := record{ticks: make([]deeds, ticks), on: ticks > 0}
+	if r.on {
+		r.now = &r.ticks[0]
+	}
+	return r
+}
+
+func (r *record) create(h handle.Handle) {
+	r.created++
+	if r.on {
+		r.now.created = append(r.now.created, h)
+	}
+}
+
+func (r *record) createAll(hs []handle.Handle) {
+	r.created += uint64(len(hs))
+	if r.on {
+		r.now.created = append(r.now.created, hs...)
+	}
+}
+
+func (r *record) destroy(h handle.Handle) {
+	r.destroyed++
+	if r.on {
+		r.now.destroyed = append(r.now.destroyed, h)
+	}
+}
+
+func (r *record) destroyAll(hs []handle.Handle) {
+	r.destroyed += uint64(len(hs))
+	if r.on {
+		r.now.destroyed = append(r.now.destroyed, hs...)
+	}
+}
+
+// turn begins the next tick, in the place of the oldest.
+func (r *record) turn() {
+	if !r.on {
+		return
+	}
+	r.at = (r.at + 1) % len(r.ticks)
+	r.now = &r.ticks[r.at]
+	r.now.created, r.now.destroyed = r.now.created[:0], r.now.destroyed[:0]
+}
+
+// CreatedIn and DestroyedIn return who was stored and swept in the tick so many
+// before the one in progress, which must be remembered. The slices are good until
+// the next refresh.
+func (s *Shard) CreatedIn(ago int) []handle.Handle { return s.record.ago(ago).created }
+
+// DestroyedIn is CreatedIn for who was swept.
+func (s *Shard) DestroyedIn(ago int) []handle.Handle { return s.record.ago(ago).destroyed }
+
+func (r *record) ago(n int) *deeds { return &r.ticks[(r.at-n+len(r.ticks))%len(r.ticks)] }
+
+// WrittenSince reports whether rows of the chunk came or were replaced since a
+// tick, or one of the components was handed out for writing.
+func (r Rows) WrittenSince(tick uint64, components *Set) bool {
+	c, since := r.chunk, uint32(tick)
+	if int32(c.changed-since) >= 0 {
+		return true
+	}
+	for i, id := range c.table.ids {
+		if components.Has(id) && int32(c.written[i]-since) >= 0 {
+			return true
+		}
+	}
+	return false
+}

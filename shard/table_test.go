@@ -1,0 +1,182 @@
+package shard_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/shard"
+)
+
+// TestTableChunks fills a table: chunks grow from 16 rows by a factor of 4 to
+// RowsMax, each is full before the next.
+func TestTableChunks(t *testing.T) {
+	s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
+	table := s.shards[0].Table(set(number))
+	require.Equal(t, 0, table.Rows())
+	var want []int
+	for rows := 16; rows < shard.RowsMax; rows *= 4 {
+		want = append(want, rows)
+	}
+	want = append(want, shard.RowsMax, shard.RowsMax)
+	require.Equal(t, []int{16, 64, 256, 1024}, want[:4])
+	for i, capacity := range want {
+		before := table.Rows()
+		first := s.mustCreate(s.shards[0], 1)[0]
+		require.Equal(t, 0, s.space.Locate(first).Row())
+		for n := 1; n < capacity; n++ {
+			h := s.mustCreate(s.shards[0], 1)[0]
+			require.Equal(t, n, s.space.Locate(h).Row())
+		}
+		require.Equal(t, before+capacity, table.Rows())
+		require.Equal(t, capacity, table.Run(i, shard.RowsMax).Len())
+		require.Equal(t, first, table.Run(i, shard.RowsMax).Handle(0))
+	}
+}
+
+// TestTableNothingMoves keeps the addresses of rows while the table grows, and
+// others of the same columns beside it.
+func TestTableNothingMoves(t *testing.T) {
+	s := newStorage(t, 2, handle.IndexMax, handle.VersionMax)
+	sh := s.shards[0]
+	at := map[handle.Handle]*int64{}
+	for n := range int64(iterations(30_000)) {
+		h, err := s.create(sh, set(number), n)
+		require.NoError(t, err)
+		at[h] = s.numbers.At(s.space.Locate(h))
+		if n%3 == 0 {
+			_, err = s.create(sh, set(number, text), n)
+			require.NoError(t, err)
+			_, err = s.create(s.shards[1], set(number), n)
+			require.NoError(t, err)
+		}
+		if n%7 == 0 {
+			s.destroy(h) // a mark moves nothing
+		}
+	}
+	for h, p := range at {
+		if s.numbers.At(s.space.Locate(h)) != p {
+			t.Fatalf("%v has moved", h)
+		}
+	}
+}
+
+// TestTableSets keeps atoms with different components apart.
+func TestTableSets(t *testing.T) {
+	s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
+	sh := s.shards[0]
+	sets := []shard.Set{set(), set(number), set(text), set(number, text)}
+	all := map[handle.Handle]shard.Set{}
+	for n := range int64(400) {
+		c := sets[n%4]
+		h, err := s.create(sh, c, n)
+		require.NoError(t, err)
+		all[h] = c
+	}
+	require.Len(t, sh.Tables(), 4)
+	for h, c := range all {
+		l := s.space.Locate(h)
+		require.Equal(t, c, *s.space.Set(l))
+		require.Equal(t, c.Has(number), s.numbers.At(l) != nil)
+		require.Equal(t, c.Has(text), s.texts.At(l) != nil)
+	}
+	for i, table := range sh.Tables() {
+		require.Equal(t, sets[i], table.Set(), "in the order in which they were made")
+		require.Same(t, table, sh.Table(sets[i]))
+		require.Equal(t, 100, table.Rows())
+	}
+	require.Equal(t, 400, sh.Alive())
+}
+
+// TestTableLoops asks for the rows that were there when loops began, as they
+// nest and end, with tables growing within.
+func TestTableLoops(t *testing.T) {
+	s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
+	sh := s.shards[0]
+	table := sh.Table(set(number))
+	grow := func(n int) { s.mustCreate(sh, n) }
+	begin := func() uint64 { sh.Loop++; return sh.Loop }
+
+	grow(5)
+	outer := begin()
+	require.Equal(t, 5, table.RowsAt(outer))
+	grow(3)
+	require.Equal(t, 5, table.RowsAt(outer))
+	grow(20)
+	require.Equal(t, 5, table.RowsAt(outer))
+	inner := begin()
+	require.Equal(t, 28, table.RowsAt(inner))
+	grow(2)
+	require.Equal(t, []int{5, 28}, []int{table.RowsAt(outer), table.RowsAt(inner)})
+	quiet := begin() // nothing grows in it
+	require.Equal(t, 30, table.RowsAt(quiet))
+	last := begin()
+	grow(1)
+	require.Equal(t, []int{5, 28, 30, 30}, []int{
+		table.RowsAt(outer), table.RowsAt(inner), table.RowsAt(quiet), table.RowsAt(last),
+	})
+	require.Equal(t, 31, table.Rows())
+
+	s.destroy(rows(table)[:10]...)
+	s.refresh()
+	require.Equal(t, 21, table.Rows())
+	next := begin()
+	require.Equal(t, 21, table.RowsAt(next), "a refresh forgets the loops before it")
+	grow(4)
+	require.Equal(t, 21, table.RowsAt(next))
+}
+
+// TestTableLoopsAgainstModel nests loops at random: a loop sees the rows that
+// there were when it began.
+func TestTableLoopsAgainstModel(t *testing.T) {
+	for seed := range uint64(iterations(30)) {
+		s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
+		r := newRand(t, seed)
+		sh := s.shards[0]
+		sets := []shard.Set{set(number), set(text), set(number, text)}
+		type loop struct {
+			id   uint64
+			rows [3]int
+		}
+		var open []loop
+		for range 300 {
+			switch r.IntN(8) {
+			case 0, 1:
+				l := loop{}
+				for i, c := range sets {
+					l.rows[i] = sh.Table(c).Rows()
+				}
+				sh.Loop++
+				l.id = sh.Loop
+				open = append(open, l)
+			case 2:
+				if len(open) > 0 {
+					open = open[:len(open)-1]
+				}
+			case 3:
+				if len(open) == 0 {
+					for _, table := range sh.Tables() {
+						for _, h := range rows(table) {
+							if r.IntN(3) == 0 {
+								s.destroy(h)
+							}
+						}
+					}
+					s.refresh()
+				}
+			default:
+				c := sets[r.IntN(3)]
+				for range r.IntN(30) {
+					_, err := s.create(sh, c, 0)
+					require.NoError(t, err)
+				}
+			}
+			for _, l := range open {
+				for i, c := range sets {
+					require.Equal(t, l.rows[i], sh.Table(c).RowsAt(l.id))
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,150 @@
+package world_test
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// TestChunksSince sees which chunks a query tells of after each way of writing.
+func TestChunksSince(t *testing.T) {
+	w := world.MustNew(world.Options{Shards: 2})
+	a := world.Register[changeA](w, "a")
+	b := world.Register[changeB](w, "b")
+	pair := world.NewBundle[changePair](w)
+	ra, rb, wa := world.Read[changeA](w), world.Read[changeB](w), world.Write[changeA](w)
+	hs, err := pair.AppendN(nil, w, 12000, nil)
+	require.NoError(t, err)
+	qa, qb := w.Query(ra), w.Query(rb)
+	p, err := w.OpenPort()
+	require.NoError(t, err)
+
+	// told returns how many rows each query tells of since the tick.
+	told := func(tick uint64) (rows [2]int) {
+		for i, q := range []*world.Query{qa, qb} {
+			for ch := range q.ChunksSince(tick) {
+				rows[i] += ch.Len()
+			}
+		}
+		return rows
+	}
+	chunkOf := func(h handle.Handle) int {
+		for ch := range qa.Chunks() {
+			if slices.Contains(ch.Handles(), h) {
+				return ch.Len()
+			}
+		}
+		t.Fatal("no chunk has it")
+		return 0
+	}
+	require.Equal(t, [2]int{12000, 12000}, told(0), "all are new")
+	w.Refresh()
+	require.Equal(t, [2]int{}, told(w.Tick()), "nothing happened since")
+	require.Equal(t, [2]int{12000, 12000}, told(w.Tick()-1), "but before")
+
+	one := [2]int{chunkOf(hs[5000]), 0}
+	steps := []struct {
+		name string
+		do   func()
+		want [2]int
+	}{
+		{"reading", func() { _ = ra.Get(hs[5000]).N }, [2]int{}},
+		{"reading all", func() {
+			for ch := range qa.Chunks() {
+				_ = ra.Slice(ch)
+			}
+		}, [2]int{}},
+		{"Writer.Get", func() { wa.Get(hs[5000]).N++ }, one},
+		{"Writer.At", func() { wa.At(w.Locate(hs[5000])).N++ }, one},
+		{"Writer.Slice", func() {
+			for ch := range w.Query(wa).Chunks() {
+				_ = wa.Slice(ch)
+			}
+		}, [2]int{12000, 0}},
+		{"Set", func() { require.NoError(t, a.Set(w, hs[5000], changeA{1})) }, one},
+		{"Set by a port", func() { require.NoError(t, a.Set(p, hs[5000], changeA{1})) }, one},
+		{"Set of the other", func() { require.NoError(t, b.Set(w, hs[5000], changeB{"x"})) }, [2]int{0, one[0]}},
+		{"marking", func() { w.Destroy(hs[5000]) }, one}, // the refresh puts another row in its place
+	}
+	for _, s := range steps {
+		t.Run(s.name, func(t *testing.T) {
+			tick := w.Tick()
+			s.do()
+			w.Refresh()
+			got := told(tick)
+			if s.name == "marking" {
+				require.NotZero(t, got[0])
+				require.Equal(t, got[0], got[1])
+			} else {
+				require.Equal(t, s.want, got)
+			}
+			require.Equal(t, [2]int{}, told(w.Tick()))
+		})
+	}
+	tick := w.Tick()
+	require.NoError(t, b.Remove(w, hs[1]))
+	require.NotZero(t, told(tick)[0], "it came to another table")
+}
+
+// TestSince compares who was created and destroyed with a log.
+func TestSince(t *testing.T) {
+	const remembered = 4
+	w := world.MustNew(world.Options{Shards: 3, Record: true, RecordTicks: remembered})
+	world.Register[changeA](w, "a")
+	world.Register[changeB](w, "b")
+	pair := world.NewBundle[changePair](w)
+	p, err := w.OpenPort()
+	require.NoError(t, err)
+	created, destroyed := map[uint64][]handle.Handle{}, map[uint64][]handle.Handle{}
+	var alive []handle.Handle
+	for tick := range uint64(20) {
+		require.Equal(t, tick, w.Tick())
+		n := int(tick) * 3
+		hs, err := pair.AppendN(nil, w, n, nil)
+		require.NoError(t, err)
+		h, err := pair.Create(p, changePair{})
+		require.NoError(t, err)
+		created[tick] = append(hs, h)
+		for range len(alive) / 2 {
+			destroyed[tick] = append(destroyed[tick], alive[0])
+			require.True(t, w.Destroy(alive[0]))
+			alive = alive[1:]
+		}
+		alive = append(alive, created[tick]...)
+		w.Refresh()
+
+		now := w.Tick()
+		for since := range now + 2 {
+			if since+remembered <= now {
+				_, err := w.CreatedSince(since)
+				require.ErrorIs(t, err, world.ErrTooOld)
+				continue
+			}
+			for _, x := range []struct {
+				ask func(uint64) (func(func(handle.Handle) bool), error)
+				log map[uint64][]handle.Handle
+			}{
+				{func(t uint64) (func(func(handle.Handle) bool), error) { return w.CreatedSince(t) }, created},
+				{func(t uint64) (func(func(handle.Handle) bool), error) { return w.DestroyedSince(t) }, destroyed},
+			} {
+				seq, err := x.ask(since)
+				require.NoError(t, err)
+				var want []handle.Handle
+				for _, k := range slices.Sorted(maps.Keys(x.log)) {
+					if k >= since {
+						want = append(want, x.log[k]...)
+					}
+				}
+				require.ElementsMatch(t, want, slices.Collect(seq), "tick %d, since %d", now, since)
+			}
+		}
+	}
+	_, err = world.MustNew(world.Options{}).CreatedSince(0)
+	require.ErrorIs(t, err, world.ErrTooOld)
+	require.ErrorContains(t, err, "set Options.Record")
+}
