@@ -1,0 +1,76 @@
+package world_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestInlines reads what the compiler makes of testdata/access: what a system
+// does for every entity must not cost a call. Each function there is one access;
+// here is what must have been inlined into it, in full.
+func TestInlines(t *testing.T) {
+	const file = "testdata/access/access.go"
+	want := map[string][]string{
+		"Slice":            {"shard.(*View).Slice"},
+		"SliceWrite":       {"world.(*Writer).Slice", "shard.(*View).SliceWrite"},
+		"At":               {"shard.(*View).At"},
+		"AtWrite":          {"world.(*Writer).At", "shard.(*View).AtWrite"},
+		"Locate":           {"world.(*Context).Locate", "shard.(*Lookup).Locate", "shard.(*Slot).load"},
+		"LocateIdle":       {"world.(*World).Locate", "shard.(*Lookup).Locate", "shard.(*Slot).load"},
+		"Alive":            {"world.(*World).Alive", "shard.(*Space).Alive", "atomic.(*Pointer).Load", "shard.(*Slot).load"},
+		"AliveInSystem":    {"world.(*Context).Alive", "shard.(*Space).Alive", "atomic.(*Pointer).Load", "shard.(*Slot).load"},
+		"AliveFromOutside": {"world.(*Port).Alive", "shard.(*Space).Alive", "atomic.(*Pointer).Load", "shard.(*Slot).load"},
+		"ColumnAt":         {"shard.(*Column).At", "atomic.(*Pointer).Load"},
+		"Get":              nil, // one call, as its comment says
+	}
+
+	// The functions by line: each is on one.
+	set := token.NewFileSet()
+	parsed, err := parser.ParseFile(set, file, nil, 0)
+	require.NoError(t, err)
+	byLine := map[int]string{}
+	for _, d := range parsed.Decls {
+		if f, ok := d.(*ast.FuncDecl); ok {
+			byLine[set.Position(f.Pos()).Line] = f.Name.Name
+			require.Contains(t, want, f.Name.Name, "a function that nobody expects anything of")
+		}
+	}
+
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-gcflags=-m", "./testdata/access").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	line := regexp.MustCompile(regexp.QuoteMeta(file) + `:(\d+):\d+: inlining call to (.*)`)
+	got := map[string][]string{}
+	for _, m := range line.FindAllStringSubmatch(string(out), -1) {
+		n, err := strconv.Atoi(m[1])
+		require.NoError(t, err)
+		got[byLine[n]] = append(got[byLine[n]], withoutTypes(m[2]))
+	}
+	for name, calls := range want {
+		t.Run(name, func(t *testing.T) { require.Equal(t, calls, got[name]) })
+	}
+}
+
+// withoutTypes takes the type arguments out of a function's name.
+func withoutTypes(name string) string {
+	var b strings.Builder
+	depth := 0
+	for _, r := range name {
+		switch {
+		case r == '[':
+			depth++
+		case r == ']':
+			depth--
+		case depth == 0:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
