@@ -25,6 +25,7 @@ type Chunk struct {
 	changed uint32   // tick in which a row last came or was replaced
 	dead    []uint64
 	deadN   int
+	off     *off // which rows are disabled; nil for none
 	touched bool // among the table's dirty chunks
 }
 

@@ -104,6 +104,7 @@ func (s *Space) relabel(c *Chunk, to *Table) {
 	}
 	clear(s.mu.bases)
 	c.table = to
+	c.relabelOff(from)
 	c.written = slices.Grow(c.written[:0], len(to.ids))[:len(to.ids)]
 	c.stampAll(s.now)
 	c.changed = s.now

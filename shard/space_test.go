@@ -14,7 +14,7 @@ import (
 // order. Every handle ever given keeps finding its slot.
 func TestSpaceDirectory(t *testing.T) {
 	for _, test := range []struct{ shards, each, pages int }{
-		{1, 200_000, 196}, {2, 50_000, 49}, {3, 50_000, 49}, {8, 20_000, 20}, {31, 4_000, 4}, {255, 1_500, 2}, {4094, 3, 1},
+		{1, 100_000, 98}, {2, 30_000, 30}, {3, 30_000, 30}, {8, 10_000, 10}, {31, 2_500, 3}, {255, 300, 1}, {4094, 5, 1},
 	} {
 		t.Run(fmt.Sprintf("%d shards, %d each", test.shards, test.each), func(t *testing.T) {
 			s := newStorage(t, test.shards, handle.IndexMax, handle.VersionMax)

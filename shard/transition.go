@@ -79,6 +79,9 @@ func (s *Shard) Change(l Loc, set Set) (Atom, error) {
 		}
 	}
 	slot.loc = a.Loc()
+	if c.off != nil {
+		tr.carryOff(to, a.Row, c, row)
+	}
 	if c.marked(row) {
 		to.mark(a.Row)
 		c.unmark(row)
@@ -87,8 +90,18 @@ func (s *Shard) Change(l Loc, set Set) (Atom, error) {
 	return a, nil
 }
 
+// carryOff takes along which of the atom and its components are disabled.
+func (tr *transition) carryOff(to *Chunk, toRow int, from *Chunk, row int) {
+	to.setOff(entityBit, toRow, from.isOff(entityBit, row))
+	for i := range tr.shared {
+		p := &tr.shared[i]
+		to.setOff(1+p.to, toRow, from.isOff(1+p.from, row))
+	}
+}
+
 // vacate closes the hole of a row that has left, with the last row of the table.
 func (t *Table) vacate(c *Chunk, row int) {
+	c.forget(row)
 	last := t.last()
 	last.n--
 	if last != c || last.n != row {
@@ -97,6 +110,7 @@ func (t *Table) vacate(c *Chunk, row int) {
 		c.changed = t.shard.space.now
 		t.shard.space.slot(h).loc = c.base + Loc(row)
 		t.copyAtom(c, row, last, last.n)
+		c.carry(row, last, last.n)
 		if last.marked(last.n) {
 			last.unmark(last.n)
 			c.mark(row)

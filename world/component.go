@@ -21,6 +21,7 @@ type componentInfo struct {
 type Component[T any] struct {
 	kind             // of requests to set
 	adding, removing kind
+	toggler          *toggler
 	w                *World
 	id               int
 	column           *shard.Column[T]
@@ -54,7 +55,7 @@ func Register[T any](w *World, name string) *Component[T] {
 	w.componentID[t] = id
 	column := shard.NewColumn[T](w.space)
 	w.columns = append(w.columns, column)
-	return &Component[T]{w: w, id: id, kind: newKind[T](w), adding: newKind[T](w), removing: newKind[struct{}](w), column: column}
+	return &Component[T]{w: w, id: id, kind: newKind[T](w), adding: newKind[T](w), removing: newKind[struct{}](w), toggler: newToggler(w, id), column: column}
 }
 
 // Name returns the component's name.

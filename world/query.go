@@ -158,6 +158,9 @@ func (p *queryPart) update(q *Query) {
 // Chunks yields the rows that match, as they are when the loop begins: creating
 // within the loop is allowed and not seen by it; destroying is allowed and takes
 // effect at the refresh. On an idle world, what would move rows panics within.
+//
+// Rows are skipped in which the entity, or a component that the query requires,
+// is disabled; a run of the others is yielded as a chunk.
 func (q *Query) Chunks() iter.Seq[Chunk] {
 	return func(yield func(Chunk) bool) {
 		if q.idle {
@@ -195,7 +198,11 @@ func (p *queryPart) each(q *Query, loop uint64, yield func(Chunk) bool) bool {
 		for i := 0; left > 0; i++ {
 			rows := t.Run(i, left)
 			left -= rows.Len()
-			if !yield(rows) {
+			if rows.AllEnabled() {
+				if !yield(rows) {
+					return false
+				}
+			} else if !rows.Enabled(&q.with, yield) {
 				return false
 			}
 		}
@@ -214,7 +221,7 @@ func (q *Query) Count() int {
 		p := &q.parts[i]
 		p.update(q)
 		for _, t := range p.tables {
-			n += t.Rows()
+			n += t.EnabledRows(&q.with)
 		}
 	}
 	return n

@@ -34,6 +34,7 @@ type World struct {
 	columns     []shard.AnyColumn   // by component
 	accessors   map[accessorKey]any // the idle world's
 	kinds       int
+	toggler     *toggler // of entities
 	messages    []flipper
 
 	contexts []*Context
@@ -67,6 +68,7 @@ func New(o Options) (*World, error) {
 		accessors:   map[accessorKey]any{},
 	}
 	w.space.Attach(&w.lookup, n)
+	w.toggler = newToggler(w, -1)
 	w.outside = shard.NewOutside(w.space, n)
 	for i := range w.shards {
 		w.shards[i] = shard.New(w.space, i, &w.columns, o.recorded())

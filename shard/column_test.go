@@ -1,0 +1,122 @@
+package shard_test
+
+import (
+	"reflect"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/shard"
+)
+
+// TestColumnHasPointers asks of every kind of type whether the collector follows
+// anything in it.
+func TestColumnHasPointers(t *testing.T) {
+	type plain struct {
+		A int
+		B [3]float32
+		C struct{ D complex128 }
+		E uintptr
+		F handle.Handle
+	}
+	for want, values := range map[bool][]any{
+		false: {
+			true, int8(1), uint64(1), uintptr(1), 1.5, complex64(1), [2]int{}, struct{}{}, plain{}, [4]plain{}, [0]string{},
+			[0]*int{}, struct{ A [0][]int }{}, handle.None,
+		},
+		true: {
+			"", new(int), []int{}, map[int]int{}, func() {}, make(chan int), [1]string{}, struct{ S string }{},
+			struct {
+				plain
+				P *int
+			}{}, struct{ I any }{}, unsafe.Pointer(nil), struct{ E error }{},
+		},
+	} {
+		for _, v := range values {
+			require.Equal(t, want, shard.HasPointers(reflect.TypeOf(v)), "%T", v)
+		}
+	}
+}
+
+// TestColumnViews looks through the views of owners: each shard finds its own
+// rows alone, at once; the idle world finds all; and after a refresh nothing of
+// what was there before is lost.
+func TestColumnViews(t *testing.T) {
+	const shards = 3
+	s := newStorage(t, shards, handle.IndexMax, handle.VersionMax)
+	views := make([]shard.View[int64], shards+1)
+	for i := range views {
+		s.numbers.Attach(&views[i], i)
+	}
+	r := newRand(t, 1)
+	var all []handle.Handle
+	for round := range 30 {
+		s.space.SetIdle(round%2 == 0)
+		for range 20 {
+			i := r.IntN(shards)
+			components := set(number)
+			if r.IntN(4) == 0 {
+				components = set(text)
+			}
+			for range r.IntN(300) {
+				h, err := s.create(s.shards[i], components, int64(len(all)))
+				require.NoError(t, err)
+				all = append(all, h)
+				l := s.space.Locate(h)
+				for v := range views {
+					switch got := views[v].At(l); {
+					case v == i, v == shards && round%2 == 0:
+						require.Same(t, s.numbers.At(l), got)
+					case v < shards:
+						require.Nil(t, got, "another shard's")
+					}
+				}
+			}
+		}
+		if round%2 != 0 {
+			s.refresh()
+		}
+		for n, h := range all {
+			l := s.space.Locate(h)
+			p := s.numbers.At(l)
+			if p == nil {
+				require.False(t, s.space.Set(l).Has(number))
+				continue
+			}
+			require.Equal(t, int64(n), *p)
+			if round%2 != 0 {
+				require.Same(t, p, views[shards].At(l))
+				require.Same(t, p, views[s.space.Owner(l)].At(l))
+			}
+		}
+	}
+}
+
+// TestColumnSlices compares the slices of runs with their rows.
+func TestColumnSlices(t *testing.T) {
+	s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
+	var numbers shard.View[int64]
+	var texts shard.View[*string]
+	s.numbers.Attach(&numbers, 0)
+	s.texts.Attach(&texts, 0)
+	s.mustCreate(s.shards[0], 1000)
+	table := s.shards[0].Table(set(number))
+	n := 0
+	for i, left := 0, 700; left > 0; i++ {
+		run := table.Run(i, left)
+		left -= run.Len()
+		slice := numbers.Slice(run)
+		require.Len(t, slice, run.Len())
+		require.Equal(t, run.Len(), cap(run.Handles()), "appending does not write the table's")
+		for k := range slice {
+			require.Equal(t, int64(n), slice[k])
+			require.Same(t, s.numbers.At(s.space.Locate(run.Handle(k))), &slice[k])
+			n++
+		}
+		require.Panics(t, func() { run.Handle(run.Len()) }, "a view ends where it ends")
+		require.Nil(t, texts.Slice(run))
+	}
+	require.Equal(t, 700, n)
+}

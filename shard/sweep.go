@@ -1,0 +1,131 @@
+package shard
+
+import "slices"
+
+// sweep removes the marked rows, each filled by the last living row of the
+// table, and hands the handles of the dead to the shard. It costs by the number
+// of dead.
+func (t *Table) sweep() {
+	if len(t.dirty) == 0 { // its marked rows have gone to another table
+		return
+	}
+	slices.SortFunc(t.dirty, func(a, b *Chunk) int { return b.order - a.order })
+	sh, before := t.shard, t.Rows()
+	sh.moves = sh.moves[:0]
+	if sh.KeepOrder {
+		t.squeeze()
+	}
+	for _, c := range t.dirty {
+		c.touched = false
+		if c.deadN > 0 && c.deadN == c.n && t.last() == c {
+			c.empty(sh)
+		} else {
+			t.sweepChunk(c)
+		}
+	}
+	t.dirty = t.dirty[:0]
+	for _, col := range t.columns {
+		col.move(sh.moves)
+	}
+	t.wipe(before)
+}
+
+// sweepChunk removes the marked rows of a chunk, the highest first: whatever is
+// behind them is alive.
+func (t *Table) sweepChunk(c *Chunk) {
+	sh := t.shard
+	for at := len(c.dead) - 1; c.deadN > 0; {
+		var row int
+		row, at = c.popMarked(at)
+		dead := c.handles[row]
+		last := t.last()
+		last.n--
+		if last != c || last.n != row {
+			h := last.handles[last.n]
+			c.handles[row] = h
+			c.changed = sh.space.now
+			hole := c.base + Loc(row)
+			sh.space.slot(h).loc = hole
+			sh.moves = append(sh.moves, relocation{to: hole, from: last.base + Loc(last.n)})
+			c.carry(row, last, last.n)
+		} else {
+			c.forget(row)
+		}
+		sh.bury(dead)
+	}
+}
+
+// squeeze moves the living rows down over the marked ones, in order, from the
+// first marked row on, so that the marked are last and can be swept without a
+// move. It costs by the number of rows behind the first marked one.
+func (t *Table) squeeze() {
+	sh := t.shard
+	sh.doomed = sh.doomed[:0]
+	first := t.dirty[len(t.dirty)-1]
+	to, at := first, 0
+	for _, c := range t.chunks[first.order:] {
+		for row := range c.n {
+			h := c.handles[row]
+			if c.marked(row) {
+				sh.doomed = append(sh.doomed, h)
+				c.forget(row)
+				continue
+			}
+			if to != c || at != row {
+				hole := to.base + Loc(at)
+				to.handles[at] = h
+				to.changed = sh.space.now
+				sh.space.slot(h).loc = hole
+				sh.moves = append(sh.moves, relocation{to: hole, from: c.base + Loc(row)})
+				to.carry(at, c, row)
+			}
+			if at++; at == len(to.handles) {
+				to, at = t.chunks[min(to.order+1, len(t.chunks)-1)], 0
+			}
+		}
+	}
+	t.truncate(to, at)
+}
+
+// truncate puts the doomed behind the last living row, which is the one before
+// row at of chunk to, and marks just those.
+func (t *Table) truncate(to *Chunk, at int) {
+	doomed := t.shard.doomed
+	for _, c := range t.dirty {
+		clear(c.dead)
+		c.deadN, c.touched = 0, false
+	}
+	t.dirty = t.dirty[:0]
+	for c := to; len(doomed) > 0; c, at = t.chunks[c.order+1], 0 {
+		n := copy(c.handles[at:c.n], doomed)
+		doomed = doomed[n:]
+		for row := at; row < at+n; row++ {
+			c.mark(row)
+		}
+		if c.order+1 == len(t.chunks) {
+			break
+		}
+	}
+	slices.SortFunc(t.dirty, func(a, b *Chunk) int { return b.order - a.order })
+}
+
+// empty removes all rows of the last chunk, which are all marked.
+func (c *Chunk) empty(sh *Shard) {
+	sh.buryAll(c.handles[:c.n])
+	clear(c.dead)
+	c.forgetAll()
+	c.n, c.deadN = 0, 0
+}
+
+// wipe lets the columns forget the rows between the present number and before.
+func (t *Table) wipe(before int) {
+	for _, c := range t.chunks[max(t.cur.order, 0):] {
+		if c.first >= before {
+			break
+		}
+		from, to := max(t.Rows()-c.first, 0), min(before-c.first, c.Cap())
+		for _, col := range t.columns {
+			col.wipe(c.number(), from, to)
+		}
+	}
+}
