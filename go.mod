@@ -5,9 +5,7 @@ go 1.26.0
 require (
 	github.com/stretchr/testify v1.12.1
 	go.uber.org/atomic v1.12.0
+	golang.org/x/sync v0.24.0
 )
 
-require (
-	go.yaml.in/yaml/v3 v3.0.5 // indirect
-	golang.org/x/sync v0.24.0 // indirect
-)
+require go.yaml.in/yaml/v3 v3.0.5 // indirect

@@ -17,8 +17,8 @@ type Options struct {
 	// use and not started.
 	Workers int
 	// OnTick, if not nil, is called after every tick that Run makes, on Run's
-	// goroutine, while the world is idle: it may use the World. Its time counts
-	// towards the tick.
+	// goroutine, while the world is idle: it may use the World. Its time is not
+	// in the Report, but the next tick waits for it.
 	OnTick func(Report)
 }
 

@@ -103,6 +103,7 @@ func (s *storage) refresh() {
 	}
 	for _, sh := range s.shards {
 		sh.Settle()
+		sh.Tell()
 	}
 	s.space.Sync(s.columns)
 }

@@ -202,7 +202,6 @@ func (s *Shard) Settle() {
 	}
 	s.grown = s.grown[:0]
 	s.exiled = s.exiled[:0]
-	s.Tell()
 	s.record.turn()
 }
 

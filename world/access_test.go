@@ -118,6 +118,8 @@ func TestAccessKept(t *testing.T) {
 	for call, use := range map[string]func(){
 		"Destroy": func() { _ = kept.Destroy(h) }, "Send": func() { _ = f.hit.Send(kept, h, Hit{}) },
 		"Set": func() { _ = f.health.Set(kept, h, Health{}) }, "Create": func() { _, _ = f.unit.Create(kept, Unit{}) },
+		"Add": func() { _ = f.name.Add(kept, h, Name{}) }, "Remove": func() { _ = f.name.Remove(kept, h) },
+		"Exchange": func() { _ = f.mover.Exchange(kept, h, Mover{}) }, "Copy": func() { _, _ = kept.Copy(h) },
 	} {
 		t.Run(call, func(t *testing.T) {
 			mustPanic(t, []string{"Context." + call + ` of shard 0 after system "test" returned`, "for the running system alone"}, use)

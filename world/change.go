@@ -40,7 +40,7 @@ func (c *Component[T]) Add(by Holder, h handle.Handle, v T) error {
 		}
 		return c.add(by.shardOf(l), l, v)
 	case *Context:
-		return contextSend(by, c.adding, adder[T]{c}, h, v)
+		return contextSend(by, "Add", c.adding, adder[T]{c}, h, v)
 	case *Port:
 		return portSend(by, c.adding, adder[T]{c}, h, v)
 	}
@@ -60,7 +60,7 @@ func (c *Component[T]) Remove(by Holder, h handle.Handle) error {
 		}
 		return c.remove(by.shardOf(l), l)
 	case *Context:
-		return contextSend(by, c.removing, remover[T]{c}, h, struct{}{})
+		return contextSend(by, "Remove", c.removing, remover[T]{c}, h, struct{}{})
 	case *Port:
 		return portSend(by, c.removing, remover[T]{c}, h, struct{}{})
 	}
@@ -147,7 +147,7 @@ func (b *Bundle[T]) Exchange(by Holder, h handle.Handle, v T, remove ...Part) er
 		}
 		return b.change(by.shardOf(l), l, &v, gone)
 	case *Context:
-		return contextSend(by, b.changing, changer[T]{b}, h, change[T]{v, gone})
+		return contextSend(by, "Exchange", b.changing, changer[T]{b}, h, change[T]{v, gone})
 	case *Port:
 		return portSend(by, b.changing, changer[T]{b}, h, change[T]{v, gone})
 	}
@@ -169,8 +169,8 @@ func (c changer[T]) apply(s *shard.Shard, _ handle.Handle, l shard.Loc, v *chang
 }
 
 // contextSend sends a request of a system.
-func contextSend[T any](c *Context, k kind, target applier[T], h handle.Handle, v T) error {
-	c.mustRun("a request")
+func contextSend[T any](c *Context, call string, k kind, target applier[T], h handle.Handle, v T) error {
+	c.mustRun(call)
 	if !c.w.space.Alive(h) {
 		return ErrStale
 	}

@@ -85,7 +85,7 @@ func (t *toggler) toggle(by Holder, h handle.Handle, disabled bool) error {
 		if by.Owns(h) {
 			return t.set(by.w.space.Locate(h), disabled)
 		}
-		return contextSend(by, t.kind, t, h, toggle{disabled})
+		return contextSend(by, "Disable", t.kind, t, h, toggle{disabled})
 	case *Port:
 		return portSend(by, t.kind, t, h, toggle{disabled})
 	}

@@ -32,11 +32,6 @@ func TestLimitIndexes(t *testing.T) {
 	homes := map[string]string{"shard 0": "home 0", "shard 1": "home 1", "port": "home 2", "system": "home 0"}
 	all := map[handle.Handle]bool{}
 	for round := range 5 {
-		if round > 0 { // a port is given used slots at the refresh after it asked
-			_, err := create["port"]()
-			require.ErrorIs(t, err, world.ErrIndexes)
-			f.Refresh()
-		}
 		for _, by := range []string{"shard 0", "shard 1", "port", "system"} {
 			for range room[by] {
 				h, err := create[by]()

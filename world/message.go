@@ -65,6 +65,9 @@ func (m *Message[M]) Name() string { return m.name }
 // by a *Context or a *Port it is a request that the refresh applies: an entity
 // that is dead by then does not get it.
 //
+// The outcome Applied means that it was delivered: a later request of the same
+// refresh may still destroy the entity, and then no system looks at it.
+//
 // It returns ErrStale if the entity is known not to be alive, ErrFull if the
 // message was not accepted.
 func (m *Message[M]) Send(by Holder, to handle.Handle, body M) error {
@@ -82,7 +85,7 @@ func (m *Message[M]) Send(by Holder, to handle.Handle, body M) error {
 		box.now = append(box.now, Envelope[M]{to, body})
 		return nil
 	case *Context:
-		return contextSend(by, m.kind, m, to, body)
+		return contextSend(by, "Send", m.kind, m, to, body)
 	case *Port:
 		return portSend(by, m.kind, m, to, body)
 	}

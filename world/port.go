@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	drawAtOnce = 16 // fresh handles a port draws in one step
+	drawAtOnce = 16 // handles a port takes in one step
 	givenAhead = 64 // used handles a port is given beyond what it used in a tick
 )
 
@@ -29,13 +29,12 @@ type Port struct {
 	notify *Completion
 	closed bool
 
-	// Handles for creates: a run of fresh ones, and the used ones that refreshes
-	// gave.
-	fresh     handle.Handle
-	freshLeft int
-	given     *shard.Queue[handle.Handle]
-	taken     uint64
-	cursor    int // round robin of new entities
+	// Handles for creates: used ones that refreshes gave to this port, and a few
+	// that it took itself.
+	given  *shard.Queue[handle.Handle]
+	taken  uint64 // of given
+	hand   []handle.Handle
+	cursor int // round robin of new entities
 
 	givenN  atomic.Uint64 // published by the refresh
 	wants   atomic.Bool   // set by the port when given is used up
@@ -184,25 +183,20 @@ func (p *Port) take() (handle.Handle, error) {
 		}
 		return h, nil
 	}
-	if p.freshLeft == 0 {
+	if len(p.hand) == 0 {
 		if !p.wants.Load() {
 			p.wants.Store(true)
 		}
-		first, n, err := p.w.outside.Draw(drawAtOnce)
-		if err != nil {
+		var err error
+		if p.hand, err = p.w.outside.Take(p.hand, drawAtOnce); err != nil {
 			p.activate() // so that the refresh gives used ones
 			return 0, err
 		}
-		p.fresh, p.freshLeft = first, n
 	}
-	p.freshLeft--
-	return p.nextFresh(), nil
-}
-
-func (p *Port) nextFresh() handle.Handle {
-	h := p.fresh
-	p.fresh += 1 << handle.VersionBits // the next index; behind the last of a run it is not used
-	return h
+	last := len(p.hand) - 1
+	h := p.hand[last]
+	p.hand = p.hand[:last]
+	return h, nil
 }
 
 // enter and leave find a port that is used from two goroutines at once.

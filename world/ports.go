@@ -30,7 +30,8 @@ type ports struct {
 }
 
 // OpenPort opens a port. Safe from any goroutine at any time. It returns
-// ErrPorts if as many are open as Options.PortsMax allows.
+// ErrPorts if as many are open as Options.PortsMax allows; a closed one counts
+// until the refresh has taken what it had sent.
 func (w *World) OpenPort() (*Port, error) {
 	m := &w.ports.mu
 	m.Lock()
@@ -129,8 +130,8 @@ func (t *ports) retire(o *shard.Outside) {
 		for ; p.taken < p.givenN.Load(); p.taken++ {
 			o.Return(*p.given.Pop())
 		}
-		for ; p.freshLeft > 0; p.freshLeft-- {
-			o.Return(p.nextFresh())
+		for _, h := range p.hand {
+			o.Return(h)
 		}
 		// A bit set after collect, for a request that was still drained, must not
 		// be taken for one of the number's next port.

@@ -87,8 +87,13 @@ func (r *refresh) run(parallel Parallel) {
 		p.supply(w.outside)
 	}
 	w.ports.retire(w.outside)
+	w.outside.Restock()
 	w.space.Sync(w.columns)
 	w.space.SetTick(w.tick.Add(1))
+	r.lost.Tell() // all is done: who hears an outcome finds it so
+	for _, s := range w.shards {
+		s.Tell()
+	}
 	serial(n, r.settle) // tells outcomes, so it is last: who is told finds room in the lane
 	r.lost.Tell()
 }

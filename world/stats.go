@@ -14,7 +14,13 @@ type Stats struct {
 	Refused   uint64 // requests that met a limit at the refresh
 	Rejected  uint64 // requests not accepted because a lane was full
 	Retired   int    // slots whose versions are used up
-	Shards    []ShardStats
+	Tables    int    // component sets in use, counted in each shard
+	Chunks    int
+	// BytesUsed is what occupied rows and given slots take, BytesReserved what all
+	// chunks and slots do. What components point to is not counted.
+	BytesUsed     uint64
+	BytesReserved uint64
+	Shards        []ShardStats
 }
 
 // ShardStats is the part of one shard.
@@ -31,8 +37,10 @@ func (w *World) Stats(dst *Stats) {
 	w.mustIdle("Stats")
 	*dst = Stats{Tick: w.Tick(), Rejected: w.rejected.Load(), Retired: w.outside.Retired(), Shards: dst.Shards[:0]}
 	dst.count(&w.refresh.lost)
+	dst.measure(w.outside.Size())
 	for _, s := range w.shards {
 		dst.count(&s.Inbox)
+		dst.measure(s.Size())
 		dst.Entities += s.Alive()
 		dst.Created += s.Created()
 		dst.Destroyed += s.Destroyed()
@@ -48,4 +56,11 @@ func (s *Stats) count(b *shard.Inbox) {
 	s.Gone += b.Count(Gone)
 	s.Missing += b.Count(Missing)
 	s.Refused += b.Count(Refused)
+}
+
+func (s *Stats) measure(size shard.Size) {
+	s.Tables += size.Tables
+	s.Chunks += size.Chunks
+	s.BytesUsed += size.Used
+	s.BytesReserved += size.Reserved
 }

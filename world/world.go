@@ -19,9 +19,8 @@ import (
 //
 // Ownership: between ticks one goroutine, whoever made the world, may use it
 // for everything. While a tick runs, the *World is off limits but for Alive,
-// Status, OpenPort and the reading of statistics, which are safe from any
-// goroutine at any time; systems act through their *Context and everybody else
-// through a *Port.
+// Tick, Options and OpenPort, which are safe from any goroutine at any time;
+// systems act through their *Context and everybody else through a *Port.
 type World struct {
 	options Options
 	space   *shard.Space

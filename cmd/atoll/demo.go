@@ -40,8 +40,13 @@ func runDemo(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		_, _ = fmt.Fprintf(stderr, "atoll demo: %v\n", err)
 		return exitFailed
 	}
+	return report(summary, *asJSON, live, stdout, stderr)
+}
+
+// report writes the result of a run, and returns the exit code that it means.
+func report(summary *demo.Summary, asJSON bool, live, stdout, stderr io.Writer) int {
 	summary.Write(live)
-	if *asJSON {
+	if asJSON {
 		if err := json.NewEncoder(stdout).Encode(summary); err != nil {
 			_, _ = fmt.Fprintf(stderr, "atoll demo: %v\n", err)
 			return exitFailed

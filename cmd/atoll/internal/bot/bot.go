@@ -17,8 +17,8 @@ import (
 const (
 	// LineBytesMax is the length of the longest line that a bot reads.
 	LineBytesMax = 256
-	// AnswerWaitMax is how long a bot waits for what it has a right to.
-	AnswerWaitMax = 15 * time.Second
+	// DefaultAnswerWaitMax is the default of Options.AnswerWaitMax.
+	DefaultAnswerWaitMax = 15 * time.Second
 	// underWayMax is how many commands a bot has under way; it waits when there
 	// are more. The server allows more.
 	underWayMax = 8
@@ -37,6 +37,8 @@ type Options struct {
 	PauseMin time.Duration // between commands; 0: DefaultPauseMin
 	PauseMax time.Duration // 0: DefaultPauseMax, or PauseMin if that is more
 	Gossip   *Gossip       // nil: none
+
+	AnswerWaitMax time.Duration // for what the bot has a right to; 0: DefaultAnswerWaitMax
 }
 
 // Bot is one client.
@@ -65,6 +67,9 @@ func Dial(ctx context.Context, addr string, o Options) (*Bot, error) {
 		o.PauseMax = DefaultPauseMax
 	}
 	o.PauseMax = max(o.PauseMin, o.PauseMax)
+	if o.AnswerWaitMax == 0 {
+		o.AnswerWaitMax = DefaultAnswerWaitMax
+	}
 	if o.Gossip == nil {
 		o.Gossip = &Gossip{}
 	}
@@ -82,7 +87,7 @@ func Dial(ctx context.Context, addr string, o Options) (*Bot, error) {
 }
 
 func (b *Bot) greeting() error {
-	if err := b.conn.SetReadDeadline(time.Now().Add(AnswerWaitMax)); err != nil {
+	if err := b.conn.SetReadDeadline(time.Now().Add(b.options.AnswerWaitMax)); err != nil {
 		return err
 	}
 	text, err := b.lines.Next()
@@ -118,11 +123,11 @@ func (b *Bot) Play(ctx context.Context) error {
 		next = time.Now().Add(b.pause())
 	}
 	quiet := func() bool { return len(b.sent) == 0 && b.underWay == 0 }
-	if err := b.listen(time.Now().Add(AnswerWaitMax), quiet); err != nil {
+	if err := b.listen(time.Now().Add(b.options.AnswerWaitMax), quiet); err != nil {
 		return b.named(err)
 	}
 	if !quiet() {
-		return b.named(fmt.Errorf("%d lines have no answer and %d commands no outcome after %v", len(b.sent), b.underWay, AnswerWaitMax))
+		return b.named(fmt.Errorf("%d lines have no answer and %d commands no outcome after %v", len(b.sent), b.underWay, b.options.AnswerWaitMax))
 	}
 	return nil
 }
@@ -133,11 +138,11 @@ func (b *Bot) Settle() error {
 		return b.named(err)
 	}
 	b.pings++
-	if err := b.listen(time.Now().Add(AnswerWaitMax), func() bool { return b.pings == 0 }); err != nil {
+	if err := b.listen(time.Now().Add(b.options.AnswerWaitMax), func() bool { return b.pings == 0 }); err != nil {
 		return b.named(err)
 	}
 	if b.pings > 0 {
-		return b.named(fmt.Errorf("no PONG after %v", AnswerWaitMax))
+		return b.named(fmt.Errorf("no PONG after %v", b.options.AnswerWaitMax))
 	}
 	return nil
 }
@@ -171,7 +176,7 @@ func (b *Bot) listen(until time.Time, done func() bool) error {
 // write sends one line.
 func (b *Bot) write(text string) error {
 	b.text = append(append(b.text[:0], text...), '\n')
-	if err := b.conn.SetWriteDeadline(time.Now().Add(AnswerWaitMax)); err != nil {
+	if err := b.conn.SetWriteDeadline(time.Now().Add(b.options.AnswerWaitMax)); err != nil {
 		return err
 	}
 	_, err := b.conn.Write(b.text)

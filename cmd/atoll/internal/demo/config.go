@@ -7,6 +7,7 @@ import (
 
 	"github.com/atoll-sim/atoll/cmd/atoll/internal/realm"
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -43,6 +44,8 @@ type Config struct {
 type hooks struct {
 	deliver        func(realm.Command) int               // how often to send a command
 	outcomeWaitMax time.Duration                         // of the server
+	pauseMax       time.Duration                         // of bots, between commands
+	system         scheduler.System                      // one more, after the others
 	beforeAudit    func(*realm.Realm)                    // when all is still
 	dead           func([]handle.Handle) []handle.Handle // the handles to check at the end
 	watched        func([]handle.Handle) []handle.Handle // the handles to check each second

@@ -70,6 +70,9 @@ func newDemo(ctx context.Context, c Config, live io.Writer) (*demo, error) {
 	if err := r.AddSystems(d.scheduler); err != nil {
 		return nil, err
 	}
+	if c.hooks.system != nil {
+		d.scheduler.MustAdd("hook", c.hooks.system)
+	}
 	port, err := r.World.OpenPort()
 	if err != nil {
 		return nil, err
@@ -168,9 +171,10 @@ func (d *demo) conduct(alive, playing context.Context, stopTicks func()) error {
 
 // play connects the bots and lets them play.
 func (d *demo) play(alive, playing context.Context) error {
-	gossip := &bot.Gossip{}
+	o := bot.Options{Seed: d.config.Seed, Gossip: &bot.Gossip{}, PauseMin: d.config.hooks.pauseMax / 2, PauseMax: d.config.hooks.pauseMax}
 	for i := range d.config.Bots {
-		b, err := bot.Dial(alive, d.server.Addr(), bot.Options{Seed: d.config.Seed, Number: uint64(i), Gossip: gossip})
+		o.Number = uint64(i)
+		b, err := bot.Dial(alive, d.server.Addr(), o)
 		if err != nil {
 			return fmt.Errorf("demo: bot %d: %w", i, err)
 		}

@@ -113,6 +113,20 @@ func TestTakeDyingItem(t *testing.T) {
 	require.Equal(t, realm.Reply{Seq: 1, Verb: realm.Take, Outcome: world.Applied}, a.reply())
 }
 
+// TestTakeExpiringItem takes an item in the very tick in which it expires: it is
+// taken, and goes once.
+func TestTakeExpiringItem(t *testing.T) {
+	g := newGame(t, realm.Options{Shards: 2}, 1)
+	a := g.guest()
+	g.step(1)
+	it, err := g.CreateItem(1, g.World.Tick()+2)
+	require.NoError(t, err)
+	a.command(realm.Command{Verb: realm.Take, Target: it})
+	g.step(4)
+	require.Equal(t, realm.Reply{Seq: 1, Verb: realm.Take, Outcome: world.Applied, Item: it, Worth: 1, Items: 1}, a.reply())
+	require.EqualValues(t, 1, g.Ledger().Destroyed[realm.Items])
+}
+
 // TestDeath kills an avatar that has a pick under way: the islands tell the
 // outcome of that, and the world that of commands sent in the tick of its death.
 func TestDeath(t *testing.T) {

@@ -34,7 +34,7 @@ func (r *Realm) fight(b *world.Build) func(*world.Context) {
 				isle.sent(r.blows.Send(c, e.Body.Who, blow{From: raider, Damage: s.Strength}))
 			}
 		}
-		for range min(rumoursMax, len(isle.people.entries)) {
+		for range (len(isle.people.entries) + rumourPeople - 1) / rumourPeople {
 			isle.sent(r.rumours.Send(c, next, rumour{isle.anybody()}))
 		}
 	}

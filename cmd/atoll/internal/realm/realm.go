@@ -23,8 +23,13 @@ type Options struct {
 // DefaultClientsMax is the default of Options.ClientsMax.
 const DefaultClientsMax = 1024
 
-// portsSpare is how many ports there are beside those of the clients.
-const portsSpare = 16
+const (
+	// portsPerClient allows for clients that come before the refresh at which the
+	// ports of those that went are free again.
+	portsPerClient = 4
+	// portsSpare is how many ports there are beside those of the clients.
+	portsSpare = 16
+)
 
 // Realm is a world with the game's components, messages and systems.
 //
@@ -59,7 +64,7 @@ func New(o Options) (*Realm, error) {
 		return nil, fmt.Errorf("realm: %d creatures and %d clients at most, want 0 or more", o.Creatures, o.ClientsMax)
 	}
 	w, err := world.New(world.Options{
-		Shards: o.Shards, TickInterval: o.TickInterval, LaneRequests: o.LaneRequests, PortsMax: o.ClientsMax + portsSpare,
+		Shards: o.Shards, TickInterval: o.TickInterval, LaneRequests: o.LaneRequests, PortsMax: portsPerClient*o.ClientsMax + portsSpare,
 	})
 	if err != nil {
 		return nil, err

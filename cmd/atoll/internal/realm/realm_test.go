@@ -153,7 +153,7 @@ func TestNearest(t *testing.T) {
 }
 
 func TestTickAllocatesNothing(t *testing.T) {
-	g := newGame(t, realm.Options{Creatures: 5000, Seed: 1}, 1)
+	g := newGame(t, realm.Options{Creatures: 2000, Seed: 1}, 1)
 	g.step(300)
 	require.Less(t, testing.AllocsPerRun(100, func() { g.step(1) }), 1.0)
 }

@@ -6,9 +6,9 @@ const (
 	creatureHealth = 100 // points
 	strengthMin    = 15  // points of damage
 	strengthMax    = 35
-	turnPeriod     = 32 // a creature changes its direction
-	attackPeriod   = 16 // a creature attacks
-	rumoursMax     = 16 // told by an island in a tick, and raids from there
+	turnPeriod     = 32   // a creature changes its direction
+	attackPeriod   = 16   // a creature attacks
+	rumourPeople   = 1000 // of so many on an island, or part of them, one is told of in a tick, and raided
 
 	dropOdds = 2  // one of so many creatures drops an item
 	itemLife = 40 // ticks until an item goes by itself

@@ -1,0 +1,49 @@
+package demo
+
+import (
+	"time"
+
+	"github.com/atoll-sim/atoll/cmd/atoll/internal/realm"
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/scheduler"
+)
+
+// The seams through which tests inject faults.
+
+// Deliver sets how often each command is sent to the world.
+func (c *Config) Deliver(f func(realm.Command) int) { c.hooks.deliver = f }
+
+// OutcomeWaitMax sets how long the server waits for an outcome.
+func (c *Config) OutcomeWaitMax(d time.Duration) { c.hooks.outcomeWaitMax = d }
+
+// PauseMax sets how long bots wait between commands, at most.
+func (c *Config) PauseMax(d time.Duration) { c.hooks.pauseMax = d }
+
+// System sets a system that runs after the others.
+func (c *Config) System(s scheduler.System) { c.hooks.system = s }
+
+// BeforeAudit sets what is done to the world before it is audited.
+func (c *Config) BeforeAudit(f func(*realm.Realm)) { c.hooks.beforeAudit = f }
+
+// Dead sets what is done to the dead handles before they are checked, at the end
+// and each second.
+func (c *Config) Dead(end, watched func([]handle.Handle) []handle.Handle) {
+	c.hooks.dead, c.hooks.watched = end, watched
+}
+
+// Quantiles returns quantiles of ticks that took so long: as the meter has them,
+// and of the most recent ones.
+func Quantiles(hz int, took []time.Duration, q ...float64) (all, recent []time.Duration, overruns uint64) {
+	m := newMeter(hz)
+	for _, d := range took {
+		m.add(scheduler.Report{Duration: d, Overrun: d > time.Second/time.Duration(hz)})
+	}
+	lately := m.lately()
+	for _, q := range q {
+		all, recent = append(all, m.quantile(q)), append(recent, quantileOf(lately, q))
+	}
+	return all, recent, m.overruns
+}
+
+// Load shows the load of shards.
+var Load = load

@@ -1,0 +1,153 @@
+package demo_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/atomic"
+
+	"github.com/atoll-sim/atoll/cmd/atoll/internal/demo"
+	"github.com/atoll-sim/atoll/cmd/atoll/internal/leak"
+	"github.com/atoll-sim/atoll/cmd/atoll/internal/realm"
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// nth delivers the nth command of a verb so often, and all others once.
+func nth(n uint32, v realm.Verb, times int) func(realm.Command) int {
+	var seen atomic.Uint32
+	return func(c realm.Command) int {
+		if c.Verb == v && seen.Inc() == n {
+			return times
+		}
+		return 1
+	}
+}
+
+// anyOf returns an entity that has the component.
+func anyOf[T any](r *realm.Realm) handle.Handle {
+	found := handle.None
+	for ch := range r.World.Query(world.Read[T](r.World)).Chunks() {
+		if ch.Len() > 0 {
+			found = ch.Handle(0)
+		}
+	}
+	if found == handle.None {
+		panic(fmt.Sprintf("nobody has a %T", *new(T)))
+	}
+	return found
+}
+
+// leaked creates entities that no book has.
+func leaked[B any](r *realm.Realm) {
+	var none B
+	if _, err := world.NewBundle[B](r.World).Create(r.World, none); err != nil {
+		panic(err)
+	}
+}
+
+// vanished destroys an entity behind the books' back.
+func vanished[T any](r *realm.Realm) {
+	r.World.Destroy(anyOf[T](r))
+	r.World.Refresh()
+}
+
+// change changes a component of some entity.
+func change[T any](to func(*T)) func(*realm.Realm) {
+	return func(r *realm.Realm) { to(world.Write[T](r.World).Get(anyOf[T](r))) }
+}
+
+// TestFaults injects one fault at a time. The audit must find it, in the line
+// that is for it and in no other.
+func TestFaults(t *testing.T) {
+	type (
+		creature struct{ realm.Creature }
+		item     struct{ realm.Item }
+		avatar   struct{ realm.Avatar }
+		den      struct{ realm.Den }
+		other    struct{ realm.Health }
+	)
+	before := func(f func(*realm.Realm)) func(*demo.Config) {
+		return func(c *demo.Config) { c.BeforeAudit(f) }
+	}
+	// living is a handle that is alive, to stand among the dead.
+	var living handle.Handle
+	find := before(func(r *realm.Realm) { living = anyOf[realm.Creature](r) })
+	for _, test := range []struct {
+		name   string
+		inject func(*demo.Config)
+		line   string
+		want   string
+	}{
+		{"leaked creature", before(leaked[creature]), "entities", "creatures: "},
+		{"leaked item", before(leaked[item]), "entities", "items: "},
+		{"leaked avatar", before(leaked[avatar]), "entities", "avatars: "},
+		{"leaked den", before(leaked[den]), "entities", "dens: "},
+		{"entity of no kind", before(leaked[other]), "entities", "entities of no kind: 1, want 0"},
+		{"vanished creature", before(vanished[realm.Creature]), "entities", "creatures: "},
+		{"vanished item", func(c *demo.Config) {
+			c.Creatures, c.Shards, c.Hz, c.Duration = 3000, 1, 100, 1200*time.Millisecond // until some died
+			c.BeforeAudit(vanished[realm.Item])
+		}, "entities", "items: "},
+
+		{"command the bot does not know of", before(change(func(a *realm.Avatar) { a.Obeyed++ })), "bots", "applied"},
+		{"another command than the bot knows of", before(change(func(a *realm.Avatar) { a.Sum++ })), "bots", "of sum"},
+		{"item the bot does not know of", before(change(func(a *realm.Avatar) { a.Items++ })), "bots", "items, the bot knows of"},
+		{"another's avatar", before(change(func(a *realm.Avatar) { a.Client += 1000 })), "bots", "is that of client"},
+		{"another stance", before(change(func(s *realm.Stance) { s.Fierce = !s.Fierce })), "bots", "is fierce"},
+
+		{"lost command", func(c *demo.Config) {
+			c.Deliver(nth(20, realm.Steer, 0))
+			c.OutcomeWaitMax(200 * time.Millisecond)
+		}, "commands", "commands without an outcome in time: 1, want 0"},
+		{"doubled command", func(c *demo.Config) { c.Deliver(nth(20, realm.Steer, 2)) }, "commands", "commands that arrived twice: 1, want 0"},
+		{"doubled attack", func(c *demo.Config) { c.Deliver(nth(10, realm.Attack, 3)) }, "commands", "commands that arrived twice: 2, want 0"},
+
+		{"false alive at the end", func(c *demo.Config) {
+			find(c)
+			c.Dead(func(dead []handle.Handle) []handle.Handle { return append(dead, living) }, nil)
+		}, "handles", "is alive"},
+		{"false alive on the way", func(c *demo.Config) {
+			// The first den, which is never destroyed.
+			c.Dead(nil, func(dead []handle.Handle) []handle.Handle { return append(dead, handle.New(0, 0, 1)) })
+		}, "handles", "was alive while ticks ran"},
+		{"forged handle among the dead", func(c *demo.Config) {
+			c.Dead(func(dead []handle.Handle) []handle.Handle { return append(dead, handle.New(0, 1, 1<<20)) }, nil)
+		}, "handles", "is forged"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			leak.Check(t)
+			c := demo.Default()
+			c.Duration, c.Creatures, c.Bots, c.Hz, c.Shards = 300*time.Millisecond, 500, 10, 50, 2
+			c.PauseMax(10 * time.Millisecond)
+			if strings.Contains(test.want, "while ticks ran") {
+				c.Duration = 1100 * time.Millisecond // dead handles are checked each second
+			}
+			test.inject(&c)
+			s, err := demo.Run(context.Background(), c, &bytes.Buffer{})
+			require.NoError(t, err)
+			require.False(t, s.OK())
+			all, ok := s.Audit.([]string)
+			require.True(t, ok)
+			require.Contains(t, strings.Join(all, "\n"), test.want)
+			for _, violation := range all {
+				require.True(t, strings.HasPrefix(violation, test.line+": "), violation)
+			}
+
+			var text bytes.Buffer
+			s.Write(&text)
+			for _, name := range []string{"entities", "bots", "commands", "handles"} {
+				if name == test.line {
+					require.Regexp(t, `\naudit  `+name+` +FAIL `, text.String())
+				} else {
+					require.Regexp(t, `\naudit  `+name+` +ok `, text.String())
+				}
+			}
+		})
+	}
+}

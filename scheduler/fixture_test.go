@@ -1,0 +1,118 @@
+package scheduler_test
+
+import (
+	"math/rand/v2"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/check"
+	"github.com/atoll-sim/atoll/scheduler"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// The components, bundles and messages of the tests.
+type (
+	Position struct{ X, Y float64 }
+	Velocity struct{ X, Y float64 }
+	Value    struct{ N uint64 }
+
+	Marker struct{ Value } // one on each shard
+	Mover  struct {
+		Position
+		Velocity
+	}
+
+	Push struct{ X float64 }
+)
+
+// construct is a system's constructor.
+type construct = func(b *world.Build) func(*world.Context)
+
+// fixture is a world with the above registered, and its scheduler.
+type fixture struct {
+	*scheduler.Scheduler
+	w       *world.World
+	value   *world.Component[Value]
+	markers *world.Bundle[Marker]
+	movers  *world.Bundle[Mover]
+	push    *world.Message[Push]
+	t       testing.TB
+}
+
+func newFixture(t testing.TB, shards, workers int) *fixture {
+	return newFixtureOf(t, world.Options{Shards: shards}, scheduler.Options{Workers: workers})
+}
+
+func newFixtureOf(t testing.TB, o world.Options, so scheduler.Options) *fixture {
+	t.Helper()
+	w, err := world.New(o)
+	require.NoError(t, err)
+	world.Register[Position](w, "position")
+	world.Register[Velocity](w, "velocity")
+	return &fixture{
+		t: t, w: w, Scheduler: scheduler.New(w, so),
+		value: world.Register[Value](w, "value"), push: world.RegisterMessage[Push](w, "push"),
+		markers: world.NewBundle[Marker](w).PlaceBy(func(m Marker) int { return int(m.N) }),
+		movers:  world.NewBundle[Mover](w),
+	}
+}
+
+// mark puts one Marker on each shard and returns them by shard.
+func (f *fixture) mark() []handle.Handle {
+	f.t.Helper()
+	all := make([]handle.Handle, f.w.Shards())
+	for i := range all {
+		h, err := f.markers.Create(f.w, Marker{Value{uint64(i)}})
+		require.NoError(f.t, err)
+		require.Equal(f.t, uint32(i), h.Shard())
+		all[i] = h
+	}
+	return all
+}
+
+// step makes n ticks.
+func (f *fixture) step(n int) {
+	f.t.Helper()
+	for range n {
+		require.NoError(f.t, f.Step(f.t.Context()))
+	}
+}
+
+// dawdle takes a little time now and then, so that shards and systems meet in
+// different orders. It depends on nothing that a test looks at.
+func dawdle() {
+	switch rand.IntN(8) {
+	case 0:
+		time.Sleep(time.Duration(rand.IntN(200)) * time.Microsecond)
+	case 1, 2:
+		runtime.Gosched()
+	}
+}
+
+// mustSettle waits for the number of goroutines to come down to what it was.
+func mustSettle(t testing.TB, was int) {
+	t.Helper()
+	for range 1000 {
+		if runtime.NumGoroutine() <= was {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Fatalf("%d goroutines stay behind", runtime.NumGoroutine()-was)
+}
+
+// iterations is n, or less where that takes long: in the check build, which is
+// slow, and under -short.
+func iterations(n int) int {
+	switch {
+	case testing.Short():
+		return max(1, n/20)
+	case check.Enabled:
+		return max(1, n/5)
+	}
+	return n
+}

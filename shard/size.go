@@ -1,0 +1,55 @@
+package shard
+
+// Size is what a shard's storage takes.
+type Size struct {
+	Tables, Chunks int
+	// Used is the bytes of occupied rows and given slots, Reserved those of all
+	// chunks and slot pages.
+	Used, Reserved uint64
+}
+
+const (
+	slotBytes   = 8
+	handleBytes = 8
+)
+
+// Size measures the shard's tables and slots. It costs by the number of tables
+// and chunks.
+func (s *Shard) Size() Size {
+	size := s.Home.size()
+	size.Tables = len(s.tables)
+	for _, t := range s.tables {
+		row := uint64(handleBytes)
+		for _, b := range t.sizes {
+			row += uint64(b)
+		}
+		size.Chunks += len(t.chunks)
+		size.Used += row * uint64(t.Rows())
+		for _, c := range t.chunks {
+			size.Reserved += row*uint64(c.Cap()) + uint64(len(c.dead))*8
+		}
+	}
+	return size
+}
+
+func (h *Home) size() Size {
+	return Size{
+		Used:     slotBytes * uint64(int(h.next)-len(h.free)-h.retired),
+		Reserved: slotBytes*pageSize*uint64(len(h.pages)) + 4*uint64(cap(h.free)),
+	}
+}
+
+// Size measures the slots of what ports created.
+func (o *Outside) Size() Size {
+	drawn := min(int(o.fresh.Load()), int(o.space.indexMax)+1)
+	o.space.mu.Lock()
+	pages := o.space.mu.pages[o.id]
+	o.space.mu.Unlock()
+	o.ready.Lock()
+	drawn -= len(o.ready.handles)
+	o.ready.Unlock()
+	return Size{
+		Used:     slotBytes * uint64(drawn-len(o.free)-o.retired),
+		Reserved: slotBytes*pageSize*uint64(pages) + 4*uint64(cap(o.free)),
+	}
+}
