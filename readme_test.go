@@ -56,8 +56,8 @@ func Example() {
 	_ = s.Step(context.Background()) // moves it
 	fmt.Println(h, port.Status(h), *world.Read[Position](w).Get(h))
 	// Output:
-	// 8:8192@1 pending
-	// 8:8192@1 alive {0.05 0.1}
+	// 4:4096@1 pending
+	// 4:4096@1 alive {0.05 0.1}
 }
 
 // TestSnippets holds every Go snippet of the documents against the test files,

@@ -7,6 +7,7 @@ require (
 	github.com/atoll-sim/atoll v0.0.0
 	github.com/marioolofo/go-gameengine-ecs v0.9.0
 	github.com/mlange-42/arche v0.15.3
+	github.com/mlange-42/ark v0.8.1
 	github.com/stretchr/testify v1.12.1
 	github.com/unitoftime/ecs v0.0.3
 	github.com/yohamta/donburi v1.15.7
@@ -14,12 +15,8 @@ require (
 
 require (
 	github.com/unitoftime/cod v0.0.0-20240909130117-f553b1d09d22 // indirect
-	go.yaml.in/yaml/v3 v3.0.5 // indirect
-)
-
-require (
-	github.com/mlange-42/ark v0.8.1
 	go.uber.org/atomic v1.12.0 // indirect
+	go.yaml.in/yaml/v3 v3.0.5 // indirect
 )
 
 replace github.com/atoll-sim/atoll => ../

@@ -15,7 +15,7 @@ import (
 func TestOptionsDefaults(t *testing.T) {
 	w := world.MustNew(world.Options{})
 	require.Equal(t, world.Options{
-		Shards:         8,
+		Shards:         4,
 		IndexMax:       handle.IndexMax,
 		VersionMax:     handle.VersionMax,
 		TickInterval:   50 * time.Millisecond,
@@ -26,7 +26,7 @@ func TestOptionsDefaults(t *testing.T) {
 		OutboxRequests: 1 << 16,
 		OutboxBytes:    1 << 24,
 	}, w.Options())
-	require.Equal(t, 8, w.Shards())
+	require.Equal(t, 4, w.Shards())
 
 	given := world.Options{
 		Shards: 3, IndexMax: 1, VersionMax: 1, TickInterval: 1, RecordTicks: 7, Record: true, KeepOrder: true, PortsMax: 2,

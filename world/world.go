@@ -157,7 +157,7 @@ func (w *World) Clear() {
 }
 
 // runLength is how many new entities in a row go to the same shard. One at a
-// time, eight shards, costs a third more at 1M entities: each create would touch
+// time, over eight shards, costs a third more at 1M entities: each create would touch
 // another shard's columns.
 const runLength = 16
 

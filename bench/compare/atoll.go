@@ -10,34 +10,16 @@ func atoll(shards int) contender {
 	o := world.Options{Shards: shards}
 	return contender{
 		name: "atoll", role: own, shards: shards,
-		iterate: func() field { return atollIterate(o) },
-		lookup: func(n int) func() float64 {
-			w, pos, handles := atollLookup(o, n)
-			return func() float64 {
-				sum := 0.0
-				for _, h := range handles {
-					sum += pos.At(w.Locate(h)).X
-				}
-				return sum
-			}
-		},
-		lookupPlain: func(n int) func() float64 {
-			_, pos, handles := atollLookup(o, n)
-			return func() float64 {
-				sum := 0.0
-				for _, h := range handles {
-					sum += pos.Get(h).X
-				}
-				return sum
-			}
-		},
+		iterate:     func() field { return atollIterate(o) },
+		lookup:      func(n int) func() float64 { return atollLookup(o, n) },
+		lookupPlain: func(n int) func() float64 { return atollLookupPlain(o, n) },
 		populate: func(wide bool, n int) population {
-			w := atollWorld(o)
 			if wide {
-				return atollPopulate[atollWide](w, n)
+				return atollPopulate[atollWide](o, n)
 			}
-			return atollPopulate[atollMover](w, n)
+			return atollPopulate[atollMover](o, n)
 		},
+		change:   func(wide bool, n int) change { return atollChange(o, wide, n) },
 		newWorld: func() any { return world.MustNew(o) },
 	}
 }
@@ -63,46 +45,73 @@ type (
 	}
 )
 
-func atollWorld(o world.Options) *world.World {
-	w := world.MustNew(o)
-	world.Register[Position](w, "position")
-	world.Register[Velocity](w, "velocity")
-	world.Register[C1](w, "c1")
-	world.Register[C2](w, "c2")
-	world.Register[C3](w, "c3")
-	world.Register[C4](w, "c4")
-	world.Register[C5](w, "c5")
-	world.Register[C6](w, "c6")
-	world.Register[C7](w, "c7")
-	world.Register[C8](w, "c8")
-	world.Register[C9](w, "c9")
-	world.Register[C10](w, "c10")
+// atollWorld is a world with all components registered.
+type atollWorld struct {
+	*world.World
+	velocity *world.Component[Velocity]
+	extras   []func(handle.Handle) // each adds one of the extra components
+	places   *world.Bundle[atollPlace]
+	movers   *world.Bundle[atollMover]
+}
+
+func newAtollWorld(o world.Options) *atollWorld {
+	w := &atollWorld{World: world.MustNew(o)}
+	world.Register[Position](w.World, "position")
+	w.velocity = world.Register[Velocity](w.World, "velocity")
+	atollExtra[C1](w, "c1")
+	atollExtra[C2](w, "c2")
+	atollExtra[C3](w, "c3")
+	atollExtra[C4](w, "c4")
+	atollExtra[C5](w, "c5")
+	atollExtra[C6](w, "c6")
+	atollExtra[C7](w, "c7")
+	atollExtra[C8](w, "c8")
+	atollExtra[C9](w, "c9")
+	atollExtra[C10](w, "c10")
+	w.places, w.movers = world.NewBundle[atollPlace](w.World), world.NewBundle[atollMover](w.World)
 	return w
 }
 
+func atollExtra[C any](w *atollWorld, name string) {
+	c := world.Register[C](w.World, name)
+	w.extras = append(w.extras, func(h handle.Handle) { check(c.Add(w.World, h, *new(C))) })
+}
+
+// place makes n entities of any set with a Position.
+func (w *atollWorld) place(s set, n int) []handle.Handle {
+	var handles []handle.Handle
+	if s&velocity != 0 {
+		handles = must(w.movers.AppendN(nil, w.World, n, func(_ int, m *atollMover) { m.Velocity = Velocity{1, 1} }))
+	} else {
+		handles = must(w.places.AppendN(nil, w.World, n, nil))
+	}
+	for _, add := range components(s/extra, w.extras) {
+		for _, h := range handles {
+			add(h)
+		}
+	}
+	return handles
+}
+
 func atollIterate(o world.Options) field {
-	w := atollWorld(o)
-	place, mover := world.NewBundle[atollPlace](w), world.NewBundle[atollMover](w)
-	pos, vel := world.Write[Position](w), world.Read[Velocity](w)
+	w := newAtollWorld(o)
+	pos, vel := world.Write[Position](w.World), world.Read[Velocity](w.World)
 	all, both := w.Query(pos), w.Query(pos, vel)
-	var archetypes *atollArchetypes
 	return field{
 		place: func(s set, n int) {
-			var err error
 			switch s {
 			case position:
-				err = place.CreateN(w, n, nil)
+				check(w.places.CreateRows(w.World, n, nil))
 			case moving:
-				err = mover.CreateN(w, n, func(_ int, m *atollMover) { m.Velocity = Velocity{1, 1} })
+				check(w.movers.CreateRows(w.World, n, func(rows world.Chunk) {
+					v := vel.Slice(rows)
+					for i := range v {
+						v[i] = Velocity{1, 1}
+					}
+				}))
 			default:
-				if archetypes == nil {
-					archetypes = newAtollArchetypes(w)
-				}
-				for range n {
-					archetypes.place(s)
-				}
+				w.place(s, n)
 			}
-			must(n, err)
 		},
 		pass: func() {
 			for ch := range both.Chunks() {
@@ -121,31 +130,48 @@ func atollIterate(o world.Options) field {
 	}
 }
 
-func atollLookup(o world.Options, n int) (*world.World, *world.Reader[Position], []handle.Handle) {
-	w := atollWorld(o)
-	place := world.NewBundle[atollPlace](w)
-	handles := must(place.AppendN(nil, w, n, func(i int, p *atollPlace) { p.X = float64(i) }))
-	return w, world.Read[Position](w), shuffle(handles)
+// atollLookup finds the atom, and then the component.
+func atollLookup(o world.Options, n int) func() float64 {
+	w, pos, handles := atollShuffled(o, n)
+	return func() float64 {
+		sum := 0.0
+		for _, h := range handles {
+			sum += pos.At(w.Locate(h)).X
+		}
+		return sum
+	}
 }
 
-func atollPopulate[T any](w *world.World, n int) population {
-	b := world.NewBundle[T](w)
+// atollLookupPlain finds the component in one call.
+func atollLookupPlain(o world.Options, n int) func() float64 {
+	_, pos, handles := atollShuffled(o, n)
+	return func() float64 {
+		sum := 0.0
+		for _, h := range handles {
+			sum += pos.Get(h).X
+		}
+		return sum
+	}
+}
+
+func atollShuffled(o world.Options, n int) (*world.World, *world.Reader[Position], []handle.Handle) {
+	w := newAtollWorld(o)
+	handles := must(w.places.AppendN(nil, w.World, n, func(i int, p *atollPlace) { p.X = float64(i) }))
+	return w.World, world.Read[Position](w.World), shuffle(handles)
+}
+
+func atollPopulate[T any](o world.Options, n int) population {
+	w := newAtollWorld(o)
+	b := world.NewBundle[T](w.World)
+	all := w.Query()
 	handles := make([]handle.Handle, 0, n)
 	return population{
 		create: func(n int) {
 			for range n {
-				h, err := b.Create(w, *new(T))
-				if err != nil {
-					panic(err)
-				}
-				handles = append(handles, h)
+				handles = append(handles, must(b.Create(w.World, *new(T))))
 			}
 		},
-		createBatch: func(n int) {
-			if err := b.CreateN(w, n, nil); err != nil {
-				panic(err)
-			}
-		},
+		createBatch: func(n int) { check(b.CreateRows(w.World, n, nil)) },
 		destroy: func() {
 			for _, h := range handles {
 				w.Destroy(h)
@@ -153,10 +179,33 @@ func atollPopulate[T any](w *world.World, n int) population {
 			w.Refresh()
 			handles = handles[:0]
 		},
-		reset: func() {
-			w.Clear()
+		destroyBatch: func() {
+			all.Destroy()
+			w.Refresh()
 			handles = handles[:0]
 		},
 		count: w.Count,
+	}
+}
+
+func atollChange(o world.Options, wide bool, n int) change {
+	w := newAtollWorld(o)
+	pos := world.Read[Position](w.World)
+	all, with := w.Query(pos), w.Query(pos, world.With[Velocity](w.World))
+	handles := w.place(baseOf(wide), n)
+	return change{
+		add: func() {
+			for _, h := range handles {
+				check(w.velocity.Add(w.World, h, Velocity{}))
+			}
+		},
+		remove: func() {
+			for _, h := range handles {
+				check(w.velocity.Remove(w.World, h))
+			}
+		},
+		addBatch:    func() { check(w.velocity.AddTo(all, nil)) },
+		removeBatch: func() { check(w.velocity.RemoveFrom(with)) },
+		count:       with.Count,
 	}
 }

@@ -241,8 +241,7 @@ func addRemove(wide bool, m manner) func(*contender, int) *subject {
 		remove()
 		changes := 0
 		return &subject{
-			ops:  n,
-			warm: true,
+			ops: n,
 			work: repeated(func() {
 				add()
 				remove()

@@ -15,7 +15,7 @@ func weight(n int) float64 {
 	case n >= 500_000:
 		return 6
 	case n >= 100_000:
-		return 2
+		return 4
 	default:
 		return 1
 	}

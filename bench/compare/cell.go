@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/atoll-sim/atoll/world"
@@ -17,7 +18,9 @@ type result struct {
 	AtollNS   *float64           `json:"atoll_ns"`
 	BestPeer  string             `json:"best_peer"`
 	PeerNS    *float64           `json:"peer_ns"`
-	Ratio     *float64           `json:"ratio"` // Atoll to the best peer: below 1, Atoll is faster
+	Ratio     *float64           `json:"ratio"`              // Atoll to the best peer: below 1, Atoll is faster
+	RatioLow  *float64           `json:"ratio_q1,omitempty"` // quartiles of the ratios of single rounds
+	RatioHigh *float64           `json:"ratio_q3,omitempty"`
 	Shards    int                `json:"shards"`
 	Rounds    int                `json:"rounds"`
 	Peers     map[string]float64 `json:"peers"`
@@ -96,8 +99,24 @@ func (b *bench) run(n int, s settings, deadline time.Time) result {
 	if r.AtollNS != nil && r.PeerNS != nil {
 		ratio := *r.AtollNS / *r.PeerNS
 		r.Ratio = &ratio
+		r.RatioLow, r.RatioHigh = quartiles(entrants, r.BestPeer)
 	}
 	return r
+}
+
+// quartiles returns those of the ratios of Atoll, which is the first entrant, to
+// the best peer, round by round.
+func quartiles(entrants []*entrant, best string) (low, high *float64) {
+	ratios := slices.Clone(entrants[0].ns)
+	for _, e := range entrants {
+		if e.name == best {
+			for i := range ratios {
+				ratios[i] /= e.ns[i]
+			}
+		}
+	}
+	slices.Sort(ratios)
+	return &ratios[len(ratios)/4], &ratios[len(ratios)*3/4]
 }
 
 func (r *result) add(e *entrant) {

@@ -99,6 +99,13 @@ func must[T any](v T, err error) T {
 	return v
 }
 
+// check is must for what returns an error alone.
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
 // guard runs f and turns a panic into an error.
 func guard(f func()) (err error) {
 	defer func() {

@@ -55,9 +55,9 @@ func parse() (settings, error) {
 		return s, fmt.Errorf("usage: compare [-quick|-full] [-json] [-run regexp] [-peers regexp] [-shards n] [-budget d] [-out file]")
 	}
 	s.both = s.full
-	s.plan = plan{batchMin: 300 * time.Microsecond, roundMax: 20 * time.Millisecond, roundsMin: 3, roundsMax: 15}
+	s.plan = plan{batchMin: 300 * time.Microsecond, roundMax: 20 * time.Millisecond, roundsMin: 3, roundsMax: 25}
 	if s.full {
-		s.plan = plan{batchMin: time.Millisecond, roundMax: 50 * time.Millisecond, roundsMin: 5, roundsMax: 25}
+		s.plan = plan{batchMin: time.Millisecond, roundMax: 50 * time.Millisecond, roundsMin: 3, roundsMax: 25}
 	} else if *peers == "" {
 		*peers = quickPeers
 	}

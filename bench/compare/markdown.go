@@ -40,9 +40,8 @@ panicked, is left out of the row. A dash is what a contender does not offer.
 
 Atoll has one shard below 1,000 entities and the default number of shards from there on; the columns "1 shard" and
 "default" show both. Destroying includes the refresh. In iterate2 there are 10 entities that do not match for each that
-does, but at most %d; in iterate2-256 there are 4, at most %d. There, Atoll has %d archetypes that do not match, in
-each of its shards: one for each bundle that the benchmark is compiled with.
-`, bystandersMax, strangersMax, archetypesMax)
+does, but at most %d; in iterate2-256 there are 4, at most %d.
+`, bystandersMax, strangersMax)
 }
 
 func pageTable(w io.Writer, rows []result) {
@@ -100,11 +99,17 @@ func pageLosses(w io.Writer, results []result) {
 		}
 	}
 	slices.SortStableFunc(lost, func(a, b result) int { return cmp.Compare(*b.Ratio, *a.Ratio) })
-	fmt.Fprintf(w, "\n## Where Atoll loses\n\nA peer is faster in %d of %d rows, the worst first:\n\n", len(lost), compared)
-	pageRow(w, []string{"bench", "N", "ratio", "atoll", "best peer"})
-	pageRow(w, []string{"---", "---:", "---:", "---:", "---:"})
+	fmt.Fprintf(w, `
+## Where Atoll loses
+
+A peer is faster in %d of %d rows, the worst first. The best of many peers is also the luckiest: the quartiles are of the
+ratios of single rounds, and where 1 is between them, it is a draw.
+
+`, len(lost), compared)
+	pageRow(w, []string{"bench", "N", "ratio", "quartiles", "atoll", "best peer"})
+	pageRow(w, []string{"---", "---:", "---:", "---:", "---:", "---:"})
 	for _, r := range lost {
-		pageRow(w, []string{r.Bench, size(r.N), ratio(r.Ratio), ns(r.AtollNS), r.BestPeer + " " + ns(r.PeerNS)})
+		pageRow(w, []string{r.Bench, size(r.N), ratio(r.Ratio), ratio(r.RatioLow) + " – " + ratio(r.RatioHigh), ns(r.AtollNS), r.BestPeer + " " + ns(r.PeerNS)})
 	}
 	if len(missing) > 0 {
 		names := map[string]bool{}

@@ -67,6 +67,25 @@ var clockCost = func() time.Duration {
 // long at work. Without it, making a world would be mostly page faults.
 var ballast = make([]byte, 256<<20)
 
+// garbageMax is how much may be allocated before the heap is settled again.
+const garbageMax = 4 << 20
+
+// live is the size of the heap when it was settled.
+var live uint64
+
+// settle collects what was allocated since the last time, unless it is little:
+// with many large worlds set up, each collection takes a second.
+func settle() {
+	var m runtime.MemStats
+	if runtime.ReadMemStats(&m); m.HeapAlloc >= live && m.HeapAlloc < live+garbageMax {
+		return
+	}
+	runtime.GC()
+	runtime.KeepAlive(ballast)
+	runtime.ReadMemStats(&m)
+	live = m.HeapAlloc
+}
+
 // plan says how long to measure.
 type plan struct {
 	batchMin  time.Duration // of timed work in a round
@@ -131,8 +150,7 @@ func (e *entrant) calibrate(p plan) {
 
 // round settles the collector and takes one time.
 func (e *entrant) round() {
-	runtime.GC()
-	runtime.KeepAlive(ballast)
+	settle()
 	if e.warm {
 		e.work(max(1, e.times/8))
 	}

@@ -67,4 +67,5 @@ func TestRunCell(t *testing.T) {
 	assert.NotNil(t, r.DefaultNS)
 	assert.NotNil(t, r.LimitNS)
 	assert.Empty(t, r.LeftOut)
+	assert.LessOrEqual(t, *r.RatioLow, *r.RatioHigh)
 }

@@ -19,7 +19,7 @@ func ptr(v float64) *float64 { return &v }
 func testResults() []result {
 	return []result{
 		{Bench: "iterate2", N: 1024, AtollNS: ptr(1), BestPeer: "ark", PeerNS: ptr(2), Ratio: ptr(0.5), Shards: 8, Rounds: 5, Peers: map[string]float64{"ark": 2, "volt": 3.5}, LimitNS: ptr(0.5), OneNS: ptr(0.75), DefaultNS: ptr(1)},
-		{Bench: "iterate2", N: 16_000, AtollNS: ptr(1.5), BestPeer: "ark", PeerNS: ptr(1), Ratio: ptr(1.5), Shards: 8, Rounds: 5, Peers: map[string]float64{"ark": 1}, LeftOut: map[string]string{"volt": "panic: no"}},
+		{Bench: "iterate2", N: 16_000, AtollNS: ptr(1.5), BestPeer: "ark", PeerNS: ptr(1), Ratio: ptr(1.5), RatioLow: ptr(1.25), RatioHigh: ptr(2), Shards: 8, Rounds: 5, Peers: map[string]float64{"ark": 1}, LeftOut: map[string]string{"volt": "panic: no"}},
 		{Bench: "change1", N: 1024, BestPeer: "ark", PeerNS: ptr(60), Rounds: 5, Peers: map[string]float64{"ark": 60}},
 	}
 }
@@ -50,7 +50,7 @@ func TestPage(t *testing.T) {
 		"| 1k | 1.00 | ark 2.00 | 0.50 | 0.75 | 1.00 | 2.00 | 3.50 | 0.50 |",
 		"At N = 16k, volt is left out: panic: no.",
 		"A peer is faster in 1 of 2 rows",
-		"| iterate2 | 16k | 1.50 | 1.50 | ark 1.00 |",
+		"| iterate2 | 16k | 1.50 | 1.25 – 2.00 | 1.50 | ark 1.00 |",
 		"Not offered by Atoll: change1.",
 	} {
 		assert.Contains(t, string(page), want)

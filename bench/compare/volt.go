@@ -56,9 +56,7 @@ func voltCreate(w *volt.World, s set) volt.EntityId {
 			chosen = append(chosen, volt.ComponentIdConf{ComponentId: volt.ComponentId(i)})
 		}
 	}
-	if err := w.AddComponents(e, chosen...); err != nil {
-		panic(err)
-	}
+	check(w.AddComponents(e, chosen...))
 	return e
 }
 
@@ -130,9 +128,7 @@ func voltPopulate(wide bool, n int) population {
 		p.create = func(n int) {
 			for range n {
 				e := must(volt.CreateEntityWithComponents8(w, C1{}, C2{}, C3{}, C4{}, C5{}, C6{}, C7{}, C8{}))
-				if err := volt.AddComponents2(w, e, C9{}, C10{}); err != nil {
-					panic(err)
-				}
+				check(volt.AddComponents2(w, e, C9{}, C10{}))
 				handles = append(handles, e)
 			}
 		}
@@ -153,16 +149,12 @@ func voltChange(wide bool, n int) change {
 	return change{
 		add: func() {
 			for _, e := range handles {
-				if err := volt.AddComponent(w, e, Velocity{}); err != nil {
-					panic(err)
-				}
+				check(volt.AddComponent(w, e, Velocity{}))
 			}
 		},
 		remove: func() {
 			for _, e := range handles {
-				if err := volt.RemoveComponent[Velocity](w, e); err != nil {
-					panic(err)
-				}
+				check(volt.RemoveComponent[Velocity](w, e))
 			}
 		},
 		count: with.Count,

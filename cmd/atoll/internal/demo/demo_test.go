@@ -47,7 +47,7 @@ func TestRun(t *testing.T) {
 	s.Write(&live)
 	text := live.String()
 	require.Regexp(t, `^listening on 127\.0\.0\.1:\d+ \(try: nc 127\.0\.0\.1 \d+\)\n`, text)
-	require.Contains(t, text, "2000 creatures and 20 bots, 8 shards")
+	require.Contains(t, text, "2000 creatures and 20 bots, 4 shards")
 	require.Regexp(t, `\n +time +ticks │ +p50 +p99 +max │ creatures`, text)
 	require.Regexp(t, `\n +1s +\d+ │`, text)
 	for _, name := range []string{"entities", "bots", "commands", "handles"} {
