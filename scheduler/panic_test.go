@@ -100,8 +100,8 @@ func TestPanicOfRuntime(t *testing.T) {
 	f.MustAdd("breaks", func(*world.Build) func(*world.Context) {
 		return func(c *world.Context) {
 			if c.Shard() == 0 {
-				var none map[string]int
-				none["x"] = 1
+				var none []int
+				none[c.Shard()] = 1
 			}
 			_, _ = f.movers.Create(c, Mover{})
 		}

@@ -2,6 +2,7 @@ package world_test
 
 import (
 	"errors"
+	"strconv"
 
 	"github.com/stretchr/testify/require"
 
@@ -13,7 +14,7 @@ import (
 func (m *model) byPort(number int, h handle.Handle, v int64) {
 	p := m.ports[number]
 	m.mustSay(p.Number(), number)
-	op := m.r.IntN(6)
+	op := m.r.IntN(9)
 	if op < 2 {
 		m.create(p, v)
 		return
@@ -37,8 +38,71 @@ func (m *model) byPort(number int, h handle.Handle, v int64) {
 	case 5:
 		err = m.hit.Send(p, h, Hit{v})
 		do = func() world.Outcome { return m.naive.send(h, v) }
+	default:
+		err, do = m.change(p, op, h, v)
 	}
 	m.accept(p, err, number, do, told)
+}
+
+// change asks for a component to be added or removed, by a port or a system.
+func (m *model) change(by world.Holder, op int, h handle.Handle, v int64) (err error, do func() world.Outcome) {
+	switch op {
+	case 6:
+		name := Name{strconv.FormatInt(v, 16)}
+		return m.name.Add(by, h, name), func() world.Outcome { return m.naive.add(h, "name", name) }
+	case 7:
+		return m.name.Remove(by, h), func() world.Outcome { return m.naive.remove(h, "name") }
+	default:
+		return m.mover.Exchange(by, h, Mover{Position{float64(v), 3}, Velocity{4, 5}}, m.health), func() world.Outcome {
+			return m.naive.exchange(h, v)
+		}
+	}
+}
+
+// exchange gives a Mover for the health.
+func (n *naive) exchange(h handle.Handle, v int64) world.Outcome {
+	n.remove(h, "health")
+	n.add(h, "velocity", Velocity{4, 5})
+	return n.add(h, "position", Position{float64(v), 3})
+}
+
+// changeAtOnce changes an entity's components on the idle world.
+func (m *model) changeAtOnce(h handle.Handle, v int64) {
+	e := m.naive.alive(h)
+	marked := e != nil && e.marked
+	if marked {
+		e.marked = false // it can be changed until it goes
+		defer func() { e.marked = true }()
+	}
+	err, do := m.change(m.World, 6+m.r.IntN(3), h, v)
+	require.ErrorIs(m.t, err, map[world.Outcome]error{
+		world.Applied: nil, world.Gone: world.ErrStale, world.Missing: world.ErrMissing,
+	}[do()])
+}
+
+// changeAll gives or takes a component everywhere.
+func (m *model) changeAll(v int64) {
+	name := Name{strconv.FormatInt(v, 2)}
+	give, names := m.r.IntN(2) == 0, world.Write[Name](m.World)
+	if give {
+		require.NoError(m.t, m.name.AddTo(m.Query(world.Without[Name](m.World), world.With[Position](m.World)), func(ch world.Chunk) {
+			for i := range names.Slice(ch) {
+				m.mustSay(names.Slice(ch)[i], Name{})
+				names.Slice(ch)[i] = name
+			}
+		}))
+	} else {
+		require.NoError(m.t, m.name.RemoveFrom(m.Query(names)))
+	}
+	for _, e := range m.naive.entities {
+		switch {
+		case e.pending:
+		case !give:
+			delete(e.components, "name")
+		case e.components["position"] != nil && e.components["name"] == nil:
+			e.components["name"] = name
+		}
+	}
 }
 
 // accept notes a request that was accepted.
@@ -59,7 +123,7 @@ func (m *model) accept(by world.Holder, err error, sender int, do func() world.O
 // bySystem operates as a system on its shard.
 func (m *model) bySystem(c *world.Context, h handle.Handle, v int64) {
 	e, sender := m.naive.alive(h), len(m.ports)+c.Shard()
-	switch op := m.r.IntN(5); {
+	switch op := m.r.IntN(9); {
 	case op == 0:
 		m.create(c, v)
 	case op == 1: // answers
@@ -86,7 +150,10 @@ func (m *model) bySystem(c *world.Context, h handle.Handle, v int64) {
 		m.accept(c, m.health.Set(c, h, Health{v}), sender, func() world.Outcome {
 			return m.naive.set(h, "health", Health{v})
 		}, nil)
-	case op == 4:
+	case op >= 6:
+		err, do := m.change(c, op, h, v)
+		m.accept(c, err, sender, do, nil)
+	default:
 		m.accept(c, m.hit.Send(c, h, Hit{v}), sender, func() world.Outcome { return m.naive.send(h, v) }, nil)
 	}
 }

@@ -30,6 +30,7 @@ func TestModel(t *testing.T) {
 		{world.Options{Shards: 1, VersionMax: 7}, 1, 60},
 		{world.Options{Shards: 3, VersionMax: 7}, 3, 200},
 		{world.Options{Shards: 8, VersionMax: 1}, 2, 100},
+		{world.Options{Shards: 2, VersionMax: 7, KeepOrder: true, Record: true}, 2, 300},
 		{world.Options{Shards: 2, VersionMax: 7, IndexMax: 30}, 2, 1000},
 		{world.Options{Shards: 4, LaneRequests: 5, OutboxRequests: 3}, 4, 300},
 		{world.Options{Shards: 5}, 3, 3000},
@@ -102,7 +103,7 @@ func (m *model) idle() {
 			m.byPort(m.r.IntN(len(m.ports)), h, v)
 			continue
 		}
-		switch m.r.IntN(6) {
+		switch m.r.IntN(9) {
 		case 0, 1:
 			m.create(m.World, v)
 		case 2:
@@ -113,6 +114,12 @@ func (m *model) idle() {
 			m.mustSay(m.Status(h), m.statusOf(h))
 		case 5:
 			m.mustSay(m.Has(h, m.health), m.naive.alive(h) != nil && m.naive.alive(h).components["health"] != nil)
+		case 6, 7:
+			m.changeAtOnce(h, v)
+		case 8:
+			if m.r.IntN(10) == 0 {
+				m.changeAll(v)
+			}
 		}
 	}
 }
@@ -121,7 +128,7 @@ func (m *model) idle() {
 func (m *model) inTick() {
 	heard := map[handle.Handle][]int64{}
 	m.tick(func(b *world.Build) func(*world.Context) {
-		world.Write[Health](b)
+		health, name := world.Write[Health](b), world.Read[Name](b)
 		b.Creates(m.unit, m.creature, m.mover)
 		hits := world.Receive[Hit](b)
 		return func(c *world.Context) {
@@ -134,6 +141,10 @@ func (m *model) inTick() {
 				if m.r.IntN(4) == 0 {
 					m.byPort(m.r.IntN(len(m.ports)), h, v)
 					continue
+				}
+				if c.Owns(h) {
+					same(m, health.Get(h), m.naive.alive(h).components["health"])
+					same(m, name.Get(h), m.naive.alive(h).components["name"])
 				}
 				m.bySystem(c, h, v)
 			}
@@ -172,7 +183,7 @@ func (m *model) create(by world.Holder, v int64) {
 		return
 	}
 	require.NoError(m.t, err)
-	require.True(m.t, m.naive.add(h, pending, components), "handle %v was given before", h)
+	require.True(m.t, m.naive.create(h, pending, components), "handle %v was given before", h)
 	m.known = append(m.known, h)
 	if pending {
 		p := by.(*world.Port)

@@ -40,8 +40,8 @@ func newNaive(ports int) *naive {
 	}
 }
 
-// add is an entity with a handle that nobody ever had.
-func (n *naive) add(h handle.Handle, pending bool, components map[string]any) bool {
+// create is an entity with a handle that nobody ever had.
+func (n *naive) create(h handle.Handle, pending bool, components map[string]any) bool {
 	if h.IsNone() || n.given[h] {
 		return false
 	}
@@ -76,6 +76,28 @@ func (n *naive) set(h handle.Handle, name string, v any) world.Outcome {
 		return world.Missing
 	}
 	e.components[name] = v
+	return world.Applied
+}
+
+// add gives the component, or its new value.
+func (n *naive) add(h handle.Handle, name string, v any) world.Outcome {
+	e := n.alive(h)
+	if e == nil || e.marked {
+		return world.Gone
+	}
+	e.components[name] = v
+	return world.Applied
+}
+
+func (n *naive) remove(h handle.Handle, name string) world.Outcome {
+	e := n.alive(h)
+	switch {
+	case e == nil || e.marked:
+		return world.Gone
+	case e.components[name] == nil:
+		return world.Missing
+	}
+	delete(e.components, name)
 	return world.Applied
 }
 

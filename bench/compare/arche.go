@@ -11,6 +11,7 @@ var arche = contender{
 	iterate:  func() field { return archeIterate(false) },
 	lookup:   archeLookup,
 	populate: archePopulate,
+	values:   archeValues,
 	change:   archeChange,
 	newWorld: func() any { w := ecs.NewWorld(); return &w },
 }
@@ -146,4 +147,33 @@ func archeCount(w *ecs.World, filter ecs.Filter) int {
 	q := w.Query(filter)
 	defer q.Close()
 	return q.Count()
+}
+
+func archeValues(n int) values {
+	w := ecs.NewWorld(1024)
+	ids := archeIDs(&w)
+	all := ecs.All(ids[0], ids[1])
+	handles := make([]ecs.Entity, 0, n)
+	m := generic.NewMap2[Position, Velocity](&w)
+	return values{
+		create: func(n int) {
+			for range n {
+				e := w.NewEntity(ids[:2]...)
+				*(*Position)(w.Get(e, ids[0])), *(*Velocity)(w.Get(e, ids[1])) = Position{1, 2}, Velocity{3, 4}
+				handles = append(handles, e)
+			}
+		},
+		clear: func() {
+			w.Batch().RemoveEntities(&all)
+			handles = handles[:0]
+		},
+		sum: func() float64 {
+			sum := 0.0
+			for _, e := range handles {
+				p, v := m.Get(e)
+				sum += p.X + p.Y + v.X + v.Y
+			}
+			return sum
+		},
+	}
 }

@@ -19,6 +19,7 @@ func atoll(shards int) contender {
 			}
 			return atollPopulate[atollMover](o, n)
 		},
+		values:   func(n int) values { return atollValues(o, n) },
 		change:   func(wide bool, n int) change { return atollChange(o, wide, n) },
 		newWorld: func() any { return world.MustNew(o) },
 	}
@@ -185,6 +186,35 @@ func atollPopulate[T any](o world.Options, n int) population {
 			handles = handles[:0]
 		},
 		count: w.Count,
+	}
+}
+
+func atollValues(o world.Options, n int) values {
+	w := newAtollWorld(o)
+	pos, vel := world.Read[Position](w.World), world.Read[Velocity](w.World)
+	both := w.Query(pos, vel)
+	handles := make([]handle.Handle, 0, n)
+	return values{
+		create: func(n int) {
+			for range n {
+				handles = append(handles, must(w.movers.Create(w.World, atollMover{Position{1, 2}, Velocity{3, 4}})))
+			}
+		},
+		clear: func() {
+			both.Destroy()
+			w.Refresh()
+			handles = handles[:0]
+		},
+		sum: func() float64 {
+			sum := 0.0
+			for ch := range both.Chunks() {
+				p, v := pos.Slice(ch), vel.Slice(ch)
+				for i := range p {
+					sum += p[i].X + p[i].Y + v[i].X + v[i].Y
+				}
+			}
+			return sum
+		},
 	}
 }
 

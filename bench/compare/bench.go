@@ -40,6 +40,7 @@ var benches = []bench{
 	{name: "random", title: "Read 1 component by shuffled handles, checked", quick: quickCore, setup: lookup},
 	{name: "random-get", title: "The same, by the plain call where the fastest path takes two", quick: quickCore, setup: lookupPlain},
 	{name: "create2", title: "Create with 2 components one at a time, in storage that has grown before", quick: quickCore, setup: create(false, single)},
+	{name: "create2-values", title: "Create with 2 components of given values one at a time, in storage that has grown before", quick: quickCore, setup: createValues},
 	{name: "create2-batch", title: "Create with 2 components in batches, in storage that has grown before", quick: quickCore, setup: create(false, batch)},
 	{name: "create2-alloc", title: "Create with 2 components one at a time, in a new world", quick: quickCore, setup: createAlloc(single)},
 	{name: "create2-alloc-batch", title: "Create with 2 components in batches, in a new world", quick: quickCore, setup: createAlloc(batch)},
@@ -160,6 +161,26 @@ func create(wide bool, m manner) func(*contender, int) *subject {
 			}),
 			check: func() error { return same("number of entities", made, n) },
 		}
+	}
+}
+
+func createValues(c *contender, n int) *subject {
+	if c.values == nil {
+		return nil
+	}
+	v := c.values(n)
+	v.create(n)
+	v.clear()
+	sum := 0.0
+	return &subject{
+		ops: n,
+		work: sections(nil, func() { v.create(n) }, func(last bool) {
+			if last {
+				sum = v.sum()
+			}
+			v.clear()
+		}),
+		check: func() error { return same("sum of the fields", sum, float64(10*n)) },
 	}
 }
 

@@ -34,6 +34,9 @@ type contender struct {
 	// populate makes a world for up to n entities of Position and Velocity, or
 	// of C1 to C10, if wide.
 	populate func(wide bool, n int) population
+	// values makes a world for up to n entities of Position {1, 2} and Velocity
+	// {3, 4}, created with these values one at a time.
+	values func(n int) values
 	// change makes n entities of Position, or of Position and C1 to C10, if
 	// wide, to add Velocity to and to remove it from.
 	change func(wide bool, n int) change
@@ -60,6 +63,13 @@ type population struct {
 	destroyBatch func()
 	reset        func() // empties it for the next round; nil: as destroy does
 	count        func() int
+}
+
+// values is a world to create entities of given values in.
+type values struct {
+	create func(n int) // keeping the handles
+	clear  func()
+	sum    func() float64 // of both components' fields, of all entities
 }
 
 // clear empties the population, untimed.

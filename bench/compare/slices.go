@@ -7,6 +7,7 @@ var limits = contender{
 	iterate:  slicesIterate,
 	lookup:   slicesLookup,
 	populate: slicesPopulate,
+	values:   slicesValues,
 }
 
 // slicesTable holds the entities of one set.
@@ -108,5 +109,26 @@ func slicesPopulate(wide bool, n int) population {
 		},
 		reset: func() { pos, vel = pos[:0], vel[:0] },
 		count: func() int { return len(pos) },
+	}
+}
+
+func slicesValues(int) values {
+	var pos []Position
+	var vel []Velocity
+	return values{
+		create: func(n int) {
+			for range n {
+				pos = append(pos, Position{1, 2})
+				vel = append(vel, Velocity{3, 4})
+			}
+		},
+		clear: func() { pos, vel = pos[:0], vel[:0] },
+		sum: func() float64 {
+			sum := 0.0
+			for i := range pos {
+				sum += pos[i].X + pos[i].Y + vel[i].X + vel[i].Y
+			}
+			return sum
+		},
 	}
 }

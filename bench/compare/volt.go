@@ -8,6 +8,7 @@ var volts = contender{
 	iterate:  voltIterate,
 	lookup:   voltLookup,
 	populate: voltPopulate,
+	values:   voltValues,
 	change:   voltChange,
 	newWorld: func() any { return volt.CreateWorld(1024) },
 }
@@ -158,5 +159,31 @@ func voltChange(wide bool, n int) change {
 			}
 		},
 		count: with.Count,
+	}
+}
+
+func voltValues(n int) values {
+	w := voltWorld()
+	handles := make([]volt.EntityId, 0, n)
+	return values{
+		create: func(n int) {
+			for range n {
+				handles = append(handles, must(volt.CreateEntityWithComponents2(w, Position{1, 2}, Velocity{3, 4})))
+			}
+		},
+		clear: func() {
+			for _, e := range handles {
+				w.RemoveEntity(e)
+			}
+			handles = handles[:0]
+		},
+		sum: func() float64 {
+			sum := 0.0
+			for _, e := range handles {
+				p, v := volt.GetComponent[Position](w, e), volt.GetComponent[Velocity](w, e)
+				sum += p.X + p.Y + v.X + v.Y
+			}
+			return sum
+		},
 	}
 }
