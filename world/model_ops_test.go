@@ -39,23 +39,22 @@ func (m *model) byPort(number int, h handle.Handle, v int64) {
 		err = m.hit.Send(p, h, Hit{v})
 		do = func() world.Outcome { return m.naive.send(h, v) }
 	default:
-		err, do = m.change(p, op, h, v)
+		do, err = m.change(p, op, h, v)
 	}
 	m.accept(p, err, number, do, told)
 }
 
 // change asks for a component to be added or removed, by a port or a system.
-func (m *model) change(by world.Holder, op int, h handle.Handle, v int64) (err error, do func() world.Outcome) {
+func (m *model) change(by world.Holder, op int, h handle.Handle, v int64) (do func() world.Outcome, err error) {
 	switch op {
 	case 6:
 		name := Name{strconv.FormatInt(v, 16)}
-		return m.name.Add(by, h, name), func() world.Outcome { return m.naive.add(h, "name", name) }
+		return func() world.Outcome { return m.naive.add(h, "name", name) }, m.name.Add(by, h, name)
 	case 7:
-		return m.name.Remove(by, h), func() world.Outcome { return m.naive.remove(h, "name") }
+		return func() world.Outcome { return m.naive.remove(h, "name") }, m.name.Remove(by, h)
 	default:
-		return m.mover.Exchange(by, h, Mover{Position{float64(v), 3}, Velocity{4, 5}}, m.health), func() world.Outcome {
-			return m.naive.exchange(h, v)
-		}
+		err := m.mover.Exchange(by, h, Mover{Position{float64(v), 3}, Velocity{4, 5}}, m.health)
+		return func() world.Outcome { return m.naive.exchange(h, v) }, err
 	}
 }
 
@@ -74,7 +73,7 @@ func (m *model) changeAtOnce(h handle.Handle, v int64) {
 		e.marked = false // it can be changed until it goes
 		defer func() { e.marked = true }()
 	}
-	err, do := m.change(m.World, 6+m.r.IntN(3), h, v)
+	do, err := m.change(m.World, 6+m.r.IntN(3), h, v)
 	require.ErrorIs(m.t, err, map[world.Outcome]error{
 		world.Applied: nil, world.Gone: world.ErrStale, world.Missing: world.ErrMissing,
 	}[do()])
@@ -151,7 +150,7 @@ func (m *model) bySystem(c *world.Context, h handle.Handle, v int64) {
 			return m.naive.set(h, "health", Health{v})
 		}, nil)
 	case op >= 6:
-		err, do := m.change(c, op, h, v)
+		do, err := m.change(c, op, h, v)
 		m.accept(c, err, sender, do, nil)
 	default:
 		m.accept(c, m.hit.Send(c, h, Hit{v}), sender, func() world.Outcome { return m.naive.send(h, v) }, nil)
