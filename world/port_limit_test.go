@@ -121,32 +121,40 @@ func TestPortClosed(t *testing.T) {
 	require.Equal(t, 2, f.Count())
 }
 
-// TestPortHandlesReturn opens, uses and closes ports in a world with few
-// indexes: what a closed port had in hand is given to others.
+// TestPortHandlesReturn opens ports that use one handle each and close: what they
+// had in hand goes to others, up to the last index of the world.
 func TestPortHandlesReturn(t *testing.T) {
-	const indexMax = 31
+	const indexMax = 40
 	f := newFixture(t, world.Options{Shards: 1, IndexMax: indexMax})
-	all := map[handle.Handle]bool{}
-	for range 200 {
+	create := func() (h handle.Handle, err error) {
 		p := f.port()
-		h, err := f.unit.Create(p, Unit{})
-		for tries := 0; err != nil; tries++ {
+		defer p.Close()
+		for range 3 { // what a port lacks it is given at the refresh after it asked
+			if h, err = f.unit.Create(p, Unit{}); err == nil {
+				break
+			}
 			require.ErrorIs(t, err, world.ErrIndexes)
-			require.Less(t, tries, 2, "what was asked for is given at the refresh")
 			f.Refresh()
-			h, err = f.unit.Create(p, Unit{})
 		}
-		require.NotContains(t, all, h)
-		all[h] = true
-		p.Close()
-		f.Refresh()
-		require.True(t, f.Destroy(h))
-		f.Refresh()
+		return h, err
 	}
-	// Each handle that was in hand and went back can be asked about, and is
-	// either stale or the one that its slot gives next.
-	for h := range all {
-		require.Equal(t, world.Stale, f.Status(h))
+	ever := map[handle.Handle]bool{}
+	for range 4 {
+		var all []handle.Handle
+		for n := range indexMax + 1 {
+			h, err := create()
+			require.NoError(t, err, "after %d", n)
+			require.False(t, ever[h])
+			ever[h] = true
+			all = append(all, h)
+			f.Refresh()
+		}
+		_, err := create()
+		require.ErrorIs(t, err, world.ErrIndexes)
+		for _, h := range all {
+			require.True(t, f.Destroy(h))
+		}
+		f.Refresh()
 	}
 }
 
@@ -170,6 +178,31 @@ func TestPortClosedWithinRefresh(t *testing.T) {
 	f.Refresh()
 	f.Refresh()
 	require.Equal(t, 1024, f.Count())
+}
+
+// TestPortSendsAndCloses closes a port in the middle of a refresh, with a
+// request that came too late for it: the next refresh applies that.
+func TestPortSendsAndCloses(t *testing.T) {
+	f := newFixture(t, world.Options{Shards: 2})
+	p, other := f.port(), f.port()
+	h := f.newUnit(1)
+	require.NoError(t, f.unit.CreateN(other, 1000, nil))
+	closed := false
+	f.BeginTick().End(func(n int, do func(int)) {
+		if !closed {
+			closed = true
+			require.NoError(t, p.Destroy(h))
+			p.Close()
+		}
+		serial(n, do)
+	})
+	require.True(t, closed)
+	require.True(t, f.Alive(h))
+	f.Refresh()
+	f.mustBeStale(h)
+	require.Equal(t, 1000, f.Count())
+	f.Refresh()
+	require.Equal(t, p.Number(), f.port().Number(), "and then the number is free")
 }
 
 // TestPortSendsWithinRefresh sends while a refresh runs: it is the next one's.
