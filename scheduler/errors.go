@@ -1,6 +1,12 @@
 package scheduler
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
+
+// errGoexit is the value of a system that neither returned nor panicked.
+var errGoexit = errors.New("it called runtime.Goexit, as a test that fails does")
 
 // SystemError tells of a system that panicked. What it had written until then
 // stays. The tick was completed by the other shards and systems.

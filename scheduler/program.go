@@ -27,26 +27,45 @@ func (t *tick) advance(p *program) (ran bool) {
 		if s.fence >= 0 && t.passed[s.fence].left.Load() > 0 {
 			return ran
 		}
-		p.run(s, c)
+		t.run(p, s, c)
 		ran = true
-		// Publishes what the system wrote in this shard to who waits behind.
-		left := t.passed[p.next].left.Add(-1)
-		if left == 0 && (s.awaited || p.next == len(t.systems)-1) {
-			t.gate.raise()
-		}
-		p.next++
 	}
 	return ran
 }
 
-// run runs one system on the shard and keeps a panic.
-func (p *program) run(s *system, c *world.Context) {
+// pass ends the system that the program is at, and publishes what it wrote in
+// this shard to who waits behind.
+func (t *tick) pass(p *program) {
+	k := p.next
+	p.next++
+	left := t.passed[k].left.Add(-1)
+	if left == 0 && (t.systems[k].awaited || p.next == len(t.systems)) {
+		t.gate.raise()
+	}
+}
+
+// run runs one system on the shard and passes it, even if it panics, or ends the
+// goroutine as a failed test does: then the program is given up, for another
+// worker.
+func (t *tick) run(p *program, s *system, c *world.Context) {
+	returned := false
 	c.Start(s.name, s.access)
 	defer func() {
 		c.Stop()
-		if v := recover(); v != nil {
+		v := recover()
+		exits := v == nil && !returned
+		if exits {
+			v = errGoexit
+		}
+		if v != nil {
 			p.errs = append(p.errs, &SystemError{System: s.name, Shard: p.shard, Tick: c.Tick(), Value: v, Stack: debug.Stack()})
+		}
+		t.pass(p)
+		if exits {
+			p.claimed.Store(false)
+			t.gate.raise()
 		}
 	}()
 	s.run[p.shard](c)
+	returned = true
 }

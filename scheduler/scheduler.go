@@ -66,11 +66,7 @@ func New(w *world.World, o Options) *Scheduler {
 	}
 	for i := 1; i < o.Workers; i++ {
 		first := i * w.Shards() / o.Workers
-		s.workers = append(s.workers, func() {
-			defer t.workers.Done()
-			t.runSystems(first)
-			t.runJobs()
-		})
+		s.workers = append(s.workers, t.worker(first))
 	}
 	return s
 }
@@ -110,7 +106,8 @@ func (s *Scheduler) MustAdd(name string, construct System) *Scheduler {
 
 // Step runs one tick: all systems on all shards, then the refresh. It returns
 // the context's error, without running, if the context has ended. A system that
-// panics does not stop the tick; the error joins a *SystemError for each. No
+// panics does not stop the tick; the error joins a *SystemError for each. One that
+// calls runtime.Goexit, as a failing test does, does not stop it either. No
 // goroutine is left behind. Steady state allocates nothing.
 func (s *Scheduler) Step(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
@@ -133,9 +130,23 @@ func (s *Scheduler) step() error {
 	for _, w := range s.workers {
 		go w()
 	}
-	defer t.finish()
+	ended := false
+	defer func() {
+		if r := recover(); r != nil {
+			t.finish()
+			panic(r)
+		}
+		if !ended { // a system has ended this goroutine; the tick is completed all the same
+			t.workers.Add(1)
+			go t.worker(0)()
+			t.awaitSystems()
+			t.world.End(t.parallel)
+		}
+		t.finish()
+	}()
 	t.runSystems(0)
 	t.world.End(t.parallel)
+	ended = true
 	return t.failure()
 }
 

@@ -84,6 +84,33 @@ func (t *tick) runSystems(first int) {
 	}
 }
 
+// worker returns what a worker does in a tick. A system that ends its goroutine
+// ends this one, which another then replaces.
+func (t *tick) worker(first int) func() {
+	var work func()
+	work = func() {
+		done := false
+		defer func() {
+			if done {
+				t.workers.Done()
+			} else {
+				go work()
+			}
+		}()
+		t.runSystems(first)
+		t.runJobs()
+		done = true
+	}
+	return work
+}
+
+// awaitSystems waits until every shard has passed the last system.
+func (t *tick) awaitSystems() {
+	for noted := t.gate.note(); !t.systemsDone(); noted = t.gate.note() {
+		t.gate.wait(noted)
+	}
+}
+
 // runJobs takes part in the refresh until it is over.
 func (t *tick) runJobs() {
 	for k := int32(0); ; {
