@@ -2,10 +2,13 @@ package world_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -125,5 +128,34 @@ func TestCompletionConversation(t *testing.T) {
 		default:
 			f.Refresh()
 		}
+	}
+}
+
+// TestCompletionOfRefused has another goroutine wait while requests are refused:
+// it is not left waiting for a request that was never sent.
+func TestCompletionOfRefused(t *testing.T) {
+	f := newFixture(t, world.Options{Shards: 1, LaneRequests: 1})
+	p := f.port()
+	require.NoError(t, p.Destroy(handle.None))
+	var done world.Completion
+	var stop atomic.Bool
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		for !stop.Load() {
+			if o, err := done.Wait(t.Context()); err != nil || o != world.Undecided {
+				t.Errorf("%v, %v", o, err)
+				return
+			}
+		}
+	}()
+	for range iterations(100_000) {
+		require.ErrorIs(t, p.Notify(&done).Destroy(handle.None), world.ErrFull)
+	}
+	stop.Store(true)
+	select {
+	case <-over:
+	case <-time.After(30 * time.Second):
+		t.Fatal("somebody waits for a request that was refused")
 	}
 }

@@ -12,6 +12,7 @@ import (
 type header struct {
 	commit, cpu, version, command, date string
 	procs                               int
+	missing                             string // what there was no time for, in a sentence
 }
 
 // newHeader describes this run. out is a file that may differ from the commit.

@@ -130,7 +130,8 @@ func run(s settings, start time.Time) error {
 	var results []result
 	for i, c := range list {
 		if left.spent() {
-			fmt.Fprintf(os.Stderr, "out of time: %d of %d cells not measured, from %s on\n", len(list)-i, len(list), c.label(c.n))
+			h.missing = fmt.Sprintf("Out of time: %d of %d cells were not measured, from %s on.", len(list)-i, len(list), c.label(c.n))
+			fmt.Fprintln(os.Stderr, h.missing)
 			break
 		}
 		fmt.Fprintf(os.Stderr, "[%d/%d, %v] %s\n", i+1, len(list), time.Since(start).Round(time.Second), c.label(c.n))

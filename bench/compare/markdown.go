@@ -42,6 +42,9 @@ Atoll has one shard below 1,000 entities and the default number of shards from t
 "default" show both. Destroying includes the refresh. In iterate2 there are 10 entities that do not match for each that
 does, but at most %d; in iterate2-256 there are 4, at most %d.
 `, bystandersMax, strangersMax)
+	if h.missing != "" {
+		fmt.Fprintf(w, "\n%s\n", h.missing)
+	}
 }
 
 func pageTable(w io.Writer, rows []result) {

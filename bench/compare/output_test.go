@@ -41,11 +41,12 @@ func TestJSON(t *testing.T) {
 
 func TestPage(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "page.md")
-	require.NoError(t, writePage(file, header{commit: "abc", command: "go run"}, testResults()))
+	require.NoError(t, writePage(file, header{commit: "abc", command: "go run", missing: "Out of time: 1 of 2."}, testResults()))
 	page, err := os.ReadFile(file)
 	require.NoError(t, err)
 	for _, want := range []string{
 		"- commit: `abc`",
+		"Out of time: 1 of 2.",
 		"| N | atoll | best peer | ratio | 1 shard | default | ark | volt | limit |",
 		"| 1k | 1.00 | ark 2.00 | 0.50 | 0.75 | 1.00 | 2.00 | 3.50 | 0.50 |",
 		"At N = 16k, volt is left out: panic: no.",
