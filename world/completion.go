@@ -56,8 +56,8 @@ func (c *Completion) arm() {
 	c.state.Store(armed)
 }
 
-// disarm is for a request that was not accepted.
-func (c *Completion) disarm() { c.state.Store(uint32(Undecided)) }
+// disarm is for a request that was not accepted. Who waits is woken.
+func (c *Completion) disarm() { c.Finish(Undecided) }
 
 // Finish is called by the refresh, once for each request.
 func (c *Completion) Finish(o Outcome) {
