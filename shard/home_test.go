@@ -110,7 +110,7 @@ func TestHomeReserve(t *testing.T) {
 			}
 			a.Publish()
 		}
-	}), 2.0)
+	}), 10.0, "of 10,000 creates")
 	require.Equal(t, 40_010, sh.Alive())
 }
 
