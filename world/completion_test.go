@@ -2,6 +2,7 @@ package world_test
 
 import (
 	"context"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -127,6 +128,7 @@ func TestCompletionConversation(t *testing.T) {
 			return
 		default:
 			f.Refresh()
+			runtime.Gosched() // where there is one processor
 		}
 	}
 }
@@ -147,6 +149,7 @@ func TestCompletionOfRefused(t *testing.T) {
 				t.Errorf("%v, %v", o, err)
 				return
 			}
+			runtime.Gosched()
 		}
 	}()
 	for range iterations(100_000) {

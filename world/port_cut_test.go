@@ -1,6 +1,7 @@
 package world_test
 
 import (
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -66,6 +67,7 @@ func TestPortCut(t *testing.T) {
 				}
 			}
 			f.Refresh()
+			runtime.Gosched() // where there is one processor
 		}
 	}
 }
