@@ -28,8 +28,8 @@ func (s *Shard) CreateRows(t *Table, n int) (Rows, error) {
 	c.changed = s.space.now
 	s.record.createAll(c.handles[from:c.n])
 	rows := Rows{c, c.number(), from, from + n}
-	for _, col := range t.columns {
-		col.zero(rows.number, rows.from, rows.to)
+	if from < c.used {
+		c.clear(from, min(rows.to, c.used))
 	}
 	return rows, nil
 }

@@ -16,6 +16,7 @@ import (
 type Chunk struct {
 	base    Loc
 	n       int // occupied rows
+	used    int // rows from here on, as far as they are free, hold zeroes
 	order   int // position in the table
 	first   int // rows in the chunks before it, when they are full
 	table   *Table

@@ -152,20 +152,33 @@ func CreatePlain[T any](s *Shard, t *Table, fields []Field, v *T) (handle.Handle
 func (c *Chunk) storePlain(fields []Field, row int, src unsafe.Pointer) {
 	for i := range fields {
 		f := &fields[i]
-		copyRow(c.bases[f.column], row, unsafe.Add(src, f.Offset), 0, f.size)
+		copyPlain(unsafe.Add(c.bases[f.column], uintptr(row)*f.size), unsafe.Add(src, f.Offset), f.size)
 	}
 }
 
-// copyRow copies a row of a column without pointers. Small sizes, which most
-// are, take no call.
+// copyRow copies a row of a column without pointers.
 //
 // Safety: both bases have rows of the given size, and more than the rows named.
 func copyRow(to base, toRow int, from base, fromRow int, size uintptr) {
-	dst, src := unsafe.Add(to, uintptr(toRow)*size), unsafe.Add(from, uintptr(fromRow)*size)
-	if size == 16 { // the commonest: two numbers
+	copyPlain(unsafe.Add(to, uintptr(toRow)*size), unsafe.Add(from, uintptr(fromRow)*size), size)
+}
+
+// copyPlain copies a value without pointers. The commonest size, two numbers,
+// takes no call.
+//
+// Safety: both addresses have size bytes.
+func copyPlain(dst, src unsafe.Pointer, size uintptr) {
+	if size == 16 {
 		*(*[16]byte)(dst) = *(*[16]byte)(src)
 		return
 	}
+	copyBytes(dst, src, size)
+}
+
+// copyBytes is copyPlain for all other sizes.
+//
+// Safety: as of copyPlain.
+func copyBytes(dst, src unsafe.Pointer, size uintptr) {
 	switch size {
 	case 4:
 		*(*[4]byte)(dst) = *(*[4]byte)(src)
@@ -200,8 +213,13 @@ func (s *Shard) createPlain(t *Table, fields []Field, src unsafe.Pointer) (handl
 	c.handles[row] = h
 	c.n = row + 1
 	c.changed = s.space.now
-	s.record.create(h)
-	c.storePlain(fields, row, src)
+	if s.record.created++; s.record.on {
+		s.record.note(h)
+	}
+	for i := range fields { // storePlain, without a call
+		f := &fields[i]
+		copyPlain(unsafe.Add(c.bases[f.column], uintptr(row)*f.size), unsafe.Add(src, f.Offset), f.size)
+	}
 	slot.loc = c.base + Loc(row)
 	slot.store(uint32(h)) // publishes loc and the row
 	return h, nil

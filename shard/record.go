@@ -32,9 +32,11 @@ func newRecord(ticks int) record {
 func (r *record) create(h handle.Handle) {
 	r.created++
 	if r.on {
-		r.now.created = append(r.now.created, h)
+		r.note(h)
 	}
 }
+
+func (r *record) note(h handle.Handle) { r.now.created = append(r.now.created, h) }
 
 func (r *record) createAll(hs []handle.Handle) {
 	r.created += uint64(len(hs))

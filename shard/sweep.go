@@ -117,6 +117,10 @@ func (c *Chunk) empty(sh *Shard) {
 	c.n, c.deadN = 0, 0
 }
 
+// clearAtOnce is the number of rows from which on those of an emptied chunk are
+// cleared when it is emptied, in one run, rather than when they are taken again.
+const clearAtOnce = 64
+
 // wipe lets the columns forget the rows between the present number and before.
 func (t *Table) wipe(before int) {
 	for _, c := range t.chunks[max(t.cur.order, 0):] {
@@ -124,8 +128,21 @@ func (t *Table) wipe(before int) {
 			break
 		}
 		from, to := max(t.Rows()-c.first, 0), min(before-c.first, c.Cap())
+		c.used = max(c.used, to)
+		if from == 0 && c.used >= clearAtOnce {
+			c.clear(0, c.used)
+			c.used = 0
+			continue
+		}
 		for _, col := range t.columns {
 			col.wipe(c.number(), from, to)
 		}
+	}
+}
+
+// clear sets the components of the rows from to to, exclusive, to zero.
+func (c *Chunk) clear(from, to int) {
+	for _, col := range c.table.columns {
+		col.zero(c.number(), from, to)
 	}
 }

@@ -103,6 +103,7 @@ func (tr *transition) carryOff(to *Chunk, toRow int, from *Chunk, row int) {
 func (t *Table) vacate(c *Chunk, row int) {
 	c.forget(row)
 	last := t.last()
+	last.used = max(last.used, last.n)
 	last.n--
 	if last != c || last.n != row {
 		h := last.handles[last.n]

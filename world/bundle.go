@@ -26,6 +26,7 @@ type Bundle[T any] struct {
 
 // bundlePart is what one shard needs to store a T. Made by the shard's owner.
 type bundlePart[T any] struct {
+	shard   *shard.Shard
 	table   *shard.Table
 	fields  []shard.Field // as they are in that table
 	others  map[*shard.Table][]shard.Field
@@ -55,7 +56,7 @@ func NewBundle[T any](w *World) *Bundle[T] {
 }
 
 // PlaceBy makes place choose the shard of each new entity, 0 to Shards()-1. The
-// default is round robin, in runs of 16. It is called by whoever creates, ports included, so it
+// default is round robin, in runs of 64. It is called by whoever creates, ports included, so it
 // must be safe for concurrent use and depend on its argument alone. Systems
 // create in their own shard regardless.
 func (b *Bundle[T]) PlaceBy(place func(T) int) *Bundle[T] {
@@ -72,22 +73,23 @@ func (b *Bundle[T]) PlaceBy(place func(T) int) *Bundle[T] {
 // ErrFull if the request was not accepted; then no slot was used. A *Context
 // must have declared it with Build.Creates.
 func (b *Bundle[T]) Create(by Holder, v T) (handle.Handle, error) {
-	switch by := by.(type) {
-	case *World:
-		if by != b.w {
-			b.w.refuse(by, "bundle", b.name)
-		}
-		by.mustIdle("Create")
-		i := by.next()
+	if w, ok := by.(*World); ok && w == b.w { // apart, for what servers do most
+		w.mustIdle("Create")
+		i := w.next()
 		if b.place != nil {
 			i = b.placed(v)
 		}
-		s, p := by.shards[i], b.parts[i]
-		s.Loop = by.loop // a loop on the idle world covers all shards
-		if p != nil && p.plain {
-			return shard.CreatePlain(s, p.table, p.fields, &v)
+		if p := b.parts[i]; p != nil && p.plain {
+			p.shard.Loop = w.loop // a loop on the idle world covers all shards
+			return shard.CreatePlain(p.shard, p.table, p.fields, &v)
 		}
+		s := w.shards[i]
+		s.Loop = w.loop
 		return b.store(s, &v)
+	}
+	switch by := by.(type) {
+	case *World:
+		b.w.refuse(by, "bundle", b.name)
 	case *Context:
 		by.mustCreate(b.w, &b.set, b.name)
 		return b.store(by.shard, &v)
@@ -197,7 +199,7 @@ func (p *bundlePart[T]) in(t *shard.Table) []shard.Field {
 func (b *Bundle[T]) part(s *shard.Shard) *bundlePart[T] {
 	p := b.parts[s.ID()]
 	if p == nil {
-		p = &bundlePart[T]{table: s.Table(b.set)}
+		p = &bundlePart[T]{shard: s, table: s.Table(b.set)}
 		p.fields, p.plain = p.table.Fields(b.fields)
 		b.parts[s.ID()] = p
 	}

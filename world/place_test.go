@@ -53,7 +53,7 @@ func TestPlaceRoundRobin(t *testing.T) {
 			create(f)
 			f.Refresh()
 			require.Equal(t, n, f.Count())
-			evenly(t, f.perShard(), 16)
+			evenly(t, f.perShard(), 64)
 
 			again := newFixture(t, world.Options{Shards: shards})
 			create(again)
