@@ -137,6 +137,15 @@ func StorePlain[T any](a Atom, fields []Field, v *T) {
 	a.Chunk.storePlain(fields, a.Row, unsafe.Pointer(v))
 }
 
+// Value returns a component of the atom, which must have it, to be stored.
+//
+// Safety: a column's base is the address of rows of its own type, and the caller
+// names the component that T is.
+func Value[T any](a Atom, component int) *T {
+	p := (*T)(a.Chunk.bases[a.Chunk.table.position(component)])
+	return (*T)(unsafe.Add(unsafe.Pointer(p), uintptr(a.Row)*unsafe.Sizeof(*p)))
+}
+
 // CreatePlain is Create, StorePlain and Publish in one, for what a server does
 // most.
 //

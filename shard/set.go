@@ -60,6 +60,15 @@ func (s *Set) Len() int {
 	return n
 }
 
+// rank returns the number of members below c.
+func (s *Set) rank(c int) int {
+	n := bits.OnesCount64(s[c/64] & (1<<(c%64) - 1))
+	for _, w := range s[:c/64] {
+		n += bits.OnesCount64(w)
+	}
+	return n
+}
+
 // All yields the members in ascending order.
 func (s Set) All(yield func(int) bool) {
 	for i, w := range s {

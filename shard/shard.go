@@ -68,6 +68,7 @@ func (s *Shard) Table(set Set) *Table {
 		size, plain := col.layout()
 		t.ids, t.columns = append(t.ids, c), append(t.columns, col)
 		t.sizes, t.plain = append(t.sizes, size), append(t.plain, plain)
+		t.pointers = t.pointers || !plain
 	}
 	s.bySet[set] = t
 	s.tables = append(s.tables, t)

@@ -1,24 +1,20 @@
 package shard
 
-import (
-	"slices"
-
-	"github.com/atoll-sim/atoll/handle"
-)
+import "github.com/atoll-sim/atoll/handle"
 
 // transition is the way of a row from one table to another with other
 // components.
 //
 // Ownership: the shard's owner.
 type transition struct {
-	to     *Table
-	shared []columnPair // what both tables have
+	to    *Table
+	plain []columnPair // what both tables have, and may be copied as bytes
+	typed []columnPair // and what may not
 }
 
 type columnPair struct {
 	from, to int // positions in the tables
 	size     uintptr
-	plain    bool
 }
 
 // transition returns the way to the table of a component set, made when first
@@ -32,11 +28,35 @@ func (t *Table) transition(set Set) *transition {
 	tr := &transition{to: t.shard.Table(set)}
 	for at, c := range t.ids {
 		if to := tr.to.position(c); to >= 0 {
-			tr.shared = append(tr.shared, columnPair{from: at, to: to, size: t.sizes[at], plain: t.plain[at]})
+			p := columnPair{from: at, to: to, size: t.sizes[at]}
+			if t.plain[at] {
+				tr.plain = append(tr.plain, p)
+			} else {
+				tr.typed = append(tr.typed, p)
+			}
 		}
 	}
 	t.ways = append(t.ways, tr)
 	return tr
+}
+
+// flip returns the way to the table with one component more, or if the table has
+// it, one less.
+func (t *Table) flip(component int) *transition {
+	if component < len(t.flips) && t.flips[component] != nil {
+		return t.flips[component]
+	}
+	set := t.set
+	if set.Has(component) {
+		set.Remove(component)
+	} else {
+		set.Add(component)
+	}
+	if component >= len(t.flips) {
+		t.flips = append(t.flips, make([]*transition, component+1-len(t.flips))...)
+	}
+	t.flips[component] = t.transition(set)
+	return t.flips[component]
 }
 
 // position returns where a component is among the table's columns, or -1.
@@ -44,8 +64,7 @@ func (t *Table) position(component int) int {
 	if !t.set.Has(component) {
 		return -1
 	}
-	at, _ := slices.BinarySearch(t.ids, component)
-	return at
+	return t.set.rank(component)
 }
 
 // Change moves the atom at l, which must be here, to the table of another
@@ -57,28 +76,52 @@ func (s *Shard) Change(l Loc, set Set) (Atom, error) {
 	if c.table.set == set {
 		return Atom{Handle: c.handles[row], Chunk: c, Row: row}, nil
 	}
-	tr := c.table.transition(set)
-	h := c.handles[row]
-	slot := s.space.slot(h)
-	if !tr.to.settled() {
-		if err := tr.to.settle(); err != nil {
+	return c.pass(row, c.table.transition(set))
+}
+
+// With is Change for one component more, which the atom may have already, and
+// which the caller stores. The caller must own the atom's shard.
+func (s *Space) With(l Loc, component int) (Atom, error) {
+	c, row := s.chunk(l), l.Row()
+	if c.table.set.Has(component) {
+		c.written[c.table.position(component)] = s.now
+		return Atom{Handle: c.handles[row], Chunk: c, Row: row}, nil
+	}
+	return c.pass(row, c.table.flip(component))
+}
+
+// Without is Change for one component less. It returns false if the atom lacks
+// it. As of With.
+func (s *Space) Without(l Loc, component int) (had bool, err error) {
+	c := s.chunk(l)
+	if !c.table.set.Has(component) {
+		return false, nil
+	}
+	_, err = c.pass(l.Row(), c.table.flip(component))
+	return true, err
+}
+
+// pass moves a row to another table.
+func (c *Chunk) pass(row int, tr *transition) (Atom, error) {
+	t := tr.to
+	if !t.settled() {
+		if err := t.settle(); err != nil {
 			return Atom{}, err
 		}
 	}
-	to := tr.to.cur
-	a := Atom{Handle: h, Chunk: to, Row: to.n, slot: slot}
+	space, to, h := t.shard.space, t.cur, c.handles[row]
+	a := Atom{Handle: h, Chunk: to, Row: to.n, slot: space.slot(h)}
 	to.handles[a.Row] = h
 	to.n++
-	to.changed = s.space.now
-	for i := range tr.shared {
-		p := &tr.shared[i]
-		if p.plain {
-			copyRow(to.bases[p.to], a.Row, c.bases[p.from], row, p.size)
-		} else {
-			tr.to.columns[p.to].copy(a.Loc(), l)
-		}
+	to.changed = space.now
+	for i := range tr.plain {
+		p := &tr.plain[i]
+		copyRow(to.bases[p.to], a.Row, c.bases[p.from], row, p.size)
 	}
-	slot.loc = a.Loc()
+	for _, p := range tr.typed {
+		t.columns[p.to].copy(a.Loc(), c.base+Loc(row))
+	}
+	a.slot.loc = a.Loc()
 	if c.off != nil {
 		tr.carryOff(to, a.Row, c, row)
 	}
@@ -93,9 +136,10 @@ func (s *Shard) Change(l Loc, set Set) (Atom, error) {
 // carryOff takes along which of the atom and its components are disabled.
 func (tr *transition) carryOff(to *Chunk, toRow int, from *Chunk, row int) {
 	to.setOff(entityBit, toRow, from.isOff(entityBit, row))
-	for i := range tr.shared {
-		p := &tr.shared[i]
-		to.setOff(1+p.to, toRow, from.isOff(1+p.from, row))
+	for _, pairs := range [...][]columnPair{tr.plain, tr.typed} {
+		for _, p := range pairs {
+			to.setOff(1+p.to, toRow, from.isOff(1+p.from, row))
+		}
 	}
 }
 
@@ -117,8 +161,8 @@ func (t *Table) vacate(c *Chunk, row int) {
 			c.mark(row)
 		}
 	}
-	for i, col := range t.columns {
-		if !t.plain[i] {
+	if t.pointers {
+		for _, col := range t.columns {
 			col.wipe(last.number(), last.n, last.n+1)
 		}
 	}

@@ -30,15 +30,15 @@ type changer[T any] struct{ *Bundle[T] }
 // It returns ErrStale if the entity is known not to be alive, ErrFull if the
 // request was not accepted, ErrChunks if the world is full.
 func (c *Component[T]) Add(by Holder, h handle.Handle, v T) error {
+	if w, ok := by.(*World); ok && w == c.w {
+		w.mustSettle("Add")
+		if l := w.lookup.Locate(h); l != 0 {
+			return c.add(l, v)
+		}
+		return ErrStale
+	}
 	c.check(by)
 	switch by := by.(type) {
-	case *World:
-		by.mustSettle("Add")
-		l := by.lookup.Locate(h)
-		if l == 0 {
-			return ErrStale
-		}
-		return c.add(by.shardOf(l), l, v)
 	case *Context:
 		return contextSend(by, "Add", c.adding, adder[T]{c}, h, v)
 	case *Port:
@@ -50,15 +50,15 @@ func (c *Component[T]) Add(by Holder, h handle.Handle, v T) error {
 // Remove takes the component from an entity; by whom as of Add. It returns
 // ErrStale, ErrMissing if the entity is known to lack it, or ErrFull.
 func (c *Component[T]) Remove(by Holder, h handle.Handle) error {
+	if w, ok := by.(*World); ok && w == c.w {
+		w.mustSettle("Remove")
+		if l := w.lookup.Locate(h); l != 0 {
+			return c.remove(l)
+		}
+		return ErrStale
+	}
 	c.check(by)
 	switch by := by.(type) {
-	case *World:
-		by.mustSettle("Remove")
-		l := by.lookup.Locate(h)
-		if l == 0 {
-			return ErrStale
-		}
-		return c.remove(by.shardOf(l), l)
 	case *Context:
 		return contextSend(by, "Remove", c.removing, remover[T]{c}, h, struct{}{})
 	case *Port:
@@ -73,28 +73,19 @@ func (c *Component[T]) check(by Holder) {
 	}
 }
 
-func (c *Component[T]) add(s *shard.Shard, l shard.Loc, v T) error {
-	if p := c.column.AtWrite(l); p != nil {
-		*p = v
-		return nil
+func (c *Component[T]) add(l shard.Loc, v T) error {
+	a, err := c.w.space.With(l, c.id)
+	if err == nil {
+		*shard.Value[T](a, c.id) = v
 	}
-	set := *c.w.space.Set(l)
-	set.Add(c.id)
-	a, err := s.Change(l, set)
-	if err != nil {
-		return err
-	}
-	*c.column.AtWrite(a.Loc()) = v
-	return nil
+	return err
 }
 
-func (c *Component[T]) remove(s *shard.Shard, l shard.Loc) error {
-	set := *c.w.space.Set(l)
-	if !set.Has(c.id) {
+func (c *Component[T]) remove(l shard.Loc) error {
+	had, err := c.w.space.Without(l, c.id)
+	if !had {
 		return ErrMissing
 	}
-	set.Remove(c.id)
-	_, err := s.Change(l, set)
 	return err
 }
 
@@ -104,12 +95,12 @@ func (c *Component[T]) components(w *World) shard.Set {
 	return set
 }
 
-func (a adder[T]) apply(s *shard.Shard, _ handle.Handle, l shard.Loc, v *T) shard.Outcome {
-	return outcomeOf(a.add(s, l, *v))
+func (a adder[T]) apply(_ *shard.Shard, _ handle.Handle, l shard.Loc, v *T) shard.Outcome {
+	return outcomeOf(a.add(l, *v))
 }
 
-func (r remover[T]) apply(s *shard.Shard, _ handle.Handle, l shard.Loc, _ *struct{}) shard.Outcome {
-	return outcomeOf(r.remove(s, l))
+func (r remover[T]) apply(_ *shard.Shard, _ handle.Handle, l shard.Loc, _ *struct{}) shard.Outcome {
+	return outcomeOf(r.remove(l))
 }
 
 // outcomeOf tells a sender what an error at the refresh means.
