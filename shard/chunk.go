@@ -30,6 +30,28 @@ type Chunk struct {
 	touched bool // among the table's dirty chunks
 }
 
+// small is what a small chunk needs beside its rows, in one allocation with it.
+type small struct {
+	Chunk
+	bases   [4]base
+	written [4]uint32
+	dead    [1]uint64
+}
+
+// newChunk makes an empty chunk of a table, without the rows of its columns.
+func newChunk(t *Table, rows int) *Chunk {
+	var c *Chunk
+	if n := len(t.ids); n <= len(small{}.bases) && rows <= 64 {
+		s := new(small)
+		c = &s.Chunk
+		c.bases, c.written, c.dead = s.bases[:0], s.written[:n], s.dead[:]
+	} else {
+		c = &Chunk{bases: make([]base, 0, n), written: make([]uint32, n), dead: make([]uint64, (rows+63)/64)}
+	}
+	c.table, c.order, c.handles = t, len(t.chunks), make([]handle.Handle, rows)
+	return c
+}
+
 // Table returns the table the chunk belongs to.
 func (c *Chunk) Table() *Table { return c.table }
 

@@ -63,10 +63,14 @@ type AnyColumn interface {
 
 type relocation struct{ to, from Loc }
 
+// firstChunks is the length of a new column's directory.
+const firstChunks = 8
+
 // NewColumn makes the column of one component.
 func NewColumn[T any](space *Space) *Column[T] {
 	c := &Column[T]{pointers: HasPointers(reflect.TypeFor[T]()), views: make([][]*View[T], space.homes), now: &space.now}
-	c.dir.Store(new([]columnChunk[T]))
+	dir := make([]columnChunk[T], firstChunks)
+	c.dir.Store(&dir)
 	return c
 }
 
@@ -129,7 +133,7 @@ func show[T any](views []*View[T], dir []columnChunk[T]) {
 
 func (c *Column[T]) add(number, owner, rows int, idle bool) base {
 	if have := len(*c.dir.Load()); number >= have {
-		c.grow(max(8, 2*have, number+1))
+		c.grow(max(2*have, number+1))
 	}
 	data, d := c.rows(rows), *c.dir.Load()
 	d[number] = columnChunk[T]{data: data, owner: owner} // for the owner, who is the caller

@@ -1,6 +1,8 @@
 package shard
 
 import (
+	"slices"
+
 	"github.com/atoll-sim/atoll/handle"
 )
 
@@ -21,7 +23,13 @@ type Home struct {
 	retired int
 }
 
-func newHome(space *Space, id int) Home { return Home{space: space, id: uint32(id)} }
+func newHome(space *Space, id int) Home {
+	h := Home{space: space, id: uint32(id)}
+	if id < len(space.first) {
+		h.pages = space.first[id : id+1 : id+1]
+	}
+	return h
+}
 
 // freshAtOnce is how many indexes go to the free list at a time, at least.
 const freshAtOnce = 64
@@ -56,6 +64,7 @@ func (h *Home) refill(want int) error {
 // fresh puts the next n indexes, which lie in one page, into the free list.
 func (h *Home) fresh(n int) {
 	page := h.pages[h.next>>pageBits]
+	h.free = slices.Grow(h.free, n)
 	for k := n - 1; k >= 0; k-- {
 		i := h.space.index(h.id, h.next+uint32(k))
 		page[i%pageSize].store(word(compose(h.id, i, 1), StateUnused))

@@ -62,7 +62,11 @@ func (s *Shard) Table(set Set) *Table {
 	if t := s.bySet[set]; t != nil {
 		return t
 	}
-	t := &Table{shard: s, set: set, cur: noChunk}
+	n := set.Len()
+	t := &Table{
+		shard: s, set: set, cur: noChunk,
+		ids: make([]int, 0, n), columns: make([]AnyColumn, 0, n), sizes: make([]uintptr, 0, n), plain: make([]bool, 0, n),
+	}
 	for c := range set.All {
 		col := (*s.columns)[c]
 		size, plain := col.layout()

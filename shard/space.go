@@ -47,7 +47,8 @@ type Space struct {
 	versionMax uint32
 	homes      int
 	homeBits   int
-	lookups    [][]*Lookup // mirrors of dir, by shard, the last the idle world's
+	lookups    [][]*Lookup       // mirrors of dir, by shard, the last the idle world's
+	first      []*[pageSize]Slot // the first page of each shard
 
 	mu struct {
 		sync.Mutex
@@ -73,13 +74,20 @@ type directory struct {
 // every handle.
 const noBase = 1 << 63
 
-// NewSpace makes the directory for the given number of homes. Indexes run from
-// 0 to indexMax, versions from 1 to versionMax.
+// NewSpace makes the directory for the given number of homes, the last of which
+// is the outside one; each of the others has its first page. Indexes run from 0 to
+// indexMax, versions from 1 to versionMax.
 func NewSpace(homes int, indexMax, versionMax uint32) *Space {
 	s := &Space{indexMax: indexMax, versionMax: versionMax, homes: homes, homeBits: bits.Len(uint(homes - 1))}
 	s.mu.pages = make([]int, homes)
 	s.mu.idle = true
-	s.dir.Store(s.newDirectory(1))
+	d, block := s.newDirectory(1), make([][pageSize]Slot, homes-1)
+	s.first = make([]*[pageSize]Slot, homes-1)
+	for i := range s.first {
+		s.mu.pages[i], s.first[i] = 1, &block[i]
+		s.put(d, i, 0, s.first[i])
+	}
+	s.dir.Store(d)
 	s.chunks.Store(new([]*Chunk))
 	s.lookups = make([][]*Lookup, homes)
 	return s
@@ -184,8 +192,7 @@ func (s *Space) grow(home, page int) ([]*[pageSize]Slot, error) {
 	fresh := make([]*[pageSize]Slot, n)
 	for i := range block {
 		fresh[i] = &block[i]
-		base := compose(uint32(home), s.index(uint32(home), uint32(have+i)<<pageBits), 0)
-		*next.ref(base) = pageRef{base: base >> handle.VersionBits, page: fresh[i]}
+		s.put(next, home, have+i, fresh[i])
 	}
 	s.dir.Store(next) // publishes the new pages; the old directory stays valid for its readers
 	s.mu.changed = true
@@ -196,6 +203,12 @@ func (s *Space) grow(home, page int) ([]*[pageSize]Slot, error) {
 		}
 	}
 	return fresh, nil
+}
+
+// put enters a home's page in a directory.
+func (s *Space) put(d *directory, home, page int, p *[pageSize]Slot) {
+	base := compose(uint32(home), s.index(uint32(home), uint32(page)<<pageBits), 0)
+	*d.ref(base) = pageRef{base: base >> handle.VersionBits, page: p}
 }
 
 func (s *Space) errIndexes(home int) error {
@@ -269,7 +282,6 @@ func (s *Space) add(c *Chunk, columns []AnyColumn) error {
 	for _, col := range columns {
 		c.bases = append(c.bases, col.add(n, c.table.shard.id, len(c.handles), s.mu.idle))
 	}
-	c.written = make([]uint32, len(columns))
 	c.stampAll(s.now)
 	if have := *s.chunks.Load(); n >= len(have) {
 		next := make([]*Chunk, max(16, 2*len(have)))

@@ -104,12 +104,17 @@ func TestSpaceHostile(t *testing.T) {
 // TestSpaceEmpty asks a world without a slot.
 func TestSpaceEmpty(t *testing.T) {
 	s := newStorage(t, 3, handle.IndexMax, handle.VersionMax)
-	for _, h := range []handle.Handle{handle.None, 1, handle.New(0, 0, 1), handle.New(3, 0, 1), ^handle.None} {
+	first := handle.New(1, 1<<10, 1) // what shard 1 gives first
+	for _, h := range []handle.Handle{handle.None, 1, first, handle.New(0, 1<<20, 1), handle.New(3, 0, 1), ^handle.None} {
 		require.False(t, s.space.Alive(h))
 		require.Zero(t, s.space.Locate(h))
 		require.Zero(t, s.idle.Locate(h))
-		_, _, ok := s.space.Look(h)
-		require.False(t, ok)
+		version, state, ok := s.space.Look(h)
+		require.Equal(t, h == first || h == handle.None || h == 1, ok, "%v: a shard has its first page, outside has none", h)
+		if ok {
+			require.Zero(t, version)
+			require.Equal(t, shard.StateUnused, state)
+		}
 	}
 }
 

@@ -3,8 +3,6 @@ package shard
 import (
 	"errors"
 	"slices"
-
-	"github.com/atoll-sim/atoll/handle"
 )
 
 // ErrChunks is returned when a world has no chunk number left to give.
@@ -118,11 +116,7 @@ func (t *Table) settle() error {
 
 // add appends an empty chunk.
 func (t *Table) add(rows int) error {
-	c := &Chunk{
-		order: len(t.chunks), table: t,
-		handles: make([]handle.Handle, rows),
-		dead:    make([]uint64, (rows+63)/64),
-	}
+	c := newChunk(t, rows)
 	if n := len(t.chunks); n > 0 {
 		c.first = t.chunks[n-1].first + t.chunks[n-1].Cap()
 	}

@@ -20,11 +20,11 @@ type Bundle[T any] struct {
 	name     string
 	set      shard.Set
 	fields   []shard.Field
-	parts    []*bundlePart[T]
+	parts    []bundlePart[T] // by shard
 	place    func(T) int
 }
 
-// bundlePart is what one shard needs to store a T. Made by the shard's owner.
+// bundlePart is what one shard needs to store a T. Ownership: the shard's owner.
 type bundlePart[T any] struct {
 	shard   *shard.Shard
 	table   *shard.Table
@@ -42,7 +42,7 @@ func NewBundle[T any](w *World) *Bundle[T] {
 	if t.Kind() != reflect.Struct {
 		panic(fmt.Sprintf("world: bundle %v is not a struct; make one whose fields are components", t))
 	}
-	b := &Bundle[T]{w: w, name: t.String(), parts: make([]*bundlePart[T], len(w.shards)), kind: newKind[T](w), changing: newKind[change[T]](w)}
+	b := &Bundle[T]{w: w, name: t.String(), kind: newKind[T](w), changing: newKind[change[T]](w)}
 	for i := range t.NumField() {
 		f := t.Field(i)
 		id := w.componentOf(f.Type, fmt.Sprintf("bundle %v, field %s", t, f.Name))
@@ -51,6 +51,12 @@ func NewBundle[T any](w *World) *Bundle[T] {
 		}
 		b.set.Add(id)
 		b.fields = append(b.fields, shard.Field{Component: id, Offset: f.Offset})
+	}
+	b.parts = make([]bundlePart[T], len(w.shards))
+	for i, s := range w.shards { // here, so that no first create in a tick has to
+		p := &b.parts[i]
+		p.shard, p.table = s, s.Table(b.set)
+		p.fields, p.plain = p.table.Fields(b.fields)
 	}
 	return b
 }
@@ -79,20 +85,19 @@ func (b *Bundle[T]) Create(by Holder, v T) (handle.Handle, error) {
 		if b.place != nil {
 			i = b.placed(v)
 		}
-		if p := b.parts[i]; p != nil && p.plain {
-			p.shard.Loop = w.loop // a loop on the idle world covers all shards
+		p := &b.parts[i]
+		p.shard.Loop = w.loop // a loop on the idle world covers all shards
+		if p.plain {
 			return shard.CreatePlain(p.shard, p.table, p.fields, &v)
 		}
-		s := w.shards[i]
-		s.Loop = w.loop
-		return b.store(s, &v)
+		return p.store(&v)
 	}
 	switch by := by.(type) {
 	case *World:
 		b.w.refuse(by, "bundle", b.name)
 	case *Context:
 		by.mustCreate(b.w, &b.set, b.name)
-		return b.store(by.shard, &v)
+		return b.part(by.shard).store(&v)
 	case *Port:
 		if by.w != b.w {
 			b.w.refuse(by, "bundle", b.name)
@@ -196,26 +201,14 @@ func (p *bundlePart[T]) in(t *shard.Table) []shard.Field {
 	return fields
 }
 
-func (b *Bundle[T]) part(s *shard.Shard) *bundlePart[T] {
-	p := b.parts[s.ID()]
-	if p == nil {
-		p = &bundlePart[T]{shard: s, table: s.Table(b.set)}
-		p.fields, p.plain = p.table.Fields(b.fields)
-		b.parts[s.ID()] = p
-	}
-	return p
-}
+func (b *Bundle[T]) part(s *shard.Shard) *bundlePart[T] { return &b.parts[s.ID()] }
 
-// store makes the atom in a shard, at once.
-func (b *Bundle[T]) store(s *shard.Shard, v *T) (handle.Handle, error) {
-	p := b.parts[s.ID()]
-	if p == nil {
-		p = b.part(s)
-	}
+// store makes the atom in the shard, at once.
+func (p *bundlePart[T]) store(v *T) (handle.Handle, error) {
 	if p.plain {
-		return shard.CreatePlain(s, p.table, p.fields, v)
+		return shard.CreatePlain(p.shard, p.table, p.fields, v)
 	}
-	a, err := s.Create(p.table)
+	a, err := p.shard.Create(p.table)
 	if err == nil {
 		p.put(a, v)
 	}

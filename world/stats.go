@@ -14,7 +14,7 @@ type Stats struct {
 	Refused   uint64 // requests that met a limit at the refresh
 	Rejected  uint64 // requests not accepted because a lane was full
 	Retired   int    // slots whose versions are used up
-	Tables    int    // component sets in use, counted in each shard
+	Tables    int    // component sets of bundles and of entities, counted in each shard
 	Chunks    int
 	// BytesUsed is what occupied rows and given slots take, BytesReserved what all
 	// chunks and slots do. What components point to is not counted.
