@@ -131,7 +131,7 @@ func (t *Table) add(rows int) error {
 // gets chunks of the largest size.
 func (t *Table) reserve(n int) error {
 	room := 0
-	for _, c := range t.chunks {
+	for _, c := range t.chunks[max(t.cur.order, 0):] { // those before it are full
 		room += c.Cap() - c.n
 	}
 	for room < n {
