@@ -20,8 +20,9 @@ const (
 	pageShift = handle.VersionBits + pageBits
 	// pageNumberBits is the width of the page number in an index.
 	pageNumberBits = handle.IndexBits - pageBits
-	// blockPagesMax caps the pages that are allocated at one time.
-	blockPagesMax = 64
+	// blockPagesMax caps the pages that are allocated at one time, and so how long
+	// that can take: fresh memory costs some 20 µs for 64 KB.
+	blockPagesMax = 8
 )
 
 // Space is the part of a world that all its shards share: the chunks by number,
