@@ -43,6 +43,7 @@ const (
 type Space struct {
 	dir        atomic.Pointer[directory]
 	chunks     atomic.Pointer[[]*Chunk] // by number
+	anchor     *Anchor                  // has dir, too
 	now        uint32                   // the tick in progress; written by the coordinator between ticks
 	indexMax   uint32
 	versionMax uint32
@@ -88,10 +89,18 @@ func NewSpace(homes int, indexMax, versionMax uint32) *Space {
 		s.mu.pages[i], s.first[i] = 1, &block[i]
 		s.put(d, i, 0, s.first[i])
 	}
-	s.dir.Store(d)
+	s.anchor = new(Anchor)
+	s.publish(d)
 	s.chunks.Store(new([]*Chunk))
 	s.lookups = make([][]*Lookup, homes)
 	return s
+}
+
+// publish makes a directory, and what is new in it, the one that is looked up in.
+// An old one stays valid for its readers.
+func (s *Space) publish(d *directory) {
+	s.dir.Store(d)
+	s.anchor.follow(d)
 }
 
 // newDirectory makes an empty directory for homes of up to so many pages. While
@@ -195,7 +204,7 @@ func (s *Space) grow(home, page int) ([]*[pageSize]Slot, error) {
 		fresh[i] = &block[i]
 		s.put(next, home, have+i, fresh[i])
 	}
-	s.dir.Store(next) // publishes the new pages; the old directory stays valid for its readers
+	s.publish(next)
 	s.mu.changed = true
 	if home < s.homes-1 { // the caller owns the shard
 		s.show(home)

@@ -1,6 +1,9 @@
 package world
 
-import "github.com/atoll-sim/atoll/shard"
+import (
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/shard"
+)
 
 // Parallel runs f(0) … f(n-1), on as many goroutines as it likes, and returns
 // when all are done.
@@ -25,11 +28,12 @@ const smallStep = 512
 // Ownership: the coordinator, which is the goroutine that called Refresh. Steps
 // that run in parallel touch one shard each.
 type refresh struct {
-	w      *World
-	ports  []*Port
-	lanes  []*shard.Lane
-	others []shard.Routed
-	lost   shard.Inbox // requests that found nobody
+	w        *World
+	ports    []*Port
+	lanes    []*shard.Lane
+	others   []shard.Routed
+	released []handle.Handle // by references
+	lost     shard.Inbox     // requests that found nobody
 
 	// The steps, bound once: a closure made at each refresh would be garbage.
 	create, apply, sweep, recycle, settle func(int)
@@ -139,6 +143,10 @@ func (r *refresh) gather(cut uint32) {
 		if c.out.lane != nil {
 			r.drain(c.out.lane, cut)
 		}
+	}
+	r.released = w.anchor.Load().take(r.released[:0])
+	for _, h := range r.released {
+		r.others = append(r.others, shard.Routed{Handle: h})
 	}
 }
 

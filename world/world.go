@@ -46,6 +46,7 @@ type World struct {
 	epoch    atomic.Uint32
 	busy     atomic.Bool // a tick is running
 	rejected uatomic.Uint64
+	anchor   atomic.Pointer[Anchor] // made when first asked for
 	ports    ports
 	refresh  refresh
 }

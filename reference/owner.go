@@ -1,0 +1,145 @@
+package reference
+
+import (
+	"fmt"
+	"runtime"
+	"sync/atomic"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// Owner is a share in an entity. Clone makes another; with the release of the last
+// the entity is destroyed at the next refresh. The zero value owns nothing.
+//
+// An Owner must not be copied, but cloned: each is released once. Releasing one
+// twice is a panic, as far as it can be told: in the check build (-race, or -tags
+// atollcheck) for copies, too, and then it names the first release.
+//
+// Ownership: a variable is for one goroutine at a time; clones of one entity may be
+// with any goroutines.
+type Owner struct {
+	block    *block
+	share    share
+	released bool
+}
+
+// block counts the shares in one entity.
+//
+// Invariants: count is the number of shares that are not released. When it comes to
+// 0 the entity is handed to the refresh.
+//
+// Ownership: of all who have a share.
+type block struct {
+	count   atomic.Int64
+	anchor  *world.Anchor
+	handle  handle.Handle
+	ledger  ledger
+	cleanup runtime.Cleanup // set before the block is shared
+	watched bool
+}
+
+// Own takes the ownership of an entity, which is to have no other owner. It
+// returns an Owner of nothing if the entity is not alive; one that a port has
+// just created may be owned at once. It allocates once.
+//
+// forgotten, if not nil, is called with the handle, on a goroutine of the runtime,
+// when the collector finds that shares were lost without being released. The entity
+// stays alive: when the collector runs must not show in the world.
+func Own(by world.Holder, h handle.Handle, forgotten func(handle.Handle)) Owner {
+	if s := by.Status(h); s != world.Alive && s != world.Pending {
+		return Owner{}
+	}
+	b := &block{anchor: world.AnchorOf(by), handle: h}
+	b.count.Store(1)
+	if forgotten != nil {
+		b.watched = true
+		b.cleanup = runtime.AddCleanup(b, func(l lost) { l.tell() }, lost{b.anchor, h, forgotten})
+	}
+	return Owner{block: b, share: b.ledger.open()}
+}
+
+// lost is what is left of a block that was forgotten.
+type lost struct {
+	anchor    *world.Anchor
+	handle    handle.Handle
+	forgotten func(handle.Handle)
+}
+
+// tell reports it, unless the world, or the entity, is gone anyway.
+func (l lost) tell() {
+	if l.anchor.Alive(l.handle) {
+		l.forgotten(l.handle)
+	}
+}
+
+// Handle returns the entity, or handle.None if it owns nothing. It need not be alive:
+// whoever may destroy may destroy what has an owner.
+func (o *Owner) Handle() handle.Handle {
+	if o.block == nil || o.released {
+		return handle.None
+	}
+	return o.block.handle
+}
+
+// Alive reports whether it owns an entity and that is alive.
+func (o *Owner) Alive() bool {
+	return o.block != nil && !o.released && o.block.anchor.Alive(o.block.handle)
+}
+
+// Weak returns a reference to the entity that has no share in it.
+func (o *Owner) Weak() Weak {
+	if !o.Alive() {
+		return Weak{}
+	}
+	return Weak{anchor: o.block.anchor, handle: o.block.handle}
+}
+
+// Clone returns another share in the same entity: one locked addition. The clone
+// of an Owner of nothing owns nothing. It panics if o was released.
+func (o *Owner) Clone() Owner {
+	b := o.block
+	if b == nil {
+		return Owner{}
+	}
+	o.mustOwn("Clone")
+	b.count.Add(1)
+	return Owner{block: b, share: b.ledger.open()}
+}
+
+// Release gives the share back: one locked subtraction. After the last one the next
+// refresh destroys the entity; that is never refused, and may be asked from any
+// goroutine. Releasing an Owner of nothing does nothing. It panics if o was
+// released before.
+func (o *Owner) Release() {
+	b := o.block
+	if b == nil {
+		return
+	}
+	o.mustOwn("Release")
+	b.ledger.close(o.share, b.handle)
+	o.released = true
+	switch n := b.count.Add(-1); {
+	case n == 0:
+		if b.watched {
+			b.cleanup.Stop()
+		}
+		b.anchor.Release(b.handle)
+	case n < 0:
+		panic(fmt.Sprintf("reference: entity %v is released more often than it was owned; an Owner was copied, clone it instead", b.handle))
+	}
+}
+
+// Shares returns how many shares there are in the entity.
+func (o *Owner) Shares() int {
+	if o.block == nil {
+		return 0
+	}
+	return int(o.block.count.Load())
+}
+
+func (o *Owner) mustOwn(call string) {
+	if o.released {
+		panic(fmt.Sprintf("reference: Owner.%s of entity %v after its Release%s; clone an Owner before it is released", call, o.block.handle, o.block.ledger.where(o.share)))
+	}
+}

@@ -1,0 +1,136 @@
+package reference
+
+import (
+	"encoding/json"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// Weak refers to an entity without keeping it alive. The zero value is empty.
+//
+// A Weak that finds its entity gone empties itself. What a Weak says of an entity
+// that is marked, or that a port has created since the last refresh, is what
+// World.Alive says.
+//
+// Ownership: a variable is for one goroutine at a time; copies are variables of
+// their own.
+type Weak struct {
+	anchor *world.Anchor // nil if empty, or not bound to a world yet
+	handle handle.Handle
+}
+
+// To returns a reference to an entity. It is empty if the entity is not alive. As
+// safe as by is.
+func To(by world.Holder, h handle.Handle) Weak {
+	r := Weak{anchor: world.AnchorOf(by), handle: h}
+	r.Get()
+	return r
+}
+
+// Get returns the entity and whether it is alive. It costs what World.Alive does.
+func (r *Weak) Get() (handle.Handle, bool) {
+	if r.anchor != nil && r.anchor.Alive(r.handle) {
+		return r.handle, true
+	}
+	return r.lost()
+}
+
+// lost empties a reference whose entity is gone; one that was not bound yet stays.
+func (r *Weak) lost() (handle.Handle, bool) {
+	if r.anchor != nil {
+		*r = Weak{}
+	}
+	return handle.None, false
+}
+
+// Alive reports whether there is an entity and it is alive.
+func (r *Weak) Alive() bool {
+	_, ok := r.Get()
+	return ok
+}
+
+// Clear empties the variable.
+func (r *Weak) Clear() { *r = Weak{} }
+
+// Destroy empties the variable at once and makes the next refresh destroy the
+// entity. It reports whether there was one. Safe while a tick runs; it cannot be
+// refused.
+func (r *Weak) Destroy() bool {
+	h, ok := r.Get()
+	if ok {
+		r.anchor.Release(h)
+		*r = Weak{}
+	}
+	return ok
+}
+
+// Equal reports whether both refer to the same entity of the same world, alive or
+// not found out yet to be dead. A reference that is empty, or whose world is gone,
+// equals nothing, itself included.
+func (r Weak) Equal(s Weak) bool {
+	return r.anchor != nil && r == s && !r.anchor.Gone()
+}
+
+// Bind makes a reference that was read from text or JSON refer to an entity of a
+// world. It reports whether the entity is alive; if not the reference is empty.
+func (r *Weak) Bind(by world.Holder) bool {
+	if r.handle == handle.None {
+		return false
+	}
+	r.anchor = world.AnchorOf(by)
+	return r.Alive()
+}
+
+// String returns the handle as text, or "none".
+func (r Weak) String() string {
+	if r.handle == handle.None {
+		return "none"
+	}
+	return r.handle.String()
+}
+
+// MarshalText writes the handle, or nothing for an empty reference.
+func (r Weak) MarshalText() ([]byte, error) {
+	if r.handle == handle.None {
+		return []byte{}, nil
+	}
+	return r.handle.MarshalText()
+}
+
+// UnmarshalText reads what MarshalText wrote. The reference is to be bound to a
+// world then. On an error it is as before.
+func (r *Weak) UnmarshalText(text []byte) error {
+	if len(text) == 0 {
+		*r = Weak{}
+		return nil
+	}
+	var h handle.Handle
+	if err := h.UnmarshalText(text); err != nil {
+		return err
+	}
+	*r = Weak{handle: h}
+	return nil
+}
+
+// MarshalJSON writes the handle as JSON, or null for an empty reference.
+func (r Weak) MarshalJSON() ([]byte, error) {
+	if r.handle == handle.None {
+		return []byte("null"), nil
+	}
+	return json.Marshal(r.handle)
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote. As UnmarshalText.
+func (r *Weak) UnmarshalJSON(data []byte) error {
+	if string(data) == "null" {
+		*r = Weak{}
+		return nil
+	}
+	var h handle.Handle
+	if err := json.Unmarshal(data, &h); err != nil {
+		return err
+	}
+	*r = Weak{handle: h}
+	return nil
+}
