@@ -8,6 +8,7 @@ var ggecs = contender{
 	iterate:  ggecsIterate,
 	lookup:   ggecsLookup,
 	populate: ggecsPopulate,
+	values:   ggecsValues,
 	change:   ggecsChange,
 	newWorld: func() any { return ecs.NewWorld(1024) },
 }
@@ -40,8 +41,11 @@ func ggecsWorld() ecs.World {
 func ggecsIterate() field {
 	w := ggecsWorld()
 	all, both := ecs.MakeComponentMask(ggecsPosition), ecs.MakeComponentMask(ggecsPosition, ggecsVelocity)
+	// A cursor that is kept and restarted sees the archetypes of when it was made.
+	var cursor *ecs.QueryCursor
 	return field{
 		place: func(s set, n int) {
+			cursor = nil
 			chosen := components(s, ggecsIDs)
 			for range n {
 				e := w.NewEntity(chosen...)
@@ -51,9 +55,13 @@ func ggecsIterate() field {
 			}
 		},
 		pass: func() {
-			q := w.Query(both)
-			for q.Next() {
-				pos, vel := (*Position)(q.Component(ggecsPosition)), (*Velocity)(q.Component(ggecsVelocity))
+			if cursor == nil {
+				made := w.Query(both)
+				cursor = &made
+			}
+			cursor.Restart()
+			for cursor.Next() {
+				pos, vel := (*Position)(cursor.Component(ggecsPosition)), (*Velocity)(cursor.Component(ggecsVelocity))
 				pos.X += vel.X
 				pos.Y += vel.Y
 			}
@@ -136,4 +144,33 @@ func ggecsCount(w ecs.World, mask ecs.Mask) int {
 		n++
 	}
 	return n
+}
+
+func ggecsValues(n int) values {
+	w := ggecsWorld()
+	handles := make([]ecs.EntityID, 0, n)
+	return values{
+		create: func(n int) {
+			for range n {
+				e := w.NewEntity(ggecsIDs[:2]...)
+				*(*Position)(w.Component(e, ggecsPosition)) = Position{1, 2}
+				*(*Velocity)(w.Component(e, ggecsVelocity)) = Velocity{3, 4}
+				handles = append(handles, e)
+			}
+		},
+		clear: func() {
+			for _, e := range handles {
+				w.RemEntity(e)
+			}
+			handles = handles[:0]
+		},
+		sum: func() float64 {
+			sum := 0.0
+			for _, e := range handles {
+				p, v := (*Position)(w.Component(e, ggecsPosition)), (*Velocity)(w.Component(e, ggecsVelocity))
+				sum += p.X + p.Y + v.X + v.Y
+			}
+			return sum
+		},
+	}
 }
