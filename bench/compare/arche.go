@@ -114,7 +114,8 @@ func archePopulate(wide bool, n int) population {
 			w.Batch().RemoveEntities(&all)
 			handles = handles[:0]
 		},
-		count: func() int { return archeCount(&w, &all) },
+		count:  func() int { return archeCount(&w, &all) },
+		forget: func() { handles = nil },
 	}
 }
 

@@ -109,6 +109,7 @@ func arkPopulate(wide bool, n int) population {
 			defer q.Close()
 			return q.Count()
 		},
+		forget: func() { handles = nil },
 	}
 	if wide {
 		m := ecs.NewMap10[C1, C2, C3, C4, C5, C6, C7, C8, C9, C10](w)

@@ -185,7 +185,13 @@ func atollPopulate[T any](o world.Options, n int) population {
 			w.Refresh()
 			handles = handles[:0]
 		},
-		count: w.Count,
+		count:  w.Count,
+		forget: func() { handles = nil },
+		stats: func() (used, reserved uint64) {
+			var stats world.Stats
+			w.Stats(&stats)
+			return stats.BytesUsed, stats.BytesReserved
+		},
 	}
 }
 

@@ -99,7 +99,8 @@ func donburiPopulate(wide bool, n int) population {
 			}
 			handles = handles[:0]
 		},
-		count: w.Len,
+		count:  w.Len,
+		forget: func() { handles = nil },
 	}
 }
 

@@ -5,12 +5,20 @@ import ecs "github.com/marioolofo/go-gameengine-ecs"
 // ggecs is go-gameengine-ecs.
 var ggecs = contender{
 	name: "ggecs", role: peer,
-	iterate:  ggecsIterate,
+	iterate:  func() field { return ggecsIterate(false) },
 	lookup:   ggecsLookup,
 	populate: ggecsPopulate,
 	values:   ggecsValues,
 	change:   ggecsChange,
 	newWorld: func() any { return ecs.NewWorld(1024) },
+}
+
+// ggecsKept is go-gameengine-ecs with a cursor that is kept and restarted for
+// each loop. It sees the archetypes that there were when it was made: a program
+// that uses it has to know when they are all there.
+var ggecsKept = contender{
+	name: "ggecs-kept", role: peer,
+	iterate: func() field { return ggecsIterate(true) },
 }
 
 // The numbers of the components, as ggecs wants them from its user.
@@ -38,14 +46,14 @@ func ggecsWorld() ecs.World {
 	return w
 }
 
-func ggecsIterate() field {
+func ggecsIterate(keep bool) field {
 	w := ggecsWorld()
 	all, both := ecs.MakeComponentMask(ggecsPosition), ecs.MakeComponentMask(ggecsPosition, ggecsVelocity)
-	// A cursor that is kept and restarted sees the archetypes of when it was made.
-	var cursor *ecs.QueryCursor
+	var cursor ecs.QueryCursor
+	made := false
 	return field{
 		place: func(s set, n int) {
-			cursor = nil
+			made = false
 			chosen := components(s, ggecsIDs)
 			for range n {
 				e := w.NewEntity(chosen...)
@@ -55,11 +63,11 @@ func ggecsIterate() field {
 			}
 		},
 		pass: func() {
-			if cursor == nil {
-				made := w.Query(both)
-				cursor = &made
+			if made {
+				cursor.Restart()
+			} else {
+				cursor, made = w.Query(both), keep
 			}
-			cursor.Restart()
 			for cursor.Next() {
 				pos, vel := (*Position)(cursor.Component(ggecsPosition)), (*Velocity)(cursor.Component(ggecsVelocity))
 				pos.X += vel.X
@@ -111,7 +119,8 @@ func ggecsPopulate(wide bool, n int) population {
 			}
 			handles = handles[:0]
 		},
-		count: func() int { return ggecsCount(w, all) },
+		count:  func() int { return ggecsCount(w, all) },
+		forget: func() { handles = nil },
 	}
 }
 

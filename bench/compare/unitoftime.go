@@ -101,7 +101,8 @@ func uotPopulate(wide bool, n int) population {
 			}
 			handles = handles[:0]
 		},
-		count: count,
+		count:  count,
+		forget: func() { handles = nil },
 	}
 }
 
