@@ -185,8 +185,11 @@ func atollPopulate[T any](o world.Options, n int) population {
 			w.Refresh()
 			handles = handles[:0]
 		},
-		count:  w.Count,
-		forget: func() { handles = nil },
+		count: w.Count,
+		forget: func() {
+			handles = nil
+			w.Refresh() // shards let go of what they looked up in before the world grew
+		},
 		stats: func() (used, reserved uint64) {
 			var stats world.Stats
 			w.Stats(&stats)

@@ -12,7 +12,7 @@ var memory = &section{
 	name:  "memory",
 	title: "Bytes for each entity beyond its components",
 	text: `How much larger the heap is with a world of N entities of 2 components than without it, after a collection, for each entity, less the 32 bytes of
-the components: handles, versions, indexes and rows that are not yet used. The program's own list of handles is not counted. Beside it what
+the components: handles, versions, indexes and rows that are not yet used. The program's own list of handles is not counted, and Atoll's world has been refreshed. Beside it what
 World.Stats says of the same world: bytes reserved, and bytes in use.`,
 	quick: 256_000, full: 1_000_000, weight: 4, cost: 15,
 	columns: []column{

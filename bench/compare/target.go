@@ -84,13 +84,9 @@ type verdict struct {
 // judge compares a cell with its target.
 func (t *target) judge(r *result) verdict {
 	var v verdict
-	peer, name := r.PeerNS, r.BestPeer
+	peer := r.PeerNS
 	if t.against != "" {
-		name = t.against
-		peer = nil
-		if ns, ok := r.Peers[name]; ok {
-			peer = &ns
-		}
+		peer = valueOf(r.Peers, t.against)
 	}
 	if r.AtollNS == nil {
 		v.Missed = peer != nil
