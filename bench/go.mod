@@ -11,6 +11,7 @@ require (
 	github.com/stretchr/testify v1.12.1
 	github.com/unitoftime/ecs v0.0.3
 	github.com/yohamta/donburi v1.15.7
+	golang.org/x/sys v0.49.0
 )
 
 require (

@@ -105,12 +105,12 @@ func (s *Space) publish(d *directory) {
 
 // newDirectory makes an empty directory for homes of up to so many pages. While
 // a page number shifted by the home bits fits in its field, those low bits are
-// unique; beyond, the shard's bits above the field are taken in too.
+// unique. Beyond, what is rotated out at the top of the field changes its low bits,
+// by less than 2 to the number of bits rotated out; as many of the shard's low bits,
+// which lie above the field and are taken in as well, tell the homes apart that
+// this could confuse.
 func (s *Space) newDirectory(pages int) *directory {
 	width := s.homeBits + bits.Len(uint(pages-1))
-	if width > pageNumberBits {
-		width = pageNumberBits + s.homeBits
-	}
 	d := &directory{refs: make([]pageRef, 1<<width), mask: 1<<width - 1}
 	for i := range d.refs {
 		d.refs[i].base = noBase

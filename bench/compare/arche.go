@@ -75,7 +75,7 @@ func archeIterate(cached bool) field {
 
 func archeLookup(n int) func() float64 {
 	w := ecs.NewWorld(1024)
-	pos := generic.NewMap[Position](&w)
+	pos := ecs.ComponentID[Position](&w)
 	places := generic.NewMap1[Position](&w)
 	handles := make([]ecs.Entity, n)
 	for i := range handles {
@@ -85,7 +85,7 @@ func archeLookup(n int) func() float64 {
 	return func() float64 {
 		sum := 0.0
 		for _, e := range handles {
-			sum += pos.Get(e).X
+			sum += (*Position)(w.Get(e, pos)).X
 		}
 		return sum
 	}
@@ -94,7 +94,8 @@ func archeLookup(n int) func() float64 {
 func archePopulate(wide bool, n int) population {
 	w := ecs.NewWorld(1024)
 	chosen := components(setOf(wide), archeIDs(&w))
-	all, builder := ecs.All(chosen...), ecs.NewBuilder(&w, chosen...)
+	every := ecs.All(chosen...)
+	all, builder := w.Cache().Register(&every), ecs.NewBuilder(&w, chosen...)
 	handles := make([]ecs.Entity, 0, n)
 	return population{
 		create: func(n int) {
@@ -113,7 +114,8 @@ func archePopulate(wide bool, n int) population {
 			w.Batch().RemoveEntities(&all)
 			handles = handles[:0]
 		},
-		count: func() int { return archeCount(&w, &all) },
+		count:  func() int { return archeCount(&w, &all) },
+		forget: func() { handles = nil },
 	}
 }
 
@@ -121,7 +123,8 @@ func archeChange(wide bool, n int) change {
 	w := ecs.NewWorld(1024)
 	ids := archeIDs(&w)
 	chosen, added := components(baseOf(wide), ids), ids[1:2]
-	all, with := ecs.All(ids[0]), ecs.All(ids[0], ids[1])
+	every, some := ecs.All(ids[0]), ecs.All(ids[0], ids[1])
+	all, with := w.Cache().Register(&every), w.Cache().Register(&some)
 	handles := make([]ecs.Entity, n)
 	for i := range handles {
 		handles[i] = w.NewEntity(chosen...)
@@ -152,7 +155,8 @@ func archeCount(w *ecs.World, filter ecs.Filter) int {
 func archeValues(n int) values {
 	w := ecs.NewWorld(1024)
 	ids := archeIDs(&w)
-	all := ecs.All(ids[0], ids[1])
+	every := ecs.All(ids[0], ids[1])
+	all := w.Cache().Register(&every)
 	handles := make([]ecs.Entity, 0, n)
 	m := generic.NewMap2[Position, Velocity](&w)
 	return values{

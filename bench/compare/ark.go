@@ -91,7 +91,7 @@ func arkLookup(n int) func() float64 {
 
 func arkPopulate(wide bool, n int) population {
 	w := ecs.NewWorld()
-	all := ecs.NewFilter0(w)
+	all := ecs.NewFilter0(w).Register()
 	handles := make([]ecs.Entity, 0, n)
 	p := population{
 		destroy: func() {
@@ -109,6 +109,7 @@ func arkPopulate(wide bool, n int) population {
 			defer q.Close()
 			return q.Count()
 		},
+		forget: func() { handles = nil },
 	}
 	if wide {
 		m := ecs.NewMap10[C1, C2, C3, C4, C5, C6, C7, C8, C9, C10](w)
@@ -138,7 +139,7 @@ func arkChange(wide bool, n int) change {
 	for range n {
 		handles = append(handles, w.Unsafe().NewEntity(chosen...))
 	}
-	all, with := ecs.NewFilter1[Position](w), ecs.NewFilter2[Position, Velocity](w)
+	all, with := ecs.NewFilter1[Position](w).Register(), ecs.NewFilter2[Position, Velocity](w).Register()
 	return change{
 		add: func() {
 			for _, e := range handles {
@@ -165,7 +166,7 @@ func arkFill(p *Position, v *Velocity) { *p, *v = Position{1, 2}, Velocity{3, 4}
 
 func arkValues(n int) values {
 	w := ecs.NewWorld()
-	m, all := ecs.NewMap2[Position, Velocity](w), ecs.NewFilter2[Position, Velocity](w)
+	m, all := ecs.NewMap2[Position, Velocity](w), ecs.NewFilter2[Position, Velocity](w).Register()
 	handles := make([]ecs.Entity, 0, n)
 	return values{
 		create: func(n int) {

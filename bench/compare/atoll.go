@@ -186,6 +186,15 @@ func atollPopulate[T any](o world.Options, n int) population {
 			handles = handles[:0]
 		},
 		count: w.Count,
+		forget: func() {
+			handles = nil
+			w.Refresh() // shards let go of what they looked up in before the world grew
+		},
+		stats: func() (used, reserved uint64) {
+			var stats world.Stats
+			w.Stats(&stats)
+			return stats.BytesUsed, stats.BytesReserved
+		},
 	}
 }
 

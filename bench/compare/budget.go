@@ -2,15 +2,16 @@ package main
 
 import "time"
 
-// budget shares the time there is among the cells still to come.
+// budget shares time among the jobs still to come.
 type budget struct {
-	end    time.Time
-	weight float64 // of the cells to come
+	end    time.Time     // zero: no limit
+	each   time.Duration // without a limit, the time for a weight of 1
+	weight float64       // of the jobs to come
 }
 
-// weight is the share that a cell of n entities gets, relative to others: large
-// ones take longer to set up.
-func weight(n int) float64 {
+// sizeWeight is the share of time that a cell of n entities gets, relative to
+// others: large ones take longer to set up.
+func sizeWeight(n int) float64 {
 	switch {
 	case n >= 500_000:
 		return 6
@@ -21,13 +22,29 @@ func weight(n int) float64 {
 	}
 }
 
-// next takes the share of a cell and returns when it has to be done.
-func (b *budget) next(n int) time.Time {
-	share := weight(n) / b.weight
-	b.weight -= weight(n)
+// sizeCost is how many seconds a cell of n entities takes about, if it may take
+// as long as it needs.
+func sizeCost(n int) float64 {
+	switch {
+	case n >= 500_000:
+		return 20
+	case n >= 100_000:
+		return 5
+	default:
+		return 0.5
+	}
+}
+
+// next takes the share of a job and returns when it has to be done.
+func (b *budget) next(weight float64) time.Time {
+	if b.end.IsZero() {
+		return time.Now().Add(time.Duration(weight * float64(b.each)))
+	}
+	share := weight / b.weight
+	b.weight -= weight
 	left := time.Until(b.end)
 	return time.Now().Add(time.Duration(float64(left) * share))
 }
 
 // spent reports whether there is no time left.
-func (b *budget) spent() bool { return !time.Now().Before(b.end) }
+func (b *budget) spent() bool { return !b.end.IsZero() && !time.Now().Before(b.end) }

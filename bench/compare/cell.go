@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"maps"
+	"math"
 	"runtime"
 	"slices"
 	"time"
@@ -10,8 +11,14 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// result is one cell of the comparison: one bench at one size. Times are
-// nanoseconds for each entity, medians over the rounds; nil is not measured.
+// cell is one bench at one size.
+type cell struct {
+	*bench
+	n int
+}
+
+// result is what was measured in a cell. Times are nanoseconds for each entity,
+// medians over the rounds; nil is not measured.
 type result struct {
 	Bench     string             `json:"bench"`
 	N         int                `json:"n"`
@@ -25,31 +32,58 @@ type result struct {
 	Rounds    int                `json:"rounds"`
 	Peers     map[string]float64 `json:"peers"`
 	LimitNS   *float64           `json:"limit_ns,omitempty"`
-	OneNS     *float64           `json:"atoll_one_ns,omitempty"`     // with one shard
-	DefaultNS *float64           `json:"atoll_default_ns,omitempty"` // with the default number
-	LeftOut   map[string]string  `json:"left_out,omitempty"`         // contender to reason
-	Commit    string             `json:"commit"`
+	ByShards  map[int]float64    `json:"atoll_ns_by_shards,omitempty"`
+	verdict
+	LeftOut map[string]string `json:"left_out,omitempty"` // contender to reason
+	Commit  string            `json:"commit"`
 }
 
-// shardsFor is the number of shards that Atoll has in a cell.
+// shardCounts are the numbers of shards that Atoll is shown with.
+var shardCounts = []int{1, world.DefaultShards, 16, 256}
+
+// quickShardsN is the one size that -quick shows with all numbers of shards.
+const quickShardsN = 16_000
+
+// shardsFor is the number of shards that Atoll is judged by in a cell.
 func (b *bench) shardsFor(n int) int {
-	if n < 1000 && !b.once {
+	if n < manyFrom && !b.once {
 		return 1
 	}
 	return world.DefaultShards
 }
 
-// enter sets the contenders up for a cell. Those that do not offer the bench are
-// not among the entrants.
-func (b *bench) enter(n int, s settings) []*entrant {
-	shards := s.shards
-	if shards == 0 {
-		shards = b.shardsFor(n)
+// shardsShown lists the numbers of shards that Atoll has in a cell, the one that
+// it is judged by first.
+func (b *bench) shardsShown(n int, s settings) []int {
+	if s.shards != 0 {
+		return []int{s.shards}
 	}
-	all := []contender{atoll(shards)}
-	if s.both && s.shards == 0 {
-		c := atoll(1 + world.DefaultShards - shards)
-		c.role = twin
+	list := []int{b.shardsFor(n)}
+	var beside []int
+	switch {
+	case n < manyFrom && !b.once:
+		beside = []int{world.DefaultShards}
+	case s.full || n == quickShardsN || b.once:
+		beside = shardCounts
+	}
+	for _, shards := range beside {
+		if shards != list[0] {
+			list = append(list, shards)
+		}
+	}
+	return list
+}
+
+// enter sets the contenders up for a cell, Atoll first. Those that do not offer
+// the bench are not among the entrants.
+func (b *bench) enter(n int, s settings) []*entrant {
+	var all []contender
+	for i, shards := range b.shardsShown(n, s) {
+		c := atoll(shards)
+		if i > 0 {
+			c.role = twin
+			c.name = fmt.Sprintf("%s, %d shards", c.name, shards)
+		}
 		all = append(all, c)
 	}
 	for _, c := range others {
@@ -82,12 +116,21 @@ func (b *bench) enterOne(c *contender, n int) *entrant {
 	return e
 }
 
-// run measures a cell until the deadline.
-func (b *bench) run(n int, s settings, deadline time.Time) result {
+// run measures a cell, and ends by the deadline or soon after.
+func (c cell) run(s settings, deadline time.Time) result {
 	runtime.GC()
-	entrants := b.enter(n, s)
-	rounds := measure(entrants, s.plan, deadline)
-	r := result{Bench: b.name, N: n, Rounds: rounds, Peers: map[string]float64{}, LeftOut: map[string]string{}}
+	entrants := c.enter(c.n, s)
+	p := s.plan
+	p.enough = func(rounds int) bool { return c.result(entrants).decided(rounds) }
+	rounds := measure(entrants, p, deadline)
+	r := c.result(entrants)
+	r.Rounds = rounds
+	return r
+}
+
+// result says what the entrants did.
+func (c cell) result(entrants []*entrant) result {
+	r := result{Bench: c.name, N: c.n, Peers: map[string]float64{}, ByShards: map[int]float64{}, LeftOut: map[string]string{}}
 	for _, e := range entrants {
 		r.add(e)
 	}
@@ -101,22 +144,8 @@ func (b *bench) run(n int, s settings, deadline time.Time) result {
 		r.Ratio = &ratio
 		r.RatioLow, r.RatioHigh = quartiles(entrants, r.BestPeer)
 	}
+	r.verdict = c.target.judge(&r)
 	return r
-}
-
-// quartiles returns those of the ratios of Atoll, which is the first entrant, to
-// the best peer, round by round.
-func quartiles(entrants []*entrant, best string) (low, high *float64) {
-	ratios := slices.Clone(entrants[0].ns)
-	for _, e := range entrants {
-		if e.name == best {
-			for i := range ratios {
-				ratios[i] /= e.ns[i]
-			}
-		}
-	}
-	slices.Sort(ratios)
-	return &ratios[len(ratios)/4], &ratios[len(ratios)*3/4]
 }
 
 func (r *result) add(e *entrant) {
@@ -132,12 +161,47 @@ func (r *result) add(e *entrant) {
 		r.LimitNS = &ns
 	case own:
 		r.AtollNS, r.Shards = &ns, e.shards
+		r.ByShards[e.shards] = ns
 	case twin:
-		if r.OneNS, r.DefaultNS = r.AtollNS, &ns; e.shards == 1 {
-			r.OneNS, r.DefaultNS = &ns, r.AtollNS
-		}
+		r.ByShards[e.shards] = ns
 	}
 }
 
-// label names a cell for -run and for progress.
-func (b *bench) label(n int) string { return fmt.Sprintf("%s/%d", b.name, n) }
+// quartiles returns those of the ratios of Atoll, which is the first entrant, to
+// the best peer, round by round.
+func quartiles(entrants []*entrant, best string) (low, high *float64) {
+	var ratios []float64
+	for _, e := range entrants {
+		if e.name == best {
+			for i := range e.ns {
+				ratios = append(ratios, entrants[0].ns[i]/e.ns[i])
+			}
+		}
+	}
+	slices.Sort(ratios)
+	return &ratios[len(ratios)/4], &ratios[len(ratios)*3/4]
+}
+
+// closeTo is how near to a bound a ratio is looked at more closely, at least.
+const closeTo = 0.02
+
+// decided reports whether more rounds would hardly change on which side of its
+// bounds the cell is: they are outside of the interval that a box plot's notch
+// gives for the median.
+func (r result) decided(rounds int) bool {
+	if r.Ratio == nil {
+		return true
+	}
+	notch := 1.57 * (*r.RatioHigh - *r.RatioLow) / math.Sqrt(float64(rounds))
+	margin := max(notch, closeTo)
+	near := func(ratio, bound float64) bool { return math.Abs(ratio-bound) < margin }
+	switch {
+	case near(*r.Ratio, 1):
+		return false
+	case r.Target != nil && near(*r.Ratio, *r.Target):
+		return false
+	case r.LimitRatio != nil && near(*r.LimitRatio, *r.LimitTarget):
+		return false
+	}
+	return true
+}

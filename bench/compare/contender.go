@@ -63,6 +63,9 @@ type population struct {
 	destroyBatch func()
 	reset        func() // empties it for the next round; nil: as destroy does
 	count        func() int
+	forget       func() // lets go of the handles: what is left is the world
+	// stats says how many bytes are in use and reserved, for those who tell.
+	stats func() (used, reserved uint64)
 }
 
 // values is a world to create entities of given values in.
@@ -92,7 +95,7 @@ type change struct {
 }
 
 // others are the contenders beside Atoll.
-var others = []contender{ark, arkCached, arche, archeCached, donburis, volts, unitoftime, unitoftimeSlices, ggecs, limits}
+var others = []contender{ark, arkCached, arche, archeCached, donburis, volts, unitoftime, unitoftimeSlices, ggecs, ggecsKept, limits}
 
 // shuffle orders handles at random, always alike.
 func shuffle[T any](handles []T) []T {

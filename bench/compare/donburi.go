@@ -12,6 +12,7 @@ var donburis = contender{
 	iterate:  donburiIterate,
 	lookup:   donburiLookup,
 	populate: donburiPopulate,
+	values:   donburiValues,
 	change:   donburiChange,
 	newWorld: func() any { return donburi.NewWorld() },
 }
@@ -66,12 +67,15 @@ func donburiLookup(n int) func() float64 {
 	for i, e := range handles {
 		donburiPosition.Get(w.Entry(e)).X = float64(i)
 	}
-	shuffle(handles)
+	entries := make([]*donburi.Entry, n) // found once, as its users may
+	for i, e := range shuffle(handles) {
+		entries[i] = w.Entry(e)
+	}
 	return func() float64 {
 		sum := 0.0
-		for _, e := range handles {
-			if w.Valid(e) { // Entry does not check
-				sum += donburiPosition.Get(w.Entry(e)).X
+		for _, e := range entries {
+			if e.Valid() { // Get does not check
+				sum += donburiPosition.Get(e).X
 			}
 		}
 		return sum
@@ -95,7 +99,8 @@ func donburiPopulate(wide bool, n int) population {
 			}
 			handles = handles[:0]
 		},
-		count: w.Len,
+		count:  w.Len,
+		forget: func() { handles = nil },
 	}
 }
 
@@ -115,5 +120,35 @@ func donburiChange(wide bool, n int) change {
 			}
 		},
 		count: func() int { return with.Count(w) },
+	}
+}
+
+func donburiValues(n int) values {
+	w := donburi.NewWorld()
+	handles := make([]donburi.Entity, 0, n)
+	return values{
+		create: func(n int) {
+			for range n {
+				e := w.Create(donburiTypes[:2]...)
+				entry := w.Entry(e)
+				*donburiPosition.Get(entry), *donburiVelocity.Get(entry) = Position{1, 2}, Velocity{3, 4}
+				handles = append(handles, e)
+			}
+		},
+		clear: func() {
+			for _, e := range handles {
+				w.Remove(e)
+			}
+			handles = handles[:0]
+		},
+		sum: func() float64 {
+			sum := 0.0
+			for _, e := range handles {
+				entry := w.Entry(e)
+				p, v := donburiPosition.Get(entry), donburiVelocity.Get(entry)
+				sum += p.X + p.Y + v.X + v.Y
+			}
+			return sum
+		},
 	}
 }

@@ -5,11 +5,20 @@ import ecs "github.com/marioolofo/go-gameengine-ecs"
 // ggecs is go-gameengine-ecs.
 var ggecs = contender{
 	name: "ggecs", role: peer,
-	iterate:  ggecsIterate,
+	iterate:  func() field { return ggecsIterate(false) },
 	lookup:   ggecsLookup,
 	populate: ggecsPopulate,
+	values:   ggecsValues,
 	change:   ggecsChange,
 	newWorld: func() any { return ecs.NewWorld(1024) },
+}
+
+// ggecsKept is go-gameengine-ecs with a cursor that is kept and restarted for
+// each loop. It sees the archetypes that there were when it was made: a program
+// that uses it has to know when they are all there.
+var ggecsKept = contender{
+	name: "ggecs-kept", role: peer,
+	iterate: func() field { return ggecsIterate(true) },
 }
 
 // The numbers of the components, as ggecs wants them from its user.
@@ -37,11 +46,14 @@ func ggecsWorld() ecs.World {
 	return w
 }
 
-func ggecsIterate() field {
+func ggecsIterate(keep bool) field {
 	w := ggecsWorld()
 	all, both := ecs.MakeComponentMask(ggecsPosition), ecs.MakeComponentMask(ggecsPosition, ggecsVelocity)
+	var cursor ecs.QueryCursor
+	made := false
 	return field{
 		place: func(s set, n int) {
+			made = false
 			chosen := components(s, ggecsIDs)
 			for range n {
 				e := w.NewEntity(chosen...)
@@ -51,9 +63,13 @@ func ggecsIterate() field {
 			}
 		},
 		pass: func() {
-			q := w.Query(both)
-			for q.Next() {
-				pos, vel := (*Position)(q.Component(ggecsPosition)), (*Velocity)(q.Component(ggecsVelocity))
+			if made {
+				cursor.Restart()
+			} else {
+				cursor, made = w.Query(both), keep
+			}
+			for cursor.Next() {
+				pos, vel := (*Position)(cursor.Component(ggecsPosition)), (*Velocity)(cursor.Component(ggecsVelocity))
 				pos.X += vel.X
 				pos.Y += vel.Y
 			}
@@ -103,7 +119,8 @@ func ggecsPopulate(wide bool, n int) population {
 			}
 			handles = handles[:0]
 		},
-		count: func() int { return ggecsCount(w, all) },
+		count:  func() int { return ggecsCount(w, all) },
+		forget: func() { handles = nil },
 	}
 }
 
@@ -136,4 +153,33 @@ func ggecsCount(w ecs.World, mask ecs.Mask) int {
 		n++
 	}
 	return n
+}
+
+func ggecsValues(n int) values {
+	w := ggecsWorld()
+	handles := make([]ecs.EntityID, 0, n)
+	return values{
+		create: func(n int) {
+			for range n {
+				e := w.NewEntity(ggecsIDs[:2]...)
+				*(*Position)(w.Component(e, ggecsPosition)) = Position{1, 2}
+				*(*Velocity)(w.Component(e, ggecsVelocity)) = Velocity{3, 4}
+				handles = append(handles, e)
+			}
+		},
+		clear: func() {
+			for _, e := range handles {
+				w.RemEntity(e)
+			}
+			handles = handles[:0]
+		},
+		sum: func() float64 {
+			sum := 0.0
+			for _, e := range handles {
+				p, v := (*Position)(w.Component(e, ggecsPosition)), (*Velocity)(w.Component(e, ggecsVelocity))
+				sum += p.X + p.Y + v.X + v.Y
+			}
+			return sum
+		},
+	}
 }

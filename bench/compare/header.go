@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -15,10 +16,11 @@ type header struct {
 	missing                             string // what there was no time for, in a sentence
 }
 
-// newHeader describes this run. out is a file that may differ from the commit.
+// newHeader describes this run. out is a page, which may differ from the commit
+// as its plots may.
 func newHeader(out string) header {
 	return header{
-		commit:  commit(out),
+		commit:  commit(out, plotDir(out)),
 		cpu:     cpuModel(),
 		version: runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH,
 		command: strings.Join(append([]string{"go run ./bench/compare"}, os.Args[1:]...), " "),
@@ -29,14 +31,16 @@ func newHeader(out string) header {
 
 // commit names the commit of the working directory, and says "dirty" if that
 // is not what is there.
-func commit(except string) string {
+func commit(except ...string) string {
 	hash, err := git("rev-parse", "--short=12", "HEAD")
 	if err != nil {
 		return "unknown"
 	}
 	status := []string{"status", "--porcelain", "--", ":/"}
-	if except != "" {
-		status = append(status, ":!"+except)
+	for _, path := range except {
+		if path != "" {
+			status = append(status, ":!"+path)
+		}
 	}
 	if changed, err := git(status...); err != nil || changed != "" {
 		return hash + " dirty"
@@ -67,7 +71,7 @@ func (h header) lines() []string {
 		"commit: " + h.commit,
 		"CPU: " + h.cpu,
 		"Go: " + h.version,
-		"GOMAXPROCS: " + itoa(h.procs),
+		"GOMAXPROCS: " + strconv.Itoa(h.procs),
 		"date: " + h.date,
 		"command: " + h.command,
 	}

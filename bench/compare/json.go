@@ -5,5 +5,5 @@ import (
 	"io"
 )
 
-// writeJSON writes a result as one line.
-func writeJSON(w io.Writer, r result) error { return json.NewEncoder(w).Encode(r) }
+// writeJSON writes a result, a finding or a summary as one line.
+func writeJSON(w io.Writer, found any) error { return json.NewEncoder(w).Encode(found) }

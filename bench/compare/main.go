@@ -2,7 +2,7 @@
 // so that whatever else the machine does meets all of them alike. Run it from
 // the root of the repository:
 //
-//	go run ./bench/compare                           a selection, in 40 seconds
+//	go run ./bench/compare                           a selection, in 45 seconds
 //	go run ./bench/compare -json -run '^random'      one bench, a JSON object a line
 //	go run ./bench/compare -full -out docs/benchmarks.md
 //
@@ -10,12 +10,21 @@
 // up at once and they are measured in turns; times are medians over the rounds,
 // in nanoseconds for each entity or operation. What a contender did is checked
 // after each cell: who did other work than asked, or panicked, is left out of
-// the cell and the reason is given.
+// the cell and the reason is given. A cell is measured longer where its ratio is
+// close to 1 or to its target.
+//
+// Sections measure what the cells do not show: the longest single create,
+// memory, allocations, the work of the garbage collector.
+//
+// With -out a page is written, and beside it, in a directory of the same name, a
+// plot for each bench.
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"regexp"
 	"time"
@@ -25,60 +34,96 @@ import (
 type settings struct {
 	json   bool
 	full   bool
-	both   bool // Atoll with one shard and with the default number
-	shards int  // 0: by size
+	shards int // 0: by size
 	run    *regexp.Regexp
 	peers  *regexp.Regexp
-	budget time.Duration
+	budget time.Duration // 0: no limit
 	out    string
 	plan   plan
 }
 
 const (
-	quickBudget = 40 * time.Second
-	fullBudget  = 20 * time.Minute
-	quickPeers  = "^(ark|arche)(-cached)?$" // one of them is the best in each cell of -quick
+	quickBudget = 36 * time.Second
+	// quickPeers match the best peer of each cell of -quick.
+	quickPeers = "^((ark|arche)(-cached)?|unitoftime-slices)$"
+	// fullEach is the time for a small cell under -full: all of them then take
+	// about a quarter of an hour.
+	fullEach = 2500 * time.Millisecond
 )
 
-func parse() (settings, error) {
-	var s settings
-	quick := flag.Bool("quick", false, "a selection of benches and sizes, the fastest peers; the default")
-	flag.BoolVar(&s.full, "full", false, "all benches, sizes and peers")
-	flag.BoolVar(&s.json, "json", false, "write one JSON object a line")
-	flag.IntVar(&s.shards, "shards", 0, "Atoll's number of shards (default by size: 1 below 1,000 entities)")
-	flag.DurationVar(&s.budget, "budget", 0, "time to spend (default 40s, -full 20m)")
-	flag.StringVar(&s.out, "out", "", "write a page of the results to this `file`")
-	run := flag.String("run", "", "only the cells bench/N that match this `regexp`")
-	peers := flag.String("peers", "", "only the peers that match this `regexp`")
-	flag.Parse()
-	if flag.NArg() > 0 || *quick && s.full {
-		return s, fmt.Errorf("usage: compare [-quick|-full] [-json] [-run regexp] [-peers regexp] [-shards n] [-budget d] [-out file]")
+var (
+	quickPlan = plan{batchMin: 300 * time.Microsecond, roundMax: 20 * time.Millisecond, roundsAll: 3, roundsMin: 3, roundsMax: 25}
+	fullPlan  = plan{batchMin: time.Millisecond, roundMax: 50 * time.Millisecond, roundsAll: 3, roundsMin: 7, roundsMax: 51}
+)
+
+// texts are flags that are not yet what they mean.
+type texts struct {
+	quick      bool
+	run, peers string
+}
+
+// flags defines the flags; help and errors go to out.
+func (s *settings) flags(out io.Writer, t *texts) *flag.FlagSet {
+	flags := flag.NewFlagSet("compare", flag.ContinueOnError)
+	flags.SetOutput(io.Discard) // of errors: parse tells them
+	flags.Usage = func() {
+		flags.SetOutput(out)
+		defer flags.SetOutput(io.Discard)
+		fmt.Fprint(out, `usage: compare [-quick|-full] [flags]
+
+Compares Atoll with its peers: times by bench and number of entities, and
+sections on stalls, memory, allocations and garbage collection. Progress goes to
+the standard error.
+
+`)
+		flags.PrintDefaults()
 	}
-	s.both = s.full
-	s.plan = plan{batchMin: 300 * time.Microsecond, roundMax: 20 * time.Millisecond, roundsMin: 3, roundsMax: 25}
-	if s.full {
-		s.plan = plan{batchMin: time.Millisecond, roundMax: 50 * time.Millisecond, roundsMin: 3, roundsMax: 25}
-	} else if *peers == "" {
-		*peers = quickPeers
+	flags.BoolVar(&t.quick, "quick", false, "a selection of benches and sizes, with the fastest peers, within 45s; the default")
+	flags.BoolVar(&s.full, "full", false, "all benches, sizes and peers, and Atoll with 1, 4, 16 and 256 shards")
+	flags.BoolVar(&s.json, "json", false, "write one JSON object a line: cells, findings of sections, a summary")
+	flags.IntVar(&s.shards, "shards", 0, "Atoll's number of shards (default by size: 1 below 1,000 entities, 4 from there on)")
+	flags.DurationVar(&s.budget, "budget", 0, "time to spend; what is left then is not measured (default 36s for -quick, no limit for -full)")
+	flags.StringVar(&s.out, "out", "", "write a page of the results to this `file`, and plots to the directory of that name without its ending")
+	flags.StringVar(&t.run, "run", "", "only the cells bench/N and sections section/N that match this `regexp`")
+	flags.StringVar(&t.peers, "peers", "", "only the peers that match this `regexp`")
+	return flags
+}
+
+// parse reads the flags. It tells what is wrong with them to out.
+func parse(args []string, out io.Writer) (settings, error) {
+	s, err := read(args, out)
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(out, "compare:", err)
 	}
-	if s.budget == 0 {
-		s.budget = quickBudget
-		if s.full {
-			s.budget = fullBudget
-		}
-	}
-	var err error
-	if s.run, err = regexp.Compile(*run); err != nil {
-		return s, err
-	}
-	s.peers, err = regexp.Compile(*peers)
 	return s, err
 }
 
-// cell is one bench at one size.
-type cell struct {
-	*bench
-	n int
+func read(args []string, out io.Writer) (settings, error) {
+	var s settings
+	var t texts
+	flags := s.flags(out, &t)
+	if err := flags.Parse(args); err != nil {
+		return s, err
+	}
+	if flags.NArg() > 0 || t.quick && s.full {
+		return s, errors.New("-quick and -full exclude each other, and there are no arguments beside flags; -h tells what there is")
+	}
+	s.plan = quickPlan
+	switch {
+	case s.full:
+		s.plan = fullPlan
+	case t.peers == "":
+		t.peers = quickPeers
+	}
+	if s.budget == 0 && !s.full {
+		s.budget = quickBudget
+	}
+	var err error
+	if s.run, err = regexp.Compile(t.run); err != nil {
+		return s, err
+	}
+	s.peers, err = regexp.Compile(t.peers)
+	return s, err
 }
 
 // cells lists what the settings ask for.
@@ -104,48 +149,16 @@ func (s settings) cells() []cell {
 
 func main() {
 	start := time.Now()
-	s, err := parse()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
+	s, err := parse(os.Args[1:], os.Stderr)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return
+	case err != nil:
 		os.Exit(2)
 	}
-	if err := run(s, start); err != nil {
+	r := report{settings: s, header: newHeader(s.out), w: os.Stdout, log: os.Stderr}
+	if err := r.run(start); err != nil {
 		fmt.Fprintln(os.Stderr, "compare:", err)
 		os.Exit(1)
 	}
-}
-
-func run(s settings, start time.Time) error {
-	h := newHeader(s.out)
-	head := os.Stdout
-	if s.json {
-		head = os.Stderr
-	}
-	writeHead(head, h)
-	list := s.cells()
-	left := budget{end: start.Add(s.budget)}
-	for _, c := range list {
-		left.weight += weight(c.n)
-	}
-	var results []result
-	for i, c := range list {
-		if left.spent() {
-			h.missing = fmt.Sprintf("Out of time: %d of %d cells were not measured, from %s on.", len(list)-i, len(list), c.label(c.n))
-			fmt.Fprintln(os.Stderr, h.missing)
-			break
-		}
-		fmt.Fprintf(os.Stderr, "[%d/%d, %v] %s\n", i+1, len(list), time.Since(start).Round(time.Second), c.label(c.n))
-		r := c.run(c.n, s, left.next(c.n))
-		r.Commit = h.commit
-		results = append(results, r)
-		if !s.json {
-			writeRow(os.Stdout, r)
-		} else if err := writeJSON(os.Stdout, r); err != nil {
-			return err
-		}
-	}
-	if s.out == "" {
-		return nil
-	}
-	return writePage(s.out, h, results)
 }

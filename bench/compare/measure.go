@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"runtime"
 	"slices"
 	"time"
@@ -27,10 +28,10 @@ func repeated(once func(), done *int) func(int) time.Duration {
 	}
 }
 
-// sections is the work of a bench of which only timed is timed: the sections
+// stretches is the work of a bench of which only timed is timed: the stretches
 // add up, less what reading the clock takes. before and after may be nil; after
 // is told whether it is the last.
-func sections(before, timed func(), after func(last bool)) func(int) time.Duration {
+func stretches(before, timed func(), after func(last bool)) func(int) time.Duration {
 	return func(times int) time.Duration {
 		total := time.Duration(0)
 		for i := range times {
@@ -48,7 +49,7 @@ func sections(before, timed func(), after func(last bool)) func(int) time.Durati
 	}
 }
 
-// clockCost is the time that an empty section takes.
+// clockCost is the time that an empty stretch takes.
 var clockCost = func() time.Duration {
 	const samples, reads = 51, 200
 	costs := make([]time.Duration, samples)
@@ -65,7 +66,9 @@ var clockCost = func() time.Duration {
 // ballast is heap that is held and never touched, so that the collector runs as
 // often, and gives as little memory back to the system, as in a program that is
 // long at work. Without it, making a world would be mostly page faults.
-var ballast = make([]byte, 256<<20)
+var ballast = make([]byte, ballastBytes)
+
+const ballastBytes = 256 << 20
 
 // garbageMax is how much may be allocated before the heap is settled again.
 const garbageMax = 4 << 20
@@ -90,8 +93,10 @@ func settle() {
 type plan struct {
 	batchMin  time.Duration // of timed work in a round
 	roundMax  time.Duration // of a round with what is not timed, when repeating
+	roundsAll int           // in which everyone takes part
 	roundsMin int
 	roundsMax int
+	enough    func(rounds int) bool // asked from roundsMin on; nil: never
 }
 
 // entrant is a contender in a cell, with its times.
@@ -101,23 +106,30 @@ type entrant struct {
 	shards int // Atoll's
 	subject
 	times int
-	ns    []float64 // per operation, by round
-	out   error     // why it was left out
+	sits  bool          // out further rounds
+	took  time.Duration // the last round, with what is not timed
+	ns    []float64     // per operation, by round
+	out   error         // why it was left out
 }
 
-// measure runs the entrants in turn, round by round, until the deadline. Each
-// round begins with another one. It returns the number of rounds.
+// measure runs the entrants in turn, round by round, until that is enough, or the
+// deadline. Each round begins with another one. It returns the number of rounds.
 func measure(entrants []*entrant, p plan, deadline time.Time) int {
 	for _, e := range entrants {
 		e.guard(func() { e.calibrate(p) })
 	}
 	rounds := 0
-	for rounds < p.roundsMax && (rounds < p.roundsMin || time.Now().Before(deadline)) {
+	for rounds < p.roundsMax {
+		if rounds >= p.roundsMin && (p.enough != nil && p.enough(rounds) || !time.Now().Before(deadline)) {
+			break
+		}
 		for i := range entrants {
-			e := entrants[(i+rounds)%len(entrants)]
-			e.guard(e.round)
+			if e := entrants[(i+rounds)%len(entrants)]; !e.sits {
+				e.guard(e.round)
+			}
 		}
 		rounds++
+		sitOut(entrants, rounds >= p.roundsAll)
 	}
 	for _, e := range entrants {
 		e.guard(func() {
@@ -127,6 +139,31 @@ func measure(entrants []*entrant, p plan, deadline time.Time) int {
 		})
 	}
 	return rounds
+}
+
+// A peer that is hopeless times slower than the best one cannot be the best of
+// the cell. One whose rounds take longer than slow is spared all but the first,
+// if it is slower than that squared.
+const (
+	hopeless = 2
+	slow     = 50 * time.Millisecond
+)
+
+// sitOut spares the hopeless peers further rounds: their times stand in the
+// table, and the time that they would take goes to those that matter.
+func sitOut(entrants []*entrant, all bool) {
+	best := math.Inf(1)
+	for _, e := range entrants {
+		if e.role == peer && e.out == nil {
+			best = min(best, median(e.ns))
+		}
+	}
+	for _, e := range entrants {
+		if e.role == peer && e.out == nil {
+			least := slices.Min(e.ns)
+			e.sits = all && least > hopeless*best || e.took > slow && least > hopeless*hopeless*best
+		}
+	}
 }
 
 func (e *entrant) guard(f func()) {
@@ -151,6 +188,8 @@ func (e *entrant) calibrate(p plan) {
 // round settles the collector and takes one time.
 func (e *entrant) round() {
 	settle()
+	start := time.Now()
+	defer func() { e.took = time.Since(start) }()
 	if e.warm {
 		e.work(max(1, e.times/8))
 	}

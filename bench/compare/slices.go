@@ -91,7 +91,8 @@ func slicesPopulate(wide bool, n int) population {
 					columns[i] = columns[i][:0]
 				}
 			},
-			count: func() int { return len(columns[0]) },
+			count:  func() int { return len(columns[0]) },
+			forget: func() {},
 		}
 	}
 	var pos []Position
@@ -107,8 +108,9 @@ func slicesPopulate(wide bool, n int) population {
 			pos = append(pos, make([]Position, n)...)
 			vel = append(vel, make([]Velocity, n)...)
 		},
-		reset: func() { pos, vel = pos[:0], vel[:0] },
-		count: func() int { return len(pos) },
+		reset:  func() { pos, vel = pos[:0], vel[:0] },
+		count:  func() int { return len(pos) },
+		forget: func() {},
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -14,24 +13,28 @@ func writeHead(w io.Writer, h header) {
 	for _, line := range h.lines() {
 		fmt.Fprintln(w, line)
 	}
-	fmt.Fprintln(w, "times: ns per entity or operation, medians; ratio: Atoll to the best peer")
-	fmt.Fprintf(w, "\n%-19s %7s %9s %-12s %9s %6s %9s  %s\n", "bench", "N", "atoll", "best peer", "ns", "ratio", "limit", "others")
+	fmt.Fprintln(w, "times: ns per entity or operation, medians; ratio: Atoll to the best peer; !: misses its target")
+	fmt.Fprintf(w, "\n%-19s %7s %9s %-12s %9s %6s  %-7s %8s  %s\n", "bench", "N", "atoll", "best peer", "ns", "ratio", "target", "limit", "others")
 }
 
 // writeRow writes a result as a line of the table.
 func writeRow(w io.Writer, r result) {
-	fmt.Fprintf(w, "%-19s %7s %9s %-12s %9s %6s %9s  %s\n", r.Bench, size(r.N), ns(r.AtollNS), or(r.BestPeer), ns(r.PeerNS), ratio(r.Ratio), ns(r.LimitNS), strings.Join(r.others(), ", "))
+	fmt.Fprintf(w, "%-19s %7s %9s %-12s %9s %6s%1s %-7s %8s  %s\n", r.Bench, size(r.N), ns(r.AtollNS), or(r.BestPeer), ns(r.PeerNS),
+		ratio(r.Ratio), mark(r.Missed), ratio(r.Target), ns(r.LimitNS), strings.Join(r.others(), ", "))
 }
 
 // others lists what a line has no columns for.
 func (r result) others() []string {
 	var list []string
-	if r.OneNS != nil && r.DefaultNS != nil {
-		list = append(list, "atoll one shard "+ns(r.OneNS)+", default "+ns(r.DefaultNS))
+	for _, shards := range slices.Sorted(maps.Keys(r.ByShards)) {
+		if shards != r.Shards {
+			v := r.ByShards[shards]
+			list = append(list, fmt.Sprintf("atoll/%d %s", shards, ns(&v)))
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Peers)) {
 		if name != r.BestPeer {
-			list = append(list, name+" "+nsOf(r.Peers, name))
+			list = append(list, name+" "+ns(valueOf(r.Peers, name)))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.LeftOut)) {
@@ -40,52 +43,33 @@ func (r result) others() []string {
 	return list
 }
 
-// size writes a number of entities as people say it.
-func size(n int) string {
-	switch {
-	case n >= 1_000_000 && n%1_000_000 == 0:
-		return strconv.Itoa(n/1_000_000) + "M"
-	case n == 1024:
-		return "1k"
-	case n >= 1000 && n%1000 == 0:
-		return strconv.Itoa(n/1000) + "k"
+// writeFinding writes a finding of a section as a line.
+func writeFinding(w io.Writer, x *section, f finding) {
+	var values []string
+	for _, c := range x.columns {
+		if v := valueOf(f.Values, c.key); v != nil {
+			values = append(values, c.head+" "+quantity(v))
+		}
 	}
-	return strconv.Itoa(n)
+	if f.LeftOut != "" {
+		values = append(values, "left out: "+f.LeftOut)
+	}
+	what := x.name
+	if f.Case != "" {
+		what += " " + f.Case
+	}
+	fmt.Fprintf(w, "%-27s %7s %s%s: %s\n", what, size(f.N), f.label(), mark(f.Missed), strings.Join(values, ", "))
 }
 
-// ns writes a time with three digits that count, or a dash.
-func ns(v *float64) string {
-	switch {
-	case v == nil:
-		return "–"
-	case *v < 10:
-		return strconv.FormatFloat(*v, 'f', 2, 64)
-	case *v < 100:
-		return strconv.FormatFloat(*v, 'f', 1, 64)
-	}
-	return strconv.FormatFloat(*v, 'f', 0, 64)
+func writeSummary(w io.Writer, s summary) {
+	fmt.Fprintf(w, "\n%d cells: geometric mean of the ratios %s (target %s), a peer is faster in %d, %d miss their target\n",
+		s.Cells, ratio(&s.Mean), atMost(s.Target), s.Lost, s.Missed)
 }
 
-// nsOf is ns of one of the times by name.
-func nsOf(times map[string]float64, name string) string {
-	if v, ok := times[name]; ok {
-		return ns(&v)
+// mark is put beside what misses its target.
+func mark(missed bool) string {
+	if missed {
+		return "!"
 	}
-	return ns(nil)
+	return ""
 }
-
-func ratio(v *float64) string {
-	if v == nil {
-		return "–"
-	}
-	return strconv.FormatFloat(*v, 'f', 2, 64)
-}
-
-func or(s string) string {
-	if s == "" {
-		return "–"
-	}
-	return s
-}
-
-func itoa(n int) string { return strconv.Itoa(n) }

@@ -8,6 +8,7 @@ var unitoftime = contender{
 	iterate:  func() field { return uotIterate(false) },
 	lookup:   uotLookup,
 	populate: uotPopulate,
+	values:   uotValues,
 	change:   uotChange,
 	newWorld: func() any { return ecs.NewWorld() },
 }
@@ -100,14 +101,15 @@ func uotPopulate(wide bool, n int) population {
 			}
 			handles = handles[:0]
 		},
-		count: count,
+		count:  count,
+		forget: func() { handles = nil },
 	}
 }
 
 func uotChange(wide bool, n int) change {
 	w := ecs.NewWorld()
 	values := uotComponents()
-	chosen, added := components(baseOf(wide), values), ecs.C(Velocity{})
+	chosen, added := components(baseOf(wide), values), []ecs.Component{ecs.C(Velocity{})}
 	handles := make([]ecs.Id, n)
 	for i := range handles {
 		handles[i] = w.NewId()
@@ -116,14 +118,40 @@ func uotChange(wide bool, n int) change {
 	return change{
 		add: func() {
 			for _, id := range handles {
-				ecs.Write(w, id, added)
+				ecs.Write(w, id, added...)
 			}
 		},
 		remove: func() {
 			for _, id := range handles {
-				ecs.DeleteComponent(w, id, added)
+				ecs.DeleteComponent(w, id, added...)
 			}
 		},
 		count: ecs.Query1[Velocity](w).Count,
+	}
+}
+
+func uotValues(n int) values {
+	w := ecs.NewWorld()
+	both := ecs.Query2[Position, Velocity](w)
+	handles := make([]ecs.Id, 0, n)
+	return values{
+		create: func(n int) {
+			for range n {
+				id := w.NewId()
+				ecs.Write(w, id, ecs.C(Position{1, 2}), ecs.C(Velocity{3, 4}))
+				handles = append(handles, id)
+			}
+		},
+		clear: func() {
+			for _, id := range handles {
+				ecs.Delete(w, id)
+			}
+			handles = handles[:0]
+		},
+		sum: func() float64 {
+			sum := 0.0
+			both.MapId(func(_ ecs.Id, p *Position, v *Velocity) { sum += p.X + p.Y + v.X + v.Y })
+			return sum
+		},
 	}
 }

@@ -122,6 +122,7 @@ func voltPopulate(wide bool, n int) population {
 			}
 			handles = handles[:0]
 		},
+		forget: func() { handles = nil },
 	}
 	if wide {
 		all := volt.CreateQuery1[C10](w, volt.QueryConfiguration{})

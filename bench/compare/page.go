@@ -1,0 +1,206 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/atoll-sim/atoll/world"
+)
+
+// writePage writes what was found as a page of the documentation, and the plots
+// into the directory beside it.
+func writePage(file string, h header, results []result, findings []finding) error {
+	plots, err := writePlots(plotDir(file), h, results)
+	if err != nil {
+		return err
+	}
+	var page strings.Builder
+	pageHead(&page, h)
+	pageSummary(&page, results)
+	for _, b := range benches {
+		rows := slices.DeleteFunc(slices.Clone(results), func(r result) bool { return r.Bench != b.name })
+		if len(rows) == 0 {
+			continue
+		}
+		fmt.Fprintf(&page, "\n## %s\n\n%s.\n\n", b.name, b.title)
+		if plot, ok := plots[b.name]; ok {
+			fmt.Fprintf(&page, "![%s: nanoseconds by number of entities](%s)\n\n", b.name, path.Join(filepath.Base(plotDir(file)), plot))
+		}
+		pageBench(&page, rows)
+	}
+	pageLosses(&page, results)
+	pageShards(&page, results)
+	for _, x := range sections {
+		pageSection(&page, x, slices.DeleteFunc(slices.Clone(findings), func(f finding) bool { return f.Section != x.name }))
+	}
+	return os.WriteFile(file, []byte(page.String()), 0o644)
+}
+
+// plotDir is the directory of a page's plots.
+func plotDir(page string) string { return strings.TrimSuffix(page, filepath.Ext(page)) }
+
+func pageHead(w io.Writer, h header) {
+	fmt.Fprint(w, "# Benchmarks\n\nWritten by the command below; do not edit.\n\n")
+	for _, line := range h.lines() {
+		key, value, _ := strings.Cut(line, ": ")
+		fmt.Fprintf(w, "- %s: `%s`\n", key, value)
+	}
+	fmt.Fprintf(w, `
+Times are nanoseconds for each entity or operation, on one core: medians over rounds in which the contenders take turns
+within one process. Ratios travel to other machines, times do not. The ratio is Atoll's time to that of the best peer in
+the row: below 1, Atoll is faster. The limit is hand-written slices, without handles and without checks. Each contender is
+used by its fastest path whose checks are on, and what it did is compared with what was asked: who did other work, or
+panicked, is left out of the row. A dash is what a contender does not offer. Peers that are more than %d times slower than
+the best take part in %d rounds only, and cells close to 1 or to their target in more.
+
+Atoll has one shard below %d entities and the default number of shards, %d, from there on; the columns with numbers of
+shards show both. Destroying includes the refresh. In iterate2 there are 10 entities that do not match for each that
+does, but at most %d; in iterate2-256 there are 4, at most %d.
+`, hopeless, fullPlan.roundsAll, manyFrom, world.DefaultShards, bystandersMax, strangersMax)
+	if h.missing != "" {
+		fmt.Fprintf(w, "\n%s\n", h.missing)
+	}
+}
+
+// pageSummary says what all cells say together, and for each kind of work
+// whether it holds what it is to hold.
+func pageSummary(w io.Writer, results []result) {
+	if len(results) == 0 {
+		return
+	}
+	s := summarize(results)
+	fmt.Fprintf(w, "\n## Targets\n\nThe geometric mean of the ratios of %d cells is **%s** (target %s). A peer is faster in %d cells; %d miss their target.\n\n",
+		s.Cells, ratio(&s.Mean), atMost(s.Target), s.Lost, s.Missed)
+	pageRow(w, []string{"work", "N below 1,000", "from 1,000 on", "cells", "missed", "mean ratio", "worst ratio"})
+	pageRow(w, []string{"---", "---", "---", "---:", "---:", "---:", "---"})
+	done := map[*target]bool{}
+	for _, b := range benches {
+		if done[b.target] {
+			continue
+		}
+		done[b.target] = true
+		var rows []result
+		for _, r := range results {
+			if benchOf(r).target == b.target {
+				rows = append(rows, r)
+			}
+		}
+		if len(rows) > 0 {
+			pageRow(w, workRow(b.target, rows))
+		}
+	}
+}
+
+// workRow sums the cells of one kind of work up.
+func workRow(t *target, rows []result) []string {
+	s := summarize(rows)
+	worst := result{}
+	for _, r := range rows {
+		if r.Ratio != nil && (worst.Ratio == nil || *r.Ratio > *worst.Ratio) {
+			worst = r
+		}
+	}
+	few, many := t.words()
+	row := []string{t.work, few, many, fmt.Sprint(len(rows)), fmt.Sprint(s.Missed)}
+	if worst.Ratio == nil {
+		return append(row, "–", "–")
+	}
+	return append(row, ratio(&s.Mean), fmt.Sprintf("%s at %s/%s", ratio(worst.Ratio), worst.Bench, size(worst.N)))
+}
+
+// benchOf returns the bench of a result.
+func benchOf(r result) *bench {
+	i := slices.IndexFunc(benches, func(b bench) bool { return b.name == r.Bench })
+	return &benches[i]
+}
+
+// pageSection writes the table of a section.
+func pageSection(w io.Writer, x *section, found []finding) {
+	if len(found) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "\n## %s: N = %s\n\n%s\n", x.title, size(found[0].N), x.text)
+	if x.target != nil {
+		who := fmt.Sprintf("with %d shards and N = %s", world.DefaultShards, size(x.full))
+		if x.judgeAll {
+			who = "with any number of shards"
+		}
+		fmt.Fprintf(w, "The target for Atoll, %s, is %s in the first column.\n", who, atMost(*x.target))
+	}
+	fmt.Fprintln(w)
+	if x.byCase {
+		pageByCase(w, x, found)
+		return
+	}
+	head := []string{"contender"}
+	for _, c := range x.columns {
+		head = append(head, c.head)
+	}
+	pageRow(w, head)
+	pageRow(w, append([]string{"---"}, slices.Repeat([]string{"---:"}, len(x.columns))...))
+	for _, f := range found {
+		row := []string{f.label()}
+		for i, c := range x.columns {
+			row = append(row, quantity(valueOf(f.Values, c.key))+missed(i == 0 && f.Missed))
+		}
+		pageRow(w, row)
+	}
+	pageLeftOut(w, found)
+}
+
+// pageByCase writes a row for each case with the first value of each contender.
+func pageByCase(w io.Writer, x *section, found []finding) {
+	var cases, names []string
+	cells := map[[2]string]string{}
+	for _, f := range found {
+		if !slices.Contains(cases, f.Case) {
+			cases = append(cases, f.Case)
+		}
+		if !slices.Contains(names, f.label()) {
+			names = append(names, f.label())
+		}
+		cells[[2]string{f.Case, f.label()}] = quantity(valueOf(f.Values, x.columns[0].key)) + missed(f.Missed)
+	}
+	pageRow(w, append([]string{"bench"}, names...))
+	pageRow(w, append([]string{"---"}, slices.Repeat([]string{"---:"}, len(names))...))
+	for _, c := range cases {
+		row := []string{c}
+		for _, name := range names {
+			row = append(row, or(cells[[2]string{c, name}]))
+		}
+		pageRow(w, row)
+	}
+	pageLeftOut(w, found)
+}
+
+func pageLeftOut(w io.Writer, found []finding) {
+	for _, f := range found {
+		if f.LeftOut != "" {
+			fmt.Fprintf(w, "\n%s is left out%s: %s.\n", f.label(), in(f.Case), f.LeftOut)
+		}
+	}
+}
+
+func in(what string) string {
+	if what == "" {
+		return ""
+	}
+	return " in " + what
+}
+
+// missed is put after a number that misses its target.
+func missed(is bool) string {
+	if is {
+		return " (missed)"
+	}
+	return ""
+}
+
+func pageRow(w io.Writer, cells []string) {
+	fmt.Fprintf(w, "| %s |\n", strings.Join(cells, " | "))
+}

@@ -1,0 +1,31 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"time"
+)
+
+// progress tells how far a run is, a line for each job that begins.
+type progress struct {
+	w     io.Writer
+	start time.Time
+	jobs  int
+	total float64 // cost of all jobs
+	begun int
+	done  float64 // cost of those that are done
+}
+
+// begin says that a job of some cost begins now. What is left is estimated by
+// the time that the costs so far have come to.
+func (p *progress) begin(label string, cost float64, now time.Time) {
+	spent := now.Sub(p.start)
+	estimate := ""
+	if p.done > 0 {
+		left := time.Duration(float64(spent) * (p.total - p.done) / p.done)
+		estimate = fmt.Sprintf(", about %v left", left.Round(time.Second))
+	}
+	p.begun++
+	fmt.Fprintf(p.w, "[%d/%d, %v%s] %s\n", p.begun, p.jobs, spent.Round(time.Second), estimate, label)
+	p.done += cost
+}
