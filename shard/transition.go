@@ -79,6 +79,14 @@ func (s *Shard) Change(l Loc, set Set) (Atom, error) {
 	return c.pass(row, c.table.transition(set))
 }
 
+// Overwrite counts the fields as written in this tick, for who stores them in the row
+// of an atom that had them before.
+func (a Atom) Overwrite(fields []Field) {
+	for i := range fields {
+		a.Chunk.written[fields[i].column] = a.Chunk.table.shard.space.now
+	}
+}
+
 // With is Change for one component more, which the atom may have already, and
 // which the caller stores. The caller must own the atom's shard.
 func (s *Space) With(l Loc, component int) (Atom, error) {

@@ -246,5 +246,7 @@ func (p *bundlePart[T]) write(a shard.Atom, fields []shard.Field, v *T) {
 // table it is.
 func (b *Bundle[T]) write(s *shard.Shard, a shard.Atom, v *T) {
 	p := b.part(s)
-	p.write(a, p.in(a.Chunk.Table()), v)
+	fields := p.in(a.Chunk.Table())
+	a.Overwrite(fields)
+	p.write(a, fields, v)
 }

@@ -69,6 +69,9 @@ func TestChunksSince(t *testing.T) {
 		{"Set", func() { require.NoError(t, a.Set(w, hs[5000], changeA{1})) }, one},
 		{"Set by a port", func() { require.NoError(t, a.Set(p, hs[5000], changeA{1})) }, one},
 		{"Set of the other", func() { require.NoError(t, b.Set(w, hs[5000], changeB{"x"})) }, [2]int{0, one[0]}},
+		{"Add of what it has", func() { require.NoError(t, a.Add(w, hs[5000], changeA{2})) }, one},
+		{"Add of a bundle it has", func() { require.NoError(t, pair.Add(w, hs[5000], changePair{})) }, [2]int{one[0], one[0]}},
+		{"Add of a bundle by a port", func() { require.NoError(t, pair.Add(p, hs[5000], changePair{})) }, [2]int{one[0], one[0]}},
 		{"marking", func() { w.Destroy(hs[5000]) }, one}, // the refresh puts another row in its place
 	}
 	for _, s := range steps {

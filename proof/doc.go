@@ -1,0 +1,10 @@
+// Package proof checks what Atoll promises by other means than tests of single
+// functions. It is a module of its own, so that the checkers it uses never reach
+// the go.mod of the library. docs/reliability.md lists the promises, the commands
+// and the figures.
+//
+//	linear    histories of handle operations by many goroutines are linearizable
+//	stateful  the whole API does what a map of entities does, operation by operation
+//	same      one log of requests gives the same entities whatever the world's shape
+//	spin      a protocol model of slots, reservation and refresh, checked exhaustively
+package proof

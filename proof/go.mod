@@ -1,0 +1,17 @@
+module github.com/atoll-sim/atoll/proof
+
+go 1.26.0
+
+replace github.com/atoll-sim/atoll => ../
+
+require (
+	github.com/anishathalye/porcupine v1.3.1
+	github.com/atoll-sim/atoll v0.0.0-00010101000000-000000000000
+	github.com/stretchr/testify v1.12.1
+	pgregory.net/rapid v1.3.0
+)
+
+require (
+	go.uber.org/atomic v1.12.0 // indirect
+	go.yaml.in/yaml/v3 v3.0.5 // indirect
+)

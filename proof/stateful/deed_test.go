@@ -1,0 +1,144 @@
+package stateful_test
+
+import (
+	"slices"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// What can be done to an entity; to nil, nothing. At once it is done to whoever is
+// alive, by request to the living.
+
+func (n *naive) destroy(e *entity) world.Outcome {
+	if e == nil || e.marked {
+		return world.Gone
+	}
+	e.marked = true
+	return world.Applied
+}
+
+func (n *naive) set(e *entity, i int, v int64) world.Outcome {
+	switch {
+	case e == nil:
+		return world.Gone
+	case !e.has.has(i):
+		return world.Missing
+	}
+	e.value[i], e.wrote[i] = alike(v)[i], n.tick
+	return world.Applied
+}
+
+func (n *naive) add(e *entity, i int, v int64) world.Outcome {
+	return n.exchange(e, 1<<i, 0, v)
+}
+
+func (n *naive) remove(e *entity, i int) world.Outcome {
+	if e != nil && !e.has.has(i) {
+		return world.Missing
+	}
+	return n.exchange(e, 0, 1<<i, 0)
+}
+
+// exchange takes components away and gives others. What is new is enabled.
+func (n *naive) exchange(e *entity, give, take parts, v int64) world.Outcome {
+	if e == nil {
+		return world.Gone
+	}
+	has := e.has&^take | give
+	e.off &= e.has & has
+	if has != e.has {
+		e.has, e.came = has, n.tick
+	}
+	for i := range partsN {
+		if give.has(i) {
+			e.value[i], e.wrote[i] = alike(v)[i], n.tick
+		}
+	}
+	return world.Applied
+}
+
+// toggle disables or enables a component, or with -1 the entity.
+func (n *naive) toggle(e *entity, i int, disabled bool) world.Outcome {
+	switch {
+	case e == nil:
+		return world.Gone
+	case i < 0:
+		e.disabled = disabled
+		return world.Applied
+	case !e.has.has(i):
+		return world.Missing
+	}
+	if e.off &^= 1 << i; disabled {
+		e.off |= 1 << i
+	}
+	return world.Applied
+}
+
+func (n *naive) send(e *entity, h handle.Handle, v int64) world.Outcome {
+	if e == nil {
+		return world.Gone
+	}
+	n.hits[h] = append(n.hits[h], v)
+	return world.Applied
+}
+
+// errorOf is what who acts at once is told instead of an outcome.
+func errorOf(o world.Outcome) error {
+	return [...]error{world.Applied: nil, world.Gone: world.ErrStale, world.Missing: world.ErrMissing}[o]
+}
+
+// refresh applies all creates, then everything else in order of the senders, then
+// buries the marked.
+func (n *naive) refresh() {
+	clear(n.hits)
+	clear(n.waiting)
+	slices.SortStableFunc(n.requests, func(a, b request) int { return a.sender - b.sender })
+	for _, creates := range []bool{true, false} {
+		for _, r := range n.requests {
+			if r.create == creates {
+				o := r.do()
+				n.outcomes[o]++
+				if r.done != nil {
+					r.done.want = o
+				}
+			}
+		}
+	}
+	n.requests = n.requests[:0]
+	before := len(n.dead)
+	for h, e := range n.entities {
+		if e.marked {
+			n.bury(h)
+		}
+	}
+	slices.Sort(n.dead[before:]) // maps have no order
+	n.tick++
+	n.created, n.destroyed = forget(n.created, n.tick), forget(n.destroyed, n.tick)
+}
+
+func (n *naive) bury(h handle.Handle) {
+	delete(n.entities, h)
+	n.dead = append(n.dead, h)
+	n.destroyed = append(n.destroyed, deed{n.tick, h})
+	n.gone++
+	if h.Version() == n.versionMax {
+		n.retired++
+	}
+}
+
+// recordTicks is for how many ticks a world remembers who was created and destroyed.
+const recordTicks = 4
+
+func forget(deeds []deed, now uint64) []deed {
+	return slices.DeleteFunc(deeds, func(d deed) bool { return d.tick+recordTicks <= now })
+}
+
+// clear destroys all, after what was requested.
+func (n *naive) clear() {
+	n.refresh()
+	for _, e := range n.entities {
+		e.marked = true
+	}
+	n.refresh()
+}

@@ -1,0 +1,112 @@
+package stateful_test
+
+import (
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// naive is the simplest thing that behaves as a world should: a map of entities, and
+// a list of requests that a refresh sorts.
+type naive struct {
+	entities map[handle.Handle]*entity // pending ones included
+	given    map[handle.Handle]bool    // every handle ever
+	dead     []handle.Handle           // every one that was destroyed, in no order
+	requests []request
+	waiting  map[int]int // requests by sender
+	ports    int         // numbers below are of ports, others of shards
+	tick     uint64      // refreshes so far
+	hits     map[handle.Handle][]int64
+
+	created, destroyed []deed // of the last ticks
+	outcomes           [5]uint64
+	rejected           uint64
+	made, gone         uint64
+	retired            int
+	versionMax         uint32
+}
+
+type entity struct {
+	has      parts
+	off      parts // disabled components
+	disabled bool
+	value    values
+	pending  bool
+	marked   bool
+	came     uint64         // tick in which its row did
+	wrote    [partsN]uint64 // tick in which each component was written
+}
+
+type deed struct {
+	tick uint64
+	h    handle.Handle
+}
+
+type request struct {
+	sender int // ports by number, then shards
+	create bool
+	moves  bool // may take rows to another table
+	do     func() world.Outcome
+	done   *promise // who waits; may be nil
+}
+
+// promise is a Completion and what it must tell.
+type promise struct {
+	done world.Completion
+	want world.Outcome
+}
+
+func newNaive(ports int, versionMax uint32) *naive {
+	return &naive{
+		entities: map[handle.Handle]*entity{}, given: map[handle.Handle]bool{}, waiting: map[int]int{},
+		hits: map[handle.Handle][]int64{}, ports: ports, versionMax: versionMax,
+	}
+}
+
+// create is an entity with a handle that nobody ever had; false if somebody had.
+func (n *naive) create(h handle.Handle, has parts, v values, pending bool) bool {
+	if h.IsNone() || n.given[h] {
+		return false
+	}
+	n.given[h] = true
+	e := &entity{has: has, value: v, pending: pending}
+	n.entities[h] = e
+	if !pending {
+		n.store(h, e)
+	}
+	return true
+}
+
+// store is the moment in which an entity gets its row.
+func (n *naive) store(h handle.Handle, e *entity) {
+	e.pending, e.came = false, n.tick
+	n.created = append(n.created, deed{n.tick, h})
+	n.made++
+}
+
+// alive returns the entity unless it is pending or gone.
+func (n *naive) alive(h handle.Handle) *entity {
+	if e := n.entities[h]; e != nil && !e.pending {
+		return e
+	}
+	return nil
+}
+
+// living is alive without the marked: what requests find.
+func (n *naive) living(h handle.Handle) *entity {
+	if e := n.alive(h); e != nil && !e.marked {
+		return e
+	}
+	return nil
+}
+
+func (n *naive) status(h handle.Handle) world.Status {
+	switch e := n.entities[h]; {
+	case e == nil:
+		return world.Stale
+	case e.pending:
+		return world.Pending
+	case e.marked:
+		return world.Dying
+	}
+	return world.Alive
+}

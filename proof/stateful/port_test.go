@@ -1,0 +1,165 @@
+package stateful_test
+
+import (
+	"errors"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// openPort opens a port, if there may be one more: a closed one counts until what it
+// sent is applied.
+func (m *machine) openPort() {
+	p, err := m.OpenPort()
+	if errors.Is(err, world.ErrPorts) {
+		return
+	}
+	mustErr(m, err, nil, "OpenPort", 0)
+	m.ports = append(m.ports, p)
+}
+
+// reopen closes a port, which then refuses everything, and opens another.
+func (m *machine) reopen() {
+	if len(m.ports) == 0 {
+		m.openPort()
+		return
+	}
+	i := m.n(len(m.ports))
+	p := m.ports[i]
+	p.Close()
+	p.Close()
+	mustErr(m, p.Destroy(m.any()), world.ErrClosed, "Destroy by a closed port", 0)
+	_, err := m.bundles[0].create(p, 1)
+	mustErr(m, err, world.ErrClosed, "create by a closed port", 0)
+	m.ports = append(m.ports[:i], m.ports[i+1:]...)
+	m.openPort()
+}
+
+// byPort does something as a port.
+func (m *machine) byPort() {
+	if len(m.ports) > 0 {
+		m.portDoes(m.ports[m.n(len(m.ports))], m.draw())
+	}
+}
+
+// portDoes does one operation as a port: at any time, within systems too.
+func (m *machine) portDoes(p *world.Port, o order) {
+	h := o.h(m)
+	switch o.verb {
+	case verbAnswer:
+		mustBe(m, p.Alive(h), m.naive.alive(h) != nil, "Alive by a port", h)
+		m.mustTell(p.Status(h), h, false)
+		return
+	case verbCreate:
+		if len(m.naive.entities) < m.most {
+			m.createByPort(p, o)
+		}
+		return
+	}
+	var done *promise
+	if o.waits {
+		done = m.promise(p)
+	}
+	err, q := m.request(p, o, h)
+	q.done = done
+	m.sent(p, p.Number(), err, q)
+}
+
+// mustTell compares a status. What was never given is not the naive world's affair.
+// Dying is for owners and the idle world to see.
+func (m *machine) mustTell(got world.Status, h handle.Handle, owner bool) {
+	if !m.naive.given[h] {
+		return
+	}
+	want := m.naive.status(h)
+	if want == world.Dying && !owner {
+		want = world.Alive
+	}
+	mustBe(m, got, want, "Status", h)
+}
+
+func (m *machine) createByPort(p *world.Port, o order) {
+	var done *promise
+	if o.waits {
+		done = m.promise(p)
+	}
+	b := m.bundles[o.i%len(m.bundles)]
+	h, err := b.create(p, o.value)
+	if !errors.Is(err, world.ErrFull) && m.fullIndexes(err) {
+		mustBe(m, h, handle.None, "a refused create", h)
+		return
+	}
+	q := request{create: true, done: done, do: func() world.Outcome {
+		m.naive.store(h, m.naive.entities[h])
+		return world.Applied
+	}}
+	if m.sent(p, p.Number(), err, q); err == nil {
+		m.born(h, b.parts, alike(o.value), true)
+	}
+}
+
+// promise arms a completion for the port's next request.
+func (m *machine) promise(p *world.Port) *promise {
+	done := new(promise)
+	p.Notify(&done.done)
+	return done
+}
+
+// request asks for something to be done to an entity, as a port or a system, and
+// returns what the naive world is to do at the refresh.
+func (m *machine) request(by world.Holder, o order, h handle.Handle) (error, request) {
+	n, i, v := m.naive, o.i, o.value
+	switch o.verb {
+	case verbDestroy:
+		do := func() world.Outcome { return n.destroy(n.alive(h)) }
+		if p, ok := by.(*world.Port); ok {
+			return p.Destroy(h), request{do: do}
+		}
+		return by.(*world.Context).Destroy(h), request{do: do}
+	case verbSet:
+		return m.parts[i].set(by, h, v), request{do: func() world.Outcome { return n.set(n.living(h), i, v) }}
+	case verbAdd:
+		return m.parts[i].add(by, h, v), request{moves: true, do: func() world.Outcome { return n.add(n.living(h), i, v) }}
+	case verbRemove:
+		return m.parts[i].remove(by, h), request{moves: true, do: func() world.Outcome { return n.remove(n.living(h), i) }}
+	case verbExchange:
+		b := m.bundles[i%len(m.bundles)]
+		return b.exchange(by, h, v, m.these(o.take)...), request{moves: true, do: func() world.Outcome {
+			return n.exchange(n.living(h), b.parts, o.take, v)
+		}}
+	case verbDisable, verbEnable:
+		part := o.i
+		if o.waits { // the entity, rather than a component
+			part = -1
+		}
+		return m.toggler(part, o.verb == verbDisable)(by, h), request{do: func() world.Outcome {
+			return n.toggle(n.living(h), part, o.verb == verbDisable)
+		}}
+	default:
+		return m.hit.Send(by, h, Hit{v}), request{do: func() world.Outcome { return n.send(n.living(h), h, v) }}
+	}
+}
+
+// sent takes note of a request, and of its being refused when the lane is full.
+func (m *machine) sent(by world.Holder, sender int, err error, q request) {
+	limit := m.options.OutboxRequests
+	if _, ok := by.(*world.Port); ok {
+		limit = m.options.LaneRequests
+	}
+	if m.naive.waiting[sender] == limit {
+		mustErr(m, err, world.ErrFull, "a request beyond the lane's limit", 0)
+		m.naive.rejected++
+		m.total.rejected++
+		if q.done != nil {
+			mustBe(m, q.done.done.Outcome(), world.Undecided, "outcome of a refused request", 0)
+		}
+		return
+	}
+	mustErr(m, err, nil, "a request", 0)
+	m.naive.waiting[sender]++
+	q.sender = sender
+	m.naive.requests = append(m.naive.requests, q)
+	if q.done != nil {
+		m.promised = append(m.promised, q.done)
+	}
+}
