@@ -25,6 +25,7 @@ type command struct {
 // commands lists them in the order in which help does.
 var commands = []command{
 	{"demo", "run a world of creatures, served to bots over TCP, and audit it", runDemo},
+	{"soak", "put a world under everything at once and hold it against the books", runSoak},
 }
 
 // run runs a command line, the program's name left out, and returns the exit
