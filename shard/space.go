@@ -48,6 +48,7 @@ type Space struct {
 	homes      int
 	homeBits   int
 	lookups    [][]*Lookup // mirrors of dir, by shard, the last the idle world's
+	behind     atomic.Bool // some mirror is
 
 	mu struct {
 		sync.Mutex
@@ -189,6 +190,7 @@ func (s *Space) grow(home, page int) ([]*[pageSize]Slot, error) {
 	}
 	s.dir.Store(next) // publishes the new pages; the old directory stays valid for its readers
 	s.mu.changed = true
+	s.behind.Store(true)
 	if home < s.homes-1 { // the caller owns the shard
 		s.show(home)
 		if s.mu.idle {
@@ -240,8 +242,12 @@ func (s *Space) show(owner int) {
 // Sync brings all look-ups, and the views of the columns, up to date. No shard
 // may be running.
 func (s *Space) Sync(columns []AnyColumn) {
+	if !s.behind.Load() {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.behind.Store(false)
 	for _, c := range columns {
 		c.sync()
 	}
@@ -269,6 +275,7 @@ func (s *Space) add(c *Chunk, columns []AnyColumn) error {
 	for _, col := range columns {
 		c.bases = append(c.bases, col.add(n, c.table.shard.id, len(c.handles), s.mu.idle))
 	}
+	s.behind.Store(true)
 	c.written = make([]uint32, len(columns))
 	c.stampAll(s.now)
 	if have := *s.chunks.Load(); n >= len(have) {

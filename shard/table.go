@@ -25,16 +25,17 @@ const (
 //
 // Ownership: the shard's owner.
 type Table struct {
-	shard   *Shard
-	set     Set
-	ids     []int // the components, ascending
-	columns []AnyColumn
-	sizes   []uintptr // of the columns' rows
-	plain   []bool    // which columns may be copied as bytes
-	ways    []*transition
-	chunks  []*Chunk
-	cur     *Chunk // takes the next row; noChunk before the first
-	dirty   []*Chunk
+	shard    *Shard
+	set      Set
+	ids      []int // the components, ascending
+	columns  []AnyColumn
+	sizes    []uintptr // of the columns' rows
+	plain    []bool    // which columns may be copied as bytes
+	pointers bool      // some may not
+	ways     []*transition
+	chunks   []*Chunk
+	cur      *Chunk // takes the next row; noChunk before the first
+	dirty    []*Chunk
 
 	// marks remember the number of rows when a loop began, for loops during
 	// which the table has grown; lastMark is the newest loop among them.
