@@ -8,7 +8,7 @@ import (
 )
 
 // jobsMax is the number of parallel steps a refresh may have.
-const jobsMax = 8
+const jobsMax = 16
 
 // tick is the state of the running tick, made once and used for every tick.
 //

@@ -1,8 +1,6 @@
 package shard
 
 import (
-	"math/bits"
-
 	"github.com/atoll-sim/atoll/handle"
 )
 
@@ -119,16 +117,4 @@ func (c *Chunk) markAll() int {
 	}
 	c.deadN = c.n
 	return fresh
-}
-
-// popMarked returns the highest marked row, and unmarks it. Words above word have
-// no mark; it returns the word it found.
-func (c *Chunk) popMarked(word int) (row, at int) {
-	for c.dead[word] == 0 {
-		word--
-	}
-	bit := bits.Len64(c.dead[word]) - 1
-	c.dead[word] &^= 1 << bit
-	c.deadN--
-	return word*64 + bit, word
 }

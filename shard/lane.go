@@ -125,6 +125,9 @@ func (l *Lane) Take(cut uint32) *Request {
 // Empty reports whether everything sent so far was taken. Consumer only.
 func (l *Lane) Empty() bool { return l.taken == l.published.Load() }
 
+// Ready returns how many requests are there to be taken. Consumer only.
+func (l *Lane) Ready() int { return int(l.published.Load() - l.taken) }
+
 // Payload takes the payload of the request that was taken last. Consumer only.
 func (l *Lane) Payload(s Stream) any {
 	l.bytes += uint64(s.Size())

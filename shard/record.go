@@ -45,13 +45,6 @@ func (r *record) createAll(hs []handle.Handle) {
 	}
 }
 
-func (r *record) destroy(h handle.Handle) {
-	r.destroyed++
-	if r.on {
-		r.now.destroyed = append(r.now.destroyed, h)
-	}
-}
-
 func (r *record) destroyAll(hs []handle.Handle) {
 	r.destroyed += uint64(len(hs))
 	if r.on {

@@ -88,6 +88,7 @@ func (s *Space) relabel(c *Chunk, to *Table) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	from := c.table
+	s.behind.Store(true)
 	s.mu.bases = append(s.mu.bases[:0], c.bases...)
 	c.bases = c.bases[:0]
 	for i, id := range to.ids {

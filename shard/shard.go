@@ -16,7 +16,7 @@ import (
 // worker within. Handing over is the scheduler's affair.
 type Shard struct {
 	Home
-	Inbox
+	Outcomes
 	// Loop is the number of the newest loop over tables. Who begins one sets it
 	// higher; Table.RowsAt then tells the rows that were there at that moment.
 	Loop uint64
@@ -30,6 +30,7 @@ type Shard struct {
 	bySet   map[Set]*Table
 	dirty   []*Table // with marked rows
 	grown   []*Table // with loop marks
+	holes   []Loc    // of a sweep
 	moves   []relocation
 	doomed  []handle.Handle
 	exiled  []handle.Handle // dead whose home is another shard
@@ -199,6 +200,15 @@ func (s *Shard) Sweep() {
 	s.dirty = s.dirty[:0]
 }
 
+// Unsettled returns how much there is for Settle and Tell to do.
+func (s *Shard) Unsettled() int {
+	n := len(s.grown) + len(s.exiled) + len(s.decided)
+	if s.record.on {
+		n++
+	}
+	return n
+}
+
 // Settle ends a refresh: it forgets the exiled and what was remembered for the
 // loops of the tick.
 func (s *Shard) Settle() {
@@ -210,33 +220,25 @@ func (s *Shard) Settle() {
 	s.record.turn()
 }
 
-// bury takes note of a dead atom's handle.
-func (s *Shard) bury(dead handle.Handle) {
-	s.record.destroy(dead)
-	s.release(dead)
-}
-
-// release recycles the slot, or leaves that to its home.
-func (s *Shard) release(dead handle.Handle) {
-	if dead.Shard() == uint32(s.id) {
-		s.recycle(dead)
-		return
-	}
-	s.exiled = append(s.exiled, dead)
-}
-
-// buryAll is bury for many, the last first, with one look at the free list's
-// room.
-func (s *Shard) buryAll(dead []handle.Handle) {
+// bury takes note of the handles of dead atoms, in order or from the last on, and
+// recycles their slots as far as they are at home here.
+func (s *Shard) bury(dead []handle.Handle, fromLast bool) {
 	s.record.destroyAll(dead)
-	s.free = slices.Grow(s.free, len(dead))
+	s.free = slices.Grow(s.free, len(dead)) // one look at its room
 	free := s.free[:len(s.free)+len(dead)]
 	n := len(s.free)
-	for i := len(dead) - 1; i >= 0; i-- {
+	i, step := 0, 1
+	if fromLast {
+		i, step = len(dead)-1, -1
+	}
+	for ; uint(i) < uint(len(dead)); i += step {
 		h := dead[i]
-		if h.Shard() != uint32(s.id) || h.Version() >= s.space.versionMax {
-			s.free = s.free[:n]
-			s.release(h)
+		if h.Shard() != uint32(s.id) {
+			s.exiled = append(s.exiled, h)
+			continue
+		}
+		if h.Version() >= s.space.versionMax {
+			s.recycle(h) // retires it
 			continue
 		}
 		s.lookup.slot(h).store(word(h+1, StateUnused)) // the version is the low field

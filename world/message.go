@@ -30,14 +30,12 @@ type Envelope[M any] struct {
 // Ownership: the shard's owner.
 type messageBox[M any] struct {
 	now, next []Envelope[M]
+	listed    bool     // in the shard's mail
 	_         [64]byte // other shards' boxes are written by other workers
 }
 
-// flipper is what the refresh needs of a message type.
-type flipper interface {
-	flip(shard int)
-	messageType() reflect.Type
-}
+// anyMessage is a *Message of any type.
+type anyMessage interface{ messageType() reflect.Type }
 
 // RegisterMessage makes M a message of the world, under a name.
 //
@@ -81,7 +79,7 @@ func (m *Message[M]) Send(by Holder, to handle.Handle, body M) error {
 		if l == 0 {
 			return ErrStale
 		}
-		box := &m.boxes[by.space.Owner(l)]
+		box := m.box(by.space.Owner(l))
 		box.now = append(box.now, Envelope[M]{to, body})
 		return nil
 	case *Context:
@@ -93,18 +91,27 @@ func (m *Message[M]) Send(by Holder, to handle.Handle, body M) error {
 }
 
 func (m *Message[M]) apply(s *shard.Shard, h handle.Handle, _ shard.Loc, body *M) shard.Outcome {
-	box := &m.boxes[s.ID()]
+	box := m.box(s.ID())
 	box.next = append(box.next, Envelope[M]{h, *body})
 	return shard.Applied
 }
 
-func (m *Message[M]) flip(shard int) {
+// box returns a shard's box, to put something in.
+func (m *Message[M]) box(shard int) *messageBox[M] {
 	box := &m.boxes[shard]
-	if len(box.now) == 0 && len(box.next) == 0 {
-		return
+	if !box.listed {
+		box.listed = true
+		mail := &m.w.mail[shard]
+		mail.boxes = append(mail.boxes, box)
 	}
-	clear(box.now)
-	box.now, box.next = box.next, box.now[:0]
+	return box
+}
+
+func (b *messageBox[M]) flip() bool {
+	clear(b.now)
+	b.now, b.next = b.next, b.now[:0]
+	b.listed = len(b.now) > 0
+	return b.listed
 }
 
 func (m *Message[M]) messageType() reflect.Type { return m.typ }

@@ -36,10 +36,12 @@ type ShardStats struct {
 func (w *World) Stats(dst *Stats) {
 	w.mustIdle("Stats")
 	*dst = Stats{Tick: w.Tick(), Rejected: w.rejected.Load(), Retired: w.outside.Retired(), Shards: dst.Shards[:0]}
-	dst.count(&w.refresh.lost)
+	for _, x := range w.refresh.all {
+		dst.count(&x.lost)
+	}
 	dst.measure(w.outside.Size())
 	for _, s := range w.shards {
-		dst.count(&s.Inbox)
+		dst.count(&s.Outcomes)
 		dst.measure(s.Size())
 		dst.Entities += s.Alive()
 		dst.Created += s.Created()
@@ -51,7 +53,7 @@ func (w *World) Stats(dst *Stats) {
 	}
 }
 
-func (s *Stats) count(b *shard.Inbox) {
+func (s *Stats) count(b *shard.Outcomes) {
 	s.Applied += b.Count(Applied)
 	s.Gone += b.Count(Gone)
 	s.Missing += b.Count(Missing)

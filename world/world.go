@@ -34,7 +34,8 @@ type World struct {
 	accessors   map[accessorKey]any // the idle world's
 	kinds       int
 	toggler     *toggler // of entities
-	messages    []flipper
+	messages    []anyMessage
+	mail        []mail // by shard
 
 	contexts []*Context
 	cursor   int    // shard of the next new entity, round robin
@@ -63,6 +64,7 @@ func New(o Options) (*World, error) {
 		space:       shard.NewSpace(n+1, o.IndexMax, o.VersionMax),
 		shards:      make([]*shard.Shard, n),
 		contexts:    make([]*Context, n),
+		mail:        make([]mail, n),
 		componentID: map[reflect.Type]int{},
 		run:         runLength,
 		accessors:   map[accessorKey]any{},

@@ -1,0 +1,46 @@
+package shard
+
+import "github.com/atoll-sim/atoll/handle"
+
+// Routed is a request that was read from its lane, on its way to the shard it
+// concerns.
+type Routed struct {
+	Handle  handle.Handle
+	Stream  Stream // nil: destroy
+	Payload any
+	Done    Finisher
+}
+
+// ApplyCreates stores the atoms of pending handles.
+func (s *Shard) ApplyCreates(creates []Routed) {
+	for i := range creates {
+		r := &creates[i]
+		o := r.Stream.Apply(s, r.Handle, 0, r.Payload)
+		if o != Applied {
+			s.exiled = append(s.exiled, r.Handle)
+		}
+		s.Decide(r.Done, o)
+	}
+}
+
+// ApplyRequests does what some of the other requests, which are given by their
+// indexes, ask for. The first to destroy an entity does; whoever comes later finds
+// it gone.
+func (s *Shard) ApplyRequests(requests []Routed, indexes []uint32) {
+	for _, i := range indexes {
+		r := &requests[i]
+		s.Decide(r.Done, s.apply(r))
+	}
+}
+
+func (s *Shard) apply(r *Routed) Outcome {
+	l := s.space.Locate(r.Handle)
+	if l == 0 || s.space.Marked(l) {
+		return Gone
+	}
+	if r.Stream == nil {
+		s.space.Mark(l)
+		return Applied
+	}
+	return r.Stream.Apply(s, r.Handle, l, r.Payload)
+}
