@@ -23,16 +23,19 @@ func (t *Table) Relabel(set Set, added func(Rows)) error {
 	if !open && n < len(t.chunks) && t.chunks[n].n > 0 {
 		n++ // then it can have ours
 	}
-	moved := t.chunks[:n]
+	moved, left := t.chunks[:n], 0
 	for _, c := range moved {
 		t.shard.space.relabel(c, to)
+		left += c.n
 	}
 	to.chunks = slices.Insert(to.chunks, at, moved...)
 	t.chunks = slices.Delete(t.chunks, 0, n)
 	to.renumber(at + n)
 	t.renumber(1)
 	for _, c := range to.chunks[at : at+n] {
-		added(Rows{c, c.number(), 0, c.n})
+		rows := min(left, c.n) // what added creates may be in the last
+		left -= rows
+		added(c.rows(0, rows))
 	}
 	return t.spill(to, added)
 }
@@ -64,22 +67,52 @@ func (t *Table) spill(to *Table, added func(Rows)) error {
 	for t.Rows() > 0 {
 		c := t.last()
 		if _, err := t.shard.Change(c.base+Loc(c.n-1), to.set); err != nil {
+			to.welcome(from, &t.set, added)
 			return err
 		}
 	}
-	for _, c := range to.chunks {
-		low, high := max(from-c.first, 0), c.n
+	to.welcome(from, &t.set, added)
+	return nil
+}
+
+// RelabelEnabled is Relabel for the first most rows that Enabled would yield: they
+// are moved one by one.
+func (t *Table) RelabelEnabled(components *Set, most int, set Set, added func(Rows)) error {
+	to := t.shard.Table(set)
+	if to == t {
+		return nil
+	}
+	sh := t.shard
+	sh.runs = sh.runs[:0]
+	t.head(components, most, func(r Rows) { sh.runs = append(sh.runs, r) })
+	from := to.Rows()
+	defer func() { to.welcome(from, &t.set, added) }()
+	for _, r := range slices.Backward(sh.runs) { // what fills a hole is not one of them
+		for row := r.to - 1; row >= r.from; row-- {
+			if _, err := sh.Change(r.chunk.base+Loc(row), set); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// welcome zeroes what is new to the rows that have come from a table of other
+// components, those behind the first from, and calls added for them.
+func (t *Table) welcome(from int, had *Set, added func(Rows)) {
+	until := t.Rows() // added may create more
+	for _, c := range t.chunks {
+		low, high := max(from-c.first, 0), min(until-c.first, c.n)
 		if low >= high {
 			continue
 		}
-		for i, col := range to.columns {
-			if id := to.ids[i]; !t.set.Has(id) {
+		for i, col := range t.columns {
+			if !had.Has(t.ids[i]) {
 				col.zero(c.number(), low, high)
 			}
 		}
-		added(Rows{c, c.number(), low, high})
+		added(c.rows(low, high))
 	}
-	return nil
 }
 
 // relabel gives a chunk to another table of its shard: columns that it lacks

@@ -32,6 +32,7 @@ type Shard struct {
 	grown   []*Table // with loop marks
 	moves   []relocation
 	doomed  []handle.Handle
+	runs    []Rows          // scratch of RelabelEnabled
 	exiled  []handle.Handle // dead whose home is another shard
 	record  record
 }

@@ -50,6 +50,7 @@ type Space struct {
 	homeBits   int
 	lookups    [][]*Lookup       // mirrors of dir, by shard, the last the idle world's
 	first      []*[pageSize]Slot // the first page of each shard
+	era        int               // of views of rows, for the check build; see Outdate
 
 	mu struct {
 		sync.Mutex

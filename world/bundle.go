@@ -177,6 +177,16 @@ func (b *Bundle[T]) Reserve(w *World, n int) error {
 	return nil
 }
 
+// check refuses whoever is not of the bundle's world.
+func (b *Bundle[T]) check(by Holder) {
+	if by == nil {
+		refuseNil("bundle", b.name)
+	}
+	if by.world() != b.w {
+		b.w.refuse(by, "bundle", b.name)
+	}
+}
+
 func (b *Bundle[T]) placed(v T) int {
 	i := b.place(v)
 	if i < 0 || i >= len(b.w.shards) {

@@ -32,6 +32,7 @@ type changer[T any] struct{ *Bundle[T] }
 func (c *Component[T]) Add(by Holder, h handle.Handle, v T) error {
 	if w, ok := by.(*World); ok && w == c.w {
 		w.mustSettle("Add")
+		w.outdate()
 		if l := w.lookup.Locate(h); l != 0 {
 			return c.add(l, v)
 		}
@@ -52,6 +53,7 @@ func (c *Component[T]) Add(by Holder, h handle.Handle, v T) error {
 func (c *Component[T]) Remove(by Holder, h handle.Handle) error {
 	if w, ok := by.(*World); ok && w == c.w {
 		w.mustSettle("Remove")
+		w.outdate()
 		if l := w.lookup.Locate(h); l != 0 {
 			return c.remove(l)
 		}
@@ -136,6 +138,7 @@ func (b *Bundle[T]) Exchange(by Holder, h handle.Handle, v T, remove ...Part) er
 		if l == 0 {
 			return ErrStale
 		}
+		by.outdate()
 		return b.change(by.shardOf(l), l, &v, gone)
 	case *Context:
 		return contextSend(by, "Exchange", b.changing, changer[T]{b}, h, change[T]{v, gone})

@@ -20,6 +20,10 @@ type Context struct {
 	access *Access // of the running system; nil outside of one
 	system string
 	delta  float64
+
+	// For the check build.
+	turn check.Turn
+	read []digest
 }
 
 func newContext(w *World, s *shard.Shard) *Context {
@@ -102,10 +106,33 @@ func (c *Context) owns(l shard.Loc) bool { return c.shard.Owns(l) }
 
 // Start makes the Context act for a system. For schedulers, which call it on
 // the worker that runs the shard.
-func (c *Context) Start(system string, access *Access) { c.system, c.access = system, access }
+//
+// In the check build this hashes what the system may read and not write, which
+// costs by its bytes, for Returned to compare.
+func (c *Context) Start(system string, access *Access) {
+	c.system, c.access = system, access
+	if check.Enabled {
+		c.turn.Begin(system)
+		c.digest(access.Reads.Minus(access.Writes))
+	}
+}
+
+// Returned says that the system returned of itself. In the check build it panics
+// if rows that the system asked to read, and not to write, are not what they were.
+// For schedulers, which call it as part of the system.
+func (c *Context) Returned() {
+	if check.Enabled {
+		c.mustBeUnwritten()
+	}
+}
 
 // Stop ends what Start began.
-func (c *Context) Stop() { c.access = nil }
+func (c *Context) Stop() {
+	c.access = nil
+	if check.Enabled {
+		c.turn.End()
+	}
+}
 
 func (c *Context) mustRun(call string) {
 	if check.Enabled && c.access == nil {

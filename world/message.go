@@ -5,6 +5,7 @@ import (
 	"reflect"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/shard"
 )
 
@@ -111,7 +112,10 @@ func (m *Message[M]) messageType() reflect.Type { return m.typ }
 
 // Receiver reads the messages of one type that were delivered to the shard for
 // this tick.
-type Receiver[M any] struct{ box *messageBox[M] }
+type Receiver[M any] struct {
+	box   *messageBox[M]
+	guard check.Guard
+}
 
 // Receive asks for the messages of type M. It panics if M is not registered.
 func Receive[M any](b *Build) *Receiver[M] {
@@ -119,13 +123,18 @@ func Receive[M any](b *Build) *Receiver[M] {
 	t := reflect.TypeFor[M]()
 	for _, m := range b.w.messages {
 		if m.messageType() == t {
-			return &Receiver[M]{&m.(*Message[M]).boxes[b.Shard()]}
+			return &Receiver[M]{box: &m.(*Message[M]).boxes[b.Shard()], guard: bound.guard(fmt.Sprintf("the receiver of message %v", t))}
 		}
 	}
-	panic(fmt.Sprintf("world: %s: %v is not a message of this world; call world.RegisterMessage[%v] first", bound.user, t, t))
+	panic(fmt.Sprintf("world: %s: %v is not a message of this world; call world.RegisterMessage[%v] first", bound.call, t, t))
 }
 
 // All returns this tick's messages in order. The slice is good until the
 // refresh. The entity a message is for was alive when it was delivered; look it
 // up before use.
-func (r *Receiver[M]) All() []Envelope[M] { return r.box.now }
+func (r *Receiver[M]) All() []Envelope[M] {
+	if check.Enabled {
+		r.guard.Must()
+	}
+	return r.box.now
+}

@@ -1,6 +1,9 @@
 package world
 
-import "github.com/atoll-sim/atoll/shard"
+import (
+	"github.com/atoll-sim/atoll/internal/check"
+	"github.com/atoll-sim/atoll/shard"
+)
 
 // Parallel runs f(0) … f(n-1), on as many goroutines as it likes, and returns
 // when all are done.
@@ -74,6 +77,7 @@ func (w *World) Refresh() {
 
 func (r *refresh) run(parallel Parallel) {
 	w, n := r.w, len(r.w.shards)
+	w.outdate()
 	r.gather(w.epoch.Add(1) - 1)
 	r.step(parallel, n, r.sum((*shard.Shard).Creates), r.create)
 	r.route()
@@ -89,6 +93,9 @@ func (r *refresh) run(parallel Parallel) {
 	w.ports.retire(w.outside)
 	w.outside.Restock()
 	w.space.Sync(w.columns)
+	if check.Enabled {
+		w.space.Shift(w.columns)
+	}
 	w.space.SetTick(w.tick.Add(1))
 	r.lost.Tell() // all is done: who hears an outcome finds it so
 	for _, s := range w.shards {
@@ -96,6 +103,13 @@ func (r *refresh) run(parallel Parallel) {
 	}
 	serial(n, r.settle) // tells outcomes, so it is last: who is told finds room in the lane
 	r.lost.Tell()
+}
+
+// outdate makes the check build refuse views of rows that are about to move.
+func (w *World) outdate() {
+	if check.Enabled {
+		w.space.Outdate()
+	}
 }
 
 func exiles(s *shard.Shard) int { return len(s.Exiled()) }

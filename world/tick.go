@@ -1,5 +1,13 @@
 package world
 
+import "github.com/atoll-sim/atoll/internal/check"
+
+// Whose turn it is with the world itself, in the check build.
+const (
+	idleTurn = "idle"
+	tickTurn = "tick"
+)
+
 // Tick is a running tick of a world: the right to run systems on its shards. It
 // is for schedulers; package scheduler has one.
 //
@@ -19,6 +27,9 @@ func (w *World) BeginTick() Tick {
 	}
 	w.space.Sync(w.columns) // the idle world may have taken components away since the refresh
 	w.space.SetIdle(false)
+	if check.Enabled {
+		w.turn.Begin(tickTurn)
+	}
 	return Tick{w}
 }
 
@@ -33,5 +44,8 @@ func (t Tick) End(parallel Parallel) {
 		t.w.loop = max(t.w.loop, s.Loop)
 	}
 	t.w.space.SetIdle(true)
+	if check.Enabled {
+		t.w.turn.Begin(idleTurn)
+	}
 	t.w.busy.Store(false)
 }

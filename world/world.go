@@ -37,10 +37,12 @@ type World struct {
 	messages    []flipper
 
 	contexts []*Context
-	cursor   int    // shard of the next new entity, round robin
-	run      int    // how many more go there
-	open     int    // query loops under way on the idle world
-	loop     uint64 // number of the newest loop on the idle world
+	cursor   int         // shard of the next new entity, round robin
+	run      int         // how many more go there
+	user     *check.User // of what is asked of the idle world; nil but in the check build
+	turn     check.Turn  // for the check build
+	open     int         // query loops under way on the idle world
+	loop     uint64      // number of the newest loop on the idle world
 
 	tick     atomic.Uint64
 	epoch    atomic.Uint32
@@ -75,6 +77,11 @@ func New(o Options) (*World, error) {
 		w.contexts[i] = newContext(w, w.shards[i])
 	}
 	w.refresh.init(w)
+	if check.Enabled {
+		w.user = w.turn.User(idleTurn, "the idle World", "within a system use what its Build returned, elsewhere a Port")
+		w.turn.User(tickTurn, "a running tick", "")
+		w.turn.Begin(idleTurn)
+	}
 	return w, nil
 }
 
@@ -196,6 +203,11 @@ func (w *World) mustSettle(call string) {
 // refuse panics about something of this world that was used with another.
 func (w *World) refuse(by Holder, what, name string) {
 	panic(fmt.Sprintf("world: %s %q belongs to another world than the %T it is used with", what, name, by))
+}
+
+// refuseNil panics about something that was used with nobody.
+func refuseNil(what, name string) {
+	panic(fmt.Sprintf("world: %s %s is used with a nil Holder; pass a *World, *Context or *Port", what, name))
 }
 
 // Holder is what acts on a world: *World between ticks, *Context within a
