@@ -6,30 +6,33 @@ import "slices"
 // and for the most part without touching them: chunks are taken over whole, with
 // the columns that both tables have.
 //
-//	from  [full][full][part]          [spare]
-//	                            ──▶
-//	to    [full][part]                [full][full][full][part][spare]
+//	from  [full][full][part]                   [spare]
+//	                                     ──▶
+//	to    [full][part][spare]                  [full][full][full][part]
 //
-// added is called for the rows that have come, whose new components hold zeroes.
-// The world must be idle.
+// For the chunks that it gets, the other table gives spare ones back: where rows
+// always go the same way, chunks do not pile up. added is called for the rows that
+// have come, whose new components hold zeroes. The world must be idle.
 func (t *Table) Relabel(set Set, added func(Rows)) error {
 	to := t.shard.Table(set)
 	if to == t || t.Rows() == 0 {
 		return nil
 	}
-	at := to.full()
-	open := at < len(to.chunks) && to.chunks[at].n > 0 // to has a part full chunk
-	n := t.full()
-	if !open && n < len(t.chunks) && t.chunks[n].n > 0 {
-		n++ // then it can have ours
+	at, n := to.full(), t.full()
+	rest := at // of its chunks, those from here on are spare
+	if at < len(to.chunks) && to.chunks[at].n > 0 {
+		rest++ // it has a part full chunk
+	} else if n < len(t.chunks) && t.chunks[n].n > 0 {
+		n++ // it can have ours
 	}
+	spare := to.cut(max(rest, len(to.chunks)-n), t)
 	moved, left := t.chunks[:n], 0
 	for _, c := range moved {
 		t.shard.space.relabel(c, to)
 		left += c.n
 	}
 	to.chunks = slices.Insert(to.chunks, at, moved...)
-	t.chunks = slices.Delete(t.chunks, 0, n)
+	t.chunks = append(slices.Delete(t.chunks, 0, n), spare...)
 	to.renumber(at + n)
 	t.renumber(1)
 	for _, c := range to.chunks[at : at+n] {
@@ -38,6 +41,18 @@ func (t *Table) Relabel(set Set, added func(Rows)) error {
 		added(c.rows(0, rows))
 	}
 	return t.spill(to, added)
+}
+
+// cut gives the chunks from a position on, which have no rows, to another table,
+// and returns them.
+func (t *Table) cut(from int, to *Table) []*Chunk {
+	sh := t.shard
+	sh.cut = append(sh.cut[:0], t.chunks[from:]...)
+	t.chunks = slices.Delete(t.chunks, from, len(t.chunks))
+	for _, c := range sh.cut {
+		sh.space.relabel(c, to)
+	}
+	return sh.cut
 }
 
 // full returns the number of full chunks.

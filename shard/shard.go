@@ -33,6 +33,7 @@ type Shard struct {
 	moves   []relocation
 	doomed  []handle.Handle
 	runs    []Rows          // scratch of RelabelEnabled
+	cut     []*Chunk        // scratch of Relabel
 	exiled  []handle.Handle // dead whose home is another shard
 	record  record
 }
