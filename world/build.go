@@ -44,6 +44,9 @@ type Access struct {
 // NewBuild starts the construction of a system for one shard. For schedulers.
 func NewBuild(w *World, shardID int, system string) *Build {
 	w.mustIdle("NewBuild")
+	if shardID < 0 || shardID >= len(w.shards) {
+		panic(fmt.Sprintf("world: NewBuild of system %q for shard %d; the shards are 0 to %d", system, shardID, len(w.shards)-1))
+	}
 	b := &Build{w: w, shard: w.shards[shardID], system: system, access: &Access{}}
 	if check.Enabled {
 		b.user = w.contexts[shardID].turn.User(system, fmt.Sprintf("system %q on shard %d", system, shardID),
@@ -65,9 +68,7 @@ func (b *Build) Shard() int { return b.shard.ID() }
 // writing their components.
 func (b *Build) Creates(bundles ...Part) {
 	b.mustOpen("Creates")
-	for _, x := range bundles {
-		b.access.Writes = b.access.Writes.Union(x.components(b.w))
-	}
+	b.access.Writes = b.access.Writes.Union(b.w.setOf("Build.Creates", bundles))
 }
 
 // Query selects the shard's atoms that match the terms; see Term.
@@ -77,6 +78,9 @@ func (b *Build) Query(terms ...Term) *Query {
 }
 
 func (b *Build) mustOpen(call string) {
+	if b == nil {
+		panic(fmt.Sprintf("world: Build.%s of a nil Build; use the one that a system's constructor is given", call))
+	}
 	if b.closed {
 		panic(fmt.Sprintf("world: system %q calls Build.%s after its constructor returned; ask for all access within it", b.system, call))
 	}
@@ -128,7 +132,7 @@ func bind(a Asker, call string) binding {
 
 func (b *Bundle[T]) components(w *World) shard.Set {
 	if b.w != w {
-		panic(fmt.Sprintf("world: bundle %s belongs to another world", b.name))
+		panic(fmt.Sprintf("world: bundle %s belongs to another world; use the one that was made for this world", b.name))
 	}
 	return b.set
 }

@@ -62,6 +62,7 @@ func (c *Context) Alive(h handle.Handle) bool { return c.w.space.Alive(h) }
 // Status tells what a handle stands for. Dying is told of the own shard's atoms
 // alone; a marked one elsewhere is Alive.
 func (c *Context) Status(h handle.Handle) Status {
+	c.mustRun("Status")
 	if l := c.w.space.Locate(h); l != 0 && c.owns(l) && c.w.space.Marked(l) {
 		return Dying
 	}
@@ -70,6 +71,7 @@ func (c *Context) Status(h handle.Handle) Status {
 
 // Owns reports whether the entity's atom is in the shard the system runs on.
 func (c *Context) Owns(h handle.Handle) bool {
+	c.mustRun("Owns")
 	l := c.w.space.Locate(h)
 	return l != 0 && c.owns(l)
 }
@@ -77,12 +79,19 @@ func (c *Context) Owns(h handle.Handle) bool {
 // Locate returns where the entity's atom is, for the accessors' At, or 0 if it
 // is not alive. An atom of another shard is not found by this shard's
 // accessors.
-func (c *Context) Locate(h handle.Handle) shard.Loc { return c.lookup.Locate(h) }
+func (c *Context) Locate(h handle.Handle) shard.Loc {
+	if check.Enabled {
+		c.mustRun("Locate")
+	}
+	return c.lookup.Locate(h)
+}
 
 // Has reports whether the entity is one of the shard's and has the component.
 func (c *Context) Has(h handle.Handle, x AnyComponent) bool {
+	c.mustRun("Has")
 	l := c.w.space.Locate(h)
-	return l != 0 && c.owns(l) && c.w.space.Set(l).Has(x.in(c.w))
+	id := c.w.idOf("Has", x)
+	return l != 0 && c.owns(l) && c.w.space.Set(l).Has(id)
 }
 
 // Destroy marks an entity of the shard, or requests that another's be

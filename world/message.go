@@ -38,20 +38,25 @@ type messageBox[M any] struct {
 type flipper interface {
 	flip(shard int)
 	messageType() reflect.Type
+	Name() string
 }
 
 // RegisterMessage makes M a message of the world, under a name.
 //
-// It panics if the name is empty or the type registered already.
+// It panics if the name is empty, or the type or name is registered already.
 func RegisterMessage[M any](w *World, name string) *Message[M] {
+	mustBe(w, "RegisterMessage")
 	w.mustIdle("RegisterMessage")
 	t := reflect.TypeFor[M]()
 	if name == "" {
-		panic(fmt.Sprintf("world: message %v needs a name", t))
+		panic(fmt.Sprintf("world: message %v needs a name; pass one that logs can use", t))
 	}
 	for _, m := range w.messages {
 		if m.messageType() == t {
-			panic(fmt.Sprintf("world: message type %v is registered already", t))
+			panic(fmt.Sprintf("world: message type %v is registered already, as %q; use what the first call returned, or make a type of its own", t, m.Name()))
+		}
+		if m.Name() == name {
+			panic(fmt.Sprintf("world: message name %q is taken by %v; pass another", name, m.messageType()))
 		}
 	}
 	m := &Message[M]{kind: newKind[M](w), w: w, name: name, typ: t, boxes: make([]messageBox[M], len(w.shards))}
@@ -72,6 +77,9 @@ func (m *Message[M]) Name() string { return m.name }
 // It returns ErrStale if the entity is known not to be alive, ErrFull if the
 // message was not accepted.
 func (m *Message[M]) Send(by Holder, to handle.Handle, body M) error {
+	if by == nil {
+		refuseNil("message", m.name)
+	}
 	if by.world() != m.w {
 		m.w.refuse(by, "message", m.name)
 	}

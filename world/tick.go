@@ -39,6 +39,9 @@ func (t Tick) Context(shard int) *Context { return t.w.contexts[shard] }
 // End refreshes the world, its steps run by parallel, and gives it back. No
 // system may be running.
 func (t Tick) End(parallel Parallel) {
+	if !t.w.busy.Load() {
+		panic("world: Tick.End of a tick that is over; begin each with BeginTick and end it once")
+	}
 	t.w.refresh.run(parallel)
 	for _, s := range t.w.shards {
 		t.w.loop = max(t.w.loop, s.Loop)
