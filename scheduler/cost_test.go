@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -16,6 +17,9 @@ import (
 // ports that create, set, destroy, send and learn outcomes. Once warm, a tick
 // makes no garbage.
 func TestStepAllocatesNothing(t *testing.T) {
+	if check.Enabled {
+		t.Skip("the check build moves at each refresh what was handed out")
+	}
 	for _, workers := range []int{1, 2, 8} {
 		t.Run(fmt.Sprintf("%d workers", workers), func(t *testing.T) {
 			f := newFixture(t, 8, workers)

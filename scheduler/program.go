@@ -67,5 +67,6 @@ func (t *tick) run(p *program, s *system, c *world.Context) {
 		}
 	}()
 	s.run[p.shard](c)
+	c.Returned()
 	returned = true
 }

@@ -95,6 +95,10 @@ func (l *Lane) Room(payload int) bool {
 		l.sentBytes-l.appliedBytes.Load()+uint64(payload+requestBytes) <= l.maxBytes
 }
 
+// Fits reports whether a request with so many bytes of payload would have room if
+// nothing else were under way.
+func (l *Lane) Fits(payload int) bool { return uint64(payload+requestBytes) <= l.maxBytes }
+
 // Waiting returns how many requests are sent and not yet applied. Producer
 // only.
 func (l *Lane) Waiting() int { return int(l.sent - l.applied.Load()) }

@@ -33,6 +33,8 @@ type Shard struct {
 	holes   []Loc    // of a sweep
 	moves   []relocation
 	doomed  []handle.Handle
+	runs    []Rows          // scratch of RelabelEnabled
+	cut     []*Chunk        // scratch of Relabel
 	exiled  []handle.Handle // dead whose home is another shard
 	record  record
 }

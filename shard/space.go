@@ -52,6 +52,7 @@ type Space struct {
 	lookups    [][]*Lookup       // mirrors of dir, by shard, the last the idle world's
 	first      []*[pageSize]Slot // the first page of each shard
 	behind     atomic.Bool       // some mirror is
+	era        int               // of views of rows, for the check build; see Outdate
 
 	mu struct {
 		sync.Mutex

@@ -3,6 +3,8 @@ package shard
 import (
 	"math/bits"
 	"slices"
+
+	"github.com/atoll-sim/atoll/internal/check"
 )
 
 // sweep removes the marked rows, each filled by the last living row of the
@@ -178,7 +180,7 @@ func (t *Table) wipe(before int) {
 		}
 		from, to := max(t.Rows()-c.first, 0), min(before-c.first, c.Cap())
 		c.used = max(c.used, to)
-		if from == 0 && c.used >= clearAtOnce {
+		if from == 0 && c.used >= clearAtOnce && !check.Enabled { // which wants to spoil them
 			c.clear(0, c.used)
 			c.used = 0
 			continue

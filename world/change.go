@@ -32,6 +32,7 @@ type changer[T any] struct{ *Bundle[T] }
 func (c *Component[T]) Add(by Holder, h handle.Handle, v T) error {
 	if w, ok := by.(*World); ok && w == c.w {
 		w.mustSettle("Add")
+		w.outdate()
 		if l := w.lookup.Locate(h); l != 0 {
 			return c.add(l, v)
 		}
@@ -52,6 +53,7 @@ func (c *Component[T]) Add(by Holder, h handle.Handle, v T) error {
 func (c *Component[T]) Remove(by Holder, h handle.Handle) error {
 	if w, ok := by.(*World); ok && w == c.w {
 		w.mustSettle("Remove")
+		w.outdate()
 		if l := w.lookup.Locate(h); l != 0 {
 			return c.remove(l)
 		}
@@ -68,6 +70,9 @@ func (c *Component[T]) Remove(by Holder, h handle.Handle) error {
 }
 
 func (c *Component[T]) check(by Holder) {
+	if by == nil {
+		refuseNil("component", c.Name())
+	}
 	if by.world() != c.w {
 		c.w.refuse(by, "component", c.Name())
 	}
@@ -122,13 +127,8 @@ func (b *Bundle[T]) Add(by Holder, h handle.Handle, v T) error { return b.Exchan
 // Exchange is Add that in the same move takes away the components of the given
 // parts, as far as the entity has them. What is in both is kept.
 func (b *Bundle[T]) Exchange(by Holder, h handle.Handle, v T, remove ...Part) error {
-	if by.world() != b.w {
-		b.w.refuse(by, "bundle", b.name)
-	}
-	var gone shard.Set
-	for _, p := range remove {
-		gone = gone.Union(p.components(b.w))
-	}
+	b.check(by)
+	gone := b.w.setOf("Exchange", remove)
 	switch by := by.(type) {
 	case *World:
 		by.mustSettle("Add")
@@ -136,6 +136,7 @@ func (b *Bundle[T]) Exchange(by Holder, h handle.Handle, v T, remove ...Part) er
 		if l == 0 {
 			return ErrStale
 		}
+		by.outdate()
 		return b.change(by.shardOf(l), l, &v, gone)
 	case *Context:
 		return contextSend(by, "Exchange", b.changing, changer[T]{b}, h, change[T]{v, gone})

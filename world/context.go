@@ -20,6 +20,10 @@ type Context struct {
 	access *Access // of the running system; nil outside of one
 	system string
 	delta  float64
+
+	// For the check build.
+	turn check.Turn
+	read []digest
 }
 
 func newContext(w *World, s *shard.Shard) *Context {
@@ -58,6 +62,7 @@ func (c *Context) Alive(h handle.Handle) bool { return c.w.space.Alive(h) }
 // Status tells what a handle stands for. Dying is told of the own shard's atoms
 // alone; a marked one elsewhere is Alive.
 func (c *Context) Status(h handle.Handle) Status {
+	c.mustRun("Status")
 	if l := c.w.space.Locate(h); l != 0 && c.owns(l) && c.w.space.Marked(l) {
 		return Dying
 	}
@@ -66,6 +71,7 @@ func (c *Context) Status(h handle.Handle) Status {
 
 // Owns reports whether the entity's atom is in the shard the system runs on.
 func (c *Context) Owns(h handle.Handle) bool {
+	c.mustRun("Owns")
 	l := c.w.space.Locate(h)
 	return l != 0 && c.owns(l)
 }
@@ -73,12 +79,19 @@ func (c *Context) Owns(h handle.Handle) bool {
 // Locate returns where the entity's atom is, for the accessors' At, or 0 if it
 // is not alive. An atom of another shard is not found by this shard's
 // accessors.
-func (c *Context) Locate(h handle.Handle) shard.Loc { return c.lookup.Locate(h) }
+func (c *Context) Locate(h handle.Handle) shard.Loc {
+	if check.Enabled {
+		c.mustRun("Locate")
+	}
+	return c.lookup.Locate(h)
+}
 
 // Has reports whether the entity is one of the shard's and has the component.
 func (c *Context) Has(h handle.Handle, x AnyComponent) bool {
+	c.mustRun("Has")
 	l := c.w.space.Locate(h)
-	return l != 0 && c.owns(l) && c.w.space.Set(l).Has(x.in(c.w))
+	id := c.w.idOf("Has", x)
+	return l != 0 && c.owns(l) && c.w.space.Set(l).Has(id)
 }
 
 // Destroy marks an entity of the shard, or requests that another's be
@@ -102,10 +115,33 @@ func (c *Context) owns(l shard.Loc) bool { return c.shard.Owns(l) }
 
 // Start makes the Context act for a system. For schedulers, which call it on
 // the worker that runs the shard.
-func (c *Context) Start(system string, access *Access) { c.system, c.access = system, access }
+//
+// In the check build this hashes what the system may read and not write, which
+// costs by its bytes, for Returned to compare.
+func (c *Context) Start(system string, access *Access) {
+	c.system, c.access = system, access
+	if check.Enabled {
+		c.turn.Begin(system)
+		c.digest(access.Reads.Minus(access.Writes))
+	}
+}
+
+// Returned says that the system returned of itself. In the check build it panics
+// if rows that the system asked to read, and not to write, are not what they were.
+// For schedulers, which call it as part of the system.
+func (c *Context) Returned() {
+	if check.Enabled {
+		c.mustBeUnwritten()
+	}
+}
 
 // Stop ends what Start began.
-func (c *Context) Stop() { c.access = nil }
+func (c *Context) Stop() {
+	c.access = nil
+	if check.Enabled {
+		c.turn.End()
+	}
+}
 
 func (c *Context) mustRun(call string) {
 	if check.Enabled && c.access == nil {

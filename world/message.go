@@ -5,6 +5,7 @@ import (
 	"reflect"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/shard"
 )
 
@@ -35,20 +36,27 @@ type messageBox[M any] struct {
 }
 
 // anyMessage is a *Message of any type.
-type anyMessage interface{ messageType() reflect.Type }
+type anyMessage interface {
+	messageType() reflect.Type
+	Name() string
+}
 
 // RegisterMessage makes M a message of the world, under a name.
 //
-// It panics if the name is empty or the type registered already.
+// It panics if the name is empty, or the type or name is registered already.
 func RegisterMessage[M any](w *World, name string) *Message[M] {
+	mustBe(w, "RegisterMessage")
 	w.mustIdle("RegisterMessage")
 	t := reflect.TypeFor[M]()
 	if name == "" {
-		panic(fmt.Sprintf("world: message %v needs a name", t))
+		panic(fmt.Sprintf("world: message %v needs a name; pass one that logs can use", t))
 	}
 	for _, m := range w.messages {
 		if m.messageType() == t {
-			panic(fmt.Sprintf("world: message type %v is registered already", t))
+			panic(fmt.Sprintf("world: message type %v is registered already, as %q; use what the first call returned, or make a type of its own", t, m.Name()))
+		}
+		if m.Name() == name {
+			panic(fmt.Sprintf("world: message name %q is taken by %v; pass another", name, m.messageType()))
 		}
 	}
 	m := &Message[M]{kind: newKind[M](w), w: w, name: name, typ: t, boxes: make([]messageBox[M], len(w.shards))}
@@ -69,6 +77,9 @@ func (m *Message[M]) Name() string { return m.name }
 // It returns ErrStale if the entity is known not to be alive, ErrFull if the
 // message was not accepted.
 func (m *Message[M]) Send(by Holder, to handle.Handle, body M) error {
+	if by == nil {
+		refuseNil("message", m.name)
+	}
 	if by.world() != m.w {
 		m.w.refuse(by, "message", m.name)
 	}
@@ -118,7 +129,10 @@ func (m *Message[M]) messageType() reflect.Type { return m.typ }
 
 // Receiver reads the messages of one type that were delivered to the shard for
 // this tick.
-type Receiver[M any] struct{ box *messageBox[M] }
+type Receiver[M any] struct {
+	box   *messageBox[M]
+	guard check.Guard
+}
 
 // Receive asks for the messages of type M. It panics if M is not registered.
 func Receive[M any](b *Build) *Receiver[M] {
@@ -126,13 +140,18 @@ func Receive[M any](b *Build) *Receiver[M] {
 	t := reflect.TypeFor[M]()
 	for _, m := range b.w.messages {
 		if m.messageType() == t {
-			return &Receiver[M]{&m.(*Message[M]).boxes[b.Shard()]}
+			return &Receiver[M]{box: &m.(*Message[M]).boxes[b.Shard()], guard: bound.guard(fmt.Sprintf("the receiver of message %v", t))}
 		}
 	}
-	panic(fmt.Sprintf("world: %s: %v is not a message of this world; call world.RegisterMessage[%v] first", bound.user, t, t))
+	panic(fmt.Sprintf("world: %s: %v is not a message of this world; call world.RegisterMessage[%v] first", bound.call, t, t))
 }
 
 // All returns this tick's messages in order. The slice is good until the
 // refresh. The entity a message is for was alive when it was delivered; look it
 // up before use.
-func (r *Receiver[M]) All() []Envelope[M] { return r.box.now }
+func (r *Receiver[M]) All() []Envelope[M] {
+	if check.Enabled {
+		r.guard.Must()
+	}
+	return r.box.now
+}

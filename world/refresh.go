@@ -2,6 +2,7 @@ package world
 
 import (
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/shard"
 )
 
@@ -95,6 +96,7 @@ func (w *World) Refresh() {
 
 func (r *refresh) run(parallel Parallel) {
 	w, n := r.w, len(r.w.shards)
+	w.outdate()
 	r.cut = w.epoch.Add(1) - 1
 	sent := r.gather()
 	if sent > 0 {
@@ -118,6 +120,9 @@ func (r *refresh) run(parallel Parallel) {
 	w.ports.retire(w.outside)
 	w.outside.Restock()
 	w.space.Sync(w.columns)
+	if check.Enabled {
+		w.space.Shift(w.columns)
+	}
 	w.space.SetTick(w.tick.Add(1))
 	for _, x := range r.shares {
 		x.lost.Tell() // all is done: who hears an outcome finds it so
@@ -141,6 +146,13 @@ func (r *refresh) requests(parallel Parallel, sent int) {
 	r.step(parallel, n, created, r.create)
 	r.step(parallel, len(r.shares), waiting, r.route)
 	r.step(parallel, n, others, r.apply)
+}
+
+// outdate makes the check build refuse views of rows that are about to move.
+func (w *World) outdate() {
+	if check.Enabled {
+		w.space.Outdate()
+	}
 }
 
 func exiles(s *shard.Shard) int { return len(s.Exiled()) }

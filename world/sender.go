@@ -1,6 +1,7 @@
 package world
 
 import (
+	"fmt"
 	"reflect"
 
 	"github.com/atoll-sim/atoll/handle"
@@ -63,6 +64,9 @@ func (s *sender) room(payload int) error {
 	if !s.lane.Room(payload) {
 		s.rejected++
 		s.w.rejected.Inc()
+		if !s.lane.Fits(payload) {
+			return fmt.Errorf("%w, and will be: a request of %d bytes is more than a lane of %d ever takes; raise LaneBytes, or for systems OutboxBytes", ErrFull, payload, s.maxBytes)
+		}
 		return ErrFull
 	}
 	return nil

@@ -1,5 +1,13 @@
 package world
 
+import "github.com/atoll-sim/atoll/internal/check"
+
+// Whose turn it is with the world itself, in the check build.
+const (
+	idleTurn = "idle"
+	tickTurn = "tick"
+)
+
 // Tick is a running tick of a world: the right to run systems on its shards. It
 // is for schedulers; package scheduler has one.
 //
@@ -19,6 +27,9 @@ func (w *World) BeginTick() Tick {
 	}
 	w.space.Sync(w.columns) // the idle world may have taken components away since the refresh
 	w.space.SetIdle(false)
+	if check.Enabled {
+		w.turn.Begin(tickTurn)
+	}
 	return Tick{w}
 }
 
@@ -28,10 +39,16 @@ func (t Tick) Context(shard int) *Context { return t.w.contexts[shard] }
 // End refreshes the world, its steps run by parallel, and gives it back. No
 // system may be running.
 func (t Tick) End(parallel Parallel) {
+	if !t.w.busy.Load() {
+		panic("world: Tick.End of a tick that is over; begin each with BeginTick and end it once")
+	}
 	t.w.refresh.run(parallel)
 	for _, s := range t.w.shards {
 		t.w.loop = max(t.w.loop, s.Loop)
 	}
 	t.w.space.SetIdle(true)
+	if check.Enabled {
+		t.w.turn.Begin(idleTurn)
+	}
 	t.w.busy.Store(false)
 }

@@ -38,10 +38,12 @@ type World struct {
 	mail        []mail // by shard
 
 	contexts []*Context
-	cursor   int    // shard of the next new entity, round robin
-	run      int    // how many more go there
-	open     int    // query loops under way on the idle world
-	loop     uint64 // number of the newest loop on the idle world
+	cursor   int         // shard of the next new entity, round robin
+	run      int         // how many more go there
+	user     *check.User // of what is asked of the idle world; nil but in the check build
+	turn     check.Turn  // for the check build
+	open     int         // query loops under way on the idle world
+	loop     uint64      // number of the newest loop on the idle world
 
 	tick     atomic.Uint64
 	epoch    atomic.Uint32
@@ -78,6 +80,11 @@ func New(o Options) (*World, error) {
 		w.contexts[i] = newContext(w, w.shards[i])
 	}
 	w.refresh.init(w)
+	if check.Enabled {
+		w.user = w.turn.User(idleTurn, "the idle World", "within a system use what its Build returned, elsewhere a Port")
+		w.turn.User(tickTurn, "a running tick", "")
+		w.turn.Begin(idleTurn)
+	}
 	return w, nil
 }
 
@@ -117,13 +124,19 @@ func (w *World) Status(h handle.Handle) Status {
 // Locate returns where the entity's atom is, for the accessors' At, or 0 if it
 // is not alive. Looking up once serves any number of accessors. The result is
 // good until the refresh.
-func (w *World) Locate(h handle.Handle) shard.Loc { return w.lookup.Locate(h) }
+func (w *World) Locate(h handle.Handle) shard.Loc {
+	if check.Enabled {
+		w.mustIdle("Locate")
+	}
+	return w.lookup.Locate(h)
+}
 
 // Has reports whether the entity is alive and has the component.
 func (w *World) Has(h handle.Handle, c AnyComponent) bool {
 	w.mustIdle("Has")
 	l := w.space.Locate(h)
-	return l != 0 && w.space.Set(l).Has(c.in(w))
+	id := w.idOf("Has", c)
+	return l != 0 && w.space.Set(l).Has(id)
 }
 
 // Destroy marks the entity: it stays alive until the refresh, which removes it.
@@ -198,7 +211,19 @@ func (w *World) mustSettle(call string) {
 
 // refuse panics about something of this world that was used with another.
 func (w *World) refuse(by Holder, what, name string) {
-	panic(fmt.Sprintf("world: %s %q belongs to another world than the %T it is used with", what, name, by))
+	panic(fmt.Sprintf("world: %s %q belongs to another world than the %T it is used with; use that world's own", what, name, by))
+}
+
+// refuseNil panics about something that was used with nobody.
+func refuseNil(what, name string) {
+	panic(fmt.Sprintf("world: %s %q is used with a nil Holder; pass a *World, *Context or *Port", what, name))
+}
+
+// mustBe panics about a nil world.
+func mustBe(w *World, call string) {
+	if w == nil {
+		panic(fmt.Sprintf("world: %s in a nil World; make one with world.New", call))
+	}
 }
 
 // Holder is what acts on a world: *World between ticks, *Context within a
