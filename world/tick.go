@@ -19,6 +19,9 @@ func (w *World) BeginTick() Tick {
 	}
 	w.space.Sync(w.columns) // the idle world may have taken components away since the refresh
 	w.space.SetIdle(false)
+	if w.astray {
+		w.forward()
+	}
 	return Tick{w}
 }
 
