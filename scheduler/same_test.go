@@ -58,7 +58,7 @@ func simulate(t *testing.T, workers, ticks int) (looks []string) {
 	f := newFixture(t, 8, workers)
 	s := &hunting{fixture: f, hunter: world.Register[Hunter](f.w, "hunter")}
 	s.hunters = world.NewBundle[hunter](f.w)
-	f.MustAdd("follow", s.follow).MustAdd("near", s.near).MustAdd("breed", s.breed).MustAdd("die", s.die)
+	f.MustAdd("follow", s.follow).MustAdd("near", s.near).MustAdd("breed", s.breed).MustAdd("die", s.die).MustAdd("roam", s.roam)
 
 	var all []handle.Handle
 	all, err := s.hunters.AppendN(nil, f.w, 800, func(i int, h *hunter) {
@@ -85,7 +85,7 @@ func simulate(t *testing.T, workers, ticks int) (looks []string) {
 		}
 		for range n {
 			p, h := ports[r.IntN(len(ports))], all[r.IntN(len(all))]
-			switch r.IntN(4) {
+			switch r.IntN(5) {
 			case 0:
 				h, err := s.hunters.Create(p, hunter{Position{r.Float64(), 0}, Hunter{Target: h}})
 				require.NoError(t, err)
@@ -96,6 +96,8 @@ func simulate(t *testing.T, workers, ticks int) (looks []string) {
 				require.NoError(t, s.hunter.Set(p, h, Hunter{Target: all[r.IntN(len(all))]}))
 			case 3:
 				require.NoError(t, f.push.Send(p, h, Push{r.Float64()}))
+			case 4:
+				require.NoError(t, world.Move(p, h, r.IntN(f.w.Shards())))
 			}
 		}
 		f.step(1)
@@ -197,6 +199,33 @@ func (s *hunting) die(b *world.Build) func(*world.Context) {
 					_ = c.Destroy(h)
 				case 2:
 					_ = c.Destroy(hunters.Slice(ch)[i].Target) // may be stale, or destroyed by others, too
+				}
+			}
+		}
+	}
+}
+
+// roam moves hunters to the shards of their targets, some of its own and some of
+// others.
+func (s *hunting) roam(b *world.Build) func(*world.Context) {
+	hunters := world.Read[Hunter](b)
+	all := b.Query(hunters)
+	r := rand.New(rand.NewPCG(3, uint64(b.Shard())))
+	return func(c *world.Context) {
+		dawdle()
+		odds := 60
+		if c.Tick()%10 == 3 { // enough for moves in parallel
+			odds = 5
+		}
+		for ch := range all.Chunks() {
+			for i, h := range ch.Handles() {
+				switch target := hunters.Slice(ch)[i].Target; r.IntN(odds) {
+				case 0, 1:
+					if to, ok := c.Owner(target); ok && world.Move(c, h, to) != nil {
+						panic("refused")
+					}
+				case 2:
+					_ = world.Move(c, target, c.Shard()) // may be stale
 				}
 			}
 		}

@@ -49,11 +49,12 @@ type Stream interface {
 // Request is what a sender wants done to one entity.
 type Request struct {
 	Handle handle.Handle
-	Stream Stream   // where its payload is; nil: destroy
+	Stream Stream   // where its payload is; nil: destroy, or move
 	Done   Finisher // nil if nobody waits
 	Epoch  uint32   // the world's epoch before it was sent
 	Create bool     // the payload is the atom of a pending handle
-	Shard  uint16   // of a create: where the atom goes
+	Move   bool     // to another shard
+	Shard  uint16   // of a create or move: where the atom goes
 }
 
 var requestBytes = int(reflect.TypeFor[Request]().Size())

@@ -6,9 +6,11 @@ import "github.com/atoll-sim/atoll/handle"
 // concerns.
 type Routed struct {
 	Handle  handle.Handle
-	Stream  Stream // nil: destroy
+	Stream  Stream // nil: destroy, or move
 	Payload any
 	Done    Finisher
+	Move    bool
+	To      uint16 // of a move: where to
 }
 
 // ApplyCreates stores the atoms of pending handles.
@@ -25,13 +27,22 @@ func (s *Shard) ApplyCreates(creates []Routed) {
 
 // ApplyRequests does what some of the other requests, which are given by their
 // indexes, ask for. The first to destroy an entity does; whoever comes later finds
-// it gone.
-func (s *Shard) ApplyRequests(requests []Routed, indexes []uint32) {
+// it gone. share is the number of the share of the sources that they are of.
+func (s *Shard) ApplyRequests(requests []Routed, indexes []uint32, share int) {
 	for _, i := range indexes {
 		r := &requests[i]
+		if r.Move {
+			s.ask(r)
+			continue
+		}
+		s.order = uint64(share)<<32 | uint64(i)
 		s.Decide(r.Done, s.apply(r))
 	}
 }
+
+// Order returns the place of the request that is being applied among all of its
+// refresh.
+func (s *Shard) Order() uint64 { return s.order }
 
 func (s *Shard) apply(r *Routed) Outcome {
 	l := s.space.Locate(r.Handle)

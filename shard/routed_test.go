@@ -68,7 +68,7 @@ func TestRouted(t *testing.T) {
 	sh.ApplyCreates(creates)
 	require.Equal(t, []string{"create", "refuse"}, order)
 	require.True(t, s.space.Alive(pending))
-	sh.ApplyRequests(others, []uint32{0, 1, 2, 3, 4, 5, 6})
+	sh.ApplyRequests(others, []uint32{0, 1, 2, 3, 4, 5, 6}, 0)
 	require.Equal(t, []string{"create", "refuse", "set pending", "set"}, order)
 	for _, f := range told {
 		require.Empty(t, f, "told at the end of the refresh")

@@ -22,8 +22,12 @@ type Shard struct {
 	Loop uint64
 	// KeepOrder makes Sweep keep the order among the living rows of a table.
 	KeepOrder bool
+	// Moving says that some atoms move in this refresh, so what is delivered must
+	// be noted with its Order.
+	Moving bool
 
 	id      int
+	order   uint64 // of the request that is being applied
 	lookup  Lookup
 	columns *[]AnyColumn // the world's, by component
 	tables  []*Table
@@ -37,6 +41,7 @@ type Shard struct {
 	cut     []*Chunk        // scratch of Relabel
 	exiled  []handle.Handle // dead whose home is another shard
 	record  record
+	moving  moving
 }
 
 // New makes shard number id of a world. columns lists the world's columns, by
@@ -52,7 +57,9 @@ func New(space *Space, id int, columns *[]AnyColumn, recordTicks int) *Shard {
 func (s *Shard) ID() int { return s.id }
 
 // Alive returns the number of atoms, marked ones included.
-func (s *Shard) Alive() int { return int(s.record.created - s.record.destroyed) }
+func (s *Shard) Alive() int {
+	return int(s.record.created + s.moving.arrived - s.record.destroyed - s.moving.departed)
+}
 
 // Created returns how many atoms were ever stored here.
 func (s *Shard) Created() uint64 { return s.record.created }
@@ -193,13 +200,16 @@ func (s *Shard) Doomed() int {
 	return n
 }
 
-// Sweep closes the holes of the marked atoms and recycles their slots, as far
-// as they are at home here; Exiled has the rest.
+// Sweep closes the holes of those who have left and of the marked atoms, and
+// recycles the slots of these, as far as they are at home here; Exiled has the
+// rest.
 func (s *Shard) Sweep() {
+	s.land()
 	for _, t := range s.dirty {
 		t.sweep()
 	}
 	s.dirty = s.dirty[:0]
+	s.moving.left = false
 }
 
 // Unsettled returns how much there is for Settle and Tell to do.

@@ -25,7 +25,9 @@ const sharesMax = 64
 //	create   store the atoms of pending handles              by owner
 //	route    find the owners of what concerns those          by share
 //	apply    set, deliver, mark                              by owner
-//	sweep    close the holes of the marked                   by owner
+//	depart   let go of those who move to another shard       by owner
+//	arrive   take them in                                    by owner
+//	sweep    close the holes of the marked and the departed  by owner
 //	recycle  free the slots of dead who were at home elsewhere   by home
 //	release  give the lanes' room back, supply ports         by share, coordinator
 //	settle   flip messages, tell outcomes                    by owner
@@ -44,7 +46,7 @@ type refresh struct {
 	released []handle.Handle // by references
 
 	// The steps, bound once: a closure made at each refresh would be garbage.
-	read, create, route, apply, sweep, recycle, release, settle func(int)
+	read, create, route, apply, depart, arrive, sweep, recycle, release, settle func(int)
 }
 
 func (r *refresh) init(w *World) {
@@ -61,6 +63,7 @@ func (r *refresh) init(w *World) {
 			x.apply(w.shards[i])
 		}
 	}
+	r.bindMoves(w)
 	r.sweep = func(i int) { w.shards[i].Sweep() }
 	r.recycle = func(i int) {
 		for _, s := range w.shards {
@@ -98,9 +101,9 @@ func (r *refresh) run(parallel Parallel) {
 	w, n := r.w, len(r.w.shards)
 	w.outdate()
 	r.cut = w.epoch.Add(1) - 1
-	sent := r.gather()
+	sent, moves := r.gather(), 0
 	if sent > 0 {
-		r.requests(parallel, sent)
+		moves = r.requests(parallel, sent)
 	}
 	r.released = w.anchor.Load().take(r.released[:0])
 	for _, h := range r.released {
@@ -109,7 +112,7 @@ func (r *refresh) run(parallel Parallel) {
 		}
 	}
 	doomed := r.sum((*shard.Shard).Doomed)
-	r.step(parallel, n, doomed, r.sweep)
+	r.step(parallel, n, doomed+moves, r.sweep)
 	if sent > 0 || doomed > 0 {
 		r.step(parallel, n+1, r.sum(exiles), r.recycle)
 	}
@@ -134,18 +137,26 @@ func (r *refresh) run(parallel Parallel) {
 	r.step(parallel, n, unsettled, r.settle)
 }
 
-// requests does what was sent.
-func (r *refresh) requests(parallel Parallel, sent int) {
+// requests does what was sent, and returns how many requests to move there were.
+func (r *refresh) requests(parallel Parallel, sent int) (moves int) {
 	n := len(r.w.shards)
 	r.divide(sent)
 	r.step(parallel, len(r.shares), sent, r.read)
 	created, waiting, others := 0, 0, 0
 	for _, x := range r.shares {
 		created, waiting, others = created+x.created, waiting+x.waiting(), others+len(x.others)
+		moves += x.moves
+	}
+	for _, s := range r.w.shards {
+		s.Moving = moves > 0
 	}
 	r.step(parallel, n, created, r.create)
 	r.step(parallel, len(r.shares), waiting, r.route)
 	r.step(parallel, n, others, r.apply)
+	if moves > 0 {
+		r.move(parallel, moves)
+	}
+	return moves
 }
 
 // outdate makes the check build refuse views of rows that are about to move.
@@ -203,7 +214,7 @@ func (r *refresh) gather() (sent int) {
 func (r *refresh) divide(sent int) {
 	n := min(len(r.sources), max(1, sent/smallStep), sharesMax)
 	for len(r.all) < n {
-		r.all = append(r.all, newShare(r.w))
+		r.all = append(r.all, newShare(r.w, len(r.all)))
 	}
 	r.shares = r.all[:n]
 	rest, seen := r.sources, 0

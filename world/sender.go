@@ -96,8 +96,8 @@ func push[T any](s *sender, k kind, target applier[T], r shard.Request, v T) {
 	s.lane.Send(r, k.bytes)
 }
 
-// sendDestroy hands over a request to destroy.
-func (s *sender) sendDestroy(r shard.Request) error {
+// sendBare hands over a request without a payload.
+func (s *sender) sendBare(r shard.Request) error {
 	if err := s.room(0); err != nil {
 		return err
 	}

@@ -24,18 +24,20 @@ type source struct {
 // look at others, and each has its own lists.
 type share struct {
 	w       *World
+	number  int
 	sources []source
 	creates [][]shard.Routed // by shard
 	created int              // how many there are
 	others  []shard.Routed
 	routed  int            // how many of them have found their shard
+	moves   int            // how many of them are to move
 	to      [][]uint32     // by shard
 	lost    shard.Outcomes // of requests that found nobody
 	_       [64]byte       // other shares are read by other workers
 }
 
-func newShare(w *World) *share {
-	return &share{w: w, creates: make([][]shard.Routed, len(w.shards)), to: make([][]uint32, len(w.shards))}
+func newShare(w *World, number int) *share {
+	return &share{w: w, number: number, creates: make([][]shard.Routed, len(w.shards)), to: make([][]uint32, len(w.shards))}
 }
 
 // read takes what was sent up to the cut, and finds the owners of what it
@@ -46,15 +48,18 @@ func (x *share) read(cut uint32) {
 	for _, from := range x.sources {
 		creates := x.created
 		for q := from.lane.Take(cut); q != nil; q = from.lane.Take(cut) {
-			to := shard.Routed{Handle: q.Handle, Stream: q.Stream, Done: q.Done}
+			to := shard.Routed{Handle: q.Handle, Stream: q.Stream, Done: q.Done, Move: q.Move, To: q.Shard}
 			if q.Stream != nil {
 				to.Payload = from.lane.Payload(q.Stream)
 			}
 			if q.Create {
 				x.creates[q.Shard] = append(x.creates[q.Shard], to)
 				x.created++
-			} else {
-				x.others = append(x.others, to)
+				continue
+			}
+			x.others = append(x.others, to)
+			if q.Move {
+				x.moves++
 			}
 		}
 		if p := from.port; p != nil {
@@ -106,7 +111,7 @@ func (x *share) create(s *shard.Shard) {
 // apply does what else is asked of a shard.
 func (x *share) apply(s *shard.Shard) {
 	if to := &x.to[s.ID()]; len(*to) > 0 {
-		s.ApplyRequests(x.others, *to)
+		s.ApplyRequests(x.others, *to, x.number)
 		*to = (*to)[:0]
 	}
 }
@@ -115,7 +120,7 @@ func (x *share) apply(s *shard.Shard) {
 func (x *share) release() {
 	clear(x.others)
 	x.others = x.others[:0]
-	x.created, x.routed = 0, 0
+	x.created, x.routed, x.moves = 0, 0, 0
 	for _, from := range x.sources {
 		from.lane.Release()
 	}

@@ -27,6 +27,9 @@ func (w *World) BeginTick() Tick {
 	}
 	w.space.Sync(w.columns) // the idle world may have taken components away since the refresh
 	w.space.SetIdle(false)
+	if w.astray {
+		w.forward()
+	}
 	if check.Enabled {
 		w.turn.Begin(tickTurn)
 	}

@@ -36,6 +36,7 @@ type World struct {
 	toggler     *toggler // of entities
 	messages    []anyMessage
 	mail        []mail // by shard
+	astray      bool   // messages may be in another shard's box than their entity
 
 	contexts []*Context
 	cursor   int         // shard of the next new entity, round robin
