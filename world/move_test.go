@@ -245,7 +245,7 @@ func moved(t *testing.T, parallel world.Parallel, keepOrder bool) (looks []strin
 		x := f.BeginTick()
 		for i, s := range crowd {
 			c := x.Context(i)
-			c.Start("crowd", s.access)
+			c.Start("test", s.access)
 			s.run(c)
 			c.Stop()
 		}
