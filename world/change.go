@@ -15,12 +15,13 @@ type change[T any] struct {
 }
 
 // adder and remover are what requests to add and remove do at the refresh, as
-// Component is what a request to set does.
-type adder[T any] struct{ *Component[T] }
+// Component is what a request to set does. They do not embed it: that would double
+// what is compiled for each component type.
+type adder[T any] struct{ c *Component[T] }
 
-type remover[T any] struct{ *Component[T] }
+type remover[T any] struct{ c *Component[T] }
 
-type changer[T any] struct{ *Bundle[T] }
+type changer[T any] struct{ b *Bundle[T] }
 
 // Add gives an entity the component; one that has it already gets the value. By a
 // *World at once; by a *Context, in its own shard too, and by a *Port as a request
@@ -101,11 +102,11 @@ func (c *Component[T]) components(w *World) shard.Set {
 }
 
 func (a adder[T]) apply(_ *shard.Shard, _ handle.Handle, l shard.Loc, v *T) shard.Outcome {
-	return outcomeOf(a.add(l, *v))
+	return outcomeOf(a.c.add(l, *v))
 }
 
 func (r remover[T]) apply(_ *shard.Shard, _ handle.Handle, l shard.Loc, _ *struct{}) shard.Outcome {
-	return outcomeOf(r.remove(l))
+	return outcomeOf(r.c.remove(l))
 }
 
 // outcomeOf tells a sender what an error at the refresh means.
@@ -157,7 +158,7 @@ func (b *Bundle[T]) change(s *shard.Shard, l shard.Loc, v *T, remove shard.Set) 
 }
 
 func (c changer[T]) apply(s *shard.Shard, _ handle.Handle, l shard.Loc, v *change[T]) shard.Outcome {
-	return outcomeOf(c.change(s, l, &v.value, v.remove))
+	return outcomeOf(c.b.change(s, l, &v.value, v.remove))
 }
 
 // contextSend sends a request of a system.

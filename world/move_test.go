@@ -283,7 +283,7 @@ func (f *fixture) look(heard []strings.Builder) string {
 func TestMoveMemory(t *testing.T) {
 	for _, kind := range []string{"World", "Port"} {
 		t.Run(kind, func(t *testing.T) {
-			e := newEstate(t)
+			e := newEstate(t, false)
 			o, seen := own()
 			h, err := e.owners.Create(e.World, owning{Owner: o})
 			require.NoError(t, err)
