@@ -33,7 +33,7 @@ func build(w *world.World, name string, construct System) (*system, error) {
 			return nil, fmt.Errorf("scheduler: the constructor of system %q returned nil for shard %d; return a function", name, i)
 		case i == 0:
 			s.access = access
-		case *access != *s.access:
+		case !access.Same(s.access):
 			return nil, fmt.Errorf("scheduler: system %q asks for other access on shard %d than on shard 0; ask for the same on every shard", name, i)
 		}
 	}
