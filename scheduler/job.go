@@ -55,8 +55,7 @@ func (t *tick) parallel(n int, f func(int)) {
 		}
 		return
 	}
-	w := t.crew[0]
-	t.call(w)
+	t.call(t.crew[0])
 	j := &t.jobs[k]
 	j.f, j.n = f, n
 	j.taken.Store(0)
@@ -64,8 +63,9 @@ func (t *tick) parallel(n int, f func(int)) {
 	t.opened.Store(k + 1) // publishes the job
 	t.gate.open()
 	t.work(j)
+	p := patience{gate: &t.gate} // not the worker's: another goroutine may have taken its place
 	for int(j.done.Load()) < n {
-		w.patience.inVain()
+		p.inVain()
 	}
-	w.patience.end()
+	p.end()
 }

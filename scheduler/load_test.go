@@ -12,20 +12,39 @@ import (
 )
 
 // BenchmarkEmptySystems is the cost of scheduling alone: 64 shards × 10 systems
-// that do nothing, on one worker.
+// that do nothing, on one worker, without fences and with one before each system.
 func BenchmarkEmptySystems(b *testing.B) {
-	w := world.MustNew(world.Options{Shards: 64})
-	s := scheduler.New(w, scheduler.Options{Workers: 1})
-	for i := range 10 {
-		s.MustAdd(fmt.Sprint("empty ", i), func(*world.Build) func(*world.Context) { return nothing })
+	for _, fences := range []bool{false, true} {
+		b.Run(fmt.Sprint("fences=", fences), func(b *testing.B) {
+			w := world.MustNew(world.Options{Shards: 64})
+			world.Register[Position](w, "position")
+			s := scheduler.New(w, scheduler.Options{Workers: 1})
+			for i := range 10 {
+				s.MustAdd(fmt.Sprint("empty ", i), func(b *world.Build) func(*world.Context) {
+					if fences {
+						touch(b, i)
+					}
+					return nothing
+				})
+			}
+			ctx := b.Context()
+			for b.Loop() {
+				if err := s.Step(ctx); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/640, "ns/node")
+		})
 	}
-	ctx := b.Context()
-	for b.Loop() {
-		if err := s.Step(ctx); err != nil {
-			b.Fatal(err)
-		}
+}
+
+// touch declares access such that each system waits for the one before it.
+func touch(b *world.Build, i int) {
+	if i%2 == 0 {
+		world.Write[Position](b)
+	} else {
+		world.ReadForeign[Position](b)
 	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/640, "ns/node")
 }
 
 // BenchmarkEmptyShards is the cost of a tick: 16 shards with nothing to do, step
@@ -65,11 +84,7 @@ func BenchmarkSmallSystems(b *testing.B) {
 			for i := range systems {
 				s.MustAdd(fmt.Sprint("spin ", i), func(b *world.Build) func(*world.Context) {
 					if fences > 0 && i%(systems/fences) == 0 {
-						if i/(systems/fences)%2 == 0 {
-							world.Write[Position](b)
-						} else {
-							world.ReadForeign[Position](b)
-						}
+						touch(b, i/(systems/fences))
 					}
 					return func(c *world.Context) { sums[c.Shard()].n += spin() }
 				})

@@ -10,13 +10,13 @@ import (
 
 // step makes a tick. The helpers are gone when it returns, however it does.
 func (s *Scheduler) step(ctx context.Context) error {
-	if err := s.prepare(); err != nil {
-		return err
-	}
 	if !s.running.CompareAndSwap(false, true) {
 		panic("scheduler: Step while a tick runs; a world has one tick at a time")
 	}
 	defer s.running.Store(false)
+	if err := s.prepare(); err != nil {
+		return err
+	}
 	early := s.decide()
 	t := &s.tick
 	w := s.w.BeginTick()

@@ -20,8 +20,7 @@ type worker struct {
 	number   int
 	start    func()  // its goroutine; of the coordinator, the one that takes its place
 	mine     []int32 // the programs it ran last, costliest first
-	from     int     // how many of those, from the first on, are known to be finished
-	fromAll  int     // likewise of all programs
+	own, all cursor  // in mine, and in the tick's order
 	now      int64   // when the last thing it did was done
 	callAt   int64   // when it calls the others; never, but of the coordinator
 	patience patience
@@ -52,7 +51,7 @@ func (t *tick) arrange() {
 		})
 	}
 	for _, w := range t.crew {
-		w.mine, w.from, w.fromAll = w.mine[:0], 0, 0
+		w.mine, w.own, w.all = w.mine[:0], cursor{}, cursor{}
 	}
 	for _, i := range t.order {
 		w := t.crew[t.programs[i].worker]
@@ -70,20 +69,34 @@ func (t *tick) pick(w *worker) *program {
 	if t.global != nil && t.take(t.global) {
 		return t.global
 	}
-	if p := t.scan(w.mine, &w.from); p != nil {
+	if p := t.scan(w.mine, &w.own); p != nil {
 		return p
 	}
-	return t.scan(t.order, &w.fromAll)
+	return t.scan(t.order, &w.all)
 }
 
-// scan claims the first program of a list that can get on, and moves from over
-// those that are finished.
-func (t *tick) scan(list []int32, from *int) *program {
-	for *from < len(list) && t.programs[list[*from]].state.Load() == finished {
-		*from++
+// cursor is a place in a list of programs.
+type cursor struct {
+	from int // those before are known to be finished
+	next int // where to look next: those before were left at a fence
+}
+
+// scan claims the next program of a list that can get on. It goes round the list,
+// so that behind each fence the costliest comes first again.
+func (t *tick) scan(list []int32, c *cursor) *program {
+	for c.from < len(list) && t.programs[list[c.from]].state.Load() == finished {
+		c.from++
 	}
-	for _, i := range list[*from:] {
-		if p := &t.programs[i]; t.take(p) {
+	c.next = max(c.next, c.from)
+	for i := c.next; i < len(list); i++ {
+		if p := &t.programs[list[i]]; t.take(p) {
+			c.next = i + 1
+			return p
+		}
+	}
+	for i := c.from; i < min(c.next, len(list)); i++ {
+		if p := &t.programs[list[i]]; t.take(p) {
+			c.next = i + 1
 			return p
 		}
 	}
