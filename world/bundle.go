@@ -73,8 +73,9 @@ func (b *Bundle[T]) PlaceBy(place func(T) int) *Bundle[T] {
 }
 
 // Create makes an entity of v's components and returns its handle: at once by a
-// *World, or by a *Context in its own shard; by a *Port as a request, with the
-// handle good at once and alive after the refresh.
+// *World, by a *Context in its own shard, or by that of a global system where a
+// *World would; by a *Port as a request, with the handle good at once and alive
+// after the refresh.
 //
 // It returns ErrIndexes or ErrChunks if the world is full, and from a port
 // ErrFull if the request was not accepted; then no slot was used. A *Context
@@ -98,7 +99,15 @@ func (b *Bundle[T]) Create(by Holder, v T) (handle.Handle, error) {
 		b.w.refuse(by, "bundle", b.name)
 	case *Context:
 		by.mustCreate(b.w, &b.set, b.name)
-		return b.part(by.shard).store(&v)
+		s := by.shard
+		switch {
+		case s != nil:
+		case b.place != nil:
+			s = b.w.shards[b.placed(v)]
+		default:
+			s = b.w.shards[b.w.next()]
+		}
+		return b.part(s).store(&v)
 	case *Port:
 		if by.w != b.w {
 			b.w.refuse(by, "bundle", b.name)

@@ -119,6 +119,7 @@ type Receiver[M any] struct {
 // Receive asks for the messages of type M. It panics if M is not registered.
 func Receive[M any](b *Build) *Receiver[M] {
 	bound := b.bind("Receive")
+	b.mustHaveShard("Receive", "messages are delivered to the shard that holds the entity")
 	t := reflect.TypeFor[M]()
 	for _, m := range b.w.messages {
 		if m.messageType() == t {

@@ -37,8 +37,9 @@ type World struct {
 	messages    []anyMessage
 	mail        []mail // by shard
 	astray      bool   // messages may be in another shard's box than their entity
+	resources   []anyResource
 
-	contexts []*Context
+	contexts []*Context  // by shard, the last that of the global systems
 	cursor   int         // shard of the next new entity, round robin
 	run      int         // how many more go there
 	user     *check.User // of what is asked of the idle world; nil but in the check build
@@ -66,7 +67,7 @@ func New(o Options) (*World, error) {
 		options:     o,
 		space:       shard.NewSpace(n+1, o.IndexMax, o.VersionMax),
 		shards:      make([]*shard.Shard, n),
-		contexts:    make([]*Context, n),
+		contexts:    make([]*Context, n+1),
 		mail:        make([]mail, n),
 		componentID: map[reflect.Type]int{},
 		run:         runLength,
@@ -78,8 +79,9 @@ func New(o Options) (*World, error) {
 	for i := range w.shards {
 		w.shards[i] = shard.New(w.space, i, &w.columns, o.recorded())
 		w.shards[i].KeepOrder = o.KeepOrder
-		w.contexts[i] = newContext(w, w.shards[i])
+		w.contexts[i] = newContext(w, i, w.shards[i])
 	}
+	w.contexts[n] = newContext(w, n, nil)
 	w.refresh.init(w)
 	if check.Enabled {
 		w.user = w.turn.User(idleTurn, "the idle World", "within a system use what its Build returned, elsewhere a Port")
