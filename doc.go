@@ -21,6 +21,9 @@
 //	write a system                            world.Build, world.Context
 //	read entities of other shards in it       world.ReadForeign
 //	run systems tick by tick, on all cores    scheduler.New, Scheduler.Step, Run
+//	order them, skip them, print the plan     scheduler.Before, When, Every, Scheduler.Plan
+//	share a value between systems             world.RegisterResource, RegisterAccumulator
+//	test one system                           package worldtest
 //	act from a goroutine outside of the tick  World.OpenPort, world.Port
 //	learn what became of that                 Port.Notify, world.Completion
 //	send something to an entity               world.RegisterMessage, Message.Send
