@@ -18,7 +18,7 @@ func (f *fixture) global(before, system, after construct) {
 	shards := func(t world.Tick, all built) {
 		for i, s := range all {
 			c := t.Context(i)
-			c.Start("shards", s.access)
+			c.Start("test", s.access)
 			s.run(c)
 			c.Stop()
 		}
@@ -183,18 +183,30 @@ func TestForeignNeighbours(t *testing.T) {
 	require.Equal(t, []int{0, 2, 3}, access.Neighbours)
 	require.Equal(t, 2, access.Near.Len())
 	require.Zero(t, access.Foreign.Len())
-	for i, h := range units {
-		v, ok := health.Get(h)
-		require.Equal(t, i != 0, ok)
-		if ok {
-			require.Equal(t, int64(i), v.Points)
-		}
+	inTurn := func(look func()) {
+		tick := f.BeginTick()
+		defer tick.End(serial)
+		c := tick.Context(1)
+		c.Start("near", access)
+		defer c.Stop()
+		look()
 	}
+	inTurn(func() {
+		for i, h := range units {
+			v, ok := health.Get(h)
+			require.Equal(t, i != 0, ok)
+			if ok {
+				require.Equal(t, int64(i), v.Points)
+			}
+		}
+	})
 	require.NoError(t, f.health.Set(f.World, units[2], Health{5}))
 	f.Destroy(units[3])
 	f.Refresh()
-	v, ok := health.Get(units[2])
-	require.True(t, ok && v.Points == 5)
-	_, ok = health.Get(units[3])
-	require.False(t, ok)
+	inTurn(func() {
+		v, ok := health.Get(units[2])
+		require.True(t, ok && v.Points == 5)
+		_, ok = health.Get(units[3])
+		require.False(t, ok)
+	})
 }
