@@ -17,10 +17,10 @@ type calls struct {
 
 // callCell is a line of the table.
 type callCell struct {
-	call          string
-	goroutines    int
+	call           string
+	goroutines     int
 	p50, p99, p999 time.Duration
-	most          time.Duration
+	most           time.Duration
 }
 
 func (k *calls) run(goroutines int) []callCell {
