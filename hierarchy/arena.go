@@ -23,8 +23,7 @@ type arena struct {
 	words    []word
 	free     []uint32 // by class: where the first free bucket is, plus 1
 	idle     int      // words in free buckets
-	lists    []uint32 // numbers of the pages of records
-	freeList uint32
+	freeList uint32   // the first free record of a list
 }
 
 // classes are the sizes of buckets: those chosen, and beyond them each twice the
@@ -130,9 +129,11 @@ func (t *Tree) freeBucket(a *arena, l *list) {
 // move takes an arena's buckets to other memory, one behind the other in the
 // order of the lists. Who holds a slice of the old memory keeps what was there.
 func (t *Tree) move(a *arena, to []word) {
-	for _, number := range a.lists {
-		for i := range uint32(listPageSize) {
-			n := number<<listPageBits + i
+	for number, ref := range t.lists {
+		if &t.arenas[ref.home] != a {
+			continue
+		}
+		for n := uint32(number) << listPageBits; n < uint32(number+1)<<listPageBits; n++ {
 			l := t.list(n)
 			if t.owners[n] == handle.None || l.class() == noBucket {
 				continue

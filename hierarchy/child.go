@@ -22,19 +22,14 @@ func (t *Tree) AddChildAt(parent, child handle.Handle, place int) error {
 // AddChildren is AddChild for each in turn, with room made once. On an error those
 // before it are added; it returns how many.
 func (t *Tree) AddChildren(parent handle.Handle, children []handle.Handle) (int, error) {
-	number, err := t.listOf(parent)
-	if err != nil {
+	if err := t.expect(parent, len(children)); err != nil {
 		return 0, err
-	}
-	if l := t.list(number); !l.is(fixed) {
-		if err := t.makeRoom(number, l.places()+len(children)); err != nil {
-			t.tidy(number)
-			return 0, err
-		}
 	}
 	for i, child := range children {
 		if err := t.AddChild(parent, child); err != nil {
-			t.tidy(number)
+			if n := t.look(parent); n.own() {
+				t.tidy(n.list())
+			}
 			return i, err
 		}
 	}
@@ -69,12 +64,12 @@ func (t *Tree) MoveAt(child, parent handle.Handle, place int, gap Gap) error {
 // MoveBefore is Move to the place of a sibling to be, who moves back by one with
 // those behind. It returns ErrAbsent if that one has no parent.
 func (t *Tree) MoveBefore(child, sibling handle.Handle, gap Gap) error {
-	return t.moveBeside(child, sibling, 0, gap)
+	return t.named(t.moveBeside(child, sibling, 0, gap))
 }
 
 // MoveAfter is MoveBefore for the place behind the sibling.
 func (t *Tree) MoveAfter(child, sibling handle.Handle, gap Gap) error {
-	return t.moveBeside(child, sibling, 1, gap)
+	return t.named(t.moveBeside(child, sibling, 1, gap))
 }
 
 func (t *Tree) moveBeside(child, sibling handle.Handle, after int, gap Gap) error {
@@ -92,7 +87,7 @@ func (t *Tree) moveBeside(child, sibling handle.Handle, after int, gap Gap) erro
 			place = was
 		}
 	}
-	return t.named(t.reseat(child, t.owners[number], before, place+after, gap))
+	return t.reseat(child, t.owners[number], before, place+after, gap)
 }
 
 // placeOf returns the place of a child, whose list has no open gaps.

@@ -178,7 +178,7 @@ func (t *Tree) close(number uint32) {
 func (t *Tree) tidy(number uint32) {
 	l := t.list(number)
 	switch {
-	case l.is(fixed):
+	case l.is(fixed) || t.owners[number] == handle.None:
 	case l.children() == 0 && !l.is(added) && !t.keep:
 		t.dropList(number)
 	default:

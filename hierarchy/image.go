@@ -11,8 +11,8 @@ import (
 
 // An image is a tree as bytes: words of 64 bits, little endian.
 //
-//	magic · version · counts · sizes of buckets · per arena: lengths, free buckets,
-//	pages of records · the first node of each page         what the directories hold
+//	magic · version · counts · sizes of buckets · per arena: lengths, free buckets
+//	homes of the pages of records, bases of those of nodes  what the directories hold
 //	pages of nodes · pages of records · owners · arenas     the memory, as it is
 //	checksum
 //
@@ -22,18 +22,14 @@ const (
 	imageMagic   = 0x454552544c4f5441 // "ATOLTREE"
 	imageVersion = 1
 	imageCounts  = 7 // words: magic, version, classes, arenas, pages, record pages, links
-	arenaHead    = 4 // words: length, idle, first free record, pages of records
+	arenaHead    = 3 // words: length, idle, first free record
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // headWords is the number of words before the memory.
 func (t *Tree) headWords() int {
-	n := imageCounts + len(t.classes) + t.dir.pages()
-	for i := range t.arenas {
-		n += arenaHead + t.classes.count() + len(t.arenas[i].lists)
-	}
-	return n
+	return imageCounts + len(t.classes) + len(t.arenas)*(arenaHead+t.classes.count()) + len(t.lists) + t.dir.pages()
 }
 
 // SaveSize returns how many bytes Save appends.
@@ -58,13 +54,13 @@ func (t *Tree) Save(dst []byte) []byte {
 	}
 	for i := range t.arenas {
 		a := &t.arenas[i]
-		put(word(len(a.words)), word(a.idle), word(a.freeList), word(len(a.lists)))
+		put(word(len(a.words)), word(a.idle), word(a.freeList))
 		for _, at := range a.free {
 			put(word(at))
 		}
-		for _, number := range a.lists {
-			put(word(number))
-		}
+	}
+	for _, ref := range t.lists {
+		put(word(ref.home))
 	}
 	for _, r := range t.dir.refs {
 		if r.page != nil {
@@ -76,24 +72,14 @@ func (t *Tree) Save(dst []byte) []byte {
 			dst = appendWords(dst, r.page[:])
 		}
 	}
-	for _, p := range t.lists {
-		dst = appendWords(dst, p[:])
+	for _, ref := range t.lists {
+		dst = appendWords(dst, ref.page[:])
 	}
 	dst = appendWords(dst, t.owners[:len(t.lists)*listPageSize])
 	for i := range t.arenas {
 		dst = appendWords(dst, t.arenas[i].words)
 	}
 	put(word(crc32.Checksum(dst[from:], castagnoli)))
-	return dst
-}
-
-// appendWords appends words as bytes; dst has room for them.
-func appendWords(dst []byte, words []word) []byte {
-	n := len(dst)
-	dst = dst[:n+len(words)*wordBytes]
-	for to := dst[n:]; len(words) > 0 && len(to) >= wordBytes; words, to = words[1:], to[wordBytes:] {
-		binary.LittleEndian.PutUint64(to, uint64(words[0]))
-	}
 	return dst
 }
 
@@ -180,6 +166,10 @@ func decode(image []byte) (*Tree, error) {
 	}
 	t.links = links
 	sizes := t.decodeArenas(w, arenas)
+	t.lists = make([]listRef, lists)
+	for i := range t.lists {
+		t.lists[i].home = uint32(min(w.next(), handle.ShardMax))
+	}
 	refs := make([]pageRef, pages)
 	for i := range refs {
 		refs[i].base = w.next()
@@ -187,7 +177,7 @@ func decode(image []byte) (*Tree, error) {
 	if w.short {
 		return nil, fmt.Errorf("it ends within its head")
 	}
-	return t, t.decodeMemory(w.rest, refs, lists, sizes)
+	return t, t.decodeMemory(w.rest, refs, sizes)
 }
 
 // decodeArenas reads the heads of the arenas and returns how many words each has.
@@ -197,12 +187,8 @@ func (t *Tree) decodeArenas(w *words, n int) (sizes []int) {
 		a := &t.arenas[i]
 		sizes = append(sizes, w.count())
 		a.idle, a.freeList = int(w.next()), uint32(w.next())
-		a.lists = make([]uint32, w.count())
 		for class := range a.free {
 			a.free[class] = uint32(w.next())
-		}
-		for k := range a.lists {
-			a.lists[k] = uint32(w.next())
 		}
 		if w.short {
 			return nil
@@ -212,8 +198,8 @@ func (t *Tree) decodeArenas(w *words, n int) (sizes []int) {
 }
 
 // decodeMemory copies the memory and makes the directories.
-func (t *Tree) decodeMemory(image []byte, refs []pageRef, lists int, sizes []int) error {
-	total := len(refs)*pageSize + lists*(listPageWords+listPageSize)
+func (t *Tree) decodeMemory(image []byte, refs []pageRef, sizes []int) error {
+	total := len(refs)*pageSize + len(t.lists)*(listPageWords+listPageSize)
 	for _, n := range sizes {
 		total += n
 	}
@@ -221,9 +207,7 @@ func (t *Tree) decodeMemory(image []byte, refs []pageRef, lists int, sizes []int
 		return fmt.Errorf("its head tells of %d words, but %d follow", total, len(image)/wordBytes)
 	}
 	block := make([]word, total)
-	for i := range block {
-		block[i] = word(binary.LittleEndian.Uint64(image[i*wordBytes:]))
-	}
+	readWords(block, image)
 	cut := func(n int) []word {
 		part := block[:n:n]
 		block = block[n:]
@@ -236,13 +220,12 @@ func (t *Tree) decodeMemory(image []byte, refs []pageRef, lists int, sizes []int
 		}
 		t.dir.add(r.base<<handle.VersionBits, (*page)(cut(pageSize)))
 	}
-	t.lists = make([]*listPage, lists)
 	for i := range t.lists {
-		t.lists[i] = (*listPage)(cut(listPageWords))
+		t.lists[i].page = (*listPage)(cut(listPageWords))
 	}
 	t.owners = make([]handle.Handle, 1)
-	if lists > 0 {
-		t.owners = cut(lists * listPageSize)
+	if n := len(t.lists); n > 0 {
+		t.owners = cut(n * listPageSize)
 	}
 	for i := range t.arenas {
 		t.arenas[i].words = cut(sizes[i])

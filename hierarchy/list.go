@@ -61,9 +61,14 @@ const (
 // listPage is 64 records of lists of one home.
 type listPage [listPageWords]word
 
+type listRef struct {
+	page *listPage
+	home uint32
+}
+
 // list returns a record by number.
 func (t *Tree) list(n uint32) *list {
-	p := t.lists[n>>listPageBits]
+	p := t.lists[n>>listPageBits].page
 	return (*list)(p[n%listPageSize*listWords:])
 }
 
@@ -85,7 +90,7 @@ func (t *Tree) newList(h handle.Handle) (uint32, error) {
 		return 0, err
 	}
 	if a.freeList == 0 {
-		if err := t.newListPage(a); err != nil {
+		if err := t.newListPage(a, h.Shard()); err != nil {
 			return 0, err
 		}
 	}
@@ -102,7 +107,7 @@ func (t *Tree) newList(h handle.Handle) (uint32, error) {
 }
 
 // newListPage adds 64 free records to an arena, to be given in ascending order.
-func (t *Tree) newListPage(a *arena) error {
+func (t *Tree) newListPage(a *arena, home uint32) error {
 	if len(t.lists) > ParentsMax>>listPageBits {
 		return ErrLimit
 	}
@@ -114,14 +119,12 @@ func (t *Tree) newListPage(a *arena) error {
 	if err != nil {
 		return err
 	}
-	t.lists = append(t.lists, (*listPage)(block))
-	a.lists = append(a.lists, uint32(number))
-	first := 0
-	if number == 0 {
-		first = 1 // list 0 is none
-	}
-	for i := listPageSize - 1; i >= first; i-- {
+	t.lists = append(t.lists, listRef{(*listPage)(block), home})
+	for i := listPageSize - 1; i >= 0; i-- {
 		n := uint32(number<<listPageBits + i)
+		if n == 0 {
+			break // list 0 is none
+		}
 		*t.list(n) = list{word(a.freeList), 0, noBucket}
 		a.freeList = n
 	}

@@ -56,7 +56,9 @@ func (t *Tree) SwapPlaces(parent handle.Handle, i, j int) error {
 // Swap exchanges the places of two children, of one parent or of two. It returns
 // ErrAbsent if one of them has no parent, a CycleError if one is the other's
 // ancestor.
-func (t *Tree) Swap(a, b handle.Handle) error {
+func (t *Tree) Swap(a, b handle.Handle) error { return t.named(t.swap(a, b)) }
+
+func (t *Tree) swap(a, b handle.Handle) error {
 	na, nb := t.look(a), t.look(b)
 	la, lb := t.linkOf(na), t.linkOf(nb)
 	switch {

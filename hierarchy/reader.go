@@ -4,6 +4,7 @@ import (
 	"iter"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/check"
 )
 
 // Reader reads a tree. What it hands out is good until the next change of the
@@ -15,17 +16,27 @@ import (
 // Ownership: one goroutine at a time. It has scratch memory of its own, so each
 // system gets its own.
 type Reader struct {
-	tree  *Tree
-	queue []handle.Handle // of BreadthFirst and Levels, which may be nested
-	guard func()          // of a Relation's reader for the idle world
+	tree     *Tree
+	queue    []handle.Handle // of BreadthFirst and Levels, which may be nested
+	relation *Relation       // nil for a tree alone
 }
 
 // Read returns the tree's own reader. Reading closes gaps that were put off, so it
 // counts as using the tree.
 func (t *Tree) Read() *Reader { return &t.reader }
 
+// guard panics if the reader for the idle world is used while a tick runs.
+func (r *Reader) guard() {
+	if r.relation != nil && r == &r.relation.idle {
+		r.relation.mustIdle("Read")
+	}
+}
+
 // list returns the number of the list of h, its gaps closed, or 0.
 func (r *Reader) list(h handle.Handle) uint32 {
+	if check.Enabled {
+		r.guard()
+	}
 	t := r.tree
 	n := t.look(h)
 	if !n.own() {
@@ -46,6 +57,9 @@ func (r *Reader) Has(h handle.Handle) bool { return r.tree.has(r.tree.look(h)) }
 // them: a view of the tree's own memory, which must not be written. O(1), or
 // O(children) for the first to look after children were removed.
 func (r *Reader) Children(h handle.Handle) []handle.Handle {
+	if check.Enabled {
+		r.guard()
+	}
 	t := r.tree
 	n := t.look(h)
 	if !n.own() {
@@ -73,6 +87,9 @@ func (r *Reader) Each(h handle.Handle) iter.Seq[handle.Handle] {
 
 // Count returns the number of children, without holes. O(1).
 func (r *Reader) Count(h handle.Handle) int {
+	if check.Enabled {
+		r.guard()
+	}
 	if n := r.tree.look(h); n.own() {
 		return r.tree.list(n.list()).children()
 	}
@@ -93,6 +110,9 @@ func (r *Reader) At(h handle.Handle, place int) handle.Handle {
 // Place returns the place of a child among its parent's children, and whether it
 // has a parent. O(1), but one more step for every 2048 places of the list.
 func (r *Reader) Place(child handle.Handle) (int, bool) {
+	if check.Enabled {
+		r.guard()
+	}
 	t := r.tree
 	link := t.linkOf(t.look(child))
 	if link == 0 {
@@ -124,7 +144,12 @@ func (r *Reader) Fixed(h handle.Handle) bool {
 }
 
 // Parent returns the parent of an entity, or None. O(1).
-func (r *Reader) Parent(h handle.Handle) handle.Handle { return r.tree.parent(h) }
+func (r *Reader) Parent(h handle.Handle) handle.Handle {
+	if check.Enabled {
+		r.guard()
+	}
+	return r.tree.parent(h)
+}
 
 // Depth returns the number of ancestors of an entity. O(depth).
 func (r *Reader) Depth(h handle.Handle) int {

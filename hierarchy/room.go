@@ -161,5 +161,5 @@ func (t *Tree) Bytes() int {
 	for i := range t.arenas {
 		words += cap(t.arenas[i].words)
 	}
-	return words*wordBytes + len(t.dir.refs)*pageRefBytes + cap(t.lists)*wordBytes
+	return words*wordBytes + len(t.dir.refs)*pageRefBytes + cap(t.lists)*pageRefBytes
 }

@@ -21,7 +21,7 @@ import "github.com/atoll-sim/atoll/handle"
 // its own.
 type Tree struct {
 	dir     directory
-	lists   []*listPage
+	lists   []listRef
 	owners  []handle.Handle // by number of list; None for a free one
 	arenas  []arena         // by home
 	open    []uint32
@@ -180,4 +180,33 @@ func (t *Tree) RemoveBranch(h handle.Handle, gap Gap) error {
 		return ErrAbsent
 	}
 	return nil
+}
+
+// expect makes room for so many more children of an entity.
+func (t *Tree) expect(parent handle.Handle, children int) error {
+	number, err := t.listOf(parent)
+	if err != nil {
+		return err
+	}
+	if l := t.list(number); !l.is(fixed) {
+		err = t.makeRoom(number, l.places()+children)
+	}
+	if err != nil {
+		t.tidy(number)
+	}
+	return err
+}
+
+// entities yields whom the tree has.
+func (t *Tree) entities(yield func(handle.Handle) bool) {
+	for _, r := range t.dir.refs {
+		if r.page == nil {
+			continue
+		}
+		for i, w := range r.page {
+			if n := node(w); n != 0 && !yield((r.base+handle.Handle(i))<<handle.VersionBits|handle.Handle(n>>versionShift)) {
+				return
+			}
+		}
+	}
 }

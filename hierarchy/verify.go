@@ -17,19 +17,18 @@ func (t *Tree) verify() error {
 	if err != nil {
 		return err
 	}
-	pages := make([]bool, len(t.lists))
+	for number, ref := range t.lists {
+		if int(ref.home) >= len(t.arenas) {
+			return fmt.Errorf("page %d of lists is of home %d", number, ref.home)
+		}
+	}
 	children := 0
 	for home := range t.arenas {
-		n, err := t.verifyArena(uint32(home), pages)
+		n, err := t.verifyArena(uint32(home))
 		if err != nil {
 			return fmt.Errorf("arena %d: %w", home, err)
 		}
 		children += n
-	}
-	for number, seen := range pages {
-		if !seen {
-			return fmt.Errorf("page %d of lists is no arena's", number)
-		}
 	}
 	if links != t.links || children != t.links {
 		return fmt.Errorf("%d links, %d children and %d nodes that have a parent", t.links, children, links)
@@ -37,22 +36,23 @@ func (t *Tree) verify() error {
 	return t.verifyRoots()
 }
 
-// verifyArena checks the lists and buckets of a home, and notes its pages.
-func (t *Tree) verifyArena(home uint32, pages []bool) (children int, err error) {
+// verifyArena checks the lists and buckets of a home.
+func (t *Tree) verifyArena(home uint32) (children int, err error) {
 	a := &t.arenas[home]
 	room := newBitmap(len(a.words))
-	lists := 0
-	for _, number := range a.lists {
-		if int(number) >= len(pages) || pages[number] {
-			return 0, fmt.Errorf("page %d of lists is another's, or is not", number)
+	free := 0
+	for number, ref := range t.lists {
+		if ref.home != home {
+			continue
 		}
-		pages[number] = true
-		for n := number << listPageBits; n < (number+1)<<listPageBits; n++ {
+		for n := uint32(number) << listPageBits; n < uint32(number+1)<<listPageBits; n++ {
 			owner := t.owners[n]
 			if owner == handle.None {
+				if n != 0 {
+					free++
+				}
 				continue
 			}
-			lists++
 			if owner.Shard() != home {
 				return 0, fmt.Errorf("list %d is of %v", n, owner)
 			}
@@ -62,7 +62,7 @@ func (t *Tree) verifyArena(home uint32, pages []bool) (children int, err error) 
 			children += t.list(n).children()
 		}
 	}
-	if err := t.verifyFreeLists(a, lists); err != nil {
+	if err := t.verifyFreeLists(a, free); err != nil {
 		return 0, err
 	}
 	return children, t.verifyFreeBuckets(a, room)
@@ -118,13 +118,7 @@ func (t *Tree) verifyList(number uint32, room *bitmap, a *arena) error {
 }
 
 // verifyFreeLists checks that what is not a list is in the chain of free records.
-func (t *Tree) verifyFreeLists(a *arena, lists int) error {
-	want := len(a.lists)*listPageSize - lists
-	for _, number := range a.lists {
-		if number == 0 {
-			want-- // record 0 is none
-		}
-	}
+func (t *Tree) verifyFreeLists(a *arena, want int) error {
 	for n := a.freeList; n != 0; n = uint32(t.list(n)[listLink]) {
 		if want--; want < 0 || int(n) >= len(t.owners) || t.owners[n] != handle.None {
 			return fmt.Errorf("the chain of free records leads to %d", n)

@@ -20,6 +20,9 @@ type Inbox struct {
 	others  []Routed
 	counts  [outcomes]uint64
 	decided []decision
+	held    []held
+	// HoldDestroys puts off the outcomes of requests to destroy, to DecideHeld.
+	HoldDestroys bool
 }
 
 type decision struct {
@@ -81,7 +84,12 @@ func (s *Shard) ApplyRequests() {
 	b := &s.Inbox
 	for i := range b.others {
 		r := &b.others[i]
-		b.Decide(r.Done, s.apply(r))
+		o := s.apply(r)
+		if r.Stream == nil && b.HoldDestroys {
+			b.held = append(b.held, held{r.Handle, r.Done, o == Applied})
+			continue
+		}
+		b.Decide(r.Done, o)
 	}
 	clear(b.others)
 	b.others = b.others[:0]

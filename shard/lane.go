@@ -53,6 +53,7 @@ type Request struct {
 	Done   Finisher // nil if nobody waits
 	Epoch  uint32   // the world's epoch before it was sent
 	Create bool     // the payload is the atom of a pending handle
+	Joint  bool     // it concerns several entities, in any shards: an extension's
 	Shard  uint16   // of a create: where the atom goes
 }
 

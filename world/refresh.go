@@ -19,6 +19,7 @@ const smallStep = 512
 //	create   store the atoms of pending handles              by owner
 //	route    find the owners of what the rest concerns       coordinator
 //	apply    set, deliver, mark                              by owner
+//	extend   what extensions were asked; deaths that follow  coordinator
 //	sweep    close the holes of the marked                   by owner
 //	recycle  free the slots of dead who were at home elsewhere   by home
 //	settle   supply ports, flip messages, tell outcomes      coordinator, by shard
@@ -82,6 +83,7 @@ func (r *refresh) run(parallel Parallel) {
 	r.step(parallel, n, r.sum((*shard.Shard).Creates), r.create)
 	r.route()
 	r.step(parallel, n, r.sum((*shard.Shard).Others), r.apply)
+	w.extensions.refresh(&r.lost)
 	r.step(parallel, n, r.sum((*shard.Shard).Doomed), r.sweep)
 	r.step(parallel, n+1, r.sum(exiles), r.recycle)
 	for _, l := range r.lanes {
@@ -161,6 +163,8 @@ func (r *refresh) drain(l *shard.Lane, cut uint32) (creates int) {
 		if q.Create {
 			r.w.shards[q.Shard].PutCreate(to)
 			creates++
+		} else if q.Joint {
+			r.w.extensions.put(to)
 		} else {
 			r.others = append(r.others, to)
 		}

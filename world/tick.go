@@ -19,6 +19,7 @@ func (w *World) BeginTick() Tick {
 	}
 	w.space.Sync(w.columns) // the idle world may have taken components away since the refresh
 	w.space.SetIdle(false)
+	w.extensions.begin()
 	return Tick{w}
 }
 

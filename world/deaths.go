@@ -1,0 +1,135 @@
+package world
+
+import (
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/shard"
+)
+
+// Deaths are the entities that die in a refresh: those that were marked, by shards
+// in order, and behind them those that extensions mark as a consequence.
+//
+// Ownership: as of Extension.
+type Deaths struct {
+	w      *World
+	all    []handle.Handle
+	spared bool
+}
+
+// All returns them. The slice is good until the next call of Mark.
+func (d *Deaths) All() []handle.Handle { return d.all }
+
+// Dying reports whether an entity is marked.
+func (d *Deaths) Dying(h handle.Handle) bool {
+	l := d.w.space.Locate(h)
+	return l != 0 && d.w.space.Marked(l)
+}
+
+// Mark marks an entity and reports whether it was alive and not marked yet; then it
+// is the last of All.
+func (d *Deaths) Mark(h handle.Handle) bool {
+	l := d.w.space.Locate(h)
+	if l == 0 || !d.w.space.Mark(l) {
+		return false
+	}
+	d.all = append(d.all, h)
+	return true
+}
+
+// Spare takes the mark off an entity, for use in Extension.Spare.
+func (d *Deaths) Spare(h handle.Handle) {
+	if l := d.w.space.Locate(h); l != 0 {
+		d.w.space.Spare(l)
+		d.spared = true
+	}
+}
+
+// collect lists the marked of each shard.
+func (d *Deaths) collect() {
+	d.all = d.all[:0]
+	for _, s := range d.w.shards {
+		d.all = s.AppendDoomed(d.all)
+	}
+}
+
+// extensions are those of a world, with the requests that were sent to them.
+type extensions struct {
+	w        *World
+	all      []extended
+	requests []shard.Routed
+	deaths   Deaths
+}
+
+type extended struct {
+	Extension
+	told int // of the deaths
+}
+
+// put adds a request. Called in the order in which requests apply.
+func (e *extensions) put(r shard.Routed) { e.requests = append(e.requests, r) }
+
+func (e *extensions) begin() {
+	for i := range e.all {
+		e.all[i].Begin()
+	}
+}
+
+// refresh is the extensions' part of a refresh. Outcomes are decided in the given
+// inbox.
+func (e *extensions) refresh(outcomes *shard.Inbox) {
+	if len(e.all) == 0 {
+		return
+	}
+	for i := range e.requests {
+		q := &e.requests[i]
+		outcomes.Decide(q.Done, q.Stream.Apply(nil, q.Handle, e.w.space.Locate(q.Handle), q.Payload))
+	}
+	clear(e.requests)
+	e.requests = e.requests[:0]
+
+	e.deaths.w = e.w
+	e.deaths.collect()
+	if len(e.deaths.all) > 0 {
+		e.spare()
+		e.spread()
+	}
+	for i := range e.all {
+		e.all[i].Settle()
+	}
+	for _, s := range e.w.shards {
+		s.DecideHeld()
+	}
+}
+
+// spare asks the extensions whom to spare, until none spares any more.
+func (e *extensions) spare() {
+	e.deaths.spared = false
+	for again := true; again; {
+		again = false
+		for i := range e.all {
+			again = e.all[i].Spare(&e.deaths) || again
+		}
+	}
+	if e.deaths.spared {
+		e.deaths.collect()
+	}
+}
+
+// spread tells each extension of the deaths it does not know, until all know all.
+func (e *extensions) spread() {
+	for i := range e.all {
+		e.all[i].told = 0
+	}
+	for known := 0; known < len(e.all); {
+		known = 0
+		for i := range e.all {
+			x := &e.all[i]
+			if x.told == len(e.deaths.all) {
+				known++
+				continue
+			}
+			from := x.told
+			x.Spread(&e.deaths, from)
+			x.told = len(e.deaths.all)
+		}
+	}
+}
