@@ -6,15 +6,6 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 )
 
-// parent returns the parent of h, or None.
-func (t *Tree) parent(h handle.Handle) handle.Handle {
-	n := t.look(h)
-	if n.own() {
-		n = t.list(n.list()).link()
-	}
-	return t.owners[n.list()] // that of list 0 is None
-}
-
 // isAncestor reports whether a is an ancestor of h, or h itself.
 func (t *Tree) isAncestor(a, h handle.Handle) bool {
 	for h != a {

@@ -15,11 +15,12 @@ import (
 // The children of one parent are in one bucket. A full one is exchanged for one of
 // the next class. Buckets of a class that are free are chained through their first
 // words, so keeping them takes no memory. (The idea is the Entitytainer's, by
-// Anders Elfgren.)
+// Srekel.)
 //
 // Invariants: buckets do not overlap; each is a list's or in the chain of its
 // class. Growing leaves none free.
 type arena struct {
+	home     uint32
 	words    []word
 	free     []uint32 // by class: where the first free bucket is, plus 1
 	idle     int      // words in free buckets
@@ -79,13 +80,22 @@ func (t *Tree) arena(home uint32) (*arena, error) {
 		}
 		t.addArenas(int(home) + 1)
 	}
-	return &t.arenas[home], nil
+	return t.arenas[home], nil
 }
 
 // addArenas makes those of the first n homes.
 func (t *Tree) addArenas(n int) {
-	for len(t.arenas) < n {
-		t.arenas = append(t.arenas, arena{free: make([]uint32, t.classes.count())})
+	have := len(t.arenas)
+	if n <= have {
+		return
+	}
+	more, classes := make([]arena, n-have), t.classes.count()
+	free := make([]uint32, len(more)*classes)
+	t.arenas = slices.Grow(t.arenas, len(more))
+	for i := range more {
+		more[i].home = uint32(have + i)
+		more[i].free, free = free[:classes:classes], free[classes:]
+		t.arenas = append(t.arenas, &more[i])
 	}
 }
 
@@ -130,7 +140,7 @@ func (t *Tree) freeBucket(a *arena, l *list) {
 // order of the lists. Who holds a slice of the old memory keeps what was there.
 func (t *Tree) move(a *arena, to []word) {
 	for number, ref := range t.lists {
-		if &t.arenas[ref.home] != a {
+		if ref.arena != a {
 			continue
 		}
 		for n := uint32(number) << listPageBits; n < uint32(number+1)<<listPageBits; n++ {
@@ -150,7 +160,7 @@ func (t *Tree) move(a *arena, to []word) {
 
 // resize takes a list to a bucket of another class that has room for its places.
 func (t *Tree) resize(number uint32, class int) error {
-	l, a := t.list(number), &t.arenas[t.owners[number].Shard()]
+	l, a := t.list(number), t.arenaOf(number)
 	at, err := t.newBucket(a, class)
 	if err != nil {
 		return err
@@ -178,7 +188,7 @@ func (t *Tree) shrink(number uint32) {
 		return
 	}
 	if l.places() == 0 {
-		t.freeBucket(&t.arenas[t.owners[number].Shard()], l)
+		t.freeBucket(t.arenaOf(number), l)
 		return
 	}
 	for class >= 2 && l.places() <= t.classes.size(class-2) {

@@ -59,10 +59,16 @@ func (r *Relation) do(by world.Holder, h handle.Handle, c change) error {
 	if !w.Idle() {
 		r.mustIdle(c.op.String())
 	}
-	if w.Locate(h) == 0 || c.to != handle.None && w.Locate(c.to) == 0 {
+	if !r.alive(h) || c.to != handle.None && !r.alive(c.to) {
 		return world.ErrStale
 	}
 	return r.tree.named(r.change(h, &c))
+}
+
+// alive reports whether an entity is alive, for an idle world: who is in the relation
+// is.
+func (r *Relation) alive(h handle.Handle) bool {
+	return r.tree.look(h) != 0 || r.w.Locate(h) != 0
 }
 
 // change makes a change of living entities.

@@ -179,5 +179,6 @@ func (t *Tree) emptied(number uint32) {
 	t.links -= l.children()
 	l.setPlaces(0)
 	l[listState] &= childOne - 1
-	l.unset(holes | gaps | fixed)
+	l.unset(holes | fixed)
+	l.unsetOpen()
 }

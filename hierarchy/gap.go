@@ -82,7 +82,7 @@ func (t *Tree) leave(number uint32, child handle.Handle, link node, gap Gap) {
 		t.leaveAmongHoles(number, child, link)
 		return
 	}
-	if gap == Hole && l.is(gaps) {
+	if gap == Hole && l.isOpen() {
 		t.close(number)
 		link = t.linkOf(t.look(child))
 	}
@@ -99,12 +99,12 @@ func (t *Tree) leave(number uint32, child handle.Handle, link node, gap Gap) {
 		t.link(items[p], number, p)
 	case gap == Hole:
 		l.set(holes)
-	case !l.is(gaps):
-		l.set(gaps)
+	case !l.isOpen():
+		l.setOpen()
 		t.note(number)
 	}
 	t.trim(number)
-	if l.is(gaps) && l.places() > 2*l.children()+placesSpare {
+	if l.isOpen() && l.places() > 2*l.children()+placesSpare {
 		t.close(number)
 	}
 }
@@ -139,7 +139,8 @@ func (t *Tree) trim(number uint32) {
 	}
 	l.setPlaces(n)
 	if n == l.children() {
-		l.unset(holes | gaps)
+		l.unset(holes)
+		l.unsetOpen()
 	}
 }
 
@@ -170,7 +171,8 @@ func (t *Tree) close(number uint32) {
 		to++
 	}
 	clear(items[to:])
-	l.unset(holes | gaps)
+	l.unset(holes)
+	l.unsetOpen()
 	t.trim(number)
 }
 
@@ -178,9 +180,11 @@ func (t *Tree) close(number uint32) {
 func (t *Tree) tidy(number uint32) {
 	l := t.list(number)
 	switch {
-	case l.is(fixed) || t.owners[number] == handle.None:
+	case l.is(fixed):
 	case l.children() == 0 && !l.is(added) && !t.keep:
-		t.dropList(number)
+		if t.owners[number] != handle.None { // else it was dropped before
+			t.dropList(number)
+		}
 	default:
 		t.shrink(number)
 	}
@@ -190,7 +194,7 @@ func (t *Tree) tidy(number uint32) {
 // change, reading writes nothing.
 func (t *Tree) Settle() {
 	for _, number := range t.open {
-		if l := t.list(number); l.is(gaps) {
+		if l := t.list(number); l.isOpen() {
 			t.close(number)
 			t.tidy(number)
 		}
@@ -207,7 +211,7 @@ func (t *Tree) note(number uint32) {
 	if n := len(t.open); n >= openMin && n == cap(t.open) {
 		kept := t.open[:0]
 		for _, number := range t.open {
-			if l := t.list(number); l.is(gaps) && !l.is(noted) {
+			if l := t.list(number); l.isOpen() && !l.is(noted) {
 				l.set(noted)
 				kept = append(kept, number)
 			}
@@ -220,10 +224,16 @@ func (t *Tree) note(number uint32) {
 	t.open = append(t.open, number)
 }
 
+// closed returns the places of a list after closing its gaps.
+func (t *Tree) closed(number uint32) []handle.Handle {
+	t.close(number)
+	return t.items(number)
+}
+
 // settled returns a list after closing its gaps, if any.
 func (t *Tree) settled(number uint32) *list {
 	l := t.list(number)
-	if l.is(gaps) {
+	if l.isOpen() {
 		t.close(number)
 	}
 	return l

@@ -53,14 +53,14 @@ func (t *Tree) Save(dst []byte) []byte {
 		put(word(size))
 	}
 	for i := range t.arenas {
-		a := &t.arenas[i]
+		a := t.arenas[i]
 		put(word(len(a.words)), word(a.idle), word(a.freeList))
 		for _, at := range a.free {
 			put(word(at))
 		}
 	}
 	for _, ref := range t.lists {
-		put(word(ref.home))
+		put(word(ref.arena.home))
 	}
 	for _, r := range t.dir.refs {
 		if r.page != nil {
@@ -168,7 +168,11 @@ func decode(image []byte) (*Tree, error) {
 	sizes := t.decodeArenas(w, arenas)
 	t.lists = make([]listRef, lists)
 	for i := range t.lists {
-		t.lists[i].home = uint32(min(w.next(), handle.ShardMax))
+		home := w.next()
+		if home >= word(len(t.arenas)) {
+			return nil, fmt.Errorf("page %d of lists is of home %d", i, home)
+		}
+		t.lists[i].arena = t.arenas[home]
 	}
 	refs := make([]pageRef, pages)
 	for i := range refs {
@@ -184,7 +188,7 @@ func decode(image []byte) (*Tree, error) {
 func (t *Tree) decodeArenas(w *words, n int) (sizes []int) {
 	t.addArenas(n)
 	for i := range t.arenas {
-		a := &t.arenas[i]
+		a := t.arenas[i]
 		sizes = append(sizes, w.count())
 		a.idle, a.freeList = int(w.next()), uint32(w.next())
 		for class := range a.free {
@@ -230,5 +234,6 @@ func (t *Tree) decodeMemory(image []byte, refs []pageRef, sizes []int) error {
 	for i := range t.arenas {
 		t.arenas[i].words = cut(sizes[i])
 	}
+	t.show()
 	return nil
 }

@@ -6,7 +6,8 @@ import "github.com/atoll-sim/atoll/handle"
 // apart, by number, in Tree.owners: looking up a parent needs that alone.
 //
 //	link                           the owner's own, to its parent; 0 for a root
-//	start 32 | places 32           where its bucket is, and how many are in use
+//	start 32 | open 1 | places 31  where its bucket is; whether it has gaps to be
+//	                               closed up; how many places are in use
 //	children 32 | flags | class 8  how many places are taken; the bucket's class
 //
 // Invariants: a record has a bucket if it has places. The last place of a list
@@ -26,9 +27,13 @@ const (
 	added word = 1 << (8 + iota) // stays when it has no children
 	fixed                        // the number of places does not change by itself
 	holes                        // places were left empty, to stay so
-	gaps                         // places were left empty, to be closed up
 	noted                        // for note alone
 )
+
+// open is the bit of the span of a list in which places were left empty that are
+// to be closed up. It stands there, and not among the flags, so that reading the
+// children takes one word.
+const open word = 1 << 31
 
 const (
 	classMask = 1<<8 - 1
@@ -39,16 +44,19 @@ const (
 
 func (l *list) link() node        { return node(l[listLink]) }
 func (l *list) start() int        { return int(l[listSpan] >> 32) }
-func (l *list) places() int       { return int(uint32(l[listSpan])) }
+func (l *list) places() int       { return int(l[listSpan] & (open - 1)) }
+func (l *list) isOpen() bool      { return l[listSpan]&open != 0 }
+func (l *list) setOpen()          { l[listSpan] |= open }
+func (l *list) unsetOpen()        { l[listSpan] &^= open }
 func (l *list) children() int     { return int(l[listState] >> 32) }
 func (l *list) class() int        { return int(l[listState] & classMask) }
 func (l *list) is(flag word) bool { return l[listState]&flag != 0 }
 func (l *list) set(flag word)     { l[listState] |= flag }
 func (l *list) unset(flag word)   { l[listState] &^= flag }
-func (l *list) setPlaces(n int)   { l[listSpan] = l[listSpan]>>32<<32 | word(n) }
+func (l *list) setPlaces(n int)   { l[listSpan] = l[listSpan]&^(open-1) | word(n) }
 
 func (l *list) setBucket(start, class int) {
-	l[listSpan] = word(start)<<32 | word(l.places())
+	l[listSpan] = word(start)<<32 | l[listSpan]&(1<<32-1)
 	l[listState] = l[listState]&^classMask | word(class)
 }
 
@@ -62,8 +70,8 @@ const (
 type listPage [listPageWords]word
 
 type listRef struct {
-	page *listPage
-	home uint32
+	page  *listPage
+	arena *arena
 }
 
 // list returns a record by number.
@@ -72,11 +80,14 @@ func (t *Tree) list(n uint32) *list {
 	return (*list)(p[n%listPageSize*listWords:])
 }
 
+// arenaOf returns the arena that a list is in.
+func (t *Tree) arenaOf(number uint32) *arena { return t.lists[number>>listPageBits].arena }
+
 // items returns the places of a list, holes among them.
 func (t *Tree) items(number uint32) []handle.Handle {
 	l := t.list(number)
 	from, n := l.start(), l.places()
-	return t.arenas[t.owners[number].Shard()].words[from : from+n : from+n]
+	return t.arenaOf(number).words[from : from+n : from+n]
 }
 
 // newList gives h, which has no list, a record.
@@ -90,7 +101,7 @@ func (t *Tree) newList(h handle.Handle) (uint32, error) {
 		return 0, err
 	}
 	if a.freeList == 0 {
-		if err := t.newListPage(a, h.Shard()); err != nil {
+		if err := t.newListPage(a); err != nil {
 			return 0, err
 		}
 	}
@@ -107,7 +118,7 @@ func (t *Tree) newList(h handle.Handle) (uint32, error) {
 }
 
 // newListPage adds 64 free records to an arena, to be given in ascending order.
-func (t *Tree) newListPage(a *arena, home uint32) error {
+func (t *Tree) newListPage(a *arena) error {
 	if len(t.lists) > ParentsMax>>listPageBits {
 		return ErrLimit
 	}
@@ -119,7 +130,8 @@ func (t *Tree) newListPage(a *arena, home uint32) error {
 	if err != nil {
 		return err
 	}
-	t.lists = append(t.lists, listRef{(*listPage)(block), home})
+	t.lists = append(t.lists, listRef{(*listPage)(block), a})
+	t.show()
 	for i := listPageSize - 1; i >= 0; i-- {
 		n := uint32(number<<listPageBits + i)
 		if n == 0 {
@@ -149,7 +161,7 @@ func (t *Tree) growOwners() error {
 func (t *Tree) dropList(n uint32) {
 	l := t.list(n)
 	h, link := t.owners[n], l.link()
-	a := &t.arenas[h.Shard()]
+	a := t.arenas[h.Shard()]
 	t.owners[n] = handle.None
 	t.freeBucket(a, l)
 	*l = list{word(a.freeList), 0, noBucket}

@@ -147,14 +147,3 @@ func (d *directory) place(h handle.Handle) *word {
 	}
 	return nil
 }
-
-// look returns the node of h, or 0 if the tree does not have h.
-func (t *Tree) look(h handle.Handle) node {
-	e := &t.dir.refs[h>>pageShift&t.dir.mask]
-	if i := h>>handle.VersionBits - e.base; i < pageSize {
-		if n := node(e.page[i]); n>>versionShift == node(h&handle.VersionMax) {
-			return n
-		}
-	}
-	return 0
-}

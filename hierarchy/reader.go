@@ -43,9 +43,7 @@ func (r *Reader) list(h handle.Handle) uint32 {
 		return 0
 	}
 	number := n.list()
-	if t.list(number).is(gaps) {
-		t.close(number)
-	}
+	t.settled(number)
 	return number
 }
 
@@ -60,18 +58,7 @@ func (r *Reader) Children(h handle.Handle) []handle.Handle {
 	if check.Enabled {
 		r.guard()
 	}
-	t := r.tree
-	n := t.look(h)
-	if !n.own() {
-		return nil
-	}
-	number := n.list()
-	l := t.list(number)
-	if l.is(gaps) {
-		t.close(number)
-	}
-	from, count := l.start(), l.places()
-	return t.arenas[h.Shard()].words[from : from+count : from+count]
+	return r.tree.children(h)
 }
 
 // Each yields the children of an entity in order, without holes.

@@ -110,7 +110,7 @@ func (t *Tree) Reserve(r Room) {
 	}
 	block := make([]word, total)
 	for i := range r.homes() {
-		a := &t.arenas[i]
+		a := t.arenas[i]
 		n := a.used() + more
 		t.move(a, block[:0:n])
 		block = block[n:]
@@ -121,6 +121,7 @@ func (t *Tree) Reserve(r Room) {
 	t.lists = slices.Grow(t.lists, r.listPages())
 	perHome := (r.pages() + r.homes() - 1) / r.homes()
 	t.dir.widen(ceilPower(r.homes()) * ceilPower(t.dir.pages()/r.homes()+perHome))
+	t.show()
 }
 
 // ceilPower returns the smallest power of two that is at least n.
@@ -150,7 +151,7 @@ func (t *Tree) NeedsGrowth(parent handle.Handle, children int) bool {
 	if class != noBucket && places <= t.classes.size(class) {
 		return false
 	}
-	a := &t.arenas[parent.Shard()]
+	a := t.arenas[parent.Shard()]
 	class = t.classes.fit(places)
 	return a.free[class] == 0 && len(a.words)+t.classes.size(class) > cap(a.words)
 }

@@ -25,7 +25,7 @@ func (t *Tree) prepare(number uint32, where spot, place int) (int, error) {
 			return 0, ErrPlace
 		}
 	case where == into:
-		if l.is(gaps) {
+		if l.isOpen() {
 			n = t.settled(number).places()
 		}
 		if place < 0 || l.is(fixed) && place >= n || place > PlaceMax {
@@ -39,7 +39,7 @@ func (t *Tree) prepare(number uint32, where spot, place int) (int, error) {
 		}
 		return place, t.makeRoom(number, place+1)
 	case where == free || l.is(fixed):
-		if l.is(gaps) {
+		if l.isOpen() {
 			n = t.settled(number).places()
 		}
 		if l.children() < n {
@@ -72,7 +72,7 @@ func (t *Tree) firstFree(number uint32) int {
 // enter puts a child, who has no parent, into the place that prepare returned.
 func (t *Tree) enter(number uint32, child handle.Handle, where spot, place int) {
 	l := t.list(number)
-	words := t.arenas[t.owners[number].Shard()].words[l.start():]
+	words := t.arenaOf(number).words[l.start():]
 	n := l.places()
 	l[listState] += childOne
 	t.links++

@@ -20,10 +20,11 @@ import "github.com/atoll-sim/atoll/handle"
 // Settle, and until the next change, any number may read, each with a Reader of
 // its own.
 type Tree struct {
+	hot     hot
 	dir     directory
 	lists   []listRef
 	owners  []handle.Handle // by number of list; None for a free one
-	arenas  []arena         // by home
+	arenas  []*arena        // by home
 	open    []uint32
 	classes classes
 	keep    bool
@@ -59,6 +60,7 @@ func NewTree(o TreeOptions) *Tree {
 	t.reader.tree = t
 	t.dir.widen(1)
 	t.owners = make([]handle.Handle, 1) // that of list 0
+	t.show()
 	t.Reserve(o.Reserve)
 	t.manual = o.ManualGrowth
 	return t
@@ -76,6 +78,7 @@ func (t *Tree) node(h handle.Handle) (*word, error) {
 			return nil, err
 		}
 		t.dir.add(h, (*page)(block))
+		t.show()
 		at = t.dir.place(h)
 	}
 	if n := node(*at); n != 0 && n>>versionShift != node(h&handle.VersionMax) {

@@ -17,16 +17,11 @@ func (t *Tree) verify() error {
 	if err != nil {
 		return err
 	}
-	for number, ref := range t.lists {
-		if int(ref.home) >= len(t.arenas) {
-			return fmt.Errorf("page %d of lists is of home %d", number, ref.home)
-		}
-	}
 	children := 0
-	for home := range t.arenas {
-		n, err := t.verifyArena(uint32(home))
+	for _, a := range t.arenas {
+		n, err := t.verifyArena(a)
 		if err != nil {
-			return fmt.Errorf("arena %d: %w", home, err)
+			return fmt.Errorf("arena %d: %w", a.home, err)
 		}
 		children += n
 	}
@@ -37,12 +32,11 @@ func (t *Tree) verify() error {
 }
 
 // verifyArena checks the lists and buckets of a home.
-func (t *Tree) verifyArena(home uint32) (children int, err error) {
-	a := &t.arenas[home]
+func (t *Tree) verifyArena(a *arena) (children int, err error) {
 	room := newBitmap(len(a.words))
 	free := 0
 	for number, ref := range t.lists {
-		if ref.home != home {
+		if ref.arena != a {
 			continue
 		}
 		for n := uint32(number) << listPageBits; n < uint32(number+1)<<listPageBits; n++ {
@@ -53,7 +47,7 @@ func (t *Tree) verifyArena(home uint32) (children int, err error) {
 				}
 				continue
 			}
-			if owner.Shard() != home {
+			if owner.Shard() != a.home {
 				return 0, fmt.Errorf("list %d is of %v", n, owner)
 			}
 			if err := t.verifyList(n, room, a); err != nil {
@@ -106,10 +100,10 @@ func (t *Tree) verifyList(number uint32, room *bitmap, a *arena) error {
 	switch {
 	case children != l.children():
 		return fmt.Errorf("it has %d children and says %d", children, l.children())
-	case l.is(gaps) && (l.is(holes) || l.is(fixed) || !slices.Contains(t.open, number)):
+	case l.isOpen() && (l.is(holes) || l.is(fixed) || !slices.Contains(t.open, number)):
 		return fmt.Errorf("it has gaps that nobody will close")
 	case l.is(fixed):
-	case children != l.places() && !l.is(holes) && !l.is(gaps):
+	case children != l.places() && !l.is(holes) && !l.isOpen():
 		return fmt.Errorf("%d children in %d places, without holes", children, l.places())
 	case l.places() > 0 && items[l.places()-1] == handle.None:
 		return fmt.Errorf("its last place is empty")
