@@ -145,20 +145,19 @@ func (k keeper) bury(d *world.Deaths, h handle.Handle) {
 // destroyChildren marks the children of a list and takes them out of it.
 func (k keeper) destroyChildren(d *world.Deaths, number uint32) {
 	t := k.tree
-	for _, child := range t.items(number) {
+	children := t.items(number)
+	d.Mark(children)
+	for _, child := range children {
 		if child == handle.None {
 			continue
 		}
-		marked := d.Mark(child)
 		at := t.dir.place(child)
 		if n := node(*at); !n.own() {
 			*at = 0
 			continue
 		}
 		t.unlink(child)
-		if marked {
-			k.dying = append(k.dying, child)
-		}
+		k.dying = append(k.dying, child)
 	}
 	t.emptied(number)
 }

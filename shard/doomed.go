@@ -31,6 +31,26 @@ func (c *Chunk) appendDoomed(to []handle.Handle) []handle.Handle {
 	return to
 }
 
+// MarkEach marks the atoms of those handles that are alive. Those that it marks it
+// appends to marked, unless that is nil. The caller must own all shards.
+func (s *Space) MarkEach(hs []handle.Handle, marked *[]handle.Handle) {
+	d, chunks := s.dir.Load(), *s.chunks.Load()
+	for _, h := range hs {
+		e := d.ref(h)
+		i := h>>handle.VersionBits - e.base
+		if i >= pageSize {
+			continue
+		}
+		slot := &e.page[i]
+		if slot.load() != uint32(h) || slot.loc == 0 {
+			continue
+		}
+		if chunks[slot.loc>>RowBits].mark(slot.loc.Row()) && marked != nil {
+			*marked = append(*marked, h)
+		}
+	}
+}
+
 // Spare takes the mark off the atom at l, if it has one. The caller must own its
 // shard.
 func (s *Space) Spare(l Loc) {

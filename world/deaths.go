@@ -13,9 +13,11 @@ type Deaths struct {
 	w      *World
 	all    []handle.Handle
 	spared bool
+	told   bool // there is another extension to tell who was marked
 }
 
-// All returns them. The slice is good until the next call of Mark.
+// All returns those whom the extension is to know. The slice is good until the next
+// call of Mark.
 func (d *Deaths) All() []handle.Handle { return d.all }
 
 // Dying reports whether an entity is marked.
@@ -24,15 +26,14 @@ func (d *Deaths) Dying(h handle.Handle) bool {
 	return l != 0 && d.w.space.Marked(l)
 }
 
-// Mark marks an entity and reports whether it was alive and not marked yet; then it
-// is the last of All.
-func (d *Deaths) Mark(h handle.Handle) bool {
-	l := d.w.space.Locate(h)
-	if l == 0 || !d.w.space.Mark(l) {
-		return false
+// Mark marks those of the entities that are alive, for use in Extension.Spread. The
+// other extensions are told of them.
+func (d *Deaths) Mark(hs []handle.Handle) {
+	if d.told {
+		d.w.space.MarkEach(hs, &d.all)
+	} else {
+		d.w.space.MarkEach(hs, nil)
 	}
-	d.all = append(d.all, h)
-	return true
 }
 
 // Spare takes the mark off an entity, for use in Extension.Spare.
@@ -116,6 +117,7 @@ func (e *extensions) spare() {
 
 // spread tells each extension of the deaths it does not know, until all know all.
 func (e *extensions) spread() {
+	e.deaths.told = len(e.all) > 1
 	for i := range e.all {
 		e.all[i].told = 0
 	}
