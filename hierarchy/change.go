@@ -182,5 +182,14 @@ func (r *Relation) giveUp(number uint32, to handle.Handle) {
 	r.give()
 }
 
+// limit makes a number of places, or a place, that is beyond the limit one that is
+// refused.
+func (r *Relation) limit(place int) int32 {
+	if place > r.options.PlacesMax {
+		place = PlaceMax + 1
+	}
+	return clamp(place)
+}
+
 // clamp makes a place that is out of range one that still is.
 func clamp(place int) int32 { return int32(min(max(place, -1), PlaceMax+1)) }

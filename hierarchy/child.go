@@ -27,9 +27,7 @@ func (t *Tree) AddChildren(parent handle.Handle, children []handle.Handle) (int,
 	}
 	for i, child := range children {
 		if err := t.AddChild(parent, child); err != nil {
-			if n := t.look(parent); n.own() {
-				t.tidy(n.list())
-			}
+			t.tidyOf(parent)
 			return i, err
 		}
 	}

@@ -190,6 +190,13 @@ func (t *Tree) tidy(number uint32) {
 	}
 }
 
+// tidyOf is tidy for the list of an entity, if it has one.
+func (t *Tree) tidyOf(h handle.Handle) {
+	if n := t.look(h); n.own() {
+		t.tidy(n.list())
+	}
+}
+
 // Settle closes all gaps whose closing was put off. After it, and until the next
 // change, reading writes nothing.
 func (t *Tree) Settle() {

@@ -43,6 +43,9 @@ func (r *Relation) AddChildren(by world.Holder, parent handle.Handle, children .
 	}
 	for i, child := range children {
 		if err := r.AddChild(by, parent, child); err != nil {
+			if w, ok := by.(*world.World); ok && w.Idle() {
+				r.tree.tidyOf(parent)
+			}
 			return fmt.Errorf("%w (after %d of %d)", err, i, len(children))
 		}
 	}
@@ -124,16 +127,18 @@ func (r *Relation) Sort(by world.Holder, parent handle.Handle, compare func(a, b
 
 // SetPlaces makes an entity's list a fixed one of n places, whose index is meaning:
 // children that leave make holes, and none is added beyond. With 0 it becomes one
-// that grows and shrinks. It is refused with ErrTaken if a place beyond is taken.
+// that grows and shrinks. It is refused with ErrTaken if a place beyond is taken, with
+// ErrPlace beyond Options.PlacesMax.
 func (r *Relation) SetPlaces(by world.Holder, parent handle.Handle, n int) error {
-	return r.do(by, parent, change{op: opSetPlaces, place: clamp(n)})
+	return r.do(by, parent, change{op: opSetPlaces, place: r.limit(n)})
 }
 
 // Put takes an entity to a free place of a parent, from wherever it is, in one step:
-// it is never in two places, nor in none. It is refused with ErrTaken, or with
-// ErrPlace for a place that there is not.
+// it is never in two places, nor in none. A list that is not fixed grows as far as
+// needed. It is refused with ErrTaken, or with ErrPlace for a place that there is
+// not, or beyond Options.PlacesMax.
 func (r *Relation) Put(by world.Holder, child, parent handle.Handle, place int) error {
-	return r.do(by, child, change{op: opPut, to: parent, place: clamp(place)})
+	return r.do(by, child, change{op: opPut, to: parent, place: r.limit(place)})
 }
 
 // PutFree is Put into the first free place. It is refused with ErrNoPlace if there is
@@ -146,5 +151,5 @@ func (r *Relation) PutFree(by world.Holder, child, parent handle.Handle) error {
 // from's child, or with None nobody's. Of two who want the same item the first gets
 // it; the other is refused with ErrElsewhere.
 func (r *Relation) Transfer(by world.Holder, child, from, to handle.Handle, place int) error {
-	return r.do(by, child, change{op: opTransfer, to: to, from: from, place: clamp(place)})
+	return r.do(by, child, change{op: opTransfer, to: to, from: from, place: r.limit(place)})
 }

@@ -27,8 +27,8 @@ func (t *Tree) Sort(parent handle.Handle, compare func(a, b handle.Handle) int) 
 	}
 	t.close(n.list())
 	l := t.list(n.list())
+	defer t.renumber(n.list(), 0) // even if compare panics
 	slices.SortStableFunc(t.items(n.list())[:l.children()], compare)
-	t.renumber(n.list(), 0)
 	return nil
 }
 

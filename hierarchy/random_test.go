@@ -294,3 +294,22 @@ func (p *pair) reload(o hierarchy.TreeOptions) {
 	require.NoError(p.t, p.tree.Verify())
 	require.Equal(p.t, image, p.tree.Save(nil))
 }
+
+// TestSortPanics leaves a sound tree behind when compare panics.
+func TestSortPanics(t *testing.T) {
+	p := newPair(t, 1, hierarchy.TreeOptions{}, 40)
+	for _, child := range p.all[1:] {
+		require.NoError(t, p.tree.AddChild(p.all[0], child))
+	}
+	n := 0
+	require.PanicsWithValue(t, "enough", func() {
+		_ = p.tree.Sort(p.all[0], func(a, b handle.Handle) int {
+			if n++; n > 40 {
+				panic("enough")
+			}
+			return b.Compare(a)
+		})
+	})
+	require.NoError(t, p.tree.Verify())
+	require.ElementsMatch(t, p.all[1:], p.tree.Read().Children(p.all[0]))
+}

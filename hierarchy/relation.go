@@ -22,8 +22,9 @@ const (
 	// orphans.
 	Grandparent
 	// Refuse spares the parent instead: an entity that has a living child is not
-	// destroyed, and the outcome of the request is Refused. Where it dies all the
-	// same, with a parent in another relation, its children become orphans.
+	// destroyed, and the outcome of the request is Refused. What is asked of it
+	// behind that request in the same refresh is Gone all the same. Where it dies
+	// with a parent in another relation, its children become orphans.
 	Refuse
 )
 
@@ -46,6 +47,9 @@ type Options struct {
 	// Places makes the list of each new parent a fixed one of so many places, as
 	// SetPlaces does. Default: lists grow and shrink.
 	Places int
+	// PlacesMax is the number of places up to which SetPlaces and Put may make a
+	// list. Lists that children are added to have no such limit. Default: 65536.
+	PlacesMax int
 	// Refusals is how many refused requests are remembered of each refresh, for
 	// Reader.Refused. Default: 1024.
 	Refusals int
@@ -53,8 +57,11 @@ type Options struct {
 	Tree TreeOptions
 }
 
-// defaultRefusals is the default of Options.Refusals.
-const defaultRefusals = 1024
+// The defaults of Options.
+const (
+	defaultRefusals  = 1024
+	defaultPlacesMax = 1 << 16
+)
 
 // Relation is a hierarchy of a world's entities: each has one parent at the most,
 // and its children in order, in whichever shards they are. A world may have any
@@ -91,7 +98,10 @@ type Relation struct {
 // New makes a relation of a world, under a name that messages use. Before the
 // first tick. It panics if the world is within a tick.
 func New(w *world.World, name string, o Options) *Relation {
-	if o.OnParentDeath > Refuse || o.OnChildDeath > Swap || o.Places < 0 || o.Refusals < 0 {
+	if o.PlacesMax == 0 {
+		o.PlacesMax = max(defaultPlacesMax, o.Places)
+	}
+	if o.OnParentDeath > Refuse || o.OnChildDeath > Swap || o.Refusals < 0 || o.Places < 0 || o.PlacesMax < o.Places || o.PlacesMax > PlaceMax {
 		panic(fmt.Sprintf("hierarchy: relation %q has a policy that there is not, or a negative number: %+v", name, o))
 	}
 	if o.Refusals == 0 {

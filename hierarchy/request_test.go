@@ -203,6 +203,7 @@ func TestRequestOutcomes(t *testing.T) {
 		"itself":        {func(r *hierarchy.Relation, by world.Holder, h []handle.Handle) error { return r.Move(by, h[9], h[9]) }, world.Refused, hierarchy.ErrCycle},
 		"place taken":   {func(r *hierarchy.Relation, by world.Holder, h []handle.Handle) error { return r.Put(by, h[8], h[3], 0) }, world.Refused, hierarchy.ErrTaken},
 		"no such place": {func(r *hierarchy.Relation, by world.Holder, h []handle.Handle) error { return r.Put(by, h[8], h[3], 1) }, world.Refused, hierarchy.ErrPlace},
+		"beyond PlacesMax": {func(r *hierarchy.Relation, by world.Holder, h []handle.Handle) error { return r.SetPlaces(by, h[0], 1<<16+1) }, world.Refused, hierarchy.ErrPlace},
 		"a far place": {func(r *hierarchy.Relation, by world.Holder, h []handle.Handle) error {
 			return r.Put(by, h[8], h[0], 1<<40)
 		}, world.Refused, hierarchy.ErrPlace},
@@ -377,4 +378,49 @@ func TestRequestLimits(t *testing.T) {
 	require.NoError(t, rel.AddChild(p, h[0], h[1]))
 	p.Close()
 	require.ErrorIs(t, rel.AddChild(p, h[0], h[1]), world.ErrClosed)
+}
+
+// TestRequestAllocates counts: a tick in which systems and ports move entities
+// about, and some die, allocates nothing once warm.
+func TestRequestAllocates(t *testing.T) {
+	for _, policy := range []hierarchy.OnParentDeath{hierarchy.Destroy, hierarchy.Orphan, hierarchy.Grandparent, hierarchy.Refuse} {
+		f := newFixture(t, 2, hierarchy.Options{OnParentDeath: policy})
+		h := f.make(64)
+		p := f.port()
+		read := f.rel.Read(f.World)
+		turn := 0
+		system := func(c *world.Context) {
+			for i, x := range h {
+				if i%2 == c.Shard() {
+					_ = f.rel.Move(c, x, h[(i+turn)%len(h)]) // often a cycle
+				}
+			}
+			_ = f.rel.Sort(c, h[turn%len(h)], handle.Handle.Compare)
+		}
+		tick := func() {
+			turn++
+			for i := range 8 {
+				_ = f.rel.RemoveChild(p, h[(turn+i)%len(h)], hierarchy.Gap(i%3))
+				_ = p.Destroy(h[(turn+i*7)%len(h)])
+			}
+			t := f.BeginTick()
+			for i := range f.Shards() {
+				c := t.Context(i)
+				c.Start("test", &world.Access{})
+				system(c)
+				c.Stop()
+			}
+			t.End(serial)
+			for i, x := range h {
+				if !f.Alive(x) {
+					h[i], _ = f.things.Create(f.World, Thing{ID{i}})
+				}
+			}
+		}
+		for range 300 {
+			tick()
+		}
+		require.NotEmpty(t, read.Refused())
+		require.Less(t, testing.AllocsPerRun(200, tick), 0.5, "%v", policy)
+	}
 }
