@@ -27,7 +27,7 @@ type crowd struct {
 }
 
 // thief is a port's goroutine: it makes bags and items, and moves, trades, destroys
-// and drops whatever it knows of.
+// and drops whatever it knows of, and moves it to other shards.
 func (c *crowd) thief(number int) {
 	r := rand.New(rand.NewPCG(uint64(number), 1))
 	p := c.port()
@@ -55,6 +55,8 @@ func (c *crowd) thief(number int) {
 			err = c.guild.Move(p, any(), any())
 		case 6:
 			err = c.rel.RemoveChild(p, any(), hierarchy.Gap(r.IntN(3)))
+		case 7:
+			err = world.Move(p, any(), r.IntN(c.Shards()))
 		default:
 			var done world.Completion
 			if err = c.rel.Move(p.Notify(&done), any(), any()); err == nil {
@@ -144,6 +146,9 @@ func TestRaceCrowd(t *testing.T) {
 		require.NoError(t, c.rel.Verify())
 		require.NoError(t, c.guild.Verify())
 	}
+	var stats world.Stats
+	f.Stats(&stats)
+	require.NotZero(t, stats.Moved)
 	c.stop.Store(true)
 	done := make(chan struct{})
 	go func() { thieves.Wait(); close(done) }()

@@ -127,11 +127,10 @@ func (r *Relation) Options() Options { return r.options }
 // that it is built for; asked of a World, for use between ticks. Systems may look at
 // any entity, of whatever shard: while they run no relation changes.
 func (r *Relation) Read(a world.Asker) *Reader {
-	w, shard := world.Bound(a, "hierarchy.Relation.Read")
-	if w != r.w {
+	if world.Bound(a, "hierarchy.Relation.Read") != r.w {
 		panic(fmt.Sprintf("hierarchy: relation %q belongs to another world than who asks to read it", r.name))
 	}
-	if shard == w.Shards() {
+	if _, idle := a.(*world.World); idle {
 		return &r.idle
 	}
 	return &Reader{tree: r.tree, relation: r}

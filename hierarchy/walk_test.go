@@ -168,10 +168,14 @@ func TestWalkWith(t *testing.T) {
 
 	b := world.NewBuild(f.World, 0, "weigh")
 	foreign, read := world.ReadForeign[Weight](b), f.rel.Read(b)
-	sum := 0
+	tick := f.BeginTick()
+	c, sum := tick.Context(0), 0
+	c.Start("weigh", b.Finish())
 	for _, w := range hierarchy.WithForeign(read.DepthFirst(h[0]), foreign) {
 		sum += w.Kilos
 	}
+	c.Stop()
+	tick.End(serial)
 	require.Equal(t, 30, sum, "of all shards")
 }
 

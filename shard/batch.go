@@ -27,11 +27,10 @@ func (s *Shard) CreateRows(t *Table, n int) (Rows, error) {
 	c.n += n
 	c.changed = s.space.now
 	s.record.createAll(c.handles[from:c.n])
-	rows := Rows{c, c.number(), from, from + n}
 	if from < c.used {
-		c.clear(from, min(rows.to, c.used))
+		c.clear(from, min(from+n, c.used))
 	}
-	return rows, nil
+	return c.rows(from, from+n), nil
 }
 
 // Atom returns the atom in row i.
@@ -46,12 +45,36 @@ func (s *Shard) PublishRows(r Rows) {
 	}
 }
 
-// MarkTable marks every atom of a table and returns how many were not marked
-// yet.
-func (t *Table) MarkTable() int {
+// MarkEnabled marks the atoms of the first most rows that Enabled would yield, and
+// returns how many were not marked yet.
+func (t *Table) MarkEnabled(components *Set, most int) int {
 	n := 0
-	for _, c := range t.chunks[:t.cur.order+1] {
-		n += c.markAll()
+	if most == t.Rows() {
+		for _, c := range t.chunks[:t.cur.order+1] {
+			n += c.markAll()
+		}
+		return n
 	}
+	t.head(components, most, func(r Rows) {
+		for row := r.from; row < r.to; row++ {
+			if r.chunk.mark(row) {
+				n++
+			}
+		}
+	})
 	return n
+}
+
+// head calls f with the first most rows that Enabled would yield.
+func (t *Table) head(components *Set, most int, f func(Rows)) {
+	for i, left := 0, t.Rows(); left > 0 && most > 0; i++ {
+		run := t.Run(i, left)
+		left -= run.Len()
+		run.Enabled(components, func(r Rows) bool {
+			r = r.Head(min(most, r.Len()))
+			most -= r.Len()
+			f(r)
+			return most > 0
+		})
+	}
 }

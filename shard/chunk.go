@@ -1,9 +1,8 @@
 package shard
 
 import (
-	"math/bits"
-
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/check"
 )
 
 // Chunk is a run of rows of one table: for each row the handle of its atom, and
@@ -58,27 +57,59 @@ func (c *Chunk) Table() *Table { return c.table }
 // number returns the chunk's number in the world.
 func (c *Chunk) number() int { return int(c.base >> RowBits) }
 
-// Rows is a view of a run of rows of a chunk.
+// Rows is a view of a run of rows of a chunk. It is good until rows move: at the
+// refresh, or on an idle world when components are added or removed. In the
+// check build, using one that is not good panics.
 type Rows struct {
 	chunk    *Chunk
-	number   int
+	number   int // the chunk's; in the check build with the era above it, see Outdate
 	from, to int
+}
+
+// rows returns a view of a run of the chunk's rows.
+func (c *Chunk) rows(from, to int) Rows {
+	number := c.number()
+	if check.Enabled {
+		number |= c.table.shard.space.era << chunkBits
+	}
+	return Rows{c, number, from, to}
 }
 
 // Run returns a view of the i-th chunk's rows, left of them at the most.
 func (t *Table) Run(i, left int) Rows {
 	c := t.chunks[i]
-	return Rows{c, c.number(), 0, min(left, len(c.handles))}
+	return c.rows(0, min(left, len(c.handles)))
 }
 
 // Len returns the number of rows.
-func (r Rows) Len() int { return r.to - r.from }
+func (r Rows) Len() int {
+	if check.Enabled {
+		r.mustBeGood()
+	}
+	return r.to - r.from
+}
 
 // Handle returns the handle of the atom in row i.
-func (r Rows) Handle(i int) handle.Handle { return r.chunk.handles[r.from:r.to][i] }
+func (r Rows) Handle(i int) handle.Handle {
+	if check.Enabled {
+		r.mustBeGood()
+	}
+	return r.chunk.handles[r.from:r.to][i]
+}
 
 // Handles returns the handles of all rows. They must not be written.
-func (r Rows) Handles() []handle.Handle { return r.chunk.handles[r.from:r.to:r.to] }
+func (r Rows) Handles() []handle.Handle {
+	if check.Enabled {
+		r.mustBeGood()
+	}
+	return r.chunk.handles[r.from:r.to:r.to]
+}
+
+// Head returns a view of the first n rows.
+func (r Rows) Head(n int) Rows {
+	r.to = r.from + n
+	return r
+}
 
 // Cap returns the number of rows the chunk can hold.
 func (c *Chunk) Cap() int { return len(c.handles) }
@@ -119,16 +150,4 @@ func (c *Chunk) markAll() int {
 	}
 	c.deadN = c.n
 	return fresh
-}
-
-// popMarked returns the highest marked row, and unmarks it. Words above word have
-// no mark; it returns the word it found.
-func (c *Chunk) popMarked(word int) (row, at int) {
-	for c.dead[word] == 0 {
-		word--
-	}
-	bit := bits.Len64(c.dead[word]) - 1
-	c.dead[word] &^= 1 << bit
-	c.deadN--
-	return word*64 + bit, word
 }

@@ -1,8 +1,11 @@
 package shard
 
 import (
+	"hash/maphash"
 	"reflect"
 	"sync/atomic"
+
+	"github.com/atoll-sim/atoll/internal/check"
 )
 
 // Column holds every row of one component, chunk by chunk. The rows of a chunk
@@ -59,6 +62,10 @@ type AnyColumn interface {
 	put(at Loc, src base)
 	// layout returns the size of a row, and whether it may be copied as bytes.
 	layout() (size uintptr, plain bool)
+	// shift is for the check build: see Space.Shift.
+	shift(s *Space)
+	// digest adds the first rows of a chunk to a hash.
+	digest(h *maphash.Hash, number, rows int)
 }
 
 type relocation struct{ to, from Loc }
@@ -97,6 +104,9 @@ func (c *Column[T]) AtWrite(l Loc) *T {
 // Slice returns the component of the rows, or nil if they lack it. It is small
 // enough to be inlined.
 func (v *View[T]) Slice(r Rows) []T {
+	if check.Enabled {
+		r.number = v.lend(r)
+	}
 	if dir := v.dir; uint(r.number) < uint(len(dir)) {
 		if data := dir[r.number].data; r.to <= len(data) {
 			return data[r.from:r.to]
@@ -107,6 +117,9 @@ func (v *View[T]) Slice(r Rows) []T {
 
 // SliceWrite is Slice for writing.
 func (v *View[T]) SliceWrite(r Rows) []T {
+	if check.Enabled {
+		r.number = v.lend(r)
+	}
 	if dir := v.dir; uint(r.number) < uint(len(dir)) {
 		if e := &dir[r.number]; r.to <= len(e.data) {
 			*e.stamp = *v.now
@@ -161,15 +174,25 @@ func (c *Column[T]) rows(n int) []T {
 			last := len(c.spare) - 1
 			c.spare[i], c.spare[last] = c.spare[last], nil
 			c.spare = c.spare[:last]
+			if check.Enabled {
+				clear(data) // it was spoilt
+			}
 			return data
 		}
 	}
+	return newRows[T](n)
+}
+
+func newRows[T any](n int) []T {
 	return make([]T, n+stagger(n*int(reflect.TypeFor[T]().Size())))[:n:n]
 }
 
 func (c *Column[T]) drop(number int) {
 	e := &(*c.dir.Load())[number]
 	clear(e.data)
+	if check.Enabled {
+		c.spoil(e.data)
+	}
 	c.spare = append(c.spare, e.data)
 	*e = columnChunk[T]{}
 }
@@ -214,6 +237,8 @@ func (c *Column[T]) move(moves []relocation) {
 func (c *Column[T]) wipe(number, from, to int) {
 	if c.pointers {
 		clear((*c.dir.Load())[number].data[from:to])
+	} else if check.Enabled {
+		c.spoil((*c.dir.Load())[number].data[from:to])
 	}
 }
 

@@ -131,7 +131,7 @@ func (r Rows) Enabled(components *Set, yield func(Rows) bool) bool {
 			return true
 		}
 		to := r.chunk.next(components, from, r.to, false)
-		if !yield(Rows{r.chunk, r.number, from, to}) {
+		if !yield(r.chunk.rows(from, to)) {
 			return false
 		}
 		from = to

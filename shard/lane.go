@@ -49,12 +49,13 @@ type Stream interface {
 // Request is what a sender wants done to one entity.
 type Request struct {
 	Handle handle.Handle
-	Stream Stream   // where its payload is; nil: destroy
+	Stream Stream   // where its payload is; nil: destroy, or move
 	Done   Finisher // nil if nobody waits
 	Epoch  uint32   // the world's epoch before it was sent
 	Create bool     // the payload is the atom of a pending handle
+	Move   bool     // to another shard
 	Joint  bool     // it concerns several entities, in any shards: an extension's
-	Shard  uint16   // of a create: where the atom goes
+	Shard  uint16   // of a create or move: where the atom goes
 }
 
 var requestBytes = int(reflect.TypeFor[Request]().Size())
@@ -96,6 +97,10 @@ func (l *Lane) Room(payload int) bool {
 		l.sentBytes-l.appliedBytes.Load()+uint64(payload+requestBytes) <= l.maxBytes
 }
 
+// Fits reports whether a request with so many bytes of payload would have room if
+// nothing else were under way.
+func (l *Lane) Fits(payload int) bool { return uint64(payload+requestBytes) <= l.maxBytes }
+
 // Waiting returns how many requests are sent and not yet applied. Producer
 // only.
 func (l *Lane) Waiting() int { return int(l.sent - l.applied.Load()) }
@@ -125,6 +130,9 @@ func (l *Lane) Take(cut uint32) *Request {
 
 // Empty reports whether everything sent so far was taken. Consumer only.
 func (l *Lane) Empty() bool { return l.taken == l.published.Load() }
+
+// Ready returns how many requests are there to be taken. Consumer only.
+func (l *Lane) Ready() int { return int(l.published.Load() - l.taken) }
 
 // Payload takes the payload of the request that was taken last. Consumer only.
 func (l *Lane) Payload(s Stream) any {

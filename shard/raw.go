@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/check"
 )
 
 // This file holds the paths that are run for every entity and are written with
@@ -63,6 +64,7 @@ func (d *directory) lookup() Lookup {
 // Ownership: as of Lookup.
 type View[T any] struct {
 	dir   []columnChunk[T]
+	guard check.Guard
 	now   *uint32 // the tick in progress
 	owner int
 	all   bool
@@ -74,6 +76,9 @@ type View[T any] struct {
 // Safety: a location that Locate returned names an occupied row of its chunk,
 // and data, where there is any, has all of the chunk's rows.
 func (v *View[T]) At(l Loc) *T {
+	if check.Enabled {
+		v.lendAt(l)
+	}
 	if i, dir := int(l>>RowBits), v.dir; i < len(dir) {
 		e := &dir[i]
 		if p := unsafe.SliceData(e.data); p != nil && (v.all || e.owner == v.owner) {
@@ -87,6 +92,9 @@ func (v *View[T]) At(l Loc) *T {
 //
 // Safety: as of At; a chunk with data has a stamp.
 func (v *View[T]) AtWrite(l Loc) *T {
+	if check.Enabled {
+		v.lendAt(l)
+	}
 	if i, dir := int(l>>RowBits), v.dir; i < len(dir) {
 		e := &dir[i]
 		if p := unsafe.SliceData(e.data); p != nil && (v.all || e.owner == v.owner) {
@@ -101,6 +109,16 @@ func (v *View[T]) AtWrite(l Loc) *T {
 //
 // Safety: the address is used as that of the slice's own type alone.
 func baseOf[T any](data []T) base { return unsafe.Pointer(unsafe.SliceData(data)) }
+
+// bytesOf returns the memory of rows, for the check build to hash or to spoil.
+//
+// Safety: what is written there must hold no pointers.
+func bytesOf[T any](data []T) []byte {
+	if len(data) == 0 {
+		return nil
+	}
+	return unsafe.Slice((*byte)(baseOf(data)), uintptr(len(data))*unsafe.Sizeof(data[0]))
+}
 
 // valueAt returns the T at an address.
 //

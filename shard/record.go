@@ -45,13 +45,6 @@ func (r *record) createAll(hs []handle.Handle) {
 	}
 }
 
-func (r *record) destroy(h handle.Handle) {
-	r.destroyed++
-	if r.on {
-		r.now.destroyed = append(r.now.destroyed, h)
-	}
-}
-
 func (r *record) destroyAll(hs []handle.Handle) {
 	r.destroyed += uint64(len(hs))
 	if r.on {
@@ -79,15 +72,15 @@ func (s *Shard) DestroyedIn(ago int) []handle.Handle { return s.record.ago(ago).
 
 func (r *record) ago(n int) *deeds { return &r.ticks[(r.at-n+len(r.ticks))%len(r.ticks)] }
 
-// WrittenSince reports whether rows of the chunk came or were replaced since a
-// tick, or one of the components was handed out for writing.
-func (r Rows) WrittenSince(tick uint64, components *Set) bool {
-	c, since := r.chunk, uint32(tick)
-	if int32(c.changed-since) >= 0 {
+// WrittenSince reports whether rows of the chunk came or were replaced so many
+// ticks ago or later, or one of the components was handed out for writing.
+func (r Rows) WrittenSince(ago uint64, components *Set) bool {
+	c, now := r.chunk, r.chunk.table.shard.space.now
+	if uint64(now-c.changed) <= ago {
 		return true
 	}
 	for i, id := range c.table.ids {
-		if components.Has(id) && int32(c.written[i]-since) >= 0 {
+		if components.Has(id) && uint64(now-c.written[i]) <= ago {
 			return true
 		}
 	}

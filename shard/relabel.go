@@ -2,39 +2,64 @@ package shard
 
 import "slices"
 
+// fewRows is the number of rows up to which they are moved one by one: giving a
+// chunk away costs as much as moving eight.
+const fewRows = 8
+
 // Relabel moves all atoms of a table to that of another component set, at once
 // and for the most part without touching them: chunks are taken over whole, with
 // the columns that both tables have.
 //
-//	from  [full][full][part]          [spare]
-//	                            ──▶
-//	to    [full][part]                [full][full][full][part][spare]
+//	from  [full][full][part]                   [spare]
+//	                                     ──▶
+//	to    [full][part][spare]                  [full][full][full][part]
 //
-// added is called for the rows that have come, whose new components hold zeroes.
-// The world must be idle.
+// For the chunks that it gets, the other table gives spare ones back: where rows
+// always go the same way, chunks do not pile up. added is called for the rows that
+// have come, whose new components hold zeroes. The world must be idle.
 func (t *Table) Relabel(set Set, added func(Rows)) error {
 	to := t.shard.Table(set)
 	if to == t || t.Rows() == 0 {
 		return nil
 	}
-	at := to.full()
-	open := at < len(to.chunks) && to.chunks[at].n > 0 // to has a part full chunk
-	n := t.full()
-	if !open && n < len(t.chunks) && t.chunks[n].n > 0 {
-		n++ // then it can have ours
+	if t.Rows() <= fewRows {
+		return t.spill(to, added)
 	}
-	moved := t.chunks[:n]
+	at, n := to.full(), t.full()
+	rest := at // of its chunks, those from here on are spare
+	if at < len(to.chunks) && to.chunks[at].n > 0 {
+		rest++ // it has a part full chunk
+	} else if n < len(t.chunks) && t.chunks[n].n > 0 {
+		n++ // it can have ours
+	}
+	spare := to.cut(max(rest, len(to.chunks)-n), t)
+	moved, left := t.chunks[:n], 0
 	for _, c := range moved {
 		t.shard.space.relabel(c, to)
+		left += c.n
 	}
 	to.chunks = slices.Insert(to.chunks, at, moved...)
-	t.chunks = slices.Delete(t.chunks, 0, n)
+	t.chunks = append(slices.Delete(t.chunks, 0, n), spare...)
 	to.renumber(at + n)
 	t.renumber(1)
 	for _, c := range to.chunks[at : at+n] {
-		added(Rows{c, c.number(), 0, c.n})
+		rows := min(left, c.n) // what added creates may be in the last
+		left -= rows
+		added(c.rows(0, rows))
 	}
 	return t.spill(to, added)
+}
+
+// cut gives the chunks from a position on, which have no rows, to another table,
+// and returns them.
+func (t *Table) cut(from int, to *Table) []*Chunk {
+	sh := t.shard
+	sh.cut = append(sh.cut[:0], t.chunks[from:]...)
+	t.chunks = slices.Delete(t.chunks, from, len(t.chunks))
+	for _, c := range sh.cut {
+		sh.space.relabel(c, to)
+	}
+	return sh.cut
 }
 
 // full returns the number of full chunks.
@@ -64,22 +89,52 @@ func (t *Table) spill(to *Table, added func(Rows)) error {
 	for t.Rows() > 0 {
 		c := t.last()
 		if _, err := t.shard.Change(c.base+Loc(c.n-1), to.set); err != nil {
+			to.welcome(from, &t.set, added)
 			return err
 		}
 	}
-	for _, c := range to.chunks {
-		low, high := max(from-c.first, 0), c.n
+	to.welcome(from, &t.set, added)
+	return nil
+}
+
+// RelabelEnabled is Relabel for the first most rows that Enabled would yield: they
+// are moved one by one.
+func (t *Table) RelabelEnabled(components *Set, most int, set Set, added func(Rows)) error {
+	to := t.shard.Table(set)
+	if to == t {
+		return nil
+	}
+	sh := t.shard
+	sh.runs = sh.runs[:0]
+	t.head(components, most, func(r Rows) { sh.runs = append(sh.runs, r) })
+	from := to.Rows()
+	defer func() { to.welcome(from, &t.set, added) }()
+	for _, r := range slices.Backward(sh.runs) { // what fills a hole is not one of them
+		for row := r.to - 1; row >= r.from; row-- {
+			if _, err := sh.Change(r.chunk.base+Loc(row), set); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// welcome zeroes what is new to the rows that have come from a table of other
+// components, those behind the first from, and calls added for them.
+func (t *Table) welcome(from int, had *Set, added func(Rows)) {
+	until := t.Rows() // added may create more
+	for _, c := range t.chunks {
+		low, high := max(from-c.first, 0), min(until-c.first, c.n)
 		if low >= high {
 			continue
 		}
-		for i, col := range to.columns {
-			if id := to.ids[i]; !t.set.Has(id) {
+		for i, col := range t.columns {
+			if !had.Has(t.ids[i]) {
 				col.zero(c.number(), low, high)
 			}
 		}
-		added(Rows{c, c.number(), low, high})
+		added(c.rows(low, high))
 	}
-	return nil
 }
 
 // relabel gives a chunk to another table of its shard: columns that it lacks
@@ -88,6 +143,7 @@ func (s *Space) relabel(c *Chunk, to *Table) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	from := c.table
+	s.behind.Store(true)
 	s.mu.bases = append(s.mu.bases[:0], c.bases...)
 	c.bases = c.bases[:0]
 	for i, id := range to.ids {

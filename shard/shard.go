@@ -16,24 +16,35 @@ import (
 // worker within. Handing over is the scheduler's affair.
 type Shard struct {
 	Home
-	Inbox
+	Outcomes
 	// Loop is the number of the newest loop over tables. Who begins one sets it
 	// higher; Table.RowsAt then tells the rows that were there at that moment.
 	Loop uint64
 	// KeepOrder makes Sweep keep the order among the living rows of a table.
 	KeepOrder bool
+	// HoldDestroys puts off the outcomes of requests to destroy, to DecideHeld.
+	HoldDestroys bool
+	// Moving says that some atoms move in this refresh, so what is delivered must
+	// be noted with its Order.
+	Moving bool
 
 	id      int
+	order   uint64 // of the request that is being applied
 	lookup  Lookup
 	columns *[]AnyColumn // the world's, by component
 	tables  []*Table
 	bySet   map[Set]*Table
 	dirty   []*Table // with marked rows
 	grown   []*Table // with loop marks
+	holes   []Loc    // of a sweep
 	moves   []relocation
 	doomed  []handle.Handle
+	runs    []Rows          // scratch of RelabelEnabled
+	cut     []*Chunk        // scratch of Relabel
 	exiled  []handle.Handle // dead whose home is another shard
 	record  record
+	moving  moving
+	held    []held
 }
 
 // New makes shard number id of a world. columns lists the world's columns, by
@@ -49,7 +60,9 @@ func New(space *Space, id int, columns *[]AnyColumn, recordTicks int) *Shard {
 func (s *Shard) ID() int { return s.id }
 
 // Alive returns the number of atoms, marked ones included.
-func (s *Shard) Alive() int { return int(s.record.created - s.record.destroyed) }
+func (s *Shard) Alive() int {
+	return int(s.record.created + s.moving.arrived - s.record.destroyed - s.moving.departed)
+}
 
 // Created returns how many atoms were ever stored here.
 func (s *Shard) Created() uint64 { return s.record.created }
@@ -146,6 +159,9 @@ func (s *Shard) Adopt(t *Table, h handle.Handle) (Atom, error) {
 
 // Reserve makes room for n more atoms of a table and their slots.
 func (s *Shard) Reserve(t *Table, n int) error {
+	if n <= len(s.free) && n <= len(t.cur.handles)-t.cur.n {
+		return nil
+	}
 	if err := s.reserve(n); err != nil {
 		return err
 	}
@@ -190,13 +206,25 @@ func (s *Shard) Doomed() int {
 	return n
 }
 
-// Sweep closes the holes of the marked atoms and recycles their slots, as far
-// as they are at home here; Exiled has the rest.
+// Sweep closes the holes of those who have left and of the marked atoms, and
+// recycles the slots of these, as far as they are at home here; Exiled has the
+// rest.
 func (s *Shard) Sweep() {
+	s.land()
 	for _, t := range s.dirty {
 		t.sweep()
 	}
 	s.dirty = s.dirty[:0]
+	s.moving.left = false
+}
+
+// Unsettled returns how much there is for Settle and Tell to do.
+func (s *Shard) Unsettled() int {
+	n := len(s.grown) + len(s.exiled) + len(s.decided)
+	if s.record.on {
+		n++
+	}
+	return n
 }
 
 // Settle ends a refresh: it forgets the exiled and what was remembered for the
@@ -210,33 +238,25 @@ func (s *Shard) Settle() {
 	s.record.turn()
 }
 
-// bury takes note of a dead atom's handle.
-func (s *Shard) bury(dead handle.Handle) {
-	s.record.destroy(dead)
-	s.release(dead)
-}
-
-// release recycles the slot, or leaves that to its home.
-func (s *Shard) release(dead handle.Handle) {
-	if dead.Shard() == uint32(s.id) {
-		s.recycle(dead)
-		return
-	}
-	s.exiled = append(s.exiled, dead)
-}
-
-// buryAll is bury for many, the last first, with one look at the free list's
-// room.
-func (s *Shard) buryAll(dead []handle.Handle) {
+// bury takes note of the handles of dead atoms, in order or from the last on, and
+// recycles their slots as far as they are at home here.
+func (s *Shard) bury(dead []handle.Handle, fromLast bool) {
 	s.record.destroyAll(dead)
-	s.free = slices.Grow(s.free, len(dead))
+	s.free = slices.Grow(s.free, len(dead)) // one look at its room
 	free := s.free[:len(s.free)+len(dead)]
 	n := len(s.free)
-	for i := len(dead) - 1; i >= 0; i-- {
+	i, step := 0, 1
+	if fromLast {
+		i, step = len(dead)-1, -1
+	}
+	for ; uint(i) < uint(len(dead)); i += step {
 		h := dead[i]
-		if h.Shard() != uint32(s.id) || h.Version() >= s.space.versionMax {
-			s.free = s.free[:n]
-			s.release(h)
+		if h.Shard() != uint32(s.id) {
+			s.exiled = append(s.exiled, h)
+			continue
+		}
+		if h.Version() >= s.space.versionMax {
+			s.recycle(h) // retires it
 			continue
 		}
 		s.lookup.slot(h).store(word(h+1, StateUnused)) // the version is the low field

@@ -79,7 +79,8 @@ const (
 	// RowsMax is the number of rows in the largest chunk.
 	RowsMax = 1 << RowBits
 	// ChunksMax is the highest number of a chunk in a world.
-	ChunksMax = 1<<(32-RowBits) - 1
+	ChunksMax = 1<<chunkBits - 1
+	chunkBits = 32 - RowBits
 	rowMask   = RowsMax - 1
 )
 

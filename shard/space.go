@@ -51,6 +51,8 @@ type Space struct {
 	homeBits   int
 	lookups    [][]*Lookup       // mirrors of dir, by shard, the last the idle world's
 	first      []*[pageSize]Slot // the first page of each shard
+	behind     atomic.Bool       // some mirror is
+	era        int               // of views of rows, for the check build; see Outdate
 
 	mu struct {
 		sync.Mutex
@@ -206,6 +208,7 @@ func (s *Space) grow(home, page int) ([]*[pageSize]Slot, error) {
 	}
 	s.publish(next)
 	s.mu.changed = true
+	s.behind.Store(true)
 	if home < s.homes-1 { // the caller owns the shard
 		s.show(home)
 		if s.mu.idle {
@@ -263,8 +266,12 @@ func (s *Space) show(owner int) {
 // Sync brings all look-ups, and the views of the columns, up to date. No shard
 // may be running.
 func (s *Space) Sync(columns []AnyColumn) {
+	if !s.behind.Load() {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.behind.Store(false)
 	for _, c := range columns {
 		c.sync()
 	}
@@ -292,6 +299,7 @@ func (s *Space) add(c *Chunk, columns []AnyColumn) error {
 	for _, col := range columns {
 		c.bases = append(c.bases, col.add(n, c.table.shard.id, len(c.handles), s.mu.idle))
 	}
+	s.behind.Store(true)
 	c.stampAll(s.now)
 	if have := *s.chunks.Load(); n >= len(have) {
 		next := make([]*Chunk, max(16, 2*len(have)))

@@ -1,6 +1,9 @@
 package shard
 
-import "github.com/atoll-sim/atoll/handle"
+import (
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/check"
+)
 
 // transition is the way of a row from one table to another with other
 // components.
@@ -169,7 +172,7 @@ func (t *Table) vacate(c *Chunk, row int) {
 			c.mark(row)
 		}
 	}
-	if t.pointers {
+	if t.pointers || check.Enabled {
 		for _, col := range t.columns {
 			col.wipe(last.number(), last.n, last.n+1)
 		}

@@ -1,9 +1,11 @@
 package world
 
 import (
+	"fmt"
 	"reflect"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/shard"
 )
 
@@ -45,21 +47,24 @@ func Write[T any](a Asker) *Writer[T] {
 // ask declares the access and returns its accessor. An idle world gives the same
 // one each time: it is kept up to date for as long as the world lives.
 func ask[T, A any](a Asker, call string, write bool, make func() (*A, *Reader[T])) *A {
-	b := a.bind(call)
-	id := b.w.componentOf(reflect.TypeFor[T](), b.user)
+	b := bind(a, call)
+	id := b.w.componentOf(reflect.TypeFor[T](), b.call)
 	if write {
 		b.access.Writes.Add(id)
 	} else {
 		b.access.Reads.Add(id)
 	}
 	key := accessorKey{id, write}
-	if x, ok := b.w.accessors[key].(*A); ok && b.owner == len(b.w.shards) {
+	if x, ok := b.w.accessors[key].(*A); ok && b.idle {
 		return x
 	}
 	x, r := make()
 	b.w.columns[id].(*shard.Column[T]).Attach(&r.View, b.owner)
+	if check.Enabled {
+		r.View.Guard(b.guard(fmt.Sprintf("the accessor of component %q", b.w.components[id].name)))
+	}
 	r.id, r.lookup = id, b.lookup
-	if b.owner == len(b.w.shards) {
+	if b.idle {
 		b.w.accessors[key] = x
 	}
 	return x
@@ -86,22 +91,43 @@ func (r *Reader[T]) Get(h handle.Handle) *T {
 type ForeignReader[T any] struct {
 	space  *shard.Space
 	column *shard.Column[T]
+	guard  check.Guard
+	reach  []bool // by shard; nil for all
 }
 
 // ReadForeign asks for reading a component in every shard. A system cannot also
 // write or create the component: split it in two.
 func ReadForeign[T any](b *Build) *ForeignReader[T] {
 	bound := b.bind("ReadForeign")
-	id := b.w.componentOf(reflect.TypeFor[T](), bound.user)
+	id := b.w.componentOf(reflect.TypeFor[T](), bound.call)
 	bound.access.Foreign.Add(id)
-	return &ForeignReader[T]{b.w.space, b.w.columns[id].(*shard.Column[T])}
+	return &ForeignReader[T]{
+		space: b.w.space, column: b.w.columns[id].(*shard.Column[T]),
+		guard: bound.guard(fmt.Sprintf("the foreign reader of component %q", b.w.components[id].name)),
+	}
+}
+
+// ReadForeignOf asks for reading a component in the given shards alone, the own
+// one always among them: then nothing waits for any other. Each shard names its
+// own neighbours; b.Shard() says whose turn it is. It panics if there is no such
+// shard.
+func ReadForeignOf[T any](b *Build, shards ...int) *ForeignReader[T] {
+	bound := b.bind("ReadForeignOf")
+	id := b.w.componentOf(reflect.TypeFor[T](), bound.call)
+	return &ForeignReader[T]{
+		space: b.w.space, column: b.w.columns[id].(*shard.Column[T]), reach: b.reach(id, shards),
+		guard: bound.guard(fmt.Sprintf("the foreign reader of component %q", b.w.components[id].name)),
+	}
 }
 
 // Get returns a copy of the component of an entity anywhere, as the last system
 // before this one that writes it left it. It returns false if the entity is not
-// alive or lacks the component.
+// alive, lacks the component, or is in a shard that was not asked for.
 func (f *ForeignReader[T]) Get(h handle.Handle) (T, bool) {
-	if l := f.space.Locate(h); l != 0 {
+	if check.Enabled {
+		f.guard.Must()
+	}
+	if l := f.space.Locate(h); l != 0 && (f.reach == nil || f.reach[f.space.Owner(l)]) {
 		if p := f.column.At(l); p != nil {
 			return *p, true
 		}

@@ -13,100 +13,154 @@ import (
 //
 // On an error those before it are made; the error says how many.
 func (b *Bundle[T]) CreateRows(w *World, n int, init func(rows Chunk)) error {
+	b.check(w)
 	w.mustSettle("CreateRows")
-	if w != b.w {
-		b.w.refuse(w, "bundle", b.name)
-	}
 	if n < 0 {
-		panic(fmt.Sprintf("world: bundle %s: cannot create %d entities", b.name, n))
+		panic(fmt.Sprintf("world: bundle %s: cannot create %d entities; want 0 or more", b.name, n))
 	}
-	if err := b.Reserve(w, n); err != nil {
-		return err
+	if init == nil {
+		return b.spread(w, n, nil)
 	}
-	return b.spread(w, n, func(_ *bundlePart[T], rows Chunk) {
-		if init != nil {
-			init(rows)
-		}
-	})
+	return b.spread(w, n, func(_ *bundlePart[T], rows Chunk) { init(rows) })
 }
 
 // spread makes n entities in equal runs over the shards.
 func (b *Bundle[T]) spread(w *World, n int, fill func(*bundlePart[T], Chunk)) error {
-	_ = b.Reserve(w, n) // if that is too much, creating will say so, at the right place
 	w.open++
 	defer w.closeLoop()
-	for i, s := range w.shards {
-		s.Loop = w.loop
-		p := b.part(s)
-		for at, end := n*i/len(w.shards), n*(i+1)/len(w.shards); at < end; {
-			rows, err := s.CreateRows(p.table, end-at)
+	at := 0
+	for i := range b.parts {
+		p, end := &b.parts[i], n*(i+1)/len(b.parts)
+		if at == end {
+			continue
+		}
+		p.shard.Loop = w.loop
+		_ = p.shard.Reserve(p.table, end-at) // if that is too much, creating will say so, at the right place
+		for at < end {
+			rows, err := p.shard.CreateRows(p.table, end-at)
 			if err != nil {
 				return fmt.Errorf("%w (after %d of %d)", err, at, n)
 			}
-			p.fill(s, rows, fill)
 			at += rows.Len()
+			p.fill(rows, fill)
 		}
 	}
 	return nil
 }
 
 // fill calls f and makes the rows alive, even if f panics: they are in the table.
-func (p *bundlePart[T]) fill(s *shard.Shard, rows Chunk, f func(*bundlePart[T], Chunk)) {
-	defer s.PublishRows(rows)
+func (p *bundlePart[T]) fill(rows Chunk, f func(*bundlePart[T], Chunk)) {
+	if f == nil {
+		p.shard.PublishRows(rows)
+		return
+	}
+	defer p.shard.PublishRows(rows)
 	f(p, rows)
 }
 
-// Destroy marks all entities that match, and returns how many were not marked
-// before. They go at the refresh. For an idle world; within a system use
-// Context.Destroy.
+// Destroy marks all entities that match, disabled ones left out as by Chunks, and
+// returns how many were not marked before. They go at the refresh. Limit takes
+// the first n. For an idle world; within a system use Context.Destroy.
 func (q *Query) Destroy() int {
-	q.mustIdle("Destroy")
+	q.mustIdle("Query.Destroy")
 	n := 0
-	q.eachTable(func(t *shard.Table) error {
-		n += t.MarkTable()
+	_ = q.eachTable(func(_ *queryPart, t *shard.Table, most int) error {
+		n += t.MarkEnabled(&q.with, most)
 		return nil
 	})
 	return n
 }
 
-// AddTo gives the component to all entities that match and lack it, and calls
-// init, if not nil, with their rows, for an accessor's Slice to fill in; the new
-// component is zero before. Whole chunks change hands without being copied.
+// AddTo gives the component to all entities that match and lack it, disabled ones
+// left out as by Chunks, and calls init, if not nil, with their rows, for an
+// accessor's Slice to fill in; the new component is zero before. What would move
+// rows panics within init. Whole chunks change hands without being copied; in
+// tables of which only some entities are meant, because the others are disabled
+// or beyond a Limit, those are moved one by one.
+//
+// It returns ErrChunks if the world is full; then some have not changed.
 func (c *Component[T]) AddTo(q *Query, init func(rows Chunk)) error {
-	var set shard.Set
-	set.Add(c.in(q.w))
-	return q.relabel("AddTo", set, shard.Set{}, init)
+	return q.exchange("AddTo", init, []Part{c}, nil)
 }
 
-// RemoveFrom takes the component from all entities that match and have it. Whole
-// chunks change hands without being copied.
+// RemoveFrom takes the component from all entities that match and have it; errors
+// and cost as of AddTo.
 func (c *Component[T]) RemoveFrom(q *Query) error {
-	var set shard.Set
-	set.Add(c.in(q.w))
-	return q.relabel("RemoveFrom", shard.Set{}, set, nil)
+	return q.exchange("RemoveFrom", nil, nil, []Part{c})
 }
 
-// relabel changes the component set of all tables that match. On an error, which
-// is ErrChunks, some have not changed.
-func (q *Query) relabel(call string, add, remove shard.Set, init func(rows Chunk)) error {
+// AddTo gives the bundle's components to all entities that match and lack one of
+// them, in one move. What they have of them keeps its value, the new ones are zero
+// before init. For the rest as Component.AddTo.
+func (b *Bundle[T]) AddTo(q *Query, init func(rows Chunk)) error {
+	return q.exchange("AddTo", init, []Part{b}, nil)
+}
+
+// RemoveFrom takes the bundle's components from all entities that match, as far as
+// they have them; errors and cost as of Component.AddTo.
+func (b *Bundle[T]) RemoveFrom(q *Query) error { return q.exchange("RemoveFrom", nil, nil, []Part{b}) }
+
+// ExchangeIn is AddTo that in the same move takes away the components of the given
+// parts. What is in both is kept. init is called with all rows that changed.
+func (b *Bundle[T]) ExchangeIn(q *Query, init func(rows Chunk), remove ...Part) error {
+	return q.exchange("ExchangeIn", init, []Part{b}, remove)
+}
+
+// Remove takes the components of the parts from all entities that match, as far as
+// they have them, in one move; errors and cost as of Component.AddTo.
+func (q *Query) Remove(parts ...Part) error { return q.exchange("Query.Remove", nil, nil, parts) }
+
+// exchange gives and takes the components of parts.
+func (q *Query) exchange(call string, init func(rows Chunk), add, remove []Part) error {
 	q.mustIdle(call)
-	q.w.mustSettle(call)
+	w := q.w
+	plus, minus := w.setOf(call, add), w.setOf(call, remove)
+	w.mustSettle(call)
+	w.outdate()
+	w.open++ // what init does must not move rows
+	defer w.closeLoop()
 	if init == nil {
 		init = func(Chunk) {}
 	}
-	return q.eachTable(func(t *shard.Table) error {
-		return t.Relabel(t.Set().Minus(remove).Union(add), init)
+	return q.eachTable(func(p *queryPart, t *shard.Table, most int) error {
+		set := t.Set().Minus(minus).Union(plus)
+		if most == t.Rows() {
+			return t.Relabel(set, init)
+		}
+		return t.RelabelEnabled(&q.with, most, set, init)
 	})
 }
 
-// eachTable calls f with the tables that match as of now: tables that f makes
-// are not among them.
-func (q *Query) eachTable(f func(*shard.Table) error) error {
+// setOf returns the components of parts, which must be of the world.
+func (w *World) setOf(call string, parts []Part) (set shard.Set) {
+	for i, p := range parts {
+		if p == nil {
+			panic(fmt.Sprintf("world: %s: part %d is nil; pass a *Component or a *Bundle", call, i))
+		}
+		set = set.Union(p.components(w))
+	}
+	return set
+}
+
+// eachTable calls f with the tables that match as of now, and how many of their
+// enabled rows are meant, the first ones. Tables that f makes are not among them,
+// nor are rows that it moves counted again.
+func (q *Query) eachTable(f func(p *queryPart, t *shard.Table, most int) error) error {
+	left := q.limit
 	for i := range q.parts {
 		p := &q.parts[i]
 		p.update(q)
+		p.meant = p.meant[:0]
 		for _, t := range p.tables {
-			if err := f(t); err != nil {
+			n := min(t.EnabledRows(&q.with), left)
+			left -= n
+			p.meant = append(p.meant, n)
+		}
+		for k, t := range p.tables {
+			if p.meant[k] == 0 {
+				continue
+			}
+			if err := f(p, t, p.meant[k]); err != nil {
 				return err
 			}
 		}
@@ -115,8 +169,11 @@ func (q *Query) eachTable(f func(*shard.Table) error) error {
 }
 
 func (q *Query) mustIdle(call string) {
-	if !q.idle {
-		panic(fmt.Sprintf("world: Query.%s within a system; it is for a query asked of an idle World", call))
+	switch {
+	case q == nil:
+		panic(fmt.Sprintf("world: %s of a nil Query; ask the World for one", call))
+	case !q.idle:
+		panic(fmt.Sprintf("world: %s of a Query of a system; it is for a query asked of an idle World", call))
 	}
 	q.w.mustIdle(call)
 }

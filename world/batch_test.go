@@ -147,7 +147,7 @@ func TestBatchMisuse(t *testing.T) {
 	pair := world.NewBundle[changePair](w)
 	q := w.Query()
 	require.NoError(t, pair.CreateRows(w, 3, nil))
-	require.PanicsWithValue(t, "world: bundle world_test.changePair: cannot create -1 entities", func() { _ = pair.CreateRows(w, -1, nil) })
+	require.PanicsWithValue(t, "world: bundle world_test.changePair: cannot create -1 entities; want 0 or more", func() { _ = pair.CreateRows(w, -1, nil) })
 	for range q.Chunks() {
 		require.PanicsWithValue(t, "world: World.AddTo inside a query loop would move the rows it walks; call it after the loop", func() { _ = b.AddTo(q, nil) })
 	}
@@ -157,7 +157,7 @@ func TestBatchMisuse(t *testing.T) {
 	require.Zero(t, w.Count())
 	build := world.NewBuild(w, 0, "s")
 	own := build.Query()
-	require.PanicsWithValue(t, "world: Query.Destroy within a system; it is for a query asked of an idle World", func() { own.Destroy() })
+	require.PanicsWithValue(t, "world: Query.Destroy of a Query of a system; it is for a query asked of an idle World", func() { own.Destroy() })
 }
 
 // TestBatchAllocatesNothing repeats creating, changing and destroying in

@@ -37,6 +37,7 @@ type bundlePart[T any] struct {
 // NewBundle makes a bundle of T's fields. It panics if T is not a struct, or if
 // a field is not a registered component or is the same component as another.
 func NewBundle[T any](w *World) *Bundle[T] {
+	mustBe(w, "NewBundle")
 	w.mustIdle("NewBundle")
 	t := reflect.TypeFor[T]()
 	if t.Kind() != reflect.Struct {
@@ -47,7 +48,7 @@ func NewBundle[T any](w *World) *Bundle[T] {
 		f := t.Field(i)
 		id := w.componentOf(f.Type, fmt.Sprintf("bundle %v, field %s", t, f.Name))
 		if b.set.Has(id) {
-			panic(fmt.Sprintf("world: bundle %v has component %q twice; the second is field %s", t, w.components[id].name, f.Name))
+			panic(fmt.Sprintf("world: bundle %v has component %q twice, the second time in field %s; an entity has one of each: drop the field, or give it a type of its own", t, w.components[id].name, f.Name))
 		}
 		b.set.Add(id)
 		b.fields = append(b.fields, shard.Field{Component: id, Offset: f.Offset})
@@ -62,7 +63,7 @@ func NewBundle[T any](w *World) *Bundle[T] {
 }
 
 // PlaceBy makes place choose the shard of each new entity, 0 to Shards()-1. The
-// default is round robin, in runs of 64. It is called by whoever creates, ports included, so it
+// default, also for a nil place, is round robin, in runs of 64. It is called by whoever creates, ports included, so it
 // must be safe for concurrent use and depend on its argument alone. Systems
 // create in their own shard regardless.
 func (b *Bundle[T]) PlaceBy(place func(T) int) *Bundle[T] {
@@ -72,8 +73,9 @@ func (b *Bundle[T]) PlaceBy(place func(T) int) *Bundle[T] {
 }
 
 // Create makes an entity of v's components and returns its handle: at once by a
-// *World, or by a *Context in its own shard; by a *Port as a request, with the
-// handle good at once and alive after the refresh.
+// *World, by a *Context in its own shard, or by that of a global system where a
+// *World would; by a *Port as a request, with the handle good at once and alive
+// after the refresh.
 //
 // It returns ErrIndexes or ErrChunks if the world is full, and from a port
 // ErrFull if the request was not accepted; then no slot was used. A *Context
@@ -97,13 +99,22 @@ func (b *Bundle[T]) Create(by Holder, v T) (handle.Handle, error) {
 		b.w.refuse(by, "bundle", b.name)
 	case *Context:
 		by.mustCreate(b.w, &b.set, b.name)
-		return b.part(by.shard).store(&v)
+		s := by.shard
+		switch {
+		case s != nil:
+		case b.place != nil:
+			s = b.w.shards[b.placed(v)]
+		default:
+			s = b.w.shards[b.w.next()]
+		}
+		return b.part(s).store(&v)
 	case *Port:
 		if by.w != b.w {
 			b.w.refuse(by, "bundle", b.name)
 		}
 		return portCreate(by, b, v)
 	}
+	b.check(by) // nil
 	return handle.None, nil
 }
 
@@ -122,7 +133,7 @@ func (b *Bundle[T]) AppendN(dst []handle.Handle, by Holder, n int, init func(i i
 
 func (b *Bundle[T]) appendN(dst []handle.Handle, want bool, by Holder, n int, init func(i int, v *T)) ([]handle.Handle, error) {
 	if n < 0 {
-		panic(fmt.Sprintf("world: bundle %s: cannot create %d entities", b.name, n))
+		panic(fmt.Sprintf("world: bundle %s: cannot create %d entities; want 0 or more", b.name, n))
 	}
 	var v T
 	next := func(i int) *T {
@@ -161,12 +172,10 @@ func (b *Bundle[T]) appendN(dst []handle.Handle, want bool, by Holder, n int, in
 // Reserve makes room for n more entities, spread evenly over the shards, so
 // that creating them allocates nothing.
 func (b *Bundle[T]) Reserve(w *World, n int) error {
+	b.check(w)
 	w.mustIdle("Reserve")
-	if w != b.w {
-		b.w.refuse(w, "bundle", b.name)
-	}
 	if n < 0 {
-		panic(fmt.Sprintf("world: bundle %s: cannot reserve %d entities", b.name, n))
+		panic(fmt.Sprintf("world: bundle %s: cannot reserve %d entities; want 0 or more", b.name, n))
 	}
 	for i, s := range w.shards {
 		share := (n + len(w.shards) - 1 - i) / len(w.shards)
@@ -175,6 +184,16 @@ func (b *Bundle[T]) Reserve(w *World, n int) error {
 		}
 	}
 	return nil
+}
+
+// check refuses whoever is not of the bundle's world.
+func (b *Bundle[T]) check(by Holder) {
+	if by == nil {
+		refuseNil("bundle", b.name)
+	}
+	if by.world() != b.w {
+		b.w.refuse(by, "bundle", b.name)
+	}
 }
 
 func (b *Bundle[T]) placed(v T) int {

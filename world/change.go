@@ -15,12 +15,13 @@ type change[T any] struct {
 }
 
 // adder and remover are what requests to add and remove do at the refresh, as
-// Component is what a request to set does.
-type adder[T any] struct{ *Component[T] }
+// Component is what a request to set does. They do not embed it: that would double
+// what is compiled for each component type.
+type adder[T any] struct{ c *Component[T] }
 
-type remover[T any] struct{ *Component[T] }
+type remover[T any] struct{ c *Component[T] }
 
-type changer[T any] struct{ *Bundle[T] }
+type changer[T any] struct{ b *Bundle[T] }
 
 // Add gives an entity the component; one that has it already gets the value. By a
 // *World at once; by a *Context, in its own shard too, and by a *Port as a request
@@ -32,6 +33,7 @@ type changer[T any] struct{ *Bundle[T] }
 func (c *Component[T]) Add(by Holder, h handle.Handle, v T) error {
 	if w, ok := by.(*World); ok && w == c.w {
 		w.mustSettle("Add")
+		w.outdate()
 		if l := w.lookup.Locate(h); l != 0 {
 			return c.add(l, v)
 		}
@@ -52,6 +54,7 @@ func (c *Component[T]) Add(by Holder, h handle.Handle, v T) error {
 func (c *Component[T]) Remove(by Holder, h handle.Handle) error {
 	if w, ok := by.(*World); ok && w == c.w {
 		w.mustSettle("Remove")
+		w.outdate()
 		if l := w.lookup.Locate(h); l != 0 {
 			return c.remove(l)
 		}
@@ -68,6 +71,9 @@ func (c *Component[T]) Remove(by Holder, h handle.Handle) error {
 }
 
 func (c *Component[T]) check(by Holder) {
+	if by == nil {
+		refuseNil("component", c.Name())
+	}
 	if by.world() != c.w {
 		c.w.refuse(by, "component", c.Name())
 	}
@@ -96,11 +102,11 @@ func (c *Component[T]) components(w *World) shard.Set {
 }
 
 func (a adder[T]) apply(_ *shard.Shard, _ handle.Handle, l shard.Loc, v *T) shard.Outcome {
-	return outcomeOf(a.add(l, *v))
+	return outcomeOf(a.c.add(l, *v))
 }
 
 func (r remover[T]) apply(_ *shard.Shard, _ handle.Handle, l shard.Loc, _ *struct{}) shard.Outcome {
-	return outcomeOf(r.remove(l))
+	return outcomeOf(r.c.remove(l))
 }
 
 // outcomeOf tells a sender what an error at the refresh means.
@@ -122,13 +128,8 @@ func (b *Bundle[T]) Add(by Holder, h handle.Handle, v T) error { return b.Exchan
 // Exchange is Add that in the same move takes away the components of the given
 // parts, as far as the entity has them. What is in both is kept.
 func (b *Bundle[T]) Exchange(by Holder, h handle.Handle, v T, remove ...Part) error {
-	if by.world() != b.w {
-		b.w.refuse(by, "bundle", b.name)
-	}
-	var gone shard.Set
-	for _, p := range remove {
-		gone = gone.Union(p.components(b.w))
-	}
+	b.check(by)
+	gone := b.w.setOf("Exchange", remove)
 	switch by := by.(type) {
 	case *World:
 		by.mustSettle("Add")
@@ -136,6 +137,7 @@ func (b *Bundle[T]) Exchange(by Holder, h handle.Handle, v T, remove ...Part) er
 		if l == 0 {
 			return ErrStale
 		}
+		by.outdate()
 		return b.change(by.shardOf(l), l, &v, gone)
 	case *Context:
 		return contextSend(by, "Exchange", b.changing, changer[T]{b}, h, change[T]{v, gone})
@@ -156,7 +158,7 @@ func (b *Bundle[T]) change(s *shard.Shard, l shard.Loc, v *T, remove shard.Set) 
 }
 
 func (c changer[T]) apply(s *shard.Shard, _ handle.Handle, l shard.Loc, v *change[T]) shard.Outcome {
-	return outcomeOf(c.change(s, l, &v.value, v.remove))
+	return outcomeOf(c.b.change(s, l, &v.value, v.remove))
 }
 
 // contextSend sends a request of a system.

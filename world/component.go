@@ -34,20 +34,21 @@ type Component[T any] struct {
 // It panics if the name is empty, or if the type or name is registered already,
 // or beyond 256 components.
 func Register[T any](w *World, name string) *Component[T] {
+	mustBe(w, "Register")
 	w.mustIdle("Register")
 	t := reflect.TypeFor[T]()
 	switch {
 	case name == "":
-		panic(fmt.Sprintf("world: component %v needs a name", t))
+		panic(fmt.Sprintf("world: component %v needs a name; pass one that logs and saved states can use", t))
 	case len(w.components) == shard.ComponentsMax:
-		panic(fmt.Sprintf("world: component %q is one more than the %d a world can hold", name, shard.ComponentsMax))
+		panic(fmt.Sprintf("world: component %q is one more than the %d a world can hold; register fewer, or put several into one struct", name, shard.ComponentsMax))
 	}
 	if id, ok := w.componentID[t]; ok {
-		panic(fmt.Sprintf("world: component type %v is registered already, as %q", t, w.components[id].name))
+		panic(fmt.Sprintf("world: component type %v is registered already, as %q; use what the first call returned, or make a type of its own", t, w.components[id].name))
 	}
 	for _, c := range w.components {
 		if c.name == name {
-			panic(fmt.Sprintf("world: component name %q is taken by %v", name, c.typ))
+			panic(fmt.Sprintf("world: component name %q is taken by %v; pass another", name, c.typ))
 		}
 	}
 	id := len(w.components)
@@ -131,9 +132,17 @@ type AnyComponent interface {
 
 func (c *Component[T]) in(w *World) int {
 	if w != c.w {
-		panic(fmt.Sprintf("world: component %q belongs to another world", c.Name()))
+		panic(fmt.Sprintf("world: component %q belongs to another world; use the one that was registered in this world", c.Name()))
 	}
 	return c.id
+}
+
+// idOf returns the number of a component.
+func (w *World) idOf(call string, c AnyComponent) int {
+	if c == nil {
+		panic(fmt.Sprintf("world: %s of a nil component; pass a *Component", call))
+	}
+	return c.in(w)
 }
 
 // ComponentNames lists the names of a set of components, for messages.

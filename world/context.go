@@ -9,25 +9,35 @@ import (
 )
 
 // Context is what a system acts through: its shard at once, the rest of the
-// world by request.
+// world by request. The Context of a global system, which has no shard, acts on
+// every shard at once if the system asked for something there; if it asked for
+// resources and foreign reads alone, all it does is by request.
 //
 // Ownership: the worker that runs the shard, while the system runs.
 type Context struct {
 	w      *World
-	shard  *shard.Shard
+	shard  *shard.Shard // nil for global systems
 	lookup shard.Lookup
 	out    sender
 	access *Access // of the running system; nil outside of one
 	system string
 	delta  float64
+	random random
+
+	// For the check build.
+	turn check.Turn
+	read []digest
 }
 
-func newContext(w *World, s *shard.Shard) *Context {
+// newContext makes the Context of a shard, or with owner the number of shards
+// and no shard that of the global systems.
+func newContext(w *World, owner int, s *shard.Shard) *Context {
 	c := &Context{
-		w: w, shard: s, delta: w.options.TickInterval.Seconds(),
+		w: w, shard: s,
 		out: sender{w: w, maxRequests: w.options.OutboxRequests, maxBytes: w.options.OutboxBytes},
 	}
-	w.space.Attach(&c.lookup, s.ID())
+	c.random.init()
+	w.space.Attach(&c.lookup, owner)
 	return c
 }
 
@@ -36,11 +46,19 @@ func (c *Context) world() *World { return c.w }
 // Tick returns the number of the tick, from 0.
 func (c *Context) Tick() uint64 { return c.w.tick.Load() }
 
-// Delta returns the simulated time of a tick, in seconds.
+// Delta returns the simulated time from one run of the system to the next, in
+// seconds: that of a tick, or of several for a system that does not run in every
+// tick.
 func (c *Context) Delta() float64 { return c.delta }
 
-// Shard returns the number of the shard the system runs on.
-func (c *Context) Shard() int { return c.shard.ID() }
+// Shard returns the number of the shard the system runs on, or Everywhere for a
+// global one.
+func (c *Context) Shard() int {
+	if c.shard == nil {
+		return Everywhere
+	}
+	return c.shard.ID()
+}
 
 // Shards returns the number of shards of the world.
 func (c *Context) Shards() int { return len(c.w.shards) }
@@ -48,8 +66,21 @@ func (c *Context) Shards() int { return len(c.w.shards) }
 // System returns the name of the running system.
 func (c *Context) System() string { return c.system }
 
-// Count returns the number of atoms in the shard, marked ones included.
-func (c *Context) Count() int { return c.shard.Alive() }
+// Count returns the number of atoms in the shard, marked ones included. A global
+// system that asked for something in the shards gets that of the world.
+func (c *Context) Count() int {
+	if c.shard != nil {
+		return c.shard.Alive()
+	}
+	if c.access == nil || !c.access.Whole {
+		panic(fmt.Sprintf("world: %s calls Count without having asked for anything in the shards, which may be running; call b.Query in its constructor", c.who()))
+	}
+	n := 0
+	for _, s := range c.w.shards {
+		n += s.Alive()
+	}
+	return n
+}
 
 // Alive reports whether the entity is alive, in whichever shard. A marked one
 // is alive until the refresh.
@@ -58,6 +89,7 @@ func (c *Context) Alive(h handle.Handle) bool { return c.w.space.Alive(h) }
 // Status tells what a handle stands for. Dying is told of the own shard's atoms
 // alone; a marked one elsewhere is Alive.
 func (c *Context) Status(h handle.Handle) Status {
+	c.mustRun("Status")
 	if l := c.w.space.Locate(h); l != 0 && c.owns(l) && c.w.space.Marked(l) {
 		return Dying
 	}
@@ -66,6 +98,7 @@ func (c *Context) Status(h handle.Handle) Status {
 
 // Owns reports whether the entity's atom is in the shard the system runs on.
 func (c *Context) Owns(h handle.Handle) bool {
+	c.mustRun("Owns")
 	l := c.w.space.Locate(h)
 	return l != 0 && c.owns(l)
 }
@@ -73,12 +106,19 @@ func (c *Context) Owns(h handle.Handle) bool {
 // Locate returns where the entity's atom is, for the accessors' At, or 0 if it
 // is not alive. An atom of another shard is not found by this shard's
 // accessors.
-func (c *Context) Locate(h handle.Handle) shard.Loc { return c.lookup.Locate(h) }
+func (c *Context) Locate(h handle.Handle) shard.Loc {
+	if check.Enabled {
+		c.mustRun("Locate")
+	}
+	return c.lookup.Locate(h)
+}
 
 // Has reports whether the entity is one of the shard's and has the component.
 func (c *Context) Has(h handle.Handle, x AnyComponent) bool {
+	c.mustRun("Has")
 	l := c.w.space.Locate(h)
-	return l != 0 && c.owns(l) && c.w.space.Set(l).Has(x.in(c.w))
+	id := c.w.idOf("Has", x)
+	return l != 0 && c.owns(l) && c.w.space.Set(l).Has(id)
 }
 
 // Destroy marks an entity of the shard, or requests that another's be
@@ -95,17 +135,62 @@ func (c *Context) Destroy(h handle.Handle) error {
 		c.w.space.Mark(l)
 		return nil
 	}
-	return c.out.sendDestroy(shard.Request{Handle: h})
+	return c.out.sendBare(shard.Request{Handle: h})
 }
 
-func (c *Context) owns(l shard.Loc) bool { return c.shard.Owns(l) }
+func (c *Context) owns(l shard.Loc) bool {
+	if c.shard == nil {
+		return c.access != nil && c.access.Whole
+	}
+	return c.shard.Owns(l)
+}
 
 // Start makes the Context act for a system. For schedulers, which call it on
-// the worker that runs the shard.
-func (c *Context) Start(system string, access *Access) { c.system, c.access = system, access }
+// the worker that runs the shard. A global system with Whole access may be
+// started only while no shard is running.
+//
+// In the check build this hashes what the system may read and not write, which
+// costs by its bytes, for Returned to compare.
+func (c *Context) Start(system string, access *Access) {
+	c.system, c.access, c.delta = system, access, access.Delta
+	c.random.fresh = false
+	if c.shard == nil && access.Whole {
+		c.w.space.Sync(c.w.columns)
+		c.w.space.SetIdle(true) // what the system adds it sees at once
+	}
+	if check.Enabled {
+		c.turn.Begin(system)
+		c.digest(access.Reads.Minus(access.Writes))
+	}
+}
+
+// Returned says that the system returned of itself. In the check build it panics
+// if rows that the system asked to read, and not to write, are not what they were.
+// For schedulers, which call it as part of the system.
+func (c *Context) Returned() {
+	if check.Enabled {
+		c.mustBeUnwritten()
+	}
+}
 
 // Stop ends what Start began.
-func (c *Context) Stop() { c.access = nil }
+func (c *Context) Stop() {
+	if c.shard == nil && c.access != nil && c.access.Whole {
+		c.w.space.SetIdle(false)
+	}
+	c.access = nil
+	if check.Enabled {
+		c.turn.End()
+	}
+}
+
+// who names the system in messages.
+func (c *Context) who() string {
+	if c.shard == nil {
+		return fmt.Sprintf("global system %q", c.system)
+	}
+	return fmt.Sprintf("system %q on shard %d", c.system, c.Shard())
+}
 
 func (c *Context) mustRun(call string) {
 	if check.Enabled && c.access == nil {
@@ -117,8 +202,8 @@ func (c *Context) mustWrite(component int, call string) {
 	c.mustRun(call)
 	if !c.access.Writes.Has(component) {
 		name, typ := c.w.components[component].name, c.w.components[component].typ
-		panic(fmt.Sprintf("world: system %q on shard %d calls %s of component %q without having asked for it; call world.Write[%v](b) in its constructor",
-			c.system, c.Shard(), call, name, typ))
+		panic(fmt.Sprintf("world: %s calls %s of component %q without having asked for it; call world.Write[%v](b) in its constructor",
+			c.who(), call, name, typ))
 	}
 }
 
@@ -128,7 +213,7 @@ func (c *Context) mustCreate(w *World, set *shard.Set, bundle string) {
 	}
 	c.mustRun("Create")
 	if !c.access.Writes.Contains(set) {
-		panic(fmt.Sprintf("world: system %q on shard %d creates from bundle %s without having asked for it; call b.Creates in its constructor",
-			c.system, c.Shard(), bundle))
+		panic(fmt.Sprintf("world: %s creates from bundle %s without having asked for it; call b.Creates in its constructor",
+			c.who(), bundle))
 	}
 }

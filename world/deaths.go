@@ -1,9 +1,6 @@
 package world
 
-import (
-	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/shard"
-)
+import "github.com/atoll-sim/atoll/handle"
 
 // Deaths are the entities that die in a refresh: those that were marked, by shards
 // in order, and behind them those that extensions mark as a consequence.
@@ -52,12 +49,11 @@ func (d *Deaths) collect() {
 	}
 }
 
-// extensions are those of a world, with the requests that were sent to them.
+// extensions are those of a world.
 type extensions struct {
-	w        *World
-	all      []extended
-	requests []shard.Routed
-	deaths   Deaths
+	w      *World
+	all    []extended
+	deaths Deaths
 }
 
 type extended struct {
@@ -65,8 +61,13 @@ type extended struct {
 	told int // of the deaths
 }
 
-// put adds a request. Called in the order in which requests apply.
-func (e *extensions) put(r shard.Routed) { e.requests = append(e.requests, r) }
+// extend does what extensions were asked for.
+func (x *share) extend() {
+	for i := range x.joint {
+		q := &x.joint[i]
+		x.lost.Decide(q.Done, q.Stream.Apply(nil, q.Handle, x.w.space.Locate(q.Handle), q.Payload))
+	}
+}
 
 func (e *extensions) begin() {
 	for i := range e.all {
@@ -74,19 +75,15 @@ func (e *extensions) begin() {
 	}
 }
 
-// refresh is the extensions' part of a refresh. Outcomes are decided in the given
-// inbox.
-func (e *extensions) refresh(outcomes *shard.Inbox) {
+// refresh is the extensions' part of a refresh: what was asked of them, share by
+// share, and the deaths that follow.
+func (e *extensions) refresh(shares []*share) {
 	if len(e.all) == 0 {
 		return
 	}
-	for i := range e.requests {
-		q := &e.requests[i]
-		outcomes.Decide(q.Done, q.Stream.Apply(nil, q.Handle, e.w.space.Locate(q.Handle), q.Payload))
+	for _, x := range shares {
+		x.extend()
 	}
-	clear(e.requests)
-	e.requests = e.requests[:0]
-
 	e.deaths.w = e.w
 	e.deaths.collect()
 	if len(e.deaths.all) > 0 {

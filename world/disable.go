@@ -37,6 +37,9 @@ func Disable(by Holder, h handle.Handle) error { return toggleEntity(by, h, true
 func Enable(by Holder, h handle.Handle) error { return toggleEntity(by, h, false) }
 
 func toggleEntity(by Holder, h handle.Handle, disabled bool) error {
+	if by == nil {
+		panic("world: Disable or Enable by a nil Holder; pass a *World, *Context or *Port")
+	}
 	return by.world().toggler.toggle(by, h, disabled)
 }
 
@@ -50,6 +53,7 @@ func (w *World) Enabled(h handle.Handle, components ...AnyComponent) bool {
 // Enabled is World.Enabled for an entity of the shard; of another's it returns
 // false.
 func (c *Context) Enabled(h handle.Handle, components ...AnyComponent) bool {
+	c.mustRun("Enabled")
 	l := c.w.space.Locate(h)
 	return l != 0 && c.owns(l) && c.w.enabled(l, components)
 }
@@ -59,7 +63,7 @@ func (w *World) enabled(l shard.Loc, components []AnyComponent) bool {
 		return false
 	}
 	for _, c := range components {
-		if id := c.in(w); !w.space.Set(l).Has(id) || w.space.Off(l, id) {
+		if id := w.idOf("Enabled", c); !w.space.Set(l).Has(id) || w.space.Off(l, id) {
 			return false
 		}
 	}

@@ -47,12 +47,9 @@ func (w *World) Extend(x Extension) {
 // soon old.
 func (w *World) Idle() bool { return !w.busy.Load() }
 
-// Bound says what an extension's accessor is asked of: a shard of a world, or with
-// the number of shards the idle world. call names what is asked, for panics.
-func Bound(a Asker, call string) (w *World, shardID int) {
-	b := a.bind(call)
-	return b.w, b.owner
-}
+// Bound returns the world that an extension's accessor is asked of, and panics if it
+// is too late or too early for that. call names what is asked.
+func Bound(a Asker, call string) *World { return bind(a, call).w }
 
 // Requests is the right to send requests of one kind to an extension. They may
 // concern any entities of any shards: the coordinator applies them, one after the

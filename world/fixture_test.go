@@ -156,6 +156,7 @@ func (f *fixture) runTick(systems ...built) {
 				c.Start("test", s.access)
 				defer c.Stop()
 				s.run(c)
+				c.Returned()
 			}()
 		}
 	}

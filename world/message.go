@@ -5,6 +5,7 @@ import (
 	"reflect"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/shard"
 )
 
@@ -26,34 +27,36 @@ type Envelope[M any] struct {
 	Body M
 }
 
-// messageBox holds a shard's messages: those of this tick and those of the next.
-// Ownership: the shard's owner.
-type messageBox[M any] struct {
-	now, next []Envelope[M]
-	_         [64]byte // other shards' boxes are written by other workers
-}
-
-// flipper is what the refresh needs of a message type.
-type flipper interface {
-	flip(shard int)
+// anyMessage is a *Message of any type.
+type anyMessage interface {
 	messageType() reflect.Type
+	Name() string
+	// arrive takes in what has come to a shard with the atoms that moved there.
+	arrive(shard int)
 }
 
 // RegisterMessage makes M a message of the world, under a name.
 //
-// It panics if the name is empty or the type registered already.
+// It panics if the name is empty, or the type or name is registered already.
 func RegisterMessage[M any](w *World, name string) *Message[M] {
+	mustBe(w, "RegisterMessage")
 	w.mustIdle("RegisterMessage")
 	t := reflect.TypeFor[M]()
 	if name == "" {
-		panic(fmt.Sprintf("world: message %v needs a name", t))
+		panic(fmt.Sprintf("world: message %v needs a name; pass one that logs can use", t))
 	}
 	for _, m := range w.messages {
 		if m.messageType() == t {
-			panic(fmt.Sprintf("world: message type %v is registered already", t))
+			panic(fmt.Sprintf("world: message type %v is registered already, as %q; use what the first call returned, or make a type of its own", t, m.Name()))
+		}
+		if m.Name() == name {
+			panic(fmt.Sprintf("world: message name %q is taken by %v; pass another", name, m.messageType()))
 		}
 	}
 	m := &Message[M]{kind: newKind[M](w), w: w, name: name, typ: t, boxes: make([]messageBox[M], len(w.shards))}
+	for i := range m.boxes {
+		m.boxes[i].of = m
+	}
 	w.messages = append(w.messages, m)
 	return m
 }
@@ -71,6 +74,9 @@ func (m *Message[M]) Name() string { return m.name }
 // It returns ErrStale if the entity is known not to be alive, ErrFull if the
 // message was not accepted.
 func (m *Message[M]) Send(by Holder, to handle.Handle, body M) error {
+	if by == nil {
+		refuseNil("message", m.name)
+	}
 	if by.world() != m.w {
 		m.w.refuse(by, "message", m.name)
 	}
@@ -81,7 +87,7 @@ func (m *Message[M]) Send(by Holder, to handle.Handle, body M) error {
 		if l == 0 {
 			return ErrStale
 		}
-		box := &m.boxes[by.space.Owner(l)]
+		box := m.box(by.space.Owner(l))
 		box.now = append(box.now, Envelope[M]{to, body})
 		return nil
 	case *Context:
@@ -93,39 +99,42 @@ func (m *Message[M]) Send(by Holder, to handle.Handle, body M) error {
 }
 
 func (m *Message[M]) apply(s *shard.Shard, h handle.Handle, _ shard.Loc, body *M) shard.Outcome {
-	box := &m.boxes[s.ID()]
+	box := m.box(s.ID())
 	box.next = append(box.next, Envelope[M]{h, *body})
-	return shard.Applied
-}
-
-func (m *Message[M]) flip(shard int) {
-	box := &m.boxes[shard]
-	if len(box.now) == 0 && len(box.next) == 0 {
-		return
+	if s.Moving {
+		box.order = append(box.order, s.Order())
 	}
-	clear(box.now)
-	box.now, box.next = box.next, box.now[:0]
+	return shard.Applied
 }
 
 func (m *Message[M]) messageType() reflect.Type { return m.typ }
 
 // Receiver reads the messages of one type that were delivered to the shard for
 // this tick.
-type Receiver[M any] struct{ box *messageBox[M] }
+type Receiver[M any] struct {
+	box   *messageBox[M]
+	guard check.Guard
+}
 
 // Receive asks for the messages of type M. It panics if M is not registered.
 func Receive[M any](b *Build) *Receiver[M] {
 	bound := b.bind("Receive")
+	b.mustHaveShard("Receive", "messages are delivered to the shard that holds the entity")
 	t := reflect.TypeFor[M]()
 	for _, m := range b.w.messages {
 		if m.messageType() == t {
-			return &Receiver[M]{&m.(*Message[M]).boxes[b.Shard()]}
+			return &Receiver[M]{box: &m.(*Message[M]).boxes[b.Shard()], guard: bound.guard(fmt.Sprintf("the receiver of message %v", t))}
 		}
 	}
-	panic(fmt.Sprintf("world: %s: %v is not a message of this world; call world.RegisterMessage[%v] first", bound.user, t, t))
+	panic(fmt.Sprintf("world: %s: %v is not a message of this world; call world.RegisterMessage[%v] first", bound.call, t, t))
 }
 
 // All returns this tick's messages in order. The slice is good until the
 // refresh. The entity a message is for was alive when it was delivered; look it
 // up before use.
-func (r *Receiver[M]) All() []Envelope[M] { return r.box.now }
+func (r *Receiver[M]) All() []Envelope[M] {
+	if check.Enabled {
+		r.guard.Must()
+	}
+	return r.box.now
+}

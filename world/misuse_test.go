@@ -74,7 +74,7 @@ func TestMisusePanics(t *testing.T) {
 		{"query of a system with a component twice", func(f *fixture) {
 			b := world.NewBuild(f.World, 0, "double")
 			b.Query(world.Read[Position](b), world.With[Position](b))
-		}, []string{"system double", `"position" is named twice`}},
+		}, []string{`system "double", Query`, `"position" is named twice`}},
 		{"optional filter", func(f *fixture) { world.Optional(world.Without[Position](f.World)) },
 			[]string{"Optional takes a Reader or a Writer"}},
 		{"create a negative number", func(f *fixture) { _ = f.mover.CreateN(f.World, -1, nil) },

@@ -116,5 +116,5 @@ func TestFirstSingleAnyOf(t *testing.T) {
 	}
 	require.PanicsWithValue(t, "world: AnyOf takes one or more of Reader, Writer and With", func() { world.AnyOf() })
 	require.PanicsWithValue(t, "world: AnyOf takes one or more of Reader, Writer and With", func() { world.AnyOf(world.Without[changeA](w)) })
-	require.PanicsWithValue(t, `world: World.Query: component "a" is named twice`, func() { w.Query(ra, world.AnyOf(ra, rb)) })
+	require.PanicsWithValue(t, `world: World.Query: component "a" is named twice; name it once`, func() { w.Query(ra, world.AnyOf(ra, rb)) })
 }

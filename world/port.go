@@ -74,17 +74,7 @@ func (p *Port) Rejected() uint64 { return p.rejected }
 // Destroy requests that an entity be destroyed. It returns ErrFull if the
 // request was not accepted. Whether this request destroyed it, or it was gone
 // already, is the outcome: Applied or Gone.
-func (p *Port) Destroy(h handle.Handle) error {
-	if check.Enabled {
-		p.enter()
-		defer p.leave()
-	}
-	done, err := p.begin()
-	if err == nil {
-		err = p.sendDestroy(shard.Request{Handle: h, Done: done.finisher()})
-	}
-	return p.end(done, err)
-}
+func (p *Port) Destroy(h handle.Handle) error { return p.sendBare(shard.Request{Handle: h}) }
 
 // Close closes the port: what was sent is still applied, and the handles it had
 // in hand go back. Closing twice is no error.
@@ -93,6 +83,20 @@ func (p *Port) Close() {
 		p.closed = true
 		p.w.ports.close(p)
 	}
+}
+
+// sendBare sends a request without a payload.
+func (p *Port) sendBare(q shard.Request) error {
+	if check.Enabled {
+		p.enter()
+		defer p.leave()
+	}
+	done, err := p.begin()
+	if err == nil {
+		q.Done = done.finisher()
+		err = p.sender.sendBare(q)
+	}
+	return p.end(done, err)
 }
 
 // portSend sends a request with a payload.

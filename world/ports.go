@@ -20,6 +20,8 @@ import (
 // idle ones cost it a word of 64 each.
 type ports struct {
 	active atomic.Pointer[[]atomic.Uint64] // nil until the first port is opened
+	some   atomic.Bool                     // some bit may be set
+	closed atomic.Bool                     // some port waits to be retired
 
 	mu struct {
 		sync.Mutex
@@ -59,6 +61,7 @@ func (t *ports) close(p *Port) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.mu.closed = append(t.mu.closed, p)
+	t.closed.Store(true)
 }
 
 // activate sets the port's bit. The lane was published before, so a refresh
@@ -67,14 +70,18 @@ func (p *Port) activate() {
 	if bit := uint64(1) << (p.number % 64); p.active.Load()&bit == 0 {
 		p.active.Or(bit)
 	}
+	if t := &p.w.ports; !t.some.Load() {
+		t.some.Store(true) // after the bit, which the refresh looks for after it has cleared this
+	}
 }
 
 // collect appends the ports that have their bit set, by number, and clears it.
 func (t *ports) collect(to []*Port) []*Port {
-	words := t.active.Load()
-	if words == nil {
+	if !t.some.Load() {
 		return to
 	}
+	t.some.Store(false)
+	words := t.active.Load()
 	for i := range *words {
 		word := &(*words)[i]
 		if word.Load() == 0 {
@@ -119,6 +126,9 @@ func (p *Port) supply(o *shard.Outside) {
 // retire takes the unused handles back from closed ports whose lanes are empty,
 // and frees their numbers.
 func (t *ports) retire(o *shard.Outside) {
+	if !t.closed.Load() {
+		return
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	kept := t.mu.closed[:0]
@@ -141,4 +151,5 @@ func (t *ports) retire(o *shard.Outside) {
 	}
 	clear(t.mu.closed[len(kept):])
 	t.mu.closed = kept
+	t.closed.Store(len(kept) > 0)
 }

@@ -3,136 +3,69 @@ package world
 import (
 	"fmt"
 	"iter"
-	"reflect"
+	"math"
+	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/shard"
 )
 
-// Term is a condition of a query: a *Reader or *Writer (the entity has the
-// component), With, Without, Optional or AnyOf.
-type Term interface{ add(q *Query) }
-
-func (r *Reader[T]) add(q *Query) {
-	q.require(r.id)
-	q.accessed.Add(r.id)
-}
-
-type filter struct {
-	id      int
-	without bool
-	none    bool
-}
-
-func (f filter) add(q *Query) {
-	switch {
-	case f.none:
-		q.name(f.id)
-		q.accessed.Add(f.id)
-	case f.without:
-		q.name(f.id)
-		q.without.Add(f.id)
-	default:
-		q.require(f.id)
-	}
-}
-
-// With is the condition that the entity has the component, which is not
-// accessed.
-func With[T any](a Asker) Term {
-	b := a.bind("With")
-	return filter{id: b.w.componentOf(reflect.TypeFor[T](), b.user)}
-}
-
-// Without is the condition that the entity lacks the component.
-func Without[T any](a Asker) Term {
-	b := a.bind("Without")
-	return filter{id: b.w.componentOf(reflect.TypeFor[T](), b.user), without: true}
-}
-
-// Optional takes the condition off an accessor: it may be used in the query,
-// and its Slice is nil where a chunk lacks the component.
-func Optional(accessor Term) Term {
-	q := &Query{}
-	accessor.add(q)
-	for id := range q.with.All {
-		return filter{id: id, none: true}
-	}
-	panic("world: Optional takes a Reader or a Writer")
-}
-
-// AnyOf is the condition that the entity has at least one of the components that
-// the terms, each a *Reader, *Writer or With, name. Their Slice is nil where a
-// chunk lacks them.
-func AnyOf(terms ...Term) Term {
-	q := &Query{}
-	for _, t := range terms {
-		t.add(q)
-	}
-	if q.with.Len() == 0 || q.with != q.named || len(q.any) > 0 {
-		panic("world: AnyOf takes one or more of Reader, Writer and With")
-	}
-	return anyOf{q.with, q.accessed}
-}
-
-type anyOf struct{ of, accessed shard.Set }
-
-func (a anyOf) add(q *Query) {
-	for id := range a.of.All {
-		q.name(id)
-	}
-	q.any = append(q.any, a.of)
-	q.accessed = q.accessed.Union(a.accessed)
-}
-
 // Query selects atoms by their components. Asked of a Build it covers the shard
-// the system runs on, asked of a World all shards.
+// the system runs on, asked of a World all shards. It remembers the tables that
+// match, so it is best made once and used again.
 //
 // Ownership: as of the accessors.
 type Query struct {
 	with, without, named shard.Set
 	any                  []shard.Set // each must be met
 	accessed             shard.Set   // by readers and writers, optional ones among them
-	user                 string
 	parts                []queryPart
 	w                    *World
 	idle                 bool
+	limited              bool // by Limit
+	limit                int
+	guard                check.Guard
 }
 
 type queryPart struct {
 	shard  *shard.Shard
 	tables []*shard.Table // that match, of the first seen ones
 	seen   int
+	meant  []int // by table: how many rows a batch is about; see eachTable
 }
 
-// Query selects all atoms that match the terms, for use between ticks.
-func (w *World) Query(terms ...Term) *Query {
-	w.mustIdle("Query")
-	return newQuery(w, w.shards, true, "World.Query", terms)
-}
+// Query selects all atoms that match the terms, for use between ticks. It panics
+// if a component is named twice, or a term was asked of another world or of a
+// Build.
+func (w *World) Query(terms ...Term) *Query { return newQuery(w.bind("Query"), w.shards, terms) }
 
-func newQuery(w *World, shards []*shard.Shard, idle bool, user string, terms []Term) *Query {
-	q := &Query{w: w, idle: idle, user: user, parts: make([]queryPart, len(shards))}
+func newQuery(b binding, shards []*shard.Shard, terms []Term) *Query {
+	q := &Query{w: b.w, idle: b.idle, guard: b.guard("a Query"), limit: math.MaxInt, parts: make([]queryPart, len(shards))}
 	for i, s := range shards {
 		q.parts[i].shard = s
 	}
-	for _, t := range terms {
-		t.add(q)
+	for i, t := range terms {
+		q.add(&b, i, t)
 	}
 	return q
 }
 
-func (q *Query) require(id int) {
-	q.name(id)
-	q.with.Add(id)
-}
-
-// name refuses a component that was named before.
-func (q *Query) name(id int) {
-	if q.named.Has(id) && q.w != nil {
-		panic(fmt.Sprintf("world: %s: component %q is named twice", q.user, q.w.components[id].name))
+// Limit makes a query for the first n of the entities that match, in the order
+// of Chunks, marked ones included: what is done with it, by Chunks, Count,
+// Destroy, AddTo or any other, is done with those alone. It allocates; it may be
+// kept like any query. It panics if n is negative.
+func (q *Query) Limit(n int) *Query {
+	if n < 0 {
+		panic(fmt.Sprintf("world: Query.Limit of %d; want 0 or more", n))
 	}
-	q.named.Add(id)
+	limited := *q
+	limited.parts = slices.Clone(q.parts)
+	for i := range limited.parts {
+		limited.parts[i] = queryPart{shard: q.parts[i].shard}
+	}
+	limited.limited, limited.limit = true, min(n, q.limit)
+	return &limited
 }
 
 func (q *Query) matches(set shard.Set) bool {
@@ -161,15 +94,73 @@ func (p *queryPart) update(q *Query) {
 //
 // Rows are skipped in which the entity, or a component that the query requires,
 // is disabled; a run of the others is yielded as a chunk.
+//
+// The iterator is good until the refresh. In the check build, one that is kept
+// for longer panics.
 func (q *Query) Chunks() iter.Seq[Chunk] {
+	var made uint64
+	if check.Enabled {
+		made = q.began()
+	}
 	return func(yield func(Chunk) bool) {
-		if q.idle {
+		if check.Enabled {
+			yield = q.watch(made, yield)
+		}
+		switch {
+		case q.limited:
+			q.head(yield)
+		case q.idle:
 			q.idleChunks(yield)
+		default:
+			q.ownChunks(yield)
+		}
+	}
+}
+
+// head yields the first rows that match.
+func (q *Query) head(yield func(Chunk) bool) {
+	left := q.limit
+	if left == 0 {
+		return
+	}
+	some := func(ch Chunk) bool {
+		if n := ch.Len(); n < left {
+			left -= n
+			return yield(ch)
+		}
+		yield(ch.Head(left))
+		return false
+	}
+	if q.idle {
+		q.idleChunks(some)
+	} else {
+		q.ownChunks(some)
+	}
+}
+
+func (q *Query) ownChunks(yield func(Chunk) bool) {
+	if len(q.parts) > 1 {
+		q.allChunks(yield)
+		return
+	}
+	p := &q.parts[0]
+	p.shard.Loop++
+	p.each(q, p.shard.Loop, yield)
+}
+
+// allChunks is Chunks of a global system.
+func (q *Query) allChunks(yield func(Chunk) bool) {
+	loop := uint64(0)
+	for i := range q.parts {
+		loop = max(loop, q.parts[i].shard.Loop+1)
+	}
+	for i := range q.parts { // the loop begins at once on all shards
+		q.parts[i].shard.Loop = loop
+	}
+	for i := range q.parts {
+		if !q.parts[i].each(q, loop, yield) {
 			return
 		}
-		p := &q.parts[0]
-		p.shard.Loop++
-		p.each(q, p.shard.Loop, yield)
 	}
 }
 
@@ -188,6 +179,40 @@ func (q *Query) idleChunks(yield func(Chunk) bool) {
 }
 
 func (w *World) closeLoop() { w.open-- }
+
+// began checks that the query may be used, and returns the tick. Check build
+// only.
+func (q *Query) began() uint64 {
+	if q.idle {
+		q.w.mustIdle("Query.Chunks")
+	}
+	q.guard.Must()
+	return q.w.tick.Load()
+}
+
+// watch makes a yield that sees that the iterator made in a tick is not used in a
+// later one, nor out of turn. Check build only.
+func (q *Query) watch(made uint64, yield func(Chunk) bool) func(Chunk) bool {
+	look := func() {
+		q.guard.Must()
+		q.w.mustBeIn(made)
+	}
+	look()
+	return func(ch Chunk) bool {
+		more := yield(ch)
+		if more {
+			look()
+		}
+		return more
+	}
+}
+
+// mustBeIn panics about an iterator that was made in an earlier tick.
+func (w *World) mustBeIn(made uint64) {
+	if now := w.tick.Load(); now != made {
+		panic(fmt.Sprintf("world: an iterator made in tick %d is used in tick %d; ask for a new one in each tick", made, now))
+	}
+}
 
 func (p *queryPart) each(q *Query, loop uint64, yield func(Chunk) bool) bool {
 	if p.seen != len(p.shard.Tables()) {
@@ -216,6 +241,9 @@ func (q *Query) Count() int {
 	if q.idle {
 		q.w.mustIdle("Query.Count")
 	}
+	if check.Enabled {
+		q.guard.Must()
+	}
 	n := 0
 	for i := range q.parts {
 		p := &q.parts[i]
@@ -224,7 +252,7 @@ func (q *Query) Count() int {
 			n += t.EnabledRows(&q.with)
 		}
 	}
-	return n
+	return min(n, q.limit)
 }
 
 // First returns the first entity that matches, in the order of Chunks, and

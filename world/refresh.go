@@ -2,6 +2,7 @@ package world
 
 import (
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/shard"
 )
 
@@ -13,37 +14,57 @@ type Parallel func(n int, f func(i int))
 // the coordinator does them alone: waking a worker costs more.
 const smallStep = 512
 
+// sharesMax is the largest number of shares into which the sources are divided.
+// Each has lists for every shard.
+const sharesMax = 64
+
 // refresh is the work of ending a tick:
 //
-//	gather   close the epoch; read the lanes in order        coordinator
+//	gather   find the lanes that something was sent on       coordinator
+//	read     take it, up to the cut; find the owners         by share of the sources
 //	create   store the atoms of pending handles              by owner
-//	route    find the owners of what the rest concerns       coordinator
+//	route    find the owners of what concerns those          by share
 //	apply    set, deliver, mark                              by owner
 //	extend   what extensions were asked; deaths that follow  coordinator
-//	sweep    close the holes of the marked                   by owner
+//	depart   let go of those who move to another shard       by owner
+//	arrive   take them in                                    by owner
+//	sweep    close the holes of the marked and the departed  by owner
 //	recycle  free the slots of dead who were at home elsewhere   by home
-//	settle   supply ports, flip messages, tell outcomes      coordinator, by shard
+//	release  give the lanes' room back, supply ports         by share, coordinator
+//	settle   flip messages, tell outcomes                    by owner
 //
 // A step with nothing to do is skipped.
 //
 // Ownership: the coordinator, which is the goroutine that called Refresh. Steps
-// that run in parallel touch one shard each.
+// that run in parallel touch one share, shard or home each.
 type refresh struct {
 	w        *World
 	ports    []*Port
-	lanes    []*shard.Lane
-	others   []shard.Routed
+	sources  []source
+	all      []*share // made when first needed
+	shares   []*share // of all, those in use
+	cut      uint32
 	released []handle.Handle // by references
-	lost     shard.Inbox     // requests that found nobody
 
 	// The steps, bound once: a closure made at each refresh would be garbage.
-	create, apply, sweep, recycle, settle func(int)
+	read, create, route, apply, depart, arrive, sweep, recycle, release, settle func(int)
 }
 
 func (r *refresh) init(w *World) {
 	r.w = w
-	r.create = func(i int) { w.shards[i].ApplyCreates() }
-	r.apply = func(i int) { w.shards[i].ApplyRequests() }
+	r.read = func(i int) { r.shares[i].read(r.cut) }
+	r.create = func(i int) {
+		for _, x := range r.shares {
+			x.create(w.shards[i])
+		}
+	}
+	r.route = func(i int) { r.shares[i].route() }
+	r.apply = func(i int) {
+		for _, x := range r.shares {
+			x.apply(w.shards[i])
+		}
+	}
+	r.bindMoves(w)
 	r.sweep = func(i int) { w.shards[i].Sweep() }
 	r.recycle = func(i int) {
 		for _, s := range w.shards {
@@ -54,11 +75,11 @@ func (r *refresh) init(w *World) {
 			}
 		}
 	}
+	r.release = func(i int) { r.shares[i].release() }
 	r.settle = func(i int) {
-		for _, m := range w.messages {
-			m.flip(i)
-		}
+		w.mail[i].flip()
 		w.shards[i].Settle()
+		w.shards[i].Tell() // last: who is told finds room in the lane
 	}
 }
 
@@ -79,29 +100,73 @@ func (w *World) Refresh() {
 
 func (r *refresh) run(parallel Parallel) {
 	w, n := r.w, len(r.w.shards)
-	r.gather(w.epoch.Add(1) - 1)
-	r.step(parallel, n, r.sum((*shard.Shard).Creates), r.create)
-	r.route()
-	r.step(parallel, n, r.sum((*shard.Shard).Others), r.apply)
-	w.extensions.refresh(&r.lost)
-	r.step(parallel, n, r.sum((*shard.Shard).Doomed), r.sweep)
-	r.step(parallel, n+1, r.sum(exiles), r.recycle)
-	for _, l := range r.lanes {
-		l.Release()
+	w.outdate()
+	r.cut = w.epoch.Add(1) - 1
+	sent, moves := r.gather(), 0
+	if sent > 0 {
+		moves = r.requests(parallel, sent)
 	}
+	r.released = w.anchor.Load().take(r.released[:0])
+	for _, h := range r.released {
+		if l := w.space.Locate(h); l != 0 {
+			w.space.Mark(l)
+		}
+	}
+	w.extensions.refresh(r.shares)
+	if moves > 0 {
+		r.move(parallel, moves)
+	}
+	doomed := r.sum((*shard.Shard).Doomed)
+	r.step(parallel, n, doomed+moves, r.sweep)
+	if sent > 0 || doomed > 0 {
+		r.step(parallel, n+1, r.sum(exiles), r.recycle)
+	}
+	r.step(parallel, len(r.shares), sent, r.release)
 	for _, p := range r.ports {
 		p.supply(w.outside)
 	}
 	w.ports.retire(w.outside)
 	w.outside.Restock()
 	w.space.Sync(w.columns)
-	w.space.SetTick(w.tick.Add(1))
-	r.lost.Tell() // all is done: who hears an outcome finds it so
-	for _, s := range w.shards {
-		s.Tell()
+	if check.Enabled {
+		w.space.Shift(w.columns)
 	}
-	serial(n, r.settle) // tells outcomes, so it is last: who is told finds room in the lane
-	r.lost.Tell()
+	w.space.SetTick(w.tick.Add(1))
+	for _, x := range r.shares {
+		x.lost.Tell() // all is done: who hears an outcome finds it so
+	}
+	unsettled := r.sum((*shard.Shard).Unsettled)
+	for i := range w.mail {
+		unsettled += len(w.mail[i].boxes)
+	}
+	r.step(parallel, n, unsettled, r.settle)
+}
+
+// requests does what was sent, but for moves and what is for extensions, and returns
+// how many requests to move there were.
+func (r *refresh) requests(parallel Parallel, sent int) (moves int) {
+	n := len(r.w.shards)
+	r.divide(sent)
+	r.step(parallel, len(r.shares), sent, r.read)
+	created, waiting, others := 0, 0, 0
+	for _, x := range r.shares {
+		created, waiting, others = created+x.created, waiting+x.waiting(), others+len(x.others)
+		moves += x.moves
+	}
+	for _, s := range r.w.shards {
+		s.Moving = moves > 0
+	}
+	r.step(parallel, n, created, r.create)
+	r.step(parallel, len(r.shares), waiting, r.route)
+	r.step(parallel, n, others, r.apply)
+	return moves
+}
+
+// outdate makes the check build refuse views of rows that are about to move.
+func (w *World) outdate() {
+	if check.Enabled {
+		w.space.Outdate()
+	}
 }
 
 func exiles(s *shard.Shard) int { return len(s.Exiled()) }
@@ -119,69 +184,49 @@ func (r *refresh) sum(of func(*shard.Shard) int) int {
 func (r *refresh) step(parallel Parallel, n, work int, f func(int)) {
 	switch {
 	case work == 0:
-	case work < smallStep:
+	case work < smallStep || n == 1:
 		serial(n, f)
 	default:
 		parallel(n, f)
 	}
 }
 
-// gather reads what was sent up to the cut: ports by number, then the shards'
-// outboxes.
-func (r *refresh) gather(cut uint32) {
+// gather finds the lanes that something was sent on, ports by number, then the
+// shards' outboxes, and returns how much.
+func (r *refresh) gather() (sent int) {
 	w := r.w
 	clear(r.ports)
-	r.ports = w.ports.collect(r.ports[:0])
-	r.lanes = r.lanes[:0]
+	clear(r.sources)
+	r.ports, r.sources, r.shares = w.ports.collect(r.ports[:0]), r.sources[:0], nil
 	for _, p := range r.ports {
 		if p.lane != nil {
-			p.creates += r.drain(p.lane, cut)
-			if !p.lane.Empty() { // sent after the cut
-				p.activate()
-			}
+			sent += p.lane.Ready()
+			r.sources = append(r.sources, source{p.lane, p})
 		}
 	}
 	for _, c := range w.contexts {
-		if c.out.lane != nil {
-			r.drain(c.out.lane, cut)
+		if l := c.out.lane; l != nil && !l.Empty() {
+			sent += l.Ready()
+			r.sources = append(r.sources, source{lane: l})
 		}
 	}
-	r.released = w.anchor.Load().take(r.released[:0])
-	for _, h := range r.released {
-		r.others = append(r.others, shard.Routed{Handle: h})
-	}
+	return sent
 }
 
-// drain takes a lane's requests and returns the number of creates among them.
-func (r *refresh) drain(l *shard.Lane, cut uint32) (creates int) {
-	r.lanes = append(r.lanes, l)
-	for q := l.Take(cut); q != nil; q = l.Take(cut) {
-		to := shard.Routed{Handle: q.Handle, Stream: q.Stream, Done: q.Done}
-		if q.Stream != nil {
-			to.Payload = l.Payload(q.Stream)
-		}
-		if q.Create {
-			r.w.shards[q.Shard].PutCreate(to)
-			creates++
-		} else if q.Joint {
-			r.w.extensions.put(to)
-		} else {
-			r.others = append(r.others, to)
-		}
+// divide cuts the sources into shares of about as many requests each.
+func (r *refresh) divide(sent int) {
+	n := min(len(r.sources), max(1, sent/smallStep), sharesMax)
+	for len(r.all) < n {
+		r.all = append(r.all, newShare(r.w, len(r.all)))
 	}
-	return creates
-}
-
-// route brings the requests on existing entities to their owners.
-func (r *refresh) route() {
-	for i := range r.others {
-		q := &r.others[i]
-		if l := r.w.space.Locate(q.Handle); l != 0 {
-			r.w.shardOf(l).Put(*q)
-		} else {
-			r.lost.Decide(q.Done, shard.Gone)
+	r.shares = r.all[:n]
+	rest, seen := r.sources, 0
+	for i, x := range r.shares {
+		to := 0
+		for to < len(rest) && (i == n-1 || seen < sent*(i+1)/n) {
+			seen += rest[to].lane.Ready()
+			to++
 		}
+		x.sources, rest = rest[:to], rest[to:]
 	}
-	clear(r.others)
-	r.others = r.others[:0]
 }

@@ -18,6 +18,7 @@ var states = [6]world.Status{world.Unused, world.Pending, world.Alive, world.Dyi
 const (
 	owner     = 1
 	elsewhere = 2
+	beyond    = 0 // where Move moves it
 	before    = 1 // its Health, and what Set makes of it
 	after     = 7
 )
@@ -185,7 +186,7 @@ func (s *scene) outcome() string {
 func (s *scene) mustEnd(was world.Status, operation, got string) {
 	s.tick(s.listen)
 	done := strings.HasSuffix(got, "stored") || strings.HasSuffix(got, "marked") ||
-		strings.HasSuffix(got, "delivered") || strings.HasSuffix(got, "applied")
+		strings.HasSuffix(got, "delivered") || strings.HasSuffix(got, "moved") || strings.HasSuffix(got, "applied")
 
 	want := was
 	switch {
@@ -202,6 +203,12 @@ func (s *scene) mustEnd(was world.Status, operation, got string) {
 			points = after
 		}
 		require.Equal(s.t, points, world.Read[Health](s.World).Get(s.h).Points)
+		at := owner
+		if operation == "Move" && done {
+			at = beyond
+		}
+		now, _ := s.Owner(s.h)
+		require.Equal(s.t, at, now)
 	}
 	if operation == "Send" && done {
 		require.Equal(s.t, []world.Envelope[Hit]{{To: s.h, Body: Hit{after}}}, s.heard)
@@ -262,6 +269,14 @@ func (s *scene) do(operation string, by world.Holder, health *world.Writer[Healt
 		}
 		if by.Status(s.h) != was {
 			now += ", marked"
+		}
+		return now
+	case "Move":
+		now := say(world.Move(by, s.h, beyond))
+		if w, idle := by.(*world.World); idle {
+			if at, ok := w.Owner(s.h); ok && at == beyond {
+				now += ", moved"
+			}
 		}
 		return now
 	case "Send":

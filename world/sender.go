@@ -1,6 +1,7 @@
 package world
 
 import (
+	"fmt"
 	"reflect"
 
 	"github.com/atoll-sim/atoll/handle"
@@ -64,6 +65,9 @@ func (s *sender) room(payload int) error {
 	if !s.lane.Room(payload) {
 		s.rejected++
 		s.w.rejected.Inc()
+		if !s.lane.Fits(payload) {
+			return fmt.Errorf("%w, and will be: a request of %d bytes is more than a lane of %d ever takes; raise LaneBytes, or for systems OutboxBytes", ErrFull, payload, s.maxBytes)
+		}
 		return ErrFull
 	}
 	return nil
@@ -93,8 +97,8 @@ func push[T any](s *sender, k kind, target applier[T], r shard.Request, v T) {
 	s.lane.Send(r, k.bytes)
 }
 
-// sendDestroy hands over a request to destroy.
-func (s *sender) sendDestroy(r shard.Request) error {
+// sendBare hands over a request without a payload.
+func (s *sender) sendBare(r shard.Request) error {
 	if err := s.room(0); err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/shard"
 )
 
@@ -14,9 +15,20 @@ import (
 // Writer or a request. It costs by the number of chunks; a chunk in which one row
 // changed is yielded whole.
 func (q *Query) ChunksSince(tick uint64) iter.Seq[Chunk] {
+	var made uint64
+	if check.Enabled {
+		made = q.began()
+	}
 	return func(yield func(Chunk) bool) {
+		if check.Enabled {
+			q.w.mustBeIn(made)
+		}
+		now := q.w.Tick()
+		if tick > now {
+			return
+		}
 		for ch := range q.Chunks() {
-			if ch.WrittenSince(tick, &q.accessed) && !yield(ch) {
+			if ch.WrittenSince(now-tick, &q.accessed) && !yield(ch) {
 				return
 			}
 		}
@@ -47,6 +59,10 @@ func (w *World) since(call string, tick uint64, in func(*shard.Shard, int) []han
 		return nil, fmt.Errorf("%w: tick %d, of the %d to %d that are", ErrTooOld, tick, now+1-uint64(w.options.RecordTicks), now)
 	}
 	return func(yield func(handle.Handle) bool) {
+		w.mustIdle(call)
+		if check.Enabled {
+			w.mustBeIn(now)
+		}
 		for ago := int(now) - int(min(tick, now)); ago >= 0 && tick <= now; ago-- {
 			for _, s := range w.shards {
 				for _, h := range in(s, ago) {

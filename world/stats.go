@@ -8,6 +8,7 @@ type Stats struct {
 	Entities  int    // alive, marked ones included
 	Created   uint64 // atoms stored
 	Destroyed uint64 // atoms swept
+	Moved     uint64 // atoms moved between shards
 	Applied   uint64 // requests done
 	Gone      uint64 // requests that came too late
 	Missing   uint64 // requests on a component the entity lacks
@@ -36,14 +37,17 @@ type ShardStats struct {
 func (w *World) Stats(dst *Stats) {
 	w.mustIdle("Stats")
 	*dst = Stats{Tick: w.Tick(), Rejected: w.rejected.Load(), Retired: w.outside.Retired(), Shards: dst.Shards[:0]}
-	dst.count(&w.refresh.lost)
+	for _, x := range w.refresh.all {
+		dst.count(&x.lost)
+	}
 	dst.measure(w.outside.Size())
 	for _, s := range w.shards {
-		dst.count(&s.Inbox)
+		dst.count(&s.Outcomes)
 		dst.measure(s.Size())
 		dst.Entities += s.Alive()
 		dst.Created += s.Created()
 		dst.Destroyed += s.Destroyed()
+		dst.Moved += s.Arrived()
 		dst.Retired += s.Retired()
 		dst.Shards = append(dst.Shards, ShardStats{
 			Entities: s.Alive(), Tables: len(s.Tables()), Created: s.Created(), Destroyed: s.Destroyed(),
@@ -51,7 +55,7 @@ func (w *World) Stats(dst *Stats) {
 	}
 }
 
-func (s *Stats) count(b *shard.Inbox) {
+func (s *Stats) count(b *shard.Outcomes) {
 	s.Applied += b.Count(Applied)
 	s.Gone += b.Count(Gone)
 	s.Missing += b.Count(Missing)

@@ -1,10 +1,18 @@
 package world
 
+import "github.com/atoll-sim/atoll/internal/check"
+
+// Whose turn it is with the world itself, in the check build.
+const (
+	idleTurn = "idle"
+	tickTurn = "tick"
+)
+
 // Tick is a running tick of a world: the right to run systems on its shards. It
 // is for schedulers; package scheduler has one.
 //
 // Ownership: the goroutine that began it coordinates; Context(i) is for the one
-// worker that runs shard i.
+// worker that runs shard i, Global for the one that runs a global system.
 type Tick struct{ w *World }
 
 // BeginTick takes the world for a tick. It panics if one is running already, or
@@ -19,20 +27,38 @@ func (w *World) BeginTick() Tick {
 	}
 	w.space.Sync(w.columns) // the idle world may have taken components away since the refresh
 	w.space.SetIdle(false)
+	if w.astray {
+		w.forward()
+	}
+	if check.Enabled {
+		w.turn.Begin(tickTurn)
+	}
 	w.extensions.begin()
 	return Tick{w}
 }
 
+// Number returns the number of the tick, from 0.
+func (t Tick) Number() uint64 { return t.w.tick.Load() }
+
 // Context returns what systems act through on a shard.
 func (t Tick) Context(shard int) *Context { return t.w.contexts[shard] }
+
+// Global returns what global systems act through, one at a time.
+func (t Tick) Global() *Context { return t.w.contexts[len(t.w.shards)] }
 
 // End refreshes the world, its steps run by parallel, and gives it back. No
 // system may be running.
 func (t Tick) End(parallel Parallel) {
+	if !t.w.busy.Load() {
+		panic("world: Tick.End of a tick that is over; begin each with BeginTick and end it once")
+	}
 	t.w.refresh.run(parallel)
 	for _, s := range t.w.shards {
 		t.w.loop = max(t.w.loop, s.Loop)
 	}
 	t.w.space.SetIdle(true)
+	if check.Enabled {
+		t.w.turn.Begin(idleTurn)
+	}
 	t.w.busy.Store(false)
 }

@@ -34,13 +34,18 @@ type World struct {
 	accessors   map[accessorKey]any // the idle world's
 	kinds       int
 	toggler     *toggler // of entities
-	messages    []flipper
+	messages    []anyMessage
+	mail        []mail // by shard
+	astray      bool   // messages may be in another shard's box than their entity
+	resources   []anyResource
 
-	contexts []*Context
-	cursor   int    // shard of the next new entity, round robin
-	run      int    // how many more go there
-	open     int    // query loops under way on the idle world
-	loop     uint64 // number of the newest loop on the idle world
+	contexts []*Context  // by shard, the last that of the global systems
+	cursor   int         // shard of the next new entity, round robin
+	run      int         // how many more go there
+	user     *check.User // of what is asked of the idle world; nil but in the check build
+	turn     check.Turn  // for the check build
+	open     int         // query loops under way on the idle world
+	loop     uint64      // number of the newest loop on the idle world
 
 	tick     atomic.Uint64
 	epoch    atomic.Uint32
@@ -64,7 +69,8 @@ func New(o Options) (*World, error) {
 		options:     o,
 		space:       shard.NewSpace(n+1, o.IndexMax, o.VersionMax),
 		shards:      make([]*shard.Shard, n),
-		contexts:    make([]*Context, n),
+		contexts:    make([]*Context, n+1),
+		mail:        make([]mail, n),
 		componentID: map[reflect.Type]int{},
 		run:         runLength,
 		accessors:   map[accessorKey]any{},
@@ -75,9 +81,15 @@ func New(o Options) (*World, error) {
 	for i := range w.shards {
 		w.shards[i] = shard.New(w.space, i, &w.columns, o.recorded())
 		w.shards[i].KeepOrder = o.KeepOrder
-		w.contexts[i] = newContext(w, w.shards[i])
+		w.contexts[i] = newContext(w, i, w.shards[i])
 	}
+	w.contexts[n] = newContext(w, n, nil)
 	w.refresh.init(w)
+	if check.Enabled {
+		w.user = w.turn.User(idleTurn, "the idle World", "within a system use what its Build returned, elsewhere a Port")
+		w.turn.User(tickTurn, "a running tick", "")
+		w.turn.Begin(idleTurn)
+	}
 	return w, nil
 }
 
@@ -117,13 +129,19 @@ func (w *World) Status(h handle.Handle) Status {
 // Locate returns where the entity's atom is, for the accessors' At, or 0 if it
 // is not alive. Looking up once serves any number of accessors. The result is
 // good until the refresh.
-func (w *World) Locate(h handle.Handle) shard.Loc { return w.lookup.Locate(h) }
+func (w *World) Locate(h handle.Handle) shard.Loc {
+	if check.Enabled {
+		w.mustIdle("Locate")
+	}
+	return w.lookup.Locate(h)
+}
 
 // Has reports whether the entity is alive and has the component.
 func (w *World) Has(h handle.Handle, c AnyComponent) bool {
 	w.mustIdle("Has")
 	l := w.space.Locate(h)
-	return l != 0 && w.space.Set(l).Has(c.in(w))
+	id := w.idOf("Has", c)
+	return l != 0 && w.space.Set(l).Has(id)
 }
 
 // Destroy marks the entity: it stays alive until the refresh, which removes it.
@@ -198,7 +216,19 @@ func (w *World) mustSettle(call string) {
 
 // refuse panics about something of this world that was used with another.
 func (w *World) refuse(by Holder, what, name string) {
-	panic(fmt.Sprintf("world: %s %q belongs to another world than the %T it is used with", what, name, by))
+	panic(fmt.Sprintf("world: %s %q belongs to another world than the %T it is used with; use that world's own", what, name, by))
+}
+
+// refuseNil panics about something that was used with nobody.
+func refuseNil(what, name string) {
+	panic(fmt.Sprintf("world: %s %q is used with a nil Holder; pass a *World, *Context or *Port", what, name))
+}
+
+// mustBe panics about a nil world.
+func mustBe(w *World, call string) {
+	if w == nil {
+		panic(fmt.Sprintf("world: %s in a nil World; make one with world.New", call))
+	}
 }
 
 // Holder is what acts on a world: *World between ticks, *Context within a

@@ -24,9 +24,9 @@ func (action) Apply(s *shard.Shard, h handle.Handle, l shard.Loc, payload any) s
 	return payload.(func(handle.Handle, shard.Loc) shard.Outcome)(h, l)
 }
 
-// TestInbox applies creates before everything else, each in the order in which
-// they were put, and tells the outcomes when asked to.
-func TestInbox(t *testing.T) {
+// TestRouted applies creates and other requests, each in their order, and tells
+// the outcomes when asked to.
+func TestRouted(t *testing.T) {
 	s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
 	sh := s.shards[0]
 	there := s.mustCreate(sh, 3)
@@ -43,17 +43,19 @@ func TestInbox(t *testing.T) {
 		}
 	}
 	var told [8]finished
+	var creates, others []shard.Routed
 	put := func(i int, h handle.Handle, f func(handle.Handle, shard.Loc) shard.Outcome) {
-		sh.Put(shard.Routed{Handle: h, Stream: action{}, Payload: f, Done: &told[i]})
+		others = append(others, shard.Routed{Handle: h, Stream: action{}, Payload: f, Done: &told[i]})
 	}
 	put(0, pending, do("set pending", shard.Applied))
 	put(1, there[0], do("set", shard.Missing))
-	sh.Put(shard.Routed{Handle: there[0], Done: &told[2]}) // destroy
+	others = append(others, shard.Routed{Handle: there[0], Done: &told[2]}) // destroy
 	put(3, there[0], do("set the marked", shard.Applied))
-	sh.Put(shard.Routed{Handle: there[0], Done: &told[4]})
-	sh.Put(shard.Routed{Handle: there[1] + 1, Done: &told[5]})
-	sh.Put(shard.Routed{Handle: there[2]}) // nobody waits
-	sh.PutCreate(shard.Routed{Handle: pending, Stream: action{}, Done: &told[6], Payload: func(h handle.Handle, l shard.Loc) shard.Outcome {
+	others = append(others,
+		shard.Routed{Handle: there[0], Done: &told[4]},
+		shard.Routed{Handle: there[1] + 1, Done: &told[5]},
+		shard.Routed{Handle: there[2]}) // nobody waits
+	creates = append(creates, shard.Routed{Handle: pending, Stream: action{}, Done: &told[6], Payload: func(h handle.Handle, l shard.Loc) shard.Outcome {
 		require.Zero(t, l)
 		order = append(order, "create")
 		a, err := sh.Adopt(sh.Table(set(number)), h)
@@ -61,21 +63,19 @@ func TestInbox(t *testing.T) {
 		s.fill(a, set(number), 1)
 		return shard.Applied
 	}})
-	sh.PutCreate(shard.Routed{Handle: refused, Stream: action{}, Done: &told[7], Payload: do("refuse", shard.Refused)})
-	require.Equal(t, []int{2, 7}, []int{sh.Creates(), sh.Others()})
+	creates = append(creates, shard.Routed{Handle: refused, Stream: action{}, Done: &told[7], Payload: do("refuse", shard.Refused)})
 
-	sh.ApplyCreates()
+	sh.ApplyCreates(creates)
 	require.Equal(t, []string{"create", "refuse"}, order)
 	require.True(t, s.space.Alive(pending))
-	require.Zero(t, sh.Creates())
-	sh.ApplyRequests()
+	sh.ApplyRequests(others, []uint32{0, 1, 2, 3, 4, 5, 6}, 0)
 	require.Equal(t, []string{"create", "refuse", "set pending", "set"}, order)
-	require.Zero(t, sh.Others())
 	for _, f := range told {
 		require.Empty(t, f, "told at the end of the refresh")
 	}
 	require.Contains(t, sh.Exiled(), refused, "its slot goes back")
 	s.refresh()
+	s.refresh() // which has nothing to tell
 
 	want := []shard.Outcome{
 		shard.Applied, shard.Missing, shard.Applied, shard.Gone, shard.Gone, shard.Gone, shard.Applied, shard.Refused,

@@ -1,0 +1,165 @@
+package world_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// BenchmarkRefreshEmpty ends a tick in which nothing was asked for: in a world
+// that never had a port, in one with idle ports, and in one of many shards.
+func BenchmarkRefreshEmpty(b *testing.B) {
+	for _, test := range []struct{ shards, ports int }{{1, 0}, {4, 0}, {4, 1}, {4, 1000}, {64, 0}} {
+		b.Run(fmt.Sprintf("shards=%d/ports=%d", test.shards, test.ports), func(b *testing.B) {
+			f := newFixture(b, world.Options{Shards: test.shards})
+			for range test.ports {
+				f.port()
+			}
+			f.newUnits(1000)
+			f.Refresh()
+			for b.Loop() {
+				f.Refresh()
+			}
+		})
+	}
+}
+
+// BenchmarkDestroyOne creates an entity, destroys it and refreshes.
+func BenchmarkDestroyOne(b *testing.B) {
+	for _, shards := range []int{1, 4} {
+		b.Run(fmt.Sprintf("shards=%d", shards), func(b *testing.B) {
+			f := newFixture(b, world.Options{Shards: shards})
+			for b.Loop() {
+				h, _ := f.unit.Create(f.World, Unit{})
+				f.Destroy(h)
+				f.Refresh()
+			}
+		})
+	}
+}
+
+// BenchmarkRefreshDead refreshes a million entities of which a share, at random,
+// is marked, and tells the least time. They are made anew afterwards.
+func BenchmarkRefreshDead(b *testing.B) {
+	const n = 1 << 20
+	for _, permille := range []int{1, 10, 100} {
+		b.Run(fmt.Sprintf("dead=%d/1000", permille), func(b *testing.B) {
+			f := newFixture(b, world.Options{})
+			all := make([]handle.Handle, n)
+			for i := range all {
+				all[i], _ = f.mover.Create(f.World, Mover{})
+			}
+			r := rand.New(rand.NewPCG(1, 1))
+			dead := n * permille / 1000
+			least := time.Duration(math.MaxInt64)
+			for range b.N {
+				for i := range dead {
+					k := i + r.IntN(n-i)
+					all[i], all[k] = all[k], all[i]
+					f.Destroy(all[i])
+				}
+				began := time.Now()
+				f.Refresh()
+				least = min(least, time.Since(began))
+				for i := range dead {
+					all[i], _ = f.mover.Create(f.World, Mover{})
+				}
+			}
+			b.ReportMetric(float64(least.Nanoseconds())/float64(dead), "ns/dead")
+		})
+	}
+}
+
+// BenchmarkRequests refreshes what systems and ports sent: each of 8 shards or 8
+// ports 1,000 requests to entities everywhere. It tells the least time, by one
+// goroutine and by two.
+func BenchmarkRequests(b *testing.B) {
+	for _, kind := range []string{"message", "set", "create"} {
+		for _, from := range []string{"systems", "ports"} {
+			if kind == "create" && from == "systems" {
+				continue
+			}
+			b.Run(kind+"/"+from, func(b *testing.B) { benchmarkRequests(b, kind, from) })
+		}
+	}
+}
+
+func benchmarkRequests(b *testing.B, kind, from string) {
+	const each, senders = 1000, 8
+	f := newFixture(b, world.Options{Shards: senders})
+	all := f.newUnits(100_000)
+	r := rand.New(rand.NewPCG(1, 1))
+	r.Shuffle(len(all), func(i, k int) { all[i], all[k] = all[k], all[i] })
+	at := 0
+	send := func(by world.Holder) {
+		for range each {
+			h := all[at]
+			at = (at + 1) % len(all)
+			var err error
+			switch kind {
+			case "message":
+				err = f.hit.Send(by, h, Hit{1})
+			case "set":
+				err = f.health.Set(by, h, Health{1})
+			case "create":
+				_, err = f.unit.Create(by, Unit{})
+			}
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	ports := make([]*world.Port, senders)
+	for i := range ports {
+		ports[i] = f.port()
+	}
+	system := f.build(func(bd *world.Build) func(*world.Context) {
+		world.Write[Health](bd)
+		return func(c *world.Context) { send(c) }
+	})
+	units := f.Query(world.Read[Health](f.World))
+	least := [2]time.Duration{math.MaxInt64, math.MaxInt64}
+	for n := range 2 * b.N {
+		t := f.BeginTick()
+		for i := range senders {
+			if from == "ports" {
+				send(ports[i])
+				continue
+			}
+			c := t.Context(i)
+			c.Start("test", system[i].access)
+			system[i].run(c)
+			c.Stop()
+		}
+		began := time.Now()
+		t.End([]world.Parallel{serial, pair}[n%2])
+		least[n%2] = min(least[n%2], time.Since(began))
+		if kind == "create" {
+			units.Destroy()
+			f.Refresh()
+		}
+	}
+	b.ReportMetric(float64(least[0].Nanoseconds())/senders/each, "ns/request")
+	b.ReportMetric(float64(least[1].Nanoseconds())/senders/each, "ns/request-by-2")
+}
+
+// pair is a world.Parallel of two goroutines.
+func pair(n int, f func(int)) {
+	var taken atomic.Int64
+	work := func() {
+		for i := int(taken.Add(1)) - 1; i < n; i = int(taken.Add(1)) - 1 {
+			f(i)
+		}
+	}
+	var other sync.WaitGroup
+	other.Go(work)
+	work()
+	other.Wait()
+}

@@ -1,0 +1,134 @@
+package world
+
+import "github.com/atoll-sim/atoll/shard"
+
+// source is one lane that a refresh reads.
+type source struct {
+	lane *shard.Lane
+	port *Port // nil: of a shard's systems
+}
+
+// share is a run of neighbouring sources that one worker reads.
+//
+//	sources  p0 p1 p2 │ p3 … p9 │ s0 s1 │ s2 s3      ports by number, then shards
+//	shares       0    │    1    │   2   │   3
+//
+//	others   q0 q1 q2 q3 q4 q5 …    of each share, in the order sent
+//	to       [shard 0] 0 3 4 …      which of them are for which shard
+//	         [shard 1] 1 2 5 …
+//
+// A shard that goes through its lists share by share has its requests in the
+// order of the sources, however those were divided.
+//
+// Ownership: the worker that reads it; when it is read, the shards' workers may
+// look at others, and each has its own lists.
+type share struct {
+	w       *World
+	number  int
+	sources []source
+	creates [][]shard.Routed // by shard
+	created int              // how many there are
+	others  []shard.Routed
+	routed  int            // how many of them have found their shard
+	moves   int            // how many of them are to move
+	joint   []shard.Routed // for extensions
+	to      [][]uint32     // by shard
+	lost    shard.Outcomes // of requests that found nobody
+	_       [64]byte       // other shares are read by other workers
+}
+
+func newShare(w *World, number int) *share {
+	return &share{w: w, number: number, creates: make([][]shard.Routed, len(w.shards)), to: make([][]uint32, len(w.shards))}
+}
+
+// read takes what was sent up to the cut, and finds the owners of what it
+// concerns. What concerns an entity that is not alive may be for one that is
+// created in this refresh, so it has to wait, and all behind it, to keep the
+// order.
+func (x *share) read(cut uint32) {
+	for _, from := range x.sources {
+		creates := x.created
+		for q := from.lane.Take(cut); q != nil; q = from.lane.Take(cut) {
+			to := shard.Routed{Handle: q.Handle, Stream: q.Stream, Done: q.Done, Move: q.Move, To: q.Shard}
+			if q.Stream != nil {
+				to.Payload = from.lane.Payload(q.Stream)
+			}
+			if q.Create {
+				x.creates[q.Shard] = append(x.creates[q.Shard], to)
+				x.created++
+				continue
+			}
+			if q.Joint {
+				x.joint = append(x.joint, to)
+				continue
+			}
+			x.others = append(x.others, to)
+			if q.Move {
+				x.moves++
+			}
+		}
+		if p := from.port; p != nil {
+			p.creates += x.created - creates
+			if !from.lane.Empty() { // sent after the cut
+				p.activate()
+			}
+		}
+	}
+	for x.routed < len(x.others) && x.deliver() {
+	}
+}
+
+// deliver puts the next request in the list of the shard that it is for, and
+// reports whether there is one.
+func (x *share) deliver() bool {
+	l := x.w.space.Locate(x.others[x.routed].Handle)
+	if l == 0 {
+		return false
+	}
+	owner := x.w.space.Owner(l)
+	x.to[owner] = append(x.to[owner], uint32(x.routed))
+	x.routed++
+	return true
+}
+
+// waiting returns how many requests have to wait for the creates.
+func (x *share) waiting() int { return len(x.others) - x.routed }
+
+// route delivers what had to wait.
+func (x *share) route() {
+	for x.waiting() > 0 {
+		if !x.deliver() {
+			x.lost.Decide(x.others[x.routed].Done, shard.Gone)
+			x.routed++
+		}
+	}
+}
+
+// create stores the atoms that are to be in a shard.
+func (x *share) create(s *shard.Shard) {
+	if creates := &x.creates[s.ID()]; len(*creates) > 0 {
+		s.ApplyCreates(*creates)
+		clear(*creates)
+		*creates = (*creates)[:0]
+	}
+}
+
+// apply does what else is asked of a shard.
+func (x *share) apply(s *shard.Shard) {
+	if to := &x.to[s.ID()]; len(*to) > 0 {
+		s.ApplyRequests(x.others, *to, x.number)
+		*to = (*to)[:0]
+	}
+}
+
+// release gives the room in the lanes back to the senders.
+func (x *share) release() {
+	clear(x.others)
+	x.others = x.others[:0]
+	clear(x.joint)
+	x.joint = x.joint[:0]
+	x.created, x.routed, x.moves = 0, 0, 0
+	for _, from := range x.sources {
+		from.lane.Release()
+	}
+}

@@ -1,0 +1,143 @@
+package world
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/atoll-sim/atoll/shard"
+)
+
+// Term is a condition of a query: a *Reader or *Writer (the entity has the
+// component), With, Without, Optional or AnyOf. All terms of a query are asked of
+// the World or Build that the query is asked of.
+type Term interface{ term() term }
+
+// term is what a Term says.
+type term struct {
+	kind     termKind
+	of       shard.Set
+	accessed shard.Set
+	asked    *shard.Lookup // the look-up of whom it was asked: it tells worlds and shards apart
+	names    string        // of the component types, for messages
+}
+
+type termKind uint8
+
+const (
+	requires termKind = iota
+	excludes
+	allows
+	requiresAny
+)
+
+func (t term) term() term { return t }
+
+func (r *Reader[T]) term() term {
+	if r == nil {
+		panic(fmt.Sprintf("world: the accessor of %v in a query is nil; ask for it with world.Read or world.Write", reflect.TypeFor[T]()))
+	}
+	t := newTerm(requires, r.id, r.lookup, reflect.TypeFor[T]())
+	t.accessed = t.of
+	return t
+}
+
+func newTerm(kind termKind, component int, asked *shard.Lookup, typ reflect.Type) term {
+	t := term{kind: kind, asked: asked, names: typ.String()}
+	t.of.Add(component)
+	return t
+}
+
+// With is the condition that the entity has the component, which is not
+// accessed. It panics if T is not registered.
+func With[T any](a Asker) Term { return ofType[T](a, "With", requires) }
+
+// Without is the condition that the entity lacks the component. It panics if T is
+// not registered.
+func Without[T any](a Asker) Term { return ofType[T](a, "Without", excludes) }
+
+func ofType[T any](a Asker, call string, kind termKind) term {
+	b := bind(a, call)
+	t := reflect.TypeFor[T]()
+	return newTerm(kind, b.w.componentOf(t, b.call), b.lookup, t)
+}
+
+// Optional takes the condition off an accessor: it may be used in the query,
+// and its Slice is nil where a chunk lacks the component.
+func Optional(accessor Term) Term {
+	if accessor != nil {
+		if t := accessor.term(); t.kind == requires && t.accessed == t.of {
+			t.kind = allows
+			return t
+		}
+	}
+	panic("world: Optional takes a Reader or a Writer")
+}
+
+// AnyOf is the condition that the entity has at least one of the components that
+// the terms, each a *Reader, *Writer or With, name. Their Slice is nil where a
+// chunk lacks them.
+func AnyOf(terms ...Term) Term {
+	var any term
+	for i, x := range terms {
+		if x == nil || x.term().kind != requires {
+			any.of = shard.Set{}
+			break
+		}
+		switch t := x.term(); {
+		case i == 0:
+			any = t
+		case t.asked != any.asked:
+			panic(fmt.Sprintf("world: AnyOf: the terms of %s and %s were asked of different worlds or Builds; ask all of the same", any.names, t.names))
+		case any.of.Meets(&t.of):
+			panic(fmt.Sprintf("world: AnyOf: component %s is named twice; name it once", t.names))
+		default:
+			any.of, any.accessed = any.of.Union(t.of), any.accessed.Union(t.accessed)
+			any.names += " or " + t.names
+		}
+	}
+	if any.of.Len() == 0 {
+		panic("world: AnyOf takes one or more of Reader, Writer and With")
+	}
+	any.kind = requiresAny
+	return any
+}
+
+// add makes the term a condition of the query.
+func (q *Query) add(b *binding, i int, x Term) {
+	if x == nil {
+		panic(fmt.Sprintf("world: %s: term %d is nil; pass accessors, With, Without, Optional or AnyOf", b.call, i))
+	}
+	t := x.term()
+	if t.asked != b.lookup {
+		panic(fmt.Sprintf("world: %s: the term of %s was asked of %s; ask for all terms where the query is asked for", b.call, t.names, b.w.nameOf(t.asked)))
+	}
+	if twice := q.named.Common(t.of); twice.Len() > 0 {
+		panic(fmt.Sprintf("world: %s: component %s is named twice; name it once", b.call, b.w.ComponentNames(twice)))
+	}
+	q.named = q.named.Union(t.of)
+	q.accessed = q.accessed.Union(t.accessed)
+	switch t.kind {
+	case requires:
+		q.with = q.with.Union(t.of)
+	case excludes:
+		q.without = q.without.Union(t.of)
+	case requiresAny:
+		q.any = append(q.any, t.of)
+	}
+}
+
+// nameOf says who has a look-up.
+func (w *World) nameOf(l *shard.Lookup) string {
+	if l == &w.lookup {
+		return "the World"
+	}
+	for i, c := range w.contexts {
+		if l == &c.lookup {
+			if i == len(w.shards) {
+				return "the Build of a global system"
+			}
+			return fmt.Sprintf("a Build of shard %d", i)
+		}
+	}
+	return "another world"
+}
