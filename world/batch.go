@@ -123,7 +123,8 @@ func (q *Query) exchange(call string, init func(rows Chunk), add, remove []Part)
 		init = func(Chunk) {}
 	}
 	return q.eachTable(func(p *queryPart, t *shard.Table, most int) error {
-		set := t.Set().Minus(minus).Union(plus)
+		set := t.Set()
+		set.Exchange(&minus, &plus)
 		if most == t.Rows() {
 			return t.Relabel(set, init)
 		}
