@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 
 	"github.com/atoll-sim/atoll/shard"
 	"github.com/atoll-sim/atoll/world"
@@ -19,6 +20,20 @@ type Hash uint64
 
 // String returns 16 hexadecimal digits.
 func (h Hash) String() string { return fmt.Sprintf("%016x", uint64(h)) }
+
+// MarshalText returns the String, so that JSON, whose numbers lose digits, has it as
+// one.
+func (h Hash) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
+
+// UnmarshalText reads what MarshalText writes.
+func (h *Hash) UnmarshalText(text []byte) error {
+	v, err := strconv.ParseUint(string(text), 16, 64)
+	if err != nil || len(text) != 16 {
+		return fmt.Errorf("state: %q is no hash, which is 16 hexadecimal digits", text)
+	}
+	*h = Hash(v)
+	return nil
+}
 
 // Hasher hashes the state of one world again and again. It knows the layout of
 // each type after the first time.
