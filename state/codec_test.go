@@ -70,6 +70,18 @@ func TestRefusedAll(t *testing.T) {
 	require.ErrorContains(t, err, `"bag"`)
 }
 
+// secret is an extension that shows nothing.
+type secret struct{ world.Extension }
+
+// TestRefusedExtension checks that an extension whose state is not known is refused.
+func TestRefusedExtension(t *testing.T) {
+	w := world.MustNew(world.Options{})
+	w.Extend(secret{})
+	_, err := state.StateHash(w, nil)
+	require.ErrorIs(t, err, state.ErrNoCodec)
+	require.ErrorContains(t, err, "extension 0 of the world, a state_test.secret, has no AppendState")
+}
+
 // codecs are those of Bag, Purse and Title.
 func codecs() *state.Codecs {
 	all := new(state.Codecs)

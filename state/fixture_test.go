@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/hierarchy"
 	"github.com/atoll-sim/atoll/state"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -60,6 +61,7 @@ type fixture struct {
 	tally  *world.Resource[Tally]
 	unit   *world.Bundle[Unit]
 	marker *world.Bundle[Marker]
+	kin    *hierarchy.Relation
 	hasher *state.Hasher
 	all    []handle.Handle
 }
@@ -81,6 +83,7 @@ func newFixture(t testing.TB, o world.Options) *fixture {
 		tally:  world.RegisterAccumulator(w, "tally", func(total, part *Tally) { total.N += part.N }),
 		unit:   world.NewBundle[Unit](w).PlaceBy(func(u Unit) int { return int(u.N) % w.Shards() }),
 		marker: world.NewBundle[Marker](w).PlaceBy(func(m Marker) int { return int(m.N) % w.Shards() }),
+		kin:    hierarchy.New(w, "kin", hierarchy.Options{}),
 		hasher: state.NewHasher(w, nil),
 	}
 }

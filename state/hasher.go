@@ -76,6 +76,14 @@ func StateHash(w *world.World, codecs *Codecs) (Hash, error) {
 	return NewHasher(w, codecs).StateHash()
 }
 
+// Stateful is an extension of a world that shows its state. All must: a relation of
+// package hierarchy does.
+type Stateful interface {
+	// AppendState appends all that decides what the extension does next to dst,
+	// the same state as the same bytes.
+	AppendState(dst []byte) []byte
+}
+
 // Also makes state beside the world count: what the game keeps outside of
 // components and resources and what decides what its systems do. write appends it
 // to dst, the same state as the same bytes.
@@ -144,6 +152,16 @@ func (h *Hasher) sections(done func(shard int, kind, name string)) error {
 		h.cells(value)
 		h.cells(parts)
 		done(nowhere, "resource", r.Name)
+	}
+	for i, x := range v.Extensions() {
+		h.sum.Reset()
+		shown, ok := x.(Stateful)
+		if !ok {
+			return fmt.Errorf("%w: extension %d of the world, a %T, has no AppendState", ErrNoCodec, i, x)
+		}
+		h.scratch = shown.AppendState(h.scratch[:0])
+		h.sum.bytes(h.scratch)
+		done(nowhere, "extension", strconv.Itoa(i))
 	}
 	for _, x := range h.also {
 		h.sum.Reset()

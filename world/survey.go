@@ -66,6 +66,15 @@ func (s Survey) Shard(i int) *shard.Shard { return s.w.shards[i] }
 // Outside returns the home of what ports create.
 func (s Survey) Outside() *shard.Outside { return s.w.outside }
 
+// Extensions lists the extensions in the order in which they came.
+func (s Survey) Extensions() []Extension {
+	all := make([]Extension, len(s.w.extensions.all))
+	for i, x := range s.w.extensions.all {
+		all[i] = x.Extension
+	}
+	return all
+}
+
 // Mail returns the messages of one kind that are delivered to a shard in the next
 // tick, in order: to whom, and what.
 func (s Survey) Mail(message, shard int) ([]handle.Handle, shard.Cells) {
