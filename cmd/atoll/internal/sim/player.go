@@ -34,6 +34,7 @@ type player struct {
 	seq     uint32
 	nth     uint32          // of the avatar's commands
 	known   []handle.Handle // entities it was told of; they may be dead by now
+	rivals  []*player       // all players
 	replies []realm.Reply
 }
 
@@ -116,24 +117,26 @@ func (p *player) join() (err error) {
 
 // act does one thing.
 func (p *player) act() error {
-	switch chance := p.dice.IntN(100); {
-	case chance < 30:
+	switch chance := p.dice.IntN(1000); {
+	case chance < 280:
 		return p.command(realm.Command{Verb: realm.Steer, X: p.dice.Float32()*2 - 1, Y: p.dice.Float32()*2 - 1})
-	case chance < 50:
+	case chance < 450:
 		return p.command(realm.Command{Verb: realm.Look})
-	case chance < 58:
+	case chance < 530:
 		return p.command(realm.Command{Verb: realm.Look, Target: p.someone()})
-	case chance < 70:
+	case chance < 580:
 		return p.command(realm.Command{Verb: realm.Attack, Target: p.someone()})
-	case chance < 80:
+	case chance < 680:
+		return p.command(realm.Command{Verb: realm.Attack, Target: p.rivals[p.dice.IntN(len(p.rivals))].avatar})
+	case chance < 780:
 		return p.command(realm.Command{Verb: realm.Take})
-	case chance < 84:
+	case chance < 840:
 		return p.command(realm.Command{Verb: realm.Where})
-	case chance < 90:
+	case chance < 900:
 		return p.realm.SetStance(p.port, p.avatar, realm.Stance{Fierce: p.dice.IntN(2) == 0})
-	case chance < 94:
+	case chance < 940:
 		return p.port.Destroy(p.someone())
-	case chance < 98:
+	case chance < 994:
 		return world.Move(p.port, p.someone(), p.dice.IntN(p.realm.World.Shards()))
 	}
 	leaving := p.avatar

@@ -71,6 +71,9 @@ func newSim(c Config) (*sim, error) {
 		}
 		s.players = append(s.players, p)
 	}
+	for _, p := range s.players {
+		p.rivals = s.players
+	}
 	return s, nil
 }
 
