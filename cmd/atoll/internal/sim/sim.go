@@ -61,6 +61,7 @@ func newSim(c Config) (*sim, error) {
 	}
 	s := &sim{config: c, realm: r, scheduler: scheduler.New(r.World, o), hasher: state.NewHasher(r.World, nil)}
 	s.hasher.Also("islands", r.AppendState)
+	s.hasher.Also("systems", s.scheduler.AppendState)
 	if err := r.AddSystems(s.scheduler); err != nil {
 		return nil, err
 	}
