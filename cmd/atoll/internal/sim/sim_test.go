@@ -29,13 +29,16 @@ func look(t testing.TB, c sim.Config) (looks []sim.Look) {
 func TestSame(t *testing.T) {
 	for _, shards := range []int{3, 40} {
 		c := sim.Config{Ticks: 120, Every: 10, Players: 24, Creatures: 4000, Shards: shards, Workers: 1, Seed: 7}
-		if testing.Short() {
-			c.Ticks = 40
+		if testing.Short() || check.Enabled {
+			c.Ticks, c.Creatures = 20, 2000
 		}
 		want := look(t, c)
 		require.Len(t, want, c.Ticks/c.Every)
 		for _, workers := range []int{1, 2, 3, 8, 32} {
 			for _, procs := range []int{1, 2, 8} {
+				if check.Enabled && procs != 2 {
+					continue
+				}
 				c.Workers, c.Chaos = workers, (workers+procs)%2 == 0
 				t.Run(fmt.Sprintf("%d shards, %d workers, %d processors, chaos %v", shards, workers, procs, c.Chaos), func(t *testing.T) {
 					defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
@@ -98,7 +101,7 @@ func TestScript(t *testing.T) {
 func TestSeeds(t *testing.T) {
 	n := *seeds
 	if check.Enabled {
-		n = max(1, n/10) // which takes as long
+		n = max(1, n/40) // which takes about as long
 	}
 	for seed := range n {
 		c := sim.Config{Ticks: 12, Every: 3, Players: 6, Creatures: 100, Shards: 1 + seed%6, Workers: 1, Seed: uint64(seed)}
