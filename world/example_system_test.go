@@ -3,6 +3,7 @@ package world_test
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/scheduler"
@@ -89,7 +90,8 @@ func ExampleContext_Rand() {
 		})
 		return dice
 	}
-	fmt.Println(fmt.Sprint(roll()) == fmt.Sprint(roll()))
+	first, second := roll(), roll()
+	fmt.Println(slices.Equal(first, second))
 	// Output: true
 }
 
