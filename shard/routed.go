@@ -1,25 +1,87 @@
 package shard
 
-import "github.com/atoll-sim/atoll/handle"
-
-// Routed is a request that was read from its lane, on its way to the shard it
-// concerns.
+// Routed is a request that was taken out of its lane, on its way to the shard it
+// concerns. It is good until the lane is released.
 type Routed struct {
-	Handle  handle.Handle
-	Stream  Stream // nil: destroy
-	Payload any
-	Done    Finisher
+	*Request
+	payload Payload
+	slot    *Slot // that the handle names, or nil; not of a create
 }
 
-// ApplyCreates stores the atoms of pending handles.
-func (s *Shard) ApplyCreates(creates []Routed) {
-	for i := range creates {
-		r := &creates[i]
-		o := r.Stream.Apply(s, r.Handle, 0, r.Payload)
-		if o != Applied {
-			s.exiled = append(s.exiled, r.Handle)
+// Payload returns where the request's payload is.
+func (r Routed) Payload() Payload { return r.payload }
+
+// Loc returns where the atom is that the request is for, alive or veiled, or 0.
+func (r Routed) Loc() Loc {
+	if r.slot != nil && (r.slot.load()^uint32(r.Handle))&^veil == 0 {
+		return r.slot.loc
+	}
+	return 0
+}
+
+// Drained are requests that were taken out of lanes, in order.
+//
+// Ownership: whoever drains; then each shard's worker has its creates, and all
+// may look at the others.
+type Drained struct {
+	Creates [][]Routed // by the shard they go to
+	Others  []Routed
+	// Cancels says that an entity may be destroyed by the refresh that creates it.
+	Cancels bool
+}
+
+// add adds a request that is not a create.
+func (d *Drained) add(r Routed) {
+	if r.kind == destroyKind && r.slot != nil && r.slot.load() == word(r.Handle, StatePending) {
+		d.Cancels = true
+	}
+	d.Others = append(d.Others, r)
+}
+
+// Forget lets go of the requests, whose lanes are about to be released.
+func (d *Drained) Forget() {
+	for i, all := range d.Creates {
+		clear(all)
+		d.Creates[i] = all[:0]
+	}
+	clear(d.Others)
+	d.Others, d.Cancels = d.Others[:0], false
+}
+
+// ApplyCreates stores the atoms of pending handles: veiled, that is not alive yet
+// to anyone but this refresh, or alive at once.
+func (s *Shard) ApplyCreates(creates []Routed, veiled bool) {
+	s.veil = 0
+	if veiled {
+		s.veil = veil
+	}
+	for len(creates) > 0 {
+		n := 1 // of one kind
+		for n < len(creates) && creates[n].kind == creates[0].kind {
+			n++
 		}
-		s.Decide(r.Done, o)
+		s.space.kinds[creates[0].kind].applier.(Creator).CreateAll(s, creates[:n])
+		creates = creates[n:]
+	}
+}
+
+// DecideCreate settles the outcome of a create. The slot of one that met a limit
+// goes home.
+func (s *Shard) DecideCreate(r Routed, o Outcome) {
+	if o != Applied {
+		s.exile(r.Handle)
+	}
+	s.Decide(r, o)
+}
+
+// Unveil makes the veiled among the created alive that the same refresh has not
+// marked.
+func (s *Shard) Unveil(creates []Routed) {
+	for _, r := range creates {
+		slot := s.space.slot(r.Handle)
+		if slot.load() == word(r.Handle, StateVeiled) && !s.space.Marked(slot.loc) {
+			slot.store(uint32(r.Handle)) // publishes loc and the row
+		}
 	}
 }
 
@@ -28,19 +90,21 @@ func (s *Shard) ApplyCreates(creates []Routed) {
 // it gone.
 func (s *Shard) ApplyRequests(requests []Routed, indexes []uint32) {
 	for _, i := range indexes {
-		r := &requests[i]
-		s.Decide(r.Done, s.apply(r))
+		s.Decide(requests[i], s.apply(requests[i]))
 	}
 }
 
-func (s *Shard) apply(r *Routed) Outcome {
-	l := s.space.Locate(r.Handle)
-	if l == 0 || s.space.Marked(l) {
+func (s *Shard) apply(r Routed) Outcome {
+	l := r.Loc()
+	if l == 0 {
 		return Gone
 	}
-	if r.Stream == nil {
-		s.space.Mark(l)
+	switch c := s.space.chunk(l); {
+	case c.marked(l.Row()):
+		return Gone
+	case r.kind == destroyKind:
+		c.mark(l.Row())
 		return Applied
 	}
-	return r.Stream.Apply(s, r.Handle, l, r.Payload)
+	return s.space.kinds[r.kind].applier.Apply(s, r.Handle, l, r.payload)
 }

@@ -50,6 +50,7 @@ type Space struct {
 	homes      int
 	homeBits   int
 	lookups    [][]*Lookup       // mirrors of dir, by shard, the last the idle world's
+	kinds      []kindInfo        // of requests; grows while the world is idle, read by the refresh
 	first      []*[pageSize]Slot // the first page of each shard
 	behind     atomic.Bool       // some mirror is
 	era        int               // of views of rows, for the check build; see Outdate
@@ -83,6 +84,7 @@ const noBase = 1 << 63
 // indexMax, versions from 1 to versionMax.
 func NewSpace(homes int, indexMax, versionMax uint32) *Space {
 	s := &Space{indexMax: indexMax, versionMax: versionMax, homes: homes, homeBits: bits.Len(uint(homes - 1))}
+	s.kinds = []kindInfo{destroyKind: {units: 1, weight: DestroyWeight, plain: true}}
 	s.mu.pages = make([]int, homes)
 	s.mu.idle = true
 	d, block := s.newDirectory(1), make([][pageSize]Slot, homes-1)

@@ -14,14 +14,14 @@ import (
 // Ownership: the world's; each part belongs to its shard. Create may be called
 // by whoever holds the Holder it is given.
 type Bundle[T any] struct {
-	kind          // of requests to create
-	changing kind // of requests to change
 	w        *World
 	name     string
 	set      shard.Set
 	fields   []shard.Field
 	parts    []bundlePart[T] // by shard
 	place    func(T) int
+	creating shard.Kind[T]
+	changing shard.Kind[change[T]]
 }
 
 // bundlePart is what one shard needs to store a T. Ownership: the shard's owner.
@@ -43,7 +43,7 @@ func NewBundle[T any](w *World) *Bundle[T] {
 	if t.Kind() != reflect.Struct {
 		panic(fmt.Sprintf("world: bundle %v is not a struct; make one whose fields are components", t))
 	}
-	b := &Bundle[T]{w: w, name: t.String(), kind: newKind[T](w), changing: newKind[change[T]](w)}
+	b := &Bundle[T]{w: w, name: t.String()}
 	for i := range t.NumField() {
 		f := t.Field(i)
 		id := w.componentOf(f.Type, fmt.Sprintf("bundle %v, field %s", t, f.Name))
@@ -53,6 +53,8 @@ func NewBundle[T any](w *World) *Bundle[T] {
 		b.set.Add(id)
 		b.fields = append(b.fields, shard.Field{Component: id, Offset: f.Offset})
 	}
+	b.creating = shard.NewKind[T](w.space, creator[T]{b})
+	b.changing = shard.NewKind[change[T]](w.space, changer[T]{b})
 	b.parts = make([]bundlePart[T], len(w.shards))
 	for i, s := range w.shards { // here, so that no first create in a tick has to
 		p := &b.parts[i]
@@ -103,15 +105,16 @@ func (b *Bundle[T]) Create(by Holder, v T) (handle.Handle, error) {
 		if by.w != b.w {
 			b.w.refuse(by, "bundle", b.name)
 		}
-		return portCreate(by, b, v)
+		return portCreate(by, b, &v)
 	}
 	b.check(by) // nil
 	return handle.None, nil
 }
 
 // CreateN makes n entities; init, if not nil, fills in each from the zero T. A
-// world spreads them over its shards in equal runs. On an error those before it
-// are made; the error says how many.
+// *World spreads them over its shards in equal runs. By a *Port they are one
+// step, all or none, published at once; init must not use the port. By others,
+// on an error those before it are made; the error says how many.
 func (b *Bundle[T]) CreateN(by Holder, n int, init func(i int, v *T)) error {
 	_, err := b.appendN(nil, false, by, n, init)
 	return err
@@ -147,6 +150,10 @@ func (b *Bundle[T]) appendN(dst []handle.Handle, want bool, by Holder, n int, in
 			}
 		})
 		return dst, err
+	}
+	if p, ok := by.(*Port); ok {
+		b.check(p)
+		return portCreateN(p, b, dst, want, n, init)
 	}
 	for i := range n {
 		h, err := b.Create(by, *next(i))
@@ -225,15 +232,28 @@ func (p *bundlePart[T]) store(v *T) (handle.Handle, error) {
 	return a.Handle, err
 }
 
-// apply stores the atom that a port requested, at the refresh.
-func (b *Bundle[T]) apply(s *shard.Shard, h handle.Handle, _ shard.Loc, v *T) shard.Outcome {
+// creator is what requests to create do at the refresh: they store the atoms.
+type creator[T any] struct{ *Bundle[T] }
+
+func (b creator[T]) CreateAll(s *shard.Shard, creates []shard.Routed) {
 	p := b.part(s)
-	a, err := s.Adopt(p.table, h)
-	if err != nil {
-		return shard.Refused
+	if p.plain {
+		shard.AdoptPlain(s, p.table, p.fields, creates)
+		return
 	}
-	p.put(a, v)
-	return shard.Applied
+	for _, r := range creates {
+		a, err := s.Adopt(p.table, r.Handle)
+		if err != nil {
+			s.DecideCreate(r, shard.Refused)
+			continue
+		}
+		p.put(a, shard.As[T](r.Payload()))
+		s.DecideCreate(r, shard.Applied)
+	}
+}
+
+func (b creator[T]) Apply(*shard.Shard, handle.Handle, shard.Loc, shard.Payload) shard.Outcome {
+	panic("world: a create is applied with others of its kind")
 }
 
 // put stores the fields of v in the atom's row and makes it alive.

@@ -14,8 +14,8 @@ type change[T any] struct {
 	remove shard.Set
 }
 
-// adder and remover are what requests to add and remove do at the refresh, as
-// Component is what a request to set does.
+// adder, remover and changer are what requests to add, remove and exchange do at
+// the refresh.
 type adder[T any] struct{ *Component[T] }
 
 type remover[T any] struct{ *Component[T] }
@@ -41,9 +41,9 @@ func (c *Component[T]) Add(by Holder, h handle.Handle, v T) error {
 	c.check(by)
 	switch by := by.(type) {
 	case *Context:
-		return contextSend(by, "Add", c.adding, adder[T]{c}, h, v)
+		return contextSend(by, "Add", &c.adding, h, v)
 	case *Port:
-		return portSend(by, c.adding, adder[T]{c}, h, v)
+		return portSend(by, &c.adding, h, v)
 	}
 	return nil
 }
@@ -62,9 +62,9 @@ func (c *Component[T]) Remove(by Holder, h handle.Handle) error {
 	c.check(by)
 	switch by := by.(type) {
 	case *Context:
-		return contextSend(by, "Remove", c.removing, remover[T]{c}, h, struct{}{})
+		return contextSend(by, "Remove", &c.removing, h, struct{}{})
 	case *Port:
-		return portSend(by, c.removing, remover[T]{c}, h, struct{}{})
+		return portSend(by, &c.removing, h, struct{}{})
 	}
 	return nil
 }
@@ -100,11 +100,11 @@ func (c *Component[T]) components(w *World) shard.Set {
 	return set
 }
 
-func (a adder[T]) apply(_ *shard.Shard, _ handle.Handle, l shard.Loc, v *T) shard.Outcome {
-	return outcomeOf(a.add(l, *v))
+func (a adder[T]) Apply(_ *shard.Shard, _ handle.Handle, l shard.Loc, v shard.Payload) shard.Outcome {
+	return outcomeOf(a.add(l, *shard.As[T](v)))
 }
 
-func (r remover[T]) apply(_ *shard.Shard, _ handle.Handle, l shard.Loc, _ *struct{}) shard.Outcome {
+func (r remover[T]) Apply(_ *shard.Shard, _ handle.Handle, l shard.Loc, _ shard.Payload) shard.Outcome {
 	return outcomeOf(r.remove(l))
 }
 
@@ -139,9 +139,9 @@ func (b *Bundle[T]) Exchange(by Holder, h handle.Handle, v T, remove ...Part) er
 		by.outdate()
 		return b.change(by.shardOf(l), l, &v, gone)
 	case *Context:
-		return contextSend(by, "Exchange", b.changing, changer[T]{b}, h, change[T]{v, gone})
+		return contextSend(by, "Exchange", &b.changing, h, change[T]{v, gone})
 	case *Port:
-		return portSend(by, b.changing, changer[T]{b}, h, change[T]{v, gone})
+		return portSend(by, &b.changing, h, change[T]{v, gone})
 	}
 	return nil
 }
@@ -156,15 +156,16 @@ func (b *Bundle[T]) change(s *shard.Shard, l shard.Loc, v *T, remove shard.Set) 
 	return nil
 }
 
-func (c changer[T]) apply(s *shard.Shard, _ handle.Handle, l shard.Loc, v *change[T]) shard.Outcome {
+func (c changer[T]) Apply(s *shard.Shard, _ handle.Handle, l shard.Loc, p shard.Payload) shard.Outcome {
+	v := shard.As[change[T]](p)
 	return outcomeOf(c.change(s, l, &v.value, v.remove))
 }
 
 // contextSend sends a request of a system.
-func contextSend[T any](c *Context, call string, k kind, target applier[T], h handle.Handle, v T) error {
+func contextSend[T any](c *Context, call string, k *shard.Kind[T], h handle.Handle, v T) error {
 	c.mustRun(call)
 	if !c.w.space.Alive(h) {
 		return ErrStale
 	}
-	return send(&c.out, k, target, shard.Request{Handle: h}, v)
+	return send(&c.out, k, h, nil, v)
 }

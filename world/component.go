@@ -19,12 +19,13 @@ type componentInfo struct {
 // Component is a registered component type: the right to ask entities for it.
 // Safe for concurrent use.
 type Component[T any] struct {
-	kind             // of requests to set
-	adding, removing kind
-	toggler          *toggler
-	w                *World
-	id               int
-	column           *shard.Column[T]
+	w        *World
+	id       int
+	column   *shard.Column[T]
+	setting  shard.Kind[T]
+	adding   shard.Kind[T]
+	removing shard.Kind[struct{}]
+	toggler  *toggler
 }
 
 // Register makes T a component of the world under a name that logs, tools and
@@ -56,7 +57,11 @@ func Register[T any](w *World, name string) *Component[T] {
 	w.componentID[t] = id
 	column := shard.NewColumn[T](w.space)
 	w.columns = append(w.columns, column)
-	return &Component[T]{w: w, id: id, kind: newKind[T](w), adding: newKind[T](w), removing: newKind[struct{}](w), toggler: newToggler(w, id), column: column}
+	c := &Component[T]{w: w, id: id, toggler: newToggler(w, id), column: column}
+	c.setting = shard.NewKind[T](w.space, setter[T]{c})
+	c.adding = shard.NewKind[T](w.space, adder[T]{c})
+	c.removing = shard.NewKind[struct{}](w.space, remover[T]{c})
+	return c
 }
 
 // Name returns the component's name.
@@ -84,12 +89,12 @@ func (c *Component[T]) Set(by Holder, h handle.Handle, v T) error {
 		case l == 0:
 			return ErrStale
 		case !by.owns(l):
-			return send(&by.out, c.kind, c, shard.Request{Handle: h}, v)
+			return send(&by.out, &c.setting, h, nil, v)
 		}
 		by.mustWrite(c.id, "Set")
 		return c.store(l, v)
 	case *Port:
-		return portSend(by, c.kind, c, h, v)
+		return portSend(by, &c.setting, h, v)
 	}
 	return nil
 }
@@ -103,13 +108,15 @@ func (c *Component[T]) store(l shard.Loc, v T) error {
 	return nil
 }
 
-// apply is what a request to set does at the refresh.
-func (c *Component[T]) apply(_ *shard.Shard, _ handle.Handle, l shard.Loc, v *T) shard.Outcome {
+// setter is what a request to set does at the refresh.
+type setter[T any] struct{ *Component[T] }
+
+func (c setter[T]) Apply(_ *shard.Shard, _ handle.Handle, l shard.Loc, v shard.Payload) shard.Outcome {
 	p := c.column.AtWrite(l)
 	if p == nil {
 		return shard.Missing
 	}
-	*p = *v
+	*p = *shard.As[T](v)
 	return shard.Applied
 }
 

@@ -108,7 +108,7 @@ func (c *Context) Destroy(h handle.Handle) error {
 		c.w.space.Mark(l)
 		return nil
 	}
-	return c.out.sendDestroy(shard.Request{Handle: h})
+	return c.out.sendDestroy(h, nil)
 }
 
 func (c *Context) owns(l shard.Loc) bool { return c.shard.Owns(l) }

@@ -14,11 +14,11 @@ import (
 // that holds the entity, in the order of ports by number, then source shards,
 // each in the order sent. Safe for concurrent use.
 type Message[M any] struct {
-	kind
-	w     *World
-	name  string
-	typ   reflect.Type
-	boxes []messageBox[M] // by shard
+	w       *World
+	name    string
+	typ     reflect.Type
+	sending shard.Kind[M]
+	boxes   []messageBox[M] // by shard
 }
 
 // Envelope is a delivered message.
@@ -59,7 +59,8 @@ func RegisterMessage[M any](w *World, name string) *Message[M] {
 			panic(fmt.Sprintf("world: message name %q is taken by %v; pass another", name, m.messageType()))
 		}
 	}
-	m := &Message[M]{kind: newKind[M](w), w: w, name: name, typ: t, boxes: make([]messageBox[M], len(w.shards))}
+	m := &Message[M]{w: w, name: name, typ: t, boxes: make([]messageBox[M], len(w.shards))}
+	m.sending = shard.NewKind[M](w.space, deliverer[M]{m})
 	w.messages = append(w.messages, m)
 	return m
 }
@@ -94,16 +95,19 @@ func (m *Message[M]) Send(by Holder, to handle.Handle, body M) error {
 		box.now = append(box.now, Envelope[M]{to, body})
 		return nil
 	case *Context:
-		return contextSend(by, "Send", m.kind, m, to, body)
+		return contextSend(by, "Send", &m.sending, to, body)
 	case *Port:
-		return portSend(by, m.kind, m, to, body)
+		return portSend(by, &m.sending, to, body)
 	}
 	return nil
 }
 
-func (m *Message[M]) apply(s *shard.Shard, h handle.Handle, _ shard.Loc, body *M) shard.Outcome {
-	box := m.box(s.ID())
-	box.next = append(box.next, Envelope[M]{h, *body})
+// deliverer is what a request to send does at the refresh.
+type deliverer[M any] struct{ *Message[M] }
+
+func (d deliverer[M]) Apply(s *shard.Shard, h handle.Handle, _ shard.Loc, body shard.Payload) shard.Outcome {
+	box := d.box(s.ID())
+	box.next = append(box.next, Envelope[M]{h, *shard.As[M](body)})
 	return shard.Applied
 }
 

@@ -149,7 +149,7 @@ func TestMisuseLimits(t *testing.T) {
 	p := f.port()
 	err := big.Set(p, h, Big{})
 	require.ErrorIs(t, err, world.ErrFull)
-	require.ErrorContains(t, err, "a request of 2000 bytes is more than a lane of 1000 ever takes; raise LaneBytes")
+	require.ErrorContains(t, err, "more than a lane ever takes; send less at a time, or raise LaneRequests or LaneBytes")
 	f.during("sender", 1-int(h.Shard()), func(c *world.Context) {
 		err := big.Set(c, h, Big{})
 		require.ErrorIs(t, err, world.ErrFull)

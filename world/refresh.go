@@ -25,10 +25,12 @@ const sharesMax = 64
 //	create   store the atoms of pending handles              by owner
 //	route    find the owners of what concerns those          by share
 //	apply    set, deliver, mark                              by owner
+//	unveil   make alive who was created and not marked       by owner
 //	sweep    close the holes of the marked                   by owner
 //	recycle  free the slots of dead who were at home elsewhere   by home
 //	release  give the lanes' room back, supply ports         by share, coordinator
-//	settle   flip messages, tell outcomes                    by owner
+//	settle   flip messages                                   by owner
+//	tell     tell outcomes                                   by share
 //
 // A step with nothing to do is skipped.
 //
@@ -41,10 +43,11 @@ type refresh struct {
 	all      []*share // made when first needed
 	shares   []*share // of all, those in use
 	cut      uint32
+	veiled   bool            // what is created is not alive before it is known whether it stays
 	released []handle.Handle // by references
 
 	// The steps, bound once: a closure made at each refresh would be garbage.
-	read, create, route, apply, sweep, recycle, release, settle func(int)
+	read, create, route, apply, unveil, sweep, recycle, release, settle, tell func(int)
 }
 
 func (r *refresh) init(w *World) {
@@ -52,7 +55,7 @@ func (r *refresh) init(w *World) {
 	r.read = func(i int) { r.shares[i].read(r.cut) }
 	r.create = func(i int) {
 		for _, x := range r.shares {
-			x.create(w.shards[i])
+			x.create(w.shards[i], r.veiled)
 		}
 	}
 	r.route = func(i int) { r.shares[i].route() }
@@ -61,13 +64,18 @@ func (r *refresh) init(w *World) {
 			x.apply(w.shards[i])
 		}
 	}
+	r.unveil = func(i int) {
+		for _, x := range r.shares {
+			w.shards[i].Unveil(x.Creates[i])
+		}
+	}
 	r.sweep = func(i int) { w.shards[i].Sweep() }
 	r.recycle = func(i int) {
 		for _, s := range w.shards {
 			if i < len(w.shards) {
 				w.shards[i].Recycle(s.Exiled())
 			} else {
-				w.outside.Recycle(s.Exiled())
+				w.outside.Recycle(s.Outer())
 			}
 		}
 	}
@@ -75,8 +83,8 @@ func (r *refresh) init(w *World) {
 	r.settle = func(i int) {
 		w.mail[i].flip()
 		w.shards[i].Settle()
-		w.shards[i].Tell() // last: who is told finds room in the lane
 	}
+	r.tell = func(i int) { r.shares[i].tell() }
 }
 
 // serial is the Parallel of one goroutine.
@@ -111,12 +119,14 @@ func (r *refresh) run(parallel Parallel) {
 	doomed := r.sum((*shard.Shard).Doomed)
 	r.step(parallel, n, doomed, r.sweep)
 	if sent > 0 || doomed > 0 {
+		w.outside.Want(wants(r.ports))
 		r.step(parallel, n+1, r.sum(exiles), r.recycle)
 	}
 	r.step(parallel, len(r.shares), sent, r.release)
 	for _, p := range r.ports {
 		p.supply(w.outside)
 	}
+	w.ports.revoke(w.tick.Load())
 	w.ports.retire(w.outside)
 	w.outside.Restock()
 	w.space.Sync(w.columns)
@@ -124,28 +134,31 @@ func (r *refresh) run(parallel Parallel) {
 		w.space.Shift(w.columns)
 	}
 	w.space.SetTick(w.tick.Add(1))
-	for _, x := range r.shares {
-		x.lost.Tell() // all is done: who hears an outcome finds it so
-	}
 	unsettled := r.sum((*shard.Shard).Unsettled)
 	for i := range w.mail {
 		unsettled += len(w.mail[i].boxes)
 	}
 	r.step(parallel, n, unsettled, r.settle)
+	r.step(parallel, len(r.shares), sent, r.tell) // all is done: who hears an outcome finds it so
 }
 
 // requests does what was sent.
 func (r *refresh) requests(parallel Parallel, sent int) {
 	n := len(r.w.shards)
 	r.divide(sent)
+	r.veiled = false
 	r.step(parallel, len(r.shares), sent, r.read)
 	created, waiting, others := 0, 0, 0
 	for _, x := range r.shares {
-		created, waiting, others = created+x.created, waiting+x.waiting(), others+len(x.others)
+		created, waiting, others = created+x.created, waiting+x.waiting(), others+len(x.Others)
+		r.veiled = r.veiled || x.Cancels
 	}
 	r.step(parallel, n, created, r.create)
 	r.step(parallel, len(r.shares), waiting, r.route)
 	r.step(parallel, n, others, r.apply)
+	if r.veiled {
+		r.step(parallel, n, created, r.unveil)
+	}
 }
 
 // outdate makes the check build refuse views of rows that are about to move.
@@ -155,7 +168,7 @@ func (w *World) outdate() {
 	}
 }
 
-func exiles(s *shard.Shard) int { return len(s.Exiled()) }
+func exiles(s *shard.Shard) int { return len(s.Exiled()) + len(s.Outer()) }
 
 func (r *refresh) sum(of func(*shard.Shard) int) int {
 	n := 0

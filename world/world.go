@@ -32,8 +32,7 @@ type World struct {
 	componentID map[reflect.Type]int
 	columns     []shard.AnyColumn   // by component
 	accessors   map[accessorKey]any // the idle world's
-	kinds       int
-	toggler     *toggler // of entities
+	toggler     *toggler            // of entities
 	messages    []anyMessage
 	mail        []mail // by shard
 
