@@ -106,7 +106,8 @@ func (s *Scheduler) MustAdd(name string, construct System) *Scheduler {
 
 // Step runs one tick: all systems on all shards, then the refresh. It returns
 // the context's error, without running, if the context has ended. A system that
-// panics does not stop the tick; the error joins a *SystemError for each. One that
+// panics does not stop the tick; the error joins a *SystemError for each, and a
+// *world.CallError for each function that panicked in the refresh. One that
 // calls runtime.Goexit, as a failing test does, does not stop it either. No
 // goroutine is left behind. Steady state allocates nothing.
 func (s *Scheduler) Step(ctx context.Context) error {
@@ -150,7 +151,8 @@ func (s *Scheduler) step() error {
 	return t.failure()
 }
 
-// failure joins the panics of the tick, by shard, then in order of the systems.
+// failure joins the panics of the tick, by shard, then in order of the systems;
+// then those of functions in the refresh.
 func (t *tick) failure() error {
 	var all []error
 	for i := range t.programs {
@@ -160,6 +162,7 @@ func (t *tick) failure() error {
 		}
 		p.errs = nil
 	}
+	all = append(all, t.world.Failure())
 	return errors.Join(all...)
 }
 

@@ -10,6 +10,7 @@ const (
 	Gone              // too late: the entity was dead, or never was
 	Missing           // the entity has no such component
 	Refused           // a limit of the world was reached
+	Failed            // the function panicked
 	outcomes
 )
 
@@ -18,7 +19,7 @@ func (o Outcome) String() string {
 	if o >= outcomes {
 		return "unknown"
 	}
-	return [...]string{"undecided", "applied", "gone", "missing", "refused"}[o]
+	return [...]string{"undecided", "applied", "gone", "missing", "refused", "failed"}[o]
 }
 
 // Finisher is told the outcome of a request, once.

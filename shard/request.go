@@ -14,7 +14,7 @@ import (
 //	handle  8 bytes
 //	mark    4 bytes   the epoch in which it was sent; when taken, the outcome
 //	kind    2 bytes   0: destroy
-//	how     2 bytes   create, notify, joined, and a shard's number in 12 bits
+//	how     2 bytes   four flags, and a shard's number in 12 bits
 //
 // Ownership: the sender's until it is published, then the refresh's: first the
 // coordinator's, then that of the shard it was brought to.
@@ -33,8 +33,12 @@ const (
 	Create How = 1 << (12 + iota) // the payload is the atom of a pending handle; see Place
 	notify                        // somebody waits for the outcome
 	joined                        // taken together with the one before it
-	shards How = 1<<12 - 1        // of a create: where the atom goes
+	direct                        // for the shard itself, and no entity
+	shards How = 1<<12 - 1        // of a create: where the atom goes; or whom it is for
 )
+
+// To returns how a request for a shard itself is sent.
+func To(shard int) How { return direct | How(shard) }
 
 // Place says which shard a create goes to, by number. Sender only.
 func (r *Request) Place(shard int) { r.how |= How(shard) }
@@ -67,6 +71,7 @@ type kindInfo struct {
 	units   uint32
 	weight  uint32
 	plain   bool
+	call    bool // runs a function of the user's
 }
 
 const (
@@ -87,6 +92,14 @@ func NewKind[T any](s *Space, a Applier) Kind[T] {
 		k.units = k.weight
 	}
 	s.kinds = append(s.kinds, kindInfo{applier: a, units: k.units, weight: k.weight, plain: k.plain})
+	return k
+}
+
+// NewCall is NewKind for requests that run a function of the user's, which may end
+// its goroutine.
+func NewCall[T any](s *Space, a Applier) Kind[T] {
+	k := NewKind[T](s, a)
+	s.kinds[k.number].call = true
 	return k
 }
 

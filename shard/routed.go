@@ -11,6 +11,15 @@ type Routed struct {
 // Payload returns where the request's payload is.
 func (r Routed) Payload() Payload { return r.payload }
 
+// For returns the number of the shard a request is for if that is for no entity,
+// or -1.
+func (r Routed) For() int {
+	if r.how&direct != 0 {
+		return int(r.how & shards)
+	}
+	return -1
+}
+
 // Loc returns where the atom is that the request is for, alive or veiled, or 0.
 func (r Routed) Loc() Loc {
 	if r.slot != nil && (r.slot.load()^uint32(r.Handle))&^veil == 0 {
@@ -26,8 +35,9 @@ func (r Routed) Loc() Loc {
 type Drained struct {
 	Creates [][]Routed // by the shard they go to
 	Others  []Routed
-	// Cancels says that an entity may be destroyed by the refresh that creates it.
-	Cancels bool
+	// Cancels says that an entity may be destroyed by the refresh that creates it,
+	// Calls that functions of the user's are to run.
+	Cancels, Calls bool
 }
 
 // add adds a request that is not a create.
@@ -45,7 +55,7 @@ func (d *Drained) Forget() {
 		d.Creates[i] = all[:0]
 	}
 	clear(d.Others)
-	d.Others, d.Cancels = d.Others[:0], false
+	d.Others, d.Cancels, d.Calls = d.Others[:0], false, false
 }
 
 // ApplyCreates stores the atoms of pending handles: veiled, that is not alive yet
@@ -87,16 +97,26 @@ func (s *Shard) Unveil(creates []Routed) {
 
 // ApplyRequests does what some of the other requests, which are given by their
 // indexes, ask for. The first to destroy an entity does; whoever comes later finds
-// it gone.
+// it gone. If it was left in the middle, by a function that ended its goroutine, it
+// goes on behind that.
 func (s *Shard) ApplyRequests(requests []Routed, indexes []uint32) {
-	for _, i := range indexes {
-		s.Decide(requests[i], s.apply(requests[i]))
+	if s.applying > 0 {
+		s.Decide(requests[indexes[s.applying-1]], Failed)
 	}
+	for s.applying < len(indexes) {
+		r := requests[indexes[s.applying]]
+		s.applying++
+		s.Decide(r, s.apply(r))
+	}
+	s.applying = 0
 }
 
 func (s *Shard) apply(r Routed) Outcome {
 	l := r.Loc()
 	if l == 0 {
+		if r.how&direct != 0 {
+			return s.space.kinds[r.kind].applier.Apply(s, r.Handle, 0, r.payload)
+		}
 		return Gone
 	}
 	switch c := s.space.chunk(l); {

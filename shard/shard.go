@@ -38,7 +38,10 @@ type Shard struct {
 	exiled  []handle.Handle // dead whose home is another shard
 	outer   []handle.Handle // dead whose home is outside
 	veil    uint32          // of what the refresh stores
-	record  record
+	// applying counts the requests that ApplyRequests has begun, while it runs.
+	applying int
+	record   record
+	stamp    stamp
 }
 
 // New makes shard number id of a world. columns lists the world's columns, by

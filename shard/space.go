@@ -143,6 +143,12 @@ func (s *Space) Locate(h handle.Handle) Loc {
 	return 0
 }
 
+// Present is Alive for a refresh: it reports true of the veiled, too.
+func (s *Space) Present(h handle.Handle) bool {
+	slot := s.slot(h)
+	return slot != nil && (slot.load()^uint32(h))&^veil == 0 && h.Version() != 0
+}
+
 // slot returns the slot that h names, or nil if there is none. The version is
 // not looked at.
 func (s *Space) slot(h handle.Handle) *Slot {

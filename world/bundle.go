@@ -5,6 +5,7 @@ import (
 	"reflect"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/shard"
 )
 
@@ -75,8 +76,8 @@ func (b *Bundle[T]) PlaceBy(place func(T) int) *Bundle[T] {
 }
 
 // Create makes an entity of v's components and returns its handle: at once by a
-// *World, or by a *Context in its own shard; by a *Port as a request, with the
-// handle good at once and alive after the refresh.
+// *World, or by a *Context or *Self in its own shard; by a *Port as a request, with
+// the handle good at once and alive after the refresh.
 //
 // It returns ErrIndexes or ErrChunks if the world is full, and from a port
 // ErrFull if the request was not accepted; then no slot was used. A *Context
@@ -89,6 +90,10 @@ func (b *Bundle[T]) Create(by Holder, v T) (handle.Handle, error) {
 			i = b.placed(v)
 		}
 		p := &b.parts[i]
+		if check.Enabled {
+			p.shard.Enter("World.Create")
+			defer p.shard.Leave()
+		}
 		p.shard.Loop = w.loop // a loop on the idle world covers all shards
 		if p.plain {
 			return shard.CreatePlain(p.shard, p.table, p.fields, &v)
@@ -106,6 +111,17 @@ func (b *Bundle[T]) Create(by Holder, v T) (handle.Handle, error) {
 			b.w.refuse(by, "bundle", b.name)
 		}
 		return portCreate(by, b, &v)
+	case *SharedPort:
+		b.check(by)
+		by.mu.Lock()
+		defer by.mu.Unlock()
+		return portCreate(by.port, b, &v)
+	case *Self:
+		b.check(by)
+		by.mustRun("Create")
+		p := b.part(by.c.shard)
+		p.shard.Loop = max(p.shard.Loop, b.w.loop) // an idle world may be in a loop
+		return p.store(&v)
 	}
 	b.check(by) // nil
 	return handle.None, nil
@@ -151,9 +167,15 @@ func (b *Bundle[T]) appendN(dst []handle.Handle, want bool, by Holder, n int, in
 		})
 		return dst, err
 	}
-	if p, ok := by.(*Port); ok {
-		b.check(p)
-		return portCreateN(p, b, dst, want, n, init)
+	switch by := by.(type) {
+	case *Port:
+		b.check(by)
+		return portCreateN(by, b, dst, want, n, init)
+	case *SharedPort:
+		b.check(by)
+		by.mu.Lock()
+		defer by.mu.Unlock()
+		return portCreateN(by.port, b, dst, want, n, init)
 	}
 	for i := range n {
 		h, err := b.Create(by, *next(i))

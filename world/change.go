@@ -23,9 +23,9 @@ type remover[T any] struct{ *Component[T] }
 type changer[T any] struct{ *Bundle[T] }
 
 // Add gives an entity the component; one that has it already gets the value. By a
-// *World at once; by a *Context, in its own shard too, and by a *Port as a request
-// that the refresh applies: adding moves the atom to another table, and nothing
-// moves while systems run.
+// *World at once; by others, a *Context in its own shard and a *Self of its own
+// entity too, as a request that the refresh applies: adding moves the atom to
+// another table, and nothing moves while systems run.
 //
 // It returns ErrStale if the entity is known not to be alive, ErrFull if the
 // request was not accepted, ErrChunks if the world is full.
@@ -39,13 +39,7 @@ func (c *Component[T]) Add(by Holder, h handle.Handle, v T) error {
 		return ErrStale
 	}
 	c.check(by)
-	switch by := by.(type) {
-	case *Context:
-		return contextSend(by, "Add", &c.adding, h, v)
-	case *Port:
-		return portSend(by, &c.adding, h, v)
-	}
-	return nil
+	return request(by, "Add", &c.adding, h, v)
 }
 
 // Remove takes the component from an entity; by whom as of Add. It returns
@@ -60,13 +54,7 @@ func (c *Component[T]) Remove(by Holder, h handle.Handle) error {
 		return ErrStale
 	}
 	c.check(by)
-	switch by := by.(type) {
-	case *Context:
-		return contextSend(by, "Remove", &c.removing, h, struct{}{})
-	case *Port:
-		return portSend(by, &c.removing, h, struct{}{})
-	}
-	return nil
+	return request(by, "Remove", &c.removing, h, struct{}{})
 }
 
 func (c *Component[T]) check(by Holder) {
@@ -129,21 +117,17 @@ func (b *Bundle[T]) Add(by Holder, h handle.Handle, v T) error { return b.Exchan
 func (b *Bundle[T]) Exchange(by Holder, h handle.Handle, v T, remove ...Part) error {
 	b.check(by)
 	gone := b.w.setOf("Exchange", remove)
-	switch by := by.(type) {
-	case *World:
-		by.mustSettle("Add")
-		l := by.lookup.Locate(h)
-		if l == 0 {
-			return ErrStale
-		}
-		by.outdate()
-		return b.change(by.shardOf(l), l, &v, gone)
-	case *Context:
-		return contextSend(by, "Exchange", &b.changing, h, change[T]{v, gone})
-	case *Port:
-		return portSend(by, &b.changing, h, change[T]{v, gone})
+	w, ok := by.(*World)
+	if !ok {
+		return request(by, "Exchange", &b.changing, h, change[T]{v, gone})
 	}
-	return nil
+	w.mustSettle("Add")
+	l := w.lookup.Locate(h)
+	if l == 0 {
+		return ErrStale
+	}
+	w.outdate()
+	return b.change(w.shardOf(l), l, &v, gone)
 }
 
 func (b *Bundle[T]) change(s *shard.Shard, l shard.Loc, v *T, remove shard.Set) error {

@@ -18,6 +18,7 @@ const (
 	Gone      = shard.Gone      // too late: the entity was dead, or never was
 	Missing   = shard.Missing   // the entity has no such component
 	Refused   = shard.Refused   // a limit of the world was reached
+	Failed    = shard.Failed    // the function panicked
 )
 
 // Completion learns the outcome of one request of a port:

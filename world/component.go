@@ -25,6 +25,7 @@ type Component[T any] struct {
 	setting  shard.Kind[T]
 	adding   shard.Kind[T]
 	removing shard.Kind[struct{}]
+	asking   shard.Kind[*Answer[T]]
 	toggler  *toggler
 }
 
@@ -61,14 +62,16 @@ func Register[T any](w *World, name string) *Component[T] {
 	c.setting = shard.NewKind[T](w.space, setter[T]{c})
 	c.adding = shard.NewKind[T](w.space, adder[T]{c})
 	c.removing = shard.NewKind[struct{}](w.space, remover[T]{c})
+	c.asking = shard.NewKind[*Answer[T]](w.space, asker[T]{c})
 	return c
 }
 
 // Name returns the component's name.
 func (c *Component[T]) Name() string { return c.w.components[c.id].name }
 
-// Set stores v. By a *World, or by a *Context in its own shard, at once; from a
-// *Context elsewhere and from a *Port as a request that the refresh applies.
+// Set stores v. By a *World, by a *Context in its own shard, or by a *Self of its
+// own entity at once; of others, and by a *Port, as a request that the refresh
+// applies.
 //
 // It returns ErrStale if the entity is known not to be alive, ErrMissing if it
 // is known to lack the component, ErrFull if the request was not accepted. A
@@ -93,10 +96,12 @@ func (c *Component[T]) Set(by Holder, h handle.Handle, v T) error {
 		}
 		by.mustWrite(c.id, "Set")
 		return c.store(l, v)
-	case *Port:
-		return portSend(by, &c.setting, h, v)
+	case *Self:
+		if l := by.mustRun("Set"); h == by.h {
+			return c.store(l, v)
+		}
 	}
-	return nil
+	return request(by, "Set", &c.setting, h, v)
 }
 
 func (c *Component[T]) store(l shard.Loc, v T) error {

@@ -21,6 +21,9 @@ type Context struct {
 	system string
 	delta  float64
 
+	self     Self         // of the function that runs
+	failures []*CallError // of the last refresh
+
 	// For the check build.
 	turn check.Turn
 	read []digest
@@ -119,6 +122,9 @@ func (c *Context) owns(l shard.Loc) bool { return c.shard.Owns(l) }
 // In the check build this hashes what the system may read and not write, which
 // costs by its bytes, for Returned to compare.
 func (c *Context) Start(system string, access *Access) {
+	if check.Enabled {
+		c.shard.Enter(fmt.Sprintf("system %q", system))
+	}
 	c.system, c.access = system, access
 	if check.Enabled {
 		c.turn.Begin(system)
@@ -140,6 +146,7 @@ func (c *Context) Stop() {
 	c.access = nil
 	if check.Enabled {
 		c.turn.End()
+		c.shard.Leave()
 	}
 }
 

@@ -38,7 +38,7 @@ func Enable(by Holder, h handle.Handle) error { return toggleEntity(by, h, false
 
 func toggleEntity(by Holder, h handle.Handle, disabled bool) error {
 	if by == nil {
-		panic("world: Disable or Enable by a nil Holder; pass a *World, *Context or *Port")
+		panic("world: Disable or Enable by a nil Holder; pass a *World, *Context, *Self or *Port")
 	}
 	return by.world().toggler.toggle(by, h, disabled)
 }
@@ -93,11 +93,12 @@ func (t *toggler) toggle(by Holder, h handle.Handle, disabled bool) error {
 		if by.Owns(h) {
 			return t.set(by.w.space.Locate(h), disabled)
 		}
-		return contextSend(by, "Disable", &t.toggling, h, toggle{disabled})
-	case *Port:
-		return portSend(by, &t.toggling, h, toggle{disabled})
+	case *Self:
+		if l := by.mustRun("Disable"); h == by.h {
+			return t.set(l, disabled)
+		}
 	}
-	return nil
+	return request(by, "Disable", &t.toggling, h, toggle{disabled})
 }
 
 func (t *toggler) set(l shard.Loc, disabled bool) error {

@@ -30,6 +30,10 @@ var (
 	// ErrSeveral is returned when more than one entity matches a query that
 	// wants one.
 	ErrSeveral = errors.New("world: several entities match the query")
+	// ErrFailed is returned for a question whose function panicked.
+	ErrFailed = errors.New("world: the function panicked")
+	// ErrUnasked is returned for an answer that nobody asked for.
+	ErrUnasked = errors.New("world: no request is under way")
 	// ErrClosed is returned by a closed port.
 	ErrClosed = errors.New("world: port is closed")
 	// ErrPorts is returned when as many ports are open as PortsMax allows.
@@ -39,3 +43,18 @@ var (
 	// ErrChunks is returned when a shard has given all of its chunk numbers.
 	ErrChunks = shard.ErrChunks
 )
+
+// errorOf is what an outcome means to who waits for an answer.
+func errorOf(o Outcome) error {
+	switch o {
+	case Applied:
+		return nil
+	case Gone:
+		return ErrStale
+	case Missing:
+		return ErrMissing
+	case Failed:
+		return ErrFailed
+	}
+	return ErrUnasked
+}

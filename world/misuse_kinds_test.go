@@ -14,7 +14,7 @@ func TestMisuseNil(t *testing.T) {
 	f := newFixture(t, world.Options{Shards: 2})
 	h := f.newUnit(1)
 	health := world.Read[Health](f.World)
-	holder := []string{"is used with a nil Holder", "pass a *World, *Context or *Port"}
+	holder := []string{"is used with a nil Holder", "pass a *World, *Context, *Self or *Port"}
 	build := func(use func(b *world.Build)) func() {
 		return func() { use(world.NewBuild(f.World, 0, "careless")) }
 	}

@@ -103,6 +103,9 @@ func (p *Port) Destroy(h handle.Handle) error {
 // Close closes the port: what was sent is still applied, and the handles it had
 // in hand or reserved go back. Closing twice is no error.
 func (p *Port) Close() {
+	if p.batch != nil {
+		panic(fmt.Sprintf("world: Port.Close within a batch of port %d; close it after it", p.number))
+	}
 	if !p.closed {
 		p.closed, p.special = true, true
 		p.w.ports.close(p)

@@ -44,32 +44,39 @@ type refresh struct {
 	shares   []*share // of all, those in use
 	cut      uint32
 	veiled   bool            // what is created is not alive before it is known whether it stays
+	calls    bool            // functions are to run
+	aparts   []apart         // by shard
 	released []handle.Handle // by references
 
 	// The steps, bound once: a closure made at each refresh would be garbage.
-	read, create, route, apply, unveil, sweep, recycle, release, settle, tell func(int)
+	read, create, route, apply, call, unveil, sweep, recycle, release, settle, tell func(int)
 }
 
 func (r *refresh) init(w *World) {
 	r.w = w
 	r.read = func(i int) { r.shares[i].read(r.cut) }
-	r.create = func(i int) {
+	r.create = r.in("create", func(i int) {
 		for _, x := range r.shares {
 			x.create(w.shards[i], r.veiled)
 		}
-	}
+	})
 	r.route = func(i int) { r.shares[i].route() }
-	r.apply = func(i int) {
+	r.apply = r.in("apply", func(i int) {
 		for _, x := range r.shares {
 			x.apply(w.shards[i])
 		}
+	})
+	r.aparts = make([]apart, len(w.shards))
+	for i := range r.aparts {
+		r.aparts[i].init(r, i)
 	}
-	r.unveil = func(i int) {
+	r.call = r.in("apply", func(i int) { r.aparts[i].apply() })
+	r.unveil = r.in("unveil", func(i int) {
 		for _, x := range r.shares {
 			w.shards[i].Unveil(x.Creates[i])
 		}
-	}
-	r.sweep = func(i int) { w.shards[i].Sweep() }
+	})
+	r.sweep = r.in("sweep", func(i int) { w.shards[i].Sweep() })
 	r.recycle = func(i int) {
 		for _, s := range w.shards {
 			if i < len(w.shards) {
@@ -80,11 +87,23 @@ func (r *refresh) init(w *World) {
 		}
 	}
 	r.release = func(i int) { r.shares[i].release() }
-	r.settle = func(i int) {
+	r.settle = r.in("settle", func(i int) {
 		w.mail[i].flip()
 		w.shards[i].Settle()
-	}
+	})
 	r.tell = func(i int) { r.shares[i].tell() }
+}
+
+// in makes a step enter the shard that it works on, in the check build.
+func (r *refresh) in(step string, f func(int)) func(int) {
+	if !check.Enabled {
+		return f
+	}
+	return func(i int) {
+		r.w.shards[i].Enter("step " + step + " of the refresh")
+		defer r.w.shards[i].Leave()
+		f(i)
+	}
 }
 
 // serial is the Parallel of one goroutine.
@@ -105,6 +124,9 @@ func (w *World) Refresh() {
 func (r *refresh) run(parallel Parallel) {
 	w, n := r.w, len(r.w.shards)
 	w.outdate()
+	for _, c := range w.contexts {
+		c.failures = nil
+	}
 	r.cut = w.epoch.Add(1) - 1
 	sent := r.gather()
 	if sent > 0 {
@@ -146,16 +168,20 @@ func (r *refresh) run(parallel Parallel) {
 func (r *refresh) requests(parallel Parallel, sent int) {
 	n := len(r.w.shards)
 	r.divide(sent)
-	r.veiled = false
+	r.veiled, r.calls = false, false
 	r.step(parallel, len(r.shares), sent, r.read)
 	created, waiting, others := 0, 0, 0
 	for _, x := range r.shares {
 		created, waiting, others = created+x.created, waiting+x.waiting(), others+len(x.Others)
-		r.veiled = r.veiled || x.Cancels
+		r.veiled, r.calls = r.veiled || x.Cancels, r.calls || x.Calls
 	}
 	r.step(parallel, n, created, r.create)
 	r.step(parallel, len(r.shares), waiting, r.route)
-	r.step(parallel, n, others, r.apply)
+	if r.calls {
+		r.step(parallel, n, others, r.call)
+	} else {
+		r.step(parallel, n, others, r.apply)
+	}
 	if r.veiled {
 		r.step(parallel, n, created, r.unveil)
 	}

@@ -46,6 +46,9 @@ func (p *Port) Reserve(n int) (*Reservation, error) {
 	case p.closed:
 		return nil, ErrClosed
 	}
+	if most := int(p.w.options.IndexMax) + 1; n > most {
+		return nil, fmt.Errorf("%w: %d are reserved at once, of a world that has %d", ErrIndexes, n, most)
+	}
 	if err := p.fill(p.w.outside, n); err != nil {
 		p.activate() // so that the refresh gives used ones
 		return nil, err

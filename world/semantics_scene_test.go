@@ -32,11 +32,14 @@ type scene struct {
 	pending bool        // the create is under way
 
 	heard []world.Envelope[Hit]
+	call  *world.Func[int64] // sets the Health
+	asked world.Answer[Health]
 }
 
 func newScene(t *testing.T, make func(*scene) handle.Handle) *scene {
 	s := &scene{fixture: newFixture(t, world.Options{Shards: 3, VersionMax: 3}), t: t}
 	s.unit.PlaceBy(func(Unit) int { return owner })
+	s.call = world.RegisterFunc(s.World, "call", func(self *world.Self, v int64) { s.health.Write(self).Points = v })
 	s.p = s.port()
 	s.h = make(s)
 	s.had, s.pending = s.stats(), s.Status(s.h) == world.Pending
@@ -135,8 +138,13 @@ func (s *scene) act(operation, by string) string {
 		s.tick(s.listen)
 		return now
 	case "Port":
-		var done world.Completion
-		now := s.do(operation, s.p.Notify(&done), nil, nil)
+		done := new(world.Completion)
+		if operation == "Ask" {
+			done = &s.asked.Completion
+		} else {
+			s.p.Notify(done)
+		}
+		now := s.do(operation, s.p, nil, nil)
 		s.Refresh()
 		now += s.outcome()
 		if _, what, asked := strings.Cut(now, " → "); asked {
@@ -185,7 +193,7 @@ func (s *scene) outcome() string {
 func (s *scene) mustEnd(was world.Status, operation, got string) {
 	s.tick(s.listen)
 	done := strings.HasSuffix(got, "stored") || strings.HasSuffix(got, "marked") ||
-		strings.HasSuffix(got, "delivered") || strings.HasSuffix(got, "applied")
+		strings.HasSuffix(got, "delivered") || strings.HasSuffix(got, "applied") || strings.HasSuffix(got, "run")
 
 	want := was
 	switch {
@@ -198,10 +206,14 @@ func (s *scene) mustEnd(was world.Status, operation, got string) {
 
 	if want == world.Alive {
 		points := int64(before)
-		if operation == "Set" && done {
+		if (operation == "Set" || operation == "Call") && done {
 			points = after
 		}
 		require.Equal(s.t, points, world.Read[Health](s.World).Get(s.h).Points)
+	}
+	if v, ok := s.asked.Value(); operation == "Ask" {
+		require.Equal(s.t, done, ok)
+		require.True(s.t, !ok || v.Points == before)
 	}
 	if operation == "Send" && done {
 		require.Equal(s.t, []world.Envelope[Hit]{{To: s.h, Body: Hit{after}}}, s.heard)
@@ -264,6 +276,16 @@ func (s *scene) do(operation string, by world.Holder, health *world.Writer[Healt
 			now += ", marked"
 		}
 		return now
+	case "Call":
+		now := say(s.call.Call(by, s.h, after))
+		if health != nil {
+			if v := health.Get(s.h); v != nil && v.Points == after {
+				now += ", run"
+			}
+		}
+		return now
+	case "Ask":
+		return say(s.health.Ask(by.(*world.Port), s.h, &s.asked))
 	case "Send":
 		now := say(s.hit.Send(by, s.h, Hit{after}))
 		if _, idle := by.(*world.World); idle && now == "nil" {

@@ -2,6 +2,7 @@ package world
 
 import (
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/shard"
 )
 
@@ -32,11 +33,11 @@ func (s *sender) full(requests int) error {
 	return ErrFull
 }
 
-// refuse counts a request for which there is no room, and says whether there ever
+// refuse counts requests for which there is no room, and says whether there ever
 // is.
-func (s *sender) refuse(l *shard.Lane, weight uint32) error {
-	err := s.full(1)
-	if !l.Fits(1, weight) {
+func (s *sender) refuse(l *shard.Lane, n int, weight uint32) error {
+	err := s.full(n)
+	if !l.Fits(n, weight) {
 		err = ErrTooLarge
 	}
 	return err
@@ -46,7 +47,7 @@ func (s *sender) refuse(l *shard.Lane, weight uint32) error {
 func send[T any](s *sender, k *shard.Kind[T], h handle.Handle, done shard.Finisher, v T) error {
 	l := s.open()
 	if !l.Room(1, k.Weight()) {
-		return s.refuse(l, k.Weight())
+		return s.refuse(l, 1, k.Weight())
 	}
 	_, at := k.Push(l, h, s.w.epoch.Load(), 0, done)
 	*at = v
@@ -58,9 +59,61 @@ func send[T any](s *sender, k *shard.Kind[T], h handle.Handle, done shard.Finish
 func (s *sender) sendDestroy(h handle.Handle, done shard.Finisher) error {
 	l := s.open()
 	if !l.Room(1, shard.DestroyWeight) {
-		return s.refuse(l, shard.DestroyWeight)
+		return s.refuse(l, 1, shard.DestroyWeight)
 	}
 	l.PushDestroy(h, s.w.epoch.Load(), done)
 	l.Publish()
+	return nil
+}
+
+// request sends a request by whoever can only request.
+func request[T any](by Holder, call string, k *shard.Kind[T], h handle.Handle, v T) error {
+	switch by := by.(type) {
+	case *Port:
+		return portSend(by, k, h, v)
+	case *Context:
+		return contextSend(by, call, k, h, v)
+	case *SharedPort:
+		by.mu.Lock()
+		defer by.mu.Unlock()
+		return portSend(by.port, k, h, v)
+	case *Self:
+		return selfSend(by, call, k, h, v)
+	}
+	return nil
+}
+
+// sendDirect sends a request to each of a run of shards: all are accepted, or none.
+func sendDirect[T any](s *sender, k *shard.Kind[T], from, to int, v T) error {
+	l := s.open()
+	if !l.Room(to-from, k.Weight()) {
+		return s.refuse(l, to-from, k.Weight())
+	}
+	epoch := s.w.epoch.Load()
+	for i := from; i < to; i++ {
+		_, at := k.Push(l, handle.None, epoch, shard.To(i), nil)
+		*at = v
+	}
+	l.Publish()
+	return nil
+}
+
+// portDirect is sendDirect by a port.
+func portDirect[T any](p *Port, k *shard.Kind[T], from, to int, v T) error {
+	if check.Enabled {
+		p.enter()
+		defer p.leave()
+	}
+	if p.special || !p.lane.Room(to-from, k.Weight()) {
+		if err := p.ready(to-from, k.Weight()); err != nil {
+			return err
+		}
+	}
+	epoch := p.w.epoch.Load()
+	for i := from; i < to; i++ {
+		_, at := k.Push(p.lane, handle.None, epoch, shard.To(i), p.finisher())
+		*at = v
+	}
+	p.send()
 	return nil
 }

@@ -61,11 +61,15 @@ func (x *share) read(cut uint32) {
 // deliver puts the next request in the list of the shard that it is for, and
 // reports whether there is one.
 func (x *share) deliver() bool {
-	l := x.Others[x.routed].Loc()
-	if l == 0 {
-		return false
+	q := x.Others[x.routed]
+	owner := q.For()
+	if owner < 0 {
+		l := q.Loc()
+		if l == 0 {
+			return false
+		}
+		owner = x.w.space.Owner(l)
 	}
-	owner := x.w.space.Owner(l)
 	x.to[owner] = append(x.to[owner], uint32(x.routed))
 	x.routed++
 	return true
