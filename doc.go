@@ -15,14 +15,21 @@
 //	look at one entity                        world.Read, Reader.Get, Reader.At
 //	go over all that have something           World.Query, Build.Query, Query.Chunks
 //	destroy, and know when it is gone         Destroy, Refresh, Status
+//	add or remove components                  Component.Add, Bundle.Exchange, Bundle.AddTo
+//	move an entity to another shard           world.Move
+//	refer to an entity for long, or share it  package reference
 //	write a system                            world.Build, world.Context
 //	read entities of other shards in it       world.ReadForeign
 //	run systems tick by tick, on all cores    scheduler.New, Scheduler.Step, Run
+//	order them, skip them, print the plan     scheduler.Before, When, Every, Scheduler.Plan
+//	share a value between systems             world.RegisterResource, RegisterAccumulator
+//	test one system                           package worldtest
 //	act from a goroutine outside of the tick  World.OpenPort, world.Port
 //	learn what became of that                 Port.Notify, world.Completion
 //	send something to an entity               world.RegisterMessage, Message.Send
 //	name an entity in a database or packet    package handle
 //	watch a world live                        go run ./cmd/atoll demo
+//	put a world under stress                  go run ./cmd/atoll soak
 //	compare it with other libraries           go run ./bench/compare
 //
 // How it works and why is in docs/design.md.

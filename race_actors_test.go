@@ -141,6 +141,33 @@ func (s *stage) command(ctx context.Context, c *commander) {
 	}
 }
 
+// herd moves veterans from shard to shard. Its invariant: they are alive, and a
+// move that was accepted is done. That they hear each order once and in order,
+// and are walked once a tick, wherever they are, is the systems'.
+func (s *stage) herd(ctx context.Context) {
+	p := s.port()
+	defer p.Close()
+	r := rand.New(rand.NewPCG(4, 4))
+	for n := 0; ctx.Err() == nil; n++ {
+		var done world.Completion
+		waits := r.IntN(8) == 0
+		if waits {
+			p.Notify(&done)
+		}
+		h := s.veterans[r.IntN(len(s.veterans))]
+		if err := world.Move(p, h, r.IntN(shards)); err != nil {
+			s.mustBeFull(err)
+			continue
+		}
+		if !waits {
+			continue
+		}
+		if o, err := done.Wait(context.Background()); err != nil || o != world.Applied || !p.Alive(h) {
+			s.t.Errorf("move of veteran %v is %v, %v; it is %v", h, o, err, p.Status(h))
+		}
+	}
+}
+
 // check asks about the dead and about handles that were never given. Its
 // invariant: none is ever alive, whatever happens to the slot.
 func (s *stage) check(ctx context.Context, seed uint64) {

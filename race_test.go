@@ -33,6 +33,7 @@ func TestRace(t *testing.T) {
 	for i := range s.commanders {
 		others.Go(func() { s.command(acting, &s.commanders[i]) })
 	}
+	others.Go(func() { s.herd(acting) })
 	for i := range checkers {
 		others.Go(func() { s.check(acting, uint64(i)) })
 	}
@@ -41,6 +42,9 @@ func TestRace(t *testing.T) {
 	gone := make(chan struct{})
 	go func() {
 		time.Sleep(runTime())
+		for s.w.Tick() < ticksMin {
+			time.Sleep(time.Millisecond)
+		}
 		stopCreating()
 		creators.Wait()
 		close(s.condemned[0])
@@ -72,6 +76,7 @@ const (
 	veteransN   = 24 // entities that nobody destroys
 	versionMax  = 7
 	shards      = 4
+	ticksMin    = 60 // what it takes for slots to retire, however slow the machine
 )
 
 func runTime() time.Duration {
@@ -163,10 +168,11 @@ func (s *stage) mustBeConsistent() {
 	t, w := s.t, s.w
 	var stats world.Stats
 	w.Stats(&stats)
-	t.Logf("%d ticks, %d created, %d destroyed, %d alive, %d slots retired, %d requests applied, %d rejected",
-		stats.Tick, stats.Created, stats.Destroyed, stats.Entities, stats.Retired, stats.Applied, stats.Rejected)
+	t.Logf("%d ticks, %d created, %d destroyed, %d moved, %d alive, %d slots retired, %d requests applied, %d rejected",
+		stats.Tick, stats.Created, stats.Destroyed, stats.Moved, stats.Entities, stats.Retired, stats.Applied, stats.Rejected)
 	require.NotZero(t, stats.Retired, "slots retire in this test")
 	require.NotZero(t, stats.Gone)
+	require.NotZero(t, stats.Moved)
 
 	// Created − destroyed = alive, by scan.
 	alive := map[handle.Handle]bool{}

@@ -9,8 +9,42 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
+	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
+
+// addOneOfEach adds a system of each further kind.
+func (f *fixture) addOneOfEach() {
+	type Sum struct{ N uint64 }
+	type Rule struct{ N int }
+	world.RegisterAccumulator(f.w, "sum", func(total, part *Sum) { total.N += part.N })
+	world.RegisterResource(f.w, "rule", Rule{})
+	f.MustAdd("add", func(b *world.Build) func(*world.Context) {
+		mine, rule := world.Accumulate[Sum](b), world.ReadResource[Rule](b)
+		return func(c *world.Context) { mine.N += c.Rand().Uint64N(uint64(1 + rule.Get().N)) }
+	}, scheduler.Every(2, 1))
+	f.MustAdd("near", func(b *world.Build) func(*world.Context) {
+		velocity, sum := world.ReadForeignOf[Velocity](b, ring(b.Shard(), b.Shards())...), world.ReadResource[Sum](b)
+		return func(*world.Context) {
+			if _, ok := velocity.Get(handle.None); ok || sum.Get().N > 1000 {
+				panic("impossible")
+			}
+		}
+	}, scheduler.When(func(w *world.World) bool { return w.Tick()%3 > 0 }))
+	f.MustAdd("rule", func(b *world.Build) func(*world.Context) {
+		rule := world.WriteResource[Rule](b)
+		return func(c *world.Context) { rule.N = c.Rand().IntN(5) }
+	}, scheduler.Global(), scheduler.In(scheduler.PreUpdate))
+	f.MustAdd("all", func(b *world.Build) func(*world.Context) {
+		values := world.Write[Value](b)
+		all := b.Query(values)
+		return func(*world.Context) {
+			for ch := range all.Chunks() {
+				values.Slice(ch)[0].N++
+			}
+		}
+	}, scheduler.Global())
+}
 
 // TestStepAllocatesNothing makes ticks with everything in them, as many created
 // as destroyed: systems that churn, read other shards and send messages, and
@@ -64,6 +98,7 @@ func TestStepAllocatesNothing(t *testing.T) {
 					}
 				}
 			})
+			f.addOneOfEach()
 			var ports [3]*world.Port
 			var made [3][64]handle.Handle
 			var done world.Completion

@@ -3,6 +3,8 @@ package scheduler
 import (
 	"errors"
 	"fmt"
+
+	"github.com/atoll-sim/atoll/world"
 )
 
 // errGoexit is the value of a system that neither returned nor panicked.
@@ -12,14 +14,19 @@ var errGoexit = errors.New("it called runtime.Goexit, as a test that fails does"
 // stays. The tick was completed by the other shards and systems.
 type SystemError struct {
 	System string
-	Shard  int
+	Shard  int // or world.Everywhere, for a global system and for a condition
 	Tick   uint64
 	Value  any    // what it panicked with
 	Stack  []byte // where
+
+	system *system
 }
 
 // Error names system, shard, tick and the panic's value.
 func (e *SystemError) Error() string {
+	if e.Shard == world.Everywhere {
+		return fmt.Sprintf("scheduler: system %q panicked in tick %d: %v", e.System, e.Tick, e.Value)
+	}
 	return fmt.Sprintf("scheduler: system %q panicked on shard %d in tick %d: %v", e.System, e.Shard, e.Tick, e.Value)
 }
 
@@ -27,4 +34,9 @@ func (e *SystemError) Error() string {
 func (e *SystemError) Unwrap() error {
 	err, _ := e.Value.(error)
 	return err
+}
+
+// errUnknown is for a name that no system has.
+func errUnknown(name string) error {
+	return fmt.Errorf("scheduler: there is no system %q", name)
 }

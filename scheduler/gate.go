@@ -7,21 +7,20 @@ import (
 )
 
 const (
-	spins      = 64 // looks before yielding
-	yields     = 64 // yields before parking
-	yieldAfter = spins
+	spins  = 64 // looks before yielding
+	yields = 64 // looks with a yield after each, before parking
 )
 
-// gate is where workers wait for each other: they spin, then yield, then park.
-// A waiter notes the number before it looks for work; what gives others work
-// raises it.
+// gate is where workers park that found nothing to do. Whoever publishes
+// something that gives others work opens it.
 //
-// Invariants: a raise after a waiter's note wakes it.
+// Invariants: what is published before open is seen by who looks after enter, or
+// park returns at once. With nobody in the gate, open is one load.
 //
-// Ownership: number is raised by anyone; mu guards parking.
+// Ownership: safe for concurrent use; mu guards parking.
 type gate struct {
-	number   atomic.Uint64
-	sleepers atomic.Int32
+	number atomic.Uint64 // of times it was opened for somebody
+	inside atomic.Int32  // who is about to park, or parked
 
 	mu   sync.Mutex
 	cond sync.Cond
@@ -29,34 +28,62 @@ type gate struct {
 
 func (g *gate) init() { g.cond.L = &g.mu }
 
-// note returns the number to wait from.
-func (g *gate) note() uint64 { return g.number.Load() }
-
-// raise wakes everybody who noted the gate before.
-func (g *gate) raise() {
+// open wakes everybody inside.
+func (g *gate) open() {
+	if g.inside.Load() == 0 {
+		return
+	}
 	g.number.Add(1)
-	if g.sleepers.Load() > 0 {
-		g.mu.Lock()
-		g.cond.Broadcast()
-		g.mu.Unlock()
+	g.mu.Lock()
+	g.cond.Broadcast()
+	g.mu.Unlock()
+}
+
+// enter announces that the caller is about to park, and returns the number to
+// park with. The caller then looks for work once more.
+func (g *gate) enter() uint64 {
+	g.inside.Add(1)
+	return g.number.Load()
+}
+
+// park returns when the gate was opened since enter.
+func (g *gate) park(number uint64) {
+	g.mu.Lock()
+	for g.number.Load() == number {
+		g.cond.Wait()
+	}
+	g.mu.Unlock()
+}
+
+func (g *gate) leave() { g.inside.Add(-1) }
+
+// patience is one goroutine's way from looking for work in vain to being parked:
+// it spins, yields, enters the gate, looks once more and parks.
+type patience struct {
+	gate    *gate
+	looks   int
+	entered bool
+	number  uint64
+}
+
+// inVain is called after each look that found nothing.
+func (p *patience) inVain() {
+	switch p.looks++; {
+	case p.looks <= spins:
+	case p.looks <= spins+yields:
+		runtime.Gosched()
+	case !p.entered:
+		p.entered, p.number = true, p.gate.enter()
+	default:
+		p.gate.park(p.number)
+		p.end()
 	}
 }
 
-// wait returns when the gate was raised since it was noted.
-func (g *gate) wait(noted uint64) {
-	for i := range spins + yields {
-		if g.number.Load() != noted {
-			return
-		}
-		if i >= yieldAfter {
-			runtime.Gosched()
-		}
+// end is called when there is something to do, or nothing more to wait for.
+func (p *patience) end() {
+	if p.entered {
+		p.gate.leave()
 	}
-	g.mu.Lock()
-	g.sleepers.Add(1)
-	for g.number.Load() == noted {
-		g.cond.Wait()
-	}
-	g.sleepers.Add(-1)
-	g.mu.Unlock()
+	p.entered, p.looks = false, 0
 }

@@ -10,6 +10,35 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
+// TestGoexitBeforeRefresh ends every goroutine before a refresh in parallel, the
+// caller's too, whose place another one takes.
+func TestGoexitBeforeRefresh(t *testing.T) {
+	f := newFixture(t, 6, 3)
+	require.NoError(t, f.movers.CreateN(f.w, 30_000, nil))
+	f.MustAdd("destroys and exits", func(b *world.Build) func(*world.Context) {
+		all := b.Query(world.Read[Position](b))
+		return func(c *world.Context) {
+			for ch := range all.Chunks() {
+				for i, h := range ch.Handles() {
+					if i%2 == 0 && c.Destroy(h) != nil {
+						panic("refused")
+					}
+				}
+			}
+			runtime.Goexit()
+		}
+	})
+	for _, want := range []int{15_000, 7_500} {
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			_ = f.Step(t.Context())
+		}()
+		<-ended
+		require.InDelta(t, want, f.w.Count(), 20)
+	}
+}
+
 // TestGoexit has systems end the goroutines they run on, as a failing test does:
 // every tick is completed, by the caller's goroutine too, and the world goes on.
 func TestGoexit(t *testing.T) {

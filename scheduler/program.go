@@ -1,72 +1,219 @@
 package scheduler
 
 import (
+	"context"
 	"runtime/debug"
 	"sync/atomic"
 
+	"github.com/atoll-sim/atoll/internal/clock"
 	"github.com/atoll-sim/atoll/world"
 )
 
-// program is one shard's way through the systems of a tick.
+// program is one shard's way through the systems of a tick, or that of the
+// global systems.
 //
-// Ownership: whoever holds claimed, which hands the rest over.
+// Invariants: next only grows within a tick, to the number of steps.
+//
+// Ownership: whoever has claimed state, which hands the rest over; the
+// coordinator between ticks. progress may be read by anyone.
 type program struct {
-	claimed atomic.Bool
-	next    int // the system to run next
-	shard   int
-	errs    []*SystemError
-	_       [64]byte // programs are claimed by different workers
+	state    atomic.Int64 // ready, claimed, finished, or what it stands before
+	progress atomic.Int32 // place of the last system passed that neighbours wait for, and one
+	next     int          // the step to take next
+	steps    []step
+	meters   []meter // by step
+	context  *world.Context
+	shard    int // or world.Everywhere
+	worker   int // who ran it last
+	spent    int64
+	cost     int64 // moving average of what was spent in a tick, in ticks of the clock
+	errs     []*SystemError
+	_        [64]byte // programs are claimed by different workers
 }
 
-// advance runs the shard forward until it is done or stands before a closed
-// fence. It reports whether it ran anything.
-func (t *tick) advance(p *program) (ran bool) {
-	c := t.world.Context(p.shard)
-	for p.next < len(t.systems) {
-		s := t.systems[p.next]
-		if s.fence >= 0 && t.passed[s.fence].left.Load() > 0 {
-			return ran
+// The states of a program. A positive one names what it stands before: a fence
+// by its number, and one; or, with nearBit, the shard and the system it has to
+// have passed.
+const (
+	ready    = 0
+	claimed  = -1
+	finished = -2
+	nearBit  = 1 << 62
+)
+
+// step is a system in a program.
+type step struct {
+	run     func(*world.Context)
+	system  *system
+	access  *world.Access
+	labels  context.Context // for profiles; nil if nobody asked
+	near    []nearWait
+	waits   [2]int32 // fences, or none
+	signal  int32    // the fence that this step is waited for at, or none
+	at      int32    // the system's place in the order
+	shard   int32    // the program's
+	publish bool     // neighbours wait for it
+	off     bool     // it panicked on this shard, and is not run any more
+}
+
+// none stands for the number of a fence where there is none.
+const none = -1
+
+// nearWait is a wait for one other shard to have passed a system.
+type nearWait struct{ shard, after int32 }
+
+// meter is what a step has taken, in ticks of the clock.
+type meter struct {
+	runs, panics     uint64
+	total, most, now int64
+}
+
+func (m *meter) add(spent int64) {
+	m.runs++
+	m.total += spent
+	m.most = max(m.most, spent)
+	m.now = spent
+}
+
+// closed returns the state of a program that stands before a closed fence of the
+// step, or ready if all are open.
+func (t *tick) closed(s *step) int64 {
+	for _, fence := range s.waits {
+		if fence != none && t.fences[fence].left.Load() > 0 {
+			return int64(fence) + 1
 		}
-		t.run(p, s, c)
-		ran = true
 	}
-	return ran
+	for _, n := range s.near {
+		if t.programs[n.shard].progress.Load() <= n.after {
+			return nearBit | int64(n.shard)<<32 | int64(n.after)
+		}
+	}
+	return ready
 }
 
-// pass ends the system that the program is at, and publishes what it wrote in
-// this shard to who waits behind.
-func (t *tick) pass(p *program) {
-	k := p.next
-	p.next++
-	left := t.passed[k].left.Add(-1)
-	if left == 0 && (t.systems[k].awaited || p.next == len(t.systems)) {
-		t.gate.raise()
+// runnable reports whether a program in that state can be claimed with a chance
+// to get on.
+func (t *tick) runnable(state int64) bool {
+	switch {
+	case state == ready:
+		return true
+	case state < 0:
+		return false
+	case state&nearBit != 0:
+		return t.programs[state&^nearBit>>32].progress.Load() > int32(state)
+	}
+	return t.fences[state-1].left.Load() == 0
+}
+
+// advance runs a program that w has claimed forward, until it is finished or
+// stands before a closed fence.
+func (t *tick) advance(w *worker, p *program) {
+	began := w.now
+	for again := true; again; {
+		again = t.forward(w, p)
+	}
+	p.worker = w.number
+	p.spent += w.now - began
+	state := int64(finished)
+	if p.next < len(p.steps) {
+		state = t.closed(&p.steps[p.next])
+	}
+	p.state.Store(state) // hands the program over
+	if state == finished && t.unfinished.Add(-1) == 0 {
+		t.gate.open()
 	}
 }
 
-// run runs one system on the shard and passes it, even if it panics, or ends the
-// goroutine as a failed test does: then the program is given up, for another
-// worker.
-func (t *tick) run(p *program, s *system, c *world.Context) {
+// forward is advance up to a panic, after which it reports that there is more.
+func (t *tick) forward(w *worker, p *program) (again bool) {
 	returned := false
-	c.Start(s.name, s.access)
 	defer func() {
-		c.Stop()
-		v := recover()
-		exits := v == nil && !returned
-		if exits {
-			v = errGoexit
-		}
-		if v != nil {
-			p.errs = append(p.errs, &SystemError{System: s.name, Shard: p.shard, Tick: c.Tick(), Value: v, Stack: debug.Stack()})
-		}
-		t.pass(p)
-		if exits {
-			p.claimed.Store(false)
-			t.gate.raise()
+		if !returned {
+			again = t.caught(w, p, recover())
 		}
 	}()
-	s.run[p.shard](c)
-	c.Returned()
+	c := p.context
+	for p.next < len(p.steps) {
+		s := &p.steps[p.next]
+		if t.due[s.at] && !s.off {
+			if t.closed(s) != ready {
+				break
+			}
+			c.Start(s.system.name, s.access)
+			if t.observed {
+				t.observe(w, s, c)
+			} else {
+				s.run(c)
+			}
+			c.Returned()
+			c.Stop()
+			t.measure(w, p)
+		}
+		t.pass(p, s)
+	}
 	returned = true
+	return false
+}
+
+// measure ends the time of the step that the program is at. The next one's begins
+// with the same reading.
+func (t *tick) measure(w *worker, p *program) {
+	now := clock.Now()
+	p.meters[p.next].add(now - w.now)
+	w.now = now
+	if now > w.callAt {
+		t.call(w)
+	}
+}
+
+// pass ends the step that the program is at, and publishes what it wrote in this
+// shard to who waits behind.
+func (t *tick) pass(p *program, s *step) {
+	p.next++
+	if s.signal != none && t.fences[s.signal].left.Add(-1) == 0 {
+		t.gate.open()
+	}
+	if s.publish {
+		p.progress.Store(s.at + 1)
+		t.gate.open()
+	}
+}
+
+// caught ends a step that panicked, or that ended its goroutine as a failed test
+// does: then the program is given up, for another worker.
+func (t *tick) caught(w *worker, p *program, value any) (again bool) {
+	s := &p.steps[p.next]
+	p.context.Stop()
+	exits := value == nil
+	if exits {
+		value = errGoexit
+	}
+	p.errs = append(p.errs, &SystemError{
+		System: s.system.name, Shard: p.shard, Tick: t.number, Value: value, Stack: debug.Stack(),
+		system: s.system,
+	})
+	t.measure(w, p)
+	p.meters[p.next].panics++
+	if s.system.policy == DisableOnShard {
+		s.off = true
+		s.system.off[max(0, p.shard)] = true
+	}
+	t.pass(p, s)
+	if exits {
+		t.giveUp(p)
+	}
+	return true
+}
+
+// giveUp hands over a program whose worker is ending.
+func (t *tick) giveUp(p *program) {
+	state := int64(ready)
+	if p.next == len(p.steps) {
+		state = finished
+	}
+	p.state.Store(state)
+	if state == finished {
+		t.unfinished.Add(-1)
+	}
+	t.gate.open()
 }

@@ -6,10 +6,12 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -18,19 +20,22 @@ import (
 // are the same: the same handles, with the same components, in the same order.
 func TestSameWorld(t *testing.T) {
 	ticks := iterations(100)
-	want := simulate(t, 1, ticks)
-	require.Greater(t, len(want[len(want)-1]), 10_000, "there is something to compare")
-	for _, workers := range []int{1, 2, 3, 8} {
-		for _, procs := range []int{1, 2, 4} {
-			t.Run(fmt.Sprintf("%d workers, %d processors", workers, procs), func(t *testing.T) {
-				defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
-				got := simulate(t, workers, ticks)
-				for i := range want {
-					if got[i] != want[i] {
-						t.Fatalf("the worlds differ at look %d:\n%s", i, firstDifference(want[i], got[i]))
+	for _, shards := range []int{8, 40} {
+		want := simulate(t, shards, scheduler.Options{Workers: 1}, ticks)
+		require.Greater(t, len(want[len(want)-1]), 10_000, "there is something to compare")
+		for _, workers := range []int{1, 2, 3, 8, 32} {
+			for _, procs := range []int{1, 2, 8} {
+				chaos := uint64(workers+procs) % 2 * uint64(time.Now().UnixNano())
+				t.Run(fmt.Sprintf("%d shards, %d workers, %d processors, chaos %d", shards, workers, procs, chaos), func(t *testing.T) {
+					defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
+					got := simulate(t, shards, scheduler.Options{Workers: workers, Chaos: chaos}, ticks)
+					for i := range want {
+						if got[i] != want[i] {
+							t.Fatalf("the worlds differ at look %d:\n%s", i, firstDifference(want[i], got[i]))
+						}
 					}
-				}
-			})
+				})
+			}
 		}
 	}
 }
@@ -47,18 +52,39 @@ type hunting struct {
 	*fixture
 	hunters *world.Bundle[hunter]
 	hunter  *world.Component[Hunter]
+	census  *world.Resource[Census]
+	season  *world.Resource[Season]
 }
+
+// Census is what shards count together, in a way in which the order shows.
+type Census struct {
+	Hunters int
+	Sum     float64
+}
+
+// Season is a resource that a global system writes.
+type Season struct{ Odds int }
 
 type hunter struct {
 	Position
 	Hunter
 }
 
-func simulate(t *testing.T, workers, ticks int) (looks []string) {
-	f := newFixture(t, 8, workers)
+func simulate(t *testing.T, shards int, o scheduler.Options, ticks int) (looks []string) {
+	f := newFixtureOf(t, world.Options{Shards: shards, Seed: 5}, o)
 	s := &hunting{fixture: f, hunter: world.Register[Hunter](f.w, "hunter")}
 	s.hunters = world.NewBundle[hunter](f.w)
-	f.MustAdd("follow", s.follow).MustAdd("near", s.near).MustAdd("breed", s.breed).MustAdd("die", s.die)
+	s.season = world.RegisterResource(f.w, "season", Season{Odds: 40})
+	s.census = world.RegisterAccumulator(f.w, "census", func(total, part *Census) {
+		total.Hunters += part.Hunters
+		total.Sum = total.Sum*0.9 + part.Sum
+	})
+	f.MustAdd("follow", s.follow).MustAdd("near", s.near).MustAdd("breed", s.breed).MustAdd("die", s.die).MustAdd("roam", s.roam)
+	f.MustAdd("count", s.count, scheduler.After("near"), scheduler.Every(3, 1)).MustAdd("drift", s.drift)
+	f.MustAdd("turn", s.turn, scheduler.Global(), scheduler.In(scheduler.PreUpdate))
+	f.MustAdd("cull", s.cull, scheduler.Global(), scheduler.In(scheduler.PostUpdate), scheduler.When(func(w *world.World) bool {
+		return w.Count() > 900 && w.Tick()%4 == 3
+	}))
 
 	var all []handle.Handle
 	all, err := s.hunters.AppendN(nil, f.w, 800, func(i int, h *hunter) {
@@ -85,7 +111,7 @@ func simulate(t *testing.T, workers, ticks int) (looks []string) {
 		}
 		for range n {
 			p, h := ports[r.IntN(len(ports))], all[r.IntN(len(all))]
-			switch r.IntN(4) {
+			switch r.IntN(5) {
 			case 0:
 				h, err := s.hunters.Create(p, hunter{Position{r.Float64(), 0}, Hunter{Target: h}})
 				require.NoError(t, err)
@@ -96,6 +122,8 @@ func simulate(t *testing.T, workers, ticks int) (looks []string) {
 				require.NoError(t, s.hunter.Set(p, h, Hunter{Target: all[r.IntN(len(all))]}))
 			case 3:
 				require.NoError(t, f.push.Send(p, h, Push{r.Float64()}))
+			case 4:
+				require.NoError(t, world.Move(p, h, r.IntN(f.w.Shards())))
 			}
 		}
 		f.step(1)
@@ -109,6 +137,7 @@ func simulate(t *testing.T, workers, ticks int) (looks []string) {
 // look writes down everything, in the order in which it is stored.
 func (s *hunting) look() string {
 	var b strings.Builder
+	fmt.Fprintln(&b, s.census.Get(), s.season.Get())
 	position, hunters := world.Read[Position](s.w), world.Read[Hunter](s.w)
 	for ch := range s.w.Query(position, hunters).Chunks() {
 		p, h := position.Slice(ch), hunters.Slice(ch)
@@ -117,90 +146,6 @@ func (s *hunting) look() string {
 		}
 	}
 	return b.String()
-}
-
-// follow takes up the pushes and moves.
-func (s *hunting) follow(b *world.Build) func(*world.Context) {
-	position, pushes := world.Write[Position](b), world.Receive[Push](b)
-	all := b.Query(position)
-	return func(*world.Context) {
-		dawdle()
-		for i, e := range pushes.All() {
-			if p := position.Get(e.To); p != nil {
-				p.X = p.X*1.01 + e.Body.X*float64(i+1) // the order shows
-			}
-		}
-		for ch := range all.Chunks() {
-			for i := range position.Slice(ch) {
-				position.Slice(ch)[i].Y *= 0.99
-			}
-		}
-	}
-}
-
-// near reads the targets, wherever they are, and pushes some.
-func (s *hunting) near(b *world.Build) func(*world.Context) {
-	hunters, position := world.Write[Hunter](b), world.ReadForeign[Position](b)
-	all := b.Query(hunters)
-	return func(c *world.Context) {
-		dawdle()
-		n := 0
-		for ch := range all.Chunks() {
-			for i, h := range hunters.Slice(ch) {
-				p, ok := position.Get(h.Target)
-				if !ok {
-					continue
-				}
-				hunters.Slice(ch)[i].Near = p.X - p.Y + h.Near/2
-				if n++; n%3 == 0 && s.push.Send(c, h.Target, Push{h.Near}) != nil {
-					panic("refused")
-				}
-			}
-		}
-	}
-}
-
-// breed makes a hunter for one in some, following it.
-func (s *hunting) breed(b *world.Build) func(*world.Context) {
-	b.Creates(s.hunters)
-	all := b.Query(world.With[Hunter](b))
-	r := rand.New(rand.NewPCG(1, uint64(b.Shard()))) // this shard's
-	return func(c *world.Context) {
-		dawdle()
-		for ch := range all.Chunks() {
-			for _, h := range ch.Handles() {
-				if r.IntN(20) == 0 {
-					if _, err := s.hunters.Create(c, hunter{Position{r.Float64(), 1}, Hunter{Target: h}}); err != nil {
-						panic(err)
-					}
-				}
-			}
-		}
-	}
-}
-
-// die destroys some by the shard's own hand, and some targets elsewhere.
-func (s *hunting) die(b *world.Build) func(*world.Context) {
-	hunters := world.Read[Hunter](b)
-	all := b.Query(hunters)
-	r := rand.New(rand.NewPCG(2, uint64(b.Shard())))
-	return func(c *world.Context) {
-		dawdle()
-		for ch := range all.Chunks() {
-			for i, h := range ch.Handles() {
-				odds := 50
-				if c.Tick()%10 == 7 { // enough for a sweep in parallel
-					odds = 4
-				}
-				switch r.IntN(odds) {
-				case 0, 1:
-					_ = c.Destroy(h)
-				case 2:
-					_ = c.Destroy(hunters.Slice(ch)[i].Target) // may be stale, or destroyed by others, too
-				}
-			}
-		}
-	}
 }
 
 // firstDifference shows the first lines that differ.

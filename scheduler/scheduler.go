@@ -2,15 +2,17 @@ package scheduler
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"log/slog"
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"github.com/atoll-sim/atoll/world"
 )
 
-// Options shape a scheduler. The zero value means the defaults.
+// Options shape a scheduler. The zero value means the defaults: nobody watches,
+// logs or records.
 type Options struct {
 	// Workers is the number of goroutines that run systems, the one that calls
 	// Step included. Default: GOMAXPROCS. More than there are shards are of no
@@ -20,53 +22,98 @@ type Options struct {
 	// goroutine, while the world is idle: it may use the World. Its time is not
 	// in the Report, but the next tick waits for it.
 	OnTick func(Report)
+
+	// IfPanics says what becomes of a system that panics, unless its own option
+	// says so, and whether Run goes on behind a function that panics in a refresh.
+	// Default: StopRun.
+	IfPanics PanicPolicy
+	// Budget is the time a tick may take; Run counts and tells of one that takes
+	// longer. Default: the world's TickInterval.
+	Budget time.Duration
+	// Overrun is what Run does when it is behind. Default: CatchUp.
+	Overrun Overrun
+	// CatchUpMax is how many ticks Run may be behind before CatchUp gives them up.
+	// Default: 5.
+	CatchUpMax int
+
+	// Logger, if not nil, is told of panics, overruns, systems that do not return
+	// and are disabled, and of what Run does.
+	Logger *slog.Logger
+	// Watchdog tells of systems that do not return.
+	Watchdog Watchdog
+	// Flight records what happened before a tick that took too long.
+	Flight Flight
+	// Labels gives the goroutines the profile labels "system" and "shard" while
+	// they run a system. It costs about 50 ns per system and shard.
+	Labels bool
+	// Chaos, if not 0, is the seed of random delays in systems and of a random
+	// order of shards, to see in tests that the world does not depend on them.
+	Chaos uint64
 }
 
-// Report tells of one tick.
-type Report struct {
-	Tick     uint64        // number of the tick, from 0
-	Duration time.Duration // systems and refresh
-	Late     time.Duration // how long after its time it began
-	Overrun  bool          // it took longer than the tick interval
-	Skipped  uint64        // ticks given up so far, because Run was too far behind
-}
+// DefaultCatchUpMax is the default of Options.CatchUpMax.
+const DefaultCatchUpMax = 5
 
-// catchUpMax is how many ticks Run may be behind before it gives them up.
-const catchUpMax = 5
+// validate fills in the defaults and panics about a limit that is broken.
+func (o Options) validate(w *world.World) Options {
+	must := func(ok bool, format string, values ...any) {
+		if !ok {
+			panic("scheduler: " + fmt.Sprintf(format, values...))
+		}
+	}
+	must(o.Workers >= 0, "Workers is %d, want 1 or more, or 0 for GOMAXPROCS", o.Workers)
+	must(o.IfPanics >= StopRun && o.IfPanics <= DisableOnShard, "IfPanics is %d, want StopRun, DisableSystem or DisableOnShard", o.IfPanics)
+	must(o.Budget >= 0, "Budget is %v, want more than 0, or 0 for the tick interval", o.Budget)
+	must(o.Overrun >= CatchUp && o.Overrun <= SlowClock, "Overrun is %d, want CatchUp, Skip or SlowClock", o.Overrun)
+	must(o.CatchUpMax >= 0, "CatchUpMax is %d, want 1 or more, or 0 for %d", o.CatchUpMax, DefaultCatchUpMax)
+	must(o.Watchdog.After >= 0, "Watchdog.After is %v, want more than 0, or 0 for none", o.Watchdog.After)
+	if o.Workers == 0 {
+		o.Workers = runtime.GOMAXPROCS(0)
+	}
+	o.Workers = min(o.Workers, w.Shards())
+	if o.Budget == 0 {
+		o.Budget = w.Options().TickInterval
+	}
+	if o.CatchUpMax == 0 {
+		o.CatchUpMax = DefaultCatchUpMax
+	}
+	return o
+}
 
 // Scheduler runs systems over a world.
 //
 // Ownership: one goroutine adds systems and calls Step or Run; between those
-// calls it may use the world.
+// calls it may use the world. Enable, Disable, Pause, Resume, StepOnce and Stop
+// are for any goroutine at any time.
 type Scheduler struct {
 	w       *world.World
 	options Options
-	systems []*system
+	added   []*system // as they were added
+	sorted  []*system // as they run
+	merges  map[int]*system
 	tick    tick
-	workers []func()
 	planned bool
+	running atomic.Bool // a step
+	names   names
+	control control
+	counts  counts
 }
 
 // New makes a scheduler for a world. A world has one scheduler at a time. It
 // panics if a limit in the options is broken.
 func New(w *world.World, o Options) *Scheduler {
-	if o.Workers < 0 {
-		panic(fmt.Sprintf("scheduler: Workers is %d, want 1 or more, or 0 for GOMAXPROCS", o.Workers))
-	}
-	if o.Workers == 0 {
-		o.Workers = runtime.GOMAXPROCS(0)
-	}
-	o.Workers = min(o.Workers, w.Shards())
-	s := &Scheduler{w: w, options: o}
+	o = o.validate(w)
+	s := &Scheduler{w: w, options: o, merges: map[int]*system{}}
+	s.names.init()
+	s.control.init()
 	t := &s.tick
-	t.gate.init()
-	t.programs = make([]program, w.Shards())
-	for i := range t.programs {
-		t.programs[i].shard = i
+	t.init(w, o.Workers)
+	t.labels = o.Labels || o.Watchdog.After > 0
+	if t.chaos = o.Chaos != 0; t.chaos {
+		t.sow(o.Chaos)
 	}
-	for i := 1; i < o.Workers; i++ {
-		first := i * w.Shards() / o.Workers
-		s.workers = append(s.workers, t.worker(first))
+	if o.Watchdog.After > 0 {
+		t.watchdog = newWatchdog(t, o.Watchdog.After, s.tellStuck)
 	}
 	return s
 }
@@ -74,38 +121,73 @@ func New(w *world.World, o Options) *Scheduler {
 // Workers returns the number of goroutines that run systems.
 func (s *Scheduler) Workers() int { return s.options.Workers }
 
-// Add appends a system, running its constructor once for every shard. The name
-// must not be taken. It returns an error if the system asks for access that
-// cannot be granted; then nothing is added.
-func (s *Scheduler) Add(name string, construct System) error {
+// Add adds a system, running its constructor once for every shard. The name must
+// not be taken. It returns an error if the system asks for access that cannot be
+// granted, or if systems are then to come before each other in a circle; then
+// nothing is added.
+func (s *Scheduler) Add(name string, construct System, options ...Option) error {
 	if name == "" || construct == nil {
 		return fmt.Errorf("scheduler: system %q needs a name and a constructor", name)
 	}
-	for _, x := range s.systems {
-		if x.name == name {
-			return fmt.Errorf("scheduler: system name %q is taken", name)
-		}
+	if s.names.find(name) != nil {
+		return fmt.Errorf("scheduler: system name %q is taken", name)
 	}
-	x, err := build(s.w, name, construct)
+	o := optionsOf(options)
+	if err := o.check(name); err != nil {
+		return err
+	}
+	if o.policy == byDefault {
+		o.policy = s.options.IfPanics
+	}
+	x, err := build(s.w, name, construct, o)
 	if err != nil {
 		return err
 	}
-	s.systems = append(s.systems, x)
+	added := append(s.added[:len(s.added):len(s.added)], x)
+	sorted, err := order(added)
+	if err != nil {
+		return err
+	}
+	s.added, s.sorted = added, sorted
+	s.names.add(x)
 	s.planned = false
 	return nil
 }
 
 // MustAdd is Add for systems that are known to be good; it panics on an error.
 // It returns the scheduler, so that calls can be chained.
-func (s *Scheduler) MustAdd(name string, construct System) *Scheduler {
-	if err := s.Add(name, construct); err != nil {
+func (s *Scheduler) MustAdd(name string, construct System, options ...Option) *Scheduler {
+	if err := s.Add(name, construct, options...); err != nil {
 		panic(err)
 	}
 	return s
 }
 
+// Systems returns the names of the systems in the order in which they run.
+func (s *Scheduler) Systems() []string {
+	names := make([]string, len(s.sorted))
+	for i, x := range s.sorted {
+		names[i] = x.name
+	}
+	return names
+}
+
+// prepare makes the programs, if systems were added since the last time.
+func (s *Scheduler) prepare() error {
+	if s.planned {
+		return nil
+	}
+	if err := unknown(s.added); err != nil {
+		return err
+	}
+	s.tick.compile(s.w, withMerges(s.w, s.sorted, s.merges), s.tick.labels)
+	s.planned = true
+	return nil
+}
+
 // Step runs one tick: all systems on all shards, then the refresh. It returns
-// the context's error, without running, if the context has ended. A system that
+// the context's error, without running, if the context has ended, and an error
+// if a system is to come before or after one that was not added. A system that
 // panics does not stop the tick; the error joins a *SystemError for each, and a
 // *world.CallError for each function that panicked in the refresh. One that
 // calls runtime.Goexit, as a failing test does, does not stop it either. No
@@ -114,101 +196,5 @@ func (s *Scheduler) Step(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return s.step()
-}
-
-func (s *Scheduler) step() error {
-	t := &s.tick
-	if !s.planned {
-		s.planned = true
-		plan(s.systems)
-		t.systems = s.systems
-		t.passed = make([]countdown, len(s.systems))
-	}
-	t.world = s.w.BeginTick()
-	t.start()
-	t.workers.Add(len(s.workers))
-	for _, w := range s.workers {
-		go w()
-	}
-	ended := false
-	defer func() {
-		if r := recover(); r != nil {
-			t.finish()
-			panic(r)
-		}
-		if !ended { // a system has ended this goroutine; the tick is completed all the same
-			t.workers.Add(1)
-			go t.worker(0)()
-			t.awaitSystems()
-			t.world.End(t.parallel)
-		}
-		t.finish()
-	}()
-	t.runSystems(0)
-	t.world.End(t.parallel)
-	ended = true
-	return t.failure()
-}
-
-// failure joins the panics of the tick, by shard, then in order of the systems;
-// then those of functions in the refresh.
-func (t *tick) failure() error {
-	var all []error
-	for i := range t.programs {
-		p := &t.programs[i]
-		for _, e := range p.errs {
-			all = append(all, e)
-		}
-		p.errs = nil
-	}
-	all = append(all, t.world.Failure())
-	return errors.Join(all...)
-}
-
-// Run makes ticks at the world's TickInterval until the context ends, and then
-// returns nil. A tick that takes too long makes the next ones follow at once;
-// when more than a few are due they are given up. Run returns the error of a
-// tick in which a system panicked, after completing that tick.
-func (s *Scheduler) Run(ctx context.Context) error {
-	interval := s.w.Options().TickInterval
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	due := time.Now()
-	r := Report{}
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-timer.C:
-		}
-		if ctx.Err() != nil {
-			return nil
-		}
-		began := time.Now()
-		r.Tick, r.Late = s.w.Tick(), began.Sub(due)
-		if err := s.step(); err != nil {
-			return err
-		}
-		r.Duration = time.Since(began)
-		r.Overrun = r.Duration > interval
-		if s.options.OnTick != nil {
-			s.options.OnTick(r)
-		}
-		due = due.Add(interval)
-		if behind := time.Since(due); behind > catchUpMax*interval {
-			r.Skipped += uint64(behind / interval)
-			due = due.Add(behind / interval * interval)
-		}
-		timer.Reset(max(0, time.Until(due)))
-	}
-}
-
-// Systems returns the names of the systems in the order in which they run.
-func (s *Scheduler) Systems() []string {
-	names := make([]string, len(s.systems))
-	for i, x := range s.systems {
-		names[i] = x.name
-	}
-	return names
+	return s.step(ctx)
 }

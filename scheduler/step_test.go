@@ -168,6 +168,12 @@ func TestStepTwice(t *testing.T) {
 			_ = other.Step(t.Context())
 		}
 	})
+	f.MustAdd("itself", func(*world.Build) func(*world.Context) {
+		return func(c *world.Context) {
+			defer func() { require.Contains(t, fmt.Sprint(recover()), "scheduler: Step while a tick runs") }()
+			_ = f.Step(t.Context())
+		}
+	})
 	f.step(1)
 	require.Contains(t, said, "BeginTick while a tick runs")
 	f.step(1)

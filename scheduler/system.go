@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"fmt"
+	"sync/atomic"
 
 	"github.com/atoll-sim/atoll/world"
 )
@@ -9,57 +10,74 @@ import (
 // System is the constructor of a system. It runs once per shard, declares its
 // access by asking the Build for it, and returns what to run each tick. The
 // function's local variables are the system's state in that shard. It must
-// declare the same on every shard.
+// declare the same on every shard. Of a global system it runs once.
 type System func(b *world.Build) func(c *world.Context)
 
-// system is a System that was added.
+// system is a System that was added, or the merge of an accumulator.
+//
+// Ownership: the scheduler's goroutine between ticks. enabled and pardoned are
+// anyone's. A
+// shard's element of off belongs to who runs the shard.
 type system struct {
-	name    string
-	run     []func(*world.Context) // by shard
-	access  *world.Access
-	fence   int  // the system that all shards must have passed before this; -1 for none
-	awaited bool // it is the fence of another
+	options
+	name     string
+	run      []func(*world.Context) // by shard; of a global system one
+	access   []*world.Access        // likewise
+	off      []bool                 // likewise: it panicked there, and is not run any more
+	enabled  atomic.Bool
+	pardoned atomic.Bool // it is to run on all shards again
+	merges   bool        // it is not the user's: it merges an accumulator
 }
 
 // build runs a constructor for every shard.
-func build(w *world.World, name string, construct System) (*system, error) {
-	s := &system{name: name, run: make([]func(*world.Context), w.Shards()), fence: -1}
+func build(w *world.World, name string, construct System, o options) (*system, error) {
+	s := newSystem(w, name, o)
 	for i := range s.run {
-		b := world.NewBuild(w, i, name)
+		shard := i
+		if s.global {
+			shard = world.Everywhere
+		}
+		b := world.NewBuild(w, shard, name)
 		s.run[i] = construct(b)
-		access := b.Finish()
+		s.access[i] = b.Finish()
+		s.access[i].Delta *= float64(s.every)
 		switch {
+		case s.run[i] == nil && s.global:
+			return nil, fmt.Errorf("scheduler: the constructor of system %q returned nil; return a function", name)
 		case s.run[i] == nil:
 			return nil, fmt.Errorf("scheduler: the constructor of system %q returned nil for shard %d; return a function", name, i)
-		case i == 0:
-			s.access = access
-		case *access != *s.access:
+		case !s.access[i].Same(s.access[0]):
 			return nil, fmt.Errorf("scheduler: system %q asks for other access on shard %d than on shard 0; ask for the same on every shard", name, i)
 		}
 	}
-	if both := s.access.Foreign.Common(s.access.Writes); both.Len() > 0 {
+	a := s.access[0]
+	if both := a.Foreign.Union(a.Near).Common(a.Writes); both.Len() > 0 && !s.global {
 		return nil, fmt.Errorf("scheduler: system %q writes or creates %s and reads it in other shards; split it into two systems",
 			name, w.ComponentNames(both))
 	}
 	return s, nil
 }
 
-// conflicts reports whether shards must not run a and b at the same time: one
-// writes what the other reads in foreign shards.
-func conflicts(a, b *world.Access) bool {
-	return a.Foreign.Meets(&b.Writes) || b.Foreign.Meets(&a.Writes)
+func newSystem(w *world.World, name string, o options) *system {
+	n := w.Shards()
+	if o.global {
+		n = 1
+	}
+	s := &system{options: o, name: name, run: make([]func(*world.Context), n), access: make([]*world.Access, n), off: make([]bool, n)}
+	s.enabled.Store(!o.disabled)
+	return s
 }
 
-// plan finds each system's fence. A shard passes systems in order, so the last
-// conflicting system before it stands for all earlier ones.
-func plan(systems []*system) {
-	for i, s := range systems {
-		s.fence, s.awaited = -1, false
-		for k := i - 1; k >= 0 && s.fence < 0; k-- {
-			if conflicts(s.access, systems[k].access) {
-				s.fence = k
-				systems[k].awaited = true
-			}
-		}
-	}
+// newMerge makes the system that merges an accumulator, after the system that is
+// the last to add to it.
+func newMerge(w *world.World, resource int, after *system) *system {
+	s := newSystem(w, fmt.Sprintf("merge %q", w.ResourceName(resource)), options{global: true, stage: after.stage, every: 1})
+	s.merges = true
+	s.access[0] = &world.Access{}
+	s.access[0].ResourceWrites.Add(resource)
+	s.run[0] = func(*world.Context) { w.MergeResource(resource) }
+	return s
 }
+
+// due reports whether a system that is enabled runs in a tick.
+func (s *system) due(tick uint64) bool { return tick%uint64(s.every) == uint64(s.offset) }

@@ -96,6 +96,27 @@ func TestColumnViews(t *testing.T) {
 	}
 }
 
+// TestColumnViewsSync has shards add more chunks than a directory has room for,
+// while the world is not idle: the idle world sees them after the refresh.
+func TestColumnViewsSync(t *testing.T) {
+	s := newStorage(t, 3, handle.IndexMax, handle.VersionMax)
+	var idle shard.View[int64]
+	s.numbers.Attach(&idle, 3)
+	s.space.SetIdle(false)
+	var all []handle.Handle
+	for range 4 {
+		for _, sh := range s.shards {
+			all = append(all, s.mustCreate(sh, 2000)...)
+		}
+		s.refresh()
+		for _, h := range all {
+			l := s.space.Locate(h)
+			require.Equal(t, l, s.idle.Locate(h))
+			require.Same(t, s.numbers.At(l), idle.At(l))
+		}
+	}
+}
+
 // TestColumnSlices compares the slices of runs with their rows.
 func TestColumnSlices(t *testing.T) {
 	s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)

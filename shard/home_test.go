@@ -36,35 +36,39 @@ func TestHomeRecycles(t *testing.T) {
 }
 
 // TestHomeRetires uses slots up: after VersionMax tenants one is never given
-// again, and nothing of it is alive.
+// again, and nothing of it is alive. Tenants are swept one by one, beside one who
+// stays, and a whole chunk at a time.
 func TestHomeRetires(t *testing.T) {
-	for _, versionMax := range []uint32{1, 7} {
-		s := newStorage(t, 1, handle.IndexMax, versionMax)
-		sh := s.shards[0]
-		var ever []handle.Handle
-		for round := range versionMax {
-			all := s.mustCreate(sh, 10)
-			for _, h := range all {
-				require.Equal(t, round+1, h.Version())
+	for _, stay := range []int{0, 1} {
+		for _, versionMax := range []uint32{1, 7} {
+			s := newStorage(t, 1, handle.IndexMax, versionMax)
+			sh := s.shards[0]
+			s.mustCreate(sh, stay)
+			var ever []handle.Handle
+			for round := range versionMax {
+				all := s.mustCreate(sh, 10)
+				for _, h := range all {
+					require.Equal(t, round+1, h.Version())
+					require.NotContains(t, ever, h)
+				}
+				require.Zero(t, sh.Retired())
+				s.destroy(all...)
+				s.refresh()
+				ever = append(ever, all...)
+			}
+			require.Equal(t, 10, sh.Retired())
+			for _, h := range s.mustCreate(sh, 100) {
+				require.Equal(t, uint32(1), h.Version(), "others' slots")
 				require.NotContains(t, ever, h)
 			}
-			require.Zero(t, sh.Retired())
-			s.destroy(all...)
-			s.refresh()
-			ever = append(ever, all...)
-		}
-		require.Equal(t, 10, sh.Retired())
-		for _, h := range s.mustCreate(sh, 100) {
-			require.Equal(t, uint32(1), h.Version(), "others' slots")
-			require.NotContains(t, ever, h)
-		}
-		for _, h := range ever {
-			version, state := s.state(h)
-			require.Equal(t, versionMax, version)
-			require.Equal(t, shard.StateRetired, state)
-			for v := handle.Handle(0); v < 20; v++ { // versions after the last, too
-				require.False(t, s.space.Alive(h&^handle.VersionMax+v))
-				require.Zero(t, s.space.Locate(h&^handle.VersionMax+v))
+			for _, h := range ever {
+				version, state := s.state(h)
+				require.Equal(t, versionMax, version)
+				require.Equal(t, shard.StateRetired, state)
+				for v := handle.Handle(0); v < 20; v++ { // versions after the last, too
+					require.False(t, s.space.Alive(h&^handle.VersionMax+v))
+					require.Zero(t, s.space.Locate(h&^handle.VersionMax+v))
+				}
 			}
 		}
 	}

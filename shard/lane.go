@@ -18,26 +18,25 @@ import (
 //
 // Ownership: one producer sends; one consumer, the refresh, takes, releases and
 // tells. published and the applied counters join the two, each on a cache line
-// of its writer.
+// of its writer. Counters of requests and units wrap around: only how far they are
+// apart has a meaning.
 type Lane struct {
 	space     *Space
 	records   records
 	streams   atomic.Pointer[[]stream] // nil until used
-	maxCount  uint64
-	maxWeight uint64
-	sent      uint64
-	weight    uint64 // units sent
+	maxCount  uint32
+	maxWeight uint32
+	sent      uint32
+	weight    uint32 // units sent
 	batch     laneBatch
-	published atomic.Uint64
+	published atomic.Uint32
 	_         [64]byte
 
-	applied       atomic.Uint64
-	appliedWeight atomic.Uint64
-	_             [64]byte
-
-	taken       uint64
-	takenWeight uint64
-	told        []telling
+	applied       atomic.Uint32
+	appliedWeight atomic.Uint32
+	taken         uint32
+	takenWeight   uint32
+	told          []telling
 }
 
 // stream holds the payloads of one kind, in the order in which they were sent.
@@ -65,26 +64,38 @@ type telling struct {
 // NewLane makes a lane that holds at most the given number of requests and
 // bytes, payloads included.
 func NewLane(space *Space, requests, bytes int) *Lane {
-	l := &Lane{space: space, maxCount: uint64(requests), maxWeight: uint64(bytes) / unitBytes}
-	l.records.init()
+	l := &Lane{space: space, maxCount: uint32(requests), maxWeight: uint32(bytes / unitBytes)}
+	l.records.init(firstRecords)
 	return l
 }
 
 // Weight is what a request of the kind counts for in a lane.
 func (k *Kind[T]) Weight() uint32 { return k.weight }
 
-// DestroyWeight is what a request to destroy counts for.
-const DestroyWeight = 1
+// BareWeight is what a request without a payload counts for.
+const BareWeight = 1
+
+// Bare is a request without a payload: to destroy, or to move.
+type Bare struct {
+	kind uint16
+	how  How
+}
+
+// Destroying returns the request to destroy.
+func Destroying() Bare { return Bare{kind: destroyKind} }
+
+// MovingTo returns the request to move to a shard.
+func MovingTo(shard int) Bare { return Bare{moveKind, How(shard)} }
 
 // Room reports whether n requests of that weight fit. Producer only.
 func (l *Lane) Room(n int, weight uint32) bool {
-	return l.sent-l.applied.Load()+uint64(n) <= l.maxCount &&
-		l.weight-l.appliedWeight.Load()+uint64(n)*uint64(weight) <= l.maxWeight
+	return uint64(l.sent-l.applied.Load())+uint64(n) <= uint64(l.maxCount) &&
+		uint64(l.weight-l.appliedWeight.Load())+uint64(n)*uint64(weight) <= uint64(l.maxWeight)
 }
 
 // Fits reports whether n requests of that weight would fit in an empty lane.
 func (l *Lane) Fits(n int, weight uint32) bool {
-	return uint64(n) <= l.maxCount && uint64(n)*uint64(weight) <= l.maxWeight
+	return uint64(n) <= uint64(l.maxCount) && uint64(n)*uint64(weight) <= uint64(l.maxWeight)
 }
 
 // Waiting returns how many requests are sent and not yet applied. Producer
@@ -106,9 +117,9 @@ func (k *Kind[T]) Push(l *Lane, h handle.Handle, epoch uint32, how How, done Fin
 	return r, queueOf[T](l, k.number).Push()
 }
 
-// PushDestroy is Push for a request to destroy, which has no payload.
-func (l *Lane) PushDestroy(h handle.Handle, epoch uint32, done Finisher) {
-	r := l.push(h, epoch, destroyKind, 0, 1, DestroyWeight)
+// PushBare is Push for a request without a payload.
+func (l *Lane) PushBare(b Bare, h handle.Handle, epoch uint32, done Finisher) {
+	r := l.push(h, epoch, b.kind, b.how, 1, BareWeight)
 	if done != nil {
 		l.await(r, done)
 	}
@@ -131,7 +142,7 @@ func (l *Lane) push(h handle.Handle, epoch uint32, kind uint16, how How, units, 
 		prefetchWrite(q.at(l.records.put + unitsAhead).head())
 	}
 	l.sent++
-	l.weight += uint64(weight)
+	l.weight += weight
 	return r
 }
 
@@ -170,7 +181,7 @@ func (l *Lane) Publish() {
 type laneBatch struct {
 	open         bool
 	first        *Request // is given the epoch; the others are joined to it
-	sent, weight uint64   // of the lane, before
+	sent, weight uint32   // of the lane, before
 }
 
 // add returns how a request is in the batch.
@@ -235,7 +246,7 @@ func (l *Lane) Drain(cut uint32, to *Drained) (creates int) {
 		}
 		k := &kinds[r.kind]
 		l.records.got += k.units
-		weight += uint64(k.weight)
+		weight += k.weight
 		if r.how&notify != 0 {
 			l.told = append(l.told, telling{done: *As[Finisher](l.nextOf(doneKind)), request: r})
 		}

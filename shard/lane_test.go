@@ -39,10 +39,10 @@ func (x *traffic) push(n uint64, epoch uint32, done shard.Finisher) bool {
 	l, h := x.lane, handle.Handle(n)
 	switch {
 	case n%5 == 4:
-		if !l.Room(1, shard.DestroyWeight) {
+		if !l.Room(1, shard.BareWeight) {
 			return false
 		}
-		l.PushDestroy(h, epoch, done)
+		l.PushBare(shard.Destroying(), h, epoch, done)
 	case n%5 == 3:
 		if !l.Room(1, x.bare.Weight()) {
 			return false
@@ -164,17 +164,17 @@ func TestLaneSizes(t *testing.T) {
 	text := shard.NewKind[string](space, nil)
 	l := shard.NewLane(space, 100, 1000)
 	require.False(t, l.Fits(2, large.Weight()))
-	require.False(t, l.Fits(101, shard.DestroyWeight))
+	require.False(t, l.Fits(101, shard.BareWeight))
 	require.True(t, l.Fits(1, large.Weight()))
 	require.True(t, l.Room(1, large.Weight()), "60 units of payload, one of head")
 	large.Push(l, 1, 0, 0, nil)
 	l.Publish()
 	require.False(t, l.Room(1, small.Weight()), "a head and a payload count")
 	require.False(t, l.Room(1, text.Weight()), "also if the payload is not in the record")
-	require.True(t, l.Room(1, shard.DestroyWeight))
-	l.PushDestroy(2, 0, nil)
+	require.True(t, l.Room(1, shard.BareWeight))
+	l.PushBare(shard.Destroying(), 2, 0, nil)
 	l.Publish()
-	require.False(t, l.Room(1, shard.DestroyWeight))
+	require.False(t, l.Room(1, shard.BareWeight))
 	require.Equal(t, 2, l.Waiting())
 }
 

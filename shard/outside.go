@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -137,6 +138,7 @@ func (o *Outside) Draw(n int) (first handle.Handle, got int, err error) {
 // Give appends n used handles to dst, all pending, or as many as there are.
 // Refresh only.
 func (o *Outside) Give(dst []handle.Handle, n int) []handle.Handle {
+	dst = slices.Grow(dst, min(n, len(o.stock)+len(o.free)))
 	rest := max(len(o.stock)-n, 0)
 	n -= len(o.stock) - rest
 	dst = append(dst, o.stock[rest:]...)

@@ -5,7 +5,10 @@ import (
 	"sync/atomic"
 )
 
-const firstRing = 8
+const (
+	firstRing    = 2 // elements of a new queue: most senders send little
+	firstRecords = 4 // units of a new lane
+)
 
 // Queue is a first-in first-out buffer between one producer and one consumer.
 // It does not tell the consumer when something is there: whoever embeds it
@@ -13,7 +16,7 @@ const firstRing = 8
 // Pop. Elements are handed out in place, so a warm queue copies once and
 // allocates nothing.
 //
-//	front ──▶ [ring 8] ──next──▶ [ring 16] ◀── tail
+//	front ──▶ [ring 2] ──next──▶ [ring 4] ◀── tail
 //	          being emptied      being filled
 //
 // A full ring gets a successor of twice the size; an emptied one is dropped.
@@ -47,13 +50,13 @@ type ring[T any] struct {
 // NewQueue makes an empty queue.
 func NewQueue[T any]() *Queue[T] {
 	q := new(Queue[T])
-	q.init()
+	q.init(firstRing)
 	return q
 }
 
-func (q *Queue[T]) init() {
+func (q *Queue[T]) init(first int) {
 	q.pointers = HasPointers(reflect.TypeFor[T]())
-	q.tail = &ring[T]{buf: make([]T, firstRing)}
+	q.tail = &ring[T]{buf: make([]T, first)}
 	q.front = q.tail
 }
 

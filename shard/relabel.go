@@ -2,6 +2,10 @@ package shard
 
 import "slices"
 
+// fewRows is the number of rows up to which they are moved one by one: giving a
+// chunk away costs as much as moving eight.
+const fewRows = 8
+
 // Relabel moves all atoms of a table to that of another component set, at once
 // and for the most part without touching them: chunks are taken over whole, with
 // the columns that both tables have.
@@ -17,6 +21,9 @@ func (t *Table) Relabel(set Set, added func(Rows)) error {
 	to := t.shard.Table(set)
 	if to == t || t.Rows() == 0 {
 		return nil
+	}
+	if t.Rows() <= fewRows {
+		return t.spill(to, added)
 	}
 	at, n := to.full(), t.full()
 	rest := at // of its chunks, those from here on are spare

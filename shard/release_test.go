@@ -16,10 +16,26 @@ import (
 // its components, too. It is the proof of the release store, as far as running a
 // thing can prove.
 func TestReleaseLitmus(t *testing.T) {
+	for name, create := range map[string]func(*storage, *shard.Table, int64) (handle.Handle, error){
+		"in steps": func(s *storage, _ *shard.Table, n int64) (handle.Handle, error) {
+			return s.create(s.shards[0], set(number), n)
+		},
+		"at once": func(s *storage, table *shard.Table, n int64) (handle.Handle, error) {
+			fields, plain := table.Fields([]shard.Field{{Component: number}})
+			require.True(s.t, plain)
+			return shard.CreatePlain(s.shards[0], table, fields, &n)
+		},
+	} {
+		t.Run(name, func(t *testing.T) { releaseLitmus(t, create) })
+	}
+}
+
+func releaseLitmus(t *testing.T, create func(*storage, *shard.Table, int64) (handle.Handle, error)) {
 	n := int64(iterations(400_000))
 	handles := handlesOf(t, int(n)) // the same calls give the same handles
 
 	s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
+	table := s.shards[0].Table(set(number))
 	var seen [2]atomic.Int64
 	done := make(chan struct{}, len(seen))
 	for r := range seen {
@@ -40,7 +56,7 @@ func TestReleaseLitmus(t *testing.T) {
 		}()
 	}
 	for i := range n {
-		h, err := s.create(s.shards[0], set(number), i)
+		h, err := create(s, table, i)
 		require.NoError(t, err)
 		require.Equal(t, handles[i], h)
 		if i%64 == 0 { // the readers are close behind

@@ -13,7 +13,7 @@ import (
 //
 //	handle  8 bytes
 //	mark    4 bytes   the epoch in which it was sent; when taken, the outcome
-//	kind    2 bytes   0: destroy
+//	kind    2 bytes   0: destroy, 1: move
 //	how     2 bytes   four flags, and a shard's number in 12 bits
 //
 // Ownership: the sender's until it is published, then the refresh's: first the
@@ -34,7 +34,7 @@ const (
 	notify                        // somebody waits for the outcome
 	joined                        // taken together with the one before it
 	direct                        // for the shard itself, and no entity
-	shards How = 1<<12 - 1        // of a create: where the atom goes; or whom it is for
+	shards How = 1<<12 - 1        // of a create or move: where the atom goes; or whom it is for
 )
 
 // To returns how a request for a shard itself is sent.
@@ -76,6 +76,7 @@ type kindInfo struct {
 
 const (
 	destroyKind = 0              // has no payload
+	moveKind    = 1              // nor has this
 	skipKind    = math.MaxUint16 // no request: the record is in the ring's next round
 	doneKind    = skipKind       // of the stream of who waits
 )

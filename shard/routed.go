@@ -35,6 +35,7 @@ func (r Routed) Loc() Loc {
 type Drained struct {
 	Creates [][]Routed // by the shard they go to
 	Others  []Routed
+	Moves   int // how many of the others are to move
 	// Cancels says that an entity may be destroyed by the refresh that creates it,
 	// Calls that functions of the user's are to run.
 	Cancels, Calls bool
@@ -42,7 +43,10 @@ type Drained struct {
 
 // add adds a request that is not a create.
 func (d *Drained) add(r Routed) {
-	if r.kind == destroyKind && r.slot != nil && r.slot.load() == word(r.Handle, StatePending) {
+	switch {
+	case r.kind == moveKind:
+		d.Moves++
+	case r.kind == destroyKind && r.slot != nil && r.slot.load() == word(r.Handle, StatePending):
 		d.Cancels = true
 	}
 	d.Others = append(d.Others, r)
@@ -55,7 +59,7 @@ func (d *Drained) Forget() {
 		d.Creates[i] = all[:0]
 	}
 	clear(d.Others)
-	d.Others, d.Cancels, d.Calls = d.Others[:0], false, false
+	d.Others, d.Moves, d.Cancels, d.Calls = d.Others[:0], 0, false, false
 }
 
 // ApplyCreates stores the atoms of pending handles: veiled, that is not alive yet
@@ -97,19 +101,30 @@ func (s *Shard) Unveil(creates []Routed) {
 
 // ApplyRequests does what some of the other requests, which are given by their
 // indexes, ask for. The first to destroy an entity does; whoever comes later finds
-// it gone. If it was left in the middle, by a function that ended its goroutine, it
-// goes on behind that.
-func (s *Shard) ApplyRequests(requests []Routed, indexes []uint32) {
+// it gone. share is the number of the share of the sources that they are of. If it
+// was left in the middle, by a function that ended its goroutine, it goes on behind
+// that.
+func (s *Shard) ApplyRequests(requests []Routed, indexes []uint32, share int) {
 	if s.applying > 0 {
 		s.Decide(requests[indexes[s.applying-1]], Failed)
 	}
 	for s.applying < len(indexes) {
-		r := requests[indexes[s.applying]]
+		i := indexes[s.applying]
+		r := requests[i]
 		s.applying++
+		if r.kind == moveKind {
+			s.ask(r)
+			continue
+		}
+		s.order = uint64(share)<<32 | uint64(i)
 		s.Decide(r, s.apply(r))
 	}
 	s.applying = 0
 }
+
+// Order returns the place of the request that is being applied among all of its
+// refresh.
+func (s *Shard) Order() uint64 { return s.order }
 
 func (s *Shard) apply(r Routed) Outcome {
 	l := r.Loc()

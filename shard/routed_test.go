@@ -57,7 +57,7 @@ func (o *office) ask(h handle.Handle, f deed) *finished {
 
 func (o *office) askDestroy(h handle.Handle) *finished {
 	told := new(finished)
-	o.lane.PushDestroy(h, 0, told)
+	o.lane.PushBare(shard.Destroying(), h, 0, told)
 	o.lane.Publish()
 	return told
 }
@@ -89,7 +89,7 @@ func (o *office) apply(between func()) {
 		}
 	}
 	for i, s := range o.shards {
-		s.ApplyRequests(o.drained.Others, to[i])
+		s.ApplyRequests(o.drained.Others, to[i], 0)
 	}
 	between()
 	for i, s := range o.shards {

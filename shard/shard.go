@@ -22,8 +22,12 @@ type Shard struct {
 	Loop uint64
 	// KeepOrder makes Sweep keep the order among the living rows of a table.
 	KeepOrder bool
+	// Moving says that some atoms move in this refresh, so what is delivered must
+	// be noted with its Order.
+	Moving bool
 
 	id      int
+	order   uint64 // of the request that is being applied
 	lookup  Lookup
 	columns *[]AnyColumn // the world's, by component
 	tables  []*Table
@@ -41,6 +45,7 @@ type Shard struct {
 	// applying counts the requests that ApplyRequests has begun, while it runs.
 	applying int
 	record   record
+	moving   moving
 	stamp    stamp
 }
 
@@ -57,7 +62,9 @@ func New(space *Space, id int, columns *[]AnyColumn, recordTicks int) *Shard {
 func (s *Shard) ID() int { return s.id }
 
 // Alive returns the number of atoms, marked ones included.
-func (s *Shard) Alive() int { return int(s.record.created - s.record.destroyed) }
+func (s *Shard) Alive() int {
+	return int(s.record.created + s.moving.arrived - s.record.destroyed - s.moving.departed)
+}
 
 // Created returns how many atoms were ever stored here.
 func (s *Shard) Created() uint64 { return s.record.created }
@@ -157,6 +164,9 @@ func (s *Shard) Adopt(t *Table, h handle.Handle) (Atom, error) {
 
 // Reserve makes room for n more atoms of a table and their slots.
 func (s *Shard) Reserve(t *Table, n int) error {
+	if n <= len(s.free) && n <= len(t.cur.handles)-t.cur.n {
+		return nil
+	}
 	if err := s.reserve(n); err != nil {
 		return err
 	}
@@ -201,13 +211,16 @@ func (s *Shard) Doomed() int {
 	return n
 }
 
-// Sweep closes the holes of the marked atoms and recycles their slots, as far
-// as they are at home here; Exiled has the rest.
+// Sweep closes the holes of those who have left and of the marked atoms, and
+// recycles the slots of these, as far as they are at home here; Exiled has the
+// rest.
 func (s *Shard) Sweep() {
+	s.land()
 	for _, t := range s.dirty {
 		t.sweep()
 	}
 	s.dirty = s.dirty[:0]
+	s.moving.left = false
 }
 
 // Unsettled returns how much there is for Settle to do.

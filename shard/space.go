@@ -84,7 +84,10 @@ const noBase = 1 << 63
 // indexMax, versions from 1 to versionMax.
 func NewSpace(homes int, indexMax, versionMax uint32) *Space {
 	s := &Space{indexMax: indexMax, versionMax: versionMax, homes: homes, homeBits: bits.Len(uint(homes - 1))}
-	s.kinds = []kindInfo{destroyKind: {units: 1, weight: DestroyWeight, plain: true}}
+	s.kinds = []kindInfo{
+		destroyKind: {units: 1, weight: BareWeight, plain: true},
+		moveKind:    {units: 1, weight: BareWeight, plain: true},
+	}
 	s.mu.pages = make([]int, homes)
 	s.mu.idle = true
 	d, block := s.newDirectory(1), make([][pageSize]Slot, homes-1)

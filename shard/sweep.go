@@ -68,7 +68,7 @@ func (t *Table) closeHoles() {
 	for _, l := range sh.holes {
 		sh.doomed = append(sh.doomed, chunks[l>>RowBits].handles[l&rowMask])
 	}
-	sh.bury(sh.doomed, false)
+	sh.bury(sh.dead(sh.doomed), false)
 	first := len(sh.moves)
 	sh.doomed = sh.doomed[:0] // now those who move
 	for _, l := range sh.holes {
@@ -162,7 +162,7 @@ func (t *Table) truncate(to *Chunk, at int) {
 
 // empty removes all rows of the last chunk, which are all marked.
 func (c *Chunk) empty(sh *Shard) {
-	sh.bury(c.handles[:c.n], true)
+	sh.bury(sh.dead(c.handles[:c.n]), true)
 	clear(c.dead)
 	c.forgetAll()
 	c.n, c.deadN = 0, 0

@@ -55,7 +55,7 @@ func ask[T, A any](a Asker, call string, write bool, make func() (*A, *Reader[T]
 		b.access.Reads.Add(id)
 	}
 	key := accessorKey{id, write}
-	if x, ok := b.w.accessors[key].(*A); ok && b.idle() {
+	if x, ok := b.w.accessors[key].(*A); ok && b.idle {
 		return x
 	}
 	x, r := make()
@@ -64,7 +64,7 @@ func ask[T, A any](a Asker, call string, write bool, make func() (*A, *Reader[T]
 		r.View.Guard(b.guard(fmt.Sprintf("the accessor of component %q", b.w.components[id].name)))
 	}
 	r.id, r.lookup = id, b.lookup
-	if b.idle() {
+	if b.idle {
 		b.w.accessors[key] = x
 	}
 	return x
@@ -92,6 +92,7 @@ type ForeignReader[T any] struct {
 	space  *shard.Space
 	column *shard.Column[T]
 	guard  check.Guard
+	reach  []bool // by shard; nil for all
 }
 
 // ReadForeign asks for reading a component in every shard. A system cannot also
@@ -106,14 +107,27 @@ func ReadForeign[T any](b *Build) *ForeignReader[T] {
 	}
 }
 
+// ReadForeignOf asks for reading a component in the given shards alone, the own
+// one always among them: then nothing waits for any other. Each shard names its
+// own neighbours; b.Shard() says whose turn it is. It panics if there is no such
+// shard.
+func ReadForeignOf[T any](b *Build, shards ...int) *ForeignReader[T] {
+	bound := b.bind("ReadForeignOf")
+	id := b.w.componentOf(reflect.TypeFor[T](), bound.call)
+	return &ForeignReader[T]{
+		space: b.w.space, column: b.w.columns[id].(*shard.Column[T]), reach: b.reach(id, shards),
+		guard: bound.guard(fmt.Sprintf("the foreign reader of component %q", b.w.components[id].name)),
+	}
+}
+
 // Get returns a copy of the component of an entity anywhere, as the last system
 // before this one that writes it left it. It returns false if the entity is not
-// alive or lacks the component.
+// alive, lacks the component, or is in a shard that was not asked for.
 func (f *ForeignReader[T]) Get(h handle.Handle) (T, bool) {
 	if check.Enabled {
 		f.guard.Must()
 	}
-	if l := f.space.Locate(h); l != 0 {
+	if l := f.space.Locate(h); l != 0 && (f.reach == nil || f.reach[f.space.Owner(l)]) {
 		if p := f.column.At(l); p != nil {
 			return *p, true
 		}

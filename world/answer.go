@@ -57,10 +57,10 @@ func (c *Component[T]) Ask(p *Port, of handle.Handle, answer *Answer[T]) error {
 }
 
 // asker is what a request to ask does at the refresh.
-type asker[T any] struct{ *Component[T] }
+type asker[T any] struct{ c *Component[T] }
 
-func (c asker[T]) Apply(_ *shard.Shard, _ handle.Handle, l shard.Loc, to shard.Payload) shard.Outcome {
-	p := c.column.At(l)
+func (a asker[T]) Apply(_ *shard.Shard, _ handle.Handle, l shard.Loc, to shard.Payload) shard.Outcome {
+	p := a.c.column.At(l)
 	if p == nil {
 		return shard.Missing
 	}

@@ -18,39 +18,43 @@ func (b *Bundle[T]) CreateRows(w *World, n int, init func(rows Chunk)) error {
 	if n < 0 {
 		panic(fmt.Sprintf("world: bundle %s: cannot create %d entities; want 0 or more", b.name, n))
 	}
-	if err := b.Reserve(w, n); err != nil {
-		return err
+	if init == nil {
+		return b.spread(w, n, nil)
 	}
-	return b.spread(w, n, func(_ *bundlePart[T], rows Chunk) {
-		if init != nil {
-			init(rows)
-		}
-	})
+	return b.spread(w, n, func(_ *bundlePart[T], rows Chunk) { init(rows) })
 }
 
 // spread makes n entities in equal runs over the shards.
 func (b *Bundle[T]) spread(w *World, n int, fill func(*bundlePart[T], Chunk)) error {
-	_ = b.Reserve(w, n) // if that is too much, creating will say so, at the right place
 	w.open++
 	defer w.closeLoop()
-	for i, s := range w.shards {
-		s.Loop = w.loop
-		p := b.part(s)
-		for at, end := n*i/len(w.shards), n*(i+1)/len(w.shards); at < end; {
-			rows, err := s.CreateRows(p.table, end-at)
+	at := 0
+	for i := range b.parts {
+		p, end := &b.parts[i], n*(i+1)/len(b.parts)
+		if at == end {
+			continue
+		}
+		p.shard.Loop = w.loop
+		_ = p.shard.Reserve(p.table, end-at) // if that is too much, creating will say so, at the right place
+		for at < end {
+			rows, err := p.shard.CreateRows(p.table, end-at)
 			if err != nil {
 				return fmt.Errorf("%w (after %d of %d)", err, at, n)
 			}
-			p.fill(s, rows, fill)
 			at += rows.Len()
+			p.fill(rows, fill)
 		}
 	}
 	return nil
 }
 
 // fill calls f and makes the rows alive, even if f panics: they are in the table.
-func (p *bundlePart[T]) fill(s *shard.Shard, rows Chunk, f func(*bundlePart[T], Chunk)) {
-	defer s.PublishRows(rows)
+func (p *bundlePart[T]) fill(rows Chunk, f func(*bundlePart[T], Chunk)) {
+	if f == nil {
+		p.shard.PublishRows(rows)
+		return
+	}
+	defer p.shard.PublishRows(rows)
 	f(p, rows)
 }
 

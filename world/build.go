@@ -24,45 +24,61 @@ import (
 //	}
 //
 // What it returns is bound to that shard: it sees the shard's atoms and no
-// others, and may be used by the system it was built for alone.
+// others, and may be used by the system it was built for alone. The constructor
+// of a global system runs once, and what it is given sees the atoms of all
+// shards.
 type Build struct {
 	w      *World
-	shard  *shard.Shard
+	shard  *shard.Shard // nil for a global system
 	system string
 	access *Access
 	user   *check.User // nil but in the check build
 	closed bool
 }
 
-// Access is what a system may touch, as found by running its constructor.
-type Access struct {
-	Reads   shard.Set // components read in the own shard
-	Writes  shard.Set // components written or created in the own shard
-	Foreign shard.Set // components read in other shards
-}
-
-// NewBuild starts the construction of a system for one shard. For schedulers.
+// NewBuild starts the construction of a system for one shard, or with shard
+// Everywhere of a global system. For schedulers.
 func NewBuild(w *World, shardID int, system string) *Build {
 	w.mustIdle("NewBuild")
-	if shardID < 0 || shardID >= len(w.shards) {
+	if shardID != Everywhere && (shardID < 0 || shardID >= len(w.shards)) {
 		panic(fmt.Sprintf("world: NewBuild of system %q for shard %d; the shards are 0 to %d", system, shardID, len(w.shards)-1))
 	}
-	b := &Build{w: w, shard: w.shards[shardID], system: system, access: &Access{}}
+	b := &Build{w: w, system: system, access: &Access{Delta: w.options.TickInterval.Seconds()}}
+	owner, who := len(w.shards), fmt.Sprintf("global system %q", system)
+	if shardID != Everywhere {
+		b.shard = w.shards[shardID]
+		owner, who = shardID, fmt.Sprintf("system %q on shard %d", system, shardID)
+	}
 	if check.Enabled {
-		b.user = w.contexts[shardID].turn.User(system, fmt.Sprintf("system %q on shard %d", system, shardID),
+		b.user = w.contexts[owner].turn.User(system, who,
 			"what a Build returned is for the system it was asked in, on its shard, while it runs")
 	}
 	return b
 }
 
+// Everywhere stands for the number of the shard where a global system is meant.
+const Everywhere = -1
+
 // Finish ends the construction and returns what was declared.
 func (b *Build) Finish() *Access {
 	b.closed = true
+	if a := b.access; b.shard == nil && (a.Reads.Len() > 0 || a.Writes.Len() > 0) {
+		a.Whole = true
+	}
 	return b.access
 }
 
-// Shard returns the shard the system is being built for.
-func (b *Build) Shard() int { return b.shard.ID() }
+// Shard returns the shard the system is being built for, or Everywhere for a
+// global one.
+func (b *Build) Shard() int {
+	if b.shard == nil {
+		return Everywhere
+	}
+	return b.shard.ID()
+}
+
+// Shards returns the number of shards of the world.
+func (b *Build) Shards() int { return len(b.w.shards) }
 
 // Creates declares that the system creates from the bundles. Creating counts as
 // writing their components.
@@ -71,9 +87,14 @@ func (b *Build) Creates(bundles ...Part) {
 	b.access.Writes = b.access.Writes.Union(b.w.setOf("Build.Creates", bundles))
 }
 
-// Query selects the shard's atoms that match the terms; see Term.
+// Query selects the shard's atoms that match the terms, or for a global system
+// those of all shards; see Term.
 func (b *Build) Query(terms ...Term) *Query {
 	b.mustOpen("Query")
+	if b.shard == nil {
+		b.access.Whole = true
+		return newQuery(b.bind("Query"), b.w.shards, terms)
+	}
 	return newQuery(b.bind("Query"), b.w.shards[b.shard.ID():b.shard.ID()+1], terms)
 }
 
@@ -86,18 +107,40 @@ func (b *Build) mustOpen(call string) {
 	}
 }
 
+// mustHaveShard refuses a call in the constructor of a global system.
+func (b *Build) mustHaveShard(call, why string) {
+	if b.shard == nil {
+		panic(fmt.Sprintf("world: global system %q calls %s; %s, so ask for it in a system that is not global", b.system, call, why))
+	}
+}
+
+// reach declares that a component is read in some other shards, and returns which
+// those are, the own one among them.
+func (b *Build) reach(component int, shards []int) []bool {
+	b.mustHaveShard("ReadForeignOf", "it has no neighbours")
+	reach := make([]bool, len(b.w.shards))
+	for _, s := range shards {
+		if s < 0 || s >= len(reach) {
+			panic(fmt.Sprintf("world: system %q reads %q in shard %d, want 0 to %d", b.system, b.w.components[component].name, s, len(reach)-1))
+		}
+		reach[s] = true
+	}
+	b.access.Near.Add(component)
+	b.access.Neighbours = neighbours(b.access.Neighbours, reach, b.shard.ID())
+	reach[b.shard.ID()] = true
+	return reach
+}
+
 // binding says what an accessor or filter is bound to.
 type binding struct {
 	w      *World
-	owner  int // the shard, or the number of shards: the idle world
+	owner  int // the shard, or the number of shards: all of them
+	idle   bool
 	lookup *shard.Lookup
 	access *Access
 	call   string      // what was called, and in which system
 	user   *check.User // nil but in the check build
 }
-
-// idle reports whether it is the idle world.
-func (b *binding) idle() bool { return b.owner == len(b.w.shards) }
 
 // guard makes the guard of what is bound.
 func (b *binding) guard(what string) (g check.Guard) {
@@ -113,13 +156,17 @@ type Asker interface{ bind(call string) binding }
 
 func (b *Build) bind(call string) binding {
 	b.mustOpen(call)
-	return binding{w: b.w, owner: b.shard.ID(), lookup: &b.w.contexts[b.shard.ID()].lookup, access: b.access,
+	owner := len(b.w.shards)
+	if b.shard != nil {
+		owner = b.shard.ID()
+	}
+	return binding{w: b.w, owner: owner, lookup: &b.w.contexts[owner].lookup, access: b.access,
 		call: fmt.Sprintf("system %q, %s", b.system, call), user: b.user}
 }
 
 func (w *World) bind(call string) binding {
 	w.mustIdle(call)
-	return binding{w: w, owner: len(w.shards), lookup: &w.lookup, access: &Access{}, call: "World." + call, user: w.user}
+	return binding{w: w, owner: len(w.shards), idle: true, lookup: &w.lookup, access: &Access{}, call: "World." + call, user: w.user}
 }
 
 // bind is a.bind for whoever is asked, nil refused.

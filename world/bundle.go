@@ -76,8 +76,9 @@ func (b *Bundle[T]) PlaceBy(place func(T) int) *Bundle[T] {
 }
 
 // Create makes an entity of v's components and returns its handle: at once by a
-// *World, or by a *Context or *Self in its own shard; by a *Port as a request, with
-// the handle good at once and alive after the refresh.
+// *World, by a *Context or *Self in its own shard, or by that of a global system
+// where a *World would; by a *Port as a request, with the handle good at once and
+// alive after the refresh.
 //
 // It returns ErrIndexes or ErrChunks if the world is full, and from a port
 // ErrFull if the request was not accepted; then no slot was used. A *Context
@@ -105,7 +106,15 @@ func (b *Bundle[T]) Create(by Holder, v T) (handle.Handle, error) {
 		b.w.refuse(by, "bundle", b.name)
 	case *Context:
 		by.mustCreate(b.w, &b.set, b.name)
-		return b.part(by.shard).store(&v)
+		s := by.shard
+		switch {
+		case s != nil:
+		case b.place != nil:
+			s = b.w.shards[b.placed(v)]
+		default:
+			s = b.w.shards[b.w.next()]
+		}
+		return b.part(s).store(&v)
 	case *Port:
 		if by.w != b.w {
 			b.w.refuse(by, "bundle", b.name)
@@ -145,7 +154,17 @@ func (b *Bundle[T]) appendN(dst []handle.Handle, want bool, by Holder, n int, in
 	if n < 0 {
 		panic(fmt.Sprintf("world: bundle %s: cannot create %d entities; want 0 or more", b.name, n))
 	}
-	var v T
+	switch by := by.(type) {
+	case *Port:
+		b.check(by)
+		return portCreateN(by, b, dst, want, n, init)
+	case *SharedPort:
+		b.check(by)
+		by.mu.Lock()
+		defer by.mu.Unlock()
+		return portCreateN(by.port, b, dst, want, n, init)
+	}
+	var v T // behind what does without it: it is on the heap
 	next := func(i int) *T {
 		if init != nil {
 			v = *new(T)
@@ -166,16 +185,6 @@ func (b *Bundle[T]) appendN(dst []handle.Handle, want bool, by Holder, n int, in
 			}
 		})
 		return dst, err
-	}
-	switch by := by.(type) {
-	case *Port:
-		b.check(by)
-		return portCreateN(by, b, dst, want, n, init)
-	case *SharedPort:
-		b.check(by)
-		by.mu.Lock()
-		defer by.mu.Unlock()
-		return portCreateN(by.port, b, dst, want, n, init)
 	}
 	for i := range n {
 		h, err := b.Create(by, *next(i))
@@ -255,10 +264,10 @@ func (p *bundlePart[T]) store(v *T) (handle.Handle, error) {
 }
 
 // creator is what requests to create do at the refresh: they store the atoms.
-type creator[T any] struct{ *Bundle[T] }
+type creator[T any] struct{ b *Bundle[T] }
 
-func (b creator[T]) CreateAll(s *shard.Shard, creates []shard.Routed) {
-	p := b.part(s)
+func (c creator[T]) CreateAll(s *shard.Shard, creates []shard.Routed) {
+	p := c.b.part(s)
 	if p.plain {
 		shard.AdoptPlain(s, p.table, p.fields, creates)
 		return
@@ -274,7 +283,7 @@ func (b creator[T]) CreateAll(s *shard.Shard, creates []shard.Routed) {
 	}
 }
 
-func (b creator[T]) Apply(*shard.Shard, handle.Handle, shard.Loc, shard.Payload) shard.Outcome {
+func (creator[T]) Apply(*shard.Shard, handle.Handle, shard.Loc, shard.Payload) shard.Outcome {
 	panic("world: a create is applied with others of its kind")
 }
 

@@ -15,12 +15,13 @@ type change[T any] struct {
 }
 
 // adder, remover and changer are what requests to add, remove and exchange do at
-// the refresh.
-type adder[T any] struct{ *Component[T] }
+// the refresh. They do not embed what they are of: that would double what is
+// compiled for each component type.
+type adder[T any] struct{ c *Component[T] }
 
-type remover[T any] struct{ *Component[T] }
+type remover[T any] struct{ c *Component[T] }
 
-type changer[T any] struct{ *Bundle[T] }
+type changer[T any] struct{ b *Bundle[T] }
 
 // Add gives an entity the component; one that has it already gets the value. By a
 // *World at once; by others, a *Context in its own shard and a *Self of its own
@@ -89,11 +90,11 @@ func (c *Component[T]) components(w *World) shard.Set {
 }
 
 func (a adder[T]) Apply(_ *shard.Shard, _ handle.Handle, l shard.Loc, v shard.Payload) shard.Outcome {
-	return outcomeOf(a.add(l, *shard.As[T](v)))
+	return outcomeOf(a.c.add(l, *shard.As[T](v)))
 }
 
 func (r remover[T]) Apply(_ *shard.Shard, _ handle.Handle, l shard.Loc, _ shard.Payload) shard.Outcome {
-	return outcomeOf(r.remove(l))
+	return outcomeOf(r.c.remove(l))
 }
 
 // outcomeOf tells a sender what an error at the refresh means.
@@ -142,7 +143,7 @@ func (b *Bundle[T]) change(s *shard.Shard, l shard.Loc, v *T, remove shard.Set) 
 
 func (c changer[T]) Apply(s *shard.Shard, _ handle.Handle, l shard.Loc, p shard.Payload) shard.Outcome {
 	v := shard.As[change[T]](p)
-	return outcomeOf(c.change(s, l, &v.value, v.remove))
+	return outcomeOf(c.b.change(s, l, &v.value, v.remove))
 }
 
 // contextSend sends a request of a system.

@@ -240,3 +240,46 @@ func TestCompletionDoneIsOfThisRequest(t *testing.T) {
 		}
 	}
 }
+
+// TestCompletionOldSignal wakes who waits before there is an outcome, as the
+// signal of an earlier one does that comes late: it waits on.
+func TestCompletionOldSignal(t *testing.T) {
+	f := newFixture(t, world.Options{})
+	p, h := f.port(), f.newUnit(1)
+	var done world.Completion
+	require.NoError(t, p.Notify(&done).Destroy(h))
+	done.Finish(^world.Undecided) // which leaves it waiting
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	o, err := done.Wait(ctx)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.Equal(t, world.Undecided, o)
+	f.Refresh()
+	o, err = done.Wait(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, world.Applied, o)
+}
+
+// TestCompletionToldLast looks at outcomes between the steps of a refresh that has
+// enough to do in each: none is told before the last is done.
+func TestCompletionToldLast(t *testing.T) {
+	const n = 1000
+	f := newFixture(t, world.Options{Shards: 2})
+	p, all := f.port(), f.newUnits(n)
+	outcomes := make([]world.Completion, n)
+	for i, h := range all {
+		require.NoError(t, p.Notify(&outcomes[i]).Destroy(h))
+	}
+	steps := 0
+	f.BeginTick().End(func(n int, do func(int)) {
+		for i := range outcomes {
+			require.Equal(t, world.Undecided, outcomes[i].Outcome(), "in step %d", steps)
+		}
+		steps++
+		serial(n, do)
+	})
+	require.GreaterOrEqual(t, steps, 2, "at least to apply and to sweep")
+	for i := range outcomes {
+		require.Equal(t, world.Applied, outcomes[i].Outcome())
+	}
+}

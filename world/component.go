@@ -114,10 +114,10 @@ func (c *Component[T]) store(l shard.Loc, v T) error {
 }
 
 // setter is what a request to set does at the refresh.
-type setter[T any] struct{ *Component[T] }
+type setter[T any] struct{ c *Component[T] }
 
-func (c setter[T]) Apply(_ *shard.Shard, _ handle.Handle, l shard.Loc, v shard.Payload) shard.Outcome {
-	p := c.column.AtWrite(l)
+func (s setter[T]) Apply(_ *shard.Shard, _ handle.Handle, l shard.Loc, v shard.Payload) shard.Outcome {
+	p := s.c.column.AtWrite(l)
 	if p == nil {
 		return shard.Missing
 	}

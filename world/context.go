@@ -9,17 +9,20 @@ import (
 )
 
 // Context is what a system acts through: its shard at once, the rest of the
-// world by request.
+// world by request. The Context of a global system, which has no shard, acts on
+// every shard at once if the system asked for something there; if it asked for
+// resources and foreign reads alone, all it does is by request.
 //
 // Ownership: the worker that runs the shard, while the system runs.
 type Context struct {
 	w      *World
-	shard  *shard.Shard
+	shard  *shard.Shard // nil for global systems
 	lookup shard.Lookup
 	out    sender
 	access *Access // of the running system; nil outside of one
 	system string
 	delta  float64
+	random random
 
 	self     Self         // of the function that runs
 	failures []*CallError // of the last refresh
@@ -29,12 +32,15 @@ type Context struct {
 	read []digest
 }
 
-func newContext(w *World, s *shard.Shard) *Context {
+// newContext makes the Context of a shard, or with owner the number of shards
+// and no shard that of the global systems.
+func newContext(w *World, owner int, s *shard.Shard) *Context {
 	c := &Context{
-		w: w, shard: s, delta: w.options.TickInterval.Seconds(),
+		w: w, shard: s,
 		out: sender{w: w, maxRequests: w.options.OutboxRequests, maxBytes: w.options.OutboxBytes},
 	}
-	w.space.Attach(&c.lookup, s.ID())
+	c.random.init()
+	w.space.Attach(&c.lookup, owner)
 	return c
 }
 
@@ -43,11 +49,19 @@ func (c *Context) world() *World { return c.w }
 // Tick returns the number of the tick, from 0.
 func (c *Context) Tick() uint64 { return c.w.tick.Load() }
 
-// Delta returns the simulated time of a tick, in seconds.
+// Delta returns the simulated time from one run of the system to the next, in
+// seconds: that of a tick, or of several for a system that does not run in every
+// tick.
 func (c *Context) Delta() float64 { return c.delta }
 
-// Shard returns the number of the shard the system runs on.
-func (c *Context) Shard() int { return c.shard.ID() }
+// Shard returns the number of the shard the system runs on, or Everywhere for a
+// global one.
+func (c *Context) Shard() int {
+	if c.shard == nil {
+		return Everywhere
+	}
+	return c.shard.ID()
+}
 
 // Shards returns the number of shards of the world.
 func (c *Context) Shards() int { return len(c.w.shards) }
@@ -55,8 +69,21 @@ func (c *Context) Shards() int { return len(c.w.shards) }
 // System returns the name of the running system.
 func (c *Context) System() string { return c.system }
 
-// Count returns the number of atoms in the shard, marked ones included.
-func (c *Context) Count() int { return c.shard.Alive() }
+// Count returns the number of atoms in the shard, marked ones included. A global
+// system that asked for something in the shards gets that of the world.
+func (c *Context) Count() int {
+	if c.shard != nil {
+		return c.shard.Alive()
+	}
+	if c.access == nil || !c.access.Whole {
+		panic(fmt.Sprintf("world: %s calls Count without having asked for anything in the shards, which may be running; call b.Query in its constructor", c.who()))
+	}
+	n := 0
+	for _, s := range c.w.shards {
+		n += s.Alive()
+	}
+	return n
+}
 
 // Alive reports whether the entity is alive, in whichever shard. A marked one
 // is alive until the refresh.
@@ -111,21 +138,34 @@ func (c *Context) Destroy(h handle.Handle) error {
 		c.w.space.Mark(l)
 		return nil
 	}
-	return c.out.sendDestroy(h, nil)
+	return c.out.sendBare(shard.Destroying(), h)
 }
 
-func (c *Context) owns(l shard.Loc) bool { return c.shard.Owns(l) }
+func (c *Context) owns(l shard.Loc) bool {
+	if c.shard == nil {
+		return c.access != nil && c.access.Whole
+	}
+	return c.shard.Owns(l)
+}
 
 // Start makes the Context act for a system. For schedulers, which call it on
-// the worker that runs the shard.
+// the worker that runs the shard. A global system with Whole access may be
+// started only while no shard is running.
 //
 // In the check build this hashes what the system may read and not write, which
 // costs by its bytes, for Returned to compare.
 func (c *Context) Start(system string, access *Access) {
+	c.system, c.access, c.delta = system, access, access.Delta
+	c.random.fresh = false
 	if check.Enabled {
-		c.shard.Enter(fmt.Sprintf("system %q", system))
+		for _, s := range c.used() {
+			s.Enter(c.who())
+		}
 	}
-	c.system, c.access = system, access
+	if c.shard == nil && access.Whole {
+		c.w.space.Sync(c.w.columns)
+		c.w.space.SetIdle(true) // what the system adds it sees at once
+	}
 	if check.Enabled {
 		c.turn.Begin(system)
 		c.digest(access.Reads.Minus(access.Writes))
@@ -143,11 +183,35 @@ func (c *Context) Returned() {
 
 // Stop ends what Start began.
 func (c *Context) Stop() {
-	c.access = nil
 	if check.Enabled {
+		for _, s := range c.used() {
+			s.Leave()
+		}
 		c.turn.End()
-		c.shard.Leave()
 	}
+	if c.shard == nil && c.access != nil && c.access.Whole {
+		c.w.space.SetIdle(false)
+	}
+	c.access = nil
+}
+
+// used returns the shards that the system has to itself.
+func (c *Context) used() []*shard.Shard {
+	switch {
+	case c.shard != nil:
+		return c.w.shards[c.Shard() : c.Shard()+1]
+	case c.access != nil && c.access.Whole:
+		return c.w.shards
+	}
+	return nil
+}
+
+// who names the system in messages.
+func (c *Context) who() string {
+	if c.shard == nil {
+		return fmt.Sprintf("global system %q", c.system)
+	}
+	return fmt.Sprintf("system %q on shard %d", c.system, c.Shard())
 }
 
 func (c *Context) mustRun(call string) {
@@ -160,8 +224,8 @@ func (c *Context) mustWrite(component int, call string) {
 	c.mustRun(call)
 	if !c.access.Writes.Has(component) {
 		name, typ := c.w.components[component].name, c.w.components[component].typ
-		panic(fmt.Sprintf("world: system %q on shard %d calls %s of component %q without having asked for it; call world.Write[%v](b) in its constructor",
-			c.system, c.Shard(), call, name, typ))
+		panic(fmt.Sprintf("world: %s calls %s of component %q without having asked for it; call world.Write[%v](b) in its constructor",
+			c.who(), call, name, typ))
 	}
 }
 
@@ -171,7 +235,7 @@ func (c *Context) mustCreate(w *World, set *shard.Set, bundle string) {
 	}
 	c.mustRun("Create")
 	if !c.access.Writes.Contains(set) {
-		panic(fmt.Sprintf("world: system %q on shard %d creates from bundle %s without having asked for it; call b.Creates in its constructor",
-			c.system, c.Shard(), bundle))
+		panic(fmt.Sprintf("world: %s creates from bundle %s without having asked for it; call b.Creates in its constructor",
+			c.who(), bundle))
 	}
 }

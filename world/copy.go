@@ -31,8 +31,8 @@ func (c *Context) Copy(h handle.Handle) (handle.Handle, error) {
 		return handle.None, ErrStale
 	}
 	if missing := c.w.space.Set(l).Minus(c.access.Writes); missing.Len() > 0 {
-		panic(fmt.Sprintf("world: system %q on shard %d copies an entity with %s without having asked to write it; call world.Write or b.Creates in its constructor",
-			c.system, c.Shard(), c.w.ComponentNames(missing)))
+		panic(fmt.Sprintf("world: %s copies an entity with %s without having asked to write it; call world.Write or b.Creates in its constructor",
+			c.who(), c.w.ComponentNames(missing)))
 	}
-	return c.shard.Copy(l)
+	return c.w.shardOf(l).Copy(l)
 }

@@ -17,18 +17,30 @@ type digest struct {
 func (c *Context) digest(components shard.Set) {
 	c.read = c.read[:0]
 	for id := range components.All {
-		c.read = append(c.read, digest{id, c.shard.Digest(id)})
+		c.read = append(c.read, digest{id, c.sum(id)})
 	}
+}
+
+// sum hashes a component's rows in the shard, or for a global system in all.
+func (c *Context) sum(component int) uint64 {
+	if c.shard != nil {
+		return c.shard.Digest(component)
+	}
+	sum := uint64(0)
+	for _, s := range c.w.shards {
+		sum = mix(sum ^ s.Digest(component))
+	}
+	return sum
 }
 
 // mustBeUnwritten panics if one of them has changed: nobody but the system can
 // have done that. Check build only.
 func (c *Context) mustBeUnwritten() {
 	for _, d := range c.read {
-		if c.shard.Digest(d.component) != d.sum {
+		if c.sum(d.component) != d.sum {
 			info := c.w.components[d.component]
-			panic(fmt.Sprintf("world: system %q on shard %d wrote component %q, which it asked to read; ask with world.Write[%v](b) in its constructor",
-				c.system, c.Shard(), info.name, info.typ))
+			panic(fmt.Sprintf("world: %s wrote component %q, which it asked to read; ask with world.Write[%v](b) in its constructor",
+				c.who(), info.name, info.typ))
 		}
 	}
 }

@@ -181,3 +181,33 @@ func TestDisableByRequest(t *testing.T) {
 		w.Refresh()
 	}))
 }
+
+// TestDisableAndChangeWhole disables a component and gives all its entities
+// others at once, with lower numbers and with higher ones, and takes them away:
+// it stays the one that is disabled.
+func TestDisableAndChangeWhole(t *testing.T) {
+	f := newFixture(t, world.Options{Shards: 2})
+	all := f.newUnits(200)
+	for i, h := range all {
+		if i%3 == 0 {
+			require.NoError(t, f.health.Disable(f.World, h))
+		}
+	}
+	check := func(others ...world.AnyComponent) {
+		t.Helper()
+		for i, h := range all {
+			require.Equal(t, i%3 != 0, f.Enabled(h, f.health), "%v", h)
+			require.True(t, f.Enabled(h, others...), "%v", h)
+		}
+	}
+	everybody := f.Query(world.With[Health](f.World))
+	healthy := f.Query(world.Optional(world.Read[Health](f.World)))
+	check()
+	require.NoError(t, f.position.AddTo(healthy, nil))
+	check(f.position)
+	require.NoError(t, f.name.AddTo(healthy, nil))
+	check(f.position, f.name)
+	require.NoError(t, f.position.RemoveFrom(healthy))
+	check(f.name)
+	require.Equal(t, 133, everybody.Count())
+}

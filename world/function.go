@@ -62,9 +62,10 @@ func (f *Func[A]) Call(by Holder, on handle.Handle, arg A) error {
 }
 
 // caller is what a request to call does at the refresh.
-type caller[A any] struct{ *Func[A] }
+type caller[A any] struct{ f *Func[A] }
 
-func (f caller[A]) Apply(s *shard.Shard, h handle.Handle, l shard.Loc, arg shard.Payload) (o shard.Outcome) {
+func (c caller[A]) Apply(s *shard.Shard, h handle.Handle, l shard.Loc, arg shard.Payload) (o shard.Outcome) {
+	f := c.f
 	self := f.w.contexts[s.ID()].self.begin(f.w.contexts[s.ID()], f.name, h, l)
 	defer func() { o = self.end(recover()) }()
 	f.run(self, *shard.As[A](arg))
@@ -162,9 +163,10 @@ func (q *Question[A, R]) Ask(p *Port, of handle.Handle, arg A, answer *Answer[R]
 }
 
 // replier is what a request to ask does at the refresh.
-type replier[A, R any] struct{ *Question[A, R] }
+type replier[A, R any] struct{ q *Question[A, R] }
 
-func (q replier[A, R]) Apply(s *shard.Shard, h handle.Handle, l shard.Loc, p shard.Payload) (o shard.Outcome) {
+func (r replier[A, R]) Apply(s *shard.Shard, h handle.Handle, l shard.Loc, p shard.Payload) (o shard.Outcome) {
+	q := r.q
 	self := q.w.contexts[s.ID()].self.begin(q.w.contexts[s.ID()], q.name, h, l)
 	defer func() { o = self.end(recover()) }()
 	a := shard.As[asked[A, R]](p)

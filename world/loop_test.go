@@ -74,6 +74,35 @@ func TestLoopInSystem(t *testing.T) {
 	}
 }
 
+// TestLoopAfterTick creates within as many loops on the idle world as there were
+// within a tick, whose last one created, too: each is a loop of its own.
+func TestLoopAfterTick(t *testing.T) {
+	for loops := range 4 {
+		f := newFixture(t, world.Options{Shards: 2})
+		f.newUnits(300) // in both shards
+		f.tick(func(b *world.Build) func(*world.Context) {
+			b.Creates(f.unit)
+			q := b.Query(world.Read[Health](b))
+			return func(c *world.Context) {
+				for range loops {
+					for range q.Chunks() {
+						require.NoError(t, f.unit.CreateN(c, 1, nil))
+					}
+				}
+			}
+		})
+		q := f.Query(world.Read[Health](f.World))
+		for round := range 6 {
+			want, seen := q.Count(), 0
+			for ch := range q.Chunks() {
+				seen += ch.Len()
+				f.newUnits(200)
+			}
+			require.Equal(t, want, seen, "round %d after %d loops", round, loops)
+		}
+	}
+}
+
 // TestLoopOfNewTables creates the first entity of a component set in a loop that
 // would match it.
 func TestLoopOfNewTables(t *testing.T) {

@@ -1,18 +1,18 @@
 package world
 
+import (
+	"cmp"
+	"slices"
+
+	"github.com/atoll-sim/atoll/shard"
+)
+
 // mail lists the boxes of one shard that hold messages, of whatever type.
 //
 // Ownership: the shard's owner.
 type mail struct {
 	boxes []mailbox
 	_     [64]byte // other shards' mail is changed by other workers
-}
-
-// mailbox is a messageBox of any type.
-type mailbox interface {
-	// flip makes the messages of the next tick those of this one. It returns
-	// false if there are none: then the box is no longer listed.
-	flip() bool
 }
 
 // flip flips the boxes and keeps those that still hold messages.
@@ -25,4 +25,134 @@ func (m *mail) flip() {
 	}
 	clear(m.boxes[len(kept):])
 	m.boxes = kept
+}
+
+// forward brings the messages of this tick to the shards where their entities are
+// now, behind what is there.
+func (w *World) forward() {
+	w.astray = false
+	for i := range w.mail {
+		for _, box := range w.mail[i].boxes {
+			box.forward(i)
+		}
+	}
+}
+
+// mailbox is a messageBox of any type.
+type mailbox interface {
+	// flip makes the messages of the next tick those of this one. It returns
+	// false if there are none: then the box is no longer listed.
+	flip() bool
+	// depart takes out what is for atoms that leave the shard.
+	depart(s *shard.Shard)
+	// forward is World.forward for one box.
+	forward(shard int)
+}
+
+// messageBox holds a shard's messages of one type: those of this tick and those
+// of the next.
+//
+// Invariants: in a refresh in which atoms move, order tells the places of the
+// messages in next among all requests, ascending.
+//
+// Ownership: the shard's owner. While atoms arrive, others read strays.
+type messageBox[M any] struct {
+	of        *Message[M]
+	now, next []Envelope[M]
+	order     []uint64
+	strays    []stray[M] // taken out of next, in order
+	came      []stray[M] // to be put into next
+	listed    bool       // in the shard's mail
+	_         [64]byte   // other shards' boxes are written by other workers
+}
+
+// stray is a message whose entity leaves for another shard.
+type stray[M any] struct {
+	to    int
+	order uint64
+	Envelope[M]
+}
+
+// box returns a shard's box, to put something in.
+func (m *Message[M]) box(shard int) *messageBox[M] {
+	box := &m.boxes[shard]
+	if !box.listed {
+		box.listed = true
+		mail := &m.w.mail[shard]
+		mail.boxes = append(mail.boxes, box)
+	}
+	return box
+}
+
+func (b *messageBox[M]) flip() bool {
+	clear(b.now)
+	b.now, b.next = b.next, b.now[:0]
+	b.order = b.order[:0]
+	clear(b.strays)
+	b.strays = b.strays[:0]
+	b.listed = len(b.now) > 0
+	return b.listed
+}
+
+func (b *messageBox[M]) depart(s *shard.Shard) {
+	kept := 0
+	for i, e := range b.next {
+		if to, ok := s.Leaves(e.To); ok {
+			b.strays = append(b.strays, stray[M]{to, b.order[i], e})
+			continue
+		}
+		b.next[kept], b.order[kept] = e, b.order[i]
+		kept++
+	}
+	clear(b.next[kept:])
+	b.next, b.order = b.next[:kept], b.order[:kept]
+}
+
+func (m *Message[M]) arrive(shard int) {
+	came := m.boxes[shard].came
+	for i := range m.boxes {
+		for _, x := range m.boxes[i].strays {
+			if x.to == shard {
+				came = append(came, x)
+			}
+		}
+	}
+	if len(came) == 0 {
+		return
+	}
+	slices.SortFunc(came, func(a, b stray[M]) int { return cmp.Compare(a.order, b.order) })
+	box := m.box(shard)
+	box.merge(came)
+	clear(came)
+	box.came = came[:0]
+}
+
+// merge puts what came among the messages of the next tick, in order, the last
+// first.
+func (b *messageBox[M]) merge(came []stray[M]) {
+	i, k := len(b.next), len(came)
+	b.next, b.order = slices.Grow(b.next, k)[:i+k], slices.Grow(b.order, k)[:i+k]
+	for k > 0 {
+		if i > 0 && b.order[i-1] > came[k-1].order {
+			i--
+			b.next[i+k], b.order[i+k] = b.next[i], b.order[i]
+		} else {
+			k--
+			b.next[i+k], b.order[i+k] = came[k].Envelope, came[k].order
+		}
+	}
+}
+
+func (b *messageBox[M]) forward(shard int) {
+	kept := b.now[:0]
+	for _, e := range b.now {
+		if to, ok := b.of.w.owner(e.To); ok && to != shard {
+			box := b.of.box(to)
+			box.now = append(box.now, e)
+		} else {
+			kept = append(kept, e)
+		}
+	}
+	clear(b.now[len(kept):])
+	b.now = kept
 }

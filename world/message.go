@@ -27,18 +27,12 @@ type Envelope[M any] struct {
 	Body M
 }
 
-// messageBox holds a shard's messages: those of this tick and those of the next.
-// Ownership: the shard's owner.
-type messageBox[M any] struct {
-	now, next []Envelope[M]
-	listed    bool     // in the shard's mail
-	_         [64]byte // other shards' boxes are written by other workers
-}
-
 // anyMessage is a *Message of any type.
 type anyMessage interface {
 	messageType() reflect.Type
 	Name() string
+	// arrive takes in what has come to a shard with the atoms that moved there.
+	arrive(shard int)
 }
 
 // RegisterMessage makes M a message of the world, under a name.
@@ -61,6 +55,9 @@ func RegisterMessage[M any](w *World, name string) *Message[M] {
 	}
 	m := &Message[M]{w: w, name: name, typ: t, boxes: make([]messageBox[M], len(w.shards))}
 	m.sending = shard.NewKind[M](w.space, deliverer[M]{m})
+	for i := range m.boxes {
+		m.boxes[i].of = m
+	}
 	w.messages = append(w.messages, m)
 	return m
 }
@@ -151,30 +148,15 @@ func (m *Message[M]) put(shard int, to handle.Handle, body M) {
 }
 
 // deliverer is what a request to send does at the refresh.
-type deliverer[M any] struct{ *Message[M] }
+type deliverer[M any] struct{ m *Message[M] }
 
 func (d deliverer[M]) Apply(s *shard.Shard, h handle.Handle, _ shard.Loc, body shard.Payload) shard.Outcome {
-	box := d.box(s.ID())
+	box := d.m.box(s.ID())
 	box.next = append(box.next, Envelope[M]{h, *shard.As[M](body)})
-	return shard.Applied
-}
-
-// box returns a shard's box, to put something in.
-func (m *Message[M]) box(shard int) *messageBox[M] {
-	box := &m.boxes[shard]
-	if !box.listed {
-		box.listed = true
-		mail := &m.w.mail[shard]
-		mail.boxes = append(mail.boxes, box)
+	if s.Moving {
+		box.order = append(box.order, s.Order())
 	}
-	return box
-}
-
-func (b *messageBox[M]) flip() bool {
-	clear(b.now)
-	b.now, b.next = b.next, b.now[:0]
-	b.listed = len(b.now) > 0
-	return b.listed
+	return shard.Applied
 }
 
 func (m *Message[M]) messageType() reflect.Type { return m.typ }
@@ -189,6 +171,7 @@ type Receiver[M any] struct {
 // Receive asks for the messages of type M. It panics if M is not registered.
 func Receive[M any](b *Build) *Receiver[M] {
 	bound := b.bind("Receive")
+	b.mustHaveShard("Receive", "messages are delivered to the shard that holds the entity")
 	t := reflect.TypeFor[M]()
 	for _, m := range b.w.messages {
 		if m.messageType() == t {

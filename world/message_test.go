@@ -74,6 +74,28 @@ func TestMessageOrder(t *testing.T) {
 	}
 }
 
+// TestMessageAbroad sends to entities that ports created, which are at home in no
+// shard: it is the shard that holds the atom whose systems hear.
+func TestMessageAbroad(t *testing.T) {
+	const shards = 4
+	f := newFixture(t, world.Options{Shards: shards})
+	f.unit.PlaceBy(func(u Unit) int { return int(u.Points) })
+	p := f.port()
+	var to []handle.Handle
+	for i := range int64(shards) {
+		h, err := f.unit.Create(p, Unit{Health{i}})
+		require.NoError(t, err)
+		require.NoError(t, f.hit.Send(p, h, Hit{i}))
+		to = append(to, h)
+	}
+	f.Refresh()
+	var e ear
+	f.tick(e.listen)
+	for shard, heard := range e.heard {
+		require.Equal(t, []world.Envelope[Hit]{{To: to[shard], Body: Hit{int64(shard)}}}, heard)
+	}
+}
+
 // TestMessageFromWorld sends on the idle world: it is there in the next tick,
 // behind what the last refresh delivered.
 func TestMessageFromWorld(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 func (m *model) byPort(number int, h handle.Handle, v int64) {
 	p := m.ports[number]
 	m.mustSay(p.Number(), number)
-	op := m.r.IntN(9)
+	op := m.r.IntN(11)
 	if op < 2 {
 		m.create(p, v)
 		return
@@ -38,8 +38,12 @@ func (m *model) byPort(number int, h handle.Handle, v int64) {
 	case 5:
 		err = m.hit.Send(p, h, Hit{v})
 		do = func() world.Outcome { return m.naive.send(h, v) }
-	default:
+	case 6, 7, 8:
 		do, err = m.change(p, op, h, v)
+	default:
+		to := m.r.IntN(m.Shards())
+		err = world.Move(p, h, to)
+		do = func() world.Outcome { return m.naive.move(h, to) }
 	}
 	m.accept(p, err, number, do, told)
 }
@@ -122,7 +126,7 @@ func (m *model) accept(by world.Holder, err error, sender int, do func() world.O
 // bySystem operates as a system on its shard.
 func (m *model) bySystem(c *world.Context, h handle.Handle, v int64) {
 	e, sender := m.naive.alive(h), len(m.ports)+c.Shard()
-	switch op := m.r.IntN(9); {
+	switch op := m.r.IntN(11); {
 	case op == 0:
 		m.create(c, v)
 	case op == 1: // answers
@@ -138,6 +142,7 @@ func (m *model) bySystem(c *world.Context, h handle.Handle, v int64) {
 		require.ErrorIs(m.t, c.Destroy(h), world.ErrStale)
 		require.ErrorIs(m.t, m.health.Set(c, h, Health{v}), world.ErrStale)
 		require.ErrorIs(m.t, m.hit.Send(c, h, Hit{v}), world.ErrStale)
+		require.ErrorIs(m.t, world.Move(c, h, 0), world.ErrStale)
 	case op == 2 && c.Owns(h):
 		require.NoError(m.t, c.Destroy(h))
 		m.naive.destroy(h)
@@ -149,6 +154,9 @@ func (m *model) bySystem(c *world.Context, h handle.Handle, v int64) {
 		m.accept(c, m.health.Set(c, h, Health{v}), sender, func() world.Outcome {
 			return m.naive.set(h, "health", Health{v})
 		}, nil)
+	case op >= 9:
+		to := m.r.IntN(m.Shards())
+		m.accept(c, world.Move(c, h, to), sender, func() world.Outcome { return m.naive.move(h, to) }, nil)
 	case op >= 6:
 		do, err := m.change(c, op, h, v)
 		m.accept(c, err, sender, do, nil)
@@ -168,6 +176,8 @@ func (m *model) compare() {
 	for h, e := range n.entities {
 		m.mustSay(m.Status(h), world.Alive)
 		m.mustSay(m.Alive(h), true)
+		shard, _ := m.Owner(h)
+		m.mustSay(shard, e.shard)
 		same(m, position.Get(h), e.components["position"])
 		same(m, velocity.Get(h), e.components["velocity"])
 		same(m, health.Get(h), e.components["health"])
@@ -203,6 +213,7 @@ func (m *model) compare() {
 	m.mustSay([5]uint64{0, s.Applied, s.Gone, s.Missing, s.Refused}, n.outcomes)
 	m.mustSay(s.Created-s.Destroyed, uint64(len(n.entities)))
 	m.mustSay(s.Destroyed, uint64(len(n.dead)))
+	m.mustSay(s.Moved, n.moved)
 	for _, p := range m.ports {
 		m.mustSay(p.Waiting(), 0)
 	}

@@ -3,6 +3,7 @@ package world_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -16,8 +17,9 @@ import (
 
 // TestModel does random operations on a world and on the naive one beside it,
 // and compares everything after each refresh: who lives, with which components,
-// where queries find them; which messages arrived, in which order; what became
-// of each request; and that every handle that ever died is stale.
+// in which shard, where queries find them; which messages arrived where, in which
+// order; what became of each request; and that every handle that ever died is
+// stale.
 //
 // The versions run out after 7, so slots retire; some worlds are so small that
 // creating is refused.
@@ -79,12 +81,19 @@ type promise struct {
 }
 
 func newModel(t *testing.T, o world.Options, ports, most int, seed uint64) *model {
-	m := &model{fixture: newFixture(t, o), naive: newNaive(ports), r: newRand(t, seed), most: most}
+	f := newFixture(t, o)
+	m := &model{fixture: f, naive: newNaive(ports, f.Shards()), r: newRand(t, seed), most: most}
 	for range ports {
 		m.ports = append(m.ports, m.port())
 	}
+	f.unit.PlaceBy(func(u Unit) int { return m.place(float64(u.Points)) })
+	f.mover.PlaceBy(func(v Mover) int { return m.place(v.Velocity.Y) })
+	f.creature.PlaceBy(func(c Creature) int { return m.place(c.Position.Y) })
 	return m
 }
+
+// place is the shard of an entity that is made of v.
+func (m *model) place(v float64) int { return int(uint64(math.Abs(v)) % uint64(m.Shards())) }
 
 // any picks a handle: mostly of the living, at times of the dead, and now and
 // then one that was never given.
@@ -103,7 +112,7 @@ func (m *model) idle() {
 			m.byPort(m.r.IntN(len(m.ports)), h, v)
 			continue
 		}
-		switch m.r.IntN(9) {
+		switch m.r.IntN(12) {
 		case 0, 1:
 			m.create(m.World, v)
 		case 2:
@@ -120,21 +129,34 @@ func (m *model) idle() {
 			if m.r.IntN(10) == 0 {
 				m.changeAll(v)
 			}
+		case 9, 10:
+			to := m.r.IntN(m.Shards())
+			require.ErrorIs(m.t, world.Move(m.World, h, to), staleIf(m.naive.moveAtOnce(h, to)))
+		case 11:
+			require.ErrorIs(m.t, m.hit.Send(m.World, h, Hit{v}), staleIf(m.naive.sendAtOnce(h, v)))
 		}
 	}
 }
 
+// staleIf is what the idle world says of what came too late.
+func staleIf(o world.Outcome) error {
+	if o == world.Gone {
+		return world.ErrStale
+	}
+	return nil
+}
+
 // inTick operates from within systems, and as ports meanwhile.
 func (m *model) inTick() {
-	heard := map[handle.Handle][]int64{}
+	m.naive.forward()
 	m.tick(func(b *world.Build) func(*world.Context) {
 		health, name := world.Write[Health](b), world.Read[Name](b)
 		b.Creates(m.unit, m.creature, m.mover)
 		hits := world.Receive[Hit](b)
 		return func(c *world.Context) {
+			m.mustSay(fmt.Sprint(hits.All()), fmt.Sprint(m.naive.hits[c.Shard()]))
 			for _, e := range hits.All() {
 				m.mustSay(c.Owns(e.To), m.naive.alive(e.To) != nil) // it can have died after it was delivered
-				heard[e.To] = append(heard[e.To], e.Body.Damage)
 			}
 			for range m.r.IntN(20) {
 				h, v := m.any(), m.r.Int64()
@@ -150,7 +172,6 @@ func (m *model) inTick() {
 			}
 		}
 	})
-	m.mustSay(fmt.Sprint(heard), fmt.Sprint(m.naive.hits)) // printed in order of the keys
 }
 
 // create makes a random entity, if the world is not too full already.
@@ -183,7 +204,13 @@ func (m *model) create(by world.Holder, v int64) {
 		return
 	}
 	require.NoError(m.t, err)
-	require.True(m.t, m.naive.create(h, pending, components), "handle %v was given before", h)
+	shard := m.place(float64(v))
+	if !pending {
+		shard, _ = by.(interface {
+			Owner(handle.Handle) (int, bool)
+		}).Owner(h)
+	}
+	require.True(m.t, m.naive.create(h, shard, pending, components), "handle %v was given before", h)
 	m.known = append(m.known, h)
 	if pending {
 		p := by.(*world.Port)

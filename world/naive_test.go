@@ -16,7 +16,9 @@ type naive struct {
 	requests []naiveRequest
 	ports    int // number of ports: shards' requests come after theirs
 
-	hits     map[handle.Handle][]int64 // delivered at the last refresh
+	sent     []world.Envelope[Hit]   // by requests of this refresh
+	hits     [][]world.Envelope[Hit] // delivered at the last refresh, by shard
+	moved    uint64
 	outcomes [5]uint64
 }
 
@@ -24,6 +26,8 @@ type naiveEntity struct {
 	components map[string]any
 	pending    bool
 	marked     bool
+	shard      int
+	to         int // where it moves to at the refresh, or -1
 }
 
 type naiveRequest struct {
@@ -33,20 +37,20 @@ type naiveRequest struct {
 	outcome func(world.Outcome) // who waits; may be nil
 }
 
-func newNaive(ports int) *naive {
+func newNaive(ports, shards int) *naive {
 	return &naive{
 		ports: ports, entities: map[handle.Handle]*naiveEntity{}, given: map[handle.Handle]bool{},
-		hits: map[handle.Handle][]int64{},
+		hits: make([][]world.Envelope[Hit], shards),
 	}
 }
 
 // create is an entity with a handle that nobody ever had.
-func (n *naive) create(h handle.Handle, pending bool, components map[string]any) bool {
+func (n *naive) create(h handle.Handle, shard int, pending bool, components map[string]any) bool {
 	if h.IsNone() || n.given[h] {
 		return false
 	}
 	n.given[h] = true
-	n.entities[h] = &naiveEntity{components: components, pending: pending}
+	n.entities[h] = &naiveEntity{components: components, pending: pending, shard: shard, to: -1}
 	return true
 }
 
@@ -105,8 +109,62 @@ func (n *naive) send(h handle.Handle, damage int64) world.Outcome {
 	if e := n.alive(h); e == nil || e.marked {
 		return world.Gone
 	}
-	n.hits[h] = append(n.hits[h], damage)
+	n.sent = append(n.sent, world.Envelope[Hit]{To: h, Body: Hit{damage}})
 	return world.Applied
+}
+
+// sendAtOnce is send by the idle world.
+func (n *naive) sendAtOnce(h handle.Handle, damage int64) world.Outcome {
+	e := n.alive(h)
+	if e == nil {
+		return world.Gone
+	}
+	n.hits[e.shard] = append(n.hits[e.shard], world.Envelope[Hit]{To: h, Body: Hit{damage}})
+	return world.Applied
+}
+
+// move moves at the refresh.
+func (n *naive) move(h handle.Handle, to int) world.Outcome {
+	e := n.alive(h)
+	if e == nil || e.marked {
+		return world.Gone
+	}
+	e.to = to
+	return world.Applied
+}
+
+// moveAtOnce is move by the idle world.
+func (n *naive) moveAtOnce(h handle.Handle, to int) world.Outcome {
+	o := n.move(h, to)
+	if o == world.Applied {
+		n.entities[h].settle(n)
+	}
+	return o
+}
+
+// settle moves an entity to where it was asked to.
+func (e *naiveEntity) settle(n *naive) {
+	if e.to >= 0 && e.to != e.shard {
+		e.shard = e.to
+		n.moved++
+	}
+	e.to = -1
+}
+
+// forward brings messages to where their entities have moved since they were
+// delivered.
+func (n *naive) forward() {
+	for shard, box := range n.hits {
+		var kept []world.Envelope[Hit]
+		for _, x := range box {
+			if e := n.alive(x.To); e != nil && e.shard != shard {
+				n.hits[e.shard] = append(n.hits[e.shard], x)
+			} else {
+				kept = append(kept, x)
+			}
+		}
+		n.hits[shard] = append(kept, n.hits[shard][len(box):]...)
+	}
 }
 
 func (n *naive) status(h handle.Handle) world.Status {
@@ -121,10 +179,9 @@ func (n *naive) status(h handle.Handle) world.Status {
 	return world.Alive
 }
 
-// refresh applies all creates, then everything else in order of the senders,
-// then buries the marked.
+// refresh applies all creates, then everything else in order of the senders, then
+// moves those that live on, delivers, and buries the marked.
 func (n *naive) refresh() {
-	clear(n.hits)
 	slices.SortStableFunc(n.requests, func(a, b naiveRequest) int { return a.sender - b.sender })
 	for _, creates := range []bool{true, false} {
 		for _, r := range n.requests {
@@ -138,6 +195,17 @@ func (n *naive) refresh() {
 		}
 	}
 	n.requests = n.requests[:0]
+	for _, e := range n.entities {
+		if !e.marked {
+			e.settle(n)
+		}
+	}
+	clear(n.hits)
+	for _, x := range n.sent {
+		shard := n.entities[x.To].shard
+		n.hits[shard] = append(n.hits[shard], x)
+	}
+	n.sent = n.sent[:0]
 	for h, e := range n.entities {
 		if e.marked {
 			delete(n.entities, h)

@@ -47,6 +47,8 @@ type Options struct {
 	KeepOrder bool
 	// TickInterval is the simulated time of one tick.
 	TickInterval time.Duration
+	// Seed is what the random streams of the systems are made of; see Context.Rand.
+	Seed uint64
 	// Record makes the world remember who was created and destroyed, for
 	// World.CreatedSince and DestroyedSince. It costs 8 bytes for each, for as long
 	// as it is remembered.

@@ -85,20 +85,7 @@ func (p *Port) Rejected() uint64 { return p.rejected }
 // Destroy requests that an entity be destroyed. It returns ErrFull if the
 // request was not accepted. Whether this request destroyed it, or it was gone
 // already, is the outcome: Applied or Gone.
-func (p *Port) Destroy(h handle.Handle) error {
-	if check.Enabled {
-		p.enter()
-		defer p.leave()
-	}
-	if p.special || !p.lane.Room(1, shard.DestroyWeight) {
-		if err := p.ready(1, shard.DestroyWeight); err != nil {
-			return err
-		}
-	}
-	p.lane.PushDestroy(h, p.w.epoch.Load(), p.finisher())
-	p.send()
-	return nil
-}
+func (p *Port) Destroy(h handle.Handle) error { return p.sendBare(shard.Destroying(), h) }
 
 // Close closes the port: what was sent is still applied, and the handles it had
 // in hand or reserved go back. Closing twice is no error.
@@ -110,6 +97,22 @@ func (p *Port) Close() {
 		p.closed, p.special = true, true
 		p.w.ports.close(p)
 	}
+}
+
+// sendBare sends a request without a payload.
+func (p *Port) sendBare(b shard.Bare, h handle.Handle) error {
+	if check.Enabled {
+		p.enter()
+		defer p.leave()
+	}
+	if p.special || !p.lane.Room(1, shard.BareWeight) {
+		if err := p.ready(1, shard.BareWeight); err != nil {
+			return err
+		}
+	}
+	p.lane.PushBare(b, h, p.w.epoch.Load(), p.finisher())
+	p.send()
+	return nil
 }
 
 // portSend sends a request with a payload.

@@ -71,3 +71,50 @@ func TestPortCut(t *testing.T) {
 		}
 	}
 }
+
+// TestPortCutWhileReading sends a create and the destroy of what it creates while
+// a refresh is reading lanes: through a port whose lane it has read already and one
+// whose lane it has not, and the other way around. Both are the next refresh's.
+func TestPortCutWhileReading(t *testing.T) {
+	for _, order := range [][2]int{{0, 2}, {2, 0}} {
+		f := newFixture(t, world.Options{Shards: 2})
+		ports := []*world.Port{f.port(), f.port(), f.port()}
+		creator, destroyer := ports[order[0]], ports[order[1]]
+		var h handle.Handle
+		var done world.Completion
+		for _, p := range ports { // their lanes are all read
+			require.NoError(t, p.Destroy(handle.None))
+		}
+		f.ReadApart(func(source int) {
+			if source == 1 && h == handle.None {
+				var err error
+				h, err = f.unit.Create(creator, Unit{})
+				require.NoError(t, err)
+				require.NoError(t, destroyer.Notify(&done).Destroy(h))
+			}
+		})
+		f.Refresh()
+		require.NotEqual(t, handle.None, h)
+		require.Equal(t, world.Undecided, done.Outcome())
+		require.Equal(t, world.Pending, f.Status(h))
+		f.Refresh()
+		require.Equal(t, world.Applied, done.Outcome())
+		require.Equal(t, world.Stale, f.Status(h))
+	}
+}
+
+// TestPortSentBetween sends a request that is after the cut and whose port the
+// refresh looks at all the same: it is not forgotten.
+func TestPortSentBetween(t *testing.T) {
+	f := newFixture(t, world.Options{Shards: 2})
+	p, h := f.port(), f.newUnit(1)
+	f.Refresh()
+	require.NoError(t, p.Destroy(h))
+	f.DelayEpoch()
+	f.Refresh()
+	require.Equal(t, world.Alive, f.Status(h), "it is after the cut")
+	require.Equal(t, 1, p.Waiting())
+	f.Refresh()
+	require.Equal(t, world.Stale, f.Status(h))
+	require.Zero(t, p.Waiting())
+}

@@ -158,6 +158,37 @@ func TestPortHandlesReturn(t *testing.T) {
 	}
 }
 
+// TestPortGivenHandlesReturn closes ports that refreshes gave used handles, of
+// which there are more than are kept ready for everybody: they go to others, so
+// that in the end no fresh index is needed.
+func TestPortGivenHandlesReturn(t *testing.T) {
+	const n = 5000
+	f := newFixture(t, world.Options{Shards: 2, LaneRequests: n})
+	indexes := map[uint32]bool{}
+	create := func(p *world.Port, n int) {
+		all, err := f.unit.AppendN(nil, p, n, nil)
+		require.NoError(t, err)
+		for _, h := range all {
+			indexes[h.Index()] = true
+		}
+	}
+	create(f.port(), n)
+	f.Clear()
+	for range 30 {
+		p := f.port()
+		create(p, 100)
+		f.Refresh() // gives as many again, and some ahead
+		p.Close()
+		f.Clear()
+	}
+	p := f.port()
+	for range n / 100 {
+		create(p, 100)
+		f.Refresh()
+	}
+	require.LessOrEqual(t, len(indexes), n+200)
+}
+
 // TestPortClosedWithinRefresh closes a port in the middle of a refresh, after
 // its lane was read, with its bit set: the next refresh looks for it.
 func TestPortClosedWithinRefresh(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	drawAtOnce = 16 // handles a port draws in one step
-	givenAhead = 64 // used handles a port is given beyond what it used in a tick
+	drawAtOnce = 8 // handles a port draws in one step
+	givenAhead = 8 // used handles a port is given beyond what it used in a tick
 )
 
 // purse is the handles that a port has for its creates. All are pending, and
@@ -61,7 +61,7 @@ func (p *purse) openMail() {
 		return
 	}
 	if len(p.hand) == 0 {
-		p.hand = *q
+		p.hand, *q = *q, nil
 	} else {
 		p.hand = append(p.hand, *q...)
 		*q = (*q)[:0]

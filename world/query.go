@@ -41,7 +41,7 @@ type queryPart struct {
 func (w *World) Query(terms ...Term) *Query { return newQuery(w.bind("Query"), w.shards, terms) }
 
 func newQuery(b binding, shards []*shard.Shard, terms []Term) *Query {
-	q := &Query{w: b.w, idle: b.idle(), guard: b.guard("a Query"), limit: math.MaxInt, parts: make([]queryPart, len(shards))}
+	q := &Query{w: b.w, idle: b.idle, guard: b.guard("a Query"), limit: math.MaxInt, parts: make([]queryPart, len(shards))}
 	for i, s := range shards {
 		q.parts[i].shard = s
 	}
@@ -139,9 +139,29 @@ func (q *Query) head(yield func(Chunk) bool) {
 }
 
 func (q *Query) ownChunks(yield func(Chunk) bool) {
+	if len(q.parts) > 1 {
+		q.allChunks(yield)
+		return
+	}
 	p := &q.parts[0]
 	p.shard.Loop++
 	p.each(q, p.shard.Loop, yield)
+}
+
+// allChunks is Chunks of a global system.
+func (q *Query) allChunks(yield func(Chunk) bool) {
+	loop := uint64(0)
+	for i := range q.parts {
+		loop = max(loop, q.parts[i].shard.Loop+1)
+	}
+	for i := range q.parts { // the loop begins at once on all shards
+		q.parts[i].shard.Loop = loop
+	}
+	for i := range q.parts {
+		if !q.parts[i].each(q, loop, yield) {
+			return
+		}
+	}
 }
 
 func (q *Query) idleChunks(yield func(Chunk) bool) {

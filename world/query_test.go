@@ -136,6 +136,23 @@ func TestQuerySeesNewTables(t *testing.T) {
 	}
 }
 
+// TestQueryWalksNewTables is TestQuerySeesNewTables for a query that only walks.
+func TestQueryWalksNewTables(t *testing.T) {
+	f := newFixture(t, world.Options{Shards: 2})
+	q := f.Query(world.Read[Position](f.World))
+	for i, create := range []func(world.Holder, int) error{
+		func(by world.Holder, n int) error { return f.mover.CreateN(by, n, nil) },
+		func(by world.Holder, n int) error { return f.creature.CreateN(by, n, nil) },
+		func(by world.Holder, n int) error { return f.statue.CreateN(by, n, nil) },
+	} {
+		require.Len(t, walk(q), i)
+		require.NoError(t, create(f.World, 1))
+		h := walk(q)[i]
+		require.NoError(t, f.health.Add(f.World, h, Health{1})) // to a table of its own, or not
+		require.Len(t, walk(q), i+1)
+	}
+}
+
 // TestQueryAcrossShardsStopsEarly leaves loops in the middle.
 func TestQueryAcrossShardsStopsEarly(t *testing.T) {
 	f := newFixture(t, world.Options{Shards: 4})

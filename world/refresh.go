@@ -26,7 +26,9 @@ const sharesMax = 64
 //	route    find the owners of what concerns those          by share
 //	apply    set, deliver, mark                              by owner
 //	unveil   make alive who was created and not marked       by owner
-//	sweep    close the holes of the marked                   by owner
+//	depart   let go of those who move to another shard       by owner
+//	arrive   take them in                                    by owner
+//	sweep    close the holes of the marked and the departed  by owner
 //	recycle  free the slots of dead who were at home elsewhere   by home
 //	release  give the lanes' room back, supply ports         by share, coordinator
 //	settle   flip messages                                   by owner
@@ -49,7 +51,7 @@ type refresh struct {
 	released []handle.Handle // by references
 
 	// The steps, bound once: a closure made at each refresh would be garbage.
-	read, create, route, apply, call, unveil, sweep, recycle, release, settle, tell func(int)
+	read, create, route, apply, call, unveil, depart, arrive, sweep, recycle, release, settle, tell func(int)
 }
 
 func (r *refresh) init(w *World) {
@@ -76,6 +78,7 @@ func (r *refresh) init(w *World) {
 			w.shards[i].Unveil(x.Creates[i])
 		}
 	})
+	r.bindMoves(w)
 	r.sweep = r.in("sweep", func(i int) { w.shards[i].Sweep() })
 	r.recycle = func(i int) {
 		for _, s := range w.shards {
@@ -128,9 +131,9 @@ func (r *refresh) run(parallel Parallel) {
 		c.failures = nil
 	}
 	r.cut = w.epoch.Add(1) - 1
-	sent := r.gather()
+	sent, moves := r.gather(), 0
 	if sent > 0 {
-		r.requests(parallel, sent)
+		moves = r.requests(parallel, sent)
 	}
 	r.released = w.anchor.Load().take(r.released[:0])
 	for _, h := range r.released {
@@ -139,7 +142,7 @@ func (r *refresh) run(parallel Parallel) {
 		}
 	}
 	doomed := r.sum((*shard.Shard).Doomed)
-	r.step(parallel, n, doomed, r.sweep)
+	r.step(parallel, n, doomed+moves, r.sweep)
 	if sent > 0 || doomed > 0 {
 		w.outside.Want(wants(r.ports))
 		r.step(parallel, n+1, r.sum(exiles), r.recycle)
@@ -164,8 +167,8 @@ func (r *refresh) run(parallel Parallel) {
 	r.step(parallel, len(r.shares), sent, r.tell) // all is done: who hears an outcome finds it so
 }
 
-// requests does what was sent.
-func (r *refresh) requests(parallel Parallel, sent int) {
+// requests does what was sent, and returns how many requests to move there were.
+func (r *refresh) requests(parallel Parallel, sent int) (moves int) {
 	n := len(r.w.shards)
 	r.divide(sent)
 	r.veiled, r.calls = false, false
@@ -173,7 +176,11 @@ func (r *refresh) requests(parallel Parallel, sent int) {
 	created, waiting, others := 0, 0, 0
 	for _, x := range r.shares {
 		created, waiting, others = created+x.created, waiting+x.waiting(), others+len(x.Others)
+		moves += x.Moves
 		r.veiled, r.calls = r.veiled || x.Cancels, r.calls || x.Calls
+	}
+	for _, s := range r.w.shards {
+		s.Moving = moves > 0
 	}
 	r.step(parallel, n, created, r.create)
 	r.step(parallel, len(r.shares), waiting, r.route)
@@ -185,6 +192,10 @@ func (r *refresh) requests(parallel Parallel, sent int) {
 	if r.veiled {
 		r.step(parallel, n, created, r.unveil)
 	}
+	if moves > 0 {
+		r.move(parallel, moves)
+	}
+	return moves
 }
 
 // outdate makes the check build refuse views of rows that are about to move.
@@ -242,7 +253,7 @@ func (r *refresh) gather() (sent int) {
 func (r *refresh) divide(sent int) {
 	n := min(len(r.sources), max(1, sent/smallStep), sharesMax)
 	for len(r.all) < n {
-		r.all = append(r.all, newShare(r.w))
+		r.all = append(r.all, newShare(r.w, len(r.all)))
 	}
 	r.shares = r.all[:n]
 	rest, seen := r.sources, 0

@@ -83,20 +83,23 @@ func (s *Self) end(v any) shard.Outcome {
 // idle.
 func (w *World) Failure() error {
 	w.mustIdle("Failure")
-	return w.failure()
-}
-
-// Failure is World.Failure for the scheduler, when the tick has ended.
-func (t Tick) Failure() error { return t.w.failure() }
-
-func (w *World) failure() error {
 	var all []error
-	for _, c := range w.contexts {
-		for _, e := range c.failures {
-			all = append(all, e)
-		}
+	for _, e := range w.failures() {
+		all = append(all, e)
 	}
 	return errors.Join(all...)
+}
+
+// Failures returns what World.Failure joins. For schedulers, when the tick has
+// ended.
+func (t Tick) Failures() []*CallError { return t.w.failures() }
+
+func (w *World) failures() []*CallError {
+	var all []*CallError
+	for _, c := range w.contexts {
+		all = append(all, c.failures...)
+	}
+	return all
 }
 
 func (s *Self) world() *World { return s.c.w }
@@ -136,7 +139,7 @@ func (s *Self) Destroy(h handle.Handle) error {
 	if !s.Alive(h) {
 		return ErrStale
 	}
-	return s.c.out.sendDestroy(h, nil)
+	return s.c.out.sendBare(shard.Destroying(), h)
 }
 
 // mustRun returns where the entity is, and panics when the function is over.

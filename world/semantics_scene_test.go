@@ -18,6 +18,7 @@ var states = [6]world.Status{world.Unused, world.Pending, world.Alive, world.Dyi
 const (
 	owner     = 1
 	elsewhere = 2
+	beyond    = 0 // where Move moves it
 	before    = 1 // its Health, and what Set makes of it
 	after     = 7
 )
@@ -193,7 +194,7 @@ func (s *scene) outcome() string {
 func (s *scene) mustEnd(was world.Status, operation, got string) {
 	s.tick(s.listen)
 	done := strings.HasSuffix(got, "stored") || strings.HasSuffix(got, "marked") ||
-		strings.HasSuffix(got, "delivered") || strings.HasSuffix(got, "applied") || strings.HasSuffix(got, "run")
+		strings.HasSuffix(got, "delivered") || strings.HasSuffix(got, "moved") || strings.HasSuffix(got, "applied") || strings.HasSuffix(got, "run")
 
 	want := was
 	switch {
@@ -210,6 +211,12 @@ func (s *scene) mustEnd(was world.Status, operation, got string) {
 			points = after
 		}
 		require.Equal(s.t, points, world.Read[Health](s.World).Get(s.h).Points)
+		at := owner
+		if operation == "Move" && done {
+			at = beyond
+		}
+		now, _ := s.Owner(s.h)
+		require.Equal(s.t, at, now)
 	}
 	if v, ok := s.asked.Value(); operation == "Ask" {
 		require.Equal(s.t, done, ok)
@@ -286,6 +293,14 @@ func (s *scene) do(operation string, by world.Holder, health *world.Writer[Healt
 		return now
 	case "Ask":
 		return say(s.health.Ask(by.(*world.Port), s.h, &s.asked))
+	case "Move":
+		now := say(world.Move(by, s.h, beyond))
+		if w, idle := by.(*world.World); idle {
+			if at, ok := w.Owner(s.h); ok && at == beyond {
+				now += ", moved"
+			}
+		}
+		return now
 	case "Send":
 		now := say(s.hit.Send(by, s.h, Hit{after}))
 		if _, idle := by.(*world.World); idle && now == "nil" {

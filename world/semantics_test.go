@@ -47,6 +47,11 @@ var semantics = []struct {
 	{"Destroy", "Context, elsewhere", [6]string{"ErrStale", "ErrStale", "nil → applied", "nil → gone", "ErrStale", "ErrStale"}},
 	{"Destroy", "Port", [6]string{"nil → gone", "nil → applied", "nil → applied", "nil → gone", "nil → gone", "nil → gone"}},
 
+	{"Move", "World", [6]string{"ErrStale", "ErrStale", "nil, moved", "ErrStale", "ErrStale", "ErrStale"}},
+	{"Move", "Context, owner", [6]string{"ErrStale", "ErrStale", "nil → applied", "nil → gone", "ErrStale", "ErrStale"}},
+	{"Move", "Context, elsewhere", [6]string{"ErrStale", "ErrStale", "nil → applied", "nil → gone", "ErrStale", "ErrStale"}},
+	{"Move", "Port", [6]string{"nil → gone", "nil → applied", "nil → applied", "nil → gone", "nil → gone", "nil → gone"}},
+
 	{"Send", "World", [6]string{"ErrStale", "ErrStale", "nil, delivered", "nil, delivered", "ErrStale", "ErrStale"}},
 	{"Send", "Context, owner", [6]string{"ErrStale", "ErrStale", "nil → applied", "nil → gone", "ErrStale", "ErrStale"}},
 	{"Send", "Context, elsewhere", [6]string{"ErrStale", "ErrStale", "nil → applied", "nil → gone", "ErrStale", "ErrStale"}},
@@ -69,6 +74,7 @@ alive becomes stale where the table says marked, or applied for Destroy.
 - That an entity is dying is known to its owner alone, and to the idle World: elsewhere and to a Port it is alive until the refresh.
 - A Context's own Get finds the atoms of its own shard; of others it gets nil, and a copy through ReadForeign.
 - A Port has no Get: it asks, and the refresh fills in the answer.
+- A Move is done when all else that the refresh was asked for is; the last one counts, and who was destroyed after all does not move.
 - Send by a World is delivered in the next tick like what the last refresh applied.
 - Pending in the last column of a Port: the create is in the same refresh. Of a handle that is reserved and not created by then all is gone.
 - A SharedPort is as a Port. A Self, in a function, does at once what concerns its own entity (Set, Disable, Destroy) and what it creates; its other requests are

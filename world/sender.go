@@ -55,13 +55,13 @@ func send[T any](s *sender, k *shard.Kind[T], h handle.Handle, done shard.Finish
 	return nil
 }
 
-// sendDestroy hands over a request to destroy.
-func (s *sender) sendDestroy(h handle.Handle, done shard.Finisher) error {
+// sendBare hands over a request without a payload.
+func (s *sender) sendBare(b shard.Bare, h handle.Handle) error {
 	l := s.open()
-	if !l.Room(1, shard.DestroyWeight) {
-		return s.refuse(l, 1, shard.DestroyWeight)
+	if !l.Room(1, shard.BareWeight) {
+		return s.refuse(l, 1, shard.BareWeight)
 	}
-	l.PushDestroy(h, s.w.epoch.Load(), done)
+	l.PushBare(b, h, s.w.epoch.Load(), nil)
 	l.Publish()
 	return nil
 }

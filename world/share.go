@@ -25,6 +25,7 @@ type source struct {
 type share struct {
 	w *World
 	shard.Drained
+	number  int
 	sources []source
 	created int            // how many creates there are
 	routed  int            // how many of the others have found their shard
@@ -33,8 +34,8 @@ type share struct {
 	_       [64]byte       // other shares are read by other workers
 }
 
-func newShare(w *World) *share {
-	x := &share{w: w, to: make([][]uint32, len(w.shards))}
+func newShare(w *World, number int) *share {
+	x := &share{w: w, number: number, to: make([][]uint32, len(w.shards))}
 	x.Creates = make([][]shard.Routed, len(w.shards))
 	return x
 }
@@ -98,7 +99,7 @@ func (x *share) create(s *shard.Shard, veiled bool) {
 // apply does what else is asked of a shard.
 func (x *share) apply(s *shard.Shard) {
 	if to := &x.to[s.ID()]; len(*to) > 0 {
-		s.ApplyRequests(x.Others, *to)
+		s.ApplyRequests(x.Others, *to, x.number)
 		*to = (*to)[:0]
 	}
 }

@@ -132,7 +132,7 @@ func (s *sharing) run(parallel world.Parallel) {
 	t := s.BeginTick()
 	for i, x := range systems {
 		c := t.Context(i)
-		c.Start("send", x.access)
+		c.Start("test", x.access)
 		x.run(c)
 		c.Stop()
 	}

@@ -8,6 +8,7 @@ type Stats struct {
 	Entities  int    // alive, marked ones included
 	Created   uint64 // atoms stored
 	Destroyed uint64 // atoms swept
+	Moved     uint64 // atoms moved between shards
 	Applied   uint64 // requests done
 	Gone      uint64 // requests that came too late
 	Missing   uint64 // requests on a component the entity lacks
@@ -47,6 +48,7 @@ func (w *World) Stats(dst *Stats) {
 		dst.Entities += s.Alive()
 		dst.Created += s.Created()
 		dst.Destroyed += s.Destroyed()
+		dst.Moved += s.Arrived()
 		dst.Retired += s.Retired()
 		dst.Shards = append(dst.Shards, ShardStats{
 			Entities: s.Alive(), Tables: len(s.Tables()), Created: s.Created(), Destroyed: s.Destroyed(),

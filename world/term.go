@@ -133,6 +133,9 @@ func (w *World) nameOf(l *shard.Lookup) string {
 	}
 	for i, c := range w.contexts {
 		if l == &c.lookup {
+			if i == len(w.shards) {
+				return "the Build of a global system"
+			}
 			return fmt.Sprintf("a Build of shard %d", i)
 		}
 	}

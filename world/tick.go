@@ -12,7 +12,7 @@ const (
 // is for schedulers; package scheduler has one.
 //
 // Ownership: the goroutine that began it coordinates; Context(i) is for the one
-// worker that runs shard i.
+// worker that runs shard i, Global for the one that runs a global system.
 type Tick struct{ w *World }
 
 // BeginTick takes the world for a tick. It panics if one is running already, or
@@ -27,14 +27,23 @@ func (w *World) BeginTick() Tick {
 	}
 	w.space.Sync(w.columns) // the idle world may have taken components away since the refresh
 	w.space.SetIdle(false)
+	if w.astray {
+		w.forward()
+	}
 	if check.Enabled {
 		w.turn.Begin(tickTurn)
 	}
 	return Tick{w}
 }
 
+// Number returns the number of the tick, from 0.
+func (t Tick) Number() uint64 { return t.w.tick.Load() }
+
 // Context returns what systems act through on a shard.
 func (t Tick) Context(shard int) *Context { return t.w.contexts[shard] }
+
+// Global returns what global systems act through, one at a time.
+func (t Tick) Global() *Context { return t.w.contexts[len(t.w.shards)] }
 
 // End refreshes the world, its steps run by parallel, and gives it back. No
 // system may be running.

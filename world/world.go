@@ -37,8 +37,10 @@ type World struct {
 	doing       *Func[func(*Self)]
 	messages    []anyMessage
 	mail        []mail // by shard
+	astray      bool   // messages may be in another shard's box than their entity
+	resources   []anyResource
 
-	contexts []*Context
+	contexts []*Context  // by shard, the last that of the global systems
 	cursor   int         // shard of the next new entity, round robin
 	run      int         // how many more go there
 	user     *check.User // of what is asked of the idle world; nil but in the check build
@@ -67,7 +69,7 @@ func New(o Options) (*World, error) {
 		options:     o,
 		space:       shard.NewSpace(n+1, o.IndexMax, o.VersionMax),
 		shards:      make([]*shard.Shard, n),
-		contexts:    make([]*Context, n),
+		contexts:    make([]*Context, n+1),
 		mail:        make([]mail, n),
 		componentID: map[reflect.Type]int{},
 		run:         runLength,
@@ -79,8 +81,9 @@ func New(o Options) (*World, error) {
 	for i := range w.shards {
 		w.shards[i] = shard.New(w.space, i, &w.columns, o.recorded())
 		w.shards[i].KeepOrder = o.KeepOrder
-		w.contexts[i] = newContext(w, w.shards[i])
+		w.contexts[i] = newContext(w, i, w.shards[i])
 	}
+	w.contexts[n] = newContext(w, n, nil)
 	w.refresh.init(w)
 	w.doing = newDoing(w)
 	if check.Enabled {

@@ -27,9 +27,9 @@ func sizeWeight(n int) float64 {
 func sizeCost(n int) float64 {
 	switch {
 	case n >= 500_000:
-		return 20
+		return 14
 	case n >= 100_000:
-		return 5
+		return 4
 	default:
 		return 0.5
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -38,7 +39,7 @@ func commit(except ...string) string {
 	}
 	status := []string{"status", "--porcelain", "--", ":/"}
 	for _, path := range except {
-		if path != "" {
+		if filepath.IsLocal(path) { // not beyond the repository, of which git knows nothing
 			status = append(status, ":!"+path)
 		}
 	}

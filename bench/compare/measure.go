@@ -49,7 +49,8 @@ func stretches(before, timed func(), after func(last bool)) func(int) time.Durat
 	}
 }
 
-// clockCost is the time that an empty stretch takes.
+// clockCost is the least time that an empty stretch takes: a machine that is busy
+// at the start of the run must not make all stretches too short.
 var clockCost = func() time.Duration {
 	const samples, reads = 51, 200
 	costs := make([]time.Duration, samples)
@@ -60,7 +61,7 @@ var clockCost = func() time.Duration {
 		}
 		costs[i] /= reads
 	}
-	return median(costs)
+	return slices.Min(costs)
 }()
 
 // ballast is heap that is held and never touched, so that the collector runs as
@@ -106,10 +107,9 @@ type entrant struct {
 	shards int // Atoll's
 	subject
 	times int
-	sits  bool          // out further rounds
-	took  time.Duration // the last round, with what is not timed
-	ns    []float64     // per operation, by round
-	out   error         // why it was left out
+	sits  bool      // out further rounds
+	ns    []float64 // per operation, by round
+	out   error     // why it was left out
 }
 
 // measure runs the entrants in turn, round by round, until that is enough, or the
@@ -142,16 +142,17 @@ func measure(entrants []*entrant, p plan, deadline time.Time) int {
 }
 
 // A peer that is hopeless times slower than the best one cannot be the best of
-// the cell. One whose rounds take longer than slow is spared all but the first,
-// if it is slower than that squared.
+// the cell. With manyOps operations a repetition, where rounds are long and vary
+// little, the first round is enough to tell if it is slower than that squared.
 const (
 	hopeless = 2
-	slow     = 50 * time.Millisecond
+	manyOps  = 100_000
 )
 
-// sitOut spares the hopeless peers further rounds: their times stand in the
-// table, and the time that they would take goes to those that matter.
-func sitOut(entrants []*entrant, all bool) {
+// sitOut spares the hopeless peers further rounds, now that all have taken part
+// in enough, or but in some: their times stand in the table, and the time that
+// they would take goes to those that matter.
+func sitOut(entrants []*entrant, enough bool) {
 	best := math.Inf(1)
 	for _, e := range entrants {
 		if e.role == peer && e.out == nil {
@@ -161,7 +162,7 @@ func sitOut(entrants []*entrant, all bool) {
 	for _, e := range entrants {
 		if e.role == peer && e.out == nil {
 			least := slices.Min(e.ns)
-			e.sits = all && least > hopeless*best || e.took > slow && least > hopeless*hopeless*best
+			e.sits = enough && least > hopeless*best || e.ops >= manyOps && least > hopeless*hopeless*best
 		}
 	}
 }
@@ -188,8 +189,6 @@ func (e *entrant) calibrate(p plan) {
 // round settles the collector and takes one time.
 func (e *entrant) round() {
 	settle()
-	start := time.Now()
-	defer func() { e.took = time.Since(start) }()
 	if e.warm {
 		e.work(max(1, e.times/8))
 	}

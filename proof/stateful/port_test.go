@@ -60,7 +60,7 @@ func (m *machine) portDoes(p *world.Port, o order) {
 	if o.waits {
 		done = m.promise(p)
 	}
-	err, q := m.request(p, o, h)
+	q, err := m.request(p, o, h)
 	q.done = done
 	m.sent(p, p.Number(), err, q)
 }
@@ -107,24 +107,28 @@ func (m *machine) promise(p *world.Port) *promise {
 
 // request asks for something to be done to an entity, as a port or a system, and
 // returns what the naive world is to do at the refresh.
-func (m *machine) request(by world.Holder, o order, h handle.Handle) (error, request) {
+func (m *machine) request(by world.Holder, o order, h handle.Handle) (q request, err error) {
 	n, i, v := m.naive, o.i, o.value
 	switch o.verb {
 	case verbDestroy:
 		do := func() world.Outcome { return n.destroy(n.alive(h)) }
 		if p, ok := by.(*world.Port); ok {
-			return p.Destroy(h), request{do: do}
+			return request{do: do}, p.Destroy(h)
 		}
-		return by.(*world.Context).Destroy(h), request{do: do}
+		return request{do: do}, by.(*world.Context).Destroy(h)
 	case verbSet:
-		return m.parts[i].set(by, h, v), request{do: func() world.Outcome { return n.set(n.living(h), i, v) }}
+		err = m.parts[i].set(by, h, v)
+		q = request{do: func() world.Outcome { return n.set(n.living(h), i, v) }}
 	case verbAdd:
-		return m.parts[i].add(by, h, v), request{moves: true, do: func() world.Outcome { return n.add(n.living(h), i, v) }}
+		err = m.parts[i].add(by, h, v)
+		q = request{moves: true, do: func() world.Outcome { return n.add(n.living(h), i, v) }}
 	case verbRemove:
-		return m.parts[i].remove(by, h), request{moves: true, do: func() world.Outcome { return n.remove(n.living(h), i) }}
+		err = m.parts[i].remove(by, h)
+		q = request{moves: true, do: func() world.Outcome { return n.remove(n.living(h), i) }}
 	case verbExchange:
 		b := m.bundles[i%len(m.bundles)]
-		return b.exchange(by, h, v, m.these(o.take)...), request{moves: true, do: func() world.Outcome {
+		err = b.exchange(by, h, v, m.these(o.take)...)
+		q = request{moves: true, do: func() world.Outcome {
 			return n.exchange(n.living(h), b.parts, o.take, v)
 		}}
 	case verbDisable, verbEnable:
@@ -132,12 +136,15 @@ func (m *machine) request(by world.Holder, o order, h handle.Handle) (error, req
 		if o.waits { // the entity, rather than a component
 			part = -1
 		}
-		return m.toggler(part, o.verb == verbDisable)(by, h), request{do: func() world.Outcome {
+		err = m.toggler(part, o.verb == verbDisable)(by, h)
+		q = request{do: func() world.Outcome {
 			return n.toggle(n.living(h), part, o.verb == verbDisable)
 		}}
 	default:
-		return m.hit.Send(by, h, Hit{v}), request{do: func() world.Outcome { return n.send(n.living(h), h, v) }}
+		err = m.hit.Send(by, h, Hit{v})
+		q = request{do: func() world.Outcome { return n.send(n.living(h), h, v) }}
 	}
+	return q, err
 }
 
 // sent takes note of a request, and of its being refused when the lane is full.

@@ -233,7 +233,8 @@ func (m *machine) loop() {
 	mustBe(m, len(want), 0, "number of atoms missing in a loop", 0)
 }
 
-// destroyQuery, addTo and removeFrom are for all that match, disabled or not.
+// destroyQuery, addTo and removeFrom are for all that a loop would yield: they leave
+// out what is disabled.
 
 func (m *machine) destroyQuery() {
 	if m.n(4) > 0 { // rarely: it leaves few
@@ -241,7 +242,7 @@ func (m *machine) destroyQuery() {
 	}
 	l, n := m.newLooker(), 0
 	for _, e := range m.naive.entities {
-		if l.matches(e) && m.naive.destroy(e) == world.Applied {
+		if l.yields(e) && m.naive.destroy(e) == world.Applied {
 			n++
 		}
 	}
@@ -260,7 +261,7 @@ func (m *machine) addTo() {
 		p.idle.fill(ch, v)
 	}), nil, "AddTo", 0)
 	for _, e := range m.naive.entities {
-		if l.matches(e) && !e.has.has(i) {
+		if l.yields(e) && !e.has.has(i) {
 			m.naive.add(e, i, v)
 			rows--
 		}
@@ -272,7 +273,7 @@ func (m *machine) removeFrom() {
 	l, i := m.newLooker(), m.n(partsN)
 	mustErr(m, m.parts[i].removeFrom(l.q), nil, "RemoveFrom", 0)
 	for _, e := range m.naive.entities {
-		if l.matches(e) {
+		if l.yields(e) {
 			m.naive.remove(e, i)
 		}
 	}

@@ -150,19 +150,19 @@ func (s *system) do(o order, h handle.Handle) {
 	case o.verb == verbLoop:
 		s.loop(o)
 	case e == nil:
-		err, _ := m.request(c, o, h)
+		_, err := m.request(c, o, h)
 		mustErr(m, err, world.ErrStale, "a system's request", h)
 	case owns && o.verb == verbDestroy:
 		mustErr(m, c.Destroy(h), nil, "Destroy by a system", h)
 		m.naive.destroy(e)
 	case owns && (o.verb == verbSet || o.verb == verbDisable || o.verb == verbEnable): // at once
-		err, q := m.request(c, o, h)
+		q, err := m.request(c, o, h)
 		marked := e.marked
 		e.marked = false // it can be changed until it goes
 		mustErr(m, err, errorOf(q.do()), "a system's change", h)
 		e.marked = marked
 	default:
-		err, q := m.request(c, o, h)
+		q, err := m.request(c, o, h)
 		m.sent(c, sender, err, q)
 	}
 }

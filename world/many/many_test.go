@@ -1,4 +1,4 @@
-package world_test
+package many_test
 
 import (
 	"testing"
@@ -18,7 +18,7 @@ func TestManyComponents(t *testing.T) {
 	w := world.MustNew(world.Options{Shards: 2})
 	kinds := registerMany(w)
 	require.Len(t, kinds, 256)
-	mustPanic(t, []string{`component "more"`, "one more than the 256 a world can hold", "register fewer"}, func() { world.Register[More](w, "more") })
+	require.PanicsWithValue(t, `world: component "more" is one more than the 256 a world can hold; register fewer, or put several into one struct`, func() { world.Register[More](w, "more") })
 	nobody := world.NewBundle[None](w)
 
 	// Each entity has ten in a row, from its number on.
@@ -85,10 +85,10 @@ func TestManyPaths(t *testing.T) {
 }
 
 func manyPaths[T any](t *testing.T, size int) {
-	f := newFixture(t, world.Options{Shards: 2, Record: true})
-	kinds := sixteen[*[0]byte](f.World)
-	kinds = append(append(kinds, sixteen[*[1]byte](f.World)...), sixteen[*[2]byte](f.World)...)
-	bundle, tags := world.NewBundle[T](f.World), world.NewBundle[manyTags](f.World)
+	f := world.MustNew(world.Options{Shards: 2, Record: true})
+	kinds := sixteen[*[0]byte](f)
+	kinds = append(append(kinds, sixteen[*[1]byte](f)...), sixteen[*[2]byte](f)...)
+	bundle, tags := world.NewBundle[T](f), world.NewBundle[manyTags](f)
 	of := func(n int64) T { return manyBundle[T](kinds, n) }
 	whole := make([]world.Term, size)
 	for i, k := range kinds[:size] {
@@ -126,17 +126,18 @@ func manyPaths[T any](t *testing.T, size int) {
 				want[h] = int64(i)*1_000_000 + int64(k)*1000 + 100
 			}
 		}
-		if kind == "Context" {
-			f.tick(on(1, func(b *world.Build) func(*world.Context) {
-				b.Creates(bundle)
-				return func(c *world.Context) { create(c) }
-			}))
-		} else {
-			f.holder(kind, create)
+		switch kind {
+		case "World":
+			create(f)
+		case "Port":
+			create(open(t, f))
+			f.Refresh()
+		case "Context":
+			inSystem(f, 1, bundle, create)
 		}
 		check()
 	}
-	require.NoError(t, bundle.CreateRows(f.World, 300, func(rows world.Chunk) {
+	require.NoError(t, bundle.CreateRows(f, 300, func(rows world.Chunk) {
 		for i, k := range kinds[:size] {
 			k.put(rows, 5_000_000+int64(i))
 		}
@@ -175,9 +176,9 @@ func manyPaths[T any](t *testing.T, size int) {
 	victim := q.Limit(1)
 	h, ok := victim.First()
 	require.True(t, ok)
-	p := f.port()
+	p := open(t, f)
 	for i, k := range kinds[:size] {
-		for _, by := range []world.Holder{f.World, p} {
+		for _, by := range []world.Holder{f, p} {
 			require.NoError(t, k.set(by, h, 7))
 			require.NoError(t, k.remove(by, h))
 			if by == p {
@@ -201,7 +202,7 @@ func manyPaths[T any](t *testing.T, size int) {
 				require.Zero(t, k.at(rows, row))
 			}
 			for _, h := range rows.Handles() {
-				require.NoError(t, k.set(f.World, h, want[h]+int64(i)))
+				require.NoError(t, k.set(f, h, want[h]+int64(i)))
 			}
 		}))
 	}
@@ -211,7 +212,7 @@ func manyPaths[T any](t *testing.T, size int) {
 	require.NoError(t, tags.ExchangeIn(q, nil, bundle))
 	require.Zero(t, q.Count())
 	for h := range want {
-		require.NoError(t, bundle.Exchange(f.World, h, of(want[h])))
+		require.NoError(t, bundle.Exchange(f, h, of(want[h])))
 	}
 	for _, k := range kinds[size:] { // tags that the ten have not
 		if k.get(h) != nil {
@@ -273,4 +274,36 @@ func TestManyTags(t *testing.T) {
 	var s world.Stats
 	w.Stats(&s)
 	require.Positive(t, s.BytesUsed, "handles and slots")
+}
+
+// open opens a port.
+func open(t testing.TB, w *world.World) *world.Port {
+	p, err := w.OpenPort()
+	require.NoError(t, err)
+	return p
+}
+
+// inSystem runs a tick of one system, which does something on one shard.
+func inSystem(w *world.World, shard int, creates world.Part, do func(by world.Holder)) {
+	b := world.NewBuild(w, shard, "test")
+	b.Creates(creates)
+	access := b.Finish()
+	tick := w.BeginTick()
+	c := tick.Context(shard)
+	c.Start("test", access)
+	do(c)
+	c.Stop()
+	tick.End(func(n int, f func(int)) {
+		for i := range n {
+			f(i)
+		}
+	})
+}
+
+// chosen returns the entities that a query matches.
+func chosen(q *world.Query) (all []handle.Handle) {
+	for ch := range q.Chunks() {
+		all = append(all, ch.Handles()...)
+	}
+	return all
 }

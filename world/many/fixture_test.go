@@ -1,4 +1,4 @@
-package world_test
+package many_test
 
 import (
 	"fmt"

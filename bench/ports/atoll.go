@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/scheduler"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// tickInterval is how often the world ticks while ports act on it. A server ticks
+// twenty times more seldom, and has to do what is done once in a tick as much more
+// seldom.
+const tickInterval = time.Millisecond
+
+// mover is the bundle.
+type mover struct {
+	Position
+	Velocity
+}
+
+// ticking is a world that ticks beside whatever else goes on.
+type ticking struct {
+	w         *world.World
+	scheduler *scheduler.Scheduler
+	movers    *world.Bundle[mover]
+	over      atomic.Bool
+	ended     sync.WaitGroup
+}
+
+func newTicking(resident, lane int) *ticking {
+	w := world.MustNew(world.Options{LaneRequests: lane, LaneBytes: lane * 256})
+	world.Register[Position](w, "position")
+	world.Register[Velocity](w, "velocity")
+	t := &ticking{w: w, movers: world.NewBundle[mover](w), scheduler: scheduler.New(w, scheduler.Options{})}
+	must(t.movers.CreateN(w, resident, initMover))
+	return t
+}
+
+// start ticks until stop: at once again after a tick that took longer than the
+// interval.
+func (t *ticking) start(interval time.Duration) {
+	t.over.Store(false)
+	t.ended.Go(func() {
+		for !t.over.Load() {
+			due := time.Now().Add(interval)
+			must(t.scheduler.Step(context.Background()))
+			if wait := time.Until(due); wait > 0 {
+				time.Sleep(wait)
+			} else {
+				runtime.Gosched()
+			}
+		}
+	})
+}
+
+func (t *ticking) stop() {
+	t.over.Store(true)
+	t.ended.Wait()
+}
+
+// openAtoll has a port for each goroutine, and ticks while they work.
+func openAtoll(s setting) field {
+	t := newTicking(s.resident, 2*places*chunkSize)
+	workers := make([]*atollWorker, s.goroutines)
+	for i := range workers {
+		p, err := t.w.OpenPort()
+		must(err)
+		workers[i] = &atollWorker{movers: t.movers, port: p, batch: s.batch}
+	}
+	return field{
+		worker: func(i int) worker { return workers[i] },
+		begin:  func() { t.start(tickInterval) },
+		end: func() {
+			for _, w := range workers {
+				for i := range places {
+					await(&w.created[i])
+					await(&w.destroyed[i])
+				}
+			}
+			t.stop()
+		},
+		count: t.w.Count,
+	}
+}
+
+// atollWorker learns when the last request of each chunk is applied. It does not
+// destroy what is not there yet, and so never has more under way than a lane holds.
+type atollWorker struct {
+	movers    *world.Bundle[mover]
+	port      *world.Port
+	batch     bool
+	handles   [places][]handle.Handle
+	created   [places]world.Completion
+	destroyed [places]world.Completion
+}
+
+func (a *atollWorker) create(place int) {
+	dst := a.handles[place][:0]
+	if a.batch {
+		all, err := a.movers.AppendN(dst, a.port, chunkSize-1, initMover)
+		must(err)
+		dst = all
+	}
+	for len(dst) < chunkSize {
+		if len(dst) == chunkSize-1 {
+			a.port.Notify(&a.created[place])
+		}
+		h, err := a.movers.Create(a.port, mover{Position{1, 1}, Velocity{1, 1}})
+		must(err)
+		dst = append(dst, h)
+	}
+	a.handles[place] = dst
+}
+
+func (a *atollWorker) destroy(place int) {
+	await(&a.created[place])
+	await(&a.destroyed[place])
+	for i, h := range a.handles[place] {
+		if i == chunkSize-1 {
+			a.port.Notify(&a.destroyed[place])
+		}
+		must(a.port.Destroy(h))
+	}
+}
+
+// await waits for an outcome, if there is one to come.
+func await(c *world.Completion) {
+	if o, err := c.Wait(context.Background()); err != nil || o != world.Applied && o != world.Undecided {
+		panic(errors.Join(errors.New(o.String()), err))
+	}
+}
+
+func initMover(_ int, m *mover) { *m = mover{Position{1, 1}, Velocity{1, 1}} }
+
+// must panics on an error: what is measured was not done.
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}

@@ -1,0 +1,52 @@
+package main
+
+// The components of the entities.
+type (
+	Position struct{ X, Y float64 }
+	Velocity struct{ X, Y float64 }
+)
+
+// contender is something that entities can be created in from many goroutines.
+type contender struct {
+	name string
+	open func(s setting) field
+}
+
+// setting is how many act on a field, and how.
+type setting struct {
+	goroutines int
+	resident   int  // entities that are there all the time
+	batch      bool // entities are created and destroyed by the chunk
+}
+
+// field is a contender that has been set up.
+type field struct {
+	worker func(i int) worker // for one goroutine
+	begin  func()             // before workers work
+	end    func()             // returns when all that they asked for is done
+	count  func() int         // entities, when nobody works
+}
+
+// worker creates and destroys entities for one goroutine, in chunks. A chunk is
+// created in one of several places, in turn, and destroyed when its place is next
+// needed: it has lived for some chunks then.
+type worker interface {
+	create(place int)
+	destroy(place int)
+}
+
+const (
+	chunkSize = 1024 // entities
+	places    = 8
+)
+
+// nothing is what those have to do at the beginning and the end who do all at once.
+func nothing() {}
+
+// contenders in the order of the tables; ours is the first.
+var contenders = []contender{
+	{"atoll", openAtoll},
+	{"ark, mutex", openArk},
+	{"maps, 64 locks", openMaps},
+	{"column", openColumn},
+}

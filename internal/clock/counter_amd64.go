@@ -1,0 +1,15 @@
+package clock
+
+// counted says whether the time stamp counter runs at one rate whatever the
+// processor does, which it tells by itself.
+var counted = invariant()
+
+// counter reads the time stamp counter.
+//
+//go:noescape
+func counter() int64
+
+// invariant asks the processor whether its time stamp counter is invariant.
+//
+//go:noescape
+func invariant() bool

@@ -1,0 +1,173 @@
+package main
+
+// storageBugs are in tables, chunks and columns.
+var storageBugs = []bug{
+	{
+		name: "sweep: loc not fixed after compaction", file: "shard/sweep.go",
+		old:   "			sh.space.slot(h).loc = hole\n			sh.moves = append(sh.moves, relocation{to: hole, from: last.base + Loc(last.n)})",
+		new:   "			sh.moves = append(sh.moves, relocation{to: hole, from: last.base + Loc(last.n)})",
+		tests: tests{pkg: "shard", run: "TestSweep"},
+	},
+	{
+		name: "sweep: loc not fixed where the order is kept", file: "shard/sweep.go",
+		old:   "				sh.space.slot(h).loc = hole\n				sh.moves = append(sh.moves, relocation{to: hole, from: c.base + Loc(row)})",
+		new:   "				sh.moves = append(sh.moves, relocation{to: hole, from: c.base + Loc(row)})",
+		tests: tests{pkg: "world", run: "TestKeepOrder"},
+	},
+	{
+		name: "sweep: components do not move with their atom", file: "shard/sweep.go",
+		old: "		col.move(sh.moves)\n", new: "		_ = col\n",
+		tests: tests{pkg: "shard", run: "TestSweep"},
+	},
+	{
+		name: "sweep: order is not kept", file: "shard/sweep.go",
+		old: "	if sh.KeepOrder {\n", new: "	if false {\n",
+		tests: tests{pkg: "world", run: "TestKeepOrder"},
+	},
+	{
+		name: "sweep: chunks from the front", file: "shard/sweep.go",
+		old:   "	slices.SortFunc(t.dirty, func(a, b *Chunk) int { return b.order - a.order })\n	sh, before",
+		new:   "	slices.SortFunc(t.dirty, func(a, b *Chunk) int { return a.order - b.order })\n	sh, before",
+		tests: tests{pkg: "shard", run: "TestSweep"},
+	},
+	{
+		name: "sweep: dead bits not cleared on reuse", file: "shard/sweep.go",
+		old: "	clear(c.dead)\n	c.forgetAll()\n", new: "	c.forgetAll()\n",
+		tests: tests{pkg: "shard", run: "TestSweep"},
+	},
+	{
+		name: "sweep: a dead bit stays when its row leaves", file: "shard/chunk.go",
+		old: "	c.dead[row/64] &^= 1 << (row % 64)\n	c.deadN--\n", new: "	c.deadN--\n",
+		tests: tests{pkg: "world", run: "TestChange|TestBatch"},
+	},
+	{
+		name: "sweep: what the dead point to is kept", file: "shard/column.go",
+		old: "	if c.pointers {\n		clear((*c.dir", new: "	if false {\n		clear((*c.dir",
+		tests: tests{pkg: "shard", run: "TestSweepForgets"},
+	},
+	{
+		name: "sweep: rows of an emptied chunk are not cleared", file: "shard/sweep.go",
+		old: "			c.clear(0, c.used)\n			c.used = 0\n", new: "			c.used = 0\n",
+		tests: tests{pkg: "world", run: "TestRowsHoldZeroes"},
+	},
+	{
+		name: "marks: counted twice", file: "shard/chunk.go",
+		old: "	if *w&bit != 0 {\n		return false\n	}\n", new: "",
+		tests: tests{pkg: "world", run: "TestEntityLife|TestPortDestroyedOnce|TestLoopDestroys"},
+	},
+	{
+		name: "marks: not counted where a chunk is marked whole", file: "shard/chunk.go",
+		old: "fresh := c.n - c.deadN\n", new: "fresh := c.n\n",
+		tests: tests{pkg: "world", run: "TestBatch|TestEntityClear"},
+	},
+	{
+		name: "marks: one too many in the last word of a chunk", file: "shard/chunk.go",
+		old: "c.dead[c.n/64] = 1<<rest - 1", new: "c.dead[c.n/64] = 1<<(rest+1) - 1",
+		tests: tests{pkg: "world", run: "TestBatch|TestEntityClear"},
+	},
+	{
+		name: "marks: the table is not told", file: "shard/chunk.go",
+		old: "	*w |= bit\n	c.table.touch(c)\n", new: "	*w |= bit\n",
+		tests: tests{pkg: "shard", run: "TestSweepPatterns"},
+	},
+	{
+		name: "marks: lost when a row changes its table", file: "shard/transition.go",
+		old: "	if c.marked(row) {\n		to.mark(a.Row)\n		c.unmark(row)\n	}\n", new: "	if c.marked(row) {\n		c.unmark(row)\n	}\n",
+		tests: tests{pkg: "world", run: "TestChange"},
+	},
+	{
+		name: "change: loc of the row that fills the hole not fixed", file: "shard/transition.go",
+		old: "		t.shard.space.slot(h).loc = c.base + Loc(row)\n", new: "",
+		tests: tests{pkg: "world", run: "TestChange"},
+	},
+	{
+		name: "change: components with pointers stay behind", file: "shard/transition.go",
+		old: "		t.columns[p.to].copy(a.Loc(), c.base+Loc(row))\n", new: "		_ = p\n",
+		tests: tests{pkg: "world", run: "TestChange"},
+	},
+	{
+		name: "change: a new component holds what the row held", file: "shard/relabel.go",
+		old: "				col.zero(c.number(), low, high)\n", new: "				_ = col\n",
+		tests: tests{pkg: "world", run: "TestBatch|TestRowsHoldZeroes"},
+	},
+	{
+		name: "relabel: the wrong column is kept", file: "shard/relabel.go",
+		old: "c.bases = append(c.bases, s.mu.bases[at])", new: "c.bases = append(c.bases, s.mu.bases[len(s.mu.bases)-1-at])",
+		tests: tests{pkg: "world", run: "TestBatch"},
+	},
+	{
+		name: "relabel: dropped rows are not cleared", file: "shard/column.go",
+		old: "	clear(e.data)\n	c.spare = append(c.spare, e.data)\n", new: "	c.spare = append(c.spare, e.data)\n",
+		tests: tests{pkg: "world", run: "TestBatch|TestRowsHoldZeroes"},
+	},
+	{
+		name: "relabel: marked chunks are not known to their new table", file: "shard/relabel.go",
+		old: "		c.touched = false\n		to.touch(c)\n", new: "		c.touched = false\n",
+		tests: tests{pkg: "world", run: "TestBatch"},
+	},
+	{
+		name: "disable: bits not carried in a sweep", file: "shard/sweep.go",
+		old: "			c.carry(row, last, last.n)\n		} else {", new: "		} else {",
+		tests: tests{pkg: "world", run: "TestDisable"},
+	},
+	{
+		name: "disable: bits not carried to another table", file: "shard/transition.go",
+		old: "		tr.carryOff(to, a.Row, c, row)\n", new: "",
+		tests: tests{pkg: "world", run: "TestDisable"},
+	},
+	{
+		name: "disable: bits of the dead are left to the next", file: "shard/disable.go",
+		old: "	for bit := range c.off.sets {\n		c.setOff(bit, row, false)\n	}\n", new: "",
+		tests: tests{pkg: "world", run: "TestDisable"},
+	},
+	{
+		name: "disable: bits out of place after a relabel", file: "shard/disable.go",
+		old: "c.off.sets[1+i] = old.sets[1+at]", new: "c.off.sets[1+i] = old.sets[1+i%(len(old.sets)-1)]",
+		tests: tests{pkg: "world", run: "TestDisable|TestBatch"},
+	},
+	{
+		name: "change ticks: a pointer for writing does not stamp", file: "shard/raw.go",
+		old: "			*e.stamp = *v.now\n			return (*T)", new: "			return (*T)",
+		tests: tests{pkg: "world", run: "TestChunksSince"},
+	},
+	{
+		name: "change ticks: a slice for writing does not stamp", file: "shard/column.go",
+		old: "			*e.stamp = *v.now\n			return e.data", new: "			return e.data",
+		tests: tests{pkg: "world", run: "TestChunksSince"},
+	},
+	{
+		name: "change ticks: the tick stands still", file: "world/refresh.go",
+		old: "w.space.SetTick(w.tick.Add(1))", new: "w.tick.Add(1)",
+		tests: tests{pkg: "world", run: "TestChunksSince"},
+	},
+	{
+		name: "change ticks: a row that came is not noted", file: "shard/sweep.go",
+		old: "			c.changed = sh.space.now\n			hole", new: "			hole",
+		tests: tests{pkg: "world", run: "TestChunksSince"},
+	},
+	{
+		name: "record: the tick does not turn", file: "shard/shard.go",
+		old: "	s.record.turn()\n", new: "",
+		tests: tests{pkg: "world", run: "TestSince"},
+	},
+	{
+		name: "loops: see what is created within", file: "shard/table.go",
+		old: "		if m.loop >= loop {\n			return m.rows\n		}\n", new: "		_ = m\n",
+		tests: tests{pkg: "shard", run: "TestTableLoops"},
+	},
+	{
+		name: "columns: a shard finds others' rows", file: "shard/raw.go",
+		old: "		if p := unsafe.SliceData(e.data); p != nil && (v.all || e.owner == v.owner) {\n			return", new: "		if p := unsafe.SliceData(e.data); p != nil {\n			return",
+		tests: tests{pkg: "shard", run: "TestColumnViews"},
+	},
+	{
+		name: "columns: mirrors are not synced", file: "shard/column.go",
+		old: "	for _, views := range c.views {\n		show(views, *c.dir.Load())\n	}\n", new: "",
+		tests: tests{pkg: "shard", run: "TestColumnViews"},
+	},
+	{
+		name: "columns: the owner does not see its new rows", file: "shard/column.go",
+		old: "	show(c.views[owner], d)\n", new: "",
+		tests: tests{pkg: "shard", run: "TestColumnViews"},
+	},
+}

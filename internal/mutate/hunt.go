@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// hunt runs tests against deliberate bugs.
+type hunt struct {
+	root string
+	out  io.Writer
+	jobs int
+	bugs []bug
+}
+
+// run prints which test notices which bug, and reports whether each is noticed.
+func (h *hunt) run(ctx context.Context) (ok bool, err error) {
+	start := time.Now()
+	var all []site
+	for i := range h.bugs {
+		x, err := h.bugs[i].site(h.root)
+		if err != nil {
+			return false, err
+		}
+		all = append(all, x)
+	}
+	s, close, err := newSchema(h.root, all)
+	if err != nil {
+		return false, err
+	}
+	defer close()
+	if err := h.prepare(ctx, s); err != nil {
+		return false, err
+	}
+	_, _ = fmt.Fprintf(h.out, "the tests pass without a bug, %.0f s\n\n%-60s %5s  %s\n", time.Since(start).Seconds(), "bug", "s", "noticed by")
+	var mu sync.Mutex
+	survived, late := 0, 0
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(h.jobs)
+	for i, b := range h.bugs {
+		g.Go(func() error {
+			v, err := s.try(ctx, b.tests, i+1)
+			mu.Lock()
+			defer mu.Unlock()
+			if !v.noticed() {
+				survived++
+			}
+			if v.late {
+				late++
+			}
+			_, _ = fmt.Fprintf(h.out, "%-60s %5.1f  %v\n", b.name, v.took.Seconds(), v)
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return false, err
+	}
+	_, _ = fmt.Fprintf(h.out, "\n%d bugs, %d noticed, %d of them because time was up; %.0f s\n", len(h.bugs), len(h.bugs)-survived, late, time.Since(start).Seconds())
+	return survived == 0, nil
+}
+
+// prepare compiles what is needed and runs each set of tests without a bug.
+func (h *hunt) prepare(ctx context.Context, s *schema) error {
+	passed := map[tests]bool{}
+	for _, b := range h.bugs {
+		if err := s.build(ctx, binary{b.tests.pkg, b.tests.race}); err != nil {
+			return err
+		}
+	}
+	for i, b := range h.bugs {
+		if s.broken[i] {
+			return fmt.Errorf("bug %q: %w", b.name, errBuild)
+		}
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(h.jobs)
+	for _, b := range h.bugs {
+		if !passed[b.tests] {
+			passed[b.tests] = true
+			g.Go(func() error { return s.mustPass(ctx, b.tests) })
+		}
+	}
+	return g.Wait()
+}

@@ -1,0 +1,165 @@
+package same_test
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/scheduler"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// The components, bundles and messages.
+type (
+	Key    struct{ N int64 } // what an entity is known by
+	Score  struct{ N int64 }
+	Note   struct{ Text string }
+	Life   struct{ Ticks, Pushed, Seen int64 }
+	Friend struct{ To handle.Handle }
+
+	Push struct{ N int64 }
+
+	person struct {
+		Key
+		Score
+		Life
+		Friend
+	}
+	noted struct {
+		Note
+		Score
+	}
+)
+
+// player gives a log to a world of a shape.
+type player struct {
+	t       *testing.T
+	w       *world.World
+	ticks   *scheduler.Scheduler
+	port    *world.Port
+	persons *world.Bundle[person]
+	noted   *world.Bundle[noted]
+	score   *world.Component[Score]
+	note    *world.Component[Note]
+	push    *world.Message[Push]
+
+	now   map[int64]handle.Handle // by key, the newest; none once the log has destroyed it
+	all   []handle.Handle
+	keyOf map[handle.Handle]int64
+}
+
+// play returns what became of each key, as text.
+func play(t *testing.T, s shape, log []entry, systems bool) map[int64]string {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(s.procs))
+	p := newPlayer(t, s)
+	if systems {
+		p.addSystems()
+	}
+	for i, e := range log {
+		p.do(e)
+		if due := e.tick; s.every == 0 && due || s.every > 0 && i%s.every == 0 {
+			p.tick()
+		}
+	}
+	for range 3 { // the last messages
+		p.tick()
+	}
+	return p.entities()
+}
+
+func newPlayer(t *testing.T, s shape) *player {
+	w, err := world.New(s.options)
+	require.NoError(t, err)
+	p := &player{t: t, w: w, now: map[int64]handle.Handle{}, keyOf: map[handle.Handle]int64{}}
+	world.Register[Key](w, "key")
+	world.Register[Life](w, "life")
+	world.Register[Friend](w, "friend")
+	p.score, p.note = world.Register[Score](w, "score"), world.Register[Note](w, "note")
+	p.push = world.RegisterMessage[Push](w, "push")
+	p.persons, p.noted = world.NewBundle[person](w), world.NewBundle[noted](w)
+	if shards := int64(w.Shards()); s.placed {
+		p.persons.PlaceBy(func(v person) int { return int(v.Key.N % shards) })
+	}
+	require.NoError(t, p.persons.Reserve(w, s.reserve))
+	p.ticks = scheduler.New(w, scheduler.Options{Workers: s.workers})
+	p.port, err = w.OpenPort()
+	require.NoError(t, err)
+	return p
+}
+
+// do sends an entry's request. An entry on a key that has no entity is passed over.
+func (p *player) do(e entry) {
+	h := p.now[e.key]
+	if (e.verb == create) != h.IsNone() {
+		return
+	}
+	var err error
+	switch e.verb {
+	case create:
+		v := person{Key{e.key}, Score{e.value}, Life{}, Friend{p.now[(e.key+1)/2]}}
+		h, err = p.persons.Create(p.port, v)
+		p.now[e.key], p.keyOf[h] = h, e.key
+		p.all = append(p.all, h)
+	case destroy:
+		err = p.port.Destroy(h)
+		delete(p.now, e.key)
+	case set:
+		err = p.score.Set(p.port, h, Score{e.value})
+	case add:
+		err = p.note.Add(p.port, h, Note{strconv.FormatInt(e.value, 10)})
+	case remove:
+		err = p.note.Remove(p.port, h)
+	case exchange:
+		err = p.noted.Exchange(p.port, h, noted{Note{"x"}, Score{e.value}})
+		if e.value%2 == 0 {
+			err = p.noted.Exchange(p.port, h, noted{Note{"y"}, Score{e.value}}, p.note)
+		}
+	case disable:
+		if err = p.score.Disable(p.port, h); e.value%2 == 0 {
+			err = world.Disable(p.port, h)
+		}
+	case enable:
+		if err = p.score.Enable(p.port, h); e.value%2 == 0 {
+			err = world.Enable(p.port, h)
+		}
+	case push:
+		err = p.push.Send(p.port, h, Push{e.value})
+	}
+	require.NoError(p.t, err, "lanes are large enough here")
+}
+
+func (p *player) tick() { require.NoError(p.t, p.ticks.Step(context.Background())) }
+
+// entities describes all that are alive, by key.
+func (p *player) entities() map[int64]string {
+	enabled := map[handle.Handle]string{}
+	for _, h := range p.all { // queries pass over the disabled
+		if p.w.Alive(h) {
+			enabled[h] = fmt.Sprint(p.w.Enabled(h), p.w.Enabled(h, p.score))
+			require.NoError(p.t, world.Enable(p.w, h))
+			require.NoError(p.t, p.score.Enable(p.w, h))
+		}
+	}
+	keys, scores, lives := world.Read[Key](p.w), world.Read[Score](p.w), world.Read[Life](p.w)
+	friends, notes := world.Read[Friend](p.w), world.Read[Note](p.w)
+	found := map[int64]string{}
+	for ch := range p.w.Query(keys, scores, lives, friends, world.Optional(notes)).Chunks() {
+		for i, h := range ch.Handles() {
+			key := keys.Slice(ch)[i].N
+			text := fmt.Sprintf("%+v %+v, enabled %s, friend of %d, who is alive %t", scores.Slice(ch)[i], lives.Slice(ch)[i],
+				enabled[h], p.keyOf[friends.Slice(ch)[i].To], p.w.Alive(friends.Slice(ch)[i].To))
+			if s := notes.Slice(ch); s != nil {
+				text += ", " + s[i].Text
+			}
+			require.Empty(p.t, found[key], "two entities of key %d", key)
+			found[key] = text
+		}
+	}
+	require.Len(p.t, found, p.w.Count())
+	return found
+}

@@ -1,0 +1,118 @@
+package same_test
+
+import (
+	"strconv"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// The systems. What each does to an entity depends on that entity alone, and on sums: the
+// order in which different shards come is not what this is about.
+
+// childBase keeps the keys of children apart from those of a log.
+const childBase = 1 << 32
+
+func (p *player) addSystems() {
+	p.ticks.
+		MustAdd("hear", p.hear).
+		MustAdd("age", p.age).
+		MustAdd("look", p.look).
+		MustAdd("shove", p.shove).
+		MustAdd("breed", p.breed)
+}
+
+// hear adds up what was pushed.
+func (p *player) hear(b *world.Build) func(*world.Context) {
+	lives, pushes := world.Write[Life](b), world.Receive[Push](b)
+	return func(*world.Context) {
+		for _, e := range pushes.All() {
+			if l := lives.Get(e.To); l != nil {
+				l.Pushed += e.Body.N
+			}
+		}
+	}
+}
+
+// age changes everybody who is enabled, destroys the old and makes notes.
+func (p *player) age(b *world.Build) func(*world.Context) {
+	keys, scores, lives := world.Read[Key](b), world.Write[Score](b), world.Write[Life](b)
+	all := b.Query(keys, scores, lives)
+	return func(c *world.Context) {
+		for ch := range all.Chunks() {
+			k, s, l := keys.Slice(ch), scores.Slice(ch), lives.Slice(ch)
+			for i, h := range ch.Handles() {
+				l[i].Ticks++
+				s[i].N = (s[i].N*31 + 7) % (1 << 40)
+				switch {
+				case l[i].Ticks > 30+k[i].N%50:
+					must(c.Destroy(h))
+				case l[i].Ticks%9 == k[i].N%9:
+					must(p.note.Add(c, h, Note{strconv.FormatInt(l[i].Ticks, 10)}))
+				case l[i].Ticks%13 == k[i].N%13:
+					_ = p.note.Remove(c, h) // it may have none
+				}
+			}
+		}
+	}
+}
+
+// look reads the score of the friend, in whichever shard.
+func (p *player) look(b *world.Build) func(*world.Context) {
+	lives, friends, scores := world.Write[Life](b), world.Read[Friend](b), world.ReadForeign[Score](b)
+	all := b.Query(lives, friends)
+	return func(*world.Context) {
+		for ch := range all.Chunks() {
+			l, f := lives.Slice(ch), friends.Slice(ch)
+			for i := range l {
+				if s, ok := scores.Get(f[i].To); ok {
+					l[i].Seen = (l[i].Seen*3 + s.N) % (1 << 40)
+				}
+			}
+		}
+	}
+}
+
+// shove pushes the friend.
+func (p *player) shove(b *world.Build) func(*world.Context) {
+	scores, friends := world.Read[Score](b), world.Read[Friend](b)
+	all := b.Query(scores, friends)
+	return func(c *world.Context) {
+		for ch := range all.Chunks() {
+			s, f := scores.Slice(ch), friends.Slice(ch)
+			for i := range s {
+				if to := f[i].To; s[i].N%3 == 0 && c.Alive(to) {
+					must(p.push.Send(c, to, Push{s[i].N % 100}))
+				}
+			}
+		}
+	}
+}
+
+// breed makes children, which have the same friend.
+func (p *player) breed(b *world.Build) func(*world.Context) {
+	keys, lives, friends := world.Read[Key](b), world.Read[Life](b), world.Read[Friend](b)
+	b.Creates(p.persons)
+	all := b.Query(keys, lives, friends)
+	return func(c *world.Context) {
+		for ch := range all.Chunks() {
+			k, l, f := keys.Slice(ch), lives.Slice(ch), friends.Slice(ch)
+			for i := range k {
+				if k[i].N < childBase && l[i].Ticks == 5+k[i].N%5 {
+					key := childBase*(1+int64(c.Tick())) + k[i].N
+					_, err := p.persons.Create(c, person{Key{key}, Score{key % 1000}, Life{}, f[i]})
+					must(err)
+				}
+			}
+		}
+	}
+}
+
+// must ends the tick with an error.
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+var _ handle.Handle

@@ -1,0 +1,557 @@
+/*
+ * A protocol model of the slots that ports create from: how ports draw handles and send
+ * requests, and what a refresh does meanwhile. See docs/design.md, "Handles and slots"
+ * and "The tick". Checked exhaustively by ./check.
+ *
+ *   PORTS ports ── lane ──▶ refresh ── given ──▶ ports      SLOTS slots, VERSIONS versions
+ *         └────── fresh, ready ─────────┘                   LANE requests in a lane
+ *
+ * One transition is what the code does with one atomic operation, with one locked
+ * section, or with memory that nobody else looks at. Memory is sequentially consistent,
+ * as Go's atomics are.
+ *
+ * What is simpler than the code, and why nothing is lost by it:
+ *   - A port takes one handle at a time, so it has none in hand: those are its own.
+ *   - An epoch is "this one" or "an earlier one", which is all that Lane.Take asks: what
+ *     carries the epoch becomes old when it is raised.
+ *   - Room in a lane, once seen, stays until the port uses it; handles that a port was
+ *     given stay at the front. So looking for them is one transition with what follows.
+ *   - Whether a port looks at the handles that it was given before it draws others does
+ *     not matter: it may do either.
+ *   - Setting the bit of a port that has it already changes nothing, so Port.activate is
+ *     one transition.
+ *   - How many handles a port is given is not said, nor which; any of those that are free.
+ *   - Of the stale handles any does as well as another in a request to destroy.
+ *   - No port decides by what the steps from store to release write, nor one port by what
+ *     another is supplied with: those are one transition each.
+ *   - The parallel steps of a refresh touch one slot each, so one process does them.
+ *
+ * -DBROKEN=n breaks the protocol in one place, for ./check to see that it is noticed.
+ */
+
+#ifndef PORTS
+#define PORTS 2
+#endif
+#ifndef SLOTS
+#define SLOTS 2
+#endif
+#ifndef VERSIONS
+#define VERSIONS 3
+#endif
+#ifndef LANE
+#define LANE 2
+#endif
+#ifndef READY
+#define READY 1 /* used handles that are kept ready for everybody */
+#endif
+#ifndef BROKEN
+#define BROKEN 0
+#endif
+#define NO_EPOCH_CHECK     1 /* a refresh takes what was sent after the cut */
+#define SAME_VERSION       2 /* a slot is freed with the version that it had */
+#define WRAP_VERSION       3 /* a slot whose versions are used up starts again */
+#define SPLIT_DRAW         4 /* a fresh index is drawn in two steps */
+#define ACTIVE_FIRST       5 /* a port sets its bit before it publishes the request */
+#define NOT_ACTIVE_AGAIN   6 /* a port with requests left over is not looked at again */
+#define NO_LOCK            7 /* ready handles are taken without the lock */
+#define NO_MARK_CHECK      8 /* who destroys does not look whether another has */
+#define WRONG_ORDER        9 /* lanes are read from the last port to the first */
+#define TOLD_TOO_EARLY    10 /* outcomes are told before the slots are freed */
+#define GIVEN_TWICE       11 /* the refresh leaves free what it gives to a port */
+#define CLOSED_TOO_EARLY  12 /* a closed port is forgotten with requests in its lane */
+
+/* A handle is slot * VERSIONS + version - 1; a set of them has a bit for each. */
+#define HANDLES (SLOTS * VERSIONS)
+#define HANDLE(slot, version) ((slot) * VERSIONS + (version) - 1)
+#define SLOT(h) ((h) / VERSIONS)
+#define VERSION(h) ((h) % VERSIONS + 1)
+#define BIT(h) (1 << (h))
+#define NONE 255
+
+/* The word of a slot; 0 if it was never used. */
+#define UNUSED 1
+#define PENDING 2
+#define ALIVE 3
+#define RETIRED 4
+#define WORD(state, version) ((state) * 8 + (version))
+#define STATE_OF(w) ((w) / 8)
+#define VERSION_OF(w) ((w) % 8)
+#define IS(h, state) (gen[SLOT(h)] == WORD(state, VERSION(h)))
+
+byte gen[SLOTS];
+byte fresh;                        /* indexes drawn so far */
+byte ready[SLOTS], readyN;         /* used handles for who has none of his own */
+
+/* Of each port. */
+byte lane_h[PORTS * LANE];         /* the handle that each request in the lane concerns */
+bool lane_create[PORTS * LANE];    /* create or destroy */
+bool lane_old[PORTS * LANE];       /* sent in an earlier epoch */
+byte published[PORTS];             /* requests in the lane */
+byte taken[PORTS];                 /* taken by the refresh, and still holding room */
+byte given_h[PORTS * SLOTS], given[PORTS];
+bool flagged[PORTS];               /* its bit in ports.active */
+bool loading[PORTS];               /* it has loaded the epoch, and not published yet */
+bool loaded_old[PORTS];            /* the epoch that it loaded is an earlier one by now */
+#ifdef CLOSE
+bool closed[PORTS];
+#endif
+
+/* Ghosts: what is known of the past, for the assertions. */
+short told;                        /* handles that creates returned, for all to know */
+short dead;                        /* handles whose slot was freed */
+short won;                         /* handles that somebody destroyed */
+bool accepted[PORTS];              /* the call that sent the last request has returned */
+byte must[PORTS];                  /* requests that this refresh has to take */
+byte first[HANDLES];               /* the first port whose destroy it has to take, or NONE */
+
+#define ROOM(p) (published[p] + taken[p] < LANE)
+
+/* take_given takes the first of the handles that the refresh gave to the port. */
+inline take_given(p, h) {
+	h = given_h[p * SLOTS];
+	for (i : 1 .. SLOTS - 1) { given_h[p * SLOTS + i - 1] = given_h[p * SLOTS + i] }
+	i = 0;
+	given[p]--;
+	given_h[p * SLOTS + given[p]] = NONE
+}
+
+inline take_ready(h) {
+	if
+	:: readyN > 0 ->
+		readyN--;
+		h = ready[readyN];
+		ready[readyN] = NONE;
+		gen[SLOT(h)] = WORD(PENDING, VERSION(h))
+	:: else
+	fi
+}
+
+/* pick chooses a handle of those in a set. */
+inline pick(h, set) {
+	if
+	:: (set) & BIT(0) -> h = 0
+	:: (set) & BIT(1) -> h = 1
+#if HANDLES > 2
+	:: (set) & BIT(2) -> h = 2
+	:: (set) & BIT(3) -> h = 3
+#endif
+#if HANDLES > 4
+	:: (set) & BIT(4) -> h = 4
+	:: (set) & BIT(5) -> h = 5
+#endif
+	fi
+}
+
+/* What others know and may be alive, and the lowest of the stale ones. */
+#define KNOWN ((told & ~dead) | ((told & dead) & -(told & dead)))
+
+inline publish(p, h, create) {
+	lane_h[p * LANE + published[p]] = h;
+	lane_create[p * LANE + published[p]] = create;
+	lane_old[p * LANE + published[p]] = loaded_old[p];
+	published[p]++;
+	loading[p] = false; loaded_old[p] = false;
+	accepted[p] = false
+}
+
+/* back is the return of the call: others can know of the request from here on. */
+inline back(p, h, create) {
+	accepted[p] = true;
+	if
+	:: create ->
+		assert(!(told & BIT(h)));      /* no handle is given twice */
+		told = told | BIT(h)
+	:: else
+	fi;
+	h = NONE; create = false
+}
+
+proctype port(byte p) {
+	byte h = NONE, i;
+	bool create;
+end:
+	do
+	/* Check. */
+	:: atomic { told != 0 -> pick(h, told);
+			assert(!(IS(h, ALIVE) && (dead & BIT(h))));   /* a stale handle is never valid again */
+			h = NONE
+		}
+#ifdef CLOSE
+	/* Close, and open another port of the same number when the refresh lets it go. */
+	:: closed[p] = true; !closed[p]
+#endif
+	/* Request. */
+	:: if
+		/* Create with a handle of its own; load the epoch. */
+		:: d_step { ROOM(p) && given[p] > 0 -> take_given(p, h); create = true; loading[p] = true }
+
+		/* Destroy; load the epoch. */
+		:: atomic { ROOM(p) && told != 0 -> pick(h, KNOWN); loading[p] = true }
+
+		/* Create with a handle that is ready, or else a fresh one. */
+#if BROKEN == NO_LOCK
+		:: ROOM(p) ->
+			i = readyN;
+			if
+			:: i > 0 ->
+				h = ready[i - 1];
+				d_step { readyN = i - 1; i = 0; create = true; gen[SLOT(h)] = WORD(PENDING, VERSION(h)) }
+			:: else -> create = true
+			fi;
+#else
+		:: d_step { ROOM(p) -> take_ready(h); create = true };
+#endif
+			if
+			:: d_step { h != NONE -> loading[p] = true }   /* load the epoch */
+#if BROKEN == SPLIT_DRAW
+			:: h == NONE && fresh < SLOTS ->
+				i = fresh;
+				d_step { fresh = i + 1; h = HANDLE(i, 1); i = 0; gen[SLOT(h)] = WORD(PENDING, 1) };
+				loading[p] = true
+#else
+			:: d_step { h == NONE && fresh < SLOTS -> h = HANDLE(fresh, 1); fresh++; gen[SLOT(h)] = WORD(PENDING, 1) };
+				loading[p] = true
+#endif
+			:: d_step { h == NONE && fresh == SLOTS -> flagged[p] = true; create = false };
+				goto end       /* the refresh will give used ones */
+			fi
+		fi;
+#if BROKEN == ACTIVE_FIRST
+		flagged[p] = true;
+		d_step { publish(p, h, create); back(p, h, create) }
+#else
+		d_step { publish(p, h, create) };
+		d_step { flagged[p] = true; back(p, h, create) }
+#endif
+	od
+}
+
+/* The refresh's own. */
+#define ALL (PORTS * LANE)
+byte creates[ALL], createsN;
+byte others[ALL], sender[ALL], othersN;
+bool look[PORTS];                  /* the port had its bit set */
+bool marked[SLOTS];
+byte free;                         /* a bit for each slot that was used and is free */
+
+/* mark_some marks whom the systems of the tick like, of those that are alive. */
+inline mark_some() {
+	do
+	:: i < SLOTS ->
+		if
+		:: STATE_OF(gen[i]) == ALIVE && !marked[i] -> marked[i] = true; won = won | BIT(HANDLE(i, VERSION_OF(gen[i])))
+		:: true
+		fi;
+		i++
+	:: else -> break
+	od;
+	i = 0
+}
+
+/* raise raises the epoch. What was sent, by calls that have returned, is to be taken. */
+inline raise() {
+	for (p : 0 .. PORTS - 1) {
+		loaded_old[p] = loading[p];
+		must[p] = published[p];
+		if
+		:: must[p] > 0 && !accepted[p] -> must[p]--
+		:: else
+		fi;
+		i = 0;
+		do
+		:: i < published[p] ->
+			lane_old[p * LANE + i] = true;
+			h = lane_h[p * LANE + i];
+			if
+			:: i < must[p] && !lane_create[p * LANE + i] && first[h] == NONE -> first[h] = p
+			:: else
+			fi;
+			i++
+		:: else -> break
+		od
+	}
+	p = 0; i = 0; h = 0
+}
+
+/* collect takes the bits of all ports at once. */
+inline collect() {
+	for (p : 0 .. PORTS - 1) {
+		look[p] = flagged[p];
+		flagged[p] = false
+	}
+	p = 0
+}
+
+/* A request of the port that is read is there, and of an earlier epoch. */
+#define OFFERS(p) (look[p] && published[p] > 0 && (lane_old[p * LANE] || BROKEN == NO_EPOCH_CHECK))
+
+#if BROKEN == WRONG_ORDER
+#define NTH(p) (PORTS - 1 - p)
+#else
+#define NTH(p) p
+#endif
+
+/* take takes the next request of a port. */
+inline take(p) {
+	h = lane_h[p * LANE];
+	if
+	:: lane_create[p * LANE] ->
+		creates[createsN] = h;
+		createsN++
+	:: else ->
+		others[othersN] = h;
+		sender[othersN] = p;
+		othersN++
+	fi;
+	for (i : 1 .. LANE - 1) {
+		lane_h[p * LANE + i - 1] = lane_h[p * LANE + i];
+		lane_create[p * LANE + i - 1] = lane_create[p * LANE + i];
+		lane_old[p * LANE + i - 1] = lane_old[p * LANE + i]
+	}
+	published[p]--;
+	i = p * LANE + published[p];
+	lane_h[i] = 0; lane_create[i] = false; lane_old[i] = false;
+	taken[p]++;
+	if
+	:: must[p] > 0 -> must[p]--
+	:: else
+	fi;
+	if
+	:: published[p] == 0 -> accepted[p] = true   /* it does not matter any more */
+	:: else
+	fi;
+	h = 0; i = 0
+}
+
+/* leave ends the reading of a lane. What was sent after the cut is left to the next. */
+inline leave(p) {
+	assert(must[p] == 0);              /* what was sent before the cut is taken */
+#if BROKEN != NOT_ACTIVE_AGAIN
+	if
+	:: look[p] && published[p] > 0 -> flagged[p] = true
+	:: else
+	fi
+#endif
+}
+
+/* store makes the entities alive whose creates were taken. */
+inline store() {
+	do
+	:: createsN > 0 ->
+		createsN--;
+		h = creates[createsN];
+		creates[createsN] = 0;
+		assert(IS(h, PENDING));        /* no create is lost, and none is done twice */
+		assert(!(dead & BIT(h)));      /* a stale handle is never valid again */
+		gen[SLOT(h)] = WORD(ALIVE, VERSION(h))
+	:: else -> break
+	od;
+	h = 0
+}
+
+/* apply routes the requests to destroy, and marks in their order. */
+inline apply() {
+	do
+	:: i < othersN ->
+		h = others[i];
+		assert(!IS(h, PENDING));       /* nothing is taken without what caused it */
+		if
+		:: IS(h, ALIVE) && (!marked[SLOT(h)] || BROKEN == NO_MARK_CHECK) ->
+			marked[SLOT(h)] = true;
+			assert(!(won & BIT(h)));   /* one destroys */
+			assert(first[h] == NONE || sender[i] <= first[h]);   /* the first in order */
+			won = won | BIT(h)
+		:: else
+		fi;
+		i++
+	:: else -> break
+	od;
+	i = 0; h = 0
+}
+
+/* sweep frees the slots of the marked. */
+inline sweep() {
+	do
+	:: i < SLOTS ->
+		if
+		:: marked[i] ->
+			h = HANDLE(i, VERSION_OF(gen[i]));
+			dead = dead | BIT(h);
+			marked[i] = false;
+			if
+#if BROKEN == SAME_VERSION
+			:: gen[i] = WORD(UNUSED, VERSION(h)); free = free | BIT(i)
+#else
+			:: VERSION(h) < VERSIONS -> gen[i] = WORD(UNUSED, VERSION(h) + 1); free = free | BIT(i)
+#if BROKEN == WRAP_VERSION
+			:: else -> gen[i] = WORD(UNUSED, 1); free = free | BIT(i)
+#else
+			:: else -> gen[i] = WORD(RETIRED, VERSION(h))
+#endif
+#endif
+			fi
+		:: else
+		fi;
+		i++
+	:: else -> break
+	od;
+	i = 0; h = 0
+}
+
+/* release gives the lanes' room back. */
+inline release() {
+	for (p : 0 .. PORTS - 1) { taken[p] = 0 }
+	p = 0
+}
+
+/* any chooses a slot of the free ones. */
+inline any(slot) {
+	if
+	:: free & BIT(0) -> slot = 0
+	:: free & BIT(1) -> slot = 1
+	fi
+}
+
+/* supply gives used handles to ports, to each some or none. */
+inline supply() {
+	do
+	:: p < PORTS ->
+		do
+		:: look[p] && free ->
+			any(h);
+			gen[h] = WORD(PENDING, VERSION_OF(gen[h]));
+			given_h[p * SLOTS + given[p]] = HANDLE(h, VERSION_OF(gen[h]));
+			given[p]++;
+#if BROKEN == GIVEN_TWICE
+			break
+#else
+			free = free & ~BIT(h)
+#endif
+		:: break
+		od;
+		look[p] = false;
+		p++
+	:: else -> break
+	od;
+	p = 0; h = 0
+}
+
+#ifdef CLOSE
+/* retire takes back what closed ports were given, once their lanes are empty. */
+inline retire() {
+	for (p : 0 .. PORTS - 1) {
+		if
+		:: closed[p] && (published[p] == 0 || BROKEN == CLOSED_TOO_EARLY) ->
+			published[p] = 0;
+			do
+			:: given[p] > 0 ->
+				given[p]--;
+				h = given_h[p * SLOTS + given[p]];
+				given_h[p * SLOTS + given[p]] = NONE;
+				gen[SLOT(h)] = WORD(UNUSED, VERSION(h));
+				free = free | BIT(SLOT(h))
+			:: else -> break
+			od;
+			h = 0;
+			flagged[p] = false;
+			closed[p] = false
+		:: else
+		fi
+	}
+	p = 0
+}
+#endif
+
+/* restock keeps used handles ready for everybody. */
+inline restock() {
+	do
+	:: free && readyN < READY ->
+		any(h);
+		ready[readyN] = HANDLE(h, VERSION_OF(gen[h]));
+		readyN++;
+		free = free & ~BIT(h)
+	:: else -> break
+	od;
+	h = 0
+}
+
+/* tell tells the outcomes. */
+inline tell() {
+	do
+	:: i < othersN ->
+		assert(!IS(others[i], ALIVE));   /* whoever is told finds it gone */
+		others[i] = 0; sender[i] = 0;
+		i++
+	:: else -> break
+	od;
+	othersN = 0;
+	for (h : 0 .. HANDLES - 1) {
+		assert(first[h] == NONE || (dead & BIT(h)));   /* no destroy is lost */
+		first[h] = NONE;
+		if
+		:: (told & ~dead & BIT(h)) && IS(h, PENDING) ->    /* then its create is on the way */
+			for (p : 0 .. PORTS - 1) {
+				for (i : 0 .. LANE - 1) {
+					if
+					:: i < published[p] && lane_create[p * LANE + i] && lane_h[p * LANE + i] == h -> found = true
+					:: else
+					fi
+				}
+			}
+			assert(found);                         /* no create is lost */
+			found = false
+		:: else
+		fi
+	}
+	p = 0; i = 0; h = 0
+}
+
+proctype refresh() {
+	byte p, i, h;
+	bool found;
+end:
+	do
+	:: atomic { mark_some(); raise() };
+		d_step { collect() };
+		do
+		:: d_step { p < PORTS && OFFERS(NTH(p)) -> take(NTH(p)) }
+		:: d_step { p < PORTS && !OFFERS(NTH(p)) -> leave(NTH(p)); p++ }
+		:: d_step { p == PORTS ->
+				p = 0;
+				store();
+				apply();
+#if BROKEN == TOLD_TOO_EARLY
+				tell();
+#endif
+				sweep();
+				release()
+			};
+			break
+		od;
+		atomic {
+			supply();
+#ifdef CLOSE
+			retire();
+#endif
+			restock();
+#if BROKEN != TOLD_TOO_EARLY
+			tell()
+#endif
+		}
+	od
+}
+
+init {
+	byte i;
+	d_step {
+		for (i : 0 .. HANDLES - 1) { first[i] = NONE }
+		for (i : 0 .. PORTS * SLOTS - 1) { given_h[i] = NONE }
+		for (i : 0 .. SLOTS - 1) { ready[i] = NONE }
+		for (i : 0 .. PORTS - 1) { accepted[i] = true }
+		i = 0
+	};
+	atomic {
+		for (i : 0 .. PORTS - 1) { run port(i) }
+		run refresh()
+	}
+}

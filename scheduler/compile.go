@@ -1,0 +1,144 @@
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"runtime/pprof"
+	"slices"
+
+	"github.com/atoll-sim/atoll/world"
+)
+
+// compile makes the programs of a list of systems. What was measured so far is
+// kept.
+func (t *tick) compile(w *world.World, systems []*system, labels bool) {
+	t.systems = systems
+	t.due = make([]bool, len(systems))
+	t.ran = make([]bool, len(systems))
+	for i := range t.programs {
+		t.programs[i].compile(systems, labels)
+	}
+	t.raise(w)
+}
+
+// compile gives the program its steps, without fences.
+func (p *program) compile(systems []*system, labels bool) {
+	old, meters := p.steps, p.meters
+	p.steps, p.meters = nil, nil
+	for at, s := range systems {
+		if s.global != (p.shard == world.Everywhere) {
+			continue
+		}
+		i := max(0, p.shard)
+		x := step{
+			run: s.run[i], access: s.access[i], system: s, off: s.off[i],
+			at: int32(at), shard: int32(p.shard), waits: [2]int32{none, none}, signal: none,
+		}
+		if labels {
+			x.labels = pprof.WithLabels(context.Background(), pprof.Labels(labelsOf(s.name, p.shard)...))
+		}
+		m := meter{}
+		if k := slices.IndexFunc(old, func(o step) bool { return o.system == s }); k >= 0 {
+			m = meters[k]
+		}
+		p.steps, p.meters = append(p.steps, x), append(p.meters, m)
+	}
+}
+
+// labelsOf are the labels of a step in profiles, and in the watchdog's look for
+// its stack.
+func labelsOf(system string, shard int) []string {
+	where := "all"
+	if shard != world.Everywhere {
+		where = fmt.Sprint(shard)
+	}
+	return []string{"shard", where, "system", system}
+}
+
+// find returns the number of the program's step of the system at a place in the
+// order.
+func (p *program) find(at int) int {
+	i, ok := slices.BinarySearchFunc(p.steps, int32(at), func(s step, at int32) int { return int(s.at - at) })
+	if !ok {
+		panic(fmt.Sprintf("scheduler: shard %d has no step %d", p.shard, at))
+	}
+	return i
+}
+
+// raise puts the fences into the programs. There is one countdown for each system
+// that all shards wait for.
+func (t *tick) raise(w *world.World) {
+	t.fences = t.fences[:0]
+	number := map[int]int32{} // by the place of the system that is waited for
+	for _, f := range fencesOf(w, t.systems) {
+		if f.near {
+			t.raiseNear(f)
+			continue
+		}
+		n, ok := number[f.after]
+		if !ok {
+			n = int32(len(t.fences))
+			number[f.after] = n
+			t.fences = append(t.fences, countdown{})
+			t.fences[n].from = int32(t.each(f.after, func(_ int, s *step) { s.signal = n }))
+		}
+		t.each(f.system, func(_ int, s *step) {
+			if s.waits[0] == none {
+				s.waits[0] = n
+			} else {
+				s.waits[1] = n
+			}
+		})
+	}
+}
+
+// each calls f with the steps of the system at a place in the order, by program,
+// and returns how many there are.
+func (t *tick) each(at int, f func(program int, s *step)) (n int) {
+	for i := range t.programs {
+		if p := &t.programs[i]; t.systems[at].global == (p.shard == world.Everywhere) {
+			f(i, &p.steps[p.find(at)])
+			n++
+		}
+	}
+	return n
+}
+
+// raiseNear makes shards wait for those of which they read, and for those that
+// read of them.
+func (t *tick) raiseNear(f fence) {
+	first, then := t.systems[f.after].access, t.systems[f.system].access
+	writesFirst, readsFirst := false, false // first writes and then reads, or the other way round
+	both := first[0].Writes.Common(then[0].Near)
+	writesFirst = both.Len() > 0
+	both = first[0].Near.Common(then[0].Writes)
+	readsFirst = both.Len() > 0
+	t.each(f.system, func(shard int, s *step) {
+		if writesFirst {
+			for _, n := range then[shard].Neighbours {
+				t.waitFor(s, n, f.after)
+			}
+		}
+		if !readsFirst {
+			return
+		}
+		for n := range first {
+			if _, ok := slices.BinarySearch(first[n].Neighbours, shard); ok {
+				t.waitFor(s, n, f.after)
+			}
+		}
+	})
+}
+
+// waitFor makes a step wait for another shard to pass a system. The last one
+// stands for those before it.
+func (t *tick) waitFor(s *step, shard, after int) {
+	other := &t.programs[shard]
+	other.steps[other.find(after)].publish = true
+	i := slices.IndexFunc(s.near, func(n nearWait) bool { return int(n.shard) == shard })
+	if i < 0 {
+		s.near = append(s.near, nearWait{int32(shard), int32(after)})
+		return
+	}
+	s.near[i].after = max(s.near[i].after, int32(after))
+}

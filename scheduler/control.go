@@ -1,0 +1,124 @@
+package scheduler
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// control is what others tell a Run.
+//
+// Ownership: safe for concurrent use; mu guards. changed wakes the Run.
+type control struct {
+	changed chan struct{} // holds one
+	mu      struct {
+		sync.Mutex
+		paused  bool
+		steps   int // ticks to make all the same
+		stopped bool
+	}
+}
+
+func (c *control) init() { c.changed = make(chan struct{}, 1) }
+
+// tell changes what Run is to do, and wakes it.
+func (c *control) tell(change func()) {
+	c.mu.Lock()
+	change()
+	c.mu.Unlock()
+	select {
+	case c.changed <- struct{}{}:
+	default:
+	}
+}
+
+// Pause makes Run stand still after the tick that is under way: the world is idle
+// but still Run's. Safe from any goroutine at any time; a system may call it. It
+// does not wait. Step is not concerned.
+func (s *Scheduler) Pause() { s.control.tell(func() { s.control.mu.paused = true }) }
+
+// Resume ends a pause. The ticks that would have been due in it are not made up
+// for. Safe as Pause.
+func (s *Scheduler) Resume() {
+	s.control.tell(func() { s.control.mu.paused, s.control.mu.steps = false, 0 })
+}
+
+// StepOnce makes a paused Run make one tick, at once; several calls, several
+// ticks. It reports whether Run was paused. Safe as Pause.
+func (s *Scheduler) StepOnce() bool {
+	paused := false
+	s.control.tell(func() {
+		if paused = s.control.mu.paused; paused {
+			s.control.mu.steps++
+		}
+	})
+	return paused
+}
+
+// Stop makes Run return nil after the tick that is under way, or the next Run at
+// once if there is none. Safe as Pause.
+func (s *Scheduler) Stop() { s.control.tell(func() { s.control.mu.stopped = true }) }
+
+// Paused reports whether Run stands still, or would. Safe as Pause.
+func (s *Scheduler) Paused() bool {
+	s.control.mu.Lock()
+	defer s.control.mu.Unlock()
+	return s.control.mu.paused
+}
+
+// orders are what control says at a moment.
+type orders int
+
+const (
+	goOn orders = iota
+	standStill
+	stepOnce
+	stop
+)
+
+// next takes the next order.
+func (c *control) next() orders {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.mu.stopped:
+		c.mu.stopped = false
+		return stop
+	case c.mu.paused && c.mu.steps > 0:
+		c.mu.steps--
+		return stepOnce
+	case c.mu.paused:
+		return standStill
+	}
+	return goOn
+}
+
+// await waits until the time of the next tick, or what is told makes it due or
+// ends it. It returns false if Run is to return; stood says that it stood still
+// meanwhile.
+func (c *control) await(ctx context.Context, timer *time.Timer, due time.Time) (more, stood bool) {
+	timer.Reset(max(0, time.Until(due)))
+	for isDue := false; ctx.Err() == nil; {
+		var come <-chan time.Time
+		switch c.next() {
+		case stop:
+			return false, stood
+		case stepOnce:
+			return true, true
+		case standStill:
+			stood = true
+		case goOn:
+			if isDue || stood {
+				return true, stood
+			}
+			come = timer.C
+		}
+		select {
+		case <-ctx.Done():
+		case <-c.changed:
+		case <-come:
+			isDue = true
+		}
+	}
+	return false, stood
+}

@@ -1,0 +1,109 @@
+package scheduler
+
+import (
+	"fmt"
+	"strings"
+)
+
+// String prints the plan: a line for each system, and below it one for each fence
+// it waits at, with the reasons.
+func (p *Plan) String() string {
+	var b strings.Builder
+	for i := range p.Systems {
+		s := &p.Systems[i]
+		fmt.Fprintf(&b, "%d. %s%s\n", i+1, s.Name, s.remarks())
+		for k := range p.Fences {
+			f := &p.Fences[k]
+			if f.System != s.Name {
+				continue
+			}
+			fmt.Fprintf(&b, "   waits for %s to pass %s\n", p.waitedFor(f), f.After)
+			for _, r := range f.Reasons {
+				fmt.Fprintf(&b, "      %v\n", r)
+			}
+		}
+	}
+	return b.String()
+}
+
+// waitedFor says who has to pass what a fence is behind.
+func (p *Plan) waitedFor(f *Fence) string {
+	for i := range p.Systems {
+		if s := &p.Systems[i]; s.Name == f.After && s.Global {
+			return "the world"
+		}
+	}
+	if f.Near {
+		return "its neighbours"
+	}
+	return "all shards"
+}
+
+// remarks are what there is to say of a system beside its name.
+func (s *PlannedSystem) remarks() string {
+	var all []string
+	if s.Stage != Update {
+		all = append(all, s.Stage.String())
+	}
+	if s.Global {
+		all = append(all, "once per tick")
+	}
+	if s.Every > 1 {
+		all = append(all, fmt.Sprintf("every %d ticks, from %d on", s.Every, s.Offset))
+	}
+	if s.Conditions > 0 {
+		all = append(all, "on a condition")
+	}
+	if !s.Enabled {
+		all = append(all, "disabled")
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(all, "; ") + ")"
+}
+
+// DOT draws the plan in the language of Graphviz: grey arrows for the order,
+// dashed ones for what Before and After ask, and bold ones, with their reasons,
+// for the fences.
+func (p *Plan) DOT() string {
+	var b strings.Builder
+	b.WriteString("digraph plan {\n\trankdir=LR;\n\tnode [shape=box];\n")
+	for i := range p.Systems {
+		s := &p.Systems[i]
+		style := ""
+		if s.Global {
+			style = ", shape=octagon"
+		}
+		if !s.Enabled {
+			style += ", style=dotted"
+		}
+		fmt.Fprintf(&b, "\t%q [label=%q%s];\n", s.Name, s.Name+strings.Replace(s.remarks(), " (", "\n(", 1), style)
+	}
+	for i := 1; i < len(p.Systems); i++ {
+		fmt.Fprintf(&b, "\t%q -> %q [color=grey];\n", p.Systems[i-1].Name, p.Systems[i].Name)
+	}
+	for i := range p.Systems {
+		s := &p.Systems[i]
+		for _, name := range s.Before {
+			fmt.Fprintf(&b, "\t%q -> %q [style=dashed];\n", s.Name, name)
+		}
+		for _, name := range s.After {
+			fmt.Fprintf(&b, "\t%q -> %q [style=dashed];\n", name, s.Name)
+		}
+	}
+	for i := range p.Fences {
+		f := &p.Fences[i]
+		var why []string
+		for _, r := range f.Reasons {
+			why = append(why, r.String())
+		}
+		style := "bold"
+		if f.Near {
+			style = "bold,dotted"
+		}
+		fmt.Fprintf(&b, "\t%q -> %q [style=%q, label=%q];\n", f.After, f.System, style, strings.Join(why, "\n"))
+	}
+	b.WriteString("}\n")
+	return b.String()
+}

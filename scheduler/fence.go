@@ -1,0 +1,105 @@
+package scheduler
+
+import (
+	"fmt"
+
+	"github.com/atoll-sim/atoll/shard"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// Fence is a wait between two systems: shards do not run System before others
+// have passed After.
+type Fence struct {
+	System, After string
+	// Near says that a shard waits for its declared neighbours alone, and not for
+	// all shards.
+	Near    bool
+	Reasons []Reason
+}
+
+// Reason is a component or resource that two systems must not use at the same
+// time on different shards.
+type Reason struct {
+	Name  string // of the component or resource, or "all shards"
+	First string // what the system that comes first does
+	Then  string // what the other does
+}
+
+// String says who does what.
+func (r Reason) String() string {
+	return fmt.Sprintf("%q: %s, then %s", r.Name, r.First, r.Then)
+}
+
+// What a system does, in the words of the plan.
+const (
+	writes    = "written"
+	reads     = "read"
+	readsAll  = "read in all shards"
+	readsNear = "read in neighbours"
+	addsTo    = "added to"
+)
+
+// What Reason names where a global system has the shards to itself.
+const (
+	allShards = "all shards"
+	run       = "run"
+	stopped   = "stopped"
+)
+
+// uses are what a system does with the components and resources, as far as
+// others may have to wait for it.
+type uses struct {
+	what  string
+	set   func(*world.Access) shard.Set
+	names func(*world.World, int) string
+}
+
+// clashes are the pairs of uses that must not happen at the same time in two
+// different shards. Each counts both ways round.
+var clashes = []struct {
+	near bool
+	a, b uses
+}{
+	{a: uses{writes, ownWrites, component}, b: uses{readsAll, foreign, component}},
+	{a: uses{writes, ownWrites, component}, b: uses{readsNear, near, component}, near: true},
+	{a: uses{writes, resourceWrites, resource}, b: uses{reads, resourceReads, resource}},
+	{a: uses{writes, resourceWrites, resource}, b: uses{addsTo, resourceParts, resource}},
+}
+
+func ownWrites(a *world.Access) shard.Set      { return a.Writes }
+func foreign(a *world.Access) shard.Set        { return a.Foreign }
+func near(a *world.Access) shard.Set           { return a.Near }
+func resourceWrites(a *world.Access) shard.Set { return a.ResourceWrites }
+func resourceReads(a *world.Access) shard.Set  { return a.ResourceReads }
+func resourceParts(a *world.Access) shard.Set  { return a.ResourceParts }
+
+func component(w *world.World, id int) string { return w.ComponentName(id) }
+func resource(w *world.World, id int) string  { return w.ResourceName(id) }
+
+// reasons returns why shards must not run first and then at the same time; far
+// are those that concern any two shards, near those of neighbours.
+func reasons(w *world.World, first, then *system) (far, near []Reason) {
+	switch a, b := first.access[0], then.access[0]; {
+	case first.global && then.global: // one after the other anyway
+		return nil, nil
+	case first.global && a.Whole:
+		return []Reason{{allShards, stopped, run}}, nil
+	case then.global && b.Whole:
+		return []Reason{{allShards, run, stopped}}, nil
+	default:
+		for _, c := range clashes {
+			to := &far
+			if c.near {
+				to = &near
+			}
+			add := func(x, y uses) {
+				for id := range x.set(a).Common(y.set(b)).All {
+					*to = append(*to, Reason{x.names(w, id), x.what, y.what})
+				}
+			}
+			add(c.a, c.b)
+			add(c.b, c.a)
+		}
+		return far, near
+	}
+}

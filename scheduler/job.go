@@ -1,0 +1,71 @@
+package scheduler
+
+import "sync/atomic"
+
+// jobsMax is the number of steps of a refresh that can run in parallel. More than
+// that are run by the coordinator alone.
+const jobsMax = 64
+
+// job is a step of the refresh that runs in parallel. Each is used once in a
+// tick, so a worker that is late never meets the next one in its place.
+//
+// Ownership: the coordinator, until it opens the job.
+type job struct {
+	f     func(int)
+	n     int
+	taken atomic.Int32
+	done  atomic.Int32
+	_     [40]byte
+}
+
+// runJobs takes part in the refresh until it is over.
+func (t *tick) runJobs(w *worker) {
+	for k := int32(0); ; {
+		switch {
+		case k < t.opened.Load():
+			w.patience.end()
+			t.work(&t.jobs[k])
+			k++
+		case t.over.Load():
+			w.patience.end()
+			return
+		default:
+			w.patience.inVain()
+		}
+	}
+}
+
+// work takes items of a job until none is left.
+func (t *tick) work(j *job) {
+	for i := int(j.taken.Add(1)) - 1; i < j.n; i = int(j.taken.Add(1)) - 1 {
+		j.f(i)
+		if int(j.done.Add(1)) == j.n {
+			t.gate.open()
+		}
+	}
+}
+
+// parallel is the world.Parallel of a tick: it opens a job for the workers,
+// takes part, and returns when it is done.
+func (t *tick) parallel(n int, f func(int)) {
+	k := t.opened.Load()
+	if k == jobsMax {
+		for i := range n {
+			f(i)
+		}
+		return
+	}
+	t.call(t.crew[0])
+	j := &t.jobs[k]
+	j.f, j.n = f, n
+	j.taken.Store(0)
+	j.done.Store(0)
+	t.opened.Store(k + 1) // publishes the job
+	t.gate.open()
+	t.work(j)
+	p := patience{gate: &t.gate} // not the worker's: another goroutine may have taken its place
+	for int(j.done.Load()) < n {
+		p.inVain()
+	}
+	p.end()
+}

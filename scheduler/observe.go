@@ -1,0 +1,78 @@
+package scheduler
+
+import (
+	"context"
+	"runtime/pprof"
+	"runtime/trace"
+	"strconv"
+
+	"github.com/atoll-sim/atoll/world"
+)
+
+// observer is what looks at each step of a tick, as far as somebody asked for it:
+// the execution trace, profiles, the watchdog and chaos. With all of them off, a
+// step pays for one branch.
+//
+// Ownership: the coordinator's between ticks; the workers read it.
+type observer struct {
+	watchdog *watchdog
+	labels   bool
+	chaos    bool
+	tracing  context.Context // of the tick's task; nil while nobody traces
+	task     *trace.Task
+}
+
+// begin looks at what is on for the next tick, and reports whether anything is.
+func (o *observer) begin(ctx context.Context) bool {
+	o.tracing, o.task = nil, nil
+	if trace.IsEnabled() {
+		o.tracing, o.task = trace.NewTask(ctx, "atoll tick")
+	}
+	if o.watchdog != nil {
+		o.watchdog.begin()
+	}
+	return o.tracing != nil || o.labels || o.chaos || o.watchdog != nil
+}
+
+// end is called when the tick is over.
+func (o *observer) end(ctx context.Context) {
+	if o.task != nil {
+		o.task.End()
+		o.tracing, o.task = nil, nil
+	}
+	if o.watchdog != nil {
+		o.watchdog.end()
+	}
+	if o.labels {
+		pprof.SetGoroutineLabels(ctx) // the caller's
+	}
+}
+
+// region marks a part of the tick in the execution trace.
+func (o *observer) region(name string) func() {
+	if o.tracing == nil {
+		return func() {}
+	}
+	return trace.StartRegion(o.tracing, name).End
+}
+
+// observe runs a step under observation.
+func (t *tick) observe(w *worker, s *step, c *world.Context) {
+	if t.labels {
+		pprof.SetGoroutineLabels(s.labels)
+		defer pprof.SetGoroutineLabels(context.Background())
+	}
+	if t.watchdog != nil {
+		w.since.Store(w.now)
+		w.running.Store(s)
+		defer w.running.Store(nil)
+	}
+	if t.tracing != nil {
+		defer trace.StartRegion(t.tracing, "system "+s.system.name).End()
+		trace.Log(t.tracing, "shard", strconv.Itoa(c.Shard()))
+	}
+	if t.chaos {
+		w.dawdle()
+	}
+	s.run(c)
+}

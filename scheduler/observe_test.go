@@ -1,0 +1,144 @@
+package scheduler_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/pprof"
+	"runtime/trace"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/atoll-sim/atoll/scheduler"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// TestTrace makes ticks under an execution trace: it has the ticks as tasks, and
+// the systems and the refresh as regions.
+func TestTrace(t *testing.T) {
+	f := newFixture(t, 4, 2)
+	f.MustAdd("traced system", idle).MustAdd("breaks", func(*world.Build) func(*world.Context) {
+		return func(c *world.Context) {
+			if c.Tick() == 1 {
+				panic(errBroken)
+			}
+		}
+	})
+	f.step(1)
+	var out bytes.Buffer
+	require.NoError(t, trace.Start(&out))
+	require.Error(t, f.Step(t.Context()))
+	f.step(1)
+	trace.Stop()
+	for _, name := range []string{"atoll tick", "system traced system", "system breaks", "refresh"} {
+		require.True(t, bytes.Contains(out.Bytes(), []byte(name)), name)
+	}
+	f.step(1)
+}
+
+// profile returns the records of the goroutine profile that have a label.
+func profile(t *testing.T, label string) (found []string) {
+	var out bytes.Buffer
+	require.NoError(t, pprof.Lookup("goroutine").WriteTo(&out, 1))
+	for _, record := range strings.Split(out.String(), "\n\n") {
+		if strings.Contains(record, label) {
+			found = append(found, record)
+		}
+	}
+	return found
+}
+
+// TestLabels looks at the goroutine profile from within systems, and afterwards
+// finds the caller's own labels.
+func TestLabels(t *testing.T) {
+	f := newFixtureOf(t, world.Options{Shards: 3}, scheduler.Options{Workers: 2, Labels: true})
+	var seen [3][]string
+	f.MustAdd("labelled", func(*world.Build) func(*world.Context) {
+		return func(c *world.Context) {
+			seen[c.Shard()] = profile(t, fmt.Sprintf(`"shard":"%d"`, c.Shard()))
+		}
+	})
+	f.MustAdd("global", func(*world.Build) func(*world.Context) {
+		return func(c *world.Context) {
+			if len(profile(t, `"shard":"all"`)) != 1 {
+				panic("not labelled")
+			}
+		}
+	}, scheduler.Global())
+	pprof.Do(t.Context(), pprof.Labels("caller", "me"), func(ctx context.Context) {
+		require.NoError(t, f.Step(ctx))
+		require.Len(t, profile(t, `"caller":"me"`), 1)
+		require.Empty(t, profile(t, `"system"`))
+	})
+	for shard := range seen {
+		require.Len(t, seen[shard], 1)
+		require.Contains(t, seen[shard][0], `"system":"labelled"`)
+	}
+}
+
+// TestFlight writes a file for each tick that took too long, up to so many.
+func TestFlight(t *testing.T) {
+	dir := t.TempDir()
+	var reports []scheduler.Report
+	var f *fixture
+	f = newFixtureOf(t, world.Options{Shards: 2, TickInterval: time.Millisecond}, scheduler.Options{
+		Workers: 2, Budget: 20 * time.Millisecond,
+		Flight: scheduler.Flight{Dir: dir, Window: time.Second, FilesMax: 2},
+		OnTick: func(r scheduler.Report) {
+			if reports = append(reports, r); r.Tick == 12 {
+				f.Stop()
+			}
+		},
+	})
+	f.MustAdd("recorded system", func(*world.Build) func(*world.Context) {
+		return func(c *world.Context) {
+			if c.Tick()%4 == 2 && c.Shard() == 1 {
+				time.Sleep(30 * time.Millisecond)
+			}
+		}
+	})
+	require.NoError(t, f.Run(t.Context()))
+	files := 0
+	for _, r := range reports {
+		require.NoError(t, r.DumpErr)
+		if r.Dump == "" {
+			continue
+		}
+		files++
+		require.True(t, r.Overrun)
+		require.Equal(t, filepath.Join(dir, fmt.Sprintf("tick-%d.trace", r.Tick)), r.Dump)
+		data, err := os.ReadFile(r.Dump)
+		require.NoError(t, err)
+		require.True(t, bytes.HasPrefix(data, []byte("go 1.")))
+		require.True(t, bytes.Contains(data, []byte("system recorded system")))
+	}
+	require.Equal(t, 2, files)
+	require.False(t, trace.IsEnabled(), "nothing records any more")
+}
+
+// TestFlightNowhere tells that the file could not be written, and that there is a
+// recorder already.
+func TestFlightNowhere(t *testing.T) {
+	var last scheduler.Report
+	var f *fixture
+	f = newFixtureOf(t, world.Options{Shards: 1, TickInterval: time.Millisecond}, scheduler.Options{
+		Budget: 1, Flight: scheduler.Flight{Dir: filepath.Join(t.TempDir(), "none")},
+		OnTick: func(r scheduler.Report) {
+			last = r
+			f.Stop()
+		},
+	})
+	require.NoError(t, f.Run(t.Context()))
+	require.ErrorIs(t, last.DumpErr, os.ErrNotExist)
+	require.Empty(t, last.Dump)
+
+	other := trace.NewFlightRecorder(trace.FlightRecorderConfig{})
+	require.NoError(t, other.Start())
+	defer other.Stop()
+	require.ErrorContains(t, f.Run(t.Context()), "scheduler: flight recorder: ")
+}

@@ -1,0 +1,118 @@
+package scheduler
+
+import (
+	"fmt"
+
+	"github.com/atoll-sim/atoll/world"
+)
+
+// Stage is a part of the tick. All systems of a stage come before those of the
+// next; nothing waits in between but where they touch the same.
+type Stage int
+
+// The stages of a tick, in order.
+const (
+	PreUpdate Stage = iota - 1
+	Update          // where systems are unless In says otherwise
+	PostUpdate
+)
+
+// String returns the stage's name.
+func (s Stage) String() string {
+	switch s {
+	case PreUpdate:
+		return "PreUpdate"
+	case Update:
+		return "Update"
+	case PostUpdate:
+		return "PostUpdate"
+	}
+	return fmt.Sprintf("Stage(%d)", int(s))
+}
+
+// Option says something about a system that is added.
+type Option func(*options)
+
+// options are what the Options of a system say.
+type options struct {
+	stage         Stage
+	before, after []string
+	every, offset int
+	when          []func(*world.World) bool
+	global        bool
+	disabled      bool
+	policy        PanicPolicy
+}
+
+func optionsOf(all []Option) options {
+	o := options{every: 1, policy: byDefault}
+	for _, option := range all {
+		option(&o)
+	}
+	return o
+}
+
+// check names what is wrong with the options.
+func (o *options) check(name string) error {
+	switch {
+	case o.stage < PreUpdate || o.stage > PostUpdate:
+		return fmt.Errorf("scheduler: system %q is in %v, want PreUpdate, Update or PostUpdate", name, o.stage)
+	case o.every < 1 || o.offset < 0 || o.offset >= o.every:
+		return fmt.Errorf("scheduler: system %q runs every %d ticks from tick %d on, want every 1 or more, and an offset from 0 to below that", name, o.every, o.offset)
+	case o.policy < byDefault || o.policy > DisableOnShard:
+		return fmt.Errorf("scheduler: system %q has panic policy %d, want StopRun, DisableSystem or DisableOnShard", name, o.policy)
+	}
+	for _, f := range o.when {
+		if f == nil {
+			return fmt.Errorf("scheduler: system %q runs When a nil function says so", name)
+		}
+	}
+	return nil
+}
+
+// In puts the system in a stage. The default is Update.
+func In(s Stage) Option { return func(o *options) { o.stage = s } }
+
+// Before makes the system come before those named, which may be added later, but
+// not in an earlier stage.
+func Before(systems ...string) Option {
+	return func(o *options) { o.before = append(o.before, systems...) }
+}
+
+// After makes the system come after those named, which may be added later, but
+// not in a later stage. Without Before and After systems come in the order in
+// which they were added.
+func After(systems ...string) Option {
+	return func(o *options) { o.after = append(o.after, systems...) }
+}
+
+// Every makes the system run in the ticks whose number divided by n leaves
+// offset, which is below n. Its Context.Delta is the time of n ticks.
+func Every(n, offset int) Option {
+	return func(o *options) { o.every, o.offset = n, offset }
+}
+
+// When makes the system run only in ticks for which the condition holds, with
+// all of several. It is asked when the tick begins, of an idle world; it may look
+// at everything, must change nothing, and should depend on the world alone, so
+// that the same inputs give the same world. One that panics counts as a panic of
+// the system.
+func When(condition func(w *world.World) bool) Option {
+	return func(o *options) { o.when = append(o.when, condition) }
+}
+
+// Global makes the system run once per tick and not once per shard. What it asks
+// for is of the whole world: its accessors and queries see the atoms of all
+// shards, it creates where an idle world would, and destroys at once. It runs
+// when every shard has passed the systems before it, and those after it wait,
+// except that a global system which asks for resources and foreign reads alone
+// waits for those that touch the same, and only they for it; what it does beyond
+// that is by request.
+func Global() Option { return func(o *options) { o.global = true } }
+
+// Disabled adds the system disabled; see Scheduler.Enable.
+func Disabled() Option { return func(o *options) { o.disabled = true } }
+
+// IfPanics says what becomes of the system when it panics. The default is the
+// scheduler's Options.IfPanics.
+func IfPanics(p PanicPolicy) Option { return func(o *options) { o.policy = p } }

@@ -1,0 +1,118 @@
+package scheduler
+
+import (
+	"slices"
+
+	"github.com/atoll-sim/atoll/world"
+)
+
+// Plan is what a tick will do: the systems in order, and the fences between them.
+// String prints it, DOT draws it.
+type Plan struct {
+	Systems []PlannedSystem
+	Fences  []Fence // by System, then After, in the order of the systems
+}
+
+// PlannedSystem is one system of a Plan.
+type PlannedSystem struct {
+	Name          string
+	Stage         Stage
+	Global        bool
+	Every, Offset int
+	Conditions    int  // how many When it has
+	Enabled       bool // and not disabled by name or by a panic
+	Before, After []string
+	// Merge says that it is not the user's: it merges an accumulator behind the
+	// last system that adds to it.
+	Merge bool
+}
+
+// Plan returns what a tick will do. It returns an error if a system is to come
+// before or after one that was not added.
+func (s *Scheduler) Plan() (*Plan, error) {
+	if err := s.prepare(); err != nil {
+		return nil, err
+	}
+	p := &Plan{}
+	for _, x := range s.tick.systems {
+		p.Systems = append(p.Systems, PlannedSystem{
+			Name: x.name, Stage: x.stage, Global: x.global, Every: x.every, Offset: x.offset,
+			Conditions: len(x.when), Enabled: x.enabled.Load(), Merge: x.merges,
+			Before: slices.Clone(x.before), After: slices.Clone(x.after),
+		})
+	}
+	for _, f := range fencesOf(s.w, s.tick.systems) {
+		p.Fences = append(p.Fences, f.told(s.tick.systems))
+	}
+	return p, nil
+}
+
+// fence is a Fence by the systems' places in the order.
+type fence struct {
+	system, after int
+	near          bool
+	reasons       []Reason
+}
+
+func (f *fence) told(systems []*system) Fence {
+	return Fence{System: systems[f.system].name, After: systems[f.after].name, Near: f.near, Reasons: f.reasons}
+}
+
+// fencesOf finds the fences that systems need, in order.
+//
+// Shards pass systems in order, so a fence behind the last system that clashes
+// stands for those behind all earlier ones, and so do global systems among
+// themselves: a system has at most one fence behind a system of the shards, one
+// behind a global one, and, of those that come later than the first, some for
+// neighbours alone.
+func fencesOf(w *world.World, systems []*system) (fences []fence) {
+	for i, s := range systems {
+		all, global := false, false
+		var some []fence
+		for k := i - 1; k >= 0 && !(all && (global || s.global)); k-- {
+			other := systems[k]
+			if other.global && global || !other.global && all {
+				continue
+			}
+			switch far, near := reasons(w, other, s); {
+			case len(far) > 0 && other.global:
+				global = true
+				some = append(some, fence{i, k, false, far})
+			case len(far) > 0:
+				all = true
+				some = append(some, fence{i, k, false, far})
+			case len(near) > 0:
+				some = append(some, fence{i, k, true, near})
+			}
+		}
+		slices.Reverse(some)
+		fences = append(fences, some...)
+	}
+	return fences
+}
+
+// withMerges puts the merge of each accumulator behind the last system that adds
+// to it. Accumulators are in the order of their numbers where there are several.
+func withMerges(w *world.World, sorted []*system, made map[int]*system) []*system {
+	last := map[int]*system{} // by accumulator
+	for _, s := range sorted {
+		for id := range s.access[0].ResourceParts.All {
+			last[id] = s
+		}
+	}
+	all := make([]*system, 0, len(sorted)+len(last))
+	for _, s := range sorted {
+		all = append(all, s)
+		for id := range s.access[0].ResourceParts.All {
+			if last[id] != s {
+				continue
+			}
+			if made[id] == nil {
+				made[id] = newMerge(w, id, s)
+			}
+			made[id].stage = s.stage
+			all = append(all, made[id])
+		}
+	}
+	return all
+}

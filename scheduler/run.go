@@ -1,0 +1,150 @@
+package scheduler
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/atoll-sim/atoll/world"
+)
+
+// Report tells of one tick.
+type Report struct {
+	Tick     uint64        // number of the tick, from 0
+	Duration time.Duration // systems and refresh
+	Late     time.Duration // how long after its time it began
+	Overrun  bool          // it took longer than the budget
+	Overruns uint64        // so many did so far
+	Skipped  uint64        // ticks given up so far, because Run was too far behind
+	Slipped  time.Duration // by which the clock is slow so far; see SlowClock
+	// Dump is the file in which the flight recorder's trace of an overrun is, and
+	// DumpErr why there is none.
+	Dump    string
+	DumpErr error
+}
+
+// Run makes ticks at the world's TickInterval until the context ends or Stop is
+// called, and then returns nil, after the tick that is under way. What it does when
+// a tick takes too long is the Overrun policy. It returns the error of a tick in
+// which a system panicked whose policy is StopRun, or a function if that is the
+// scheduler's Options.IfPanics, after completing that tick. No
+// goroutine is left behind.
+func (s *Scheduler) Run(ctx context.Context) (err error) {
+	interval := s.w.Options().TickInterval
+	f, err := s.options.Flight.start(interval)
+	if err != nil {
+		return err
+	}
+	defer f.stop()
+	s.log(slog.LevelInfo, "run begins", "tick", s.w.Tick(), "interval", interval, "workers", s.Workers(), "shards", s.w.Shards())
+	defer func() { s.log(slog.LevelInfo, "run ends", "tick", s.w.Tick(), "err", err) }()
+	timer := time.NewTimer(interval)
+	defer timer.Stop()
+	due := time.Now()
+	before := s.counts
+	for {
+		more, stood := s.control.await(ctx, timer, due)
+		if !more {
+			return nil
+		}
+		began := time.Now()
+		if stood {
+			s.log(slog.LevelInfo, "run goes on after a pause", "tick", s.w.Tick())
+			due = began
+		}
+		r := Report{Tick: s.w.Tick(), Late: began.Sub(due)}
+		if err := s.step(ctx); s.ends(err) {
+			return err
+		}
+		due = s.next(due.Add(interval), interval)
+		r.Duration = time.Since(began)
+		s.report(&r, before, f)
+	}
+}
+
+// ends reports whether a tick's error ends the Run.
+func (s *Scheduler) ends(err error) bool {
+	if err == nil {
+		return false
+	}
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return true
+	}
+	for _, e := range joined.Unwrap() {
+		policy := StopRun
+		switch e := e.(type) {
+		case *SystemError:
+			policy = e.system.policy
+		case *world.CallError:
+			policy = s.options.IfPanics
+		}
+		if policy == StopRun {
+			return true
+		}
+	}
+	return false
+}
+
+// next returns when the next tick is due, which is at the given time unless that
+// is past and the policy says so.
+func (s *Scheduler) next(due time.Time, interval time.Duration) time.Time {
+	behind := time.Since(due)
+	switch s.options.Overrun {
+	case CatchUp:
+		if behind <= time.Duration(s.options.CatchUpMax)*interval {
+			return due
+		}
+		return s.skip(due, behind/interval, interval)
+	case Skip:
+		if behind <= 0 {
+			return due
+		}
+		return s.skip(due, behind/interval+1, interval)
+	default:
+		if behind <= 0 {
+			return due
+		}
+		s.counts.Slipped += behind
+		return due.Add(behind)
+	}
+}
+
+// skip gives up n ticks.
+func (s *Scheduler) skip(due time.Time, n, interval time.Duration) time.Time {
+	s.counts.Skipped += uint64(n)
+	s.log(slog.LevelWarn, "ticks given up", "tick", s.w.Tick(), "ticks", int(n))
+	return due.Add(n * interval)
+}
+
+// report tells of a tick of Run. before is what was counted before Run began.
+func (s *Scheduler) report(r *Report, before counts, f *flight) {
+	if r.Overrun = r.Duration > s.options.Budget; r.Overrun {
+		s.counts.Overruns++
+		s.log(slog.LevelWarn, "tick took too long", "tick", r.Tick, "took", r.Duration, "budget", s.options.Budget)
+		if r.Dump, r.DumpErr = f.dump(r.Tick); r.DumpErr != nil {
+			s.log(slog.LevelError, "flight recorder could not write", "tick", r.Tick, "err", r.DumpErr)
+		}
+	}
+	r.Overruns = s.counts.Overruns - before.Overruns
+	r.Skipped = s.counts.Skipped - before.Skipped
+	r.Slipped = s.counts.Slipped - before.Slipped
+	if s.options.OnTick != nil {
+		s.options.OnTick(*r)
+	}
+}
+
+// log tells the Logger, if there is one.
+func (s *Scheduler) log(level slog.Level, what string, values ...any) {
+	if l := s.options.Logger; l != nil {
+		l.Log(context.Background(), level, what, values...)
+	}
+}
+
+// tellStuck is what the watchdog calls.
+func (s *Scheduler) tellStuck(x Stuck) {
+	s.log(slog.LevelWarn, "system does not return", "system", x.System, "shard", x.Shard, "tick", x.Tick, "for", x.For, "stack", x.Stack)
+	if s.options.Watchdog.Tell != nil {
+		s.options.Watchdog.Tell(x)
+	}
+}

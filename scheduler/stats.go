@@ -1,0 +1,86 @@
+package scheduler
+
+import (
+	"time"
+
+	"github.com/atoll-sim/atoll/world"
+)
+
+// Stats are what was counted and measured since the scheduler was made. Times
+// are wall time, what the operating system takes away included, and good to some
+// tens of nanoseconds: a step's ends where the next one's begins.
+type Stats struct {
+	Ticks    uint64
+	Panics   uint64
+	Overruns uint64        // ticks of Run that took longer than the budget
+	Skipped  uint64        // ticks that Run gave up
+	Slipped  time.Duration // by which Run's clock is slow
+	Systems  []SystemStats // in the order in which they run, merges included
+}
+
+// SystemStats are those of one system.
+type SystemStats struct {
+	Name    string
+	Global  bool
+	Enabled bool
+	Runs    uint64        // over all shards
+	Panics  uint64        // likewise
+	Total   time.Duration // likewise
+	Last    time.Duration // the last runs of each shard, added up
+	Max     time.Duration // the longest run on a shard
+	Shards  []ShardStats  // by shard; of a global system one
+}
+
+// ShardStats are those of a system on one shard.
+type ShardStats struct {
+	Runs, Panics     uint64
+	Total, Last, Max time.Duration
+	Off              bool // it panicked here, and is not run any more
+}
+
+// counts are those of Stats that Run and Step keep.
+type counts struct {
+	Ticks, Panics, Overruns, Skipped uint64
+	Slipped                          time.Duration
+}
+
+// Stats returns the counts and times. It is for the goroutine that owns the
+// scheduler, between ticks: in OnTick, for example. dst's slices are used again,
+// so that asking each tick allocates nothing.
+func (s *Scheduler) Stats(dst *Stats) {
+	*dst = Stats{
+		Ticks: s.counts.Ticks, Panics: s.counts.Panics, Overruns: s.counts.Overruns,
+		Skipped: s.counts.Skipped, Slipped: s.counts.Slipped, Systems: dst.Systems[:0],
+	}
+	t := &s.tick
+	for at, x := range t.systems {
+		if len(dst.Systems) < cap(dst.Systems) {
+			dst.Systems = dst.Systems[:at+1]
+		} else {
+			dst.Systems = append(dst.Systems, SystemStats{})
+		}
+		to := &dst.Systems[at]
+		*to = SystemStats{Name: x.name, Global: x.global, Enabled: x.enabled.Load(), Shards: to.Shards[:0]}
+		for i := range t.programs {
+			if p := &t.programs[i]; x.global == (p.shard == world.Everywhere) {
+				to.add(t, p, at)
+			}
+		}
+	}
+}
+
+// add takes in one shard.
+func (s *SystemStats) add(t *tick, p *program, at int) {
+	i := p.find(at)
+	m := &p.meters[i]
+	one := ShardStats{
+		Runs: m.runs, Panics: m.panics, Off: p.steps[i].off,
+		Total: t.scale.Duration(m.total), Last: t.scale.Duration(m.now), Max: t.scale.Duration(m.most),
+	}
+	s.Runs += one.Runs
+	s.Panics += one.Panics
+	s.Total += one.Total
+	s.Last += one.Last
+	s.Max = max(s.Max, one.Max)
+	s.Shards = append(s.Shards, one)
+}

@@ -1,0 +1,119 @@
+package scheduler
+
+import (
+	"bytes"
+	"fmt"
+	"runtime/pprof"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/atoll-sim/atoll/internal/clock"
+)
+
+// Watchdog looks out for systems that do not return.
+type Watchdog struct {
+	// After is how long a system may run on one shard. 0 means no watchdog.
+	After time.Duration
+	// Tell, if not nil, is called once for each such run, while the tick is still
+	// running: it must not use the world but through a Port, and it must return,
+	// since the tick waits for it. Options.Logger is told in any case.
+	Tell func(Stuck)
+}
+
+// Stuck tells of a system that has not returned.
+type Stuck struct {
+	System string
+	Shard  int // or world.Everywhere
+	Tick   uint64
+	For    time.Duration // so far
+	// Stack is where the goroutine that runs it is, and those it started, as in a
+	// goroutine profile. It is empty if the system has returned meanwhile.
+	Stack string
+}
+
+// String says who and for how long.
+func (s Stuck) String() string {
+	return fmt.Sprintf("system %q has been running for %v on shard %d in tick %d", s.System, s.For, s.Shard, s.Tick)
+}
+
+// watchdog is a timer that runs while a tick does.
+//
+// Ownership: the coordinator begins and ends; mu guards against its looking
+// meanwhile.
+type watchdog struct {
+	after time.Duration
+	tell  func(Stuck)
+	tick  *tick
+	timer *time.Timer
+	mu    struct {
+		sync.Mutex
+		on bool
+	}
+}
+
+func newWatchdog(t *tick, after time.Duration, tell func(Stuck)) *watchdog {
+	d := &watchdog{after: after, tell: tell, tick: t}
+	d.timer = time.AfterFunc(time.Hour, d.look)
+	d.timer.Stop()
+	return d
+}
+
+// period is the time between looks: a run is told of at most that much late.
+func (d *watchdog) period() time.Duration { return max(d.after/4, time.Millisecond) }
+
+func (d *watchdog) begin() {
+	d.mu.Lock()
+	d.mu.on = true
+	d.mu.Unlock()
+	d.timer.Reset(d.period())
+}
+
+func (d *watchdog) end() {
+	d.timer.Stop()
+	d.mu.Lock()
+	d.mu.on = false
+	d.mu.Unlock()
+}
+
+// look is the timer's.
+func (d *watchdog) look() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.mu.on {
+		return
+	}
+	for _, w := range d.tick.crew {
+		s, since := w.running.Load(), w.since.Load()
+		spent := d.tick.scale.Duration(clock.Now() - since)
+		if s == nil || spent < d.after || w.told == since {
+			continue
+		}
+		stack := stackOf(labelsOf(s.system.name, int(s.shard)))
+		if w.running.Load() != s || w.since.Load() != since {
+			stack = ""
+		}
+		w.told = since
+		d.tell(Stuck{System: s.system.name, Shard: int(s.shard), Tick: d.tick.number, For: spent, Stack: stack})
+	}
+	d.timer.Reset(d.period())
+}
+
+// stackOf returns the part of the goroutine profile that has the labels.
+func stackOf(labels []string) string {
+	var profile bytes.Buffer
+	if err := pprof.Lookup("goroutine").WriteTo(&profile, 1); err != nil {
+		return err.Error()
+	}
+	var found []string
+	for _, record := range strings.Split(profile.String(), "\n\n") {
+		all := true
+		for i := 0; i < len(labels); i += 2 {
+			all = all && strings.Contains(record, fmt.Sprintf("%q:%q", labels[i], labels[i+1]))
+		}
+		if all {
+			found = append(found, record)
+		}
+	}
+	return strings.Join(found, "\n\n")
+}

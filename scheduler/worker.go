@@ -1,0 +1,162 @@
+package scheduler
+
+import (
+	"cmp"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/atoll-sim/atoll/internal/clock"
+)
+
+// worker is one of the goroutines that run programs; number 0 is the
+// coordinator.
+//
+// Ownership: the goroutine itself; the coordinator between ticks. running and
+// since may be read by the watchdog.
+type worker struct {
+	number   int
+	start    func()  // its goroutine; of the coordinator, the one that takes its place
+	mine     []int32 // the programs it ran last, costliest first
+	own, all cursor  // in mine, and in the tick's order
+	now      int64   // when the last thing it did was done
+	callAt   int64   // when it calls the others; never, but of the coordinator
+	patience patience
+	chance   rand.PCG // for chaos
+
+	running atomic.Pointer[step]
+	since   atomic.Int64
+	told    int64 // of which since the watchdog has told; the watchdog's
+	_       [64]byte
+}
+
+const (
+	// aloneMax is how long the coordinator works by itself when
+	// the last tick was over sooner: to wake others costs a few microseconds.
+	aloneMax = 20 * time.Microsecond
+	// sortTicks is how many ticks go by between sorting the programs by cost.
+	sortTicks = 16
+	// never is a reading of the clock that does not come.
+	never = math.MaxInt64
+)
+
+// arrange gives each worker the programs it ran last, costliest first. That of
+// the global systems comes before all others: shards may be waiting for it.
+func (t *tick) arrange() {
+	if t.made%sortTicks == 1 {
+		slices.SortFunc(t.order, func(a, b int32) int {
+			return cmp.Compare(t.programs[b].cost, t.programs[a].cost)
+		})
+	}
+	for _, w := range t.crew {
+		w.mine, w.own, w.all = w.mine[:0], cursor{}, cursor{}
+	}
+	for _, i := range t.order {
+		w := t.crew[t.programs[i].worker]
+		w.mine = append(w.mine, i)
+	}
+	if t.chaos {
+		for _, w := range t.crew {
+			w.shuffle()
+		}
+	}
+}
+
+// pick claims a program for w: of its own the costliest, or else of all.
+func (t *tick) pick(w *worker) *program {
+	if t.global != nil && t.take(t.global) {
+		return t.global
+	}
+	if p := t.scan(w.mine, &w.own); p != nil {
+		return p
+	}
+	return t.scan(t.order, &w.all)
+}
+
+// cursor is a place in a list of programs.
+type cursor struct {
+	from int // those before are known to be finished
+	next int // where to look next: those before were left at a fence
+}
+
+// scan claims the next program of a list that can get on. It goes round the list,
+// so that behind each fence the costliest comes first again.
+func (t *tick) scan(list []int32, c *cursor) *program {
+	for c.from < len(list) && t.programs[list[c.from]].state.Load() == finished {
+		c.from++
+	}
+	c.next = max(c.next, c.from)
+	for i := c.next; i < len(list); i++ {
+		if p := &t.programs[list[i]]; t.take(p) {
+			c.next = i + 1
+			return p
+		}
+	}
+	for i := c.from; i < min(c.next, len(list)); i++ {
+		if p := &t.programs[list[i]]; t.take(p) {
+			c.next = i + 1
+			return p
+		}
+	}
+	return nil
+}
+
+// take claims a program if it can get on.
+func (t *tick) take(p *program) bool {
+	state := p.state.Load()
+	return t.runnable(state) && p.state.CompareAndSwap(state, claimed)
+}
+
+// runSystems runs programs forward until all are finished.
+func (t *tick) runSystems(w *worker) {
+	w.now = clock.Now()
+	for t.unfinished.Load() > 0 {
+		p := t.pick(w)
+		if p == nil {
+			w.patience.inVain()
+			continue
+		}
+		if w.patience.looks > 0 {
+			w.patience.end()
+			w.now = clock.Now()
+		}
+		t.advance(w, p)
+	}
+	w.patience.end()
+}
+
+// newWorker makes a worker. Where a system ends its goroutine, another goroutine
+// takes its place.
+func (t *tick) newWorker(number int) *worker {
+	w := &worker{number: number, callAt: never, patience: patience{gate: &t.gate}}
+	w.start = func() {
+		done := false
+		defer func() {
+			if done {
+				t.helpers.Done()
+			} else {
+				go w.start()
+			}
+		}()
+		t.runSystems(w)
+		t.runJobs(w)
+		done = true
+	}
+	return w
+}
+
+// call starts the other workers' goroutines, once in a tick. It is the
+// coordinator's.
+func (t *tick) call(w *worker) {
+	w.callAt = never
+	if t.called {
+		return
+	}
+	t.called = true
+	t.helpers.Add(len(t.crew) - 1)
+	for _, w := range t.crew[1:] {
+		go w.start()
+	}
+}

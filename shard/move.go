@@ -1,0 +1,214 @@
+package shard
+
+import (
+	"slices"
+
+	"github.com/atoll-sim/atoll/handle"
+)
+
+// moving is what a shard knows of atoms that move to or from it in a refresh.
+//
+//	asked     requests, in order; the last for an atom counts
+//	leavers   the atoms that leave, in the order of those requests
+//	to        [2 0 0 3 …]   where each of them goes: apart, for all targets scan it
+//	disabled  bits of atoms that have come
+//
+// Invariants: between Depart and Sweep the row of a leaver is marked, and the
+// handle there has version 0 and says which shard it leaves for. The slot has the
+// handle's place throughout: nobody else can tell.
+//
+// Ownership: the shard's owner. In the step between, others read leavers and to,
+// and each target sets refused of those that were to come to it.
+type moving struct {
+	asked    []Routed
+	leavers  []leaver
+	to       []uint16
+	disabled []disabledBit
+	left     bool // rows of leavers are among the marked ones
+	full     bool // some who were to come were refused
+
+	arrived, departed uint64 // atoms, ever
+}
+
+type leaver struct {
+	handle  handle.Handle
+	from    Loc
+	request Routed
+	refused bool
+}
+
+type disabledBit struct {
+	at  Loc
+	bit int
+}
+
+// vacant is what stands in the row of an atom that leaves for a shard.
+func vacant(to int) handle.Handle { return compose(uint32(to), 0, 0) }
+
+func isVacant(h handle.Handle) bool { return h.Version() == 0 }
+
+// ask takes a request to move an atom, which is done when all other requests are:
+// so they find it where it is.
+func (s *Shard) ask(r Routed) {
+	if l := r.Loc(); l == 0 || s.space.Marked(l) {
+		s.Decide(r, Gone)
+		return
+	}
+	s.moving.asked = append(s.moving.asked, r)
+}
+
+// Asked returns how many requests to move wait for Depart.
+func (s *Shard) Asked() int { return len(s.moving.asked) }
+
+// Depart finds out who leaves. Of several requests for an atom the last counts,
+// and one that was destroyed after all does not leave. The rows become free at
+// the Sweep.
+func (s *Shard) Depart() {
+	m := &s.moving
+	m.full = false
+	for i := len(m.asked) - 1; i >= 0; i-- {
+		r := m.asked[i]
+		l := r.Loc()
+		c, row := s.space.chunk(l), l.Row()
+		if isVacant(c.handles[row]) || c.marked(row) { // moved again, or destroyed, by a later request
+			s.Decide(r, Applied)
+			continue
+		}
+		to := uint16(r.how & shards)
+		c.handles[row] = vacant(int(to))
+		m.leavers = append(m.leavers, leaver{handle: r.Handle, from: l, request: r})
+		m.to = append(m.to, to)
+	}
+	clear(m.asked)
+	m.asked = m.asked[:0]
+	slices.Reverse(m.leavers)
+	slices.Reverse(m.to)
+	for i := range m.leavers {
+		x := &m.leavers[i]
+		c, row := s.space.chunk(x.from), x.from.Row()
+		if int(m.to[i]) == s.id {
+			c.handles[row] = x.handle
+			continue
+		}
+		c.mark(row)
+		m.left = true
+	}
+}
+
+// Leaves returns for which shard an atom leaves that was here before Depart.
+func (s *Shard) Leaves(h handle.Handle) (to int, ok bool) {
+	if l := s.space.Locate(h); l != 0 {
+		if at := s.space.chunk(l).handles[l.Row()]; isVacant(at) {
+			return int(at.Shard()), true
+		}
+	}
+	return 0, false
+}
+
+// Arrive takes in the atoms that leave another shard for this one, in their
+// order. All shards have departed.
+func (s *Shard) Arrive(from *Shard) {
+	if from == s {
+		return
+	}
+	var source, target *Table
+	for i, to := range from.moving.to {
+		if int(to) != s.id {
+			continue
+		}
+		x := &from.moving.leavers[i]
+		if t := s.space.chunk(x.from).table; t != source {
+			source, target = t, s.Table(t.set)
+		}
+		if err := s.takeIn(target, x); err != nil {
+			x.refused, s.moving.full = true, true
+		}
+	}
+}
+
+// Full reports whether some who were to come in this refresh were refused.
+func (s *Shard) Full() bool { return s.moving.full }
+
+// takeIn copies an atom to this shard, whose table t has its components. Its old
+// row is read and not written: its shard is taking in others.
+func (s *Shard) takeIn(t *Table, x *leaver) error {
+	if !t.settled() {
+		if err := t.settle(); err != nil {
+			return err
+		}
+	}
+	c, row := s.space.chunk(x.from), x.from.Row()
+	to, at := t.cur, t.cur.n
+	to.handles[at] = x.handle
+	to.n++
+	to.changed = s.space.now
+	t.copyAtom(to, at, c, row)
+	if c.off != nil && c.off.n > 0 {
+		for bit := range c.off.sets {
+			if c.isOff(bit, row) { // set later: the words are shared with rows that others read
+				s.moving.disabled = append(s.moving.disabled, disabledBit{to.base + Loc(at), bit})
+			}
+		}
+	}
+	s.space.slot(x.handle).loc = to.base + Loc(at)
+	s.moving.arrived++
+	return nil
+}
+
+// land ends the moves: rows of who was refused are taken back.
+func (s *Shard) land() {
+	m := &s.moving
+	for i := range m.leavers {
+		x := &m.leavers[i]
+		switch {
+		case int(m.to[i]) == s.id:
+			s.Decide(x.request, Applied)
+		case x.refused:
+			c, row := s.space.chunk(x.from), x.from.Row()
+			c.handles[row] = x.handle
+			c.unmark(row)
+			s.Decide(x.request, Refused)
+		default:
+			m.departed++
+			s.Decide(x.request, Applied)
+		}
+	}
+	clear(m.leavers)
+	m.leavers, m.to = m.leavers[:0], m.to[:0]
+	s.disable()
+}
+
+// disable disables what was disabled of the atoms that have come.
+func (s *Shard) disable() {
+	for _, d := range s.moving.disabled {
+		s.space.chunk(d.at).setOff(d.bit, d.at.Row(), true)
+	}
+	s.moving.disabled = s.moving.disabled[:0]
+}
+
+// dead returns the handles of marked rows without those of leavers.
+func (s *Shard) dead(marked []handle.Handle) []handle.Handle {
+	if !s.moving.left {
+		return marked
+	}
+	s.doomed = append(s.doomed[:0], marked...)
+	s.doomed = slices.DeleteFunc(s.doomed, isVacant)
+	return s.doomed
+}
+
+// Take moves the atom at l, which must be in another shard and not marked, to this
+// one, at once. The world must be idle.
+func (s *Shard) Take(l Loc) error {
+	c, row := s.space.chunk(l), l.Row()
+	from := c.table.shard
+	if err := s.takeIn(s.Table(c.table.set), &leaver{handle: c.handles[row], from: l}); err != nil {
+		return err
+	}
+	s.disable()
+	c.table.vacate(c, row)
+	from.moving.departed++
+	return nil
+}
+
+// Arrived returns how many atoms ever came from other shards.
+func (s *Shard) Arrived() uint64 { return s.moving.arrived }

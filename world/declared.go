@@ -1,0 +1,55 @@
+package world
+
+import (
+	"slices"
+
+	"github.com/atoll-sim/atoll/shard"
+)
+
+// Access is what a system may touch, as found by running its constructor.
+//
+// Ownership: the Build until it is finished, then the scheduler; read by
+// whoever runs the system.
+type Access struct {
+	Reads   shard.Set // components read in the own shard; of a global system, in all
+	Writes  shard.Set // components written or created there
+	Foreign shard.Set // components read in other shards, any of them
+	Near    shard.Set // components read in the Neighbours
+
+	Neighbours []int // shards other than the own, ascending
+
+	ResourceReads  shard.Set // resources read
+	ResourceWrites shard.Set // resources written, by a global system
+	ResourceParts  shard.Set // accumulators added to
+
+	// Whole says that a global system asked for something in the shards, so that
+	// it needs them all to stand still.
+	Whole bool
+	// Delta is the simulated time from one run of the system to the next, in
+	// seconds: that of a tick, unless the scheduler sets it.
+	Delta float64
+}
+
+// Same reports whether the same was asked for. Which neighbours they have may
+// differ from shard to shard.
+func (a *Access) Same(b *Access) bool {
+	return a.Reads == b.Reads && a.Writes == b.Writes && a.Foreign == b.Foreign && a.Near == b.Near &&
+		a.ResourceReads == b.ResourceReads && a.ResourceWrites == b.ResourceWrites && a.ResourceParts == b.ResourceParts
+}
+
+// neighbours adds to a list of shards those that are in reach, but not own.
+func neighbours(list []int, reach []bool, own int) []int {
+	for s, reached := range reach {
+		if reached && s != own {
+			list = append(list, s)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// ComponentName returns the name of a component by its number in an Access.
+func (w *World) ComponentName(id int) string { return w.components[id].name }
+
+// ResourceName returns the name of a resource by its number in an Access.
+func (w *World) ResourceName(id int) string { return w.resources[id].Name() }

@@ -1,0 +1,22 @@
+package world
+
+// ReadApart makes refreshes read one source after the other, as they do, and call
+// between when they have read one.
+func (w *World) ReadApart(between func(source int)) {
+	r := &w.refresh
+	r.read = func(i int) {
+		x := r.shares[i]
+		all := x.sources
+		for k := range all {
+			x.sources = all[k : k+1]
+			x.read(r.cut)
+			between(k)
+		}
+		x.sources = all
+	}
+}
+
+// DelayEpoch takes the epoch back by one, so that what was sent is after the cut
+// of the next refresh: as if it had been sent right after the refresh raised it,
+// and before it looked which ports have sent.
+func (w *World) DelayEpoch() { w.epoch.Store(w.epoch.Load() - 1) }

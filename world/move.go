@@ -1,0 +1,120 @@
+package world
+
+import (
+	"fmt"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/shard"
+)
+
+// Move moves an entity to another shard. Its handle stays valid: it names the
+// slot, which stays at home, and the slot says where the atom is. Everything finds
+// the entity at its new owner: accessors and queries, requests, and messages,
+// those too that were sent before and are delivered by the same refresh. It keeps
+// its components, what is disabled among them, and its messages' order. A move is
+// neither a create nor a destroy. Moving to the shard where it is does nothing.
+//
+// By a *World at once, which within a query loop panics. By a *Context, of its own
+// shard's atoms too, a *Self or a *Port it is a request: the refresh does moves when all
+// else that was asked for is done, so the other requests find the entity where it
+// was, and the last move that was asked for counts. One that a later request
+// destroys stays.
+//
+// It returns ErrStale if the entity is known not to be alive, or known to an idle
+// world to be marked; ErrFull if the request was not accepted; ErrChunks if the
+// world is full. It panics if there is no such shard.
+func Move(by Holder, h handle.Handle, to int) error {
+	if by == nil {
+		panic("world: Move by a nil Holder; pass a *World, *Context, *Self or *Port")
+	}
+	w := by.world()
+	if to < 0 || to >= len(w.shards) {
+		panic(fmt.Sprintf("world: Move of %v to shard %d, want 0 to %d", h, to, len(w.shards)-1))
+	}
+	q := shard.MovingTo(to)
+	switch by := by.(type) {
+	case *World:
+		return by.move(h, by.shards[to])
+	case *Context:
+		by.mustRun("Move")
+		if !w.space.Alive(h) {
+			return ErrStale
+		}
+		return by.out.sendBare(q, h)
+	case *Self:
+		by.mustRun("Move")
+		if !by.Alive(h) {
+			return ErrStale
+		}
+		return by.c.out.sendBare(q, h)
+	case *Port:
+		return by.sendBare(q, h)
+	case *SharedPort:
+		by.mu.Lock()
+		defer by.mu.Unlock()
+		return by.port.sendBare(q, h)
+	}
+	return nil
+}
+
+func (w *World) move(h handle.Handle, to *shard.Shard) error {
+	w.mustSettle("Move")
+	l := w.lookup.Locate(h)
+	switch {
+	case l == 0 || w.space.Marked(l):
+		return ErrStale
+	case to.Owns(l):
+		return nil
+	}
+	w.astray = true
+	return to.Take(l)
+}
+
+// Owner returns the shard that holds the entity's atom, and whether it is alive.
+func (w *World) Owner(h handle.Handle) (shard int, ok bool) {
+	w.mustIdle("Owner")
+	return w.owner(h)
+}
+
+// Owner is World.Owner. The answer is good until the refresh.
+func (c *Context) Owner(h handle.Handle) (shard int, ok bool) { return c.w.owner(h) }
+
+func (w *World) owner(h handle.Handle) (shard int, ok bool) {
+	if l := w.space.Locate(h); l != 0 {
+		return w.space.Owner(l), true
+	}
+	return 0, false
+}
+
+// move is the part of a refresh that moves atoms: their shards let go of them and
+// of the messages that they were to get, then others take them in.
+func (r *refresh) move(parallel Parallel, asked int) {
+	n := len(r.w.shards)
+	r.step(parallel, n, asked, r.depart)
+	r.step(parallel, n, asked, r.arrive)
+	for _, s := range r.w.shards {
+		r.w.astray = r.w.astray || s.Full() // messages have gone ahead of who was refused
+	}
+}
+
+// bindMoves makes the steps of move.
+func (r *refresh) bindMoves(w *World) {
+	r.depart = r.in("depart", func(i int) {
+		s := w.shards[i]
+		if s.Asked() == 0 {
+			return
+		}
+		s.Depart()
+		for _, box := range w.mail[i].boxes {
+			box.depart(s)
+		}
+	})
+	r.arrive = r.in("arrive", func(i int) {
+		for _, from := range w.shards {
+			w.shards[i].Arrive(from)
+		}
+		for _, m := range w.messages {
+			m.arrive(i)
+		}
+	})
+}

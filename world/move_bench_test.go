@@ -1,0 +1,135 @@
+package world_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// BenchmarkMove moves entities, in random order: one by one on the idle world; and
+// at a refresh, by requests of systems, with the refresh alone in the time. It
+// tells the least time.
+func BenchmarkMove(b *testing.B) {
+	const n, moves = 100_000, 4000
+	setUp := func(b *testing.B) (*fixture, []handle.Handle) {
+		f := newFixture(b, world.Options{Shards: 8})
+		all, err := f.mover.AppendN(nil, f.World, n, nil)
+		require.NoError(b, err)
+		r := rand.New(rand.NewPCG(1, 1))
+		r.Shuffle(n, func(i, k int) { all[i], all[k] = all[k], all[i] })
+		return f, all
+	}
+	b.Run("idle", func(b *testing.B) {
+		f, all := setUp(b)
+		least, at := time.Duration(math.MaxInt64), 0
+		for i := range b.N {
+			began := time.Now()
+			for range moves {
+				_ = world.Move(f.World, all[at], (at+i)%8)
+				at = (at + 1) % n
+			}
+			least = min(least, time.Since(began))
+		}
+		b.ReportMetric(float64(least.Nanoseconds())/moves, "ns/move")
+	})
+	b.Run("refresh", func(b *testing.B) {
+		f, all := setUp(b)
+		at := 0
+		system := f.build(func(*world.Build) func(*world.Context) {
+			return func(c *world.Context) {
+				for range moves / 8 {
+					_ = world.Move(c, all[at], (at+int(c.Tick()))%8)
+					at = (at + 1) % n
+				}
+			}
+		})
+		least := time.Duration(math.MaxInt64)
+		for range b.N {
+			t := f.BeginTick()
+			for i, s := range system {
+				c := t.Context(i)
+				c.Start("move", s.access)
+				s.run(c)
+				c.Stop()
+			}
+			began := time.Now()
+			t.End(serial)
+			least = min(least, time.Since(began))
+		}
+		b.ReportMetric(float64(least.Nanoseconds())/moves, "ns/move")
+	})
+}
+
+// BenchmarkMoved gets components of entities in random order, in turn in a world
+// where none has moved and in one where each is in another shard than its home.
+// It tells the least times.
+func BenchmarkMoved(b *testing.B) {
+	const n = 1 << 20
+	var gets [2]func() float64
+	for i := range gets {
+		f := newFixture(b, world.Options{})
+		all, err := f.mover.AppendN(nil, f.World, n, func(i int, m *Mover) { m.Position.X = float64(i) })
+		require.NoError(b, err)
+		for _, h := range all {
+			if i == 1 {
+				require.NoError(b, world.Move(f.World, h, (int(h.Shard())+1)%f.Shards()))
+			}
+		}
+		rand.New(rand.NewPCG(1, 1)).Shuffle(n, func(i, k int) { all[i], all[k] = all[k], all[i] })
+		position := world.Read[Position](f.World)
+		gets[i] = func() float64 {
+			sum := 0.0
+			for _, h := range all {
+				sum += position.At(f.Locate(h)).X
+			}
+			return sum
+		}
+	}
+	least := [2]time.Duration{math.MaxInt64, math.MaxInt64}
+	for range b.N {
+		for i, get := range gets {
+			began := time.Now()
+			require.Equal(b, float64(n)*(n-1)/2, get())
+			least[i] = min(least[i], time.Since(began))
+		}
+	}
+	b.ReportMetric(float64(least[0].Nanoseconds())/n, "ns/unmoved")
+	b.ReportMetric(float64(least[1].Nanoseconds())/n, "ns/moved")
+	b.ReportMetric(float64(least[1])/float64(least[0]), "moved/unmoved")
+}
+
+// TestMoveAllocatesNothing moves as many forth as back, with messages, tick after
+// tick.
+func TestMoveAllocatesNothing(t *testing.T) {
+	f := newFixture(t, world.Options{Shards: 4})
+	all, err := f.creature.AppendN(nil, f.World, 1000, nil)
+	require.NoError(t, err)
+	p := f.port()
+	system := f.build(func(b *world.Build) func(*world.Context) {
+		return func(c *world.Context) {
+			for i := c.Shard(); i < len(all); i += 4 {
+				if world.Move(c, all[i], (i+int(c.Tick()))%4) != nil || f.hit.Send(c, all[i], Hit{}) != nil {
+					t.Error("refused")
+				}
+			}
+		}
+	})
+	tick := func() {
+		for i := range 100 {
+			if world.Move(f.World, all[i], (i+1)%4) != nil || world.Move(p, all[i], i%4) != nil || f.hit.Send(f.World, all[i], Hit{}) != nil {
+				t.Error("refused")
+			}
+		}
+		f.runTick(system)
+	}
+	for range 100 {
+		tick()
+	}
+	require.Zero(t, testing.AllocsPerRun(50, tick))
+}

@@ -1,0 +1,80 @@
+package world_test
+
+import (
+	"math/bits"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/atoll-sim/atoll/world"
+)
+
+// streams starts some systems on all shards and in some ticks, and returns the
+// first random numbers of each.
+func streams(t *testing.T, seed uint64, systems ...string) (first []uint64) {
+	f := newFixture(t, world.Options{Shards: 3, Seed: seed})
+	access := world.NewBuild(f.World, 0, "any").Finish()
+	for range 4 {
+		tick := f.BeginTick()
+		for _, name := range systems {
+			for i := range 4 {
+				c := tick.Global()
+				if i < 3 {
+					c = tick.Context(i)
+				}
+				c.Start(name, access)
+				first = append(first, c.Rand().Uint64())
+				require.NotEqual(t, first[len(first)-1], c.Rand().Uint64(), "the stream goes on")
+				c.Stop()
+			}
+		}
+		tick.End(serial)
+	}
+	return first
+}
+
+// TestRand gives each system, shard and tick a stream of its own, the same one
+// each time, whatever other systems there are.
+func TestRand(t *testing.T) {
+	a := streams(t, 7, "move", "fight")
+	require.Equal(t, a, streams(t, 7, "move", "fight"))
+	require.NotEqual(t, a, streams(t, 8, "move", "fight"))
+	require.Equal(t, a[4:8], streams(t, 7, "fight")[:4])
+	seen := map[uint64]bool{}
+	ones := 0
+	for seed := range uint64(50) {
+		for _, x := range streams(t, seed, "a", "b", "ab", "") {
+			require.False(t, seen[x])
+			seen[x] = true
+			ones += bits.OnesCount64(x)
+		}
+	}
+	require.InEpsilon(t, 32*len(seen), ones, 0.02, "half of the bits, over streams that differ by little")
+}
+
+// TestRandAllocatesNothing asks for the first number of many streams.
+func TestRandAllocatesNothing(t *testing.T) {
+	f := newFixture(t, world.Options{Shards: 1})
+	access := world.NewBuild(f.World, 0, "any").Finish()
+	tick := f.BeginTick()
+	defer tick.End(serial)
+	c := tick.Context(0)
+	require.Zero(t, testing.AllocsPerRun(100, func() {
+		c.Start("any", access)
+		c.Rand().Float64()
+		c.Stop()
+	}))
+}
+
+func BenchmarkRand(b *testing.B) {
+	f := newFixture(b, world.Options{Shards: 1})
+	access := world.NewBuild(f.World, 0, "a system's name").Finish()
+	tick := f.BeginTick()
+	defer tick.End(serial)
+	c := tick.Context(0)
+	for b.Loop() {
+		c.Start("a system's name", access)
+		c.Rand().Uint64()
+		c.Stop()
+	}
+}

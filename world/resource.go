@@ -1,0 +1,177 @@
+package world
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/atoll-sim/atoll/shard"
+)
+
+// Resource is a value of the world as a whole, one for each type T: the weather,
+// the rules of the match, how many were killed in this tick. There are two kinds.
+// One that was registered by RegisterResource is written by global systems. An
+// accumulator is added to by every shard on its own, and merged in the order of
+// the shards.
+//
+// Invariants: while systems run that were let read it, value is not written.
+//
+// Ownership: value belongs to the global system that writes it, or the merge,
+// while that runs; between ticks to the world's goroutine. Each part belongs to
+// its shard.
+type Resource[T any] struct {
+	w     *World
+	id    int
+	name  string
+	value T
+	parts []*part[T] // by shard; nil but for an accumulator
+	merge func(total, part *T)
+}
+
+// part is what one shard has added in this tick.
+type part[T any] struct {
+	value T
+	_     [64]byte // other shards' parts are written by other workers
+}
+
+// anyResource is what a world needs of a resource, whatever its type.
+type anyResource interface {
+	Name() string
+	mergeParts()
+}
+
+// RegisterResource makes T a resource of the world, under a name that logs and
+// tools use, with its first value. It panics if the name is empty, or if the type
+// or name is taken, or beyond 256 resources.
+func RegisterResource[T any](w *World, name string, first T) *Resource[T] {
+	r := newResource[T](w, "RegisterResource", name)
+	r.value = first
+	return r
+}
+
+// RegisterAccumulator makes T a resource that systems add to in every shard. When
+// all shards have passed the last system that adds to it, the value becomes the
+// zero T, merge is called with it and each shard's part, in the order of the
+// shards, and the parts become zero again. So what is read after that is this
+// tick's, and before that the last tick's. merge must not keep the pointers.
+// Panics as of RegisterResource.
+func RegisterAccumulator[T any](w *World, name string, merge func(total, part *T)) *Resource[T] {
+	if merge == nil {
+		panic(fmt.Sprintf("world: accumulator %q needs a function that merges", name))
+	}
+	r := newResource[T](w, "RegisterAccumulator", name)
+	r.merge = merge
+	r.parts = make([]*part[T], len(w.shards))
+	for i := range r.parts {
+		r.parts[i] = new(part[T])
+	}
+	return r
+}
+
+func newResource[T any](w *World, call, name string) *Resource[T] {
+	w.mustIdle(call)
+	t := reflect.TypeFor[T]()
+	switch {
+	case name == "":
+		panic(fmt.Sprintf("world: resource %v needs a name", t))
+	case len(w.resources) == shard.ComponentsMax:
+		panic(fmt.Sprintf("world: resource %q is one more than the %d a world can hold", name, shard.ComponentsMax))
+	}
+	for _, other := range w.resources {
+		switch o, same := other.(*Resource[T]); {
+		case same:
+			panic(fmt.Sprintf("world: resource type %v is registered already, as %q", t, o.name))
+		case other.Name() == name:
+			panic(fmt.Sprintf("world: resource name %q is taken by another type than %v", name, t))
+		}
+	}
+	r := &Resource[T]{w: w, id: len(w.resources), name: name}
+	w.resources = append(w.resources, r)
+	return r
+}
+
+// resourceOf returns the resource of type T, or panics saying what to do.
+func resourceOf[T any](w *World, user string) *Resource[T] {
+	for _, r := range w.resources {
+		if r, ok := r.(*Resource[T]); ok {
+			return r
+		}
+	}
+	t := reflect.TypeFor[T]()
+	panic(fmt.Sprintf("world: %s: %v is not a resource of this world; call world.RegisterResource[%v] or RegisterAccumulator first", user, t, t))
+}
+
+// Name returns the resource's name.
+func (r *Resource[T]) Name() string { return r.name }
+
+// Get returns a copy of the value, between ticks.
+func (r *Resource[T]) Get() T {
+	r.w.mustIdle("Resource.Get")
+	return r.value
+}
+
+// Set stores a value, between ticks. The next merge of an accumulator replaces it.
+func (r *Resource[T]) Set(v T) {
+	r.w.mustIdle("Resource.Set")
+	r.value = v
+}
+
+func (r *Resource[T]) mergeParts() {
+	r.value = *new(T)
+	for _, p := range r.parts {
+		r.merge(&r.value, &p.value)
+		p.value = *new(T)
+	}
+}
+
+// ResourceReader reads a resource in a system.
+//
+// Ownership: the system it was built for.
+type ResourceReader[T any] struct{ r *Resource[T] }
+
+// Get returns a copy of the value as the last system before this one that writes
+// it left it.
+func (r ResourceReader[T]) Get() T { return r.r.value }
+
+// ReadResource asks for reading a resource. It panics if T is not registered.
+func ReadResource[T any](b *Build) ResourceReader[T] {
+	bound := b.bind("ReadResource")
+	r := resourceOf[T](b.w, bound.call)
+	bound.access.ResourceReads.Add(r.id)
+	return ResourceReader[T]{r}
+}
+
+// WriteResource asks for reading and writing a resource, in a global system. The
+// pointer is for the system alone, while it runs. It panics if T is not
+// registered, is an accumulator, or if the system is not global: shards would
+// write it at the same time.
+func WriteResource[T any](b *Build) *T {
+	bound := b.bind("WriteResource")
+	r := resourceOf[T](b.w, bound.call)
+	switch {
+	case r.parts != nil:
+		panic(fmt.Sprintf("world: %s: resource %q is an accumulator, which is merged from what the shards add; ask for Accumulate in a system that is not global", bound.call, r.name))
+	case b.shard != nil:
+		panic(fmt.Sprintf("world: %s: resource %q is written by global systems alone; make the system global, or register an accumulator", bound.call, r.name))
+	}
+	bound.access.ResourceWrites.Add(r.id)
+	return &r.value
+}
+
+// Accumulate asks for adding to an accumulator, and returns the shard's own part
+// of it, which is zero when the tick begins. The pointer is for the system alone,
+// while it runs. It panics if T is not a registered accumulator, or in a global
+// system.
+func Accumulate[T any](b *Build) *T {
+	bound := b.bind("Accumulate")
+	r := resourceOf[T](b.w, bound.call)
+	b.mustHaveShard("Accumulate", "each shard has a part of its own")
+	if r.parts == nil {
+		panic(fmt.Sprintf("world: %s: resource %q is no accumulator; register it by RegisterAccumulator, or write it in a global system", bound.call, r.name))
+	}
+	bound.access.ResourceParts.Add(r.id)
+	return &r.parts[b.shard.ID()].value
+}
+
+// MergeResource merges the parts of an accumulator. For schedulers, which call it
+// when every shard has passed the last system that adds to it.
+func (w *World) MergeResource(id int) { w.resources[id].mergeParts() }
