@@ -260,8 +260,7 @@ func (l *Lane) Drain(cut uint32, to *Drained) (creates int) {
 			creates++
 		} else {
 			q.slot = l.space.slot(r.Handle)
-			to.Calls = to.Calls || k.call
-			to.add(q)
+			to.add(q, k)
 		}
 	}
 	l.taken, l.takenWeight = taken, weight

@@ -72,6 +72,7 @@ type kindInfo struct {
 	weight  uint32
 	plain   bool
 	call    bool // runs a function of the user's
+	joint   bool // is for no shard
 }
 
 const (
@@ -101,6 +102,14 @@ func NewKind[T any](s *Space, a Applier) Kind[T] {
 func NewCall[T any](s *Space, a Applier) Kind[T] {
 	k := NewKind[T](s, a)
 	s.kinds[k.number].call = true
+	return k
+}
+
+// NewJoint is NewKind for requests that may concern any entities, of any shards: they
+// are applied one by one, with a nil shard, by Space.Apply.
+func NewJoint[T any](s *Space, a Applier) Kind[T] {
+	k := NewKind[T](s, a)
+	s.kinds[k.number].joint = true
 	return k
 }
 

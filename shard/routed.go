@@ -35,15 +35,21 @@ func (r Routed) Loc() Loc {
 type Drained struct {
 	Creates [][]Routed // by the shard they go to
 	Others  []Routed
-	Moves   int // how many of the others are to move
+	Moves   int      // how many of the others are to move
+	Joint   []Routed // those for no shard
 	// Cancels says that an entity may be destroyed by the refresh that creates it,
 	// Calls that functions of the user's are to run.
 	Cancels, Calls bool
 }
 
 // add adds a request that is not a create.
-func (d *Drained) add(r Routed) {
+func (d *Drained) add(r Routed, k *kindInfo) {
 	switch {
+	case k.joint:
+		d.Joint = append(d.Joint, r)
+		return
+	case k.call:
+		d.Calls = true
 	case r.kind == moveKind:
 		d.Moves++
 	case r.kind == destroyKind && r.slot != nil && r.slot.load() == word(r.Handle, StatePending):
@@ -59,6 +65,8 @@ func (d *Drained) Forget() {
 		d.Creates[i] = all[:0]
 	}
 	clear(d.Others)
+	clear(d.Joint)
+	d.Joint = d.Joint[:0]
 	d.Others, d.Moves, d.Cancels, d.Calls = d.Others[:0], 0, false, false
 }
 
@@ -99,6 +107,11 @@ func (s *Shard) Unveil(creates []Routed) {
 	}
 }
 
+// Apply does what a request of a joint kind asks for.
+func (s *Space) Apply(r Routed) Outcome {
+	return s.kinds[r.kind].applier.Apply(nil, r.Handle, s.Locate(r.Handle), r.payload)
+}
+
 // ApplyRequests does what some of the other requests, which are given by their
 // indexes, ask for. The first to destroy an entity does; whoever comes later finds
 // it gone. share is the number of the share of the sources that they are of. If it
@@ -117,7 +130,12 @@ func (s *Shard) ApplyRequests(requests []Routed, indexes []uint32, share int) {
 			continue
 		}
 		s.order = uint64(share)<<32 | uint64(i)
-		s.Decide(r, s.apply(r))
+		o := s.apply(r)
+		if r.kind == destroyKind && s.HoldDestroys {
+			s.held = append(s.held, held{r, o == Applied})
+			continue
+		}
+		s.Decide(r, o)
 	}
 	s.applying = 0
 }

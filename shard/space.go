@@ -152,6 +152,14 @@ func (s *Space) Present(h handle.Handle) bool {
 	return slot != nil && (slot.load()^uint32(h))&^veil == 0 && h.Version() != 0
 }
 
+// LocateVeiled is Locate for a refresh: it finds the veiled, too.
+func (s *Space) LocateVeiled(h handle.Handle) Loc {
+	if s.Present(h) {
+		return s.slot(h).loc
+	}
+	return 0
+}
+
 // slot returns the slot that h names, or nil if there is none. The version is
 // not looked at.
 func (s *Space) slot(h handle.Handle) *Slot {

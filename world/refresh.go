@@ -26,6 +26,7 @@ const sharesMax = 64
 //	route    find the owners of what concerns those          by share
 //	apply    set, deliver, mark                              by owner
 //	unveil   make alive who was created and not marked       by owner
+//	extend   what extensions were asked; deaths that follow  coordinator
 //	depart   let go of those who move to another shard       by owner
 //	arrive   take them in                                    by owner
 //	sweep    close the holes of the marked and the departed  by owner
@@ -141,6 +142,12 @@ func (r *refresh) run(parallel Parallel) {
 			w.space.Mark(l)
 		}
 	}
+	if w.extensions.refresh(r.shares) && r.veiled {
+		serial(n, r.unveil) // the spared are not marked any more
+	}
+	if moves > 0 {
+		r.move(parallel, moves)
+	}
 	doomed := r.sum((*shard.Shard).Doomed)
 	r.step(parallel, n, doomed+moves, r.sweep)
 	if sent > 0 || doomed > 0 {
@@ -167,7 +174,8 @@ func (r *refresh) run(parallel Parallel) {
 	r.step(parallel, len(r.shares), sent, r.tell) // all is done: who hears an outcome finds it so
 }
 
-// requests does what was sent, and returns how many requests to move there were.
+// requests does what was sent, but for moves and what is for extensions, and returns
+// how many requests to move there were.
 func (r *refresh) requests(parallel Parallel, sent int) (moves int) {
 	n := len(r.w.shards)
 	r.divide(sent)
@@ -191,9 +199,6 @@ func (r *refresh) requests(parallel Parallel, sent int) (moves int) {
 	}
 	if r.veiled {
 		r.step(parallel, n, created, r.unveil)
-	}
-	if moves > 0 {
-		r.move(parallel, moves)
 	}
 	return moves
 }
