@@ -92,7 +92,7 @@ func (b *Bundle[T]) Create(by Holder, v T) (handle.Handle, error) {
 		}
 		p := &b.parts[i]
 		if check.Enabled {
-			p.shard.Enter("World.Create")
+			p.shard.Enter(&creating)
 			defer p.shard.Leave()
 		}
 		p.shard.Loop = w.loop // a loop on the idle world covers all shards

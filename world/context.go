@@ -28,8 +28,9 @@ type Context struct {
 	failures []*CallError // of the last refresh
 
 	// For the check build.
-	turn check.Turn
-	read []digest
+	turn    check.Turn
+	read    []digest
+	visitor shard.Visitor
 }
 
 // newContext makes the Context of a shard, or with owner the number of shards
@@ -158,8 +159,9 @@ func (c *Context) Start(system string, access *Access) {
 	c.system, c.access, c.delta = system, access, access.Delta
 	c.random.fresh = false
 	if check.Enabled {
+		c.visitor = shard.Visitor{What: "system", Name: system}
 		for _, s := range c.used() {
-			s.Enter(c.who())
+			s.Enter(&c.visitor)
 		}
 	}
 	if c.shard == nil && access.Whole {

@@ -103,8 +103,9 @@ func (r *refresh) in(step string, f func(int)) func(int) {
 	if !check.Enabled {
 		return f
 	}
+	who := &shard.Visitor{What: "step " + step + " of the refresh"}
 	return func(i int) {
-		r.w.shards[i].Enter("step " + step + " of the refresh")
+		r.w.shards[i].Enter(who)
 		defer r.w.shards[i].Leave()
 		f(i)
 	}

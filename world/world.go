@@ -158,11 +158,14 @@ func (w *World) Destroy(h handle.Handle) bool {
 	l := w.lookup.Locate(h)
 	if check.Enabled && l != 0 {
 		s := w.shardOf(l)
-		s.Enter("World.Destroy")
+		s.Enter(&destroying)
 		defer s.Leave()
 	}
 	return l != 0 && w.space.Mark(l)
 }
+
+// Who uses a shard, in the check build.
+var creating, destroying = shard.Visitor{What: "World.Create"}, shard.Visitor{What: "World.Destroy"}
 
 // Count returns the number of entities, marked ones included.
 func (w *World) Count() int {
