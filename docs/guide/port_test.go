@@ -48,6 +48,35 @@ func Example_port() {
 	// 0
 }
 
+func Example_question() {
+	w := world.MustNew(world.Options{})
+	world.Register[Position](w, "position")
+	world.Register[Velocity](w, "velocity")
+	hull := world.Register[Hull](w, "hull")
+	ships := world.NewBundle[Ship](w)
+	port, _ := w.OpenPort()
+	ship, _ := ships.Create(w, Ship{Hull: Hull{100}})
+
+	repair := world.RegisterQuestion(w, "repair", func(self *world.Self, planks int) (left int) {
+		h := hull.Write(self)
+		used := min(planks, 100-h.Points)
+		h.Points += used
+		return planks - used
+	})
+
+	var left world.Answer[int]
+	var now world.Answer[Hull]
+	_ = hull.Set(port, ship, Hull{97})
+	_ = repair.Ask(port, ship, 10, &left)
+	_ = hull.Ask(port, ship, &now)
+	w.Refresh()
+	fmt.Println(left.Value())
+	fmt.Println(now.Value())
+	// Output:
+	// 7 true
+	// {100} true
+}
+
 // Border hands ships that have left their part of the sea to the shard of the part
 // that they are in: each is 100 wide.
 func Border(b *world.Build) func(*world.Context) {
