@@ -123,7 +123,6 @@ func (o *obeyer) take(c *world.Context, cmd *Command, s *subject, reply *Reply) 
 	switch o.asks.Send(c, target, ask{By: s.self, Seq: cmd.Seq}) {
 	case nil:
 		s.Pick = Pick{Item: target, Seq: cmd.Seq, Due: c.Tick() + takeTicks}
-		o.isle.picks = append(o.isle.picks, s.self)
 		return true
 	case world.ErrStale:
 	default:

@@ -18,7 +18,7 @@ import (
 func (r *Realm) trade(b *world.Build) func(*world.Context) {
 	items, avatars := world.Write[Item](b), world.Write[Avatar](b)
 	asked, given := world.Receive[ask](b), world.Receive[give](b)
-	isle := r.island(b)
+	all, isle := b.Query(avatars), r.island(b)
 	return func(c *world.Context) {
 		for _, e := range asked.All() {
 			r.offer(c, isle, e.To, items.Get(e.To), e.Body)
@@ -28,17 +28,13 @@ func (r *Realm) trade(b *world.Build) func(*world.Context) {
 				r.close(isle, a, e.Body)
 			}
 		}
-		waiting := isle.picks[:0]
-		for _, h := range isle.picks {
-			switch a := avatars.Get(h); {
-			case a == nil || a.Pick.Item == handle.None: // died, or has its answer
-			case a.Pick.Due <= c.Tick():
-				r.close(isle, a, give{})
-			default:
-				waiting = append(waiting, h)
+		for ch := range all.Chunks() {
+			for i := range avatars.Slice(ch) {
+				if a := &avatars.Slice(ch)[i]; a.Pick.Item != handle.None && a.Pick.Due <= c.Tick() {
+					r.close(isle, a, give{})
+				}
 			}
 		}
-		isle.picks = waiting
 	}
 }
 
