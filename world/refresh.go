@@ -44,6 +44,7 @@ type refresh struct {
 	shares   []*share // of all, those in use
 	cut      uint32
 	released []handle.Handle // by references
+	shifted  int             // how many are to move by decisions
 
 	// The steps, bound once: a closure made at each refresh would be garbage.
 	read, create, route, apply, depart, arrive, sweep, recycle, release, settle func(int)
@@ -102,7 +103,7 @@ func (r *refresh) run(parallel Parallel) {
 	w.outdate()
 	r.cut = w.epoch.Add(1) - 1
 	sent, moves := r.gather(), 0
-	if sent > 0 {
+	if sent > 0 || r.shifted > 0 {
 		moves = r.requests(parallel, sent)
 	}
 	r.released = w.anchor.Load().take(r.released[:0])
@@ -147,6 +148,7 @@ func (r *refresh) requests(parallel Parallel, sent int) (moves int) {
 		created, waiting, others = created+x.created, waiting+x.waiting(), others+len(x.others)
 		moves += x.moves
 	}
+	moves, r.shifted = moves+r.shifted, 0
 	for _, s := range r.w.shards {
 		s.Moving = moves > 0
 	}
