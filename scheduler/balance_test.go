@@ -172,6 +172,31 @@ func TestBalanceConcurrent(t *testing.T) {
 	require.Less(t, slices.Max(counts)-slices.Min(counts), max(4, f.w.Count()/50), "%v", counts)
 }
 
+// TestBalancerSees asks once in a tick, after the systems: what they created is
+// among the loads.
+func TestBalancerSees(t *testing.T) {
+	var seen [][]int
+	f := newFixtureOf(t, world.Options{Shards: 2}, scheduler.Options{Balancer: balancer(
+		func(tick uint64, loads []scheduler.Load, dst []world.Shift) []world.Shift {
+			require.Len(t, seen, int(tick))
+			seen = append(seen, []int{loads[0].Entities, loads[1].Entities})
+			require.Equal(t, tick > 0, loads[1].Cost > 0, "of the ticks before")
+			return dst
+		})})
+	f.MustAdd("create", func(b *world.Build) func(*world.Context) {
+		b.Creates(f.movers)
+		return func(c *world.Context) {
+			for range 3 + c.Shard() {
+				if _, err := f.movers.Create(c, Mover{}); err != nil {
+					panic(err)
+				}
+			}
+		}
+	})
+	f.step(2)
+	require.Equal(t, [][]int{{3, 4}, {6, 8}}, seen)
+}
+
 // TestBalancerPanics lets the balancer panic, and decide on what cannot be: the
 // tick is completed, nobody is shifted, and the policy decides what then.
 func TestBalancerPanics(t *testing.T) {
