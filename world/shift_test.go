@@ -58,7 +58,7 @@ func TestShift(t *testing.T) {
 			f.Pin(f.velocity)
 		}
 		for range 4 + r.IntN(12) { // in runs, so that chunks of different sizes fill
-			require.NoError(t, f.unit.CreateN(f.World, r.IntN(40)*int(seed%2), nil))
+			require.NoError(t, f.unit.CreateN(f.World, r.IntN(1+20*int(seed%3)), nil))
 			require.NoError(t, f.mover.CreateN(f.World, r.IntN(30), nil))
 			require.NoError(t, f.creature.CreateN(f.World, r.IntN(10), nil))
 			require.NoError(t, f.statue.CreateN(f.World, r.IntN(3), nil))
