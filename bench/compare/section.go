@@ -51,7 +51,7 @@ type finding struct {
 }
 
 // sections are in the order of the page.
-var sections = []*section{worstCreate, memory, allocations, collectorWork}
+var sections = []*section{worstCreate, memory, allocations, collectorWork, battles}
 
 func (x *section) size(s settings) int {
 	if s.full {
