@@ -54,6 +54,7 @@ type Request struct {
 	Epoch  uint32   // the world's epoch before it was sent
 	Create bool     // the payload is the atom of a pending handle
 	Move   bool     // to another shard
+	Joint  bool     // it concerns several entities, in any shards: an extension's
 	Shard  uint16   // of a create or move: where the atom goes
 }
 

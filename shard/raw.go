@@ -220,6 +220,13 @@ func copyBytes(dst, src unsafe.Pointer, size uintptr) {
 	}
 }
 
+// zeroPlain sets rows of a column without pointers to zero.
+//
+// Safety: the base has rows of the given size up to to, exclusive.
+func zeroPlain(rows base, from, to int, size uintptr) {
+	clear(unsafe.Slice((*byte)(unsafe.Add(rows, uintptr(from)*size)), uintptr(to-from)*size))
+}
+
 // createPlain is CreatePlain for the bundle at src.
 //
 // Safety: as of storePlain; an index in the free list has a slot.

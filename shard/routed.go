@@ -36,7 +36,12 @@ func (s *Shard) ApplyRequests(requests []Routed, indexes []uint32, share int) {
 			continue
 		}
 		s.order = uint64(share)<<32 | uint64(i)
-		s.Decide(r.Done, s.apply(r))
+		o := s.apply(r)
+		if r.Stream == nil && s.HoldDestroys {
+			s.held = append(s.held, held{r.Handle, r.Done, o == Applied})
+			continue
+		}
+		s.Decide(r.Done, o)
 	}
 }
 

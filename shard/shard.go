@@ -22,6 +22,8 @@ type Shard struct {
 	Loop uint64
 	// KeepOrder makes Sweep keep the order among the living rows of a table.
 	KeepOrder bool
+	// HoldDestroys puts off the outcomes of requests to destroy, to DecideHeld.
+	HoldDestroys bool
 	// Moving says that some atoms move in this refresh, so what is delivered must
 	// be noted with its Order.
 	Moving bool
@@ -42,6 +44,7 @@ type Shard struct {
 	exiled  []handle.Handle // dead whose home is another shard
 	record  record
 	moving  moving
+	held    []held
 }
 
 // New makes shard number id of a world. columns lists the world's columns, by

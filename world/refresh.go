@@ -25,6 +25,7 @@ const sharesMax = 64
 //	create   store the atoms of pending handles              by owner
 //	route    find the owners of what concerns those          by share
 //	apply    set, deliver, mark                              by owner
+//	extend   what extensions were asked; deaths that follow  coordinator
 //	depart   let go of those who move to another shard       by owner
 //	arrive   take them in                                    by owner
 //	sweep    close the holes of the marked and the departed  by owner
@@ -112,6 +113,10 @@ func (r *refresh) run(parallel Parallel) {
 			w.space.Mark(l)
 		}
 	}
+	w.extensions.refresh(r.shares)
+	if moves > 0 {
+		r.move(parallel, moves)
+	}
 	doomed := r.sum((*shard.Shard).Doomed)
 	r.step(parallel, n, doomed+moves, r.sweep)
 	if sent > 0 || doomed > 0 {
@@ -138,7 +143,8 @@ func (r *refresh) run(parallel Parallel) {
 	r.step(parallel, n, unsettled, r.settle)
 }
 
-// requests does what was sent, and returns how many requests to move there were.
+// requests does what was sent, but for moves and what is for extensions, and returns
+// how many requests to move there were.
 func (r *refresh) requests(parallel Parallel, sent int) (moves int) {
 	n := len(r.w.shards)
 	r.divide(sent)
@@ -155,9 +161,6 @@ func (r *refresh) requests(parallel Parallel, sent int) (moves int) {
 	r.step(parallel, n, created, r.create)
 	r.step(parallel, len(r.shares), waiting, r.route)
 	r.step(parallel, n, others, r.apply)
-	if moves > 0 {
-		r.move(parallel, moves)
-	}
 	return moves
 }
 

@@ -28,6 +28,7 @@ type sender struct {
 type kind struct {
 	number int
 	bytes  int
+	joint  bool // of an extension, which the coordinator applies
 }
 
 func newKind[T any](w *World) kind {
@@ -92,7 +93,7 @@ func push[T any](s *sender, k kind, target applier[T], r shard.Request, v T) {
 		s.streams[k.number] = st
 	}
 	*st.queue.Push() = v
-	r.Stream, r.Epoch = st, s.w.epoch.Load()
+	r.Stream, r.Epoch, r.Joint = st, s.w.epoch.Load(), k.joint
 	s.lane.Send(r, k.bytes)
 }
 

@@ -31,6 +31,7 @@ type share struct {
 	others  []shard.Routed
 	routed  int            // how many of them have found their shard
 	moves   int            // how many of them are to move
+	joint   []shard.Routed // for extensions
 	to      [][]uint32     // by shard
 	lost    shard.Outcomes // of requests that found nobody
 	_       [64]byte       // other shares are read by other workers
@@ -55,6 +56,10 @@ func (x *share) read(cut uint32) {
 			if q.Create {
 				x.creates[q.Shard] = append(x.creates[q.Shard], to)
 				x.created++
+				continue
+			}
+			if q.Joint {
+				x.joint = append(x.joint, to)
 				continue
 			}
 			x.others = append(x.others, to)
@@ -120,6 +125,8 @@ func (x *share) apply(s *shard.Shard) {
 func (x *share) release() {
 	clear(x.others)
 	x.others = x.others[:0]
+	clear(x.joint)
+	x.joint = x.joint[:0]
 	x.created, x.routed, x.moves = 0, 0, 0
 	for _, from := range x.sources {
 		from.lane.Release()

@@ -55,6 +55,8 @@ type World struct {
 	anchor   atomic.Pointer[Anchor] // made when first asked for
 	ports    ports
 	refresh  refresh
+
+	extensions extensions
 }
 
 // New makes a world.
