@@ -176,7 +176,7 @@ func TestShiftKeepsAll(t *testing.T) {
 			tick := f.BeginTick()
 			for i, s := range hits {
 				c := tick.Context(i)
-				c.Start("hits", s.access)
+				c.Start("test", s.access)
 				s.run(c)
 				c.Stop()
 			}
