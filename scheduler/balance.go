@@ -16,7 +16,9 @@ type Balancer interface {
 	// once in each tick by the goroutine in Step, when all systems have run and
 	// before the refresh, which carries the decisions out. loads is by shard; it
 	// must not be kept. Whatever it decides by, other than the tick and the numbers
-	// of entities, must be the same in every run if the world is to be.
+	// of entities, must be the same in every run if the world is to be. One that
+	// remembers what decides what it does next should tell that in a method
+	// AppendState, as Scheduler.AppendState has, so that a hash of the state sees it.
 	Balance(tick uint64, loads []Load, dst []world.Shift) []world.Shift
 }
 

@@ -148,6 +148,18 @@ func (l *leveler) Balance(tick uint64, loads []Load, dst []world.Shift) []world.
 	return l.level(mean, dst)
 }
 
+// AppendState appends which shards are giving, for Scheduler.AppendState. By cost
+// that is nothing that another run could have.
+func (l *leveler) AppendState(dst []byte) []byte {
+	if l.o.ByCost {
+		return dst
+	}
+	for _, giving := range l.giving {
+		dst = append(dst, bit(giving))
+	}
+	return dst
+}
+
 // load is what a shard is judged by.
 func (l *leveler) load(x Load) float64 {
 	if l.o.ByCost {

@@ -130,6 +130,22 @@ func TestLevelHysteresis(t *testing.T) {
 	}
 }
 
+// TestLevelState sees that a hash of the state sees which shards are giving.
+func TestLevelState(t *testing.T) {
+	var at [2][]byte
+	for i, heap := range []int{150, 2000} {
+		f := newFixtureOf(t, world.Options{Shards: 2}, scheduler.Options{Balancer: scheduler.Level(scheduler.LevelOptions{Limit: 10})})
+		f.heap(heap, 0)
+		f.step(1)
+		at[i] = f.AppendState(nil)
+	}
+	require.Equal(t, []byte{1, 0, 0}, at[0])
+	require.Equal(t, []byte{1, 1, 0}, at[1])
+	byCost := newFixtureOf(t, world.Options{Shards: 2}, scheduler.Options{Balancer: scheduler.Level(scheduler.LevelOptions{ByCost: true})})
+	byCost.step(1)
+	require.Equal(t, []byte{1}, byCost.AppendState(nil))
+}
+
 func TestLevelRefuses(t *testing.T) {
 	for want, o := range map[string]scheduler.LevelOptions{
 		"scheduler: Level: Above is 0.9, want 1 or more, or 0 for 1.25":                 {Above: 0.9},

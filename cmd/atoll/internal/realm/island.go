@@ -14,6 +14,7 @@ import (
 type island struct {
 	share     int // creatures that should live here, but for those that came and went
 	corner    Position
+	chance    rand.PCG // what dice rolls by
 	dice      *rand.Rand
 	ledger    Ledger
 	graveyard graveyard
@@ -33,7 +34,8 @@ type look struct {
 
 func (i *island) init(number int, corner Position, share int, seed uint64) {
 	i.share, i.corner = share, corner
-	i.dice = rand.New(rand.NewPCG(seed, uint64(number)))
+	i.chance.Seed(seed, uint64(number))
+	i.dice = rand.New(&i.chance)
 	i.graveyard = newGraveyard(seed, uint64(number))
 	i.people, i.litter = newGrid(corner, share+share/4), newGrid(corner, share)
 }
