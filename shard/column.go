@@ -48,6 +48,8 @@ type AnyColumn interface {
 	// drop takes a chunk's rows away. The space's lock is held, and the world is
 	// idle.
 	drop(number int)
+	// dropAll is drop for every chunk, for good.
+	dropAll()
 	// zero sets the rows from to to, exclusive, of a chunk to zero.
 	zero(number, from, to int)
 	// sync brings all views up to date. No one else may be using them.

@@ -17,6 +17,7 @@ const (
 	Gone              // too late: the entity was dead, or never was
 	Missing           // the entity has no such component
 	Refused           // a limit of the world was reached
+	Closed            // the world was closed before
 	outcomes
 )
 
@@ -25,7 +26,7 @@ func (o Outcome) String() string {
 	if o >= outcomes {
 		return "unknown"
 	}
-	return [...]string{"undecided", "applied", "gone", "missing", "refused"}[o]
+	return [...]string{"undecided", "applied", "gone", "missing", "refused", "closed"}[o]
 }
 
 // Finisher is told the outcome of a request, once.

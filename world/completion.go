@@ -17,6 +17,7 @@ const (
 	Gone      = shard.Gone      // too late: the entity was dead, or never was
 	Missing   = shard.Missing   // the entity has no such component
 	Refused   = shard.Refused   // a limit of the world was reached
+	Closed    = shard.Closed    // the world was closed before it was done
 )
 
 // Completion learns the outcome of one request of a port:

@@ -23,8 +23,9 @@ var (
 	// ErrSeveral is returned when more than one entity matches a query that
 	// wants one.
 	ErrSeveral = errors.New("world: several entities match the query")
-	// ErrClosed is returned by a closed port.
-	ErrClosed = errors.New("world: port is closed")
+	// ErrClosed is returned by a closed port, and by whatever asks something of a
+	// closed world.
+	ErrClosed = errors.New("world: the port, or its world, is closed")
 	// ErrPorts is returned when as many ports are open as PortsMax allows.
 	ErrPorts = errors.New("world: too many open ports")
 	// ErrIndexes is returned when a shard has given all of its indexes.

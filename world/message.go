@@ -33,6 +33,8 @@ type anyMessage interface {
 	Name() string
 	// arrive takes in what has come to a shard with the atoms that moved there.
 	arrive(shard int)
+	// drop forgets all messages.
+	drop()
 }
 
 // RegisterMessage makes M a message of the world, under a name.
@@ -82,7 +84,9 @@ func (m *Message[M]) Send(by Holder, to handle.Handle, body M) error {
 	}
 	switch by := by.(type) {
 	case *World:
-		by.mustIdle("Send")
+		if err := by.ready("Send"); err != nil {
+			return err
+		}
 		l := by.space.Locate(to)
 		if l == 0 {
 			return ErrStale

@@ -144,7 +144,7 @@ func portCreate[T any](p *Port, b *Bundle[T], v T) (handle.Handle, error) {
 
 // begin starts a request: the completion it will tell, if any.
 func (p *Port) begin() (*Completion, error) {
-	if p.closed {
+	if p.closed || p.w.closed.Load() {
 		return nil, ErrClosed
 	}
 	c := p.notify
@@ -166,6 +166,9 @@ func (p *Port) end(c *Completion, err error) error {
 		return err
 	}
 	p.activate()
+	if p.w.closed.Load() {
+		p.tooLate()
+	}
 	return nil
 }
 

@@ -267,6 +267,9 @@ func (q *Query) First() (handle.Handle, bool) {
 // Single returns the one entity that matches. It returns ErrNone or ErrSeveral
 // if there is not exactly one.
 func (q *Query) Single() (handle.Handle, error) {
+	if q.idle && q.w.ready("Query.Single") != nil {
+		return handle.None, ErrClosed
+	}
 	switch h, ok := q.First(); {
 	case !ok:
 		return handle.None, ErrNone

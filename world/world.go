@@ -3,6 +3,7 @@ package world
 import (
 	"fmt"
 	"reflect"
+	"sync"
 	"sync/atomic"
 
 	uatomic "go.uber.org/atomic"
@@ -49,7 +50,9 @@ type World struct {
 
 	tick     atomic.Uint64
 	epoch    atomic.Uint32
-	busy     atomic.Bool // a tick is running
+	busy     atomic.Bool // a tick is running, or the world is closed
+	closed   atomic.Bool // no request is accepted any more
+	closing  sync.Mutex  // by Close
 	rejected uatomic.Uint64
 	anchor   atomic.Pointer[Anchor] // made when first asked for
 	ports    ports
@@ -117,7 +120,7 @@ func (w *World) Alive(h handle.Handle) bool { return w.space.Alive(h) }
 // Status tells what a handle stands for. Only an idle world can tell Dying;
 // from another goroutine, or while a tick runs, use a Port.
 func (w *World) Status(h handle.Handle) Status {
-	w.mustIdle("Status")
+	w.mustBeAsked("Status")
 	if l := w.space.Locate(h); l != 0 && w.space.Marked(l) {
 		return Dying
 	}
@@ -129,14 +132,14 @@ func (w *World) Status(h handle.Handle) Status {
 // good until the refresh.
 func (w *World) Locate(h handle.Handle) shard.Loc {
 	if check.Enabled {
-		w.mustIdle("Locate")
+		w.mustBeAsked("Locate")
 	}
 	return w.lookup.Locate(h)
 }
 
 // Has reports whether the entity is alive and has the component.
 func (w *World) Has(h handle.Handle, c AnyComponent) bool {
-	w.mustIdle("Has")
+	w.mustBeAsked("Has")
 	l := w.space.Locate(h)
 	id := w.idOf("Has", c)
 	return l != 0 && w.space.Set(l).Has(id)
@@ -148,7 +151,7 @@ func (w *World) Has(h handle.Handle, c AnyComponent) bool {
 // allowed.
 func (w *World) Destroy(h handle.Handle) bool {
 	if check.Enabled {
-		w.mustIdle("Destroy")
+		w.mustBeAsked("Destroy")
 	}
 	l := w.lookup.Locate(h)
 	return l != 0 && w.space.Mark(l)
@@ -197,16 +200,48 @@ func (w *World) shardOf(l shard.Loc) *shard.Shard {
 	return w.shards[w.space.Owner(l)]
 }
 
-// mustIdle panics while a tick runs.
+// ready returns ErrClosed if the world is closed, and panics while a tick runs.
+func (w *World) ready(call string) error {
+	if !w.busy.Load() {
+		return nil
+	}
+	return w.unready(call)
+}
+
+func (w *World) unready(call string) error {
+	if w.closed.Load() {
+		return ErrClosed
+	}
+	panic(fmt.Sprintf("world: World.%s while a tick runs; within a system use its Context, elsewhere a Port", call))
+}
+
+// mustIdle is ready for what returns no error.
 func (w *World) mustIdle(call string) {
-	if w.busy.Load() {
-		panic(fmt.Sprintf("world: World.%s while a tick runs; within a system use its Context, elsewhere a Port", call))
+	if w.ready(call) != nil {
+		panic(fmt.Sprintf("world: World.%s of a closed world; make another with world.New", call))
 	}
 }
 
-// mustSettle panics within a query loop of the idle world.
+// mustBeAsked is mustIdle for what asks about one entity: in a closed world all of
+// them are dead.
+func (w *World) mustBeAsked(call string) { _ = w.ready(call) }
+
+// settled is ready for what moves rows: it panics within a query loop.
+func (w *World) settled(call string) error {
+	if err := w.ready(call); err != nil {
+		return err
+	}
+	w.mustNotLoop(call)
+	return nil
+}
+
+// mustSettle is settled for what returns no error.
 func (w *World) mustSettle(call string) {
 	w.mustIdle(call)
+	w.mustNotLoop(call)
+}
+
+func (w *World) mustNotLoop(call string) {
 	if w.open > 0 {
 		panic(fmt.Sprintf("world: World.%s inside a query loop would move the rows it walks; call it after the loop", call))
 	}
