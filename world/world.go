@@ -208,6 +208,9 @@ func (w *World) ready(call string) error {
 	return w.unready(call)
 }
 
+// unready is apart so that ready inlines.
+//
+//go:noinline
 func (w *World) unready(call string) error {
 	if w.closed.Load() {
 		return ErrClosed
