@@ -76,12 +76,16 @@ func New(o Options) (*World, error) {
 		run:         runLength,
 		accessors:   map[accessorKey]any{},
 	}
+	w.space.Growth = o.growth()
 	w.space.Attach(&w.lookup, n)
 	w.toggler = newToggler(w, -1)
 	w.outside = shard.NewOutside(w.space, n)
 	for i := range w.shards {
 		w.shards[i] = shard.New(w.space, i, &w.columns, o.recorded())
 		w.shards[i].KeepOrder = o.KeepOrder
+		if err := w.shards[i].ReserveSlots(o.SlotsFirst); err != nil {
+			return nil, err
+		}
 		w.contexts[i] = newContext(w, i, w.shards[i])
 	}
 	w.contexts[n] = newContext(w, n, nil)
