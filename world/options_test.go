@@ -1,6 +1,7 @@
 package world_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -46,10 +47,10 @@ func TestOptionsLimits(t *testing.T) {
 		options world.Options
 		broken  []string
 	}{
-		{"Shards below", world.Options{Shards: -1}, []string{"Shards is -1, want 1 to 4095"}},
-		{"Shards above", world.Options{Shards: world.ShardsMax + 1}, []string{"Shards is 4096, want 1 to 4095"}},
-		{"IndexMax", world.Options{IndexMax: handle.IndexMax + 1}, []string{"IndexMax is 16777216, want 1 to 16777215"}},
-		{"VersionMax", world.Options{VersionMax: handle.VersionMax + 1}, []string{"VersionMax is 268435456, want 1 to 268435455"}},
+		{"Shards below", world.Options{Shards: -1}, []string{"Shards is -1, want 1 to " + fmt.Sprint(world.ShardsMax)}},
+		{"Shards above", world.Options{Shards: world.ShardsMax + 1}, []string{fmt.Sprintf("Shards is %d, want 1 to %d", world.ShardsMax+1, world.ShardsMax)}},
+		{"IndexMax", world.Options{IndexMax: handle.IndexMax + 1}, []string{fmt.Sprintf("IndexMax is %d, want 1 to %d", handle.IndexMax+1, handle.IndexMax)}},
+		{"VersionMax", world.Options{VersionMax: handle.VersionMax + 1}, []string{fmt.Sprintf("VersionMax is %d, want 1 to %d", handle.VersionMax+1, handle.VersionMax)}},
 		{"TickInterval", world.Options{TickInterval: -time.Second}, []string{"TickInterval is -1s, want more than 0"}},
 		{"PortsMax below", world.Options{PortsMax: -1}, []string{"PortsMax is -1, want 1 to 1048576"}},
 		{"PortsMax above", world.Options{PortsMax: 1<<20 + 1}, []string{"PortsMax is 1048577, want 1 to 1048576"}},
@@ -57,7 +58,7 @@ func TestOptionsLimits(t *testing.T) {
 		{"LaneBytes", world.Options{LaneBytes: -2}, []string{"LaneBytes is -2, want 1 to 4294967296"}},
 		{"OutboxRequests", world.Options{OutboxRequests: -2}, []string{"OutboxRequests is -2, want 1 to 16777216"}},
 		{"OutboxBytes", world.Options{OutboxBytes: -2}, []string{"OutboxBytes is -2, want 1 to 4294967296"}},
-		{"SlotsFirst below", world.Options{SlotsFirst: -1}, []string{"SlotsFirst is -1, want 1 to 16777216"}},
+		{"SlotsFirst below", world.Options{SlotsFirst: -1}, []string{fmt.Sprintf("SlotsFirst is -1, want 1 to %d", handle.IndexMax+1)}},
 		{"SlotsFirst above", world.Options{IndexMax: 9, SlotsFirst: 11}, []string{"SlotsFirst is 11, want 1 to 10"}},
 		{"SlotsAtOnce below", world.Options{SlotsAtOnce: 512}, []string{"SlotsAtOnce is 512, want a power of two from 1024 to 1048576"}},
 		{"SlotsAtOnce odd", world.Options{SlotsAtOnce: 3072}, []string{"SlotsAtOnce is 3072, want a power of two from 1024 to 1048576"}},
@@ -71,7 +72,7 @@ func TestOptionsLimits(t *testing.T) {
 		{
 			"all at once",
 			world.Options{
-				Shards: -1, IndexMax: 1 << 30, VersionMax: 1 << 30, TickInterval: -1, PortsMax: -1,
+				Shards: -1, IndexMax: 1 << 31, VersionMax: 1 << 30, TickInterval: -1, PortsMax: -1,
 				LaneRequests: -1, LaneBytes: -1, OutboxRequests: -1, OutboxBytes: -1,
 			},
 			[]string{
