@@ -267,7 +267,7 @@ func TestPortSendsWithinRefresh(t *testing.T) {
 // TestPortLastIndex draws the index at the very end of a handle's field, which
 // in a world of many shards comes early.
 func TestPortLastIndex(t *testing.T) {
-	f := newFixture(t, world.Options{Shards: world.ShardsMax, LaneRequests: 1 << 17, LaneBytes: 1 << 24})
+	f := newFixture(t, world.Options{Shards: world.ShardsMax, SlotsAtOnce: 1 << 20, LaneRequests: 1 << 17, LaneBytes: 1 << 24})
 	p := f.port()
 	var last handle.Handle
 	if handle.IndexBits > 24 && testing.Short() {
