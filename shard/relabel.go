@@ -99,14 +99,14 @@ func (t *Table) spill(to *Table, added func(Rows)) error {
 
 // RelabelEnabled is Relabel for the first most rows that Enabled would yield: they
 // are moved one by one.
-func (t *Table) RelabelEnabled(components *Set, most int, set Set, added func(Rows)) error {
+func (t *Table) RelabelEnabled(f *Filter, most int, set Set, added func(Rows)) error {
 	to := t.shard.Table(set)
 	if to == t {
 		return nil
 	}
 	sh := t.shard
 	sh.runs = sh.runs[:0]
-	t.head(components, most, func(r Rows) { sh.runs = append(sh.runs, r) })
+	t.head(f, most, func(r Rows) { sh.runs = append(sh.runs, r) })
 	from := to.Rows()
 	defer func() { to.welcome(from, &t.set, added) }()
 	for _, r := range slices.Backward(sh.runs) { // what fills a hole is not one of them

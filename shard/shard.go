@@ -40,6 +40,7 @@ type Shard struct {
 	runs    []Rows          // scratch of RelabelEnabled
 	cut     []*Chunk        // scratch of Relabel
 	exiled  []handle.Handle // dead whose home is another shard
+	flagged []handle.Handle // whose flags are to be published
 	record  record
 	moving  moving
 }
@@ -217,7 +218,7 @@ func (s *Shard) Sweep() {
 
 // Unsettled returns how much there is for Settle and Tell to do.
 func (s *Shard) Unsettled() int {
-	n := len(s.grown) + len(s.exiled) + len(s.decided)
+	n := len(s.grown) + len(s.exiled) + len(s.decided) + len(s.flagged)
 	if s.record.on {
 		n++
 	}
@@ -225,13 +226,14 @@ func (s *Shard) Unsettled() int {
 }
 
 // Settle ends a refresh: it forgets the exiled and what was remembered for the
-// loops of the tick.
+// loops of the tick, and publishes flags.
 func (s *Shard) Settle() {
 	for _, t := range s.grown {
 		t.marks = t.marks[:0]
 	}
 	s.grown = s.grown[:0]
 	s.exiled = s.exiled[:0]
+	s.PublishFlags()
 	s.record.turn()
 }
 

@@ -39,9 +39,10 @@ const (
 // Ownership: mu guards growth. Anyone may look up at any time without a lock.
 type Space struct {
 	dir        atomic.Pointer[directory]
-	chunks     atomic.Pointer[[]*Chunk] // by number
-	anchor     *Anchor                  // has dir, too
-	now        uint32                   // the tick in progress; written by the coordinator between ticks
+	chunks     atomic.Pointer[[]*Chunk]      // by number
+	anchor     *Anchor                       // has dir, too
+	flags      atomic.Pointer[flagDirectory] // nil until some entity has one
+	now        uint32                        // the tick in progress; written by the coordinator between ticks
 	indexMax   uint32
 	versionMax uint32
 	homes      int

@@ -68,7 +68,7 @@ func (q *Query) Destroy() int {
 	q.w.mustIdle("Query.Destroy")
 	n := 0
 	_ = q.eachTable(func(_ *queryPart, t *shard.Table, most int) error {
-		n += t.MarkEnabled(&q.with, most)
+		n += t.MarkEnabled(&q.filter, most)
 		return nil
 	})
 	return n
@@ -132,7 +132,7 @@ func (q *Query) exchange(call string, init func(rows Chunk), add, remove []Part)
 		if most == t.Rows() {
 			return t.Relabel(set, init)
 		}
-		return t.RelabelEnabled(&q.with, most, set, init)
+		return t.RelabelEnabled(&q.filter, most, set, init)
 	})
 }
 
@@ -157,7 +157,7 @@ func (q *Query) eachTable(f func(p *queryPart, t *shard.Table, most int) error) 
 		p.update(q)
 		p.meant = p.meant[:0]
 		for _, t := range p.tables {
-			n := min(t.EnabledRows(&q.with), left)
+			n := min(t.EnabledRows(&q.filter), left)
 			left -= n
 			p.meant = append(p.meant, n)
 		}

@@ -35,6 +35,7 @@ type World struct {
 	accessors   map[accessorKey]any // the idle world's
 	kinds       int
 	toggler     *toggler // of entities
+	flagger     *flagger
 	messages    []anyMessage
 	mail        []mail // by shard
 	astray      bool   // messages may be in another shard's box than their entity
@@ -79,6 +80,7 @@ func New(o Options) (*World, error) {
 	w.space.Growth = o.growth()
 	w.space.Attach(&w.lookup, n)
 	w.toggler = newToggler(w, -1)
+	w.flagger = &flagger{newKind[flagging](w), w}
 	w.outside = shard.NewOutside(w.space, n)
 	for i := range w.shards {
 		w.shards[i] = shard.New(w.space, i, &w.columns, o.recorded())
