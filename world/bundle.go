@@ -16,6 +16,7 @@ import (
 type Bundle[T any] struct {
 	kind          // of requests to create
 	changing kind // of requests to change
+	setting  kind // of requests to set
 	w        *World
 	name     string
 	set      shard.Set
@@ -43,7 +44,7 @@ func NewBundle[T any](w *World) *Bundle[T] {
 	if t.Kind() != reflect.Struct {
 		panic(fmt.Sprintf("world: bundle %v is not a struct; make one whose fields are components", t))
 	}
-	b := &Bundle[T]{w: w, name: t.String(), kind: newKind[T](w), changing: newKind[change[T]](w)}
+	b := &Bundle[T]{w: w, name: t.String(), kind: newKind[T](w), changing: newKind[change[T]](w), setting: newKind[T](w)}
 	for i := range t.NumField() {
 		f := t.Field(i)
 		id := w.componentOf(f.Type, fmt.Sprintf("bundle %v, field %s", t, f.Name))

@@ -284,6 +284,7 @@ func (q *Query) Single() (handle.Handle, error) {
 }
 
 // Chunk is a view of a run of atoms with the same components, one row each: Len
-// rows, with Handle(i) or Handles beside the accessors' Slice. It is good until
-// the refresh; its length does not change.
+// rows, with Handle(i) or Handles beside the accessors' Slice; Loc(i) is for their At,
+// Contains finds an entity in it, Cap is how many the storage behind it can hold. It is
+// good until the refresh; its length does not change.
 type Chunk = shard.Rows
