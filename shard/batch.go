@@ -3,9 +3,10 @@ package shard
 import "github.com/atoll-sim/atoll/handle"
 
 // CreateRows takes handles and rows in the table, as many as fit in one run and
-// n at the most. The rows hold zeroes. The caller stores the components and then
-// calls PublishRows.
-func (s *Shard) CreateRows(t *Table, n int) (Rows, error) {
+// n at the most. The rows hold zeroes. The atoms are alive at once, if the zeroes
+// are all that they need; otherwise the caller stores the components and then calls
+// PublishRows.
+func (s *Shard) CreateRows(t *Table, n int, alive bool) (Rows, error) {
 	if len(s.free) == 0 || !t.settled() {
 		if err := s.prepare(t, n); err != nil {
 			return Rows{}, err
@@ -13,6 +14,9 @@ func (s *Shard) CreateRows(t *Table, n int) (Rows, error) {
 	}
 	c, from := t.cur, t.cur.n
 	n = min(n, len(s.free), len(c.handles)-from)
+	if from < c.used {
+		c.clear(from, min(from+n, c.used))
+	}
 	rest := len(s.free) - n
 	l := c.base + Loc(from)
 	for i, row := rest+n-1, from; i >= rest; i, row = i-1, row+1 {
@@ -21,15 +25,15 @@ func (s *Shard) CreateRows(t *Table, n int) (Rows, error) {
 		h |= handle.Handle(slot.gen & versionMask) // its one writer is this goroutine
 		c.handles[row] = h
 		slot.loc = l
+		if alive {
+			slot.store(uint32(h)) // publishes loc and the row
+		}
 		l++
 	}
 	s.free = s.free[:rest]
 	c.n += n
 	c.changed = s.space.now
 	s.record.createAll(c.handles[from:c.n])
-	if from < c.used {
-		c.clear(from, min(from+n, c.used))
-	}
 	return c.rows(from, from+n), nil
 }
 

@@ -63,9 +63,6 @@ func (t *Table) Marked() int {
 	return n
 }
 
-// Chunks returns the table's chunks, spare ones last.
-func (t *Table) Chunks() []*Chunk { return t.chunks }
-
 // ValueAt returns a copy of a component of the atom at l, or nil if it lacks it. The
 // caller may read the row.
 func ValueAt(c AnyColumn, l Loc) any { return c.value(l) }

@@ -18,12 +18,13 @@ const fewRows = 8
 // always go the same way, chunks do not pile up. added is called for the rows that
 // have come, whose new components hold zeroes. The world must be idle.
 func (t *Table) Relabel(set Set, added func(Rows)) error {
-	to := t.shard.Table(set)
-	if to == t || t.Rows() == 0 {
+	if set == t.set || t.Rows() == 0 {
 		return nil
 	}
+	tr := t.transition(set)
+	to := tr.to
 	if t.Rows() <= fewRows {
-		return t.spill(to, added)
+		return t.spill(tr, added)
 	}
 	at, n := to.full(), t.full()
 	rest := at // of its chunks, those from here on are spare
@@ -47,7 +48,7 @@ func (t *Table) Relabel(set Set, added func(Rows)) error {
 		left -= rows
 		added(c.rows(0, rows))
 	}
-	return t.spill(to, added)
+	return t.spill(tr, added)
 }
 
 // cut gives the chunks from a position on, which have no rows, to another table,
@@ -84,11 +85,12 @@ func (t *Table) renumber(n int) {
 }
 
 // spill moves the rows that are left, one by one.
-func (t *Table) spill(to *Table, added func(Rows)) error {
+func (t *Table) spill(tr *transition, added func(Rows)) error {
+	to := tr.to
 	from := to.Rows()
 	for t.Rows() > 0 {
 		c := t.last()
-		if _, err := t.shard.Change(c.base+Loc(c.n-1), to.set); err != nil {
+		if _, err := c.pass(c.n-1, tr); err != nil {
 			to.welcome(from, &t.set, added)
 			return err
 		}
@@ -100,18 +102,18 @@ func (t *Table) spill(to *Table, added func(Rows)) error {
 // RelabelEnabled is Relabel for the first most rows that Enabled would yield: they
 // are moved one by one.
 func (t *Table) RelabelEnabled(f *Filter, most int, set Set, added func(Rows)) error {
-	to := t.shard.Table(set)
-	if to == t {
+	if set == t.set {
 		return nil
 	}
-	sh := t.shard
+	tr := t.transition(set)
+	sh, to := t.shard, tr.to
 	sh.runs = sh.runs[:0]
 	t.head(f, most, func(r Rows) { sh.runs = append(sh.runs, r) })
 	from := to.Rows()
 	defer func() { to.welcome(from, &t.set, added) }()
 	for _, r := range slices.Backward(sh.runs) { // what fills a hole is not one of them
 		for row := r.to - 1; row >= r.from; row-- {
-			if _, err := sh.Change(r.chunk.base+Loc(row), set); err != nil {
+			if _, err := r.chunk.pass(row, tr); err != nil {
 				return err
 			}
 		}
@@ -128,9 +130,9 @@ func (t *Table) welcome(from int, had *Set, added func(Rows)) {
 		if low >= high {
 			continue
 		}
-		for i, col := range t.columns {
-			if !had.Has(t.ids[i]) {
-				col.zero(c.number(), low, high)
+		for i, id := range t.ids {
+			if !had.Has(id) {
+				c.zero(i, low, high)
 			}
 		}
 		added(c.rows(low, high))

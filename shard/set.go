@@ -43,6 +43,13 @@ func (s Set) Minus(t Set) Set {
 	return s
 }
 
+// Exchange takes the members of minus out of the set and puts those of plus in.
+func (s *Set) Exchange(minus, plus *Set) {
+	for i := range s {
+		s[i] = s[i]&^minus[i] | plus[i]
+	}
+}
+
 // Common returns the members of both sets.
 func (s Set) Common(t Set) Set {
 	for i := range s {

@@ -195,7 +195,16 @@ func (t *Table) wipe(before int) {
 
 // clear sets the components of the rows from to to, exclusive, to zero.
 func (c *Chunk) clear(from, to int) {
-	for _, col := range c.table.columns {
-		col.zero(c.number(), from, to)
+	for i := range c.table.columns {
+		c.zero(i, from, to)
+	}
+}
+
+// zero is clear for one of the columns.
+func (c *Chunk) zero(column, from, to int) {
+	if t := c.table; t.plain[column] {
+		zeroPlain(c.bases[column], from, to, t.sizes[column])
+	} else {
+		t.columns[column].zero(c.number(), from, to)
 	}
 }

@@ -35,11 +35,12 @@ func (b *Bundle[T]) Set(by Holder, h handle.Handle, v T) error {
 			}
 			return b.assign(by.w.shardOf(l), l, &v)
 		}
-		return contextSend(by, "Set", b.setting, assigner[T]{b}, h, v)
-	case *Port:
-		return portSend(by, b.setting, assigner[T]{b}, h, v)
+	case *Self:
+		if l := by.mustRun("Set"); h == by.h {
+			return b.assign(by.c.shard, l, &v)
+		}
 	}
-	return nil
+	return request(by, "Set", &b.setting, h, v)
 }
 
 func (b *Bundle[T]) assign(s *shard.Shard, l shard.Loc, v *T) error {
@@ -54,6 +55,6 @@ func (b *Bundle[T]) assign(s *shard.Shard, l shard.Loc, v *T) error {
 	return err
 }
 
-func (x assigner[T]) apply(s *shard.Shard, _ handle.Handle, l shard.Loc, v *T) shard.Outcome {
-	return outcomeOf(x.b.assign(s, l, v))
+func (x assigner[T]) Apply(s *shard.Shard, _ handle.Handle, l shard.Loc, v shard.Payload) shard.Outcome {
+	return outcomeOf(x.b.assign(s, l, shard.As[T](v)))
 }

@@ -32,19 +32,24 @@ func (b *Bundle[T]) spread(w *World, n int, fill func(*bundlePart[T], Chunk)) er
 	defer w.closeLoop()
 	at := 0
 	for i := range b.parts {
-		p, end := &b.parts[i], n*(i+1)/len(b.parts)
+		p, end := &b.parts[i], n
+		if i+1 < len(b.parts) {
+			end = n * (i + 1) / len(b.parts)
+		}
 		if at == end {
 			continue
 		}
 		p.shard.Loop = w.loop
 		_ = p.shard.Reserve(p.table, end-at) // if that is too much, creating will say so, at the right place
 		for at < end {
-			rows, err := p.shard.CreateRows(p.table, end-at)
+			rows, err := p.shard.CreateRows(p.table, end-at, fill == nil)
 			if err != nil {
 				return fmt.Errorf("%w (after %d of %d)", err, at, n)
 			}
 			at += rows.Len()
-			p.fill(rows, fill)
+			if fill != nil {
+				p.fill(rows, fill)
+			}
 		}
 	}
 	return nil
@@ -52,10 +57,6 @@ func (b *Bundle[T]) spread(w *World, n int, fill func(*bundlePart[T], Chunk)) er
 
 // fill calls f and makes the rows alive, even if f panics: they are in the table.
 func (p *bundlePart[T]) fill(rows Chunk, f func(*bundlePart[T], Chunk)) {
-	if f == nil {
-		p.shard.PublishRows(rows)
-		return
-	}
 	defer p.shard.PublishRows(rows)
 	f(p, rows)
 }
@@ -128,7 +129,8 @@ func (q *Query) exchange(call string, init func(rows Chunk), add, remove []Part)
 		init = func(Chunk) {}
 	}
 	return q.eachTable(func(p *queryPart, t *shard.Table, most int) error {
-		set := t.Set().Minus(minus).Union(plus)
+		set := t.Set()
+		set.Exchange(&minus, &plus)
 		if most == t.Rows() {
 			return t.Relabel(set, init)
 		}

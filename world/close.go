@@ -26,10 +26,13 @@ func (w *World) Close() {
 	for _, p := range w.ports.collect(nil) {
 		w.ports.abandon(p)
 	}
-	for _, s := range w.shards {
-		s.MarkAll()
-	}
+	w.ports.abandonReserved()
+	w.markAll()
 	w.refresh.run(serial)
+	w.extensions.all = nil
+	if w.markAll() > 0 { // the extensions have spared some
+		w.refresh.run(serial)
+	}
 	w.space.Anchor().Cut()
 	for _, m := range w.messages {
 		m.drop()
@@ -43,32 +46,73 @@ func (w *World) Close() {
 // Closed reports whether the world is closed. Safe from any goroutine at any time.
 func (w *World) Closed() bool { return w.closed.Load() }
 
-// tooLate is called after a request was published, when the world turns out to be
-// closed: Close may have emptied the lane before.
-func (p *Port) tooLate() { p.w.ports.abandon(p) }
+// markAll marks every entity and returns how many were not marked yet.
+func (w *World) markAll() int {
+	n := 0
+	for _, s := range w.shards {
+		n += s.MarkAll()
+	}
+	return n
+}
+
+// unusable reports whether the port or its world is closed.
+func (p *Port) unusable() bool { return p.closed || p.w.closed.Load() }
+
+// unusual reports whether a request needs a closer look.
+func (p *Port) unusual() bool { return p.special || p.w.closed.Load() }
+
+// sent puts the port among those the refresh looks at, when requests were published. If
+// the world is closed by now, Close may have emptied the lane before.
+func (p *Port) sent() {
+	p.activate()
+	if p.w.closed.Load() {
+		p.w.ports.abandon(p)
+	}
+}
 
 // abandon takes what a port has sent out of its lane and tells who waits that the world
 // is closed. Either Close does so, or who has sent too late for that; the lock keeps
 // them apart.
 func (t *ports) abandon(p *Port) {
-	var lost shard.Outcomes
 	t.mu.Lock()
-	defer lost.Tell()
 	defer t.mu.Unlock()
 	if p.lane == nil {
 		return // it has failed to draw a handle
 	}
-	cut := p.w.epoch.Load() + 1
-	for q := p.lane.Take(cut); q != nil; q = p.lane.Take(cut) {
-		if q.Stream != nil {
-			p.lane.Payload(q.Stream)
+	var lost shard.Outcomes
+	taken := shard.Drained{Creates: make([][]shard.Routed, len(p.w.shards))}
+	p.lane.Drain(p.w.epoch.Load()+1, &taken)
+	for _, creates := range taken.Creates {
+		for _, r := range creates {
+			p.w.outside.Void(r.Handle)
+			lost.Decide(r, shard.Closed)
 		}
-		if q.Create {
-			p.w.outside.Void(q.Handle)
+	}
+	for _, requests := range [][]shard.Routed{taken.Others, taken.Joint} {
+		for _, r := range requests {
+			lost.Decide(r, shard.Closed)
 		}
-		lost.Decide(q.Done, shard.Closed)
 	}
 	p.lane.Release()
+	p.lane.Tell()
+	p.wake()
+}
+
+// abandonReserved gives back what is reserved.
+func (t *ports) abandonReserved() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, r := range t.mu.reserved {
+		r.giveBack()
+	}
+	t.mu.reserved = nil
+}
+
+// void makes a reservation's handles stale that was made too late.
+func (r *Reservation) void() {
+	for _, h := range r.handles {
+		r.port.w.outside.Void(h)
+	}
 }
 
 // drop forgets the messages of all shards.

@@ -272,14 +272,6 @@ func TestCloseGivesMemoryBack(t *testing.T) {
 	runtime.KeepAlive(q)
 }
 
-func heap() uint64 {
-	var m runtime.MemStats
-	runtime.GC()
-	runtime.GC()
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
-}
-
 // TestCloseLeavesNoGoroutine counts them.
 func TestCloseLeavesNoGoroutine(t *testing.T) {
 	before := runtime.NumGoroutine()

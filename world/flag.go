@@ -22,8 +22,8 @@ import (
 // those 1024 slots at a time of which one had a flag, and a bit per row and flag.
 type Flags = shard.Flags
 
-// Flag gives an entity flags; those that it has stay. By a *World, or by a *Context in
-// its own shard, at once, also for a query loop that is under way and has not come to
+// Flag gives an entity flags; those that it has stay. By a *World, by a *Context in
+// its own shard, or by a *Self of its own entity, at once, also for a query loop that is under way and has not come to
 // the entity's chunk; from elsewhere as a request that the refresh applies. Nothing has
 // to be declared. What others read by Flags changes at the refresh.
 //
@@ -44,6 +44,9 @@ func Unflag(by Holder, h handle.Handle, f Flags) error {
 // goroutine at any time: three atomic loads, no waiting, no writing.
 func (w *World) Flags(h handle.Handle) Flags { return w.space.Flags(h) }
 
+// Flags is World.Flags. It does not take the lock.
+func (s *SharedPort) Flags(h handle.Handle) Flags { return s.port.Flags(h) }
+
 // Flags is World.Flags: the flags as of the last refresh.
 func (p *Port) Flags(h handle.Handle) Flags { return p.w.space.Flags(h) }
 
@@ -61,14 +64,17 @@ func (c *Context) Flags(h handle.Handle) Flags {
 type flagging struct{ set, cleared Flags }
 
 // flagger does it.
-type flagger struct {
-	kind
-	w *World
+type flagger struct{ flagging shard.Kind[flagging] }
+
+func newFlagger(w *World) *flagger {
+	x := new(flagger)
+	x.flagging = shard.NewKind[flagging](w.space, x)
+	return x
 }
 
 func setFlags(by Holder, call string, h handle.Handle, f flagging) error {
 	if by == nil {
-		panic(fmt.Sprintf("world: %s by a nil Holder; pass a *World, *Context or *Port", call))
+		panic(fmt.Sprintf("world: %s by a nil Holder; pass a *World, *Context, *Self or *Port", call))
 	}
 	x := by.world().flagger
 	switch by := by.(type) {
@@ -83,20 +89,24 @@ func setFlags(by Holder, call string, h handle.Handle, f flagging) error {
 		s := by.shardOf(l)
 		s.SetFlags(l, f.set, f.cleared)
 		s.PublishFlags()
+		return nil
 	case *Context:
 		by.mustRun(call)
 		if l := by.w.space.Locate(h); l != 0 && by.owns(l) {
 			by.w.shardOf(l).SetFlags(l, f.set, f.cleared)
 			return nil
 		}
-		return contextSend(by, call, x.kind, x, h, f)
-	case *Port:
-		return portSend(by, x.kind, x, h, f)
+	case *Self:
+		if l := by.mustRun(call); h == by.h {
+			by.c.shard.SetFlags(l, f.set, f.cleared)
+			return nil
+		}
 	}
-	return nil
+	return request(by, call, &x.flagging, h, f)
 }
 
-func (x *flagger) apply(s *shard.Shard, _ handle.Handle, l shard.Loc, f *flagging) shard.Outcome {
+func (x *flagger) Apply(s *shard.Shard, _ handle.Handle, l shard.Loc, p shard.Payload) shard.Outcome {
+	f := shard.As[flagging](p)
 	s.SetFlags(l, f.set, f.cleared)
 	return shard.Applied
 }

@@ -36,6 +36,7 @@ func (w *World) BeginTick() Tick {
 	if check.Enabled {
 		w.turn.Begin(tickTurn)
 	}
+	w.extensions.begin()
 	return Tick{w}
 }
 

@@ -5,12 +5,13 @@ import "github.com/mlange-42/ark/ecs"
 // ark is Ark, whose loops walk whole tables.
 var ark = contender{
 	name: "ark", role: peer,
-	iterate:  func() field { return arkIterate(false) },
-	lookup:   arkLookup,
-	populate: arkPopulate,
-	values:   arkValues,
-	change:   arkChange,
-	newWorld: func() any { return ecs.NewWorld() },
+	iterate:   func() field { return arkIterate(false) },
+	lookup:    arkLookup,
+	populate:  arkPopulate,
+	values:    arkValues,
+	change:    arkChange,
+	hierarchy: arkHierarchy,
+	newWorld:  func() any { return ecs.NewWorld() },
 }
 
 // arkCached is Ark with a registered filter.

@@ -19,9 +19,10 @@ func atoll(shards int) contender {
 			}
 			return atollPopulate[atollMover](o, n)
 		},
-		values:   func(n int) values { return atollValues(o, n) },
-		change:   func(wide bool, n int) change { return atollChange(o, wide, n) },
-		newWorld: func() any { return world.MustNew(o) },
+		values:    func(n int) values { return atollValues(o, n) },
+		change:    func(wide bool, n int) change { return atollChange(o, wide, n) },
+		hierarchy: func(s wishes) kinship { return atollHierarchy(o, s) },
+		newWorld:  func() any { return world.MustNew(o) },
 	}
 }
 

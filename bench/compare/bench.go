@@ -1,6 +1,9 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // bench is one category of the comparison: a setup for each contender and size.
 type bench struct {
@@ -8,6 +11,9 @@ type bench struct {
 	title string
 	// quick are the sizes measured under -quick.
 	quick []int
+	// sizes are those measured under -full, and, without quick ones, when -run
+	// names the bench; nil: all.
+	sizes []int
 	// once: the size plays no part.
 	once bool
 	// builds: making a world is part of the work, so it allocates.
@@ -32,7 +38,9 @@ const (
 	strangersMax  = 256_000
 )
 
-var benches = []bench{
+var benches = slices.Insert(coreBenches, len(coreBenches)-1, hierarchyBenches()...)
+
+var coreBenches = []bench{
 	{name: "iterate2", title: "Loop over 2 components, among 10 times as many entities that have but one of them", quick: quickCore, target: iterateTarget, setup: iterate(layPlain)},
 	{name: "iterate2-frag32", title: "Loop over 2 components, the entities spread over 32 archetypes", quick: quickOne, target: iterateTarget, setup: iterate(layFragmented)},
 	{name: "iterate2-256", title: "Loop over 2 components, among 256 archetypes that do not match", quick: quickOne, target: iterateTarget, setup: iterate(layAmong)},

@@ -40,6 +40,8 @@ type contender struct {
 	// change makes n entities of Position, or of Position and C1 to C10, if
 	// wide, to add Velocity to and to remove it from.
 	change func(wide bool, n int) change
+	// hierarchy makes a world with parents and children.
+	hierarchy func(s wishes) kinship
 	// newWorld makes a world with the default options and returns it.
 	newWorld func() any
 }
@@ -95,7 +97,7 @@ type change struct {
 }
 
 // others are the contenders beside Atoll.
-var others = []contender{ark, arkCached, arche, archeCached, donburis, volts, unitoftime, unitoftimeSlices, ggecs, ggecsKept, limits}
+var others = []contender{ark, arkCached, arche, archeCached, donburis, volts, unitoftime, unitoftimeSlices, ggecs, ggecsKept, byMaps, limits}
 
 // shuffle orders handles at random, always alike.
 func shuffle[T any](handles []T) []T {

@@ -9,12 +9,13 @@ import (
 // donburis is Donburi.
 var donburis = contender{
 	name: "donburi", role: peer,
-	iterate:  donburiIterate,
-	lookup:   donburiLookup,
-	populate: donburiPopulate,
-	values:   donburiValues,
-	change:   donburiChange,
-	newWorld: func() any { return donburi.NewWorld() },
+	iterate:   donburiIterate,
+	lookup:    donburiLookup,
+	populate:  donburiPopulate,
+	values:    donburiValues,
+	change:    donburiChange,
+	hierarchy: donburiHierarchy,
+	newWorld:  func() any { return donburi.NewWorld() },
 }
 
 // Donburi's component types are global.

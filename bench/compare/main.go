@@ -45,7 +45,7 @@ type settings struct {
 const (
 	quickBudget = 36 * time.Second
 	// quickPeers match the best peer of each cell of -quick.
-	quickPeers = "^((ark|arche)(-cached)?|unitoftime-slices)$"
+	quickPeers = "^((ark|arche)(-cached)?|unitoftime-slices|maps)$"
 	// fullEach is the time for a small cell under -full: all of them then take
 	// about a quarter of an hour.
 	fullEach = 2500 * time.Millisecond
@@ -133,10 +133,14 @@ func (s settings) cells() []cell {
 		b := &benches[i]
 		ns := sizes
 		switch {
+		case !s.full && b.quick == nil && s.run.String() != "":
+			ns = b.sizes // asked for by name
 		case !s.full:
 			ns = b.quick
 		case b.once:
 			ns = []int{1}
+		case b.sizes != nil:
+			ns = b.sizes
 		}
 		for _, n := range ns {
 			if s.run.MatchString(b.label(n)) {

@@ -28,6 +28,8 @@ var (
 	destroyTarget    = &target{work: "destroy with its refresh, singly", refresh: 60, many: 0.8}
 	destroyAllTarget = &target{work: "destroy with its refresh, in batches", refresh: 60, many: 1}
 	changeTarget     = &target{work: "add and remove components", few: 1, many: 0.9}
+	kinTarget        = &target{work: "hierarchy", few: 1, many: 0.5}
+	kinListTarget    = &target{work: "hierarchy, lists of 10,000", few: 1, many: 1.05}
 	newWorldTarget   = &target{work: "new world", few: 1, many: 1, against: "ark"}
 )
 

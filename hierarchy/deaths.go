@@ -1,0 +1,183 @@
+package hierarchy
+
+import (
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// keeper is a relation as the world sees it, so that the methods are not among
+// those of Relation.
+type keeper struct{ *Relation }
+
+// Begin closes the gaps that the idle world has left, so that systems only read.
+func (k keeper) Begin() { k.tree.Settle() }
+
+// Settle closes the gaps that the refresh has left.
+func (k keeper) Settle() {
+	k.forget()
+	k.stale = true
+	k.tree.Settle()
+}
+
+// Spare spares those that have living children, if that is the policy, and their
+// ancestors among the dying: these have a living child then.
+func (k keeper) Spare(d *world.Deaths) bool {
+	if k.options.OnParentDeath != Refuse {
+		return false
+	}
+	k.forget()
+	spared := false
+	for _, h := range d.All() {
+		if !d.Dying(h) || !k.hasLiving(d, h) {
+			continue
+		}
+		for up := h; up != handle.None && d.Dying(up); up = k.tree.parent(up) {
+			d.Spare(up)
+			k.refuseDeath(up)
+			spared = true
+		}
+	}
+	return spared
+}
+
+func (k keeper) refuseDeath(h handle.Handle) {
+	if len(k.refused) < k.options.Refusals {
+		k.refused = append(k.refused, Refusal{Change: "Destroy", Entity: h, Err: ErrChildren})
+	}
+}
+
+// hasLiving reports whether h has a child that is not dying.
+func (k keeper) hasLiving(d *world.Deaths, h handle.Handle) bool {
+	n := k.tree.look(h)
+	if !n.own() {
+		return false
+	}
+	for _, child := range k.tree.items(n.list()) {
+		if child != handle.None && !d.Dying(child) {
+			return true
+		}
+	}
+	return false
+}
+
+// Spread takes the dying out of the relation and does to their children what the
+// policy says. Children that it marks are taken out with their parent; those of
+// them that are parents wait in k.dying.
+func (k keeper) Spread(d *world.Deaths, from int) {
+	if k.options.OnParentDeath == Grandparent {
+		k.bequeath(d, from)
+	}
+	to := len(d.All())
+	for i := from; i < to; i++ {
+		k.bury(d, d.All()[i])
+		for n := len(k.dying); n > 0; n = len(k.dying) {
+			h := k.dying[n-1]
+			k.dying = k.dying[:n-1]
+			k.bury(d, h)
+		}
+	}
+	k.give()
+}
+
+// gift is a child that comes to the nearest ancestor who lives.
+type gift struct{ child, to handle.Handle }
+
+// give gives the children that wait for it to whom they are to have.
+func (r *Relation) give() {
+	for _, g := range r.gifts {
+		// A fixed list may be full, or memory short: it is an orphan then.
+		_ = r.tree.adopt(g.to, g.child, atEnd, 0)
+	}
+	r.gifts = r.gifts[:0]
+}
+
+// bequeath notes who gets the living children of the dying, while all links are
+// there to be followed.
+func (k keeper) bequeath(d *world.Deaths, from int) {
+	for _, h := range d.All()[from:] {
+		n := k.tree.look(h)
+		if !n.own() {
+			continue
+		}
+		up := handle.None
+		for _, child := range k.tree.items(n.list()) {
+			if child == handle.None || d.Dying(child) {
+				continue
+			}
+			if up == handle.None {
+				if up = k.heir(d, h); up == handle.None {
+					break
+				}
+			}
+			k.gifts = append(k.gifts, gift{child, up})
+		}
+	}
+}
+
+// heir returns the nearest ancestor who lives, or None.
+func (k keeper) heir(d *world.Deaths, h handle.Handle) handle.Handle {
+	up := k.tree.parent(h)
+	for up != handle.None && d.Dying(up) {
+		up = k.tree.parent(up)
+	}
+	return up
+}
+
+// bury takes a dying entity out of the relation, and its children from it.
+func (k keeper) bury(d *world.Deaths, h handle.Handle) {
+	t := k.tree
+	n := t.look(h)
+	if n == 0 {
+		return
+	}
+	t.detach(h, k.options.OnChildDeath)
+	if n = t.look(h); !n.own() {
+		return
+	}
+	if k.options.OnParentDeath == Destroy {
+		k.destroyChildren(d, n.list())
+	} else {
+		t.unlinkChildren(n.list())
+	}
+	t.dropList(n.list())
+}
+
+// destroyChildren marks the children of a list and takes them out of it.
+func (k keeper) destroyChildren(d *world.Deaths, number uint32) {
+	t := k.tree
+	children := t.items(number)
+	d.Mark(children)
+	for _, child := range children {
+		if child == handle.None {
+			continue
+		}
+		at := t.dir.place(child)
+		if n := node(*at); !n.own() {
+			*at = 0
+			continue
+		}
+		t.unlink(child)
+		k.dying = append(k.dying, child)
+	}
+	t.emptied(number)
+}
+
+// unlinkChildren makes the children of a list nobody's.
+func (t *Tree) unlinkChildren(number uint32) {
+	for _, child := range t.items(number) {
+		if child != handle.None {
+			t.unlink(child)
+		}
+	}
+	t.emptied(number)
+}
+
+// emptied makes a list one without children, when they have been unlinked.
+func (t *Tree) emptied(number uint32) {
+	l := t.list(number)
+	t.links -= l.children()
+	l.setPlaces(0)
+	l[listState] &= childOne - 1
+	l.unset(holes | fixed)
+	l.unsetOpen()
+}

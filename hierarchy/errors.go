@@ -1,0 +1,69 @@
+package hierarchy
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/atoll-sim/atoll/handle"
+)
+
+// Errors that a change can be refused with, for errors.Is. Nothing was changed
+// then.
+var (
+	// ErrCycle is returned when an entity would come to be its own ancestor. It is
+	// wrapped in a CycleError, which names the path.
+	ErrCycle = errors.New("hierarchy: would be its own ancestor")
+	// ErrParent is returned when a child is added that has a parent already. Move
+	// takes it from there.
+	ErrParent = errors.New("hierarchy: has a parent already")
+	// ErrChildren is returned when an entity is removed that has children.
+	ErrChildren = errors.New("hierarchy: has children")
+	// ErrAbsent is returned for an entity that is not in the relation, or has no
+	// parent where it needs one.
+	ErrAbsent = errors.New("hierarchy: is not in the relation, or has no parent there")
+	// ErrPlace is returned for a place that there is not.
+	ErrPlace = errors.New("hierarchy: no such place")
+	// ErrTaken is returned for a place where another child is.
+	ErrTaken = errors.New("hierarchy: place is taken")
+	// ErrNoPlace is returned when a fixed list has no free place.
+	ErrNoPlace = errors.New("hierarchy: no place is free")
+	// ErrFixed is returned when places of a fixed list would have to shift.
+	ErrFixed = errors.New("hierarchy: list has fixed places")
+	// ErrElsewhere is returned by Transfer for an item that is not where it should
+	// be taken from.
+	ErrElsewhere = errors.New("hierarchy: is not where it should be taken from")
+	// ErrRoom is returned by a tree whose growth is the user's affair and that has
+	// no room left.
+	ErrRoom = errors.New("hierarchy: out of reserved memory")
+	// ErrLimit is returned when a tree has ParentsMax parents, or one home's
+	// children take WordsMax words.
+	ErrLimit = errors.New("hierarchy: a limit of the tree is reached")
+	// ErrVersion is returned when an entity is added while the tree still has an
+	// earlier one of the same slot.
+	ErrVersion = errors.New("hierarchy: the tree still has an earlier entity of this slot")
+	// ErrImage is returned for an image that is not whole, or not one.
+	ErrImage = errors.New("hierarchy: image refused")
+	// ErrPort is returned where a change needs to see children, which a port does
+	// not.
+	ErrPort = errors.New("hierarchy: a port does not see children")
+)
+
+// CycleError is an ErrCycle that names the path: from the entity that was to
+// become a child down to its intended parent, each the parent of the next.
+type CycleError struct{ Path []handle.Handle }
+
+// Error names the path.
+func (e *CycleError) Error() string {
+	var b strings.Builder
+	b.WriteString(ErrCycle.Error())
+	b.WriteString(": ")
+	for _, h := range e.Path {
+		b.WriteString(h.String())
+		b.WriteString(" → ")
+	}
+	b.WriteString(e.Path[0].String())
+	return b.String()
+}
+
+// Unwrap returns ErrCycle.
+func (e *CycleError) Unwrap() error { return ErrCycle }

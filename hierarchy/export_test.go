@@ -1,0 +1,28 @@
+package hierarchy
+
+import "slices"
+
+// Verify checks a tree's invariants.
+func (t *Tree) Verify() error { return t.verify() }
+
+// OpenLists returns how many lists are noted to have gaps.
+func (t *Tree) OpenLists() int { return len(t.open) }
+
+// Verify checks those of a relation, and that nobody in it is dead.
+func (r *Relation) Verify() error {
+	for h := range r.tree.entities {
+		if !r.w.Alive(h) {
+			return ErrVersion
+		}
+	}
+	return r.tree.verify()
+}
+
+// Clone returns the refused requests, with paths that stay.
+func (f Refusal) Clone() Refusal {
+	f.Path = slices.Clone(f.Path)
+	return f
+}
+
+// OpenLists returns how many lists of a relation are noted to have gaps.
+func (r *Relation) OpenLists() int { return r.tree.OpenLists() }

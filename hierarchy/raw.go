@@ -1,0 +1,116 @@
+package hierarchy
+
+import (
+	"encoding/binary"
+	"unsafe"
+
+	"github.com/atoll-sim/atoll/handle"
+)
+
+// This file is the one with unsafe: it finds nodes and lists, which is most of what
+// every reading does, without checking again what the directories promise; and it
+// copies memory as bytes, which is what makes saving and loading one copy.
+
+// hot is what every reading needs of a tree: its directories.
+//
+// Invariants: they are those of the tree, as show left them.
+type hot struct {
+	refs   unsafe.Pointer // *[mask+1]pageRef
+	mask   handle.Handle
+	lists  unsafe.Pointer // *[len(lists)]listRef
+	owners unsafe.Pointer // *[len(owners)]handle.Handle
+}
+
+// show notes where the directories are, after one has grown.
+//
+// Safety: the addresses are used as what they are of alone.
+func (t *Tree) show() {
+	t.hot = hot{
+		refs: unsafe.Pointer(unsafe.SliceData(t.dir.refs)), mask: t.dir.mask,
+		lists: unsafe.Pointer(unsafe.SliceData(t.lists)), owners: unsafe.Pointer(unsafe.SliceData(t.owners)),
+	}
+}
+
+// look returns the node of h, or 0 if the tree does not have h. It is small enough
+// to be inlined.
+//
+// Safety: refs has mask+1 entries, so the entry is within. A handle within 1024 of
+// its base names a node of its page; an entry without a page has a base that no
+// handle is within 1024 of.
+func (t *Tree) look(h handle.Handle) node {
+	e := (*pageRef)(unsafe.Add(t.hot.refs, (h>>pageShift&t.hot.mask)*handle.Handle(unsafe.Sizeof(pageRef{}))))
+	if i := h>>handle.VersionBits - e.base; i < pageSize {
+		if n := *(*node)(unsafe.Add(unsafe.Pointer(e.page), i*wordBytes)); n>>versionShift == node(h&handle.VersionMax) {
+			return n
+		}
+	}
+	return 0
+}
+
+// parent returns the parent of h, or None.
+//
+// Safety: a node's list has an owner; that of list 0, which is that of no node, is
+// None.
+func (t *Tree) parent(h handle.Handle) handle.Handle {
+	n := t.look(h)
+	if n.own() {
+		n = t.list(n.list()).link()
+	}
+	return *(*handle.Handle)(unsafe.Add(t.hot.owners, uintptr(n.list())*wordBytes))
+}
+
+// children returns the places of the list of h, holes among them.
+//
+// Safety: a node's list has a record in its page, and its places are in its arena.
+func (t *Tree) children(h handle.Handle) []handle.Handle {
+	n := t.look(h)
+	if !n.own() {
+		return nil
+	}
+	ref := (*listRef)(unsafe.Add(t.hot.lists, uintptr(n>>(listShift+listPageBits)&(ParentsMax>>listPageBits))*unsafe.Sizeof(listRef{})))
+	l := (*list)(unsafe.Add(unsafe.Pointer(ref.page), uintptr(n>>listShift%listPageSize)*unsafe.Sizeof(list{})))
+	span := l[listSpan]
+	if span&open != 0 {
+		return t.closed(n.list())
+	}
+	first := unsafe.Add(unsafe.Pointer(unsafe.SliceData(ref.arena.words)), uintptr(span>>32)*wordBytes)
+	places := span & (open - 1)
+	return (*[open]handle.Handle)(first)[:places:places]
+}
+
+// littleEndian says whether words in memory are as they are in an image.
+var littleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
+
+// bytesOf returns the memory of words as bytes.
+//
+// Safety: words hold no pointers, every byte of them may be read and written, and
+// the slice has just as many.
+func bytesOf(words []word) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), len(words)*wordBytes)
+}
+
+// appendWords appends words in the order of an image.
+//
+// Safety: as of bytesOf.
+func appendWords(dst []byte, words []word) []byte {
+	if littleEndian {
+		return append(dst, bytesOf(words)...)
+	}
+	for _, w := range words {
+		dst = binary.LittleEndian.AppendUint64(dst, uint64(w))
+	}
+	return dst
+}
+
+// readWords fills words from an image, which has as many.
+//
+// Safety: as of bytesOf.
+func readWords(words []word, image []byte) {
+	if littleEndian {
+		copy(bytesOf(words), image)
+		return
+	}
+	for i := range words {
+		words[i] = word(binary.LittleEndian.Uint64(image[i*wordBytes:]))
+	}
+}

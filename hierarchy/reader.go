@@ -1,0 +1,162 @@
+package hierarchy
+
+import (
+	"iter"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/check"
+)
+
+// Reader reads a tree. What it hands out is good until the next change of the
+// tree, which for a Relation is the refresh: within a tick nothing moves.
+//
+// A handle that is not in the tree, a stale one among them, has no parent and no
+// children: it is never an error.
+//
+// Ownership: one goroutine at a time. It has scratch memory of its own, so each
+// system gets its own.
+type Reader struct {
+	tree     *Tree
+	queue    []handle.Handle // of BreadthFirst and Levels, which may be nested
+	relation *Relation       // nil for a tree alone
+}
+
+// Read returns the tree's own reader. Reading closes gaps that were put off, so it
+// counts as using the tree.
+func (t *Tree) Read() *Reader { return &t.reader }
+
+// guard panics if the reader for the idle world is used while a tick runs.
+func (r *Reader) guard() {
+	if r.relation != nil && r == &r.relation.idle {
+		r.relation.mustIdle("Read")
+	}
+}
+
+// list returns the number of the list of h, its gaps closed, or 0.
+func (r *Reader) list(h handle.Handle) uint32 {
+	if check.Enabled {
+		r.guard()
+	}
+	t := r.tree
+	n := t.look(h)
+	if !n.own() {
+		return 0
+	}
+	number := n.list()
+	t.settled(number)
+	return number
+}
+
+// Has reports whether the entity is in the tree: it was added, has a parent or has
+// children. O(1).
+func (r *Reader) Has(h handle.Handle) bool { return r.tree.has(r.tree.look(h)) }
+
+// Children returns the children of an entity in order, holes, which are None, among
+// them: a view of the tree's own memory, which must not be written. O(1), or
+// O(children) for the first to look after children were removed.
+func (r *Reader) Children(h handle.Handle) []handle.Handle {
+	if check.Enabled {
+		r.guard()
+	}
+	return r.tree.children(h)
+}
+
+// Each yields the children of an entity in order, without holes.
+func (r *Reader) Each(h handle.Handle) iter.Seq[handle.Handle] {
+	return func(yield func(handle.Handle) bool) {
+		for _, child := range r.Children(h) {
+			if child != handle.None && !yield(child) {
+				return
+			}
+		}
+	}
+}
+
+// Count returns the number of children, without holes. O(1).
+func (r *Reader) Count(h handle.Handle) int {
+	if check.Enabled {
+		r.guard()
+	}
+	if n := r.tree.look(h); n.own() {
+		return r.tree.list(n.list()).children()
+	}
+	return 0
+}
+
+// Places returns the number of places, holes among them: the length of Children.
+func (r *Reader) Places(h handle.Handle) int { return len(r.Children(h)) }
+
+// At returns the child at a place, or None. O(1).
+func (r *Reader) At(h handle.Handle, place int) handle.Handle {
+	if children := r.Children(h); place >= 0 && place < len(children) {
+		return children[place]
+	}
+	return handle.None
+}
+
+// Place returns the place of a child among its parent's children, and whether it
+// has a parent. O(1), but one more step for every 2048 places of the list.
+func (r *Reader) Place(child handle.Handle) (int, bool) {
+	if check.Enabled {
+		r.guard()
+	}
+	t := r.tree
+	link := t.linkOf(t.look(child))
+	if link == 0 {
+		return 0, false
+	}
+	t.settled(link.list())
+	return t.placeOf(child), true
+}
+
+// FirstFree returns the first free place of an entity's list, and whether there is
+// one. A list that is not fixed has one behind the last as well, which is not
+// told. O(places).
+func (r *Reader) FirstFree(h handle.Handle) (int, bool) {
+	number := r.list(h)
+	if number == 0 {
+		return 0, false
+	}
+	l := r.tree.list(number)
+	if l.children() == l.places() {
+		return 0, false
+	}
+	return r.tree.firstFree(number), true
+}
+
+// Fixed reports whether the places of an entity's list are fixed.
+func (r *Reader) Fixed(h handle.Handle) bool {
+	n := r.tree.look(h)
+	return n.own() && r.tree.list(n.list()).is(fixed)
+}
+
+// Parent returns the parent of an entity, or None. O(1).
+func (r *Reader) Parent(h handle.Handle) handle.Handle {
+	if check.Enabled {
+		r.guard()
+	}
+	return r.tree.parent(h)
+}
+
+// Depth returns the number of ancestors of an entity. O(depth).
+func (r *Reader) Depth(h handle.Handle) int {
+	depth := 0
+	for h = r.tree.parent(h); h != handle.None; h = r.tree.parent(h) {
+		depth++
+	}
+	return depth
+}
+
+// Root returns the ancestor that has no parent: for a root, and for an entity that
+// is not in the tree, itself. O(depth).
+func (r *Reader) Root(h handle.Handle) handle.Handle {
+	for up := h; up != handle.None; up = r.tree.parent(h) {
+		h = up
+	}
+	return h
+}
+
+// IsAncestor reports whether a is a parent of h, or a parent of an ancestor. O(depth).
+func (r *Reader) IsAncestor(a, h handle.Handle) bool {
+	return a != handle.None && a != h && r.tree.isAncestor(a, h)
+}

@@ -1,0 +1,207 @@
+package hierarchy
+
+import (
+	"fmt"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// OnParentDeath is what becomes of the children of an entity that dies.
+type OnParentDeath uint8
+
+// The policies for children.
+const (
+	// Destroy destroys them too, and their children, in the same refresh, in
+	// whatever shards.
+	Destroy OnParentDeath = iota
+	// Orphan leaves them without a parent.
+	Orphan
+	// Grandparent gives them to the nearest ancestor that lives, behind its other
+	// children; where there is none, or its list is fixed and full, they become
+	// orphans.
+	Grandparent
+	// Refuse spares the parent instead: an entity that has a living child is not
+	// destroyed, and the outcome of the request is Refused. What is asked of it
+	// behind that request in the same refresh is Gone all the same. Where it dies
+	// with a parent in another relation, its children become orphans.
+	Refuse
+)
+
+// String returns the policy as a lower-case word.
+func (p OnParentDeath) String() string {
+	if p > Refuse {
+		return "unknown"
+	}
+	return [...]string{"destroy", "orphan", "grandparent", "refuse"}[p]
+}
+
+// Options shape a relation. The zero value means the defaults.
+type Options struct {
+	// OnParentDeath is what becomes of the children of one that dies. Default:
+	// Destroy.
+	OnParentDeath OnParentDeath
+	// OnChildDeath is what becomes of the place of a child that dies, or moves to
+	// another parent. Default: Close.
+	OnChildDeath Gap
+	// Places makes the list of each new parent a fixed one of so many places, as
+	// SetPlaces does. Default: lists grow and shrink.
+	Places int
+	// PlacesMax is the number of places up to which SetPlaces and Put may make a
+	// list. Lists that children are added to have no such limit. Default: 65536.
+	PlacesMax int
+	// Refusals is how many refused requests are remembered of each refresh, for
+	// Reader.Refused. Default: 1024.
+	Refusals int
+	// Tree shapes the memory.
+	Tree TreeOptions
+}
+
+// The defaults of Options.
+const (
+	defaultRefusals  = 1024
+	defaultPlacesMax = 1 << 16
+)
+
+// Relation is a hierarchy of a world's entities: each has one parent at the most,
+// and its children in order, in whichever shards they are. A world may have any
+// number of relations; each has its policies.
+//
+// Changes take a holder. By an idle *World they are done at once. By a *Context or a
+// *Port they are requests, which the refresh applies one after the other: ports by
+// number, then source shards, each in the order sent; after all requests on single
+// entities, and before deaths spread. So an item that was moved out of a bag lives on
+// when the bag dies in the same refresh, whichever was asked first; one that was
+// moved into it goes the way of the bag's children; and of two moves that together
+// would be a cycle the first is done, the second refused.
+//
+// Who is told: the port that waits with Notify gets the outcome, which is Refused,
+// Gone if one of the entities was dead or dying by then, or Missing if it was not in
+// the relation. Systems find the refused requests of the last refresh in
+// Reader.Refused.
+//
+// Ownership: the world's. Changes may be called by whoever holds the Holder; what is
+// read is read through a Reader.
+type Relation struct {
+	w        *world.World
+	name     string
+	options  Options
+	tree     *Tree
+	idle     Reader
+	requests *world.Requests[change]
+	refusals
+	dying   []handle.Handle // parents that die by this relation
+	gifts   []gift
+	sorting [][]handle.Handle // by shard: scratch of Sort
+}
+
+// New makes a relation of a world, under a name that messages use. Before the
+// first tick. It panics if the world is within a tick.
+func New(w *world.World, name string, o Options) *Relation {
+	if o.PlacesMax == 0 {
+		o.PlacesMax = max(defaultPlacesMax, o.Places)
+	}
+	if o.OnParentDeath > Refuse || o.OnChildDeath > Swap || o.Refusals < 0 || o.Places < 0 || o.PlacesMax < o.Places || o.PlacesMax > PlaceMax {
+		panic(fmt.Sprintf("hierarchy: relation %q has a policy that there is not, or a negative number: %+v", name, o))
+	}
+	if o.Refusals == 0 {
+		o.Refusals = defaultRefusals
+	}
+	o.Tree.Reserve = spread(w, o.Tree.Reserve)
+	r := &Relation{
+		w: w, name: name, options: o, tree: NewTree(o.Tree), sorting: make([][]handle.Handle, w.Shards()),
+	}
+	r.idle = Reader{tree: r.tree, relation: r}
+	r.requests = world.NewRequests(w, name, r.apply)
+	w.Extend(keeper{r})
+	return r
+}
+
+// Name returns the relation's name.
+func (r *Relation) Name() string { return r.name }
+
+// Options returns the options with the defaults filled in.
+func (r *Relation) Options() Options { return r.options }
+
+// Read returns what reads the relation: asked of a Build, for the system and shard
+// that it is built for; asked of a World, for use between ticks. Systems may look at
+// any entity, of whatever shard: while they run no relation changes.
+func (r *Relation) Read(a world.Asker) *Reader {
+	if world.Bound(a, "hierarchy.Relation.Read") != r.w {
+		panic(fmt.Sprintf("hierarchy: relation %q belongs to another world than who asks to read it", r.name))
+	}
+	if _, idle := a.(*world.World); idle {
+		return &r.idle
+	}
+	return &Reader{tree: r.tree, relation: r}
+}
+
+// mustIdle panics while a tick runs.
+func (r *Relation) mustIdle(call string) {
+	if !r.w.Idle() {
+		panic(fmt.Sprintf("hierarchy: Relation.%s of %q by the World while a tick runs; within a system use its Context, elsewhere a Port", call, r.name))
+	}
+}
+
+// Links returns the number of children: entities that have a parent. For an idle
+// world.
+func (r *Relation) Links() int {
+	r.mustIdle("Links")
+	return r.tree.Links()
+}
+
+// Bytes returns the memory that the relation takes, room that is not used among
+// it. For an idle world.
+func (r *Relation) Bytes() int {
+	r.mustIdle("Bytes")
+	return r.tree.Bytes()
+}
+
+// Reserve makes room for so much more, in one allocation: what fits in it allocates
+// nothing. Without Room.Homes, parents are taken to be spread over all shards. For an
+// idle world.
+func (r *Relation) Reserve(room Room) {
+	r.mustIdle("Reserve")
+	r.tree.Reserve(spread(r.w, room))
+}
+
+// spread fills in the number of a world's homes.
+func spread(w *world.World, room Room) Room {
+	if room.Homes == 0 {
+		room.Homes = w.Shards() + 1 // ports create from a home of their own
+	}
+	return room
+}
+
+// NeedsGrowth reports whether adding so many more children to an entity would
+// allocate memory. For an idle world.
+func (r *Relation) NeedsGrowth(parent handle.Handle, children int) bool {
+	r.mustIdle("NeedsGrowth")
+	return r.tree.NeedsGrowth(parent, children)
+}
+
+// Save appends an image of the relation to dst, as Tree.Save does. For an idle
+// world.
+func (r *Relation) Save(dst []byte) []byte {
+	r.mustIdle("Save")
+	return r.tree.Save(dst)
+}
+
+// Load replaces the relation by an image of one of the same world in the same state,
+// as far as the entities go. It returns ErrImage for an image that is not whole, and
+// world.ErrStale if it names an entity that is not alive; then the relation is as it
+// was. For an idle world.
+func (r *Relation) Load(image []byte) error {
+	r.mustIdle("Load")
+	next, err := Load(image, TreeOptions{})
+	if err != nil {
+		return err
+	}
+	for h := range next.entities {
+		if !r.w.Alive(h) {
+			return fmt.Errorf("%w: %v in the image of relation %q", world.ErrStale, h, r.name)
+		}
+	}
+	r.tree.become(next)
+	return nil
+}

@@ -1,0 +1,76 @@
+package hierarchy_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/hierarchy"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// TestRequestLimits: a full lane is an error to its sender, and refusals are
+// remembered up to a limit.
+func TestRequestLimits(t *testing.T) {
+	w := world.MustNew(world.Options{Shards: 1, LaneRequests: 3})
+	world.Register[ID](w, "id")
+	things := world.NewBundle[Thing](w)
+	rel := hierarchy.New(w, "relation", hierarchy.Options{Refusals: 2})
+	h, err := things.AppendN(nil, w, 5, nil)
+	require.NoError(t, err)
+	p, err := w.OpenPort()
+	require.NoError(t, err)
+	require.ErrorIs(t, rel.AddChildren(p, h[0], h[0], h[0], h[0], h[1]), world.ErrFull)
+	w.Refresh()
+	require.Len(t, rel.Read(w).Refused(), 2)
+	require.NoError(t, rel.AddChild(p, h[0], h[1]))
+	p.Close()
+	require.ErrorIs(t, rel.AddChild(p, h[0], h[1]), world.ErrClosed)
+}
+
+// TestRequestAllocates counts: a tick in which systems and ports move entities
+// about, and some die, allocates nothing once warm.
+func TestRequestAllocates(t *testing.T) {
+	for _, policy := range []hierarchy.OnParentDeath{hierarchy.Destroy, hierarchy.Orphan, hierarchy.Grandparent, hierarchy.Refuse} {
+		f := newFixture(t, 2, hierarchy.Options{OnParentDeath: policy})
+		h := f.make(64)
+		p := f.port()
+		read := f.rel.Read(f.World)
+		turn, refused, access := 0, 0, &world.Access{}
+		system := func(c *world.Context) {
+			for i, x := range h {
+				if i%2 == c.Shard() {
+					_ = f.rel.Move(c, x, h[(i+turn)%len(h)]) // often a cycle
+				}
+			}
+			_ = f.rel.Sort(c, h[turn%len(h)], handle.Handle.Compare)
+		}
+		tick := func() {
+			turn++
+			for i := range 8 {
+				_ = f.rel.RemoveChild(p, h[(turn+i)%len(h)], hierarchy.Gap(i%3))
+				_ = p.Destroy(h[(turn+i*7)%len(h)])
+			}
+			t := f.BeginTick()
+			for i := range f.Shards() {
+				c := t.Context(i)
+				c.Start("test", access)
+				system(c)
+				c.Stop()
+			}
+			t.End(serial)
+			refused += len(read.Refused())
+			for i, x := range h {
+				if !f.Alive(x) {
+					h[i], _ = f.things.Create(f.World, Thing{ID{i}})
+				}
+			}
+		}
+		for range 300 {
+			tick()
+		}
+		require.NotZero(t, refused)
+		require.Less(t, testing.AllocsPerRun(200, tick), 0.5, "%v", policy)
+	}
+}

@@ -1,0 +1,167 @@
+package hierarchy_test
+
+import (
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/hierarchy"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// allocations counts what f allocates.
+func allocations(f func()) (count, bytes uint64) {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return after.Mallocs - before.Mallocs, after.TotalAlloc - before.TotalAlloc
+}
+
+// TestReserve: all memory comes in one allocation, of the size that was told
+// beforehand, beside the three directories; and filling what was reserved takes
+// none.
+func TestReserve(t *testing.T) {
+	const parents, children = 1000, 10
+	o := hierarchy.TreeOptions{Buckets: []int{4, 16}, ManualGrowth: true}
+	room := hierarchy.Room{Entities: parents * (1 + children), Parents: parents, Buckets: []int{1, parents}}
+	var x *hierarchy.Tree
+	count, bytes := allocations(func() { x = hierarchy.NewTree(o) })
+	empty := count
+	t.Logf("an empty tree: %d allocations, %d bytes", count, bytes)
+	count, bytes = allocations(func() { x.Reserve(room) })
+	needed := o.SizeNeeded(room)
+	t.Logf("room for %d children: %d allocations, %d bytes, %d needed", parents*children, count, bytes, needed)
+	require.LessOrEqual(t, count, uint64(7), "the memory, two directories and three for the arenas")
+	require.LessOrEqual(t, empty, uint64(5))
+	require.InEpsilon(t, needed, bytes, 0.05)
+	require.InEpsilon(t, needed, x.Bytes(), 0.05)
+
+	fill := func() {
+		for p := range parents {
+			for c := range children {
+				if err := x.AddChild(h(p), h(parents+p*children+c)); err != nil {
+					panic(err)
+				}
+			}
+		}
+	}
+	count, _ = allocations(fill)
+	require.LessOrEqual(t, count, uint64(1), "but for what the runtime does meanwhile")
+	require.Equal(t, parents*children, x.Links())
+	require.NoError(t, x.Verify())
+
+	// There is no more, and nothing changes when more is asked for.
+	require.ErrorIs(t, x.AddChild(h(0), h(1<<20)), hierarchy.ErrRoom)
+	require.ErrorIs(t, x.AddChild(h(1<<20), h(1<<21)), hierarchy.ErrRoom)
+	var err error
+	n := 0
+	for ; err == nil; n++ {
+		err = x.AddChild(h(0), h(1+n)) // of a root more than its bucket holds
+	}
+	require.ErrorIs(t, err, hierarchy.ErrRoom)
+	require.Equal(t, 16-children+1, n)
+	require.NoError(t, x.Verify())
+}
+
+// TestNeedsGrowth tells beforehand whether more memory is needed; growing is the
+// user's affair.
+func TestNeedsGrowth(t *testing.T) {
+	x := hierarchy.NewTree(hierarchy.TreeOptions{Buckets: []int{2, 4}, ManualGrowth: true})
+	require.True(t, x.NeedsGrowth(h(0), 1))
+	require.ErrorIs(t, x.AddChild(h(0), h(1)), hierarchy.ErrRoom)
+	x.Reserve(hierarchy.Room{Entities: 10, Parents: 2, Buckets: []int{1, 1}})
+	require.False(t, x.NeedsGrowth(h(0), 4))
+	require.True(t, x.NeedsGrowth(h(0), 5))
+	grown := 0
+	for i := range 100 {
+		if x.NeedsGrowth(h(0), 1) {
+			require.ErrorIs(t, x.AddChild(h(0), h(1+i)), hierarchy.ErrRoom)
+			grown++
+			x.Reserve(hierarchy.Room{Buckets: []int{0, 0, 1, 0, 1, 0, 1}[:min(7, 3+2*(grown/2))]})
+			require.False(t, x.NeedsGrowth(h(0), 1))
+		}
+		require.NoError(t, x.AddChild(h(0), h(1+i)))
+		require.NoError(t, x.Verify())
+	}
+	require.Greater(t, grown, 2)
+	require.Len(t, x.Read().Children(h(0)), 100)
+}
+
+func TestBucketsRefused(t *testing.T) {
+	for _, sizes := range [][]int{{}, {0}, {-1, 4}, {4, 4}, {8, 4}, make([]int, 200)} {
+		require.Panics(t, func() { hierarchy.NewTree(hierarchy.TreeOptions{Buckets: sizes}) }, "%v", sizes)
+	}
+}
+
+// TestMemory holds a million children in families of 4 to 16 to 24 bytes each, all
+// told, whatever the order in which the families grow.
+func TestMemory(t *testing.T) {
+	const limit = 24.0
+	children := max(50_000, iterations(1_000_000))
+	for _, order := range []string{"family by family", "in turn", "parents among their children"} {
+		t.Run(order, func(t *testing.T) {
+			r := newRand(t, 1)
+			var sizes []int
+			for n := 0; n < children; n += sizes[len(sizes)-1] {
+				sizes = append(sizes, 4+r.IntN(13))
+			}
+			f := newFixture(t, world.DefaultShards, hierarchy.Options{})
+			total := len(sizes)
+			for _, n := range sizes {
+				total += n
+			}
+			all, err := f.things.AppendN(nil, f.World, total, func(i int, v *Thing) { v.Number = i / 16 })
+			require.NoError(t, err)
+			var before, after runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&before)
+			f.grow(order, all, sizes)
+			runtime.GC()
+			runtime.ReadMemStats(&after)
+			n := f.rel.Links()
+			each := float64(after.HeapAlloc-before.HeapAlloc) / float64(n)
+			t.Logf("%d children of %d parents: %.1f bytes each in the heap, %.1f by its own count", n, len(sizes), each, float64(f.rel.Bytes())/float64(n))
+			require.LessOrEqual(t, each, limit)
+			runtime.KeepAlive(all)
+		})
+	}
+}
+
+// grow adds the children: parents are those in front, or each before its children.
+func (f *fixture) grow(order string, all []handle.Handle, sizes []int) {
+	add := func(parent, child handle.Handle) {
+		if err := f.rel.AddChild(f.World, parent, child); err != nil {
+			panic(err)
+		}
+	}
+	next := len(sizes)
+	switch order {
+	case "family by family":
+		for p, n := range sizes {
+			for range n {
+				add(all[p], all[next])
+				next++
+			}
+		}
+	case "in turn":
+		for round := range 16 {
+			for p, n := range sizes {
+				if round < n {
+					add(all[p], all[next])
+					next++
+				}
+			}
+		}
+	default:
+		at := 0
+		for _, n := range sizes {
+			for i := range n {
+				add(all[at], all[at+1+i])
+			}
+			at += 1 + n
+		}
+	}
+}

@@ -1,0 +1,215 @@
+package hierarchy
+
+import "github.com/atoll-sim/atoll/handle"
+
+// Tree holds who is whose child: a forest over handles, each entity with one
+// parent at the most and its children in order. It knows nothing of a world: who
+// is alive is its user's affair. Relation is a Tree on a world.
+//
+//	look-up   handle ─▶ page of nodes ─▶ list ─▶ bucket in the arena of its owner's home
+//
+// Looking up a parent or a list of children is O(1), as are adding, and removing
+// with a hole or by moving the last in. Closing a gap in order is O(children); it
+// is put off until somebody looks at that list, so any number of removals cost it
+// once.
+//
+// Invariants: a child is in one place of one list, which its node names; there is
+// no cycle; a list's record, bucket and owner's node name each other.
+//
+// Ownership: one goroutine at a time, readings through its Readers included. After
+// Settle, and until the next change, any number may read, each with a Reader of
+// its own.
+type Tree struct {
+	hot     hot
+	dir     directory
+	lists   []listRef
+	owners  []handle.Handle // by number of list; None for a free one
+	arenas  []*arena        // by home
+	open    []uint32
+	classes classes
+	keep    bool
+	manual  bool
+	block   []word // what is left of a reserve
+	links   int    // children
+	path    []handle.Handle
+	reader  Reader
+}
+
+// TreeOptions shape a tree. The zero value means the defaults.
+type TreeOptions struct {
+	// Buckets are the sizes of buckets, ascending: how many children one holds.
+	// A list that outgrows the largest goes to buckets of twice its size, and so
+	// on. The default goes up by halves from 4.
+	Buckets []int
+	// KeepCapacity leaves a list its bucket when children are removed.
+	KeepCapacity bool
+	// ManualGrowth makes the tree never allocate by itself: what needs more room
+	// than was reserved is refused with ErrRoom.
+	ManualGrowth bool
+	// Reserve is room to begin with, as of Tree.Reserve.
+	Reserve Room
+}
+
+// NewTree makes an empty tree. It panics if the sizes of buckets are not
+// ascending or less than 1.
+func NewTree(o TreeOptions) *Tree {
+	t := &Tree{classes: defaultClasses, keep: o.KeepCapacity}
+	if o.Buckets != nil {
+		t.classes = chosenClasses(o.Buckets)
+	}
+	t.reader.tree = t
+	t.dir.widen(1)
+	t.owners = make([]handle.Handle, 1) // that of list 0
+	t.show()
+	t.Reserve(o.Reserve)
+	t.manual = o.ManualGrowth
+	return t
+}
+
+// Links returns the number of children: entities that have a parent.
+func (t *Tree) Links() int { return t.links }
+
+// node returns where the node of h is to be written.
+func (t *Tree) node(h handle.Handle) (*word, error) {
+	at := t.dir.place(h)
+	if at == nil {
+		block, err := t.take(pageSize)
+		if err != nil {
+			return nil, err
+		}
+		t.dir.add(h, (*page)(block))
+		t.show()
+		at = t.dir.place(h)
+	}
+	if n := node(*at); n != 0 && n>>versionShift != node(h&handle.VersionMax) {
+		return nil, ErrVersion
+	}
+	return at, nil
+}
+
+// take returns words for a page.
+func (t *Tree) take(n int) ([]word, error) {
+	if len(t.block) < n {
+		if t.manual {
+			return nil, ErrRoom
+		}
+		return make([]word, n), nil
+	}
+	taken := t.block[:n:n]
+	t.block = t.block[n:]
+	return taken, nil
+}
+
+// listOf returns the list of h, made if there is none.
+func (t *Tree) listOf(h handle.Handle) (uint32, error) {
+	if n := t.look(h); n.own() {
+		return n.list(), nil
+	}
+	return t.newList(h)
+}
+
+// has reports whether a node's entity is in the tree: it may be there but for the
+// capacity that it keeps.
+func (t *Tree) has(n node) bool {
+	if !n.own() {
+		return n != 0
+	}
+	return t.list(n.list()).link() != 0 || t.listed(n)
+}
+
+// listed reports whether a node's entity has a list but for the capacity of one.
+func (t *Tree) listed(n node) bool {
+	return n.own() && (t.list(n.list()).children() > 0 || t.list(n.list()).is(added|fixed))
+}
+
+// Add puts an entity in the tree, as a root. It stays until it is removed, with
+// or without children; an entity that was not added is in the tree for as long as
+// it has a parent or children. Adding again is no error.
+func (t *Tree) Add(h handle.Handle) error {
+	n, err := t.listOf(h)
+	if err == nil {
+		t.list(n).set(added)
+	}
+	return err
+}
+
+// Remove takes an entity out of its parent, where what gap says becomes of its
+// place, and out of the tree. It returns ErrChildren if it has children, ErrAbsent
+// if it is not there.
+func (t *Tree) Remove(h handle.Handle, gap Gap) error {
+	n := t.look(h)
+	if n.own() && t.list(n.list()).children() > 0 {
+		return ErrChildren
+	}
+	had := t.has(n)
+	t.erase(h, gap)
+	if !had {
+		return ErrAbsent
+	}
+	return nil
+}
+
+// erase forgets an entity without children.
+func (t *Tree) erase(h handle.Handle, gap Gap) {
+	t.detach(h, gap)
+	if n := t.look(h); n.own() {
+		t.dropList(n.list())
+	}
+}
+
+// RemoveBranch takes an entity and all of its descendants out of the tree. It
+// returns ErrAbsent if the entity is not there.
+func (t *Tree) RemoveBranch(h handle.Handle, gap Gap) error {
+	had := t.has(t.look(h))
+	for at := h; ; {
+		n := t.look(at)
+		if n.own() {
+			if l := t.list(n.list()); l.children() > 0 {
+				l.unset(fixed)
+				t.trim(n.list())
+				at = t.items(n.list())[l.places()-1]
+				continue
+			}
+		}
+		if at == h {
+			break
+		}
+		up := t.parent(at)
+		t.erase(at, Hole)
+		at = up
+	}
+	t.erase(h, gap)
+	if !had {
+		return ErrAbsent
+	}
+	return nil
+}
+
+// expect makes room for so many more children of an entity.
+func (t *Tree) expect(parent handle.Handle, children int) error {
+	number, err := t.listOf(parent)
+	if err != nil {
+		return err
+	}
+	if l := t.list(number); !l.is(fixed) {
+		err = t.makeRoom(number, l.places()+children)
+	}
+	if err != nil {
+		t.tidy(number)
+	}
+	return err
+}
+
+// entities yields whom the tree has.
+func (t *Tree) entities(yield func(handle.Handle) bool) {
+	for _, r := range t.dir.refs {
+		if r.page == nil {
+			continue
+		}
+		for i, w := range r.page {
+			if n := node(w); n != 0 && !yield((r.base+handle.Handle(i))<<handle.VersionBits|handle.Handle(n>>versionShift)) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,85 @@
+package shard
+
+import (
+	"math/bits"
+
+	"github.com/atoll-sim/atoll/handle"
+)
+
+// AppendDoomed appends the handles of the marked atoms, in an order that the
+// shard's inputs alone decide.
+func (s *Shard) AppendDoomed(to []handle.Handle) []handle.Handle {
+	for _, t := range s.dirty {
+		for _, c := range t.dirty {
+			to = c.appendDoomed(to)
+		}
+	}
+	return to
+}
+
+func (c *Chunk) appendDoomed(to []handle.Handle) []handle.Handle {
+	if c.deadN == c.n {
+		return append(to, c.handles[:c.n]...)
+	}
+	left := c.deadN
+	for i := 0; left > 0; i++ {
+		for word := c.dead[i]; word != 0; word &= word - 1 {
+			to = append(to, c.handles[i*64+bits.TrailingZeros64(word)])
+			left--
+		}
+	}
+	return to
+}
+
+// MarkEach marks the atoms of those handles that are alive. Those that it marks it
+// appends to marked, unless that is nil. The caller must own all shards.
+func (s *Space) MarkEach(hs []handle.Handle, marked *[]handle.Handle) {
+	d, chunks := s.dir.Load(), *s.chunks.Load()
+	for _, h := range hs {
+		e := d.ref(h)
+		i := h>>handle.VersionBits - e.base
+		if i >= pageSize {
+			continue
+		}
+		slot := &e.page[i]
+		if slot.load() != uint32(h) || slot.loc == 0 {
+			continue
+		}
+		if chunks[slot.loc>>RowBits].mark(slot.loc.Row()) && marked != nil {
+			*marked = append(*marked, h)
+		}
+	}
+}
+
+// Spare takes the mark off the atom at l, if it has one. The caller must own its
+// shard.
+func (s *Space) Spare(l Loc) {
+	if c := s.chunk(l); c.marked(l.Row()) {
+		c.unmark(l.Row())
+	}
+}
+
+// held is a request to destroy whose outcome is put off: whether the entity dies is
+// decided after all requests are applied.
+type held struct {
+	request Routed
+	first   bool // it marked the entity
+}
+
+// DecideHeld decides the requests to destroy that were put off, in order: who is
+// not marked by now was spared.
+func (s *Shard) DecideHeld() {
+	for _, d := range s.held {
+		l := d.request.Loc()
+		switch {
+		case l != 0 && !s.space.Marked(l):
+			s.Decide(d.request, Refused)
+		case d.first:
+			s.Decide(d.request, Applied)
+		default:
+			s.Decide(d.request, Gone)
+		}
+	}
+	clear(s.held)
+	s.held = s.held[:0]
+}

@@ -1,0 +1,102 @@
+package world
+
+import (
+	"fmt"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/shard"
+)
+
+// Extension is what a package beside the core keeps about entities: a relation
+// among them, an index of them. It takes part in each refresh, after all requests on
+// single entities were applied and before anyone is destroyed:
+//
+//	its Requests, in order           the functions that NewRequests was given
+//	Spare, until none spares more    who must not die
+//	Spread, until none marks more    who dies with them
+//	Settle                           what is left to tidy
+//
+// Ownership: the coordinator calls, while no shard runs.
+type Extension interface {
+	// Begin is called when a tick begins. From here to the refresh the extension
+	// must not change, so that systems may read it.
+	Begin()
+	// Spare looks at the marked and takes marks off with Deaths.Spare. It reports
+	// whether it did.
+	Spare(d *Deaths) bool
+	// Spread is told of those of d.All from the given position on, and marks others
+	// with Deaths.Mark. It is not told of whom it marks itself.
+	Spread(d *Deaths, from int)
+	// Settle is called when it is known who dies.
+	Settle()
+}
+
+// Extend makes an extension take part in the world's refreshes, behind those that
+// were there before. Before the first tick.
+func (w *World) Extend(x Extension) {
+	w.mustIdle("Extend")
+	w.extensions.w = w
+	w.extensions.all = append(w.extensions.all, extended{Extension: x})
+	for _, s := range w.shards {
+		s.HoldDestroys = true
+	}
+}
+
+// Idle reports whether no tick is running: whether the *World may be used. Safe
+// from any goroutine, but what it says of a tick that another goroutine may begin is
+// soon old.
+func (w *World) Idle() bool { return !w.busy.Load() }
+
+// Bound returns the world that an extension's accessor is asked of, and panics if it
+// is too late or too early for that. call names what is asked.
+func Bound(a Asker, call string) *World { return bind(a, call).w }
+
+// Requests is the right to send requests of one kind to an extension. They may
+// concern any entities of any shards: the coordinator applies them, one after the
+// other.
+//
+// Ownership: the extension's. Send may be called by whoever holds the Holder.
+type Requests[T any] struct {
+	kind shard.Kind[T]
+	w    *World
+	name string
+	do   func(h handle.Handle, v *T) Outcome
+}
+
+// NewRequests makes a kind of request that do is called with, at the refresh, for
+// the entity that it was sent with, if that is alive and not marked. The outcome is
+// told to who waits. name is for panics.
+func NewRequests[T any](w *World, name string, do func(h handle.Handle, v *T) Outcome) *Requests[T] {
+	w.mustIdle("NewRequests")
+	r := &Requests[T]{w: w, name: name, do: do}
+	r.kind = shard.NewJoint[T](w.space, jointly[T]{r})
+	return r
+}
+
+// Check panics unless by acts on the world of the extension.
+func (r *Requests[T]) Check(by Holder) {
+	if by.world() != r.w {
+		r.w.refuse(by, "extension", r.name)
+	}
+}
+
+// Send sends a request of a *Context, *Self or *Port about an entity. It returns
+// ErrStale for one that a system knows not to be alive, ErrFull if it was not
+// accepted. An idle *World sends none: what it wants is done at once.
+func (r *Requests[T]) Send(by Holder, h handle.Handle, v T) error {
+	r.Check(by)
+	if _, ok := by.(*World); ok {
+		panic(fmt.Sprintf("world: extension %q sends a request of %T; an idle World acts at once", r.name, by))
+	}
+	return request(by, r.name, &r.kind, h, v)
+}
+
+// jointly applies a request of an extension.
+type jointly[T any] struct{ r *Requests[T] }
+
+func (j jointly[T]) Apply(_ *shard.Shard, h handle.Handle, l shard.Loc, v shard.Payload) Outcome {
+	if l == 0 || j.r.w.space.Marked(l) {
+		return Gone
+	}
+	return j.r.do(h, shard.As[T](v))
+}
