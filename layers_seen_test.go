@@ -37,6 +37,7 @@ func TestLayersSee(t *testing.T) {
 				"scheduler/scheduler.go":   imports("scheduler", "m.test/m/world", "m.test/m/handle"),
 				"hierarchy/hierarchy.go":   imports("hierarchy", "m.test/m/world", "m.test/m/internal/check"),
 				"snapshot/snapshot.go":     imports("snapshot", "m.test/m/hierarchy"),
+				"state/sum.go":             imports("state", "github.com/zeebo/xxh3", "m.test/m/world"),
 				"cmd/m/main.go":            imports("main", "m.test/m", "m.test/m/scheduler", "m.test/m/cmd/m/flags", "github.com/peer/flags"),
 				"cmd/m/flags/flags.go":     imports("flags", "m.test/m/handle"),
 				"handle/long.go":           "package handle\n" + strings.Repeat("//\n", linesMax-1),
@@ -73,11 +74,13 @@ func TestLayersSee(t *testing.T) {
 			files: map[string]string{
 				"handle/handle.go":       imports("handle", "go.uber.org/atomics", "go.uber.org/atomic"),
 				"hierarchy/hierarchy.go": imports("hierarchy", "github.com/stretchr/testify/require", "m.test/mm"),
+				"world/sum.go":           imports("world", "github.com/zeebo/xxh3"),
 			},
 			want: map[string][]string{"third party": {
 				"handle/handle.go imports go.uber.org/atomics: the library imports only golang.org/x/sync, go.uber.org/atomic",
 				"hierarchy/hierarchy.go imports github.com/stretchr/testify/require: the library imports only golang.org/x/sync, go.uber.org/atomic",
 				"hierarchy/hierarchy.go imports m.test/mm: the library imports only golang.org/x/sync, go.uber.org/atomic",
+				"world/sum.go imports github.com/zeebo/xxh3: the library imports only golang.org/x/sync, go.uber.org/atomic",
 			}},
 		},
 		{

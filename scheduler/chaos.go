@@ -11,6 +11,7 @@ func (t *tick) sow(seed uint64) {
 	for _, w := range t.crew {
 		w.chance.Seed(seed, uint64(w.number))
 	}
+	t.chance.Seed(seed, uint64(len(t.crew)))
 }
 
 // shuffle has the worker look for programs in a random order.
@@ -19,15 +20,15 @@ func (w *worker) shuffle() {
 }
 
 // dawdle takes a little time now and then: it sleeps, yields or is merely busy.
-func (w *worker) dawdle() {
-	switch x := w.chance.Uint64(); {
+func dawdle(chance *rand.PCG) {
+	switch x := chance.Uint64(); {
 	case x%64 == 0:
 		time.Sleep(time.Duration(x>>8) % (100 * time.Microsecond))
 	case x%64 < 16:
 		runtime.Gosched()
 	case x%64 < 32:
 		for n := x >> 8 % 4096; n > 0; n-- {
-			w.chance.Uint64()
+			chance.Uint64()
 		}
 	}
 }

@@ -1,6 +1,9 @@
 package scheduler
 
-import "sync/atomic"
+import (
+	"math/rand/v2"
+	"sync/atomic"
+)
 
 // jobsMax is the number of steps of a refresh that can run in parallel. More than
 // that are run by the coordinator alone.
@@ -24,7 +27,7 @@ func (t *tick) runJobs(w *worker) {
 		switch {
 		case k < t.opened.Load():
 			w.patience.end()
-			t.work(&t.jobs[k])
+			t.work(&t.jobs[k], &w.chance)
 			k++
 		case t.over.Load():
 			w.patience.end()
@@ -36,8 +39,11 @@ func (t *tick) runJobs(w *worker) {
 }
 
 // work takes items of a job until none is left.
-func (t *tick) work(j *job) {
+func (t *tick) work(j *job, chance *rand.PCG) {
 	for i := int(j.taken.Add(1)) - 1; i < j.n; i = int(j.taken.Add(1)) - 1 {
+		if t.chaos {
+			dawdle(chance)
+		}
 		j.f(i)
 		if int(j.done.Add(1)) == j.n {
 			t.gate.open()
@@ -62,7 +68,7 @@ func (t *tick) parallel(n int, f func(int)) {
 	j.done.Store(0)
 	t.opened.Store(k + 1) // publishes the job
 	t.gate.open()
-	t.work(j)
+	t.work(j, &t.chance)
 	p := patience{gate: &t.gate} // not the worker's: another goroutine may have taken its place
 	for int(j.done.Load()) < n {
 		p.inVain()

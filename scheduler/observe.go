@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"context"
+	"math/rand/v2"
 	"runtime/pprof"
 	"runtime/trace"
 	"strconv"
@@ -18,6 +19,7 @@ type observer struct {
 	watchdog *watchdog
 	labels   bool
 	chaos    bool
+	chance   rand.PCG        // for chaos, of the coordinator in a refresh
 	tracing  context.Context // of the tick's task; nil while nobody traces
 	task     *trace.Task
 }
@@ -72,7 +74,7 @@ func (t *tick) observe(w *worker, s *step, c *world.Context) {
 		trace.Log(t.tracing, "shard", strconv.Itoa(c.Shard()))
 	}
 	if t.chaos {
-		w.dawdle()
+		dawdle(&w.chance)
 	}
 	s.run(c)
 }

@@ -45,8 +45,8 @@ type Options struct {
 	// Labels gives the goroutines the profile labels "system" and "shard" while
 	// they run a system. It costs about 50 ns per system and shard.
 	Labels bool
-	// Chaos, if not 0, is the seed of random delays in systems and of a random
-	// order of shards, to see in tests that the world does not depend on them.
+	// Chaos, if not 0, is the seed of random delays in systems and in the refresh,
+	// and of a random order of shards, to see in tests that the world does not depend on them.
 	Chaos uint64
 }
 

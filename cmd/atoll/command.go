@@ -26,6 +26,7 @@ type command struct {
 var commands = []command{
 	{"demo", "run a world of creatures, served to bots over TCP, and audit it", runDemo},
 	{"soak", "put a world under everything at once and hold it against the books", runSoak},
+	{"sim", "run the demo's world on scripted input and write hashes of its state", runSim},
 }
 
 // run runs a command line, the program's name left out, and returns the exit

@@ -12,7 +12,8 @@ import (
 // Ownership: the worker that runs the shard, whose systems come one after
 // another. It is read between ticks.
 type island struct {
-	share     int // creatures that should live here
+	share     int      // creatures that should live here
+	chance    rand.PCG // what dice rolls by
 	dice      *rand.Rand
 	ledger    Ledger
 	graveyard graveyard
@@ -33,7 +34,8 @@ type look struct {
 
 func (i *island) init(number int, share int, seed uint64) {
 	i.share = share
-	i.dice = rand.New(rand.NewPCG(seed, uint64(number)))
+	i.chance.Seed(seed, uint64(number))
+	i.dice = rand.New(&i.chance)
 	i.graveyard = newGraveyard(seed, uint64(number))
 	i.people, i.litter = newGrid(share+share/4), newGrid(share)
 }

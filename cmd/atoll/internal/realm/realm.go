@@ -64,7 +64,7 @@ func New(o Options) (*Realm, error) {
 		return nil, fmt.Errorf("realm: %d creatures and %d clients at most, want 0 or more", o.Creatures, o.ClientsMax)
 	}
 	w, err := world.New(world.Options{
-		Shards: o.Shards, TickInterval: o.TickInterval, LaneRequests: o.LaneRequests, PortsMax: portsPerClient*o.ClientsMax + portsSpare,
+		Shards: o.Shards, TickInterval: o.TickInterval, Seed: o.Seed, LaneRequests: o.LaneRequests, PortsMax: portsPerClient*o.ClientsMax + portsSpare,
 	})
 	if err != nil {
 		return nil, err

@@ -1,0 +1,30 @@
+package scheduler
+
+import "slices"
+
+// AppendState appends which systems are enabled, and where they were disabled
+// because they panicked: what the scheduler knows that decides what the next tick
+// does. Times are not in it. It is for a hash of the state, of package state, by the
+// goroutine that owns the scheduler, between ticks.
+func (s *Scheduler) AppendState(dst []byte) []byte {
+	for _, x := range s.sorted {
+		dst = append(dst, x.name...)
+		dst = append(dst, 0, bit(x.enabled.Load()))
+		if !slices.Contains(x.off, true) || x.pardoned.Load() {
+			dst = append(dst, 0)
+			continue
+		}
+		dst = append(dst, 1)
+		for _, off := range x.off {
+			dst = append(dst, bit(off))
+		}
+	}
+	return dst
+}
+
+func bit(is bool) byte {
+	if is {
+		return 1
+	}
+	return 0
+}

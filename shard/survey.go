@@ -1,0 +1,120 @@
+package shard
+
+import (
+	"reflect"
+	"slices"
+
+	"github.com/atoll-sim/atoll/handle"
+)
+
+// This file is what tools see that hash, save or compare worlds: everything that
+// decides what happens next, in an order that depends on neither time nor the
+// number of workers. Nothing may be written through it; it is good until the
+// world changes. Chunk numbers are not in it: they are given in the order in
+// which shards ask for them.
+
+// Cells is a run of values of one type, for who does not know the type.
+type Cells struct {
+	Type   reflect.Type
+	Len    int
+	Plain  bool   // without pointers
+	Bytes  []byte // if they are plain: their memory, padding included
+	Values any    // a []T
+}
+
+// CellsOf returns a run of values as cells.
+func CellsOf[T any](values []T) Cells {
+	c := Cells{Type: reflect.TypeFor[T](), Len: len(values), Values: values}
+	if c.Plain = !HasPointers(c.Type); c.Plain {
+		c.Bytes = bytesOf(values)
+	}
+	return c
+}
+
+// surveyed is an AnyColumn that shows its rows.
+type surveyed interface {
+	cells(number, rows int) Cells
+}
+
+func (c *Column[T]) cells(number, rows int) Cells {
+	return CellsOf((*c.dir.Load())[number].data[:rows])
+}
+
+// Components returns the numbers of the table's components, ascending.
+func (t *Table) Components() []int { return t.ids }
+
+// Chunks returns the table's chunks in order: rows are in the first ones, without
+// a hole; those behind are empty.
+func (t *Table) Chunks() []*Chunk { return t.chunks }
+
+// Handles returns the handles of the atoms, by row.
+func (c *Chunk) Handles() []handle.Handle { return c.handles[:c.n:c.n] }
+
+// Cells returns the rows of the i-th component of the chunk's table.
+func (c *Chunk) Cells(i int) Cells { return c.table.columns[i].(surveyed).cells(c.number(), c.n) }
+
+// Stamps returns the tick in which a row last came or was replaced, and for each
+// component that in which it was last handed out for writing.
+func (c *Chunk) Stamps() (changed uint32, written []uint32) { return c.changed, c.written }
+
+// Marks returns which rows are marked, a bit for each, or nil for none.
+func (c *Chunk) Marks() []uint64 {
+	if c.deadN == 0 {
+		return nil
+	}
+	return c.dead
+}
+
+// Disabled returns in which rows the i-th component of the table, or with -1 the
+// entity, is disabled, a bit for each; or nil for none.
+func (c *Chunk) Disabled(i int) []uint64 {
+	if c.off == nil || c.off.n == 0 {
+		return nil
+	}
+	return c.off.sets[1+i]
+}
+
+// FreeList returns the free indexes; the last is given next.
+func (h *Home) FreeList() []uint32 { return h.free }
+
+// AppendSlots appends the contents of all slots that were ever given, state and
+// version, in the order in which they first were. For the home's owner.
+func (h *Home) AppendSlots(dst []uint32) []uint32 {
+	dst = slices.Grow(dst, int(h.next))
+	for i, page := range h.pages {
+		for k := range page[:min(max(int(h.next)-i*pageSize, 0), pageSize)] {
+			dst = append(dst, page[k].load())
+		}
+	}
+	return dst
+}
+
+// AppendUses appends for each slot, in the order in which they are first drawn,
+// how often it was used until now: its version while the entity lives, one less
+// while it is free or a port has it in hand. So it shows only what refreshes have
+// done, whatever ports draw meanwhile. Slots at the end that were never used are
+// left out.
+func (o *Outside) AppendUses(dst []uint32) []uint32 {
+	drawn := uint32(min(uint64(o.fresh.Load()), uint64(o.space.indexMax)+1))
+	last := len(dst)
+	for n := range drawn {
+		dst = append(dst, o.uses(n))
+		if dst[len(dst)-1] > 0 {
+			last = len(dst)
+		}
+	}
+	return dst[:last]
+}
+
+func (o *Outside) uses(n uint32) uint32 {
+	h := compose(o.id, o.space.index(o.id, n), 0)
+	slot := o.space.slot(h)
+	if slot == nil { // a port is about to make the page
+		return 0
+	}
+	version, state := unpack(slot.load(), h)
+	if version > 0 && (state == StatePending || state == StateUnused) {
+		version--
+	}
+	return version
+}

@@ -1,0 +1,56 @@
+package state_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/atoll-sim/atoll/internal/check"
+	"github.com/atoll-sim/atoll/state"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// What the benchmarks hash: 32 bytes without padding, 32 with.
+type (
+	dense  struct{ A, B, C, D float64 }
+	padded struct {
+		A uint64
+		B uint32
+		C uint64
+		D uint8
+	}
+)
+
+// BenchmarkStateHash reports how many bytes of components, handles and slots are
+// hashed in a second.
+func BenchmarkStateHash(b *testing.B) {
+	b.Run("dense", func(b *testing.B) { benchmarkHash[dense](b) })
+	b.Run("padded", func(b *testing.B) { benchmarkHash[padded](b) })
+}
+
+func benchmarkHash[T any](b *testing.B) {
+	type holder struct{ C T }
+	const n = 1 << 20
+	w := world.MustNew(world.Options{})
+	world.Register[T](w, "c")
+	require.NoError(b, world.NewBundle[holder](w).CreateN(w, n, nil))
+	h := state.NewHasher(w, nil)
+	b.SetBytes(n * (32 + 8 + 4))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := h.StateHash(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// TestHashAllocates checks that a hasher that is warm allocates little: by the
+// number of chunks, not of entities.
+func TestHashAllocates(t *testing.T) {
+	if check.Enabled {
+		t.Skip("the check build allocates")
+	}
+	f := newFixture(t, options()).populate(20_000)
+	f.hash()
+	require.Less(t, testing.AllocsPerRun(10, func() { f.hash() }), 300.0)
+}

@@ -1,0 +1,62 @@
+package state
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/atoll-sim/atoll/shard"
+)
+
+// Codec writes values of a type as bytes. Types that hold more than numbers need
+// one: a component, message or resource with a pointer, string, slice, map,
+// interface, channel or function in it. One of a type of numbers takes the place
+// of what is done by itself.
+type Codec[T any] struct {
+	// Append appends v to dst. The same value gives the same bytes: a map must be
+	// written in the order of its keys. It must not write v.
+	Append func(dst []byte, v *T) []byte
+}
+
+// Codecs are the codecs of a world's types. The zero value has none.
+//
+// Ownership: one goroutine at a time.
+type Codecs struct{ byType map[reflect.Type]appender }
+
+// appender is a Codec of any type.
+type appender interface {
+	// each calls f with the bytes of each value. The bytes are good until the next.
+	each(values shard.Cells, scratch []byte, f func([]byte)) []byte
+}
+
+// Register adds the codec of T. It panics if there is one already, or without
+// Append.
+func Register[T any](to *Codecs, codec Codec[T]) {
+	t := reflect.TypeFor[T]()
+	if codec.Append == nil {
+		panic(fmt.Sprintf("state: the codec of %v has no Append", t))
+	}
+	if to.byType[t] != nil {
+		panic(fmt.Sprintf("state: %v has a codec already; register one for each type", t))
+	}
+	if to.byType == nil {
+		to.byType = map[reflect.Type]appender{}
+	}
+	to.byType[t] = codec
+}
+
+func (c Codec[T]) each(values shard.Cells, scratch []byte, f func([]byte)) []byte {
+	all := values.Values.([]T)
+	for i := range all {
+		scratch = c.Append(scratch[:0], &all[i])
+		f(scratch)
+	}
+	return scratch
+}
+
+// of returns the codec of a type, or nil.
+func (c *Codecs) of(t reflect.Type) appender {
+	if c == nil {
+		return nil
+	}
+	return c.byType[t]
+}

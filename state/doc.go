@@ -1,0 +1,14 @@
+// Package state tells whether two worlds are the same: a hash of everything that
+// decides what a world does next.
+//
+//	hasher := state.NewHasher(w, nil)
+//	sum, err := hasher.Hash()
+//
+// The same inputs give the same hash after each tick, on any number of workers;
+// two runs that differ, differ from the tick on in which they part, which is where
+// to look. What is hashed, and what is not and why, is in docs/determinism.md.
+//
+// Components, messages and resources of numbers alone, arrays and structs of them,
+// need nothing. Whatever holds a pointer, string, slice, map, interface, channel
+// or function needs a Codec.
+package state

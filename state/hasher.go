@@ -1,0 +1,343 @@
+package state
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+
+	"github.com/atoll-sim/atoll/shard"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// ErrNoCodec is returned for a world with a component, message or resource that
+// holds more than numbers and has no codec.
+var ErrNoCodec = errors.New("state: no codec")
+
+// Hash is a hash of a world's state. Its String is what logs and tools write.
+type Hash uint64
+
+// String returns 16 hexadecimal digits.
+func (h Hash) String() string { return fmt.Sprintf("%016x", uint64(h)) }
+
+// MarshalText returns the String, so that JSON, whose numbers lose digits, has it as
+// one.
+func (h Hash) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
+
+// UnmarshalText reads what MarshalText writes.
+func (h *Hash) UnmarshalText(text []byte) error {
+	v, err := strconv.ParseUint(string(text), 16, 64)
+	if err != nil || len(text) != 16 {
+		return fmt.Errorf("state: %q is no hash, which is 16 hexadecimal digits", text)
+	}
+	*h = Hash(v)
+	return nil
+}
+
+// Hasher hashes the state of one world again and again. It knows the layout of
+// each type after the first time.
+//
+// Ownership: the world's goroutine, between ticks. Ports may be in use meanwhile.
+type Hasher struct {
+	w       *world.World
+	codecs  *Codecs
+	writers map[reflect.Type]*writer
+	also    []also
+	sum     sum
+	total   sum
+	scratch []byte
+	numbers []uint32
+}
+
+// writer is how values of one type are hashed.
+type writer struct {
+	codec appender // nil: by the layout
+	*layout
+}
+
+// also is state beside the world.
+type also struct {
+	name  string
+	write func(dst []byte) []byte
+}
+
+// NewHasher makes a hasher of a world. codecs may be nil if the world needs none;
+// a component that is registered later needs its codec by the next hash.
+func NewHasher(w *world.World, codecs *Codecs) *Hasher {
+	if w == nil {
+		panic("state: NewHasher of a nil World; make one with world.New")
+	}
+	return &Hasher{w: w, codecs: codecs, writers: map[reflect.Type]*writer{}}
+}
+
+// StateHash hashes a world once. See Hasher.StateHash.
+func StateHash(w *world.World, codecs *Codecs) (Hash, error) {
+	return NewHasher(w, codecs).StateHash()
+}
+
+// Stateful is an extension of a world that shows its state. All must: a relation of
+// package hierarchy does.
+type Stateful interface {
+	// AppendState appends all that decides what the extension does next to dst,
+	// the same state as the same bytes.
+	AppendState(dst []byte) []byte
+}
+
+// Also makes state beside the world count: what the game keeps outside of
+// components and resources and what decides what its systems do. write appends it
+// to dst, the same state as the same bytes.
+func (h *Hasher) Also(name string, write func(dst []byte) []byte) {
+	h.also = append(h.also, also{name, write})
+}
+
+// StateHash hashes everything that decides what the world does next, given the
+// same systems and inputs: two worlds of the same hash stay the same. It reads
+// every component of every entity once, at some gigabytes per second. The world
+// must be idle. It returns ErrNoCodec, naming what lacks one.
+//
+// Hashes of machines of another byte order, or size of int, are others.
+func (h *Hasher) StateHash() (Hash, error) {
+	h.total.Reset()
+	err := h.sections(func(_ int, _, _ string) { h.total.number(h.sum.Sum64()) })
+	return Hash(h.total.Sum64()), err
+}
+
+// Section is the hash of a part of a world's state.
+type Section struct {
+	Name string // such as `shard 3: component "health"`
+	Hash Hash
+}
+
+// Sections returns the hashes of the parts of the state, in a fixed order: where
+// two worlds differ, the first sections that do say in what.
+func (h *Hasher) Sections() ([]Section, error) {
+	var all []Section
+	err := h.sections(func(shard int, kind, name string) {
+		text := kind
+		if name != "" {
+			text = fmt.Sprintf("%s %q", kind, name)
+		}
+		if shard >= 0 {
+			text = fmt.Sprintf("shard %d: %s", shard, text)
+		}
+		all = append(all, Section{text, Hash(h.sum.Sum64())})
+	})
+	return all, err
+}
+
+// nowhere is the shard of sections that belong to none.
+const nowhere = -1
+
+// sections hashes one section after the other and calls done behind each.
+func (h *Hasher) sections(done func(shard int, kind, name string)) error {
+	v := h.w.Survey()
+	components, messages, resources := v.Components(), v.Messages(), v.Resources()
+	if err := errors.Join(h.learn("component", components), h.learn("message", messages), h.learn("resource", resources)); err != nil {
+		return err
+	}
+	h.sum.Reset()
+	h.world(v, components, messages, resources)
+	done(nowhere, "the world", "")
+	for i := range h.w.Shards() {
+		h.shard(v, i, components, messages, done)
+	}
+	h.sum.Reset()
+	h.numbers = v.Outside().AppendUses(h.numbers[:0])
+	h.list(h.numbers)
+	done(nowhere, "slots of what ports create", "")
+	for i, r := range resources {
+		h.sum.Reset()
+		value, parts := v.Resource(i)
+		h.cells(value)
+		h.cells(parts)
+		done(nowhere, "resource", r.Name)
+	}
+	for i, x := range v.Extensions() {
+		h.sum.Reset()
+		shown, ok := x.(Stateful)
+		if !ok {
+			return fmt.Errorf("%w: extension %d of the world, a %T, has no AppendState", ErrNoCodec, i, x)
+		}
+		h.scratch = shown.AppendState(h.scratch[:0])
+		h.sum.bytes(h.scratch)
+		done(nowhere, "extension", strconv.Itoa(i))
+	}
+	for _, x := range h.also {
+		h.sum.Reset()
+		h.scratch = x.write(h.scratch[:0])
+		h.sum.bytes(h.scratch)
+		done(nowhere, "also", x.name)
+	}
+	return nil
+}
+
+// learn makes the writers of types that are new.
+func (h *Hasher) learn(what string, all []world.Named) error {
+	var errs []error
+	for _, x := range all {
+		if h.writers[x.Type] != nil {
+			continue
+		}
+		c := h.codecs.of(x.Type)
+		if c != nil {
+			h.writers[x.Type] = &writer{codec: c}
+			continue
+		}
+		l, err := layoutOf(x.Type, x.Type.String())
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%w for %s %q: %v; register a state.Codec[%v]", ErrNoCodec, what, x.Name, err, x.Type))
+			continue
+		}
+		h.writers[x.Type] = &writer{layout: l}
+	}
+	return errors.Join(errs...)
+}
+
+// world hashes what shapes the world as a whole.
+func (h *Hasher) world(v world.Survey, lists ...[]world.Named) {
+	o := h.w.Options()
+	h.sum.text("atoll state 1")
+	for _, n := range []uint64{
+		uint64(o.Shards), uint64(o.IndexMax), uint64(o.VersionMax), uint64(o.TickInterval), o.Seed,
+		uint64(o.OutboxRequests), uint64(o.OutboxBytes), h.w.Tick(),
+	} {
+		h.sum.number(n)
+	}
+	h.sum.flag(o.KeepOrder)
+	h.sum.flag(o.Record)
+	if o.Record {
+		h.sum.number(uint64(o.RecordTicks))
+	}
+	for _, list := range lists {
+		h.sum.number(uint64(len(list)))
+		for _, x := range list {
+			h.sum.text(x.Name)
+		}
+	}
+	cursor, run := v.Placement()
+	h.sum.number(uint64(cursor))
+	h.sum.number(uint64(run))
+	h.sum.flag(v.Astray())
+}
+
+// shard hashes a shard: its slots, who is where, the components and the messages.
+func (h *Hasher) shard(v world.Survey, i int, components, messages []world.Named, done func(int, string, string)) {
+	s := v.Shard(i)
+	h.sum.Reset()
+	h.numbers = s.AppendSlots(h.numbers[:0])
+	h.list(h.numbers)
+	h.list(s.FreeList())
+	done(i, "slots", "")
+
+	h.sum.Reset()
+	for _, t := range s.Tables() {
+		h.table(t)
+	}
+	if o := h.w.Options(); o.Record {
+		for ago := range o.RecordTicks {
+			h.sum.bytes(shard.CellsOf(s.CreatedIn(ago)).Bytes)
+			h.sum.bytes(shard.CellsOf(s.DestroyedIn(ago)).Bytes)
+		}
+	}
+	done(i, "entities", "")
+
+	for id, c := range components {
+		h.sum.Reset()
+		for _, t := range s.Tables() {
+			if at := slices.Index(t.Components(), id); at >= 0 {
+				h.column(t, at)
+			}
+		}
+		done(i, "component", c.Name)
+	}
+	for id, m := range messages {
+		h.sum.Reset()
+		to, bodies := v.Mail(id, i)
+		h.sum.bytes(shard.CellsOf(to).Bytes)
+		h.cells(bodies)
+		done(i, "message", m.Name)
+	}
+}
+
+// table hashes who is in a table, how its rows are divided into chunks, which are
+// marked or disabled, and when they changed.
+func (h *Hasher) table(t *shard.Table) {
+	h.sum.number(uint64(len(t.Components())))
+	for _, id := range t.Components() {
+		h.sum.number(uint64(id))
+	}
+	h.sum.number(uint64(len(t.Chunks())))
+	for _, c := range t.Chunks() {
+		h.sum.number(uint64(c.Cap()))
+		h.sum.bytes(shard.CellsOf(c.Handles()).Bytes)
+		if len(c.Handles()) == 0 {
+			continue
+		}
+		changed, _ := c.Stamps()
+		h.sum.number(uint64(changed))
+		h.bits(c.Marks())
+		h.bits(c.Disabled(-1))
+	}
+}
+
+// column hashes a component of the entities of a table.
+func (h *Hasher) column(t *shard.Table, at int) {
+	for _, c := range t.Chunks() {
+		if len(c.Handles()) == 0 {
+			continue
+		}
+		_, written := c.Stamps()
+		h.sum.number(uint64(written[at]))
+		h.bits(c.Disabled(at))
+		h.cells(c.Cells(at))
+	}
+}
+
+// bits hashes a set of rows. One that is empty is as none.
+func (h *Hasher) bits(words []uint64) {
+	n := 0
+	for i, w := range words {
+		if w != 0 {
+			n = i + 1
+		}
+	}
+	h.sum.number(uint64(n))
+	for _, w := range words[:n] {
+		h.sum.number(w)
+	}
+}
+
+func (h *Hasher) list(numbers []uint32) { h.sum.bytes(shard.CellsOf(numbers).Bytes) }
+
+// cells hashes values of a type that was learnt.
+func (h *Hasher) cells(c shard.Cells) {
+	h.sum.number(uint64(c.Len))
+	x := h.writers[c.Type]
+	switch {
+	case x.codec != nil:
+		h.scratch = x.codec.each(c, h.scratch, h.sum.bytes)
+	case x.whole:
+		h.sum.bytes(c.Bytes)
+	default:
+		h.masked(x.layout, c.Bytes)
+	}
+}
+
+// maskedAtOnce is how many bytes are masked before they are hashed, about: they
+// stay in the processor's first cache.
+const maskedAtOnce = 8 << 10
+
+func (h *Hasher) masked(l *layout, rows []byte) {
+	if l.size == 0 {
+		return
+	}
+	step := max(1, maskedAtOnce/(8*len(l.mask))) * 8 * len(l.mask)
+	h.scratch = slices.Grow(h.scratch[:0], step)[:step]
+	for len(rows) > 0 {
+		n := min(step, len(rows))
+		l.masked(h.scratch[:n], rows[:n])
+		h.sum.bytes(h.scratch[:n])
+		rows = rows[n:]
+	}
+}

@@ -1,0 +1,130 @@
+package state
+
+import (
+	"encoding/binary"
+	"fmt"
+	"reflect"
+)
+
+// layout says which bytes of a type without pointers hold something: a row of it
+// is hashed as its memory with everything else zeroed. Floats thus count by their
+// bits: -0 is not 0, and a NaN is itself.
+//
+//	struct { A uint8; B uint32; C uint8 }
+//
+//	memory  A . . . B B B B C . . .
+//	mask    1 0 0 0 1 1 1 1 1 0 0 0
+//
+// Immutable.
+type layout struct {
+	size  int
+	whole bool     // every byte counts
+	mask  []uint64 // little endian, of as many rows as end at a multiple of 8 bytes, and of some hundred bytes
+}
+
+// maskBytes is how long a mask is at least: the loop over it is worth while.
+const maskBytes = 512
+
+// layoutOf makes the layout of a type. path is what to call it in errors.
+func layoutOf(t reflect.Type, path string) (*layout, error) {
+	counts := make([]bool, t.Size())
+	if err := cover(counts, t, 0, path); err != nil {
+		return nil, err
+	}
+	l := &layout{size: len(counts), whole: true}
+	for _, c := range counts {
+		l.whole = l.whole && c
+	}
+	if l.whole || l.size == 0 {
+		return l, nil
+	}
+	length := l.size
+	for length%8 != 0 || length < maskBytes {
+		length += l.size
+	}
+	bytes := make([]byte, length)
+	for i := range bytes {
+		if counts[i%l.size] {
+			bytes[i] = 0xff
+		}
+	}
+	for i := 0; i < length; i += 8 {
+		l.mask = append(l.mask, binary.LittleEndian.Uint64(bytes[i:]))
+	}
+	return l, nil
+}
+
+// cover marks the bytes that a value of type t at an offset holds something in,
+// or says what it holds that is no number. Fields without a name hold nothing.
+func cover(counts []bool, t reflect.Type, at uintptr, path string) error {
+	switch t.Kind() {
+	case reflect.Struct:
+		for i := range t.NumField() {
+			f := t.Field(i)
+			if f.Name == "_" {
+				continue
+			}
+			if err := cover(counts, f.Type, at+f.Offset, path+"."+f.Name); err != nil {
+				return err
+			}
+		}
+		return nil
+	case reflect.Array:
+		if t.Len() == 0 {
+			return nil
+		}
+		if err := cover(counts, t.Elem(), at, path+"[0]"); err != nil {
+			return err
+		}
+		size := t.Elem().Size()
+		for i := size; i < t.Size(); i++ { // as the first element
+			counts[at+i] = counts[at+i-size]
+		}
+		return nil
+	case reflect.Bool, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr,
+		reflect.Float32, reflect.Float64, reflect.Complex64, reflect.Complex128:
+		for i := range t.Size() {
+			counts[at+i] = true
+		}
+		return nil
+	}
+	return fmt.Errorf("%s is a %s", path, kindName(t))
+}
+
+// kindName names what cannot be hashed by itself.
+func kindName(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Pointer, reflect.UnsafePointer:
+		return "pointer"
+	case reflect.Func:
+		return "function"
+	case reflect.Chan:
+		return "channel"
+	}
+	return t.Kind().String()
+}
+
+// masked writes rows to dst, which is as long, with everything zeroed that holds
+// nothing.
+func (l *layout) masked(dst, rows []byte) {
+	for len(rows) >= 8*len(l.mask) {
+		n := 8 * len(l.mask)
+		maskWords(dst[:n], rows[:n], l.mask)
+		dst, rows = dst[n:], rows[n:]
+	}
+	whole := len(rows) / 8
+	maskWords(dst[:8*whole], rows[:8*whole], l.mask[:whole])
+	if whole < len(l.mask) {
+		for i := 8 * whole; i < len(rows); i++ {
+			dst[i] = rows[i] & byte(l.mask[whole]>>(8*(i%8)))
+		}
+	}
+}
+
+func maskWords(dst, src []byte, mask []uint64) {
+	for _, m := range mask {
+		binary.LittleEndian.PutUint64(dst, binary.LittleEndian.Uint64(src)&m)
+		dst, src = dst[8:], src[8:]
+	}
+}

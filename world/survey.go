@@ -1,0 +1,115 @@
+package world
+
+import (
+	"reflect"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/shard"
+)
+
+// Survey is what an idle world is made of, for tools that hash, save or compare
+// worlds without knowing their types: everything that decides what the world does
+// next, and nothing else. Package state has one such tool. What it returns must
+// not be written, and is good until the world changes.
+type Survey struct{ w *World }
+
+// Named is a type that is registered under a name.
+type Named struct {
+	Name string
+	Type reflect.Type
+}
+
+// Survey returns the world's survey. The world must be idle.
+func (w *World) Survey() Survey {
+	w.mustIdle("Survey")
+	return Survey{w}
+}
+
+// Components lists the components by number.
+func (s Survey) Components() []Named {
+	all := make([]Named, len(s.w.components))
+	for i, c := range s.w.components {
+		all[i] = Named{c.name, c.typ}
+	}
+	return all
+}
+
+// Messages lists the messages in the order in which they were registered.
+func (s Survey) Messages() []Named {
+	all := make([]Named, len(s.w.messages))
+	for i, m := range s.w.messages {
+		all[i] = Named{m.Name(), m.messageType()}
+	}
+	return all
+}
+
+// Resources lists the resources by number.
+func (s Survey) Resources() []Named {
+	all := make([]Named, len(s.w.resources))
+	for i, r := range s.w.resources {
+		all[i] = Named{r.Name(), r.(surveyedResource).resourceType()}
+	}
+	return all
+}
+
+// Placement returns the shard of the next entity that the idle world creates,
+// and how many go there.
+func (s Survey) Placement() (shard, run int) { return s.w.cursor, s.w.run }
+
+// Astray reports whether messages may be in the box of another shard than that of
+// their entity, so that the next tick forwards them when it begins.
+func (s Survey) Astray() bool { return s.w.astray }
+
+// Shard returns a shard, and with it its tables and its home.
+func (s Survey) Shard(i int) *shard.Shard { return s.w.shards[i] }
+
+// Outside returns the home of what ports create.
+func (s Survey) Outside() *shard.Outside { return s.w.outside }
+
+// Extensions lists the extensions in the order in which they came.
+func (s Survey) Extensions() []Extension {
+	all := make([]Extension, len(s.w.extensions.all))
+	for i, x := range s.w.extensions.all {
+		all[i] = x.Extension
+	}
+	return all
+}
+
+// Mail returns the messages of one kind that are delivered to a shard in the next
+// tick, in order: to whom, and what.
+func (s Survey) Mail(message, shard int) ([]handle.Handle, shard.Cells) {
+	return s.w.messages[message].(surveyedMessage).mail(shard)
+}
+
+type surveyedMessage interface {
+	mail(box int) ([]handle.Handle, shard.Cells)
+}
+
+func (m *Message[M]) mail(box int) (to []handle.Handle, bodies shard.Cells) {
+	var all []M
+	for _, e := range m.boxes[box].now {
+		to, all = append(to, e.To), append(all, e.Body)
+	}
+	return to, shard.CellsOf(all)
+}
+
+// Resource returns the value of a resource, and what each shard has added since
+// the last merge, which is nothing but for an accumulator.
+func (s Survey) Resource(i int) (value, parts shard.Cells) {
+	return s.w.resources[i].(surveyedResource).values()
+}
+
+type surveyedResource interface {
+	resourceType() reflect.Type
+	values() (value, parts shard.Cells)
+}
+
+func (r *Resource[T]) resourceType() reflect.Type { return reflect.TypeFor[T]() }
+
+func (r *Resource[T]) values() (value, parts shard.Cells) {
+	var all []T
+	for _, p := range r.parts {
+		all = append(all, p.value)
+	}
+	return shard.CellsOf([]T{r.value}), shard.CellsOf(all)
+}
