@@ -141,15 +141,20 @@ func (n *Names[K]) All() iter.Seq2[handle.Handle, K] {
 	n.mustIdle("All")
 	return func(yield func(handle.Handle, K) bool) {
 		n.mustIdle("All")
-		ordered := make([]*binding[K], 0, n.Len())
-		n.byHandle.all(func(b *binding[K]) { ordered = append(ordered, b) })
-		slices.SortFunc(ordered, func(a, b *binding[K]) int { return a.handle.Compare(b.handle) })
-		for _, b := range ordered {
+		for _, b := range n.ordered() {
 			if !yield(b.handle, b.name) {
 				return
 			}
 		}
 	}
+}
+
+// ordered returns the bindings in the order of their handles.
+func (n *Names[K]) ordered() []*binding[K] {
+	all := make([]*binding[K], 0, n.Len())
+	n.byHandle.all(func(b *binding[K]) { all = append(all, b) })
+	slices.SortFunc(all, func(a, b *binding[K]) int { return a.handle.Compare(b.handle) })
+	return all
 }
 
 // Refused returns the requests that the last refresh refused because the name was
