@@ -117,6 +117,11 @@ func live(t *testing.T, f *fixture, r *rand.Rand) (known []handle.Handle) {
 		}
 		f.Refresh()
 	}
+	for range 5 { // of which the save knows nothing, but somebody does
+		h, err := f.unit.Create(p, Unit{})
+		require.NoError(t, err)
+		known = append(known, h)
+	}
 	return known
 }
 
@@ -137,6 +142,7 @@ func newcomers(t *testing.T, f *fixture, known []handle.Handle) {
 	for _, h := range known {
 		seen[h] = true
 	}
+	f.Refresh() // used handles come with it
 	for range 300 {
 		h, err := f.unit.Create(p, Unit{})
 		require.NoError(t, err)
