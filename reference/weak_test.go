@@ -102,6 +102,15 @@ func TestWeakEqual(t *testing.T) {
 		})
 	}
 	require.False(t, reference.Weak{}.Equal(reference.Weak{}))
+
+	f.Destroy(a)
+	f.Refresh()
+	next := reference.To(f.World, f.unit())
+	h, ok := next.Get()
+	require.True(t, ok)
+	require.Equal(t, a.Index(), h.Index(), "the slot's next entity")
+	require.False(t, r.Equal(next), "is another version")
+	require.False(t, next.Equal(r))
 }
 
 // TestWeakDoesNotKeepItsWorld drops a world: its references find out, and equal

@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"time"
+
+	"github.com/atoll-sim/atoll/world"
 )
 
 // Report tells of one tick.
@@ -24,7 +26,8 @@ type Report struct {
 // Run makes ticks at the world's TickInterval until the context ends or Stop is
 // called, and then returns nil, after the tick that is under way. What it does when
 // a tick takes too long is the Overrun policy. It returns the error of a tick in
-// which a system panicked whose policy is StopRun, after completing that tick. No
+// which a system panicked whose policy is StopRun, or a function if that is the
+// scheduler's Options.IfPanics, after completing that tick. No
 // goroutine is left behind.
 func (s *Scheduler) Run(ctx context.Context) (err error) {
 	interval := s.w.Options().TickInterval
@@ -69,7 +72,14 @@ func (s *Scheduler) ends(err error) bool {
 		return true
 	}
 	for _, e := range joined.Unwrap() {
-		if se, ok := e.(*SystemError); !ok || se.system.policy == StopRun {
+		policy := StopRun
+		switch e := e.(type) {
+		case *SystemError:
+			policy = e.system.policy
+		case *world.CallError:
+			policy = s.options.IfPanics
+		}
+		if policy == StopRun {
 			return true
 		}
 	}

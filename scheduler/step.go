@@ -86,7 +86,7 @@ func (x *system) holds(w *world.World) (all bool, err *SystemError) {
 
 // settle draws the sums of a tick that is over, and joins its panics: those of
 // conditions, then by shard and in order of the systems, then those of global
-// systems.
+// systems, then those of functions in the refresh, by shard.
 func (s *Scheduler) settle(ctx context.Context, early []*SystemError) error {
 	t := &s.tick
 	t.observer.end(ctx)
@@ -98,15 +98,28 @@ func (s *Scheduler) settle(ctx context.Context, early []*SystemError) error {
 		panics = append(panics, p.errs...)
 		p.errs = nil
 	}
-	if len(panics) == 0 {
+	calls := t.world.Failures()
+	if len(panics)+len(calls) == 0 {
 		return nil
 	}
-	all := make([]error, len(panics))
-	for i, e := range panics {
-		all[i] = e
+	all := make([]error, 0, len(panics)+len(calls))
+	for _, e := range panics {
+		all = append(all, e)
 		s.punish(e)
 	}
+	for _, e := range calls {
+		all = append(all, e)
+		s.tell(e)
+	}
 	return errors.Join(all...)
+}
+
+// tell counts and logs a panic of a function.
+func (s *Scheduler) tell(e *world.CallError) {
+	s.counts.Panics++
+	if l := s.options.Logger; l != nil {
+		l.Error("function panicked", "function", e.Function, "on", e.On, "shard", e.Shard, "tick", e.Tick, "panic", e.Value, "stack", string(e.Stack))
+	}
 }
 
 // punish does what the policy of a system that panicked says.

@@ -62,23 +62,22 @@ func (s *Space) Spare(l Loc) {
 // held is a request to destroy whose outcome is put off: whether the entity dies is
 // decided after all requests are applied.
 type held struct {
-	handle handle.Handle
-	done   Finisher
-	first  bool // it marked the entity
+	request Routed
+	first   bool // it marked the entity
 }
 
 // DecideHeld decides the requests to destroy that were put off, in order: who is
 // not marked by now was spared.
 func (s *Shard) DecideHeld() {
 	for _, d := range s.held {
-		l := s.space.Locate(d.handle)
+		l := d.request.Loc()
 		switch {
 		case l != 0 && !s.space.Marked(l):
-			s.Decide(d.done, Refused)
+			s.Decide(d.request, Refused)
 		case d.first:
-			s.Decide(d.done, Applied)
+			s.Decide(d.request, Applied)
 		default:
-			s.Decide(d.done, Gone)
+			s.Decide(d.request, Gone)
 		}
 	}
 	clear(s.held)

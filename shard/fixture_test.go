@@ -99,11 +99,10 @@ func (s *storage) refresh() {
 		for _, home := range s.shards {
 			home.Recycle(sh.Exiled())
 		}
-		s.outside.Recycle(sh.Exiled())
+		s.outside.Recycle(sh.Outer())
 	}
 	for _, sh := range s.shards {
 		sh.Settle()
-		sh.Tell()
 	}
 	s.space.Sync(s.columns)
 }

@@ -1,165 +1,307 @@
 package shard
 
 import (
-	"reflect"
 	"sync/atomic"
 
 	"github.com/atoll-sim/atoll/handle"
 )
 
-// Outcome is what became of a request.
-type Outcome uint32
-
-// The outcomes of a request. The zero value means that it is not decided yet.
-const (
-	Undecided Outcome = iota
-	Applied           // done
-	Gone              // too late: the entity was dead, or never was
-	Missing           // the entity has no such component
-	Refused           // a limit of the world was reached
-	outcomes
-)
-
-// String returns the outcome as a lower-case word.
-func (o Outcome) String() string {
-	if o >= outcomes {
-		return "unknown"
-	}
-	return [...]string{"undecided", "applied", "gone", "missing", "refused"}[o]
-}
-
-// Finisher is told the outcome of a request, once.
-type Finisher interface{ Finish(Outcome) }
-
-// Stream holds the payloads of one kind of request of one sender, in the order
-// in which they were sent.
-type Stream interface {
-	// Next takes the next payload, a pointer into the stream. It is good until
-	// Release.
-	Next() any
-	// Size is the number of bytes that a payload counts for.
-	Size() int
-	// Apply does what the payload asks for: to the living atom at l, or for a
-	// create, where l is 0, by storing the atom of h.
-	Apply(s *Shard, h handle.Handle, l Loc, payload any) Outcome
-	// Release gives the taken payloads' room back.
-	Release()
-}
-
-// Request is what a sender wants done to one entity.
-type Request struct {
-	Handle handle.Handle
-	Stream Stream   // where its payload is; nil: destroy, or move
-	Done   Finisher // nil if nobody waits
-	Epoch  uint32   // the world's epoch before it was sent
-	Create bool     // the payload is the atom of a pending handle
-	Move   bool     // to another shard
-	Joint  bool     // it concerns several entities, in any shards: an extension's
-	Shard  uint16   // of a create or move: where the atom goes
-}
-
-var requestBytes = int(reflect.TypeFor[Request]().Size())
-
 // Lane carries the requests of one sender to the refresh, in order, and no more
 // of them than its limits allow.
 //
-// Invariants: sent minus applied is within the limits. Requests are taken in
-// the order in which they were sent.
+//	records  [head|payload][head][head|payload] …   all requests, in order
+//	streams  [payload][payload] …                   payloads that hold pointers, by kind
+//	         [finisher][finisher] …                 who waits
 //
-// Ownership: one producer calls Room and Send; one consumer, the refresh, calls
-// Take and Release. published and the applied counters join the two.
+// Invariants: sent minus applied is within the limits. Requests are taken in
+// the order in which they were sent, those of a batch in one refresh.
+//
+// Ownership: one producer sends; one consumer, the refresh, takes, releases and
+// tells. published and the applied counters join the two, each on a cache line
+// of its writer. Counters of requests and units wrap around: only how far they are
+// apart has a meaning.
 type Lane struct {
-	requests  *Queue[Request]
-	sent      uint64
-	sentBytes uint64
-	maxCount  uint64
-	maxBytes  uint64
+	space     *Space
+	records   records
+	streams   atomic.Pointer[[]stream] // nil until used
+	maxCount  uint32
+	maxWeight uint32
+	sent      uint32
+	weight    uint32 // units sent
+	batch     laneBatch
+	published atomic.Uint32
+	_         [64]byte
 
-	published    atomic.Uint64
-	applied      atomic.Uint64
-	appliedBytes atomic.Uint64
+	applied       atomic.Uint32
+	appliedWeight atomic.Uint32
+	taken         uint32
+	takenWeight   uint32
+	told          []telling
+}
 
-	taken   uint64
-	streams []Stream // those that had a payload taken
-	bytes   uint64   // of what was taken since Release
+// stream holds the payloads of one kind, in the order in which they were sent.
+type stream struct {
+	kind uint16
+	payloads
+}
+
+// payloads is a *Queue of any type.
+type payloads interface {
+	next() Payload
+	Begin()
+	Commit()
+	Rollback()
+	Release()
+}
+
+// telling is a request that somebody waits for.
+type telling struct {
+	done    Finisher
+	request *Request
+	outcome Outcome
 }
 
 // NewLane makes a lane that holds at most the given number of requests and
 // bytes, payloads included.
-func NewLane(requests, bytes int) *Lane {
-	return &Lane{requests: NewQueue[Request](), maxCount: uint64(requests), maxBytes: uint64(bytes)}
+func NewLane(space *Space, requests, bytes int) *Lane {
+	l := &Lane{space: space, maxCount: uint32(requests), maxWeight: uint32(bytes / unitBytes)}
+	l.records.init(firstRecords)
+	return l
 }
 
-// Room reports whether a request with so many bytes of payload fits. Producer
-// only.
-func (l *Lane) Room(payload int) bool {
-	return l.sent-l.applied.Load() < l.maxCount &&
-		l.sentBytes-l.appliedBytes.Load()+uint64(payload+requestBytes) <= l.maxBytes
+// Weight is what a request of the kind counts for in a lane.
+func (k *Kind[T]) Weight() uint32 { return k.weight }
+
+// BareWeight is what a request without a payload counts for.
+const BareWeight = 1
+
+// Bare is a request without a payload: to destroy, or to move.
+type Bare struct {
+	kind uint16
+	how  How
 }
 
-// Fits reports whether a request with so many bytes of payload would have room if
-// nothing else were under way.
-func (l *Lane) Fits(payload int) bool { return uint64(payload+requestBytes) <= l.maxBytes }
+// Destroying returns the request to destroy.
+func Destroying() Bare { return Bare{kind: destroyKind} }
+
+// MovingTo returns the request to move to a shard.
+func MovingTo(shard int) Bare { return Bare{moveKind, How(shard)} }
+
+// Room reports whether n requests of that weight fit. Producer only.
+func (l *Lane) Room(n int, weight uint32) bool {
+	return uint64(l.sent-l.applied.Load())+uint64(n) <= uint64(l.maxCount) &&
+		uint64(l.weight-l.appliedWeight.Load())+uint64(n)*uint64(weight) <= uint64(l.maxWeight)
+}
+
+// Fits reports whether n requests of that weight would fit in an empty lane.
+func (l *Lane) Fits(n int, weight uint32) bool {
+	return uint64(n) <= uint64(l.maxCount) && uint64(n)*uint64(weight) <= uint64(l.maxWeight)
+}
 
 // Waiting returns how many requests are sent and not yet applied. Producer
 // only.
-func (l *Lane) Waiting() int { return int(l.sent - l.applied.Load()) }
+func (l *Lane) Waiting() int { return int(l.published.Load() - l.applied.Load()) }
 
-// Send hands a request over. Its payload must already be in the stream, and
-// Room must have been asked. Producer only.
-func (l *Lane) Send(r Request, payload int) {
-	*l.requests.Push() = r
+// Push adds a request with a payload, and returns it and the place to fill that
+// in. Room must have been asked, and the epoch of the world loaded before; unless
+// a batch is under way, Publish must follow. done, if not nil, is told the
+// outcome. Producer only.
+func (k *Kind[T]) Push(l *Lane, h handle.Handle, epoch uint32, how How, done Finisher) (*Request, *T) {
+	r := l.push(h, epoch, k.number, how, k.units, k.weight)
+	if done != nil {
+		l.await(r, done)
+	}
+	if k.plain {
+		return r, As[T](r.payload(k.units))
+	}
+	return r, queueOf[T](l, k.number).Push()
+}
+
+// PushBare is Push for a request without a payload.
+func (l *Lane) PushBare(b Bare, h handle.Handle, epoch uint32, done Finisher) {
+	r := l.push(h, epoch, b.kind, b.how, 1, BareWeight)
+	if done != nil {
+		l.await(r, done)
+	}
+}
+
+func (l *Lane) push(h handle.Handle, epoch uint32, kind uint16, how How, units, weight uint32) *Request {
+	q := l.records.tail
+	n := uint32(len(q.buf))
+	at := l.records.put & (n - 1)
+	if at+units > n || l.records.put+units-q.head.Load() > n {
+		q, at = l.records.turn(units)
+	}
+	r := q.buf[at].head()
+	l.records.put += units
+	if l.batch.open {
+		how |= l.batch.add(r)
+	}
+	*r = Request{h, epoch, kind, how}
+	if at%unitsPerLine+units >= unitsPerLine {
+		prefetchWrite(q.at(l.records.put + unitsAhead).head())
+	}
 	l.sent++
-	l.sentBytes += uint64(payload + requestBytes)
-	l.published.Store(l.sent) // publishes the request and its payload
+	l.weight += weight
+	return r
 }
 
-// Take returns the next request that was sent in epoch cut or before, or nil.
-// It is good until Release. Consumer only.
-func (l *Lane) Take(cut uint32) *Request {
-	if l.taken == l.published.Load() {
-		return nil
-	}
-	r := l.requests.Peek()
-	if int32(r.Epoch-cut) > 0 {
-		return nil
-	}
-	l.taken++
-	return l.requests.Pop()
+// await makes done be told what becomes of a request.
+func (l *Lane) await(r *Request, done Finisher) {
+	r.how |= notify
+	*queueOf[Finisher](l, doneKind).Push() = done
 }
 
-// Empty reports whether everything sent so far was taken. Consumer only.
-func (l *Lane) Empty() bool { return l.taken == l.published.Load() }
+// queueOf returns the queue of the payloads of a kind.
+func queueOf[T any](l *Lane, kind uint16) *Queue[T] {
+	var have []stream
+	if all := l.streams.Load(); all != nil {
+		have = *all
+	}
+	for i := range have {
+		if have[i].kind == kind {
+			return have[i].payloads.(*Queue[T])
+		}
+	}
+	q := NewQueue[T]()
+	if l.batch.open {
+		q.Begin()
+	}
+	next := append(have[:len(have):len(have)], stream{kind, q})
+	l.streams.Store(&next) // the consumer finds it by a request, which is published later
+	return q
+}
+
+// Publish hands over what was pushed. Producer only.
+func (l *Lane) Publish() {
+	l.published.Store(l.sent) // publishes the requests and their payloads
+}
+
+// laneBatch is requests that are to be taken in one refresh.
+type laneBatch struct {
+	open         bool
+	first        *Request // is given the epoch; the others are joined to it
+	sent, weight uint32   // of the lane, before
+}
+
+// add returns how a request is in the batch.
+func (b *laneBatch) add(r *Request) How {
+	if b.first != nil {
+		return joined
+	}
+	b.first = r
+	return 0
+}
+
+// Begin begins a batch: what is pushed until Commit or Rollback is not
+// published. Producer only.
+func (l *Lane) Begin() {
+	l.batch = laneBatch{open: true, sent: l.sent, weight: l.weight}
+	l.eachQueue(payloads.Begin)
+}
+
+// Commit publishes the batch, with the world's epoch as it was loaded just
+// before. Producer only.
+func (l *Lane) Commit(epoch uint32) {
+	if l.batch.first != nil {
+		l.batch.first.mark = epoch
+	}
+	l.batch = laneBatch{}
+	l.eachQueue(payloads.Commit)
+	l.Publish()
+}
+
+// Rollback takes back what was pushed since Begin, and returns how many requests
+// those were. Producer only.
+func (l *Lane) Rollback() int {
+	n := l.sent - l.batch.sent
+	l.sent, l.weight = l.batch.sent, l.batch.weight
+	l.batch = laneBatch{}
+	l.eachQueue(payloads.Rollback)
+	return int(n)
+}
+
+func (l *Lane) eachQueue(f func(payloads)) {
+	f(&l.records)
+	if all := l.streams.Load(); all != nil {
+		for i := range *all {
+			f((*all)[i].payloads)
+		}
+	}
+}
+
+// Drain takes what was sent in epoch cut or before and adds it to requests taken
+// from other lanes. It returns the number of creates. Consumer only.
+func (l *Lane) Drain(cut uint32, to *Drained) (creates int) {
+	kinds, taken, weight := l.space.kinds, l.taken, l.takenWeight
+	published := l.published.Load()
+	l.records.look()
+	for ; taken != published; taken++ {
+		r := l.records.peek()
+		if l.records.passed(r) {
+			r = l.records.seek()
+		}
+		if r.how&joined == 0 && int32(r.mark-cut) > 0 {
+			break
+		}
+		k := &kinds[r.kind]
+		l.records.got += k.units
+		weight += k.weight
+		if r.how&notify != 0 {
+			l.told = append(l.told, telling{done: *As[Finisher](l.nextOf(doneKind)), request: r})
+		}
+		q := Routed{Request: r, payload: r.payload(k.units)}
+		if !k.plain {
+			q.payload = l.nextOf(r.kind)
+		}
+		if r.how&Create != 0 {
+			at := &to.Creates[r.how&shards]
+			*at = append(*at, q)
+			creates++
+		} else {
+			q.slot = l.space.slot(r.Handle)
+			to.add(q, k)
+		}
+	}
+	l.taken, l.takenWeight = taken, weight
+	return creates
+}
+
+// nextOf takes the next payload of a kind.
+func (l *Lane) nextOf(kind uint16) Payload {
+	for i, all := 0, *l.streams.Load(); ; i++ {
+		if all[i].kind == kind {
+			return all[i].next()
+		}
+	}
+}
 
 // Ready returns how many requests are there to be taken. Consumer only.
 func (l *Lane) Ready() int { return int(l.published.Load() - l.taken) }
 
-// Payload takes the payload of the request that was taken last. Consumer only.
-func (l *Lane) Payload(s Stream) any {
-	l.bytes += uint64(s.Size())
-	for _, t := range l.streams {
-		if t == s {
-			return s.Next()
-		}
-	}
-	l.streams = append(l.streams, s)
-	return s.Next()
-}
+// Empty reports whether everything sent so far was taken. Consumer only.
+func (l *Lane) Empty() bool { return l.taken == l.published.Load() }
 
 // Release ends a refresh: all that was taken is applied, and its room is given
 // back. Consumer only.
 func (l *Lane) Release() {
-	count := l.taken - l.applied.Load()
-	if count == 0 {
+	if l.taken == l.applied.Load() {
 		return
 	}
-	for _, s := range l.streams {
-		s.Release()
+	for i := range l.told {
+		t := &l.told[i]
+		t.outcome, t.request = Outcome(t.request.mark), nil
 	}
-	clear(l.streams)
-	l.streams = l.streams[:0]
-	l.requests.Release()
-	l.appliedBytes.Store(l.appliedBytes.Load() + l.bytes + count*uint64(requestBytes))
-	l.bytes = 0
+	l.eachQueue(payloads.Release)
+	l.appliedWeight.Store(l.takenWeight)
 	l.applied.Store(l.taken) // the sender may reuse the room
+}
+
+// Tell tells the outcomes of what was released to those who wait. Consumer only.
+func (l *Lane) Tell() {
+	for i := range l.told {
+		l.told[i].done.Finish(l.told[i].outcome)
+	}
+	clear(l.told)
+	l.told = l.told[:0]
 }

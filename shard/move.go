@@ -33,7 +33,7 @@ type moving struct {
 type leaver struct {
 	handle  handle.Handle
 	from    Loc
-	done    Finisher
+	request Routed
 	refused bool
 }
 
@@ -49,12 +49,12 @@ func isVacant(h handle.Handle) bool { return h.Version() == 0 }
 
 // ask takes a request to move an atom, which is done when all other requests are:
 // so they find it where it is.
-func (s *Shard) ask(r *Routed) {
-	if l := s.space.Locate(r.Handle); l == 0 || s.space.Marked(l) {
-		s.Decide(r.Done, Gone)
+func (s *Shard) ask(r Routed) {
+	if l := r.Loc(); l == 0 || s.space.Marked(l) {
+		s.Decide(r, Gone)
 		return
 	}
-	s.moving.asked = append(s.moving.asked, *r)
+	s.moving.asked = append(s.moving.asked, r)
 }
 
 // Asked returns how many requests to move wait for Depart.
@@ -67,16 +67,17 @@ func (s *Shard) Depart() {
 	m := &s.moving
 	m.full = false
 	for i := len(m.asked) - 1; i >= 0; i-- {
-		r := &m.asked[i]
-		l := s.space.Locate(r.Handle)
+		r := m.asked[i]
+		l := r.Loc()
 		c, row := s.space.chunk(l), l.Row()
 		if isVacant(c.handles[row]) || c.marked(row) { // moved again, or destroyed, by a later request
-			s.Decide(r.Done, Applied)
+			s.Decide(r, Applied)
 			continue
 		}
-		c.handles[row] = vacant(int(r.To))
-		m.leavers = append(m.leavers, leaver{handle: r.Handle, from: l, done: r.Done})
-		m.to = append(m.to, r.To)
+		to := uint16(r.how & shards)
+		c.handles[row] = vacant(int(to))
+		m.leavers = append(m.leavers, leaver{handle: r.Handle, from: l, request: r})
+		m.to = append(m.to, to)
 	}
 	clear(m.asked)
 	m.asked = m.asked[:0]
@@ -96,9 +97,10 @@ func (s *Shard) Depart() {
 
 // Leaves returns for which shard an atom leaves that was here before Depart.
 func (s *Shard) Leaves(h handle.Handle) (to int, ok bool) {
-	l := s.space.Locate(h)
-	if at := s.space.chunk(l).handles[l.Row()]; isVacant(at) {
-		return int(at.Shard()), true
+	if l := s.space.Locate(h); l != 0 {
+		if at := s.space.chunk(l).handles[l.Row()]; isVacant(at) {
+			return int(at.Shard()), true
+		}
 	}
 	return 0, false
 }
@@ -160,15 +162,15 @@ func (s *Shard) land() {
 		x := &m.leavers[i]
 		switch {
 		case int(m.to[i]) == s.id:
-			s.Decide(x.done, Applied)
+			s.Decide(x.request, Applied)
 		case x.refused:
 			c, row := s.space.chunk(x.from), x.from.Row()
 			c.handles[row] = x.handle
 			c.unmark(row)
-			s.Decide(x.done, Refused)
+			s.Decide(x.request, Refused)
 		default:
 			m.departed++
-			s.Decide(x.done, Applied)
+			s.Decide(x.request, Applied)
 		}
 	}
 	clear(m.leavers)

@@ -9,43 +9,43 @@ import (
 	"github.com/atoll-sim/atoll/shard"
 )
 
-// move does requests to move, as a refresh does.
-func (s *storage) move(from *shard.Shard, requests ...shard.Routed) {
-	indexes := make([]uint32, len(requests))
-	for i := range requests {
-		requests[i].Move = true
-		indexes[i] = uint32(i)
+// askMove sends requests to move to a shard, and returns who hears of them.
+func (o *office) askMove(to int, hs ...handle.Handle) []*finished {
+	told := make([]*finished, len(hs))
+	for i, h := range hs {
+		told[i] = new(finished)
+		o.lane.PushBare(shard.MovingTo(to), h, 0, told[i])
 	}
-	from.ApplyRequests(requests, indexes, 0)
-	for _, sh := range s.shards {
-		sh.Depart()
+	o.lane.Publish()
+	return told
+}
+
+// move is the part of a refresh that moves atoms.
+func (o *office) move() {
+	for _, s := range o.shards {
+		s.Depart()
 	}
-	for _, sh := range s.shards {
-		for _, other := range s.shards {
-			sh.Arrive(other)
+	for _, s := range o.shards {
+		for _, from := range o.shards {
+			s.Arrive(from)
 		}
 	}
-	s.refresh()
 }
 
 // TestMoveRefused moves atoms when the world has no more chunks: those for which
 // the other shard has room go, the others stay as they were.
 func TestMoveRefused(t *testing.T) {
-	s := newStorage(t, 2, handle.IndexMax, handle.VersionMax)
+	s := newOffice(t, 2)
 	here, there := s.shards[0], s.shards[1]
 	all := s.mustCreate(here, 5)
 	s.mustCreate(there, 14) // 16 rows in the first chunk
 	s.space.SetChunks(shard.ChunksMax)
 
-	var told [5]finished
-	var requests []shard.Routed
-	for i, h := range all {
-		requests = append(requests, shard.Routed{Handle: h, To: 1, Done: &told[i]})
-	}
+	told := s.askMove(1, all...)
 	s.destroy(all[0])
-	s.move(here, requests...)
+	s.apply(s.move)
 	for i, want := range []shard.Outcome{shard.Gone, shard.Applied, shard.Applied, shard.Refused, shard.Refused} {
-		require.Equal(t, finished{want}, told[i], "request %d", i)
+		require.Equal(t, finished{want}, *told[i], "request %d", i)
 	}
 	require.True(t, there.Full())
 	require.Equal(t, []int{2, 16}, []int{here.Alive(), there.Alive()})
@@ -62,22 +62,19 @@ func TestMoveRefused(t *testing.T) {
 	err := there.Take(s.space.Locate(all[4]))
 	require.ErrorIs(t, err, shard.ErrChunks)
 	require.True(t, here.Owns(s.space.Locate(all[4])))
-	s.move(here) // nothing
+	s.apply(s.move) // nothing
 	require.False(t, there.Full())
 }
 
 // TestMoveWholeChunk moves away all of a table, so that its last chunk is given
 // up at once, some of it dead.
 func TestMoveWholeChunk(t *testing.T) {
-	s := newStorage(t, 2, handle.IndexMax, handle.VersionMax)
+	s := newOffice(t, 2)
 	here, there := s.shards[0], s.shards[1]
 	all := s.mustCreate(here, 100)
 	s.destroy(all[90:]...)
-	var requests []shard.Routed
-	for _, h := range all {
-		requests = append(requests, shard.Routed{Handle: h, To: 1})
-	}
-	s.move(here, requests...)
+	s.askMove(1, all...)
+	s.apply(s.move)
 	require.Equal(t, all[:90], rows(there.Table(set(number))))
 	require.Equal(t, []int{0, 90}, []int{here.Alive(), there.Alive()})
 	require.Equal(t, []uint64{10, 0}, []uint64{here.Destroyed(), there.Destroyed()})

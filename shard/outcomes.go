@@ -1,40 +1,28 @@
 package shard
 
-// Outcomes counts what became of requests, and holds those that somebody waits
-// for until all of the refresh is done: who hears "destroyed" finds the entity
-// dead.
+// Outcomes counts what became of requests.
 //
 // Ownership: whoever decides: a shard's worker, or in a refresh the reader of a
 // share of the sources.
-type Outcomes struct {
-	counts  [outcomes]uint64
-	decided []decision
-}
-
-type decision struct {
-	done Finisher
-	what Outcome
-}
+type Outcomes struct{ counts [outcomes]uint64 }
 
 // Count returns how many requests ended with the outcome.
 func (b *Outcomes) Count(o Outcome) uint64 { return b.counts[o] }
 
-// Decide counts the outcome of a request; who waits is told by Tell.
-func (b *Outcomes) Decide(done Finisher, o Outcome) {
+// Decide settles the outcome of a request; who waits is told by its lane.
+func (b *Outcomes) Decide(r Routed, o Outcome) {
 	b.counts[o]++
-	if done != nil {
-		b.decided = append(b.decided, decision{done, o})
+	if r.how&notify != 0 { // else the cache line stays as the sender has it
+		r.mark = uint32(o)
 	}
 }
 
-// Decided returns how many wait to be told.
-func (b *Outcomes) Decided() int { return len(b.decided) }
-
-// Tell tells the outcomes to those who wait.
-func (b *Outcomes) Tell() {
-	for _, d := range b.decided {
-		d.done.Finish(d.what)
+// decideAll is Decide for many, which were applied.
+func (b *Outcomes) decideAll(requests []Routed) {
+	b.counts[Applied] += uint64(len(requests))
+	for _, r := range requests {
+		if r.how&notify != 0 {
+			r.mark = uint32(Applied)
+		}
 	}
-	clear(b.decided)
-	b.decided = b.decided[:0]
 }

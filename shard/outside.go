@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -17,12 +18,20 @@ import (
 // few more are kept ready for ports that have none, so that short-lived ones do
 // not use up fresh indexes.
 //
-// Ownership: ready and fresh belong to everyone, the rest to the refresh.
+//	dead ──▶ free ──▶ stock ──▶ a port's range ──▶ an entity
+//	           └────▶ ready ──▶┘
+//	                  fresh ──▶┘
+//
+// Ownership: what nests with the lock, and fresh, belong to everyone, the rest to
+// the refresh.
 type Outside struct {
 	Home
-	ready struct { // used handles for ports that have none of their own
+	stock []handle.Handle // pending, for ports; nobody was told of them
+	want  int             // how many the stock should have
+	open  struct {
 		sync.Mutex
-		handles []handle.Handle
+		ready    []handle.Handle // unused, for ports that have none of their own
+		recalled []handle.Handle // pending, and somebody was told: their versions are used up
 	}
 	fresh atomic.Uint32 // how many were ever drawn; may run past the limit
 }
@@ -36,17 +45,19 @@ func NewOutside(space *Space, id int) *Outside {
 const readyMax = 1024
 
 // Take appends n pending handles to dst, or fewer if there are not as many: used
-// ones that are ready, or else fresh ones. Safe from any goroutine.
+// ones that are ready, and fresh ones. It returns an error if there is none. Safe
+// from any goroutine.
 func (o *Outside) Take(dst []handle.Handle, n int) ([]handle.Handle, error) {
-	o.ready.Lock()
-	rest := max(len(o.ready.handles)-n, 0)
-	for _, h := range o.ready.handles[rest:] {
+	have := len(dst)
+	o.open.Lock()
+	rest := max(len(o.open.ready)-n, 0)
+	for _, h := range o.open.ready[rest:] {
 		o.space.slot(h).store(word(h, StatePending)) // the taker is its writer now
 		dst = append(dst, h)
 	}
-	o.ready.handles = o.ready.handles[:rest]
-	o.ready.Unlock()
-	if len(dst) > 0 {
+	o.open.ready = o.open.ready[:rest]
+	o.open.Unlock()
+	if len(dst) > have {
 		return dst, nil
 	}
 	first, got, err := o.Draw(n)
@@ -56,19 +67,43 @@ func (o *Outside) Take(dst []handle.Handle, n int) ([]handle.Handle, error) {
 	return dst, err
 }
 
-// Restock makes used handles ready. Refresh only.
-func (o *Outside) Restock() {
-	if len(o.free) == 0 {
-		return
+// Untake gives back what Take gave and nobody was told of. Safe from any
+// goroutine.
+func (o *Outside) Untake(hs []handle.Handle) {
+	o.open.Lock()
+	defer o.open.Unlock()
+	for _, h := range hs {
+		o.space.slot(h).store(word(h, StateUnused))
 	}
-	o.ready.Lock()
-	defer o.ready.Unlock()
-	for len(o.ready.handles) < readyMax {
+	o.open.ready = append(o.open.ready, hs...)
+}
+
+// Recall takes back pending handles that somebody was told of, and that will not
+// be stored: the next refresh moves their versions on. Safe from any goroutine
+// that is the writer of their slots.
+func (o *Outside) Recall(hs ...handle.Handle) {
+	o.open.Lock()
+	defer o.open.Unlock()
+	o.open.recalled = append(o.open.recalled, hs...)
+}
+
+// Want says how many used handles ports are about to be given. Refresh only.
+func (o *Outside) Want(n int) { o.want = n }
+
+// Restock makes used handles ready, and frees the recalled ones. Refresh only.
+func (o *Outside) Restock() {
+	o.open.Lock()
+	defer o.open.Unlock()
+	for _, h := range o.open.recalled {
+		o.recycle(h)
+	}
+	o.open.recalled = o.open.recalled[:0]
+	for len(o.open.ready) < readyMax {
 		h, ok := o.pop()
 		if !ok {
 			return
 		}
-		o.ready.handles = append(o.ready.handles, h)
+		o.open.ready = append(o.open.ready, h)
 	}
 }
 
@@ -100,14 +135,23 @@ func (o *Outside) Draw(n int) (first handle.Handle, got int, err error) {
 	return first, got, nil
 }
 
-// Give takes a used index out of the free list and makes its slot pending. It
-// returns false if there is none. Refresh only.
-func (o *Outside) Give() (handle.Handle, bool) {
-	h, ok := o.pop()
-	if ok {
+// Give appends n used handles to dst, all pending, or as many as there are.
+// Refresh only.
+func (o *Outside) Give(dst []handle.Handle, n int) []handle.Handle {
+	dst = slices.Grow(dst, min(n, len(o.stock)+len(o.free)))
+	rest := max(len(o.stock)-n, 0)
+	n -= len(o.stock) - rest
+	dst = append(dst, o.stock[rest:]...)
+	o.stock = o.stock[:rest]
+	for ; n > 0; n-- {
+		h, ok := o.pop()
+		if !ok {
+			break
+		}
 		o.space.slot(h).store(word(h, StatePending))
+		dst = append(dst, h)
 	}
-	return h, ok
+	return dst
 }
 
 // pop takes the next used index out of the free list.
@@ -121,10 +165,15 @@ func (o *Outside) pop() (handle.Handle, bool) {
 	return h | handle.Handle(o.space.slot(h).load()&versionMask), true
 }
 
-// Recycle takes back the slots of the dead. Refresh only.
+// Recycle takes back the slots of the dead: for the stock as far as that wants
+// any, so that their slots are written once. Refresh only.
 func (o *Outside) Recycle(dead []handle.Handle) {
 	for _, h := range dead {
-		if h.Shard() == o.id {
+		if len(o.stock) < o.want && h.Version() < o.space.versionMax {
+			h++ // the version is the low field
+			o.space.slot(h).store(word(h, StatePending))
+			o.stock = append(o.stock, h)
+		} else {
 			o.recycle(h)
 		}
 	}

@@ -76,26 +76,80 @@ func TestOutsideExhausted(t *testing.T) {
 // TestOutsideGive gives used slots, and takes back what nobody was told of.
 func TestOutsideGive(t *testing.T) {
 	s := newStorage(t, 1, 100, 2)
-	_, ok := s.outside.Give()
-	require.False(t, ok, "nothing was used yet")
+	require.Empty(t, s.outside.Give(nil, 1), "nothing was used yet")
 	h, _, err := s.outside.Draw(1)
 	require.NoError(t, err)
 
 	s.outside.Return(h)
 	version, state := s.state(h)
 	require.Equal(t, []any{uint32(1), shard.StateUnused}, []any{version, state})
-	again, ok := s.outside.Give()
-	require.True(t, ok)
-	require.Equal(t, h, again, "nobody was told: with its version")
+	require.Equal(t, []handle.Handle{h}, s.outside.Give(nil, 5), "nobody was told: with its version")
 	_, state = s.state(h)
 	require.Equal(t, shard.StatePending, state)
 
-	s.outside.Recycle([]handle.Handle{h, handle.New(0, 5, 1)}) // the second is not at home here
-	again, ok = s.outside.Give()
-	require.True(t, ok)
-	require.Equal(t, h+1, again)
-	s.outside.Recycle([]handle.Handle{again})
+	s.outside.Recycle([]handle.Handle{h})
+	require.Equal(t, []handle.Handle{h + 1}, s.outside.Give(nil, 5))
+	s.outside.Recycle([]handle.Handle{h + 1})
 	require.Equal(t, 1, s.outside.Retired())
-	_, ok = s.outside.Give()
-	require.False(t, ok, "retired")
+	require.Empty(t, s.outside.Give(nil, 1), "retired")
+}
+
+// TestOutsideStock makes the slots of the dead pending at once, as many as ports
+// are about to be given.
+func TestOutsideStock(t *testing.T) {
+	s := newStorage(t, 1, 100, 2)
+	all, err := s.outside.Take(nil, 16)
+	require.NoError(t, err)
+	require.Len(t, all, 16)
+	used := s.outside.Size().Used
+
+	s.outside.Want(5)
+	s.outside.Recycle(all)
+	pending := 0
+	for _, h := range all {
+		version, state := s.state(h)
+		require.Equal(t, uint32(2), version)
+		if state == shard.StatePending {
+			pending++
+		}
+	}
+	require.Equal(t, 5, pending)
+	require.Zero(t, s.outside.Size().Used, "what nobody was given is not used")
+	given := s.outside.Give(nil, 16)
+	require.Len(t, given, 16)
+	require.Equal(t, used, s.outside.Size().Used)
+	for _, h := range given {
+		version, state := s.state(h)
+		require.Equal(t, []any{h.Version(), shard.StatePending}, []any{version, state})
+	}
+	s.outside.Recycle(given) // their last version: none goes to the stock
+	require.Equal(t, 16, s.outside.Retired())
+}
+
+// TestOutsideBack gives back what was drawn: with its version what nobody was
+// told of, and with the next one, from the refresh on, what somebody was.
+func TestOutsideBack(t *testing.T) {
+	s := newStorage(t, 1, 15, handle.VersionMax)
+	all, err := s.outside.Take(nil, 16)
+	require.NoError(t, err)
+	_, err = s.outside.Take(nil, 1)
+	require.ErrorIs(t, err, shard.ErrIndexes)
+
+	s.outside.Untake(all[:6])
+	s.outside.Recall(all[6:]...)
+	_, state := s.state(all[6])
+	require.Equal(t, shard.StatePending, state)
+	got, err := s.outside.Take(nil, 16)
+	require.NoError(t, err)
+	require.ElementsMatch(t, all[:6], got)
+
+	s.outside.Restock()
+	version, state := s.state(all[6])
+	require.Equal(t, []any{uint32(2), shard.StateUnused}, []any{version, state})
+	got, err = s.outside.Take(nil, 16)
+	require.NoError(t, err)
+	require.Len(t, got, 10)
+	for _, h := range got {
+		require.Equal(t, uint32(2), h.Version())
+	}
 }

@@ -5,7 +5,10 @@ import (
 	"sync/atomic"
 )
 
-const firstRing = 8
+const (
+	firstRing    = 2 // elements of a new queue: most senders send little
+	firstRecords = 4 // units of a new lane
+)
 
 // Queue is a first-in first-out buffer between one producer and one consumer.
 // It does not tell the consumer when something is there: whoever embeds it
@@ -13,16 +16,16 @@ const firstRing = 8
 // Pop. Elements are handed out in place, so a warm queue copies once and
 // allocates nothing.
 //
-//	front ──▶ [ring 8] ──next──▶ [ring 16] ◀── tail
+//	front ──▶ [ring 2] ──next──▶ [ring 4] ◀── tail
 //	          being emptied      being filled
 //
 // A full ring gets a successor of twice the size; an emptied one is dropped.
 //
 // Invariants: rings are emptied in the order in which they were filled.
 //
-// Ownership: put and tail belong to the producer, got and front to the
-// consumer. A ring's head is written by the consumer in Release, its next by
-// the producer once.
+// Ownership: put, tail and saved belong to the producer, got and front to the
+// consumer. A ring's head is written by the consumer in Release; its end and
+// next by the producer, and again only while nothing behind end is published.
 type Queue[T any] struct {
 	tail *ring[T]
 	put  uint32
@@ -30,48 +33,100 @@ type Queue[T any] struct {
 	front *ring[T]
 	got   uint32
 
+	saved struct { // between Begin and Commit or Rollback
+		tail *ring[T]
+		put  uint32
+	}
 	pointers bool
 }
 
 type ring[T any] struct {
 	buf  []T
-	end  uint32 // put when the ring was closed; written before next
 	head atomic.Uint32
+	end  atomic.Uint32 // put when the ring was closed; written before next
 	next atomic.Pointer[ring[T]]
 }
 
 // NewQueue makes an empty queue.
 func NewQueue[T any]() *Queue[T] {
-	q := &Queue[T]{pointers: HasPointers(reflect.TypeFor[T]())}
-	q.tail = &ring[T]{buf: make([]T, firstRing)}
-	q.front = q.tail
+	q := new(Queue[T])
+	q.init(firstRing)
 	return q
 }
+
+func (q *Queue[T]) init(first int) {
+	q.pointers = HasPointers(reflect.TypeFor[T]())
+	q.tail = &ring[T]{buf: make([]T, first)}
+	q.front = q.tail
+}
+
+func (r *ring[T]) at(i uint32) *T { return &r.buf[i&uint32(len(r.buf)-1)] }
 
 // Push returns the place of the next element, to be filled before it is
 // published. Producer only.
 func (q *Queue[T]) Push() *T {
 	r := q.tail
 	if q.put-r.head.Load() == uint32(len(r.buf)) {
-		next := &ring[T]{buf: make([]T, 2*len(r.buf))}
-		next.head.Store(q.put)
-		r.end = q.put
-		r.next.Store(next) // publishes end
-		q.tail, r = next, next
+		r = q.grow(1)
 	}
-	p := &r.buf[q.put&uint32(len(r.buf)-1)]
+	p := r.at(q.put)
 	q.put++
 	return p
+}
+
+// grow closes the ring and returns its successor, which has room for so many
+// elements at least.
+func (q *Queue[T]) grow(least uint32) *ring[T] {
+	r := q.tail
+	size := 2 * uint32(len(r.buf))
+	for size < least {
+		size *= 2
+	}
+	next := &ring[T]{buf: make([]T, size)}
+	next.head.Store(q.put)
+	r.end.Store(q.put)
+	r.next.Store(next) // publishes end
+	q.tail = next
+	return next
+}
+
+// Begin remembers the present end of the queue, for Rollback. Producer only.
+func (q *Queue[T]) Begin() { q.saved.tail, q.saved.put = q.tail, q.put }
+
+// Commit forgets what Begin remembered. Producer only.
+func (q *Queue[T]) Commit() { q.saved.tail = nil }
+
+// Rollback takes back what was pushed since Begin, none of which may have been
+// published. Producer only.
+func (q *Queue[T]) Rollback() {
+	r, put := q.saved.tail, q.saved.put
+	q.saved.tail = nil
+	if q.pointers {
+		end := q.put
+		if r != q.tail {
+			end = r.end.Load()
+			clear(q.tail.buf)
+		}
+		for i := put; i != end; i++ {
+			clear(r.buf[i&uint32(len(r.buf)-1):][:1])
+		}
+	}
+	if r != q.tail { // the consumer is not beyond put, so it has not left r
+		q.tail.head.Store(put)
+		r.end.Store(put)
+		r.next.Store(q.tail)
+	}
+	q.put = put
 }
 
 // Peek returns the next element without taking it. Something must be there.
 // Consumer only.
 func (q *Queue[T]) Peek() *T {
 	r := q.front
-	for n := r.next.Load(); n != nil && r.end == q.got; n = r.next.Load() {
+	for n := r.next.Load(); n != nil && r.end.Load() == q.got; n = r.next.Load() {
 		q.front, r = n, n // what was popped from the old ring stays good
 	}
-	return &r.buf[q.got&uint32(len(r.buf)-1)]
+	return r.at(q.got)
 }
 
 // Pop takes the next element. Something must be there. The element stays good

@@ -12,8 +12,8 @@ import (
 	"github.com/atoll-sim/atoll/shard"
 )
 
-// TestQueueAgainstModel pushes, peeks, pops and releases at random, and compares
-// with a slice. What was popped stays good until it is released.
+// TestQueueAgainstModel pushes, takes back, peeks, pops and releases at random, and
+// compares with a slice. What was popped stays good until it is released.
 func TestQueueAgainstModel(t *testing.T) {
 	for seed := range uint64(iterations(50)) {
 		r := newRand(t, seed)
@@ -27,7 +27,7 @@ func TestQueueAgainstModel(t *testing.T) {
 		n := 0
 		burst := 1 + r.IntN(100)
 		for range 2000 {
-			switch r.IntN(7) {
+			switch r.IntN(9) {
 			case 0, 1:
 				for range r.IntN(burst) {
 					v := strconv.Itoa(n)
@@ -53,6 +53,21 @@ func TestQueueAgainstModel(t *testing.T) {
 				q.Release()
 				q.Release()
 				kept = kept[:0]
+			case 7: // begins and takes back
+				q.Begin()
+				for range r.IntN(3 * burst) {
+					*q.Push() = "never"
+				}
+				q.Rollback()
+			case 8:
+				q.Begin()
+				for range r.IntN(burst) {
+					v := strconv.Itoa(n)
+					n++
+					*q.Push() = v
+					model = append(model, v)
+				}
+				q.Commit()
 			}
 		}
 		for _, want := range model {

@@ -258,3 +258,99 @@ func (s *Shard) createPlain(t *Table, fields []Field, src unsafe.Pointer) (handl
 	slot.store(uint32(h)) // publishes loc and the row
 	return h, nil
 }
+
+// Payload is the address of a request's payload, of a type that its kind knows.
+type Payload struct{ at base }
+
+// As returns the payload as the T that its kind was made with.
+//
+// Safety: an Applier is called with the payloads of the kind that it was given
+// to NewKind for, and that kind's T is what its Push handed out to be filled.
+func As[T any](p Payload) *T { return (*T)(p.at) }
+
+// head returns the request that begins at a unit.
+//
+// Safety: a unit has the size and alignment of a Request, which holds no
+// pointers that the collector would have to see.
+func (u *unit) head() *Request { return (*Request)(unsafe.Pointer(u)) }
+
+// behind returns the place behind the head of a request.
+//
+// Safety: callers know that the record has a unit there. Units are aligned to 8
+// bytes, which is enough for any type.
+func (r *Request) behind() base { return unsafe.Add(unsafe.Pointer(r), unitBytes) }
+
+// payload returns where the payload of a request without pointers is; that of no
+// size is wherever the request is.
+//
+// Safety: as of behind; a payload of no size is neither read nor written.
+func (r *Request) payload(units uint32) Payload {
+	if units > 1 {
+		return Payload{r.behind()}
+	}
+	return Payload{unsafe.Pointer(r)}
+}
+
+// next takes the next payload.
+//
+// Safety: the address is used as that of a T alone, by As.
+func (q *Queue[T]) next() Payload { return Payload{unsafe.Pointer(q.Pop())} }
+
+// adoptAtOnce is how many atoms AdoptPlain stores column by column: what it reads
+// of them stays in the first-level cache.
+const adoptAtOnce = 64
+
+// AdoptPlain stores the atoms of creates whose payloads are bundles without
+// pointers, and settles their outcomes.
+//
+// Safety: as of StorePlain; a pending handle has a slot.
+func AdoptPlain(s *Shard, t *Table, fields []Field, creates []Routed) {
+	for len(creates) > 0 {
+		if !t.settled() {
+			if t.settle() != nil {
+				for _, r := range creates {
+					s.DecideCreate(r, Refused)
+				}
+				return
+			}
+		}
+		c := t.cur
+		n := min(len(creates), len(c.handles)-c.n, adoptAtOnce)
+		s.adopt(c, fields, creates[:n])
+		creates = creates[n:]
+	}
+}
+
+// adopt stores atoms in the next rows of a chunk, which has room for them.
+//
+// Safety: as of AdoptPlain.
+func (s *Shard) adopt(c *Chunk, fields []Field, creates []Routed) {
+	from := c.n
+	for i := range fields {
+		f := &fields[i]
+		to := unsafe.Add(c.bases[f.column], uintptr(from)*f.size)
+		if f.size == 16 { // the commonest: two numbers
+			for k := range creates {
+				*(*[16]byte)(unsafe.Add(to, uintptr(k)*16)) = *(*[16]byte)(unsafe.Add(creates[k].payload.at, f.Offset))
+			}
+			continue
+		}
+		for k := range creates {
+			copyRow(to, k, unsafe.Add(creates[k].payload.at, f.Offset), 0, f.size)
+		}
+	}
+	handles := c.handles[from : from+len(creates)]
+	for k := range creates {
+		handles[k] = creates[k].Handle
+	}
+	c.n += len(creates)
+	c.changed = s.space.now
+	s.record.createAll(handles)
+	s.decideAll(creates)
+	l, hide := c.base+Loc(from), s.veil
+	for k, h := range handles {
+		slot := s.space.slot(h)
+		slot.loc = l + Loc(k)
+		slot.store(uint32(h) ^ hide) // publishes loc and the row
+	}
+}

@@ -1,62 +1,163 @@
 package shard
 
-import "github.com/atoll-sim/atoll/handle"
-
-// Routed is a request that was read from its lane, on its way to the shard it
-// concerns.
+// Routed is a request that was taken out of its lane, on its way to the shard it
+// concerns. It is good until the lane is released.
 type Routed struct {
-	Handle  handle.Handle
-	Stream  Stream // nil: destroy, or move
-	Payload any
-	Done    Finisher
-	Move    bool
-	To      uint16 // of a move: where to
+	*Request
+	payload Payload
+	slot    *Slot // that the handle names, or nil; not of a create
 }
 
-// ApplyCreates stores the atoms of pending handles.
-func (s *Shard) ApplyCreates(creates []Routed) {
-	for i := range creates {
-		r := &creates[i]
-		o := r.Stream.Apply(s, r.Handle, 0, r.Payload)
-		if o != Applied {
-			s.exiled = append(s.exiled, r.Handle)
-		}
-		s.Decide(r.Done, o)
+// Payload returns where the request's payload is.
+func (r Routed) Payload() Payload { return r.payload }
+
+// For returns the number of the shard a request is for if that is for no entity,
+// or -1.
+func (r Routed) For() int {
+	if r.how&direct != 0 {
+		return int(r.how & shards)
 	}
+	return -1
+}
+
+// Loc returns where the atom is that the request is for, alive or veiled, or 0.
+func (r Routed) Loc() Loc {
+	if r.slot != nil && (r.slot.load()^uint32(r.Handle))&^veil == 0 {
+		return r.slot.loc
+	}
+	return 0
+}
+
+// Drained are requests that were taken out of lanes, in order.
+//
+// Ownership: whoever drains; then each shard's worker has its creates, and all
+// may look at the others.
+type Drained struct {
+	Creates [][]Routed // by the shard they go to
+	Others  []Routed
+	Moves   int      // how many of the others are to move
+	Joint   []Routed // those for no shard
+	// Cancels says that an entity may be destroyed by the refresh that creates it,
+	// Calls that functions of the user's are to run.
+	Cancels, Calls bool
+}
+
+// add adds a request that is not a create.
+func (d *Drained) add(r Routed, k *kindInfo) {
+	switch {
+	case k.joint:
+		d.Joint = append(d.Joint, r)
+		return
+	case k.call:
+		d.Calls = true
+	case r.kind == moveKind:
+		d.Moves++
+	case r.kind == destroyKind && r.slot != nil && r.slot.load() == word(r.Handle, StatePending):
+		d.Cancels = true
+	}
+	d.Others = append(d.Others, r)
+}
+
+// Forget lets go of the requests, whose lanes are about to be released.
+func (d *Drained) Forget() {
+	for i, all := range d.Creates {
+		clear(all)
+		d.Creates[i] = all[:0]
+	}
+	clear(d.Others)
+	clear(d.Joint)
+	d.Joint = d.Joint[:0]
+	d.Others, d.Moves, d.Cancels, d.Calls = d.Others[:0], 0, false, false
+}
+
+// ApplyCreates stores the atoms of pending handles: veiled, that is not alive yet
+// to anyone but this refresh, or alive at once.
+func (s *Shard) ApplyCreates(creates []Routed, veiled bool) {
+	s.veil = 0
+	if veiled {
+		s.veil = veil
+	}
+	for len(creates) > 0 {
+		n := 1 // of one kind
+		for n < len(creates) && creates[n].kind == creates[0].kind {
+			n++
+		}
+		s.space.kinds[creates[0].kind].applier.(Creator).CreateAll(s, creates[:n])
+		creates = creates[n:]
+	}
+}
+
+// DecideCreate settles the outcome of a create. The slot of one that met a limit
+// goes home.
+func (s *Shard) DecideCreate(r Routed, o Outcome) {
+	if o != Applied {
+		s.exile(r.Handle)
+	}
+	s.Decide(r, o)
+}
+
+// Unveil makes the veiled among the created alive that the same refresh has not
+// marked.
+func (s *Shard) Unveil(creates []Routed) {
+	for _, r := range creates {
+		slot := s.space.slot(r.Handle)
+		if slot.load() == word(r.Handle, StateVeiled) && !s.space.Marked(slot.loc) {
+			slot.store(uint32(r.Handle)) // publishes loc and the row
+		}
+	}
+}
+
+// Apply does what a request of a joint kind asks for.
+func (s *Space) Apply(r Routed) Outcome {
+	return s.kinds[r.kind].applier.Apply(nil, r.Handle, s.Locate(r.Handle), r.payload)
 }
 
 // ApplyRequests does what some of the other requests, which are given by their
 // indexes, ask for. The first to destroy an entity does; whoever comes later finds
-// it gone. share is the number of the share of the sources that they are of.
+// it gone. share is the number of the share of the sources that they are of. If it
+// was left in the middle, by a function that ended its goroutine, it goes on behind
+// that.
 func (s *Shard) ApplyRequests(requests []Routed, indexes []uint32, share int) {
-	for _, i := range indexes {
-		r := &requests[i]
-		if r.Move {
+	if s.applying > 0 {
+		s.Decide(requests[indexes[s.applying-1]], Failed)
+	}
+	for s.applying < len(indexes) {
+		i := indexes[s.applying]
+		r := requests[i]
+		s.applying++
+		if r.kind == moveKind {
 			s.ask(r)
 			continue
 		}
 		s.order = uint64(share)<<32 | uint64(i)
 		o := s.apply(r)
-		if r.Stream == nil && s.HoldDestroys {
-			s.held = append(s.held, held{r.Handle, r.Done, o == Applied})
+		if r.kind == destroyKind && s.HoldDestroys {
+			s.held = append(s.held, held{r, o == Applied})
 			continue
 		}
-		s.Decide(r.Done, o)
+		s.Decide(r, o)
 	}
+	s.applying = 0
 }
 
 // Order returns the place of the request that is being applied among all of its
 // refresh.
 func (s *Shard) Order() uint64 { return s.order }
 
-func (s *Shard) apply(r *Routed) Outcome {
-	l := s.space.Locate(r.Handle)
-	if l == 0 || s.space.Marked(l) {
+func (s *Shard) apply(r Routed) Outcome {
+	l := r.Loc()
+	if l == 0 {
+		if r.how&direct != 0 {
+			return s.space.kinds[r.kind].applier.Apply(s, r.Handle, 0, r.payload)
+		}
 		return Gone
 	}
-	if r.Stream == nil {
-		s.space.Mark(l)
+	switch c := s.space.chunk(l); {
+	case c.marked(l.Row()):
+		return Gone
+	case r.kind == destroyKind:
+		c.mark(l.Row())
 		return Applied
 	}
-	return r.Stream.Apply(s, r.Handle, l, r.Payload)
+	return s.space.kinds[r.kind].applier.Apply(s, r.Handle, l, r.payload)
 }

@@ -14,82 +14,193 @@ type finished []shard.Outcome
 
 func (f *finished) Finish(o shard.Outcome) { *f = append(*f, o) }
 
-// action is a Stream whose requests do what the payload, a function, does.
-type action struct{}
+// deed is the payload of requests that do what it, a function, does.
+type deed func(handle.Handle, shard.Loc) shard.Outcome
 
-func (action) Next() any { return nil }
-func (action) Size() int { return 0 }
-func (action) Release()  {}
-func (action) Apply(s *shard.Shard, h handle.Handle, l shard.Loc, payload any) shard.Outcome {
-	return payload.(func(handle.Handle, shard.Loc) shard.Outcome)(h, l)
+// doing applies deeds.
+type doing struct{}
+
+func (doing) Apply(_ *shard.Shard, h handle.Handle, l shard.Loc, p shard.Payload) shard.Outcome {
+	return (*shard.As[deed](p))(h, l)
 }
 
-// TestRouted applies creates and other requests, each in their order, and tells
-// the outcomes when asked to.
-func TestRouted(t *testing.T) {
-	s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
-	sh := s.shards[0]
-	there := s.mustCreate(sh, 3)
-	pending, _, err := s.outside.Draw(1)
-	require.NoError(t, err)
-	refused, _, err := s.outside.Draw(1)
-	require.NoError(t, err)
+func (doing) CreateAll(s *shard.Shard, creates []shard.Routed) {
+	for _, r := range creates {
+		s.DecideCreate(r, (*shard.As[deed](r.Payload()))(r.Handle, 0))
+	}
+}
 
-	var order []string
-	do := func(name string, o shard.Outcome) func(handle.Handle, shard.Loc) shard.Outcome {
-		return func(h handle.Handle, l shard.Loc) shard.Outcome {
-			order = append(order, name)
-			return o
+// office is a storage with one lane, for deeds.
+type office struct {
+	*storage
+	kind    shard.Kind[deed]
+	lane    *shard.Lane
+	drained shard.Drained
+}
+
+func newOffice(t *testing.T, shards int) *office {
+	o := &office{storage: newStorage(t, shards, handle.IndexMax, handle.VersionMax)}
+	o.kind = shard.NewKind[deed](o.space, doing{})
+	o.lane = shard.NewLane(o.space, 1000, 1<<20)
+	o.drained.Creates = make([][]shard.Routed, shards)
+	return o
+}
+
+// ask sends a request, and returns who hears of it.
+func (o *office) ask(h handle.Handle, f deed) *finished {
+	told := new(finished)
+	_, at := o.kind.Push(o.lane, h, 0, 0, told)
+	*at = f
+	o.lane.Publish()
+	return told
+}
+
+func (o *office) askDestroy(h handle.Handle) *finished {
+	told := new(finished)
+	o.lane.PushBare(shard.Destroying(), h, 0, told)
+	o.lane.Publish()
+	return told
+}
+
+func (o *office) askCreate(h handle.Handle, at int, f deed) *finished {
+	told := new(finished)
+	r, to := o.kind.Push(o.lane, h, 0, shard.Create, told)
+	*to = f
+	r.Place(at)
+	o.lane.Publish()
+	return told
+}
+
+// apply does what a refresh does up to the end of its apply step, and then the
+// rest.
+func (o *office) apply(between func()) {
+	o.lane.Drain(0, &o.drained)
+	for i, s := range o.shards {
+		s.ApplyCreates(o.drained.Creates[i], o.drained.Cancels)
+	}
+	var lost shard.Outcomes
+	to := make([][]uint32, len(o.shards))
+	for i, r := range o.drained.Others {
+		if l := r.Loc(); l != 0 {
+			at := o.space.Owner(l)
+			to[at] = append(to[at], uint32(i))
+		} else {
+			lost.Decide(r, shard.Gone)
 		}
 	}
-	var told [8]finished
-	var creates, others []shard.Routed
-	put := func(i int, h handle.Handle, f func(handle.Handle, shard.Loc) shard.Outcome) {
-		others = append(others, shard.Routed{Handle: h, Stream: action{}, Payload: f, Done: &told[i]})
+	for i, s := range o.shards {
+		s.ApplyRequests(o.drained.Others, to[i], 0)
 	}
-	put(0, pending, do("set pending", shard.Applied))
-	put(1, there[0], do("set", shard.Missing))
-	others = append(others, shard.Routed{Handle: there[0], Done: &told[2]}) // destroy
-	put(3, there[0], do("set the marked", shard.Applied))
-	others = append(others,
-		shard.Routed{Handle: there[0], Done: &told[4]},
-		shard.Routed{Handle: there[1] + 1, Done: &told[5]},
-		shard.Routed{Handle: there[2]}) // nobody waits
-	creates = append(creates, shard.Routed{Handle: pending, Stream: action{}, Done: &told[6], Payload: func(h handle.Handle, l shard.Loc) shard.Outcome {
-		require.Zero(t, l)
-		order = append(order, "create")
-		a, err := sh.Adopt(sh.Table(set(number)), h)
-		require.NoError(t, err)
-		s.fill(a, set(number), 1)
-		return shard.Applied
-	}})
-	creates = append(creates, shard.Routed{Handle: refused, Stream: action{}, Done: &told[7], Payload: do("refuse", shard.Refused)})
-
-	sh.ApplyCreates(creates)
-	require.Equal(t, []string{"create", "refuse"}, order)
-	require.True(t, s.space.Alive(pending))
-	sh.ApplyRequests(others, []uint32{0, 1, 2, 3, 4, 5, 6}, 0)
-	require.Equal(t, []string{"create", "refuse", "set pending", "set"}, order)
-	for _, f := range told {
-		require.Empty(t, f, "told at the end of the refresh")
+	between()
+	for i, s := range o.shards {
+		s.Unveil(o.drained.Creates[i])
 	}
-	require.Contains(t, sh.Exiled(), refused, "its slot goes back")
-	s.refresh()
-	s.refresh() // which has nothing to tell
+	o.refresh()
+	o.drained.Forget()
+	o.lane.Release()
+	o.lane.Tell()
+}
 
+// TestRouted applies creates before everything else, each in the order in which
+// they were sent, and tells the outcomes at the end.
+func TestRouted(t *testing.T) {
+	o := newOffice(t, 1)
+	sh := o.shards[0]
+	there := o.mustCreate(sh, 3)
+	drawn, err := o.outside.Take(nil, 2)
+	require.NoError(t, err)
+	pending, refused := drawn[0], drawn[1]
+
+	var order []string
+	do := func(name string, what shard.Outcome) deed {
+		return func(handle.Handle, shard.Loc) shard.Outcome {
+			order = append(order, name)
+			return what
+		}
+	}
+	told := []*finished{
+		o.ask(pending, do("set pending", shard.Applied)),
+		o.ask(there[0], do("set", shard.Missing)),
+		o.askDestroy(there[0]),
+		o.ask(there[0], do("set the marked", shard.Applied)),
+		o.askDestroy(there[0]),
+		o.askDestroy(there[1] + 1),
+		o.askDestroy(there[2]),
+		o.askCreate(pending, 0, func(h handle.Handle, l shard.Loc) shard.Outcome {
+			require.Zero(t, l)
+			order = append(order, "create")
+			a, err := sh.Adopt(sh.Table(set(number)), h)
+			require.NoError(t, err)
+			o.fill(a, set(number), 1)
+			return shard.Applied
+		}),
+		o.askCreate(refused, 0, do("refuse", shard.Refused)),
+	}
+	o.apply(func() {
+		require.Equal(t, []string{"create", "refuse", "set pending", "set"}, order)
+		require.True(t, o.space.Alive(pending))
+		require.Contains(t, sh.Outer(), refused, "its slot goes back")
+		for _, f := range told {
+			require.Empty(t, *f, "told at the end of the refresh")
+		}
+	})
 	want := []shard.Outcome{
-		shard.Applied, shard.Missing, shard.Applied, shard.Gone, shard.Gone, shard.Gone, shard.Applied, shard.Refused,
+		shard.Applied, shard.Missing, shard.Applied, shard.Gone, shard.Gone, shard.Gone, shard.Applied, shard.Applied, shard.Refused,
 	}
 	for i, f := range told {
-		require.Equal(t, finished{want[i]}, f, "request %d", i)
+		require.Equal(t, finished{want[i]}, *f, "request %d", i)
 	}
-	require.Equal(t, []uint64{4, 3, 1, 1}, []uint64{
+	require.Equal(t, []uint64{4, 2, 1, 1}, []uint64{
 		sh.Count(shard.Applied), sh.Count(shard.Gone), sh.Count(shard.Missing), sh.Count(shard.Refused),
-	})
-	require.False(t, s.space.Alive(there[0]))
-	require.False(t, s.space.Alive(there[2]))
-	require.False(t, s.space.Alive(refused))
-	version, state := s.state(refused)
+	}, "one of nobody's is not the shard's")
+	require.False(t, o.space.Alive(there[0]))
+	require.False(t, o.space.Alive(there[2]))
+	require.False(t, o.space.Alive(refused))
+	version, state := o.state(refused)
 	require.Equal(t, []any{uint32(2), shard.StateUnused}, []any{version, state})
 	require.Equal(t, 2, sh.Alive())
+}
+
+// TestRoutedVeils creates and destroys in one refresh: who is destroyed is not
+// alive for a moment, who is not is alive at the end, and both are found by the
+// requests between.
+func TestRoutedVeils(t *testing.T) {
+	o := newOffice(t, 2)
+	drawn, err := o.outside.Take(nil, 16)
+	require.NoError(t, err)
+	var told, found []*finished
+	here := func(h handle.Handle, l shard.Loc) shard.Outcome {
+		require.NotZero(t, l)
+		require.False(t, o.space.Alive(h), "veiled")
+		_, state := o.state(h)
+		require.Equal(t, shard.StateVeiled, state)
+		return shard.Applied
+	}
+	for i, h := range drawn {
+		told = append(told, o.askCreate(h, i%2, func(h handle.Handle, _ shard.Loc) shard.Outcome {
+			sh := o.shards[i%2]
+			a, err := sh.Adopt(sh.Table(set(number)), h)
+			require.NoError(t, err)
+			o.fill(a, set(number), 1)
+			return shard.Applied
+		}))
+		found = append(found, o.ask(h, here))
+		if i%3 == 0 {
+			told = append(told, o.askDestroy(h))
+		}
+	}
+	o.apply(func() {
+		for _, h := range drawn {
+			require.False(t, o.space.Alive(h))
+		}
+	})
+	for i, h := range drawn {
+		require.Equal(t, i%3 != 0, o.space.Alive(h))
+		require.Equal(t, finished{shard.Applied}, *found[i])
+	}
+	for _, f := range told {
+		require.Equal(t, finished{shard.Applied}, *f)
+	}
+	version, state := o.state(drawn[0])
+	require.Equal(t, []any{uint32(2), shard.StateUnused}, []any{version, state})
 }

@@ -42,9 +42,14 @@ type Shard struct {
 	runs    []Rows          // scratch of RelabelEnabled
 	cut     []*Chunk        // scratch of Relabel
 	exiled  []handle.Handle // dead whose home is another shard
-	record  record
-	moving  moving
-	held    []held
+	outer   []handle.Handle // dead whose home is outside
+	veil    uint32          // of what the refresh stores
+	// applying counts the requests that ApplyRequests has begun, while it runs.
+	applying int
+	record   record
+	moving   moving
+	held     []held
+	stamp    stamp
 }
 
 // New makes shard number id of a world. columns lists the world's columns, by
@@ -101,6 +106,7 @@ type Atom struct {
 	Chunk  *Chunk
 	Row    int
 	slot   *Slot
+	gen    uint32 // of the slot when it is published
 }
 
 // Loc returns where the atom is.
@@ -109,7 +115,7 @@ func (a Atom) Loc() Loc { return a.Chunk.base + Loc(a.Row) }
 // Publish makes the atom alive to everyone.
 func (a Atom) Publish() {
 	a.slot.loc = a.Loc()
-	a.slot.store(uint32(a.Handle)) // publishes loc and the row
+	a.slot.store(a.gen) // publishes loc and the row
 }
 
 // Create takes a handle and a row in the table. The caller stores the components
@@ -143,7 +149,7 @@ func (s *Shard) atom(t *Table, h handle.Handle, slot *Slot) Atom {
 	c.n++
 	c.changed = s.space.now
 	s.record.create(h)
-	return Atom{h, c, row, slot}
+	return Atom{h, c, row, slot, uint32(h)}
 }
 
 // Adopt takes a row for a pending handle of any home. The caller stores the
@@ -154,7 +160,9 @@ func (s *Shard) Adopt(t *Table, h handle.Handle) (Atom, error) {
 			return Atom{}, err
 		}
 	}
-	return s.atom(t, h, s.space.slot(h)), nil
+	a := s.atom(t, h, s.space.slot(h))
+	a.gen ^= s.veil
+	return a, nil
 }
 
 // Reserve makes room for n more atoms of a table and their slots.
@@ -218,23 +226,23 @@ func (s *Shard) Sweep() {
 	s.moving.left = false
 }
 
-// Unsettled returns how much there is for Settle and Tell to do.
+// Unsettled returns how much there is for Settle to do.
 func (s *Shard) Unsettled() int {
-	n := len(s.grown) + len(s.exiled) + len(s.decided)
+	n := len(s.grown) + len(s.exiled) + len(s.outer)
 	if s.record.on {
 		n++
 	}
 	return n
 }
 
-// Settle ends a refresh: it forgets the exiled and what was remembered for the
-// loops of the tick.
+// Settle ends a refresh: it forgets whose homes are elsewhere and what was
+// remembered for the loops of the tick.
 func (s *Shard) Settle() {
 	for _, t := range s.grown {
 		t.marks = t.marks[:0]
 	}
 	s.grown = s.grown[:0]
-	s.exiled = s.exiled[:0]
+	s.exiled, s.outer = s.exiled[:0], s.outer[:0]
 	s.record.turn()
 }
 
@@ -252,7 +260,7 @@ func (s *Shard) bury(dead []handle.Handle, fromLast bool) {
 	for ; uint(i) < uint(len(dead)); i += step {
 		h := dead[i]
 		if h.Shard() != uint32(s.id) {
-			s.exiled = append(s.exiled, h)
+			s.exile(h)
 			continue
 		}
 		if h.Version() >= s.space.versionMax {
@@ -266,9 +274,22 @@ func (s *Shard) bury(dead []handle.Handle, fromLast bool) {
 	s.free = free[:n]
 }
 
-// Exiled returns the handles that this refresh buried and whose home is
-// elsewhere, in order.
+// exile leaves the slot of the dead to its home.
+func (s *Shard) exile(dead handle.Handle) {
+	if dead.Shard() == uint32(s.space.homes-1) {
+		s.outer = append(s.outer, dead)
+	} else {
+		s.exiled = append(s.exiled, dead)
+	}
+}
+
+// Exiled returns the handles that this refresh buried and whose home is another
+// shard, in order.
 func (s *Shard) Exiled() []handle.Handle { return s.exiled }
+
+// Outer returns the handles that this refresh buried and whose home is outside,
+// in order.
+func (s *Shard) Outer() []handle.Handle { return s.outer }
 
 // Recycle takes back the slots of those handles whose home this is.
 func (s *Shard) Recycle(dead []handle.Handle) {

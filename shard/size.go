@@ -45,11 +45,11 @@ func (o *Outside) Size() Size {
 	o.space.mu.Lock()
 	pages := o.space.mu.pages[o.id]
 	o.space.mu.Unlock()
-	o.ready.Lock()
-	drawn -= len(o.ready.handles)
-	o.ready.Unlock()
+	o.open.Lock()
+	drawn -= len(o.open.ready)
+	o.open.Unlock()
 	return Size{
-		Used:     slotBytes * uint64(drawn-len(o.free)-o.retired),
+		Used:     slotBytes * uint64(drawn-len(o.free)-len(o.stock)-o.retired),
 		Reserved: slotBytes*pageSize*uint64(pages) + 4*uint64(cap(o.free)),
 	}
 }

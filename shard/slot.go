@@ -47,6 +47,7 @@ const (
 	StatePending              // the handle is given, the atom is not stored yet
 	StateUnused               // free; the version is the next one to be given
 	StateRetired              // its versions are used up; never given again
+	StateVeiled               // the atom is stored, by a refresh that has not decided yet whether it stays
 )
 
 const (
@@ -54,6 +55,9 @@ const (
 	stateShift  = handle.VersionBits
 	indexMask   = 1<<(32-handle.VersionBits) - 1
 )
+
+// veil is what tells the gen of a veiled slot from that of an alive one.
+const veil = uint32(StateVeiled) << stateShift
 
 // word is the gen of h's slot in the given state.
 func word(h handle.Handle, s State) uint32 { return uint32(h) ^ uint32(s)<<stateShift }

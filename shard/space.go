@@ -50,6 +50,7 @@ type Space struct {
 	homes      int
 	homeBits   int
 	lookups    [][]*Lookup       // mirrors of dir, by shard, the last the idle world's
+	kinds      []kindInfo        // of requests; grows while the world is idle, read by the refresh
 	first      []*[pageSize]Slot // the first page of each shard
 	behind     atomic.Bool       // some mirror is
 	era        int               // of views of rows, for the check build; see Outdate
@@ -83,6 +84,10 @@ const noBase = 1 << 63
 // indexMax, versions from 1 to versionMax.
 func NewSpace(homes int, indexMax, versionMax uint32) *Space {
 	s := &Space{indexMax: indexMax, versionMax: versionMax, homes: homes, homeBits: bits.Len(uint(homes - 1))}
+	s.kinds = []kindInfo{
+		destroyKind: {units: 1, weight: BareWeight, plain: true},
+		moveKind:    {units: 1, weight: BareWeight, plain: true},
+	}
 	s.mu.pages = make([]int, homes)
 	s.mu.idle = true
 	d, block := s.newDirectory(1), make([][pageSize]Slot, homes-1)
@@ -137,6 +142,20 @@ func (d *directory) ref(h handle.Handle) *pageRef { return &d.refs[h>>pageShift&
 func (s *Space) Locate(h handle.Handle) Loc {
 	if slot := s.slot(h); slot != nil && slot.load() == uint32(h) {
 		return slot.loc
+	}
+	return 0
+}
+
+// Present is Alive for a refresh: it reports true of the veiled, too.
+func (s *Space) Present(h handle.Handle) bool {
+	slot := s.slot(h)
+	return slot != nil && (slot.load()^uint32(h))&^veil == 0 && h.Version() != 0
+}
+
+// LocateVeiled is Locate for a refresh: it finds the veiled, too.
+func (s *Space) LocateVeiled(h handle.Handle) Loc {
+	if s.Present(h) {
+		return s.slot(h).loc
 	}
 	return 0
 }

@@ -5,6 +5,7 @@ import (
 	"reflect"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/shard"
 )
 
@@ -14,14 +15,14 @@ import (
 // Ownership: the world's; each part belongs to its shard. Create may be called
 // by whoever holds the Holder it is given.
 type Bundle[T any] struct {
-	kind          // of requests to create
-	changing kind // of requests to change
 	w        *World
 	name     string
 	set      shard.Set
 	fields   []shard.Field
 	parts    []bundlePart[T] // by shard
 	place    func(T) int
+	creating shard.Kind[T]
+	changing shard.Kind[change[T]]
 }
 
 // bundlePart is what one shard needs to store a T. Ownership: the shard's owner.
@@ -43,7 +44,7 @@ func NewBundle[T any](w *World) *Bundle[T] {
 	if t.Kind() != reflect.Struct {
 		panic(fmt.Sprintf("world: bundle %v is not a struct; make one whose fields are components", t))
 	}
-	b := &Bundle[T]{w: w, name: t.String(), kind: newKind[T](w), changing: newKind[change[T]](w)}
+	b := &Bundle[T]{w: w, name: t.String()}
 	for i := range t.NumField() {
 		f := t.Field(i)
 		id := w.componentOf(f.Type, fmt.Sprintf("bundle %v, field %s", t, f.Name))
@@ -53,6 +54,8 @@ func NewBundle[T any](w *World) *Bundle[T] {
 		b.set.Add(id)
 		b.fields = append(b.fields, shard.Field{Component: id, Offset: f.Offset})
 	}
+	b.creating = shard.NewKind[T](w.space, creator[T]{b})
+	b.changing = shard.NewKind[change[T]](w.space, changer[T]{b})
 	b.parts = make([]bundlePart[T], len(w.shards))
 	for i, s := range w.shards { // here, so that no first create in a tick has to
 		p := &b.parts[i]
@@ -73,9 +76,9 @@ func (b *Bundle[T]) PlaceBy(place func(T) int) *Bundle[T] {
 }
 
 // Create makes an entity of v's components and returns its handle: at once by a
-// *World, by a *Context in its own shard, or by that of a global system where a
-// *World would; by a *Port as a request, with the handle good at once and alive
-// after the refresh.
+// *World, by a *Context or *Self in its own shard, or by that of a global system
+// where a *World would; by a *Port as a request, with the handle good at once and
+// alive after the refresh.
 //
 // It returns ErrIndexes or ErrChunks if the world is full, and from a port
 // ErrFull if the request was not accepted; then no slot was used. A *Context
@@ -88,6 +91,10 @@ func (b *Bundle[T]) Create(by Holder, v T) (handle.Handle, error) {
 			i = b.placed(v)
 		}
 		p := &b.parts[i]
+		if check.Enabled {
+			p.shard.Enter(&creating)
+			defer p.shard.Leave()
+		}
 		p.shard.Loop = w.loop // a loop on the idle world covers all shards
 		if p.plain {
 			return shard.CreatePlain(p.shard, p.table, p.fields, &v)
@@ -112,15 +119,27 @@ func (b *Bundle[T]) Create(by Holder, v T) (handle.Handle, error) {
 		if by.w != b.w {
 			b.w.refuse(by, "bundle", b.name)
 		}
-		return portCreate(by, b, v)
+		return portCreate(by, b, &v)
+	case *SharedPort:
+		b.check(by)
+		by.mu.Lock()
+		defer by.mu.Unlock()
+		return portCreate(by.port, b, &v)
+	case *Self:
+		b.check(by)
+		by.mustRun("Create")
+		p := b.part(by.c.shard)
+		p.shard.Loop = max(p.shard.Loop, b.w.loop) // an idle world may be in a loop
+		return p.store(&v)
 	}
 	b.check(by) // nil
 	return handle.None, nil
 }
 
 // CreateN makes n entities; init, if not nil, fills in each from the zero T. A
-// world spreads them over its shards in equal runs. On an error those before it
-// are made; the error says how many.
+// *World spreads them over its shards in equal runs. By a *Port they are one
+// step, all or none, published at once; init must not use the port. By others,
+// on an error those before it are made; the error says how many.
 func (b *Bundle[T]) CreateN(by Holder, n int, init func(i int, v *T)) error {
 	_, err := b.appendN(nil, false, by, n, init)
 	return err
@@ -135,7 +154,17 @@ func (b *Bundle[T]) appendN(dst []handle.Handle, want bool, by Holder, n int, in
 	if n < 0 {
 		panic(fmt.Sprintf("world: bundle %s: cannot create %d entities; want 0 or more", b.name, n))
 	}
-	var v T
+	switch by := by.(type) {
+	case *Port:
+		b.check(by)
+		return portCreateN(by, b, dst, want, n, init)
+	case *SharedPort:
+		b.check(by)
+		by.mu.Lock()
+		defer by.mu.Unlock()
+		return portCreateN(by.port, b, dst, want, n, init)
+	}
+	var v T // behind what does without it: it is on the heap
 	next := func(i int) *T {
 		if init != nil {
 			v = *new(T)
@@ -234,15 +263,28 @@ func (p *bundlePart[T]) store(v *T) (handle.Handle, error) {
 	return a.Handle, err
 }
 
-// apply stores the atom that a port requested, at the refresh.
-func (b *Bundle[T]) apply(s *shard.Shard, h handle.Handle, _ shard.Loc, v *T) shard.Outcome {
-	p := b.part(s)
-	a, err := s.Adopt(p.table, h)
-	if err != nil {
-		return shard.Refused
+// creator is what requests to create do at the refresh: they store the atoms.
+type creator[T any] struct{ b *Bundle[T] }
+
+func (c creator[T]) CreateAll(s *shard.Shard, creates []shard.Routed) {
+	p := c.b.part(s)
+	if p.plain {
+		shard.AdoptPlain(s, p.table, p.fields, creates)
+		return
 	}
-	p.put(a, v)
-	return shard.Applied
+	for _, r := range creates {
+		a, err := s.Adopt(p.table, r.Handle)
+		if err != nil {
+			s.DecideCreate(r, shard.Refused)
+			continue
+		}
+		p.put(a, shard.As[T](r.Payload()))
+		s.DecideCreate(r, shard.Applied)
+	}
+}
+
+func (creator[T]) Apply(*shard.Shard, handle.Handle, shard.Loc, shard.Payload) shard.Outcome {
+	panic("world: a create is applied with others of its kind")
 }
 
 // put stores the fields of v in the atom's row and makes it alive.

@@ -14,9 +14,9 @@ type change[T any] struct {
 	remove shard.Set
 }
 
-// adder and remover are what requests to add and remove do at the refresh, as
-// Component is what a request to set does. They do not embed it: that would double
-// what is compiled for each component type.
+// adder, remover and changer are what requests to add, remove and exchange do at
+// the refresh. They do not embed what they are of: that would double what is
+// compiled for each component type.
 type adder[T any] struct{ c *Component[T] }
 
 type remover[T any] struct{ c *Component[T] }
@@ -24,9 +24,9 @@ type remover[T any] struct{ c *Component[T] }
 type changer[T any] struct{ b *Bundle[T] }
 
 // Add gives an entity the component; one that has it already gets the value. By a
-// *World at once; by a *Context, in its own shard too, and by a *Port as a request
-// that the refresh applies: adding moves the atom to another table, and nothing
-// moves while systems run.
+// *World at once; by others, a *Context in its own shard and a *Self of its own
+// entity too, as a request that the refresh applies: adding moves the atom to
+// another table, and nothing moves while systems run.
 //
 // It returns ErrStale if the entity is known not to be alive, ErrFull if the
 // request was not accepted, ErrChunks if the world is full.
@@ -40,13 +40,7 @@ func (c *Component[T]) Add(by Holder, h handle.Handle, v T) error {
 		return ErrStale
 	}
 	c.check(by)
-	switch by := by.(type) {
-	case *Context:
-		return contextSend(by, "Add", c.adding, adder[T]{c}, h, v)
-	case *Port:
-		return portSend(by, c.adding, adder[T]{c}, h, v)
-	}
-	return nil
+	return request(by, "Add", &c.adding, h, v)
 }
 
 // Remove takes the component from an entity; by whom as of Add. It returns
@@ -61,13 +55,7 @@ func (c *Component[T]) Remove(by Holder, h handle.Handle) error {
 		return ErrStale
 	}
 	c.check(by)
-	switch by := by.(type) {
-	case *Context:
-		return contextSend(by, "Remove", c.removing, remover[T]{c}, h, struct{}{})
-	case *Port:
-		return portSend(by, c.removing, remover[T]{c}, h, struct{}{})
-	}
-	return nil
+	return request(by, "Remove", &c.removing, h, struct{}{})
 }
 
 func (c *Component[T]) check(by Holder) {
@@ -101,11 +89,11 @@ func (c *Component[T]) components(w *World) shard.Set {
 	return set
 }
 
-func (a adder[T]) apply(_ *shard.Shard, _ handle.Handle, l shard.Loc, v *T) shard.Outcome {
-	return outcomeOf(a.c.add(l, *v))
+func (a adder[T]) Apply(_ *shard.Shard, _ handle.Handle, l shard.Loc, v shard.Payload) shard.Outcome {
+	return outcomeOf(a.c.add(l, *shard.As[T](v)))
 }
 
-func (r remover[T]) apply(_ *shard.Shard, _ handle.Handle, l shard.Loc, _ *struct{}) shard.Outcome {
+func (r remover[T]) Apply(_ *shard.Shard, _ handle.Handle, l shard.Loc, _ shard.Payload) shard.Outcome {
 	return outcomeOf(r.c.remove(l))
 }
 
@@ -130,21 +118,17 @@ func (b *Bundle[T]) Add(by Holder, h handle.Handle, v T) error { return b.Exchan
 func (b *Bundle[T]) Exchange(by Holder, h handle.Handle, v T, remove ...Part) error {
 	b.check(by)
 	gone := b.w.setOf("Exchange", remove)
-	switch by := by.(type) {
-	case *World:
-		by.mustSettle("Add")
-		l := by.lookup.Locate(h)
-		if l == 0 {
-			return ErrStale
-		}
-		by.outdate()
-		return b.change(by.shardOf(l), l, &v, gone)
-	case *Context:
-		return contextSend(by, "Exchange", b.changing, changer[T]{b}, h, change[T]{v, gone})
-	case *Port:
-		return portSend(by, b.changing, changer[T]{b}, h, change[T]{v, gone})
+	w, ok := by.(*World)
+	if !ok {
+		return request(by, "Exchange", &b.changing, h, change[T]{v, gone})
 	}
-	return nil
+	w.mustSettle("Add")
+	l := w.lookup.Locate(h)
+	if l == 0 {
+		return ErrStale
+	}
+	w.outdate()
+	return b.change(w.shardOf(l), l, &v, gone)
 }
 
 func (b *Bundle[T]) change(s *shard.Shard, l shard.Loc, v *T, remove shard.Set) error {
@@ -157,15 +141,16 @@ func (b *Bundle[T]) change(s *shard.Shard, l shard.Loc, v *T, remove shard.Set) 
 	return nil
 }
 
-func (c changer[T]) apply(s *shard.Shard, _ handle.Handle, l shard.Loc, v *change[T]) shard.Outcome {
+func (c changer[T]) Apply(s *shard.Shard, _ handle.Handle, l shard.Loc, p shard.Payload) shard.Outcome {
+	v := shard.As[change[T]](p)
 	return outcomeOf(c.b.change(s, l, &v.value, v.remove))
 }
 
 // contextSend sends a request of a system.
-func contextSend[T any](c *Context, call string, k kind, target applier[T], h handle.Handle, v T) error {
+func contextSend[T any](c *Context, call string, k *shard.Kind[T], h handle.Handle, v T) error {
 	c.mustRun(call)
 	if !c.w.space.Alive(h) {
 		return ErrStale
 	}
-	return send(&c.out, k, target, shard.Request{Handle: h}, v)
+	return send(&c.out, k, h, nil, v)
 }

@@ -2,6 +2,7 @@ package world
 
 import (
 	"context"
+	"runtime"
 	"sync/atomic"
 
 	"github.com/atoll-sim/atoll/shard"
@@ -17,6 +18,7 @@ const (
 	Gone      = shard.Gone      // too late: the entity was dead, or never was
 	Missing   = shard.Missing   // the entity has no such component
 	Refused   = shard.Refused   // a limit of the world was reached
+	Failed    = shard.Failed    // the function panicked
 )
 
 // Completion learns the outcome of one request of a port:
@@ -38,14 +40,25 @@ type Completion struct {
 	signal chan struct{}
 }
 
-// armed is the state between sending and outcome.
-const armed = ^uint32(0)
+// States of a Completion beside the outcomes.
+const (
+	armed   = ^uint32(0) // between sending and outcome
+	telling = 1 << 31    // the outcome is known and the signal is being sent
+)
+
+// mustBeFree panics if an earlier request is under way.
+func (c *Completion) mustBeFree() {
+	for s := c.state.Load(); s >= telling; s = c.state.Load() {
+		if s == armed {
+			panic("world: Completion is still waiting for an earlier request; use one for each request under way")
+		}
+		runtime.Gosched() // Finish is about to return
+	}
+}
 
 // arm prepares for the next request.
 func (c *Completion) arm() {
-	if c.state.Load() == armed {
-		panic("world: Completion is still waiting for an earlier request; use one for each request under way")
-	}
+	c.mustBeFree()
 	if c.signal == nil {
 		c.signal = make(chan struct{}, 1)
 	}
@@ -56,33 +69,41 @@ func (c *Completion) arm() {
 	c.state.Store(armed)
 }
 
-// disarm is for a request that was not accepted. Who waits is woken.
+// forget is for a request that was not accepted: there is no outcome.
+func (c *Completion) forget() { c.state.Store(uint32(Undecided)) }
+
+// disarm is for a request that was taken back. Who waits is woken.
 func (c *Completion) disarm() { c.Finish(Undecided) }
 
 // Finish is called by the refresh, once for each request.
 func (c *Completion) Finish(o Outcome) {
-	signal := c.signal
-	c.state.Store(uint32(o)) // from here on the sender may use c again
+	c.state.Store(telling | uint32(o))
 	select {
-	case signal <- struct{}{}:
+	case c.signal <- struct{}{}:
 	default:
 	}
+	c.state.Store(uint32(o)) // from here on the sender may use c again
 }
 
 // Outcome returns the outcome, or Undecided. Safe from any goroutine.
 func (c *Completion) Outcome() Outcome {
 	if s := c.state.Load(); s != armed {
-		return Outcome(s)
+		return Outcome(s &^ telling)
 	}
 	return Undecided
 }
+
+// Done returns a channel on which one value comes when the outcome of the request
+// under way is known, for use in a select. The request must have been sent; the
+// channel is the same for all requests of the Completion.
+func (c *Completion) Done() <-chan struct{} { return c.signal }
 
 // Wait waits for the outcome. It returns the context's error if that ends
 // first, or at once Undecided if no request is under way.
 func (c *Completion) Wait(ctx context.Context) (Outcome, error) {
 	for c.state.Load() == armed {
 		select {
-		case <-c.signal: // may be an old one: look again
+		case <-c.signal:
 		case <-ctx.Done():
 			return c.Outcome(), ctx.Err()
 		}

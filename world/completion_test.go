@@ -82,7 +82,7 @@ func TestCompletionNotifiesOneRequest(t *testing.T) {
 func TestCompletionOutcomeText(t *testing.T) {
 	for o, want := range map[world.Outcome]string{
 		world.Undecided: "undecided", world.Applied: "applied", world.Gone: "gone",
-		world.Missing: "missing", world.Refused: "refused", 99: "unknown",
+		world.Missing: "missing", world.Refused: "refused", world.Failed: "failed", 99: "unknown",
 	} {
 		require.Equal(t, want, o.String())
 	}
@@ -160,6 +160,84 @@ func TestCompletionOfRefused(t *testing.T) {
 	case <-over:
 	case <-time.After(30 * time.Second):
 		t.Fatal("somebody waits for a request that was refused")
+	}
+}
+
+// TestCompletionDone waits for several outcomes and something else at once.
+func TestCompletionDone(t *testing.T) {
+	f := newFixture(t, world.Options{Shards: 2})
+	p := f.port()
+	h := f.newUnit(1)
+	var first, second world.Completion
+	for range 3 { // the channel serves request after request
+		require.NoError(t, p.Notify(&first).Destroy(handle.None))
+		require.NoError(t, f.health.Set(p.Notify(&second), h, Health{2}))
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		select {
+		case <-first.Done():
+			t.Fatal("not yet")
+		case <-second.Done():
+			t.Fatal("not yet")
+		case <-ended.Done():
+		}
+		f.Refresh()
+		for range 2 {
+			select {
+			case <-first.Done():
+				require.Equal(t, world.Gone, first.Outcome())
+			case <-second.Done():
+				require.Equal(t, world.Applied, second.Outcome())
+			case <-time.After(30 * time.Second):
+				t.Fatal("nobody is told")
+			}
+		}
+		select {
+		case <-first.Done():
+			t.Fatal("told twice")
+		default:
+		}
+	}
+	o, err := first.Wait(t.Context())
+	require.NoError(t, err, "known, whoever took the signal")
+	require.Equal(t, world.Gone, o)
+}
+
+// TestCompletionDoneIsOfThisRequest uses a Completion again as soon as it is seen
+// to be decided: no signal is that of an earlier request.
+func TestCompletionDoneIsOfThisRequest(t *testing.T) {
+	f := newFixture(t, world.Options{Shards: 2})
+	p := f.port()
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		var done world.Completion
+		for range iterations(20_000) {
+			if err := p.Notify(&done).Destroy(handle.None); err != nil {
+				t.Error(err)
+				return
+			}
+			select {
+			case <-done.Done():
+				if done.Outcome() != world.Gone {
+					t.Error("told before it was decided")
+					return
+				}
+			default:
+				for done.Outcome() == world.Undecided { // the signal is left
+					runtime.Gosched()
+				}
+			}
+		}
+	}()
+	for {
+		select {
+		case <-over:
+			return
+		default:
+			f.Refresh()
+			runtime.Gosched()
+		}
 	}
 }
 

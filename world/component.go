@@ -19,12 +19,14 @@ type componentInfo struct {
 // Component is a registered component type: the right to ask entities for it.
 // Safe for concurrent use.
 type Component[T any] struct {
-	kind             // of requests to set
-	adding, removing kind
-	toggler          *toggler
-	w                *World
-	id               int
-	column           *shard.Column[T]
+	w        *World
+	id       int
+	column   *shard.Column[T]
+	setting  shard.Kind[T]
+	adding   shard.Kind[T]
+	removing shard.Kind[struct{}]
+	asking   shard.Kind[*Answer[T]]
+	toggler  *toggler
 }
 
 // Register makes T a component of the world under a name that logs, tools and
@@ -56,14 +58,20 @@ func Register[T any](w *World, name string) *Component[T] {
 	w.componentID[t] = id
 	column := shard.NewColumn[T](w.space)
 	w.columns = append(w.columns, column)
-	return &Component[T]{w: w, id: id, kind: newKind[T](w), adding: newKind[T](w), removing: newKind[struct{}](w), toggler: newToggler(w, id), column: column}
+	c := &Component[T]{w: w, id: id, toggler: newToggler(w, id), column: column}
+	c.setting = shard.NewKind[T](w.space, setter[T]{c})
+	c.adding = shard.NewKind[T](w.space, adder[T]{c})
+	c.removing = shard.NewKind[struct{}](w.space, remover[T]{c})
+	c.asking = shard.NewKind[*Answer[T]](w.space, asker[T]{c})
+	return c
 }
 
 // Name returns the component's name.
 func (c *Component[T]) Name() string { return c.w.components[c.id].name }
 
-// Set stores v. By a *World, or by a *Context in its own shard, at once; from a
-// *Context elsewhere and from a *Port as a request that the refresh applies.
+// Set stores v. By a *World, by a *Context in its own shard, or by a *Self of its
+// own entity at once; of others, and by a *Port, as a request that the refresh
+// applies.
 //
 // It returns ErrStale if the entity is known not to be alive, ErrMissing if it
 // is known to lack the component, ErrFull if the request was not accepted. A
@@ -84,14 +92,16 @@ func (c *Component[T]) Set(by Holder, h handle.Handle, v T) error {
 		case l == 0:
 			return ErrStale
 		case !by.owns(l):
-			return send(&by.out, c.kind, c, shard.Request{Handle: h}, v)
+			return send(&by.out, &c.setting, h, nil, v)
 		}
 		by.mustWrite(c.id, "Set")
 		return c.store(l, v)
-	case *Port:
-		return portSend(by, c.kind, c, h, v)
+	case *Self:
+		if l := by.mustRun("Set"); h == by.h {
+			return c.store(l, v)
+		}
 	}
-	return nil
+	return request(by, "Set", &c.setting, h, v)
 }
 
 func (c *Component[T]) store(l shard.Loc, v T) error {
@@ -103,13 +113,15 @@ func (c *Component[T]) store(l shard.Loc, v T) error {
 	return nil
 }
 
-// apply is what a request to set does at the refresh.
-func (c *Component[T]) apply(_ *shard.Shard, _ handle.Handle, l shard.Loc, v *T) shard.Outcome {
-	p := c.column.AtWrite(l)
+// setter is what a request to set does at the refresh.
+type setter[T any] struct{ c *Component[T] }
+
+func (s setter[T]) Apply(_ *shard.Shard, _ handle.Handle, l shard.Loc, v shard.Payload) shard.Outcome {
+	p := s.c.column.AtWrite(l)
 	if p == nil {
 		return shard.Missing
 	}
-	*p = *v
+	*p = *shard.As[T](v)
 	return shard.Applied
 }
 

@@ -24,9 +24,13 @@ type Context struct {
 	delta  float64
 	random random
 
+	self     Self         // of the function that runs
+	failures []*CallError // of the last refresh
+
 	// For the check build.
-	turn check.Turn
-	read []digest
+	turn    check.Turn
+	read    []digest
+	visitor shard.Visitor
 }
 
 // newContext makes the Context of a shard, or with owner the number of shards
@@ -135,7 +139,7 @@ func (c *Context) Destroy(h handle.Handle) error {
 		c.w.space.Mark(l)
 		return nil
 	}
-	return c.out.sendBare(shard.Request{Handle: h})
+	return c.out.sendBare(shard.Destroying(), h)
 }
 
 func (c *Context) owns(l shard.Loc) bool {
@@ -154,6 +158,12 @@ func (c *Context) owns(l shard.Loc) bool {
 func (c *Context) Start(system string, access *Access) {
 	c.system, c.access, c.delta = system, access, access.Delta
 	c.random.fresh = false
+	if check.Enabled {
+		c.visitor = shard.Visitor{What: "system", Name: system}
+		for _, s := range c.used() {
+			s.Enter(&c.visitor)
+		}
+	}
 	if c.shard == nil && access.Whole {
 		c.w.space.Sync(c.w.columns)
 		c.w.space.SetIdle(true) // what the system adds it sees at once
@@ -175,13 +185,27 @@ func (c *Context) Returned() {
 
 // Stop ends what Start began.
 func (c *Context) Stop() {
+	if check.Enabled {
+		for _, s := range c.used() {
+			s.Leave()
+		}
+		c.turn.End()
+	}
 	if c.shard == nil && c.access != nil && c.access.Whole {
 		c.w.space.SetIdle(false)
 	}
 	c.access = nil
-	if check.Enabled {
-		c.turn.End()
+}
+
+// used returns the shards that the system has to itself.
+func (c *Context) used() []*shard.Shard {
+	switch {
+	case c.shard != nil:
+		return c.w.shards[c.Shard() : c.Shard()+1]
+	case c.access != nil && c.access.Whole:
+		return c.w.shards
 	}
+	return nil
 }
 
 // who names the system in messages.

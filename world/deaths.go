@@ -19,7 +19,7 @@ func (d *Deaths) All() []handle.Handle { return d.all }
 
 // Dying reports whether an entity is marked.
 func (d *Deaths) Dying(h handle.Handle) bool {
-	l := d.w.space.Locate(h)
+	l := d.w.space.LocateVeiled(h)
 	return l != 0 && d.w.space.Marked(l)
 }
 
@@ -35,7 +35,7 @@ func (d *Deaths) Mark(hs []handle.Handle) {
 
 // Spare takes the mark off an entity, for use in Extension.Spare.
 func (d *Deaths) Spare(h handle.Handle) {
-	if l := d.w.space.Locate(h); l != 0 {
+	if l := d.w.space.LocateVeiled(h); l != 0 {
 		d.w.space.Spare(l)
 		d.spared = true
 	}
@@ -63,9 +63,8 @@ type extended struct {
 
 // extend does what extensions were asked for.
 func (x *share) extend() {
-	for i := range x.joint {
-		q := &x.joint[i]
-		x.lost.Decide(q.Done, q.Stream.Apply(nil, q.Handle, x.w.space.Locate(q.Handle), q.Payload))
+	for _, r := range x.Joint {
+		x.lost.Decide(r, x.w.space.Apply(r))
 	}
 }
 
@@ -76,15 +75,15 @@ func (e *extensions) begin() {
 }
 
 // refresh is the extensions' part of a refresh: what was asked of them, share by
-// share, and the deaths that follow.
-func (e *extensions) refresh(shares []*share) {
+// share, and the deaths that follow. It reports whether some were spared.
+func (e *extensions) refresh(shares []*share) (spared bool) {
 	if len(e.all) == 0 {
-		return
+		return false
 	}
 	for _, x := range shares {
 		x.extend()
 	}
-	e.deaths.w = e.w
+	e.deaths.w, e.deaths.spared = e.w, false
 	e.deaths.collect()
 	if len(e.deaths.all) > 0 {
 		e.spare()
@@ -96,11 +95,11 @@ func (e *extensions) refresh(shares []*share) {
 	for _, s := range e.w.shards {
 		s.DecideHeld()
 	}
+	return e.deaths.spared
 }
 
 // spare asks the extensions whom to spare, until none spares any more.
 func (e *extensions) spare() {
-	e.deaths.spared = false
 	for again := true; again; {
 		again = false
 		for i := range e.all {

@@ -38,7 +38,7 @@ func Enable(by Holder, h handle.Handle) error { return toggleEntity(by, h, false
 
 func toggleEntity(by Holder, h handle.Handle, disabled bool) error {
 	if by == nil {
-		panic("world: Disable or Enable by a nil Holder; pass a *World, *Context or *Port")
+		panic("world: Disable or Enable by a nil Holder; pass a *World, *Context, *Self or *Port")
 	}
 	return by.world().toggler.toggle(by, h, disabled)
 }
@@ -72,12 +72,16 @@ func (w *World) enabled(l shard.Loc, components []AnyComponent) bool {
 
 // toggler disables and enables one component, or with component -1 the entity.
 type toggler struct {
-	kind
 	w         *World
 	component int
+	toggling  shard.Kind[toggle]
 }
 
-func newToggler(w *World, component int) *toggler { return &toggler{newKind[toggle](w), w, component} }
+func newToggler(w *World, component int) *toggler {
+	t := &toggler{w: w, component: component}
+	t.toggling = shard.NewKind[toggle](w.space, t)
+	return t
+}
 
 func (t *toggler) toggle(by Holder, h handle.Handle, disabled bool) error {
 	switch by := by.(type) {
@@ -89,11 +93,12 @@ func (t *toggler) toggle(by Holder, h handle.Handle, disabled bool) error {
 		if by.Owns(h) {
 			return t.set(by.w.space.Locate(h), disabled)
 		}
-		return contextSend(by, "Disable", t.kind, t, h, toggle{disabled})
-	case *Port:
-		return portSend(by, t.kind, t, h, toggle{disabled})
+	case *Self:
+		if l := by.mustRun("Disable"); h == by.h {
+			return t.set(l, disabled)
+		}
 	}
-	return nil
+	return request(by, "Disable", &t.toggling, h, toggle{disabled})
 }
 
 func (t *toggler) set(l shard.Loc, disabled bool) error {
@@ -107,6 +112,6 @@ func (t *toggler) set(l shard.Loc, disabled bool) error {
 	return nil
 }
 
-func (t *toggler) apply(_ *shard.Shard, _ handle.Handle, l shard.Loc, v *toggle) shard.Outcome {
-	return outcomeOf(t.set(l, v.disabled))
+func (t *toggler) Apply(_ *shard.Shard, _ handle.Handle, l shard.Loc, v shard.Payload) shard.Outcome {
+	return outcomeOf(t.set(l, shard.As[toggle](v).disabled))
 }

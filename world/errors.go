@@ -2,6 +2,7 @@ package world
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/atoll-sim/atoll/shard"
 )
@@ -11,6 +12,12 @@ var (
 	// ErrFull is returned when a sender has as much under way as its limits
 	// allow. Nothing was sent and no slot was used; the next refresh makes room.
 	ErrFull = errors.New("world: lane is full until the next refresh")
+	// ErrTooLarge is an ErrFull for what an empty lane would not accept either: a
+	// batch or a request beyond LaneRequests or LaneBytes.
+	ErrTooLarge = fmt.Errorf("%w, and will be: it is more than a lane ever takes; send less at a time, or raise LaneRequests or LaneBytes, or for systems OutboxRequests or OutboxBytes", ErrFull)
+	// ErrRevoked is returned for a handle of a reservation that was released, or
+	// revoked after Options.ReserveTicks.
+	ErrRevoked = errors.New("world: reservation was released or revoked")
 	// ErrStale is returned for a handle that is not alive.
 	ErrStale = errors.New("world: entity is not alive")
 	// ErrMissing is returned when an entity lacks the component.
@@ -23,6 +30,10 @@ var (
 	// ErrSeveral is returned when more than one entity matches a query that
 	// wants one.
 	ErrSeveral = errors.New("world: several entities match the query")
+	// ErrFailed is returned for a question whose function panicked.
+	ErrFailed = errors.New("world: the function panicked")
+	// ErrUnasked is returned for an answer that nobody asked for.
+	ErrUnasked = errors.New("world: no request is under way")
 	// ErrClosed is returned by a closed port.
 	ErrClosed = errors.New("world: port is closed")
 	// ErrPorts is returned when as many ports are open as PortsMax allows.
@@ -32,3 +43,18 @@ var (
 	// ErrChunks is returned when a shard has given all of its chunk numbers.
 	ErrChunks = shard.ErrChunks
 )
+
+// errorOf is what an outcome means to who waits for an answer.
+func errorOf(o Outcome) error {
+	switch o {
+	case Applied:
+		return nil
+	case Gone:
+		return ErrStale
+	case Missing:
+		return ErrMissing
+	case Failed:
+		return ErrFailed
+	}
+	return ErrUnasked
+}

@@ -57,7 +57,7 @@ func Bound(a Asker, call string) *World { return bind(a, call).w }
 //
 // Ownership: the extension's. Send may be called by whoever holds the Holder.
 type Requests[T any] struct {
-	kind
+	kind shard.Kind[T]
 	w    *World
 	name string
 	do   func(h handle.Handle, v *T) Outcome
@@ -68,9 +68,9 @@ type Requests[T any] struct {
 // told to who waits. name is for panics.
 func NewRequests[T any](w *World, name string, do func(h handle.Handle, v *T) Outcome) *Requests[T] {
 	w.mustIdle("NewRequests")
-	k := newKind[T](w)
-	k.joint = true
-	return &Requests[T]{kind: k, w: w, name: name, do: do}
+	r := &Requests[T]{w: w, name: name, do: do}
+	r.kind = shard.NewJoint[T](w.space, jointly[T]{r})
+	return r
 }
 
 // Check panics unless by acts on the world of the extension.
@@ -86,26 +86,23 @@ func (r *Requests[T]) Dying(h handle.Handle) bool {
 	return l != 0 && r.w.space.Marked(l)
 }
 
-// Send sends a request of a *Context or a *Port about an entity. It returns
+// Send sends a request of a *Context, *Self or *Port about an entity. It returns
 // ErrStale for one that a system knows not to be alive, ErrFull if it was not
 // accepted. An idle *World sends none: what it wants is done at once.
 func (r *Requests[T]) Send(by Holder, h handle.Handle, v T) error {
 	r.Check(by)
-	switch by := by.(type) {
-	case *Context:
-		return contextSend(by, r.name, r.kind, jointly[T]{r}, h, v)
-	case *Port:
-		return portSend(by, r.kind, jointly[T]{r}, h, v)
+	if _, ok := by.(*World); ok {
+		panic(fmt.Sprintf("world: extension %q sends a request of %T; an idle World acts at once", r.name, by))
 	}
-	panic(fmt.Sprintf("world: extension %q sends a request of %T; an idle World acts at once", r.name, by))
+	return request(by, r.name, &r.kind, h, v)
 }
 
 // jointly applies a request of an extension.
-type jointly[T any] struct{ *Requests[T] }
+type jointly[T any] struct{ r *Requests[T] }
 
-func (j jointly[T]) apply(_ *shard.Shard, h handle.Handle, l shard.Loc, v *T) shard.Outcome {
-	if l == 0 || j.w.space.Marked(l) {
-		return shard.Gone
+func (j jointly[T]) Apply(_ *shard.Shard, h handle.Handle, l shard.Loc, v shard.Payload) Outcome {
+	if l == 0 || j.r.w.space.Marked(l) {
+		return Gone
 	}
-	return j.do(h, v)
+	return j.r.do(h, shard.As[T](v))
 }

@@ -14,16 +14,16 @@ import (
 // that holds the entity, in the order of ports by number, then source shards,
 // each in the order sent. Safe for concurrent use.
 type Message[M any] struct {
-	kind
-	w     *World
-	name  string
-	typ   reflect.Type
-	boxes []messageBox[M] // by shard
+	w       *World
+	name    string
+	typ     reflect.Type
+	sending shard.Kind[M]
+	boxes   []messageBox[M] // by shard
 }
 
 // Envelope is a delivered message.
 type Envelope[M any] struct {
-	To   handle.Handle
+	To   handle.Handle // handle.None: the shard
 	Body M
 }
 
@@ -53,7 +53,8 @@ func RegisterMessage[M any](w *World, name string) *Message[M] {
 			panic(fmt.Sprintf("world: message name %q is taken by %v; pass another", name, m.messageType()))
 		}
 	}
-	m := &Message[M]{kind: newKind[M](w), w: w, name: name, typ: t, boxes: make([]messageBox[M], len(w.shards))}
+	m := &Message[M]{w: w, name: name, typ: t, boxes: make([]messageBox[M], len(w.shards))}
+	m.sending = shard.NewKind[M](w.space, deliverer[M]{m})
 	for i := range m.boxes {
 		m.boxes[i].of = m
 	}
@@ -65,8 +66,8 @@ func RegisterMessage[M any](w *World, name string) *Message[M] {
 func (m *Message[M]) Name() string { return m.name }
 
 // Send sends a message to an entity. By a *World it is there for the next tick;
-// by a *Context or a *Port it is a request that the refresh applies: an entity
-// that is dead by then does not get it.
+// by others it is a request that the refresh applies: an entity that is dead by
+// then does not get it. Once warm, neither sending nor delivering allocates.
 //
 // The outcome Applied means that it was delivered: a later request of the same
 // refresh may still destroy the entity, and then no system looks at it.
@@ -74,33 +75,84 @@ func (m *Message[M]) Name() string { return m.name }
 // It returns ErrStale if the entity is known not to be alive, ErrFull if the
 // message was not accepted.
 func (m *Message[M]) Send(by Holder, to handle.Handle, body M) error {
+	m.check(by)
+	w, ok := by.(*World)
+	if !ok {
+		return request(by, "Send", &m.sending, to, body)
+	}
+	w.mustIdle("Send")
+	l := w.space.Locate(to)
+	if l == 0 {
+		return ErrStale
+	}
+	m.put(w.space.Owner(l), to, body)
+	return nil
+}
+
+// SendShard sends a message to a shard, whatever entities it holds: its systems
+// find it in the next tick with handle.None as To, in its place among the others.
+// It returns ErrFull if the message was not accepted, and panics if there is no
+// such shard.
+func (m *Message[M]) SendShard(by Holder, to int, body M) error {
+	m.check(by)
+	if to < 0 || to >= len(m.w.shards) {
+		panic(fmt.Sprintf("world: message %q is sent to shard %d; the world has 0 to %d", m.name, to, len(m.w.shards)-1))
+	}
+	return m.direct(by, to, to+1, body)
+}
+
+// Broadcast is SendShard to every shard: all get it or none. It counts as one
+// request for each.
+func (m *Message[M]) Broadcast(by Holder, body M) error {
+	m.check(by)
+	return m.direct(by, 0, len(m.w.shards), body)
+}
+
+func (m *Message[M]) check(by Holder) {
 	if by == nil {
 		refuseNil("message", m.name)
 	}
 	if by.world() != m.w {
 		m.w.refuse(by, "message", m.name)
 	}
+}
+
+// direct sends a message to a run of shards.
+func (m *Message[M]) direct(by Holder, from, to int, body M) error {
 	switch by := by.(type) {
 	case *World:
 		by.mustIdle("Send")
-		l := by.space.Locate(to)
-		if l == 0 {
-			return ErrStale
+		for i := from; i < to; i++ {
+			m.put(i, handle.None, body)
 		}
-		box := m.box(by.space.Owner(l))
-		box.now = append(box.now, Envelope[M]{to, body})
-		return nil
 	case *Context:
-		return contextSend(by, "Send", m.kind, m, to, body)
+		by.mustRun("Send")
+		return sendDirect(&by.out, &m.sending, from, to, body)
+	case *Self:
+		by.mustRun("Send")
+		return sendDirect(&by.c.out, &m.sending, from, to, body)
 	case *Port:
-		return portSend(by, m.kind, m, to, body)
+		return portDirect(by, &m.sending, from, to, body)
+	case *SharedPort:
+		by.mu.Lock()
+		defer by.mu.Unlock()
+		return portDirect(by.port, &m.sending, from, to, body)
 	}
 	return nil
 }
 
-func (m *Message[M]) apply(s *shard.Shard, h handle.Handle, _ shard.Loc, body *M) shard.Outcome {
-	box := m.box(s.ID())
-	box.next = append(box.next, Envelope[M]{h, *body})
+// put delivers a message on the idle world, for the next tick.
+func (m *Message[M]) put(shard int, to handle.Handle, body M) {
+	box := m.box(shard)
+	box.now = append(box.now, Envelope[M]{to, body})
+}
+
+// deliverer is what a request to send does at the refresh.
+type deliverer[M any] struct{ m *Message[M] }
+
+func (d deliverer[M]) Apply(s *shard.Shard, h handle.Handle, _ shard.Loc, body shard.Payload) shard.Outcome {
+	box := d.m.box(s.ID())
+	box.next = append(box.next, Envelope[M]{h, *shard.As[M](body)})
 	if s.Moving {
 		box.order = append(box.order, s.Order())
 	}

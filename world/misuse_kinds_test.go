@@ -14,7 +14,7 @@ func TestMisuseNil(t *testing.T) {
 	f := newFixture(t, world.Options{Shards: 2})
 	h := f.newUnit(1)
 	health := world.Read[Health](f.World)
-	holder := []string{"is used with a nil Holder", "pass a *World, *Context or *Port"}
+	holder := []string{"is used with a nil Holder", "pass a *World, *Context, *Self or *Port"}
 	build := func(use func(b *world.Build)) func() {
 		return func() { use(world.NewBuild(f.World, 0, "careless")) }
 	}
@@ -149,7 +149,7 @@ func TestMisuseLimits(t *testing.T) {
 	p := f.port()
 	err := big.Set(p, h, Big{})
 	require.ErrorIs(t, err, world.ErrFull)
-	require.ErrorContains(t, err, "a request of 2000 bytes is more than a lane of 1000 ever takes; raise LaneBytes")
+	require.ErrorContains(t, err, "more than a lane ever takes; send less at a time, or raise LaneRequests or LaneBytes")
 	f.during("sender", 1-int(h.Shard()), func(c *world.Context) {
 		err := big.Set(c, h, Big{})
 		require.ErrorIs(t, err, world.ErrFull)

@@ -15,7 +15,7 @@ import (
 // neither a create nor a destroy. Moving to the shard where it is does nothing.
 //
 // By a *World at once, which within a query loop panics. By a *Context, of its own
-// shard's atoms too, or a *Port it is a request: the refresh does moves when all
+// shard's atoms too, a *Self or a *Port it is a request: the refresh does moves when all
 // else that was asked for is done, so the other requests find the entity where it
 // was, and the last move that was asked for counts. One that a later request
 // destroys stays.
@@ -24,11 +24,14 @@ import (
 // world to be marked; ErrFull if the request was not accepted; ErrChunks if the
 // world is full. It panics if there is no such shard.
 func Move(by Holder, h handle.Handle, to int) error {
+	if by == nil {
+		panic("world: Move by a nil Holder; pass a *World, *Context, *Self or *Port")
+	}
 	w := by.world()
 	if to < 0 || to >= len(w.shards) {
 		panic(fmt.Sprintf("world: Move of %v to shard %d, want 0 to %d", h, to, len(w.shards)-1))
 	}
-	q := shard.Request{Handle: h, Move: true, Shard: uint16(to)}
+	q := shard.MovingTo(to)
 	switch by := by.(type) {
 	case *World:
 		return by.move(h, by.shards[to])
@@ -37,9 +40,19 @@ func Move(by Holder, h handle.Handle, to int) error {
 		if !w.space.Alive(h) {
 			return ErrStale
 		}
-		return by.out.sendBare(q)
+		return by.out.sendBare(q, h)
+	case *Self:
+		by.mustRun("Move")
+		if !by.Alive(h) {
+			return ErrStale
+		}
+		return by.c.out.sendBare(q, h)
 	case *Port:
-		return by.sendBare(q)
+		return by.sendBare(q, h)
+	case *SharedPort:
+		by.mu.Lock()
+		defer by.mu.Unlock()
+		return by.port.sendBare(q, h)
 	}
 	return nil
 }
@@ -86,7 +99,7 @@ func (r *refresh) move(parallel Parallel, asked int) {
 
 // bindMoves makes the steps of move.
 func (r *refresh) bindMoves(w *World) {
-	r.depart = func(i int) {
+	r.depart = r.in("depart", func(i int) {
 		s := w.shards[i]
 		if s.Asked() == 0 {
 			return
@@ -95,13 +108,13 @@ func (r *refresh) bindMoves(w *World) {
 		for _, box := range w.mail[i].boxes {
 			box.depart(s)
 		}
-	}
-	r.arrive = func(i int) {
+	})
+	r.arrive = r.in("arrive", func(i int) {
 		for _, from := range w.shards {
 			w.shards[i].Arrive(from)
 		}
 		for _, m := range w.messages {
 			m.arrive(i)
 		}
-	}
+	})
 }

@@ -16,6 +16,7 @@ const (
 	DefaultTickInterval   = 50 * time.Millisecond
 	DefaultRecordTicks    = 64
 	DefaultPortsMax       = 1 << 14
+	DefaultReserveTicks   = 1 << 10
 	DefaultLaneRequests   = 1 << 12
 	DefaultLaneBytes      = 1 << 20
 	DefaultOutboxRequests = 1 << 16
@@ -56,6 +57,9 @@ type Options struct {
 	RecordTicks int
 	// PortsMax is the number of ports that can be open at a time.
 	PortsMax int
+	// ReserveTicks is for how many ticks a port may hold reserved handles that it
+	// does not use; then they are revoked.
+	ReserveTicks int
 	// LaneRequests and LaneBytes limit what one port has under way: requests
 	// sent and not yet applied, and their size.
 	LaneRequests int
@@ -96,6 +100,7 @@ func (o Options) validate() (Options, error) {
 	limit("Shards", &o.Shards, DefaultShards, ShardsMax)
 	limit("RecordTicks", &o.RecordTicks, DefaultRecordTicks, 1<<12)
 	limit("PortsMax", &o.PortsMax, DefaultPortsMax, 1<<20)
+	limit("ReserveTicks", &o.ReserveTicks, DefaultReserveTicks, 1<<30)
 	limit("LaneRequests", &o.LaneRequests, DefaultLaneRequests, 1<<24)
 	limit("LaneBytes", &o.LaneBytes, DefaultLaneBytes, 1<<32)
 	limit("OutboxRequests", &o.OutboxRequests, DefaultOutboxRequests, 1<<24)

@@ -1,6 +1,7 @@
 package world
 
 import (
+	"context"
 	"fmt"
 	"sync/atomic"
 
@@ -9,36 +10,38 @@ import (
 	"github.com/atoll-sim/atoll/shard"
 )
 
-const (
-	drawAtOnce = 16 // handles a port takes in one step
-	givenAhead = 64 // used handles a port is given beyond what it used in a tick
-)
-
 // Port is one outside sender: what a goroutine outside of the tick holds to act
 // on the world at any time. Checks are answered at once; everything else is a
 // request that the next refresh applies, in the order sent. What was sent in
 // time for a refresh is decided by one cut through all ports: if one request
 // can have caused another, they are never applied in different order.
 //
-// Ownership: one goroutine at a time. Open as many as there are senders; an
-// idle port is small.
+// What a port has under way is limited by Options.LaneRequests and LaneBytes. A
+// request beyond is refused with ErrFull, and counted, or waits for the refresh
+// to make room; see Within.
+//
+// Ownership: one goroutine at a time; for several there is a SharedPort. Open as
+// many as there are senders: an idle port takes less than 1 KB, and costs the
+// refresh nothing.
 type Port struct {
 	sender
+	purse
 	number int
+	cursor int            // shard of the next new entity, round robin
+	run    int            // how many more go there
 	active *atomic.Uint64 // the word of ports.active that holds the port's bit
-	notify *Completion
-	closed bool
+	bit    uint64
 
-	// Handles for creates: used ones that refreshes gave to this port, and a few
-	// that it took itself.
-	given  *shard.Queue[handle.Handle]
-	taken  uint64 // of given
-	hand   []handle.Handle
-	cursor int // round robin of new entities
+	// What may be not as usual; special says that it must be looked at.
+	special bool
+	closed  bool
+	notify  *Completion     // learns of the next request
+	within  context.Context // the next request waits for room until this ends
+	batch   *batch          // under way
+	spare   *batch          // for the next time
 
-	givenN  atomic.Uint64 // published by the refresh
-	wants   atomic.Bool   // set by the port when given is used up
-	creates int           // of this refresh; the refresh's own
+	waiting atomic.Bool   // for room
+	room    chan struct{} // nil until the port first waited
 	inUse   atomic.Bool   // for the check build
 }
 
@@ -56,7 +59,15 @@ func (p *Port) Status(h handle.Handle) Status { return status(p.w.space, h) }
 
 // Notify makes c learn the outcome of the next request.
 func (p *Port) Notify(c *Completion) *Port {
-	p.notify = c
+	p.notify, p.special = c, true
+	return p
+}
+
+// Within makes the next request, or batch, wait for room if the lane is full,
+// until the context ends: then the request fails with the context's error, and
+// was not sent. It returns ErrTooLarge at once for what no lane has room for.
+func (p *Port) Within(ctx context.Context) *Port {
+	p.within, p.special = ctx, true
 	return p
 }
 
@@ -74,139 +85,252 @@ func (p *Port) Rejected() uint64 { return p.rejected }
 // Destroy requests that an entity be destroyed. It returns ErrFull if the
 // request was not accepted. Whether this request destroyed it, or it was gone
 // already, is the outcome: Applied or Gone.
-func (p *Port) Destroy(h handle.Handle) error { return p.sendBare(shard.Request{Handle: h}) }
+func (p *Port) Destroy(h handle.Handle) error { return p.sendBare(shard.Destroying(), h) }
 
 // Close closes the port: what was sent is still applied, and the handles it had
-// in hand go back. Closing twice is no error.
+// in hand or reserved go back. Closing twice is no error.
 func (p *Port) Close() {
+	if p.batch != nil {
+		panic(fmt.Sprintf("world: Port.Close within a batch of port %d; close it after it", p.number))
+	}
 	if !p.closed {
-		p.closed = true
+		p.closed, p.special = true, true
 		p.w.ports.close(p)
 	}
 }
 
 // sendBare sends a request without a payload.
-func (p *Port) sendBare(q shard.Request) error {
+func (p *Port) sendBare(b shard.Bare, h handle.Handle) error {
 	if check.Enabled {
 		p.enter()
 		defer p.leave()
 	}
-	done, err := p.begin()
-	if err == nil {
-		q.Done = done.finisher()
-		err = p.sender.sendBare(q)
+	if p.special || !p.lane.Room(1, shard.BareWeight) {
+		if err := p.ready(1, shard.BareWeight); err != nil {
+			return err
+		}
 	}
-	return p.end(done, err)
+	p.lane.PushBare(b, h, p.w.epoch.Load(), p.finisher())
+	p.send()
+	return nil
 }
 
 // portSend sends a request with a payload.
-func portSend[T any](p *Port, k kind, target applier[T], h handle.Handle, v T) error {
+func portSend[T any](p *Port, k *shard.Kind[T], h handle.Handle, v T) error {
 	if check.Enabled {
 		p.enter()
 		defer p.leave()
 	}
-	done, err := p.begin()
-	if err == nil {
-		err = send(&p.sender, k, target, shard.Request{Handle: h, Done: done.finisher()}, v)
+	if p.special || !p.lane.Room(1, k.Weight()) {
+		if err := p.ready(1, k.Weight()); err != nil {
+			return err
+		}
 	}
-	return p.end(done, err)
+	_, at := k.Push(p.lane, h, p.w.epoch.Load(), 0, p.finisher())
+	*at = v
+	p.send()
+	return nil
 }
 
 // portCreate takes a handle and sends the bundle after it. Room is made sure of
 // first, so that a refused create costs no slot.
-func portCreate[T any](p *Port, b *Bundle[T], v T) (handle.Handle, error) {
+func portCreate[T any](p *Port, b *Bundle[T], v *T) (handle.Handle, error) {
 	if check.Enabled {
 		p.enter()
 		defer p.leave()
 	}
-	at := p.cursor
+	at := -1
 	if b.place != nil {
-		at = b.placed(v) // may panic, so before anything is taken
+		at = b.placed(*v) // may panic, so before anything is taken
 	}
-	done, err := p.begin()
-	if err == nil {
-		err = p.room(b.bytes)
-	}
-	var h handle.Handle
-	if err == nil {
-		h, err = p.take()
-	}
-	if err == nil {
-		if b.place == nil {
-			if p.cursor++; p.cursor == len(p.w.shards) {
-				p.cursor = 0
-			}
+	if p.special || !p.lane.Room(1, b.creating.Weight()) {
+		if err := p.ready(1, b.creating.Weight()); err != nil {
+			return handle.None, err
 		}
-		push(&p.sender, b.kind, b, shard.Request{Handle: h, Create: true, Shard: uint16(at), Done: done.finisher()}, v)
 	}
-	return h, p.end(done, err)
+	if len(p.hand) == 0 {
+		if err := p.draw(1); err != nil {
+			return handle.None, err
+		}
+	}
+	if at < 0 {
+		at = p.next()
+	}
+	h := p.take()
+	r, to := b.creating.Push(p.lane, h, p.w.epoch.Load(), shard.Create, p.finisher())
+	*to = *v
+	r.Place(at)
+	p.send()
+	return h, nil
 }
 
-// begin starts a request: the completion it will tell, if any.
-func (p *Port) begin() (*Completion, error) {
-	if p.closed {
-		return nil, ErrClosed
+// ready makes sure that n requests of a weight can be sent, when something is not
+// as usual: there is no room, the port is closed, or somebody is to be told.
+func (p *Port) ready(n int, weight uint32) error {
+	if p.notify != nil {
+		p.notify.mustBeFree()
 	}
-	c := p.notify
-	if c != nil {
-		p.notify = nil
-		c.arm()
-	}
-	return c, nil
-}
-
-// end puts the port among those the refresh looks at, or lets go of the
-// completion if the request was not accepted.
-func (p *Port) end(c *Completion, err error) error {
+	err := p.available(n, weight)
 	if err != nil {
-		p.notify = nil
-		if c != nil {
-			c.disarm()
-		}
+		p.refuse(err)
 		return err
 	}
-	p.activate()
+	if p.batch == nil {
+		p.within = nil
+	}
+	p.special = p.notify != nil
 	return nil
 }
 
-// finisher makes a nil *Completion a nil Finisher.
-func (c *Completion) finisher() shard.Finisher {
-	if c == nil {
+func (p *Port) available(n int, weight uint32) error {
+	switch {
+	case p.closed:
+		return ErrClosed
+	case p.batch != nil && p.batch.err != nil:
+		return p.batch.err
+	}
+	l := p.open()
+	switch {
+	case l.Room(n, weight):
 		return nil
+	case !l.Fits(n, weight):
+		p.full(n)
+		return ErrTooLarge
+	case p.within == nil && (p.batch == nil || l.Waiting() > 0):
+		return p.full(n)
+	}
+	err := p.await(n, weight)
+	if err != nil {
+		p.full(n)
+	}
+	return err
+}
+
+// full counts requests that were not accepted.
+func (p *Port) full(requests int) error {
+	if p.batch != nil {
+		p.batch.full = true
+	}
+	return p.sender.full(requests)
+}
+
+// await waits until the refresh has made room.
+func (p *Port) await(n int, weight uint32) error {
+	if p.room == nil {
+		p.room = make(chan struct{}, 1)
+	}
+	for {
+		p.waiting.Store(true) // before looking: who makes room looks after
+		empty := p.lane.Waiting() == 0
+		if p.lane.Room(n, weight) {
+			p.waiting.Store(false)
+			return nil
+		}
+		if empty { // it is full of the batch itself
+			p.waiting.Store(false)
+			return ErrTooLarge
+		}
+		select {
+		case <-p.room: // may be an old one: look again
+		case <-p.within.Done():
+			p.waiting.Store(false)
+			return p.within.Err()
+		}
+	}
+}
+
+// wake tells who waits for room that there is some. By the refresh.
+func (p *Port) wake() {
+	if p.waiting.Load() && p.waiting.Swap(false) {
+		select {
+		case p.room <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// refuse lets go of the request that was not accepted.
+func (p *Port) refuse(err error) {
+	if p.batch != nil && p.batch.err == nil {
+		p.batch.err = err
+	}
+	if p.notify != nil {
+		p.notify.forget()
+	}
+	p.notify = nil
+	if p.batch == nil {
+		p.within = nil
+	}
+	p.special = true // to be looked at again
+}
+
+// finisher returns who learns the outcome of the request that is being sent.
+func (p *Port) finisher() shard.Finisher {
+	if p.notify == nil {
+		return nil
+	}
+	return p.armed()
+}
+
+func (p *Port) armed() shard.Finisher {
+	c := p.notify
+	p.notify, p.special = nil, false
+	c.arm()
+	if p.batch != nil {
+		p.batch.dones = append(p.batch.dones, c)
 	}
 	return c
 }
 
-// take returns a handle for a create.
-func (p *Port) take() (handle.Handle, error) {
-	if p.taken < p.givenN.Load() {
-		h := *p.given.Pop()
-		p.taken++
-		if p.taken%drawAtOnce == 0 {
-			p.given.Release()
-		}
-		return h, nil
+// send hands over what was pushed, unless a batch is under way.
+func (p *Port) send() {
+	if p.batch == nil {
+		p.lane.Publish()
+		p.activate()
 	}
-	if len(p.hand) == 0 {
-		if !p.wants.Load() {
-			p.wants.Store(true)
-		}
-		var err error
-		if p.hand, err = p.w.outside.Take(p.hand, drawAtOnce); err != nil {
-			p.activate() // so that the refresh gives used ones
-			return 0, err
-		}
+}
+
+// draw makes sure of n handles in hand.
+func (p *Port) draw(n int) error {
+	err := p.fill(p.w.outside, n)
+	if err != nil {
+		p.activate() // so that the refresh gives used ones
+		p.refuse(err)
 	}
+	return err
+}
+
+// take takes a handle that is in hand.
+func (p *Port) take() handle.Handle {
 	last := len(p.hand) - 1
 	h := p.hand[last]
 	p.hand = p.hand[:last]
-	return h, nil
+	if p.batch != nil {
+		p.batch.taken = append(p.batch.taken, h)
+	}
+	return h
+}
+
+// portRun is how many new entities of a port in a row go to the same shard: as
+// many as share a cache line or two of slots.
+const portRun = 16
+
+// next is the shard of a new entity: round robin, in runs.
+func (p *Port) next() int {
+	if p.run == 0 {
+		p.run = portRun
+		if p.cursor++; p.cursor >= len(p.w.shards) {
+			p.cursor = 0
+		}
+	}
+	p.run--
+	return p.cursor
 }
 
 // enter and leave find a port that is used from two goroutines at once.
 func (p *Port) enter() {
 	if !p.inUse.CompareAndSwap(false, true) {
-		panic(fmt.Sprintf("world: port %d is used from two goroutines at once; open a port for each", p.number))
+		panic(fmt.Sprintf("world: port %d is used from two goroutines at once; open a port for each, or a SharedPort", p.number))
 	}
 }
 

@@ -85,13 +85,16 @@ func TestPortCutWhileReading(t *testing.T) {
 		for _, p := range ports { // their lanes are all read
 			require.NoError(t, p.Destroy(handle.None))
 		}
-		require.NoError(t, ports[1].Probe(func() {
-			var err error
-			h, err = f.unit.Create(creator, Unit{})
-			require.NoError(t, err)
-			require.NoError(t, destroyer.Notify(&done).Destroy(h))
-		}))
+		f.ReadApart(func(source int) {
+			if source == 1 && h == handle.None {
+				var err error
+				h, err = f.unit.Create(creator, Unit{})
+				require.NoError(t, err)
+				require.NoError(t, destroyer.Notify(&done).Destroy(h))
+			}
+		})
 		f.Refresh()
+		require.NotEqual(t, handle.None, h)
 		require.Equal(t, world.Undecided, done.Outcome())
 		require.Equal(t, world.Pending, f.Status(h))
 		f.Refresh()

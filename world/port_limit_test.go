@@ -15,7 +15,7 @@ import (
 func TestPortFull(t *testing.T) {
 	for name, options := range map[string]world.Options{
 		"requests": {Shards: 2, LaneRequests: 10, IndexMax: 49},
-		"bytes":    {Shards: 2, LaneBytes: 1000, IndexMax: 49},
+		"bytes":    {Shards: 2, LaneBytes: 976, IndexMax: 49},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t, options)
@@ -48,7 +48,7 @@ func TestPortFull(t *testing.T) {
 				}
 				require.ErrorIs(t, f.creature.CreateN(p, 3, nil), world.ErrFull)
 				require.ErrorIs(t, f.name.Set(p.Notify(&refused), made[0], Name{}), world.ErrFull)
-				rejected += 102
+				rejected += 104
 				require.Equal(t, rejected, p.Rejected())
 				require.Equal(t, rejected, f.stats().Rejected)
 				f.Refresh()

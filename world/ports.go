@@ -6,7 +6,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/shard"
 )
 
@@ -28,6 +27,7 @@ type ports struct {
 		byNumber []*Port
 		free     []int
 		closed   []*Port // lanes may still hold requests
+		reserved []*Reservation
 	}
 }
 
@@ -52,8 +52,9 @@ func (w *World) OpenPort() (*Port, error) {
 		return nil, fmt.Errorf("%w: PortsMax is %d; close ports or raise it", ErrPorts, w.options.PortsMax)
 	}
 	m.byNumber[p.number] = p
-	p.cursor = p.number % len(w.shards)
-	p.active = &(*w.ports.active.Load())[p.number/64]
+	p.cursor, p.run = p.number%len(w.shards), portRun
+	p.active, p.bit = &(*w.ports.active.Load())[p.number/64], 1<<(p.number%64)
+	p.special = true // there is no lane yet
 	return p, nil
 }
 
@@ -67,8 +68,8 @@ func (t *ports) close(p *Port) {
 // activate sets the port's bit. The lane was published before, so a refresh
 // that clears the bit after this sees the request.
 func (p *Port) activate() {
-	if bit := uint64(1) << (p.number % 64); p.active.Load()&bit == 0 {
-		p.active.Or(bit)
+	if p.active.Load()&p.bit == 0 {
+		p.active.Or(p.bit)
 	}
 	if t := &p.w.ports; !t.some.Load() {
 		t.some.Store(true) // after the bit, which the refresh looks for after it has cleared this
@@ -96,35 +97,17 @@ func (t *ports) collect(to []*Port) []*Port {
 	return to
 }
 
-// supply gives a port used handles for its next creates: as many as it made in
-// the last tick, and some ahead.
-func (p *Port) supply(o *shard.Outside) {
-	want := p.creates
-	p.creates = 0
-	if p.wants.Load() {
-		p.wants.Store(false)
-		want += givenAhead
+// wants returns how many used handles the ports are to be given.
+func wants(ports []*Port) int {
+	n := 0
+	for _, p := range ports {
+		n += p.wants()
 	}
-	if want == 0 {
-		return
-	}
-	n := p.givenN.Load()
-	for range want {
-		h, ok := o.Give()
-		if !ok {
-			break
-		}
-		if p.given == nil {
-			p.given = shard.NewQueue[handle.Handle]()
-		}
-		*p.given.Push() = h
-		n++
-	}
-	p.givenN.Store(n) // publishes the handles
+	return n
 }
 
 // retire takes the unused handles back from closed ports whose lanes are empty,
-// and frees their numbers.
+// and frees their numbers. What they had reserved goes back at once.
 func (t *ports) retire(o *shard.Outside) {
 	if !t.closed.Load() {
 		return
@@ -137,15 +120,10 @@ func (t *ports) retire(o *shard.Outside) {
 			kept = append(kept, p)
 			continue
 		}
-		for ; p.taken < p.givenN.Load(); p.taken++ {
-			o.Return(*p.given.Pop())
-		}
-		for _, h := range p.hand {
-			o.Return(h)
-		}
+		p.empty(o)
 		// A bit set after collect, for a request that was still drained, must not
 		// be taken for one of the number's next port.
-		p.active.And(^(uint64(1) << (p.number % 64)))
+		p.active.And(^p.bit)
 		t.mu.byNumber[p.number] = nil
 		t.mu.free = append(t.mu.free, p.number)
 	}

@@ -25,13 +25,15 @@ const sharesMax = 64
 //	create   store the atoms of pending handles              by owner
 //	route    find the owners of what concerns those          by share
 //	apply    set, deliver, mark                              by owner
+//	unveil   make alive who was created and not marked       by owner
 //	extend   what extensions were asked; deaths that follow  coordinator
 //	depart   let go of those who move to another shard       by owner
 //	arrive   take them in                                    by owner
 //	sweep    close the holes of the marked and the departed  by owner
 //	recycle  free the slots of dead who were at home elsewhere   by home
 //	release  give the lanes' room back, supply ports         by share, coordinator
-//	settle   flip messages, tell outcomes                    by owner
+//	settle   flip messages                                   by owner
+//	tell     tell outcomes                                   by share
 //
 // A step with nothing to do is skipped.
 //
@@ -44,42 +46,68 @@ type refresh struct {
 	all      []*share // made when first needed
 	shares   []*share // of all, those in use
 	cut      uint32
+	veiled   bool            // what is created is not alive before it is known whether it stays
+	calls    bool            // functions are to run
+	aparts   []apart         // by shard
 	released []handle.Handle // by references
 
 	// The steps, bound once: a closure made at each refresh would be garbage.
-	read, create, route, apply, depart, arrive, sweep, recycle, release, settle func(int)
+	read, create, route, apply, call, unveil, depart, arrive, sweep, recycle, release, settle, tell func(int)
 }
 
 func (r *refresh) init(w *World) {
 	r.w = w
 	r.read = func(i int) { r.shares[i].read(r.cut) }
-	r.create = func(i int) {
+	r.create = r.in("create", func(i int) {
 		for _, x := range r.shares {
-			x.create(w.shards[i])
+			x.create(w.shards[i], r.veiled)
 		}
-	}
+	})
 	r.route = func(i int) { r.shares[i].route() }
-	r.apply = func(i int) {
+	r.apply = r.in("apply", func(i int) {
 		for _, x := range r.shares {
 			x.apply(w.shards[i])
 		}
+	})
+	r.aparts = make([]apart, len(w.shards))
+	for i := range r.aparts {
+		r.aparts[i].init(r, i)
 	}
+	r.call = r.in("apply", func(i int) { r.aparts[i].apply() })
+	r.unveil = r.in("unveil", func(i int) {
+		for _, x := range r.shares {
+			w.shards[i].Unveil(x.Creates[i])
+		}
+	})
 	r.bindMoves(w)
-	r.sweep = func(i int) { w.shards[i].Sweep() }
+	r.sweep = r.in("sweep", func(i int) { w.shards[i].Sweep() })
 	r.recycle = func(i int) {
 		for _, s := range w.shards {
 			if i < len(w.shards) {
 				w.shards[i].Recycle(s.Exiled())
 			} else {
-				w.outside.Recycle(s.Exiled())
+				w.outside.Recycle(s.Outer())
 			}
 		}
 	}
 	r.release = func(i int) { r.shares[i].release() }
-	r.settle = func(i int) {
+	r.settle = r.in("settle", func(i int) {
 		w.mail[i].flip()
 		w.shards[i].Settle()
-		w.shards[i].Tell() // last: who is told finds room in the lane
+	})
+	r.tell = func(i int) { r.shares[i].tell() }
+}
+
+// in makes a step enter the shard that it works on, in the check build.
+func (r *refresh) in(step string, f func(int)) func(int) {
+	if !check.Enabled {
+		return f
+	}
+	who := &shard.Visitor{What: "step " + step + " of the refresh"}
+	return func(i int) {
+		r.w.shards[i].Enter(who)
+		defer r.w.shards[i].Leave()
+		f(i)
 	}
 }
 
@@ -101,6 +129,9 @@ func (w *World) Refresh() {
 func (r *refresh) run(parallel Parallel) {
 	w, n := r.w, len(r.w.shards)
 	w.outdate()
+	for _, c := range w.contexts {
+		c.failures = nil
+	}
 	r.cut = w.epoch.Add(1) - 1
 	sent, moves := r.gather(), 0
 	if sent > 0 {
@@ -112,19 +143,23 @@ func (r *refresh) run(parallel Parallel) {
 			w.space.Mark(l)
 		}
 	}
-	w.extensions.refresh(r.shares)
+	if w.extensions.refresh(r.shares) && r.veiled {
+		serial(n, r.unveil) // the spared are not marked any more
+	}
 	if moves > 0 {
 		r.move(parallel, moves)
 	}
 	doomed := r.sum((*shard.Shard).Doomed)
 	r.step(parallel, n, doomed+moves, r.sweep)
 	if sent > 0 || doomed > 0 {
+		w.outside.Want(wants(r.ports))
 		r.step(parallel, n+1, r.sum(exiles), r.recycle)
 	}
 	r.step(parallel, len(r.shares), sent, r.release)
 	for _, p := range r.ports {
 		p.supply(w.outside)
 	}
+	w.ports.revoke(w.tick.Load())
 	w.ports.retire(w.outside)
 	w.outside.Restock()
 	w.space.Sync(w.columns)
@@ -132,14 +167,12 @@ func (r *refresh) run(parallel Parallel) {
 		w.space.Shift(w.columns)
 	}
 	w.space.SetTick(w.tick.Add(1))
-	for _, x := range r.shares {
-		x.lost.Tell() // all is done: who hears an outcome finds it so
-	}
 	unsettled := r.sum((*shard.Shard).Unsettled)
 	for i := range w.mail {
 		unsettled += len(w.mail[i].boxes)
 	}
 	r.step(parallel, n, unsettled, r.settle)
+	r.step(parallel, len(r.shares), sent, r.tell) // all is done: who hears an outcome finds it so
 }
 
 // requests does what was sent, but for moves and what is for extensions, and returns
@@ -147,18 +180,27 @@ func (r *refresh) run(parallel Parallel) {
 func (r *refresh) requests(parallel Parallel, sent int) (moves int) {
 	n := len(r.w.shards)
 	r.divide(sent)
+	r.veiled, r.calls = false, false
 	r.step(parallel, len(r.shares), sent, r.read)
 	created, waiting, others := 0, 0, 0
 	for _, x := range r.shares {
-		created, waiting, others = created+x.created, waiting+x.waiting(), others+len(x.others)
-		moves += x.moves
+		created, waiting, others = created+x.created, waiting+x.waiting(), others+len(x.Others)
+		moves += x.Moves
+		r.veiled, r.calls = r.veiled || x.Cancels, r.calls || x.Calls
 	}
 	for _, s := range r.w.shards {
 		s.Moving = moves > 0
 	}
 	r.step(parallel, n, created, r.create)
 	r.step(parallel, len(r.shares), waiting, r.route)
-	r.step(parallel, n, others, r.apply)
+	if r.calls {
+		r.step(parallel, n, others, r.call)
+	} else {
+		r.step(parallel, n, others, r.apply)
+	}
+	if r.veiled {
+		r.step(parallel, n, created, r.unveil)
+	}
 	return moves
 }
 
@@ -169,7 +211,7 @@ func (w *World) outdate() {
 	}
 }
 
-func exiles(s *shard.Shard) int { return len(s.Exiled()) }
+func exiles(s *shard.Shard) int { return len(s.Exiled()) + len(s.Outer()) }
 
 func (r *refresh) sum(of func(*shard.Shard) int) int {
 	n := 0

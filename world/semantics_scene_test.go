@@ -33,11 +33,14 @@ type scene struct {
 	pending bool        // the create is under way
 
 	heard []world.Envelope[Hit]
+	call  *world.Func[int64] // sets the Health
+	asked world.Answer[Health]
 }
 
 func newScene(t *testing.T, make func(*scene) handle.Handle) *scene {
 	s := &scene{fixture: newFixture(t, world.Options{Shards: 3, VersionMax: 3}), t: t}
 	s.unit.PlaceBy(func(Unit) int { return owner })
+	s.call = world.RegisterFunc(s.World, "call", func(self *world.Self, v int64) { s.health.Write(self).Points = v })
 	s.p = s.port()
 	s.h = make(s)
 	s.had, s.pending = s.stats(), s.Status(s.h) == world.Pending
@@ -136,8 +139,13 @@ func (s *scene) act(operation, by string) string {
 		s.tick(s.listen)
 		return now
 	case "Port":
-		var done world.Completion
-		now := s.do(operation, s.p.Notify(&done), nil, nil)
+		done := new(world.Completion)
+		if operation == "Ask" {
+			done = &s.asked.Completion
+		} else {
+			s.p.Notify(done)
+		}
+		now := s.do(operation, s.p, nil, nil)
 		s.Refresh()
 		now += s.outcome()
 		if _, what, asked := strings.Cut(now, " → "); asked {
@@ -186,7 +194,7 @@ func (s *scene) outcome() string {
 func (s *scene) mustEnd(was world.Status, operation, got string) {
 	s.tick(s.listen)
 	done := strings.HasSuffix(got, "stored") || strings.HasSuffix(got, "marked") ||
-		strings.HasSuffix(got, "delivered") || strings.HasSuffix(got, "moved") || strings.HasSuffix(got, "applied")
+		strings.HasSuffix(got, "delivered") || strings.HasSuffix(got, "moved") || strings.HasSuffix(got, "applied") || strings.HasSuffix(got, "run")
 
 	want := was
 	switch {
@@ -199,7 +207,7 @@ func (s *scene) mustEnd(was world.Status, operation, got string) {
 
 	if want == world.Alive {
 		points := int64(before)
-		if operation == "Set" && done {
+		if (operation == "Set" || operation == "Call") && done {
 			points = after
 		}
 		require.Equal(s.t, points, world.Read[Health](s.World).Get(s.h).Points)
@@ -209,6 +217,10 @@ func (s *scene) mustEnd(was world.Status, operation, got string) {
 		}
 		now, _ := s.Owner(s.h)
 		require.Equal(s.t, at, now)
+	}
+	if v, ok := s.asked.Value(); operation == "Ask" {
+		require.Equal(s.t, done, ok)
+		require.True(s.t, !ok || v.Points == before)
 	}
 	if operation == "Send" && done {
 		require.Equal(s.t, []world.Envelope[Hit]{{To: s.h, Body: Hit{after}}}, s.heard)
@@ -271,6 +283,16 @@ func (s *scene) do(operation string, by world.Holder, health *world.Writer[Healt
 			now += ", marked"
 		}
 		return now
+	case "Call":
+		now := say(s.call.Call(by, s.h, after))
+		if health != nil {
+			if v := health.Get(s.h); v != nil && v.Points == after {
+				now += ", run"
+			}
+		}
+		return now
+	case "Ask":
+		return say(s.health.Ask(by.(*world.Port), s.h, &s.asked))
 	case "Move":
 		now := say(world.Move(by, s.h, beyond))
 		if w, idle := by.(*world.World); idle {

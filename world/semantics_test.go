@@ -56,6 +56,13 @@ var semantics = []struct {
 	{"Send", "Context, owner", [6]string{"ErrStale", "ErrStale", "nil → applied", "nil → gone", "ErrStale", "ErrStale"}},
 	{"Send", "Context, elsewhere", [6]string{"ErrStale", "ErrStale", "nil → applied", "nil → gone", "ErrStale", "ErrStale"}},
 	{"Send", "Port", [6]string{"nil → gone", "nil → applied", "nil → applied", "nil → gone", "nil → gone", "nil → gone"}},
+
+	{"Call", "World", [6]string{"ErrStale", "ErrStale", "nil, run", "nil, run", "ErrStale", "ErrStale"}},
+	{"Call", "Context, owner", [6]string{"ErrStale", "ErrStale", "nil → applied", "nil → gone", "ErrStale", "ErrStale"}},
+	{"Call", "Context, elsewhere", [6]string{"ErrStale", "ErrStale", "nil → applied", "nil → gone", "ErrStale", "ErrStale"}},
+	{"Call", "Port", [6]string{"nil → gone", "nil → applied", "nil → applied", "nil → gone", "nil → gone", "nil → gone"}},
+
+	{"Ask", "Port", [6]string{"nil → gone", "nil → applied", "nil → applied", "nil → gone", "nil → gone", "nil → gone"}},
 }
 
 // notes stand below the table.
@@ -66,9 +73,12 @@ alive becomes stale where the table says marked, or applied for Destroy.
 - Pending: a port was given the handle, the refresh has yet to store the atom. Unused: the handle that a free slot would give next.
 - That an entity is dying is known to its owner alone, and to the idle World: elsewhere and to a Port it is alive until the refresh.
 - A Context's own Get finds the atoms of its own shard; of others it gets nil, and a copy through ReadForeign.
-- A Port has no Get: it reads the world through what systems send back.
+- A Port has no Get: it asks, and the refresh fills in the answer.
 - A Move is done when all else that the refresh was asked for is; the last one counts, and who was destroyed after all does not move.
 - Send by a World is delivered in the next tick like what the last refresh applied.
+- Pending in the last column of a Port: the create is in the same refresh. Of a handle that is reserved and not created by then all is gone.
+- A SharedPort is as a Port. A Self, in a function, does at once what concerns its own entity (Set, Disable, Destroy) and what it creates; its other requests are
+  the next refresh's, and are answered as a Context's.
 `
 
 const (

@@ -1,108 +1,119 @@
 package world
 
 import (
-	"fmt"
-	"reflect"
-
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/shard"
 )
 
-// sender is the sending side of a lane, of a port or of a shard's systems: one
-// lane for the order, and beside it one typed stream of payloads for each kind
-// of request that was ever sent.
+// sender is the sending side of a lane, of a port or of a shard's systems.
 //
 // Ownership: one goroutine at a time sends. The lane is made at the first
 // request, so an idle sender is small.
 type sender struct {
 	w           *World
 	lane        *shard.Lane
-	streams     []shard.Stream // by kind; nil until used
 	maxRequests int
 	maxBytes    int
 	rejected    uint64
 }
 
-// kind is one kind of request that has a payload: its number and the bytes that
-// a payload counts for.
-type kind struct {
-	number int
-	bytes  int
-	joint  bool // of an extension, which the coordinator applies
-}
-
-func newKind[T any](w *World) kind {
-	w.kinds++
-	return kind{number: w.kinds - 1, bytes: int(reflect.TypeFor[T]().Size())}
-}
-
-// applier is what a kind of request does at the refresh: a component is set, a
-// bundle stored, a message delivered.
-type applier[T any] interface {
-	apply(s *shard.Shard, h handle.Handle, l shard.Loc, v *T) shard.Outcome
-}
-
-// stream is the payloads of one kind of one sender.
-type stream[T any] struct {
-	queue  *shard.Queue[T]
-	target applier[T]
-	bytes  int
-}
-
-func (s *stream[T]) Next() any { return s.queue.Pop() }
-func (s *stream[T]) Size() int { return s.bytes }
-func (s *stream[T]) Release()  { s.queue.Release() }
-
-func (s *stream[T]) Apply(sh *shard.Shard, h handle.Handle, l shard.Loc, payload any) shard.Outcome {
-	return s.target.apply(sh, h, l, payload.(*T))
-}
-
-// room makes sure that a request with so many bytes of payload can be sent.
-func (s *sender) room(payload int) error {
+// open returns the lane, made when first asked for.
+func (s *sender) open() *shard.Lane {
 	if s.lane == nil {
-		s.lane = shard.NewLane(s.maxRequests, s.maxBytes)
+		s.lane = shard.NewLane(s.w.space, s.maxRequests, s.maxBytes)
 	}
-	if !s.lane.Room(payload) {
-		s.rejected++
-		s.w.rejected.Inc()
-		if !s.lane.Fits(payload) {
-			return fmt.Errorf("%w, and will be: a request of %d bytes is more than a lane of %d ever takes; raise LaneBytes, or for systems OutboxBytes", ErrFull, payload, s.maxBytes)
-		}
-		return ErrFull
-	}
-	return nil
+	return s.lane
 }
 
-// send hands over a request with a payload of the given kind.
-func send[T any](s *sender, k kind, target applier[T], r shard.Request, v T) error {
-	if err := s.room(k.bytes); err != nil {
-		return err
-	}
-	push(s, k, target, r, v)
-	return nil
+// full counts requests that were not accepted.
+func (s *sender) full(requests int) error {
+	s.rejected += uint64(requests)
+	s.w.rejected.Add(uint64(requests))
+	return ErrFull
 }
 
-// push is send when there is known to be room.
-func push[T any](s *sender, k kind, target applier[T], r shard.Request, v T) {
-	for len(s.streams) <= k.number {
-		s.streams = append(s.streams, nil)
+// refuse counts requests for which there is no room, and says whether there ever
+// is.
+func (s *sender) refuse(l *shard.Lane, n int, weight uint32) error {
+	err := s.full(n)
+	if !l.Fits(n, weight) {
+		err = ErrTooLarge
 	}
-	st, ok := s.streams[k.number].(*stream[T])
-	if !ok {
-		st = &stream[T]{queue: shard.NewQueue[T](), target: target, bytes: k.bytes}
-		s.streams[k.number] = st
+	return err
+}
+
+// send hands over a request with a payload.
+func send[T any](s *sender, k *shard.Kind[T], h handle.Handle, done shard.Finisher, v T) error {
+	l := s.open()
+	if !l.Room(1, k.Weight()) {
+		return s.refuse(l, 1, k.Weight())
 	}
-	*st.queue.Push() = v
-	r.Stream, r.Epoch, r.Joint = st, s.w.epoch.Load(), k.joint
-	s.lane.Send(r, k.bytes)
+	_, at := k.Push(l, h, s.w.epoch.Load(), 0, done)
+	*at = v
+	l.Publish()
+	return nil
 }
 
 // sendBare hands over a request without a payload.
-func (s *sender) sendBare(r shard.Request) error {
-	if err := s.room(0); err != nil {
-		return err
+func (s *sender) sendBare(b shard.Bare, h handle.Handle) error {
+	l := s.open()
+	if !l.Room(1, shard.BareWeight) {
+		return s.refuse(l, 1, shard.BareWeight)
 	}
-	r.Epoch = s.w.epoch.Load()
-	s.lane.Send(r, 0)
+	l.PushBare(b, h, s.w.epoch.Load(), nil)
+	l.Publish()
+	return nil
+}
+
+// request sends a request by whoever can only request.
+func request[T any](by Holder, call string, k *shard.Kind[T], h handle.Handle, v T) error {
+	switch by := by.(type) {
+	case *Port:
+		return portSend(by, k, h, v)
+	case *Context:
+		return contextSend(by, call, k, h, v)
+	case *SharedPort:
+		by.mu.Lock()
+		defer by.mu.Unlock()
+		return portSend(by.port, k, h, v)
+	case *Self:
+		return selfSend(by, call, k, h, v)
+	}
+	return nil
+}
+
+// sendDirect sends a request to each of a run of shards: all are accepted, or none.
+func sendDirect[T any](s *sender, k *shard.Kind[T], from, to int, v T) error {
+	l := s.open()
+	if !l.Room(to-from, k.Weight()) {
+		return s.refuse(l, to-from, k.Weight())
+	}
+	epoch := s.w.epoch.Load()
+	for i := from; i < to; i++ {
+		_, at := k.Push(l, handle.None, epoch, shard.To(i), nil)
+		*at = v
+	}
+	l.Publish()
+	return nil
+}
+
+// portDirect is sendDirect by a port.
+func portDirect[T any](p *Port, k *shard.Kind[T], from, to int, v T) error {
+	if check.Enabled {
+		p.enter()
+		defer p.leave()
+	}
+	if p.special || !p.lane.Room(to-from, k.Weight()) {
+		if err := p.ready(to-from, k.Weight()); err != nil {
+			return err
+		}
+	}
+	epoch := p.w.epoch.Load()
+	for i := from; i < to; i++ {
+		_, at := k.Push(p.lane, handle.None, epoch, shard.To(i), p.finisher())
+		*at = v
+	}
+	p.send()
 	return nil
 }

@@ -13,7 +13,7 @@ type source struct {
 //	sources  p0 p1 p2 │ p3 … p9 │ s0 s1 │ s2 s3      ports by number, then shards
 //	shares       0    │    1    │   2   │   3
 //
-//	others   q0 q1 q2 q3 q4 q5 …    of each share, in the order sent
+//	Others   q0 q1 q2 q3 q4 q5 …    of each share, in the order sent
 //	to       [shard 0] 0 3 4 …      which of them are for which shard
 //	         [shard 1] 1 2 5 …
 //
@@ -21,24 +21,23 @@ type source struct {
 // order of the sources, however those were divided.
 //
 // Ownership: the worker that reads it; when it is read, the shards' workers may
-// look at others, and each has its own lists.
+// look at Others, and each has its own lists.
 type share struct {
-	w       *World
+	w *World
+	shard.Drained
 	number  int
 	sources []source
-	creates [][]shard.Routed // by shard
-	created int              // how many there are
-	others  []shard.Routed
-	routed  int            // how many of them have found their shard
-	moves   int            // how many of them are to move
-	joint   []shard.Routed // for extensions
+	created int            // how many creates there are
+	routed  int            // how many of the others have found their shard
 	to      [][]uint32     // by shard
 	lost    shard.Outcomes // of requests that found nobody
 	_       [64]byte       // other shares are read by other workers
 }
 
 func newShare(w *World, number int) *share {
-	return &share{w: w, number: number, creates: make([][]shard.Routed, len(w.shards)), to: make([][]uint32, len(w.shards))}
+	x := &share{w: w, number: number, to: make([][]uint32, len(w.shards))}
+	x.Creates = make([][]shard.Routed, len(w.shards))
+	return x
 }
 
 // read takes what was sent up to the cut, and finds the owners of what it
@@ -47,88 +46,79 @@ func newShare(w *World, number int) *share {
 // order.
 func (x *share) read(cut uint32) {
 	for _, from := range x.sources {
-		creates := x.created
-		for q := from.lane.Take(cut); q != nil; q = from.lane.Take(cut) {
-			to := shard.Routed{Handle: q.Handle, Stream: q.Stream, Done: q.Done, Move: q.Move, To: q.Shard}
-			if q.Stream != nil {
-				to.Payload = from.lane.Payload(q.Stream)
-			}
-			if q.Create {
-				x.creates[q.Shard] = append(x.creates[q.Shard], to)
-				x.created++
-				continue
-			}
-			if q.Joint {
-				x.joint = append(x.joint, to)
-				continue
-			}
-			x.others = append(x.others, to)
-			if q.Move {
-				x.moves++
-			}
-		}
+		creates := from.lane.Drain(cut, &x.Drained)
+		x.created += creates
 		if p := from.port; p != nil {
-			p.creates += x.created - creates
+			p.used += creates
 			if !from.lane.Empty() { // sent after the cut
 				p.activate()
 			}
 		}
 	}
-	for x.routed < len(x.others) && x.deliver() {
+	for x.routed < len(x.Others) && x.deliver() {
 	}
 }
 
 // deliver puts the next request in the list of the shard that it is for, and
 // reports whether there is one.
 func (x *share) deliver() bool {
-	l := x.w.space.Locate(x.others[x.routed].Handle)
-	if l == 0 {
-		return false
+	q := x.Others[x.routed]
+	owner := q.For()
+	if owner < 0 {
+		l := q.Loc()
+		if l == 0 {
+			return false
+		}
+		owner = x.w.space.Owner(l)
 	}
-	owner := x.w.space.Owner(l)
 	x.to[owner] = append(x.to[owner], uint32(x.routed))
 	x.routed++
 	return true
 }
 
 // waiting returns how many requests have to wait for the creates.
-func (x *share) waiting() int { return len(x.others) - x.routed }
+func (x *share) waiting() int { return len(x.Others) - x.routed }
 
 // route delivers what had to wait.
 func (x *share) route() {
 	for x.waiting() > 0 {
 		if !x.deliver() {
-			x.lost.Decide(x.others[x.routed].Done, shard.Gone)
+			x.lost.Decide(x.Others[x.routed], shard.Gone)
 			x.routed++
 		}
 	}
 }
 
 // create stores the atoms that are to be in a shard.
-func (x *share) create(s *shard.Shard) {
-	if creates := &x.creates[s.ID()]; len(*creates) > 0 {
-		s.ApplyCreates(*creates)
-		clear(*creates)
-		*creates = (*creates)[:0]
+func (x *share) create(s *shard.Shard, veiled bool) {
+	if creates := x.Creates[s.ID()]; len(creates) > 0 {
+		s.ApplyCreates(creates, veiled)
 	}
 }
 
 // apply does what else is asked of a shard.
 func (x *share) apply(s *shard.Shard) {
 	if to := &x.to[s.ID()]; len(*to) > 0 {
-		s.ApplyRequests(x.others, *to, x.number)
+		s.ApplyRequests(x.Others, *to, x.number)
 		*to = (*to)[:0]
 	}
 }
 
 // release gives the room in the lanes back to the senders.
 func (x *share) release() {
-	clear(x.others)
-	x.others = x.others[:0]
-	clear(x.joint)
-	x.joint = x.joint[:0]
-	x.created, x.routed, x.moves = 0, 0, 0
+	x.Forget()
+	x.created, x.routed = 0, 0
 	for _, from := range x.sources {
 		from.lane.Release()
+		if from.port != nil {
+			from.port.wake()
+		}
+	}
+}
+
+// tell tells the outcomes to who waits.
+func (x *share) tell() {
+	for _, from := range x.sources {
+		from.lane.Tell()
 	}
 }

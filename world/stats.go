@@ -13,6 +13,7 @@ type Stats struct {
 	Gone      uint64 // requests that came too late
 	Missing   uint64 // requests on a component the entity lacks
 	Refused   uint64 // requests that met a limit at the refresh
+	Failed    uint64 // calls of functions that panicked
 	Rejected  uint64 // requests not accepted because a lane was full
 	Retired   int    // slots whose versions are used up
 	Tables    int    // component sets of bundles and of entities, counted in each shard
@@ -60,6 +61,7 @@ func (s *Stats) count(b *shard.Outcomes) {
 	s.Gone += b.Count(Gone)
 	s.Missing += b.Count(Missing)
 	s.Refused += b.Count(Refused)
+	s.Failed += b.Count(Failed)
 }
 
 func (s *Stats) measure(size shard.Size) {

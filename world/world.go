@@ -32,8 +32,9 @@ type World struct {
 	componentID map[reflect.Type]int
 	columns     []shard.AnyColumn   // by component
 	accessors   map[accessorKey]any // the idle world's
-	kinds       int
-	toggler     *toggler // of entities
+	toggler     *toggler            // of entities
+	functions   map[string]bool     // names that are taken
+	doing       *Func[func(*Self)]
 	messages    []anyMessage
 	mail        []mail // by shard
 	astray      bool   // messages may be in another shard's box than their entity
@@ -50,6 +51,7 @@ type World struct {
 	tick     atomic.Uint64
 	epoch    atomic.Uint32
 	busy     atomic.Bool // a tick is running
+	closures atomic.Bool // some were to be run
 	rejected uatomic.Uint64
 	anchor   atomic.Pointer[Anchor] // made when first asked for
 	ports    ports
@@ -85,6 +87,7 @@ func New(o Options) (*World, error) {
 	}
 	w.contexts[n] = newContext(w, n, nil)
 	w.refresh.init(w)
+	w.doing = newDoing(w)
 	if check.Enabled {
 		w.user = w.turn.User(idleTurn, "the idle World", "within a system use what its Build returned, elsewhere a Port")
 		w.turn.User(tickTurn, "a running tick", "")
@@ -153,8 +156,16 @@ func (w *World) Destroy(h handle.Handle) bool {
 		w.mustIdle("Destroy")
 	}
 	l := w.lookup.Locate(h)
+	if check.Enabled && l != 0 {
+		s := w.shardOf(l)
+		s.Enter(&destroying)
+		defer s.Leave()
+	}
 	return l != 0 && w.space.Mark(l)
 }
+
+// Who uses a shard, in the check build.
+var creating, destroying = shard.Visitor{What: "World.Create"}, shard.Visitor{What: "World.Destroy"}
 
 // Count returns the number of entities, marked ones included.
 func (w *World) Count() int {
@@ -221,7 +232,7 @@ func (w *World) refuse(by Holder, what, name string) {
 
 // refuseNil panics about something that was used with nobody.
 func refuseNil(what, name string) {
-	panic(fmt.Sprintf("world: %s %q is used with a nil Holder; pass a *World, *Context or *Port", what, name))
+	panic(fmt.Sprintf("world: %s %q is used with a nil Holder; pass a *World, *Context, *Self or *Port", what, name))
 }
 
 // mustBe panics about a nil world.
@@ -232,7 +243,7 @@ func mustBe(w *World, call string) {
 }
 
 // Holder is what acts on a world: *World between ticks, *Context within a
-// system, *Port at any time from outside.
+// system, *Self within a function, *Port or *SharedPort at any time from outside.
 type Holder interface {
 	Alive(h handle.Handle) bool
 	Status(h handle.Handle) Status

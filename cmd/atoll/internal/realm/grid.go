@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/hierarchy"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -39,15 +40,20 @@ func newGrid(n int) grid {
 }
 
 // rebuild makes the grid anew, by counting sort: first how many each cell has,
-// then everybody to the cell's next place.
-func (g *grid) rebuild(all *world.Query, pos *world.Reader[Position]) {
+// then everybody to the cell's next place. Who is in an inventory is nowhere; nil
+// means that nobody is.
+func (g *grid) rebuild(all *world.Query, pos *world.Reader[Position], carried *hierarchy.Reader) {
 	clear(g.starts)
 	n := 0
 	for ch := range all.Chunks() {
-		for _, p := range pos.Slice(ch) {
+		who := ch.Handles()
+		for i, p := range pos.Slice(ch) {
+			if carried != nil && carried.Parent(who[i]) != handle.None {
+				continue
+			}
 			g.starts[cellOf(p)]++
+			n++
 		}
-		n += ch.Len()
 	}
 	end := uint32(0)
 	for c, count := range g.starts {
@@ -61,6 +67,9 @@ func (g *grid) rebuild(all *world.Query, pos *world.Reader[Position]) {
 	for ch := range all.Chunks() {
 		who := ch.Handles()
 		for i, p := range pos.Slice(ch) {
+			if carried != nil && carried.Parent(who[i]) != handle.None {
+				continue
+			}
 			at := &g.starts[cellOf(p)]
 			*at--
 			g.entries[*at] = entry{who[i], p}

@@ -20,9 +20,8 @@ type island struct {
 	people    grid // creatures and avatars
 	litter    grid // items
 
-	looks []look          // asked of this tick's sight
-	picks []handle.Handle // avatars with a pick under way
-	_     [64]byte        // other islands are written by other workers
+	looks []look   // asked of this tick's sight
+	_     [64]byte // other islands are written by other workers
 }
 
 // look is a question about an entity anywhere.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/hierarchy"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -38,11 +39,14 @@ const (
 type Realm struct {
 	World *world.World
 
+	// Inventory is who carries what, and which items are stacked on which.
+	Inventory *hierarchy.Relation
+
+	position *world.Component[Position]
+	litter   *world.Component[Litter]
 	stance   *world.Component[Stance]
 	commands *world.Message[Command]
 	blows    *world.Message[blow]
-	asks     *world.Message[ask]
-	gives    *world.Message[give]
 	rumours  *world.Message[rumour]
 
 	creatures *world.Bundle[creature]
@@ -76,6 +80,7 @@ func New(o Options) (*Realm, error) {
 		inspector: rand.New(rand.NewPCG(o.Seed, 0)),
 	}
 	r.register(w)
+	r.Inventory = newInventory(w, o.Creatures)
 	for i := range r.islands {
 		share := o.Creatures / w.Shards()
 		if i < o.Creatures%w.Shards() {
@@ -90,19 +95,18 @@ func New(o Options) (*Realm, error) {
 }
 
 func (r *Realm) register(w *world.World) {
-	world.Register[Position](w, "position")
+	r.position = world.Register[Position](w, "position")
 	world.Register[Velocity](w, "velocity")
 	world.Register[Health](w, "health")
 	world.Register[Creature](w, "creature")
 	world.Register[Item](w, "item")
+	r.litter = world.Register[Litter](w, "litter")
 	world.Register[Avatar](w, "avatar")
 	world.Register[Den](w, "den")
 	r.stance = world.Register[Stance](w, "stance")
 
 	r.commands = world.RegisterMessage[Command](w, "command")
 	r.blows = world.RegisterMessage[blow](w, "blow")
-	r.asks = world.RegisterMessage[ask](w, "ask")
-	r.gives = world.RegisterMessage[give](w, "give")
 	r.rumours = world.RegisterMessage[rumour](w, "rumour")
 
 	r.creatures = world.NewBundle[creature](w)
@@ -115,7 +119,7 @@ func (r *Realm) reserve(creatures int) error {
 	if err := r.creatures.Reserve(r.World, creatures); err != nil {
 		return err
 	}
-	return r.items.Reserve(r.World, creatures/2)
+	return r.items.Reserve(r.World, creatures)
 }
 
 // settle makes each island's den.
@@ -142,10 +146,10 @@ func (r *Realm) AddSystems(s *scheduler.Scheduler) error {
 		{"sense", r.sense},
 		{"obey", r.obey},
 		{"fight", r.fight},
-		{"trade", r.trade},
 		{"strike", r.strike},
 		{"expire", r.expire},
 		{"spawn", r.spawn},
+		{"deal", r.deal},
 		{"sight", r.sight},
 	} {
 		if err := s.Add(x.name, x.construct); err != nil {

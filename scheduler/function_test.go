@@ -1,0 +1,59 @@
+package scheduler_test
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/atoll-sim/atoll/world"
+)
+
+// TestStepTellsOfFunctions has functions panic, and end their goroutines, in the
+// refresh of a tick: the tick is completed, by any number of workers, and its error
+// tells of each behind the systems.
+func TestStepTellsOfFunctions(t *testing.T) {
+	for _, workers := range []int{1, 2, 5} {
+		t.Run(fmt.Sprintf("%d workers", workers), func(t *testing.T) {
+			const shards = 5
+			f := newFixture(t, shards, workers)
+			markers := f.mark()
+			fail := world.RegisterFunc(f.w, "fail", func(self *world.Self, exits bool) {
+				if exits {
+					runtime.Goexit()
+				}
+				panic("no more")
+			})
+			broken := false
+			f.MustAdd("system", func(*world.Build) func(*world.Context) {
+				return func(c *world.Context) {
+					if broken && c.Shard() == 4 {
+						panic("a system")
+					}
+				}
+			})
+			port, err := f.w.OpenPort()
+			require.NoError(t, err)
+			for range 3 {
+				broken = true
+				for i, h := range markers {
+					require.NoError(t, fail.Call(port, h, i%2 == 0))
+				}
+				for range 600 { // enough for the workers to share
+					require.NoError(t, world.Do(port, markers[1], func(*world.Self) {}))
+				}
+				err = f.Step(t.Context())
+				require.ErrorContains(t, err, "a system")
+				var told *world.CallError
+				require.ErrorAs(t, err, &told)
+				require.Equal(t, "fail", told.Function)
+				for shard := range shards {
+					require.ErrorContains(t, err, fmt.Sprintf("on shard %d, at the end of tick", shard))
+				}
+				broken = false
+				require.NoError(t, f.Step(t.Context()))
+			}
+		})
+	}
+}

@@ -1,0 +1,77 @@
+package world
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/shard"
+)
+
+// Answer is a Completion that also gets a value: what a refresh read or a
+// question returned.
+//
+//	var health world.Answer[Health]
+//	if err := healths.Ask(port, h, &health); err == nil {
+//		v, err := health.Get(ctx)
+//	}
+//
+// The zero value is ready. As of Completion.
+type Answer[T any] struct {
+	Completion
+	value T
+}
+
+// Value returns the answer, or false if there is none: not yet, or the outcome is
+// another than Applied.
+func (a *Answer[T]) Value() (T, bool) {
+	if a.Outcome() == Applied {
+		return a.value, true
+	}
+	return *new(T), false
+}
+
+// Get waits for the answer. It returns the context's error if that ends first,
+// ErrStale for the outcome Gone, ErrMissing for Missing, ErrFailed for Failed.
+func (a *Answer[T]) Get(ctx context.Context) (T, error) {
+	o, err := a.Wait(ctx)
+	if err == nil {
+		err = errorOf(o)
+	}
+	if err != nil {
+		return *new(T), err
+	}
+	return a.value, nil
+}
+
+// Ask asks for a copy of an entity's component, as it is in its place among the
+// requests of the refresh: what the same port sent before is done, what it sends
+// later is not. It returns ErrFull if the request was not accepted. The outcome is
+// Gone or Missing if there is nothing to copy.
+func (c *Component[T]) Ask(p *Port, of handle.Handle, answer *Answer[T]) error {
+	if p == nil {
+		refuseNil("component", c.Name())
+	}
+	c.check(p)
+	return portSend(p.notifyAnswer(&answer.Completion), &c.asking, of, answer)
+}
+
+// asker is what a request to ask does at the refresh.
+type asker[T any] struct{ c *Component[T] }
+
+func (a asker[T]) Apply(_ *shard.Shard, _ handle.Handle, l shard.Loc, to shard.Payload) shard.Outcome {
+	p := a.c.column.At(l)
+	if p == nil {
+		return shard.Missing
+	}
+	(*shard.As[*Answer[T]](to)).value = *p
+	return shard.Applied
+}
+
+// notifyAnswer makes an answer learn of the next request.
+func (p *Port) notifyAnswer(c *Completion) *Port {
+	if p.notify != nil {
+		panic(fmt.Sprintf("world: Notify before Ask on port %d; an Answer is told by itself", p.number))
+	}
+	return p.Notify(c)
+}

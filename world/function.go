@@ -1,0 +1,176 @@
+package world
+
+import (
+	"fmt"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/shard"
+)
+
+// Func is a registered function: the right to have it called on an entity. It
+// runs in the refresh, on the shard that holds the entity, in its place among the
+// other requests; see Self for what it may do. Safe for concurrent use.
+type Func[A any] struct {
+	w       *World
+	name    string
+	run     func(*Self, A)
+	calling shard.Kind[A]
+}
+
+// RegisterFunc makes f a function of the world, under a name. f runs on any
+// shard, on several at once: what it touches beside its Self and its argument must
+// be safe for that, and must not change what it does if the same inputs are to
+// give the same world. It panics if the name is empty or taken.
+func RegisterFunc[A any](w *World, name string, f func(self *Self, arg A)) *Func[A] {
+	w.addFunction("RegisterFunc", name, f == nil)
+	x := &Func[A]{w: w, name: name, run: f}
+	x.calling = shard.NewCall[A](w.space, caller[A]{x})
+	return x
+}
+
+// Name returns the function's name.
+func (f *Func[A]) Name() string { return f.name }
+
+// Call has the function called on an entity. By a *World it is called at once,
+// and a panic in it is the caller's; by others as a request that the refresh
+// applies, and a panic in it is kept, see World.Failure, and told as the outcome
+// Failed: what the function had written until then stays.
+//
+// It returns ErrStale if the entity is known not to be alive, ErrFull if the
+// request was not accepted.
+func (f *Func[A]) Call(by Holder, on handle.Handle, arg A) error {
+	if by == nil {
+		refuseNil("function", f.name)
+	}
+	if by.world() != f.w {
+		f.w.refuse(by, "function", f.name)
+	}
+	w, ok := by.(*World)
+	if !ok {
+		return request(by, "Call", &f.calling, on, arg)
+	}
+	w.mustIdle("Call")
+	l := w.space.Locate(on)
+	if l == 0 {
+		return ErrStale
+	}
+	var self Self
+	self.begin(w.contexts[w.space.Owner(l)], f.name, on, l)
+	defer self.over()
+	f.run(&self, arg)
+	return nil
+}
+
+// caller is what a request to call does at the refresh.
+type caller[A any] struct{ f *Func[A] }
+
+func (c caller[A]) Apply(s *shard.Shard, h handle.Handle, l shard.Loc, arg shard.Payload) (o shard.Outcome) {
+	f := c.f
+	self := f.w.contexts[s.ID()].self.begin(f.w.contexts[s.ID()], f.name, h, l)
+	defer func() { o = self.end(recover()) }()
+	f.run(self, *shard.As[A](arg))
+	self.returned = true
+	return shard.Applied
+}
+
+// Do is Func.Call of a function that is not registered: f may be a closure. A
+// world that runs such cannot be replayed from what was asked of it; see
+// World.Replayable.
+func Do(by Holder, on handle.Handle, f func(self *Self)) error {
+	if by == nil {
+		refuseNil("function", doName)
+	}
+	if f == nil {
+		panic("world: Do of a nil function; pass what to do")
+	}
+	w := by.world()
+	if !w.closures.Load() {
+		w.closures.Store(true)
+	}
+	return w.doing.Call(by, on, f)
+}
+
+// doName stands for the name of functions that have none.
+const doName = "Do"
+
+// Replayable reports whether all that was asked of the world until now can be
+// recorded and asked again: false from the first Do on. Safe from any goroutine.
+func (w *World) Replayable() bool { return !w.closures.Load() }
+
+// newDoing makes the function that calls functions.
+func newDoing(w *World) *Func[func(*Self)] {
+	x := &Func[func(*Self)]{w: w, name: doName, run: func(self *Self, f func(*Self)) { f(self) }}
+	x.calling = shard.NewCall[func(*Self)](w.space, caller[func(*Self)]{x})
+	return x
+}
+
+// addFunction takes a name for a function or a question.
+func (w *World) addFunction(call, name string, isNil bool) {
+	mustBe(w, call)
+	w.mustIdle(call)
+	if name == "" {
+		panic(fmt.Sprintf("world: %s needs a name; pass one that logs can use", call))
+	}
+	if isNil {
+		panic(fmt.Sprintf("world: %s of %q with a nil function; pass what to do", call, name))
+	}
+	if name == doName || w.functions[name] {
+		panic(fmt.Sprintf("world: function name %q is taken; pass another", name))
+	}
+	if w.functions == nil {
+		w.functions = map[string]bool{}
+	}
+	w.functions[name] = true
+}
+
+// Question is a registered function that returns something: the right to ask an
+// entity. As of Func.
+type Question[A, R any] struct {
+	w      *World
+	name   string
+	run    func(*Self, A) R
+	asking shard.Kind[asked[A, R]]
+}
+
+// asked is a question on its way.
+type asked[A, R any] struct {
+	arg A
+	to  *Answer[R]
+}
+
+// RegisterQuestion is RegisterFunc for a function that returns something. What it
+// returns leaves the shard: it must not point to components.
+func RegisterQuestion[A, R any](w *World, name string, f func(self *Self, arg A) R) *Question[A, R] {
+	w.addFunction("RegisterQuestion", name, f == nil)
+	x := &Question[A, R]{w: w, name: name, run: f}
+	x.asking = shard.NewCall[asked[A, R]](w.space, replier[A, R]{x})
+	return x
+}
+
+// Name returns the question's name.
+func (q *Question[A, R]) Name() string { return q.name }
+
+// Ask asks an entity; the refresh fills in the answer. It returns ErrFull if the
+// request was not accepted.
+func (q *Question[A, R]) Ask(p *Port, of handle.Handle, arg A, answer *Answer[R]) error {
+	if p == nil {
+		refuseNil("question", q.name)
+	}
+	if p.w != q.w {
+		q.w.refuse(p, "question", q.name)
+	}
+	return portSend(p.notifyAnswer(&answer.Completion), &q.asking, of, asked[A, R]{arg, answer})
+}
+
+// replier is what a request to ask does at the refresh.
+type replier[A, R any] struct{ q *Question[A, R] }
+
+func (r replier[A, R]) Apply(s *shard.Shard, h handle.Handle, l shard.Loc, p shard.Payload) (o shard.Outcome) {
+	q := r.q
+	self := q.w.contexts[s.ID()].self.begin(q.w.contexts[s.ID()], q.name, h, l)
+	defer func() { o = self.end(recover()) }()
+	a := shard.As[asked[A, R]](p)
+	a.to.value = q.run(self, a.arg)
+	self.returned = true
+	return shard.Applied
+}

@@ -1,0 +1,415 @@
+package world_test
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// Heal is the argument of a function.
+type Heal struct{ Points int64 }
+
+// registerHeal makes a function that adds points, and dies of too many.
+func (f *fixture) registerHeal() *world.Func[Heal] {
+	return world.RegisterFunc(f.World, "heal", func(self *world.Self, a Heal) {
+		h := f.health.Write(self)
+		if h == nil {
+			panic("nothing to heal")
+		}
+		if h.Points += a.Points; h.Points > 100 {
+			if err := self.Destroy(self.Handle()); err != nil {
+				panic(err)
+			}
+		}
+	})
+}
+
+// TestFunctionInOrder calls a function among other requests: each has its place.
+func TestFunctionInOrder(t *testing.T) {
+	f := newFixture(t, world.Options{Shards: 3})
+	heal := f.registerHeal()
+	require.Equal(t, "heal", heal.Name())
+	p := f.port()
+	h, err := f.unit.Create(p, Unit{Health{1}})
+	require.NoError(t, err)
+	var done [5]world.Completion
+	var seen [2]world.Answer[Health]
+	require.NoError(t, heal.Call(p.Notify(&done[0]), h, Heal{2}))
+	require.NoError(t, f.health.Ask(p, h, &seen[0]))
+	require.NoError(t, f.health.Set(p.Notify(&done[1]), h, Health{50}))
+	require.NoError(t, heal.Call(p.Notify(&done[2]), h, Heal{4}))
+	require.NoError(t, f.health.Ask(p, h, &seen[1]))
+	f.Refresh()
+	require.NoError(t, f.Failure())
+	for i := range 3 {
+		require.Equal(t, world.Applied, done[i].Outcome())
+	}
+	for i, want := range []int64{3, 54} {
+		v, ok := seen[i].Value()
+		require.True(t, ok)
+		require.Equal(t, Health{want}, v)
+	}
+	f.mustHave(54)(h)
+
+	// It destroys the entity: whoever comes later finds it gone.
+	require.NoError(t, heal.Call(p.Notify(&done[3]), h, Heal{60}))
+	require.NoError(t, heal.Call(p.Notify(&done[4]), h, Heal{1}))
+	f.Refresh()
+	require.Equal(t, world.Applied, done[3].Outcome())
+	require.Equal(t, world.Gone, done[4].Outcome())
+	f.mustBeStale(h)
+}
+
+// TestFunctionByAll calls by each holder: on the idle world at once.
+func TestFunctionByAll(t *testing.T) {
+	f := newFixture(t, world.Options{Shards: 2})
+	heal := f.registerHeal()
+	h := f.newUnit(1)
+	require.NoError(t, heal.Call(f.World, h, Heal{1}))
+	f.mustHave(2)(h)
+	require.PanicsWithValue(t, "nothing to heal", func() {
+		other, err := f.mover.Create(f.World, Mover{})
+		require.NoError(t, err)
+		_ = heal.Call(f.World, other, Heal{1})
+	}, "on the caller's goroutine")
+	require.ErrorIs(t, heal.Call(f.World, h+1, Heal{1}), world.ErrStale)
+
+	shared, err := f.OpenSharedPort()
+	require.NoError(t, err)
+	require.NoError(t, heal.Call(shared, h, Heal{10}))
+	f.tick(func(*world.Build) func(*world.Context) {
+		return func(c *world.Context) {
+			require.NoError(t, heal.Call(c, h, Heal{1}), "by owner and other shards")
+			require.ErrorIs(t, heal.Call(c, h+1, Heal{1}), world.ErrStale)
+		}
+	})
+	f.mustHave(14)(h)
+}
+
+// TestFunctionSelf does from within a function everything that it may do.
+func TestFunctionSelf(t *testing.T) {
+	f := newFixture(t, world.Options{Shards: 2})
+	f.unit.PlaceBy(func(u Unit) int { return int(u.Points) % 2 })
+	p := f.port()
+	me, friend := f.newUnit(1), f.newUnit(2)
+	doomed := f.newUnit(4)
+	var child handle.Handle
+	var kept *world.Self
+	var done world.Completion
+	heal := f.registerHeal()
+	require.NoError(t, world.Do(p.Notify(&done), me, func(self *world.Self) {
+		kept = self
+		require.Equal(t, []any{me, 1, uint64(0)}, []any{self.Handle(), self.Shard(), self.Tick()})
+		require.Equal(t, Health{1}, *f.health.Read(self))
+		require.Nil(t, f.name.Read(self))
+		require.Nil(t, f.name.Write(self))
+		require.NoError(t, f.health.Set(self, me, Health{5}), "at once")
+		require.Equal(t, Health{5}, *f.health.Read(self))
+		require.ErrorIs(t, f.name.Set(self, me, Name{}), world.ErrMissing)
+		require.ErrorIs(t, f.name.Set(self, me+1, Name{}), world.ErrStale)
+		require.NoError(t, f.name.Add(self, me, Name{"later"}))
+		require.Nil(t, f.name.Read(self), "by request")
+		require.NoError(t, f.health.Disable(self, me))
+
+		var err error
+		child, err = f.unit.Create(self, Unit{Health{8}})
+		require.NoError(t, err)
+		require.True(t, self.Alive(child))
+		require.Equal(t, uint32(1), child.Shard(), "in the shard, wherever it would be placed")
+
+		require.NoError(t, f.health.Set(self, friend, Health{20}))
+		require.NoError(t, f.hit.Send(self, friend, Hit{3}))
+		require.NoError(t, f.hit.Broadcast(self, Hit{4}))
+		require.NoError(t, heal.Call(self, friend, Heal{30}))
+		require.NoError(t, self.Destroy(doomed))
+		require.ErrorIs(t, self.Destroy(doomed+1), world.ErrStale)
+		require.Equal(t, world.Alive, self.Status(me))
+		require.Equal(t, world.Alive, self.Status(friend))
+		require.Equal(t, world.Forged, self.Status(handle.None))
+	}))
+	f.Refresh()
+	require.NoError(t, f.Failure())
+	require.Equal(t, world.Applied, done.Outcome())
+	f.mustHave(5)(me)
+	f.mustHave(8)(child)
+	f.mustHave(2)(friend)
+	require.True(t, f.Alive(doomed), "requests are the next refresh's")
+	require.False(t, f.Enabled(me, f.health))
+	mustPanic(t, []string{"Self.Destroy", `function "Do" returned`}, func() { _ = kept.Destroy(me) })
+	mustPanic(t, []string{"Self.Read"}, func() { f.health.Read(kept) })
+	mustPanic(t, []string{"Self.Create"}, func() { _, _ = f.unit.Create(kept, Unit{}) })
+	mustPanic(t, []string{"Self.Send"}, func() { _ = f.hit.Send(kept, friend, Hit{}) })
+
+	f.Refresh()
+	require.NoError(t, f.Failure())
+	f.mustHave(50)(friend)
+	f.mustBeStale(doomed)
+	require.Equal(t, Name{"later"}, *world.Read[Name](f.World).Get(me))
+	var e ear
+	f.tick(e.listen)
+	none := handle.None
+	require.Equal(t, [][]world.Envelope[Hit]{{{friend, Hit{3}}, {none, Hit{4}}}, {{none, Hit{4}}}}, e.heard)
+}
+
+// TestFunctionOnTheNew calls functions on entities that the same refresh creates,
+// and on some that it destroys, too: they find them, and what they do stays.
+func TestFunctionOnTheNew(t *testing.T) {
+	f := newFixture(t, world.Options{Shards: 3})
+	p := f.port()
+	heal := f.registerHeal()
+	var kept []handle.Handle
+	for i := range 90 {
+		h, err := f.unit.Create(p, Unit{Health{1}})
+		require.NoError(t, err)
+		require.NoError(t, heal.Call(p, h, Heal{int64(i)}))
+		require.NoError(t, world.Do(p, h, func(self *world.Self) {
+			require.True(t, self.Alive(h))
+			require.Equal(t, world.Alive, self.Status(h))
+		}))
+		if i%3 == 0 {
+			require.NoError(t, p.Destroy(h))
+		} else {
+			kept = append(kept, h)
+		}
+	}
+	f.Refresh()
+	require.NoError(t, f.Failure())
+	require.Equal(t, 60, f.Count())
+	for i, h := range kept {
+		f.mustHave(int64(1 + i/2*3 + 1 + i%2))(h)
+	}
+}
+
+// TestFunctionFails has functions panic and end their goroutines: the others are
+// called, the refresh is completed, and who waits and who ticks are told.
+func TestFunctionFails(t *testing.T) {
+	errBroken := errors.New("broken")
+	f := newFixture(t, world.Options{Shards: 2})
+	f.unit.PlaceBy(func(u Unit) int { return int(u.Points) % 2 })
+	p := f.port()
+	units := f.newUnits(40)
+	var done [40]world.Completion
+	ends := world.RegisterFunc(f.World, "ends", func(self *world.Self, how int) {
+		f.health.Write(self).Points = 100
+		switch how {
+		case 1:
+			panic(fmt.Errorf("no: %w", errBroken))
+		case 2:
+			runtime.Goexit()
+		case 3:
+			panic("text")
+		}
+		f.health.Write(self).Points = 200
+	})
+	was := runtime.NumGoroutine()
+	for range 3 {
+		for i, h := range units {
+			require.NoError(t, ends.Call(p.Notify(&done[i]), h, i/2%4))
+		}
+		f.Refresh()
+		for i, h := range units {
+			want, points := world.Failed, int64(100)
+			if i/2%4 == 0 {
+				want, points = world.Applied, 200
+			}
+			require.Equal(t, want, done[i].Outcome())
+			f.mustHave(points)(h)
+		}
+		err := f.Failure()
+		require.ErrorIs(t, err, errBroken)
+		var told *world.CallError
+		require.ErrorAs(t, err, &told)
+		require.Equal(t, []any{"ends", units[2], 0}, []any{told.Function, told.On, told.Shard})
+		require.Contains(t, string(told.Stack), "function_test.go")
+		require.ErrorContains(t, told, `world: function "ends" panicked on 0:1@1, on shard 0, at the end of tick`)
+		require.ErrorContains(t, err, "runtime.Goexit")
+		require.Len(t, err.(interface{ Unwrap() []error }).Unwrap(), 30)
+		f.Refresh()
+		require.NoError(t, f.Failure(), "of the last refresh")
+	}
+	require.Equal(t, uint64(90), f.stats().Failed)
+	require.Equal(t, uint64(30), f.stats().Applied)
+	for end := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > was && time.Now().Before(end); {
+		time.Sleep(time.Millisecond) // one may have told that it is done, and not be gone
+	}
+	require.LessOrEqual(t, runtime.NumGoroutine(), was)
+}
+
+// TestQuestion asks, and is answered in the order of the requests.
+func TestQuestion(t *testing.T) {
+	f := newFixture(t, world.Options{Shards: 2})
+	withdraw := world.RegisterQuestion(f.World, "withdraw", func(self *world.Self, n int64) bool {
+		h := f.health.Write(self)
+		if h.Points < n {
+			return false
+		}
+		h.Points -= n
+		return true
+	})
+	require.Equal(t, "withdraw", withdraw.Name())
+	h := f.newUnit(10)
+	p := f.port()
+	var answers [4]world.Answer[bool]
+	for i := range answers {
+		require.NoError(t, withdraw.Ask(p, h, 4, &answers[i]))
+		_, ok := answers[i].Value()
+		require.False(t, ok)
+	}
+	f.Refresh()
+	for i, want := range []bool{true, true, false, false} {
+		got, err := answers[i].Get(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
+	f.mustHave(2)(h)
+
+	require.NoError(t, withdraw.Ask(p, h+1, 4, &answers[0]))
+	other, err := f.mover.Create(f.World, Mover{})
+	require.NoError(t, err)
+	require.NoError(t, withdraw.Ask(p, other, 4, &answers[1]), "which panics: it has no health")
+	f.Refresh()
+	_, err = answers[0].Get(t.Context())
+	require.ErrorIs(t, err, world.ErrStale)
+	_, err = answers[1].Get(t.Context())
+	require.ErrorIs(t, err, world.ErrFailed)
+	_, ok := answers[1].Value()
+	require.False(t, ok)
+	var unasked world.Answer[bool]
+	_, err = unasked.Get(t.Context())
+	require.ErrorIs(t, err, world.ErrUnasked)
+}
+
+// TestAskWhileTicking asks for components from several goroutines while refreshes
+// run: each answer is a value that was there, and never an older one than before.
+func TestAskWhileTicking(t *testing.T) {
+	f := newFixture(t, world.Options{Shards: 2})
+	h := f.newUnit(0)
+	over := make(chan struct{}, 4)
+	for range cap(over) {
+		p := f.port()
+		go func() {
+			defer func() { over <- struct{}{} }()
+			var health world.Answer[Health]
+			last := int64(-1)
+			for range iterations(500) {
+				if err := f.health.Ask(p, h, &health); err != nil {
+					t.Error(err)
+					return
+				}
+				v, err := health.Get(t.Context())
+				if err != nil || v.Points < last {
+					t.Errorf("%v after %d: %v", v, last, err)
+					return
+				}
+				last = v.Points
+			}
+		}()
+	}
+	system := func(b *world.Build) func(*world.Context) {
+		w := world.Write[Health](b)
+		return func(*world.Context) {
+			if v := w.Get(h); v != nil {
+				v.Points++
+			}
+		}
+	}
+	running := f.build(system)
+	for n := 0; n < cap(over); {
+		select {
+		case <-over:
+			n++
+		default:
+			f.runTick(running)
+			runtime.Gosched()
+		}
+	}
+	var missing world.Answer[Name]
+	p := f.port()
+	require.NoError(t, f.name.Ask(p, h, &missing))
+	f.Refresh()
+	_, err := missing.Get(t.Context())
+	require.ErrorIs(t, err, world.ErrMissing)
+}
+
+// TestReplayable has a world run closures: from then on it cannot be replayed.
+func TestReplayable(t *testing.T) {
+	f := newFixture(t, world.Options{})
+	h := f.newUnit(1)
+	require.NoError(t, f.registerHeal().Call(f.World, h, Heal{1}))
+	require.True(t, f.Replayable())
+	require.NoError(t, world.Do(f.World, h, func(self *world.Self) { f.health.Write(self).Points = 7 }))
+	require.False(t, f.Replayable())
+	f.mustHave(7)(h)
+}
+
+// TestFunctionSteady calls functions again and again: once warm, nothing is
+// allocated.
+func TestFunctionSteady(t *testing.T) {
+	f := newFixture(t, world.Options{Shards: 2})
+	heal := f.registerHeal()
+	units := f.newUnits(50)
+	p := f.port()
+	var health world.Answer[Health]
+	round := func() {
+		for _, h := range units {
+			if heal.Call(p, h, Heal{0}) != nil {
+				panic("refused")
+			}
+		}
+		if f.health.Ask(p, units[0], &health) != nil {
+			panic("refused")
+		}
+		f.Refresh()
+		if _, ok := health.Value(); !ok {
+			panic("no answer")
+		}
+	}
+	for range 50 {
+		round()
+	}
+	require.Less(t, testing.AllocsPerRun(100, round), 1.0)
+}
+
+// TestFunctionMisuse uses functions as they must not be.
+func TestFunctionMisuse(t *testing.T) {
+	f, other := newFixture(t, world.Options{}), newFixture(t, world.Options{})
+	heal, theirs := f.registerHeal(), other.registerHeal()
+	ask := world.RegisterQuestion(f.World, "ask", func(*world.Self, int) int { return 0 })
+	h, p := f.newUnit(1), f.port()
+	var health world.Answer[Health]
+	for name, test := range map[string]struct {
+		run  func()
+		says []string
+	}{
+		"no name":          {func() { world.RegisterFunc(f.World, "", func(*world.Self, int) {}) }, []string{"RegisterFunc needs a name"}},
+		"no function":      {func() { world.RegisterFunc[int](f.World, "x", nil) }, []string{`"x" with a nil function`}},
+		"name twice":       {func() { f.registerHeal() }, []string{`"heal" is taken`, "pass another"}},
+		"question twice":   {func() { world.RegisterQuestion(f.World, "heal", func(*world.Self, int) int { return 0 }) }, []string{`"heal" is taken`}},
+		"the closures'":    {func() { world.RegisterFunc(f.World, "Do", func(*world.Self, int) {}) }, []string{`"Do" is taken`}},
+		"nil closure":      {func() { _ = world.Do(p, h, nil) }, []string{"Do of a nil function"}},
+		"closure by nil":   {func() { _ = world.Do(nil, h, func(*world.Self) {}) }, []string{"nil Holder"}},
+		"nil holder":       {func() { _ = heal.Call(nil, h, Heal{}) }, []string{`function "heal" is used with a nil Holder`}},
+		"other world":      {func() { _ = theirs.Call(p, h, Heal{}) }, []string{`function "heal"`, "another world", "*world.Port"}},
+		"by other world":   {func() { _ = theirs.Call(f.World, h, Heal{}) }, []string{`function "heal"`, "*world.World"}},
+		"ask by nil":       {func() { _ = ask.Ask(nil, h, 1, new(world.Answer[int])) }, []string{`question "ask"`}},
+		"component by nil": {func() { _ = f.health.Ask(nil, h, &health) }, []string{`component "health"`}},
+		"notified twice": {func() { _ = f.health.Ask(p.Notify(new(world.Completion)), h, &health) },
+			[]string{"Notify before Ask on port 0", "told by itself"}},
+	} {
+		t.Run(name, func(t *testing.T) { mustPanic(t, test.says, test.run) })
+	}
+	tick := f.BeginTick()
+	mustPanic(t, []string{"World.RegisterFunc while a tick runs"}, func() { world.RegisterFunc(f.World, "late", func(*world.Self, int) {}) })
+	mustPanic(t, []string{"World.Call while a tick runs"}, func() { _ = heal.Call(f.World, h, Heal{}) })
+	mustPanic(t, []string{"World.Failure while a tick runs"}, func() { _ = f.Failure() })
+	tick.End(serial)
+	require.False(t, slices.Contains([]bool{f.Alive(h)}, false))
+}

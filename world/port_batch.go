@@ -1,0 +1,161 @@
+package world
+
+import (
+	"fmt"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/check"
+	"github.com/atoll-sim/atoll/shard"
+)
+
+// batch is what to take back if requests that belong together are not accepted.
+type batch struct {
+	err    error           // of the first that was refused
+	full   bool            // it was for want of room
+	taken  []handle.Handle // out of the port's hand
+	claims []claim
+	dones  []*Completion
+}
+
+// claim is a handle of a reservation that a create uses.
+type claim struct {
+	r *Reservation
+	i int
+}
+
+// Batch sends what f asks of the port in one step: either all of it is accepted,
+// and applied by the same refresh, or nothing is sent. It is refused if f returns
+// an error, or if one of the requests was refused, whose error every later one
+// gets, too; the handles that f was given are then never alive. What f asks is
+// published at once, which makes it the cheapest way to send many.
+//
+// Anything but requests that f does is of course not undone.
+func (p *Port) Batch(f func() error) error {
+	p.begin("Batch")
+	over := false
+	defer func() {
+		if !over { // f panicked
+			p.rollback()
+		}
+	}()
+	err := f()
+	over = true
+	return p.finish(err)
+}
+
+// begin begins a batch.
+func (p *Port) begin(call string) {
+	if check.Enabled {
+		p.enter()
+		defer p.leave()
+	}
+	if p.batch != nil {
+		panic(fmt.Sprintf("world: Port.%s within a batch of port %d; batches do not nest", call, p.number))
+	}
+	p.open().Begin()
+	p.batch, p.spare = p.spare, nil
+	if p.batch == nil {
+		p.batch = new(batch)
+	}
+}
+
+// finish ends a batch: it sends it, unless there was an error.
+func (p *Port) finish(err error) error {
+	if err == nil {
+		err = p.batch.err
+	}
+	if err != nil {
+		p.rollback()
+		return err
+	}
+	if check.Enabled {
+		p.enter()
+		defer p.leave()
+	}
+	p.lane.Commit(p.w.epoch.Load())
+	p.activate()
+	for _, c := range p.batch.claims {
+		c.r.settle()
+	}
+	p.endBatch()
+	return nil
+}
+
+// rollback takes the batch back.
+func (p *Port) rollback() {
+	if check.Enabled {
+		p.enter()
+		defer p.leave()
+	}
+	b := p.batch
+	if staged := p.lane.Rollback(); b.full {
+		p.full(staged)
+	}
+	p.w.outside.Recall(b.taken...)
+	for _, c := range b.claims {
+		c.r.unclaim(c.i)
+	}
+	for _, c := range b.dones {
+		c.disarm()
+	}
+	p.endBatch()
+}
+
+func (p *Port) endBatch() {
+	b := p.batch
+	clear(b.claims)
+	clear(b.dones)
+	b.err, b.full, b.taken, b.claims, b.dones = nil, false, b.taken[:0], b.claims[:0], b.dones[:0]
+	p.batch, p.spare = nil, b
+	p.notify, p.within = nil, nil
+	p.special = true // to be looked at again
+}
+
+// portCreateN creates n entities in one step.
+func portCreateN[T any](p *Port, b *Bundle[T], dst []handle.Handle, want bool, n int, init func(int, *T)) ([]handle.Handle, error) {
+	if n == 0 {
+		return dst, nil
+	}
+	over := p.batch != nil // then it is for the outer batch to end
+	if !over {
+		p.begin("CreateN")
+		defer func() {
+			if !over { // init panicked
+				p.rollback()
+			}
+		}()
+	}
+	err := p.ready(n, b.creating.Weight())
+	if err == nil && len(p.hand) < n {
+		err = p.draw(n)
+	}
+	if err == nil {
+		dst = pushN(p, b, dst, want, n, init)
+	}
+	if !over {
+		over = true
+		err = p.finish(err)
+	}
+	return dst, err
+}
+
+// pushN pushes n creates, for which there is room.
+func pushN[T any](p *Port, b *Bundle[T], dst []handle.Handle, want bool, n int, init func(int, *T)) []handle.Handle {
+	for i := range n {
+		h := p.take()
+		r, v := b.creating.Push(p.lane, h, 0, shard.Create, p.finisher())
+		*v = *new(T)
+		if init != nil {
+			init(i, v)
+		}
+		if b.place != nil {
+			r.Place(b.placed(*v))
+		} else {
+			r.Place(p.next())
+		}
+		if want {
+			dst = append(dst, h)
+		}
+	}
+	return dst
+}

@@ -1,0 +1,176 @@
+package world_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// benched is a world with a port, and n entities to be created and destroyed.
+type benched struct {
+	*fixture
+	p   *world.Port
+	all []handle.Handle
+}
+
+func newBenched(b *testing.B, n int) *benched {
+	f := newFixture(b, world.Options{LaneRequests: 1 << 16, LaneBytes: 1 << 26})
+	x := &benched{fixture: f, p: f.port(), all: make([]handle.Handle, n)}
+	for range 20 {
+		x.createEach()
+		f.Refresh()
+		x.destroyEach()
+		f.Refresh()
+	}
+	return x
+}
+
+func (x *benched) createEach() {
+	for i := range x.all {
+		x.all[i], _ = x.mover.Create(x.p, Mover{Position{1, 2}, Velocity{3, 4}})
+	}
+}
+
+func (x *benched) createBatches() {
+	x.all = x.all[:0]
+	for range cap(x.all) / 64 {
+		x.all, _ = x.mover.AppendN(x.all, x.p, 64, func(_ int, m *Mover) { *m = Mover{Position{1, 2}, Velocity{3, 4}} })
+	}
+}
+
+func (x *benched) destroyEach() {
+	for _, h := range x.all {
+		_ = x.p.Destroy(h)
+	}
+}
+
+func (x *benched) destroyBatches() {
+	for some := range slices.Chunk(x.all, 64) {
+		_ = x.p.Batch(func() error {
+			for _, h := range some {
+				if err := x.p.Destroy(h); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+}
+
+// BenchmarkPort measures the way of requests through a port, in steps, each by its
+// fastest round: what else the machine does makes a round slower, never faster.
+func BenchmarkPort(b *testing.B) {
+	const n = 4096
+	for _, way := range []struct {
+		name            string
+		create, destroy func(*benched)
+	}{
+		{"singly", (*benched).createEach, (*benched).destroyEach},
+		{"in batches of 64", (*benched).createBatches, (*benched).destroyBatches},
+	} {
+		b.Run(way.name, func(b *testing.B) {
+			x := newBenched(b, n)
+			steps := []struct {
+				name string
+				do   func()
+				best time.Duration
+			}{
+				{name: "ns/create", do: func() { way.create(x) }},
+				{name: "ns/created", do: x.Refresh},
+				{name: "ns/destroy", do: func() { way.destroy(x) }},
+				{name: "ns/destroyed", do: x.Refresh},
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				for i := range steps {
+					s := &steps[i]
+					start := time.Now()
+					s.do()
+					if d := time.Since(start); s.best == 0 || d < s.best {
+						s.best = d
+					}
+				}
+			}
+			sum := 0.0
+			for _, s := range steps {
+				b.ReportMetric(float64(s.best.Nanoseconds())/n, s.name)
+				sum += float64(s.best.Nanoseconds()) / n
+			}
+			b.ReportMetric(sum, "ns/pair")
+		})
+	}
+}
+
+// BenchmarkPortCall measures single calls of a sender, while nobody refreshes, and
+// reports the slowest of a hundred.
+func BenchmarkPortCall(b *testing.B) {
+	for name, call := range map[string]func(x *benched, i int){
+		"create":  func(x *benched, i int) { x.all[i], _ = x.mover.Create(x.p, Mover{}) },
+		"destroy": func(x *benched, i int) { _ = x.p.Destroy(x.all[i]) },
+		"set":     func(x *benched, i int) { _ = x.position.Set(x.p, x.all[i], Position{1, 2}) },
+		"notify": func(x *benched, i int) {
+			_ = x.p.Notify(new(world.Completion)).Destroy(x.all[i])
+		},
+	} {
+		b.Run(name, func(b *testing.B) {
+			x := newBenched(b, 1000)
+			var took []time.Duration
+			for b.Loop() {
+				for i := range x.all {
+					start := time.Now()
+					call(x, i)
+					took = append(took, time.Since(start))
+				}
+				b.StopTimer()
+				x.Refresh()
+				if len(took) > 1<<20 {
+					took = took[:0]
+				}
+				b.StartTimer()
+			}
+			slices.Sort(took)
+			b.ReportMetric(float64(took[len(took)*99/100].Nanoseconds()), "p99-ns")
+			b.ReportMetric(float64(took[len(took)/2].Nanoseconds()), "p50-ns")
+		})
+	}
+}
+
+// BenchmarkPortsIdle refreshes a world with many open ports of which few send.
+func BenchmarkPortsIdle(b *testing.B) {
+	for _, n := range []int{1, 100, 10_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			f := newFixture(b, world.Options{})
+			var p *world.Port
+			for range n {
+				p = f.port()
+				require.NoError(b, p.Destroy(handle.None))
+			}
+			f.Refresh()
+			b.ReportAllocs()
+			for b.Loop() {
+				_ = p.Destroy(handle.None)
+				f.Refresh()
+			}
+		})
+	}
+}
+
+// BenchmarkFunction calls a function on many entities.
+func BenchmarkFunction(b *testing.B) {
+	f := newFixture(b, world.Options{})
+	heal, units, p := f.registerHeal(), f.newUnits(1000), f.port()
+	b.ReportAllocs()
+	for b.Loop() {
+		for _, h := range units {
+			_ = heal.Call(p, h, Heal{0})
+		}
+		f.Refresh()
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "ns/call")
+}
