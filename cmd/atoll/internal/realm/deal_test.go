@@ -250,6 +250,9 @@ func TestInventories(t *testing.T) {
 		guests = append(guests, g.guest())
 	}
 	g.step(1)
+	for _, c := range guests { // so that there is something to stack
+		c.give(g.item(50), g.item(60), g.item(70))
+	}
 	done := map[realm.Verb]int{}
 	for tick := range uint32(300) {
 		for i, c := range guests {
