@@ -36,8 +36,12 @@ type Options struct {
 	// Default: 5.
 	CatchUpMax int
 
+	// Balancer, if not nil, moves entities from shards with much to do to others;
+	// see Level. World.Pin excepts some.
+	Balancer Balancer
+
 	// Logger, if not nil, is told of panics, overruns, systems that do not return
-	// and are disabled, and of what Run does.
+	// and are disabled, of shifts by the Balancer, and of what Run does.
 	Logger *slog.Logger
 	// Watchdog tells of systems that do not return.
 	Watchdog Watchdog
@@ -97,6 +101,8 @@ type Scheduler struct {
 	names   names
 	control control
 	counts  counts
+
+	balancing balancing
 }
 
 // New makes a scheduler for a world. A world has one scheduler at a time. It
@@ -106,6 +112,7 @@ func New(w *world.World, o Options) *Scheduler {
 	s := &Scheduler{w: w, options: o, merges: map[int]*system{}}
 	s.names.init()
 	s.control.init()
+	s.balancing.init(&o, w.Shards())
 	t := &s.tick
 	t.init(w, o.Workers)
 	t.labels = o.Labels || o.Watchdog.After > 0

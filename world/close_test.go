@@ -59,9 +59,14 @@ func TestCloseDestroysAll(t *testing.T) {
 func TestCloseFailsFurtherUse(t *testing.T) {
 	f := newFixture(t, world.Options{Shards: 2, Record: true})
 	h, p, q := f.newUnit(1), f.port(), f.Query(world.Read[Health](f.World))
+	reserved, err := p.Reserve(3)
+	require.NoError(t, err)
+	shared, err := f.OpenSharedPort()
+	require.NoError(t, err)
 	weather := world.RegisterResource(f.World, "weather", 1)
 	f.Refresh()
 	f.Close()
+	require.Equal(t, world.Stale, f.Status(reserved.Handle(1)), "nobody can create it any more")
 	errs := map[string]func() error{
 		"OpenPort":               func() error { _, err := f.OpenPort(); return err },
 		"CreatedSince":           func() error { _, err := f.CreatedSince(0); return err },
@@ -82,8 +87,15 @@ func TestCloseFailsFurtherUse(t *testing.T) {
 		"AppendN":                func() error { _, err := f.unit.AppendN(nil, f.World, 1, nil); return err },
 		"notified, and not kept": func() error { var done world.Completion; return p.Notify(&done).Destroy(h) },
 	}
-	for _, by := range []world.Holder{f.World, p} {
-		name := map[bool]string{true: "World", false: "Port"}[by == f.World]
+	errs["Reserve of a Port"] = func() error { _, err := p.Reserve(2); return err }
+	errs["CreateReserved"] = func() error { return f.unit.CreateReserved(reserved, 0, Unit{}) }
+	errs["Batch"] = func() error { return p.Batch(func() error { return p.Destroy(h) }) }
+	errs["Batch that hides it"] = func() error { return p.Batch(func() error { _ = p.Destroy(h); return nil }) }
+	errs["CreateN by Port"] = func() error { return f.unit.CreateN(p, 3, nil) }
+	errs["Within"] = func() error { return p.Within(t.Context()).Destroy(h) }
+	errs["Ask"] = func() error { return f.health.Ask(p, h, new(world.Answer[Health])) }
+	errs["SharedPort.Destroy"] = func() error { return shared.Destroy(h) }
+	for name, by := range map[string]world.Holder{"World": f.World, "Port": p, "SharedPort": shared} {
 		for call, run := range map[string]func() error{
 			"Create":            func() error { _, err := f.unit.Create(by, Unit{}); return err },
 			"Set":               func() error { return f.health.Set(by, h, Health{}) },
@@ -93,6 +105,9 @@ func TestCloseFailsFurtherUse(t *testing.T) {
 			"Bundle.Exchange":   func() error { return f.mover.Exchange(by, h, Mover{}, f.unit) },
 			"Send":              func() error { return f.hit.Send(by, h, Hit{}) },
 			"Move":              func() error { return world.Move(by, h, 1) },
+			"Do":                func() error { return world.Do(by, h, func(*world.Self) {}) },
+			"Flag":              func() error { return world.Flag(by, h, 1) },
+			"Bundle.Set":        func() error { return f.unit.Set(by, h, Unit{}) },
 			"Disable":           func() error { return world.Disable(by, h) },
 			"Enable":            func() error { return world.Enable(by, h) },
 			"Component.Disable": func() error { return f.health.Disable(by, h) },
@@ -105,6 +120,7 @@ func TestCloseFailsFurtherUse(t *testing.T) {
 		t.Run(call, func(t *testing.T) { require.ErrorIs(t, run(), world.ErrClosed) })
 	}
 	for call, run := range map[string]func(){
+		"Failure": func() { _ = f.Failure() }, "Survey": func() { f.Survey() },
 		"Refresh": f.Refresh, "Clear": f.Clear, "Count": func() { f.Count() }, "Stats": func() { f.stats() },
 		"BeginTick": func() { f.BeginTick() }, "NewBuild": func() { world.NewBuild(f.World, 0, "late") },
 		"Query": func() { f.Query() }, "Query.Count": func() { q.Count() }, "Query.Destroy": func() { q.Destroy() },
@@ -212,6 +228,32 @@ func TestCloseUnderFire(t *testing.T) {
 		senders.Wait()
 		require.LessOrEqual(t, closed.Load(), int64(3))
 		require.False(t, f.Alive(h))
+	}
+}
+
+// TestCloseWakesWhoWaitsForRoom closes a world while a port waits until its lane has
+// room, alone and within a batch.
+func TestCloseWakesWhoWaitsForRoom(t *testing.T) {
+	for _, batch := range []bool{false, true} {
+		f := newFixture(t, world.Options{LaneRequests: 2})
+		h, p := f.newUnit(1), f.port()
+		require.NoError(t, p.Destroy(h))
+		require.NoError(t, p.Destroy(h))
+		var waiting sync.WaitGroup
+		waiting.Go(func() {
+			err := p.Within(t.Context()).Destroy(h)
+			if batch {
+				p.Within(t.Context())
+				err = p.Batch(func() error { return p.Destroy(h) })
+			}
+			if err != nil { // or it was in time for the lane that Close has emptied
+				require.ErrorIs(t, err, world.ErrClosed)
+			}
+			require.ErrorIs(t, p.Destroy(h), world.ErrClosed)
+		})
+		time.Sleep(time.Millisecond)
+		f.Close()
+		waiting.Wait()
 	}
 }
 

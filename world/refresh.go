@@ -50,6 +50,7 @@ type refresh struct {
 	calls    bool            // functions are to run
 	aparts   []apart         // by shard
 	released []handle.Handle // by references
+	shifted  int             // how many are to move by decisions
 
 	// The steps, bound once: a closure made at each refresh would be garbage.
 	read, create, route, apply, call, unveil, depart, arrive, sweep, recycle, release, settle, tell func(int)
@@ -134,7 +135,7 @@ func (r *refresh) run(parallel Parallel) {
 	}
 	r.cut = w.epoch.Add(1) - 1
 	sent, moves := r.gather(), 0
-	if sent > 0 {
+	if sent > 0 || r.shifted > 0 {
 		moves = r.requests(parallel, sent)
 	}
 	r.released = w.anchor.Load().take(r.released[:0])
@@ -188,6 +189,7 @@ func (r *refresh) requests(parallel Parallel, sent int) (moves int) {
 		moves += x.Moves
 		r.veiled, r.calls = r.veiled || x.Cancels, r.calls || x.Calls
 	}
+	moves, r.shifted = moves+r.shifted, 0
 	for _, s := range r.w.shards {
 		s.Moving = moves > 0
 	}

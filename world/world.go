@@ -45,6 +45,7 @@ type World struct {
 	contexts []*Context  // by shard, the last that of the global systems
 	cursor   int         // shard of the next new entity, round robin
 	run      int         // how many more go there
+	pinned   shard.Set   // who has any of these is not shifted
 	user     *check.User // of what is asked of the idle world; nil but in the check build
 	turn     check.Turn  // for the check build
 	open     int         // query loops under way on the idle world

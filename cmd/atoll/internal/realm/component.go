@@ -2,7 +2,8 @@ package realm
 
 import "github.com/atoll-sim/atoll/handle"
 
-// Position is where an entity is on its island, from 0 to Side.
+// Position is where an entity is: from 0 to Side on the first island, and further
+// on those beside it.
 type Position struct{ X, Y float32 }
 
 // Velocity is in units of length per second.
