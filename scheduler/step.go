@@ -14,6 +14,9 @@ func (s *Scheduler) step(ctx context.Context) error {
 		panic("scheduler: Step while a tick runs; a world has one tick at a time")
 	}
 	defer s.running.Store(false)
+	if s.w.Closed() {
+		return world.ErrClosed
+	}
 	if err := s.prepare(); err != nil {
 		return err
 	}

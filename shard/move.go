@@ -12,7 +12,7 @@ import (
 //	sheds     decisions that some leave, whichever; see Shed
 //	leavers   the atoms that leave, in the order of those requests and decisions
 //	to        [2 0 0 3 …]   where each of them goes: apart, for all targets scan it
-//	disabled  bits of atoms that have come
+//	disabled  bits of atoms that have come, those of flags among them
 //
 // Invariants: between Depart and Sweep the row of a leaver is marked, and the
 // handle there has version 0 and says which shard it leaves for. The slot has the
@@ -150,7 +150,7 @@ func (s *Shard) takeIn(t *Table, x *leaver) error {
 	to.n++
 	to.changed = s.space.now
 	t.copyAtom(to, at, c, row)
-	if c.off != nil && c.off.n > 0 {
+	if !c.off.none() {
 		for bit := range c.off.sets {
 			if c.isOff(bit, row) { // set later: the words are shared with rows that others read
 				s.moving.disabled = append(s.moving.disabled, disabledBit{to.base + Loc(at), bit})

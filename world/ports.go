@@ -33,11 +33,15 @@ type ports struct {
 
 // OpenPort opens a port. Safe from any goroutine at any time. It returns
 // ErrPorts if as many are open as Options.PortsMax allows; a closed one counts
-// until the refresh has taken what it had sent.
+// until the refresh has taken what it had sent. It returns ErrClosed once the world
+// is closed.
 func (w *World) OpenPort() (*Port, error) {
 	m := &w.ports.mu
 	m.Lock()
 	defer m.Unlock()
+	if w.closed.Load() {
+		return nil, ErrClosed
+	}
 	if w.ports.active.Load() == nil {
 		words := make([]atomic.Uint64, (w.options.PortsMax+63)/64)
 		w.ports.active.Store(&words)

@@ -241,7 +241,11 @@ func (r *refresh) gather() (sent int) {
 	w := r.w
 	clear(r.ports)
 	clear(r.sources)
-	r.ports, r.sources, r.shares = w.ports.collect(r.ports[:0]), r.sources[:0], nil
+	r.ports, r.sources, r.shares = r.ports[:0], r.sources[:0], nil
+	if w.closed.Load() {
+		return 0 // who sends now takes it back: see tooLate
+	}
+	r.ports = w.ports.collect(r.ports)
 	for _, p := range r.ports {
 		if p.lane != nil {
 			sent += p.lane.Ready()
