@@ -11,13 +11,13 @@ import (
 
 // Options that break a limit are refused, each by its name.
 func ExampleNew() {
-	_, err := world.New(world.Options{Shards: -1, TickInterval: -time.Second})
+	_, err := world.New(world.Options{PortsMax: -1, TickInterval: -time.Second})
 	fmt.Println(err)
 
 	w, err := world.New(world.Options{Shards: 8})
 	fmt.Println(w.Shards(), err)
 	// Output:
-	// world: Shards is -1, want 1 to 4095
+	// world: PortsMax is -1, want 1 to 1048576
 	// world: TickInterval is -1s, want more than 0
 	// 8 <nil>
 }
