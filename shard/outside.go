@@ -26,12 +26,15 @@ import (
 // the refresh.
 type Outside struct {
 	Home
-	stock []handle.Handle // pending, for ports; nobody was told of them
-	want  int             // how many the stock should have
-	open  struct {
+	stock   []handle.Handle // pending, for ports; nobody was told of them
+	want    int             // how many the stock should have
+	recalls []handle.Handle // that Restock took back, while that is noted
+	open    struct {
 		sync.Mutex
 		ready    []handle.Handle // unused, for ports that have none of their own
 		recalled []handle.Handle // pending, and somebody was told: their versions are used up
+		noting   bool            // dealings are noted
+		dealt    []Dealing
 	}
 	fresh atomic.Uint32 // how many were ever drawn; may run past the limit
 }
@@ -53,6 +56,7 @@ func (o *Outside) Take(dst []handle.Handle, n int) ([]handle.Handle, error) {
 	rest := max(len(o.open.ready)-n, 0)
 	for _, h := range o.open.ready[rest:] {
 		o.space.slot(h).store(word(h, StatePending)) // the taker is its writer now
+		o.note(h, false)
 		dst = append(dst, h)
 	}
 	o.open.ready = o.open.ready[:rest]
@@ -74,6 +78,7 @@ func (o *Outside) Untake(hs []handle.Handle) {
 	defer o.open.Unlock()
 	for _, h := range hs {
 		o.space.slot(h).store(word(h, StateUnused))
+		o.note(h, true)
 	}
 	o.open.ready = append(o.open.ready, hs...)
 }
@@ -96,6 +101,9 @@ func (o *Outside) Restock() {
 	defer o.open.Unlock()
 	for _, h := range o.open.recalled {
 		o.recycle(h)
+	}
+	if o.open.noting {
+		o.recalls = append(o.recalls, o.open.recalled...)
 	}
 	o.open.recalled = o.open.recalled[:0]
 	for len(o.open.ready) < readyMax {
@@ -149,6 +157,7 @@ func (o *Outside) Give(dst []handle.Handle, n int) []handle.Handle {
 			break
 		}
 		o.space.slot(h).store(word(h, StatePending))
+		o.noteAlone(h, false)
 		dst = append(dst, h)
 	}
 	return dst
@@ -172,6 +181,7 @@ func (o *Outside) Recycle(dead []handle.Handle) {
 		if len(o.stock) < o.want && h.Version() < o.space.versionMax {
 			h++ // the version is the low field
 			o.space.slot(h).store(word(h, StatePending))
+			o.noteAlone(h, false)
 			o.stock = append(o.stock, h)
 		} else {
 			o.recycle(h)
@@ -183,5 +193,6 @@ func (o *Outside) Recycle(dead []handle.Handle) {
 // Refresh only.
 func (o *Outside) Return(h handle.Handle) {
 	o.space.slot(h).store(word(h, StateUnused))
+	o.noteAlone(h, true)
 	o.free = append(o.free, h.Index())
 }

@@ -21,6 +21,7 @@ type ports struct {
 	active atomic.Pointer[[]atomic.Uint64] // nil until the first port is opened
 	some   atomic.Bool                     // some bit may be set
 	closed atomic.Bool                     // some port waits to be retired
+	fed    atomic.Bool                     // no port may be opened
 
 	mu struct {
 		sync.Mutex
@@ -33,11 +34,15 @@ type ports struct {
 
 // OpenPort opens a port. Safe from any goroutine at any time. It returns
 // ErrPorts if as many are open as Options.PortsMax allows; a closed one counts
-// until the refresh has taken what it had sent.
+// until the refresh has taken what it had sent. It returns ErrFed while a log is
+// replayed.
 func (w *World) OpenPort() (*Port, error) {
 	m := &w.ports.mu
 	m.Lock()
 	defer m.Unlock()
+	if w.ports.fed.Load() {
+		return nil, fmt.Errorf("%w: a log is replayed; open ports when it is over", ErrFed)
+	}
 	if w.ports.active.Load() == nil {
 		words := make([]atomic.Uint64, (w.options.PortsMax+63)/64)
 		w.ports.active.Store(&words)

@@ -132,10 +132,16 @@ func (r *refresh) run(parallel Parallel) {
 	for _, c := range w.contexts {
 		c.failures = nil
 	}
+	if w.hearing != nil {
+		w.hearing.Begin()
+	}
 	r.cut = w.epoch.Add(1) - 1
 	sent, moves := r.gather(), 0
 	if sent > 0 {
 		moves = r.requests(parallel, sent)
+	}
+	if w.hearing != nil {
+		w.hearing.taken(w)
 	}
 	r.released = w.anchor.Load().take(r.released[:0])
 	for _, h := range r.released {
@@ -162,6 +168,9 @@ func (r *refresh) run(parallel Parallel) {
 	w.ports.revoke(w.tick.Load())
 	w.ports.retire(w.outside)
 	w.outside.Restock()
+	if w.hearing != nil {
+		w.hearing.end(w)
+	}
 	w.space.Sync(w.columns)
 	if check.Enabled {
 		w.space.Shift(w.columns)
@@ -245,6 +254,10 @@ func (r *refresh) gather() (sent int) {
 			sent += p.lane.Ready()
 			r.sources = append(r.sources, source{p.lane, p})
 		}
+	}
+	if f := w.feed; f != nil { // there are no ports
+		sent += f.lane.Ready()
+		r.sources = append(r.sources, source{lane: f.lane})
 	}
 	for _, c := range w.contexts {
 		if l := c.out.lane; l != nil && !l.Empty() {
