@@ -90,6 +90,7 @@ var ErrFed = errors.New("world: ports and a Feed at the same time")
 type Feed struct {
 	w    *World
 	lane *shard.Lane
+	used map[handle.Handle]bool // by creates and recalls since the last Publish
 }
 
 // Feed begins to feed a world. No port may be open. The world must be idle.
@@ -100,8 +101,8 @@ func (w *World) Feed() (*Feed, error) {
 	if n := len(w.ports.mu.byNumber) - len(w.ports.mu.free); n > 0 || w.feed != nil {
 		return nil, fmt.Errorf("%w: %d ports are open; close them, and refresh the world", ErrFed, n)
 	}
-	w.feed = &Feed{w: w, lane: shard.NewLane(w.space, 1<<31, 1<<35)}
-	w.ports.fed.Store(true)
+	w.feed = &Feed{w: w, lane: shard.NewLane(w.space, 1<<31, 1<<35), used: map[handle.Handle]bool{}}
+	w.ports.mu.fed = true
 	return w.feed, nil
 }
 
@@ -109,11 +110,14 @@ func (w *World) Feed() (*Feed, error) {
 // hand are stale afterwards.
 func (f *Feed) Close() {
 	f.w.mustIdle("Feed.Close")
-	if f.w.feed == f {
-		f.w.feed = nil
-		f.w.outside.Reopen()
-		f.w.ports.fed.Store(false)
+	if f.w.feed != f {
+		return
 	}
+	f.w.feed = nil
+	f.w.outside.Reopen()
+	f.w.ports.mu.Lock()
+	defer f.w.ports.mu.Unlock()
+	f.w.ports.mu.fed = false
 }
 
 // Deal does what Inputs.Drawn and Dealt say. It returns an error if the world is
@@ -126,8 +130,8 @@ func (f *Feed) Deal(drawn uint32, dealt []shard.Dealing) error {
 // Recall does what Inputs.Recalled says for one handle. Errors as of Deal.
 func (f *Feed) Recall(h handle.Handle) error {
 	f.w.mustIdle("Feed.Recall")
-	if !f.w.outside.InHand(h) {
-		return fmt.Errorf("world: handle %v, which was recalled, is not one that a port has", h)
+	if err := f.use(h); err != nil {
+		return err
 	}
 	f.w.outside.Recall(h)
 	return nil
@@ -141,11 +145,25 @@ func (f *Feed) Release(h handle.Handle) { f.w.theAnchor().Release(h) }
 // has no such requests.
 func (f *Feed) Request(kind int, flags shard.How, h handle.Handle) (shard.Cells, error) {
 	f.w.mustIdle("Feed.Request")
-	if flags&shard.Create != 0 && !f.w.outside.InHand(h) {
-		return shard.Cells{}, fmt.Errorf("world: handle %v, of a create, is not one that a port has", h)
+	if flags&shard.Create != 0 {
+		if err := f.use(h); err != nil {
+			return shard.Cells{}, err
+		}
 	}
 	return f.w.space.Kinds().Resend(f.lane, kind, flags, h, f.w.epoch.Load())
 }
 
+// use takes a handle out of a port's hand.
+func (f *Feed) use(h handle.Handle) error {
+	if !f.w.outside.InHand(h) || f.used[h] {
+		return fmt.Errorf("world: handle %v is created or recalled, and is not one that a port has in hand", h)
+	}
+	f.used[h] = true
+	return nil
+}
+
 // Publish hands over what was sent with Request.
-func (f *Feed) Publish() { f.lane.Publish() }
+func (f *Feed) Publish() {
+	clear(f.used)
+	f.lane.Publish()
+}

@@ -21,7 +21,6 @@ type ports struct {
 	active atomic.Pointer[[]atomic.Uint64] // nil until the first port is opened
 	some   atomic.Bool                     // some bit may be set
 	closed atomic.Bool                     // some port waits to be retired
-	fed    atomic.Bool                     // no port may be opened
 
 	mu struct {
 		sync.Mutex
@@ -29,6 +28,7 @@ type ports struct {
 		free     []int
 		closed   []*Port // lanes may still hold requests
 		reserved []*Reservation
+		fed      bool // no port may be opened
 	}
 }
 
@@ -40,7 +40,7 @@ func (w *World) OpenPort() (*Port, error) {
 	m := &w.ports.mu
 	m.Lock()
 	defer m.Unlock()
-	if w.ports.fed.Load() {
+	if m.fed {
 		return nil, fmt.Errorf("%w: a log is replayed; open ports when it is over", ErrFed)
 	}
 	if w.ports.active.Load() == nil {
