@@ -241,6 +241,10 @@ func (p *Player) requests(c *cursor) error {
 func (p *Player) Verify(hasher *state.Hasher) (verified bool, err error) {
 	for {
 		kind, body := p.peek()
+		if p.err == nil && kind == kindsRecord {
+			p.pending, p.err = false, p.learn(body)
+			continue
+		}
 		if p.err != nil || kind != hashRecord {
 			return verified, nil // Next tells
 		}

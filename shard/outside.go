@@ -28,6 +28,7 @@ type Outside struct {
 	Home
 	stock   []handle.Handle // pending, for ports; nobody was told of them
 	want    int             // how many the stock should have
+	due     int             // how many of the recalled are to be freed
 	recalls []handle.Handle // that Restock took back, while that is noted
 	open    struct {
 		sync.Mutex
@@ -95,18 +96,27 @@ func (o *Outside) Recall(hs ...handle.Handle) {
 // Want says how many used handles ports are about to be given. Refresh only.
 func (o *Outside) Want(n int) { o.want = n }
 
-// Restock makes used handles ready, and frees the recalled ones. Refresh only.
+// Cut makes the next Restock free what was recalled until now. Refresh only.
+func (o *Outside) Cut() {
+	o.open.Lock()
+	defer o.open.Unlock()
+	o.due = len(o.open.recalled)
+}
+
+// Restock makes used handles ready, and frees those that were recalled before Cut.
+// Refresh only.
 func (o *Outside) Restock() {
 	o.open.Lock()
 	defer o.open.Unlock()
-	for _, h := range o.open.recalled {
+	due := o.open.recalled[:o.due]
+	for _, h := range due {
 		o.recycle(h)
 	}
 	if o.open.noting {
-		o.recalls = append(o.recalls, o.open.recalled...)
+		o.recalls = append(o.recalls, due...)
 	}
-	o.open.recalled = o.open.recalled[:0]
-	for len(o.open.ready) < readyMax {
+	o.open.recalled = slices.Delete(o.open.recalled, 0, o.due)
+	for o.due = 0; len(o.open.ready) < readyMax; {
 		h, ok := o.pop()
 		if !ok {
 			return

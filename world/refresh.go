@@ -135,11 +135,13 @@ func (r *refresh) run(parallel Parallel) {
 	if w.hearing != nil {
 		w.hearing.Begin()
 	}
+	w.ports.revoke(w.tick.Load())
 	r.cut = w.epoch.Add(1) - 1
 	sent, moves := r.gather(), 0
 	if sent > 0 {
 		moves = r.requests(parallel, sent)
 	}
+	w.outside.Cut()
 	if w.hearing != nil {
 		w.hearing.taken(w)
 	}
@@ -165,7 +167,6 @@ func (r *refresh) run(parallel Parallel) {
 	for _, p := range r.ports {
 		p.supply(w.outside)
 	}
-	w.ports.revoke(w.tick.Load())
 	w.ports.retire(w.outside)
 	w.outside.Restock()
 	if w.hearing != nil {
