@@ -183,6 +183,9 @@ func (p *Player) tick(body []byte) error {
 		return from.wrong(ErrNotReplayable, "tick %d", p.in.Tick)
 	}
 	err := p.feed.Deal(p.in.Drawn, p.in.Dealt)
+	if err == nil {
+		err = p.feed.Shift(p.in.Shifts)
+	}
 	for _, h := range p.in.Recalled {
 		if err == nil {
 			err = p.feed.Recall(h)

@@ -48,7 +48,7 @@ func (c *client) learn(h handle.Handle, err error) {
 // act does one thing, and does not care whether it is accepted.
 func (c *client) act() {
 	n, p, h := c.dice.Uint32N(1000), c.port, c.someone()
-	switch c.dice.IntN(22) {
+	switch c.dice.IntN(24) {
 	case 0, 1, 2:
 		c.learn(c.unit.Create(p, Unit{Body{Small: uint8(n), Target: h, Loud: n%3 == 0}, Label{fmt.Sprint("new ", n)}}))
 	case 3, 4:
@@ -85,6 +85,10 @@ func (c *client) act() {
 		c.batch(n)
 	case 20:
 		c.reserve(n)
+	case 22:
+		_ = c.plain.Set(p, h, Plain{Body{Small: uint8(n), Target: c.someone()}})
+	case 23:
+		_ = world.Flag(p, h, world.Flags(n))
 	case 21:
 		o := reference.Own(p, h, nil)
 		o.Release()
@@ -209,10 +213,22 @@ func play(t *testing.T, log []byte, s scheduler.Options) *sea {
 // run, and plays that with other numbers of workers and with chaos: the hash is the
 // same after each tick.
 func TestReplay(t *testing.T) {
-	log := record(t, 6, iterations(150), scheduler.Options{Workers: 2})
-	for _, s := range []scheduler.Options{{Workers: 1}, {Workers: 2, Chaos: 1}, {Workers: 3}, {Workers: 8, Chaos: 2}, {Workers: 32}} {
+	log := record(t, 6, iterations(150), scheduler.Options{Workers: 2, Balancer: whim{rand.New(rand.NewPCG(rand.Uint64(), 1))}})
+	for _, s := range []scheduler.Options{{Workers: 1}, {Workers: 2, Chaos: 1}, {Workers: 3}, {Workers: 8, Chaos: 2}, {Workers: 32},
+		{Workers: 2, Balancer: whim{rand.New(rand.NewPCG(1, 1))}}} {
 		t.Run(fmt.Sprintf("%d workers, chaos %d", s.Workers, s.Chaos), func(t *testing.T) { play(t, log, s) })
 	}
+}
+
+// whim is a Balancer that nothing in the world decides.
+type whim struct{ dice *rand.Rand }
+
+func (w whim) Balance(_ uint64, loads []scheduler.Load, dst []world.Shift) []world.Shift {
+	from := w.dice.IntN(len(loads))
+	if w.dice.IntN(3) == 0 {
+		dst = append(dst, world.Shift{From: from, To: (from + 1) % len(loads), Entities: 1 + w.dice.IntN(50)})
+	}
+	return dst
 }
 
 // TestAfterReplay checks that a world lives on behind a log: ports find handles that

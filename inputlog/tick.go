@@ -26,7 +26,13 @@ func appendTick(dst []byte, in *world.Inputs, closure bool) []byte {
 	}
 	dst = appendHandles(dst, in.Recalled)
 	dst = appendHandles(dst, in.Released)
-	return binary.AppendUvarint(dst, 0)
+	dst = binary.AppendUvarint(dst, uint64(len(in.Shifts)))
+	for _, x := range in.Shifts {
+		for _, n := range [...]int{x.From, x.To, x.Entities} {
+			dst = binary.AppendUvarint(dst, uint64(n))
+		}
+	}
+	return dst
 }
 
 func appendFlag(dst []byte, v bool) []byte {
@@ -56,7 +62,11 @@ func (c *cursor) readTick(in *world.Inputs) (closure bool) {
 	}
 	in.Recalled = c.handles(in.Recalled[:0])
 	in.Released = c.handles(in.Released[:0])
-	c.below(1) // shifts
+	in.Shifts = in.Shifts[:0]
+	for range c.count() {
+		from, to, n := c.below(world.ShardsMax), c.below(world.ShardsMax), c.below(1<<31)
+		in.Shifts = append(in.Shifts, world.Shift{From: int(from), To: int(to), Entities: int(n)})
+	}
 	return closure
 }
 

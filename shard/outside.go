@@ -131,11 +131,11 @@ func (o *Outside) Restock() {
 func (o *Outside) Draw(n int) (first handle.Handle, got int, err error) {
 	limit := o.space.indexMax
 	if o.fresh.Load() > limit {
-		return 0, 0, o.space.errIndexes(int(o.id))
+		return 0, 0, o.space.errIndexes(int(o.id), 0)
 	}
 	i := o.fresh.Add(uint32(n)) - uint32(n)
 	if i > limit {
-		return 0, 0, o.space.errIndexes(int(o.id))
+		return 0, 0, o.space.errIndexes(int(o.id), 0)
 	}
 	got = int(min(uint32(n), limit-i+1))
 	first = compose(o.id, o.space.index(o.id, i), 1)

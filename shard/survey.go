@@ -79,6 +79,14 @@ func (c *Chunk) Disabled(i int) []uint64 {
 	return c.off.sets[1+i]
 }
 
+// Flagged returns which rows have a flag, a bit for each, or nil for none.
+func (c *Chunk) Flagged(flag int) []uint64 {
+	if c.off == nil || c.off.flagged == 0 {
+		return nil
+	}
+	return c.off.sets[c.flagBit(flag)]
+}
+
 // FreeList returns the free indexes; the last is given next.
 func (h *Home) FreeList() []uint32 { return h.free }
 

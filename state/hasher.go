@@ -287,6 +287,12 @@ func (h *Hasher) table(t *shard.Table) {
 		h.sum.number(uint64(changed))
 		h.bits(c.Marks())
 		h.bits(c.Disabled(-1))
+		for flag := range shard.FlagsMax {
+			if words := c.Flagged(flag); slices.ContainsFunc(words, func(w uint64) bool { return w != 0 }) {
+				h.sum.number(uint64(flag))
+				h.bits(words)
+			}
+		}
 	}
 }
 

@@ -31,6 +31,10 @@ func (c creator[T]) Describe() shard.Description { return describe("create of bu
 
 func (c changer[T]) Describe() shard.Description { return describe("exchange of bundle", c.b.name) }
 
+func (a assigner[T]) Describe() shard.Description { return describe("set of bundle", a.b.name) }
+
+func (x *flagger) Describe() shard.Description { return shard.Description{Name: "flags of the entity"} }
+
 // Describe tells that messages may be for a shard.
 func (d deliverer[M]) Describe() shard.Description {
 	x := describe("message", d.m.name)

@@ -33,6 +33,7 @@ type Inputs struct {
 	Dealt    []shard.Dealing // used handles that went to ports, or came back, since the last refresh
 	Recalled []handle.Handle // handles that came back, of which somebody was told
 	Released []handle.Handle // by references
+	Shifts   []Shift         // decisions of whoever balances the shards, which may go by time
 }
 
 // hearing is a Listener's.
@@ -76,6 +77,7 @@ func (x *hearing) end(w *World) {
 	x.Tick, x.Released = w.tick.Load(), w.refresh.released
 	x.Recalled = w.outside.TakeRecalls(x.Recalled[:0])
 	x.End(&x.Inputs)
+	x.Shifts = x.Shifts[:0]
 }
 
 // ErrFed is returned when a port is opened while a Feed takes the place of ports, or
@@ -88,9 +90,10 @@ var ErrFed = errors.New("world: ports and a Feed at the same time")
 //
 // Ownership: the world's goroutine, while the world is idle.
 type Feed struct {
-	w    *World
-	lane *shard.Lane
-	used map[handle.Handle]bool // by creates and recalls since the last Publish
+	w      *World
+	lane   *shard.Lane
+	shifts []Shift                // of the next refresh
+	used   map[handle.Handle]bool // by creates and recalls since the last Publish
 }
 
 // Feed begins to feed a world. No port may be open. The world must be idle.
@@ -139,6 +142,18 @@ func (f *Feed) Recall(h handle.Handle) error {
 
 // Release does what Inputs.Released says for one handle.
 func (f *Feed) Release(h handle.Handle) { f.w.theAnchor().Release(h) }
+
+// Shift does what Inputs.Shifts says, at the next refresh. It returns an error if
+// the world has no such shards.
+func (f *Feed) Shift(shifts []Shift) error {
+	for _, x := range shifts {
+		if n := len(f.w.shards); x.From < 0 || x.From >= n || x.To < 0 || x.To >= n || x.From == x.To || x.Entities < 1 {
+			return fmt.Errorf("world: a shift of %d entities from shard %d to %d cannot be", x.Entities, x.From, x.To)
+		}
+	}
+	f.shifts = append(f.shifts[:0], shifts...)
+	return nil
+}
 
 // Request sends a request again, by what was heard of it, and returns what is to come
 // with it, to be filled in: none if Type is nil. It returns an error if the world

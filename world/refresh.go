@@ -50,6 +50,7 @@ type refresh struct {
 	calls    bool            // functions are to run
 	aparts   []apart         // by shard
 	released []handle.Handle // by references
+	shifted  int             // how many are to move by decisions
 
 	// The steps, bound once: a closure made at each refresh would be garbage.
 	read, create, route, apply, call, unveil, depart, arrive, sweep, recycle, release, settle, tell func(int)
@@ -135,10 +136,14 @@ func (r *refresh) run(parallel Parallel) {
 	if w.hearing != nil {
 		w.hearing.Begin()
 	}
+	if f := w.feed; f != nil {
+		w.shift(f.shifts)
+		f.shifts = f.shifts[:0]
+	}
 	w.ports.revoke(w.tick.Load())
 	r.cut = w.epoch.Add(1) - 1
 	sent, moves := r.gather(), 0
-	if sent > 0 {
+	if sent > 0 || r.shifted > 0 {
 		moves = r.requests(parallel, sent)
 	}
 	w.outside.Cut()
@@ -198,6 +203,7 @@ func (r *refresh) requests(parallel Parallel, sent int) (moves int) {
 		moves += x.Moves
 		r.veiled, r.calls = r.veiled || x.Cancels, r.calls || x.Calls
 	}
+	moves, r.shifted = moves+r.shifted, 0
 	for _, s := range r.w.shards {
 		s.Moving = moves > 0
 	}
@@ -249,7 +255,11 @@ func (r *refresh) gather() (sent int) {
 	w := r.w
 	clear(r.ports)
 	clear(r.sources)
-	r.ports, r.sources, r.shares = w.ports.collect(r.ports[:0]), r.sources[:0], nil
+	r.ports, r.sources, r.shares = r.ports[:0], r.sources[:0], nil
+	if w.closed.Load() {
+		return 0 // who sends now takes it back: see tooLate
+	}
+	r.ports = w.ports.collect(r.ports)
 	for _, p := range r.ports {
 		if p.lane != nil {
 			sent += p.lane.Ready()

@@ -7,9 +7,9 @@ func (r *Realm) sense(b *world.Build) func(*world.Context) {
 	pos := world.Read[Position](b)
 	people := b.Query(pos, world.With[Health](b))
 	litter := b.Query(pos, world.With[Item](b))
-	isle := r.island(b)
+	bags, isle := r.Inventory.Read(b), r.island(b)
 	return func(*world.Context) {
-		isle.people.rebuild(people, pos)
-		isle.litter.rebuild(litter, pos)
+		isle.people.rebuild(people, pos, nil)
+		isle.litter.rebuild(litter, pos, bags)
 	}
 }

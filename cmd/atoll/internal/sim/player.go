@@ -130,7 +130,13 @@ func (p *player) act() error {
 		return p.command(realm.Command{Verb: realm.Attack, Target: p.rivals[p.dice.IntN(len(p.rivals))].avatar})
 	case chance < 780:
 		return p.command(realm.Command{Verb: realm.Take})
+	case chance < 800:
+		return p.command(realm.Command{Verb: realm.Stack})
+	case chance < 820:
+		return p.command(realm.Command{Verb: realm.Trade})
 	case chance < 840:
+		return p.command(realm.Command{Verb: realm.Trade, Target: p.rivals[p.dice.IntN(len(p.rivals))].avatar})
+	case chance < 860:
 		return p.command(realm.Command{Verb: realm.Where})
 	case chance < 900:
 		return p.realm.SetStance(p.port, p.avatar, realm.Stance{Fierce: p.dice.IntN(2) == 0})
