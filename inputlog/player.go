@@ -278,17 +278,17 @@ func (p *Player) verify(hasher *state.Hasher, body []byte) error {
 		hash := state.Hash(binary.LittleEndian.Uint64(c.rest))
 		c.rest = c.rest[8:]
 		if i >= len(mine) || mine[i].Name != name {
-			return fmt.Errorf("%w: after tick %d, in what it consists of: it has no %s in that place", ErrDiffers, tick-1, name)
+			return fmt.Errorf("%w: before tick %d, in what it consists of: it has no %s in that place", ErrDiffers, tick, name)
 		}
 		if mine[i].Hash != hash {
-			return fmt.Errorf("%w: after tick %d, first in %s: %v, was %v", ErrDiffers, tick-1, name, mine[i].Hash, hash)
+			return fmt.Errorf("%w: before tick %d, first in %s: %v, was %v", ErrDiffers, tick, name, mine[i].Hash, hash)
 		}
 	}
 	switch {
 	case c.err != nil:
 		return p.log.from.altered("%v", c.err)
 	case n < len(mine):
-		return fmt.Errorf("%w: after tick %d, in what it consists of: it has a %s beside", ErrDiffers, tick-1, mine[n].Name)
+		return fmt.Errorf("%w: before tick %d, in what it consists of: it has a %s beside", ErrDiffers, tick, mine[n].Name)
 	}
 	return nil
 }
