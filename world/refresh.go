@@ -27,6 +27,7 @@ const sharesMax = 64
 //	apply    set, deliver, mark                              by owner
 //	unveil   make alive who was created and not marked       by owner
 //	extend   what extensions were asked; deaths that follow  coordinator
+//	observe  call hooks                                      by owner
 //	depart   let go of those who move to another shard       by owner
 //	arrive   take them in                                    by owner
 //	sweep    close the holes of the marked and the departed  by owner
@@ -52,7 +53,7 @@ type refresh struct {
 	released []handle.Handle // by references
 
 	// The steps, bound once: a closure made at each refresh would be garbage.
-	read, create, route, apply, call, unveil, depart, arrive, sweep, recycle, release, settle, tell func(int)
+	read, create, route, apply, call, unveil, depart, arrive, sweep, recycle, release, settle, tell, observe func(int)
 }
 
 func (r *refresh) init(w *World) {
@@ -79,6 +80,7 @@ func (r *refresh) init(w *World) {
 			w.shards[i].Unveil(x.Creates[i])
 		}
 	})
+	r.observe = func(i int) { w.hooks.callers[i].call() } // the Context of a hook enters the shard
 	r.bindMoves(w)
 	r.sweep = r.in("sweep", func(i int) { w.shards[i].Sweep() })
 	r.recycle = func(i int) {
@@ -130,7 +132,7 @@ func (r *refresh) run(parallel Parallel) {
 	w, n := r.w, len(r.w.shards)
 	w.outdate()
 	for _, c := range w.contexts {
-		c.failures = nil
+		c.failures, c.broken = nil, nil
 	}
 	r.cut = w.epoch.Add(1) - 1
 	sent, moves := r.gather(), 0
@@ -145,6 +147,9 @@ func (r *refresh) run(parallel Parallel) {
 	}
 	if w.extensions.refresh(r.shares) && r.veiled {
 		serial(n, r.unveil) // the spared are not marked any more
+	}
+	if len(w.hooks.all) > 0 {
+		r.step(parallel, n, w.hooks.due(), r.observe)
 	}
 	if moves > 0 {
 		r.move(parallel, moves)

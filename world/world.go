@@ -58,6 +58,7 @@ type World struct {
 	refresh  refresh
 
 	extensions extensions
+	hooks      hooks
 }
 
 // New makes a world.
