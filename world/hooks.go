@@ -50,6 +50,9 @@ func (k *hooks) watch() {
 // due makes everything ready for the hooks, and returns how much there is to tell.
 func (k *hooks) due() int {
 	n, w := 0, k.w
+	for _, c := range w.contexts {
+		c.broken = nil
+	}
 	w.space.GatherNotes(w.shards)
 	for _, s := range w.shards {
 		n += s.Noted()

@@ -132,7 +132,7 @@ func (r *refresh) run(parallel Parallel) {
 	w, n := r.w, len(r.w.shards)
 	w.outdate()
 	for _, c := range w.contexts {
-		c.failures, c.broken = nil, nil
+		c.failures = nil
 	}
 	r.cut = w.epoch.Add(1) - 1
 	sent, moves := r.gather(), 0
