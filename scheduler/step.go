@@ -14,6 +14,9 @@ func (s *Scheduler) step(ctx context.Context) error {
 		panic("scheduler: Step while a tick runs; a world has one tick at a time")
 	}
 	defer s.running.Store(false)
+	if s.w.Closed() {
+		return world.ErrClosed
+	}
 	if err := s.prepare(); err != nil {
 		return err
 	}
@@ -32,6 +35,7 @@ func (s *Scheduler) step(ctx context.Context) error {
 			t.helpers.Add(1)
 			go t.crew[0].start()
 			t.awaitSystems()
+			s.balance(w)
 			t.world.End(t.parallel)
 			t.finish()
 			_ = s.settle(ctx, early)
@@ -39,6 +43,7 @@ func (s *Scheduler) step(ctx context.Context) error {
 	}()
 	t.begin(w)
 	t.runSystems(t.crew[0])
+	s.balance(w)
 	endRegion := t.region("refresh")
 	t.world.End(t.parallel)
 	endRegion()
@@ -86,7 +91,8 @@ func (x *system) holds(w *world.World) (all bool, err *SystemError) {
 
 // settle draws the sums of a tick that is over, and joins its panics: those of
 // conditions, then by shard and in order of the systems, then those of global
-// systems, then those of functions and those of hooks in the refresh, by shard.
+// systems, then that of the balancer, then those of functions and those of hooks in
+// the refresh, by shard.
 func (s *Scheduler) settle(ctx context.Context, early []*SystemError) error {
 	t := &s.tick
 	t.observer.end(ctx)
@@ -97,6 +103,10 @@ func (s *Scheduler) settle(ctx context.Context, early []*SystemError) error {
 		p := &t.programs[i]
 		panics = append(panics, p.errs...)
 		p.errs = nil
+	}
+	if s.balancing.err != nil {
+		panics = append(panics, s.balancing.err)
+		s.balancing.err = nil
 	}
 	calls, hooks := t.world.Failures(), t.world.Broken()
 	if len(panics)+len(calls)+len(hooks) == 0 {

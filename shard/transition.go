@@ -134,7 +134,7 @@ func (c *Chunk) pass(row int, tr *transition) (Atom, error) {
 		t.columns[p.to].copy(a.Loc(), c.base+Loc(row))
 	}
 	a.slot.loc = a.Loc()
-	if c.off != nil {
+	if !c.off.none() {
 		tr.carryOff(to, a.Row, c, row)
 	}
 	if c.marked(row) {
@@ -148,9 +148,12 @@ func (c *Chunk) pass(row int, tr *transition) (Atom, error) {
 	return a, nil
 }
 
-// carryOff takes along which of the atom and its components are disabled.
+// carryOff takes along which of the atom and its components are disabled, and its flags.
 func (tr *transition) carryOff(to *Chunk, toRow int, from *Chunk, row int) {
 	to.setOff(entityBit, toRow, from.isOff(entityBit, row))
+	for i := range FlagsMax {
+		to.setOff(to.flagBit(i), toRow, from.isOff(from.flagBit(i), row))
+	}
 	for _, pairs := range [...][]columnPair{tr.plain, tr.typed} {
 		for _, p := range pairs {
 			to.setOff(1+p.to, toRow, from.isOff(1+p.from, row))

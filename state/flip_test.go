@@ -53,6 +53,8 @@ var flips = []struct {
 	}},
 	{"disabled component", body, nil, func(f *fixture) { require.NoError(f.t, f.body.Disable(f.World, f.unitAt(0))) }},
 	{"disabled entity", entities, nil, func(f *fixture) { require.NoError(f.t, world.Disable(f.World, f.unitAt(0))) }},
+	{"flag", entities, nil, func(f *fixture) { require.NoError(f.t, world.Flag(f.World, f.unitAt(0), 1)) }},
+	{"other flag", entities, nil, func(f *fixture) { require.NoError(f.t, world.Flag(f.World, f.unitAt(0), 4)) }},
 	{"marked", entities, nil, func(f *fixture) { f.World.Destroy(f.unitAt(0)) }},
 	{"which is marked", entities, destroy(0), destroy(1)},
 	{"order of what units hold", body, swapped(false), swapped(true)},

@@ -32,7 +32,9 @@ type changer[T any] struct{ b *Bundle[T] }
 // request was not accepted, ErrChunks if the world is full.
 func (c *Component[T]) Add(by Holder, h handle.Handle, v T) error {
 	if w, ok := by.(*World); ok && w == c.w {
-		w.mustSettle("Add")
+		if err := w.settled("Add"); err != nil {
+			return err
+		}
 		w.outdate()
 		if l := w.lookup.Locate(h); l != 0 {
 			return c.add(l, v)
@@ -47,7 +49,9 @@ func (c *Component[T]) Add(by Holder, h handle.Handle, v T) error {
 // ErrStale, ErrMissing if the entity is known to lack it, or ErrFull.
 func (c *Component[T]) Remove(by Holder, h handle.Handle) error {
 	if w, ok := by.(*World); ok && w == c.w {
-		w.mustSettle("Remove")
+		if err := w.settled("Remove"); err != nil {
+			return err
+		}
 		w.outdate()
 		if l := w.lookup.Locate(h); l != 0 {
 			return c.remove(l)
@@ -125,7 +129,9 @@ func (b *Bundle[T]) Exchange(by Holder, h handle.Handle, v T, remove ...Part) er
 	if !ok {
 		return request(by, "Exchange", &b.changing, h, change[T]{v, gone})
 	}
-	w.mustSettle("Add")
+	if err := w.settled("Add"); err != nil {
+		return err
+	}
 	l := w.lookup.Locate(h)
 	if l == 0 {
 		return ErrStale

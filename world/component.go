@@ -80,7 +80,9 @@ func (c *Component[T]) Set(by Holder, h handle.Handle, v T) error {
 	c.check(by)
 	switch by := by.(type) {
 	case *World:
-		by.mustIdle("Set")
+		if err := by.ready("Set"); err != nil {
+			return err
+		}
 		l := by.space.Locate(h)
 		if l == 0 {
 			return ErrStale

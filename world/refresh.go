@@ -51,6 +51,7 @@ type refresh struct {
 	calls    bool            // functions are to run
 	aparts   []apart         // by shard
 	released []handle.Handle // by references
+	shifted  int             // how many are to move by decisions
 
 	// The steps, bound once: a closure made at each refresh would be garbage.
 	read, create, route, apply, call, unveil, depart, arrive, sweep, recycle, release, settle, tell, observe func(int)
@@ -134,10 +135,22 @@ func (r *refresh) run(parallel Parallel) {
 	for _, c := range w.contexts {
 		c.failures = nil
 	}
+	if w.hearing != nil {
+		w.hearing.Begin()
+	}
+	if f := w.feed; f != nil {
+		w.shift(f.shifts)
+		f.shifts = f.shifts[:0]
+	}
+	w.ports.revoke(w.tick.Load())
 	r.cut = w.epoch.Add(1) - 1
 	sent, moves := r.gather(), 0
-	if sent > 0 {
+	if sent > 0 || r.shifted > 0 {
 		moves = r.requests(parallel, sent)
+	}
+	w.outside.Cut()
+	if w.hearing != nil {
+		w.hearing.taken(w)
 	}
 	r.released = w.anchor.Load().take(r.released[:0])
 	for _, h := range r.released {
@@ -164,9 +177,11 @@ func (r *refresh) run(parallel Parallel) {
 	for _, p := range r.ports {
 		p.supply(w.outside)
 	}
-	w.ports.revoke(w.tick.Load())
 	w.ports.retire(w.outside)
 	w.outside.Restock()
+	if w.hearing != nil {
+		w.hearing.end(w)
+	}
 	w.space.Sync(w.columns)
 	if check.Enabled {
 		w.space.Shift(w.columns)
@@ -193,6 +208,7 @@ func (r *refresh) requests(parallel Parallel, sent int) (moves int) {
 		moves += x.Moves
 		r.veiled, r.calls = r.veiled || x.Cancels, r.calls || x.Calls
 	}
+	moves, r.shifted = moves+r.shifted, 0
 	for _, s := range r.w.shards {
 		s.Moving = moves > 0
 	}
@@ -244,12 +260,20 @@ func (r *refresh) gather() (sent int) {
 	w := r.w
 	clear(r.ports)
 	clear(r.sources)
-	r.ports, r.sources, r.shares = w.ports.collect(r.ports[:0]), r.sources[:0], nil
+	r.ports, r.sources, r.shares = r.ports[:0], r.sources[:0], nil
+	if w.closed.Load() {
+		return 0 // who sends now takes it back: see tooLate
+	}
+	r.ports = w.ports.collect(r.ports)
 	for _, p := range r.ports {
 		if p.lane != nil {
 			sent += p.lane.Ready()
 			r.sources = append(r.sources, source{p.lane, p})
 		}
+	}
+	if f := w.feed; f != nil { // there are no ports
+		sent += f.lane.Ready()
+		r.sources = append(r.sources, source{lane: f.lane})
 	}
 	for _, c := range w.contexts {
 		if l := c.out.lane; l != nil && !l.Empty() {

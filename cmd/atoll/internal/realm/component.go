@@ -2,7 +2,8 @@ package realm
 
 import "github.com/atoll-sim/atoll/handle"
 
-// Position is where an entity is on its island, from 0 to Side.
+// Position is where an entity is: from 0 to Side on the first island, and further
+// on those beside it.
 type Position struct{ X, Y float32 }
 
 // Velocity is in units of length per second.
@@ -27,7 +28,7 @@ type Item struct {
 // Litter is how long an item that lies on the ground stays. That of one that is
 // carried says nothing, like its Position.
 type Litter struct {
-	Expires uint64 // the tick in which it goes by itself
+	Expires uint64 // the tick in which it goes by itself; 0: it is carried since it was made
 }
 
 // Avatar is what makes an entity a client's avatar, and what the realm holds of

@@ -2,7 +2,9 @@
 // wander, fight, die, drop what they carry and come again, with avatars among them
 // that clients steer.
 //
-// Each shard of the world is one island. Its systems run in this order:
+// Each shard of the world is one island; they lie side by side in a grid, and who
+// walks across a border is moved to the other island's shard. The systems run in
+// this order:
 //
 //	wander   creatures turn, everything that has a velocity moves
 //	sense    the island's grids are made anew: who is near whom
@@ -13,6 +15,7 @@
 //	spawn    new creatures come for those that died
 //	deal     avatars take items, stack them and trade
 //	sight    answers what clients asked about entities on any island
+//	cross    who has crossed a border goes to the island there
 //
 // Systems are deterministic: what they do depends on the seed, on the tick and
 // on what was delivered, never on time or on the order of a map.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/hierarchy"
+	"github.com/atoll-sim/atoll/region"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -53,6 +54,7 @@ type Realm struct {
 	items     *world.Bundle[item]
 	avatars   *world.Bundle[avatar]
 
+	chart     *region.Grid[Position]
 	dens      []handle.Handle // by island
 	islands   []island
 	mailboxes *mailboxes
@@ -77,6 +79,7 @@ func New(o Options) (*Realm, error) {
 		World:     w,
 		islands:   make([]island, w.Shards()),
 		mailboxes: newMailboxes(o.ClientsMax),
+		chart:     newChart(w),
 		inspector: rand.New(rand.NewPCG(o.Seed, 0)),
 	}
 	r.register(w)
@@ -86,7 +89,7 @@ func New(o Options) (*Realm, error) {
 		if i < o.Creatures%w.Shards() {
 			share++
 		}
-		r.islands[i].init(i, share, o.Seed)
+		r.islands[i].init(i, r.corner(i), share, o.Seed)
 	}
 	if err := r.reserve(o.Creatures); err != nil {
 		return nil, fmt.Errorf("realm: no room for %d creatures: %w", o.Creatures, err)
@@ -111,7 +114,7 @@ func (r *Realm) register(w *world.World) {
 
 	r.creatures = world.NewBundle[creature](w)
 	r.items = world.NewBundle[item](w)
-	r.avatars = world.NewBundle[avatar](w)
+	r.avatars = world.NewBundle[avatar](w).PlaceBy(func(a avatar) int { return r.chart.Shard(a.Position) })
 }
 
 // reserve makes room, so that the first ticks need not.
@@ -151,6 +154,7 @@ func (r *Realm) AddSystems(s *scheduler.Scheduler) error {
 		{"spawn", r.spawn},
 		{"deal", r.deal},
 		{"sight", r.sight},
+		{"cross", r.chart.System},
 	} {
 		if err := s.Add(x.name, x.construct); err != nil {
 			return err

@@ -111,7 +111,7 @@ func (c *client) create() (*entry, error) {
 	return c.made(h), nil
 }
 
-// createMany creates guests in a batch.
+// createMany creates guests in a batch: all of them, or none.
 func (c *client) createMany() error {
 	n := min(batchMax, len(c.vacant))
 	all, err := c.s.guests.AppendN(c.batch[:0], c.port, n, c.fill)
@@ -120,7 +120,7 @@ func (c *client) createMany() error {
 	}
 	c.expected[world.Applied] += uint64(len(all))
 	if errors.Is(err, world.ErrFull) {
-		c.rejected++
+		c.rejected += uint64(n)
 	}
 	return err
 }
