@@ -56,23 +56,3 @@ func ExampleLayout() {
 	// true
 	// 64 true
 }
-
-// A scheduler that balances moves so many entities, whichever; those that are
-// pinned stay.
-func ExampleShift() {
-	w := world.MustNew(world.Options{Shards: 2})
-	world.Register[Health](w, "health")
-	frozen := world.Register[Frozen](w, "frozen")
-	units := world.NewBundle[Unit](w).PlaceBy(func(Unit) int { return 0 })
-	_ = units.CreateN(w, 100, nil)
-	_ = frozen.AddTo(w.Query().Limit(90), nil)
-	w.Pin(frozen)
-
-	tick := w.BeginTick()
-	tick.Shift([]world.Shift{{From: 0, To: 1, Entities: 50}})
-	tick.End(serial)
-	tick = w.BeginTick()
-	fmt.Println(tick.Entities(0), tick.Entities(1))
-	tick.End(serial)
-	// Output: 90 10
-}
