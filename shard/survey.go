@@ -20,16 +20,21 @@ type Cells struct {
 	Plain  bool   // without pointers
 	Bytes  []byte // if they are plain: their memory, padding included
 	Values any    // a []T
+
+	at base // of the first
 }
 
 // CellsOf returns a run of values as cells.
 func CellsOf[T any](values []T) Cells {
-	c := Cells{Type: reflect.TypeFor[T](), Len: len(values), Values: values}
+	c := Cells{Type: reflect.TypeFor[T](), Len: len(values), Values: values, at: baseOf(values)}
 	if c.Plain = !HasPointers(c.Type); c.Plain {
 		c.Bytes = bytesOf(values)
 	}
 	return c
 }
+
+// CellOf returns one value as cells.
+func CellOf[T any](v *T) Cells { return CellsOf(sliceOf(v)) }
 
 // surveyed is an AnyColumn that shows its rows.
 type surveyed interface {
@@ -103,9 +108,8 @@ func (h *Home) AppendSlots(dst []uint32) []uint32 {
 // done, whatever ports draw meanwhile. Slots at the end that were never used are
 // left out.
 func (o *Outside) AppendUses(dst []uint32) []uint32 {
-	drawn := uint32(min(uint64(o.fresh.Load()), uint64(o.space.indexMax)+1))
 	last := len(dst)
-	for n := range drawn {
+	for n := range o.drawn() {
 		dst = append(dst, o.uses(n))
 		if dst[len(dst)-1] > 0 {
 			last = len(dst)

@@ -133,10 +133,22 @@ func (r *refresh) run(parallel Parallel) {
 	for _, c := range w.contexts {
 		c.failures = nil
 	}
+	if w.hearing != nil {
+		w.hearing.Begin()
+	}
+	if f := w.feed; f != nil {
+		w.shift(f.shifts)
+		f.shifts = f.shifts[:0]
+	}
+	w.ports.revoke(w.tick.Load())
 	r.cut = w.epoch.Add(1) - 1
 	sent, moves := r.gather(), 0
 	if sent > 0 || r.shifted > 0 {
 		moves = r.requests(parallel, sent)
+	}
+	w.outside.Cut()
+	if w.hearing != nil {
+		w.hearing.taken(w)
 	}
 	r.released = w.anchor.Load().take(r.released[:0])
 	for _, h := range r.released {
@@ -160,9 +172,11 @@ func (r *refresh) run(parallel Parallel) {
 	for _, p := range r.ports {
 		p.supply(w.outside)
 	}
-	w.ports.revoke(w.tick.Load())
 	w.ports.retire(w.outside)
 	w.outside.Restock()
+	if w.hearing != nil {
+		w.hearing.end(w)
+	}
 	w.space.Sync(w.columns)
 	if check.Enabled {
 		w.space.Shift(w.columns)
@@ -251,6 +265,10 @@ func (r *refresh) gather() (sent int) {
 			sent += p.lane.Ready()
 			r.sources = append(r.sources, source{p.lane, p})
 		}
+	}
+	if f := w.feed; f != nil { // there are no ports
+		sent += f.lane.Ready()
+		r.sources = append(r.sources, source{lane: f.lane})
 	}
 	for _, c := range w.contexts {
 		if l := c.out.lane; l != nil && !l.Empty() {

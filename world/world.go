@@ -63,6 +63,8 @@ type World struct {
 	refresh  refresh
 
 	extensions extensions
+	hearing    *hearing // nil: nobody listens
+	feed       *Feed    // nil: there may be ports
 }
 
 // New makes a world.
