@@ -120,11 +120,6 @@ func bytesOf[T any](data []T) []byte {
 	return unsafe.Slice((*byte)(baseOf(data)), uintptr(len(data))*unsafe.Sizeof(data[0]))
 }
 
-// sliceOf returns a value as a slice of one.
-//
-// Safety: v is the address of one T.
-func sliceOf[T any](v *T) []T { return unsafe.Slice(v, 1) }
-
 // Part returns a part of the first value, a field, say. offset must be within a
 // value, at one of the type that the caller takes the part as.
 //

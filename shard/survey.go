@@ -33,8 +33,9 @@ func CellsOf[T any](values []T) Cells {
 	return c
 }
 
-// CellOf returns one value as cells.
-func CellOf[T any](v *T) Cells { return CellsOf(sliceOf(v)) }
+// CellOf returns one value, in place, as cells without Bytes and Values, for Part and
+// PartBytes. It allocates nothing.
+func CellOf[T any](v *T) Cells { return Cells{Type: reflect.TypeFor[T](), Len: 1, at: payloadOf(v).at} }
 
 // surveyed is an AnyColumn that shows its rows.
 type surveyed interface {

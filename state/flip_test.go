@@ -327,3 +327,30 @@ func TestSame(t *testing.T) {
 	require.NotZero(t, once)
 	require.Len(t, once.String(), 16)
 }
+
+// TestHeldRequests checks that what a function has sent, and the next refresh will
+// apply, counts: to whom, what, and of which kind.
+func TestHeldRequests(t *testing.T) {
+	hash := func(do func(f *fixture, self *world.Self)) *fixture {
+		f := newFixture(t, options()).populate(unitsEach)
+		run := world.RegisterFunc(f.World, "run", func(self *world.Self, _ int8) { do(f, self) })
+		require.NoError(t, run.Call(f.World, f.unitAt(0), 0))
+		return f
+	}
+	none := hash(func(*fixture, *world.Self) {})
+	base := hash(func(f *fixture, self *world.Self) { _ = f.hit.Send(self, f.unitAt(2), Hit{1}) })
+	again := hash(func(f *fixture, self *world.Self) { _ = f.hit.Send(self, f.unitAt(2), Hit{1}) })
+	require.Equal(t, base.hash(), again.hash())
+	for name, other := range map[string]*fixture{
+		"sent":    none,
+		"body":    hash(func(f *fixture, self *world.Self) { _ = f.hit.Send(self, f.unitAt(2), Hit{2}) }),
+		"to whom": hash(func(f *fixture, self *world.Self) { _ = f.hit.Send(self, f.unitAt(3), Hit{1}) }),
+		"kind":    hash(func(f *fixture, self *world.Self) { _ = self.Destroy(f.unitAt(2)) }),
+	} {
+		require.Equal(t, []string{"shard 0: requests"}, base.differs(other), name)
+	}
+	closure := hash(func(f *fixture, self *world.Self) { _ = world.Do(self, f.unitAt(2), func(*world.Self) {}) })
+	_, err := closure.hasher.StateHash()
+	require.ErrorIs(t, err, state.ErrNoCodec)
+	require.ErrorContains(t, err, `call of function "Do"`)
+}
