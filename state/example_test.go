@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 
+	"github.com/atoll-sim/atoll/shard"
 	"github.com/atoll-sim/atoll/state"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -99,4 +101,27 @@ func ExampleRegister() {
 	// Output:
 	// true
 	// <nil>
+}
+
+// A form writes values of a type as bytes, and reads them.
+func ExampleForm() {
+	form, err := new(state.Codecs).Form(reflect.TypeFor[exampleHealth](), true)
+	fmt.Println(err)
+	data := form.Append(nil, shard.CellsOf([]exampleHealth{{Points: 7}}))
+	read := make([]exampleHealth, 1)
+	fmt.Println(form.Shape() != "") // what must be the same to read it
+	rest, err := form.Read(data, shard.CellsOf(read))
+	fmt.Println(read, len(rest), err)
+	// Output:
+	// <nil>
+	// true
+	// [{7}] 0 <nil>
+}
+
+// Codecs of types that hold more than numbers; the zero value has none.
+func ExampleCodecs() {
+	var codecs state.Codecs
+	_, err := codecs.Form(reflect.TypeFor[exampleName](), false)
+	fmt.Println(errors.Is(err, state.ErrNoCodec))
+	// Output: true
 }
