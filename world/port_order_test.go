@@ -58,7 +58,7 @@ func (s *stream) send() {
 	p := s.p.Notify(&s.told[len(s.want)])
 	var err error
 	switch kind := s.r.IntN(10); {
-	case h == handle.None || !alive && kind < 5:
+	case h == handle.None || !alive && s.r.IntN(3) == 0:
 		s.handles[i], err = s.unit.Create(p, Unit{Health{int64(len(s.calls))}})
 		s.life[i], s.alive[i] = len(s.calls), true
 		s.calls, s.ran = append(s.calls, nil), append(s.ran, nil)
