@@ -32,5 +32,6 @@
 //	put a world under stress                  go run ./cmd/atoll soak
 //	compare it with other libraries           go run ./bench/compare
 //
-// How it works and why is in docs/design.md.
+// docs/guide.md is the way in, from the first entity on. How it works and why is in
+// docs/design.md; what it grew from, and the tests that prove it, in docs/sources.md.
 package atoll

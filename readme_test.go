@@ -3,13 +3,6 @@ package atoll_test
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
-	"regexp"
-	"strings"
-	"testing"
-
-	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
@@ -58,49 +51,4 @@ func Example() {
 	// Output:
 	// 4:4096@1 pending
 	// 4:4096@1 alive {0.05 0.1}
-}
-
-// TestSnippets holds every Go snippet of the documents against the test files,
-// which are compiled and run: its lines must stand in one of them, in a row.
-func TestSnippets(t *testing.T) {
-	var code []string
-	files, err := filepath.Glob("*_test.go")
-	require.NoError(t, err)
-	for _, f := range files {
-		text, err := os.ReadFile(f)
-		require.NoError(t, err)
-		code = append(code, unindent(string(text)))
-	}
-	documents, err := filepath.Glob("docs/*.md")
-	require.NoError(t, err)
-	snippet := regexp.MustCompile("(?s)```go\n(.*?)```")
-	found := 0
-	for _, d := range append(documents, "README.md") {
-		text, err := os.ReadFile(d)
-		require.NoError(t, err)
-		for _, m := range snippet.FindAllStringSubmatch(string(text), -1) {
-			found++
-			require.True(t, standsIn(code, m[1]), "no test file has this snippet of %s:\n%s", d, m[1])
-		}
-	}
-	require.GreaterOrEqual(t, found, 2)
-	require.False(t, standsIn(code, "a := nothing()\n"))
-}
-
-func standsIn(code []string, snippet string) bool {
-	for _, c := range code {
-		if strings.Contains(c, unindent(snippet)) {
-			return true
-		}
-	}
-	return false
-}
-
-// unindent takes the white space off both ends of every line.
-func unindent(text string) string {
-	lines := strings.Split(text, "\n")
-	for i := range lines {
-		lines[i] = strings.TrimSpace(lines[i])
-	}
-	return strings.Join(lines, "\n")
 }

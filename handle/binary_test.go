@@ -2,6 +2,7 @@ package handle_test
 
 import (
 	"bytes"
+	"encoding/hex"
 	"math/rand/v2"
 	"testing"
 
@@ -17,8 +18,8 @@ func TestBinary(t *testing.T) {
 	}{
 		{handle.None, []byte{0, 0, 0, 0, 0, 0, 0, 0}},
 		{handle.New(0, 0, 1), []byte{0, 0, 0, 0, 0, 0, 0, 1}},
-		{handle.New(3, 1047, 5), []byte{0x00, 0x30, 0x00, 0x41, 0x70, 0x00, 0x00, 0x05}},
-		{handle.New(handle.ShardMax, 0, 1), []byte{0xff, 0xf0, 0, 0, 0, 0, 0, 1}},
+		{handle.New(3, 1047, 5), unhex(bits)},
+		{handle.New(handle.ShardMax, 0, 1), unhex(lastShard)},
 		{^handle.None, []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}},
 	} {
 		t.Run(test.handle.String(), func(t *testing.T) { require.Equal(t, test.want, checkBinary(t, test.handle)) })
@@ -70,8 +71,8 @@ func TestBinaryRefuses(t *testing.T) {
 		{"long", make([]byte, 9), handle.ErrSyntax, "handle: bad syntax: want 8 bytes, found 9"},
 		{"very long", make([]byte, 1<<20), handle.ErrSyntax, "handle: bad syntax: want 8 bytes, found 1048576"},
 		{
-			"version 0", []byte{0x00, 0x30, 0x00, 0x41, 0x70, 0, 0, 0}, handle.ErrRange,
-			"handle: out of range: bytes 0030004170000000: the version, in the lowest 28 bits, is 0, and versions start at 1",
+			"version 0", unhex(bitsOfNone), handle.ErrRange,
+			"handle: out of range: bytes " + bitsOfNone + ": the version, in the lowest " + versionBits + " bits, is 0, and versions start at 1",
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -90,4 +91,13 @@ func TestMalformedHasNoBinary(t *testing.T) {
 	require.Equal(t, "kept", string(b))
 	_, err = malformed.MarshalBinary()
 	requireRefusal(t, err, handle.ErrRange)
+}
+
+// unhex returns the bytes of a number in hexadecimal.
+func unhex(digits string) []byte {
+	data, err := hex.DecodeString(digits)
+	if err != nil {
+		panic(err)
+	}
+	return data
 }

@@ -52,7 +52,7 @@ func TestAllocations(t *testing.T) {
 		{"Compare", 0, func() { sinkUint32 = uint32(h.Compare(sinkHandle) & 1) }},
 		{"AppendText", 0, func() { sinkBytes, _ = h.AppendText(buf) }},
 		{"AppendBinary", 0, func() { sinkBytes, _ = h.AppendBinary(buf) }},
-		{"Parse", 0, func() { sinkHandle, _ = handle.Parse("4095:16777215@268435455") }},
+		{"Parse", 0, func() { sinkHandle, _ = handle.Parse(shardLimit + ":" + indexLimit + "@" + versionLimit) }},
 		{"UnmarshalText", 0, func() { _ = sinkHandle.UnmarshalText(text) }},
 		{"UnmarshalJSON", 0, func() { _ = sinkHandle.UnmarshalJSON(quoted) }},
 		{"UnmarshalBinary", 0, func() { _ = sinkHandle.UnmarshalBinary(data) }},

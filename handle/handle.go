@@ -8,6 +8,10 @@
 //	│ shard  12 │ index               24 │ version                  28 │
 //	└───────────┴────────────────────────┴─────────────────────────────┘
 //
+// With the build tag atollwide it is 8, 30 and 26 bits: fewer shards and versions, more
+// entities in each shard. All programs that exchange handles, and all that read what
+// another has saved, must be built with the same layout.
+//
 // The fields are ordered from high to low, so comparing two handles as numbers
 // compares their shards, then their indexes, then their versions.
 //
@@ -34,14 +38,6 @@
 package handle
 
 import "cmp"
-
-// The widths of a handle's fields, in bits. All shifts and limits derive from
-// these, and they add up to 64.
-const (
-	ShardBits   = 12
-	IndexBits   = 24
-	VersionBits = 28
-)
 
 // The largest value of each field. The smallest shard and index are 0, the
 // smallest version is 1. A world's options may lower these limits, never raise

@@ -87,7 +87,7 @@ func TestJSONRefuses(t *testing.T) {
 		{`""`, handle.ErrSyntax, `handle: bad syntax: "", byte 0: want the shard, in digits, found the end`},
 		{`"null"`, handle.ErrSyntax, `handle: bad syntax: "null", byte 0: want the shard, in digits, found "n"`},
 		{`"3:1047@0"`, handle.ErrRange, `handle: out of range: "3:1047@0", byte 7: the version is 0, and versions start at 1`},
-		{`"\u0034096:1@1"`, handle.ErrRange, `handle: out of range: "4096:1@1", byte 0: the shard is above its limit, 4095`},
+		{`"\u0034096:1@1"`, handle.ErrRange, `handle: out of range: "4096:1@1", byte 0: the shard is above its limit, ` + shardLimit},
 		{`"3:1\n@1"`, handle.ErrSyntax, `handle: bad syntax: "3:1\n@1", byte 3: want '@' after the index, found "\n"`},
 		{"\"3:1\xff@1\"", handle.ErrSyntax, `handle: bad syntax: "3:1\xff@1", byte 3: want '@' after the index, found "\xff"`},
 	} {

@@ -5,14 +5,8 @@ import (
 	"strconv"
 )
 
-const (
-	// textNone is the text form of None.
-	textNone = "none"
-
-	// textSizeMax is the length of the longest text form, in bytes. A test
-	// compares it with the text of the largest handle.
-	textSizeMax = len("4095:16777215@268435455")
-)
+// textNone is the text form of None.
+const textNone = "none"
 
 // String returns the text form of h: shard, index and version in decimal, as in
 // "3:1047@5", or "none" for [None]. [Parse] reads it back. It has at most 23

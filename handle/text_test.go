@@ -24,10 +24,10 @@ var textCases = []textCase{
 	{handle.New(3, 1047, 5), "3:1047@5"},
 	{handle.New(0, 0, 1), "0:0@1"},
 	{handle.New(10, 100, 1000), "10:100@1000"},
-	{handle.New(handle.ShardMax, 0, 1), "4095:0@1"},
-	{handle.New(0, handle.IndexMax, 1), "0:16777215@1"},
-	{handle.New(0, 0, handle.VersionMax), "0:0@268435455"},
-	{handle.New(handle.ShardMax, handle.IndexMax, handle.VersionMax), "4095:16777215@268435455"},
+	{handle.New(handle.ShardMax, 0, 1), shardLimit + ":0@1"},
+	{handle.New(0, handle.IndexMax, 1), "0:" + indexLimit + "@1"},
+	{handle.New(0, 0, handle.VersionMax), "0:0@" + versionLimit},
+	{handle.New(handle.ShardMax, handle.IndexMax, handle.VersionMax), shardLimit + ":" + indexLimit + "@" + versionLimit},
 }
 
 // refusal is a text that is no handle, and what must be said about it.
@@ -74,7 +74,7 @@ var refusals = []refusal{
 	{"3:1:1", handle.ErrSyntax, `byte 3: want '@' after the index, found ":"`},
 	{"3;1@1", handle.ErrSyntax, `byte 1: want ':' after the shard, found ";"`},
 	{`"3:1@1"`, handle.ErrSyntax, `byte 0: want the shard, in digits, found "\""`},
-	{"12345", handle.ErrRange, "byte 0: the shard is above its limit, 4095"},
+	{"12345", handle.ErrRange, "byte 0: the shard is above its limit, " + shardLimit},
 
 	{"None", handle.ErrSyntax, `byte 0: want the shard, in digits, found "N"`},
 	{"NONE", handle.ErrSyntax, `byte 0: want the shard, in digits, found "N"`},
@@ -90,16 +90,16 @@ var refusals = []refusal{
 	{"3:1@\xff", handle.ErrSyntax, `byte 4: want the version, in digits, found "\xff"`},
 	{"3:1@1\xe2\x82", handle.ErrSyntax, `byte 5: want the end after the version, found "\xe2"`},
 
-	{"4096:1@1", handle.ErrRange, "byte 0: the shard is above its limit, 4095"},
-	{"40950:1@1", handle.ErrRange, "byte 0: the shard is above its limit, 4095"},
-	{"3:16777216@1", handle.ErrRange, "byte 2: the index is above its limit, 16777215"},
-	{"3:1@268435456", handle.ErrRange, "byte 4: the version is above its limit, 268435455"},
-	{"3:1@4294967297", handle.ErrRange, "byte 4: the version is above its limit, 268435455"},
-	{"18446744073709551617:1@1", handle.ErrRange, "byte 0: the shard is above its limit, 4095"},
+	{shardBeyond + ":1@1", handle.ErrRange, "byte 0: the shard is above its limit, " + shardLimit},
+	{shardLimit + "0:1@1", handle.ErrRange, "byte 0: the shard is above its limit, " + shardLimit},
+	{"3:" + indexBeyond + "@1", handle.ErrRange, "byte 2: the index is above its limit, " + indexLimit},
+	{"3:1@" + versionBeyond, handle.ErrRange, "byte 4: the version is above its limit, " + versionLimit},
+	{"3:1@4294967297", handle.ErrRange, "byte 4: the version is above its limit, " + versionLimit},
+	{"18446744073709551617:1@1", handle.ErrRange, "byte 0: the shard is above its limit, " + shardLimit},
 	{"3:1@0", handle.ErrRange, "byte 4: the version is 0, and versions start at 1"},
 	{"0:0@0", handle.ErrRange, "byte 4: the version is 0, and versions start at 1"},
-	{"4096:-1@x", handle.ErrRange, "byte 0: the shard is above its limit, 4095"},
-	{strings.Repeat("9", 1000), handle.ErrRange, "byte 0: the shard is above its limit, 4095"},
+	{shardBeyond + ":-1@x", handle.ErrRange, "byte 0: the shard is above its limit, " + shardLimit},
+	{strings.Repeat("9", 1000), handle.ErrRange, "byte 0: the shard is above its limit, " + shardLimit},
 }
 
 func TestText(t *testing.T) {
@@ -217,7 +217,7 @@ func TestMalformedHasNoText(t *testing.T) {
 
 	b, err := malformed.AppendText([]byte("kept"))
 	requireRefusal(t, err, handle.ErrRange)
-	require.EqualError(t, err, "handle: out of range: 0:1@0 (bits 0x0000000010000000) cannot be encoded: versions start at 1")
+	require.EqualError(t, err, "handle: out of range: 0:1@0 (bits "+malformedBits+") cannot be encoded: versions start at 1")
 	require.Equal(t, "kept", string(b))
 	_, err = malformed.MarshalText()
 	requireRefusal(t, err, handle.ErrRange)

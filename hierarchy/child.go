@@ -96,6 +96,9 @@ func (t *Tree) placeOf(child handle.Handle) int {
 
 // adopt is move for a child that must not have a parent.
 func (t *Tree) adopt(parent, child handle.Handle, where spot, place int) error {
+	if where == atEnd && t.append(parent, child) {
+		return nil
+	}
 	n := t.look(child)
 	if n != 0 {
 		if t.linkOf(n) != 0 {
@@ -121,4 +124,28 @@ func (t *Tree) adopt(parent, child handle.Handle, where spot, place int) error {
 	}
 	t.enter(number, child, where, place)
 	return nil
+}
+
+// append is adopt for the usual case, in which nothing has to be made: the child is
+// not in the tree, and the parent's list has room behind the last. It reports whether
+// it was that.
+func (t *Tree) append(parent, child handle.Handle) bool {
+	at := t.dir.place(child)
+	n := t.look(parent)
+	if at == nil || *at != 0 || !n.own() || child == parent || child.Version() == 0 {
+		return false
+	}
+	number := n.list()
+	ref := &t.lists[number>>listPageBits]
+	l := (*list)(ref.page[number%listPageSize*listWords:])
+	place, class := l.places(), l.class()
+	if class == noBucket || place >= t.classes.size(class) || l.is(fixed) {
+		return false
+	}
+	ref.arena.words[l.start()+place] = child
+	l[listSpan]++ // one place more
+	l[listState] += childOne
+	t.links++
+	*at = word(child)<<versionShift | word(linkTo(number, place))
+	return true
 }

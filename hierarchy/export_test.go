@@ -26,3 +26,6 @@ func (f Refusal) Clone() Refusal {
 
 // OpenLists returns how many lists of a relation are noted to have gaps.
 func (r *Relation) OpenLists() int { return r.tree.OpenLists() }
+
+// AppendState appends the state of a relation.
+func (r *Relation) AppendState(dst []byte) []byte { return keeper{r}.AppendState(dst) }

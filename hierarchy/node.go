@@ -17,6 +17,8 @@ type word = handle.Handle
 // low bits of its place there. With own, it is the list of its own children, which
 // keeps the link to the parent. The zero node is nobody's: versions start at 1.
 //
+// With the wide layout of handles the version has 26 bits and the list 26.
+//
 // The version makes a node answer to one handle alone, with no second load to
 // check it.
 type node word
@@ -24,7 +26,7 @@ type node word
 // The fields of a node. Those below the version are a link.
 const (
 	placeBits = 11
-	listBits  = 24
+	listBits  = 64 - handle.VersionBits - 1 - placeBits
 
 	ownBit       = 1 << placeBits
 	listShift    = placeBits + 1
@@ -33,9 +35,6 @@ const (
 	placeMask = 1<<placeBits - 1
 	linkMask  = 1<<versionShift - 1
 )
-
-// The build fails here unless the version fits.
-var _ = [1]struct{}{}[versionShift+handle.VersionBits-64]
 
 // ParentsMax is the number of entities of a tree that can have children, or have
 // been added, at a time.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/hierarchy"
+	"github.com/atoll-sim/atoll/reference"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -176,6 +177,30 @@ func TestPolicyRefuseAncestors(t *testing.T) {
 	f.Clear()
 	require.Zero(t, f.Count(), "Clear destroys all: no child is left that lives")
 	require.Zero(t, f.rel.Links())
+	f.sound()
+}
+
+// TestPolicyRefuseReleased: the last owner's release does not destroy who has a
+// living child either. It has no owner then, and lives until it is destroyed.
+func TestPolicyRefuseReleased(t *testing.T) {
+	f := newFamily(t, hierarchy.Options{OnParentDeath: hierarchy.Refuse})
+	o := reference.Own(f.World, f.parent, nil)
+	weak := o.Weak()
+	o.Release()
+	f.Refresh()
+	require.True(t, f.Alive(f.parent))
+	require.Equal(t, f.children, f.read.Children(f.parent))
+	require.Equal(t, []hierarchy.Refusal{{Change: "Destroy", Entity: f.parent, Err: hierarchy.ErrChildren}}, f.read.Refused())
+	require.True(t, weak.Alive())
+	for _, h := range append(f.children, f.grandchild) {
+		f.Destroy(h)
+	}
+	f.Refresh()
+	f.Refresh()
+	require.True(t, f.Alive(f.parent), "the release was used up")
+	f.Destroy(f.parent)
+	f.Refresh()
+	require.False(t, f.Alive(f.parent))
 	f.sound()
 }
 

@@ -24,7 +24,9 @@ const (
 	// Refuse spares the parent instead: an entity that has a living child is not
 	// destroyed, and the outcome of the request is Refused. What is asked of it
 	// behind that request in the same refresh is Gone all the same. Where it dies
-	// with a parent in another relation, its children become orphans.
+	// with a parent in another relation, its children become orphans. One that the
+	// last reference.Owner released is spared as well: it has no owner then, and
+	// whoever finds it in Reader.Refused may destroy it later.
 	Refuse
 )
 

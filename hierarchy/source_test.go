@@ -208,6 +208,19 @@ func TestSource(t *testing.T) {
 			}
 			require.Equal(t, none, r.Parent(none))
 		}},
+		{"what is no handle is refused", func(t *testing.T) {
+			x, r := build(t, small)
+			require.NoError(t, x.AddChild(h(3), h(10)))
+			for _, bad := range list(none, handle.New(0, 4, 1)-1) {
+				require.ErrorIs(t, x.AddChild(h(3), bad), hierarchy.ErrAbsent)
+				require.ErrorIs(t, x.AddChild(bad, h(11)), hierarchy.ErrAbsent)
+				require.ErrorIs(t, x.AddChildAt(h(3), bad, 0), hierarchy.ErrAbsent)
+				require.ErrorIs(t, x.Add(bad), hierarchy.ErrAbsent)
+				require.False(t, r.Has(bad))
+			}
+			require.Equal(t, list(h(10)), r.Children(h(3)))
+			require.False(t, r.Has(h(11)))
+		}},
 		{"an earlier entity of the slot is in the way", func(t *testing.T) {
 			x, r := build(t, small)
 			require.NoError(t, x.AddChild(h(3), h(10)))

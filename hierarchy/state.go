@@ -1,18 +1,55 @@
 package hierarchy
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/atoll-sim/atoll/handle"
+)
 
 // AppendState appends all that decides what the relation does next, for a hash of
-// the world's state.
+// the world's state: the options, what was refused, and who is whose child in which
+// place. What the memory has been through does not show, other than in an image.
+// (So it does not tell when a relation whose growth is the user's affair runs out of
+// room.)
 func (k keeper) AppendState(dst []byte) []byte {
 	o := k.options
 	for _, v := range []int{int(o.OnParentDeath), int(o.OnChildDeath), o.Places, o.PlacesMax, o.Refusals, len(k.refused)} {
 		dst = binary.LittleEndian.AppendUint64(dst, uint64(v))
 	}
 	for _, f := range k.refused {
-		dst = binary.LittleEndian.AppendUint64(dst, uint64(f.Entity))
-		dst = binary.LittleEndian.AppendUint64(dst, uint64(f.Other))
 		dst = append(dst, f.Change+"\n"+f.Err.Error()+"\n"...)
+		dst = appendWords(dst, []word{f.Entity, f.Other, word(len(f.Path))})
+		dst = appendWords(dst, f.Path)
 	}
-	return k.tree.Save(dst)
+	return k.tree.appendState(dst)
+}
+
+// appendState appends the lists in the order of their owners' handles: owner, what
+// the list is, its length, and the children with the holes. Lists that are there for
+// their capacity alone are left out.
+func (t *Tree) appendState(dst []byte) []byte {
+	t.Settle()
+	pages := make([]pageRef, 0, t.dir.pages())
+	for _, r := range t.dir.refs {
+		if r.page != nil {
+			pages = append(pages, r)
+		}
+	}
+	slices.SortFunc(pages, func(a, b pageRef) int { return a.base.Compare(b.base) })
+	for _, r := range pages {
+		for i, w := range r.page {
+			n := node(w)
+			if !n.own() {
+				continue
+			}
+			l := t.list(n.list())
+			if kept := l[listState] & (added | fixed); kept != 0 || l.places() > 0 {
+				h := (r.base+handle.Handle(i))<<handle.VersionBits | handle.Handle(n>>versionShift)
+				dst = appendWords(dst, []word{h, kept, word(l.places())})
+				dst = appendWords(dst, t.items(n.list()))
+			}
+		}
+	}
+	return dst
 }

@@ -71,6 +71,9 @@ func (t *Tree) Links() int { return t.links }
 
 // node returns where the node of h is to be written.
 func (t *Tree) node(h handle.Handle) (*word, error) {
+	if h.Version() == 0 {
+		return nil, ErrAbsent // None, and what never was a handle
+	}
 	at := t.dir.place(h)
 	if at == nil {
 		block, err := t.take(pageSize)

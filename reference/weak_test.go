@@ -102,6 +102,15 @@ func TestWeakEqual(t *testing.T) {
 		})
 	}
 	require.False(t, reference.Weak{}.Equal(reference.Weak{}))
+
+	f.Destroy(a)
+	f.Refresh()
+	next := reference.To(f.World, f.unit())
+	h, ok := next.Get()
+	require.True(t, ok)
+	require.Equal(t, a.Index(), h.Index(), "the slot's next entity")
+	require.False(t, r.Equal(next), "is another version")
+	require.False(t, next.Equal(r))
 }
 
 // TestWeakDoesNotKeepItsWorld drops a world: its references find out, and equal
@@ -199,4 +208,40 @@ func BenchmarkWeakGet(b *testing.B) {
 		}
 	})
 	require.Positive(b, n)
+}
+
+// TestReferencesOfClosedWorldAreEmpty closes a world that somebody still holds.
+func TestReferencesOfClosedWorldAreEmpty(t *testing.T) {
+	f, g := newFixture(t), newFixture(t)
+	h := f.unit()
+	r, other := reference.To(f.World, h), reference.To(g.World, g.unit())
+	o := reference.Own(f.World, f.unit(), nil)
+	c := o.Clone()
+	require.True(t, r.Equal(r))
+	f.Close()
+	require.False(t, r.Equal(r), "it equals nothing")
+	require.False(t, r.Alive())
+	require.Equal(t, reference.Weak{}, r)
+	require.False(t, o.Alive())
+	require.False(t, c.Weak().Equal(c.Weak()))
+	o.Release()
+	c.Release()
+	require.Equal(t, reference.Weak{}, reference.To(f.World, h), "also of one that is asked for now")
+	late := reference.Own(f.World, h, nil)
+	require.Equal(t, handle.None, late.Handle())
+	text, err := h.MarshalText()
+	require.NoError(t, err)
+	var read reference.Weak
+	require.NoError(t, read.UnmarshalText(text))
+	require.False(t, read.Bind(f.World))
+	require.True(t, other.Alive())
+}
+
+// TestReferencesAskedForAfterClose finds the anchor of a world that had none before.
+func TestReferencesAskedForAfterClose(t *testing.T) {
+	f := newFixture(t)
+	h := f.unit()
+	f.Close()
+	require.False(t, world.AnchorOf(f.World).Alive(h))
+	require.True(t, world.AnchorOf(f.World).Gone())
 }

@@ -24,7 +24,8 @@ type Options struct {
 	OnTick func(Report)
 
 	// IfPanics says what becomes of a system that panics, unless its own option
-	// says so, and whether Run goes on behind a function that panics in a refresh.
+	// says so, and of a hook, and whether Run goes on behind a function that panics in
+	// a refresh.
 	// Default: StopRun.
 	IfPanics PanicPolicy
 	// Budget is the time a tick may take; Run counts and tells of one that takes
@@ -36,8 +37,12 @@ type Options struct {
 	// Default: 5.
 	CatchUpMax int
 
+	// Balancer, if not nil, moves entities from shards with much to do to others;
+	// see Level. World.Pin excepts some.
+	Balancer Balancer
+
 	// Logger, if not nil, is told of panics, overruns, systems that do not return
-	// and are disabled, and of what Run does.
+	// and are disabled, of shifts by the Balancer, and of what Run does.
 	Logger *slog.Logger
 	// Watchdog tells of systems that do not return.
 	Watchdog Watchdog
@@ -97,6 +102,8 @@ type Scheduler struct {
 	names   names
 	control control
 	counts  counts
+
+	balancing balancing
 }
 
 // New makes a scheduler for a world. A world has one scheduler at a time. It
@@ -106,6 +113,7 @@ func New(w *world.World, o Options) *Scheduler {
 	s := &Scheduler{w: w, options: o, merges: map[int]*system{}}
 	s.names.init()
 	s.control.init()
+	s.balancing.init(&o, w.Shards())
 	t := &s.tick
 	t.init(w, o.Workers)
 	t.labels = o.Labels || o.Watchdog.After > 0
@@ -123,14 +131,17 @@ func (s *Scheduler) Workers() int { return s.options.Workers }
 
 // Add adds a system, running its constructor once for every shard. The name must
 // not be taken. It returns an error if the system asks for access that cannot be
-// granted, or if systems are then to come before each other in a circle; then
-// nothing is added.
+// granted, or if systems are then to come before each other in a circle, or
+// world.ErrClosed; then nothing is added.
 func (s *Scheduler) Add(name string, construct System, options ...Option) error {
 	if name == "" || construct == nil {
 		return fmt.Errorf("scheduler: system %q needs a name and a constructor", name)
 	}
 	if s.names.find(name) != nil {
 		return fmt.Errorf("scheduler: system name %q is taken", name)
+	}
+	if s.w.Closed() {
+		return world.ErrClosed
 	}
 	o := optionsOf(options)
 	if err := o.check(name); err != nil {
@@ -186,10 +197,11 @@ func (s *Scheduler) prepare() error {
 }
 
 // Step runs one tick: all systems on all shards, then the refresh. It returns
-// the context's error, without running, if the context has ended, and an error
-// if a system is to come before or after one that was not added. A system that
-// panics does not stop the tick; the error joins a *SystemError for each, and a
-// *world.CallError for each function that panicked in the refresh. One that
+// the context's error, without running, if the context has ended, world.ErrClosed
+// if the world is closed, and an error if a system is to come before or after one
+// that was not added. A system that panics does not stop the tick; the error joins a
+// *SystemError for each, and a *world.CallError for each function and a
+// *world.HookError for each hook that panicked in the refresh. One that
 // calls runtime.Goexit, as a failing test does, does not stop it either. No
 // goroutine is left behind. Steady state allocates nothing.
 func (s *Scheduler) Step(ctx context.Context) error {

@@ -3,7 +3,8 @@ package scheduler
 import "slices"
 
 // AppendState appends which systems are enabled, and where they were disabled
-// because they panicked: what the scheduler knows that decides what the next tick
+// because they panicked, and what the Balancer's method of the same name appends, if
+// it has one: what the scheduler knows that decides what the next tick
 // does. Times are not in it. It is for a hash of the state, of package state, by the
 // goroutine that owns the scheduler, between ticks.
 func (s *Scheduler) AppendState(dst []byte) []byte {
@@ -17,6 +18,12 @@ func (s *Scheduler) AppendState(dst []byte) []byte {
 		dst = append(dst, 1)
 		for _, off := range x.off {
 			dst = append(dst, bit(off))
+		}
+	}
+	if b := &s.balancing; b.by != nil {
+		dst = append(dst, bit(b.system.enabled.Load()))
+		if x, ok := b.by.(interface{ AppendState(dst []byte) []byte }); ok {
+			dst = x.AppendState(dst)
 		}
 	}
 	return dst

@@ -15,6 +15,8 @@ type Stats struct {
 	Overruns uint64        // ticks of Run that took longer than the budget
 	Skipped  uint64        // ticks that Run gave up
 	Slipped  time.Duration // by which Run's clock is slow
+	Shifts   uint64        // decisions of the Balancer
+	Shifted  uint64        // entities that they were to move; world.Stats.Moved counts all that moved
 	Systems  []SystemStats // in the order in which they run, merges included
 }
 
@@ -40,8 +42,8 @@ type ShardStats struct {
 
 // counts are those of Stats that Run and Step keep.
 type counts struct {
-	Ticks, Panics, Overruns, Skipped uint64
-	Slipped                          time.Duration
+	Ticks, Panics, Overruns, Skipped, Shifts, Shifted uint64
+	Slipped                                           time.Duration
 }
 
 // Stats returns the counts and times. It is for the goroutine that owns the
@@ -50,7 +52,7 @@ type counts struct {
 func (s *Scheduler) Stats(dst *Stats) {
 	*dst = Stats{
 		Ticks: s.counts.Ticks, Panics: s.counts.Panics, Overruns: s.counts.Overruns,
-		Skipped: s.counts.Skipped, Slipped: s.counts.Slipped, Systems: dst.Systems[:0],
+		Skipped: s.counts.Skipped, Slipped: s.counts.Slipped, Shifts: s.counts.Shifts, Shifted: s.counts.Shifted, Systems: dst.Systems[:0],
 	}
 	t := &s.tick
 	for at, x := range t.systems {

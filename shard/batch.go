@@ -51,7 +51,7 @@ func (s *Shard) PublishRows(r Rows) {
 
 // MarkEnabled marks the atoms of the first most rows that Enabled would yield, and
 // returns how many were not marked yet.
-func (t *Table) MarkEnabled(components *Set, most int) int {
+func (t *Table) MarkEnabled(f *Filter, most int) int {
 	n := 0
 	if most == t.Rows() {
 		for _, c := range t.chunks[:t.cur.order+1] {
@@ -59,7 +59,7 @@ func (t *Table) MarkEnabled(components *Set, most int) int {
 		}
 		return n
 	}
-	t.head(components, most, func(r Rows) {
+	t.head(f, most, func(r Rows) {
 		for row := r.from; row < r.to; row++ {
 			if r.chunk.mark(row) {
 				n++
@@ -69,15 +69,15 @@ func (t *Table) MarkEnabled(components *Set, most int) int {
 	return n
 }
 
-// head calls f with the first most rows that Enabled would yield.
-func (t *Table) head(components *Set, most int, f func(Rows)) {
+// head calls do with the first most rows that Enabled would yield.
+func (t *Table) head(f *Filter, most int, do func(Rows)) {
 	for i, left := 0, t.Rows(); left > 0 && most > 0; i++ {
 		run := t.Run(i, left)
 		left -= run.Len()
-		run.Enabled(components, func(r Rows) bool {
+		run.Enabled(f, func(r Rows) bool {
 			r = r.Head(min(most, r.Len()))
 			most -= r.Len()
-			f(r)
+			do(r)
 			return most > 0
 		})
 	}

@@ -28,6 +28,7 @@ type Column[T any] struct {
 	changed  bool    // some view is behind dir
 	spare    [][]T   // rows of chunks that lost the component; under the lock
 	pointers bool    // T holds pointers: vacated rows are cleared
+	watched  bool    // it is noted when a row is stored anew; set while the world is idle
 	now      *uint32 // the tick in progress
 }
 
@@ -48,6 +49,8 @@ type AnyColumn interface {
 	// drop takes a chunk's rows away. The space's lock is held, and the world is
 	// idle.
 	drop(number int)
+	// dropAll is drop for every chunk, for good.
+	dropAll()
 	// zero sets the rows from to to, exclusive, of a chunk to zero.
 	zero(number, from, to int)
 	// sync brings all views up to date. No one else may be using them.
@@ -62,8 +65,12 @@ type AnyColumn interface {
 	put(at Loc, src base)
 	// layout returns the size of a row, and whether it may be copied as bytes.
 	layout() (size uintptr, plain bool)
+	// value returns a copy of a row, or nil if the chunk lacks the component.
+	value(l Loc) any
 	// shift is for the check build: see Space.Shift.
 	shift(s *Space)
+	// watch says whether it is to be noted when a row is stored anew.
+	watch(on bool)
 	// digest adds the first rows of a chunk to a hash.
 	digest(h *maphash.Hash, number, rows int)
 }
@@ -244,6 +251,13 @@ func (c *Column[T]) wipe(number, from, to int) {
 
 func (c *Column[T]) put(at Loc, src base) {
 	(*c.dir.Load())[at>>RowBits].data[at&rowMask] = *valueAt[T](src)
+}
+
+func (c *Column[T]) value(l Loc) any {
+	if p := c.At(l); p != nil {
+		return *p
+	}
+	return nil
 }
 
 func (c *Column[T]) layout() (size uintptr, plain bool) {

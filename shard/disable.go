@@ -7,19 +7,28 @@ import "math/bits"
 const entityBit = 0
 
 // off says which rows of a chunk are disabled: the entity, or one of its
-// components. A chunk in which nothing was ever disabled has none.
+// components; and which have flags. A chunk in which nothing was ever disabled or
+// flagged has none.
 //
 //	sets[0]    entity      0000 0100 …
 //	sets[1]    column 0    0000 0000 …   nil until used
 //	sets[2]    column 1    0010 0000 …
+//	sets[3]    flag 0      1000 0000 …   behind the columns: see SetFlags
 //
 // Invariants: bits of rows that are not occupied are 0.
 //
 // Ownership: the shard's owner.
 type off struct {
-	sets [][]uint64
-	n    int // bits set
+	sets    [][]uint64
+	n       int // bits set of what is disabled
+	flagged int // bits set of flags
 }
+
+// newOff makes one for a chunk, without a bit set.
+func newOff(c *Chunk) *off { return &off{sets: make([][]uint64, 1+len(c.table.ids)+FlagsMax)} }
+
+// none reports whether no bit is set.
+func (o *off) none() bool { return o == nil || o.n+o.flagged == 0 }
 
 // SetOff disables a component of the atom at l, which must be here and have it,
 // or with component -1 the atom; or enables it.
@@ -52,26 +61,30 @@ func (c *Chunk) setOff(bit, row int, disabled bool) {
 		return
 	}
 	if c.off == nil {
-		c.off = &off{sets: make([][]uint64, 1+len(c.table.ids))}
+		c.off = newOff(c)
 	}
 	if c.off.sets[bit] == nil {
 		c.off.sets[bit] = make([]uint64, len(c.dead))
 	}
 	c.off.sets[bit][row/64] ^= 1 << (row % 64)
+	n := &c.off.n
+	if bit >= c.flagBit(0) {
+		n = &c.off.flagged
+	}
 	if disabled {
-		c.off.n++
+		*n++
 	} else {
-		c.off.n--
+		*n--
 	}
 }
 
 // carry makes a row's bits those of another row of the same table, which is
 // about to be given up.
 func (c *Chunk) carry(row int, from *Chunk, fromRow int) {
-	if c.off == nil && from.off == nil {
+	if c.off.none() && from.off.none() {
 		return
 	}
-	for bit := range 1 + len(c.table.ids) {
+	for bit := range c.flagBit(FlagsMax) {
 		c.setOff(bit, row, from.isOff(bit, fromRow))
 		from.setOff(bit, fromRow, false)
 	}
@@ -79,7 +92,7 @@ func (c *Chunk) carry(row int, from *Chunk, fromRow int) {
 
 // forget clears the bits of a row that is given up.
 func (c *Chunk) forget(row int) {
-	if c.off == nil || c.off.n == 0 {
+	if c.off.none() {
 		return
 	}
 	for bit := range c.off.sets {
@@ -89,13 +102,13 @@ func (c *Chunk) forget(row int) {
 
 // forgetAll clears the bits of all rows.
 func (c *Chunk) forgetAll() {
-	if c.off == nil || c.off.n == 0 {
+	if c.off.none() {
 		return
 	}
 	for _, set := range c.off.sets {
 		clear(set)
 	}
-	c.off.n = 0
+	c.off.n, c.off.flagged = 0, 0
 }
 
 // relabelOff puts the bits where the chunk's new table has them; those of
@@ -105,14 +118,16 @@ func (c *Chunk) relabelOff(from *Table) {
 		return
 	}
 	old := *c.off
-	c.off = &off{sets: make([][]uint64, 1+len(c.table.ids))}
+	c.off = newOff(c)
+	c.off.flagged = old.flagged
+	copy(c.off.sets[c.flagBit(0):], old.sets[1+len(from.ids):])
 	c.off.sets[entityBit] = old.sets[entityBit]
 	for i, id := range c.table.ids {
 		if at := from.position(id); at >= 0 {
 			c.off.sets[1+i] = old.sets[1+at]
 		}
 	}
-	for _, set := range c.off.sets {
+	for _, set := range c.off.sets[:c.flagBit(0)] {
 		for _, w := range set {
 			c.off.n += bits.OnesCount64(w)
 		}
@@ -120,17 +135,18 @@ func (c *Chunk) relabelOff(from *Table) {
 }
 
 // Enabled yields the runs of the rows in which neither the entity nor one of the
-// components is disabled. It returns false if yield did.
-func (r Rows) Enabled(components *Set, yield func(Rows) bool) bool {
-	if r.AllEnabled() {
+// filter's components is disabled, and which have its flags. It returns false if yield
+// did.
+func (r Rows) Enabled(f *Filter, yield func(Rows) bool) bool {
+	if !f.Flagged() && r.AllEnabled() {
 		return yield(r)
 	}
 	for from := r.from; ; {
-		from = r.chunk.next(components, from, r.to, true)
+		from = r.chunk.next(f, from, r.to, true)
 		if from == r.to {
 			return true
 		}
-		to := r.chunk.next(components, from, r.to, false)
+		to := r.chunk.next(f, from, r.to, false)
 		if !yield(r.chunk.rows(from, to)) {
 			return false
 		}
@@ -143,9 +159,9 @@ func (r Rows) AllEnabled() bool { return r.chunk.off == nil || r.chunk.off.n == 
 
 // next returns the first row from a row on, below to, that is enabled or that is
 // not, or to if there is none. It looks at 64 rows at a time.
-func (c *Chunk) next(components *Set, row, to int, enabled bool) int {
+func (c *Chunk) next(f *Filter, row, to int, enabled bool) int {
 	for row < to {
-		w := c.offWord(components, row/64)
+		w := c.offWord(f, row/64)
 		if enabled {
 			w = ^w
 		}
@@ -157,14 +173,21 @@ func (c *Chunk) next(components *Set, row, to int, enabled bool) int {
 	return to
 }
 
-// offWord returns which of 64 rows are disabled as far as the components go.
-func (c *Chunk) offWord(components *Set, word int) uint64 {
+// offWord returns which of 64 rows are disabled as far as the filter goes, or
+// lack flags.
+func (c *Chunk) offWord(f *Filter, word int) uint64 {
 	w := uint64(0)
+	if f.Flagged() {
+		w = c.unflagged(f, word)
+	}
+	if c.off == nil || c.off.n == 0 {
+		return w
+	}
 	if set := c.off.sets[entityBit]; set != nil {
-		w = set[word]
+		w |= set[word]
 	}
 	for i, id := range c.table.ids {
-		if set := c.off.sets[1+i]; set != nil && components.Has(id) {
+		if set := c.off.sets[1+i]; set != nil && f.Components.Has(id) {
 			w |= set[word]
 		}
 	}
@@ -172,14 +195,18 @@ func (c *Chunk) offWord(components *Set, word int) uint64 {
 }
 
 // EnabledRows returns how many of the rows Enabled would yield.
-func (t *Table) EnabledRows(components *Set) int {
+func (t *Table) EnabledRows(f *Filter) int {
 	n := t.Rows()
 	for _, c := range t.chunks[:t.cur.order+1] {
-		if c.off == nil || c.off.n == 0 {
+		if !f.Flagged() && (c.off == nil || c.off.n == 0) {
 			continue
 		}
-		for word := range (c.n + 63) / 64 {
-			n -= bits.OnesCount64(c.offWord(components, word))
+		for from := 0; from < c.n; from += 64 {
+			w := c.offWord(f, from/64)
+			if rest := c.n - from; rest < 64 {
+				w &= 1<<rest - 1
+			}
+			n -= bits.OnesCount64(w)
 		}
 	}
 	return n

@@ -55,7 +55,7 @@ func (h *Home) refill(want int) error {
 	}
 	n := min(int64(max(want, freshAtOnce)), int64(pageSize-h.next%pageSize), int64(h.space.indexMax)+1-int64(h.next))
 	if n <= 0 {
-		return h.space.errIndexes(int(h.id))
+		return h.space.errIndexes(int(h.id), h.retired)
 	}
 	h.fresh(int(n))
 	return nil

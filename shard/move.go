@@ -9,9 +9,10 @@ import (
 // moving is what a shard knows of atoms that move to or from it in a refresh.
 //
 //	asked     requests, in order; the last for an atom counts
-//	leavers   the atoms that leave, in the order of those requests
+//	sheds     decisions that some leave, whichever; see Shed
+//	leavers   the atoms that leave, in the order of those requests and decisions
 //	to        [2 0 0 3 …]   where each of them goes: apart, for all targets scan it
-//	disabled  bits of atoms that have come
+//	disabled  bits of atoms that have come, those of flags among them
 //
 // Invariants: between Depart and Sweep the row of a leaver is marked, and the
 // handle there has version 0 and says which shard it leaves for. The slot has the
@@ -21,6 +22,10 @@ import (
 // and each target sets refused of those that were to come to it.
 type moving struct {
 	asked    []Routed
+	sheds    []shed
+	stay     *Set  // who has any of these is not shed
+	rows     []int // of a shed: by table, how many there were
+	cursors  []int // likewise: rows from here on were looked at
 	leavers  []leaver
 	to       []uint16
 	disabled []disabledBit
@@ -35,6 +40,7 @@ type leaver struct {
 	from    Loc
 	request Routed
 	refused bool
+	shed    bool // nobody asked for it by handle
 }
 
 type disabledBit struct {
@@ -57,8 +63,8 @@ func (s *Shard) ask(r Routed) {
 	s.moving.asked = append(s.moving.asked, r)
 }
 
-// Asked returns how many requests to move wait for Depart.
-func (s *Shard) Asked() int { return len(s.moving.asked) }
+// Asked returns how many requests to move, and decisions, wait for Depart.
+func (s *Shard) Asked() int { return len(s.moving.asked) + len(s.moving.sheds) }
 
 // Depart finds out who leaves. Of several requests for an atom the last counts,
 // and one that was destroyed after all does not leave. The rows become free at
@@ -83,6 +89,7 @@ func (s *Shard) Depart() {
 	m.asked = m.asked[:0]
 	slices.Reverse(m.leavers)
 	slices.Reverse(m.to)
+	s.shed()
 	for i := range m.leavers {
 		x := &m.leavers[i]
 		c, row := s.space.chunk(x.from), x.from.Row()
@@ -143,7 +150,7 @@ func (s *Shard) takeIn(t *Table, x *leaver) error {
 	to.n++
 	to.changed = s.space.now
 	t.copyAtom(to, at, c, row)
-	if c.off != nil && c.off.n > 0 {
+	if !c.off.none() {
 		for bit := range c.off.sets {
 			if c.isOff(bit, row) { // set later: the words are shared with rows that others read
 				s.moving.disabled = append(s.moving.disabled, disabledBit{to.base + Loc(at), bit})
@@ -167,10 +174,14 @@ func (s *Shard) land() {
 			c, row := s.space.chunk(x.from), x.from.Row()
 			c.handles[row] = x.handle
 			c.unmark(row)
-			s.Decide(x.request, Refused)
+			if !x.shed {
+				s.Decide(x.request, Refused)
+			}
 		default:
 			m.departed++
-			s.Decide(x.request, Applied)
+			if !x.shed {
+				s.Decide(x.request, Applied)
+			}
 		}
 	}
 	clear(m.leavers)
@@ -207,8 +218,13 @@ func (s *Shard) Take(l Loc) error {
 	s.disable()
 	c.table.vacate(c, row)
 	from.moving.departed++
+	s.space.Moved()
 	return nil
 }
+
+// Moved says that atoms have moved to other shards, so that notes on them have to be
+// gathered. The world must be idle, or in a step that the coordinator does.
+func (s *Space) Moved() { s.moves++ }
 
 // Arrived returns how many atoms ever came from other shards.
 func (s *Shard) Arrived() uint64 { return s.moving.arrived }

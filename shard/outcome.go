@@ -11,6 +11,7 @@ const (
 	Missing           // the entity has no such component
 	Refused           // a limit of the world was reached
 	Failed            // the function panicked
+	Closed            // the world was closed before
 	outcomes
 )
 
@@ -19,7 +20,7 @@ func (o Outcome) String() string {
 	if o >= outcomes {
 		return "unknown"
 	}
-	return [...]string{"undecided", "applied", "gone", "missing", "refused", "failed"}[o]
+	return [...]string{"undecided", "applied", "gone", "missing", "refused", "failed", "closed"}[o]
 }
 
 // Finisher is told the outcome of a request, once.

@@ -36,6 +36,9 @@ func (t *Table) Relabel(set Set, added func(Rows)) error {
 	spare := to.cut(max(rest, len(to.chunks)-n), t)
 	moved, left := t.chunks[:n], 0
 	for _, c := range moved {
+		if tr.watched {
+			c.noteChanges()
+		}
 		t.shard.space.relabel(c, to)
 		left += c.n
 	}
@@ -101,14 +104,14 @@ func (t *Table) spill(tr *transition, added func(Rows)) error {
 
 // RelabelEnabled is Relabel for the first most rows that Enabled would yield: they
 // are moved one by one.
-func (t *Table) RelabelEnabled(components *Set, most int, set Set, added func(Rows)) error {
+func (t *Table) RelabelEnabled(f *Filter, most int, set Set, added func(Rows)) error {
 	if set == t.set {
 		return nil
 	}
 	tr := t.transition(set)
 	sh, to := t.shard, tr.to
 	sh.runs = sh.runs[:0]
-	t.head(components, most, func(r Rows) { sh.runs = append(sh.runs, r) })
+	t.head(f, most, func(r Rows) { sh.runs = append(sh.runs, r) })
 	from := to.Rows()
 	defer func() { to.welcome(from, &t.set, added) }()
 	for _, r := range slices.Backward(sh.runs) { // what fills a hole is not one of them

@@ -42,11 +42,14 @@ type Shard struct {
 	runs    []Rows          // scratch of RelabelEnabled
 	cut     []*Chunk        // scratch of Relabel
 	exiled  []handle.Handle // dead whose home is another shard
+	flagged []handle.Handle // whose flags are to be published
 	outer   []handle.Handle // dead whose home is outside
 	veil    uint32          // of what the refresh stores
 	// applying counts the requests that ApplyRequests has begun, while it runs.
 	applying int
 	record   record
+	notes    notes
+	telling  notes // what hooks are being told of
 	moving   moving
 	held     []held
 	stamp    stamp
@@ -228,21 +231,22 @@ func (s *Shard) Sweep() {
 
 // Unsettled returns how much there is for Settle to do.
 func (s *Shard) Unsettled() int {
-	n := len(s.grown) + len(s.exiled) + len(s.outer)
-	if s.record.on {
+	n := len(s.grown) + len(s.exiled) + len(s.outer) + len(s.flagged)
+	if s.record.now != nil {
 		n++
 	}
 	return n
 }
 
 // Settle ends a refresh: it forgets whose homes are elsewhere and what was
-// remembered for the loops of the tick.
+// remembered for the loops of the tick, and publishes flags.
 func (s *Shard) Settle() {
 	for _, t := range s.grown {
 		t.marks = t.marks[:0]
 	}
 	s.grown = s.grown[:0]
 	s.exiled, s.outer = s.exiled[:0], s.outer[:0]
+	s.PublishFlags()
 	s.record.turn()
 }
 

@@ -11,7 +11,8 @@ import (
 //	gen  | state ^ index (4 bits) | version (28 bits) |   atomic
 //	loc  | chunk (20 bits) | row (12 bits)     |   plain
 //
-// The four index bits that lie above the version in a handle's low word are
+// In the wide layout of handles the version has 26 bits and the state 6. The index bits
+// that lie above the version in a handle's low word are
 // mixed into the state, so that an alive slot's gen equals the low word of its
 // handle: checking a handle is one comparison.
 //

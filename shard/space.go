@@ -20,9 +20,6 @@ const (
 	pageShift = handle.VersionBits + pageBits
 	// pageNumberBits is the width of the page number in an index.
 	pageNumberBits = handle.IndexBits - pageBits
-	// blockPagesMax caps the pages that are allocated at one time, and so how long
-	// that can take: fresh memory costs some 20 µs for 64 KB.
-	blockPagesMax = 8
 )
 
 // Space is the part of a world that all its shards share: the chunks by number,
@@ -42,17 +39,22 @@ const (
 // Ownership: mu guards growth. Anyone may look up at any time without a lock.
 type Space struct {
 	dir        atomic.Pointer[directory]
-	chunks     atomic.Pointer[[]*Chunk] // by number
-	anchor     *Anchor                  // has dir, too
-	now        uint32                   // the tick in progress; written by the coordinator between ticks
+	chunks     atomic.Pointer[[]*Chunk]      // by number
+	anchor     *Anchor                       // has dir, too
+	flags      atomic.Pointer[flagDirectory] // nil until some entity has one
+	now        uint32                        // the tick in progress; written by the coordinator between ticks
 	indexMax   uint32
 	versionMax uint32
 	homes      int
 	homeBits   int
+	Growth     Growth            // set before anything is stored
 	lookups    [][]*Lookup       // mirrors of dir, by shard, the last the idle world's
 	kinds      []kindInfo        // of requests; grows while the world is idle, read by the refresh
 	first      []*[pageSize]Slot // the first page of each shard
 	behind     atomic.Bool       // some mirror is
+	watch      Watch             // set while the world is idle
+	moves      uint32            // how often atoms were moved to other shards, by the idle world and by refreshes
+	gathered   uint32            // that number when notes were gathered
 	era        int               // of views of rows, for the check build; see Outdate
 
 	mu struct {
@@ -83,7 +85,7 @@ const noBase = 1 << 63
 // is the outside one; each of the others has its first page. Indexes run from 0 to
 // indexMax, versions from 1 to versionMax.
 func NewSpace(homes int, indexMax, versionMax uint32) *Space {
-	s := &Space{indexMax: indexMax, versionMax: versionMax, homes: homes, homeBits: bits.Len(uint(homes - 1))}
+	s := &Space{indexMax: indexMax, versionMax: versionMax, Growth: DefaultGrowth, homes: homes, homeBits: bits.Len(uint(homes - 1))}
 	s.kinds = []kindInfo{
 		destroyKind: {units: 1, weight: BareWeight, plain: true},
 		moveKind:    {units: 1, weight: BareWeight, plain: true},
@@ -204,9 +206,9 @@ func (s *Space) grow(home, page int) ([]*[pageSize]Slot, error) {
 	}
 	limit := int(s.indexMax)>>pageBits + 1
 	if have >= limit {
-		return nil, s.errIndexes(home)
+		return nil, s.errIndexes(home, 0)
 	}
-	n := min(max(1, have/2), blockPagesMax, limit-have)
+	n := min(max(1, have/2), s.Growth.SlotsAtOnce/pageSize, limit-have)
 	block := make([][pageSize]Slot, n)
 	s.mu.pages[home] = have + n
 
@@ -243,7 +245,13 @@ func (s *Space) put(d *directory, home, page int, p *[pageSize]Slot) {
 	*d.ref(base) = pageRef{base: base >> handle.VersionBits, page: p}
 }
 
-func (s *Space) errIndexes(home int) error {
+// errIndexes says which limit was met. retired is how many slots are known to be
+// lost to the other one.
+func (s *Space) errIndexes(home, retired int) error {
+	if retired > 0 {
+		return fmt.Errorf("%w: home %d has given all of IndexMax = %d, and %d are retired after VersionMax = %d uses",
+			ErrIndexes, home, s.indexMax, retired, s.versionMax)
+	}
 	return fmt.Errorf("%w: home %d has given all of IndexMax = %d", ErrIndexes, home, s.indexMax)
 }
 
@@ -310,7 +318,7 @@ func (s *Space) add(c *Chunk, columns []AnyColumn) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.mu.chunks == ChunksMax {
-		return fmt.Errorf("%w: the world has %d", ErrChunks, s.mu.chunks)
+		return fmt.Errorf("%w: the world has %d; with a higher ChunkRowsMax each holds more", ErrChunks, s.mu.chunks)
 	}
 	s.mu.chunks++
 	n := s.mu.chunks

@@ -20,16 +20,22 @@ type Cells struct {
 	Plain  bool   // without pointers
 	Bytes  []byte // if they are plain: their memory, padding included
 	Values any    // a []T
+
+	at base // of the first
 }
 
 // CellsOf returns a run of values as cells.
 func CellsOf[T any](values []T) Cells {
-	c := Cells{Type: reflect.TypeFor[T](), Len: len(values), Values: values}
+	c := Cells{Type: reflect.TypeFor[T](), Len: len(values), Values: values, at: baseOf(values)}
 	if c.Plain = !HasPointers(c.Type); c.Plain {
 		c.Bytes = bytesOf(values)
 	}
 	return c
 }
+
+// CellOf returns one value, in place, as cells without Bytes and Values, for Part and
+// PartBytes. It allocates nothing.
+func CellOf[T any](v *T) Cells { return Cells{Type: reflect.TypeFor[T](), Len: 1, at: payloadOf(v).at} }
 
 // surveyed is an AnyColumn that shows its rows.
 type surveyed interface {
@@ -74,6 +80,14 @@ func (c *Chunk) Disabled(i int) []uint64 {
 	return c.off.sets[1+i]
 }
 
+// Flagged returns which rows have a flag, a bit for each, or nil for none.
+func (c *Chunk) Flagged(flag int) []uint64 {
+	if c.off == nil || c.off.flagged == 0 {
+		return nil
+	}
+	return c.off.sets[c.flagBit(flag)]
+}
+
 // FreeList returns the free indexes; the last is given next.
 func (h *Home) FreeList() []uint32 { return h.free }
 
@@ -95,9 +109,8 @@ func (h *Home) AppendSlots(dst []uint32) []uint32 {
 // done, whatever ports draw meanwhile. Slots at the end that were never used are
 // left out.
 func (o *Outside) AppendUses(dst []uint32) []uint32 {
-	drawn := uint32(min(uint64(o.fresh.Load()), uint64(o.space.indexMax)+1))
 	last := len(dst)
-	for n := range drawn {
+	for n := range o.drawn() {
 		dst = append(dst, o.uses(n))
 		if dst[len(dst)-1] > 0 {
 			last = len(dst)

@@ -8,13 +8,8 @@ import (
 // ErrChunks is returned when a world has no chunk number left to give.
 var ErrChunks = errors.New("shard: out of chunks")
 
-const (
-	firstRows  = 16 // rows of a table's first chunk
-	growFactor = 4
-)
-
-// Table holds the atoms with one set of components, in chunks that grow from
-// 16 to 4096 rows: a small table stays small, a large one iterates in long runs.
+// Table holds the atoms with one set of components, in chunks that grow, by default
+// from 16 to 4096 rows: a small table stays small, a large one iterates in long runs.
 //
 //	chunks  [16 rows][64 rows][256 rows][1024 rows][4096 rows][4096 rows] …
 //	         full     full     full      full       cur        spare
@@ -102,9 +97,9 @@ func (t *Table) settle() error {
 	}
 	next := t.cur.order + 1
 	if next == len(t.chunks) {
-		rows := firstRows
+		rows := t.shard.space.Growth.RowsFirst
 		if next > 0 {
-			rows = min(t.cur.Cap()*growFactor, RowsMax)
+			rows = t.shard.space.Growth.next(t.cur.Cap())
 		}
 		if err := t.add(rows); err != nil {
 			return err
@@ -135,10 +130,7 @@ func (t *Table) reserve(n int) error {
 		room += c.Cap() - c.n
 	}
 	for room < n {
-		rows := firstRows
-		for rows < min(n-room, RowsMax) {
-			rows *= growFactor
-		}
+		rows := t.shard.space.Growth.holding(n - room)
 		if err := t.add(rows); err != nil {
 			return err
 		}

@@ -10,9 +10,10 @@ import (
 //
 // Ownership: the shard's owner.
 type transition struct {
-	to    *Table
-	plain []columnPair // what both tables have, and may be copied as bytes
-	typed []columnPair // and what may not
+	to      *Table
+	watched bool         // who goes this way is noted
+	plain   []columnPair // what both tables have, and may be copied as bytes
+	typed   []columnPair // and what may not
 }
 
 type columnPair struct {
@@ -28,7 +29,7 @@ func (t *Table) transition(set Set) *transition {
 			return tr
 		}
 	}
-	tr := &transition{to: t.shard.Table(set)}
+	tr := &transition{to: t.shard.Table(set), watched: t.shard.space.watch.changes(&t.set, &set)}
 	for at, c := range t.ids {
 		if to := tr.to.position(c); to >= 0 {
 			p := columnPair{from: at, to: to, size: t.sizes[at]}
@@ -133,20 +134,26 @@ func (c *Chunk) pass(row int, tr *transition) (Atom, error) {
 		t.columns[p.to].copy(a.Loc(), c.base+Loc(row))
 	}
 	a.slot.loc = a.Loc()
-	if c.off != nil {
+	if !c.off.none() {
 		tr.carryOff(to, a.Row, c, row)
 	}
 	if c.marked(row) {
 		to.mark(a.Row)
 		c.unmark(row)
 	}
+	if tr.watched {
+		t.shard.noteChange(h, c.table)
+	}
 	c.table.vacate(c, row)
 	return a, nil
 }
 
-// carryOff takes along which of the atom and its components are disabled.
+// carryOff takes along which of the atom and its components are disabled, and its flags.
 func (tr *transition) carryOff(to *Chunk, toRow int, from *Chunk, row int) {
 	to.setOff(entityBit, toRow, from.isOff(entityBit, row))
+	for i := range FlagsMax {
+		to.setOff(to.flagBit(i), toRow, from.isOff(from.flagBit(i), row))
+	}
 	for _, pairs := range [...][]columnPair{tr.plain, tr.typed} {
 		for _, p := range pairs {
 			to.setOff(1+p.to, toRow, from.isOff(1+p.from, row))

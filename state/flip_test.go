@@ -53,6 +53,8 @@ var flips = []struct {
 	}},
 	{"disabled component", body, nil, func(f *fixture) { require.NoError(f.t, f.body.Disable(f.World, f.unitAt(0))) }},
 	{"disabled entity", entities, nil, func(f *fixture) { require.NoError(f.t, world.Disable(f.World, f.unitAt(0))) }},
+	{"flag", entities, nil, func(f *fixture) { require.NoError(f.t, world.Flag(f.World, f.unitAt(0), 1)) }},
+	{"other flag", entities, nil, func(f *fixture) { require.NoError(f.t, world.Flag(f.World, f.unitAt(0), 4)) }},
 	{"marked", entities, nil, func(f *fixture) { f.World.Destroy(f.unitAt(0)) }},
 	{"which is marked", entities, destroy(0), destroy(1)},
 	{"order of what units hold", body, swapped(false), swapped(true)},
@@ -324,4 +326,31 @@ func TestSame(t *testing.T) {
 	require.Equal(t, a.hash(), once)
 	require.NotZero(t, once)
 	require.Len(t, once.String(), 16)
+}
+
+// TestHeldRequests checks that what a function has sent, and the next refresh will
+// apply, counts: to whom, what, and of which kind.
+func TestHeldRequests(t *testing.T) {
+	hash := func(do func(f *fixture, self *world.Self)) *fixture {
+		f := newFixture(t, options()).populate(unitsEach)
+		run := world.RegisterFunc(f.World, "run", func(self *world.Self, _ int8) { do(f, self) })
+		require.NoError(t, run.Call(f.World, f.unitAt(0), 0))
+		return f
+	}
+	none := hash(func(*fixture, *world.Self) {})
+	base := hash(func(f *fixture, self *world.Self) { _ = f.hit.Send(self, f.unitAt(2), Hit{1}) })
+	again := hash(func(f *fixture, self *world.Self) { _ = f.hit.Send(self, f.unitAt(2), Hit{1}) })
+	require.Equal(t, base.hash(), again.hash())
+	for name, other := range map[string]*fixture{
+		"sent":    none,
+		"body":    hash(func(f *fixture, self *world.Self) { _ = f.hit.Send(self, f.unitAt(2), Hit{2}) }),
+		"to whom": hash(func(f *fixture, self *world.Self) { _ = f.hit.Send(self, f.unitAt(3), Hit{1}) }),
+		"kind":    hash(func(f *fixture, self *world.Self) { _ = self.Destroy(f.unitAt(2)) }),
+	} {
+		require.Equal(t, []string{"shard 0: requests"}, base.differs(other), name)
+	}
+	closure := hash(func(f *fixture, self *world.Self) { _ = world.Do(self, f.unitAt(2), func(*world.Self) {}) })
+	_, err := closure.hasher.StateHash()
+	require.ErrorIs(t, err, state.ErrNoCodec)
+	require.ErrorContains(t, err, `call of function "Do"`)
 }

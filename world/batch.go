@@ -14,7 +14,9 @@ import (
 // On an error those before it are made; the error says how many.
 func (b *Bundle[T]) CreateRows(w *World, n int, init func(rows Chunk)) error {
 	b.check(w)
-	w.mustSettle("CreateRows")
+	if err := w.settled("CreateRows"); err != nil {
+		return err
+	}
 	if n < 0 {
 		panic(fmt.Sprintf("world: bundle %s: cannot create %d entities; want 0 or more", b.name, n))
 	}
@@ -63,10 +65,11 @@ func (p *bundlePart[T]) fill(rows Chunk, f func(*bundlePart[T], Chunk)) {
 // returns how many were not marked before. They go at the refresh. Limit takes
 // the first n. For an idle world; within a system use Context.Destroy.
 func (q *Query) Destroy() int {
-	q.mustIdle("Query.Destroy")
+	q.mustBeOfWorld("Query.Destroy")
+	q.w.mustIdle("Query.Destroy")
 	n := 0
 	_ = q.eachTable(func(_ *queryPart, t *shard.Table, most int) error {
-		n += t.MarkEnabled(&q.with, most)
+		n += t.MarkEnabled(&q.filter, most)
 		return nil
 	})
 	return n
@@ -113,10 +116,12 @@ func (q *Query) Remove(parts ...Part) error { return q.exchange("Query.Remove", 
 
 // exchange gives and takes the components of parts.
 func (q *Query) exchange(call string, init func(rows Chunk), add, remove []Part) error {
-	q.mustIdle(call)
+	q.mustBeOfWorld(call)
 	w := q.w
 	plus, minus := w.setOf(call, add), w.setOf(call, remove)
-	w.mustSettle(call)
+	if err := w.settled(call); err != nil {
+		return err
+	}
 	w.outdate()
 	w.open++ // what init does must not move rows
 	defer w.closeLoop()
@@ -129,7 +134,7 @@ func (q *Query) exchange(call string, init func(rows Chunk), add, remove []Part)
 		if most == t.Rows() {
 			return t.Relabel(set, init)
 		}
-		return t.RelabelEnabled(&q.with, most, set, init)
+		return t.RelabelEnabled(&q.filter, most, set, init)
 	})
 }
 
@@ -154,7 +159,7 @@ func (q *Query) eachTable(f func(p *queryPart, t *shard.Table, most int) error) 
 		p.update(q)
 		p.meant = p.meant[:0]
 		for _, t := range p.tables {
-			n := min(t.EnabledRows(&q.with), left)
+			n := min(t.EnabledRows(&q.filter), left)
 			left -= n
 			p.meant = append(p.meant, n)
 		}
@@ -170,12 +175,11 @@ func (q *Query) eachTable(f func(p *queryPart, t *shard.Table, most int) error) 
 	return nil
 }
 
-func (q *Query) mustIdle(call string) {
+func (q *Query) mustBeOfWorld(call string) {
 	switch {
 	case q == nil:
 		panic(fmt.Sprintf("world: %s of a nil Query; ask the World for one", call))
 	case !q.idle:
 		panic(fmt.Sprintf("world: %s of a Query of a system; it is for a query asked of an idle World", call))
 	}
-	q.w.mustIdle(call)
 }

@@ -23,6 +23,7 @@ type Bundle[T any] struct {
 	place    func(T) int
 	creating shard.Kind[T]
 	changing shard.Kind[change[T]]
+	setting  shard.Kind[T]
 }
 
 // bundlePart is what one shard needs to store a T. Ownership: the shard's owner.
@@ -56,6 +57,7 @@ func NewBundle[T any](w *World) *Bundle[T] {
 	}
 	b.creating = shard.NewKind[T](w.space, creator[T]{b})
 	b.changing = shard.NewKind[change[T]](w.space, changer[T]{b})
+	b.setting = shard.NewKind[T](w.space, assigner[T]{b})
 	b.parts = make([]bundlePart[T], len(w.shards))
 	for i, s := range w.shards { // here, so that no first create in a tick has to
 		p := &b.parts[i]
@@ -85,7 +87,9 @@ func (b *Bundle[T]) PlaceBy(place func(T) int) *Bundle[T] {
 // must have declared it with Build.Creates.
 func (b *Bundle[T]) Create(by Holder, v T) (handle.Handle, error) {
 	if w, ok := by.(*World); ok && w == b.w { // apart, for what servers do most
-		w.mustIdle("Create")
+		if err := w.ready("Create"); err != nil {
+			return handle.None, err
+		}
 		i := w.next()
 		if b.place != nil {
 			i = b.placed(v)
@@ -173,7 +177,9 @@ func (b *Bundle[T]) appendN(dst []handle.Handle, want bool, by Holder, n int, in
 		return &v
 	}
 	if w, ok := by.(*World); ok && b.place == nil && w == b.w {
-		w.mustIdle("Create")
+		if err := w.ready("Create"); err != nil {
+			return dst, err
+		}
 		i := 0
 		err := b.spread(w, n, func(p *bundlePart[T], rows Chunk) {
 			for k := range rows.Len() {
@@ -202,7 +208,9 @@ func (b *Bundle[T]) appendN(dst []handle.Handle, want bool, by Holder, n int, in
 // that creating them allocates nothing.
 func (b *Bundle[T]) Reserve(w *World, n int) error {
 	b.check(w)
-	w.mustIdle("Reserve")
+	if err := w.ready("Reserve"); err != nil {
+		return err
+	}
 	if n < 0 {
 		panic(fmt.Sprintf("world: bundle %s: cannot reserve %d entities; want 0 or more", b.name, n))
 	}

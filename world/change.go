@@ -32,7 +32,9 @@ type changer[T any] struct{ b *Bundle[T] }
 // request was not accepted, ErrChunks if the world is full.
 func (c *Component[T]) Add(by Holder, h handle.Handle, v T) error {
 	if w, ok := by.(*World); ok && w == c.w {
-		w.mustSettle("Add")
+		if err := w.settled("Add"); err != nil {
+			return err
+		}
 		w.outdate()
 		if l := w.lookup.Locate(h); l != 0 {
 			return c.add(l, v)
@@ -47,7 +49,9 @@ func (c *Component[T]) Add(by Holder, h handle.Handle, v T) error {
 // ErrStale, ErrMissing if the entity is known to lack it, or ErrFull.
 func (c *Component[T]) Remove(by Holder, h handle.Handle) error {
 	if w, ok := by.(*World); ok && w == c.w {
-		w.mustSettle("Remove")
+		if err := w.settled("Remove"); err != nil {
+			return err
+		}
 		w.outdate()
 		if l := w.lookup.Locate(h); l != 0 {
 			return c.remove(l)
@@ -71,6 +75,9 @@ func (c *Component[T]) add(l shard.Loc, v T) error {
 	a, err := c.w.space.With(l, c.id)
 	if err == nil {
 		*shard.Value[T](a, c.id) = v
+		if c.column.Watched() && a.Loc() == l { // it had it
+			c.w.space.NoteStored(l, c.id)
+		}
 	}
 	return err
 }
@@ -122,7 +129,9 @@ func (b *Bundle[T]) Exchange(by Holder, h handle.Handle, v T, remove ...Part) er
 	if !ok {
 		return request(by, "Exchange", &b.changing, h, change[T]{v, gone})
 	}
-	w.mustSettle("Add")
+	if err := w.settled("Add"); err != nil {
+		return err
+	}
 	l := w.lookup.Locate(h)
 	if l == 0 {
 		return ErrStale
@@ -132,12 +141,13 @@ func (b *Bundle[T]) Exchange(by Holder, h handle.Handle, v T, remove ...Part) er
 }
 
 func (b *Bundle[T]) change(s *shard.Shard, l shard.Loc, v *T, remove shard.Set) error {
-	set := b.w.space.Set(l).Minus(remove).Union(b.set)
-	a, err := s.Change(l, set)
+	had := *b.w.space.Set(l)
+	a, err := s.Change(l, had.Minus(remove).Union(b.set))
 	if err != nil {
 		return err
 	}
 	b.write(s, a, v)
+	b.w.space.NoteAllStored(a.Loc(), had.Common(b.set))
 	return nil
 }
 

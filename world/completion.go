@@ -19,6 +19,7 @@ const (
 	Missing   = shard.Missing   // the entity has no such component
 	Refused   = shard.Refused   // a limit of the world was reached
 	Failed    = shard.Failed    // the function panicked
+	Closed    = shard.Closed    // the world was closed before it was done
 )
 
 // Completion learns the outcome of one request of a port:

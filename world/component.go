@@ -80,7 +80,9 @@ func (c *Component[T]) Set(by Holder, h handle.Handle, v T) error {
 	c.check(by)
 	switch by := by.(type) {
 	case *World:
-		by.mustIdle("Set")
+		if err := by.ready("Set"); err != nil {
+			return err
+		}
 		l := by.space.Locate(h)
 		if l == 0 {
 			return ErrStale
@@ -110,6 +112,9 @@ func (c *Component[T]) store(l shard.Loc, v T) error {
 		return ErrMissing
 	}
 	*p = v
+	if c.column.Watched() {
+		c.w.space.NoteStored(l, c.id)
+	}
 	return nil
 }
 
@@ -122,6 +127,9 @@ func (s setter[T]) Apply(_ *shard.Shard, _ handle.Handle, l shard.Loc, v shard.P
 		return shard.Missing
 	}
 	*p = *shard.As[T](v)
+	if s.c.column.Watched() {
+		s.c.w.space.NoteStored(l, s.c.id)
+	}
 	return shard.Applied
 }
 

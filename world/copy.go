@@ -11,7 +11,9 @@ import (
 // ErrStale for a handle that is not alive, ErrIndexes or ErrChunks if the world
 // is full. Within a query loop it is allowed.
 func (w *World) Copy(h handle.Handle) (handle.Handle, error) {
-	w.mustIdle("Copy")
+	if err := w.ready("Copy"); err != nil {
+		return handle.None, err
+	}
 	l := w.lookup.Locate(h)
 	if l == 0 {
 		return handle.None, ErrStale

@@ -46,7 +46,7 @@ func toggleEntity(by Holder, h handle.Handle, disabled bool) error {
 // Enabled reports whether the entity is alive and neither it nor, if given, one
 // of the components is disabled or missing.
 func (w *World) Enabled(h handle.Handle, components ...AnyComponent) bool {
-	w.mustIdle("Enabled")
+	w.mustBeAsked("Enabled")
 	return w.enabled(w.space.Locate(h), components)
 }
 
@@ -86,7 +86,9 @@ func newToggler(w *World, component int) *toggler {
 func (t *toggler) toggle(by Holder, h handle.Handle, disabled bool) error {
 	switch by := by.(type) {
 	case *World:
-		by.mustIdle("Disable")
+		if err := by.ready("Disable"); err != nil {
+			return err
+		}
 		return t.set(by.space.Locate(h), disabled)
 	case *Context:
 		by.mustRun("Disable")

@@ -34,8 +34,9 @@ var (
 	ErrFailed = errors.New("world: the function panicked")
 	// ErrUnasked is returned for an answer that nobody asked for.
 	ErrUnasked = errors.New("world: no request is under way")
-	// ErrClosed is returned by a closed port.
-	ErrClosed = errors.New("world: port is closed")
+	// ErrClosed is returned by a closed port, and by whatever asks something of a
+	// closed world.
+	ErrClosed = errors.New("world: the port, or its world, is closed")
 	// ErrPorts is returned when as many ports are open as PortsMax allows.
 	ErrPorts = errors.New("world: too many open ports")
 	// ErrIndexes is returned when a shard has given all of its indexes.
@@ -55,6 +56,8 @@ func errorOf(o Outcome) error {
 		return ErrMissing
 	case Failed:
 		return ErrFailed
+	case Closed:
+		return ErrClosed
 	}
 	return ErrUnasked
 }

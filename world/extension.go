@@ -80,6 +80,12 @@ func (r *Requests[T]) Check(by Holder) {
 	}
 }
 
+// Dying reports whether an entity is marked. For the idle world and within do.
+func (r *Requests[T]) Dying(h handle.Handle) bool {
+	l := r.w.space.Locate(h)
+	return l != 0 && r.w.space.Marked(l)
+}
+
 // Send sends a request of a *Context, *Self or *Port about an entity. It returns
 // ErrStale for one that a system knows not to be alive, ErrFull if it was not
 // accepted. An idle *World sends none: what it wants is done at once.

@@ -49,7 +49,9 @@ func (f *Func[A]) Call(by Holder, on handle.Handle, arg A) error {
 	if !ok {
 		return request(by, "Call", &f.calling, on, arg)
 	}
-	w.mustIdle("Call")
+	if err := w.ready("Call"); err != nil {
+		return err
+	}
 	l := w.space.Locate(on)
 	if l == 0 {
 		return ErrStale

@@ -33,6 +33,8 @@ type anyMessage interface {
 	Name() string
 	// arrive takes in what has come to a shard with the atoms that moved there.
 	arrive(shard int)
+	// drop forgets all messages.
+	drop()
 }
 
 // RegisterMessage makes M a message of the world, under a name.
@@ -80,7 +82,9 @@ func (m *Message[M]) Send(by Holder, to handle.Handle, body M) error {
 	if !ok {
 		return request(by, "Send", &m.sending, to, body)
 	}
-	w.mustIdle("Send")
+	if err := w.ready("Send"); err != nil {
+		return err
+	}
 	l := w.space.Locate(to)
 	if l == 0 {
 		return ErrStale
@@ -121,7 +125,9 @@ func (m *Message[M]) check(by Holder) {
 func (m *Message[M]) direct(by Holder, from, to int, body M) error {
 	switch by := by.(type) {
 	case *World:
-		by.mustIdle("Send")
+		if err := by.ready("Send"); err != nil {
+			return err
+		}
 		for i := from; i < to; i++ {
 			m.put(i, handle.None, body)
 		}

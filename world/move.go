@@ -58,7 +58,9 @@ func Move(by Holder, h handle.Handle, to int) error {
 }
 
 func (w *World) move(h handle.Handle, to *shard.Shard) error {
-	w.mustSettle("Move")
+	if err := w.settled("Move"); err != nil {
+		return err
+	}
 	l := w.lookup.Locate(h)
 	switch {
 	case l == 0 || w.space.Marked(l):
@@ -72,7 +74,7 @@ func (w *World) move(h handle.Handle, to *shard.Shard) error {
 
 // Owner returns the shard that holds the entity's atom, and whether it is alive.
 func (w *World) Owner(h handle.Handle) (shard int, ok bool) {
-	w.mustIdle("Owner")
+	w.mustBeAsked("Owner")
 	return w.owner(h)
 }
 
@@ -92,6 +94,7 @@ func (r *refresh) move(parallel Parallel, asked int) {
 	n := len(r.w.shards)
 	r.step(parallel, n, asked, r.depart)
 	r.step(parallel, n, asked, r.arrive)
+	r.w.space.Moved()
 	for _, s := range r.w.shards {
 		r.w.astray = r.w.astray || s.Full() // messages have gone ahead of who was refused
 	}

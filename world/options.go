@@ -6,21 +6,26 @@ import (
 	"time"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/shard"
 )
 
 // Defaults of Options. They are constants, not derived from the machine: the
 // number of shards shapes the world, and the same inputs must give the same
 // world everywhere.
 const (
-	DefaultShards         = 4
-	DefaultTickInterval   = 50 * time.Millisecond
-	DefaultRecordTicks    = 64
-	DefaultPortsMax       = 1 << 14
-	DefaultReserveTicks   = 1 << 10
-	DefaultLaneRequests   = 1 << 12
-	DefaultLaneBytes      = 1 << 20
-	DefaultOutboxRequests = 1 << 16
-	DefaultOutboxBytes    = 1 << 24
+	DefaultShards          = 4
+	DefaultSlotsAtOnce     = 8 * shard.PageSlots
+	DefaultChunkRowsFirst  = 16
+	DefaultChunkRowsFactor = 4
+	DefaultChunkRowsMax    = shard.RowsMax
+	DefaultTickInterval    = 50 * time.Millisecond
+	DefaultRecordTicks     = 64
+	DefaultPortsMax        = 1 << 14
+	DefaultReserveTicks    = 1 << 10
+	DefaultLaneRequests    = 1 << 12
+	DefaultLaneBytes       = 1 << 20
+	DefaultOutboxRequests  = 1 << 16
+	DefaultOutboxBytes     = 1 << 24
 )
 
 // ShardsMax is the largest number of shards: one number of the handle's shard
@@ -41,6 +46,22 @@ type Options struct {
 	// VersionMax is the number of times a slot is used before it is retired.
 	// Default and limit: handle.VersionMax.
 	VersionMax uint32
+	// SlotsFirst is the number of entities that each shard has slots for from the
+	// start, 1 to IndexMax+1, in whole pages of 1024. Default: one page. When they are
+	// used up a shard gets half as many more, SlotsAtOnce at the most: a power of two
+	// from 1024 to 1<<20, by default 8192, for whoever creates waits for the memory.
+	SlotsFirst  int
+	SlotsAtOnce int
+	// ChunkRowsFirst is the number of rows of the first chunk of a table, which holds
+	// the entities of a shard that have the same components; each chunk has
+	// ChunkRowsFactor times the rows of the one before it, up to ChunkRowsMax. All are
+	// powers of two up to 4096, by default 16, 4 and 4096. With a factor of 1 all chunks
+	// have the same rows. Longer chunks make loops faster, short first ones keep rare
+	// kinds of entities small. They shape cost, and the order in which a query's AddTo and
+	// RemoveFrom leave the rows, for those take chunks over whole.
+	ChunkRowsFirst  int
+	ChunkRowsFactor int
+	ChunkRowsMax    int
 	// KeepOrder makes the refresh keep the order among the living entities of a
 	// shard that have the same components. A refresh then costs by the number of
 	// entities behind the first dead one, not by the number of dead.
@@ -78,6 +99,11 @@ func (o Options) recorded() int {
 	return 0
 }
 
+// growth is in what steps the world takes memory.
+func (o Options) growth() shard.Growth {
+	return shard.Growth{RowsFirst: o.ChunkRowsFirst, RowsFactor: o.ChunkRowsFactor, RowsMax: o.ChunkRowsMax, SlotsAtOnce: o.SlotsAtOnce}
+}
+
 // validate fills in the defaults and names every limit that is broken.
 func (o Options) validate() (Options, error) {
 	var errs []error
@@ -107,6 +133,22 @@ func (o Options) validate() (Options, error) {
 	limit("OutboxBytes", &o.OutboxBytes, DefaultOutboxBytes, 1<<32)
 	limit32("IndexMax", &o.IndexMax, handle.IndexMax)
 	limit32("VersionMax", &o.VersionMax, handle.VersionMax)
+	power := func(name string, v *int, def, least, most int) {
+		if *v == 0 {
+			*v = def
+		}
+		if *v < least || *v > most || *v&(*v-1) != 0 {
+			errs = append(errs, fmt.Errorf("world: %s is %d, want a power of two from %d to %d", name, *v, least, most))
+		}
+	}
+	limit("SlotsFirst", &o.SlotsFirst, min(shard.PageSlots, int(o.IndexMax)+1), int(o.IndexMax)+1)
+	power("SlotsAtOnce", &o.SlotsAtOnce, DefaultSlotsAtOnce, shard.PageSlots, 1<<20)
+	power("ChunkRowsMax", &o.ChunkRowsMax, DefaultChunkRowsMax, 1, shard.RowsMax)
+	power("ChunkRowsFirst", &o.ChunkRowsFirst, min(DefaultChunkRowsFirst, max(o.ChunkRowsMax, 1)), 1, shard.RowsMax)
+	power("ChunkRowsFactor", &o.ChunkRowsFactor, DefaultChunkRowsFactor, 1, shard.RowsMax)
+	if o.ChunkRowsFirst > o.ChunkRowsMax && o.ChunkRowsMax > 0 {
+		errs = append(errs, fmt.Errorf("world: ChunkRowsFirst is %d, want at most ChunkRowsMax, %d", o.ChunkRowsFirst, o.ChunkRowsMax))
+	}
 	if o.TickInterval == 0 {
 		o.TickInterval = DefaultTickInterval
 	}

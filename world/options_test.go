@@ -1,6 +1,7 @@
 package world_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -15,22 +16,28 @@ import (
 func TestOptionsDefaults(t *testing.T) {
 	w := world.MustNew(world.Options{})
 	require.Equal(t, world.Options{
-		Shards:         4,
-		IndexMax:       handle.IndexMax,
-		VersionMax:     handle.VersionMax,
-		TickInterval:   50 * time.Millisecond,
-		RecordTicks:    64,
-		PortsMax:       1 << 14,
-		ReserveTicks:   1 << 10,
-		LaneRequests:   1 << 12,
-		LaneBytes:      1 << 20,
-		OutboxRequests: 1 << 16,
-		OutboxBytes:    1 << 24,
+		Shards:          4,
+		IndexMax:        handle.IndexMax,
+		VersionMax:      handle.VersionMax,
+		SlotsFirst:      1024,
+		SlotsAtOnce:     8192,
+		ChunkRowsFirst:  16,
+		ChunkRowsFactor: 4,
+		ChunkRowsMax:    4096,
+		TickInterval:    50 * time.Millisecond,
+		RecordTicks:     64,
+		PortsMax:        1 << 14,
+		ReserveTicks:    1 << 10,
+		LaneRequests:    1 << 12,
+		LaneBytes:       1 << 20,
+		OutboxRequests:  1 << 16,
+		OutboxBytes:     1 << 24,
 	}, w.Options())
 	require.Equal(t, 4, w.Shards())
 
 	given := world.Options{
-		Shards: 3, IndexMax: 1, VersionMax: 1, TickInterval: 1, RecordTicks: 7, Record: true, KeepOrder: true, PortsMax: 2,
+		Shards: 3, IndexMax: 1, VersionMax: 1, SlotsFirst: 2, SlotsAtOnce: 1024, ChunkRowsFirst: 8, ChunkRowsFactor: 1, ChunkRowsMax: 8,
+		TickInterval: 1, RecordTicks: 7, Record: true, KeepOrder: true, PortsMax: 2,
 		LaneRequests: 3, LaneBytes: 4, OutboxRequests: 5, OutboxBytes: 6, ReserveTicks: 8,
 	}
 	require.Equal(t, given, world.MustNew(given).Options(), "what is given stays")
@@ -42,10 +49,10 @@ func TestOptionsLimits(t *testing.T) {
 		options world.Options
 		broken  []string
 	}{
-		{"Shards below", world.Options{Shards: -1}, []string{"Shards is -1, want 1 to 4095"}},
-		{"Shards above", world.Options{Shards: world.ShardsMax + 1}, []string{"Shards is 4096, want 1 to 4095"}},
-		{"IndexMax", world.Options{IndexMax: handle.IndexMax + 1}, []string{"IndexMax is 16777216, want 1 to 16777215"}},
-		{"VersionMax", world.Options{VersionMax: handle.VersionMax + 1}, []string{"VersionMax is 268435456, want 1 to 268435455"}},
+		{"Shards below", world.Options{Shards: -1}, []string{"Shards is -1, want 1 to " + fmt.Sprint(world.ShardsMax)}},
+		{"Shards above", world.Options{Shards: world.ShardsMax + 1}, []string{fmt.Sprintf("Shards is %d, want 1 to %d", world.ShardsMax+1, world.ShardsMax)}},
+		{"IndexMax", world.Options{IndexMax: handle.IndexMax + 1}, []string{fmt.Sprintf("IndexMax is %d, want 1 to %d", handle.IndexMax+1, handle.IndexMax)}},
+		{"VersionMax", world.Options{VersionMax: handle.VersionMax + 1}, []string{fmt.Sprintf("VersionMax is %d, want 1 to %d", handle.VersionMax+1, handle.VersionMax)}},
 		{"TickInterval", world.Options{TickInterval: -time.Second}, []string{"TickInterval is -1s, want more than 0"}},
 		{"PortsMax below", world.Options{PortsMax: -1}, []string{"PortsMax is -1, want 1 to 1048576"}},
 		{"PortsMax above", world.Options{PortsMax: 1<<20 + 1}, []string{"PortsMax is 1048577, want 1 to 1048576"}},
@@ -53,10 +60,21 @@ func TestOptionsLimits(t *testing.T) {
 		{"LaneBytes", world.Options{LaneBytes: -2}, []string{"LaneBytes is -2, want 1 to 4294967296"}},
 		{"OutboxRequests", world.Options{OutboxRequests: -2}, []string{"OutboxRequests is -2, want 1 to 16777216"}},
 		{"OutboxBytes", world.Options{OutboxBytes: -2}, []string{"OutboxBytes is -2, want 1 to 4294967296"}},
+		{"SlotsFirst below", world.Options{SlotsFirst: -1}, []string{fmt.Sprintf("SlotsFirst is -1, want 1 to %d", handle.IndexMax+1)}},
+		{"SlotsFirst above", world.Options{IndexMax: 9, SlotsFirst: 11}, []string{"SlotsFirst is 11, want 1 to 10"}},
+		{"SlotsAtOnce below", world.Options{SlotsAtOnce: 512}, []string{"SlotsAtOnce is 512, want a power of two from 1024 to 1048576"}},
+		{"SlotsAtOnce odd", world.Options{SlotsAtOnce: 3072}, []string{"SlotsAtOnce is 3072, want a power of two from 1024 to 1048576"}},
+		{"SlotsAtOnce above", world.Options{SlotsAtOnce: 1 << 21}, []string{"SlotsAtOnce is 2097152, want"}},
+		{"ChunkRowsFirst odd", world.Options{ChunkRowsFirst: 24}, []string{"ChunkRowsFirst is 24, want a power of two from 1 to 4096"}},
+		{"ChunkRowsFirst below", world.Options{ChunkRowsFirst: -4}, []string{"ChunkRowsFirst is -4, want a power of two"}},
+		{"ChunkRowsFirst above the largest", world.Options{ChunkRowsFirst: 64, ChunkRowsMax: 32}, []string{"ChunkRowsFirst is 64, want at most ChunkRowsMax, 32"}},
+		{"ChunkRowsFactor", world.Options{ChunkRowsFactor: 3}, []string{"ChunkRowsFactor is 3, want a power of two from 1 to 4096"}},
+		{"ChunkRowsMax above", world.Options{ChunkRowsMax: 8192}, []string{"ChunkRowsMax is 8192, want a power of two from 1 to 4096"}},
+		{"ChunkRowsMax odd", world.Options{ChunkRowsMax: 100}, []string{"ChunkRowsMax is 100, want a power of two from 1 to 4096"}},
 		{
 			"all at once",
 			world.Options{
-				Shards: -1, IndexMax: 1 << 30, VersionMax: 1 << 30, TickInterval: -1, PortsMax: -1,
+				Shards: -1, IndexMax: 1 << 31, VersionMax: 1 << 30, TickInterval: -1, PortsMax: -1,
 				LaneRequests: -1, LaneBytes: -1, OutboxRequests: -1, OutboxBytes: -1,
 			},
 			[]string{

@@ -105,7 +105,7 @@ func (p *Port) sendBare(b shard.Bare, h handle.Handle) error {
 		p.enter()
 		defer p.leave()
 	}
-	if p.special || !p.lane.Room(1, shard.BareWeight) {
+	if p.unusual() || !p.lane.Room(1, shard.BareWeight) {
 		if err := p.ready(1, shard.BareWeight); err != nil {
 			return err
 		}
@@ -121,7 +121,7 @@ func portSend[T any](p *Port, k *shard.Kind[T], h handle.Handle, v T) error {
 		p.enter()
 		defer p.leave()
 	}
-	if p.special || !p.lane.Room(1, k.Weight()) {
+	if p.unusual() || !p.lane.Room(1, k.Weight()) {
 		if err := p.ready(1, k.Weight()); err != nil {
 			return err
 		}
@@ -143,7 +143,7 @@ func portCreate[T any](p *Port, b *Bundle[T], v *T) (handle.Handle, error) {
 	if b.place != nil {
 		at = b.placed(*v) // may panic, so before anything is taken
 	}
-	if p.special || !p.lane.Room(1, b.creating.Weight()) {
+	if p.unusual() || !p.lane.Room(1, b.creating.Weight()) {
 		if err := p.ready(1, b.creating.Weight()); err != nil {
 			return handle.None, err
 		}
@@ -165,7 +165,7 @@ func portCreate[T any](p *Port, b *Bundle[T], v *T) (handle.Handle, error) {
 }
 
 // ready makes sure that n requests of a weight can be sent, when something is not
-// as usual: there is no room, the port is closed, or somebody is to be told.
+// as usual: there is no room, the port or the world is closed, or somebody is to be told.
 func (p *Port) ready(n int, weight uint32) error {
 	if p.notify != nil {
 		p.notify.mustBeFree()
@@ -184,7 +184,7 @@ func (p *Port) ready(n int, weight uint32) error {
 
 func (p *Port) available(n int, weight uint32) error {
 	switch {
-	case p.closed:
+	case p.unusable():
 		return ErrClosed
 	case p.batch != nil && p.batch.err != nil:
 		return p.batch.err
@@ -231,7 +231,10 @@ func (p *Port) await(n int, weight uint32) error {
 			return ErrTooLarge
 		}
 		select {
-		case <-p.room: // may be an old one: look again
+		case <-p.room: // may be an old one, or of Close: look again
+			if p.w.closed.Load() {
+				return ErrClosed
+			}
 		case <-p.within.Done():
 			p.waiting.Store(false)
 			return p.within.Err()
@@ -286,7 +289,7 @@ func (p *Port) armed() shard.Finisher {
 func (p *Port) send() {
 	if p.batch == nil {
 		p.lane.Publish()
-		p.activate()
+		p.sent()
 	}
 }
 

@@ -73,7 +73,7 @@ func (p *Port) finish(err error) error {
 		defer p.leave()
 	}
 	p.lane.Commit(p.w.epoch.Load())
-	p.activate()
+	p.sent()
 	for _, c := range p.batch.claims {
 		c.r.settle()
 	}

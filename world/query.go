@@ -25,6 +25,7 @@ type Query struct {
 	idle                 bool
 	limited              bool // by Limit
 	limit                int
+	filter               shard.Filter // what of its tables' rows
 	guard                check.Guard
 }
 
@@ -48,6 +49,7 @@ func newQuery(b binding, shards []*shard.Shard, terms []Term) *Query {
 	for i, t := range terms {
 		q.add(&b, i, t)
 	}
+	q.filter.Components = q.with
 	return q
 }
 
@@ -93,7 +95,8 @@ func (p *queryPart) update(q *Query) {
 // effect at the refresh. On an idle world, what would move rows panics within.
 //
 // Rows are skipped in which the entity, or a component that the query requires,
-// is disabled; a run of the others is yielded as a chunk.
+// is disabled, or which lack flags that it asks for; a run of the others is yielded as
+// a chunk.
 //
 // The iterator is good until the refresh. In the check build, one that is kept
 // for longer panics.
@@ -223,11 +226,11 @@ func (p *queryPart) each(q *Query, loop uint64, yield func(Chunk) bool) bool {
 		for i := 0; left > 0; i++ {
 			rows := t.Run(i, left)
 			left -= rows.Len()
-			if rows.AllEnabled() {
+			if rows.AllEnabled() && !q.filter.Flagged() {
 				if !yield(rows) {
 					return false
 				}
-			} else if !rows.Enabled(&q.with, yield) {
+			} else if !rows.Enabled(&q.filter, yield) {
 				return false
 			}
 		}
@@ -249,7 +252,7 @@ func (q *Query) Count() int {
 		p := &q.parts[i]
 		p.update(q)
 		for _, t := range p.tables {
-			n += t.EnabledRows(&q.with)
+			n += t.EnabledRows(&q.filter)
 		}
 	}
 	return min(n, q.limit)
@@ -267,6 +270,9 @@ func (q *Query) First() (handle.Handle, bool) {
 // Single returns the one entity that matches. It returns ErrNone or ErrSeveral
 // if there is not exactly one.
 func (q *Query) Single() (handle.Handle, error) {
+	if q.idle && q.w.ready("Query.Single") != nil {
+		return handle.None, ErrClosed
+	}
 	switch h, ok := q.First(); {
 	case !ok:
 		return handle.None, ErrNone
@@ -278,6 +284,7 @@ func (q *Query) Single() (handle.Handle, error) {
 }
 
 // Chunk is a view of a run of atoms with the same components, one row each: Len
-// rows, with Handle(i) or Handles beside the accessors' Slice. It is good until
-// the refresh; its length does not change.
+// rows, with Handle(i) or Handles beside the accessors' Slice; Loc(i) is for their At,
+// Contains finds an entity in it, Cap is how many the storage behind it can hold. It is
+// good until the refresh; its length does not change.
 type Chunk = shard.Rows

@@ -43,7 +43,7 @@ func (p *Port) Reserve(n int) (*Reservation, error) {
 	switch {
 	case n < 0:
 		panic(fmt.Sprintf("world: port %d: cannot reserve %d handles", p.number, n))
-	case p.closed:
+	case p.unusable():
 		return nil, ErrClosed
 	}
 	if most := int(p.w.options.IndexMax) + 1; n > most {
@@ -58,6 +58,10 @@ func (p *Port) Reserve(n int) (*Reservation, error) {
 	p.hand = p.hand[:rest]
 	r.mu.used = make([]bool, n)
 	p.w.ports.reserve(r)
+	if p.w.closed.Load() { // by now
+		r.void()
+		return nil, ErrClosed
+	}
 	return r, nil
 }
 

@@ -104,7 +104,7 @@ func portDirect[T any](p *Port, k *shard.Kind[T], from, to int, v T) error {
 		p.enter()
 		defer p.leave()
 	}
-	if p.special || !p.lane.Room(to-from, k.Weight()) {
+	if p.unusual() || !p.lane.Room(to-from, k.Weight()) {
 		if err := p.ready(to-from, k.Weight()); err != nil {
 			return err
 		}

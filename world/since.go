@@ -50,7 +50,9 @@ func (w *World) DestroyedSince(tick uint64) (iter.Seq[handle.Handle], error) {
 }
 
 func (w *World) since(call string, tick uint64, in func(*shard.Shard, int) []handle.Handle) (iter.Seq[handle.Handle], error) {
-	w.mustIdle(call)
+	if err := w.ready(call); err != nil {
+		return nil, err
+	}
 	now := w.Tick()
 	if !w.options.Record {
 		return nil, fmt.Errorf("%w: World.%s of a world that does not record; set Options.Record", ErrTooOld, call)

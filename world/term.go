@@ -8,7 +8,7 @@ import (
 )
 
 // Term is a condition of a query: a *Reader or *Writer (the entity has the
-// component), With, Without, Optional or AnyOf. All terms of a query are asked of
+// component), With, Without, Optional, AnyOf, WithFlags or WithoutFlags. All terms of a query are asked of
 // the World or Build that the query is asked of.
 type Term interface{ term() term }
 
@@ -18,7 +18,8 @@ type term struct {
 	of       shard.Set
 	accessed shard.Set
 	asked    *shard.Lookup // the look-up of whom it was asked: it tells worlds and shards apart
-	names    string        // of the component types, for messages
+	flags    Flags
+	names    string // of the component types, for messages
 }
 
 type termKind uint8
@@ -28,6 +29,8 @@ const (
 	excludes
 	allows
 	requiresAny
+	requiresFlags
+	excludesFlags
 )
 
 func (t term) term() term { return t }
@@ -123,6 +126,8 @@ func (q *Query) add(b *binding, i int, x Term) {
 		q.without = q.without.Union(t.of)
 	case requiresAny:
 		q.any = append(q.any, t.of)
+	case requiresFlags, excludesFlags:
+		q.addFlags(b, t)
 	}
 }
 

@@ -19,6 +19,9 @@ type Tick struct{ w *World }
 // within a query loop.
 func (w *World) BeginTick() Tick {
 	if !w.busy.CompareAndSwap(false, true) {
+		if w.closed.Load() {
+			w.mustIdle("BeginTick")
+		}
 		panic("world: BeginTick while a tick runs; a world has one scheduler at a time")
 	}
 	if w.open > 0 {

@@ -3,6 +3,7 @@ package world
 import (
 	"fmt"
 	"reflect"
+	"sync"
 	"sync/atomic"
 
 	uatomic "go.uber.org/atomic"
@@ -33,7 +34,8 @@ type World struct {
 	columns     []shard.AnyColumn   // by component
 	accessors   map[accessorKey]any // the idle world's
 	toggler     *toggler            // of entities
-	functions   map[string]bool     // names that are taken
+	flagger     *flagger
+	functions   map[string]bool // names that are taken
 	doing       *Func[func(*Self)]
 	messages    []anyMessage
 	mail        []mail // by shard
@@ -43,6 +45,7 @@ type World struct {
 	contexts []*Context  // by shard, the last that of the global systems
 	cursor   int         // shard of the next new entity, round robin
 	run      int         // how many more go there
+	pinned   shard.Set   // who has any of these is not shifted
 	user     *check.User // of what is asked of the idle world; nil but in the check build
 	turn     check.Turn  // for the check build
 	open     int         // query loops under way on the idle world
@@ -50,14 +53,19 @@ type World struct {
 
 	tick     atomic.Uint64
 	epoch    atomic.Uint32
-	busy     atomic.Bool // a tick is running
+	busy     atomic.Bool // a tick is running, or the world is closed
+	closed   atomic.Bool // no request is accepted any more
 	closures atomic.Bool // some were to be run
+	closing  sync.Mutex  // by Close
 	rejected uatomic.Uint64
 	anchor   atomic.Pointer[Anchor] // made when first asked for
 	ports    ports
 	refresh  refresh
 
 	extensions extensions
+	hooks      hooks
+	hearing    *hearing // nil: nobody listens
+	feed       *Feed    // nil: there may be ports
 }
 
 // New makes a world.
@@ -77,12 +85,17 @@ func New(o Options) (*World, error) {
 		run:         runLength,
 		accessors:   map[accessorKey]any{},
 	}
+	w.space.Growth = o.growth()
 	w.space.Attach(&w.lookup, n)
 	w.toggler = newToggler(w, -1)
+	w.flagger = newFlagger(w)
 	w.outside = shard.NewOutside(w.space, n)
 	for i := range w.shards {
 		w.shards[i] = shard.New(w.space, i, &w.columns, o.recorded())
 		w.shards[i].KeepOrder = o.KeepOrder
+		if err := w.shards[i].ReserveSlots(o.SlotsFirst); err != nil {
+			return nil, err
+		}
 		w.contexts[i] = newContext(w, i, w.shards[i])
 	}
 	w.contexts[n] = newContext(w, n, nil)
@@ -122,7 +135,7 @@ func (w *World) Alive(h handle.Handle) bool { return w.space.Alive(h) }
 // Status tells what a handle stands for. Only an idle world can tell Dying;
 // from another goroutine, or while a tick runs, use a Port.
 func (w *World) Status(h handle.Handle) Status {
-	w.mustIdle("Status")
+	w.mustBeAsked("Status")
 	if l := w.space.Locate(h); l != 0 && w.space.Marked(l) {
 		return Dying
 	}
@@ -134,14 +147,14 @@ func (w *World) Status(h handle.Handle) Status {
 // good until the refresh.
 func (w *World) Locate(h handle.Handle) shard.Loc {
 	if check.Enabled {
-		w.mustIdle("Locate")
+		w.mustBeAsked("Locate")
 	}
 	return w.lookup.Locate(h)
 }
 
 // Has reports whether the entity is alive and has the component.
 func (w *World) Has(h handle.Handle, c AnyComponent) bool {
-	w.mustIdle("Has")
+	w.mustBeAsked("Has")
 	l := w.space.Locate(h)
 	id := w.idOf("Has", c)
 	return l != 0 && w.space.Set(l).Has(id)
@@ -153,7 +166,7 @@ func (w *World) Has(h handle.Handle, c AnyComponent) bool {
 // allowed.
 func (w *World) Destroy(h handle.Handle) bool {
 	if check.Enabled {
-		w.mustIdle("Destroy")
+		w.mustBeAsked("Destroy")
 	}
 	l := w.lookup.Locate(h)
 	if check.Enabled && l != 0 {
@@ -210,16 +223,51 @@ func (w *World) shardOf(l shard.Loc) *shard.Shard {
 	return w.shards[w.space.Owner(l)]
 }
 
-// mustIdle panics while a tick runs.
+// ready returns ErrClosed if the world is closed, and panics while a tick runs.
+func (w *World) ready(call string) error {
+	if !w.busy.Load() {
+		return nil
+	}
+	return w.unready(call)
+}
+
+// unready is apart so that ready inlines.
+//
+//go:noinline
+func (w *World) unready(call string) error {
+	if w.closed.Load() {
+		return ErrClosed
+	}
+	panic(fmt.Sprintf("world: World.%s while a tick runs; within a system use its Context, elsewhere a Port", call))
+}
+
+// mustIdle is ready for what returns no error.
 func (w *World) mustIdle(call string) {
-	if w.busy.Load() {
-		panic(fmt.Sprintf("world: World.%s while a tick runs; within a system use its Context, elsewhere a Port", call))
+	if w.ready(call) != nil {
+		panic(fmt.Sprintf("world: World.%s of a closed world; make another with world.New", call))
 	}
 }
 
-// mustSettle panics within a query loop of the idle world.
+// mustBeAsked is mustIdle for what asks about one entity: in a closed world all of
+// them are dead.
+func (w *World) mustBeAsked(call string) { _ = w.ready(call) }
+
+// settled is ready for what moves rows: it panics within a query loop.
+func (w *World) settled(call string) error {
+	if err := w.ready(call); err != nil {
+		return err
+	}
+	w.mustNotLoop(call)
+	return nil
+}
+
+// mustSettle is settled for what returns no error.
 func (w *World) mustSettle(call string) {
 	w.mustIdle(call)
+	w.mustNotLoop(call)
+}
+
+func (w *World) mustNotLoop(call string) {
 	if w.open > 0 {
 		panic(fmt.Sprintf("world: World.%s inside a query loop would move the rows it walks; call it after the loop", call))
 	}

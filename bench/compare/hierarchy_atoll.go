@@ -62,15 +62,13 @@ func atollHierarchy(o world.Options, s wishes) kinship {
 			}
 		},
 		list: func(order []int) int {
-			n, sum := 0, handle.None
+			n, sum := 0, uint64(0)
 			for _, p := range order {
 				children := read.Children(w.parents[p])
-				for _, child := range children {
-					sum += child
-				}
+				sum += listed(children)
 				n += len(children)
 			}
-			return kinSeen(n, uint64(sum))
+			return kinSeen(n, sum)
 		},
 		parentOf: func() int {
 			n := 0
@@ -164,15 +162,13 @@ func mapsHierarchy(s wishes) kinship {
 			}
 		},
 		list: func(order []int) int {
-			n, sum := 0, handle.None
+			n, sum := 0, uint64(0)
 			for _, p := range order {
 				list := children[w.parents[p]]
-				for _, child := range list {
-					sum += child
-				}
+				sum += listed(list)
 				n += len(list)
 			}
-			return kinSeen(n, uint64(sum))
+			return kinSeen(n, sum)
 		},
 		parentOf: func() int {
 			n := 0

@@ -58,17 +58,15 @@ func arkHierarchy(s wishes) kinship {
 			}
 		},
 		list: func(order []int) int {
-			n, sum := 0, uint32(0)
+			n, sum := 0, uint64(0)
 			for _, p := range order {
 				for q := kids.Query(ecs.RelIdx(0, parents[p])); q.NextTable(); {
 					list := q.Entities()
-					for _, e := range list {
-						sum += e.ID()
-					}
+					sum += listed(list)
 					n += len(list)
 				}
 			}
-			return kinSeen(n, uint64(sum))
+			return kinSeen(n, sum)
 		},
 		parentOf: func() int {
 			n := 0

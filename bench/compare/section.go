@@ -27,7 +27,9 @@ type section struct {
 	// Only the default number of shards is judged, unless judgeAll.
 	target   *float64
 	judgeAll bool
-	run      func(n int, s settings) []finding
+	// alone: it is about Atoll alone.
+	alone bool
+	run   func(n int, s settings) []finding
 }
 
 // column is one of the values of a finding.
@@ -51,7 +53,7 @@ type finding struct {
 }
 
 // sections are in the order of the page.
-var sections = []*section{worstCreate, memory, allocations, collectorWork}
+var sections = []*section{worstCreate, memory, allocations, collectorWork, battles, scaleCosts, scaleOut}
 
 func (x *section) size(s settings) int {
 	if s.full {

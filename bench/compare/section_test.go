@@ -31,6 +31,14 @@ func TestSections(t *testing.T) {
 	for _, x := range sections {
 		t.Run(x.name, func(t *testing.T) {
 			found := x.measure(600, testSettings)
+			if x.alone {
+				require.NotEmpty(t, found)
+				for _, f := range found {
+					require.Empty(t, f.LeftOut, f.label())
+					require.Contains(t, f.Values, x.columns[0].key)
+				}
+				return
+			}
 			for _, shards := range shardCounts {
 				f := named(t, found, "atoll", shards)
 				assert.Equal(t, x.name, f.Section)

@@ -15,6 +15,8 @@ var deeds = []struct {
 	{20, func(*Bot) string { return "LOOK" }},
 	{25, (*Bot).attack},
 	{10, (*Bot).take},
+	{3, func(*Bot) string { return "STACK" }},
+	{5, (*Bot).trade},
 	{6, func(*Bot) string { return "WHERE" }},
 	{4, (*Bot).inspect},
 	{4, (*Bot).stance},
@@ -70,6 +72,11 @@ func (b *Bot) attack() string {
 func (b *Bot) take() string {
 	_, elsewhere := b.options.Gossip.heard()
 	return aim("TAKE", b.choose(b.sights.item, elsewhere))
+}
+
+func (b *Bot) trade() string {
+	elsewhere, _ := b.options.Gossip.heard()
+	return aim("TRADE", b.choose(b.sights.near, elsewhere))
 }
 
 func (b *Bot) inspect() string {

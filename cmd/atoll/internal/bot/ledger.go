@@ -26,11 +26,12 @@ type Ledger struct {
 	Alive  bool
 	Obeyed uint32 // commands that this avatar applied
 	Sum    uint64 // of their numbers
-	Items  uint32 // that this avatar took
+	Items  uint32 // that this avatar took and did not stack
 	Fierce bool   // its stance
 
 	Deaths uint64 // of all its avatars
-	Taken  uint64 // items, by all its avatars
+	// Items, by all its avatars.
+	Taken, Stacked, Traded uint64
 }
 
 // errorsKept is how many error lines a ledger keeps.
@@ -76,6 +77,15 @@ func (l *Ledger) applied(seq uint64, verb string, rest []string) error {
 		if field(rest, 1) == "worth" {
 			l.Items++
 			l.Taken++
+		}
+	case "STACK":
+		if field(rest, 1) == "on" {
+			l.Items--
+			l.Stacked++
+		}
+	case "TRADE":
+		if field(rest, 1) == "worth" {
+			l.Traded++
 		}
 	}
 	l.Obeyed++

@@ -47,6 +47,7 @@ type evidence struct {
 	totals server.Totals
 	bots   []bot.Ledger
 	tally  func(client uint32) (server.Tally, bool) // the server's
+	where  realm.Possessions
 	dead   []handle.Handle
 	risen  []string // dead handles that were alive, found while it ran
 	undone error    // the server could not be drained
@@ -55,7 +56,7 @@ type evidence struct {
 
 // audit holds the books against each other.
 func (e *evidence) audit() []*finding {
-	return []*finding{e.entities(), e.clients(), e.commands(), e.handles()}
+	return []*finding{e.entities(), e.items(), e.clients(), e.commands(), e.handles()}
 }
 
 // entities: what was created and not destroyed is what a scan finds, for each
@@ -95,6 +96,22 @@ func (e *evidence) books(k realm.Kind) (created, destroyed uint64) {
 	return created, destroyed
 }
 
+// items: each is in one place, on the ground or in one inventory; none is lost and
+// none is there twice.
+func (e *evidence) items() *finding {
+	f := &finding{name: "items", more: e.where.Further}
+	for _, text := range e.where.Wrong {
+		f.violate("%s", text)
+	}
+	if f.violations == nil {
+		f.expect("items that are anywhere", uint64(e.where.Total()), uint64(e.census.Alive[realm.Items]))
+	}
+	held := &e.where.Held
+	f.claim = fmt.Sprintf("%d items, each in one place: %d on the ground, %d with creatures, %d with avatars, %d stacked on others",
+		e.where.Total(), e.where.Lying, held[realm.Creatures], held[realm.Avatars], held[realm.Items])
+	return f
+}
+
 // clients: what each bot knows from its connection is what the world and the
 // server hold for it.
 func (e *evidence) clients() *finding {
@@ -123,7 +140,7 @@ func (e *evidence) client(f *finding, i int, l *bot.Ledger) {
 	} else if tally != server.Tally(l.Tally) {
 		f.violate("bot %d: counts %+v, the server %+v", i, l.Tally, tally)
 	}
-	avatar, stance, alive := e.realm.AvatarOf(l.Avatar)
+	avatar, stance, items, alive := e.realm.AvatarOf(l.Avatar)
 	switch {
 	case alive != l.Alive:
 		f.violate("bot %d: avatar %v alive: %v, in the world: %v", i, l.Avatar, l.Alive, alive)
@@ -133,8 +150,8 @@ func (e *evidence) client(f *finding, i int, l *bot.Ledger) {
 	case avatar.Obeyed != l.Obeyed || avatar.Sum != l.Sum:
 		f.violate("bot %d: avatar %v applied %d commands of sum %d, the bot knows of %d of sum %d",
 			i, l.Avatar, avatar.Obeyed, avatar.Sum, l.Obeyed, l.Sum)
-	case avatar.Items != l.Items:
-		f.violate("bot %d: avatar %v has %d items, the bot knows of %d", i, l.Avatar, avatar.Items, l.Items)
+	case items != int(l.Items):
+		f.violate("bot %d: avatar %v has %d items, the bot knows of %d", i, l.Avatar, items, l.Items)
 	case stance.Fierce != l.Fierce:
 		f.violate("bot %d: avatar %v is fierce: %v, the bot thinks: %v", i, l.Avatar, stance.Fierce, l.Fierce)
 	}

@@ -36,19 +36,21 @@ type Config struct {
 	Hz        int // ticks per second
 	Seed      uint64
 	Listen    string // host:port; port 0: any
+	Describe  bool   // put what the world is made of at the end into the Summary
 
 	hooks hooks
 }
 
 // hooks are for tests that inject a fault, to see that the audit finds it.
 type hooks struct {
-	deliver        func(realm.Command) int               // how often to send a command
-	outcomeWaitMax time.Duration                         // of the server
-	pauseMax       time.Duration                         // of bots, between commands
-	system         scheduler.System                      // one more, after the others
-	beforeAudit    func(*realm.Realm)                    // when all is still
-	dead           func([]handle.Handle) []handle.Handle // the handles to check at the end
-	watched        func([]handle.Handle) []handle.Handle // the handles to check each second
+	deliver        func(realm.Command) int                                          // how often to send a command
+	outcomeWaitMax time.Duration                                                    // of the server
+	pauseMax       time.Duration                                                    // of bots, between commands
+	system         scheduler.System                                                 // one more, after the others
+	beforeAudit    func(*realm.Realm)                                               // when all is still
+	view           func(who handle.Handle, carries []handle.Handle) []handle.Handle // what the audit sees in an inventory
+	dead           func([]handle.Handle) []handle.Handle                            // the handles to check at the end
+	watched        func([]handle.Handle) []handle.Handle                            // the handles to check each second
 }
 
 // Default returns the Config of a run without settings.

@@ -203,7 +203,8 @@ func (d *demo) dismiss() {
 func (d *demo) gather(undone error) *evidence {
 	e := &evidence{
 		realm: d.realm, ledger: d.realm.Ledger(), census: d.realm.Census(), totals: d.server.Totals(), tally: d.server.ClientTally,
-		dead: d.realm.AppendDead(nil, d.realm.GravesMax()), risen: d.watcher.risen, checks: d.watcher.checks, undone: undone,
+		where: d.realm.Possessions(d.config.hooks.view),
+		dead:  d.realm.AppendDead(nil, d.realm.GravesMax()), risen: d.watcher.risen, checks: d.watcher.checks, undone: undone,
 	}
 	if hook := d.config.hooks.dead; hook != nil {
 		e.dead = hook(e.dead)

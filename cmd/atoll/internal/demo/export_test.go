@@ -25,6 +25,11 @@ func (c *Config) System(s scheduler.System) { c.hooks.system = s }
 // BeforeAudit sets what is done to the world before it is audited.
 func (c *Config) BeforeAudit(f func(*realm.Realm)) { c.hooks.beforeAudit = f }
 
+// View sets what the audit sees in an inventory.
+func (c *Config) View(f func(who handle.Handle, carries []handle.Handle) []handle.Handle) {
+	c.hooks.view = f
+}
+
 // Dead sets what is done to the dead handles before they are checked, at the end
 // and each second.
 func (c *Config) Dead(end, watched func([]handle.Handle) []handle.Handle) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/atoll-sim/atoll/cmd/atoll/internal/leak"
 	"github.com/atoll-sim/atoll/cmd/atoll/internal/realm"
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/hierarchy"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -57,6 +59,51 @@ func vanished[T any](r *realm.Realm) {
 	r.World.Refresh()
 }
 
+// lying returns an item on the ground.
+func lying(r *realm.Realm) handle.Handle {
+	bags := r.Inventory.Read(r.World)
+	for ch := range r.World.Query(world.With[realm.Item](r.World)).Chunks() {
+		for _, h := range ch.Handles() {
+			if bags.Parent(h) == handle.None {
+				return h
+			}
+		}
+	}
+	panic("all items are carried")
+}
+
+// carrying returns a creature that has an item, and the item.
+func carrying(r *realm.Realm) (who, it handle.Handle) {
+	bags := r.Inventory.Read(r.World)
+	for ch := range r.World.Query(world.With[realm.Creature](r.World)).Chunks() {
+		for _, h := range ch.Handles() {
+			for it := range bags.Each(h) {
+				return h, it
+			}
+		}
+	}
+	panic("no creature has an item")
+}
+
+// anyCreatureBut returns a creature other than one.
+func anyCreatureBut(r *realm.Realm, one handle.Handle) handle.Handle {
+	for ch := range r.World.Query(world.With[realm.Creature](r.World)).Chunks() {
+		for _, h := range ch.Handles() {
+			if h != one {
+				return h
+			}
+		}
+	}
+	panic("there is one creature alone")
+}
+
+// try panics if a fault cannot be injected.
+func try(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
 // change changes a component of some entity.
 func change[T any](to func(*T)) func(*realm.Realm) {
 	return func(r *realm.Realm) { to(world.Write[T](r.World).Get(anyOf[T](r))) }
@@ -75,6 +122,27 @@ func TestFaults(t *testing.T) {
 	before := func(f func(*realm.Realm)) func(*demo.Config) {
 		return func(c *demo.Config) { c.BeforeAudit(f) }
 	}
+	// littered has a crowd fight until some died and dropped something.
+	littered := func(f func(*realm.Realm)) func(*demo.Config) {
+		return func(c *demo.Config) {
+			c.Creatures, c.Shards, c.Hz, c.Duration = 3000, 1, 100, 1200*time.Millisecond
+			c.BeforeAudit(f)
+		}
+	}
+	// first changes what the audit sees in the first inventory that has something.
+	first := func(change func([]handle.Handle) []handle.Handle) func(handle.Handle, []handle.Handle) []handle.Handle {
+		done := false
+		return func(_ handle.Handle, carries []handle.Handle) []handle.Handle {
+			if done || len(carries) == 0 || carries[0] == handle.None {
+				return carries
+			}
+			done = true
+			return change(carries)
+		}
+	}
+	seen := func(change func([]handle.Handle) []handle.Handle) func(*demo.Config) {
+		return func(c *demo.Config) { c.View(first(change)) }
+	}
 	// living is a handle that is alive, to stand among the dead.
 	var living handle.Handle
 	find := before(func(r *realm.Realm) { living = anyOf[realm.Creature](r) })
@@ -90,14 +158,56 @@ func TestFaults(t *testing.T) {
 		{"leaked den", before(leaked[den]), "entities", "dens: "},
 		{"entity of no kind", before(leaked[other]), "entities", "entities of no kind: 1, want 0"},
 		{"vanished creature", before(vanished[realm.Creature]), "entities", "creatures: "},
-		{"vanished item", func(c *demo.Config) {
-			c.Creatures, c.Shards, c.Hz, c.Duration = 3000, 1, 100, 1200*time.Millisecond // until some died
-			c.BeforeAudit(vanished[realm.Item])
-		}, "entities", "items: "},
+		{"vanished item", littered(func(r *realm.Realm) {
+			r.World.Destroy(lying(r))
+			r.World.Refresh()
+		}), "entities", "items: "},
+
+		{"item lost by a creature", before(func(r *realm.Realm) {
+			_, it := carrying(r)
+			try(r.Inventory.RemoveChild(r.World, it, hierarchy.Hole))
+		}), "items", "was given 1 items and carries 0"},
+		{"item given to a creature", littered(func(r *realm.Realm) {
+			who, _ := carrying(r)
+			try(r.Inventory.AddChild(r.World, who, lying(r)))
+		}), "items", "was given 1 items and carries 2"},
+		{"item where nobody can find it", littered(func(r *realm.Realm) {
+			try(r.Inventory.AddChild(r.World, anyOf[realm.Den](r), lying(r)))
+		}), "items", "is in 0 inventories, want 1"},
+		{"creature in an inventory", before(func(r *realm.Realm) {
+			who, it := carrying(r)
+			try(r.Inventory.AddChild(r.World, it, anyCreatureBut(r, who)))
+		}), "items", "which is no item"},
+		{"doubled item", seen(func(carries []handle.Handle) []handle.Handle {
+			return append(slices.Clone(carries), carries[0])
+		}), "items", "is in 2 inventories, want 1"},
+		{"lost item", seen(func(carries []handle.Handle) []handle.Handle { return carries[1:] }), "items", "is in 0 inventories, want 1"},
+		{"dead item", seen(func(carries []handle.Handle) []handle.Handle {
+			return append(slices.Clone(carries), handle.New(0, 0, 99))
+		}), "items", "which is no item"},
+		{"another's item", func(c *demo.Config) {
+			var all []handle.Handle
+			c.View(func(_ handle.Handle, carries []handle.Handle) []handle.Handle {
+				if len(carries) > 0 && carries[0] != handle.None {
+					all = append(all, carries[0])
+				}
+				if len(all) == 2 && len(carries) > 0 && carries[0] == all[1] {
+					return all[:1]
+				}
+				return carries
+			})
+		}, "items", "which is in the inventory of"},
+		{"item on the ground and in an inventory", func(c *demo.Config) {
+			var it handle.Handle
+			littered(func(r *realm.Realm) { it = lying(r) })(c)
+			c.View(first(func(carries []handle.Handle) []handle.Handle { return append(slices.Clone(carries), it) }))
+		}, "items", "is in 1 inventories, want 0"},
 
 		{"command the bot does not know of", before(change(func(a *realm.Avatar) { a.Obeyed++ })), "bots", "applied"},
 		{"another command than the bot knows of", before(change(func(a *realm.Avatar) { a.Sum++ })), "bots", "of sum"},
-		{"item the bot does not know of", before(change(func(a *realm.Avatar) { a.Items++ })), "bots", "items, the bot knows of"},
+		{"item the bot does not know of", littered(func(r *realm.Realm) {
+			try(r.Inventory.AddChild(r.World, anyOf[realm.Avatar](r), lying(r)))
+		}), "bots", "items, the bot knows of"},
 		{"another's avatar", before(change(func(a *realm.Avatar) { a.Client += 1000 })), "bots", "is that of client"},
 		{"another stance", before(change(func(s *realm.Stance) { s.Fierce = !s.Fierce })), "bots", "is fierce"},
 
@@ -141,7 +251,7 @@ func TestFaults(t *testing.T) {
 
 			var text bytes.Buffer
 			s.Write(&text)
-			for _, name := range []string{"entities", "bots", "commands", "handles"} {
+			for _, name := range []string{"entities", "items", "bots", "commands", "handles"} {
 				if name == test.line {
 					require.Regexp(t, `\naudit  `+name+` +FAIL `, text.String())
 				} else {

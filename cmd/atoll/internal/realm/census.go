@@ -59,12 +59,12 @@ func (c *Census) count(has [kinds]bool) {
 	}
 }
 
-// AvatarOf returns what the world holds of a client's avatar, or false if it is
-// not alive. No tick may be running.
-func (r *Realm) AvatarOf(h handle.Handle) (Avatar, Stance, bool) {
+// AvatarOf returns what the world holds of a client's avatar and how many items it
+// has, or false if it is not alive. No tick may be running.
+func (r *Realm) AvatarOf(h handle.Handle) (_ Avatar, _ Stance, items int, alive bool) {
 	a, s := world.Read[Avatar](r.World).Get(h), world.Read[Stance](r.World).Get(h)
 	if a == nil || s == nil {
-		return Avatar{}, Stance{}, false
+		return Avatar{}, Stance{}, 0, false
 	}
-	return *a, *s, true
+	return *a, *s, r.Inventory.Read(r.World).Count(h), true
 }

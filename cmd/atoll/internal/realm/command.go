@@ -10,6 +10,8 @@ const (
 	Steer  Verb = iota // set the avatar's velocity
 	Attack             // hit the target, or whoever is near
 	Take               // take the target, or an item that is near
+	Stack              // put an item that the avatar carries onto another of its sort
+	Trade              // exchange an item with the target, or whoever is near
 	Look               // tell of the target, or of the avatar and what is near
 	Where              // tell where the avatar is
 )
@@ -33,18 +35,6 @@ type (
 		From     handle.Handle
 		Damage   int32
 		ByAvatar bool
-	}
-	// ask is an avatar's wish to have an item.
-	ask struct {
-		By  handle.Handle
-		Seq uint32
-	}
-	// give answers an ask.
-	give struct {
-		Item  handle.Handle
-		Seq   uint32
-		Worth int32
-		Given bool // or somebody else was faster
 	}
 	// rumour tells a den of an entity on another island.
 	rumour struct{ Who handle.Handle }

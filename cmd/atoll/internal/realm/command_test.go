@@ -42,7 +42,7 @@ func TestCommands(t *testing.T) {
 	delta := float32(g.World.Options().TickInterval.Seconds())
 	require.InDelta(t, where.X+2*0.5*realm.AvatarSpeed*delta+0.5*realm.AvatarSpeed*delta, moved.X, 0.01)
 
-	held, _, ok := g.AvatarOf(a.avatar)
+	held, _, _, ok := g.AvatarOf(a.avatar)
 	require.True(t, ok)
 	require.EqualValues(t, 7, held.Obeyed)
 	require.EqualValues(t, 1+2+3+4+5+6+7, held.Sum)
@@ -68,67 +68,8 @@ func TestExactlyOnce(t *testing.T) {
 	require.EqualValues(t, 2, l.Doubled)
 }
 
-// TestTakeOnce lets avatars of two islands ask for the same item in one tick.
-func TestTakeOnce(t *testing.T) {
-	g := newGame(t, realm.Options{Shards: 2}, 1)
-	a, b := g.guest(), g.guest()
-	it, err := g.CreateItem(42, 1000)
-	require.NoError(t, err)
-	g.step(1)
-	for _, c := range []*guest{a, b} {
-		c.command(realm.Command{Verb: realm.Take, Target: it})
-		c.command(realm.Command{Verb: realm.Take, Target: it})
-	}
-	g.step(4)
-	busy := realm.Reply{Seq: 2, Verb: realm.Take, Outcome: world.Applied, Busy: true}
-	require.Equal(t, busy, a.reply())
-	require.Equal(t, busy, b.reply())
-	require.Equal(t, realm.Reply{Seq: 1, Verb: realm.Take, Outcome: world.Applied, Item: it, Worth: 42, Items: 1}, a.reply())
-	require.Equal(t, realm.Reply{Seq: 1, Verb: realm.Take, Outcome: world.Applied}, b.reply())
-	require.False(t, g.World.Alive(it))
-	require.EqualValues(t, 1, g.Ledger().Destroyed[realm.Items])
-
-	a.command(realm.Command{Verb: realm.Take, Target: it})
-	a.command(realm.Command{Verb: realm.Take, Target: b.avatar})
-	a.command(realm.Command{Verb: realm.Take})
-	g.step(5)
-	for _, seq := range []uint32{3, 5, 4} {
-		require.Equal(t, realm.Reply{Seq: seq, Verb: realm.Take, Outcome: world.Applied, Items: 1, Busy: seq == 5}, a.reply())
-	}
-}
-
-// TestTakeDyingItem lets an item expire at the refresh that would bring it the
-// ask: no answer comes, and that is an answer.
-func TestTakeDyingItem(t *testing.T) {
-	g := newGame(t, realm.Options{Shards: 2}, 1)
-	a := g.guest()
-	g.step(1)
-	it, err := g.CreateItem(1, g.World.Tick()+1)
-	require.NoError(t, err)
-	a.command(realm.Command{Verb: realm.Take, Target: it})
-	g.step(2) // asked, and expired
-	require.False(t, g.World.Alive(it))
-	require.Zero(t, a.reply())
-	g.step(2)
-	require.Equal(t, realm.Reply{Seq: 1, Verb: realm.Take, Outcome: world.Applied}, a.reply())
-}
-
-// TestTakeExpiringItem takes an item in the very tick in which it expires: it is
-// taken, and goes once.
-func TestTakeExpiringItem(t *testing.T) {
-	g := newGame(t, realm.Options{Shards: 2}, 1)
-	a := g.guest()
-	g.step(1)
-	it, err := g.CreateItem(1, g.World.Tick()+2)
-	require.NoError(t, err)
-	a.command(realm.Command{Verb: realm.Take, Target: it})
-	g.step(4)
-	require.Equal(t, realm.Reply{Seq: 1, Verb: realm.Take, Outcome: world.Applied, Item: it, Worth: 1, Items: 1}, a.reply())
-	require.EqualValues(t, 1, g.Ledger().Destroyed[realm.Items])
-}
-
-// TestDeath kills an avatar that has a pick under way: the islands tell the
-// outcome of that, and the world that of commands sent in the tick of its death.
+// TestDeath kills an avatar that has a deal under way: the islands tell the outcome
+// of that, and the world that of commands sent in the tick of its death.
 func TestDeath(t *testing.T) {
 	g := newGame(t, realm.Options{Shards: 2}, 1)
 	a := g.guest()
@@ -148,6 +89,7 @@ func TestDeath(t *testing.T) {
 	require.Equal(t, realm.Reply{Death: true, Who: a.avatar}, a.reply())
 	g.step(3)
 	require.Zero(t, a.reply())
+	require.Equal(t, handle.None, g.bags().Parent(it), "it was never taken")
 	l := g.Ledger()
 	require.EqualValues(t, 1, l.Destroyed[realm.Avatars])
 	require.EqualValues(t, 1, l.Late)

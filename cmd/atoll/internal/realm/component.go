@@ -2,7 +2,8 @@ package realm
 
 import "github.com/atoll-sim/atoll/handle"
 
-// Position is where an entity is on its island, from 0 to Side.
+// Position is where an entity is: from 0 to Side on the first island, and further
+// on those beside it.
 type Position struct{ X, Y float32 }
 
 // Velocity is in units of length per second.
@@ -15,13 +16,19 @@ type Health struct{ Points int32 }
 // Creature is what makes an entity a creature.
 type Creature struct {
 	Strength int32 // of its attacks
+	Items    int32 // given to it: what it carries should be as many
 }
 
 // Item is what makes an entity an item.
 type Item struct {
-	Worth   int32
-	Expires uint64 // the tick in which it goes by itself
-	Leaving bool   // taken or expired: it goes at the refresh
+	Worth int32
+	Sort  uint8 // items of one sort can be stacked
+}
+
+// Litter is how long an item that lies on the ground stays. That of one that is
+// carried says nothing, like its Position.
+type Litter struct {
+	Expires uint64 // the tick in which it goes by itself; 0: it is carried since it was made
 }
 
 // Avatar is what makes an entity a client's avatar, and what the realm holds of
@@ -31,15 +38,18 @@ type Avatar struct {
 	Nth    uint32 // number of the last command that arrived
 	Obeyed uint32 // commands applied
 	Sum    uint64 // of the sequence numbers of those
-	Items  uint32 // taken
-	Pick   Pick   // under way
+	Deal   Deal   // under way
 }
 
-// Pick is an avatar's attempt to take an item, which may be on another island.
-type Pick struct {
-	Item handle.Handle // none: no attempt under way
-	Seq  uint32
-	Due  uint64 // the tick in which the answer has come or never will
+// Deal is what an avatar wants to do with its inventory: to Take, Stack or Trade.
+type Deal struct {
+	Open   bool // under way
+	Verb   Verb
+	Seq    uint32
+	Target handle.Handle // as commanded
+	Item   handle.Handle // what is to be moved
+	Other  handle.Handle // Stack: onto what; Trade: in exchange for what
+	Due    uint64        // the tick in which the relation tells what came of it; 0: nothing is sent yet
 }
 
 // Stance is an avatar's way to fight. Clients set it directly.
@@ -59,6 +69,7 @@ type (
 	item struct {
 		Position
 		Item
+		Litter
 	}
 	avatar struct {
 		Position

@@ -1,18 +1,28 @@
 package realm
 
-import "github.com/atoll-sim/atoll/world"
+import (
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/world"
+)
 
-// expire destroys the items that lay too long.
+// expire destroys the items that lay on the ground too long. What never lay there is
+// looked at now and then: it may have lost its place when its holder left, or in the
+// refresh in which it came to who died in it.
 func (r *Realm) expire(b *world.Build) func(*world.Context) {
-	items := world.Write[Item](b)
-	all := b.Query(items)
-	isle := r.island(b)
+	litter := world.Read[Litter](b)
+	all := b.Query(litter, world.With[Item](b))
+	bags, isle := r.Inventory.Read(b), r.island(b)
 	return func(c *world.Context) {
+		turn := uint32(c.Tick() % turnPeriod)
 		for ch := range all.Chunks() {
-			it := items.Slice(ch)
-			for i := range it {
-				if it[i].Expires <= c.Tick() && !it[i].Leaving {
-					isle.remove(c, ch.Handle(i), &it[i])
+			for i, l := range litter.Slice(ch) {
+				h := ch.Handle(i)
+				if l.Expires > c.Tick() || l.Expires == 0 && h.Index()%turnPeriod != turn {
+					continue
+				}
+				if bags.Parent(h) == handle.None {
+					must(c.Destroy(h))
+					isle.destroyed(Items, h)
 				}
 			}
 		}

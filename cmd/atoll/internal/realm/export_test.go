@@ -10,9 +10,16 @@ func (r *Realm) Nearest(island int, p Position, except handle.Handle) handle.Han
 	return r.islands[island].people.nearest(p, except)
 }
 
-// CreateItem makes an item, in the books as well. No tick may be running.
+// NearestItem returns the item on the ground that is nearest on an island, as of the
+// last tick.
+func (r *Realm) NearestItem(island int, p Position) handle.Handle {
+	return r.islands[island].litter.nearest(p, handle.None)
+}
+
+// CreateItem makes an item that lies on the ground, in the books as well. No tick
+// may be running.
 func (r *Realm) CreateItem(worth int32, expires uint64) (handle.Handle, error) {
-	h, err := r.items.Create(r.World, item{Item: Item{Worth: worth, Expires: expires}})
+	h, err := r.items.Create(r.World, item{Item: Item{Worth: worth}, Litter: Litter{expires}})
 	r.islands[h.Shard()].created(Items)
 	return h, err
 }

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// Side is the length of an island's sides.
+	// Side is the length of an island's sides, whatever the number of islands.
 	Side = 1024
 	// cellSide is the length of the sides of a cell; what is in the same cell or
 	// in one that touches it is near.
@@ -24,6 +24,7 @@ const (
 // Ownership: the island's. It is right from the sense system on, until the
 // refresh.
 type grid struct {
+	corner  Position // of the island
 	starts  []uint32
 	entries []entry
 }
@@ -33,9 +34,9 @@ type entry struct {
 	at  Position
 }
 
-// newGrid makes a grid with room for n entries.
-func newGrid(n int) grid {
-	return grid{starts: make([]uint32, cells*cells+1), entries: make([]entry, 0, n)}
+// newGrid makes a grid of the island with that corner, with room for n entries.
+func newGrid(corner Position, n int) grid {
+	return grid{corner: corner, starts: make([]uint32, cells*cells+1), entries: make([]entry, 0, n)}
 }
 
 // rebuild makes the grid anew, by counting sort: first how many each cell has,
@@ -45,10 +46,37 @@ func (g *grid) rebuild(all *world.Query, pos *world.Reader[Position]) {
 	n := 0
 	for ch := range all.Chunks() {
 		for _, p := range pos.Slice(ch) {
-			g.starts[cellOf(p)]++
+			g.starts[g.cellOf(p)]++
 		}
 		n += ch.Len()
 	}
+	g.room(n)
+	for ch := range all.Chunks() {
+		who := ch.Handles()
+		for i, p := range pos.Slice(ch) {
+			at := &g.starts[g.cellOf(p)]
+			*at--
+			g.entries[*at] = entry{who[i], p}
+		}
+	}
+}
+
+// sort makes the grid anew of a list.
+func (g *grid) sort(list []entry) {
+	clear(g.starts)
+	for i := range list {
+		g.starts[g.cellOf(list[i].at)]++
+	}
+	g.room(len(list))
+	for _, e := range list {
+		at := &g.starts[g.cellOf(e.at)]
+		*at--
+		g.entries[*at] = e
+	}
+}
+
+// room makes of how many each cell has where the cells end, and room for all.
+func (g *grid) room(n int) {
 	end := uint32(0)
 	for c, count := range g.starts {
 		end += count
@@ -58,19 +86,11 @@ func (g *grid) rebuild(all *world.Query, pos *world.Reader[Position]) {
 		g.entries = make([]entry, n+n/4)
 	}
 	g.entries = g.entries[:n]
-	for ch := range all.Chunks() {
-		who := ch.Handles()
-		for i, p := range pos.Slice(ch) {
-			at := &g.starts[cellOf(p)]
-			*at--
-			g.entries[*at] = entry{who[i], p}
-		}
-	}
 }
 
 // cell returns who is in the same cell as p.
 func (g *grid) cell(p Position) []entry {
-	c := cellOf(p)
+	c := g.cellOf(p)
 	return g.entries[g.starts[c]:g.starts[c+1]]
 }
 
@@ -78,7 +98,7 @@ func (g *grid) cell(p Position) []entry {
 // except for one; or none.
 func (g *grid) nearest(p Position, except handle.Handle) handle.Handle {
 	best, who := float32(math.Inf(1)), handle.None
-	x, y := column(p.X), column(p.Y)
+	x, y := column(p.X-g.corner.X), column(p.Y-g.corner.Y)
 	for row := max(y-1, 0); row <= min(y+1, cells-1); row++ {
 		first, last := row*cells+max(x-1, 0), row*cells+min(x+1, cells-1)
 		for _, e := range g.entries[g.starts[first]:g.starts[last+1]] {
@@ -93,6 +113,8 @@ func (g *grid) nearest(p Position, except handle.Handle) handle.Handle {
 
 // cellOf returns the number of p's cell. What is just outside of the island
 // counts as in the cell at the edge.
-func cellOf(p Position) int { return column(p.Y)*cells + column(p.X) }
+func (g *grid) cellOf(p Position) int {
+	return column(p.Y-g.corner.Y)*cells + column(p.X-g.corner.X)
+}
 
 func column(x float32) int { return min(max(int(x)/cellSide, 0), cells-1) }

@@ -17,11 +17,10 @@ func (r *Realm) OpenMailbox(size int) (client uint32, box <-chan Reply, err erro
 // and its avatar must be dead. Safe from any goroutine.
 func (r *Realm) CloseMailbox(client uint32) { r.mailboxes.close(client) }
 
-// Join requests an avatar for a client. It appears on an island of the port's
-// choice.
+// Join requests an avatar for a client, anywhere.
 func (r *Realm) Join(p *world.Port, client, seq uint32) (handle.Handle, error) {
 	return r.avatars.Create(p, avatar{
-		Position: Position{scatter(client, seq), scatter(seq, client)},
+		Position: Position{scatter(client, seq) * r.extent().X, scatter(seq, client) * r.extent().Y},
 		Health:   Health{avatarHealth},
 		Avatar:   Avatar{Client: client},
 	})
@@ -37,10 +36,11 @@ func (r *Realm) SetStance(p *world.Port, avatar handle.Handle, s Stance) error {
 	return r.stance.Set(p, avatar, s)
 }
 
-// scatter returns a coordinate that looks random and depends on a and b alone.
+// scatter returns a number from 0 to 1 that looks random and depends on a and b
+// alone.
 func scatter(a, b uint32) float32 {
 	x := uint64(a)<<32 | uint64(b)
 	x = (x ^ x>>33) * 0xff51afd7ed558ccd
 	x = (x ^ x>>33) * 0xc4ceb9fe1a85ec53
-	return float32(x>>40) / (1 << 24) * Side
+	return float32(x>>40) / (1 << 24)
 }

@@ -12,17 +12,18 @@ import (
 // Ownership: the worker that runs the shard, whose systems come one after
 // another. It is read between ticks.
 type island struct {
-	share     int      // creatures that should live here
+	share     int // creatures that should live here, but for those that came and went
+	corner    Position
 	chance    rand.PCG // what dice rolls by
 	dice      *rand.Rand
 	ledger    Ledger
 	graveyard graveyard
 	people    grid // creatures and avatars
-	litter    grid // items
+	litter    grid // items on the ground
 
-	looks []look          // asked of this tick's sight
-	picks []handle.Handle // avatars with a pick under way
-	_     [64]byte        // other islands are written by other workers
+	lying []entry  // what litter is made of
+	looks []look   // asked of this tick's sight
+	_     [64]byte // other islands are written by other workers
 }
 
 // look is a question about an entity anywhere.
@@ -32,12 +33,12 @@ type look struct {
 	seq    uint32
 }
 
-func (i *island) init(number int, share int, seed uint64) {
-	i.share = share
+func (i *island) init(number int, corner Position, share int, seed uint64) {
+	i.share, i.corner = share, corner
 	i.chance.Seed(seed, uint64(number))
 	i.dice = rand.New(&i.chance)
 	i.graveyard = newGraveyard(seed, uint64(number))
-	i.people, i.litter = newGrid(share+share/4), newGrid(share)
+	i.people, i.litter = newGrid(corner, share+share/4), newGrid(corner, share)
 }
 
 // created and destroyed enter in the island's books what its systems did.
@@ -57,9 +58,9 @@ func (i *island) sent(err error) bool {
 	return err == nil
 }
 
-// place returns a random position.
+// place returns a random position on the island.
 func (i *island) place() Position {
-	return Position{i.dice.Float32() * Side, i.dice.Float32() * Side}
+	return Position{i.corner.X + i.dice.Float32()*Side, i.corner.Y + i.dice.Float32()*Side}
 }
 
 // heading returns a random velocity of a creature.

@@ -2,6 +2,7 @@ package realm
 
 import (
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/hierarchy"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -14,6 +15,7 @@ type obeyer struct {
 	pos    *world.Reader[Position]
 	health *world.Reader[Health]
 	stance *world.Reader[Stance]
+	bags   *hierarchy.Reader
 }
 
 // subject is the avatar that a command is for.
@@ -33,7 +35,7 @@ func (r *Realm) obey(b *world.Build) func(*world.Context) {
 	o := &obeyer{
 		Realm: r, isle: r.island(b),
 		avatar: world.Write[Avatar](b), vel: world.Write[Velocity](b),
-		pos: world.Read[Position](b), health: world.Read[Health](b), stance: world.Read[Stance](b),
+		pos: world.Read[Position](b), health: world.Read[Health](b), stance: world.Read[Stance](b), bags: r.Inventory.Read(b),
 	}
 	inbox := world.Receive[Command](b)
 	return func(c *world.Context) {
@@ -79,14 +81,16 @@ func (o *obeyer) apply(c *world.Context, cmd *Command, s subject) {
 			return
 		}
 		reply.Self = true
-		reply.X, reply.Y, reply.Points, reply.Items = s.pos.X, s.pos.Y, s.health, s.Items
+		reply.X, reply.Y, reply.Points, reply.Items = s.pos.X, s.pos.Y, s.health, uint32(o.bags.Count(s.self))
 		reply.Who, reply.Item = o.isle.people.nearest(s.pos, s.self), o.isle.litter.nearest(s.pos, handle.None)
 	case Attack:
 		o.attack(c, cmd, &s, &reply)
-	case Take:
-		if o.take(c, cmd, &s, &reply) { // trade will reply
+	case Take, Stack, Trade:
+		if !s.Deal.Open { // deal will reply
+			s.Deal = Deal{Open: true, Verb: cmd.Verb, Seq: cmd.Seq, Target: o.aim(cmd, &s)}
 			return
 		}
+		reply.Busy, reply.Items = true, uint32(o.bags.Count(s.self))
 	}
 	o.applied(o.isle, s.Avatar, reply)
 }
@@ -109,27 +113,15 @@ func (o *obeyer) attack(c *world.Context, cmd *Command, s *subject, reply *Reply
 	}
 }
 
-// take asks for the item, and reports whether the answer will come later.
-func (o *obeyer) take(c *world.Context, cmd *Command, s *subject, reply *Reply) (later bool) {
-	reply.Items = s.Items
-	if s.Pick.Item != handle.None {
-		reply.Busy = true
-		return false
+// aim returns whom or what a deal is about, where the command does not say.
+func (o *obeyer) aim(cmd *Command, s *subject) handle.Handle {
+	switch {
+	case cmd.Target != handle.None:
+		return cmd.Target
+	case cmd.Verb == Take:
+		return o.isle.litter.nearest(s.pos, handle.None)
 	}
-	target := cmd.Target
-	if target == handle.None {
-		target = o.isle.litter.nearest(s.pos, handle.None)
-	}
-	switch o.asks.Send(c, target, ask{By: s.self, Seq: cmd.Seq}) {
-	case nil:
-		s.Pick = Pick{Item: target, Seq: cmd.Seq, Due: c.Tick() + takeTicks}
-		o.isle.picks = append(o.isle.picks, s.self)
-		return true
-	case world.ErrStale:
-	default:
-		reply.Outcome = world.Refused
-	}
-	return false
+	return o.isle.people.nearest(s.pos, s.self)
 }
 
 // applied tells a client the outcome of a command that arrived.

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/hierarchy"
+	"github.com/atoll-sim/atoll/region"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -38,17 +40,21 @@ const (
 type Realm struct {
 	World *world.World
 
+	// Inventory is who carries what, and which items are stacked on which.
+	Inventory *hierarchy.Relation
+
+	position *world.Component[Position]
+	litter   *world.Component[Litter]
 	stance   *world.Component[Stance]
 	commands *world.Message[Command]
 	blows    *world.Message[blow]
-	asks     *world.Message[ask]
-	gives    *world.Message[give]
 	rumours  *world.Message[rumour]
 
 	creatures *world.Bundle[creature]
 	items     *world.Bundle[item]
 	avatars   *world.Bundle[avatar]
 
+	chart     *region.Grid[Position]
 	dens      []handle.Handle // by island
 	islands   []island
 	mailboxes *mailboxes
@@ -73,15 +79,17 @@ func New(o Options) (*Realm, error) {
 		World:     w,
 		islands:   make([]island, w.Shards()),
 		mailboxes: newMailboxes(o.ClientsMax),
+		chart:     newChart(w),
 		inspector: rand.New(rand.NewPCG(o.Seed, 0)),
 	}
 	r.register(w)
+	r.Inventory = newInventory(w, o.Creatures)
 	for i := range r.islands {
 		share := o.Creatures / w.Shards()
 		if i < o.Creatures%w.Shards() {
 			share++
 		}
-		r.islands[i].init(i, share, o.Seed)
+		r.islands[i].init(i, r.corner(i), share, o.Seed)
 	}
 	if err := r.reserve(o.Creatures); err != nil {
 		return nil, fmt.Errorf("realm: no room for %d creatures: %w", o.Creatures, err)
@@ -90,24 +98,23 @@ func New(o Options) (*Realm, error) {
 }
 
 func (r *Realm) register(w *world.World) {
-	world.Register[Position](w, "position")
+	r.position = world.Register[Position](w, "position")
 	world.Register[Velocity](w, "velocity")
 	world.Register[Health](w, "health")
 	world.Register[Creature](w, "creature")
 	world.Register[Item](w, "item")
+	r.litter = world.Register[Litter](w, "litter")
 	world.Register[Avatar](w, "avatar")
 	world.Register[Den](w, "den")
 	r.stance = world.Register[Stance](w, "stance")
 
 	r.commands = world.RegisterMessage[Command](w, "command")
 	r.blows = world.RegisterMessage[blow](w, "blow")
-	r.asks = world.RegisterMessage[ask](w, "ask")
-	r.gives = world.RegisterMessage[give](w, "give")
 	r.rumours = world.RegisterMessage[rumour](w, "rumour")
 
 	r.creatures = world.NewBundle[creature](w)
 	r.items = world.NewBundle[item](w)
-	r.avatars = world.NewBundle[avatar](w)
+	r.avatars = world.NewBundle[avatar](w).PlaceBy(func(a avatar) int { return r.chart.Shard(a.Position) })
 }
 
 // reserve makes room, so that the first ticks need not.
@@ -115,7 +122,7 @@ func (r *Realm) reserve(creatures int) error {
 	if err := r.creatures.Reserve(r.World, creatures); err != nil {
 		return err
 	}
-	return r.items.Reserve(r.World, creatures/2)
+	return r.items.Reserve(r.World, creatures)
 }
 
 // settle makes each island's den.
@@ -142,11 +149,12 @@ func (r *Realm) AddSystems(s *scheduler.Scheduler) error {
 		{"sense", r.sense},
 		{"obey", r.obey},
 		{"fight", r.fight},
-		{"trade", r.trade},
 		{"strike", r.strike},
 		{"expire", r.expire},
 		{"spawn", r.spawn},
+		{"deal", r.deal},
 		{"sight", r.sight},
+		{"cross", r.chart.System},
 	} {
 		if err := s.Add(x.name, x.construct); err != nil {
 			return err

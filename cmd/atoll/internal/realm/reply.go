@@ -11,14 +11,16 @@ type Reply struct {
 	Death   bool          // not the outcome of a command: the avatar Who died
 	Verb    Verb          // of the command
 	Outcome world.Outcome // Applied; Gone: too late; Refused: an outbox was full
-	Busy    bool          // Take: an earlier one was still under way
+	Busy    bool          // Take, Stack, Trade: an earlier one was still under way
+	Full    bool          // Take: no place is free
 	Self    bool          // Look: it was at oneself
 	Kind    Kind          // Look: of the target
 	Seq     uint32
 	Who     handle.Handle // Attack: whom; Look: the target or a creature that is near; none if nobody
-	Item    handle.Handle // Take: what; Look: an item that is near; none if nothing
+	Item    handle.Handle // Take, Stack: what; Trade: what was got; Look: an item that is near; none if nothing
+	Other   handle.Handle // Stack: onto what; Trade: what was given
 	X, Y    float32       // Steer, Look, Where
 	Points  int32         // Look
-	Worth   int32         // Take
-	Items   uint32        // Take, Look: how many the avatar has
+	Worth   int32         // Take, Trade: of the item
+	Items   uint32        // Take, Stack, Trade, Look: how many places of the inventory are taken
 }

@@ -10,14 +10,15 @@ const (
 	attackPeriod   = 16   // a creature attacks
 	rumourPeople   = 1000 // of so many on an island, or part of them, one is told of in a tick, and raided
 
-	dropOdds = 2  // one of so many creatures drops an item
-	itemLife = 40 // ticks until an item goes by itself
-	worthMax = 99
+	carryOdds = 2  // one of so many creatures carries an item
+	placesMax = 8  // items in an inventory, or on another
+	itemLife  = 40 // ticks until an item on the ground goes by itself
+	itemSorts = 4
+	worthMax  = 99
 
 	// AvatarSpeed is how fast an avatar steered by 1 is, in units per second.
 	AvatarSpeed    = 40
 	avatarHealth   = 400
 	avatarStrength = 30
 	fierceStrength = 60 // of an avatar with a fierce stance
-	takeTicks      = 2  // from asking for an item to its answer
 )

@@ -9,8 +9,6 @@ func (r *Realm) AppendState(dst []byte) []byte {
 		isle := &r.islands[i]
 		dst, _ = isle.chance.AppendBinary(dst) // which never fails
 		dst, _ = binary.Append(dst, binary.LittleEndian, &isle.ledger)
-		dst = binary.LittleEndian.AppendUint64(dst, uint64(len(isle.picks)))
-		dst, _ = binary.Append(dst, binary.LittleEndian, isle.picks)
 	}
 	return dst
 }

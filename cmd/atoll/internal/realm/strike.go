@@ -2,6 +2,7 @@ package realm
 
 import (
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/hierarchy"
 	"github.com/atoll-sim/atoll/shard"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -10,7 +11,8 @@ import (
 type striker struct {
 	*Realm
 	isle   *island
-	pos    *world.Reader[Position]
+	bags   *hierarchy.Reader
+	pos    *world.Writer[Position]
 	health *world.Writer[Health]
 	beast  *world.Reader[Creature]
 	avatar *world.Writer[Avatar]
@@ -20,10 +22,10 @@ type striker struct {
 // that is hit by an avatar and survives hits back, wherever the avatar is.
 func (r *Realm) strike(b *world.Build) func(*world.Context) {
 	s := &striker{
-		Realm: r, isle: r.island(b),
-		pos: world.Read[Position](b), health: world.Write[Health](b), beast: world.Read[Creature](b), avatar: world.Write[Avatar](b),
+		Realm: r, isle: r.island(b), bags: r.Inventory.Read(b),
+		pos: world.Write[Position](b), health: world.Write[Health](b), beast: world.Read[Creature](b), avatar: world.Write[Avatar](b),
 	}
-	b.Creates(r.items)
+	world.Write[Litter](b) // for drop
 	hits := world.Receive[blow](b)
 	return func(c *world.Context) {
 		for _, hit := range hits.All() {
@@ -49,25 +51,16 @@ func (r *Realm) strike(b *world.Build) func(*world.Context) {
 // kill marks who has no health left.
 func (s *striker) kill(c *world.Context, who handle.Handle, at shard.Loc) {
 	must(c.Destroy(who))
+	s.drop(c, who, *s.pos.At(at))
 	if a := s.avatar.At(at); a != nil {
 		s.isle.destroyed(Avatars, who)
-		if a.Pick.Item != handle.None {
+		if a.Deal.Open {
 			s.isle.ledger.Late++
-			s.tell(s.isle, a.Client, Reply{Seq: a.Pick.Seq, Verb: Take, Outcome: world.Gone})
+			s.tell(s.isle, a.Client, Reply{Seq: a.Deal.Seq, Verb: a.Deal.Verb, Outcome: world.Gone})
+			a.Deal = Deal{}
 		}
 		s.tell(s.isle, a.Client, Reply{Death: true, Who: who})
 		return
 	}
 	s.isle.destroyed(Creatures, who)
-	if s.isle.dice.IntN(dropOdds) == 0 {
-		s.drop(c, *s.pos.At(at))
-	}
-}
-
-// drop leaves an item where somebody died.
-func (s *striker) drop(c *world.Context, at Position) {
-	_, err := s.items.Create(c, item{at, Item{Worth: 1 + s.isle.dice.Int32N(worthMax), Expires: c.Tick() + itemLife}})
-	if s.isle.sent(err) {
-		s.isle.created(Items)
-	}
 }

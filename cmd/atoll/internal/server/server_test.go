@@ -76,7 +76,7 @@ func TestHelp(t *testing.T) {
 		help = append(help, text)
 	}
 	verbs := []string{
-		"JOIN", "STEER x y", "STANCE calm|fierce", "ATTACK [entity]", "TAKE [item]", "LOOK [entity]",
+		"JOIN", "STEER x y", "STANCE calm|fierce", "ATTACK [entity]", "TAKE [item]", "STACK", "TRADE [entity]", "LOOK [entity]",
 		"WHERE", "LEAVE", "PING", "HELP", "QUIT", "limits:",
 	}
 	require.Len(t, help, len(verbs))
@@ -108,6 +108,8 @@ func TestLife(t *testing.T) {
 	require.Regexp(t, `^APPLIED ATTACK \S+$`, p.do("ATTACK"))
 	require.Equal(t, "APPLIED ATTACK none", p.do("ATTACK 0:9999999@5"))
 	require.Regexp(t, `^APPLIED TAKE none items 0$`, p.do("TAKE "+near))
+	require.Equal(t, "APPLIED STACK none items 0", p.do("STACK"))
+	require.Equal(t, "APPLIED TRADE none items 0", p.do("TRADE "+near))
 	require.Equal(t, "APPLIED LEAVE", p.do("LEAVE"))
 	require.NotEqual(t, joined, p.do("JOIN"))
 	p.send("QUIT\n")

@@ -167,22 +167,29 @@ func appendOutcome(b []byte, cmd *command, r *realm.Reply, known bool) []byte {
 		return fmt.Appendf(b, " %.2f %.2f", r.X, r.Y)
 	case "ATTACK":
 		return fmt.Appendf(b, " %v", r.Who)
-	case "TAKE":
-		return appendTaken(b, r)
+	case "TAKE", "STACK", "TRADE":
+		return fmt.Appendf(appendDealt(append(b, ' '), r), " items %d", r.Items)
 	case "LOOK":
 		return appendSeen(b, r)
 	}
 	return b
 }
 
-func appendTaken(b []byte, r *realm.Reply) []byte {
+// appendDealt tells what became of a wish about the inventory.
+func appendDealt(b []byte, r *realm.Reply) []byte {
 	switch {
 	case r.Busy:
-		return fmt.Appendf(b, " busy items %d", r.Items)
+		return append(b, "busy"...)
+	case r.Full:
+		return append(b, "full"...)
 	case r.Item == handle.None:
-		return fmt.Appendf(b, " none items %d", r.Items)
+		return append(b, "none"...)
+	case r.Verb == realm.Stack:
+		return fmt.Appendf(b, "%v on %v", r.Item, r.Other)
+	case r.Verb == realm.Trade:
+		return fmt.Appendf(b, "%v worth %d for %v", r.Item, r.Worth, r.Other)
 	}
-	return fmt.Appendf(b, " %v worth %d items %d", r.Item, r.Worth, r.Items)
+	return fmt.Appendf(b, "%v worth %d", r.Item, r.Worth)
 }
 
 // appendSeen tells of a target, or of the avatar and what is near it.

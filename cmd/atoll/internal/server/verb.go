@@ -36,6 +36,8 @@ func init() {
 		{"STANCE", "calm|fierce", "set how hard it hits", 1, 1, (*client).stance},
 		{"ATTACK", "[entity]", "hit an entity, or whoever is near", 0, 1, target("ATTACK", realm.Attack)},
 		{"TAKE", "[item]", "take an item, or one that is near", 0, 1, target("TAKE", realm.Take)},
+		{"STACK", "", "put an item that it carries onto another of the same sort", 0, 0, (*client).stack},
+		{"TRADE", "[entity]", "exchange an item with an entity, or whoever is near, who loses nothing", 0, 1, target("TRADE", realm.Trade)},
 		{"LOOK", "[entity]", "tell of an entity, or of the avatar and what is near", 0, 1, target("LOOK", realm.Look)},
 		{"WHERE", "", "tell where the avatar is", 0, 0, (*client).where},
 		{"LEAVE", "", "destroy your avatar, when all commands before have their outcome", 0, 0, (*client).leave},
@@ -129,6 +131,8 @@ func target(name string, v realm.Verb) func(*client, []string) error {
 		return c.order(name, o)
 	}
 }
+
+func (c *client) stack([]string) error { return c.order("STACK", realm.Command{Verb: realm.Stack}) }
 
 func (c *client) where([]string) error { return c.order("WHERE", realm.Command{Verb: realm.Where}) }
 

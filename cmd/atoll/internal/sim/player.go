@@ -38,14 +38,16 @@ type player struct {
 	replies []realm.Reply
 }
 
-func newPlayer(r *realm.Realm, seed uint64, number int) (*player, error) {
+func newPlayer(r *realm.Realm, seed uint64, number int, act bool) (*player, error) {
 	client, box, err := r.OpenMailbox(mailboxSize)
 	if err != nil {
 		return nil, err
 	}
-	port, err := r.World.OpenPort()
-	if err != nil {
-		return nil, err
+	var port *world.Port
+	if act {
+		if port, err = r.World.OpenPort(); err != nil {
+			return nil, err
+		}
 	}
 	return &player{realm: r, port: port, box: box, number: client, dice: rand.New(rand.NewPCG(seed, ^uint64(number)))}, nil
 }
@@ -130,7 +132,13 @@ func (p *player) act() error {
 		return p.command(realm.Command{Verb: realm.Attack, Target: p.rivals[p.dice.IntN(len(p.rivals))].avatar})
 	case chance < 780:
 		return p.command(realm.Command{Verb: realm.Take})
+	case chance < 800:
+		return p.command(realm.Command{Verb: realm.Stack})
+	case chance < 820:
+		return p.command(realm.Command{Verb: realm.Trade})
 	case chance < 840:
+		return p.command(realm.Command{Verb: realm.Trade, Target: p.rivals[p.dice.IntN(len(p.rivals))].avatar})
+	case chance < 860:
 		return p.command(realm.Command{Verb: realm.Where})
 	case chance < 900:
 		return p.realm.SetStance(p.port, p.avatar, realm.Stance{Fierce: p.dice.IntN(2) == 0})

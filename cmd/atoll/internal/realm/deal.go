@@ -1,0 +1,151 @@
+package realm
+
+import (
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/hierarchy"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// dealer is the deal system of one island.
+type dealer struct {
+	*Realm
+	isle    *island
+	avatars *world.Writer[Avatar]
+	items   *world.ForeignReader[Item]
+	health  *world.ForeignReader[Health]
+	bags    *hierarchy.Reader
+}
+
+// deal does what avatars want with their inventories: take an item, stack two,
+// trade with somebody. All it does is to request one change of the relation, which
+// is done or refused as a whole; a tick later the relation tells which:
+//
+//	tick t     obey   the command opens a deal
+//	           deal   what it is about is chosen, and the change requested
+//	tick t+1   deal   who is whose now? the reply to the client
+//
+// Of several who want the same item the first in order gets it. An item that
+// expires at that refresh is not taken.
+func (r *Realm) deal(b *world.Build) func(*world.Context) {
+	d := &dealer{
+		Realm: r, isle: r.island(b), avatars: world.Write[Avatar](b),
+		items: world.ReadForeign[Item](b), health: world.ReadForeign[Health](b), bags: r.Inventory.Read(b),
+	}
+	all := b.Query(d.avatars)
+	return func(c *world.Context) {
+		for ch := range all.Chunks() {
+			avatars := d.avatars.Slice(ch)
+			for i := range avatars {
+				switch deal := &avatars[i].Deal; {
+				case !deal.Open:
+				case deal.Due == 0:
+					d.begin(c, ch.Handle(i), &avatars[i])
+				case deal.Due <= c.Tick():
+					d.end(ch.Handle(i), &avatars[i])
+				}
+			}
+		}
+	}
+}
+
+// begin requests what an avatar wants, or ends the deal if it cannot be.
+func (d *dealer) begin(c *world.Context, self handle.Handle, a *Avatar) {
+	deal := &a.Deal
+	var err error
+	switch deal.Verb {
+	case Take:
+		if d.bags.Count(self) == placesMax {
+			d.close(self, a, Reply{Full: true})
+			return
+		}
+		if d.lies(deal.Target) {
+			deal.Item = deal.Target
+			err = d.Inventory.Transfer(c, deal.Item, handle.None, self, -1)
+		}
+	case Stack:
+		if deal.Item, deal.Other = d.pair(self); deal.Item != handle.None {
+			err = d.Inventory.Transfer(c, deal.Item, self, deal.Other, -1)
+		}
+	case Trade:
+		if deal.Item, deal.Other = d.bargain(self, deal.Target); deal.Item != handle.None {
+			err = d.Inventory.Swap(c, deal.Item, deal.Other)
+		}
+	}
+	switch {
+	case err != nil && err != world.ErrStale:
+		d.close(self, a, Reply{Outcome: world.Refused})
+	case err != nil || deal.Item == handle.None:
+		d.close(self, a, Reply{})
+	default:
+		deal.Due = c.Tick() + 1
+	}
+}
+
+// lies reports whether there is an item on the ground.
+func (d *dealer) lies(h handle.Handle) bool {
+	_, ok := d.items.Get(h)
+	return ok && d.bags.Parent(h) == handle.None
+}
+
+// pair returns two items of one sort in an inventory, of which the first can be put
+// onto the second, or none.
+func (d *dealer) pair(self handle.Handle) (top, base handle.Handle) {
+	for top := range d.bags.Each(self) {
+		if d.bags.Count(top) > 0 {
+			continue
+		}
+		sort, _ := d.items.Get(top)
+		for base := range d.bags.Each(self) {
+			if it, _ := d.items.Get(base); base != top && it.Sort == sort.Sort && d.bags.Count(base) < placesMax {
+				return top, base
+			}
+		}
+	}
+	return handle.None, handle.None
+}
+
+// bargain returns the two items, with none stacked on them, for which both would
+// trade: who is asked gets at least as much as it gives, and no more than need be.
+func (d *dealer) bargain(self, other handle.Handle) (mine, theirs handle.Handle) {
+	if _, ok := d.health.Get(other); !ok || other == self {
+		return handle.None, handle.None
+	}
+	best := int32(worthMax)
+	for my := range d.bags.Each(self) {
+		for their := range d.bags.Each(other) {
+			give, _ := d.items.Get(my)
+			get, _ := d.items.Get(their)
+			if loss := give.Worth - get.Worth; loss >= 0 && loss < best && d.bags.Count(my)+d.bags.Count(their) == 0 {
+				mine, theirs, best = my, their, loss
+			}
+		}
+	}
+	return mine, theirs
+}
+
+// end finds out what came of a deal.
+func (d *dealer) end(self handle.Handle, a *Avatar) {
+	deal, reply := a.Deal, Reply{}
+	switch {
+	case deal.Verb == Take && d.bags.Parent(deal.Item) == self:
+		reply.Item = deal.Item
+	case deal.Verb == Stack && d.bags.Parent(deal.Item) == deal.Other:
+		reply.Item, reply.Other = deal.Item, deal.Other
+	case deal.Verb == Trade && d.bags.Parent(deal.Other) == self:
+		reply.Item, reply.Other = deal.Other, deal.Item
+	}
+	if it, ok := d.items.Get(reply.Item); ok && deal.Verb != Stack {
+		reply.Worth = it.Worth
+	}
+	d.close(self, a, reply)
+}
+
+// close ends a deal and tells the client.
+func (d *dealer) close(self handle.Handle, a *Avatar, reply Reply) {
+	reply.Seq, reply.Verb, reply.Items = a.Deal.Seq, a.Deal.Verb, uint32(d.bags.Count(self))
+	if reply.Outcome == world.Undecided {
+		reply.Outcome = world.Applied
+	}
+	a.Deal = Deal{}
+	d.applied(d.isle, a, reply)
+}

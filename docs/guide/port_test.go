@@ -1,0 +1,112 @@
+package guide_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/atoll-sim/atoll/scheduler"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// serve is what a connection's goroutine does, while the world ticks.
+func serve(ctx context.Context, port *world.Port, ships *world.Bundle[Ship], hull *world.Component[Hull]) {
+	h, err := ships.Create(port, Ship{Hull: Hull{100}})
+	if errors.Is(err, world.ErrFull) {
+		return // too many requests under way: wait, or drop the client
+	}
+	_ = hull.Set(port, h, Hull{90}) // behind the create, in the same order
+
+	var sunk, again world.Completion
+	_ = port.Notify(&sunk).Destroy(h)
+	_ = port.Notify(&again).Destroy(h)
+	first, _ := sunk.Wait(ctx)
+	second, _ := again.Wait(ctx)
+	fmt.Println(first, second, port.Status(h))
+}
+
+func Example_port() {
+	w := world.MustNew(world.Options{})
+	world.Register[Position](w, "position")
+	world.Register[Velocity](w, "velocity")
+	hull := world.Register[Hull](w, "hull")
+	ships := world.NewBundle[Ship](w)
+	ctx := context.Background()
+
+	s := scheduler.New(w, scheduler.Options{})
+	s.MustAdd("sail", Sail)
+	go func() {
+		port, _ := w.OpenPort() // at any time, also while a tick runs
+		defer port.Close()
+		serve(ctx, port, ships, hull)
+		s.Stop()
+	}()
+	_ = s.Run(ctx) // 20 ticks a second, until somebody calls Stop
+	fmt.Println(w.Count())
+	// Output:
+	// applied gone stale
+	// 0
+}
+
+func Example_question() {
+	w := world.MustNew(world.Options{})
+	world.Register[Position](w, "position")
+	world.Register[Velocity](w, "velocity")
+	hull := world.Register[Hull](w, "hull")
+	ships := world.NewBundle[Ship](w)
+	port, _ := w.OpenPort()
+	ship, _ := ships.Create(w, Ship{Hull: Hull{100}})
+
+	repair := world.RegisterQuestion(w, "repair", func(self *world.Self, planks int) (left int) {
+		h := hull.Write(self)
+		used := min(planks, 100-h.Points)
+		h.Points += used
+		return planks - used
+	})
+
+	var left world.Answer[int]
+	var now world.Answer[Hull]
+	_ = hull.Set(port, ship, Hull{97})
+	_ = repair.Ask(port, ship, 10, &left)
+	_ = hull.Ask(port, ship, &now)
+	w.Refresh()
+	fmt.Println(left.Value())
+	fmt.Println(now.Value())
+	// Output:
+	// 7 true
+	// {100} true
+}
+
+// Border hands ships that have left their part of the sea to the shard of the part
+// that they are in: each is 100 wide.
+func Border(b *world.Build) func(*world.Context) {
+	pos := world.Read[Position](b)
+	fleet := b.Query(pos)
+	return func(c *world.Context) {
+		for ch := range fleet.Chunks() {
+			for i, p := range pos.Slice(ch) {
+				if to := int(p.X/100) % c.Shards(); to != c.Shard() {
+					_ = world.Move(c, ch.Handle(i), to)
+				}
+			}
+		}
+	}
+}
+
+func Example_move() {
+	w, ships := newSea()
+	ships.PlaceBy(func(s Ship) int { return int(s.Position.X/100) % w.Shards() })
+	h, _ := ships.Create(w, Ship{Position: Position{99.8, 0}, Velocity: Velocity{10, 0}})
+
+	s := scheduler.New(w, scheduler.Options{})
+	s.MustAdd("sail", Sail)
+	s.MustAdd("border", Border)
+	shard, _ := w.Owner(h)
+	fmt.Println(h, "in shard", shard)
+	_ = s.Step(context.Background())
+	shard, _ = w.Owner(h)
+	fmt.Println(h, "in shard", shard, *world.Read[Position](w).Get(h))
+	// Output:
+	// 0:0@1 in shard 0
+	// 0:0@1 in shard 1 {100.3 0}
+}

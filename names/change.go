@@ -1,0 +1,123 @@
+package names
+
+import (
+	"hash/maphash"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// change is a wish: that an entity has a name, or none.
+type change[K Name] struct {
+	name K
+	bind bool
+}
+
+// do makes a change, by an idle world at once, or sends the request.
+func (n *Names[K]) do(by world.Holder, h handle.Handle, c change[K]) error {
+	w, ok := by.(*world.World)
+	if !ok {
+		return n.requests.Send(by, h, c)
+	}
+	n.requests.Check(by)
+	n.mustIdle("Bind")
+	switch {
+	case w.Locate(h) == 0:
+		return world.ErrStale
+	case !c.bind:
+		return n.unbind(h)
+	}
+	_, err := n.bind(h, c.name)
+	return err
+}
+
+// apply is what a request does at the refresh. Its entity is alive and not dying.
+func (n *Names[K]) apply(h handle.Handle, c *change[K]) world.Outcome {
+	n.forget()
+	if !c.bind {
+		if n.unbind(h) != nil {
+			return world.Missing
+		}
+		return world.Applied
+	}
+	holder, err := n.bind(h, c.name)
+	if err == nil {
+		return world.Applied
+	}
+	if len(n.refused) < n.options.Refusals {
+		n.refused = append(n.refused, Refusal[K]{Entity: h, Name: c.name, Holder: holder})
+	}
+	return world.Refused
+}
+
+// bind gives a living entity a name. It returns who has it if that is another.
+func (n *Names[K]) bind(h handle.Handle, name K) (holder handle.Handle, err error) {
+	b := &binding[K]{hash: maphash.Comparable(n.seed, name), name: name, handle: h}
+	had, other := n.byHandle.of(h), n.byName.named(b.hash, name)
+	switch {
+	case had != nil && had == other:
+		return h, nil
+	case other != nil && !n.requests.Dying(other.handle):
+		return other.handle, ErrTaken
+	case other != nil:
+		n.byHandle.remove(other)
+		n.byName.replace(other, b)
+		n.count.Add(-1)
+	default:
+		n.byName.put(b)
+	}
+	if had == nil {
+		n.byHandle.put(b)
+		n.count.Add(1)
+		return h, nil
+	}
+	n.byHandle.replace(had, b)
+	n.byName.remove(had) // last, so that who looks for either name meanwhile finds one
+	return h, nil
+}
+
+// unbind takes the name of an entity away.
+func (n *Names[K]) unbind(h handle.Handle) error {
+	b := n.byHandle.of(h)
+	if b == nil {
+		return ErrUnnamed
+	}
+	n.byName.remove(b)
+	n.byHandle.remove(b)
+	n.count.Add(-1)
+	return nil
+}
+
+// forget drops what earlier refreshes refused.
+func (n *Names[K]) forget() {
+	if n.stale {
+		clear(n.refused)
+		n.refused, n.stale = n.refused[:0], false
+	}
+}
+
+// keeper is Names as the world sees it, so that the methods are not among those of
+// Names.
+type keeper[K Name] struct{ *Names[K] }
+
+// Begin has nothing to do: names change at once.
+func (k keeper[K]) Begin() {}
+
+// Spare spares nobody.
+func (k keeper[K]) Spare(*world.Deaths) bool { return false }
+
+// Spread takes the names of the dying away.
+func (k keeper[K]) Spread(d *world.Deaths, from int) {
+	for _, h := range d.All()[from:] {
+		if k.count.Load() == 0 {
+			return
+		}
+		_ = k.unbind(h)
+	}
+}
+
+// Settle ends the refresh.
+func (k keeper[K]) Settle() {
+	k.forget()
+	k.stale = true
+}

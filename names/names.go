@@ -1,0 +1,181 @@
+package names
+
+import (
+	"fmt"
+	"hash/maphash"
+	"iter"
+	"reflect"
+	"slices"
+	"sync/atomic"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// Name is what a name can be: a string, or a number or 16 bytes (a UUID) that come
+// from outside. The zero value is a name like any other.
+type Name interface {
+	~string | ~int64 | ~uint64 | ~[16]byte
+}
+
+// Options shape Names. The zero value means the defaults.
+type Options struct {
+	// LengthMax is the number of bytes that a string may have. Default: 256.
+	LengthMax int
+	// Refusals is how many refused requests are remembered of each refresh, for
+	// Names.Refused. Default: 1024.
+	Refusals int
+}
+
+const (
+	defaultLengthMax = 256
+	defaultRefusals  = 1024
+)
+
+// Names gives entities of a world a name each, under which they are found. A world
+// may have any number of Names: characters by name, and by their id in a database.
+//
+// Changes take a holder. By an idle *World they are done at once. By a *Context or a
+// *Port they are requests, which the refresh applies one after the other: ports by
+// number, then source shards, each in the order sent; after all requests on single
+// entities. So who is created in a refresh can be named in it, and the name of one
+// that is marked by then is free for another. One that comes to die only because
+// another does, as a child in a hierarchy, has its name until the end of the refresh.
+//
+// Who is told: the port that waits with Notify gets the outcome, which is Refused for
+// a name that is taken, Gone if the entity was dead or dying by then, or Missing if it
+// had no name to give up. Systems find the refused requests in Refused.
+//
+// A binding takes one allocation, of 16 bytes and the name, and 32 to 128 bytes in
+// the indexes; a string is kept, with whatever memory it is a part of.
+//
+// Invariants: no two entities have the same name, and who has one is alive, but for
+// readers while a refresh is under way.
+//
+// Ownership: the world's. Changes may be called by whoever holds the Holder; Lookup,
+// NameOf and Len by anyone at any time.
+type Names[K Name] struct {
+	w        *world.World
+	label    string
+	options  Options
+	seed     maphash.Seed
+	byName   *index[K]
+	byHandle *index[K]
+	count    atomic.Int64
+	requests *world.Requests[change[K]]
+	refused  []Refusal[K]
+	stale    bool // refused is of an earlier refresh
+}
+
+// New makes names for entities of a world; label is what messages call them. Before
+// the first tick. It panics if the world is within a tick.
+func New[K Name](w *world.World, label string, o Options) *Names[K] {
+	if o.LengthMax < 0 || o.Refusals < 0 {
+		panic(fmt.Sprintf("names: options of %q have a negative number: %+v", label, o))
+	}
+	if o.LengthMax == 0 {
+		o.LengthMax = defaultLengthMax
+	}
+	if o.Refusals == 0 {
+		o.Refusals = defaultRefusals
+	}
+	n := &Names[K]{
+		w: w, label: label, options: o, seed: maphash.MakeSeed(),
+		byName:   newIndex(func(b *binding[K]) uint64 { return b.hash }),
+		byHandle: newIndex(func(b *binding[K]) uint64 { return hashHandle(b.handle) }),
+	}
+	n.requests = world.NewRequests(w, label, n.apply)
+	w.Extend(keeper[K]{n})
+	return n
+}
+
+// Label returns what messages call these names.
+func (n *Names[K]) Label() string { return n.label }
+
+// Options returns the options with the defaults filled in.
+func (n *Names[K]) Options() Options { return n.options }
+
+// Lookup returns the entity that has a name, and whether there is one. It may be dead
+// by the time the caller looks, as any handle. Safe from any goroutine at any time: it
+// does not wait, write or allocate. Systems find what the last refresh left; who looks
+// during a refresh finds the name as it was before or as it is after.
+func (n *Names[K]) Lookup(name K) (handle.Handle, bool) {
+	if b := n.byName.named(maphash.Comparable(n.seed, name), name); b != nil {
+		return b.handle, true
+	}
+	return handle.None, false
+}
+
+// NameOf returns the name of an entity, and whether it has one. As of Lookup.
+func (n *Names[K]) NameOf(h handle.Handle) (K, bool) {
+	if b := n.byHandle.of(h); b != nil {
+		return b.name, true
+	}
+	return *new(K), false
+}
+
+// Len returns the number of names. Safe from any goroutine at any time.
+func (n *Names[K]) Len() int { return int(n.count.Load()) }
+
+// Bind gives an entity a name; the one that it had it gives up in the same moment, and
+// keeps if the new one is refused. It returns world.ErrStale if the entity is known
+// not to be alive, ErrLength; by an idle *World ErrTaken if another entity has the
+// name; else world.ErrFull if the request was not accepted.
+func (n *Names[K]) Bind(by world.Holder, h handle.Handle, name K) error {
+	if length(&name) > n.options.LengthMax {
+		return fmt.Errorf("%w, which is %d of %q", ErrLength, n.options.LengthMax, n.label)
+	}
+	return n.do(by, h, change[K]{name: name, bind: true})
+}
+
+// Unbind makes an entity give up its name. It returns world.ErrStale if the entity is
+// known not to be alive; by an idle *World ErrUnnamed if it has none; else
+// world.ErrFull if the request was not accepted.
+func (n *Names[K]) Unbind(by world.Holder, h handle.Handle) error {
+	return n.do(by, h, change[K]{})
+}
+
+// All yields the entities that have a name, in the order of their handles, with the
+// names. For an idle world. It sorts them, O(n log n); what the loop changes it does not see.
+func (n *Names[K]) All() iter.Seq2[handle.Handle, K] {
+	n.mustIdle("All")
+	return func(yield func(handle.Handle, K) bool) {
+		n.mustIdle("All")
+		for _, b := range n.ordered() {
+			if !yield(b.handle, b.name) {
+				return
+			}
+		}
+	}
+}
+
+// ordered returns the bindings in the order of their handles.
+func (n *Names[K]) ordered() []*binding[K] {
+	all := make([]*binding[K], 0, n.Len())
+	n.byHandle.all(func(b *binding[K]) { all = append(all, b) })
+	slices.SortFunc(all, func(a, b *binding[K]) int { return a.handle.Compare(b.handle) })
+	return all
+}
+
+// Refused returns the requests that the last refresh refused because the name was
+// taken, in order, as many as Options.Refusals allows. For systems, and the idle
+// world; it is good until the refresh.
+func (n *Names[K]) Refused() []Refusal[K] { return n.refused }
+
+// mustIdle panics while a tick runs.
+func (n *Names[K]) mustIdle(call string) {
+	if !n.w.Idle() {
+		panic(fmt.Sprintf("names: Names.%s of %q by the World while a tick runs; within a system use its Context, elsewhere a Port", call, n.label))
+	}
+}
+
+// length returns the number of bytes of a name, if it is a string, or 0.
+func length[K Name](name *K) int {
+	if s, ok := any(name).(*string); ok {
+		return len(*s)
+	}
+	if v := reflect.ValueOf(name).Elem(); v.Kind() == reflect.String {
+		return v.Len()
+	}
+	return 0
+}

@@ -1,0 +1,41 @@
+package names
+
+import (
+	"encoding/binary"
+	"reflect"
+)
+
+// AppendState appends all that decides what the names do next, for a hash of the
+// world's state.
+func (k keeper[K]) AppendState(dst []byte) []byte {
+	all := k.ordered()
+	for _, v := range []int{k.options.LengthMax, k.options.Refusals, len(all), len(k.refused)} {
+		dst = binary.LittleEndian.AppendUint64(dst, uint64(v))
+	}
+	for _, b := range all {
+		dst = binary.LittleEndian.AppendUint64(dst, uint64(b.handle))
+		dst = appendName(dst, &b.name)
+	}
+	for i := range k.refused {
+		f := &k.refused[i]
+		dst = binary.LittleEndian.AppendUint64(dst, uint64(f.Entity))
+		dst = binary.LittleEndian.AppendUint64(dst, uint64(f.Holder))
+		dst = appendName(dst, &f.Name)
+	}
+	return dst
+}
+
+// appendName appends a name, so that its end can be told.
+func appendName[K Name](dst []byte, name *K) []byte {
+	switch v := reflect.ValueOf(name).Elem(); v.Kind() {
+	case reflect.String:
+		dst = binary.LittleEndian.AppendUint64(dst, uint64(v.Len()))
+		return append(dst, v.String()...)
+	case reflect.Int64:
+		return binary.LittleEndian.AppendUint64(dst, uint64(v.Int()))
+	case reflect.Uint64:
+		return binary.LittleEndian.AppendUint64(dst, v.Uint())
+	default: // 16 bytes
+		return append(dst, v.Bytes()...)
+	}
+}

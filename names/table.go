@@ -1,0 +1,187 @@
+package names
+
+import (
+	"math/bits"
+	"sync/atomic"
+
+	"github.com/atoll-sim/atoll/handle"
+)
+
+// binding says that an entity has a name. It is never changed.
+type binding[K Name] struct {
+	hash   uint64 // of the name
+	name   K
+	handle handle.Handle
+}
+
+// index finds bindings by name, or by handle.
+//
+// Invariants: a binding that is there stays findable while others come and go. In a
+// table, what is not nil has become nil again only where no binding was behind it.
+//
+// Ownership: one writer at a time, the refresh or who uses the idle world. Anyone may
+// look up at any time.
+type index[K Name] struct {
+	stripes [stripes]stripe[K]
+	removed *binding[K] // stands where one was; its handle is None
+	hash    func(*binding[K]) uint64
+}
+
+// stripe is a part of an index, which grows by itself.
+type stripe[K Name] struct {
+	table atomic.Pointer[table[K]] // nil until used
+	used  int                      // slots of the table that are not nil
+	live  int                      // of those, bindings
+}
+
+// table has a length that is a power of two, and at least half of it is nil.
+type table[K Name] struct{ slots []atomic.Pointer[binding[K]] }
+
+const (
+	stripeBits = 6
+	stripes    = 1 << stripeBits
+	slotsMin   = 8
+)
+
+func newIndex[K Name](hash func(*binding[K]) uint64) *index[K] {
+	return &index[K]{removed: new(binding[K]), hash: hash}
+}
+
+// hashHandle spreads handles over 64 bits.
+func hashHandle(h handle.Handle) uint64 {
+	high, low := bits.Mul64(uint64(h)^0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93)
+	return high ^ low
+}
+
+func (x *index[K]) stripe(hash uint64) *stripe[K] { return &x.stripes[hash>>(64-stripeBits)] }
+
+// named returns the binding of a name, or nil. Safe from any goroutine; it looks at
+// no slot twice.
+func (x *index[K]) named(hash uint64, name K) *binding[K] {
+	t := x.stripe(hash).table.Load()
+	if t == nil {
+		return nil
+	}
+	for i, n := hash, len(t.slots); n > 0; i, n = i+1, n-1 {
+		b := t.slots[i&uint64(len(t.slots)-1)].Load()
+		if b == nil {
+			return nil
+		}
+		if b.hash == hash && b.name == name && b != x.removed {
+			return b
+		}
+	}
+	return nil
+}
+
+// of returns the binding of an entity, or nil. As of named.
+func (x *index[K]) of(h handle.Handle) *binding[K] {
+	hash := hashHandle(h)
+	t := x.stripe(hash).table.Load()
+	if t == nil {
+		return nil
+	}
+	for i, n := hash, len(t.slots); n > 0; i, n = i+1, n-1 {
+		b := t.slots[i&uint64(len(t.slots)-1)].Load()
+		if b == nil {
+			return nil
+		}
+		if b.handle == h && b != x.removed {
+			return b
+		}
+	}
+	return nil
+}
+
+// put adds a binding of a name or handle that there is none of.
+func (x *index[K]) put(b *binding[K]) {
+	s := x.stripe(x.hash(b))
+	t := s.table.Load()
+	if t == nil || 2*(s.used+1) > len(t.slots) {
+		t = x.rebuild(s, t)
+	}
+	if x.fill(t, b) {
+		s.used++
+	}
+	s.live++
+}
+
+// fill puts a binding in the first slot that is free, and reports whether it was nil.
+func (x *index[K]) fill(t *table[K], b *binding[K]) bool {
+	for i := x.hash(b); ; i++ {
+		slot := &t.slots[i&uint64(len(t.slots)-1)]
+		if was := slot.Load(); was == nil || was == x.removed {
+			slot.Store(b) // publishes the binding
+			return was == nil
+		}
+	}
+}
+
+// rebuild gives a stripe a table without the removed, twice as long if need be. Who
+// reads the old one finds what was there.
+func (x *index[K]) rebuild(s *stripe[K], old *table[K]) *table[K] {
+	n := slotsMin
+	if old != nil {
+		if n = len(old.slots); 4*s.live >= n {
+			n *= 2
+		}
+	}
+	next := &table[K]{slots: make([]atomic.Pointer[binding[K]], n)}
+	if old != nil {
+		for i := range old.slots {
+			if b := old.slots[i].Load(); b != nil && b != x.removed {
+				x.fill(next, b)
+			}
+		}
+	}
+	s.used = s.live
+	s.table.Store(next) // publishes the table and what is in it
+	return next
+}
+
+// replace puts a binding in the place of another with the same name or handle.
+func (x *index[K]) replace(old, b *binding[K]) {
+	slots, i := x.find(old)
+	slots[i].Store(b) // publishes the binding
+}
+
+// remove takes a binding out.
+func (x *index[K]) remove(b *binding[K]) {
+	s := x.stripe(x.hash(b))
+	slots, i := x.find(b)
+	s.live--
+	mask := uint64(len(slots) - 1)
+	slots[i].Store(x.removed)
+	if slots[(i+1)&mask].Load() != nil {
+		return // a binding behind it is found by way of it
+	}
+	for slots[i].Load() == x.removed {
+		slots[i].Store(nil)
+		s.used--
+		i = (i - 1) & mask
+	}
+}
+
+// find returns where a binding is that is there.
+func (x *index[K]) find(b *binding[K]) (slots []atomic.Pointer[binding[K]], at uint64) {
+	slots = x.stripe(x.hash(b)).table.Load().slots
+	mask := uint64(len(slots) - 1)
+	for at = x.hash(b) & mask; slots[at].Load() != b; at = (at + 1) & mask {
+	}
+	return slots, at
+}
+
+// all calls f with all bindings, in no order.
+func (x *index[K]) all(f func(*binding[K])) {
+	for i := range x.stripes {
+		t := x.stripes[i].table.Load()
+		if t == nil {
+			continue
+		}
+		for k := range t.slots {
+			if b := t.slots[k].Load(); b != nil && b != x.removed {
+				f(b)
+			}
+		}
+	}
+}

@@ -1,0 +1,41 @@
+package scheduler_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/atoll-sim/atoll/scheduler"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// TestClosedWorldIsNotStepped closes a world under its scheduler.
+func TestClosedWorldIsNotStepped(t *testing.T) {
+	w := world.MustNew(world.Options{})
+	s := scheduler.New(w, scheduler.Options{})
+	ran := 0
+	idle := func(*world.Build) func(*world.Context) {
+		return func(c *world.Context) { ran += 1 - min(c.Shard(), 1) }
+	}
+	s.MustAdd("idle", idle)
+	require.NoError(t, s.Step(context.Background()))
+	w.Close()
+	require.ErrorIs(t, s.Step(context.Background()), world.ErrClosed)
+	require.ErrorIs(t, s.Run(context.Background()), world.ErrClosed)
+	require.ErrorIs(t, s.Add("late", idle), world.ErrClosed)
+	require.Equal(t, 1, ran)
+}
+
+// TestRunEndsWhenItsWorldIsClosed closes it between two ticks.
+func TestRunEndsWhenItsWorldIsClosed(t *testing.T) {
+	w := world.MustNew(world.Options{TickInterval: time.Millisecond})
+	s := scheduler.New(w, scheduler.Options{OnTick: func(r scheduler.Report) {
+		if r.Tick == 3 {
+			w.Close()
+		}
+	}})
+	require.ErrorIs(t, s.Run(t.Context()), world.ErrClosed)
+	require.Equal(t, uint64(5), w.Tick(), "four, and the one of Close")
+}

@@ -1,0 +1,197 @@
+package scheduler
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/atoll-sim/atoll/world"
+)
+
+// LevelOptions shape a Balancer made by Level. The zero value means the defaults.
+type LevelOptions struct {
+	// ByCost makes it go by what the shards' systems take, rather than by their
+	// numbers of entities. Then its decisions differ from run to run, and the
+	// worlds with them: a run is repeated by playing its Scheduler.Shifts back.
+	ByCost bool
+	// Above is how many times the mean a shard's load must exceed for the shard to
+	// begin handing entities over, and Until how many times the mean it must come
+	// down to for that to end: so a load that varies between the two makes nobody
+	// move. Defaults: 1.25 and 1.05.
+	Above, Until float64
+	// Limit is how many entities are moved in a tick, at most, over all shards.
+	// Default: 4096.
+	Limit int
+	// Least is how many entities more than its part a shard must have to begin.
+	// Default: 128, twice the run of new entities that go to the same shard.
+	Least int
+	// Every makes it decide in the ticks whose number it divides. Default: 1, or
+	// by cost 4, that what was done before shows in the average.
+	Every int
+}
+
+// The defaults of LevelOptions.
+const (
+	DefaultLevelAbove     = 1.25
+	DefaultLevelUntil     = 1.05
+	DefaultLevelLimit     = 4096
+	DefaultLevelLeast     = 128
+	defaultLevelEvery     = 1
+	defaultLevelEveryCost = 4
+)
+
+// validate fills in the defaults and panics about a limit that is broken.
+func (o LevelOptions) validate() LevelOptions {
+	must := func(ok bool, format string, values ...any) {
+		if !ok {
+			panic("scheduler: Level: " + fmt.Sprintf(format, values...))
+		}
+	}
+	if o.Above == 0 {
+		o.Above = DefaultLevelAbove
+	}
+	if o.Until == 0 {
+		o.Until = min(DefaultLevelUntil, o.Above)
+	}
+	must(o.Above >= 1 && !math.IsInf(o.Above, 1), "Above is %v, want 1 or more, or 0 for %v", o.Above, DefaultLevelAbove)
+	must(o.Until >= 1 && o.Until <= o.Above, "Until is %v, want 1 to %v, which is Above, or 0 for %v", o.Until, o.Above, DefaultLevelUntil)
+	must(o.Limit >= 0, "Limit is %d, want 1 or more, or 0 for %d", o.Limit, DefaultLevelLimit)
+	must(o.Least >= 0, "Least is %d, want 1 or more, or 0 for %d", o.Least, DefaultLevelLeast)
+	must(o.Every >= 0, "Every is %d, want 1 or more, or 0 for %d, by cost %d", o.Every, defaultLevelEvery, defaultLevelEveryCost)
+	if o.Limit == 0 {
+		o.Limit = DefaultLevelLimit
+	}
+	if o.Least == 0 {
+		o.Least = DefaultLevelLeast
+	}
+	if o.Every == 0 {
+		o.Every = defaultLevelEvery
+		if o.ByCost {
+			o.Every = defaultLevelEveryCost
+		}
+	}
+	return o
+}
+
+// leveler is the Balancer that Level makes.
+//
+// Invariants: giving[i] says that shard i has begun to hand over and not ended.
+//
+// Ownership: the goroutine in Step.
+type leveler struct {
+	o       LevelOptions
+	giving  []bool
+	givers  []pile
+	takers  []pile
+	descend func(a, b pile) int
+	ascend  func(a, b pile) int
+}
+
+// pile is a shard that gives or takes.
+type pile struct {
+	shard int
+	load  float64
+	each  float64 // of the load, what one entity is
+}
+
+// above returns how many of its entities make the load what it is above the mean.
+func (p pile) above(mean float64) int { return int((p.load - mean) / p.each) }
+
+// Level makes a Balancer that moves entities from shards whose load is far above
+// the mean to those that are below, those with the most to those with the least,
+// until each has the mean. It costs a look at each shard in each tick, and more
+// only while something is to be moved. A Balancer serves one scheduler. Level
+// panics if a limit in the options is broken.
+func Level(o LevelOptions) Balancer {
+	return &leveler{
+		o:       o.validate(),
+		descend: func(a, b pile) int { return cmp.Or(cmp.Compare(b.load, a.load), a.shard-b.shard) },
+		ascend:  func(a, b pile) int { return cmp.Or(cmp.Compare(a.load, b.load), a.shard-b.shard) },
+	}
+}
+
+func (l *leveler) Balance(tick uint64, loads []Load, dst []world.Shift) []world.Shift {
+	if tick%uint64(l.o.Every) != 0 {
+		return dst
+	}
+	for len(l.giving) < len(loads) {
+		l.giving = append(l.giving, false)
+	}
+	mean := 0.0
+	for _, x := range loads {
+		mean += l.load(x)
+	}
+	mean /= float64(len(loads))
+	l.givers = l.givers[:0]
+	for i, x := range loads {
+		p := l.pile(i, x)
+		switch {
+		case p.load <= l.o.Until*mean:
+			l.giving[i] = false
+		case p.load > l.o.Above*mean && p.above(mean) >= l.o.Least:
+			l.giving[i] = true
+		}
+		if l.giving[i] {
+			l.givers = append(l.givers, p)
+		}
+	}
+	if len(l.givers) == 0 {
+		return dst
+	}
+	l.takers = l.takers[:0]
+	for i, x := range loads {
+		if p := l.pile(i, x); p.load < mean {
+			l.takers = append(l.takers, p)
+		}
+	}
+	return l.level(mean, dst)
+}
+
+// AppendState appends which shards are giving, for Scheduler.AppendState. By cost
+// that is nothing that another run could have.
+func (l *leveler) AppendState(dst []byte) []byte {
+	if l.o.ByCost {
+		return dst
+	}
+	for _, giving := range l.giving {
+		dst = append(dst, bit(giving))
+	}
+	return dst
+}
+
+// load is what a shard is judged by.
+func (l *leveler) load(x Load) float64 {
+	if l.o.ByCost {
+		return float64(x.Cost)
+	}
+	return float64(x.Entities)
+}
+
+func (l *leveler) pile(shard int, x Load) pile {
+	load := l.load(x)
+	return pile{shard, load, load / float64(max(x.Entities, 1))}
+}
+
+// level lets the givers give and the takers take, as far as both are off the mean
+// and the limit reaches.
+func (l *leveler) level(mean float64, dst []world.Shift) []world.Shift {
+	slices.SortFunc(l.givers, l.descend)
+	slices.SortFunc(l.takers, l.ascend)
+	left, at := l.o.Limit, 0
+	for _, g := range l.givers {
+		give := min(left, g.above(mean))
+		for give > 0 && at < len(l.takers) {
+			t := &l.takers[at]
+			n := min(give, int((mean-t.load)/g.each))
+			if n < 1 {
+				at++
+				continue
+			}
+			dst = append(dst, world.Shift{From: g.shard, To: t.shard, Entities: n})
+			t.load += float64(n) * g.each
+			give, left = give-n, left-n
+		}
+	}
+	return dst
+}

@@ -1,0 +1,41 @@
+package shard
+
+import "github.com/atoll-sim/atoll/handle"
+
+// Drop gives the memory of all tables back. They must be empty, and nothing may be
+// stored in them again. Whoever kept a table finds it empty.
+func (s *Shard) Drop() {
+	for _, t := range s.tables {
+		t.chunks, t.dirty, t.marks, t.cur = nil, nil, nil, noChunk
+	}
+	s.free, s.holes, s.moves, s.doomed, s.exiled = nil, nil, nil, nil, nil
+}
+
+// Drop gives the memory of all columns back. The shards have dropped their tables. What
+// is left are the slots, so that every handle is still known to be stale.
+func (s *Space) Drop(columns []AnyColumn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.chunks.Store(new([]*Chunk))
+	for _, c := range columns {
+		c.dropAll()
+	}
+}
+
+func (c *Column[T]) dropAll() {
+	c.dir.Store(new([]columnChunk[T]))
+	c.spare = nil
+	for _, views := range c.views {
+		show(views, nil)
+	}
+}
+
+// Void makes a pending handle stale whose create is never going to be applied. Its
+// slot is not used again. The caller is the slot's one writer.
+func (o *Outside) Void(h handle.Handle) {
+	if h.Version() >= o.space.versionMax {
+		o.space.slot(h).store(word(h, StateRetired))
+		return
+	}
+	o.space.slot(h).store(word(h+1, StateUnused)) // the version is the low field
+}

@@ -1,0 +1,161 @@
+package shard
+
+import (
+	"math/bits"
+	"sync/atomic"
+
+	"github.com/atoll-sim/atoll/handle"
+)
+
+// Flags is a set of up to FlagsMax flags of an entity, one bit each.
+type Flags uint8
+
+// FlagsMax is the number of flags.
+const FlagsMax = 8
+
+// The flags of an entity are kept twice. In its chunk there is a set of rows for each
+// flag, as for what is disabled: these are the owner's, always up to date, what queries
+// look at, and go wherever the row goes. What anyone may read at any time is a word for
+// the slot, which the refresh publishes:
+//
+//	word  | low word of the handle (32 bits) | 0 | flags (8 bits) |   atomic
+//
+// So it is of one entity alone: for a later tenant of the slot it holds no flags. A
+// world in which no entity was ever flagged has neither.
+
+// flagPage has the words of a page's slots.
+type flagPage struct {
+	base  handle.Handle // as of a pageRef
+	words [pageSize]atomic.Uint64
+}
+
+// flagDirectory takes a handle to its flagPage, as a directory takes it to its page.
+type flagDirectory struct {
+	refs []atomic.Pointer[flagPage]
+	mask handle.Handle
+}
+
+func (d *flagDirectory) ref(h handle.Handle) *atomic.Pointer[flagPage] {
+	return &d.refs[h>>pageShift&d.mask]
+}
+
+// Flags returns the flags of an entity as of the last refresh, or none if it is not
+// alive. Safe from any goroutine at any time; it never blocks and never writes.
+func (s *Space) Flags(h handle.Handle) Flags {
+	d := s.flags.Load()
+	if d == nil {
+		return 0
+	}
+	p := d.ref(h).Load()
+	if p == nil {
+		return 0
+	}
+	if i := h>>handle.VersionBits - p.base; i < pageSize {
+		if w := p.words[i].Load(); uint32(w>>32) == uint32(h) && s.Alive(h) {
+			return Flags(w)
+		}
+	}
+	return 0
+}
+
+// publishFlags makes flags those that anyone may read. The caller owns the atom.
+func (s *Space) publishFlags(h handle.Handle, f Flags) {
+	p := s.flagPage(h)
+	p.words[h>>handle.VersionBits-p.base].Store(uint64(uint32(h))<<32 | uint64(f))
+}
+
+// flagPage returns the page of words of a slot that exists, made when first asked for.
+func (s *Space) flagPage(h handle.Handle) *flagPage {
+	if d := s.flags.Load(); d != nil {
+		if p := d.ref(h).Load(); p != nil && h>>handle.VersionBits-p.base < pageSize {
+			return p
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	dir, d := s.dir.Load(), s.flags.Load()
+	if d == nil || d.mask != dir.mask { // as long as the directory, so that pages are told apart
+		next := &flagDirectory{refs: make([]atomic.Pointer[flagPage], len(dir.refs)), mask: dir.mask}
+		if d != nil {
+			for i := range d.refs {
+				if p := d.refs[i].Load(); p != nil {
+					next.ref(p.base << handle.VersionBits).Store(p)
+				}
+			}
+		}
+		s.flags.Store(next) // an old one stays valid for its readers
+		d = next
+	}
+	ref := d.ref(h)
+	if ref.Load() == nil {
+		ref.Store(&flagPage{base: dir.ref(h).base})
+	}
+	return ref.Load()
+}
+
+// SetFlags sets and clears flags of the atom at l, which must be here, for its owner at
+// once, for others when PublishFlags is called.
+func (s *Shard) SetFlags(l Loc, set, cleared Flags) {
+	c, row := s.space.chunk(l), l.Row()
+	for f := set | cleared; f != 0; f &= f - 1 {
+		i := bits.TrailingZeros8(uint8(f))
+		c.setOff(c.flagBit(i), row, set>>i&1 != 0)
+	}
+	s.flagged = append(s.flagged, c.handles[row])
+}
+
+// PublishFlags publishes what SetFlags has changed, wherever the atoms are by now.
+func (s *Shard) PublishFlags() {
+	for _, h := range s.flagged {
+		if l := s.space.Locate(h); l != 0 {
+			s.space.publishFlags(h, s.space.FlagsAt(l))
+		}
+	}
+	s.flagged = s.flagged[:0]
+}
+
+// FlagsAt returns the flags of the atom at l. The caller must own its shard, or
+// be in a step of the refresh in which nobody sets any.
+func (s *Space) FlagsAt(l Loc) (f Flags) {
+	c, row := s.chunk(l), l.Row()
+	if c.off == nil || c.off.flagged == 0 {
+		return 0
+	}
+	for i := range FlagsMax {
+		if c.isOff(c.flagBit(i), row) {
+			f |= 1 << i
+		}
+	}
+	return f
+}
+
+// flagBit returns the position of a flag's bits, behind those of the columns.
+func (c *Chunk) flagBit(flag int) int { return 1 + len(c.table.ids) + flag }
+
+// Filter says which rows of a table a query is about.
+type Filter struct {
+	Components    Set // none of which may be disabled
+	With, Without Flags
+}
+
+// Flagged reports whether the filter asks for flags.
+func (f *Filter) Flagged() bool { return f.With|f.Without != 0 }
+
+// unflagged returns which of 64 rows do not have the flags that are asked for.
+func (c *Chunk) unflagged(f *Filter, word int) (w uint64) {
+	for m := f.With | f.Without; m != 0; m &= m - 1 {
+		i, have := bits.TrailingZeros8(uint8(m)), uint64(0)
+		if c.off != nil {
+			if set := c.off.sets[c.flagBit(i)]; set != nil {
+				have = set[word]
+			}
+		}
+		if f.With>>i&1 != 0 {
+			w |= ^have
+		}
+		if f.Without>>i&1 != 0 {
+			w |= have
+		}
+	}
+	return w
+}

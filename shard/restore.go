@@ -1,0 +1,177 @@
+package shard
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/atoll-sim/atoll/handle"
+)
+
+// Errors of handles that cannot be given again.
+var (
+	// ErrHandle is returned for a handle that this world never gives.
+	ErrHandle = errors.New("shard: no handle of this world")
+	// ErrGiven is returned for a handle whose slot was given already.
+	ErrGiven = errors.New("shard: slot is given already")
+	// ErrUsed is returned when handles are given again in a world that has given some.
+	ErrUsed = errors.New("shard: handles were given before")
+)
+
+// Restore gives handles as another world had given them. Between NewRestore and
+// Finish the homes give no others.
+//
+// Invariants: a slot whose gen is 0 was not given.
+//
+// Ownership: one goroutine, of an idle world, while no port is in use.
+type Restore struct {
+	space *Space
+	homes []*Home  // by number
+	next  []uint32 // of each: how many slots there are up to the last that was given
+	out   *Outside
+}
+
+// NewRestore begins. It returns ErrUsed if a handle was given before.
+func NewRestore(space *Space, shards []*Shard, out *Outside) (*Restore, error) {
+	r := &Restore{space: space, next: make([]uint32, space.homes), out: out}
+	used := out.fresh.Load() > 0
+	for _, s := range shards {
+		r.homes = append(r.homes, &s.Home)
+		used = used || s.next > 0 || s.record.created > 0
+	}
+	r.homes = append(r.homes, &out.Home)
+	if used {
+		return nil, fmt.Errorf("%w; restore into a world that is new", ErrUsed)
+	}
+	return r, nil
+}
+
+// Claim makes sure that a handle's slot is there and was not given. The caller gives
+// it, or nothing has happened.
+func (r *Restore) Claim(h handle.Handle) error {
+	s := r.space
+	switch home := h.Shard(); {
+	case h.Version() == 0:
+		return fmt.Errorf("%w: %v has no version", ErrHandle, uint64(h))
+	case int(home) >= s.homes:
+		return fmt.Errorf("%w: %v is of home %d, of %d that there are", ErrHandle, h, home, s.homes)
+	case s.ordinal(home, h.Index()) > s.indexMax:
+		return fmt.Errorf("%w: %v is beyond IndexMax = %d", ErrHandle, h, s.indexMax)
+	case h.Version() > s.versionMax:
+		return fmt.Errorf("%w: the version of %v is above VersionMax = %d", ErrHandle, h, s.versionMax)
+	}
+	n := s.ordinal(h.Shard(), h.Index())
+	if err := r.reach(h, n); err != nil {
+		return err
+	}
+	if s.slot(h).load() != 0 {
+		return fmt.Errorf("%w: that of %v", ErrGiven, h)
+	}
+	r.next[h.Shard()] = max(r.next[h.Shard()], n+1)
+	return nil
+}
+
+// reach adds pages to a handle's home until it has the n-th slot, which is that of
+// the handle.
+func (r *Restore) reach(h handle.Handle, n uint32) error {
+	home := r.homes[h.Shard()]
+	for r.space.slot(h) == nil {
+		var err error
+		if home == &r.out.Home { // which keeps no list of its pages
+			_, err = r.space.grow(int(home.id), int(n>>pageBits))
+		} else {
+			err = home.grow()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Free makes a handle that was claimed the next that its slot gives, before all that
+// were freed earlier.
+func (r *Restore) Free(h handle.Handle) {
+	r.space.slot(h).store(word(h, StateUnused))
+	home := r.homes[h.Shard()]
+	home.free = append(home.free, h.Index())
+}
+
+// Retire makes a handle that was claimed the last of its slot.
+func (r *Restore) Retire(h handle.Handle) {
+	r.space.slot(h).store(word(h, StateRetired))
+	r.homes[h.Shard()].retired++
+}
+
+// Finish makes the slots free that lie between those that were given: they are given
+// behind all that were freed, in ascending order. It returns ErrUsed if a port has
+// drawn a handle meanwhile.
+func (r *Restore) Finish() error {
+	for i, home := range r.homes {
+		freed := home.free
+		home.free = nil
+		for n := int(r.next[i]) - 1; n >= 0; n-- {
+			h := compose(uint32(i), r.space.index(uint32(i), uint32(n)), 1)
+			if slot := r.space.slot(h); slot.load() == 0 {
+				slot.store(word(h, StateUnused))
+				home.free = append(home.free, h.Index())
+			}
+		}
+		home.free = append(home.free, freed...)
+		home.next = r.next[i]
+	}
+	if last := len(r.homes) - 1; !r.out.fresh.CompareAndSwap(0, r.next[last]) {
+		return fmt.Errorf("%w: a port has drawn some during the restore", ErrUsed)
+	}
+	return nil
+}
+
+// ordinal undoes index: it returns which of the home's slots has an index.
+func (s *Space) ordinal(home, index uint32) uint32 {
+	page := index>>pageBits ^ home
+	page = page>>s.homeBits | page<<(pageNumberBits-s.homeBits)&(1<<pageNumberBits-1)
+	return page<<pageBits | index%pageSize
+}
+
+// AppendVacant appends the handles that the free slots of a home give next, in the
+// order in which Restore.Free makes them free again as they are, and to retired the
+// last handles of those that give none any more.
+func (h *Home) AppendVacant(free, retired []handle.Handle) (_, _ []handle.Handle) {
+	for _, i := range h.free {
+		at := compose(h.id, i, 0)
+		free = append(free, at|handle.Handle(h.space.slot(at).load()&versionMask))
+	}
+	if h.retired == 0 {
+		return free, retired
+	}
+	for n := range h.next {
+		at := compose(h.id, h.space.index(h.id, n), 0)
+		if version, state := unpack(h.space.slot(at).load(), at); state == StateRetired {
+			retired = append(retired, at|handle.Handle(version))
+		}
+	}
+	return free, retired
+}
+
+// AppendVacant is that of Home. What ports have in hand is free with the next version,
+// for somebody may have been told of it.
+func (o *Outside) AppendVacant(free, retired []handle.Handle) (_, _ []handle.Handle) {
+	for n := range uint32(min(uint64(o.fresh.Load()), uint64(o.space.indexMax)+1)) {
+		at := compose(o.id, o.space.index(o.id, n), 0)
+		slot := o.space.slot(at)
+		if slot == nil { // a port is about to make the page
+			continue
+		}
+		version, state := unpack(slot.load(), at)
+		h := at | handle.Handle(version)
+		switch {
+		case version == 0 || state == StateAlive:
+		case state == StateUnused:
+			free = append(free, h)
+		case state == StatePending && version < o.space.versionMax:
+			free = append(free, h+1) // the version is the low field
+		default:
+			retired = append(retired, h)
+		}
+	}
+	return free, retired
+}

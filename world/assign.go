@@ -1,0 +1,61 @@
+package world
+
+import (
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/shard"
+)
+
+// assigner is what a request to Set a bundle does at the refresh.
+type assigner[T any] struct{ b *Bundle[T] }
+
+// Set stores all of the bundle's components in an entity that has them, in one go; what
+// else it has stays. Unlike Add it never moves the entity, so a *Context does it at once
+// in its own shard, where it must have asked its Build to Write the components. By whom
+// else as of Component.Set.
+//
+// It returns ErrMissing, and stores nothing, if the entity is known to lack one of them;
+// ErrStale if it is known not to be alive; ErrFull if the request was not accepted.
+func (b *Bundle[T]) Set(by Holder, h handle.Handle, v T) error {
+	b.check(by)
+	switch by := by.(type) {
+	case *World:
+		if err := by.ready("Set"); err != nil {
+			return err
+		}
+		if l := by.lookup.Locate(h); l != 0 {
+			return b.assign(by.shardOf(l), l, &v)
+		}
+		return ErrStale
+	case *Context:
+		by.mustRun("Set")
+		l := by.w.space.Locate(h)
+		if l != 0 && by.owns(l) {
+			for id := range b.set.All {
+				by.mustWrite(id, "Set")
+			}
+			return b.assign(by.w.shardOf(l), l, &v)
+		}
+	case *Self:
+		if l := by.mustRun("Set"); h == by.h {
+			return b.assign(by.c.shard, l, &v)
+		}
+	}
+	return request(by, "Set", &b.setting, h, v)
+}
+
+func (b *Bundle[T]) assign(s *shard.Shard, l shard.Loc, v *T) error {
+	set := b.w.space.Set(l)
+	if !set.Contains(&b.set) {
+		return ErrMissing
+	}
+	a, err := s.Change(l, *set) // to what it has: it stays where it is
+	if err == nil {
+		b.write(s, a, v)
+		b.w.space.NoteAllStored(l, b.set)
+	}
+	return err
+}
+
+func (x assigner[T]) Apply(s *shard.Shard, _ handle.Handle, l shard.Loc, v shard.Payload) shard.Outcome {
+	return outcomeOf(x.b.assign(s, l, shard.As[T](v)))
+}

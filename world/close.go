@@ -1,0 +1,127 @@
+package world
+
+import "github.com/atoll-sim/atoll/shard"
+
+// Close ends the world: it destroys every entity, as Clear does, and gives the memory
+// of its tables back. Hooks are called; what they create dies, too. What ports have sent and no refresh has applied is not done: its
+// outcome is Closed, so that nobody waits for ever; call Refresh first to have it done.
+// A world has no goroutines of its own, so there is none to end.
+//
+// From then on whatever returns an error returns ErrClosed, ports' requests and a
+// scheduler's Step included. All handles are dead: Alive is false, Status is Stale, Get
+// is nil, and every reference is empty. Everything else panics and says so.
+//
+// It is for whoever may use the idle World, and panics while a tick runs or within a
+// query loop: stop the scheduler first. Ports may be in use meanwhile. Closing twice is
+// no error.
+func (w *World) Close() {
+	w.closing.Lock()
+	defer w.closing.Unlock()
+	if w.closed.Load() {
+		return
+	}
+	w.mustSettle("Close")
+	w.closed.Store(true) // before the lanes are emptied: who sends later looks here then
+	w.busy.Store(true)   // nothing of the idle world passes from here on
+	for _, p := range w.ports.collect(nil) {
+		w.ports.abandon(p)
+	}
+	w.ports.abandonReserved()
+	w.markAll()
+	w.refresh.run(serial)
+	w.extensions.all = nil
+	if w.markAll() > 0 { // the extensions have spared some
+		w.refresh.run(serial)
+	}
+	w.hooks.all = nil
+	if w.markAll() > 0 { // the hooks have created some
+		w.refresh.run(serial)
+	}
+	w.space.Anchor().Cut()
+	for _, m := range w.messages {
+		m.drop()
+	}
+	for _, s := range w.shards {
+		s.Drop()
+	}
+	w.space.Drop(w.columns)
+}
+
+// Closed reports whether the world is closed. Safe from any goroutine at any time.
+func (w *World) Closed() bool { return w.closed.Load() }
+
+// markAll marks every entity and returns how many were not marked yet.
+func (w *World) markAll() int {
+	n := 0
+	for _, s := range w.shards {
+		n += s.MarkAll()
+	}
+	return n
+}
+
+// unusable reports whether the port or its world is closed.
+func (p *Port) unusable() bool { return p.closed || p.w.closed.Load() }
+
+// unusual reports whether a request needs a closer look.
+func (p *Port) unusual() bool { return p.special || p.w.closed.Load() }
+
+// sent puts the port among those the refresh looks at, when requests were published. If
+// the world is closed by now, Close may have emptied the lane before.
+func (p *Port) sent() {
+	p.activate()
+	if p.w.closed.Load() {
+		p.w.ports.abandon(p)
+	}
+}
+
+// abandon takes what a port has sent out of its lane and tells who waits that the world
+// is closed. Either Close does so, or who has sent too late for that; the lock keeps
+// them apart.
+func (t *ports) abandon(p *Port) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if p.lane == nil {
+		return // it has failed to draw a handle
+	}
+	var lost shard.Outcomes
+	taken := shard.Drained{Creates: make([][]shard.Routed, len(p.w.shards))}
+	p.lane.Drain(p.w.epoch.Load()+1, &taken)
+	for _, creates := range taken.Creates {
+		for _, r := range creates {
+			p.w.outside.Void(r.Handle)
+			lost.Decide(r, shard.Closed)
+		}
+	}
+	for _, requests := range [][]shard.Routed{taken.Others, taken.Joint} {
+		for _, r := range requests {
+			lost.Decide(r, shard.Closed)
+		}
+	}
+	p.lane.Release()
+	p.lane.Tell()
+	p.wake()
+}
+
+// abandonReserved gives back what is reserved.
+func (t *ports) abandonReserved() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, r := range t.mu.reserved {
+		r.giveBack()
+	}
+	t.mu.reserved = nil
+}
+
+// void makes a reservation's handles stale that was made too late.
+func (r *Reservation) void() {
+	for _, h := range r.handles {
+		r.port.w.outside.Void(h)
+	}
+}
+
+// drop forgets the messages of all shards.
+func (m *Message[M]) drop() {
+	for i := range m.boxes {
+		m.boxes[i] = messageBox[M]{of: m}
+	}
+}

@@ -1,0 +1,157 @@
+package world_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// A function is registered under a name. By an idle World it is called at once.
+func ExampleRegisterFunc() {
+	w := world.MustNew(world.Options{})
+	health := world.Register[Health](w, "health")
+	heal := world.RegisterFunc(w, "heal", func(self *world.Self, points int64) {
+		health.Write(self).Points += points
+	})
+	unit, _ := world.NewBundle[Unit](w).Create(w, Unit{Health{10}})
+
+	fmt.Println(heal.Name(), heal.Call(w, unit, 5), *world.Read[Health](w).Get(unit))
+	fmt.Println(heal.Call(w, handle.None, 5))
+	// Output:
+	// heal <nil> {15}
+	// world: entity is not alive
+}
+
+// What a function may do: with its entity all at once, elsewhere by request.
+func ExampleSelf() {
+	w := world.MustNew(world.Options{})
+	health := world.Register[Health](w, "health")
+	units := world.NewBundle[Unit](w)
+	leader, _ := units.Create(w, Unit{Health{100}})
+	other, _ := units.Create(w, Unit{Health{100}})
+
+	duel := world.RegisterFunc(w, "duel", func(self *world.Self, with handle.Handle) {
+		fmt.Println("shard", self.Shard(), "tick", self.Tick(), self.Handle() == leader, self.Alive(with))
+		_ = health.Set(self, with, Health{health.Read(self).Points - 1}) // in the next refresh
+		_ = self.Destroy(self.Handle())                                  // in this one
+		fmt.Println(self.Status(self.Handle()))
+	})
+	port, _ := w.OpenPort()
+	_ = duel.Call(port, leader, other)
+	w.Refresh()
+	fmt.Println(w.Status(leader), *world.Read[Health](w).Get(other))
+	w.Refresh()
+	fmt.Println(*world.Read[Health](w).Get(other))
+	// Output:
+	// shard 0 tick 0 true true
+	// dying
+	// stale {100}
+	// {99}
+}
+
+// A question is registered under a name, and asked through a port.
+func ExampleRegisterQuestion() {
+	type Mailbox struct{ Letters []string }
+	type Office struct{ Mailbox }
+	w := world.MustNew(world.Options{})
+	mailbox := world.Register[Mailbox](w, "mailbox")
+	office, _ := world.NewBundle[Office](w).Create(w, Office{Mailbox{[]string{"a", "b", "c"}}})
+	collect := world.RegisterQuestion(w, "collect", func(self *world.Self, n int) []string {
+		box := mailbox.Write(self)
+		taken := box.Letters[:min(n, len(box.Letters))]
+		box.Letters = box.Letters[len(taken):]
+		return taken
+	})
+
+	port, _ := w.OpenPort()
+	var first, second world.Answer[[]string]
+	_ = collect.Ask(port, office, 2, &first)
+	_ = collect.Ask(port, office, 2, &second)
+	w.Refresh()
+	fmt.Println(collect.Name())
+	fmt.Println(first.Value())
+	fmt.Println(second.Value())
+	// Output:
+	// collect
+	// [a b] true
+	// [c] true
+}
+
+// An answer is there when the refresh is done; Get waits for it, and says in the
+// words of errors why there is none.
+func ExampleAnswer() {
+	w := world.MustNew(world.Options{})
+	health := world.Register[Health](w, "health")
+	name := world.Register[Name](w, "name")
+	unit, _ := world.NewBundle[Unit](w).Create(w, Unit{Health{10}})
+	port, _ := w.OpenPort()
+
+	var points world.Answer[Health]
+	var called, nobody world.Answer[Name]
+	_ = health.Ask(port, unit, &points)
+	_ = name.Ask(port, unit, &called)
+	_ = name.Ask(port, handle.None, &nobody)
+	_, ok := points.Value()
+	fmt.Println(ok)
+	w.Refresh()
+	fmt.Println(points.Get(context.Background()))
+	_, err := called.Get(context.Background())
+	fmt.Println(errors.Is(err, world.ErrMissing))
+	_, err = nobody.Get(context.Background())
+	fmt.Println(errors.Is(err, world.ErrStale))
+	// Output:
+	// false
+	// {10} <nil>
+	// true
+	// true
+}
+
+// A function that panics harms nobody else: its sender is told, and so is who
+// ticks.
+func ExampleCallError() {
+	w := world.MustNew(world.Options{})
+	world.Register[Health](w, "health")
+	unit, _ := world.NewBundle[Unit](w).Create(w, Unit{})
+	boom := world.RegisterFunc(w, "boom", func(*world.Self, struct{}) { panic("no fuse") })
+	port, _ := w.OpenPort()
+	var done world.Completion
+	_ = boom.Call(port.Notify(&done), unit, struct{}{})
+
+	tick := w.BeginTick()
+	tick.End(serial)
+	fmt.Println(done.Outcome())
+	for _, failure := range tick.Failures() {
+		fmt.Println(failure)
+	}
+	var failure *world.CallError
+	fmt.Println(errors.As(w.Failure(), &failure), failure.Value)
+	// Output:
+	// failed
+	// world: function "boom" panicked on 0:0@1, on shard 0, at the end of tick 0: no fuse
+	// true no fuse
+}
+
+// Handles in hand for creates to come; what is not used goes back.
+func ExampleReservation() {
+	w := world.MustNew(world.Options{})
+	world.Register[Health](w, "health")
+	units := world.NewBundle[Unit](w)
+	port, _ := w.OpenPort()
+
+	r, err := port.Reserve(3)
+	fmt.Println(r.Len(), r.Handles(), err)
+	_ = units.CreateReserved(r, 0, Unit{Health{10}})
+	r.Release()
+	w.Refresh()
+	for i := range r.Len() {
+		fmt.Println(r.Handle(i), port.Status(r.Handle(i)))
+	}
+	// Output:
+	// 3 [4:4098@1 4:4097@1 4:4096@1] <nil>
+	// 4:4098@1 alive
+	// 4:4097@1 stale
+	// 4:4096@1 stale
+}

@@ -1,0 +1,267 @@
+package world_test
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// Options that break a limit are refused, each by its name.
+func ExampleNew() {
+	_, err := world.New(world.Options{PortsMax: -1, TickInterval: -time.Second})
+	fmt.Println(err)
+
+	w, err := world.New(world.Options{Shards: 8})
+	fmt.Println(w.Shards(), err)
+	// Output:
+	// world: PortsMax is -1, want 1 to 1048576
+	// world: TickInterval is -1s, want more than 0
+	// 8 <nil>
+}
+
+// In a program whose options are constants there is no error to handle.
+func ExampleMustNew() {
+	w := world.MustNew(world.Options{Shards: 16})
+	fmt.Println(w.Shards(), w.Tick(), w.Count())
+	// Output: 16 0 0
+}
+
+// A field that is zero means its default.
+func ExampleOptions() {
+	w := world.MustNew(world.Options{TickInterval: time.Second / 30})
+	o := w.Options()
+	fmt.Println(o.Shards, o.TickInterval, o.LaneRequests, o.KeepOrder)
+	// Output: 4 33.333333ms 4096 false
+}
+
+// Who remembers a handle asks what it stands for.
+func ExampleStatus() {
+	w := world.MustNew(world.Options{})
+	world.Register[Health](w, "health")
+	units := world.NewBundle[Unit](w)
+	port, _ := w.OpenPort()
+
+	pending, _ := units.Create(port, Unit{})
+	alive, _ := units.Create(w, Unit{})
+	dying, _ := units.Create(w, Unit{})
+	w.Destroy(dying)
+	fmt.Println(w.Status(pending), w.Status(alive), w.Status(dying), w.Status(handle.None))
+	w.Refresh()
+	fmt.Println(w.Status(pending), w.Status(alive), w.Status(dying), w.Status(handle.None))
+	// Output:
+	// pending alive dying forged
+	// alive alive stale forged
+}
+
+// Clearing destroys all, at once. Handles stay stale: the versions go on.
+func ExampleWorld_Clear() {
+	w := world.MustNew(world.Options{})
+	world.Register[Health](w, "health")
+	units := world.NewBundle[Unit](w)
+	old, _ := units.Create(w, Unit{})
+	_ = units.CreateN(w, 99, nil)
+
+	fmt.Println(w.Count())
+	w.Clear()
+	again, _ := units.Create(w, Unit{})
+	fmt.Println(w.Count(), old, w.Status(old), again, w.Status(again))
+	// Output:
+	// 100
+	// 1 0:0@1 stale 0:0@2 alive
+}
+
+// A copy is an entity of its own, with the same components.
+func ExampleWorld_Copy() {
+	w := world.MustNew(world.Options{})
+	world.Register[Health](w, "health")
+	unit, _ := world.NewBundle[Unit](w).Create(w, Unit{Health{10}})
+	health := world.Write[Health](w)
+
+	twin, _ := w.Copy(unit)
+	health.Get(unit).Points = 1
+	fmt.Println(health.Get(unit).Points, health.Get(twin).Points)
+
+	w.Destroy(unit)
+	w.Refresh()
+	_, err := w.Copy(unit)
+	fmt.Println(errors.Is(err, world.ErrStale), w.Alive(twin))
+	// Output:
+	// 1 10
+	// true true
+}
+
+// What an entity has, where it is, and who can be asked for several components at
+// the price of one look-up.
+func ExampleWorld_Locate() {
+	w := world.MustNew(world.Options{})
+	position := world.Register[Position](w, "position")
+	world.Register[Velocity](w, "velocity")
+	health := world.Register[Health](w, "health")
+	mover, _ := world.NewBundle[Mover](w).Create(w, Mover{Position{1, 2}, Velocity{3, 4}})
+	fmt.Println(w.Has(mover, position), w.Has(mover, health))
+
+	pos, vel := world.Write[Position](w), world.Read[Velocity](w)
+	at := w.Locate(mover)
+	pos.At(at).X += vel.At(at).X
+	fmt.Println(*pos.Get(mover))
+
+	shard, ok := w.Owner(mover)
+	fmt.Println(shard, ok, w.Locate(handle.None) == 0)
+	// Output:
+	// true false
+	// {4 2}
+	// 0 true true
+}
+
+// A world that records can be asked who came and who went since a tick: what a
+// replication layer sends.
+func ExampleWorld_CreatedSince() {
+	w := world.MustNew(world.Options{Record: true})
+	world.Register[Health](w, "health")
+	units := world.NewBundle[Unit](w)
+	first, _ := units.Create(w, Unit{})
+	w.Refresh()
+	seen := w.Tick() // the client has seen all before this tick
+
+	_, _ = units.Create(w, Unit{})
+	w.Destroy(first)
+	w.Refresh()
+
+	created, _ := w.CreatedSince(seen)
+	for h := range created {
+		fmt.Println("new:", h)
+	}
+	destroyed, _ := w.DestroyedSince(seen)
+	for h := range destroyed {
+		fmt.Println("gone:", h)
+	}
+	// Output:
+	// new: 0:1@1
+	// gone: 0:0@1
+}
+
+// What a server exports for its dashboards.
+func ExampleStats() {
+	w := world.MustNew(world.Options{Shards: 2})
+	world.Register[Health](w, "health")
+	units := world.NewBundle[Unit](w)
+	_ = units.CreateN(w, 100, nil)
+	unit, _ := units.Create(w, Unit{})
+	w.Destroy(unit)
+
+	var stats world.Stats // used again each time
+	w.Stats(&stats)
+	fmt.Println(stats.Entities, stats.Created, stats.Destroyed)
+	w.Refresh()
+	w.Stats(&stats)
+	fmt.Println(stats.Entities, stats.Created, stats.Destroyed)
+	// Output:
+	// 101 101 0
+	// 100 101 1
+}
+
+// How evenly the shards are filled.
+func ExampleShardStats() {
+	w := world.MustNew(world.Options{Shards: 2})
+	world.Register[Health](w, "health")
+	units := world.NewBundle[Unit](w).PlaceBy(func(u Unit) int { return int(u.Points % 2) })
+	for i := range int64(10) {
+		_, _ = units.Create(w, Unit{Health{i / 3}})
+	}
+	var stats world.Stats
+	w.Stats(&stats)
+	for i, s := range stats.Shards {
+		fmt.Println("shard", i, "has", s.Entities)
+	}
+	// Output:
+	// shard 0 has 6
+	// shard 1 has 4
+}
+
+// A shard's tables, for tools: which components, how many entities, room for how
+// many.
+func ExampleTable() {
+	w := world.MustNew(world.Options{Shards: 1})
+	health := world.Register[Health](w, "health")
+	world.Register[Position](w, "position")
+	world.Register[Velocity](w, "velocity")
+	units, movers := world.NewBundle[Unit](w), world.NewBundle[Mover](w)
+	_ = units.CreateN(w, 20, nil)
+	mover, _ := movers.Create(w, Mover{})
+	w.Destroy(mover)
+
+	for table := range w.Tables() {
+		fmt.Println("shard", table.Shard(), table.Components(), table.Has(health), table.Count(), "of", table.Cap(), table.Marked(), "marked")
+		for ch := range table.Chunks() {
+			fmt.Println("  a chunk of", ch.Len(), "of", ch.Cap(), ch.Contains(mover))
+		}
+	}
+	// Output:
+	// shard 0 [health] true 20 of 64 0 marked
+	//   a chunk of 20 of 64 false
+	// shard 0 [position velocity] false 1 of 16 1 marked
+	//   a chunk of 1 of 16 true
+}
+
+// The components of an entity, for a tool that does not know their types.
+func ExampleHeld() {
+	w := world.MustNew(world.Options{})
+	world.Register[Position](w, "position")
+	velocity := world.Register[Velocity](w, "velocity")
+	mover, _ := world.NewBundle[Mover](w).Create(w, Mover{Position{1, 2}, Velocity{3, 4}})
+	_ = velocity.Disable(w, mover)
+	for c := range w.Components(mover) {
+		fmt.Println(c.Name(), c.Type(), c.Value(), c.Enabled(), c.Readable())
+	}
+	// Output:
+	// position world_test.Position {1 2} true true
+	// velocity world_test.Velocity {3 4} false true
+}
+
+// Hidden entities keep their handles and components; queries pass them by.
+func ExampleDisable() {
+	w := world.MustNew(world.Options{})
+	world.Register[Health](w, "health")
+	units := world.NewBundle[Unit](w)
+	unit, _ := units.Create(w, Unit{})
+	_, _ = units.Create(w, Unit{})
+	all := w.Query(world.Read[Health](w))
+
+	_ = world.Disable(w, unit)
+	fmt.Println(all.Count(), w.Alive(unit), w.Enabled(unit))
+	// Output: 1 true false
+}
+
+// What was disabled comes back as it was.
+func ExampleEnable() {
+	w := world.MustNew(world.Options{})
+	health := world.Register[Health](w, "health")
+	unit, _ := world.NewBundle[Unit](w).Create(w, Unit{Health{7}})
+	all := w.Query(world.Read[Health](w))
+
+	_ = world.Disable(w, unit)
+	_ = health.Disable(w, unit) // a component of it alone
+	_ = world.Enable(w, unit)
+	fmt.Println(all.Count(), w.Enabled(unit), w.Enabled(unit, health))
+	_ = health.Enable(w, unit)
+	fmt.Println(all.Count(), w.Enabled(unit), w.Enabled(unit, health), world.Read[Health](w).Get(unit).Points)
+	// Output:
+	// 0 true false
+	// 1 true true 7
+}
+
+// To move an entity is to change the shard that owns it; its handle stays.
+func ExampleMove() {
+	w := world.MustNew(world.Options{})
+	world.Register[Health](w, "health")
+	unit, _ := world.NewBundle[Unit](w).Create(w, Unit{Health{10}})
+	before, _ := w.Owner(unit)
+
+	_ = world.Move(w, unit, 3)
+	after, _ := w.Owner(unit)
+	fmt.Println(unit, before, "to", after, *world.Read[Health](w).Get(unit))
+	// Output: 0:0@1 0 to 3 {10}
+}

@@ -1,0 +1,140 @@
+package world
+
+import (
+	"fmt"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/shard"
+)
+
+// Flags is a set of up to 8 flags of an entity, one bit each, which mean what the game
+// says:
+//
+//	const (
+//		Burning world.Flags = 1 << iota
+//		Hidden
+//	)
+//
+// They are for states that come and go, that queries look for and that others want to
+// know from a handle alone: setting one moves no row and needs no component. A new
+// entity has none, a copy too. They go wherever the entity goes. A world in which no
+// entity was ever given one pays nothing for them; otherwise 8 bytes for each slot of
+// those 1024 slots at a time of which one had a flag, and a bit per row and flag.
+type Flags = shard.Flags
+
+// Flag gives an entity flags; those that it has stay. By a *World, by a *Context in
+// its own shard, or by a *Self of its own entity, at once, also for a query loop that is under way and has not come to
+// the entity's chunk; from elsewhere as a request that the refresh applies. Nothing has
+// to be declared. What others read by Flags changes at the refresh.
+//
+// It returns ErrStale if the entity is known not to be alive, ErrFull if the request was
+// not accepted.
+func Flag(by Holder, h handle.Handle, f Flags) error {
+	return setFlags(by, "Flag", h, flagging{set: f})
+}
+
+// Unflag takes flags from an entity, as far as it has them. By whom, and errors, as of
+// Flag.
+func Unflag(by Holder, h handle.Handle, f Flags) error {
+	return setFlags(by, "Unflag", h, flagging{cleared: f})
+}
+
+// Flags returns the flags of an entity, or none if it is not alive. While a tick runs
+// they are those as of the last refresh, whatever systems have done since. Safe from any
+// goroutine at any time: three atomic loads, no waiting, no writing.
+func (w *World) Flags(h handle.Handle) Flags { return w.space.Flags(h) }
+
+// Flags is World.Flags. It does not take the lock.
+func (s *SharedPort) Flags(h handle.Handle) Flags { return s.port.Flags(h) }
+
+// Flags is World.Flags: the flags as of the last refresh.
+func (p *Port) Flags(h handle.Handle) Flags { return p.w.space.Flags(h) }
+
+// Flags returns the flags of an entity, or none if it is not alive: of one of the shard
+// as they are, of another as of the last refresh.
+func (c *Context) Flags(h handle.Handle) Flags {
+	c.mustRun("Flags")
+	if l := c.w.space.Locate(h); l != 0 && c.owns(l) {
+		return c.w.space.FlagsAt(l)
+	}
+	return c.w.space.Flags(h)
+}
+
+// flagging is a request to set and clear flags.
+type flagging struct{ set, cleared Flags }
+
+// flagger does it.
+type flagger struct{ flagging shard.Kind[flagging] }
+
+func newFlagger(w *World) *flagger {
+	x := new(flagger)
+	x.flagging = shard.NewKind[flagging](w.space, x)
+	return x
+}
+
+func setFlags(by Holder, call string, h handle.Handle, f flagging) error {
+	if by == nil {
+		panic(fmt.Sprintf("world: %s by a nil Holder; pass a *World, *Context, *Self or *Port", call))
+	}
+	x := by.world().flagger
+	switch by := by.(type) {
+	case *World:
+		if err := by.ready(call); err != nil {
+			return err
+		}
+		l := by.space.Locate(h)
+		if l == 0 {
+			return ErrStale
+		}
+		s := by.shardOf(l)
+		s.SetFlags(l, f.set, f.cleared)
+		s.PublishFlags()
+		return nil
+	case *Context:
+		by.mustRun(call)
+		if l := by.w.space.Locate(h); l != 0 && by.owns(l) {
+			by.w.shardOf(l).SetFlags(l, f.set, f.cleared)
+			return nil
+		}
+	case *Self:
+		if l := by.mustRun(call); h == by.h {
+			by.c.shard.SetFlags(l, f.set, f.cleared)
+			return nil
+		}
+	}
+	return request(by, call, &x.flagging, h, f)
+}
+
+func (x *flagger) Apply(s *shard.Shard, _ handle.Handle, l shard.Loc, p shard.Payload) shard.Outcome {
+	f := shard.As[flagging](p)
+	s.SetFlags(l, f.set, f.cleared)
+	return shard.Applied
+}
+
+// WithFlags is the condition that the entity has all of the flags. A query with it skips
+// 64 rows at a time and yields each run of the others as a chunk. It panics if f is
+// empty.
+func WithFlags(a Asker, f Flags) Term { return ofFlags(a, "WithFlags", requiresFlags, f) }
+
+// WithoutFlags is the condition that the entity has none of the flags. As WithFlags.
+func WithoutFlags(a Asker, f Flags) Term { return ofFlags(a, "WithoutFlags", excludesFlags, f) }
+
+func ofFlags(a Asker, call string, kind termKind, f Flags) term {
+	b := bind(a, call)
+	if f == 0 {
+		panic(fmt.Sprintf("world: %s of no flags; name one or more", b.call))
+	}
+	return term{kind: kind, asked: b.lookup, flags: f, names: fmt.Sprintf("flags %#b", f)}
+}
+
+// addFlags makes the flags of a term a condition of the query.
+func (q *Query) addFlags(b *binding, t term) {
+	if twice := t.flags & (q.filter.With | q.filter.Without); twice != 0 {
+		panic(fmt.Sprintf("world: %s: flags %#b are named twice; name each once", b.call, twice))
+	}
+	if t.kind == requiresFlags {
+		q.filter.With |= t.flags
+	} else {
+		q.filter.Without |= t.flags
+	}
+}

@@ -1,0 +1,349 @@
+package world_test
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/check"
+	"github.com/atoll-sim/atoll/world"
+)
+
+const (
+	burning world.Flags = 1 << iota
+	hidden
+	last world.Flags = 1 << 7
+)
+
+// flagged returns the entities that match, by the runs of a query, which must agree
+// with its Count.
+func (f *fixture) flagged(terms ...world.Term) (all []handle.Handle) {
+	f.t.Helper()
+	q := f.Query(terms...)
+	for ch := range q.Chunks() {
+		require.NotZero(f.t, ch.Len(), "no empty runs")
+		all = append(all, ch.Handles()...)
+	}
+	require.Equal(f.t, len(all), q.Count())
+	return all
+}
+
+func TestFlags(t *testing.T) {
+	f := newFixture(t, world.Options{Shards: 1})
+	all := f.newUnits(200)
+	for i, h := range all {
+		require.Zero(t, f.Flags(h))
+		if i%3 == 0 {
+			require.NoError(t, world.Flag(f.World, h, burning))
+		}
+		if i >= 150 {
+			require.NoError(t, world.Flag(f.World, h, hidden|last))
+		}
+	}
+	require.Equal(t, burning, f.Flags(all[0]), "at once on an idle world")
+	require.Equal(t, hidden|last, f.Flags(all[151]))
+	require.Equal(t, burning|hidden|last, f.Flags(all[150]))
+	require.Len(t, f.flagged(world.WithFlags(f.World, burning)), 67)
+	require.Len(t, f.flagged(world.WithFlags(f.World, burning|last)), 17)
+	require.Len(t, f.flagged(world.WithFlags(f.World, burning), world.WithoutFlags(f.World, last)), 50)
+	require.Equal(t, all[150:], f.flagged(world.WithFlags(f.World, last), world.Read[Health](f.World)))
+	require.Len(t, f.flagged(world.WithoutFlags(f.World, burning|hidden)), 100)
+	require.Empty(t, f.flagged(world.WithFlags(f.World, 1<<4)))
+	require.Len(t, f.flagged(world.WithoutFlags(f.World, 1<<4)), 200)
+
+	require.NoError(t, world.Unflag(f.World, all[150], burning|1<<5))
+	require.Equal(t, hidden|last, f.Flags(all[150]))
+	copied, err := f.Copy(all[150])
+	require.NoError(t, err)
+	require.Zero(t, f.Flags(copied), "a copy has none")
+
+	require.NoError(t, world.Disable(f.World, all[0]))
+	require.NotContains(t, f.flagged(world.WithFlags(f.World, burning)), all[0])
+	require.Equal(t, 65, f.Query(world.WithFlags(f.World, burning)).Limit(66).Destroy())
+	f.Refresh()
+	require.Zero(t, f.Flags(all[3]), "it is dead")
+	require.Equal(t, burning, f.Flags(all[0]), "it was disabled, so that the query did not find it")
+	require.Equal(t, []world.Flags{hidden | last}, uniqueFlags(f, f.flagged(world.WithFlags(f.World, hidden))))
+	require.ErrorIs(t, world.Flag(f.World, all[3], burning), world.ErrStale)
+	for range 100 {
+		h := f.newUnit(1) // in the slots of the dead
+		require.Zero(t, f.Flags(h))
+	}
+	require.Len(t, f.flagged(world.WithoutFlags(f.World, 0xff)), 100+1+100)
+}
+
+func uniqueFlags(f *fixture, all []handle.Handle) (found []world.Flags) {
+	seen := map[world.Flags]bool{}
+	for _, h := range all {
+		if x := f.Flags(h); !seen[x] {
+			seen[x] = true
+			found = append(found, x)
+		}
+	}
+	return found
+}
+
+// TestFlagsFromEverywhere sets them by whoever can, and sees when others know.
+func TestFlagsFromEverywhere(t *testing.T) {
+	f := newFixture(t, world.Options{Shards: 2})
+	f.unit.PlaceBy(func(u Unit) int { return int(u.Points) })
+	own, foreign := f.newUnit(0), f.newUnit(1)
+	p := f.port()
+	require.NoError(t, world.Flag(p, own, hidden))
+	late, err := f.unit.Create(p, Unit{})
+	require.NoError(t, err)
+	var done, gone world.Completion
+	require.NoError(t, world.Flag(p.Notify(&done), late, last), "before it is alive")
+	require.Zero(t, p.Flags(own))
+	f.tick(on(0, func(b *world.Build) func(*world.Context) {
+		burns := b.Query(world.WithFlags(b, burning))
+		return func(c *world.Context) {
+			require.Zero(t, burns.Count())
+			require.NoError(t, world.Flag(c, own, burning))
+			require.NoError(t, world.Flag(c, foreign, burning))
+			require.ErrorIs(t, world.Flag(c, handle.New(0, 1000, 9), burning), world.ErrStale)
+			require.Equal(t, burning, c.Flags(own), "its own at once")
+			require.Equal(t, 1, burns.Count())
+			require.Zero(t, c.Flags(foreign))
+			require.Zero(t, p.Flags(own), "nobody else knows")
+		}
+	}))
+	require.Equal(t, burning|hidden, f.Flags(own))
+	require.Equal(t, burning, p.Flags(foreign))
+	require.Equal(t, last, f.Flags(late))
+	require.Equal(t, world.Applied, done.Outcome())
+
+	f.Destroy(foreign)
+	require.NoError(t, world.Unflag(p.Notify(&gone), foreign, burning))
+	require.NoError(t, world.Unflag(p, own, burning))
+	f.Refresh()
+	require.Equal(t, world.Gone, gone.Outcome())
+	require.Equal(t, hidden, p.Flags(own))
+	require.Zero(t, p.Flags(foreign))
+
+	// A global system has all shards at once.
+	b := world.NewBuild(f.World, world.Everywhere, "all")
+	q := b.Query(world.WithFlags(b, hidden))
+	access := b.Finish()
+	tick := f.BeginTick()
+	c := tick.Global()
+	c.Start("all", access)
+	require.Equal(t, 1, q.Count())
+	require.NoError(t, world.Unflag(c, own, hidden))
+	require.Zero(t, q.Count())
+	c.Stop()
+	require.Equal(t, hidden, f.Flags(own))
+	tick.End(serial)
+	require.Zero(t, f.Flags(own))
+}
+
+// TestFlagsFollow does everything that moves rows, at random, and holds all flags
+// against a map.
+func TestFlagsFollow(t *testing.T) {
+	for _, o := range []world.Options{{Shards: 3}, {Shards: 2, KeepOrder: true}, {Shards: 2, ChunkRowsMax: 8}} {
+		t.Run(fmt.Sprintf("%+v", o), func(t *testing.T) {
+			f := newFixture(t, o)
+			r := newRand(t, 11)
+			p := f.port()
+			want := map[handle.Handle]world.Flags{}
+			var known []handle.Handle
+			some := func() handle.Handle { return known[r.IntN(len(known))] }
+			for range iterations(3000) {
+				x := world.Flags(1) << r.IntN(8)
+				switch n := r.IntN(20); {
+				case n < 6 || len(known) == 0:
+					h := f.newUnit(1)
+					known, want[h] = append(known, h), 0
+				case n < 9:
+					if h := some(); world.Flag(f.World, h, x) == nil {
+						want[h] |= x
+					}
+				case n == 9:
+					if h := some(); world.Unflag(f.World, h, x) == nil {
+						want[h] &^= x
+					}
+				case n == 10:
+					h := some()
+					require.NoError(t, world.Flag(p, h, x))
+					f.Refresh()
+					if f.Alive(h) {
+						want[h] |= x
+					}
+				case n == 11:
+					_ = f.name.Add(f.World, some(), Name{"x"})
+				case n == 12:
+					_ = f.name.Remove(f.World, some())
+				case n == 13:
+					require.NoError(t, world.Move(p, some(), r.IntN(o.Shards)))
+				case n == 14:
+					_ = world.Move(f.World, some(), r.IntN(o.Shards))
+				case n == 15:
+					_ = world.Disable(f.World, some())
+				case n == 16 && r.IntN(4) == 0:
+					require.NoError(t, f.frozen.AddTo(f.Query(world.WithFlags(f.World, x)), nil))
+					require.NoError(t, f.name.RemoveFrom(f.Query(world.With[Frozen](f.World)).Limit(3)))
+				case n == 17 && r.IntN(4) == 0:
+					require.NoError(t, f.frozen.RemoveFrom(f.Query()))
+				case n == 18:
+					f.Destroy(some())
+					f.Destroy(some())
+				case n == 19:
+					f.Refresh()
+				}
+			}
+			f.Refresh()
+			alive := 0
+			for h, flags := range want {
+				if !f.Alive(h) {
+					require.Zero(t, f.Flags(h))
+					continue
+				}
+				alive++
+				require.Equal(t, flags, f.Flags(h), h)
+				require.NoError(t, world.Enable(f.World, h))
+			}
+			require.Equal(t, alive, f.Count())
+			for i := range 8 {
+				x := world.Flags(1) << i
+				with, without := f.flagged(world.WithFlags(f.World, x)), f.flagged(world.WithoutFlags(f.World, x))
+				require.Equal(t, alive, len(with)+len(without))
+				for _, h := range with {
+					require.NotZero(t, want[h]&x)
+				}
+				for _, h := range without {
+					require.Zero(t, want[h]&x)
+				}
+			}
+		})
+	}
+}
+
+// TestFlagsAreReadAnytime reads them from other goroutines while entities come, get all
+// flags, and go: whoever finds flags finds those of that entity, never of a tenant of
+// the same slot.
+func TestFlagsAreReadAnytime(t *testing.T) {
+	f := newFixture(t, world.Options{Shards: 2})
+	var current atomic.Uint64
+	var stop atomic.Bool
+	var readers sync.WaitGroup
+	for range 2 {
+		readers.Go(func() {
+			for !stop.Load() {
+				h := handle.Handle(current.Load())
+				// An entity of even version gets one flag, of odd version another.
+				switch got := f.Flags(h); {
+				case got != 0 && got != flagOf(h):
+					t.Errorf("%v has flags %b", h, got)
+					return
+				}
+				runtime.Gosched()
+			}
+		})
+	}
+	for range iterations(3000) {
+		h := f.newUnit(1)
+		current.Store(uint64(h))
+		require.NoError(t, world.Flag(f.World, h, flagOf(h)))
+		f.Destroy(h)
+		f.Refresh()
+	}
+	stop.Store(true)
+	readers.Wait()
+}
+
+func flagOf(h handle.Handle) world.Flags { return 1 << (h.Version() % 8) }
+
+func TestFlagsMisuse(t *testing.T) {
+	f, other := newFixture(t, world.Options{}), newFixture(t, world.Options{})
+	h := f.newUnit(1)
+	for name, test := range map[string]struct {
+		run  func()
+		says []string
+	}{
+		"holder":       {func() { _ = world.Flag(nil, h, burning) }, []string{"Flag by a nil Holder", "pass a *World"}},
+		"asker":        {func() { world.WithFlags(nil, burning) }, []string{"world.WithFlags is asked of nil"}},
+		"no flags":     {func() { world.WithoutFlags(f.World, 0) }, []string{"World.WithoutFlags of no flags", "name one or more"}},
+		"twice":        {func() { f.Query(world.WithFlags(f.World, 3), world.WithoutFlags(f.World, 6)) }, []string{"flags 0b10 are named twice", "name each once"}},
+		"other world":  {func() { f.Query(world.WithFlags(other.World, burning)) }, []string{"the term of flags 0b1 was asked of another world"}},
+		"optional":     {func() { world.Optional(world.WithFlags(f.World, burning)) }, []string{"Optional takes a Reader or a Writer"}},
+		"any of":       {func() { world.AnyOf(world.WithFlags(f.World, burning)) }, []string{"AnyOf takes one or more"}},
+		"running tick": {func() { defer f.BeginTick().End(serial); _ = world.Flag(f.World, h, burning) }, []string{"World.Flag while a tick runs"}},
+	} {
+		t.Run(name, func(t *testing.T) { mustPanic(t, test.says, test.run) })
+	}
+	require.Zero(t, f.Flags(handle.None))
+	require.NoError(t, world.Flag(f.World, h, burning))
+	require.Zero(t, f.Flags(handle.None))
+	require.Zero(t, f.Flags(handle.New(3, 77, 1)))
+	require.Zero(t, f.Flags(^handle.None))
+	f.Close()
+	require.Zero(t, f.Flags(h))
+	require.ErrorIs(t, world.Flag(f.World, h, burning), world.ErrClosed)
+}
+
+// TestFlagsAllocateNothing counts, in steady state.
+func TestFlagsAllocateNothing(t *testing.T) {
+	if check.Enabled {
+		t.Skip("the check build allocates")
+	}
+	f := newFixture(t, world.Options{})
+	all := f.newUnits(100)
+	p := f.port()
+	require.Zero(t, testing.AllocsPerRun(100, func() {
+		for _, h := range all {
+			_ = world.Flag(f.World, h, burning)
+			_ = world.Unflag(p, h, burning)
+		}
+		f.Refresh()
+	}))
+}
+
+func BenchmarkFlags(b *testing.B) {
+	f := newFixture(b, world.Options{})
+	all := f.newUnits(1000)
+	n := 0
+	b.Run("alive", func(b *testing.B) {
+		for i := 0; b.Loop(); i++ {
+			if f.Alive(all[i%1000]) {
+				n++
+			}
+		}
+	})
+	b.Run("read, none ever set", func(b *testing.B) {
+		for i := 0; b.Loop(); i++ {
+			n += int(f.Flags(all[i%1000]))
+		}
+	})
+	for _, h := range all {
+		_ = world.Flag(f.World, h, burning)
+	}
+	b.Run("read", func(b *testing.B) {
+		for i := 0; b.Loop(); i++ {
+			n += int(f.Flags(all[i%1000]))
+		}
+	})
+	b.Run("set", func(b *testing.B) {
+		for i := 0; b.Loop(); i++ {
+			_ = world.Flag(f.World, all[i%1000], burning)
+		}
+	})
+	for i, h := range all {
+		if i%100 > 0 {
+			_ = world.Unflag(f.World, h, burning)
+		}
+	}
+	q := f.Query(world.WithFlags(f.World, burning))
+	b.Run("query 10 of 1000", func(b *testing.B) {
+		for b.Loop() {
+			for ch := range q.Chunks() {
+				n += ch.Len()
+			}
+		}
+	})
+	require.Positive(b, n)
+}

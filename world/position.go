@@ -1,0 +1,58 @@
+package world
+
+import (
+	"iter"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/check"
+	"github.com/atoll-sim/atoll/shard"
+)
+
+// At returns the i-th of the entities that match, from 0, as a Chunk of one row, for
+// Handle(0) and the accessors' Slice; or false if there are not as many. The order is
+// that of Chunks: by shard, then table, as they were made, then row. It is the same for
+// as long as nothing is stored, moved or refreshed: marked ones keep their places until
+// the refresh, which may put another into the place of one that it removes, unless
+// Options.KeepOrder.
+//
+// It costs by the number of tables and chunks, not of entities; to visit all use Chunks
+// or Atoms.
+func (q *Query) At(i int) (Chunk, bool) {
+	if q.idle {
+		q.w.mustIdle("Query.At")
+	}
+	if check.Enabled {
+		q.guard.Must()
+	}
+	if i < 0 || i >= q.limit {
+		return Chunk{}, false
+	}
+	for k := range q.parts {
+		p := &q.parts[k]
+		p.update(q)
+		for _, t := range p.tables {
+			n := t.EnabledRows(&q.filter)
+			if i < n {
+				return t.RowAt(i, &q.filter), true
+			}
+			i -= n
+		}
+	}
+	return Chunk{}, false
+}
+
+// Atoms yields the entities that match, one by one, in the order of Chunks, each with
+// its location, for the accessors' At. What holds for Chunks holds for it. A loop over
+// Chunks and slices is some times faster.
+func (q *Query) Atoms() iter.Seq2[handle.Handle, shard.Loc] {
+	chunks := q.Chunks()
+	return func(yield func(handle.Handle, shard.Loc) bool) {
+		for ch := range chunks {
+			for i, h := range ch.Handles() {
+				if !yield(h, ch.Loc(i)) {
+					return
+				}
+			}
+		}
+	}
+}
