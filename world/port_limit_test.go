@@ -65,6 +65,46 @@ func TestPortFull(t *testing.T) {
 	}
 }
 
+// TestPortFullKeepsHandles is refused again and again with handles in hand: it keeps
+// them, and gives them back when it is closed.
+func TestPortFullKeepsHandles(t *testing.T) {
+	const indexMax = 15
+	f := newFixture(t, world.Options{Shards: 1, LaneRequests: 1, IndexMax: indexMax})
+	p := f.port()
+	_, err := f.unit.Create(p, Unit{})
+	require.NoError(t, err)
+	for range 20 {
+		_, err = f.unit.Create(p, Unit{})
+		require.ErrorIs(t, err, world.ErrFull)
+	}
+	p.Close()
+	f.Refresh()
+	r, err := f.port().Reserve(indexMax)
+	require.NoError(t, err, "all but that of the one entity")
+	require.Equal(t, indexMax, r.Len())
+}
+
+// TestPortVersions uses all versions of all slots up: so many entities there can be,
+// and no more.
+func TestPortVersions(t *testing.T) {
+	const indexMax, versionMax = 10, 3
+	f := newFixture(t, world.Options{Shards: 1, IndexMax: indexMax, VersionMax: versionMax})
+	p := f.port()
+	made := 0
+	for refused := 0; refused < 5; f.Refresh() {
+		h, err := f.unit.Create(p, Unit{})
+		if err != nil {
+			require.ErrorIs(t, err, world.ErrIndexes)
+			refused++ // the refresh gives used ones
+			continue
+		}
+		made++
+		require.NoError(t, p.Destroy(h))
+	}
+	require.Equal(t, (indexMax+1)*versionMax, made)
+	require.Equal(t, indexMax+1, f.stats().Retired)
+}
+
 // TestPortNumbers opens and closes ports: numbers are used again, the lowest
 // limit is PortsMax.
 func TestPortNumbers(t *testing.T) {
