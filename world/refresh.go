@@ -27,6 +27,7 @@ const sharesMax = 64
 //	apply    set, deliver, mark                              by owner
 //	unveil   make alive who was created and not marked       by owner
 //	extend   what extensions were asked; deaths that follow  coordinator
+//	observe  call hooks                                      by owner
 //	depart   let go of those who move to another shard       by owner
 //	arrive   take them in                                    by owner
 //	sweep    close the holes of the marked and the departed  by owner
@@ -53,7 +54,7 @@ type refresh struct {
 	shifted  int             // how many are to move by decisions
 
 	// The steps, bound once: a closure made at each refresh would be garbage.
-	read, create, route, apply, call, unveil, depart, arrive, sweep, recycle, release, settle, tell func(int)
+	read, create, route, apply, call, unveil, depart, arrive, sweep, recycle, release, settle, tell, observe func(int)
 }
 
 func (r *refresh) init(w *World) {
@@ -80,6 +81,7 @@ func (r *refresh) init(w *World) {
 			w.shards[i].Unveil(x.Creates[i])
 		}
 	})
+	r.observe = func(i int) { w.hooks.callers[i].call() } // the Context of a hook enters the shard
 	r.bindMoves(w)
 	r.sweep = r.in("sweep", func(i int) { w.shards[i].Sweep() })
 	r.recycle = func(i int) {
@@ -158,6 +160,9 @@ func (r *refresh) run(parallel Parallel) {
 	}
 	if w.extensions.refresh(r.shares) && r.veiled {
 		serial(n, r.unveil) // the spared are not marked any more
+	}
+	if len(w.hooks.all) > 0 {
+		r.step(parallel, n, w.hooks.due(), r.observe)
 	}
 	if moves > 0 {
 		r.move(parallel, moves)

@@ -37,7 +37,7 @@ var slotBugs = []bug{
 		tests: tests{pkg: "shard", run: "TestHome"},
 	},
 	{
-		name: "slot: version bump skipped where a chunk is emptied", file: "shard/shard.go",
+		name: "slot: version bump skipped in a sweep", file: "shard/shard.go",
 		old: "s.lookup.slot(h).store(word(h+1, StateUnused))", new: "s.lookup.slot(h).store(word(h, StateUnused))",
 		tests: tests{pkg: "shard", run: "TestSweep|TestHome"},
 	},
@@ -52,7 +52,7 @@ var slotBugs = []bug{
 		tests: tests{pkg: "shard", run: "TestHomeRetires"},
 	},
 	{
-		name: "slot: retirement off by one where a chunk is emptied", file: "shard/shard.go",
+		name: "slot: retirement off by one in a sweep", file: "shard/shard.go",
 		old: "h.Version() >= s.space.versionMax", new: "h.Version() > s.space.versionMax",
 		tests: tests{pkg: "shard", run: "TestSweep|TestHome"},
 	},
@@ -63,18 +63,17 @@ var slotBugs = []bug{
 	},
 	{
 		name: "slot: one that is at home elsewhere is recycled here", file: "shard/shard.go",
-		old: "if dead.Shard() == uint32(s.id) {\n		s.recycle(dead)", new: "if true {\n		s.recycle(dead)",
+		old: "		if h.Shard() != uint32(s.id) {\n			s.exile(h)\n			continue\n		}\n", new: "",
 		tests: tests{pkg: "shard", run: "TestHomeExiles"},
 	},
 	{
 		name: "slot: exiles are not recycled outside", file: "world/refresh.go",
-		old: "				w.outside.Recycle(s.Exiled())\n", new: "",
+		old: "				w.outside.Recycle(s.Outer())\n", new: "",
 		tests: tests{pkg: "world", run: "TestPortChurn|TestPortOutcomes"},
 	},
 	{
 		name: "slot: published before the row is stored", file: "shard/shard.go",
-		old:   "	a.slot.loc = a.Loc()\n	a.slot.store(uint32(a.Handle)) // publishes loc and the row\n",
-		new:   "	a.slot.store(uint32(a.Handle)) // publishes loc and the row\n	a.slot.loc = a.Loc()\n",
+		old: "	a.slot.loc = a.Loc()\n	a.slot.store(a.gen) // publishes loc and the row\n", new: "	a.slot.store(a.gen) // publishes loc and the row\n	a.slot.loc = a.Loc()\n",
 		tests: tests{pkg: "shard", run: "TestReleaseLitmus", race: true},
 	},
 	{
@@ -101,8 +100,13 @@ var slotBugs = []bug{
 	},
 	{
 		name: "slot: a handle that is ready is given twice", file: "shard/outside.go",
-		old: "	o.ready.handles = o.ready.handles[:rest]\n", new: "",
+		old: "	o.open.ready = o.open.ready[:rest]\n", new: "",
 		tests: tests{pkg: "world", run: "TestPort"},
+	},
+	{
+		name: "slot: what was told of comes back with its version", file: "shard/outside.go",
+		old: "	for _, h := range o.open.recalled {\n		o.recycle(h)\n", new: "	for _, h := range o.open.recalled {\n		o.Return(h)\n",
+		tests: tests{pkg: "world", run: "TestReservation"},
 	},
 	{
 		name: "slot: the idle world's check reads version 0 as alive", file: "shard/space.go",

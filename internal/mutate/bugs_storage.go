@@ -4,8 +4,7 @@ package main
 var storageBugs = []bug{
 	{
 		name: "sweep: loc not fixed after compaction", file: "shard/sweep.go",
-		old:   "			sh.space.slot(h).loc = hole\n			sh.moves = append(sh.moves, relocation{to: hole, from: last.base + Loc(last.n)})",
-		new:   "			sh.moves = append(sh.moves, relocation{to: hole, from: last.base + Loc(last.n)})",
+		old: "		sh.space.slot(sh.doomed[i]).loc = m.to\n", new: "		_, _ = i, m\n",
 		tests: tests{pkg: "shard", run: "TestSweep"},
 	},
 	{
@@ -26,13 +25,17 @@ var storageBugs = []bug{
 	},
 	{
 		name: "sweep: chunks from the front", file: "shard/sweep.go",
-		old:   "	slices.SortFunc(t.dirty, func(a, b *Chunk) int { return b.order - a.order })\n	sh, before",
-		new:   "	slices.SortFunc(t.dirty, func(a, b *Chunk) int { return a.order - b.order })\n	sh, before",
+		old: "return b.order - a.order })", new: "return a.order - b.order })",
 		tests: tests{pkg: "shard", run: "TestSweep"},
 	},
 	{
 		name: "sweep: dead bits not cleared on reuse", file: "shard/sweep.go",
 		old: "	clear(c.dead)\n	c.forgetAll()\n", new: "	c.forgetAll()\n",
+		tests: tests{pkg: "shard", run: "TestSweep"},
+	},
+	{
+		name: "sweep: dead bits not cleared when their rows are taken", file: "shard/sweep.go",
+		old: "		c.dead[i] = 0\n", new: "",
 		tests: tests{pkg: "shard", run: "TestSweep"},
 	},
 	{
@@ -87,7 +90,7 @@ var storageBugs = []bug{
 	},
 	{
 		name: "change: a new component holds what the row held", file: "shard/relabel.go",
-		old: "				col.zero(c.number(), low, high)\n", new: "				_ = col\n",
+		old: "				c.zero(i, low, high)\n", new: "				_ = i\n",
 		tests: tests{pkg: "world", run: "TestBatch|TestRowsHoldZeroes"},
 	},
 	{
@@ -97,7 +100,7 @@ var storageBugs = []bug{
 	},
 	{
 		name: "relabel: dropped rows are not cleared", file: "shard/column.go",
-		old: "	clear(e.data)\n	c.spare = append(c.spare, e.data)\n", new: "	c.spare = append(c.spare, e.data)\n",
+		old: "	clear(e.data)\n	if check.Enabled {", new: "	if check.Enabled {",
 		tests: tests{pkg: "world", run: "TestBatch|TestRowsHoldZeroes"},
 	},
 	{
@@ -107,7 +110,7 @@ var storageBugs = []bug{
 	},
 	{
 		name: "disable: bits not carried in a sweep", file: "shard/sweep.go",
-		old: "			c.carry(row, last, last.n)\n		} else {", new: "		} else {",
+		old: "		c.carry(row, last, last.n)\n", new: "",
 		tests: tests{pkg: "world", run: "TestDisable"},
 	},
 	{
@@ -142,13 +145,18 @@ var storageBugs = []bug{
 	},
 	{
 		name: "change ticks: a row that came is not noted", file: "shard/sweep.go",
-		old: "			c.changed = sh.space.now\n			hole", new: "			hole",
+		old: "		c.changed = sh.space.now\n		c.carry", new: "		c.carry",
 		tests: tests{pkg: "world", run: "TestChunksSince"},
 	},
 	{
 		name: "record: the tick does not turn", file: "shard/shard.go",
 		old: "	s.record.turn()\n", new: "",
 		tests: tests{pkg: "world", run: "TestSince"},
+	},
+	{
+		name: "flags: not published", file: "shard/shard.go",
+		old: "	s.PublishFlags()\n", new: "",
+		tests: tests{pkg: "world", run: "TestFlags"},
 	},
 	{
 		name: "loops: see what is created within", file: "shard/table.go",

@@ -126,9 +126,10 @@ func (s *schema) exclude(out []byte, lines map[string][]int) (found bool) {
 func (s *schema) write() (overlay string, lines map[string][]int, err error) {
 	replace := map[string]string{}
 	lines = map[string][]int{}
-	put := func(file string, text []byte) error {
+	put := func(file string, text []byte, of []int) error {
 		to := filepath.Join(s.tmp, strings.ReplaceAll(file, "/", "-"))
 		replace[filepath.Join(s.root, file)] = to
+		lines[file], lines[to] = of, of // with -trimpath the compiler names the latter
 		return os.WriteFile(to, text, 0o600)
 	}
 	for _, file := range s.files() {
@@ -140,11 +141,10 @@ func (s *schema) write() (overlay string, lines map[string][]int, err error) {
 		if err != nil {
 			return "", nil, err
 		}
-		lines[file] = of
-		if err := put(file, text); err != nil {
+		if err := put(file, text, of); err != nil {
 			return "", nil, err
 		}
-		if err := put(path.Dir(file)+"/mutant.go", fmt.Appendf(nil, chooser, pkg)); err != nil {
+		if err := put(path.Dir(file)+"/mutant.go", fmt.Appendf(nil, chooser, pkg), nil); err != nil {
 			return "", nil, err
 		}
 	}

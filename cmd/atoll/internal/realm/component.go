@@ -28,7 +28,7 @@ type Item struct {
 // Litter is how long an item that lies on the ground stays. That of one that is
 // carried says nothing, like its Position.
 type Litter struct {
-	Expires uint64 // the tick in which it goes by itself
+	Expires uint64 // the tick in which it goes by itself; 0: it is carried since it was made
 }
 
 // Avatar is what makes an entity a client's avatar, and what the realm holds of

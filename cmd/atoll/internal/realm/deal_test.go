@@ -225,6 +225,22 @@ func TestDrop(t *testing.T) {
 	require.Equal(t, handle.None, g.NearestItem(island, at), "what is carried is nowhere")
 }
 
+// TestLeave has who carries something leave: what it has goes soon.
+func TestLeave(t *testing.T) {
+	g, a, _ := two(t)
+	lain, born := g.item(1), g.item(1)
+	*world.Write[realm.Litter](g.World).Get(born) = realm.Litter{}
+	a.give(lain, born)
+	g.step(100)
+	require.Equal(t, 2, g.Census().Alive[realm.Items])
+	require.NoError(t, a.port.Destroy(a.avatar))
+	g.step(1)
+	require.Equal(t, handle.None, g.bags().Parent(born))
+	g.step(1000)
+	require.Zero(t, g.Census().Alive[realm.Items])
+	g.sound()
+}
+
 // TestInventories looks at every item after each tick of a crowd that fights, takes,
 // stacks and trades.
 func TestInventories(t *testing.T) {
@@ -234,6 +250,9 @@ func TestInventories(t *testing.T) {
 		guests = append(guests, g.guest())
 	}
 	g.step(1)
+	for _, c := range guests { // so that there is something to stack
+		c.give(g.item(50), g.item(60), g.item(70))
+	}
 	done := map[realm.Verb]int{}
 	for tick := range uint32(300) {
 		for i, c := range guests {

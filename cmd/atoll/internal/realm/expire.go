@@ -5,15 +5,22 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// expire destroys the items that lay on the ground too long.
+// expire destroys the items that lay on the ground too long. What never lay there is
+// looked at now and then: it may have lost its place when its holder left, or in the
+// refresh in which it came to who died in it.
 func (r *Realm) expire(b *world.Build) func(*world.Context) {
 	litter := world.Read[Litter](b)
 	all := b.Query(litter, world.With[Item](b))
 	bags, isle := r.Inventory.Read(b), r.island(b)
 	return func(c *world.Context) {
+		turn := uint32(c.Tick() % turnPeriod)
 		for ch := range all.Chunks() {
 			for i, l := range litter.Slice(ch) {
-				if h := ch.Handle(i); l.Expires <= c.Tick() && bags.Parent(h) == handle.None {
+				h := ch.Handle(i)
+				if l.Expires > c.Tick() || l.Expires == 0 && h.Index()%turnPeriod != turn {
+					continue
+				}
+				if bags.Parent(h) == handle.None {
 					must(c.Destroy(h))
 					isle.destroyed(Items, h)
 				}

@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/hierarchy"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -41,21 +40,43 @@ func newGrid(corner Position, n int) grid {
 }
 
 // rebuild makes the grid anew, by counting sort: first how many each cell has,
-// then everybody to the cell's next place. Who is in an inventory is nowhere; nil
-// means that nobody is.
-func (g *grid) rebuild(all *world.Query, pos *world.Reader[Position], carried *hierarchy.Reader) {
+// then everybody to the cell's next place.
+func (g *grid) rebuild(all *world.Query, pos *world.Reader[Position]) {
 	clear(g.starts)
 	n := 0
 	for ch := range all.Chunks() {
+		for _, p := range pos.Slice(ch) {
+			g.starts[g.cellOf(p)]++
+		}
+		n += ch.Len()
+	}
+	g.room(n)
+	for ch := range all.Chunks() {
 		who := ch.Handles()
 		for i, p := range pos.Slice(ch) {
-			if carried != nil && carried.Parent(who[i]) != handle.None {
-				continue
-			}
-			g.starts[g.cellOf(p)]++
-			n++
+			at := &g.starts[g.cellOf(p)]
+			*at--
+			g.entries[*at] = entry{who[i], p}
 		}
 	}
+}
+
+// sort makes the grid anew of a list.
+func (g *grid) sort(list []entry) {
+	clear(g.starts)
+	for i := range list {
+		g.starts[g.cellOf(list[i].at)]++
+	}
+	g.room(len(list))
+	for _, e := range list {
+		at := &g.starts[g.cellOf(e.at)]
+		*at--
+		g.entries[*at] = e
+	}
+}
+
+// room makes of how many each cell has where the cells end, and room for all.
+func (g *grid) room(n int) {
 	end := uint32(0)
 	for c, count := range g.starts {
 		end += count
@@ -65,17 +86,6 @@ func (g *grid) rebuild(all *world.Query, pos *world.Reader[Position], carried *h
 		g.entries = make([]entry, n+n/4)
 	}
 	g.entries = g.entries[:n]
-	for ch := range all.Chunks() {
-		who := ch.Handles()
-		for i, p := range pos.Slice(ch) {
-			if carried != nil && carried.Parent(who[i]) != handle.None {
-				continue
-			}
-			at := &g.starts[g.cellOf(p)]
-			*at--
-			g.entries[*at] = entry{who[i], p}
-		}
-	}
 }
 
 // cell returns who is in the same cell as p.

@@ -22,14 +22,13 @@ func newInventory(w *world.World, creatures int) *hierarchy.Relation {
 }
 
 // equip gives a new creature an item of its own, if it is one of those that carry
-// one. Both are in the relation from the refresh on. An item that cannot be given
-// lies at its feet.
+// one. Both are in the relation from the refresh on.
 func (r *Realm) equip(c *world.Context, isle *island, who handle.Handle, beast *Creature, at Position) {
 	if isle.dice.IntN(carryOdds) > 0 {
 		return
 	}
 	it, err := r.items.Create(c, item{
-		at, Item{Worth: 1 + isle.dice.Int32N(worthMax), Sort: uint8(isle.dice.IntN(itemSorts))}, Litter{Expires: c.Tick() + itemLife},
+		at, Item{Worth: 1 + isle.dice.Int32N(worthMax), Sort: uint8(isle.dice.IntN(itemSorts))}, Litter{},
 	})
 	if !isle.sent(err) {
 		return
@@ -37,7 +36,10 @@ func (r *Realm) equip(c *world.Context, isle *island, who handle.Handle, beast *
 	isle.created(Items)
 	if isle.sent(r.Inventory.AddChild(c, who, it)) {
 		beast.Items++
+		return
 	}
+	must(c.Destroy(it)) // the island asks for too much in this tick
+	isle.destroyed(Items, it)
 }
 
 // drop lets what somebody carries, who goes at this refresh, lie where that one

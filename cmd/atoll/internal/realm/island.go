@@ -19,8 +19,9 @@ type island struct {
 	ledger    Ledger
 	graveyard graveyard
 	people    grid // creatures and avatars
-	litter    grid // items
+	litter    grid // items on the ground
 
+	lying []entry  // what litter is made of
 	looks []look   // asked of this tick's sight
 	_     [64]byte // other islands are written by other workers
 }

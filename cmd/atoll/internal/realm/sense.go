@@ -1,15 +1,27 @@
 package realm
 
-import "github.com/atoll-sim/atoll/world"
+import (
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/world"
+)
 
-// sense makes the island's grids anew.
+// sense makes the island's grids anew. What is in an inventory is nowhere.
 func (r *Realm) sense(b *world.Build) func(*world.Context) {
-	pos := world.Read[Position](b)
+	pos, litter := world.Read[Position](b), world.Read[Litter](b)
 	people := b.Query(pos, world.With[Health](b))
-	litter := b.Query(pos, world.With[Item](b))
+	items := b.Query(pos, litter)
 	bags, isle := r.Inventory.Read(b), r.island(b)
 	return func(*world.Context) {
-		isle.people.rebuild(people, pos, nil)
-		isle.litter.rebuild(litter, pos, bags)
+		isle.people.rebuild(people, pos)
+		isle.lying = isle.lying[:0]
+		for ch := range items.Chunks() {
+			who, at := ch.Handles(), pos.Slice(ch)
+			for i, l := range litter.Slice(ch) {
+				if l.Expires > 0 && bags.Parent(who[i]) == handle.None {
+					isle.lying = append(isle.lying, entry{who[i], at[i]})
+				}
+			}
+		}
+		isle.litter.sort(isle.lying)
 	}
 }
