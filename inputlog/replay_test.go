@@ -14,6 +14,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/inputlog"
+	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/reference"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
@@ -213,7 +214,11 @@ func play(t *testing.T, log []byte, s scheduler.Options) *sea {
 // run, and plays that with other numbers of workers and with chaos: the hash is the
 // same after each tick.
 func TestReplay(t *testing.T) {
-	log := record(t, 6, iterations(150), scheduler.Options{Workers: 2, Balancer: newWhim()})
+	clients := 6
+	if check.Enabled {
+		clients = 3
+	}
+	log := record(t, clients, iterations(150), scheduler.Options{Workers: 2, Balancer: newWhim()})
 	for _, s := range []scheduler.Options{{Workers: 1}, {Workers: 2, Chaos: 1}, {Workers: 3}, {Workers: 8, Chaos: 2}, {Workers: 32}} {
 		s.Balancer = newWhim() // whose decisions do not count
 		t.Run(fmt.Sprintf("%d workers, chaos %d", s.Workers, s.Chaos), func(t *testing.T) { play(t, log, s) })
@@ -260,8 +265,11 @@ func TestAfterReplay(t *testing.T) {
 
 // iterations returns how many of n iterations to make.
 func iterations(n int) int {
+	if check.Enabled { // each step takes far longer
+		n /= 3
+	}
 	if testing.Short() {
-		return n / 3
+		n /= 3
 	}
 	return n
 }

@@ -225,6 +225,33 @@ func TestLaneBatch(t *testing.T) {
 	require.Equal(t, uint64(102), x.drain(4, 101))
 }
 
+// TestLaneBatchWraps sends a batch in an epoch to which those that its requests
+// were pushed with are yet to come: it is taken whole.
+func TestLaneBatchWraps(t *testing.T) {
+	const epoch = 1<<31 + 10
+	x := newTraffic(t, 100, 1<<20)
+	x.lane.Begin()
+	for n := range uint64(10) {
+		require.True(t, x.push(n, 0, nil))
+	}
+	x.lane.Commit(epoch)
+	require.Zero(t, x.drain(epoch-1, 0))
+	require.Equal(t, uint64(10), x.drain(epoch, 0))
+}
+
+// TestLaneRollbackGivesRoom takes back more than a lane has room for, in requests
+// and in bytes.
+func TestLaneRollbackGivesRoom(t *testing.T) {
+	x := newTraffic(t, 50, 4096)
+	for range 100 {
+		x.lane.Begin()
+		for n := range uint64(20) {
+			require.True(t, x.push(n, 1, nil))
+		}
+		require.Equal(t, 20, x.lane.Rollback())
+	}
+}
+
 // TestLaneRandom sends singly and in batches, rolls back, takes and releases, at
 // random, and compares with numbers. Rings are grown, wrapped and taken back.
 func TestLaneRandom(t *testing.T) {

@@ -36,6 +36,8 @@ type office struct {
 	kind    shard.Kind[deed]
 	lane    *shard.Lane
 	drained shard.Drained
+	// unveiled, if any, is called after the unveil step.
+	unveiled func()
 }
 
 func newOffice(t *testing.T, shards int) *office {
@@ -72,7 +74,7 @@ func (o *office) askCreate(h handle.Handle, at int, f deed) *finished {
 }
 
 // apply does what a refresh does up to the end of its apply step, and then the
-// rest.
+// rest. between is called before the unveil step.
 func (o *office) apply(between func()) {
 	o.lane.Drain(0, &o.drained)
 	for i, s := range o.shards {
@@ -94,6 +96,9 @@ func (o *office) apply(between func()) {
 	between()
 	for i, s := range o.shards {
 		s.Unveil(o.drained.Creates[i])
+	}
+	if o.unveiled != nil {
+		o.unveiled()
 	}
 	o.refresh()
 	o.drained.Forget()
@@ -187,6 +192,11 @@ func TestRoutedVeils(t *testing.T) {
 		found = append(found, o.ask(h, here))
 		if i%3 == 0 {
 			told = append(told, o.askDestroy(h))
+		}
+	}
+	o.unveiled = func() {
+		for i, h := range drawn {
+			require.Equal(t, i%3 != 0, o.space.Alive(h), "the marked stay veiled until they go")
 		}
 	}
 	o.apply(func() {

@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"encoding/binary"
 	"reflect"
 	"slices"
 
@@ -130,4 +131,29 @@ func (o *Outside) uses(n uint32) uint32 {
 		version--
 	}
 	return version
+}
+
+// AppendNotes appends what hooks have not been told of yet, in order; nothing where
+// there is none.
+func (s *Shard) AppendNotes(dst []byte) []byte {
+	if s.Noted() == 0 {
+		return dst
+	}
+	number := func(n uint64) { dst = binary.LittleEndian.AppendUint64(dst, n) }
+	number(uint64(len(s.record.born)))
+	for _, h := range s.record.born {
+		number(uint64(h))
+	}
+	number(uint64(len(s.notes.changes)))
+	for _, x := range s.notes.changes {
+		number(uint64(x.handle))
+		for _, word := range x.from.set {
+			number(word)
+		}
+	}
+	for _, x := range s.notes.stored {
+		number(uint64(x.handle))
+		number(uint64(x.component))
+	}
+	return dst
 }

@@ -228,6 +228,12 @@ func (h *Hasher) world(v world.Survey, lists ...[]world.Named) {
 	h.sum.number(uint64(cursor))
 	h.sum.number(uint64(run))
 	h.sum.flag(v.Astray())
+	for _, hook := range h.w.Hooks() {
+		h.sum.text(hook.Name())
+		for i := range o.Shards {
+			h.sum.flag(hook.Enabled(i))
+		}
+	}
 }
 
 // shard hashes a shard: its slots, who is where, the components and the messages.
@@ -248,6 +254,9 @@ func (h *Hasher) shard(v world.Survey, i int, components, messages []world.Named
 			h.sum.bytes(shard.CellsOf(s.CreatedIn(ago)).Bytes)
 			h.sum.bytes(shard.CellsOf(s.DestroyedIn(ago)).Bytes)
 		}
+	}
+	if h.scratch = s.AppendNotes(h.scratch[:0]); len(h.scratch) > 0 { // hooks are to be told of
+		h.sum.bytes(h.scratch)
 	}
 	done(i, "entities", "")
 

@@ -231,6 +231,18 @@ func TestCloseUnderFire(t *testing.T) {
 	}
 }
 
+// TestCloseWithinSending closes a world when a request is about to be sent, and the
+// lanes have been emptied: who waits is told all the same.
+func TestCloseWithinSending(t *testing.T) {
+	f := newFixture(t, world.Options{})
+	p := f.port()
+	var done world.Completion
+	hs, err := f.unit.AppendN(nil, p.Notify(&done), 1, func(int, *Unit) { f.Close() })
+	require.NoError(t, err)
+	require.Equal(t, world.Closed, done.Outcome())
+	require.Equal(t, world.Stale, p.Status(hs[0]))
+}
+
 // TestCloseWakesWhoWaitsForRoom closes a world while a port waits until its lane has
 // room, alone and within a batch.
 func TestCloseWakesWhoWaitsForRoom(t *testing.T) {

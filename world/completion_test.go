@@ -161,6 +161,10 @@ func TestCompletionOfRefused(t *testing.T) {
 	case <-time.After(30 * time.Second):
 		t.Fatal("somebody waits for a request that was refused")
 	}
+	f.Refresh()
+	require.NoError(t, p.Destroy(handle.None), "for which nobody waits")
+	f.Refresh()
+	require.Equal(t, world.Undecided, done.Outcome())
 }
 
 // TestCompletionDone waits for several outcomes and something else at once.

@@ -8,86 +8,120 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// A hook is told at the refresh of what has happened to entities of its kind, all of
-// a shard at once: here of those who have died, while they can still be looked at.
-func ExampleHook() {
+// What has died leaves a mark where it was: the components hold their last values.
+func ExampleWorld_Observe() {
 	w := world.MustNew(world.Options{Shards: 1})
 	health := world.Register[Health](w, "health")
-	units := world.NewBundle[Unit](w)
-	mourn := w.Observe("mourn", world.OnDestroy, func(b *world.Build) func(*world.Context, world.Event, []handle.Handle) {
-		points := world.Read[Health](b)
+	world.Register[Position](w, "position")
+	type Orc struct {
+		Health
+		Position
+	}
+	type Stain struct{ Position }
+	orcs, stains := world.NewBundle[Orc](w), world.NewBundle[Stain](w)
+	w.Observe("blood", world.OnDestroy, func(b *world.Build) func(*world.Context, world.Event, []handle.Handle) {
+		pos := world.Read[Position](b)
+		b.Creates(stains)
 		return func(c *world.Context, on world.Event, dead []handle.Handle) {
 			for _, h := range dead {
-				fmt.Println(on, h, "with", points.Get(h).Points)
+				fmt.Println(on, h, "at", *pos.Get(h))
+				_, _ = stains.Create(c, Stain{*pos.Get(h)})
 			}
 		}
 	}, health)
-	squad, _ := units.AppendN(nil, w, 3, func(i int, u *Unit) { u.Points = int64(10 * i) })
-	w.Refresh()
 
-	w.Destroy(squad[0])
-	w.Destroy(squad[2])
+	orc, _ := orcs.Create(w, Orc{Health{3}, Position{4, 5}})
 	w.Refresh()
-	fmt.Println(len(w.Hooks()), mourn.Name(), mourn.On(), mourn.Enabled(0))
-
-	mourn.SetEnabled(false)
-	w.Destroy(squad[1])
+	w.Destroy(orc)
 	w.Refresh()
+	fmt.Println(w.Alive(orc), w.Count())
 	// Output:
-	// OnDestroy 0:0@1 with 0
-	// OnDestroy 0:2@1 with 20
-	// 1 mourn OnDestroy true
+	// OnDestroy 0:0@1 at {4 5}
+	// false 1
 }
 
-// The events, each with who is concerned.
+// A hook of several events is told of each by itself, and of what came about since the
+// last refresh.
 func ExampleEvent() {
 	w := world.MustNew(world.Options{Shards: 1})
 	health := world.Register[Health](w, "health")
-	frozen := world.Register[Frozen](w, "frozen")
 	units := world.NewBundle[Unit](w)
-	tell := func(b *world.Build) func(*world.Context, world.Event, []handle.Handle) {
+	all := world.OnCreate | world.OnRemove | world.OnAdd | world.OnSet | world.OnDestroy
+	w.Observe("log", all, func(*world.Build) func(*world.Context, world.Event, []handle.Handle) {
 		return func(_ *world.Context, on world.Event, hs []handle.Handle) { fmt.Println(on, hs) }
-	}
-	w.Observe("lives", world.OnCreate|world.OnDestroy, tell)
-	w.Observe("cold", world.OnAdd|world.OnRemove, tell, frozen)
-	w.Observe("health", world.OnSet, tell, health)
-	port, _ := w.OpenPort()
+	}, health)
 
-	unit, _ := units.Create(w, Unit{})
+	one, _ := units.Create(w, Unit{})
+	two, _ := units.Create(w, Unit{})
 	w.Refresh()
-	_ = frozen.Add(port, unit, Frozen{})
-	_ = health.Set(port, unit, Health{5})
+	_ = health.Set(w, one, Health{1})
+	_ = health.Remove(w, two)
 	w.Refresh()
-	_ = frozen.Remove(port, unit)
-	w.Refresh()
-	_ = port.Destroy(unit)
+	_ = health.Add(w, two, Health{2})
+	w.Destroy(one)
 	w.Refresh()
 	// Output:
-	// OnCreate [0:0@1]
-	// OnAdd [0:0@1]
+	// OnCreate [0:0@1 0:1@1]
+	// OnRemove [0:1@1]
 	// OnSet [0:0@1]
-	// OnRemove [0:0@1]
+	// OnAdd [0:1@1]
 	// OnDestroy [0:0@1]
 }
 
-// A hook that panics harms nobody else. Whoever ticks decides what becomes of it.
+// A hook that panics is contained. What becomes of it is a scheduler's affair, or the
+// user's.
 func ExampleHookError() {
-	w := world.MustNew(world.Options{Shards: 1})
-	units := world.NewBundle[struct{}](w)
+	w := world.MustNew(world.Options{Shards: 2})
+	world.Register[Health](w, "health")
+	units := world.NewBundle[Unit](w).PlaceBy(func(u Unit) int { return int(u.Points) })
 	w.Observe("fragile", world.OnCreate, func(*world.Build) func(*world.Context, world.Event, []handle.Handle) {
-		return func(*world.Context, world.Event, []handle.Handle) { panic("broken") }
+		return func(c *world.Context, _ world.Event, _ []handle.Handle) {
+			if c.Shard() == 1 {
+				panic("no")
+			}
+			fmt.Println("fine")
+		}
 	})
-	_, _ = units.Create(w, struct{}{})
-
 	tick := w.BeginTick()
 	tick.End(serial)
-	for _, broken := range tick.Broken() {
-		fmt.Println(broken)
-		broken.Hook.DisableOn(broken.Shard)
-	}
+	fmt.Println(len(tick.Broken()))
+
+	_ = units.CreateN(w, 2, func(i int, u *Unit) { u.Points = int64(i) })
+	w.Refresh()
 	var broken *world.HookError
-	fmt.Println(errors.As(w.Failure(), &broken), broken.Hook.Enabled(0))
+	fmt.Println(errors.As(w.Failure(), &broken))
+	fmt.Println(broken)
+	broken.Hook.DisableOn(broken.Shard)
+	_ = units.CreateN(w, 2, func(i int, u *Unit) { u.Points = int64(i) })
+	w.Refresh()
+	fmt.Println(w.Failure())
 	// Output:
-	// world: hook "fragile" panicked OnCreate, on shard 0, at the end of tick 0: broken
-	// true false
+	// 0
+	// fine
+	// true
+	// world: hook "fragile" panicked OnCreate, on shard 1, at the end of tick 1: no
+	// fine
+	// <nil>
+}
+
+// Hooks can be switched off; what happens meanwhile they are never told of.
+func ExampleHook() {
+	w := world.MustNew(world.Options{Shards: 1})
+	world.Register[Health](w, "health")
+	units := world.NewBundle[Unit](w)
+	w.Observe("count", world.OnCreate, func(*world.Build) func(*world.Context, world.Event, []handle.Handle) {
+		return func(_ *world.Context, _ world.Event, hs []handle.Handle) { fmt.Println(len(hs), "more") }
+	})
+	hook := w.Hooks()[0]
+	_ = units.CreateN(w, 3, nil)
+	w.Refresh()
+	hook.SetEnabled(false)
+	_ = units.CreateN(w, 40, nil)
+	w.Refresh()
+	hook.SetEnabled(true)
+	w.Refresh()
+	fmt.Println(hook.Name(), hook.On(), hook.Enabled(0))
+	// Output:
+	// 3 more
+	// count OnCreate true
 }

@@ -426,3 +426,28 @@ func TestHookAllocates(t *testing.T) {
 	require.Less(t, testing.AllocsPerRun(10, cycle), 1.0)
 	require.Positive(t, n)
 }
+
+// TestHookClose runs hooks as a world is closed; what they create does not outlive it.
+func TestHookClose(t *testing.T) {
+	f := newFixture(t, world.Options{Shards: 2})
+	f.unit.PlaceBy(func(u Unit) int { return int(u.Points) % 2 })
+	died, last := [2]int{}, handle.None
+	f.Observe("phoenix", world.OnDestroy, func(b *world.Build) func(*world.Context, world.Event, []handle.Handle) {
+		b.Creates(f.unit)
+		return func(c *world.Context, _ world.Event, hs []handle.Handle) {
+			died[c.Shard()] += len(hs)
+			h, err := f.unit.Create(c, Unit{})
+			require.NoError(t, err)
+			if c.Shard() == 0 {
+				last = h
+			}
+		}
+	}, f.health)
+	create(t, f, 5)
+	f.Close()
+	require.GreaterOrEqual(t, died[0], 3)
+	require.GreaterOrEqual(t, died[1], 2)
+	require.NotEqual(t, handle.None, last)
+	require.False(t, f.Alive(last))
+	require.Equal(t, world.Stale, f.Status(last))
+}

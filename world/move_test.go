@@ -11,6 +11,31 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
+// TestMoveWithMail moves entities from several shards to one, which get messages by the
+// same refresh: they go with them, in the order in which all were sent.
+func TestMoveWithMail(t *testing.T) {
+	f := newFixture(t, world.Options{Shards: 3})
+	f.unit.PlaceBy(func(u Unit) int { return int(u.Points) })
+	all := f.newUnits(3)
+	p := f.port()
+	for i, to := range []int{1, 2, 0, 1, 2, 0} {
+		require.NoError(t, f.hit.Send(p, all[to], Hit{int64(i)}))
+	}
+	for _, h := range all {
+		require.NoError(t, world.Move(p, h, 2))
+	}
+	f.Refresh()
+	var e ear
+	f.tick(e.listen)
+	require.Empty(t, e.heard[0])
+	require.Empty(t, e.heard[1])
+	var order []int64
+	for _, x := range e.heard[2] {
+		order = append(order, x.Body.Damage)
+	}
+	require.Equal(t, []int64{0, 1, 2, 3, 4, 5}, order)
+}
+
 // TestMove moves an entity from shard to shard, round and round: it keeps its
 // handle, its components, and what is disabled; and just its owner's systems find
 // it.

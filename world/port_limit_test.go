@@ -65,6 +65,46 @@ func TestPortFull(t *testing.T) {
 	}
 }
 
+// TestPortFullKeepsHandles is refused again and again with handles in hand: it keeps
+// them, and gives them back when it is closed.
+func TestPortFullKeepsHandles(t *testing.T) {
+	const indexMax = 15
+	f := newFixture(t, world.Options{Shards: 1, LaneRequests: 1, IndexMax: indexMax})
+	p := f.port()
+	_, err := f.unit.Create(p, Unit{})
+	require.NoError(t, err)
+	for range 20 {
+		_, err = f.unit.Create(p, Unit{})
+		require.ErrorIs(t, err, world.ErrFull)
+	}
+	p.Close()
+	f.Refresh()
+	r, err := f.port().Reserve(indexMax)
+	require.NoError(t, err, "all but that of the one entity")
+	require.Equal(t, indexMax, r.Len())
+}
+
+// TestPortVersions uses all versions of all slots up: so many entities there can be,
+// and no more.
+func TestPortVersions(t *testing.T) {
+	const indexMax, versionMax = 10, 3
+	f := newFixture(t, world.Options{Shards: 1, IndexMax: indexMax, VersionMax: versionMax})
+	p := f.port()
+	made := 0
+	for refused := 0; refused < 5; f.Refresh() {
+		h, err := f.unit.Create(p, Unit{})
+		if err != nil {
+			require.ErrorIs(t, err, world.ErrIndexes)
+			refused++ // the refresh gives used ones
+			continue
+		}
+		made++
+		require.NoError(t, p.Destroy(h))
+	}
+	require.Equal(t, (indexMax+1)*versionMax, made)
+	require.Equal(t, indexMax+1, f.stats().Retired)
+}
+
 // TestPortNumbers opens and closes ports: numbers are used again, the lowest
 // limit is PortsMax.
 func TestPortNumbers(t *testing.T) {
@@ -321,4 +361,25 @@ func TestPortsDrawAll(t *testing.T) {
 		f.Refresh()
 		require.Equal(t, 1024, f.Count())
 	}
+}
+
+// TestPortIdleIsNotLookedAt has thousands of ports send once, and then a few: a
+// refresh looks at those few.
+func TestPortIdleIsNotLookedAt(t *testing.T) {
+	f := newFixture(t, world.Options{})
+	ports := make([]*world.Port, 5000)
+	for i := range ports {
+		ports[i] = f.port()
+	}
+	f.Refresh()
+	require.Zero(t, f.LookedAt(), "opened, and never used")
+	for _, n := range []int{len(ports), 3, 0} {
+		for _, p := range ports[len(ports)-n:] {
+			_, err := f.unit.Create(p, Unit{})
+			require.NoError(t, err)
+		}
+		f.Refresh()
+		require.Equal(t, n, f.LookedAt())
+	}
+	require.Equal(t, len(ports)+3, f.Count())
 }

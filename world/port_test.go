@@ -1,6 +1,7 @@
 package world_test
 
 import (
+	"runtime"
 	"sync"
 	"testing"
 
@@ -165,6 +166,64 @@ func TestPortCreateThenDestroy(t *testing.T) {
 	}
 	s := f.stats()
 	require.Equal(t, [2]uint64{500, 500}, [2]uint64{s.Created, s.Destroyed})
+}
+
+// TestPortCreatedAndDestroyedAtOnce looks, within the refresh, at an entity that it
+// creates and destroys: nobody ever sees it alive.
+func TestPortCreatedAndDestroyedAtOnce(t *testing.T) {
+	f := newFixture(t, world.Options{Shards: 1})
+	witness, p, q := f.newUnit(1), f.port(), f.port()
+	h, err := f.unit.Create(p, Unit{})
+	require.NoError(t, err)
+	looks := 0
+	look := func(*world.Self) {
+		looks++
+		require.False(t, q.Alive(h))
+		require.Equal(t, world.Pending, q.Status(h))
+	}
+	require.NoError(t, world.Do(p, witness, look))
+	require.NoError(t, p.Destroy(h))
+	require.NoError(t, world.Do(p, witness, look))
+	f.Refresh()
+	require.Equal(t, 2, looks)
+	require.Equal(t, world.Stale, q.Status(h))
+}
+
+// TestPortSupplied creates without a pause while refreshes give the port the handles
+// of the dead: no handle comes twice.
+func TestPortSupplied(t *testing.T) {
+	f := newFixture(t, world.Options{Shards: 1, LaneRequests: 1 << 12})
+	p := f.port()
+	ever := map[handle.Handle]bool{}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for n := iterations(200_000); n > 0; {
+			h, err := f.unit.Create(p, Unit{})
+			if err != nil {
+				runtime.Gosched()
+				continue
+			}
+			if n--; ever[h] {
+				t.Errorf("%v was given before", h)
+				return
+			}
+			ever[h] = true
+			for p.Destroy(h) != nil {
+				runtime.Gosched()
+			}
+		}
+	}()
+	for running := true; running; {
+		select {
+		case <-done:
+			running = false
+		default:
+		}
+		f.Refresh()
+	}
+	f.Refresh()
+	require.Zero(t, f.Count())
 }
 
 // TestPortOfTwo uses a port from two goroutines at once: the check build says

@@ -54,7 +54,7 @@ func status(space *shard.Space, h handle.Handle) Status {
 	switch state {
 	case shard.StateAlive:
 		return Alive
-	case shard.StatePending:
+	case shard.StatePending, shard.StateVeiled: // the refresh has yet to decide whether it lives
 		return Pending
 	case shard.StateUnused:
 		return Unused

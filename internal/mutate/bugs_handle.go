@@ -49,7 +49,7 @@ var slotBugs = []bug{
 	{
 		name: "slot: retirement off by one, early", file: "shard/home.go",
 		old: "if dead.Version() >= h.space.versionMax {", new: "if dead.Version()+1 >= h.space.versionMax {",
-		tests: tests{pkg: "shard", run: "TestHomeRetires"},
+		tests: tests{pkg: "world", run: "TestPortVersions"},
 	},
 	{
 		name: "slot: retirement off by one in a sweep", file: "shard/shard.go",
@@ -122,7 +122,7 @@ var slotBugs = []bug{
 	{
 		name: "slot: shards do not see pages that they add", file: "shard/space.go",
 		old: "		s.show(home)\n", new: "",
-		tests: tests{pkg: "shard", run: "TestReleaseLitmus"},
+		tests: tests{pkg: "world", run: "TestLimitIndexes|TestEntity"},
 	},
 	{
 		name: "slot: mirrors are not synced", file: "shard/space.go",

@@ -55,7 +55,7 @@ var laneBugs = []bug{
 	{
 		name: "lane: what was taken back still counts", file: "shard/lane.go",
 		old: "	l.sent, l.weight = l.batch.sent, l.batch.weight\n", new: "	l.sent = l.batch.sent\n",
-		tests: tests{pkg: "shard", run: "TestLaneBatch"},
+		tests: tests{pkg: "shard", run: "TestLaneRollback"},
 	},
 	{
 		name: "lane: a skip is read as a request", file: "shard/records.go",
@@ -85,7 +85,7 @@ var laneBugs = []bug{
 	{
 		name: "requests: a create that is refused keeps its handle", file: "shard/routed.go",
 		old: "		s.exile(r.Handle)\n", new: "",
-		tests: tests{pkg: "world", run: "TestPort|TestLimit"},
+		tests: tests{pkg: "shard", run: "TestRouted"},
 	},
 	{
 		name: "requests: outcomes are told twice", file: "shard/lane.go",

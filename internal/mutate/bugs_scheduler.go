@@ -24,7 +24,7 @@ var schedulerBugs = []bug{
 	},
 	{
 		name: "fence: neighbours are not waited for", file: "scheduler/compile.go",
-		old: "		if writesFirst {", new: "		if false {",
+		old: "		if writesFirst {", new: "		if writesFirst && !f.near {",
 		tests: tests{pkg: "scheduler", run: "TestNear"},
 	},
 	{
@@ -40,7 +40,7 @@ var schedulerBugs = []bug{
 	{
 		name: "tick: a shard runs a system twice", file: "scheduler/program.go",
 		old: "				s.run(c)\n			}\n			c.Returned()", new: "				s.run(c)\n				s.run(c)\n			}\n			c.Returned()",
-		tests: tests{pkg: "scheduler", run: "TestStep"},
+		tests: tests{pkg: "scheduler", run: "TestStepRunsEachSystemOnce"},
 	},
 	{
 		name: "tick: two workers on one shard", file: "scheduler/worker.go",
@@ -80,7 +80,7 @@ var schedulerBugs = []bug{
 	{
 		name: "tick: goroutines are left behind", file: "scheduler/tick.go",
 		old: "	t.helpers.Wait()\n", new: "",
-		tests: tests{pkg: "scheduler", run: "TestStep"},
+		tests: tests{pkg: "scheduler", run: "TestStepLeavesNobodyBehind"},
 	},
 	{
 		name: "tick: who sleeps is not woken at the end", file: "scheduler/tick.go",

@@ -159,7 +159,7 @@ var refreshBugs = []bug{
 	{
 		name: "refresh: what is created and destroyed at once is seen", file: "world/refresh.go",
 		old: "r.veiled, r.calls = r.veiled || x.Cancels,", new: "r.veiled, r.calls = false,",
-		tests: tests{pkg: "world", run: "TestPortCreateThenDestroy|TestPortCut|TestEntityStatus"},
+		tests: tests{pkg: "world", run: "TestPortCreate"},
 	},
 }
 
@@ -178,7 +178,7 @@ var portBugs = []bug{
 	{
 		name: "port: its box is refilled under it as it takes", file: "world/purse.go",
 		old: "box := p.mail.Swap(nil)", new: "box := p.mail.Load()",
-		tests: tests{pkg: "world", run: "TestPortChurnUnderRefresh|TestPortsDrawAll", race: true},
+		tests: tests{pkg: "world", run: "TestPortSupplied"},
 	},
 	{
 		name: "port: its number is given on while its lane is full", file: "world/ports.go",

@@ -75,6 +75,14 @@ func (n *naive) toggle(e *entity, i int, disabled bool) world.Outcome {
 	return world.Applied
 }
 
+func (n *naive) flag(e *entity, set, cleared world.Flags) world.Outcome {
+	if e == nil {
+		return world.Gone
+	}
+	e.flags = e.flags&^cleared | set
+	return world.Applied
+}
+
 func (n *naive) send(e *entity, h handle.Handle, v int64) world.Outcome {
 	if e == nil {
 		return world.Gone
@@ -85,7 +93,7 @@ func (n *naive) send(e *entity, h handle.Handle, v int64) world.Outcome {
 
 // errorOf is what who acts at once is told instead of an outcome.
 func errorOf(o world.Outcome) error {
-	return [...]error{world.Applied: nil, world.Gone: world.ErrStale, world.Missing: world.ErrMissing}[o]
+	return [...]error{world.Applied: nil, world.Gone: world.ErrStale, world.Missing: world.ErrMissing, world.Failed: world.ErrFailed}[o]
 }
 
 // refresh applies all creates, then everything else in order of the senders, then
@@ -112,6 +120,7 @@ func (n *naive) refresh() {
 			n.bury(h)
 		}
 	}
+	n.lapse()
 	slices.Sort(n.dead[before:]) // maps have no order
 	n.tick++
 	n.created, n.destroyed = forget(n.created, n.tick), forget(n.destroyed, n.tick)
@@ -119,9 +128,14 @@ func (n *naive) refresh() {
 
 func (n *naive) bury(h handle.Handle) {
 	delete(n.entities, h)
-	n.dead = append(n.dead, h)
 	n.destroyed = append(n.destroyed, deed{n.tick, h})
 	n.gone++
+	n.end(h)
+}
+
+// end ends a handle.
+func (n *naive) end(h handle.Handle) {
+	n.dead = append(n.dead, h)
 	if h.Version() == n.versionMax {
 		n.retired++
 	}

@@ -21,7 +21,7 @@ var operations = flag.Int("operations", 3_000_000, "operations to do, a tenth of
 
 // stepsInARow is how many steps are done on one world, on average, and operationsOnOne
 // how many operations that is, with those of systems.
-const stepsInARow, operationsOnOne = 4000, 13000
+const stepsInARow, operationsOnOne = 4000, 7500
 
 // TestWorld does random operations on worlds of random shape.
 func TestWorld(t *testing.T) {
@@ -90,6 +90,10 @@ type machine struct {
 	hit     *world.Message[Hit]
 	ticks   *scheduler.Scheduler
 	ports   []*world.Port
+	shared  *world.SharedPort
+	held    []*held // reservations
+	act     *world.Func[int64]
+	sum     *world.Question[int64, int64]
 	all     *world.Query    // finds all that are not disabled
 	lookers []looker        // queries that are used again and again
 	known   []handle.Handle // to operate on; dead ones, too
@@ -110,7 +114,7 @@ func newMachine(t *rapid.T, total *totals) *machine {
 		VersionMax: 1<<(bitsMin+m.n(bitsMax-bitsMin+1)) - 1,
 		KeepOrder:  m.n(4) == 0,
 		Record:     m.n(2) == 0, RecordTicks: recordTicks,
-		PortsMax: 8,
+		PortsMax: 8, ReserveTicks: 1 << 30, // who is forgotten is not the naive world's affair
 	}
 	if m.n(3) == 0 {
 		m.options.IndexMax = 2000/m.options.VersionMax + 10
@@ -125,11 +129,14 @@ func newMachine(t *rapid.T, total *totals) *machine {
 	m.naive = newNaive(m.options.PortsMax, m.options.VersionMax)
 	m.parts, m.bundles = newParts(m.World), newBundles(m.World)
 	m.hit = world.RegisterMessage[Hit](m.World, "hit")
-	m.ticks = scheduler.New(m.World, scheduler.Options{Workers: 1}).MustAdd("act", m.act).MustAdd("watch", m.watch)
+	m.ticks = scheduler.New(m.World, scheduler.Options{Workers: 1}).MustAdd("act", m.doScript).MustAdd("watch", m.watch)
 	m.script = make([][]order, m.options.Shards)
+	m.registerFunctions()
 	for range 1 + m.n(3) {
 		m.openPort()
 	}
+	m.shared, err = m.OpenSharedPort()
+	require.NoError(t, err)
 	m.all = m.Query()
 	m.lookers = []looker{m.newLooker(), m.newLooker(), m.reading(0), m.reading(1 << m.n(partsN)), m.reading(allParts)}
 	total.worlds++
@@ -144,7 +151,9 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		"set": m.set, "add": m.add, "remove": m.remove, "exchange": m.exchange, "disable": m.disable, "enable": m.enable,
 		"add to": m.addTo, "remove from": m.removeFrom, "send": m.send,
 		"ask": m.ask, "look": m.look, "look again": m.lookAgain, "single": m.single, "since": m.since, "who since": m.whoSince, "loop": m.loop,
-		"port": m.byPort, "port once more": m.byPort, "port again": m.byPort, "reopen": m.reopen,
+		"port": m.byPort, "port once more": m.byPort, "port again": m.byPort, "reopen": m.reopen, "shared": m.byShared,
+		"batch": m.batch, "create many": m.createMany, "hold": m.hold, "use": m.use, "use more": m.use, "release": m.release,
+		"flag": m.flag, "call": m.call,
 		"tick": m.tick, "refresh": m.refresh, "clear": m.clear,
 	}
 	actions := map[string]func(*rapid.T){}

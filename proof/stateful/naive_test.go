@@ -9,6 +9,9 @@ import (
 // a list of requests that a refresh sorts.
 type naive struct {
 	entities map[handle.Handle]*entity // pending ones included
+	reserved map[handle.Handle]bool    // pending, and nobody has sent a create
+	lapsed   []handle.Handle           // of those, who are stale from the next refresh on
+	children map[int64]handle.Handle   // what functions created, by argument
 	given    map[handle.Handle]bool    // every handle ever
 	dead     []handle.Handle           // every one that was destroyed, in no order
 	requests []request
@@ -18,7 +21,7 @@ type naive struct {
 	hits     map[handle.Handle][]int64
 
 	created, destroyed []deed // of the last ticks
-	outcomes           [5]uint64
+	outcomes           [6]uint64
 	rejected           uint64
 	made, gone         uint64
 	retired            int
@@ -29,6 +32,7 @@ type entity struct {
 	has      parts
 	off      parts // disabled components
 	disabled bool
+	flags    world.Flags
 	value    values
 	pending  bool
 	marked   bool
@@ -49,15 +53,17 @@ type request struct {
 	done   *promise // who waits; may be nil
 }
 
-// promise is a Completion and what it must tell.
+// promise is a Completion and what it must tell; of a question also the answer.
 type promise struct {
-	done world.Completion
-	want world.Outcome
+	done   *world.Completion
+	want   world.Outcome
+	value  func() (int64, bool) // nil if nothing was asked
+	answer int64
 }
 
 func newNaive(ports int, versionMax uint32) *naive {
 	return &naive{
-		entities: map[handle.Handle]*entity{}, given: map[handle.Handle]bool{}, waiting: map[int]int{},
+		entities: map[handle.Handle]*entity{}, reserved: map[handle.Handle]bool{}, children: map[int64]handle.Handle{}, given: map[handle.Handle]bool{}, waiting: map[int]int{},
 		hits: map[handle.Handle][]int64{}, ports: ports, versionMax: versionMax,
 	}
 }
@@ -101,6 +107,8 @@ func (n *naive) living(h handle.Handle) *entity {
 
 func (n *naive) status(h handle.Handle) world.Status {
 	switch e := n.entities[h]; {
+	case n.reserved[h]:
+		return world.Pending
 	case e == nil:
 		return world.Stale
 	case e.pending:

@@ -42,6 +42,9 @@ type part struct {
 	set, add        func(by world.Holder, h handle.Handle, n int64) error
 	remove          func(by world.Holder, h handle.Handle) error
 	disable, enable func(by world.Holder, h handle.Handle) error
+	inquire         func(p *world.Port, h handle.Handle) (*promise, error)
+	read            func(self *world.Self) (int64, bool)
+	write           func(self *world.Self, n int64)
 	addTo           func(q *world.Query, init func(world.Chunk)) error
 	removeFrom      func(q *world.Query) error
 	with, without   func(world.Asker) world.Term
@@ -62,12 +65,28 @@ type look struct {
 func newPart[T any](w *world.World, name string, encode func(int64) T, decode func(T) int64) *part {
 	c := world.Register[T](w, name)
 	p := &part{
-		component:  c,
-		set:        func(by world.Holder, h handle.Handle, n int64) error { return c.Set(by, h, encode(n)) },
-		add:        func(by world.Holder, h handle.Handle, n int64) error { return c.Add(by, h, encode(n)) },
-		remove:     c.Remove,
-		disable:    c.Disable,
-		enable:     c.Enable,
+		component: c,
+		set:       func(by world.Holder, h handle.Handle, n int64) error { return c.Set(by, h, encode(n)) },
+		add:       func(by world.Holder, h handle.Handle, n int64) error { return c.Add(by, h, encode(n)) },
+		remove:    c.Remove,
+		disable:   c.Disable,
+		enable:    c.Enable,
+		inquire: func(p *world.Port, h handle.Handle) (*promise, error) {
+			var a world.Answer[T]
+			err := c.Ask(p, h, &a)
+			return promised(&a, decode), err
+		},
+		read: func(self *world.Self) (int64, bool) {
+			if v := c.Read(self); v != nil {
+				return decode(*v), true
+			}
+			return 0, false
+		},
+		write: func(self *world.Self, n int64) {
+			if v := c.Write(self); v != nil {
+				*v = encode(n)
+			}
+		},
 		addTo:      c.AddTo,
 		removeFrom: c.RemoveFrom,
 		with:       func(a world.Asker) world.Term { return world.With[T](a) },

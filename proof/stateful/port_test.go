@@ -32,6 +32,7 @@ func (m *machine) reopen() {
 	_, err := m.bundles[0].create(p, 1)
 	mustErr(m, err, world.ErrClosed, "create by a closed port", 0)
 	m.ports = append(m.ports[:i], m.ports[i+1:]...)
+	m.letGo(p)
 	m.openPort()
 }
 
@@ -52,16 +53,15 @@ func (m *machine) portDoes(p *world.Port, o order) {
 		return
 	case verbCreate:
 		if len(m.naive.entities) < m.most {
-			m.createByPort(p, o)
+			m.createByPort(p, p.Number(), o, m.awaits(p, o))
 		}
 		return
 	}
-	var done *promise
-	if o.waits {
-		done = m.promise(p)
-	}
+	done := m.awaits(p, o)
 	q, err := m.request(p, o, h)
-	q.done = done
+	if done != nil {
+		q.done = done
+	}
 	m.sent(p, p.Number(), err, q)
 }
 
@@ -78,30 +78,31 @@ func (m *machine) mustTell(got world.Status, h handle.Handle, owner bool) {
 	mustBe(m, got, want, "Status", h)
 }
 
-func (m *machine) createByPort(p *world.Port, o order) {
-	var done *promise
-	if o.waits {
-		done = m.promise(p)
-	}
+// createByPort creates as a port, shared or not.
+func (m *machine) createByPort(p world.Holder, number int, o order, done *promise) {
 	b := m.bundles[o.i%len(m.bundles)]
 	h, err := b.create(p, o.value)
 	if !errors.Is(err, world.ErrFull) && m.fullIndexes(err) {
 		mustBe(m, h, handle.None, "a refused create", h)
 		return
 	}
-	q := request{create: true, done: done, do: func() world.Outcome {
-		m.naive.store(h, m.naive.entities[h])
-		return world.Applied
-	}}
-	if m.sent(p, p.Number(), err, q); err == nil {
+	if m.sent(p, number, err, request{create: true, done: done, do: m.storing(h)}); err == nil {
 		m.born(h, b.parts, alike(o.value), true)
 	}
 }
 
+// awaits is promise if the order says so. A question is answered anyway.
+func (m *machine) awaits(p *world.Port, o order) *promise {
+	if o.waits && o.verb != verbAsk && o.verb != verbQuestion {
+		return m.promise(p)
+	}
+	return nil
+}
+
 // promise arms a completion for the port's next request.
 func (m *machine) promise(p *world.Port) *promise {
-	done := new(promise)
-	p.Notify(&done.done)
+	done := &promise{done: new(world.Completion)}
+	p.Notify(done.done)
 	return done
 }
 
@@ -112,10 +113,9 @@ func (m *machine) request(by world.Holder, o order, h handle.Handle) (q request,
 	switch o.verb {
 	case verbDestroy:
 		do := func() world.Outcome { return n.destroy(n.alive(h)) }
-		if p, ok := by.(*world.Port); ok {
-			return request{do: do}, p.Destroy(h)
-		}
-		return request{do: do}, by.(*world.Context).Destroy(h)
+		return request{do: do}, by.(interface {
+			Destroy(handle.Handle) error
+		}).Destroy(h)
 	case verbSet:
 		err = m.parts[i].set(by, h, v)
 		q = request{do: func() world.Outcome { return n.set(n.living(h), i, v) }}
@@ -140,6 +140,13 @@ func (m *machine) request(by world.Holder, o order, h handle.Handle) (q request,
 		q = request{do: func() world.Outcome {
 			return n.toggle(n.living(h), part, o.verb == verbDisable)
 		}}
+	case verbFlag, verbUnflag:
+		q, err = m.flagging(by, h, o)
+	case verbCall:
+		err = m.act.Call(by, h, v)
+		q = request{do: func() world.Outcome { return m.acted(n.living(h), v) }}
+	case verbAsk, verbQuestion:
+		q, err = m.asks(by.(*world.Port), o, h)
 	default:
 		err = m.hit.Send(by, h, Hit{v})
 		q = request{do: func() world.Outcome { return n.send(n.living(h), h, v) }}
@@ -150,23 +157,17 @@ func (m *machine) request(by world.Holder, o order, h handle.Handle) (q request,
 // sent takes note of a request, and of its being refused when the lane is full.
 func (m *machine) sent(by world.Holder, sender int, err error, q request) {
 	limit := m.options.OutboxRequests
-	if _, ok := by.(*world.Port); ok {
+	if _, ok := by.(*world.Context); !ok {
 		limit = m.options.LaneRequests
 	}
 	if m.naive.waiting[sender] == limit {
 		mustErr(m, err, world.ErrFull, "a request beyond the lane's limit", 0)
-		m.naive.rejected++
-		m.total.rejected++
+		m.refused(1)
 		if q.done != nil {
 			mustBe(m, q.done.done.Outcome(), world.Undecided, "outcome of a refused request", 0)
 		}
 		return
 	}
 	mustErr(m, err, nil, "a request", 0)
-	m.naive.waiting[sender]++
-	q.sender = sender
-	m.naive.requests = append(m.naive.requests, q)
-	if q.done != nil {
-		m.promised = append(m.promised, q.done)
-	}
+	m.accept(sender, q)
 }

@@ -13,6 +13,7 @@ type looker struct {
 	q                    *world.Query
 	with, without, anyOf parts
 	accessed             parts
+	flagged, unflagged   world.Flags
 }
 
 // newLooker draws a query: for each component whether it is required, refused,
@@ -48,6 +49,12 @@ func (m *machine) newLooker() looker {
 	if len(several) > 0 {
 		terms = append(terms, world.AnyOf(several...))
 	}
+	if f := world.Flags(m.n(4)); f != 0 && m.n(3) == 0 {
+		l.flagged, terms = f, append(terms, world.WithFlags(m.World, f))
+	}
+	if f := world.Flags(4 * m.n(4)); f != 0 && m.n(3) == 0 {
+		l.unflagged, terms = f, append(terms, world.WithoutFlags(m.World, f))
+	}
 	l.q = m.Query(terms...)
 	return l
 }
@@ -72,7 +79,7 @@ func (l looker) matches(e *entity) bool {
 
 // yields is matches for those that are enabled.
 func (l looker) yields(e *entity) bool {
-	return l.matches(e) && !e.disabled && e.off&l.with == 0
+	return l.matches(e) && !e.disabled && e.off&l.with == 0 && e.flags&l.flagged == l.flagged && e.flags&l.unflagged == 0
 }
 
 func (m *machine) look()      { m.mustSee(m.newLooker()) }

@@ -89,6 +89,7 @@ func (m *machine) compare() {
 	for h, e := range n.entities {
 		mustBe(m, m.Status(h), world.Alive, "Status", h)
 		mustBe(m, m.Alive(h), true, "Alive", h)
+		mustBe(m, m.Flags(h), e.flags, "Flags", h)
 		for i, p := range m.parts {
 			v, ok := p.idle.get(h)
 			mustBe(m, ok, e.has.has(i), "component", h)
@@ -99,8 +100,11 @@ func (m *machine) compare() {
 	}
 	m.mustBeStale(n.dead[m.checked:])
 	m.checked = len(n.dead)
+	for h := range n.reserved {
+		mustBe(m, m.Status(h), world.Pending, "Status of a reserved handle", h)
+	}
 	for _, p := range m.promised {
-		mustBe(m, p.done.Outcome(), p.want, "outcome", 0)
+		m.mustKeep(p)
 	}
 	m.promised = m.promised[:0]
 	for _, p := range m.ports {
@@ -108,7 +112,7 @@ func (m *machine) compare() {
 	}
 	s := &m.stats
 	m.Stats(s)
-	mustBe(m, [5]uint64{0, s.Applied, s.Gone, s.Missing, s.Refused}, n.outcomes, "outcomes", 0)
+	mustBe(m, [6]uint64{0, s.Applied, s.Gone, s.Missing, s.Refused, s.Failed}, n.outcomes, "outcomes", 0)
 	mustBe(m, s.Created, n.made, "entities created", 0)
 	mustBe(m, s.Destroyed, n.gone, "entities destroyed", 0)
 	mustBe(m, s.Entities, len(n.entities), "entities", 0)
@@ -116,11 +120,22 @@ func (m *machine) compare() {
 	mustBe(m, s.Retired, n.retired, "slots retired", 0)
 }
 
+// mustKeep checks what was promised to who waits.
+func (m *machine) mustKeep(p *promise) {
+	mustBe(m, p.done.Outcome(), p.want, "outcome", 0)
+	if p.value != nil {
+		v, ok := p.value()
+		mustBe(m, ok, p.want == world.Applied, "an answer", 0)
+		mustBe(m, v, p.answer, "an answer", 0)
+	}
+}
+
 // mustBeStale checks the dead.
 func (m *machine) mustBeStale(dead []handle.Handle) {
 	for _, h := range dead {
 		mustBe(m, m.Status(h), world.Stale, "Status", h)
 		mustBe(m, m.Alive(h), false, "Alive", h)
+		mustBe(m, m.Flags(h), 0, "Flags", h)
 		if m.Locate(h) != 0 {
 			m.fail("%v, which died, is found", h)
 		}
@@ -131,6 +146,7 @@ func (m *machine) mustBeStale(dead []handle.Handle) {
 func (m *machine) end() {
 	m.refresh()
 	m.mustBeStale(m.naive.dead)
+	m.close()
 	m.total.destroyed += len(m.naive.dead)
 	m.total.retired[bits.Len32(m.options.VersionMax)] += m.naive.retired
 }

@@ -20,6 +20,11 @@ const (
 	verbDisable
 	verbEnable
 	verbSend
+	verbFlag
+	verbUnflag
+	verbCall
+	verbAsk
+	verbQuestion
 	verbCopy // from here on for systems alone
 	verbPort
 	verbLoop
@@ -44,6 +49,15 @@ func (m *machine) draw() order {
 		o.take = parts(m.n(32))
 	}
 	return o
+}
+
+// atOnce reports whether it is done at once by the owner.
+func (o order) atOnce() bool {
+	switch o.verb {
+	case verbSet, verbDisable, verbEnable, verbFlag, verbUnflag:
+		return true
+	}
+	return false
 }
 
 // h is the handle that the order is about, when it is done.
@@ -77,9 +91,7 @@ func (m *machine) tick() {
 	}
 	clear(m.heard)
 	order := m.order()
-	if err := m.ticks.Step(context.Background()); err != nil {
-		m.fail("in a tick: %v", err)
-	}
+	m.mustPanic(m.ticks.Step(context.Background()))
 	m.mustHear()
 	m.settle(order)
 }
@@ -97,8 +109,8 @@ func (m *machine) mustHear() {
 	}
 }
 
-// act is the system that does what was drawn, on each shard.
-func (m *machine) act(b *world.Build) func(*world.Context) {
+// doScript is the system that does what was drawn, on each shard.
+func (m *machine) doScript(b *world.Build) func(*world.Context) {
 	s := &system{machine: m, hits: world.Receive[Hit](b), all: b.Query()}
 	for i, p := range m.parts {
 		s.own[i] = p.ask(b, true)
@@ -133,7 +145,7 @@ func (s *system) do(o order, h handle.Handle) {
 	e, owns := m.naive.alive(h), c.Owns(h)
 	sender := m.naive.ports + c.Shard()
 	switch {
-	case o.verb == verbAnswer:
+	case o.verb == verbAnswer || o.verb == verbAsk || o.verb == verbQuestion:
 		s.answer(h, e, owns)
 	case o.verb == verbCreate:
 		if len(m.naive.entities) < m.most {
@@ -155,7 +167,7 @@ func (s *system) do(o order, h handle.Handle) {
 	case owns && o.verb == verbDestroy:
 		mustErr(m, c.Destroy(h), nil, "Destroy by a system", h)
 		m.naive.destroy(e)
-	case owns && (o.verb == verbSet || o.verb == verbDisable || o.verb == verbEnable): // at once
+	case owns && o.atOnce(): // at once
 		q, err := m.request(c, o, h)
 		marked := e.marked
 		e.marked = false // it can be changed until it goes
@@ -173,6 +185,9 @@ func (s *system) answer(h handle.Handle, e *entity, owns bool) {
 	mustBe(m, c.Alive(h), e != nil, "Alive by a system", h)
 	m.mustTell(c.Status(h), h, owns)
 	mustBe(m, c.Enabled(h), owns && !e.disabled, "Enabled by a system", h)
+	if owns {
+		mustBe(m, c.Flags(h), e.flags, "Flags by a system", h)
+	}
 	mustBe(m, c.Locate(h) != 0 || e == nil || !owns, true, "Locate by a system", h)
 	for i, p := range m.parts {
 		has := owns && e.has.has(i)

@@ -1,0 +1,197 @@
+package stateful_test
+
+import (
+	"errors"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// byShared does something as the shared port: by itself, or holding its lock.
+func (m *machine) byShared() {
+	o := m.draw()
+	h, number := o.h(m), m.shared.Number()
+	switch {
+	case o.waits || o.verb == verbAsk || o.verb == verbQuestion:
+		m.shared.Use(func(p *world.Port) { m.portDoes(p, o) })
+	case o.verb == verbAnswer:
+		mustBe(m, m.shared.Alive(h), m.naive.alive(h) != nil, "Alive by a shared port", h)
+		m.mustTell(m.shared.Status(h), h, false)
+	case o.verb == verbCreate:
+		if len(m.naive.entities) < m.most {
+			m.createByPort(m.shared, number, o, nil)
+		}
+	default:
+		q, err := m.request(m.shared, o, h)
+		m.sent(m.shared, number, err, q)
+	}
+}
+
+// createMany creates several entities in one step, as a port: all or none.
+func (m *machine) createMany() {
+	if len(m.ports) == 0 || len(m.naive.entities) >= m.most {
+		return
+	}
+	p, b, count, first := m.ports[m.n(len(m.ports))], m.bundles[m.n(len(m.bundles))], m.n(6), m.number+1
+	m.number += int64(count)
+	hs, err := b.appendN(nil, p, count, first)
+	waiting, limit := &m.naive.waiting, m.options.LaneRequests
+	switch room := limit - (*waiting)[p.Number()]; {
+	case count > room && count > 0:
+		want := world.ErrFull
+		if count > limit || room == limit {
+			want = world.ErrTooLarge
+		}
+		mustErr(m, err, want, "AppendN by a port", 0)
+		m.refused(count)
+		return
+	case m.fullIndexes(err):
+		return
+	}
+	mustBe(m, len(hs), count, "number of handles by AppendN", 0)
+	for i, h := range hs {
+		m.born(h, b.parts, alike(first+int64(i)), true)
+		m.accept(p.Number(), request{create: true, do: m.storing(h)})
+	}
+}
+
+// refused takes note of requests for which there was no room.
+func (m *machine) refused(count int) {
+	m.naive.rejected += uint64(count)
+	m.total.rejected += count
+}
+
+// accept takes note of a request that was sent.
+func (m *machine) accept(sender int, q request) {
+	m.naive.waiting[sender]++
+	q.sender = sender
+	m.naive.requests = append(m.naive.requests, q)
+	if q.done != nil {
+		m.promised = append(m.promised, q.done)
+	}
+}
+
+// staged is a batch under way.
+type staged struct {
+	*machine
+	port     *world.Port
+	room     int
+	requests []request
+	created  []handle.Handle // lapse if the batch is refused
+	used     []func()        // undo what was taken of reservations
+	err      error           // of the first that was refused
+}
+
+var errChanged = errors.New("it changed its mind")
+
+// batch does several things as a port in one step: all or none.
+func (m *machine) batch() {
+	if len(m.ports) == 0 {
+		return
+	}
+	p := m.ports[m.n(len(m.ports))]
+	waiting := m.naive.waiting[p.Number()]
+	b := &staged{machine: m, port: p, room: m.options.LaneRequests - waiting}
+	full := world.ErrFull
+	if waiting == 0 {
+		full = world.ErrTooLarge // the batch itself has filled the lane
+	}
+	err := p.Batch(func() error {
+		for range m.n(5) {
+			b.do(full)
+		}
+		if m.n(4) == 0 {
+			return errChanged
+		}
+		return nil
+	})
+	switch {
+	case b.err == nil && err == nil:
+		for _, q := range b.requests {
+			m.accept(p.Number(), q)
+		}
+		return
+	case b.err != nil && !errors.Is(err, errChanged):
+		mustErr(m, err, b.err, "a batch", 0)
+	default:
+		mustErr(m, err, errChanged, "a batch", 0)
+	}
+	if b.err == full {
+		m.refused(len(b.requests))
+	}
+	for _, q := range b.requests {
+		if q.done != nil {
+			mustBe(m, q.done.done.Outcome(), world.Undecided, "outcome in a refused batch", 0)
+		}
+	}
+	for _, h := range b.created {
+		m.naive.unuse(h, true)
+	}
+	for _, undo := range b.used {
+		undo()
+	}
+}
+
+// do adds one request to the batch.
+func (b *staged) do(full error) {
+	m, p, o := b.machine, b.port, b.draw()
+	h, bundle := o.h(m), m.bundles[o.i%len(m.bundles)]
+	done := m.awaits(p, o)
+	q := request{}
+	var err error
+	switch {
+	case o.verb == verbAnswer:
+		if x, i := b.reserved(); x != nil {
+			h = x.Handle(i)
+			q, err = request{create: true, do: m.storing(h)}, bundle.use(x.Reservation, i, o.value)
+			if err == nil {
+				x.used[i] = true
+				m.naive.use(h, bundle.parts, alike(o.value))
+				b.used = append(b.used, func() {
+					x.used[i] = false
+					m.naive.unuse(h, x.over)
+				})
+			}
+			break
+		}
+		o.verb = verbSend
+		q, err = m.request(p, o, h)
+	case o.verb == verbCreate:
+		h, err = bundle.create(p, o.value)
+		q = request{create: true, do: m.storing(h)}
+		if err == nil {
+			m.born(h, bundle.parts, alike(o.value), true)
+			b.created = append(b.created, h)
+		}
+	default:
+		q, err = m.request(p, o, h)
+	}
+	if done != nil {
+		q.done = done
+	}
+	switch {
+	case b.err != nil:
+		mustErr(m, err, b.err, "a request after a refused one", h)
+	case len(b.requests) == b.room:
+		mustErr(m, err, full, "a request beyond the lane's limit", h)
+		m.refused(1)
+		b.err = full
+	case o.verb == verbCreate && m.fullIndexes(err):
+		b.err = err
+	default:
+		mustErr(m, err, nil, "a request in a batch", h)
+		b.requests = append(b.requests, q)
+	}
+}
+
+// reserved picks a handle that the port has reserved and not used.
+func (b *staged) reserved() (*held, int) {
+	for _, x := range b.held {
+		for i, used := range x.used {
+			if x.port == b.port && !x.over && !used {
+				return x, i
+			}
+		}
+	}
+	return nil, 0
+}

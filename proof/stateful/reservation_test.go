@@ -1,0 +1,139 @@
+package stateful_test
+
+import (
+	"slices"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// reserve is handles that a port was given, and nobody can create yet; false if
+// somebody had one of them.
+func (n *naive) reserve(hs []handle.Handle) bool {
+	for _, h := range hs {
+		if h.IsNone() || n.given[h] {
+			return false
+		}
+		n.given[h], n.reserved[h] = true, true
+	}
+	return true
+}
+
+// use makes a reserved handle that of an entity on its way.
+func (n *naive) use(h handle.Handle, has parts, v values) {
+	delete(n.reserved, h)
+	n.entities[h] = &entity{has: has, value: v, pending: true}
+}
+
+// unuse undoes use. A handle that was not reserved is stale from the next refresh on.
+func (n *naive) unuse(h handle.Handle, lapses bool) {
+	delete(n.entities, h)
+	n.reserved[h] = true
+	if lapses {
+		n.lapsed = append(n.lapsed, h)
+	}
+}
+
+// lapse ends the handles that went back.
+func (n *naive) lapse() {
+	for _, h := range n.lapsed {
+		delete(n.reserved, h)
+		n.end(h)
+	}
+	n.lapsed = n.lapsed[:0]
+}
+
+// held is a reservation.
+type held struct {
+	*world.Reservation
+	port *world.Port
+	used []bool
+	over bool
+}
+
+// hold reserves handles.
+func (m *machine) hold() {
+	if len(m.ports) == 0 || len(m.held) > 5 {
+		return
+	}
+	p := m.ports[m.n(len(m.ports))]
+	count := m.n(5)
+	r, err := p.Reserve(count)
+	if m.fullIndexes(err) {
+		return
+	}
+	mustBe(m, r.Len(), count, "Reservation.Len", 0)
+	if !m.naive.reserve(r.Handles()) {
+		m.fail("one of %v was given before", r.Handles())
+	}
+	m.known = append(m.known, r.Handles()...)
+	m.held = append(m.held, &held{r, p, make([]bool, count), false})
+}
+
+// use creates with a reserved handle.
+func (m *machine) use() {
+	if len(m.held) == 0 {
+		return
+	}
+	x := m.held[m.n(len(m.held))]
+	i := slices.Index(x.used, false)
+	if i < 0 {
+		return
+	}
+	b, h, v := m.bundles[m.n(len(m.bundles))], x.Handle(i), m.next()
+	full := m.naive.waiting[x.port.Number()] == m.options.LaneRequests
+	err := b.use(x.Reservation, i, v)
+	if x.over && !full {
+		mustErr(m, err, world.ErrRevoked, "CreateReserved", h)
+		return
+	}
+	m.sent(x.port, x.port.Number(), err, request{create: true, do: m.storing(h)})
+	if err == nil {
+		x.used[i] = true
+		m.naive.use(h, b.parts, alike(v))
+	}
+}
+
+// storing is the request that stores an entity.
+func (m *machine) storing(h handle.Handle) func() world.Outcome {
+	return func() world.Outcome {
+		m.naive.store(h, m.naive.entities[h])
+		return world.Applied
+	}
+}
+
+// release gives reserved handles back, or forgets a reservation that is over.
+func (m *machine) release() {
+	if len(m.held) == 0 {
+		return
+	}
+	i := m.n(len(m.held))
+	x := m.held[i]
+	if x.over {
+		m.held = slices.Delete(m.held, i, i+1)
+		return
+	}
+	x.Release()
+	x.Release()
+	m.lapse(x)
+}
+
+// letGo is what becomes of a closed port's reservations.
+func (m *machine) letGo(p *world.Port) {
+	m.held = slices.DeleteFunc(m.held, func(x *held) bool {
+		if x.port == p && !x.over {
+			m.lapse(x)
+		}
+		return x.port == p
+	})
+}
+
+// lapse ends a reservation: who was not used is stale from the next refresh on.
+func (m *machine) lapse(x *held) {
+	x.over = true
+	for i, used := range x.used {
+		if !used {
+			m.naive.lapsed = append(m.naive.lapsed, x.Handle(i))
+		}
+	}
+}
