@@ -20,8 +20,8 @@ import (
 // method is called in one of the files with examples.
 var shown = []string{"handle", "world", "scheduler", "reference", "hierarchy", "worldtest", "names", "region", "state"}
 
-// plainMethods are those that say no more than what a type is.
-var plainMethods = []string{"Error", "String", "Unwrap"}
+// plainMethods are those that are called by other packages, for what a type is.
+var plainMethods = []string{"Error", "LogValue", "MarshalJSON", "String", "Unwrap"}
 
 // TestExamples holds the examples of the packages against what they export.
 func TestExamples(t *testing.T) {

@@ -53,16 +53,27 @@ func TestSourceImageCopies(t *testing.T) {
 	for _, parents := range []int{1_000, 8_000} {
 		x := families(t, parents)
 		image := make([]byte, 0, x.SaveSize())
-		count, _ := allocations(func() { image = x.Save(image) })
-		require.LessOrEqual(t, count, uint64(1), "but for what the runtime does meanwhile")
+		count, _ := leastAllocations(func() { image = x.Save(image[:0]) })
+		require.Zero(t, count)
 		require.InEpsilon(t, x.Bytes(), len(image), 0.5, "the image is the memory")
 
 		into := hierarchy.NewTree(hierarchy.TreeOptions{})
-		count, bytes := allocations(func() { require.NoError(t, into.Load(image)) })
+		count, bytes := leastAllocations(func() { require.NoError(t, into.Load(image)) })
 		require.Less(t, bytes, uint64(2*len(image)))
 		require.Equal(t, 10*parents, into.Links())
 		loads = append(loads, count)
 	}
 	t.Logf("allocations of loading: %d", loads)
 	require.Less(t, loads[1], loads[0]+20)
+}
+
+// leastAllocations counts what f allocates, the least of several times: the counters
+// are those of the whole process, and the runtime allocates when it likes.
+func leastAllocations(f func()) (count, bytes uint64) {
+	count, bytes = allocations(f)
+	for range 9 {
+		c, b := allocations(f)
+		count, bytes = min(count, c), min(bytes, b)
+	}
+	return count, bytes
 }
