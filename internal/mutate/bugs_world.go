@@ -178,7 +178,7 @@ var portBugs = []bug{
 	{
 		name: "port: its box is refilled under it as it takes", file: "world/purse.go",
 		old: "box := p.mail.Swap(nil)", new: "box := p.mail.Load()",
-		tests: tests{pkg: "world", run: "TestPortSupplied"},
+		tests: tests{pkg: "world", run: "TestPortSupplied", long: true},
 	},
 	{
 		name: "port: its number is given on while its lane is full", file: "world/ports.go",
