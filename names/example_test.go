@@ -65,3 +65,17 @@ func ExampleNames_NameOf() {
 	// <nil> 1
 	// 0:0@1 12
 }
+
+// A world has as many kinds of names as it likes, each with its limits.
+func ExampleNew() {
+	w := world.MustNew(world.Options{})
+	characters := names.New[string](w, "characters", names.Options{LengthMax: 5})
+	accounts := names.New[uint64](w, "accounts", names.Options{})
+	h, _ := world.NewBundle[struct{}](w).Create(w, struct{}{})
+
+	fmt.Println(characters.Bind(w, h, "Annabel"))
+	fmt.Println(characters.Bind(w, h, "Ann"), accounts.Bind(w, h, 17))
+	// Output:
+	// names: name is longer than LengthMax, which is 5 of "characters"
+	// <nil> <nil>
+}

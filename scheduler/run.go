@@ -76,7 +76,7 @@ func (s *Scheduler) ends(err error) bool {
 		switch e := e.(type) {
 		case *SystemError:
 			policy = e.system.policy
-		case *world.CallError:
+		case *world.CallError, *world.HookError:
 			policy = s.options.IfPanics
 		}
 		if policy == StopRun {

@@ -24,7 +24,8 @@ type Options struct {
 	OnTick func(Report)
 
 	// IfPanics says what becomes of a system that panics, unless its own option
-	// says so, and whether Run goes on behind a function that panics in a refresh.
+	// says so, and of a hook, and whether Run goes on behind a function that panics in
+	// a refresh.
 	// Default: StopRun.
 	IfPanics PanicPolicy
 	// Budget is the time a tick may take; Run counts and tells of one that takes
@@ -199,8 +200,8 @@ func (s *Scheduler) prepare() error {
 // the context's error, without running, if the context has ended, world.ErrClosed
 // if the world is closed, and an error if a system is to come before or after one
 // that was not added. A system that panics does not stop the tick; the error joins a
-// *SystemError for each, and a *world.CallError for each function that panicked in
-// the refresh. One that
+// *SystemError for each, and a *world.CallError for each function and a
+// *world.HookError for each hook that panicked in the refresh. One that
 // calls runtime.Goexit, as a failing test does, does not stop it either. No
 // goroutine is left behind. Steady state allocates nothing.
 func (s *Scheduler) Step(ctx context.Context) error {

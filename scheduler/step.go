@@ -91,8 +91,8 @@ func (x *system) holds(w *world.World) (all bool, err *SystemError) {
 
 // settle draws the sums of a tick that is over, and joins its panics: those of
 // conditions, then by shard and in order of the systems, then those of global
-// systems, then that of the balancer, then those of functions in the refresh, by
-// shard.
+// systems, then that of the balancer, then those of functions and those of hooks in
+// the refresh, by shard.
 func (s *Scheduler) settle(ctx context.Context, early []*SystemError) error {
 	t := &s.tick
 	t.observer.end(ctx)
@@ -108,11 +108,11 @@ func (s *Scheduler) settle(ctx context.Context, early []*SystemError) error {
 		panics = append(panics, s.balancing.err)
 		s.balancing.err = nil
 	}
-	calls := t.world.Failures()
-	if len(panics)+len(calls) == 0 {
+	calls, hooks := t.world.Failures(), t.world.Broken()
+	if len(panics)+len(calls)+len(hooks) == 0 {
 		return nil
 	}
-	all := make([]error, 0, len(panics)+len(calls))
+	all := make([]error, 0, len(panics)+len(calls)+len(hooks))
 	for _, e := range panics {
 		all = append(all, e)
 		s.punish(e)
@@ -120,6 +120,10 @@ func (s *Scheduler) settle(ctx context.Context, early []*SystemError) error {
 	for _, e := range calls {
 		all = append(all, e)
 		s.tell(e)
+	}
+	for _, e := range hooks {
+		all = append(all, e)
+		s.punishHook(e)
 	}
 	return errors.Join(all...)
 }
@@ -129,6 +133,20 @@ func (s *Scheduler) tell(e *world.CallError) {
 	s.counts.Panics++
 	if l := s.options.Logger; l != nil {
 		l.Error("function panicked", "function", e.Function, "on", e.On, "shard", e.Shard, "tick", e.Tick, "panic", e.Value, "stack", string(e.Stack))
+	}
+}
+
+// punishHook does what the policy says with a hook that panicked.
+func (s *Scheduler) punishHook(e *world.HookError) {
+	s.counts.Panics++
+	switch s.options.IfPanics {
+	case DisableSystem:
+		e.Hook.SetEnabled(false)
+	case DisableOnShard:
+		e.Hook.DisableOn(e.Shard)
+	}
+	if l := s.options.Logger; l != nil {
+		l.Error("hook panicked", "hook", e.Hook.Name(), "on", e.On, "shard", e.Shard, "tick", e.Tick, "policy", s.options.IfPanics, "panic", e.Value, "stack", string(e.Stack))
 	}
 }
 

@@ -25,8 +25,9 @@ type Chunk struct {
 	changed uint32   // tick in which a row last came or was replaced
 	dead    []uint64
 	deadN   int
-	off     *off // which rows are disabled; nil for none
-	touched bool // among the table's dirty chunks
+	off     *off  // which rows are disabled; nil for none
+	told    *told // sets of rows, while hooks are told; nil for none
+	touched bool  // among the table's dirty chunks
 }
 
 // small is what a small chunk needs beside its rows, in one allocation with it.

@@ -28,6 +28,7 @@ type Column[T any] struct {
 	changed  bool    // some view is behind dir
 	spare    [][]T   // rows of chunks that lost the component; under the lock
 	pointers bool    // T holds pointers: vacated rows are cleared
+	watched  bool    // it is noted when a row is stored anew; set while the world is idle
 	now      *uint32 // the tick in progress
 }
 
@@ -68,6 +69,8 @@ type AnyColumn interface {
 	value(l Loc) any
 	// shift is for the check build: see Space.Shift.
 	shift(s *Space)
+	// watch says whether it is to be noted when a row is stored anew.
+	watch(on bool)
 	// digest adds the first rows of a chunk to a hash.
 	digest(h *maphash.Hash, number, rows int)
 }

@@ -51,6 +51,8 @@ type payloads interface {
 	Begin()
 	Commit()
 	Rollback()
+	Hold()
+	Rewind()
 	Release()
 }
 
@@ -233,8 +235,12 @@ func (l *Lane) eachQueue(f func(payloads)) {
 // Drain takes what was sent in epoch cut or before and adds it to requests taken
 // from other lanes. It returns the number of creates. Consumer only.
 func (l *Lane) Drain(cut uint32, to *Drained) (creates int) {
+	return l.DrainSeen(l.published.Load(), cut, to)
+}
+
+// DrainSeen is Drain of no more than what a Look saw. Consumer only.
+func (l *Lane) DrainSeen(published, cut uint32, to *Drained) (creates int) {
 	kinds, taken, weight := l.space.kinds, l.taken, l.takenWeight
-	published := l.published.Load()
 	l.records.look()
 	for ; taken != published; taken++ {
 		r := l.records.peek()

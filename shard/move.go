@@ -218,8 +218,13 @@ func (s *Shard) Take(l Loc) error {
 	s.disable()
 	c.table.vacate(c, row)
 	from.moving.departed++
+	s.space.Moved()
 	return nil
 }
+
+// Moved says that atoms have moved to other shards, so that notes on them have to be
+// gathered. The world must be idle, or in a step that the coordinator does.
+func (s *Space) Moved() { s.moves++ }
 
 // Arrived returns how many atoms ever came from other shards.
 func (s *Shard) Arrived() uint64 { return s.moving.arrived }

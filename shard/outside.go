@@ -26,12 +26,16 @@ import (
 // the refresh.
 type Outside struct {
 	Home
-	stock []handle.Handle // pending, for ports; nobody was told of them
-	want  int             // how many the stock should have
-	open  struct {
+	stock   []handle.Handle // pending, for ports; nobody was told of them
+	want    int             // how many the stock should have
+	due     int             // how many of the recalled are to be freed
+	recalls []handle.Handle // that Restock took back, while that is noted
+	open    struct {
 		sync.Mutex
 		ready    []handle.Handle // unused, for ports that have none of their own
 		recalled []handle.Handle // pending, and somebody was told: their versions are used up
+		noting   bool            // dealings are noted
+		dealt    []Dealing
 	}
 	fresh atomic.Uint32 // how many were ever drawn; may run past the limit
 }
@@ -53,6 +57,7 @@ func (o *Outside) Take(dst []handle.Handle, n int) ([]handle.Handle, error) {
 	rest := max(len(o.open.ready)-n, 0)
 	for _, h := range o.open.ready[rest:] {
 		o.space.slot(h).store(word(h, StatePending)) // the taker is its writer now
+		o.note(h, false)
 		dst = append(dst, h)
 	}
 	o.open.ready = o.open.ready[:rest]
@@ -74,6 +79,7 @@ func (o *Outside) Untake(hs []handle.Handle) {
 	defer o.open.Unlock()
 	for _, h := range hs {
 		o.space.slot(h).store(word(h, StateUnused))
+		o.note(h, true)
 	}
 	o.open.ready = append(o.open.ready, hs...)
 }
@@ -90,15 +96,27 @@ func (o *Outside) Recall(hs ...handle.Handle) {
 // Want says how many used handles ports are about to be given. Refresh only.
 func (o *Outside) Want(n int) { o.want = n }
 
-// Restock makes used handles ready, and frees the recalled ones. Refresh only.
+// Cut makes the next Restock free what was recalled until now. Refresh only.
+func (o *Outside) Cut() {
+	o.open.Lock()
+	defer o.open.Unlock()
+	o.due = len(o.open.recalled)
+}
+
+// Restock makes used handles ready, and frees those that were recalled before Cut.
+// Refresh only.
 func (o *Outside) Restock() {
 	o.open.Lock()
 	defer o.open.Unlock()
-	for _, h := range o.open.recalled {
+	due := o.open.recalled[:o.due]
+	for _, h := range due {
 		o.recycle(h)
 	}
-	o.open.recalled = o.open.recalled[:0]
-	for len(o.open.ready) < readyMax {
+	if o.open.noting {
+		o.recalls = append(o.recalls, due...)
+	}
+	o.open.recalled = slices.Delete(o.open.recalled, 0, o.due)
+	for o.due = 0; len(o.open.ready) < readyMax; {
 		h, ok := o.pop()
 		if !ok {
 			return
@@ -149,6 +167,7 @@ func (o *Outside) Give(dst []handle.Handle, n int) []handle.Handle {
 			break
 		}
 		o.space.slot(h).store(word(h, StatePending))
+		o.noteAlone(h, false)
 		dst = append(dst, h)
 	}
 	return dst
@@ -172,6 +191,7 @@ func (o *Outside) Recycle(dead []handle.Handle) {
 		if len(o.stock) < o.want && h.Version() < o.space.versionMax {
 			h++ // the version is the low field
 			o.space.slot(h).store(word(h, StatePending))
+			o.noteAlone(h, false)
 			o.stock = append(o.stock, h)
 		} else {
 			o.recycle(h)
@@ -183,5 +203,6 @@ func (o *Outside) Recycle(dead []handle.Handle) {
 // Refresh only.
 func (o *Outside) Return(h handle.Handle) {
 	o.space.slot(h).store(word(h, StateUnused))
+	o.noteAlone(h, true)
 	o.free = append(o.free, h.Index())
 }

@@ -143,6 +143,7 @@ func TestOutsideBack(t *testing.T) {
 	require.NoError(t, err)
 	require.ElementsMatch(t, all[:6], got)
 
+	s.outside.Cut()
 	s.outside.Restock()
 	version, state := s.state(all[6])
 	require.Equal(t, []any{uint32(2), shard.StateUnused}, []any{version, state})

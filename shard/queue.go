@@ -23,7 +23,7 @@ const (
 //
 // Invariants: rings are emptied in the order in which they were filled.
 //
-// Ownership: put, tail and saved belong to the producer, got and front to the
+// Ownership: put, tail and saved belong to the producer, got, front and held to the
 // consumer. A ring's head is written by the consumer in Release; its end and
 // next by the producer, and again only while nothing behind end is published.
 type Queue[T any] struct {
@@ -36,6 +36,10 @@ type Queue[T any] struct {
 	saved struct { // between Begin and Commit or Rollback
 		tail *ring[T]
 		put  uint32
+	}
+	held struct { // between Hold and Rewind
+		front *ring[T]
+		got   uint32
 	}
 	pointers bool
 }
@@ -135,6 +139,15 @@ func (q *Queue[T]) Pop() *T {
 	p := q.Peek()
 	q.got++
 	return p
+}
+
+// Hold remembers the present beginning of the queue, for Rewind. Consumer only.
+func (q *Queue[T]) Hold() { q.held.front, q.held.got = q.front, q.got }
+
+// Rewind undoes what was popped since Hold. Consumer only.
+func (q *Queue[T]) Rewind() {
+	q.front, q.got = q.held.front, q.held.got
+	q.held.front = nil
 }
 
 // Release gives the room of all popped elements back to the producer. Consumer

@@ -120,6 +120,35 @@ func bytesOf[T any](data []T) []byte {
 	return unsafe.Slice((*byte)(baseOf(data)), uintptr(len(data))*unsafe.Sizeof(data[0]))
 }
 
+// Part returns a part of the first value, a field, say. offset must be within a
+// value, at one of the type that the caller takes the part as.
+//
+// Safety: as of As, which callers use with the type that reflection found at the
+// offset.
+func (c Cells) Part(offset uintptr) Payload {
+	if c.Len == 0 || offset > c.Type.Size() {
+		panic("shard: a part that is outside of its cells")
+	}
+	return Payload{unsafe.Add(c.at, offset)}
+}
+
+// PartBytes returns the memory of a part of the first value that holds no
+// pointers.
+//
+// Safety: the part is within the value; callers looked by reflection that it holds
+// no pointers.
+func (c Cells) PartBytes(offset, size uintptr) []byte {
+	if c.Len == 0 || offset+size > c.Type.Size() {
+		panic("shard: a part that is outside of its cells")
+	}
+	return unsafe.Slice((*byte)(unsafe.Add(c.at, offset)), size)
+}
+
+// payloadOf returns the address of a payload.
+//
+// Safety: it is used by As with the payload's own type alone.
+func payloadOf[T any](v *T) Payload { return Payload{unsafe.Pointer(v)} }
+
 // valueAt returns the T at an address.
 //
 // Safety: callers pass the address of a field whose type was compared with T

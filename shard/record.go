@@ -3,7 +3,8 @@ package shard
 import "github.com/atoll-sim/atoll/handle"
 
 // record counts the atoms that were stored and swept, and remembers which, tick
-// by tick, for a bounded number of ticks.
+// by tick, for a bounded number of ticks; and who was stored since hooks were last
+// told.
 //
 //	ticks  [8: created, destroyed][9: …][6: …][7: …]
 //	             at: the tick in progress ┘ the oldest
@@ -12,10 +13,12 @@ import "github.com/atoll-sim/atoll/handle"
 type record struct {
 	created   uint64
 	destroyed uint64
-	on        bool
-	now       *deeds // the tick in progress
+	on        bool   // somebody wants to know who was stored
+	watched   bool   // hooks do
+	now       *deeds // the tick in progress; nil if none is remembered
 	ticks     []deeds
 	at        int
+	born      []handle.Handle // to tell hooks of
 }
 
 type deeds struct{ created, destroyed []handle.Handle }
@@ -36,25 +39,44 @@ func (r *record) create(h handle.Handle) {
 	}
 }
 
-func (r *record) note(h handle.Handle) { r.now.created = append(r.now.created, h) }
+func (r *record) note(h handle.Handle) {
+	if r.now != nil {
+		r.now.created = append(r.now.created, h)
+	}
+	if r.watched {
+		r.born = append(r.born, h)
+	}
+}
+
+// watch says whether hooks want to know who was stored.
+func (r *record) watch(on bool) {
+	r.watched = on
+	r.on = on || r.now != nil
+}
 
 func (r *record) createAll(hs []handle.Handle) {
 	r.created += uint64(len(hs))
-	if r.on {
+	if !r.on {
+		return
+	}
+	if r.now != nil {
 		r.now.created = append(r.now.created, hs...)
+	}
+	if r.watched {
+		r.born = append(r.born, hs...)
 	}
 }
 
 func (r *record) destroyAll(hs []handle.Handle) {
 	r.destroyed += uint64(len(hs))
-	if r.on {
+	if r.now != nil {
 		r.now.destroyed = append(r.now.destroyed, hs...)
 	}
 }
 
 // turn begins the next tick, in the place of the oldest.
 func (r *record) turn() {
-	if !r.on {
+	if r.now == nil {
 		return
 	}
 	r.at = (r.at + 1) % len(r.ticks)

@@ -36,6 +36,9 @@ func (t *Table) Relabel(set Set, added func(Rows)) error {
 	spare := to.cut(max(rest, len(to.chunks)-n), t)
 	moved, left := t.chunks[:n], 0
 	for _, c := range moved {
+		if tr.watched {
+			c.noteChanges()
+		}
 		t.shard.space.relabel(c, to)
 		left += c.n
 	}

@@ -73,6 +73,7 @@ type kindInfo struct {
 	plain   bool
 	call    bool // runs a function of the user's
 	joint   bool // is for no shard
+	any     anyKind
 }
 
 const (
@@ -93,7 +94,7 @@ func NewKind[T any](s *Space, a Applier) Kind[T] {
 	if k.plain {
 		k.units = k.weight
 	}
-	s.kinds = append(s.kinds, kindInfo{applier: a, units: k.units, weight: k.weight, plain: k.plain})
+	s.kinds = append(s.kinds, kindInfo{applier: a, units: k.units, weight: k.weight, plain: k.plain, any: k})
 	return k
 }
 

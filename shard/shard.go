@@ -48,6 +48,8 @@ type Shard struct {
 	// applying counts the requests that ApplyRequests has begun, while it runs.
 	applying int
 	record   record
+	notes    notes
+	telling  notes // what hooks are being told of
 	moving   moving
 	held     []held
 	stamp    stamp
@@ -230,7 +232,7 @@ func (s *Shard) Sweep() {
 // Unsettled returns how much there is for Settle to do.
 func (s *Shard) Unsettled() int {
 	n := len(s.grown) + len(s.exiled) + len(s.outer) + len(s.flagged)
-	if s.record.on {
+	if s.record.now != nil {
 		n++
 	}
 	return n

@@ -52,6 +52,9 @@ type Space struct {
 	kinds      []kindInfo        // of requests; grows while the world is idle, read by the refresh
 	first      []*[pageSize]Slot // the first page of each shard
 	behind     atomic.Bool       // some mirror is
+	watch      Watch             // set while the world is idle
+	moves      uint32            // how often atoms were moved to other shards, by the idle world and by refreshes
+	gathered   uint32            // that number when notes were gathered
 	era        int               // of views of rows, for the check build; see Outdate
 
 	mu struct {

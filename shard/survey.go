@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"encoding/binary"
 	"reflect"
 	"slices"
 
@@ -20,16 +21,22 @@ type Cells struct {
 	Plain  bool   // without pointers
 	Bytes  []byte // if they are plain: their memory, padding included
 	Values any    // a []T
+
+	at base // of the first
 }
 
 // CellsOf returns a run of values as cells.
 func CellsOf[T any](values []T) Cells {
-	c := Cells{Type: reflect.TypeFor[T](), Len: len(values), Values: values}
+	c := Cells{Type: reflect.TypeFor[T](), Len: len(values), Values: values, at: baseOf(values)}
 	if c.Plain = !HasPointers(c.Type); c.Plain {
 		c.Bytes = bytesOf(values)
 	}
 	return c
 }
+
+// CellOf returns one value, in place, as cells without Bytes and Values, for Part and
+// PartBytes. It allocates nothing.
+func CellOf[T any](v *T) Cells { return Cells{Type: reflect.TypeFor[T](), Len: 1, at: payloadOf(v).at} }
 
 // surveyed is an AnyColumn that shows its rows.
 type surveyed interface {
@@ -103,9 +110,8 @@ func (h *Home) AppendSlots(dst []uint32) []uint32 {
 // done, whatever ports draw meanwhile. Slots at the end that were never used are
 // left out.
 func (o *Outside) AppendUses(dst []uint32) []uint32 {
-	drawn := uint32(min(uint64(o.fresh.Load()), uint64(o.space.indexMax)+1))
 	last := len(dst)
-	for n := range drawn {
+	for n := range o.drawn() {
 		dst = append(dst, o.uses(n))
 		if dst[len(dst)-1] > 0 {
 			last = len(dst)
@@ -125,4 +131,29 @@ func (o *Outside) uses(n uint32) uint32 {
 		version--
 	}
 	return version
+}
+
+// AppendNotes appends what hooks have not been told of yet, in order; nothing where
+// there is none.
+func (s *Shard) AppendNotes(dst []byte) []byte {
+	if s.Noted() == 0 {
+		return dst
+	}
+	number := func(n uint64) { dst = binary.LittleEndian.AppendUint64(dst, n) }
+	number(uint64(len(s.record.born)))
+	for _, h := range s.record.born {
+		number(uint64(h))
+	}
+	number(uint64(len(s.notes.changes)))
+	for _, x := range s.notes.changes {
+		number(uint64(x.handle))
+		for _, word := range x.from.set {
+			number(word)
+		}
+	}
+	for _, x := range s.notes.stored {
+		number(uint64(x.handle))
+		number(uint64(x.component))
+	}
+	return dst
 }

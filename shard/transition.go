@@ -10,9 +10,10 @@ import (
 //
 // Ownership: the shard's owner.
 type transition struct {
-	to    *Table
-	plain []columnPair // what both tables have, and may be copied as bytes
-	typed []columnPair // and what may not
+	to      *Table
+	watched bool         // who goes this way is noted
+	plain   []columnPair // what both tables have, and may be copied as bytes
+	typed   []columnPair // and what may not
 }
 
 type columnPair struct {
@@ -28,7 +29,7 @@ func (t *Table) transition(set Set) *transition {
 			return tr
 		}
 	}
-	tr := &transition{to: t.shard.Table(set)}
+	tr := &transition{to: t.shard.Table(set), watched: t.shard.space.watch.changes(&t.set, &set)}
 	for at, c := range t.ids {
 		if to := tr.to.position(c); to >= 0 {
 			p := columnPair{from: at, to: to, size: t.sizes[at]}
@@ -139,6 +140,9 @@ func (c *Chunk) pass(row int, tr *transition) (Atom, error) {
 	if c.marked(row) {
 		to.mark(a.Row)
 		c.unmark(row)
+	}
+	if tr.watched {
+		t.shard.noteChange(h, c.table)
 	}
 	c.table.vacate(c, row)
 	return a, nil

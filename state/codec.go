@@ -15,6 +15,9 @@ type Codec[T any] struct {
 	// Append appends v to dst. The same value gives the same bytes: a map must be
 	// written in the order of its keys. It must not write v.
 	Append func(dst []byte, v *T) []byte
+	// Read sets v, which is zero, to the value that src was appended for. It must not
+	// keep src. Only what is read needs it: see package inputlog.
+	Read func(src []byte, v *T) error
 }
 
 // Codecs are the codecs of a world's types. The zero value has none.
@@ -26,6 +29,9 @@ type Codecs struct{ byType map[reflect.Type]appender }
 type appender interface {
 	// each calls f with the bytes of each value. The bytes are good until the next.
 	each(values shard.Cells, scratch []byte, f func([]byte)) []byte
+	append(dst []byte, v shard.Payload) []byte
+	read(src []byte, v shard.Payload) error
+	canRead() bool
 }
 
 // Register adds the codec of T. It panics if there is one already, or without
@@ -52,6 +58,12 @@ func (c Codec[T]) each(values shard.Cells, scratch []byte, f func([]byte)) []byt
 	}
 	return scratch
 }
+
+func (c Codec[T]) append(dst []byte, v shard.Payload) []byte { return c.Append(dst, shard.As[T](v)) }
+
+func (c Codec[T]) read(src []byte, v shard.Payload) error { return c.Read(src, shard.As[T](v)) }
+
+func (c Codec[T]) canRead() bool { return c.Read != nil }
 
 // of returns the codec of a type, or nil.
 func (c *Codecs) of(t reflect.Type) appender {

@@ -2,7 +2,7 @@
 // decides what a world does next.
 //
 //	hasher := state.NewHasher(w, nil)
-//	sum, err := hasher.Hash()
+//	sum, err := hasher.StateHash()
 //
 // The same inputs give the same hash after each tick, on any number of workers;
 // two runs that differ, differ from the tick on in which they part, which is where

@@ -327,3 +327,66 @@ func TestSame(t *testing.T) {
 	require.NotZero(t, once)
 	require.Len(t, once.String(), 16)
 }
+
+// TestHeldRequests checks that what a function has sent, and the next refresh will
+// apply, counts: to whom, what, and of which kind.
+func TestHeldRequests(t *testing.T) {
+	hash := func(do func(f *fixture, self *world.Self)) *fixture {
+		f := newFixture(t, options()).populate(unitsEach)
+		run := world.RegisterFunc(f.World, "run", func(self *world.Self, _ int8) { do(f, self) })
+		require.NoError(t, run.Call(f.World, f.unitAt(0), 0))
+		return f
+	}
+	none := hash(func(*fixture, *world.Self) {})
+	base := hash(func(f *fixture, self *world.Self) { _ = f.hit.Send(self, f.unitAt(2), Hit{1}) })
+	again := hash(func(f *fixture, self *world.Self) { _ = f.hit.Send(self, f.unitAt(2), Hit{1}) })
+	require.Equal(t, base.hash(), again.hash())
+	for name, other := range map[string]*fixture{
+		"sent":    none,
+		"body":    hash(func(f *fixture, self *world.Self) { _ = f.hit.Send(self, f.unitAt(2), Hit{2}) }),
+		"to whom": hash(func(f *fixture, self *world.Self) { _ = f.hit.Send(self, f.unitAt(3), Hit{1}) }),
+		"kind":    hash(func(f *fixture, self *world.Self) { _ = self.Destroy(f.unitAt(2)) }),
+	} {
+		require.Equal(t, []string{"shard 0: requests"}, base.differs(other), name)
+	}
+	closure := hash(func(f *fixture, self *world.Self) { _ = world.Do(self, f.unitAt(2), func(*world.Self) {}) })
+	_, err := closure.hasher.StateHash()
+	require.ErrorIs(t, err, state.ErrNoCodec)
+	require.ErrorContains(t, err, `call of function "Do"`)
+}
+
+// TestFlipHooks checks that what hooks have not been told of yet counts, and which of
+// them are enabled; and nothing of it once they were told.
+func TestFlipHooks(t *testing.T) {
+	hash := func(tell bool, act func(f *fixture, hook *world.Hook)) state.Hash {
+		f := newFixture(t, options())
+		hook := f.Observe("hook", world.OnCreate|world.OnAdd|world.OnRemove|world.OnSet, func(*world.Build) func(*world.Context, world.Event, []handle.Handle) {
+			return func(*world.Context, world.Event, []handle.Handle) {}
+		}, f.points)
+		f.populate(unitsEach)
+		act(f, hook)
+		require.NoError(t, f.points.Set(f.World, f.unitAt(1), Points{5})) // the same in all
+		if tell {
+			f.Refresh()
+		}
+		return f.hash()
+	}
+	set := func(f *fixture) error { return f.points.Set(f.World, f.unitAt(0), Points{0}) }
+	nothing := hash(false, func(*fixture, *world.Hook) {})
+	seen := map[state.Hash]string{nothing: "nothing"}
+	for name, act := range map[string]func(f *fixture, hook *world.Hook){
+		"set to what it was": func(f *fixture, _ *world.Hook) { require.NoError(t, set(f)) },
+		"changed and back": func(f *fixture, _ *world.Hook) {
+			require.NoError(t, f.points.Remove(f.World, f.unitAt(0)))
+			require.NoError(t, f.points.Add(f.World, f.unitAt(0), Points{0}))
+		},
+		"disabled":    func(_ *fixture, hook *world.Hook) { hook.SetEnabled(false) },
+		"disabled on": func(_ *fixture, hook *world.Hook) { hook.DisableOn(1) },
+	} {
+		got := hash(false, act)
+		require.Empty(t, seen[got], name)
+		seen[got] = name
+		require.Equal(t, got, hash(false, act), name)
+	}
+	require.Equal(t, hash(true, func(*fixture, *world.Hook) {}), hash(true, func(f *fixture, _ *world.Hook) { require.NoError(t, set(f)) }))
+}

@@ -11,8 +11,8 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// ErrNoCodec is returned for a world with a component, message or resource that
-// holds more than numbers and has no codec.
+// ErrNoCodec is returned for a world with a component, message, resource or request
+// that holds more than numbers and has no codec.
 var ErrNoCodec = errors.New("state: no codec")
 
 // Hash is a hash of a world's state. Its String is what logs and tools write.
@@ -43,6 +43,7 @@ type Hasher struct {
 	w       *world.World
 	codecs  *Codecs
 	writers map[reflect.Type]*writer
+	forms   map[int]*Form // of what comes with requests, by kind
 	also    []also
 	sum     sum
 	total   sum
@@ -68,7 +69,7 @@ func NewHasher(w *world.World, codecs *Codecs) *Hasher {
 	if w == nil {
 		panic("state: NewHasher of a nil World; make one with world.New")
 	}
-	return &Hasher{w: w, codecs: codecs, writers: map[reflect.Type]*writer{}}
+	return &Hasher{w: w, codecs: codecs, writers: map[reflect.Type]*writer{}, forms: map[int]*Form{}}
 }
 
 // StateHash hashes a world once. See Hasher.StateHash.
@@ -141,7 +142,15 @@ func (h *Hasher) sections(done func(shard int, kind, name string)) error {
 	done(nowhere, "the world", "")
 	for i := range h.w.Shards() {
 		h.shard(v, i, components, messages, done)
+		if err := h.requests(v, i); err != nil {
+			return err
+		}
+		done(i, "requests", "")
 	}
+	if err := h.requests(v, world.Everywhere); err != nil {
+		return err
+	}
+	done(nowhere, "requests of global systems", "")
 	h.sum.Reset()
 	h.numbers = v.Outside().AppendUses(h.numbers[:0])
 	h.list(h.numbers)
@@ -197,7 +206,7 @@ func (h *Hasher) learn(what string, all []world.Named) error {
 // world hashes what shapes the world as a whole.
 func (h *Hasher) world(v world.Survey, lists ...[]world.Named) {
 	o := h.w.Options()
-	h.sum.text("atoll state 1")
+	h.sum.text("atoll state 2")
 	for _, n := range []uint64{
 		uint64(o.Shards), uint64(o.IndexMax), uint64(o.VersionMax), uint64(o.TickInterval), o.Seed,
 		uint64(o.OutboxRequests), uint64(o.OutboxBytes), h.w.Tick(),
@@ -219,6 +228,12 @@ func (h *Hasher) world(v world.Survey, lists ...[]world.Named) {
 	h.sum.number(uint64(cursor))
 	h.sum.number(uint64(run))
 	h.sum.flag(v.Astray())
+	for _, hook := range h.w.Hooks() {
+		h.sum.text(hook.Name())
+		for i := range o.Shards {
+			h.sum.flag(hook.Enabled(i))
+		}
+	}
 }
 
 // shard hashes a shard: its slots, who is where, the components and the messages.
@@ -239,6 +254,9 @@ func (h *Hasher) shard(v world.Survey, i int, components, messages []world.Named
 			h.sum.bytes(shard.CellsOf(s.CreatedIn(ago)).Bytes)
 			h.sum.bytes(shard.CellsOf(s.DestroyedIn(ago)).Bytes)
 		}
+	}
+	if h.scratch = s.AppendNotes(h.scratch[:0]); len(h.scratch) > 0 { // hooks are to be told of
+		h.sum.bytes(h.scratch)
 	}
 	done(i, "entities", "")
 

@@ -20,6 +20,7 @@ type layout struct {
 	size  int
 	whole bool     // every byte counts
 	mask  []uint64 // little endian, of as many rows as end at a multiple of 8 bytes, and of some hundred bytes
+	bools []int    // offsets of those in a row
 }
 
 // maskBytes is how long a mask is at least: the loop over it is worth while.
@@ -27,13 +28,16 @@ const maskBytes = 512
 
 // layoutOf makes the layout of a type. path is what to call it in errors.
 func layoutOf(t reflect.Type, path string) (*layout, error) {
-	counts := make([]bool, t.Size())
+	counts := make([]coverage, t.Size())
 	if err := cover(counts, t, 0, path); err != nil {
 		return nil, err
 	}
 	l := &layout{size: len(counts), whole: true}
-	for _, c := range counts {
-		l.whole = l.whole && c
+	for i, c := range counts {
+		l.whole = l.whole && c != empty
+		if c == truth {
+			l.bools = append(l.bools, i)
+		}
 	}
 	if l.whole || l.size == 0 {
 		return l, nil
@@ -44,7 +48,7 @@ func layoutOf(t reflect.Type, path string) (*layout, error) {
 	}
 	bytes := make([]byte, length)
 	for i := range bytes {
-		if counts[i%l.size] {
+		if counts[i%l.size] != empty {
 			bytes[i] = 0xff
 		}
 	}
@@ -54,9 +58,18 @@ func layoutOf(t reflect.Type, path string) (*layout, error) {
 	return l, nil
 }
 
+// coverage is what is in a byte.
+type coverage uint8
+
+const (
+	empty coverage = iota
+	digit          // part of a number
+	truth          // a bool
+)
+
 // cover marks the bytes that a value of type t at an offset holds something in,
 // or says what it holds that is no number. Fields without a name hold nothing.
-func cover(counts []bool, t reflect.Type, at uintptr, path string) error {
+func cover(counts []coverage, t reflect.Type, at uintptr, path string) error {
 	switch t.Kind() {
 	case reflect.Struct:
 		for i := range t.NumField() {
@@ -81,11 +94,14 @@ func cover(counts []bool, t reflect.Type, at uintptr, path string) error {
 			counts[at+i] = counts[at+i-size]
 		}
 		return nil
-	case reflect.Bool, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+	case reflect.Bool:
+		counts[at] = truth
+		return nil
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
 		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr,
 		reflect.Float32, reflect.Float64, reflect.Complex64, reflect.Complex128:
 		for i := range t.Size() {
-			counts[at+i] = true
+			counts[at+i] = digit
 		}
 		return nil
 	}
@@ -126,5 +142,18 @@ func maskWords(dst, src []byte, mask []uint64) {
 	for _, m := range mask {
 		binary.LittleEndian.PutUint64(dst, binary.LittleEndian.Uint64(src)&m)
 		dst, src = dst[8:], src[8:]
+	}
+}
+
+// read copies a row from src, with everything zeroed that holds nothing, and bools
+// made 0 or 1, to where it is used as a value.
+func (l *layout) read(row, src []byte) {
+	if l.whole {
+		copy(row, src)
+	} else if l.size > 0 {
+		l.masked(row, src)
+	}
+	for _, at := range l.bools {
+		row[at] &= 1
 	}
 }

@@ -51,6 +51,7 @@ func (b *Bundle[T]) assign(s *shard.Shard, l shard.Loc, v *T) error {
 	a, err := s.Change(l, *set) // to what it has: it stays where it is
 	if err == nil {
 		b.write(s, a, v)
+		b.w.space.NoteAllStored(l, b.set)
 	}
 	return err
 }

@@ -75,6 +75,9 @@ func (c *Component[T]) add(l shard.Loc, v T) error {
 	a, err := c.w.space.With(l, c.id)
 	if err == nil {
 		*shard.Value[T](a, c.id) = v
+		if c.column.Watched() && a.Loc() == l { // it had it
+			c.w.space.NoteStored(l, c.id)
+		}
 	}
 	return err
 }
@@ -138,12 +141,13 @@ func (b *Bundle[T]) Exchange(by Holder, h handle.Handle, v T, remove ...Part) er
 }
 
 func (b *Bundle[T]) change(s *shard.Shard, l shard.Loc, v *T, remove shard.Set) error {
-	set := b.w.space.Set(l).Minus(remove).Union(b.set)
-	a, err := s.Change(l, set)
+	had := *b.w.space.Set(l)
+	a, err := s.Change(l, had.Minus(remove).Union(b.set))
 	if err != nil {
 		return err
 	}
 	b.write(s, a, v)
+	b.w.space.NoteAllStored(a.Loc(), had.Common(b.set))
 	return nil
 }
 

@@ -3,7 +3,7 @@ package world
 import "github.com/atoll-sim/atoll/shard"
 
 // Close ends the world: it destroys every entity, as Clear does, and gives the memory
-// of its tables back. What ports have sent and no refresh has applied is not done: its
+// of its tables back. Hooks are called; what they create dies, too. What ports have sent and no refresh has applied is not done: its
 // outcome is Closed, so that nobody waits for ever; call Refresh first to have it done.
 // A world has no goroutines of its own, so there is none to end.
 //
@@ -31,6 +31,10 @@ func (w *World) Close() {
 	w.refresh.run(serial)
 	w.extensions.all = nil
 	if w.markAll() > 0 { // the extensions have spared some
+		w.refresh.run(serial)
+	}
+	w.hooks.all = nil
+	if w.markAll() > 0 { // the hooks have created some
 		w.refresh.run(serial)
 	}
 	w.space.Anchor().Cut()

@@ -29,16 +29,17 @@ const (
 //		outcome, err := done.Wait(ctx)
 //	}
 //
-// The zero value is ready. It may be used again once its outcome is known; the
-// first use allocates, later ones do not. Outcomes are told at the end of the
-// refresh, so who learns that an entity was destroyed finds it stale. A
-// Completion must not be copied after its first use.
+// The zero value is ready. It may be used again once its outcome is known. Who
+// only asks for the Outcome needs no memory; the first Wait or Done allocates, later
+// ones do not. Outcomes are told at the end of the refresh, so who learns that an
+// entity was destroyed finds it stale. A Completion must not be copied after its
+// first use.
 //
 // Ownership: the sender arms it; one goroutine may wait; anyone may call
 // Outcome.
 type Completion struct {
-	state  atomic.Uint32 // an Outcome, or armed
-	signal chan struct{}
+	state  atomic.Uint32                 // an Outcome, or armed
+	signal atomic.Pointer[chan struct{}] // nil until somebody waited
 }
 
 // States of a Completion beside the outcomes.
@@ -47,25 +48,32 @@ const (
 	telling = 1 << 31    // the outcome is known and the signal is being sent
 )
 
-// mustBeFree panics if an earlier request is under way.
-func (c *Completion) mustBeFree() {
-	for s := c.state.Load(); s >= telling; s = c.state.Load() {
-		if s == armed {
-			panic("world: Completion is still waiting for an earlier request; use one for each request under way")
+// settled returns the state, when it is not about to change.
+func (c *Completion) settled() uint32 {
+	for {
+		s := c.state.Load()
+		if s < telling || s == armed {
+			return s
 		}
 		runtime.Gosched() // Finish is about to return
+	}
+}
+
+// mustBeFree panics if an earlier request is under way.
+func (c *Completion) mustBeFree() {
+	if c.settled() == armed {
+		panic("world: Completion is still waiting for an earlier request; use one for each request under way")
 	}
 }
 
 // arm prepares for the next request.
 func (c *Completion) arm() {
 	c.mustBeFree()
-	if c.signal == nil {
-		c.signal = make(chan struct{}, 1)
-	}
-	select { // a signal nobody waited for
-	case <-c.signal:
-	default:
+	if signal := c.signal.Load(); signal != nil {
+		select { // one that nobody waited for
+		case <-*signal:
+		default:
+		}
 	}
 	c.state.Store(armed)
 }
@@ -78,10 +86,9 @@ func (c *Completion) disarm() { c.Finish(Undecided) }
 
 // Finish is called by the refresh, once for each request.
 func (c *Completion) Finish(o Outcome) {
-	c.state.Store(telling | uint32(o))
-	select {
-	case c.signal <- struct{}{}:
-	default:
+	c.state.Store(telling | uint32(o)) // before it looks whether somebody waits
+	if signal := c.signal.Load(); signal != nil {
+		signalOnce(*signal)
 	}
 	c.state.Store(uint32(o)) // from here on the sender may use c again
 }
@@ -97,14 +104,32 @@ func (c *Completion) Outcome() Outcome {
 // Done returns a channel on which one value comes when the outcome of the request
 // under way is known, for use in a select. The request must have been sent; the
 // channel is the same for all requests of the Completion.
-func (c *Completion) Done() <-chan struct{} { return c.signal }
+func (c *Completion) Done() <-chan struct{} {
+	if signal := c.signal.Load(); signal != nil {
+		return *signal
+	}
+	signal := make(chan struct{}, 1)
+	c.signal.Store(&signal) // before it looks whether there is an outcome
+	if c.settled() != armed {
+		signalOnce(signal) // Finish may have come too early to see it
+	}
+	return signal
+}
+
+// signalOnce sends a value unless one is there.
+func signalOnce(to chan<- struct{}) {
+	select {
+	case to <- struct{}{}:
+	default:
+	}
+}
 
 // Wait waits for the outcome. It returns the context's error if that ends
 // first, or at once Undecided if no request is under way.
 func (c *Completion) Wait(ctx context.Context) (Outcome, error) {
 	for c.state.Load() == armed {
 		select {
-		case <-c.signal:
+		case <-c.Done():
 		case <-ctx.Done():
 			return c.Outcome(), ctx.Err()
 		}

@@ -245,6 +245,69 @@ func TestCompletionDoneIsOfThisRequest(t *testing.T) {
 	}
 }
 
+// TestCompletionDoneOnDemand asks for the channel for the first time before, at and
+// after the moment in which the outcome is told: one value comes in any case.
+func TestCompletionDoneOnDemand(t *testing.T) {
+	f := newFixture(t, world.Options{Shards: 2})
+	p := f.port()
+	n := iterations(20_000)
+	sent, over := make(chan *world.Completion, 1), make(chan struct{})
+	go func() {
+		defer close(over)
+		for done := range sent {
+			select {
+			case <-done.Done():
+			case <-time.After(30 * time.Second):
+				t.Error("nobody is told")
+				return
+			}
+			if done.Outcome() != world.Gone {
+				t.Errorf("told %v", done.Outcome())
+			}
+			select {
+			case <-done.Done():
+				t.Error("told twice")
+			default:
+			}
+		}
+	}()
+	for i := range n {
+		done := new(world.Completion)
+		require.NoError(t, p.Notify(done).Destroy(handle.None))
+		if i%3 == 0 {
+			f.Refresh()
+		}
+		sent <- done
+		f.Refresh()
+	}
+	close(sent)
+	<-over
+}
+
+// TestCompletionAsksForNoMemory looks at outcomes, and waits for none: there is no
+// channel then.
+func TestCompletionAsksForNoMemory(t *testing.T) {
+	f := newFixture(t, world.Options{Shards: 2})
+	p := f.port()
+	outcomes := make([]world.Completion, 300)
+	i := 0
+	round := func() {
+		done := &outcomes[i]
+		i++
+		if p.Notify(done).Destroy(handle.None) != nil {
+			panic("refused")
+		}
+		f.Refresh()
+		if done.Outcome() != world.Gone {
+			panic("not told")
+		}
+	}
+	for range 100 {
+		round()
+	}
+	require.Zero(t, testing.AllocsPerRun(100, round))
+}
+
 // TestCompletionOldSignal wakes who waits before there is an outcome, as the
 // signal of an earlier one does that comes late: it waits on.
 func TestCompletionOldSignal(t *testing.T) {

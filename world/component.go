@@ -112,6 +112,9 @@ func (c *Component[T]) store(l shard.Loc, v T) error {
 		return ErrMissing
 	}
 	*p = v
+	if c.column.Watched() {
+		c.w.space.NoteStored(l, c.id)
+	}
 	return nil
 }
 
@@ -124,6 +127,9 @@ func (s setter[T]) Apply(_ *shard.Shard, _ handle.Handle, l shard.Loc, v shard.P
 		return shard.Missing
 	}
 	*p = *shard.As[T](v)
+	if s.c.column.Watched() {
+		s.c.w.space.NoteStored(l, s.c.id)
+	}
 	return shard.Applied
 }
 

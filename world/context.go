@@ -26,6 +26,8 @@ type Context struct {
 
 	self     Self         // of the function that runs
 	failures []*CallError // of the last refresh
+	broken   []*HookError // likewise
+	hook     bool         // it is a hook that runs
 
 	// For the check build.
 	turn    check.Turn
@@ -135,7 +137,7 @@ func (c *Context) Destroy(h handle.Handle) error {
 	switch {
 	case l == 0:
 		return ErrStale
-	case c.owns(l):
+	case c.owns(l) && !c.hook:
 		c.w.space.Mark(l)
 		return nil
 	}
@@ -194,7 +196,7 @@ func (c *Context) Stop() {
 	if c.shard == nil && c.access != nil && c.access.Whole {
 		c.w.space.SetIdle(false)
 	}
-	c.access = nil
+	c.access, c.hook = nil, false
 }
 
 // used returns the shards that the system has to itself.

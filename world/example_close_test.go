@@ -18,10 +18,12 @@ func ExampleWorld_Close() {
 	_ = player.Notify(&done).Destroy(unit)
 
 	match.Close()
+	fmt.Println("closed:", match.Closed())
 	fmt.Println("request:", done.Outcome())
 	fmt.Println("unit:", player.Status(unit))
 	fmt.Println("next request:", player.Destroy(unit))
 	// Output:
+	// closed: true
 	// request: closed
 	// unit: stale
 	// next request: world: the port, or its world, is closed

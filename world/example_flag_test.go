@@ -27,3 +27,57 @@ func ExampleFlag() {
 	// refreshed: true
 	// burning: 1
 }
+
+// Flags are bits of the user's, a few for each entity, that anyone may read at any
+// time.
+func ExampleFlags() {
+	const (
+		burning world.Flags = 1 << iota
+		hidden
+	)
+	w := world.MustNew(world.Options{})
+	world.Register[Health](w, "health")
+	unit, _ := world.NewBundle[Unit](w).Create(w, Unit{})
+
+	_ = world.Flag(w, unit, burning|hidden)
+	fmt.Println(w.Flags(unit)&burning != 0, w.Flags(unit) == burning|hidden)
+	// Output: true true
+}
+
+// What is taken away are the bits that are named, and no others.
+func ExampleUnflag() {
+	const burning, hidden world.Flags = 1, 2
+	w := world.MustNew(world.Options{})
+	world.Register[Health](w, "health")
+	unit, _ := world.NewBundle[Unit](w).Create(w, Unit{})
+
+	_ = world.Flag(w, unit, burning|hidden)
+	_ = world.Unflag(w, unit, burning)
+	fmt.Println(w.Flags(unit) == hidden)
+	// Output: true
+}
+
+// A query for those that have a flag.
+func ExampleWithFlags() {
+	const burning world.Flags = 1
+	w := world.MustNew(world.Options{})
+	world.Register[Health](w, "health")
+	all, _ := world.NewBundle[Unit](w).AppendN(nil, w, 100, nil)
+	for _, h := range all[:30] {
+		_ = world.Flag(w, h, burning)
+	}
+	fmt.Println(w.Query(world.Read[Health](w), world.WithFlags(w, burning)).Count())
+	// Output: 30
+}
+
+// And for those that have none of several.
+func ExampleWithoutFlags() {
+	const burning, hidden world.Flags = 1, 2
+	w := world.MustNew(world.Options{})
+	world.Register[Health](w, "health")
+	all, _ := world.NewBundle[Unit](w).AppendN(nil, w, 100, nil)
+	_ = world.Flag(w, all[0], burning)
+	_ = world.Flag(w, all[1], hidden)
+	fmt.Println(w.Query(world.WithoutFlags(w, burning|hidden)).Count())
+	// Output: 98
+}

@@ -11,13 +11,13 @@ import (
 
 // Options that break a limit are refused, each by its name.
 func ExampleNew() {
-	_, err := world.New(world.Options{Shards: -1, TickInterval: -time.Second})
+	_, err := world.New(world.Options{PortsMax: -1, TickInterval: -time.Second})
 	fmt.Println(err)
 
 	w, err := world.New(world.Options{Shards: 8})
 	fmt.Println(w.Shards(), err)
 	// Output:
-	// world: Shards is -1, want 1 to 4095
+	// world: PortsMax is -1, want 1 to 1048576
 	// world: TickInterval is -1s, want more than 0
 	// 8 <nil>
 }
@@ -179,6 +179,46 @@ func ExampleShardStats() {
 	// Output:
 	// shard 0 has 6
 	// shard 1 has 4
+}
+
+// A shard's tables, for tools: which components, how many entities, room for how
+// many.
+func ExampleTable() {
+	w := world.MustNew(world.Options{Shards: 1})
+	health := world.Register[Health](w, "health")
+	world.Register[Position](w, "position")
+	world.Register[Velocity](w, "velocity")
+	units, movers := world.NewBundle[Unit](w), world.NewBundle[Mover](w)
+	_ = units.CreateN(w, 20, nil)
+	mover, _ := movers.Create(w, Mover{})
+	w.Destroy(mover)
+
+	for table := range w.Tables() {
+		fmt.Println("shard", table.Shard(), table.Components(), table.Has(health), table.Count(), "of", table.Cap(), table.Marked(), "marked")
+		for ch := range table.Chunks() {
+			fmt.Println("  a chunk of", ch.Len(), "of", ch.Cap(), ch.Contains(mover))
+		}
+	}
+	// Output:
+	// shard 0 [health] true 20 of 64 0 marked
+	//   a chunk of 20 of 64 false
+	// shard 0 [position velocity] false 1 of 16 1 marked
+	//   a chunk of 1 of 16 true
+}
+
+// The components of an entity, for a tool that does not know their types.
+func ExampleHeld() {
+	w := world.MustNew(world.Options{})
+	world.Register[Position](w, "position")
+	velocity := world.Register[Velocity](w, "velocity")
+	mover, _ := world.NewBundle[Mover](w).Create(w, Mover{Position{1, 2}, Velocity{3, 4}})
+	_ = velocity.Disable(w, mover)
+	for c := range w.Components(mover) {
+		fmt.Println(c.Name(), c.Type(), c.Value(), c.Enabled(), c.Readable())
+	}
+	// Output:
+	// position world_test.Position {1 2} true true
+	// velocity world_test.Velocity {3 4} false true
 }
 
 // Hidden entities keep their handles and components; queries pass them by.

@@ -156,6 +156,36 @@ func TestExtensionSpare(t *testing.T) {
 	}
 }
 
+// TestExtensionOfTheNew: who is created and destroyed in one refresh was never alive,
+// unless it is spared.
+func TestExtensionOfTheNew(t *testing.T) {
+	f := newFixture(t, world.Options{Shards: 2})
+	var log []string
+	a := newPact(f, "a", &log)
+	p := f.port()
+	for _, spared := range []bool{false, true, false} {
+		var done [3]world.Completion
+		h, err := f.unit.Create(p.Notify(&done[0]), Unit{})
+		require.NoError(t, err)
+		require.NoError(t, p.Notify(&done[1]).Destroy(h))
+		require.NoError(t, a.sent.Send(p.Notify(&done[2]), h, bind{}))
+		a.spared = map[handle.Handle]bool{h: spared}
+		log = log[:0]
+		f.Refresh()
+		require.Equal(t, spared, f.Alive(h))
+		want := []world.Outcome{world.Applied, world.Applied, world.Gone}
+		if spared {
+			want[1] = world.Refused
+			a.spared = nil
+			require.True(t, f.Destroy(h))
+			f.Refresh()
+		}
+		require.Equal(t, want, []world.Outcome{done[0].Outcome(), done[1].Outcome(), done[2].Outcome()})
+		require.Contains(t, log, "a hears of "+h.String())
+		require.Zero(t, f.Count())
+	}
+}
+
 // TestExtensionOrder: requests apply in the order of ports by number, then shards,
 // whatever the kind and the shard of what they concern.
 func TestExtensionOrder(t *testing.T) {

@@ -94,6 +94,7 @@ func (r *refresh) move(parallel Parallel, asked int) {
 	n := len(r.w.shards)
 	r.step(parallel, n, asked, r.depart)
 	r.step(parallel, n, asked, r.arrive)
+	r.w.space.Moved()
 	for _, s := range r.w.shards {
 		r.w.astray = r.w.astray || s.Full() // messages have gone ahead of who was refused
 	}

@@ -362,3 +362,24 @@ func TestPortsDrawAll(t *testing.T) {
 		require.Equal(t, 1024, f.Count())
 	}
 }
+
+// TestPortIdleIsNotLookedAt has thousands of ports send once, and then a few: a
+// refresh looks at those few.
+func TestPortIdleIsNotLookedAt(t *testing.T) {
+	f := newFixture(t, world.Options{})
+	ports := make([]*world.Port, 5000)
+	for i := range ports {
+		ports[i] = f.port()
+	}
+	f.Refresh()
+	require.Zero(t, f.LookedAt(), "opened, and never used")
+	for _, n := range []int{len(ports), 3, 0} {
+		for _, p := range ports[len(ports)-n:] {
+			_, err := f.unit.Create(p, Unit{})
+			require.NoError(t, err)
+		}
+		f.Refresh()
+		require.Equal(t, n, f.LookedAt())
+	}
+	require.Equal(t, len(ports)+3, f.Count())
+}

@@ -28,17 +28,21 @@ type ports struct {
 		free     []int
 		closed   []*Port // lanes may still hold requests
 		reserved []*Reservation
+		fed      bool // no port may be opened
 	}
 }
 
 // OpenPort opens a port. Safe from any goroutine at any time. It returns
 // ErrPorts if as many are open as Options.PortsMax allows; a closed one counts
 // until the refresh has taken what it had sent. It returns ErrClosed once the world
-// is closed.
+// is closed, and ErrFed while a log is replayed.
 func (w *World) OpenPort() (*Port, error) {
 	m := &w.ports.mu
 	m.Lock()
 	defer m.Unlock()
+	if m.fed {
+		return nil, fmt.Errorf("%w: a log is replayed; open ports when it is over", ErrFed)
+	}
 	if w.closed.Load() {
 		return nil, ErrClosed
 	}

@@ -27,6 +27,7 @@ const sharesMax = 64
 //	apply    set, deliver, mark                              by owner
 //	unveil   make alive who was created and not marked       by owner
 //	extend   what extensions were asked; deaths that follow  coordinator
+//	observe  call hooks                                      by owner
 //	depart   let go of those who move to another shard       by owner
 //	arrive   take them in                                    by owner
 //	sweep    close the holes of the marked and the departed  by owner
@@ -53,7 +54,7 @@ type refresh struct {
 	shifted  int             // how many are to move by decisions
 
 	// The steps, bound once: a closure made at each refresh would be garbage.
-	read, create, route, apply, call, unveil, depart, arrive, sweep, recycle, release, settle, tell func(int)
+	read, create, route, apply, call, unveil, depart, arrive, sweep, recycle, release, settle, tell, observe func(int)
 }
 
 func (r *refresh) init(w *World) {
@@ -80,6 +81,7 @@ func (r *refresh) init(w *World) {
 			w.shards[i].Unveil(x.Creates[i])
 		}
 	})
+	r.observe = func(i int) { w.hooks.callers[i].call() } // the Context of a hook enters the shard
 	r.bindMoves(w)
 	r.sweep = r.in("sweep", func(i int) { w.shards[i].Sweep() })
 	r.recycle = func(i int) {
@@ -133,10 +135,22 @@ func (r *refresh) run(parallel Parallel) {
 	for _, c := range w.contexts {
 		c.failures = nil
 	}
+	if w.hearing != nil {
+		w.hearing.Begin()
+	}
+	if f := w.feed; f != nil {
+		w.shift(f.shifts)
+		f.shifts = f.shifts[:0]
+	}
+	w.ports.revoke(w.tick.Load())
 	r.cut = w.epoch.Add(1) - 1
 	sent, moves := r.gather(), 0
 	if sent > 0 || r.shifted > 0 {
 		moves = r.requests(parallel, sent)
+	}
+	w.outside.Cut()
+	if w.hearing != nil {
+		w.hearing.taken(w)
 	}
 	r.released = w.anchor.Load().take(r.released[:0])
 	for _, h := range r.released {
@@ -146,6 +160,9 @@ func (r *refresh) run(parallel Parallel) {
 	}
 	if w.extensions.refresh(r.shares) && r.veiled {
 		serial(n, r.unveil) // the spared are not marked any more
+	}
+	if len(w.hooks.all) > 0 {
+		r.step(parallel, n, w.hooks.due(), r.observe)
 	}
 	if moves > 0 {
 		r.move(parallel, moves)
@@ -160,9 +177,11 @@ func (r *refresh) run(parallel Parallel) {
 	for _, p := range r.ports {
 		p.supply(w.outside)
 	}
-	w.ports.revoke(w.tick.Load())
 	w.ports.retire(w.outside)
 	w.outside.Restock()
+	if w.hearing != nil {
+		w.hearing.end(w)
+	}
 	w.space.Sync(w.columns)
 	if check.Enabled {
 		w.space.Shift(w.columns)
@@ -251,6 +270,10 @@ func (r *refresh) gather() (sent int) {
 			sent += p.lane.Ready()
 			r.sources = append(r.sources, source{p.lane, p})
 		}
+	}
+	if f := w.feed; f != nil { // there are no ports
+		sent += f.lane.Ready()
+		r.sources = append(r.sources, source{lane: f.lane})
 	}
 	for _, c := range w.contexts {
 		if l := c.out.lane; l != nil && !l.Empty() {

@@ -79,12 +79,15 @@ func (s *Self) end(v any) shard.Outcome {
 }
 
 // Failure joins a *CallError for each function that panicked in the last refresh,
-// by shard, each in the order of the requests, or returns nil. The world must be
-// idle.
+// by shard, each in the order of the requests, and a *HookError for each hook; or it
+// returns nil. The world must be idle.
 func (w *World) Failure() error {
 	w.mustIdle("Failure")
 	var all []error
 	for _, e := range w.failures() {
+		all = append(all, e)
+	}
+	for _, e := range w.broken() {
 		all = append(all, e)
 	}
 	return errors.Join(all...)

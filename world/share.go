@@ -46,7 +46,12 @@ func newShare(w *World, number int) *share {
 // order.
 func (x *share) read(cut uint32) {
 	for _, from := range x.sources {
-		creates := from.lane.Drain(cut, &x.Drained)
+		creates := 0
+		if h := x.w.hearing; h != nil && from.port != nil {
+			creates = h.read(x.number, from, cut, &x.Drained)
+		} else {
+			creates = from.lane.Drain(cut, &x.Drained)
+		}
 		x.created += creates
 		if p := from.port; p != nil {
 			p.used += creates

@@ -14,8 +14,9 @@ type Shift struct {
 // requested is done: whoever somebody asked to move, or is marked, is not among
 // them, nor is who has a component that is pinned. If From has too few, fewer
 // move. For schedulers, which call it between the last system and End; the
-// requests' outcomes and counts do not show it, but Stats.Moved does. It panics if
-// there are no such shards, or there is nothing to move.
+// requests' outcomes and counts do not show it, but Stats.Moved does. While a log is
+// replayed it does nothing: what was decided when that was recorded counts. It panics
+// if there are no such shards, or there is nothing to move.
 func (t Tick) Shift(shifts []Shift) {
 	w := t.w
 	for _, x := range shifts {
@@ -23,6 +24,17 @@ func (t Tick) Shift(shifts []Shift) {
 			panic(fmt.Sprintf("world: Shift of %d entities from shard %d to %d, want 1 or more, and two shards of 0 to %d", x.Entities, x.From, x.To, n-1))
 		}
 	}
+	switch {
+	case w.feed != nil: // what was decided then counts
+	case w.hearing != nil:
+		w.hearing.Shifts = append(w.hearing.Shifts, shifts...)
+		fallthrough
+	default:
+		w.shift(shifts)
+	}
+}
+
+func (w *World) shift(shifts []Shift) {
 	for _, x := range shifts {
 		w.shards[x.From].Shed(x.To, x.Entities, &w.pinned)
 		w.refresh.shifted += x.Entities

@@ -75,6 +75,22 @@ func (s Survey) Extensions() []Extension {
 	return all
 }
 
+// Kinds returns the kinds of requests.
+func (s Survey) Kinds() shard.Kinds { return s.w.space.Kinds() }
+
+// Requests calls f with the requests that the next refresh will apply and that systems,
+// and functions in them, have sent: those of a shard, in order, or with Everywhere those of
+// global systems. What f is given is good until it returns.
+func (s Survey) Requests(from int, f func(shard.Routed)) {
+	c := s.w.contexts[len(s.w.shards)]
+	if from != Everywhere {
+		c = s.w.contexts[from]
+	}
+	if c.out.lane != nil {
+		c.out.lane.Look(s.w.epoch.Load(), f)
+	}
+}
+
 // Mail returns the messages of one kind that are delivered to a shard in the next
 // tick, in order: to whom, and what.
 func (s Survey) Mail(message, shard int) ([]handle.Handle, shard.Cells) {

@@ -63,6 +63,9 @@ type World struct {
 	refresh  refresh
 
 	extensions extensions
+	hooks      hooks
+	hearing    *hearing // nil: nobody listens
+	feed       *Feed    // nil: there may be ports
 }
 
 // New makes a world.

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -46,7 +48,7 @@ func TestSimHelp(t *testing.T) {
 	require.Zero(t, r.code)
 	for _, want := range []string{
 		"Usage: atoll sim [flags]\n", "-ticks number\n", "(1 to 10000000) (default 300)", "-players number\n", "(0 to 2000) (default 32)",
-		"-creatures number\n", "(default 20000)", "-shards number\n", "-workers number\n", "-seed number\n", "-chaos\n", "-json\n",
+		"-creatures number\n", "(default 20000)", "-shards number\n", "-workers number\n", "-seed number\n", "-chaos\n", "-json\n", "-record file\n", "-replay file\n",
 	} {
 		require.Contains(t, r.stdout, want)
 	}
@@ -80,4 +82,28 @@ func TestSimFails(t *testing.T) {
 	r := atoll(ctx, "sim")
 	require.Equal(t, exitFailed, r.code)
 	require.Contains(t, r.stderr, "atoll sim: sim: tick 0: context canceled")
+}
+
+// TestSimReplay checks that a recorded sim is made again by its log alone, and that one
+// that is cut off fails.
+func TestSimReplay(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "log")
+	want := atoll(t.Context(), "sim", "-ticks", "70", "-seed", "9", "-creatures", "500", "-shards", "3", "-workers", "1", "-json", "-record", name)
+	require.Zero(t, want.code, want.stderr)
+	for _, more := range [][]string{nil, {"-workers", "3", "-chaos"}, {"-workers", "8"}} {
+		require.Equal(t, want, atoll(t.Context(), append([]string{"sim", "-json", "-replay", name}, more...)...), "%v", more)
+	}
+	log, err := os.ReadFile(name)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(name, log[:len(log)*9/10], 0o600))
+	cut := atoll(t.Context(), "sim", "-json", "-replay", name)
+	require.Equal(t, exitFailed, cut.code)
+	require.Contains(t, cut.stderr, "the log is cut off")
+	require.True(t, strings.HasPrefix(want.stdout, cut.stdout))
+	require.NotEmpty(t, cut.stdout)
+
+	r := atoll(t.Context(), "sim", "-replay", name, "-record", name)
+	require.Equal(t, exitUsage, r.code)
+	r = atoll(t.Context(), "sim", "-replay", name+"x")
+	require.Equal(t, exitFailed, r.code)
 }

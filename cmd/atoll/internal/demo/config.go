@@ -36,6 +36,7 @@ type Config struct {
 	Hz        int // ticks per second
 	Seed      uint64
 	Listen    string // host:port; port 0: any
+	Describe  bool   // put what the world is made of at the end into the Summary
 
 	hooks hooks
 }

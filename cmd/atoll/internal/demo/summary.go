@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/atoll-sim/atoll/cmd/atoll/internal/realm"
+	"github.com/atoll-sim/atoll/world"
 )
 
 // Summary is the result of a run.
@@ -43,6 +44,9 @@ type Summary struct {
 
 	StaleChecked uint64 `json:"stale_checked"`
 	Audit        any    `json:"audit"` // "ok", or the list of violations
+
+	// World is what the world was made of at the end, if that was asked for.
+	World *world.WorldInfo `json:"world,omitempty"`
 
 	findings []*finding
 }
@@ -86,6 +90,10 @@ func (d *demo) summarize(e *evidence, took time.Duration) *Summary {
 		s.Created += created
 		s.Destroyed += destroyed
 	}
+	if d.config.Describe {
+		described := d.realm.World.Describe()
+		s.World = &described
+	}
 	if all := violations(s.findings); all != nil {
 		s.Audit = all
 	}
@@ -100,6 +108,9 @@ func (s *Summary) Write(w io.Writer) {
 		s.Entities, s.Created, s.Destroyed, s.Attacks, s.AttacksAbroad)
 	_, _ = fmt.Fprintf(w, "%d commands accepted: %d applied, %d too late, %d refused; %d rejected\n\n",
 		s.CommandsAccepted, s.CommandsApplied, s.CommandsLate, s.CommandsRefused, s.CommandsRejected)
+	if s.World != nil {
+		_, _ = fmt.Fprintf(w, "%v\n\n", s.World)
+	}
 	writeAudit(w, s.findings)
 }
 

@@ -3,6 +3,7 @@ package sim
 import (
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/atoll-sim/atoll/cmd/atoll/internal/demo"
 )
@@ -21,8 +22,9 @@ type Config struct {
 	Shards    int // 0: the world's default
 	Workers   int // 0: GOMAXPROCS
 	Seed      uint64
-	Chaos     bool // shards in a random order, and random delays
-	Every     int  // ticks from one hash to the next; 0: HashTicks
+	Chaos     bool      // shards in a random order, and random delays
+	Every     int       // ticks from one hash to the next; 0: HashTicks
+	Record    io.Writer // what the players send is written there; nil: nowhere
 }
 
 // HashTicks is how many ticks lie between two hashes.

@@ -8,7 +8,7 @@ import (
 
 // Play makes the ticks of a sim and returns what is left.
 func Play(ctx context.Context, c Config) (*realm.Realm, error) {
-	s, err := newSim(c)
+	s, err := newSim(c, true)
 	for n := 0; n < c.Ticks && err == nil; n++ {
 		err = s.step(ctx)
 	}

@@ -38,14 +38,16 @@ type player struct {
 	replies []realm.Reply
 }
 
-func newPlayer(r *realm.Realm, seed uint64, number int) (*player, error) {
+func newPlayer(r *realm.Realm, seed uint64, number int, act bool) (*player, error) {
 	client, box, err := r.OpenMailbox(mailboxSize)
 	if err != nil {
 		return nil, err
 	}
-	port, err := r.World.OpenPort()
-	if err != nil {
-		return nil, err
+	var port *world.Port
+	if act {
+		if port, err = r.World.OpenPort(); err != nil {
+			return nil, err
+		}
 	}
 	return &player{realm: r, port: port, box: box, number: client, dice: rand.New(rand.NewPCG(seed, ^uint64(number)))}, nil
 }

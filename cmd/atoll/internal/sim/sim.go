@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/atoll-sim/atoll/cmd/atoll/internal/realm"
+	"github.com/atoll-sim/atoll/inputlog"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/state"
 )
@@ -22,6 +23,7 @@ type sim struct {
 	scheduler *scheduler.Scheduler
 	players   []*player
 	hasher    *state.Hasher
+	recorder  *inputlog.Recorder // nil: nothing is recorded
 }
 
 // Run runs a sim and tells every so many ticks, and at the end, how the world
@@ -30,10 +32,18 @@ func Run(ctx context.Context, c Config, tell func(Look)) error {
 	if err := c.validate(); err != nil {
 		return err
 	}
-	s, err := newSim(c)
+	s, err := newSim(c, true)
+	if err == nil && c.Record != nil {
+		err = s.record(c.Record)
+	}
 	if err != nil {
 		return err
 	}
+	return s.finish(s.run(ctx, tell))
+}
+
+func (s *sim) run(ctx context.Context, tell func(Look)) error {
+	c := s.config
 	for n := 1; n <= c.Ticks; n++ {
 		if err := s.step(ctx); err != nil {
 			return fmt.Errorf("sim: tick %d: %w", n-1, err)
@@ -41,16 +51,30 @@ func Run(ctx context.Context, c Config, tell func(Look)) error {
 		if n%c.Every != 0 && n != c.Ticks {
 			continue
 		}
-		hash, err := s.hasher.StateHash()
-		if err != nil {
-			return fmt.Errorf("sim: %w", err)
+		if s.recorder != nil {
+			if err := s.recorder.Hash(s.hasher); err != nil {
+				return err
+			}
 		}
-		tell(Look{s.realm.World.Tick(), hash})
+		if err := s.look(tell); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-func newSim(c Config) (*sim, error) {
+// look tells how the world looks.
+func (s *sim) look(tell func(Look)) error {
+	hash, err := s.hasher.StateHash()
+	if err != nil {
+		return fmt.Errorf("sim: %w", err)
+	}
+	tell(Look{s.realm.World.Tick(), hash})
+	return nil
+}
+
+// newSim makes a sim, whose players act or, in a replay, have no ports.
+func newSim(c Config, act bool) (*sim, error) {
 	r, err := realm.New(realm.Options{Creatures: c.Creatures, Shards: c.Shards, Seed: c.Seed, ClientsMax: c.Players})
 	if err != nil {
 		return nil, err
@@ -66,7 +90,7 @@ func newSim(c Config) (*sim, error) {
 		return nil, err
 	}
 	for i := range c.Players {
-		p, err := newPlayer(r, c.Seed, i)
+		p, err := newPlayer(r, c.Seed, i, act)
 		if err != nil {
 			return nil, err
 		}

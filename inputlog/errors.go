@@ -1,0 +1,26 @@
+package inputlog
+
+import "errors"
+
+// What is wrong with a log, or with playing it. Errors of this package wrap one of
+// these and say where.
+var (
+	// ErrNoLog tells that the bytes are no log at all.
+	ErrNoLog = errors.New("inputlog: this is no log of inputs")
+	// ErrVersion tells that another version of this package wrote the log.
+	ErrVersion = errors.New("inputlog: the log has another version")
+	// ErrTruncated tells that the log ends without its end mark: whoever wrote it died
+	// or has not closed it yet. What is before is good.
+	ErrTruncated = errors.New("inputlog: the log is cut off")
+	// ErrAltered tells that a checksum is wrong, or what it is over makes no sense.
+	ErrAltered = errors.New("inputlog: the log was altered")
+	// ErrOtherWorld tells that the log is of a world that was made in another way.
+	ErrOtherWorld = errors.New("inputlog: the log is of another world")
+	// ErrNotReplayable tells that a port had a function called that has no name, with
+	// world.Do: no log can hold it.
+	ErrNotReplayable = errors.New("inputlog: a port sent a function without a name, which no log can hold")
+	// ErrDiffers tells that a hash is not the one in the log.
+	ErrDiffers = errors.New("inputlog: the world differs from the recorded one")
+	// ErrClosed is returned by a Recorder after Close.
+	ErrClosed = errors.New("inputlog: the recorder is closed")
+)

@@ -1,0 +1,44 @@
+package inputlog_test
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/atoll-sim/atoll/inputlog"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// A port creates two units; a new world is given the same.
+func Example() {
+	type Units struct {
+		w    *world.World
+		make *world.Bundle[Plain]
+	}
+	units := func() Units {
+		w := world.MustNew(world.Options{})
+		world.Register[Body](w, "body")
+		return Units{w, world.NewBundle[Plain](w)}
+	}
+	var file bytes.Buffer
+	first := units()
+	recorder, _ := inputlog.NewRecorder(first.w, &file, inputlog.Options{Note: []byte("two units")})
+	port, _ := first.w.OpenPort()
+	for range 2 {
+		_, _ = first.make.Create(port, Plain{})
+		first.w.Refresh()
+	}
+	fmt.Println(recorder.Close())
+
+	log, _ := inputlog.Open(&file)
+	fmt.Printf("%s\n", log.Note())
+	second := units()
+	player, _ := log.Play(second.w, nil)
+	for player.Next() {
+		second.w.Refresh()
+	}
+	fmt.Println(second.w.Count(), player.Err())
+	// Output:
+	// <nil>
+	// two units
+	// 2 <nil>
+}

@@ -1,0 +1,37 @@
+package inputlog
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/atoll-sim/atoll/shard"
+	"github.com/atoll-sim/atoll/state"
+)
+
+// kind is how requests of one kind are recorded.
+type kind struct {
+	shard.Description
+	form  *state.Form // of what comes with it; nil: nothing, or not recorded
+	shape string      // tells whether two worlds have the same
+}
+
+// learn appends the kinds that the world has and all does not. It returns an error if
+// some cannot be recorded, naming them.
+func learn(all []kind, kinds shard.Kinds, codecs *state.Codecs) ([]kind, error) {
+	var errs []error
+	for i := len(all); i < kinds.Len(); i++ {
+		d, t := kinds.Describe(i)
+		k := kind{Description: d, shape: d.Name}
+		if t != nil && !d.Asks && !d.Closure {
+			form, err := codecs.Form(t, true)
+			if err != nil {
+				errs = append(errs, fmt.Errorf("inputlog: %s cannot be recorded: %w", d.Name, err))
+				continue
+			}
+			k.form = form
+			k.shape = fmt.Sprintf("%s, %v, as%s", d.Name, t, form.Shape())
+		}
+		all = append(all, k)
+	}
+	return all, errors.Join(errs...)
+}

@@ -1,0 +1,294 @@
+package inputlog
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/atoll-sim/atoll/shard"
+	"github.com/atoll-sim/atoll/state"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// Log is a log that was opened to be played.
+//
+// Ownership: one goroutine at a time.
+type Log struct {
+	from     reader
+	note     []byte
+	settings []setting
+}
+
+// Open reads the beginning of a log. It returns ErrNoLog, ErrVersion, ErrTruncated
+// or ErrAltered, or the error of in.
+func Open(in io.Reader) (*Log, error) {
+	l := &Log{from: reader{in: bufio.NewReader(in)}}
+	if err := l.from.open(); err != nil {
+		return nil, err
+	}
+	kind, body, err := l.from.next()
+	if err != nil {
+		return nil, err
+	}
+	if kind != headerRecord {
+		return nil, l.from.altered("a header is wanted, not a record of kind %q", kind)
+	}
+	if l.note, l.settings, err = readHeader(body); err != nil {
+		return nil, l.from.altered("%v", err)
+	}
+	return l, nil
+}
+
+// Note returns Options.Note of the Recorder.
+func (l *Log) Note() []byte { return l.note }
+
+// Player gives a world what a log has, tick by tick:
+//
+//	for player.Next() {
+//		… // one tick of the world
+//	}
+//	err := player.Err()
+//
+// Ownership: the world's goroutine.
+type Player struct {
+	log     *Log
+	w       *world.World
+	feed    *world.Feed
+	codecs  *state.Codecs
+	known   shard.Kinds
+	kinds   []kind
+	in      world.Inputs
+	ticks   uint64
+	pending bool // a record was read ahead
+	kind    byte
+	body    []byte
+	err     error
+}
+
+// Play begins to play a log, once, to a world that was made as the recorded one was:
+// options, registrations in the same order, systems, and what the idle world was
+// filled with. It returns ErrOtherWorld, naming the first difference in what can be
+// seen of that, or world.ErrFed if ports are open. Ports cannot be opened until the log
+// ends or the Player is closed.
+func (l *Log) Play(w *world.World, codecs *state.Codecs) (*Player, error) {
+	if w == nil {
+		panic("inputlog: Play to a nil World; make one with world.New")
+	}
+	if err := mustMatch(w, l.settings); err != nil {
+		return nil, err
+	}
+	p := &Player{log: l, w: w, codecs: codecs, known: w.Survey().Kinds()}
+	var err error
+	if p.feed, err = w.Feed(); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// Next gives the world what the next tick needs: make that tick, and ask again. It
+// returns false when the log ends or something is wrong with it; see Err. The world
+// must be idle.
+func (p *Player) Next() bool {
+	for p.err == nil {
+		kind, body := p.peek()
+		p.pending = false
+		switch {
+		case p.err != nil:
+		case kind == tickRecord:
+			p.err = p.tick(body)
+			if p.err == nil {
+				p.ticks++
+				return true
+			}
+		case kind == kindsRecord:
+			p.err = p.learn(body)
+		case kind == hashRecord: // nobody wanted it
+		case kind == endRecord:
+			c := cursor{rest: body}
+			if n := c.number(); c.err != nil || n != p.ticks {
+				p.err = p.log.from.altered("it ends after %d ticks, and says %d", p.ticks, n)
+			} else {
+				p.err = io.EOF
+			}
+		default:
+			p.err = p.log.from.altered("there are no records of kind %q", kind)
+		}
+	}
+	p.Close()
+	return false
+}
+
+// Err returns why Next returned false: nil if the log was played to its end mark,
+// ErrTruncated if it has none, ErrAltered, ErrOtherWorld or ErrNotReplayable. The
+// ticks before are as they were.
+func (p *Player) Err() error {
+	if errors.Is(p.err, io.EOF) {
+		return nil
+	}
+	return p.err
+}
+
+// Ticks returns how many ticks were given to the world until now.
+func (p *Player) Ticks() uint64 { return p.ticks }
+
+// Close ends the playing early, and lets ports be opened. The world must be idle.
+// Closing twice is no error.
+func (p *Player) Close() { p.feed.Close() }
+
+// peek returns the next record, which stays the next one.
+func (p *Player) peek() (byte, []byte) {
+	if !p.pending && p.err == nil {
+		p.kind, p.body, p.err = p.log.from.next()
+		p.pending = true
+	}
+	return p.kind, p.body
+}
+
+// learn checks that the world has the kinds that the recorded one had.
+func (p *Player) learn(body []byte) (err error) {
+	from := &p.log.from
+	if p.kinds, err = learn(p.kinds, p.known, p.codecs); err != nil {
+		return err
+	}
+	c := cursor{rest: body}
+	first, n := c.number(), c.count()
+	for i := range n {
+		shape := string(c.bytes())
+		switch at := first + uint64(i); {
+		case c.err != nil:
+		case at >= uint64(len(p.kinds)):
+			return from.wrong(ErrOtherWorld, "request kind %d is %s; this world has %d kinds", at, shape, len(p.kinds))
+		case p.kinds[at].shape != shape:
+			return from.wrong(ErrOtherWorld, "request kind %d is %s in the log, %s here", at, shape, p.kinds[at].shape)
+		}
+	}
+	if c.err != nil {
+		return from.altered("%v", c.err)
+	}
+	return nil
+}
+
+// tick hands over a tick.
+func (p *Player) tick(body []byte) error {
+	from, c := &p.log.from, cursor{rest: body}
+	closure := c.readTick(&p.in)
+	switch {
+	case c.err != nil:
+		return from.altered("%v", c.err)
+	case p.in.Tick != p.w.Tick():
+		return from.wrong(ErrOtherWorld, "it is of tick %d, the world is at %d; make one tick for each Next", p.in.Tick, p.w.Tick())
+	case closure:
+		return from.wrong(ErrNotReplayable, "tick %d", p.in.Tick)
+	}
+	err := p.feed.Deal(p.in.Drawn, p.in.Dealt)
+	if err == nil {
+		err = p.feed.Shift(p.in.Shifts)
+	}
+	for _, h := range p.in.Recalled {
+		if err == nil {
+			err = p.feed.Recall(h)
+		}
+	}
+	if err == nil {
+		err = p.requests(&c)
+	}
+	switch {
+	case c.err != nil:
+		return from.altered("tick %d: %v", p.in.Tick, c.err)
+	case err != nil:
+		return from.wrong(ErrOtherWorld, "tick %d: %v", p.in.Tick, err)
+	}
+	for _, h := range p.in.Released {
+		p.feed.Release(h)
+	}
+	p.feed.Publish()
+	return nil
+}
+
+// requests sends a tick's requests.
+func (p *Player) requests(c *cursor) error {
+	for c.err == nil && len(c.rest) > 0 {
+		number := c.number()
+		if number == 0 {
+			c.number() // the port: for who reads the log
+			continue
+		}
+		flags, h := shard.How(c.below(1<<16)), c.handle()
+		if c.err != nil {
+			return c.err
+		}
+		if number > uint64(len(p.kinds)) {
+			c.fail(fmt.Errorf("a request is of kind %d, of %d", number-1, len(p.kinds)))
+			return c.err
+		}
+		value, err := p.feed.Request(int(number-1), flags, h)
+		if err != nil {
+			return err
+		}
+		if form := p.kinds[number-1].form; form != nil {
+			if c.rest, err = form.Read(c.rest, value); err != nil {
+				c.fail(err)
+			}
+		}
+	}
+	return c.err
+}
+
+// Verify compares the state of the world with the hashes that were recorded here,
+// between two ticks, and reports whether there were any. hasher is of the played
+// world, as that of the Recorder was. It returns ErrDiffers, with the tick and the
+// first section that differs, or the hasher's error. After the last tick, call it
+// before Next does not find another.
+func (p *Player) Verify(hasher *state.Hasher) (verified bool, err error) {
+	for {
+		kind, body := p.peek()
+		if p.err == nil && kind == kindsRecord {
+			p.pending, p.err = false, p.learn(body)
+			continue
+		}
+		if p.err != nil || kind != hashRecord {
+			return verified, nil // Next tells
+		}
+		p.pending = false
+		if err := p.verify(hasher, body); err != nil {
+			return true, err
+		}
+		verified = true
+	}
+}
+
+func (p *Player) verify(hasher *state.Hasher, body []byte) error {
+	mine, err := hasher.Sections()
+	if err != nil {
+		return err
+	}
+	c := cursor{rest: body}
+	tick, n := c.number(), c.count()
+	if c.err == nil && tick != p.w.Tick() {
+		return p.log.from.wrong(ErrOtherWorld, "it has the hashes of tick %d, the world is at %d", tick, p.w.Tick())
+	}
+	for i := range n {
+		name := string(c.bytes())
+		if len(c.rest) < 8 {
+			c.fail(errBody)
+			break
+		}
+		hash := state.Hash(binary.LittleEndian.Uint64(c.rest))
+		c.rest = c.rest[8:]
+		if i >= len(mine) || mine[i].Name != name {
+			return fmt.Errorf("%w: before tick %d, in what it consists of: it has no %s in that place", ErrDiffers, tick, name)
+		}
+		if mine[i].Hash != hash {
+			return fmt.Errorf("%w: before tick %d, first in %s: %v, was %v", ErrDiffers, tick, name, mine[i].Hash, hash)
+		}
+	}
+	switch {
+	case c.err != nil:
+		return p.log.from.altered("%v", c.err)
+	case n < len(mine):
+		return fmt.Errorf("%w: before tick %d, in what it consists of: it has a %s beside", ErrDiffers, tick, mine[n].Name)
+	}
+	return nil
+}

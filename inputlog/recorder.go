@@ -1,0 +1,205 @@
+package inputlog
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+
+	"github.com/atoll-sim/atoll/shard"
+	"github.com/atoll-sim/atoll/state"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// Options say how to record. The zero value means the defaults.
+type Options struct {
+	// Codecs are those of what holds more than numbers. They need a Read.
+	Codecs *state.Codecs
+	// Note is kept at the beginning of the log: what a program needs to make the same
+	// world again, say.
+	Note []byte
+}
+
+// Recorder writes a log of what a world is given.
+//
+// Each tick is written by one Write, when its refresh is done but for telling
+// outcomes: a process that dies leaves all ticks that its senders can know of. Nothing is
+// buffered here; hand in a file, or a bufio.Writer if it matters less. In steady
+// state it allocates nothing.
+//
+// Invariants: what is written is a log as far as it goes. After an error nothing is
+// written any more.
+//
+// Ownership: the world's goroutine. In a refresh the shares' readers append to their
+// own part each.
+type Recorder struct {
+	w      *world.World
+	codecs *state.Codecs
+	known  shard.Kinds
+	kinds  []kind
+	to     writer
+	shares [world.SharesMax]shareRecord
+	ticks  uint64
+	err    error
+	closed bool
+}
+
+// shareRecord is what one reader in a refresh recorded.
+type shareRecord struct {
+	buf     []byte
+	port    int // of the last request
+	any     bool
+	closure bool
+	_       [64]byte // others are written by other workers
+}
+
+// NewRecorder begins to record w to out, with the next tick. It returns an error
+// wrapping state.ErrNoCodec if something that ports can send cannot be recorded,
+// naming it, or what out returned. The world must be idle, and is recorded by one
+// Recorder at a time.
+func NewRecorder(w *world.World, out io.Writer, o Options) (*Recorder, error) {
+	if w == nil {
+		panic("inputlog: NewRecorder of a nil World; make one with world.New")
+	}
+	r := &Recorder{w: w, codecs: o.Codecs, known: w.Survey().Kinds(), to: writer{out: out}}
+	kinds, err := learn(nil, r.known, r.codecs)
+	if err != nil {
+		return nil, err
+	}
+	preamble := append([]byte(magic), version)
+	if _, err := out.Write(preamble); err != nil {
+		return nil, err
+	}
+	r.to.begin(headerRecord)
+	r.to.buf = appendHeader(r.to.buf, w, o.Note)
+	if err := r.to.end(); err != nil {
+		return nil, err
+	}
+	if r.writeKinds(kinds); r.err != nil {
+		return nil, r.err
+	}
+	w.Listen((*listener)(r))
+	return r, nil
+}
+
+// writeKinds writes which kinds are new.
+func (r *Recorder) writeKinds(all []kind) {
+	r.to.begin(kindsRecord)
+	r.to.buf = binary.AppendUvarint(r.to.buf, uint64(len(r.kinds)))
+	r.to.buf = binary.AppendUvarint(r.to.buf, uint64(len(all)-len(r.kinds)))
+	for _, k := range all[len(r.kinds):] {
+		r.to.buf = appendBytes(r.to.buf, k.shape)
+	}
+	r.kinds = all
+	r.err = r.to.end()
+}
+
+// Err returns why recording ended early, or nil. Between ticks.
+func (r *Recorder) Err() error { return r.err }
+
+// Hash writes the hashes of the state, of a hasher of the recorded world: a replay
+// can then say where it differs. The world must be idle. It returns the hasher's
+// error, or as of Err.
+func (r *Recorder) Hash(h *state.Hasher) error {
+	switch {
+	case r.closed:
+		return ErrClosed
+	case r.err != nil:
+		return r.err
+	}
+	sections, err := h.Sections()
+	if err != nil {
+		return err
+	}
+	r.to.begin(hashRecord)
+	r.to.buf = binary.AppendUvarint(r.to.buf, r.w.Tick())
+	r.to.buf = binary.AppendUvarint(r.to.buf, uint64(len(sections)))
+	for _, s := range sections {
+		r.to.buf = appendBytes(r.to.buf, s.Name)
+		r.to.buf = binary.LittleEndian.AppendUint64(r.to.buf, uint64(s.Hash))
+	}
+	r.err = r.to.end()
+	return r.err
+}
+
+// Close writes the end mark and ends recording. It returns why recording ended
+// early, if it did. The world must be idle. Closing twice is no error. out stays
+// open.
+func (r *Recorder) Close() error {
+	if r.closed {
+		return r.err
+	}
+	r.w.Listen(nil)
+	r.closed = true
+	if r.err == nil {
+		r.to.begin(endRecord)
+		r.to.buf = binary.AppendUvarint(r.to.buf, r.ticks)
+		r.err = r.to.end()
+	}
+	return r.err
+}
+
+// listener is the Recorder for the world.
+type listener Recorder
+
+// Begin learns kinds of requests that were made since the last tick.
+func (l *listener) Begin() {
+	r := (*Recorder)(l)
+	if r.err != nil || r.known.Len() == len(r.kinds) {
+		return
+	}
+	kinds, err := learn(r.kinds, r.known, r.codecs)
+	if err != nil {
+		r.err = fmt.Errorf("tick %d: %w", r.w.Tick(), err)
+		return
+	}
+	r.writeKinds(kinds)
+}
+
+// Request appends a request to what its share has.
+//
+//	[0 port]  kind+1 flags handle value   kind+1 flags handle value  [0 port] …
+func (l *listener) Request(share, port int, q shard.Routed) {
+	if l.err != nil {
+		return
+	}
+	s, k := &l.shares[share], &l.kinds[q.Kind()]
+	switch {
+	case k.Asks:
+		return
+	case k.Closure:
+		s.closure = true
+		return
+	}
+	if !s.any || s.port != port {
+		s.any, s.port = true, port
+		s.buf = binary.AppendUvarint(append(s.buf, 0), uint64(port))
+	}
+	s.buf = binary.AppendUvarint(s.buf, uint64(q.Kind()+1))
+	s.buf = binary.AppendUvarint(s.buf, uint64(q.Flags()))
+	s.buf = appendHandle(s.buf, q.Handle)
+	if k.form != nil {
+		s.buf = k.form.Append(s.buf, l.known.Payload(q))
+	}
+}
+
+// End writes the tick.
+func (l *listener) End(in *world.Inputs) {
+	r := (*Recorder)(l)
+	closure := false
+	for i := range r.shares {
+		closure = closure || r.shares[i].closure
+	}
+	if r.err == nil {
+		r.to.begin(tickRecord)
+		r.to.buf = appendTick(r.to.buf, in, closure)
+		for i := range r.shares {
+			r.to.buf = append(r.to.buf, r.shares[i].buf...)
+		}
+		r.err = r.to.end()
+		r.ticks++
+	}
+	for i := range r.shares {
+		s := &r.shares[i]
+		s.buf, s.any, s.closure = s.buf[:0], false, false
+	}
+}

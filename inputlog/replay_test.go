@@ -1,0 +1,275 @@
+package inputlog_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/inputlog"
+	"github.com/atoll-sim/atoll/internal/check"
+	"github.com/atoll-sim/atoll/reference"
+	"github.com/atoll-sim/atoll/scheduler"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// client asks for everything that a port can, as fast as it goes.
+type client struct {
+	*sea
+	port   *world.Port
+	shared *world.SharedPort // several clients'
+	dice   *rand.Rand
+	known  []handle.Handle
+	rest   []*world.Reservation
+}
+
+func (c *client) someone() handle.Handle {
+	if len(c.known) == 0 {
+		return handle.None
+	}
+	return c.known[c.dice.IntN(len(c.known))]
+}
+
+func (c *client) learn(h handle.Handle, err error) {
+	if err == nil {
+		c.known = append(c.known, h)
+	}
+	if len(c.known) > 200 {
+		c.known = c.known[100:]
+	}
+}
+
+// act does one thing, and does not care whether it is accepted.
+func (c *client) act() {
+	n, p, h := c.dice.Uint32N(1000), c.port, c.someone()
+	switch c.dice.IntN(24) {
+	case 0, 1, 2:
+		c.learn(c.unit.Create(p, Unit{Body{Small: uint8(n), Target: h, Loud: n%3 == 0}, Label{fmt.Sprint("new ", n)}}))
+	case 3, 4:
+		c.learn(c.plain.Create(p, Plain{Body{Small: uint8(n), Target: h}}))
+	case 5:
+		_ = p.Destroy(h)
+	case 6:
+		_ = c.label.Set(p, h, Label{fmt.Sprint("set ", n)})
+	case 7:
+		_ = c.extra.Add(p, h, Extra{int32(n)})
+	case 8:
+		_ = c.extra.Remove(p, h)
+	case 9:
+		_ = c.body.Disable(p, h)
+	case 10:
+		_ = world.Enable(p, h)
+	case 11:
+		_ = world.Move(p, h, int(n)%c.Shards())
+	case 12:
+		_ = c.hit.Send(p, h, Hit{n})
+	case 13:
+		_ = c.note.Broadcast(p, Note{fmt.Sprint("all ", n)})
+	case 14, 15:
+		_ = c.order.Call(p, h, Order{c.someone(), n})
+	case 16:
+		_ = c.ask.Ask(p, h, Order{c.someone(), n}, new(world.Answer[uint64]))
+		_ = c.body.Ask(p, c.someone(), new(world.Answer[Body]))
+	case 17:
+		_ = c.kin.AddChild(p, h, c.someone())
+	case 18:
+		_ = c.hit.Send(c.shared, h, Hit{n})
+		c.learn(c.plain.Create(c.shared, Plain{Body{Target: h}}))
+	case 19:
+		c.batch(n)
+	case 20:
+		c.reserve(n)
+	case 22:
+		_ = c.plain.Set(p, h, Plain{Body{Small: uint8(n), Target: c.someone()}})
+	case 23:
+		_ = world.Flag(p, h, world.Flags(n))
+	case 21:
+		o := reference.Own(p, h, nil)
+		o.Release()
+	}
+}
+
+// batch creates some that know each other, or takes that back.
+func (c *client) batch(n uint32) {
+	var made []handle.Handle
+	err := c.port.Batch(func() error {
+		for range n % 20 {
+			h, err := c.plain.Create(c.port, Plain{Body{Target: c.someone()}})
+			if err != nil {
+				return err
+			}
+			made = append(made, h)
+		}
+		if n%4 == 0 {
+			return errors.New("never mind")
+		}
+		return nil
+	})
+	for _, h := range made { // some were taken back
+		c.learn(h, err)
+		_ = c.order.Call(c.port, c.someone(), Order{h, n})
+	}
+}
+
+// reserve tells of handles before there are entities, some of which never come.
+func (c *client) reserve(n uint32) {
+	if len(c.rest) > 5 {
+		c.rest[0].Release()
+		c.rest = c.rest[1:]
+	}
+	r, err := c.port.Reserve(int(n % 9))
+	if err != nil {
+		return
+	}
+	c.rest = append(c.rest, r)
+	for i := range r.Len() {
+		_ = c.order.Call(c.port, c.someone(), Order{r.Handle(i), n})
+		_ = c.body.Set(c.port, c.someone(), Body{Target: r.Handle(i)})
+		if i%2 == 0 {
+			_ = c.plain.CreateReserved(r, i, Plain{Body{Target: r.Handle(r.Len() - 1)}})
+		}
+	}
+}
+
+// record runs a world with clients on goroutines of their own, and returns the log.
+func record(t *testing.T, clients, ticks int, s scheduler.Options) []byte {
+	x := newSea(t, options(), s)
+	var log bytes.Buffer
+	recorder, err := inputlog.NewRecorder(x.World, &log, inputlog.Options{Codecs: codecs(), Note: []byte("sea")})
+	require.NoError(t, err)
+	require.NoError(t, recorder.Hash(x.hasher))
+	shared, err := x.OpenSharedPort()
+	require.NoError(t, err)
+
+	var wait sync.WaitGroup
+	var over atomic.Bool
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	for i := range clients {
+		wait.Go(func() {
+			dice := rand.New(rand.NewPCG(seed, uint64(i)))
+			c := &client{sea: x, shared: shared, dice: dice}
+			for !over.Load() {
+				p, err := x.OpenPort()
+				if err != nil { // closed ones are free again after the next tick
+					runtime.Gosched()
+					continue
+				}
+				c.port, c.rest = p, nil
+				for n := dice.IntN(3000); n > 0 && !over.Load(); n-- {
+					c.act()
+				}
+				p.Close()
+			}
+		})
+	}
+	for range ticks {
+		x.step(t)
+		require.NoError(t, recorder.Hash(x.hasher))
+	}
+	over.Store(true)
+	wait.Wait()
+	for range 3 {
+		x.step(t)
+		require.NoError(t, recorder.Hash(x.hasher))
+	}
+	require.NoError(t, recorder.Close())
+	var stats world.Stats
+	x.Stats(&stats)
+	t.Logf("%d bytes; %+v", log.Len(), stats)
+	require.Greater(t, stats.Applied, uint64(1000))
+	return log.Bytes()
+}
+
+// play plays a log to a new world, verifies it after each tick, and returns the world.
+func play(t *testing.T, log []byte, s scheduler.Options) *sea {
+	t.Helper()
+	l, err := inputlog.Open(bytes.NewReader(log))
+	require.NoError(t, err)
+	x := newSea(t, options(), s)
+	p, err := l.Play(x.World, codecs())
+	require.NoError(t, err)
+	verify := func() {
+		verified, err := p.Verify(x.hasher)
+		require.NoError(t, err)
+		require.True(t, verified)
+	}
+	verify()
+	for p.Next() {
+		x.step(t)
+		verify()
+	}
+	require.NoError(t, p.Err())
+	return x
+}
+
+// TestReplay records ports that are used from goroutines of their own while ticks
+// run, and plays that with other numbers of workers and with chaos: the hash is the
+// same after each tick.
+func TestReplay(t *testing.T) {
+	clients := 6
+	if check.Enabled {
+		clients = 3
+	}
+	log := record(t, clients, iterations(150), scheduler.Options{Workers: 2, Balancer: newWhim()})
+	for _, s := range []scheduler.Options{{Workers: 1}, {Workers: 2, Chaos: 1}, {Workers: 3}, {Workers: 8, Chaos: 2}, {Workers: 32}} {
+		s.Balancer = newWhim() // whose decisions do not count
+		t.Run(fmt.Sprintf("%d workers, chaos %d", s.Workers, s.Chaos), func(t *testing.T) { play(t, log, s) })
+	}
+}
+
+// whim is a Balancer that nothing in the world decides.
+type whim struct{ dice *rand.Rand }
+
+func newWhim() whim { return whim{rand.New(rand.NewPCG(rand.Uint64(), 1))} }
+
+func (w whim) Balance(_ uint64, loads []scheduler.Load, dst []world.Shift) []world.Shift {
+	from := w.dice.IntN(len(loads))
+	if w.dice.IntN(3) == 0 {
+		dst = append(dst, world.Shift{From: from, To: (from + 1) % len(loads), Entities: 1 + w.dice.IntN(50)})
+	}
+	return dst
+}
+
+// TestAfterReplay checks that a world lives on behind a log: ports find handles that
+// nobody has.
+func TestAfterReplay(t *testing.T) {
+	x := play(t, record(t, 3, iterations(60), scheduler.Options{Workers: 2, Chaos: 3}), scheduler.Options{Workers: 2})
+	p := x.port(t)
+	seen := map[handle.Handle]bool{}
+	for range 20 {
+		var made []handle.Handle
+		for range 90 {
+			h, err := x.plain.Create(p, Plain{})
+			require.NoError(t, err)
+			require.False(t, seen[h])
+			require.False(t, x.Alive(h))
+			seen[h] = true
+			made = append(made, h)
+		}
+		x.step(t)
+		for _, h := range made {
+			require.True(t, x.Alive(h))
+			require.NoError(t, p.Destroy(h))
+		}
+		x.step(t)
+	}
+}
+
+// iterations returns how many of n iterations to make.
+func iterations(n int) int {
+	if check.Enabled { // each step takes far longer
+		n /= 3
+	}
+	if testing.Short() {
+		n /= 3
+	}
+	return n
+}

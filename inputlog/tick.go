@@ -1,0 +1,78 @@
+package inputlog
+
+import (
+	"encoding/binary"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/shard"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// A tick's body is what follows, as numbers of one to ten bytes each but for values,
+// and then the requests:
+//
+//	tick  closure  drawn
+//	n dealt      {back, handle}
+//	n recalled   {handle}
+//	n released   {handle}
+//	n shifts     {from, to, entities}
+func appendTick(dst []byte, in *world.Inputs, closure bool) []byte {
+	dst = binary.AppendUvarint(dst, in.Tick)
+	dst = appendFlag(dst, closure)
+	dst = binary.AppendUvarint(dst, uint64(in.Drawn))
+	dst = binary.AppendUvarint(dst, uint64(len(in.Dealt)))
+	for _, d := range in.Dealt {
+		dst = appendHandle(appendFlag(dst, d.Back), d.Handle)
+	}
+	dst = appendHandles(dst, in.Recalled)
+	dst = appendHandles(dst, in.Released)
+	dst = binary.AppendUvarint(dst, uint64(len(in.Shifts)))
+	for _, x := range in.Shifts {
+		for _, n := range [...]int{x.From, x.To, x.Entities} {
+			dst = binary.AppendUvarint(dst, uint64(n))
+		}
+	}
+	return dst
+}
+
+func appendFlag(dst []byte, v bool) []byte {
+	if v {
+		return append(dst, 1)
+	}
+	return append(dst, 0)
+}
+
+func appendHandles(dst []byte, hs []handle.Handle) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(hs)))
+	for _, h := range hs {
+		dst = appendHandle(dst, h)
+	}
+	return dst
+}
+
+// readTick reads what appendTick wrote. The requests are left.
+func (c *cursor) readTick(in *world.Inputs) (closure bool) {
+	in.Tick = c.number()
+	closure = c.below(2) == 1
+	in.Drawn = uint32(c.below(1 << 32))
+	in.Dealt = in.Dealt[:0]
+	for range c.count() {
+		back := c.below(2) == 1
+		in.Dealt = append(in.Dealt, shard.Dealing{Handle: c.handle(), Back: back})
+	}
+	in.Recalled = c.handles(in.Recalled[:0])
+	in.Released = c.handles(in.Released[:0])
+	in.Shifts = in.Shifts[:0]
+	for range c.count() {
+		from, to, n := c.below(world.ShardsMax), c.below(world.ShardsMax), c.below(1<<31)
+		in.Shifts = append(in.Shifts, world.Shift{From: int(from), To: int(to), Entities: int(n)})
+	}
+	return closure
+}
+
+func (c *cursor) handles(to []handle.Handle) []handle.Handle {
+	for range c.count() {
+		to = append(to, c.handle())
+	}
+	return to
+}

@@ -1,0 +1,151 @@
+package shard
+
+import (
+	"slices"
+
+	"github.com/atoll-sim/atoll/handle"
+)
+
+// BeginTelling takes what was noted since the last time, for the Append methods, until
+// EndTelling. Rows must not move meanwhile; what happens is noted for the next time.
+// Each atom is told of once, as what has become of it since: one that was created as
+// created, with whatever components it has by now, and as nothing else but destroyed.
+func (s *Shard) BeginTelling() {
+	s.notes, s.telling = s.telling, s.notes
+	t := &s.telling
+	t.created, s.record.born = s.record.born, t.created[:0]
+	t.created = slices.DeleteFunc(t.created, func(h handle.Handle) bool { return !s.space.Alive(h) })
+	for _, h := range t.created {
+		c, row := s.row(h)
+		setBit(&c.seen().born, row, len(c.dead))
+	}
+	first := t.changes[:0]
+	for _, x := range t.changes {
+		if c, row := s.row(x.handle); c != nil && !c.isBorn(row) && setBit(&c.seen().once, row, len(c.dead)) {
+			first = append(first, x)
+		}
+	}
+	t.changes = first
+	for _, x := range first {
+		c, row := s.row(x.handle)
+		unsetBit(c.told.once, row)
+	}
+}
+
+// EndTelling forgets what was told.
+func (s *Shard) EndTelling() {
+	t := &s.telling
+	for _, h := range t.created {
+		c, row := s.row(h)
+		unsetBit(c.told.born, row)
+	}
+	t.created, t.changes, t.stored = t.created[:0], t.changes[:0], t.stored[:0]
+}
+
+// AppendCreated appends the atoms that were created and have the components, in the
+// order in which they were.
+func (s *Shard) AppendCreated(to []handle.Handle, set *Set) []handle.Handle {
+	for _, h := range s.telling.created {
+		if c, _ := s.row(h); c.table.set.Contains(set) {
+			to = append(to, h)
+		}
+	}
+	return to
+}
+
+// AppendAdded appends the atoms that have the components and did not have all of them,
+// in the order in which they changed first.
+func (s *Shard) AppendAdded(to []handle.Handle, set *Set) []handle.Handle {
+	for _, x := range s.telling.changes {
+		if c, _ := s.row(x.handle); !x.from.set.Contains(set) && c.table.set.Contains(set) {
+			to = append(to, x.handle)
+		}
+	}
+	return to
+}
+
+// AppendRemoved appends the atoms that had the components and have not all of them now,
+// as AppendAdded does.
+func (s *Shard) AppendRemoved(to []handle.Handle, set *Set) []handle.Handle {
+	for _, x := range s.telling.changes {
+		if c, _ := s.row(x.handle); x.from.set.Contains(set) && !c.table.set.Contains(set) {
+			to = append(to, x.handle)
+		}
+	}
+	return to
+}
+
+// AppendStored appends the atoms that have the components and of which one of those
+// was stored anew, in the order in which that happened first.
+func (s *Shard) AppendStored(to []handle.Handle, set *Set) []handle.Handle {
+	from := len(to)
+	for _, x := range s.telling.stored {
+		if !set.Has(int(x.component)) {
+			continue
+		}
+		c, row := s.row(x.handle)
+		if c != nil && c.table.set.Contains(set) && !c.isBorn(row) && setBit(&c.seen().once, row, len(c.dead)) {
+			to = append(to, x.handle)
+		}
+	}
+	for _, h := range to[from:] {
+		c, row := s.row(h)
+		unsetBit(c.told.once, row)
+	}
+	return to
+}
+
+// AppendDying appends the marked atoms that have the components: by tables and chunks in
+// the order in which the first of each was marked, within them by row.
+func (s *Shard) AppendDying(to []handle.Handle, set *Set) []handle.Handle {
+	for i, t := range s.dirty {
+		if !t.set.Contains(set) || slices.Contains(s.dirty[:i], t) {
+			continue
+		}
+		from := len(to)
+		for _, c := range t.dirty {
+			to = c.appendDoomed(to)
+		}
+		if s.veil != 0 { // some may never have been alive
+			alive := slices.DeleteFunc(to[from:], func(h handle.Handle) bool { return !s.space.Alive(h) })
+			to = to[:from+len(alive)]
+		}
+	}
+	return to
+}
+
+// row returns where an atom is, or nil if it is not alive.
+func (s *Shard) row(h handle.Handle) (*Chunk, int) {
+	l := s.space.Locate(h)
+	if l == 0 {
+		return nil, 0
+	}
+	return s.space.chunk(l), l.Row()
+}
+
+// seen returns the chunk's sets of rows, made when first needed.
+func (c *Chunk) seen() *told {
+	if c.told == nil {
+		c.told = new(told)
+	}
+	return c.told
+}
+
+func (c *Chunk) isBorn(row int) bool {
+	return c.told != nil && c.told.born != nil && c.told.born[row/64]>>(row%64)&1 != 0
+}
+
+// setBit sets a row's bit in a set of so many words, and reports whether it was not set.
+func setBit(bits *[]uint64, row, words int) bool {
+	if *bits == nil {
+		*bits = make([]uint64, words)
+	}
+	w, bit := &(*bits)[row/64], uint64(1)<<(row%64)
+	if *w&bit != 0 {
+		return false
+	}
+	*w |= bit
+	return true
+}
+
+func unsetBit(bits []uint64, row int) { bits[row/64] &^= 1 << (row % 64) }

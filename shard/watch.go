@@ -1,0 +1,167 @@
+package shard
+
+import (
+	"slices"
+
+	"github.com/atoll-sim/atoll/handle"
+)
+
+// Watch says what somebody wants to be told of. The zero value is nothing.
+type Watch struct {
+	Created bool  // atoms that are created
+	Changes []Set // atoms that come to have one of these sets of components, or have it no longer
+	Stored  Set   // components that are stored anew
+}
+
+// changes reports whether an atom that goes from one component set to another is to be
+// told of.
+func (w *Watch) changes(from, to *Set) bool {
+	for i := range w.Changes {
+		if from.Contains(&w.Changes[i]) != to.Contains(&w.Changes[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// notes are what has happened to a shard's atoms since the last refresh told of it.
+// Without a Watch they stay empty.
+//
+// Ownership: the shard's owner.
+type notes struct {
+	created []handle.Handle // while they are told, or gathered; before, in the record
+	changes []changeNote
+	stored  []storeNote
+}
+
+type changeNote struct {
+	handle handle.Handle
+	from   *Table
+	moves  uint32 // the space's: an atom that moves leaves notes in several shards
+}
+
+type storeNote struct {
+	handle    handle.Handle
+	component uint16
+}
+
+// told are sets of a chunk's rows that are being told of. They are empty otherwise.
+type told struct {
+	born []uint64 // atoms that are told of as created
+	once []uint64 // atoms that were come by
+}
+
+// SetWatch says what the shards of a world are to note from now on. The world must be
+// idle.
+func (s *Space) SetWatch(w Watch, shards []*Shard, columns []AnyColumn) {
+	s.watch = w
+	for id, c := range columns {
+		c.watch(w.Stored.Has(id))
+	}
+	for _, sh := range shards {
+		sh.record.watch(w.Created)
+		for _, t := range sh.tables {
+			for _, tr := range t.ways {
+				tr.watched = w.changes(&t.set, &tr.to.set)
+			}
+		}
+	}
+}
+
+func (c *Column[T]) watch(on bool) { c.watched = on }
+
+// Watched reports whether it is to be noted when a row is stored anew: NoteStored.
+func (c *Column[T]) Watched() bool { return c.watched }
+
+// noteChange notes that an atom leaves a table for one with other components.
+func (s *Shard) noteChange(h handle.Handle, from *Table) {
+	s.notes.changes = append(s.notes.changes, changeNote{h, from, s.space.moves})
+}
+
+// noteChanges is noteChange for all atoms of a chunk.
+func (c *Chunk) noteChanges() {
+	for _, h := range c.handles[:c.n] {
+		c.table.shard.noteChange(h, c.table)
+	}
+}
+
+// NoteStored notes that a component of the atom at l was stored anew.
+func (s *Space) NoteStored(l Loc, component int) {
+	c := s.chunk(l)
+	n, x := &c.table.shard.notes, storeNote{c.handles[l.Row()], uint16(component)}
+	if last := len(n.stored) - 1; last < 0 || n.stored[last] != x {
+		n.stored = append(n.stored, x)
+	}
+}
+
+// NoteAllStored is NoteStored for those of some components that are watched.
+func (s *Space) NoteAllStored(l Loc, components Set) {
+	if s.watch.Stored == (Set{}) {
+		return
+	}
+	for id := range components.Common(s.watch.Stored).All {
+		s.NoteStored(l, id)
+	}
+}
+
+// Noted returns how many notes there are.
+func (s *Shard) Noted() int { return len(s.record.born) + len(s.notes.changes) + len(s.notes.stored) }
+
+// GatherNotes gives each shard the notes on the atoms that it has. The world must be
+// idle, or in a step of the refresh that the coordinator does.
+func (s *Space) GatherNotes(shards []*Shard) {
+	if s.moves == s.gathered {
+		return
+	}
+	s.gathered = s.moves
+	for _, sh := range shards {
+		sh.record.born = slices.DeleteFunc(sh.record.born, func(h handle.Handle) bool {
+			to := s.strayed(sh, h, shards)
+			if to != nil {
+				to.notes.created = append(to.notes.created, h)
+			}
+			return to != nil
+		})
+		stay := 0
+		for _, x := range sh.notes.changes {
+			if to := s.strayed(sh, x.handle, shards); to != nil {
+				to.telling.changes = append(to.telling.changes, x)
+				continue
+			}
+			sh.notes.changes[stay] = x
+			stay++
+		}
+		sh.notes.changes = sh.notes.changes[:stay]
+		stay = 0
+		for _, x := range sh.notes.stored {
+			if to := s.strayed(sh, x.handle, shards); to != nil {
+				to.telling.stored = append(to.telling.stored, x)
+				continue
+			}
+			sh.notes.stored[stay] = x
+			stay++
+		}
+		sh.notes.stored = sh.notes.stored[:stay]
+	}
+	for _, sh := range shards {
+		sh.record.born = append(sh.record.born, sh.notes.created...)
+		sh.notes.created = sh.notes.created[:0]
+		sh.notes.stored = append(sh.notes.stored, sh.telling.stored...)
+		sh.telling.stored = sh.telling.stored[:0]
+		if len(sh.telling.changes) > 0 {
+			sh.notes.changes = append(sh.notes.changes, sh.telling.changes...)
+			sh.telling.changes = sh.telling.changes[:0]
+			slices.SortStableFunc(sh.notes.changes, func(a, b changeNote) int { return int(a.moves) - int(b.moves) })
+		}
+	}
+}
+
+// strayed returns the shard that an atom is in, unless it is the given one.
+func (s *Space) strayed(sh *Shard, h handle.Handle, shards []*Shard) *Shard {
+	if l := s.Locate(h); l != 0 {
+		if to := s.chunk(l).table.shard; to != sh {
+			return shards[to.id]
+		}
+	}
+	return nil
+}

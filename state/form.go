@@ -1,0 +1,139 @@
+package state
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/atoll-sim/atoll/shard"
+)
+
+// Form is how single values of a type are written as bytes and read again: fields
+// with a Codec by that, the others as they are in memory, with everything zeroed
+// that holds nothing. Machines of another byte order or size of int cannot read
+// them. Immutable.
+type Form struct {
+	parts []formPart
+	shape string
+}
+
+// formPart is a run of a value's memory.
+type formPart struct {
+	offset uintptr
+	size   uintptr
+	codec  appender // nil: by the layout
+	*layout
+}
+
+// Form returns the form of a type. It returns ErrNoCodec, naming the field, if it has
+// none, or, if it is to be read, one without Read.
+func (c *Codecs) Form(t reflect.Type, toRead bool) (*Form, error) {
+	f := new(Form)
+	if err := f.add(c, t, 0, t.String(), toRead); err != nil {
+		return nil, fmt.Errorf("%w: %v", ErrNoCodec, err)
+	}
+	return f, nil
+}
+
+func (f *Form) add(c *Codecs, t reflect.Type, at uintptr, path string, toRead bool) error {
+	if x := c.of(t); x != nil {
+		if toRead && !x.canRead() {
+			return fmt.Errorf("the codec of %s, a %v, has no Read", path, t)
+		}
+		f.parts = append(f.parts, formPart{offset: at, codec: x})
+		f.shape += fmt.Sprintf(" codec(%v)@%d", t, at)
+		return nil
+	}
+	l, err := layoutOf(t, path)
+	if err == nil {
+		f.parts = append(f.parts, formPart{offset: at, size: t.Size(), layout: l})
+		f.shape += fmt.Sprintf(" %s@%d", shapeOf(t), at)
+		return nil
+	}
+	if t.Kind() != reflect.Struct {
+		return fmt.Errorf("%w; register a state.Codec[%v]", err, t)
+	}
+	for i := range t.NumField() {
+		if x := t.Field(i); x.Name != "_" {
+			if err := f.add(c, x.Type, at+x.Offset, path+"."+x.Name, toRead); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// shapeOf tells the layouts of types without pointers apart.
+func shapeOf(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Struct:
+		s := "{"
+		for i := range t.NumField() {
+			s += fmt.Sprintf("%s %s@%d;", t.Field(i).Name, shapeOf(t.Field(i).Type), t.Field(i).Offset)
+		}
+		return s + "}"
+	case reflect.Array:
+		return fmt.Sprintf("[%d]%s", t.Len(), shapeOf(t.Elem()))
+	}
+	return t.Kind().String()
+}
+
+// Shape tells forms apart: those of the same shape can read each other's bytes, as far
+// as codecs can.
+func (f *Form) Shape() string { return f.shape }
+
+// Append appends a value, the first of the cells, to dst. It allocates nothing but
+// what codecs and dst do.
+func (f *Form) Append(dst []byte, value shard.Cells) []byte {
+	for i := range f.parts {
+		p := &f.parts[i]
+		switch {
+		case p.codec != nil:
+			at := len(dst)
+			dst = p.codec.append(append(dst, 0, 0, 0, 0), value.Part(p.offset))
+			binary.LittleEndian.PutUint32(dst[at:], uint32(len(dst)-at-4))
+		case p.whole:
+			dst = append(dst, value.PartBytes(p.offset, p.size)...)
+		case p.size > 0:
+			at := len(dst)
+			memory := value.PartBytes(p.offset, p.size)
+			dst = append(dst, memory...)
+			p.masked(dst[at:], memory)
+		}
+	}
+	return dst
+}
+
+// errShort tells of bytes that end too soon.
+var errShort = errors.New("a value ends before its last field")
+
+// Read reads a value that Append wrote into the first of the cells, which must be
+// new, and returns what is behind it in src. It returns an error if src ends too
+// soon, or the codec's.
+func (f *Form) Read(src []byte, value shard.Cells) (rest []byte, err error) {
+	for i := range f.parts {
+		p := &f.parts[i]
+		n := uint64(p.size)
+		if p.codec != nil {
+			if len(src) < 4 {
+				return nil, errShort
+			}
+			n = uint64(binary.LittleEndian.Uint32(src))
+			src = src[4:]
+		}
+		if uint64(len(src)) < n {
+			return nil, errShort
+		}
+		if p.codec != nil {
+			err = p.codec.read(src[:n:n], value.Part(p.offset))
+		} else {
+			p.read(value.PartBytes(p.offset, p.size), src[:n])
+		}
+		if err != nil {
+			return nil, err
+		}
+		src = src[n:]
+	}
+	return src, nil
+}

@@ -1,0 +1,165 @@
+package world
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"math/bits"
+	"strings"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/shard"
+)
+
+// EntityInfo is what an entity is at one moment, for logs and tools: as text by String,
+// as attributes by LogValue, and as JSON. It holds copies and is good for as long as it
+// is kept.
+type EntityInfo struct {
+	Handle     handle.Handle
+	Status     Status
+	Shard      int  // that holds its atom, or -1 if it is not alive
+	Disabled   bool // the entity as a whole
+	Flags      Flags
+	Components []ComponentInfo // in the order in which they were registered
+}
+
+// ComponentInfo is a component of an EntityInfo.
+type ComponentInfo struct {
+	Name     string
+	Value    any // a copy; nil if it is not for the system that asks to read
+	Disabled bool
+}
+
+// DescribeEntity describes what a handle stands for. Its components are read by
+// reflection: for tools, not for every entity in every tick. It panics while a tick
+// runs.
+func (w *World) DescribeEntity(h handle.Handle) EntityInfo {
+	x := EntityInfo{Handle: h, Status: w.Status(h), Shard: -1}
+	w.describe(&x, w.space.Locate(h), nil)
+	return x
+}
+
+// DescribeEntity is World.DescribeEntity within a system: of an entity of its shard, with
+// the values of the components that it has asked to read. Of another shard's there is
+// no more than the Status, the flags and the shard.
+func (c *Context) DescribeEntity(h handle.Handle) EntityInfo {
+	x := EntityInfo{Handle: h, Status: c.Status(h), Shard: -1}
+	l := c.w.space.Locate(h)
+	if l != 0 && !c.owns(l) {
+		x.Shard, x.Flags = c.w.space.Owner(l), c.w.space.Flags(h)
+		return x
+	}
+	c.w.describe(&x, l, c)
+	return x
+}
+
+func (w *World) describe(x *EntityInfo, l shard.Loc, by *Context) {
+	if l == 0 {
+		return
+	}
+	x.Shard, x.Disabled, x.Flags = w.space.Owner(l), w.space.Off(l, -1), w.space.FlagsAt(l)
+	w.held(l, by, func(held Held) bool {
+		c := ComponentInfo{Name: held.Name(), Disabled: !held.Enabled()}
+		if held.Readable() {
+			c.Value = held.Value()
+		}
+		x.Components = append(x.Components, c)
+		return true
+	})
+}
+
+// String describes the entity on one line, as in
+//
+//	3:1047@5 alive on shard 2, disabled, flags 0b101: position {1 2}, health {100} (disabled)
+func (x EntityInfo) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%v %v", x.Handle, x.Status)
+	if x.Shard >= 0 {
+		fmt.Fprintf(&b, " on shard %d", x.Shard)
+	}
+	if x.Disabled {
+		b.WriteString(", disabled")
+	}
+	if x.Flags != 0 {
+		fmt.Fprintf(&b, ", flags %#b", x.Flags)
+	}
+	for i, c := range x.Components {
+		b.WriteString([...]string{": ", ", "}[min(i, 1)])
+		b.WriteString(c.Name)
+		if c.Value != nil {
+			fmt.Fprintf(&b, " %+v", c.Value)
+		}
+		if c.Disabled {
+			b.WriteString(" (disabled)")
+		}
+	}
+	return b.String()
+}
+
+// LogValue gives logs the entity as a group. It implements [slog.LogValuer].
+func (x EntityInfo) LogValue() slog.Value {
+	attrs := []slog.Attr{slog.String("handle", x.Handle.String()), slog.String("status", x.Status.String())}
+	if x.Shard >= 0 {
+		attrs = append(attrs, slog.Int("shard", x.Shard))
+	}
+	if x.Disabled {
+		attrs = append(attrs, slog.Bool("disabled", true))
+	}
+	if x.Flags != 0 {
+		attrs = append(attrs, slog.String("flags", fmt.Sprintf("%#b", x.Flags)))
+	}
+	var components []slog.Attr
+	for _, c := range x.Components {
+		components = append(components, slog.Any(c.Name, c.Value))
+	}
+	return slog.GroupValue(append(attrs, slog.Attr{Key: "components", Value: slog.GroupValue(components...)})...)
+}
+
+// MarshalJSON writes the entity as an object, whose components are an object by name, in
+// the order in which they were registered, each as encoding/json writes it. One that
+// this cannot write is a string: what fmt makes of it. It implements [json.Marshaler].
+func (x EntityInfo) MarshalJSON() ([]byte, error) {
+	head := struct {
+		Handle   string   `json:"handle"`
+		Status   string   `json:"status"`
+		Shard    *int     `json:"shard,omitempty"`
+		Disabled bool     `json:"disabled,omitempty"`
+		Flags    []int    `json:"flags,omitempty"` // their numbers
+		Off      []string `json:"disabled_components,omitempty"`
+	}{Handle: x.Handle.String(), Status: x.Status.String(), Disabled: x.Disabled}
+	if x.Shard >= 0 {
+		head.Shard = &x.Shard
+	}
+	for f := x.Flags; f != 0; f &= f - 1 {
+		head.Flags = append(head.Flags, bits.TrailingZeros8(uint8(f)))
+	}
+	components := []byte(`,"components":{`)
+	for i, c := range x.Components {
+		if c.Disabled {
+			head.Off = append(head.Off, c.Name)
+		}
+		if i > 0 {
+			components = append(components, ',')
+		}
+		name, err := json.Marshal(c.Name)
+		if err != nil {
+			return nil, err
+		}
+		components = append(append(components, name...), ':')
+		components = append(components, jsonOf(c.Value)...)
+	}
+	b, err := json.Marshal(head)
+	if err != nil {
+		return nil, err
+	}
+	return append(append(b[:len(b)-1], components...), '}', '}'), nil
+}
+
+// jsonOf writes a value as JSON, or if that cannot be, as a string.
+func jsonOf(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		b, _ = json.Marshal(fmt.Sprintf("%+v", v))
+	}
+	return b
+}

@@ -1,0 +1,150 @@
+package world
+
+import (
+	"fmt"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/shard"
+)
+
+// Hook is called when something has happened to entities.
+//
+// Ownership: the world's; each part is called by the worker of its shard.
+type Hook struct {
+	w     *World
+	name  string
+	label string // where systems are named
+	on    Event
+	set   shard.Set
+	off   bool
+	parts []hookPart // by shard
+}
+
+// hookPart is a hook on one shard.
+type hookPart struct {
+	access *Access
+	run    func(c *Context, on Event, hs []handle.Handle)
+	off    bool
+}
+
+// Observe makes a hook, under a name that errors use: a function that each refresh
+// calls on each shard to which an event has happened since the last one, once for each
+// event, with the handles of all entities concerned. parts are components and bundles:
+// the hook is told of entities that have them all, or with none, of all entities.
+//
+//	w.Observe("blood", world.OnDestroy, func(b *world.Build) func(*world.Context, world.Event, []handle.Handle) {
+//		pos := world.Read[Position](b)
+//		return func(c *world.Context, _ world.Event, dead []handle.Handle) {
+//			for _, h := range dead {
+//				fmt.Println("at", *pos.Get(h))
+//			}
+//		}
+//	}, health)
+//
+// It is built like a system, once for each shard, and acts through a Context as one:
+// it reads and writes the entities of its shard, and creates in it, at once. All else
+// it requests, to destroy its own shard's entities too, and what it requests is applied
+// at the next refresh, which also tells hooks of what it has done. Of foreign shards it
+// must not ask to read.
+//
+// Hooks are called when all requests were applied and it is known who dies; nobody has
+// gone yet, or moved to another shard. The order is that of the events, then that of
+// the hooks; the handles are in the order in which things happened in the shard, each
+// once, those of the dying by their rows. None of this depends on the number of
+// workers. What counts is how entities differ from the last refresh: one that was
+// created is told of as created with the components that it has by now, and not as
+// changed; who gained and lost a component is not told of. Who is created and destroyed
+// by the same refresh was never alive and is told of to nobody. A move is no event.
+//
+// A hook that panics is contained: the refresh is completed, other hooks and shards are
+// told, and the error is in World.Failure; see SetEnabled for what to do with it.
+//
+// Make hooks before the first tick, on an idle world; what happened before is not told. A
+// hook costs some nanoseconds for each event of its kinds; where there is none, nothing.
+func (w *World) Observe(name string, on Event, build func(b *Build) func(c *Context, on Event, hs []handle.Handle), parts ...Part) *Hook {
+	mustBe(w, "Observe")
+	w.mustIdle("Observe")
+	if build == nil {
+		panic(fmt.Sprintf("world: Observe of hook %q without a constructor; pass one as for a system", name))
+	}
+	h := &Hook{w: w, name: name, label: "hook " + name, on: on, set: w.setOf("Observe", parts), parts: make([]hookPart, len(w.shards))}
+	w.mustObserve(h)
+	for i := range h.parts {
+		b := NewBuild(w, i, h.label)
+		h.parts[i].run = build(b)
+		a := b.Finish()
+		if h.parts[i].run == nil {
+			panic(fmt.Sprintf("world: the constructor of hook %q returned nil; return the function that is to be called", name))
+		}
+		if a.Foreign.Len()+a.Near.Len()+a.ResourceParts.Len() > 0 {
+			panic(fmt.Sprintf("world: hook %q asks to read foreign shards or to add to accumulators, which change or are merged while it runs; let it send what a system is to do", name))
+		}
+		h.parts[i].access = a
+	}
+	w.hooks.add(h)
+	return h
+}
+
+// mustObserve refuses hooks that would never be called.
+func (w *World) mustObserve(h *Hook) {
+	switch {
+	case h.name == "":
+		panic("world: a hook needs a name; pass one that errors can use")
+	case h.on == 0 || h.on >= 1<<events:
+		panic(fmt.Sprintf("world: hook %q observes event %d; join some of OnCreate, OnRemove, OnAdd, OnSet and OnDestroy", h.name, h.on))
+	case h.set.Len() == 0 && h.on&(OnAdd|OnRemove|OnSet) != 0:
+		panic(fmt.Sprintf("world: hook %q observes %v of no component; pass the components", h.name, h.on&(OnAdd|OnRemove|OnSet)))
+	}
+	for _, other := range w.hooks.all {
+		if other.name == h.name {
+			panic(fmt.Sprintf("world: hook name %q is taken; pass another", h.name))
+		}
+	}
+}
+
+// Name returns the hook's name.
+func (h *Hook) Name() string { return h.name }
+
+// On returns the events that the hook is called on.
+func (h *Hook) On() Event { return h.on }
+
+// SetEnabled says whether the hook is called. What happens while it is not, it is
+// never told of. For an idle world.
+func (h *Hook) SetEnabled(on bool) {
+	h.w.mustIdle("Hook.SetEnabled")
+	h.off = !on
+	for i := range h.parts {
+		h.parts[i].off = false
+	}
+}
+
+// DisableOn makes the hook not be called any more on one shard. For an idle world.
+func (h *Hook) DisableOn(shard int) {
+	h.w.mustIdle("Hook.DisableOn")
+	h.parts[shard].off = true
+}
+
+// Enabled reports whether the hook is called on a shard.
+func (h *Hook) Enabled(shard int) bool { return !h.off && !h.parts[shard].off }
+
+// HookError tells of a hook that panicked in a refresh. What it had written until then
+// stays; the refresh was completed.
+type HookError struct {
+	Hook  *Hook
+	On    Event
+	Shard int
+	Tick  uint64
+	Value any    // what it panicked with
+	Stack []byte // where
+}
+
+// Error names hook, event, shard, tick and the panic's value.
+func (e *HookError) Error() string {
+	return fmt.Sprintf("world: hook %q panicked %v, on shard %d, at the end of tick %d: %v", e.Hook.name, e.On, e.Shard, e.Tick, e.Value)
+}
+
+// Unwrap returns the panic's value if it was an error.
+func (e *HookError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
+}

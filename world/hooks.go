@@ -1,0 +1,168 @@
+package world
+
+import (
+	"runtime/debug"
+	"sync"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/shard"
+)
+
+// hooks are those of a world.
+//
+// Ownership: the world's, on an idle world; in a refresh the coordinator reads them.
+type hooks struct {
+	w       *World
+	all     []*Hook
+	on      Event // of all
+	callers []hookCaller
+}
+
+// add makes the shards note what a hook wants to be told of.
+func (k *hooks) add(h *Hook) {
+	if k.w == nil {
+		k.w, k.callers = h.w, make([]hookCaller, len(h.w.shards))
+		for i := range k.callers {
+			k.callers[i].init(k, i)
+		}
+	}
+	k.all = append(k.all, h)
+	k.on |= h.on
+	k.watch()
+}
+
+// watch tells the shards what to note. Who changes or is set after it was created is
+// told of as created, so creates are noted for those events as well.
+func (k *hooks) watch() {
+	var watch shard.Watch
+	for _, h := range k.all {
+		watch.Created = watch.Created || h.on&^OnDestroy != 0
+		if h.on&(OnAdd|OnRemove) != 0 {
+			watch.Changes = append(watch.Changes, h.set)
+		}
+		if h.on&OnSet != 0 {
+			watch.Stored = watch.Stored.Union(h.set)
+		}
+	}
+	k.w.space.SetWatch(watch, k.w.shards, k.w.columns)
+}
+
+// due makes everything ready for the hooks, and returns how much there is to tell.
+func (k *hooks) due() int {
+	n, w := 0, k.w
+	for _, c := range w.contexts {
+		c.broken = nil
+	}
+	w.space.GatherNotes(w.shards)
+	for _, s := range w.shards {
+		n += s.Noted()
+		if k.on&OnDestroy != 0 {
+			n += s.Doomed()
+		}
+	}
+	if n > 0 {
+		w.space.Sync(w.columns) // hooks look up what ports have created in this refresh
+	}
+	return n
+}
+
+// hookCaller calls the hooks on one shard: on a goroutine of its own, because a hook
+// may end the one that it runs on, and a refresh has to be completed.
+//
+// Ownership: the shard's worker, which waits for that goroutine.
+type hookCaller struct {
+	of    *hooks
+	shard *shard.Shard
+	next  int // event and hook
+	batch []handle.Handle
+	run   func()
+	wait  sync.WaitGroup
+}
+
+func (x *hookCaller) init(of *hooks, i int) {
+	x.of, x.shard = of, of.w.shards[i]
+	x.run = func() { // bound once: made at each refresh it would be garbage
+		defer x.wait.Done()
+		for x.next < events*len(of.all) {
+			on, hook := Event(1)<<(x.next/len(of.all)), of.all[x.next%len(of.all)]
+			x.next++ // before the call: who is ended is gone on behind
+			x.one(hook, on)
+		}
+	}
+}
+
+// call tells all hooks of what has happened.
+func (x *hookCaller) call() {
+	if x.shard.Noted()+x.shard.Doomed() == 0 {
+		return
+	}
+	x.shard.BeginTelling()
+	for x.next = 0; x.next < events*len(x.of.all); {
+		x.wait.Add(1)
+		go x.run()
+		x.wait.Wait()
+	}
+	x.shard.EndTelling()
+}
+
+// one tells a hook of an event.
+func (x *hookCaller) one(h *Hook, on Event) {
+	if h.on&on == 0 || !h.Enabled(x.shard.ID()) {
+		return
+	}
+	switch to := x.batch[:0]; on {
+	case OnCreate:
+		x.batch = x.shard.AppendCreated(to, &h.set)
+	case OnRemove:
+		x.batch = x.shard.AppendRemoved(to, &h.set)
+	case OnAdd:
+		x.batch = x.shard.AppendAdded(to, &h.set)
+	case OnSet:
+		x.batch = x.shard.AppendStored(to, &h.set)
+	case OnDestroy:
+		x.batch = x.shard.AppendDying(to, &h.set)
+	}
+	if len(x.batch) > 0 {
+		h.call(x.of.w.contexts[x.shard.ID()], on, x.batch)
+	}
+}
+
+// call calls the hook on a shard, and keeps what it panics with.
+func (h *Hook) call(c *Context, on Event, hs []handle.Handle) {
+	p, returned := &h.parts[c.Shard()], false
+	defer func() {
+		v := recover()
+		c.Stop()
+		if returned {
+			return
+		}
+		if v == nil {
+			v = errGoexit
+		}
+		c.broken = append(c.broken, &HookError{Hook: h, On: on, Shard: c.Shard(), Tick: c.Tick(), Value: v, Stack: debug.Stack()})
+	}()
+	c.Start(h.label, p.access)
+	c.hook = true
+	p.run(c, on, hs)
+	c.Returned()
+	returned = true
+}
+
+// Hooks returns the world's hooks, in the order in which they are called. For an idle
+// world.
+func (w *World) Hooks() []*Hook {
+	w.mustIdle("Hooks")
+	return w.hooks.all[:len(w.hooks.all):len(w.hooks.all)]
+}
+
+// Broken returns the hooks that panicked in the refresh, by shard, in the order of the
+// calls. For schedulers, when the tick has ended.
+func (t Tick) Broken() []*HookError { return t.w.broken() }
+
+func (w *World) broken() []*HookError {
+	var all []*HookError
+	for _, c := range w.contexts {
+		all = append(all, c.broken...)
+	}
+	return all
+}

@@ -1,0 +1,184 @@
+package world
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/shard"
+)
+
+// SharesMax is the largest number of shares into which a refresh divides what was
+// sent.
+const SharesMax = sharesMax
+
+// Listener hears what a world is given from outside, refresh by refresh. For tools
+// that record it; package inputlog has one.
+type Listener interface {
+	// Begin is called when a refresh begins.
+	Begin()
+	// Request is told of a request of a port before it is applied. Those of one share
+	// come in order, by one goroutine; the shares in their order have those of all
+	// ports, by number. r is good until it returns.
+	Request(share, port int, r shard.Routed)
+	// End is told of the rest when the refresh is done but for telling outcomes. in is
+	// good until it returns.
+	End(in *Inputs)
+}
+
+// Inputs is what a refresh was given from outside beside the requests of ports.
+type Inputs struct {
+	Tick     uint64
+	Drawn    uint32          // fresh handles that ports ever drew
+	Dealt    []shard.Dealing // used handles that went to ports, or came back, since the last refresh
+	Recalled []handle.Handle // handles that came back, of which somebody was told
+	Released []handle.Handle // by references
+	Shifts   []Shift         // decisions of whoever balances the shards, which may go by time
+}
+
+// hearing is a Listener's.
+//
+// Ownership: the coordinator.
+type hearing struct {
+	Listener
+	Inputs
+}
+
+// Listen makes a listener hear what the world is given, from the next refresh on, or
+// with nil nobody. It costs a refresh nothing while there is none. The world must be
+// idle.
+func (w *World) Listen(l Listener) {
+	w.mustIdle("Listen")
+	if l == nil {
+		w.hearing = nil
+		w.outside.Note(false)
+		return
+	}
+	if w.hearing != nil {
+		panic("world: Listen to a world that somebody listens to; there is one Listener at a time")
+	}
+	w.hearing = &hearing{Listener: l}
+	w.outside.Note(true)
+}
+
+// read hears a port's requests, and takes them as Drain does.
+func (x *hearing) read(share int, from source, cut uint32, to *shard.Drained) (creates int) {
+	seen := from.lane.Look(cut, func(r shard.Routed) { x.Request(share, from.port.number, r) })
+	return from.lane.DrainSeen(seen, cut, to)
+}
+
+// taken notes what was dealt until all requests were taken. The handles of creates
+// are among them.
+func (x *hearing) taken(w *World) {
+	x.Dealt, x.Drawn = w.outside.TakeDealings(x.Dealt[:0])
+}
+
+func (x *hearing) end(w *World) {
+	x.Tick, x.Released = w.tick.Load(), w.refresh.released
+	x.Recalled = w.outside.TakeRecalls(x.Recalled[:0])
+	x.End(&x.Inputs)
+	x.Shifts = x.Shifts[:0]
+}
+
+// ErrFed is returned when a port is opened while a Feed takes the place of ports, or
+// a Feed is asked for while ports are open.
+var ErrFed = errors.New("world: ports and a Feed at the same time")
+
+// Feed takes the place of the ports of a world: it gives the world again what a
+// Listener heard. What it is given before a tick, that tick's refresh applies. For
+// tools that replay.
+//
+// Ownership: the world's goroutine, while the world is idle.
+type Feed struct {
+	w      *World
+	lane   *shard.Lane
+	shifts []Shift                // of the next refresh
+	used   map[handle.Handle]bool // by creates and recalls since the last Publish
+}
+
+// Feed begins to feed a world. No port may be open. The world must be idle.
+func (w *World) Feed() (*Feed, error) {
+	w.mustIdle("Feed")
+	w.ports.mu.Lock()
+	defer w.ports.mu.Unlock()
+	if n := len(w.ports.mu.byNumber) - len(w.ports.mu.free); n > 0 || w.feed != nil {
+		return nil, fmt.Errorf("%w: %d ports are open; close them, and refresh the world", ErrFed, n)
+	}
+	w.feed = &Feed{w: w, lane: shard.NewLane(w.space, 1<<31, 1<<35), used: map[handle.Handle]bool{}}
+	w.ports.mu.fed = true
+	return w.feed, nil
+}
+
+// Close lets ports be opened again. Handles that ports of the recorded world had in
+// hand are stale afterwards.
+func (f *Feed) Close() {
+	f.w.mustIdle("Feed.Close")
+	if f.w.feed != f {
+		return
+	}
+	f.w.feed = nil
+	f.w.outside.Reopen()
+	f.w.ports.mu.Lock()
+	defer f.w.ports.mu.Unlock()
+	f.w.ports.mu.fed = false
+}
+
+// Deal does what Inputs.Drawn and Dealt say. It returns an error if the world is
+// another than that which was heard.
+func (f *Feed) Deal(drawn uint32, dealt []shard.Dealing) error {
+	f.w.mustIdle("Feed.Deal")
+	return f.w.outside.Deal(drawn, dealt)
+}
+
+// Recall does what Inputs.Recalled says for one handle. Errors as of Deal.
+func (f *Feed) Recall(h handle.Handle) error {
+	f.w.mustIdle("Feed.Recall")
+	if err := f.use(h); err != nil {
+		return err
+	}
+	f.w.outside.Recall(h)
+	return nil
+}
+
+// Release does what Inputs.Released says for one handle.
+func (f *Feed) Release(h handle.Handle) { f.w.theAnchor().Release(h) }
+
+// Shift does what Inputs.Shifts says, at the next refresh. It returns an error if
+// the world has no such shards.
+func (f *Feed) Shift(shifts []Shift) error {
+	for _, x := range shifts {
+		if n := len(f.w.shards); x.From < 0 || x.From >= n || x.To < 0 || x.To >= n || x.From == x.To || x.Entities < 1 {
+			return fmt.Errorf("world: a shift of %d entities from shard %d to %d cannot be", x.Entities, x.From, x.To)
+		}
+	}
+	f.shifts = append(f.shifts[:0], shifts...)
+	return nil
+}
+
+// Request sends a request again, by what was heard of it, and returns what is to come
+// with it, to be filled in: none if Type is nil. It returns an error if the world
+// has no such requests.
+func (f *Feed) Request(kind int, flags shard.How, h handle.Handle) (shard.Cells, error) {
+	f.w.mustIdle("Feed.Request")
+	if flags&shard.Create != 0 {
+		if err := f.use(h); err != nil {
+			return shard.Cells{}, err
+		}
+	}
+	return f.w.space.Kinds().Resend(f.lane, kind, flags, h, f.w.epoch.Load())
+}
+
+// use takes a handle out of a port's hand.
+func (f *Feed) use(h handle.Handle) error {
+	if !f.w.outside.InHand(h) || f.used[h] {
+		return fmt.Errorf("world: handle %v is created or recalled, and is not one that a port has in hand", h)
+	}
+	f.used[h] = true
+	return nil
+}
+
+// Publish hands over what was sent with Request.
+func (f *Feed) Publish() {
+	clear(f.used)
+	f.lane.Publish()
+}
