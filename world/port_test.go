@@ -190,9 +190,10 @@ func TestPortCreatedAndDestroyedAtOnce(t *testing.T) {
 }
 
 // TestPortSupplied creates without a pause while refreshes give the port the handles
-// of the dead: no handle comes twice.
+// of the dead: none comes twice, and none is lost.
 func TestPortSupplied(t *testing.T) {
-	f := newFixture(t, world.Options{Shards: 1, LaneRequests: 1 << 12})
+	const indexMax = 8191
+	f := newFixture(t, world.Options{Shards: 1, LaneRequests: 1 << 12, IndexMax: indexMax})
 	p := f.port()
 	ever := map[handle.Handle]bool{}
 	done := make(chan struct{})
@@ -222,8 +223,20 @@ func TestPortSupplied(t *testing.T) {
 		}
 		f.Refresh()
 	}
+	p.Close()
 	f.Refresh()
 	require.Zero(t, f.Count())
+	p = f.port()
+	for refused := 0; refused < 10; f.Refresh() {
+		if _, err := f.unit.Create(p, Unit{}); err != nil {
+			refused++
+			continue
+		}
+		for _, err := f.unit.Create(p, Unit{}); err == nil; {
+			_, err = f.unit.Create(p, Unit{})
+		}
+	}
+	require.Equal(t, indexMax+1, f.Count(), "every slot is of use")
 }
 
 // TestPortOfTwo uses a port from two goroutines at once: the check build says

@@ -105,7 +105,7 @@ var slotBugs = []bug{
 	},
 	{
 		name: "slot: what was told of comes back with its version", file: "shard/outside.go",
-		old: "	for _, h := range o.open.recalled {\n		o.recycle(h)\n", new: "	for _, h := range o.open.recalled {\n		o.Return(h)\n",
+		old: "	for _, h := range due {\n		o.recycle(h)\n", new: "	for _, h := range due {\n		o.Return(h)\n",
 		tests: tests{pkg: "world", run: "TestReservation"},
 	},
 	{

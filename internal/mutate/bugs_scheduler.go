@@ -80,7 +80,7 @@ var schedulerBugs = []bug{
 	{
 		name: "tick: goroutines are left behind", file: "scheduler/tick.go",
 		old: "	t.helpers.Wait()\n", new: "",
-		tests: tests{pkg: "scheduler", run: "TestStepLeavesNobodyBehind"},
+		tests: tests{pkg: "scheduler", run: "TestStep"},
 	},
 	{
 		name: "tick: who sleeps is not woken at the end", file: "scheduler/tick.go",

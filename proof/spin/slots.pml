@@ -12,10 +12,12 @@
  *
  * What is simpler than the code, and why nothing is lost by it:
  *   - A port takes one handle at a time, so it has none in hand: those are its own.
- *   - An epoch is "this one" or "an earlier one", which is all that Lane.Take asks: what
+ *   - An epoch is "this one" or "an earlier one", which is all that Lane.Drain asks: what
  *     carries the epoch becomes old when it is raised.
- *   - Room in a lane, once seen, stays until the port uses it; handles that a port was
- *     given stay at the front. So looking for them is one transition with what follows.
+ *   - Room in a lane, once seen, stays until the port uses it. Handles that a port was
+ *     given are in its mail until the port takes them, all at once, by compare-and-swap,
+ *     or the refresh adds to them, out of the port's reach. So looking for either is one
+ *     transition with what follows.
  *   - Whether a port looks at the handles that it was given before it draws others does
  *     not matter: it may do either.
  *   - Setting the bit of a port that has it already changes nothing, so Port.activate is
@@ -24,6 +26,11 @@
  *   - Of the stale handles any does as well as another in a request to destroy.
  *   - No port decides by what the steps from store to release write, nor one port by what
  *     another is supplied with: those are one transition each.
+ *   - Reservations and batches that are taken back are left out: their handles are
+ *     recalled under the lock that guards the ready ones, and freed by the refresh as
+ *     those of the dead are.
+ *   - The veil over what a refresh creates and destroys at once is left out: from store
+ *     to sweep is one transition to whoever asks.
  *   - The parallel steps of a refresh touch one slot each, so one process does them.
  *
  * -DBROKEN=n breaks the protocol in one place, for ./check to see that it is noticed.
