@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -248,6 +249,32 @@ func FuzzPlay(f *testing.F) {
 	f.Add(log)
 	f.Add(log[:100])
 	f.Fuzz(func(t *testing.T, log []byte) { _, _ = playAll(t, summed(bytes.Clone(log))) })
+}
+
+// TestMutated is FuzzPlay by chance, in what the ticks' records hold.
+func TestMutated(t *testing.T) {
+	log := small(t, 2)
+	first := 8
+	for at := first; ; at += 13 + int(binary.LittleEndian.Uint32(log[at+1:])) {
+		if log[at] == 'T' {
+			first = at
+			break
+		}
+	}
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	dice := rand.New(rand.NewPCG(seed, 0))
+	played := 0
+	for range iterations(1500) {
+		b := bytes.Clone(log)
+		for range 1 + dice.IntN(3) {
+			b[first+dice.IntN(len(b)-first)] = byte(dice.Uint32())
+		}
+		if _, err := playAll(t, summed(b)); err == nil {
+			played++
+		}
+	}
+	t.Logf("%d played to their end", played)
 }
 
 // summed makes the checksums of a log right.

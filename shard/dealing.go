@@ -152,4 +152,5 @@ func (o *Outside) Reopen() {
 			o.free = append(o.free, h.Index())
 		}
 	}
+	o.makeReady()
 }

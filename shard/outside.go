@@ -116,7 +116,13 @@ func (o *Outside) Restock() {
 		o.recalls = append(o.recalls, due...)
 	}
 	o.open.recalled = slices.Delete(o.open.recalled, 0, o.due)
-	for o.due = 0; len(o.open.ready) < readyMax; {
+	o.due = 0
+	o.makeReady()
+}
+
+// makeReady makes used handles ready. The lock is held.
+func (o *Outside) makeReady() {
+	for len(o.open.ready) < readyMax {
 		h, ok := o.pop()
 		if !ok {
 			return

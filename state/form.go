@@ -30,13 +30,14 @@ type formPart struct {
 // none, or, if it is to be read, one without Read.
 func (c *Codecs) Form(t reflect.Type, toRead bool) (*Form, error) {
 	f := new(Form)
-	if err := f.add(c, t, 0, t.String(), toRead); err != nil {
+	if err := f.add(c, t, t, 0, t.String(), toRead); err != nil {
 		return nil, fmt.Errorf("%w: %v", ErrNoCodec, err)
 	}
 	return f, nil
 }
 
-func (f *Form) add(c *Codecs, t reflect.Type, at uintptr, path string, toRead bool) error {
+// add adds what is of type t, a field of a struct of type in.
+func (f *Form) add(c *Codecs, in, t reflect.Type, at uintptr, path string, toRead bool) error {
 	if x := c.of(t); x != nil {
 		if toRead && !x.canRead() {
 			return fmt.Errorf("the codec of %s, a %v, has no Read", path, t)
@@ -52,11 +53,11 @@ func (f *Form) add(c *Codecs, t reflect.Type, at uintptr, path string, toRead bo
 		return nil
 	}
 	if t.Kind() != reflect.Struct {
-		return fmt.Errorf("%w; register a state.Codec[%v]", err, t)
+		return fmt.Errorf("%w; register a state.Codec[%v]", err, in)
 	}
 	for i := range t.NumField() {
 		if x := t.Field(i); x.Name != "_" {
-			if err := f.add(c, x.Type, at+x.Offset, path+"."+x.Name, toRead); err != nil {
+			if err := f.add(c, t, x.Type, at+x.Offset, path+"."+x.Name, toRead); err != nil {
 				return err
 			}
 		}
