@@ -22,7 +22,6 @@ type traffic struct {
 	boxed   shard.Kind[*uint64]
 	bare    shard.Kind[struct{}]
 	drained shard.Drained
-	made    shard.Drained // creates, by shard 1
 }
 
 func newTraffic(t testing.TB, requests, bytes int) *traffic {

@@ -85,7 +85,10 @@ func (c *Chunk) noteChanges() {
 	}
 }
 
-// NoteStored notes that a component of the atom at l was stored anew.
+// NoteStored notes that a component of the atom at l was stored anew. It is not inlined:
+// storing shall be as short as it is without it.
+//
+//go:noinline
 func (s *Space) NoteStored(l Loc, component int) {
 	c := s.chunk(l)
 	n, x := &c.table.shard.notes, storeNote{c.handles[l.Row()], uint16(component)}
