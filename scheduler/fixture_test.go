@@ -93,18 +93,6 @@ func dawdle() {
 	}
 }
 
-// mustSettle waits for the number of goroutines to come down to what it was.
-func mustSettle(t testing.TB, was int) {
-	t.Helper()
-	for range 1000 {
-		if runtime.NumGoroutine() <= was {
-			return
-		}
-		time.Sleep(time.Millisecond)
-	}
-	t.Fatalf("%d goroutines stay behind", runtime.NumGoroutine()-was)
-}
-
 // iterations is n, or less where that takes long: in the check build, which is
 // slow, and under -short.
 func iterations(n int) int {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/atoll-sim/atoll/internal/goroutines"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -88,7 +89,7 @@ func TestPanic(t *testing.T) {
 			}
 			require.Equal(t, []int{2, 2, 2, 2, 2}, ran, "whoever panics goes on in the next tick")
 			require.Equal(t, shards, f.w.Count())
-			mustSettle(t, was)
+			goroutines.Settle(t, was)
 		})
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/atoll-sim/atoll/internal/goroutines"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -56,7 +57,7 @@ func TestRunEndsWithItsContext(t *testing.T) {
 		require.Positive(t, r.Duration)
 		require.GreaterOrEqual(t, r.Late, time.Duration(0))
 	}
-	mustSettle(t, was)
+	goroutines.Settle(t, was)
 }
 
 // TestRunEndedContext makes no tick at all.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/atoll-sim/atoll/internal/goroutines"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -152,7 +153,7 @@ func TestStepLeavesNobodyBehind(t *testing.T) {
 			}
 		})
 		f.step(iterations(50))
-		mustSettle(t, was)
+		goroutines.Settle(t, was)
 		require.Equal(t, 10_000, f.w.Count())
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/atoll-sim/atoll/internal/goroutines"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -63,7 +64,7 @@ func TestWatchdog(t *testing.T) {
 		require.Contains(t, log.String(), `msg="system does not return" system=stuck shard=4 tick=2`)
 		f.step(2)
 		require.Empty(t, told)
-		mustSettle(t, was)
+		goroutines.Settle(t, was)
 	}
 }
 

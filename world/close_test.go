@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/goroutines"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -339,7 +340,5 @@ func TestCloseLeavesNoGoroutine(t *testing.T) {
 		f.Close()
 		<-ctx.Done()
 	}
-	for deadline := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {
-		require.True(t, time.Now().Before(deadline), "goroutines are left behind")
-	}
+	goroutines.Settle(t, before)
 }

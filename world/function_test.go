@@ -6,11 +6,11 @@ import (
 	"runtime"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/goroutines"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -237,10 +237,7 @@ func TestFunctionFails(t *testing.T) {
 	}
 	require.Equal(t, uint64(90), f.stats().Failed)
 	require.Equal(t, uint64(30), f.stats().Applied)
-	for end := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > was && time.Now().Before(end); {
-		time.Sleep(time.Millisecond) // one may have told that it is done, and not be gone
-	}
-	require.LessOrEqual(t, runtime.NumGoroutine(), was)
+	goroutines.Settle(t, was)
 }
 
 // TestQuestion asks, and is answered in the order of the requests.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/atoll-sim/atoll/internal/goroutines"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 	"github.com/atoll-sim/atoll/worldtest"
@@ -60,7 +61,7 @@ func TestRun(t *testing.T) {
 	worldtest.Run(t, w, 0, grow)
 	require.Equal(t, map[int]int{4: 1000}, ages(w))
 	require.Equal(t, uint64(4), w.Tick())
-	require.LessOrEqual(t, runtime.NumGoroutine(), was)
+	goroutines.Settle(t, was)
 }
 
 func TestRunOptions(t *testing.T) {
