@@ -2,6 +2,7 @@ package goroutines_test
 
 import (
 	"runtime"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -31,8 +32,9 @@ func (f *failed) Fatalf(format string, _ ...any) {
 func TestSettleFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &failed{TB: t}
-		go goroutines.Settle(f, 0)
-		time.Sleep(time.Hour)
+		var done sync.WaitGroup
+		done.Go(func() { goroutines.Settle(f, 0) })
+		done.Wait()
 		if f.text == "" {
 			t.Fatal("not told of a goroutine that stays")
 		}
