@@ -217,7 +217,7 @@ func TestReplay(t *testing.T) {
 	if check.Enabled {
 		clients = 3
 	}
-	log := record(t, clients, iterations(150), scheduler.Options{Workers: 2, Balancer: newWhim()})
+	log := record(t, clients, iterations(75), scheduler.Options{Workers: 2, Balancer: newWhim()})
 	for _, s := range []scheduler.Options{{Workers: 1}, {Workers: 2, Chaos: 1}, {Workers: 3}, {Workers: 8, Chaos: 2}, {Workers: 32}} {
 		s.Balancer = newWhim() // whose decisions do not count
 		t.Run(fmt.Sprintf("%d workers, chaos %d", s.Workers, s.Chaos), func(t *testing.T) { play(t, log, s) })

@@ -19,7 +19,7 @@ import (
 // processors, each dawdling at its own will. After every few ticks all entities
 // are the same: the same handles, with the same components, in the same order.
 func TestSameWorld(t *testing.T) {
-	ticks := iterations(100)
+	ticks := iterations(50)
 	for _, shards := range []int{8, 40} {
 		want := simulate(t, shards, scheduler.Options{Workers: 1}, ticks)
 		require.Greater(t, len(want[len(want)-1]), 10_000, "there is something to compare")
