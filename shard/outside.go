@@ -96,8 +96,16 @@ func (o *Outside) Recall(hs ...handle.Handle) {
 // Want says how many used handles ports are about to be given. Refresh only.
 func (o *Outside) Want(n int) { o.want = n }
 
+// untouched reports whether no handle was ever drawn, so that there is none to take
+// back or to make ready: most worlds that are filled on a single goroutine. One that is
+// drawn meanwhile waits for the next refresh.
+func (o *Outside) untouched() bool { return o.fresh.Load() == 0 }
+
 // Cut makes the next Restock free what was recalled until now. Refresh only.
 func (o *Outside) Cut() {
+	if o.untouched() {
+		return
+	}
 	o.open.Lock()
 	defer o.open.Unlock()
 	o.due = len(o.open.recalled)
@@ -106,6 +114,9 @@ func (o *Outside) Cut() {
 // Restock makes used handles ready, and frees those that were recalled before Cut.
 // Refresh only.
 func (o *Outside) Restock() {
+	if o.untouched() {
+		return
+	}
 	o.open.Lock()
 	defer o.open.Unlock()
 	due := o.open.recalled[:o.due]

@@ -117,7 +117,7 @@ func TestBatchOfQueries(t *testing.T) {
 				w.Query(), w.Query(w.wa), w.Query(w.wb, world.Without[changeC](w.World)), w.Query(world.Without[changeA](w.World)),
 				w.Query(world.AnyOf(w.wb, w.wc)), w.Query(world.With[changeT](w.World)),
 			}
-			for range iterations(120) + 40 {
+			for range iterations(120) + 10 {
 				q := queries[rng.IntN(len(queries))]
 				all := chosen(q)
 				if rng.IntN(2) == 0 {

@@ -14,10 +14,7 @@ import (
 // TestBatchAgainstModel creates, destroys, adds and removes in batches at
 // random, with single changes between, and compares everything with a map.
 func TestBatchAgainstModel(t *testing.T) {
-	steps := 60
-	if testing.Short() {
-		steps = 20
-	}
+	steps := iterations(60) + 20
 	for seed := range uint64(3) {
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 2))

@@ -68,9 +68,10 @@ func NewBundle[T any](w *World) *Bundle[T] {
 }
 
 // PlaceBy makes place choose the shard of each new entity, 0 to Shards()-1. The
-// default, also for a nil place, is round robin, in runs of 64. It is called by whoever creates, ports included, so it
-// must be safe for concurrent use and depend on its argument alone. Systems
-// create in their own shard regardless.
+// default, also for a nil place, is round robin, in runs of 64 to 1024: an eighth of what
+// a shard holds. It is called by whoever creates, ports included, so it must be safe for
+// concurrent use and depend on its argument alone. Systems create in their own shard
+// regardless.
 func (b *Bundle[T]) PlaceBy(place func(T) int) *Bundle[T] {
 	b.w.mustIdle("PlaceBy")
 	b.place = place

@@ -19,10 +19,7 @@ type disableModel struct {
 // TestDisableAgainstModel disables, changes, destroys and refreshes at random,
 // and compares what queries yield with a map.
 func TestDisableAgainstModel(t *testing.T) {
-	steps := 60
-	if testing.Short() {
-		steps = 20
-	}
+	steps := iterations(60) + 20
 	for seed := range uint64(6) {
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 4))

@@ -20,6 +20,22 @@ const (
 	last world.Flags = 1 << 7
 )
 
+// TestFlagsByFunction has a function flag its entity on an idle world, and panic.
+func TestFlagsByFunction(t *testing.T) {
+	f := newFixture(t, world.Options{})
+	h := f.newUnit(1)
+	ignite := func(self *world.Self) { require.NoError(t, world.Flag(self, self.Handle(), burning)) }
+	require.NoError(t, world.Do(f.World, h, ignite))
+	require.Equal(t, burning, f.Flags(h), "at once")
+	require.Panics(t, func() {
+		_ = world.Do(f.World, h, func(self *world.Self) {
+			require.NoError(t, world.Unflag(self, h, burning))
+			panic("too late")
+		})
+	})
+	require.Zero(t, f.Flags(h))
+}
+
 // flagged returns the entities that match, by the runs of a query, which must agree
 // with its Count.
 func (f *fixture) flagged(terms ...world.Term) (all []handle.Handle) {

@@ -56,9 +56,13 @@ func (f *Func[A]) Call(by Holder, on handle.Handle, arg A) error {
 	if l == 0 {
 		return ErrStale
 	}
+	c := w.contexts[w.space.Owner(l)]
 	var self Self
-	self.begin(w.contexts[w.space.Owner(l)], f.name, on, l)
-	defer self.over()
+	self.begin(c, f.name, on, l)
+	defer func() {
+		self.over()
+		c.shard.PublishFlags() // at once, whether it panics or not
+	}()
 	f.run(&self, arg)
 	return nil
 }

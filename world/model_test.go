@@ -40,7 +40,7 @@ func TestModel(t *testing.T) {
 		for seed := range uint64(iterations(10)) {
 			t.Run(fmt.Sprintf("shards %d, most %d, seed %d", test.options.Shards, test.most, seed), func(t *testing.T) {
 				m := newModel(t, test.options, test.ports, test.most, seed)
-				for range max(iterations(200), 100) {
+				for range max(iterations(200), 60) {
 					m.idle()
 					if m.r.IntN(3) > 0 {
 						m.inTick()

@@ -120,7 +120,7 @@ func BenchmarkMoved(b *testing.B) {
 // tick.
 func TestMoveAllocatesNothing(t *testing.T) {
 	f := newFixture(t, world.Options{Shards: 4})
-	all, err := f.creature.AppendN(nil, f.World, 1000, nil)
+	all, err := f.creature.AppendN(nil, f.World, 400, nil)
 	require.NoError(t, err)
 	p := f.port()
 	system := f.build(func(b *world.Build) func(*world.Context) {

@@ -15,7 +15,7 @@ import (
 // TestKeepOrder destroys at random and sees that the living stay in order, with
 // their components.
 func TestKeepOrder(t *testing.T) {
-	for seed := range uint64(20) {
+	for seed := range uint64(iterations(20) + 3) {
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 3))
 			w := world.MustNew(world.Options{Shards: 1 + int(seed%3), KeepOrder: true})

@@ -63,6 +63,26 @@ func TestPlaceRoundRobin(t *testing.T) {
 	}
 }
 
+// TestPlaceInLongRuns fills a world one by one: the runs grow with it, and the shards
+// stay even.
+func TestPlaceInLongRuns(t *testing.T) {
+	const shards = 5
+	f := newFixture(t, world.Options{Shards: shards})
+	run, longest, before := 0, 0, -1
+	for n := 1; n <= 60_000; n++ {
+		if at, _ := f.Owner(f.newUnit(int64(n))); at != before {
+			run, before = 0, at
+		}
+		run++
+		require.LessOrEqual(t, run, max(64, n/shards/8))
+		longest = max(longest, run)
+		if n%10_000 == 0 {
+			evenly(t, f.perShard(), longest)
+		}
+	}
+	require.Equal(t, 1024, longest)
+}
+
 // TestPlaceBy places by the value, whoever creates; a system creates in its own
 // shard regardless.
 func TestPlaceBy(t *testing.T) {

@@ -82,7 +82,7 @@ func New(o Options) (*World, error) {
 		contexts:    make([]*Context, n+1),
 		mail:        make([]mail, n),
 		componentID: map[reflect.Type]int{},
-		run:         runLength,
+		run:         runFirst,
 		accessors:   map[accessorKey]any{},
 	}
 	w.space.Growth = o.growth()
@@ -201,22 +201,36 @@ func (w *World) Clear() {
 	w.Refresh()
 }
 
-// runLength is how many new entities in a row go to the same shard. One at a
-// time, over eight shards, costs a third more at 1M entities: each create would touch
-// another shard's columns. Of entities with 10 components 16 are too few, too:
-// over four shards they cost a third more than 64.
-const runLength = 64
+// runFirst is how many new entities in a row go to the same shard of a small world,
+// runMost of a large one. Each change of shard touches other columns and slots: one
+// entity at a time, over eight shards, costs a third more at 1M, and of entities with
+// 10 components, over four shards, runs of 64 cost a quarter more than those of 1024.
+// Long runs in a small world would leave shards empty.
+const (
+	runFirst = 64
+	runMost  = 1024
+)
 
 // next is the shard of a new entity: round robin, in runs.
 func (w *World) next() int {
 	if w.run == 0 {
-		w.run = runLength
-		if w.cursor++; w.cursor >= len(w.shards) {
-			w.cursor = 0
-		}
+		w.nextShard()
 	}
 	w.run--
 	return w.cursor
+}
+
+// nextShard begins the run of the next shard: an eighth of what the shards hold by now on
+// average, in whole cache lines of slots.
+func (w *World) nextShard() {
+	n := 0
+	for _, s := range w.shards {
+		n += s.Alive()
+	}
+	w.run = min(max(runFirst, n/(8*len(w.shards))&^7), runMost)
+	if w.cursor++; w.cursor >= len(w.shards) {
+		w.cursor = 0
+	}
 }
 
 func (w *World) shardOf(l shard.Loc) *shard.Shard {
