@@ -34,7 +34,7 @@ type arkField struct {
 
 type arkWorker struct {
 	*arkField
-	entities [places][]ecs.Entity
+	entities [placesMax][]ecs.Entity
 }
 
 func (a *arkWorker) create(place int) {

@@ -66,7 +66,7 @@ func (t *ticking) stop() {
 
 // openAtoll has a port for each goroutine, and ticks while they work.
 func openAtoll(s setting) field {
-	t := newTicking(s.resident, 2*places*chunkSize)
+	t := newTicking(s.resident, 2*places(s.goroutines)*chunkSize)
 	workers := make([]*atollWorker, s.goroutines)
 	for i := range workers {
 		p, err := t.w.OpenPort()
@@ -78,7 +78,7 @@ func openAtoll(s setting) field {
 		begin:  func() { t.start(tickInterval) },
 		end: func() {
 			for _, w := range workers {
-				for i := range places {
+				for i := range placesMax {
 					await(&w.created[i])
 					await(&w.destroyed[i])
 				}
@@ -95,9 +95,9 @@ type atollWorker struct {
 	movers    *world.Bundle[mover]
 	port      *world.Port
 	batch     bool
-	handles   [places][]handle.Handle
-	created   [places]world.Completion
-	destroyed [places]world.Completion
+	handles   [placesMax][]handle.Handle
+	created   [placesMax]world.Completion
+	destroyed [placesMax]world.Completion
 }
 
 func (a *atollWorker) create(place int) {

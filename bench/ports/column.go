@@ -32,7 +32,7 @@ type columnField struct {
 
 type columnWorker struct {
 	*columnField
-	rows [places][]uint32
+	rows [placesMax][]uint32
 }
 
 func setColumns(r column.Row) error {

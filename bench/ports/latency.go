@@ -24,7 +24,7 @@ type callCell struct {
 }
 
 func (k *calls) run(goroutines int) []callCell {
-	t := newTicking(k.resident, 2*places*chunkSize)
+	t := newTicking(k.resident, 2*places(goroutines)*chunkSize)
 	t.start(tickInterval)
 	defer t.stop()
 	creates, destroys := make([][]time.Duration, goroutines), make([][]time.Duration, goroutines)

@@ -21,12 +21,12 @@ type settings struct {
 // full and quick are the settings there are.
 var (
 	full = settings{
-		throughput: throughput{resident: 100_000, chunks: 768, rounds: 15},
+		throughput: throughput{resident: 100_000, chunks: 3072, rounds: 15},
 		checks:     []checks{{16_000, 4 << 20, 15}, {1_000_000, 2 << 20, 15}},
 		calls:      calls{resident: 100_000, samples: 1 << 20},
 	}
 	quick = settings{
-		throughput: throughput{resident: 100_000, chunks: 256, rounds: 5},
+		throughput: throughput{resident: 100_000, chunks: 1024, rounds: 5},
 		checks:     []checks{{16_000, 2 << 20, 7}, {1_000_000, 1 << 20, 7}},
 		calls:      calls{resident: 100_000, samples: 1 << 18},
 	}

@@ -61,7 +61,7 @@ func (f *mapField) run(id uint64) *mapShard    { return &f.shards[id/idRun%mapSh
 
 type mapWorker struct {
 	*mapField
-	ids [places][]uint64
+	ids [placesMax][]uint64
 }
 
 func (m *mapWorker) create(place int) {

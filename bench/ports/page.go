@@ -130,9 +130,9 @@ Entities with two components of two float64 are created and destroyed again, by 
 where others are already. Millions of operations a second of the clock, creates and destroys counted alike, from the first
 call until the last one is applied: the ticks that apply them, one each %v, are in it. Alone, each entity is a call, and for
 the others a lock or a transaction; in chunks, %d entities are, as far as each offers that. Each entity lives
-for %d chunks of its goroutine.
+for as many chunks of its goroutine as all goroutines share %d, but %d at the least.
 
-`, tickInterval, chunkSize, places)
+`, tickInterval, chunkSize, placesMax, places(placesMax))
 	columns := []any{"goroutines"}
 	for _, x := range contenders {
 		columns = append(columns, x.name)

@@ -41,11 +41,14 @@ func (t *throughput) run(goroutines int) (*cell, error) {
 			c.entrants = append(c.entrants, e)
 		}
 	}
-	each := max(t.chunks/goroutines, 2*places)
 	for round := range t.rounds + 1 { // the first one warms up
 		for i := range c.entrants {
 			e := c.entrants[(i+round)%len(c.entrants)]
-			e.round(each, round > 0)
+			chunks := t.chunks
+			if e.slow {
+				chunks /= 10
+			}
+			e.round(max(chunks/goroutines, places(goroutines)+1), places(goroutines), round > 0)
 			if n := e.field.count(); n != t.resident {
 				return nil, fmt.Errorf("%s has %d entities after a round, want %d", e.name, n, t.resident)
 			}
@@ -54,8 +57,8 @@ func (t *throughput) run(goroutines int) (*cell, error) {
 	return c, nil
 }
 
-// round has each worker create and destroy so many chunks.
-func (e *entrant) round(chunks int, counts bool) {
+// round has each worker create and destroy so many chunks, in so many places.
+func (e *entrant) round(chunks, places int, counts bool) {
 	settle()
 	e.field.begin()
 	cpu, start := processTime(), time.Now()
