@@ -35,6 +35,7 @@ func (c *Chunk) appendDoomed(to []handle.Handle) []handle.Handle {
 // appends to marked, unless that is nil. The caller must own all shards.
 func (s *Space) MarkEach(hs []handle.Handle, marked *[]handle.Handle) {
 	d, chunks := s.dir.Load(), *s.chunks.Load()
+	var run doomedRun
 	for _, h := range hs {
 		e := d.ref(h)
 		i := h>>handle.VersionBits - e.base
@@ -42,13 +43,42 @@ func (s *Space) MarkEach(hs []handle.Handle, marked *[]handle.Handle) {
 			continue
 		}
 		slot := &e.page[i]
-		if slot.load() != uint32(h) || slot.loc == 0 {
+		l := slot.loc
+		if slot.load() != uint32(h) || l == 0 {
 			continue
 		}
-		if chunks[slot.loc>>RowBits].mark(slot.loc.Row()) && marked != nil {
+		if l/64 != run.at {
+			run.mark()
+			run = doomedRun{at: l / 64, chunk: chunks[l>>RowBits]}
+			run.before = run.chunk.dead[l.Row()/64]
+		}
+		bit := uint64(1) << (l % 64)
+		if marked != nil && (run.before|run.rows)&bit == 0 {
 			*marked = append(*marked, h)
 		}
+		run.rows |= bit
 	}
+	run.mark()
+}
+
+// doomedRun is rows to be marked that share a word of a chunk's dead bits: atoms that
+// were created together and die together are marked 64 at a time.
+type doomedRun struct {
+	at     Loc // of the first of the 64, divided by 64
+	chunk  *Chunk
+	rows   uint64
+	before uint64 // those that were marked
+}
+
+// mark marks them.
+func (r *doomedRun) mark() {
+	fresh := r.rows &^ r.before
+	if fresh == 0 {
+		return
+	}
+	r.chunk.dead[(r.at*64).Row()/64] = r.before | fresh
+	r.chunk.table.touch(r.chunk)
+	r.chunk.deadN += bits.OnesCount64(fresh)
 }
 
 // Spare takes the mark off the atom at l, if it has one. The caller must own its

@@ -222,6 +222,7 @@ func (s *Shard) Doomed() int {
 // rest.
 func (s *Shard) Sweep() {
 	s.land()
+	s.free = slices.Grow(s.free, s.Doomed()) // once, and not as they come
 	for _, t := range s.dirty {
 		t.sweep()
 	}
