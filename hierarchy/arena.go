@@ -179,6 +179,11 @@ func (t *Tree) makeRoom(number uint32, n int) error {
 	return nil
 }
 
+// shrinks reports whether so many places need far less than a bucket of a class.
+func (t *Tree) shrinks(class, places int) bool {
+	return class >= 2 && places <= t.classes.size(class-2)
+}
+
 // shrink takes a list to a smaller bucket if it has come to need far less: two
 // classes below, so that a list at the edge of one does not go to and fro.
 func (t *Tree) shrink(number uint32) {
@@ -191,7 +196,7 @@ func (t *Tree) shrink(number uint32) {
 		t.freeBucket(t.arenaOf(number), l)
 		return
 	}
-	for class >= 2 && l.places() <= t.classes.size(class-2) {
+	for t.shrinks(class, l.places()) {
 		if t.resize(number, class-1) != nil {
 			return // there is no room to be tidy in
 		}

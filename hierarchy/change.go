@@ -91,7 +91,7 @@ func (r *Relation) change(h handle.Handle, c *change) error {
 	}
 	err := r.changed(h, c)
 	if n := r.tree.look(parent); err != nil && fresh && n.own() {
-		r.tree.dropList(n.list())
+		r.tree.dropList(r.tree.number(n))
 	}
 	return err
 }
@@ -128,7 +128,7 @@ func (r *Relation) changed(h handle.Handle, c *change) error {
 		if t.parent(h) != c.from {
 			return ErrElsewhere
 		}
-		t.settled(t.linkOf(t.look(h)).list())
+		t.settled(t.number(t.linkOf(t.look(h))))
 		return t.SwapPlaces(c.from, t.placeOf(h), int(c.place))
 	}
 	return r.arrange(h, c)
@@ -158,12 +158,12 @@ func (r *Relation) arrange(h handle.Handle, c *change) error {
 // remove takes an entity out of the relation.
 func (r *Relation) remove(h handle.Handle) error {
 	t := r.tree
-	if n := t.look(h); n.own() && t.list(n.list()).children() > 0 {
+	if n := t.look(h); n.own() && t.list(t.number(n)).children() > 0 {
 		switch r.options.OnParentDeath {
 		case Destroy, Refuse:
 			return ErrChildren
 		}
-		r.giveUp(n.list(), t.parent(h))
+		r.giveUp(t.number(n), t.parent(h))
 	}
 	return t.Remove(h, r.options.OnChildDeath)
 }

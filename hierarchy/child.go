@@ -38,6 +38,9 @@ func (t *Tree) AddChildren(parent handle.Handle, children []handle.Handle) (int,
 // was added, it stays in the tree as a root. It returns ErrAbsent if it has no
 // parent.
 func (t *Tree) RemoveChild(child handle.Handle, gap Gap) error {
+	if gap == Swap && t.pluck(child) {
+		return nil
+	}
 	if t.linkOf(t.look(child)) == 0 {
 		return ErrAbsent
 	}
@@ -71,13 +74,13 @@ func (t *Tree) MoveAfter(child, sibling handle.Handle, gap Gap) error {
 }
 
 func (t *Tree) moveBeside(child, sibling handle.Handle, after int, gap Gap) error {
-	number := t.linkOf(t.look(sibling)).list()
+	number := t.number(t.linkOf(t.look(sibling)))
 	if number == 0 || child == sibling {
 		return ErrAbsent
 	}
 	last := t.settled(number).places() - 1
 	place := t.placeOf(sibling)
-	if t.linkOf(t.look(child)).list() == number { // the sibling may move when the child leaves
+	if t.number(t.linkOf(t.look(child))) == number { // the sibling may move when the child leaves
 		switch was := t.placeOf(child); {
 		case gap == Close && was < place:
 			place--
@@ -91,7 +94,7 @@ func (t *Tree) moveBeside(child, sibling handle.Handle, after int, gap Gap) erro
 // placeOf returns the place of a child, whose list has no open gaps.
 func (t *Tree) placeOf(child handle.Handle) int {
 	link := t.linkOf(t.look(child))
-	return placeIn(t.items(link.list()), child, link)
+	return t.split.placeIn(t.items(t.number(link)), child, link)
 }
 
 // adopt is move for a child that must not have a parent.
@@ -124,28 +127,4 @@ func (t *Tree) adopt(parent, child handle.Handle, where spot, place int) error {
 	}
 	t.enter(number, child, where, place)
 	return nil
-}
-
-// append is adopt for the usual case, in which nothing has to be made: the child is
-// not in the tree, and the parent's list has room behind the last. It reports whether
-// it was that.
-func (t *Tree) append(parent, child handle.Handle) bool {
-	at := t.dir.place(child)
-	n := t.look(parent)
-	if at == nil || *at != 0 || !n.own() || child == parent || child.Version() == 0 {
-		return false
-	}
-	number := n.list()
-	ref := &t.lists[number>>listPageBits]
-	l := (*list)(ref.page[number%listPageSize*listWords:])
-	place, class := l.places(), l.class()
-	if class == noBucket || place >= t.classes.size(class) || l.is(fixed) {
-		return false
-	}
-	ref.arena.words[l.start()+place] = child
-	l[listSpan]++ // one place more
-	l[listState] += childOne
-	t.links++
-	*at = word(child)<<versionShift | word(linkTo(number, place))
-	return true
 }

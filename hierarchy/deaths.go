@@ -52,7 +52,7 @@ func (k keeper) hasLiving(d *world.Deaths, h handle.Handle) bool {
 	if !n.own() {
 		return false
 	}
-	for _, child := range k.tree.items(n.list()) {
+	for _, child := range k.tree.items(k.tree.number(n)) {
 		if child != handle.None && !d.Dying(child) {
 			return true
 		}
@@ -100,7 +100,7 @@ func (k keeper) bequeath(d *world.Deaths, from int) {
 			continue
 		}
 		up := handle.None
-		for _, child := range k.tree.items(n.list()) {
+		for _, child := range k.tree.items(k.tree.number(n)) {
 			if child == handle.None || d.Dying(child) {
 				continue
 			}
@@ -135,11 +135,11 @@ func (k keeper) bury(d *world.Deaths, h handle.Handle) {
 		return
 	}
 	if k.options.OnParentDeath == Destroy {
-		k.destroyChildren(d, n.list())
+		k.destroyChildren(d, k.tree.number(n))
 	} else {
-		t.unlinkChildren(n.list())
+		t.unlinkChildren(k.tree.number(n))
 	}
-	t.dropList(n.list())
+	t.dropList(k.tree.number(n))
 }
 
 // destroyChildren marks the children of a list and takes them out of it.

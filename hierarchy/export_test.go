@@ -1,12 +1,31 @@
 package hierarchy
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/atoll-sim/atoll/handle"
+)
 
 // Verify checks a tree's invariants.
 func (t *Tree) Verify() error { return t.verify() }
 
 // OpenLists returns how many lists are noted to have gaps.
 func (t *Tree) OpenLists() int { return len(t.open) }
+
+// Divide gives the places in links so many bits, or with 0 as many as they have by
+// themselves.
+func (t *Tree) Divide(placeBits int) {
+	by := splitFor(len(t.lists))
+	if placeBits > 0 {
+		by = split{lists: linkMask >> (listShift + placeBits), shift: uint8(versionShift - placeBits)}
+	}
+	t.divide(by)
+	for n, owner := range t.owners {
+		if owner != handle.None {
+			t.renumber(uint32(n), 0) // they may have been given more
+		}
+	}
+}
 
 // Verify checks those of a relation, and that nobody in it is dead.
 func (r *Relation) Verify() error {

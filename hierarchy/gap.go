@@ -28,25 +28,26 @@ func (g Gap) String() string {
 func (t *Tree) link(child handle.Handle, list uint32, place int) {
 	at := t.dir.place(child)
 	if n := node(*at); n.own() {
-		t.list(n.list())[listLink] = word(linkTo(list, place))
+		t.list(t.number(n))[listLink] = word(t.split.link(list, place))
 	} else {
-		*at = word(child)<<versionShift | word(linkTo(list, place))
+		*at = word(child)<<versionShift | word(t.split.link(list, place))
 	}
 }
 
 // linkOf returns the link of a node to its parent's list, or 0.
 func (t *Tree) linkOf(n node) node {
 	if n.own() {
-		return t.list(n.list()).link()
+		return t.list(t.number(n)).link()
 	}
 	return n & linkMask
 }
 
-// placeIn returns the place of a child in a list: its node has the low bits.
-func placeIn(items []handle.Handle, child handle.Handle, link node) int {
-	p := int(link & placeMask)
-	for items[p] != child {
-		p += placeMask + 1
+// placeIn returns the place of a child in a list: its link has the low bits, which in
+// all but huge lists are all.
+func (s split) placeIn(items []handle.Handle, child handle.Handle, link node) int {
+	p := s.place(link)
+	for round := s.round(); len(items) > round && items[p] != child; {
+		p += round
 	}
 	return p
 }
@@ -60,16 +61,16 @@ func (t *Tree) detach(child handle.Handle, gap Gap) {
 	if link == 0 {
 		return
 	}
-	t.leave(link.list(), child, link, gap)
+	t.leave(t.number(link), child, link, gap)
 	t.unlink(child)
-	t.tidy(link.list())
+	t.tidy(t.number(link))
 }
 
 // unlink forgets a child's link.
 func (t *Tree) unlink(child handle.Handle) {
 	at := t.dir.place(child)
 	if n := node(*at); n.own() {
-		t.list(n.list())[listLink] = 0
+		t.list(t.number(n))[listLink] = 0
 	} else {
 		*at = 0
 	}
@@ -87,7 +88,7 @@ func (t *Tree) leave(number uint32, child handle.Handle, link node, gap Gap) {
 		link = t.linkOf(t.look(child))
 	}
 	items := t.items(number)
-	p := placeIn(items, child, link)
+	p := t.split.placeIn(items, child, link)
 	items[p] = handle.None
 	l[listState] -= childOne
 	t.links--
@@ -117,7 +118,7 @@ const placesSpare = 64
 func (t *Tree) leaveAmongHoles(number uint32, child handle.Handle, link node) {
 	l := t.list(number)
 	items := t.items(number)
-	p := placeIn(items, child, link)
+	p := t.split.placeIn(items, child, link)
 	l[listState] -= childOne
 	t.links--
 	copy(items[p:], items[p+1:])
@@ -193,7 +194,7 @@ func (t *Tree) tidy(number uint32) {
 // tidyOf is tidy for the list of an entity, if it has one.
 func (t *Tree) tidyOf(h handle.Handle) {
 	if n := t.look(h); n.own() {
-		t.tidy(n.list())
+		t.tidy(t.number(n))
 	}
 }
 

@@ -20,7 +20,7 @@ import (
 // is; only the directories are made anew.
 const (
 	imageMagic   = 0x454552544c4f5441 // "ATOLTREE"
-	imageVersion = 1
+	imageVersion = 2
 	imageCounts  = 7 // words: magic, version, classes, arenas, pages, record pages, links
 	arenaHead    = 3 // words: length, idle, first free record
 )
@@ -166,7 +166,7 @@ func decode(image []byte) (*Tree, error) {
 	}
 	t.links = links
 	sizes := t.decodeArenas(w, arenas)
-	t.lists = make([]listRef, lists)
+	t.lists, t.split = make([]listRef, lists), splitFor(lists)
 	for i := range t.lists {
 		home := w.next()
 		if home >= word(len(t.arenas)) {

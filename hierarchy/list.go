@@ -130,6 +130,9 @@ func (t *Tree) newListPage(a *arena) error {
 	if err != nil {
 		return err
 	}
+	if by := splitFor(number + 1); by.shift > t.split.shift {
+		t.divide(by)
+	}
 	t.lists = append(t.lists, listRef{(*listPage)(block), a})
 	t.show()
 	for i := listPageSize - 1; i >= 0; i-- {

@@ -21,13 +21,18 @@ func (r *Relation) Remove(by world.Holder, h handle.Handle) error {
 	return r.do(by, h, change{op: opRemove})
 }
 
+// mayAtOnce reports whether by is the idle world: then the usual case of a change
+// can be tried at once, before all that the others need. Who is in the relation lives.
+func (r *Relation) mayAtOnce(by world.Holder) bool {
+	w, ok := by.(*world.World)
+	return ok && w == r.w && w.Idle()
+}
+
 // AddChild makes an entity that has no parent a child of another, behind its
 // children, or in a fixed list at the first free place. It is refused with ErrParent
 // if it has a parent, with a CycleError if it is the other or its ancestor.
 func (r *Relation) AddChild(by world.Holder, parent, child handle.Handle) error {
-	// The usual case of an idle world, before all that the others need. Who has a list
-	// lives.
-	if w, ok := by.(*world.World); ok && w == r.w && r.options.Places == 0 && w.Idle() && w.Locate(child) != 0 && r.tree.append(parent, child) {
+	if r.options.Places == 0 && r.mayAtOnce(by) && r.w.Locate(child) != 0 && r.tree.append(parent, child) {
 		return nil
 	}
 	return r.do(by, child, change{op: opAddChild, to: parent})
@@ -59,6 +64,9 @@ func (r *Relation) AddChildren(by world.Holder, parent handle.Handle, children .
 
 // RemoveChild takes a child out of its parent; gap says what becomes of the place.
 func (r *Relation) RemoveChild(by world.Holder, child handle.Handle, gap Gap) error {
+	if gap == Swap && r.mayAtOnce(by) && r.tree.pluck(child) {
+		return nil
+	}
 	return r.do(by, child, change{op: opRemoveChild, gap: gap})
 }
 
@@ -71,6 +79,9 @@ func (r *Relation) RemoveHoles(by world.Holder, parent handle.Handle) error {
 // Move makes an entity a child of another, from wherever it is, behind its children
 // or in a fixed list at the first free place.
 func (r *Relation) Move(by world.Holder, child, parent handle.Handle) error {
+	if r.options.OnChildDeath == Swap && r.mayAtOnce(by) && r.tree.carry(child, parent) {
+		return nil
+	}
 	return r.do(by, child, change{op: opMove, to: parent})
 }
 

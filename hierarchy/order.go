@@ -13,8 +13,8 @@ func (t *Tree) RemoveHoles(parent handle.Handle) error {
 	if !t.listed(n) {
 		return ErrAbsent
 	}
-	t.close(n.list())
-	t.tidy(n.list())
+	t.close(t.number(n))
+	t.tidy(t.number(n))
 	return nil
 }
 
@@ -25,10 +25,10 @@ func (t *Tree) Sort(parent handle.Handle, compare func(a, b handle.Handle) int) 
 	if !t.listed(n) {
 		return ErrAbsent
 	}
-	t.close(n.list())
-	l := t.list(n.list())
-	defer t.renumber(n.list(), 0) // even if compare panics
-	slices.SortStableFunc(t.items(n.list())[:l.children()], compare)
+	t.close(t.number(n))
+	l := t.list(t.number(n))
+	defer t.renumber(t.number(n), 0) // even if compare panics
+	slices.SortStableFunc(t.items(t.number(n))[:l.children()], compare)
 	return nil
 }
 
@@ -38,18 +38,18 @@ func (t *Tree) SwapPlaces(parent handle.Handle, i, j int) error {
 	if !t.listed(n) {
 		return ErrAbsent
 	}
-	t.settled(n.list())
-	items := t.items(n.list())
+	t.settled(t.number(n))
+	items := t.items(t.number(n))
 	if min(i, j) < 0 || max(i, j) >= len(items) {
 		return ErrPlace
 	}
 	items[i], items[j] = items[j], items[i]
 	for _, p := range [...]int{i, j} {
 		if items[p] != handle.None {
-			t.link(items[p], n.list(), p)
+			t.link(items[p], t.number(n), p)
 		}
 	}
-	t.trim(n.list())
+	t.trim(t.number(n))
 	return nil
 }
 
@@ -71,11 +71,11 @@ func (t *Tree) swap(a, b handle.Handle) error {
 	case nb.own() && t.isAncestor(b, a):
 		return t.cycle(b, t.parent(a))
 	}
-	ia, ib := t.items(la.list()), t.items(lb.list())
-	pa, pb := placeIn(ia, a, la), placeIn(ib, b, lb)
+	ia, ib := t.items(t.number(la)), t.items(t.number(lb))
+	pa, pb := t.split.placeIn(ia, a, la), t.split.placeIn(ib, b, lb)
 	ia[pa], ib[pb] = b, a
-	t.link(a, lb.list(), pb)
-	t.link(b, la.list(), pa)
+	t.link(a, t.number(lb), pb)
+	t.link(b, t.number(la), pa)
 	return nil
 }
 

@@ -272,6 +272,9 @@ func TestRandom(t *testing.T) {
 			if p.rand.IntN(300) == 0 {
 				p.tree.Reserve(hierarchy.Room{Entities: 10, Parents: 3, Buckets: []int{2}, Homes: 2})
 			}
+			if p.rand.IntN(100) == 0 {
+				p.tree.Divide(p.rand.IntN(6))
+			}
 			if p.rand.IntN(200) == 0 {
 				p.reload(o)
 			}
@@ -282,6 +285,7 @@ func TestRandom(t *testing.T) {
 
 // reload goes on with what was saved and loaded, into a new tree or the same.
 func (p *pair) reload(o hierarchy.TreeOptions) {
+	p.tree.Divide(0) // an image has the links that a tree of its size has
 	image := p.tree.Save(nil)
 	require.Len(p.t, image, p.tree.SaveSize())
 	if p.rand.IntN(2) == 0 {

@@ -54,9 +54,9 @@ func (t *Tree) look(h handle.Handle) node {
 func (t *Tree) parent(h handle.Handle) handle.Handle {
 	n := t.look(h)
 	if n.own() {
-		n = t.list(n.list()).link()
+		n = t.list(t.number(n)).link()
 	}
-	return *(*handle.Handle)(unsafe.Add(t.hot.owners, uintptr(n.list())*wordBytes))
+	return *(*handle.Handle)(unsafe.Add(t.hot.owners, uintptr(t.number(n))*wordBytes))
 }
 
 // children returns the places of the list of h, holes among them.
@@ -67,11 +67,12 @@ func (t *Tree) children(h handle.Handle) []handle.Handle {
 	if !n.own() {
 		return nil
 	}
-	ref := (*listRef)(unsafe.Add(t.hot.lists, uintptr(n>>(listShift+listPageBits)&(ParentsMax>>listPageBits))*unsafe.Sizeof(listRef{})))
-	l := (*list)(unsafe.Add(unsafe.Pointer(ref.page), uintptr(n>>listShift%listPageSize)*unsafe.Sizeof(list{})))
+	number := uintptr(t.number(n))
+	ref := (*listRef)(unsafe.Add(t.hot.lists, number>>listPageBits*unsafe.Sizeof(listRef{})))
+	l := (*list)(unsafe.Add(unsafe.Pointer(ref.page), number%listPageSize*unsafe.Sizeof(list{})))
 	span := l[listSpan]
 	if span&open != 0 {
-		return t.closed(n.list())
+		return t.closed(t.number(n))
 	}
 	first := unsafe.Add(unsafe.Pointer(unsafe.SliceData(ref.arena.words)), uintptr(span>>32)*wordBytes)
 	places := span & (open - 1)

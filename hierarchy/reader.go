@@ -42,7 +42,7 @@ func (r *Reader) list(h handle.Handle) uint32 {
 	if !n.own() {
 		return 0
 	}
-	number := n.list()
+	number := r.tree.number(n)
 	t.settled(number)
 	return number
 }
@@ -78,7 +78,7 @@ func (r *Reader) Count(h handle.Handle) int {
 		r.guard()
 	}
 	if n := r.tree.look(h); n.own() {
-		return r.tree.list(n.list()).children()
+		return r.tree.list(r.tree.number(n)).children()
 	}
 	return 0
 }
@@ -95,7 +95,8 @@ func (r *Reader) At(h handle.Handle, place int) handle.Handle {
 }
 
 // Place returns the place of a child among its parent's children, and whether it
-// has a parent. O(1), but one more step for every 2048 places of the list.
+// has a parent. O(1), but one more step for every 524,288 places of the list, or, in
+// a tree of more than 65,536 parents, for as many fewer as there are more parents.
 func (r *Reader) Place(child handle.Handle) (int, bool) {
 	if check.Enabled {
 		r.guard()
@@ -105,7 +106,7 @@ func (r *Reader) Place(child handle.Handle) (int, bool) {
 	if link == 0 {
 		return 0, false
 	}
-	t.settled(link.list())
+	t.settled(r.tree.number(link))
 	return t.placeOf(child), true
 }
 
@@ -127,7 +128,7 @@ func (r *Reader) FirstFree(h handle.Handle) (int, bool) {
 // Fixed reports whether the places of an entity's list are fixed.
 func (r *Reader) Fixed(h handle.Handle) bool {
 	n := r.tree.look(h)
-	return n.own() && r.tree.list(n.list()).is(fixed)
+	return n.own() && r.tree.list(r.tree.number(n)).is(fixed)
 }
 
 // Parent returns the parent of an entity, or None. O(1).

@@ -132,7 +132,7 @@ func ceilPower(n int) int { return 1 << bits.Len(uint(max(n, 1)-1)) }
 func (t *Tree) NeedsGrowth(parent handle.Handle, children int) bool {
 	paged, places, class := 0, children, noBucket
 	if n := t.look(parent); n.own() {
-		l := t.list(n.list())
+		l := t.list(t.number(n))
 		places, class = l.places()+children, l.class()
 	} else {
 		if t.dir.place(parent) == nil {

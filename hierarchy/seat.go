@@ -97,6 +97,9 @@ func (t *Tree) enter(number uint32, child handle.Handle, where spot, place int) 
 
 // reseat takes a child to a list from wherever it is.
 func (t *Tree) reseat(child, parent handle.Handle, where spot, place int, gap Gap) error {
+	if where == atEnd && gap == Swap && t.carry(child, parent) {
+		return nil
+	}
 	n := t.look(child)
 	link := t.linkOf(n)
 	if link == 0 {
@@ -109,17 +112,17 @@ func (t *Tree) reseat(child, parent handle.Handle, where spot, place int, gap Ga
 	if err != nil {
 		return err
 	}
-	if number == link.list() {
+	if number == t.number(link) {
 		return t.shift(number, child, where, place, gap)
 	}
 	if place, err = t.prepare(number, where, place); err != nil {
 		t.tidy(number)
 		return err
 	}
-	t.leave(link.list(), child, link, gap)
+	t.leave(t.number(link), child, link, gap)
 	t.unlink(child)
 	t.enter(number, child, where, place)
-	t.tidy(link.list())
+	t.tidy(t.number(link))
 	return nil
 }
 

@@ -43,11 +43,11 @@ func (t *Tree) appendState(dst []byte) []byte {
 			if !n.own() {
 				continue
 			}
-			l := t.list(n.list())
+			l := t.list(t.number(n))
 			if kept := l[listState] & (added | fixed); kept != 0 || l.places() > 0 {
 				h := (r.base+handle.Handle(i))<<handle.VersionBits | handle.Handle(n>>versionShift)
 				dst = appendWords(dst, []word{h, kept, word(l.places())})
-				dst = appendWords(dst, t.items(n.list()))
+				dst = appendWords(dst, t.items(t.number(n)))
 			}
 		}
 	}

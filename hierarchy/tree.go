@@ -21,6 +21,7 @@ import "github.com/atoll-sim/atoll/handle"
 // its own.
 type Tree struct {
 	hot     hot
+	split   split
 	dir     directory
 	lists   []listRef
 	owners  []handle.Handle // by number of list; None for a free one
@@ -53,7 +54,7 @@ type TreeOptions struct {
 // NewTree makes an empty tree. It panics if the sizes of buckets are not
 // ascending or less than 1.
 func NewTree(o TreeOptions) *Tree {
-	t := &Tree{classes: defaultClasses, keep: o.KeepCapacity}
+	t := &Tree{split: splitFor(0), classes: defaultClasses, keep: o.KeepCapacity}
 	if o.Buckets != nil {
 		t.classes = chosenClasses(o.Buckets)
 	}
@@ -106,7 +107,7 @@ func (t *Tree) take(n int) ([]word, error) {
 // listOf returns the list of h, made if there is none.
 func (t *Tree) listOf(h handle.Handle) (uint32, error) {
 	if n := t.look(h); n.own() {
-		return n.list(), nil
+		return t.number(n), nil
 	}
 	return t.newList(h)
 }
@@ -117,12 +118,12 @@ func (t *Tree) has(n node) bool {
 	if !n.own() {
 		return n != 0
 	}
-	return t.list(n.list()).link() != 0 || t.listed(n)
+	return t.list(t.number(n)).link() != 0 || t.listed(n)
 }
 
 // listed reports whether a node's entity has a list but for the capacity of one.
 func (t *Tree) listed(n node) bool {
-	return n.own() && (t.list(n.list()).children() > 0 || t.list(n.list()).is(added|fixed))
+	return n.own() && (t.list(t.number(n)).children() > 0 || t.list(t.number(n)).is(added|fixed))
 }
 
 // Add puts an entity in the tree, as a root. It stays until it is removed, with
@@ -141,7 +142,7 @@ func (t *Tree) Add(h handle.Handle) error {
 // if it is not there.
 func (t *Tree) Remove(h handle.Handle, gap Gap) error {
 	n := t.look(h)
-	if n.own() && t.list(n.list()).children() > 0 {
+	if n.own() && t.list(t.number(n)).children() > 0 {
 		return ErrChildren
 	}
 	had := t.has(n)
@@ -156,7 +157,7 @@ func (t *Tree) Remove(h handle.Handle, gap Gap) error {
 func (t *Tree) erase(h handle.Handle, gap Gap) {
 	t.detach(h, gap)
 	if n := t.look(h); n.own() {
-		t.dropList(n.list())
+		t.dropList(t.number(n))
 	}
 }
 
@@ -167,10 +168,10 @@ func (t *Tree) RemoveBranch(h handle.Handle, gap Gap) error {
 	for at := h; ; {
 		n := t.look(at)
 		if n.own() {
-			if l := t.list(n.list()); l.children() > 0 {
+			if l := t.list(t.number(n)); l.children() > 0 {
 				l.unset(fixed)
-				t.trim(n.list())
-				at = t.items(n.list())[l.places()-1]
+				t.trim(t.number(n))
+				at = t.items(t.number(n))[l.places()-1]
 				continue
 			}
 		}

@@ -91,9 +91,9 @@ func (t *Tree) verifyList(number uint32, room *bitmap, a *arena) error {
 			continue
 		}
 		children++
-		if link := t.linkOf(t.look(child)); link != linkTo(number, p) {
+		if link := t.linkOf(t.look(child)); link != t.split.link(number, p) {
 			return fmt.Errorf("place %d holds %v, whose link is %#x", p, child, uint64(link))
-		} else if p > placeMask && placeIn(items, child, link) != p {
+		} else if p >= t.split.round() && t.split.placeIn(items, child, link) != p {
 			return fmt.Errorf("place %d holds %v, who is in another too", p, child)
 		}
 	}
@@ -154,7 +154,7 @@ func (t *Tree) verifyNodes() (links int, err error) {
 				continue
 			}
 			h := (r.base+handle.Handle(i))<<handle.VersionBits | handle.Handle(n>>versionShift)
-			number := n.list()
+			number := t.number(n)
 			if h.Version() == 0 || number == 0 || int(number) >= len(t.owners) || t.owners[number] == handle.None {
 				return 0, fmt.Errorf("the node of %v is %#x", h, uint64(n))
 			}
@@ -179,7 +179,7 @@ func (t *Tree) verifyRoots() error {
 			continue
 		}
 		number := uint32(n)
-		for path = path[:0]; number != 0 && int(number) < len(state) && state[number] == 0; number = t.list(number).link().list() {
+		for path = path[:0]; number != 0 && int(number) < len(state) && state[number] == 0; number = t.number(t.list(number).link()) {
 			state[number] = underway
 			path = append(path, number)
 		}

@@ -47,7 +47,7 @@ func (r *Reader) depthFirst(h handle.Handle, yield func(handle.Handle) bool) {
 			return
 		}
 		i = t.placeOf(at) + 1
-		at = t.owners[link.list()]
+		at = t.owners[t.number(link)]
 		children = r.Children(at)
 	}
 }

@@ -99,7 +99,7 @@ func TestWalkBreak(t *testing.T) {
 	}
 }
 
-// TestWalkWide walks lists with more places than a node tells apart.
+// TestWalkWide walks a list with many places.
 func TestWalkWide(t *testing.T) {
 	f := newFixture(t, 2, hierarchy.Options{})
 	h := f.make(7001)

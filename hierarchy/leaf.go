@@ -1,0 +1,89 @@
+package hierarchy
+
+import "github.com/atoll-sim/atoll/handle"
+
+// This file has the changes of leaves, children that are no parents, for the usual
+// case, in which nothing has to be made or given back. Each reports whether it was
+// that; if not, nothing was done. In a large tree they wait for memory, the node of
+// each child being anywhere, so no branch waits for what is only just being loaded:
+// the processor is then at the next change before this one is done.
+
+// behind returns the list of an entity and its memory, if there is room in it behind
+// the last.
+func (t *Tree) behind(parent handle.Handle) (number uint32, l *list, words []word) {
+	n := t.look(parent)
+	if !n.own() {
+		return 0, nil, nil
+	}
+	number = t.number(n)
+	ref := &t.lists[number>>listPageBits]
+	l = (*list)(ref.page[number%listPageSize*listWords:])
+	if class := l.class(); class == noBucket || l.places() >= t.classes.size(class) || l.is(fixed) {
+		return 0, nil, nil
+	}
+	return number, l, ref.arena.words[l.start():]
+}
+
+// append is adopt, to the end.
+func (t *Tree) append(parent, child handle.Handle) bool {
+	at := t.dir.place(child)
+	number, l, words := t.behind(parent)
+	if l == nil || at == nil || *at != 0 || child == parent || child.Version() == 0 {
+		return false
+	}
+	t.sit(at, child, number, l, words)
+	return true
+}
+
+// sit puts a child, whose node is at, behind the last of a list that has room.
+func (t *Tree) sit(at *word, child handle.Handle, number uint32, l *list, words []word) {
+	place := l.places()
+	words[place] = child
+	l[listSpan]++ // one place more
+	l[listState] += childOne
+	t.links++
+	*at = word(child)<<versionShift | word(t.split.link(number, place))
+}
+
+// pluck is RemoveChild with a swap, of a list without gaps that keeps its size.
+func (t *Tree) pluck(child handle.Handle) bool {
+	was := t.dir.place(child)
+	if was == nil {
+		return false
+	}
+	n := node(*was)
+	number := t.number(n)
+	if n.own() || number == 0 || n>>versionShift != node(child&handle.VersionMax) {
+		return false
+	}
+	ref := &t.lists[number>>listPageBits]
+	l := (*list)(ref.page[number%listPageSize*listWords:])
+	places := l.places()
+	if l.children() != places || l.is(fixed) || !t.keep && (places == 1 || t.shrinks(l.class(), places-1)) {
+		return false
+	}
+	items := ref.arena.words[l.start():][:places]
+	last := items[places-1]
+	at := t.dir.place(last)
+	moved := node(*at)
+	if moved.own() {
+		return false
+	}
+	items[t.split.placeIn(items, child, n)], items[places-1] = last, handle.None
+	*at = word(moved&^linkMask | n&linkMask) // its new link is that of the child
+	*was = 0                                 // behind that: it may be the last itself
+	l[listSpan]--                            // one place less
+	l[listState] -= childOne
+	t.links--
+	return true
+}
+
+// carry is a move with a swap, to the end of a list, which may be that it was in.
+func (t *Tree) carry(child, parent handle.Handle) bool {
+	number, l, words := t.behind(parent)
+	if l == nil || !t.pluck(child) {
+		return false
+	}
+	t.sit(t.dir.place(child), child, number, l, words)
+	return true
+}
