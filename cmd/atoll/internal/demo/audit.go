@@ -97,7 +97,7 @@ func (e *evidence) books(k realm.Kind) (created, destroyed uint64) {
 }
 
 // items: each is in one place, on the ground or in one inventory; none is lost and
-// none is there twice.
+// none is there twice, nor on one of another sort.
 func (e *evidence) items() *finding {
 	f := &finding{name: "items", more: e.where.Further}
 	for _, text := range e.where.Wrong {
@@ -107,7 +107,7 @@ func (e *evidence) items() *finding {
 		f.expect("items that are anywhere", uint64(e.where.Total()), uint64(e.census.Alive[realm.Items]))
 	}
 	held := &e.where.Held
-	f.claim = fmt.Sprintf("%d items, each in one place: %d on the ground, %d with creatures, %d with avatars, %d stacked on others",
+	f.claim = fmt.Sprintf("%d items, each in one place: %d on the ground, %d with creatures, %d with avatars, %d stacked on others of their sort",
 		e.where.Total(), e.where.Lying, held[realm.Creatures], held[realm.Avatars], held[realm.Items])
 	return f
 }

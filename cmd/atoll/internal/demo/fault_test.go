@@ -178,6 +178,12 @@ func TestFaults(t *testing.T) {
 			who, it := carrying(r)
 			try(r.Inventory.AddChild(r.World, it, anyCreatureBut(r, who)))
 		}), "items", "which is no item"},
+		{"item on one of another sort", littered(func(r *realm.Realm) {
+			_, base := carrying(r)
+			it, items := lying(r), world.Write[realm.Item](r.World)
+			items.Get(it).Sort = items.Get(base).Sort + 1
+			try(r.Inventory.AddChild(r.World, base, it))
+		}), "items", "is stacked on"},
 		{"doubled item", seen(func(carries []handle.Handle) []handle.Handle {
 			return append(slices.Clone(carries), carries[0])
 		}), "items", "is in 2 inventories, want 1"},

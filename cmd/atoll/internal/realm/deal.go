@@ -26,6 +26,11 @@ type dealer struct {
 //
 // Of several who want the same item the first in order gets it. An item that
 // expires at that refresh is not taken.
+//
+// A trade exchanges two items wherever they are by then: it would put one of another
+// sort onto the stack that the other has just come to be on. So they take turns: what
+// is stacked is stacked at the refreshes of even ticks, what is traded at those of odd
+// ones. Their begin may be a tick later than told above.
 func (r *Realm) deal(b *world.Build) func(*world.Context) {
 	d := &dealer{
 		Realm: r, isle: r.island(b), avatars: world.Write[Avatar](b),
@@ -38,6 +43,7 @@ func (r *Realm) deal(b *world.Build) func(*world.Context) {
 			for i := range avatars {
 				switch deal := &avatars[i].Deal; {
 				case !deal.Open:
+				case deal.Due == 0 && !turnOf(deal.Verb, c.Tick()):
 				case deal.Due == 0:
 					d.begin(c, ch.Handle(i), &avatars[i])
 				case deal.Due <= c.Tick():
@@ -46,6 +52,17 @@ func (r *Realm) deal(b *world.Build) func(*world.Context) {
 			}
 		}
 	}
+}
+
+// turnOf reports whether deals of a kind are requested in a tick.
+func turnOf(v Verb, tick uint64) bool {
+	switch v {
+	case Stack:
+		return tick%2 == 0
+	case Trade:
+		return tick%2 == 1
+	}
+	return true
 }
 
 // begin requests what an avatar wants, or ends the deal if it cannot be.

@@ -108,7 +108,7 @@ func TestTakeFull(t *testing.T) {
 	g.step(2)
 	require.Equal(t, realm.Reply{Seq: 1, Verb: realm.Take, Outcome: world.Applied, Full: true, Items: 8}, a.reply())
 	a.command(realm.Command{Verb: realm.Stack})
-	g.step(3)
+	g.step(4)
 	require.EqualValues(t, 7, a.reply().Items)
 	a.command(realm.Command{Verb: realm.Take, Target: it})
 	g.step(3)
@@ -126,13 +126,13 @@ func TestStack(t *testing.T) {
 	a.give(items[0], other, items[1], items[2])
 	for seq := range uint32(2) {
 		a.command(realm.Command{Verb: realm.Stack})
-		g.step(3)
+		g.step(4)
 		reply := a.reply()
 		require.Equal(t, realm.Reply{Seq: seq + 1, Verb: realm.Stack, Outcome: world.Applied, Item: reply.Item, Other: reply.Other, Items: 3 - seq}, reply)
 		require.Equal(t, reply.Other, g.bags().Parent(reply.Item))
 	}
 	a.command(realm.Command{Verb: realm.Stack})
-	g.step(3)
+	g.step(4)
 	require.Equal(t, realm.Reply{Seq: 3, Verb: realm.Stack, Outcome: world.Applied, Items: 2}, a.reply(), "nothing goes together any more")
 	g.sound()
 	where := g.Possessions(nil)
@@ -148,7 +148,7 @@ func TestTrade(t *testing.T) {
 	a.give(mine...)
 	b.give(theirs...)
 	a.command(realm.Command{Verb: realm.Trade, Target: b.avatar})
-	g.step(3)
+	g.step(4)
 	want := realm.Reply{Seq: 1, Verb: realm.Trade, Outcome: world.Applied, Item: theirs[0], Worth: 20, Other: mine[1], Items: 2}
 	require.Equal(t, want, a.reply())
 	require.Zero(t, b.reply())
@@ -156,7 +156,7 @@ func TestTrade(t *testing.T) {
 	require.Equal(t, theirs[0], g.bags().Children(a.avatar)[1])
 	for i, target := range []handle.Handle{b.avatar, a.avatar, theirs[1], handle.None, handle.New(0, 99, 7)} {
 		a.command(realm.Command{Verb: realm.Trade, Target: target})
-		g.step(3)
+		g.step(4)
 		require.Equal(t, realm.Reply{Seq: uint32(2 + i), Verb: realm.Trade, Outcome: world.Applied, Items: 2}, a.reply(), "nothing to be had")
 	}
 	g.sound()
@@ -171,12 +171,53 @@ func TestTradeBoth(t *testing.T) {
 	b.give(theirs)
 	a.command(realm.Command{Verb: realm.Trade, Target: b.avatar})
 	b.command(realm.Command{Verb: realm.Trade, Target: a.avatar})
-	g.step(3)
+	g.step(4)
 	for _, c := range []*guest{a, b} {
 		require.Equal(t, realm.Reply{Seq: 1, Verb: realm.Trade, Outcome: world.Applied, Items: 1}, c.reply())
 	}
 	require.Equal(t, a.avatar, g.bags().Parent(mine))
 	g.sound()
+}
+
+// TestTradeStacked has one stack two items in the tick in which another would trade for
+// one of them: neither is on one of another sort after, nor with another than it was
+// stacked by.
+func TestTradeStacked(t *testing.T) {
+	for _, first := range []bool{true, false} { // whose requests come first
+		for _, wanted := range []int{0, 1} { // what is traded for: what is to be on top, or below
+			for wait := range 2 {
+				g, a, b := two(t)
+				if !first {
+					a, b = b, a
+				}
+				g.step(wait)
+				sorts := world.Write[realm.Item](g.World)
+				offer := g.item(7)
+				sorts.Get(offer).Sort = 1
+				pair := []handle.Handle{g.item(90), g.item(90)}
+				sorts.Get(pair[wanted]).Worth = 7
+				a.give(pair...)
+				b.give(offer)
+				a.command(realm.Command{Verb: realm.Stack})
+				b.command(realm.Command{Verb: realm.Trade, Target: a.avatar})
+				for range 4 {
+					g.step(1)
+					g.sound()
+				}
+				bags, stacked, traded := g.bags(), a.reply(), b.reply()
+				require.Equal(t, 1, bags.Count(b.avatar))
+				if traded.Item != handle.None {
+					require.Equal(t, pair[wanted], traded.Item)
+					require.Equal(t, b.avatar, bags.Parent(traded.Item))
+					require.Equal(t, a.avatar, bags.Parent(offer))
+				}
+				if stacked.Item != handle.None {
+					require.Equal(t, a.avatar, bags.Parent(stacked.Other))
+				}
+				require.NotEqual(t, stacked.Item == handle.None, traded.Item == handle.None, "one of them came to nothing")
+			}
+		}
+	}
 }
 
 // TestTradeDying trades in the tick in which one of both is killed: the item that
@@ -186,6 +227,7 @@ func TestTradeDying(t *testing.T) {
 	mine, theirs, rest := g.item(7), g.item(7), g.item(9)
 	a.give(mine)
 	b.give(theirs, rest)
+	g.step(int(g.World.Tick() % 2)) // in the next tick but one trades have their turn
 	require.NoError(t, g.Strike(b.port, handle.None, b.avatar, 1000))
 	a.command(realm.Command{Verb: realm.Trade, Target: b.avatar})
 	g.step(2)

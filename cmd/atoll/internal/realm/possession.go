@@ -39,7 +39,8 @@ func (p *Possessions) wrong(format string, args ...any) {
 // Possessions goes through the inventory of everybody who may have one, item by
 // item, and then through all items, and holds both against each other: each item
 // lies on the ground, where it is in no inventory, or is in one place of one, that
-// of whom it says. Creatures must carry what they were given. view, unless it is
+// of whom it says. Creatures must carry what they were given, and what is stacked must
+// be of one sort. view, unless it is
 // nil, is asked what is in an inventory, for tests. No tick may be running.
 func (r *Realm) Possessions(view func(who handle.Handle, carries []handle.Handle) []handle.Handle) Possessions {
 	w, bags := r.World, r.Inventory.Read(r.World)
@@ -62,6 +63,8 @@ func (r *Realm) Possessions(view func(who handle.Handle, carries []handle.Handle
 				p.wrong("%s %v carries %v, which is no item", k.One(), who, it)
 			case bags.Parent(it) != who:
 				p.wrong("%s %v carries %v, which is in the inventory of %v", k.One(), who, it, bags.Parent(it))
+			case k == Items && items.Get(it).Sort != items.Get(who).Sort:
+				p.wrong("item %v of sort %d is stacked on %v of sort %d", it, items.Get(it).Sort, who, items.Get(who).Sort)
 			}
 		}
 		if given >= 0 && n != given {
