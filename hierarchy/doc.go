@@ -14,7 +14,7 @@
 //
 // A [Tree] is what a Relation is made of, for use without a world.
 //
-//	node     8 bytes an entity, by handle: version, list, place
+//	node     8 bytes an entity, by handle: version, place, list
 //	list     24 bytes a parent, and 8 for its handle: bucket, number of children
 //	bucket   the children's handles, in a row, in the arena of the parent's home
 //
