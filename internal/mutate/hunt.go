@@ -29,7 +29,7 @@ func (h *hunt) run(ctx context.Context) (ok bool, err error) {
 		}
 		all = append(all, x)
 	}
-	s, close, err := newSchema(h.root, all)
+	s, close, err := newSchema(h.root, "", all)
 	if err != nil {
 		return false, err
 	}

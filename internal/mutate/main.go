@@ -50,6 +50,8 @@ func run(ctx context.Context) (ok bool, err error) {
 	general := flag.String("general", "", "make every small change in these `directories`, separated by commas, instead of the deliberate bugs")
 	part := flag.Float64("min", 0.85, "the part of small changes that must be noticed")
 	budget := flag.Duration("budget", 0, "`time` after which no more small changes are tried, in an order by chance; 0: all are tried")
+	keep := flag.String("keep", "", "`directory` that keeps what was found, so that a run with -budget is done in pieces: the next goes on")
+	again := flag.Bool("again", false, "try those again that survived in an earlier piece")
 	verbose := flag.Bool("v", false, "say by what each small change is noticed")
 	seed := flag.Uint64("seed", 1, "`number` that the order comes from")
 	flag.Parse()
@@ -62,7 +64,10 @@ func run(ctx context.Context) (ok bool, err error) {
 		return false, err
 	}
 	if *general != "" {
-		s := &sweep{root: root, out: os.Stdout, jobs: *jobs, dirs: strings.Split(*general, ","), match: match, min: *part, seed: *seed, verbose: *verbose}
+		s := &sweep{
+			root: root, keep: *keep, out: os.Stdout, jobs: *jobs, dirs: strings.Split(*general, ","),
+			match: match, min: *part, seed: *seed, again: *again, verbose: *verbose,
+		}
 		if *budget > 0 {
 			s.deadline = time.Now().Add(*budget)
 		}

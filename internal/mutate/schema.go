@@ -66,14 +66,15 @@ var mutant, _ = strconv.Atoi(os.Getenv("` + variable + `"))
 
 var errBuild = errors.New("it does not compile")
 
-// newSchema makes a schema. close removes its files.
-func newSchema(root string, all []site) (s *schema, close func(), err error) {
-	tmp, err := os.MkdirTemp("", "mutate-")
-	if err != nil {
-		return nil, nil, err
+// newSchema makes a schema. Its files are in a directory that is kept, or if that is ""
+// in one that close removes.
+func newSchema(root, keep string, all []site) (s *schema, close func(), err error) {
+	s = &schema{root: root, tmp: keep, sites: all, broken: make([]bool, len(all)), binaries: map[binary]string{}}
+	if keep != "" {
+		return s, func() {}, nil
 	}
-	s = &schema{root: root, tmp: tmp, sites: all, broken: make([]bool, len(all)), binaries: map[binary]string{}}
-	return s, func() { _ = os.RemoveAll(tmp) }, nil
+	s.tmp, err = os.MkdirTemp("", "mutate-")
+	return s, func() { _ = os.RemoveAll(s.tmp) }, err
 }
 
 // build compiles tests.
