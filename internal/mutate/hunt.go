@@ -68,7 +68,7 @@ func (h *hunt) run(ctx context.Context) (ok bool, err error) {
 func (h *hunt) prepare(ctx context.Context, s *schema) error {
 	passed := map[tests]bool{}
 	for _, b := range h.bugs {
-		if err := s.build(ctx, binary{b.tests.pkg, b.tests.race}); err != nil {
+		if err := s.build(ctx, binary{pkg: b.tests.pkg, race: b.tests.race}); err != nil {
 			return err
 		}
 	}

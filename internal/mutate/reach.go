@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -50,9 +49,9 @@ const (
 
 // newReach finds out what the tests of a package get to in a directory. What it found
 // is kept with the schema's files, if those are.
-func (s *schema) newReach(ctx context.Context, dir, pkg string, jobs int) (*reach, error) {
-	file := filepath.Join(s.tmp, path.Base(pkg)+"-cover.test")
-	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-cover", "-covermode=atomic", "-coverpkg=./"+dir, "-o", file, "./"+pkg)
+func (s *schema) newReach(ctx context.Context, dir string, b binary, jobs int) (*reach, error) {
+	file := filepath.Join(s.tmp, b.String()+"-cover.test")
+	cmd := exec.CommandContext(ctx, "go", b.args("-cover", "-covermode=atomic", "-coverpkg=./"+dir, "-o", file)...)
 	cmd.Dir = s.root
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("%w:\n%s", err, out)
@@ -61,12 +60,12 @@ func (s *schema) newReach(ctx context.Context, dir, pkg string, jobs int) (*reac
 	if err != nil {
 		return nil, err
 	}
-	r, kept := &reach{}, filepath.Join(s.tmp, dir+"-"+pkg+"-reach.json")
+	r, kept := &reach{}, file+"-reach.json"
 	if old, err := os.ReadFile(kept); err == nil && json.Unmarshal(old, r) == nil && r.Sum == sum {
 		return r, nil
 	}
 	r = &reach{Sum: sum}
-	if err := r.measure(ctx, file, filepath.Join(s.root, pkg), dir, jobs); err != nil {
+	if err := r.measure(ctx, file, filepath.Join(s.root, b.pkg), dir, jobs); err != nil {
 		return nil, err
 	}
 	data, err := json.Marshal(r)

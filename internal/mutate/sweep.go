@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -39,11 +41,14 @@ type sweep struct {
 // tally counts what became of the changes.
 type tally struct{ noticed, late, survive, unreached, unknown, broken, left int }
 
-// stages are by package the packages whose tests a change must get past to survive:
-// first its own, then what is built on it.
-var stages = map[string][]string{
-	"handle": {"handle", "shard"},
-	"shard":  {"shard", "world", "scheduler"},
+// stages are by package the tests that a change must get past to survive: first its own,
+// then those of what is built on it, then those in the check build.
+var stages = map[string][]binary{
+	"handle": {{pkg: "handle"}, {pkg: "shard"}},
+	"shard": {
+		{pkg: "shard"}, {pkg: "world"}, {pkg: "scheduler"}, {pkg: "state"}, {pkg: "inputlog"},
+		{pkg: "shard", check: true}, {pkg: "world", check: true},
+	},
 }
 
 func (s *sweep) list() error {
@@ -89,7 +94,14 @@ func (s *sweep) runPackage(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	c, close, err := newSchema(s.root, s.keep, all)
+	keep := ""
+	if s.keep != "" {
+		keep = filepath.Join(s.keep, dir)
+		if err := os.MkdirAll(keep, 0o700); err != nil {
+			return err
+		}
+	}
+	c, close, err := newSchema(s.root, keep, all)
 	if err != nil {
 		return err
 	}
@@ -101,15 +113,15 @@ func (s *sweep) runPackage(ctx context.Context, dir string) error {
 	if len(todo) == 0 {
 		return nil
 	}
-	reaches := map[string]*reach{}
-	for _, pkg := range stages[dir] {
-		if err := c.build(ctx, binary{pkg: pkg}); err != nil {
+	reaches := map[binary]*reach{}
+	for _, b := range stages[dir] {
+		if err := c.build(ctx, b); err != nil {
 			return err
 		}
-		if reaches[pkg], err = c.newReach(ctx, dir, pkg, s.jobs); err != nil {
+		if reaches[b], err = c.newReach(ctx, dir, b, s.jobs); err != nil {
 			return err
 		}
-		if err := c.mustPassAll(ctx, pkg); err != nil {
+		if err := c.mustPassAll(ctx, b); err != nil {
 			return err
 		}
 	}
@@ -154,7 +166,7 @@ func (s *sweep) resume(c *schema) (todo []int, err error) {
 }
 
 // attack tries one change with the tests that get to it.
-func (s *sweep) attack(ctx context.Context, c *schema, i int, reaches map[string]*reach, all []string) error {
+func (s *sweep) attack(ctx context.Context, c *schema, i int, reaches map[binary]*reach, all []binary) error {
 	if !s.deadline.IsZero() && time.Now().After(s.deadline) {
 		s.mu.Lock()
 		s.mu.left++
@@ -162,10 +174,10 @@ func (s *sweep) attack(ctx context.Context, c *schema, i int, reaches map[string
 		return nil
 	}
 	v := verdict{unreached: true}
-	for _, pkg := range all {
-		for _, g := range reaches[pkg].tests(&c.sites[i]) {
+	for _, b := range all {
+		for _, g := range reaches[b].tests(&c.sites[i]) {
 			var err error
-			if v, err = c.tryFor(ctx, tests{pkg: pkg, run: g.run()}, i+1, g.timeout()); err != nil {
+			if v, err = c.tryFor(ctx, b, tests{pkg: b.pkg, run: g.run()}, i+1, g.timeout()); err != nil {
 				return err
 			}
 			if v.noticed() {

@@ -58,18 +58,18 @@ var errNoTests = errors.New("no test has such a name")
 
 // try runs tests with one change made, or none if number is 0.
 func (s *schema) try(ctx context.Context, t tests, number int) (verdict, error) {
-	return s.tryFor(ctx, t, number, trialTimeout)
+	return s.tryFor(ctx, binary{pkg: t.pkg, race: t.race}, t, number, trialTimeout)
 }
 
-// tryFor is try for tests that may run so long.
-func (s *schema) tryFor(ctx context.Context, t tests, number int, timeout time.Duration) (verdict, error) {
+// tryFor is try for tests of a binary that may run so long.
+func (s *schema) tryFor(ctx context.Context, b binary, t tests, number int, timeout time.Duration) (verdict, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*timeout)
 	defer cancel()
 	limit := strconv.Itoa(memoryMax)
 	if t.race {
 		limit = "unlimited"
 	}
-	cmd := exec.CommandContext(ctx, "sh", "-c", `ulimit -v "$0" && exec "$@"`, limit, s.binaries[binary{t.pkg, t.race}],
+	cmd := exec.CommandContext(ctx, "sh", "-c", `ulimit -v "$0" && exec "$@"`, limit, s.binaries[b],
 		"-test.failfast", "-test.timeout", timeout.String(), "-test.run", t.run, "-test.skip", unchanged, "-test.short="+strconv.FormatBool(!t.long))
 	cmd.Dir = filepath.Join(s.root, t.pkg)
 	cmd.Env = append(os.Environ(), variable+"="+strconv.Itoa(number))
@@ -106,21 +106,21 @@ func (s *schema) mustPass(ctx context.Context, t tests) error {
 
 // mustPassAll is mustPass of all tests of a package. If the schema's files are kept it
 // is done once.
-func (s *schema) mustPassAll(ctx context.Context, pkg string) error {
-	sum, err := sumOf(s.binaries[binary{pkg: pkg}])
+func (s *schema) mustPassAll(ctx context.Context, b binary) error {
+	sum, err := sumOf(s.binaries[b])
 	if err != nil {
 		return err
 	}
-	passed := filepath.Join(s.tmp, pkg+"-passed")
+	passed := s.binaries[b] + "-passed"
 	if old, err := os.ReadFile(passed); err == nil && string(old) == sum {
 		return nil
 	}
-	v, err := s.tryFor(ctx, tests{pkg: pkg, run: "."}, 0, 10*trialTimeout)
+	v, err := s.tryFor(ctx, b, tests{pkg: b.pkg, run: "."}, 0, 10*trialTimeout)
 	if err != nil {
 		return err
 	}
 	if v.noticed() {
-		return fmt.Errorf("the tests of %s fail without a change: %v", pkg, v)
+		return fmt.Errorf("the tests of %s fail without a change: %v", b.pkg, v)
 	}
 	return os.WriteFile(passed, []byte(sum), 0o600)
 }
