@@ -56,6 +56,8 @@ func (m *machine) observe() {
 		&hook{parts: m.bundles[2].parts, value: 2, on: world.OnAdd | world.OnSet},
 		&hook{parts: 0b10001, value: nowhere, on: world.OnRemove | world.OnDestroy})
 	m.naive.hooks[1].does, m.naive.hooks[2].does, m.naive.hooks[3].does = m.sendLate, m.flagLate, m.createLate
+	few := 1 + m.n(4) // what is noted depends on which there are
+	m.naive.hooks = slices.DeleteFunc(m.naive.hooks, func(*hook) bool { return m.n(few) > 0 })
 	for i, x := range m.naive.hooks {
 		x.number = i
 		m.Observe(fmt.Sprint("hook ", i), x.on, func(b *world.Build) func(*world.Context, world.Event, []handle.Handle) {
