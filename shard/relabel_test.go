@@ -26,12 +26,15 @@ func TestRelabelDoomed(t *testing.T) {
 			require.NoError(t, sh.Table(one).Relabel(two, func(shard.Rows) {}))
 			require.Zero(t, sh.Table(one).Rows())
 		}
+		last := s.mustCreate(sh, n)
+		s.destroy(last[0])
+		want = append(want, last[0])
 		require.ElementsMatch(t, want, sh.AppendDoomed(nil))
 		none := set()
 		require.ElementsMatch(t, want, sh.AppendDying(nil, &none))
 		require.Equal(t, len(want), sh.Doomed())
 		s.refresh()
-		require.Equal(t, 3*n-len(want), sh.Alive())
+		require.Equal(t, 4*n-len(want), sh.Alive())
 		require.Empty(t, sh.AppendDoomed(nil))
 	}
 }
