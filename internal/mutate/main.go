@@ -4,6 +4,7 @@
 //	go run ./internal/mutate                      the deliberate bugs, in bugs_*.go
 //	go run ./internal/mutate -run fence           those whose name matches
 //	go run ./internal/mutate -general handle,shard     every small change there is
+//	go run ./internal/mutate -keep dir -budget 3m      for three minutes; the next run goes on
 //
 // Nothing on disk is changed: the go command is told to read other files in place
 // of the true ones (go test -overlay); see schema.
