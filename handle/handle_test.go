@@ -115,6 +115,9 @@ func TestNewPanics(t *testing.T) {
 		{"version largest", fields{0, 0, largest}, "handle: version 4294967295 is out of range: the largest is VersionMax, " + versionLimit},
 		{"version 0", fields{3, 7, 0}, "handle: version 0 is out of range: versions start at 1; for no entity use None"},
 		{"all 0", fields{}, "handle: version 0 is out of range: versions start at 1; for no entity use None"},
+		{"index, all else largest", fields{handle.ShardMax, handle.IndexMax + 1, 1}, "handle: index " + indexBeyond + " is out of range: the largest is IndexMax, " + indexLimit},
+		{"version, all else largest", fields{handle.ShardMax, handle.IndexMax, handle.VersionMax + 1}, "handle: version " + versionBeyond + " is out of range: the largest is VersionMax, " + versionLimit},
+		{"version 0, all else largest", fields{handle.ShardMax, handle.IndexMax, 0}, "handle: version 0 is out of range: versions start at 1; for no entity use None"},
 		{"all, names the first", fields{largest, largest, largest}, "handle: shard 4294967295 is out of range: the largest is ShardMax, " + shardLimit},
 	} {
 		t.Run(test.name, func(t *testing.T) {

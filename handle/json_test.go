@@ -111,7 +111,7 @@ func TestJSONRefusesKeys(t *testing.T) {
 // refused before.
 func TestUnmarshalJSONDirect(t *testing.T) {
 	for _, data := range []string{
-		"", `"`, `"3:1@1`, `3:1@1"`, ` "3:1@1"`, `"3:1@1" `, `"3:1@1","3:1@2"`, `"\u0033:1@1","3:1@2"`, `"\"`, `"\u00"`, `"\x33:1@1"`, "\"\\u\xc3\"",
+		"", `"`, `"3:1@1`, `"3:1@12`, `3:1@1"`, `73:1@1"`, ` "3:1@1"`, `"3:1@1" `, `"3:1@1","3:1@2"`, `"\u0033:1@1","3:1@2"`, `"\"`, `"\u00"`, `"\x33:1@1"`, "\"\\u\xc3\"",
 		"nul", "nullnull", "NaN", "\x00", "'3:1@1'", strings.Repeat("[", 10_000), `"` + strings.Repeat(`\u0030`, 10_000) + `"`,
 	} {
 		t.Run(fmt.Sprintf("%.40q", data), func(t *testing.T) {
@@ -119,6 +119,16 @@ func TestUnmarshalJSONDirect(t *testing.T) {
 			requireRefusal(t, h.UnmarshalJSON([]byte(data)), handle.ErrSyntax)
 			require.Equal(t, handle.New(7, 7, 7), h)
 		})
+	}
+}
+
+// TestUnmarshalJSONDescribes reads what encoding/json never passes on.
+func TestUnmarshalJSONDescribes(t *testing.T) {
+	for data, want := range map[string]string{
+		``: `found nothing`, ` "3:1@1"`: `found " \"3:1@1\"", something else`, `"3:1@1`: `found "\"3:1@1", a string without its end`,
+	} {
+		var h handle.Handle
+		require.EqualError(t, h.UnmarshalJSON([]byte(data)), `handle: bad syntax: want a JSON string such as "\"3:1047@5\"", `+want)
 	}
 }
 

@@ -99,6 +99,8 @@ var refusals = []refusal{
 	{"3:1@0", handle.ErrRange, "byte 4: the version is 0, and versions start at 1"},
 	{"0:0@0", handle.ErrRange, "byte 4: the version is 0, and versions start at 1"},
 	{shardBeyond + ":-1@x", handle.ErrRange, "byte 0: the shard is above its limit, " + shardLimit},
+	{strings.Repeat("9", 32), handle.ErrRange, "byte 0: the shard is above its limit, " + shardLimit}, // quoted whole
+	{strings.Repeat("9", 33), handle.ErrRange, "byte 0: the shard is above its limit, " + shardLimit},
 	{strings.Repeat("9", 1000), handle.ErrRange, "byte 0: the shard is above its limit, " + shardLimit},
 }
 

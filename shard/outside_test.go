@@ -154,3 +154,33 @@ func TestOutsideBack(t *testing.T) {
 		require.Equal(t, uint32(2), h.Version())
 	}
 }
+
+// TestOutsideGivesWhatIsAsked gives as many as are asked for, and no more.
+func TestOutsideGivesWhatIsAsked(t *testing.T) {
+	s := newStorage(t, 1, 100, handle.VersionMax)
+	all, err := s.outside.Take(nil, 16)
+	require.NoError(t, err)
+	s.outside.Want(3)
+	s.outside.Recycle(all)
+	require.Len(t, s.outside.Give(nil, 2), 2, "of the stock")
+	require.Len(t, s.outside.Give(nil, 4), 4, "of the stock and the free")
+	require.Len(t, s.outside.Give([]handle.Handle{handle.None}, 0), 1)
+	require.Len(t, s.outside.Give(nil, 100), 10, "the rest")
+	first, got, err := s.outside.Draw(16)
+	require.NoError(t, err)
+	require.Equal(t, 16, got)
+	require.Equal(t, uint32(1), first.Version())
+}
+
+// TestVoid makes handles stale that nobody will create, the last of their slots too.
+func TestVoid(t *testing.T) {
+	s := newStorage(t, 1, 100, 2)
+	all, err := s.outside.Take(nil, 2)
+	require.NoError(t, err)
+	s.outside.Void(all[0])
+	version, state := s.state(all[0])
+	require.Equal(t, []any{uint32(2), shard.StateUnused}, []any{version, state})
+	s.outside.Void(all[0] + 1)
+	version, state = s.state(all[0])
+	require.Equal(t, []any{uint32(2), shard.StateRetired}, []any{version, state})
+}

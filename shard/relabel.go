@@ -170,8 +170,7 @@ func (s *Space) relabel(c *Chunk, to *Table) {
 	c.stampAll(s.now)
 	c.changed = s.now
 	if c.touched {
-		from.dirty = slices.DeleteFunc(from.dirty, func(d *Chunk) bool { return d == c })
-		c.touched = false
+		from.untouch(c)
 		to.touch(c)
 	}
 }

@@ -36,6 +36,7 @@ type office struct {
 	kind    shard.Kind[deed]
 	lane    *shard.Lane
 	drained shard.Drained
+	tick    uint64 // that a test has set
 	// unveiled, if any, is called after the unveil step.
 	unveiled func()
 }

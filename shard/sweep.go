@@ -11,9 +11,6 @@ import (
 // table, and hands the handles of the dead to the shard. It costs by the number
 // of dead.
 func (t *Table) sweep() {
-	if len(t.dirty) == 0 { // its marked rows have gone to another table
-		return
-	}
 	t.sortDirty()
 	sh, before := t.shard, t.Rows()
 	sh.moves = sh.moves[:0]

@@ -14,7 +14,8 @@ var ErrChunks = errors.New("shard: out of chunks")
 //	chunks  [16 rows][64 rows][256 rows][1024 rows][4096 rows][4096 rows] …
 //	         full     full     full      full       cur        spare
 //
-// Invariants: chunks before cur are full, chunks behind it are empty.
+// Invariants: chunks before cur are full, chunks behind it are empty. The shard's dirty
+// tables are those with dirty chunks, each once.
 //
 // Ownership: the shard's owner.
 type Table struct {
@@ -149,6 +150,15 @@ func (t *Table) touch(c *Chunk) {
 		t.shard.dirty = append(t.shard.dirty, t)
 	}
 	t.dirty = append(t.dirty, c)
+}
+
+// untouch undoes touch, for a chunk that goes to another table.
+func (t *Table) untouch(c *Chunk) {
+	c.touched = false
+	t.dirty = slices.DeleteFunc(t.dirty, func(d *Chunk) bool { return d == c })
+	if len(t.dirty) == 0 {
+		t.shard.dirty = slices.DeleteFunc(t.shard.dirty, func(d *Table) bool { return d == t })
+	}
 }
 
 // last returns the last chunk that has rows, which then is the current one.

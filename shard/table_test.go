@@ -180,3 +180,48 @@ func TestTableLoopsAgainstModel(t *testing.T) {
 		}
 	}
 }
+
+// TestManyComponents stores components whose numbers are in different words of a set.
+func TestManyComponents(t *testing.T) {
+	space := shard.NewSpace(2, handle.IndexMax, handle.VersionMax)
+	var columns []shard.AnyColumn
+	var typed []*shard.Column[int64]
+	for range shard.ComponentsMax {
+		c := shard.NewColumn[int64](space)
+		typed, columns = append(typed, c), append(columns, c)
+	}
+	sh := shard.New(space, 0, &columns, 0)
+	for _, components := range [][]int{{0, 63, 64, 65}, {1, 64, 127, 128, 129}, {63, 128, 191, 192, 193, 255}, {255}} {
+		a, err := sh.Create(sh.Table(set(components...)))
+		require.NoError(t, err)
+		for _, c := range components {
+			*shard.Value[int64](a, c) = int64(c + 1000)
+		}
+		a.Publish()
+		for c, column := range typed {
+			p := column.At(a.Loc())
+			if of := a.Chunk.Table().Set(); !of.Has(c) {
+				require.Nil(t, p)
+				continue
+			}
+			require.Equal(t, int64(c+1000), *p)
+		}
+	}
+}
+
+// TestFieldsPlain tells whether a bundle can be copied as bytes.
+func TestFieldsPlain(t *testing.T) {
+	s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
+	table := s.shards[0].Table(set(number, text))
+	for _, test := range []struct {
+		components []int
+		plain      bool
+	}{{[]int{number}, true}, {[]int{text}, false}, {[]int{text, number}, false}, {[]int{number, text}, false}, {nil, true}} {
+		var fields []shard.Field
+		for _, c := range test.components {
+			fields = append(fields, shard.Field{Component: c})
+		}
+		_, plain := table.Fields(fields)
+		require.Equal(t, test.plain, plain, "%v", test.components)
+	}
+}

@@ -98,8 +98,8 @@ func (s *Shard) AppendStored(to []handle.Handle, set *Set) []handle.Handle {
 // AppendDying appends the marked atoms that have the components: by tables and chunks in
 // the order in which the first of each was marked, within them by row.
 func (s *Shard) AppendDying(to []handle.Handle, set *Set) []handle.Handle {
-	for i, t := range s.dirty {
-		if !t.set.Contains(set) || slices.Contains(s.dirty[:i], t) {
+	for _, t := range s.dirty {
+		if !t.set.Contains(set) {
 			continue
 		}
 		from := len(to)

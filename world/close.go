@@ -45,6 +45,7 @@ func (w *World) Close() {
 		s.Drop()
 	}
 	w.space.Drop(w.columns)
+	w.ports.tellAbandoned()
 }
 
 // Closed reports whether the world is closed. Safe from any goroutine at any time.
@@ -74,9 +75,9 @@ func (p *Port) sent() {
 	}
 }
 
-// abandon takes what a port has sent out of its lane and tells who waits that the world
-// is closed. Either Close does so, or who has sent too late for that; the lock keeps
-// them apart.
+// abandon takes what a port has sent out of its lane, and when all are dead tells who
+// waits that the world is closed. Either Close does so, or who has sent too late for that;
+// the lock keeps them apart.
 func (t *ports) abandon(p *Port) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -98,8 +99,23 @@ func (t *ports) abandon(p *Port) {
 		}
 	}
 	p.lane.Release()
-	p.lane.Tell()
+	if t.mu.over {
+		p.lane.Tell()
+	} else {
+		t.mu.untold = append(t.mu.untold, p)
+	}
 	p.wake()
+}
+
+// tellAbandoned tells who waits, at the end of Close: who hears it finds all dead.
+func (t *ports) tellAbandoned() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.mu.over = true
+	for _, p := range t.mu.untold {
+		p.lane.Tell()
+	}
+	t.mu.untold = nil
 }
 
 // abandonReserved gives back what is reserved.

@@ -168,6 +168,24 @@ func TestCloseTellsWhoWaits(t *testing.T) {
 	require.Equal(t, world.Stale, p.Status(made))
 }
 
+// TestCloseTellsLast looks, while a world is being closed and nobody has died yet, whether
+// anybody was told.
+func TestCloseTellsLast(t *testing.T) {
+	f := newFixture(t, world.Options{})
+	h, p, told := f.newUnit(1), f.port(), 0
+	var done world.Completion
+	f.Observe("last", world.OnDestroy, func(*world.Build) func(*world.Context, world.Event, []handle.Handle) {
+		return func(*world.Context, world.Event, []handle.Handle) {
+			told++
+			require.Equal(t, world.Undecided, done.Outcome())
+		}
+	})
+	require.NoError(t, f.health.Set(p.Notify(&done), h, Health{2}))
+	f.Close()
+	require.Equal(t, 1, told)
+	require.Equal(t, world.Closed, done.Outcome())
+}
+
 // TestCloseAtItsTime closes where that cannot be.
 func TestCloseAtItsTime(t *testing.T) {
 	f := newFixture(t, world.Options{})

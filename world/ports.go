@@ -28,7 +28,9 @@ type ports struct {
 		free     []int
 		closed   []*Port // lanes may still hold requests
 		reserved []*Reservation
-		fed      bool // no port may be opened
+		fed      bool    // no port may be opened
+		untold   []*Port // abandoned, while the world is being closed
+		over     bool    // it has been
 	}
 }
 

@@ -105,8 +105,13 @@ var storageBugs = []bug{
 	},
 	{
 		name: "relabel: marked chunks are not known to their new table", file: "shard/relabel.go",
-		old: "		c.touched = false\n		to.touch(c)\n", new: "		c.touched = false\n",
+		old: "		to.touch(c)\n", new: "",
 		tests: tests{pkg: "world", run: "TestBatch"},
+	},
+	{
+		name: "relabel: a table without marked chunks stays dirty", file: "shard/table.go",
+		old: "	if len(t.dirty) == 0 {\n		t.shard.dirty = slices", new: "	if len(t.dirty) == -1 {\n		t.shard.dirty = slices",
+		tests: tests{pkg: "shard", run: "TestRelabelDoomed"},
 	},
 	{
 		name: "disable: bits not carried in a sweep", file: "shard/sweep.go",

@@ -166,6 +166,11 @@ var refreshBugs = []bug{
 // portBugs are in ports and their table.
 var portBugs = []bug{
 	{
+		name: "close: outcomes are told before anybody has died", file: "world/close.go",
+		old: "	if t.mu.over {\n", new: "	if !t.mu.over {\n",
+		tests: tests{pkg: "world", run: "TestCloseTellsLast"},
+	},
+	{
 		name: "port: handles in hand are lost when it closes", file: "world/purse.go",
 		old: "	for _, h := range p.hand {\n		o.Return(h)\n	}\n", new: "",
 		tests: tests{pkg: "world", run: "TestPortHandlesReturn"},

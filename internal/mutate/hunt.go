@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -12,10 +13,12 @@ import (
 
 // hunt runs tests against deliberate bugs.
 type hunt struct {
-	root string
-	out  io.Writer
-	jobs int
-	bugs []bug
+	root     string
+	keep     string // directory that keeps what was found; none if ""
+	out      io.Writer
+	jobs     int
+	bugs     []bug
+	deadline time.Time // none: all are tried
 }
 
 // run prints which test notices which bug, and reports whether each is noticed.
@@ -29,22 +32,50 @@ func (h *hunt) run(ctx context.Context) (ok bool, err error) {
 		}
 		all = append(all, x)
 	}
-	s, close, err := newSchema(h.root, all)
+	s, close, err := newSchema(h.root, h.keep, all)
 	if err != nil {
 		return false, err
 	}
 	defer close()
-	if err := h.prepare(ctx, s); err != nil {
+	j, err := openJournal(h.root, h.keep)
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, j.close()) }()
+	todo, done := h.bugs[:0:0], map[int]verdict{}
+	for i := range all {
+		switch e, ok, err := j.look(&all[i]); {
+		case err != nil:
+			return false, err
+		case ok && e.By != "":
+			done[i] = verdict{failed: e.By, late: e.Late}
+		default:
+			todo = append(todo, h.bugs[i])
+		}
+	}
+	if err := h.prepare(ctx, s, todo); err != nil {
 		return false, err
 	}
 	_, _ = fmt.Fprintf(h.out, "the tests pass without a bug, %.0f s\n\n%-60s %5s  %s\n", time.Since(start).Seconds(), "bug", "s", "noticed by")
 	var mu sync.Mutex
-	survived, late := 0, 0
+	survived, late, left := 0, 0, 0
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(h.jobs)
 	for i, b := range h.bugs {
 		g.Go(func() error {
-			v, err := s.try(ctx, b.tests, i+1)
+			v, known := done[i]
+			if !known && !h.deadline.IsZero() && time.Now().After(h.deadline) {
+				mu.Lock()
+				defer mu.Unlock()
+				left++
+				return nil
+			}
+			var err error
+			if !known {
+				if v, err = s.try(ctx, b.tests, i+1); err == nil {
+					err = j.note(&all[i], v, false)
+				}
+			}
 			mu.Lock()
 			defer mu.Unlock()
 			if !v.noticed() {
@@ -60,15 +91,16 @@ func (h *hunt) run(ctx context.Context) (ok bool, err error) {
 	if err := g.Wait(); err != nil {
 		return false, err
 	}
-	_, _ = fmt.Fprintf(h.out, "\n%d bugs, %d noticed, %d of them because time was up; %.0f s\n", len(h.bugs), len(h.bugs)-survived, late, time.Since(start).Seconds())
+	_, _ = fmt.Fprintf(h.out, "\n%d bugs, %d noticed, %d of them because time was up, %d not tried; %.0f s\n",
+		len(h.bugs), len(h.bugs)-survived-left, late, left, time.Since(start).Seconds())
 	return survived == 0, nil
 }
 
 // prepare compiles what is needed and runs each set of tests without a bug.
-func (h *hunt) prepare(ctx context.Context, s *schema) error {
+func (h *hunt) prepare(ctx context.Context, s *schema, todo []bug) error {
 	passed := map[tests]bool{}
-	for _, b := range h.bugs {
-		if err := s.build(ctx, binary{b.tests.pkg, b.tests.race}); err != nil {
+	for _, b := range todo {
+		if err := s.build(ctx, binary{pkg: b.tests.pkg, race: b.tests.race}); err != nil {
 			return err
 		}
 	}
@@ -79,7 +111,7 @@ func (h *hunt) prepare(ctx context.Context, s *schema) error {
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(h.jobs)
-	for _, b := range h.bugs {
+	for _, b := range todo {
 		if !passed[b.tests] {
 			passed[b.tests] = true
 			g.Go(func() error { return s.mustPass(ctx, b.tests) })

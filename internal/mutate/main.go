@@ -4,6 +4,7 @@
 //	go run ./internal/mutate                      the deliberate bugs, in bugs_*.go
 //	go run ./internal/mutate -run fence           those whose name matches
 //	go run ./internal/mutate -general handle,shard     every small change there is
+//	go run ./internal/mutate -keep dir -budget 3m      for three minutes; the next run goes on
 //
 // Nothing on disk is changed: the go command is told to read other files in place
 // of the true ones (go test -overlay); see schema.
@@ -49,7 +50,9 @@ func run(ctx context.Context) (ok bool, err error) {
 	list := flag.Bool("list", false, "list the bugs, and do not try them")
 	general := flag.String("general", "", "make every small change in these `directories`, separated by commas, instead of the deliberate bugs")
 	part := flag.Float64("min", 0.85, "the part of small changes that must be noticed")
-	budget := flag.Duration("budget", 0, "`time` after which no more small changes are tried, in an order by chance; 0: all are tried")
+	budget := flag.Duration("budget", 0, "`time` after which no more changes are tried, small ones in an order by chance; 0: all are tried")
+	keep := flag.String("keep", "", "`directory` that keeps what was found, so that a run with -budget is done in pieces: the next goes on")
+	again := flag.Bool("again", false, "try those again that survived in an earlier piece")
 	verbose := flag.Bool("v", false, "say by what each small change is noticed")
 	seed := flag.Uint64("seed", 1, "`number` that the order comes from")
 	flag.Parse()
@@ -61,10 +64,19 @@ func run(ctx context.Context) (ok bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	if *keep != "" {
+		if err := os.MkdirAll(*keep, 0o700); err != nil {
+			return false, err
+		}
+	}
+	var deadline time.Time
+	if *budget > 0 {
+		deadline = time.Now().Add(*budget)
+	}
 	if *general != "" {
-		s := &sweep{root: root, out: os.Stdout, jobs: *jobs, dirs: strings.Split(*general, ","), match: match, min: *part, seed: *seed, verbose: *verbose}
-		if *budget > 0 {
-			s.deadline = time.Now().Add(*budget)
+		s := &sweep{
+			root: root, keep: *keep, out: os.Stdout, jobs: *jobs, dirs: strings.Split(*general, ","),
+			match: match, min: *part, seed: *seed, again: *again, verbose: *verbose, deadline: deadline,
 		}
 		if *list {
 			return true, s.list()
@@ -78,7 +90,7 @@ func run(ctx context.Context) (ok bool, err error) {
 		}
 		return true, nil
 	}
-	h := &hunt{root: root, out: os.Stdout, jobs: *jobs, bugs: all}
+	h := &hunt{root: root, keep: *keep, out: os.Stdout, jobs: *jobs, bugs: all, deadline: deadline}
 	return h.run(ctx)
 }
 

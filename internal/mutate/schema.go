@@ -44,10 +44,31 @@ type schema struct {
 	binaries  map[binary]string
 }
 
-// binary is one of tests: of a package, with the race detector or without.
+// binary is one of tests: of a package, with the race detector or without, or in the
+// check build.
 type binary struct {
-	pkg  string
-	race bool
+	pkg         string
+	race, check bool
+}
+
+// args are those of go test that make it, with others.
+func (b binary) args(others ...string) []string {
+	args := append([]string{"test", "-c", "-vet=off", "-race=" + strconv.FormatBool(b.race)}, others...)
+	if b.check {
+		args = append(args, "-tags=atollcheck")
+	}
+	return append(args, "./"+b.pkg)
+}
+
+func (b binary) String() string {
+	name := path.Base(b.pkg)
+	if b.race {
+		name += "-race"
+	}
+	if b.check {
+		name += "-check"
+	}
+	return name
 }
 
 // variable is the environment variable that says which change is made.
@@ -66,14 +87,15 @@ var mutant, _ = strconv.Atoi(os.Getenv("` + variable + `"))
 
 var errBuild = errors.New("it does not compile")
 
-// newSchema makes a schema. close removes its files.
-func newSchema(root string, all []site) (s *schema, close func(), err error) {
-	tmp, err := os.MkdirTemp("", "mutate-")
-	if err != nil {
-		return nil, nil, err
+// newSchema makes a schema. Its files are in a directory that is kept, or if that is ""
+// in one that close removes.
+func newSchema(root, keep string, all []site) (s *schema, close func(), err error) {
+	s = &schema{root: root, tmp: keep, sites: all, broken: make([]bool, len(all)), binaries: map[binary]string{}}
+	if keep != "" {
+		return s, func() {}, nil
 	}
-	s = &schema{root: root, tmp: tmp, sites: all, broken: make([]bool, len(all)), binaries: map[binary]string{}}
-	return s, func() { _ = os.RemoveAll(tmp) }, nil
+	s.tmp, err = os.MkdirTemp("", "mutate-")
+	return s, func() { _ = os.RemoveAll(s.tmp) }, err
 }
 
 // build compiles tests.
@@ -81,13 +103,13 @@ func (s *schema) build(ctx context.Context, b binary) error {
 	if s.binaries[b] != "" {
 		return nil
 	}
-	file := filepath.Join(s.tmp, fmt.Sprintf("%s-%v.test", path.Base(b.pkg), b.race))
+	file := filepath.Join(s.tmp, b.String()+".test")
 	for {
 		overlay, lines, err := s.write()
 		if err != nil {
 			return err
 		}
-		cmd := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-gcflags=-e", "-race="+strconv.FormatBool(b.race), "-overlay", overlay, "-o", file, "./"+b.pkg)
+		cmd := exec.CommandContext(ctx, "go", b.args("-gcflags=-e", "-overlay", overlay, "-o", file)...)
 		cmd.Dir = s.root
 		out, err := cmd.CombinedOutput()
 		if err == nil {

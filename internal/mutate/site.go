@@ -17,6 +17,8 @@ import (
 type site struct {
 	file        string // from the root of the module
 	line        int
+	column      int
+	from, to    int // lines of the function it is in
 	offset, end int
 	text        string
 	name        string // the same as long as the function is
@@ -75,6 +77,7 @@ type finder struct {
 	data     []byte
 	file     string
 	function string
+	from, to int // its lines
 	sites    []site
 	names    map[string]int
 }
@@ -91,6 +94,7 @@ func sitesIn(file string, data []byte) ([]site, error) {
 			continue
 		}
 		f.function = function.Name.Name
+		f.from, f.to = f.fset.Position(function.Pos()).Line, f.fset.Position(function.End()).Line
 		ast.Inspect(function.Body, f.visit)
 	}
 	return f.sites, nil
@@ -168,7 +172,10 @@ func (f *finder) add(pos, end token.Pos, text string, whole ast.Node, what strin
 	if n := f.names[name]; n > 1 {
 		name += fmt.Sprintf(" #%d", n)
 	}
-	f.sites = append(f.sites, site{file: f.file, line: f.fset.Position(pos).Line, offset: offset, end: to, text: text, name: name})
+	at := f.fset.Position(pos)
+	f.sites = append(f.sites, site{
+		file: f.file, line: at.Line, column: at.Column, from: f.from, to: f.to, offset: offset, end: to, text: text, name: name,
+	})
 }
 
 func (f *finder) source(n ast.Node) string {

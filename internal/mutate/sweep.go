@@ -3,9 +3,12 @@ package main
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -17,6 +20,7 @@ import (
 // sweep makes every small change there is in some packages.
 type sweep struct {
 	root     string
+	keep     string // directory that keeps what was found; none if ""
 	out      io.Writer
 	jobs     int
 	dirs     []string
@@ -24,22 +28,28 @@ type sweep struct {
 	min      float64
 	seed     uint64
 	deadline time.Time // none: all are tried
+	again    bool      // those that survived before are tried again
 	verbose  bool
 
-	mu struct {
+	journal *journal
+	mu      struct {
 		sync.Mutex
 		tally
 	}
 }
 
 // tally counts what became of the changes.
-type tally struct{ noticed, late, survive, unknown, broken, left int }
+type tally struct{ noticed, late, survive, unreached, unknown, broken, left int }
 
-// stages are by package the tests that a change must get past to survive: first
-// its own, then those of what is built on it.
-var stages = map[string][]tests{
-	"handle": {{pkg: "handle", run: "."}, {pkg: "shard", run: "."}},
-	"shard":  {{pkg: "shard", run: "."}, {pkg: "world", run: "."}, {pkg: "shard", run: ".", long: true}, {pkg: "scheduler", run: "."}},
+// stages are by package the tests that a change must get past to survive: first its own,
+// then those of what is built on it. Those in the check build, which are slow, are for what
+// no other test gets to.
+var stages = map[string][]binary{
+	"handle": {{pkg: "handle"}, {pkg: "shard"}},
+	"shard": {
+		{pkg: "shard"}, {pkg: "world"}, {pkg: "scheduler"}, {pkg: "state"}, {pkg: "inputlog"},
+		{pkg: "shard", check: true}, {pkg: "world", check: true},
+	},
 }
 
 func (s *sweep) list() error {
@@ -61,6 +71,10 @@ func (s *sweep) list() error {
 // enough is noticed, and each survivor known.
 func (s *sweep) run(ctx context.Context) (ok bool, err error) {
 	start := time.Now()
+	if s.journal, err = openJournal(s.root, s.keep); err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, s.journal.close()) }()
 	for _, dir := range s.dirs {
 		if stages[dir] == nil {
 			return false, fmt.Errorf("no tests are known for %q", dir)
@@ -71,8 +85,8 @@ func (s *sweep) run(ctx context.Context) (ok bool, err error) {
 	}
 	t := &s.mu.tally
 	part := float64(t.noticed) / float64(max(t.noticed+t.survive, 1))
-	_, _ = fmt.Fprintf(s.out, "\n%d small changes, %d noticed (%.1f %%), %d of them because time was up; %d survive, %d of them not in survivors.txt; %d do not compile, %d not tried; %.0f s\n",
-		t.noticed+t.survive, t.noticed, 100*part, t.late, t.survive, t.unknown, t.broken, t.left, time.Since(start).Seconds())
+	_, _ = fmt.Fprintf(s.out, "\n%d small changes, %d noticed (%.1f %%), %d of them because time was up; %d survive, %d of them where no test gets, %d not in survivors.txt; %d do not compile, %d not tried; %.0f s\n",
+		t.noticed+t.survive, t.noticed, 100*part, t.late, t.survive, t.unreached, t.unknown, t.broken, t.left, time.Since(start).Seconds())
 	return part >= s.min && t.unknown == 0, nil
 }
 
@@ -81,61 +95,105 @@ func (s *sweep) runPackage(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	c, close, err := newSchema(s.root, all)
+	keep := ""
+	if s.keep != "" {
+		keep = filepath.Join(s.keep, dir)
+		if err := os.MkdirAll(keep, 0o700); err != nil {
+			return err
+		}
+	}
+	c, close, err := newSchema(s.root, keep, all)
 	if err != nil {
 		return err
 	}
 	defer close()
-	for _, t := range stages[dir] {
-		if err := c.build(ctx, binary{pkg: t.pkg}); err != nil {
+	todo, err := s.resume(c)
+	if err != nil {
+		return err
+	}
+	if len(todo) == 0 {
+		return nil
+	}
+	reaches := map[binary]*reach{}
+	for _, b := range stages[dir] {
+		if err := c.build(ctx, b); err != nil {
 			return err
 		}
-		if err := c.mustPass(ctx, t); err != nil {
+		if reaches[b], err = c.newReach(ctx, dir, b, s.jobs); err != nil {
+			return err
+		}
+		if err := c.mustPassAll(ctx, b); err != nil {
 			return err
 		}
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(s.jobs)
-	for _, i := range s.order(c) {
-		g.Go(func() error { return s.attack(ctx, c, i, stages[dir]) })
+	for _, i := range todo {
+		if c.broken[i] {
+			if err := s.journal.note(&c.sites[i], verdict{}, true); err != nil {
+				return err
+			}
+			s.mu.broken++
+			continue
+		}
+		g.Go(func() error { return s.attack(ctx, c, i, reaches, stages[dir]) })
 	}
 	return g.Wait()
 }
 
-// order returns which changes to try, by chance if there may not be time for all.
-func (s *sweep) order(c *schema) (all []int) {
-	for i, x := range c.sites {
+// resume counts what the journal knows, and returns which changes to try, by chance
+// if there may not be time for all.
+func (s *sweep) resume(c *schema) (todo []int, err error) {
+	for i := range c.sites {
+		x := &c.sites[i]
+		e, ok, err := s.journal.look(x)
 		switch {
-		case !s.match.MatchString(x.name):
-		case c.broken[i]:
+		case err != nil:
+			return nil, err
+		case ok && e.Broken:
+			c.broken[i] = true
 			s.mu.broken++
+		case !s.match.MatchString(x.name):
+		case ok && (e.By != "" || !s.again):
+			s.tell(x, verdict{failed: e.By, late: e.Late, unreached: e.Unreached})
 		default:
-			all = append(all, i)
+			todo = append(todo, i)
 		}
 	}
 	if !s.deadline.IsZero() {
-		rand.New(rand.NewPCG(s.seed, 0)).Shuffle(len(all), func(i, k int) { all[i], all[k] = all[k], all[i] })
+		rand.New(rand.NewPCG(s.seed, 0)).Shuffle(len(todo), func(i, k int) { todo[i], todo[k] = todo[k], todo[i] })
 	}
-	return all
+	return todo, nil
 }
 
-// attack tries one change.
-func (s *sweep) attack(ctx context.Context, c *schema, i int, all []tests) error {
+// attack tries one change with the tests that get to it.
+func (s *sweep) attack(ctx context.Context, c *schema, i int, reaches map[binary]*reach, all []binary) error {
 	if !s.deadline.IsZero() && time.Now().After(s.deadline) {
 		s.mu.Lock()
 		s.mu.left++
 		s.mu.Unlock()
 		return nil
 	}
-	v := verdict{}
-	for k := 0; k < len(all) && !v.noticed(); k++ {
-		var err error
-		if v, err = c.try(ctx, all[k], i+1); err != nil {
-			return err
+	v := verdict{unreached: true}
+	for _, b := range all {
+		if b.check && !v.unreached {
+			break
+		}
+		for _, g := range reaches[b].tests(&c.sites[i]) {
+			var err error
+			if v, err = c.tryFor(ctx, b, tests{pkg: b.pkg, run: g.run()}, i+1, g.timeout()); err != nil {
+				return err
+			}
+			if v.noticed() {
+				break
+			}
+		}
+		if v.noticed() {
+			break
 		}
 	}
 	s.tell(&c.sites[i], v)
-	return nil
+	return s.journal.note(&c.sites[i], v, false)
 }
 
 // tell counts and prints what became of a change.
@@ -160,6 +218,10 @@ func (s *sweep) tell(x *site, v verdict) {
 		reason = "NOT IN survivors.txt"
 	}
 	s.mu.survive++
+	if v.unreached {
+		s.mu.unreached++
+		reason = "no test gets there; " + reason
+	}
 	_, _ = fmt.Fprintf(s.out, "%s:%d survives: %s\n\t%s\n", x.file, x.line, x.name, reason)
 }
 

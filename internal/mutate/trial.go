@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
@@ -18,7 +19,7 @@ const (
 	trialTimeout = time.Minute
 	// memoryMax is what they may take, in KB: a loop that never ends allocates. The
 	// race detector reserves more than there is.
-	memoryMax = 8 << 20
+	memoryMax = 3 << 20
 	// unchanged are tests that look at the source, where nothing is changed.
 	unchanged = "^(TestInlines|TestRefused|TestSource.*)$"
 )
@@ -28,6 +29,8 @@ type verdict struct {
 	failed string // a test that failed, or "" if none did
 	late   bool   // because time was up
 	took   time.Duration
+
+	unreached bool // no test gets to the change
 }
 
 func (v verdict) noticed() bool { return v.failed != "" }
@@ -55,14 +58,19 @@ var errNoTests = errors.New("no test has such a name")
 
 // try runs tests with one change made, or none if number is 0.
 func (s *schema) try(ctx context.Context, t tests, number int) (verdict, error) {
-	ctx, cancel := context.WithTimeout(ctx, 2*trialTimeout)
+	return s.tryFor(ctx, binary{pkg: t.pkg, race: t.race}, t, number, trialTimeout)
+}
+
+// tryFor is try for tests of a binary that may run so long.
+func (s *schema) tryFor(ctx context.Context, b binary, t tests, number int, timeout time.Duration) (verdict, error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*timeout)
 	defer cancel()
 	limit := strconv.Itoa(memoryMax)
 	if t.race {
 		limit = "unlimited"
 	}
-	cmd := exec.CommandContext(ctx, "sh", "-c", `ulimit -v "$0" && exec "$@"`, limit, s.binaries[binary{t.pkg, t.race}],
-		"-test.failfast", "-test.timeout", trialTimeout.String(), "-test.run", t.run, "-test.skip", unchanged, "-test.short="+strconv.FormatBool(!t.long))
+	cmd := exec.CommandContext(ctx, "sh", "-c", `ulimit -v "$0" && exec "$@"`, limit, s.binaries[b],
+		"-test.failfast", "-test.timeout", timeout.String(), "-test.run", t.run, "-test.skip", unchanged, "-test.short="+strconv.FormatBool(!t.long))
 	cmd.Dir = filepath.Join(s.root, t.pkg)
 	cmd.Env = append(os.Environ(), variable+"="+strconv.Itoa(number))
 	cmd.WaitDelay = time.Second
@@ -94,4 +102,34 @@ func (s *schema) mustPass(ctx context.Context, t tests) error {
 		err = fmt.Errorf("tests %q of %s fail without a change: %v", t.run, t.pkg, v)
 	}
 	return err
+}
+
+// mustPassAll is mustPass of all tests of a package. If the schema's files are kept it
+// is done once.
+func (s *schema) mustPassAll(ctx context.Context, b binary) error {
+	sum, err := sumOf(s.binaries[b])
+	if err != nil {
+		return err
+	}
+	passed := s.binaries[b] + "-passed"
+	if old, err := os.ReadFile(passed); err == nil && string(old) == sum {
+		return nil
+	}
+	v, err := s.tryFor(ctx, b, tests{pkg: b.pkg, run: "."}, 0, 10*trialTimeout)
+	if err != nil {
+		return err
+	}
+	if v.noticed() {
+		return fmt.Errorf("the tests of %s fail without a change: %v", b.pkg, v)
+	}
+	return os.WriteFile(passed, []byte(sum), 0o600)
+}
+
+// sumOf tells the contents of a file from others.
+func sumOf(file string) (string, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%x", sha256.Sum256(data)), nil
 }

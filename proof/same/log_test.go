@@ -18,11 +18,15 @@ const (
 	disable
 	enable
 	push
+	move
+	attach // the rest where ticks are those of the log alone
+	detach
+	bind
 	verbs
 )
 
 func (v verb) String() string {
-	return [...]string{"create", "destroy", "set", "add", "remove", "exchange", "disable", "enable", "push"}[v]
+	return [...]string{"create", "destroy", "set", "add", "remove", "exchange", "disable", "enable", "push", "move", "attach", "detach", "bind"}[v]
 }
 
 // entry is one request on the entity of a key.

@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/hierarchy"
+	"github.com/atoll-sim/atoll/names"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -19,7 +21,7 @@ type (
 	Key    struct{ N int64 } // what an entity is known by
 	Score  struct{ N int64 }
 	Note   struct{ Text string }
-	Life   struct{ Ticks, Pushed, Seen int64 }
+	Life   struct{ Ticks, Pushed, Seen, Told int64 }
 	Friend struct{ To handle.Handle }
 
 	Push struct{ N int64 }
@@ -47,6 +49,10 @@ type player struct {
 	score   *world.Component[Score]
 	note    *world.Component[Note]
 	push    *world.Message[Push]
+
+	// Of worlds with systems: what becomes of these requests depends on when refreshes are.
+	tree  *hierarchy.Relation
+	names *names.Names[string]
 
 	now   map[int64]handle.Handle // by key, the newest; none once the log has destroyed it
 	all   []handle.Handle
@@ -129,8 +135,45 @@ func (p *player) do(e entry) {
 		}
 	case push:
 		err = p.push.Send(p.port, h, Push{e.value})
+	case move:
+		err = world.Move(p.port, h, int(e.value)%p.w.Shards())
+	default:
+		err = p.relate(e, h)
 	}
 	require.NoError(p.t, err, "lanes are large enough here")
+}
+
+// relate sends a request on names, or on who is whose child.
+func (p *player) relate(e entry, h handle.Handle) error {
+	parent := p.now[e.value%32]
+	switch {
+	case p.tree == nil:
+	case e.verb == bind && e.value%5 == 0:
+		return p.names.Unbind(p.port, h)
+	case e.verb == bind:
+		return p.names.Bind(p.port, h, strconv.FormatInt(e.value%64, 10))
+	case e.verb == detach:
+		return p.tree.RemoveChild(p.port, h, hierarchy.Close)
+	case parent.IsNone():
+	case e.value%3 == 0:
+		return p.tree.Move(p.port, h, parent)
+	default:
+		return p.tree.AddChildAt(p.port, parent, h, int(e.value)%4)
+	}
+	return nil
+}
+
+// relations describes what relate has done for an entity.
+func (p *player) relations(read *hierarchy.Reader, h handle.Handle) string {
+	if p.tree == nil {
+		return ""
+	}
+	var children []int64
+	for child := range read.Each(h) {
+		children = append(children, p.keyOf[child])
+	}
+	name, _ := p.names.NameOf(h)
+	return fmt.Sprintf(", child of %d, parent of %v, called %q", p.keyOf[read.Parent(h)], children, name)
 }
 
 func (p *player) tick() { require.NoError(p.t, p.ticks.Step(context.Background())) }
@@ -147,12 +190,17 @@ func (p *player) entities() map[int64]string {
 	}
 	keys, scores, lives := world.Read[Key](p.w), world.Read[Score](p.w), world.Read[Life](p.w)
 	friends, notes := world.Read[Friend](p.w), world.Read[Note](p.w)
+	var tree *hierarchy.Reader
+	if p.tree != nil {
+		tree = p.tree.Read(p.w)
+	}
 	found := map[int64]string{}
 	for ch := range p.w.Query(keys, scores, lives, friends, world.Optional(notes)).Chunks() {
 		for i, h := range ch.Handles() {
 			key := keys.Slice(ch)[i].N
 			text := fmt.Sprintf("%+v %+v, enabled %s, friend of %d, who is alive %t", scores.Slice(ch)[i], lives.Slice(ch)[i],
 				enabled[h], p.keyOf[friends.Slice(ch)[i].To], p.w.Alive(friends.Slice(ch)[i].To))
+			text += p.relations(tree, h)
 			if s := notes.Slice(ch); s != nil {
 				text += ", " + s[i].Text
 			}

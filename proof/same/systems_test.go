@@ -4,6 +4,8 @@ import (
 	"strconv"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/hierarchy"
+	"github.com/atoll-sim/atoll/names"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -14,6 +16,9 @@ import (
 const childBase = 1 << 32
 
 func (p *player) addSystems() {
+	p.tree = hierarchy.New(p.w, "tree", hierarchy.Options{OnParentDeath: hierarchy.Destroy})
+	p.names = names.New[string](p.w, "names", names.Options{})
+	p.observe()
 	p.ticks.
 		MustAdd("hear", p.hear).
 		MustAdd("age", p.age).
@@ -51,6 +56,8 @@ func (p *player) age(b *world.Build) func(*world.Context) {
 					must(p.note.Add(c, h, Note{strconv.FormatInt(l[i].Ticks, 10)}))
 				case l[i].Ticks%13 == k[i].N%13:
 					_ = p.note.Remove(c, h) // it may have none
+				case l[i].Ticks%11 == k[i].N%11:
+					must(world.Move(c, h, int(k[i].N+l[i].Ticks)%p.w.Shards()))
 				}
 			}
 		}
@@ -108,11 +115,34 @@ func (p *player) breed(b *world.Build) func(*world.Context) {
 	}
 }
 
+// observe makes a hook that counts what it is told, in its order for each entity, and one
+// that pushes the friends of the dead.
+func (p *player) observe() {
+	p.w.Observe("count", world.OnCreate|world.OnRemove|world.OnAdd|world.OnSet, func(b *world.Build) func(*world.Context, world.Event, []handle.Handle) {
+		lives := world.Write[Life](b)
+		return func(_ *world.Context, on world.Event, hs []handle.Handle) {
+			for _, h := range hs {
+				if l := lives.Get(h); l != nil {
+					l.Told = (l.Told*31 + int64(on)) % (1 << 40)
+				}
+			}
+		}
+	}, p.note)
+	p.w.Observe("mourn", world.OnDestroy, func(b *world.Build) func(*world.Context, world.Event, []handle.Handle) {
+		friends := world.Read[Friend](b)
+		return func(c *world.Context, _ world.Event, hs []handle.Handle) {
+			for _, h := range hs {
+				if to := friends.Get(h).To; c.Alive(to) {
+					must(p.push.Send(c, to, Push{1000}))
+				}
+			}
+		}
+	}, p.persons)
+}
+
 // must ends the tick with an error.
 func must(err error) {
 	if err != nil {
 		panic(err)
 	}
 }
-
-var _ handle.Handle

@@ -18,6 +18,7 @@ func (m *machine) close() {
 			q.done.want = world.Closed
 		}
 	}
+	m.closing = true
 	m.Close()
 	m.Close()
 	mustBe(m, m.Closed(), true, "Closed", 0)

@@ -25,8 +25,16 @@ func (n *naive) set(e *entity, i int, v int64) world.Outcome {
 	case !e.has.has(i):
 		return world.Missing
 	}
-	e.value[i], e.wrote[i] = alike(v)[i], n.tick
+	n.write(e, i, v)
+	e.stored |= 1 << i
 	return world.Applied
+}
+
+// write is set as by an accessor, of which hooks are not told.
+func (n *naive) write(e *entity, i int, v int64) {
+	if e.has.has(i) {
+		e.value[i], e.wrote[i] = alike(v)[i], n.tick
+	}
 }
 
 func (n *naive) add(e *entity, i int, v int64) world.Outcome {
@@ -47,6 +55,7 @@ func (n *naive) exchange(e *entity, give, take parts, v int64) world.Outcome {
 	}
 	has := e.has&^take | give
 	e.off &= e.has & has
+	e.stored |= e.has & give
 	if has != e.has {
 		e.has, e.came = has, n.tick
 	}
@@ -96,8 +105,8 @@ func errorOf(o world.Outcome) error {
 	return [...]error{world.Applied: nil, world.Gone: world.ErrStale, world.Missing: world.ErrMissing, world.Failed: world.ErrFailed}[o]
 }
 
-// refresh applies all creates, then everything else in order of the senders, then
-// buries the marked.
+// refresh applies all creates, then everything else in order of the senders, tells hooks,
+// then buries the marked and moves who is to.
 func (n *naive) refresh() {
 	clear(n.hits)
 	clear(n.waiting)
@@ -114,6 +123,7 @@ func (n *naive) refresh() {
 		}
 	}
 	n.requests = n.requests[:0]
+	n.tell()
 	before := len(n.dead)
 	for h, e := range n.entities {
 		if e.marked {
@@ -122,6 +132,8 @@ func (n *naive) refresh() {
 	}
 	n.lapse()
 	slices.Sort(n.dead[before:]) // maps have no order
+	n.moveAll()
+	n.catchUp()
 	n.tick++
 	n.created, n.destroyed = forget(n.created, n.tick), forget(n.destroyed, n.tick)
 }

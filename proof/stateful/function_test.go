@@ -54,7 +54,7 @@ func (m *machine) acted(e *entity, v int64) world.Outcome {
 		return world.Gone
 	}
 	n := m.naive
-	n.set(e, int(v%partsN), v)
+	n.write(e, int(v%partsN), v)
 	n.flag(e, flagsOf(v), 0)
 	switch v % ways {
 	case dies:

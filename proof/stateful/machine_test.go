@@ -102,6 +102,8 @@ type machine struct {
 	promised []*promise
 	script   [][]order // what systems are to do in the next tick, by shard
 	heard    map[handle.Handle][]int64
+	told     []tale // what hooks were told since it was compared
+	closing  bool
 	stats    world.Stats
 	checked  int // dead that were found to be so
 }
@@ -132,6 +134,7 @@ func newMachine(t *rapid.T, total *totals) *machine {
 	m.ticks = scheduler.New(m.World, scheduler.Options{Workers: 1}).MustAdd("act", m.doScript).MustAdd("watch", m.watch)
 	m.script = make([][]order, m.options.Shards)
 	m.registerFunctions()
+	m.observe()
 	for range 1 + m.n(3) {
 		m.openPort()
 	}
@@ -153,7 +156,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		"ask": m.ask, "look": m.look, "look again": m.lookAgain, "single": m.single, "since": m.since, "who since": m.whoSince, "loop": m.loop,
 		"port": m.byPort, "port once more": m.byPort, "port again": m.byPort, "reopen": m.reopen, "shared": m.byShared,
 		"batch": m.batch, "create many": m.createMany, "hold": m.hold, "use": m.use, "use more": m.use, "release": m.release,
-		"flag": m.flag, "call": m.call,
+		"flag": m.flag, "call": m.call, "move": m.move,
 		"tick": m.tick, "refresh": m.refresh, "clear": m.clear,
 	}
 	actions := map[string]func(*rapid.T){}

@@ -26,6 +26,10 @@ type naive struct {
 	made, gone         uint64
 	retired            int
 	versionMax         uint32
+
+	hooks []*hook
+	told  []tale // what hooks are to be told, in no order
+	late  []late // what they have done in refreshes
 }
 
 type entity struct {
@@ -38,6 +42,16 @@ type entity struct {
 	marked   bool
 	came     uint64         // tick in which its row did
 	wrote    [partsN]uint64 // tick in which each component was written
+
+	shard  int  // that it is in; nowhere if that is not known
+	to     int  // to which it is to move at the refresh, or nowhere
+	strays bool // it was moved since the last refresh, and its messages come after it
+
+	// What hooks are to be told of it at the refresh.
+	born   bool  // it was created since the last one
+	fresh  bool  // by this one
+	had    parts // its components at the last one
+	stored parts // those that were stored anew since
 }
 
 type deed struct {
@@ -74,7 +88,7 @@ func (n *naive) create(h handle.Handle, has parts, v values, pending bool) bool 
 		return false
 	}
 	n.given[h] = true
-	e := &entity{has: has, value: v, pending: pending}
+	e := &entity{has: has, value: v, pending: pending, shard: nowhere, to: nowhere}
 	n.entities[h] = e
 	if !pending {
 		n.store(h, e)
@@ -84,7 +98,7 @@ func (n *naive) create(h handle.Handle, has parts, v values, pending bool) bool 
 
 // store is the moment in which an entity gets its row.
 func (n *naive) store(h handle.Handle, e *entity) {
-	e.pending, e.came = false, n.tick
+	e.pending, e.came, e.born, e.fresh = false, n.tick, true, e.pending
 	n.created = append(n.created, deed{n.tick, h})
 	n.made++
 }

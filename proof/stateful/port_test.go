@@ -142,6 +142,10 @@ func (m *machine) request(by world.Holder, o order, h handle.Handle) (q request,
 		}}
 	case verbFlag, verbUnflag:
 		q, err = m.flagging(by, h, o)
+	case verbMove:
+		to := i % m.options.Shards
+		err = world.Move(by, h, to)
+		q = request{moves: true, do: func() world.Outcome { return n.move(n.living(h), to) }}
 	case verbCall:
 		err = m.act.Call(by, h, v)
 		q = request{do: func() world.Outcome { return m.acted(n.living(h), v) }}

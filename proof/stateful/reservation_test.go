@@ -22,7 +22,7 @@ func (n *naive) reserve(hs []handle.Handle) bool {
 // use makes a reserved handle that of an entity on its way.
 func (n *naive) use(h handle.Handle, has parts, v values) {
 	delete(n.reserved, h)
-	n.entities[h] = &entity{has: has, value: v, pending: true}
+	n.entities[h] = &entity{has: has, value: v, pending: true, shard: nowhere, to: nowhere}
 }
 
 // unuse undoes use. A handle that was not reserved is stale from the next refresh on.

@@ -90,6 +90,7 @@ func (m *machine) compare() {
 		mustBe(m, m.Status(h), world.Alive, "Status", h)
 		mustBe(m, m.Alive(h), true, "Alive", h)
 		mustBe(m, m.Flags(h), e.flags, "Flags", h)
+		m.mustBeAt(h, e)
 		for i, p := range m.parts {
 			v, ok := p.idle.get(h)
 			mustBe(m, ok, e.has.has(i), "component", h)
@@ -98,6 +99,7 @@ func (m *machine) compare() {
 			}
 		}
 	}
+	m.mustTellHooks()
 	m.mustBeStale(n.dead[m.checked:])
 	m.checked = len(n.dead)
 	for h := range n.reserved {

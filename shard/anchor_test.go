@@ -1,0 +1,28 @@
+package shard_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/atoll-sim/atoll/handle"
+)
+
+// TestAnchorFinds asks an anchor about the atoms of several shards and pages.
+func TestAnchorFinds(t *testing.T) {
+	s := newStorage(t, 3, handle.IndexMax, handle.VersionMax)
+	a := s.space.Anchor()
+	for _, sh := range s.shards {
+		all := s.mustCreate(sh, 3000)
+		for _, h := range all {
+			require.True(t, a.Alive(h))
+			require.False(t, a.Alive(h+1))
+		}
+		s.destroy(all[7], all[2500])
+		s.refresh()
+		require.False(t, a.Alive(all[7]))
+		require.False(t, a.Alive(all[2500]))
+		require.True(t, a.Alive(all[2501]))
+	}
+	require.False(t, a.Alive(handle.None))
+}

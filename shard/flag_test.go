@@ -1,0 +1,79 @@
+package shard_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/shard"
+)
+
+// TestFlagPages flags atoms of several shards and pages, while pages are added.
+func TestFlagPages(t *testing.T) {
+	s := newStorage(t, 3, handle.IndexMax, handle.VersionMax)
+	want := map[handle.Handle]shard.Flags{}
+	mustHold := func() {
+		t.Helper()
+		for h, f := range want {
+			require.Equal(t, f, s.space.Flags(h))
+			require.Zero(t, s.space.Flags(h+1), "of a later tenant")
+		}
+	}
+	for round := range 4 {
+		for i, sh := range s.shards {
+			all := s.mustCreate(sh, 1000*(round+1))
+			require.Zero(t, s.space.Flags(all[0]))
+			for k := 0; k < len(all); k += 97 {
+				f := shard.Flags(1 + (round+i+k)%255)
+				sh.SetFlags(s.space.Locate(all[k]), f, 0)
+				require.Zero(t, s.space.Flags(all[k]), "not before they are published")
+				want[all[k]] = f
+			}
+			sh.PublishFlags()
+		}
+		mustHold()
+	}
+	for h := range want {
+		sh := s.shards[h.Shard()]
+		sh.SetFlags(s.space.Locate(h), 0, 255)
+		sh.PublishFlags()
+		want[h] = 0
+		break
+	}
+	mustHold()
+}
+
+// TestOffForgotten disables and flags atoms that then die, one by one, whole chunks of
+// them, or in order: who takes their rows is as new.
+func TestOffForgotten(t *testing.T) {
+	for _, keep := range []bool{false, true} {
+		for _, dies := range []func(i int) bool{
+			func(int) bool { return true }, func(i int) bool { return i%2 == 0 }, func(i int) bool { return i > 3 }, func(i int) bool { return i < 90 },
+		} {
+			s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
+			sh := s.shards[0]
+			sh.KeepOrder = keep
+			all := s.mustCreate(sh, 100)
+			for i, h := range all {
+				l := s.space.Locate(h)
+				sh.SetOff(l, -1, i%3 != 0)
+				sh.SetOff(l, number, true)
+				sh.SetFlags(l, 1, 0)
+				if dies(i) {
+					s.destroy(h)
+				}
+			}
+			s.refresh()
+			for i, h := range all {
+				if l := s.space.Locate(h); l != 0 {
+					require.Equal(t, []any{i%3 != 0, true, shard.Flags(1)}, []any{s.space.Off(l, -1), s.space.Off(l, number), s.space.FlagsAt(l)})
+				}
+			}
+			for _, h := range s.mustCreate(sh, 100) {
+				l := s.space.Locate(h)
+				require.Equal(t, []any{false, false, shard.Flags(0)}, []any{s.space.Off(l, -1), s.space.Off(l, number), s.space.FlagsAt(l)})
+			}
+		}
+	}
+}

@@ -1,0 +1,19 @@
+package shard_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/atoll-sim/atoll/shard"
+)
+
+// TestNames says what outcomes and visitors are called.
+func TestNames(t *testing.T) {
+	require.Equal(t, []string{"undecided", "closed", "unknown"},
+		[]string{shard.Undecided.String(), shard.Closed.String(), (shard.Closed + 1).String()})
+	var nobody *shard.Visitor
+	require.Equal(t, "somebody", nobody.String())
+	require.Equal(t, "a test", (&shard.Visitor{What: "a test"}).String())
+	require.Equal(t, `system "x"`, (&shard.Visitor{What: "system", Name: "x"}).String())
+}

@@ -1,0 +1,200 @@
+package shard_test
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/shard"
+)
+
+// TestRelabelDoomed marks atoms of a table before and after its rows went to another:
+// each is among the doomed once, whichever table has become dirty how often.
+func TestRelabelDoomed(t *testing.T) {
+	for _, n := range []int{1, 20, 100, 400} {
+		s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
+		sh, one, two := s.shards[0], set(number), set(number, text)
+		var want []handle.Handle
+		for range 3 {
+			all := s.mustCreate(sh, n)
+			dying := slices.Compact([]handle.Handle{all[0], all[n-1]})
+			s.destroy(dying...)
+			want = append(want, dying...)
+			require.NoError(t, sh.Table(one).Relabel(two, func(shard.Rows) {}))
+			require.Zero(t, sh.Table(one).Rows())
+		}
+		last := s.mustCreate(sh, n)
+		s.destroy(last[0])
+		want = append(want, last[0])
+		require.ElementsMatch(t, want, sh.AppendDoomed(nil))
+		none := set()
+		require.ElementsMatch(t, want, sh.AppendDying(nil, &none))
+		require.Equal(t, len(want), sh.Doomed())
+		s.refresh()
+		require.Equal(t, 4*n-len(want), sh.Alive())
+		require.Empty(t, sh.AppendDoomed(nil))
+	}
+}
+
+// relabelled is what a model knows of an atom.
+type relabelled struct {
+	set    shard.Set
+	n      int64
+	text   *string
+	flags  shard.Flags
+	off    [2]bool // the components
+	out    bool    // the atom is disabled
+	marked bool
+}
+
+// TestRelabelAgainstModel moves whole tables, and parts of them, to other sets of
+// components at random, and compares everything with a map.
+func TestRelabelAgainstModel(t *testing.T) {
+	for seed := range uint64(iterations(40)) {
+		s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
+		r := newRand(t, seed)
+		sh := s.shards[0]
+		sets := []shard.Set{set(number), set(text), set(number, text), set()}
+		model := map[handle.Handle]*relabelled{}
+		sorted := func() []handle.Handle { return slices.Sorted(maps.Keys(model)) }
+		// moved takes note of rows that have come, whose new components are zero.
+		moved := func(to shard.Set) func(shard.Rows) {
+			return func(rows shard.Rows) {
+				for _, h := range rows.Handles() {
+					m := model[h]
+					if !m.set.Has(number) {
+						m.n = 0
+					}
+					if !m.set.Has(text) {
+						m.text = nil
+					}
+					for c := range m.off {
+						m.off[c] = m.off[c] && m.set.Has(c) && to.Has(c)
+					}
+					m.set = to
+				}
+			}
+		}
+		for range 60 {
+			from, to := sets[r.IntN(4)], sets[r.IntN(4)]
+			switch r.IntN(6) {
+			case 0, 1:
+				for n := range int64(r.IntN([]int{5, 30, 300}[r.IntN(3)])) {
+					h, err := s.create(sh, from, n+1)
+					require.NoError(t, err)
+					m := &relabelled{set: from, n: n + 1}
+					if from.Has(text) {
+						m.text = *s.texts.At(s.space.Locate(h))
+					}
+					model[h] = m
+				}
+			case 2:
+				require.NoError(t, sh.Table(from).Relabel(to, moved(to)))
+			case 3:
+				f := shard.Filter{Components: from, With: shard.Flags(r.IntN(2))}
+				most, enabled := r.IntN(50), sh.Table(from).EnabledRows(&f)
+				want := 0
+				for _, m := range model {
+					if m.set == from && m.enabled(&f) {
+						want++
+					}
+				}
+				require.Equal(t, want, enabled)
+				came := 0
+				require.NoError(t, sh.Table(from).RelabelEnabled(&f, most, to, func(rows shard.Rows) {
+					for _, h := range rows.Handles() {
+						require.True(t, model[h].enabled(&f))
+					}
+					came += rows.Len()
+					moved(to)(rows)
+				}))
+				if from != to {
+					require.Equal(t, min(most, enabled), came)
+				}
+			case 4:
+				for _, h := range sorted() {
+					if m, l := model[h], s.space.Locate(h); r.IntN(8) == 0 {
+						s.change(r.IntN(4), sh, l, m)
+					}
+				}
+			default:
+				var doomed []handle.Handle
+				for h, m := range model {
+					if m.marked {
+						doomed = append(doomed, h)
+						delete(model, h)
+					}
+				}
+				require.ElementsMatch(t, doomed, sh.AppendDoomed(nil))
+				require.Equal(t, len(doomed), sh.Doomed())
+				sh.KeepOrder = r.IntN(2) == 0
+				s.refresh()
+			}
+			s.mustBe(sh, model)
+		}
+	}
+}
+
+func (m *relabelled) enabled(f *shard.Filter) bool {
+	for c, off := range m.off {
+		if off && f.Components.Has(c) {
+			return false
+		}
+	}
+	return !m.out && m.flags&f.With == f.With && m.flags&f.Without == 0
+}
+
+// change marks, flags, disables or enables an atom.
+func (s *storage) change(what int, sh *shard.Shard, l shard.Loc, m *relabelled) {
+	switch what {
+	case 0:
+		require.Equal(s.t, !m.marked, s.space.Mark(l))
+		m.marked = true
+	case 1:
+		m.flags ^= 1
+		sh.SetFlags(l, m.flags&1, ^m.flags&1)
+	case 2:
+		m.out = !m.out
+		sh.SetOff(l, -1, m.out)
+	default:
+		for c := range m.off {
+			if m.set.Has(c) {
+				m.off[c] = !m.off[c]
+				sh.SetOff(l, c, m.off[c])
+			}
+		}
+	}
+}
+
+// mustBe compares all atoms of a shard with a model.
+func (s *storage) mustBe(sh *shard.Shard, model map[handle.Handle]*relabelled) {
+	s.t.Helper()
+	held := 0
+	for _, table := range sh.Tables() {
+		for _, h := range rows(table) {
+			m, l := model[h], s.space.Locate(h)
+			held++
+			if m == nil || m.set != table.Set() || *s.space.Set(l) != m.set {
+				s.t.Fatalf("%v is in the table of %v", h, table.Set())
+			}
+			if p := s.numbers.At(l); (p != nil) != m.set.Has(number) || p != nil && *p != m.n {
+				s.t.Fatalf("%v holds another's number", h)
+			}
+			if p := s.texts.At(l); (p != nil) != m.set.Has(text) || p != nil && *p != m.text {
+				s.t.Fatalf("%v holds another's text", h)
+			}
+			if s.space.FlagsAt(l) != m.flags || s.space.Marked(l) != m.marked || s.space.Off(l, -1) != m.out {
+				s.t.Fatalf("%v has other flags, a mark or none, or is disabled or not", h)
+			}
+			for c := range m.off {
+				if m.set.Has(c) && s.space.Off(l, c) != m.off[c] {
+					s.t.Fatalf("component %d of %v is disabled: %t", c, h, !m.off[c])
+				}
+			}
+		}
+	}
+	require.Equal(s.t, len(model), held)
+}

@@ -1,0 +1,57 @@
+package shard_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/shard"
+)
+
+// TestSize measures a shard and the outside home, byte by byte.
+func TestSize(t *testing.T) {
+	s := newStorage(t, 1, handle.IndexMax, 2)
+	sh := s.shards[0]
+	s.mustCreate(sh, 90) // 16, 64 and 256 rows
+	_, err := s.create(sh, set(number, text), 1)
+	require.NoError(t, err)
+	require.Equal(t, shard.Size{
+		Tables: 2, Chunks: 4,
+		Used:     90*(8+8) + 1*(8+8+8) + 91*8,
+		Reserved: (16+64+256)*(8+8) + 16*(8+8+8) + (1+1+4+1)*8 + 1024*8 + 4*uint64(cap(sh.FreeList())),
+	}, sh.Size())
+
+	s.destroy(rows(sh.Table(set(number)))[:10]...)
+	s.refresh()
+	require.Equal(t, uint64(80*(8+8)+1*(8+8+8)+81*8), sh.Size().Used, "without the free")
+	all := s.mustCreate(sh, 10)
+	s.destroy(all...)
+	s.refresh()
+	require.Equal(t, 10, sh.Retired())
+	require.Equal(t, uint64(80*(8+8)+1*(8+8+8)+81*8), sh.Size().Used, "nor the retired")
+
+	drawn, err := s.outside.Take(nil, 16)
+	require.NoError(t, err)
+	require.Equal(t, uint64(16*8), s.outside.Size().Used)
+	require.Equal(t, uint64(1024*8), s.outside.Size().Reserved)
+	s.outside.Untake(drawn[:3])
+	require.Equal(t, uint64(13*8), s.outside.Size().Used, "without the ready")
+	s.outside.Want(2)
+	s.outside.Recycle(drawn[3:8])
+	require.Equal(t, uint64(8*8), s.outside.Size().Used, "nor the free and the stock")
+	s.outside.Recycle([]handle.Handle{s.outside.Give(nil, 1)[0]}) // its last version
+	require.Equal(t, 1, s.outside.Retired())
+	require.Equal(t, uint64(8*8), s.outside.Size().Used, "nor the retired")
+	_, err = s.outside.Take(nil, 1<<20)
+	require.NoError(t, err)
+}
+
+// TestSizeExhausted measures the outside home when more was drawn than there is.
+func TestSizeExhausted(t *testing.T) {
+	s := newStorage(t, 1, 20, handle.VersionMax)
+	for range 5 {
+		_, _ = s.outside.Take(nil, 16)
+	}
+	require.Equal(t, uint64(21*8), s.outside.Size().Used)
+}
