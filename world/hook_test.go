@@ -451,3 +451,29 @@ func TestHookClose(t *testing.T) {
 	require.False(t, f.Alive(last))
 	require.Equal(t, world.Stale, f.Status(last))
 }
+
+// TestHookOfTheDestroyedByFunction creates, and has functions destroy some of those in
+// the same refresh: they were never alive to anyone.
+func TestHookOfTheDestroyedByFunction(t *testing.T) {
+	f := newFixture(t, world.Options{Shards: 2})
+	var told [2][]handle.Handle // by shard
+	f.Observe("all", world.OnCreate|world.OnDestroy, func(b *world.Build) func(*world.Context, world.Event, []handle.Handle) {
+		return func(_ *world.Context, _ world.Event, hs []handle.Handle) {
+			told[b.Shard()] = append(told[b.Shard()], hs...)
+		}
+	})
+	p := f.port()
+	var kept []handle.Handle
+	for i := range 100 {
+		h, err := f.unit.Create(p, Unit{})
+		require.NoError(t, err)
+		if i%2 == 0 {
+			kept = append(kept, h)
+			continue
+		}
+		require.NoError(t, world.Do(p, h, func(self *world.Self) { require.NoError(t, self.Destroy(h)) }))
+	}
+	f.Refresh()
+	require.NoError(t, f.Failure())
+	require.ElementsMatch(t, kept, slices.Concat(told[0], told[1]))
+}

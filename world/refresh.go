@@ -206,7 +206,7 @@ func (r *refresh) requests(parallel Parallel, sent int) (moves int) {
 	for _, x := range r.shares {
 		created, waiting, others = created+x.created, waiting+x.waiting(), others+len(x.Others)
 		moves += x.Moves
-		r.veiled, r.calls = r.veiled || x.Cancels, r.calls || x.Calls
+		r.veiled, r.calls = r.veiled || x.Cancels || x.Calls, r.calls || x.Calls // functions may destroy, too
 	}
 	moves, r.shifted = moves+r.shifted, 0
 	for _, s := range r.w.shards {
