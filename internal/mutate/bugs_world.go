@@ -158,8 +158,13 @@ var refreshBugs = []bug{
 	},
 	{
 		name: "refresh: what is created and destroyed at once is seen", file: "world/refresh.go",
-		old: "r.veiled, r.calls = r.veiled || x.Cancels,", new: "r.veiled, r.calls = false,",
-		tests: tests{pkg: "world", run: "TestPortCreate"},
+		old: "r.veiled, r.calls = r.veiled || x.Cancels || x.Calls,", new: "r.veiled, r.calls = r.veiled || x.Calls,",
+		tests: tests{pkg: "world", run: "TestHookEvents"},
+	},
+	{
+		name: "refresh: what a function destroys at once is seen", file: "world/refresh.go",
+		old: "r.veiled || x.Cancels || x.Calls,", new: "r.veiled || x.Cancels,",
+		tests: tests{pkg: "world", run: "TestHookOfTheDestroyedByFunction"},
 	},
 }
 
