@@ -17,7 +17,16 @@ func Settle(t testing.TB, before int) {
 	t.Helper()
 	for end := time.Now().Add(patience); runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("%d goroutines stay behind", runtime.NumGoroutine()-before)
+			stacks := make([]byte, 1<<20)
+			t.Fatalf("%d goroutines stay behind:\n%s", runtime.NumGoroutine()-before, stacks[:runtime.Stack(stacks, true)])
 		}
 	}
+}
+
+// Check settles with the number of goroutines there are now, when the test has cleaned
+// up what it registers after this call. It must not be used in parallel tests.
+func Check(t testing.TB) {
+	t.Helper()
+	before := runtime.NumGoroutine()
+	t.Cleanup(func() { Settle(t, before) })
 }

@@ -40,3 +40,11 @@ func TestSettleFails(t *testing.T) {
 		}
 	})
 }
+
+// TestCheck has a goroutine that ends while the test cleans up.
+func TestCheck(t *testing.T) {
+	t.Run("", func(t *testing.T) {
+		goroutines.Check(t)
+		go time.Sleep(20 * time.Millisecond)
+	})
+}

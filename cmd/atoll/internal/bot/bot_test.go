@@ -12,15 +12,15 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/atoll-sim/atoll/cmd/atoll/internal/bot"
-	"github.com/atoll-sim/atoll/cmd/atoll/internal/leak"
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/goroutines"
 )
 
 // play has a bot play against a server that greets and then answers each line as
 // told, until it is told to stop and the bot is done.
 func play(t *testing.T, greeting string, answer func(line string, stop func()) string) (bot.Ledger, error) {
 	t.Helper()
-	leak.Check(t)
+	goroutines.Check(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	ctx, stop := context.WithTimeout(context.Background(), 10*time.Second)

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/cmd/atoll/internal/demo"
-	"github.com/atoll-sim/atoll/cmd/atoll/internal/leak"
 	"github.com/atoll-sim/atoll/cmd/atoll/internal/realm"
+	"github.com/atoll-sim/atoll/internal/goroutines"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -28,7 +28,7 @@ func small() demo.Config {
 
 // TestRun is the whole demo over real connections.
 func TestRun(t *testing.T) {
-	leak.Check(t)
+	goroutines.Check(t)
 	var live bytes.Buffer
 	s, err := demo.Run(context.Background(), small(), &live)
 	require.NoError(t, err)
@@ -60,7 +60,7 @@ func TestRun(t *testing.T) {
 // TestInterrupt ends a run that has no end of its own: it is audited all the
 // same.
 func TestInterrupt(t *testing.T) {
-	leak.Check(t)
+	goroutines.Check(t)
 	c := small()
 	c.Duration = 0
 	ctx, cancel := context.WithTimeout(context.Background(), 400*time.Millisecond)
@@ -85,7 +85,7 @@ func TestNothing(t *testing.T) {
 // TestOutsider has a client that is no bot, does not end, and is there at the
 // audit.
 func TestOutsider(t *testing.T) {
-	leak.Check(t)
+	goroutines.Check(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	c := small()
@@ -117,7 +117,7 @@ func TestOutsider(t *testing.T) {
 // TestPanic has a system that panics: that ends the run, at once and with an
 // error that says where.
 func TestPanic(t *testing.T) {
-	leak.Check(t)
+	goroutines.Check(t)
 	c := small()
 	c.Duration = time.Minute
 	c.System(func(*world.Build) func(*world.Context) {
@@ -153,7 +153,7 @@ func TestJSON(t *testing.T) {
 }
 
 func TestRunRefuses(t *testing.T) {
-	leak.Check(t)
+	goroutines.Check(t)
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer func() { _ = taken.Close() }()

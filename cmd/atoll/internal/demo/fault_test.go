@@ -13,10 +13,10 @@ import (
 	"go.uber.org/atomic"
 
 	"github.com/atoll-sim/atoll/cmd/atoll/internal/demo"
-	"github.com/atoll-sim/atoll/cmd/atoll/internal/leak"
 	"github.com/atoll-sim/atoll/cmd/atoll/internal/realm"
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/hierarchy"
+	"github.com/atoll-sim/atoll/internal/goroutines"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -237,14 +237,14 @@ func TestFaults(t *testing.T) {
 		}, "handles", "is forged"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			leak.Check(t)
+			goroutines.Check(t)
 			c := demo.Default()
 			c.Duration, c.Creatures, c.Bots, c.Hz, c.Shards = 300*time.Millisecond, 500, 10, 50, 2
 			c.PauseMax(10 * time.Millisecond)
 			if strings.Contains(test.want, "while ticks ran") {
 				c.Duration = 1100 * time.Millisecond // dead handles are checked each second
 			}
-			if test.line == "commands" {
+			if test.line == "commands" || test.line == "bots" {
 				c.Duration = time.Second // so many that one of them is hit on a busy machine, too
 			}
 			test.inject(&c)

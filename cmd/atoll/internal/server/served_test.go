@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/atoll-sim/atoll/cmd/atoll/internal/leak"
 	"github.com/atoll-sim/atoll/cmd/atoll/internal/realm"
 	"github.com/atoll-sim/atoll/cmd/atoll/internal/server"
+	"github.com/atoll-sim/atoll/internal/goroutines"
 	"github.com/atoll-sim/atoll/scheduler"
 )
 
@@ -30,7 +30,7 @@ type served struct {
 
 func serve(t *testing.T, ro realm.Options, so server.Options) *served {
 	t.Helper()
-	leak.Check(t)
+	goroutines.Check(t)
 	if ro.TickInterval == 0 {
 		ro.TickInterval = 5 * time.Millisecond
 	}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/atoll-sim/atoll/cmd/atoll/internal/leak"
 	"github.com/atoll-sim/atoll/cmd/atoll/internal/soak"
+	"github.com/atoll-sim/atoll/internal/goroutines"
 )
 
 // small is a run of a second or less.
@@ -34,7 +34,7 @@ func TestSoak(t *testing.T) {
 		"without a duration": func(c *soak.Config) { c.Duration = 0 },
 	} {
 		t.Run(name, func(t *testing.T) {
-			leak.Check(t)
+			goroutines.Check(t)
 			c := small()
 			change(&c)
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
