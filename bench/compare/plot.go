@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // writePlots writes a plot for each bench of the results into the directory,
@@ -31,7 +32,7 @@ func writePlots(dir string, h header, results []result) (map[string]string, erro
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return nil, err
 		}
-		names[b.name] = b.name + ".svg"
+		names[b.name] = strings.ReplaceAll(b.name, "/", "-") + ".svg"
 		if err := os.WriteFile(filepath.Join(dir, names[b.name]), []byte(p.draw()), 0o644); err != nil {
 			return nil, err
 		}
