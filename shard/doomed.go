@@ -43,8 +43,11 @@ func (s *Space) MarkEach(hs []handle.Handle, marked *[]handle.Handle) {
 			continue
 		}
 		slot := &e.page[i]
-		l := slot.loc
-		if slot.load() != uint32(h) || l == 0 {
+		if slot.load() != uint32(h) {
+			continue
+		}
+		l := slot.loc // good only now that gen was seen alive
+		if l == 0 {
 			continue
 		}
 		if l/64 != run.at {
