@@ -459,3 +459,22 @@ func TestLaneSteady(t *testing.T) {
 type quiet int
 
 func (q *quiet) Finish(shard.Outcome) { *q++ }
+
+// TestLaneAfterBatch sends singly after a batch that was sent, or taken back: such requests
+// are not of the batch, but of the epochs that they were sent in.
+func TestLaneAfterBatch(t *testing.T) {
+	for _, commit := range []bool{false, true} {
+		x, n := newTraffic(t, 100, 1<<20), uint64(0)
+		x.lane.Begin()
+		require.True(t, x.push(0, 1, nil))
+		if commit {
+			x.lane.Commit(1)
+			n++
+		} else {
+			require.Equal(t, 1, x.lane.Rollback())
+		}
+		require.True(t, x.send(n, 2))
+		require.True(t, x.send(n+1, 3))
+		require.Equal(t, n+1, x.drain(2, 0))
+	}
+}
