@@ -157,3 +157,26 @@ func TestRestoreFar(t *testing.T) {
 		})
 	}
 }
+
+// TestRestoreThenDraw draws where a restore has ended within a page, and not at a multiple of
+// what is drawn at once: no slot is given twice, or one that is not there.
+func TestRestoreThenDraw(t *testing.T) {
+	s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
+	r, err := shard.NewRestore(s.space, s.shards, s.outside)
+	require.NoError(t, err)
+	last := handle.New(1, shard.PageSlots|1020, 1) // the 1021st of home 1
+	require.NoError(t, r.Claim(last))
+	r.Free(last)
+	require.NoError(t, r.Finish())
+	given := map[handle.Handle]bool{}
+	for range 300 {
+		drawn, err := s.outside.Take(nil, 8)
+		require.NoError(t, err)
+		require.NotEmpty(t, drawn)
+		for _, h := range drawn {
+			require.False(t, given[h], "%v is given twice", h)
+			require.True(t, s.outside.InHand(h))
+			given[h] = true
+		}
+	}
+}
