@@ -98,6 +98,7 @@ func TestMarkEachScattered(t *testing.T) {
 				hs = append(hs, h+1)
 			}
 		}
+		hs = append(hs, 512<<handle.VersionBits) // of a slot that was never given
 		r.Shuffle(len(hs), func(i, k int) { hs[i], hs[k] = hs[k], hs[i] })
 		var told []handle.Handle
 		s.space.MarkEach(hs, &told)
@@ -107,4 +108,14 @@ func TestMarkEachScattered(t *testing.T) {
 			require.Equal(t, i < 150, s.space.Marked(s.space.Locate(h)))
 		}
 	}
+}
+
+// TestMarkEachFar marks atoms of which one is 4096 times as far in the space as the other.
+func TestMarkEachFar(t *testing.T) {
+	s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
+	s.space.Growth.RowsFirst, s.space.Growth.RowsMax = 1, 1 // so each has a chunk
+	all := s.mustCreate(s.shards[0], 4096)
+	hs := []handle.Handle{all[4095], all[0]}
+	s.space.MarkEach(hs, nil)
+	require.Equal(t, hs, s.shards[0].AppendDoomed(nil))
 }

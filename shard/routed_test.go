@@ -242,7 +242,9 @@ func TestRoutedNobody(t *testing.T) {
 	for i, r := range o.drained.Others {
 		require.Equal(t, []int{-1, -1, -1, 1}[i], r.For())
 	}
+	sh.HoldDestroys = true
 	sh.ApplyRequests(o.drained.Others, []uint32{0, 1, 2, 3}, 0)
+	sh.DecideHeld()
 	require.Zero(t, sh.Asked())
 	o.drained.Forget()
 	require.Zero(t, o.drained.Moves)

@@ -75,10 +75,15 @@ func TestSurveyDrawn(t *testing.T) {
 	}
 	require.ElementsMatch(t, want, free)
 	require.Empty(t, retired)
+	require.Equal(t, want[:1], s.outside.Give(nil, 1))
+	hand := []shard.Dealing{{Handle: want[0]}}
+	for _, h := range drawn[2:] {
+		hand = append(hand, shard.Dealing{Handle: h})
+	}
 	s.outside.Note(true)
 	dealt, n := s.outside.TakeDealings(nil)
 	require.Equal(t, uint32(3000), n)
-	require.Len(t, dealt, 7)
+	require.ElementsMatch(t, hand, dealt)
 }
 
 // TestSurveyNotes writes down what hooks have not been told of yet.

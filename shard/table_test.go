@@ -258,6 +258,9 @@ func TestUnsettled(t *testing.T) {
 	require.Equal(t, 5, sh.Unsettled(), "two dead")
 	sh.Settle()
 	require.Equal(t, 1, sh.Unsettled())
+	sh.Loop++
+	s.mustCreate(sh, 1)
+	require.Equal(t, 2, sh.Unsettled(), "the table again")
 	columns := s.columns
 	require.Zero(t, shard.New(shard.NewSpace(2, 1, 1), 0, &columns, 0).Unsettled(), "no record")
 }
