@@ -50,23 +50,26 @@ func (s *Shard) PublishRows(r Rows) {
 }
 
 // MarkEnabled marks the atoms of the first most rows that Enabled would yield, and
-// returns how many were not marked yet.
-func (t *Table) MarkEnabled(f *Filter, most int) int {
-	n := 0
-	if most == t.Rows() {
+// returns how many it met, and how many of them were not marked yet.
+func (t *Table) MarkEnabled(f *Filter, most int) (met, fresh int) {
+	if met = t.EnabledRows(f); met <= most && met == t.Rows() {
 		for _, c := range t.chunks[:t.cur.order+1] {
-			n += c.markAll()
+			fresh += c.markAll()
 		}
-		return n
+		return met, fresh
 	}
+	return min(met, most), t.markHead(f, most)
+}
+
+func (t *Table) markHead(f *Filter, most int) (fresh int) {
 	t.head(f, most, func(r Rows) {
 		for row := r.from; row < r.to; row++ {
 			if r.chunk.mark(row) {
-				n++
+				fresh++
 			}
 		}
 	})
-	return n
+	return fresh
 }
 
 // head calls do with the first most rows that Enabled would yield.

@@ -103,9 +103,12 @@ func (o *Outside) untouched() bool { return o.fresh.Load() == 0 }
 
 // Cut makes the next Restock free what was recalled until now. Refresh only.
 func (o *Outside) Cut() {
-	if o.untouched() {
-		return
+	if !o.untouched() {
+		o.cut()
 	}
+}
+
+func (o *Outside) cut() {
 	o.open.Lock()
 	defer o.open.Unlock()
 	o.due = len(o.open.recalled)
@@ -114,9 +117,12 @@ func (o *Outside) Cut() {
 // Restock makes used handles ready, and frees those that were recalled before Cut.
 // Refresh only.
 func (o *Outside) Restock() {
-	if o.untouched() {
-		return
+	if !o.untouched() {
+		o.restock()
 	}
+}
+
+func (o *Outside) restock() {
 	o.open.Lock()
 	defer o.open.Unlock()
 	due := o.open.recalled[:o.due]

@@ -222,7 +222,9 @@ func (s *Shard) Doomed() int {
 // rest.
 func (s *Shard) Sweep() {
 	s.land()
-	s.free = slices.Grow(s.free, s.Doomed()) // once, and not as they come
+	if len(s.dirty) > 1 || len(s.dirty) == 1 && len(s.dirty[0].dirty) > 1 {
+		s.free = slices.Grow(s.free, s.Doomed()) // once, and not chunk by chunk
+	}
 	for _, t := range s.dirty {
 		t.sweep()
 	}

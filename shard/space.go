@@ -293,9 +293,12 @@ func (s *Space) show(owner int) {
 // Sync brings all look-ups, and the views of the columns, up to date. No shard
 // may be running.
 func (s *Space) Sync(columns []AnyColumn) {
-	if !s.behind.Load() {
-		return
+	if s.behind.Load() {
+		s.catchUp(columns)
 	}
+}
+
+func (s *Space) catchUp(columns []AnyColumn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.behind.Store(false)

@@ -65,6 +65,10 @@ func (a *Anchor) take(to []handle.Handle) []handle.Handle {
 	if a == nil || a.released.Load() == nil {
 		return to
 	}
+	return a.takeReleased(to)
+}
+
+func (a *Anchor) takeReleased(to []handle.Handle) []handle.Handle {
 	from := len(to)
 	for r := a.released.Swap(nil); r != nil; r = r.next {
 		to = append(to, r.handle)

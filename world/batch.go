@@ -67,11 +67,18 @@ func (p *bundlePart[T]) fill(rows Chunk, f func(*bundlePart[T], Chunk)) {
 func (q *Query) Destroy() int {
 	q.mustBeOfWorld("Query.Destroy")
 	q.w.mustIdle("Query.Destroy")
-	n := 0
-	_ = q.eachTable(func(_ *queryPart, t *shard.Table, most int) error {
-		n += t.MarkEnabled(&q.filter, most)
-		return nil
-	})
+	n, left := 0, q.limit
+	for i := range q.parts {
+		p := &q.parts[i]
+		p.look(q)
+		for _, t := range p.tables {
+			if t.Rows() == 0 {
+				continue
+			}
+			met, marked := t.MarkEnabled(&q.filter, left)
+			left, n = left-met, n+marked
+		}
+	}
 	return n
 }
 
@@ -156,7 +163,7 @@ func (q *Query) eachTable(f func(p *queryPart, t *shard.Table, most int) error) 
 	left := q.limit
 	for i := range q.parts {
 		p := &q.parts[i]
-		p.update(q)
+		p.look(q)
 		p.meant = p.meant[:0]
 		for _, t := range p.tables {
 			n := min(t.EnabledRows(&q.filter), left)

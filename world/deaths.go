@@ -77,9 +77,6 @@ func (e *extensions) begin() {
 // refresh is the extensions' part of a refresh: what was asked of them, share by
 // share, and the deaths that follow. It reports whether some were spared.
 func (e *extensions) refresh(shares []*share) (spared bool) {
-	if len(e.all) == 0 {
-		return false
-	}
 	for _, x := range shares {
 		x.extend()
 	}

@@ -21,6 +21,7 @@ type ports struct {
 	active atomic.Pointer[[]atomic.Uint64] // nil until the first port is opened
 	some   atomic.Bool                     // some bit may be set
 	closed atomic.Bool                     // some port waits to be retired
+	lent   atomic.Bool                     // some reservation may have to be revoked
 
 	mu struct {
 		sync.Mutex
@@ -86,6 +87,16 @@ func (p *Port) activate() {
 	}
 }
 
+// cut ends the epoch and returns it: what was sent in it, or before, is to be taken.
+// While no port was ever opened there is no one who sends at the same time, and the
+// epoch goes on; what the first port sends from now on waits for the next refresh.
+func (t *ports) cut(epoch *atomic.Uint32) (last uint32, ports bool) {
+	if t.active.Load() == nil {
+		return epoch.Load(), false
+	}
+	return epoch.Add(1) - 1, true
+}
+
 // collect appends the ports that have their bit set, by number, and clears it.
 func (t *ports) collect(to []*Port) []*Port {
 	if !t.some.Load() {
@@ -119,9 +130,12 @@ func wants(ports []*Port) int {
 // retire takes the unused handles back from closed ports whose lanes are empty,
 // and frees their numbers. What they had reserved goes back at once.
 func (t *ports) retire(o *shard.Outside) {
-	if !t.closed.Load() {
-		return
+	if t.closed.Load() {
+		t.retireClosed(o)
 	}
+}
+
+func (t *ports) retireClosed(o *shard.Outside) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	kept := t.mu.closed[:0]

@@ -217,10 +217,15 @@ func (w *World) mustBeIn(made uint64) {
 	}
 }
 
-func (p *queryPart) each(q *Query, loop uint64, yield func(Chunk) bool) bool {
+// look is update if there are such tables.
+func (p *queryPart) look(q *Query) {
 	if p.seen != len(p.shard.Tables()) {
 		p.update(q)
 	}
+}
+
+func (p *queryPart) each(q *Query, loop uint64, yield func(Chunk) bool) bool {
+	p.look(q)
 	for _, t := range p.tables {
 		left := t.RowsAt(loop)
 		for i := 0; left > 0; i++ {
@@ -250,7 +255,7 @@ func (q *Query) Count() int {
 	n := 0
 	for i := range q.parts {
 		p := &q.parts[i]
-		p.update(q)
+		p.look(q)
 		for _, t := range p.tables {
 			n += t.EnabledRows(&q.filter)
 		}

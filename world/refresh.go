@@ -133,7 +133,9 @@ func (r *refresh) run(parallel Parallel) {
 	w, n := r.w, len(r.w.shards)
 	w.outdate()
 	for _, c := range w.contexts {
-		c.failures = nil
+		if c.failures != nil {
+			c.failures = nil
+		}
 	}
 	if w.hearing != nil {
 		w.hearing.Begin()
@@ -143,8 +145,9 @@ func (r *refresh) run(parallel Parallel) {
 		f.shifts = f.shifts[:0]
 	}
 	w.ports.revoke(w.tick.Load())
-	r.cut = w.epoch.Add(1) - 1
-	sent, moves := r.gather(), 0
+	cut, ports := w.ports.cut(&w.epoch)
+	r.cut = cut
+	sent, moves := r.gather(ports), 0
 	if sent > 0 || r.shifted > 0 {
 		moves = r.requests(parallel, sent)
 	}
@@ -158,7 +161,7 @@ func (r *refresh) run(parallel Parallel) {
 			w.space.Mark(l)
 		}
 	}
-	if w.extensions.refresh(r.shares) && r.veiled {
+	if len(w.extensions.all) > 0 && w.extensions.refresh(r.shares) && r.veiled {
 		serial(n, r.unveil) // the spared are not marked any more
 	}
 	if len(w.hooks.all) > 0 {
@@ -186,7 +189,7 @@ func (r *refresh) run(parallel Parallel) {
 	if check.Enabled {
 		w.space.Shift(w.columns)
 	}
-	w.space.SetTick(w.tick.Add(1))
+	w.space.SetTick(w.tick.next())
 	unsettled := r.sum((*shard.Shard).Unsettled)
 	for i := range w.mail {
 		unsettled += len(w.mail[i].boxes)
@@ -256,7 +259,7 @@ func (r *refresh) step(parallel Parallel, n, work int, f func(int)) {
 
 // gather finds the lanes that something was sent on, ports by number, then the
 // shards' outboxes, and returns how much.
-func (r *refresh) gather() (sent int) {
+func (r *refresh) gather(ports bool) (sent int) {
 	w := r.w
 	clear(r.ports)
 	clear(r.sources)
@@ -264,7 +267,9 @@ func (r *refresh) gather() (sent int) {
 	if w.closed.Load() {
 		return 0 // who sends now takes it back: see tooLate
 	}
-	r.ports = w.ports.collect(r.ports)
+	if ports {
+		r.ports = w.ports.collect(r.ports)
+	}
 	for _, p := range r.ports {
 		if p.lane != nil {
 			sent += p.lane.Ready()

@@ -184,6 +184,7 @@ func (t *ports) reserve(r *Reservation) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.mu.reserved = append(t.mu.reserved, r)
+	t.lent.Store(true)
 }
 
 // revokeEach is how many ticks lie between two looks at the reservations.
@@ -191,11 +192,14 @@ const revokeEach = 16
 
 // revoke ends the reservations that are too old, and those of closed ports.
 func (t *ports) revoke(tick uint64) {
+	if t.lent.Load() && (tick%revokeEach == 0 || t.closed.Load()) {
+		t.revokeOld(tick)
+	}
+}
+
+func (t *ports) revokeOld(tick uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.mu.reserved) == 0 || tick%revokeEach != 0 && len(t.mu.closed) == 0 {
-		return
-	}
 	kept := t.mu.reserved[:0]
 	for _, r := range t.mu.reserved {
 		if tick >= r.until || slices.Contains(t.mu.closed, r.port) {
@@ -207,4 +211,5 @@ func (t *ports) revoke(tick uint64) {
 	}
 	clear(t.mu.reserved[len(kept):])
 	t.mu.reserved = kept
+	t.lent.Store(len(kept) > 0)
 }

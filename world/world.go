@@ -51,7 +51,7 @@ type World struct {
 	open     int         // query loops under way on the idle world
 	loop     uint64      // number of the newest loop on the idle world
 
-	tick     atomic.Uint64
+	tick     clock
 	epoch    atomic.Uint32
 	busy     atomic.Bool // a tick is running, or the world is closed
 	closed   atomic.Bool // no request is accepted any more

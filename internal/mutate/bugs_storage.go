@@ -145,7 +145,7 @@ var storageBugs = []bug{
 	},
 	{
 		name: "change ticks: the tick stands still", file: "world/refresh.go",
-		old: "w.space.SetTick(w.tick.Add(1))", new: "w.tick.Add(1)",
+		old: "w.space.SetTick(w.tick.next())", new: "w.tick.next()",
 		tests: tests{pkg: "world", run: "TestChunksSince"},
 	},
 	{

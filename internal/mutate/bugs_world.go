@@ -24,7 +24,7 @@ var worldBugs = []bug{
 	},
 	{
 		name: "world: a query does not see new tables", file: "world/query.go",
-		old: "	if p.seen != len(p.shard.Tables()) {\n		p.update(q)\n	}\n	for", new: "	for",
+		old: "	if p.seen != len(p.shard.Tables()) {\n		p.update(q)\n	}\n", new: "",
 		tests: tests{pkg: "world", run: "TestQueryWalksNewTables"},
 	},
 	{
@@ -98,12 +98,12 @@ var worldBugs = []bug{
 var refreshBugs = []bug{
 	{
 		name: "refresh: the epoch is closed after the lanes are read", file: "world/refresh.go",
-		old: "	r.cut = w.epoch.Add(1) - 1\n	sent, moves := r.gather(), 0\n	if sent > 0 || r.shifted > 0 {\n		moves = r.requests(parallel, sent)\n	}\n", new: "	r.cut = w.epoch.Load()\n	sent, moves := r.gather(), 0\n	if sent > 0 || r.shifted > 0 {\n		moves = r.requests(parallel, sent)\n	}\n	w.epoch.Add(1)\n",
+		old: "	r.cut = cut\n	sent, moves := r.gather(ports), 0\n	if sent > 0 || r.shifted > 0 {\n		moves = r.requests(parallel, sent)\n	}\n", new: "	r.cut = cut\n	w.epoch.Store(cut)\n	sent, moves := r.gather(ports), 0\n	if sent > 0 || r.shifted > 0 {\n		moves = r.requests(parallel, sent)\n	}\n	w.epoch.Add(1)\n",
 		tests: tests{pkg: "world", run: "TestPortCut"},
 	},
 	{
 		name: "refresh: no cut", file: "world/refresh.go",
-		old: "r.cut = w.epoch.Add(1) - 1", new: "r.cut = w.epoch.Add(1) + 1000",
+		old: "r.cut = cut", new: "r.cut = cut + 1000",
 		tests: tests{pkg: "world", run: "TestPortCut"},
 	},
 	{

@@ -1,0 +1,9 @@
+//go:build !race
+
+package publish
+
+// Store32 stores v so that whoever loads it atomically sees every write before it.
+func Store32(addr *uint32, v uint32) { *addr = v }
+
+// Store64 is Store32 for 64 bits.
+func Store64(addr *uint64, v uint64) { *addr = v }

@@ -1,0 +1,11 @@
+//go:build !amd64 || race
+
+package publish
+
+import "sync/atomic"
+
+// Store32 stores v so that whoever loads it atomically sees every write before it.
+func Store32(addr *uint32, v uint32) { atomic.StoreUint32(addr, v) }
+
+// Store64 is Store32 for 64 bits.
+func Store64(addr *uint64, v uint64) { atomic.StoreUint64(addr, v) }
