@@ -43,9 +43,11 @@ const (
 )
 
 // arrange gives each worker the programs it ran last, costliest first. That of
-// the global systems comes before all others: shards may be waiting for it.
+// the global systems comes before all others: shards may be waiting for it. A worker
+// who is alone has no one to level with, and runs the shards by number: what it does can
+// be done again, step by step.
 func (t *tick) arrange() {
-	if t.made%sortTicks == 1 {
+	if t.made%sortTicks == 1 && len(t.crew) > 1 {
 		slices.SortFunc(t.order, func(a, b int32) int {
 			return cmp.Compare(t.programs[b].cost, t.programs[a].cost)
 		})

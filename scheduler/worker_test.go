@@ -1,6 +1,7 @@
 package scheduler_test
 
 import (
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -71,25 +72,55 @@ func TestWorkersAreCalled(t *testing.T) {
 	require.Positive(t, together.Load(), "two shards ran at the same time")
 }
 
-// TestCostliestFirst measures that one shard costs more than others, and from
-// then on begins with it.
+// TestCostliestFirst measures that one shard costs more than others: from then on it is
+// the first that one of two workers begins with.
 func TestCostliestFirst(t *testing.T) {
-	f := newFixture(t, 8, 1)
+	const shards = 8
+	f := newFixture(t, shards, 2)
+	var mu sync.Mutex
 	var began []int
-	dear := 5
+	dear, met := 5, make(chan struct{})
+	f.MustAdd("run", func(*world.Build) func(*world.Context) {
+		return func(c *world.Context) {
+			mu.Lock()
+			began = append(began, c.Shard())
+			n := len(began) % shards
+			mu.Unlock()
+			if c.Tick()%40 > 2 && (n == 1 || n == 2) { // the first two wait for each other, so both workers take part
+				select {
+				case met <- struct{}{}:
+				case <-met:
+				case <-time.After(time.Second):
+				}
+			}
+			if c.Shard() == dear {
+				time.Sleep(time.Millisecond)
+			}
+		}
+	})
+	for _, dear = range []int{5, 2} {
+		f.step(40)
+		last := began[len(began)-shards:]
+		require.Contains(t, last[:2], dear)
+		require.ElementsMatch(t, []int{0, 1, 2, 3, 4, 5, 6, 7}, last)
+	}
+}
+
+// TestAloneByNumber runs shards of which one costs more on one worker: whatever they
+// cost, it runs them by number.
+func TestAloneByNumber(t *testing.T) {
+	f := newFixture(t, 4, 1)
+	var began []int
 	f.MustAdd("run", func(*world.Build) func(*world.Context) {
 		return func(c *world.Context) {
 			began = append(began, c.Shard())
-			if c.Shard() == dear {
+			if c.Shard() == 2 {
 				time.Sleep(100 * time.Microsecond)
 			}
 		}
 	})
-	last := func() []int { return began[len(began)-8:] }
 	f.step(40)
-	require.Equal(t, 5, last()[0])
-	require.ElementsMatch(t, []int{0, 1, 2, 3, 4, 5, 6, 7}, last())
-	dear = 2
-	f.step(40)
-	require.Equal(t, 2, last()[0])
+	for ; len(began) > 0; began = began[4:] {
+		require.Equal(t, []int{0, 1, 2, 3}, began[:4])
+	}
 }

@@ -219,6 +219,13 @@ func copyRow(to base, toRow int, from base, fromRow int, size uintptr) {
 	copyPlain(unsafe.Add(to, uintptr(toRow)*size), unsafe.Add(from, uintptr(fromRow)*size), size)
 }
 
+// copyRows is copyRow for n rows.
+//
+// Safety: as of copyRow.
+func copyRows(to base, toRow int, from base, fromRow, n int, size uintptr) {
+	copyBytes(unsafe.Add(to, uintptr(toRow)*size), unsafe.Add(from, uintptr(fromRow)*size), uintptr(n)*size)
+}
+
 // copyPlain copies a value without pointers. The commonest size, two numbers,
 // takes no call.
 //

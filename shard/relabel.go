@@ -4,7 +4,7 @@ import "slices"
 
 // fewRows is the number of rows up to which they are moved one by one: giving a
 // chunk away costs as much as moving eight.
-const fewRows = 8
+const fewRows = 32
 
 // Relabel moves all atoms of a table to that of another component set, at once
 // and for the most part without touching them: chunks are taken over whole, with
@@ -87,19 +87,18 @@ func (t *Table) renumber(n int) {
 	}
 }
 
-// spill moves the rows that are left, one by one.
-func (t *Table) spill(tr *transition, added func(Rows)) error {
-	to := tr.to
-	from := to.Rows()
-	for t.Rows() > 0 {
-		c := t.last()
-		if _, err := c.pass(c.n-1, tr); err != nil {
-			to.welcome(from, &t.set, added)
-			return err
+// spill moves the rows that are left, in runs where that can be.
+func (t *Table) spill(tr *transition, added func(Rows)) (err error) {
+	from := tr.to.Rows()
+	for err == nil && t.Rows() > 0 {
+		if c := t.last(); !tr.watched && c.even() {
+			err = c.passRun(tr)
+		} else {
+			_, err = c.pass(c.n-1, tr)
 		}
 	}
-	to.welcome(from, &t.set, added)
-	return nil
+	tr.to.welcome(from, &t.set, added)
+	return err
 }
 
 // RelabelEnabled is Relabel for the first most rows that Enabled would yield: they
@@ -128,7 +127,11 @@ func (t *Table) RelabelEnabled(f *Filter, most int, set Set, added func(Rows)) e
 // components, those behind the first from, and calls added for them.
 func (t *Table) welcome(from int, had *Set, added func(Rows)) {
 	until := t.Rows() // added may create more
-	for _, c := range t.chunks {
+	at := t.cur.order
+	for at > 0 && t.chunks[at].first > from {
+		at--
+	}
+	for _, c := range t.chunks[max(at, 0):] {
 		low, high := max(from-c.first, 0), min(until-c.first, c.n)
 		if low >= high {
 			continue

@@ -1,9 +1,12 @@
 package shard_test
 
 import (
+	"fmt"
 	"maps"
+	"runtime"
 	"slices"
 	"testing"
+	"weak"
 
 	"github.com/stretchr/testify/require"
 
@@ -37,6 +40,54 @@ func TestRelabelDoomed(t *testing.T) {
 		require.Equal(t, 4*n-len(want), sh.Alive())
 		require.Empty(t, sh.AppendDoomed(nil))
 	}
+}
+
+// TestRelabelLeavesNothing moves atoms to a table that has others, few and many, and
+// destroys them there: where they have come is stamped with the tick, and where they
+// were nothing holds on to what they pointed to.
+func TestRelabelLeavesNothing(t *testing.T) {
+	for _, n := range []int{1, 20, 100} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
+			sh, one, two := s.shards[0], set(number, text), set(text)
+			_, err := s.create(sh, two, 0) // there before
+			require.NoError(t, err)
+			all, seen := []handle.Handle{}, []weak.Pointer[string]{}
+			for range n {
+				h, err := s.create(sh, one, 1)
+				require.NoError(t, err)
+				p := &[]string{fmt.Sprint(h)}[0]
+				*s.texts.At(s.space.Locate(h)) = p
+				all, seen = append(all, h), append(seen, weak.Make(p))
+			}
+			s.space.SetTick(7)
+			require.NoError(t, sh.Table(one).Relabel(two, func(shard.Rows) {}))
+			for _, h := range all {
+				require.True(t, writtenNow(sh.Table(two), h), "%v has come in this tick", h)
+			}
+			s.destroy(all...)
+			s.refresh()
+			runtime.GC()
+			for i, w := range seen {
+				require.Nil(t, w.Value(), "what %v pointed to", all[i])
+			}
+			require.Equal(t, 1, sh.Alive())
+			runtime.KeepAlive(s)
+		})
+	}
+}
+
+// writtenNow reports whether the chunk that an atom is in changed in this tick.
+func writtenNow(t *shard.Table, h handle.Handle) bool {
+	none := shard.Set{}
+	for i, left := 0, t.Rows(); left > 0; i++ {
+		r := t.Run(i, left)
+		left -= r.Len()
+		if slices.Contains(r.Handles(), h) {
+			return r.WrittenSince(0, &none)
+		}
+	}
+	return false
 }
 
 // relabelled is what a model knows of an atom.

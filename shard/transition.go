@@ -148,6 +148,48 @@ func (c *Chunk) pass(row int, tr *transition) (Atom, error) {
 	return a, nil
 }
 
+// passRun is pass for the last rows of the table's last chunk, as many as fit in one
+// run of the other table; nothing may be marked, disabled or flagged there. The rows
+// keep their order.
+func (c *Chunk) passRun(tr *transition) error {
+	t := tr.to
+	if !t.settled() {
+		if err := t.settle(); err != nil {
+			return err
+		}
+	}
+	space, to, at := t.shard.space, t.cur, t.cur.n
+	n := min(c.n, len(to.handles)-at)
+	from := c.n - n
+	for i := range tr.plain {
+		p := &tr.plain[i]
+		copyRows(to.bases[p.to], at, c.bases[p.from], from, n, p.size)
+	}
+	for _, p := range tr.typed {
+		for i := range Loc(n) {
+			t.columns[p.to].copy(to.base+Loc(at)+i, c.base+Loc(from)+i)
+		}
+	}
+	moved := to.handles[at : at+n]
+	copy(moved, c.handles[from:])
+	for i, h := range moved {
+		space.slot(h).loc = to.base + Loc(at+i)
+	}
+	to.n += n
+	to.changed = space.now
+	c.used = max(c.used, c.n)
+	c.n = from
+	if c.table.pointers || check.Enabled {
+		for _, col := range c.table.columns {
+			col.wipe(c.number(), from, from+n)
+		}
+	}
+	return nil
+}
+
+// even reports whether no row of the chunk has anything of its own to take along.
+func (c *Chunk) even() bool { return c.deadN == 0 && c.off.none() }
+
 // carryOff takes along which of the atom and its components are disabled, and its flags.
 func (tr *transition) carryOff(to *Chunk, toRow int, from *Chunk, row int) {
 	to.setOff(entityBit, toRow, from.isOff(entityBit, row))

@@ -65,8 +65,7 @@ func (p *bundlePart[T]) fill(rows Chunk, f func(*bundlePart[T], Chunk)) {
 // returns how many were not marked before. They go at the refresh. Limit takes
 // the first n. For an idle world; within a system use Context.Destroy.
 func (q *Query) Destroy() int {
-	q.mustBeOfWorld("Query.Destroy")
-	q.w.mustIdle("Query.Destroy")
+	q.ofWorld("Query.Destroy").mustIdle("Query.Destroy")
 	n, left := 0, q.limit
 	for i := range q.parts {
 		p := &q.parts[i]
@@ -91,41 +90,44 @@ func (q *Query) Destroy() int {
 //
 // It returns ErrChunks if the world is full; then some have not changed.
 func (c *Component[T]) AddTo(q *Query, init func(rows Chunk)) error {
-	return q.exchange("AddTo", init, []Part{c}, nil)
+	return q.exchange("AddTo", init, c.components(q.ofWorld("AddTo")), shard.Set{})
 }
 
 // RemoveFrom takes the component from all entities that match and have it; errors
 // and cost as of AddTo.
 func (c *Component[T]) RemoveFrom(q *Query) error {
-	return q.exchange("RemoveFrom", nil, nil, []Part{c})
+	return q.exchange("RemoveFrom", nil, shard.Set{}, c.components(q.ofWorld("RemoveFrom")))
 }
 
 // AddTo gives the bundle's components to all entities that match and lack one of
 // them, in one move. What they have of them keeps its value, the new ones are zero
 // before init. For the rest as Component.AddTo.
 func (b *Bundle[T]) AddTo(q *Query, init func(rows Chunk)) error {
-	return q.exchange("AddTo", init, []Part{b}, nil)
+	return q.exchange("AddTo", init, b.components(q.ofWorld("AddTo")), shard.Set{})
 }
 
 // RemoveFrom takes the bundle's components from all entities that match, as far as
 // they have them; errors and cost as of Component.AddTo.
-func (b *Bundle[T]) RemoveFrom(q *Query) error { return q.exchange("RemoveFrom", nil, nil, []Part{b}) }
+func (b *Bundle[T]) RemoveFrom(q *Query) error {
+	return q.exchange("RemoveFrom", nil, shard.Set{}, b.components(q.ofWorld("RemoveFrom")))
+}
 
 // ExchangeIn is AddTo that in the same move takes away the components of the given
 // parts. What is in both is kept. init is called with all rows that changed.
 func (b *Bundle[T]) ExchangeIn(q *Query, init func(rows Chunk), remove ...Part) error {
-	return q.exchange("ExchangeIn", init, []Part{b}, remove)
+	w := q.ofWorld("ExchangeIn")
+	return q.exchange("ExchangeIn", init, b.components(w), w.setOf("ExchangeIn", remove))
 }
 
 // Remove takes the components of the parts from all entities that match, as far as
 // they have them, in one move; errors and cost as of Component.AddTo.
-func (q *Query) Remove(parts ...Part) error { return q.exchange("Query.Remove", nil, nil, parts) }
+func (q *Query) Remove(parts ...Part) error {
+	return q.exchange("Query.Remove", nil, shard.Set{}, q.ofWorld("Query.Remove").setOf("Query.Remove", parts))
+}
 
-// exchange gives and takes the components of parts.
-func (q *Query) exchange(call string, init func(rows Chunk), add, remove []Part) error {
-	q.mustBeOfWorld(call)
+// exchange gives and takes components.
+func (q *Query) exchange(call string, init func(rows Chunk), plus, minus shard.Set) error {
 	w := q.w
-	plus, minus := w.setOf(call, add), w.setOf(call, remove)
 	if err := w.settled(call); err != nil {
 		return err
 	}
@@ -135,7 +137,7 @@ func (q *Query) exchange(call string, init func(rows Chunk), add, remove []Part)
 	if init == nil {
 		init = func(Chunk) {}
 	}
-	return q.eachTable(func(p *queryPart, t *shard.Table, most int) error {
+	return q.eachTable(func(t *shard.Table, most int) error {
 		set := t.Set()
 		set.Exchange(&minus, &plus)
 		if most == t.Rows() {
@@ -159,22 +161,25 @@ func (w *World) setOf(call string, parts []Part) (set shard.Set) {
 // eachTable calls f with the tables that match as of now, and how many of their
 // enabled rows are meant, the first ones. Tables that f makes are not among them,
 // nor are rows that it moves counted again.
-func (q *Query) eachTable(f func(p *queryPart, t *shard.Table, most int) error) error {
+func (q *Query) eachTable(f func(t *shard.Table, most int) error) error {
 	left := q.limit
 	for i := range q.parts {
 		p := &q.parts[i]
 		p.look(q)
 		p.meant = p.meant[:0]
 		for _, t := range p.tables {
-			n := min(t.EnabledRows(&q.filter), left)
-			left -= n
+			n := 0
+			if t.Rows() > 0 {
+				n = min(t.EnabledRows(&q.filter), left)
+				left -= n
+			}
 			p.meant = append(p.meant, n)
 		}
 		for k, t := range p.tables {
 			if p.meant[k] == 0 {
 				continue
 			}
-			if err := f(p, t, p.meant[k]); err != nil {
+			if err := f(t, p.meant[k]); err != nil {
 				return err
 			}
 		}
@@ -182,11 +187,13 @@ func (q *Query) eachTable(f func(p *queryPart, t *shard.Table, most int) error) 
 	return nil
 }
 
-func (q *Query) mustBeOfWorld(call string) {
+// ofWorld returns the world of a query that must be for it when it is idle.
+func (q *Query) ofWorld(call string) *World {
 	switch {
 	case q == nil:
 		panic(fmt.Sprintf("world: %s of a nil Query; ask the World for one", call))
 	case !q.idle:
 		panic(fmt.Sprintf("world: %s of a Query of a system; it is for a query asked of an idle World", call))
 	}
+	return q.w
 }
