@@ -90,7 +90,7 @@ func TestStampsOfChunks(t *testing.T) {
 	s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
 	sh := s.shards[0]
 	s.space.SetTick(7)
-	s.mustCreate(sh, 20)
+	s.mustCreate(sh, 40)
 	chunk := sh.Table(set(number)).Chunks()[0]
 	_, written := chunk.Stamps()
 	require.Equal(t, []uint32{7}, written)
