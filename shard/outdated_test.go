@@ -91,7 +91,7 @@ func TestOutdatedShift(t *testing.T) {
 	require.Nil(t, *kept)
 	require.Same(t, word, *s.texts.At(l))
 
-	l = s.space.Locate(s.mustCreate(sh, 20)[0])
+	l = s.space.Locate(s.mustCreate(sh, 40)[0])
 	require.NotNil(t, numbers.At(l))
 	require.NoError(t, sh.Table(set(number)).Relabel(set(), func(shard.Rows) {}))
 	s.space.Shift(s.columns) // of a chunk that has no numbers any more

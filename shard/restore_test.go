@@ -117,7 +117,7 @@ func TestRestoreClaims(t *testing.T) {
 	require.ErrorIs(t, r.Claim(all[indexMax+1]), shard.ErrHandle)
 	require.ErrorIs(t, r.Claim(all[0]+7), shard.ErrHandle, "version 8")
 	require.ErrorIs(t, r.Claim(all[0]-1), shard.ErrHandle, "version 0")
-	require.ErrorIs(t, r.Claim(handle.New(3, 0, 1)), shard.ErrHandle, "there are homes 0 to 2")
+	require.ErrorIs(t, r.Claim(handle.New(3, 3*shard.PageSlots, 1)), shard.ErrHandle, "there are homes 0 to 2")
 	require.NoError(t, r.Claim(all[indexMax]+6))
 	require.NoError(t, r.Claim(all[indexMax]), "nobody gave it")
 	require.NoError(t, r.Claim(all[10]))
@@ -153,7 +153,7 @@ func TestRestoreFar(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
-			s.space.Growth.SlotsAtOnce = 1 << 24
+			s.space.Growth.SlotsAtOnce = 2 * shard.PageSlots // so that the page is not there before
 			require.NoError(t, reach(s))
 		})
 	}
