@@ -295,3 +295,25 @@ func TestRelabelRefused(t *testing.T) {
 	}
 	require.Equal(t, texts[:3], rows(sh.Table(set(text))))
 }
+
+// TestRelabelRowsAgain creates rows where some were that went to another table, few of them
+// or many: they hold zeroes.
+func TestRelabelRowsAgain(t *testing.T) {
+	for _, n := range []int{5, 16, 20, 100} {
+		s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
+		sh, one := s.shards[0], s.shards[0].Table(set(number))
+		for i := range int64(n) {
+			_, err := s.create(sh, set(number), i+1)
+			require.NoError(t, err)
+		}
+		require.NoError(t, one.Relabel(set(), func(shard.Rows) {}))
+		for left := 100; left > 0; {
+			r, err := sh.CreateRows(one, left, true)
+			require.NoError(t, err)
+			left -= r.Len()
+			for i := range r.Len() {
+				require.Zero(t, *s.numbers.At(r.Loc(i)), "%d", n)
+			}
+		}
+	}
+}
