@@ -93,3 +93,20 @@ func TestFlagPageAdded(t *testing.T) {
 	flag(all[2000], 2)
 	require.Equal(t, []shard.Flags{1, 2}, []shard.Flags{s.space.Flags(all[0]), s.space.Flags(all[2000])})
 }
+
+// TestOffChanges disables one component of an atom, or the atom, and then takes the other
+// component away: what was disabled is, and nothing else.
+func TestOffChanges(t *testing.T) {
+	for off := -1; off <= text; off++ {
+		for _, stays := range []int{number, text} {
+			s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
+			sh := s.shards[0]
+			h, err := s.create(sh, set(number, text), 1)
+			require.NoError(t, err)
+			sh.SetOff(s.space.Locate(h), off, true)
+			a, err := sh.Change(s.space.Locate(h), set(stays))
+			require.NoError(t, err)
+			require.Equal(t, []bool{off == -1, off == stays}, []bool{s.space.Off(a.Loc(), -1), s.space.Off(a.Loc(), stays)})
+		}
+	}
+}
