@@ -46,8 +46,7 @@ type AnyColumn interface {
 	// stampBy makes stamp the word that is stamped when a chunk's rows are handed
 	// out for writing. As of add.
 	stampBy(number int, stamp *uint32)
-	// drop takes a chunk's rows away. The space's lock is held, and the world is
-	// idle.
+	// drop takes a chunk's rows away. The space's lock is held, and no system runs.
 	drop(number int)
 	// dropAll is drop for every chunk, for good.
 	dropAll()

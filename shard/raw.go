@@ -219,11 +219,12 @@ func copyRow(to base, toRow int, from base, fromRow int, size uintptr) {
 	copyPlain(unsafe.Add(to, uintptr(toRow)*size), unsafe.Add(from, uintptr(fromRow)*size), size)
 }
 
-// copyRows is copyRow for n rows.
+// copyRows is copyRow for n rows, which may overlap those that they become.
 //
 // Safety: as of copyRow.
 func copyRows(to base, toRow int, from base, fromRow, n int, size uintptr) {
-	copyBytes(unsafe.Add(to, uintptr(toRow)*size), unsafe.Add(from, uintptr(fromRow)*size), uintptr(n)*size)
+	length := uintptr(n) * size
+	copy(unsafe.Slice((*byte)(unsafe.Add(to, uintptr(toRow)*size)), length), unsafe.Slice((*byte)(unsafe.Add(from, uintptr(fromRow)*size)), length))
 }
 
 // copyPlain copies a value without pointers. The commonest size, two numbers,

@@ -36,6 +36,7 @@ type Shard struct {
 	bySet   map[Set]*Table
 	dirty   []*Table // with marked rows
 	grown   []*Table // with loop marks
+	crowded []*Table // with a chunk that is larger than others before it, since the last refresh
 	holes   []Loc    // of a sweep
 	moves   []relocation
 	doomed  []handle.Handle
@@ -234,7 +235,7 @@ func (s *Shard) Sweep() {
 
 // Unsettled returns how much there is for Settle to do.
 func (s *Shard) Unsettled() int {
-	n := len(s.grown) + len(s.exiled) + len(s.outer) + len(s.flagged)
+	n := len(s.grown) + len(s.crowded) + len(s.exiled) + len(s.outer) + len(s.flagged)
 	if s.record.now != nil {
 		n++
 	}
@@ -242,12 +243,18 @@ func (s *Shard) Unsettled() int {
 }
 
 // Settle ends a refresh: it forgets whose homes are elsewhere and what was
-// remembered for the loops of the tick, and publishes flags.
+// remembered for the loops of the tick, merges the small chunks of tables that have
+// grown, and publishes flags.
 func (s *Shard) Settle() {
 	for _, t := range s.grown {
 		t.marks = t.marks[:0]
 	}
 	s.grown = s.grown[:0]
+	for _, t := range s.crowded {
+		t.merge()
+	}
+	clear(s.crowded)
+	s.crowded = s.crowded[:0]
 	s.exiled, s.outer = s.exiled[:0], s.outer[:0]
 	s.PublishFlags()
 	s.record.turn()

@@ -61,6 +61,7 @@ type Space struct {
 		sync.Mutex
 		pages   []int // pages per home
 		chunks  int   // highest chunk number given
+		vacant  []int // numbers that were taken back
 		changed bool  // some lookup is behind dir
 		bases   []base
 		idle    bool // the world's own goroutine is the only one to add
@@ -320,11 +321,13 @@ func (s *Space) chunk(l Loc) *Chunk { return (*s.chunks.Load())[l>>RowBits] }
 func (s *Space) add(c *Chunk, columns []AnyColumn) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.mu.chunks == ChunksMax {
+	n := s.mu.chunks + 1
+	if last := len(s.mu.vacant) - 1; last >= 0 {
+		n, s.mu.vacant = s.mu.vacant[last], s.mu.vacant[:last]
+	} else if n > ChunksMax {
 		return fmt.Errorf("%w: the world has %d; with a higher ChunkRowsMax each holds more", ErrChunks, s.mu.chunks)
 	}
-	s.mu.chunks++
-	n := s.mu.chunks
+	s.mu.chunks = max(s.mu.chunks, n)
 	c.base = Loc(n) << RowBits
 	for _, col := range columns {
 		c.bases = append(c.bases, col.add(n, c.table.shard.id, len(c.handles), s.mu.idle))

@@ -107,6 +107,9 @@ func (t *Table) settle() error {
 		}
 	}
 	t.cur = t.chunks[next]
+	if next > 0 && t.cur.Cap() > t.chunks[next-1].Cap() {
+		t.shard.crowded = append(t.shard.crowded, t)
+	}
 	return nil
 }
 

@@ -114,6 +114,7 @@ func atollIterate(o world.Options) field {
 			default:
 				w.place(s, n)
 			}
+			w.Refresh()
 		},
 		pass: func() {
 			for ch := range both.Chunks() {

@@ -94,6 +94,26 @@ var storageBugs = []bug{
 		tests: tests{pkg: "world", run: "TestBatch|TestRowsHoldZeroes"},
 	},
 	{
+		name: "merge: rows are moved in another order", file: "shard/merge.go",
+		old: "	for _, c := range t.chunks[from:last.order] {", new: "	for _, c := range slices.Backward(t.chunks[from:last.order]) {",
+		tests: tests{pkg: "shard", run: "TestMerge"},
+	},
+	{
+		name: "merge: loc not fixed", file: "shard/merge.go",
+		old: "	c.located(n, c.n)\n", new: "",
+		tests: tests{pkg: "shard", run: "TestMerge"},
+	},
+	{
+		name: "merge: what is given up is held on to", file: "shard/merge.go",
+		old: "		col.drop(c.number())\n", new: "		_ = col\n",
+		tests: tests{pkg: "shard", run: "TestMergeGivesBack"},
+	},
+	{
+		name: "relabel: rows that go in a run are still held", file: "shard/transition.go",
+		old: "			col.wipe(c.number(), from, from+n)\n", new: "			_ = col\n",
+		tests: tests{pkg: "shard", run: "TestRelabelLeavesNothing"},
+	},
+	{
 		name: "relabel: the wrong column is kept", file: "shard/relabel.go",
 		old: "c.bases = append(c.bases, s.mu.bases[at])", new: "c.bases = append(c.bases, s.mu.bases[len(s.mu.bases)-1-at])",
 		tests: tests{pkg: "world", run: "TestBatch"},

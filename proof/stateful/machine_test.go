@@ -131,7 +131,11 @@ func newMachine(t *rapid.T, total *totals) *machine {
 	m.naive = newNaive(m.options.PortsMax, m.options.VersionMax)
 	m.parts, m.bundles = newParts(m.World), newBundles(m.World)
 	m.hit = world.RegisterMessage[Hit](m.World, "hit")
-	m.ticks = scheduler.New(m.World, scheduler.Options{Workers: 1}).MustAdd("act", m.doScript).MustAdd("watch", m.watch)
+	chaos := uint64(0) // the shards by number
+	if m.n(2) == 0 {
+		chaos = 1 + uint64(m.n(1000))
+	}
+	m.ticks = scheduler.New(m.World, scheduler.Options{Workers: 1, Chaos: chaos}).MustAdd("act", m.doScript).MustAdd("watch", m.watch)
 	m.script = make([][]order, m.options.Shards)
 	m.registerFunctions()
 	m.observe()

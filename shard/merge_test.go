@@ -1,0 +1,155 @@
+package shard_test
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"testing"
+	"weak"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/shard"
+)
+
+// chunks returns the capacities and numbers of rows of a table's chunks that have any.
+func chunks(t *shard.Table) (capacities, rows []int) {
+	for i, left := 0, t.Rows(); left > 0; i++ {
+		r := t.Run(i, left)
+		left -= r.Len()
+		capacities, rows = append(capacities, r.Cap()), append(rows, r.Len())
+	}
+	return capacities, rows
+}
+
+// TestMerge lets a table grow over some ticks: where its rows are in the end, and that
+// they keep their order, their components, their flags and what is disabled, whatever
+// fits where.
+func TestMerge(t *testing.T) {
+	for _, test := range []struct {
+		grow       []int // by so many in each tick
+		capacities []int
+		rows       []int
+	}{
+		{[]int{16}, []int{16}, []int{16}},
+		{[]int{17}, []int{64}, []int{17}},
+		{[]int{16, 1}, []int{64}, []int{17}},
+		{[]int{16, 64}, []int{16, 64}, []int{16, 64}}, // there is no room for the first
+		{[]int{16, 64, 1}, []int{256}, []int{81}},     // but in the next
+		{[]int{10, 10, 100, 300}, []int{1024}, []int{420}},
+		{[]int{1100}, []int{16, 64, 1024}, []int{16, 64, 1020}}, // the 256 fit, those before no more
+		{[]int{1361}, []int{4096}, []int{1361}},
+		{[]int{1360 + 4096}, []int{16, 64, 256, 1024, 4096}, []int{16, 64, 256, 1024, 4096}},
+		{[]int{1360 + 4096, 1}, []int{16, 64, 256, 1024, 4096, 4096}, []int{16, 64, 256, 1024, 4096, 1}},
+	} {
+		t.Run(fmt.Sprint(test.grow), func(t *testing.T) {
+			s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
+			sh, both := s.shards[0], set(number, text)
+			var all []handle.Handle
+			var texts []*string
+			for tick, n := range test.grow {
+				for range n {
+					h, err := s.create(sh, both, int64(len(all)))
+					require.NoError(t, err)
+					l := s.space.Locate(h)
+					switch len(all) % 5 {
+					case 1:
+						sh.SetOff(l, -1, true)
+					case 2:
+						sh.SetOff(l, text, true)
+					case 3:
+						sh.SetFlags(l, 1, 0)
+					}
+					all, texts = append(all, h), append(texts, *s.texts.At(l))
+				}
+				s.refresh()
+				table := sh.Table(both)
+				require.Equal(t, all, rows(table), "tick %d", tick)
+				for i, h := range all {
+					l := s.space.Locate(h)
+					got := []any{*s.numbers.At(l), *s.texts.At(l) == texts[i], s.space.Off(l, -1), s.space.Off(l, text), s.space.Off(l, number), s.space.FlagsAt(l)}
+					want := []any{int64(i), true, i%5 == 1, i%5 == 2, false, shard.Flags(0)}
+					if i%5 == 3 {
+						want[5] = shard.Flags(1)
+					}
+					if !slices.Equal(want, got) {
+						t.Fatalf("tick %d: row %d is %v, want %v", tick, i, got, want)
+					}
+				}
+			}
+			capacities, n := chunks(sh.Table(both))
+			require.Equal(t, test.capacities, capacities)
+			require.Equal(t, test.rows, n)
+			f := shard.Filter{}
+			require.Equal(t, len(all)-(len(all)+3)/5, sh.Table(both).EnabledRows(&f))
+		})
+	}
+}
+
+// TestMergeGivesBack lets tables grow in turn: what the small chunks held is let go of,
+// and their numbers and rows are used again.
+func TestMergeGivesBack(t *testing.T) {
+	s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
+	sh, both, one := s.shards[0], set(number, text), set(text)
+	var seen []weak.Pointer[string]
+	var all []handle.Handle
+	for i := range 17 { // in a chunk of 16 rows, and one of 64
+		h, err := s.create(sh, both, 1)
+		require.NoError(t, err)
+		p := &[]string{fmt.Sprint(i)}[0]
+		*s.texts.At(s.space.Locate(h)) = p
+		all, seen = append(all, h), append(seen, weak.Make(p))
+	}
+	small := s.space.Locate(all[0])
+	s.refresh()
+	require.NotEqual(t, small>>shard.RowBits, s.space.Locate(all[0])>>shard.RowBits)
+	h, err := s.create(sh, one, 0)
+	require.NoError(t, err)
+	require.Equal(t, small, s.space.Locate(h), "the number of the chunk that was given up is used again")
+	s.destroy(all...)
+	s.refresh()
+	runtime.GC()
+	for i, w := range seen {
+		require.Nil(t, w.Value(), i)
+	}
+	require.Equal(t, []handle.Handle{h}, rows(sh.Table(one)))
+	runtime.KeepAlive(s)
+}
+
+// TestMergeStamps asks what changed: what a merge moves has changed in the tick that the
+// refresh ended, and not in the next.
+func TestMergeStamps(t *testing.T) {
+	s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
+	sh := s.shards[0]
+	s.space.SetTick(6)
+	all := s.mustCreate(sh, 16)
+	s.space.SetTick(7)
+	all = append(all, s.mustCreate(sh, 1)...)
+	s.space.SetTick(8) // as a refresh does before it settles
+	s.refresh()
+	none := shard.Set{}
+	r := sh.Table(set(number)).Run(0, len(all))
+	require.Equal(t, all, r.Handles())
+	require.True(t, r.WrittenSince(1, &none))
+	require.False(t, r.WrittenSince(0, &none))
+}
+
+// TestMergeStampsOfOthers lets a chunk be given up that changed later than the one that
+// takes its rows.
+func TestMergeStampsOfOthers(t *testing.T) {
+	s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
+	sh, none := s.shards[0], shard.Set{}
+	s.space.SetTick(5)
+	all := s.mustCreate(sh, 80) // 16 and 64, both full
+	s.refresh()
+	s.space.SetTick(9)
+	last := s.mustCreate(sh, 1) // in a third chunk, for a moment
+	s.destroy(append(last, all[40:]...)...)
+	s.space.SetTick(10)
+	s.refresh()
+	r := sh.Table(set(number)).Run(0, 40)
+	require.Equal(t, all[:40], r.Handles())
+	require.Equal(t, 64, r.Cap())
+	require.True(t, r.WrittenSince(1, &none))
+}
