@@ -261,6 +261,8 @@ func TestUnsettled(t *testing.T) {
 	sh.Loop++
 	s.mustCreate(sh, 1)
 	require.Equal(t, 2, sh.Unsettled(), "the table again")
+	s.mustCreate(sh, 20)
+	require.Equal(t, 3, sh.Unsettled(), "which has a larger chunk now")
 	columns := s.columns
 	require.Zero(t, shard.New(shard.NewSpace(2, 1, 1), 0, &columns, 0).Unsettled(), "no record")
 }
