@@ -26,3 +26,17 @@ func TestAnchorFinds(t *testing.T) {
 	}
 	require.False(t, a.Alive(handle.None))
 }
+
+// TestAnchorCut cuts the anchor of a space that then grows: it finds nobody any more.
+func TestAnchorCut(t *testing.T) {
+	s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
+	a, h := s.space.Anchor(), s.mustCreate(s.shards[0], 1)[0]
+	require.True(t, a.Alive(h))
+	require.False(t, a.Gone())
+	a.Cut()
+	require.False(t, a.Alive(h))
+	require.True(t, a.Gone())
+	s.mustCreate(s.shards[0], 5000) // which publishes directories
+	require.False(t, a.Alive(h))
+	require.True(t, s.space.Alive(h))
+}

@@ -38,6 +38,8 @@ func TestCells(t *testing.T) {
 	} {
 		require.PanicsWithValue(t, "shard: a part that is outside of its cells", outside)
 	}
+	first := shard.CellOf(&values[0])
+	require.NotPanics(t, func() { first.Part(4) }, "a part of no size, at the end")
 	require.NotPanics(t, func() { one.Part(3); one.PartBytes(0, 4); one.PartBytes(2, 2) })
 }
 

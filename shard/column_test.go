@@ -143,3 +143,37 @@ func TestColumnSlices(t *testing.T) {
 	}
 	require.Equal(t, 700, n)
 }
+
+// TestColumnOneRow finds the row of a chunk that has no other.
+func TestColumnOneRow(t *testing.T) {
+	s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
+	s.space.Growth = shard.Growth{RowsFirst: 1, RowsFactor: 2, RowsMax: 2, SlotsAtOnce: shard.PageSlots}
+	for n, h := range s.mustCreate(s.shards[0], 4) {
+		p := s.numbers.At(s.space.Locate(h))
+		require.NotNil(t, p)
+		require.Equal(t, int64(n), *p)
+	}
+	require.Len(t, s.shards[0].Table(set(number)).Chunks(), 3)
+}
+
+// TestColumnIdle adds chunks and pages while the world is not idle: the idle world sees
+// them after the refresh, and not before, when others may be using what it would look at.
+func TestColumnIdle(t *testing.T) {
+	s := newStorage(t, 2, handle.IndexMax, handle.VersionMax)
+	s.space.Growth.RowsMax = 1
+	s.space.Growth.RowsFirst = 1
+	var idle shard.View[int64]
+	s.numbers.Attach(&idle, 2)
+	s.space.SetIdle(false)
+	h := s.mustCreate(s.shards[1], 20)[19] // in a chunk that a longer directory has
+	require.Nil(t, idle.At(s.space.Locate(h)))
+	drawn, err := s.outside.Take(nil, 1) // as a port does, which adds a page
+	require.NoError(t, err)
+	a, err := s.shards[0].Adopt(s.shards[0].Table(set(number)), drawn[0])
+	require.NoError(t, err)
+	s.fill(a, set(number), 1)
+	require.Zero(t, s.idle.Locate(drawn[0]))
+	s.refresh()
+	require.NotNil(t, idle.At(s.space.Locate(h)))
+	require.Equal(t, a.Loc(), s.idle.Locate(drawn[0]))
+}

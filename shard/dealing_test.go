@@ -84,3 +84,52 @@ func TestDealing(t *testing.T) {
 	dealt, _ = a.outside.TakeDealings(nil)
 	require.Empty(t, dealt, "nobody notes any more")
 }
+
+// TestDealRefuses deals what no port could be given: a handle of a shard, and one whose slot
+// was never made.
+func TestDealRefuses(t *testing.T) {
+	s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
+	s.mustCreate(s.shards[0], 1)
+	for _, h := range []handle.Handle{handle.New(0, s.shards[0].FreeList()[0], 1), handle.New(1, handle.IndexMax, 1)} {
+		require.ErrorContains(t, s.outside.Deal(16, []shard.Dealing{{Handle: h}}), "is not one that a port could be given")
+		require.False(t, s.outside.InHand(h))
+	}
+	require.True(t, s.outside.InHand(handle.New(1, shard.PageSlots|15, 1)), "the last that was drawn")
+	require.False(t, s.outside.InHand(handle.New(1, shard.PageSlots|16, 1)))
+}
+
+// TestReopen deals some handles, and reopens the home: each slot is then given once, those
+// of handles that were in hand under the next version.
+func TestReopen(t *testing.T) {
+	const versionMax = 2
+	s := newStorage(t, 1, 4999, versionMax)
+	all, err := s.outside.Take(nil, 16)
+	require.NoError(t, err)
+	s.outside.Recycle(all[:3])
+	s.outside.Restock() // these are ready
+	s.outside.Want(2)
+	s.outside.Recycle(all[3:6]) // two are in stock, one is free
+	require.NoError(t, s.outside.Deal(5000, []shard.Dealing{{all[7], true}, {all[0] + 1, false}}))
+	require.Equal(t, []handle.Handle{all[3] + 1, all[4] + 1}, s.outside.Give(nil, 16), "what is free waits until it is open")
+	require.Zero(t, s.outside.Retired())
+
+	s.outside.Reopen()
+	versions := map[uint32]uint32{} // by index
+	given, err := s.outside.Take(nil, 5000)
+	require.NoError(t, err)
+	for _, h := range s.outside.Give(given, 5000) {
+		require.Zero(t, versions[h.Index()], "%v is given twice", h)
+		versions[h.Index()] = h.Version()
+	}
+	require.Equal(t, 5000, len(versions)+s.outside.Retired())
+	for i, h := range all {
+		version := uint32(2)
+		switch {
+		case i == 7: // went back
+			version = 1
+		case i == 0 || i == 3 || i == 4: // its last was in hand
+			version = 0
+		}
+		require.Equal(t, version, versions[h.Index()], "%d", i)
+	}
+}

@@ -77,3 +77,36 @@ func TestOffForgotten(t *testing.T) {
 		}
 	}
 }
+
+// TestFlagPageAdded flags an atom of a page that came after the words of flags were made,
+// where those of an older page stand.
+func TestFlagPageAdded(t *testing.T) {
+	s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
+	sh := s.shards[0]
+	flag := func(h handle.Handle, f shard.Flags) {
+		sh.SetFlags(s.space.Locate(h), f, 0)
+		sh.PublishFlags()
+	}
+	all := s.mustCreate(sh, 1)
+	flag(all[0], 1)
+	all = append(all, s.mustCreate(sh, 2000)...)
+	flag(all[2000], 2)
+	require.Equal(t, []shard.Flags{1, 2}, []shard.Flags{s.space.Flags(all[0]), s.space.Flags(all[2000])})
+}
+
+// TestOffChanges disables one component of an atom, or the atom, and then takes the other
+// component away: what was disabled is, and nothing else.
+func TestOffChanges(t *testing.T) {
+	for off := -1; off <= text; off++ {
+		for _, stays := range []int{number, text} {
+			s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
+			sh := s.shards[0]
+			h, err := s.create(sh, set(number, text), 1)
+			require.NoError(t, err)
+			sh.SetOff(s.space.Locate(h), off, true)
+			a, err := sh.Change(s.space.Locate(h), set(stays))
+			require.NoError(t, err)
+			require.Equal(t, []bool{off == -1, off == stays}, []bool{s.space.Off(a.Loc(), -1), s.space.Off(a.Loc(), stays)})
+		}
+	}
+}

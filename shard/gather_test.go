@@ -68,3 +68,20 @@ func TestGatherNotes(t *testing.T) {
 		require.Zero(t, sh.Noted())
 	}
 }
+
+// TestGatherNotesTwice gathers again before anybody is told: notes of the first time are
+// not taken twice.
+func TestGatherNotesTwice(t *testing.T) {
+	s := newStorage(t, 2, handle.IndexMax, handle.VersionMax)
+	one, two, numbers := s.shards[0], s.shards[1], set(number)
+	s.space.SetWatch(shard.Watch{Created: true}, s.shards, s.columns)
+	born := s.mustCreate(one, 2)
+	for n, h := range born {
+		require.NoError(t, two.Take(s.space.Locate(h)))
+		s.space.GatherNotes(s.shards)
+		require.Equal(t, []int{1 - n, 1 + n}, []int{one.Noted(), two.Noted()})
+	}
+	two.BeginTelling()
+	require.Equal(t, born, two.AppendCreated(nil, &numbers))
+	two.EndTelling()
+}

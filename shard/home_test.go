@@ -151,3 +151,13 @@ func TestHomeExiles(t *testing.T) {
 	s.shards[1].Settle()
 	require.Empty(t, s.shards[1].Outer())
 }
+
+// TestHomeReserveSlots makes room for as many handles as there are, and for no more.
+func TestHomeReserveSlots(t *testing.T) {
+	s := newStorage(t, 1, 2047, handle.VersionMax)
+	sh := s.shards[0]
+	s.mustCreate(sh, 1500)
+	require.NoError(t, sh.ReserveSlots(2048-1500))
+	require.ErrorIs(t, sh.ReserveSlots(2048-1500+1), shard.ErrIndexes)
+	s.mustCreate(sh, 2048-1500)
+}

@@ -145,6 +145,7 @@ func TestLaneLimits(t *testing.T) {
 				require.Less(t, x.lane.Waiting(), limits[1]/16)
 			}
 			require.False(t, x.lane.Empty())
+			require.Equal(t, int(sent-taken), x.lane.Ready())
 			taken = x.drain(1, taken)
 			require.Equal(t, sent, taken)
 			require.True(t, x.lane.Empty())
@@ -164,6 +165,8 @@ func TestLaneSizes(t *testing.T) {
 	l := shard.NewLane(space, 100, 1000)
 	require.False(t, l.Fits(2, large.Weight()))
 	require.False(t, l.Fits(101, shard.BareWeight))
+	require.True(t, l.Fits(62, shard.BareWeight), "992 bytes")
+	require.False(t, l.Fits(63, shard.BareWeight))
 	require.True(t, l.Fits(1, large.Weight()))
 	require.True(t, l.Room(1, large.Weight()), "60 units of payload, one of head")
 	large.Push(l, 1, 0, 0, nil)
@@ -456,3 +459,22 @@ func TestLaneSteady(t *testing.T) {
 type quiet int
 
 func (q *quiet) Finish(shard.Outcome) { *q++ }
+
+// TestLaneAfterBatch sends singly after a batch that was sent, or taken back: such requests
+// are not of the batch, but of the epochs that they were sent in.
+func TestLaneAfterBatch(t *testing.T) {
+	for _, commit := range []bool{false, true} {
+		x, n := newTraffic(t, 100, 1<<20), uint64(0)
+		x.lane.Begin()
+		require.True(t, x.push(0, 1, nil))
+		if commit {
+			x.lane.Commit(1)
+			n++
+		} else {
+			require.Equal(t, 1, x.lane.Rollback())
+		}
+		require.True(t, x.send(n, 2))
+		require.True(t, x.send(n+1, 3))
+		require.Equal(t, n+1, x.drain(2, 0))
+	}
+}

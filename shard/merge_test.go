@@ -153,3 +153,37 @@ func TestMergeStampsOfOthers(t *testing.T) {
 	require.Equal(t, 64, r.Cap())
 	require.True(t, r.WrittenSince(1, &none))
 }
+
+// TestMergeExact gathers rows that fill the last chunk exactly, one of them disabled.
+func TestMergeExact(t *testing.T) {
+	s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
+	sh, both := s.shards[0], set(number, text)
+	var all []handle.Handle
+	for n := range int64(64) { // 16 and 48 of 64
+		h, err := s.create(sh, both, n)
+		require.NoError(t, err)
+		all = append(all, h)
+	}
+	sh.SetOff(s.space.Locate(all[63]), -1, true)
+	s.refresh()
+	require.Len(t, sh.Table(both).Chunks(), 1)
+	require.Equal(t, all, rows(sh.Table(both)))
+	for n, h := range all {
+		l := s.space.Locate(h)
+		require.Equal(t, int64(n), *s.numbers.At(l))
+		require.NotNil(t, *s.texts.At(l))
+		require.Equal(t, n == 63, s.space.Off(l, -1))
+	}
+}
+
+// TestMergeSpare gathers rows in a chunk that has an empty one behind it.
+func TestMergeSpare(t *testing.T) {
+	s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
+	sh, table := s.shards[0], s.shards[0].Table(set(number))
+	all := s.mustCreate(sh, 40)
+	require.NoError(t, sh.Reserve(table, 1000))
+	s.refresh()
+	require.Equal(t, 40, table.Rows())
+	require.Equal(t, all, rows(table))
+	require.Len(t, table.Chunks(), 2)
+}

@@ -160,7 +160,9 @@ func (o *Outside) Draw(n int) (first handle.Handle, got int, err error) {
 	if i > limit {
 		return 0, 0, o.space.errIndexes(int(o.id), 0)
 	}
-	got = int(min(uint32(n), limit-i+1))
+	// After a restore a run may go over the end of a page: what is behind that is given to
+	// nobody.
+	got = int(min(uint32(n), limit-i+1, pageSize-i%pageSize))
 	first = compose(o.id, o.space.index(o.id, i), 1)
 	for k := range got {
 		h := compose(o.id, o.space.index(o.id, i+uint32(k)), 1)

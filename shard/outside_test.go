@@ -184,3 +184,31 @@ func TestVoid(t *testing.T) {
 	version, state = s.state(all[0])
 	require.Equal(t, []any{uint32(2), shard.StateRetired}, []any{version, state})
 }
+
+// TestOutsideRecall frees what was recalled before Cut, once, if it was the only handle that
+// was ever drawn, too.
+func TestOutsideRecall(t *testing.T) {
+	s := newStorage(t, 1, 100, handle.VersionMax)
+	one, err := s.outside.Take(nil, 1)
+	require.NoError(t, err)
+	s.outside.Recall(one...)
+	s.outside.Cut()
+	more, err := s.outside.Take(nil, 2)
+	require.NoError(t, err)
+	s.outside.Recall(more...)
+	for range 2 {
+		s.outside.Restock()
+		version, state := s.state(one[0])
+		require.Equal(t, []any{uint32(2), shard.StateUnused}, []any{version, state})
+		for _, h := range more {
+			_, state = s.state(h)
+			require.Equal(t, shard.StatePending, state, "recalled after Cut")
+		}
+	}
+	s.outside.Cut()
+	s.outside.Restock()
+	for _, h := range more {
+		_, state := s.state(h)
+		require.Equal(t, shard.StateUnused, state)
+	}
+}

@@ -95,7 +95,12 @@ func TestQueueSteady(t *testing.T) {
 		for range 20 {
 			round()
 		}
-		require.Zero(t, testing.AllocsPerRun(100, round), "%d at a time", n)
+		many := func() { // so many that one ring after the other, each twice as long, would show
+			for range 1000 {
+				round()
+			}
+		}
+		require.Zero(t, testing.AllocsPerRun(2, many), "%d at a time", n)
 	}
 }
 
@@ -171,4 +176,24 @@ func TestQueueForgets(t *testing.T) {
 		require.Equal(t, i >= 90, w.Value() != nil, "element %d", i)
 	}
 	runtime.KeepAlive(q)
+}
+
+// TestQueueRollbackTwice takes back what made a ring, and then what filled that and made
+// another: between what there was and what comes now is a ring without anything in it.
+func TestQueueRollbackTwice(t *testing.T) {
+	q := shard.NewQueue[int]()
+	*q.Push(), *q.Push() = 0, 1 // the first ring is full
+	for _, n := range []int{1, 5} {
+		q.Begin()
+		for range n {
+			*q.Push() = -1
+		}
+		q.Rollback()
+	}
+	for want := range 10 {
+		if want > 1 {
+			*q.Push() = want
+		}
+		require.Equal(t, want, *q.Pop())
+	}
 }

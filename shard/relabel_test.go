@@ -249,3 +249,71 @@ func (s *storage) mustBe(sh *shard.Shard, model map[handle.Handle]*relabelled) {
 	}
 	require.Equal(s.t, len(model), held)
 }
+
+// TestRelabelKeepsOrder moves whole tables to an empty one: the rows stay in order, those of
+// a chunk that is not full, too, of which some are disabled.
+func TestRelabelKeepsOrder(t *testing.T) {
+	for _, n := range []int{40, 79, 80, 100, 335, 336, 340} {
+		s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
+		sh := s.shards[0]
+		all := s.mustCreate(sh, n)
+		sh.SetOff(s.space.Locate(all[n-1]), -1, true)
+		var came []handle.Handle
+		require.NoError(t, sh.Table(set(number)).Relabel(set(), func(r shard.Rows) { came = append(came, r.Handles()...) }))
+		require.Equal(t, all, rows(sh.Table(set())))
+		require.Equal(t, all, came)
+	}
+}
+
+// TestRelabelRefused moves rows to a table that has room for some of them: these have
+// zeroes in what is new to them, and the others stay.
+func TestRelabelRefused(t *testing.T) {
+	s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
+	sh, both := s.shards[0], set(number, text)
+	var all []handle.Handle
+	for n := range int64(16) {
+		h, err := s.create(sh, both, n+1)
+		require.NoError(t, err)
+		all = append(all, h)
+	}
+	s.destroy(all[14:]...)
+	s.refresh()
+	var texts []handle.Handle
+	for range 5 {
+		h, err := s.create(sh, set(text), 0)
+		require.NoError(t, err)
+		texts = append(texts, h)
+	}
+	s.space.SetChunks(shard.ChunksMax)
+	var came []handle.Handle
+	err := sh.Table(set(text)).Relabel(both, func(r shard.Rows) { came = append(came, r.Handles()...) })
+	require.ErrorIs(t, err, shard.ErrChunks)
+	require.Equal(t, texts[3:], came)
+	require.Equal(t, came, rows(sh.Table(both))[14:])
+	for _, h := range came {
+		require.Zero(t, *s.numbers.At(s.space.Locate(h)))
+	}
+	require.Equal(t, texts[:3], rows(sh.Table(set(text))))
+}
+
+// TestRelabelRowsAgain creates rows where some were that went to another table, few of them
+// or many: they hold zeroes.
+func TestRelabelRowsAgain(t *testing.T) {
+	for _, n := range []int{5, 16, 20, 100} {
+		s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
+		sh, one := s.shards[0], s.shards[0].Table(set(number))
+		for i := range int64(n) {
+			_, err := s.create(sh, set(number), i+1)
+			require.NoError(t, err)
+		}
+		require.NoError(t, one.Relabel(set(), func(shard.Rows) {}))
+		for left := 100; left > 0; {
+			r, err := sh.CreateRows(one, left, true)
+			require.NoError(t, err)
+			left -= r.Len()
+			for i := range r.Len() {
+				require.Zero(t, *s.numbers.At(r.Loc(i)), "%d", n)
+			}
+		}
+	}
+}

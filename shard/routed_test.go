@@ -1,6 +1,8 @@
 package shard_test
 
 import (
+	"runtime"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -214,4 +216,83 @@ func TestRoutedVeils(t *testing.T) {
 	}
 	version, state := o.state(drawn[0])
 	require.Equal(t, []any{uint32(2), shard.StateUnused}, []any{version, state})
+}
+
+// TestRoutedNobody gives a shard requests whose entity is gone, and one that is for itself.
+func TestRoutedNobody(t *testing.T) {
+	o := newOffice(t, 2)
+	sh := o.shards[0]
+	h := o.mustCreate(sh, 1)[0]
+	o.destroy(h)
+	o.refresh()
+	told := []*finished{
+		o.askMove(1, h)[0],
+		o.ask(h, func(handle.Handle, shard.Loc) shard.Outcome { panic("it is gone") }),
+		o.askDestroy(h),
+		new(finished),
+	}
+	_, at := o.kind.Push(o.lane, handle.None, 0, shard.To(1), told[3])
+	*at = func(_ handle.Handle, l shard.Loc) shard.Outcome {
+		require.Zero(t, l)
+		return shard.Applied
+	}
+	o.lane.Publish()
+	o.lane.Drain(0, &o.drained)
+	require.Equal(t, 1, o.drained.Moves)
+	for i, r := range o.drained.Others {
+		require.Equal(t, []int{-1, -1, -1, 1}[i], r.For())
+	}
+	sh.HoldDestroys = true
+	sh.ApplyRequests(o.drained.Others, []uint32{0, 1, 2, 3}, 0)
+	sh.DecideHeld()
+	require.Zero(t, sh.Asked())
+	o.drained.Forget()
+	require.Zero(t, o.drained.Moves)
+	o.lane.Release()
+	o.lane.Tell()
+	for i, want := range []shard.Outcome{shard.Gone, shard.Gone, shard.Gone, shard.Applied} {
+		require.Equal(t, finished{want}, *told[i])
+	}
+}
+
+// TestRoutedEnded has functions end the goroutine that applies requests, the first of all
+// and one in the middle: they have failed, and the next goroutine goes on behind them.
+func TestRoutedEnded(t *testing.T) {
+	o := newOffice(t, 1)
+	h := o.mustCreate(o.shards[0], 1)[0]
+	done := func(handle.Handle, shard.Loc) shard.Outcome { return shard.Applied }
+	ends := func(handle.Handle, shard.Loc) shard.Outcome { runtime.Goexit(); return shard.Applied }
+	told := []*finished{o.ask(h, ends), o.ask(h, done), o.ask(h, ends), o.ask(h, done)}
+	o.lane.Drain(0, &o.drained)
+	for range 3 {
+		var wg sync.WaitGroup
+		wg.Go(func() { o.shards[0].ApplyRequests(o.drained.Others, []uint32{0, 1, 2, 3}, 0) })
+		wg.Wait()
+	}
+	o.drained.Forget()
+	o.lane.Release()
+	o.lane.Tell()
+	for i, want := range []shard.Outcome{shard.Failed, shard.Applied, shard.Failed, shard.Applied} {
+		require.Equal(t, finished{want}, *told[i])
+	}
+}
+
+// TestRoutedFull creates, from bundles without pointers, more than there is room for.
+func TestRoutedFull(t *testing.T) {
+	o := newOffice(t, 1)
+	sh := o.shards[0]
+	fields, _ := sh.Table(set(number)).Fields([]shard.Field{{Component: number}})
+	kind := shard.NewKind[int64](o.space, adopting{fields: fields})
+	o.mustCreate(sh, 14) // of 16 rows
+	o.space.SetChunks(shard.ChunksMax)
+	drawn, err := o.outside.Take(nil, 4)
+	require.NoError(t, err)
+	told := make([]finished, 4)
+	for i := range told {
+		kind.Push(o.lane, drawn[i], 0, shard.Create, &told[i])
+	}
+	o.lane.Publish()
+	o.apply(func() {})
+	require.Equal(t, []finished{{shard.Applied}, {shard.Applied}, {shard.Refused}, {shard.Refused}}, told)
+	require.Equal(t, drawn[:2], rows(sh.Table(set(number)))[14:])
 }

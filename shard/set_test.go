@@ -70,6 +70,8 @@ func TestSetAgainstModel(t *testing.T) {
 		require.Equal(t, sorted(minus), members(a.set.Minus(b.set)))
 		require.Equal(t, len(common) == len(b.model), a.set.Contains(&b.set))
 		require.Equal(t, len(common) > 0, a.set.Meets(&b.set))
+		part := a.set.Common(b.set)
+		require.True(t, a.set.Contains(&part))
 	}
 	for range (shard.Set{1 << 5, 1 << 5}).All { // a loop can be left
 		break

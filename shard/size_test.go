@@ -13,6 +13,7 @@ import (
 func TestSize(t *testing.T) {
 	s := newStorage(t, 1, handle.IndexMax, 2)
 	sh := s.shards[0]
+	require.Equal(t, shard.Size{Reserved: 1024 * 8}, sh.Size(), "each shard has a page from the first")
 	s.mustCreate(sh, 90) // 16, 64 and 256 rows
 	_, err := s.create(sh, set(number, text), 1)
 	require.NoError(t, err)
@@ -40,6 +41,7 @@ func TestSize(t *testing.T) {
 	s.outside.Want(2)
 	s.outside.Recycle(drawn[3:8])
 	require.Equal(t, uint64(8*8), s.outside.Size().Used, "nor the free and the stock")
+	require.Equal(t, 1024*8+4*uint64(cap(s.outside.FreeList())), s.outside.Size().Reserved)
 	s.outside.Recycle([]handle.Handle{s.outside.Give(nil, 1)[0]}) // its last version
 	require.Equal(t, 1, s.outside.Retired())
 	require.Equal(t, uint64(8*8), s.outside.Size().Used, "nor the retired")
@@ -54,4 +56,13 @@ func TestSizeExhausted(t *testing.T) {
 		_, _ = s.outside.Take(nil, 16)
 	}
 	require.Equal(t, uint64(21*8), s.outside.Size().Used)
+}
+
+// TestSizePages adds no page behind the last that there can be.
+func TestSizePages(t *testing.T) {
+	s := newStorage(t, 1, 5*1024-1, handle.VersionMax)
+	sh := s.shards[0]
+	s.mustCreate(sh, 5*1024)
+	rows := uint64(16 + 64 + 256 + 1024 + 4096)
+	require.Equal(t, 5*1024*8+rows*(8+8)+(1+1+4+16+64)*8+4*uint64(cap(sh.FreeList())), sh.Size().Reserved)
 }

@@ -84,6 +84,23 @@ func TestStamps(t *testing.T) {
 	}
 }
 
+// TestStampsOfChunks makes a chunk, and has another table take it over, whose columns are
+// others: each column counts as written in that tick.
+func TestStampsOfChunks(t *testing.T) {
+	s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
+	sh := s.shards[0]
+	s.space.SetTick(7)
+	s.mustCreate(sh, 40)
+	chunk := sh.Table(set(number)).Chunks()[0]
+	_, written := chunk.Stamps()
+	require.Equal(t, []uint32{7}, written)
+	s.space.SetTick(9)
+	require.NoError(t, sh.Table(set(number)).Relabel(set(number, text), func(shard.Rows) {}))
+	require.Equal(t, set(number, text), chunk.Table().Set())
+	_, written = chunk.Stamps()
+	require.Equal(t, []uint32{9, 9}, written)
+}
+
 // adopting applies creates whose payload is a number.
 type adopting struct {
 	doing

@@ -207,3 +207,16 @@ func TestSweepForgets(t *testing.T) {
 		})
 	}
 }
+
+// TestSweepSpared sweeps, in order, a table whose chunk is full and of which all that were
+// marked were spared.
+func TestSweepSpared(t *testing.T) {
+	s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
+	sh := s.shards[0]
+	sh.KeepOrder = true
+	all := s.mustCreate(sh, 16)
+	s.destroy(all[3])
+	s.space.Spare(s.space.Locate(all[3]))
+	s.refresh()
+	require.Equal(t, all, rows(sh.Table(set(number))))
+}

@@ -225,3 +225,44 @@ func TestFieldsPlain(t *testing.T) {
 		require.Equal(t, test.plain, plain, "%v", test.components)
 	}
 }
+
+// TestUnsettled counts what a refresh has to settle: tables that have grown in loops, each
+// once, flags to be published, the dead whose homes are elsewhere, and the record.
+func TestUnsettled(t *testing.T) {
+	s := newStorage(t, 2, handle.IndexMax, handle.VersionMax)
+	sh := s.shards[0]
+	require.Equal(t, 1, sh.Unsettled(), "the record")
+	for range 3 {
+		sh.Loop++
+		s.mustCreate(sh, 1)
+		require.Equal(t, 2, sh.Unsettled(), "a table")
+	}
+	sh.Loop++
+	_, err := s.create(sh, set(text), 0)
+	require.NoError(t, err)
+	require.Equal(t, 3, sh.Unsettled(), "another")
+	sh.SetFlags(s.space.Locate(rows(sh.Table(set(text)))[0]), 1, 0)
+	require.Equal(t, 4, sh.Unsettled(), "flags")
+	sh.PublishFlags()
+	require.Equal(t, 3, sh.Unsettled())
+
+	guest := s.mustCreate(s.shards[1], 1)[0]
+	require.NoError(t, sh.Take(s.space.Locate(guest)))
+	drawn, err := s.outside.Take(nil, 1)
+	require.NoError(t, err)
+	a, err := sh.Adopt(sh.Table(set(number)), drawn[0])
+	require.NoError(t, err)
+	s.fill(a, set(number), 1)
+	s.destroy(guest, drawn[0])
+	sh.Sweep()
+	require.Equal(t, 5, sh.Unsettled(), "two dead")
+	sh.Settle()
+	require.Equal(t, 1, sh.Unsettled())
+	sh.Loop++
+	s.mustCreate(sh, 1)
+	require.Equal(t, 2, sh.Unsettled(), "the table again")
+	s.mustCreate(sh, 20)
+	require.Equal(t, 3, sh.Unsettled(), "which has a larger chunk now")
+	columns := s.columns
+	require.Zero(t, shard.New(shard.NewSpace(2, 1, 1), 0, &columns, 0).Unsettled(), "no record")
+}

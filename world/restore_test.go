@@ -180,6 +180,24 @@ func TestRestoreGaps(t *testing.T) {
 	require.Equal(t, "0:6@4", h.String())
 }
 
+// TestRestoreThenPort creates by a port where a restore has ended just before the end of a
+// page of slots.
+func TestRestoreThenPort(t *testing.T) {
+	f := newFixture(t, world.Options{Shards: 1})
+	require.NoError(t, f.Restore(f.Layout(), func(r *world.Restoration) error {
+		return f.unit.Recreate(r, 0, handle.New(1, 1<<10|1020, 1), Unit{Health{7}})
+	}))
+	p, given := f.port(), map[handle.Handle]bool{}
+	for range 3000 {
+		h, err := f.unit.Create(p, Unit{Health{1}})
+		require.NoError(t, err)
+		require.False(t, given[h], "%v is given twice", h)
+		given[h] = true
+	}
+	f.Refresh()
+	require.Equal(t, 3001, f.Count())
+}
+
 // TestRestoreRefuses names what is wrong.
 func TestRestoreRefuses(t *testing.T) {
 	o := world.Options{Shards: 2, IndexMax: 5000, VersionMax: 9}

@@ -35,6 +35,8 @@ type entry struct {
 	Late      bool   `json:",omitempty"`
 	Unreached bool   `json:",omitempty"` // no test gets there
 	Broken    bool   `json:",omitempty"` // it does not compile
+
+	line int // in the journal, from 1
 }
 
 // openJournal opens the journal in a directory, or one that remembers nothing if dir
@@ -50,11 +52,12 @@ func openJournal(root, dir string) (*journal, error) {
 	}
 	j.mu.file = file
 	lines := bufio.NewScanner(file)
-	for lines.Scan() {
+	for n := 1; lines.Scan(); n++ {
 		var e entry
 		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
 			return nil, errors.Join(fmt.Errorf("%s: %w", file.Name(), err), file.Close())
 		}
+		e.line = n
 		j.found[e.Change] = e
 	}
 	return j, lines.Err()

@@ -52,7 +52,7 @@ func run(ctx context.Context) (ok bool, err error) {
 	part := flag.Float64("min", 0.85, "the part of small changes that must be noticed")
 	budget := flag.Duration("budget", 0, "`time` after which no more changes are tried, small ones in an order by chance; 0: all are tried")
 	keep := flag.String("keep", "", "`directory` that keeps what was found, so that a run with -budget is done in pieces: the next goes on")
-	again := flag.Bool("again", false, "try those again that survived in an earlier piece")
+	again := flag.Bool("again", false, "try those again that survived in an earlier piece and are not in survivors.txt")
 	verbose := flag.Bool("v", false, "say by what each small change is noticed")
 	seed := flag.Uint64("seed", 1, "`number` that the order comes from")
 	flag.Parse()

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -142,11 +143,14 @@ func (s *sweep) runPackage(ctx context.Context, dir string) error {
 }
 
 // resume counts what the journal knows, and returns which changes to try, by chance
-// if there may not be time for all.
+// if there may not be time for all. Those that are tried again are the ones that
+// have no reason to survive, the longest ago first: so pieces get to all of them.
 func (s *sweep) resume(c *schema) (todo []int, err error) {
+	age := map[int]int{} // the line of the journal that it is from
 	for i := range c.sites {
 		x := &c.sites[i]
 		e, ok, err := s.journal.look(x)
+		_, listed := known[x.name]
 		switch {
 		case err != nil:
 			return nil, err
@@ -154,15 +158,16 @@ func (s *sweep) resume(c *schema) (todo []int, err error) {
 			c.broken[i] = true
 			s.mu.broken++
 		case !s.match.MatchString(x.name):
-		case ok && (e.By != "" || !s.again):
+		case ok && (e.By != "" || listed || !s.again):
 			s.tell(x, verdict{failed: e.By, late: e.Late, unreached: e.Unreached})
 		default:
-			todo = append(todo, i)
+			todo, age[i] = append(todo, i), e.line
 		}
 	}
 	if !s.deadline.IsZero() {
 		rand.New(rand.NewPCG(s.seed, 0)).Shuffle(len(todo), func(i, k int) { todo[i], todo[k] = todo[k], todo[i] })
 	}
+	slices.SortStableFunc(todo, func(a, b int) int { return age[a] - age[b] })
 	return todo, nil
 }
 

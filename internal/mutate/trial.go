@@ -63,6 +63,7 @@ func (s *schema) try(ctx context.Context, t tests, number int) (verdict, error) 
 
 // tryFor is try for tests of a binary that may run so long.
 func (s *schema) tryFor(ctx context.Context, b binary, t tests, number int, timeout time.Duration) (verdict, error) {
+	whole := ctx
 	ctx, cancel := context.WithTimeout(ctx, 2*timeout)
 	defer cancel()
 	limit := strconv.Itoa(memoryMax)
@@ -79,6 +80,8 @@ func (s *schema) tryFor(ctx context.Context, b binary, t tests, number int, time
 	v := verdict{took: time.Since(start)}
 	var exit *exec.ExitError
 	switch {
+	case whole.Err() != nil: // it was interrupted, which says nothing
+		return v, whole.Err()
 	case bytes.Contains(out, empty):
 		return v, fmt.Errorf("%w: %q in %s", errNoTests, t.run, t.pkg)
 	case err == nil:

@@ -1,0 +1,102 @@
+package shard_test
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/shard"
+)
+
+// described is the Applier of requests that it describes.
+type described struct{ shard.Description }
+
+func (x described) Describe() shard.Description { return x.Description }
+
+func (described) Apply(*shard.Shard, handle.Handle, shard.Loc, shard.Payload) shard.Outcome {
+	return shard.Applied
+}
+
+// question is a payload of which a part is what was asked.
+type question struct {
+	Asked  uint32
+	Answer *string
+}
+
+// parted is the Applier of questions.
+type parted struct{ described }
+
+func (parted) PartType() reflect.Type { return reflect.TypeFor[uint32]() }
+
+func (parted) Part(p shard.Payload) shard.Cells { return shard.CellOf(&shard.As[question](p).Asked) }
+
+func (parted) Complete(p shard.Payload) { shard.As[question](p).Answer = new(string) }
+
+// TestResend sends requests again that were seen somewhere, and is refused those that nobody
+// can have sent.
+func TestResend(t *testing.T) {
+	space := shard.NewSpace(4, handle.IndexMax, handle.VersionMax) // three shards
+	shard.NewKind[int64](space, described{shard.Description{Name: "message"}})
+	shard.NewKind[int64](space, described{shard.Description{Name: "shard message", Direct: true}})
+	shard.NewKind[int64](space, doing{}) // creates
+	shard.NewKind[question](space, parted{described{shard.Description{Name: "question"}}})
+	shard.NewKind[int64](space, described{shard.Description{Name: "ask", Asks: true}})
+	shard.NewKind[int64](space, described{shard.Description{Name: "function", Closure: true}})
+	const destroy, move, message, direct, create, ask, asks, function, beyond = 0, 1, 2, 3, 4, 5, 6, 7, 8
+	k := space.Kinds()
+	require.Equal(t, beyond, k.Len())
+	for i, name := range []string{"destroy", "move", "message", "shard message", "kind 4", "question", "ask", "function"} {
+		d, _ := k.Describe(i)
+		require.Equal(t, name, d.Name)
+	}
+	_, part := k.Describe(ask)
+	require.Equal(t, reflect.TypeFor[uint32](), part)
+
+	const kind, how, where, nothing = "no such kind", "no such requests", "no such shard", "changes nothing"
+	l := shard.NewLane(space, 100, 1<<20)
+	for _, test := range []struct {
+		kind  int
+		flags shard.How
+		err   string
+	}{
+		{-1, 0, kind}, {beyond, 0, kind},
+		{destroy, 0, ""}, {destroy, 1, how}, {destroy, shard.Create, how}, {destroy, shard.To(1), how},
+		{move, 0, ""}, {move, 2, ""}, {move, 3, where},
+		{message, 0, ""}, {message, 1, how}, {message, shard.To(0), how},
+		{direct, 0, ""}, {direct, 1, how}, {direct, shard.To(0), ""}, {direct, shard.To(2), ""}, {direct, shard.To(3), where},
+		{create, 0, how}, {create, shard.Create, ""}, {create, shard.Create | 2, ""}, {create, shard.Create | 3, where},
+		{ask, 0, ""}, {asks, 0, nothing}, {function, 0, nothing},
+	} {
+		before := l.Ready()
+		cells, err := k.Resend(l, test.kind, test.flags, 5, 0)
+		l.Publish()
+		if test.err != "" {
+			require.ErrorContains(t, err, test.err, "%v", test)
+			require.Equal(t, before, l.Ready(), "%v", test)
+			continue
+		}
+		require.NoError(t, err, "%v", test)
+		require.Equal(t, before+1, l.Ready(), "%v", test)
+		if cells.Len > 0 && cells.Type == reflect.TypeFor[uint32]() {
+			*shard.As[uint32](cells.Part(0)) = 7
+		}
+	}
+	n := 0
+	l.Look(0, func(r shard.Routed) {
+		n++
+		require.Equal(t, handle.Handle(5), r.Handle)
+		require.Equal(t, r.Kind() == create, r.IsCreate())
+		switch cells := k.Payload(r); r.Kind() {
+		case destroy, move:
+			require.Zero(t, cells)
+		case ask:
+			require.Equal(t, uint32(7), *shard.As[uint32](cells.Part(0)))
+			require.NotNil(t, shard.As[question](r.Payload()).Answer, "it is complete")
+		default:
+			require.Equal(t, reflect.TypeFor[int64](), cells.Type)
+		}
+	})
+	require.Equal(t, l.Ready(), n)
+}
