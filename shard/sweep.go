@@ -182,7 +182,7 @@ func (t *Table) wipe(before int) {
 			c.used = 0
 			continue
 		}
-		if t.pointers {
+		if t.pointers || check.Enabled {
 			for _, col := range t.columns {
 				col.wipe(c.number(), from, to)
 			}

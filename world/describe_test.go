@@ -120,7 +120,7 @@ shard 1: 23 entities, 1 marked, 23 created, 0 destroyed
 	var read world.WorldInfo
 	require.NoError(t, json.Unmarshal([]byte(jsonText(t, x)), &read))
 	require.Equal(t, x, read, "JSON tells all of it")
-	require.Equal(t, []int{16, 64}, x.Shards[0].Tables[0].Chunks)
+	require.Equal(t, []int{64}, x.Shards[0].Tables[0].Chunks)
 	for table := range f.Tables() {
 		if table.Count() > 0 {
 			require.Equal(t, x.Shards[0].Tables[0].String(), table.String())
