@@ -158,7 +158,7 @@ func (c *Chunk) passRun(tr *transition) error {
 			return err
 		}
 	}
-	space, to, at := t.shard.space, t.cur, t.cur.n
+	to, at := t.cur, t.cur.n
 	n := min(c.n, len(to.handles)-at)
 	from := c.n - n
 	for i := range tr.plain {
@@ -170,13 +170,10 @@ func (c *Chunk) passRun(tr *transition) error {
 			t.columns[p.to].copy(to.base+Loc(at)+i, c.base+Loc(from)+i)
 		}
 	}
-	moved := to.handles[at : at+n]
-	copy(moved, c.handles[from:])
-	for i, h := range moved {
-		space.slot(h).loc = to.base + Loc(at+i)
-	}
+	copy(to.handles[at:], c.handles[from:c.n])
 	to.n += n
-	to.changed = space.now
+	to.located(at, to.n)
+	to.changed = t.shard.space.now
 	c.used = max(c.used, c.n)
 	c.n = from
 	if c.table.pointers || check.Enabled {

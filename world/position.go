@@ -29,7 +29,7 @@ func (q *Query) At(i int) (Chunk, bool) {
 	}
 	for k := range q.parts {
 		p := &q.parts[k]
-		p.update(q)
+		p.look(q)
 		for _, t := range p.tables {
 			n := t.EnabledRows(&q.filter)
 			if i < n {
