@@ -28,8 +28,12 @@ func (n *naive) moveAll() {
 	}
 }
 
-// arrive gives an entity a row in another shard.
+// arrive gives an entity a row in another shard. Where it was is known, unless it came
+// in this tick.
 func (n *naive) arrive(e *entity, to int) {
+	if e.shard == nowhere && e.came != n.tick {
+		panic("the naive world lost sight of an entity")
+	}
 	if e.shard != to {
 		e.came = n.tick
 	}
