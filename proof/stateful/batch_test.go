@@ -137,12 +137,12 @@ func (b *staged) do(full error) {
 	m, p, o := b.machine, b.port, b.draw()
 	h, bundle := o.h(m), m.bundles[o.i%len(m.bundles)]
 	done := m.awaits(p, o)
-	q := request{}
+	q, revoked := request{}, false
 	var err error
 	switch {
 	case o.verb == verbAnswer:
 		if x, i := b.reserved(); x != nil {
-			h = x.Handle(i)
+			h, revoked = x.Handle(i), x.over
 			q, err = request{create: true, do: m.storing(h)}, bundle.use(x.Reservation, i, o.value)
 			if err == nil {
 				x.used[i] = true
@@ -178,17 +178,22 @@ func (b *staged) do(full error) {
 		b.err = full
 	case o.verb == verbCreate && m.fullIndexes(err):
 		b.err = err
+	case revoked:
+		mustErr(m, err, world.ErrRevoked, "CreateReserved in a batch", h)
+		b.err = world.ErrRevoked
 	default:
 		mustErr(m, err, nil, "a request in a batch", h)
 		b.requests = append(b.requests, q)
 	}
 }
 
-// reserved picks a handle that the port has reserved and not used.
+// reserved picks a handle that the port has reserved and not used, at times one that went
+// back.
 func (b *staged) reserved() (*held, int) {
-	for _, x := range b.held {
+	over := b.n(4) == 0
+	for _, x := range b.naive.held {
 		for i, used := range x.used {
-			if x.port == b.port && !x.over && !used {
+			if x.port == b.port && x.over == over && !used {
 				return x, i
 			}
 		}

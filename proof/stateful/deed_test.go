@@ -105,9 +105,10 @@ func errorOf(o world.Outcome) error {
 	return [...]error{world.Applied: nil, world.Gone: world.ErrStale, world.Missing: world.ErrMissing, world.Failed: world.ErrFailed}[o]
 }
 
-// refresh applies all creates, then everything else in order of the senders, tells hooks,
-// then buries the marked and moves who is to.
+// refresh revokes what was reserved for too long, applies all creates, then everything
+// else in order of the senders, tells hooks, then buries the marked and moves who is to.
 func (n *naive) refresh() {
+	n.revoke()
 	clear(n.hits)
 	clear(n.waiting)
 	slices.SortStableFunc(n.requests, func(a, b request) int { return a.sender - b.sender })

@@ -40,9 +40,9 @@ func TestWorld(t *testing.T) {
 		m.end()
 	})
 	took := time.Since(began)
-	t.Logf("%d operations in %v, %.2f µs each, on %d worlds; %d ticks, %d entities destroyed, %d requests refused by full lanes, %d by full worlds",
+	t.Logf("%d operations in %v, %.2f µs each, on %d worlds; %d ticks, %d entities destroyed, %d requests refused by full lanes, %d by full worlds; %d reservations revoked",
 		total.operations, took.Round(time.Millisecond), took.Seconds()*1e6/float64(total.operations),
-		total.worlds, total.ticks, total.destroyed, total.rejected, total.full)
+		total.worlds, total.ticks, total.destroyed, total.rejected, total.full, total.revoked)
 	t.Logf("slots retired, by bits of version: %v", total.retired)
 	if n < 500_000 {
 		return // too few to see everything happen
@@ -52,11 +52,12 @@ func TestWorld(t *testing.T) {
 	}
 	require.NotZero(t, total.rejected)
 	require.NotZero(t, total.full)
+	require.NotZero(t, total.revoked)
 }
 
 // totals is what was done, over all worlds.
 type totals struct {
-	worlds, operations, ticks, destroyed, rejected, full int
+	worlds, operations, ticks, destroyed, rejected, full, revoked int
 
 	retired map[int]int // by bits of version
 }
@@ -91,7 +92,6 @@ type machine struct {
 	ticks   *scheduler.Scheduler
 	ports   []*world.Port
 	shared  *world.SharedPort
-	held    []*held // reservations
 	act     *world.Func[int64]
 	sum     *world.Question[int64, int64]
 	all     *world.Query    // finds all that are not disabled
@@ -116,7 +116,10 @@ func newMachine(t *rapid.T, total *totals) *machine {
 		VersionMax: 1<<(bitsMin+m.n(bitsMax-bitsMin+1)) - 1,
 		KeepOrder:  m.n(4) == 0,
 		Record:     m.n(2) == 0, RecordTicks: recordTicks,
-		PortsMax: 8, ReserveTicks: 1 << 30, // who is forgotten is not the naive world's affair
+		PortsMax: 8, ReserveTicks: 1 << 30, // none is revoked
+	}
+	if m.n(2) == 0 {
+		m.options.ReserveTicks = 1 + m.n(60)
 	}
 	if m.n(3) == 0 {
 		m.options.IndexMax = 2000/m.options.VersionMax + 10

@@ -11,6 +11,9 @@ type naive struct {
 	entities map[handle.Handle]*entity // pending ones included
 	reserved map[handle.Handle]bool    // pending, and nobody has sent a create
 	lapsed   []handle.Handle           // of those, who are stale from the next refresh on
+	held     []*held                   // reservations
+	freed    bool                      // a port was closed since the last refresh
+	revoked  int                       // reservations that were revoked for their age
 	children map[int64]handle.Handle   // what functions created, by argument
 	given    map[handle.Handle]bool    // every handle ever
 	dead     []handle.Handle           // every one that was destroyed, in no order

@@ -46,14 +46,47 @@ func (n *naive) lapse() {
 // held is a reservation.
 type held struct {
 	*world.Reservation
-	port *world.Port
-	used []bool
-	over bool
+	port  *world.Port
+	used  []bool
+	over  bool
+	until uint64 // the first tick whose refresh may revoke it
+}
+
+// revokeEach is how many ticks lie between two looks at what is reserved.
+const revokeEach = 16
+
+// revoke ends the reservations that are too old. A world looks for those now and then
+// alone, and whenever a port was closed.
+func (n *naive) revoke() {
+	looks := n.freed || n.tick%revokeEach == 0
+	n.freed = false
+	if !looks {
+		return
+	}
+	for _, x := range n.held {
+		if n.tick >= x.until && !x.over {
+			if slices.Contains(x.used, false) {
+				n.revoked++
+			}
+			n.giveBack(x)
+		}
+	}
+}
+
+// giveBack ends a reservation: who was not used is stale from the next refresh on, or
+// from the one that is under way.
+func (n *naive) giveBack(x *held) {
+	x.over = true
+	for i, used := range x.used {
+		if !used {
+			n.lapsed = append(n.lapsed, x.Handle(i))
+		}
+	}
 }
 
 // hold reserves handles.
 func (m *machine) hold() {
-	if len(m.ports) == 0 || len(m.held) > 5 {
+	if len(m.ports) == 0 || len(m.naive.held) > 5 {
 		return
 	}
 	p := m.ports[m.n(len(m.ports))]
@@ -67,15 +100,16 @@ func (m *machine) hold() {
 		m.fail("one of %v was given before", r.Handles())
 	}
 	m.known = append(m.known, r.Handles()...)
-	m.held = append(m.held, &held{r, p, make([]bool, count), false})
+	until := m.naive.tick + uint64(m.options.ReserveTicks)
+	m.naive.held = append(m.naive.held, &held{r, p, make([]bool, count), false, until})
 }
 
 // use creates with a reserved handle.
 func (m *machine) use() {
-	if len(m.held) == 0 {
+	if len(m.naive.held) == 0 {
 		return
 	}
-	x := m.held[m.n(len(m.held))]
+	x := m.naive.held[m.n(len(m.naive.held))]
 	i := slices.Index(x.used, false)
 	if i < 0 {
 		return
@@ -104,36 +138,27 @@ func (m *machine) storing(h handle.Handle) func() world.Outcome {
 
 // release gives reserved handles back, or forgets a reservation that is over.
 func (m *machine) release() {
-	if len(m.held) == 0 {
+	if len(m.naive.held) == 0 {
 		return
 	}
-	i := m.n(len(m.held))
-	x := m.held[i]
+	i := m.n(len(m.naive.held))
+	x := m.naive.held[i]
+	x.Release() // no error, if it is over
+	x.Release()
 	if x.over {
-		m.held = slices.Delete(m.held, i, i+1)
+		m.naive.held = slices.Delete(m.naive.held, i, i+1)
 		return
 	}
-	x.Release()
-	x.Release()
-	m.lapse(x)
+	m.naive.giveBack(x)
 }
 
 // letGo is what becomes of a closed port's reservations.
 func (m *machine) letGo(p *world.Port) {
-	m.held = slices.DeleteFunc(m.held, func(x *held) bool {
+	m.naive.freed = true
+	m.naive.held = slices.DeleteFunc(m.naive.held, func(x *held) bool {
 		if x.port == p && !x.over {
-			m.lapse(x)
+			m.naive.giveBack(x)
 		}
 		return x.port == p
 	})
-}
-
-// lapse ends a reservation: who was not used is stale from the next refresh on.
-func (m *machine) lapse(x *held) {
-	x.over = true
-	for i, used := range x.used {
-		if !used {
-			m.naive.lapsed = append(m.naive.lapsed, x.Handle(i))
-		}
-	}
 }

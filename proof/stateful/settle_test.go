@@ -158,5 +158,6 @@ func (m *machine) end() {
 	m.mustBeStale(m.naive.dead)
 	m.close()
 	m.total.destroyed += len(m.naive.dead)
+	m.total.revoked += m.naive.revoked
 	m.total.retired[bits.Len32(m.options.VersionMax)] += m.naive.retired
 }
