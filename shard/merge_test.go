@@ -117,6 +117,24 @@ func TestMergeGivesBack(t *testing.T) {
 	runtime.KeepAlive(s)
 }
 
+// TestMergeLetsGo gathers rows whose chunk nothing keeps alive then, while its number is
+// not used again: what a chunk holds is as large as its rows.
+func TestMergeLetsGo(t *testing.T) {
+	s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
+	sh, table := s.shards[0], s.shards[0].Table(set(number))
+	all := s.mustCreate(sh, 16)
+	s.refresh()
+	small := weak.Make(table.Chunks()[0])
+	require.Equal(t, 16, small.Value().Cap())
+	s.mustCreate(sh, 1)
+	s.refresh()
+	require.Len(t, table.Chunks(), 1)
+	runtime.GC()
+	require.Nil(t, small.Value())
+	require.NotZero(t, s.space.Locate(all[0]))
+	runtime.KeepAlive(s)
+}
+
 // TestMergeStamps asks what changed: what a merge moves has changed in the tick that the
 // refresh ended, and not in the next.
 func TestMergeStamps(t *testing.T) {
