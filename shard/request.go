@@ -79,6 +79,7 @@ type kindInfo struct {
 const (
 	destroyKind = 0              // has no payload
 	moveKind    = 1              // nor has this
+	ownKinds    = 2              // those two, which every space has
 	skipKind    = math.MaxUint16 // no request: the record is in the ring's next round
 	doneKind    = skipKind       // of the stream of who waits
 )
@@ -87,7 +88,7 @@ const (
 func NewKind[T any](s *Space, a Applier) Kind[T] {
 	n := len(s.kinds)
 	if n == skipKind {
-		panic(fmt.Sprintf("shard: a kind of request is one more than the %d a world can have", skipKind-1))
+		panic(fmt.Sprintf("shard: a kind of request is one more than the %d a world can have beside its own", skipKind-ownKinds))
 	}
 	t := reflect.TypeFor[T]()
 	k := Kind[T]{number: uint16(n), units: 1, weight: unitsOf(t.Size()), plain: !HasPointers(t)}

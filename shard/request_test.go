@@ -1,6 +1,7 @@
 package shard_test
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -13,9 +14,11 @@ import (
 // TestNewKindLimit makes as many kinds of requests as a request can name.
 func TestNewKindLimit(t *testing.T) {
 	space := shard.NewSpace(2, handle.IndexMax, handle.VersionMax)
-	for space.Kinds().Len() < math.MaxUint16 {
+	made := 0
+	for ; space.Kinds().Len() < math.MaxUint16; made++ {
 		shard.NewKind[struct{}](space, nil)
 	}
-	require.Panics(t, func() { shard.NewKind[struct{}](space, nil) })
+	text := fmt.Sprintf("shard: a kind of request is one more than the %d a world can have beside its own", made)
+	require.PanicsWithValue(t, text, func() { shard.NewKind[struct{}](space, nil) })
 	require.Equal(t, math.MaxUint16, space.Kinds().Len())
 }
