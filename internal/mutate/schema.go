@@ -134,7 +134,11 @@ var complaint = regexp.MustCompile(`(?m)^(\S+\.go):(\d+):\d+: `)
 func (s *schema) exclude(out []byte, lines map[string][]int) (found bool) {
 	for _, m := range complaint.FindAllSubmatch(out, -1) {
 		n, err := strconv.Atoi(string(m[2]))
-		of := lines[path.Clean(string(m[1]))]
+		file := path.Clean(string(m[1]))
+		of := lines[file]
+		if of == nil {
+			of = lines[filepath.Join(s.root, file)] // beside the module
+		}
 		if err != nil || n >= len(of) || of[n] == 0 || s.broken[of[n]-1] {
 			continue
 		}
@@ -151,7 +155,7 @@ func (s *schema) write() (overlay string, lines map[string][]int, err error) {
 	put := func(file string, text []byte, of []int) error {
 		to := filepath.Join(s.tmp, strings.ReplaceAll(file, "/", "-"))
 		replace[filepath.Join(s.root, file)] = to
-		lines[file], lines[to] = of, of // with -trimpath the compiler names the latter
+		lines[file], lines[to] = of, of // with -trimpath the compiler names the latter, or how to get there
 		return os.WriteFile(to, text, 0o600)
 	}
 	for _, file := range s.files() {
