@@ -20,3 +20,11 @@ func (w *World) ReadApart(between func(source int)) {
 // of the next refresh: as if it had been sent right after the refresh raised it,
 // and before it looked which ports have sent.
 func (w *World) DelayEpoch() { w.epoch.Store(w.epoch.Load() - 1) }
+
+// Gather does what a refresh begins with: it cuts, calls between, and looks what was
+// sent. It returns how many requests it would take.
+func (w *World) Gather(between func()) (sent int) {
+	_, ports := w.ports.cut(&w.epoch)
+	between()
+	return w.refresh.gather(ports)
+}

@@ -118,3 +118,78 @@ func TestPortSentBetween(t *testing.T) {
 	require.Equal(t, world.Stale, f.Status(h))
 	require.Zero(t, p.Waiting())
 }
+
+// firstPorts opens the first ports of a world, creates through one and destroys through
+// the other what that will have created.
+type firstPorts struct {
+	*fixture
+	created, destroyed world.Completion
+	h                  handle.Handle
+}
+
+// send does so, once.
+func (p *firstPorts) send() {
+	if p.h != handle.None {
+		return
+	}
+	destroyer, creator := p.port(), p.port()
+	var err error
+	p.h, err = p.unit.Create(creator.Notify(&p.created), Unit{})
+	require.NoError(p.t, err)
+	require.NoError(p.t, destroyer.Notify(&p.destroyed).Destroy(p.h))
+}
+
+// mustWait checks that all waits for the next refresh, which does it.
+func (p *firstPorts) mustWait() {
+	p.t.Helper()
+	require.NotEqual(p.t, handle.None, p.h)
+	require.Equal(p.t, [2]world.Outcome{}, [2]world.Outcome{p.created.Outcome(), p.destroyed.Outcome()})
+	require.Equal(p.t, world.Pending, p.Status(p.h))
+	p.Refresh()
+	require.Equal(p.t, [2]world.Outcome{world.Applied, world.Applied}, [2]world.Outcome{p.created.Outcome(), p.destroyed.Outcome()})
+	require.Equal(p.t, world.Stale, p.Status(p.h))
+}
+
+// TestFirstPortCut opens the first ports of a world right after a refresh has cut, and
+// before it looks who has sent: it does not look at them, for nothing tells what was
+// sent in time.
+func TestFirstPortCut(t *testing.T) {
+	p := firstPorts{fixture: newFixture(t, world.Options{Shards: 2})}
+	require.Zero(t, p.Gather(p.send))
+	p.mustWait()
+}
+
+// TestFirstPortInRefresh opens the first ports of a world while a refresh does one thing
+// or another.
+func TestFirstPortInRefresh(t *testing.T) {
+	for what, during := range map[string]func(p *firstPorts){
+		"reading": func(p *firstPorts) { p.ReadApart(func(int) { p.send() }) },
+		"a hook": func(p *firstPorts) {
+			p.Observe("hook", world.OnSet, func(*world.Build) func(*world.Context, world.Event, []handle.Handle) {
+				return func(*world.Context, world.Event, []handle.Handle) { p.send() }
+			}, p.health)
+		},
+		"an extension": func(p *firstPorts) { p.Extend(opener{p}) },
+	} {
+		t.Run(what, func(t *testing.T) {
+			p := &firstPorts{fixture: newFixture(t, world.Options{Shards: 2})}
+			h := p.newUnit(1)
+			p.Refresh()
+			during(p)
+			owner, _ := p.Owner(h)
+			tick := p.BeginTick()
+			in(tick, 1-owner, func(c *world.Context) { require.NoError(t, p.health.Set(c, h, Health{2})) })
+			tick.End(serial)
+			require.Equal(t, int64(2), world.Read[Health](p.World).Get(h).Points)
+			p.mustWait()
+		})
+	}
+}
+
+// opener is an extension that opens ports when it settles.
+type opener struct{ p *firstPorts }
+
+func (o opener) Begin()                    {}
+func (o opener) Spare(*world.Deaths) bool  { return false }
+func (o opener) Spread(*world.Deaths, int) {}
+func (o opener) Settle()                   { o.p.send() }
