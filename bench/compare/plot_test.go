@@ -161,3 +161,28 @@ func TestSpread(t *testing.T) {
 	assert.Equal(t, []float64{62, 81, 100}, spread([]float64{98, 99, 100}, 19, 0, 100), "pushed up from the bottom")
 	assert.Equal(t, []float64{0, 19, 38}, spread([]float64{-5, -4, 3}, 19, 0, 100), "pushed down from the top")
 }
+
+// TestWritePlotsSlash draws a bench whose name holds a slash: the picture is beside all
+// others, and no two benches have the same.
+func TestWritePlotsSlash(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "plots")
+	results := testResults()[:1]
+	results[0].Bench = "hierarchy/add-12"
+	names, err := writePlots(dir, header{}, results)
+	require.NoError(t, err)
+	require.Equal(t, map[string]string{"hierarchy/add-12": "hierarchy-add-12.svg"}, names)
+	require.FileExists(t, filepath.Join(dir, "hierarchy-add-12.svg"))
+
+	results = nil
+	for _, b := range benches {
+		r := testResults()[0]
+		r.Bench = b.name
+		results = append(results, r)
+	}
+	names, err = writePlots(dir, header{}, results)
+	require.NoError(t, err)
+	require.Len(t, names, len(benches))
+	files, err := filepath.Glob(filepath.Join(dir, "*.svg"))
+	require.NoError(t, err)
+	require.Len(t, files, len(benches))
+}
