@@ -118,3 +118,17 @@ func TestOutdatedRows(t *testing.T) {
 	require.Same(t, kept, s.numbers.At(s.space.Locate(all[0])))
 	require.Zero(t, *kept)
 }
+
+// TestOutdatedChunk keeps where a row was whose chunk was merged into another.
+func TestOutdatedChunk(t *testing.T) {
+	mustCheck(t)
+	s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
+	h := s.mustCreate(s.shards[0], 16)[3]
+	s.refresh()
+	kept := s.numbers.At(s.space.Locate(h))
+	require.Equal(t, int64(3), *kept)
+	s.mustCreate(s.shards[0], 1)
+	s.refresh()
+	require.Equal(t, spoilt, *kept)
+	require.Equal(t, int64(3), *s.numbers.At(s.space.Locate(h)))
+}
