@@ -38,7 +38,7 @@ type small struct {
 	dead    [1]uint64
 }
 
-// newChunk makes an empty chunk of a table, without the rows of its columns.
+// newChunk makes an empty chunk of a table, without its rows.
 func newChunk(t *Table, rows int) *Chunk {
 	var c *Chunk
 	if n := len(t.ids); n <= len(small{}.bases) && rows <= 64 {
@@ -48,7 +48,7 @@ func newChunk(t *Table, rows int) *Chunk {
 	} else {
 		c = &Chunk{bases: make([]base, 0, n), written: make([]uint32, n), dead: make([]uint64, (rows+63)/64)}
 	}
-	c.table, c.order, c.handles = t, len(t.chunks), make([]handle.Handle, rows)
+	c.table, c.order = t, len(t.chunks)
 	return c
 }
 

@@ -30,6 +30,7 @@ type Column[T any] struct {
 	pointers bool    // T holds pointers: vacated rows are cleared
 	watched  bool    // it is noted when a row is stored anew; set while the world is idle
 	now      *uint32 // the tick in progress
+	memory   *memory // the space's
 }
 
 type columnChunk[T any] struct {
@@ -81,7 +82,7 @@ const firstChunks = 8
 
 // NewColumn makes the column of one component.
 func NewColumn[T any](space *Space) *Column[T] {
-	c := &Column[T]{pointers: HasPointers(reflect.TypeFor[T]()), views: make([][]*View[T], space.homes), now: &space.now}
+	c := &Column[T]{pointers: HasPointers(reflect.TypeFor[T]()), views: make([][]*View[T], space.homes), now: &space.now, memory: &space.mu.memory}
 	dir := make([]columnChunk[T], firstChunks)
 	c.dir.Store(&dir)
 	return c
@@ -186,11 +187,11 @@ func (c *Column[T]) rows(n int) []T {
 			return data
 		}
 	}
-	return newRows[T](n)
+	return c.newRows(n)
 }
 
-func newRows[T any](n int) []T {
-	return make([]T, n+stagger(n*int(reflect.TypeFor[T]().Size())))[:n:n]
+func (c *Column[T]) newRows(n int) []T {
+	return take[T](c.memory, n+stagger(n*int(reflect.TypeFor[T]().Size())))[:n:n]
 }
 
 func (c *Column[T]) drop(number int) {

@@ -10,6 +10,8 @@ type Growth struct {
 	// SlotsAtOnce is how many slots are allocated at one time, at the most, a multiple of
 	// PageSlots: fresh memory costs some 20 µs for 64 KB, and a create waits for it.
 	SlotsAtOnce int
+	// HugePages is whether the system is asked for huge pages for what is large.
+	HugePages bool
 }
 
 // PageSlots is the number of slots that are allocated at one time, at the least.

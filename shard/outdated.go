@@ -55,7 +55,7 @@ func (c *Column[T]) shift(s *Space) {
 					return
 				}
 				old := d[number].data
-				d[number].data = newRows[T](len(old))
+				d[number].data = c.newRows(len(old))
 				copy(d[number].data, old)
 				c.spoil(old)
 				s.rebase(number, c, baseOf(d[number].data))

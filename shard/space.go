@@ -65,6 +65,7 @@ type Space struct {
 		changed bool  // some lookup is behind dir
 		bases   []base
 		idle    bool // the world's own goroutine is the only one to add
+		memory  memory
 	}
 }
 
@@ -91,6 +92,7 @@ func NewSpace(homes int, indexMax, versionMax uint32) *Space {
 		destroyKind: {units: 1, weight: BareWeight, plain: true},
 		moveKind:    {units: 1, weight: BareWeight, plain: true},
 	}
+	s.mu.memory.growth = &s.Growth
 	s.mu.pages = make([]int, homes)
 	s.mu.idle = true
 	d, block := s.newDirectory(1), make([][pageSize]Slot, homes-1)
@@ -210,7 +212,7 @@ func (s *Space) grow(home, page int) ([]*[pageSize]Slot, error) {
 		return nil, s.errIndexes(home, 0)
 	}
 	n := min(max(1, have/2), s.Growth.SlotsAtOnce/pageSize, limit-have)
-	block := make([][pageSize]Slot, n)
+	block := take[[pageSize]Slot](&s.mu.memory, n)
 	s.mu.pages[home] = have + n
 
 	most := 1
@@ -317,8 +319,8 @@ func (s *Space) catchUp(columns []AnyColumn) {
 // chunk returns the chunk that l is in.
 func (s *Space) chunk(l Loc) *Chunk { return (*s.chunks.Load())[l>>RowBits] }
 
-// add numbers a chunk and gives it its rows in the columns.
-func (s *Space) add(c *Chunk, columns []AnyColumn) error {
+// add numbers a chunk and gives it its rows, here and in the columns of its table.
+func (s *Space) add(c *Chunk, rows int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := s.mu.chunks + 1
@@ -329,8 +331,9 @@ func (s *Space) add(c *Chunk, columns []AnyColumn) error {
 	}
 	s.mu.chunks = max(s.mu.chunks, n)
 	c.base = Loc(n) << RowBits
-	for _, col := range columns {
-		c.bases = append(c.bases, col.add(n, c.table.shard.id, len(c.handles), s.mu.idle))
+	c.handles = take[handle.Handle](&s.mu.memory, rows)
+	for _, col := range c.table.columns {
+		c.bases = append(c.bases, col.add(n, c.table.shard.id, rows, s.mu.idle))
 	}
 	s.behind.Store(true)
 	c.stampAll(s.now)

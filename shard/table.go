@@ -119,7 +119,7 @@ func (t *Table) add(rows int) error {
 	if n := len(t.chunks); n > 0 {
 		c.first = t.chunks[n-1].first + t.chunks[n-1].Cap()
 	}
-	if err := t.shard.space.add(c, t.columns); err != nil {
+	if err := t.shard.space.add(c, rows); err != nil {
 		return err
 	}
 	t.chunks = append(t.chunks, c)

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/hugepage"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -136,4 +137,16 @@ func TestLimitNamesVersions(t *testing.T) {
 	_, err := f.unit.Create(f.World, Unit{})
 	require.ErrorIs(t, err, world.ErrIndexes)
 	require.ErrorContains(t, err, "home 0 has given all of IndexMax = 1, and 1 are retired after VersionMax = 3 uses")
+}
+
+// TestHugePagesAreAskedFor is of a world that is large enough; what the system makes of
+// it is up to that.
+func TestHugePagesAreAskedFor(t *testing.T) {
+	for _, o := range []world.Options{{}, {HugePages: true}} {
+		f := newFixture(t, o)
+		f.newUnits(30_000)
+		s := f.stats()
+		require.Equal(t, o.HugePages && hugepage.Size() > 0, s.HugePages > 0)
+		require.Equal(t, 30_000, s.Entities)
+	}
 }

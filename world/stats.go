@@ -22,6 +22,7 @@ type Stats struct {
 	// chunks and slots do. What components point to is not counted.
 	BytesUsed     uint64
 	BytesReserved uint64
+	HugePages     int // that the system was asked for; see Options.HugePages
 	Shards        []ShardStats
 }
 
@@ -37,7 +38,7 @@ type ShardStats struct {
 // used again, so that asking each tick allocates nothing.
 func (w *World) Stats(dst *Stats) {
 	w.mustIdle("Stats")
-	*dst = Stats{Tick: w.Tick(), Rejected: w.rejected.Load(), Retired: w.outside.Retired(), Shards: dst.Shards[:0]}
+	*dst = Stats{Tick: w.Tick(), Rejected: w.rejected.Load(), Retired: w.outside.Retired(), HugePages: w.space.HugePages(), Shards: dst.Shards[:0]}
 	for _, x := range w.refresh.all {
 		dst.count(&x.lost)
 	}

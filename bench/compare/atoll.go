@@ -6,10 +6,11 @@ import (
 )
 
 // atoll is the library of this repository, with a number of shards.
-func atoll(shards int) contender {
-	o := world.Options{Shards: shards}
+func atoll(shards int) contender { return atollWith(world.Options{Shards: shards, HugePages: true}) }
+
+func atollWith(o world.Options) contender {
 	return contender{
-		name: "atoll", role: own, shards: shards,
+		name: "atoll", role: own, shards: o.Shards,
 		iterate:     func() field { return atollIterate(o) },
 		lookup:      func(n int) func() float64 { return atollLookup(o, n) },
 		lookupPlain: func(n int) func() float64 { return atollLookupPlain(o, n) },
@@ -22,7 +23,7 @@ func atoll(shards int) contender {
 		values:    func(n int) values { return atollValues(o, n) },
 		change:    func(wide bool, n int) change { return atollChange(o, wide, n) },
 		hierarchy: func(s wishes) kinship { return atollHierarchy(o, s) },
-		newWorld:  func() any { return world.MustNew(o) },
+		newWorld:  func() any { return world.MustNew(world.Options{Shards: o.Shards}) },
 	}
 }
 

@@ -60,7 +60,9 @@ the best take part in %d rounds only, or one with many entities; cells close to 
 
 Atoll has one shard below %d entities and the default number of shards, %d, from there on; the columns with numbers of
 shards show both. Destroying includes the refresh. In iterate2 there are 10 entities that do not match for each that
-does, but at most %d; in iterate2-256 there are 4, at most %d.
+does, but at most %d; in iterate2-256 there are 4, at most %d. Atoll's worlds have Options.HugePages, but for a new world
+and for the longest create; peers have nothing like it, and some of their memory is in huge pages that Atoll's worlds
+have asked for before.
 `, hopeless, fullPlan.roundsAll, manyFrom, world.DefaultShards, bystandersMax, strangersMax)
 	if h.missing != "" {
 		fmt.Fprintf(w, "\n%s\n", h.missing)

@@ -4,6 +4,8 @@ import (
 	"runtime"
 	"slices"
 	"time"
+
+	"github.com/atoll-sim/atoll/world"
 )
 
 const (
@@ -37,6 +39,11 @@ type stall struct {
 
 func runWorstCreate(n int, s settings) []finding {
 	list := append(s.inSections("ark", "slices"), blocks)
+	for i, c := range list {
+		if c.role == own { // huge pages are cleared by whole ones, while a create waits
+			list[i] = atollWith(world.Options{Shards: c.shards})
+		}
+	}
 	found := make([]finding, len(list))
 	rounds := make([][]stall, len(list))
 	withoutBallast(func() {
