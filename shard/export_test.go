@@ -35,4 +35,6 @@ func Directory(homes, pages int) (length, taken int) {
 }
 
 // Take is take, for a world of its own.
-func Take[T any](n int) []T { return take[T](&NewSpace(2, handle.IndexMax, handle.VersionMax).mu.memory, n) }
+func Take[T any](n int) []T {
+	return take[T](&NewSpace(2, handle.IndexMax, handle.VersionMax).mu.memory, n)
+}

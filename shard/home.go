@@ -34,15 +34,14 @@ func newHome(space *Space, id int) Home {
 // freshAtOnce is how many indexes go to the free list at a time, at least.
 const freshAtOnce = 64
 
-// take gives a handle and its slot, whose gen is not written yet. The free list
+// take gives a handle, whose slot is not written yet. The free list
 // must not be empty.
-func (h *Home) take() (handle.Handle, *Slot) {
+func (h *Home) take() handle.Handle {
 	n := len(h.free) - 1
 	i := h.free[n]
 	h.free = h.free[:n]
 	t := compose(h.id, i, 0)
-	slot := h.space.slot(t)
-	return t | handle.Handle(slot.load()&versionMask), slot
+	return t | handle.Handle(h.space.slot(t).load()&versionMask)
 }
 
 // refill puts about want indexes that were never used into the empty free list,

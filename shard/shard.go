@@ -104,12 +104,13 @@ func (s *Shard) Table(set Set) *Table {
 // Tables returns the tables in the order in which they were made.
 func (s *Shard) Tables() []*Table { return s.tables }
 
-// Atom is a row that was just taken, before its components are stored.
+// Atom is a row that was just taken, before its components are stored. It has four
+// fields because the compiler keeps no more than that in registers: with a fifth each
+// use copied it in memory, right behind the stores that had made it.
 type Atom struct {
 	Handle handle.Handle
 	Chunk  *Chunk
 	Row    int
-	slot   *Slot
 	gen    uint32 // of the slot when it is published
 }
 
@@ -118,8 +119,9 @@ func (a Atom) Loc() Loc { return a.Chunk.base + Loc(a.Row) }
 
 // Publish makes the atom alive to everyone.
 func (a Atom) Publish() {
-	a.slot.loc = a.Loc()
-	a.slot.store(a.gen) // publishes loc and the row
+	slot := a.Chunk.table.shard.space.slot(a.Handle)
+	slot.loc = a.Loc()
+	slot.store(a.gen) // publishes loc and the row
 }
 
 // Create takes a handle and a row in the table. The caller stores the components
@@ -130,8 +132,7 @@ func (s *Shard) Create(t *Table) (Atom, error) {
 			return Atom{}, err
 		}
 	}
-	h, slot := s.take()
-	return s.atom(t, h, slot), nil
+	return s.atom(t, s.take()), nil
 }
 
 // prepare makes sure of a free index and a free row; want is how many are soon
@@ -146,14 +147,14 @@ func (s *Shard) prepare(t *Table, want int) error {
 }
 
 // atom takes the next row.
-func (s *Shard) atom(t *Table, h handle.Handle, slot *Slot) Atom {
+func (s *Shard) atom(t *Table, h handle.Handle) Atom {
 	c := t.cur
 	row := c.n
 	c.handles[row] = h
 	c.n++
 	c.changed = s.space.now
 	s.record.create(h)
-	return Atom{h, c, row, slot, uint32(h)}
+	return Atom{h, c, row, uint32(h)}
 }
 
 // Adopt takes a row for a pending handle of any home. The caller stores the
@@ -164,7 +165,7 @@ func (s *Shard) Adopt(t *Table, h handle.Handle) (Atom, error) {
 			return Atom{}, err
 		}
 	}
-	a := s.atom(t, h, s.space.slot(h))
+	a := s.atom(t, h)
 	a.gen ^= s.veil
 	return a, nil
 }

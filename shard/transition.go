@@ -121,31 +121,31 @@ func (c *Chunk) pass(row int, tr *transition) (Atom, error) {
 			return Atom{}, err
 		}
 	}
-	space, to, h := t.shard.space, t.cur, c.handles[row]
-	a := Atom{Handle: h, Chunk: to, Row: to.n, slot: space.slot(h)}
-	to.handles[a.Row] = h
-	to.n++
+	space, to, at, h := t.shard.space, t.cur, t.cur.n, c.handles[row]
+	to.handles[at] = h
+	to.n = at + 1
 	to.changed = space.now
+	l := to.base + Loc(at)
+	space.slot(h).loc = l
 	for i := range tr.plain {
 		p := &tr.plain[i]
-		copyRow(to.bases[p.to], a.Row, c.bases[p.from], row, p.size)
+		copyRow(to.bases[p.to], at, c.bases[p.from], row, p.size)
 	}
 	for _, p := range tr.typed {
-		t.columns[p.to].copy(a.Loc(), c.base+Loc(row))
+		t.columns[p.to].copy(l, c.base+Loc(row))
 	}
-	a.slot.loc = a.Loc()
 	if !c.off.none() {
-		tr.carryOff(to, a.Row, c, row)
+		tr.carryOff(to, at, c, row)
 	}
 	if c.marked(row) {
-		to.mark(a.Row)
+		to.mark(at)
 		c.unmark(row)
 	}
 	if tr.watched {
 		t.shard.noteChange(h, c.table)
 	}
 	c.table.vacate(c, row)
-	return a, nil
+	return Atom{Handle: h, Chunk: to, Row: at}, nil
 }
 
 // passRun is pass for the last rows of the table's last chunk, as many as fit in one

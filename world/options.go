@@ -85,8 +85,9 @@ type Options struct {
 	RecordTicks int
 	// PortsMax is the number of ports that can be open at a time.
 	PortsMax int
-	// ReserveTicks is for how many ticks a port may hold reserved handles that it
-	// does not use; then they are revoked.
+	// ReserveTicks is for how many ticks a port may hold reserved handles that it does not
+	// use. The next refresh that looks for old ones revokes them: that of every 16th tick,
+	// and the one after a port was closed.
 	ReserveTicks int
 	// LaneRequests and LaneBytes limit what one port has under way: requests
 	// sent and not yet applied, and their size.

@@ -77,3 +77,28 @@ func TestRowsHoldZeroes(t *testing.T) {
 		}
 	}
 }
+
+// TestNewComponentsAreZero adds a component to rows that held it before.
+func TestNewComponentsAreZero(t *testing.T) {
+	for _, n := range []int{1, 5, 20, 40, 100, 500} {
+		f := newFixture(t, world.Options{Shards: 1})
+		pos, vel := world.Read[Position](f.World), world.Write[Velocity](f.World)
+		placed, moving := f.Query(pos), f.Query(pos, vel)
+		for range n {
+			_, err := f.mover.Create(f.World, Mover{Position{1, 2}, Velocity{3, 4}})
+			require.NoError(t, err)
+		}
+		for range 3 {
+			require.NoError(t, f.velocity.RemoveFrom(moving.Limit(1+n/3)))
+			rows := 0
+			require.NoError(t, f.velocity.AddTo(placed, func(ch world.Chunk) {
+				for i := range vel.Slice(ch) {
+					require.Equal(t, Velocity{}, vel.Slice(ch)[i], "of %d", n)
+					vel.Slice(ch)[i] = Velocity{5, 6}
+					rows++
+				}
+			}))
+			require.Equal(t, 1+n/3, rows)
+		}
+	}
+}

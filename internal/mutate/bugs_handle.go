@@ -73,7 +73,7 @@ var slotBugs = []bug{
 	},
 	{
 		name: "slot: published before the row is stored", file: "shard/shard.go",
-		old: "	a.slot.loc = a.Loc()\n	a.slot.store(a.gen) // publishes loc and the row\n", new: "	a.slot.store(a.gen) // publishes loc and the row\n	a.slot.loc = a.Loc()\n",
+		old: "	slot.loc = a.Loc()\n	slot.store(a.gen) // publishes loc and the row\n", new: "	slot.store(a.gen) // publishes loc and the row\n	slot.loc = a.Loc()\n",
 		tests: tests{pkg: "shard", run: "TestReleaseLitmus", race: true},
 	},
 	{

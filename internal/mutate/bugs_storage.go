@@ -75,7 +75,7 @@ var storageBugs = []bug{
 	},
 	{
 		name: "marks: lost when a row changes its table", file: "shard/transition.go",
-		old: "	if c.marked(row) {\n		to.mark(a.Row)\n		c.unmark(row)\n	}\n", new: "	if c.marked(row) {\n		c.unmark(row)\n	}\n",
+		old: "	if c.marked(row) {\n		to.mark(at)\n		c.unmark(row)\n	}\n", new: "	if c.marked(row) {\n		c.unmark(row)\n	}\n",
 		tests: tests{pkg: "world", run: "TestChange"},
 	},
 	{
@@ -85,13 +85,28 @@ var storageBugs = []bug{
 	},
 	{
 		name: "change: components with pointers stay behind", file: "shard/transition.go",
-		old: "		t.columns[p.to].copy(a.Loc(), c.base+Loc(row))\n", new: "		_ = p\n",
+		old: "		t.columns[p.to].copy(l, c.base+Loc(row))\n", new: "		_ = p\n",
 		tests: tests{pkg: "world", run: "TestChange"},
 	},
 	{
 		name: "change: a new component holds what the row held", file: "shard/relabel.go",
 		old: "				c.zero(i, low, high)\n", new: "				_ = i\n",
-		tests: tests{pkg: "world", run: "TestBatch|TestRowsHoldZeroes"},
+		tests: tests{pkg: "world", run: "TestBatch|TestRowsHoldZeroes|TestNewComponentsAreZero"},
+	},
+	{
+		name: "change: loc of the row that moves is left", file: "shard/transition.go",
+		old: "	space.slot(h).loc = l\n", new: "	_ = space\n",
+		tests: tests{pkg: "world", run: "TestChange"},
+	},
+	{
+		name: "memory: large runs are not touched", file: "shard/memory.go",
+		old: "		data[i] = *new(T)\n", new: "		_ = data[i]\n",
+		tests: tests{pkg: "shard", run: "TestLargeRunsAreTouched"},
+	},
+	{
+		name: "memory: huge pages are not asked for", file: "shard/memory.go",
+		old: "			m.asked[page] = hugepage.Ask(page)\n", new: "			m.asked[page] = true\n",
+		tests: tests{pkg: "shard", run: "TestHugePages"},
 	},
 	{
 		name: "merge: rows are moved in another order", file: "shard/merge.go",
@@ -121,7 +136,7 @@ var storageBugs = []bug{
 	{
 		name: "relabel: dropped rows are not cleared", file: "shard/column.go",
 		old: "	clear(e.data)\n	if check.Enabled {", new: "	if check.Enabled {",
-		tests: tests{pkg: "world", run: "TestBatch|TestRowsHoldZeroes"},
+		tests: tests{pkg: "world", run: "TestBatch|TestRowsHoldZeroes|TestNewComponentsAreZero"},
 	},
 	{
 		name: "relabel: marked chunks are not known to their new table", file: "shard/relabel.go",
@@ -140,7 +155,7 @@ var storageBugs = []bug{
 	},
 	{
 		name: "disable: bits not carried to another table", file: "shard/transition.go",
-		old: "		tr.carryOff(to, a.Row, c, row)\n", new: "",
+		old: "		tr.carryOff(to, at, c, row)\n", new: "",
 		tests: tests{pkg: "world", run: "TestDisable"},
 	},
 	{
