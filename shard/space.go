@@ -65,7 +65,7 @@ type Space struct {
 		changed bool  // some lookup is behind dir
 		bases   []base
 		idle    bool // the world's own goroutine is the only one to add
-		memory  memory
+		memory  memory // of rows and slots
 	}
 }
 
