@@ -64,7 +64,7 @@ type Space struct {
 		vacant  []int // numbers that were taken back
 		changed bool  // some lookup is behind dir
 		bases   []base
-		idle    bool // the world's own goroutine is the only one to add
+		idle    bool   // the world's own goroutine is the only one to add
 		memory  memory // of rows and slots
 	}
 }
