@@ -34,8 +34,7 @@ func newHome(space *Space, id int) Home {
 // freshAtOnce is how many indexes go to the free list at a time, at least.
 const freshAtOnce = 64
 
-// take gives a handle, whose slot is not written yet. The free list
-// must not be empty.
+// take gives a handle, whose slot is not written yet. The free list must not be empty.
 func (h *Home) take() handle.Handle {
 	n := len(h.free) - 1
 	i := h.free[n]

@@ -12,7 +12,8 @@ import (
 // Ownership: the space's lock.
 type memory struct {
 	growth *Growth          // the space's
-	asked  map[uintptr]bool // where huge pages were asked for, and whether the system took note
+	asked  map[uintptr]bool // where huge pages were asked for
+	noted  int              // of how many of those the system took note
 }
 
 const (
@@ -42,15 +43,10 @@ func take[T any](m *memory, n int) []T {
 }
 
 // HugePages returns how many huge pages the system was asked for.
-func (s *Space) HugePages() (n int) {
+func (s *Space) HugePages() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, asked := range s.mu.memory.asked {
-		if asked {
-			n++
-		}
-	}
-	return n
+	return s.mu.memory.noted
 }
 
 // ask asks for the huge pages that some bytes are in. They hold other things of the
@@ -65,7 +61,10 @@ func (m *memory) ask(at, bytes uintptr) {
 	}
 	for page := at &^ (size - 1); page < at+bytes; page += size {
 		if !m.asked[page] {
-			m.asked[page] = hugepage.Ask(page)
+			m.asked[page] = true
+			if hugepage.Ask(page) {
+				m.noted++
+			}
 		}
 	}
 }

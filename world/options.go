@@ -65,7 +65,7 @@ type Options struct {
 	// HugePages makes the world ask the system for huge pages for its large chunks and
 	// its slots. A world of some 100,000 entities and more is looped over and looked up
 	// faster with them, where the system does not give them to everybody anyway: on Linux
-	// with transparent huge pages set to "madvise", the default of most distributions;
+	// with transparent huge pages set to "madvise", as some distributions have it;
 	// elsewhere it has no effect. While the world grows, a create may wait for the kernel
 	// to find and clear 2 MB: some 0.1 ms, several when memory is scattered.
 	HugePages bool
