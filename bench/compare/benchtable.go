@@ -55,7 +55,7 @@ func (r result) demand() string {
 // missedBy says whether a cell misses its target, and if it may be by chance:
 // the target is within the quartiles of single rounds.
 func (r result) missedBy() string {
-	if r.Missed && r.Target != nil && *r.RatioLow <= *r.Target && (r.LimitRatio == nil || *r.LimitRatio <= *r.LimitTarget) {
+	if r.Missed && r.Target != nil && *r.RatioLow <= *r.Target && (r.LimitTarget == nil || *r.LimitRatio <= *r.LimitTarget) {
 		return " (missed, within the spread)"
 	}
 	return missed(r.Missed)
@@ -105,7 +105,7 @@ func (r result) excess() float64 {
 	if r.Ratio != nil && r.Target != nil {
 		excess = *r.Ratio / *r.Target
 	}
-	if r.LimitRatio != nil {
+	if r.LimitTarget != nil {
 		excess = max(excess, *r.LimitRatio / *r.LimitTarget)
 	}
 	return excess

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"runtime"
 	"slices"
@@ -18,12 +17,13 @@ type cell struct {
 }
 
 // result is what was measured in a cell. Times are nanoseconds for each entity,
-// medians over the rounds; nil is not measured.
+// medians over the rounds; ratios are medians of those of single rounds, so that
+// a phase in which the machine is slow counts for both sides. nil is not measured.
 type result struct {
 	Bench     string             `json:"bench"`
 	N         int                `json:"n"`
 	AtollNS   *float64           `json:"atoll_ns"`
-	BestPeer  string             `json:"best_peer"`
+	BestPeer  string             `json:"best_peer"` // the one with the largest ratio
 	PeerNS    *float64           `json:"peer_ns"`
 	Ratio     *float64           `json:"ratio"`              // Atoll to the best peer: below 1, Atoll is faster
 	RatioLow  *float64           `json:"ratio_q1,omitempty"` // quartiles of the ratios of single rounds
@@ -31,8 +31,11 @@ type result struct {
 	Shards    int                `json:"shards"`
 	Rounds    int                `json:"rounds"`
 	Peers     map[string]float64 `json:"peers"`
+	Ratios    map[string]float64 `json:"ratios"` // Atoll to each peer
 	LimitNS   *float64           `json:"limit_ns,omitempty"`
-	ByShards  map[int]float64    `json:"atoll_ns_by_shards,omitempty"`
+	// LimitRatio is Atoll to the limit.
+	LimitRatio *float64        `json:"limit_ratio,omitempty"`
+	ByShards   map[int]float64 `json:"atoll_ns_by_shards,omitempty"`
 	verdict
 	LeftOut map[string]string `json:"left_out,omitempty"` // contender to reason
 	Commit  string            `json:"commit"`
@@ -130,20 +133,32 @@ func (c cell) run(s settings, deadline time.Time) result {
 
 // result says what the entrants did.
 func (c cell) result(entrants []*entrant) result {
-	r := result{Bench: c.name, N: c.n, Peers: map[string]float64{}, ByShards: map[int]float64{}, LeftOut: map[string]string{}}
+	r := result{Bench: c.name, N: c.n, Peers: map[string]float64{}, Ratios: map[string]float64{}, ByShards: map[int]float64{}, LeftOut: map[string]string{}}
 	for _, e := range entrants {
 		r.add(e)
-	}
-	for name, ns := range maps.All(r.Peers) {
-		if r.PeerNS == nil || ns < *r.PeerNS || ns == *r.PeerNS && name < r.BestPeer {
-			r.BestPeer, r.PeerNS = name, &ns
+		if r.AtollNS == nil || e.out != nil {
+			continue
+		}
+		ratios := byRound(entrants[0], e)
+		switch ratio := median(ratios); e.role {
+		case peer:
+			r.Ratios[e.name] = ratio
+			if r.Ratio == nil || ratio > *r.Ratio {
+				r.BestPeer, r.Ratio = e.name, &ratio
+				r.RatioLow, r.RatioHigh = &ratios[len(ratios)/4], &ratios[len(ratios)*3/4]
+			}
+		case limit:
+			r.LimitRatio = &ratio
 		}
 	}
-	if r.AtollNS != nil && r.PeerNS != nil {
-		ratio := *r.AtollNS / *r.PeerNS
-		r.Ratio = &ratio
-		r.RatioLow, r.RatioHigh = quartiles(entrants, r.BestPeer)
+	if r.AtollNS == nil {
+		for name, ns := range r.Peers {
+			if best := valueOf(r.Peers, r.BestPeer); best == nil || ns < *best || ns == *best && name < r.BestPeer {
+				r.BestPeer = name
+			}
+		}
 	}
+	r.PeerNS = valueOf(r.Peers, r.BestPeer)
 	r.verdict = c.target.judge(&r)
 	return r
 }
@@ -167,19 +182,15 @@ func (r *result) add(e *entrant) {
 	}
 }
 
-// quartiles returns those of the ratios of Atoll, which is the first entrant, to
-// the best peer, round by round.
-func quartiles(entrants []*entrant, best string) (low, high *float64) {
-	var ratios []float64
-	for _, e := range entrants {
-		if e.name == best {
-			for i := range e.ns {
-				ratios = append(ratios, entrants[0].ns[i]/e.ns[i])
-			}
-		}
+// byRound returns the ratios of an entrant's times to those of another, in the
+// rounds in which both took part, in order of size.
+func byRound(e, other *entrant) []float64 {
+	ratios := make([]float64, min(len(e.ns), len(other.ns)))
+	for i := range ratios {
+		ratios[i] = e.ns[i] / other.ns[i]
 	}
 	slices.Sort(ratios)
-	return &ratios[len(ratios)/4], &ratios[len(ratios)*3/4]
+	return ratios
 }
 
 // closeTo is how near to a bound a ratio is looked at more closely, at least.
@@ -200,7 +211,7 @@ func (r result) decided(rounds int) bool {
 		return false
 	case r.Target != nil && near(*r.Ratio, *r.Target):
 		return false
-	case r.LimitRatio != nil && near(*r.LimitRatio, *r.LimitTarget):
+	case r.LimitTarget != nil && near(*r.LimitRatio, *r.LimitTarget):
 		return false
 	}
 	return true

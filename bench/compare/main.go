@@ -52,8 +52,8 @@ const (
 )
 
 var (
-	quickPlan = plan{batchMin: 300 * time.Microsecond, roundMax: 20 * time.Millisecond, roundsAll: 3, roundsMin: 3, roundsMax: 25}
-	fullPlan  = plan{batchMin: time.Millisecond, roundMax: 50 * time.Millisecond, roundsAll: 3, roundsMin: 7, roundsMax: 51}
+	quickPlan = plan{batchMin: 300 * time.Microsecond, warmMin: 3 * time.Millisecond, roundMax: 20 * time.Millisecond, roundsAll: 3, roundsMin: 3, roundsMax: 25}
+	fullPlan  = plan{batchMin: time.Millisecond, warmMin: 10 * time.Millisecond, roundMax: 50 * time.Millisecond, roundsAll: 3, roundsMin: 7, roundsMax: 51}
 )
 
 // texts are flags that are not yet what they mean.

@@ -93,6 +93,7 @@ func settle() {
 // plan says how long to measure.
 type plan struct {
 	batchMin  time.Duration // of timed work in a round
+	warmMin   time.Duration // the same of subjects that work in warm caches
 	roundMax  time.Duration // of a round with what is not timed, when repeating
 	roundsAll int           // in which everyone takes part
 	roundsMin int
@@ -107,7 +108,7 @@ type entrant struct {
 	shards int // Atoll's
 	subject
 	times int
-	sits  bool      // out further rounds
+	sits  bool      // out all further rounds
 	ns    []float64 // per operation, by round
 	out   error     // why it was left out
 }
@@ -162,7 +163,7 @@ func sitOut(entrants []*entrant, enough bool) {
 	for _, e := range entrants {
 		if e.role == peer && e.out == nil {
 			least := slices.Min(e.ns)
-			e.sits = enough && least > hopeless*best || e.ops >= manyOps && least > hopeless*hopeless*best
+			e.sits = e.sits || enough && least > hopeless*best || e.ops >= manyOps && least > hopeless*hopeless*best
 		}
 	}
 }
@@ -173,13 +174,19 @@ func (e *entrant) guard(f func()) {
 	}
 }
 
-// calibrate finds the number of repetitions that make a round long enough.
+// calibrate finds the number of repetitions that make a round long enough. The
+// first ones in warm caches are in colder ones than the rest, as others worked
+// since: a round of few would tell how many more than that they are.
 func (e *entrant) calibrate(p plan) {
 	e.times = 1
+	least := p.batchMin
+	if e.warm {
+		least = p.warmMin
+	}
 	for {
 		start := time.Now()
 		timed := e.work(e.times)
-		if wall := time.Since(start); timed >= p.batchMin || wall >= p.roundMax {
+		if wall := time.Since(start); timed >= least || wall >= p.roundMax {
 			return
 		}
 		e.times *= 2
@@ -195,8 +202,8 @@ func (e *entrant) round() {
 	e.ns = append(e.ns, float64(e.work(e.times))/float64(e.times)/float64(e.ops))
 }
 
-// median returns the middle value, which of two is the lower.
+// median returns the middle value, or the mean of the two in the middle.
 func median[T ~int64 | ~float64](values []T) T {
 	sorted := slices.Sorted(slices.Values(values))
-	return sorted[(len(sorted)-1)/2]
+	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
 }

@@ -14,7 +14,7 @@ var testPlan = plan{batchMin: time.Microsecond, roundMax: time.Millisecond, roun
 
 func TestMedian(t *testing.T) {
 	assert.Equal(t, 2.0, median([]float64{3, 1, 2}))
-	assert.Equal(t, 2.0, median([]float64{4, 1, 2, 3}))
+	assert.Equal(t, 2.5, median([]float64{4, 1, 2, 3}))
 	assert.Equal(t, 7.0, median([]float64{7}))
 }
 
@@ -95,6 +95,55 @@ func TestMeasureEndsWhenThatIsEnough(t *testing.T) {
 	assert.Equal(t, 7, measure([]*entrant{steady("a", own, 1000, &turns)}, p, time.Now().Add(time.Hour)))
 }
 
+func TestMeasureTimesLongerInWarmCaches(t *testing.T) {
+	var turns []string
+	p := testPlan
+	p.warmMin, p.roundMax = 8*p.batchMin, time.Second
+	cold, warm := steady("cold", own, 1, &turns), steady("warm", own, 1, &turns)
+	warm.warm = true
+	measure([]*entrant{cold, warm}, p, time.Now())
+	assert.Equal(t, []int{1, 8}, []int{cold.times, warm.times})
+}
+
+func TestMeasureSparesForGood(t *testing.T) {
+	var turns []string
+	best, far := steady("best", peer, 1000, &turns), steady("far", peer, 2500, &turns)
+	slow := best.work
+	best.work = func(times int) time.Duration {
+		if len(best.ns) < 4 {
+			return slow(times)
+		}
+		return 9 * slow(times)
+	}
+	p := testPlan
+	p.roundsMax = 12
+	measure([]*entrant{best, far}, p, time.Now().Add(time.Hour))
+	assert.Len(t, best.ns, 12)
+	assert.Len(t, far.ns, 3, "so that the rounds of two entrants are the same ones")
+}
+
+func TestRatiosAreOfRounds(t *testing.T) {
+	times := func(name string, role role, ns ...float64) *entrant { return &entrant{name: name, role: role, ns: ns} }
+	c := cell{&bench{name: "test", target: &target{limit: 1.1, many: 1}}, 1024}
+	// The machine is slow in the last two rounds, and far took part in the first.
+	r := c.result([]*entrant{times("atoll", own, 1, 1, 10, 10), times("near", peer, 1.25, 1.25, 12.5, 8),
+		times("far", peer, 5), times("even", peer, 2, 2, 20, 20), times("slices", limit, 0.5, 0.5, 5, 5)})
+	assert.Equal(t, map[string]float64{"near": 0.8, "far": 0.2, "even": 0.5}, r.Ratios)
+	assert.Equal(t, "near", r.BestPeer)
+	assert.Equal(t, 0.8, *r.Ratio)
+	assert.Equal(t, 4.625, *r.PeerNS)
+	assert.Equal(t, []float64{0.8, 1.25}, []float64{*r.RatioLow, *r.RatioHigh})
+	assert.Equal(t, 2.0, *r.LimitRatio)
+	assert.True(t, r.Missed)
+
+	broken := times("atoll", own)
+	broken.out = same("sum", 1, 2)
+	r = c.result([]*entrant{broken, times("a", peer, 3), times("b", peer, 2)})
+	assert.Equal(t, "b", r.BestPeer, "the fastest, without Atoll")
+	assert.Nil(t, r.Ratio)
+	assert.True(t, r.Missed)
+}
+
 func TestDecided(t *testing.T) {
 	cell := func(ratio, spread float64) result {
 		return result{Ratio: &ratio, RatioLow: ptr(ratio - spread/2), RatioHigh: ptr(ratio + spread/2), verdict: verdict{Target: ptr(0.8)}}
@@ -116,7 +165,9 @@ func TestDecided(t *testing.T) {
 		assert.Equal(t, c.want, cell(c.ratio, c.spread).decided(c.rounds), c.name)
 	}
 	r := cell(0.5, 0.01)
-	r.LimitRatio, r.LimitTarget = ptr(1.11), ptr(1.1)
+	r.LimitRatio = ptr(1.11)
+	assert.True(t, r.decided(9), "the limit is none")
+	r.LimitTarget = ptr(1.1)
 	assert.False(t, r.decided(9), "at the target that the limit is")
 	assert.True(t, result{}.decided(3), "nothing to compare")
 }
@@ -127,7 +178,9 @@ func TestRunCell(t *testing.T) {
 		r := cell{&benches[0], n}.run(s, time.Now())
 		require.NotNil(t, r.Ratio)
 		assert.Equal(t, "ark", r.BestPeer)
-		assert.Equal(t, *r.AtollNS / *r.PeerNS, *r.Ratio)
+		assert.Equal(t, *r.Ratio, r.Ratios["ark"])
+		assert.Equal(t, *r.PeerNS, r.Peers["ark"])
+		assert.NotNil(t, r.LimitRatio)
 		assert.Equal(t, want, r.Shards)
 		assert.Equal(t, *r.AtollNS, r.ByShards[want])
 		assert.Equal(t, 1.0, *r.Target)

@@ -23,7 +23,7 @@ func testResults() []result {
 		{Bench: "iterate2", N: 64, AtollNS: ptr(2), BestPeer: "ark", PeerNS: ptr(4), Ratio: ptr(0.5), RatioLow: ptr(0.4), RatioHigh: ptr(0.6), Shards: 1, Rounds: 5, Peers: map[string]float64{"ark": 4},
 			ByShards: map[int]float64{1: 2, 4: 3}, verdict: verdict{Target: ptr(1)}},
 		{Bench: "iterate2", N: 1024, AtollNS: ptr(1), BestPeer: "ark", PeerNS: ptr(2), Ratio: ptr(0.5), RatioLow: ptr(0.4), RatioHigh: ptr(0.6), Shards: 4, Rounds: 5, Peers: map[string]float64{"ark": 2, "volt": 3.5}, LimitNS: ptr(0.5),
-			ByShards: map[int]float64{4: 1, 1: 0.75, 16: 2, 256: 4}, verdict: verdict{Target: ptr(1), LimitRatio: ptr(2), LimitTarget: ptr(1.1), Missed: true}},
+			ByShards: map[int]float64{4: 1, 1: 0.75, 16: 2, 256: 4}, LimitRatio: ptr(2), verdict: verdict{Target: ptr(1), LimitTarget: ptr(1.1), Missed: true}},
 		{Bench: "iterate2", N: 16_000, AtollNS: ptr(1.5), BestPeer: "ark", PeerNS: ptr(1), Ratio: ptr(1.5), RatioLow: ptr(1.25), RatioHigh: ptr(2), Shards: 4, Rounds: 5, Peers: map[string]float64{"ark": 1}, LeftOut: map[string]string{"volt": "panic: no"},
 			verdict: verdict{Target: ptr(1), Missed: true}},
 		{Bench: "change1", N: 1024, BestPeer: "ark", PeerNS: ptr(60), Rounds: 5, Peers: map[string]float64{"ark": 60}, verdict: verdict{Missed: true}},

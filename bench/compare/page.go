@@ -52,11 +52,13 @@ func pageHead(w io.Writer, h header) {
 	}
 	fmt.Fprintf(w, `
 Times are nanoseconds for each entity or operation, on one core: medians over rounds in which the contenders take turns
-within one process. Ratios travel to other machines, times do not. The ratio is Atoll's time to that of the best peer in
-the row: below 1, Atoll is faster. The limit is hand-written slices, without handles and without checks. Each contender is
-used by its fastest path whose checks are on, and what it did is compared with what was asked: who did other work, or
-panicked, is left out of the row. A dash is what a contender does not offer. Peers that are more than %d times slower than
-the best take part in %d rounds only, or one with many entities; cells close to 1 or to their target have more rounds.
+within one process. Ratios travel to other machines, times do not. The ratio is Atoll's time to a peer's in the same
+round, and its median over the rounds: below 1, Atoll is faster. It is not quite the quotient of the two medians, as the
+machine is slower in some rounds than in others. The best peer is the one with the largest ratio. The limit is hand-written
+slices, without handles and without checks. Each contender is used by its fastest path whose checks are on, and what it did
+is compared with what was asked: who did other work, or panicked, is left out of the row. A dash is what a contender does
+not offer. Peers that are more than %d times slower than the best take part in %d rounds only, or one with many entities;
+cells close to 1 or to their target have more rounds.
 
 Atoll has one shard below %d entities and the default number of shards, %d, from there on; the columns with numbers of
 shards show both. Destroying includes the refresh. In iterate2 there are 10 entities that do not match for each that

@@ -13,7 +13,7 @@ func writeHead(w io.Writer, h header) {
 	for _, line := range h.lines() {
 		fmt.Fprintln(w, line)
 	}
-	fmt.Fprintln(w, "times: ns per entity or operation, medians; ratio: Atoll to the best peer; !: misses its target")
+	fmt.Fprintln(w, "times: ns per entity or operation, medians; ratio: Atoll to the best peer, median of the rounds; !: misses its target")
 	fmt.Fprintf(w, "\n%-19s %7s %9s %-12s %9s %6s  %-7s %8s  %s\n", "bench", "N", "atoll", "best peer", "ns", "ratio", "target", "limit", "others")
 }
 

@@ -78,7 +78,6 @@ func atMost(v float64) string { return "≤ " + trim(v) }
 // verdict is what the target says about a cell.
 type verdict struct {
 	Target      *float64 `json:"target,omitempty"` // the largest ratio allowed
-	LimitRatio  *float64 `json:"limit_ratio,omitempty"`
 	LimitTarget *float64 `json:"limit_target,omitempty"`
 	Missed      bool     `json:"missed"`
 }
@@ -86,22 +85,23 @@ type verdict struct {
 // judge compares a cell with its target.
 func (t *target) judge(r *result) verdict {
 	var v verdict
-	peer := r.PeerNS
+	name := r.BestPeer
 	if t.against != "" {
-		peer = valueOf(r.Peers, t.against)
+		name = t.against
 	}
+	peer := valueOf(r.Peers, name)
 	if r.AtollNS == nil {
 		v.Missed = peer != nil
 		return v
 	}
 	if peer != nil {
 		bound := t.bound(r.N, *peer)
-		v.Target, v.Missed = &bound, *r.AtollNS / *peer > bound
+		v.Target, v.Missed = &bound, r.Ratios[name] > bound
 	}
-	if t.limit > 0 && r.N >= manyFrom && r.LimitNS != nil {
-		ratio, bound := *r.AtollNS / *r.LimitNS, t.limit
-		v.LimitRatio, v.LimitTarget = &ratio, &bound
-		v.Missed = v.Missed || ratio > bound
+	if t.limit > 0 && r.N >= manyFrom && r.LimitRatio != nil {
+		bound := t.limit
+		v.LimitTarget = &bound
+		v.Missed = v.Missed || *r.LimitRatio > bound
 	}
 	return v
 }

@@ -37,21 +37,30 @@ func TestJudge(t *testing.T) {
 		r.verdict = target.judge(&r)
 		return r
 	}
-	holds := judged(iterateTarget, result{N: 1024, AtollNS: ptr(1), PeerNS: ptr(1), LimitNS: ptr(0.95)})
+	to := func(n int, ratio float64) result {
+		return result{N: n, AtollNS: ptr(10 * ratio), BestPeer: "ark", Peers: map[string]float64{"ark": 10}, Ratios: map[string]float64{"ark": ratio}}
+	}
+	limited := func(r result, ratio float64) result {
+		r.LimitRatio = &ratio
+		return r
+	}
+	holds := judged(iterateTarget, limited(to(1024, 1), 1.05))
 	assert.False(t, holds.Missed)
 	assert.Equal(t, 1.0, *holds.Target)
-	assert.InDelta(t, 1/0.95, *holds.LimitRatio, 1e-9)
+	assert.Equal(t, 1.1, *holds.LimitTarget)
 
-	assert.True(t, judged(iterateTarget, result{N: 1024, AtollNS: ptr(1.01), PeerNS: ptr(1)}).Missed, "slower than the peer")
-	assert.True(t, judged(iterateTarget, result{N: 1024, AtollNS: ptr(1), PeerNS: ptr(1), LimitNS: ptr(0.9)}).Missed, "far from slices")
-	few := judged(iterateTarget, result{N: 256, AtollNS: ptr(1), PeerNS: ptr(1), LimitNS: ptr(0.1)})
+	assert.True(t, judged(iterateTarget, to(1024, 1.01)).Missed, "slower than the peer")
+	assert.True(t, judged(iterateTarget, limited(to(1024, 1), 1.11)).Missed, "far from slices")
+	few := judged(iterateTarget, limited(to(256, 1), 10))
 	assert.False(t, few.Missed, "slices do not bound small worlds")
 	assert.Nil(t, few.LimitTarget)
-	assert.True(t, judged(createTarget, result{N: 1024, AtollNS: ptr(7), PeerNS: ptr(10)}).Missed, "faster, but not by enough")
-	assert.True(t, judged(createTarget, result{N: 1024, PeerNS: ptr(10)}).Missed, "not offered")
+	assert.True(t, judged(createTarget, to(1024, 0.7)).Missed, "faster, but not by enough")
+	lacking := to(1024, 0)
+	lacking.AtollNS = nil
+	assert.True(t, judged(createTarget, lacking).Missed, "not offered")
 	assert.False(t, judged(createTarget, result{N: 1024, AtollNS: ptr(7)}).Missed, "no peer")
 
-	against := result{N: 1, AtollNS: ptr(5), BestPeer: "volt", PeerNS: ptr(1), Peers: map[string]float64{"volt": 1, "ark": 6}}
+	against := result{N: 1, AtollNS: ptr(5), BestPeer: "volt", Peers: map[string]float64{"volt": 1, "ark": 6}, Ratios: map[string]float64{"volt": 5, "ark": 0.9}}
 	assert.False(t, judged(newWorldTarget, against).Missed, "compared with Ark alone")
 	delete(against.Peers, "ark")
 	assert.Nil(t, judged(newWorldTarget, against).Target)
