@@ -9,9 +9,13 @@ import (
 
 // subject is a contender that is set up for one bench at one size.
 type subject struct {
-	ops   int // entities or operations in one repetition
-	work  func(times int) time.Duration
-	warm  bool         // work a little before each round, to fill the caches
+	ops  int // entities or operations in one repetition
+	work func(times int) time.Duration
+	// warm: work a little before each round, to fill the caches. The first
+	// repetitions are in colder ones than the rest even so, as others worked since:
+	// all in a cell that are nearly as fast make as many, or the one that makes
+	// fewest would be slowest.
+	warm  bool
 	check func() error // whether the work done is the work asked for
 }
 
@@ -116,8 +120,15 @@ type entrant struct {
 // measure runs the entrants in turn, round by round, until that is enough, or the
 // deadline. Each round begins with another one. It returns the number of rounds.
 func measure(entrants []*entrant, p plan, deadline time.Time) int {
+	most := 0
 	for _, e := range entrants {
 		e.guard(func() { e.calibrate(p) })
+		most = max(most, e.times)
+	}
+	for _, e := range entrants {
+		if e.warm && e.times*4 > most {
+			e.times = most
+		}
 	}
 	rounds := 0
 	for rounds < p.roundsMax {
@@ -174,21 +185,20 @@ func (e *entrant) guard(f func()) {
 	}
 }
 
-// calibrate finds the number of repetitions that make a round long enough. The
-// first ones in warm caches are in colder ones than the rest, as others worked
-// since: a round of few would tell how many more than that they are.
+// calibrate finds the number of repetitions that make a round long enough, twice
+// in a row: once may be a stall of the machine.
 func (e *entrant) calibrate(p plan) {
 	e.times = 1
 	least := p.batchMin
 	if e.warm {
 		least = p.warmMin
+		e.work(1)
 	}
-	for {
+	long := func() bool {
 		start := time.Now()
-		timed := e.work(e.times)
-		if wall := time.Since(start); timed >= least || wall >= p.roundMax {
-			return
-		}
+		return e.work(e.times) >= least || time.Since(start) >= p.roundMax
+	}
+	for !long() || !long() {
 		e.times *= 2
 	}
 }

@@ -33,7 +33,7 @@ func TestMeasureTakesTurns(t *testing.T) {
 	a, b := entry("a"), entry("b")
 	rounds := measure([]*entrant{a, b}, testPlan, time.Now())
 	assert.Equal(t, 3, rounds, "the least number, since there is no time")
-	assert.Equal(t, []string{"a", "b", "a", "b", "b", "a", "a", "b"}, turns, "calibration, then rounds that each begin with another")
+	assert.Equal(t, []string{"a", "a", "b", "b", "a", "b", "b", "a", "a", "b"}, turns, "calibration, then rounds that each begin with another")
 	assert.Equal(t, 1000.0, median(a.ns))
 }
 
@@ -99,10 +99,25 @@ func TestMeasureTimesLongerInWarmCaches(t *testing.T) {
 	var turns []string
 	p := testPlan
 	p.warmMin, p.roundMax = 8*p.batchMin, time.Second
-	cold, warm := steady("cold", own, 1, &turns), steady("warm", own, 1, &turns)
-	warm.warm = true
-	measure([]*entrant{cold, warm}, p, time.Now())
-	assert.Equal(t, []int{1, 8}, []int{cold.times, warm.times})
+	cold, warm, slow := steady("cold", own, 1, &turns), steady("warm", own, 1, &turns), steady("slow", own, 2, &turns)
+	hopeless := steady("hopeless", peer, 4, &turns)
+	warm.warm, slow.warm, hopeless.warm = true, true, true
+	measure([]*entrant{cold, warm, slow, hopeless}, p, time.Now())
+	assert.Equal(t, []int{1, 8, 8, 2}, []int{cold.times, warm.times, slow.times, hopeless.times}, "as many in warm caches")
+}
+
+func TestCalibrateBearsStalls(t *testing.T) {
+	stalls := 0
+	e := &entrant{subject: subject{work: func(times int) time.Duration {
+		if stalls++; stalls == 2 {
+			return time.Second
+		}
+		return time.Duration(times) * time.Microsecond
+	}}}
+	p := testPlan
+	p.batchMin = 64 * time.Microsecond
+	e.calibrate(p)
+	assert.Equal(t, 64, e.times)
 }
 
 func TestMeasureSparesForGood(t *testing.T) {
