@@ -272,21 +272,37 @@ func (s *Shard) bury(dead []handle.Handle, fromLast bool) {
 	if fromLast {
 		i, step = len(dead)-1, -1
 	}
+	for {
+		i, n = s.freeOwn(dead, i, step, free, n)
+		if uint(i) >= uint(len(dead)) {
+			break
+		}
+		if h := dead[i]; h.Shard() != uint32(s.id) {
+			s.exile(h)
+		} else {
+			s.recycle(h) // retires it
+		}
+		i += step
+	}
+	s.free = free[:n]
+}
+
+// freeOwn frees the slots of the dead, from one on, up to the first that is not at
+// home here or has no version left, and puts their indexes behind the first n that
+// are free. It returns where it ended. It calls nothing, and loads what it compares
+// with once, since a store to a slot might be to that as far as the compiler knows.
+func (s *Shard) freeOwn(dead []handle.Handle, i, step int, free []uint32, n int) (at, freed int) {
+	id, versionMax, lookup := uint32(s.id), s.space.versionMax, s.lookup
 	for ; uint(i) < uint(len(dead)); i += step {
 		h := dead[i]
-		if h.Shard() != uint32(s.id) {
-			s.exile(h)
-			continue
+		if h.Shard() != id || h.Version() >= versionMax {
+			break
 		}
-		if h.Version() >= s.space.versionMax {
-			s.recycle(h) // retires it
-			continue
-		}
-		s.lookup.slot(h).store(word(h+1, StateUnused)) // the version is the low field
+		lookup.slot(h).store(word(h+1, StateUnused)) // the version is the low field
 		free[n] = h.Index()
 		n++
 	}
-	s.free = free[:n]
+	return i, n
 }
 
 // exile leaves the slot of the dead to its home.
