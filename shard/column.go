@@ -12,8 +12,10 @@ import (
 // are one contiguous []T.
 //
 //	dir[number] ──▶ { data []T, stamp, owner }     number: the chunk's, world-wide
+//	first[number] ──▶ data[0]
 //
-// A chunk whose table lacks the component has no data here.
+// A chunk whose table lacks the component has no data here. first is for those who
+// look one row up: eight chunks are in a cache line.
 //
 // Invariants: data is never reallocated. While a tick runs, an entry that was
 // made is not changed, and every later directory has it.
@@ -24,6 +26,7 @@ import (
 // those of the idle world.
 type Column[T any] struct {
 	dir      atomic.Pointer[[]columnChunk[T]]
+	first    []base // as long as dir, and with it
 	views    [][]*View[T]
 	changed  bool    // some view is behind dir
 	spare    [][]T   // rows of chunks that lost the component; under the lock
@@ -85,6 +88,7 @@ func NewColumn[T any](space *Space) *Column[T] {
 	c := &Column[T]{pointers: HasPointers(reflect.TypeFor[T]()), views: make([][]*View[T], space.homes), now: &space.now, memory: &space.mu.memory}
 	dir := make([]columnChunk[T], firstChunks)
 	c.dir.Store(&dir)
+	c.first = make([]base, firstChunks)
 	return c
 }
 
@@ -140,14 +144,15 @@ func (v *View[T]) SliceWrite(r Rows) []T {
 // the number of shards that of the idle world, which finds all. It must stay
 // where it is.
 func (c *Column[T]) Attach(v *View[T], owner int) {
-	*v = View[T]{dir: *c.dir.Load(), now: c.now, owner: owner, all: owner == len(c.views)-1}
+	*v = View[T]{dir: *c.dir.Load(), first: baseOf(c.first), now: c.now, owner: owner, all: owner == len(c.views)-1}
 	c.views[owner] = append(c.views[owner], v)
 }
 
 // show brings views up to date.
-func show[T any](views []*View[T], dir []columnChunk[T]) {
+func (c *Column[T]) show(views []*View[T]) {
+	dir, first := *c.dir.Load(), baseOf(c.first)
 	for _, v := range views {
-		v.dir = dir
+		v.dir, v.first = dir, first
 	}
 }
 
@@ -155,14 +160,15 @@ func (c *Column[T]) add(number, owner, rows int, idle bool) base {
 	if have := len(*c.dir.Load()); number >= have {
 		c.grow(max(2*have, number+1))
 	}
-	data, d := c.rows(rows), *c.dir.Load()
-	d[number] = columnChunk[T]{data: data, owner: owner} // for the owner, who is the caller
-	show(c.views[owner], d)
+	data := c.rows(rows)
+	(*c.dir.Load())[number] = columnChunk[T]{data: data, owner: owner} // for the owner, who is the caller
+	c.first[number] = baseOf(data)
+	c.show(c.views[owner])
 	if idle {
-		show(c.views[len(c.views)-1], d)
+		c.show(c.views[len(c.views)-1])
 	}
 	c.changed = true
-	return baseOf(data)
+	return c.first[number]
 }
 
 func (c *Column[T]) stampBy(number int, stamp *uint32) { (*c.dir.Load())[number].stamp = stamp }
@@ -172,6 +178,7 @@ func (c *Column[T]) grow(length int) {
 	d := make([]columnChunk[T], length)
 	copy(d, *c.dir.Load())
 	c.dir.Store(&d) // the old one stays valid for its readers
+	c.first = append(make([]base, 0, length), c.first...)[:length]
 }
 
 // rows returns zeroed rows: dropped ones, if there are any of that number.
@@ -201,7 +208,7 @@ func (c *Column[T]) drop(number int) {
 		c.spoil(e.data)
 	}
 	c.spare = append(c.spare, e.data)
-	*e = columnChunk[T]{}
+	*e, c.first[number] = columnChunk[T]{}, nil
 }
 
 func (c *Column[T]) zero(number, from, to int) {
@@ -225,7 +232,7 @@ func (c *Column[T]) sync() {
 	}
 	c.changed = false
 	for _, views := range c.views {
-		show(views, *c.dir.Load())
+		c.show(views)
 	}
 }
 

@@ -81,12 +81,19 @@ func TestColumnViews(t *testing.T) {
 		}
 		if round%2 != 0 {
 			s.refresh()
+		} else if round%3 == 0 { // chunks lose the component
+			require.NoError(t, s.shards[r.IntN(shards)].Table(set(number)).Relabel(set(text), func(shard.Rows) {}))
 		}
 		for n, h := range all {
 			l := s.space.Locate(h)
 			p := s.numbers.At(l)
 			if p == nil {
 				require.False(t, s.space.Set(l).Has(number))
+				for v := range views {
+					if v == shards || round%2 != 0 {
+						require.Nil(t, views[v].At(l), "view %d finds what %v lacks", v, h)
+					}
+				}
 				continue
 			}
 			if *p != int64(n) || round%2 != 0 && (views[shards].At(l) != p || views[s.space.Owner(l)].At(l) != p) {

@@ -24,9 +24,9 @@ func (s *Space) Drop(columns []AnyColumn) {
 
 func (c *Column[T]) dropAll() {
 	c.dir.Store(new([]columnChunk[T]))
-	c.spare = nil
+	c.spare, c.first = nil, nil
 	for _, views := range c.views {
-		show(views, nil)
+		c.show(views)
 	}
 }
 

@@ -58,7 +58,8 @@ func (c *Column[T]) shift(s *Space) {
 				d[number].data = c.newRows(len(old))
 				copy(d[number].data, old)
 				c.spoil(old)
-				s.rebase(number, c, baseOf(d[number].data))
+				c.first[number] = baseOf(d[number].data)
+				s.rebase(number, c, c.first[number])
 			})
 		}
 	}

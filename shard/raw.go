@@ -64,6 +64,7 @@ func (d *directory) lookup() Lookup {
 // Ownership: as of Lookup.
 type View[T any] struct {
 	dir   []columnChunk[T]
+	first base // *[len(dir)]base
 	guard check.Guard
 	now   *uint32 // the tick in progress
 	owner int
@@ -74,15 +75,14 @@ type View[T any] struct {
 // It is small enough to be inlined.
 //
 // Safety: a location that Locate returned names an occupied row of its chunk,
-// and data, where there is any, has all of the chunk's rows.
+// and data, where there is any, has all of the chunk's rows. first is as long as dir.
 func (v *View[T]) At(l Loc) *T {
 	if check.Enabled {
 		v.lendAt(l)
 	}
 	if i, dir := int(l>>RowBits), v.dir; i < len(dir) {
-		e := &dir[i]
-		if p := unsafe.SliceData(e.data); p != nil && (v.all || e.owner == v.owner) {
-			return (*T)(unsafe.Add(unsafe.Pointer(p), uintptr(l&rowMask)*unsafe.Sizeof(*p)))
+		if p := *(*base)(unsafe.Add(v.first, i*int(unsafe.Sizeof(v.first)))); p != nil && (v.all || dir[i].owner == v.owner) {
+			return (*T)(unsafe.Add(p, uintptr(l&rowMask)*unsafe.Sizeof(*new(T))))
 		}
 	}
 	return nil

@@ -1,8 +1,6 @@
 package shard
 
 import (
-	"sync/atomic"
-
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/publish"
 )
@@ -33,7 +31,7 @@ type Slot struct {
 }
 
 // load reads gen.
-func (s *Slot) load() uint32 { return atomic.LoadUint32(&s.gen) }
+func (s *Slot) load() uint32 { return publish.Load32(&s.gen) }
 
 // store writes gen and publishes what was written before, loc and the row among
 // it. The caller is the one writer.

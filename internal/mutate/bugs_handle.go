@@ -38,7 +38,7 @@ var slotBugs = []bug{
 	},
 	{
 		name: "slot: version bump skipped in a sweep", file: "shard/shard.go",
-		old: "s.lookup.slot(h).store(word(h+1, StateUnused))", new: "s.lookup.slot(h).store(word(h, StateUnused))",
+		old: "lookup.slot(h).store(word(h+1, StateUnused))", new: "lookup.slot(h).store(word(h, StateUnused))",
 		tests: tests{pkg: "shard", run: "TestSweep|TestHome"},
 	},
 	{
@@ -53,7 +53,7 @@ var slotBugs = []bug{
 	},
 	{
 		name: "slot: retirement off by one in a sweep", file: "shard/shard.go",
-		old: "h.Version() >= s.space.versionMax", new: "h.Version() > s.space.versionMax",
+		old: "h.Version() >= versionMax", new: "h.Version() > versionMax",
 		tests: tests{pkg: "shard", run: "TestSweep|TestHome"},
 	},
 	{
@@ -63,7 +63,7 @@ var slotBugs = []bug{
 	},
 	{
 		name: "slot: one that is at home elsewhere is recycled here", file: "shard/shard.go",
-		old: "		if h.Shard() != uint32(s.id) {\n			s.exile(h)\n			continue\n		}\n", new: "",
+		old: "h.Shard() != id || ", new: "id != id || ",
 		tests: tests{pkg: "shard", run: "TestHomeExiles"},
 	},
 	{
