@@ -88,8 +88,8 @@ func (b *Bundle[T]) PlaceBy(place func(T) int) *Bundle[T] {
 // must have declared it with Build.Creates.
 func (b *Bundle[T]) Create(by Holder, v T) (handle.Handle, error) {
 	if w, ok := by.(*World); ok && w == b.w { // apart, for what servers do most
-		if err := w.ready("Create"); err != nil {
-			return handle.None, err
+		if w.busy.Load() {
+			return handle.None, w.unready("Create")
 		}
 		i := w.next()
 		if b.place != nil {
@@ -106,6 +106,12 @@ func (b *Bundle[T]) Create(by Holder, v T) (handle.Handle, error) {
 		}
 		return p.store(&v)
 	}
+	return b.createBy(by, &v)
+}
+
+// createBy is Create by all others. It is apart as it defers something, which costs a
+// function some stores whether it does or not.
+func (b *Bundle[T]) createBy(by Holder, v *T) (handle.Handle, error) {
 	switch by := by.(type) {
 	case *World:
 		b.w.refuse(by, "bundle", b.name)
@@ -115,27 +121,27 @@ func (b *Bundle[T]) Create(by Holder, v T) (handle.Handle, error) {
 		switch {
 		case s != nil:
 		case b.place != nil:
-			s = b.w.shards[b.placed(v)]
+			s = b.w.shards[b.placed(*v)]
 		default:
 			s = b.w.shards[b.w.next()]
 		}
-		return b.part(s).store(&v)
+		return b.part(s).store(v)
 	case *Port:
 		if by.w != b.w {
 			b.w.refuse(by, "bundle", b.name)
 		}
-		return portCreate(by, b, &v)
+		return portCreate(by, b, v)
 	case *SharedPort:
 		b.check(by)
 		by.mu.Lock()
 		defer by.mu.Unlock()
-		return portCreate(by.port, b, &v)
+		return portCreate(by.port, b, v)
 	case *Self:
 		b.check(by)
 		by.mustRun("Create")
 		p := b.part(by.c.shard)
 		p.shard.Loop = max(p.shard.Loop, b.w.loop) // an idle world may be in a loop
-		return p.store(&v)
+		return p.store(v)
 	}
 	b.check(by) // nil
 	return handle.None, nil

@@ -221,7 +221,9 @@ func (w *World) next() int {
 }
 
 // nextShard begins the run of the next shard: an eighth of what the shards hold by now on
-// average, in whole cache lines of slots.
+// average, in whole cache lines of slots. It is not inlined, for next to be small.
+//
+//go:noinline
 func (w *World) nextShard() {
 	n := 0
 	for _, s := range w.shards {
