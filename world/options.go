@@ -63,7 +63,7 @@ type Options struct {
 	ChunkRowsFactor int
 	ChunkRowsMax    int
 	// HugePages makes the world ask the system for huge pages for its large chunks and
-	// its slots. A world of some 100,000 entities and more is looped over and looked up
+	// its slots. A world of a million entities is looked up in random order a tenth
 	// faster with them, where the system does not give them to everybody anyway: on Linux
 	// with transparent huge pages set to "madvise", as some distributions have it;
 	// elsewhere it has no effect. While the world grows, a create may wait for the kernel

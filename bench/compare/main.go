@@ -47,13 +47,13 @@ const (
 	// quickPeers match the best peer of each cell of -quick.
 	quickPeers = "^((ark|arche)(-cached)?|unitoftime-slices|maps)$"
 	// fullEach is the time for a small cell under -full: all of them then take
-	// about a quarter of an hour.
+	// some 20 minutes.
 	fullEach = 2500 * time.Millisecond
 )
 
 var (
 	quickPlan = plan{batchMin: 300 * time.Microsecond, warmMin: 3 * time.Millisecond, roundMax: 20 * time.Millisecond, roundsAll: 3, roundsMin: 3, roundsMax: 25}
-	fullPlan  = plan{batchMin: time.Millisecond, warmMin: 10 * time.Millisecond, roundMax: 50 * time.Millisecond, roundsAll: 3, roundsMin: 7, roundsMax: 51}
+	fullPlan  = plan{batchMin: time.Millisecond, warmMin: 5 * time.Millisecond, roundMax: 50 * time.Millisecond, roundsAll: 3, roundsMin: 7, roundsMax: 51}
 )
 
 // texts are flags that are not yet what they mean.
