@@ -205,3 +205,35 @@ func TestMergeSpare(t *testing.T) {
 	require.Equal(t, all, rows(table))
 	require.Len(t, table.Chunks(), 2)
 }
+
+// TestMergeIsNotedOnce has tables grow into a larger chunk and shrink again, without a
+// refresh: what is left to do does not grow with it, nor do they allocate.
+func TestMergeIsNotedOnce(t *testing.T) {
+	s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
+	sh, all := s.shards[0], s.mustCreate(s.shards[0], 20) // 16 and 4 of 64
+	thereAndBack := func() {
+		for _, h := range all {
+			if _, err := s.space.With(s.space.Locate(h), text); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, h := range all {
+			if had, err := s.space.Without(s.space.Locate(h), text); err != nil || !had {
+				t.Fatal(had, err)
+			}
+		}
+	}
+	thereAndBack()
+	unsettled := sh.Unsettled()
+	require.Zero(t, testing.AllocsPerRun(100, thereAndBack))
+	require.Equal(t, unsettled, sh.Unsettled())
+
+	s.refresh()
+	settled := sh.Unsettled()
+	require.Less(t, settled, unsettled)
+	require.Len(t, sh.Table(set(number)).Chunks(), 1)
+	all = append(all, s.mustCreate(sh, 100)...)
+	require.Greater(t, sh.Unsettled(), settled, "noted again")
+	s.refresh()
+	require.Len(t, sh.Table(set(number)).Chunks(), 1)
+}

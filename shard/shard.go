@@ -252,6 +252,7 @@ func (s *Shard) Settle() {
 	}
 	s.grown = s.grown[:0]
 	for _, t := range s.crowded {
+		t.crowded = false
 		t.merge()
 	}
 	clear(s.crowded)

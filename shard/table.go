@@ -31,6 +31,7 @@ type Table struct {
 	chunks   []*Chunk
 	cur      *Chunk // takes the next row; noChunk before the first
 	dirty    []*Chunk
+	crowded  bool // among the shard's crowded
 
 	// marks remember the number of rows when a loop began, for loops during
 	// which the table has grown; lastMark is the newest loop among them.
@@ -107,7 +108,8 @@ func (t *Table) settle() error {
 		}
 	}
 	t.cur = t.chunks[next]
-	if next > 0 && t.cur.Cap() > t.chunks[next-1].Cap() {
+	if next > 0 && t.cur.Cap() > t.chunks[next-1].Cap() && !t.crowded {
+		t.crowded = true
 		t.shard.crowded = append(t.shard.crowded, t)
 	}
 	return nil

@@ -209,6 +209,16 @@ var storageBugs = []bug{
 		tests: tests{pkg: "shard", run: "TestColumnViews"},
 	},
 	{
+		name: "merge: a table is noted each time that it grows", file: "shard/table.go",
+		old: " && !t.crowded {\n", new: " {\n",
+		tests: tests{pkg: "shard", run: "TestMerge"},
+	},
+	{
+		name: "merge: a table that was merged once is not noted again", file: "shard/shard.go",
+		old: "		t.crowded = false\n", new: "",
+		tests: tests{pkg: "shard", run: "TestMerge"},
+	},
+	{
 		name: "columns: a chunk that lost the component is still found", file: "shard/column.go",
 		old: "	*e, c.first[number] = columnChunk[T]{}, nil\n", new: "	*e = columnChunk[T]{}\n",
 		tests: tests{pkg: "shard", run: "TestColumnViews"},
