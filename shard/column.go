@@ -20,7 +20,7 @@ import (
 // Invariants: data is never reallocated. While a tick runs, an entry that was
 // made is not changed, and every later directory has it.
 //
-// Ownership: dir is replaced under the space's lock. An entry's rows belong to
+// Ownership: dir and first are replaced under the space's lock. An entry's rows belong to
 // the shard that owns the chunk; another shard may read them in a tick behind a
 // fence. views are the mirrors of dir, by the shard they belong to, the last
 // those of the idle world.

@@ -194,12 +194,13 @@ func (e *entrant) calibrate(p plan) {
 		least = p.warmMin
 		e.work(1)
 	}
-	long := func() bool {
+	for inARow := 0; inARow < 2; {
 		start := time.Now()
-		return e.work(e.times) >= least || time.Since(start) >= p.roundMax
-	}
-	for !long() || !long() {
-		e.times *= 2
+		if e.work(e.times) >= least || time.Since(start) >= p.roundMax {
+			inARow++
+		} else {
+			inARow, e.times = 0, e.times*2
+		}
 	}
 }
 
