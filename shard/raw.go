@@ -240,6 +240,10 @@ func copyPlain(dst, src unsafe.Pointer, size uintptr) {
 		*(*[8]byte)(unsafe.Add(dst, at)) = *(*[8]byte)(unsafe.Add(src, at))
 		at += 8
 	}
+	if size&4 != 0 {
+		*(*[4]byte)(unsafe.Add(dst, at)) = *(*[4]byte)(unsafe.Add(src, at))
+		at += 4
+	}
 	for ; at < size; at++ {
 		*(*byte)(unsafe.Add(dst, at)) = *(*byte)(unsafe.Add(src, at))
 	}
