@@ -72,7 +72,7 @@ type sea struct {
 
 // options are those of the worlds of the tests. Versions run out.
 func options() world.Options {
-	return world.Options{Shards: 3, Seed: 5, VersionMax: 40, ReserveTicks: 20, LaneRequests: 100, PortsMax: 64, IndexMax: 1 << 16}
+	return world.Options{Shards: 3, Seed: 5, VersionMax: 40, LaneRequests: 100, PortsMax: 64, IndexMax: 1 << 16}
 }
 
 func newSea(t testing.TB, o world.Options, s scheduler.Options) *sea {

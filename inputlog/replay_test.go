@@ -23,11 +23,9 @@ import (
 // client asks for everything that a port can, as fast as it goes.
 type client struct {
 	*sea
-	port   *world.Port
-	shared *world.SharedPort // several clients'
-	dice   *rand.Rand
-	known  []handle.Handle
-	rest   []*world.Reservation
+	port  *world.Port
+	dice  *rand.Rand
+	known []handle.Handle
 }
 
 func (c *client) someone() handle.Handle {
@@ -80,12 +78,12 @@ func (c *client) act() {
 	case 17:
 		_ = c.kin.AddChild(p, h, c.someone())
 	case 18:
-		_ = c.hit.Send(c.shared, h, Hit{n})
-		c.learn(c.plain.Create(c.shared, Plain{Body{Target: h}}))
+		_ = c.hit.Send(p, h, Hit{n})
+		c.learn(c.plain.Create(p, Plain{Body{Target: h}}))
 	case 19:
 		c.batch(n)
 	case 20:
-		c.reserve(n)
+		c.early(n)
 	case 22:
 		_ = c.plain.Set(p, h, Plain{Body{Small: uint8(n), Target: c.someone()}})
 	case 23:
@@ -118,24 +116,27 @@ func (c *client) batch(n uint32) {
 	}
 }
 
-// reserve tells of handles before there are entities, some of which never come.
-func (c *client) reserve(n uint32) {
-	if len(c.rest) > 5 {
-		c.rest[0].Release()
-		c.rest = c.rest[1:]
-	}
-	r, err := c.port.Reserve(int(n % 9))
+// early tells of handles before there are entities, some of which never come.
+func (c *client) early(n uint32) {
+	other, err := c.OpenPort()
 	if err != nil {
 		return
 	}
-	c.rest = append(c.rest, r)
-	for i := range r.Len() {
-		_ = c.order.Call(c.port, c.someone(), Order{r.Handle(i), n})
-		_ = c.body.Set(c.port, c.someone(), Body{Target: r.Handle(i)})
-		if i%2 == 0 {
-			_ = c.plain.CreateReserved(r, i, Plain{Body{Target: r.Handle(r.Len() - 1)}})
+	defer other.Close()
+	_ = c.port.Batch(func() error {
+		for range n % 9 {
+			h, err := c.plain.Create(c.port, Plain{Body{Target: c.someone()}})
+			if err != nil {
+				return err
+			}
+			_ = c.order.Call(other, c.someone(), Order{h, n})
+			_ = c.body.Set(other, c.someone(), Body{Target: h})
 		}
-	}
+		if n%2 == 0 {
+			return errors.New("never mind")
+		}
+		return nil
+	})
 }
 
 // record runs a world with clients on goroutines of their own, and returns the log.
@@ -145,8 +146,6 @@ func record(t *testing.T, clients, ticks int, s scheduler.Options) []byte {
 	recorder, err := inputlog.NewRecorder(x.World, &log, inputlog.Options{Codecs: codecs(), Note: []byte("sea")})
 	require.NoError(t, err)
 	require.NoError(t, recorder.Hash(x.hasher))
-	shared, err := x.OpenSharedPort()
-	require.NoError(t, err)
 
 	var wait sync.WaitGroup
 	var over atomic.Bool
@@ -155,14 +154,14 @@ func record(t *testing.T, clients, ticks int, s scheduler.Options) []byte {
 	for i := range clients {
 		wait.Go(func() {
 			dice := rand.New(rand.NewPCG(seed, uint64(i)))
-			c := &client{sea: x, shared: shared, dice: dice}
+			c := &client{sea: x, dice: dice}
 			for !over.Load() {
 				p, err := x.OpenPort()
 				if err != nil { // closed ones are free again after the next tick
 					runtime.Gosched()
 					continue
 				}
-				c.port, c.rest = p, nil
+				c.port = p
 				for n := dice.IntN(3000); n > 0 && !over.Load(); n-- {
 					c.act()
 				}

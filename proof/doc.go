@@ -6,5 +6,5 @@
 //	linear    histories of handle operations by many goroutines are linearizable
 //	stateful  the whole API does what a map of entities does, operation by operation
 //	same      one log of requests gives the same entities whatever the world's shape
-//	spin      a protocol model of slots, reservation and refresh, checked exhaustively
+//	spin      a protocol model of slots and refresh, checked exhaustively
 package proof

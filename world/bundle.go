@@ -131,11 +131,6 @@ func (b *Bundle[T]) createBy(by Holder, v *T) (handle.Handle, error) {
 			b.w.refuse(by, "bundle", b.name)
 		}
 		return portCreate(by, b, v)
-	case *SharedPort:
-		b.check(by)
-		by.mu.Lock()
-		defer by.mu.Unlock()
-		return portCreate(by.port, b, v)
 	case *Self:
 		b.check(by)
 		by.mustRun("Create")
@@ -169,11 +164,6 @@ func (b *Bundle[T]) appendN(dst []handle.Handle, want bool, by Holder, n int, in
 	case *Port:
 		b.check(by)
 		return portCreateN(by, b, dst, want, n, init)
-	case *SharedPort:
-		b.check(by)
-		by.mu.Lock()
-		defer by.mu.Unlock()
-		return portCreateN(by.port, b, dst, want, n, init)
 	}
 	var v T // behind what does without it: it is on the heap
 	next := func(i int) *T {

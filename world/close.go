@@ -26,7 +26,6 @@ func (w *World) Close() {
 	for _, p := range w.ports.collect(nil) {
 		w.ports.abandon(p)
 	}
-	w.ports.abandonReserved()
 	w.markAll()
 	w.refresh.run(serial)
 	w.extensions.all = nil
@@ -116,23 +115,6 @@ func (t *ports) tellAbandoned() {
 		p.lane.Tell()
 	}
 	t.mu.untold = nil
-}
-
-// abandonReserved gives back what is reserved.
-func (t *ports) abandonReserved() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, r := range t.mu.reserved {
-		r.giveBack()
-	}
-	t.mu.reserved = nil
-}
-
-// void makes a reservation's handles stale that was made too late.
-func (r *Reservation) void() {
-	for _, h := range r.handles {
-		r.port.w.outside.Void(h)
-	}
 }
 
 // drop forgets the messages of all shards.

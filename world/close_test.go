@@ -60,14 +60,9 @@ func TestCloseDestroysAll(t *testing.T) {
 func TestCloseFailsFurtherUse(t *testing.T) {
 	f := newFixture(t, world.Options{Shards: 2, Record: true})
 	h, p, q := f.newUnit(1), f.port(), f.Query(world.Read[Health](f.World))
-	reserved, err := p.Reserve(3)
-	require.NoError(t, err)
-	shared, err := f.OpenSharedPort()
-	require.NoError(t, err)
 	weather := world.RegisterResource(f.World, "weather", 1)
 	f.Refresh()
 	f.Close()
-	require.Equal(t, world.Stale, f.Status(reserved.Handle(1)), "nobody can create it any more")
 	errs := map[string]func() error{
 		"OpenPort":               func() error { _, err := f.OpenPort(); return err },
 		"CreatedSince":           func() error { _, err := f.CreatedSince(0); return err },
@@ -88,15 +83,12 @@ func TestCloseFailsFurtherUse(t *testing.T) {
 		"AppendN":                func() error { _, err := f.unit.AppendN(nil, f.World, 1, nil); return err },
 		"notified, and not kept": func() error { var done world.Completion; return p.Notify(&done).Destroy(h) },
 	}
-	errs["Reserve of a Port"] = func() error { _, err := p.Reserve(2); return err }
-	errs["CreateReserved"] = func() error { return f.unit.CreateReserved(reserved, 0, Unit{}) }
 	errs["Batch"] = func() error { return p.Batch(func() error { return p.Destroy(h) }) }
 	errs["Batch that hides it"] = func() error { return p.Batch(func() error { _ = p.Destroy(h); return nil }) }
 	errs["CreateN by Port"] = func() error { return f.unit.CreateN(p, 3, nil) }
 	errs["Within"] = func() error { return p.Within(t.Context()).Destroy(h) }
 	errs["Ask"] = func() error { return f.health.Ask(p, h, new(world.Answer[Health])) }
-	errs["SharedPort.Destroy"] = func() error { return shared.Destroy(h) }
-	for name, by := range map[string]world.Holder{"World": f.World, "Port": p, "SharedPort": shared} {
+	for name, by := range map[string]world.Holder{"World": f.World, "Port": p} {
 		for call, run := range map[string]func() error{
 			"Create":            func() error { _, err := f.unit.Create(by, Unit{}); return err },
 			"Set":               func() error { return f.health.Set(by, h, Health{}) },

@@ -15,9 +15,6 @@ var (
 	// ErrTooLarge is an ErrFull for what an empty lane would not accept either: a
 	// batch or a request beyond LaneRequests or LaneBytes.
 	ErrTooLarge = fmt.Errorf("%w, and will be: it is more than a lane ever takes; send less at a time, or raise LaneRequests or LaneBytes, or for systems OutboxRequests or OutboxBytes", ErrFull)
-	// ErrRevoked is returned for a handle of a reservation that was released, or
-	// revoked after Options.ReserveTicks.
-	ErrRevoked = errors.New("world: reservation was released or revoked")
 	// ErrStale is returned for a handle that is not alive.
 	ErrStale = errors.New("world: entity is not alive")
 	// ErrMissing is returned when an entity lacks the component.

@@ -133,25 +133,3 @@ func ExampleCallError() {
 	// world: function "boom" panicked on 0:0@1, on shard 0, at the end of tick 0: no fuse
 	// true no fuse
 }
-
-// Handles in hand for creates to come; what is not used goes back.
-func ExampleReservation() {
-	w := world.MustNew(world.Options{})
-	world.Register[Health](w, "health")
-	units := world.NewBundle[Unit](w)
-	port, _ := w.OpenPort()
-
-	r, err := port.Reserve(3)
-	fmt.Println(r.Len(), r.Handles(), err)
-	_ = units.CreateReserved(r, 0, Unit{Health{10}})
-	r.Release()
-	w.Refresh()
-	for i := range r.Len() {
-		fmt.Println(r.Handle(i), port.Status(r.Handle(i)))
-	}
-	// Output:
-	// 3 [4:4098@1 4:4097@1 4:4096@1] <nil>
-	// 4:4098@1 alive
-	// 4:4097@1 stale
-	// 4:4096@1 stale
-}

@@ -5,9 +5,13 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
+
+// Link names another entity.
+type Link struct{ To handle.Handle }
 
 // Many requests in one step: all of them are accepted, or none.
 func ExamplePort_Batch() {
@@ -62,8 +66,9 @@ func ExamplePort_Within() {
 	// <nil>
 }
 
-// Entities that name each other: their handles are there before they are.
-func ExamplePort_Reserve() {
+// Entities that name each other are created in one batch: each create gives the
+// handle at once, and the refresh that creates one creates all.
+func ExamplePort_Batch_link() {
 	type Pair struct {
 		Link
 		Health
@@ -75,19 +80,17 @@ func ExamplePort_Reserve() {
 	port, _ := w.OpenPort()
 	defer port.Close()
 
-	r, _ := port.Reserve(3)
-	a, b := r.Handle(0), r.Handle(1)
-	_ = pairs.CreateReserved(r, 0, Pair{Link: Link{b}})
-	_ = pairs.CreateReserved(r, 1, Pair{Link: Link{a}})
-	r.Release() // the third
+	var a, b handle.Handle
+	err := port.Batch(func() error {
+		a, _ = pairs.Create(port, Pair{})
+		b, _ = pairs.Create(port, Pair{Link: Link{a}})
+		return link.Set(port, a, Link{b}) // fails if one of the creates did
+	})
 	w.Refresh()
 
-	var to world.Answer[Link]
-	_ = link.Ask(port, a, &to)
-	w.Refresh()
-	v, _ := to.Value()
-	fmt.Println(v.To == b, port.Status(b), port.Status(r.Handle(2)))
-	// Output: true alive stale
+	links := world.Read[Link](w)
+	fmt.Println(err, links.Get(a).To == b, links.Get(b).To == a)
+	// Output: <nil> true true
 }
 
 // The outcome of a request together with something else.
@@ -109,22 +112,6 @@ func ExampleCompletion_Done() {
 		fmt.Println("gone")
 	}
 	// Output: applied
-}
-
-// A port that goroutines share. What takes more than one call is done within Use.
-func ExampleSharedPort() {
-	w := world.MustNew(world.Options{})
-	world.Register[Health](w, "health")
-	units := world.NewBundle[Unit](w)
-	port, _ := w.OpenSharedPort()
-	defer port.Close()
-
-	unit, _ := units.Create(port, Unit{})
-	var done world.Completion
-	port.Use(func(p *world.Port) { _ = p.Notify(&done).Destroy(unit) })
-	w.Refresh()
-	fmt.Println(done.Outcome(), port.Status(unit))
-	// Output: applied stale
 }
 
 // A function runs on the entity's shard, in its place among the requests. One that

@@ -45,7 +45,6 @@ func Unflag(by Holder, h handle.Handle, f Flags) error {
 func (w *World) Flags(h handle.Handle) Flags { return w.space.Flags(h) }
 
 // Flags is World.Flags. It does not take the lock.
-func (s *SharedPort) Flags(h handle.Handle) Flags { return s.port.Flags(h) }
 
 // Flags is World.Flags: the flags as of the last refresh.
 func (p *Port) Flags(h handle.Handle) Flags { return p.w.space.Flags(h) }

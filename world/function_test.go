@@ -82,9 +82,7 @@ func TestFunctionByAll(t *testing.T) {
 	}, "on the caller's goroutine")
 	require.ErrorIs(t, heal.Call(f.World, h+1, Heal{1}), world.ErrStale)
 
-	shared, err := f.OpenSharedPort()
-	require.NoError(t, err)
-	require.NoError(t, heal.Call(shared, h, Heal{10}))
+	require.NoError(t, heal.Call(f.port(), h, Heal{10}))
 	f.tick(func(*world.Build) func(*world.Context) {
 		return func(c *world.Context) {
 			require.NoError(t, heal.Call(c, h, Heal{1}), "by owner and other shards")

@@ -139,10 +139,6 @@ func (m *Message[M]) direct(by Holder, from, to int, body M) error {
 		return sendDirect(&by.c.out, &m.sending, from, to, body)
 	case *Port:
 		return portDirect(by, &m.sending, from, to, body)
-	case *SharedPort:
-		by.mu.Lock()
-		defer by.mu.Unlock()
-		return portDirect(by.port, &m.sending, from, to, body)
 	}
 	return nil
 }

@@ -49,10 +49,6 @@ func Move(by Holder, h handle.Handle, to int) error {
 		return by.c.out.sendBare(q, h)
 	case *Port:
 		return by.sendBare(q, h)
-	case *SharedPort:
-		by.mu.Lock()
-		defer by.mu.Unlock()
-		return by.port.sendBare(q, h)
 	}
 	return nil
 }

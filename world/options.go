@@ -21,7 +21,6 @@ const (
 	DefaultTickInterval    = 50 * time.Millisecond
 	DefaultRecordTicks     = 64
 	DefaultPortsMax        = 1 << 14
-	DefaultReserveTicks    = 1 << 10
 	DefaultLaneRequests    = 1 << 12
 	DefaultLaneBytes       = 1 << 20
 	DefaultOutboxRequests  = 1 << 16
@@ -85,10 +84,6 @@ type Options struct {
 	RecordTicks int
 	// PortsMax is the number of ports that can be open at a time.
 	PortsMax int
-	// ReserveTicks is for how many ticks a port may hold reserved handles that it does not
-	// use. The next refresh that looks for old ones revokes them: that of every 16th tick,
-	// and the one after a port was closed.
-	ReserveTicks int
 	// LaneRequests and LaneBytes limit what one port has under way: requests
 	// sent and not yet applied, and their size.
 	LaneRequests int
@@ -134,7 +129,6 @@ func (o Options) validate() (Options, error) {
 	limit("Shards", &o.Shards, DefaultShards, ShardsMax)
 	limit("RecordTicks", &o.RecordTicks, DefaultRecordTicks, 1<<12)
 	limit("PortsMax", &o.PortsMax, DefaultPortsMax, 1<<20)
-	limit("ReserveTicks", &o.ReserveTicks, DefaultReserveTicks, 1<<30)
 	limit("LaneRequests", &o.LaneRequests, DefaultLaneRequests, 1<<24)
 	limit("LaneBytes", &o.LaneBytes, DefaultLaneBytes, 1<<32)
 	limit("OutboxRequests", &o.OutboxRequests, DefaultOutboxRequests, 1<<24)

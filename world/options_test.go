@@ -27,7 +27,6 @@ func TestOptionsDefaults(t *testing.T) {
 		TickInterval:    50 * time.Millisecond,
 		RecordTicks:     64,
 		PortsMax:        1 << 14,
-		ReserveTicks:    1 << 10,
 		LaneRequests:    1 << 12,
 		LaneBytes:       1 << 20,
 		OutboxRequests:  1 << 16,
@@ -38,7 +37,7 @@ func TestOptionsDefaults(t *testing.T) {
 	given := world.Options{
 		Shards: 3, IndexMax: 1, VersionMax: 1, SlotsFirst: 2, SlotsAtOnce: 1024, ChunkRowsFirst: 8, ChunkRowsFactor: 1, ChunkRowsMax: 8,
 		TickInterval: 1, RecordTicks: 7, Record: true, KeepOrder: true, PortsMax: 2,
-		LaneRequests: 3, LaneBytes: 4, OutboxRequests: 5, OutboxBytes: 6, ReserveTicks: 8,
+		LaneRequests: 3, LaneBytes: 4, OutboxRequests: 5, OutboxBytes: 6,
 	}
 	require.Equal(t, given, world.MustNew(given).Options(), "what is given stays")
 }

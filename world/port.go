@@ -20,9 +20,9 @@ import (
 // request beyond is refused with ErrFull, and counted, or waits for the refresh
 // to make room; see Within.
 //
-// Ownership: one goroutine at a time; for several there is a SharedPort. Open as
-// many as there are senders: an idle port takes less than 1 KB, and costs the
-// refresh nothing.
+// Ownership: one goroutine at a time; several share one behind a mutex of
+// theirs. Open as many as there are senders: an idle port takes less than 1 KB,
+// and costs the refresh nothing.
 type Port struct {
 	sender
 	purse
@@ -87,8 +87,8 @@ func (p *Port) Rejected() uint64 { return p.rejected }
 // already, is the outcome: Applied or Gone.
 func (p *Port) Destroy(h handle.Handle) error { return p.sendBare(shard.Destroying(), h) }
 
-// Close closes the port: what was sent is still applied, and the handles it had
-// in hand or reserved go back. Closing twice is no error.
+// Close closes the port: what was sent is still applied and the handles it had
+// in hand go back. Closing twice is no error.
 func (p *Port) Close() {
 	if p.batch != nil {
 		panic(fmt.Sprintf("world: Port.Close within a batch of port %d; close it after it", p.number))
@@ -333,7 +333,7 @@ func (p *Port) next() int {
 // enter and leave find a port that is used from two goroutines at once.
 func (p *Port) enter() {
 	if !p.inUse.CompareAndSwap(false, true) {
-		panic(fmt.Sprintf("world: port %d is used from two goroutines at once; open a port for each, or a SharedPort", p.number))
+		panic(fmt.Sprintf("world: port %d is used from two goroutines at once; open a port for each", p.number))
 	}
 }
 

@@ -10,17 +10,10 @@ import (
 
 // batch is what to take back if requests that belong together are not accepted.
 type batch struct {
-	err    error           // of the first that was refused
-	full   bool            // it was for want of room
-	taken  []handle.Handle // out of the port's hand
-	claims []claim
-	dones  []*Completion
-}
-
-// claim is a handle of a reservation that a create uses.
-type claim struct {
-	r *Reservation
-	i int
+	err   error           // of the first that was refused
+	full  bool            // it was for want of room
+	taken []handle.Handle // out of the port's hand
+	dones []*Completion
 }
 
 // Batch sends what f asks of the port in one step: either all of it is accepted,
@@ -74,9 +67,6 @@ func (p *Port) finish(err error) error {
 	}
 	p.lane.Commit(p.w.epoch.Load())
 	p.sent()
-	for _, c := range p.batch.claims {
-		c.r.settle()
-	}
 	p.endBatch()
 	return nil
 }
@@ -92,9 +82,6 @@ func (p *Port) rollback() {
 		p.full(staged)
 	}
 	p.w.outside.Recall(b.taken...)
-	for _, c := range b.claims {
-		c.r.unclaim(c.i)
-	}
 	for _, c := range b.dones {
 		c.disarm()
 	}
@@ -103,9 +90,8 @@ func (p *Port) rollback() {
 
 func (p *Port) endBatch() {
 	b := p.batch
-	clear(b.claims)
 	clear(b.dones)
-	b.err, b.full, b.taken, b.claims, b.dones = nil, false, b.taken[:0], b.claims[:0], b.dones[:0]
+	b.err, b.full, b.taken, b.dones = nil, false, b.taken[:0], b.dones[:0]
 	p.batch, p.spare = nil, b
 	p.notify, p.within = nil, nil
 	p.special = true // to be looked at again

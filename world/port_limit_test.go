@@ -79,9 +79,14 @@ func TestPortFullKeepsHandles(t *testing.T) {
 	}
 	p.Close()
 	f.Refresh()
-	r, err := f.port().Reserve(indexMax)
-	require.NoError(t, err, "all but that of the one entity")
-	require.Equal(t, indexMax, r.Len())
+	p = f.port()
+	for range indexMax {
+		_, err = f.unit.Create(p, Unit{})
+		require.NoError(t, err, "all but that of the one entity")
+		f.Refresh()
+	}
+	_, err = f.unit.Create(p, Unit{})
+	require.ErrorIs(t, err, world.ErrIndexes)
 }
 
 // TestPortVersions uses all versions of all slots up: so many entities there can be,

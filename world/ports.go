@@ -21,14 +21,12 @@ type ports struct {
 	active atomic.Pointer[[]atomic.Uint64] // nil until the first port is opened
 	some   atomic.Bool                     // some bit may be set
 	closed atomic.Bool                     // some port waits to be retired
-	lent   atomic.Bool                     // some reservation may have to be revoked
 
 	mu struct {
 		sync.Mutex
 		byNumber []*Port
 		free     []int
 		closed   []*Port // lanes may still hold requests
-		reserved []*Reservation
 		fed      bool    // no port may be opened
 		untold   []*Port // abandoned, while the world is being closed
 		over     bool    // it has been
@@ -128,7 +126,7 @@ func wants(ports []*Port) int {
 }
 
 // retire takes the unused handles back from closed ports whose lanes are empty,
-// and frees their numbers. What they had reserved goes back at once.
+// and frees their numbers.
 func (t *ports) retire(o *shard.Outside) {
 	if t.closed.Load() {
 		t.retireClosed(o)

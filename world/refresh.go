@@ -144,7 +144,6 @@ func (r *refresh) run(parallel Parallel) {
 		w.shift(f.shifts)
 		f.shifts = f.shifts[:0]
 	}
-	w.ports.revoke(w.tick.Load())
 	cut, ports := w.ports.cut(&w.epoch)
 	r.cut = cut
 	sent, moves := r.gather(ports), 0

@@ -73,10 +73,6 @@ func request[T any](by Holder, call string, k *shard.Kind[T], h handle.Handle, v
 		return portSend(by, k, h, v)
 	case *Context:
 		return contextSend(by, call, k, h, v)
-	case *SharedPort:
-		by.mu.Lock()
-		defer by.mu.Unlock()
-		return portSend(by.port, k, h, v)
 	case *Self:
 		return selfSend(by, call, k, h, v)
 	}

@@ -307,7 +307,7 @@ func mustBe(w *World, call string) {
 }
 
 // Holder is what acts on a world: *World between ticks, *Context within a
-// system, *Self within a function, *Port or *SharedPort at any time from outside.
+// system, *Self within a function, *Port at any time from outside.
 type Holder interface {
 	Alive(h handle.Handle) bool
 	Status(h handle.Handle) Status

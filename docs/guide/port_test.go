@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -75,6 +76,35 @@ func Example_question() {
 	// Output:
 	// 7 true
 	// {100} true
+}
+
+// Escort names the ship that its ship sails with.
+type Escort struct{ Ship handle.Handle }
+
+// Sailor is what an escorted ship is created from.
+type Sailor struct {
+	Hull
+	Escort
+}
+
+func Example_batch() {
+	w := world.MustNew(world.Options{})
+	world.Register[Hull](w, "hull")
+	escort := world.Register[Escort](w, "escort")
+	sailors := world.NewBundle[Sailor](w)
+	port, _ := w.OpenPort()
+
+	var trader, guard handle.Handle
+	err := port.Batch(func() error {
+		trader, _ = sailors.Create(port, Sailor{})
+		guard, _ = sailors.Create(port, Sailor{Escort: Escort{trader}})
+		return escort.Set(port, trader, Escort{guard})
+	})
+	w.Refresh()
+	of := world.Read[Escort](w)
+	fmt.Println(err, of.Get(trader).Ship == guard, of.Get(guard).Ship == trader)
+	// Output:
+	// <nil> true true
 }
 
 // Border hands ships that have left their part of the sea to the shard of the part

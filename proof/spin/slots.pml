@@ -26,7 +26,7 @@
  *   - Of the stale handles any does as well as another in a request to destroy.
  *   - No port decides by what the steps from store to release write, nor one port by what
  *     another is supplied with: those are one transition each.
- *   - Reservations and batches that are taken back are left out: their handles are
+ *   - Batches that are taken back are left out: their handles are
  *     recalled under the lock that guards the ready ones, and freed by the refresh as
  *     those of the dead are.
  *   - The veil over what a refresh creates and destroys at once is left out: from store

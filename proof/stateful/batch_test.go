@@ -7,26 +7,6 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// byShared does something as the shared port: by itself, or holding its lock.
-func (m *machine) byShared() {
-	o := m.draw()
-	h, number := o.h(m), m.shared.Number()
-	switch {
-	case o.waits || o.verb == verbAsk || o.verb == verbQuestion:
-		m.shared.Use(func(p *world.Port) { m.portDoes(p, o) })
-	case o.verb == verbAnswer:
-		mustBe(m, m.shared.Alive(h), m.naive.alive(h) != nil, "Alive by a shared port", h)
-		m.mustTell(m.shared.Status(h), h, false)
-	case o.verb == verbCreate:
-		if len(m.naive.entities) < m.most {
-			m.createByPort(m.shared, number, o, nil)
-		}
-	default:
-		q, err := m.request(m.shared, o, h)
-		m.sent(m.shared, number, err, q)
-	}
-}
-
 // createMany creates several entities in one step, as a port: all or none.
 func (m *machine) createMany() {
 	if len(m.ports) == 0 || len(m.naive.entities) >= m.most {
@@ -78,7 +58,6 @@ type staged struct {
 	room     int
 	requests []request
 	created  []handle.Handle // lapse if the batch is refused
-	used     []func()        // undo what was taken of reservations
 	err      error           // of the first that was refused
 }
 
@@ -124,12 +103,7 @@ func (m *machine) batch() {
 			mustBe(m, q.done.done.Outcome(), world.Undecided, "outcome in a refused batch", 0)
 		}
 	}
-	for _, h := range b.created {
-		m.naive.unuse(h, true)
-	}
-	for _, undo := range b.used {
-		undo()
-	}
+	m.naive.withdraw(b.created)
 }
 
 // do adds one request to the batch.
@@ -137,23 +111,10 @@ func (b *staged) do(full error) {
 	m, p, o := b.machine, b.port, b.draw()
 	h, bundle := o.h(m), m.bundles[o.i%len(m.bundles)]
 	done := m.awaits(p, o)
-	q, revoked := request{}, false
+	var q request
 	var err error
 	switch {
 	case o.verb == verbAnswer:
-		if x, i := b.reserved(); x != nil {
-			h, revoked = x.Handle(i), x.over
-			q, err = request{create: true, do: m.storing(h)}, bundle.use(x.Reservation, i, o.value)
-			if err == nil {
-				x.used[i] = true
-				m.naive.use(h, bundle.parts, alike(o.value))
-				b.used = append(b.used, func() {
-					x.used[i] = false
-					m.naive.unuse(h, x.over)
-				})
-			}
-			break
-		}
 		o.verb = verbSend
 		q, err = m.request(p, o, h)
 	case o.verb == verbCreate:
@@ -178,25 +139,8 @@ func (b *staged) do(full error) {
 		b.err = full
 	case o.verb == verbCreate && m.fullIndexes(err):
 		b.err = err
-	case revoked:
-		mustErr(m, err, world.ErrRevoked, "CreateReserved in a batch", h)
-		b.err = world.ErrRevoked
 	default:
 		mustErr(m, err, nil, "a request in a batch", h)
 		b.requests = append(b.requests, q)
 	}
-}
-
-// reserved picks a handle that the port has reserved and not used, at times one that went
-// back.
-func (b *staged) reserved() (*held, int) {
-	over := b.n(4) == 0
-	for _, x := range b.naive.held {
-		for i, used := range x.used {
-			if x.port == b.port && x.over == over && !used {
-				return x, i
-			}
-		}
-	}
-	return nil, 0
 }

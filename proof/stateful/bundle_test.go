@@ -32,7 +32,6 @@ type bundle struct {
 	appendN  func(dst []handle.Handle, by world.Holder, count int, n int64) ([]handle.Handle, error)
 	rows     func(count int, init func(world.Chunk)) error
 	reserve  func(count int) error
-	use      func(r *world.Reservation, i int, n int64) error
 	exchange func(by world.Holder, h handle.Handle, n int64, remove ...world.Part) error
 }
 
@@ -47,7 +46,6 @@ func newBundle[T any](w *world.World, of parts, encode func(int64) T) *bundle {
 		},
 		rows:    func(count int, init func(world.Chunk)) error { return b.CreateRows(w, count, init) },
 		reserve: func(count int) error { return b.Reserve(w, count) },
-		use:     func(r *world.Reservation, i int, n int64) error { return b.CreateReserved(r, i, encode(n)) },
 		exchange: func(by world.Holder, h handle.Handle, n int64, remove ...world.Part) error {
 			if len(remove) == 0 {
 				return b.Add(by, h, encode(n))

@@ -1,7 +1,6 @@
 package stateful_test
 
 import (
-	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -10,8 +9,6 @@ import (
 func (m *machine) close() {
 	for range 5 {
 		m.byPort()
-		m.byShared()
-		m.hold()
 	}
 	for _, q := range m.naive.requests {
 		if q.done != nil {
@@ -31,7 +28,6 @@ func (m *machine) close() {
 	}
 	_, err := m.bundles[0].create(m.World, 1)
 	mustErr(m, err, world.ErrClosed, "create in a closed world", 0)
-	mustErr(m, m.shared.Destroy(handle.None), world.ErrClosed, "Destroy in a closed world", 0)
 	_, err = m.OpenPort()
 	mustErr(m, err, world.ErrClosed, "OpenPort in a closed world", 0)
 }

@@ -105,10 +105,8 @@ func errorOf(o world.Outcome) error {
 	return [...]error{world.Applied: nil, world.Gone: world.ErrStale, world.Missing: world.ErrMissing, world.Failed: world.ErrFailed}[o]
 }
 
-// refresh revokes what was reserved for too long, applies all creates, then everything
-// else in order of the senders, tells hooks, then buries the marked and moves who is to.
+// refresh applies all creates, then everything else in order of the senders, tells hooks, then buries the marked and moves who is to.
 func (n *naive) refresh() {
-	n.revoke()
 	clear(n.hits)
 	clear(n.waiting)
 	slices.SortStableFunc(n.requests, func(a, b request) int { return a.sender - b.sender })
@@ -137,6 +135,22 @@ func (n *naive) refresh() {
 	n.catchUp()
 	n.tick++
 	n.created, n.destroyed = forget(n.created, n.tick), forget(n.destroyed, n.tick)
+}
+
+// withdraw ends the handles of a batch that was refused: they are stale from the next
+// refresh on.
+func (n *naive) withdraw(hs []handle.Handle) {
+	for _, h := range hs {
+		delete(n.entities, h)
+		n.withdrawn[h] = true
+	}
+}
+
+func (n *naive) lapse() {
+	for h := range n.withdrawn {
+		n.end(h)
+	}
+	clear(n.withdrawn)
 }
 
 func (n *naive) bury(h handle.Handle) {

@@ -40,9 +40,9 @@ func TestWorld(t *testing.T) {
 		m.end()
 	})
 	took := time.Since(began)
-	t.Logf("%d operations in %v, %.2f µs each, on %d worlds; %d ticks, %d entities destroyed, %d requests refused by full lanes, %d by full worlds; %d reservations revoked",
+	t.Logf("%d operations in %v, %.2f µs each, on %d worlds; %d ticks, %d entities destroyed, %d requests refused by full lanes, %d by full worlds",
 		total.operations, took.Round(time.Millisecond), took.Seconds()*1e6/float64(total.operations),
-		total.worlds, total.ticks, total.destroyed, total.rejected, total.full, total.revoked)
+		total.worlds, total.ticks, total.destroyed, total.rejected, total.full)
 	t.Logf("slots retired, by bits of version: %v", total.retired)
 	if n < 500_000 {
 		return // too few to see everything happen
@@ -52,12 +52,11 @@ func TestWorld(t *testing.T) {
 	}
 	require.NotZero(t, total.rejected)
 	require.NotZero(t, total.full)
-	require.NotZero(t, total.revoked)
 }
 
 // totals is what was done, over all worlds.
 type totals struct {
-	worlds, operations, ticks, destroyed, rejected, full, revoked int
+	worlds, operations, ticks, destroyed, rejected, full int
 
 	retired map[int]int // by bits of version
 }
@@ -91,7 +90,6 @@ type machine struct {
 	hit     *world.Message[Hit]
 	ticks   *scheduler.Scheduler
 	ports   []*world.Port
-	shared  *world.SharedPort
 	act     *world.Func[int64]
 	sum     *world.Question[int64, int64]
 	all     *world.Query    // finds all that are not disabled
@@ -116,10 +114,7 @@ func newMachine(t *rapid.T, total *totals) *machine {
 		VersionMax: 1<<(bitsMin+m.n(bitsMax-bitsMin+1)) - 1,
 		KeepOrder:  m.n(4) == 0,
 		Record:     m.n(2) == 0, RecordTicks: recordTicks,
-		PortsMax: 8, ReserveTicks: 1 << 30, // none is revoked
-	}
-	if m.n(2) == 0 {
-		m.options.ReserveTicks = 1 + m.n(60)
+		PortsMax: 8,
 	}
 	if m.n(3) == 0 {
 		m.options.IndexMax = 2000/m.options.VersionMax + 10
@@ -145,8 +140,6 @@ func newMachine(t *rapid.T, total *totals) *machine {
 	for range 1 + m.n(3) {
 		m.openPort()
 	}
-	m.shared, err = m.OpenSharedPort()
-	require.NoError(t, err)
 	m.all = m.Query()
 	m.lookers = []looker{m.newLooker(), m.newLooker(), m.reading(0), m.reading(1 << m.n(partsN)), m.reading(allParts)}
 	total.worlds++
@@ -161,8 +154,8 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		"set": m.set, "add": m.add, "remove": m.remove, "exchange": m.exchange, "disable": m.disable, "enable": m.enable,
 		"add to": m.addTo, "remove from": m.removeFrom, "send": m.send,
 		"ask": m.ask, "look": m.look, "look again": m.lookAgain, "single": m.single, "since": m.since, "who since": m.whoSince, "loop": m.loop,
-		"port": m.byPort, "port once more": m.byPort, "port again": m.byPort, "reopen": m.reopen, "shared": m.byShared,
-		"batch": m.batch, "create many": m.createMany, "hold": m.hold, "use": m.use, "use more": m.use, "release": m.release,
+		"port": m.byPort, "port once more": m.byPort, "port again": m.byPort, "reopen": m.reopen,
+		"batch": m.batch, "create many": m.createMany,
 		"flag": m.flag, "call": m.call, "move": m.move,
 		"tick": m.tick, "refresh": m.refresh, "clear": m.clear,
 	}

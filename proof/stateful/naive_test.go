@@ -8,20 +8,16 @@ import (
 // naive is the simplest thing that behaves as a world should: a map of entities, and
 // a list of requests that a refresh sorts.
 type naive struct {
-	entities map[handle.Handle]*entity // pending ones included
-	reserved map[handle.Handle]bool    // pending, and nobody has sent a create
-	lapsed   []handle.Handle           // of those, who are stale from the next refresh on
-	held     []*held                   // reservations
-	freed    bool                      // a port was closed since the last refresh
-	revoked  int                       // reservations that were revoked for their age
-	children map[int64]handle.Handle   // what functions created, by argument
-	given    map[handle.Handle]bool    // every handle ever
-	dead     []handle.Handle           // every one that was destroyed, in no order
-	requests []request
-	waiting  map[int]int // requests by sender
-	ports    int         // numbers below are of ports, others of shards
-	tick     uint64      // refreshes so far
-	hits     map[handle.Handle][]int64
+	entities  map[handle.Handle]*entity // pending ones included
+	withdrawn map[handle.Handle]bool    // of batches that were refused: pending until the next refresh
+	children  map[int64]handle.Handle   // what functions created, by argument
+	given     map[handle.Handle]bool    // every handle ever
+	dead      []handle.Handle           // every one that was destroyed, in no order
+	requests  []request
+	waiting   map[int]int // requests by sender
+	ports     int         // numbers below are of ports, others of shards
+	tick      uint64      // refreshes so far
+	hits      map[handle.Handle][]int64
 
 	created, destroyed []deed // of the last ticks
 	outcomes           [6]uint64
@@ -80,7 +76,7 @@ type promise struct {
 
 func newNaive(ports int, versionMax uint32) *naive {
 	return &naive{
-		entities: map[handle.Handle]*entity{}, reserved: map[handle.Handle]bool{}, children: map[int64]handle.Handle{}, given: map[handle.Handle]bool{}, waiting: map[int]int{},
+		entities: map[handle.Handle]*entity{}, withdrawn: map[handle.Handle]bool{}, children: map[int64]handle.Handle{}, given: map[handle.Handle]bool{}, waiting: map[int]int{},
 		hits: map[handle.Handle][]int64{}, ports: ports, versionMax: versionMax,
 	}
 }
@@ -124,7 +120,7 @@ func (n *naive) living(h handle.Handle) *entity {
 
 func (n *naive) status(h handle.Handle) world.Status {
 	switch e := n.entities[h]; {
-	case n.reserved[h]:
+	case n.withdrawn[h]:
 		return world.Pending
 	case e == nil:
 		return world.Stale

@@ -32,7 +32,6 @@ func (m *machine) reopen() {
 	_, err := m.bundles[0].create(p, 1)
 	mustErr(m, err, world.ErrClosed, "create by a closed port", 0)
 	m.ports = append(m.ports[:i], m.ports[i+1:]...)
-	m.letGo(p)
 	m.openPort()
 }
 
@@ -53,7 +52,7 @@ func (m *machine) portDoes(p *world.Port, o order) {
 		return
 	case verbCreate:
 		if len(m.naive.entities) < m.most {
-			m.createByPort(p, p.Number(), o, m.awaits(p, o))
+			m.createByPort(p, o, m.awaits(p, o))
 		}
 		return
 	}
@@ -78,16 +77,24 @@ func (m *machine) mustTell(got world.Status, h handle.Handle, owner bool) {
 	mustBe(m, got, want, "Status", h)
 }
 
-// createByPort creates as a port, shared or not.
-func (m *machine) createByPort(p world.Holder, number int, o order, done *promise) {
+// createByPort creates as a port.
+func (m *machine) createByPort(p *world.Port, o order, done *promise) {
 	b := m.bundles[o.i%len(m.bundles)]
 	h, err := b.create(p, o.value)
 	if !errors.Is(err, world.ErrFull) && m.fullIndexes(err) {
 		mustBe(m, h, handle.None, "a refused create", h)
 		return
 	}
-	if m.sent(p, number, err, request{create: true, done: done, do: m.storing(h)}); err == nil {
+	if m.sent(p, p.Number(), err, request{create: true, done: done, do: m.storing(h)}); err == nil {
 		m.born(h, b.parts, alike(o.value), true)
+	}
+}
+
+// storing is the request that stores an entity.
+func (m *machine) storing(h handle.Handle) func() world.Outcome {
+	return func() world.Outcome {
+		m.naive.store(h, m.naive.entities[h])
+		return world.Applied
 	}
 }
 

@@ -110,9 +110,6 @@ func (m *machine) compare() {
 	m.mustTellHooks()
 	m.mustBeStale(n.dead[m.checked:])
 	m.checked = len(n.dead)
-	for h := range n.reserved {
-		mustBe(m, m.Status(h), world.Pending, "Status of a reserved handle", h)
-	}
 	for _, p := range m.promised {
 		m.mustKeep(p)
 	}
@@ -158,6 +155,5 @@ func (m *machine) end() {
 	m.mustBeStale(m.naive.dead)
 	m.close()
 	m.total.destroyed += len(m.naive.dead)
-	m.total.revoked += m.naive.revoked
 	m.total.retired[bits.Len32(m.options.VersionMax)] += m.naive.retired
 }
