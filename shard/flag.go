@@ -104,7 +104,8 @@ func (s *Shard) SetFlags(l Loc, set, cleared Flags) {
 	s.flagged = append(s.flagged, c.handles[row])
 }
 
-// PublishFlags publishes what SetFlags has changed, wherever the atoms are by now.
+// PublishFlags publishes what SetFlags has changed. The atoms must not have left the shard
+// since: other shards move their rows at the same time.
 func (s *Shard) PublishFlags() {
 	for _, h := range s.flagged {
 		if l := s.space.Locate(h); l != 0 {

@@ -68,9 +68,11 @@ func (s *Shard) Asked() int { return len(s.moving.asked) + len(s.moving.sheds) }
 
 // Depart finds out who leaves. Of several requests for an atom the last counts,
 // and one that was destroyed after all does not leave. The rows become free at
-// the Sweep.
+// the Sweep. Flags are published before anybody leaves: from here on nobody sets any, and
+// the next step writes the slots of who leaves.
 func (s *Shard) Depart() {
 	m := &s.moving
+	s.PublishFlags()
 	m.full = false
 	for i := len(m.asked) - 1; i >= 0; i-- {
 		r := m.asked[i]

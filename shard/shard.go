@@ -43,7 +43,7 @@ type Shard struct {
 	runs    []Rows          // scratch of RelabelEnabled
 	cut     []*Chunk        // scratch of Relabel
 	exiled  []handle.Handle // dead whose home is another shard
-	flagged []handle.Handle // whose flags are to be published
+	flagged []handle.Handle // whose flags are to be published; none has left since
 	outer   []handle.Handle // dead whose home is outside
 	veil    uint32          // of what the refresh stores
 	// applying counts the requests that ApplyRequests has begun, while it runs.
@@ -245,7 +245,8 @@ func (s *Shard) Unsettled() int {
 
 // Settle ends a refresh: it forgets whose homes are elsewhere and what was
 // remembered for the loops of the tick, merges the small chunks of tables that have
-// grown, and publishes flags.
+// grown, and publishes flags. It touches the shard's own atoms alone, for others settle at
+// the same time.
 func (s *Shard) Settle() {
 	for _, t := range s.grown {
 		t.marks = t.marks[:0]

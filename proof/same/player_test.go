@@ -198,8 +198,8 @@ func (p *player) entities() map[int64]string {
 	for ch := range p.w.Query(keys, scores, lives, friends, world.Optional(notes)).Chunks() {
 		for i, h := range ch.Handles() {
 			key := keys.Slice(ch)[i].N
-			text := fmt.Sprintf("%+v %+v, enabled %s, friend of %d, who is alive %t", scores.Slice(ch)[i], lives.Slice(ch)[i],
-				enabled[h], p.keyOf[friends.Slice(ch)[i].To], p.w.Alive(friends.Slice(ch)[i].To))
+			text := fmt.Sprintf("%+v %+v, enabled %s, flags %08b, friend of %d, who is alive %t", scores.Slice(ch)[i], lives.Slice(ch)[i],
+				enabled[h], p.w.Flags(h), p.keyOf[friends.Slice(ch)[i].To], p.w.Alive(friends.Slice(ch)[i].To))
 			text += p.relations(tree, h)
 			if s := notes.Slice(ch); s != nil {
 				text += ", " + s[i].Text

@@ -39,7 +39,7 @@ func (p *player) hear(b *world.Build) func(*world.Context) {
 	}
 }
 
-// age changes everybody who is enabled, destroys the old and makes notes.
+// age changes and flags everybody who is enabled, destroys the old and makes notes.
 func (p *player) age(b *world.Build) func(*world.Context) {
 	keys, scores, lives := world.Read[Key](b), world.Write[Score](b), world.Write[Life](b)
 	all := b.Query(keys, scores, lives)
@@ -49,6 +49,10 @@ func (p *player) age(b *world.Build) func(*world.Context) {
 			for i, h := range ch.Handles() {
 				l[i].Ticks++
 				s[i].N = (s[i].N*31 + 7) % (1 << 40)
+				if flag := world.Flags(1) << (l[i].Ticks / 7 % 8); l[i].Ticks%7 == k[i].N%7 {
+					must(world.Flag(c, h, flag))
+					must(world.Unflag(c, h, flag<<3))
+				}
 				switch {
 				case l[i].Ticks > 30+k[i].N%50:
 					must(c.Destroy(h))
