@@ -95,6 +95,17 @@ func (f *fixture) tickBy(parallel world.Parallel, systems ...func(*world.Context
 	}
 }
 
+// global runs a tick with one global system.
+func (f *fixture) global(system func(*world.Context)) {
+	f.t.Helper()
+	t := f.BeginTick()
+	defer t.End(serial)
+	c := t.Global()
+	c.Start("test", &world.Access{})
+	defer c.Stop()
+	system(c)
+}
+
 // on is a system that runs on the shard that has h.
 func on(h handle.Handle, system func(*world.Context)) func(*world.Context) {
 	return func(c *world.Context) {

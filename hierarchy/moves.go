@@ -125,12 +125,14 @@ func (r *Relation) Sort(by world.Holder, parent handle.Handle, compare func(a, b
 		return r.tree.Sort(parent, compare)
 	case *world.Context:
 		r.requests.Check(by)
-		sorted := r.sorting[by.Shard()][:0]
+		buffer := &r.sorting[by.Shard()+1] // that of a global system is the first
+		sorted := (*buffer)[:0]
+		*buffer = nil // compare may sort too
 		for child := range (&Reader{tree: r.tree}).Each(parent) {
 			sorted = append(sorted, child)
 		}
 		slices.SortStableFunc(sorted, compare)
-		r.sorting[by.Shard()] = sorted
+		*buffer = sorted
 		for i, child := range sorted {
 			if err := r.requests.Send(by, child, change{op: opSeat, from: parent, place: int32(i)}); err != nil {
 				return err

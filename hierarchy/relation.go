@@ -94,7 +94,7 @@ type Relation struct {
 	refusals
 	dying   []handle.Handle // parents that die by this relation
 	gifts   []gift
-	sorting [][]handle.Handle // by shard: scratch of Sort
+	sorting [][]handle.Handle // scratch of Sort: of global systems, then by shard
 }
 
 // New makes a relation of a world, under a name that messages use. Before the
@@ -111,7 +111,7 @@ func New(w *world.World, name string, o Options) *Relation {
 	}
 	o.Tree.Reserve = spread(w, o.Tree.Reserve)
 	r := &Relation{
-		w: w, name: name, options: o, tree: NewTree(o.Tree), sorting: make([][]handle.Handle, w.Shards()),
+		w: w, name: name, options: o, tree: NewTree(o.Tree), sorting: make([][]handle.Handle, 1+w.Shards()),
 	}
 	r.idle = Reader{tree: r.tree, relation: r}
 	r.requests = world.NewRequests(w, name, r.apply)

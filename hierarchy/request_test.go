@@ -133,6 +133,31 @@ func TestRequestSort(t *testing.T) {
 	}
 }
 
+// TestRequestSortGlobal sorts by a global system, and within the comparison of another
+// sort.
+func TestRequestSortGlobal(t *testing.T) {
+	f := newFixture(t, 3, hierarchy.Options{})
+	h := f.make(11)
+	f.add(h[0], h[4], h[2], h[6], h[1])
+	f.add(h[5], h[9], h[7], h[10], h[8], h[3])
+	nested := false
+	f.global(func(c *world.Context) {
+		require.NoError(t, f.rel.Sort(c, h[0], func(a, b handle.Handle) int {
+			if !nested {
+				nested = true
+				require.NoError(t, f.rel.Sort(c, h[5], handle.Handle.Compare))
+			}
+			return a.Compare(b)
+		}))
+	})
+	for _, parent := range list(h[0], h[5]) {
+		require.True(t, slices.IsSortedFunc(f.living(parent), handle.Handle.Compare))
+	}
+	require.Len(t, f.living(h[0]), 4)
+	require.Len(t, f.living(h[5]), 5)
+	f.sound()
+}
+
 // TestRequestCycle: of two moves in one refresh that together form a cycle the
 // first in order is done, the second refused, and told so with the path.
 func TestRequestCycle(t *testing.T) {
