@@ -29,13 +29,13 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // headWords is the number of words before the memory.
 func (t *Tree) headWords() int {
-	return imageCounts + len(t.classes) + len(t.arenas)*(arenaHead+t.classes.count()) + len(t.lists) + t.dir.pages()
+	return imageCounts + len(t.classes) + len(t.arenas)*(arenaHead+t.classes.count()) + len(t.lists) + t.dir.pages
 }
 
 // SaveSize returns how many bytes Save appends.
 func (t *Tree) SaveSize() int {
 	t.Settle()
-	n := t.headWords() + t.dir.pages()*pageSize + len(t.lists)*(listPageWords+listPageSize) + 1
+	n := t.headWords() + t.dir.pages*pageSize + len(t.lists)*(listPageWords+listPageSize) + 1
 	for i := range t.arenas {
 		n += len(t.arenas[i].words)
 	}
@@ -48,7 +48,7 @@ func (t *Tree) Save(dst []byte) []byte {
 	from := len(dst)
 	dst = slices.Grow(dst, t.SaveSize())
 	put := func(words ...word) { dst = appendWords(dst, words) }
-	put(imageMagic, imageVersion, word(len(t.classes)), word(len(t.arenas)), word(t.dir.pages()), word(len(t.lists)), word(t.links))
+	put(imageMagic, imageVersion, word(len(t.classes)), word(len(t.arenas)), word(t.dir.pages), word(len(t.lists)), word(t.links))
 	for _, size := range t.classes {
 		put(word(size))
 	}
@@ -62,15 +62,11 @@ func (t *Tree) Save(dst []byte) []byte {
 	for _, ref := range t.lists {
 		put(word(ref.arena.home))
 	}
-	for _, r := range t.dir.refs {
-		if r.page != nil {
-			put(r.base)
-		}
+	for first := range t.dir.each {
+		put(first >> handle.VersionBits)
 	}
-	for _, r := range t.dir.refs {
-		if r.page != nil {
-			dst = appendWords(dst, r.page[:])
-		}
+	for _, p := range t.dir.each {
+		dst = appendWords(dst, p[:])
 	}
 	for _, ref := range t.lists {
 		dst = appendWords(dst, ref.page[:])
@@ -174,14 +170,14 @@ func decode(image []byte) (*Tree, error) {
 		}
 		t.lists[i].arena = t.arenas[home]
 	}
-	refs := make([]pageRef, pages)
-	for i := range refs {
-		refs[i].base = w.next()
+	bases := make([]word, pages)
+	for i := range bases {
+		bases[i] = w.next()
 	}
 	if w.short {
 		return nil, fmt.Errorf("it ends within its head")
 	}
-	return t, t.decodeMemory(w.rest, refs, sizes)
+	return t, t.decodeMemory(w.rest, bases, sizes)
 }
 
 // decodeArenas reads the heads of the arenas and returns how many words each has.
@@ -202,12 +198,12 @@ func (t *Tree) decodeArenas(w *words, n int) (sizes []int) {
 }
 
 // decodeMemory copies the memory and makes the directories.
-func (t *Tree) decodeMemory(image []byte, refs []pageRef, sizes []int) error {
-	total := len(refs)*pageSize + len(t.lists)*(listPageWords+listPageSize)
+func (t *Tree) decodeMemory(image []byte, bases []word, sizes []int) error {
+	total := uint64(len(bases))*pageSize + uint64(len(t.lists))*(listPageWords+listPageSize)
 	for _, n := range sizes {
-		total += n
+		total += uint64(n)
 	}
-	if total*wordBytes != len(image) {
+	if total != uint64(len(image)/wordBytes) {
 		return fmt.Errorf("its head tells of %d words, but %d follow", total, len(image)/wordBytes)
 	}
 	block := make([]word, total)
@@ -217,12 +213,12 @@ func (t *Tree) decodeMemory(image []byte, refs []pageRef, sizes []int) error {
 		block = block[n:]
 		return part
 	}
-	t.dir.widen(len(refs))
-	for _, r := range refs {
-		if r.base%pageSize != 0 || r.base >= 1<<(64-handle.VersionBits) || t.dir.has(r.base) {
-			return fmt.Errorf("a page begins at %#x, or two do", uint64(r.base))
+	for _, base := range bases {
+		first := base << handle.VersionBits
+		if base%pageSize != 0 || first>>handle.VersionBits != base || t.dir.place(first) != nil {
+			return fmt.Errorf("a page begins at %#x, or two do", uint64(base))
 		}
-		t.dir.add(r.base<<handle.VersionBits, (*page)(cut(pageSize)))
+		t.dir.add(first, (*page)(cut(pageSize)))
 	}
 	for i := range t.lists {
 		t.lists[i].page = (*listPage)(cut(listPageWords))

@@ -74,6 +74,8 @@ type listRef struct {
 	arena *arena
 }
 
+const listRefBytes = 2 * pageRefBytes
+
 // list returns a record by number.
 func (t *Tree) list(n uint32) *list {
 	p := t.lists[n>>listPageBits].page

@@ -85,13 +85,10 @@ func (t *Tree) divide(by split) {
 	was := t.split
 	t.split = by
 	again := func(n node) node { return n&^linkMask | by.link(uint32(n>>listShift&was.lists), was.place(n)) }
-	for _, r := range t.dir.refs {
-		if r.page == nil {
-			continue
-		}
-		for i, w := range r.page {
+	for _, p := range t.dir.each {
+		for i, w := range p {
 			if n := node(w); !n.own() {
-				r.page[i] = word(again(n))
+				p[i] = word(again(n))
 			}
 		}
 	}
@@ -101,100 +98,4 @@ func (t *Tree) divide(by split) {
 			l[listLink] = word(again(l.link()))
 		}
 	}
-}
-
-const (
-	pageBits  = 10
-	pageSize  = 1 << pageBits
-	pageShift = handle.VersionBits + pageBits
-)
-
-// page is the nodes of 1024 consecutive indexes of a home.
-type page [pageSize]word
-
-type pageRef struct {
-	base handle.Handle // home and index of the first node
-	page *page
-}
-
-// noBase is the base of an entry without a page: further than a page away from
-// every handle.
-const noBase = 1 << 63
-
-// directory takes a handle to its page in one step. Its entries are told apart by
-// the low bits of the page number, as many as are needed. A world gives its homes
-// page numbers that differ there, so the directory is little larger than the
-// number of pages.
-type directory struct {
-	refs []pageRef
-	mask handle.Handle // length of refs, a power of two, less one
-}
-
-// widen makes a directory of at least n entries with the same pages.
-func (d *directory) widen(n int) {
-	size := max(len(d.refs), 1)
-	for size < n || !d.fits(size) {
-		size *= 2
-	}
-	old := d.refs
-	d.refs, d.mask = make([]pageRef, size), handle.Handle(size-1)
-	for i := range d.refs {
-		d.refs[i].base = noBase
-	}
-	for _, r := range old {
-		if r.page != nil {
-			d.refs[r.base>>pageBits&d.mask] = r
-		}
-	}
-}
-
-// fits reports whether the low bits tell all pages apart in so many entries.
-func (d *directory) fits(size int) bool {
-	taken := make(map[handle.Handle]bool, len(d.refs))
-	for _, r := range d.refs {
-		if r.page == nil {
-			continue
-		}
-		at := r.base >> pageBits & handle.Handle(size-1)
-		if taken[at] {
-			return false
-		}
-		taken[at] = true
-	}
-	return true
-}
-
-// add puts in the page that h is on.
-func (d *directory) add(h handle.Handle, p *page) {
-	r := pageRef{base: h >> pageShift << pageBits, page: p}
-	for at := h >> pageShift & d.mask; d.refs[at].page != nil; at = h >> pageShift & d.mask {
-		d.widen(2 * len(d.refs))
-	}
-	d.refs[h>>pageShift&d.mask] = r
-}
-
-// has reports whether there is the page that begins at base.
-func (d *directory) has(base handle.Handle) bool {
-	r := &d.refs[base>>pageBits&d.mask]
-	return r.page != nil && r.base == base
-}
-
-// pages returns the number of pages.
-func (d *directory) pages() int {
-	n := 0
-	for i := range d.refs {
-		if d.refs[i].page != nil {
-			n++
-		}
-	}
-	return n
-}
-
-// place returns where the node of h is, whosever it is, or nil.
-func (d *directory) place(h handle.Handle) *word {
-	e := &d.refs[h>>pageShift&d.mask]
-	if i := h>>handle.VersionBits - e.base; i < pageSize {
-		return &e.page[i]
-	}
-	return nil
 }

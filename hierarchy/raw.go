@@ -7,16 +7,14 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 )
 
-// This file is the one with unsafe: it finds nodes and lists, which is most of what
-// every reading does, without checking again what the directories promise; and it
+// This file is the one with unsafe: it finds lists, which is most of what every reading
+// does, without checking again what the directories promise; and it
 // copies memory as bytes, which is what makes saving and loading one copy.
 
 // hot is what every reading needs of a tree: its directories.
 //
 // Invariants: they are those of the tree, as show left them.
 type hot struct {
-	refs   unsafe.Pointer // *[mask+1]pageRef
-	mask   handle.Handle
 	lists  unsafe.Pointer // *[len(lists)]listRef
 	owners unsafe.Pointer // *[len(owners)]handle.Handle
 }
@@ -26,25 +24,8 @@ type hot struct {
 // Safety: the addresses are used as what they are of alone.
 func (t *Tree) show() {
 	t.hot = hot{
-		refs: unsafe.Pointer(unsafe.SliceData(t.dir.refs)), mask: t.dir.mask,
 		lists: unsafe.Pointer(unsafe.SliceData(t.lists)), owners: unsafe.Pointer(unsafe.SliceData(t.owners)),
 	}
-}
-
-// look returns the node of h, or 0 if the tree does not have h. It is small enough
-// to be inlined.
-//
-// Safety: refs has mask+1 entries, so the entry is within. A handle within 1024 of
-// its base names a node of its page; an entry without a page has a base that no
-// handle is within 1024 of.
-func (t *Tree) look(h handle.Handle) node {
-	e := (*pageRef)(unsafe.Add(t.hot.refs, (h>>pageShift&t.hot.mask)*handle.Handle(unsafe.Sizeof(pageRef{}))))
-	if i := h>>handle.VersionBits - e.base; i < pageSize {
-		if n := *(*node)(unsafe.Add(unsafe.Pointer(e.page), i*wordBytes)); n>>versionShift == node(h&handle.VersionMax) {
-			return n
-		}
-	}
-	return 0
 }
 
 // parent returns the parent of h, or None.
@@ -76,7 +57,7 @@ func (t *Tree) children(h handle.Handle) []handle.Handle {
 	}
 	first := unsafe.Add(unsafe.Pointer(unsafe.SliceData(ref.arena.words)), uintptr(span>>32)*wordBytes)
 	places := span & (open - 1)
-	return (*[open]handle.Handle)(first)[:places:places]
+	return (*[min(open, WordsMax)]handle.Handle)(first)[:places:places]
 }
 
 // littleEndian says whether words in memory are as they are in an image.

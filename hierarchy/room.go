@@ -1,7 +1,7 @@
 package hierarchy
 
 import (
-	"math/bits"
+	"math"
 	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
@@ -20,8 +20,9 @@ type Room struct {
 	Homes int
 }
 
-// WordsMax is the number of words in the arena of one home.
-const WordsMax = 1<<32 - 1
+// WordsMax is the number of words in the arena of one home: 1<<32-1, or 1<<28-1 where an
+// int has 32 bits.
+const WordsMax = min(1<<32-1, math.MaxInt/wordBytes)
 
 func (r Room) homes() int { return max(r.Homes, 1) }
 
@@ -59,10 +60,7 @@ func (r Room) words(c classes) int {
 	return r.paged() + r.homes()*r.bucketWords(c)
 }
 
-const (
-	wordBytes    = 8
-	pageRefBytes = 16
-)
+const wordBytes = 8
 
 // SizeNeeded returns how many bytes a tree of these options takes for so much
 // room.
@@ -120,12 +118,9 @@ func (t *Tree) Reserve(r Room) {
 	t.block = block[n:]
 	t.lists = slices.Grow(t.lists, r.listPages())
 	perHome := (r.pages() + r.homes() - 1) / r.homes()
-	t.dir.widen(ceilPower(r.homes()) * ceilPower(t.dir.pages()/r.homes()+perHome))
+	t.dir.reserve(r.homes(), perHome)
 	t.show()
 }
-
-// ceilPower returns the smallest power of two that is at least n.
-func ceilPower(n int) int { return 1 << bits.Len(uint(max(n, 1)-1)) }
 
 // NeedsGrowth reports whether adding so many more children to an entity, each new
 // to the tree and with a handle next to those that are there, would allocate.
@@ -158,9 +153,9 @@ func (t *Tree) NeedsGrowth(parent handle.Handle, children int) bool {
 
 // Bytes returns the memory that a tree takes, room that is not used among it.
 func (t *Tree) Bytes() int {
-	words := len(t.block) + cap(t.owners) + t.dir.pages()*pageSize + len(t.lists)*listPageWords
+	words := len(t.block) + cap(t.owners) + t.dir.pages*pageSize + len(t.lists)*listPageWords
 	for i := range t.arenas {
 		words += cap(t.arenas[i].words)
 	}
-	return words*wordBytes + len(t.dir.refs)*pageRefBytes + cap(t.lists)*pageRefBytes
+	return words*wordBytes + t.dir.bytes() + cap(t.lists)*listRefBytes
 }

@@ -66,6 +66,28 @@ func TestReserve(t *testing.T) {
 	require.NoError(t, x.Verify())
 }
 
+// TestFarApart has one child in each of 2,048 homes, at the first index and at a far one:
+// the directory goes by what each home has, not by homes times the largest.
+func TestFarApart(t *testing.T) {
+	const homes, far = min(2048, handle.ShardMax), 1 << 18
+	x := hierarchy.NewTree(hierarchy.TreeOptions{})
+	top := handle.New(homes, far, 1)
+	for home := range uint32(homes) {
+		require.NoError(t, x.AddChild(top, handle.New(home, 0, 1)))
+	}
+	pages := (homes + 1) * 1024 * 8
+	require.Less(t, x.Bytes(), pages+pages/4)
+	image := x.Save(nil)
+	loaded, err := hierarchy.Load(image, hierarchy.TreeOptions{})
+	require.NoError(t, err)
+	require.Equal(t, x.Read().Children(top), loaded.Read().Children(top))
+	require.Equal(t, image, loaded.Save(nil))
+	require.NoError(t, x.Verify())
+	for _, absent := range []handle.Handle{handle.New(homes, 0, 1), handle.New(0, 1024, 1), handle.New(0, far, 1), handle.New(homes, handle.IndexMax, 1)} {
+		require.False(t, x.Read().Has(absent))
+	}
+}
+
 // TestNeedsGrowth tells beforehand whether more memory is needed; growing is the
 // user's affair.
 func TestNeedsGrowth(t *testing.T) {

@@ -1,11 +1,6 @@
 package hierarchy
 
-import (
-	"encoding/binary"
-	"slices"
-
-	"github.com/atoll-sim/atoll/handle"
-)
+import "encoding/binary"
 
 // AppendState appends all that decides what the relation does next, for a hash of
 // the world's state: the options, what was refused, and who is whose child in which
@@ -30,23 +25,15 @@ func (k keeper) AppendState(dst []byte) []byte {
 // their capacity alone are left out.
 func (t *Tree) appendState(dst []byte) []byte {
 	t.Settle()
-	pages := make([]pageRef, 0, t.dir.pages())
-	for _, r := range t.dir.refs {
-		if r.page != nil {
-			pages = append(pages, r)
-		}
-	}
-	slices.SortFunc(pages, func(a, b pageRef) int { return a.base.Compare(b.base) })
-	for _, r := range pages {
-		for i, w := range r.page {
+	for first, p := range t.dir.each {
+		for i, w := range p {
 			n := node(w)
 			if !n.own() {
 				continue
 			}
 			l := t.list(t.number(n))
 			if kept := l[listState] & (added | fixed); kept != 0 || l.places() > 0 {
-				h := (r.base+handle.Handle(i))<<handle.VersionBits | handle.Handle(n>>versionShift)
-				dst = appendWords(dst, []word{h, kept, word(l.places())})
+				dst = appendWords(dst, []word{handleAt(first, i, n), kept, word(l.places())})
 				dst = appendWords(dst, t.items(t.number(n)))
 			}
 		}

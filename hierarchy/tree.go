@@ -59,7 +59,6 @@ func NewTree(o TreeOptions) *Tree {
 		t.classes = chosenClasses(o.Buckets)
 	}
 	t.reader.tree = t
-	t.dir.widen(1)
 	t.owners = make([]handle.Handle, 1) // that of list 0
 	t.show()
 	t.Reserve(o.Reserve)
@@ -206,12 +205,9 @@ func (t *Tree) expect(parent handle.Handle, children int) error {
 
 // entities yields whom the tree has.
 func (t *Tree) entities(yield func(handle.Handle) bool) {
-	for _, r := range t.dir.refs {
-		if r.page == nil {
-			continue
-		}
-		for i, w := range r.page {
-			if n := node(w); n != 0 && !yield((r.base+handle.Handle(i))<<handle.VersionBits|handle.Handle(n>>versionShift)) {
+	for first, p := range t.dir.each {
+		for i, w := range p {
+			if n := node(w); n != 0 && !yield(handleAt(first, i, n)) {
 				return
 			}
 		}

@@ -114,7 +114,7 @@ func (t *Tree) verifyList(number uint32, room *bitmap, a *arena) error {
 // verifyFreeLists checks that what is not a list is in the chain of free records.
 func (t *Tree) verifyFreeLists(a *arena, want int) error {
 	for n := a.freeList; n != 0; n = uint32(t.list(n)[listLink]) {
-		if want--; want < 0 || int(n) >= len(t.owners) || t.owners[n] != handle.None {
+		if want--; want < 0 || uint64(n) >= uint64(len(t.owners)) || t.owners[n] != handle.None {
 			return fmt.Errorf("the chain of free records leads to %d", n)
 		}
 	}
@@ -144,16 +144,13 @@ func (t *Tree) verifyFreeBuckets(a *arena, room *bitmap) error {
 
 // verifyNodes checks what the nodes name, and counts those that have a parent.
 func (t *Tree) verifyNodes() (links int, err error) {
-	for _, r := range t.dir.refs {
-		if r.page == nil {
-			continue
-		}
-		for i, w := range r.page {
+	for first, p := range t.dir.each {
+		for i, w := range p {
 			n := node(w)
 			if n == 0 {
 				continue
 			}
-			h := (r.base+handle.Handle(i))<<handle.VersionBits | handle.Handle(n>>versionShift)
+			h := handleAt(first, i, n)
 			number := t.number(n)
 			if h.Version() == 0 || number == 0 || int(number) >= len(t.owners) || t.owners[number] == handle.None {
 				return 0, fmt.Errorf("the node of %v is %#x", h, uint64(n))
