@@ -42,6 +42,15 @@ func (c *cursor) count() int {
 	return int(n)
 }
 
+// times yields as often as count says, and stops at an error.
+func (c *cursor) times(yield func() bool) {
+	for n := c.count(); n > 0 && c.err == nil; n-- {
+		if !yield() {
+			return
+		}
+	}
+}
+
 // below reads a number that is less than a limit.
 func (c *cursor) below(limit uint64) uint64 {
 	n := c.number()

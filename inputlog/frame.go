@@ -101,10 +101,11 @@ func (r *reader) next() (kind byte, body []byte, err error) {
 	if err := r.read(headSize); err != nil {
 		return 0, nil, err
 	}
-	n := int(binary.LittleEndian.Uint32(r.buf[1:]))
-	if n > bodyMax {
-		return 0, nil, r.altered("it has %d bytes, want %d at most", n, bodyMax)
+	length := binary.LittleEndian.Uint32(r.buf[1:])
+	if length > bodyMax {
+		return 0, nil, r.altered("it has %d bytes, want %d at most", length, bodyMax)
 	}
+	n := int(length)
 	if err := r.read(n + sumSize); err != nil {
 		return 0, nil, err
 	}

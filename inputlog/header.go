@@ -60,7 +60,7 @@ func appendHeader(dst []byte, w *world.World, note []byte) []byte {
 func readHeader(body []byte) (note []byte, all []setting, err error) {
 	c := cursor{rest: body}
 	note = append([]byte(nil), c.bytes()...)
-	for range c.count() {
+	for range c.times {
 		all = append(all, setting{string(c.bytes()), c.number()})
 	}
 	return note, all, c.err

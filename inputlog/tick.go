@@ -56,14 +56,14 @@ func (c *cursor) readTick(in *world.Inputs) (closure bool) {
 	closure = c.below(2) == 1
 	in.Drawn = uint32(c.below(1 << 32))
 	in.Dealt = in.Dealt[:0]
-	for range c.count() {
+	for range c.times {
 		back := c.below(2) == 1
 		in.Dealt = append(in.Dealt, shard.Dealing{Handle: c.handle(), Back: back})
 	}
 	in.Recalled = c.handles(in.Recalled[:0])
 	in.Released = c.handles(in.Released[:0])
 	in.Shifts = in.Shifts[:0]
-	for range c.count() {
+	for range c.times {
 		from, to, n := c.below(world.ShardsMax), c.below(world.ShardsMax), c.below(1<<31)
 		in.Shifts = append(in.Shifts, world.Shift{From: int(from), To: int(to), Entities: int(n)})
 	}
@@ -71,7 +71,7 @@ func (c *cursor) readTick(in *world.Inputs) (closure bool) {
 }
 
 func (c *cursor) handles(to []handle.Handle) []handle.Handle {
-	for range c.count() {
+	for range c.times {
 		to = append(to, c.handle())
 	}
 	return to
