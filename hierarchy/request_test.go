@@ -1,6 +1,7 @@
 package hierarchy_test
 
 import (
+	"math"
 	"slices"
 	"testing"
 
@@ -232,7 +233,7 @@ func TestRequestOutcomes(t *testing.T) {
 			return r.SetPlaces(by, h[0], 1<<16+1)
 		}, world.Refused, hierarchy.ErrPlace},
 		"a far place": {func(r *hierarchy.Relation, by world.Holder, h []handle.Handle) error {
-			return r.Put(by, h[8], h[0], 1<<40)
+			return r.Put(by, h[8], h[0], math.MaxInt)
 		}, world.Refused, hierarchy.ErrPlace},
 		"a negative one": {func(r *hierarchy.Relation, by world.Holder, h []handle.Handle) error {
 			return r.AddChildAt(by, h[0], h[8], -5)

@@ -35,7 +35,7 @@ func TestBadOptions(t *testing.T) {
 		"region: there are 3 columns and 3 rows":                                     func(o *region.Options) { o.Columns, o.Rows = 3, 3 },
 		"region: there are 2 columns and 0 rows":                                     func(o *region.Options) { o.Columns = 2 },
 		"region: there are -2 columns and -1 rows":                                   func(o *region.Options) { o.Columns, o.Rows = -2, -1 },
-		"region: there are 4611686018427387904 columns and 4 rows, want 1 or more":   func(o *region.Options) { o.Columns, o.Rows = 1<<62, 4 },
+		"region: there are 1073741824 columns and 4 rows, want 1 or more":            func(o *region.Options) { o.Columns, o.Rows = 1<<30, 4 },
 		"no more regions than the 6 shards, or 0 of both for as many\nregion: Limit": func(o *region.Options) { o.Rows, o.Limit = 1, -5 },
 	} {
 		o := good

@@ -1,6 +1,7 @@
 package shard_test
 
 import (
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -17,20 +18,21 @@ func TestSize(t *testing.T) {
 	s.mustCreate(sh, 90) // 16, 64 and 256 rows
 	_, err := s.create(sh, set(number, text), 1)
 	require.NoError(t, err)
+	const pointer = strconv.IntSize / 8
 	require.Equal(t, shard.Size{
 		Tables: 2, Chunks: 4,
-		Used:     90*(8+8) + 1*(8+8+8) + 91*8,
-		Reserved: (16+64+256)*(8+8) + 16*(8+8+8) + (1+1+4+1)*8 + 1024*8 + 4*uint64(cap(sh.FreeList())),
+		Used:     90*(8+8) + 1*(8+8+pointer) + 91*8,
+		Reserved: (16+64+256)*(8+8) + 16*(8+8+pointer) + (1+1+4+1)*8 + 1024*8 + 4*uint64(cap(sh.FreeList())),
 	}, sh.Size())
 
 	s.destroy(rows(sh.Table(set(number)))[:10]...)
 	s.refresh()
-	require.Equal(t, uint64(80*(8+8)+1*(8+8+8)+81*8), sh.Size().Used, "without the free")
+	require.Equal(t, uint64(80*(8+8)+1*(8+8+pointer)+81*8), sh.Size().Used, "without the free")
 	all := s.mustCreate(sh, 10)
 	s.destroy(all...)
 	s.refresh()
 	require.Equal(t, 10, sh.Retired())
-	require.Equal(t, uint64(80*(8+8)+1*(8+8+8)+81*8), sh.Size().Used, "nor the retired")
+	require.Equal(t, uint64(80*(8+8)+1*(8+8+pointer)+81*8), sh.Size().Used, "nor the retired")
 
 	drawn, err := s.outside.Take(nil, 16)
 	require.NoError(t, err)

@@ -17,6 +17,9 @@ import (
 // does for every entity must not cost a call. Each function there is one access;
 // here is what must have been inlined into it, in full.
 func TestInlines(t *testing.T) {
+	if strconv.IntSize < 64 {
+		t.Skip("look-ups of 64-bit handles are calls here")
+	}
 	const file = "testdata/access/access.go"
 	want := map[string][]string{
 		"Slice":            {"shard.(*View).Slice"},

@@ -3,6 +3,7 @@ package world
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/shard"
@@ -104,7 +105,7 @@ func (w *World) Feed() (*Feed, error) {
 	if n := len(w.ports.mu.byNumber) - len(w.ports.mu.free); n > 0 || w.feed != nil {
 		return nil, fmt.Errorf("%w: %d ports are open; close them, and refresh the world", ErrFed, n)
 	}
-	w.feed = &Feed{w: w, lane: shard.NewLane(w.space, 1<<31, 1<<35), used: map[handle.Handle]bool{}}
+	w.feed = &Feed{w: w, lane: shard.NewLane(w.space, min(1<<31, math.MaxInt), min(1<<35, math.MaxInt)), used: map[handle.Handle]bool{}}
 	w.ports.mu.fed = true
 	return w.feed, nil
 }

@@ -3,6 +3,7 @@ package world
 import (
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/atoll-sim/atoll/handle"
@@ -26,6 +27,10 @@ const (
 	DefaultOutboxRequests  = 1 << 16
 	DefaultOutboxBytes     = 1 << 24
 )
+
+// BytesMax is the most that LaneBytes and OutboxBytes can be: 4 GB, or a little less than
+// 256 MB where an int has 32 bits.
+const BytesMax = min(1<<32, math.MaxInt/8)
 
 // ShardsMax is the largest number of shards: one number of the handle's shard
 // field is kept for the entities that ports create.
@@ -85,11 +90,11 @@ type Options struct {
 	// PortsMax is the number of ports that can be open at a time.
 	PortsMax int
 	// LaneRequests and LaneBytes limit what one port has under way: requests
-	// sent and not yet applied, and their size.
+	// sent and not yet applied, and their size, at most BytesMax.
 	LaneRequests int
 	LaneBytes    int
 	// OutboxRequests and OutboxBytes limit what the systems of one shard can
-	// ask of others in one tick.
+	// ask of others in one tick, at most BytesMax.
 	OutboxRequests int
 	OutboxBytes    int
 }
@@ -130,9 +135,9 @@ func (o Options) validate() (Options, error) {
 	limit("RecordTicks", &o.RecordTicks, DefaultRecordTicks, 1<<12)
 	limit("PortsMax", &o.PortsMax, DefaultPortsMax, 1<<20)
 	limit("LaneRequests", &o.LaneRequests, DefaultLaneRequests, 1<<24)
-	limit("LaneBytes", &o.LaneBytes, DefaultLaneBytes, 1<<32)
+	limit("LaneBytes", &o.LaneBytes, DefaultLaneBytes, BytesMax)
 	limit("OutboxRequests", &o.OutboxRequests, DefaultOutboxRequests, 1<<24)
-	limit("OutboxBytes", &o.OutboxBytes, DefaultOutboxBytes, 1<<32)
+	limit("OutboxBytes", &o.OutboxBytes, DefaultOutboxBytes, BytesMax)
 	limit32("IndexMax", &o.IndexMax, handle.IndexMax)
 	limit32("VersionMax", &o.VersionMax, handle.VersionMax)
 	power := func(name string, v *int, def, least, most int) {

@@ -6,8 +6,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	uatomic "go.uber.org/atomic"
-
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/shard"
@@ -57,7 +55,7 @@ type World struct {
 	closed   atomic.Bool // no request is accepted any more
 	closures atomic.Bool // some were to be run
 	closing  sync.Mutex  // by Close
-	rejected uatomic.Uint64
+	rejected atomic.Uint64
 	anchor   atomic.Pointer[Anchor] // made when first asked for
 	ports    ports
 	refresh  refresh

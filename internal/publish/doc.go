@@ -1,5 +1,5 @@
 // Package publish makes words known that have one writer at a time, who does not need
-// to see others' later stores: the gen of a slot, the number of the tick.
+// to see others' later stores: the gen of a slot.
 //
 // Go's atomic store on amd64 is a locked exchange, which also orders later loads and
 // takes twenty times as long. A plain store is a release there: the processor makes

@@ -10,6 +10,3 @@ func Store32(addr *uint32, v uint32) { atomic.StoreUint32(addr, v) }
 // Load32 is an atomic load for a word that is compared at once: what else is loaded
 // must be behind a branch that the comparison decides.
 func Load32(addr *uint32) uint32 { return atomic.LoadUint32(addr) }
-
-// Store64 is Store32 for 64 bits.
-func Store64(addr *uint64, v uint64) { atomic.StoreUint64(addr, v) }

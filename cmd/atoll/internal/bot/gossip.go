@@ -1,7 +1,7 @@
 package bot
 
 import (
-	"go.uber.org/atomic"
+	"sync/atomic"
 
 	"github.com/atoll-sim/atoll/handle"
 )

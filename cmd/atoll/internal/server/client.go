@@ -7,9 +7,9 @@ import (
 	"net"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
-	"go.uber.org/atomic"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/atoll-sim/atoll/cmd/atoll/internal/line"
@@ -128,7 +128,7 @@ func (c *client) read() (quit bool) {
 
 // wrong tells the client what was wrong with a line.
 func (c *client) wrong(err error) {
-	c.server.counters.errors.Inc()
+	c.server.counters.errors.Add(1)
 	c.say(fmt.Appendf(nil, "ERROR %v", err))
 }
 
@@ -158,6 +158,6 @@ func (c *client) depart(ctx context.Context) {
 		return // the port is full: ticks have ended
 	}
 	if outcome, err := done.Wait(ctx); err == nil && outcome == world.Applied {
-		c.server.counters.left.Inc()
+		c.server.counters.left.Add(1)
 	}
 }

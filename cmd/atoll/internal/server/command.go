@@ -43,7 +43,7 @@ func (c *client) accept(cmd command, send func(seq uint32, done *world.Completio
 		return
 	}
 	c.reader.seq = cmd.seq
-	c.underWay.Inc()
+	c.underWay.Add(1)
 	c.count(accepted)
 	c.say(fmt.Appendf(nil, "ACCEPTED %d", cmd.seq))
 	if cmd.verb == verbJoin {

@@ -1,6 +1,6 @@
 package server
 
-import "go.uber.org/atomic"
+import "sync/atomic"
 
 // Tally counts what became of commands.
 type Tally struct {
@@ -45,8 +45,8 @@ func (c *counters) tally() Tally {
 
 // count counts an event for the client and for the server.
 func (c *client) count(which func(*counters) *atomic.Uint64) {
-	which(&c.counters).Inc()
-	which(&c.server.counters).Inc()
+	which(&c.counters).Add(1)
+	which(&c.server.counters).Add(1)
 }
 
 // The counters, for count.

@@ -112,7 +112,7 @@ func (s *Server) admit(conn net.Conn) *client {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.mu.clients[c.number] = c
-	s.counters.clients.Inc()
+	s.counters.clients.Add(1)
 	if s.mu.closed {
 		_ = conn.Close() // its reader will find out
 	}

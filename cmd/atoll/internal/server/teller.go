@@ -41,7 +41,7 @@ func (c *client) tell(ctx context.Context, cmd command) {
 	if cmd.verb == verbJoin {
 		c.introduce(cmd.avatar)
 	}
-	if c.underWay.Dec() == 0 {
+	if c.underWay.Add(-1) == 0 {
 		select {
 		case c.quiet <- struct{}{}:
 		default:
@@ -87,7 +87,7 @@ func (c *client) hear(r realm.Reply) {
 	case r.Seq-c.teller.told-1 < UnderWayMax:
 		c.teller.early[r.Seq%UnderWayMax] = r
 	default:
-		c.server.counters.stray.Inc()
+		c.server.counters.stray.Add(1)
 	}
 }
 
@@ -115,11 +115,11 @@ func (c *client) enter(cmd command, r realm.Reply, known bool) {
 		c.count(applied)
 		switch {
 		case cmd.replied:
-			c.server.counters.obeyed.Inc()
+			c.server.counters.obeyed.Add(1)
 		case cmd.verb == verbJoin:
-			c.server.counters.joined.Inc()
+			c.server.counters.joined.Add(1)
 		case cmd.verb == "LEAVE":
-			c.server.counters.left.Inc()
+			c.server.counters.left.Add(1)
 		}
 	case r.Outcome == world.Refused:
 		c.count(refused)

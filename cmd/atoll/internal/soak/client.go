@@ -3,9 +3,8 @@ package soak
 import (
 	"errors"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
-
-	"go.uber.org/atomic"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/world"

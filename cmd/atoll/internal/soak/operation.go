@@ -70,7 +70,7 @@ func (c *client) flood() error {
 		if err := do(c); err != nil {
 			return err
 		}
-		c.ops.Inc()
+		c.ops.Add(1)
 		c.watches.settle(c)
 	}
 	return nil

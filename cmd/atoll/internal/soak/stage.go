@@ -4,8 +4,7 @@ import (
 	"context"
 	"io"
 	"math/rand/v2"
-
-	"go.uber.org/atomic"
+	"sync/atomic"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/scheduler"

@@ -41,7 +41,7 @@ func (s *stage) addSystems() error {
 // stumble is a chance to panic.
 func (d *herd) stumble() {
 	if d.rand.IntN(stumbleOdds) == 0 {
-		d.s.thrown.Inc()
+		d.s.thrown.Add(1)
 		panic(errStumble)
 	}
 }
