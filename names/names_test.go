@@ -277,3 +277,30 @@ func TestChurn(t *testing.T) {
 	require.NoError(t, err)
 	require.LessOrEqual(t, slots, 2*400*16)
 }
+
+// TestGivenBack has many names and then few: the indexes shrink with them, and who has a
+// name is found all the time.
+func TestGivenBack(t *testing.T) {
+	const few, many = 100, 20_000
+	f := newFixture(t, 1, names.Options{})
+	h := f.make(many)
+	for range 3 {
+		for i, h := range h {
+			require.NoError(t, f.names.Bind(f.World, h, fmt.Sprint(i)))
+		}
+		for i := many - 1; i >= few; i-- {
+			require.NoError(t, f.names.Unbind(f.World, h[i]))
+			if i%500 == 0 {
+				for k := range few {
+					got, ok := f.names.Lookup(fmt.Sprint(k))
+					require.True(t, ok)
+					require.Equal(t, h[k], got)
+				}
+			}
+		}
+		slots, err := f.names.Verify()
+		require.NoError(t, err)
+		require.LessOrEqual(t, slots, 2*64*64, "64 stripes of two indexes")
+		require.Equal(t, few, f.names.Len())
+	}
+}

@@ -41,6 +41,7 @@ const (
 	stripeBits = 6
 	stripes    = 1 << stripeBits
 	slotsMin   = 8
+	slotsKept  = 64 // a table as long as this stays so, however few bindings it has
 )
 
 func newIndex[K Name](hash func(*binding[K]) uint64) *index[K] {
@@ -98,7 +99,13 @@ func (x *index[K]) put(b *binding[K]) {
 	s := x.stripe(x.hash(b))
 	t := s.table.Load()
 	if t == nil || 2*(s.used+1) > len(t.slots) {
-		t = x.rebuild(s, t)
+		n := slotsMin
+		if t != nil {
+			if n = len(t.slots); 4*s.live >= n {
+				n *= 2
+			}
+		}
+		t = x.rebuild(s, t, n)
 	}
 	if x.fill(t, b) {
 		s.used++
@@ -117,15 +124,9 @@ func (x *index[K]) fill(t *table[K], b *binding[K]) bool {
 	}
 }
 
-// rebuild gives a stripe a table without the removed, twice as long if need be. Who
-// reads the old one finds what was there.
-func (x *index[K]) rebuild(s *stripe[K], old *table[K]) *table[K] {
-	n := slotsMin
-	if old != nil {
-		if n = len(old.slots); 4*s.live >= n {
-			n *= 2
-		}
-	}
+// rebuild gives a stripe a table of n slots, without the removed. Who reads the old one
+// finds what was there.
+func (x *index[K]) rebuild(s *stripe[K], old *table[K], n int) *table[K] {
 	next := &table[K]{slots: make([]atomic.Pointer[binding[K]], n)}
 	if old != nil {
 		for i := range old.slots {
@@ -145,8 +146,18 @@ func (x *index[K]) replace(old, b *binding[K]) {
 	slots[i].Store(b) // publishes the binding
 }
 
-// remove takes a binding out.
+// remove takes a binding out. A table with a sixteenth of its slots in use gives back
+// three quarters of them.
 func (x *index[K]) remove(b *binding[K]) {
+	x.clear(b)
+	if s := x.stripe(x.hash(b)); len(s.table.Load().slots) > max(slotsKept, 16*s.live) {
+		t := s.table.Load()
+		x.rebuild(s, t, max(slotsKept, len(t.slots)/4))
+	}
+}
+
+// clear empties the slot of a binding.
+func (x *index[K]) clear(b *binding[K]) {
 	s := x.stripe(x.hash(b))
 	slots, i := x.find(b)
 	s.live--
