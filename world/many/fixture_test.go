@@ -111,19 +111,6 @@ func sixteen[A any](w *world.World) []manyKind {
 	}
 }
 
-// registerMany registers as many component types as a world can hold.
-func registerMany(w *world.World) []manyKind {
-	var all []manyKind
-	for _, more := range []func(*world.World) []manyKind{
-		sixteen[*[0]byte], sixteen[*[1]byte], sixteen[*[2]byte], sixteen[*[3]byte], sixteen[*[4]byte], sixteen[*[5]byte],
-		sixteen[*[6]byte], sixteen[*[7]byte], sixteen[*[8]byte], sixteen[*[9]byte], sixteen[*[10]byte], sixteen[*[11]byte],
-		sixteen[*[12]byte], sixteen[*[13]byte], sixteen[*[14]byte], sixteen[*[15]byte],
-	} {
-		all = append(all, more(w)...)
-	}
-	return all
-}
-
 // Bundles of the first ten and the first forty of them, in their order.
 type (
 	manyTen struct {
