@@ -1,6 +1,7 @@
 package hierarchy_test
 
 import (
+	"math"
 	"runtime"
 	"testing"
 
@@ -8,10 +9,11 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/hierarchy"
+	"github.com/atoll-sim/atoll/internal/allocs"
 	"github.com/atoll-sim/atoll/world"
 )
 
-// allocations counts what f allocates.
+// allocations counts what f allocates, and what else the process does meanwhile.
 func allocations(f func()) (count, bytes uint64) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -28,17 +30,6 @@ func TestReserve(t *testing.T) {
 	o := hierarchy.TreeOptions{Buckets: []int{4, 16}, ManualGrowth: true}
 	room := hierarchy.Room{Entities: parents * (1 + children), Parents: parents, Buckets: []int{1, parents}}
 	var x *hierarchy.Tree
-	count, bytes := allocations(func() { x = hierarchy.NewTree(o) })
-	empty := count
-	t.Logf("an empty tree: %d allocations, %d bytes", count, bytes)
-	count, bytes = allocations(func() { x.Reserve(room) })
-	needed := o.SizeNeeded(room)
-	t.Logf("room for %d children: %d allocations, %d bytes, %d needed", parents*children, count, bytes, needed)
-	require.LessOrEqual(t, count, uint64(7), "the memory, two directories and three for the arenas")
-	require.LessOrEqual(t, empty, uint64(5))
-	require.InEpsilon(t, needed, bytes, 0.05)
-	require.InEpsilon(t, needed, x.Bytes(), 0.05)
-
 	fill := func() {
 		for p := range parents {
 			for c := range children {
@@ -48,8 +39,23 @@ func TestReserve(t *testing.T) {
 			}
 		}
 	}
-	count, _ = allocations(fill)
-	require.LessOrEqual(t, count, uint64(1), "but for what the runtime does meanwhile")
+	var empty, reserved, size, filled uint64 = math.MaxUint64, math.MaxUint64, math.MaxUint64, math.MaxUint64
+	allocs.Fewest(func() uint64 {
+		count, _ := allocations(func() { x = hierarchy.NewTree(o) })
+		empty = min(empty, count)
+		count, bytes := allocations(func() { x.Reserve(room) })
+		reserved, size = min(reserved, count), min(size, bytes)
+		count, _ = allocations(fill)
+		filled = min(filled, count)
+		return 1
+	})
+	needed := o.SizeNeeded(room)
+	t.Logf("an empty tree: %d allocations; room for %d children: %d, %d bytes, %d needed", empty, parents*children, reserved, size, needed)
+	require.LessOrEqual(t, empty, uint64(5))
+	require.LessOrEqual(t, reserved, uint64(7), "the memory, the directories and three for the arenas")
+	require.InEpsilon(t, needed, size, 0.05)
+	require.InEpsilon(t, needed, x.Bytes(), 0.05)
+	require.Zero(t, filled)
 	require.Equal(t, parents*children, x.Links())
 	require.NoError(t, x.Verify())
 
@@ -144,7 +150,7 @@ func TestMemory(t *testing.T) {
 			runtime.GC()
 			runtime.ReadMemStats(&after)
 			n := f.rel.Links()
-			each := float64(after.HeapAlloc-before.HeapAlloc) / float64(n)
+			each := (float64(after.HeapAlloc) - float64(before.HeapAlloc)) / float64(n)
 			t.Logf("%d children of %d parents: %.1f bytes each in the heap, %.1f by its own count", n, len(sizes), each, float64(f.rel.Bytes())/float64(n))
 			require.LessOrEqual(t, each, limit)
 			runtime.KeepAlive(all)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/hierarchy"
+	"github.com/atoll-sim/atoll/internal/allocs"
 )
 
 // TestSourceMemory holds a Tree to each thing that the Entitytainer does about
@@ -49,7 +50,7 @@ func TestSourceMemory(t *testing.T) {
 			for i := range all {
 				all[i] = h(10 + i)
 			}
-			require.Zero(t, testing.AllocsPerRun(100, func() {
+			require.Zero(t, allocs.Least(100, func() {
 				if _, err := x.AddChildren(h(1), all); err != nil {
 					panic(err)
 				}
@@ -90,7 +91,7 @@ func TestSourceMemory(t *testing.T) {
 			x := hierarchy.NewTree(o)
 			require.NoError(t, fill(t, x, 1, 8))
 			image := make([]byte, 0, x.SaveSize())
-			require.Zero(t, testing.AllocsPerRun(10, func() { image = x.Save(image[:0]) }), "into memory of the caller")
+			require.Zero(t, allocs.Least(10, func() { image = x.Save(image[:0]) }), "into memory of the caller")
 			y, err := hierarchy.Load(image, hierarchy.TreeOptions{})
 			require.NoError(t, err)
 			require.Equal(t, x.Read().Children(h(1)), y.Read().Children(h(1)))

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/allocs"
 	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
@@ -251,7 +252,7 @@ func TestBalanceAllocatesNothing(t *testing.T) {
 	var stats scheduler.Stats
 	f.Stats(&stats)
 	before := stats.Shifts
-	require.Less(t, testing.AllocsPerRun(1, func() { f.step(100) }), 20.0)
+	require.Less(t, allocs.Least(1, func() { f.step(100) }), 20.0)
 	f.Stats(&stats)
 	require.GreaterOrEqual(t, stats.Shifts, before+200, "in every tick")
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/allocs"
 	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
@@ -149,7 +150,7 @@ func TestStepAllocatesNothing(t *testing.T) {
 			// runtime allocates for itself, now and then, is let pass.
 			count := f.w.Count()
 			const ticks = 50
-			require.Less(t, testing.AllocsPerRun(1, func() {
+			require.Less(t, allocs.Least(1, func() {
 				for range ticks {
 					tick()
 				}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/atoll-sim/atoll/internal/allocs"
 	"github.com/atoll-sim/atoll/shard"
 )
 
@@ -100,7 +101,7 @@ func TestQueueSteady(t *testing.T) {
 				round()
 			}
 		}
-		require.Zero(t, testing.AllocsPerRun(2, many), "%d at a time", n)
+		require.Zero(t, allocs.Least(2, many), "%d at a time", n)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"runtime"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -83,8 +82,8 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// mustBeNormal makes a tick in which each port creates one entity: it is accepted,
-// alive, and takes no longer than such a tick may.
+// mustBeNormal makes a tick in which each port creates one entity: all are
+// accepted and applied.
 func mustBeNormal(t *testing.T, w *world.World, movers *world.Bundle[mover], senders []*world.Port) {
 	t.Helper()
 	done := make([]world.Completion, len(senders))
@@ -92,9 +91,7 @@ func mustBeNormal(t *testing.T, w *world.World, movers *world.Bundle[mover], sen
 		_, err := movers.Create(p.Notify(&done[i]), mover{})
 		require.NoError(t, err)
 	}
-	start := time.Now()
 	w.Refresh()
-	require.Less(t, time.Since(start), 50*time.Millisecond)
 	for i := range done {
 		o, err := done[i].Wait(context.Background())
 		require.NoError(t, err)

@@ -8,7 +8,7 @@ import (
 )
 
 // patience is how long Settle waits; it is used up only by a test that fails.
-const patience = 10 * time.Second
+const patience = time.Minute
 
 // Settle waits until there are no more goroutines than before, a number that
 // runtime.NumGoroutine gave, and fails the test if that takes too long. A goroutine

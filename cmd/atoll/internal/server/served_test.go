@@ -19,7 +19,7 @@ import (
 )
 
 // answerMax is how long a test waits for a line.
-const answerMax = 10 * time.Second
+const answerMax = time.Minute
 
 // served is a realm that is ticked and served until the test ends.
 type served struct {
