@@ -1,0 +1,99 @@
+package pairs_test
+
+import (
+	"errors"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/scheduler"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// What the function does beside writing a component and a flag, by its argument.
+const (
+	dies = iota
+	breeds
+	panics
+	hunts
+	ways = 9 // any other: nothing
+)
+
+var errAsked = errors.New("the function was asked to panic")
+
+// order is the argument of the function.
+type orderTo struct {
+	n     int64
+	other handle.Handle
+}
+
+// functions calls a function that writes, flags, dies, creates, panics and asks for the
+// death of others.
+func functions() *feature {
+	return &feature{
+		name: "functions", rate: 800, by: byAny &^ byGlobal,
+		prepare: func(o *objects) {
+			o.made["function"] = world.RegisterFunc(o.World, "function", func(self *world.Self, x orderTo) { o.function(self, x) })
+		},
+		draw: func(d *drawer) *act {
+			x := orderTo{d.next(), d.someone()}
+			return on("call", d.someone(), func(o *objects, by world.Holder, h handle.Handle) (err error) {
+				if by == world.Holder(o.World) { // a panic is the caller's
+					defer func() {
+						if r := recover(); r != nil {
+							err = r.(error)
+						}
+					}()
+				}
+				return o.made["function"].(*world.Func[orderTo]).Call(by, h, x)
+			}, func(m *model, e *entity) world.Outcome { return m.call(e, x.n) })
+		},
+	}
+}
+
+func (o *objects) function(self *world.Self, x orderTo) {
+	h, i := self.Handle(), self.Shard()
+	o.parts[x.n%partsN].write(self, x.n)
+	_ = world.Flag(self, h, world.Flags(1<<(x.n%7)))
+	switch x.n % ways {
+	case dies:
+		_ = self.Destroy(h)
+	case breeds:
+		if made, err := o.bundles[1].create(self, x.n); err == nil {
+			o.children[i] = append(o.children[i], child{x.n, made})
+		}
+	case panics:
+		panic(errAsked)
+	case hunts:
+		a := kill(x.other)
+		a.own = false
+		if x.other != h { // its own goes at once
+			_, err := a.do(o, self)
+			o.late[i] = append(o.late[i], deed{a, nil, err})
+		}
+	}
+}
+
+func (m *model) call(e *entity, n int64) world.Outcome {
+	if e == nil {
+		return world.Gone
+	}
+	m.write(e, 1<<(n%partsN), alike(n))
+	m.flag(e, world.Flags(1<<(n%7)), 0)
+	switch n % ways {
+	case dies:
+		m.destroy(e)
+	case breeds:
+		if h, ok := m.children[n]; ok {
+			delete(m.children, n)
+			m.create(h, bundleParts[1], alike(n), e.shard, false)
+		}
+	case panics:
+		return world.Failed
+	}
+	return world.Applied
+}
+
+// expected reports whether an error of a tick was asked for.
+func (s *scene) expected(err error) bool {
+	var system *scheduler.SystemError
+	return !errors.As(err, &system) && errors.Is(err, errAsked)
+}

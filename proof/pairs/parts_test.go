@@ -1,0 +1,192 @@
+package pairs_test
+
+import (
+	"strconv"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/state"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// The components: plain ones of several sizes, one with a pointer, one of no bytes.
+type (
+	Alpha struct{ N int64 }
+	Beta  struct{ N, Again int64 }
+	Note  struct{ Text string }
+	Tag   struct{}
+	Gamma [3]int32
+)
+
+const partsN = 5
+
+// parts is a set of components, by position.
+type parts uint8
+
+func (p parts) has(i int) bool { return p>>i&1 != 0 }
+
+// values are numbers that stand for components.
+type values [partsN]int64
+
+// alike makes what each component holds of one number.
+func alike(n int64) values { return values{n, n, n, 0, int64(int32(n))} }
+
+// part is one component: all that can be done with it, for numbers.
+type part struct {
+	component interface {
+		world.AnyComponent
+		world.Part
+	}
+	set, add        func(by world.Holder, h handle.Handle, n int64) error
+	remove          func(by world.Holder, h handle.Handle) error
+	disable, enable func(by world.Holder, h handle.Handle) error
+	ask             func(p *world.Port, h handle.Handle) (*world.Completion, func() (int64, bool), error)
+	write           func(self *world.Self, n int64)
+	read            func(self *world.Self) (int64, bool)
+	addTo           func(q *world.Query) error
+	removeFrom      func(q *world.Query) error
+	with, without   func(world.Asker) world.Term
+	reader          func(world.Asker) func(handle.Handle) (int64, bool)
+	declare         func(*world.Build)
+	foreign         func(b *world.Build) func(handle.Handle) (int64, bool)
+}
+
+func newPart[T any](w *world.World, name string, encode func(int64) T, decode func(T) int64) *part {
+	c := world.Register[T](w, name)
+	return &part{
+		component: c,
+		set:       func(by world.Holder, h handle.Handle, n int64) error { return c.Set(by, h, encode(n)) },
+		add:       func(by world.Holder, h handle.Handle, n int64) error { return c.Add(by, h, encode(n)) },
+		remove:    c.Remove,
+		disable:   c.Disable,
+		enable:    c.Enable,
+		ask: func(p *world.Port, h handle.Handle) (*world.Completion, func() (int64, bool), error) {
+			a := new(world.Answer[T])
+			return &a.Completion, func() (int64, bool) {
+				v, ok := a.Value()
+				return decode(v), ok
+			}, c.Ask(p, h, a)
+		},
+		write: func(self *world.Self, n int64) {
+			if v := c.Write(self); v != nil {
+				*v = encode(n)
+			}
+		},
+		read: func(self *world.Self) (int64, bool) {
+			if v := c.Read(self); v != nil {
+				return decode(*v), true
+			}
+			return 0, false
+		},
+		addTo:      func(q *world.Query) error { return c.AddTo(q, nil) },
+		removeFrom: c.RemoveFrom,
+		with:       func(a world.Asker) world.Term { return world.With[T](a) },
+		without:    func(a world.Asker) world.Term { return world.Without[T](a) },
+		reader: func(a world.Asker) func(handle.Handle) (int64, bool) {
+			r := world.Read[T](a)
+			return func(h handle.Handle) (int64, bool) {
+				if v := r.Get(h); v != nil {
+					return decode(*v), true
+				}
+				return 0, false
+			}
+		},
+		declare: func(b *world.Build) { world.Write[T](b) },
+		foreign: func(b *world.Build) func(handle.Handle) (int64, bool) {
+			r := world.ReadForeign[T](b)
+			return func(h handle.Handle) (int64, bool) {
+				v, ok := r.Get(h)
+				return decode(v), ok
+			}
+		},
+	}
+}
+
+func newParts(w *world.World) [partsN]*part {
+	return [partsN]*part{
+		newPart(w, "alpha", func(n int64) Alpha { return Alpha{n} }, func(v Alpha) int64 { return v.N }),
+		newPart(w, "beta", func(n int64) Beta { return Beta{n, n} }, func(v Beta) int64 { return v.N&v.Again | v.N&^v.Again }),
+		newPart(w, "note", newNote, func(v Note) int64 { return v.number() }),
+		newPart(w, "tag", func(int64) Tag { return Tag{} }, func(Tag) int64 { return 0 }),
+		newPart(w, "gamma", func(n int64) Gamma { return Gamma{int32(n), int32(n), int32(n)} }, func(v Gamma) int64 { return int64(v[2]) }),
+	}
+}
+
+func newNote(n int64) Note {
+	if n == 0 {
+		return Note{}
+	}
+	return Note{strconv.FormatInt(n, 10)}
+}
+
+func (v Note) number() int64 {
+	n, _ := strconv.ParseInt(v.Text, 10, 64)
+	return n
+}
+
+// newCodecs returns the codecs of what holds more than numbers.
+func newCodecs() *state.Codecs {
+	codecs := new(state.Codecs)
+	state.Register(codecs, state.Codec[Note]{
+		Append: func(dst []byte, v *Note) []byte { return append(dst, v.Text...) },
+		Read:   func(src []byte, v *Note) error { v.Text = string(src); return nil },
+	})
+	return codecs
+}
+
+// The bundles.
+type (
+	Single struct{ Alpha }
+	Double struct {
+		Alpha
+		Beta
+	}
+	Named struct {
+		Note
+		Alpha
+		Tag
+	}
+	Rich struct {
+		Gamma
+		Beta
+		Note
+	}
+)
+
+// bundle is one bundle, for numbers.
+type bundle struct {
+	parts    parts
+	part     world.Part
+	create   func(by world.Holder, n int64) (handle.Handle, error)
+	appendN  func(dst []handle.Handle, by world.Holder, count int, n int64) ([]handle.Handle, error)
+	rows     func(count int, init func(rows world.Chunk)) error
+	recreate func(r *world.Restoration, in int, h handle.Handle, n int64) error
+	exchange func(by world.Holder, h handle.Handle, n int64, remove ...world.Part) error
+}
+
+func newBundle[T any](w *world.World, of parts, encode func(int64) T) *bundle {
+	b := world.NewBundle[T](w)
+	return &bundle{
+		parts:  of,
+		part:   b,
+		create: func(by world.Holder, n int64) (handle.Handle, error) { return b.Create(by, encode(n)) },
+		appendN: func(dst []handle.Handle, by world.Holder, count int, n int64) ([]handle.Handle, error) {
+			return b.AppendN(dst, by, count, func(i int, v *T) { *v = encode(n + int64(i)) })
+		},
+		rows: func(count int, init func(world.Chunk)) error { return b.CreateRows(w, count, init) },
+		recreate: func(r *world.Restoration, in int, h handle.Handle, n int64) error {
+			return b.Recreate(r, in, h, encode(n))
+		},
+		exchange: func(by world.Holder, h handle.Handle, n int64, remove ...world.Part) error {
+			return b.Exchange(by, h, encode(n), remove...)
+		},
+	}
+}
+
+func newBundles(w *world.World) []*bundle {
+	return []*bundle{
+		newBundle(w, 0b00001, func(n int64) Single { return Single{Alpha{n}} }),
+		newBundle(w, 0b00011, func(n int64) Double { return Double{Alpha{n}, Beta{n, n}} }),
+		newBundle(w, 0b01101, func(n int64) Named { return Named{newNote(n), Alpha{n}, Tag{}} }),
+		newBundle(w, 0b10110, func(n int64) Rich { return Rich{Gamma{int32(n), int32(n), int32(n)}, Beta{n, n}, newNote(n)} }),
+	}
+}
