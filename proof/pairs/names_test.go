@@ -34,16 +34,22 @@ func uniqueNames() *feature {
 			for name := range int64(nameMax) {
 				h, ok := all.Lookup(name)
 				want, is := s.model.names[name]
-				s.must(ok == is && h == want, "name %d is that of %v, by the model %v", name, h, want)
+				if ok != is || h != want {
+					s.fail("name %d is that of %v, by the model %v", name, h, want)
+				}
 				s.see("name", h, uint64(name))
 				if ok {
 					back, _ := all.NameOf(h)
-					s.must(back == name, "%v is called %d and %d", h, name, back)
+					if back != name {
+						s.fail("%v is called %d and %d", h, name, back)
+					}
 				}
 			}
 			for h, e := range s.model.entities {
 				_, ok := all.NameOf(h)
-				s.must(ok == e.named, "%v has a name: %t, by the model %t", h, ok, e.named)
+				if ok != e.named {
+					s.fail("%v has a name: %t, by the model %t", h, ok, e.named)
+				}
 			}
 			for _, r := range all.Refused() {
 				s.see("refused name", r.Entity, mix(uint64(r.Name), uint64(r.Holder)))

@@ -62,10 +62,13 @@ func (s *scene) compare() {
 	port := s.ports[0]
 	for _, h := range all {
 		e := m.entities[h]
-		s.must(s.Status(h) == world.Alive && s.Alive(h) && port.Status(h) == world.Alive, "%v is %v, by the model it is alive", h, s.Status(h))
+		if s.Status(h) != world.Alive || !s.Alive(h) || port.Status(h) != world.Alive {
+			s.fail("%v is %v, by the model it is alive", h, s.Status(h))
+		}
 		s.mustBeAt(e, shifted)
-		f := port.Flags(h)
-		s.must(f == e.flags && f == s.Flags(h), "published flags of %v are %b and %b, by the model %b", h, f, s.Flags(h), e.flags)
+		if f := port.Flags(h); f != e.flags || f != s.Flags(h) {
+			s.fail("published flags of %v are %b and %b, by the model %b", h, f, s.Flags(h), e.flags)
+		}
 		s.mustHave(e, gets)
 	}
 	for _, shift := range m.shifts {
@@ -75,7 +78,9 @@ func (s *scene) compare() {
 		s.must(n <= 0, "the balancer moved %d too many from shard %d to %d", n, way[0], way[1])
 	}
 	for _, h := range m.dead {
-		s.must(!s.Alive(h) && s.Status(h) == world.Stale && port.Flags(h) == 0 && s.Locate(h) == 0, "%v is dead by the model, and %v", h, s.Status(h))
+		if s.Alive(h) || s.Status(h) != world.Stale || port.Flags(h) != 0 || s.Locate(h) != 0 {
+			s.fail("%v is dead by the model, and %v", h, s.Status(h))
+		}
 		s.see("dead", h, 1)
 	}
 	s.mustKeepPromises()
@@ -111,7 +116,9 @@ func (o *objects) sections() (all []fact) {
 // balancer may have taken, it is noted where it is.
 func (s *scene) mustBeAt(e *entity, shifted map[[2]int]int) {
 	shard, ok := s.Owner(e.h)
-	s.must(ok, "%v has no owner", e.h)
+	if !ok {
+		s.fail("%v has no owner", e.h)
+	}
 	s.see("shard", e.h, uint64(shard))
 	if e.shard == shard {
 		return
@@ -140,16 +147,24 @@ func (o *objects) getters() (all [partsN]getter) {
 // mustHave compares components, and what is disabled.
 func (s *scene) mustHave(e *entity, gets [partsN]getter) {
 	hash, off := uint64(0), uint64(0)
-	s.must(s.Enabled(e.h) == !e.disabled, "%v is enabled: %t, and should not", e.h, s.Enabled(e.h))
+	if s.Enabled(e.h) == e.disabled {
+		s.fail("%v is enabled: %t, and should not be so", e.h, e.disabled)
+	}
 	for i, p := range s.parts {
 		v, ok := gets[i](e.h)
-		s.must(ok == e.has.has(i), "%v has %s: %t, and should not", e.h, p.component.Name(), ok)
+		if ok != e.has.has(i) {
+			s.fail("%v has %s: %t, and should not be so", e.h, p.component.Name(), ok)
+		}
 		if !ok {
 			continue
 		}
-		s.must(v == e.value[i], "%s of %v is %d, by the model %d", p.component.Name(), e.h, v, e.value[i])
+		if v != e.value[i] {
+			s.fail("%s of %v is %d, by the model %d", p.component.Name(), e.h, v, e.value[i])
+		}
 		enabled := s.Enabled(e.h, p.component)
-		s.must(enabled == (!e.disabled && !e.off.has(i)), "%s of %v is enabled: %t, and should not", p.component.Name(), e.h, enabled)
+		if enabled == (e.disabled || e.off.has(i)) {
+			s.fail("%s of %v is enabled: %t, and should not be so", p.component.Name(), e.h, enabled)
+		}
 		hash, off = mix(hash, uint64(v)), off<<1
 		if !enabled {
 			off |= 1
@@ -168,7 +183,9 @@ func (s *scene) mustHave(e *entity, gets [partsN]getter) {
 func (s *scene) mustKeepPromises() {
 	for i, p := range s.waiting {
 		got := p.done.Outcome()
-		s.must(got == p.want, "outcome %d is %v, by the model %v", i, got, p.want)
+		if got != p.want {
+			s.fail("outcome %d is %v, by the model %v", i, got, p.want)
+		}
 		v := int64(0)
 		if p.value != nil {
 			var ok bool

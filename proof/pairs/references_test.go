@@ -53,7 +53,9 @@ func references() *feature {
 			for _, w := range r.weak {
 				alive := s.model.alive(w.of) != nil
 				h, ok := w.Get()
-				s.must(ok == alive && (!ok || h == w.of), "a weak reference to %v: %v, alive %t", w.of, h, ok)
+				if ok != alive || ok && h != w.of {
+					s.fail("a weak reference to %v: %v, alive %t", w.of, h, ok)
+				}
 				s.see("weak", w.of, uint64(h))
 				if ok {
 					keep = append(keep, w)

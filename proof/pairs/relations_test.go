@@ -46,12 +46,16 @@ func relations() *feature {
 		check: func(s *scene) {
 			read := of(s.objects).Read(s.World)
 			for h, e := range s.model.entities {
-				s.must(read.Parent(h) == e.parent, "the parent of %v is %v, by the model %v", h, read.Parent(h), e.parent)
+				if read.Parent(h) != e.parent {
+					s.fail("the parent of %v is %v, by the model %v", h, read.Parent(h), e.parent)
+				}
 				got := slices.Collect(read.Each(h))
 				if s.model.policy == hierarchy.Grandparent { // in the order of rows, of which the model knows nothing
 					got, e.children = slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(e.children))
 				}
-				s.must(slices.Equal(got, e.children), "the children of %v are %v, by the model %v", h, got, e.children)
+				if !slices.Equal(got, e.children) {
+					s.fail("the children of %v are %v, by the model %v", h, got, e.children)
+				}
 			}
 			for _, r := range read.Refused() {
 				s.see("refused "+r.Change, r.Entity, uint64(r.Other))

@@ -356,7 +356,9 @@ func (s *scene) mustErr(a *act, err error, want world.Outcome, by string) {
 	if !a.joint {
 		ok = ok && errors.Is(err, world.ErrStale) == (want == world.Gone) && errors.Is(err, world.ErrMissing) == (want == world.Missing)
 	}
-	s.must(ok, "%s of %v by %s: error %v, by the model it is %v", a.name, a.h, by, err, want)
+	if !ok {
+		s.fail("%s of %v by %s: error %v, by the model it is %v", a.name, a.h, by, err, want)
+	}
 }
 
 // bear takes note of who was created.
@@ -371,7 +373,9 @@ func (s *scene) bear(a *act, made []handle.Handle, err error, shard int, pending
 	}
 	s.must(err == nil, "%s: %v", a.name, err)
 	for i, h := range made {
-		s.must(s.model.create(h, a.born.has, a.born.value(i), shard, pending), "%s gave %v, which was given before", a.name, h)
+		if !s.model.create(h, a.born.has, a.born.value(i), shard, pending) {
+			s.fail("%s gave %v, which was given before", a.name, h)
+		}
 	}
 }
 
@@ -389,7 +393,9 @@ func (s *scene) ask(p *world.Port, a *act, waits bool) *request {
 	}
 	var err error
 	r.made, err = a.do(s.objects, p)
-	s.must(err == nil, "%s of %v by port %d: %v", a.name, a.h, p.Number(), err)
+	if err != nil {
+		s.fail("%s of %v by port %d: %v", a.name, a.h, p.Number(), err)
+	}
 	return r
 }
 
@@ -434,7 +440,7 @@ func (s *scene) sender(i int) int { return s.Options().PortsMax + i }
 // bySystem does in the model what a system has done.
 func (s *scene) bySystem(i int, d deed) {
 	m, everywhere := s.model, i == s.Shards()
-	who := fmt.Sprintf("a system on shard %d", i)
+	const who = "a system"
 	if d.born != nil {
 		shard := i
 		if everywhere {
@@ -450,7 +456,9 @@ func (s *scene) bySystem(i int, d deed) {
 	}
 	switch owns := e != nil && (everywhere || e.shard == i); {
 	case e == nil:
-		s.must(errors.Is(d.err, world.ErrStale), "%s of %v by %s: %v, but it is not alive", d.name, d.h, who, d.err)
+		if !errors.Is(d.err, world.ErrStale) {
+			s.fail("%s of %v by %s: %v, but it is not alive", d.name, d.h, who, d.err)
+		}
 	case owns && d.own:
 		if d.again && e.marked {
 			s.must(d.err == nil, "%s of %v by %s: %v", d.name, d.h, who, d.err)
@@ -458,7 +466,9 @@ func (s *scene) bySystem(i int, d deed) {
 		}
 		s.mustErr(d.act, d.err, m.now(d.act, e), who)
 	default:
-		s.must(d.err == nil, "%s of %v by %s: %v", d.name, d.h, who, d.err)
+		if d.err != nil {
+			s.fail("%s of %v by %s: %v", d.name, d.h, who, d.err)
+		}
 		m.queue = append(m.queue, &request{act: d.act, sender: s.sender(i), made: d.made})
 	}
 }
@@ -516,6 +526,11 @@ type failure string
 // must fails the run unless ok.
 func (s *scene) must(ok bool, format string, args ...any) {
 	if !ok {
-		panic(failure(fmt.Sprintf("tick %d, %d workers, chaos %d: %s", s.model.tick, s.workers, s.chaos, fmt.Sprintf(format, args...))))
+		s.fail(format, args...)
 	}
+}
+
+// fail fails the run.
+func (s *scene) fail(format string, args ...any) {
+	panic(failure(fmt.Sprintf("tick %d, %d workers, chaos %d: %s", s.model.tick, s.workers, s.chaos, fmt.Sprintf(format, args...))))
 }
