@@ -4,6 +4,7 @@
 // and the figures.
 //
 //	linear    histories of handle operations by many goroutines are linearizable
+//	pairs     every pair of features does together what a model says, on any number of workers
 //	stateful  the whole API does what a map of entities does, operation by operation
 //	same      one log of requests gives the same entities whatever the world's shape
 //	spin      a protocol model of slots and refresh, checked exhaustively

@@ -2,7 +2,7 @@
 // in sets of more, in worlds that are large enough for the steps of a refresh to go
 // parallel.
 //
-//	go test ./proof/pairs                               every pair, once
+//	go test ./proof/pairs                               every pair once
 //	go test ./proof/pairs -timeout 0 -runs 10000        so many runs
 //	go test ./proof/pairs -run TestPairs -pair flags,move -seed 7
 //

@@ -18,15 +18,17 @@ var (
 	runs      = flag.Int("runs", 0, "runs to make beyond every pair once: sets of features in which any three are together")
 	pair      = flag.String("pair", "", "features to run together, by name, rather than every pair: \"flags,move\"")
 	firstSeed = flag.Uint64("seed", 1, "seed of the first run")
-	ticksOf   = flag.Int("ticks", 5, "ticks of a run")
+	ticksOf   = flag.Int("ticks", 0, "ticks of a run; 0: 3, or 6 with -runs")
 )
 
 // setSize is how many features are in a set.
 const setSize = 7
 
-// known are combinations that fail for a reason that is known. They are passed over
-// until that is mended.
-var known = map[string]string{}
+// known are combinations that fail for a reason that is known, here and in the second
+// mode. They are passed over until that is mended, unless they are asked for by name.
+var known, knownConcurrent = map[string]string{}, map[string]string{
+	"references": "an owner that is released before the refresh has stored its entity is forgotten",
+}
 
 // TestPairs runs every pair of features once, with 1, 2 and 5 workers. With -runs it goes
 // on with larger sets, any three of which are together in one before they begin again.
@@ -34,12 +36,12 @@ var known = map[string]string{}
 func TestPairs(t *testing.T) {
 	began, all, seed := time.Now(), plans(), *firstSeed
 	for i := range all {
-		all[i].seed, all[i].ticks = seed, *ticksOf
+		all[i].seed, all[i].ticks = seed, ticks()
 		seed++
 	}
 	var done atomic.Int64
 	for _, p := range all {
-		if why := excused(p); why != "" {
+		if why := excused(p, known); why != "" {
 			t.Logf("%v is passed over: %s", p, why)
 			continue
 		}
@@ -52,6 +54,17 @@ func TestPairs(t *testing.T) {
 		})
 	}
 	t.Cleanup(func() { t.Logf("%d runs in %v", done.Load(), time.Since(began).Round(time.Millisecond)) })
+}
+
+// ticks returns how many ticks a run has.
+func ticks() int {
+	switch {
+	case *ticksOf > 0:
+		return *ticksOf
+	case *runs > 0:
+		return 6
+	}
+	return 3
 }
 
 // plans returns what is to be run.
@@ -89,8 +102,8 @@ func plans() (all []plan) {
 	return all
 }
 
-// pairsInSets returns sets in which each pair is together: every other set of seven in a
-// line of a projective plane would do with fewer, but this is simple.
+// pairsInSets returns sets in which each pair is together: greedily, the first that has not
+// been and whoever brings most.
 func pairsInSets(n int) (sets [][]int) {
 	met := map[[2]int]bool{}
 	for i := range n {
@@ -143,7 +156,7 @@ func find(name string) *feature {
 }
 
 // excused returns why a plan is passed over, or "".
-func excused(p plan) string {
+func excused(p plan, known map[string]string) string {
 	for names, why := range known {
 		all := true
 		for name := range strings.SplitSeq(names, ",") {

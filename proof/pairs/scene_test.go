@@ -188,7 +188,7 @@ func newScene(p plan, workers int, chaos uint64) *scene {
 }
 
 // population is how many entities there are, about.
-const population = 2600
+const population = 2200
 
 // run makes the ticks, and calls done behind each.
 func (s *scene) run(done func(tick int)) {
