@@ -104,8 +104,10 @@ func (r *held) release(s *scene) {
 		s.loose(a, o.Shares() == 1)
 	}
 	r.owners = r.owners[:len(r.owners)/2]
+	keep := r.weak[:0]
 	for i, w := range r.weak {
 		if i%16 != 0 {
+			keep = append(keep, w)
 			continue
 		}
 		h := w.of
@@ -117,6 +119,7 @@ func (r *held) release(s *scene) {
 			return world.Applied
 		}}, true)
 	}
+	r.weak = keep // the others are empty, also where a relation spares the entity
 }
 
 // loose does an act that needs no holder: here, or if it may in a system.
