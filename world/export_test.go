@@ -1,6 +1,11 @@
 package world
 
-import "github.com/atoll-sim/atoll/shard"
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/atoll-sim/atoll/shard"
+)
 
 // Enter makes somebody use a shard.
 func (w *World) Enter(i int, who string) (leave func()) {
@@ -10,3 +15,15 @@ func (w *World) Enter(i int, who string) (leave func()) {
 
 // LookedAt returns how many ports the last refresh looked at.
 func (w *World) LookedAt() int { return len(w.refresh.ports) }
+
+// filler is the type of the components that FillComponents registers.
+type filler struct{}
+
+// FillComponents registers components that nothing uses, until the world has n of
+// them. Real types in such numbers take the compiler a minute.
+func FillComponents(w *World, n int) {
+	for i := len(w.components); i < n; i++ {
+		w.components = append(w.components, componentInfo{name: fmt.Sprint("filler ", i), typ: reflect.TypeFor[filler]()})
+		w.columns = append(w.columns, shard.NewColumn[filler](w.space))
+	}
+}

@@ -1,3 +1,3 @@
-// Package many holds the tests of worlds with as many component types as there can
-// be. It is a directory of its own because they take the compiler a minute.
+// Package many holds the tests of entities with many components, ten and forty. It is
+// a directory of its own because their types take the compiler a while.
 package many
