@@ -89,6 +89,9 @@ func (c *client) act() {
 	case 23:
 		_ = world.Flag(p, h, world.Flags(n))
 	case 21:
+		if n%2 == 0 { // released in the tick that creates it, or the one before
+			h, _ = c.plain.Create(p, Plain{})
+		}
 		o := reference.Own(p, h, nil)
 		o.Release()
 	}

@@ -41,16 +41,18 @@ type block struct {
 
 // Own takes the ownership of an entity, which is to have no other owner. It
 // returns an Owner of nothing if the entity is not alive; one that a port has
-// just created may be owned at once. It allocates once.
+// just created may be owned at once. One that is marked is alive until the refresh,
+// whoever asks. It allocates once.
 //
 // forgotten, if not nil, is called with the handle, on a goroutine of the runtime,
 // when the collector finds that shares were lost without being released. The entity
 // stays alive: when the collector runs must not show in the world.
 func Own(by world.Holder, h handle.Handle, forgotten func(handle.Handle)) Owner {
-	if s := by.Status(h); s != world.Alive && s != world.Pending {
+	anchor := world.AnchorOf(by)
+	if _, ok := anchor.State(h); !ok { // not by.Status: that tells Dying to some and not to others
 		return Owner{}
 	}
-	b := &block{anchor: world.AnchorOf(by), handle: h}
+	b := &block{anchor: anchor, handle: h}
 	b.count.Store(1)
 	if forgotten != nil {
 		b.watched = true
@@ -87,12 +89,15 @@ func (o *Owner) Alive() bool {
 	return o.block != nil && !o.released && o.block.anchor.Alive(o.block.handle)
 }
 
-// Weak returns a reference to the entity that has no share in it.
+// Weak returns a reference to the entity that has no share in it. It is empty if the
+// entity is neither alive nor pending.
 func (o *Owner) Weak() Weak {
-	if !o.Alive() {
+	if o.block == nil || o.released {
 		return Weak{}
 	}
-	return Weak{anchor: o.block.anchor, handle: o.block.handle}
+	r := Weak{anchor: o.block.anchor, handle: o.block.handle}
+	r.Get()
+	return r
 }
 
 // Clone returns another share in the same entity: one locked addition. The clone
@@ -108,7 +113,8 @@ func (o *Owner) Clone() Owner {
 }
 
 // Release gives the share back: one locked subtraction. After the last one the next
-// refresh destroys the entity; that is never refused, and may be asked from any
+// refresh destroys the entity, or the one that creates it if it is pending still; that
+// is never refused, and may be asked from any
 // goroutine. Releasing an Owner of nothing does nothing. It panics if o was
 // released before.
 func (o *Owner) Release() {

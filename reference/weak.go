@@ -4,14 +4,15 @@ import (
 	"encoding/json"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/shard"
 	"github.com/atoll-sim/atoll/world"
 )
 
 // Weak refers to an entity without keeping it alive. The zero value is empty.
 //
-// A Weak that finds its entity gone empties itself. What a Weak says of an entity
-// that is marked, or that a port has created since the last refresh, is what
-// World.Alive says.
+// A Weak that finds its entity gone empties itself. What a Weak says of an entity that is
+// marked is what World.Alive says. One that a port has created since the last refresh is
+// not alive yet; a reference to it is kept, and finds it after the refresh.
 //
 // Ownership: a variable is for one goroutine at a time; copies are variables of
 // their own.
@@ -20,8 +21,8 @@ type Weak struct {
 	handle handle.Handle
 }
 
-// To returns a reference to an entity. It is empty if the entity is not alive. As
-// safe as by is.
+// To returns a reference to an entity. It is empty if the entity is neither alive nor
+// pending. As safe as by is.
 func To(by world.Holder, h handle.Handle) Weak {
 	r := Weak{anchor: world.AnchorOf(by), handle: h}
 	r.Get()
@@ -36,10 +37,17 @@ func (r *Weak) Get() (handle.Handle, bool) {
 	return r.lost()
 }
 
-// lost empties a reference whose entity is gone; one that was not bound yet stays.
+// lost empties a reference whose entity is gone; one that was not bound yet stays, and so
+// does one whose entity is pending.
 func (r *Weak) lost() (handle.Handle, bool) {
-	if r.anchor != nil {
+	if r.anchor == nil {
+		return handle.None, false
+	}
+	switch state, ok := r.anchor.State(r.handle); {
+	case !ok:
 		*r = Weak{}
+	case state == shard.StateAlive: // by now
+		return r.handle, true
 	}
 	return handle.None, false
 }
@@ -54,15 +62,16 @@ func (r *Weak) Alive() bool {
 func (r *Weak) Clear() { *r = Weak{} }
 
 // Destroy empties the variable at once and makes the next refresh destroy the
-// entity. It reports whether there was one. Safe while a tick runs; it cannot be
-// refused.
+// entity, or the refresh that creates it if it is pending still. It reports whether there
+// was one, alive or pending. Safe while a tick runs; it cannot be refused.
 func (r *Weak) Destroy() bool {
-	h, ok := r.Get()
-	if ok {
-		r.anchor.Release(h)
-		*r = Weak{}
+	r.Get()
+	if r.anchor == nil {
+		return false
 	}
-	return ok
+	r.anchor.Release(r.handle)
+	*r = Weak{}
+	return true
 }
 
 // Equal reports whether both refer to the same entity of the same world, alive or
@@ -73,7 +82,8 @@ func (r Weak) Equal(s Weak) bool {
 }
 
 // Bind makes a reference that was read from text or JSON refer to an entity of a
-// world. It reports whether the entity is alive; if not the reference is empty.
+// world. It reports whether the entity is alive; if it is not pending either, the
+// reference is empty.
 func (r *Weak) Bind(by world.Holder) bool {
 	if r.handle == handle.None {
 		return false

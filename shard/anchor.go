@@ -36,6 +36,20 @@ func (a *Anchor) Alive(h handle.Handle) bool {
 	return false
 }
 
+// State tells what the slot of h holds, if h is its handle: alive, pending, or staged by a
+// refresh. It returns false for all other handles, and for all once the anchor is cut. One
+// load tells, so an entity that is created meanwhile is found in one state or the other.
+// Safe as Alive.
+func (a *Anchor) State(h handle.Handle) (State, bool) {
+	d := a.dir.Load()
+	e := &d.refs[h>>pageShift&d.mask]
+	if i := h>>handle.VersionBits - e.base; i < pageSize {
+		version, state := unpack(e.page[i].load(), h)
+		return state, version == h.Version() && version != 0 && state != StateUnused && state != StateRetired
+	}
+	return StateUnused, false
+}
+
 // Cut empties the anchor for good: its world is gone.
 func (a *Anchor) Cut() {
 	a.cut.Store(true)

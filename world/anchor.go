@@ -44,7 +44,9 @@ func (w *World) theAnchor() *Anchor {
 	return a
 }
 
-// Release makes the next refresh destroy an entity, if it is alive by then. It is
+// Release makes the next refresh destroy an entity, if it is alive by then. One that is
+// still pending then, because a port has sent its create after the refresh began or has
+// not sent it yet, is destroyed by the refresh that creates it. It is
 // never refused. Safe from any goroutine at any time; it allocates 16 bytes.
 func (a *Anchor) Release(h handle.Handle) {
 	if a.Gone() {
@@ -59,20 +61,46 @@ func (a *Anchor) Release(h handle.Handle) {
 	}
 }
 
-// take appends the handles that were released, in ascending order: the order in
-// which goroutines released them is not the world's affair.
-func (a *Anchor) take(to []handle.Handle) []handle.Handle {
-	if a == nil || a.released.Load() == nil {
-		return to
-	}
-	return a.takeReleased(to)
+// Pending reports whether a port was given the handle and no refresh has created the
+// entity yet. Safe from any goroutine at any time.
+func (a *Anchor) Pending(h handle.Handle) bool {
+	state, ok := a.State(h)
+	return ok && state != shard.StateAlive
 }
 
-func (a *Anchor) takeReleased(to []handle.Handle) []handle.Handle {
-	from := len(to)
-	for r := a.released.Swap(nil); r != nil; r = r.next {
-		to = append(to, r.handle)
+// releases are the entities that references have released.
+//
+// Ownership: the coordinator of a refresh.
+type releases struct {
+	due     []handle.Handle // alive or dead by now, ascending
+	pending []handle.Handle // for a later refresh
+}
+
+// take takes what was released, and what earlier refreshes have left because it was
+// pending. Whether an entity is pending still depends on time, as what is sent does; what
+// is due is an input of this refresh, and what stays is one of a later refresh. The
+// order in which goroutines released is not the world's affair.
+func (r *releases) take(a *Anchor) {
+	r.due = r.due[:0]
+	if a == nil || len(r.pending) == 0 && a.released.Load() == nil {
+		return
 	}
-	slices.Sort(to[from:])
-	return to
+	r.takeAll(a)
+}
+
+func (r *releases) takeAll(a *Anchor) {
+	all := append(r.due, r.pending...)
+	for x := a.released.Swap(nil); x != nil; x = x.next {
+		all = append(all, x.handle)
+	}
+	slices.Sort(all)
+	all = slices.Compact(all)
+	r.due, r.pending = all[:0], r.pending[:0]
+	for _, h := range all {
+		if a.Pending(h) {
+			r.pending = append(r.pending, h)
+		} else {
+			r.due = append(r.due, h)
+		}
+	}
 }

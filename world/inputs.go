@@ -33,7 +33,7 @@ type Inputs struct {
 	Drawn    uint32          // fresh handles that ports ever drew
 	Dealt    []shard.Dealing // used handles that went to ports, or came back, since the last refresh
 	Recalled []handle.Handle // handles that came back, of which somebody was told
-	Released []handle.Handle // by references
+	Released []handle.Handle // by references, as far as they are not pending still
 	Shifts   []Shift         // decisions of whoever balances the shards, which may go by time
 }
 
@@ -75,7 +75,7 @@ func (x *hearing) taken(w *World) {
 }
 
 func (x *hearing) end(w *World) {
-	x.Tick, x.Released = w.tick.Load(), w.refresh.released
+	x.Tick, x.Released = w.tick.Load(), w.refresh.releases.due
 	x.Recalled = w.outside.TakeRecalls(x.Recalled[:0])
 	x.End(&x.Inputs)
 	x.Shifts = x.Shifts[:0]

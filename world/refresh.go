@@ -1,7 +1,6 @@
 package world
 
 import (
-	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/shard"
 )
@@ -50,7 +49,7 @@ type refresh struct {
 	veiled   bool            // what is created is not alive before it is known whether it stays
 	calls    bool            // functions are to run
 	aparts   []apart         // by shard
-	released []handle.Handle // by references
+	releases releases        // by references
 	shifted  int             // how many are to move by decisions
 
 	// The steps, bound once: a closure made at each refresh would be garbage.
@@ -154,8 +153,8 @@ func (r *refresh) run(parallel Parallel) {
 	if w.hearing != nil {
 		w.hearing.taken(w)
 	}
-	r.released = w.anchor.Load().take(r.released[:0])
-	for _, h := range r.released {
+	r.releases.take(w.anchor.Load())
+	for _, h := range r.releases.due {
 		if l := w.space.Locate(h); l != 0 {
 			w.space.Mark(l)
 		}
