@@ -61,9 +61,9 @@ func (a *Anchor) Release(h handle.Handle) {
 	}
 }
 
-// Pending reports whether a port was given the handle and no refresh has created the
+// pending reports whether a port was given the handle and no refresh has created the
 // entity yet. Safe from any goroutine at any time.
-func (a *Anchor) Pending(h handle.Handle) bool {
+func (a *Anchor) pending(h handle.Handle) bool {
 	state, ok := a.State(h)
 	return ok && state != shard.StateAlive
 }
@@ -97,7 +97,7 @@ func (r *releases) takeAll(a *Anchor) {
 	all = slices.Compact(all)
 	r.due, r.pending = all[:0], r.pending[:0]
 	for _, h := range all {
-		if a.Pending(h) {
+		if a.pending(h) {
 			r.pending = append(r.pending, h)
 		} else {
 			r.due = append(r.due, h)

@@ -88,8 +88,10 @@ func (b *Bundle[T]) PlaceBy(place func(T) int) *Bundle[T] {
 // must have declared it with Build.Creates.
 func (b *Bundle[T]) Create(by Holder, v T) (handle.Handle, error) {
 	if w, ok := by.(*World); ok && w == b.w { // apart, for what servers do most
-		if w.busy.Load() {
-			return handle.None, w.unready("Create")
+		if w.phase.Load() != phaseIdle {
+			if err := w.unready("Create"); err != nil {
+				return handle.None, err
+			}
 		}
 		i := w.next()
 		if b.place != nil {

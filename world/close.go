@@ -11,18 +11,21 @@ import "github.com/atoll-sim/atoll/shard"
 // scheduler's Step included. All handles are dead: Alive is false, Status is Stale, Get
 // is nil, and every reference is empty. Everything else panics and says so.
 //
-// It is for whoever may use the idle World, and panics while a tick runs or within a
+// It is for whoever may use the idle World, and panics while a tick or a refresh runs,
+// within what those call (systems, functions, hooks), or within a
 // query loop: stop the scheduler first. Ports may be in use meanwhile. Closing twice is
-// no error.
+// no error; it returns at once, also if the first Close is still under way.
 func (w *World) Close() {
-	w.closing.Lock()
-	defer w.closing.Unlock()
-	if w.closed.Load() {
-		return
+	for w.phase.Load() != phaseOver {
+		if w.tryTake("Close", phaseOver) {
+			w.close()
+			return
+		}
 	}
-	w.mustSettle("Close")
+}
+
+func (w *World) close() {
 	w.closed.Store(true) // before the lanes are emptied: who sends later looks here then
-	w.busy.Store(true)   // nothing of the idle world passes from here on
 	for _, p := range w.ports.collect(nil) {
 		w.ports.abandon(p)
 	}

@@ -42,10 +42,10 @@ func (w *World) Extend(x Extension) {
 	}
 }
 
-// Idle reports whether no tick is running: whether the *World may be used. Safe
+// Idle reports whether no tick or refresh is running: whether the *World may be used. Safe
 // from any goroutine, but what it says of a tick that another goroutine may begin is
 // soon old.
-func (w *World) Idle() bool { return !w.busy.Load() }
+func (w *World) Idle() bool { return w.phase.Load() == phaseIdle }
 
 // Bound returns the world that an extension's accessor is asked of, and panics if it
 // is too late or too early for that. call names what is asked.

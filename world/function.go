@@ -59,8 +59,13 @@ func (f *Func[A]) Call(by Holder, on handle.Handle, arg A) error {
 	c := w.contexts[w.space.Owner(l)]
 	var self Self
 	self.begin(c, f.name, on, l)
+	outer := w.calling
+	w.calling = f.name
+	w.open++ // what would move the entity's row is refused
 	defer func() {
 		self.over()
+		w.calling = outer
+		w.closeLoop()
 		c.shard.PublishFlags() // at once, whether it panics or not
 	}()
 	f.run(&self, arg)

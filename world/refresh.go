@@ -123,9 +123,13 @@ func serial(n int, f func(int)) {
 // Refresh ends a tick, or settles the idle world: requests are applied, the
 // marked are destroyed and their handles become stale, storage is compact
 // again, and messages become readable. It costs by what changed.
+//
+// It panics while a tick or another refresh runs, within what a refresh calls (functions,
+// hooks, extensions) too, and within a query loop: that would move the rows it walks.
 func (w *World) Refresh() {
-	w.mustSettle("Refresh")
+	w.take("Refresh", phaseRefresh)
 	w.refresh.run(serial)
+	w.giveBack()
 }
 
 func (r *refresh) run(parallel Parallel) {

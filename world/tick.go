@@ -1,7 +1,5 @@
 package world
 
-import "github.com/atoll-sim/atoll/internal/check"
-
 // Whose turn it is with the world itself, in the check build.
 const (
 	idleTurn = "idle"
@@ -18,23 +16,11 @@ type Tick struct{ w *World }
 // BeginTick takes the world for a tick. It panics if one is running already, or
 // within a query loop.
 func (w *World) BeginTick() Tick {
-	if !w.busy.CompareAndSwap(false, true) {
-		if w.closed.Load() {
-			w.mustIdle("BeginTick")
-		}
-		panic("world: BeginTick while a tick runs; a world has one scheduler at a time")
-	}
-	if w.open > 0 {
-		w.busy.Store(false)
-		w.mustSettle("BeginTick")
-	}
+	w.take("BeginTick", phaseTick)
 	w.space.Sync(w.columns) // the idle world may have taken components away since the refresh
 	w.space.SetIdle(false)
 	if w.astray {
 		w.forward()
-	}
-	if check.Enabled {
-		w.turn.Begin(tickTurn)
 	}
 	w.extensions.begin()
 	return Tick{w}
@@ -52,7 +38,7 @@ func (t Tick) Global() *Context { return t.w.contexts[len(t.w.shards)] }
 // End refreshes the world, its steps run by parallel, and gives it back. No
 // system may be running.
 func (t Tick) End(parallel Parallel) {
-	if !t.w.busy.Load() {
+	if !t.w.phase.CompareAndSwap(phaseTick, phaseRefresh) {
 		panic("world: Tick.End of a tick that is over; begin each with BeginTick and end it once")
 	}
 	t.w.refresh.run(parallel)
@@ -60,8 +46,5 @@ func (t Tick) End(parallel Parallel) {
 		t.w.loop = max(t.w.loop, s.Loop)
 	}
 	t.w.space.SetIdle(true)
-	if check.Enabled {
-		t.w.turn.Begin(idleTurn)
-	}
-	t.w.busy.Store(false)
+	t.w.giveBack()
 }

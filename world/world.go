@@ -3,7 +3,6 @@ package world
 import (
 	"fmt"
 	"reflect"
-	"sync"
 	"sync/atomic"
 
 	"github.com/atoll-sim/atoll/handle"
@@ -46,15 +45,15 @@ type World struct {
 	pinned   shard.Set   // who has any of these is not shifted
 	user     *check.User // of what is asked of the idle world; nil but in the check build
 	turn     check.Turn  // for the check build
-	open     int         // query loops under way on the idle world
+	open     int         // query loops under way on the idle world, and functions that it runs
+	calling  string      // the function that it runs
 	loop     uint64      // number of the newest loop on the idle world
 
 	tick     clock
 	epoch    atomic.Uint32
-	busy     atomic.Bool // a tick is running, or the world is closed
-	closed   atomic.Bool // no request is accepted any more
-	closures atomic.Bool // some were to be run
-	closing  sync.Mutex  // by Close
+	phase    atomic.Uint32 // who has the world: see phaseIdle
+	closed   atomic.Bool   // no request is accepted any more
+	closures atomic.Bool   // some were to be run
 	rejected atomic.Uint64
 	anchor   atomic.Pointer[Anchor] // made when first asked for
 	ports    ports
@@ -163,9 +162,7 @@ func (w *World) Has(h handle.Handle, c AnyComponent) bool {
 // and for an entity that was marked before. Destroying within a query loop is
 // allowed.
 func (w *World) Destroy(h handle.Handle) bool {
-	if check.Enabled {
-		w.mustBeAsked("Destroy")
-	}
+	w.mustBeAsked("Destroy")
 	l := w.lookup.Locate(h)
 	if check.Enabled && l != 0 {
 		s := w.shardOf(l)
@@ -191,12 +188,11 @@ func (w *World) Count() int {
 // Clear destroys every entity. What ports had requested before is applied
 // first, so that every handle given until now is stale afterwards.
 func (w *World) Clear() {
-	w.mustSettle("Clear")
-	w.Refresh()
-	for _, s := range w.shards {
-		s.MarkAll()
-	}
-	w.Refresh()
+	w.take("Clear", phaseRefresh)
+	w.refresh.run(serial)
+	w.markAll()
+	w.refresh.run(serial)
+	w.giveBack()
 }
 
 // runFirst is how many new entities in a row go to the same shard of a small world,
@@ -237,9 +233,50 @@ func (w *World) shardOf(l shard.Loc) *shard.Shard {
 	return w.shards[w.space.Owner(l)]
 }
 
+// Who has the world. Whoever uses the idle world looks; a tick, a refresh and Close take
+// it by compare-and-swap, so that of two at once one is refused.
+const (
+	phaseIdle    = iota
+	phaseTick    // a tick runs
+	phaseRefresh // requests are applied and the dead removed, at the end of a tick or of the idle world
+	phaseOver    // closed, or about to be
+)
+
+// take takes the idle world for a tick or a refresh. It panics if somebody else has it, or
+// within what must not see rows move.
+func (w *World) take(call string, phase uint32) {
+	for !w.tryTake(call, phase) {
+		w.mustIdle(call)
+	}
+}
+
+// tryTake is take that reports false if the world is closed, or was not idle just now.
+func (w *World) tryTake(call string, phase uint32) bool {
+	if !w.phase.CompareAndSwap(phaseIdle, phase) {
+		_ = w.unready(call)
+		return false
+	}
+	if w.open > 0 {
+		w.phase.Store(phaseIdle)
+		w.mustNotLoop(call)
+	}
+	if check.Enabled && phase != phaseOver { // accessors of a closed world find nothing
+		w.turn.Begin(tickTurn)
+	}
+	return true
+}
+
+// giveBack makes the world idle again.
+func (w *World) giveBack() {
+	if check.Enabled {
+		w.turn.Begin(idleTurn)
+	}
+	w.phase.Store(phaseIdle)
+}
+
 // ready returns ErrClosed if the world is closed, and panics while a tick runs.
 func (w *World) ready(call string) error {
-	if !w.busy.Load() {
+	if w.phase.Load() == phaseIdle {
 		return nil
 	}
 	return w.unready(call)
@@ -249,10 +286,18 @@ func (w *World) ready(call string) error {
 //
 //go:noinline
 func (w *World) unready(call string) error {
-	if w.closed.Load() {
-		return ErrClosed
+	switch w.phase.Load() {
+	case phaseIdle: // by now
+		return nil
+	case phaseTick:
+		if call == "BeginTick" {
+			panic("world: World.BeginTick while a tick runs; a world has one scheduler at a time")
+		}
+		panic(fmt.Sprintf("world: World.%s while a tick runs; within a system use its Context, elsewhere a Port", call))
+	case phaseRefresh:
+		panic(fmt.Sprintf("world: World.%s while a refresh runs; within a hook use its Context, within a function its Self, elsewhere a Port", call))
 	}
-	panic(fmt.Sprintf("world: World.%s while a tick runs; within a system use its Context, elsewhere a Port", call))
+	return ErrClosed
 }
 
 // mustIdle is ready for what returns no error.
@@ -282,7 +327,11 @@ func (w *World) mustSettle(call string) {
 }
 
 func (w *World) mustNotLoop(call string) {
-	if w.open > 0 {
+	switch {
+	case w.open == 0:
+	case w.calling != "":
+		panic(fmt.Sprintf("world: World.%s inside function %q would move the row it works on; call it after the function, or use its Self", call, w.calling))
+	default:
 		panic(fmt.Sprintf("world: World.%s inside a query loop would move the rows it walks; call it after the loop", call))
 	}
 }

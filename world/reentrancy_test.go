@@ -1,0 +1,224 @@
+package world_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/shard"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// places are where code of the user's runs while somebody has the world. Each runs f once,
+// in a way of its own, and has the rest of the refresh or tick done.
+var places = map[string]struct {
+	says string
+	run  func(f *fixture, h handle.Handle, call func())
+}{
+	"a function of a refresh": {"while a refresh runs; within a hook use its Context, within a function its Self", func(f *fixture, h handle.Handle, call func()) {
+		require.NoError(f.t, world.Do(f.port(), h, func(*world.Self) { call() }))
+		f.Refresh()
+	}},
+	"a function of an idle world": {`inside function "Do" would move the row it works on; call it after the function`, func(f *fixture, h handle.Handle, call func()) {
+		require.NoError(f.t, world.Do(f.World, h, func(*world.Self) { call() }))
+	}},
+	"a question": {"while a refresh runs", func(f *fixture, h handle.Handle, call func()) {
+		q := world.RegisterQuestion(f.World, "question", func(*world.Self, int) int { call(); return 1 })
+		var answer world.Answer[int]
+		require.NoError(f.t, q.Ask(f.port(), h, 1, &answer))
+		f.Refresh()
+	}},
+	"a hook": {"while a refresh runs", func(f *fixture, h handle.Handle, call func()) {
+		f.onSet(call)
+		require.NoError(f.t, f.health.Set(f.World, h, Health{7}))
+		f.Refresh()
+	}},
+	"a hook in a tick": {"while a refresh runs", func(f *fixture, h handle.Handle, call func()) {
+		f.onSet(call)
+		require.NoError(f.t, f.health.Set(f.World, h, Health{7}))
+		f.BeginTick().End(serial)
+	}},
+	"an extension's request": {"while a refresh runs", func(f *fixture, h handle.Handle, call func()) {
+		r := world.NewRequests(f.World, "extension", func(handle.Handle, *int) world.Outcome { call(); return world.Applied })
+		f.Extend(calls{spread: func() {}})
+		require.NoError(f.t, r.Send(f.port(), h, 1))
+		f.Refresh()
+	}},
+	"an extension": {"while a refresh runs", func(f *fixture, _ handle.Handle, call func()) {
+		f.Extend(calls{spread: call})
+		f.Destroy(f.newUnit(9))
+		f.Refresh()
+	}},
+	"an extension when a tick begins": {"while a tick runs", func(f *fixture, _ handle.Handle, call func()) {
+		f.Extend(calls{begin: call})
+		f.BeginTick().End(serial)
+	}},
+	"a listener": {"while a refresh runs", func(f *fixture, h handle.Handle, call func()) {
+		f.Listen(ears{request: call})
+		require.NoError(f.t, f.health.Set(f.port(), h, Health{7}))
+		f.Refresh()
+		f.Listen(nil)
+	}},
+	"a tick": {"while a tick runs", func(f *fixture, _ handle.Handle, call func()) {
+		tick := f.BeginTick()
+		call()
+		tick.End(serial)
+	}},
+	"another goroutine in a tick": {"while a tick runs", func(f *fixture, _ handle.Handle, call func()) {
+		tick, done := f.BeginTick(), make(chan any)
+		go func() {
+			defer func() { done <- recover() }()
+			call()
+		}()
+		if v := <-done; v != nil {
+			panic(v)
+		}
+		tick.End(serial)
+	}},
+	"a query loop": {"inside a query loop would move the rows it walks; call it after the loop", func(f *fixture, _ handle.Handle, call func()) {
+		for range f.Query(world.Read[Health](f.World)).Chunks() {
+			call()
+			return
+		}
+	}},
+	"the init of a batch": {"inside a query loop would move the rows it walks", func(f *fixture, _ handle.Handle, call func()) {
+		require.NoError(f.t, f.unit.CreateN(f.World, 1, func(int, *Unit) { call() }))
+	}},
+}
+
+// onSet has a hook make a call, once.
+func (f *fixture) onSet(call func()) {
+	f.Observe("calls", world.OnSet, func(*world.Build) func(*world.Context, world.Event, []handle.Handle) {
+		return func(*world.Context, world.Event, []handle.Handle) { call() }
+	}, f.health)
+}
+
+// calls is an extension that makes calls.
+type calls struct{ begin, spare, spread, settle func() }
+
+func run(f func()) {
+	if f != nil {
+		f()
+	}
+}
+
+func (c calls) Begin()                   { run(c.begin) }
+func (c calls) Spare(*world.Deaths) bool { run(c.spare); return false }
+func (c calls) Spread(d *world.Deaths, _ int) {
+	run(c.spread)
+}
+func (c calls) Settle() { run(c.settle) }
+
+// TestReentrancy calls what takes the idle world, or moves rows in it, wherever code of the
+// user's runs while the world is taken: each is a panic that says where it was called and
+// what to do, and nothing of the world is changed.
+func TestReentrancy(t *testing.T) {
+	for place, p := range places {
+		for call, run := range map[string]func(f *fixture, h handle.Handle){
+			"Refresh":   func(f *fixture, _ handle.Handle) { f.Refresh() },
+			"Close":     func(f *fixture, _ handle.Handle) { f.Close() },
+			"Clear":     func(f *fixture, _ handle.Handle) { f.Clear() },
+			"BeginTick": func(f *fixture, _ handle.Handle) { f.BeginTick() },
+			"Restore": func(f *fixture, _ handle.Handle) {
+				_ = f.Restore(f.Layout(), func(*world.Restoration) error { return nil })
+			},
+			"Add":    func(f *fixture, h handle.Handle) { _ = f.name.Add(f.World, h, Name{}) },
+			"Remove": func(f *fixture, h handle.Handle) { _ = f.health.Remove(f.World, h) },
+			"Move":   func(f *fixture, h handle.Handle) { _ = world.Move(f.World, h, 1) },
+		} {
+			t.Run(call+" in "+place, func(t *testing.T) {
+				f := newFixture(t, world.Options{Shards: 2})
+				all := f.newUnits(100)
+				called := false
+				p.run(f, all[0], func() {
+					called = true
+					says := p.says
+					if call == "BeginTick" && says == "while a tick runs" {
+						says = "a world has one scheduler at a time"
+					}
+					mustPanic(t, []string{"World." + call, says}, func() { run(f, all[0]) })
+				})
+				require.True(t, called)
+				f.mustGoOn(all)
+			})
+		}
+	}
+}
+
+// mustGoOn checks that the world works: the units are as they were, and go when they are to.
+func (f *fixture) mustGoOn(all []handle.Handle) {
+	f.t.Helper()
+	require.NoError(f.t, f.Failure())
+	p := f.port()
+	for _, h := range all {
+		require.True(f.t, f.Alive(h))
+		require.NoError(f.t, p.Destroy(h))
+	}
+	f.Refresh()
+	for _, h := range all {
+		require.False(f.t, f.Alive(h))
+	}
+	f.newUnit(1)
+	f.Clear()
+	require.Zero(f.t, f.Count())
+	f.Close()
+	require.True(f.t, f.Closed())
+}
+
+// TestCloseWithinClose closes a world again in a hook of the first Close: that is under way.
+func TestCloseWithinClose(t *testing.T) {
+	f := newFixture(t, world.Options{})
+	f.newUnit(1)
+	called := 0
+	f.Observe("closes", world.OnDestroy, func(*world.Build) func(*world.Context, world.Event, []handle.Handle) {
+		return func(*world.Context, world.Event, []handle.Handle) {
+			called++
+			f.Close()
+			mustPanic(t, []string{"World.Refresh of a closed world"}, f.Refresh)
+		}
+	})
+	f.Close()
+	require.Equal(t, 1, called)
+	require.True(t, f.Closed())
+}
+
+// TestTakenAtOnce has goroutines refresh, tick and close a world at the same time: one of
+// them has it, the others are told so, and Close wins once.
+func TestTakenAtOnce(t *testing.T) {
+	for range iterations(100) {
+		f := newFixture(t, world.Options{})
+		f.newUnits(10)
+		tries := make(chan any, 4)
+		for i := range cap(tries) {
+			go func() {
+				defer func() { tries <- recover() }()
+				for range 20 {
+					switch i {
+					case 0, 1:
+						f.Refresh()
+					case 2:
+						f.BeginTick().End(serial)
+					case 3:
+						f.Close()
+					}
+				}
+			}()
+		}
+		for range cap(tries) {
+			if v := <-tries; v != nil {
+				require.Regexp(t, `^world: World\.(Refresh|BeginTick|Close) (while a (tick|refresh) runs|of a closed world)`, fmt.Sprint(v))
+			}
+		}
+		f.Close()
+		require.True(t, f.Closed())
+	}
+}
+
+// ears is a Listener that makes calls.
+type ears struct{ begin, request, end func() }
+
+func (e ears) Begin()                         { run(e.begin) }
+func (e ears) Request(int, int, shard.Routed) { run(e.request) }
+func (e ears) End(*world.Inputs)              { run(e.end) }
