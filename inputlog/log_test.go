@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -357,4 +358,45 @@ func TestRecordAllocates(t *testing.T) {
 		once()
 	}
 	require.Zero(t, testing.AllocsPerRun(50, once))
+}
+
+// TestCodecPanics has a codec panic, or end its goroutine, while a tick is recorded: the tick
+// is completed, the log ends before it, and the world goes on.
+func TestCodecPanics(t *testing.T) {
+	for how, fail := range map[string]func(){"panics": func() { panic(errFull) }, "exits": runtime.Goexit} {
+		t.Run(how, func(t *testing.T) {
+			w := world.MustNew(world.Options{})
+			note := world.RegisterMessage[Note](w, "note")
+			failing := new(state.Codecs)
+			state.Register(failing, state.Codec[Note]{
+				Append: func(dst []byte, v *Note) []byte {
+					if v.Text == "fail" {
+						fail()
+					}
+					return append(dst, v.Text...)
+				},
+				Read: func(src []byte, v *Note) error { v.Text = string(src); return nil },
+			})
+			var log bytes.Buffer
+			r, err := inputlog.NewRecorder(w, &log, inputlog.Options{Codecs: failing})
+			require.NoError(t, err)
+			p, err := w.OpenPort()
+			require.NoError(t, err)
+			for _, text := range []string{"one", "fail", "three"} {
+				var done world.Completion
+				require.NoError(t, note.SendShard(p.Notify(&done), 0, Note{text}))
+				w.Refresh()
+				require.Equal(t, world.Applied, done.Outcome())
+				require.Equal(t, text == "fail", w.Failure() != nil)
+			}
+			require.ErrorContains(t, r.Err(), "inputlog: recording ends: world: the Listener panicked in Request, at the end of tick 1")
+			require.Equal(t, how == "panics", errors.Is(r.Err(), errFull))
+			again, err := inputlog.NewRecorder(w, new(bytes.Buffer), inputlog.Options{Codecs: codecs()})
+			require.NoError(t, err, "the world is recorded by nobody")
+			require.Equal(t, r.Err(), r.Close())
+			w.Refresh()
+			w.Close()
+			require.NoError(t, again.Close(), "the end mark is written when the world is closed")
+		})
+	}
 }

@@ -32,15 +32,16 @@ type Options struct {
 // Ownership: the world's goroutine. In a refresh the shares' readers append to their
 // own part each.
 type Recorder struct {
-	w      *world.World
-	codecs *state.Codecs
-	known  shard.Kinds
-	kinds  []kind
-	to     writer
-	shares [world.SharesMax]shareRecord
-	ticks  uint64
-	err    error
-	closed bool
+	w       *world.World
+	codecs  *state.Codecs
+	known   shard.Kinds
+	kinds   []kind
+	to      writer
+	shares  [world.SharesMax]shareRecord
+	ticks   uint64
+	err     error
+	closed  bool
+	dropped bool // the world tells nothing any more
 }
 
 // shareRecord is what one reader in a refresh recorded.
@@ -128,7 +129,9 @@ func (r *Recorder) Close() error {
 	if r.closed {
 		return r.err
 	}
-	r.w.Listen(nil)
+	if !r.dropped && !r.w.Closed() {
+		r.w.Listen(nil)
+	}
 	r.closed = true
 	if r.err == nil {
 		r.to.begin(endRecord)
@@ -179,6 +182,14 @@ func (l *listener) Request(share, port int, q shard.Routed) {
 	s.buf = appendHandle(s.buf, q.Handle)
 	if k.form != nil {
 		s.buf = k.form.Append(s.buf, l.known.Payload(q))
+	}
+}
+
+// Failed ends recording: the world has told the last tick in part, or not at all.
+func (l *listener) Failed(err error) {
+	l.dropped = true
+	if l.err == nil {
+		l.err = fmt.Errorf("inputlog: recording ends: %w", err)
 	}
 }
 

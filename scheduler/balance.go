@@ -63,9 +63,16 @@ func (s *Scheduler) balance(w world.Tick) {
 	if !b.system.enabled.Load() {
 		return
 	}
+	returned := false
 	defer func() {
-		if v := recover(); v != nil {
+		v := recover()
+		if !returned {
 			b.shifts = b.shifts[:0]
+			if v == nil {
+				v = errGoexit
+			}
+		}
+		if v != nil { // of the Logger, if it returned
 			b.err = &SystemError{System: b.system.name, Shard: world.Everywhere, Tick: w.Number(), Value: v, Stack: debug.Stack(), system: b.system}
 		}
 	}()
@@ -73,10 +80,11 @@ func (s *Scheduler) balance(w world.Tick) {
 		b.loads[i] = Load{Entities: w.Entities(i), Cost: s.tick.scale.Duration(s.tick.programs[i].cost)}
 	}
 	b.shifts = b.by.Balance(w.Number(), b.loads, b.shifts)
+	w.Shift(b.shifts)
+	returned = true
 	if len(b.shifts) == 0 {
 		return
 	}
-	w.Shift(b.shifts)
 	n := 0
 	for _, x := range b.shifts {
 		n += x.Entities

@@ -44,11 +44,18 @@ func (t *tick) work(j *job, chance *rand.PCG) {
 		if t.chaos {
 			dawdle(chance)
 		}
-		j.f(i)
+		t.item(j, i)
+	}
+}
+
+// item does one item. It counts as done even if it ends its goroutine.
+func (t *tick) item(j *job, i int) {
+	defer func() {
 		if int(j.done.Add(1)) == j.n {
 			t.gate.open()
 		}
-	}
+	}()
+	j.f(i)
 }
 
 // parallel is the world.Parallel of a tick: it opens a job for the workers,
@@ -68,9 +75,18 @@ func (t *tick) parallel(n int, f func(int)) {
 	j.done.Store(0)
 	t.opened.Store(k + 1) // publishes the job
 	t.gate.open()
+	defer t.awaitJob(j) // also if an item has ended this goroutine
 	t.work(j, &t.chance)
+}
+
+// awaitJob waits until a job is done. What nobody has taken, because this goroutine ends,
+// is left.
+func (t *tick) awaitJob(j *job) {
+	if left := j.n - int(j.taken.Swap(int32(j.n))); left > 0 {
+		j.done.Add(int32(left))
+	}
 	p := patience{gate: &t.gate} // not the worker's: another goroutine may have taken its place
-	for int(j.done.Load()) < n {
+	for int(j.done.Load()) < j.n {
 		p.inVain()
 	}
 	p.end()

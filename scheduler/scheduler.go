@@ -140,8 +140,8 @@ func (s *Scheduler) Add(name string, construct System, options ...Option) error 
 	if s.names.find(name) != nil {
 		return fmt.Errorf("scheduler: system name %q is taken", name)
 	}
-	if s.w.Closed() {
-		return world.ErrClosed
+	if err := s.w.Err(); err != nil {
+		return err
 	}
 	o := optionsOf(options)
 	if err := o.check(name); err != nil {
@@ -201,7 +201,8 @@ func (s *Scheduler) prepare() error {
 // if the world is closed, and an error if a system is to come before or after one
 // that was not added. A system that panics does not stop the tick; the error joins a
 // *SystemError for each, and a *world.CallError for each function and a
-// *world.HookError for each hook that panicked in the refresh. One that
+// *world.HookError for each hook that panicked in the refresh. If the world breaks, the
+// error is, or joins, a *world.BrokenError, which every later Step returns, too. A system that
 // calls runtime.Goexit, as a failing test does, does not stop it either. No
 // goroutine is left behind. Steady state allocates nothing.
 func (s *Scheduler) Step(ctx context.Context) error {

@@ -9,47 +9,105 @@ import (
 )
 
 // step makes a tick. The helpers are gone when it returns, however it does.
-func (s *Scheduler) step(ctx context.Context) error {
+func (s *Scheduler) step(ctx context.Context) (err error) {
 	if !s.running.CompareAndSwap(false, true) {
 		panic("scheduler: Step while a tick runs; a world has one tick at a time")
 	}
 	defer s.running.Store(false)
-	if s.w.Closed() {
-		return world.ErrClosed
+	if err := s.w.Err(); err != nil {
+		return err
 	}
 	if err := s.prepare(); err != nil {
 		return err
 	}
 	early := s.decide()
 	t := &s.tick
-	w := s.w.BeginTick()
+	if t.world, err = s.beginTick(); err != nil {
+		return err
+	}
 	t.observed = t.observer.begin(ctx)
-	ended := false
+	ran := false
 	defer func() {
-		if r := recover(); r != nil {
-			t.finish()
-			t.observer.end(ctx)
-			panic(r)
+		if ran {
+			return
 		}
-		if !ended { // a system has ended this goroutine; the tick is completed all the same
-			t.helpers.Add(1)
-			go t.crew[0].start()
-			t.awaitSystems()
-			s.balance(w)
-			t.world.End(t.parallel)
-			t.finish()
-			_ = s.settle(ctx, early)
+		if v := recover(); v != nil { // not of a system: those are caught
+			err = s.giveUp(ctx, early, v)
+			return
+		}
+		// A system has ended this goroutine; the tick is completed all the same.
+		t.helpers.Add(1)
+		go t.crew[0].start()
+		t.awaitSystems()
+		_ = s.endTick(ctx, early)
+	}()
+	t.begin(t.world)
+	t.runSystems(t.crew[0])
+	ran = true
+	return s.endTick(ctx, early)
+}
+
+// beginTick takes the world. It returns an error if that breaks.
+func (s *Scheduler) beginTick() (w world.Tick, err error) {
+	defer func() { // without a panic there is nothing to recover
+		if v := recover(); v != nil {
+			broken, ok := v.(*world.BrokenError)
+			if !ok {
+				panic(v)
+			}
+			err = s.broke(broken)
 		}
 	}()
-	t.begin(w)
-	t.runSystems(t.crew[0])
-	s.balance(w)
+	return s.w.BeginTick(), nil
+}
+
+// endTick asks the Balancer and makes the refresh, even if the Balancer ends this
+// goroutine.
+func (s *Scheduler) endTick(ctx context.Context, early []*SystemError) error {
+	balanced := false
+	defer func() {
+		if !balanced {
+			_ = s.refresh(ctx, early)
+		}
+	}()
+	s.balance(s.tick.world)
+	balanced = true
+	return s.refresh(ctx, early)
+}
+
+// refresh makes the refresh and settles the tick. If the world breaks, the tick is over all
+// the same.
+func (s *Scheduler) refresh(ctx context.Context, early []*SystemError) (err error) {
+	t := &s.tick
+	done := false
+	defer func() {
+		if done {
+			return
+		}
+		v := recover() // nil: an extension has ended this goroutine
+		t.finish()
+		if broken, ok := v.(*world.BrokenError); ok || v == nil {
+			err = s.settle(ctx, early, broken)
+			return
+		}
+		panic(v)
+	}()
 	endRegion := t.region("refresh")
 	t.world.End(t.parallel)
+	done = true
 	endRegion()
 	t.finish()
-	ended = true
-	return s.settle(ctx, early)
+	return s.settle(ctx, early, nil)
+}
+
+// giveUp ends a tick that cannot be completed, for a fault of the scheduler itself.
+func (s *Scheduler) giveUp(ctx context.Context, early []*SystemError, v any) error {
+	t := &s.tick
+	t.unfinished.Store(0) // nobody waits for the program that this goroutine had
+	t.finish()
+	var broken *world.BrokenError
+	errors.As(t.world.Break(v), &broken)
+	return s.settle(ctx, early, broken)
 }
 
 // decide finds the systems that run in the next tick, and returns the panics of
@@ -92,8 +150,8 @@ func (x *system) holds(w *world.World) (all bool, err *SystemError) {
 // settle draws the sums of a tick that is over, and joins its panics: those of
 // conditions, then by shard and in order of the systems, then those of global
 // systems, then that of the balancer, then those of functions and those of hooks in
-// the refresh, by shard.
-func (s *Scheduler) settle(ctx context.Context, early []*SystemError) error {
+// the refresh, by shard, then that of a Listener, and what broke the world.
+func (s *Scheduler) settle(ctx context.Context, early []*SystemError, broken *world.BrokenError) error {
 	t := &s.tick
 	t.observer.end(ctx)
 	t.settle()
@@ -108,11 +166,11 @@ func (s *Scheduler) settle(ctx context.Context, early []*SystemError) error {
 		panics = append(panics, s.balancing.err)
 		s.balancing.err = nil
 	}
-	calls, hooks := t.world.Failures(), t.world.Broken()
-	if len(panics)+len(calls)+len(hooks) == 0 {
+	calls, hooks, deaf := t.world.Failures(), t.world.Broken(), t.world.Deaf()
+	if len(panics)+len(calls)+len(hooks) == 0 && deaf == nil && broken == nil {
 		return nil
 	}
-	all := make([]error, 0, len(panics)+len(calls)+len(hooks))
+	all := make([]error, 0, len(panics)+len(calls)+len(hooks)+2)
 	for _, e := range panics {
 		all = append(all, e)
 		s.punish(e)
@@ -125,7 +183,26 @@ func (s *Scheduler) settle(ctx context.Context, early []*SystemError) error {
 		all = append(all, e)
 		s.punishHook(e)
 	}
+	if deaf != nil {
+		all = append(all, deaf)
+		s.counts.Panics++
+		if l := s.options.Logger; l != nil {
+			l.Error("listener panicked", "method", deaf.Method, "tick", deaf.Tick, "panic", deaf.Value, "stack", string(deaf.Stack))
+		}
+	}
+	if broken != nil {
+		all = append(all, s.broke(broken))
+	}
 	return errors.Join(all...)
+}
+
+// broke counts and logs what broke the world.
+func (s *Scheduler) broke(e *world.BrokenError) error {
+	s.counts.Panics++
+	if l := s.options.Logger; l != nil {
+		l.Error("world broke", "during", e.During, "tick", e.Tick, "panic", e.Value, "stack", string(e.Stack))
+	}
+	return e
 }
 
 // tell counts and logs a panic of a function.

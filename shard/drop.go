@@ -30,6 +30,27 @@ func (c *Column[T]) dropAll() {
 	}
 }
 
+// EndAll makes every handle stale that is alive or pending, without a refresh: the space is
+// not used any more. Handles that ports draw meanwhile may be pending afterwards.
+func (s *Space) EndAll() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for home, pages := range s.mu.pages {
+		for n := range uint32(pages * pageSize) {
+			h := compose(uint32(home), s.index(uint32(home), n), 0)
+			slot := s.slot(h)
+			version, state := unpack(slot.load(), h)
+			switch h |= handle.Handle(version); {
+			case version == 0 || state == StateUnused || state == StateRetired:
+			case version >= s.versionMax:
+				slot.store(word(h, StateRetired))
+			default:
+				slot.store(word(h+1, StateUnused)) // the version is the low field
+			}
+		}
+	}
+}
+
 // Void makes a pending handle stale whose create is never going to be applied. Its
 // slot is not used again. The caller is the slot's one writer.
 func (o *Outside) Void(h handle.Handle) {

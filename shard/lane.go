@@ -282,6 +282,9 @@ func (l *Lane) nextOf(kind uint16) Payload {
 	}
 }
 
+// Sent returns up to where was sent, for DrainSeen. Consumer only.
+func (l *Lane) Sent() uint32 { return l.published.Load() }
+
 // Ready returns how many requests are there to be taken. Consumer only.
 func (l *Lane) Ready() int { return int(l.published.Load() - l.taken) }
 
@@ -301,6 +304,16 @@ func (l *Lane) Release() {
 	l.eachQueue(payloads.Release)
 	l.appliedWeight.Store(l.takenWeight)
 	l.applied.Store(l.taken) // the sender may reuse the room
+}
+
+// DecideAll settles the outcome of all requests that were taken and not released, of those
+// that are decided too. Release must follow. Consumer only.
+func (l *Lane) DecideAll(o Outcome) {
+	for i := range l.told {
+		if r := l.told[i].request; r != nil {
+			r.mark = uint32(o)
+		}
+	}
 }
 
 // Tell tells the outcomes of what was released to those who wait. Consumer only.

@@ -16,6 +16,12 @@ func (l *Lane) Look(cut uint32, f func(Routed)) (seen uint32) {
 	for i := range streams {
 		streams[i].Hold()
 	}
+	defer func() { // also if f panics
+		l.records.Rewind()
+		for i := range streams {
+			streams[i].Rewind()
+		}
+	}()
 	l.records.look()
 	for ; taken != published; taken++ {
 		r := l.records.peek()
@@ -32,10 +38,6 @@ func (l *Lane) Look(cut uint32, f func(Routed)) (seen uint32) {
 			q.payload = l.nextOf(r.kind)
 		}
 		f(q)
-	}
-	l.records.Rewind()
-	for i := range streams {
-		streams[i].Rewind()
 	}
 	return published
 }

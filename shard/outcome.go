@@ -12,6 +12,7 @@ const (
 	Refused           // a limit of the world was reached
 	Failed            // the function panicked
 	Closed            // the world was closed before
+	Broken            // the world broke before it was known what became of it
 	outcomes
 )
 
@@ -20,7 +21,7 @@ func (o Outcome) String() string {
 	if o >= outcomes {
 		return "unknown"
 	}
-	return [...]string{"undecided", "applied", "gone", "missing", "refused", "failed", "closed"}[o]
+	return [...]string{"undecided", "applied", "gone", "missing", "refused", "failed", "closed", "broken"}[o]
 }
 
 // Finisher is told the outcome of a request, once.

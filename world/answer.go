@@ -32,7 +32,8 @@ func (a *Answer[T]) Value() (T, bool) {
 }
 
 // Get waits for the answer. It returns the context's error if that ends first,
-// ErrStale for the outcome Gone, ErrMissing for Missing, ErrFailed for Failed, ErrClosed for Closed.
+// ErrStale for the outcome Gone, ErrMissing for Missing, ErrFailed for Failed, ErrClosed
+// for Closed, ErrBroken for Broken.
 func (a *Answer[T]) Get(ctx context.Context) (T, error) {
 	o, err := a.Wait(ctx)
 	if err == nil {

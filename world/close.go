@@ -1,11 +1,18 @@
 package world
 
-import "github.com/atoll-sim/atoll/shard"
+import (
+	"slices"
+
+	"github.com/atoll-sim/atoll/shard"
+)
 
 // Close ends the world: it destroys every entity, as Clear does, and gives the memory
 // of its tables back. Hooks are called; what they create dies, too. What ports have sent and no refresh has applied is not done: its
 // outcome is Closed, so that nobody waits for ever; call Refresh first to have it done.
 // A world has no goroutines of its own, so there is none to end.
+//
+// A world that is broken is closed already; see BrokenError. So is one that breaks while it
+// is closed: then Close panics with the *BrokenError.
 //
 // From then on whatever returns an error returns ErrClosed, ports' requests and a
 // scheduler's Step included. All handles are dead: Alive is false, Status is Stale, Get
@@ -39,6 +46,11 @@ func (w *World) close() {
 	if w.markAll() > 0 { // the hooks have created some
 		w.refresh.run(serial)
 	}
+	w.drop()
+}
+
+// drop gives the memory back of a world in which all are dead, and tells who waits.
+func (w *World) drop() {
 	w.space.Anchor().Cut()
 	for _, m := range w.messages {
 		m.drop()
@@ -50,7 +62,7 @@ func (w *World) close() {
 	w.ports.tellAbandoned()
 }
 
-// Closed reports whether the world is closed. Safe from any goroutine at any time.
+// Closed reports whether the world is closed, or broken; World.Err tells which. Safe from any goroutine at any time.
 func (w *World) Closed() bool { return w.closed.Load() }
 
 // markAll marks every entity and returns how many were not marked yet.
@@ -62,8 +74,13 @@ func (w *World) markAll() int {
 	return n
 }
 
-// unusable reports whether the port or its world is closed.
-func (p *Port) unusable() bool { return p.closed || p.w.closed.Load() }
+// unusable returns why nothing can be sent, or nil.
+func (p *Port) unusable() error {
+	if p.closed {
+		return ErrClosed
+	}
+	return p.w.Err()
+}
 
 // unusual reports whether a request needs a closer look.
 func (p *Port) unusual() bool { return p.special || p.w.closed.Load() }
@@ -86,20 +103,18 @@ func (t *ports) abandon(p *Port) {
 	if p.lane == nil {
 		return // it has failed to draw a handle
 	}
-	var lost shard.Outcomes
+	outcome := shard.Closed
+	if p.w.cause.Load() != nil {
+		outcome = shard.Broken
+	}
 	taken := shard.Drained{Creates: make([][]shard.Routed, len(p.w.shards))}
 	p.lane.Drain(p.w.epoch.Load()+1, &taken)
 	for _, creates := range taken.Creates {
 		for _, r := range creates {
 			p.w.outside.Void(r.Handle)
-			lost.Decide(r, shard.Closed)
 		}
 	}
-	for _, requests := range [][]shard.Routed{taken.Others, taken.Joint} {
-		for _, r := range requests {
-			lost.Decide(r, shard.Closed)
-		}
-	}
+	p.lane.DecideAll(outcome)
 	p.lane.Release()
 	if t.mu.over {
 		p.lane.Tell()
@@ -107,6 +122,19 @@ func (t *ports) abandon(p *Port) {
 		t.mu.untold = append(t.mu.untold, p)
 	}
 	p.wake()
+}
+
+// abandonAll abandons all ports of a world that broke, and those of the refresh that broke
+// it, which may have closed some. What was taken from their lanes ends with them.
+func (t *ports) abandonAll(of []*Port) {
+	t.mu.Lock()
+	all := slices.Concat(t.mu.byNumber, of)
+	t.mu.Unlock()
+	for _, p := range all {
+		if p != nil {
+			t.abandon(p)
+		}
+	}
 }
 
 // tellAbandoned tells who waits, at the end of Close: who hears it finds all dead.

@@ -20,6 +20,7 @@ const (
 	Refused   = shard.Refused   // a limit of the world was reached
 	Failed    = shard.Failed    // the function panicked
 	Closed    = shard.Closed    // the world was closed before it was done
+	Broken    = shard.Broken    // the world broke, and whether it was done before is not known; see ErrBroken
 )
 
 // Completion learns the outcome of one request of a port:

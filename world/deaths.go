@@ -1,6 +1,10 @@
 package world
 
-import "github.com/atoll-sim/atoll/handle"
+import (
+	"fmt"
+
+	"github.com/atoll-sim/atoll/handle"
+)
 
 // Deaths are the entities that die in a refresh: those that were marked, by shards
 // in order, and behind them those that extensions mark as a consequence.
@@ -54,6 +58,10 @@ type extensions struct {
 	w      *World
 	all    []extended
 	deaths Deaths
+
+	// What runs, for errors: an Extension and its method, or the name of Requests.
+	running any
+	method  string
 }
 
 type extended struct {
@@ -70,7 +78,27 @@ func (x *share) extend() {
 
 func (e *extensions) begin() {
 	for i := range e.all {
-		e.all[i].Begin()
+		e.run(i, "Begin").Begin()
+	}
+	e.running = nil
+}
+
+// run returns an extension that is about to be called.
+func (e *extensions) run(i int, method string) Extension {
+	x := e.all[i].Extension
+	e.running, e.method = x, method
+	return x
+}
+
+// during tells what runs.
+func (e *extensions) during() string {
+	switch x := e.running.(type) {
+	case nil:
+		return "the refresh"
+	case string:
+		return fmt.Sprintf("a request of extension %q", x)
+	default:
+		return fmt.Sprintf("%s of extension %T", e.method, x)
 	}
 }
 
@@ -87,8 +115,9 @@ func (e *extensions) refresh(shares []*share) (spared bool) {
 		e.spread()
 	}
 	for i := range e.all {
-		e.all[i].Settle()
+		e.run(i, "Settle").Settle()
 	}
+	e.running = nil
 	for _, s := range e.w.shards {
 		s.DecideHeld()
 	}
@@ -100,7 +129,7 @@ func (e *extensions) spare() {
 	for again := true; again; {
 		again = false
 		for i := range e.all {
-			again = e.all[i].Spare(&e.deaths) || again
+			again = e.run(i, "Spare").Spare(&e.deaths) || again
 		}
 	}
 	if e.deaths.spared {
@@ -123,7 +152,7 @@ func (e *extensions) spread() {
 				continue
 			}
 			from := x.told
-			x.Spread(&e.deaths, from)
+			e.run(i, "Spread").Spread(&e.deaths, from)
 			x.told = len(e.deaths.all)
 		}
 	}

@@ -34,6 +34,9 @@ var (
 	// ErrClosed is returned by a closed port, and by whatever asks something of a
 	// closed world.
 	ErrClosed = errors.New("world: the port, or its world, is closed")
+	// ErrBroken is returned by a world that a panic in a refresh has broken, wrapped in a
+	// *BrokenError, which tells the cause. Such a world is closed: it is an ErrClosed.
+	ErrBroken = fmt.Errorf("%w: a panic in a refresh broke it", ErrClosed)
 	// ErrPorts is returned when as many ports are open as PortsMax allows.
 	ErrPorts = errors.New("world: too many open ports")
 	// ErrIndexes is returned when a shard has given all of its indexes.
@@ -55,6 +58,8 @@ func errorOf(o Outcome) error {
 		return ErrFailed
 	case Closed:
 		return ErrClosed
+	case Broken:
+		return ErrBroken
 	}
 	return ErrUnasked
 }

@@ -26,6 +26,9 @@ type tape struct {
 	in       world.Inputs
 }
 
+// Failed is told if it could not keep a refresh.
+func (t *tape) Failed(err error) { panic(err) }
+
 // form is how what comes with a request is written as bytes.
 func (t *tape) form(kind int) *state.Form {
 	_, typ := t.kinds.Describe(kind)

@@ -16,6 +16,9 @@ import (
 //	Spread, until none marks more    who dies with them
 //	Settle                           what is left to tidy
 //
+// An extension that panics, or ends its goroutine, breaks the world, as do the functions that
+// NewRequests is given: it may have changed in part. See BrokenError.
+//
 // Ownership: the coordinator calls, while no shard runs.
 type Extension interface {
 	// Begin is called when a tick begins. From here to the refresh the extension
@@ -69,7 +72,7 @@ type Requests[T any] struct {
 func NewRequests[T any](w *World, name string, do func(h handle.Handle, v *T) Outcome) *Requests[T] {
 	w.mustIdle("NewRequests")
 	r := &Requests[T]{w: w, name: name, do: do}
-	r.kind = shard.NewJoint[T](w.space, jointly[T]{r})
+	r.kind = shard.NewJoint[T](w.space, jointly[T]{r, name})
 	return r
 }
 
@@ -98,11 +101,15 @@ func (r *Requests[T]) Send(by Holder, h handle.Handle, v T) error {
 }
 
 // jointly applies a request of an extension.
-type jointly[T any] struct{ r *Requests[T] }
+type jointly[T any] struct {
+	r     *Requests[T]
+	label any // its name, boxed once
+}
 
 func (j jointly[T]) Apply(_ *shard.Shard, h handle.Handle, l shard.Loc, v shard.Payload) Outcome {
 	if l == 0 || j.r.w.space.Marked(l) {
 		return Gone
 	}
+	j.r.w.extensions.running = j.label
 	return j.r.do(h, shard.As[T](v))
 }

@@ -2,7 +2,6 @@ package world
 
 import (
 	"runtime/debug"
-	"sync"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/shard"
@@ -66,29 +65,26 @@ func (k *hooks) due() int {
 	return n
 }
 
-// hookCaller calls the hooks on one shard: on a goroutine of its own, because a hook
-// may end the one that it runs on, and a refresh has to be completed.
+// hookCaller calls the hooks on one shard, aside.
 //
-// Ownership: the shard's worker, which waits for that goroutine.
+// Ownership: the shard's worker.
 type hookCaller struct {
+	aside
 	of    *hooks
 	shard *shard.Shard
 	next  int // event and hook
 	batch []handle.Handle
-	run   func()
-	wait  sync.WaitGroup
 }
 
 func (x *hookCaller) init(of *hooks, i int) {
 	x.of, x.shard = of, of.w.shards[i]
-	x.run = func() { // bound once: made at each refresh it would be garbage
-		defer x.wait.Done()
+	x.aside.init(func() {
 		for x.next < events*len(of.all) {
 			on, hook := Event(1)<<(x.next/len(of.all)), of.all[x.next%len(of.all)]
 			x.next++ // before the call: who is ended is gone on behind
 			x.one(hook, on)
 		}
-	}
+	})
 }
 
 // call tells all hooks of what has happened.
@@ -98,9 +94,7 @@ func (x *hookCaller) call() {
 	}
 	x.shard.BeginTelling()
 	for x.next = 0; x.next < events*len(x.of.all); {
-		x.wait.Add(1)
-		go x.run()
-		x.wait.Wait()
+		x.mustCall(x.of.w)
 	}
 	x.shard.EndTelling()
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync/atomic"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/shard"
@@ -14,7 +15,8 @@ import (
 const SharesMax = sharesMax
 
 // Listener hears what a world is given from outside, refresh by refresh. For tools
-// that record it; package inputlog has one.
+// that record it; package inputlog has one. The methods are called on goroutines of their
+// own, which the refresh waits for; one that panics does not break the world.
 type Listener interface {
 	// Begin is called when a refresh begins.
 	Begin()
@@ -25,6 +27,9 @@ type Listener interface {
 	// End is told of the rest when the refresh is done but for telling outcomes. in is
 	// good until it returns.
 	End(in *Inputs)
+	// Failed is told, behind the refresh, that one of the other methods panicked or ended
+	// its goroutine. Nothing is told any more then: a log would have a gap.
+	Failed(err error)
 }
 
 // Inputs is what a refresh was given from outside beside the requests of ports.
@@ -37,12 +42,105 @@ type Inputs struct {
 	Shifts   []Shift         // decisions of whoever balances the shards, which may go by time
 }
 
-// hearing is a Listener's.
+// ListenerError tells of a Listener that panicked. The refresh was completed, and nothing is
+// told to it any more.
+type ListenerError struct {
+	Method string // of the Listener
+	Tick   uint64
+	Value  any    // what it panicked with
+	Stack  []byte // where
+}
+
+// Error names the method, the tick and the panic's value.
+func (e *ListenerError) Error() string {
+	return fmt.Sprintf("world: the Listener panicked in %s, at the end of tick %d: %v", e.Method, e.Tick, e.Value)
+}
+
+// Unwrap returns the panic's value if it was an error.
+func (e *ListenerError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
+}
+
+// Deaf returns the error of a Listener that panicked in the refresh, or nil. For
+// schedulers, when the tick has ended.
+func (t Tick) Deaf() *ListenerError { return t.w.deaf }
+
+// hearing is a Listener's. It is called aside, so that what it does is contained.
 //
-// Ownership: the coordinator.
+// Ownership: the coordinator. Each part of shares belongs to the worker that reads the
+// share; failed is stored by any of them, once.
 type hearing struct {
 	Listener
 	Inputs
+	w      *World
+	begin  hearer
+	shares [sharesMax]hearer
+	end    hearer
+	failed atomic.Pointer[ListenerError]
+}
+
+// hearer calls one method.
+type hearer struct {
+	aside
+	of     *hearing
+	method string
+	share  *share // of Request
+	cut    uint32
+	seen   []uint32 // by source, up to where it was told
+}
+
+func newHearing(w *World, l Listener) *hearing {
+	x := &hearing{Listener: l, w: w}
+	x.begin.init(x, "Begin", l.Begin)
+	for i := range x.shares {
+		s := &x.shares[i]
+		s.init(x, "Request", s.look)
+	}
+	x.end.init(x, "End", func() { l.End(&x.Inputs) })
+	return x
+}
+
+func (s *hearer) init(x *hearing, method string, f func()) {
+	s.of, s.method = x, method
+	s.aside.init(f)
+}
+
+// call calls the method, unless the Listener has panicked, and reports whether it returned.
+func (s *hearer) call() bool {
+	x := s.of
+	if x.failed.Load() != nil {
+		return false
+	}
+	if s.aside.call() {
+		return true
+	}
+	e := &ListenerError{Method: s.method, Tick: x.w.tick.Load(), Value: s.value, Stack: s.stack}
+	if e.Value == nil {
+		e.Value = errGoexit
+	}
+	x.failed.CompareAndSwap(nil, e)
+	return false
+}
+
+// hear tells the Listener what ports have sent in the share. It returns up to where, by
+// source, as far as the Listener did not panic.
+func (s *hearer) hear(x *share, cut uint32) (seen []uint32) {
+	s.share, s.cut, s.seen = x, cut, s.seen[:0]
+	s.call()
+	return s.seen
+}
+
+func (s *hearer) look() {
+	for _, from := range s.share.sources {
+		if from.port == nil { // nobody sends any more
+			s.seen = append(s.seen, from.lane.Sent())
+			continue
+		}
+		s.seen = append(s.seen, from.lane.Look(s.cut, func(r shard.Routed) {
+			s.of.Request(s.share.number, from.port.number, r)
+		}))
+	}
 }
 
 // Listen makes a listener hear what the world is given, from the next refresh on, or
@@ -58,27 +156,30 @@ func (w *World) Listen(l Listener) {
 	if w.hearing != nil {
 		panic("world: Listen to a world that somebody listens to; there is one Listener at a time")
 	}
-	w.hearing = &hearing{Listener: l}
+	w.hearing = newHearing(w, l)
 	w.outside.Note(true)
-}
-
-// read hears a port's requests, and takes them as Drain does.
-func (x *hearing) read(share int, from source, cut uint32, to *shard.Drained) (creates int) {
-	seen := from.lane.Look(cut, func(r shard.Routed) { x.Request(share, from.port.number, r) })
-	return from.lane.DrainSeen(seen, cut, to)
 }
 
 // taken notes what was dealt until all requests were taken. The handles of creates
 // are among them.
-func (x *hearing) taken(w *World) {
-	x.Dealt, x.Drawn = w.outside.TakeDealings(x.Dealt[:0])
+func (x *hearing) taken() {
+	x.Dealt, x.Drawn = x.w.outside.TakeDealings(x.Dealt[:0])
 }
 
-func (x *hearing) end(w *World) {
+// finish tells the rest. A Listener that has panicked is told that, and nothing more.
+func (x *hearing) finish() {
+	w := x.w
 	x.Tick, x.Released = w.tick.Load(), w.refresh.releases.due
 	x.Recalled = w.outside.TakeRecalls(x.Recalled[:0])
-	x.End(&x.Inputs)
+	x.end.call()
 	x.Shifts = x.Shifts[:0]
+	if w.deaf = x.failed.Load(); w.deaf != nil {
+		w.hearing = nil
+		w.outside.Note(false)
+		var last aside
+		last.init(func() { x.Failed(w.deaf) })
+		last.call()
+	}
 }
 
 // ErrFed is returned when a port is opened while a Feed takes the place of ports, or

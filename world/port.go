@@ -183,9 +183,10 @@ func (p *Port) ready(n int, weight uint32) error {
 }
 
 func (p *Port) available(n int, weight uint32) error {
+	if err := p.unusable(); err != nil {
+		return err
+	}
 	switch {
-	case p.unusable():
-		return ErrClosed
 	case p.batch != nil && p.batch.err != nil:
 		return p.batch.err
 	}
@@ -232,8 +233,8 @@ func (p *Port) await(n int, weight uint32) error {
 		}
 		select {
 		case <-p.room: // may be an old one, or of Close: look again
-			if p.w.closed.Load() {
-				return ErrClosed
+			if err := p.w.Err(); err != nil {
+				return err
 			}
 		case <-p.within.Done():
 			p.waiting.Store(false)

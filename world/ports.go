@@ -44,8 +44,8 @@ func (w *World) OpenPort() (*Port, error) {
 	if m.fed {
 		return nil, fmt.Errorf("%w: a log is replayed; open ports when it is over", ErrFed)
 	}
-	if w.closed.Load() {
-		return nil, ErrClosed
+	if err := w.Err(); err != nil {
+		return nil, err
 	}
 	if w.ports.active.Load() == nil {
 		words := make([]atomic.Uint64, (w.options.PortsMax+63)/64)

@@ -275,8 +275,10 @@ func (q *Query) First() (handle.Handle, bool) {
 // Single returns the one entity that matches. It returns ErrNone or ErrSeveral
 // if there is not exactly one.
 func (q *Query) Single() (handle.Handle, error) {
-	if q.idle && q.w.ready("Query.Single") != nil {
-		return handle.None, ErrClosed
+	if q.idle {
+		if err := q.w.ready("Query.Single"); err != nil {
+			return handle.None, err
+		}
 	}
 	switch h, ok := q.First(); {
 	case !ok:

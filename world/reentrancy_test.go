@@ -217,8 +217,12 @@ func TestTakenAtOnce(t *testing.T) {
 }
 
 // ears is a Listener that makes calls.
-type ears struct{ begin, request, end func() }
+type ears struct {
+	begin, request, end func()
+	failed              func(error)
+}
 
+func (e ears) Failed(err error)               { e.failed(err) }
 func (e ears) Begin()                         { run(e.begin) }
 func (e ears) Request(int, int, shard.Routed) { run(e.request) }
 func (e ears) End(*world.Inputs)              { run(e.end) }

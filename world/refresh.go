@@ -1,12 +1,14 @@
 package world
 
 import (
+	"sync/atomic"
+
 	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/shard"
 )
 
 // Parallel runs f(0) … f(n-1), on as many goroutines as it likes, and returns
-// when all are done.
+// when all are done. f does not panic.
 type Parallel func(n int, f func(i int))
 
 // smallStep is the number of things to do in a step of the refresh below which
@@ -46,11 +48,15 @@ type refresh struct {
 	all      []*share // made when first needed
 	shares   []*share // of all, those in use
 	cut      uint32
-	veiled   bool            // what is created is not alive before it is known whether it stays
-	calls    bool            // functions are to run
-	aparts   []apart         // by shard
-	releases releases        // by references
-	shifted  int             // how many are to move by decisions
+	veiled   bool     // what is created is not alive before it is known whether it stays
+	calls    bool     // functions are to run
+	aparts   []apart  // by shard
+	releases releases // by references
+	shifted  int      // how many are to move by decisions
+
+	part    func(int)                   // of the step that runs in parallel
+	guarded func(int)                   // guard, bound once
+	caught  atomic.Pointer[BrokenError] // by it
 
 	// The steps, bound once: a closure made at each refresh would be garbage.
 	read, create, route, apply, call, unveil, depart, arrive, sweep, recycle, release, settle, tell, observe func(int)
@@ -58,6 +64,7 @@ type refresh struct {
 
 func (r *refresh) init(w *World) {
 	r.w = w
+	r.guarded = r.guard
 	r.read = func(i int) { r.shares[i].read(r.cut) }
 	r.create = r.in("create", func(i int) {
 		for _, x := range r.shares {
@@ -126,22 +133,32 @@ func serial(n int, f func(int)) {
 //
 // It panics while a tick or another refresh runs, within what a refresh calls (functions,
 // hooks, extensions) too, and within a query loop: that would move the rows it walks.
+// It panics with a *BrokenError if an extension panics: the world is broken then.
 func (w *World) Refresh() {
 	w.take("Refresh", phaseRefresh)
 	w.refresh.run(serial)
 	w.giveBack()
 }
 
+// run makes a refresh. If it does not come to its end the world is broken.
 func (r *refresh) run(parallel Parallel) {
+	done := false
+	defer r.w.guard(&done)
+	r.steps(parallel)
+	done = true
+}
+
+func (r *refresh) steps(parallel Parallel) {
 	w, n := r.w, len(r.w.shards)
 	w.outdate()
+	w.deaf = nil
 	for _, c := range w.contexts {
 		if c.failures != nil {
 			c.failures = nil
 		}
 	}
 	if w.hearing != nil {
-		w.hearing.Begin()
+		w.hearing.begin.call()
 	}
 	if f := w.feed; f != nil {
 		w.shift(f.shifts)
@@ -155,7 +172,7 @@ func (r *refresh) run(parallel Parallel) {
 	}
 	w.outside.Cut()
 	if w.hearing != nil {
-		w.hearing.taken(w)
+		w.hearing.taken()
 	}
 	r.releases.take(w.anchor.Load())
 	for _, h := range r.releases.due {
@@ -185,7 +202,7 @@ func (r *refresh) run(parallel Parallel) {
 	w.ports.retire(w.outside)
 	w.outside.Restock()
 	if w.hearing != nil {
-		w.hearing.end(w)
+		w.hearing.finish()
 	}
 	w.space.Sync(w.columns)
 	if check.Enabled {
@@ -255,8 +272,24 @@ func (r *refresh) step(parallel Parallel, n, work int, f func(int)) {
 	case work < smallStep || n == 1:
 		serial(n, f)
 	default:
-		parallel(n, f)
+		r.part = f
+		parallel(n, r.guarded)
+		if e := r.caught.Load(); e != nil {
+			panic(e)
+		}
 	}
+}
+
+// guard runs a part of a step that runs in parallel: a panic is kept for the coordinator.
+func (r *refresh) guard(i int) {
+	done := false
+	defer func() {
+		if !done {
+			r.caught.CompareAndSwap(nil, asBroken(r.w, recover()))
+		}
+	}()
+	r.part(i)
+	done = true
 }
 
 // gather finds the lanes that something was sent on, ports by number, then the

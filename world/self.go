@@ -79,8 +79,8 @@ func (s *Self) end(v any) shard.Outcome {
 }
 
 // Failure joins a *CallError for each function that panicked in the last refresh,
-// by shard, each in the order of the requests, and a *HookError for each hook; or it
-// returns nil. The world must be idle.
+// by shard, each in the order of the requests, a *HookError for each hook, and the
+// *ListenerError of a Listener; or it returns nil. The world must be idle.
 func (w *World) Failure() error {
 	w.mustIdle("Failure")
 	var all []error
@@ -89,6 +89,9 @@ func (w *World) Failure() error {
 	}
 	for _, e := range w.broken() {
 		all = append(all, e)
+	}
+	if w.deaf != nil {
+		all = append(all, w.deaf)
 	}
 	return errors.Join(all...)
 }

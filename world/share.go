@@ -45,10 +45,14 @@ func newShare(w *World, number int) *share {
 // created in this refresh, so it has to wait, and all behind it, to keep the
 // order.
 func (x *share) read(cut uint32) {
-	for _, from := range x.sources {
+	var seen []uint32
+	if h := x.w.hearing; h != nil {
+		seen = h.shares[x.number].hear(x, cut)
+	}
+	for i, from := range x.sources {
 		creates := 0
-		if h := x.w.hearing; h != nil && from.port != nil {
-			creates = h.read(x.number, from, cut, &x.Drained)
+		if i < len(seen) {
+			creates = from.lane.DrainSeen(seen[i], cut, &x.Drained)
 		} else {
 			creates = from.lane.Drain(cut, &x.Drained)
 		}

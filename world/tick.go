@@ -14,7 +14,7 @@ const (
 type Tick struct{ w *World }
 
 // BeginTick takes the world for a tick. It panics if one is running already, or
-// within a query loop.
+// within a query loop, and with a *BrokenError if an extension panics.
 func (w *World) BeginTick() Tick {
 	w.take("BeginTick", phaseTick)
 	w.space.Sync(w.columns) // the idle world may have taken components away since the refresh
@@ -22,7 +22,10 @@ func (w *World) BeginTick() Tick {
 	if w.astray {
 		w.forward()
 	}
+	begun := false
+	defer w.guard(&begun)
 	w.extensions.begin()
+	begun = true
 	return Tick{w}
 }
 
@@ -36,9 +39,12 @@ func (t Tick) Context(shard int) *Context { return t.w.contexts[shard] }
 func (t Tick) Global() *Context { return t.w.contexts[len(t.w.shards)] }
 
 // End refreshes the world, its steps run by parallel, and gives it back. No
-// system may be running.
+// system may be running. It panics as of World.Refresh if the world breaks.
 func (t Tick) End(parallel Parallel) {
 	if !t.w.phase.CompareAndSwap(phaseTick, phaseRefresh) {
+		if t.w.phase.Load() == phaseOver {
+			t.w.mustIdle("Tick.End")
+		}
 		panic("world: Tick.End of a tick that is over; begin each with BeginTick and end it once")
 	}
 	t.w.refresh.run(parallel)

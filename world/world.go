@@ -51,9 +51,10 @@ type World struct {
 
 	tick     clock
 	epoch    atomic.Uint32
-	phase    atomic.Uint32 // who has the world: see phaseIdle
-	closed   atomic.Bool   // no request is accepted any more
-	closures atomic.Bool   // some were to be run
+	phase    atomic.Uint32               // who has the world: see phaseIdle
+	closed   atomic.Bool                 // no request is accepted any more
+	cause    atomic.Pointer[BrokenError] // nil unless the world is broken
+	closures atomic.Bool                 // some were to be run
 	rejected atomic.Uint64
 	anchor   atomic.Pointer[Anchor] // made when first asked for
 	ports    ports
@@ -61,8 +62,9 @@ type World struct {
 
 	extensions extensions
 	hooks      hooks
-	hearing    *hearing // nil: nobody listens
-	feed       *Feed    // nil: there may be ports
+	hearing    *hearing       // nil: nobody listens
+	deaf       *ListenerError // of the last refresh
+	feed       *Feed          // nil: there may be ports
 }
 
 // New makes a world.
@@ -297,14 +299,21 @@ func (w *World) unready(call string) error {
 	case phaseRefresh:
 		panic(fmt.Sprintf("world: World.%s while a refresh runs; within a hook use its Context, within a function its Self, elsewhere a Port", call))
 	}
-	return ErrClosed
+	if err := w.Err(); err != nil {
+		return err
+	}
+	return ErrClosed // in a moment
 }
 
 // mustIdle is ready for what returns no error.
 func (w *World) mustIdle(call string) {
-	if w.ready(call) != nil {
-		panic(fmt.Sprintf("world: World.%s of a closed world; make another with world.New", call))
+	if w.ready(call) == nil {
+		return
 	}
+	if e := w.cause.Load(); e != nil {
+		panic(fmt.Sprintf("world: World.%s of a broken world (%v); make another with world.New", call, e))
+	}
+	panic(fmt.Sprintf("world: World.%s of a closed world; make another with world.New", call))
 }
 
 // mustBeAsked is mustIdle for what asks about one entity: in a closed world all of

@@ -1,0 +1,134 @@
+package scheduler_test
+
+import (
+	"errors"
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/atoll-sim/atoll/internal/goroutines"
+	"github.com/atoll-sim/atoll/scheduler"
+	"github.com/atoll-sim/atoll/shard"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// hostile is an extension and a Listener that fails in one of its methods.
+type hostile struct {
+	in   string
+	fail func()
+}
+
+func (x hostile) try(method string) {
+	if x.in == method {
+		x.fail()
+	}
+}
+
+func (x hostile) Begin()                         { x.try("Begin") }
+func (x hostile) Spare(*world.Deaths) bool       { x.try("Spare"); return false }
+func (x hostile) Spread(*world.Deaths, int)      { x.try("Spread") }
+func (x hostile) Settle()                        { x.try("Settle") }
+func (x hostile) Request(int, int, shard.Routed) { x.try("Request") }
+func (x hostile) End(*world.Inputs)              { x.try("End") }
+func (x hostile) Failed(error)                   {}
+
+// fails are the ways in which code of the user's does not return.
+var fails = map[string]func(){"panics": func() { panic(errBroken) }, "exits": runtime.Goexit}
+
+// stepAlone makes a tick on a goroutine of its own, which the tick may end: then there is no
+// error.
+func stepAlone(t *testing.T, s *scheduler.Scheduler) (err error) {
+	var done sync.WaitGroup
+	done.Go(func() { err = s.Step(t.Context()) })
+	done.Wait()
+	return err
+}
+
+// TestStepBreaks has an extension fail in a tick with several workers: Step returns what broke
+// the world, beside the panics of systems, and so does every later one; no goroutine is left.
+func TestStepBreaks(t *testing.T) {
+	was := runtime.NumGoroutine()
+	for how, fail := range fails {
+		for _, in := range []string{"Begin", "Spare", "Spread", "Settle"} {
+			for _, workers := range []int{1, 3} {
+				t.Run(in+" "+how, func(t *testing.T) {
+					f := newFixture(t, 6, workers)
+					require.NoError(t, f.movers.CreateN(f.w, 10_000, nil))
+					errSystem := errors.New("of a system")
+					f.MustAdd("destroys", func(b *world.Build) func(*world.Context) {
+						all := b.Query(world.Read[Position](b))
+						return func(c *world.Context) {
+							for ch := range all.Chunks() {
+								for _, h := range ch.Handles() {
+									_ = c.Destroy(h)
+								}
+							}
+							panic(errSystem)
+						}
+					})
+					f.w.Extend(hostile{in, fail})
+					err := stepAlone(t, f.Scheduler)
+					if how == "panics" {
+						require.ErrorIs(t, err, world.ErrBroken)
+						require.ErrorIs(t, err, errBroken)
+						require.Equal(t, in != "Begin", errors.Is(err, errSystem))
+					}
+					require.ErrorIs(t, f.w.Err(), world.ErrBroken)
+					require.ErrorIs(t, f.Step(t.Context()), world.ErrBroken)
+					require.ErrorIs(t, f.Run(t.Context()), world.ErrBroken)
+					require.ErrorIs(t, f.Add("late", func(*world.Build) func(*world.Context) { return func(*world.Context) {} }), world.ErrBroken)
+					f.w.Close()
+				})
+			}
+		}
+	}
+	goroutines.Settle(t, was)
+}
+
+// TestStepListenerFails has a Listener fail beside workers: the tick is completed, Step
+// says so once, and the world goes on.
+func TestStepListenerFails(t *testing.T) {
+	for how, fail := range fails {
+		for _, in := range []string{"Begin", "Request", "End"} {
+			t.Run(in+" "+how, func(t *testing.T) {
+				f := newFixture(t, 6, 3)
+				all, err := f.movers.AppendN(nil, f.w, 5_000, nil)
+				require.NoError(t, err)
+				f.w.Listen(hostile{in, fail})
+				for range 3 {
+					p, err := f.w.OpenPort()
+					require.NoError(t, err)
+					for _, h := range all[:1000] {
+						require.NoError(t, p.Destroy(h))
+					}
+				}
+				err = f.Step(t.Context())
+				failed := new(world.ListenerError)
+				require.ErrorAs(t, err, &failed)
+				require.Equal(t, in, failed.Method)
+				require.Equal(t, how == "panics", errors.Is(err, errBroken))
+				require.Equal(t, 4000, f.w.Count())
+				require.NoError(t, f.Step(t.Context()))
+			})
+		}
+	}
+}
+
+// failing is a Balancer that fails.
+type failing func()
+
+func (f failing) Balance(_ uint64, _ []scheduler.Load, dst []world.Shift) []world.Shift {
+	f()
+	return dst
+}
+
+// TestBalancerExits has a Balancer end the goroutine of Step: the tick is completed.
+func TestBalancerExits(t *testing.T) {
+	f := newFixtureOf(t, world.Options{Shards: 2}, scheduler.Options{Workers: 2, Balancer: failing(runtime.Goexit), IfPanics: scheduler.DisableSystem})
+	require.NoError(t, stepAlone(t, f.Scheduler), "it did not return")
+	require.Equal(t, uint64(1), f.w.Tick())
+	require.NoError(t, f.Step(t.Context()), "it is disabled")
+	require.Equal(t, uint64(2), f.w.Tick())
+}

@@ -1,0 +1,97 @@
+package world
+
+import (
+	"fmt"
+	"runtime/debug"
+)
+
+// BrokenError tells what broke a world: a panic, in a refresh or when a tick began, in what
+// cannot be taken back. Functions, hooks and listeners that panic do not break a
+// world; an extension does, in the middle of a change.
+//
+// A world that is broken is closed, as by World.Close, but without a last refresh: all handles
+// are dead, memory is given back, and all who wait for a request are told Broken, for
+// whether it was done is not known.
+type BrokenError struct {
+	Tick   uint64
+	During string // what panicked
+	Value  any    // what it panicked with
+	Stack  []byte // where
+}
+
+// Error names what panicked, the tick and the panic's value.
+func (e *BrokenError) Error() string {
+	return fmt.Sprintf("world: broken by a panic in %s, at the end of tick %d: %v", e.During, e.Tick, e.Value)
+}
+
+// Unwrap returns ErrBroken, and the panic's value if it was an error.
+func (e *BrokenError) Unwrap() []error {
+	if err, ok := e.Value.(error); ok {
+		return []error{ErrBroken, err}
+	}
+	return []error{ErrBroken}
+}
+
+// Err returns nil while the world can be used, a *BrokenError if it is broken, or ErrClosed
+// if it is closed. Safe from any goroutine at any time.
+func (w *World) Err() error {
+	if e := w.cause.Load(); e != nil {
+		return e
+	}
+	if w.closed.Load() {
+		return ErrClosed
+	}
+	return nil
+}
+
+// Break gives up a tick that cannot be completed: the world is broken, with the value of a
+// panic as the cause. It returns the *BrokenError. For schedulers, when no system runs any
+// more.
+func (t Tick) Break(value any) error {
+	t.w.fail(newBroken(t.w, "the scheduler", value))
+	return t.w.Err()
+}
+
+func newBroken(w *World, during string, value any) *BrokenError {
+	if value == nil {
+		value = errGoexit
+	}
+	return &BrokenError{Tick: w.tick.Load(), During: during, Value: value, Stack: debug.Stack()}
+}
+
+// asBroken is newBroken for what was recovered in a refresh, which may be one already.
+func asBroken(w *World, v any) *BrokenError {
+	if e, ok := v.(*BrokenError); ok { // of another goroutine
+		return e
+	}
+	return newBroken(w, w.extensions.during(), v)
+}
+
+// fail breaks the world, unless it is broken.
+//
+// Ownership: whoever has taken the world; nobody else works on it any more.
+func (w *World) fail(e *BrokenError) {
+	if !w.cause.CompareAndSwap(nil, e) {
+		return
+	}
+	w.phase.Store(phaseOver)
+	w.closed.Store(true) // before the lanes are emptied: who sends later looks here then
+	w.ports.abandonAll(w.refresh.ports)
+	w.extensions.all, w.hooks.all, w.hearing = nil, nil, nil
+	w.space.EndAll()
+	w.drop()
+}
+
+// guard breaks the world if what it is deferred in does not come to its end. It panics on,
+// with the *BrokenError.
+func (w *World) guard(done *bool) {
+	if *done {
+		return
+	}
+	v := recover()
+	e := asBroken(w, v)
+	w.fail(e)
+	if v != nil { // else the goroutine ends anyway
+		panic(e)
+	}
+}

@@ -1,0 +1,232 @@
+package world_test
+
+import (
+	"errors"
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/world"
+)
+
+var errCause = errors.New("the cause")
+
+// breakers break a world in its next refresh, or in the tick that begins: what, by f.
+var breakers = map[string]struct {
+	during string
+	set    func(f *fixture, h handle.Handle, fail func())
+}{
+	"Spare":  {"Spare of extension world_test.calls", func(f *fixture, _ handle.Handle, fail func()) { f.Extend(calls{spare: fail}) }},
+	"Spread": {"Spread of extension world_test.calls", func(f *fixture, _ handle.Handle, fail func()) { f.Extend(calls{spread: fail}) }},
+	"Settle": {"Settle of extension world_test.calls", func(f *fixture, _ handle.Handle, fail func()) { f.Extend(calls{settle: fail}) }},
+	"Begin":  {"Begin of extension world_test.calls", func(f *fixture, _ handle.Handle, fail func()) { f.Extend(calls{begin: fail}) }},
+	"a request": {`a request of extension "vows"`, func(f *fixture, h handle.Handle, fail func()) {
+		r := world.NewRequests(f.World, "vows", func(handle.Handle, *int) world.Outcome { fail(); return world.Applied })
+		f.Extend(calls{})
+		require.NoError(f.t, r.Send(f.port(), h, 1))
+	}},
+	"a step": {"the refresh", func(f *fixture, _ handle.Handle, fail func()) {
+		world.ReplaceApply(f.World, func(int) { fail() })
+	}},
+}
+
+// alone runs f on a goroutine of its own, which it may end, and returns what it panicked with.
+func alone(f func()) (value any) {
+	var done sync.WaitGroup
+	done.Go(func() {
+		defer func() { value = recover() }()
+		f()
+	})
+	done.Wait()
+	return value
+}
+
+// TestBroken breaks a world in each way, by a panic and by the end of a goroutine, with steps
+// that run on other goroutines and without: everybody who waits is told, all handles
+// are dead, and all that is asked of it says that it is broken, and by what.
+func TestBroken(t *testing.T) {
+	for name, b := range breakers {
+		for how, fail := range map[string]func(){"panics": func() { panic(errCause) }, "exits": runtime.Goexit} {
+			for where, refresh := range map[string]func(f *fixture){
+				"idle": func(f *fixture) { f.Refresh() },
+				"tick": func(f *fixture) { f.BeginTick().End(inGoroutines) },
+			} {
+				if name == "Begin" && where == "idle" {
+					continue
+				}
+				t.Run(name+" "+how+" "+where, func(t *testing.T) {
+					f := newFixture(t, world.Options{Shards: 4, LaneRequests: 1000})
+					all := f.newUnits(100)
+					f.Destroy(all[99])
+					b.set(f, all[0], fail)
+					w := f.wait(all)
+					v := alone(func() { refresh(f) })
+					if how == "panics" || name+where == "a steptick" { // of another goroutine
+						require.IsType(t, new(world.BrokenError), v)
+						require.Equal(t, f.Err(), v)
+					} else {
+						require.Nil(t, v)
+					}
+					w.mustBeTold()
+					f.mustBeBroken(all, b.during, how == "panics")
+				})
+			}
+		}
+	}
+}
+
+// inGoroutines is a Parallel with a goroutine for each part.
+func inGoroutines(n int, f func(int)) {
+	var group sync.WaitGroup
+	for i := range n {
+		group.Go(func() { f(i) })
+	}
+	group.Wait()
+}
+
+// waiters wait for what a port has sent, in all ways.
+type waiters struct {
+	f       *fixture
+	created handle.Handle
+	done    []*world.Completion
+	answer  world.Answer[Health]
+	group   sync.WaitGroup
+}
+
+// wait sends enough for a refresh in parallel, and waits.
+func (f *fixture) wait(all []handle.Handle) *waiters {
+	w := &waiters{f: f}
+	p := f.port()
+	var err error
+	w.created, err = f.creature.Create(p.Notify(w.completion()), Creature{})
+	require.NoError(f.t, err)
+	require.NoError(f.t, p.Notify(w.completion()).Destroy(all[1]))
+	require.NoError(f.t, f.health.Ask(p, all[2], &w.answer))
+	for p.Waiting() < 1000 {
+		require.NoError(f.t, f.health.Set(p.Notify(w.completion()), all[3], Health{1}))
+	}
+	idle := f.port()
+	require.NoError(f.t, idle.Destroy(all[4]))
+	require.ErrorIs(f.t, p.Destroy(all[5]), world.ErrFull)
+	for _, c := range w.done {
+		w.group.Go(func() {
+			outcome, err := c.Wait(f.t.Context())
+			require.NoError(f.t, err)
+			require.Equal(f.t, world.Broken, outcome)
+		})
+	}
+	w.group.Go(func() {
+		_, err := w.answer.Get(f.t.Context())
+		require.ErrorIs(f.t, err, world.ErrBroken)
+	})
+	w.group.Go(func() {
+		if err := p.Within(f.t.Context()).Destroy(all[5]); err != nil { // or it was in time for the lane that was emptied
+			require.ErrorIs(f.t, err, world.ErrBroken)
+		}
+		require.ErrorIs(f.t, p.Destroy(all[5]), world.ErrBroken)
+	})
+	return w
+}
+
+func (w *waiters) completion() *world.Completion {
+	w.done = append(w.done, new(world.Completion))
+	return w.done[len(w.done)-1]
+}
+
+func (w *waiters) mustBeTold() {
+	w.group.Wait()
+	require.False(w.f.t, w.f.Alive(w.created))
+	require.Equal(w.f.t, world.Stale, w.f.Status(w.created))
+}
+
+// mustBeBroken checks what a broken world says.
+func (f *fixture) mustBeBroken(all []handle.Handle, during string, caused bool) {
+	t := f.t
+	err := f.Err()
+	require.ErrorIs(t, err, world.ErrBroken)
+	require.ErrorIs(t, err, world.ErrClosed)
+	require.ErrorContains(t, err, "world: broken by a panic in "+during+", at the end of tick 0: ")
+	require.Equal(t, caused, errors.Is(err, errCause))
+	if !caused {
+		require.ErrorContains(t, err, "runtime.Goexit")
+	}
+	require.True(t, f.Closed())
+	for _, h := range all {
+		require.False(t, f.Alive(h))
+		require.Equal(t, world.Stale, f.Status(h))
+		require.False(t, f.Destroy(h))
+	}
+	_, err = f.unit.Create(f.World, Unit{})
+	require.Equal(t, f.Err(), err)
+	_, err = f.OpenPort()
+	require.Equal(t, f.Err(), err)
+	require.Equal(t, f.Err(), f.health.Set(f.World, all[0], Health{}))
+	for call, run := range map[string]func(){
+		"Refresh": f.Refresh, "Clear": f.Clear, "BeginTick": func() { f.BeginTick() }, "Count": func() { f.Count() }, "Failure": func() { _ = f.Failure() },
+	} {
+		mustPanic(t, []string{"World." + call + " of a broken world (world: broken by a panic in " + during, "make another with world.New"}, run)
+	}
+	f.Close()
+	f.Close()
+}
+
+// TestBrokenWhileClosed closes a world whose extension panics: it is closed all the same.
+func TestBrokenWhileClosed(t *testing.T) {
+	f := newFixture(t, world.Options{})
+	all := f.newUnits(100)
+	f.Extend(calls{spread: func() { panic(errCause) }})
+	require.IsType(t, new(world.BrokenError), alone(f.Close))
+	f.mustBeBroken(all, "Spread of extension world_test.calls", true)
+}
+
+// TestBrokenGivesMemoryBack keeps a broken world.
+func TestBrokenGivesMemoryBack(t *testing.T) {
+	f := newFixture(t, world.Options{})
+	require.NoError(t, f.creature.CreateN(f.World, 200_000, nil)) // 48 bytes and a handle each
+	f.Extend(calls{settle: func() { panic(errCause) }})
+	before := heap()
+	require.NotNil(t, alone(f.Refresh))
+	require.Less(t, heap(), before-200_000*48)
+	runtime.KeepAlive(f)
+}
+
+// TestListenerFails has a Listener panic, or end its goroutine, in each method: the refresh is
+// completed, the error names the method, and nothing is told any more.
+func TestListenerFails(t *testing.T) {
+	for _, parallel := range []world.Parallel{serial, inGoroutines} {
+		for how, fail := range map[string]func(){"panics": func() { panic(errCause) }, "exits": runtime.Goexit} {
+			for method, l := range map[string]*ears{"Begin": {begin: fail}, "Request": {request: fail}, "End": {end: fail}} {
+				t.Run(method+" "+how, func(t *testing.T) {
+					f := newFixture(t, world.Options{Shards: 4})
+					all := f.newUnits(100)
+					var failed error
+					l.failed = func(err error) { failed = err }
+					f.Listen(*l)
+					var done [2000]world.Completion
+					ports := []*world.Port{f.port(), f.port(), f.port()}
+					for i := range done {
+						require.NoError(t, f.health.Set(ports[i%3].Notify(&done[i]), all[i%100], Health{int64(i)}))
+					}
+					f.BeginTick().End(parallel)
+					for i := range done {
+						require.Equal(t, world.Applied, done[i].Outcome())
+					}
+					err := new(world.ListenerError)
+					require.ErrorAs(t, f.Failure(), &err)
+					require.Equal(t, method, err.Method)
+					require.Equal(t, how == "panics", errors.Is(f.Failure(), errCause))
+					require.Equal(t, err, failed)
+					require.NoError(t, f.health.Set(ports[0], all[0], Health{}))
+					f.Refresh()
+					require.NoError(t, f.Failure())
+					f.Listen(*l) // nobody listens by now
+					f.Listen(nil)
+					f.mustGoOn(all)
+				})
+			}
+		}
+	}
+}
