@@ -10,8 +10,8 @@ import (
 
 // TestNames says what outcomes and visitors are called.
 func TestNames(t *testing.T) {
-	require.Equal(t, []string{"undecided", "closed", "unknown"},
-		[]string{shard.Undecided.String(), shard.Closed.String(), (shard.Closed + 1).String()})
+	require.Equal(t, []string{"undecided", "broken", "unknown"},
+		[]string{shard.Undecided.String(), shard.Broken.String(), (shard.Broken + 1).String()})
 	var nobody *shard.Visitor
 	require.Equal(t, "somebody", nobody.String())
 	require.Equal(t, "a test", (&shard.Visitor{What: "a test"}).String())

@@ -27,5 +27,6 @@ func FillComponents(w *World, n int) {
 		w.columns = append(w.columns, shard.NewColumn[filler](w.space))
 	}
 }
+
 // ReplaceApply has f run in place of the apply step of refreshes, for each shard.
 func ReplaceApply(w *World, f func(int)) { w.refresh.apply = f }
