@@ -160,8 +160,8 @@ func (m *model) refresh() {
 	m.spare()
 	m.spread()
 	for _, r := range m.queue {
-		if r.outcome == world.Applied && r.name == "destroy" && m.entities[r.h].spared {
-			r.outcome = world.Refused
+		if e := m.entities[r.h]; r.name == "destroy" && e != nil && e.spared {
+			r.outcome = world.Refused // whether it or another was the first
 		}
 		if r.born == nil {
 			m.outcomes[r.outcome]++
