@@ -248,7 +248,19 @@ func TestFaults(t *testing.T) {
 				c.Duration = time.Second // so many that one of them is hit on a busy machine, too
 			}
 			test.inject(&c)
-			s, err := demo.Run(context.Background(), c, &bytes.Buffer{})
+			// A run ends by its number of ticks, and not before its time.
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			began, least, ticks := time.Now(), c.Duration, uint64(c.Duration.Seconds()*float64(c.Hz))
+			c.Duration = 0
+			c.System(func(*world.Build) func(*world.Context) {
+				return func(c *world.Context) {
+					if c.Tick() >= ticks && time.Since(began) >= least {
+						cancel()
+					}
+				}
+			})
+			s, err := demo.Run(ctx, c, &bytes.Buffer{})
 			require.NoError(t, err)
 			require.False(t, s.OK())
 			all, ok := s.Audit.([]string)

@@ -1,6 +1,8 @@
 package line_test
 
 import (
+	"bytes"
+	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -93,4 +95,46 @@ type endless struct{}
 func (endless) Read(p []byte) (int, error) {
 	const text = "STEER 0.5 -0.5\n"
 	return copy(p, strings.Repeat(text, max(1, len(p)/len(text)))), nil
+}
+
+// FuzzReader reads bytes that come in pieces of any length: each line that ends is there,
+// or is told once to be too long, and the buffer does not grow.
+func FuzzReader(f *testing.F) {
+	f.Add([]byte("a\r\nbb\n\n"), uint8(1))
+	f.Add(append(bytes.Repeat([]byte("x"), 5000), '\n', 'y', '\n'), uint8(200))
+	f.Add([]byte("\r\r\n12345678\r\n123456789\n"), uint8(3))
+	f.Fuzz(func(t *testing.T, sent []byte, piece uint8) {
+		r := line.NewReader(&pieces{sent, int(piece) + 1}, bytesMax)
+		ended := bytes.Split(sent, []byte("\n"))
+		for _, want := range ended[:len(ended)-1] {
+			want = bytes.TrimSuffix(want, []byte("\r"))
+			got, err := r.Next()
+			if len(want) > bytesMax {
+				require.ErrorIs(t, err, line.ErrTooLong)
+				continue
+			}
+			require.NoError(t, err)
+			require.Equal(t, string(want), string(got))
+		}
+		_, err := r.Next()
+		if errors.Is(err, line.ErrTooLong) { // of what has no end
+			_, err = r.Next()
+		}
+		require.ErrorIs(t, err, io.EOF)
+	})
+}
+
+// pieces is a reader that gives n bytes at a time.
+type pieces struct {
+	left []byte
+	n    int
+}
+
+func (p *pieces) Read(b []byte) (int, error) {
+	if len(p.left) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(b[:min(len(b), p.n)], p.left)
+	p.left = p.left[n:]
+	return n, nil
 }
