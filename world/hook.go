@@ -53,8 +53,10 @@ type hookPart struct {
 // once, those of the dying by their rows. None of this depends on the number of
 // workers. What counts is how entities differ from the last refresh: one that was
 // created is told of as created with the components that it has by now, and not as
-// changed; who gained and lost a component is not told of. Who is created and destroyed
-// by the same refresh was never alive and is told of to nobody. A move is no event.
+// changed; who gained and lost a component is not told of. An entity that one refresh
+// creates and then destroys by a request was never alive, and no hook hears of it. One that
+// dies as a consequence in the refresh that creates it, by the last release of its owner or
+// with its parent, was alive: hooks hear of both. A move is no event.
 //
 // A hook that panics is contained: the refresh is completed, other hooks and shards are
 // told, and the error is in World.Failure; see SetEnabled for what to do with it.
