@@ -30,3 +30,12 @@ func FillComponents(w *World, n int) {
 
 // ReplaceApply has f run in place of the apply step of refreshes, for each shard.
 func ReplaceApply(w *World, f func(int)) { w.refresh.apply = f }
+
+// DrawWhileMailIsFilled has the port look at its mail when the refresh takes that to fill
+// it, and draw handles instead.
+func (p *Port) DrawWhileMailIsFilled(n int) error {
+	q := p.mail.Swap(nil)
+	defer p.mail.Store(q)
+	p.trade(q)
+	return p.fill(p.w.outside, n)
+}

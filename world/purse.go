@@ -47,10 +47,14 @@ func (p *purse) fill(o *shard.Outside, n int) (err error) {
 
 // openMail takes what is in the mail.
 func (p *purse) openMail() {
-	q := p.mail.Load()
-	if q == nil {
-		return // there was none, or the refresh is filling it
+	if q := p.mail.Load(); q != nil { // otherwise there was none, or the refresh is filling it
+		p.trade(q)
 	}
+}
+
+// trade takes a box that was seen in the mail, unless the refresh has taken it since, and
+// leaves an empty one. The hand gives that its array if it has nothing in it.
+func (p *purse) trade(q *[]handle.Handle) {
 	if p.box == nil {
 		p.box = new([]handle.Handle)
 	}
@@ -58,6 +62,7 @@ func (p *purse) openMail() {
 		*p.box = p.hand
 	}
 	if !p.mail.CompareAndSwap(q, p.box) { // publishes the empty box
+		*p.box = nil // the array stays the hand's, which may hold some by the next time
 		return
 	}
 	if len(p.hand) == 0 {
