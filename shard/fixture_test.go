@@ -95,10 +95,10 @@ func (s *storage) refresh() {
 	for _, sh := range s.shards {
 		sh.Sweep()
 	}
+	var exiled shard.Exiled
+	exiled.Gather(s.shards)
 	for _, sh := range s.shards {
-		for _, home := range s.shards {
-			home.Recycle(sh.Exiled())
-		}
+		sh.Recycle(&exiled)
 		s.outside.Recycle(sh.Outer())
 	}
 	for _, sh := range s.shards {

@@ -11,15 +11,15 @@ import (
 //	asked     requests, in order; the last for an atom counts
 //	sheds     decisions that some leave, whichever; see Shed
 //	leavers   the atoms that leave, in the order of those requests and decisions
-//	to        [2 0 0 3 …]   where each of them goes: apart, for all targets scan it
+//	to        [2 0 0 3 …]   where each of them goes: apart, for Comers go over it twice
 //	disabled  bits of atoms that have come, those of flags among them
 //
 // Invariants: between Depart and Sweep the row of a leaver is marked, and the
 // handle there has version 0 and says which shard it leaves for. The slot has the
 // handle's place throughout: nobody else can tell.
 //
-// Ownership: the shard's owner. In the step between, others read leavers and to,
-// and each target sets refused of those that were to come to it.
+// Ownership: the shard's owner. In the step between, others read leavers, and each target
+// sets refused of those that were to come to it.
 type moving struct {
 	asked    []Routed
 	sheds    []shed
@@ -114,20 +114,46 @@ func (s *Shard) Leaves(h handle.Handle) (to int, ok bool) {
 	return 0, false
 }
 
-// Arrive takes in the atoms that leave another shard for this one, in their
-// order. All shards have departed.
-func (s *Shard) Arrive(from *Shard) {
-	if from == s {
-		return
-	}
-	var source, target *Table
-	for i, to := range from.moving.to {
-		if int(to) != s.id {
-			continue
+// Comers are the atoms that move in a refresh, by the shard they come to: each group in
+// the order of the shards they leave, of each of those in the order in which they leave.
+//
+// Ownership: as of Groups.
+type Comers struct{ groups Groups[comer] }
+
+// comer is a leaver: the from-th shard's, at a position in its list.
+type comer struct{ from, at int32 }
+
+// Gather finds all who move. All shards have departed.
+func (c *Comers) Gather(shards []*Shard) {
+	g := &c.groups
+	g.Reset(len(shards))
+	for _, s := range shards {
+		for _, to := range s.moving.to {
+			if int(to) != s.id {
+				g.Count(int(to))
+			}
 		}
-		x := &from.moving.leavers[i]
+	}
+	g.Counted()
+	for from, s := range shards {
+		for i, to := range s.moving.to {
+			if int(to) != s.id {
+				g.Add(int(to), comer{int32(from), int32(i)})
+			}
+		}
+	}
+}
+
+// Arrive takes in the atoms that come to this shard.
+func (s *Shard) Arrive(c *Comers, shards []*Shard) {
+	var source, target *Table
+	for _, at := range c.groups.Of(s.id) {
+		x := &shards[at.from].moving.leavers[at.at]
 		if t := s.space.chunk(x.from).table; t != source {
-			source, target = t, s.Table(t.set)
+			if target == nil || target.set != t.set {
+				target = s.Table(t.set)
+			}
+			source = t
 		}
 		if err := s.takeIn(target, x); err != nil {
 			x.refused, s.moving.full = true, true

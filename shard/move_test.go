@@ -25,10 +25,10 @@ func (o *office) move() {
 	for _, s := range o.shards {
 		s.Depart()
 	}
+	var comers shard.Comers
+	comers.Gather(o.shards)
 	for _, s := range o.shards {
-		for _, from := range o.shards {
-			s.Arrive(from)
-		}
+		s.Arrive(&comers, o.shards)
 	}
 }
 

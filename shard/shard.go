@@ -316,19 +316,39 @@ func (s *Shard) exile(dead handle.Handle) {
 	}
 }
 
-// Exiled returns the handles that this refresh buried and whose home is another
-// shard, in order.
-func (s *Shard) Exiled() []handle.Handle { return s.exiled }
+// Foreign returns how many handles this refresh buried whose home is elsewhere.
+func (s *Shard) Foreign() int { return len(s.exiled) + len(s.outer) }
+
+// Exiled are the handles that a refresh buried and whose home is another shard, by that
+// home: each group by the shards that held the atoms, of each of those in order.
+//
+// Ownership: as of Groups.
+type Exiled struct{ groups Groups[handle.Handle] }
+
+// Gather finds them.
+func (e *Exiled) Gather(shards []*Shard) {
+	g := &e.groups
+	g.Reset(len(shards))
+	for _, s := range shards {
+		for _, h := range s.exiled {
+			g.Count(int(h.Shard()))
+		}
+	}
+	g.Counted()
+	for _, s := range shards {
+		for _, h := range s.exiled {
+			g.Add(int(h.Shard()), h)
+		}
+	}
+}
 
 // Outer returns the handles that this refresh buried and whose home is outside,
 // in order.
 func (s *Shard) Outer() []handle.Handle { return s.outer }
 
-// Recycle takes back the slots of those handles whose home this is.
-func (s *Shard) Recycle(dead []handle.Handle) {
-	for _, h := range dead {
-		if h.Shard() == uint32(s.id) {
-			s.recycle(h)
-		}
+// Recycle takes back the slots of those whose home this is.
+func (s *Shard) Recycle(dead *Exiled) {
+	for _, h := range dead.groups.Of(s.id) {
+		s.recycle(h)
 	}
 }

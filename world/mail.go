@@ -45,6 +45,9 @@ type mailbox interface {
 	flip() bool
 	// depart takes out what is for atoms that leave the shard.
 	depart(s *shard.Shard)
+	// countStrays and addStrays add what was taken out to the message's came.
+	countStrays()
+	addStrays()
 	// forward is World.forward for one box.
 	forward(shard int)
 }
@@ -55,13 +58,12 @@ type mailbox interface {
 // Invariants: in a refresh in which atoms move, order tells the places of the
 // messages in next among all requests, ascending.
 //
-// Ownership: the shard's owner. While atoms arrive, others read strays.
+// Ownership: the shard's owner.
 type messageBox[M any] struct {
 	of        *Message[M]
 	now, next []Envelope[M]
 	order     []uint64
 	strays    []stray[M] // taken out of next, in order
-	came      []stray[M] // to be put into next
 	listed    bool       // in the shard's mail
 	_         [64]byte   // other shards' boxes are written by other workers
 }
@@ -108,23 +110,30 @@ func (b *messageBox[M]) depart(s *shard.Shard) {
 	b.next, b.order = b.next[:kept], b.order[:kept]
 }
 
-func (m *Message[M]) arrive(shard int) {
-	came := m.boxes[shard].came
-	for i := range m.boxes {
-		for _, x := range m.boxes[i].strays {
-			if x.to == shard {
-				came = append(came, x)
-			}
-		}
+func (b *messageBox[M]) countStrays() {
+	for i := range b.strays {
+		b.of.came.Count(b.strays[i].to)
 	}
+}
+
+func (b *messageBox[M]) addStrays() {
+	for i := range b.strays {
+		b.of.came.Add(b.strays[i].to, b.strays[i])
+	}
+}
+
+func (m *Message[M]) reset() { m.came.Reset(len(m.boxes)) }
+
+func (m *Message[M]) counted() { m.came.Counted() }
+
+func (m *Message[M]) arrive(shard int) {
+	came := m.came.Of(shard)
 	if len(came) == 0 {
 		return
 	}
 	slices.SortFunc(came, func(a, b stray[M]) int { return cmp.Compare(a.order, b.order) })
-	box := m.box(shard)
-	box.merge(came)
+	m.box(shard).merge(came)
 	clear(came)
-	box.came = came[:0]
 }
 
 // merge puts what came among the messages of the next tick, in order, the last

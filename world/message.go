@@ -18,7 +18,8 @@ type Message[M any] struct {
 	name    string
 	typ     reflect.Type
 	sending shard.Kind[M]
-	boxes   []messageBox[M] // by shard
+	boxes   []messageBox[M]        // by shard
+	came    shard.Groups[stray[M]] // in a refresh: what comes with atoms that move
 }
 
 // Envelope is a delivered message.
@@ -31,6 +32,9 @@ type Envelope[M any] struct {
 type anyMessage interface {
 	messageType() reflect.Type
 	Name() string
+	// reset and counted are those of the groups of what comes with atoms that move.
+	reset()
+	counted()
 	// arrive takes in what has come to a shard with the atoms that moved there.
 	arrive(shard int)
 	// drop forgets all messages.

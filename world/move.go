@@ -89,10 +89,32 @@ func (w *World) owner(h handle.Handle) (shard int, ok bool) {
 func (r *refresh) move(parallel Parallel, asked int) {
 	n := len(r.w.shards)
 	r.step(parallel, n, asked, r.depart)
+	r.comers.Gather(r.w.shards)
+	r.gatherStrays()
 	r.step(parallel, n, asked, r.arrive)
 	r.w.space.Moved()
 	for _, s := range r.w.shards {
 		r.w.astray = r.w.astray || s.Full() // messages have gone ahead of who was refused
+	}
+}
+
+// gatherStrays finds the messages that go with those who move, by the shard they go to.
+func (r *refresh) gatherStrays() {
+	for _, m := range r.w.messages {
+		m.reset()
+	}
+	for i := range r.w.mail {
+		for _, box := range r.w.mail[i].boxes {
+			box.countStrays()
+		}
+	}
+	for _, m := range r.w.messages {
+		m.counted()
+	}
+	for i := range r.w.mail {
+		for _, box := range r.w.mail[i].boxes {
+			box.addStrays()
+		}
 	}
 }
 
@@ -109,9 +131,7 @@ func (r *refresh) bindMoves(w *World) {
 		}
 	})
 	r.arrive = r.in("arrive", func(i int) {
-		for _, from := range w.shards {
-			w.shards[i].Arrive(from)
-		}
+		w.shards[i].Arrive(&r.comers, w.shards)
 		for _, m := range w.messages {
 			m.arrive(i)
 		}

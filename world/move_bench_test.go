@@ -1,6 +1,7 @@
 package world_test
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -64,6 +65,56 @@ func BenchmarkMove(b *testing.B) {
 		}
 		b.ReportMetric(float64(least.Nanoseconds())/moves, "ns/move")
 	})
+}
+
+// BenchmarkMoveShards moves 60,000 entities at a refresh, each to another shard, in worlds
+// of few and of many shards; and destroys as many that are away from home. It tells the
+// least time of the refresh alone.
+func BenchmarkMoveShards(b *testing.B) {
+	const n = 60_000
+	for _, shards := range []int{64, 2048} {
+		setUp := func(b *testing.B) (*fixture, *world.Port) {
+			f := newFixture(b, world.Options{Shards: shards, LaneRequests: 2 * n, LaneBytes: 64 * n})
+			f.mover.PlaceBy(func(m Mover) int { return int(m.Position.X) % shards })
+			return f, f.port()
+		}
+		create := func(b *testing.B, f *fixture) []handle.Handle {
+			all, err := f.mover.AppendN(nil, f.World, n, func(i int, m *Mover) { m.Position.X = float64(i * 7) })
+			require.NoError(b, err)
+			return all
+		}
+		move := func(b *testing.B, p *world.Port, all []handle.Handle, round int) {
+			for i, h := range all {
+				require.NoError(b, world.Move(p, h, (i*7+round*(1+i%5))%shards))
+			}
+		}
+		b.Run(fmt.Sprintf("move/%d", shards), func(b *testing.B) {
+			f, p := setUp(b)
+			all := create(b, f)
+			least := time.Duration(math.MaxInt64)
+			for round := range b.N {
+				move(b, p, all, round+1)
+				began := time.Now()
+				f.Refresh()
+				least = min(least, time.Since(began))
+			}
+			b.ReportMetric(float64(least.Nanoseconds())/1e6, "ms/refresh")
+		})
+		b.Run(fmt.Sprintf("destroy/%d", shards), func(b *testing.B) {
+			f, p := setUp(b)
+			least := time.Duration(math.MaxInt64)
+			for range b.N {
+				all := create(b, f)
+				move(b, p, all, 1)
+				f.Refresh()
+				require.Equal(b, n, f.Query().Destroy())
+				began := time.Now()
+				f.Refresh()
+				least = min(least, time.Since(began))
+			}
+			b.ReportMetric(float64(least.Nanoseconds())/1e6, "ms/refresh")
+		})
+	}
 }
 
 // BenchmarkMoved gets components of entities in random order, in turn in a world

@@ -52,7 +52,9 @@ type refresh struct {
 	calls    bool     // functions are to run
 	aparts   []apart  // by shard
 	releases releases // by references
-	shifted  int      // how many are to move by decisions
+	comers   shard.Comers
+	exiled   shard.Exiled
+	shifted  int // how many are to move by decisions
 
 	part    func(int)                   // of the step that runs in parallel
 	guarded func(int)                   // guard, bound once
@@ -91,12 +93,12 @@ func (r *refresh) init(w *World) {
 	r.bindMoves(w)
 	r.sweep = r.in("sweep", func(i int) { w.shards[i].Sweep() })
 	r.recycle = func(i int) {
+		if i < len(w.shards) {
+			w.shards[i].Recycle(&r.exiled)
+			return
+		}
 		for _, s := range w.shards {
-			if i < len(w.shards) {
-				w.shards[i].Recycle(s.Exiled())
-			} else {
-				w.outside.Recycle(s.Outer())
-			}
+			w.outside.Recycle(s.Outer())
 		}
 	}
 	r.release = func(i int) { r.shares[i].release() }
@@ -193,7 +195,10 @@ func (r *refresh) steps(parallel Parallel) {
 	r.step(parallel, n, doomed+moves, r.sweep)
 	if sent > 0 || doomed > 0 {
 		w.outside.Want(wants(r.ports))
-		r.step(parallel, n+1, r.sum(exiles), r.recycle)
+		if foreign := r.sum((*shard.Shard).Foreign); foreign > 0 {
+			r.exiled.Gather(w.shards)
+			r.step(parallel, n+1, foreign, r.recycle)
+		}
 	}
 	r.step(parallel, len(r.shares), sent, r.release)
 	for _, p := range r.ports {
@@ -253,8 +258,6 @@ func (w *World) outdate() {
 		w.space.Outdate()
 	}
 }
-
-func exiles(s *shard.Shard) int { return len(s.Exiled()) + len(s.Outer()) }
 
 func (r *refresh) sum(of func(*shard.Shard) int) int {
 	n := 0
