@@ -1,6 +1,8 @@
 package hierarchy
 
 import (
+	"fmt"
+
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -57,7 +59,13 @@ func (r *Relation) do(by world.Holder, h handle.Handle, c change) error {
 	}
 	r.requests.Check(by)
 	if !w.Idle() {
+		if err := w.Err(); err != nil {
+			return err
+		}
 		r.mustIdle(c.op.String())
+	}
+	if r.comparing {
+		panic(fmt.Sprintf("hierarchy: Relation.%s of %q within the comparison of a Sort; change the relation after it", c.op, r.name))
 	}
 	if !r.alive(h) || c.to != handle.None && !r.alive(c.to) {
 		return world.ErrStale

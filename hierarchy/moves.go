@@ -25,7 +25,7 @@ func (r *Relation) Remove(by world.Holder, h handle.Handle) error {
 // can be tried at once, before all that the others need. Who is in the relation lives.
 func (r *Relation) mayAtOnce(by world.Holder) bool {
 	w, ok := by.(*world.World)
-	return ok && w == r.w && w.Idle()
+	return ok && w == r.w && w.Idle() && !r.comparing
 }
 
 // AddChild makes an entity that has no parent a child of another, behind its
@@ -121,7 +121,13 @@ func (r *Relation) Sort(by world.Holder, parent handle.Handle, compare func(a, b
 	switch by := by.(type) {
 	case *world.World:
 		r.requests.Check(by)
+		if err := by.Err(); err != nil {
+			return err
+		}
 		r.mustIdle("Sort")
+		outer := r.comparing
+		r.comparing = true // what compare changes would be lost
+		defer func() { r.comparing = outer }()
 		return r.tree.Sort(parent, compare)
 	case *world.Context:
 		r.requests.Check(by)

@@ -92,9 +92,10 @@ type Relation struct {
 	idle     Reader
 	requests *world.Requests[change]
 	refusals
-	dying   []handle.Handle // parents that die by this relation
-	gifts   []gift
-	sorting [][]handle.Handle // scratch of Sort: of global systems, then by shard
+	dying     []handle.Handle // parents that die by this relation
+	gifts     []gift
+	comparing bool              // the idle world sorts
+	sorting   [][]handle.Handle // scratch of Sort: of global systems, then by shard
 }
 
 // New makes a relation of a world, under a name that messages use. Before the
@@ -130,7 +131,7 @@ func (r *Relation) Options() Options { return r.options }
 // any entity, of whatever shard: while they run no relation changes.
 func (r *Relation) Read(a world.Asker) *Reader {
 	if world.Bound(a, "hierarchy.Relation.Read") != r.w {
-		panic(fmt.Sprintf("hierarchy: relation %q belongs to another world than who asks to read it", r.name))
+		panic(fmt.Sprintf("hierarchy: relation %q belongs to another world than who asks to read it; use that world's own", r.name))
 	}
 	if _, idle := a.(*world.World); idle {
 		return &r.idle
@@ -138,8 +139,11 @@ func (r *Relation) Read(a world.Asker) *Reader {
 	return &Reader{tree: r.tree, relation: r}
 }
 
-// mustIdle panics while a tick runs.
+// mustIdle panics while a tick runs, and in a closed world.
 func (r *Relation) mustIdle(call string) {
+	if err := r.w.Err(); err != nil {
+		panic(fmt.Sprintf("hierarchy: Relation.%s of %q in a world that is closed (%v); make another with world.New", call, r.name, err))
+	}
 	if !r.w.Idle() {
 		panic(fmt.Sprintf("hierarchy: Relation.%s of %q by the World while a tick runs; within a system use its Context, elsewhere a Port", call, r.name))
 	}
@@ -194,6 +198,9 @@ func (r *Relation) Save(dst []byte) []byte {
 // world.ErrStale if it names an entity that is not alive; then the relation is as it
 // was. For an idle world.
 func (r *Relation) Load(image []byte) error {
+	if err := r.w.Err(); err != nil {
+		return err
+	}
 	r.mustIdle("Load")
 	next, err := Load(image, TreeOptions{})
 	if err != nil {

@@ -76,6 +76,9 @@ func (l *Log) Play(w *world.World, codecs *state.Codecs) (*Player, error) {
 	if w == nil {
 		panic("inputlog: Play to a nil World; make one with world.New")
 	}
+	if err := w.Err(); err != nil {
+		return nil, err
+	}
 	if err := mustMatch(w, l.settings); err != nil {
 		return nil, err
 	}

@@ -61,6 +61,9 @@ func NewRecorder(w *world.World, out io.Writer, o Options) (*Recorder, error) {
 	if w == nil {
 		panic("inputlog: NewRecorder of a nil World; make one with world.New")
 	}
+	if err := w.Err(); err != nil {
+		return nil, err
+	}
 	r := &Recorder{w: w, codecs: o.Codecs, known: w.Survey().Kinds(), to: writer{out: out}}
 	kinds, err := learn(nil, r.known, r.codecs)
 	if err != nil {

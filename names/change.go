@@ -20,7 +20,14 @@ func (n *Names[K]) do(by world.Holder, h handle.Handle, c change[K]) error {
 		return n.requests.Send(by, h, c)
 	}
 	n.requests.Check(by)
-	n.mustIdle("Bind")
+	if err := w.Err(); err != nil {
+		return err
+	}
+	if c.bind {
+		n.mustIdle("Bind")
+	} else {
+		n.mustIdle("Unbind")
+	}
 	switch {
 	case w.Locate(h) == 0:
 		return world.ErrStale

@@ -162,8 +162,11 @@ func (n *Names[K]) ordered() []*binding[K] {
 // world; it is good until the refresh.
 func (n *Names[K]) Refused() []Refusal[K] { return n.refused }
 
-// mustIdle panics while a tick runs.
+// mustIdle panics while a tick runs, and in a closed world.
 func (n *Names[K]) mustIdle(call string) {
+	if err := n.w.Err(); err != nil {
+		panic(fmt.Sprintf("names: Names.%s of %q in a world that is closed (%v); make another with world.New", call, n.label, err))
+	}
 	if !n.w.Idle() {
 		panic(fmt.Sprintf("names: Names.%s of %q by the World while a tick runs; within a system use its Context, elsewhere a Port", call, n.label))
 	}

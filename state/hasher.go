@@ -132,6 +132,9 @@ const nowhere = -1
 
 // sections hashes one section after the other and calls done behind each.
 func (h *Hasher) sections(done func(shard int, kind, name string)) error {
+	if err := h.w.Err(); err != nil {
+		return err
+	}
 	v := h.w.Survey()
 	components, messages, resources := v.Components(), v.Messages(), v.Resources()
 	if err := errors.Join(h.learn("component", components), h.learn("message", messages), h.learn("resource", resources)); err != nil {

@@ -30,7 +30,12 @@ type release struct {
 }
 
 // AnchorOf returns the anchor of by's world. Safe from any goroutine at any time.
-func AnchorOf(by Holder) *Anchor { return by.world().theAnchor() }
+func AnchorOf(by Holder) *Anchor {
+	if by == nil {
+		panic("world: a reference is asked of a nil Holder; pass a *World, *Context, *Self or *Port")
+	}
+	return by.world().theAnchor()
+}
 
 func (w *World) theAnchor() *Anchor {
 	if a := w.anchor.Load(); a != nil {

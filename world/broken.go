@@ -3,6 +3,8 @@ package world
 import (
 	"fmt"
 	"runtime/debug"
+
+	"github.com/atoll-sim/atoll/internal/check"
 )
 
 // BrokenError tells what broke a world: a panic, in a refresh or when a tick began, in what
@@ -80,6 +82,9 @@ func (w *World) fail(e *BrokenError) {
 	w.extensions.all, w.hooks.all, w.hearing = nil, nil, nil
 	w.space.EndAll()
 	w.drop()
+	if check.Enabled {
+		w.turn.Begin(idleTurn) // accessors of a closed world find nothing
+	}
 }
 
 // guard breaks the world if what it is deferred in does not come to its end. It panics on,

@@ -75,10 +75,11 @@ func (c *Context) System() string { return c.system }
 // Count returns the number of atoms in the shard, marked ones included. A global
 // system that asked for something in the shards gets that of the world.
 func (c *Context) Count() int {
+	c.mustRun("Count")
 	if c.shard != nil {
 		return c.shard.Alive()
 	}
-	if c.access == nil || !c.access.Whole {
+	if !c.access.Whole {
 		panic(fmt.Sprintf("world: %s calls Count without having asked for anything in the shards, which may be running; call b.Query in its constructor", c.who()))
 	}
 	n := 0
@@ -218,10 +219,16 @@ func (c *Context) who() string {
 	return fmt.Sprintf("system %q on shard %d", c.system, c.Shard())
 }
 
+// mustRun panics when no system is running. It is small enough to be inlined.
 func (c *Context) mustRun(call string) {
-	if check.Enabled && c.access == nil {
-		panic(fmt.Sprintf("world: Context.%s of shard %d after system %q returned; a Context is for the running system alone", call, c.Shard(), c.system))
+	if c.access == nil {
+		c.refuseLate(call)
 	}
+}
+
+//go:noinline
+func (c *Context) refuseLate(call string) {
+	panic(fmt.Sprintf("world: Context.%s of shard %d after system %q returned; a Context is for the running system alone", call, c.Shard(), c.system))
 }
 
 func (c *Context) mustWrite(component int, call string) {

@@ -78,6 +78,9 @@ func NewRequests[T any](w *World, name string, do func(h handle.Handle, v *T) Ou
 
 // Check panics unless by acts on the world of the extension.
 func (r *Requests[T]) Check(by Holder) {
+	if by == nil {
+		refuseNil("extension", r.name)
+	}
 	if by.world() != r.w {
 		r.w.refuse(by, "extension", r.name)
 	}

@@ -200,7 +200,9 @@ type Feed struct {
 
 // Feed begins to feed a world. No port may be open. The world must be idle.
 func (w *World) Feed() (*Feed, error) {
-	w.mustIdle("Feed")
+	if err := w.ready("Feed"); err != nil {
+		return nil, err
+	}
 	w.ports.mu.Lock()
 	defer w.ports.mu.Unlock()
 	if n := len(w.ports.mu.byNumber) - len(w.ports.mu.free); n > 0 || w.feed != nil {
@@ -214,8 +216,7 @@ func (w *World) Feed() (*Feed, error) {
 // Close lets ports be opened again. Handles that ports of the recorded world had in
 // hand are stale afterwards.
 func (f *Feed) Close() {
-	f.w.mustIdle("Feed.Close")
-	if f.w.feed != f {
+	if f.ready("Feed.Close") != nil {
 		return
 	}
 	f.w.feed = nil
@@ -225,16 +226,31 @@ func (f *Feed) Close() {
 	f.w.ports.mu.fed = false
 }
 
+// ready returns ErrClosed if the Feed or its world is closed, and panics while a tick runs.
+func (f *Feed) ready(call string) error {
+	if err := f.w.ready(call); err != nil {
+		return err
+	}
+	if f.w.feed != f {
+		return ErrClosed
+	}
+	return nil
+}
+
 // Deal does what Inputs.Drawn and Dealt say. It returns an error if the world is
 // another than that which was heard.
 func (f *Feed) Deal(drawn uint32, dealt []shard.Dealing) error {
-	f.w.mustIdle("Feed.Deal")
+	if err := f.ready("Feed.Deal"); err != nil {
+		return err
+	}
 	return f.w.outside.Deal(drawn, dealt)
 }
 
 // Recall does what Inputs.Recalled says for one handle. Errors as of Deal.
 func (f *Feed) Recall(h handle.Handle) error {
-	f.w.mustIdle("Feed.Recall")
+	if err := f.ready("Feed.Recall"); err != nil {
+		return err
+	}
 	if err := f.use(h); err != nil {
 		return err
 	}
@@ -248,6 +264,9 @@ func (f *Feed) Release(h handle.Handle) { f.w.theAnchor().Release(h) }
 // Shift does what Inputs.Shifts says, at the next refresh. It returns an error if
 // the world has no such shards.
 func (f *Feed) Shift(shifts []Shift) error {
+	if err := f.ready("Feed.Shift"); err != nil {
+		return err
+	}
 	for _, x := range shifts {
 		if n := len(f.w.shards); x.From < 0 || x.From >= n || x.To < 0 || x.To >= n || x.From == x.To || x.Entities < 1 {
 			return fmt.Errorf("world: a shift of %d entities from shard %d to %d cannot be", x.Entities, x.From, x.To)
@@ -261,7 +280,9 @@ func (f *Feed) Shift(shifts []Shift) error {
 // with it, to be filled in: none if Type is nil. It returns an error if the world
 // has no such requests.
 func (f *Feed) Request(kind int, flags shard.How, h handle.Handle) (shard.Cells, error) {
-	f.w.mustIdle("Feed.Request")
+	if err := f.ready("Feed.Request"); err != nil {
+		return shard.Cells{}, err
+	}
 	if flags&shard.Create != 0 {
 		if err := f.use(h); err != nil {
 			return shard.Cells{}, err
@@ -281,6 +302,9 @@ func (f *Feed) use(h handle.Handle) error {
 
 // Publish hands over what was sent with Request.
 func (f *Feed) Publish() {
+	if f.ready("Feed.Publish") != nil {
+		return // the world is closed, or has ports
+	}
 	clear(f.used)
 	f.lane.Publish()
 }

@@ -75,7 +75,10 @@ func (w *World) Owner(h handle.Handle) (shard int, ok bool) {
 }
 
 // Owner is World.Owner. The answer is good until the refresh.
-func (c *Context) Owner(h handle.Handle) (shard int, ok bool) { return c.w.owner(h) }
+func (c *Context) Owner(h handle.Handle) (shard int, ok bool) {
+	c.mustRun("Owner")
+	return c.w.owner(h)
+}
 
 func (w *World) owner(h handle.Handle) (shard int, ok bool) {
 	if l := w.space.Locate(h); l != 0 {

@@ -1,0 +1,114 @@
+package misuse_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestMisuseComplete holds the table against what the packages export: each function and
+// method is in it, or is left out for a reason.
+func TestMisuseComplete(t *testing.T) {
+	inTable := map[string]bool{}
+	for _, s := range misuseSections {
+		for _, row := range s.rows {
+			name, _, _ := strings.Cut(row.call, " ")
+			name = strings.TrimSuffix(name, ",")
+			inTable[name] = true
+		}
+	}
+	leftOut := map[string]bool{}
+	for _, names := range misuseLeftOut {
+		for name := range strings.FieldsSeq(names) {
+			require.False(t, leftOut[name], "%s is left out twice", name)
+			leftOut[name] = true
+		}
+	}
+	exported := map[string]bool{}
+	for _, pkg := range []string{"world", "scheduler", "reference", "names", "hierarchy", "region", "state", "inputlog"} {
+		addExported(t, exported, pkg)
+	}
+	for _, name := range slices.Sorted(maps.Keys(exported)) {
+		_, short, _ := strings.Cut(name, ":")
+		if inTable[short] == leftOut[short] {
+			t.Errorf("%s is in the table: %v, left out: %v; want one of them", name, inTable[short], leftOut[short])
+		}
+		delete(leftOut, short)
+	}
+	require.Empty(t, leftOut, "is exported by no package")
+}
+
+// addExported adds the functions and methods that a package exports.
+func addExported(t *testing.T, to map[string]bool, pkg string) {
+	files, err := parser.ParseDir(token.NewFileSet(), "../../"+pkg, func(f fs.FileInfo) bool {
+		return !strings.HasSuffix(f.Name(), "_test.go")
+	}, 0)
+	require.NoError(t, err)
+	for _, f := range files[pkg].Files {
+		for _, d := range f.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			if !ok || !fn.Name.IsExported() || slices.Contains(plainMethods, fn.Name.Name) {
+				continue
+			}
+			name := fn.Name.Name
+			if fn.Recv != nil {
+				on := fn.Recv.List[0].Type
+				for {
+					switch x := on.(type) {
+					case *ast.StarExpr:
+						on = x.X
+						continue
+					case *ast.IndexExpr:
+						on = x.X
+						continue
+					case *ast.IndexListExpr:
+						on = x.X
+						continue
+					}
+					break
+				}
+				if !ast.IsExported(on.(*ast.Ident).Name) {
+					continue
+				}
+				name = on.(*ast.Ident).Name + "." + name
+			} else if pkg != "world" {
+				name = pkg + "." + name
+			}
+			to[pkg+":"+name] = true
+		}
+	}
+}
+
+// plainMethods are those of values that belong to who has them.
+var plainMethods = []string{"Error", "LogValue", "MarshalJSON", "MarshalText", "String", "Unwrap", "UnmarshalJSON", "UnmarshalText", "Name"}
+
+// misuseLeftOut are the calls that the table does not have, by the reason.
+var misuseLeftOut = map[string]string{
+	"make what is used later, or belong to no world": `New MustNew scheduler.After scheduler.Before scheduler.Disabled scheduler.Every scheduler.Global
+		scheduler.IfPanics scheduler.In scheduler.Level scheduler.When AnyOf Optional Query.Limit inputlog.Open state.NewHasher state.Register
+		region.Divide hierarchy.NewTree hierarchy.Load TreeOptions.SizeNeeded hierarchy.With hierarchy.WithForeign Hasher.Also Codecs.Form`,
+	"is Add, and panics with its error": "Scheduler.MustAdd",
+	"tell what does not change": `Relation.Options Names.Label Names.Options Grid.AppendNeighbours Grid.Corner Grid.Options Grid.Regions Grid.Shard Grid.Side
+		Build.Shard Build.Shards Hook.On Hook.Enabled Held.Readable Held.Type Log.Note Player.Ticks Player.Err Recorder.Err Plan.DOT Form.Shape
+		Tick.Number Access.Same Table.Components Table.Has Table.Shard`,
+	"are for any goroutine at any time": `Owner.Alive Owner.Handle Owner.Shares Owner.Weak Weak.Alive Weak.Clear Weak.Equal Anchor.Release AnchorOf
+		Completion.Done Completion.Outcome Answer.Value`,
+	"are of a tree without a world, which one goroutine has": `Tree.Add Tree.AddChild Tree.AddChildAt Tree.AddChildren Tree.Bytes Tree.Links Tree.Load
+		Tree.Move Tree.MoveAfter Tree.MoveAt Tree.MoveBefore Tree.NeedsGrowth Tree.Put Tree.PutFree Tree.Read Tree.Remove Tree.RemoveBranch
+		Tree.RemoveChild Tree.RemoveHoles Tree.Reserve Tree.Save Tree.SaveSize Tree.SetPlaces Tree.Settle Tree.Sort Tree.Swap Tree.SwapPlaces
+		Tree.Transfer`,
+	"are for schedulers and extensions, unchecked for what a tick would pay": `Context.Start Context.Stop Context.Returned Build.Finish Bound
+		Completion.Finish Deaths.All Deaths.Dying Deaths.Mark Deaths.Spare Requests.Check Requests.Dying Requests.Send Tick.Break Tick.Broken
+		Tick.Context Tick.Deaf Tick.Entities Tick.Failures Tick.Global Tick.Shift World.MergeResource Grid.System`,
+	"are of what World.Survey, World.Tables or Log.Play returned, which looks at the time": `Survey.Astray Survey.Components Survey.Extensions
+		Survey.Kinds Survey.Mail Survey.Messages Survey.Outside Survey.Placement Survey.Requests Survey.Resource Survey.Resources Survey.Shard
+		Table.Cap Table.Count Table.Marked Form.Append Form.Read Player.Close Player.Next Player.Verify`,
+	"are look-ups of a few nanoseconds, unchecked in a release build": `Writer.At ResourceReader.Get`,
+}
