@@ -85,3 +85,38 @@ func (t *Table) head(f *Filter, most int, do func(Rows)) {
 		})
 	}
 }
+
+// Field is a component's place in a bundle: a struct whose fields are
+// components.
+type Field struct {
+	Component int
+	Offset    uintptr
+
+	column int // position in the table
+	size   uintptr
+}
+
+// adoptAtOnce is how many atoms AdoptPlain stores column by column: what it reads
+// of them stays in the first-level cache.
+const adoptAtOnce = 64
+
+// AdoptPlain stores the atoms of creates whose payloads are bundles without
+// pointers, and settles their outcomes.
+//
+// Safety: as of StorePlain; a pending handle has a slot.
+func AdoptPlain(s *Shard, t *Table, fields []Field, creates []Routed) {
+	for len(creates) > 0 {
+		if !t.settled() {
+			if t.settle() != nil {
+				for _, r := range creates {
+					s.DecideCreate(r, Refused)
+				}
+				return
+			}
+		}
+		c := t.cur
+		n := min(len(creates), len(c.handles)-c.n, adoptAtOnce)
+		s.adopt(c, fields, creates[:n])
+		creates = creates[n:]
+	}
+}

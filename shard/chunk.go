@@ -1,6 +1,8 @@
 package shard
 
 import (
+	"fmt"
+
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
 )
@@ -106,8 +108,11 @@ func (r Rows) Handles() []handle.Handle {
 	return r.chunk.handles[r.from:r.to:r.to]
 }
 
-// Head returns a view of the first n rows.
+// Head returns a view of the first n rows. It panics if there are not as many.
 func (r Rows) Head(n int) Rows {
+	if n < 0 || n > r.to-r.from {
+		panic(fmt.Sprintf("world: Chunk.Head of %d rows of a Chunk of %d; ask for 0 to Len()", n, r.to-r.from))
+	}
 	r.to = r.from + n
 	return r
 }

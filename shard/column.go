@@ -2,6 +2,7 @@ package shard
 
 import (
 	"hash/maphash"
+	"math/bits"
 	"reflect"
 	"sync/atomic"
 
@@ -11,22 +12,17 @@ import (
 // Column holds every row of one component, chunk by chunk. The rows of a chunk
 // are one contiguous []T.
 //
-//	dir[number] ──▶ { data []T, stamp, owner }     number: the chunk's, world-wide
-//	first[number] ──▶ data[0]
+// A chunk whose table lacks the component has no rows here.
 //
-// A chunk whose table lacks the component has no data here. first is for those who
-// look one row up: eight chunks are in a cache line.
+// Invariants: rows are never reallocated. While a tick runs, an entry of the directory
+// that was made is not changed, and every later directory has it.
 //
-// Invariants: data is never reallocated. While a tick runs, an entry that was
-// made is not changed, and every later directory has it.
-//
-// Ownership: dir and first are replaced under the space's lock. An entry's rows belong to
+// Ownership: dir is replaced under the space's lock. An entry's rows belong to
 // the shard that owns the chunk; another shard may read them in a tick behind a
 // fence. views are the mirrors of dir, by the shard they belong to, the last
 // those of the idle world.
 type Column[T any] struct {
-	dir      atomic.Pointer[[]columnChunk[T]]
-	first    []base // as long as dir, and with it
+	dir      atomic.Pointer[columnDir[T]]
 	views    [][]*View[T]
 	changed  bool    // some view is behind dir
 	spare    [][]T   // rows of chunks that lost the component; under the lock
@@ -36,10 +32,27 @@ type Column[T any] struct {
 	memory   *memory // the space's
 }
 
-type columnChunk[T any] struct {
-	data  []T
-	stamp *uint32 // the tick in which the rows were last handed out for writing
-	owner int
+// columnDir is the directory of a column. Its slices are equally long, a power of two,
+// and indexed by the number of a chunk, which is world-wide:
+//
+//	rows[number] ──▶ []T
+//	stamps[number] ──▶ the tick in which the rows were last handed out for writing
+//	runs[number] ──▶ { rows[number][0], where they end, owner }
+//
+// runs is for those who look one row up: four chunks are in a cache line.
+type columnDir[T any] struct {
+	rows   [][]T
+	stamps []*uint32
+	runs   []run
+}
+
+// firstChunks is the length of a new directory, a power of two; see View.At.
+const firstChunks = 8
+
+func newColumnDir[T any](length int) *columnDir[T] {
+	d := &columnDir[T]{make([][]T, length), make([]*uint32, length), make([]run, length)}
+	d.runs[0].low = 2 * RowsMax // so that not even what leads to number 0 is in a run
+	return d
 }
 
 // AnyColumn is what a table needs of its columns, whatever their type.
@@ -80,24 +93,19 @@ type AnyColumn interface {
 
 type relocation struct{ to, from Loc }
 
-// firstChunks is the length of a new column's directory.
-const firstChunks = 8
-
 // NewColumn makes the column of one component.
 func NewColumn[T any](space *Space) *Column[T] {
 	c := &Column[T]{pointers: HasPointers(reflect.TypeFor[T]()), views: make([][]*View[T], space.homes), now: &space.now, memory: &space.mu.memory}
-	dir := make([]columnChunk[T], firstChunks)
-	c.dir.Store(&dir)
-	c.first = make([]base, firstChunks)
+	c.dir.Store(newColumnDir[T](firstChunks))
 	return c
 }
 
-// At returns the row, or nil if the chunk lacks the component. Unlike a view it
-// is up to date for whoever may read the row.
+// At returns the row, or nil if the chunk lacks the component or the row. Unlike a view
+// it is up to date for whoever may read the row.
 func (c *Column[T]) At(l Loc) *T {
-	if d := *c.dir.Load(); int(l>>RowBits) < len(d) {
-		if e := &d[l>>RowBits]; len(e.data) > 0 {
-			return &e.data[l&rowMask]
+	if rows := c.dir.Load().rows; int(l>>RowBits) < len(rows) {
+		if data := rows[l>>RowBits]; int(l&rowMask) < len(data) {
+			return &data[l&rowMask]
 		}
 	}
 	return nil
@@ -107,7 +115,7 @@ func (c *Column[T]) At(l Loc) *T {
 func (c *Column[T]) AtWrite(l Loc) *T {
 	p := c.At(l)
 	if p != nil {
-		*(*c.dir.Load())[l>>RowBits].stamp = *c.now
+		*c.dir.Load().stamps[l>>RowBits] = *c.now
 	}
 	return p
 }
@@ -118,23 +126,9 @@ func (v *View[T]) Slice(r Rows) []T {
 	if check.Enabled {
 		r.number = v.lend(r)
 	}
-	if dir := v.dir; uint(r.number) < uint(len(dir)) {
-		if data := dir[r.number].data; r.to <= len(data) {
+	if rows := v.rows; uint(r.number) < uint(len(rows)) {
+		if data := rows[r.number]; r.to <= len(data) {
 			return data[r.from:r.to]
-		}
-	}
-	return nil
-}
-
-// SliceWrite is Slice for writing.
-func (v *View[T]) SliceWrite(r Rows) []T {
-	if check.Enabled {
-		r.number = v.lend(r)
-	}
-	if dir := v.dir; uint(r.number) < uint(len(dir)) {
-		if e := &dir[r.number]; r.to <= len(e.data) {
-			*e.stamp = *v.now
-			return e.data[r.from:r.to]
 		}
 	}
 	return nil
@@ -144,45 +138,51 @@ func (v *View[T]) SliceWrite(r Rows) []T {
 // the number of shards that of the idle world, which finds all. It must stay
 // where it is.
 func (c *Column[T]) Attach(v *View[T], owner int) {
-	*v = View[T]{dir: *c.dir.Load(), first: baseOf(c.first), now: c.now, owner: owner, all: owner == len(c.views)-1}
+	*v = View[T]{now: c.now, owner: uint32(owner)}
+	if owner == len(c.views)-1 {
+		v.mask = seesAll
+	}
 	c.views[owner] = append(c.views[owner], v)
+	c.show(c.views[owner])
 }
 
 // show brings views up to date.
 func (c *Column[T]) show(views []*View[T]) {
-	dir, first := *c.dir.Load(), baseOf(c.first)
+	d := c.dir.Load()
 	for _, v := range views {
-		v.dir, v.first = dir, first
+		v.rows, v.stamps, v.runs = d.rows, baseOf(d.stamps), baseOf(d.runs)
+		v.mask = v.mask&seesAll | Loc(len(d.runs)-1)<<runShift
 	}
 }
 
 func (c *Column[T]) add(number, owner, rows int, idle bool) base {
-	if have := len(*c.dir.Load()); number >= have {
-		c.grow(max(2*have, number+1))
+	if have := len(c.dir.Load().rows); number >= have {
+		c.grow(1 << bits.Len(uint(number)))
 	}
-	data := c.rows(rows)
-	(*c.dir.Load())[number] = columnChunk[T]{data: data, owner: owner} // for the owner, who is the caller
-	c.first[number] = baseOf(data)
+	data, d := c.newOrSpare(rows), c.dir.Load()
+	d.rows[number] = data // for the owner, who is the caller
+	d.runs[number] = run{first: baseOf(data), low: Loc(number)<<RowBits + Loc(rows) - RowsMax, owner: uint32(owner)}
 	c.show(c.views[owner])
 	if idle {
 		c.show(c.views[len(c.views)-1])
 	}
 	c.changed = true
-	return c.first[number]
+	return baseOf(data)
 }
 
-func (c *Column[T]) stampBy(number int, stamp *uint32) { (*c.dir.Load())[number].stamp = stamp }
+func (c *Column[T]) stampBy(number int, stamp *uint32) { c.dir.Load().stamps[number] = stamp }
 
 // grow replaces the directory by a longer one.
 func (c *Column[T]) grow(length int) {
-	d := make([]columnChunk[T], length)
-	copy(d, *c.dir.Load())
-	c.dir.Store(&d) // the old one stays valid for its readers
-	c.first = append(make([]base, 0, length), c.first...)[:length]
+	old, d := c.dir.Load(), newColumnDir[T](length)
+	copy(d.rows, old.rows)
+	copy(d.stamps, old.stamps)
+	copy(d.runs, old.runs)
+	c.dir.Store(d) // the old one stays valid for its readers
 }
 
-// rows returns zeroed rows: dropped ones, if there are any of that number.
-func (c *Column[T]) rows(n int) []T {
+// newOrSpare returns zeroed rows: dropped ones, if there are any of that number.
+func (c *Column[T]) newOrSpare(n int) []T {
 	for i := len(c.spare) - 1; i >= 0; i-- {
 		if data := c.spare[i]; len(data) == n {
 			last := len(c.spare) - 1
@@ -202,17 +202,18 @@ func (c *Column[T]) newRows(n int) []T {
 }
 
 func (c *Column[T]) drop(number int) {
-	e := &(*c.dir.Load())[number]
-	clear(e.data)
+	d := c.dir.Load()
+	data := d.rows[number]
+	clear(data)
 	if check.Enabled {
-		c.spoil(e.data)
+		c.spoil(data)
 	}
-	c.spare = append(c.spare, e.data)
-	*e, c.first[number] = columnChunk[T]{}, nil
+	c.spare = append(c.spare, data)
+	d.rows[number], d.stamps[number], d.runs[number] = nil, nil, run{}
 }
 
 func (c *Column[T]) zero(number, from, to int) {
-	clear((*c.dir.Load())[number].data[from:to])
+	clear(c.dir.Load().rows[number][from:to])
 }
 
 // stagger returns how many rows more to allocate than a run of so many bytes
@@ -237,27 +238,27 @@ func (c *Column[T]) sync() {
 }
 
 func (c *Column[T]) copy(to, from Loc) {
-	d := *c.dir.Load()
-	d[to>>RowBits].data[to&rowMask] = d[from>>RowBits].data[from&rowMask]
+	rows := c.dir.Load().rows
+	rows[to>>RowBits][to&rowMask] = rows[from>>RowBits][from&rowMask]
 }
 
 func (c *Column[T]) move(moves []relocation) {
-	d := *c.dir.Load()
+	rows := c.dir.Load().rows
 	for _, m := range moves {
-		d[m.to>>RowBits].data[m.to&rowMask] = d[m.from>>RowBits].data[m.from&rowMask]
+		rows[m.to>>RowBits][m.to&rowMask] = rows[m.from>>RowBits][m.from&rowMask]
 	}
 }
 
 func (c *Column[T]) wipe(number, from, to int) {
 	if c.pointers {
-		clear((*c.dir.Load())[number].data[from:to])
+		clear(c.dir.Load().rows[number][from:to])
 	} else if check.Enabled {
-		c.spoil((*c.dir.Load())[number].data[from:to])
+		c.spoil(c.dir.Load().rows[number][from:to])
 	}
 }
 
 func (c *Column[T]) put(at Loc, src base) {
-	(*c.dir.Load())[at>>RowBits].data[at&rowMask] = *valueAt[T](src)
+	c.dir.Load().rows[at>>RowBits][at&rowMask] = *valueAt[T](src)
 }
 
 func (c *Column[T]) value(l Loc) any {

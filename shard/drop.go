@@ -23,8 +23,8 @@ func (s *Space) Drop(columns []AnyColumn) {
 }
 
 func (c *Column[T]) dropAll() {
-	c.dir.Store(new([]columnChunk[T]))
-	c.spare, c.first = nil, nil
+	c.dir.Store(newColumnDir[T](firstChunks))
+	c.spare = nil
 	for _, views := range c.views {
 		c.show(views)
 	}

@@ -38,3 +38,6 @@ func Directory(homes, pages int) (length, taken int) {
 func Take[T any](n int) []T {
 	return take[T](&NewSpace(2, handle.IndexMax, handle.VersionMax).mu.memory, n)
 }
+
+// FirstLoc returns where a chunk's first row is.
+func FirstLoc(c *Chunk) Loc { return c.base }

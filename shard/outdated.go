@@ -47,19 +47,19 @@ func (s *Space) rebase(number int, col AnyColumn, to base) {
 }
 
 func (c *Column[T]) shift(s *Space) {
-	d := *c.dir.Load()
+	d := c.dir.Load()
 	for _, views := range c.views {
 		for _, v := range views {
 			v.guard.Lent(func(number int) {
-				if number >= len(d) || len(d[number].data) == 0 { // the chunk lost the component
+				if number >= len(d.rows) || len(d.rows[number]) == 0 { // the chunk lost the component
 					return
 				}
-				old := d[number].data
-				d[number].data = c.newRows(len(old))
-				copy(d[number].data, old)
+				old := d.rows[number]
+				rows := c.newRows(len(old))
+				copy(rows, old)
 				c.spoil(old)
-				c.first[number] = baseOf(d[number].data)
-				s.rebase(number, c, c.first[number])
+				d.rows[number], d.runs[number].first = rows, baseOf(rows)
+				s.rebase(number, c, baseOf(rows))
 			})
 		}
 	}
@@ -88,7 +88,7 @@ func (v *View[T]) lend(r Rows) int {
 	switch {
 	case v.now != &sh.space.now:
 		panic(fmt.Sprintf("world: a Chunk of another world is used with an accessor of %v; use accessors and queries of one world", reflect.TypeFor[T]()))
-	case !v.all && v.owner != sh.id:
+	case v.mask&seesAll == 0 && int(v.owner) != sh.id:
 		panic(fmt.Sprintf("world: a Chunk of shard %d is used with an accessor of %v that was made for shard %d; use accessors and queries of one Build", sh.id, reflect.TypeFor[T](), v.owner))
 	}
 	v.guard.Lend(number)
@@ -129,5 +129,5 @@ func (s *Shard) Digest(component int) uint64 {
 }
 
 func (c *Column[T]) digest(h *maphash.Hash, number, rows int) {
-	_, _ = h.Write(bytesOf((*c.dir.Load())[number].data[:rows]))
+	_, _ = h.Write(bytesOf(c.dir.Load().rows[number][:rows]))
 }

@@ -5,10 +5,14 @@ import (
 	"github.com/atoll-sim/atoll/internal/check"
 )
 
-// Loc returns where the atom in row i is.
+// Loc returns where the atom in row i is. It panics if there is no such row. It is small
+// enough to be inlined.
 func (r Rows) Loc(i int) Loc {
 	if check.Enabled {
 		r.mustBeGood()
+	}
+	if uint(i) >= uint(r.to-r.from) {
+		panic("world: Chunk.Loc of a row that the Chunk does not have; the rows are 0 to Len()-1")
 	}
 	return r.chunk.base + Loc(r.from+i)
 }

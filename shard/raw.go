@@ -57,49 +57,86 @@ func (d *directory) lookup() Lookup {
 	return Lookup{refs: unsafe.Pointer(unsafe.SliceData(d.refs)), mask: d.mask}
 }
 
+// run is what a view needs of a chunk to look one row up. The zero run has no rows.
+type run struct {
+	first base
+	_     [8 - unsafe.Sizeof(base(nil))]byte // for 1<<runShift bytes, whatever the size of an address
+	low   Loc                                // RowsMax-1 before the location of the last row
+	owner uint32                             // the shard that owns the chunk
+}
+
+// runShift is such that a run takes 1<<runShift bytes.
+const runShift = 4
+
+var _ = [1]struct{}{}[unsafe.Sizeof(run{})-1<<runShift]
+
 // View finds the rows of a column. It mirrors the column's directory for one
 // owner: a shard, which finds its own rows alone, or the idle world, which finds
 // all.
 //
 // Ownership: as of Lookup.
 type View[T any] struct {
-	dir   []columnChunk[T]
-	first base // *[len(dir)]base
-	guard check.Guard
-	now   *uint32 // the tick in progress
-	owner int
-	all   bool
+	runs   base    // *[]run
+	mask   Loc     // what keeps the offset of a run within runs, and seesAll
+	owner  uint32  // the shard
+	stamps base    // *[]*uint32
+	now    *uint32 // the tick in progress
+	rows   [][]T
+	guard  check.Guard
 }
 
-// At returns the row, or nil if the chunk lacks the component or is out of view.
-// It is small enough to be inlined.
+// seesAll is set in the mask of the idle world's views. An offset has no such bit.
+const seesAll Loc = 1 << 31
+
+// At returns the row, or nil if the chunk lacks the component or the row, or is out
+// of view: whatever l is, what is returned is a row of the column. It is small enough to
+// be inlined.
 //
-// Safety: a location that Locate returned names an occupied row of its chunk,
-// and data, where there is any, has all of the chunk's rows. first is as long as dir.
-func (v *View[T]) At(l Loc) *T {
+// One comparison tells whether l is in the run: the RowsMax locations from low on end
+// with that of the last row. The others among them belong to the chunk before, which has
+// another run: the numbers of chunks with the same one differ by firstChunks or more. The
+// zero run ends with the locations of number 0, which no chunk has.
+//
+// Safety: runs has a power of two of entries and mask is the offset of the last, so the
+// entry is within. first is the address of the rows up to the last one.
+func (v *View[T]) At(l Loc) (row *T) {
 	if check.Enabled {
 		v.lendAt(l)
 	}
-	if i, dir := int(l>>RowBits), v.dir; i < len(dir) {
-		if p := *(*base)(unsafe.Add(v.first, i*int(unsafe.Sizeof(v.first)))); p != nil && (v.all || dir[i].owner == v.owner) {
-			return (*T)(unsafe.Add(p, uintptr(l&rowMask)*unsafe.Sizeof(*new(T))))
-		}
+	r := (*run)(unsafe.Add(v.runs, uintptr(l>>(RowBits-runShift)&v.mask)))
+	if l-r.low < RowsMax && (v.mask >= seesAll || r.owner == v.owner) {
+		row = (*T)(unsafe.Add(r.first, uintptr(l&rowMask)*unsafe.Sizeof(*row)))
 	}
-	return nil
+	return row
 }
 
 // AtWrite is At for writing: it stamps the chunk's column with the tick.
 //
-// Safety: as of At; a chunk with data has a stamp.
-func (v *View[T]) AtWrite(l Loc) *T {
+// Safety: as of At; stamps has an entry for each of runs, and where there is a run there
+// is a stamp.
+func (v *View[T]) AtWrite(l Loc) (row *T) {
 	if check.Enabled {
 		v.lendAt(l)
 	}
-	if i, dir := int(l>>RowBits), v.dir; i < len(dir) {
-		e := &dir[i]
-		if p := unsafe.SliceData(e.data); p != nil && (v.all || e.owner == v.owner) {
-			*e.stamp = *v.now
-			return (*T)(unsafe.Add(unsafe.Pointer(p), uintptr(l&rowMask)*unsafe.Sizeof(*p)))
+	r := (*run)(unsafe.Add(v.runs, uintptr(l>>(RowBits-runShift)&v.mask)))
+	if l-r.low < RowsMax && (v.mask >= seesAll || r.owner == v.owner) {
+		**(**uint32)(unsafe.Add(v.stamps, uintptr(l>>RowBits)*unsafe.Sizeof(v.stamps))) = *v.now
+		row = (*T)(unsafe.Add(r.first, uintptr(l&rowMask)*unsafe.Sizeof(*row)))
+	}
+	return row
+}
+
+// SliceWrite is Slice for writing.
+//
+// Safety: as of AtWrite.
+func (v *View[T]) SliceWrite(r Rows) []T {
+	if check.Enabled {
+		r.number = v.lend(r)
+	}
+	if rows := v.rows; uint(r.number) < uint(len(rows)) {
+		if data := rows[r.number]; r.from < r.to && r.to <= len(data) {
+			**(**uint32)(unsafe.Add(v.stamps, uintptr(r.number)*unsafe.Sizeof(v.stamps))) = *v.now
+			return data[r.from:r.to]
 		}
 	}
 	return nil
@@ -154,16 +191,6 @@ func payloadOf[T any](v *T) Payload { return Payload{unsafe.Pointer(v)} }
 // Safety: callers pass the address of a field whose type was compared with T
 // when its bundle was made.
 func valueAt[T any](src base) *T { return (*T)(src) }
-
-// Field is a component's place in a bundle: a struct whose fields are
-// components.
-type Field struct {
-	Component int
-	Offset    uintptr
-
-	column int // position in the table
-	size   uintptr
-}
 
 // Store stores the fields of a bundle in the atom's row, by the typed columns. v
 // must be on the heap.
@@ -329,31 +356,6 @@ func (r *Request) payload(units uint32) Payload {
 //
 // Safety: the address is used as that of a T alone, by As.
 func (q *Queue[T]) next() Payload { return Payload{unsafe.Pointer(q.Pop())} }
-
-// adoptAtOnce is how many atoms AdoptPlain stores column by column: what it reads
-// of them stays in the first-level cache.
-const adoptAtOnce = 64
-
-// AdoptPlain stores the atoms of creates whose payloads are bundles without
-// pointers, and settles their outcomes.
-//
-// Safety: as of StorePlain; a pending handle has a slot.
-func AdoptPlain(s *Shard, t *Table, fields []Field, creates []Routed) {
-	for len(creates) > 0 {
-		if !t.settled() {
-			if t.settle() != nil {
-				for _, r := range creates {
-					s.DecideCreate(r, Refused)
-				}
-				return
-			}
-		}
-		c := t.cur
-		n := min(len(creates), len(c.handles)-c.n, adoptAtOnce)
-		s.adopt(c, fields, creates[:n])
-		creates = creates[n:]
-	}
-}
 
 // adopt stores atoms in the next rows of a chunk, which has room for them.
 //

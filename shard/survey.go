@@ -44,7 +44,7 @@ type surveyed interface {
 }
 
 func (c *Column[T]) cells(number, rows int) Cells {
-	return CellsOf((*c.dir.Load())[number].data[:rows])
+	return CellsOf(c.dir.Load().rows[number][:rows])
 }
 
 // Components returns the numbers of the table's components, ascending.

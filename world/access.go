@@ -15,7 +15,7 @@ import (
 //
 // Ownership: the system and shard it was built for, or the idle world.
 type Reader[T any] struct {
-	shard.View[T]
+	view   shard.View[T]
 	lookup *shard.Lookup
 	id     int
 }
@@ -25,13 +25,13 @@ type Reader[T any] struct {
 type Writer[T any] struct{ Reader[T] }
 
 // Get is Reader.Get for writing.
-func (w *Writer[T]) Get(h handle.Handle) *T { return w.View.AtWrite(w.lookup.Locate(h)) }
+func (w *Writer[T]) Get(h handle.Handle) *T { return w.view.AtWrite(w.lookup.Locate(h)) }
 
 // At is Reader.At for writing. It is small enough to be inlined.
-func (w *Writer[T]) At(l shard.Loc) *T { return w.View.AtWrite(l) }
+func (w *Writer[T]) At(l shard.Loc) *T { return w.view.AtWrite(l) }
 
 // Slice is Reader.Slice for writing. It is small enough to be inlined.
-func (w *Writer[T]) Slice(ch Chunk) []T { return w.View.SliceWrite(ch) }
+func (w *Writer[T]) Slice(ch Chunk) []T { return w.view.SliceWrite(ch) }
 
 // Read asks for reading a component. It panics if T is not registered.
 func Read[T any](a Asker) *Reader[T] {
@@ -59,9 +59,9 @@ func ask[T, A any](a Asker, call string, write bool, make func() (*A, *Reader[T]
 		return x
 	}
 	x, r := make()
-	b.w.columns[id].(*shard.Column[T]).Attach(&r.View, b.owner)
+	b.w.columns[id].(*shard.Column[T]).Attach(&r.view, b.owner)
 	if check.Enabled {
-		r.View.Guard(b.guard(fmt.Sprintf("the accessor of component %q", b.w.components[id].name)))
+		r.view.Guard(b.guard(fmt.Sprintf("the accessor of component %q", b.w.components[id].name)))
 	}
 	r.id, r.lookup = id, b.lookup
 	if b.idle {
@@ -81,8 +81,19 @@ type accessorKey struct {
 // of the entity's own. To look up several components of one entity, Locate it
 // once and use At.
 func (r *Reader[T]) Get(h handle.Handle) *T {
-	return r.At(r.lookup.Locate(h))
+	return r.view.At(r.lookup.Locate(h))
 }
+
+// At returns the component of the entity at a location that Locate returned, or a
+// Chunk or Query.Atoms told, in this tick; or nil if the entity lacks the component or is
+// not within reach. A location that is kept over a refresh, or made up, finds
+// nothing or some row of this component: a release build does not check which. It is
+// small enough to be inlined.
+func (r *Reader[T]) At(l shard.Loc) *T { return r.view.At(l) }
+
+// Slice returns the components of the chunk's entities, or nil if they lack the
+// component. It is small enough to be inlined.
+func (r *Reader[T]) Slice(ch Chunk) []T { return r.view.Slice(ch) }
 
 // ForeignReader reads one component of any shard's atoms.
 //

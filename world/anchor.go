@@ -19,7 +19,7 @@ import (
 // Ownership: everyone's. released is pushed by anyone and taken whole by the
 // refresh.
 type Anchor struct {
-	*shard.Anchor
+	space    *shard.Anchor
 	released atomic.Pointer[release]
 }
 
@@ -41,13 +41,26 @@ func (w *World) theAnchor() *Anchor {
 	if a := w.anchor.Load(); a != nil {
 		return a
 	}
-	a := &Anchor{Anchor: w.space.Anchor()}
+	a := &Anchor{space: w.space.Anchor()}
 	if !w.anchor.CompareAndSwap(nil, a) {
 		return w.anchor.Load()
 	}
-	runtime.AddCleanup(w, func(a *shard.Anchor) { a.Cut() }, a.Anchor)
+	runtime.AddCleanup(w, func(a *shard.Anchor) { a.Cut() }, a.space)
 	return a
 }
+
+// Alive reports whether an entity is alive: none is once the world is collected or
+// closed. Safe from any goroutine at any time; it never blocks and never writes.
+func (a *Anchor) Alive(h handle.Handle) bool { return a.space.Alive(h) }
+
+// State tells what the slot of h holds, if h is its handle: alive, pending, or staged by a
+// refresh. It returns false for all other handles, and for all once the world is gone. Safe
+// as Alive.
+func (a *Anchor) State(h handle.Handle) (shard.State, bool) { return a.space.State(h) }
+
+// Gone reports whether the world was collected or closed. Safe from any goroutine at
+// any time.
+func (a *Anchor) Gone() bool { return a.space.Gone() }
 
 // Release makes the next refresh destroy an entity, if it is alive by then. One that is
 // still pending then, because a port has sent its create after the refresh began or has

@@ -123,10 +123,14 @@ func ExampleAnchor() {
 	anchor.Release(unit)
 	fmt.Println(anchor.Alive(unit), anchor.Alive(handle.None))
 	w.Refresh()
-	fmt.Println(anchor.Alive(unit))
+	_, ok := anchor.State(unit)
+	fmt.Println(anchor.Alive(unit), ok)
+	w.Close()
+	fmt.Println(anchor.Gone())
 	// Output:
 	// true false
-	// false
+	// false false
+	// true
 }
 
 // There is one anchor for each world, whoever is asked.

@@ -22,9 +22,9 @@ func TestInlines(t *testing.T) {
 	}
 	const file = "testdata/access/access.go"
 	want := map[string][]string{
-		"Slice":            {"shard.(*View).Slice"},
+		"Slice":            {"world.(*Reader).Slice", "shard.(*View).Slice"},
 		"SliceWrite":       {"world.(*Writer).Slice", "shard.(*View).SliceWrite"},
-		"At":               {"shard.(*View).At"},
+		"At":               {"world.(*Reader).At", "shard.(*View).At"},
 		"AtWrite":          {"world.(*Writer).At", "shard.(*View).AtWrite"},
 		"Locate":           {"world.(*Context).Locate", "shard.(*Lookup).Locate", "shard.(*Slot).load", "publish.Load32"},
 		"LocateIdle":       {"world.(*World).Locate", "shard.(*Lookup).Locate", "shard.(*Slot).load", "publish.Load32"},
