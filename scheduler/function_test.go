@@ -1,12 +1,16 @@
 package scheduler_test
 
 import (
+	"bytes"
 	"fmt"
+	"log/slog"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -56,4 +60,27 @@ func TestStepTellsOfFunctions(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestStepCountsFunctions has more functions panic than the world keeps details of: the
+// error, the count and the log tell of all.
+func TestStepCountsFunctions(t *testing.T) {
+	var log bytes.Buffer
+	f := newFixtureOf(t, world.Options{Shards: 4}, scheduler.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	markers := f.mark()
+	fail := world.RegisterFunc(f.w, "fail", func(*world.Self, int) { panic("no more") })
+	port, err := f.w.OpenPort()
+	require.NoError(t, err)
+	for i := range 1000 {
+		require.NoError(t, fail.Call(port, markers[i%4], i))
+	}
+	err = f.Step(t.Context())
+	var omitted *world.OmittedError
+	require.ErrorAs(t, err, &omitted)
+	require.Equal(t, 1000-world.FailuresMax, omitted.Calls)
+	require.Equal(t, world.FailuresMax, strings.Count(log.String(), "function panicked"))
+	require.Contains(t, log.String(), `msg="more functions panicked" calls=936 tick=0`)
+	var stats scheduler.Stats
+	f.Stats(&stats)
+	require.Equal(t, uint64(1000), stats.Panics)
 }

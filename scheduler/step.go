@@ -3,6 +3,7 @@ package scheduler
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"runtime/debug"
 
 	"github.com/atoll-sim/atoll/world"
@@ -166,11 +167,11 @@ func (s *Scheduler) settle(ctx context.Context, early []*SystemError, broken *wo
 		panics = append(panics, s.balancing.err)
 		s.balancing.err = nil
 	}
-	calls, hooks, deaf := t.world.Failures(), t.world.Broken(), t.world.Deaf()
+	calls, omitted, hooks, deaf := t.world.Failures(), t.world.Omitted(), t.world.Broken(), t.world.Deaf()
 	if len(panics)+len(calls)+len(hooks) == 0 && deaf == nil && broken == nil {
 		return nil
 	}
-	all := make([]error, 0, len(panics)+len(calls)+len(hooks)+2)
+	all := make([]error, 0, len(panics)+len(calls)+len(hooks)+3)
 	for _, e := range panics {
 		all = append(all, e)
 		s.punish(e)
@@ -178,6 +179,11 @@ func (s *Scheduler) settle(ctx context.Context, early []*SystemError, broken *wo
 	for _, e := range calls {
 		all = append(all, e)
 		s.tell(e)
+	}
+	if omitted != nil {
+		all = append(all, omitted)
+		s.counts.Panics += uint64(omitted.Calls)
+		s.log(slog.LevelError, "more functions panicked", "calls", omitted.Calls, "tick", omitted.Tick)
 	}
 	for _, e := range hooks {
 		all = append(all, e)

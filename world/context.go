@@ -26,7 +26,8 @@ type Context struct {
 
 	self     Self         // of the function that runs
 	failures []*CallError // of the last refresh
-	broken   []*HookError // likewise
+	omitted  int          // how many more there were
+	broken   []*HookError // as failures
 	hook     bool         // it is a hook that runs
 
 	// For the check build.

@@ -238,6 +238,45 @@ func TestFunctionFails(t *testing.T) {
 	goroutines.Settle(t, was)
 }
 
+// TestFailuresMax has far more functions panic in a refresh than it keeps details of: the
+// same ones by any number of workers, while the outcomes of all are told and counted.
+func TestFailuresMax(t *testing.T) {
+	const calls = 3000
+	for _, shards := range []int{1, 3, world.FailuresMax + 2} {
+		t.Run(fmt.Sprint(shards), func(t *testing.T) {
+			var texts []string
+			for _, parallel := range []world.Parallel{serial, pair} {
+				f := newFixture(t, world.Options{Shards: shards})
+				fail := world.RegisterFunc(f.World, "fail", func(_ *world.Self, n int) { panic(n) })
+				f.unit.PlaceBy(func(u Unit) int { return int(u.Points) % shards })
+				all, p := f.newUnits(2*shards), f.port()
+				done := make([]world.Completion, calls)
+				for i := range done {
+					require.NoError(t, fail.Call(p.Notify(&done[i]), all[i%len(all)], i))
+				}
+				f.BeginTick().End(parallel)
+				for i := range done {
+					require.Equal(t, world.Failed, done[i].Outcome())
+				}
+				require.Equal(t, uint64(calls), f.stats().Failed)
+				err := f.Failure()
+				kept := max(1, world.FailuresMax/shards) * shards
+				errs := err.(interface{ Unwrap() []error }).Unwrap()
+				require.Len(t, errs, kept+1)
+				for _, e := range errs[:kept] {
+					require.NotEmpty(t, e.(*world.CallError).Stack)
+				}
+				require.Equal(t, &world.OmittedError{Calls: calls - kept}, errs[kept])
+				require.ErrorContains(t, errs[kept], "more functions panicked at the end of tick 0; details are kept of FailuresMax = 64")
+				texts = append(texts, err.Error())
+				f.Refresh()
+				require.NoError(t, f.Failure())
+			}
+			require.Equal(t, texts[0], texts[1])
+		})
+	}
+}
+
 // TestQuestion asks, and is answered in the order of the requests.
 func TestQuestion(t *testing.T) {
 	f := newFixture(t, world.Options{Shards: 2})

@@ -133,7 +133,11 @@ func (h *Hook) call(c *Context, on Event, hs []handle.Handle) {
 		if v == nil {
 			v = errGoexit
 		}
-		c.broken = append(c.broken, &HookError{Hook: h, On: on, Shard: c.Shard(), Tick: c.Tick(), Value: v, Stack: debug.Stack()})
+		var stack []byte
+		if c.w.keepsFailure(len(c.broken)) {
+			stack = debug.Stack()
+		}
+		c.broken = append(c.broken, &HookError{Hook: h, On: on, Shard: c.Shard(), Tick: c.Tick(), Value: v, Stack: stack})
 	}()
 	c.Start(h.label, p.access)
 	c.hook = true

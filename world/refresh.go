@@ -156,7 +156,7 @@ func (r *refresh) steps(parallel Parallel) {
 	w.deaf = nil
 	for _, c := range w.contexts {
 		if c.failures != nil {
-			c.failures = nil
+			c.failures, c.omitted = nil, 0
 		}
 	}
 	if w.hearing != nil {

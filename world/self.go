@@ -52,6 +52,27 @@ func (e *CallError) Unwrap() error {
 	return err
 }
 
+// FailuresMax is how many panics of functions a refresh keeps with all details, a stack
+// among them: an equal part of it for each shard, and at least one, the first in the order
+// of the requests. The others are counted; see OmittedError. Of hooks that panic beyond it
+// the stacks are left out. A hostile client may ask for thousands of calls that fail.
+const FailuresMax = 64
+
+// OmittedError tells of functions that panicked in a refresh beyond FailuresMax. Their
+// outcomes are Failed as those of the others, and counted in Stats.
+type OmittedError struct {
+	Calls int // how many
+	Tick  uint64
+}
+
+// Error tells how many there were.
+func (e *OmittedError) Error() string {
+	return fmt.Sprintf("world: %d more functions panicked at the end of tick %d; details are kept of FailuresMax = %d", e.Calls, e.Tick, FailuresMax)
+}
+
+// keepsFailure reports whether a shard that has kept n failures keeps the next.
+func (w *World) keepsFailure(n int) bool { return n < max(1, FailuresMax/len(w.shards)) }
+
 // errGoexit is the value of a function that neither returned nor panicked.
 var errGoexit = errors.New("it called runtime.Goexit, as a test that fails does")
 
@@ -69,6 +90,10 @@ func (s *Self) end(v any) shard.Outcome {
 	if s.returned {
 		return shard.Applied
 	}
+	if !s.c.w.keepsFailure(len(s.c.failures)) {
+		s.c.omitted++
+		return shard.Failed
+	}
 	if v == nil {
 		v = errGoexit
 	}
@@ -79,12 +104,16 @@ func (s *Self) end(v any) shard.Outcome {
 }
 
 // Failure joins a *CallError for each function that panicked in the last refresh,
-// by shard, each in the order of the requests, a *HookError for each hook, and the
-// *ListenerError of a Listener; or it returns nil. The world must be idle.
+// by shard, each in the order of the requests, an *OmittedError if there were more than
+// FailuresMax, a *HookError for each hook, and the *ListenerError of a Listener; or it
+// returns nil. The world must be idle.
 func (w *World) Failure() error {
 	w.mustIdle("Failure")
 	var all []error
 	for _, e := range w.failures() {
+		all = append(all, e)
+	}
+	if e := w.omitted(); e != nil {
 		all = append(all, e)
 	}
 	for _, e := range w.broken() {
@@ -99,6 +128,23 @@ func (w *World) Failure() error {
 // Failures returns what World.Failure joins. For schedulers, when the tick has
 // ended.
 func (t Tick) Failures() []*CallError { return t.w.failures() }
+
+// Omitted tells of those that Failures leaves out, or returns nil.
+func (t Tick) Omitted() *OmittedError { return t.w.omitted() }
+
+func (w *World) omitted() *OmittedError {
+	var e *OmittedError
+	for _, c := range w.contexts {
+		if c.omitted == 0 {
+			continue
+		}
+		if e == nil {
+			e = &OmittedError{Tick: c.failures[0].Tick}
+		}
+		e.Calls += c.omitted
+	}
+	return e
+}
 
 func (w *World) failures() []*CallError {
 	var all []*CallError
