@@ -51,7 +51,10 @@ func (b *balancing) init(o *Options, shards int) {
 // Shifts returns what the Balancer decided in the last tick, for a log of inputs,
 // say. It is for the goroutine that owns the scheduler, between ticks; the slice is
 // good until the next one.
-func (s *Scheduler) Shifts() []world.Shift { return s.balancing.shifts }
+func (s *Scheduler) Shifts() []world.Shift {
+	s.mustRest("Shifts")
+	return s.balancing.shifts
+}
 
 // balance asks the Balancer, and decides what it says. All systems have run.
 func (s *Scheduler) balance(w world.Tick) {

@@ -30,6 +30,7 @@ type PlannedSystem struct {
 // Plan returns what a tick will do. It returns an error if a system is to come
 // before or after one that was not added.
 func (s *Scheduler) Plan() (*Plan, error) {
+	s.mustRest("Plan")
 	if err := s.prepare(); err != nil {
 		return nil, err
 	}

@@ -176,11 +176,19 @@ func (s *Scheduler) MustAdd(name string, construct System, options ...Option) *S
 
 // Systems returns the names of the systems in the order in which they run.
 func (s *Scheduler) Systems() []string {
+	s.mustRest("Systems")
 	names := make([]string, len(s.sorted))
 	for i, x := range s.sorted {
 		names[i] = x.name
 	}
 	return names
+}
+
+// mustRest panics while a tick runs.
+func (s *Scheduler) mustRest(call string) {
+	if s.running.Load() {
+		panic(fmt.Sprintf("scheduler: Scheduler.%s while a tick runs; call it between ticks, in Options.OnTick for example", call))
+	}
 }
 
 // prepare makes the programs, if systems were added since the last time.

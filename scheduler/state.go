@@ -8,6 +8,7 @@ import "slices"
 // does. Times are not in it. It is for a hash of the state, of package state, by the
 // goroutine that owns the scheduler, between ticks.
 func (s *Scheduler) AppendState(dst []byte) []byte {
+	s.mustRest("AppendState")
 	for _, x := range s.sorted {
 		dst = append(dst, x.name...)
 		dst = append(dst, 0, bit(x.enabled.Load()))

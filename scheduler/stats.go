@@ -50,6 +50,7 @@ type counts struct {
 // scheduler, between ticks: in OnTick, for example. dst's slices are used again,
 // so that asking each tick allocates nothing.
 func (s *Scheduler) Stats(dst *Stats) {
+	s.mustRest("Stats")
 	*dst = Stats{
 		Ticks: s.counts.Ticks, Panics: s.counts.Panics, Overruns: s.counts.Overruns,
 		Skipped: s.counts.Skipped, Slipped: s.counts.Slipped, Shifts: s.counts.Shifts, Shifted: s.counts.Shifted, Systems: dst.Systems[:0],

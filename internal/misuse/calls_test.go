@@ -27,7 +27,7 @@ const (
 	doneInLoop = "is done at once in a query loop, and by the World's own functions: it moves no row that is there"
 	unlocked   = "is unchecked in a release build: it is a look-up of a few nanoseconds"
 	ownOnly    = "concerns the scheduler, not the world; for any goroutine"
-	ownBetween = "concerns the scheduler, not the world; unchecked beside a tick of it, which writes what is read"
+	ownBetween = "concerns the scheduler, not the world; between its ticks"
 )
 
 // none makes a row of a call without an error.
