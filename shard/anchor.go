@@ -9,16 +9,13 @@ import (
 // Anchor is what a reference holds of a space: enough to ask whether an entity is
 // alive, and nothing that keeps the rest of the world in memory.
 //
-// Invariants: until it is cut, it has the directory that its space has.
+// Invariants: until it is cut, it has the directory of its space.
 //
-// Ownership: the space stores under its lock; anyone may ask, and may cut it.
+// Ownership: anyone may ask, and may cut it.
 type Anchor struct {
-	dir atomic.Pointer[directory]
+	dir atomic.Pointer[Lookup]
 	cut atomic.Bool
 }
-
-// emptyDirectory is that of an anchor without a world.
-var emptyDirectory = &directory{refs: []pageRef{{base: noBase}}}
 
 // Anchor returns the space's anchor.
 func (s *Space) Anchor() *Anchor { return s.anchor }
@@ -26,15 +23,7 @@ func (s *Space) Anchor() *Anchor { return s.anchor }
 // Alive reports whether h is alive: false for all once the anchor is cut. Safe from
 // any goroutine at any time; it never blocks and never writes. It is small enough
 // to be inlined.
-func (a *Anchor) Alive(h handle.Handle) bool {
-	d := a.dir.Load()
-	e := &d.refs[h>>pageShift&d.mask]
-	if i := h>>handle.VersionBits - e.base; i < pageSize {
-		g := e.page[i].load()
-		return g == uint32(h) && g != 0 // 0: never used, and h has version 0
-	}
-	return false
-}
+func (a *Anchor) Alive(h handle.Handle) bool { return a.dir.Load().Alive(h) }
 
 // State tells what the slot of h holds, if h is its handle: alive, pending, or staged by a
 // refresh. It returns false for all other handles, and for all once the anchor is cut. One
@@ -53,16 +42,8 @@ func (a *Anchor) State(h handle.Handle) (State, bool) {
 // Cut empties the anchor for good: its world is gone.
 func (a *Anchor) Cut() {
 	a.cut.Store(true)
-	a.dir.Store(emptyDirectory)
+	a.dir.Store(new(Lookup))
 }
 
 // Gone reports whether the anchor was cut.
 func (a *Anchor) Gone() bool { return a.cut.Load() }
-
-// follow publishes a directory. The space's lock is held.
-func (a *Anchor) follow(d *directory) {
-	a.dir.Store(d)
-	if a.cut.Load() { // by now; who cuts sets the mark first
-		a.dir.Store(emptyDirectory)
-	}
-}

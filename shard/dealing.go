@@ -52,7 +52,7 @@ func (o *Outside) Note(on bool) {
 // drawnAs returns the n-th handle that was drawn, as it is now. One that is being
 // drawn is alive here, so that nobody takes it for one in hand.
 func (o *Outside) drawnAs(n uint32) (handle.Handle, State) {
-	h := compose(o.id, o.space.index(o.id, n), 0)
+	h := compose(o.id, n, 0)
 	slot := o.space.slot(h)
 	if slot == nil {
 		return h, StateAlive
@@ -96,10 +96,10 @@ func (o *Outside) Deal(drawn uint32, dealt []Dealing) error {
 	}
 	o.fresh.Store(drawn)
 	for n := before; n < drawn; n++ {
-		h := compose(o.id, o.space.index(o.id, n), 1)
+		h := compose(o.id, n, 1)
 		slot := o.space.slot(h)
 		for slot == nil {
-			if _, err := o.space.grow(int(o.id), int(n>>pageBits)); err != nil {
+			if err := o.space.grow(int(o.id), int(n>>pageBits)); err != nil {
 				return err
 			}
 			slot = o.space.slot(h)

@@ -16,24 +16,6 @@ func (s *Space) SetChunks(n int) {
 // are about to make their slots.
 func (o *Outside) SetDrawn(n uint32) { o.fresh.Store(n) }
 
-// Directory enters so many pages of each of so many homes into a directory. It
-// returns its length and how many entries are taken.
-func Directory(homes, pages int) (length, taken int) {
-	s := NewSpace(homes, handle.IndexMax, handle.VersionMax)
-	d, slots := s.newDirectory(pages), new([pageSize]Slot)
-	for home := range homes {
-		for page := range pages {
-			s.put(d, home, page, slots)
-		}
-	}
-	for _, r := range d.refs {
-		if r.base != noBase {
-			taken++
-		}
-	}
-	return len(d.refs), taken
-}
-
 // Take is take, for a world of its own.
 func Take[T any](n int) []T {
 	return take[T](&NewSpace(2, handle.IndexMax, handle.VersionMax).mu.memory, n)

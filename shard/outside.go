@@ -163,12 +163,12 @@ func (o *Outside) Draw(n int) (first handle.Handle, got int, err error) {
 	// After a restore a run may go over the end of a page: what is behind that is given to
 	// nobody.
 	got = int(min(uint32(n), limit-i+1, pageSize-i%pageSize))
-	first = compose(o.id, o.space.index(o.id, i), 1)
+	first = compose(o.id, i, 1)
 	for k := range got {
-		h := compose(o.id, o.space.index(o.id, i+uint32(k)), 1)
+		h := compose(o.id, i+uint32(k), 1)
 		slot := o.space.slot(h)
 		for slot == nil {
-			if _, err := o.space.grow(int(o.id), int(i>>pageBits)); err != nil {
+			if err := o.space.grow(int(o.id), int(i>>pageBits)); err != nil {
 				return 0, 0, err
 			}
 			slot = o.space.slot(h)

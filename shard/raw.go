@@ -1,6 +1,8 @@
 package shard
 
 import (
+	"math/bits"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/atoll-sim/atoll/handle"
@@ -14,47 +16,99 @@ import (
 // base is the address of a value of a type that the compiler does not know.
 type base = unsafe.Pointer
 
-// Lookup takes handles to locations. It mirrors the space's directory for one
-// owner, so that a look-up loads nothing that another goroutine writes.
+// Lookup takes handles to slots and locations. It is the directory of a space: all
+// copies find the same.
 //
-// Ownership: a shard's, or the idle world's. Replaced when the owner adds pages,
-// and at the end of a refresh.
+//	handle ──home──▶ homeRef ──index / 1024──▶ page ──index % 1024──▶ Slot
+//
+// The homes of a world are fixed when it is made, so their entries stay where they are,
+// and a home that grows replaces its own table alone.
+//
+// Ownership: never written after the world is made; see homeRef for what it leads to.
 type Lookup struct {
-	refs unsafe.Pointer // *[mask+1]pageRef
-	mask handle.Handle
+	refs unsafe.Pointer // *[n]homeRef, n a power of two; those that are no home's have end 0
+	mask handle.Handle  // n-1, times the size of an entry
+}
+
+// newLookup makes the directory for so many homes.
+//
+// Safety: as of slot.
+func newLookup(homes int) Lookup {
+	refs := make([]homeRef, 1<<bits.Len(uint(homes-1)))
+	return Lookup{refs: unsafe.Pointer(unsafe.SliceData(refs)), mask: handle.Handle(len(refs)-1) << refBits}
+}
+
+// ref returns the entry of a home, which there must be.
+//
+// Safety: as of slot.
+func (l *Lookup) ref(home uint32) *homeRef {
+	return (*homeRef)(unsafe.Add(l.refs, handle.Handle(home)<<refBits&l.mask))
+}
+
+// slot returns the slot that h names, or nil if there is none. The version is not
+// looked at. It is small enough to be inlined.
+//
+// Safety: masked, the home is the offset of one of the entries, that of h's home or of a
+// lower one. So what is below end is an index of that home, and table, loaded behind end,
+// has a page for it.
+func (l *Lookup) slot(h handle.Handle) *Slot {
+	e := (*homeRef)(unsafe.Add(l.refs, h>>refShift&l.mask))
+	if uint64(h>>handle.VersionBits) < e.end.Load() {
+		return (*Slot)(unsafe.Add(*(*unsafe.Pointer)(unsafe.Add(atomic.LoadPointer(&e.table), h>>pageShift&pagesMask*pointerBytes)), h>>handle.VersionBits%pageSize*slotBytes))
+	}
+	return nil
 }
 
 // Locate returns where the atom of h is, or 0 if h is not alive. It is small
 // enough to be inlined.
 //
-// Safety: refs has mask+1 entries, so the entry is within. A handle within 1024
-// of its base names a slot of its page; an entry without a page has a base that
-// no handle is within 1024 of.
+// Safety: as of slot.
 func (l *Lookup) Locate(h handle.Handle) Loc {
-	e := (*pageRef)(unsafe.Add(l.refs, (h>>pageShift&l.mask)*handle.Handle(unsafe.Sizeof(pageRef{}))))
-	if i := h>>handle.VersionBits - e.base; i < pageSize {
-		s := (*Slot)(unsafe.Add(unsafe.Pointer(e.page), i*handle.Handle(unsafe.Sizeof(Slot{}))))
-		if s.load() == uint32(h) {
+	e := (*homeRef)(unsafe.Add(l.refs, h>>refShift&l.mask))
+	if uint64(h>>handle.VersionBits) < e.end.Load() {
+		if s := (*Slot)(unsafe.Add(*(*unsafe.Pointer)(unsafe.Add(atomic.LoadPointer(&e.table), h>>pageShift&pagesMask*pointerBytes)), h>>handle.VersionBits%pageSize*slotBytes)); s.load() == uint32(h) {
 			return s.loc
 		}
 	}
 	return 0
 }
 
-// slot returns the slot of a handle that is known to have one, whatever its
-// version.
+// Alive reports whether h is alive. Safe from any goroutine at any time; it never
+// blocks and never writes. It is small enough to be inlined.
 //
-// Safety: as of Locate.
-func (l *Lookup) slot(h handle.Handle) *Slot {
-	e := (*pageRef)(unsafe.Add(l.refs, (h>>pageShift&l.mask)*handle.Handle(unsafe.Sizeof(pageRef{}))))
-	return &e.page[h>>handle.VersionBits&(pageSize-1)]
+// Safety: as of slot.
+func (l *Lookup) Alive(h handle.Handle) bool {
+	e := (*homeRef)(unsafe.Add(l.refs, h>>refShift&l.mask))
+	if uint64(h>>handle.VersionBits) < e.end.Load() {
+		g := (*Slot)(unsafe.Add(*(*unsafe.Pointer)(unsafe.Add(atomic.LoadPointer(&e.table), h>>pageShift&pagesMask*pointerBytes)), h>>handle.VersionBits%pageSize*slotBytes)).load()
+		return g == uint32(h) && g != 0 // 0: never used, and h has version 0
+	}
+	return false
 }
 
-// lookup returns the mirror of a directory.
+// entries returns the table of a home of so many pages. The space's lock is held.
 //
-// Safety: a directory's refs are never empty and mask is their length less one.
-func (d *directory) lookup() Lookup {
-	return Lookup{refs: unsafe.Pointer(unsafe.SliceData(d.refs)), mask: d.mask}
+// Safety: a table has as many entries as there are pages, rounded up.
+func (r *homeRef) entries(pages int) []*page {
+	if pages == 0 {
+		return nil
+	}
+	return unsafe.Slice((**page)(atomic.LoadPointer(&r.table)), 1<<bits.Len(uint(pages-1)))
+}
+
+// setEntries replaces the table.
+//
+// Safety: as of entries.
+func (r *homeRef) setEntries(table []*page) {
+	atomic.StorePointer(&r.table, unsafe.Pointer(unsafe.SliceData(table)))
+}
+
+// slot returns the slot of an index of the home, which must have a page.
+//
+// Safety: as of Lookup.slot.
+func (r *homeRef) slot(index uint32) *Slot {
+	p := *(*unsafe.Pointer)(unsafe.Add(atomic.LoadPointer(&r.table), uintptr(index>>pageBits)*pointerBytes))
+	return (*Slot)(unsafe.Add(p, uintptr(index%pageSize)*slotBytes))
 }
 
 // run is what a view needs of a chunk to look one row up. The zero run has no rows.
@@ -293,10 +347,10 @@ func (s *Shard) createPlain(t *Table, fields []Field, src unsafe.Pointer) (handl
 		}
 	}
 	n := len(s.free) - 1
-	h := compose(s.Home.id, s.free[n], 0)
+	index := s.free[n]
 	s.free = s.free[:n]
-	slot := s.lookup.slot(h)
-	h |= handle.Handle(slot.gen & versionMask) // its one writer is this goroutine
+	slot := s.ref.slot(index)
+	h := compose(s.Home.id, index, slot.load()&versionMask)
 
 	c := t.cur
 	row := c.n

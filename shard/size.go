@@ -35,21 +35,18 @@ func (s *Shard) Size() Size {
 func (h *Home) size() Size {
 	return Size{
 		Used:     slotBytes * uint64(int(h.next)-len(h.free)-h.retired),
-		Reserved: slotBytes*pageSize*uint64(len(h.pages)) + 4*uint64(cap(h.free)),
+		Reserved: slotBytes*pageSize*uint64(h.pages()) + 4*uint64(cap(h.free)),
 	}
 }
 
 // Size measures the slots of what ports created.
 func (o *Outside) Size() Size {
 	drawn := min(int(o.fresh.Load()), int(o.space.indexMax)+1)
-	o.space.mu.Lock()
-	pages := o.space.mu.pages[o.id]
-	o.space.mu.Unlock()
 	o.open.Lock()
 	drawn -= len(o.open.ready)
 	o.open.Unlock()
 	return Size{
 		Used:     slotBytes * uint64(drawn-len(o.free)-len(o.stock)-o.retired),
-		Reserved: slotBytes*pageSize*uint64(pages) + 4*uint64(cap(o.free)),
+		Reserved: slotBytes*pageSize*uint64(o.pages()) + 4*uint64(cap(o.free)),
 	}
 }

@@ -22,7 +22,7 @@ import (
 type World struct {
 	options Options
 	space   *shard.Space
-	lookup  shard.Lookup // the idle world's
+	lookup  shard.Lookup
 	shards  []*shard.Shard
 	outside *shard.Outside
 
@@ -85,7 +85,7 @@ func New(o Options) (*World, error) {
 		accessors:   map[accessorKey]any{},
 	}
 	w.space.Growth = o.growth()
-	w.space.Attach(&w.lookup, n)
+	w.lookup = w.space.Lookup
 	w.toggler = newToggler(w, -1)
 	w.flagger = newFlagger(w)
 	w.outside = shard.NewOutside(w.space, n)
