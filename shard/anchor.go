@@ -42,7 +42,8 @@ func (a *Anchor) State(h handle.Handle) (State, bool) {
 // Cut empties the anchor for good: its world is gone.
 func (a *Anchor) Cut() {
 	a.cut.Store(true)
-	a.dir.Store(new(Lookup))
+	none := newLookup(1) // without a slot
+	a.dir.Store(&none)
 }
 
 // Gone reports whether the anchor was cut.

@@ -23,7 +23,7 @@ func (s *Shard) CreateRows(t *Table, n int, alive bool) (Rows, error) {
 		c.handles[row] = h
 		slot.loc = l
 		if alive {
-			slot.store(uint32(h)) // publishes loc and the row
+			slot.storeBatched(uint32(h)) // publishes loc and the row
 		}
 		l++
 	}
@@ -42,7 +42,7 @@ func (r Rows) Atom(i int) Atom {
 // PublishRows makes the atoms of rows alive to everyone.
 func (s *Shard) PublishRows(r Rows) {
 	for _, h := range r.Handles() {
-		s.ref.slot(h.Index()).store(uint32(h)) // publishes loc and the row
+		s.ref.slot(h.Index()).storeBatched(uint32(h)) // publishes loc and the row
 	}
 }
 

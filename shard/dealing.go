@@ -99,7 +99,7 @@ func (o *Outside) Deal(drawn uint32, dealt []Dealing) error {
 		h := compose(o.id, n, 1)
 		slot := o.space.slot(h)
 		for slot == nil {
-			if err := o.space.grow(int(o.id), int(n>>pageBits)); err != nil {
+			if err := o.space.grow(o.id, int(n>>pageBits)); err != nil {
 				return err
 			}
 			slot = o.space.slot(h)

@@ -94,8 +94,8 @@ func TestDealRefuses(t *testing.T) {
 		require.ErrorContains(t, s.outside.Deal(16, []shard.Dealing{{Handle: h}}), "is not one that a port could be given")
 		require.False(t, s.outside.InHand(h))
 	}
-	require.True(t, s.outside.InHand(handle.New(1, shard.PageSlots|15, 1)), "the last that was drawn")
-	require.False(t, s.outside.InHand(handle.New(1, shard.PageSlots|16, 1)))
+	require.True(t, s.outside.InHand(handle.New(1, 15, 1)), "the last that was drawn")
+	require.False(t, s.outside.InHand(handle.New(1, 16, 1)))
 }
 
 // TestReopen deals some handles, and reopens the home: each slot is then given once, those

@@ -59,7 +59,7 @@ func (h *Home) fresh(n int) {
 	h.free = slices.Grow(h.free, n)
 	for k := n - 1; k >= 0; k-- {
 		i := h.next + uint32(k)
-		h.ref.slot(i).store(word(compose(h.id, i, 1), StateUnused))
+		h.ref.slot(i).storeBatched(word(compose(h.id, i, 1), StateUnused))
 		h.free = append(h.free, i)
 	}
 	h.next += uint32(n)
@@ -67,7 +67,7 @@ func (h *Home) fresh(n int) {
 
 func (h *Home) pages() int { return h.space.pages(h.id) }
 
-func (h *Home) grow() error { return h.space.grow(int(h.id), h.pages()) }
+func (h *Home) grow() error { return h.space.grow(h.id, h.pages()) }
 
 // reserve makes room for n more handles.
 func (h *Home) reserve(n int) error {

@@ -168,7 +168,7 @@ func (o *Outside) Draw(n int) (first handle.Handle, got int, err error) {
 		h := compose(o.id, i+uint32(k), 1)
 		slot := o.space.slot(h)
 		for slot == nil {
-			if err := o.space.grow(int(o.id), int(i>>pageBits)); err != nil {
+			if err := o.space.grow(o.id, int(i>>pageBits)); err != nil {
 				return 0, 0, err
 			}
 			slot = o.space.slot(h)

@@ -1,8 +1,6 @@
 package shard
 
 import (
-	"math/bits"
-	"sync/atomic"
 	"unsafe"
 
 	"github.com/atoll-sim/atoll/handle"
@@ -16,45 +14,23 @@ import (
 // base is the address of a value of a type that the compiler does not know.
 type base = unsafe.Pointer
 
-// Lookup takes handles to slots and locations. It is the directory of a space: all
-// copies find the same.
-//
-//	handle ──home──▶ homeRef ──index / 1024──▶ page ──index % 1024──▶ Slot
-//
-// The homes of a world are fixed when it is made, so their entries stay where they are,
-// and a home that grows replaces its own table alone.
-//
-// Ownership: never written after the world is made; see homeRef for what it leads to.
-type Lookup struct {
-	refs unsafe.Pointer // *[n]homeRef, n a power of two; those that are no home's have end 0
-	mask handle.Handle  // n-1, times the size of an entry
-}
-
-// newLookup makes the directory for so many homes.
-//
-// Safety: as of slot.
-func newLookup(homes int) Lookup {
-	refs := make([]homeRef, 1<<bits.Len(uint(homes-1)))
-	return Lookup{refs: unsafe.Pointer(unsafe.SliceData(refs)), mask: handle.Handle(len(refs)-1) << refBits}
-}
-
 // ref returns the entry of a home, which there must be.
 //
 // Safety: as of slot.
 func (l *Lookup) ref(home uint32) *homeRef {
-	return (*homeRef)(unsafe.Add(l.refs, handle.Handle(home)<<refBits&l.mask))
+	return (*homeRef)(unsafe.Add(unsafe.Pointer(l.refs), handle.Handle(home)<<refBits&l.mask))
 }
 
 // slot returns the slot that h names, or nil if there is none. The version is not
 // looked at. It is small enough to be inlined.
 //
 // Safety: masked, the home is the offset of one of the entries, that of h's home or of a
-// lower one. So what is below end is an index of that home, and table, loaded behind end,
-// has a page for it.
+// lower one. So a handle below end is of that home, and table, loaded behind end, has its
+// page.
 func (l *Lookup) slot(h handle.Handle) *Slot {
-	e := (*homeRef)(unsafe.Add(l.refs, h>>refShift&l.mask))
-	if uint64(h>>handle.VersionBits) < e.end.Load() {
-		return (*Slot)(unsafe.Add(*(*unsafe.Pointer)(unsafe.Add(atomic.LoadPointer(&e.table), h>>pageShift&pagesMask*pointerBytes)), h>>handle.VersionBits%pageSize*slotBytes))
+	e := (*homeRef)(unsafe.Add(unsafe.Pointer(l.refs), h>>refShift&l.mask))
+	if uint64(h) < e.end.Load() {
+		return (*Slot)(unsafe.Add(*(*unsafe.Pointer)(unsafe.Add(unsafe.Pointer(e.table.Load()), h>>pageShift%pagesMax*pointerBytes)), h>>handle.VersionBits%pageSize*slotBytes))
 	}
 	return nil
 }
@@ -64,9 +40,9 @@ func (l *Lookup) slot(h handle.Handle) *Slot {
 //
 // Safety: as of slot.
 func (l *Lookup) Locate(h handle.Handle) Loc {
-	e := (*homeRef)(unsafe.Add(l.refs, h>>refShift&l.mask))
-	if uint64(h>>handle.VersionBits) < e.end.Load() {
-		if s := (*Slot)(unsafe.Add(*(*unsafe.Pointer)(unsafe.Add(atomic.LoadPointer(&e.table), h>>pageShift&pagesMask*pointerBytes)), h>>handle.VersionBits%pageSize*slotBytes)); s.load() == uint32(h) {
+	e := (*homeRef)(unsafe.Add(unsafe.Pointer(l.refs), h>>refShift&l.mask))
+	if uint64(h) < e.end.Load() {
+		if s := (*Slot)(unsafe.Add(*(*unsafe.Pointer)(unsafe.Add(unsafe.Pointer(e.table.Load()), h>>pageShift%pagesMax*pointerBytes)), h>>handle.VersionBits%pageSize*slotBytes)); s.load() == uint32(h) {
 			return s.loc
 		}
 	}
@@ -78,36 +54,19 @@ func (l *Lookup) Locate(h handle.Handle) Loc {
 //
 // Safety: as of slot.
 func (l *Lookup) Alive(h handle.Handle) bool {
-	e := (*homeRef)(unsafe.Add(l.refs, h>>refShift&l.mask))
-	if uint64(h>>handle.VersionBits) < e.end.Load() {
-		g := (*Slot)(unsafe.Add(*(*unsafe.Pointer)(unsafe.Add(atomic.LoadPointer(&e.table), h>>pageShift&pagesMask*pointerBytes)), h>>handle.VersionBits%pageSize*slotBytes)).load()
+	e := (*homeRef)(unsafe.Add(unsafe.Pointer(l.refs), h>>refShift&l.mask))
+	if uint64(h) < e.end.Load() {
+		g := (*Slot)(unsafe.Add(*(*unsafe.Pointer)(unsafe.Add(unsafe.Pointer(e.table.Load()), h>>pageShift%pagesMax*pointerBytes)), h>>handle.VersionBits%pageSize*slotBytes)).load()
 		return g == uint32(h) && g != 0 // 0: never used, and h has version 0
 	}
 	return false
-}
-
-// entries returns the table of a home of so many pages. The space's lock is held.
-//
-// Safety: a table has as many entries as there are pages, rounded up.
-func (r *homeRef) entries(pages int) []*page {
-	if pages == 0 {
-		return nil
-	}
-	return unsafe.Slice((**page)(atomic.LoadPointer(&r.table)), 1<<bits.Len(uint(pages-1)))
-}
-
-// setEntries replaces the table.
-//
-// Safety: as of entries.
-func (r *homeRef) setEntries(table []*page) {
-	atomic.StorePointer(&r.table, unsafe.Pointer(unsafe.SliceData(table)))
 }
 
 // slot returns the slot of an index of the home, which must have a page.
 //
 // Safety: as of Lookup.slot.
 func (r *homeRef) slot(index uint32) *Slot {
-	p := *(*unsafe.Pointer)(unsafe.Add(atomic.LoadPointer(&r.table), uintptr(index>>pageBits)*pointerBytes))
+	p := *(*unsafe.Pointer)(unsafe.Add(unsafe.Pointer(r.table.Load()), uintptr(index>>pageBits)*pointerBytes))
 	return (*Slot)(unsafe.Add(p, uintptr(index%pageSize)*slotBytes))
 }
 

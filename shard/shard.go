@@ -297,7 +297,11 @@ func (s *Shard) freeOwn(dead []handle.Handle, i, step int, free []uint32, n int)
 		if h.Shard() != id || h.Version() >= versionMax {
 			break
 		}
-		own.slot(h.Index()).store(word(h+1, StateUnused)) // the version is the low field
+		if slot, gen := own.slot(h.Index()), word(h+1, StateUnused); step < 0 { // the version is the low field
+			slot.storeBatched(gen) // a whole chunk
+		} else {
+			slot.store(gen)
+		}
 		free[n] = h.Index()
 		n++
 	}

@@ -35,8 +35,9 @@ type Space struct {
 
 	mu struct {
 		sync.Mutex
-		chunks int   // highest chunk number given
-		vacant []int // numbers that were taken back
+		tables [][]*page // of the directory, by home
+		chunks int       // highest chunk number given
+		vacant []int     // numbers that were taken back
 		bases  []base
 		idle   bool   // the world's own goroutine is the only one to add
 		memory memory // of rows and slots
@@ -47,6 +48,9 @@ type Space struct {
 // is the outside one; each of the others has its first page. Indexes run from 0 to
 // indexMax, versions from 1 to versionMax.
 func NewSpace(homes int, indexMax, versionMax uint32) *Space {
+	if homes > handle.ShardMax && indexMax == handle.IndexMax {
+		versionMax = min(versionMax, handle.VersionMax-1) // there is no end behind the last handle of all
+	}
 	s := &Space{Lookup: newLookup(homes), indexMax: indexMax, versionMax: versionMax, Growth: DefaultGrowth, homes: homes, flags: make([]atomic.Pointer[flagTable], homes)}
 	s.kinds = []kindInfo{
 		destroyKind: {units: 1, weight: BareWeight, plain: true},
@@ -54,10 +58,12 @@ func NewSpace(homes int, indexMax, versionMax uint32) *Space {
 	}
 	s.mu.memory.growth = &s.Growth
 	s.mu.idle = true
-	block, tables := make([]page, homes-1), make([]*page, homes-1)
+	block, entries := make([]page, homes-1), make([]*page, homes-1)
+	s.mu.tables = make([][]*page, homes)
 	for i := range block {
-		s.ref(uint32(i)).setEntries(tables[i : i+1])
-		s.extend(uint32(i), block[i:i+1])
+		entries[i] = &block[i]
+		s.mu.tables[i] = entries[i : i+1 : i+1]
+		s.enter(uint32(i), s.mu.tables[i], 1)
 	}
 	dir := s.Lookup // a copy, so that an anchor does not keep the space
 	s.anchor = new(Anchor)
@@ -89,23 +95,6 @@ func (s *Space) Look(h handle.Handle) (version uint32, state State, ok bool) {
 	}
 	version, state = unpack(slot.load(), h)
 	return version, state, true
-}
-
-// grow adds the next block of pages to a home, unless the home has more than that by
-// now: several goroutines may find at once that it lacks.
-func (s *Space) grow(home, least int) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	have := s.pages(uint32(home))
-	if have > least {
-		return nil
-	}
-	limit := int(s.indexMax)>>pageBits + 1
-	if have >= limit {
-		return s.errIndexes(home, 0)
-	}
-	s.extend(uint32(home), take[page](&s.mu.memory, min(max(1, have/2), s.Growth.SlotsAtOnce/pageSize, limit-have)))
-	return nil
 }
 
 // errIndexes says which limit was met. retired is how many slots are known to be

@@ -104,7 +104,7 @@ func TestSpaceHostile(t *testing.T) {
 // TestSpaceEmpty asks a world without a slot.
 func TestSpaceEmpty(t *testing.T) {
 	s := newStorage(t, 3, handle.IndexMax, handle.VersionMax)
-	first := handle.New(1, 1<<10, 1) // what shard 1 gives first
+	first := handle.New(1, 0, 1) // what shard 1 gives first
 	for _, h := range []handle.Handle{handle.None, 1, first, handle.New(0, 1<<20, 1), handle.New(3, 0, 1), ^handle.None} {
 		require.False(t, s.space.Alive(h))
 		require.Zero(t, s.space.Locate(h))
