@@ -30,10 +30,8 @@ func (a *Anchor) Alive(h handle.Handle) bool { return a.dir.Load().Alive(h) }
 // load tells, so an entity that is created meanwhile is found in one state or the other.
 // Safe as Alive.
 func (a *Anchor) State(h handle.Handle) (State, bool) {
-	d := a.dir.Load()
-	e := &d.refs[h>>pageShift&d.mask]
-	if i := h>>handle.VersionBits - e.base; i < pageSize {
-		version, state := unpack(e.page[i].load(), h)
+	if slot := a.dir.Load().slot(h); slot != nil {
+		version, state := unpack(slot.load(), h)
 		return state, version == h.Version() && version != 0 && state != StateUnused && state != StateRetired
 	}
 	return StateUnused, false

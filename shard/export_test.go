@@ -23,6 +23,7 @@ func Take[T any](n int) []T {
 
 // FirstLoc returns where a chunk's first row is.
 func FirstLoc(c *Chunk) Loc { return c.base }
+
 // FullHome makes a directory in which one home has all of its slots, and returns what says
 // whether an entity is alive, each being that of the handle asked for last, and whether a
 // handle has a slot.

@@ -66,11 +66,11 @@ func (s *Space) publishFlags(h handle.Handle, f Flags) {
 }
 
 // addFlagPage makes the page of an index's word, unless there is one by now.
-func (s *Space) addFlagPage(home uint32, index uint32) *atomic.Uint64 {
+func (s *Space) addFlagPage(home, index uint32) *atomic.Uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t := s.flags[home].Load()
-	if n := 1 << bits.Len(uint(s.pages(home)-1)); t == nil || n > len(*t) {
+	if n := len(s.mu.tables[home]); t == nil || n > len(*t) {
 		longer := make(flagTable, n)
 		if t != nil {
 			for i := range *t {

@@ -14,6 +14,9 @@ import (
 // base is the address of a value of a type that the compiler does not know.
 type base = unsafe.Pointer
 
+// The size of a homeRef is what refBits says.
+var _ [0]struct{} = [unsafe.Sizeof(homeRef{}) - 1<<refBits]struct{}{}
+
 // ref returns the entry of a home, which there must be.
 //
 // Safety: as of slot.
@@ -82,24 +85,6 @@ type run struct {
 const runShift = 4
 
 var _ = [1]struct{}{}[unsafe.Sizeof(run{})-1<<runShift]
-
-// View finds the rows of a column. It mirrors the column's directory for one
-// owner: a shard, which finds its own rows alone, or the idle world, which finds
-// all.
-//
-// Ownership: as of Lookup.
-type View[T any] struct {
-	runs   base    // *[]run
-	mask   Loc     // what keeps the offset of a run within runs, and seesAll
-	owner  uint32  // the shard
-	stamps base    // *[]*uint32
-	now    *uint32 // the tick in progress
-	rows   [][]T
-	guard  check.Guard
-}
-
-// seesAll is set in the mask of the idle world's views. An offset has no such bit.
-const seesAll Loc = 1 << 31
 
 // At returns the row, or nil if the chunk lacks the component or the row, or is out
 // of view: whatever l is, what is returned is a row of the column. It is small enough to
@@ -372,7 +357,7 @@ func (q *Queue[T]) next() Payload { return Payload{unsafe.Pointer(q.Pop())} }
 
 // adopt stores atoms in the next rows of a chunk, which has room for them.
 //
-// Safety: as of AdoptPlain.
+// Safety: as of StorePlain; a pending handle has a slot.
 func (s *Shard) adopt(c *Chunk, fields []Field, creates []Routed) {
 	from := c.n
 	for i := range fields {

@@ -13,7 +13,7 @@ import (
 var ErrIndexes = errors.New("shard: out of indexes")
 
 // Space is the part of a world that all its shards share: the chunks by number,
-// and the directory that takes a handle to its slot, whichever home it has; see homeRef.
+// and the directory that takes a handle to its slot, whichever home it has; see Lookup.
 //
 // Ownership: mu guards growth. Anyone may look up at any time without a lock.
 type Space struct {

@@ -127,7 +127,7 @@ func (w *World) Tick() uint64 { return w.tick.Load() }
 func (w *World) Shards() int { return len(w.shards) }
 
 // Alive reports whether the entity is alive. A marked one is alive until the
-// refresh. Safe from any goroutine at any time: one atomic load, no waiting,
+// refresh. Safe from any goroutine at any time: three atomic loads, no waiting,
 // no writing.
 func (w *World) Alive(h handle.Handle) bool { return w.space.Alive(h) }
 
