@@ -49,6 +49,6 @@ func Example() {
 	_ = s.Step(context.Background()) // moves it
 	fmt.Println(h, port.Status(h), *world.Read[Position](w).Get(h))
 	// Output:
-	// 4:4096@1 pending
-	// 4:4096@1 alive {0.05 0.1}
+	// 4:0@1 pending
+	// 4:0@1 alive {0.05 0.1}
 }

@@ -9,17 +9,14 @@ import (
 // Anchor is what a reference holds of a space: enough to ask whether an entity is
 // alive, and nothing that keeps the rest of the world in memory.
 //
-// Invariants: until it is cut, it has the directory that its space has.
+// Invariants: until it is cut, it has the directory of its space.
 //
-// Ownership: the space stores under its lock; anyone may ask, and may cut it.
+// Ownership: anyone may ask, and may cut it.
 type Anchor struct {
 	outside uint32 // the home of what ports create
-	dir     atomic.Pointer[directory]
+	dir     atomic.Pointer[Lookup]
 	cut     atomic.Bool
 }
-
-// emptyDirectory is that of an anchor without a world.
-var emptyDirectory = &directory{refs: []pageRef{{base: noBase}}}
 
 // Anchor returns the space's anchor.
 func (s *Space) Anchor() *Anchor { return s.anchor }
@@ -27,25 +24,15 @@ func (s *Space) Anchor() *Anchor { return s.anchor }
 // Alive reports whether h is alive: false for all once the anchor is cut. Safe from
 // any goroutine at any time; it never blocks and never writes. It is small enough
 // to be inlined.
-func (a *Anchor) Alive(h handle.Handle) bool {
-	d := a.dir.Load()
-	e := &d.refs[h>>pageShift&d.mask]
-	if i := h>>handle.VersionBits - e.base; i < pageSize {
-		g := e.page[i].load()
-		return g == uint32(h) && g != 0 // 0: never used, and h has version 0
-	}
-	return false
-}
+func (a *Anchor) Alive(h handle.Handle) bool { return a.dir.Load().Alive(h) }
 
 // State tells what the slot of h holds, if h is its handle: alive, pending, or staged by a
 // refresh. It returns false for all other handles, and for all once the anchor is cut. One
 // load tells, so an entity that is created meanwhile is found in one state or the other.
 // Safe as Alive.
 func (a *Anchor) State(h handle.Handle) (State, bool) {
-	d := a.dir.Load()
-	e := &d.refs[h>>pageShift&d.mask]
-	if i := h>>handle.VersionBits - e.base; i < pageSize {
-		version, state := tell(e.page[i].load(), h, a.outside)
+	if slot := a.dir.Load().slot(h); slot != nil {
+		version, state := tell(slot.load(), h, a.outside)
 		return state, version == h.Version() && version != 0 && state != StateUnused && state != StateRetired
 	}
 	return StateUnused, false
@@ -54,16 +41,9 @@ func (a *Anchor) State(h handle.Handle) (State, bool) {
 // Cut empties the anchor for good: its world is gone.
 func (a *Anchor) Cut() {
 	a.cut.Store(true)
-	a.dir.Store(emptyDirectory)
+	none := newLookup(1) // without a slot
+	a.dir.Store(&none)
 }
 
 // Gone reports whether the anchor was cut.
 func (a *Anchor) Gone() bool { return a.cut.Load() }
-
-// follow publishes a directory. The space's lock is held.
-func (a *Anchor) follow(d *directory) {
-	a.dir.Store(d)
-	if a.cut.Load() { // by now; who cuts sets the mark first
-		a.dir.Store(emptyDirectory)
-	}
-}

@@ -1,7 +1,5 @@
 package shard
 
-import "github.com/atoll-sim/atoll/handle"
-
 // CreateRows takes handles and rows in the table, as many as fit in one run and
 // n at the most. The rows hold zeroes. The atoms are alive at once, if the zeroes
 // are all that they need; otherwise the caller stores the components and then calls
@@ -20,13 +18,12 @@ func (s *Shard) CreateRows(t *Table, n int, alive bool) (Rows, error) {
 	rest := len(s.free) - n
 	l := c.base + Loc(from)
 	for i, row := rest+n-1, from; i >= rest; i, row = i-1, row+1 {
-		h := compose(s.Home.id, s.free[i], 0)
-		slot := s.lookup.slot(h)
-		h |= handle.Handle(slot.gen & versionMask) // its one writer is this goroutine
+		slot := s.ref.slot(s.free[i])
+		h := compose(s.Home.id, s.free[i], slot.load()&versionMask)
 		c.handles[row] = h
 		slot.loc = l
 		if alive {
-			slot.store(uint32(h)) // publishes loc and the row
+			slot.storeBatched(uint32(h)) // publishes loc and the row
 		}
 		l++
 	}
@@ -45,7 +42,7 @@ func (r Rows) Atom(i int) Atom {
 // PublishRows makes the atoms of rows alive to everyone.
 func (s *Shard) PublishRows(r Rows) {
 	for _, h := range r.Handles() {
-		s.lookup.slot(h).store(uint32(h)) // publishes loc and the row
+		s.ref.slot(h.Index()).storeBatched(uint32(h)) // publishes loc and the row
 	}
 }
 

@@ -134,6 +134,25 @@ func (v *View[T]) Slice(r Rows) []T {
 	return nil
 }
 
+// View finds the rows of a column. It mirrors the column's directory for one
+// owner: a shard, which finds its own rows alone, or the idle world, which finds
+// all.
+//
+// Ownership: a shard's, or the idle world's. Replaced when the owner adds chunks, and at the end
+// of a refresh.
+type View[T any] struct {
+	runs   base    // *[]run
+	mask   Loc     // what keeps the offset of a run within runs, and seesAll
+	owner  uint32  // the shard
+	stamps base    // *[]*uint32
+	now    *uint32 // the tick in progress
+	rows   [][]T
+	guard  check.Guard
+}
+
+// seesAll is set in the mask of the idle world's views. An offset has no such bit.
+const seesAll Loc = 1 << 31
+
 // Attach makes v the view of a shard, which finds its own rows alone, or with
 // the number of shards that of the idle world, which finds all. It must stay
 // where it is.

@@ -164,7 +164,7 @@ func TestColumnOneRow(t *testing.T) {
 }
 
 // TestColumnIdle adds chunks and pages while the world is not idle: the idle world sees
-// them after the refresh, and not before, when others may be using what it would look at.
+// rows after the refresh, and not before, when others may be using what it would look at.
 func TestColumnIdle(t *testing.T) {
 	s := newStorage(t, 2, handle.IndexMax, handle.VersionMax)
 	s.space.Growth.RowsMax = 1
@@ -179,8 +179,9 @@ func TestColumnIdle(t *testing.T) {
 	a, err := s.shards[0].Adopt(s.shards[0].Table(set(number)), drawn[0])
 	require.NoError(t, err)
 	s.fill(a, set(number), 1)
-	require.Zero(t, s.idle.Locate(drawn[0]))
+	require.Equal(t, a.Loc(), s.idle.Locate(drawn[0]), "handles are found at once")
+	require.Nil(t, idle.At(a.Loc()), "rows are not")
 	s.refresh()
 	require.NotNil(t, idle.At(s.space.Locate(h)))
-	require.Equal(t, a.Loc(), s.idle.Locate(drawn[0]))
+	require.NotNil(t, idle.At(a.Loc()))
 }

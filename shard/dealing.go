@@ -77,7 +77,7 @@ func (o *Outside) Reopen() {
 
 // at returns the n-th handle that was drawn, as its slot says.
 func (o *Outside) at(n uint32) (handle.Handle, State) {
-	h := compose(o.id, o.space.index(o.id, n), 0)
+	h := compose(o.id, n, 0)
 	version, state := unpack(o.space.slot(h).load(), h)
 	return h | handle.Handle(max(version, 1)), state
 }

@@ -6,7 +6,7 @@
 // is exported only because Go needs it to be. The file names are the memory
 // layout:
 //
-//	Space  (space.go)   one per world: flat directory of slot pages
+//	Space  (space.go)   one per world: directory of slots (directory.go), chunks
 //	 └ Slot (slot.go)   8 bytes: generation, location
 //	Home   (home.go)    one per shard, and one outside: hands out slots
 //	Shard  (shard.go)   owned by one goroutine at a time

@@ -34,19 +34,10 @@ func (c *Chunk) appendDoomed(to []handle.Handle) []handle.Handle {
 // MarkEach marks the atoms of those handles that are alive. Those that it marks it
 // appends to marked, unless that is nil. The caller must own all shards.
 func (s *Space) MarkEach(hs []handle.Handle, marked *[]handle.Handle) {
-	d, chunks := s.dir.Load(), *s.chunks.Load()
+	chunks := *s.chunks.Load()
 	var run doomedRun
 	for _, h := range hs {
-		e := d.ref(h)
-		i := h>>handle.VersionBits - e.base
-		if i >= pageSize {
-			continue
-		}
-		slot := &e.page[i]
-		if slot.load() != uint32(h) {
-			continue
-		}
-		l := slot.loc // good only now that gen was seen alive
+		l := s.Locate(h)
 		if l == 0 {
 			continue
 		}

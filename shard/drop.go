@@ -35,9 +35,9 @@ func (c *Column[T]) dropAll() {
 func (s *Space) EndAll() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for home, pages := range s.mu.pages {
-		for n := range uint32(pages * pageSize) {
-			h := compose(uint32(home), s.index(uint32(home), n), 0)
+	for home := range uint32(s.homes) {
+		for n := range uint32(s.pages(home) * pageSize) {
+			h := compose(home, n, 0)
 			slot := s.slot(h)
 			version, state := unpack(slot.load(), h)
 			switch h |= handle.Handle(version); {

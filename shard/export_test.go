@@ -12,24 +12,6 @@ func (s *Space) SetChunks(n int) {
 	s.chunks.Store(&d)
 }
 
-// Directory enters so many pages of each of so many homes into a directory. It
-// returns its length and how many entries are taken.
-func Directory(homes, pages int) (length, taken int) {
-	s := NewSpace(homes, handle.IndexMax, handle.VersionMax)
-	d, slots := s.newDirectory(pages), new([pageSize]Slot)
-	for home := range homes {
-		for page := range pages {
-			s.put(d, home, page, slots)
-		}
-	}
-	for _, r := range d.refs {
-		if r.base != noBase {
-			taken++
-		}
-	}
-	return len(d.refs), taken
-}
-
 // Take is take, for a world of its own.
 func Take[T any](n int) []T {
 	return take[T](&NewSpace(2, handle.IndexMax, handle.VersionMax).mu.memory, n)
@@ -37,3 +19,22 @@ func Take[T any](n int) []T {
 
 // FirstLoc returns where a chunk's first row is.
 func FirstLoc(c *Chunk) Loc { return c.base }
+
+// FullHome makes a directory in which one home has all of its slots, and returns what says
+// whether an entity is alive, each being that of the handle asked for last, and whether a
+// handle has a slot.
+func FullHome(home uint32) (alive, hasSlot func(handle.Handle) bool) {
+	l, table, slots := newLookup(handle.ShardMax+1), make([]*page, pagesMax), new(page)
+	for i := range table {
+		table[i] = slots
+	}
+	l.enter(home, table, pagesMax)
+	if l.pages(home) != pagesMax {
+		panic("not all pages")
+	}
+	hasSlot = func(h handle.Handle) bool { return l.slot(h) != nil }
+	return func(h handle.Handle) bool {
+		slots[h.Index()%pageSize].store(uint32(h))
+		return l.Alive(h)
+	}, hasSlot
+}

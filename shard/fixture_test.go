@@ -37,7 +37,7 @@ func newStorage(t testing.TB, shards int, indexMax, versionMax uint32) *storage 
 		s.shards = append(s.shards, shard.New(s.space, i, &s.columns, 4))
 	}
 	s.outside = shard.NewOutside(s.space, shards)
-	s.space.Attach(&s.idle, shards)
+	s.idle = s.space.Lookup
 	return s
 }
 

@@ -24,73 +24,66 @@ const FlagsMax = 8
 // world in which no entity was ever flagged has neither.
 
 // flagPage has the words of a page's slots.
-type flagPage struct {
-	base  handle.Handle // as of a pageRef
-	words [pageSize]atomic.Uint64
-}
+type flagPage [pageSize]atomic.Uint64
 
-// flagDirectory takes a handle to its flagPage, as a directory takes it to its page.
-type flagDirectory struct {
-	refs []atomic.Pointer[flagPage]
-	mask handle.Handle
-}
+// flagTable has the flagPages of a home, by page, nil where no entity was ever flagged.
+type flagTable []atomic.Pointer[flagPage]
 
-func (d *flagDirectory) ref(h handle.Handle) *atomic.Pointer[flagPage] {
-	return &d.refs[h>>pageShift&d.mask]
+// word returns the word of an index, or nil if it has none.
+func (t *flagTable) word(index uint32) *atomic.Uint64 {
+	if t == nil || int(index>>pageBits) >= len(*t) {
+		return nil
+	}
+	if p := (*t)[index>>pageBits].Load(); p != nil {
+		return &p[index%pageSize]
+	}
+	return nil
 }
 
 // Flags returns the flags of an entity as of the last refresh, or none if it is not
 // alive. Safe from any goroutine at any time; it never blocks and never writes.
 func (s *Space) Flags(h handle.Handle) Flags {
-	d := s.flags.Load()
-	if d == nil {
+	if !s.Alive(h) { // nor has h a home, then
 		return 0
 	}
-	p := d.ref(h).Load()
-	if p == nil {
+	word := s.flags[h.Shard()].Load().word(h.Index())
+	if word == nil {
 		return 0
 	}
-	if i := h>>handle.VersionBits - p.base; i < pageSize {
-		if w := p.words[i].Load(); uint32(w>>32) == uint32(h) && s.Alive(h) {
-			return Flags(w)
-		}
+	if w := word.Load(); uint32(w>>32) == uint32(h) {
+		return Flags(w)
 	}
 	return 0
 }
 
 // publishFlags makes flags those that anyone may read. The caller owns the atom.
 func (s *Space) publishFlags(h handle.Handle, f Flags) {
-	p := s.flagPage(h)
-	p.words[h>>handle.VersionBits-p.base].Store(uint64(uint32(h))<<32 | uint64(f))
+	word := s.flags[h.Shard()].Load().word(h.Index())
+	if word == nil {
+		word = s.addFlagPage(h.Shard(), h.Index())
+	}
+	word.Store(uint64(uint32(h))<<32 | uint64(f))
 }
 
-// flagPage returns the page of words of a slot that exists, made when first asked for.
-func (s *Space) flagPage(h handle.Handle) *flagPage {
-	if d := s.flags.Load(); d != nil {
-		if p := d.ref(h).Load(); p != nil && h>>handle.VersionBits-p.base < pageSize {
-			return p
-		}
-	}
+// addFlagPage makes the page of an index's word, unless there is one by now.
+func (s *Space) addFlagPage(home, index uint32) *atomic.Uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	dir, d := s.dir.Load(), s.flags.Load()
-	if d == nil || d.mask != dir.mask { // as long as the directory, so that pages are told apart
-		next := &flagDirectory{refs: make([]atomic.Pointer[flagPage], len(dir.refs)), mask: dir.mask}
-		if d != nil {
-			for i := range d.refs {
-				if p := d.refs[i].Load(); p != nil {
-					next.ref(p.base << handle.VersionBits).Store(p)
-				}
+	t := s.flags[home].Load()
+	if n := len(s.mu.tables[home]); t == nil || n > len(*t) {
+		longer := make(flagTable, n)
+		if t != nil {
+			for i := range *t {
+				longer[i].Store((*t)[i].Load())
 			}
 		}
-		s.flags.Store(next) // an old one stays valid for its readers
-		d = next
+		t = &longer
+		s.flags[home].Store(t) // the old one stays valid for its readers
 	}
-	ref := d.ref(h)
-	if ref.Load() == nil {
-		ref.Store(&flagPage{base: dir.ref(h).base})
+	if p := &(*t)[index>>pageBits]; p.Load() == nil {
+		p.Store(new(flagPage))
 	}
-	return ref.Load()
+	return t.word(index)
 }
 
 // SetFlags sets and clears flags of the atom at l, which must be here, for its owner at

@@ -16,19 +16,15 @@ import (
 // draw from.
 type Home struct {
 	space   *Space
+	ref     *homeRef
 	id      uint32
-	next    uint32 // how many indexes were ever given; see Space.index
+	next    uint32 // the lowest index that was never given
 	free    []uint32
-	pages   []*[pageSize]Slot
 	retired int
 }
 
 func newHome(space *Space, id int) Home {
-	h := Home{space: space, id: uint32(id)}
-	if id < len(space.first) {
-		h.pages = space.first[id : id+1 : id+1]
-	}
-	return h
+	return Home{space: space, ref: space.ref(uint32(id)), id: uint32(id)}
 }
 
 // freshAtOnce is how many indexes go to the free list at a time, at least.
@@ -39,14 +35,13 @@ func (h *Home) take() handle.Handle {
 	n := len(h.free) - 1
 	i := h.free[n]
 	h.free = h.free[:n]
-	t := compose(h.id, i, 0)
-	return t | handle.Handle(h.space.slot(t).load()&versionMask)
+	return compose(h.id, i, h.ref.slot(i).load()&versionMask)
 }
 
 // refill puts about want indexes that were never used into the empty free list,
 // so that they are given in ascending order.
 func (h *Home) refill(want int) error {
-	if int(h.next>>pageBits) == len(h.pages) {
+	if int(h.next>>pageBits) == h.pages() {
 		if err := h.grow(); err != nil {
 			return err
 		}
@@ -61,28 +56,22 @@ func (h *Home) refill(want int) error {
 
 // fresh puts the next n indexes, which lie in one page, into the free list.
 func (h *Home) fresh(n int) {
-	page := h.pages[h.next>>pageBits]
 	h.free = slices.Grow(h.free, n)
 	for k := n - 1; k >= 0; k-- {
-		i := h.space.index(h.id, h.next+uint32(k))
-		page[i%pageSize].store(word(compose(h.id, i, 1), StateUnused))
+		i := h.next + uint32(k)
+		h.ref.slot(i).storeBatched(word(compose(h.id, i, 1), StateUnused))
 		h.free = append(h.free, i)
 	}
 	h.next += uint32(n)
 }
 
-func (h *Home) grow() error {
-	fresh, err := h.space.grow(int(h.id), len(h.pages))
-	if err != nil {
-		return err
-	}
-	h.pages = append(h.pages, fresh...)
-	return nil
-}
+func (h *Home) pages() int { return h.space.pages(h.id) }
+
+func (h *Home) grow() error { return h.space.grow(h.id, h.pages()) }
 
 // reserve makes room for n more handles.
 func (h *Home) reserve(n int) error {
-	for len(h.free)+len(h.pages)*pageSize-int(h.next) < n {
+	for len(h.free)+h.pages()*pageSize-int(h.next) < n {
 		if err := h.grow(); err != nil {
 			return err
 		}
@@ -94,7 +83,7 @@ func (h *Home) reserve(n int) error {
 // grows, and with it every copy of the handle becomes stale.
 func (h *Home) recycle(dead handle.Handle) {
 	i := dead.Index()
-	slot := h.space.slot(dead)
+	slot := h.ref.slot(i)
 	if dead.Version() >= h.space.versionMax {
 		slot.store(word(dead, StateRetired))
 		h.retired++

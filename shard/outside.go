@@ -83,7 +83,7 @@ func (o *Outside) Take(dst []handle.Handle, n, most int) ([]handle.Handle, error
 		return dst, err
 	}
 	for k := fresh; k > 0; k-- { // the port takes the last first
-		dst = append(dst, compose(o.id, o.space.index(o.id, uint32(o.mu.drawn)+uint32(k)-1), 1))
+		dst = append(dst, compose(o.id, uint32(o.mu.drawn)+uint32(k)-1, 1))
 	}
 	o.mu.drawn += uint64(fresh)
 	rest := len(o.mu.pool) - used
@@ -98,9 +98,9 @@ func (o *Outside) indexes() uint64 { return uint64(o.space.indexMax) + 1 }
 // reach makes the slots of the next n indexes. The lock is held.
 func (o *Outside) reach(n int) error {
 	for i := o.mu.drawn; i < o.mu.drawn+uint64(n); i = (i>>pageBits + 1) << pageBits {
-		h := compose(o.id, o.space.index(o.id, uint32(i)), 1)
+		h := compose(o.id, uint32(i), 1)
 		for o.space.slot(h) == nil {
-			if _, err := o.space.grow(int(o.id), int(i>>pageBits)); err != nil {
+			if err := o.space.grow(o.id, int(i>>pageBits)); err != nil {
 				return err
 			}
 		}

@@ -14,47 +14,63 @@ import (
 // base is the address of a value of a type that the compiler does not know.
 type base = unsafe.Pointer
 
-// Lookup takes handles to locations. It mirrors the space's directory for one
-// owner, so that a look-up loads nothing that another goroutine writes.
+// The size of a homeRef is what refBits says.
+var _ [0]struct{} = [unsafe.Sizeof(homeRef{}) - 1<<refBits]struct{}{}
+
+// ref returns the entry of a home, which there must be.
 //
-// Ownership: a shard's, or the idle world's. Replaced when the owner adds pages,
-// and at the end of a refresh.
-type Lookup struct {
-	refs unsafe.Pointer // *[mask+1]pageRef
-	mask handle.Handle
+// Safety: as of slot.
+func (l *Lookup) ref(home uint32) *homeRef {
+	return (*homeRef)(unsafe.Add(unsafe.Pointer(l.refs), handle.Handle(home)<<refBits&l.mask))
+}
+
+// slot returns the slot that h names, or nil if there is none. The version is not
+// looked at. It is small enough to be inlined.
+//
+// Safety: masked, the home is the offset of one of the entries, that of h's home or of a
+// lower one. So a handle below end is of that home, and table, loaded behind end, has its
+// page.
+func (l *Lookup) slot(h handle.Handle) *Slot {
+	e := (*homeRef)(unsafe.Add(unsafe.Pointer(l.refs), h>>refShift&l.mask))
+	if uint64(h) < e.end.Load() {
+		return (*Slot)(unsafe.Add(*(*unsafe.Pointer)(unsafe.Add(unsafe.Pointer(e.table.Load()), h>>pageShift%pagesMax*pointerBytes)), h>>handle.VersionBits%pageSize*slotBytes))
+	}
+	return nil
 }
 
 // Locate returns where the atom of h is, or 0 if h is not alive. It is small
 // enough to be inlined.
 //
-// Safety: refs has mask+1 entries, so the entry is within. A handle within 1024
-// of its base names a slot of its page; an entry without a page has a base that
-// no handle is within 1024 of.
+// Safety: as of slot.
 func (l *Lookup) Locate(h handle.Handle) Loc {
-	e := (*pageRef)(unsafe.Add(l.refs, (h>>pageShift&l.mask)*handle.Handle(unsafe.Sizeof(pageRef{}))))
-	if i := h>>handle.VersionBits - e.base; i < pageSize {
-		s := (*Slot)(unsafe.Add(unsafe.Pointer(e.page), i*handle.Handle(unsafe.Sizeof(Slot{}))))
-		if s.load() == uint32(h) {
+	e := (*homeRef)(unsafe.Add(unsafe.Pointer(l.refs), h>>refShift&l.mask))
+	if uint64(h) < e.end.Load() {
+		if s := (*Slot)(unsafe.Add(*(*unsafe.Pointer)(unsafe.Add(unsafe.Pointer(e.table.Load()), h>>pageShift%pagesMax*pointerBytes)), h>>handle.VersionBits%pageSize*slotBytes)); s.load() == uint32(h) {
 			return s.loc
 		}
 	}
 	return 0
 }
 
-// slot returns the slot of a handle that is known to have one, whatever its
-// version.
+// Alive reports whether h is alive. Safe from any goroutine at any time; it never
+// blocks and never writes. It is small enough to be inlined.
 //
-// Safety: as of Locate.
-func (l *Lookup) slot(h handle.Handle) *Slot {
-	e := (*pageRef)(unsafe.Add(l.refs, (h>>pageShift&l.mask)*handle.Handle(unsafe.Sizeof(pageRef{}))))
-	return &e.page[h>>handle.VersionBits&(pageSize-1)]
+// Safety: as of slot.
+func (l *Lookup) Alive(h handle.Handle) bool {
+	e := (*homeRef)(unsafe.Add(unsafe.Pointer(l.refs), h>>refShift&l.mask))
+	if uint64(h) < e.end.Load() {
+		g := (*Slot)(unsafe.Add(*(*unsafe.Pointer)(unsafe.Add(unsafe.Pointer(e.table.Load()), h>>pageShift%pagesMax*pointerBytes)), h>>handle.VersionBits%pageSize*slotBytes)).load()
+		return g == uint32(h) && g != 0 // 0: never used, and h has version 0
+	}
+	return false
 }
 
-// lookup returns the mirror of a directory.
+// slot returns the slot of an index of the home, which must have a page.
 //
-// Safety: a directory's refs are never empty and mask is their length less one.
-func (d *directory) lookup() Lookup {
-	return Lookup{refs: unsafe.Pointer(unsafe.SliceData(d.refs)), mask: d.mask}
+// Safety: as of Lookup.slot.
+func (r *homeRef) slot(index uint32) *Slot {
+	p := *(*unsafe.Pointer)(unsafe.Add(unsafe.Pointer(r.table.Load()), uintptr(index>>pageBits)*pointerBytes))
+	return (*Slot)(unsafe.Add(p, uintptr(index%pageSize)*slotBytes))
 }
 
 // run is what a view needs of a chunk to look one row up. The zero run has no rows.
@@ -69,24 +85,6 @@ type run struct {
 const runShift = 4
 
 var _ = [1]struct{}{}[unsafe.Sizeof(run{})-1<<runShift]
-
-// View finds the rows of a column. It mirrors the column's directory for one
-// owner: a shard, which finds its own rows alone, or the idle world, which finds
-// all.
-//
-// Ownership: as of Lookup.
-type View[T any] struct {
-	runs   base    // *[]run
-	mask   Loc     // what keeps the offset of a run within runs, and seesAll
-	owner  uint32  // the shard
-	stamps base    // *[]*uint32
-	now    *uint32 // the tick in progress
-	rows   [][]T
-	guard  check.Guard
-}
-
-// seesAll is set in the mask of the idle world's views. An offset has no such bit.
-const seesAll Loc = 1 << 31
 
 // At returns the row, or nil if the chunk lacks the component or the row, or is out
 // of view: whatever l is, what is returned is a row of the column. It is small enough to
@@ -293,10 +291,10 @@ func (s *Shard) createPlain(t *Table, fields []Field, src unsafe.Pointer) (handl
 		}
 	}
 	n := len(s.free) - 1
-	h := compose(s.Home.id, s.free[n], 0)
+	index := s.free[n]
 	s.free = s.free[:n]
-	slot := s.lookup.slot(h)
-	h |= handle.Handle(slot.gen & versionMask) // its one writer is this goroutine
+	slot := s.ref.slot(index)
+	h := compose(s.Home.id, index, slot.load()&versionMask)
 
 	c := t.cur
 	row := c.n
@@ -359,7 +357,7 @@ func (q *Queue[T]) next() Payload { return Payload{unsafe.Pointer(q.Pop())} }
 
 // adopt stores atoms in the next rows of a chunk, which has room for them.
 //
-// Safety: as of AdoptPlain.
+// Safety: as of StorePlain; a pending handle has a slot.
 func (s *Shard) adopt(c *Chunk, fields []Field, creates []Routed) {
 	from := c.n
 	for i := range fields {

@@ -25,6 +25,15 @@ func TestReleaseLitmus(t *testing.T) {
 			require.True(s.t, plain)
 			return shard.CreatePlain(s.shards[0], table, fields, &n)
 		},
+		"as a batch": func(s *storage, table *shard.Table, n int64) (handle.Handle, error) {
+			rows, err := s.shards[0].CreateRows(table, 1, false)
+			if err != nil {
+				return handle.None, err
+			}
+			*s.numbers.At(rows.Atom(0).Loc()) = n
+			s.shards[0].PublishRows(rows)
+			return rows.Handle(0), nil
+		},
 	} {
 		t.Run(name, func(t *testing.T) { releaseLitmus(t, create) })
 	}

@@ -55,37 +55,20 @@ func (r *Restore) Claim(h handle.Handle) error {
 		return fmt.Errorf("%w: %v has no version", ErrHandle, uint64(h))
 	case int(home) >= s.homes:
 		return fmt.Errorf("%w: %v is of home %d, of %d that there are", ErrHandle, h, home, s.homes)
-	case s.ordinal(home, h.Index()) > s.indexMax:
+	case h.Index() > s.indexMax:
 		return fmt.Errorf("%w: %v is beyond IndexMax = %d", ErrHandle, h, s.indexMax)
 	case h.Version() > s.versionMax:
 		return fmt.Errorf("%w: the version of %v is above VersionMax = %d", ErrHandle, h, s.versionMax)
 	}
-	n := s.ordinal(h.Shard(), h.Index())
-	if err := r.reach(h, n); err != nil {
-		return err
+	for s.slot(h) == nil {
+		if err := r.homes[h.Shard()].grow(); err != nil {
+			return err
+		}
 	}
 	if s.slot(h).load() != 0 {
 		return fmt.Errorf("%w: that of %v", ErrGiven, h)
 	}
-	r.next[h.Shard()] = max(r.next[h.Shard()], n+1)
-	return nil
-}
-
-// reach adds pages to a handle's home until it has the n-th slot, which is that of
-// the handle.
-func (r *Restore) reach(h handle.Handle, n uint32) error {
-	home := r.homes[h.Shard()]
-	for r.space.slot(h) == nil {
-		var err error
-		if home == &r.out.Home { // which keeps no list of its pages
-			_, err = r.space.grow(int(home.id), int(n>>pageBits))
-		} else {
-			err = home.grow()
-		}
-		if err != nil {
-			return err
-		}
-	}
+	r.next[h.Shard()] = max(r.next[h.Shard()], h.Index()+1)
 	return nil
 }
 
@@ -111,7 +94,7 @@ func (r *Restore) Finish() error {
 		freed := home.free
 		home.free = nil
 		for n := int(r.next[i]) - 1; n >= 0; n-- {
-			h := compose(uint32(i), r.space.index(uint32(i), uint32(n)), 1)
+			h := compose(uint32(i), uint32(n), 1)
 			if slot := r.space.slot(h); slot.load() == 0 {
 				slot.store(word(h, StateUnused))
 				home.free = append(home.free, h.Index())
@@ -140,13 +123,6 @@ func (o *Outside) fill(drawn uint32) error {
 	return nil
 }
 
-// ordinal undoes index: it returns which of the home's slots has an index.
-func (s *Space) ordinal(home, index uint32) uint32 {
-	page := index>>pageBits ^ home
-	page = page>>s.homeBits | page<<(pageNumberBits-s.homeBits)&(1<<pageNumberBits-1)
-	return page<<pageBits | index%pageSize
-}
-
 // AppendVacant appends the handles that the free slots of a home give next, in the
 // order in which Restore.Free makes them free again as they are, and to retired the
 // last handles of those that give none any more.
@@ -159,7 +135,7 @@ func (h *Home) AppendVacant(free, retired []handle.Handle) (_, _ []handle.Handle
 		return free, retired
 	}
 	for n := range h.next {
-		at := compose(h.id, h.space.index(h.id, n), 0)
+		at := compose(h.id, n, 0)
 		if version, state := unpack(h.space.slot(at).load(), at); state == StateRetired {
 			retired = append(retired, at|handle.Handle(version))
 		}

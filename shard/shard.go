@@ -29,8 +29,7 @@ type Shard struct {
 	Moving bool
 
 	id      int
-	order   uint64 // of the request that is being applied
-	lookup  Lookup
+	order   uint64       // of the request that is being applied
 	columns *[]AnyColumn // the world's, by component
 	tables  []*Table
 	bySet   map[Set]*Table
@@ -60,9 +59,7 @@ type Shard struct {
 // component, and may grow while no tick runs. Who was created and destroyed is
 // remembered for recordTicks ticks, or not at all if that is 0.
 func New(space *Space, id int, columns *[]AnyColumn, recordTicks int) *Shard {
-	s := &Shard{record: newRecord(recordTicks), Home: newHome(space, id), id: id, columns: columns, bySet: map[Set]*Table{}}
-	space.Attach(&s.lookup, id)
-	return s
+	return &Shard{record: newRecord(recordTicks), Home: newHome(space, id), id: id, columns: columns, bySet: map[Set]*Table{}}
 }
 
 // ID returns the shard's number.
@@ -294,13 +291,17 @@ func (s *Shard) bury(dead []handle.Handle, fromLast bool) {
 // are free. It returns where it ended. It calls nothing, and loads what it compares
 // with once, since a store to a slot might be to that as far as the compiler knows.
 func (s *Shard) freeOwn(dead []handle.Handle, i, step int, free []uint32, n int) (at, freed int) {
-	id, versionMax, lookup := uint32(s.id), s.space.versionMax, s.lookup
+	id, versionMax, own := uint32(s.id), s.space.versionMax, s.ref
 	for ; uint(i) < uint(len(dead)); i += step {
 		h := dead[i]
 		if h.Shard() != id || h.Version() >= versionMax {
 			break
 		}
-		lookup.slot(h).store(word(h+1, StateUnused)) // the version is the low field
+		if slot, gen := own.slot(h.Index()), word(h+1, StateUnused); step < 0 { // the version is the low field
+			slot.storeBatched(gen) // a whole chunk
+		} else {
+			slot.store(gen)
+		}
 		free[n] = h.Index()
 		n++
 	}

@@ -35,15 +35,13 @@ func (s *Shard) Size() Size {
 func (h *Home) size() Size {
 	return Size{
 		Used:     slotBytes * uint64(int(h.next)-len(h.free)-h.retired),
-		Reserved: slotBytes*pageSize*uint64(len(h.pages)) + 4*uint64(cap(h.free)),
+		Reserved: slotBytes*pageSize*uint64(h.pages()) + 4*uint64(cap(h.free)),
 	}
 }
 
 // Size measures the slots of what ports created.
 func (o *Outside) Size() Size {
-	o.space.mu.Lock()
-	pages := o.space.mu.pages[o.id]
-	o.space.mu.Unlock()
+	pages := o.pages()
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return Size{

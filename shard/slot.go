@@ -1,6 +1,8 @@
 package shard
 
 import (
+	"sync/atomic"
+
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/publish"
 )
@@ -30,11 +32,15 @@ type Slot struct {
 }
 
 // load reads gen.
-func (s *Slot) load() uint32 { return publish.Load32(&s.gen) }
+func (s *Slot) load() uint32 { return atomic.LoadUint32(&s.gen) }
 
 // store writes gen and publishes what was written before, loc and the row among
 // it. The caller is the one writer.
-func (s *Slot) store(gen uint32) { publish.Store32(&s.gen, gen) }
+func (s *Slot) store(gen uint32) { atomic.StoreUint32(&s.gen, gen) }
+
+// storeBatched is store for one of many slots that are written in a loop; see package
+// publish.
+func (s *Slot) storeBatched(gen uint32) { publish.Store32(&s.gen, gen) }
 
 // State says what a slot holds.
 type State uint8

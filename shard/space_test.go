@@ -51,24 +51,6 @@ func TestSpaceDirectory(t *testing.T) {
 	}
 }
 
-// TestSpaceDirectoryLength has pages beyond what the bits of the page number tell
-// apart: each still has an entry of its own, and the directory is no longer than
-// both numbers, rounded up, demand.
-func TestSpaceDirectoryLength(t *testing.T) {
-	for _, test := range []struct{ homes, pages, length int }{
-		{2, 1, 2}, {2, 1 << 14, 1 << 15}, {5, 2048, 1 << 14}, {5, 2049, 1 << 15}, {17, 600, 1 << 15}, {257, 32, 1 << 14}, {257, 33, 1 << 15}, {257, 100, 1 << 16}, {4095, 4, 1 << 14}, {4095, 9, 1 << 16},
-	} {
-		if test.homes > handle.ShardMax+1 {
-			continue // more than this layout of handles can name
-		}
-		t.Run(fmt.Sprintf("%d homes, %d pages", test.homes, test.pages), func(t *testing.T) {
-			length, taken := shard.Directory(test.homes, test.pages)
-			require.Equal(t, test.length, length)
-			require.Equal(t, test.homes*test.pages, taken)
-		})
-	}
-}
-
 // TestSpaceHostile asks for random bits and for handles next to good ones, in
 // worlds with few and many slots: what was not given is never alive and never
 // located, whoever looks.
@@ -122,7 +104,7 @@ func TestSpaceHostile(t *testing.T) {
 // TestSpaceEmpty asks a world without a slot.
 func TestSpaceEmpty(t *testing.T) {
 	s := newStorage(t, 3, handle.IndexMax, handle.VersionMax)
-	first := handle.New(1, 1<<10, 1) // what shard 1 gives first
+	first := handle.New(1, 0, 1) // what shard 1 gives first
 	for _, h := range []handle.Handle{handle.None, 1, first, handle.New(0, 1<<20, 1), handle.New(3, 0, 1), ^handle.None} {
 		require.False(t, s.space.Alive(h))
 		require.Zero(t, s.space.Locate(h))

@@ -96,10 +96,8 @@ func (h *Home) FreeList() []uint32 { return h.free }
 // version, in the order in which they first were. For the home's owner.
 func (h *Home) AppendSlots(dst []uint32) []uint32 {
 	dst = slices.Grow(dst, int(h.next))
-	for i, page := range h.pages {
-		for k := range page[:min(max(int(h.next)-i*pageSize, 0), pageSize)] {
-			dst = append(dst, page[k].load())
-		}
+	for i := range h.next {
+		dst = append(dst, h.ref.slot(i).load())
 	}
 	return dst
 }

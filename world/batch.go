@@ -1,6 +1,7 @@
 package world
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/atoll-sim/atoll/shard"
@@ -31,28 +32,38 @@ func (b *Bundle[T]) spread(w *World, n int, fill func(*bundlePart[T], Chunk)) er
 	w.open++
 	defer w.closeLoop()
 	at := 0
-	for i := range b.parts {
-		p, end := &b.parts[i], n
-		if i+1 < len(b.parts) {
-			end = n * (i + 1) / len(b.parts)
-		}
-		if at == end {
-			continue
-		}
-		p.shard.Loop = w.loop
-		_ = p.shard.Reserve(p.table, end-at) // if that is too much, creating will say so, at the right place
-		for at < end {
-			rows, err := p.shard.CreateRows(p.table, end-at, fill == nil)
-			if err != nil {
-				return fmt.Errorf("%w (after %d of %d)", err, at, n)
+	var full error
+	for range 2 { // once more for what the last shards had no index for
+		for i := range b.parts {
+			p, end := &b.parts[i], n
+			if full == nil && i+1 < len(b.parts) {
+				end = n * (i + 1) / len(b.parts)
 			}
-			at += rows.Len()
-			if fill != nil {
-				p.fill(rows, fill)
+			if at == end {
+				continue
 			}
+			p.shard.Loop = w.loop
+			_ = p.shard.Reserve(p.table, end-at) // if that is too much, creating will say so, at the right place
+			for at < end {
+				rows, err := p.shard.CreateRows(p.table, end-at, fill == nil)
+				if errors.Is(err, ErrIndexes) {
+					full = err
+					break
+				}
+				if err != nil {
+					return fmt.Errorf("%w (after %d of %d)", err, at, n)
+				}
+				at += rows.Len()
+				if fill != nil {
+					p.fill(rows, fill)
+				}
+			}
+		}
+		if at == n {
+			return nil
 		}
 	}
-	return nil
+	return fmt.Errorf("%w (after %d of %d)", full, at, n)
 }
 
 // fill calls f and makes the rows alive, even if f panics: they are in the table.

@@ -1,6 +1,7 @@
 package world
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 
@@ -83,7 +84,8 @@ func (b *Bundle[T]) PlaceBy(place func(T) int) *Bundle[T] {
 // where a *World would; by a *Port as a request, with the handle good at once and
 // alive after the refresh.
 //
-// It returns ErrIndexes or ErrChunks if the world is full, and from a port
+// It returns ErrIndexes if no shard has an index left, or if that one has none which
+// PlaceBy chose or which a *Context has; ErrChunks if the world is full; and from a port
 // ErrFull if the request was not accepted; then no slot was used. A *Context
 // must have declared it with Build.Creates.
 func (b *Bundle[T]) Create(by Holder, v T) (handle.Handle, error) {
@@ -103,10 +105,17 @@ func (b *Bundle[T]) Create(by Holder, v T) (handle.Handle, error) {
 			defer p.shard.Leave()
 		}
 		p.shard.Loop = w.loop // a loop on the idle world covers all shards
+		var h handle.Handle
+		var err error
 		if p.plain {
-			return shard.CreatePlain(p.shard, p.table, p.fields, &v)
+			h, err = shard.CreatePlain(p.shard, p.table, p.fields, &v)
+		} else {
+			h, err = p.store(&v)
 		}
-		return p.store(&v)
+		if err != nil && b.place == nil {
+			return b.elsewhere(&v, i, err)
+		}
+		return h, err
 	}
 	return b.createBy(by, &v)
 }
@@ -119,15 +128,18 @@ func (b *Bundle[T]) createBy(by Holder, v *T) (handle.Handle, error) {
 		b.w.refuse(by, "bundle", b.name)
 	case *Context:
 		by.mustCreate(b.w, &b.set, b.name)
-		s := by.shard
-		switch {
+		switch s := by.shard; {
 		case s != nil:
+			return b.part(s).store(v)
 		case b.place != nil:
-			s = b.w.shards[b.placed(*v)]
-		default:
-			s = b.w.shards[b.w.next()]
+			return b.parts[b.placed(*v)].store(v)
 		}
-		return b.part(s).store(v)
+		i := b.w.next()
+		h, err := b.parts[i].store(v)
+		if err != nil {
+			return b.elsewhere(v, i, err)
+		}
+		return h, nil
 	case *Port:
 		if by.w != b.w {
 			b.w.refuse(by, "bundle", b.name)
@@ -142,6 +154,24 @@ func (b *Bundle[T]) createBy(by Holder, v *T) (handle.Handle, error) {
 	}
 	b.check(by) // nil
 	return handle.None, nil
+}
+
+// elsewhere is Create when the shard whose turn it is has failed: if that has no index
+// left, the next one that has some takes its turn.
+//
+//go:noinline
+func (b *Bundle[T]) elsewhere(v *T, full int, err error) (handle.Handle, error) {
+	w := b.w
+	for k := 1; k < len(b.parts) && errors.Is(err, ErrIndexes); k++ {
+		i := (full + k) % len(b.parts)
+		b.parts[i].shard.Loop = w.loop
+		var h handle.Handle
+		if h, err = b.parts[i].store(v); err == nil {
+			w.cursor = i
+			return h, nil
+		}
+	}
+	return handle.None, err
 }
 
 // CreateN makes n entities; init, if not nil, fills in each from the zero T. A

@@ -40,11 +40,10 @@ type Context struct {
 // and no shard that of the global systems.
 func newContext(w *World, owner int, s *shard.Shard) *Context {
 	c := &Context{
-		w: w, shard: s,
+		w: w, shard: s, lookup: w.space.Lookup,
 		out: sender{w: w, maxRequests: w.options.OutboxRequests, maxBytes: w.options.OutboxBytes},
 	}
 	c.random.init()
-	w.space.Attach(&c.lookup, owner)
 	return c
 }
 

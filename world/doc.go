@@ -10,7 +10,7 @@
 //	*Context  in a system, on its shard           its shard at once, the rest by request
 //	*Port     any goroutine, any time             check at once, the rest by request
 //
-// Alive may be asked of each, costs an atomic load and never waits. Requests are
+// Alive may be asked of each, costs three atomic loads and never waits. Requests are
 // applied by the Refresh that ends a tick, in a fixed order, and end with an
 // Outcome that a Completion tells.
 //

@@ -57,6 +57,53 @@ func TestLimitIndexes(t *testing.T) {
 	}
 }
 
+// TestLimitIndexesOfAll fills every shard there is, whoever's turn it is, before it is told
+// that there is no index.
+func TestLimitIndexesOfAll(t *testing.T) {
+	const indexMax, shards, room = 99, 13, 13 * 100
+	for name, create := range map[string]func(f *fixture) (int, error){
+		"one by one": func(f *fixture) (n int, err error) {
+			for err == nil {
+				if _, err = f.unit.Create(f.World, Unit{}); err == nil {
+					n++
+				}
+			}
+			return n, err
+		},
+		"by a global system": func(f *fixture) (n int, err error) {
+			f.global(nil, func(b *world.Build) func(*world.Context) {
+				b.Creates(f.unit)
+				return func(c *world.Context) {
+					for err == nil {
+						if _, err = f.unit.Create(c, Unit{}); err == nil {
+							n++
+						}
+					}
+				}
+			}, nil)
+			return n, err
+		},
+		"in numbers, after some": func(f *fixture) (int, error) {
+			f.newUnits(70)
+			require.NoError(f.t, f.unit.CreateN(f.World, room-70, func(int, *Unit) {}))
+			return f.Count(), f.unit.CreateN(f.World, 1, nil)
+		},
+		"in numbers, too many": func(f *fixture) (int, error) {
+			err := f.unit.CreateN(f.World, room+1, nil)
+			require.ErrorContains(f.t, err, "after 1300 of 1301")
+			return f.Count(), err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t, world.Options{Shards: shards, IndexMax: indexMax})
+			n, err := create(f)
+			require.ErrorIs(t, err, world.ErrIndexes)
+			require.Equal(t, room, n)
+			require.Equal(t, room, f.Count())
+		})
+	}
+}
+
 // TestLimitVersions uses slots until they retire: each gives VersionMax handles,
 // and then none.
 func TestLimitVersions(t *testing.T) {

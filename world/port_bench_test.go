@@ -2,6 +2,7 @@ package world_test
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -225,4 +226,44 @@ func BenchmarkPortsTogether(b *testing.B) {
 			b.ReportMetric(float64(destroyed.Nanoseconds())/calls, "ns/destroyed")
 		})
 	}
+}
+
+// BenchmarkPortCreatesByShards creates a million entities by one port in worlds of few and of
+// many shards: what that allocates beside the shards' first chunks, and its longest create,
+// do not go by their number.
+func BenchmarkPortCreatesByShards(b *testing.B) {
+	const n = 1_000_000
+	for _, shards := range []int{4, 2048} {
+		b.Run(fmt.Sprint(shards), func(b *testing.B) {
+			var bytes uint64
+			var longest time.Duration
+			for range b.N {
+				b.StopTimer()
+				f := newFixture(b, world.Options{Shards: shards, LaneRequests: 1 << 16, LaneBytes: 1 << 26})
+				p := f.port()
+				before := allocated()
+				b.StartTimer()
+				for made := 0; made < n; {
+					began := time.Now()
+					_, err := f.unit.Create(p, Unit{})
+					longest = max(longest, time.Since(began))
+					if err == nil {
+						made++
+						continue
+					}
+					f.Refresh()
+				}
+				f.Refresh()
+				bytes += allocated() - before
+			}
+			b.ReportMetric(float64(bytes)/float64(b.N)/1e6, "MB")
+			b.ReportMetric(float64(longest.Microseconds()), "longest-µs")
+		})
+	}
+}
+
+func allocated() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.TotalAlloc
 }

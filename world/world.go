@@ -22,7 +22,7 @@ import (
 type World struct {
 	options Options
 	space   *shard.Space
-	lookup  shard.Lookup // the idle world's
+	lookup  shard.Lookup
 	shards  []*shard.Shard
 	outside *shard.Outside
 
@@ -85,7 +85,7 @@ func New(o Options) (*World, error) {
 		accessors:   map[accessorKey]any{},
 	}
 	w.space.Growth = o.growth()
-	w.space.Attach(&w.lookup, n)
+	w.lookup = w.space.Lookup
 	w.toggler = newToggler(w, -1)
 	w.flagger = newFlagger(w)
 	w.outside = shard.NewOutside(w.space, n)
@@ -128,7 +128,7 @@ func (w *World) Tick() uint64 { return w.tick.Load() }
 func (w *World) Shards() int { return len(w.shards) }
 
 // Alive reports whether the entity is alive. A marked one is alive until the
-// refresh. Safe from any goroutine at any time: one atomic load, no waiting,
+// refresh. Safe from any goroutine at any time: three atomic loads, no waiting,
 // no writing.
 func (w *World) Alive(h handle.Handle) bool { return w.space.Alive(h) }
 
