@@ -141,7 +141,7 @@ func (b *Bundle[T]) createBy(by Holder, v *T) (handle.Handle, error) {
 		return p.store(v)
 	}
 	b.check(by) // nil
-	return handle.None, nil
+	panic(embedded(by, "Create"))
 }
 
 // CreateN makes n entities; init, if not nil, fills in each from the zero T. A
