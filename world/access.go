@@ -11,7 +11,11 @@ import (
 
 // Reader reads one component: in a system that of the own shard's atoms, on an
 // idle world that of all. Pointers and slices stay good until the refresh; what
-// they point to must not be written.
+// they point to must not be written. It must not be copied.
+//
+// Unchecked in a release build: that it is used in the turn of the system, shard or idle
+// world that it is for, and that chunks and locations are of this tick. Whatever it is given, it
+// answers with rows of its component alone.
 //
 // Ownership: the system and shard it was built for, or the idle world.
 type Reader[T any] struct {
@@ -87,7 +91,7 @@ func (r *Reader[T]) Get(h handle.Handle) *T {
 // At returns the component of the entity at a location that Locate returned, or a
 // Chunk or Query.Atoms told, in this tick; or nil if the entity lacks the component or is
 // not within reach. A location that is kept over a refresh, or made up, finds
-// nothing or some row of this component: a release build does not check which. It is
+// nothing or some row of this component; which one is unchecked. It is
 // small enough to be inlined.
 func (r *Reader[T]) At(l shard.Loc) *T { return r.view.At(l) }
 
@@ -95,7 +99,8 @@ func (r *Reader[T]) At(l shard.Loc) *T { return r.view.At(l) }
 // component. It is small enough to be inlined.
 func (r *Reader[T]) Slice(ch Chunk) []T { return r.view.Slice(ch) }
 
-// ForeignReader reads one component of any shard's atoms.
+// ForeignReader reads one component of any shard's atoms. That its system is running is
+// unchecked in a release build.
 //
 // Ownership: the system and shard it was built for. The scheduler lets the
 // system run only when no shard is writing the component.

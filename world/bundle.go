@@ -153,7 +153,7 @@ func (b *Bundle[T]) createBy(by Holder, v *T) (handle.Handle, error) {
 		return p.store(v)
 	}
 	b.check(by) // nil
-	return handle.None, nil
+	panic(embedded(by, "Create"))
 }
 
 // elsewhere is Create when the shard whose turn it is has failed: if that has no index

@@ -112,7 +112,7 @@ func (c *Context) Owns(h handle.Handle) bool {
 
 // Locate returns where the entity's atom is, for the accessors' At, or 0 if it
 // is not alive. An atom of another shard is not found by this shard's
-// accessors.
+// accessors. That the system is running is unchecked in a release build.
 func (c *Context) Locate(h handle.Handle) shard.Loc {
 	if check.Enabled {
 		c.mustRun("Locate")

@@ -143,6 +143,8 @@ func (m *Message[M]) direct(by Holder, from, to int, body M) error {
 		return sendDirect(&by.c.out, &m.sending, from, to, body)
 	case *Port:
 		return portDirect(by, &m.sending, from, to, body)
+	default:
+		panic(embedded(by, "Send"))
 	}
 	return nil
 }

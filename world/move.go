@@ -50,7 +50,7 @@ func Move(by Holder, h handle.Handle, to int) error {
 	case *Port:
 		return by.sendBare(q, h)
 	}
-	return nil
+	panic(embedded(by, "Move"))
 }
 
 func (w *World) move(h handle.Handle, to *shard.Shard) error {

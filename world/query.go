@@ -99,7 +99,8 @@ func (p *queryPart) update(q *Query) {
 // a chunk.
 //
 // The iterator is good until the refresh. In the check build, one that is kept
-// for longer panics.
+// for longer panics, and so does a system's query that is used out of its turn; both are
+// unchecked in a release build. An idle world's query panics in both while a tick runs.
 func (q *Query) Chunks() iter.Seq[Chunk] {
 	var made uint64
 	if check.Enabled {

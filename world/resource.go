@@ -123,7 +123,8 @@ func (r *Resource[T]) mergeParts() {
 	}
 }
 
-// ResourceReader reads a resource in a system.
+// ResourceReader reads a resource in a system. That the system is running is unchecked in a
+// release build.
 //
 // Ownership: the system it was built for.
 type ResourceReader[T any] struct{ r *Resource[T] }

@@ -76,7 +76,7 @@ func request[T any](by Holder, call string, k *shard.Kind[T], h handle.Handle, v
 	case *Self:
 		return selfSend(by, call, k, h, v)
 	}
-	return nil
+	panic(embedded(by, call))
 }
 
 // sendDirect sends a request to each of a run of shards: all are accepted, or none.

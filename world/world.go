@@ -144,7 +144,7 @@ func (w *World) Status(h handle.Handle) Status {
 
 // Locate returns where the entity's atom is, for the accessors' At, or 0 if it
 // is not alive. Looking up once serves any number of accessors. The result is
-// good until the refresh.
+// good until the refresh. That no tick runs is unchecked in a release build.
 func (w *World) Locate(h handle.Handle) shard.Loc {
 	if check.Enabled {
 		w.mustBeAsked("Locate")
@@ -349,6 +349,12 @@ func (w *World) mustNotLoop(call string) {
 // refuse panics about something of this world that was used with another.
 func (w *World) refuse(by Holder, what, name string) {
 	panic(fmt.Sprintf("world: %s %q belongs to another world than the %T it is used with; use that world's own", what, name, by))
+}
+
+// embedded says what is wrong with a Holder that is none of those that there are: one of
+// them is embedded in it.
+func embedded(by Holder, call string) string {
+	return fmt.Sprintf("world: %s by a %T, which embeds what acts on the world; pass the *World, *Context, *Self or *Port itself", call, by)
 }
 
 // refuseNil panics about something that was used with nobody.
