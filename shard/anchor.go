@@ -13,9 +13,9 @@ import (
 //
 // Ownership: anyone may ask, and may cut it.
 type Anchor struct {
-	outside uint32 // the home of what ports create
-	dir     atomic.Pointer[Lookup]
+	dir     atomic.Pointer[Lookup] // first: Alive is just small enough to be inlined
 	cut     atomic.Bool
+	outside uint32 // the home of what ports create
 }
 
 // Anchor returns the space's anchor.
