@@ -17,6 +17,7 @@ import (
 // with the reason why whoever holds the type may have all that the field has.
 var promotes = map[string]string{
 	"hierarchy.Relation.refusals": "it exports nothing",
+	"shard.Space.Lookup":          "looking up reads alone",
 	"shard.Outside.Home":          "counts and a survey; what changes it is not exported",
 	"shard.Routed.Request":        "the request as its sender made it",
 	"shard.Shard.Home":            "counts and a survey; what changes it is not exported",

@@ -26,11 +26,11 @@ func TestInlines(t *testing.T) {
 		"SliceWrite":       {"world.(*Writer).Slice", "shard.(*View).SliceWrite"},
 		"At":               {"world.(*Reader).At", "shard.(*View).At"},
 		"AtWrite":          {"world.(*Writer).At", "shard.(*View).AtWrite"},
-		"Locate":           {"world.(*Context).Locate", "shard.(*Lookup).Locate", "atomic.(*Uint64).Load", "shard.(*Slot).load"},
-		"LocateIdle":       {"world.(*World).Locate", "shard.(*Lookup).Locate", "atomic.(*Uint64).Load", "shard.(*Slot).load"},
-		"Alive":            {"world.(*World).Alive", "shard.(*Lookup).Alive", "atomic.(*Uint64).Load", "shard.(*Slot).load"},
-		"AliveInSystem":    {"world.(*Context).Alive", "shard.(*Lookup).Alive", "atomic.(*Uint64).Load", "shard.(*Slot).load"},
-		"AliveFromOutside": {"world.(*Port).Alive", "shard.(*Lookup).Alive", "atomic.(*Uint64).Load", "shard.(*Slot).load"},
+		"Locate":           {"world.(*Context).Locate", "shard.(*Lookup).Locate", "atomic.(*Uint64).Load", "atomic.(*Pointer).Load", "shard.(*Slot).load"},
+		"LocateIdle":       {"world.(*World).Locate", "shard.(*Lookup).Locate", "atomic.(*Uint64).Load", "atomic.(*Pointer).Load", "shard.(*Slot).load"},
+		"Alive":            {"world.(*World).Alive", "shard.(*Lookup).Alive", "atomic.(*Uint64).Load", "atomic.(*Pointer).Load", "shard.(*Slot).load"},
+		"AliveInSystem":    {"world.(*Context).Alive", "shard.(*Lookup).Alive", "atomic.(*Uint64).Load", "atomic.(*Pointer).Load", "shard.(*Slot).load"},
+		"AliveFromOutside": {"world.(*Port).Alive", "shard.(*Lookup).Alive", "atomic.(*Uint64).Load", "atomic.(*Pointer).Load", "shard.(*Slot).load"},
 		"ColumnAt":         {"shard.(*Column).At", "atomic.(*Pointer).Load"},
 		"Get":              nil, // one call, as its comment says
 	}
