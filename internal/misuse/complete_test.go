@@ -98,7 +98,8 @@ var misuseLeftOut = map[string]string{
 	"tell what does not change": `Relation.Options Names.Label Names.Options Grid.AppendNeighbours Grid.Corner Grid.Options Grid.Regions Grid.Shard Grid.Side
 		Build.Shard Build.Shards Hook.On Hook.Enabled Held.Readable Held.Type Log.Note Player.Ticks Player.Err Recorder.Err Plan.DOT Form.Shape
 		Tick.Number Access.Same Table.Components Table.Has Table.Shard`,
-	"are for any goroutine at any time": `Owner.Alive Owner.Handle Owner.Shares Owner.Weak Weak.Alive Weak.Clear Weak.Equal Anchor.Release AnchorOf
+	"are for any goroutine at any time": `Owner.Alive Owner.Handle Owner.Shares Owner.Weak Weak.Alive Weak.Clear Weak.Equal Anchor.Alive Anchor.Gone Anchor.Release
+		Anchor.State AnchorOf
 		Completion.Done Completion.Outcome Answer.Value`,
 	"are of a tree without a world, which one goroutine has": `Tree.Add Tree.AddChild Tree.AddChildAt Tree.AddChildren Tree.Bytes Tree.Links Tree.Load
 		Tree.Move Tree.MoveAfter Tree.MoveAt Tree.MoveBefore Tree.NeedsGrowth Tree.Put Tree.PutFree Tree.Read Tree.Remove Tree.RemoveBranch
@@ -106,7 +107,7 @@ var misuseLeftOut = map[string]string{
 		Tree.Transfer`,
 	"are for schedulers and extensions, unchecked for what a tick would pay": `Context.Start Context.Stop Context.Returned Build.Finish Bound
 		Completion.Finish Deaths.All Deaths.Dying Deaths.Mark Deaths.Spare Requests.Check Requests.Dying Requests.Send Tick.Break Tick.Broken
-		Tick.Context Tick.Deaf Tick.Entities Tick.Failures Tick.Global Tick.Shift World.MergeResource Grid.System`,
+		Tick.Context Tick.Deaf Tick.Entities Tick.Failures Tick.Global Tick.Omitted Tick.Shift World.MergeResource Grid.System`,
 	"are of what World.Survey, World.Tables or Log.Play returned, which looks at the time": `Survey.Astray Survey.Components Survey.Extensions
 		Survey.Kinds Survey.Mail Survey.Messages Survey.Outside Survey.Placement Survey.Requests Survey.Resource Survey.Resources Survey.Shard
 		Table.Cap Table.Count Table.Marked Form.Append Form.Read Player.Close Player.Next Player.Verify`,
