@@ -128,29 +128,8 @@ func ExampleCallError() {
 	}
 	var failure *world.CallError
 	fmt.Println(errors.As(w.Failure(), &failure), failure.Value)
-	fmt.Println(tick.Omitted() == nil)
 	// Output:
 	// failed
 	// world: function "boom" panicked on 0:0@1, on shard 0, at the end of tick 0: no fuse
 	// true no fuse
-	// true
-}
-
-// A refresh keeps the details of the first failures alone.
-func ExampleOmittedError() {
-	w := world.MustNew(world.Options{Shards: 1})
-	world.Register[Health](w, "health")
-	unit, _ := world.NewBundle[Unit](w).Create(w, Unit{})
-	boom := world.RegisterFunc(w, "boom", func(*world.Self, struct{}) { panic("no fuse") })
-	port, _ := w.OpenPort()
-	for range 1000 {
-		_ = boom.Call(port, unit, struct{}{})
-	}
-	w.Refresh()
-	var omitted *world.OmittedError
-	fmt.Println(errors.As(w.Failure(), &omitted), omitted.Calls)
-	fmt.Println(omitted)
-	// Output:
-	// true 936
-	// world: 936 more functions panicked at the end of tick 0; details are kept of FailuresMax = 64
 }
