@@ -22,7 +22,7 @@ var promotes = map[string]string{
 	"shard.Shard.Home":            "counts and a survey; what changes it is not exported",
 	"shard.Shard.Outcomes":        "counts, and what decides requests, which the shard does",
 	"world.Answer.Completion":     "an answer is waited for as a completion is",
-	"world.Port.purse":            "it exports nothing",
+	"world.Port.endpoint":         "it exports nothing",
 	"world.Port.sender":           "it exports nothing",
 	"world.Writer.Reader":         "who may write may read",
 }

@@ -94,7 +94,7 @@ func TestAltered(t *testing.T) {
 	log[7]++
 	_, err := playAll(t, log)
 	require.ErrorIs(t, err, inputlog.ErrVersion)
-	require.ErrorContains(t, err, "2, want 1")
+	require.ErrorContains(t, err, "3, want 2")
 }
 
 // TestOtherWorld checks what is said of worlds that are not as the recorded one.

@@ -185,7 +185,7 @@ func (p *Player) tick(body []byte) error {
 	case closure:
 		return from.wrong(ErrNotReplayable, "tick %d", p.in.Tick)
 	}
-	err := p.feed.Deal(p.in.Drawn, p.in.Dealt)
+	err := p.feed.Draw(p.in.Drawn)
 	if err == nil {
 		err = p.feed.Shift(p.in.Shifts)
 	}

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/shard"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -12,7 +11,6 @@ import (
 // and then the requests:
 //
 //	tick  closure  drawn
-//	n dealt      {back, handle}
 //	n recalled   {handle}
 //	n released   {handle}
 //	n shifts     {from, to, entities}
@@ -20,10 +18,6 @@ func appendTick(dst []byte, in *world.Inputs, closure bool) []byte {
 	dst = binary.AppendUvarint(dst, in.Tick)
 	dst = appendFlag(dst, closure)
 	dst = binary.AppendUvarint(dst, uint64(in.Drawn))
-	dst = binary.AppendUvarint(dst, uint64(len(in.Dealt)))
-	for _, d := range in.Dealt {
-		dst = appendHandle(appendFlag(dst, d.Back), d.Handle)
-	}
 	dst = appendHandles(dst, in.Recalled)
 	dst = appendHandles(dst, in.Released)
 	dst = binary.AppendUvarint(dst, uint64(len(in.Shifts)))
@@ -55,11 +49,6 @@ func (c *cursor) readTick(in *world.Inputs) (closure bool) {
 	in.Tick = c.number()
 	closure = c.below(2) == 1
 	in.Drawn = uint32(c.below(1 << 32))
-	in.Dealt = in.Dealt[:0]
-	for range c.times {
-		back := c.below(2) == 1
-		in.Dealt = append(in.Dealt, shard.Dealing{Handle: c.handle(), Back: back})
-	}
 	in.Recalled = c.handles(in.Recalled[:0])
 	in.Released = c.handles(in.Released[:0])
 	in.Shifts = in.Shifts[:0]

@@ -13,8 +13,9 @@ import (
 //
 // Ownership: the space stores under its lock; anyone may ask, and may cut it.
 type Anchor struct {
-	dir atomic.Pointer[directory]
-	cut atomic.Bool
+	outside uint32 // the home of what ports create
+	dir     atomic.Pointer[directory]
+	cut     atomic.Bool
 }
 
 // emptyDirectory is that of an anchor without a world.
@@ -44,7 +45,7 @@ func (a *Anchor) State(h handle.Handle) (State, bool) {
 	d := a.dir.Load()
 	e := &d.refs[h>>pageShift&d.mask]
 	if i := h>>handle.VersionBits - e.base; i < pageSize {
-		version, state := unpack(e.page[i].load(), h)
+		version, state := tell(e.page[i].load(), h, a.outside)
 		return state, version == h.Version() && version != 0 && state != StateUnused && state != StateRetired
 	}
 	return StateUnused, false

@@ -174,7 +174,7 @@ func TestColumnIdle(t *testing.T) {
 	s.space.SetIdle(false)
 	h := s.mustCreate(s.shards[1], 20)[19] // in a chunk that a longer directory has
 	require.Nil(t, idle.At(s.space.Locate(h)))
-	drawn, err := s.outside.Take(nil, 1) // as a port does, which adds a page
+	drawn, err := s.outside.Take(nil, 1, 0) // as a port does, which adds a page
 	require.NoError(t, err)
 	a, err := s.shards[0].Adopt(s.shards[0].Table(set(number)), drawn[0])
 	require.NoError(t, err)

@@ -7,72 +7,11 @@ import (
 )
 
 // This file is what a log of inputs notes of the outside home, and how another world
-// is dealt the same: which handles ports have depends on when and how many they
-// draw, so it is an input.
+// follows it. Which handles ports have in hand is in no slot, so it is not noted: the
+// creates say which they used.
 
-// Dealing is a used handle that was given to a port, or came back from one that did
-// not use it and told nobody.
-type Dealing struct {
-	Handle handle.Handle
-	Back   bool
-}
-
-// note notes a dealing. The lock is held.
-func (o *Outside) note(h handle.Handle, back bool) {
-	if o.open.noting {
-		o.open.dealt = append(o.open.dealt, Dealing{h, back})
-	}
-}
-
-// noteAlone is note by a refresh, which does not hold the lock.
-func (o *Outside) noteAlone(h handle.Handle, back bool) {
-	if o.open.noting { // changes on an idle world alone
-		o.open.Lock()
-		defer o.open.Unlock()
-		o.note(h, back)
-	}
-}
-
-// Note begins to note dealings, or ends it. The first say which handles are with
-// ports now. The world must be idle.
-func (o *Outside) Note(on bool) {
-	o.open.Lock()
-	defer o.open.Unlock()
-	o.open.noting, o.open.dealt, o.recalls = on, nil, nil
-	if !on {
-		return
-	}
-	for n := range o.drawn() {
-		if h, state := o.drawnAs(n); state == StatePending || state == StateUnused {
-			o.note(h, state == StateUnused)
-		}
-	}
-}
-
-// drawnAs returns the n-th handle that was drawn, as it is now. One that is being
-// drawn is alive here, so that nobody takes it for one in hand.
-func (o *Outside) drawnAs(n uint32) (handle.Handle, State) {
-	h := compose(o.id, o.space.index(o.id, n), 0)
-	slot := o.space.slot(h)
-	if slot == nil {
-		return h, StateAlive
-	}
-	version, state := unpack(slot.load(), h)
-	if version == 0 {
-		return h, StateAlive
-	}
-	return h | handle.Handle(version), state
-}
-
-// TakeDealings appends to dst what was dealt since the last call, and returns how many
-// fresh handles were drawn until now. Refresh only.
-func (o *Outside) TakeDealings(dst []Dealing) (dealt []Dealing, drawn uint32) {
-	o.open.Lock()
-	defer o.open.Unlock()
-	dst = append(dst, o.open.dealt...)
-	o.open.dealt = o.open.dealt[:0]
-	return dst, o.drawn() // after that: what was dealt was drawn before
-}
+// Note begins to note what is recalled, or ends it. The world must be idle.
+func (o *Outside) Note(on bool) { o.noting, o.recalls = on, nil }
 
 // TakeRecalls appends to dst the handles that the last Restock took back. Refresh
 // only.
@@ -82,75 +21,63 @@ func (o *Outside) TakeRecalls(dst []handle.Handle) []handle.Handle {
 	return dst
 }
 
-// drawn returns how many fresh handles were drawn.
-func (o *Outside) drawn() uint32 {
-	return uint32(min(uint64(o.fresh.Load()), uint64(o.space.indexMax)+1))
+// Drawn returns how many indexes ports ever took. Safe from any goroutine.
+func (o *Outside) Drawn() uint32 {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return uint32(o.mu.drawn)
 }
 
-// Deal makes the home be as one of which that was noted. Nobody may draw until
-// Reopen. It returns an error if that cannot follow what was dealt before.
-func (o *Outside) Deal(drawn uint32, dealt []Dealing) error {
-	before := o.drawn()
-	if drawn < before || uint64(drawn) > uint64(o.space.indexMax)+1 {
-		return fmt.Errorf("shard: %d handles were drawn, of %d at most; now it would be %d", before, uint64(o.space.indexMax)+1, drawn)
+// Follow makes the home be as one of which so many indexes were taken, all of them
+// by ports of another world. Nobody may take any until Reopen. It returns an error if that cannot
+// follow what was before.
+func (o *Outside) Follow(drawn uint32) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	before := o.mu.drawn
+	if uint64(drawn) < before || uint64(drawn) > o.indexes() {
+		return fmt.Errorf("shard: %d handles were drawn, of %d at most; now it would be %d", before, o.indexes(), drawn)
 	}
-	o.fresh.Store(drawn)
-	for n := before; n < drawn; n++ {
-		h := compose(o.id, o.space.index(o.id, n), 1)
-		slot := o.space.slot(h)
-		for slot == nil {
-			if _, err := o.space.grow(int(o.id), int(n>>pageBits)); err != nil {
-				return err
-			}
-			slot = o.space.slot(h)
-		}
-		slot.store(word(h, StatePending))
+	o.mu.pool = o.mu.pool[:0] // Reopen makes it anew
+	if err := o.reach(int(uint64(drawn) - before)); err != nil {
+		return err
 	}
-	for _, d := range dealt {
-		state := StatePending
-		if d.Back {
-			state = StateUnused
-		}
-		if now := o.stateOf(d.Handle); now != StatePending && now != StateUnused {
-			return fmt.Errorf("shard: handle %v is not one that a port could be given", d.Handle)
-		}
-		o.space.slot(d.Handle).store(word(d.Handle, state))
-	}
-	o.free = o.free[:0] // Reopen makes it anew
+	o.mu.drawn = uint64(drawn)
 	return nil
 }
 
-// stateOf returns the state of the slot that h names, or StateRetired if h is no
-// handle of this home with the slot's present version.
-func (o *Outside) stateOf(h handle.Handle) State {
-	slot := o.space.slot(h)
-	if slot == nil || uint32(h.Shard()) != o.id {
-		return StateRetired
-	}
-	version, state := unpack(slot.load(), h)
-	if version == 0 || version != h.Version() {
-		return StateRetired
-	}
-	return state
+// Pending reports whether h is a handle that a port may have in hand, or may have
+// told of, and that is not stored.
+func (o *Outside) Pending(h handle.Handle) bool {
+	version, state, ok := o.space.Look(h)
+	return ok && state == StatePending && h.Version() == version
 }
 
-// InHand reports whether h is a handle that a port has been given and that is not
-// stored.
-func (o *Outside) InHand(h handle.Handle) bool { return o.stateOf(h) == StatePending }
-
-// Reopen lets ports draw again. What they had in hand, by what was dealt, goes back,
-// and is stale: somebody may have been told.
+// Reopen lets ports take handles again. What was free is so with the next version, for
+// of the last one somebody may have been told.
 func (o *Outside) Reopen() {
-	o.open.Lock()
-	defer o.open.Unlock()
-	o.stock, o.open.ready, o.free = nil, nil, o.free[:0]
-	for n := o.drawn(); n > 0; n-- {
-		switch h, state := o.drawnAs(n - 1); state {
-		case StatePending:
-			o.recycle(h)
-		case StateUnused:
-			o.free = append(o.free, h.Index())
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.mu.pool = o.mu.pool[:0]
+	for n := o.mu.drawn; n > 0; n-- {
+		h, state := o.at(uint32(n - 1))
+		if state != StateUnused {
+			continue
 		}
+		slot := o.space.slot(h)
+		if h.Version() >= o.space.versionMax {
+			slot.store(word(h, StateRetired))
+			o.retired++
+			continue
+		}
+		slot.store(word(h+1, StateUnused))
+		o.mu.pool = append(o.mu.pool, h+1)
 	}
-	o.makeReady()
+}
+
+// at returns the n-th handle that was drawn, as its slot says.
+func (o *Outside) at(n uint32) (handle.Handle, State) {
+	h := compose(o.id, o.space.index(o.id, n), 0)
+	version, state := unpack(o.space.slot(h).load(), h)
+	return h | handle.Handle(max(version, 1)), state
 }

@@ -30,8 +30,8 @@ func (c *Column[T]) dropAll() {
 	}
 }
 
-// EndAll makes every handle stale that is alive or pending, without a refresh: the space is
-// not used any more. Handles that ports draw meanwhile may be pending afterwards.
+// EndAll makes every handle stale that is alive, without a refresh: the space is not used
+// any more. Handles that ports have are pending afterwards.
 func (s *Space) EndAll() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -49,14 +49,4 @@ func (s *Space) EndAll() {
 			}
 		}
 	}
-}
-
-// Void makes a pending handle stale whose create is never going to be applied. Its
-// slot is not used again. The caller is the slot's one writer.
-func (o *Outside) Void(h handle.Handle) {
-	if h.Version() >= o.space.versionMax {
-		o.space.slot(h).store(word(h, StateRetired))
-		return
-	}
-	o.space.slot(h).store(word(h+1, StateUnused)) // the version is the low field
 }

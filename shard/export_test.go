@@ -12,10 +12,6 @@ func (s *Space) SetChunks(n int) {
 	s.chunks.Store(&d)
 }
 
-// SetDrawn makes the outside home believe that n fresh handles were drawn, as when ports
-// are about to make their slots.
-func (o *Outside) SetDrawn(n uint32) { o.fresh.Store(n) }
-
 // Directory enters so many pages of each of so many homes into a directory. It
 // returns its length and how many entries are taken.
 func Directory(homes, pages int) (length, taken int) {

@@ -13,31 +13,35 @@ import (
 // indexes are apart from theirs and what ports draw, and when, never shows in
 // the handles that systems are given.
 //
-// Fresh indexes come from a counter, wait-free, from any goroutine. Used ones are
-// given to ports in private ranges at the refresh, to each as many as it uses; a
-// few more are kept ready for ports that have none, so that short-lived ones do
-// not use up fresh indexes.
+// Free handles are in a pool, from which a port takes some at a time into its
+// hand. Indexes that were never used are drawn when the pool is empty.
 //
-//	dead ──▶ free ──▶ stock ──▶ a port's range ──▶ an entity
-//	           └────▶ ready ──▶┘
-//	                  fresh ──▶┘
+//	dead ──▶ pool ──▶ a port's hand ──▶ an entity
+//	fresh ───────────▶┘
 //
-// Ownership: what nests with the lock, and fresh, belong to everyone, the rest to
-// the refresh.
+// A slot that is free says nothing of where its next handle is, in the pool or in
+// a hand: all of them are pending to whoever looks.
+//
+// Invariants: each index below drawn is in the pool, in one hand, of an entity or of a
+// create under way, recalled, or retired. A handle in the pool or in a hand has the
+// version of its slot, and was told to nobody.
+//
+// Ownership: mu guards what is nested with it; retired is written under it, too. Slots
+// are written by the refresh alone.
 type Outside struct {
 	Home
-	stock   []handle.Handle // pending, for ports; nobody was told of them
-	want    int             // how many the stock should have
-	due     int             // how many of the recalled are to be freed
-	recalls []handle.Handle // that Restock took back, while that is noted
-	open    struct {
+	freed    []handle.Handle // by Recycle, on their way into the pool
+	due      []handle.Handle // recalled before Cut
+	recalls  []handle.Handle // that Restock took back, while that is noted
+	noting   bool
+	recalled atomic.Bool // mu.recalled has some
+	mu       struct {
 		sync.Mutex
-		ready    []handle.Handle // unused, for ports that have none of their own
-		recalled []handle.Handle // pending, and somebody was told: their versions are used up
-		noting   bool            // dealings are noted
-		dealt    []Dealing
+		pool     []handle.Handle // the last is taken first
+		drawn    uint64          // indexes that were ever taken
+		ports    int             // that have a hand
+		recalled []handle.Handle // told, and taken back
 	}
-	fresh atomic.Uint32 // how many were ever drawn; may run past the limit
 }
 
 // NewOutside makes the home with the given number.
@@ -45,189 +49,123 @@ func NewOutside(space *Space, id int) *Outside {
 	return &Outside{Home: newHome(space, id)}
 }
 
-// readyMax is how many used handles are kept ready.
-const readyMax = 1024
-
-// Take appends n pending handles to dst, or fewer if there are not as many: used
-// ones that are ready, and fresh ones. It returns an error if there is none. Safe
-// from any goroutine.
-func (o *Outside) Take(dst []handle.Handle, n int) ([]handle.Handle, error) {
-	have := len(dst)
-	o.open.Lock()
-	rest := max(len(o.open.ready)-n, 0)
-	for _, h := range o.open.ready[rest:] {
-		o.space.slot(h).store(word(h, StatePending)) // the taker is its writer now
-		o.note(h, false)
-		dst = append(dst, h)
-	}
-	o.open.ready = o.open.ready[:rest]
-	o.open.Unlock()
-	if len(dst) > have {
-		return dst, nil
-	}
-	first, got, err := o.Draw(n)
-	for k := got - 1; k >= 0; k-- { // the port takes the last first
-		dst = append(dst, compose(o.id, first.Index()+uint32(k), 1))
-	}
-	return dst, err
+// Join adds a port, for which Take leaves a share. Safe from any goroutine.
+func (o *Outside) Join() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.mu.ports++
 }
 
-// Untake gives back what Take gave and nobody was told of. Safe from any
+// Leave ends what Join began, and puts back what the port has in hand. Safe from any
 // goroutine.
-func (o *Outside) Untake(hs []handle.Handle) {
-	o.open.Lock()
-	defer o.open.Unlock()
-	for _, h := range hs {
-		o.space.slot(h).store(word(h, StateUnused))
-		o.note(h, true)
+func (o *Outside) Leave(hand []handle.Handle) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.mu.ports--
+	o.mu.pool = append(o.mu.pool, hand...)
+}
+
+// Take appends n handles to dst, all that its port has in hand; if there are
+// plenty more, up to most. Half of what is left is shared among the ports that may take
+// more than they need, so that ports which then are idle leave the other half to those
+// that are not. It returns an error, and takes none, if there are not n. Safe from any goroutine.
+func (o *Outside) Take(dst []handle.Handle, n, most int) ([]handle.Handle, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	left := len(o.mu.pool) + int(o.indexes()-o.mu.drawn)
+	if n > left {
+		return dst, o.space.errIndexes(int(o.id), o.retired)
 	}
-	o.open.ready = append(o.open.ready, hs...)
+	n = max(n, min(most, left/(2*max(o.mu.ports, 1))))
+	used := min(n, len(o.mu.pool))
+	fresh := n - used
+	if err := o.reach(fresh); err != nil {
+		return dst, err
+	}
+	for k := fresh; k > 0; k-- { // the port takes the last first
+		dst = append(dst, compose(o.id, o.space.index(o.id, uint32(o.mu.drawn)+uint32(k)-1), 1))
+	}
+	o.mu.drawn += uint64(fresh)
+	rest := len(o.mu.pool) - used
+	dst = append(dst, o.mu.pool[rest:]...)
+	o.mu.pool = o.mu.pool[:rest]
+	return dst, nil
 }
 
-// Recall takes back pending handles that somebody was told of, and that will not
-// be stored: the next refresh moves their versions on. Safe from any goroutine
-// that is the writer of their slots.
-func (o *Outside) Recall(hs ...handle.Handle) {
-	o.open.Lock()
-	defer o.open.Unlock()
-	o.open.recalled = append(o.open.recalled, hs...)
+// indexes is how many indexes there are.
+func (o *Outside) indexes() uint64 { return uint64(o.space.indexMax) + 1 }
+
+// reach makes the slots of the next n indexes. The lock is held.
+func (o *Outside) reach(n int) error {
+	for i := o.mu.drawn; i < o.mu.drawn+uint64(n); i = (i>>pageBits + 1) << pageBits {
+		h := compose(o.id, o.space.index(o.id, uint32(i)), 1)
+		for o.space.slot(h) == nil {
+			if _, err := o.space.grow(int(o.id), int(i>>pageBits)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
-// Want says how many used handles ports are about to be given. Refresh only.
-func (o *Outside) Want(n int) { o.want = n }
+// Put puts handles into the pool that a port has in hand. Safe from any goroutine.
+func (o *Outside) Put(hs []handle.Handle) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.mu.pool = append(o.mu.pool, hs...)
+}
 
-// untouched reports whether no handle was ever drawn, so that there is none to take
-// back or to make ready: most worlds that are filled on a single goroutine. One that is
-// drawn meanwhile waits for the next refresh.
-func (o *Outside) untouched() bool { return o.fresh.Load() == 0 }
+// Recall takes back handles that a port has told of and that no create will be sent for: the
+// refresh that follows makes them stale. Until then their slots give no other, so that what a
+// system is told of a handle goes by refreshes alone. Safe from any goroutine.
+func (o *Outside) Recall(told ...handle.Handle) {
+	if len(told) == 0 {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.mu.recalled = append(o.mu.recalled, told...)
+	o.recalled.Store(true)
+}
 
 // Cut makes the next Restock free what was recalled until now. Refresh only.
 func (o *Outside) Cut() {
-	if !o.untouched() {
-		o.cut()
+	if !o.recalled.Load() {
+		return
 	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.due, o.mu.recalled = o.mu.recalled, o.due[:0]
+	o.recalled.Store(false)
 }
 
-func (o *Outside) cut() {
-	o.open.Lock()
-	defer o.open.Unlock()
-	o.due = len(o.open.recalled)
-}
-
-// Restock makes used handles ready, and frees those that were recalled before Cut.
-// Refresh only.
+// Restock frees what was recalled before Cut. Refresh only.
 func (o *Outside) Restock() {
-	if !o.untouched() {
-		o.restock()
+	if o.noting {
+		o.recalls = append(o.recalls, o.due...)
 	}
+	o.Recycle(o.due)
+	o.due = o.due[:0]
 }
 
-func (o *Outside) restock() {
-	o.open.Lock()
-	defer o.open.Unlock()
-	due := o.open.recalled[:o.due]
-	for _, h := range due {
-		o.recycle(h)
-	}
-	if o.open.noting {
-		o.recalls = append(o.recalls, due...)
-	}
-	o.open.recalled = slices.Delete(o.open.recalled, 0, o.due)
-	o.due = 0
-	o.makeReady()
-}
-
-// makeReady makes used handles ready. The lock is held.
-func (o *Outside) makeReady() {
-	for len(o.open.ready) < readyMax {
-		h, ok := o.pop()
-		if !ok {
-			return
-		}
-		o.open.ready = append(o.open.ready, h)
-	}
-}
-
-// Draw takes n fresh indexes, n a power of two of at most a page, and makes
-// their slots pending: those of the returned handle and its successors by index,
-// all with version 1. It may return fewer. Safe from any goroutine.
-func (o *Outside) Draw(n int) (first handle.Handle, got int, err error) {
-	limit := o.space.indexMax
-	if o.fresh.Load() > limit {
-		return 0, 0, o.space.errIndexes(int(o.id), 0)
-	}
-	i := o.fresh.Add(uint32(n)) - uint32(n)
-	if i > limit {
-		return 0, 0, o.space.errIndexes(int(o.id), 0)
-	}
-	// After a restore a run may go over the end of a page: what is behind that is given to
-	// nobody.
-	got = int(min(uint32(n), limit-i+1, pageSize-i%pageSize))
-	first = compose(o.id, o.space.index(o.id, i), 1)
-	for k := range got {
-		h := compose(o.id, o.space.index(o.id, i+uint32(k)), 1)
-		slot := o.space.slot(h)
-		for slot == nil {
-			if _, err := o.space.grow(int(o.id), int(i>>pageBits)); err != nil {
-				return 0, 0, err
-			}
-			slot = o.space.slot(h)
-		}
-		slot.store(word(h, StatePending))
-	}
-	return first, got, nil
-}
-
-// Give appends n used handles to dst, all pending, or as many as there are.
-// Refresh only.
-func (o *Outside) Give(dst []handle.Handle, n int) []handle.Handle {
-	dst = slices.Grow(dst, min(n, len(o.stock)+len(o.free)))
-	rest := max(len(o.stock)-n, 0)
-	n -= len(o.stock) - rest
-	dst = append(dst, o.stock[rest:]...)
-	o.stock = o.stock[:rest]
-	for ; n > 0; n-- {
-		h, ok := o.pop()
-		if !ok {
-			break
-		}
-		o.space.slot(h).store(word(h, StatePending))
-		o.noteAlone(h, false)
-		dst = append(dst, h)
-	}
-	return dst
-}
-
-// pop takes the next used index out of the free list.
-func (o *Outside) pop() (handle.Handle, bool) {
-	n := len(o.free) - 1
-	if n < 0 {
-		return 0, false
-	}
-	h := compose(o.id, o.free[n], 0)
-	o.free = o.free[:n]
-	return h | handle.Handle(o.space.slot(h).load()&versionMask), true
-}
-
-// Recycle takes back the slots of the dead: for the stock as far as that wants
-// any, so that their slots are written once. Refresh only.
+// Recycle takes back the slots of the dead. Refresh only.
 func (o *Outside) Recycle(dead []handle.Handle) {
-	for _, h := range dead {
-		if len(o.stock) < o.want && h.Version() < o.space.versionMax {
-			h++ // the version is the low field
-			o.space.slot(h).store(word(h, StatePending))
-			o.noteAlone(h, false)
-			o.stock = append(o.stock, h)
-		} else {
-			o.recycle(h)
-		}
+	if len(dead) == 0 {
+		return
 	}
-}
-
-// Return takes back a pending handle that nobody was told of, with its version.
-// Refresh only.
-func (o *Outside) Return(h handle.Handle) {
-	o.space.slot(h).store(word(h, StateUnused))
-	o.noteAlone(h, true)
-	o.free = append(o.free, h.Index())
+	freed := slices.Grow(o.freed[:0], len(dead))
+	for _, h := range dead {
+		slot := o.space.slot(h)
+		if h.Version() >= o.space.versionMax {
+			slot.store(word(h, StateRetired))
+			continue
+		}
+		slot.store(word(h+1, StateUnused)) // the version is the low field
+		freed = append(freed, h+1)
+	}
+	o.freed = freed
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.retired += len(dead) - len(freed)
+	o.mu.pool = append(o.mu.pool, freed...)
 }

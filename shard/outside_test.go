@@ -1,6 +1,7 @@
 package shard_test
 
 import (
+	"math/rand/v2"
 	"sync"
 	"testing"
 
@@ -10,39 +11,33 @@ import (
 	"github.com/atoll-sim/atoll/shard"
 )
 
-// TestOutsideDraw lets many goroutines draw at once until there is nothing left:
-// every index is given, none twice, each pending.
-func TestOutsideDraw(t *testing.T) {
+// TestOutsideTake lets many ports take at once until there is nothing left: every index
+// is given, none twice, each pending.
+func TestOutsideTake(t *testing.T) {
 	for range iterations(20) {
 		for _, indexMax := range []uint32{1023, 1024, 5000, 16_383} {
-			const goroutines, atOnce = 8, 16
+			const ports = 8
 			s := newStorage(t, 3, indexMax, handle.VersionMax)
-			drawn := make([][]handle.Handle, goroutines)
+			taken := make([][]handle.Handle, ports)
 			start := make(chan struct{})
 			var wg sync.WaitGroup
-			for g := range drawn {
+			for g := range taken {
+				s.outside.Join()
 				wg.Go(func() {
 					<-start
-					for {
-						first, n, err := s.outside.Draw(atOnce)
-						if err != nil {
-							return
-						}
-						for k := range n {
-							h := first + handle.Handle(k)<<handle.VersionBits
-							if version, state, ok := s.space.Look(h); !ok || state != shard.StatePending || version != 1 {
-								t.Errorf("drew %v, which is %v in version %d", h, state, version)
-							}
-							drawn[g] = append(drawn[g], h)
-						}
+					for err := error(nil); err == nil; {
+						taken[g], err = s.outside.Take(taken[g], 1, 16)
 					}
 				})
 			}
 			close(start)
 			wg.Wait()
 			given := map[handle.Handle]bool{}
-			for _, hs := range drawn {
+			for _, hs := range taken {
 				for _, h := range hs {
+					if version, state := s.state(h); state != shard.StatePending || version != 1 {
+						t.Errorf("took %v, which is %v in version %d", h, state, version)
+					}
 					if given[h] || h.Shard() != 3 {
 						t.Fatalf("%v was given twice, or is not outside", h)
 					}
@@ -54,161 +49,166 @@ func TestOutsideDraw(t *testing.T) {
 	}
 }
 
-// TestOutsideExhausted draws beyond the limit: the last run is short, then there
-// is an error, however often it is asked.
-func TestOutsideExhausted(t *testing.T) {
-	s := newStorage(t, 1, 20, handle.VersionMax)
-	first, n, err := s.outside.Draw(16)
+// TestOutsideTakesAll takes more than there is: nothing is taken then, and the error names the
+// limits; all there is can be taken.
+func TestOutsideTakesAll(t *testing.T) {
+	s := newStorage(t, 1, 20, 2)
+	_, err := s.outside.Take(nil, 22, 0)
+	require.ErrorIs(t, err, shard.ErrIndexes)
+	all, err := s.outside.Take(nil, 21, 0)
 	require.NoError(t, err)
-	require.Equal(t, 16, n)
-	rest, n, err := s.outside.Draw(16)
-	require.NoError(t, err)
-	require.Equal(t, 5, n)
-	require.Equal(t, first+16<<handle.VersionBits, rest)
+	require.Len(t, all, 21)
 	for range 1000 {
-		_, n, err = s.outside.Draw(16)
+		none, err := s.outside.Take(nil, 1, 100)
 		require.ErrorIs(t, err, shard.ErrIndexes)
 		require.ErrorContains(t, err, "home 1 has given all of IndexMax = 20")
-		require.Zero(t, n)
+		require.Empty(t, none)
 	}
-}
-
-// TestOutsideGive gives used slots, and takes back what nobody was told of.
-func TestOutsideGive(t *testing.T) {
-	s := newStorage(t, 1, 100, 2)
-	require.Empty(t, s.outside.Give(nil, 1), "nothing was used yet")
-	h, _, err := s.outside.Draw(1)
+	s.outside.Put(all[:6])
+	got, err := s.outside.Take(nil, 6, 0)
 	require.NoError(t, err)
+	require.Equal(t, all[:6], got)
 
-	s.outside.Return(h)
-	version, state := s.state(h)
-	require.Equal(t, []any{uint32(1), shard.StateUnused}, []any{version, state})
-	require.Equal(t, []handle.Handle{h}, s.outside.Give(nil, 5), "nobody was told: with its version")
-	_, state = s.state(h)
-	require.Equal(t, shard.StatePending, state)
-
-	s.outside.Recycle([]handle.Handle{h})
-	require.Equal(t, []handle.Handle{h + 1}, s.outside.Give(nil, 5))
-	s.outside.Recycle([]handle.Handle{h + 1})
-	require.Equal(t, 1, s.outside.Retired())
-	require.Empty(t, s.outside.Give(nil, 1), "retired")
-}
-
-// TestOutsideStock makes the slots of the dead pending at once, as many as ports
-// are about to be given.
-func TestOutsideStock(t *testing.T) {
-	s := newStorage(t, 1, 100, 2)
-	all, err := s.outside.Take(nil, 16)
+	s.outside.Recycle(all) // each has one version left
+	require.Zero(t, s.outside.Retired())
+	again, err := s.outside.Take(nil, 21, 0)
 	require.NoError(t, err)
-	require.Len(t, all, 16)
-	used := s.outside.Size().Used
-
-	s.outside.Want(5)
-	s.outside.Recycle(all)
-	pending := 0
-	for _, h := range all {
-		version, state := s.state(h)
-		require.Equal(t, uint32(2), version)
-		if state == shard.StatePending {
-			pending++
-		}
-	}
-	require.Equal(t, 5, pending)
-	require.Zero(t, s.outside.Size().Used, "what nobody was given is not used")
-	given := s.outside.Give(nil, 16)
-	require.Len(t, given, 16)
-	require.Equal(t, used, s.outside.Size().Used)
-	for _, h := range given {
-		version, state := s.state(h)
-		require.Equal(t, []any{h.Version(), shard.StatePending}, []any{version, state})
-	}
-	s.outside.Recycle(given) // their last version: none goes to the stock
-	require.Equal(t, 16, s.outside.Retired())
-}
-
-// TestOutsideBack gives back what was drawn: with its version what nobody was
-// told of, and with the next one, from the refresh on, what somebody was.
-func TestOutsideBack(t *testing.T) {
-	s := newStorage(t, 1, 15, handle.VersionMax)
-	all, err := s.outside.Take(nil, 16)
-	require.NoError(t, err)
-	_, err = s.outside.Take(nil, 1)
-	require.ErrorIs(t, err, shard.ErrIndexes)
-
-	s.outside.Untake(all[:6])
-	s.outside.Recall(all[6:]...)
-	_, state := s.state(all[6])
-	require.Equal(t, shard.StatePending, state)
-	got, err := s.outside.Take(nil, 16)
-	require.NoError(t, err)
-	require.ElementsMatch(t, all[:6], got)
-
-	s.outside.Cut()
-	s.outside.Restock()
-	version, state := s.state(all[6])
-	require.Equal(t, []any{uint32(2), shard.StateUnused}, []any{version, state})
-	got, err = s.outside.Take(nil, 16)
-	require.NoError(t, err)
-	require.Len(t, got, 10)
-	for _, h := range got {
+	for _, h := range again {
 		require.Equal(t, uint32(2), h.Version())
 	}
+	s.outside.Recycle(again)
+	require.Equal(t, 21, s.outside.Retired())
+	_, err = s.outside.Take(nil, 1, 0)
+	require.ErrorContains(t, err, "21 are retired after VersionMax = 2 uses")
 }
 
-// TestOutsideGivesWhatIsAsked gives as many as are asked for, and no more.
-func TestOutsideGivesWhatIsAsked(t *testing.T) {
-	s := newStorage(t, 1, 100, handle.VersionMax)
-	all, err := s.outside.Take(nil, 16)
+// TestOutsideShares takes for ports that may take more than they need: they leave half
+// of what there is to others, and at least one when little is left.
+func TestOutsideShares(t *testing.T) {
+	s := newStorage(t, 1, 999, handle.VersionMax)
+	var hands [][]handle.Handle
+	for range 10 {
+		s.outside.Join()
+	}
+	for range 10 {
+		hand, err := s.outside.Take(nil, 1, 100)
+		require.NoError(t, err)
+		hands = append(hands, hand)
+	}
+	require.Len(t, hands[0], 50)
+	require.Len(t, hands[1], 47)
+	rest, err := s.outside.Take(nil, 500, 100)
+	require.NoError(t, err, "half is left")
+	last := 0
+	for err == nil {
+		rest, err = s.outside.Take(rest, 1, 100)
+		last++
+	}
+	require.Greater(t, last, 10, "few at a time")
+	for _, hand := range hands {
+		s.outside.Leave(hand)
+	}
+	s.outside.Put(rest)
+	one, err := s.outside.Take(nil, 1, 100)
 	require.NoError(t, err)
-	s.outside.Want(3)
-	s.outside.Recycle(all)
-	require.Len(t, s.outside.Give(nil, 2), 2, "of the stock")
-	require.Len(t, s.outside.Give(nil, 4), 4, "of the stock and the free")
-	require.Len(t, s.outside.Give([]handle.Handle{handle.None}, 0), 1)
-	require.Len(t, s.outside.Give(nil, 100), 10, "the rest")
-	first, got, err := s.outside.Draw(16)
-	require.NoError(t, err)
-	require.Equal(t, 16, got)
-	require.Equal(t, uint32(1), first.Version())
+	require.Len(t, one, 100, "of 1,000, by the only port")
 }
 
-// TestVoid makes handles stale that nobody will create, the last of their slots too.
-func TestVoid(t *testing.T) {
-	s := newStorage(t, 1, 100, 2)
-	all, err := s.outside.Take(nil, 2)
-	require.NoError(t, err)
-	s.outside.Void(all[0])
-	version, state := s.state(all[0])
-	require.Equal(t, []any{uint32(2), shard.StateUnused}, []any{version, state})
-	s.outside.Void(all[0] + 1)
-	version, state = s.state(all[0])
-	require.Equal(t, []any{uint32(2), shard.StateRetired}, []any{version, state})
-}
-
-// TestOutsideRecall frees what was recalled before Cut, once, if it was the only handle that
-// was ever drawn, too.
+// TestOutsideRecall frees what was recalled before Cut, once, up to the last version.
 func TestOutsideRecall(t *testing.T) {
-	s := newStorage(t, 1, 100, handle.VersionMax)
-	one, err := s.outside.Take(nil, 1)
+	s := newStorage(t, 1, 100, 2)
+	told, err := s.outside.Take(nil, 3, 0)
 	require.NoError(t, err)
-	s.outside.Recall(one...)
+	s.outside.Recall()
+	s.outside.Recall(told[0])
+	version, state := s.state(told[0])
+	require.Equal(t, []any{uint32(1), shard.StatePending}, []any{version, state}, "until the refresh")
 	s.outside.Cut()
-	more, err := s.outside.Take(nil, 2)
-	require.NoError(t, err)
-	s.outside.Recall(more...)
+	s.outside.Recall(told[1:]...)
 	for range 2 {
 		s.outside.Restock()
-		version, state := s.state(one[0])
-		require.Equal(t, []any{uint32(2), shard.StateUnused}, []any{version, state})
-		for _, h := range more {
-			_, state = s.state(h)
-			require.Equal(t, shard.StatePending, state, "recalled after Cut")
+		version, state = s.state(told[0])
+		require.Equal(t, []any{uint32(2), shard.StatePending}, []any{version, state})
+		for _, h := range told[1:] {
+			version, _ = s.state(h)
+			require.Equal(t, uint32(1), version, "recalled after Cut")
 		}
 	}
+	next, err := s.outside.Take(nil, 1, 0)
+	require.NoError(t, err)
+	require.Equal(t, told[0]+1, next[0])
+	s.outside.Recall(next...)
 	s.outside.Cut()
 	s.outside.Restock()
-	for _, h := range more {
-		_, state := s.state(h)
-		require.Equal(t, shard.StateUnused, state)
+	_, state = s.state(told[0])
+	require.Equal(t, shard.StateRetired, state)
+	require.Equal(t, 1, s.outside.Retired())
+	version, _ = s.state(told[1])
+	require.Equal(t, uint32(2), version)
+}
+
+// TestOutsideAgainstModel does everything at random: no handle is in two hands, none is
+// given again that was told, and in the end all indexes are there that were not retired.
+func TestOutsideAgainstModel(t *testing.T) {
+	const indexMax, versionMax = 99, 20
+	r := rand.New(rand.NewPCG(1, 2))
+	for range iterations(50) {
+		s := newStorage(t, 1, indexMax, versionMax)
+		hands := make([][]handle.Handle, 4)
+		for range hands {
+			s.outside.Join()
+		}
+		told, alive := map[handle.Handle]bool{}, []handle.Handle(nil)
+		table := s.shards[0].Table(set(number))
+		for range 500 {
+			i := r.IntN(len(hands))
+			hand := hands[i]
+			n := min(r.IntN(10), len(hand))
+			some := hand[len(hand)-n:]
+			switch r.IntN(5) {
+			case 0:
+				hands[i], _ = s.outside.Take(hand, r.IntN(20), r.IntN(20))
+			case 1:
+				hands[i] = hand[:len(hand)-n]
+				s.outside.Put(some)
+			case 2, 3:
+				hands[i] = hand[:len(hand)-n]
+				for _, h := range some {
+					require.False(t, told[h], "%v", h)
+					told[h] = true
+				}
+				if r.IntN(2) == 0 {
+					s.outside.Recall(some...)
+					break
+				}
+				for _, h := range some {
+					a, err := s.shards[0].Adopt(table, h)
+					require.NoError(t, err)
+					s.fill(a, set(number), 1)
+					alive = append(alive, h)
+				}
+			default:
+				s.outside.Cut()
+				s.destroy(alive...)
+				alive = nil
+				s.refresh()
+				s.outside.Restock()
+			}
+		}
+		for _, hand := range hands {
+			s.outside.Leave(hand)
+		}
+		s.destroy(alive...)
+		s.refresh()
+		s.outside.Cut()
+		s.outside.Restock()
+		all, err := s.outside.Take(nil, indexMax+1-s.outside.Retired(), 0)
+		require.NoError(t, err)
+		for _, h := range all {
+			version, _ := s.state(h)
+			require.Equal(t, version, h.Version())
+			require.False(t, told[h])
+			told[h] = true
+		}
 	}
 }

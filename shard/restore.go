@@ -3,6 +3,7 @@ package shard
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
 )
@@ -33,7 +34,7 @@ type Restore struct {
 // NewRestore begins. It returns ErrUsed if a handle was given before.
 func NewRestore(space *Space, shards []*Shard, out *Outside) (*Restore, error) {
 	r := &Restore{space: space, next: make([]uint32, space.homes), out: out}
-	used := out.fresh.Load() > 0
+	used := out.Drawn() > 0
 	for _, s := range shards {
 		r.homes = append(r.homes, &s.Home)
 		used = used || s.next > 0 || s.record.created > 0
@@ -119,9 +120,23 @@ func (r *Restore) Finish() error {
 		home.free = append(home.free, freed...)
 		home.next = r.next[i]
 	}
-	if last := len(r.homes) - 1; !r.out.fresh.CompareAndSwap(0, r.next[last]) {
+	return r.out.fill(r.next[len(r.homes)-1])
+}
+
+// fill makes the pool of what is in the free list, of so many indexes. It returns ErrUsed
+// if a port has drawn some.
+func (o *Outside) fill(drawn uint32) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.mu.drawn > 0 {
 		return fmt.Errorf("%w: a port has drawn some during the restore", ErrUsed)
 	}
+	o.mu.drawn = uint64(drawn)
+	for len(o.free) > 0 {
+		o.mu.pool = append(o.mu.pool, o.take())
+	}
+	slices.Reverse(o.mu.pool)
+	o.free = nil
 	return nil
 }
 
@@ -155,21 +170,23 @@ func (h *Home) AppendVacant(free, retired []handle.Handle) (_, _ []handle.Handle
 // AppendVacant is that of Home. What ports have in hand is free with the next version,
 // for somebody may have been told of it.
 func (o *Outside) AppendVacant(free, retired []handle.Handle) (_, _ []handle.Handle) {
-	for n := range uint32(min(uint64(o.fresh.Load()), uint64(o.space.indexMax)+1)) {
-		at := compose(o.id, o.space.index(o.id, n), 0)
-		slot := o.space.slot(at)
-		if slot == nil { // a port is about to make the page
-			continue
-		}
-		version, state := unpack(slot.load(), at)
-		h := at | handle.Handle(version)
-		switch {
-		case version == 0 || state == StateAlive:
-		case state == StateUnused:
-			free = append(free, h)
-		case state == StatePending && version < o.space.versionMax:
-			free = append(free, h+1) // the version is the low field
-		default:
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	pool := slices.Sorted(slices.Values(o.mu.pool))
+	for n := range uint32(o.mu.drawn) {
+		h, state := o.at(n)
+		switch state {
+		case StateUnused:
+			_, nobodyTold := slices.BinarySearch(pool, h)
+			switch {
+			case nobodyTold:
+				free = append(free, h)
+			case h.Version() < o.space.versionMax:
+				free = append(free, h+1) // the version is the low field
+			default:
+				retired = append(retired, h)
+			}
+		case StateRetired:
 			retired = append(retired, h)
 		}
 	}

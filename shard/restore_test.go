@@ -28,9 +28,9 @@ func TestRestoreAlike(t *testing.T) {
 			again := a.mustCreate(a.shards[last], 1)
 			a.destroy(again...) // one retires
 			a.refresh()
-			drawn, err := a.outside.Take(nil, 512)
+			drawn, err := a.outside.Take(nil, 512, 0)
 			for n := 512; n < test.each && err == nil; n += 512 {
-				_, err = a.outside.Take(nil, 512)
+				_, err = a.outside.Take(nil, 512, 0)
 			}
 			require.NoError(t, err)
 			a.outside.Recycle(drawn[:3])
@@ -80,7 +80,7 @@ func TestRestoreAlike(t *testing.T) {
 func TestRestoreUsed(t *testing.T) {
 	for name, use := range map[string]func(s *storage, r *shard.Restore){
 		"drawn": func(s *storage, _ *shard.Restore) {
-			_, err := s.outside.Take(nil, 1)
+			_, err := s.outside.Take(nil, 1, 0)
 			require.NoError(t, err)
 		},
 		"indexes": func(s *storage, _ *shard.Restore) {
@@ -135,11 +135,11 @@ func TestRestoreClaims(t *testing.T) {
 // TestRestoreExhausted has a home of which more was asked than there is.
 func TestRestoreExhausted(t *testing.T) {
 	s := newStorage(t, 1, 20, handle.VersionMax)
-	for range 5 {
-		_, _ = s.outside.Take(nil, 16)
+	for range 6 {
+		_, _ = s.outside.Take(nil, 4, 0)
 	}
 	free, _ := s.outside.AppendVacant(nil, nil)
-	require.Len(t, free, 21)
+	require.Len(t, free, 20)
 }
 
 // TestRestoreFar reaches for slots so far out that their number times the slots of a page
@@ -152,7 +152,7 @@ func TestRestoreFar(t *testing.T) {
 			require.NoError(t, err)
 			return r.Claim(handle.New(1, far/shard.PageSlots*2*shard.PageSlots^shard.PageSlots, 1))
 		},
-		"deal": func(s *storage) error { return s.outside.Deal(far+1, nil) },
+		"deal": func(s *storage) error { return s.outside.Follow(far + 1) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
@@ -174,12 +174,12 @@ func TestRestoreThenDraw(t *testing.T) {
 	require.NoError(t, r.Finish())
 	given := map[handle.Handle]bool{}
 	for range 300 {
-		drawn, err := s.outside.Take(nil, 8)
+		drawn, err := s.outside.Take(nil, 8, 0)
 		require.NoError(t, err)
 		require.NotEmpty(t, drawn)
 		for _, h := range drawn {
 			require.False(t, given[h], "%v is given twice", h)
-			require.True(t, s.outside.InHand(h))
+			require.True(t, s.outside.Pending(h))
 			given[h] = true
 		}
 	}

@@ -28,6 +28,15 @@ func (r Routed) Loc() Loc {
 	return 0
 }
 
+// toCome reports whether the request is for an entity that may be stored by the refresh.
+func (r Routed) toCome() bool {
+	if r.slot == nil {
+		return false
+	}
+	version, state := unpack(r.slot.load(), r.Handle)
+	return state == StateUnused && max(version, 1) == r.Handle.Version()
+}
+
 // Drained are requests that were taken out of lanes, in order.
 //
 // Ownership: whoever drains; then each shard's worker has its creates, and all
@@ -52,7 +61,7 @@ func (d *Drained) add(r Routed, k *kindInfo) {
 		d.Calls = true
 	case r.kind == moveKind:
 		d.Moves++
-	case r.kind == destroyKind && r.slot != nil && r.slot.load() == word(r.Handle, StatePending):
+	case r.kind == destroyKind && r.toCome():
 		d.Cancels = true
 	}
 	d.Others = append(d.Others, r)

@@ -115,7 +115,7 @@ func TestRouted(t *testing.T) {
 	o := newOffice(t, 1)
 	sh := o.shards[0]
 	there := o.mustCreate(sh, 3)
-	drawn, err := o.outside.Take(nil, 2)
+	drawn, err := o.outside.Take(nil, 2, 0)
 	require.NoError(t, err)
 	pending, refused := drawn[0], drawn[1]
 
@@ -165,7 +165,7 @@ func TestRouted(t *testing.T) {
 	require.False(t, o.space.Alive(there[2]))
 	require.False(t, o.space.Alive(refused))
 	version, state := o.state(refused)
-	require.Equal(t, []any{uint32(2), shard.StateUnused}, []any{version, state})
+	require.Equal(t, []any{uint32(2), shard.StatePending}, []any{version, state})
 	require.Equal(t, 2, sh.Alive())
 }
 
@@ -174,7 +174,7 @@ func TestRouted(t *testing.T) {
 // requests between.
 func TestRoutedVeils(t *testing.T) {
 	o := newOffice(t, 2)
-	drawn, err := o.outside.Take(nil, 16)
+	drawn, err := o.outside.Take(nil, 16, 0)
 	require.NoError(t, err)
 	var told, found []*finished
 	here := func(h handle.Handle, l shard.Loc) shard.Outcome {
@@ -215,7 +215,7 @@ func TestRoutedVeils(t *testing.T) {
 		require.Equal(t, finished{shard.Applied}, *f)
 	}
 	version, state := o.state(drawn[0])
-	require.Equal(t, []any{uint32(2), shard.StateUnused}, []any{version, state})
+	require.Equal(t, []any{uint32(2), shard.StatePending}, []any{version, state})
 }
 
 // TestRoutedNobody gives a shard requests whose entity is gone, and one that is for itself.
@@ -285,7 +285,7 @@ func TestRoutedFull(t *testing.T) {
 	kind := shard.NewKind[int64](o.space, adopting{fields: fields})
 	o.mustCreate(sh, 14) // of 16 rows
 	o.space.SetChunks(shard.ChunksMax)
-	drawn, err := o.outside.Take(nil, 4)
+	drawn, err := o.outside.Take(nil, 4, 0)
 	require.NoError(t, err)
 	told := make([]finished, 4)
 	for i := range told {

@@ -41,15 +41,13 @@ func (h *Home) size() Size {
 
 // Size measures the slots of what ports created.
 func (o *Outside) Size() Size {
-	drawn := min(int(o.fresh.Load()), int(o.space.indexMax)+1)
 	o.space.mu.Lock()
 	pages := o.space.mu.pages[o.id]
 	o.space.mu.Unlock()
-	o.open.Lock()
-	drawn -= len(o.open.ready)
-	o.open.Unlock()
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	return Size{
-		Used:     slotBytes * uint64(drawn-len(o.free)-len(o.stock)-o.retired),
-		Reserved: slotBytes*pageSize*uint64(pages) + 4*uint64(cap(o.free)),
+		Used:     slotBytes * uint64(int(o.mu.drawn)-len(o.mu.pool)-o.retired),
+		Reserved: slotBytes*pageSize*uint64(pages) + handleBytes*uint64(cap(o.mu.pool)+cap(o.freed)),
 	}
 }

@@ -19,10 +19,9 @@ import (
 // retired and never handed out again. While gen says alive, loc names the row
 // that holds the atom.
 //
-// Ownership: gen has one writer at a time: the slot's home, the taker of a
-// fresh slot of the outside home until it has sent the create, and in the
-// create step of a refresh the shard that stores the atom. It is read by
-// anyone at any time. loc is written by the shard that holds the atom, before
+// Ownership: gen has one writer at a time: the slot's home, which of the outside
+// one is the refresh, and in the create step of a refresh the shard that stores the
+// atom. It is read by anyone at any time. loc is written by the shard that holds the atom, before
 // it publishes gen or in a sweep; it is read in a tick, and in the route step
 // of a refresh, only after gen was seen alive.
 type Slot struct {
@@ -44,7 +43,7 @@ type State uint8
 // marked is known to its owner alone, by a bit in the chunk.
 const (
 	StateAlive   State = iota // the atom is stored
-	StatePending              // the handle is given, the atom is not stored yet
+	StatePending              // of ports: the handle may be given, the atom is not stored; no slot holds this, see tell
 	StateUnused               // free; the version is the next one to be given
 	StateRetired              // its versions are used up; never given again
 	StateVeiled               // the atom is stored, by a refresh that has not decided yet whether it stays
@@ -70,6 +69,16 @@ func unpack(gen uint32, h handle.Handle) (version uint32, s State) {
 		return 0, StateUnused
 	}
 	return version, State(gen>>stateShift ^ h.Index()&indexMask)
+}
+
+// tell is unpack for those who do not free slots: what is free outside is pending, for
+// ports have it, or may have it at any time.
+func tell(gen uint32, h handle.Handle, outside uint32) (version uint32, s State) {
+	version, s = unpack(gen, h)
+	if s == StateUnused && h.Shard() == outside {
+		return max(version, 1), StatePending
+	}
+	return version, s
 }
 
 // Loc says where an atom is: the number of a chunk in the upper 20 bits, the row

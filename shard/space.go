@@ -101,7 +101,7 @@ func NewSpace(homes int, indexMax, versionMax uint32) *Space {
 		s.mu.pages[i], s.first[i] = 1, &block[i]
 		s.put(d, i, 0, s.first[i])
 	}
-	s.anchor = new(Anchor)
+	s.anchor = &Anchor{outside: uint32(homes - 1)}
 	s.publish(d)
 	s.chunks.Store(new([]*Chunk))
 	s.lookups = make([][]*Lookup, homes)
@@ -187,14 +187,15 @@ func (s *Space) Alive(h handle.Handle) bool {
 	return false
 }
 
-// Look returns the state of the slot that h names and its present version. It
-// returns false if h names no slot of this space. Safe from any goroutine.
+// Look returns the state of the slot that h names and its present version. What is
+// free outside is pending, for a port may have it in hand. It returns false if h names no
+// slot of this space. Safe from any goroutine.
 func (s *Space) Look(h handle.Handle) (version uint32, state State, ok bool) {
 	slot := s.slot(h)
 	if slot == nil {
 		return 0, 0, false
 	}
-	version, state = unpack(slot.load(), h)
+	version, state = tell(slot.load(), h, uint32(s.homes-1))
 	return version, state, true
 }
 

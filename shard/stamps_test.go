@@ -16,7 +16,7 @@ func TestStamps(t *testing.T) {
 	sh, there := s.shards[0], s.shards[1]
 	one, both := set(number), set(number, text)
 	fields, _ := sh.Table(one).Fields([]shard.Field{{Component: number}})
-	drawn, err := s.outside.Take(nil, 8)
+	drawn, err := s.outside.Take(nil, 8, 0)
 	require.NoError(t, err)
 	all := s.mustCreate(sh, 5)
 	s.mustCreate(there, 1) // all tables have a chunk

@@ -111,7 +111,7 @@ func (h *Home) AppendSlots(dst []uint32) []uint32 {
 // left out.
 func (o *Outside) AppendUses(dst []uint32) []uint32 {
 	last := len(dst)
-	for n := range o.drawn() {
+	for n := range o.Drawn() {
 		dst = append(dst, o.uses(n))
 		if dst[len(dst)-1] > 0 {
 			last = len(dst)
@@ -121,16 +121,11 @@ func (o *Outside) AppendUses(dst []uint32) []uint32 {
 }
 
 func (o *Outside) uses(n uint32) uint32 {
-	h := compose(o.id, o.space.index(o.id, n), 0)
-	slot := o.space.slot(h)
-	if slot == nil { // a port is about to make the page
-		return 0
+	h, state := o.at(n)
+	if state == StateUnused {
+		return h.Version() - 1
 	}
-	version, state := unpack(slot.load(), h)
-	if version > 0 && (state == StatePending || state == StateUnused) {
-		version--
-	}
-	return version
+	return h.Version()
 }
 
 // AppendNotes appends what hooks have not been told of yet, in order; nothing where

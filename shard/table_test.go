@@ -248,7 +248,7 @@ func TestUnsettled(t *testing.T) {
 
 	guest := s.mustCreate(s.shards[1], 1)[0]
 	require.NoError(t, sh.Take(s.space.Locate(guest)))
-	drawn, err := s.outside.Take(nil, 1)
+	drawn, err := s.outside.Take(nil, 1, 0)
 	require.NoError(t, err)
 	a, err := sh.Adopt(sh.Table(set(number)), drawn[0])
 	require.NoError(t, err)

@@ -52,7 +52,7 @@ func TestTellDying(t *testing.T) {
 	o := newOffice(t, 1)
 	sh := o.shards[0]
 	all := o.mustCreate(sh, 3)
-	drawn, err := o.outside.Take(nil, 1)
+	drawn, err := o.outside.Take(nil, 1, 0)
 	require.NoError(t, err)
 	o.askCreate(drawn[0], 0, func(h handle.Handle, _ shard.Loc) shard.Outcome {
 		a, err := sh.Adopt(sh.Table(set(number)), h)

@@ -78,7 +78,7 @@ func (w *World) fail(e *BrokenError) {
 	}
 	w.phase.Store(phaseOver)
 	w.closed.Store(true) // before the lanes are emptied: who sends later looks here then
-	w.ports.abandonAll(w.refresh.ports)
+	w.ports.abandonAll(w, w.refresh.ports)
 	w.extensions.all, w.hooks.all, w.hearing = nil, nil, nil
 	w.space.EndAll()
 	w.drop()

@@ -33,8 +33,8 @@ func (w *World) Close() {
 
 func (w *World) close() {
 	w.closed.Store(true) // before the lanes are emptied: who sends later looks here then
-	for _, p := range w.ports.collect(nil) {
-		w.ports.abandon(p)
+	for _, e := range w.ports.collect(nil) {
+		w.ports.abandon(w, e)
 	}
 	w.markAll()
 	w.refresh.run(serial)
@@ -90,49 +90,44 @@ func (p *Port) unusual() bool { return p.special || p.w.closed.Load() }
 func (p *Port) sent() {
 	p.activate()
 	if p.w.closed.Load() {
-		p.w.ports.abandon(p)
+		p.w.ports.abandon(p.w, p.endpoint)
 	}
 }
 
 // abandon takes what a port has sent out of its lane, and when all are dead tells who
 // waits that the world is closed. Either Close does so, or who has sent too late for that;
 // the lock keeps them apart.
-func (t *ports) abandon(p *Port) {
+func (t *ports) abandon(w *World, e *endpoint) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if p.lane == nil {
-		return // it has failed to draw a handle
+	lane := e.queue.Load()
+	if lane == nil {
+		return // it has sent nothing
 	}
 	outcome := shard.Closed
-	if p.w.cause.Load() != nil {
+	if w.cause.Load() != nil {
 		outcome = shard.Broken
 	}
-	taken := shard.Drained{Creates: make([][]shard.Routed, len(p.w.shards))}
-	p.lane.Drain(p.w.epoch.Load()+1, &taken)
-	for _, creates := range taken.Creates {
-		for _, r := range creates {
-			p.w.outside.Void(r.Handle)
-		}
-	}
-	p.lane.DecideAll(outcome)
-	p.lane.Release()
+	lane.Drain(w.epoch.Load()+1, &shard.Drained{Creates: make([][]shard.Routed, len(w.shards))})
+	lane.DecideAll(outcome)
+	lane.Release()
 	if t.mu.over {
-		p.lane.Tell()
+		lane.Tell()
 	} else {
-		t.mu.untold = append(t.mu.untold, p)
+		t.mu.untold = append(t.mu.untold, e)
 	}
-	p.wake()
+	e.wake()
 }
 
 // abandonAll abandons all ports of a world that broke, and those of the refresh that broke
 // it, which may have closed some. What was taken from their lanes ends with them.
-func (t *ports) abandonAll(of []*Port) {
+func (t *ports) abandonAll(w *World, of []*endpoint) {
 	t.mu.Lock()
 	all := slices.Concat(t.mu.byNumber, of)
 	t.mu.Unlock()
 	for _, p := range all {
 		if p != nil {
-			t.abandon(p)
+			t.abandon(w, p)
 		}
 	}
 }
@@ -142,8 +137,8 @@ func (t *ports) tellAbandoned() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.mu.over = true
-	for _, p := range t.mu.untold {
-		p.lane.Tell()
+	for _, e := range t.mu.untold {
+		e.queue.Load().Tell()
 	}
 	t.mu.untold = nil
 }

@@ -101,7 +101,7 @@ func (c *Context) Status(h handle.Handle) Status {
 	if l := c.w.space.Locate(h); l != 0 && c.owns(l) && c.w.space.Marked(l) {
 		return Dying
 	}
-	return status(c.w.space, h)
+	return status(c.w, h)
 }
 
 // Owns reports whether the entity's atom is in the shard the system runs on.

@@ -27,7 +27,8 @@ var (
 	// ErrSeveral is returned when more than one entity matches a query that
 	// wants one.
 	ErrSeveral = errors.New("world: several entities match the query")
-	// ErrFailed is returned for a question whose function panicked.
+	// ErrFailed is returned for a question whose function panicked, and for a batch in
+	// which a CreateN did.
 	ErrFailed = errors.New("world: the function panicked")
 	// ErrUnasked is returned for an answer that nobody asked for.
 	ErrUnasked = errors.New("world: no request is under way")

@@ -54,12 +54,12 @@ func (t *tape) Request(_, _ int, r shard.Routed) {
 
 func (t *tape) End(in *world.Inputs) {
 	t.in = *in
-	t.in.Dealt, t.in.Recalled = append([]shard.Dealing(nil), in.Dealt...), append([]handle.Handle(nil), in.Recalled...)
+	t.in.Recalled = append([]handle.Handle(nil), in.Recalled...)
 }
 
 // play gives a world what the tape has heard.
 func (t *tape) play(f *world.Feed) error {
-	if err := f.Deal(t.in.Drawn, t.in.Dealt); err != nil {
+	if err := f.Draw(t.in.Drawn); err != nil {
 		return err
 	}
 	for _, h := range t.in.Recalled {

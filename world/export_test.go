@@ -31,11 +31,12 @@ func FillComponents(w *World, n int) {
 // ReplaceApply has f run in place of the apply step of refreshes, for each shard.
 func ReplaceApply(w *World, f func(int)) { w.refresh.apply = f }
 
-// DrawWhileMailIsFilled has the port look at its mail when the refresh takes that to fill
-// it, and draw handles instead.
-func (p *Port) DrawWhileMailIsFilled(n int) error {
-	q := p.mail.Swap(nil)
-	defer p.mail.Store(q)
-	p.trade(q)
-	return p.fill(p.w.outside, n)
+// HandMax is how many handles a port has in hand.
+const HandMax = handMax
+
+// Ports returns how many ports are open.
+func (w *World) Ports() int {
+	w.ports.mu.Lock()
+	defer w.ports.mu.Unlock()
+	return len(w.ports.mu.byNumber) - len(w.ports.mu.free)
 }

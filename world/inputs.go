@@ -35,8 +35,7 @@ type Listener interface {
 // Inputs is what a refresh was given from outside beside the requests of ports.
 type Inputs struct {
 	Tick     uint64
-	Drawn    uint32          // fresh handles that ports ever drew
-	Dealt    []shard.Dealing // used handles that went to ports, or came back, since the last refresh
+	Drawn    uint32          // indexes that ports ever drew
 	Recalled []handle.Handle // handles that came back, of which somebody was told
 	Released []handle.Handle // by references, as far as they are not pending still
 	Shifts   []Shift         // decisions of whoever balances the shards, which may go by time
@@ -138,7 +137,7 @@ func (s *hearer) look() {
 			continue
 		}
 		s.seen = append(s.seen, from.lane.Look(s.cut, func(r shard.Routed) {
-			s.of.Request(s.share.number, from.port.number, r)
+			s.of.Request(s.share.number, int(from.port.number), r)
 		}))
 	}
 }
@@ -160,11 +159,9 @@ func (w *World) Listen(l Listener) {
 	w.outside.Note(true)
 }
 
-// taken notes what was dealt until all requests were taken. The handles of creates
-// are among them.
-func (x *hearing) taken() {
-	x.Dealt, x.Drawn = x.w.outside.TakeDealings(x.Dealt[:0])
-}
+// taken notes what was drawn until all requests were taken. The handles of creates
+// are among that.
+func (x *hearing) taken() { x.Drawn = x.w.outside.Drawn() }
 
 // finish tells the rest. A Listener that has panicked is told that, and nothing more.
 func (x *hearing) finish() {
@@ -214,7 +211,7 @@ func (w *World) Feed() (*Feed, error) {
 }
 
 // Close lets ports be opened again. Handles that ports of the recorded world had in
-// hand are stale afterwards.
+// hand are stale afterwards: free slots go on with their next version.
 func (f *Feed) Close() {
 	if f.ready("Feed.Close") != nil {
 		return
@@ -237,16 +234,16 @@ func (f *Feed) ready(call string) error {
 	return nil
 }
 
-// Deal does what Inputs.Drawn and Dealt say. It returns an error if the world is
-// another than that which was heard.
-func (f *Feed) Deal(drawn uint32, dealt []shard.Dealing) error {
-	if err := f.ready("Feed.Deal"); err != nil {
+// Draw does what Inputs.Drawn says. It returns an error if the world is another than
+// that which was heard.
+func (f *Feed) Draw(drawn uint32) error {
+	if err := f.ready("Feed.Draw"); err != nil {
 		return err
 	}
-	return f.w.outside.Deal(drawn, dealt)
+	return f.w.outside.Follow(drawn)
 }
 
-// Recall does what Inputs.Recalled says for one handle. Errors as of Deal.
+// Recall does what Inputs.Recalled says for one handle. Errors as of Draw.
 func (f *Feed) Recall(h handle.Handle) error {
 	if err := f.ready("Feed.Recall"); err != nil {
 		return err
@@ -293,8 +290,8 @@ func (f *Feed) Request(kind int, flags shard.How, h handle.Handle) (shard.Cells,
 
 // use takes a handle out of a port's hand.
 func (f *Feed) use(h handle.Handle) error {
-	if !f.w.outside.InHand(h) || f.used[h] {
-		return fmt.Errorf("world: handle %v is created or recalled, and is not one that a port has in hand", h)
+	if !f.w.outside.Pending(h) || f.used[h] {
+		return fmt.Errorf("world: handle %v is created or recalled, and is not one that a port can have in hand", h)
 	}
 	f.used[h] = true
 	return nil

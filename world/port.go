@@ -25,37 +25,31 @@ import (
 // and costs the refresh nothing.
 type Port struct {
 	sender
-	purse
-	number int
-	cursor int            // shard of the next new entity, round robin
-	run    int            // how many more go there
-	active *atomic.Uint64 // the word of ports.active that holds the port's bit
-	bit    uint64
+	*endpoint
+	cursor int32 // shard of the next new entity, round robin
+	run    int32 // how many more go there
 
 	// What may be not as usual; special says that it must be looked at.
 	special bool
 	closed  bool
+	inUse   atomic.Bool     // for the check build
 	notify  *Completion     // learns of the next request
 	within  context.Context // the next request waits for room until this ends
 	batch   *batch          // under way
 	spare   *batch          // for the next time
-
-	waiting atomic.Bool   // for room
-	room    chan struct{} // nil until the port first waited
-	inUse   atomic.Bool   // for the check build
 }
 
 func (p *Port) world() *World { return p.w }
 
 // Number returns the port's number, by which refreshes order the ports.
-func (p *Port) Number() int { return p.number }
+func (p *Port) Number() int { return int(p.number) }
 
 // Alive reports whether the entity is alive.
 func (p *Port) Alive(h handle.Handle) bool { return p.w.space.Alive(h) }
 
 // Status tells what a handle stands for. It never tells Dying: that an entity
 // is marked is known to its owner alone.
-func (p *Port) Status(h handle.Handle) Status { return status(p.w.space, h) }
+func (p *Port) Status(h handle.Handle) Status { return status(p.w, h) }
 
 // Notify makes c learn the outcome of the next request.
 func (p *Port) Notify(c *Completion) *Port {
@@ -95,7 +89,7 @@ func (p *Port) Close() {
 	}
 	if !p.closed {
 		p.closed, p.special = true, true
-		p.w.ports.close(p)
+		p.w.ports.close(p.endpoint)
 	}
 }
 
@@ -156,8 +150,9 @@ func portCreate[T any](p *Port, b *Bundle[T], v *T) (handle.Handle, error) {
 	if at < 0 {
 		at = p.next()
 	}
+	done := p.finisher() // may panic, so before the handle is taken
 	h := p.take()
-	r, to := b.creating.Push(p.lane, h, p.w.epoch.Load(), shard.Create, p.finisher())
+	r, to := b.creating.Push(p.lane, h, p.w.epoch.Load(), shard.Create, done)
 	*to = *v
 	r.Place(at)
 	p.send()
@@ -167,8 +162,9 @@ func portCreate[T any](p *Port, b *Bundle[T], v *T) (handle.Handle, error) {
 // ready makes sure that n requests of a weight can be sent, when something is not
 // as usual: there is no room, the port or the world is closed, or somebody is to be told.
 func (p *Port) ready(n int, weight uint32) error {
-	if p.notify != nil {
-		p.notify.mustBeFree()
+	if c := p.notify; c != nil && c.settled() == armed {
+		p.notify = nil // the request that panics here is the one it was for
+		c.mustBeFree()
 	}
 	err := p.available(n, weight)
 	if err != nil {
@@ -190,7 +186,7 @@ func (p *Port) available(n int, weight uint32) error {
 	case p.batch != nil && p.batch.err != nil:
 		return p.batch.err
 	}
-	l := p.open()
+	l := p.openLane()
 	switch {
 	case l.Room(n, weight):
 		return nil
@@ -205,6 +201,14 @@ func (p *Port) available(n int, weight uint32) error {
 		p.full(n)
 	}
 	return err
+}
+
+// openLane returns the lane, made when first asked for.
+func (p *Port) openLane() *shard.Lane {
+	if p.lane == nil {
+		p.queue.Store(p.open())
+	}
+	return p.lane
 }
 
 // full counts requests that were not accepted.
@@ -239,16 +243,6 @@ func (p *Port) await(n int, weight uint32) error {
 		case <-p.within.Done():
 			p.waiting.Store(false)
 			return p.within.Err()
-		}
-	}
-}
-
-// wake tells who waits for room that there is some. By the refresh.
-func (p *Port) wake() {
-	if p.waiting.Load() && p.waiting.Swap(false) {
-		select {
-		case p.room <- struct{}{}:
-		default:
 		}
 	}
 }
@@ -296,9 +290,8 @@ func (p *Port) send() {
 
 // draw makes sure of n handles in hand.
 func (p *Port) draw(n int) error {
-	err := p.fill(p.w.outside, n)
+	err := p.endpoint.draw(p.w.outside, n, p.w.epoch.Load())
 	if err != nil {
-		p.activate() // so that the refresh gives used ones
 		p.refuse(err)
 	}
 	return err
@@ -323,12 +316,12 @@ const portRun = 16
 func (p *Port) next() int {
 	if p.run == 0 {
 		p.run = portRun
-		if p.cursor++; p.cursor >= len(p.w.shards) {
+		if p.cursor++; int(p.cursor) >= len(p.w.shards) {
 			p.cursor = 0
 		}
 	}
 	p.run--
-	return p.cursor
+	return int(p.cursor)
 }
 
 // enter and leave find a port that is used from two goroutines at once.

@@ -19,12 +19,18 @@ type batch struct {
 // Batch sends what f asks of the port in one step: either all of it is accepted,
 // and applied by the same refresh, or nothing is sent. It is refused if f returns
 // an error, or if one of the requests was refused, whose error every later one
-// gets, too; the handles that f was given are then never alive. What f asks is
-// published at once, which makes it the cheapest way to send many.
+// gets, too; the handles that f was given are then never alive, and stale from the next
+// refresh on. What f asks is published at once, which makes it the cheapest way to send many.
+//
+// Handles of batches that were not sent are out of use until the next refresh. A port
+// that has as many of them as Options.LaneRequests allows gets ErrFull for every batch
+// until then, and f is not called.
 //
 // Anything but requests that f does is of course not undone.
 func (p *Port) Batch(f func() error) error {
-	p.begin("Batch")
+	if err := p.begin("Batch"); err != nil {
+		return err
+	}
 	over := false
 	defer func() {
 		if !over { // f panicked
@@ -36,8 +42,8 @@ func (p *Port) Batch(f func() error) error {
 	return p.finish(err)
 }
 
-// begin begins a batch.
-func (p *Port) begin(call string) {
+// begin begins a batch. It returns ErrFull if too many were not sent.
+func (p *Port) begin(call string) error {
 	if check.Enabled {
 		p.enter()
 		defer p.leave()
@@ -45,11 +51,16 @@ func (p *Port) begin(call string) {
 	if p.batch != nil {
 		panic(fmt.Sprintf("world: Port.%s within a batch of port %d; batches do not nest", call, p.number))
 	}
-	p.open().Begin()
+	if p.tookBack(p.w.epoch.Load()) >= p.maxRequests {
+		p.refuse(ErrFull)
+		return ErrFull
+	}
+	p.openLane().Begin()
 	p.batch, p.spare = p.spare, nil
 	if p.batch == nil {
 		p.batch = new(batch)
 	}
+	return nil
 }
 
 // finish ends a batch: it sends it, unless there was an error.
@@ -81,7 +92,8 @@ func (p *Port) rollback() {
 	if staged := p.lane.Rollback(); b.full {
 		p.full(staged)
 	}
-	p.w.outside.Recall(b.taken...)
+	p.takeBack(p.w.outside, b.taken, p.w.epoch.Load())
+	p.lane.Publish() // nothing: but what is in hand, for a cleanup
 	for _, c := range b.dones {
 		c.disarm()
 	}
@@ -102,15 +114,23 @@ func portCreateN[T any](p *Port, b *Bundle[T], dst []handle.Handle, want bool, n
 	if n == 0 {
 		return dst, nil
 	}
-	over := p.batch != nil // then it is for the outer batch to end
-	if !over {
-		p.begin("CreateN")
-		defer func() {
-			if !over { // init panicked
-				p.rollback()
-			}
-		}()
+	nested := p.batch != nil // then it is for the outer batch to end
+	if !nested {
+		if err := p.begin("CreateN"); err != nil {
+			return dst, err
+		}
 	}
+	over := false
+	defer func() {
+		switch {
+		case over:
+		case nested: // somebody may recover, and some creates are in the batch
+			p.special = true
+			p.batch.err = fmt.Errorf("%w: init or PlaceBy of a CreateN in the batch; so nothing of it is sent", ErrFailed)
+		default:
+			p.rollback()
+		}
+	}()
 	err := p.ready(n, b.creating.Weight())
 	if err == nil && len(p.hand) < n {
 		err = p.draw(n)
@@ -118,8 +138,8 @@ func portCreateN[T any](p *Port, b *Bundle[T], dst []handle.Handle, want bool, n
 	if err == nil {
 		dst = pushN(p, b, dst, want, n, init)
 	}
-	if !over {
-		over = true
+	over = true
+	if !nested {
 		err = p.finish(err)
 	}
 	return dst, err

@@ -3,6 +3,7 @@ package world_test
 import (
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -173,4 +174,55 @@ func BenchmarkFunction(b *testing.B) {
 		f.Refresh()
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "ns/call")
+}
+
+// BenchmarkPortsTogether has goroutines create and destroy at once, each by a port of its
+// own, and reports the fastest round of each step per call.
+func BenchmarkPortsTogether(b *testing.B) {
+	const calls = 1 << 15
+	for _, ports := range []int{1, 2, 16, 64} {
+		b.Run(fmt.Sprint(ports), func(b *testing.B) {
+			f := newFixture(b, world.Options{LaneRequests: calls, LaneBytes: calls * 64})
+			all := make([]*world.Port, ports)
+			made := make([][]handle.Handle, ports)
+			for i := range all {
+				all[i], made[i] = f.port(), make([]handle.Handle, calls/ports)
+			}
+			together := func(do func(p *world.Port, made []handle.Handle)) time.Duration {
+				var wg sync.WaitGroup
+				start := time.Now()
+				for i, p := range all {
+					wg.Go(func() { do(p, made[i]) })
+				}
+				wg.Wait()
+				return time.Since(start)
+			}
+			var create, created, destroyed time.Duration
+			for n := 0; b.Loop(); n++ {
+				made := together(func(p *world.Port, made []handle.Handle) {
+					for k := range made {
+						made[k], _ = f.mover.Create(p, Mover{})
+					}
+				})
+				start := time.Now()
+				f.Refresh()
+				stored := time.Since(start)
+				together(func(p *world.Port, made []handle.Handle) {
+					for _, h := range made {
+						_ = p.Destroy(h)
+					}
+				})
+				start = time.Now()
+				f.Refresh()
+				freed := time.Since(start)
+				if n == 0 {
+					create, created, destroyed = made, stored, freed
+				}
+				create, created, destroyed = min(create, made), min(created, stored), min(destroyed, freed)
+			}
+			b.ReportMetric(float64(create.Nanoseconds())/calls, "ns/create")
+			b.ReportMetric(float64(created.Nanoseconds())/calls, "ns/created")
+			b.ReportMetric(float64(destroyed.Nanoseconds())/calls, "ns/destroyed")
+		})
+	}
 }

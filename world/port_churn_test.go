@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -76,37 +75,4 @@ func TestPortChurnUnderRefresh(t *testing.T) {
 	require.Equal(t, uint64(8*rounds), s.Destroyed)
 	require.Equal(t, uint64(16*rounds), s.Applied)
 	require.Equal(t, uint64(8*rounds), s.Gone)
-}
-
-// TestPortHandlesOnce has a port find its mail taken by the refresh that fills it, and draw
-// handles instead: none is given twice.
-func TestPortHandlesOnce(t *testing.T) {
-	f := newFixture(t, world.Options{})
-	p := f.port()
-	seen := map[handle.Handle]bool{}
-	create := func(n int) []handle.Handle {
-		all, err := f.unit.AppendN(nil, p, n, nil)
-		require.NoError(t, err)
-		for _, h := range all {
-			require.False(t, seen[h], "%v is given twice", h)
-			seen[h] = true
-		}
-		return all
-	}
-	destroy := func(all []handle.Handle) {
-		for _, h := range all {
-			require.NoError(t, p.Destroy(h))
-		}
-		f.Refresh()
-	}
-	all := create(60) // it draws 64
-	f.Refresh()
-	create(4)
-	destroy(all[:20]) // now its hand is empty, and there are used handles in its mail
-	require.NoError(t, p.DrawWhileMailIsFilled(1))
-	create(16)
-	destroy(all[20:]) // for its mail
-	create(36)
-	f.Refresh()
-	require.Equal(t, 56, f.Count())
 }

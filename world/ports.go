@@ -3,8 +3,10 @@ package world
 import (
 	"fmt"
 	"math/bits"
+	"runtime"
 	"sync"
 	"sync/atomic"
+	"weak"
 
 	"github.com/atoll-sim/atoll/shard"
 )
@@ -18,18 +20,19 @@ import (
 // the refresh, which reads lanes only of ports whose bit was set: thousands of
 // idle ones cost it a word of 64 each.
 type ports struct {
-	active atomic.Pointer[[]atomic.Uint64] // nil until the first port is opened
-	some   atomic.Bool                     // some bit may be set
-	closed atomic.Bool                     // some port waits to be retired
+	outside *shard.Outside
+	active  atomic.Pointer[[]atomic.Uint64] // nil until the first port is opened
+	some    atomic.Bool                     // some bit may be set
+	closed  atomic.Bool                     // some port waits to be retired
 
 	mu struct {
 		sync.Mutex
-		byNumber []*Port
+		byNumber []*endpoint
 		free     []int
-		closed   []*Port // lanes may still hold requests
-		fed      bool    // no port may be opened
-		untold   []*Port // abandoned, while the world is being closed
-		over     bool    // it has been
+		closed   []*endpoint // lanes may still hold requests
+		fed      bool        // no port may be opened
+		untold   []*endpoint // abandoned, while the world is being closed
+		over     bool        // it has been
 	}
 }
 
@@ -37,6 +40,8 @@ type ports struct {
 // ErrPorts if as many are open as Options.PortsMax allows; a closed one counts
 // until the refresh has taken what it had sent. It returns ErrClosed once the world
 // is closed, and ErrFed while a log is replayed.
+//
+// A port that is dropped without Close is closed when the collector finds it.
 func (w *World) OpenPort() (*Port, error) {
 	m := &w.ports.mu
 	m.Lock()
@@ -51,38 +56,50 @@ func (w *World) OpenPort() (*Port, error) {
 		words := make([]atomic.Uint64, (w.options.PortsMax+63)/64)
 		w.ports.active.Store(&words)
 	}
-	p := &Port{sender: sender{w: w, maxRequests: w.options.LaneRequests, maxBytes: w.options.LaneBytes}}
+	number := len(m.byNumber)
 	if n := len(m.free); n > 0 {
-		p.number = m.free[n-1]
+		number = m.free[n-1]
 		m.free = m.free[:n-1]
-	} else if p.number = len(m.byNumber); p.number < w.options.PortsMax {
+	} else if number < w.options.PortsMax {
 		m.byNumber = append(m.byNumber, nil)
 	} else {
 		return nil, fmt.Errorf("%w: PortsMax is %d; close ports or raise it", ErrPorts, w.options.PortsMax)
 	}
-	m.byNumber[p.number] = p
-	p.cursor, p.run = p.number%len(w.shards), portRun
-	p.active, p.bit = &(*w.ports.active.Load())[p.number/64], 1<<(p.number%64)
+	e := &endpoint{ports: &w.ports, active: &(*w.ports.active.Load())[number/64], number: int32(number)}
+	m.byNumber[number] = e
+	w.outside.Join()
+	p := &Port{endpoint: e, sender: sender{w: w, maxRequests: w.options.LaneRequests, maxBytes: w.options.LaneBytes}}
+	p.cursor, p.run = int32(number%len(w.shards)), portRun
 	p.special = true // there is no lane yet
+	// What the cleanup holds must not keep the world: that may hold the port.
+	runtime.AddCleanup(p, closeDropped, weak.Make(e))
 	return p, nil
 }
 
-func (t *ports) close(p *Port) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.mu.closed = append(t.mu.closed, p)
-	t.closed.Store(true)
+// closeDropped closes the port of an endpoint that the collector has found.
+func closeDropped(of weak.Pointer[endpoint]) {
+	e := of.Value()
+	if e == nil {
+		return // so is the world
+	}
+	if l := e.queue.Load(); l != nil {
+		l.Waiting() // what the sender did before it last published has happened
+	}
+	e.ports.close(e)
 }
 
-// activate sets the port's bit. The lane was published before, so a refresh
-// that clears the bit after this sees the request.
-func (p *Port) activate() {
-	if p.active.Load()&p.bit == 0 {
-		p.active.Or(p.bit)
+// close puts back what a port has in hand and lets go of it when its lane is empty.
+func (t *ports) close(e *endpoint) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if e.closed {
+		return
 	}
-	if t := &p.w.ports; !t.some.Load() {
-		t.some.Store(true) // after the bit, which the refresh looks for after it has cleared this
-	}
+	e.closed = true
+	t.outside.Leave(e.hand)
+	e.hand = nil
+	t.mu.closed = append(t.mu.closed, e)
+	t.closed.Store(true)
 }
 
 // cut ends the epoch and returns it: what was sent in it, or before, is to be taken.
@@ -96,7 +113,7 @@ func (t *ports) cut(epoch *atomic.Uint32) (last uint32, ports bool) {
 }
 
 // collect appends the ports that have their bit set, by number, and clears it.
-func (t *ports) collect(to []*Port) []*Port {
+func (t *ports) collect(to []*endpoint) []*endpoint {
 	if !t.some.Load() {
 		return to
 	}
@@ -116,38 +133,27 @@ func (t *ports) collect(to []*Port) []*Port {
 	return to
 }
 
-// wants returns how many used handles the ports are to be given.
-func wants(ports []*Port) int {
-	n := 0
-	for _, p := range ports {
-		n += p.wants()
-	}
-	return n
-}
-
-// retire takes the unused handles back from closed ports whose lanes are empty,
-// and frees their numbers.
-func (t *ports) retire(o *shard.Outside) {
+// retire frees the numbers of closed ports whose lanes are empty.
+func (t *ports) retire() {
 	if t.closed.Load() {
-		t.retireClosed(o)
+		t.retireClosed()
 	}
 }
 
-func (t *ports) retireClosed(o *shard.Outside) {
+func (t *ports) retireClosed() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	kept := t.mu.closed[:0]
-	for _, p := range t.mu.closed {
-		if p.lane != nil && !p.lane.Empty() {
-			kept = append(kept, p)
+	for _, e := range t.mu.closed {
+		if l := e.queue.Load(); l != nil && !l.Empty() {
+			kept = append(kept, e)
 			continue
 		}
-		p.empty(o)
 		// A bit set after collect, for a request that was still drained, must not
 		// be taken for one of the number's next port.
-		p.active.And(^p.bit)
-		t.mu.byNumber[p.number] = nil
-		t.mu.free = append(t.mu.free, p.number)
+		e.active.And(^e.bit())
+		t.mu.byNumber[e.number] = nil
+		t.mu.free = append(t.mu.free, int(e.number))
 	}
 	clear(t.mu.closed[len(kept):])
 	t.mu.closed = kept

@@ -33,7 +33,7 @@ const sharesMax = 64
 //	arrive   take them in                                    by owner
 //	sweep    close the holes of the marked and the departed  by owner
 //	recycle  free the slots of dead who were at home elsewhere   by home
-//	release  give the lanes' room back, supply ports         by share, coordinator
+//	release  give the lanes' room back                       by share
 //	settle   flip messages                                   by owner
 //	tell     tell outcomes                                   by share
 //
@@ -43,7 +43,7 @@ const sharesMax = 64
 // that run in parallel touch one share, shard or home each.
 type refresh struct {
 	w        *World
-	ports    []*Port
+	ports    []*endpoint
 	sources  []source
 	all      []*share // made when first needed
 	shares   []*share // of all, those in use
@@ -194,17 +194,13 @@ func (r *refresh) steps(parallel Parallel) {
 	doomed := r.sum((*shard.Shard).Doomed)
 	r.step(parallel, n, doomed+moves, r.sweep)
 	if sent > 0 || doomed > 0 {
-		w.outside.Want(wants(r.ports))
 		if foreign := r.sum((*shard.Shard).Foreign); foreign > 0 {
 			r.exiled.Gather(w.shards)
 			r.step(parallel, n+1, foreign, r.recycle)
 		}
 	}
 	r.step(parallel, len(r.shares), sent, r.release)
-	for _, p := range r.ports {
-		p.supply(w.outside)
-	}
-	w.ports.retire(w.outside)
+	w.ports.retire()
 	w.outside.Restock()
 	if w.hearing != nil {
 		w.hearing.finish()
@@ -308,11 +304,10 @@ func (r *refresh) gather(ports bool) (sent int) {
 	if ports {
 		r.ports = w.ports.collect(r.ports)
 	}
-	for _, p := range r.ports {
-		if p.lane != nil {
-			sent += p.lane.Ready()
-			r.sources = append(r.sources, source{p.lane, p})
-		}
+	for _, e := range r.ports {
+		lane := e.queue.Load()
+		sent += lane.Ready()
+		r.sources = append(r.sources, source{lane, e})
 	}
 	if f := w.feed; f != nil { // there are no ports
 		sent += f.lane.Ready()

@@ -178,7 +178,7 @@ func (s *Self) Status(h handle.Handle) Status {
 	case s.Alive(h):
 		return Alive
 	}
-	return status(s.c.w.space, h)
+	return status(s.c.w, h)
 }
 
 // Destroy marks the entity, or requests that another be destroyed. It returns

@@ -54,7 +54,6 @@ var variants = map[world.Status][]struct {
 }{
 	world.Unused: {
 		{"free again", func(s *scene) handle.Handle { return next(s.dead(s.made())) }},
-		{"free again outside", func(s *scene) handle.Handle { return next(s.dead(s.sent())) }},
 		{"never used", func(s *scene) handle.Handle {
 			h := s.made()
 			return handle.New(h.Shard(), h.Index()+1, 1)
@@ -63,7 +62,7 @@ var variants = map[world.Status][]struct {
 	world.Pending: {
 		{"fresh slot", func(s *scene) handle.Handle { return s.requested() }},
 		{"used slot", func(s *scene) handle.Handle {
-			for range 17 { // the refresh gives the port used slots when the fresh ones it drew are out
+			for range 17 { // the port takes used slots when the fresh ones it took are out
 				s.dead(s.sent())
 			}
 			h := s.requested()

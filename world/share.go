@@ -5,7 +5,7 @@ import "github.com/atoll-sim/atoll/shard"
 // source is one lane that a refresh reads.
 type source struct {
 	lane *shard.Lane
-	port *Port // nil: of a shard's systems
+	port *endpoint // nil: of a shard's systems
 }
 
 // share is a run of neighbouring sources that one worker reads.
@@ -57,11 +57,8 @@ func (x *share) read(cut uint32) {
 			creates = from.lane.Drain(cut, &x.Drained)
 		}
 		x.created += creates
-		if p := from.port; p != nil {
-			p.used += creates
-			if !from.lane.Empty() { // sent after the cut
-				p.activate()
-			}
+		if p := from.port; p != nil && !from.lane.Empty() { // sent after the cut
+			p.activate()
 		}
 	}
 	for x.routed < len(x.Others) && x.deliver() {

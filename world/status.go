@@ -14,9 +14,10 @@ const (
 	// range, or the version is one that the slot has not reached.
 	Forged Status = iota
 	// Unused: the slot is free and this would be its next handle; nobody was
-	// given it yet.
+	// given it yet. Of slots that ports create from it is not told: Pending.
 	Unused
-	// Pending: a port was given the handle; the atom is stored at the refresh.
+	// Pending: a port was given the handle, or may be; the atom is stored at the
+	// refresh that applies the create.
 	Pending
 	// Alive: the atom is stored. A marked one is alive to everyone but its
 	// owner until the refresh.
@@ -37,8 +38,8 @@ func (s Status) String() string {
 }
 
 // status tells what can be told from any goroutine: never Dying.
-func status(space *shard.Space, h handle.Handle) Status {
-	version, state, ok := space.Look(h)
+func status(w *World, h handle.Handle) Status {
+	version, state, ok := w.space.Look(h)
 	if !ok || h.Version() == 0 {
 		return Forged
 	}
@@ -54,7 +55,12 @@ func status(space *shard.Space, h handle.Handle) Status {
 	switch state {
 	case shard.StateAlive:
 		return Alive
-	case shard.StatePending, shard.StateVeiled: // the refresh has yet to decide whether it lives
+	case shard.StatePending:
+		if w.closed.Load() {
+			return Stale // no create is applied any more
+		}
+		return Pending
+	case shard.StateVeiled: // the refresh has yet to decide whether it lives
 		return Pending
 	case shard.StateUnused:
 		return Unused

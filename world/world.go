@@ -89,6 +89,7 @@ func New(o Options) (*World, error) {
 	w.toggler = newToggler(w, -1)
 	w.flagger = newFlagger(w)
 	w.outside = shard.NewOutside(w.space, n)
+	w.ports.outside = w.outside
 	for i := range w.shards {
 		w.shards[i] = shard.New(w.space, i, &w.columns, o.recorded())
 		w.shards[i].KeepOrder = o.KeepOrder
@@ -138,7 +139,7 @@ func (w *World) Status(h handle.Handle) Status {
 	if l := w.space.Locate(h); l != 0 && w.space.Marked(l) {
 		return Dying
 	}
-	return status(w.space, h)
+	return status(w, h)
 }
 
 // Locate returns where the entity's atom is, for the accessors' At, or 0 if it

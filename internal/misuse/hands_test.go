@@ -299,7 +299,7 @@ func keptRows() (rows []misuseRow) {
 		return w, f
 	}
 	for call, do := range map[string]func(f *world.Feed) error{
-		"Feed.Deal":    func(f *world.Feed) error { return f.Deal(0, nil) },
+		"Feed.Draw":    func(f *world.Feed) error { return f.Draw(0) },
 		"Feed.Recall":  func(f *world.Feed) error { return f.Recall(handle.New(2, 0, 1)) },
 		"Feed.Request": func(f *world.Feed) error { _, err := f.Request(0, 0, handle.New(0, 0, 1)); return err },
 		"Feed.Shift":   func(f *world.Feed) error { return f.Shift(nil) },

@@ -15,6 +15,10 @@ func (m *machine) createMany() {
 	p, b, count, first := m.ports[m.n(len(m.ports))], m.bundles[m.n(len(m.bundles))], m.n(6), m.number+1
 	m.number += int64(count)
 	hs, err := b.appendN(nil, p, count, first)
+	if count > 0 && m.naive.takenBack[p] >= m.options.LaneRequests {
+		mustErr(m, err, world.ErrFull, "AppendN after batches that were not sent", 0)
+		return
+	}
 	waiting, limit := &m.naive.waiting, m.options.LaneRequests
 	switch room := limit - (*waiting)[p.Number()]; {
 	case count > room && count > 0:
@@ -85,6 +89,9 @@ func (m *machine) batch() {
 		return nil
 	})
 	switch {
+	case m.naive.takenBack[p] >= m.options.LaneRequests:
+		mustErr(m, err, world.ErrFull, "a batch after batches that were not sent", 0)
+		return
 	case b.err == nil && err == nil:
 		for _, q := range b.requests {
 			m.accept(p.Number(), q)
@@ -103,7 +110,7 @@ func (m *machine) batch() {
 			mustBe(m, q.done.done.Outcome(), world.Undecided, "outcome in a refused batch", 0)
 		}
 	}
-	m.naive.withdraw(b.created)
+	m.naive.withdraw(p, b.created)
 }
 
 // do adds one request to the batch.

@@ -139,7 +139,8 @@ func (n *naive) refresh() {
 
 // withdraw ends the handles of a batch that was refused: they are stale from the next
 // refresh on.
-func (n *naive) withdraw(hs []handle.Handle) {
+func (n *naive) withdraw(p *world.Port, hs []handle.Handle) {
+	n.takenBack[p] += len(hs)
 	for _, h := range hs {
 		delete(n.entities, h)
 		n.withdrawn[h] = true
@@ -151,6 +152,7 @@ func (n *naive) lapse() {
 		n.end(h)
 	}
 	clear(n.withdrawn)
+	clear(n.takenBack)
 }
 
 func (n *naive) bury(h handle.Handle) {

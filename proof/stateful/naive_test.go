@@ -9,6 +9,7 @@ import (
 // a list of requests that a refresh sorts.
 type naive struct {
 	entities  map[handle.Handle]*entity // pending ones included
+	takenBack map[*world.Port]int       // handles of such batches since the last refresh
 	withdrawn map[handle.Handle]bool    // of batches that were refused: pending until the next refresh
 	children  map[int64]handle.Handle   // what functions created, by argument
 	given     map[handle.Handle]bool    // every handle ever
@@ -76,7 +77,7 @@ type promise struct {
 
 func newNaive(ports int, versionMax uint32) *naive {
 	return &naive{
-		entities: map[handle.Handle]*entity{}, withdrawn: map[handle.Handle]bool{}, children: map[int64]handle.Handle{}, given: map[handle.Handle]bool{}, waiting: map[int]int{},
+		entities: map[handle.Handle]*entity{}, withdrawn: map[handle.Handle]bool{}, takenBack: map[*world.Port]int{}, children: map[int64]handle.Handle{}, given: map[handle.Handle]bool{}, waiting: map[int]int{},
 		hits: map[handle.Handle][]int64{}, ports: ports, versionMax: versionMax,
 	}
 }

@@ -1,0 +1,96 @@
+package world
+
+import (
+	"sync/atomic"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/shard"
+)
+
+const (
+	drawFirst = 8   // handles a port takes at a time, at first
+	handMax   = 128 // the most that it takes beyond what it needs
+)
+
+// endpoint is the part of a port that the world knows. It does not lead to the Port:
+// so the collector finds one that was dropped, and a cleanup closes it.
+//
+//	Port ──▶ endpoint ◀── ports.byNumber
+//	 └ lane ◀────┘
+//
+// Ownership: hand to recalledIn are the sender's, and when the port is closed its
+// closer's: what the sender last did to these happened before it last published
+// something in the lane. lane is written by the sender once. room is made by the sender
+// before it first sets waiting. closed is guarded by ports.mu.
+type endpoint struct {
+	ports  *ports
+	active *atomic.Uint64             // the word of ports.active that holds the port's bit
+	queue  atomic.Pointer[shard.Lane] // nil until something was sent
+	number int32
+	closed bool
+
+	hand  []handle.Handle // free, and told to nobody; the last is used first
+	block int32           // how many to take at a time
+	drew  uint32          // in which epoch some were last taken
+
+	recalled, recalledIn uint32 // how many were taken back, in which epoch
+
+	waiting atomic.Bool   // for room
+	room    chan struct{} // nil until the port first waited
+}
+
+// bit is the port's bit in active.
+func (e *endpoint) bit() uint64 { return 1 << (e.number % 64) }
+
+// draw makes sure of n handles in hand. It takes none and returns ErrIndexes if the
+// world has not as many left.
+func (e *endpoint) draw(o *shard.Outside, n int, epoch uint32) (err error) {
+	if epoch == e.drew {
+		e.block = min(max(2*e.block, drawFirst), handMax)
+	} else {
+		e.block = max(e.block/2, drawFirst)
+	}
+	e.drew = epoch
+	e.hand, err = o.Take(e.hand, n-len(e.hand), int(e.block))
+	return err
+}
+
+// tookBack returns how many handles were taken back since the last refresh.
+func (e *endpoint) tookBack(epoch uint32) int {
+	if epoch != e.recalledIn {
+		e.recalled, e.recalledIn = 0, epoch
+	}
+	return int(e.recalled)
+}
+
+// takeBack takes back handles that were told and that no create is sent for. They are
+// out of use until the next refresh.
+func (e *endpoint) takeBack(o *shard.Outside, told []handle.Handle, epoch uint32) {
+	e.recalled = uint32(e.tookBack(epoch) + len(told))
+	o.Recall(told...)
+	if rest := len(e.hand) - handMax; rest > 0 { // of a CreateN that panicked
+		o.Put(e.hand[:rest])
+		e.hand = append([]handle.Handle(nil), e.hand[rest:]...)
+	}
+}
+
+// activate sets the port's bit. The lane was published before, so a refresh
+// that clears the bit after this sees the request.
+func (e *endpoint) activate() {
+	if bit := e.bit(); e.active.Load()&bit == 0 {
+		e.active.Or(bit)
+	}
+	if t := e.ports; !t.some.Load() {
+		t.some.Store(true) // after the bit, which the refresh looks for after it has cleared this
+	}
+}
+
+// wake tells who waits for room that there is some. By the refresh.
+func (e *endpoint) wake() {
+	if e.waiting.Load() && e.waiting.Swap(false) {
+		select {
+		case e.room <- struct{}{}:
+		default:
+		}
+	}
+}
