@@ -298,8 +298,9 @@ func (l *Lane) Release() {
 		return
 	}
 	for i := range l.told {
-		t := &l.told[i]
-		t.outcome, t.request = Outcome(t.request.mark), nil
+		if t := &l.told[i]; t.request != nil { // else it was released, and then the world broke
+			t.outcome, t.request = Outcome(t.request.mark), nil
+		}
 	}
 	l.eachQueue(payloads.Release)
 	l.appliedWeight.Store(l.takenWeight)

@@ -381,6 +381,22 @@ func TestLaneTells(t *testing.T) {
 	require.Equal(t, []uint64{2, 1, 1}, []uint64{in.Count(shard.Applied), in.Count(shard.Gone), in.Count(shard.Missing)})
 }
 
+// TestLaneEndsTwice ends a lane whose requests were released and not told yet, when one more
+// was sent: as in a world that breaks between the two.
+func TestLaneEndsTwice(t *testing.T) {
+	x := newTraffic(t, 100, 1<<20)
+	var told [2]finished
+	for i := range told {
+		require.True(t, x.push(0, 1, &told[i]))
+		x.lane.Publish()
+		x.lane.Drain(1, &x.drained)
+		x.lane.DecideAll([]shard.Outcome{shard.Applied, shard.Closed}[i])
+		x.lane.Release()
+	}
+	x.lane.Tell()
+	require.Equal(t, [2]finished{{shard.Applied}, {shard.Closed}}, told)
+}
+
 // TestLaneForgets keeps nothing alive of what was released or taken back.
 func TestLaneForgets(t *testing.T) {
 	space := shard.NewSpace(2, handle.IndexMax, handle.VersionMax)
