@@ -17,10 +17,12 @@ func TestDirectoryGrowth(t *testing.T) {
 	for _, homes := range []int{5, 2049} {
 		space := shard.NewSpace(homes, handle.IndexMax, handle.VersionMax)
 		out := shard.NewOutside(space, homes-1)
+		var got []handle.Handle
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		for drawn := 0; drawn < n; {
-			got, err := out.Take(nil, 64, 64)
+			var err error
+			got, err = out.Take(got[:0], 64, 64)
 			require.NoError(t, err)
 			drawn += len(got)
 		}

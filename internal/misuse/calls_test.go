@@ -48,8 +48,6 @@ func walk2[K, V any](all iter.Seq2[K, V]) {
 
 type misuseLate struct{ N int }
 
-type misuseLateBundle struct{ misuseLate }
-
 // misuseSections are the calls, by what they are of.
 var misuseSections = []struct {
 	title string

@@ -4,8 +4,8 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -47,11 +47,15 @@ func TestMisuseComplete(t *testing.T) {
 
 // addExported adds the functions and methods that a package exports.
 func addExported(t *testing.T, to map[string]bool, pkg string) {
-	files, err := parser.ParseDir(token.NewFileSet(), "../../"+pkg, func(f fs.FileInfo) bool {
-		return !strings.HasSuffix(f.Name(), "_test.go")
-	}, 0)
+	files, err := filepath.Glob("../../" + pkg + "/*.go")
 	require.NoError(t, err)
-	for _, f := range files[pkg].Files {
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+		require.NoError(t, err)
 		for _, d := range f.Decls {
 			fn, ok := d.(*ast.FuncDecl)
 			if !ok || !fn.Name.IsExported() || slices.Contains(plainMethods, fn.Name.Name) {
