@@ -1,6 +1,7 @@
 package world
 
 import (
+	"runtime"
 	"slices"
 
 	"github.com/atoll-sim/atoll/shard"
@@ -92,6 +93,7 @@ func (p *Port) sent() {
 	if p.w.closed.Load() {
 		p.w.ports.abandon(p.w, p.endpoint)
 	}
+	runtime.KeepAlive(p) // a port that is not used any more may be closed by its cleanup
 }
 
 // abandon takes what a port has sent out of its lane, and when all are dead tells who
