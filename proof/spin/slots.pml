@@ -3,8 +3,8 @@
  * requests, and what a refresh does meanwhile. See docs/design.md, "Handles and slots"
  * and "The tick". Checked exhaustively by ./check.
  *
- *   PORTS ports ── lane ──▶ refresh ── given ──▶ ports      SLOTS slots, VERSIONS versions
- *         └────── fresh, ready ─────────┘                   LANE requests in a lane
+ *   PORTS ports ── lane ──▶ refresh ── pool ──▶ ports      SLOTS slots, VERSIONS versions
+ *         └────── recalled ──────▶                         LANE requests in a lane
  *
  * One transition is what the code does with one atomic operation, with one locked
  * section, or with memory that nobody else looks at. Memory is sequentially consistent,
@@ -14,21 +14,15 @@
  *   - A port takes one handle at a time, so it has none in hand: those are its own.
  *   - An epoch is "this one" or "an earlier one", which is all that Lane.Drain asks: what
  *     carries the epoch becomes old when it is raised.
- *   - Room in a lane, once seen, stays until the port uses it. Handles that a port was
- *     given are in its mail until the port takes them, all at once, by compare-and-swap,
- *     or the refresh adds to them, out of the port's reach. So looking for either is one
+ *   - Room in a lane, once seen, stays until the port uses it. So looking for it is one
  *     transition with what follows.
- *   - Whether a port looks at the handles that it was given before it draws others does
- *     not matter: it may do either.
  *   - Setting the bit of a port that has it already changes nothing, so Port.activate is
  *     one transition.
- *   - How many handles a port is given is not said, nor which; any of those that are free.
+ *   - Which of the handles in the pool is taken is not said.
  *   - Of the stale handles any does as well as another in a request to destroy.
- *   - No port decides by what the steps from store to release write, nor one port by what
- *     another is supplied with: those are one transition each.
- *   - Batches that are taken back are left out: their handles are
- *     recalled under the lock that guards the ready ones, and freed by the refresh as
- *     those of the dead are.
+ *   - No port decides by what the steps from store to release write: those are one
+ *     transition.
+ *   - A batch that is taken back is one create, told of and not sent.
  *   - The veil over what a refresh creates and destroys at once is left out: from store
  *     to sweep is one transition to whoever asks.
  *   - The parallel steps of a refresh touch one slot each, so one process does them.
@@ -48,9 +42,6 @@
 #ifndef LANE
 #define LANE 2
 #endif
-#ifndef READY
-#define READY 1 /* used handles that are kept ready for everybody */
-#endif
 #ifndef BROKEN
 #define BROKEN 0
 #endif
@@ -60,11 +51,11 @@
 #define SPLIT_DRAW         4 /* a fresh index is drawn in two steps */
 #define ACTIVE_FIRST       5 /* a port sets its bit before it publishes the request */
 #define NOT_ACTIVE_AGAIN   6 /* a port with requests left over is not looked at again */
-#define NO_LOCK            7 /* ready handles are taken without the lock */
+#define NO_LOCK            7 /* handles are taken from the pool without the lock */
 #define NO_MARK_CHECK      8 /* who destroys does not look whether another has */
 #define WRONG_ORDER        9 /* lanes are read from the last port to the first */
 #define TOLD_TOO_EARLY    10 /* outcomes are told before the slots are freed */
-#define GIVEN_TWICE       11 /* the refresh leaves free what it gives to a port */
+#define RECALLED_AS_IS    11 /* what is recalled goes into the pool as it is */
 #define CLOSED_TOO_EARLY  12 /* a closed port is forgotten with requests in its lane */
 
 /* A handle is slot * VERSIONS + version - 1; a set of them has a bit for each. */
@@ -75,19 +66,21 @@
 #define BIT(h) (1 << (h))
 #define NONE 255
 
-/* The word of a slot; 0 if it was never used. */
+/* The word of a slot; 0 if it was never used. That a handle is told and its entity not
+   stored is in no slot. */
 #define UNUSED 1
-#define PENDING 2
 #define ALIVE 3
 #define RETIRED 4
 #define WORD(state, version) ((state) * 8 + (version))
 #define STATE_OF(w) ((w) / 8)
 #define VERSION_OF(w) ((w) % 8)
 #define IS(h, state) (gen[SLOT(h)] == WORD(state, VERSION(h)))
+#define TO_COME(h) (IS(h, UNUSED) || (gen[SLOT(h)] == 0 && VERSION(h) == 1))
 
 byte gen[SLOTS];
 byte fresh;                        /* indexes drawn so far */
-byte ready[SLOTS], readyN;         /* used handles for who has none of his own */
+byte pool[SLOTS], poolN;           /* used handles, for all ports */
+short recalled;                    /* handles that were told of, and taken back */
 
 /* Of each port. */
 byte lane_h[PORTS * LANE];         /* the handle that each request in the lane concerns */
@@ -95,7 +88,6 @@ bool lane_create[PORTS * LANE];    /* create or destroy */
 bool lane_old[PORTS * LANE];       /* sent in an earlier epoch */
 byte published[PORTS];             /* requests in the lane */
 byte taken[PORTS];                 /* taken by the refresh, and still holding room */
-byte given_h[PORTS * SLOTS], given[PORTS];
 bool flagged[PORTS];               /* its bit in ports.active */
 bool loading[PORTS];               /* it has loaded the epoch, and not published yet */
 bool loaded_old[PORTS];            /* the epoch that it loaded is an earlier one by now */
@@ -113,24 +105,27 @@ byte first[HANDLES];               /* the first port whose destroy it has to tak
 
 #define ROOM(p) (published[p] + taken[p] < LANE)
 
-/* take_given takes the first of the handles that the refresh gave to the port. */
-inline take_given(p, h) {
-	h = given_h[p * SLOTS];
-	for (i : 1 .. SLOTS - 1) { given_h[p * SLOTS + i - 1] = given_h[p * SLOTS + i] }
-	i = 0;
-	given[p]--;
-	given_h[p * SLOTS + given[p]] = NONE
-}
-
-inline take_ready(h) {
+/* take_used takes a handle from the pool. */
+inline take_used(h) {
 	if
-	:: readyN > 0 ->
-		readyN--;
-		h = ready[readyN];
-		ready[readyN] = NONE;
-		gen[SLOT(h)] = WORD(PENDING, VERSION(h))
+	:: poolN > 0 ->
+		poolN--;
+		h = pool[poolN];
+		pool[poolN] = NONE
 	:: else
 	fi
+}
+
+/* put puts a handle into the pool. */
+inline put(h) {
+	pool[poolN] = h;
+	poolN++
+}
+
+/* say tells of a handle that a create returned. */
+inline say(h) {
+	assert(!(told & BIT(h)));          /* no handle is given twice */
+	told = told | BIT(h)
 }
 
 /* pick chooses a handle of those in a set. */
@@ -165,9 +160,7 @@ inline publish(p, h, create) {
 inline back(p, h, create) {
 	accepted[p] = true;
 	if
-	:: create ->
-		assert(!(told & BIT(h)));      /* no handle is given twice */
-		told = told | BIT(h)
+	:: create -> say(h)
 	:: else
 	fi;
 	h = NONE; create = false
@@ -189,38 +182,39 @@ end:
 #endif
 	/* Request. */
 	:: if
-		/* Create with a handle of its own; load the epoch. */
-		:: d_step { ROOM(p) && given[p] > 0 -> take_given(p, h); create = true; loading[p] = true }
-
 		/* Destroy; load the epoch. */
 		:: atomic { ROOM(p) && told != 0 -> pick(h, KNOWN); loading[p] = true }
 
-		/* Create with a handle that is ready, or else a fresh one. */
+		/* Create with a used handle, or else a fresh one. */
 #if BROKEN == NO_LOCK
 		:: ROOM(p) ->
-			i = readyN;
+			i = poolN;
 			if
 			:: i > 0 ->
-				h = ready[i - 1];
-				d_step { readyN = i - 1; i = 0; create = true; gen[SLOT(h)] = WORD(PENDING, VERSION(h)) }
+				h = pool[i - 1];
+				d_step { poolN = i - 1; i = 0; create = true }
 			:: else -> create = true
 			fi;
 #else
-		:: d_step { ROOM(p) -> take_ready(h); create = true };
+		:: d_step { ROOM(p) -> take_used(h); create = true };
 #endif
 			if
 			:: d_step { h != NONE -> loading[p] = true }   /* load the epoch */
 #if BROKEN == SPLIT_DRAW
 			:: h == NONE && fresh < SLOTS ->
 				i = fresh;
-				d_step { fresh = i + 1; h = HANDLE(i, 1); i = 0; gen[SLOT(h)] = WORD(PENDING, 1) };
+				d_step { fresh = i + 1; h = HANDLE(i, 1); i = 0 };
 				loading[p] = true
 #else
-			:: d_step { h == NONE && fresh < SLOTS -> h = HANDLE(fresh, 1); fresh++; gen[SLOT(h)] = WORD(PENDING, 1) };
+			:: d_step { h == NONE && fresh < SLOTS -> h = HANDLE(fresh, 1); fresh++ };
 				loading[p] = true
 #endif
-			:: d_step { h == NONE && fresh == SLOTS -> flagged[p] = true; create = false };
-				goto end       /* the refresh will give used ones */
+			:: d_step { h == NONE && fresh == SLOTS -> create = false };
+				goto end       /* there is none until the refresh frees some */
+
+			/* It is told of, and taken back with its batch. */
+			:: d_step { h != NONE -> say(h); recalled = recalled | BIT(h); h = NONE; create = false };
+				goto end
 			fi
 		fi;
 #if BROKEN == ACTIVE_FIRST
@@ -239,7 +233,7 @@ byte creates[ALL], createsN;
 byte others[ALL], sender[ALL], othersN;
 bool look[PORTS];                  /* the port had its bit set */
 bool marked[SLOTS];
-byte free;                         /* a bit for each slot that was used and is free */
+short due;                         /* of the recalled, when the epoch was raised */
 
 /* mark_some marks whom the systems of the tick like, of those that are alive. */
 inline mark_some() {
@@ -348,7 +342,7 @@ inline store() {
 		createsN--;
 		h = creates[createsN];
 		creates[createsN] = 0;
-		assert(IS(h, PENDING));        /* no create is lost, and none is done twice */
+		assert(TO_COME(h));            /* no create is lost, and none is done twice */
 		assert(!(dead & BIT(h)));      /* a stale handle is never valid again */
 		gen[SLOT(h)] = WORD(ALIVE, VERSION(h))
 	:: else -> break
@@ -361,7 +355,7 @@ inline apply() {
 	do
 	:: i < othersN ->
 		h = others[i];
-		assert(!IS(h, PENDING));       /* nothing is taken without what caused it */
+		assert(!TO_COME(h) || (due & BIT(h)) || (recalled & BIT(h)));   /* nothing is taken without what caused it */
 		if
 		:: IS(h, ALIVE) && (!marked[SLOT(h)] || BROKEN == NO_MARK_CHECK) ->
 			marked[SLOT(h)] = true;
@@ -376,33 +370,53 @@ inline apply() {
 	i = 0; h = 0
 }
 
-/* sweep frees the slots of the marked. */
+/* free frees the slot of a handle that is over. */
+inline free(h) {
+	dead = dead | BIT(h);
+	if
+#if BROKEN == SAME_VERSION
+	:: gen[SLOT(h)] = WORD(UNUSED, VERSION(h)); put(h)
+#else
+	:: VERSION(h) < VERSIONS -> gen[SLOT(h)] = WORD(UNUSED, VERSION(h) + 1); put(h + 1)
+#if BROKEN == WRAP_VERSION
+	:: else -> gen[SLOT(h)] = WORD(UNUSED, 1); put(HANDLE(SLOT(h), 1))
+#else
+	:: else -> gen[SLOT(h)] = WORD(RETIRED, VERSION(h))
+#endif
+#endif
+	fi
+}
+
+/* sweep frees the slots of the marked, and of what was recalled. */
 inline sweep() {
 	do
 	:: i < SLOTS ->
 		if
 		:: marked[i] ->
 			h = HANDLE(i, VERSION_OF(gen[i]));
-			dead = dead | BIT(h);
 			marked[i] = false;
-			if
-#if BROKEN == SAME_VERSION
-			:: gen[i] = WORD(UNUSED, VERSION(h)); free = free | BIT(i)
-#else
-			:: VERSION(h) < VERSIONS -> gen[i] = WORD(UNUSED, VERSION(h) + 1); free = free | BIT(i)
-#if BROKEN == WRAP_VERSION
-			:: else -> gen[i] = WORD(UNUSED, 1); free = free | BIT(i)
-#else
-			:: else -> gen[i] = WORD(RETIRED, VERSION(h))
-#endif
-#endif
-			fi
+			free(h)
 		:: else
 		fi;
 		i++
 	:: else -> break
 	od;
-	i = 0; h = 0
+	i = 0; h = 0;
+	do
+	:: h < HANDLES ->
+		if
+		:: due & BIT(h) ->
+#if BROKEN == RECALLED_AS_IS
+			put(h)
+#else
+			free(h)
+#endif
+		:: else
+		fi;
+		h++
+	:: else -> break
+	od;
+	due = 0; h = 0
 }
 
 /* release gives the lanes' room back. */
@@ -411,55 +425,13 @@ inline release() {
 	p = 0
 }
 
-/* any chooses a slot of the free ones. */
-inline any(slot) {
-	if
-	:: free & BIT(0) -> slot = 0
-	:: free & BIT(1) -> slot = 1
-	fi
-}
-
-/* supply gives used handles to ports, to each some or none. */
-inline supply() {
-	do
-	:: p < PORTS ->
-		do
-		:: look[p] && free ->
-			any(h);
-			gen[h] = WORD(PENDING, VERSION_OF(gen[h]));
-			given_h[p * SLOTS + given[p]] = HANDLE(h, VERSION_OF(gen[h]));
-			given[p]++;
-#if BROKEN == GIVEN_TWICE
-			break
-#else
-			free = free & ~BIT(h)
-#endif
-		:: break
-		od;
-		look[p] = false;
-		p++
-	:: else -> break
-	od;
-	p = 0; h = 0
-}
-
 #ifdef CLOSE
-/* retire takes back what closed ports were given, once their lanes are empty. */
+/* retire lets go of closed ports once their lanes are empty. */
 inline retire() {
 	for (p : 0 .. PORTS - 1) {
 		if
 		:: closed[p] && (published[p] == 0 || BROKEN == CLOSED_TOO_EARLY) ->
 			published[p] = 0;
-			do
-			:: given[p] > 0 ->
-				given[p]--;
-				h = given_h[p * SLOTS + given[p]];
-				given_h[p * SLOTS + given[p]] = NONE;
-				gen[SLOT(h)] = WORD(UNUSED, VERSION(h));
-				free = free | BIT(SLOT(h))
-			:: else -> break
-			od;
-			h = 0;
 			flagged[p] = false;
 			closed[p] = false
 		:: else
@@ -469,17 +441,10 @@ inline retire() {
 }
 #endif
 
-/* restock keeps used handles ready for everybody. */
-inline restock() {
-	do
-	:: free && readyN < READY ->
-		any(h);
-		ready[readyN] = HANDLE(h, VERSION_OF(gen[h]));
-		readyN++;
-		free = free & ~BIT(h)
-	:: else -> break
-	od;
-	h = 0
+/* clear_looks forgets whose bit was set. */
+inline clear_looks() {
+	for (p : 0 .. PORTS - 1) { look[p] = false }
+	p = 0
 }
 
 /* tell tells the outcomes. */
@@ -496,7 +461,7 @@ inline tell() {
 		assert(first[h] == NONE || (dead & BIT(h)));   /* no destroy is lost */
 		first[h] = NONE;
 		if
-		:: (told & ~dead & BIT(h)) && IS(h, PENDING) ->    /* then its create is on the way */
+		:: (told & ~dead & ~recalled & BIT(h)) && TO_COME(h) ->    /* then its create is on the way */
 			for (p : 0 .. PORTS - 1) {
 				for (i : 0 .. LANE - 1) {
 					if
@@ -527,6 +492,7 @@ end:
 				p = 0;
 				store();
 				apply();
+				due = recalled; recalled = 0;
 #if BROKEN == TOLD_TOO_EARLY
 				tell();
 #endif
@@ -536,11 +502,10 @@ end:
 			break
 		od;
 		atomic {
-			supply();
+			clear_looks();
 #ifdef CLOSE
 			retire();
 #endif
-			restock();
 #if BROKEN != TOLD_TOO_EARLY
 			tell()
 #endif
@@ -552,8 +517,7 @@ init {
 	byte i;
 	d_step {
 		for (i : 0 .. HANDLES - 1) { first[i] = NONE }
-		for (i : 0 .. PORTS * SLOTS - 1) { given_h[i] = NONE }
-		for (i : 0 .. SLOTS - 1) { ready[i] = NONE }
+		for (i : 0 .. SLOTS - 1) { pool[i] = NONE }
 		for (i : 0 .. PORTS - 1) { accepted[i] = true }
 		i = 0
 	};
