@@ -92,8 +92,10 @@ func (m *model) call(e *entity, n int64) world.Outcome {
 	return world.Applied
 }
 
-// expected reports whether an error of a tick was asked for.
-func (s *scene) expected(err error) bool {
+// expected reports whether an error of a tick was asked for: by one function, or by more
+// than details are kept of.
+func expected(err error) bool {
 	var system *scheduler.SystemError
-	return !errors.As(err, &system) && errors.Is(err, errAsked)
+	var omitted *world.OmittedError
+	return !errors.As(err, &system) && (errors.Is(err, errAsked) || errors.As(err, &omitted))
 }

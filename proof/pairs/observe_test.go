@@ -90,7 +90,7 @@ func (s *scene) compare() {
 		}
 	}
 	for _, err := range s.failing {
-		s.must(s.expected(err), "in the tick: %v", err)
+		s.must(expected(err), "in the tick: %v", err)
 	}
 	for _, f := range s.plan.features {
 		if f.check != nil {
