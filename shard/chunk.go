@@ -30,6 +30,8 @@ type Chunk struct {
 	off     *off  // which rows are disabled; nil for none
 	told    *told // sets of rows, while hooks are told; nil for none
 	touched bool  // among the table's dirty chunks
+	// reserved says that the chunk was made ahead and no row was in it yet.
+	reserved bool
 }
 
 // small is what a small chunk needs beside its rows, in one allocation with it.

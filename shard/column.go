@@ -26,6 +26,7 @@ type Column[T any] struct {
 	views    [][]*View[T]
 	changed  bool    // some view is behind dir
 	spare    [][]T   // rows of chunks that lost the component; under the lock
+	idle     int     // how many of spare, the first, were not used since the last trim
 	pointers bool    // T holds pointers: vacated rows are cleared
 	watched  bool    // it is noted when a row is stored anew; set while the world is idle
 	now      *uint32 // the tick in progress
@@ -63,8 +64,12 @@ type AnyColumn interface {
 	// stampBy makes stamp the word that is stamped when a chunk's rows are handed
 	// out for writing. As of add.
 	stampBy(number int, stamp *uint32)
-	// drop takes a chunk's rows away. The space's lock is held, and no system runs.
-	drop(number int)
+	// drop takes a chunk's rows away, and may keep them to use them again. The space's
+	// lock is held, and no system runs.
+	drop(number int, keep bool)
+	// trim lets go of the rows that were kept and not used since the last time, or of
+	// all, and reports whether some are left. The space's lock is held.
+	trim(all bool) (some bool)
 	// dropAll is drop for every chunk, for good.
 	dropAll()
 	// zero sets the rows from to to, exclusive, of a chunk to zero.
@@ -207,6 +212,7 @@ func (c *Column[T]) newOrSpare(n int) []T {
 			last := len(c.spare) - 1
 			c.spare[i], c.spare[last] = c.spare[last], nil
 			c.spare = c.spare[:last]
+			c.idle = min(c.idle, last)
 			if check.Enabled {
 				clear(data) // it was spoilt
 			}
@@ -220,14 +226,17 @@ func (c *Column[T]) newRows(n int) []T {
 	return take[T](c.memory, n+stagger(n*int(reflect.TypeFor[T]().Size())))[:n:n]
 }
 
-func (c *Column[T]) drop(number int) {
+func (c *Column[T]) drop(number int, keep bool) {
 	d := c.dir.Load()
 	data := d.rows[number]
-	clear(data)
 	if check.Enabled {
 		c.spoil(data)
+	} else if keep {
+		clear(data)
 	}
-	c.spare = append(c.spare, data)
+	if keep {
+		c.spare = append(c.spare, data)
+	}
 	d.rows[number], d.stamps[number], d.runs[number] = nil, nil, run{}
 }
 

@@ -31,7 +31,7 @@ func (t *Table) merge() {
 	for _, c := range t.chunks[from:last.order] {
 		last.absorb(at, c)
 		at += c.n
-		t.shard.space.remove(c)
+		t.shard.space.remove(c, true)
 	}
 	last.changed = t.shard.space.now - 1 // the tick that has just ended
 	t.chunks = slices.Delete(t.chunks, from, last.order)
@@ -84,12 +84,16 @@ func (c *Chunk) located(from, to int) {
 	}
 }
 
-// remove takes a chunk's rows from its columns, and its number back.
-func (s *Space) remove(c *Chunk) {
+// remove takes a chunk's rows from its columns, which may keep them to use them again, and
+// its number back.
+func (s *Space) remove(c *Chunk, keep bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, col := range c.table.columns {
-		col.drop(c.number())
+		col.drop(c.number(), keep)
+	}
+	if keep {
+		s.spare.Store(true)
 	}
 	(*s.chunks.Load())[c.number()] = nil
 	s.mu.vacant = append(s.mu.vacant, c.number())

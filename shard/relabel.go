@@ -46,6 +46,8 @@ func (t *Table) Relabel(set Set, added func(Rows)) error {
 	t.chunks = append(slices.Delete(t.chunks, 0, n), spare...)
 	to.renumber(at + n)
 	t.renumber(1)
+	to.noteSpare()
+	t.noteSpare()
 	for _, c := range to.chunks[at : at+n] {
 		rows := min(left, c.n) // what added creates may be in the last
 		left -= rows
@@ -163,9 +165,11 @@ func (s *Space) relabel(c *Chunk, to *Table) {
 	}
 	for i, id := range from.ids {
 		if !to.set.Has(id) {
-			from.columns[i].drop(c.number())
+			from.columns[i].drop(c.number(), true)
+			s.spare.Store(true)
 		}
 	}
+	c.reserved = false
 	clear(s.mu.bases)
 	c.table = to
 	c.relabelOff(from)

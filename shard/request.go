@@ -65,6 +65,9 @@ type Kind[T any] struct {
 	weight uint32 // units that count against the lane's limit
 }
 
+// Number returns the kind's number.
+func (k Kind[T]) Number() uint16 { return k.number }
+
 // kindInfo is what the refresh knows of a kind.
 type kindInfo struct {
 	applier Applier

@@ -28,23 +28,28 @@ type Shard struct {
 	// be noted with its Order.
 	Moving bool
 
-	id      int
-	order   uint64       // of the request that is being applied
-	columns *[]AnyColumn // the world's, by component
-	tables  []*Table
-	bySet   map[Set]*Table
-	dirty   []*Table // with marked rows
-	grown   []*Table // with loop marks
-	crowded []*Table // with a chunk that is larger than others before it, since the last refresh
-	holes   []Loc    // of a sweep
-	moves   []relocation
-	doomed  []handle.Handle
-	runs    []Rows          // scratch of RelabelEnabled
-	cut     []*Chunk        // scratch of Relabel
-	exiled  []handle.Handle // dead whose home is another shard
-	flagged []handle.Handle // whose flags are to be published; none has left since
-	outer   []handle.Handle // dead whose home is outside
-	veil    uint32          // of what the refresh stores
+	id       int
+	order    uint64       // of the request that is being applied
+	columns  *[]AnyColumn // the world's, by component
+	tables   []*Table
+	bySet    map[Set]*Table
+	dirty    []*Table // with marked rows
+	grown    []*Table // with loop marks
+	crowded  []*Table // with a chunk that is larger than others before it, since the last refresh
+	spare    []*Table // that may have something to give back
+	gone     int      // how many of tables were given back
+	made     uint64   // how many tables were ever made
+	removals uint64   // how often tables were taken out of the list
+	version  uint64   // of the list of tables
+	holes    []Loc    // of a sweep
+	moves    []relocation
+	doomed   []handle.Handle
+	runs     []Rows          // scratch of RelabelEnabled
+	cut      []*Chunk        // scratch of Relabel
+	exiled   []handle.Handle // dead whose home is another shard
+	flagged  []handle.Handle // whose flags are to be published; none has left since
+	outer    []handle.Handle // dead whose home is outside
+	veil     uint32          // of what the refresh stores
 	// applying counts the requests that ApplyRequests has begun, while it runs.
 	applying int
 	record   record
@@ -95,11 +100,34 @@ func (s *Shard) Table(set Set) *Table {
 	}
 	s.bySet[set] = t
 	s.tables = append(s.tables, t)
+	s.made++
+	s.version++
+	t.serial = s.made
+	t.noteSpare() // should it get no row
 	return t
 }
 
 // Tables returns the tables in the order in which they were made.
 func (s *Shard) Tables() []*Table { return s.tables }
+
+// TablesVersion is another number whenever Tables are others, and Removals whenever some
+// are none of them any more.
+func (s *Shard) TablesVersion() uint64 { return s.version }
+
+// Removals tells of tables that were given back: see TablesVersion.
+func (s *Shard) Removals() uint64 { return s.removals }
+
+// TablesSince returns those of the tables that were made behind the one with a number.
+func (s *Shard) TablesSince(serial uint64) []*Table {
+	from := len(s.tables)
+	for from > 0 && s.tables[from-1].serial > serial {
+		from--
+	}
+	return s.tables[from:]
+}
+
+// Made returns how many tables were ever made: the number of the last.
+func (s *Shard) Made() uint64 { return s.made }
 
 // Atom is a row that was just taken, before its components are stored. It has four
 // fields because the compiler keeps no more than that in registers: with a fifth each
@@ -234,7 +262,7 @@ func (s *Shard) Sweep() {
 // Unsettled returns how much there is for Settle to do.
 func (s *Shard) Unsettled() int {
 	n := len(s.grown) + len(s.crowded) + len(s.exiled) + len(s.outer) + len(s.flagged)
-	if s.record.now != nil {
+	if s.record.now != nil || s.shrinks() {
 		n++
 	}
 	return n
@@ -242,7 +270,7 @@ func (s *Shard) Unsettled() int {
 
 // Settle ends a refresh: it forgets whose homes are elsewhere and what was
 // remembered for the loops of the tick, merges the small chunks of tables that have
-// grown, and publishes flags. It touches the shard's own atoms alone, for others settle at
+// grown, gives back what is spare, and publishes flags. It touches the shard's own atoms alone, for others settle at
 // the same time.
 func (s *Shard) Settle() {
 	for _, t := range s.grown {
@@ -255,6 +283,9 @@ func (s *Shard) Settle() {
 	}
 	clear(s.crowded)
 	s.crowded = s.crowded[:0]
+	if s.shrinks() {
+		s.shrink()
+	}
 	s.exiled, s.outer = s.exiled[:0], s.outer[:0]
 	s.PublishFlags()
 	s.record.turn()

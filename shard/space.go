@@ -28,6 +28,7 @@ type Space struct {
 	Growth     Growth                      // set before anything is stored
 	kinds      []kindInfo                  // of requests; grows while the world is idle, read by the refresh
 	behind     atomic.Bool                 // some view of a column is
+	spare      atomic.Bool                 // some column has rows to use again
 	watch      Watch                       // set while the world is idle
 	moves      uint32                      // how often atoms were moved to other shards, by the idle world and by refreshes
 	gathered   uint32                      // that number when notes were gathered
@@ -46,8 +47,12 @@ type Space struct {
 
 // NewSpace makes the directory for the given number of homes, the last of which
 // is the outside one; each of the others has its first page. Indexes run from 0 to
-// indexMax, versions from 1 to versionMax.
+// indexMax, versions from 1 to versionMax. It panics if a handle cannot name so many homes,
+// or none is left for the shards.
 func NewSpace(homes int, indexMax, versionMax uint32) *Space {
+	if homes < 2 || homes > handle.ShardMax+1 {
+		panic(fmt.Sprintf("shard: %d homes; there are 2 to %d, with the outside one", homes, handle.ShardMax+1))
+	}
 	if homes > handle.ShardMax && indexMax == handle.IndexMax {
 		versionMax = min(versionMax, handle.VersionMax-1) // there is no end behind the last handle of all
 	}

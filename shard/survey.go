@@ -47,6 +47,28 @@ func (c *Column[T]) cells(number, rows int) Cells {
 	return CellsOf(c.dir.Load().rows[number][:rows])
 }
 
+// AppendSpare appends what decides when the table gives back chunks, and itself.
+func (t *Table) AppendSpare(dst []byte) []byte {
+	number := func(n uint32) { dst = binary.LittleEndian.AppendUint32(dst, n) }
+	is := func(x bool) {
+		if x {
+			number(1)
+		} else {
+			number(0)
+		}
+	}
+	is(t.listed)
+	is(t.kept)
+	if len(t.chunks) == 0 && !t.kept {
+		number(t.left)
+	}
+	for _, c := range t.chunks[t.used():] {
+		number(c.changed)
+		is(c.reserved)
+	}
+	return dst
+}
+
 // Components returns the numbers of the table's components, ascending.
 func (t *Table) Components() []int { return t.ids }
 

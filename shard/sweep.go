@@ -33,6 +33,9 @@ func (t *Table) sweep() {
 	}
 	t.closeHoles()
 	t.dirty = t.dirty[:0]
+	if t.used() < len(t.chunks) {
+		t.noteSpare()
+	}
 	if len(sh.moves) > 0 {
 		for _, col := range t.columns {
 			col.move(sh.moves)
@@ -177,6 +180,9 @@ func (t *Table) wipe(before int) {
 		}
 		from, to := max(t.Rows()-c.first, 0), min(before-c.first, c.Cap())
 		c.used = max(c.used, to)
+		if from == 0 {
+			c.changed = t.shard.space.now // there were rows until now
+		}
 		if from == 0 && c.used >= clearAtOnce && !check.Enabled { // which wants to spoil them
 			c.clear(0, c.used)
 			c.used = 0

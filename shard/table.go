@@ -15,7 +15,8 @@ var ErrChunks = errors.New("shard: out of chunks")
 //	         full     full     full      full       cur        spare
 //
 // Invariants: chunks before cur are full, chunks behind it are empty. The shard's dirty
-// tables are those with dirty chunks, each once.
+// tables are those with dirty chunks, each once; its spare ones those in which chunks may
+// be empty, or that are to go, each once. A table that is gone has no chunk.
 //
 // Ownership: the shard's owner.
 type Table struct {
@@ -26,12 +27,19 @@ type Table struct {
 	sizes    []uintptr // of the columns' rows
 	plain    []bool    // which columns may be copied as bytes
 	ways     []*transition
+	waysMost int           // when ways is as long, those to tables that are gone are taken out
 	flips    []*transition // by component: those that add or remove just it
 	pointers bool          // some column is not plain
 	chunks   []*Chunk
 	cur      *Chunk // takes the next row; noChunk before the first
 	dirty    []*Chunk
-	crowded  bool // among the shard's crowded
+	crowded  bool               // among the shard's crowded
+	listed   bool               // among those with something spare
+	kept     bool               // stays when it is empty
+	gone     bool               // was given back
+	left     uint32             // tick in which rows or chunks left it last, or it was made
+	serial   uint64             // its number among all that the shard ever made, from 1
+	fields   map[uint16][]Field // of bundles that are stored here and were not made for it, by kind
 
 	// marks remember the number of rows when a loop began, for loops during
 	// which the table has grown; lastMark is the newest loop among them.
@@ -58,6 +66,19 @@ func (t *Table) Fields(fields []Field) (complete []Field, plain bool) {
 		plain = plain && t.plain[f.column]
 	}
 	return complete, plain
+}
+
+// FieldsOf is Fields for a bundle that is known by the kind of its creates: they are found
+// once.
+func (t *Table) FieldsOf(kind uint16, fields []Field) []Field {
+	if known, ok := t.fields[kind]; ok {
+		return known
+	}
+	if t.fields == nil {
+		t.fields = map[uint16][]Field{}
+	}
+	t.fields[kind], _ = t.Fields(fields)
+	return t.fields[kind]
 }
 
 // Rows returns the number of occupied rows, marked ones included.
@@ -98,6 +119,9 @@ func (t *Table) settle() error {
 		return nil
 	}
 	next := t.cur.order + 1
+	if t.gone {
+		panic("shard: a row for a table that was given back; ask the shard for the table of the components again")
+	}
 	if next == len(t.chunks) {
 		rows := t.shard.space.Growth.RowsFirst
 		if next > 0 {
@@ -108,6 +132,7 @@ func (t *Table) settle() error {
 		}
 	}
 	t.cur = t.chunks[next]
+	t.cur.reserved = false
 	if next > 0 && t.cur.Cap() > t.chunks[next-1].Cap() && !t.crowded {
 		t.crowded = true
 		t.shard.crowded = append(t.shard.crowded, t)
@@ -140,6 +165,7 @@ func (t *Table) reserve(n int) error {
 		if err := t.add(rows); err != nil {
 			return err
 		}
+		t.chunks[len(t.chunks)-1].reserved = true
 		room += rows
 	}
 	return nil

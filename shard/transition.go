@@ -1,6 +1,8 @@
 package shard
 
 import (
+	"slices"
+
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
 )
@@ -25,9 +27,13 @@ type columnPair struct {
 // asked for.
 func (t *Table) transition(set Set) *transition {
 	for _, tr := range t.ways {
-		if tr.to.set == set {
+		if tr.to.set == set && !tr.to.gone {
 			return tr
 		}
+	}
+	if len(t.ways) >= t.waysMost { // so that those to tables that are gone do not pile up
+		t.ways = slices.DeleteFunc(t.ways, func(tr *transition) bool { return tr.to.gone })
+		t.waysMost = max(8, 2*len(t.ways))
 	}
 	tr := &transition{to: t.shard.Table(set), watched: t.shard.space.watch.changes(&t.set, &set)}
 	for at, c := range t.ids {
@@ -47,8 +53,10 @@ func (t *Table) transition(set Set) *transition {
 // flip returns the way to the table with one component more, or if the table has
 // it, one less.
 func (t *Table) flip(component int) *transition {
-	if component < len(t.flips) && t.flips[component] != nil {
-		return t.flips[component]
+	if component < len(t.flips) {
+		if tr := t.flips[component]; tr != nil && !tr.to.gone {
+			return tr
+		}
 	}
 	set := t.set
 	if set.Has(component) {
@@ -176,12 +184,21 @@ func (c *Chunk) passRun(tr *transition) error {
 	to.changed = t.shard.space.now
 	c.used = max(c.used, c.n)
 	c.n = from
+	if from == 0 {
+		c.emptied()
+	}
 	if c.table.pointers || check.Enabled {
 		for _, col := range c.table.columns {
 			col.wipe(c.number(), from, from+n)
 		}
 	}
 	return nil
+}
+
+// emptied notes that the last row has left the chunk.
+func (c *Chunk) emptied() {
+	c.changed = c.table.shard.space.now
+	c.table.noteSpare()
 }
 
 // even reports whether no row of the chunk has anything of its own to take along.
@@ -217,6 +234,9 @@ func (t *Table) vacate(c *Chunk, row int) {
 			last.unmark(last.n)
 			c.mark(row)
 		}
+	}
+	if last.n == 0 {
+		last.emptied()
 	}
 	if t.pointers || check.Enabled {
 		for _, col := range t.columns {

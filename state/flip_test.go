@@ -63,7 +63,7 @@ var flips = []struct {
 		require.NoError(f.t, f.unit.Reserve(f.World, 1000))
 	}},
 
-	{"version", slots, reborn(false), reborn(true)},
+	{"version", append(slots[:1:1], "shard 0: entities"), reborn(false), reborn(true)}, // and when a row was last in the chunk
 	{"order of the free list", slots, freed(0, 1), freed(1, 0)},
 	{"slot of what a port created", outside, visit(1), visit(2)},
 

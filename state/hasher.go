@@ -209,7 +209,7 @@ func (h *Hasher) learn(what string, all []world.Named) error {
 // world hashes what shapes the world as a whole.
 func (h *Hasher) world(v world.Survey, lists ...[]world.Named) {
 	o := h.w.Options()
-	h.sum.text("atoll state 2")
+	h.sum.text("atoll state 3")
 	for _, n := range []uint64{
 		uint64(o.Shards), uint64(o.IndexMax), uint64(o.VersionMax), uint64(o.TickInterval), o.Seed,
 		uint64(o.OutboxRequests), uint64(o.OutboxBytes), h.w.Tick(),
@@ -282,12 +282,14 @@ func (h *Hasher) shard(v world.Survey, i int, components, messages []world.Named
 }
 
 // table hashes who is in a table, how its rows are divided into chunks, which are
-// marked or disabled, and when they changed.
+// marked or disabled, when they changed, and when what is empty was used last.
 func (h *Hasher) table(t *shard.Table) {
 	h.sum.number(uint64(len(t.Components())))
 	for _, id := range t.Components() {
 		h.sum.number(uint64(id))
 	}
+	h.scratch = t.AppendSpare(h.scratch[:0])
+	h.sum.bytes(h.scratch)
 	h.sum.number(uint64(len(t.Chunks())))
 	for _, c := range t.Chunks() {
 		h.sum.number(uint64(c.Cap()))

@@ -32,9 +32,8 @@ type bundlePart[T any] struct {
 	shard   *shard.Shard
 	table   *shard.Table
 	fields  []shard.Field // as they are in that table
-	others  map[*shard.Table][]shard.Field
-	plain   bool // T has no pointers
-	scratch T    // a T on the heap
+	plain   bool          // T has no pointers
+	scratch T             // a T on the heap
 }
 
 // NewBundle makes a bundle of T's fields. It panics if T is not a struct, or if
@@ -63,6 +62,7 @@ func NewBundle[T any](w *World) *Bundle[T] {
 	for i, s := range w.shards { // here, so that no first create in a tick has to
 		p := &b.parts[i]
 		p.shard, p.table = s, s.Table(b.set)
+		p.table.Keep()
 		p.fields, p.plain = p.table.Fields(b.fields)
 	}
 	return b
@@ -270,22 +270,6 @@ func (b *Bundle[T]) placed(v T) int {
 	return i
 }
 
-// in returns the fields as they are in a table, found once for each.
-func (p *bundlePart[T]) in(t *shard.Table) []shard.Field {
-	if t == p.table {
-		return p.fields
-	}
-	if p.others == nil {
-		p.others = map[*shard.Table][]shard.Field{}
-	}
-	fields, ok := p.others[t]
-	if !ok {
-		fields, _ = t.Fields(p.fields)
-		p.others[t] = fields
-	}
-	return fields
-}
-
 func (b *Bundle[T]) part(s *shard.Shard) *bundlePart[T] { return &b.parts[s.ID()] }
 
 // store makes the atom in the shard, at once.
@@ -344,7 +328,10 @@ func (p *bundlePart[T]) write(a shard.Atom, fields []shard.Field, v *T) {
 // table it is.
 func (b *Bundle[T]) write(s *shard.Shard, a shard.Atom, v *T) {
 	p := b.part(s)
-	fields := p.in(a.Chunk.Table())
+	fields := p.fields
+	if t := a.Chunk.Table(); t != p.table {
+		fields = t.FieldsOf(b.creating.Number(), fields)
+	}
 	a.Overwrite(fields)
 	p.write(a, fields, v)
 }

@@ -41,7 +41,8 @@ type ports struct {
 // until the refresh has taken what it had sent. It returns ErrClosed once the world
 // is closed, and ErrFed while a log is replayed.
 //
-// A port that is dropped without Close is closed when the collector finds it.
+// A port that is dropped without Close is closed when the collector finds it. Which
+// handles others are given then goes by that time: where runs must be equal, close ports.
 func (w *World) OpenPort() (*Port, error) {
 	m := &w.ports.mu
 	m.Lock()

@@ -31,9 +31,11 @@ type Query struct {
 
 type queryPart struct {
 	shard  *shard.Shard
-	tables []*shard.Table // that match, of the first seen ones
-	seen   int
-	meant  []int // by table: how many rows a batch is about; see eachTable
+	tables []*shard.Table // that match, of those seen
+	// seen is the version of the shard's list of tables, made the number of the last, and
+	// removals how often some were taken out, as of then.
+	seen, made, removals uint64
+	meant                []int // by table: how many rows a batch is about; see eachTable
 }
 
 // Query selects all atoms that match the terms, for use between ticks. It panics
@@ -79,15 +81,19 @@ func (q *Query) matches(set shard.Set) bool {
 	return set.Contains(&q.with) && !set.Meets(&q.without)
 }
 
-// update looks at the tables that were made since the last time.
+// update looks at the tables that were made, and given back, since the last time.
 func (p *queryPart) update(q *Query) {
-	all := p.shard.Tables()
-	for _, t := range all[p.seen:] {
+	s := p.shard
+	if p.removals != s.Removals() {
+		p.removals = s.Removals()
+		p.tables = slices.DeleteFunc(p.tables, (*shard.Table).Gone)
+	}
+	for _, t := range s.TablesSince(p.made) {
 		if q.matches(t.Set()) {
 			p.tables = append(p.tables, t)
 		}
 	}
-	p.seen = len(all)
+	p.seen, p.made = s.TablesVersion(), s.Made()
 }
 
 // Chunks yields the rows that match, as they are when the loop begins: creating
@@ -220,7 +226,7 @@ func (w *World) mustBeIn(made uint64) {
 
 // look is update if there are such tables.
 func (p *queryPart) look(q *Query) {
-	if p.seen != len(p.shard.Tables()) {
+	if p.seen != p.shard.TablesVersion() {
 		p.update(q)
 	}
 }

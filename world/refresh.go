@@ -210,6 +210,7 @@ func (r *refresh) steps(parallel Parallel) {
 		w.space.Shift(w.columns)
 	}
 	w.space.SetTick(w.tick.next())
+	w.space.Trim(w.columns)
 	unsettled := r.sum((*shard.Shard).Unsettled)
 	for i := range w.mail {
 		unsettled += len(w.mail[i].boxes)

@@ -188,13 +188,18 @@ func (w *World) Count() int {
 	return n
 }
 
-// Clear destroys every entity. What ports had requested before is applied
+// Clear destroys every entity, and gives the memory of their components back, what
+// Bundle.Reserve asked for included. What ports had requested before is applied
 // first, so that every handle given until now is stale afterwards.
 func (w *World) Clear() {
 	w.take("Clear", phaseRefresh)
 	w.refresh.run(serial)
 	w.markAll()
 	w.refresh.run(serial)
+	for _, s := range w.shards {
+		s.ShrinkAll()
+	}
+	w.space.TrimAll(w.columns)
 	w.giveBack()
 }
 

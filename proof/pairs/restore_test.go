@@ -1,6 +1,7 @@
 package pairs_test
 
 import (
+	"runtime"
 	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
@@ -98,6 +99,7 @@ func (s *scene) past() (image saved) {
 			image.souls = append(image.souls, x)
 		}
 	}
+	runtime.KeepAlive(p) // one that was dropped would give its handles back at a time of the collector's
 	return image
 }
 
