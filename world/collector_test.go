@@ -93,7 +93,7 @@ func TestCollector(t *testing.T) {
 				}
 			}
 			n := int64(0)
-			for range iterations(2000) {
+			for range iterations(1000) {
 				switch rng.IntN(9) {
 				case 0:
 					require.NoError(t, full.CreateN(w, rng.IntN(100), func(_ int, v *Full) { n++; *v = fullOf(n) }))

@@ -14,7 +14,7 @@ import (
 // TestLimitGivenBack makes each thing grow that a caller can make grow, to its limit, and
 // lets go of it, again and again: what it took is collected, or is used the next time.
 func TestLimitGivenBack(t *testing.T) {
-	const ports, each = 32, 1 << 11
+	ports, each := 32, max(256, iterations(1<<11))
 	open := func(f *fixture) (all []*world.Port) {
 		for {
 			p, err := f.OpenPort()
@@ -26,7 +26,7 @@ func TestLimitGivenBack(t *testing.T) {
 			all = append(all, p)
 		}
 	}
-	const n = ports * each
+	n := ports * each
 	for name, fill := range map[string]func(f *fixture){
 		"ports": func(f *fixture) {
 			for _, p := range open(f) {
@@ -43,6 +43,17 @@ func TestLimitGivenBack(t *testing.T) {
 			}
 			f.Refresh()
 			f.Destroy(h)
+		},
+		"creates in lanes": func(f *fixture) {
+			for _, p := range open(f) {
+				for range each {
+					_, err := f.unit.Create(p, Unit{})
+					require.NoError(f.t, err)
+				}
+				p.Close()
+			}
+			f.Refresh()
+			require.Equal(f.t, n, f.Query(world.Read[Health](f.World)).Destroy())
 		},
 		"names of components": func(f *fixture) {
 			all := open(f)
@@ -114,7 +125,7 @@ func TestLimitGivenBack(t *testing.T) {
 				round()
 			}
 			again := heap()
-			t.Logf("%d bytes for each", (again-once)/n)
+			t.Logf("%d bytes for each", (again-once)/int64(n))
 			require.Less(t, again-once, int64(8*n), "in five rounds: less than one round takes")
 			runtime.KeepAlive(f)
 		})

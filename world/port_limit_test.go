@@ -1,7 +1,6 @@
 package world_test
 
 import (
-	"errors"
 	"sync"
 	"testing"
 
@@ -307,28 +306,6 @@ func TestPortSendsWithinRefresh(t *testing.T) {
 	f.mustHave(3)(h)
 	f.mustBeStale(late)
 	require.Zero(t, p.Waiting())
-}
-
-// TestPortLastIndex draws the index at the very end of a handle's field, which
-// in a world of many shards comes early.
-func TestPortLastIndex(t *testing.T) {
-	f := newFixture(t, world.Options{Shards: world.ShardsMax, SlotsAtOnce: 1 << 20, LaneRequests: 1 << 17, LaneBytes: 1 << 24})
-	p := f.port()
-	var last handle.Handle
-	if handle.IndexBits > 24 && testing.Short() {
-		t.Skip("it comes after four million in this layout")
-	}
-	for last.Index() != handle.IndexMax {
-		h, err := f.unit.Create(p, Unit{})
-		if errors.Is(err, world.ErrFull) {
-			f.Refresh()
-			continue
-		}
-		require.NoError(t, err)
-		last = h
-	}
-	f.Refresh()
-	require.Equal(t, world.Alive, f.Status(last))
 }
 
 // TestPortsDrawAll lets many goroutines create at once, from their first, in a

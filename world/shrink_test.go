@@ -67,7 +67,7 @@ func TestShrinkSets(t *testing.T) {
 			empty := f.stats()
 			n := iterations(20_000)
 			var after []uint64
-			for cycle := range 48 {
+			for cycle := range 32 {
 				require.NoError(t, f.mover.CreateRows(f.World, n, nil))
 				for i, k := range kinds {
 					switch {
@@ -89,7 +89,7 @@ func TestShrinkSets(t *testing.T) {
 				f.Refresh()
 				after = append(after, f.stats().BytesReserved)
 			}
-			require.LessOrEqual(t, slices.Max(after[24:]), 2*slices.Max(after[:24]), "%d", after)
+			require.LessOrEqual(t, slices.Max(after[16:]), 2*slices.Max(after[:16]), "%d", after)
 			f.refreshes(150)
 			now := f.stats()
 			require.Equal(t, []int{empty.Tables, 0}, []int{now.Tables, now.Chunks})

@@ -225,6 +225,18 @@ func (s *scene) tick(tick int) {
 	s.know()
 	s.rush = s.n(s.Shards())
 	s.draw()
+	s.play()
+	if s.plan.has("shrink") {
+		for range shrinkTicks {
+			s.tape = append(s.tape, &given{scripts: make([][]*act, s.Shards()+1)})
+			s.play()
+		}
+		s.mustShrink()
+	}
+}
+
+// play makes the tick that was drawn, and compares.
+func (s *scene) play() {
 	copy(s.scripts, s.tape[len(s.tape)-1].scripts)
 	m := s.model
 	m.heard, m.hits = m.hits, map[handle.Handle][]int64{}

@@ -45,3 +45,42 @@ func order() *feature {
 		options: func(_ randomNumbers, o *world.Options) { o.KeepOrder = true },
 	}
 }
+
+// shrinkTicks is how long a shard that has more spare rows than entities keeps them at most,
+// and a tick more: they are looked at every 8 ticks, and go when they were spare for 8.
+const shrinkTicks = 17
+
+// shrink creates many entities and destroys nearly all, and then makes ticks in which nobody
+// does anything, so that tables and chunks are given back.
+func shrink() *feature {
+	return &feature{
+		name: "shrink",
+		between: func(s *scene) {
+			for range 3 {
+				s.byIdle(spawn(&s.drawer, 1500))
+			}
+			s.know()
+			for _, h := range s.known {
+				if s.n(20) > 0 {
+					s.byIdle(kill(h))
+				}
+			}
+		},
+	}
+}
+
+// mustShrink checks that no shard has kept many empty chunks.
+func (s *scene) mustShrink() {
+	for i := range s.Shards() {
+		alive, spare := 0, 0
+		for _, t := range s.Survey().Shard(i).Tables() {
+			for _, c := range t.Chunks() {
+				n := len(c.Handles())
+				if alive += n; n == 0 {
+					spare += c.Cap()
+				}
+			}
+		}
+		s.must(spare <= max(alive, 1024), "shard %d has %d spare rows beside %d entities", i, spare, alive)
+	}
+}
