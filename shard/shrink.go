@@ -65,7 +65,10 @@ func (s *Shard) ShrinkAll() {
 		for _, c := range t.chunks {
 			c.reserved = false
 		}
-		t.listed = t.shrink(0) && t.shrink(0) // its chunks, then itself
+		t.listed = t.shrink(0) // its chunks
+		if t.listed {
+			t.listed = t.shrink(0) // itself
+		}
 		if t.listed {
 			s.spare = append(s.spare, t)
 		}
