@@ -69,8 +69,11 @@ func shrink() *feature {
 	}
 }
 
-// mustShrink checks that no shard has kept many empty chunks.
+// mustShrink checks that no shard has kept many empty chunks. A Balancer goes on using them.
 func (s *scene) mustShrink() {
+	if s.plan.has("level") {
+		return
+	}
 	for i := range s.Shards() {
 		alive, spare := 0, 0
 		for _, t := range s.Survey().Shard(i).Tables() {
