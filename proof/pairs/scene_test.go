@@ -226,7 +226,7 @@ func (s *scene) tick(tick int) {
 	s.rush = s.n(s.Shards())
 	s.draw()
 	s.play()
-	if s.plan.has("shrink") {
+	if s.plan.has("shrink") && tick%3 == 1 {
 		for range shrinkTicks {
 			s.tape = append(s.tape, &given{scripts: make([][]*act, s.Shards()+1)})
 			s.play()

@@ -50,8 +50,8 @@ func order() *feature {
 // and a tick more: they are looked at every 8 ticks, and go when they were spare for 8.
 const shrinkTicks = 17
 
-// shrink creates many entities and destroys nearly all, and then makes ticks in which nobody
-// does anything, so that tables and chunks are given back.
+// shrink creates many entities and destroys nearly all. Behind every third tick are some in
+// which nobody does anything, so that tables and chunks are given back.
 func shrink() *feature {
 	return &feature{
 		name: "shrink",
