@@ -35,8 +35,6 @@ func settings(w *world.World) []setting {
 		{"IndexMax", uint64(o.IndexMax)},
 		{"VersionMax", uint64(o.VersionMax)},
 		{"KeepOrder", flag(o.KeepOrder)},
-		{"Record", flag(o.Record)},
-		{"RecordTicks", uint64(o.RecordTicks)},
 		{"TickInterval", uint64(o.TickInterval)},
 		{"Seed", o.Seed},
 		{"OutboxRequests", uint64(o.OutboxRequests)},

@@ -64,7 +64,7 @@ func copySize[T comparable](t *testing.T, value func(byte) T) {
 		space := shard.NewSpace(3, handle.IndexMax, handle.VersionMax)
 		sized, tag := shard.NewColumn[T](space), shard.NewColumn[struct{}](space)
 		columns := []shard.AnyColumn{sized, tag}
-		shards := []*shard.Shard{shard.New(space, 0, &columns, 0), shard.New(space, 1, &columns, 0)}
+		shards := []*shard.Shard{shard.New(space, 0, &columns), shard.New(space, 1, &columns)}
 		table := shards[0].Table(set(0))
 		fields, plain := table.Fields([]shard.Field{{Component: 0}})
 		require.True(t, plain)

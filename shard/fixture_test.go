@@ -34,7 +34,7 @@ func newStorage(t testing.TB, shards int, indexMax, versionMax uint32) *storage 
 	s.numbers, s.texts = shard.NewColumn[int64](s.space), shard.NewColumn[*string](s.space)
 	s.columns = []shard.AnyColumn{s.numbers, s.texts}
 	for i := range shards {
-		s.shards = append(s.shards, shard.New(s.space, i, &s.columns, 4))
+		s.shards = append(s.shards, shard.New(s.space, i, &s.columns))
 	}
 	s.outside = shard.NewOutside(s.space, shards)
 	s.idle = s.space.Lookup

@@ -78,8 +78,7 @@ func TestMoveWholeChunk(t *testing.T) {
 	require.Equal(t, all[:90], rows(there.Table(set(number))))
 	require.Equal(t, []int{0, 90}, []int{here.Alive(), there.Alive()})
 	require.Equal(t, []uint64{10, 0}, []uint64{here.Destroyed(), there.Destroyed()})
-	require.Len(t, here.DestroyedIn(1), 10)
-	require.Empty(t, there.CreatedIn(1))
+	require.Equal(t, []uint64{100, 0}, []uint64{here.Created(), there.Created()})
 	for i, h := range all {
 		require.Equal(t, i < 90, s.space.Alive(h))
 	}

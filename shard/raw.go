@@ -301,7 +301,7 @@ func (s *Shard) createPlain(t *Table, fields []Field, src unsafe.Pointer) (handl
 	c.handles[row] = h
 	c.n = row + 1
 	c.changed = s.space.now
-	if s.record.created++; s.record.on {
+	if s.record.created++; s.record.watched {
 		s.record.note(h)
 	}
 	for i := range fields { // storePlain, without a call

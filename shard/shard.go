@@ -61,10 +61,9 @@ type Shard struct {
 }
 
 // New makes shard number id of a world. columns lists the world's columns, by
-// component, and may grow while no tick runs. Who was created and destroyed is
-// remembered for recordTicks ticks, or not at all if that is 0.
-func New(space *Space, id int, columns *[]AnyColumn, recordTicks int) *Shard {
-	return &Shard{record: newRecord(recordTicks), Home: newHome(space, id), id: id, columns: columns, bySet: map[Set]*Table{}}
+// component, and may grow while no tick runs.
+func New(space *Space, id int, columns *[]AnyColumn) *Shard {
+	return &Shard{Home: newHome(space, id), id: id, columns: columns, bySet: map[Set]*Table{}}
 }
 
 // ID returns the shard's number.
@@ -262,7 +261,7 @@ func (s *Shard) Sweep() {
 // Unsettled returns how much there is for Settle to do.
 func (s *Shard) Unsettled() int {
 	n := len(s.grown) + len(s.crowded) + len(s.exiled) + len(s.outer) + len(s.flagged)
-	if s.record.now != nil || s.shrinks() {
+	if s.shrinks() {
 		n++
 	}
 	return n
@@ -288,13 +287,12 @@ func (s *Shard) Settle() {
 	}
 	s.exiled, s.outer = s.exiled[:0], s.outer[:0]
 	s.PublishFlags()
-	s.record.turn()
 }
 
 // bury takes note of the handles of dead atoms, in order or from the last on, and
 // recycles their slots as far as they are at home here.
 func (s *Shard) bury(dead []handle.Handle, fromLast bool) {
-	s.record.destroyAll(dead)
+	s.record.destroyed += uint64(len(dead))
 	s.free = slices.Grow(s.free, len(dead)) // one look at its room
 	free := s.free[:len(s.free)+len(dead)]
 	n := len(s.free)

@@ -59,7 +59,7 @@ func (s *Space) SetWatch(w Watch, shards []*Shard, columns []AnyColumn) {
 		c.watch(w.Stored.Has(id))
 	}
 	for _, sh := range shards {
-		sh.record.watch(w.Created)
+		sh.record.watched = w.Created
 		for _, t := range sh.tables {
 			for _, tr := range t.ways {
 				tr.watched = w.changes(&t.set, &tr.to.set)

@@ -133,16 +133,6 @@ func TestFlipOptions(t *testing.T) {
 	})
 }
 
-// TestFlipRecord checks that what is remembered of the dead counts.
-func TestFlipRecord(t *testing.T) {
-	o := options()
-	o.Record, o.RecordTicks = true, 3
-	a, b := newFixture(t, o).populate(unitsEach), newFixture(t, o).populate(unitsEach)
-	freed(0, 1)(a)
-	freed(1, 0)(b)
-	require.Equal(t, append(slots, entities...), a.differs(b), "both")
-}
-
 // TestPadding checks that what is between the fields, and in fields without a
 // name, does not count.
 func TestPadding(t *testing.T) {

@@ -217,10 +217,6 @@ func (h *Hasher) world(v world.Survey, lists ...[]world.Named) {
 		h.sum.number(n)
 	}
 	h.sum.flag(o.KeepOrder)
-	h.sum.flag(o.Record)
-	if o.Record {
-		h.sum.number(uint64(o.RecordTicks))
-	}
 	for _, list := range lists {
 		h.sum.number(uint64(len(list)))
 		for _, x := range list {
@@ -251,12 +247,6 @@ func (h *Hasher) shard(v world.Survey, i int, components, messages []world.Named
 	h.sum.Reset()
 	for _, t := range s.Tables() {
 		h.table(t)
-	}
-	if o := h.w.Options(); o.Record {
-		for ago := range o.RecordTicks {
-			h.sum.bytes(shard.CellsOf(s.CreatedIn(ago)).Bytes)
-			h.sum.bytes(shard.CellsOf(s.DestroyedIn(ago)).Bytes)
-		}
 	}
 	if h.scratch = s.AppendNotes(h.scratch[:0]); len(h.scratch) > 0 { // hooks are to be told of
 		h.sum.bytes(h.scratch)

@@ -58,15 +58,13 @@ func TestCloseDestroysAll(t *testing.T) {
 
 // TestCloseFailsFurtherUse calls everything there is.
 func TestCloseFailsFurtherUse(t *testing.T) {
-	f := newFixture(t, world.Options{Shards: 2, Record: true})
+	f := newFixture(t, world.Options{Shards: 2})
 	h, p, q := f.newUnit(1), f.port(), f.Query(world.Read[Health](f.World))
 	weather := world.RegisterResource(f.World, "weather", 1)
 	f.Refresh()
 	f.Close()
 	errs := map[string]func() error{
 		"OpenPort":               func() error { _, err := f.OpenPort(); return err },
-		"CreatedSince":           func() error { _, err := f.CreatedSince(0); return err },
-		"DestroyedSince":         func() error { _, err := f.DestroyedSince(0); return err },
 		"Copy":                   func() error { _, err := f.Copy(h); return err },
 		"Reserve":                func() error { return f.unit.Reserve(f.World, 1) },
 		"CreateN":                func() error { return f.unit.CreateN(f.World, 1, nil) },

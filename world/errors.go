@@ -19,9 +19,6 @@ var (
 	ErrStale = errors.New("world: entity is not alive")
 	// ErrMissing is returned when an entity lacks the component.
 	ErrMissing = errors.New("world: entity has no such component")
-	// ErrTooOld is returned when a tick is asked about that is no longer
-	// remembered.
-	ErrTooOld = errors.New("world: that tick is no longer remembered")
 	// ErrNone is returned when no entity matches a query that wants one.
 	ErrNone = errors.New("world: no entity matches the query")
 	// ErrSeveral is returned when more than one entity matches a query that

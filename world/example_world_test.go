@@ -116,33 +116,6 @@ func ExampleWorld_Locate() {
 	// 0 true true
 }
 
-// A world that records can be asked who came and who went since a tick: what a
-// replication layer sends.
-func ExampleWorld_CreatedSince() {
-	w := world.MustNew(world.Options{Record: true})
-	world.Register[Health](w, "health")
-	units := world.NewBundle[Unit](w)
-	first, _ := units.Create(w, Unit{})
-	w.Refresh()
-	seen := w.Tick() // the client has seen all before this tick
-
-	_, _ = units.Create(w, Unit{})
-	w.Destroy(first)
-	w.Refresh()
-
-	created, _ := w.CreatedSince(seen)
-	for h := range created {
-		fmt.Println("new:", h)
-	}
-	destroyed, _ := w.DestroyedSince(seen)
-	for h := range destroyed {
-		fmt.Println("gone:", h)
-	}
-	// Output:
-	// new: 0:1@1
-	// gone: 0:0@1
-}
-
 // What a server exports for its dashboards.
 func ExampleStats() {
 	w := world.MustNew(world.Options{Shards: 2})

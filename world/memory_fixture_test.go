@@ -78,7 +78,7 @@ type (
 )
 
 func newEstate(t *testing.T, keepOrder bool) *estate {
-	f := newFixture(t, world.Options{Shards: 2, KeepOrder: keepOrder, Record: true})
+	f := newFixture(t, world.Options{Shards: 2, KeepOrder: keepOrder})
 	e := &estate{
 		fixture: f, owner: world.Register[Owner](f.World, "owner"),
 		letter: world.RegisterMessage[Owner](f.World, "letter"), owners: world.NewBundle[owning](f.World), rich: world.NewBundle[rich](f.World),

@@ -135,7 +135,7 @@ func TestMisuseLimits(t *testing.T) {
 	type Big struct{ Bytes [2000]byte }
 	for name, o := range map[string]world.Options{
 		"Shards": {Shards: world.ShardsMax + 1}, "IndexMax": {IndexMax: handle.IndexMax + 1}, "VersionMax": {VersionMax: handle.VersionMax + 1},
-		"RecordTicks": {RecordTicks: 1<<12 + 1}, "PortsMax": {PortsMax: -1}, "LaneRequests": {LaneRequests: -1}, "LaneBytes": {LaneBytes: -1},
+		"PortsMax": {PortsMax: -1}, "LaneRequests": {LaneRequests: -1}, "LaneBytes": {LaneBytes: -1},
 		"OutboxRequests": {OutboxRequests: 1<<24 + 1}, "OutboxBytes": {OutboxBytes: -5}, "TickInterval": {TickInterval: -1},
 	} {
 		_, err := world.New(o)

@@ -32,7 +32,7 @@ func TestModel(t *testing.T) {
 		{world.Options{Shards: 1, VersionMax: 7}, 1, 60},
 		{world.Options{Shards: 3, VersionMax: 7}, 3, 200},
 		{world.Options{Shards: 8, VersionMax: 1}, 2, 100},
-		{world.Options{Shards: 2, VersionMax: 7, KeepOrder: true, Record: true}, 2, 300},
+		{world.Options{Shards: 2, VersionMax: 7, KeepOrder: true}, 2, 300},
 		{world.Options{Shards: 2, VersionMax: 7, IndexMax: 30}, 2, 1000},
 		{world.Options{Shards: 4, LaneRequests: 5, OutboxRequests: 3}, 4, 300},
 		{world.Options{Shards: 5}, 3, 3000},

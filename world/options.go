@@ -20,7 +20,6 @@ const (
 	DefaultChunkRowsFactor = 4
 	DefaultChunkRowsMax    = shard.RowsMax
 	DefaultTickInterval    = 50 * time.Millisecond
-	DefaultRecordTicks     = 64
 	DefaultPortsMax        = 1 << 14
 	DefaultLaneRequests    = 1 << 12
 	DefaultLaneBytes       = 1 << 20
@@ -81,12 +80,6 @@ type Options struct {
 	TickInterval time.Duration
 	// Seed is what the random streams of the systems are made of; see Context.Rand.
 	Seed uint64
-	// Record makes the world remember who was created and destroyed, for
-	// World.CreatedSince and DestroyedSince. It costs 8 bytes for each, for as long
-	// as it is remembered.
-	Record bool
-	// RecordTicks is for how many ticks, the one in progress included, 1 to 4096.
-	RecordTicks int
 	// PortsMax is the number of ports that can be open at a time.
 	PortsMax int
 	// LaneRequests and LaneBytes limit what one port has under way: requests
@@ -97,14 +90,6 @@ type Options struct {
 	// ask of others in one tick, at most BytesMax.
 	OutboxRequests int
 	OutboxBytes    int
-}
-
-// recorded is for how many ticks shards are to remember.
-func (o Options) recorded() int {
-	if o.Record {
-		return o.RecordTicks
-	}
-	return 0
 }
 
 // growth is in what steps the world takes memory.
@@ -132,7 +117,6 @@ func (o Options) validate() (Options, error) {
 		}
 	}
 	limit("Shards", &o.Shards, DefaultShards, ShardsMax)
-	limit("RecordTicks", &o.RecordTicks, DefaultRecordTicks, 1<<12)
 	limit("PortsMax", &o.PortsMax, DefaultPortsMax, 1<<20)
 	limit("LaneRequests", &o.LaneRequests, DefaultLaneRequests, 1<<24)
 	limit("LaneBytes", &o.LaneBytes, DefaultLaneBytes, BytesMax)

@@ -25,7 +25,6 @@ func TestOptionsDefaults(t *testing.T) {
 		ChunkRowsFactor: 4,
 		ChunkRowsMax:    4096,
 		TickInterval:    50 * time.Millisecond,
-		RecordTicks:     64,
 		PortsMax:        1 << 14,
 		LaneRequests:    1 << 12,
 		LaneBytes:       1 << 20,
@@ -36,7 +35,7 @@ func TestOptionsDefaults(t *testing.T) {
 
 	given := world.Options{
 		Shards: 3, IndexMax: 1, VersionMax: 1, SlotsFirst: 2, SlotsAtOnce: 1024, ChunkRowsFirst: 8, ChunkRowsFactor: 1, ChunkRowsMax: 8,
-		TickInterval: 1, RecordTicks: 7, Record: true, KeepOrder: true, PortsMax: 2,
+		TickInterval: 1, KeepOrder: true, PortsMax: 2,
 		LaneRequests: 3, LaneBytes: 4, OutboxRequests: 5, OutboxBytes: 6,
 	}
 	require.Equal(t, given, world.MustNew(given).Options(), "what is given stays")

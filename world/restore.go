@@ -64,7 +64,7 @@ type Restoration struct {
 // slot that was ever used must be mentioned; otherwise they become good again.
 //
 // The rows of a table are in the order in which they are made. Restoring counts as
-// creating: to the record, and to hooks, which run at the next refresh.
+// creating: hooks are told at the next refresh.
 //
 // It returns ErrLayout for handles of another layout, ErrUsed, or the error of fill;
 // then the world has what was restored until then. It costs what creating does, and a

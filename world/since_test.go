@@ -1,7 +1,6 @@
 package world_test
 
 import (
-	"maps"
 	"slices"
 	"testing"
 
@@ -92,62 +91,4 @@ func TestChunksSince(t *testing.T) {
 	tick := w.Tick()
 	require.NoError(t, b.Remove(w, hs[1]))
 	require.NotZero(t, told(tick)[0], "it came to another table")
-}
-
-// TestSince compares who was created and destroyed with a log.
-func TestSince(t *testing.T) {
-	const remembered = 4
-	w := world.MustNew(world.Options{Shards: 3, Record: true, RecordTicks: remembered})
-	world.Register[changeA](w, "a")
-	world.Register[changeB](w, "b")
-	pair := world.NewBundle[changePair](w)
-	p, err := w.OpenPort()
-	require.NoError(t, err)
-	created, destroyed := map[uint64][]handle.Handle{}, map[uint64][]handle.Handle{}
-	var alive []handle.Handle
-	for tick := range uint64(20) {
-		require.Equal(t, tick, w.Tick())
-		n := int(tick) * 3
-		hs, err := pair.AppendN(nil, w, n, nil)
-		require.NoError(t, err)
-		h, err := pair.Create(p, changePair{})
-		require.NoError(t, err)
-		created[tick] = append(hs, h)
-		for range len(alive) / 2 {
-			destroyed[tick] = append(destroyed[tick], alive[0])
-			require.True(t, w.Destroy(alive[0]))
-			alive = alive[1:]
-		}
-		alive = append(alive, created[tick]...)
-		w.Refresh()
-
-		now := w.Tick()
-		for since := range now + 2 {
-			if since+remembered <= now {
-				_, err := w.CreatedSince(since)
-				require.ErrorIs(t, err, world.ErrTooOld)
-				continue
-			}
-			for _, x := range []struct {
-				ask func(uint64) (func(func(handle.Handle) bool), error)
-				log map[uint64][]handle.Handle
-			}{
-				{func(t uint64) (func(func(handle.Handle) bool), error) { return w.CreatedSince(t) }, created},
-				{func(t uint64) (func(func(handle.Handle) bool), error) { return w.DestroyedSince(t) }, destroyed},
-			} {
-				seq, err := x.ask(since)
-				require.NoError(t, err)
-				var want []handle.Handle
-				for _, k := range slices.Sorted(maps.Keys(x.log)) {
-					if k >= since {
-						want = append(want, x.log[k]...)
-					}
-				}
-				require.ElementsMatch(t, want, slices.Collect(seq), "tick %d, since %d", now, since)
-			}
-		}
-	}
-	_, err = world.MustNew(world.Options{}).CreatedSince(0)
-	require.ErrorIs(t, err, world.ErrTooOld)
-	require.ErrorContains(t, err, "set Options.Record")
 }

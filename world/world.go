@@ -91,7 +91,7 @@ func New(o Options) (*World, error) {
 	w.outside = shard.NewOutside(w.space, n)
 	w.ports.outside = w.outside
 	for i := range w.shards {
-		w.shards[i] = shard.New(w.space, i, &w.columns, o.recorded())
+		w.shards[i] = shard.New(w.space, i, &w.columns)
 		w.shards[i].KeepOrder = o.KeepOrder
 		if err := w.shards[i].ReserveSlots(o.SlotsFirst); err != nil {
 			return nil, err

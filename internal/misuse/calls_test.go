@@ -94,8 +94,6 @@ var misuseSections = []struct {
 		{call: "World.DescribeShard", why: doneInLoop, do: none(func(x *misuseScene) { x.w.DescribeShard(0) })},
 		{call: "World.Vacant", why: doneInLoop, do: none(func(x *misuseScene) { x.w.Vacant() })},
 		{call: "World.Survey", why: doneInLoop, do: none(func(x *misuseScene) { x.w.Survey() })},
-		{call: "World.CreatedSince", why: doneInLoop, do: func(x *misuseScene) error { _, err := x.w.CreatedSince(x.w.Tick()); return err }},
-		{call: "World.DestroyedSince", why: doneInLoop, do: func(x *misuseScene) error { _, err := x.w.DestroyedSince(x.w.Tick()); return err }},
 		{call: "World.Pin", why: doneInLoop, do: none(func(x *misuseScene) { x.w.Pin(x.health) })},
 		{call: "World.Listen", why: doneInLoop, do: none(func(x *misuseScene) { x.w.Listen(nil) })},
 		{call: "World.Feed", why: doneInLoop, do: func(x *misuseScene) error {

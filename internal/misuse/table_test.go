@@ -68,7 +68,7 @@ type misuseScene struct {
 }
 
 func newMisuseScene(t testing.TB) *misuseScene {
-	x := &misuseScene{t: t, w: world.MustNew(world.Options{Shards: 2, Record: true})}
+	x := &misuseScene{t: t, w: world.MustNew(world.Options{Shards: 2})}
 	w := x.w
 	x.health = world.Register[misuseHealth](w, "health")
 	x.name = world.Register[misuseName](w, "name")

@@ -46,7 +46,7 @@ func features() []*feature {
 	return []*feature{
 		create(), destroy(), move(), level(), flags(), disable(), hooks(), uniqueNames(), relations(), references(),
 		batches(), functions(), questions(), messages(), coalesce(), changes(), sets(), copies(), queries(),
-		record(), foreign(), deferred(), globals(), accumulators(), reopen(), wear(), order(), shrink(),
+		foreign(), deferred(), globals(), accumulators(), reopen(), wear(), order(), shrink(),
 		inputs(), restore(), closing(), // their ends in this order
 	}
 }

@@ -30,7 +30,7 @@ func plain() shape { return shape{options: world.Options{Shards: 1}, workers: 1,
 func newShape(r *rand.Rand) shape {
 	return shape{
 		options: world.Options{
-			Shards: 1 + r.IntN(9), KeepOrder: r.IntN(3) == 0, Record: r.IntN(3) == 0, VersionMax: 1<<20 + r.Uint32N(1<<20),
+			Shards: 1 + r.IntN(9), KeepOrder: r.IntN(3) == 0, VersionMax: 1<<20 + r.Uint32N(1<<20),
 			LaneRequests: 1<<13 + r.IntN(1<<15), LaneBytes: 1<<21 + r.IntN(1<<22),
 			OutboxRequests: 1<<13 + r.IntN(1<<15), OutboxBytes: 1<<21 + r.IntN(1<<22),
 		},

@@ -134,7 +134,6 @@ func (n *naive) refresh() {
 	n.moveAll()
 	n.catchUp()
 	n.tick++
-	n.created, n.destroyed = forget(n.created, n.tick), forget(n.destroyed, n.tick)
 }
 
 // withdraw ends the handles of a batch that was refused: they are stale from the next
@@ -157,7 +156,6 @@ func (n *naive) lapse() {
 
 func (n *naive) bury(h handle.Handle) {
 	delete(n.entities, h)
-	n.destroyed = append(n.destroyed, deed{n.tick, h})
 	n.gone++
 	n.end(h)
 }
@@ -170,12 +168,8 @@ func (n *naive) end(h handle.Handle) {
 	}
 }
 
-// recordTicks is for how many ticks a world remembers who was created and destroyed.
-const recordTicks = 4
-
-func forget(deeds []deed, now uint64) []deed {
-	return slices.DeleteFunc(deeds, func(d deed) bool { return d.tick+recordTicks <= now })
-}
+// agoMax is how many ticks back it is asked for changes.
+const agoMax = 4
 
 // clear destroys all, after what was requested.
 func (n *naive) clear() {

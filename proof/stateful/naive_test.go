@@ -20,12 +20,11 @@ type naive struct {
 	tick      uint64      // refreshes so far
 	hits      map[handle.Handle][]int64
 
-	created, destroyed []deed // of the last ticks
-	outcomes           [6]uint64
-	rejected           uint64
-	made, gone         uint64
-	retired            int
-	versionMax         uint32
+	outcomes   [6]uint64
+	rejected   uint64
+	made, gone uint64
+	retired    int
+	versionMax uint32
 
 	hooks []*hook
 	told  []tale // what hooks are to be told, in no order
@@ -52,11 +51,6 @@ type entity struct {
 	fresh  bool  // by this one
 	had    parts // its components at the last one
 	stored parts // those that were stored anew since
-}
-
-type deed struct {
-	tick uint64
-	h    handle.Handle
 }
 
 type request struct {
@@ -99,7 +93,6 @@ func (n *naive) create(h handle.Handle, has parts, v values, pending bool) bool 
 // store is the moment in which an entity gets its row.
 func (n *naive) store(h handle.Handle, e *entity) {
 	e.pending, e.came, e.born, e.fresh = false, n.tick, true, e.pending
-	n.created = append(n.created, deed{n.tick, h})
 	n.made++
 }
 

@@ -1,8 +1,6 @@
 package stateful_test
 
 import (
-	"errors"
-	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/world"
@@ -145,7 +143,7 @@ func (m *machine) single() {
 
 // since asks what changed.
 func (m *machine) since() {
-	tick := m.naive.tick - min(uint64(m.n(recordTicks)), m.naive.tick)
+	tick := m.naive.tick - min(uint64(m.n(agoMax)), m.naive.tick)
 	m.mustTellChanges(m.newLooker(), tick)
 	for _, l := range m.lookers {
 		m.mustTellChanges(l, tick)
@@ -178,40 +176,6 @@ func (e *entity) changedSince(tick uint64, accessed parts) bool {
 		}
 	}
 	return e.came >= tick
-}
-
-// whoSince asks who came and went.
-func (m *machine) whoSince() {
-	ago := uint64(m.n(2 * recordTicks))
-	if ago > m.naive.tick {
-		return
-	}
-	tick := m.naive.tick - ago
-	created, err := m.CreatedSince(tick)
-	destroyed, err2 := m.DestroyedSince(tick)
-	if !m.options.Record || ago >= recordTicks {
-		if !errors.Is(err, world.ErrTooOld) || !errors.Is(err2, world.ErrTooOld) {
-			m.fail("asking %d ticks back: %v, %v", ago, err, err2)
-		}
-		return
-	}
-	mustErr(m, err, nil, "CreatedSince", 0)
-	mustErr(m, err2, nil, "DestroyedSince", 0)
-	m.mustBeThese(slices.Sorted(created), m.naive.created, tick, "CreatedSince")
-	m.mustBeThese(slices.Sorted(destroyed), m.naive.destroyed, tick, "DestroyedSince")
-}
-
-func (m *machine) mustBeThese(got []handle.Handle, deeds []deed, tick uint64, what string) {
-	var want []handle.Handle
-	for _, d := range deeds {
-		if d.tick >= tick {
-			want = append(want, d.h)
-		}
-	}
-	slices.Sort(want)
-	if !slices.Equal(got, want) {
-		m.fail("%s(%d): got %v, want %v", what, tick, got, want)
-	}
 }
 
 // loop walks a query of the idle world, and creates, copies and destroys meanwhile.

@@ -105,7 +105,7 @@ func (m *machine) compare() {
 		}
 	}
 	for _, l := range m.lookers {
-		m.mustTellChanges(l, n.tick-min(n.tick, n.tick%recordTicks))
+		m.mustTellChanges(l, n.tick-min(n.tick, n.tick%agoMax))
 	}
 	m.mustTellHooks()
 	m.mustBeStale(n.dead[m.checked:])
