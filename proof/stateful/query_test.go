@@ -1,7 +1,6 @@
 package stateful_test
 
 import (
-
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/world"
 )
