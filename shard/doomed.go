@@ -43,7 +43,7 @@ func (s *Space) MarkEach(hs []handle.Handle, marked *[]handle.Handle) {
 		}
 		if l/64 != run.at {
 			run.mark()
-			run = doomedRun{at: l / 64, chunk: chunks[l>>RowBits]}
+			run = doomedRun{at: l / 64, chunk: chunks[l>>RowBits].chunk}
 			run.before = run.chunk.dead[l.Row()/64]
 		}
 		bit := uint64(1) << (l % 64)

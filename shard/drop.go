@@ -16,7 +16,7 @@ func (s *Shard) Drop() {
 func (s *Space) Drop(columns []AnyColumn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.chunks.Store(new([]*Chunk))
+	s.chunks.Store(new([]chunkEntry))
 	for _, c := range columns {
 		c.dropAll()
 	}

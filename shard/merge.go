@@ -95,6 +95,6 @@ func (s *Space) remove(c *Chunk, keep bool) {
 	if keep {
 		s.spare.Store(true)
 	}
-	(*s.chunks.Load())[c.number()] = nil
+	(*s.chunks.Load())[c.number()] = chunkEntry{}
 	s.mu.vacant = append(s.mu.vacant, c.number())
 }

@@ -11,15 +11,16 @@ import (
 //	asked     requests, in order; the last for an atom counts
 //	sheds     decisions that some leave, whichever; see Shed
 //	leavers   the atoms that leave, in the order of those requests and decisions
-//	to        [2 0 0 3 …]   where each of them goes: apart, for Comers go over it twice
+//	to        [2 0 0 3 …]   where each of them goes
+//	leaves    what else is known of each of them
 //	disabled  bits of atoms that have come, those of flags among them
 //
 // Invariants: between Depart and Sweep the row of a leaver is marked, and the
 // handle there has version 0 and says which shard it leaves for. The slot has the
 // handle's place throughout: nobody else can tell.
 //
-// Ownership: the shard's owner. In the step between, others read leavers, and each target
-// sets refused of those that were to come to it.
+// Ownership: the shard's owner. In the step between, each target sets refused of those that
+// were to come to it.
 type moving struct {
 	asked    []Routed
 	sheds    []shed
@@ -28,6 +29,7 @@ type moving struct {
 	cursors  []int // likewise: rows from here on were looked at
 	leavers  []leaver
 	to       []uint16
+	leaves   []leave
 	disabled []disabledBit
 	left     bool // rows of leavers are among the marked ones
 	full     bool // some who were to come were refused
@@ -35,9 +37,14 @@ type moving struct {
 	arrived, departed uint64 // atoms, ever
 }
 
+// leaver is an atom that leaves.
 type leaver struct {
-	handle  handle.Handle
-	from    Loc
+	handle handle.Handle
+	from   Loc
+}
+
+// leave is what else is known of a leaver.
+type leave struct {
 	request Routed
 	refused bool
 	shed    bool // nobody asked for it by handle
@@ -84,16 +91,17 @@ func (s *Shard) Depart() {
 		}
 		to := uint16(r.how & shards)
 		c.handles[row] = vacant(int(to))
-		m.leavers = append(m.leavers, leaver{handle: r.Handle, from: l, request: r})
+		m.leavers = append(m.leavers, leaver{r.Handle, l})
 		m.to = append(m.to, to)
+		m.leaves = append(m.leaves, leave{request: r})
 	}
 	clear(m.asked)
 	m.asked = m.asked[:0]
 	slices.Reverse(m.leavers)
 	slices.Reverse(m.to)
+	slices.Reverse(m.leaves)
 	s.shed()
-	for i := range m.leavers {
-		x := &m.leavers[i]
+	for i, x := range m.leavers {
 		c, row := s.space.chunk(x.from), x.from.Row()
 		if int(m.to[i]) == s.id {
 			c.handles[row] = x.handle
@@ -120,8 +128,12 @@ func (s *Shard) Leaves(h handle.Handle) (to int, ok bool) {
 // Ownership: as of Groups.
 type Comers struct{ groups Groups[comer] }
 
-// comer is a leaver: the from-th shard's, at a position in its list.
-type comer struct{ from, at int32 }
+// comer is a leaver of a shard, at a position in its list. Who takes it in looks
+// at the other shard's lists only to refuse it.
+type comer struct {
+	leaver
+	shard, at int32
+}
 
 // Gather finds all who move. All shards have departed.
 func (c *Comers) Gather(shards []*Shard) {
@@ -138,7 +150,7 @@ func (c *Comers) Gather(shards []*Shard) {
 	for from, s := range shards {
 		for i, to := range s.moving.to {
 			if int(to) != s.id {
-				g.Add(int(to), comer{int32(from), int32(i)})
+				g.Add(int(to), comer{s.moving.leavers[i], int32(from), int32(i)})
 			}
 		}
 	}
@@ -147,16 +159,16 @@ func (c *Comers) Gather(shards []*Shard) {
 // Arrive takes in the atoms that come to this shard.
 func (s *Shard) Arrive(c *Comers, shards []*Shard) {
 	var source, target *Table
-	for _, at := range c.groups.Of(s.id) {
-		x := &shards[at.from].moving.leavers[at.at]
+	for _, x := range c.groups.Of(s.id) {
 		if t := s.space.chunk(x.from).table; t != source {
 			if target == nil || target.set != t.set {
 				target = s.Table(t.set)
 			}
 			source = t
 		}
-		if err := s.takeIn(target, x); err != nil {
-			x.refused, s.moving.full = true, true
+		if err := s.takeIn(target, x.leaver); err != nil {
+			shards[x.shard].moving.leaves[x.at].refused = true
+			s.moving.full = true
 		}
 	}
 }
@@ -166,7 +178,7 @@ func (s *Shard) Full() bool { return s.moving.full }
 
 // takeIn copies an atom to this shard, whose table t has its components. Its old
 // row is read and not written: its shard is taking in others.
-func (s *Shard) takeIn(t *Table, x *leaver) error {
+func (s *Shard) takeIn(t *Table, x leaver) error {
 	if !t.settled() {
 		if err := t.settle(); err != nil {
 			return err
@@ -193,14 +205,15 @@ func (s *Shard) takeIn(t *Table, x *leaver) error {
 // land ends the moves: rows of who was refused are taken back.
 func (s *Shard) land() {
 	m := &s.moving
-	for i := range m.leavers {
-		x := &m.leavers[i]
+	for i := range m.leaves {
+		x := &m.leaves[i]
 		switch {
 		case int(m.to[i]) == s.id:
 			s.Decide(x.request, Applied)
 		case x.refused:
-			c, row := s.space.chunk(x.from), x.from.Row()
-			c.handles[row] = x.handle
+			l := m.leavers[i]
+			c, row := s.space.chunk(l.from), l.from.Row()
+			c.handles[row] = l.handle
 			c.unmark(row)
 			if !x.shed {
 				s.Decide(x.request, Refused)
@@ -212,8 +225,8 @@ func (s *Shard) land() {
 			}
 		}
 	}
-	clear(m.leavers)
-	m.leavers, m.to = m.leavers[:0], m.to[:0]
+	clear(m.leaves)
+	m.leavers, m.to, m.leaves = m.leavers[:0], m.to[:0], m.leaves[:0]
 	s.disable()
 }
 
@@ -240,7 +253,7 @@ func (s *Shard) dead(marked []handle.Handle) []handle.Handle {
 func (s *Shard) Take(l Loc) error {
 	c, row := s.space.chunk(l), l.Row()
 	from := c.table.shard
-	if err := s.takeIn(s.Table(c.table.set), &leaver{handle: c.handles[row], from: l}); err != nil {
+	if err := s.takeIn(s.Table(c.table.set), leaver{c.handles[row], l}); err != nil {
 		return err
 	}
 	s.disable()

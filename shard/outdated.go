@@ -38,7 +38,7 @@ func (s *Space) Shift(columns []AnyColumn) {
 
 // rebase notes that a chunk's rows of a column have moved.
 func (s *Space) rebase(number int, col AnyColumn, to base) {
-	c := (*s.chunks.Load())[number]
+	c := (*s.chunks.Load())[number].chunk
 	for i, x := range c.table.columns {
 		if x == col {
 			c.bases[i] = to

@@ -206,13 +206,13 @@ func (s *Shard) Reserve(t *Table, n int) error {
 }
 
 // Owner returns the number of the shard that owns the atom at l.
-func (s *Space) Owner(l Loc) int { return s.chunk(l).table.shard.id }
+func (s *Space) Owner(l Loc) int { return (*s.chunks.Load())[l>>RowBits].owner }
 
 // Set returns the components of the atom at l.
 func (s *Space) Set(l Loc) *Set { return &s.chunk(l).table.set }
 
 // Owns reports whether the atom at l is in this shard.
-func (s *Shard) Owns(l Loc) bool { return s.space.chunk(l).table.shard == s }
+func (s *Shard) Owns(l Loc) bool { return s.space.Owner(l) == s.id }
 
 // Mark marks the atom at l and reports whether it was not marked yet. It goes at
 // the next Sweep of its shard, whose owner the caller must be.

@@ -18,7 +18,7 @@ var ErrIndexes = errors.New("shard: out of indexes")
 // Ownership: mu guards growth. Anyone may look up at any time without a lock.
 type Space struct {
 	Lookup
-	chunks     atomic.Pointer[[]*Chunk] // by number
+	chunks     atomic.Pointer[[]chunkEntry] // by number
 	anchor     *Anchor
 	now        uint32 // the tick in progress; written by the coordinator between ticks
 	indexMax   uint32
@@ -73,7 +73,7 @@ func NewSpace(homes int, indexMax, versionMax uint32) *Space {
 	dir := s.Lookup // a copy, so that an anchor does not keep the space
 	s.anchor = &Anchor{outside: uint32(homes - 1)}
 	s.anchor.dir.Store(&dir)
-	s.chunks.Store(new([]*Chunk))
+	s.chunks.Store(new([]chunkEntry))
 	return s
 }
 
@@ -151,7 +151,16 @@ func (s *Space) catchUp(columns []AnyColumn) {
 }
 
 // chunk returns the chunk that l is in.
-func (s *Space) chunk(l Loc) *Chunk { return (*s.chunks.Load())[l>>RowBits] }
+func (s *Space) chunk(l Loc) *Chunk { return (*s.chunks.Load())[l>>RowBits].chunk }
+
+// chunkEntry is a chunk in the list of all, and the number of the shard that owns it, so
+// that finding an owner costs no look at the chunk, its table and the shard.
+//
+// Invariants: a chunk stays with its shard.
+type chunkEntry struct {
+	chunk *Chunk
+	owner int
+}
 
 // add numbers a chunk and gives it its rows, here and in the columns of its table.
 func (s *Space) add(c *Chunk, rows int) error {
@@ -172,10 +181,10 @@ func (s *Space) add(c *Chunk, rows int) error {
 	s.behind.Store(true)
 	c.stampAll(s.now)
 	if have := *s.chunks.Load(); n >= len(have) {
-		next := make([]*Chunk, max(16, 2*len(have)))
+		next := make([]chunkEntry, max(16, 2*len(have)))
 		copy(next, have)
 		s.chunks.Store(&next) // the old one stays valid for its readers
 	}
-	(*s.chunks.Load())[n] = c
+	(*s.chunks.Load())[n] = chunkEntry{c, c.table.shard.id}
 	return nil
 }

@@ -66,13 +66,13 @@ func (t *Table) closeHoles() {
 	chunks := *sh.space.chunks.Load()
 	sh.doomed = sh.doomed[:0]
 	for _, l := range sh.holes {
-		sh.doomed = append(sh.doomed, chunks[l>>RowBits].handles[l&rowMask])
+		sh.doomed = append(sh.doomed, chunks[l>>RowBits].chunk.handles[l&rowMask])
 	}
 	sh.bury(sh.dead(sh.doomed), false)
 	first := len(sh.moves)
 	sh.doomed = sh.doomed[:0] // now those who move
 	for _, l := range sh.holes {
-		c, row := chunks[l>>RowBits], l.Row()
+		c, row := chunks[l>>RowBits].chunk, l.Row()
 		last := t.last()
 		last.n--
 		if last == c && last.n == row {
