@@ -22,6 +22,17 @@
 //	read entities of other shards in it       world.ReadForeign
 //	run systems tick by tick, on all cores    scheduler.New, Scheduler.Step, Run
 //	order them, skip them, print the plan     scheduler.Before, When, Every, Scheduler.Plan
+//	run code on an entity at the refresh      world.RegisterFunc, RegisterQuestion
+//	be told what was created or changed       World.Observe
+//	switch entities or components off         world.Disable, Component.Disable
+//	mark entities by bits read from anywhere  world.Flag, World.Flags
+//	keep them in trees, or lists with places  package hierarchy
+//	find them by a name                       package names
+//	divide a world by space                   package region
+//	compare worlds, tick by tick              package state
+//	record what a world is given, replay it   package inputlog
+//	see what a world holds and does           World.Stats, World.Describe
+//	end it                                    World.Close
 //	share a value between systems             world.RegisterResource, RegisterAccumulator
 //	test one system                           package worldtest
 //	act from a goroutine outside of the tick  World.OpenPort, world.Port

@@ -9,7 +9,8 @@ import (
 
 // Refusal is a request of a system or a port that the last refresh refused.
 type Refusal struct {
-	// Change is the method of Relation that asked.
+	// Change is the method of Relation that asked, or "Destroy" for a parent that was
+	// spared because of its children.
 	Change string
 	// Entity is what was to change: the child, or the parent whose list it is.
 	Entity handle.Handle

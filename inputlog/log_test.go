@@ -14,6 +14,7 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/inputlog"
 	"github.com/atoll-sim/atoll/internal/check"
+	"github.com/atoll-sim/atoll/names"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/state"
 	"github.com/atoll-sim/atoll/world"
@@ -139,20 +140,21 @@ func TestOtherWorld(t *testing.T) {
 // name.
 func TestNoCodec(t *testing.T) {
 	w := world.MustNew(world.Options{})
-	world.Register[Label](w, "label")
+	type list struct{ Items []int32 }
+	world.Register[list](w, "list")
 	_, err := inputlog.NewRecorder(w, new(bytes.Buffer), inputlog.Options{})
 	require.ErrorIs(t, err, state.ErrNoCodec)
-	require.ErrorContains(t, err, `set of component "label" cannot be recorded`)
-	require.ErrorContains(t, err, "inputlog_test.Label.Text is a string")
+	require.ErrorContains(t, err, `set of component "list" cannot be recorded`)
+	require.ErrorContains(t, err, "inputlog_test.list.Items is a slice; register a state.Codec[[]int32], or one of a type that has it: state.Codec[inputlog_test.list]")
 	half := new(state.Codecs)
-	state.Register(half, state.Codec[Label]{Append: func(dst []byte, _ *Label) []byte { return dst }})
+	state.Register(half, state.Codec[list]{Append: func(dst []byte, _ *list) []byte { return dst }})
 	_, err = inputlog.NewRecorder(w, new(bytes.Buffer), inputlog.Options{Codecs: half})
-	require.ErrorContains(t, err, "the codec of inputlog_test.Label, a inputlog_test.Label, has no Read")
+	require.ErrorContains(t, err, "the codec of inputlog_test.list, a inputlog_test.list, has no Read")
 
 	later := world.MustNew(world.Options{})
 	r, err := inputlog.NewRecorder(later, new(bytes.Buffer), inputlog.Options{})
 	require.NoError(t, err)
-	world.RegisterMessage[Note](later, "note")
+	world.RegisterMessage[list](later, "note")
 	later.Refresh()
 	require.ErrorContains(t, r.Err(), `tick 0: inputlog: message "note" cannot be recorded`)
 	require.ErrorIs(t, r.Close(), state.ErrNoCodec)
@@ -399,4 +401,58 @@ func TestCodecPanics(t *testing.T) {
 			require.NoError(t, again.Close(), "the end mark is written when the world is closed")
 		})
 	}
+}
+
+// TestRecorderTwice refuses a second Recorder, which writes nothing.
+func TestRecorderTwice(t *testing.T) {
+	w := world.MustNew(world.Options{})
+	r, err := inputlog.NewRecorder(w, new(bytes.Buffer), inputlog.Options{})
+	require.NoError(t, err)
+	var log bytes.Buffer
+	_, err = inputlog.NewRecorder(w, &log, inputlog.Options{})
+	require.ErrorContains(t, err, "somebody listens to the world already")
+	require.Zero(t, log.Len())
+	require.NoError(t, r.Close())
+
+	_, err = inputlog.NewRecorder(w, &fullDisk{}, inputlog.Options{})
+	require.ErrorIs(t, err, errFull)
+	_, err = inputlog.NewRecorder(w, &log, inputlog.Options{})
+	require.NoError(t, err, "one that failed hinders nobody")
+}
+
+// TestRecordStrings records and replays texts without a codec: a component and names.
+func TestRecordStrings(t *testing.T) {
+	type text string
+	type sign struct {
+		Text  text
+		Where int32
+	}
+	type signs struct{ Sign sign }
+	build := func() (*world.World, *world.Bundle[signs], *names.Names[string]) {
+		w := world.MustNew(world.Options{Shards: 2})
+		world.Register[sign](w, "sign")
+		return w, world.NewBundle[signs](w), names.New[string](w, "name", names.Options{})
+	}
+	w, b, called := build()
+	var log bytes.Buffer
+	r, err := inputlog.NewRecorder(w, &log, inputlog.Options{})
+	require.NoError(t, err)
+	p, err := w.OpenPort()
+	require.NoError(t, err)
+	h, err := b.Create(p, signs{sign{"no entry", 7}})
+	require.NoError(t, err)
+	require.NoError(t, called.Bind(p, h, "the sign"))
+	w.Refresh()
+	require.NoError(t, r.Close())
+
+	again, _, called := build()
+	l, err := inputlog.Open(&log)
+	require.NoError(t, err)
+	player, err := l.Play(again, nil)
+	require.NoError(t, err)
+	require.True(t, player.Next())
+	again.Refresh()
+	found, ok := called.Lookup("the sign")
+	require.Equal(t, []any{h, true}, []any{found, ok})
+	require.Equal(t, sign{"no entry", 7}, *world.Read[sign](again).Get(h))
 }

@@ -55,9 +55,8 @@ type shareRecord struct {
 
 // NewRecorder begins to record w to out, with the next tick. It returns an error
 // wrapping state.ErrNoCodec if something that ports can send cannot be recorded,
-// naming it, or what out returned. The world must be idle, and is recorded by one
-// Recorder at a time.
-func NewRecorder(w *world.World, out io.Writer, o Options) (*Recorder, error) {
+// naming it, if the world has a Recorder, or what out returned. The world must be idle.
+func NewRecorder(w *world.World, out io.Writer, o Options) (_ *Recorder, err error) {
 	if w == nil {
 		panic("inputlog: NewRecorder of a nil World; make one with world.New")
 	}
@@ -69,6 +68,14 @@ func NewRecorder(w *world.World, out io.Writer, o Options) (*Recorder, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := w.Listen((*listener)(r)); err != nil {
+		return nil, fmt.Errorf("inputlog: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			_ = w.Listen(nil)
+		}
+	}()
 	preamble := append([]byte(magic), version)
 	if _, err := out.Write(preamble); err != nil {
 		return nil, err
@@ -81,7 +88,6 @@ func NewRecorder(w *world.World, out io.Writer, o Options) (*Recorder, error) {
 	if r.writeKinds(kinds); r.err != nil {
 		return nil, r.err
 	}
-	w.Listen((*listener)(r))
 	return r, nil
 }
 
@@ -133,7 +139,7 @@ func (r *Recorder) Close() error {
 		return r.err
 	}
 	if !r.dropped && !r.w.Closed() {
-		r.w.Listen(nil)
+		_ = r.w.Listen(nil)
 	}
 	r.closed = true
 	if r.err == nil {

@@ -274,3 +274,81 @@ func iterations(n int) int {
 	}
 	return n
 }
+
+// TestPlayerClosedEarly closes a player between Next and the tick, which was to take back
+// handles: none is given twice.
+func TestPlayerClosedEarly(t *testing.T) {
+	first := newSea(t, options(), scheduler.Options{Workers: 1})
+	var log bytes.Buffer
+	r, err := inputlog.NewRecorder(first.World, &log, inputlog.Options{Codecs: codecs()})
+	require.NoError(t, err)
+	p := first.port(t)
+	require.ErrorIs(t, p.Batch(func() error {
+		_, err := first.plain.Create(p, Plain{})
+		require.NoError(t, err)
+		return errFull
+	}), errFull)
+	first.Refresh()
+	require.NoError(t, r.Close())
+
+	x := newSea(t, options(), scheduler.Options{Workers: 1})
+	l, err := inputlog.Open(&log)
+	require.NoError(t, err)
+	player, err := l.Play(x.World, codecs())
+	require.NoError(t, err)
+	require.True(t, player.Next())
+	player.Close()
+	x.Refresh()
+	p = x.port(t)
+	given := map[handle.Handle]bool{}
+	for range 90 {
+		h, err := x.plain.Create(p, Plain{})
+		require.NoError(t, err)
+		require.False(t, given[h], "%v is given twice", h)
+		given[h] = true
+	}
+}
+
+// TestReplayClear replays a world that was cleared between ticks.
+func TestReplayClear(t *testing.T) {
+	live := func(x *sea, tick func(do func())) {
+		for i := range 6 {
+			tick(func() {
+				if i%3 == 1 {
+					x.Clear()
+				} else {
+					x.Refresh()
+				}
+			})
+		}
+	}
+	first := newSea(t, options(), scheduler.Options{Workers: 1})
+	var log bytes.Buffer
+	r, err := inputlog.NewRecorder(first.World, &log, inputlog.Options{Codecs: codecs()})
+	require.NoError(t, err)
+	p := first.port(t)
+	live(first, func(do func()) {
+		for range 20 {
+			_, err := first.plain.Create(p, Plain{})
+			require.NoError(t, err)
+		}
+		do()
+		require.NoError(t, r.Hash(first.hasher))
+	})
+	require.NoError(t, r.Close())
+
+	x := newSea(t, options(), scheduler.Options{Workers: 1})
+	l, err := inputlog.Open(&log)
+	require.NoError(t, err)
+	player, err := l.Play(x.World, codecs())
+	require.NoError(t, err)
+	live(x, func(do func()) {
+		require.True(t, player.Next(), "%v", player.Err())
+		do()
+		_, err := player.Verify(x.hasher)
+		require.NoError(t, err)
+	})
+	require.False(t, player.Next())
+	require.NoError(t, player.Err())
+	require.Equal(t, first.Count(), x.Count())
+}

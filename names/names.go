@@ -39,7 +39,8 @@ const (
 // *Port they are requests, which the refresh applies one after the other: ports by
 // number, then source shards, each in the order sent; after all requests on single
 // entities. So who is created in a refresh can be named in it, and the name of one
-// that is marked by then is free for another. One that comes to die only because
+// that is marked by then is free for another, even if an extension then spares the entity,
+// which has no name any more. One that comes to die only because
 // another does, as a child in a hierarchy, has its name until the end of the refresh.
 //
 // Who is told: the port that waits with Notify gets the outcome, which is Refused for
@@ -97,8 +98,9 @@ func (n *Names[K]) Options() Options { return n.options }
 
 // Lookup returns the entity that has a name, and whether there is one. It may be dead
 // by the time the caller looks, as any handle. Safe from any goroutine at any time: it
-// does not wait, write or allocate. Systems find what the last refresh left; who looks
-// during a refresh finds the name as it was before or as it is after.
+// does not wait, write or allocate. Systems find what the last refresh left. During a
+// refresh a name is found as it was before or as it is after; one that goes from one
+// entity to another may be without an entity in between.
 func (n *Names[K]) Lookup(name K) (handle.Handle, bool) {
 	if b := n.byName.named(maphash.Comparable(n.seed, name), name); b != nil {
 		return b.handle, true

@@ -96,7 +96,7 @@ func TestStepListenerFails(t *testing.T) {
 				f := newFixture(t, 6, 3)
 				all, err := f.movers.AppendN(nil, f.w, 5_000, nil)
 				require.NoError(t, err)
-				f.w.Listen(hostile{in, fail})
+				require.NoError(t, f.w.Listen(hostile{in, fail}))
 				for range 3 {
 					p, err := f.w.OpenPort()
 					require.NoError(t, err)

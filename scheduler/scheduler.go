@@ -20,7 +20,8 @@ type Options struct {
 	Workers int
 	// OnTick, if not nil, is called after every tick that Run makes, on Run's
 	// goroutine, while the world is idle: it may use the World. Its time is not
-	// in the Report, but the next tick waits for it.
+	// in the Report, but the next tick waits for it. A panic of it is Run's: Run may be
+	// called again.
 	OnTick func(Report)
 
 	// IfPanics says what becomes of a system that panics, unless its own option

@@ -30,7 +30,7 @@ type Chunk struct {
 	off     *off  // which rows are disabled; nil for none
 	told    *told // sets of rows, while hooks are told; nil for none
 	touched bool  // among the table's dirty chunks
-	// reserved says that the chunk was made ahead and no row was in it yet.
+	// reserved says that room was asked for, and no row has left the chunk since.
 	reserved bool
 }
 

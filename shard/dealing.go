@@ -58,7 +58,8 @@ func (o *Outside) Pending(h handle.Handle) bool {
 func (o *Outside) Reopen() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.mu.pool = o.mu.pool[:0]
+	o.mu.pool, o.mu.recalled, o.due = o.mu.pool[:0], o.mu.recalled[:0], o.due[:0] // all of it is made anew
+	o.recalled.Store(false)
 	for n := o.mu.drawn; n > 0; n-- {
 		h, state := o.at(uint32(n - 1))
 		if state != StateUnused {

@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -41,6 +42,7 @@ type Outside struct {
 		drawn    uint64          // indexes that were ever taken
 		ports    int             // that have a hand
 		recalled []handle.Handle // told, and taken back
+		closed   bool            // the world is being restored
 	}
 }
 
@@ -72,11 +74,14 @@ func (o *Outside) Leave(hand []handle.Handle) {
 func (o *Outside) Take(dst []handle.Handle, n, most int) ([]handle.Handle, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	left := len(o.mu.pool) + int(o.indexes()-o.mu.drawn)
+	left := o.left()
+	if o.mu.closed {
+		return dst, fmt.Errorf("%w for ports while the world is restored; create when World.Restore has returned", ErrIndexes)
+	}
 	if n > left {
 		return dst, o.space.errIndexes(int(o.id), o.retired)
 	}
-	n = max(n, min(most, left/(2*max(o.mu.ports, 1))))
+	n = max(n, min(most, o.share(left)))
 	used := min(n, len(o.mu.pool))
 	fresh := n - used
 	if err := o.reach(fresh); err != nil {
@@ -91,6 +96,13 @@ func (o *Outside) Take(dst []handle.Handle, n, most int) ([]handle.Handle, error
 	o.mu.pool = o.mu.pool[:rest]
 	return dst, nil
 }
+
+// left is how many handles are in the pool or were never drawn. The lock is held.
+func (o *Outside) left() int { return len(o.mu.pool) + int(o.indexes()-o.mu.drawn) }
+
+// share is how many of those that are left a port may take more than it needs. The lock is
+// held.
+func (o *Outside) share(left int) int { return left / (2 * max(o.mu.ports, 1)) }
 
 // indexes is how many indexes there are.
 func (o *Outside) indexes() uint64 { return uint64(o.space.indexMax) + 1 }
@@ -108,11 +120,17 @@ func (o *Outside) reach(n int) error {
 	return nil
 }
 
-// Put puts handles into the pool that a port has in hand. Safe from any goroutine.
-func (o *Outside) Put(hs []handle.Handle) {
+// Put puts handles into the pool that a port has in hand and may not keep: more than most,
+// or than its share. It returns those that the port keeps. Safe from any goroutine.
+func (o *Outside) Put(hand []handle.Handle, most int) []handle.Handle {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.mu.pool = append(o.mu.pool, hs...)
+	rest := len(hand) - min(most, o.share(o.left()+len(hand)))
+	if rest <= 0 {
+		return hand
+	}
+	o.mu.pool = append(o.mu.pool, hand[:rest]...)
+	return append([]handle.Handle(nil), hand[rest:]...)
 }
 
 // Recall takes back handles that a port has told of and that no create will be sent for: the

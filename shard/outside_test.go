@@ -64,7 +64,7 @@ func TestOutsideTakesAll(t *testing.T) {
 		require.ErrorContains(t, err, "home 1 has given all of IndexMax = 20")
 		require.Empty(t, none)
 	}
-	s.outside.Put(all[:6])
+	require.Empty(t, s.outside.Put(all[:6:6], 0))
 	got, err := s.outside.Take(nil, 6, 0)
 	require.NoError(t, err)
 	require.Equal(t, all[:6], got)
@@ -108,7 +108,7 @@ func TestOutsideShares(t *testing.T) {
 	for _, hand := range hands {
 		s.outside.Leave(hand)
 	}
-	s.outside.Put(rest)
+	s.outside.Put(rest, 0)
 	one, err := s.outside.Take(nil, 1, 100)
 	require.NoError(t, err)
 	require.Len(t, one, 100, "of 1,000, by the only port")
@@ -170,7 +170,7 @@ func TestOutsideAgainstModel(t *testing.T) {
 				hands[i], _ = s.outside.Take(hand, r.IntN(20), r.IntN(20))
 			case 1:
 				hands[i] = hand[:len(hand)-n]
-				s.outside.Put(some)
+				s.outside.Put(some, 0)
 			case 2, 3:
 				hands[i] = hand[:len(hand)-n]
 				for _, h := range some {

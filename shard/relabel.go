@@ -24,6 +24,7 @@ func (t *Table) Relabel(set Set, added func(Rows)) error {
 	tr := t.transition(set)
 	to := tr.to
 	if t.Rows() <= fewRows {
+		t.shard.runs = t.shard.runs[:0]
 		return t.spill(tr, added)
 	}
 	at, n := to.full(), t.full()
@@ -34,13 +35,12 @@ func (t *Table) Relabel(set Set, added func(Rows)) error {
 		n++ // it can have ours
 	}
 	spare := to.cut(max(rest, len(to.chunks)-n), t)
-	moved, left := t.chunks[:n], 0
+	moved := t.chunks[:n]
 	for _, c := range moved {
 		if tr.watched {
 			c.noteChanges()
 		}
 		t.shard.space.relabel(c, to)
-		left += c.n
 	}
 	to.chunks = slices.Insert(to.chunks, at, moved...)
 	t.chunks = append(slices.Delete(t.chunks, 0, n), spare...)
@@ -48,11 +48,11 @@ func (t *Table) Relabel(set Set, added func(Rows)) error {
 	t.renumber(1)
 	to.noteSpare()
 	t.noteSpare()
+	runs := t.shard.runs[:0]
 	for _, c := range to.chunks[at : at+n] {
-		rows := min(left, c.n) // what added creates may be in the last
-		left -= rows
-		added(c.rows(0, rows))
+		runs = append(runs, c.rows(0, c.n))
 	}
+	t.shard.runs = runs
 	return t.spill(tr, added)
 }
 
@@ -89,7 +89,8 @@ func (t *Table) renumber(n int) {
 	}
 }
 
-// spill moves the rows that are left, in runs where that can be.
+// spill moves the rows that are left, in runs where that can be, and calls added for all that
+// have come: for the shard's runs, and then for these.
 func (t *Table) spill(tr *transition, added func(Rows)) (err error) {
 	from := tr.to.Rows()
 	for err == nil && t.Rows() > 0 {
@@ -114,7 +115,10 @@ func (t *Table) RelabelEnabled(f *Filter, most int, set Set, added func(Rows)) e
 	sh.runs = sh.runs[:0]
 	t.head(f, most, func(r Rows) { sh.runs = append(sh.runs, r) })
 	from := to.Rows()
-	defer func() { to.welcome(from, &t.set, added) }()
+	defer func() {
+		sh.runs = sh.runs[:0]
+		to.welcome(from, &t.set, added)
+	}()
 	for _, r := range slices.Backward(sh.runs) { // what fills a hole is not one of them
 		for row := r.to - 1; row >= r.from; row-- {
 			if _, err := r.chunk.pass(row, tr); err != nil {
@@ -126,15 +130,17 @@ func (t *Table) RelabelEnabled(f *Filter, most int, set Set, added func(Rows)) e
 }
 
 // welcome zeroes what is new to the rows that have come from a table of other
-// components, those behind the first from, and calls added for them.
+// components, those behind the first from. Then it calls added for the shard's runs and for
+// these rows: when all have come, for added may create more, here and where they came from,
+// and may panic.
 func (t *Table) welcome(from int, had *Set, added func(Rows)) {
-	until := t.Rows() // added may create more
+	sh := t.shard
 	at := t.cur.order
 	for at > 0 && t.chunks[at].first > from {
 		at--
 	}
 	for _, c := range t.chunks[max(at, 0):] {
-		low, high := max(from-c.first, 0), min(until-c.first, c.n)
+		low, high := max(from-c.first, 0), c.n
 		if low >= high {
 			continue
 		}
@@ -143,7 +149,10 @@ func (t *Table) welcome(from int, had *Set, added func(Rows)) {
 				c.zero(i, low, high)
 			}
 		}
-		added(c.rows(low, high))
+		sh.runs = append(sh.runs, c.rows(low, high))
+	}
+	for _, r := range sh.runs {
+		added(r)
 	}
 }
 

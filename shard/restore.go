@@ -34,13 +34,17 @@ type Restore struct {
 // NewRestore begins. It returns ErrUsed if a handle was given before.
 func NewRestore(space *Space, shards []*Shard, out *Outside) (*Restore, error) {
 	r := &Restore{space: space, next: make([]uint32, space.homes), out: out}
-	used := out.Drawn() > 0
+	shut := out.shut()
+	used := !shut
 	for _, s := range shards {
 		r.homes = append(r.homes, &s.Home)
 		used = used || s.next > 0 || s.record.created > 0
 	}
 	r.homes = append(r.homes, &out.Home)
 	if used {
+		if shut {
+			out.open()
+		}
 		return nil, fmt.Errorf("%w; restore into a world that is new", ErrUsed)
 	}
 	return r, nil
@@ -87,9 +91,8 @@ func (r *Restore) Retire(h handle.Handle) {
 }
 
 // Finish makes the slots free that lie between those that were given: they are given
-// behind all that were freed, in ascending order. It returns ErrUsed if a port has
-// drawn a handle meanwhile.
-func (r *Restore) Finish() error {
+// behind all that were freed, in ascending order.
+func (r *Restore) Finish() {
 	for i, home := range r.homes {
 		freed := home.free
 		home.free = nil
@@ -103,24 +106,38 @@ func (r *Restore) Finish() error {
 		home.free = append(home.free, freed...)
 		home.next = r.next[i]
 	}
-	return r.out.fill(r.next[len(r.homes)-1])
+	r.out.fill(r.next[len(r.homes)-1])
 }
 
-// fill makes the pool of what is in the free list, of so many indexes. It returns ErrUsed
-// if a port has drawn some.
-func (o *Outside) fill(drawn uint32) error {
+// shut refuses handles to ports until open. It returns false, and does nothing, if some were
+// taken, or it is shut.
+func (o *Outside) shut() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.mu.drawn > 0 {
-		return fmt.Errorf("%w: a port has drawn some during the restore", ErrUsed)
+	if o.mu.closed || o.mu.drawn > 0 {
+		return false
 	}
+	o.mu.closed = true
+	return true
+}
+
+func (o *Outside) open() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.mu.closed = false
+}
+
+// fill makes the pool of what is in the free list, of so many indexes, and opens it.
+func (o *Outside) fill(drawn uint32) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.mu.closed = false
 	o.mu.drawn = uint64(drawn)
 	for len(o.free) > 0 {
 		o.mu.pool = append(o.mu.pool, o.take())
 	}
 	slices.Reverse(o.mu.pool)
 	o.free = nil
-	return nil
 }
 
 // AppendVacant appends the handles that the free slots of a home give next, in the

@@ -62,7 +62,7 @@ func TestRestoreAlike(t *testing.T) {
 				}
 				r.Retire(h)
 			}
-			require.NoError(t, r.Finish())
+			r.Finish()
 			require.Equal(t, a.shards[last].AppendSlots(nil), b.shards[last].AppendSlots(nil))
 			require.Equal(t, a.shards[last].FreeList(), b.shards[last].FreeList())
 			require.Equal(t, a.shards[last].Retired(), b.shards[last].Retired())
@@ -79,8 +79,11 @@ func TestRestoreAlike(t *testing.T) {
 // that had no room for the row, an atom by a restore that was not finished.
 func TestRestoreUsed(t *testing.T) {
 	for name, use := range map[string]func(s *storage, r *shard.Restore){
-		"drawn": func(s *storage, _ *shard.Restore) {
+		"drawn": func(s *storage, r *shard.Restore) {
 			_, err := s.outside.Take(nil, 1, 0)
+			require.ErrorIs(t, err, shard.ErrIndexes, "not before it is restored")
+			r.Finish()
+			_, err = s.outside.Take(nil, 1, 0)
 			require.NoError(t, err)
 		},
 		"indexes": func(s *storage, _ *shard.Restore) {
@@ -126,7 +129,7 @@ func TestRestoreClaims(t *testing.T) {
 	require.NoError(t, r.Claim(all[10]))
 	r.Retire(all[10])
 	require.ErrorIs(t, r.Claim(all[10]+1), shard.ErrGiven)
-	require.NoError(t, r.Finish())
+	r.Finish()
 	require.Equal(t, 1, s.shards[1].Retired())
 	require.Equal(t, indexMax, s.shards[1].Free())
 	require.Contains(t, s.shards[1].FreeList(), all[indexMax].Index())
@@ -171,7 +174,7 @@ func TestRestoreThenDraw(t *testing.T) {
 	last := handle.New(1, shard.PageSlots|1020, 1) // the 1021st of home 1
 	require.NoError(t, r.Claim(last))
 	r.Free(last)
-	require.NoError(t, r.Finish())
+	r.Finish()
 	given := map[handle.Handle]bool{}
 	for range 300 {
 		drawn, err := s.outside.Take(nil, 8, 0)

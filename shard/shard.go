@@ -196,11 +196,10 @@ func (s *Shard) Adopt(t *Table, h handle.Handle) (Atom, error) {
 
 // Reserve makes room for n more atoms of a table and their slots.
 func (s *Shard) Reserve(t *Table, n int) error {
-	if n <= len(s.free) && n <= len(t.cur.handles)-t.cur.n {
-		return nil
-	}
-	if err := s.reserve(n); err != nil {
-		return err
+	if n > len(s.free) {
+		if err := s.reserve(n); err != nil {
+			return err
+		}
 	}
 	return t.reserve(n)
 }

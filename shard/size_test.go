@@ -38,7 +38,7 @@ func TestSize(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, uint64(16*8), s.outside.Size().Used)
 	require.Equal(t, uint64(1024*8), s.outside.Size().Reserved)
-	s.outside.Put(drawn[:3])
+	s.outside.Put(drawn[:3], 0)
 	require.Equal(t, uint64(13*8), s.outside.Size().Used, "without the pool")
 	s.outside.Recycle(drawn[3:8])
 	require.Equal(t, uint64(8*8), s.outside.Size().Used, "nor the free")

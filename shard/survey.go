@@ -47,7 +47,8 @@ func (c *Column[T]) cells(number, rows int) Cells {
 	return CellsOf(c.dir.Load().rows[number][:rows])
 }
 
-// AppendSpare appends what decides when the table gives back chunks, and itself.
+// AppendSpare appends what decides when the table gives back chunks, and itself, and whether
+// its small chunks are to be coalesced.
 func (t *Table) AppendSpare(dst []byte) []byte {
 	number := func(n uint32) { dst = binary.LittleEndian.AppendUint32(dst, n) }
 	is := func(x bool) {
@@ -59,6 +60,7 @@ func (t *Table) AppendSpare(dst []byte) []byte {
 	}
 	is(t.listed)
 	is(t.kept)
+	is(t.crowded)
 	if len(t.chunks) == 0 && !t.kept {
 		number(t.left)
 	}
@@ -146,6 +148,20 @@ func (o *Outside) uses(n uint32) uint32 {
 		return h.Version() - 1
 	}
 	return h.Version()
+}
+
+// AppendMarks appends in which order tables, and chunks of each, have got their marked rows:
+// in that order slots become free.
+func (s *Shard) AppendMarks(dst []byte) []byte {
+	number := func(n int) { dst = binary.LittleEndian.AppendUint32(dst, uint32(n)) }
+	for _, t := range s.dirty {
+		number(slices.Index(s.tables, t))
+		number(len(t.dirty))
+		for _, c := range t.dirty {
+			number(c.order)
+		}
+	}
+	return dst
 }
 
 // AppendNotes appends what hooks have not been told of yet, in order; nothing where

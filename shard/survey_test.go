@@ -67,7 +67,7 @@ func TestSurveyDrawn(t *testing.T) {
 	require.Equal(t, uses, append(s.outside.AppendUses(nil), uses...)[:8], "without the zeroes behind")
 	require.Equal(t, append([]uint32{5}, uses...)[:len(s.outside.AppendUses(nil))+1], s.outside.AppendUses([]uint32{5}))
 
-	s.outside.Put(drawn[2:3])
+	s.outside.Put(drawn[2:3], 0)
 	s.outside.Recall(drawn[3])
 	s.outside.Cut()
 	s.outside.Restock()

@@ -181,7 +181,7 @@ func (t *Table) wipe(before int) {
 		from, to := max(t.Rows()-c.first, 0), min(before-c.first, c.Cap())
 		c.used = max(c.used, to)
 		if from == 0 {
-			c.changed = t.shard.space.now // there were rows until now
+			c.changed, c.reserved = t.shard.space.now, false // there were rows until now
 		}
 		if from == 0 && c.used >= clearAtOnce && !check.Enabled { // which wants to spoil them
 			c.clear(0, c.used)

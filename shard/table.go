@@ -132,7 +132,6 @@ func (t *Table) settle() error {
 		}
 	}
 	t.cur = t.chunks[next]
-	t.cur.reserved = false
 	if next > 0 && t.cur.Cap() > t.chunks[next-1].Cap() && !t.crowded {
 		t.crowded = true
 		t.shard.crowded = append(t.shard.crowded, t)
@@ -158,6 +157,9 @@ func (t *Table) add(rows int) error {
 func (t *Table) reserve(n int) error {
 	room := 0
 	for _, c := range t.chunks[max(t.cur.order, 0):] { // those before it are full
+		if room < n && c.n == 0 {
+			c.reserved = true
+		}
 		room += c.Cap() - c.n
 	}
 	for room < n {

@@ -197,7 +197,7 @@ func (c *Chunk) passRun(tr *transition) error {
 
 // emptied notes that the last row has left the chunk.
 func (c *Chunk) emptied() {
-	c.changed = c.table.shard.space.now
+	c.changed, c.reserved = c.table.shard.space.now, false
 	c.table.noteSpare()
 }
 

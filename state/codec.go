@@ -10,7 +10,7 @@ import (
 // Codec writes values of a type as bytes. Types that hold more than numbers need
 // one: a component, message or resource with a pointer, string, slice, map,
 // interface, channel or function in it. One of a type of numbers takes the place
-// of what is done by itself.
+// of what is done by itself. In requests, those of a log too, strings need none.
 type Codec[T any] struct {
 	// Append appends v to dst. The same value gives the same bytes: a map must be
 	// written in the order of its keys. It must not write v.

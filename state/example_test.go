@@ -121,7 +121,11 @@ func ExampleForm() {
 // Codecs of types that hold more than numbers; the zero value has none.
 func ExampleCodecs() {
 	var codecs state.Codecs
-	_, err := codecs.Form(reflect.TypeFor[exampleName](), false)
+	_, err := codecs.Form(reflect.TypeFor[exampleName](), false) // numbers and strings need none
+	fmt.Println(err)
+	_, err = codecs.Form(reflect.TypeFor[[]string](), false)
 	fmt.Println(errors.Is(err, state.ErrNoCodec))
-	// Output: true
+	// Output:
+	// <nil>
+	// true
 }

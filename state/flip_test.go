@@ -57,6 +57,7 @@ var flips = []struct {
 	{"other flag", entities, nil, func(f *fixture) { require.NoError(f.t, world.Flag(f.World, f.unitAt(0), 4)) }},
 	{"marked", entities, nil, func(f *fixture) { f.World.Destroy(f.unitAt(0)) }},
 	{"which is marked", entities, destroy(0), destroy(1)},
+	{"which table is marked first", entities, destroyBoth(false), destroyBoth(true)},
 	{"order of what units hold", body, swapped(false), swapped(true)},
 	{"order of the rows", entities, visitors(0, 1), visitors(1, 0)},
 	{"room that was reserved", append(entities, "shard 1: entities"), nil, func(f *fixture) {
@@ -185,6 +186,20 @@ func setPoints(n int64) func(*fixture) {
 
 func destroy(i int) func(*fixture) {
 	return func(f *fixture) { require.True(f.t, f.World.Destroy(f.unitAt(i))) }
+}
+
+// destroyBoth destroys an entity of each of two tables.
+func destroyBoth(swap bool) func(*fixture) {
+	return func(f *fixture) {
+		all := [2]handle.Handle{f.unitAt(0), f.unitAt(1)}
+		require.NoError(f.t, f.points.Remove(f.World, all[1]))
+		if swap {
+			all[0], all[1] = all[1], all[0]
+		}
+		for _, h := range all {
+			require.True(f.t, f.World.Destroy(h))
+		}
+	}
 }
 
 // swapped makes two units that are alike but for their order.

@@ -10,7 +10,7 @@ import (
 )
 
 // Form is how single values of a type are written as bytes and read again: fields
-// with a Codec by that, the others as they are in memory, with everything zeroed
+// with a Codec by that, strings by their text, the others as they are in memory, with everything zeroed
 // that holds nothing. Machines of another byte order or size of int cannot read
 // them. Immutable.
 type Form struct {
@@ -24,6 +24,15 @@ type formPart struct {
 	size   uintptr
 	codec  appender // nil: by the layout
 	*layout
+}
+
+// text is the codec of strings.
+var text = Codec[string]{
+	Append: func(dst []byte, s *string) []byte { return append(dst, *s...) },
+	Read: func(src []byte, s *string) error {
+		*s = string(src)
+		return nil
+	},
 }
 
 // Form returns the form of a type. It returns ErrNoCodec, naming the field, if it has
@@ -46,6 +55,11 @@ func (f *Form) add(c *Codecs, in, t reflect.Type, at uintptr, path string, toRea
 		f.shape += fmt.Sprintf(" codec(%v)@%d", t, at)
 		return nil
 	}
+	if t.Kind() == reflect.String {
+		f.parts = append(f.parts, formPart{offset: at, codec: text})
+		f.shape += fmt.Sprintf(" text@%d", at)
+		return nil
+	}
 	l, err := layoutOf(t, path)
 	if err == nil {
 		f.parts = append(f.parts, formPart{offset: at, size: t.Size(), layout: l})
@@ -53,7 +67,10 @@ func (f *Form) add(c *Codecs, in, t reflect.Type, at uintptr, path string, toRea
 		return nil
 	}
 	if t.Kind() != reflect.Struct {
-		return fmt.Errorf("%w; register a state.Codec[%v]", err, in)
+		if in != t {
+			return fmt.Errorf("%w; register a state.Codec[%v], or one of a type that has it: state.Codec[%v]", err, t, in)
+		}
+		return fmt.Errorf("%w; register a state.Codec[%v]", err, t)
 	}
 	for i := range t.NumField() {
 		if x := t.Field(i); x.Name != "_" {

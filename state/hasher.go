@@ -248,6 +248,8 @@ func (h *Hasher) shard(v world.Survey, i int, components, messages []world.Named
 	for _, t := range s.Tables() {
 		h.table(t)
 	}
+	h.scratch = s.AppendMarks(h.scratch[:0])
+	h.sum.bytes(h.scratch)
 	if h.scratch = s.AppendNotes(h.scratch[:0]); len(h.scratch) > 0 { // hooks are to be told of
 		h.sum.bytes(h.scratch)
 	}

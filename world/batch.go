@@ -174,7 +174,7 @@ func (w *World) setOf(call string, parts []Part) (set shard.Set) {
 // nor are rows that it moves counted again.
 func (q *Query) eachTable(f func(t *shard.Table, most int) error) error {
 	left := q.limit
-	for i := range q.parts {
+	for i := range q.parts { // all of them first: f may create
 		p := &q.parts[i]
 		p.look(q)
 		p.meant = p.meant[:0]
@@ -186,6 +186,9 @@ func (q *Query) eachTable(f func(t *shard.Table, most int) error) error {
 			}
 			p.meant = append(p.meant, n)
 		}
+	}
+	for i := range q.parts {
+		p := &q.parts[i]
 		for k, t := range p.tables {
 			if p.meant[k] == 0 {
 				continue

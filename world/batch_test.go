@@ -177,3 +177,61 @@ func TestBatchAllocatesNothing(t *testing.T) {
 	}
 	require.Zero(t, testing.AllocsPerRun(20, cycle))
 }
+
+// TestBatchInitCreates has init create entities that match the query: they are not changed,
+// whichever way rows are moved.
+func TestBatchInitCreates(t *testing.T) {
+	for _, have := range []int{20, 100, 700} {
+		for _, target := range []int{0, 5, 500} {
+			f := newFixture(t, world.Options{Shards: 2})
+			f.newUnits(target)
+			require.NoError(t, f.frozen.AddTo(f.Query(world.Read[Health](f.World)), nil))
+			old, fresh := f.newUnits(have), []handle.Handle(nil)
+			q := f.Query(world.Read[Health](f.World), world.Without[Frozen](f.World))
+			told := map[handle.Handle]bool{}
+			require.NoError(t, f.frozen.AddTo(q, func(rows world.Chunk) {
+				for _, h := range rows.Handles() {
+					require.False(t, told[h])
+					told[h] = true
+				}
+				for range 100 {
+					fresh = append(fresh, f.newUnit(1))
+				}
+			}))
+			require.Len(t, told, have)
+			for _, h := range old {
+				require.True(t, told[h])
+			}
+			for _, h := range fresh {
+				require.False(t, f.Has(h, f.frozen))
+			}
+			require.Equal(t, len(fresh), q.Count())
+		}
+	}
+}
+
+// TestBatchInitPanics recovers from a panic of init: no entity has got what a dead one had.
+func TestBatchInitPanics(t *testing.T) {
+	for _, n := range []int{30, 300} {
+		f := newFixture(t, world.Options{Shards: 1})
+		health := world.Write[Health](f.World)
+		require.NoError(t, f.creature.CreateN(f.World, 2*n, func(_ int, c *Creature) { c.Points = 666 }))
+		f.Query().Destroy()
+		f.Refresh()
+		require.NoError(t, world.NewBundle[struct {
+			Position
+			Name
+		}](f.World).CreateN(f.World, n, nil))
+		require.PanicsWithValue(t, "init", func() {
+			_ = f.health.AddTo(f.Query(world.Without[Health](f.World)), func(world.Chunk) { panic("init") })
+		})
+		have := 0
+		for ch := range f.Query(health).Chunks() {
+			for _, h := range health.Slice(ch) {
+				require.Zero(t, h.Points)
+				have++
+			}
+		}
+		require.Equal(t, n, have)
+	}
+}

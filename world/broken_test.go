@@ -204,7 +204,7 @@ func TestListenerFails(t *testing.T) {
 					all := f.newUnits(100)
 					var failed error
 					l.failed = func(err error) { failed = err }
-					f.Listen(*l)
+					require.NoError(t, f.Listen(*l))
 					var done [2000]world.Completion
 					ports := []*world.Port{f.port(), f.port(), f.port()}
 					for i := range done {
@@ -222,8 +222,8 @@ func TestListenerFails(t *testing.T) {
 					require.NoError(t, f.health.Set(ports[0], all[0], Health{}))
 					f.Refresh()
 					require.NoError(t, f.Failure())
-					f.Listen(*l) // nobody listens by now
-					f.Listen(nil)
+					require.NoError(t, f.Listen(*l)) // nobody listens by now
+					require.NoError(t, f.Listen(nil))
 					f.mustGoOn(all)
 				})
 			}

@@ -68,9 +68,8 @@ func (e *endpoint) tookBack(epoch uint32) int {
 func (e *endpoint) takeBack(o *shard.Outside, told []handle.Handle, epoch uint32) {
 	e.recalled = uint32(e.tookBack(epoch) + len(told))
 	o.Recall(told...)
-	if rest := len(e.hand) - handMax; rest > 0 { // of a CreateN that panicked
-		o.Put(e.hand[:rest])
-		e.hand = append([]handle.Handle(nil), e.hand[rest:]...)
+	if len(e.hand) > drawFirst { // of a CreateN that panicked
+		e.hand = o.Put(e.hand, handMax)
 	}
 }
 

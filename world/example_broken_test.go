@@ -69,7 +69,9 @@ func (diskFull) Failed(err error)               { fmt.Println("failed:", err) }
 // A Listener that panics is told nothing any more; the world goes on. Schedulers ask Deaf.
 func ExampleListenerError() {
 	w := world.MustNew(world.Options{})
-	w.Listen(diskFull{})
+	if err := w.Listen(diskFull{}); err != nil {
+		panic(err)
+	}
 	tick := w.BeginTick()
 	tick.End(serial)
 	fmt.Println(tick.Deaf().Method, tick.Deaf().Value)

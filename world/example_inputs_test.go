@@ -93,7 +93,9 @@ func ExampleFeed() {
 	}
 	w, units, health := newWorld()
 	t := &tape{kinds: w.Survey().Kinds()}
-	w.Listen(t)
+	if err := w.Listen(t); err != nil {
+		panic(err)
+	}
 	port, _ := w.OpenPort()
 	unit, _ := units.Create(port, Unit{Health{10}})
 	_ = health.Set(port, unit, Health{9})
@@ -120,7 +122,9 @@ func ExampleListener() {
 	world.Register[Health](w, "health")
 	units := world.NewBundle[Unit](w)
 	t := &tape{kinds: w.Survey().Kinds()}
-	w.Listen(t)
+	if err := w.Listen(t); err != nil {
+		panic(err)
+	}
 	port, _ := w.OpenPort()
 	unit, _ := units.Create(port, Unit{Health{10}})
 	_ = port.Destroy(unit)
@@ -140,7 +144,9 @@ func ExampleInputs() {
 	world.Register[Health](w, "health")
 	unit, _ := world.NewBundle[Unit](w).Create(w, Unit{})
 	t := &tape{kinds: w.Survey().Kinds()}
-	w.Listen(t)
+	if err := w.Listen(t); err != nil {
+		panic(err)
+	}
 	world.AnchorOf(w).Release(unit) // by a reference
 	w.Refresh()
 	fmt.Println(t.in.Tick, t.in.Released[0] == unit)

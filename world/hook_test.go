@@ -477,3 +477,62 @@ func TestHookOfTheDestroyedByFunction(t *testing.T) {
 	require.NoError(t, f.Failure())
 	require.ElementsMatch(t, kept, slices.Concat(told[0], told[1]))
 }
+
+// TestHookLoops has hooks loop in refreshes of the idle world, whose own loops do not see what
+// they create afterwards either.
+func TestHookLoops(t *testing.T) {
+	for name, refresh := range map[string]func(*fixture){"Refresh": func(f *fixture) { f.Refresh() }, "Clear": func(f *fixture) { f.Clear() }} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t, world.Options{Shards: 1})
+			f.Observe("more", world.OnCreate|world.OnDestroy, func(b *world.Build) func(*world.Context, world.Event, []handle.Handle) {
+				b.Creates(f.mover)
+				health := b.Query(world.Read[Health](b))
+				return func(c *world.Context, _ world.Event, _ []handle.Handle) {
+					for range 2 {
+						for range health.Chunks() {
+							_, err := f.mover.Create(c, Mover{})
+							require.NoError(t, err)
+						}
+					}
+				}
+			})
+			all := f.Query()
+			for range 5 {
+				f.newUnit(1)
+				refresh(f)
+				f.newUnit(1)
+				before, seen := all.Count(), 0
+				for ch := range all.Chunks() {
+					seen += ch.Len()
+					for range 10 {
+						_, err := f.mover.Create(f.World, Mover{})
+						require.NoError(t, err)
+					}
+				}
+				require.Equal(t, before, seen)
+			}
+		})
+	}
+}
+
+// TestClearAndHooks clears a world with a hook that creates: what it creates stays.
+func TestClearAndHooks(t *testing.T) {
+	f := newFixture(t, world.Options{Shards: 2})
+	f.Observe("again", world.OnDestroy, func(b *world.Build) func(*world.Context, world.Event, []handle.Handle) {
+		b.Creates(f.unit)
+		return func(c *world.Context, _ world.Event, hs []handle.Handle) {
+			for range hs {
+				_, err := f.unit.Create(c, Unit{})
+				require.NoError(t, err)
+			}
+		}
+	})
+	old := f.newUnits(10)
+	tick := f.Tick()
+	f.Clear()
+	require.Equal(t, tick+1, f.Tick(), "one refresh")
+	for _, h := range old {
+		f.mustBeStale(h)
+	}
+	require.Equal(t, 10, f.Count())
+}

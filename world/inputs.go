@@ -145,18 +145,19 @@ func (s *hearer) look() {
 // Listen makes a listener hear what the world is given, from the next refresh on, or
 // with nil nobody. It costs a refresh nothing while there is none. The world must be
 // idle.
-func (w *World) Listen(l Listener) {
+func (w *World) Listen(l Listener) error {
 	w.mustIdle("Listen")
 	if l == nil {
 		w.hearing = nil
 		w.outside.Note(false)
-		return
+		return nil
 	}
 	if w.hearing != nil {
-		panic("world: Listen to a world that somebody listens to; there is one Listener at a time")
+		return errors.New("world: somebody listens to the world already; there is one Listener, or Recorder, at a time")
 	}
 	w.hearing = newHearing(w, l)
 	w.outside.Note(true)
+	return nil
 }
 
 // taken notes what was drawn until all requests were taken. The handles of creates

@@ -51,7 +51,9 @@ func (p *Port) Alive(h handle.Handle) bool { return p.w.space.Alive(h) }
 // is marked is known to its owner alone.
 func (p *Port) Status(h handle.Handle) Status { return status(p.w, h) }
 
-// Notify makes c learn the outcome of the next request.
+// Notify makes c learn the outcome of the next request, and of no other: of the first one
+// in a batch. A second Notify before it takes the place of the first. A request that is
+// refused is none: c is free again.
 func (p *Port) Notify(c *Completion) *Port {
 	p.notify, p.special = c, true
 	return p

@@ -28,6 +28,9 @@ type batch struct {
 //
 // Anything but requests that f does is of course not undone.
 func (p *Port) Batch(f func() error) error {
+	if err := p.unusable(); err != nil {
+		return err
+	}
 	if err := p.begin("Batch"); err != nil {
 		return err
 	}

@@ -56,10 +56,10 @@ var places = map[string]struct {
 		f.BeginTick().End(serial)
 	}},
 	"a listener": {"while a refresh runs", func(f *fixture, h handle.Handle, call func()) {
-		f.Listen(ears{request: call})
+		require.NoError(f.t, f.Listen(ears{request: call}))
 		require.NoError(f.t, f.health.Set(f.port(), h, Health{7}))
 		f.Refresh()
-		f.Listen(nil)
+		require.NoError(f.t, f.Listen(nil))
 	}},
 	"a tick": {"while a tick runs", func(f *fixture, _ handle.Handle, call func()) {
 		tick := f.BeginTick()

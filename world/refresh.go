@@ -50,6 +50,7 @@ type refresh struct {
 	cut      uint32
 	veiled   bool     // what is created is not alive before it is known whether it stays
 	calls    bool     // functions are to run
+	clear    bool     // all are to die; see World.Clear
 	aparts   []apart  // by shard
 	releases releases // by references
 	comers   shard.Comers
@@ -147,6 +148,9 @@ func (r *refresh) run(parallel Parallel) {
 	done := false
 	defer r.w.guard(&done)
 	r.steps(parallel)
+	for _, s := range r.w.shards { // loops of the idle world are later ones than those of systems and hooks
+		r.w.loop = max(r.w.loop, s.Loop)
+	}
 	done = true
 }
 
@@ -181,6 +185,9 @@ func (r *refresh) steps(parallel Parallel) {
 		if l := w.space.Locate(h); l != 0 {
 			w.space.Mark(l)
 		}
+	}
+	if r.clear {
+		w.markAll()
 	}
 	if len(w.extensions.all) > 0 && w.extensions.refresh(r.shares) && r.veiled {
 		serial(n, r.unveil) // the spared are not marked any more

@@ -56,8 +56,9 @@ type Restoration struct {
 
 // Restore makes entities with given handles, as a saved state has them: fill makes
 // them by Bundle.Recreate, and says by Free and Retire what other slots are to give.
-// For a new world: one that has given no handle yet, and in which no port is in use.
-// Systems may have been built, and components and bundles made.
+// For a new world: one that has given no handle yet. Systems may have been built, components
+// and bundles made, and ports opened, which create nothing until Restore returns:
+// they get ErrIndexes.
 //
 // What fill says nothing of is free: slots below those that were given are given
 // before fresh ones. In a world whose stale handles may still be known somewhere, each
@@ -69,7 +70,7 @@ type Restoration struct {
 // It returns ErrLayout for handles of another layout, ErrUsed, or the error of fill;
 // then the world has what was restored until then. It costs what creating does, and a
 // look at each slot.
-func (w *World) Restore(of Layout, fill func(r *Restoration) error) (err error) {
+func (w *World) Restore(of Layout, fill func(r *Restoration) error) error {
 	w.mustSettle("Restore")
 	if of != w.Layout() {
 		return fmt.Errorf("%w: they have %+v, this world has %+v", ErrLayout, of, w.Layout())
@@ -83,7 +84,7 @@ func (w *World) Restore(of Layout, fill func(r *Restoration) error) (err error) 
 	defer func() { // even if fill panics
 		w.closeLoop()
 		r.done = true
-		err = errors.Join(err, inner.Finish())
+		inner.Finish()
 		w.space.Sync(w.columns)
 	}()
 	return fill(r)

@@ -243,13 +243,6 @@ func TestRestoreRefuses(t *testing.T) {
 	require.ErrorIs(t, used.Restore(used.Layout(), never), world.ErrUsed)
 	other := newFixture(t, world.Options{Shards: 3})
 	require.ErrorIs(t, other.Restore(used.Layout(), never), world.ErrLayout)
-	p, err := other.OpenPort()
-	require.NoError(t, err)
-	err = other.Restore(other.Layout(), func(r *world.Restoration) error {
-		_, err := other.unit.Create(p, Unit{})
-		return err
-	})
-	require.ErrorIs(t, err, world.ErrUsed, "a port draws meanwhile")
 	var kept *world.Restoration
 	fresh := newFixture(t, o)
 	require.NoError(t, fresh.Restore(fresh.Layout(), func(r *world.Restoration) error {
@@ -258,4 +251,33 @@ func TestRestoreRefuses(t *testing.T) {
 		return nil
 	}))
 	require.Panics(t, func() { _ = kept.Free(good) })
+}
+
+// TestRestorePorts has ports that were opened before create during a restore: they cannot,
+// and what is restored stays whole.
+func TestRestorePorts(t *testing.T) {
+	f := newFixture(t, world.Options{Shards: 1})
+	p := f.port()
+	h := handle.New(1, 0, 1)
+	require.NoError(t, f.Restore(f.Layout(), func(r *world.Restoration) error {
+		_, err := f.unit.Create(p, Unit{})
+		require.ErrorIs(t, err, world.ErrIndexes)
+		require.ErrorContains(t, err, "create when World.Restore has returned")
+		return f.unit.Recreate(r, 0, h, Unit{})
+	}))
+	given := map[handle.Handle]bool{h: true}
+	for range 100 {
+		h, err := f.unit.Create(p, Unit{})
+		require.NoError(t, err)
+		require.False(t, given[h], "%v is given twice", h)
+		given[h] = true
+	}
+	f.Refresh()
+	require.Equal(t, len(given), f.Count())
+	for h := range given {
+		require.True(t, f.Alive(h))
+	}
+	require.Error(t, f.Restore(f.Layout(), nil))
+	_, err := f.unit.Create(p, Unit{})
+	require.NoError(t, err, "a restore that was refused hinders nobody")
 }

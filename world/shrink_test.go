@@ -285,3 +285,32 @@ func TestClearGivesBack(t *testing.T) {
 	}
 	f.mustHave(7)(f.newUnit(7))
 }
+
+// TestShrinkReservedUsed gives reserved chunks back that were used, also when those before
+// them went first.
+func TestShrinkReservedUsed(t *testing.T) {
+	f := newFixture(t, world.Options{Shards: 1})
+	f.newUnits(16)
+	require.NoError(t, f.unit.Reserve(f.World, 4000))
+	f.Query().Destroy()
+	f.refreshes(200)
+	require.Equal(t, 1, f.stats().Chunks, "the room")
+	f.newUnits(1000)
+	f.Query().Destroy()
+	f.refreshes(200)
+	require.Zero(t, f.stats().Chunks)
+}
+
+// TestShrinkKeepsRoom reserves room that is there already, of entities that have died.
+func TestShrinkKeepsRoom(t *testing.T) {
+	f := newFixture(t, world.Options{Shards: 1})
+	const n = 4096
+	f.newUnits(n)
+	f.Query().Destroy()
+	f.Refresh()
+	require.NoError(t, f.unit.Reserve(f.World, n))
+	f.refreshes(200)
+	before := f.stats().BytesReserved
+	f.newUnits(n)
+	require.Equal(t, before, f.stats().BytesReserved)
+}

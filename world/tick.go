@@ -48,9 +48,6 @@ func (t Tick) End(parallel Parallel) {
 		panic("world: Tick.End of a tick that is over; begin each with BeginTick and end it once")
 	}
 	t.w.refresh.run(parallel)
-	for _, s := range t.w.shards {
-		t.w.loop = max(t.w.loop, s.Loop)
-	}
 	t.w.space.SetIdle(true)
 	t.w.giveBack()
 }

@@ -16,8 +16,8 @@ import (
 // between refreshes.
 //
 // Ownership: between ticks one goroutine, whoever made the world, may use it
-// for everything. While a tick runs, the *World is off limits but for Alive,
-// Tick, Options and OpenPort, which are safe from any goroutine at any time;
+// for everything. While a tick runs the *World is off limits, but for the calls that say
+// they are safe from any goroutine at any time, such as Alive, Tick and OpenPort;
 // systems act through their *Context and everybody else through a *Port.
 type World struct {
 	options Options
@@ -188,14 +188,15 @@ func (w *World) Count() int {
 	return n
 }
 
-// Clear destroys every entity, and gives the memory of their components back, what
-// Bundle.Reserve asked for included. What ports had requested before is applied
-// first, so that every handle given until now is stale afterwards.
+// Clear is a Refresh that destroys every entity, and gives the memory of their components
+// back, what Bundle.Reserve asked for included. What ports have requested is applied
+// first, so that every handle given until now is stale afterwards. Entities that hooks
+// create meanwhile stay, and those that an extension spares.
 func (w *World) Clear() {
 	w.take("Clear", phaseRefresh)
+	w.refresh.clear = true
 	w.refresh.run(serial)
-	w.markAll()
-	w.refresh.run(serial)
+	w.refresh.clear = false
 	for _, s := range w.shards {
 		s.ShrinkAll()
 	}

@@ -95,7 +95,7 @@ var misuseSections = []struct {
 		{call: "World.Vacant", why: doneInLoop, do: none(func(x *misuseScene) { x.w.Vacant() })},
 		{call: "World.Survey", why: doneInLoop, do: none(func(x *misuseScene) { x.w.Survey() })},
 		{call: "World.Pin", why: doneInLoop, do: none(func(x *misuseScene) { x.w.Pin(x.health) })},
-		{call: "World.Listen", why: doneInLoop, do: none(func(x *misuseScene) { x.w.Listen(nil) })},
+		{call: "World.Listen", why: doneInLoop, do: func(x *misuseScene) error { return x.w.Listen(nil) }},
 		{call: "World.Feed", why: doneInLoop, do: func(x *misuseScene) error {
 			x.port.Close()
 			x.w.Idle()

@@ -370,7 +370,7 @@ func keptRows() (rows []misuseRow) {
 	add("Port.Destroy, closed", "", func(x *misuseScene) error { return closed(x).Destroy(x.hs[0]) })
 	add("Port.Batch, closed", "", func(x *misuseScene) error {
 		p := closed(x)
-		return p.Batch(func() error { return p.Destroy(x.hs[0]) })
+		return p.Batch(func() error { return nil })
 	})
 	add("Bundle.Create by a Port, closed", "", func(x *misuseScene) error { _, err := x.unit.Create(closed(x), misuseUnit{}); return err })
 	add("Bundle.CreateN by a Port, closed", "", func(x *misuseScene) error { return x.unit.CreateN(closed(x), 2, nil) })
