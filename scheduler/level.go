@@ -11,10 +11,6 @@ import (
 
 // LevelOptions shape a Balancer made by Level. The zero value means the defaults.
 type LevelOptions struct {
-	// ByCost makes it go by what the shards' systems take, rather than by their
-	// numbers of entities. Then its decisions differ from run to run, and the
-	// worlds with them: a run is repeated by playing its Scheduler.Shifts back.
-	ByCost bool
 	// Above is how many times the mean a shard's load must exceed for the shard to
 	// begin handing entities over, and Until how many times the mean it must come
 	// down to for that to end: so a load that varies between the two makes nobody
@@ -26,19 +22,16 @@ type LevelOptions struct {
 	// Least is how many entities more than its part a shard must have to begin.
 	// Default: 128, twice the run of new entities that go to the same shard.
 	Least int
-	// Every makes it decide in the ticks whose number it divides. Default: 1, or
-	// by cost 4, that what was done before shows in the average.
+	// Every makes it decide in the ticks whose number it divides. Default: 1.
 	Every int
 }
 
 // The defaults of LevelOptions.
 const (
-	DefaultLevelAbove     = 1.25
-	DefaultLevelUntil     = 1.05
-	DefaultLevelLimit     = 4096
-	DefaultLevelLeast     = 128
-	defaultLevelEvery     = 1
-	defaultLevelEveryCost = 4
+	DefaultLevelAbove = 1.25
+	DefaultLevelUntil = 1.05
+	DefaultLevelLimit = 4096
+	DefaultLevelLeast = 128
 )
 
 // validate fills in the defaults and panics about a limit that is broken.
@@ -58,19 +51,14 @@ func (o LevelOptions) validate() LevelOptions {
 	must(o.Until >= 1 && o.Until <= o.Above, "Until is %v, want 1 to %v, which is Above, or 0 for %v", o.Until, o.Above, DefaultLevelUntil)
 	must(o.Limit >= 0, "Limit is %d, want 1 or more, or 0 for %d", o.Limit, DefaultLevelLimit)
 	must(o.Least >= 0, "Least is %d, want 1 or more, or 0 for %d", o.Least, DefaultLevelLeast)
-	must(o.Every >= 0, "Every is %d, want 1 or more, or 0 for %d, by cost %d", o.Every, defaultLevelEvery, defaultLevelEveryCost)
+	must(o.Every >= 0, "Every is %d, want 1 or more, or 0 for 1", o.Every)
 	if o.Limit == 0 {
 		o.Limit = DefaultLevelLimit
 	}
 	if o.Least == 0 {
 		o.Least = DefaultLevelLeast
 	}
-	if o.Every == 0 {
-		o.Every = defaultLevelEvery
-		if o.ByCost {
-			o.Every = defaultLevelEveryCost
-		}
-	}
+	o.Every = max(o.Every, 1)
 	return o
 }
 
@@ -91,12 +79,11 @@ type leveler struct {
 // pile is a shard that gives or takes.
 type pile struct {
 	shard int
-	load  float64
-	each  float64 // of the load, what one entity is
+	load  float64 // entities
 }
 
-// above returns how many of its entities make the load what it is above the mean.
-func (p pile) above(mean float64) int { return int((p.load - mean) / p.each) }
+// above returns how many entities more than the mean there are.
+func (p pile) above(mean float64) int { return int(p.load - mean) }
 
 // Level makes a Balancer that moves entities from shards whose load is far above
 // the mean to those that are below, those with the most to those with the least,
@@ -120,12 +107,12 @@ func (l *leveler) Balance(tick uint64, loads []Load, dst []world.Shift) []world.
 	}
 	mean := 0.0
 	for _, x := range loads {
-		mean += l.load(x)
+		mean += float64(x.Entities)
 	}
 	mean /= float64(len(loads))
 	l.givers = l.givers[:0]
 	for i, x := range loads {
-		p := l.pile(i, x)
+		p := pile{i, float64(x.Entities)}
 		switch {
 		case p.load <= l.o.Until*mean:
 			l.giving[i] = false
@@ -141,36 +128,19 @@ func (l *leveler) Balance(tick uint64, loads []Load, dst []world.Shift) []world.
 	}
 	l.takers = l.takers[:0]
 	for i, x := range loads {
-		if p := l.pile(i, x); p.load < mean {
+		if p := (pile{i, float64(x.Entities)}); p.load < mean {
 			l.takers = append(l.takers, p)
 		}
 	}
 	return l.level(mean, dst)
 }
 
-// AppendState appends which shards are giving, for Scheduler.AppendState. By cost
-// that is nothing that another run could have.
+// AppendState appends which shards are giving, for Scheduler.AppendState.
 func (l *leveler) AppendState(dst []byte) []byte {
-	if l.o.ByCost {
-		return dst
-	}
 	for _, giving := range l.giving {
 		dst = append(dst, bit(giving))
 	}
 	return dst
-}
-
-// load is what a shard is judged by.
-func (l *leveler) load(x Load) float64 {
-	if l.o.ByCost {
-		return float64(x.Cost)
-	}
-	return float64(x.Entities)
-}
-
-func (l *leveler) pile(shard int, x Load) pile {
-	load := l.load(x)
-	return pile{shard, load, load / float64(max(x.Entities, 1))}
 }
 
 // level lets the givers give and the takers take, as far as both are off the mean
@@ -183,13 +153,13 @@ func (l *leveler) level(mean float64, dst []world.Shift) []world.Shift {
 		give := min(left, g.above(mean))
 		for give > 0 && at < len(l.takers) {
 			t := &l.takers[at]
-			n := min(give, int((mean-t.load)/g.each))
+			n := min(give, int(mean-t.load))
 			if n < 1 {
 				at++
 				continue
 			}
 			dst = append(dst, world.Shift{From: g.shard, To: t.shard, Entities: n})
-			t.load += float64(n) * g.each
+			t.load += float64(n)
 			give, left = give-n, left-n
 		}
 	}

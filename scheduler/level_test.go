@@ -99,19 +99,6 @@ func TestLevel(t *testing.T) {
 	require.NotZero(t, decided)
 }
 
-// TestLevelByCost goes by cost alone, in every fourth tick, and converts what is
-// too much to entities.
-func TestLevelByCost(t *testing.T) {
-	level := scheduler.Level(scheduler.LevelOptions{ByCost: true})
-	loads := []scheduler.Load{{Entities: 1000, Cost: 9 * time.Millisecond}, {Entities: 9000, Cost: time.Millisecond}, {Entities: 0, Cost: 2 * time.Millisecond}}
-	require.Equal(t, []world.Shift{{From: 0, To: 1, Entities: 333}, {From: 0, To: 2, Entities: 222}}, level.Balance(0, loads, nil))
-	for tick := uint64(1); tick < 4; tick++ {
-		require.Empty(t, level.Balance(tick, loads, nil))
-	}
-	require.NotEmpty(t, level.Balance(4, loads, nil))
-	require.Empty(t, level.Balance(8, make([]scheduler.Load, 3), nil), "nothing to do at all")
-}
-
 // TestLevelHysteresis sees that a load between the two bounds makes nobody move,
 // unless it comes from above.
 func TestLevelHysteresis(t *testing.T) {
@@ -141,9 +128,6 @@ func TestLevelState(t *testing.T) {
 	}
 	require.Equal(t, []byte{1, 0, 0}, at[0])
 	require.Equal(t, []byte{1, 1, 0}, at[1])
-	byCost := newFixtureOf(t, world.Options{Shards: 2}, scheduler.Options{Balancer: scheduler.Level(scheduler.LevelOptions{ByCost: true})})
-	byCost.step(1)
-	require.Equal(t, []byte{1}, byCost.AppendState(nil))
 }
 
 func TestLevelRefuses(t *testing.T) {
@@ -155,7 +139,7 @@ func TestLevelRefuses(t *testing.T) {
 		"scheduler: Level: Until is 0.5, want 1 to 1.25, which is Above, or 0 for 1.05": {Until: 0.5},
 		"scheduler: Level: Limit is -1, want 1 or more, or 0 for 4096":                  {Limit: -1},
 		"scheduler: Level: Least is -1, want 1 or more, or 0 for 128":                   {Least: -1},
-		"scheduler: Level: Every is -1, want 1 or more, or 0 for 1, by cost 4":          {Every: -1},
+		"scheduler: Level: Every is -1, want 1 or more, or 0 for 1":                     {Every: -1},
 	} {
 		require.PanicsWithValue(t, want, func() { scheduler.Level(o) })
 	}

@@ -75,7 +75,6 @@ func TestCloseFailsFurtherUse(t *testing.T) {
 		"Bundle.RemoveFrom":      func() error { return f.unit.RemoveFrom(q) },
 		"Bundle.ExchangeIn":      func() error { return f.mover.ExchangeIn(q, nil, f.unit) },
 		"Query.Remove":           func() error { return q.Remove(f.unit) },
-		"Query.Single":           func() error { _, err := q.Single(); return err },
 		"Destroy by Port":        func() error { return p.Destroy(h) },
 		"World.Create placed":    func() error { return f.unit.CreateN(f.World, 2, nil) },
 		"AppendN":                func() error { _, err := f.unit.AppendN(nil, f.World, 1, nil); return err },

@@ -19,11 +19,6 @@ var (
 	ErrStale = errors.New("world: entity is not alive")
 	// ErrMissing is returned when an entity lacks the component.
 	ErrMissing = errors.New("world: entity has no such component")
-	// ErrNone is returned when no entity matches a query that wants one.
-	ErrNone = errors.New("world: no entity matches the query")
-	// ErrSeveral is returned when more than one entity matches a query that
-	// wants one.
-	ErrSeveral = errors.New("world: several entities match the query")
 	// ErrFailed is returned for a question whose function panicked, and for a batch in
 	// which a CreateN did.
 	ErrFailed = errors.New("world: the function panicked")

@@ -1,7 +1,6 @@
 package world_test
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/atoll-sim/atoll/handle"
@@ -91,9 +90,10 @@ func ExampleTerm() {
 // With asks for a component that the loop does not look at.
 func ExampleWith() {
 	w, _, creature, _ := zooExample()
-	named, _ := w.Query(world.Write[Health](w), world.With[Name](w)).Single()
-	fmt.Println(named == creature)
-	// Output: true
+	for ch := range w.Query(world.Write[Health](w), world.With[Name](w)).Chunks() {
+		fmt.Println(ch.Len(), ch.Handle(0) == creature)
+	}
+	// Output: 1 true
 }
 
 // Without leaves out those that have a component.
@@ -148,18 +148,12 @@ func ExampleQuery() {
 	named := w.Query(world.With[Name](w))
 	creatures := world.NewBundle[Creature](w)
 
-	_, err := named.Single()
-	fmt.Println(named.Count(), err)
+	fmt.Println(named.Count())
 	_ = creatures.CreateN(w, 9, nil)
-	_, err = named.Single()
-	fmt.Println(named.Count(), errors.Is(err, world.ErrSeveral))
-
-	first, ok := named.First()
-	fmt.Println(first, ok)
+	fmt.Println(named.Count())
 	// Output:
-	// 1 <nil>
-	// 10 true
-	// 0:1@1 true
+	// 1
+	// 10
 }
 
 // All that match are marked at once, or the first few.

@@ -65,11 +65,9 @@ func (a *asked) uses(ch world.Chunk, h handle.Handle, l shard.Loc) map[string]fu
 		`accessor of component "position", Slice`: func() { a.writer.Slice(ch) },
 		`a Query`:                                  func() { a.query.Chunks() },
 		`a Query, Count`:                           func() { a.query.Count() },
-		`a Query, First`:                           func() { a.query.First() },
 		`foreign reader of component "velocity"`:   func() { a.foreign.Get(h) },
 		`receiver of message world_test.Hit`:       func() { a.receiver.All() },
 		`a Query, ChunksSince`:                     func() { a.query.ChunksSince(0) },
-		`a Query, Single`:                          func() { _, _ = a.query.Single() },
 		`accessor of component "health", a nobody`: func() { a.reader.Get(handle.None) },
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/shard"
 )
@@ -268,33 +267,6 @@ func (q *Query) Count() int {
 		}
 	}
 	return min(n, q.limit)
-}
-
-// First returns the first entity that matches, in the order of Chunks, and
-// whether there is one.
-func (q *Query) First() (handle.Handle, bool) {
-	for ch := range q.Chunks() {
-		return ch.Handle(0), true
-	}
-	return handle.None, false
-}
-
-// Single returns the one entity that matches. It returns ErrNone or ErrSeveral
-// if there is not exactly one.
-func (q *Query) Single() (handle.Handle, error) {
-	if q.idle {
-		if err := q.w.ready("Query.Single"); err != nil {
-			return handle.None, err
-		}
-	}
-	switch h, ok := q.First(); {
-	case !ok:
-		return handle.None, ErrNone
-	case q.Count() > 1:
-		return handle.None, ErrSeveral
-	default:
-		return h, nil
-	}
 }
 
 // Chunk is a view of a run of atoms with the same components, one row each: Len

@@ -231,7 +231,7 @@ func (r *refresh) steps(parallel Parallel) {
 func (r *refresh) requests(parallel Parallel, sent int) (moves int) {
 	n := len(r.w.shards)
 	r.divide(sent)
-	r.veiled, r.calls = false, false
+	r.veiled, r.calls = r.clear, false
 	r.step(parallel, len(r.shares), sent, r.read)
 	created, waiting, others := 0, 0, 0
 	for _, x := range r.shares {
@@ -249,6 +249,9 @@ func (r *refresh) requests(parallel Parallel, sent int) (moves int) {
 		r.step(parallel, n, others, r.call)
 	} else {
 		r.step(parallel, n, others, r.apply)
+	}
+	if r.clear {
+		r.w.markAll()
 	}
 	if r.veiled {
 		r.step(parallel, n, created, r.unveil)

@@ -178,8 +178,6 @@ var misuseSections = []struct {
 		{call: "Query.Atoms", why: doneInLoop, do: none(func(x *misuseScene) { walk2(x.all.Atoms()) })},
 		{call: "Query.At", why: doneInLoop, do: none(func(x *misuseScene) { x.all.At(0) })},
 		{call: "Query.Count", why: doneInLoop, do: none(func(x *misuseScene) { x.all.Count() })},
-		{call: "Query.First", why: doneInLoop, do: none(func(x *misuseScene) { x.all.First() })},
-		{call: "Query.Single", why: doneInLoop, do: func(x *misuseScene) error { _, err := x.all.Single(); return err }},
 		{call: "Query.Destroy", why: doneInLoop, do: none(func(x *misuseScene) { x.w.Query(world.With[misuseName](x.w)).Destroy() })},
 		{call: "Query.Remove", do: func(x *misuseScene) error { return x.all.Remove(x.unit) }},
 		{call: "Reader.Get", why: unlocked, do: none(func(x *misuseScene) { x.read.Get(x.hs[0]) })},

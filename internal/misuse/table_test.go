@@ -147,7 +147,7 @@ var named = []struct {
 	name answer
 }{
 	{world.ErrBroken, "ErrBroken"}, {world.ErrClosed, "ErrClosed"}, {world.ErrStale, "ErrStale"}, {world.ErrMissing, "ErrMissing"},
-	{world.ErrNone, "ErrNone"}, {world.ErrSeveral, "ErrSeveral"}, {world.ErrFed, "ErrFed"}, {world.ErrUsed, "ErrUsed"},
+	{world.ErrFed, "ErrFed"}, {world.ErrUsed, "ErrUsed"},
 	{hierarchy.ErrPort, "ErrPort"},
 }
 

@@ -106,7 +106,10 @@ func errorOf(o world.Outcome) error {
 }
 
 // refresh applies all creates, then everything else in order of the senders, tells hooks, then buries the marked and moves who is to.
-func (n *naive) refresh() {
+func (n *naive) refresh() { n.refreshed(false) }
+
+// refreshed is refresh that destroys all, if they are to be.
+func (n *naive) refreshed(all bool) {
 	clear(n.hits)
 	clear(n.waiting)
 	slices.SortStableFunc(n.requests, func(a, b request) int { return a.sender - b.sender })
@@ -122,6 +125,9 @@ func (n *naive) refresh() {
 		}
 	}
 	n.requests = n.requests[:0]
+	for _, e := range n.entities {
+		e.marked = e.marked || all && !e.pending
+	}
 	n.tell()
 	before := len(n.dead)
 	for h, e := range n.entities {
@@ -172,10 +178,4 @@ func (n *naive) end(h handle.Handle) {
 const agoMax = 4
 
 // clear destroys all, after what was requested.
-func (n *naive) clear() {
-	n.refresh()
-	for _, e := range n.entities {
-		e.marked = true
-	}
-	n.refresh()
-}
+func (n *naive) clear() { n.refreshed(true) }

@@ -152,7 +152,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		"destroy": m.destroy, "destroy two": func() { m.destroy(); m.destroy() }, "destroy query": m.destroyQuery, "wear": m.wear, "wear more": m.wear,
 		"set": m.set, "add": m.add, "remove": m.remove, "exchange": m.exchange, "disable": m.disable, "enable": m.enable,
 		"add to": m.addTo, "remove from": m.removeFrom, "send": m.send,
-		"ask": m.ask, "look": m.look, "look again": m.lookAgain, "single": m.single, "since": m.since, "loop": m.loop,
+		"ask": m.ask, "look": m.look, "look again": m.lookAgain, "since": m.since, "loop": m.loop,
 		"port": m.byPort, "port once more": m.byPort, "port again": m.byPort, "reopen": m.reopen,
 		"batch": m.batch, "create many": m.createMany,
 		"flag": m.flag, "call": m.call, "move": m.move,

@@ -116,30 +116,6 @@ func (m *machine) mustBeRow(ch world.Chunk, i int, h handle.Handle, e *entity) {
 	}
 }
 
-func (m *machine) single() {
-	l, n := m.newLooker(), 0
-	for _, e := range m.naive.entities {
-		if l.yields(e) {
-			n++
-		}
-	}
-	first, ok := l.q.First()
-	mustBe(m, ok, n > 0, "First", first)
-	if ok && !l.yields(m.naive.entities[first]) {
-		m.fail("First is %v, which does not match", first)
-	}
-	one, err := l.q.Single()
-	switch {
-	case n == 0:
-		mustErr(m, err, world.ErrNone, "Single", one)
-	case n > 1:
-		mustErr(m, err, world.ErrSeveral, "Single", one)
-	default:
-		mustErr(m, err, nil, "Single", one)
-		mustBe(m, one, first, "Single", one)
-	}
-}
-
 // since asks what changed.
 func (m *machine) since() {
 	tick := m.naive.tick - min(uint64(m.n(agoMax)), m.naive.tick)

@@ -105,8 +105,11 @@ func manyPaths[T any](t *testing.T, size int) {
 	// Every component set, taken, and given back: by the world, by a port, in
 	// batches.
 	victim := q.Limit(1)
-	h, ok := victim.First()
-	require.True(t, ok)
+	var h handle.Handle
+	for ch := range victim.Chunks() {
+		h = ch.Handle(0)
+	}
+	require.True(t, f.Alive(h))
 	p := open(t, f)
 	for i, k := range kinds[:size] {
 		for _, by := range []world.Holder{f, p} {
