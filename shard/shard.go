@@ -40,7 +40,6 @@ type Shard struct {
 	gone     int      // how many of tables were given back
 	made     uint64   // how many tables were ever made
 	removals uint64   // how often tables were taken out of the list
-	version  uint64   // of the list of tables
 	holes    []Loc    // of a sweep
 	moves    []relocation
 	doomed   []handle.Handle
@@ -100,7 +99,6 @@ func (s *Shard) Table(set Set) *Table {
 	s.bySet[set] = t
 	s.tables = append(s.tables, t)
 	s.made++
-	s.version++
 	t.serial = s.made
 	t.noteSpare() // should it get no row
 	return t
@@ -111,7 +109,7 @@ func (s *Shard) Tables() []*Table { return s.tables }
 
 // TablesVersion is another number whenever Tables are others, and Removals whenever some
 // are none of them any more.
-func (s *Shard) TablesVersion() uint64 { return s.version }
+func (s *Shard) TablesVersion() uint64 { return s.made + s.removals }
 
 // Removals tells of tables that were given back: see TablesVersion.
 func (s *Shard) Removals() uint64 { return s.removals }
@@ -268,8 +266,8 @@ func (s *Shard) Unsettled() int {
 
 // Settle ends a refresh: it forgets whose homes are elsewhere and what was
 // remembered for the loops of the tick, merges the small chunks of tables that have
-// grown, gives back what is spare, and publishes flags. It touches the shard's own atoms alone, for others settle at
-// the same time.
+// grown, gives back what is spare, and publishes flags. It touches the shard's own atoms
+// alone, for others settle at the same time.
 func (s *Shard) Settle() {
 	for _, t := range s.grown {
 		t.marks = t.marks[:0]

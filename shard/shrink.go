@@ -85,7 +85,6 @@ func (s *Shard) forgetGone() {
 	s.tables = slices.DeleteFunc(s.tables, (*Table).Gone)
 	s.gone = 0
 	s.removals++
-	s.version++
 }
 
 // used returns the number of chunks that have rows.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -198,7 +199,9 @@ func TestBrokenGivesMemoryBack(t *testing.T) {
 func TestListenerFails(t *testing.T) {
 	for _, parallel := range []world.Parallel{serial, inGoroutines} {
 		for how, fail := range map[string]func(){"panics": func() { panic(errCause) }, "exits": runtime.Goexit} {
-			for method, l := range map[string]*ears{"Begin": {begin: fail}, "Request": {request: fail}, "End": {end: fail}} {
+			var later atomic.Int32 // calls of what comes behind the one that fails
+			hear := func() { later.Add(1) }
+			for method, l := range map[string]*ears{"Begin": {begin: fail, request: hear, end: hear}, "Request": {request: fail, end: hear}, "End": {end: fail}} {
 				t.Run(method+" "+how, func(t *testing.T) {
 					f := newFixture(t, world.Options{Shards: 4})
 					all := f.newUnits(100)
@@ -219,6 +222,7 @@ func TestListenerFails(t *testing.T) {
 					require.Equal(t, method, err.Method)
 					require.Equal(t, how == "panics", errors.Is(f.Failure(), errCause))
 					require.Equal(t, err, failed)
+					require.Zero(t, later.Load(), "it is told nothing more")
 					require.NoError(t, f.health.Set(ports[0], all[0], Health{}))
 					f.Refresh()
 					require.NoError(t, f.Failure())

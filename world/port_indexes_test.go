@@ -217,3 +217,27 @@ func TestPortPanicsAreOver(t *testing.T) {
 	f.Refresh()
 	require.Equal(t, 6, f.Count())
 }
+
+// TestPortIndexesPanic has a CreateN of many panic: what its port then has in hand, and does
+// not use, is no more than its share.
+func TestPortIndexesPanic(t *testing.T) {
+	f := newFixture(t, world.Options{Shards: 1, IndexMax: 255})
+	idle, busy := f.port(), f.port()
+	require.PanicsWithValue(t, "init", func() {
+		_ = f.unit.CreateN(idle, 200, func(i int, _ *Unit) {
+			if i == 100 {
+				panic("init")
+			}
+		})
+	})
+	f.Refresh()
+	n := 0
+	for {
+		if _, err := f.unit.Create(busy, Unit{}); err != nil {
+			require.ErrorIs(t, err, world.ErrIndexes)
+			break
+		}
+		n++
+	}
+	require.GreaterOrEqual(t, n, 256*3/4)
+}
