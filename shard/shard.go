@@ -192,14 +192,24 @@ func (s *Shard) Adopt(t *Table, h handle.Handle) (Atom, error) {
 	return a, nil
 }
 
-// Reserve makes room for n more atoms of a table and their slots.
-func (s *Shard) Reserve(t *Table, n int) error {
-	if n > len(s.free) {
-		if err := s.reserve(n); err != nil {
-			return err
-		}
+// Prepare makes room for n atoms of a table that are about to be created, and their slots.
+func (s *Shard) Prepare(t *Table, n int) error {
+	if n <= len(s.free) && n <= len(t.cur.handles)-t.cur.n {
+		return nil
+	}
+	if err := s.reserve(n); err != nil {
+		return err
 	}
 	return t.reserve(n)
+}
+
+// Reserve is Prepare for atoms that come at any time: until then the room stays.
+func (s *Shard) Reserve(t *Table, n int) error {
+	if err := s.Prepare(t, n); err != nil {
+		return err
+	}
+	t.keep(n)
+	return nil
 }
 
 // Owner returns the number of the shard that owns the atom at l.

@@ -37,7 +37,7 @@ func (t *Table) noteSpare() {
 }
 
 // shrinks reports whether a shard is to look at its spare chunks in this refresh.
-func (s *Shard) shrinks() bool { return s.space.now%shrinkEvery == 0 && len(s.spare) > 0 }
+func (s *Shard) shrinks() bool { return len(s.spare) > 0 && s.space.now%shrinkEvery == 0 }
 
 // shrink gives back what was spare for long enough.
 func (s *Shard) shrink() {

@@ -157,9 +157,6 @@ func (t *Table) add(rows int) error {
 func (t *Table) reserve(n int) error {
 	room := 0
 	for _, c := range t.chunks[max(t.cur.order, 0):] { // those before it are full
-		if room < n && c.n == 0 {
-			c.reserved = true
-		}
 		room += c.Cap() - c.n
 	}
 	for room < n {
@@ -167,10 +164,20 @@ func (t *Table) reserve(n int) error {
 		if err := t.add(rows); err != nil {
 			return err
 		}
-		t.chunks[len(t.chunks)-1].reserved = true
 		room += rows
 	}
 	return nil
+}
+
+// keep makes the empty chunks stay that room for n more rows takes.
+func (t *Table) keep(n int) {
+	for _, c := range t.chunks[max(t.cur.order, 0):] {
+		if n <= 0 {
+			return
+		}
+		c.reserved = c.n == 0
+		n -= c.Cap() - c.n
+	}
 }
 
 // touch notes that a chunk has a marked row.

@@ -43,7 +43,7 @@ func (b *Bundle[T]) spread(w *World, n int, fill func(*bundlePart[T], Chunk)) er
 				continue
 			}
 			p.shard.Loop = w.loop
-			_ = p.shard.Reserve(p.table, end-at) // if that is too much, creating will say so, at the right place
+			_ = p.shard.Prepare(p.table, end-at) // if that is too much, creating will say so, at the right place
 			for at < end {
 				rows, err := p.shard.CreateRows(p.table, end-at, fill == nil)
 				if errors.Is(err, ErrIndexes) {
