@@ -275,6 +275,17 @@ func iterations(n int) int {
 	return n
 }
 
+// playerOf makes a player of a log, in a world of its own.
+func playerOf(t *testing.T, log *bytes.Buffer) (*sea, *inputlog.Player) {
+	t.Helper()
+	x := newSea(t, options(), scheduler.Options{Workers: 1})
+	l, err := inputlog.Open(log)
+	require.NoError(t, err)
+	player, err := l.Play(x.World, codecs())
+	require.NoError(t, err)
+	return x, player
+}
+
 // TestPlayerClosedEarly closes a player between Next and the tick, which was to take back
 // handles: none is given twice.
 func TestPlayerClosedEarly(t *testing.T) {
@@ -291,11 +302,7 @@ func TestPlayerClosedEarly(t *testing.T) {
 	first.Refresh()
 	require.NoError(t, r.Close())
 
-	x := newSea(t, options(), scheduler.Options{Workers: 1})
-	l, err := inputlog.Open(&log)
-	require.NoError(t, err)
-	player, err := l.Play(x.World, codecs())
-	require.NoError(t, err)
+	x, player := playerOf(t, &log)
 	require.True(t, player.Next())
 	player.Close()
 	x.Refresh()
@@ -337,11 +344,7 @@ func TestReplayClear(t *testing.T) {
 	})
 	require.NoError(t, r.Close())
 
-	x := newSea(t, options(), scheduler.Options{Workers: 1})
-	l, err := inputlog.Open(&log)
-	require.NoError(t, err)
-	player, err := l.Play(x.World, codecs())
-	require.NoError(t, err)
+	x, player := playerOf(t, &log)
 	live(x, func(do func()) {
 		require.True(t, player.Next(), "%v", player.Err())
 		do()
