@@ -143,8 +143,8 @@ func (s *hearer) look() {
 }
 
 // Listen makes a listener hear what the world is given, from the next refresh on, or
-// with nil nobody. It costs a refresh nothing while there is none. The world must be
-// idle.
+// with nil nobody. It returns an error if another Listener is there. It costs a refresh
+// nothing while there is none. The world must be idle.
 func (w *World) Listen(l Listener) error {
 	w.mustIdle("Listen")
 	if l == nil {

@@ -31,10 +31,10 @@ type Query struct {
 type queryPart struct {
 	shard  *shard.Shard
 	tables []*shard.Table // that match, of those seen
-	// seen is the version of the shard's list of tables, made the number of the last, and
-	// removals how often some were taken out, as of then.
-	seen, made, removals uint64
-	meant                []int // by table: how many rows a batch is about; see eachTable
+	// made is the number of the shard's last table when it was looked at, removals how often
+	// tables had been taken out by then. Their sum is the version of its list.
+	made, removals uint64
+	meant          []int // by table: how many rows a batch is about; see eachTable
 }
 
 // Query selects all atoms that match the terms, for use between ticks. It panics
@@ -92,7 +92,7 @@ func (p *queryPart) update(q *Query) {
 			p.tables = append(p.tables, t)
 		}
 	}
-	p.seen, p.made = s.TablesVersion(), s.Made()
+	p.made = s.Made()
 }
 
 // Chunks yields the rows that match, as they are when the loop begins: creating
@@ -225,7 +225,7 @@ func (w *World) mustBeIn(made uint64) {
 
 // look is update if there are such tables.
 func (p *queryPart) look(q *Query) {
-	if p.seen != p.shard.TablesVersion() {
+	if p.made+p.removals != p.shard.TablesVersion() {
 		p.update(q)
 	}
 }

@@ -175,6 +175,8 @@ func (r *refresh) steps(parallel Parallel) {
 	sent, moves := r.gather(ports), 0
 	if sent > 0 || r.shifted > 0 {
 		moves = r.requests(parallel, sent)
+	} else if r.clear {
+		w.markAll()
 	}
 	w.outside.Cut()
 	if w.hearing != nil {
@@ -185,9 +187,6 @@ func (r *refresh) steps(parallel Parallel) {
 		if l := w.space.Locate(h); l != 0 {
 			w.space.Mark(l)
 		}
-	}
-	if r.clear {
-		w.markAll()
 	}
 	if len(w.extensions.all) > 0 && w.extensions.refresh(r.shares) && r.veiled {
 		serial(n, r.unveil) // the spared are not marked any more
@@ -250,7 +249,7 @@ func (r *refresh) requests(parallel Parallel, sent int) (moves int) {
 	} else {
 		r.step(parallel, n, others, r.apply)
 	}
-	if r.clear {
+	if r.clear { // before what was created is unveiled: hooks are told of none of that
 		r.w.markAll()
 	}
 	if r.veiled {
