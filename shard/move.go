@@ -11,25 +11,23 @@ import (
 //	asked     requests, in order; the last for an atom counts
 //	sheds     decisions that some leave, whichever; see Shed
 //	leavers   the atoms that leave, in the order of those requests and decisions
-//	to        [2 0 0 3 …]   where each of them goes
-//	leaves    what else is known of each of them
+//	to        [2 0 0 3 …]   where each of them goes, and whether it was refused there
 //	disabled  bits of atoms that have come, those of flags among them
 //
 // Invariants: between Depart and Sweep the row of a leaver is marked, and the
 // handle there has version 0 and says which shard it leaves for. The slot has the
 // handle's place throughout: nobody else can tell.
 //
-// Ownership: the shard's owner. In the step between, each target sets refused of those that
-// were to come to it.
+// Ownership: the shard's owner. In the step between, each target marks in to those that it
+// refuses.
 type moving struct {
-	asked    []Routed
+	asked    []asked
 	sheds    []shed
 	stay     *Set  // who has any of these is not shed
 	rows     []int // of a shed: by table, how many there were
 	cursors  []int // likewise: rows from here on were looked at
 	leavers  []leaver
 	to       []uint16
-	leaves   []leave
 	disabled []disabledBit
 	left     bool // rows of leavers are among the marked ones
 	full     bool // some who were to come were refused
@@ -37,18 +35,33 @@ type moving struct {
 	arrived, departed uint64 // atoms, ever
 }
 
+// asked is a request to move, with what the steps of the moves look at: by then nobody has
+// the request itself in a cache.
+type asked struct {
+	Routed
+	handle handle.Handle
+	to     uint16
+	waited bool // somebody waits for the outcome
+}
+
+// decideMove settles the outcome of a request to move.
+func (s *Shard) decideMove(a *asked, o Outcome) {
+	if a.waited {
+		s.Decide(a.Routed, o)
+	} else {
+		s.Outcomes.counts[o]++
+	}
+}
+
 // leaver is an atom that leaves.
 type leaver struct {
 	handle handle.Handle
 	from   Loc
+	asked  int32 // which of the requests it leaves by, or -1: nobody asked for it by handle
 }
 
-// leave is what else is known of a leaver.
-type leave struct {
-	request Routed
-	refused bool
-	shed    bool // nobody asked for it by handle
-}
+// refused is set in the target of a leaver that could not go there.
+const refused = 1 << 15
 
 type disabledBit struct {
 	at  Loc
@@ -67,7 +80,7 @@ func (s *Shard) ask(r Routed) {
 		s.Decide(r, Gone)
 		return
 	}
-	s.moving.asked = append(s.moving.asked, r)
+	s.moving.asked = append(s.moving.asked, asked{r, r.Handle, uint16(r.how & shards), r.how&notify != 0})
 }
 
 // Asked returns how many requests to move, and decisions, wait for Depart.
@@ -82,24 +95,19 @@ func (s *Shard) Depart() {
 	s.PublishFlags()
 	m.full = false
 	for i := len(m.asked) - 1; i >= 0; i-- {
-		r := m.asked[i]
-		l := r.Loc()
+		a := &m.asked[i]
+		l := a.slot.loc // it is alive, as it was when it was asked
 		c, row := s.space.chunk(l), l.Row()
 		if isVacant(c.handles[row]) || c.marked(row) { // moved again, or destroyed, by a later request
-			s.Decide(r, Applied)
+			s.decideMove(a, Applied)
 			continue
 		}
-		to := uint16(r.how & shards)
-		c.handles[row] = vacant(int(to))
-		m.leavers = append(m.leavers, leaver{r.Handle, l})
-		m.to = append(m.to, to)
-		m.leaves = append(m.leaves, leave{request: r})
+		c.handles[row] = vacant(int(a.to))
+		m.leavers = append(m.leavers, leaver{a.handle, l, int32(i)})
+		m.to = append(m.to, a.to)
 	}
-	clear(m.asked)
-	m.asked = m.asked[:0]
 	slices.Reverse(m.leavers)
 	slices.Reverse(m.to)
-	slices.Reverse(m.leaves)
 	s.shed()
 	for i, x := range m.leavers {
 		c, row := s.space.chunk(x.from), x.from.Row()
@@ -159,24 +167,39 @@ func (c *Comers) Gather(shards []*Shard) {
 // Arrive takes in the atoms that come to this shard.
 func (s *Shard) Arrive(c *Comers, shards []*Shard) {
 	var source, target *Table
+	s.moves = s.moves[:0]
 	for _, x := range c.groups.Of(s.id) {
 		if t := s.space.chunk(x.from).table; t != source {
 			if target == nil || target.set != t.set {
+				s.copyIn(target)
 				target = s.Table(t.set)
 			}
 			source = t
 		}
 		if err := s.takeIn(target, x.leaver); err != nil {
-			shards[x.shard].moving.leaves[x.at].refused = true
+			shards[x.shard].moving.to[x.at] |= refused
 			s.moving.full = true
 		}
 	}
+	s.copyIn(target)
 }
 
 // Full reports whether some who were to come in this refresh were refused.
 func (s *Shard) Full() bool { return s.moving.full }
 
-// takeIn copies an atom to this shard, whose table t has its components. Its old
+// copyIn copies the components of those who were taken in to table t, which may be nil, column
+// by column: what has to be read is anywhere in memory, and none waits for the one before.
+func (s *Shard) copyIn(t *Table) {
+	if len(s.moves) == 0 {
+		return
+	}
+	for _, col := range t.columns {
+		col.move(s.moves)
+	}
+	s.moves = s.moves[:0]
+}
+
+// takeIn takes a row for an atom in this shard, whose table t has its components. Its old
 // row is read and not written: its shard is taking in others.
 func (s *Shard) takeIn(t *Table, x leaver) error {
 	if !t.settled() {
@@ -189,7 +212,7 @@ func (s *Shard) takeIn(t *Table, x leaver) error {
 	to.handles[at] = x.handle
 	to.n++
 	to.changed = s.space.now
-	t.copyAtom(to, at, c, row)
+	s.moves = append(s.moves, relocation{to: to.base + Loc(at), from: x.from})
 	if !c.off.none() {
 		for bit := range c.off.sets {
 			if c.isOff(bit, row) { // set later: the words are shared with rows that others read
@@ -205,28 +228,23 @@ func (s *Shard) takeIn(t *Table, x leaver) error {
 // land ends the moves: rows of who was refused are taken back.
 func (s *Shard) land() {
 	m := &s.moving
-	for i := range m.leaves {
-		x := &m.leaves[i]
-		switch {
-		case int(m.to[i]) == s.id:
-			s.Decide(x.request, Applied)
-		case x.refused:
-			l := m.leavers[i]
-			c, row := s.space.chunk(l.from), l.from.Row()
-			c.handles[row] = l.handle
+	for i, x := range m.leavers {
+		o := Applied
+		switch to := m.to[i]; {
+		case to&refused != 0:
+			c, row := s.space.chunk(x.from), x.from.Row()
+			c.handles[row] = x.handle
 			c.unmark(row)
-			if !x.shed {
-				s.Decide(x.request, Refused)
-			}
-		default:
+			o = Refused
+		case int(to) != s.id:
 			m.departed++
-			if !x.shed {
-				s.Decide(x.request, Applied)
-			}
+		}
+		if x.asked >= 0 {
+			s.decideMove(&m.asked[x.asked], o)
 		}
 	}
-	clear(m.leaves)
-	m.leavers, m.to, m.leaves = m.leavers[:0], m.to[:0], m.leaves[:0]
+	clear(m.asked)
+	m.asked, m.leavers, m.to = m.asked[:0], m.leavers[:0], m.to[:0]
 	s.disable()
 }
 
@@ -252,10 +270,12 @@ func (s *Shard) dead(marked []handle.Handle) []handle.Handle {
 // one, at once. The world must be idle.
 func (s *Shard) Take(l Loc) error {
 	c, row := s.space.chunk(l), l.Row()
-	from := c.table.shard
-	if err := s.takeIn(s.Table(c.table.set), leaver{c.handles[row], l}); err != nil {
+	from, t := c.table.shard, s.Table(c.table.set)
+	s.moves = s.moves[:0]
+	if err := s.takeIn(t, leaver{handle: c.handles[row], from: l}); err != nil {
 		return err
 	}
+	s.copyIn(t)
 	s.disable()
 	c.table.vacate(c, row)
 	from.moving.departed++

@@ -58,9 +58,8 @@ func (s *Shard) shedFrom(table, n, to int) {
 		for row := min(m.cursors[table]-c.first, c.n) - 1; row >= 0 && n > 0; row-- {
 			m.cursors[table] = c.first + row
 			if h := c.handles[row]; !c.marked(row) && !isVacant(h) {
-				m.leavers = append(m.leavers, leaver{h, c.base + Loc(row)})
+				m.leavers = append(m.leavers, leaver{h, c.base + Loc(row), -1})
 				m.to = append(m.to, uint16(to))
-				m.leaves = append(m.leaves, leave{shed: true})
 				c.handles[row] = vacant(to)
 				n--
 			}
