@@ -24,7 +24,6 @@
 //	order them, skip them, print the plan     scheduler.Before, When, Every, Scheduler.Plan
 //	run code on an entity at the refresh      world.RegisterFunc, RegisterQuestion
 //	be told what was created or changed       World.Observe
-//	switch entities or components off         world.Disable, Component.Disable
 //	mark entities by bits read from anywhere  world.Flag, World.Flags
 //	keep them in trees, or lists with places  package hierarchy
 //	find them by a name                       package names

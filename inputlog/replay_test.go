@@ -61,9 +61,9 @@ func (c *client) act() {
 	case 8:
 		_ = c.extra.Remove(p, h)
 	case 9:
-		_ = c.body.Disable(p, h)
+		_ = c.body.Set(p, h, Body{Small: uint8(n)})
 	case 10:
-		_ = world.Enable(p, h)
+		_ = world.Unflag(p, h, world.Flags(n))
 	case 11:
 		_ = world.Move(p, h, int(n)%c.Shards())
 	case 12:

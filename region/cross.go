@@ -7,8 +7,8 @@ import "github.com/atoll-sim/atoll/world"
 //
 //	s.MustAdd("cross", grid.System, scheduler.In(scheduler.PostUpdate))
 //
-// It asks to read P, looks at every entity that has one, which is not disabled,
-// and costs about 5 ns for each. Those that are behind a border by more than the
+// It asks to read P, looks at every entity that has one, and costs about 5 ns for
+// each. Those that are behind a border by more than the
 // margin it requests to be moved, in the order of the rows, Limit at the most. A
 // request that finds the shard's outbox full is made again in the next tick.
 func (g *Grid[P]) System(b *world.Build) func(*world.Context) {

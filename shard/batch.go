@@ -46,10 +46,10 @@ func (s *Shard) PublishRows(r Rows) {
 	}
 }
 
-// MarkEnabled marks the atoms of the first most rows that Enabled would yield, and
-// returns how many it met, and how many of them were not marked yet.
-func (t *Table) MarkEnabled(f *Filter, most int) (met, fresh int) {
-	if met = t.EnabledRows(f); met <= most && met == t.Rows() {
+// MarkMatching marks the atoms of the first most rows that match, and returns how many it
+// met, and how many of them were not marked yet.
+func (t *Table) MarkMatching(f *Filter, most int) (met, fresh int) {
+	if met = t.MatchingRows(f); met <= most && met == t.Rows() {
 		for _, c := range t.chunks[:t.cur.order+1] {
 			fresh += c.markAll()
 		}
@@ -69,12 +69,12 @@ func (t *Table) markHead(f *Filter, most int) (fresh int) {
 	return fresh
 }
 
-// head calls do with the first most rows that Enabled would yield.
+// head calls do with the first most rows that match.
 func (t *Table) head(f *Filter, most int, do func(Rows)) {
 	for i, left := 0, t.Rows(); left > 0 && most > 0; i++ {
 		run := t.Run(i, left)
 		left -= run.Len()
-		run.Enabled(f, func(r Rows) bool {
+		run.Matching(f, func(r Rows) bool {
 			r = r.Head(min(most, r.Len()))
 			most -= r.Len()
 			do(r)

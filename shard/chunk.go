@@ -27,9 +27,9 @@ type Chunk struct {
 	changed uint32   // tick in which a row last came or was replaced
 	dead    []uint64
 	deadN   int
-	off     *off  // which rows are disabled; nil for none
-	told    *told // sets of rows, while hooks are told; nil for none
-	touched bool  // among the table's dirty chunks
+	flags   *flagSets // which rows have flags; nil for none
+	told    *told     // sets of rows, while hooks are told; nil for none
+	touched bool      // among the table's dirty chunks
 	// reserved says that room was asked for, and no row has left the chunk since.
 	reserved bool
 }

@@ -1,7 +1,6 @@
 package shard
 
 import (
-	"math/bits"
 	"sync/atomic"
 
 	"github.com/atoll-sim/atoll/handle"
@@ -14,8 +13,8 @@ type Flags uint8
 const FlagsMax = 8
 
 // The flags of an entity are kept twice. In its chunk there is a set of rows for each
-// flag, as for what is disabled: these are the owner's, always up to date, what queries
-// look at, and go wherever the row goes. What anyone may read at any time is a word for
+// flag: these are the owner's, always up to date, what queries look at, and go wherever
+// the row goes. What anyone may read at any time is a word for
 // the slot, which the refresh publishes:
 //
 //	word  | low word of the handle (32 bits) | 0 | flags (8 bits) |   atomic
@@ -90,10 +89,7 @@ func (s *Space) addFlagPage(home, index uint32) *atomic.Uint64 {
 // once, for others when PublishFlags is called.
 func (s *Shard) SetFlags(l Loc, set, cleared Flags) {
 	c, row := s.space.chunk(l), l.Row()
-	for f := set | cleared; f != 0; f &= f - 1 {
-		i := bits.TrailingZeros8(uint8(f))
-		c.setOff(c.flagBit(i), row, set>>i&1 != 0)
-	}
+	c.setFlags(row, c.flagsAt(row)&^cleared|set)
 	s.flagged = append(s.flagged, c.handles[row])
 }
 
@@ -110,46 +106,4 @@ func (s *Shard) PublishFlags() {
 
 // FlagsAt returns the flags of the atom at l. The caller must own its shard, or
 // be in a step of the refresh in which nobody sets any.
-func (s *Space) FlagsAt(l Loc) (f Flags) {
-	c, row := s.chunk(l), l.Row()
-	if c.off == nil || c.off.flagged == 0 {
-		return 0
-	}
-	for i := range FlagsMax {
-		if c.isOff(c.flagBit(i), row) {
-			f |= 1 << i
-		}
-	}
-	return f
-}
-
-// flagBit returns the position of a flag's bits, behind those of the columns.
-func (c *Chunk) flagBit(flag int) int { return 1 + len(c.table.ids) + flag }
-
-// Filter says which rows of a table a query is about.
-type Filter struct {
-	Components    Set // none of which may be disabled
-	With, Without Flags
-}
-
-// Flagged reports whether the filter asks for flags.
-func (f *Filter) Flagged() bool { return f.With|f.Without != 0 }
-
-// unflagged returns which of 64 rows do not have the flags that are asked for.
-func (c *Chunk) unflagged(f *Filter, word int) (w uint64) {
-	for m := f.With | f.Without; m != 0; m &= m - 1 {
-		i, have := bits.TrailingZeros8(uint8(m)), uint64(0)
-		if c.off != nil {
-			if set := c.off.sets[c.flagBit(i)]; set != nil {
-				have = set[word]
-			}
-		}
-		if f.With>>i&1 != 0 {
-			w |= ^have
-		}
-		if f.Without>>i&1 != 0 {
-			w |= have
-		}
-	}
-	return w
-}
+func (s *Space) FlagsAt(l Loc) Flags { return s.chunk(l).flagsAt(l.Row()) }

@@ -44,9 +44,9 @@ func TestFlagPages(t *testing.T) {
 	mustHold()
 }
 
-// TestOffForgotten disables and flags atoms that then die, one by one, whole chunks of
+// TestFlagsForgotten flags atoms that then die, one by one, whole chunks of
 // them, or in order: who takes their rows is as new.
-func TestOffForgotten(t *testing.T) {
+func TestFlagsForgotten(t *testing.T) {
 	for _, keep := range []bool{false, true} {
 		for _, dies := range []func(i int) bool{
 			func(int) bool { return true }, func(i int) bool { return i%2 == 0 }, func(i int) bool { return i > 3 }, func(i int) bool { return i < 90 },
@@ -57,9 +57,7 @@ func TestOffForgotten(t *testing.T) {
 			all := s.mustCreate(sh, 100)
 			for i, h := range all {
 				l := s.space.Locate(h)
-				sh.SetOff(l, -1, i%3 != 0)
-				sh.SetOff(l, number, true)
-				sh.SetFlags(l, 1, 0)
+				sh.SetFlags(l, shard.Flags(1+i%3), 0)
 				if dies(i) {
 					s.destroy(h)
 				}
@@ -67,12 +65,11 @@ func TestOffForgotten(t *testing.T) {
 			s.refresh()
 			for i, h := range all {
 				if l := s.space.Locate(h); l != 0 {
-					require.Equal(t, []any{i%3 != 0, true, shard.Flags(1)}, []any{s.space.Off(l, -1), s.space.Off(l, number), s.space.FlagsAt(l)})
+					require.Equal(t, shard.Flags(1+i%3), s.space.FlagsAt(l))
 				}
 			}
 			for _, h := range s.mustCreate(sh, 100) {
-				l := s.space.Locate(h)
-				require.Equal(t, []any{false, false, shard.Flags(0)}, []any{s.space.Off(l, -1), s.space.Off(l, number), s.space.FlagsAt(l)})
+				require.Zero(t, s.space.FlagsAt(s.space.Locate(h)))
 			}
 		}
 	}
@@ -94,19 +91,16 @@ func TestFlagPageAdded(t *testing.T) {
 	require.Equal(t, []shard.Flags{1, 2}, []shard.Flags{s.space.Flags(all[0]), s.space.Flags(all[2000])})
 }
 
-// TestOffChanges disables one component of an atom, or the atom, and then takes the other
-// component away: what was disabled is, and nothing else.
-func TestOffChanges(t *testing.T) {
-	for off := -1; off <= text; off++ {
-		for _, stays := range []int{number, text} {
-			s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
-			sh := s.shards[0]
-			h, err := s.create(sh, set(number, text), 1)
-			require.NoError(t, err)
-			sh.SetOff(s.space.Locate(h), off, true)
-			a, err := sh.Change(s.space.Locate(h), set(stays))
-			require.NoError(t, err)
-			require.Equal(t, []bool{off == -1, off == stays}, []bool{s.space.Off(a.Loc(), -1), s.space.Off(a.Loc(), stays)})
-		}
+// TestFlagsChange flags an atom, and then takes a component away and gives it another.
+func TestFlagsChange(t *testing.T) {
+	s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
+	sh := s.shards[0]
+	h, err := s.create(sh, set(number, text), 1)
+	require.NoError(t, err)
+	sh.SetFlags(s.space.Locate(h), 5, 0)
+	for _, to := range []shard.Set{set(number), set(text), set(), set(number, text)} {
+		a, err := sh.Change(s.space.Locate(h), to)
+		require.NoError(t, err)
+		require.Equal(t, shard.Flags(5), s.space.FlagsAt(a.Loc()))
 	}
 }

@@ -52,7 +52,7 @@ func (c *Chunk) shift(n int) {
 	}
 	copy(c.handles[n:n+c.n], c.handles[:c.n])
 	for row := c.n - 1; row >= 0; row-- {
-		c.carry(row+n, c, row)
+		c.carryFlags(row+n, c, row)
 	}
 	c.n += n
 	c.located(n, c.n)
@@ -72,7 +72,7 @@ func (c *Chunk) absorb(at int, from *Chunk) {
 	}
 	copy(c.handles[at:], from.handles[:from.n])
 	for row := range from.n {
-		c.carry(at+row, from, row)
+		c.carryFlags(at+row, from, row)
 	}
 	c.located(at, at+from.n)
 }

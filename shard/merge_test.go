@@ -24,8 +24,7 @@ func chunks(t *shard.Table) (capacities, rows []int) {
 }
 
 // TestMerge lets a table grow over some ticks: where its rows are in the end, and that
-// they keep their order, their components, their flags and what is disabled, whatever
-// fits where.
+// they keep their order, their components, their flags, whatever fits where.
 func TestMerge(t *testing.T) {
 	for _, test := range []struct {
 		grow       []int // by so many in each tick
@@ -55,9 +54,7 @@ func TestMerge(t *testing.T) {
 					l := s.space.Locate(h)
 					switch len(all) % 5 {
 					case 1:
-						sh.SetOff(l, -1, true)
-					case 2:
-						sh.SetOff(l, text, true)
+						sh.SetFlags(l, 2, 0)
 					case 3:
 						sh.SetFlags(l, 1, 0)
 					}
@@ -68,11 +65,8 @@ func TestMerge(t *testing.T) {
 				require.Equal(t, all, rows(table), "tick %d", tick)
 				for i, h := range all {
 					l := s.space.Locate(h)
-					got := []any{*s.numbers.At(l), *s.texts.At(l) == texts[i], s.space.Off(l, -1), s.space.Off(l, text), s.space.Off(l, number), s.space.FlagsAt(l)}
-					want := []any{int64(i), true, i%5 == 1, i%5 == 2, false, shard.Flags(0)}
-					if i%5 == 3 {
-						want[5] = shard.Flags(1)
-					}
+					got := []any{*s.numbers.At(l), *s.texts.At(l) == texts[i], s.space.FlagsAt(l)}
+					want := []any{int64(i), true, [...]shard.Flags{0, 2, 0, 1, 0}[i%5]}
 					if !slices.Equal(want, got) {
 						t.Fatalf("tick %d: row %d is %v, want %v", tick, i, got, want)
 					}
@@ -81,8 +75,8 @@ func TestMerge(t *testing.T) {
 			capacities, n := chunks(sh.Table(both))
 			require.Equal(t, test.capacities, capacities)
 			require.Equal(t, test.rows, n)
-			f := shard.Filter{}
-			require.Equal(t, len(all)-(len(all)+3)/5, sh.Table(both).EnabledRows(&f))
+			f := shard.Filter{Without: 2}
+			require.Equal(t, len(all)-(len(all)+3)/5, sh.Table(both).MatchingRows(&f))
 		})
 	}
 }
@@ -172,7 +166,7 @@ func TestMergeStampsOfOthers(t *testing.T) {
 	require.True(t, r.WrittenSince(1, &none))
 }
 
-// TestMergeExact gathers rows that fill the last chunk exactly, one of them disabled.
+// TestMergeExact gathers rows that fill the last chunk exactly, one of them flagged.
 func TestMergeExact(t *testing.T) {
 	s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
 	sh, both := s.shards[0], set(number, text)
@@ -182,7 +176,7 @@ func TestMergeExact(t *testing.T) {
 		require.NoError(t, err)
 		all = append(all, h)
 	}
-	sh.SetOff(s.space.Locate(all[63]), -1, true)
+	sh.SetFlags(s.space.Locate(all[63]), 1, 0)
 	s.refresh()
 	require.Len(t, sh.Table(both).Chunks(), 1)
 	require.Equal(t, all, rows(sh.Table(both)))
@@ -190,7 +184,7 @@ func TestMergeExact(t *testing.T) {
 		l := s.space.Locate(h)
 		require.Equal(t, int64(n), *s.numbers.At(l))
 		require.NotNil(t, *s.texts.At(l))
-		require.Equal(t, n == 63, s.space.Off(l, -1))
+		require.Equal(t, n == 63, s.space.FlagsAt(l) == 1)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 //	sheds     decisions that some leave, whichever; see Shed
 //	leavers   the atoms that leave, in the order of those requests and decisions
 //	to        [2 0 0 3 …]   where each of them goes, and whether it was refused there
-//	disabled  bits of atoms that have come, those of flags among them
+//	flagged   atoms that have come with flags
 //
 // Invariants: between Depart and Sweep the row of a leaver is marked, and the
 // handle there has version 0 and says which shard it leaves for. The slot has the
@@ -21,16 +21,16 @@ import (
 // Ownership: the shard's owner. In the step between, each target marks in to those that it
 // refuses.
 type moving struct {
-	asked    []asked
-	sheds    []shed
-	stay     *Set  // who has any of these is not shed
-	rows     []int // of a shed: by table, how many there were
-	cursors  []int // likewise: rows from here on were looked at
-	leavers  []leaver
-	to       []uint16
-	disabled []disabledBit
-	left     bool // rows of leavers are among the marked ones
-	full     bool // some who were to come were refused
+	asked   []asked
+	sheds   []shed
+	stay    *Set  // who has any of these is not shed
+	rows    []int // of a shed: by table, how many there were
+	cursors []int // likewise: rows from here on were looked at
+	leavers []leaver
+	to      []uint16
+	flagged []flaggedAtom
+	left    bool // rows of leavers are among the marked ones
+	full    bool // some who were to come were refused
 
 	arrived, departed uint64 // atoms, ever
 }
@@ -63,9 +63,9 @@ type leaver struct {
 // refused is set in the target of a leaver that could not go there.
 const refused = 1 << 15
 
-type disabledBit struct {
-	at  Loc
-	bit int
+type flaggedAtom struct {
+	at    Loc
+	flags Flags
 }
 
 // vacant is what stands in the row of an atom that leaves for a shard.
@@ -213,12 +213,8 @@ func (s *Shard) takeIn(t *Table, x leaver) error {
 	to.n++
 	to.changed = s.space.now
 	s.moves = append(s.moves, relocation{to: to.base + Loc(at), from: x.from})
-	if !c.off.none() {
-		for bit := range c.off.sets {
-			if c.isOff(bit, row) { // set later: the words are shared with rows that others read
-				s.moving.disabled = append(s.moving.disabled, disabledBit{to.base + Loc(at), bit})
-			}
-		}
+	if f := c.flagsAt(row); f != 0 { // set later: the words are shared with rows that others read
+		s.moving.flagged = append(s.moving.flagged, flaggedAtom{to.base + Loc(at), f})
 	}
 	s.space.slot(x.handle).loc = to.base + Loc(at)
 	s.moving.arrived++
@@ -245,15 +241,15 @@ func (s *Shard) land() {
 	}
 	clear(m.asked)
 	m.asked, m.leavers, m.to = m.asked[:0], m.leavers[:0], m.to[:0]
-	s.disable()
+	s.flagArrived()
 }
 
-// disable disables what was disabled of the atoms that have come.
-func (s *Shard) disable() {
-	for _, d := range s.moving.disabled {
-		s.space.chunk(d.at).setOff(d.bit, d.at.Row(), true)
+// flagArrived gives the atoms that have come the flags that they had.
+func (s *Shard) flagArrived() {
+	for _, x := range s.moving.flagged {
+		s.space.chunk(x.at).setFlags(x.at.Row(), x.flags)
 	}
-	s.moving.disabled = s.moving.disabled[:0]
+	s.moving.flagged = s.moving.flagged[:0]
 }
 
 // dead returns the handles of marked rows without those of leavers.
@@ -276,7 +272,7 @@ func (s *Shard) Take(l Loc) error {
 		return err
 	}
 	s.copyIn(t)
-	s.disable()
+	s.flagArrived()
 	c.table.vacate(c, row)
 	from.moving.departed++
 	s.space.Moved()

@@ -87,19 +87,17 @@ func TestMoveWholeChunk(t *testing.T) {
 	require.Equal(t, 100+28, here.Free(), "all slots are home")
 }
 
-// TestMoveDisabled moves who is disabled, enables it where it is then, and moves others.
-func TestMoveDisabled(t *testing.T) {
+// TestMoveFlagged moves an atom with flags, takes them where it is then, and moves others.
+func TestMoveFlagged(t *testing.T) {
 	s := newOffice(t, 2)
 	here, there := s.shards[0], s.shards[1]
 	all := s.mustCreate(here, 3)
-	here.SetOff(s.space.Locate(all[0]), -1, true)
-	here.SetOff(s.space.Locate(all[0]), number, true)
+	here.SetFlags(s.space.Locate(all[0]), 6, 0)
 	require.NoError(t, there.Take(s.space.Locate(all[0])))
 	l := s.space.Locate(all[0])
-	require.True(t, s.space.Off(l, -1) && s.space.Off(l, number))
-	there.SetOff(l, -1, false)
-	there.SetOff(l, number, false)
+	require.Equal(t, shard.Flags(6), s.space.FlagsAt(l))
+	there.SetFlags(l, 0, 6)
 	require.NoError(t, there.Take(s.space.Locate(all[1])))
-	require.False(t, s.space.Off(l, -1) || s.space.Off(l, number))
-	require.False(t, s.space.Off(s.space.Locate(all[1]), -1))
+	require.Zero(t, s.space.FlagsAt(l))
+	require.Zero(t, s.space.FlagsAt(s.space.Locate(all[1])))
 }

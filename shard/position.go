@@ -35,7 +35,7 @@ func (r Rows) Contains(h handle.Handle) bool {
 	return l>>RowBits == r.chunk.base>>RowBits && l.Row() >= r.from && l.Row() < r.to
 }
 
-// RowAt returns a view of the i-th of the rows that Enabled yields, which there must be.
+// RowAt returns a view of the i-th of the rows that match, which there must be.
 func (t *Table) RowAt(i int, f *Filter) (at Rows) {
 	more := func(r Rows) bool {
 		if i < r.Len() {
@@ -48,7 +48,7 @@ func (t *Table) RowAt(i int, f *Filter) (at Rows) {
 	for k, left := 0, t.Rows(); left > 0; k++ {
 		run := t.Run(k, left)
 		left -= run.Len()
-		if !run.Enabled(f, more) {
+		if !run.Matching(f, more) {
 			break
 		}
 	}

@@ -104,9 +104,8 @@ func (t *Table) spill(tr *transition, added func(Rows)) (err error) {
 	return err
 }
 
-// RelabelEnabled is Relabel for the first most rows that Enabled would yield: they
-// are moved one by one.
-func (t *Table) RelabelEnabled(f *Filter, most int, set Set, added func(Rows)) error {
+// RelabelMatching is Relabel for the first most rows that match: they are moved one by one.
+func (t *Table) RelabelMatching(f *Filter, most int, set Set, added func(Rows)) error {
 	if set == t.set {
 		return nil
 	}
@@ -181,7 +180,6 @@ func (s *Space) relabel(c *Chunk, to *Table) {
 	c.reserved = false
 	clear(s.mu.bases)
 	c.table = to
-	c.relabelOff(from)
 	c.written = slices.Grow(c.written[:0], len(to.ids))[:len(to.ids)]
 	c.stampAll(s.now)
 	c.changed = s.now

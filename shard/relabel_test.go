@@ -96,8 +96,6 @@ type relabelled struct {
 	n      int64
 	text   *string
 	flags  shard.Flags
-	off    [2]bool // the components
-	out    bool    // the atom is disabled
 	marked bool
 }
 
@@ -122,9 +120,6 @@ func TestRelabelAgainstModel(t *testing.T) {
 					if !m.set.Has(text) {
 						m.text = nil
 					}
-					for c := range m.off {
-						m.off[c] = m.off[c] && m.set.Has(c) && to.Has(c)
-					}
 					m.set = to
 				}
 			}
@@ -145,25 +140,25 @@ func TestRelabelAgainstModel(t *testing.T) {
 			case 2:
 				require.NoError(t, sh.Table(from).Relabel(to, moved(to)))
 			case 3:
-				f := shard.Filter{Components: from, With: shard.Flags(r.IntN(2))}
-				most, enabled := r.IntN(50), sh.Table(from).EnabledRows(&f)
+				f := shard.Filter{With: shard.Flags(r.IntN(2)), Without: shard.Flags(2 * r.IntN(2))}
+				most, matching := r.IntN(50), sh.Table(from).MatchingRows(&f)
 				want := 0
 				for _, m := range model {
-					if m.set == from && m.enabled(&f) {
+					if m.set == from && m.matches(&f) {
 						want++
 					}
 				}
-				require.Equal(t, want, enabled)
+				require.Equal(t, want, matching)
 				came := 0
-				require.NoError(t, sh.Table(from).RelabelEnabled(&f, most, to, func(rows shard.Rows) {
+				require.NoError(t, sh.Table(from).RelabelMatching(&f, most, to, func(rows shard.Rows) {
 					for _, h := range rows.Handles() {
-						require.True(t, model[h].enabled(&f))
+						require.True(t, model[h].matches(&f))
 					}
 					came += rows.Len()
 					moved(to)(rows)
 				}))
 				if from != to {
-					require.Equal(t, min(most, enabled), came)
+					require.Equal(t, min(most, matching), came)
 				}
 			case 4:
 				for _, h := range sorted() {
@@ -189,34 +184,20 @@ func TestRelabelAgainstModel(t *testing.T) {
 	}
 }
 
-func (m *relabelled) enabled(f *shard.Filter) bool {
-	for c, off := range m.off {
-		if off && f.Components.Has(c) {
-			return false
-		}
-	}
-	return !m.out && m.flags&f.With == f.With && m.flags&f.Without == 0
+func (m *relabelled) matches(f *shard.Filter) bool {
+	return m.flags&f.With == f.With && m.flags&f.Without == 0
 }
 
-// change marks, flags, disables or enables an atom.
+// change marks or flags an atom.
 func (s *storage) change(what int, sh *shard.Shard, l shard.Loc, m *relabelled) {
 	switch what {
 	case 0:
 		require.Equal(s.t, !m.marked, s.space.Mark(l))
 		m.marked = true
-	case 1:
-		m.flags ^= 1
-		sh.SetFlags(l, m.flags&1, ^m.flags&1)
-	case 2:
-		m.out = !m.out
-		sh.SetOff(l, -1, m.out)
 	default:
-		for c := range m.off {
-			if m.set.Has(c) {
-				m.off[c] = !m.off[c]
-				sh.SetOff(l, c, m.off[c])
-			}
-		}
+		f := shard.Flags(1) << (what - 1)
+		m.flags ^= f
+		sh.SetFlags(l, m.flags&f, ^m.flags&f)
 	}
 }
 
@@ -237,13 +218,8 @@ func (s *storage) mustBe(sh *shard.Shard, model map[handle.Handle]*relabelled) {
 			if p := s.texts.At(l); (p != nil) != m.set.Has(text) || p != nil && *p != m.text {
 				s.t.Fatalf("%v holds another's text", h)
 			}
-			if s.space.FlagsAt(l) != m.flags || s.space.Marked(l) != m.marked || s.space.Off(l, -1) != m.out {
-				s.t.Fatalf("%v has other flags, a mark or none, or is disabled or not", h)
-			}
-			for c := range m.off {
-				if m.set.Has(c) && s.space.Off(l, c) != m.off[c] {
-					s.t.Fatalf("component %d of %v is disabled: %t", c, h, !m.off[c])
-				}
+			if s.space.FlagsAt(l) != m.flags || s.space.Marked(l) != m.marked {
+				s.t.Fatalf("%v has other flags, or a mark or none", h)
 			}
 		}
 	}
@@ -251,13 +227,13 @@ func (s *storage) mustBe(sh *shard.Shard, model map[handle.Handle]*relabelled) {
 }
 
 // TestRelabelKeepsOrder moves whole tables to an empty one: the rows stay in order, those of
-// a chunk that is not full, too, of which some are disabled.
+// a chunk that is not full, too, of which one is flagged.
 func TestRelabelKeepsOrder(t *testing.T) {
 	for _, n := range []int{40, 79, 80, 100, 335, 336, 340} {
 		s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
 		sh := s.shards[0]
 		all := s.mustCreate(sh, n)
-		sh.SetOff(s.space.Locate(all[n-1]), -1, true)
+		sh.SetFlags(s.space.Locate(all[n-1]), 1, 0)
 		var came []handle.Handle
 		require.NoError(t, sh.Table(set(number)).Relabel(set(), func(r shard.Rows) { came = append(came, r.Handles()...) }))
 		require.Equal(t, all, rows(sh.Table(set())))

@@ -43,7 +43,7 @@ type Shard struct {
 	holes    []Loc    // of a sweep
 	moves    []relocation
 	doomed   []handle.Handle
-	runs     []Rows          // scratch of Relabel and RelabelEnabled
+	runs     []Rows          // scratch of Relabel and RelabelMatching
 	cut      []*Chunk        // scratch of Relabel
 	exiled   []handle.Handle // dead whose home is another shard
 	flagged  []handle.Handle // whose flags are to be published; none has left since

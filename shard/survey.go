@@ -96,21 +96,12 @@ func (c *Chunk) Marks() []uint64 {
 	return c.dead
 }
 
-// Disabled returns in which rows the i-th component of the table, or with -1 the
-// entity, is disabled, a bit for each; or nil for none.
-func (c *Chunk) Disabled(i int) []uint64 {
-	if c.off == nil || c.off.n == 0 {
-		return nil
-	}
-	return c.off.sets[1+i]
-}
-
 // Flagged returns which rows have a flag, a bit for each, or nil for none.
 func (c *Chunk) Flagged(flag int) []uint64 {
-	if c.off == nil || c.off.flagged == 0 {
+	if c.flags.none() {
 		return nil
 	}
-	return c.off.sets[c.flagBit(flag)]
+	return c.flags.sets[flag]
 }
 
 // FreeList returns the free indexes; the last is given next.

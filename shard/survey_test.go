@@ -10,27 +10,23 @@ import (
 	"github.com/atoll-sim/atoll/shard"
 )
 
-// TestSurveyRows looks at which rows of a chunk are marked, disabled and flagged: none of
-// them, one, and another.
+// TestSurveyRows looks at which rows of a chunk are marked and flagged: none of them, one,
+// and another.
 func TestSurveyRows(t *testing.T) {
 	s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
 	sh := s.shards[0]
 	all := s.mustCreate(sh, 5)
 	chunk := sh.Table(set(number)).Chunks()[0]
-	see := func() [4][]uint64 {
-		return [4][]uint64{chunk.Marks(), chunk.Disabled(-1), chunk.Disabled(0), chunk.Flagged(1)}
-	}
-	require.Equal(t, [4][]uint64{}, see())
+	see := func() [3][]uint64 { return [3][]uint64{chunk.Marks(), chunk.Flagged(0), chunk.Flagged(1)} }
+	require.Equal(t, [3][]uint64{}, see())
 	l := s.space.Locate(all[3])
 	s.space.Mark(l)
-	sh.SetOff(l, number, true)
 	sh.SetFlags(l, 2, 0)
-	require.Equal(t, [4][]uint64{{8}, nil, {8}, {8}}, see())
+	require.Equal(t, [3][]uint64{{8}, nil, {8}}, see())
 	l = s.space.Locate(all[0])
 	s.space.Mark(l)
-	sh.SetOff(l, -1, true)
-	sh.SetFlags(l, 2, 0)
-	require.Equal(t, [4][]uint64{{9}, {1}, {8}, {9}}, see())
+	sh.SetFlags(l, 3, 0)
+	require.Equal(t, [3][]uint64{{9}, {1}, {9}}, see())
 	s.refresh()
 	require.Nil(t, chunk.Marks())
 }

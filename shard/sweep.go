@@ -76,13 +76,13 @@ func (t *Table) closeHoles() {
 		last := t.last()
 		last.n--
 		if last == c && last.n == row {
-			c.forget(row)
+			c.dropFlags(row)
 			continue
 		}
 		h := last.handles[last.n]
 		c.handles[row] = h
 		c.changed = sh.space.now
-		c.carry(row, last, last.n)
+		c.carryFlags(row, last, last.n)
 		sh.moves = append(sh.moves, relocation{to: l, from: last.base + Loc(last.n)})
 		sh.doomed = append(sh.doomed, h)
 	}
@@ -119,7 +119,7 @@ func (t *Table) squeeze() {
 			h := c.handles[row]
 			if c.marked(row) {
 				sh.doomed = append(sh.doomed, h)
-				c.forget(row)
+				c.dropFlags(row)
 				continue
 			}
 			if to != c || at != row {
@@ -128,7 +128,7 @@ func (t *Table) squeeze() {
 				to.changed = sh.space.now
 				sh.space.slot(h).loc = hole
 				sh.moves = append(sh.moves, relocation{to: hole, from: c.base + Loc(row)})
-				to.carry(at, c, row)
+				to.carryFlags(at, c, row)
 			}
 			if at++; at == len(to.handles) {
 				to, at = t.chunks[min(to.order+1, len(t.chunks)-1)], 0
@@ -164,7 +164,7 @@ func (t *Table) truncate(to *Chunk, at int) {
 func (c *Chunk) empty(sh *Shard) {
 	sh.bury(sh.dead(c.handles[:c.n]), true)
 	clear(c.dead)
-	c.forgetAll()
+	c.clearFlags()
 	c.n, c.deadN = 0, 0
 }
 

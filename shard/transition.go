@@ -142,9 +142,7 @@ func (c *Chunk) pass(row int, tr *transition) (Atom, error) {
 	for _, p := range tr.typed {
 		t.columns[p.to].copy(l, c.base+Loc(row))
 	}
-	if !c.off.none() {
-		tr.carryOff(to, at, c, row)
-	}
+	to.carryFlags(at, c, row)
 	if c.marked(row) {
 		to.mark(at)
 		c.unmark(row)
@@ -157,7 +155,7 @@ func (c *Chunk) pass(row int, tr *transition) (Atom, error) {
 }
 
 // passRun is pass for the last rows of the table's last chunk, as many as fit in one
-// run of the other table; nothing may be marked, disabled or flagged there. The rows
+// run of the other table; nothing may be marked or flagged there. The rows
 // keep their order.
 func (c *Chunk) passRun(tr *transition) error {
 	t := tr.to
@@ -202,24 +200,11 @@ func (c *Chunk) emptied() {
 }
 
 // even reports whether no row of the chunk has anything of its own to take along.
-func (c *Chunk) even() bool { return c.deadN == 0 && c.off.none() }
-
-// carryOff takes along which of the atom and its components are disabled, and its flags.
-func (tr *transition) carryOff(to *Chunk, toRow int, from *Chunk, row int) {
-	to.setOff(entityBit, toRow, from.isOff(entityBit, row))
-	for i := range FlagsMax {
-		to.setOff(to.flagBit(i), toRow, from.isOff(from.flagBit(i), row))
-	}
-	for _, pairs := range [...][]columnPair{tr.plain, tr.typed} {
-		for _, p := range pairs {
-			to.setOff(1+p.to, toRow, from.isOff(1+p.from, row))
-		}
-	}
-}
+func (c *Chunk) even() bool { return c.deadN == 0 && c.flags.none() }
 
 // vacate closes the hole of a row that has left, with the last row of the table.
 func (t *Table) vacate(c *Chunk, row int) {
-	c.forget(row)
+	c.dropFlags(row)
 	last := t.last()
 	last.used = max(last.used, last.n)
 	last.n--
@@ -229,7 +214,7 @@ func (t *Table) vacate(c *Chunk, row int) {
 		c.changed = t.shard.space.now
 		t.shard.space.slot(h).loc = c.base + Loc(row)
 		t.copyAtom(c, row, last, last.n)
-		c.carry(row, last, last.n)
+		c.carryFlags(row, last, last.n)
 		if last.marked(last.n) {
 			last.unmark(last.n)
 			c.mark(row)

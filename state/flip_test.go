@@ -51,8 +51,6 @@ var flips = []struct {
 		f.Refresh()
 		world.Write[Body](f.World).Get(f.unitAt(0))
 	}},
-	{"disabled component", body, nil, func(f *fixture) { require.NoError(f.t, f.body.Disable(f.World, f.unitAt(0))) }},
-	{"disabled entity", entities, nil, func(f *fixture) { require.NoError(f.t, world.Disable(f.World, f.unitAt(0))) }},
 	{"flag", entities, nil, func(f *fixture) { require.NoError(f.t, world.Flag(f.World, f.unitAt(0), 1)) }},
 	{"other flag", entities, nil, func(f *fixture) { require.NoError(f.t, world.Flag(f.World, f.unitAt(0), 4)) }},
 	{"marked", entities, nil, func(f *fixture) { f.World.Destroy(f.unitAt(0)) }},

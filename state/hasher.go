@@ -209,7 +209,7 @@ func (h *Hasher) learn(what string, all []world.Named) error {
 // world hashes what shapes the world as a whole.
 func (h *Hasher) world(v world.Survey, lists ...[]world.Named) {
 	o := h.w.Options()
-	h.sum.text("atoll state 3")
+	h.sum.text("atoll state 4")
 	for _, n := range []uint64{
 		uint64(o.Shards), uint64(o.IndexMax), uint64(o.VersionMax), uint64(o.TickInterval), o.Seed,
 		uint64(o.OutboxRequests), uint64(o.OutboxBytes), h.w.Tick(),
@@ -274,7 +274,7 @@ func (h *Hasher) shard(v world.Survey, i int, components, messages []world.Named
 }
 
 // table hashes who is in a table, how its rows are divided into chunks, which are
-// marked or disabled, when they changed, and when what is empty was used last.
+// marked, which have flags, when they changed, and when what is empty was used last.
 func (h *Hasher) table(t *shard.Table) {
 	h.sum.number(uint64(len(t.Components())))
 	for _, id := range t.Components() {
@@ -292,7 +292,6 @@ func (h *Hasher) table(t *shard.Table) {
 		changed, _ := c.Stamps()
 		h.sum.number(uint64(changed))
 		h.bits(c.Marks())
-		h.bits(c.Disabled(-1))
 		for flag := range shard.FlagsMax {
 			if words := c.Flagged(flag); slices.ContainsFunc(words, func(w uint64) bool { return w != 0 }) {
 				h.sum.number(uint64(flag))
@@ -310,7 +309,6 @@ func (h *Hasher) column(t *shard.Table, at int) {
 		}
 		_, written := c.Stamps()
 		h.sum.number(uint64(written[at]))
-		h.bits(c.Disabled(at))
 		h.cells(c.Cells(at))
 	}
 }

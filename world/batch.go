@@ -72,9 +72,8 @@ func (p *bundlePart[T]) fill(rows Chunk, f func(*bundlePart[T], Chunk)) {
 	f(p, rows)
 }
 
-// Destroy marks all entities that match, disabled ones left out as by Chunks, and
-// returns how many were not marked before. They go at the refresh. Limit takes
-// the first n. For an idle world; within a system use Context.Destroy.
+// Destroy marks all entities that match and returns how many were not marked
+// before. They go at the refresh. Limit takes the first n. For an idle world; within a system use Context.Destroy.
 func (q *Query) Destroy() int {
 	q.ofWorld("Query.Destroy").mustIdle("Query.Destroy")
 	n, left := 0, q.limit
@@ -85,19 +84,18 @@ func (q *Query) Destroy() int {
 			if t.Rows() == 0 {
 				continue
 			}
-			met, marked := t.MarkEnabled(&q.filter, left)
+			met, marked := t.MarkMatching(&q.filter, left)
 			left, n = left-met, n+marked
 		}
 	}
 	return n
 }
 
-// AddTo gives the component to all entities that match and lack it, disabled ones
-// left out as by Chunks, and calls init, if not nil, with their rows, for an
-// accessor's Slice to fill in; the new component is zero before. What would move
-// rows panics within init. Whole chunks change hands without being copied; in
-// tables of which only some entities are meant, because the others are disabled
-// or beyond a Limit, those are moved one by one.
+// AddTo gives the component to all entities that match and lack it, and calls init, if
+// not nil, with their rows, for an accessor's Slice to fill in; the new component is
+// zero before. What would move rows panics within init. Whole chunks change hands
+// without being copied; in tables of which only some entities are meant, because of
+// their flags or a Limit, those are moved one by one.
 //
 // It returns ErrChunks if the world is full; then some have not changed.
 func (c *Component[T]) AddTo(q *Query, init func(rows Chunk)) error {
@@ -154,7 +152,7 @@ func (q *Query) exchange(call string, init func(rows Chunk), plus, minus shard.S
 		if most == t.Rows() {
 			return t.Relabel(set, init)
 		}
-		return t.RelabelEnabled(&q.filter, most, set, init)
+		return t.RelabelMatching(&q.filter, most, set, init)
 	})
 }
 
@@ -170,7 +168,7 @@ func (w *World) setOf(call string, parts []Part) (set shard.Set) {
 }
 
 // eachTable calls f with the tables that match as of now, and how many of their
-// enabled rows are meant, the first ones. Tables that f makes are not among them,
+// matching rows are meant, the first ones. Tables that f makes are not among them,
 // nor are rows that it moves counted again.
 func (q *Query) eachTable(f func(t *shard.Table, most int) error) error {
 	left := q.limit
@@ -181,7 +179,7 @@ func (q *Query) eachTable(f func(t *shard.Table, most int) error) error {
 		for _, t := range p.tables {
 			n := 0
 			if t.Rows() > 0 {
-				n = min(t.EnabledRows(&q.filter), left)
+				n = min(t.MatchingRows(&q.filter), left)
 				left -= n
 			}
 			p.meant = append(p.meant, n)

@@ -84,7 +84,7 @@ func (w *batchWorld) mustBe() {
 	for h, m := range w.model {
 		require.Equal(w.t, [4]bool{m.a, m.b, m.c, m.tag}, [4]bool{w.Has(h, w.a), w.Has(h, w.b), w.Has(h, w.c), w.Has(h, w.tag)}, "%v", h)
 		require.Equal(w.t, m.marked, w.Status(h) == world.Dying)
-		require.Equal(w.t, m.hidden, !w.Enabled(h))
+		require.Equal(w.t, m.hidden, w.Flags(h) == hidden)
 		if m.a {
 			require.Equal(w.t, m.na, w.wa.Get(h).N)
 		}
@@ -107,15 +107,16 @@ func chosen(q *world.Query) []handle.Handle {
 }
 
 // TestBatchOfQueries changes what queries match, whole and the first n of them,
-// some entities disabled, and compares everything with a map.
+// some entities hidden from them, and compares everything with a map.
 func TestBatchOfQueries(t *testing.T) {
 	for seed := range uint64(8) {
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 5))
 			w := newBatchWorld(t, world.Options{Shards: 1 + int(seed%3), KeepOrder: seed%2 == 1})
+			shown := world.WithoutFlags(w.World, hidden)
 			queries := []*world.Query{
-				w.Query(), w.Query(w.wa), w.Query(w.wb, world.Without[changeC](w.World)), w.Query(world.Without[changeA](w.World)),
-				w.Query(world.AnyOf(w.wb, w.wc)), w.Query(world.With[changeT](w.World)),
+				w.Query(shown), w.Query(w.wa, shown), w.Query(w.wb, world.Without[changeC](w.World), shown),
+				w.Query(world.Without[changeA](w.World)), w.Query(world.AnyOf(w.wb, w.wc), shown), w.Query(world.With[changeT](w.World)),
 			}
 			for range iterations(120) + 10 {
 				q := queries[rng.IntN(len(queries))]
@@ -192,7 +193,7 @@ func TestBatchOfQueries(t *testing.T) {
 					for range rng.IntN(10) {
 						if len(all) > 0 {
 							h := all[rng.IntN(len(all))]
-							require.NoError(t, world.Disable(w.World, h))
+							require.NoError(t, world.Flag(w.World, h, hidden))
 							m := w.model[h]
 							m.hidden = true
 							w.model[h] = m

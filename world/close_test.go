@@ -43,7 +43,6 @@ func TestCloseDestroysAll(t *testing.T) {
 		require.Nil(t, health.Get(h))
 		require.Nil(t, health.At(f.Locate(h)))
 		require.False(t, f.Has(h, f.health))
-		require.False(t, f.Enabled(h))
 		require.False(t, f.Destroy(h))
 		_, ok := f.Owner(h)
 		require.False(t, ok)
@@ -87,21 +86,17 @@ func TestCloseFailsFurtherUse(t *testing.T) {
 	errs["Ask"] = func() error { return f.health.Ask(p, h, new(world.Answer[Health])) }
 	for name, by := range map[string]world.Holder{"World": f.World, "Port": p} {
 		for call, run := range map[string]func() error{
-			"Create":            func() error { _, err := f.unit.Create(by, Unit{}); return err },
-			"Set":               func() error { return f.health.Set(by, h, Health{}) },
-			"Add":               func() error { return f.name.Add(by, h, Name{}) },
-			"Remove":            func() error { return f.health.Remove(by, h) },
-			"Bundle.Add":        func() error { return f.mover.Add(by, h, Mover{}) },
-			"Bundle.Exchange":   func() error { return f.mover.Exchange(by, h, Mover{}, f.unit) },
-			"Send":              func() error { return f.hit.Send(by, h, Hit{}) },
-			"Move":              func() error { return world.Move(by, h, 1) },
-			"Do":                func() error { return world.Do(by, h, func(*world.Self) {}) },
-			"Flag":              func() error { return world.Flag(by, h, 1) },
-			"Bundle.Set":        func() error { return f.unit.Set(by, h, Unit{}) },
-			"Disable":           func() error { return world.Disable(by, h) },
-			"Enable":            func() error { return world.Enable(by, h) },
-			"Component.Disable": func() error { return f.health.Disable(by, h) },
-			"Component.Enable":  func() error { return f.health.Enable(by, h) },
+			"Create":          func() error { _, err := f.unit.Create(by, Unit{}); return err },
+			"Set":             func() error { return f.health.Set(by, h, Health{}) },
+			"Add":             func() error { return f.name.Add(by, h, Name{}) },
+			"Remove":          func() error { return f.health.Remove(by, h) },
+			"Bundle.Add":      func() error { return f.mover.Add(by, h, Mover{}) },
+			"Bundle.Exchange": func() error { return f.mover.Exchange(by, h, Mover{}, f.unit) },
+			"Send":            func() error { return f.hit.Send(by, h, Hit{}) },
+			"Move":            func() error { return world.Move(by, h, 1) },
+			"Do":              func() error { return world.Do(by, h, func(*world.Self) {}) },
+			"Flag":            func() error { return world.Flag(by, h, 1) },
+			"Bundle.Set":      func() error { return f.unit.Set(by, h, Unit{}) },
 		} {
 			errs[call+" by "+name] = run
 		}

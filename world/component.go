@@ -26,7 +26,6 @@ type Component[T any] struct {
 	adding   shard.Kind[T]
 	removing shard.Kind[struct{}]
 	asking   shard.Kind[*Answer[T]]
-	toggler  *toggler
 }
 
 // Register makes T a component of the world under a name that logs, tools and
@@ -58,7 +57,7 @@ func Register[T any](w *World, name string) *Component[T] {
 	w.componentID[t] = id
 	column := shard.NewColumn[T](w.space)
 	w.columns = append(w.columns, column)
-	c := &Component[T]{w: w, id: id, toggler: newToggler(w, id), column: column}
+	c := &Component[T]{w: w, id: id, column: column}
 	c.setting = shard.NewKind[T](w.space, setter[T]{c})
 	c.adding = shard.NewKind[T](w.space, adder[T]{c})
 	c.removing = shard.NewKind[struct{}](w.space, remover[T]{c})

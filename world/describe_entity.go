@@ -17,17 +17,15 @@ import (
 type EntityInfo struct {
 	Handle     handle.Handle
 	Status     Status
-	Shard      int  // that holds its atom, or -1 if it is not alive
-	Disabled   bool // the entity as a whole
+	Shard      int // that holds its atom, or -1 if it is not alive
 	Flags      Flags
 	Components []ComponentInfo // in the order in which they were registered
 }
 
 // ComponentInfo is a component of an EntityInfo.
 type ComponentInfo struct {
-	Name     string
-	Value    any // a copy; nil if it is not for the system that asks to read
-	Disabled bool
+	Name  string
+	Value any // a copy; nil if it is not for the system that asks to read
 }
 
 // DescribeEntity describes what a handle stands for. Its components are read by
@@ -57,9 +55,9 @@ func (w *World) describe(x *EntityInfo, l shard.Loc, by *Context) {
 	if l == 0 {
 		return
 	}
-	x.Shard, x.Disabled, x.Flags = w.space.Owner(l), w.space.Off(l, -1), w.space.FlagsAt(l)
+	x.Shard, x.Flags = w.space.Owner(l), w.space.FlagsAt(l)
 	w.held(l, by, func(held Held) bool {
-		c := ComponentInfo{Name: held.Name(), Disabled: !held.Enabled()}
+		c := ComponentInfo{Name: held.Name()}
 		if held.Readable() {
 			c.Value = held.Value()
 		}
@@ -70,15 +68,12 @@ func (w *World) describe(x *EntityInfo, l shard.Loc, by *Context) {
 
 // String describes the entity on one line, as in
 //
-//	3:1047@5 alive on shard 2, disabled, flags 0b101: position {1 2}, health {100} (disabled)
+//	3:1047@5 alive on shard 2, flags 0b101: position {1 2}, health {100}
 func (x EntityInfo) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%v %v", x.Handle, x.Status)
 	if x.Shard >= 0 {
 		fmt.Fprintf(&b, " on shard %d", x.Shard)
-	}
-	if x.Disabled {
-		b.WriteString(", disabled")
 	}
 	if x.Flags != 0 {
 		fmt.Fprintf(&b, ", flags %#b", x.Flags)
@@ -89,9 +84,6 @@ func (x EntityInfo) String() string {
 		if c.Value != nil {
 			fmt.Fprintf(&b, " %+v", c.Value)
 		}
-		if c.Disabled {
-			b.WriteString(" (disabled)")
-		}
 	}
 	return b.String()
 }
@@ -101,9 +93,6 @@ func (x EntityInfo) LogValue() slog.Value {
 	attrs := []slog.Attr{slog.String("handle", x.Handle.String()), slog.String("status", x.Status.String())}
 	if x.Shard >= 0 {
 		attrs = append(attrs, slog.Int("shard", x.Shard))
-	}
-	if x.Disabled {
-		attrs = append(attrs, slog.Bool("disabled", true))
 	}
 	if x.Flags != 0 {
 		attrs = append(attrs, slog.String("flags", fmt.Sprintf("%#b", x.Flags)))
@@ -120,13 +109,11 @@ func (x EntityInfo) LogValue() slog.Value {
 // this cannot write is a string: what fmt makes of it. It implements [json.Marshaler].
 func (x EntityInfo) MarshalJSON() ([]byte, error) {
 	head := struct {
-		Handle   string   `json:"handle"`
-		Status   string   `json:"status"`
-		Shard    *int     `json:"shard,omitempty"`
-		Disabled bool     `json:"disabled,omitempty"`
-		Flags    []int    `json:"flags,omitempty"` // their numbers
-		Off      []string `json:"disabled_components,omitempty"`
-	}{Handle: x.Handle.String(), Status: x.Status.String(), Disabled: x.Disabled}
+		Handle string `json:"handle"`
+		Status string `json:"status"`
+		Shard  *int   `json:"shard,omitempty"`
+		Flags  []int  `json:"flags,omitempty"` // their numbers
+	}{Handle: x.Handle.String(), Status: x.Status.String()}
 	if x.Shard >= 0 {
 		head.Shard = &x.Shard
 	}
@@ -135,9 +122,6 @@ func (x EntityInfo) MarshalJSON() ([]byte, error) {
 	}
 	components := []byte(`,"components":{`)
 	for i, c := range x.Components {
-		if c.Disabled {
-			head.Off = append(head.Off, c.Name)
-		}
 		if i > 0 {
 			components = append(components, ',')
 		}

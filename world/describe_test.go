@@ -50,17 +50,15 @@ func TestDescribeEntity(t *testing.T) {
 	require.Equal(t, fmt.Sprintf(`it.handle=%v it.status=alive it.shard=1 it.components.position="{X:1 Y:2}" it.components.health={Points:100} it.components.name={Text:who}`, h), logged(x))
 	require.Less(t, strings.Index(jsonText(t, x), "position"), strings.Index(jsonText(t, x), "health"), "as they were registered")
 
-	require.NoError(t, world.Disable(f.World, h))
-	require.NoError(t, f.health.Disable(f.World, h))
 	require.NoError(t, world.Flag(f.World, h, 5))
 	require.NoError(t, f.name.Remove(f.World, h))
 	require.NoError(t, odd.Add(f.World, h, Odd{}))
 	f.Destroy(h)
 	x = f.DescribeEntity(h)
-	require.Equal(t, fmt.Sprintf(`%v dying on shard 1, disabled, flags 0b101: position {X:1 Y:2}, health {Points:100} (disabled), an "odd" one {Tell:<nil>}`, h), x.String())
-	require.JSONEq(t, fmt.Sprintf(`{"handle":%q,"status":"dying","shard":1,"disabled":true,"flags":[0,2],"disabled_components":["health"],`+
+	require.Equal(t, fmt.Sprintf(`%v dying on shard 1, flags 0b101: position {X:1 Y:2}, health {Points:100}, an "odd" one {Tell:<nil>}`, h), x.String())
+	require.JSONEq(t, fmt.Sprintf(`{"handle":%q,"status":"dying","shard":1,"flags":[0,2],`+
 		`"components":{"position":{"X":1,"Y":2},"health":{"Points":100},"an \"odd\" one":"{Tell:\u003cnil\u003e}"}}`, h), jsonText(t, x))
-	require.Contains(t, logged(x), "it.disabled=true it.flags=0b101 ")
+	require.Contains(t, logged(x), "it.flags=0b101 ")
 	f.Refresh()
 
 	for _, test := range []struct {

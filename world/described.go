@@ -62,10 +62,3 @@ func (r replier[A, R]) Part(p shard.Payload) shard.Cells {
 func (r replier[A, R]) Complete(p shard.Payload) { shard.As[asked[A, R]](p).to = new(Answer[R]) }
 
 func (j jointly[T]) Describe() shard.Description { return describe("extension", j.r.name) }
-
-func (t *toggler) Describe() shard.Description {
-	if t.component < 0 {
-		return shard.Description{Name: "disable or enable of the entity"}
-	}
-	return describe("disable or enable of component", t.w.components[t.component].name)
-}

@@ -26,7 +26,6 @@ func TestEmbeddedHolder(t *testing.T) {
 			"Add":       func() error { return f.frozen.Add(by, h, Frozen{}) },
 			"Remove":    func() error { return f.health.Remove(by, h) },
 			"Exchange":  func() error { return f.mover.Exchange(by, h, Mover{}, f.health) },
-			"Disable":   func() error { return f.health.Disable(by, h) },
 			"Flag":      func() error { return world.Flag(by, h, 1) },
 			"Move":      func() error { return world.Move(by, h, 1) },
 			"Send":      func() error { return f.hit.Send(by, h, Hit{}) },

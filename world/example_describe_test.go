@@ -29,9 +29,9 @@ func ExampleComponentInfo() {
 	world.Register[Health](w, "health")
 	unit, _ := world.NewBundle[Unit](w).Create(w, Unit{Health{7}})
 	for _, c := range w.DescribeEntity(unit).Components {
-		fmt.Println(c.Name, c.Value, c.Disabled)
+		fmt.Println(c.Name, c.Value)
 	}
-	// Output: health {7} false
+	// Output: health {7}
 }
 
 // A table on one line.

@@ -183,47 +183,14 @@ func ExampleTable() {
 func ExampleHeld() {
 	w := world.MustNew(world.Options{})
 	world.Register[Position](w, "position")
-	velocity := world.Register[Velocity](w, "velocity")
+	world.Register[Velocity](w, "velocity")
 	mover, _ := world.NewBundle[Mover](w).Create(w, Mover{Position{1, 2}, Velocity{3, 4}})
-	_ = velocity.Disable(w, mover)
 	for c := range w.Components(mover) {
-		fmt.Println(c.Name(), c.Type(), c.Value(), c.Enabled(), c.Readable())
+		fmt.Println(c.Name(), c.Type(), c.Value(), c.Readable())
 	}
 	// Output:
-	// position world_test.Position {1 2} true true
-	// velocity world_test.Velocity {3 4} false true
-}
-
-// Hidden entities keep their handles and components; queries pass them by.
-func ExampleDisable() {
-	w := world.MustNew(world.Options{})
-	world.Register[Health](w, "health")
-	units := world.NewBundle[Unit](w)
-	unit, _ := units.Create(w, Unit{})
-	_, _ = units.Create(w, Unit{})
-	all := w.Query(world.Read[Health](w))
-
-	_ = world.Disable(w, unit)
-	fmt.Println(all.Count(), w.Alive(unit), w.Enabled(unit))
-	// Output: 1 true false
-}
-
-// What was disabled comes back as it was.
-func ExampleEnable() {
-	w := world.MustNew(world.Options{})
-	health := world.Register[Health](w, "health")
-	unit, _ := world.NewBundle[Unit](w).Create(w, Unit{Health{7}})
-	all := w.Query(world.Read[Health](w))
-
-	_ = world.Disable(w, unit)
-	_ = health.Disable(w, unit) // a component of it alone
-	_ = world.Enable(w, unit)
-	fmt.Println(all.Count(), w.Enabled(unit), w.Enabled(unit, health))
-	_ = health.Enable(w, unit)
-	fmt.Println(all.Count(), w.Enabled(unit), w.Enabled(unit, health), world.Read[Health](w).Get(unit).Points)
-	// Output:
-	// 0 true false
-	// 1 true true 7
+	// position world_test.Position {1 2} true
+	// velocity world_test.Velocity {3 4} true
 }
 
 // To move an entity is to change the shard that owns it; its handle stays.

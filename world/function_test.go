@@ -115,7 +115,7 @@ func TestFunctionSelf(t *testing.T) {
 		require.ErrorIs(t, f.name.Set(self, me+1, Name{}), world.ErrStale)
 		require.NoError(t, f.name.Add(self, me, Name{"later"}))
 		require.Nil(t, f.name.Read(self), "by request")
-		require.NoError(t, f.health.Disable(self, me))
+		require.NoError(t, world.Flag(self, me, hidden))
 
 		var err error
 		child, err = f.unit.Create(self, Unit{Health{8}})
@@ -140,7 +140,7 @@ func TestFunctionSelf(t *testing.T) {
 	f.mustHave(8)(child)
 	f.mustHave(2)(friend)
 	require.True(t, f.Alive(doomed), "requests are the next refresh's")
-	require.False(t, f.Enabled(me, f.health))
+	require.Equal(t, hidden, f.Flags(me))
 	mustPanic(t, []string{"Self.Destroy", `function "Do" returned`}, func() { _ = kept.Destroy(me) })
 	mustPanic(t, []string{"Self.Read"}, func() { f.health.Read(kept) })
 	mustPanic(t, []string{"Self.Create"}, func() { _, _ = f.unit.Create(kept, Unit{}) })

@@ -58,12 +58,6 @@ func (x Held) Name() string { return x.w.components[x.id].name }
 // Type returns the component's type.
 func (x Held) Type() reflect.Type { return x.w.components[x.id].typ }
 
-// Enabled reports whether the component is not disabled for the entity.
-func (x Held) Enabled() bool {
-	x.mustBeGood("Enabled")
-	return !x.w.space.Off(x.loc, x.id)
-}
-
 // Readable reports whether Value may be called: in a system, whether it has asked its
 // Build to read or write the component.
 func (x Held) Readable() bool {

@@ -21,13 +21,11 @@ func TestComponentsOfEntity(t *testing.T) {
 	foreign, err := f.creature.Create(f.World, Creature{Health: Health{1}})
 	require.NoError(t, err)
 	require.NoError(t, f.frozen.Add(f.World, h, Frozen{}))
-	require.NoError(t, f.health.Disable(f.World, h))
 	var names []string
 	var values []any
 	for x := range f.Components(h) {
 		names, values = append(names, x.Name()), append(values, x.Value())
 		require.Equal(t, reflect.TypeOf(x.Value()), x.Type())
-		require.Equal(t, x.Name() != "health", x.Enabled())
 		require.True(t, x.Readable())
 	}
 	require.Equal(t, []string{"position", "health", "name", "frozen"}, names)

@@ -312,7 +312,7 @@ func TestKeptPointerIdle(t *testing.T) {
 		"Remove":   func(f *fixture, h handle.Handle) error { return f.name.Remove(f.World, h) },
 		"Exchange": func(f *fixture, h handle.Handle) error { return f.mover.Exchange(f.World, h, Mover{}, f.name) },
 		"AddTo": func(f *fixture, h handle.Handle) error {
-			return f.frozen.AddTo(f.Query(world.With[Name](f.World)).Limit(20), nil)
+			return f.frozen.AddTo(f.Query(world.With[Name](f.World), world.WithoutFlags(f.World, hidden)), nil) // row by row
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -323,7 +323,7 @@ func TestKeptPointerIdle(t *testing.T) {
 			require.NoError(t, f.frozen.Remove(f.World, all[0]))
 			last := all[0] // it was put last
 			p := world.Read[Health](f.World).Get(last)
-			require.NoError(t, world.Disable(f.World, all[5])) // one by one, even in batches
+			require.NoError(t, world.Flag(f.World, all[5], hidden))
 			require.NoError(t, move(f, last))
 			require.Less(t, p.Points, int64(0), "%d", p.Points)
 			require.Equal(t, int64(5), world.Read[Health](f.World).Get(last).Points)
@@ -423,7 +423,7 @@ func TestKeptReadOnly(t *testing.T) {
 				require.NoError(t, f.mover.CreateN(c, 100, nil))
 				for ch := range q.Chunks() {
 					require.NoError(t, c.Destroy(ch.Handle(0)))
-					require.NoError(t, world.Disable(c, ch.Handle(ch.Len()-1)))
+					require.NoError(t, world.Flag(c, ch.Handle(ch.Len()-1), hidden))
 				}
 			}
 		})

@@ -271,14 +271,10 @@ var memoryPaths = map[string]func(e *estate) (gone, kept []traces){
 		e.Refresh()
 		return what[1:], what[:1]
 	},
-	"disabled": func(e *estate) (gone, kept []traces) {
+	"flagged": func(e *estate) (gone, kept []traces) {
 		all, what := e.settle(e.World, 60)
 		for i, h := range all {
-			if i%2 == 0 {
-				require.NoError(e.t, world.Disable(e.World, h))
-			} else {
-				require.NoError(e.t, e.owner.Disable(e.World, h))
-			}
+			require.NoError(e.t, world.Flag(e.World, h, world.Flags(1+i%2)))
 		}
 		for _, h := range all[:20] {
 			e.Destroy(h)

@@ -11,7 +11,7 @@ import (
 // slot, which stays at home, and the slot says where the atom is. Everything finds
 // the entity at its new owner: accessors and queries, requests, and messages,
 // those too that were sent before and are delivered by the same refresh. It keeps
-// its components, what is disabled among them, and its messages' order. A move is
+// its components, its flags, and its messages' order. A move is
 // neither a create nor a destroy. Moving to the shard where it is does nothing.
 //
 // By a *World at once, which within a query loop panics. By a *Context, of its own

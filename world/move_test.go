@@ -37,8 +37,7 @@ func TestMoveWithMail(t *testing.T) {
 }
 
 // TestMove moves an entity from shard to shard, round and round: it keeps its
-// handle, its components, and what is disabled; and just its owner's systems find
-// it.
+// handle, its components and its flags; and just its owner's systems find it.
 func TestMove(t *testing.T) {
 	for _, kind := range []string{"World", "Context", "Port"} {
 		t.Run(kind, func(t *testing.T) {
@@ -46,8 +45,8 @@ func TestMove(t *testing.T) {
 			all, err := f.creature.AppendN(nil, f.World, 30, func(i int, c *Creature) { c.Name.Text = fmt.Sprint(i) })
 			require.NoError(t, err)
 			h := all[17]
-			require.NoError(t, f.health.Disable(f.World, h))
-			require.NoError(t, f.health.Disable(f.World, all[18]))
+			require.NoError(t, world.Flag(f.World, h, burning|last))
+			require.NoError(t, world.Flag(f.World, all[18], hidden))
 			for round := range 7 {
 				to := round * 2 % 3
 				was, _ := f.Owner(h)
@@ -58,8 +57,8 @@ func TestMove(t *testing.T) {
 				require.Equal(t, to, now)
 
 				require.Equal(t, Name{"17"}, *world.Read[Name](f.World).Get(h))
-				require.Equal(t, []bool{true, false, false}, []bool{f.Enabled(h), f.Enabled(h, f.health), f.Enabled(all[18], f.health)})
-				require.Equal(t, 28, f.Query(world.Read[Health](f.World)).Count())
+				require.Equal(t, []world.Flags{burning | last, hidden, 0}, []world.Flags{f.Flags(h), f.Flags(all[18]), f.Flags(all[19])})
+				require.Equal(t, 28, f.Query(world.Read[Health](f.World), world.WithoutFlags(f.World, last|hidden)).Count())
 				after := f.stats()
 				require.Equal(t, before.Created, after.Created)
 				require.Equal(t, before.Destroyed, after.Destroyed)
@@ -229,7 +228,7 @@ func moved(t *testing.T, parallel world.Parallel, keepOrder bool) (looks []strin
 					case 0, 1:
 						err = world.Move(c, h, (n/8+c.Shard())%shards)
 					case 2:
-						err = f.health.Disable(c, h)
+						err = world.Flag(c, h, hidden)
 					case 3:
 						err = f.hit.Send(c, all[n%len(all)], Hit{int64(n)})
 					case 4:
@@ -281,7 +280,7 @@ func (f *fixture) look(heard []strings.Builder) string {
 	for ch := range f.Query(world.Optional(names)).Chunks() {
 		for i, h := range ch.Handles() {
 			at, _ := f.Owner(h)
-			fmt.Fprint(&b, at, h, f.Enabled(h, f.health))
+			fmt.Fprint(&b, at, h, f.Flags(h))
 			if s := names.Slice(ch); s != nil {
 				fmt.Fprint(&b, s[i])
 			}

@@ -31,7 +31,7 @@ func (q *Query) At(i int) (Chunk, bool) {
 		p := &q.parts[k]
 		p.look(q)
 		for _, t := range p.tables {
-			n := t.EnabledRows(&q.filter)
+			n := t.MatchingRows(&q.filter)
 			if i < n {
 				return t.RowAt(i, &q.filter), true
 			}

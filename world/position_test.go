@@ -53,7 +53,6 @@ func TestAtomsByPosition(t *testing.T) {
 	mustAgree(f.Query(health, world.With[Frozen](f.World)))
 	for i, h := range all {
 		if i%5 == 0 {
-			require.NoError(t, world.Disable(f.World, h))
 			require.NoError(t, world.Flag(f.World, h, burning))
 		}
 		if i%3 == 0 {
@@ -142,7 +141,6 @@ func TestTables(t *testing.T) {
 	f := newFixture(t, world.Options{Shards: 2, ChunkRowsFirst: 8, ChunkRowsFactor: 1, ChunkRowsMax: 8})
 	f.unit.PlaceBy(func(u Unit) int { return int(u.Points % 2) })
 	all := f.newUnits(30)
-	require.NoError(t, world.Disable(f.World, all[0]))
 	f.Destroy(all[1])
 	shards, entities := []int{}, 0
 	for table := range f.Tables() {
@@ -161,7 +159,7 @@ func TestTables(t *testing.T) {
 		}
 	}
 	require.Equal(t, []int{0, 1}, shards)
-	require.Equal(t, 30, entities, "disabled ones too")
+	require.Equal(t, 30, entities)
 	for range f.Tables() {
 		break
 	}

@@ -50,7 +50,6 @@ func newQuery(b binding, shards []*shard.Shard, terms []Term) *Query {
 	for i, t := range terms {
 		q.add(&b, i, t)
 	}
-	q.filter.Components = q.with
 	return q
 }
 
@@ -99,9 +98,8 @@ func (p *queryPart) update(q *Query) {
 // within the loop is allowed and not seen by it; destroying is allowed and takes
 // effect at the refresh. On an idle world, what would move rows panics within.
 //
-// Rows are skipped in which the entity, or a component that the query requires,
-// is disabled, or which lack flags that it asks for; a run of the others is yielded as
-// a chunk.
+// A query that asks for flags skips rows that do not have them; a run of the others is
+// yielded as a chunk.
 //
 // The iterator is good until the refresh. In the check build, one that is kept
 // for longer panics, and so does a system's query that is used out of its turn; both are
@@ -232,16 +230,17 @@ func (p *queryPart) look(q *Query) {
 
 func (p *queryPart) each(q *Query, loop uint64, yield func(Chunk) bool) bool {
 	p.look(q)
+	all := q.filter.All()
 	for _, t := range p.tables {
 		left := t.RowsAt(loop)
 		for i := 0; left > 0; i++ {
 			rows := t.Run(i, left)
 			left -= rows.Len()
-			if rows.AllEnabled() && !q.filter.Flagged() {
+			if all {
 				if !yield(rows) {
 					return false
 				}
-			} else if !rows.Enabled(&q.filter, yield) {
+			} else if !rows.Matching(&q.filter, yield) {
 				return false
 			}
 		}
@@ -263,7 +262,7 @@ func (q *Query) Count() int {
 		p := &q.parts[i]
 		p.look(q)
 		for _, t := range p.tables {
-			n += t.EnabledRows(&q.filter)
+			n += t.MatchingRows(&q.filter)
 		}
 	}
 	return min(n, q.limit)

@@ -64,7 +64,7 @@ func (t Table) Cap() int {
 	return n
 }
 
-// Chunks yields all rows chunk by chunk, those of disabled entities too. All chunks but
+// Chunks yields all rows chunk by chunk. All chunks but
 // the last are full.
 func (t Table) Chunks() iter.Seq[Chunk] {
 	return func(yield func(Chunk) bool) {

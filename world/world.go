@@ -30,7 +30,6 @@ type World struct {
 	componentID map[reflect.Type]int
 	columns     []shard.AnyColumn   // by component
 	accessors   map[accessorKey]any // the idle world's
-	toggler     *toggler            // of entities
 	flagger     *flagger
 	functions   map[string]bool // names that are taken
 	doing       *Func[func(*Self)]
@@ -86,7 +85,6 @@ func New(o Options) (*World, error) {
 	}
 	w.space.Growth = o.growth()
 	w.lookup = w.space.Lookup
-	w.toggler = newToggler(w, -1)
 	w.flagger = newFlagger(w)
 	w.outside = shard.NewOutside(w.space, n)
 	w.ports.outside = w.outside

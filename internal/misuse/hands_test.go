@@ -43,7 +43,6 @@ func foreignRows() (rows []misuseRow) {
 			"Component.Set":     func(x *misuseScene, by world.Holder) error { return x.health.Set(by, x.hs[0], misuseHealth{}) },
 			"Component.Add":     func(x *misuseScene, by world.Holder) error { return x.name.Add(by, x.hs[0], misuseName{}) },
 			"Component.Remove":  func(x *misuseScene, by world.Holder) error { return x.health.Remove(by, x.hs[0]) },
-			"Component.Disable": func(x *misuseScene, by world.Holder) error { return x.health.Disable(by, x.hs[0]) },
 			"Func.Call":         func(x *misuseScene, by world.Holder) error { return x.heal.Call(by, x.hs[0], 1) },
 			"Message.Send":      func(x *misuseScene, by world.Holder) error { return x.hit.Send(by, x.hs[0], misuseHit{}) },
 			"Message.SendShard": func(x *misuseScene, by world.Holder) error { return x.hit.SendShard(by, 0, misuseHit{}) },
@@ -61,7 +60,6 @@ func foreignRows() (rows []misuseRow) {
 		"Do":            func(by world.Holder, h handle.Handle) error { return world.Do(by, h, func(*world.Self) {}) },
 		"Move":          func(by world.Holder, h handle.Handle) error { return world.Move(by, h, 1) },
 		"Flag":          func(by world.Holder, h handle.Handle) error { return world.Flag(by, h, 1) },
-		"Disable":       func(by world.Holder, h handle.Handle) error { return world.Disable(by, h) },
 		"reference.To":  func(by world.Holder, h handle.Handle) error { reference.To(by, h); return nil },
 		"reference.Own": func(by world.Holder, h handle.Handle) error { reference.Own(by, h, nil); return nil },
 	} {
@@ -75,7 +73,6 @@ func foreignRows() (rows []misuseRow) {
 	})
 	add("Question.Ask by a Port", "", func(x, y *misuseScene) error { return x.points.Ask(y.port, x.hs[0], 1, new(world.Answer[int64])) })
 	add("World.Has of a Component", "", func(x, y *misuseScene) error { x.w.Has(x.hs[0], y.health); return nil })
-	add("World.Enabled of a Component", "", func(x, y *misuseScene) error { x.w.Enabled(x.hs[0], y.health); return nil })
 	add("World.Pin of a Component", "", func(x, y *misuseScene) error { x.w.Pin(y.health); return nil })
 	add("World.Observe of a Component", "", func(x, y *misuseScene) error {
 		x.w.Observe("late", world.OnCreate, func(*world.Build) func(*world.Context, world.Event, []handle.Handle) { return nil }, y.health)
@@ -122,25 +119,21 @@ func keptRows() (rows []misuseRow) {
 		return kept
 	}
 	for call, do := range map[string]func(x *misuseScene, c *world.Context) error{
-		"Context.Status":           func(x *misuseScene, c *world.Context) error { c.Status(x.hs[0]); return nil },
-		"Context.Owns":             func(x *misuseScene, c *world.Context) error { c.Owns(x.hs[0]); return nil },
-		"Context.Has":              func(x *misuseScene, c *world.Context) error { c.Has(x.hs[0], x.health); return nil },
-		"Context.Enabled":          func(x *misuseScene, c *world.Context) error { c.Enabled(x.hs[0], x.health); return nil },
-		"Context.Components":       func(x *misuseScene, c *world.Context) error { walk(c.Components(x.hs[0])); return nil },
-		"Context.Owner":            func(x *misuseScene, c *world.Context) error { c.Owner(x.hs[0]); return nil },
-		"Context.DescribeEntity":   func(x *misuseScene, c *world.Context) error { c.DescribeEntity(x.hs[0]); return nil },
-		"Context.Rand":             func(_ *misuseScene, c *world.Context) error { c.Rand().Uint64(); return nil },
-		"Context.Count":            func(_ *misuseScene, c *world.Context) error { c.Count(); return nil },
-		"Context.Flags":            func(x *misuseScene, c *world.Context) error { c.Flags(x.hs[0]); return nil },
-		"Context.Destroy":          func(x *misuseScene, c *world.Context) error { return c.Destroy(x.hs[0]) },
-		"Context.Copy":             func(x *misuseScene, c *world.Context) error { _, err := c.Copy(x.hs[0]); return err },
-		"Bundle.Create by Context": func(x *misuseScene, c *world.Context) error { _, err := x.unit.Create(c, misuseUnit{}); return err },
-		"Bundle.Set by Context":    func(x *misuseScene, c *world.Context) error { return x.unit.Set(c, x.hs[0], misuseUnit{}) },
-		"Component.Set by Context": func(x *misuseScene, c *world.Context) error { return x.health.Set(c, x.hs[0], misuseHealth{}) },
-		"Component.Add by Context": func(x *misuseScene, c *world.Context) error { return x.name.Add(c, x.hs[0], misuseName{}) },
-		"Component.Disable by Context": func(x *misuseScene, c *world.Context) error {
-			return x.health.Disable(c, x.hs[0])
-		},
+		"Context.Status":               func(x *misuseScene, c *world.Context) error { c.Status(x.hs[0]); return nil },
+		"Context.Owns":                 func(x *misuseScene, c *world.Context) error { c.Owns(x.hs[0]); return nil },
+		"Context.Has":                  func(x *misuseScene, c *world.Context) error { c.Has(x.hs[0], x.health); return nil },
+		"Context.Components":           func(x *misuseScene, c *world.Context) error { walk(c.Components(x.hs[0])); return nil },
+		"Context.Owner":                func(x *misuseScene, c *world.Context) error { c.Owner(x.hs[0]); return nil },
+		"Context.DescribeEntity":       func(x *misuseScene, c *world.Context) error { c.DescribeEntity(x.hs[0]); return nil },
+		"Context.Rand":                 func(_ *misuseScene, c *world.Context) error { c.Rand().Uint64(); return nil },
+		"Context.Count":                func(_ *misuseScene, c *world.Context) error { c.Count(); return nil },
+		"Context.Flags":                func(x *misuseScene, c *world.Context) error { c.Flags(x.hs[0]); return nil },
+		"Context.Destroy":              func(x *misuseScene, c *world.Context) error { return c.Destroy(x.hs[0]) },
+		"Context.Copy":                 func(x *misuseScene, c *world.Context) error { _, err := c.Copy(x.hs[0]); return err },
+		"Bundle.Create by Context":     func(x *misuseScene, c *world.Context) error { _, err := x.unit.Create(c, misuseUnit{}); return err },
+		"Bundle.Set by Context":        func(x *misuseScene, c *world.Context) error { return x.unit.Set(c, x.hs[0], misuseUnit{}) },
+		"Component.Set by Context":     func(x *misuseScene, c *world.Context) error { return x.health.Set(c, x.hs[0], misuseHealth{}) },
+		"Component.Add by Context":     func(x *misuseScene, c *world.Context) error { return x.name.Add(c, x.hs[0], misuseName{}) },
 		"Flag by Context":              func(x *misuseScene, c *world.Context) error { return world.Flag(c, x.hs[0], 1) },
 		"Move by Context":              func(x *misuseScene, c *world.Context) error { return world.Move(c, x.hs[0], 1) },
 		"Func.Call by Context":         func(x *misuseScene, c *world.Context) error { return x.heal.Call(c, x.hs[0], 1) },
@@ -177,7 +170,6 @@ func keptRows() (rows []misuseRow) {
 		"Bundle.Create by Self":     func(x *misuseScene, s *world.Self) error { _, err := x.unit.Create(s, misuseUnit{}); return err },
 		"Component.Set by Self":     func(x *misuseScene, s *world.Self) error { return x.health.Set(s, x.hs[1], misuseHealth{}) },
 		"Component.Add by Self":     func(x *misuseScene, s *world.Self) error { return x.name.Add(s, x.hs[1], misuseName{}) },
-		"Component.Disable by Self": func(x *misuseScene, s *world.Self) error { return x.health.Disable(s, x.hs[0]) },
 		"Flag by Self":              func(x *misuseScene, s *world.Self) error { return world.Flag(s, x.hs[0], 1) },
 		"Move by Self":              func(x *misuseScene, s *world.Self) error { return world.Move(s, x.hs[0], 1) },
 		"Func.Call by Self":         func(x *misuseScene, s *world.Self) error { return x.heal.Call(s, x.hs[1], 1) },
@@ -283,12 +275,6 @@ func keptRows() (rows []misuseRow) {
 	add("Held.Value in a tick", "", func(x *misuseScene) error {
 		for held := range x.w.Components(x.hs[0]) {
 			return x.inTick(func() error { held.Value(); return nil })
-		}
-		return nil
-	})
-	add("Held.Enabled in a tick", "", func(x *misuseScene) error {
-		for held := range x.w.Components(x.hs[0]) {
-			return x.inTick(func() error { held.Enabled(); return nil })
 		}
 		return nil
 	})

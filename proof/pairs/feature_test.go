@@ -44,7 +44,7 @@ const (
 // features is the table.
 func features() []*feature {
 	return []*feature{
-		create(), destroy(), move(), level(), flags(), disable(), hooks(), uniqueNames(), relations(), references(),
+		create(), destroy(), move(), level(), flags(), hooks(), uniqueNames(), relations(), references(),
 		batches(), functions(), questions(), messages(), coalesce(), changes(), sets(), copies(), queries(),
 		foreign(), deferred(), globals(), accumulators(), reopen(), wear(), order(), shrink(),
 		inputs(), restore(), closing(), // their ends in this order

@@ -52,12 +52,9 @@ func (o *objects) visible() (all []fact) {
 	for _, h := range found {
 		shard, _ := o.Owner(h)
 		hash := uint64(0)
-		for i, p := range o.parts {
+		for i := range o.parts {
 			if v, ok := gets[i](h); ok {
 				hash = mix(mix(hash, uint64(i)), uint64(v))
-				if o.Enabled(h, p.component) {
-					hash++
-				}
 			}
 		}
 		all = append(all, fact{"shard", h, uint64(shard)}, fact{"flags", h, uint64(o.Flags(h))}, fact{"components", h, hash})

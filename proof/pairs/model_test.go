@@ -37,9 +37,7 @@ type model struct {
 type entity struct {
 	h        handle.Handle
 	has      parts
-	off      parts // disabled components
 	value    values
-	disabled bool
 	flags    world.Flags
 	shard    int // nowhere: not known yet
 	to       int // where it is to move at the refresh; nowhere: it stays
@@ -247,15 +245,13 @@ func (m *model) write(e *entity, has parts, v values) {
 	}
 }
 
-// exchange takes components away and gives others. What is new is enabled.
+// exchange takes components away and gives others.
 func (m *model) exchange(e *entity, give, take parts, v values) world.Outcome {
 	if e == nil {
 		return world.Gone
 	}
-	has := e.has&^take | give
-	e.off &= e.has & has
 	e.stored |= e.has & give
-	e.has = has
+	e.has = e.has&^take | give
 	m.write(e, give, v)
 	return world.Applied
 }

@@ -144,12 +144,9 @@ func (o *objects) getters() (all [partsN]getter) {
 	return all
 }
 
-// mustHave compares components, and what is disabled.
+// mustHave compares components.
 func (s *scene) mustHave(e *entity, gets [partsN]getter) {
-	hash, off := uint64(0), uint64(0)
-	if s.Enabled(e.h) == e.disabled {
-		s.fail("%v is enabled: %t, and should not be so", e.h, e.disabled)
-	}
+	hash := uint64(0)
 	for i, p := range s.parts {
 		v, ok := gets[i](e.h)
 		if ok != e.has.has(i) {
@@ -161,19 +158,9 @@ func (s *scene) mustHave(e *entity, gets [partsN]getter) {
 		if v != e.value[i] {
 			s.fail("%s of %v is %d, by the model %d", p.component.Name(), e.h, v, e.value[i])
 		}
-		enabled := s.Enabled(e.h, p.component)
-		if enabled == (e.disabled || e.off.has(i)) {
-			s.fail("%s of %v is enabled: %t, and should not be so", p.component.Name(), e.h, enabled)
-		}
-		hash, off = mix(hash, uint64(v)), off<<1
-		if !enabled {
-			off |= 1
-		}
+		hash = mix(hash, uint64(v))
 	}
 	s.see("components", e.h, mix(hash, uint64(e.has)))
-	if off != 0 {
-		s.see("disabled", e.h, off)
-	}
 	if e.flags != 0 {
 		s.see("flags", e.h, uint64(e.flags))
 	}

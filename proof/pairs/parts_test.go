@@ -36,18 +36,17 @@ type part struct {
 		world.AnyComponent
 		world.Part
 	}
-	set, add        func(by world.Holder, h handle.Handle, n int64) error
-	remove          func(by world.Holder, h handle.Handle) error
-	disable, enable func(by world.Holder, h handle.Handle) error
-	ask             func(p *world.Port, h handle.Handle) (*world.Completion, func() (int64, bool), error)
-	write           func(self *world.Self, n int64)
-	read            func(self *world.Self) (int64, bool)
-	addTo           func(q *world.Query) error
-	removeFrom      func(q *world.Query) error
-	with, without   func(world.Asker) world.Term
-	reader          func(world.Asker) func(handle.Handle) (int64, bool)
-	declare         func(*world.Build)
-	foreign         func(b *world.Build) func(handle.Handle) (int64, bool)
+	set, add      func(by world.Holder, h handle.Handle, n int64) error
+	remove        func(by world.Holder, h handle.Handle) error
+	ask           func(p *world.Port, h handle.Handle) (*world.Completion, func() (int64, bool), error)
+	write         func(self *world.Self, n int64)
+	read          func(self *world.Self) (int64, bool)
+	addTo         func(q *world.Query) error
+	removeFrom    func(q *world.Query) error
+	with, without func(world.Asker) world.Term
+	reader        func(world.Asker) func(handle.Handle) (int64, bool)
+	declare       func(*world.Build)
+	foreign       func(b *world.Build) func(handle.Handle) (int64, bool)
 }
 
 func newPart[T any](w *world.World, name string, encode func(int64) T, decode func(T) int64) *part {
@@ -57,8 +56,6 @@ func newPart[T any](w *world.World, name string, encode func(int64) T, decode fu
 		set:       func(by world.Holder, h handle.Handle, n int64) error { return c.Set(by, h, encode(n)) },
 		add:       func(by world.Holder, h handle.Handle, n int64) error { return c.Add(by, h, encode(n)) },
 		remove:    c.Remove,
-		disable:   c.Disable,
-		enable:    c.Enable,
 		ask: func(p *world.Port, h handle.Handle) (*world.Completion, func() (int64, bool), error) {
 			a := new(world.Answer[T])
 			return &a.Completion, func() (int64, bool) {

@@ -15,8 +15,8 @@ const (
 	add
 	remove
 	exchange
-	disable
-	enable
+	hide
+	show
 	push
 	move
 	attach // the rest where ticks are those of the log alone
@@ -26,7 +26,7 @@ const (
 )
 
 func (v verb) String() string {
-	return [...]string{"create", "destroy", "set", "add", "remove", "exchange", "disable", "enable", "push", "move", "attach", "detach", "bind"}[v]
+	return [...]string{"create", "destroy", "set", "add", "remove", "exchange", "hide", "show", "push", "move", "attach", "detach", "bind"}[v]
 }
 
 // entry is one request on the entity of a key.

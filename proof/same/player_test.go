@@ -125,14 +125,10 @@ func (p *player) do(e entry) {
 		if e.value%2 == 0 {
 			err = p.noted.Exchange(p.port, h, noted{Note{"y"}, Score{e.value}}, p.note)
 		}
-	case disable:
-		if err = p.score.Disable(p.port, h); e.value%2 == 0 {
-			err = world.Disable(p.port, h)
-		}
-	case enable:
-		if err = p.score.Enable(p.port, h); e.value%2 == 0 {
-			err = world.Enable(p.port, h)
-		}
+	case hide:
+		err = world.Flag(p.port, h, hidden)
+	case show:
+		err = world.Unflag(p.port, h, hidden)
 	case push:
 		err = p.push.Send(p.port, h, Push{e.value})
 	case move:
@@ -180,14 +176,6 @@ func (p *player) tick() { require.NoError(p.t, p.ticks.Step(context.Background()
 
 // entities describes all that are alive, by key.
 func (p *player) entities() map[int64]string {
-	enabled := map[handle.Handle]string{}
-	for _, h := range p.all { // queries pass over the disabled
-		if p.w.Alive(h) {
-			enabled[h] = fmt.Sprint(p.w.Enabled(h), p.w.Enabled(h, p.score))
-			require.NoError(p.t, world.Enable(p.w, h))
-			require.NoError(p.t, p.score.Enable(p.w, h))
-		}
-	}
 	keys, scores, lives := world.Read[Key](p.w), world.Read[Score](p.w), world.Read[Life](p.w)
 	friends, notes := world.Read[Friend](p.w), world.Read[Note](p.w)
 	var tree *hierarchy.Reader
@@ -198,8 +186,8 @@ func (p *player) entities() map[int64]string {
 	for ch := range p.w.Query(keys, scores, lives, friends, world.Optional(notes)).Chunks() {
 		for i, h := range ch.Handles() {
 			key := keys.Slice(ch)[i].N
-			text := fmt.Sprintf("%+v %+v, enabled %s, flags %08b, friend of %d, who is alive %t", scores.Slice(ch)[i], lives.Slice(ch)[i],
-				enabled[h], p.w.Flags(h), p.keyOf[friends.Slice(ch)[i].To], p.w.Alive(friends.Slice(ch)[i].To))
+			text := fmt.Sprintf("%+v %+v, flags %08b, friend of %d, who is alive %t", scores.Slice(ch)[i], lives.Slice(ch)[i],
+				p.w.Flags(h), p.keyOf[friends.Slice(ch)[i].To], p.w.Alive(friends.Slice(ch)[i].To))
 			text += p.relations(tree, h)
 			if s := notes.Slice(ch); s != nil {
 				text += ", " + s[i].Text

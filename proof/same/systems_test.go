@@ -39,17 +39,20 @@ func (p *player) hear(b *world.Build) func(*world.Context) {
 	}
 }
 
-// age changes and flags everybody who is enabled, destroys the old and makes notes.
+// hidden is the flag of those that systems pass over.
+const hidden world.Flags = 1 << 7
+
+// age changes and flags everybody that is not hidden, destroys the old and makes notes.
 func (p *player) age(b *world.Build) func(*world.Context) {
 	keys, scores, lives := world.Read[Key](b), world.Write[Score](b), world.Write[Life](b)
-	all := b.Query(keys, scores, lives)
+	all := b.Query(keys, scores, lives, world.WithoutFlags(b, hidden))
 	return func(c *world.Context) {
 		for ch := range all.Chunks() {
 			k, s, l := keys.Slice(ch), scores.Slice(ch), lives.Slice(ch)
 			for i, h := range ch.Handles() {
 				l[i].Ticks++
 				s[i].N = (s[i].N*31 + 7) % (1 << 40)
-				if flag := world.Flags(1) << (l[i].Ticks / 7 % 8); l[i].Ticks%7 == k[i].N%7 {
+				if flag := world.Flags(1) << (l[i].Ticks / 7 % 7); l[i].Ticks%7 == k[i].N%7 {
 					must(world.Flag(c, h, flag))
 					must(world.Unflag(c, h, flag<<3))
 				}

@@ -48,13 +48,12 @@ func (n *naive) remove(e *entity, i int) world.Outcome {
 	return n.exchange(e, 0, 1<<i, 0)
 }
 
-// exchange takes components away and gives others. What is new is enabled.
+// exchange takes components away and gives others.
 func (n *naive) exchange(e *entity, give, take parts, v int64) world.Outcome {
 	if e == nil {
 		return world.Gone
 	}
 	has := e.has&^take | give
-	e.off &= e.has & has
 	e.stored |= e.has & give
 	if has != e.has {
 		e.has, e.came = has, n.tick
@@ -63,23 +62,6 @@ func (n *naive) exchange(e *entity, give, take parts, v int64) world.Outcome {
 		if give.has(i) {
 			e.value[i], e.wrote[i] = alike(v)[i], n.tick
 		}
-	}
-	return world.Applied
-}
-
-// toggle disables or enables a component, or with -1 the entity.
-func (n *naive) toggle(e *entity, i int, disabled bool) world.Outcome {
-	switch {
-	case e == nil:
-		return world.Gone
-	case i < 0:
-		e.disabled = disabled
-		return world.Applied
-	case !e.has.has(i):
-		return world.Missing
-	}
-	if e.off &^= 1 << i; disabled {
-		e.off |= 1 << i
 	}
 	return world.Applied
 }

@@ -80,7 +80,7 @@ func (m *machine) copy() {
 	m.copied(twin, err, m.naive.alive(h), h)
 }
 
-// copied takes note of a copy: it has the values, and everything is enabled.
+// copied takes note of a copy: it has the values.
 func (m *machine) copied(twin handle.Handle, err error, of *entity, h handle.Handle) {
 	if of == nil {
 		mustErr(m, err, world.ErrStale, "Copy", h)
@@ -117,14 +117,6 @@ func (m *machine) exchange() {
 	m.atOnce(err, m.naive.exchange(m.naive.alive(h), b.parts, take, v), "Exchange", h)
 }
 
-func (m *machine) disable() { m.toggle(true) }
-func (m *machine) enable()  { m.toggle(false) }
-
-func (m *machine) toggle(disabled bool) {
-	h, i := m.any(), m.n(partsN+1)-1
-	m.atOnce(m.toggler(i, disabled)(m.World, h), m.naive.toggle(m.naive.alive(h), i, disabled), "Disable or Enable", h)
-}
-
 func (m *machine) send() {
 	h, v := m.any(), m.next()
 	m.atOnce(m.hit.Send(m.World, h, Hit{v}), m.naive.send(m.naive.alive(h), h, v), "Send", h)
@@ -132,19 +124,6 @@ func (m *machine) send() {
 
 func (m *machine) atOnce(err error, want world.Outcome, what string, h handle.Handle) {
 	mustErr(m, err, errorOf(want), what, h)
-}
-
-// toggler disables or enables a component, or with -1 the entity.
-func (m *machine) toggler(i int, disabled bool) func(world.Holder, handle.Handle) error {
-	switch {
-	case i < 0 && disabled:
-		return world.Disable
-	case i < 0:
-		return world.Enable
-	case disabled:
-		return m.parts[i].disable
-	}
-	return m.parts[i].enable
 }
 
 // these lists components.
@@ -167,7 +146,6 @@ func (m *machine) ask() {
 	if m.naive.given[h] {
 		mustBe(m, m.Status(h), m.naive.status(h), "Status", h)
 	}
-	mustBe(m, m.Enabled(h), e != nil && !e.disabled, "Enabled", h)
 	m.mustHave(h, e)
 }
 
@@ -178,11 +156,9 @@ func (m *machine) mustHave(h handle.Handle, e *entity) {
 		if e == nil || !e.has.has(i) {
 			mustBe(m, ok, false, "has component", h)
 			mustBe(m, m.Has(h, p.component), false, "Has", h)
-			mustBe(m, m.Enabled(h, p.component), false, "Enabled", h)
 			continue
 		}
 		mustBe(m, v, e.value[i], "component", h)
 		mustBe(m, m.Has(h, p.component), true, "Has", h)
-		mustBe(m, m.Enabled(h, p.component), !e.disabled && !e.off.has(i), "Enabled", h)
 	}
 }

@@ -92,7 +92,7 @@ type machine struct {
 	ports   []*world.Port
 	act     *world.Func[int64]
 	sum     *world.Question[int64, int64]
-	all     *world.Query    // finds all that are not disabled
+	all     *world.Query    // finds all
 	lookers []looker        // queries that are used again and again
 	known   []handle.Handle // to operate on; dead ones, too
 	number  int64           // a value that no component had
@@ -150,7 +150,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 	all := map[string]func(){
 		"create": m.create, "create some": m.createSome, "create rows": m.createRows, "copy": m.copy, "reserve": m.reserve,
 		"destroy": m.destroy, "destroy two": func() { m.destroy(); m.destroy() }, "destroy query": m.destroyQuery, "wear": m.wear, "wear more": m.wear,
-		"set": m.set, "add": m.add, "remove": m.remove, "exchange": m.exchange, "disable": m.disable, "enable": m.enable,
+		"set": m.set, "add": m.add, "remove": m.remove, "exchange": m.exchange,
 		"add to": m.addTo, "remove from": m.removeFrom, "send": m.send,
 		"ask": m.ask, "look": m.look, "look again": m.lookAgain, "since": m.since, "loop": m.loop,
 		"port": m.byPort, "port once more": m.byPort, "port again": m.byPort, "reopen": m.reopen,

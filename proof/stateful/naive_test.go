@@ -32,15 +32,13 @@ type naive struct {
 }
 
 type entity struct {
-	has      parts
-	off      parts // disabled components
-	disabled bool
-	flags    world.Flags
-	value    values
-	pending  bool
-	marked   bool
-	came     uint64         // tick in which its row did
-	wrote    [partsN]uint64 // tick in which each component was written
+	has     parts
+	flags   world.Flags
+	value   values
+	pending bool
+	marked  bool
+	came    uint64         // tick in which its row did
+	wrote   [partsN]uint64 // tick in which each component was written
 
 	shard  int  // that it is in; nowhere if that is not known
 	to     int  // to which it is to move at the refresh, or nowhere

@@ -39,15 +39,14 @@ type part struct {
 		world.AnyComponent
 		world.Part
 	}
-	set, add        func(by world.Holder, h handle.Handle, n int64) error
-	remove          func(by world.Holder, h handle.Handle) error
-	disable, enable func(by world.Holder, h handle.Handle) error
-	inquire         func(p *world.Port, h handle.Handle) (*promise, error)
-	read            func(self *world.Self) (int64, bool)
-	write           func(self *world.Self, n int64)
-	addTo           func(q *world.Query, init func(world.Chunk)) error
-	removeFrom      func(q *world.Query) error
-	with, without   func(world.Asker) world.Term
+	set, add      func(by world.Holder, h handle.Handle, n int64) error
+	remove        func(by world.Holder, h handle.Handle) error
+	inquire       func(p *world.Port, h handle.Handle) (*promise, error)
+	read          func(self *world.Self) (int64, bool)
+	write         func(self *world.Self, n int64)
+	addTo         func(q *world.Query, init func(world.Chunk)) error
+	removeFrom    func(q *world.Query) error
+	with, without func(world.Asker) world.Term
 
 	idle    look // the idle world's
 	foreign func(b *world.Build) func(handle.Handle) (int64, bool)
@@ -69,8 +68,6 @@ func newPart[T any](w *world.World, name string, encode func(int64) T, decode fu
 		set:       func(by world.Holder, h handle.Handle, n int64) error { return c.Set(by, h, encode(n)) },
 		add:       func(by world.Holder, h handle.Handle, n int64) error { return c.Add(by, h, encode(n)) },
 		remove:    c.Remove,
-		disable:   c.Disable,
-		enable:    c.Enable,
 		inquire: func(p *world.Port, h handle.Handle) (*promise, error) {
 			var a world.Answer[T]
 			err := c.Ask(p, h, &a)

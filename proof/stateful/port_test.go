@@ -138,15 +138,6 @@ func (m *machine) request(by world.Holder, o order, h handle.Handle) (q request,
 		q = request{moves: true, do: func() world.Outcome {
 			return n.exchange(n.living(h), b.parts, o.take, v)
 		}}
-	case verbDisable, verbEnable:
-		part := o.i
-		if o.waits { // the entity, rather than a component
-			part = -1
-		}
-		err = m.toggler(part, o.verb == verbDisable)(by, h)
-		q = request{do: func() world.Outcome {
-			return n.toggle(n.living(h), part, o.verb == verbDisable)
-		}}
 	case verbFlag, verbUnflag:
 		q, err = m.flagging(by, h, o)
 	case verbMove:

@@ -74,9 +74,9 @@ func (l looker) matches(e *entity) bool {
 	return !e.pending && e.has&l.with == l.with && e.has&l.without == 0 && (l.anyOf == 0 || e.has&l.anyOf != 0)
 }
 
-// yields is matches for those that are enabled.
+// yields is matches for those that have the flags.
 func (l looker) yields(e *entity) bool {
-	return l.matches(e) && !e.disabled && e.off&l.with == 0 && e.flags&l.flagged == l.flagged && e.flags&l.unflagged == 0
+	return l.matches(e) && e.flags&l.flagged == l.flagged && e.flags&l.unflagged == 0
 }
 
 func (m *machine) look()      { m.mustSee(m.newLooker()) }
@@ -179,8 +179,7 @@ func (m *machine) loop() {
 	mustBe(m, len(want), 0, "number of atoms missing in a loop", 0)
 }
 
-// destroyQuery, addTo and removeFrom are for all that a loop would yield: they leave
-// out what is disabled.
+// destroyQuery, addTo and removeFrom are for all that a loop would yield.
 
 func (m *machine) destroyQuery() {
 	if m.n(4) > 0 { // rarely: it leaves few

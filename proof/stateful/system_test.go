@@ -18,8 +18,6 @@ const (
 	verbAdd
 	verbRemove
 	verbExchange
-	verbDisable
-	verbEnable
 	verbSend
 	verbFlag
 	verbUnflag
@@ -56,7 +54,7 @@ func (m *machine) draw() order {
 // atOnce reports whether it is done at once by the owner.
 func (o order) atOnce() bool {
 	switch o.verb {
-	case verbSet, verbDisable, verbEnable, verbFlag, verbUnflag:
+	case verbSet, verbFlag, verbUnflag:
 		return true
 	}
 	return false
@@ -193,7 +191,6 @@ func (s *system) answer(h handle.Handle, e *entity, owns bool) {
 	m, c := s.machine, s.Context
 	mustBe(m, c.Alive(h), e != nil, "Alive by a system", h)
 	m.mustTell(c.Status(h), h, owns)
-	mustBe(m, c.Enabled(h), owns && !e.disabled, "Enabled by a system", h)
 	if owns {
 		mustBe(m, c.Flags(h), e.flags, "Flags by a system", h)
 	}
@@ -203,7 +200,6 @@ func (s *system) answer(h handle.Handle, e *entity, owns bool) {
 		mustBe(m, c.Has(h, p.component), has, "Has by a system", h)
 		v, ok := s.own[i].get(h)
 		mustBe(m, ok, has, "component in a system", h)
-		mustBe(m, c.Enabled(h, p.component), has && !e.disabled && !e.off.has(i), "Enabled by a system", h)
 		if has {
 			mustBe(m, v, e.value[i], "component in a system", h)
 		}
@@ -216,7 +212,7 @@ func (s *system) loop(o order) {
 	m, c, seen := s.machine, s.Context, 0
 	want := 0
 	for h, e := range m.naive.entities {
-		if !e.pending && !e.disabled && c.Owns(h) {
+		if !e.pending && c.Owns(h) {
 			want++
 		}
 	}
@@ -224,7 +220,7 @@ func (s *system) loop(o order) {
 		for i, h := range ch.Handles() {
 			seen++
 			e := m.naive.alive(h)
-			if e == nil || e.disabled || !c.Owns(h) {
+			if e == nil || !c.Owns(h) {
 				m.fail("a system's loop finds %v", h)
 			}
 			for k := range partsN {

@@ -20,7 +20,7 @@ type audit struct {
 func (s *stage) audit(number uint32) *world.Stats {
 	a := &audit{stage: s, number: number, tags: world.Read[tag](s.w), values: world.Read[value](s.w), ears: world.Read[ear](s.w)}
 	s.w.Stats(&a.stats)
-	for ch := range s.w.Query(a.tags).Chunks() {
+	for ch := range s.w.Query(a.tags, world.WithoutFlags(s.w, hidden)).Chunks() {
 		t := a.tags.Slice(ch)
 		for i, h := range ch.Handles() {
 			s.row(a.tags, h, &t[i])
@@ -62,13 +62,13 @@ func (a *audit) guest(e *entry) {
 	if v == nil || x == nil || v.N != e.value || x.Heard != e.heard {
 		a.violate("guest %v has %v and %v, want value %d and %d heard", e.h, v, x, e.value, e.heard)
 	}
-	if w.Has(e.h, a.badges) != e.badge || w.Has(e.h, a.labels) != e.label || w.Enabled(e.h) == e.off {
-		a.violate("guest %v: badge %v, label %v, enabled %v, want %v, %v, %v", e.h,
-			w.Has(e.h, a.badges), w.Has(e.h, a.labels), w.Enabled(e.h), e.badge, e.label, !e.off)
+	if w.Has(e.h, a.badges) != e.badge || w.Has(e.h, a.labels) != e.label || (w.Flags(e.h) == hidden) != e.hidden {
+		a.violate("guest %v: badge %v, label %v, flags %b, want %v, %v, hidden %v", e.h,
+			w.Has(e.h, a.badges), w.Has(e.h, a.labels), w.Flags(e.h), e.badge, e.label, e.hidden)
 	}
 }
 
-// unseen looks for who is in a book and was not seen. A loop skips the disabled:
+// unseen looks for who is in a book and was not seen. A loop skips the hidden:
 // they are found by their handles.
 func (a *audit) unseen() {
 	for _, d := range a.herds {
@@ -87,7 +87,7 @@ func (a *audit) unseen() {
 			if e.h == handle.None || e.seen == a.number {
 				continue
 			}
-			if t := a.tags.Get(e.h); e.off && t != nil && *t == (tag{guestMaker + c.number, e.place, e.serial}) {
+			if t := a.tags.Get(e.h); e.hidden && t != nil && *t == (tag{guestMaker + c.number, e.place, e.serial}) {
 				a.row(a.tags, e.h, t)
 				a.see(e.h, t)
 				continue

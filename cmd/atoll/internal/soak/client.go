@@ -49,13 +49,13 @@ type client struct {
 
 // entry is a guest in its client's book.
 type entry struct {
-	h                 handle.Handle // none: vacant
-	place             uint32
-	serial            uint32
-	value, heard      uint32
-	seen              uint32 // number of the audit that found it
-	due               uint64 // the tick from which on it must be alive
-	badge, label, off bool
+	h                    handle.Handle // none: vacant
+	place                uint32
+	serial               uint32
+	value, heard         uint32
+	seen                 uint32 // number of the audit that found it
+	due                  uint64 // the tick from which on it must be alive
+	badge, label, hidden bool
 }
 
 func newClient(s *stage, number uint32, p *world.Port, quota int) *client {

@@ -23,7 +23,7 @@ var ops = [...]operation{
 	{10, (*client).toggleBadge},
 	{6, (*client).toggleLabel},
 	{4, (*client).exchange},
-	{4, (*client).toggleOff},
+	{4, (*client).toggleHidden},
 	{10, (*client).word},
 	{8, (*client).order},
 	{6, (*client).command},
@@ -241,22 +241,25 @@ func (c *client) exchange() error {
 	return nil
 }
 
-func (c *client) toggleOff() error {
+// hidden is the flag of guests that loops pass over.
+const hidden world.Flags = 1
+
+func (c *client) toggleHidden() error {
 	e := c.living()
 	if e == nil {
 		return nil
 	}
 	w := c.begin(false)
 	var err error
-	if e.off {
-		err = world.Enable(c.port, e.h)
+	if e.hidden {
+		err = world.Unflag(c.port, e.h, hidden)
 	} else {
-		err = world.Disable(c.port, e.h)
+		err = world.Flag(c.port, e.h, hidden)
 	}
 	if err := c.sent(w, e.h, world.Applied, err); err != nil {
 		return err
 	}
-	e.off = !e.off
+	e.hidden = !e.hidden
 	return nil
 }
 

@@ -31,7 +31,7 @@ func newSampler(s *stage) *sampler {
 	tags, pos := world.Read[tag](s.w), world.Read[position](s.w)
 	return &sampler{
 		s: s, rand: s.config.newRand(1 << 30), tags: tags, twins: world.Read[twin](s.w),
-		herd: s.w.Query(pos), all: s.w.Query(tags),
+		herd: s.w.Query(pos), all: s.w.Query(tags, world.WithoutFlags(s.w, hidden)),
 	}
 }
 

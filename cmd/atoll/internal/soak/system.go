@@ -68,7 +68,7 @@ func (s *stage) drift(b *world.Build) func(*world.Context) {
 func (s *stage) inspect(b *world.Build) func(*world.Context) {
 	tags, twins := world.Read[tag](b), world.Read[twin](b)
 	badges, labels := world.Read[badge](b), world.Read[label](b)
-	all := b.Query(tags, twins, world.Optional(badges), world.Optional(labels))
+	all := b.Query(tags, twins, world.Optional(badges), world.Optional(labels), world.WithoutFlags(b, hidden))
 	return func(c *world.Context) {
 		n := c.Tick()
 		for ch := range all.Chunks() {
