@@ -16,9 +16,6 @@ var (
 	ErrAltered = errors.New("inputlog: the log was altered")
 	// ErrOtherWorld tells that the log is of a world that was made in another way.
 	ErrOtherWorld = errors.New("inputlog: the log is of another world")
-	// ErrNotReplayable tells that a port had a function called that has no name, with
-	// world.Do: no log can hold it.
-	ErrNotReplayable = errors.New("inputlog: a port sent a function without a name, which no log can hold")
 	// ErrDiffers tells that a hash is not the one in the log.
 	ErrDiffers = errors.New("inputlog: the world differs from the recorded one")
 	// ErrClosed is returned by a Recorder after Close.

@@ -19,7 +19,7 @@ import (
 // before: records cannot be left out, doubled or exchanged unnoticed.
 const (
 	magic        = "atollog"
-	version byte = 2
+	version byte = 3
 
 	headSize = 5
 	sumSize  = 8

@@ -22,7 +22,7 @@ func learn(all []kind, kinds shard.Kinds, codecs *state.Codecs) ([]kind, error) 
 	for i := len(all); i < kinds.Len(); i++ {
 		d, t := kinds.Describe(i)
 		k := kind{Description: d, shape: d.Name}
-		if t != nil && !d.Asks && !d.Closure {
+		if t != nil && !d.Asks {
 			form, err := codecs.Form(t, true)
 			if err != nil {
 				errs = append(errs, fmt.Errorf("inputlog: %s cannot be recorded: %w", d.Name, err))

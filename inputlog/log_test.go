@@ -95,7 +95,7 @@ func TestAltered(t *testing.T) {
 	log[7]++
 	_, err := playAll(t, log)
 	require.ErrorIs(t, err, inputlog.ErrVersion)
-	require.ErrorContains(t, err, "3, want 2")
+	require.ErrorContains(t, err, "4, want 3")
 }
 
 // TestOtherWorld checks what is said of worlds that are not as the recorded one.
@@ -117,7 +117,7 @@ func TestOtherWorld(t *testing.T) {
 			x.step(t)
 			return x.World
 		},
-		`request kind 4 is set of component "body", inputlog_test.Body, as {Small uint8@0;Target uint64@8;Loud bool@16;Sum uint64@24;}@0 in the log, set of component "extra"`: func() *world.World {
+		`request kind 3 is set of component "body", inputlog_test.Body, as {Small uint8@0;Target uint64@8;Loud bool@16;Sum uint64@24;}@0 in the log, set of component "extra"`: func() *world.World {
 			w := world.MustNew(options())
 			world.Register[Extra](w, "extra")
 			return w
@@ -158,26 +158,6 @@ func TestNoCodec(t *testing.T) {
 	later.Refresh()
 	require.ErrorContains(t, r.Err(), `tick 0: inputlog: message "note" cannot be recorded`)
 	require.ErrorIs(t, r.Close(), state.ErrNoCodec)
-}
-
-// TestNotReplayable checks that a function without a name is noted, and ends a replay
-// in its tick.
-func TestNotReplayable(t *testing.T) {
-	x := newSea(t, options(), scheduler.Options{Workers: 1})
-	var log bytes.Buffer
-	r, err := inputlog.NewRecorder(x.World, &log, inputlog.Options{Codecs: codecs()})
-	require.NoError(t, err)
-	p := x.port(t)
-	h, err := x.plain.Create(p, Plain{})
-	require.NoError(t, err)
-	x.step(t)
-	require.NoError(t, world.Do(p, h, func(*world.Self) {}))
-	x.step(t)
-	require.NoError(t, r.Close())
-	ticks, err := playAll(t, log.Bytes())
-	require.ErrorIs(t, err, inputlog.ErrNotReplayable)
-	require.ErrorContains(t, err, "tick 1")
-	require.EqualValues(t, 1, ticks)
 }
 
 // TestDiffers checks that the first tick and section in which worlds differ are named.

@@ -124,8 +124,8 @@ func (p *Player) Next() bool {
 }
 
 // Err returns why Next returned false: nil if the log was played to its end mark,
-// ErrTruncated if it has none, ErrAltered, ErrOtherWorld or ErrNotReplayable. The
-// ticks before are as they were.
+// ErrTruncated if it has none, ErrAltered or ErrOtherWorld. The ticks before are as
+// they were.
 func (p *Player) Err() error {
 	if errors.Is(p.err, io.EOF) {
 		return nil
@@ -176,14 +176,12 @@ func (p *Player) learn(body []byte) (err error) {
 // tick hands over a tick.
 func (p *Player) tick(body []byte) error {
 	from, c := &p.log.from, cursor{rest: body}
-	closure := c.readTick(&p.in)
+	c.readTick(&p.in)
 	switch {
 	case c.err != nil:
 		return from.altered("%v", c.err)
 	case p.in.Tick != p.w.Tick():
 		return from.wrong(ErrOtherWorld, "it is of tick %d, the world is at %d; make one tick for each Next", p.in.Tick, p.w.Tick())
-	case closure:
-		return from.wrong(ErrNotReplayable, "tick %d", p.in.Tick)
 	}
 	err := p.feed.Draw(p.in.Drawn)
 	if err == nil {

@@ -46,11 +46,10 @@ type Recorder struct {
 
 // shareRecord is what one reader in a refresh recorded.
 type shareRecord struct {
-	buf     []byte
-	port    int // of the last request
-	any     bool
-	closure bool
-	_       [64]byte // others are written by other workers
+	buf  []byte
+	port int // of the last request
+	any  bool
+	_    [64]byte // others are written by other workers
 }
 
 // NewRecorder begins to record w to out, with the next tick. It returns an error
@@ -175,11 +174,7 @@ func (l *listener) Request(share, port int, q shard.Routed) {
 		return
 	}
 	s, k := &l.shares[share], &l.kinds[q.Kind()]
-	switch {
-	case k.Asks:
-		return
-	case k.Closure:
-		s.closure = true
+	if k.Asks {
 		return
 	}
 	if !s.any || s.port != port {
@@ -205,13 +200,9 @@ func (l *listener) Failed(err error) {
 // End writes the tick.
 func (l *listener) End(in *world.Inputs) {
 	r := (*Recorder)(l)
-	closure := false
-	for i := range r.shares {
-		closure = closure || r.shares[i].closure
-	}
 	if r.err == nil {
 		r.to.begin(tickRecord)
-		r.to.buf = appendTick(r.to.buf, in, closure)
+		r.to.buf = appendTick(r.to.buf, in)
 		for i := range r.shares {
 			r.to.buf = append(r.to.buf, r.shares[i].buf...)
 		}
@@ -220,6 +211,6 @@ func (l *listener) End(in *world.Inputs) {
 	}
 	for i := range r.shares {
 		s := &r.shares[i]
-		s.buf, s.any, s.closure = s.buf[:0], false, false
+		s.buf, s.any = s.buf[:0], false
 	}
 }

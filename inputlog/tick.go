@@ -10,13 +10,12 @@ import (
 // A tick's body is what follows, as numbers of one to ten bytes each but for values,
 // and then the requests:
 //
-//	tick  closure  drawn
+//	tick  drawn
 //	n recalled   {handle}
 //	n released   {handle}
 //	n shifts     {from, to, entities}
-func appendTick(dst []byte, in *world.Inputs, closure bool) []byte {
+func appendTick(dst []byte, in *world.Inputs) []byte {
 	dst = binary.AppendUvarint(dst, in.Tick)
-	dst = appendFlag(dst, closure)
 	dst = binary.AppendUvarint(dst, uint64(in.Drawn))
 	dst = appendHandles(dst, in.Recalled)
 	dst = appendHandles(dst, in.Released)
@@ -29,13 +28,6 @@ func appendTick(dst []byte, in *world.Inputs, closure bool) []byte {
 	return dst
 }
 
-func appendFlag(dst []byte, v bool) []byte {
-	if v {
-		return append(dst, 1)
-	}
-	return append(dst, 0)
-}
-
 func appendHandles(dst []byte, hs []handle.Handle) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(hs)))
 	for _, h := range hs {
@@ -45,9 +37,8 @@ func appendHandles(dst []byte, hs []handle.Handle) []byte {
 }
 
 // readTick reads what appendTick wrote. The requests are left.
-func (c *cursor) readTick(in *world.Inputs) (closure bool) {
+func (c *cursor) readTick(in *world.Inputs) {
 	in.Tick = c.number()
-	closure = c.below(2) == 1
 	in.Drawn = uint32(c.below(1 << 32))
 	in.Recalled = c.handles(in.Recalled[:0])
 	in.Released = c.handles(in.Released[:0])
@@ -56,7 +47,6 @@ func (c *cursor) readTick(in *world.Inputs) (closure bool) {
 		from, to, n := c.below(world.ShardsMax), c.below(world.ShardsMax), c.below(1<<31)
 		in.Shifts = append(in.Shifts, world.Shift{From: int(from), To: int(to), Entities: int(n)})
 	}
-	return closure
 }
 
 func (c *cursor) handles(to []handle.Handle) []handle.Handle {

@@ -14,10 +14,9 @@ type Describer interface{ Describe() Description }
 
 // Description says what the requests of a kind are.
 type Description struct {
-	Name    string // such as `message "hit"`
-	Direct  bool   // may be for a shard itself
-	Asks    bool   // changes nothing: whoever sent it learns something
-	Closure bool   // its payload is code
+	Name   string // such as `message "hit"`
+	Direct bool   // may be for a shard itself
+	Asks   bool   // changes nothing: whoever sent it learns something
 }
 
 // Parted is an Applier of whose payloads a part alone is what was asked; the rest
@@ -108,7 +107,7 @@ var (
 	errNoKind    = errors.New("there is no such kind of request")
 	errFlags     = errors.New("there are no such requests of that kind")
 	errShard     = errors.New("there is no such shard")
-	errForNobody = errors.New("it changes nothing, or has code in it")
+	errForNobody = errors.New("it changes nothing")
 )
 
 // Resend pushes a request as it was seen by a Look, and returns what is to come with
@@ -140,7 +139,7 @@ func (k Kinds) check(kind int, flags How) error {
 	_, creates := k.space.kinds[kind].applier.(Creator)
 	var may How
 	switch {
-	case d.Asks || d.Closure:
+	case d.Asks:
 		return errForNobody
 	case creates:
 		may = Create

@@ -43,11 +43,10 @@ func TestResend(t *testing.T) {
 	shard.NewKind[int64](space, doing{}) // creates
 	shard.NewKind[question](space, parted{described{shard.Description{Name: "question"}}})
 	shard.NewKind[int64](space, described{shard.Description{Name: "ask", Asks: true}})
-	shard.NewKind[int64](space, described{shard.Description{Name: "function", Closure: true}})
-	const destroy, move, message, direct, create, ask, asks, function, beyond = 0, 1, 2, 3, 4, 5, 6, 7, 8
+	const destroy, move, message, direct, create, ask, asks, beyond = 0, 1, 2, 3, 4, 5, 6, 7
 	k := space.Kinds()
 	require.Equal(t, beyond, k.Len())
-	for i, name := range []string{"destroy", "move", "message", "shard message", "kind 4", "question", "ask", "function"} {
+	for i, name := range []string{"destroy", "move", "message", "shard message", "kind 4", "question", "ask"} {
 		d, _ := k.Describe(i)
 		require.Equal(t, name, d.Name)
 	}
@@ -67,7 +66,7 @@ func TestResend(t *testing.T) {
 		{message, 0, ""}, {message, 1, how}, {message, shard.To(0), how},
 		{direct, 0, ""}, {direct, 1, how}, {direct, shard.To(0), ""}, {direct, shard.To(2), ""}, {direct, shard.To(3), where},
 		{create, 0, how}, {create, shard.Create, ""}, {create, shard.Create | 2, ""}, {create, shard.Create | 3, where},
-		{ask, 0, ""}, {asks, 0, nothing}, {function, 0, nothing},
+		{ask, 0, ""}, {asks, 0, nothing},
 	} {
 		before := l.Ready()
 		cells, err := k.Resend(l, test.kind, test.flags, 5, 0)

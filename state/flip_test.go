@@ -334,8 +334,10 @@ func TestSame(t *testing.T) {
 // TestHeldRequests checks that what a function has sent, and the next refresh will
 // apply, counts: to whom, what, and of which kind.
 func TestHeldRequests(t *testing.T) {
+	var code *world.Func[func()]
 	hash := func(do func(f *fixture, self *world.Self)) *fixture {
 		f := newFixture(t, options()).populate(unitsEach)
+		code = world.RegisterFunc(f.World, "code", func(_ *world.Self, run func()) { run() })
 		run := world.RegisterFunc(f.World, "run", func(self *world.Self, _ int8) { do(f, self) })
 		require.NoError(t, run.Call(f.World, f.unitAt(0), 0))
 		return f
@@ -352,10 +354,10 @@ func TestHeldRequests(t *testing.T) {
 	} {
 		require.Equal(t, []string{"shard 0: requests"}, base.differs(other), name)
 	}
-	closure := hash(func(f *fixture, self *world.Self) { _ = world.Do(self, f.unitAt(2), func(*world.Self) {}) })
-	_, err := closure.hasher.StateHash()
+	sent := hash(func(f *fixture, self *world.Self) { _ = code.Call(self, f.unitAt(2), func() {}) })
+	_, err := sent.hasher.StateHash()
 	require.ErrorIs(t, err, state.ErrNoCodec)
-	require.ErrorContains(t, err, `call of function "Do"`)
+	require.ErrorContains(t, err, `call of function "code"`)
 }
 
 // TestFlipHooks checks that what hooks have not been told of yet counts, and which of

@@ -94,7 +94,7 @@ func TestCloseFailsFurtherUse(t *testing.T) {
 			"Bundle.Exchange": func() error { return f.mover.Exchange(by, h, Mover{}, f.unit) },
 			"Send":            func() error { return f.hit.Send(by, h, Hit{}) },
 			"Move":            func() error { return world.Move(by, h, 1) },
-			"Do":              func() error { return world.Do(by, h, func(*world.Self) {}) },
+			"Call":            func() error { return f.do(by, h, func(*world.Self) {}) },
 			"Flag":            func() error { return world.Flag(by, h, 1) },
 			"Bundle.Set":      func() error { return f.unit.Set(by, h, Unit{}) },
 		} {

@@ -42,12 +42,7 @@ func (d deliverer[M]) Describe() shard.Description {
 	return x
 }
 
-// Describe tells of functions without a name that they are code.
-func (c caller[A]) Describe() shard.Description {
-	d := describe("call of function", c.f.name)
-	d.Closure = c.f.name == doName
-	return d
-}
+func (c caller[A]) Describe() shard.Description { return describe("call of function", c.f.name) }
 
 func (r replier[A, R]) Describe() shard.Description { return describe("question", r.q.name) }
 

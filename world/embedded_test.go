@@ -30,7 +30,7 @@ func TestEmbeddedHolder(t *testing.T) {
 			"Move":      func() error { return world.Move(by, h, 1) },
 			"Send":      func() error { return f.hit.Send(by, h, Hit{}) },
 			"SendShard": func() error { return f.hit.SendShard(by, 0, Hit{}) },
-			"Do":        func() error { return world.Do(by, h, func(*world.Self) {}) },
+			"Call":      func() error { return f.do(by, h, func(*world.Self) {}) },
 		} {
 			t.Run(name, func(t *testing.T) {
 				mustPanic(t, []string{"by a world_test.own", "itself"}, func() { _ = do() })

@@ -173,21 +173,6 @@ func ExampleQuestion() {
 	// {2} <nil>
 }
 
-// A function without a name or registration, for what need not be replayed.
-func ExampleDo() {
-	w := world.MustNew(world.Options{})
-	health := world.Register[Health](w, "health")
-	units := world.NewBundle[Unit](w)
-	unit, _ := units.Create(w, Unit{Health{1}})
-	port, _ := w.OpenPort()
-	defer port.Close()
-
-	_ = world.Do(port, unit, func(self *world.Self) { health.Write(self).Points *= 5 })
-	w.Refresh()
-	fmt.Println(world.Read[Health](w).Get(unit).Points, w.Replayable())
-	// Output: 5 false
-}
-
 // A message to every shard, whatever entities it holds.
 func ExampleMessage_Broadcast() {
 	w := world.MustNew(world.Options{Shards: 3})

@@ -25,10 +25,10 @@ func TestFlagsByFunction(t *testing.T) {
 	f := newFixture(t, world.Options{})
 	h := f.newUnit(1)
 	ignite := func(self *world.Self) { require.NoError(t, world.Flag(self, self.Handle(), burning)) }
-	require.NoError(t, world.Do(f.World, h, ignite))
+	require.NoError(t, f.do(f.World, h, ignite))
 	require.Equal(t, burning, f.Flags(h), "at once")
 	require.Panics(t, func() {
-		_ = world.Do(f.World, h, func(self *world.Self) {
+		_ = f.do(f.World, h, func(self *world.Self) {
 			require.NoError(t, world.Unflag(self, h, burning))
 			panic("too late")
 		})

@@ -84,37 +84,6 @@ func (c caller[A]) Apply(s *shard.Shard, h handle.Handle, l shard.Loc, arg shard
 	return shard.Applied
 }
 
-// Do is Func.Call of a function that is not registered: f may be a closure. A
-// world that runs such cannot be replayed from what was asked of it; see
-// World.Replayable.
-func Do(by Holder, on handle.Handle, f func(self *Self)) error {
-	if by == nil {
-		refuseNil("function", doName)
-	}
-	if f == nil {
-		panic("world: Do of a nil function; pass what to do")
-	}
-	w := by.world()
-	if !w.closures.Load() {
-		w.closures.Store(true)
-	}
-	return w.doing.Call(by, on, f)
-}
-
-// doName stands for the name of functions that have none.
-const doName = "Do"
-
-// Replayable reports whether all that was asked of the world until now can be
-// recorded and asked again: false from the first Do on. Safe from any goroutine.
-func (w *World) Replayable() bool { return !w.closures.Load() }
-
-// newDoing makes the function that calls functions.
-func newDoing(w *World) *Func[func(*Self)] {
-	x := &Func[func(*Self)]{w: w, name: doName, run: func(self *Self, f func(*Self)) { f(self) }}
-	x.calling = shard.NewCall[func(*Self)](w.space, caller[func(*Self)]{x})
-	return x
-}
-
 // addFunction takes a name for a function or a question.
 func (w *World) addFunction(call, name string, isNil bool) {
 	mustBe(w, call)
@@ -125,7 +94,7 @@ func (w *World) addFunction(call, name string, isNil bool) {
 	if isNil {
 		panic(fmt.Sprintf("world: %s of %q with a nil function; pass what to do", call, name))
 	}
-	if name == doName || w.functions[name] {
+	if w.functions[name] {
 		panic(fmt.Sprintf("world: function name %q is taken; pass another", name))
 	}
 	if w.functions == nil {

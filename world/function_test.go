@@ -103,7 +103,7 @@ func TestFunctionSelf(t *testing.T) {
 	var kept *world.Self
 	var done world.Completion
 	heal := f.registerHeal()
-	require.NoError(t, world.Do(p.Notify(&done), me, func(self *world.Self) {
+	require.NoError(t, f.do(p.Notify(&done), me, func(self *world.Self) {
 		kept = self
 		require.Equal(t, []any{me, 1, uint64(0)}, []any{self.Handle(), self.Shard(), self.Tick()})
 		require.Equal(t, Health{1}, *f.health.Read(self))
@@ -141,7 +141,7 @@ func TestFunctionSelf(t *testing.T) {
 	f.mustHave(2)(friend)
 	require.True(t, f.Alive(doomed), "requests are the next refresh's")
 	require.Equal(t, hidden, f.Flags(me))
-	mustPanic(t, []string{"Self.Destroy", `function "Do" returned`}, func() { _ = kept.Destroy(me) })
+	mustPanic(t, []string{"Self.Destroy", `function "do" returned`}, func() { _ = kept.Destroy(me) })
 	mustPanic(t, []string{"Self.Read"}, func() { f.health.Read(kept) })
 	mustPanic(t, []string{"Self.Create"}, func() { _, _ = f.unit.Create(kept, Unit{}) })
 	mustPanic(t, []string{"Self.Send"}, func() { _ = f.hit.Send(kept, friend, Hit{}) })
@@ -168,7 +168,7 @@ func TestFunctionOnTheNew(t *testing.T) {
 		h, err := f.unit.Create(p, Unit{Health{1}})
 		require.NoError(t, err)
 		require.NoError(t, heal.Call(p, h, Heal{int64(i)}))
-		require.NoError(t, world.Do(p, h, func(self *world.Self) {
+		require.NoError(t, f.do(p, h, func(self *world.Self) {
 			require.True(t, self.Alive(h))
 			require.Equal(t, world.Alive, self.Status(h))
 		}))
@@ -373,17 +373,6 @@ func TestAskWhileTicking(t *testing.T) {
 	require.ErrorIs(t, err, world.ErrMissing)
 }
 
-// TestReplayable has a world run closures: from then on it cannot be replayed.
-func TestReplayable(t *testing.T) {
-	f := newFixture(t, world.Options{})
-	h := f.newUnit(1)
-	require.NoError(t, f.registerHeal().Call(f.World, h, Heal{1}))
-	require.True(t, f.Replayable())
-	require.NoError(t, world.Do(f.World, h, func(self *world.Self) { f.health.Write(self).Points = 7 }))
-	require.False(t, f.Replayable())
-	f.mustHave(7)(h)
-}
-
 // TestFunctionSteady calls functions again and again: once warm, nothing is
 // allocated.
 func TestFunctionSteady(t *testing.T) {
@@ -427,9 +416,6 @@ func TestFunctionMisuse(t *testing.T) {
 		"no function":      {func() { world.RegisterFunc[int](f.World, "x", nil) }, []string{`"x" with a nil function`}},
 		"name twice":       {func() { f.registerHeal() }, []string{`"heal" is taken`, "pass another"}},
 		"question twice":   {func() { world.RegisterQuestion(f.World, "heal", func(*world.Self, int) int { return 0 }) }, []string{`"heal" is taken`}},
-		"the closures'":    {func() { world.RegisterFunc(f.World, "Do", func(*world.Self, int) {}) }, []string{`"Do" is taken`}},
-		"nil closure":      {func() { _ = world.Do(p, h, nil) }, []string{"Do of a nil function"}},
-		"closure by nil":   {func() { _ = world.Do(nil, h, func(*world.Self) {}) }, []string{"nil Holder"}},
 		"nil holder":       {func() { _ = heal.Call(nil, h, Heal{}) }, []string{`function "heal" is used with a nil Holder`}},
 		"other world":      {func() { _ = theirs.Call(p, h, Heal{}) }, []string{`function "heal"`, "another world", "*world.Port"}},
 		"by other world":   {func() { _ = theirs.Call(f.World, h, Heal{}) }, []string{`function "heal"`, "*world.World"}},

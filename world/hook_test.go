@@ -471,7 +471,7 @@ func TestHookOfTheDestroyedByFunction(t *testing.T) {
 			kept = append(kept, h)
 			continue
 		}
-		require.NoError(t, world.Do(p, h, func(self *world.Self) { require.NoError(t, self.Destroy(h)) }))
+		require.NoError(t, f.do(p, h, func(self *world.Self) { require.NoError(t, self.Destroy(h)) }))
 	}
 	f.Refresh()
 	require.NoError(t, f.Failure())

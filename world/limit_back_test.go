@@ -95,7 +95,7 @@ func TestLimitGivenBack(t *testing.T) {
 			h := f.newUnit(1)
 			for _, p := range open(f) {
 				for range 16 {
-					require.NoError(f.t, world.Do(p, h, func(*world.Self) { panic("fails") }))
+					require.NoError(f.t, f.do(p, h, func(*world.Self) { panic("fails") }))
 				}
 				p.Close()
 			}

@@ -181,9 +181,9 @@ func TestPortCreatedAndDestroyedAtOnce(t *testing.T) {
 		require.False(t, q.Alive(h))
 		require.Equal(t, world.Pending, q.Status(h))
 	}
-	require.NoError(t, world.Do(p, witness, look))
+	require.NoError(t, f.do(p, witness, look))
 	require.NoError(t, p.Destroy(h))
-	require.NoError(t, world.Do(p, witness, look))
+	require.NoError(t, f.do(p, witness, look))
 	f.Refresh()
 	require.Equal(t, 2, looks)
 	require.Equal(t, world.Stale, q.Status(h))

@@ -18,11 +18,11 @@ var places = map[string]struct {
 	run  func(f *fixture, h handle.Handle, call func())
 }{
 	"a function of a refresh": {"while a refresh runs; within a hook use its Context, within a function its Self", func(f *fixture, h handle.Handle, call func()) {
-		require.NoError(f.t, world.Do(f.port(), h, func(*world.Self) { call() }))
+		require.NoError(f.t, f.do(f.port(), h, func(*world.Self) { call() }))
 		f.Refresh()
 	}},
-	"a function of an idle world": {`inside function "Do" would move the row it works on; call it after the function`, func(f *fixture, h handle.Handle, call func()) {
-		require.NoError(f.t, world.Do(f.World, h, func(*world.Self) { call() }))
+	"a function of an idle world": {`inside function "do" would move the row it works on; call it after the function`, func(f *fixture, h handle.Handle, call func()) {
+		require.NoError(f.t, f.do(f.World, h, func(*world.Self) { call() }))
 	}},
 	"a question": {"while a refresh runs", func(f *fixture, h handle.Handle, call func()) {
 		q := world.RegisterQuestion(f.World, "question", func(*world.Self, int) int { call(); return 1 })

@@ -33,7 +33,7 @@ type Self struct {
 // CallError tells of a function that panicked in a refresh. What it had written
 // until then stays; the refresh was completed.
 type CallError struct {
-	Function string // its name, or "Do"
+	Function string // its name
 	On       handle.Handle
 	Shard    int
 	Tick     uint64

@@ -32,7 +32,6 @@ type World struct {
 	accessors   map[accessorKey]any // the idle world's
 	flagger     *flagger
 	functions   map[string]bool // names that are taken
-	doing       *Func[func(*Self)]
 	messages    []anyMessage
 	mail        []mail // by shard
 	astray      bool   // messages may be in another shard's box than their entity
@@ -53,7 +52,6 @@ type World struct {
 	phase    atomic.Uint32               // who has the world: see phaseIdle
 	closed   atomic.Bool                 // no request is accepted any more
 	cause    atomic.Pointer[BrokenError] // nil unless the world is broken
-	closures atomic.Bool                 // some were to be run
 	rejected atomic.Uint64
 	anchor   atomic.Pointer[Anchor] // made when first asked for
 	ports    ports
@@ -98,7 +96,6 @@ func New(o Options) (*World, error) {
 	}
 	w.contexts[n] = newContext(w, n, nil)
 	w.refresh.init(w)
-	w.doing = newDoing(w)
 	if check.Enabled {
 		w.user = w.turn.User(idleTurn, "the idle World", "within a system use what its Build returned, elsewhere a Port")
 		w.turn.User(tickTurn, "a running tick", "")

@@ -57,7 +57,6 @@ func foreignRows() (rows []misuseRow) {
 		}
 	}
 	for call, do := range map[string]func(by world.Holder, h handle.Handle) error{
-		"Do":            func(by world.Holder, h handle.Handle) error { return world.Do(by, h, func(*world.Self) {}) },
 		"Move":          func(by world.Holder, h handle.Handle) error { return world.Move(by, h, 1) },
 		"Flag":          func(by world.Holder, h handle.Handle) error { return world.Flag(by, h, 1) },
 		"reference.To":  func(by world.Holder, h handle.Handle) error { reference.To(by, h); return nil },
@@ -157,7 +156,7 @@ func keptRows() (rows []misuseRow) {
 	}
 
 	self := func(x *misuseScene) (kept *world.Self) {
-		if err := world.Do(x.w, x.hs[0], func(self *world.Self) { kept = self }); err != nil {
+		if err := x.do(x.w, func(self *world.Self) { kept = self }); err != nil {
 			return nil
 		}
 		return kept

@@ -49,6 +49,8 @@ type misuseScene struct {
 	unit    *world.Bundle[misuseUnit]
 	named   *world.Bundle[misuseNamed]
 	hit     *world.Message[misuseHit]
+	doing   *world.Func[struct{}]
+	code    func(*world.Self) // that it runs
 	heal    *world.Func[int64]
 	points  *world.Question[int, int64]
 	weather *world.Resource[int]
@@ -67,6 +69,12 @@ type misuseScene struct {
 	ticks   uint64
 }
 
+// do has code called on the first entity.
+func (x *misuseScene) do(by world.Holder, code func(*world.Self)) error {
+	x.code = code
+	return x.doing.Call(by, x.hs[0], struct{}{})
+}
+
 func newMisuseScene(t testing.TB) *misuseScene {
 	x := &misuseScene{t: t, w: world.MustNew(world.Options{Shards: 2})}
 	w := x.w
@@ -75,6 +83,7 @@ func newMisuseScene(t testing.TB) *misuseScene {
 	x.unit = world.NewBundle[misuseUnit](w)
 	x.named = world.NewBundle[misuseNamed](w)
 	x.hit = world.RegisterMessage[misuseHit](w, "hit")
+	x.doing = world.RegisterFunc(w, "doing", func(self *world.Self, _ struct{}) { x.code(self) })
 	x.heal = world.RegisterFunc(w, "heal", func(self *world.Self, n int64) { x.health.Write(self).Points += n })
 	x.points = world.RegisterQuestion(w, "points", func(self *world.Self, _ int) int64 { return x.health.Read(self).Points })
 	x.weather = world.RegisterResource(w, "weather", 1)
@@ -199,12 +208,12 @@ var misuseTimes = []misuseTime{
 		x.step()
 	}},
 	{"in a function of a refresh", func(x *misuseScene, call func()) {
-		require.NoError(x.t, world.Do(x.port, x.hs[0], func(*world.Self) { call() }))
+		require.NoError(x.t, x.do(x.port, func(*world.Self) { call() }))
 		x.w.Refresh()
 		x.ticks++
 	}},
 	{"in a function by the World", func(x *misuseScene, call func()) {
-		require.NoError(x.t, world.Do(x.w, x.hs[0], func(*world.Self) { call() }))
+		require.NoError(x.t, x.do(x.w, func(*world.Self) { call() }))
 	}},
 	{"in a hook", func(x *misuseScene, call func()) {
 		x.onSet = func(*world.Context) { call() }
