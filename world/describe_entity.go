@@ -56,14 +56,13 @@ func (w *World) describe(x *EntityInfo, l shard.Loc, by *Context) {
 		return
 	}
 	x.Shard, x.Flags = w.space.Owner(l), w.space.FlagsAt(l)
-	w.held(l, by, func(held Held) bool {
-		c := ComponentInfo{Name: held.Name()}
-		if held.Readable() {
-			c.Value = held.Value()
+	for id := range w.space.Set(l).All {
+		c := ComponentInfo{Name: w.components[id].name}
+		if by == nil || by.access.Reads.Has(id) || by.access.Writes.Has(id) {
+			c.Value = shard.ValueAt(w.columns[id], l)
 		}
 		x.Components = append(x.Components, c)
-		return true
-	})
+	}
 }
 
 // String describes the entity on one line, as in

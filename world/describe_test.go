@@ -45,6 +45,7 @@ func TestDescribeEntity(t *testing.T) {
 	h, err := f.creature.Create(f.World, Creature{Position{1, 2}, Health{100}, Name{"who"}})
 	require.NoError(t, err)
 	x := f.DescribeEntity(h)
+	require.Equal(t, []world.ComponentInfo{{"position", Position{1, 2}}, {"health", Health{100}}, {"name", Name{"who"}}}, x.Components)
 	require.Equal(t, fmt.Sprintf("%v alive on shard 1: position {X:1 Y:2}, health {Points:100}, name {Text:who}", h), x.String())
 	require.JSONEq(t, fmt.Sprintf(`{"handle":%q,"status":"alive","shard":1,"components":{"position":{"X":1,"Y":2},"health":{"Points":100},"name":{"Text":"who"}}}`, h), jsonText(t, x))
 	require.Equal(t, fmt.Sprintf(`it.handle=%v it.status=alive it.shard=1 it.components.position="{X:1 Y:2}" it.components.health={Points:100} it.components.name={Text:who}`, h), logged(x))
@@ -85,7 +86,7 @@ func TestDescribeEntityInSystem(t *testing.T) {
 	foreign, _ := f.creature.Create(f.World, Creature{Health: Health{1}})
 	require.NoError(t, world.Flag(f.World, foreign, 2))
 	f.tick(on(0, func(b *world.Build) func(*world.Context) {
-		world.Read[Name](b)
+		world.Write[Name](b)
 		return func(c *world.Context) {
 			require.Equal(t, fmt.Sprintf("%v alive on shard 0: position, health, name {Text:who}", own), c.DescribeEntity(own).String())
 			require.Equal(t, fmt.Sprintf("%v alive on shard 1, flags 0b10", foreign), c.DescribeEntity(foreign).String())

@@ -169,3 +169,28 @@ func ExampleQuery_Destroy() {
 	// 4 12
 	// 6 8
 }
+
+// Entities by position, and one by one with their locations.
+func ExampleQuery_At() {
+	w := world.MustNew(world.Options{})
+	world.Register[Health](w, "health")
+	units := world.NewBundle[Unit](w)
+	_ = units.CreateN(w, 3, func(i int, u *Unit) { u.Points = int64(10 * i) })
+
+	health := world.Read[Health](w)
+	q := w.Query(health)
+	for i := range q.Count() {
+		at, _ := q.At(i)
+		fmt.Println(i, at.Handle(0), health.Slice(at)[0].Points)
+	}
+	sum := int64(0)
+	for _, loc := range q.Atoms() {
+		sum += health.At(loc).Points
+	}
+	fmt.Println("sum", sum)
+	// Output:
+	// 0 1:0@1 0
+	// 1 2:0@1 10
+	// 2 3:0@1 20
+	// sum 30
+}

@@ -179,20 +179,6 @@ func ExampleTable() {
 	//   a chunk of 1 of 16 true
 }
 
-// The components of an entity, for a tool that does not know their types.
-func ExampleHeld() {
-	w := world.MustNew(world.Options{})
-	world.Register[Position](w, "position")
-	world.Register[Velocity](w, "velocity")
-	mover, _ := world.NewBundle[Mover](w).Create(w, Mover{Position{1, 2}, Velocity{3, 4}})
-	for c := range w.Components(mover) {
-		fmt.Println(c.Name(), c.Type(), c.Value(), c.Readable())
-	}
-	// Output:
-	// position world_test.Position {1 2} true
-	// velocity world_test.Velocity {3 4} true
-}
-
 // To move an entity is to change the shard that owns it; its handle stays.
 func ExampleMove() {
 	w := world.MustNew(world.Options{})

@@ -81,7 +81,6 @@ var misuseSections = []struct {
 		{call: "World.Flags", why: atAnyTime, do: none(func(x *misuseScene) { x.w.Flags(x.hs[0]) })},
 		{call: "World.Destroy", why: doneInLoop, do: none(func(x *misuseScene) { x.w.Destroy(x.hs[1]) })},
 		{call: "World.Copy", why: doneInLoop, do: func(x *misuseScene) error { _, err := x.w.Copy(x.hs[0]); return err }},
-		{call: "World.Components", why: doneInLoop, do: none(func(x *misuseScene) { walk(x.w.Components(x.hs[0])) })},
 		{call: "World.Count", why: doneInLoop, do: none(func(x *misuseScene) { x.w.Count() })},
 		{call: "World.Stats", why: doneInLoop, do: none(func(x *misuseScene) { x.w.Stats(new(world.Stats)) })},
 		{call: "World.Failure", why: doneInLoop, do: none(func(x *misuseScene) { _ = x.w.Failure() })},

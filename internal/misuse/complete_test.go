@@ -100,7 +100,7 @@ var misuseLeftOut = map[string]string{
 		region.Divide hierarchy.NewTree hierarchy.Load TreeOptions.SizeNeeded hierarchy.With hierarchy.WithForeign Hasher.Also Codecs.Form`,
 	"is Add, and panics with its error": "Scheduler.MustAdd",
 	"tell what does not change": `Relation.Options Names.Label Names.Options Grid.AppendNeighbours Grid.Corner Grid.Options Grid.Regions Grid.Shard Grid.Side
-		Build.Shard Build.Shards Hook.On Hook.Enabled Held.Readable Held.Type Log.Note Player.Ticks Player.Err Recorder.Err Plan.DOT Form.Shape
+		Build.Shard Build.Shards Hook.On Hook.Enabled Log.Note Player.Ticks Player.Err Recorder.Err Plan.DOT Form.Shape
 		Tick.Number Access.Same Table.Components Table.Has Table.Shard`,
 	"are for any goroutine at any time": `Owner.Alive Owner.Handle Owner.Shares Owner.Weak Weak.Alive Weak.Clear Weak.Equal Anchor.Alive Anchor.Gone Anchor.Release
 		Anchor.State AnchorOf

@@ -121,7 +121,6 @@ func keptRows() (rows []misuseRow) {
 		"Context.Status":               func(x *misuseScene, c *world.Context) error { c.Status(x.hs[0]); return nil },
 		"Context.Owns":                 func(x *misuseScene, c *world.Context) error { c.Owns(x.hs[0]); return nil },
 		"Context.Has":                  func(x *misuseScene, c *world.Context) error { c.Has(x.hs[0], x.health); return nil },
-		"Context.Components":           func(x *misuseScene, c *world.Context) error { walk(c.Components(x.hs[0])); return nil },
 		"Context.Owner":                func(x *misuseScene, c *world.Context) error { c.Owner(x.hs[0]); return nil },
 		"Context.DescribeEntity":       func(x *misuseScene, c *world.Context) error { c.DescribeEntity(x.hs[0]); return nil },
 		"Context.Rand":                 func(_ *misuseScene, c *world.Context) error { c.Rand().Uint64(); return nil },
@@ -221,10 +220,6 @@ func keptRows() (rows []misuseRow) {
 		walk(all)
 		return nil
 	})
-	add("World.Components, an iterator in a tick", "", func(x *misuseScene) error {
-		all := x.w.Components(x.hs[0])
-		return x.inTick(func() error { walk(all); return nil })
-	})
 	add("World.Tables, an iterator in a tick", "", func(x *misuseScene) error {
 		all := x.w.Tables()
 		return x.inTick(func() error { walk(all); return nil })
@@ -269,12 +264,6 @@ func keptRows() (rows []misuseRow) {
 		})
 		x.step()
 		kept.Get(x.hs[0])
-		return nil
-	})
-	add("Held.Value in a tick", "", func(x *misuseScene) error {
-		for held := range x.w.Components(x.hs[0]) {
-			return x.inTick(func() error { held.Value(); return nil })
-		}
 		return nil
 	})
 	feed := func(x *misuseScene) (*world.World, *world.Feed) {
