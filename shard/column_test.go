@@ -154,7 +154,7 @@ func TestColumnSlices(t *testing.T) {
 // TestColumnOneRow finds the row of a chunk that has no other.
 func TestColumnOneRow(t *testing.T) {
 	s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
-	s.space.Growth = shard.Growth{RowsFirst: 1, RowsFactor: 2, RowsMax: 2, SlotsAtOnce: shard.PageSlots}
+	s.space.Growth = shard.Growth{RowsFirst: 1, RowsFactor: 2, RowsMax: 2}
 	for n, h := range s.mustCreate(s.shards[0], 4) {
 		p := s.numbers.At(s.space.Locate(h))
 		require.NotNil(t, p)

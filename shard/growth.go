@@ -7,9 +7,6 @@ type Growth struct {
 	// largest; each chunk has RowsFactor times the rows of the one before it. All are
 	// powers of two.
 	RowsFirst, RowsFactor, RowsMax int
-	// SlotsAtOnce is how many slots are allocated at one time, at the most, a multiple of
-	// PageSlots: fresh memory costs some 20 µs for 64 KB, and a create waits for it.
-	SlotsAtOnce int
 	// HugePages is whether the system is asked for huge pages for what is large.
 	HugePages bool
 }
@@ -18,7 +15,7 @@ type Growth struct {
 const PageSlots = pageSize
 
 // DefaultGrowth is what a new Space has.
-var DefaultGrowth = Growth{RowsFirst: 16, RowsFactor: 4, RowsMax: RowsMax, SlotsAtOnce: 8 * PageSlots}
+var DefaultGrowth = Growth{RowsFirst: 16, RowsFactor: 4, RowsMax: RowsMax}
 
 // next returns the rows of the chunk behind one of so many.
 func (g *Growth) next(rows int) int { return min(rows*g.RowsFactor, g.RowsMax) }

@@ -159,7 +159,6 @@ func TestRestoreFar(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
-			s.space.Growth.SlotsAtOnce = 2 * shard.PageSlots // so that the page is not there before
 			require.NoError(t, reach(s))
 		})
 	}

@@ -45,9 +45,8 @@ func TestGrowthOfChunks(t *testing.T) {
 
 // TestGrowthOfSlots counts the memory of slots.
 func TestGrowthOfSlots(t *testing.T) {
-	reserved := func(o world.Options, entities int) uint64 {
-		o.Shards = 1
-		f := newFixture(t, o)
+	reserved := func(entities int) uint64 {
+		f := newFixture(t, world.Options{Shards: 1})
 		f.newUnits(entities)
 		rows := uint64(0)
 		for _, n := range chunkRows(entities) {
@@ -55,12 +54,15 @@ func TestGrowthOfSlots(t *testing.T) {
 		}
 		return (f.stats().BytesReserved - rows*16 - rows/64*8) / 8 / 1024 * 1024
 	}
-	require.Equal(t, uint64(1024), reserved(world.Options{}, 16)&^1023)
-	require.GreaterOrEqual(t, reserved(world.Options{SlotsFirst: 5000}, 16), uint64(5*1024))
-	// From 64 pages on half as many more are 32 pages, but the limit is lower.
-	small := reserved(world.Options{SlotsFirst: 64 * 1024, SlotsAtOnce: 1024}, 64*1024+1)
-	large := reserved(world.Options{SlotsFirst: 64 * 1024, SlotsAtOnce: 1 << 20}, 64*1024+1)
-	require.Less(t, small, large)
+	for _, test := range []struct{ entities, pages int }{
+		{16, 1},
+		{1024, 1},
+		{1025, 2},         // one more
+		{4097, 6},         // half of 4 more
+		{64*1024 + 1, 67}, // 8 at a time, where half of 59 would be 29
+	} {
+		require.Equal(t, test.pages, int(reserved(test.entities)/1024), "%d entities", test.entities)
+	}
 }
 
 // chunkRows is what chunks so many entities have, by default.
@@ -82,8 +84,6 @@ func TestGrowthShapesNoOutcome(t *testing.T) {
 		{ChunkRowsMax: 1},
 		{ChunkRowsFirst: 2, ChunkRowsFactor: 2, ChunkRowsMax: 64},
 		{ChunkRowsFirst: 4096},
-		{SlotsFirst: 10_000, SlotsAtOnce: 1 << 20},
-		{SlotsAtOnce: 1024},
 	} {
 		o.Shards = 3
 		f := newFixture(t, o)

@@ -15,7 +15,6 @@ import (
 // world everywhere.
 const (
 	DefaultShards          = 4
-	DefaultSlotsAtOnce     = 8 * shard.PageSlots
 	DefaultChunkRowsFirst  = 16
 	DefaultChunkRowsFactor = 4
 	DefaultChunkRowsMax    = shard.RowsMax
@@ -49,12 +48,6 @@ type Options struct {
 	// VersionMax is the number of times a slot is used before it is retired.
 	// Default and limit: handle.VersionMax.
 	VersionMax uint32
-	// SlotsFirst is the number of entities that each shard has slots for from the
-	// start, 1 to IndexMax+1, in whole pages of 1024. Default: one page. When they are
-	// used up a shard gets half as many more, SlotsAtOnce at the most: a power of two
-	// from 1024 to 1<<20, by default 8192, for whoever creates waits for the memory.
-	SlotsFirst  int
-	SlotsAtOnce int
 	// ChunkRowsFirst is the number of rows of the first chunk of a table, which holds
 	// the entities of a shard that have the same components; each chunk has
 	// ChunkRowsFactor times the rows of the one before it, up to ChunkRowsMax. All are
@@ -94,7 +87,7 @@ type Options struct {
 
 // growth is in what steps the world takes memory.
 func (o Options) growth() shard.Growth {
-	return shard.Growth{RowsFirst: o.ChunkRowsFirst, RowsFactor: o.ChunkRowsFactor, RowsMax: o.ChunkRowsMax, SlotsAtOnce: o.SlotsAtOnce, HugePages: o.HugePages}
+	return shard.Growth{RowsFirst: o.ChunkRowsFirst, RowsFactor: o.ChunkRowsFactor, RowsMax: o.ChunkRowsMax, HugePages: o.HugePages}
 }
 
 // validate fills in the defaults and names every limit that is broken.
@@ -124,19 +117,17 @@ func (o Options) validate() (Options, error) {
 	limit("OutboxBytes", &o.OutboxBytes, DefaultOutboxBytes, BytesMax)
 	limit32("IndexMax", &o.IndexMax, handle.IndexMax)
 	limit32("VersionMax", &o.VersionMax, handle.VersionMax)
-	power := func(name string, v *int, def, least, most int) {
+	power := func(name string, v *int, def, most int) {
 		if *v == 0 {
 			*v = def
 		}
-		if *v < least || *v > most || *v&(*v-1) != 0 {
-			errs = append(errs, fmt.Errorf("world: %s is %d, want a power of two from %d to %d", name, *v, least, most))
+		if *v < 1 || *v > most || *v&(*v-1) != 0 {
+			errs = append(errs, fmt.Errorf("world: %s is %d, want a power of two from 1 to %d", name, *v, most))
 		}
 	}
-	limit("SlotsFirst", &o.SlotsFirst, min(shard.PageSlots, int(o.IndexMax)+1), int(o.IndexMax)+1)
-	power("SlotsAtOnce", &o.SlotsAtOnce, DefaultSlotsAtOnce, shard.PageSlots, 1<<20)
-	power("ChunkRowsMax", &o.ChunkRowsMax, DefaultChunkRowsMax, 1, shard.RowsMax)
-	power("ChunkRowsFirst", &o.ChunkRowsFirst, min(DefaultChunkRowsFirst, max(o.ChunkRowsMax, 1)), 1, shard.RowsMax)
-	power("ChunkRowsFactor", &o.ChunkRowsFactor, DefaultChunkRowsFactor, 1, shard.RowsMax)
+	power("ChunkRowsMax", &o.ChunkRowsMax, DefaultChunkRowsMax, shard.RowsMax)
+	power("ChunkRowsFirst", &o.ChunkRowsFirst, min(DefaultChunkRowsFirst, max(o.ChunkRowsMax, 1)), shard.RowsMax)
+	power("ChunkRowsFactor", &o.ChunkRowsFactor, DefaultChunkRowsFactor, shard.RowsMax)
 	if o.ChunkRowsFirst > o.ChunkRowsMax && o.ChunkRowsMax > 0 {
 		errs = append(errs, fmt.Errorf("world: ChunkRowsFirst is %d, want at most ChunkRowsMax, %d", o.ChunkRowsFirst, o.ChunkRowsMax))
 	}

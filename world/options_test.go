@@ -19,8 +19,6 @@ func TestOptionsDefaults(t *testing.T) {
 		Shards:          4,
 		IndexMax:        handle.IndexMax,
 		VersionMax:      handle.VersionMax,
-		SlotsFirst:      1024,
-		SlotsAtOnce:     8192,
 		ChunkRowsFirst:  16,
 		ChunkRowsFactor: 4,
 		ChunkRowsMax:    4096,
@@ -34,7 +32,7 @@ func TestOptionsDefaults(t *testing.T) {
 	require.Equal(t, 4, w.Shards())
 
 	given := world.Options{
-		Shards: 3, IndexMax: 1, VersionMax: 1, SlotsFirst: 2, SlotsAtOnce: 1024, ChunkRowsFirst: 8, ChunkRowsFactor: 1, ChunkRowsMax: 8,
+		Shards: 3, IndexMax: 1, VersionMax: 1, ChunkRowsFirst: 8, ChunkRowsFactor: 1, ChunkRowsMax: 8,
 		TickInterval: 1, KeepOrder: true, PortsMax: 2,
 		LaneRequests: 3, LaneBytes: 4, OutboxRequests: 5, OutboxBytes: 6,
 	}
@@ -58,11 +56,6 @@ func TestOptionsLimits(t *testing.T) {
 		{"LaneBytes", world.Options{LaneBytes: -2}, []string{fmt.Sprintf("LaneBytes is -2, want 1 to %d", world.BytesMax)}},
 		{"OutboxRequests", world.Options{OutboxRequests: -2}, []string{"OutboxRequests is -2, want 1 to 16777216"}},
 		{"OutboxBytes", world.Options{OutboxBytes: -2}, []string{fmt.Sprintf("OutboxBytes is -2, want 1 to %d", world.BytesMax)}},
-		{"SlotsFirst below", world.Options{SlotsFirst: -1}, []string{fmt.Sprintf("SlotsFirst is -1, want 1 to %d", handle.IndexMax+1)}},
-		{"SlotsFirst above", world.Options{IndexMax: 9, SlotsFirst: 11}, []string{"SlotsFirst is 11, want 1 to 10"}},
-		{"SlotsAtOnce below", world.Options{SlotsAtOnce: 512}, []string{"SlotsAtOnce is 512, want a power of two from 1024 to 1048576"}},
-		{"SlotsAtOnce odd", world.Options{SlotsAtOnce: 3072}, []string{"SlotsAtOnce is 3072, want a power of two from 1024 to 1048576"}},
-		{"SlotsAtOnce above", world.Options{SlotsAtOnce: 1 << 21}, []string{"SlotsAtOnce is 2097152, want"}},
 		{"ChunkRowsFirst odd", world.Options{ChunkRowsFirst: 24}, []string{"ChunkRowsFirst is 24, want a power of two from 1 to 4096"}},
 		{"ChunkRowsFirst below", world.Options{ChunkRowsFirst: -4}, []string{"ChunkRowsFirst is -4, want a power of two"}},
 		{"ChunkRowsFirst above the largest", world.Options{ChunkRowsFirst: 64, ChunkRowsMax: 32}, []string{"ChunkRowsFirst is 64, want at most ChunkRowsMax, 32"}},

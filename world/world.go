@@ -89,7 +89,7 @@ func New(o Options) (*World, error) {
 	for i := range w.shards {
 		w.shards[i] = shard.New(w.space, i, &w.columns)
 		w.shards[i].KeepOrder = o.KeepOrder
-		if err := w.shards[i].ReserveSlots(o.SlotsFirst); err != nil {
+		if err := w.shards[i].ReserveSlots(1); err != nil {
 			return nil, err
 		}
 		w.contexts[i] = newContext(w, i, w.shards[i])
