@@ -4,13 +4,10 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"runtime/pprof"
 	"runtime/trace"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -79,66 +76,4 @@ func TestLabels(t *testing.T) {
 		require.Len(t, seen[shard], 1)
 		require.Contains(t, seen[shard][0], `"system":"labelled"`)
 	}
-}
-
-// TestFlight writes a file for each tick that took too long, up to so many.
-func TestFlight(t *testing.T) {
-	dir := t.TempDir()
-	var reports []scheduler.Report
-	var f *fixture
-	f = newFixtureOf(t, world.Options{Shards: 2, TickInterval: time.Millisecond}, scheduler.Options{
-		Workers: 2, Budget: 20 * time.Millisecond,
-		Flight: scheduler.Flight{Dir: dir, Window: time.Second, FilesMax: 2},
-		OnTick: func(r scheduler.Report) {
-			if reports = append(reports, r); r.Tick == 12 {
-				f.Stop()
-			}
-		},
-	})
-	f.MustAdd("recorded system", func(*world.Build) func(*world.Context) {
-		return func(c *world.Context) {
-			if c.Tick()%4 == 2 && c.Shard() == 1 {
-				time.Sleep(30 * time.Millisecond)
-			}
-		}
-	})
-	require.NoError(t, f.Run(t.Context()))
-	files := 0
-	for _, r := range reports {
-		require.NoError(t, r.DumpErr)
-		if r.Dump == "" {
-			continue
-		}
-		files++
-		require.True(t, r.Overrun)
-		require.Equal(t, filepath.Join(dir, fmt.Sprintf("tick-%d.trace", r.Tick)), r.Dump)
-		data, err := os.ReadFile(r.Dump)
-		require.NoError(t, err)
-		require.True(t, bytes.HasPrefix(data, []byte("go 1.")))
-		require.True(t, bytes.Contains(data, []byte("system recorded system")))
-	}
-	require.Equal(t, 2, files)
-	require.False(t, trace.IsEnabled(), "nothing records any more")
-}
-
-// TestFlightNowhere tells that the file could not be written, and that there is a
-// recorder already.
-func TestFlightNowhere(t *testing.T) {
-	var last scheduler.Report
-	var f *fixture
-	f = newFixtureOf(t, world.Options{Shards: 1, TickInterval: time.Millisecond}, scheduler.Options{
-		Budget: 1, Flight: scheduler.Flight{Dir: filepath.Join(t.TempDir(), "none")},
-		OnTick: func(r scheduler.Report) {
-			last = r
-			f.Stop()
-		},
-	})
-	require.NoError(t, f.Run(t.Context()))
-	require.ErrorIs(t, last.DumpErr, os.ErrNotExist)
-	require.Empty(t, last.Dump)
-
-	other := trace.NewFlightRecorder(trace.FlightRecorderConfig{})
-	require.NoError(t, other.Start())
-	defer other.Stop()
-	require.ErrorContains(t, f.Run(t.Context()), "scheduler: flight recorder: ")
 }

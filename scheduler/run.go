@@ -17,10 +17,6 @@ type Report struct {
 	Overruns uint64        // so many did so far
 	Skipped  uint64        // ticks given up so far, because Run was too far behind
 	Slipped  time.Duration // by which the clock is slow so far; see SlowClock
-	// Dump is the file in which the flight recorder's trace of an overrun is, and
-	// DumpErr why there is none.
-	Dump    string
-	DumpErr error
 }
 
 // Run makes ticks at the world's TickInterval until the context ends or Stop is
@@ -31,11 +27,6 @@ type Report struct {
 // goroutine is left behind.
 func (s *Scheduler) Run(ctx context.Context) (err error) {
 	interval := s.w.Options().TickInterval
-	f, err := s.options.Flight.start(interval)
-	if err != nil {
-		return err
-	}
-	defer f.stop()
 	s.log(slog.LevelInfo, "run begins", "tick", s.w.Tick(), "interval", interval, "workers", s.Workers(), "shards", s.w.Shards())
 	defer func() { s.log(slog.LevelInfo, "run ends", "tick", s.w.Tick(), "err", err) }()
 	timer := time.NewTimer(interval)
@@ -58,7 +49,7 @@ func (s *Scheduler) Run(ctx context.Context) (err error) {
 		}
 		due = s.next(due.Add(interval), interval)
 		r.Duration = time.Since(began)
-		s.report(&r, before, f)
+		s.report(&r, before)
 	}
 }
 
@@ -118,13 +109,10 @@ func (s *Scheduler) skip(due time.Time, n, interval time.Duration) time.Time {
 }
 
 // report tells of a tick of Run. before is what was counted before Run began.
-func (s *Scheduler) report(r *Report, before counts, f *flight) {
+func (s *Scheduler) report(r *Report, before counts) {
 	if r.Overrun = r.Duration > s.options.Budget; r.Overrun {
 		s.counts.Overruns++
 		s.log(slog.LevelWarn, "tick took too long", "tick", r.Tick, "took", r.Duration, "budget", s.options.Budget)
-		if r.Dump, r.DumpErr = f.dump(r.Tick); r.DumpErr != nil {
-			s.log(slog.LevelError, "flight recorder could not write", "tick", r.Tick, "err", r.DumpErr)
-		}
 	}
 	r.Overruns = s.counts.Overruns - before.Overruns
 	r.Skipped = s.counts.Skipped - before.Skipped

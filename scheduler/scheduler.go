@@ -47,8 +47,6 @@ type Options struct {
 	Logger *slog.Logger
 	// Watchdog tells of systems that do not return.
 	Watchdog Watchdog
-	// Flight records what happened before a tick that took too long.
-	Flight Flight
 	// Labels gives the goroutines the profile labels "system" and "shard" while
 	// they run a system. It costs about 50 ns per system and shard.
 	Labels bool
