@@ -17,11 +17,10 @@ type header struct {
 	missing                             string // what there was no time for, in a sentence
 }
 
-// newHeader describes this run. out is a page, which may differ from the commit
-// as its plots may.
+// newHeader describes this run. out is a page, which may differ from the commit.
 func newHeader(out string) header {
 	return header{
-		commit:  commit(out, plotDir(out)),
+		commit:  commit(out),
 		cpu:     cpuModel(),
 		version: runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH,
 		command: strings.Join(append([]string{"go run ./bench/compare"}, os.Args[1:]...), " "),
@@ -31,17 +30,15 @@ func newHeader(out string) header {
 }
 
 // commit names the commit of the working directory, and says "dirty" if that
-// is not what is there.
-func commit(except ...string) string {
+// is not what is there; the page may differ.
+func commit(page string) string {
 	hash, err := git("rev-parse", "--short=12", "HEAD")
 	if err != nil {
 		return "unknown"
 	}
 	status := []string{"status", "--porcelain", "--", ":/"}
-	for _, path := range except {
-		if filepath.IsLocal(path) { // not beyond the repository, of which git knows nothing
-			status = append(status, ":!"+path)
-		}
+	if filepath.IsLocal(page) { // not beyond the repository, of which git knows nothing
+		status = append(status, ":!"+page)
 	}
 	if changed, err := git(status...); err != nil || changed != "" {
 		return hash + " dirty"

@@ -16,8 +16,7 @@
 // Sections measure what the cells do not show: the longest single create,
 // memory, allocations, the work of the garbage collector.
 //
-// With -out a page is written, and beside it, in a directory of the same name, a
-// plot for each bench.
+// With -out a page of tables is written.
 package main
 
 import (
@@ -83,7 +82,7 @@ the standard error.
 	flags.BoolVar(&s.json, "json", false, "write one JSON object a line: cells, findings of sections, a summary")
 	flags.IntVar(&s.shards, "shards", 0, "Atoll's number of shards (default by size: 1 below 1,000 entities, 4 from there on)")
 	flags.DurationVar(&s.budget, "budget", 0, "time to spend; what is left then is not measured (default 36s for -quick, no limit for -full)")
-	flags.StringVar(&s.out, "out", "", "write a page of the results to this `file`, and plots to the directory of that name without its ending")
+	flags.StringVar(&s.out, "out", "", "write a page of the results to this `file`")
 	flags.StringVar(&t.run, "run", "", "only the cells bench/N and sections section/N that match this `regexp`")
 	flags.StringVar(&t.peers, "peers", "", "only the peers that match this `regexp`")
 	return flags

@@ -4,21 +4,14 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/atoll-sim/atoll/world"
 )
 
-// writePage writes what was found as a page of the documentation, and the plots
-// into the directory beside it.
+// writePage writes what was found as a page of the documentation.
 func writePage(file string, h header, results []result, findings []finding) error {
-	plots, err := writePlots(plotDir(file), h, results)
-	if err != nil {
-		return err
-	}
 	var page strings.Builder
 	pageHead(&page, h)
 	pageSummary(&page, results)
@@ -28,9 +21,6 @@ func writePage(file string, h header, results []result, findings []finding) erro
 			continue
 		}
 		fmt.Fprintf(&page, "\n## %s\n\n%s.\n\n", b.name, b.title)
-		if plot, ok := plots[b.name]; ok {
-			fmt.Fprintf(&page, "![%s: nanoseconds by number of entities](%s)\n\n", b.name, path.Join(filepath.Base(plotDir(file)), plot))
-		}
 		pageBench(&page, rows)
 	}
 	pageLosses(&page, results)
@@ -40,9 +30,6 @@ func writePage(file string, h header, results []result, findings []finding) erro
 	}
 	return os.WriteFile(file, []byte(page.String()), 0o644)
 }
-
-// plotDir is the directory of a page's plots.
-func plotDir(page string) string { return strings.TrimSuffix(page, filepath.Ext(page)) }
 
 func pageHead(w io.Writer, h header) {
 	fmt.Fprint(w, "# Benchmarks\n\nWritten by the command below; do not edit.\n\n")
