@@ -8,7 +8,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/atoll-sim/atoll/internal/goroutines"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/shard"
 	"github.com/atoll-sim/atoll/world"
@@ -49,7 +48,7 @@ func stepAlone(t *testing.T, s *scheduler.Scheduler) (err error) {
 // TestStepBreaks has an extension fail in a tick with several workers: Step returns what broke
 // the world, beside the panics of systems, and so does every later one; no goroutine is left.
 func TestStepBreaks(t *testing.T) {
-	was := runtime.NumGoroutine()
+	noLeaks(t)
 	for how, fail := range fails {
 		for _, in := range []string{"Begin", "Spare", "Spread", "Settle"} {
 			for _, workers := range []int{1, 3} {
@@ -84,7 +83,6 @@ func TestStepBreaks(t *testing.T) {
 			}
 		}
 	}
-	goroutines.Settle(t, was)
 }
 
 // TestStepListenerFails has a Listener fail beside workers: the tick is completed, Step

@@ -6,7 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
@@ -103,4 +105,14 @@ func iterations(n int) int {
 		return max(1, n/5)
 	}
 	return n
+}
+
+// noLeaks fails the test if goroutines that it starts from here on are still there behind
+// it. On a busy machine one that has told that it is done may stay for a while.
+func noLeaks(t testing.TB) {
+	t.Helper()
+	known := goleak.IgnoreCurrent()
+	t.Cleanup(func() {
+		require.EventuallyWithT(t, func(c *assert.CollectT) { assert.NoError(c, goleak.Find(known)) }, time.Minute, time.Millisecond)
+	})
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/atoll-sim/atoll/internal/goroutines"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -24,7 +23,7 @@ func TestPanic(t *testing.T) {
 			f := newFixture(t, shards, workers)
 			markers := f.mark()
 			f.step(3)
-			was := runtime.NumGoroutine()
+			noLeaks(t)
 			ran := make([]int, shards)
 			f.MustAdd("first", func(b *world.Build) func(*world.Context) {
 				values := world.Write[Value](b)
@@ -89,7 +88,6 @@ func TestPanic(t *testing.T) {
 			}
 			require.Equal(t, []int{2, 2, 2, 2, 2}, ran, "whoever panics goes on in the next tick")
 			require.Equal(t, shards, f.w.Count())
-			goroutines.Settle(t, was)
 		})
 	}
 }

@@ -2,13 +2,11 @@ package scheduler_test
 
 import (
 	"context"
-	"runtime"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/atoll-sim/atoll/internal/goroutines"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -48,7 +46,7 @@ func errTicks(err error) uint64 {
 
 // TestRunEndsWithItsContext makes ticks until the context ends, and returns nil.
 func TestRunEndsWithItsContext(t *testing.T) {
-	was := runtime.NumGoroutine()
+	noLeaks(t)
 	reports, err := running(t, time.Millisecond, 9, func(uint64) {})
 	require.NoError(t, err)
 	require.Len(t, reports, 10)
@@ -57,7 +55,6 @@ func TestRunEndsWithItsContext(t *testing.T) {
 		require.Positive(t, r.Duration)
 		require.GreaterOrEqual(t, r.Late, time.Duration(0))
 	}
-	goroutines.Settle(t, was)
 }
 
 // TestRunEndedContext makes no tick at all.

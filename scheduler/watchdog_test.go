@@ -3,13 +3,11 @@ package scheduler_test
 import (
 	"bytes"
 	"log/slog"
-	"runtime"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/atoll-sim/atoll/internal/goroutines"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -23,7 +21,7 @@ func waitForTheBell(bell <-chan struct{}) { <-bell }
 // watchdog names it, once, with its stack, while the tick still runs.
 func TestWatchdog(t *testing.T) {
 	for _, workers := range []int{1, 3} {
-		was := runtime.NumGoroutine()
+		noLeaks(t)
 		bell := make(chan struct{})
 		told := make(chan scheduler.Stuck, 10)
 		var log bytes.Buffer
@@ -63,7 +61,6 @@ func TestWatchdog(t *testing.T) {
 		require.Contains(t, log.String(), `msg="system does not return" system=stuck shard=4 tick=2`)
 		f.step(2)
 		require.Empty(t, told)
-		goroutines.Settle(t, was)
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/goroutines"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -329,9 +328,9 @@ func TestCloseGivesMemoryBack(t *testing.T) {
 	runtime.KeepAlive(q)
 }
 
-// TestCloseLeavesNoGoroutine counts them.
+// TestCloseLeavesNoGoroutine closes worlds on which somebody waits.
 func TestCloseLeavesNoGoroutine(t *testing.T) {
-	before := runtime.NumGoroutine()
+	noLeaks(t)
 	for range 20 {
 		f := newFixture(t, world.Options{})
 		p := f.port()
@@ -342,5 +341,4 @@ func TestCloseLeavesNoGoroutine(t *testing.T) {
 		f.Close()
 		<-ctx.Done()
 	}
-	goroutines.Settle(t, before)
 }

@@ -3,8 +3,11 @@ package world_test
 import (
 	"math/rand/v2"
 	"testing"
+	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
@@ -206,4 +209,14 @@ func newRand(t testing.TB, seed uint64) *rand.Rand {
 	t.Helper()
 	t.Logf("seed %d", seed)
 	return rand.New(rand.NewPCG(seed, 0))
+}
+
+// noLeaks fails the test if goroutines that it starts from here on are still there behind
+// it. On a busy machine one that has told that it is done may stay for a while.
+func noLeaks(t testing.TB) {
+	t.Helper()
+	known := goleak.IgnoreCurrent()
+	t.Cleanup(func() {
+		require.EventuallyWithT(t, func(c *assert.CollectT) { assert.NoError(c, goleak.Find(known)) }, time.Minute, time.Millisecond)
+	})
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/goroutines"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -207,7 +206,7 @@ func TestFunctionFails(t *testing.T) {
 		}
 		f.health.Write(self).Points = 200
 	})
-	was := runtime.NumGoroutine()
+	noLeaks(t)
 	for range 3 {
 		for i, h := range units {
 			require.NoError(t, ends.Call(p.Notify(&done[i]), h, i/2%4))
@@ -235,7 +234,6 @@ func TestFunctionFails(t *testing.T) {
 	}
 	require.Equal(t, uint64(90), f.stats().Failed)
 	require.Equal(t, uint64(30), f.stats().Applied)
-	goroutines.Settle(t, was)
 }
 
 // TestFailuresMax has far more functions panic in a refresh than it keeps details of: the

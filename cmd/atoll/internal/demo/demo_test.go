@@ -10,11 +10,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"github.com/atoll-sim/atoll/cmd/atoll/internal/demo"
 	"github.com/atoll-sim/atoll/cmd/atoll/internal/realm"
-	"github.com/atoll-sim/atoll/internal/goroutines"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -28,7 +29,7 @@ func small() demo.Config {
 
 // TestRun is the whole demo over real connections.
 func TestRun(t *testing.T) {
-	goroutines.Check(t)
+	noLeaks(t)
 	var live bytes.Buffer
 	s, err := demo.Run(context.Background(), small(), &live)
 	require.NoError(t, err)
@@ -60,7 +61,7 @@ func TestRun(t *testing.T) {
 // TestInterrupt ends a run that has no end of its own: it is audited all the
 // same.
 func TestInterrupt(t *testing.T) {
-	goroutines.Check(t)
+	noLeaks(t)
 	c := small()
 	c.Duration = 0
 	ctx, cancel := context.WithTimeout(context.Background(), 400*time.Millisecond)
@@ -85,7 +86,7 @@ func TestNothing(t *testing.T) {
 // TestOutsider has a client that is no bot, does not end, and is there at the
 // audit.
 func TestOutsider(t *testing.T) {
-	goroutines.Check(t)
+	noLeaks(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	c := small()
@@ -117,7 +118,7 @@ func TestOutsider(t *testing.T) {
 // TestPanic has a system that panics: that ends the run, at once and with an
 // error that says where.
 func TestPanic(t *testing.T) {
-	goroutines.Check(t)
+	noLeaks(t)
 	c := small()
 	c.Duration = time.Minute
 	c.System(func(*world.Build) func(*world.Context) {
@@ -153,7 +154,7 @@ func TestJSON(t *testing.T) {
 }
 
 func TestRunRefuses(t *testing.T) {
-	goroutines.Check(t)
+	noLeaks(t)
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer func() { _ = taken.Close() }()
@@ -221,4 +222,14 @@ func TestSettings(t *testing.T) {
 			require.Equal(t, 500, s.Kinds[realm.Creatures.String()].Alive)
 		})
 	}
+}
+
+// noLeaks fails the test if goroutines that it starts from here on are still there behind
+// it. On a busy machine one that has told that it is done may stay for a while.
+func noLeaks(t testing.TB) {
+	t.Helper()
+	known := goleak.IgnoreCurrent()
+	t.Cleanup(func() {
+		require.EventuallyWithT(t, func(c *assert.CollectT) { assert.NoError(c, goleak.Find(known)) }, time.Minute, time.Millisecond)
+	})
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/atoll-sim/atoll/cmd/atoll/internal/realm"
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/hierarchy"
-	"github.com/atoll-sim/atoll/internal/goroutines"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -237,7 +236,7 @@ func TestFaults(t *testing.T) {
 		}, "handles", "is forged"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			goroutines.Check(t)
+			noLeaks(t)
 			c := demo.Default()
 			c.Duration, c.Creatures, c.Bots, c.Hz, c.Shards = 300*time.Millisecond, 500, 10, 50, 2
 			c.PauseMax(10 * time.Millisecond)

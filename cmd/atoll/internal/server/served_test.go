@@ -9,12 +9,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/atoll-sim/atoll/cmd/atoll/internal/realm"
 	"github.com/atoll-sim/atoll/cmd/atoll/internal/server"
-	"github.com/atoll-sim/atoll/internal/goroutines"
 	"github.com/atoll-sim/atoll/scheduler"
 )
 
@@ -30,7 +31,7 @@ type served struct {
 
 func serve(t *testing.T, ro realm.Options, so server.Options) *served {
 	t.Helper()
-	goroutines.Check(t)
+	noLeaks(t)
 	if ro.TickInterval == 0 {
 		ro.TickInterval = 5 * time.Millisecond
 	}
@@ -131,4 +132,14 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	for deadline := time.Now().Add(answerMax); !ok(); time.Sleep(time.Millisecond) {
 		require.True(t, time.Now().Before(deadline), "not in time: %s", what)
 	}
+}
+
+// noLeaks fails the test if goroutines that it starts from here on are still there behind
+// it. On a busy machine one that has told that it is done may stay for a while.
+func noLeaks(t testing.TB) {
+	t.Helper()
+	known := goleak.IgnoreCurrent()
+	t.Cleanup(func() {
+		require.EventuallyWithT(t, func(c *assert.CollectT) { assert.NoError(c, goleak.Find(known)) }, time.Minute, time.Millisecond)
+	})
 }
