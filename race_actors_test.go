@@ -104,7 +104,7 @@ func (s *stage) destroy(_ context.Context, d *destroyer) {
 }
 
 // commander sends orders to veterans, and sets a component of some. Its
-// invariant: what it sends is accepted, or refused because its lane is full;
+// invariant: what it sends is accepted, or refused because its queue is full;
 // veterans are alive. That orders arrive once and in order is the veterans'.
 type commander struct {
 	number int64

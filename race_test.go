@@ -124,7 +124,7 @@ type stage struct {
 }
 
 func newStage(t *testing.T) *stage {
-	w := world.MustNew(world.Options{Shards: shards, VersionMax: versionMax, LaneRequests: 200, LaneBytes: 1 << 16})
+	w := world.MustNew(world.Options{Shards: shards, VersionMax: versionMax, QueueRequests: 200, QueueBytes: 1 << 16})
 	world.Register[tag](w, "tag")
 	world.Register[beat](w, "beat")
 	world.Register[sum](w, "sum")

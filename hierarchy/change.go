@@ -52,7 +52,7 @@ func (o op) String() string {
 }
 
 // do makes a change, by an idle world at once, or sends the request.
-func (r *Relation) do(by world.Holder, h handle.Handle, c change) error {
+func (r *Relation) do(by world.Actor, h handle.Handle, c change) error {
 	w, ok := by.(*world.World)
 	if !ok {
 		return r.requests.Send(by, h, c)
@@ -91,14 +91,14 @@ func (r *Relation) change(h handle.Handle, c *change) error {
 	case opSwap, opMoveBefore, opMoveAfter:
 		parent = handle.None
 	}
-	fresh := parent != handle.None && !r.tree.look(parent).own()
+	fresh := parent != handle.None && !r.tree.look(parent).hasList()
 	if fresh {
 		if err := r.tree.SetPlaces(parent, r.options.Places); err != nil {
 			return err
 		}
 	}
 	err := r.changed(h, c)
-	if n := r.tree.look(parent); err != nil && fresh && n.own() {
+	if n := r.tree.look(parent); err != nil && fresh && n.hasList() {
 		r.tree.dropList(r.tree.number(n))
 	}
 	return err
@@ -113,25 +113,25 @@ func (r *Relation) changed(h handle.Handle, c *change) error {
 	case opAddChildAt:
 		return t.adopt(c.to, h, before, int(c.place))
 	case opMove:
-		return t.reseat(h, c.to, atEnd, 0, gap)
+		return t.moveChild(h, c.to, atEnd, 0, gap)
 	case opMoveAt:
-		return t.reseat(h, c.to, before, int(c.place), gap)
+		return t.moveChild(h, c.to, before, int(c.place), gap)
 	case opMoveBefore:
 		return t.moveBeside(h, c.to, 0, gap)
 	case opMoveAfter:
 		return t.moveBeside(h, c.to, 1, gap)
 	case opPut:
-		return t.reseat(h, c.to, into, int(c.place), gap)
+		return t.moveChild(h, c.to, into, int(c.place), gap)
 	case opPutFree:
-		return t.reseat(h, c.to, free, 0, gap)
+		return t.moveChild(h, c.to, free, 0, gap)
 	case opTransfer:
 		switch {
 		case t.parent(h) != c.from:
 			return ErrElsewhere
 		case c.place < 0:
-			return t.reseat(h, c.to, free, 0, gap)
+			return t.moveChild(h, c.to, free, 0, gap)
 		}
-		return t.reseat(h, c.to, into, int(c.place), gap)
+		return t.moveChild(h, c.to, into, int(c.place), gap)
 	case opSeat:
 		if t.parent(h) != c.from {
 			return ErrElsewhere
@@ -166,7 +166,7 @@ func (r *Relation) arrange(h handle.Handle, c *change) error {
 // remove takes an entity out of the relation.
 func (r *Relation) remove(h handle.Handle) error {
 	t := r.tree
-	if n := t.look(h); n.own() && t.list(t.number(n)).children() > 0 {
+	if n := t.look(h); n.hasList() && t.list(t.number(n)).children() > 0 {
 		switch r.options.OnParentDeath {
 		case Destroy, Refuse:
 			return ErrChildren

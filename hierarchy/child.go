@@ -27,7 +27,7 @@ func (t *Tree) AddChildren(parent handle.Handle, children []handle.Handle) (int,
 	}
 	for i, child := range children {
 		if err := t.AddChild(parent, child); err != nil {
-			t.tidyOf(parent)
+			t.trimListOf(parent)
 			return i, err
 		}
 	}
@@ -38,7 +38,7 @@ func (t *Tree) AddChildren(parent handle.Handle, children []handle.Handle) (int,
 // was added, it stays in the tree as a root. It returns ErrAbsent if it has no
 // parent.
 func (t *Tree) RemoveChild(child handle.Handle, gap Gap) error {
-	if gap == Swap && t.pluck(child) {
+	if gap == Swap && t.swapRemove(child) {
 		return nil
 	}
 	if t.linkOf(t.look(child)) == 0 {
@@ -53,13 +53,13 @@ func (t *Tree) RemoveChild(child handle.Handle, gap Gap) error {
 // or in a fixed list to the first free place. Errors as of AddChild, but for
 // ErrParent.
 func (t *Tree) Move(child, parent handle.Handle, gap Gap) error {
-	return t.named(t.reseat(child, parent, atEnd, 0, gap))
+	return t.named(t.moveChild(child, parent, atEnd, 0, gap))
 }
 
 // MoveAt is Move to a place, counted when the child has left its old one: those
 // from there on move back by one. Errors as of AddChildAt.
 func (t *Tree) MoveAt(child, parent handle.Handle, place int, gap Gap) error {
-	return t.named(t.reseat(child, parent, before, place, gap))
+	return t.named(t.moveChild(child, parent, before, place, gap))
 }
 
 // MoveBefore is Move to the place of a sibling to be, who moves back by one with
@@ -88,7 +88,7 @@ func (t *Tree) moveBeside(child, sibling handle.Handle, after int, gap Gap) erro
 			place = was
 		}
 	}
-	return t.reseat(child, t.owners[number], before, place+after, gap)
+	return t.moveChild(child, t.owners[number], before, place+after, gap)
 }
 
 // placeOf returns the place of a child, whose list has no open gaps.
@@ -98,7 +98,7 @@ func (t *Tree) placeOf(child handle.Handle) int {
 }
 
 // adopt is move for a child that must not have a parent.
-func (t *Tree) adopt(parent, child handle.Handle, where spot, place int) error {
+func (t *Tree) adopt(parent, child handle.Handle, where insertMode, place int) error {
 	if where == atEnd && t.append(parent, child) {
 		return nil
 	}
@@ -107,7 +107,7 @@ func (t *Tree) adopt(parent, child handle.Handle, where spot, place int) error {
 		if t.linkOf(n) != 0 {
 			return ErrParent
 		}
-		if n.own() && t.isAncestor(child, parent) {
+		if n.hasList() && t.isAncestor(child, parent) {
 			return t.cycle(child, parent)
 		}
 	}
@@ -122,7 +122,7 @@ func (t *Tree) adopt(parent, child handle.Handle, where spot, place int) error {
 		return err
 	}
 	if place, err = t.prepare(number, where, place); err != nil {
-		t.tidy(number)
+		t.trimList(number)
 		return err
 	}
 	t.enter(number, child, where, place)

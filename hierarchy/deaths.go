@@ -5,15 +5,15 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// keeper is a relation as the world sees it, so that the methods are not among
+// adapter is a relation as the world sees it, so that the methods are not among
 // those of Relation.
-type keeper struct{ *Relation }
+type adapter struct{ *Relation }
 
 // Begin closes the gaps that the idle world has left, so that systems only read.
-func (k keeper) Begin() { k.tree.Settle() }
+func (k adapter) Begin() { k.tree.Settle() }
 
 // Settle closes the gaps that the refresh has left.
-func (k keeper) Settle() {
+func (k adapter) Settle() {
 	k.forget()
 	k.stale = true
 	k.tree.Settle()
@@ -21,17 +21,17 @@ func (k keeper) Settle() {
 
 // Spare spares those that have living children, if that is the policy, and their
 // ancestors among the dying: these have a living child then.
-func (k keeper) Spare(d *world.Deaths) bool {
+func (k adapter) Spare(d *world.DyingSet) bool {
 	if k.options.OnParentDeath != Refuse {
 		return false
 	}
 	k.forget()
 	spared := false
 	for _, h := range d.All() {
-		if !d.Dying(h) || !k.hasLiving(d, h) {
+		if !d.Has(h) || !k.hasLiving(d, h) {
 			continue
 		}
-		for up := h; up != handle.None && d.Dying(up); up = k.tree.parent(up) {
+		for up := h; up != handle.None && d.Has(up); up = k.tree.parent(up) {
 			d.Spare(up)
 			k.refuseDeath(up)
 			spared = true
@@ -40,20 +40,20 @@ func (k keeper) Spare(d *world.Deaths) bool {
 	return spared
 }
 
-func (k keeper) refuseDeath(h handle.Handle) {
+func (k adapter) refuseDeath(h handle.Handle) {
 	if len(k.refused) < k.options.Refusals {
 		k.refused = append(k.refused, Refusal{Change: "Destroy", Entity: h, Err: ErrChildren})
 	}
 }
 
 // hasLiving reports whether h has a child that is not dying.
-func (k keeper) hasLiving(d *world.Deaths, h handle.Handle) bool {
+func (k adapter) hasLiving(d *world.DyingSet, h handle.Handle) bool {
 	n := k.tree.look(h)
-	if !n.own() {
+	if !n.hasList() {
 		return false
 	}
 	for _, child := range k.tree.items(k.tree.number(n)) {
-		if child != handle.None && !d.Dying(child) {
+		if child != handle.None && !d.Has(child) {
 			return true
 		}
 	}
@@ -63,17 +63,17 @@ func (k keeper) hasLiving(d *world.Deaths, h handle.Handle) bool {
 // Spread takes the dying out of the relation and does to their children what the
 // policy says. Children that it marks are taken out with their parent; those of
 // them that are parents wait in k.dying.
-func (k keeper) Spread(d *world.Deaths, from int) {
+func (k adapter) Spread(d *world.DyingSet, from int) {
 	if k.options.OnParentDeath == Grandparent {
 		k.bequeath(d, from)
 	}
 	to := len(d.All())
 	for i := from; i < to; i++ {
-		k.bury(d, d.All()[i])
+		k.remove(d, d.All()[i])
 		for n := len(k.dying); n > 0; n = len(k.dying) {
 			h := k.dying[n-1]
 			k.dying = k.dying[:n-1]
-			k.bury(d, h)
+			k.remove(d, h)
 		}
 	}
 	k.give()
@@ -93,15 +93,15 @@ func (r *Relation) give() {
 
 // bequeath notes who gets the living children of the dying, while all links are
 // there to be followed.
-func (k keeper) bequeath(d *world.Deaths, from int) {
+func (k adapter) bequeath(d *world.DyingSet, from int) {
 	for _, h := range d.All()[from:] {
 		n := k.tree.look(h)
-		if !n.own() {
+		if !n.hasList() {
 			continue
 		}
 		up := handle.None
 		for _, child := range k.tree.items(k.tree.number(n)) {
-			if child == handle.None || d.Dying(child) {
+			if child == handle.None || d.Has(child) {
 				continue
 			}
 			if up == handle.None {
@@ -115,23 +115,23 @@ func (k keeper) bequeath(d *world.Deaths, from int) {
 }
 
 // heir returns the nearest ancestor who lives, or None.
-func (k keeper) heir(d *world.Deaths, h handle.Handle) handle.Handle {
+func (k adapter) heir(d *world.DyingSet, h handle.Handle) handle.Handle {
 	up := k.tree.parent(h)
-	for up != handle.None && d.Dying(up) {
+	for up != handle.None && d.Has(up) {
 		up = k.tree.parent(up)
 	}
 	return up
 }
 
-// bury takes a dying entity out of the relation, and its children from it.
-func (k keeper) bury(d *world.Deaths, h handle.Handle) {
+// remove takes a dying entity out of the relation, and its children from it.
+func (k adapter) remove(d *world.DyingSet, h handle.Handle) {
 	t := k.tree
 	n := t.look(h)
 	if n == 0 {
 		return
 	}
 	t.detach(h, k.options.OnChildDeath)
-	if n = t.look(h); !n.own() {
+	if n = t.look(h); !n.hasList() {
 		return
 	}
 	if k.options.OnParentDeath == Destroy {
@@ -143,7 +143,7 @@ func (k keeper) bury(d *world.Deaths, h handle.Handle) {
 }
 
 // destroyChildren marks the children of a list and takes them out of it.
-func (k keeper) destroyChildren(d *world.Deaths, number uint32) {
+func (k adapter) destroyChildren(d *world.DyingSet, number uint32) {
 	t := k.tree
 	children := t.items(number)
 	d.Mark(children)
@@ -152,7 +152,7 @@ func (k keeper) destroyChildren(d *world.Deaths, number uint32) {
 			continue
 		}
 		at := t.dir.place(child)
-		if n := node(*at); !n.own() {
+		if n := node(*at); !n.hasList() {
 			*at = 0
 			continue
 		}

@@ -47,4 +47,4 @@ func (f Refusal) Clone() Refusal {
 func (r *Relation) OpenLists() int { return r.tree.OpenLists() }
 
 // AppendState appends the state of a relation.
-func (r *Relation) AppendState(dst []byte) []byte { return keeper{r}.AppendState(dst) }
+func (r *Relation) AppendState(dst []byte) []byte { return adapter{r}.AppendState(dst) }

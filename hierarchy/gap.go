@@ -27,7 +27,7 @@ func (g Gap) String() string {
 // link says where a child is: in the list, at the place.
 func (t *Tree) link(child handle.Handle, list uint32, place int) {
 	at := t.dir.place(child)
-	if n := node(*at); n.own() {
+	if n := node(*at); n.hasList() {
 		t.list(t.number(n))[listLink] = word(t.split.link(list, place))
 	} else {
 		*at = word(child)<<versionShift | word(t.split.link(list, place))
@@ -36,7 +36,7 @@ func (t *Tree) link(child handle.Handle, list uint32, place int) {
 
 // linkOf returns the link of a node to its parent's list, or 0.
 func (t *Tree) linkOf(n node) node {
-	if n.own() {
+	if n.hasList() {
 		return t.list(t.number(n)).link()
 	}
 	return n & linkMask
@@ -63,13 +63,13 @@ func (t *Tree) detach(child handle.Handle, gap Gap) {
 	}
 	t.leave(t.number(link), child, link, gap)
 	t.unlink(child)
-	t.tidy(t.number(link))
+	t.trimList(t.number(link))
 }
 
 // unlink forgets a child's link.
 func (t *Tree) unlink(child handle.Handle) {
 	at := t.dir.place(child)
-	if n := node(*at); n.own() {
+	if n := node(*at); n.hasList() {
 		t.list(t.number(n))[listLink] = 0
 	} else {
 		*at = 0
@@ -177,8 +177,8 @@ func (t *Tree) close(number uint32) {
 	t.trim(number)
 }
 
-// tidy gives back what a list that lost children needs no more.
-func (t *Tree) tidy(number uint32) {
+// trimList gives back what a list that lost children needs no more.
+func (t *Tree) trimList(number uint32) {
 	l := t.list(number)
 	switch {
 	case l.is(fixed):
@@ -191,10 +191,10 @@ func (t *Tree) tidy(number uint32) {
 	}
 }
 
-// tidyOf is tidy for the list of an entity, if it has one.
-func (t *Tree) tidyOf(h handle.Handle) {
-	if n := t.look(h); n.own() {
-		t.tidy(t.number(n))
+// trimListOf is tidy for the list of an entity, if it has one.
+func (t *Tree) trimListOf(h handle.Handle) {
+	if n := t.look(h); n.hasList() {
+		t.trimList(t.number(n))
 	}
 }
 
@@ -204,7 +204,7 @@ func (t *Tree) Settle() {
 	for _, number := range t.open {
 		if l := t.list(number); l.isOpen() {
 			t.close(number)
-			t.tidy(number)
+			t.trimList(number)
 		}
 	}
 	t.open = t.open[:0]

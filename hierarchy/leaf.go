@@ -12,7 +12,7 @@ import "github.com/atoll-sim/atoll/handle"
 // the last.
 func (t *Tree) behind(parent handle.Handle) (number uint32, l *list, words []word) {
 	n := t.look(parent)
-	if !n.own() {
+	if !n.hasList() {
 		return 0, nil, nil
 	}
 	number = t.number(n)
@@ -31,12 +31,12 @@ func (t *Tree) append(parent, child handle.Handle) bool {
 	if l == nil || at == nil || *at != 0 || child == parent || child.Version() == 0 {
 		return false
 	}
-	t.sit(at, child, number, l, words)
+	t.putLast(at, child, number, l, words)
 	return true
 }
 
-// sit puts a child, whose node is at, behind the last of a list that has room.
-func (t *Tree) sit(at *word, child handle.Handle, number uint32, l *list, words []word) {
+// putLast puts a child, whose node is at, behind the last of a list that has room.
+func (t *Tree) putLast(at *word, child handle.Handle, number uint32, l *list, words []word) {
 	place := l.places()
 	words[place] = child
 	l[listSpan]++ // one place more
@@ -45,15 +45,15 @@ func (t *Tree) sit(at *word, child handle.Handle, number uint32, l *list, words 
 	*at = word(child)<<versionShift | word(t.split.link(number, place))
 }
 
-// pluck is RemoveChild with a swap, of a list without gaps that keeps its size.
-func (t *Tree) pluck(child handle.Handle) bool {
+// swapRemove is RemoveChild with a swap, of a list without gaps that keeps its size.
+func (t *Tree) swapRemove(child handle.Handle) bool {
 	was := t.dir.place(child)
 	if was == nil {
 		return false
 	}
 	n := node(*was)
 	number := t.number(n)
-	if n.own() || number == 0 || n>>versionShift != node(child&handle.VersionMax) {
+	if n.hasList() || number == 0 || n>>versionShift != node(child&handle.VersionMax) {
 		return false
 	}
 	ref := &t.lists[number>>listPageBits]
@@ -66,7 +66,7 @@ func (t *Tree) pluck(child handle.Handle) bool {
 	last := items[places-1]
 	at := t.dir.place(last)
 	moved := node(*at)
-	if moved.own() {
+	if moved.hasList() {
 		return false
 	}
 	items[t.split.placeIn(items, child, n)], items[places-1] = last, handle.None
@@ -78,12 +78,12 @@ func (t *Tree) pluck(child handle.Handle) bool {
 	return true
 }
 
-// carry is a move with a swap, to the end of a list, which may be that it was in.
-func (t *Tree) carry(child, parent handle.Handle) bool {
+// moveAppend is a move with a swap, to the end of a list, which may be that it was in.
+func (t *Tree) moveAppend(child, parent handle.Handle) bool {
 	number, l, words := t.behind(parent)
-	if l == nil || !t.pluck(child) {
+	if l == nil || !t.swapRemove(child) {
 		return false
 	}
-	t.sit(t.dir.place(child), child, number, l, words)
+	t.putLast(t.dir.place(child), child, number, l, words)
 	return true
 }

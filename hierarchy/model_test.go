@@ -26,7 +26,7 @@ type model struct {
 
 // wish is a change that somebody asks for, and what the naive tree makes of it.
 type wish struct {
-	send  func(r *hierarchy.Relation, by world.Holder) error
+	send  func(r *hierarchy.Relation, by world.Actor) error
 	naive func() error
 	child handle.Handle
 	other handle.Handle
@@ -69,26 +69,26 @@ func (m *model) wish() wish {
 	}
 	switch m.rand.IntN(11) {
 	case 0, 1, 2:
-		return wish{func(r *hierarchy.Relation, by world.Holder) error { return r.AddChild(by, parent, a) }, seat(a, parent, spot{"end", 0}, true), a, parent, false}
+		return wish{func(r *hierarchy.Relation, by world.Actor) error { return r.AddChild(by, parent, a) }, seat(a, parent, spot{"end", 0}, true), a, parent, false}
 	case 3:
-		return wish{func(r *hierarchy.Relation, by world.Holder) error { return r.AddChildAt(by, parent, a, place) }, seat(a, parent, spot{"before", place}, true), a, parent, false}
+		return wish{func(r *hierarchy.Relation, by world.Actor) error { return r.AddChildAt(by, parent, a, place) }, seat(a, parent, spot{"before", place}, true), a, parent, false}
 	case 4:
-		return wish{func(r *hierarchy.Relation, by world.Holder) error { return r.Move(by, a, parent) }, seat(a, parent, spot{"end", 0}, false), a, parent, false}
+		return wish{func(r *hierarchy.Relation, by world.Actor) error { return r.Move(by, a, parent) }, seat(a, parent, spot{"end", 0}, false), a, parent, false}
 	case 5:
-		return wish{func(r *hierarchy.Relation, by world.Holder) error { return r.Put(by, a, parent, place) }, seat(a, parent, spot{"into", place}, false), a, parent, false}
+		return wish{func(r *hierarchy.Relation, by world.Actor) error { return r.Put(by, a, parent, place) }, seat(a, parent, spot{"into", place}, false), a, parent, false}
 	case 6:
 		from := m.parent[a]
-		return wish{func(r *hierarchy.Relation, by world.Holder) error { return r.Transfer(by, a, from, parent, -1) }, func() error {
+		return wish{func(r *hierarchy.Relation, by world.Actor) error { return r.Transfer(by, a, from, parent, -1) }, func() error {
 			if m.parent[a] != from {
 				return hierarchy.ErrElsewhere
 			}
 			return m.seat(a, parent, spot{"free", 0}, gap, false)
 		}, a, parent, false}
 	case 7:
-		return wish{func(r *hierarchy.Relation, by world.Holder) error { return r.Swap(by, a, b) }, func() error { return m.swap(a, b) }, a, b, false}
+		return wish{func(r *hierarchy.Relation, by world.Actor) error { return r.Swap(by, a, b) }, func() error { return m.swap(a, b) }, a, b, false}
 	case 8:
 		g := m.gap()
-		return wish{func(r *hierarchy.Relation, by world.Holder) error { return r.RemoveChild(by, a, g) }, func() error {
+		return wish{func(r *hierarchy.Relation, by world.Actor) error { return r.RemoveChild(by, a, g) }, func() error {
 			if m.parent[a] == handle.None {
 				return hierarchy.ErrAbsent
 			}
@@ -100,7 +100,7 @@ func (m *model) wish() wish {
 		if m.o.OnParentDeath == hierarchy.Grandparent {
 			places = 0 // who finds room in a fixed list is up to the order of the dying
 		}
-		return wish{func(r *hierarchy.Relation, by world.Holder) error { return r.SetPlaces(by, parent, places) }, func() error { return m.setPlaces(parent, places) }, parent, none, false}
+		return wish{func(r *hierarchy.Relation, by world.Actor) error { return r.SetPlaces(by, parent, places) }, func() error { return m.setPlaces(parent, places) }, parent, none, false}
 	default:
 		return wish{child: a, kill: true}
 	}

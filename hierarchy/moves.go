@@ -10,20 +10,20 @@ import (
 
 // Add puts an entity in the relation, as a root, where it stays until it is removed
 // or dies. It is not needed to give it children or a parent.
-func (r *Relation) Add(by world.Holder, h handle.Handle) error {
+func (r *Relation) Add(by world.Actor, h handle.Handle) error {
 	return r.do(by, h, change{op: opAdd})
 }
 
 // Remove takes an entity out of its parent and out of the relation. With children it
 // is refused with ErrChildren, unless the policy is Orphan or Grandparent: then that
 // is what becomes of them.
-func (r *Relation) Remove(by world.Holder, h handle.Handle) error {
+func (r *Relation) Remove(by world.Actor, h handle.Handle) error {
 	return r.do(by, h, change{op: opRemove})
 }
 
 // mayAtOnce reports whether by is the idle world: then the usual case of a change
 // can be tried at once, before all that the others need. Who is in the relation lives.
-func (r *Relation) mayAtOnce(by world.Holder) bool {
+func (r *Relation) mayAtOnce(by world.Actor) bool {
 	w, ok := by.(*world.World)
 	return ok && w == r.w && w.Idle() && !r.comparing
 }
@@ -31,7 +31,7 @@ func (r *Relation) mayAtOnce(by world.Holder) bool {
 // AddChild makes an entity that has no parent a child of another, behind its
 // children, or in a fixed list at the first free place. It is refused with ErrParent
 // if it has a parent, with a CycleError if it is the other or its ancestor.
-func (r *Relation) AddChild(by world.Holder, parent, child handle.Handle) error {
+func (r *Relation) AddChild(by world.Actor, parent, child handle.Handle) error {
 	if r.options.Places == 0 && r.mayAtOnce(by) && r.w.Locate(child) != 0 && r.tree.append(parent, child) {
 		return nil
 	}
@@ -39,13 +39,13 @@ func (r *Relation) AddChild(by world.Holder, parent, child handle.Handle) error 
 }
 
 // AddChildAt is AddChild at a place, those from there on moving back.
-func (r *Relation) AddChildAt(by world.Holder, parent, child handle.Handle, place int) error {
+func (r *Relation) AddChildAt(by world.Actor, parent, child handle.Handle, place int) error {
 	return r.do(by, child, change{op: opAddChildAt, to: parent, place: clamp(place)})
 }
 
 // AddChildren is AddChild for each in turn: by a *Context or a *Port a request
 // each. On an error those before it are added or sent; the error says how many.
-func (r *Relation) AddChildren(by world.Holder, parent handle.Handle, children ...handle.Handle) error {
+func (r *Relation) AddChildren(by world.Actor, parent handle.Handle, children ...handle.Handle) error {
 	if w, ok := by.(*world.World); ok && r.options.Places == 0 && w.Idle() && w.Locate(parent) != 0 {
 		if err := r.tree.expect(parent, len(children)); err != nil {
 			return err
@@ -54,7 +54,7 @@ func (r *Relation) AddChildren(by world.Holder, parent handle.Handle, children .
 	for i, child := range children {
 		if err := r.AddChild(by, parent, child); err != nil {
 			if w, ok := by.(*world.World); ok && w.Idle() {
-				r.tree.tidyOf(parent)
+				r.tree.trimListOf(parent)
 			}
 			return fmt.Errorf("%w (after %d of %d)", err, i, len(children))
 		}
@@ -63,8 +63,8 @@ func (r *Relation) AddChildren(by world.Holder, parent handle.Handle, children .
 }
 
 // RemoveChild takes a child out of its parent; gap says what becomes of the place.
-func (r *Relation) RemoveChild(by world.Holder, child handle.Handle, gap Gap) error {
-	if gap == Swap && r.mayAtOnce(by) && r.tree.pluck(child) {
+func (r *Relation) RemoveChild(by world.Actor, child handle.Handle, gap Gap) error {
+	if gap == Swap && r.mayAtOnce(by) && r.tree.swapRemove(child) {
 		return nil
 	}
 	return r.do(by, child, change{op: opRemoveChild, gap: gap})
@@ -72,14 +72,14 @@ func (r *Relation) RemoveChild(by world.Holder, child handle.Handle, gap Gap) er
 
 // RemoveHoles closes the holes among an entity's children, in order; in a fixed list
 // the free places are then the last.
-func (r *Relation) RemoveHoles(by world.Holder, parent handle.Handle) error {
+func (r *Relation) RemoveHoles(by world.Actor, parent handle.Handle) error {
 	return r.do(by, parent, change{op: opRemoveHoles})
 }
 
 // Move makes an entity a child of another, from wherever it is, behind its children
 // or in a fixed list at the first free place.
-func (r *Relation) Move(by world.Holder, child, parent handle.Handle) error {
-	if r.options.OnChildDeath == Swap && r.mayAtOnce(by) && r.tree.carry(child, parent) {
+func (r *Relation) Move(by world.Actor, child, parent handle.Handle) error {
+	if r.options.OnChildDeath == Swap && r.mayAtOnce(by) && r.tree.moveAppend(child, parent) {
 		return nil
 	}
 	return r.do(by, child, change{op: opMove, to: parent})
@@ -87,29 +87,29 @@ func (r *Relation) Move(by world.Holder, child, parent handle.Handle) error {
 
 // MoveAt is Move to a place, counted when the child has left its old one, those from
 // there on moving back.
-func (r *Relation) MoveAt(by world.Holder, child, parent handle.Handle, place int) error {
+func (r *Relation) MoveAt(by world.Actor, child, parent handle.Handle, place int) error {
 	return r.do(by, child, change{op: opMoveAt, to: parent, place: clamp(place)})
 }
 
 // MoveBefore is Move to the place of another child, who moves back.
-func (r *Relation) MoveBefore(by world.Holder, child, sibling handle.Handle) error {
+func (r *Relation) MoveBefore(by world.Actor, child, sibling handle.Handle) error {
 	return r.do(by, child, change{op: opMoveBefore, to: sibling})
 }
 
 // MoveAfter is Move to the place behind another child.
-func (r *Relation) MoveAfter(by world.Holder, child, sibling handle.Handle) error {
+func (r *Relation) MoveAfter(by world.Actor, child, sibling handle.Handle) error {
 	return r.do(by, child, change{op: opMoveAfter, to: sibling})
 }
 
 // Swap exchanges the places of two children, of one parent or of two: a trade, in
 // one step.
-func (r *Relation) Swap(by world.Holder, a, b handle.Handle) error {
+func (r *Relation) Swap(by world.Actor, a, b handle.Handle) error {
 	return r.do(by, a, change{op: opSwap, to: b})
 }
 
 // SwapPlaces exchanges what is at two places of an entity's list: children or
 // nothing.
-func (r *Relation) SwapPlaces(by world.Holder, parent handle.Handle, i, j int) error {
+func (r *Relation) SwapPlaces(by world.Actor, parent handle.Handle, i, j int) error {
 	return r.do(by, parent, change{op: opSwapPlaces, place: clamp(i), from: handle.Handle(clamp(j))})
 }
 
@@ -117,7 +117,7 @@ func (r *Relation) SwapPlaces(by world.Holder, parent handle.Handle, i, j int) e
 // called at once with the children as they are, and the order is sent: a request for
 // each child. Who has left the parent by then is passed over. A *Port does not see
 // the children: ErrPort.
-func (r *Relation) Sort(by world.Holder, parent handle.Handle, compare func(a, b handle.Handle) int) error {
+func (r *Relation) Sort(by world.Actor, parent handle.Handle, compare func(a, b handle.Handle) int) error {
 	switch by := by.(type) {
 	case *world.World:
 		r.requests.Check(by)
@@ -153,7 +153,7 @@ func (r *Relation) Sort(by world.Holder, parent handle.Handle, compare func(a, b
 // children that leave make holes, and none is added beyond. With 0 it becomes one
 // that grows and shrinks. It is refused with ErrTaken if a place beyond is taken, with
 // ErrPlace beyond Options.PlacesMax.
-func (r *Relation) SetPlaces(by world.Holder, parent handle.Handle, n int) error {
+func (r *Relation) SetPlaces(by world.Actor, parent handle.Handle, n int) error {
 	return r.do(by, parent, change{op: opSetPlaces, place: r.limit(n)})
 }
 
@@ -161,19 +161,19 @@ func (r *Relation) SetPlaces(by world.Holder, parent handle.Handle, n int) error
 // it is never in two places, nor in none. A list that is not fixed grows as far as
 // needed. It is refused with ErrTaken, or with ErrPlace for a place that there is
 // not, or beyond Options.PlacesMax.
-func (r *Relation) Put(by world.Holder, child, parent handle.Handle, place int) error {
+func (r *Relation) Put(by world.Actor, child, parent handle.Handle, place int) error {
 	return r.do(by, child, change{op: opPut, to: parent, place: r.limit(place)})
 }
 
 // PutFree is Put into the first free place. It is refused with ErrNoPlace if there is
 // none.
-func (r *Relation) PutFree(by world.Holder, child, parent handle.Handle) error {
+func (r *Relation) PutFree(by world.Actor, child, parent handle.Handle) error {
 	return r.do(by, child, change{op: opPutFree, to: parent})
 }
 
 // Transfer is Put, or with a negative place PutFree, of an entity that must be
 // from's child, or with None nobody's. Of two who want the same item the first gets
 // it; the other is refused with ErrElsewhere.
-func (r *Relation) Transfer(by world.Holder, child, from, to handle.Handle, place int) error {
+func (r *Relation) Transfer(by world.Actor, child, from, to handle.Handle, place int) error {
 	return r.do(by, child, change{op: opTransfer, to: to, from: from, place: r.limit(place)})
 }

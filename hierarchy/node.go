@@ -33,8 +33,8 @@ const (
 	versionShift = 64 - handle.VersionBits
 	linkMask     = 1<<versionShift - 1
 
-	ownBit    = 1
-	listShift = 1
+	hasListBit = 1
+	listShift  = 1
 
 	placeBitsMin = 11
 	listBitsMax  = versionShift - listShift - placeBitsMin
@@ -45,10 +45,10 @@ const (
 // been added, at a time.
 const ParentsMax = 1<<listBitsMax - 1
 
-func (n node) own() bool { return n&ownBit != 0 }
+func (n node) hasList() bool { return n&hasListBit != 0 }
 
 // owning is the link part of the node of a list's owner.
-func owning(list uint32) node { return node(list)<<listShift | ownBit }
+func owning(list uint32) node { return node(list)<<listShift | hasListBit }
 
 // split is how the bits of a link are divided between list and place. With few
 // parents the place has many, so that it is whole, and found without looking,
@@ -87,7 +87,7 @@ func (t *Tree) divide(by split) {
 	again := func(n node) node { return n&^linkMask | by.link(uint32(n>>listShift&was.lists), was.place(n)) }
 	for _, p := range t.dir.each {
 		for i, w := range p {
-			if n := node(w); !n.own() {
+			if n := node(w); !n.hasList() {
 				p[i] = word(again(n))
 			}
 		}

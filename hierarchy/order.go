@@ -14,7 +14,7 @@ func (t *Tree) RemoveHoles(parent handle.Handle) error {
 		return ErrAbsent
 	}
 	t.close(t.number(n))
-	t.tidy(t.number(n))
+	t.trimList(t.number(n))
 	return nil
 }
 
@@ -66,9 +66,9 @@ func (t *Tree) swap(a, b handle.Handle) error {
 		return ErrAbsent
 	case a == b:
 		return nil
-	case na.own() && t.isAncestor(a, b):
+	case na.hasList() && t.isAncestor(a, b):
 		return t.cycle(a, t.parent(b))
-	case nb.own() && t.isAncestor(b, a):
+	case nb.hasList() && t.isAncestor(b, a):
 		return t.cycle(b, t.parent(a))
 	}
 	ia, ib := t.items(t.number(la)), t.items(t.number(lb))
@@ -96,7 +96,7 @@ func (t *Tree) SetPlaces(parent handle.Handle, n int) error {
 		l.unset(fixed)
 		l.set(holes)
 		t.trim(number)
-		t.tidy(number)
+		t.trimList(number)
 		return nil
 	}
 	for p := l.places() - 1; p >= n; p-- {
@@ -106,7 +106,7 @@ func (t *Tree) SetPlaces(parent handle.Handle, n int) error {
 	}
 	was := min(l.places(), n)
 	if err := t.makeRoom(number, n); err != nil {
-		t.tidy(number)
+		t.trimList(number)
 		return err
 	}
 	l.setPlaces(n)
@@ -124,14 +124,14 @@ func (t *Tree) SetPlaces(parent handle.Handle, n int) error {
 // It returns ErrTaken, ErrPlace for a place that a fixed list has not, or a
 // CycleError.
 func (t *Tree) Put(child, parent handle.Handle, place int, gap Gap) error {
-	return t.named(t.reseat(child, parent, into, place, gap))
+	return t.named(t.moveChild(child, parent, into, place, gap))
 }
 
 // PutFree is Put into the first free place, of a list that is not fixed a hole or
 // the end. A child that is in a list without a free place stays where it is. It
 // returns ErrNoPlace if a fixed list is full.
 func (t *Tree) PutFree(child, parent handle.Handle, gap Gap) error {
-	return t.named(t.reseat(child, parent, free, 0, gap))
+	return t.named(t.moveChild(child, parent, free, 0, gap))
 }
 
 // Transfer is Put, or with a negative place PutFree, of a child that must be

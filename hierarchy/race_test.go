@@ -160,5 +160,5 @@ func TestRaceCrowd(t *testing.T) {
 	var stats world.Stats
 	f.Stats(&stats)
 	require.NotZero(t, c.rel.Links())
-	t.Logf("%d entities, %d and %d links, %d moves, lanes full %d times", f.Count(), c.rel.Links(), c.guild.Links(), stats.Moved, c.full.Load())
+	t.Logf("%d entities, %d and %d links, %d moves, queues full %d times", f.Count(), c.rel.Links(), c.guild.Links(), stats.Moved, c.full.Load())
 }

@@ -34,7 +34,7 @@ func (t *Tree) show() {
 // None.
 func (t *Tree) parent(h handle.Handle) handle.Handle {
 	n := t.look(h)
-	if n.own() {
+	if n.hasList() {
 		n = t.list(t.number(n)).link()
 	}
 	return *(*handle.Handle)(unsafe.Add(t.hot.owners, uintptr(t.number(n))*wordBytes))
@@ -45,7 +45,7 @@ func (t *Tree) parent(h handle.Handle) handle.Handle {
 // Safety: a node's list has a record in its page, and its places are in its arena.
 func (t *Tree) children(h handle.Handle) []handle.Handle {
 	n := t.look(h)
-	if !n.own() {
+	if !n.hasList() {
 		return nil
 	}
 	number := uintptr(t.number(n))

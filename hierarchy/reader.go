@@ -39,7 +39,7 @@ func (r *Reader) list(h handle.Handle) uint32 {
 	}
 	t := r.tree
 	n := t.look(h)
-	if !n.own() {
+	if !n.hasList() {
 		return 0
 	}
 	number := r.tree.number(n)
@@ -77,7 +77,7 @@ func (r *Reader) Count(h handle.Handle) int {
 	if check.Enabled {
 		r.guard()
 	}
-	if n := r.tree.look(h); n.own() {
+	if n := r.tree.look(h); n.hasList() {
 		return r.tree.list(r.tree.number(n)).children()
 	}
 	return 0
@@ -128,7 +128,7 @@ func (r *Reader) FirstFree(h handle.Handle) (int, bool) {
 // Fixed reports whether the places of an entity's list are fixed.
 func (r *Reader) Fixed(h handle.Handle) bool {
 	n := r.tree.look(h)
-	return n.own() && r.tree.list(r.tree.number(n)).is(fixed)
+	return n.hasList() && r.tree.list(r.tree.number(n)).is(fixed)
 }
 
 // Parent returns the parent of an entity, or None. O(1).

@@ -69,7 +69,7 @@ const (
 // and its children in order, in whichever shards they are. A world may have any
 // number of relations; each has its policies.
 //
-// Changes take a holder. By an idle *World they are done at once. By a *Context or a
+// Changes take an actor. By an idle *World they are done at once. By a *Context or a
 // *Port they are requests, which the refresh applies one after the other: ports by
 // number, then source shards, each in the order sent; after all requests on single
 // entities, and before deaths spread. So an item that was moved out of a bag lives on
@@ -82,7 +82,7 @@ const (
 // the relation. Systems find the refused requests of the last refresh in
 // Reader.Refused.
 //
-// Ownership: the world's. Changes may be called by whoever holds the Holder; what is
+// Ownership: the world's. Changes may be called by whoever holds the Actor; what is
 // read is read through a Reader.
 type Relation struct {
 	w        *world.World
@@ -116,7 +116,7 @@ func New(w *world.World, name string, o Options) *Relation {
 	}
 	r.idle = Reader{tree: r.tree, relation: r}
 	r.requests = world.NewRequests(w, name, r.apply)
-	w.Extend(keeper{r})
+	w.Extend(adapter{r})
 	return r
 }
 
@@ -129,7 +129,7 @@ func (r *Relation) Options() Options { return r.options }
 // Read returns what reads the relation: asked of a Build, for the system and shard
 // that it is built for; asked of a World, for use between ticks. Systems may look at
 // any entity, of whatever shard: while they run no relation changes.
-func (r *Relation) Read(a world.Asker) *Reader {
+func (r *Relation) Read(a world.Binder) *Reader {
 	if world.Bound(a, "hierarchy.Relation.Read") != r.w {
 		panic(fmt.Sprintf("hierarchy: relation %q belongs to another world than who asks to read it; use that world's own", r.name))
 	}

@@ -10,10 +10,10 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// TestRequestLimits: a full lane is an error to its sender, and refusals are
+// TestRequestLimits: a full queue is an error to its sender, and refusals are
 // remembered up to a limit.
 func TestRequestLimits(t *testing.T) {
-	w := world.MustNew(world.Options{Shards: 1, LaneRequests: 3})
+	w := world.MustNew(world.Options{Shards: 1, QueueRequests: 3})
 	world.Register[ID](w, "id")
 	things := world.NewBundle[Thing](w)
 	rel := hierarchy.New(w, "relation", hierarchy.Options{Refusals: 2})

@@ -16,39 +16,39 @@ import (
 // what comes of it is the same.
 func TestRequestEach(t *testing.T) {
 	rel := func(f *fixture) *hierarchy.Relation { return f.rel }
-	for name, change := range map[string]func(f *fixture, by world.Holder, h []handle.Handle) error{
-		"Add":      func(f *fixture, by world.Holder, h []handle.Handle) error { return rel(f).Add(by, h[9]) },
-		"Remove":   func(f *fixture, by world.Holder, h []handle.Handle) error { return rel(f).Remove(by, h[2]) },
-		"AddChild": func(f *fixture, by world.Holder, h []handle.Handle) error { return rel(f).AddChild(by, h[4], h[9]) },
-		"AddChildAt": func(f *fixture, by world.Holder, h []handle.Handle) error {
+	for name, change := range map[string]func(f *fixture, by world.Actor, h []handle.Handle) error{
+		"Add":      func(f *fixture, by world.Actor, h []handle.Handle) error { return rel(f).Add(by, h[9]) },
+		"Remove":   func(f *fixture, by world.Actor, h []handle.Handle) error { return rel(f).Remove(by, h[2]) },
+		"AddChild": func(f *fixture, by world.Actor, h []handle.Handle) error { return rel(f).AddChild(by, h[4], h[9]) },
+		"AddChildAt": func(f *fixture, by world.Actor, h []handle.Handle) error {
 			return rel(f).AddChildAt(by, h[0], h[9], 1)
 		},
-		"AddChildren": func(f *fixture, by world.Holder, h []handle.Handle) error {
+		"AddChildren": func(f *fixture, by world.Actor, h []handle.Handle) error {
 			return rel(f).AddChildren(by, h[5], h[8], h[9])
 		},
-		"RemoveChild close": func(f *fixture, by world.Holder, h []handle.Handle) error {
+		"RemoveChild close": func(f *fixture, by world.Actor, h []handle.Handle) error {
 			return rel(f).RemoveChild(by, h[2], hierarchy.Close)
 		},
-		"RemoveChild hole": func(f *fixture, by world.Holder, h []handle.Handle) error {
+		"RemoveChild hole": func(f *fixture, by world.Actor, h []handle.Handle) error {
 			return rel(f).RemoveChild(by, h[2], hierarchy.Hole)
 		},
-		"RemoveChild swap": func(f *fixture, by world.Holder, h []handle.Handle) error {
+		"RemoveChild swap": func(f *fixture, by world.Actor, h []handle.Handle) error {
 			return rel(f).RemoveChild(by, h[1], hierarchy.Swap)
 		},
-		"RemoveHoles": func(f *fixture, by world.Holder, h []handle.Handle) error { return rel(f).RemoveHoles(by, h[6]) },
-		"Move":        func(f *fixture, by world.Holder, h []handle.Handle) error { return rel(f).Move(by, h[1], h[4]) },
-		"MoveAt":      func(f *fixture, by world.Holder, h []handle.Handle) error { return rel(f).MoveAt(by, h[7], h[0], 2) },
-		"MoveBefore":  func(f *fixture, by world.Holder, h []handle.Handle) error { return rel(f).MoveBefore(by, h[3], h[1]) },
-		"MoveAfter":   func(f *fixture, by world.Holder, h []handle.Handle) error { return rel(f).MoveAfter(by, h[1], h[3]) },
-		"Swap":        func(f *fixture, by world.Holder, h []handle.Handle) error { return rel(f).Swap(by, h[2], h[7]) },
-		"SwapPlaces":  func(f *fixture, by world.Holder, h []handle.Handle) error { return rel(f).SwapPlaces(by, h[0], 0, 2) },
-		"SetPlaces":   func(f *fixture, by world.Holder, h []handle.Handle) error { return rel(f).SetPlaces(by, h[0], 9) },
-		"Put":         func(f *fixture, by world.Holder, h []handle.Handle) error { return rel(f).Put(by, h[1], h[6], 1) },
-		"PutFree":     func(f *fixture, by world.Holder, h []handle.Handle) error { return rel(f).PutFree(by, h[1], h[6]) },
-		"Transfer": func(f *fixture, by world.Holder, h []handle.Handle) error {
+		"RemoveHoles": func(f *fixture, by world.Actor, h []handle.Handle) error { return rel(f).RemoveHoles(by, h[6]) },
+		"Move":        func(f *fixture, by world.Actor, h []handle.Handle) error { return rel(f).Move(by, h[1], h[4]) },
+		"MoveAt":      func(f *fixture, by world.Actor, h []handle.Handle) error { return rel(f).MoveAt(by, h[7], h[0], 2) },
+		"MoveBefore":  func(f *fixture, by world.Actor, h []handle.Handle) error { return rel(f).MoveBefore(by, h[3], h[1]) },
+		"MoveAfter":   func(f *fixture, by world.Actor, h []handle.Handle) error { return rel(f).MoveAfter(by, h[1], h[3]) },
+		"Swap":        func(f *fixture, by world.Actor, h []handle.Handle) error { return rel(f).Swap(by, h[2], h[7]) },
+		"SwapPlaces":  func(f *fixture, by world.Actor, h []handle.Handle) error { return rel(f).SwapPlaces(by, h[0], 0, 2) },
+		"SetPlaces":   func(f *fixture, by world.Actor, h []handle.Handle) error { return rel(f).SetPlaces(by, h[0], 9) },
+		"Put":         func(f *fixture, by world.Actor, h []handle.Handle) error { return rel(f).Put(by, h[1], h[6], 1) },
+		"PutFree":     func(f *fixture, by world.Actor, h []handle.Handle) error { return rel(f).PutFree(by, h[1], h[6]) },
+		"Transfer": func(f *fixture, by world.Actor, h []handle.Handle) error {
 			return rel(f).Transfer(by, h[1], h[0], h[6], 1)
 		},
-		"Transfer free": func(f *fixture, by world.Holder, h []handle.Handle) error {
+		"Transfer free": func(f *fixture, by world.Actor, h []handle.Handle) error {
 			return rel(f).Transfer(by, h[9], handle.None, h[6], -1)
 		},
 	} {
@@ -207,48 +207,48 @@ func outcomeScene(t *testing.T) (f *fixture, h []handle.Handle, dead handle.Hand
 // TestRequestOutcomes is who is told what: the port that waits the outcome, whoever
 // reads the relation in the next tick what was refused, and why.
 func TestRequestOutcomes(t *testing.T) {
-	type request = func(r *hierarchy.Relation, by world.Holder, h []handle.Handle) error
+	type request = func(r *hierarchy.Relation, by world.Actor, h []handle.Handle) error
 	for name, c := range map[string]struct {
 		send   request
 		want   world.Outcome
 		reason error
 	}{
-		"done":         {func(r *hierarchy.Relation, by world.Holder, h []handle.Handle) error { return r.Move(by, h[5], h[6]) }, world.Applied, nil},
-		"stale child":  {func(r *hierarchy.Relation, by world.Holder, h []handle.Handle) error { return r.Move(by, h[11], h[0]) }, world.Gone, nil},
-		"stale parent": {func(r *hierarchy.Relation, by world.Holder, h []handle.Handle) error { return r.Move(by, h[7], h[11]) }, world.Gone, nil},
-		"forged": {func(r *hierarchy.Relation, by world.Holder, h []handle.Handle) error {
+		"done":         {func(r *hierarchy.Relation, by world.Actor, h []handle.Handle) error { return r.Move(by, h[5], h[6]) }, world.Applied, nil},
+		"stale child":  {func(r *hierarchy.Relation, by world.Actor, h []handle.Handle) error { return r.Move(by, h[11], h[0]) }, world.Gone, nil},
+		"stale parent": {func(r *hierarchy.Relation, by world.Actor, h []handle.Handle) error { return r.Move(by, h[7], h[11]) }, world.Gone, nil},
+		"forged": {func(r *hierarchy.Relation, by world.Actor, h []handle.Handle) error {
 			return r.Move(by, 1<<63+77, h[0])
 		}, world.Gone, nil},
-		"no parent": {func(r *hierarchy.Relation, by world.Holder, h []handle.Handle) error {
+		"no parent": {func(r *hierarchy.Relation, by world.Actor, h []handle.Handle) error {
 			return r.RemoveChild(by, h[8], hierarchy.Close)
 		}, world.Missing, nil},
-		"not there": {func(r *hierarchy.Relation, by world.Holder, h []handle.Handle) error { return r.Remove(by, h[8]) }, world.Missing, nil},
-		"two parents": {func(r *hierarchy.Relation, by world.Holder, h []handle.Handle) error {
+		"not there": {func(r *hierarchy.Relation, by world.Actor, h []handle.Handle) error { return r.Remove(by, h[8]) }, world.Missing, nil},
+		"two parents": {func(r *hierarchy.Relation, by world.Actor, h []handle.Handle) error {
 			return r.AddChild(by, h[3], h[1])
 		}, world.Refused, hierarchy.ErrParent},
-		"itself":        {func(r *hierarchy.Relation, by world.Holder, h []handle.Handle) error { return r.Move(by, h[9], h[9]) }, world.Refused, hierarchy.ErrCycle},
-		"place taken":   {func(r *hierarchy.Relation, by world.Holder, h []handle.Handle) error { return r.Put(by, h[8], h[3], 0) }, world.Refused, hierarchy.ErrTaken},
-		"no such place": {func(r *hierarchy.Relation, by world.Holder, h []handle.Handle) error { return r.Put(by, h[8], h[3], 1) }, world.Refused, hierarchy.ErrPlace},
-		"beyond PlacesMax": {func(r *hierarchy.Relation, by world.Holder, h []handle.Handle) error {
+		"itself":        {func(r *hierarchy.Relation, by world.Actor, h []handle.Handle) error { return r.Move(by, h[9], h[9]) }, world.Refused, hierarchy.ErrCycle},
+		"place taken":   {func(r *hierarchy.Relation, by world.Actor, h []handle.Handle) error { return r.Put(by, h[8], h[3], 0) }, world.Refused, hierarchy.ErrTaken},
+		"no such place": {func(r *hierarchy.Relation, by world.Actor, h []handle.Handle) error { return r.Put(by, h[8], h[3], 1) }, world.Refused, hierarchy.ErrPlace},
+		"beyond PlacesMax": {func(r *hierarchy.Relation, by world.Actor, h []handle.Handle) error {
 			return r.SetPlaces(by, h[0], 1<<16+1)
 		}, world.Refused, hierarchy.ErrPlace},
-		"a far place": {func(r *hierarchy.Relation, by world.Holder, h []handle.Handle) error {
+		"a far place": {func(r *hierarchy.Relation, by world.Actor, h []handle.Handle) error {
 			return r.Put(by, h[8], h[0], math.MaxInt)
 		}, world.Refused, hierarchy.ErrPlace},
-		"a negative one": {func(r *hierarchy.Relation, by world.Holder, h []handle.Handle) error {
+		"a negative one": {func(r *hierarchy.Relation, by world.Actor, h []handle.Handle) error {
 			return r.AddChildAt(by, h[0], h[8], -5)
 		}, world.Refused, hierarchy.ErrPlace},
-		"no free place": {func(r *hierarchy.Relation, by world.Holder, h []handle.Handle) error {
+		"no free place": {func(r *hierarchy.Relation, by world.Actor, h []handle.Handle) error {
 			return r.AddChild(by, h[3], h[8])
 		}, world.Refused, hierarchy.ErrNoPlace},
-		"fixed places": {func(r *hierarchy.Relation, by world.Holder, h []handle.Handle) error {
+		"fixed places": {func(r *hierarchy.Relation, by world.Actor, h []handle.Handle) error {
 			return r.AddChildAt(by, h[3], h[8], 0)
 		}, world.Refused, hierarchy.ErrFixed},
-		"elsewhere": {func(r *hierarchy.Relation, by world.Holder, h []handle.Handle) error {
+		"elsewhere": {func(r *hierarchy.Relation, by world.Actor, h []handle.Handle) error {
 			return r.Transfer(by, h[1], h[3], h[10], 0)
 		}, world.Refused, hierarchy.ErrElsewhere},
-		"children":          {func(r *hierarchy.Relation, by world.Holder, h []handle.Handle) error { return r.Remove(by, h[0]) }, world.Refused, hierarchy.ErrChildren},
-		"places still used": {func(r *hierarchy.Relation, by world.Holder, h []handle.Handle) error { return r.SetPlaces(by, h[0], 1) }, world.Refused, hierarchy.ErrTaken},
+		"children":          {func(r *hierarchy.Relation, by world.Actor, h []handle.Handle) error { return r.Remove(by, h[0]) }, world.Refused, hierarchy.ErrChildren},
+		"places still used": {func(r *hierarchy.Relation, by world.Actor, h []handle.Handle) error { return r.SetPlaces(by, h[0], 1) }, world.Refused, hierarchy.ErrTaken},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, h, _ := outcomeScene(t)
@@ -324,17 +324,17 @@ func TestRequestBeforeDeaths(t *testing.T) {
 		for _, policy := range []hierarchy.OnParentDeath{hierarchy.Destroy, hierarchy.Orphan, hierarchy.Grandparent} {
 			f := newFixture(t, 4, hierarchy.Options{OnParentDeath: policy})
 			h := f.make(6)
-			owner, bag, other, saved, doomed, loose := h[0], h[1], h[2], h[3], h[4], h[5]
+			owner, bag, other, saved, dying, loose := h[0], h[1], h[2], h[3], h[4], h[5]
 			f.add(owner, bag)
 			f.add(bag, saved)
-			f.add(other, doomed)
+			f.add(other, dying)
 			p := f.port()
 			var kill, out, in, add world.Completion
 			if killFirst {
 				require.NoError(t, p.Notify(&kill).Destroy(bag))
 			}
 			require.NoError(t, f.rel.Move(p.Notify(&out), saved, other))
-			require.NoError(t, f.rel.Move(p.Notify(&in), doomed, bag))
+			require.NoError(t, f.rel.Move(p.Notify(&in), dying, bag))
 			require.NoError(t, f.rel.AddChild(p.Notify(&add), bag, loose))
 			if !killFirst {
 				require.NoError(t, p.Notify(&kill).Destroy(bag))
@@ -345,7 +345,7 @@ func TestRequestBeforeDeaths(t *testing.T) {
 			}
 			require.True(t, f.Alive(saved), "moved out, it lives")
 			require.Equal(t, list(saved), f.read.Children(other))
-			for _, item := range list(doomed, loose) {
+			for _, item := range list(dying, loose) {
 				require.Equal(t, policy != hierarchy.Destroy, f.Alive(item), "moved in, it follows the policy: %v", policy)
 				if policy == hierarchy.Grandparent {
 					require.Equal(t, owner, f.read.Parent(item))

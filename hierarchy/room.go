@@ -126,7 +126,7 @@ func (t *Tree) Reserve(r Room) {
 // to the tree and with a handle next to those that are there, would allocate.
 func (t *Tree) NeedsGrowth(parent handle.Handle, children int) bool {
 	paged, places, class := 0, children, noBucket
-	if n := t.look(parent); n.own() {
+	if n := t.look(parent); n.hasList() {
 		l := t.list(t.number(n))
 		places, class = l.places()+children, l.class()
 	} else {

@@ -2,19 +2,19 @@ package hierarchy
 
 import "github.com/atoll-sim/atoll/handle"
 
-// spot says how a child comes into a list.
-type spot uint8
+// insertMode says how a child comes into a list.
+type insertMode uint8
 
 const (
-	atEnd  spot = iota // behind the last; in a fixed list, at the first free place
-	before             // at a place, those from there on moving back
-	into               // into a free place
-	free               // into the first free place
+	atEnd  insertMode = iota // behind the last; in a fixed list, at the first free place
+	before                   // at a place, those from there on moving back
+	into                     // into a free place
+	free                     // into the first free place
 )
 
 // prepare checks that a child can come into a list, makes the room, and returns
 // the place. After it, enter cannot fail.
-func (t *Tree) prepare(number uint32, where spot, place int) (int, error) {
+func (t *Tree) prepare(number uint32, where insertMode, place int) (int, error) {
 	l := t.list(number)
 	n := l.places()
 	switch {
@@ -70,7 +70,7 @@ func (t *Tree) firstFree(number uint32) int {
 }
 
 // enter puts a child, who has no parent, into the place that prepare returned.
-func (t *Tree) enter(number uint32, child handle.Handle, where spot, place int) {
+func (t *Tree) enter(number uint32, child handle.Handle, where insertMode, place int) {
 	l := t.list(number)
 	words := t.arenaOf(number).words[l.start():]
 	n := l.places()
@@ -95,9 +95,9 @@ func (t *Tree) enter(number uint32, child handle.Handle, where spot, place int) 
 	}
 }
 
-// reseat takes a child to a list from wherever it is.
-func (t *Tree) reseat(child, parent handle.Handle, where spot, place int, gap Gap) error {
-	if where == atEnd && gap == Swap && t.carry(child, parent) {
+// moveChild takes a child to a list from wherever it is.
+func (t *Tree) moveChild(child, parent handle.Handle, where insertMode, place int, gap Gap) error {
+	if where == atEnd && gap == Swap && t.moveAppend(child, parent) {
 		return nil
 	}
 	n := t.look(child)
@@ -105,7 +105,7 @@ func (t *Tree) reseat(child, parent handle.Handle, where spot, place int, gap Ga
 	if link == 0 {
 		return t.adopt(parent, child, where, place)
 	}
-	if child == parent || n.own() && t.isAncestor(child, parent) {
+	if child == parent || n.hasList() && t.isAncestor(child, parent) {
 		return t.cycle(child, parent)
 	}
 	number, err := t.listOf(parent)
@@ -116,19 +116,19 @@ func (t *Tree) reseat(child, parent handle.Handle, where spot, place int, gap Ga
 		return t.shift(number, child, where, place, gap)
 	}
 	if place, err = t.prepare(number, where, place); err != nil {
-		t.tidy(number)
+		t.trimList(number)
 		return err
 	}
 	t.leave(t.number(link), child, link, gap)
 	t.unlink(child)
 	t.enter(number, child, where, place)
-	t.tidy(t.number(link))
+	t.trimList(t.number(link))
 	return nil
 }
 
 // shift moves a child within its list. Into a free place it moves alone, and
 // leaves a hole.
-func (t *Tree) shift(number uint32, child handle.Handle, where spot, place int, gap Gap) error {
+func (t *Tree) shift(number uint32, child handle.Handle, where insertMode, place int, gap Gap) error {
 	l := t.list(number)
 	if l.is(fixed) && where == atEnd {
 		where = free

@@ -52,24 +52,24 @@ func TestShardsMoveDying(t *testing.T) {
 	for _, parallel := range []world.Parallel{serial, backwards} {
 		f := newFixture(t, 3, hierarchy.Options{})
 		h := f.make(6)
-		bag, doomed, saved, chest := h[0], h[1], h[2], h[3]
-		f.add(bag, doomed, saved)
+		bag, dying, saved, chest := h[0], h[1], h[2], h[3]
+		f.add(bag, dying, saved)
 		p := f.port()
 		var move world.Completion
 		require.NoError(t, p.Destroy(bag))
-		require.NoError(t, world.Move(p.Notify(&move), doomed, 2))
+		require.NoError(t, world.Move(p.Notify(&move), dying, 2))
 		require.NoError(t, world.Move(p, saved, 1))
 		require.NoError(t, world.Move(p, chest, 2))
 		require.NoError(t, f.rel.Move(p, saved, chest))
 		f.tickBy(parallel)
 		require.Equal(t, world.Applied, move.Outcome(), "it was to move, and then died")
-		require.False(t, f.Alive(doomed))
+		require.False(t, f.Alive(dying))
 		require.Equal(t, chest, f.read.Parent(saved))
 		shard, _ := f.Owner(saved)
 		require.Equal(t, 1, shard)
 		require.Equal(t, 4, f.Count())
 		f.sound()
-		for range 3 { // nothing of the doomed is left in either shard
+		for range 3 { // nothing of the marked is left in either shard
 			f.tickBy(parallel)
 			require.Equal(t, 4, f.Count())
 		}

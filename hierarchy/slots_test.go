@@ -152,7 +152,7 @@ func noneLost(t *testing.T, policy hierarchy.OnParentDeath, victim, order, by st
 	f.add(owner, from, to)
 	f.add(from, item)
 	who, some := map[string]handle.Handle{"from": from, "to": to, "item": item}[victim]
-	kill := func(by world.Holder) {
+	kill := func(by world.Actor) {
 		if !some {
 			return
 		}
@@ -163,7 +163,7 @@ func noneLost(t *testing.T, policy hierarchy.OnParentDeath, victim, order, by st
 			require.NoError(t, by.Destroy(who))
 		}
 	}
-	move := func(by world.Holder) { require.NoError(t, f.rel.Transfer(by, item, from, to, 1)) }
+	move := func(by world.Actor) { require.NoError(t, f.rel.Transfer(by, item, from, to, 1)) }
 	if order == "kill, move" {
 		kill, move = move, kill // the first sends first
 	}

@@ -7,7 +7,7 @@ import "encoding/binary"
 // place. What the memory has been through does not show, other than in an image.
 // (So it does not tell when a relation whose growth is the user's affair runs out of
 // room.)
-func (k keeper) AppendState(dst []byte) []byte {
+func (k adapter) AppendState(dst []byte) []byte {
 	o := k.options
 	for _, v := range []int{int(o.OnParentDeath), int(o.OnChildDeath), o.Places, o.PlacesMax, o.Refusals, len(k.refused)} {
 		dst = binary.LittleEndian.AppendUint64(dst, uint64(v))
@@ -28,7 +28,7 @@ func (t *Tree) appendState(dst []byte) []byte {
 	for first, p := range t.dir.each {
 		for i, w := range p {
 			n := node(w)
-			if !n.own() {
+			if !n.hasList() {
 				continue
 			}
 			l := t.list(t.number(n))

@@ -105,7 +105,7 @@ func (t *Tree) take(n int) ([]word, error) {
 
 // listOf returns the list of h, made if there is none.
 func (t *Tree) listOf(h handle.Handle) (uint32, error) {
-	if n := t.look(h); n.own() {
+	if n := t.look(h); n.hasList() {
 		return t.number(n), nil
 	}
 	return t.newList(h)
@@ -114,7 +114,7 @@ func (t *Tree) listOf(h handle.Handle) (uint32, error) {
 // has reports whether a node's entity is in the tree: it may be there but for the
 // capacity that it keeps.
 func (t *Tree) has(n node) bool {
-	if !n.own() {
+	if !n.hasList() {
 		return n != 0
 	}
 	return t.list(t.number(n)).link() != 0 || t.listed(n)
@@ -122,7 +122,7 @@ func (t *Tree) has(n node) bool {
 
 // listed reports whether a node's entity has a list but for the capacity of one.
 func (t *Tree) listed(n node) bool {
-	return n.own() && (t.list(t.number(n)).children() > 0 || t.list(t.number(n)).is(added|fixed))
+	return n.hasList() && (t.list(t.number(n)).children() > 0 || t.list(t.number(n)).is(added|fixed))
 }
 
 // Add puts an entity in the tree, as a root. It stays until it is removed, with
@@ -141,7 +141,7 @@ func (t *Tree) Add(h handle.Handle) error {
 // if it is not there.
 func (t *Tree) Remove(h handle.Handle, gap Gap) error {
 	n := t.look(h)
-	if n.own() && t.list(t.number(n)).children() > 0 {
+	if n.hasList() && t.list(t.number(n)).children() > 0 {
 		return ErrChildren
 	}
 	had := t.has(n)
@@ -155,7 +155,7 @@ func (t *Tree) Remove(h handle.Handle, gap Gap) error {
 // erase forgets an entity without children.
 func (t *Tree) erase(h handle.Handle, gap Gap) {
 	t.detach(h, gap)
-	if n := t.look(h); n.own() {
+	if n := t.look(h); n.hasList() {
 		t.dropList(t.number(n))
 	}
 }
@@ -166,7 +166,7 @@ func (t *Tree) RemoveBranch(h handle.Handle, gap Gap) error {
 	had := t.has(t.look(h))
 	for at := h; ; {
 		n := t.look(at)
-		if n.own() {
+		if n.hasList() {
 			if l := t.list(t.number(n)); l.children() > 0 {
 				l.unset(fixed)
 				t.trim(t.number(n))
@@ -198,7 +198,7 @@ func (t *Tree) expect(parent handle.Handle, children int) error {
 		err = t.makeRoom(number, l.places()+children)
 	}
 	if err != nil {
-		t.tidy(number)
+		t.trimList(number)
 	}
 	return err
 }

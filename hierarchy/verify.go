@@ -155,7 +155,7 @@ func (t *Tree) verifyNodes() (links int, err error) {
 			if h.Version() == 0 || number == 0 || int(number) >= len(t.owners) || t.owners[number] == handle.None {
 				return 0, fmt.Errorf("the node of %v is %#x", h, uint64(n))
 			}
-			if n.own() && t.owners[number] != h {
+			if n.hasList() && t.owners[number] != h {
 				return 0, fmt.Errorf("%v says that the list of %v is its own", h, t.owners[number])
 			}
 			if t.linkOf(n) != 0 {

@@ -68,7 +68,7 @@ func (r *Reader) BreadthFirst(h handle.Handle) iter.Seq[handle.Handle] {
 				if !yield(child) {
 					return
 				}
-				if r.tree.look(child).own() {
+				if r.tree.look(child).hasList() {
 					r.queue = append(r.queue, child)
 				}
 			}

@@ -72,7 +72,7 @@ type sea struct {
 
 // options are those of the worlds of the tests. Versions run out.
 func options() world.Options {
-	return world.Options{Shards: 3, Seed: 5, VersionMax: 40, LaneRequests: 100, PortsMax: 64, IndexMax: 1 << 16}
+	return world.Options{Shards: 3, Seed: 5, VersionMax: 40, QueueRequests: 100, PortsMax: 64, IndexMax: 1 << 16}
 }
 
 func newSea(t testing.TB, o world.Options, s scheduler.Options) *sea {
@@ -88,7 +88,7 @@ func newSea(t testing.TB, o world.Options, s scheduler.Options) *sea {
 	x.unit = world.NewBundle[Unit](w)
 	x.plain = world.NewBundle[Plain](w).PlaceBy(func(p Plain) int { return int(p.Small) % w.Shards() })
 	x.order = world.RegisterFunc(w, "order", x.obey)
-	x.ask = world.RegisterQuestion(w, "ask", func(self *world.Self, o Order) uint64 {
+	x.ask = world.RegisterQuestion(w, "ask", func(self *world.EntityContext, o Order) uint64 {
 		x.obey(self, o)
 		return x.body.Read(self).Sum
 	})
@@ -106,7 +106,7 @@ func newSea(t testing.TB, o world.Options, s scheduler.Options) *sea {
 }
 
 // obey is a function that writes, and sends what the next refresh applies.
-func (x *sea) obey(self *world.Self, o Order) {
+func (x *sea) obey(self *world.EntityContext, o Order) {
 	b := x.body.Write(self)
 	b.Sum += uint64(o.N) + uint64(self.Status(o.Who))<<40
 	_ = x.hit.Send(self, o.Who, Hit{o.N})

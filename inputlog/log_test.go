@@ -309,7 +309,7 @@ func BenchmarkRecord(b *testing.B) {
 
 // setter makes a world, and a function that sends n requests.
 func setter(b testing.TB, n int) (*world.World, *world.Port, func()) {
-	w := world.MustNew(world.Options{Shards: 2, LaneRequests: n})
+	w := world.MustNew(world.Options{Shards: 2, QueueRequests: n})
 	body := world.Register[Body](w, "body")
 	hs, err := world.NewBundle[Plain](w).AppendN(nil, w, n, nil)
 	require.NoError(b, err)
@@ -371,7 +371,7 @@ func TestCodecPanics(t *testing.T) {
 				require.Equal(t, world.Applied, done.Outcome())
 				require.Equal(t, text == "fail", w.Failure() != nil)
 			}
-			require.ErrorContains(t, r.Err(), "inputlog: recording ends: world: the Listener panicked in Request, at the end of tick 1")
+			require.ErrorContains(t, r.Err(), "inputlog: recording ends: world: the Recorder panicked in Request, at the end of tick 1")
 			require.Equal(t, how == "panics", errors.Is(r.Err(), errFull))
 			again, err := inputlog.NewRecorder(w, new(bytes.Buffer), inputlog.Options{Codecs: codecs()})
 			require.NoError(t, err, "the world is recorded by nobody")

@@ -53,18 +53,18 @@ func (l *Log) Note() []byte { return l.note }
 //
 // Ownership: the world's goroutine.
 type Player struct {
-	log     *Log
-	w       *world.World
-	feed    *world.Feed
-	codecs  *state.Codecs
-	known   shard.Kinds
-	kinds   []kind
-	in      world.Inputs
-	ticks   uint64
-	pending bool // a record was read ahead
-	kind    byte
-	body    []byte
-	err     error
+	log      *Log
+	w        *world.World
+	replayer *world.Replayer
+	codecs   *state.Codecs
+	known    shard.Kinds
+	kinds    []kind
+	in       world.Inputs
+	ticks    uint64
+	pending  bool // a record was read ahead
+	kind     byte
+	body     []byte
+	err      error
 }
 
 // Play begins to play a log, once, to a world that was made as the recorded one was:
@@ -84,7 +84,7 @@ func (l *Log) Play(w *world.World, codecs *state.Codecs) (*Player, error) {
 	}
 	p := &Player{log: l, w: w, codecs: codecs, known: w.Survey().Kinds()}
 	var err error
-	if p.feed, err = w.Feed(); err != nil {
+	if p.replayer, err = w.ReplayInputs(); err != nil {
 		return nil, err
 	}
 	return p, nil
@@ -138,7 +138,7 @@ func (p *Player) Ticks() uint64 { return p.ticks }
 
 // Close ends the playing early, and lets ports be opened. The world must be idle.
 // Closing twice is no error.
-func (p *Player) Close() { p.feed.Close() }
+func (p *Player) Close() { p.replayer.Close() }
 
 // peek returns the next record, which stays the next one.
 func (p *Player) peek() (byte, []byte) {
@@ -183,13 +183,13 @@ func (p *Player) tick(body []byte) error {
 	case p.in.Tick != p.w.Tick():
 		return from.wrong(ErrOtherWorld, "it is of tick %d, the world is at %d; make one tick for each Next", p.in.Tick, p.w.Tick())
 	}
-	err := p.feed.Draw(p.in.Drawn)
+	err := p.replayer.Draw(p.in.Drawn)
 	if err == nil {
-		err = p.feed.Shift(p.in.Shifts)
+		err = p.replayer.Transfer(p.in.Shifts)
 	}
 	for _, h := range p.in.Recalled {
 		if err == nil {
-			err = p.feed.Recall(h)
+			err = p.replayer.Recall(h)
 		}
 	}
 	if err == nil {
@@ -202,9 +202,9 @@ func (p *Player) tick(body []byte) error {
 		return from.wrong(ErrOtherWorld, "tick %d: %v", p.in.Tick, err)
 	}
 	for _, h := range p.in.Released {
-		p.feed.Release(h)
+		p.replayer.Release(h)
 	}
-	p.feed.Publish()
+	p.replayer.Publish()
 	return nil
 }
 
@@ -216,7 +216,7 @@ func (p *Player) requests(c *cursor) error {
 			c.number() // the port: for who reads the log
 			continue
 		}
-		flags, h := shard.How(c.below(1<<16)), c.handle()
+		flags, h := shard.RequestFlags(c.below(1<<16)), c.handle()
 		if c.err != nil {
 			return c.err
 		}
@@ -224,7 +224,7 @@ func (p *Player) requests(c *cursor) error {
 			c.fail(fmt.Errorf("a request is of kind %d, of %d", number-1, len(p.kinds)))
 			return c.err
 		}
-		value, err := p.feed.Request(int(number-1), flags, h)
+		value, err := p.replayer.Request(int(number-1), flags, h)
 		if err != nil {
 			return err
 		}

@@ -67,12 +67,12 @@ func NewRecorder(w *world.World, out io.Writer, o Options) (_ *Recorder, err err
 	if err != nil {
 		return nil, err
 	}
-	if err := w.Listen((*listener)(r)); err != nil {
+	if err := w.RecordInputs((*recorder)(r)); err != nil {
 		return nil, fmt.Errorf("inputlog: %w", err)
 	}
 	defer func() {
 		if err != nil {
-			_ = w.Listen(nil)
+			_ = w.RecordInputs(nil)
 		}
 	}()
 	preamble := append([]byte(magic), version)
@@ -138,7 +138,7 @@ func (r *Recorder) Close() error {
 		return r.err
 	}
 	if !r.dropped && !r.w.Closed() {
-		_ = r.w.Listen(nil)
+		_ = r.w.RecordInputs(nil)
 	}
 	r.closed = true
 	if r.err == nil {
@@ -149,11 +149,11 @@ func (r *Recorder) Close() error {
 	return r.err
 }
 
-// listener is the Recorder for the world.
-type listener Recorder
+// recorder is the Recorder for the world.
+type recorder Recorder
 
 // Begin learns kinds of requests that were made since the last tick.
-func (l *listener) Begin() {
+func (l *recorder) Begin() {
 	r := (*Recorder)(l)
 	if r.err != nil || r.known.Len() == len(r.kinds) {
 		return
@@ -169,7 +169,7 @@ func (l *listener) Begin() {
 // Request appends a request to what its share has.
 //
 //	[0 port]  kind+1 flags handle value   kind+1 flags handle value  [0 port] …
-func (l *listener) Request(share, port int, q shard.Routed) {
+func (l *recorder) Request(share, port int, q shard.PendingRequest) {
 	if l.err != nil {
 		return
 	}
@@ -190,7 +190,7 @@ func (l *listener) Request(share, port int, q shard.Routed) {
 }
 
 // Failed ends recording: the world has told the last tick in part, or not at all.
-func (l *listener) Failed(err error) {
+func (l *recorder) Failed(err error) {
 	l.dropped = true
 	if l.err == nil {
 		l.err = fmt.Errorf("inputlog: recording ends: %w", err)
@@ -198,7 +198,7 @@ func (l *listener) Failed(err error) {
 }
 
 // End writes the tick.
-func (l *listener) End(in *world.Inputs) {
+func (l *recorder) End(in *world.Inputs) {
 	r := (*Recorder)(l)
 	if r.err == nil {
 		r.to.begin(tickRecord)

@@ -45,7 +45,7 @@ func (c *cursor) readTick(in *world.Inputs) {
 	in.Shifts = in.Shifts[:0]
 	for range c.times {
 		from, to, n := c.below(world.ShardsMax), c.below(world.ShardsMax), c.below(1<<31)
-		in.Shifts = append(in.Shifts, world.Shift{From: int(from), To: int(to), Entities: int(n)})
+		in.Shifts = append(in.Shifts, world.Transfer{From: int(from), To: int(to), Entities: int(n)})
 	}
 }
 

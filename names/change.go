@@ -14,7 +14,7 @@ type change[K Name] struct {
 }
 
 // do makes a change, by an idle world at once, or sends the request.
-func (n *Names[K]) do(by world.Holder, h handle.Handle, c change[K]) error {
+func (n *Names[K]) do(by world.Actor, h handle.Handle, c change[K]) error {
 	w, ok := by.(*world.World)
 	if !ok {
 		return n.requests.Send(by, h, c)
@@ -103,18 +103,18 @@ func (n *Names[K]) forget() {
 	}
 }
 
-// keeper is Names as the world sees it, so that the methods are not among those of
+// adapter is Names as the world sees it, so that the methods are not among those of
 // Names.
-type keeper[K Name] struct{ *Names[K] }
+type adapter[K Name] struct{ *Names[K] }
 
 // Begin has nothing to do: names change at once.
-func (k keeper[K]) Begin() {}
+func (k adapter[K]) Begin() {}
 
 // Spare spares nobody.
-func (k keeper[K]) Spare(*world.Deaths) bool { return false }
+func (k adapter[K]) Spare(*world.DyingSet) bool { return false }
 
 // Spread takes the names of the dying away.
-func (k keeper[K]) Spread(d *world.Deaths, from int) {
+func (k adapter[K]) Spread(d *world.DyingSet, from int) {
 	for _, h := range d.All()[from:] {
 		if k.count.Load() == 0 {
 			return
@@ -124,7 +124,7 @@ func (k keeper[K]) Spread(d *world.Deaths, from int) {
 }
 
 // Settle ends the refresh.
-func (k keeper[K]) Settle() {
+func (k adapter[K]) Settle() {
 	k.forget()
 	k.stale = true
 }

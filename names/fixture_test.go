@@ -26,7 +26,7 @@ type fixture struct {
 
 func newFixture(t testing.TB, shards int, o names.Options) *fixture {
 	t.Helper()
-	w := world.MustNew(world.Options{Shards: shards, LaneRequests: 512})
+	w := world.MustNew(world.Options{Shards: shards, QueueRequests: 512})
 	world.Register[ID](w, "id")
 	f := &fixture{World: w, t: t, things: world.NewBundle[Thing](w)}
 	f.things.PlaceBy(func(v Thing) int { return v.Number % shards })

@@ -35,7 +35,7 @@ const (
 // Names gives entities of a world a name each, under which they are found. A world
 // may have any number of Names: characters by name, and by their id in a database.
 //
-// Changes take a holder. By an idle *World they are done at once. By a *Context or a
+// Changes take an actor. By an idle *World they are done at once. By a *Context or a
 // *Port they are requests, which the refresh applies one after the other: ports by
 // number, then source shards, each in the order sent; after all requests on single
 // entities. So who is created in a refresh can be named in it, and the name of one
@@ -86,7 +86,7 @@ func New[K Name](w *world.World, label string, o Options) *Names[K] {
 		byHandle: newIndex(func(b *binding[K]) uint64 { return hashHandle(b.handle) }),
 	}
 	n.requests = world.NewRequests(w, label, n.apply)
-	w.Extend(keeper[K]{n})
+	w.Extend(adapter[K]{n})
 	return n
 }
 
@@ -123,7 +123,7 @@ func (n *Names[K]) Len() int { return int(n.count.Load()) }
 // keeps if the new one is refused. It returns world.ErrStale if the entity is known
 // not to be alive, ErrLength; by an idle *World ErrTaken if another entity has the
 // name; else world.ErrFull if the request was not accepted.
-func (n *Names[K]) Bind(by world.Holder, h handle.Handle, name K) error {
+func (n *Names[K]) Bind(by world.Actor, h handle.Handle, name K) error {
 	if length(&name) > n.options.LengthMax {
 		return fmt.Errorf("%w, which is %d of %q", ErrLength, n.options.LengthMax, n.label)
 	}
@@ -133,7 +133,7 @@ func (n *Names[K]) Bind(by world.Holder, h handle.Handle, name K) error {
 // Unbind makes an entity give up its name. It returns world.ErrStale if the entity is
 // known not to be alive; by an idle *World ErrUnnamed if it has none; else
 // world.ErrFull if the request was not accepted.
-func (n *Names[K]) Unbind(by world.Holder, h handle.Handle) error {
+func (n *Names[K]) Unbind(by world.Actor, h handle.Handle) error {
 	return n.do(by, h, change[K]{})
 }
 

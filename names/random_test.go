@@ -76,7 +76,7 @@ func random(t *testing.T, r *rand.Rand, shards, words int) {
 		senders[i] = f.port()
 	}
 	any := func() handle.Handle { return hs[r.IntN(len(hs))] }
-	ask := func(from int, by world.Holder, h handle.Handle) {
+	ask := func(from int, by world.Actor, h handle.Handle) {
 		x := wish{h: h, name: fmt.Sprint("w", r.IntN(words)), bind: r.IntN(4) > 0}
 		if p, ok := by.(*world.Port); ok {
 			x.done = new(world.Completion)
@@ -139,7 +139,7 @@ func random(t *testing.T, r *rand.Rand, shards, words int) {
 	}
 }
 
-// refresh does what was asked and buries the dead.
+// refresh does what was asked and frees the dead.
 func (n *naive) refresh(t *testing.T, f *fixture, hs *[]handle.Handle) {
 	was := func(h handle.Handle) bool { return slices.Contains(*hs, h) }
 	refused := 0

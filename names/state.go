@@ -7,7 +7,7 @@ import (
 
 // AppendState appends all that decides what the names do next, for a hash of the
 // world's state.
-func (k keeper[K]) AppendState(dst []byte) []byte {
+func (k adapter[K]) AppendState(dst []byte) []byte {
 	all := k.ordered()
 	for _, v := range []int{k.options.LengthMax, k.options.Refusals, len(all), len(k.refused)} {
 		dst = binary.LittleEndian.AppendUint64(dst, uint64(v))

@@ -31,12 +31,12 @@ type Owner struct {
 //
 // Ownership: of all who have a share.
 type block struct {
-	count   atomic.Int64
-	anchor  *world.Anchor
-	handle  handle.Handle
-	ledger  ledger
-	cleanup runtime.Cleanup // set before the block is shared
-	watched bool
+	count    atomic.Int64
+	liveness *world.Liveness
+	handle   handle.Handle
+	ledger   ledger
+	cleanup  runtime.Cleanup // set before the block is shared
+	watched  bool
 }
 
 // Own takes the ownership of an entity, which is to have no other owner. It
@@ -47,30 +47,30 @@ type block struct {
 // forgotten, if not nil, is called with the handle, on a goroutine of the runtime,
 // when the collector finds that shares were lost without being released. The entity
 // stays alive: when the collector runs must not show in the world.
-func Own(by world.Holder, h handle.Handle, forgotten func(handle.Handle)) Owner {
-	anchor := world.AnchorOf(by)
-	if _, ok := anchor.State(h); !ok { // not by.Status: that tells Dying to some and not to others
+func Own(by world.Actor, h handle.Handle, forgotten func(handle.Handle)) Owner {
+	liveness := world.LivenessOf(by)
+	if _, ok := liveness.State(h); !ok { // not by.Status: that tells Dying to some and not to others
 		return Owner{}
 	}
-	b := &block{anchor: anchor, handle: h}
+	b := &block{liveness: liveness, handle: h}
 	b.count.Store(1)
 	if forgotten != nil {
 		b.watched = true
-		b.cleanup = runtime.AddCleanup(b, func(l lost) { l.tell() }, lost{b.anchor, h, forgotten})
+		b.cleanup = runtime.AddCleanup(b, func(l lost) { l.notify() }, lost{b.liveness, h, forgotten})
 	}
 	return Owner{block: b, share: b.ledger.open()}
 }
 
 // lost is what is left of a block that was forgotten.
 type lost struct {
-	anchor    *world.Anchor
+	liveness  *world.Liveness
 	handle    handle.Handle
 	forgotten func(handle.Handle)
 }
 
-// tell reports it, unless the world, or the entity, is gone anyway.
-func (l lost) tell() {
-	if l.anchor.Alive(l.handle) {
+// notify reports it, unless the world, or the entity, is gone anyway.
+func (l lost) notify() {
+	if l.liveness.Alive(l.handle) {
 		l.forgotten(l.handle)
 	}
 }
@@ -86,7 +86,7 @@ func (o *Owner) Handle() handle.Handle {
 
 // Alive reports whether it owns an entity and that is alive.
 func (o *Owner) Alive() bool {
-	return o.block != nil && !o.released && o.block.anchor.Alive(o.block.handle)
+	return o.block != nil && !o.released && o.block.liveness.Alive(o.block.handle)
 }
 
 // Weak returns a reference to the entity that has no share in it. It is empty if the
@@ -95,7 +95,7 @@ func (o *Owner) Weak() Weak {
 	if o.block == nil || o.released {
 		return Weak{}
 	}
-	r := Weak{anchor: o.block.anchor, handle: o.block.handle}
+	r := Weak{liveness: o.block.liveness, handle: o.block.handle}
 	r.Get()
 	return r
 }
@@ -130,7 +130,7 @@ func (o *Owner) Release() {
 		if b.watched {
 			b.cleanup.Stop()
 		}
-		b.anchor.Release(b.handle)
+		b.liveness.Release(b.handle)
 	case n < 0:
 		panic(fmt.Sprintf("reference: entity %v is released more often than it was owned; an Owner was copied, clone it instead", b.handle))
 	}

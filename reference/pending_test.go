@@ -30,7 +30,7 @@ func TestReleaseBesideRefresh(t *testing.T) {
 		require.NoError(t, err)
 		for range created {
 			h, err := f.units.Create(p, Unit{})
-			for err != nil { // the lane is full until the next refresh
+			for err != nil { // the queue is full until the next refresh
 				runtime.Gosched()
 				h, err = f.units.Create(p, Unit{})
 			}

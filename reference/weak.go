@@ -17,21 +17,21 @@ import (
 // Ownership: a variable is for one goroutine at a time; copies are variables of
 // their own.
 type Weak struct {
-	anchor *world.Anchor // nil if empty, or not bound to a world yet
-	handle handle.Handle
+	liveness *world.Liveness // nil if empty, or not bound to a world yet
+	handle   handle.Handle
 }
 
 // To returns a reference to an entity. It is empty if the entity is neither alive nor
 // pending. As safe as by is.
-func To(by world.Holder, h handle.Handle) Weak {
-	r := Weak{anchor: world.AnchorOf(by), handle: h}
+func To(by world.Actor, h handle.Handle) Weak {
+	r := Weak{liveness: world.LivenessOf(by), handle: h}
 	r.Get()
 	return r
 }
 
 // Get returns the entity and whether it is alive. It costs what World.Alive does.
 func (r *Weak) Get() (handle.Handle, bool) {
-	if r.anchor != nil && r.anchor.Alive(r.handle) {
+	if r.liveness != nil && r.liveness.Alive(r.handle) {
 		return r.handle, true
 	}
 	return r.lost()
@@ -40,10 +40,10 @@ func (r *Weak) Get() (handle.Handle, bool) {
 // lost empties a reference whose entity is gone; one that was not bound yet stays, and so
 // does one whose entity is pending.
 func (r *Weak) lost() (handle.Handle, bool) {
-	if r.anchor == nil {
+	if r.liveness == nil {
 		return handle.None, false
 	}
-	switch state, ok := r.anchor.State(r.handle); {
+	switch state, ok := r.liveness.State(r.handle); {
 	case !ok:
 		*r = Weak{}
 	case state == shard.StateAlive: // by now
@@ -66,10 +66,10 @@ func (r *Weak) Clear() { *r = Weak{} }
 // was one, alive or pending. Safe while a tick runs; it cannot be refused.
 func (r *Weak) Destroy() bool {
 	r.Get()
-	if r.anchor == nil {
+	if r.liveness == nil {
 		return false
 	}
-	r.anchor.Release(r.handle)
+	r.liveness.Release(r.handle)
 	*r = Weak{}
 	return true
 }
@@ -78,17 +78,17 @@ func (r *Weak) Destroy() bool {
 // not found out yet to be dead. A reference that is empty, or whose world is gone,
 // equals nothing, itself included.
 func (r Weak) Equal(s Weak) bool {
-	return r.anchor != nil && r == s && !r.anchor.Gone()
+	return r.liveness != nil && r == s && !r.liveness.Gone()
 }
 
 // Bind makes a reference that was read from text or JSON refer to an entity of a
 // world. It reports whether the entity is alive; if it is not pending either, the
 // reference is empty.
-func (r *Weak) Bind(by world.Holder) bool {
+func (r *Weak) Bind(by world.Actor) bool {
 	if r.handle == handle.None {
 		return false
 	}
-	r.anchor = world.AnchorOf(by)
+	r.liveness = world.LivenessOf(by)
 	return r.Alive()
 }
 

@@ -237,11 +237,11 @@ func TestReferencesOfClosedWorldAreEmpty(t *testing.T) {
 	require.True(t, other.Alive())
 }
 
-// TestReferencesAskedForAfterClose finds the anchor of a world that had none before.
+// TestReferencesAskedForAfterClose finds the liveness handle of a world that had none before.
 func TestReferencesAskedForAfterClose(t *testing.T) {
 	f := newFixture(t)
 	h := f.unit()
 	f.Close()
-	require.False(t, world.AnchorOf(f.World).Alive(h))
-	require.True(t, world.AnchorOf(f.World).Gone())
+	require.False(t, world.LivenessOf(f.World).Alive(h))
+	require.True(t, world.LivenessOf(f.World).Gone())
 }

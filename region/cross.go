@@ -12,7 +12,7 @@ import "github.com/atoll-sim/atoll/world"
 // margin it requests to be moved, in the order of the rows, Limit at the most. A
 // request that finds the shard's outbox full is made again in the next tick.
 func (g *Grid[P]) System(b *world.Build) func(*world.Context) {
-	if b.Shard() == world.Everywhere {
+	if b.Shard() == world.AllShards {
 		panic("region: Grid.System is to run on each shard; add it without scheduler.Global")
 	}
 	pos := world.Read[P](b)

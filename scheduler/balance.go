@@ -19,7 +19,7 @@ type Balancer interface {
 	// of entities, must be the same in every run if the world is to be. One that
 	// remembers what decides what it does next should tell that in a method
 	// AppendState, as Scheduler.AppendState has, so that a hash of the state sees it.
-	Balance(tick uint64, loads []Load, dst []world.Shift) []world.Shift
+	Balance(tick uint64, loads []Load, dst []world.Transfer) []world.Transfer
 }
 
 // Load is what a shard has to do.
@@ -37,7 +37,7 @@ type balancing struct {
 	by     Balancer // nil: nobody is shifted
 	system *system  // which it counts as, should it panic
 	loads  []Load
-	shifts []world.Shift // of the last tick
+	shifts []world.Transfer // of the last tick
 	err    *SystemError
 }
 
@@ -51,7 +51,7 @@ func (b *balancing) init(o *Options, shards int) {
 // Shifts returns what the Balancer decided in the last tick, for a log of inputs,
 // say. It is for the goroutine that owns the scheduler, between ticks; the slice is
 // good until the next one.
-func (s *Scheduler) Shifts() []world.Shift {
+func (s *Scheduler) Shifts() []world.Transfer {
 	s.mustRest("Shifts")
 	return s.balancing.shifts
 }
@@ -76,14 +76,14 @@ func (s *Scheduler) balance(w world.Tick) {
 			}
 		}
 		if v != nil { // of the Logger, if it returned
-			b.err = &SystemError{System: b.system.name, Shard: world.Everywhere, Tick: w.Number(), Value: v, Stack: debug.Stack(), system: b.system}
+			b.err = &SystemError{System: b.system.name, Shard: world.AllShards, Tick: w.Number(), Value: v, Stack: debug.Stack(), system: b.system}
 		}
 	}()
 	for i := range b.loads {
 		b.loads[i] = Load{Entities: w.Entities(i), Cost: s.tick.scale.Duration(s.tick.programs[i].cost)}
 	}
 	b.shifts = b.by.Balance(w.Number(), b.loads, b.shifts)
-	w.Shift(b.shifts)
+	w.Transfer(b.shifts)
 	returned = true
 	if len(b.shifts) == 0 {
 		return

@@ -25,13 +25,13 @@ func (x hostile) try(method string) {
 	}
 }
 
-func (x hostile) Begin()                         { x.try("Begin") }
-func (x hostile) Spare(*world.Deaths) bool       { x.try("Spare"); return false }
-func (x hostile) Spread(*world.Deaths, int)      { x.try("Spread") }
-func (x hostile) Settle()                        { x.try("Settle") }
-func (x hostile) Request(int, int, shard.Routed) { x.try("Request") }
-func (x hostile) End(*world.Inputs)              { x.try("End") }
-func (x hostile) Failed(error)                   {}
+func (x hostile) Begin()                                 { x.try("Begin") }
+func (x hostile) Spare(*world.DyingSet) bool             { x.try("Spare"); return false }
+func (x hostile) Spread(*world.DyingSet, int)            { x.try("Spread") }
+func (x hostile) Settle()                                { x.try("Settle") }
+func (x hostile) Request(int, int, shard.PendingRequest) { x.try("Request") }
+func (x hostile) End(*world.Inputs)                      { x.try("End") }
+func (x hostile) Failed(error)                           {}
 
 // fails are the ways in which code of the user's does not return.
 var fails = map[string]func(){"panics": func() { panic(errBroken) }, "exits": runtime.Goexit}
@@ -85,16 +85,16 @@ func TestStepBreaks(t *testing.T) {
 	}
 }
 
-// TestStepListenerFails has a Listener fail beside workers: the tick is completed, Step
+// TestStepRecorderFails has a Listener fail beside workers: the tick is completed, Step
 // says so once, and the world goes on.
-func TestStepListenerFails(t *testing.T) {
+func TestStepRecorderFails(t *testing.T) {
 	for how, fail := range fails {
 		for _, in := range []string{"Begin", "Request", "End"} {
 			t.Run(in+" "+how, func(t *testing.T) {
 				f := newFixture(t, 6, 3)
 				all, err := f.movers.AppendN(nil, f.w, 5_000, nil)
 				require.NoError(t, err)
-				require.NoError(t, f.w.Listen(hostile{in, fail}))
+				require.NoError(t, f.w.RecordInputs(hostile{in, fail}))
 				for range 3 {
 					p, err := f.w.OpenPort()
 					require.NoError(t, err)
@@ -103,7 +103,7 @@ func TestStepListenerFails(t *testing.T) {
 					}
 				}
 				err = f.Step(t.Context())
-				failed := new(world.ListenerError)
+				failed := new(world.RecorderError)
 				require.ErrorAs(t, err, &failed)
 				require.Equal(t, in, failed.Method)
 				require.Equal(t, how == "panics", errors.Is(err, errBroken))
@@ -117,7 +117,7 @@ func TestStepListenerFails(t *testing.T) {
 // failing is a Balancer that fails.
 type failing func()
 
-func (f failing) Balance(_ uint64, _ []scheduler.Load, dst []world.Shift) []world.Shift {
+func (f failing) Balance(_ uint64, _ []scheduler.Load, dst []world.Transfer) []world.Transfer {
 	f()
 	return dst
 }

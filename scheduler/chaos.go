@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// sow gives the workers their random numbers.
-func (t *tick) sow(seed uint64) {
-	for _, w := range t.crew {
+// seed gives the workers their random numbers.
+func (t *tick) seed(seed uint64) {
+	for _, w := range t.workers {
 		w.chance.Seed(seed, uint64(w.number))
 	}
-	t.chance.Seed(seed, uint64(len(t.crew)))
+	t.chance.Seed(seed, uint64(len(t.workers)))
 }
 
 // shuffle has the worker look for programs in a random order.
@@ -19,8 +19,8 @@ func (w *worker) shuffle() {
 	rand.New(&w.chance).Shuffle(len(w.mine), func(i, k int) { w.mine[i], w.mine[k] = w.mine[k], w.mine[i] })
 }
 
-// dawdle takes a little time now and then: it sleeps, yields or is merely busy.
-func dawdle(chance *rand.PCG) {
+// randomDelay takes a little time now and then: it sleeps, yields or is merely busy.
+func randomDelay(chance *rand.PCG) {
 	switch x := chance.Uint64(); {
 	case x%64 == 0:
 		time.Sleep(time.Duration(x>>8) % (100 * time.Microsecond))

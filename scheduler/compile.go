@@ -23,10 +23,10 @@ func (t *tick) compile(w *world.World, systems []*system, labels bool) {
 
 // compile gives the program its steps, without fences.
 func (p *program) compile(systems []*system, labels bool) {
-	old, meters := p.steps, p.meters
-	p.steps, p.meters = nil, nil
+	old, meters := p.steps, p.stepTimes
+	p.steps, p.stepTimes = nil, nil
 	for at, s := range systems {
-		if s.global != (p.shard == world.Everywhere) {
+		if s.global != (p.shard == world.AllShards) {
 			continue
 		}
 		i := max(0, p.shard)
@@ -37,11 +37,11 @@ func (p *program) compile(systems []*system, labels bool) {
 		if labels {
 			x.labels = pprof.WithLabels(context.Background(), pprof.Labels(labelsOf(s.name, p.shard)...))
 		}
-		m := meter{}
+		m := stepTime{}
 		if k := slices.IndexFunc(old, func(o step) bool { return o.system == s }); k >= 0 {
 			m = meters[k]
 		}
-		p.steps, p.meters = append(p.steps, x), append(p.meters, m)
+		p.steps, p.stepTimes = append(p.steps, x), append(p.stepTimes, m)
 	}
 }
 
@@ -49,7 +49,7 @@ func (p *program) compile(systems []*system, labels bool) {
 // its stack.
 func labelsOf(system string, shard int) []string {
 	where := "all"
-	if shard != world.Everywhere {
+	if shard != world.AllShards {
 		where = fmt.Sprint(shard)
 	}
 	return []string{"shard", where, "system", system}
@@ -96,7 +96,7 @@ func (t *tick) raise(w *world.World) {
 // and returns how many there are.
 func (t *tick) each(at int, f func(program int, s *step)) (n int) {
 	for i := range t.programs {
-		if p := &t.programs[i]; t.systems[at].global == (p.shard == world.Everywhere) {
+		if p := &t.programs[i]; t.systems[at].global == (p.shard == world.AllShards) {
 			f(i, &p.steps[p.find(at)])
 			n++
 		}
@@ -109,9 +109,9 @@ func (t *tick) each(at int, f func(program int, s *step)) (n int) {
 func (t *tick) raiseNear(f fence) {
 	first, then := t.systems[f.after].access, t.systems[f.system].access
 	writesFirst, readsFirst := false, false // first writes and then reads, or the other way round
-	both := first[0].Writes.Common(then[0].Near)
+	both := first[0].Writes.Common(then[0].Neighbour)
 	writesFirst = both.Len() > 0
-	both = first[0].Near.Common(then[0].Writes)
+	both = first[0].Neighbour.Common(then[0].Writes)
 	readsFirst = both.Len() > 0
 	t.each(f.system, func(shard int, s *step) {
 		if writesFirst {

@@ -21,8 +21,8 @@ type control struct {
 
 func (c *control) init() { c.changed = make(chan struct{}, 1) }
 
-// tell changes what Run is to do, and wakes it.
-func (c *control) tell(change func()) {
+// notify changes what Run is to do, and wakes it.
+func (c *control) notify(change func()) {
 	c.mu.Lock()
 	change()
 	c.mu.Unlock()
@@ -35,19 +35,19 @@ func (c *control) tell(change func()) {
 // Pause makes Run stand still after the tick that is under way: the world is idle
 // but still Run's. Safe from any goroutine at any time; a system may call it. It
 // does not wait. Step is not concerned.
-func (s *Scheduler) Pause() { s.control.tell(func() { s.control.mu.paused = true }) }
+func (s *Scheduler) Pause() { s.control.notify(func() { s.control.mu.paused = true }) }
 
 // Resume ends a pause. The ticks that would have been due in it are not made up
 // for. Safe as Pause.
 func (s *Scheduler) Resume() {
-	s.control.tell(func() { s.control.mu.paused, s.control.mu.steps = false, 0 })
+	s.control.notify(func() { s.control.mu.paused, s.control.mu.steps = false, 0 })
 }
 
 // StepOnce makes a paused Run make one tick, at once; several calls, several
 // ticks. It reports whether Run was paused. Safe as Pause.
 func (s *Scheduler) StepOnce() bool {
 	paused := false
-	s.control.tell(func() {
+	s.control.notify(func() {
 		if paused = s.control.mu.paused; paused {
 			s.control.mu.steps++
 		}
@@ -57,7 +57,7 @@ func (s *Scheduler) StepOnce() bool {
 
 // Stop makes Run return nil after the tick that is under way, or the next Run at
 // once if there is none. Safe as Pause.
-func (s *Scheduler) Stop() { s.control.tell(func() { s.control.mu.stopped = true }) }
+func (s *Scheduler) Stop() { s.control.notify(func() { s.control.mu.stopped = true }) }
 
 // Paused reports whether Run stands still, or would. Safe as Pause.
 func (s *Scheduler) Paused() bool {

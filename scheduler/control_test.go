@@ -150,7 +150,7 @@ func TestControlFromAnywhere(t *testing.T) {
 		go func() {
 			for range iterations(500) {
 				f.Pause()
-				dawdle()
+				pause()
 				f.StepOnce()
 				_ = f.Paused()
 				f.Resume()

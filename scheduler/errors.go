@@ -14,7 +14,7 @@ var errGoexit = errors.New("it called runtime.Goexit, as a test that fails does"
 // stays. The tick was completed by the other shards and systems.
 type SystemError struct {
 	System string
-	Shard  int // or world.Everywhere, for a global system and for a condition
+	Shard  int // or world.AllShards, for a global system and for a condition
 	Tick   uint64
 	Value  any    // what it panicked with
 	Stack  []byte // where
@@ -24,7 +24,7 @@ type SystemError struct {
 
 // Error names system, shard, tick and the panic's value.
 func (e *SystemError) Error() string {
-	if e.Shard == world.Everywhere {
+	if e.Shard == world.AllShards {
 		return fmt.Sprintf("scheduler: system %q panicked in tick %d: %v", e.System, e.Tick, e.Value)
 	}
 	return fmt.Sprintf("scheduler: system %q panicked on shard %d in tick %d: %v", e.System, e.Shard, e.Tick, e.Value)

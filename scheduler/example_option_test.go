@@ -38,7 +38,7 @@ func ExampleGlobal() {
 	s := scheduler.New(newRocks(), scheduler.Options{})
 	s.MustAdd("count", func(b *world.Build) func(*world.Context) {
 		all := b.Query(world.With[Warmth](b))
-		return func(c *world.Context) { fmt.Println(all.Count(), c.Shard() == world.Everywhere) }
+		return func(c *world.Context) { fmt.Println(all.Count(), c.Shard() == world.AllShards) }
 	}, scheduler.Global())
 	stepped(s, 1)
 	// Output: 100 true

@@ -9,7 +9,7 @@ import (
 )
 
 // A whole tick: two systems run on every shard, the second reading what the
-// first wrote on other shards; then the refresh buries the dead and applies what
+// first wrote on other shards; then the refresh frees the dead and applies what
 // a port had asked for meanwhile.
 func ExampleScheduler_Step() {
 	type Health struct{ Points int }

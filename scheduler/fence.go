@@ -68,7 +68,7 @@ var clashes = []struct {
 
 func ownWrites(a *world.Access) shard.Set      { return a.Writes }
 func foreign(a *world.Access) shard.Set        { return a.Foreign }
-func near(a *world.Access) shard.Set           { return a.Near }
+func near(a *world.Access) shard.Set           { return a.Neighbour }
 func resourceWrites(a *world.Access) shard.Set { return a.ResourceWrites }
 func resourceReads(a *world.Access) shard.Set  { return a.ResourceReads }
 func resourceParts(a *world.Access) shard.Set  { return a.ResourceParts }
@@ -82,9 +82,9 @@ func reasons(w *world.World, first, then *system) (far, near []Reason) {
 	switch a, b := first.access[0], then.access[0]; {
 	case first.global && then.global: // one after the other anyway
 		return nil, nil
-	case first.global && a.Whole:
+	case first.global && a.Exclusive:
 		return []Reason{{allShards, stopped, run}}, nil
-	case then.global && b.Whole:
+	case then.global && b.Exclusive:
 		return []Reason{{allShards, run, stopped}}, nil
 	default:
 		for _, c := range clashes {

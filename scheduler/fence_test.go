@@ -25,10 +25,10 @@ func TestFence(t *testing.T) {
 					f.MustAdd(fmt.Sprint("write ", stage), func(b *world.Build) func(*world.Context) {
 						values := world.Write[Value](b)
 						return func(c *world.Context) {
-							dawdle()
+							pause()
 							v := values.Get(markers[c.Shard()])
 							if v.N = value(c.Tick(), stage); c.Shard()%2 == 0 {
-								dawdle()
+								pause()
 							}
 						}
 					})
@@ -42,7 +42,7 @@ func TestFence(t *testing.T) {
 										panic(fmt.Sprintf("shard %d reads %d of shard %d, want %d", c.Shard(), v.N, at, value(c.Tick(), stage)))
 									}
 									if i%3 == 0 {
-										dawdle()
+										pause()
 									}
 								}
 							}
@@ -67,7 +67,7 @@ func TestFenceOfCreates(t *testing.T) {
 			create := func(b *world.Build) func(*world.Context) {
 				b.Creates(f.movers)
 				return func(c *world.Context) {
-					dawdle()
+					pause()
 					for range each {
 						h, err := f.movers.Create(c, Mover{Velocity: Velocity{X: float64(c.Shard())}})
 						if err != nil {
@@ -81,7 +81,7 @@ func TestFenceOfCreates(t *testing.T) {
 				return func(b *world.Build) func(*world.Context) {
 					velocity := world.ReadForeign[Velocity](b)
 					return func(c *world.Context) {
-						dawdle()
+						pause()
 						for shard := range made {
 							if len(made[shard]) != each*(2*int(c.Tick())+rounds) {
 								panic(fmt.Sprintf("shard %d has made %d", shard, len(made[shard])))

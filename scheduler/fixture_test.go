@@ -84,9 +84,9 @@ func (f *fixture) step(n int) {
 	}
 }
 
-// dawdle takes a little time now and then, so that shards and systems meet in
+// pause takes a little time now and then, so that shards and systems meet in
 // different orders. It depends on nothing that a test looks at.
-func dawdle() {
+func pause() {
 	switch rand.IntN(8) {
 	case 0:
 		time.Sleep(time.Duration(rand.IntN(200)) * time.Microsecond)

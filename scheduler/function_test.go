@@ -23,13 +23,13 @@ func TestStepTellsOfFunctions(t *testing.T) {
 			const shards = 5
 			f := newFixture(t, shards, workers)
 			markers := f.mark()
-			fail := world.RegisterFunc(f.w, "fail", func(self *world.Self, exits bool) {
+			fail := world.RegisterFunc(f.w, "fail", func(self *world.EntityContext, exits bool) {
 				if exits {
 					runtime.Goexit()
 				}
 				panic("no more")
 			})
-			none := world.RegisterFunc(f.w, "none", func(*world.Self, struct{}) {})
+			none := world.RegisterFunc(f.w, "none", func(*world.EntityContext, struct{}) {})
 			broken := false
 			f.MustAdd("system", func(*world.Build) func(*world.Context) {
 				return func(c *world.Context) {
@@ -69,7 +69,7 @@ func TestStepCountsFunctions(t *testing.T) {
 	var log bytes.Buffer
 	f := newFixtureOf(t, world.Options{Shards: 4}, scheduler.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	markers := f.mark()
-	fail := world.RegisterFunc(f.w, "fail", func(*world.Self, int) { panic("no more") })
+	fail := world.RegisterFunc(f.w, "fail", func(*world.EntityContext, int) { panic("no more") })
 	port, err := f.w.OpenPort()
 	require.NoError(t, err)
 	for i := range 1000 {

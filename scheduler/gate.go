@@ -57,17 +57,17 @@ func (g *gate) park(number uint64) {
 
 func (g *gate) leave() { g.inside.Add(-1) }
 
-// patience is one goroutine's way from looking for work in vain to being parked:
+// backoff is one goroutine's way from looking for work in vain to being parked:
 // it spins, yields, enters the gate, looks once more and parks.
-type patience struct {
+type backoff struct {
 	gate    *gate
 	looks   int
 	entered bool
 	number  uint64
 }
 
-// inVain is called after each look that found nothing.
-func (p *patience) inVain() {
+// failed is called after each look that found nothing.
+func (p *backoff) failed() {
 	switch p.looks++; {
 	case p.looks <= spins:
 	case p.looks <= spins+yields:
@@ -81,7 +81,7 @@ func (p *patience) inVain() {
 }
 
 // end is called when there is something to do, or nothing more to wait for.
-func (p *patience) end() {
+func (p *backoff) end() {
 	if p.entered {
 		p.gate.leave()
 	}

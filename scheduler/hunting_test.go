@@ -13,7 +13,7 @@ func (s *hunting) follow(b *world.Build) func(*world.Context) {
 	position, pushes := world.Write[Position](b), world.Receive[Push](b)
 	all := b.Query(position)
 	return func(*world.Context) {
-		dawdle()
+		pause()
 		for i, e := range pushes.All() {
 			if p := position.Get(e.To); p != nil {
 				p.X = p.X*1.01 + e.Body.X*float64(i+1) // the order shows
@@ -32,7 +32,7 @@ func (s *hunting) near(b *world.Build) func(*world.Context) {
 	hunters, position := world.Write[Hunter](b), world.ReadForeign[Position](b)
 	all := b.Query(hunters)
 	return func(c *world.Context) {
-		dawdle()
+		pause()
 		n := 0
 		for ch := range all.Chunks() {
 			for i, h := range hunters.Slice(ch) {
@@ -55,7 +55,7 @@ func (s *hunting) breed(b *world.Build) func(*world.Context) {
 	all := b.Query(world.With[Hunter](b))
 	season := world.ReadResource[Season](b)
 	return func(c *world.Context) {
-		dawdle()
+		pause()
 		r := c.Rand()
 		for ch := range all.Chunks() {
 			for _, h := range ch.Handles() {
@@ -75,7 +75,7 @@ func (s *hunting) die(b *world.Build) func(*world.Context) {
 	all := b.Query(hunters)
 	r := rand.New(rand.NewPCG(2, uint64(b.Shard())))
 	return func(c *world.Context) {
-		dawdle()
+		pause()
 		for ch := range all.Chunks() {
 			for i, h := range ch.Handles() {
 				odds := 50
@@ -99,7 +99,7 @@ func (s *hunting) roam(b *world.Build) func(*world.Context) {
 	hunters := world.Read[Hunter](b)
 	all := b.Query(hunters)
 	return func(c *world.Context) {
-		dawdle()
+		pause()
 		r := c.Rand()
 		odds := 60
 		if c.Tick()%10 == 3 { // enough for moves in parallel
@@ -125,7 +125,7 @@ func (s *hunting) count(b *world.Build) func(*world.Context) {
 	mine, hunters := world.Accumulate[Census](b), world.Read[Hunter](b)
 	all := b.Query(hunters)
 	return func(*world.Context) {
-		dawdle()
+		pause()
 		for ch := range all.Chunks() {
 			for _, h := range hunters.Slice(ch) {
 				mine.Hunters++
@@ -141,7 +141,7 @@ func (s *hunting) drift(b *world.Build) func(*world.Context) {
 	census := world.ReadResource[Census](b)
 	all := b.Query(position, world.With[Hunter](b))
 	return func(c *world.Context) {
-		dawdle()
+		pause()
 		r := c.Rand()
 		for ch := range all.Chunks() {
 			p := position.Slice(ch)

@@ -26,14 +26,14 @@ func (t *tick) runJobs(w *worker) {
 	for k := int32(0); ; {
 		switch {
 		case k < t.opened.Load():
-			w.patience.end()
+			w.backoff.end()
 			t.work(&t.jobs[k], &w.chance)
 			k++
 		case t.over.Load():
-			w.patience.end()
+			w.backoff.end()
 			return
 		default:
-			w.patience.inVain()
+			w.backoff.failed()
 		}
 	}
 }
@@ -42,7 +42,7 @@ func (t *tick) runJobs(w *worker) {
 func (t *tick) work(j *job, chance *rand.PCG) {
 	for i := int(j.taken.Add(1)) - 1; i < j.n; i = int(j.taken.Add(1)) - 1 {
 		if t.chaos {
-			dawdle(chance)
+			randomDelay(chance)
 		}
 		t.item(j, i)
 	}
@@ -68,7 +68,7 @@ func (t *tick) parallel(n int, f func(int)) {
 		}
 		return
 	}
-	t.call(t.crew[0])
+	t.call(t.workers[0])
 	j := &t.jobs[k]
 	j.f, j.n = f, n
 	j.taken.Store(0)
@@ -85,9 +85,9 @@ func (t *tick) awaitJob(j *job) {
 	if left := j.n - int(j.taken.Swap(int32(j.n))); left > 0 {
 		j.done.Add(int32(left))
 	}
-	p := patience{gate: &t.gate} // not the worker's: another goroutine may have taken its place
+	p := backoff{gate: &t.gate} // not the worker's: another goroutine may have taken its place
 	for int(j.done.Load()) < j.n {
-		p.inVain()
+		p.failed()
 	}
 	p.end()
 }

@@ -68,22 +68,22 @@ func (o LevelOptions) validate() LevelOptions {
 //
 // Ownership: the goroutine in Step.
 type leveler struct {
-	o       LevelOptions
-	giving  []bool
-	givers  []pile
-	takers  []pile
-	descend func(a, b pile) int
-	ascend  func(a, b pile) int
+	o         LevelOptions
+	giving    []bool
+	donors    []shardLoad
+	receivers []shardLoad
+	descend   func(a, b shardLoad) int
+	ascend    func(a, b shardLoad) int
 }
 
-// pile is a shard that gives or takes.
-type pile struct {
+// shardLoad is a shard that gives or takes.
+type shardLoad struct {
 	shard int
 	load  float64 // entities
 }
 
 // above returns how many entities more than the mean there are.
-func (p pile) above(mean float64) int { return int(p.load - mean) }
+func (p shardLoad) above(mean float64) int { return int(p.load - mean) }
 
 // Level makes a Balancer that moves entities from shards whose load is far above
 // the mean to those that are below, those with the most to those with the least,
@@ -93,12 +93,12 @@ func (p pile) above(mean float64) int { return int(p.load - mean) }
 func Level(o LevelOptions) Balancer {
 	return &leveler{
 		o:       o.validate(),
-		descend: func(a, b pile) int { return cmp.Or(cmp.Compare(b.load, a.load), a.shard-b.shard) },
-		ascend:  func(a, b pile) int { return cmp.Or(cmp.Compare(a.load, b.load), a.shard-b.shard) },
+		descend: func(a, b shardLoad) int { return cmp.Or(cmp.Compare(b.load, a.load), a.shard-b.shard) },
+		ascend:  func(a, b shardLoad) int { return cmp.Or(cmp.Compare(a.load, b.load), a.shard-b.shard) },
 	}
 }
 
-func (l *leveler) Balance(tick uint64, loads []Load, dst []world.Shift) []world.Shift {
+func (l *leveler) Balance(tick uint64, loads []Load, dst []world.Transfer) []world.Transfer {
 	if tick%uint64(l.o.Every) != 0 {
 		return dst
 	}
@@ -110,9 +110,9 @@ func (l *leveler) Balance(tick uint64, loads []Load, dst []world.Shift) []world.
 		mean += float64(x.Entities)
 	}
 	mean /= float64(len(loads))
-	l.givers = l.givers[:0]
+	l.donors = l.donors[:0]
 	for i, x := range loads {
-		p := pile{i, float64(x.Entities)}
+		p := shardLoad{i, float64(x.Entities)}
 		switch {
 		case p.load <= l.o.Until*mean:
 			l.giving[i] = false
@@ -120,16 +120,16 @@ func (l *leveler) Balance(tick uint64, loads []Load, dst []world.Shift) []world.
 			l.giving[i] = true
 		}
 		if l.giving[i] {
-			l.givers = append(l.givers, p)
+			l.donors = append(l.donors, p)
 		}
 	}
-	if len(l.givers) == 0 {
+	if len(l.donors) == 0 {
 		return dst
 	}
-	l.takers = l.takers[:0]
+	l.receivers = l.receivers[:0]
 	for i, x := range loads {
-		if p := (pile{i, float64(x.Entities)}); p.load < mean {
-			l.takers = append(l.takers, p)
+		if p := (shardLoad{i, float64(x.Entities)}); p.load < mean {
+			l.receivers = append(l.receivers, p)
 		}
 	}
 	return l.level(mean, dst)
@@ -145,20 +145,20 @@ func (l *leveler) AppendState(dst []byte) []byte {
 
 // level lets the givers give and the takers take, as far as both are off the mean
 // and the limit reaches.
-func (l *leveler) level(mean float64, dst []world.Shift) []world.Shift {
-	slices.SortFunc(l.givers, l.descend)
-	slices.SortFunc(l.takers, l.ascend)
+func (l *leveler) level(mean float64, dst []world.Transfer) []world.Transfer {
+	slices.SortFunc(l.donors, l.descend)
+	slices.SortFunc(l.receivers, l.ascend)
 	left, at := l.o.Limit, 0
-	for _, g := range l.givers {
+	for _, g := range l.donors {
 		give := min(left, g.above(mean))
-		for give > 0 && at < len(l.takers) {
-			t := &l.takers[at]
+		for give > 0 && at < len(l.receivers) {
+			t := &l.receivers[at]
 			n := min(give, int(mean-t.load))
 			if n < 1 {
 				at++
 				continue
 			}
-			dst = append(dst, world.Shift{From: g.shard, To: t.shard, Entities: n})
+			dst = append(dst, world.Transfer{From: g.shard, To: t.shard, Entities: n})
 			t.load += float64(n)
 			give, left = give-n, left-n
 		}

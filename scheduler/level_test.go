@@ -28,7 +28,7 @@ func (l *naiveLevel) decide(counts []int) []int {
 		total += n
 	}
 	mean := float64(total) / float64(len(counts))
-	var givers, takers []int
+	var donors, takers []int
 	for i, n := range counts {
 		if float64(n) <= l.until*mean {
 			delete(l.giving, i)
@@ -36,17 +36,17 @@ func (l *naiveLevel) decide(counts []int) []int {
 			l.giving[i] = true
 		}
 		if l.giving[i] {
-			givers = append(givers, i)
+			donors = append(donors, i)
 		}
 		if float64(n) < mean {
 			takers = append(takers, i)
 		}
 	}
 	after := slices.Clone(counts)
-	slices.SortStableFunc(givers, func(a, b int) int { return cmp.Compare(counts[b], counts[a]) })
+	slices.SortStableFunc(donors, func(a, b int) int { return cmp.Compare(counts[b], counts[a]) })
 	slices.SortStableFunc(takers, func(a, b int) int { return cmp.Compare(counts[a], counts[b]) })
 	left := l.limit
-	for _, g := range givers {
+	for _, g := range donors {
 		for left > 0 && float64(after[g])-1 >= mean {
 			to := slices.IndexFunc(takers, func(i int) bool { return float64(after[i])+1 <= mean })
 			if to < 0 {
@@ -82,9 +82,9 @@ func TestLevel(t *testing.T) {
 			for i, n := range counts {
 				loads[i] = scheduler.Load{Entities: n, Cost: time.Duration(r.Int64())}
 			}
-			shifts := level.Balance(tick, loads, nil)
-			decided += len(shifts)
-			for _, x := range shifts {
+			transfers := level.Balance(tick, loads, nil)
+			decided += len(transfers)
+			for _, x := range transfers {
 				require.Positive(t, x.Entities)
 				require.NotEqual(t, x.From, x.To)
 				got[x.From] -= x.Entities

@@ -36,7 +36,7 @@ func (s *Scheduler) Enable(name string) error {
 	if x == nil {
 		return errUnknown(name)
 	}
-	x.pardoned.Store(true)
+	x.reenabled.Store(true)
 	x.enabled.Store(true)
 	return nil
 }

@@ -31,7 +31,7 @@ func TestNearFence(t *testing.T) {
 					f.MustAdd(fmt.Sprint("write ", stage), func(b *world.Build) func(*world.Context) {
 						values := world.Write[Value](b)
 						return func(c *world.Context) {
-							dawdle()
+							pause()
 							values.Get(markers[c.Shard()]).N = value(c.Tick(), stage)
 						}
 					})
@@ -39,12 +39,12 @@ func TestNearFence(t *testing.T) {
 						near := ring(b.Shard(), shards)
 						values := world.ReadForeignOf[Value](b, near...)
 						return func(c *world.Context) {
-							dawdle()
+							pause()
 							for _, shard := range append(near, c.Shard()) {
 								if v, ok := values.Get(markers[shard]); !ok || v.N != value(c.Tick(), stage) {
 									panic(fmt.Sprintf("shard %d reads %d of shard %d, want %d", c.Shard(), v.N, shard, value(c.Tick(), stage)))
 								}
-								dawdle()
+								pause()
 							}
 						}
 					})
@@ -189,7 +189,7 @@ func TestResources(t *testing.T) {
 			return func(b *world.Build) func(*world.Context) {
 				r := world.ReadResource[Sum](b)
 				return func(c *world.Context) {
-					dawdle()
+					pause()
 					want := Sum{}
 					if c.Tick() >= late {
 						want = inOrder(c.Tick() - late)
@@ -204,7 +204,7 @@ func TestResources(t *testing.T) {
 			return func(b *world.Build) func(*world.Context) {
 				mine, rule := world.Accumulate[Sum](b), world.ReadResource[Rule](b)
 				return func(c *world.Context) {
-					dawdle()
+					pause()
 					if first {
 						mine.Shards = uint64(c.Shard())
 					} else {
@@ -217,7 +217,7 @@ func TestResources(t *testing.T) {
 		f.MustAdd("look before", look(1)).MustAdd("add", add(true))
 		f.MustAdd("rule", func(b *world.Build) func(*world.Context) {
 			rule := world.WriteResource[Rule](b)
-			return func(c *world.Context) { dawdle(); rule.N = c.Tick() }
+			return func(c *world.Context) { pause(); rule.N = c.Tick() }
 		}, scheduler.Global())
 		f.MustAdd("look still", look(1)).MustAdd("add more", add(false))
 		f.MustAdd("look after", look(0)).MustAdd("look globally", look(0), scheduler.Global())

@@ -74,7 +74,7 @@ func (t *tick) observe(w *worker, s *step, c *world.Context) {
 		trace.Log(t.tracing, "shard", strconv.Itoa(c.Shard()))
 	}
 	if t.chaos {
-		dawdle(&w.chance)
+		randomDelay(&w.chance)
 	}
 	s.run(c)
 }

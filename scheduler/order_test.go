@@ -141,7 +141,7 @@ func TestOrderOfGlobals(t *testing.T) {
 			return func(b *world.Build) func(*world.Context) {
 				values := world.Write[Value](b)
 				return func(c *world.Context) {
-					dawdle()
+					pause()
 					if v := values.Get(markers[c.Shard()]); v.N != want {
 						panic(fmt.Sprintf("shard %d finds %d, want %d", c.Shard(), v.N, want))
 					} else {
@@ -155,7 +155,7 @@ func TestOrderOfGlobals(t *testing.T) {
 				values := world.Write[Value](b)
 				all := b.Query(values)
 				return func(*world.Context) {
-					dawdle()
+					pause()
 					n := 0
 					for ch := range all.Chunks() {
 						for i := range values.Slice(ch) {

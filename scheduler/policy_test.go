@@ -113,7 +113,7 @@ func TestPolicyOfGlobals(t *testing.T) {
 	var se *scheduler.SystemError
 	require.ErrorAs(t, err, &se)
 	require.Equal(t, "asked", se.System)
-	require.Equal(t, world.Everywhere, se.Shard)
+	require.Equal(t, world.AllShards, se.Shard)
 	require.ErrorContains(t, err, `system "global" panicked in tick 0: global`)
 	f.step(2)
 	require.Equal(t, 1, ran)
@@ -128,7 +128,7 @@ func TestPanicOfCoordinator(t *testing.T) {
 	f := newFixture(t, 9, 3)
 	for i := range 4 {
 		f.MustAdd(fmt.Sprint(i), func(*world.Build) func(*world.Context) {
-			return func(c *world.Context) { dawdle(); panic(errBroken) }
+			return func(c *world.Context) { pause(); panic(errBroken) }
 		})
 	}
 	joined, ok := f.Step(t.Context()).(interface{ Unwrap() []error })

@@ -17,18 +17,18 @@ import (
 // Ownership: whoever has claimed state, which hands the rest over; the
 // coordinator between ticks. progress may be read by anyone.
 type program struct {
-	state    atomic.Int64 // ready, claimed, finished, or what it stands before
-	progress atomic.Int32 // place of the last system passed that neighbours wait for, and one
-	next     int          // the step to take next
-	steps    []step
-	meters   []meter // by step
-	context  *world.Context
-	shard    int // or world.Everywhere
-	worker   int // who ran it last
-	spent    int64
-	cost     int64 // moving average of what was spent in a tick, in ticks of the clock
-	errs     []*SystemError
-	_        [64]byte // programs are claimed by different workers
+	state     atomic.Int64 // ready, claimed, finished, or what it stands before
+	progress  atomic.Int32 // place of the last system passed that neighbours wait for, and one
+	next      int          // the step to take next
+	steps     []step
+	stepTimes []stepTime // by step
+	context   *world.Context
+	shard     int // or world.AllShards
+	worker    int // who ran it last
+	spent     int64
+	cost      int64 // moving average of what was spent in a tick, in ticks of the clock
+	errs      []*SystemError
+	_         [64]byte // programs are claimed by different workers
 }
 
 // The states of a program. A positive one names what it stands before: a fence
@@ -62,13 +62,13 @@ const none = -1
 // nearWait is a wait for one other shard to have passed a system.
 type nearWait struct{ shard, after int32 }
 
-// meter is what a step has taken, in ticks of the clock.
-type meter struct {
+// stepTime is what a step has taken, in ticks of the clock.
+type stepTime struct {
 	runs, panics     uint64
 	total, most, now int64
 }
 
-func (m *meter) add(spent int64) {
+func (m *stepTime) add(spent int64) {
 	m.runs++
 	m.total += spent
 	m.most = max(m.most, spent)
@@ -129,7 +129,7 @@ func (t *tick) forward(w *worker, p *program) (again bool) {
 	returned := false
 	defer func() {
 		if !returned {
-			again = t.caught(w, p, recover())
+			again = t.recovered(w, p, recover())
 		}
 	}()
 	c := p.context
@@ -159,7 +159,7 @@ func (t *tick) forward(w *worker, p *program) (again bool) {
 // with the same reading.
 func (t *tick) measure(w *worker, p *program) {
 	now := clock.Now()
-	p.meters[p.next].add(now - w.now)
+	p.stepTimes[p.next].add(now - w.now)
 	w.now = now
 	if now > w.callAt {
 		t.call(w)
@@ -179,9 +179,9 @@ func (t *tick) pass(p *program, s *step) {
 	}
 }
 
-// caught ends a step that panicked, or that ended its goroutine as a failed test
+// recovered ends a step that panicked, or that ended its goroutine as a failed test
 // does: then the program is given up, for another worker.
-func (t *tick) caught(w *worker, p *program, value any) (again bool) {
+func (t *tick) recovered(w *worker, p *program, value any) (again bool) {
 	s := &p.steps[p.next]
 	p.context.Stop()
 	exits := value == nil
@@ -193,7 +193,7 @@ func (t *tick) caught(w *worker, p *program, value any) (again bool) {
 		system: s.system,
 	})
 	t.measure(w, p)
-	p.meters[p.next].panics++
+	p.stepTimes[p.next].panics++
 	if s.system.policy == DisableOnShard {
 		s.off = true
 		s.system.off[max(0, p.shard)] = true

@@ -129,10 +129,10 @@ func (s *Scheduler) log(level slog.Level, what string, values ...any) {
 	}
 }
 
-// tellStuck is what the watchdog calls.
-func (s *Scheduler) tellStuck(x Stuck) {
+// notifyStuck is what the watchdog calls.
+func (s *Scheduler) notifyStuck(x Stuck) {
 	s.log(slog.LevelWarn, "system does not return", "system", x.System, "shard", x.Shard, "tick", x.Tick, "for", x.For, "stack", x.Stack)
-	if s.options.Watchdog.Tell != nil {
-		s.options.Watchdog.Tell(x)
+	if s.options.Watchdog.Notify != nil {
+		s.options.Watchdog.Notify(x)
 	}
 }

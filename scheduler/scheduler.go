@@ -117,10 +117,10 @@ func New(w *world.World, o Options) *Scheduler {
 	t.init(w, o.Workers)
 	t.labels = o.Labels || o.Watchdog.After > 0
 	if t.chaos = o.Chaos != 0; t.chaos {
-		t.sow(o.Chaos)
+		t.seed(o.Chaos)
 	}
 	if o.Watchdog.After > 0 {
-		t.watchdog = newWatchdog(t, o.Watchdog.After, s.tellStuck)
+		t.watchdog = newWatchdog(t, o.Watchdog.After, s.notifyStuck)
 	}
 	return s
 }

@@ -12,7 +12,7 @@ func (s *Scheduler) AppendState(dst []byte) []byte {
 	for _, x := range s.sorted {
 		dst = append(dst, x.name...)
 		dst = append(dst, 0, bit(x.enabled.Load()))
-		if !slices.Contains(x.off, true) || x.pardoned.Load() {
+		if !slices.Contains(x.off, true) || x.reenabled.Load() {
 			dst = append(dst, 0)
 			continue
 		}

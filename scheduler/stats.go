@@ -65,7 +65,7 @@ func (s *Scheduler) Stats(dst *Stats) {
 		to := &dst.Systems[at]
 		*to = SystemStats{Name: x.name, Global: x.global, Enabled: x.enabled.Load(), Shards: to.Shards[:0]}
 		for i := range t.programs {
-			if p := &t.programs[i]; x.global == (p.shard == world.Everywhere) {
+			if p := &t.programs[i]; x.global == (p.shard == world.AllShards) {
 				to.add(t, p, at)
 			}
 		}
@@ -75,7 +75,7 @@ func (s *Scheduler) Stats(dst *Stats) {
 // add takes in one shard.
 func (s *SystemStats) add(t *tick, p *program, at int) {
 	i := p.find(at)
-	m := &p.meters[i]
+	m := &p.stepTimes[i]
 	one := ShardStats{
 		Runs: m.runs, Panics: m.panics, Off: p.steps[i].off,
 		Total: t.scale.Duration(m.total), Last: t.scale.Duration(m.now), Max: t.scale.Duration(m.most),

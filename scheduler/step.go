@@ -38,12 +38,12 @@ func (s *Scheduler) step(ctx context.Context) (err error) {
 		}
 		// A system has ended this goroutine; the tick is completed all the same.
 		t.helpers.Add(1)
-		go t.crew[0].start()
+		go t.workers[0].start()
 		t.awaitSystems()
 		_ = s.endTick(ctx, early)
 	}()
 	t.begin(t.world)
-	t.runSystems(t.crew[0])
+	t.runSystems(t.workers[0])
 	ran = true
 	return s.endTick(ctx, early)
 }
@@ -116,7 +116,7 @@ func (s *Scheduler) giveUp(ctx context.Context, early []*SystemError, v any) err
 func (s *Scheduler) decide() (early []*SystemError) {
 	tick := s.w.Tick()
 	for i, x := range s.tick.systems {
-		if x.pardoned.Load() && x.pardoned.Swap(false) {
+		if x.reenabled.Load() && x.reenabled.Swap(false) {
 			clear(x.off)
 			s.tick.each(i, func(_ int, step *step) { step.off = false })
 		}
@@ -137,7 +137,7 @@ func (x *system) holds(w *world.World) (all bool, err *SystemError) {
 	defer func() {
 		if v := recover(); v != nil {
 			all = false
-			err = &SystemError{System: x.name, Shard: world.Everywhere, Tick: w.Tick(), Value: v, Stack: debug.Stack(), system: x}
+			err = &SystemError{System: x.name, Shard: world.AllShards, Tick: w.Tick(), Value: v, Stack: debug.Stack(), system: x}
 		}
 	}()
 	for _, condition := range x.when {
@@ -167,18 +167,18 @@ func (s *Scheduler) settle(ctx context.Context, early []*SystemError, broken *wo
 		panics = append(panics, s.balancing.err)
 		s.balancing.err = nil
 	}
-	calls, omitted, hooks, deaf := t.world.Failures(), t.world.Omitted(), t.world.Broken(), t.world.Deaf()
+	calls, omitted, hooks, deaf := t.world.Failures(), t.world.Omitted(), t.world.Broken(), t.world.RecorderError()
 	if len(panics)+len(calls)+len(hooks) == 0 && deaf == nil && broken == nil {
 		return nil
 	}
 	all := make([]error, 0, len(panics)+len(calls)+len(hooks)+3)
 	for _, e := range panics {
 		all = append(all, e)
-		s.punish(e)
+		s.applyPolicy(e)
 	}
 	for _, e := range calls {
 		all = append(all, e)
-		s.tell(e)
+		s.notify(e)
 	}
 	if omitted != nil {
 		all = append(all, omitted)
@@ -187,7 +187,7 @@ func (s *Scheduler) settle(ctx context.Context, early []*SystemError, broken *wo
 	}
 	for _, e := range hooks {
 		all = append(all, e)
-		s.punishHook(e)
+		s.applyHookPolicy(e)
 	}
 	if deaf != nil {
 		all = append(all, deaf)
@@ -211,16 +211,16 @@ func (s *Scheduler) broke(e *world.BrokenError) error {
 	return e
 }
 
-// tell counts and logs a panic of a function.
-func (s *Scheduler) tell(e *world.CallError) {
+// notify counts and logs a panic of a function.
+func (s *Scheduler) notify(e *world.CallError) {
 	s.counts.Panics++
 	if l := s.options.Logger; l != nil {
 		l.Error("function panicked", "function", e.Function, "on", e.On, "shard", e.Shard, "tick", e.Tick, "panic", e.Value, "stack", string(e.Stack))
 	}
 }
 
-// punishHook does what the policy says with a hook that panicked.
-func (s *Scheduler) punishHook(e *world.HookError) {
+// applyHookPolicy does what the policy says with a hook that panicked.
+func (s *Scheduler) applyHookPolicy(e *world.HookError) {
 	s.counts.Panics++
 	switch s.options.IfPanics {
 	case DisableSystem:
@@ -233,12 +233,12 @@ func (s *Scheduler) punishHook(e *world.HookError) {
 	}
 }
 
-// punish does what the policy of a system that panicked says.
-func (s *Scheduler) punish(e *SystemError) {
+// applyPolicy does what the policy of a system that panicked says.
+func (s *Scheduler) applyPolicy(e *SystemError) {
 	s.counts.Panics++
 	x := e.system
 	switch {
-	case x.policy == DisableSystem, x.policy == DisableOnShard && e.Shard == world.Everywhere:
+	case x.policy == DisableSystem, x.policy == DisableOnShard && e.Shard == world.AllShards:
 		x.enabled.Store(false)
 	}
 	if l := s.options.Logger; l != nil {

@@ -34,7 +34,7 @@ func TestStepRunsEachSystemOnce(t *testing.T) {
 							if !busy[c.Shard()].CompareAndSwap(false, true) {
 								panic("two on one shard")
 							}
-							dawdle()
+							pause()
 							if c.Shard() != b.Shard() || c.Tick() != ticks || c.System() != name {
 								panic(fmt.Sprintf("shard %d, tick %d, %q", c.Shard(), c.Tick(), c.System()))
 							}

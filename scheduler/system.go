@@ -20,13 +20,13 @@ type System func(b *world.Build) func(c *world.Context)
 // shard's element of off belongs to who runs the shard.
 type system struct {
 	options
-	name     string
-	run      []func(*world.Context) // by shard; of a global system one
-	access   []*world.Access        // likewise
-	off      []bool                 // likewise: it panicked there, and is not run any more
-	enabled  atomic.Bool
-	pardoned atomic.Bool // it is to run on all shards again
-	merges   bool        // it is not the user's: it merges an accumulator
+	name      string
+	run       []func(*world.Context) // by shard; of a global system one
+	access    []*world.Access        // likewise
+	off       []bool                 // likewise: it panicked there, and is not run any more
+	enabled   atomic.Bool
+	reenabled atomic.Bool // it is to run on all shards again
+	merges    bool        // it is not the user's: it merges an accumulator
 }
 
 // build runs a constructor for every shard.
@@ -35,7 +35,7 @@ func build(w *world.World, name string, construct System, o options) (*system, e
 	for i := range s.run {
 		shard := i
 		if s.global {
-			shard = world.Everywhere
+			shard = world.AllShards
 		}
 		b := world.NewBuild(w, shard, name)
 		s.run[i] = construct(b)
@@ -51,7 +51,7 @@ func build(w *world.World, name string, construct System, o options) (*system, e
 		}
 	}
 	a := s.access[0]
-	if both := a.Foreign.Union(a.Near).Common(a.Writes); both.Len() > 0 && !s.global {
+	if both := a.Foreign.Union(a.Neighbour).Common(a.Writes); both.Len() > 0 && !s.global {
 		return nil, fmt.Errorf("scheduler: system %q writes or creates %s and reads it in other shards; split it into two systems",
 			name, w.ComponentNames(both))
 	}

@@ -32,7 +32,7 @@ type tick struct {
 	over       atomic.Bool  // no more jobs in this tick
 	gate       gate
 
-	crew    []*worker
+	workers []*worker
 	helpers sync.WaitGroup
 	called  bool // the helpers
 	small   bool // the last tick was over soon
@@ -58,9 +58,9 @@ func (t *tick) init(w *world.World, workers int) {
 		t.programs[i].worker = i * workers / n
 		t.order = append(t.order, int32(i))
 	}
-	t.programs[n].shard = world.Everywhere
+	t.programs[n].shard = world.AllShards
 	for i := range workers {
-		t.crew = append(t.crew, t.newWorker(i))
+		t.workers = append(t.workers, t.newWorker(i))
 	}
 }
 
@@ -95,8 +95,8 @@ func (t *tick) begin(w world.Tick) {
 	t.opened.Store(0)
 	t.over.Store(false)
 	t.arrange()
-	t.called = len(t.crew) == 1
-	w0 := t.crew[0]
+	t.called = len(t.workers) == 1
+	w0 := t.workers[0]
 	switch {
 	case t.called:
 	case t.small && !t.more():
@@ -119,7 +119,7 @@ func (t *tick) more() bool {
 
 // awaitSystems waits until every program is finished.
 func (t *tick) awaitSystems() {
-	for p := (patience{gate: &t.gate}); ; p.inVain() {
+	for p := (backoff{gate: &t.gate}); ; p.failed() {
 		if t.unfinished.Load() == 0 {
 			p.end()
 			return
@@ -132,7 +132,7 @@ func (t *tick) finish() {
 	t.over.Store(true)
 	t.gate.open()
 	t.helpers.Wait()
-	t.crew[0].callAt = never
+	t.workers[0].callAt = never
 }
 
 // settle draws the sums of the tick: what programs cost, and whether it was over

@@ -15,16 +15,16 @@ import (
 type Watchdog struct {
 	// After is how long a system may run on one shard. 0 means no watchdog.
 	After time.Duration
-	// Tell, if not nil, is called once for each such run, while the tick is still
+	// Notify, if not nil, is called once for each such run, while the tick is still
 	// running: it must not use the world but through a Port, and it must return,
 	// since the tick waits for it. Options.Logger is told in any case.
-	Tell func(Stuck)
+	Notify func(Stuck)
 }
 
 // Stuck tells of a system that has not returned.
 type Stuck struct {
 	System string
-	Shard  int // or world.Everywhere
+	Shard  int // or world.AllShards
 	Tick   uint64
 	For    time.Duration // so far
 	// Stack is where the goroutine that runs it is, and those it started, as in a
@@ -42,18 +42,18 @@ func (s Stuck) String() string {
 // Ownership: the coordinator begins and ends; mu guards against its looking
 // meanwhile.
 type watchdog struct {
-	after time.Duration
-	tell  func(Stuck)
-	tick  *tick
-	timer *time.Timer
-	mu    struct {
+	after  time.Duration
+	notify func(Stuck)
+	tick   *tick
+	timer  *time.Timer
+	mu     struct {
 		sync.Mutex
 		on bool
 	}
 }
 
 func newWatchdog(t *tick, after time.Duration, tell func(Stuck)) *watchdog {
-	d := &watchdog{after: after, tell: tell, tick: t}
+	d := &watchdog{after: after, notify: tell, tick: t}
 	d.timer = time.AfterFunc(time.Hour, d.look)
 	d.timer.Stop()
 	return d
@@ -83,7 +83,7 @@ func (d *watchdog) look() {
 	if !d.mu.on {
 		return
 	}
-	for _, w := range d.tick.crew {
+	for _, w := range d.tick.workers {
 		s, since := w.running.Load(), w.since.Load()
 		spent := d.tick.scale.Duration(clock.Now() - since)
 		if s == nil || spent < d.after || w.told == since {
@@ -94,7 +94,7 @@ func (d *watchdog) look() {
 			stack = ""
 		}
 		w.told = since
-		d.tell(Stuck{System: s.system.name, Shard: int(s.shard), Tick: d.tick.number, For: spent, Stack: stack})
+		d.notify(Stuck{System: s.system.name, Shard: int(s.shard), Tick: d.tick.number, For: spent, Stack: stack})
 	}
 	d.timer.Reset(d.period())
 }

@@ -27,7 +27,7 @@ func TestWatchdog(t *testing.T) {
 		var log bytes.Buffer
 		f := newFixtureOf(t, world.Options{Shards: 6}, scheduler.Options{
 			Workers: workers, Logger: slog.New(slog.NewTextHandler(&log, nil)),
-			Watchdog: scheduler.Watchdog{After: 100 * time.Millisecond, Tell: func(s scheduler.Stuck) { told <- s }},
+			Watchdog: scheduler.Watchdog{After: 100 * time.Millisecond, Notify: func(s scheduler.Stuck) { told <- s }},
 		})
 		f.MustAdd("swift", idle)
 		f.MustAdd("stuck", func(*world.Build) func(*world.Context) {
@@ -69,7 +69,7 @@ func TestWatchdogOfGlobals(t *testing.T) {
 	told := make(chan scheduler.Stuck, 10)
 	var all []scheduler.Stuck
 	f := newFixtureOf(t, world.Options{Shards: 2}, scheduler.Options{
-		Watchdog: scheduler.Watchdog{After: 5 * time.Millisecond, Tell: func(s scheduler.Stuck) { told <- s }},
+		Watchdog: scheduler.Watchdog{After: 5 * time.Millisecond, Notify: func(s scheduler.Stuck) { told <- s }},
 	})
 	f.MustAdd("lord", func(*world.Build) func(*world.Context) {
 		return func(*world.Context) { all = append(all, <-told) }
@@ -77,7 +77,7 @@ func TestWatchdogOfGlobals(t *testing.T) {
 	f.step(2)
 	require.Empty(t, told, "told once each")
 	for i, s := range all {
-		require.Equal(t, world.Everywhere, s.Shard)
+		require.Equal(t, world.AllShards, s.Shard)
 		require.Equal(t, "lord", s.System)
 		require.Equal(t, uint64(i), s.Tick)
 	}

@@ -23,7 +23,7 @@ type worker struct {
 	own, all cursor  // in mine, and in the tick's order
 	now      int64   // when the last thing it did was done
 	callAt   int64   // when it calls the others; never, but of the coordinator
-	patience patience
+	backoff  backoff
 	chance   rand.PCG // for chaos
 
 	running atomic.Pointer[step]
@@ -47,20 +47,20 @@ const (
 // who is alone has no one to level with, and runs the shards by number: what it does can
 // be done again, step by step.
 func (t *tick) arrange() {
-	if t.made%sortTicks == 1 && len(t.crew) > 1 {
+	if t.made%sortTicks == 1 && len(t.workers) > 1 {
 		slices.SortFunc(t.order, func(a, b int32) int {
 			return cmp.Compare(t.programs[b].cost, t.programs[a].cost)
 		})
 	}
-	for _, w := range t.crew {
+	for _, w := range t.workers {
 		w.mine, w.own, w.all = w.mine[:0], cursor{}, cursor{}
 	}
 	for _, i := range t.order {
-		w := t.crew[t.programs[i].worker]
+		w := t.workers[t.programs[i].worker]
 		w.mine = append(w.mine, i)
 	}
 	if t.chaos {
-		for _, w := range t.crew {
+		for _, w := range t.workers {
 			w.shuffle()
 		}
 	}
@@ -117,22 +117,22 @@ func (t *tick) runSystems(w *worker) {
 	for t.unfinished.Load() > 0 {
 		p := t.pick(w)
 		if p == nil {
-			w.patience.inVain()
+			w.backoff.failed()
 			continue
 		}
-		if w.patience.looks > 0 {
-			w.patience.end()
+		if w.backoff.looks > 0 {
+			w.backoff.end()
 			w.now = clock.Now()
 		}
 		t.advance(w, p)
 	}
-	w.patience.end()
+	w.backoff.end()
 }
 
 // newWorker makes a worker. Where a system ends its goroutine, another goroutine
 // takes its place.
 func (t *tick) newWorker(number int) *worker {
-	w := &worker{number: number, callAt: never, patience: patience{gate: &t.gate}}
+	w := &worker{number: number, callAt: never, backoff: backoff{gate: &t.gate}}
 	w.start = func() {
 		done := false
 		defer func() {
@@ -157,8 +157,8 @@ func (t *tick) call(w *worker) {
 		return
 	}
 	t.called = true
-	t.helpers.Add(len(t.crew) - 1)
-	for _, w := range t.crew[1:] {
+	t.helpers.Add(len(t.workers) - 1)
+	for _, w := range t.workers[1:] {
 		go w.start()
 	}
 }

@@ -5,7 +5,7 @@ package shard
 // are all that they need; otherwise the caller stores the components and then calls
 // PublishRows.
 func (s *Shard) CreateRows(t *Table, n int, alive bool) (Rows, error) {
-	if len(s.free) == 0 || !t.settled() {
+	if len(s.free) == 0 || !t.hasRow() {
 		if err := s.prepare(t, n); err != nil {
 			return Rows{}, err
 		}
@@ -19,7 +19,7 @@ func (s *Shard) CreateRows(t *Table, n int, alive bool) (Rows, error) {
 	l := c.base + Loc(from)
 	for i, row := rest+n-1, from; i >= rest; i, row = i-1, row+1 {
 		slot := s.ref.slot(s.free[i])
-		h := compose(s.Home.id, s.free[i], slot.load()&versionMask)
+		h := compose(s.Allocator.id, s.free[i], slot.load()&versionMask)
 		c.handles[row] = h
 		slot.loc = l
 		if alive {
@@ -30,7 +30,7 @@ func (s *Shard) CreateRows(t *Table, n int, alive bool) (Rows, error) {
 	s.free = s.free[:rest]
 	c.n += n
 	c.changed = s.space.now
-	s.record.createAll(c.handles[from:c.n])
+	s.tally.createAll(c.handles[from:c.n])
 	return c.rows(from, from+n), nil
 }
 
@@ -101,10 +101,10 @@ const adoptAtOnce = 64
 // pointers, and settles their outcomes.
 //
 // Safety: as of StorePlain; a pending handle has a slot.
-func AdoptPlain(s *Shard, t *Table, fields []Field, creates []Routed) {
+func AdoptPlain(s *Shard, t *Table, fields []Field, creates []PendingRequest) {
 	for len(creates) > 0 {
-		if !t.settled() {
-			if t.settle() != nil {
+		if !t.hasRow() {
+			if t.ensureRow() != nil {
 				for _, r := range creates {
 					s.DecideCreate(r, Refused)
 				}

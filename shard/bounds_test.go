@@ -54,7 +54,7 @@ func TestForgedLocations(t *testing.T) {
 	t.Run("texts", func(t *testing.T) { forge(t, s, s.texts, extents(s, s.texts, text)) })
 
 	for _, sh := range s.shards { // the chunks lose their component
-		require.NoError(t, sh.Table(set(number)).Relabel(set(), func(shard.Rows) {}))
+		require.NoError(t, sh.Table(set(number)).Retag(set(), func(shard.Rows) {}))
 	}
 	s.refresh()
 	t.Run("dropped", func(t *testing.T) { forge(t, s, s.numbers, extents(s, s.numbers, number)) })

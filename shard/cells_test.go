@@ -32,11 +32,11 @@ func TestCells(t *testing.T) {
 	require.Equal(t, uint16(3), *shard.As[uint16](one.Part(0)))
 	none := shard.CellsOf([]pair{})
 	require.Empty(t, none.Bytes)
-	for _, outside := range []func(){
+	for _, ports := range []func(){
 		func() { none.Part(0) }, func() { none.PartBytes(0, 0) },
 		func() { one.Part(5) }, func() { one.PartBytes(0, 5) }, func() { one.PartBytes(3, 2) },
 	} {
-		require.PanicsWithValue(t, "shard: a part that is outside of its cells", outside)
+		require.PanicsWithValue(t, "shard: a part that is outside of its cells", ports)
 	}
 	first := shard.CellOf(&values[0])
 	require.NotPanics(t, func() { first.Part(4) }, "a part of no size, at the end")
@@ -91,14 +91,14 @@ func copySize[T comparable](t *testing.T, value func(byte) T) {
 				_, err := space.With(l, 1)
 				require.NoError(t, err)
 			case 1:
-				require.NoError(t, shards[1].Take(l))
+				require.NoError(t, shards[1].Migrate(l))
 			case 2:
 				require.True(t, space.Mark(l))
 			}
 			mustHold()
 		}
 		for _, s := range shards {
-			s.Sweep()
+			s.Compact()
 		}
 		mustHold()
 		twin, err := shards[0].Copy(space.Locate(all[3]))

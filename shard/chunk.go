@@ -25,11 +25,11 @@ type Chunk struct {
 	bases   []base   // row 0 of each of the table's columns
 	written []uint32 // tick in which each of them was last handed out for writing
 	changed uint32   // tick in which a row last came or was replaced
-	dead    []uint64
-	deadN   int
-	flags   *flagSets // which rows have flags; nil for none
-	told    *told     // sets of rows, while hooks are told; nil for none
-	touched bool      // among the table's dirty chunks
+	marks   []uint64
+	marked  int
+	flags   *flagSets   // which rows have flags; nil for none
+	notify  *notifySets // sets of rows, while hooks are told; nil for none
+	touched bool        // among the table's dirty chunks
 	// reserved says that room was asked for, and no row has left the chunk since.
 	reserved bool
 }
@@ -39,7 +39,7 @@ type small struct {
 	Chunk
 	bases   [4]base
 	written [4]uint32
-	dead    [1]uint64
+	marks   [1]uint64
 }
 
 // newChunk makes an empty chunk of a table, without its rows.
@@ -48,9 +48,9 @@ func newChunk(t *Table, rows int) *Chunk {
 	if n := len(t.ids); n <= len(small{}.bases) && rows <= 64 {
 		s := new(small)
 		c = &s.Chunk
-		c.bases, c.written, c.dead = s.bases[:0], s.written[:n], s.dead[:]
+		c.bases, c.written, c.marks = s.bases[:0], s.written[:n], s.marks[:]
 	} else {
-		c = &Chunk{bases: make([]base, 0, n), written: make([]uint32, n), dead: make([]uint64, (rows+63)/64)}
+		c = &Chunk{bases: make([]base, 0, n), written: make([]uint32, n), marks: make([]uint64, (rows+63)/64)}
 	}
 	c.table, c.order = t, len(t.chunks)
 	return c
@@ -67,7 +67,7 @@ func (c *Chunk) number() int { return int(c.base >> RowBits) }
 // check build, using one that is not good panics.
 type Rows struct {
 	chunk    *Chunk
-	number   int // the chunk's; in the check build with the era above it, see Outdate
+	number   int // the chunk's; in the check build with the view epoch above it, see Outdate
 	from, to int
 }
 
@@ -75,7 +75,7 @@ type Rows struct {
 func (c *Chunk) rows(from, to int) Rows {
 	number := c.number()
 	if check.Enabled {
-		number |= c.table.shard.space.era << chunkBits
+		number |= c.table.shard.space.viewEpoch << chunkBits
 	}
 	return Rows{c, number, from, to}
 }
@@ -122,40 +122,40 @@ func (r Rows) Head(n int) Rows {
 // Cap returns the number of rows the chunk can hold.
 func (c *Chunk) Cap() int { return len(c.handles) }
 
-// marked reports whether a row is marked dead.
-func (c *Chunk) marked(row int) bool { return c.deadN != 0 && c.dead[row/64]>>(row%64)&1 != 0 }
+// isMarked reports whether a row is marked dead.
+func (c *Chunk) isMarked(row int) bool { return c.marked != 0 && c.marks[row/64]>>(row%64)&1 != 0 }
 
 // mark marks a row dead and reports whether it was not yet.
 func (c *Chunk) mark(row int) bool {
-	w, bit := &c.dead[row/64], uint64(1)<<(row%64)
+	w, bit := &c.marks[row/64], uint64(1)<<(row%64)
 	if *w&bit != 0 {
 		return false
 	}
 	*w |= bit
 	c.table.touch(c)
-	c.deadN++
+	c.marked++
 	return true
 }
 
 // unmark takes the mark off a marked row.
 func (c *Chunk) unmark(row int) {
-	c.dead[row/64] &^= 1 << (row % 64)
-	c.deadN--
+	c.marks[row/64] &^= 1 << (row % 64)
+	c.marked--
 }
 
 // markAll marks every row dead and returns how many were not yet.
 func (c *Chunk) markAll() int {
-	fresh := c.n - c.deadN
+	fresh := c.n - c.marked
 	if fresh == 0 {
 		return 0
 	}
 	c.table.touch(c)
 	for i := range c.n / 64 {
-		c.dead[i] = ^uint64(0)
+		c.marks[i] = ^uint64(0)
 	}
 	if rest := c.n % 64; rest != 0 {
-		c.dead[c.n/64] = 1<<rest - 1
+		c.marks[c.n/64] = 1<<rest - 1
 	}
-	c.deadN = c.n
+	c.marked = c.n
 	return fresh
 }

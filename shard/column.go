@@ -129,7 +129,7 @@ func (c *Column[T]) AtWrite(l Loc) *T {
 // enough to be inlined.
 func (v *View[T]) Slice(r Rows) []T {
 	if check.Enabled {
-		r.number = v.lend(r)
+		r.number = v.borrow(r)
 	}
 	if rows := v.rows; uint(r.number) < uint(len(rows)) {
 		if data := rows[r.number]; r.to <= len(data) {
@@ -214,7 +214,7 @@ func (c *Column[T]) newOrSpare(n int) []T {
 			c.spare = c.spare[:last]
 			c.idle = min(c.idle, last)
 			if check.Enabled {
-				clear(data) // it was spoilt
+				clear(data) // it was poisoned
 			}
 			return data
 		}
@@ -230,7 +230,7 @@ func (c *Column[T]) drop(number int, keep bool) {
 	d := c.dir.Load()
 	data := d.rows[number]
 	if check.Enabled {
-		c.spoil(data)
+		c.poison(data)
 	} else if keep {
 		clear(data)
 	}
@@ -281,7 +281,7 @@ func (c *Column[T]) wipe(number, from, to int) {
 	if c.pointers {
 		clear(c.dir.Load().rows[number][from:to])
 	} else if check.Enabled {
-		c.spoil(c.dir.Load().rows[number][from:to])
+		c.poison(c.dir.Load().rows[number][from:to])
 	}
 }
 

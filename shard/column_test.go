@@ -82,7 +82,7 @@ func TestColumnViews(t *testing.T) {
 		if round%2 != 0 {
 			s.refresh()
 		} else if round%3 == 0 { // chunks lose the component
-			require.NoError(t, s.shards[r.IntN(shards)].Table(set(number)).Relabel(set(text), func(shard.Rows) {}))
+			require.NoError(t, s.shards[r.IntN(shards)].Table(set(number)).Retag(set(text), func(shard.Rows) {}))
 		}
 		for n, h := range all {
 			l := s.space.Locate(h)

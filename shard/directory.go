@@ -14,7 +14,7 @@ const (
 	// pageShift takes a handle to its page, with the home above it.
 	pageShift = handle.VersionBits + pageBits
 	pagesMax  = 1 << (handle.IndexBits - pageBits) // of a home
-	// refBits is the size of a homeRef, as a shift, refShift takes a handle to the offset
+	// refBits is the size of a directoryRef, as a shift, refShift takes a handle to the offset
 	// of its home's.
 	refBits  = 4
 	refShift = handle.VersionBits + handle.IndexBits - refBits
@@ -28,18 +28,18 @@ type page [pageSize]Slot
 // Lookup takes handles to slots and locations. It is the directory of a space: all
 // copies find the same.
 //
-//	handle ──home──▶ homeRef ──index / 1024──▶ page ──index % 1024──▶ Slot
+//	handle ──home──▶ directoryRef ──index / 1024──▶ page ──index % 1024──▶ Slot
 //
 // The homes of a world are fixed when it is made, so their entries stay where they are,
 // and a home that grows replaces its own table alone.
 //
-// Ownership: never written after the world is made; see homeRef for what it leads to.
+// Ownership: never written after the world is made; see directoryRef for what it leads to.
 type Lookup struct {
-	refs *homeRef      // the first of n, a power of two; those that are no home's have end 0
+	refs *directoryRef // the first of n, a power of two; those that are no home's have end 0
 	mask handle.Handle // n-1, times the size of an entry
 }
 
-// homeRef is a home's entry in the directory. One comparison with end refuses every handle
+// directoryRef is a home's entry in the directory. One comparison with end refuses every handle
 // that was not made here, whatever its bits.
 //
 // Invariants: table has a page for every index of the home whose handles are below end. end
@@ -48,7 +48,7 @@ type Lookup struct {
 //
 // Ownership: written under the space's lock, end last: who loads end and then table finds
 // the page of every handle below that end.
-type homeRef struct {
+type directoryRef struct {
 	table atomic.Pointer[*page] // the first of as many as there are pages, or more
 	end   atomic.Uint64         // the first handle behind the last slot; 0 for no slots
 }
@@ -59,7 +59,7 @@ const endless = math.MaxUint64
 
 // newLookup makes the directory for so many homes.
 func newLookup(homes int) Lookup {
-	refs := make([]homeRef, 1<<bits.Len(uint(homes-1)))
+	refs := make([]directoryRef, 1<<bits.Len(uint(homes-1)))
 	return Lookup{refs: &refs[0], mask: handle.Handle(len(refs)-1) << refBits}
 }
 

@@ -16,7 +16,7 @@ func TestDirectoryGrowth(t *testing.T) {
 	n := iterations(1 << 20)
 	for _, homes := range []int{5, min(2049, handle.ShardMax+1)} {
 		space := shard.NewSpace(homes, handle.IndexMax, handle.VersionMax)
-		out := shard.NewOutside(space, homes-1)
+		out := shard.NewPortAllocator(space, homes-1)
 		var got []handle.Handle
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)

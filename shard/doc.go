@@ -1,5 +1,5 @@
 // Package shard is the storage under a world: the slots that handles name, the
-// tables that hold the atoms, the lanes that carry requests from one goroutine
+// tables that hold the atoms, the queues that carry requests from one goroutine
 // to another, and the sweep that closes the holes the dead leave.
 //
 // A user of Atoll works with package world; this package is its engine room and
@@ -13,5 +13,5 @@
 //	 ├ Table (table.go) one component set: list of chunks
 //	 │  └ Chunk (chunk.go) 16 to 4096 rows: handles, dead bits
 //	 └ Column (column.go) one component: the typed rows of every chunk
-//	Lane   (lane.go)    bounded requests of one sender, over Queue (queue.go)
+//	Queue   (queue.go)    bounded requests of one sender, over Queue (queue.go)
 package shard

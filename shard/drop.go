@@ -8,7 +8,7 @@ func (s *Shard) Drop() {
 	for _, t := range s.tables {
 		t.chunks, t.dirty, t.marks, t.cur = nil, nil, nil, noChunk
 	}
-	s.free, s.holes, s.moves, s.doomed, s.exiled, s.runs, s.cut = nil, nil, nil, nil, nil, nil, nil
+	s.free, s.holes, s.moves, s.scratch, s.remoteDead, s.runs, s.cut = nil, nil, nil, nil, nil, nil, nil
 }
 
 // Drop gives the memory of all columns back. The shards have dropped their tables. What

@@ -18,7 +18,7 @@ func TestDropForgets(t *testing.T) {
 	sh := s.shards[0]
 	all := s.mustCreate(sh, 100)
 	spare := weak.Make(s.numbers.At(s.space.Locate(all[50])))
-	require.NoError(t, sh.Table(set(number)).Relabel(set(), func(shard.Rows) {}))
+	require.NoError(t, sh.Table(set(number)).Retag(set(), func(shard.Rows) {}))
 	all = append(all, s.mustCreate(sh, 16)...)
 	used := weak.Make(s.numbers.At(s.space.Locate(all[110])))
 	runtime.GC()

@@ -22,7 +22,7 @@ type storage struct {
 	t       testing.TB
 	space   *shard.Space
 	shards  []*shard.Shard
-	outside *shard.Outside
+	outside *shard.PortAllocator
 	numbers *shard.Column[int64]
 	texts   *shard.Column[*string]
 	columns []shard.AnyColumn
@@ -36,7 +36,7 @@ func newStorage(t testing.TB, shards int, indexMax, versionMax uint32) *storage 
 	for i := range shards {
 		s.shards = append(s.shards, shard.New(s.space, i, &s.columns))
 	}
-	s.outside = shard.NewOutside(s.space, shards)
+	s.outside = shard.NewPortAllocator(s.space, shards)
 	s.idle = s.space.Lookup
 	return s
 }
@@ -93,16 +93,16 @@ func (s *storage) destroy(all ...handle.Handle) {
 // refresh sweeps and recycles.
 func (s *storage) refresh() {
 	for _, sh := range s.shards {
-		sh.Sweep()
+		sh.Compact()
 	}
-	var exiled shard.Exiled
-	exiled.Gather(s.shards)
+	var remoteDead shard.RemoteDead
+	remoteDead.Gather(s.shards)
 	for _, sh := range s.shards {
-		sh.Recycle(&exiled)
-		s.outside.Recycle(sh.Outer())
+		sh.Recycle(&remoteDead)
+		s.outside.Recycle(sh.PortDead())
 	}
 	for _, sh := range s.shards {
-		sh.Settle()
+		sh.EndTick()
 	}
 	s.space.Sync(s.columns)
 }

@@ -38,7 +38,7 @@ func (c *Chunk) setFlags(row int, f Flags) {
 		i := bits.TrailingZeros8(uint8(d))
 		set := &c.flags.sets[i]
 		if *set == nil {
-			*set = make([]uint64, len(c.dead))
+			*set = make([]uint64, len(c.marks))
 		}
 		(*set)[row/64] ^= 1 << (row % 64)
 		if f>>i&1 != 0 {

@@ -24,16 +24,16 @@ func TestGatherNotes(t *testing.T) {
 			*s.texts.At(a.Loc()) = nil
 		}
 	}
-	take := func(sh *shard.Shard, h handle.Handle) { require.NoError(t, sh.Take(s.space.Locate(h))) }
+	take := func(sh *shard.Shard, h handle.Handle) { require.NoError(t, sh.Migrate(s.space.Locate(h))) }
 	// told is what a shard's hooks would be told of: created, added, removed and stored.
 	told := func(sh *shard.Shard) (all [4][]handle.Handle) {
 		texts, numbers := set(text), set(number)
-		sh.BeginTelling()
+		sh.BeginNotify()
 		all[0] = sh.AppendCreated(nil, &numbers)
 		all[1] = sh.AppendAdded(nil, &texts)
 		all[2] = sh.AppendRemoved(nil, &texts)
 		all[3] = sh.AppendStored(nil, &numbers)
-		sh.EndTelling()
+		sh.EndNotify()
 		return all
 	}
 
@@ -50,8 +50,8 @@ func TestGatherNotes(t *testing.T) {
 	s.space.NoteStored(s.space.Locate(old[2]), number)
 	born := s.mustCreate(one, 2)
 	take(two, born[0])
-	s.space.GatherNotes(s.shards)
-	s.space.GatherNotes(s.shards) // nothing has moved since
+	s.space.GatherChanges(s.shards)
+	s.space.GatherChanges(s.shards) // nothing has moved since
 	require.Equal(t, [4][]handle.Handle{{born[1]}, {old[1]}, nil, nil}, told(one))
 	require.Equal(t, [4][]handle.Handle{{born[0]}, nil, nil, {old[2]}}, told(two))
 	require.Equal(t, [4][]handle.Handle{}, told(one))
@@ -61,7 +61,7 @@ func TestGatherNotes(t *testing.T) {
 	take(one, born[0])
 	s.space.NoteStored(s.space.Locate(old[3]), number)
 	take(two, old[3])
-	s.space.GatherNotes(s.shards)
+	s.space.GatherChanges(s.shards)
 	require.Equal(t, [4][]handle.Handle{}, told(one))
 	require.Equal(t, [4][]handle.Handle{nil, nil, nil, {old[3]}}, told(two))
 	for _, sh := range s.shards {
@@ -77,11 +77,11 @@ func TestGatherNotesTwice(t *testing.T) {
 	s.space.SetWatch(shard.Watch{Created: true}, s.shards, s.columns)
 	born := s.mustCreate(one, 2)
 	for n, h := range born {
-		require.NoError(t, two.Take(s.space.Locate(h)))
-		s.space.GatherNotes(s.shards)
+		require.NoError(t, two.Migrate(s.space.Locate(h)))
+		s.space.GatherChanges(s.shards)
 		require.Equal(t, []int{1 - n, 1 + n}, []int{one.Noted(), two.Noted()})
 	}
-	two.BeginTelling()
+	two.BeginNotify()
 	require.Equal(t, born, two.AppendCreated(nil, &numbers))
-	two.EndTelling()
+	two.EndNotify()
 }

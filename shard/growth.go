@@ -1,7 +1,7 @@
 package shard
 
 // Growth says in what steps a world takes memory. It shapes no outcome but the order of
-// rows after a Relabel, which takes whole chunks over.
+// rows after a Retag, which takes whole chunks over.
 type Growth struct {
 	// RowsFirst is the number of rows of a table's first chunk, RowsMax that of the
 	// largest; each chunk has RowsFactor times the rows of the one before it. All are

@@ -8,7 +8,7 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 )
 
-// Describer is an Applier that says what its requests are, for tools that hash,
+// Describer is a Handler that says what its requests are, for tools that hash,
 // record and replay them. All are, but for those of tests.
 type Describer interface{ Describe() Description }
 
@@ -19,7 +19,7 @@ type Description struct {
 	Asks   bool   // changes nothing: whoever sent it learns something
 }
 
-// Parted is an Applier of whose payloads a part alone is what was asked; the rest
+// Parted is a Handler of whose payloads a part alone is what was asked; the rest
 // is for the sender.
 type Parted interface {
 	// PartType is the type of that part.
@@ -35,14 +35,14 @@ type Parted interface {
 type anyKind interface {
 	typ() reflect.Type
 	cells(p Payload) Cells
-	push(l *Lane, h handle.Handle, epoch uint32, how How) Payload
+	push(l *Queue, h handle.Handle, epoch uint32, how RequestFlags) Payload
 }
 
 func (k Kind[T]) typ() reflect.Type { return reflect.TypeFor[T]() }
 
 func (k Kind[T]) cells(p Payload) Cells { return CellOf(As[T](p)) }
 
-func (k Kind[T]) push(l *Lane, h handle.Handle, epoch uint32, how How) Payload {
+func (k Kind[T]) push(l *Queue, h handle.Handle, epoch uint32, how RequestFlags) Payload {
 	_, v := k.Push(l, h, epoch, how, nil)
 	return payloadOf(v)
 }
@@ -70,10 +70,10 @@ func (k Kinds) Describe(kind int) (Description, reflect.Type) {
 	}
 	info := &k.space.kinds[kind]
 	d := Description{Name: fmt.Sprintf("kind %d", kind)}
-	if x, ok := info.applier.(Describer); ok {
+	if x, ok := info.handler.(Describer); ok {
 		d = x.Describe()
 	}
-	if x, ok := info.applier.(Parted); ok {
+	if x, ok := info.handler.(Parted); ok {
 		return d, x.PartType()
 	}
 	return d, info.any.typ()
@@ -81,9 +81,9 @@ func (k Kinds) Describe(kind int) (Description, reflect.Type) {
 
 // Payload returns what came with a request, in place: the part of it that was
 // asked; or nothing.
-func (k Kinds) Payload(r Routed) Cells {
+func (k Kinds) Payload(r PendingRequest) Cells {
 	info := &k.space.kinds[r.kind]
-	switch x, ok := info.applier.(Parted); {
+	switch x, ok := info.handler.(Parted); {
 	case info.any == nil:
 		return Cells{}
 	case ok:
@@ -93,14 +93,14 @@ func (k Kinds) Payload(r Routed) Cells {
 }
 
 // Kind returns the number of the request's kind.
-func (r Routed) Kind() int { return int(r.kind) }
+func (r PendingRequest) Kind() int { return int(r.kind) }
 
 // Flags returns what the request is beside its kind, without what concerns its
 // sender alone.
-func (r Routed) Flags() How { return r.how &^ (notify | joined) }
+func (r PendingRequest) Flags() RequestFlags { return r.flags &^ (notify | joined) }
 
 // IsCreate reports whether the request is to store the atom of a pending handle.
-func (r Routed) IsCreate() bool { return r.how&Create != 0 }
+func (r PendingRequest) IsCreate() bool { return r.flags&Create != 0 }
 
 // Why a request cannot be sent again.
 var (
@@ -113,7 +113,7 @@ var (
 // Resend pushes a request as it was seen by a Look, and returns what is to come with
 // it, to be filled in before Publish. It returns an error, and pushes nothing, if
 // this space has no such request. The producer's, with the space idle.
-func (k Kinds) Resend(l *Lane, kind int, flags How, h handle.Handle, epoch uint32) (Cells, error) {
+func (k Kinds) Resend(l *Queue, kind int, flags RequestFlags, h handle.Handle, epoch uint32) (Cells, error) {
 	if err := k.check(kind, flags); err != nil {
 		return Cells{}, err
 	}
@@ -123,7 +123,7 @@ func (k Kinds) Resend(l *Lane, kind int, flags How, h handle.Handle, epoch uint3
 		return Cells{}, nil
 	}
 	p := info.any.push(l, h, epoch, flags)
-	if x, ok := info.applier.(Parted); ok {
+	if x, ok := info.handler.(Parted); ok {
 		x.Complete(p)
 		return x.Part(p), nil
 	}
@@ -131,13 +131,13 @@ func (k Kinds) Resend(l *Lane, kind int, flags How, h handle.Handle, epoch uint3
 }
 
 // check refuses requests that nobody can have sent.
-func (k Kinds) check(kind int, flags How) error {
+func (k Kinds) check(kind int, flags RequestFlags) error {
 	if kind < 0 || kind >= k.Len() {
 		return errNoKind
 	}
 	d, _ := k.Describe(kind)
-	_, creates := k.space.kinds[kind].applier.(Creator)
-	var may How
+	_, creates := k.space.kinds[kind].handler.(Creator)
+	var may RequestFlags
 	switch {
 	case d.Asks:
 		return errForNobody

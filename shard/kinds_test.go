@@ -10,7 +10,7 @@ import (
 	"github.com/atoll-sim/atoll/shard"
 )
 
-// described is the Applier of requests that it describes.
+// described is the Handler of requests that it describes.
 type described struct{ shard.Description }
 
 func (x described) Describe() shard.Description { return x.Description }
@@ -25,7 +25,7 @@ type question struct {
 	Answer *string
 }
 
-// parted is the Applier of questions.
+// parted is the Handler of questions.
 type parted struct{ described }
 
 func (parted) PartType() reflect.Type { return reflect.TypeFor[uint32]() }
@@ -54,10 +54,10 @@ func TestResend(t *testing.T) {
 	require.Equal(t, reflect.TypeFor[uint32](), part)
 
 	const kind, how, where, nothing = "no such kind", "no such requests", "no such shard", "changes nothing"
-	l := shard.NewLane(space, 100, 1<<20)
+	l := shard.NewQueue(space, 100, 1<<20)
 	for _, test := range []struct {
 		kind  int
-		flags shard.How
+		flags shard.RequestFlags
 		err   string
 	}{
 		{-1, 0, kind}, {beyond, 0, kind},
@@ -83,7 +83,7 @@ func TestResend(t *testing.T) {
 		}
 	}
 	n := 0
-	l.Look(0, func(r shard.Routed) {
+	l.Look(0, func(r shard.PendingRequest) {
 		n++
 		require.Equal(t, handle.Handle(5), r.Handle)
 		require.Equal(t, r.Kind() == create, r.IsCreate())

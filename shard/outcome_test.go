@@ -12,8 +12,8 @@ import (
 func TestNames(t *testing.T) {
 	require.Equal(t, []string{"undecided", "broken", "unknown"},
 		[]string{shard.Undecided.String(), shard.Broken.String(), (shard.Broken + 1).String()})
-	var nobody *shard.Visitor
+	var nobody *shard.Occupant
 	require.Equal(t, "somebody", nobody.String())
-	require.Equal(t, "a test", (&shard.Visitor{What: "a test"}).String())
-	require.Equal(t, `system "x"`, (&shard.Visitor{What: "system", Name: "x"}).String())
+	require.Equal(t, "a test", (&shard.Occupant{What: "a test"}).String())
+	require.Equal(t, `system "x"`, (&shard.Occupant{What: "system", Name: "x"}).String())
 }

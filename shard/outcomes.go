@@ -9,19 +9,19 @@ type Outcomes struct{ counts [outcomes]uint64 }
 // Count returns how many requests ended with the outcome.
 func (b *Outcomes) Count(o Outcome) uint64 { return b.counts[o] }
 
-// Decide settles the outcome of a request; who waits is told by its lane.
-func (b *Outcomes) Decide(r Routed, o Outcome) {
+// Decide settles the outcome of a request; who waits is told by its queue.
+func (b *Outcomes) Decide(r PendingRequest, o Outcome) {
 	b.counts[o]++
-	if r.how&notify != 0 { // else the cache line stays as the sender has it
+	if r.flags&notify != 0 { // else the cache line stays as the sender has it
 		r.mark = uint32(o)
 	}
 }
 
 // decideAll is Decide for many, which were applied.
-func (b *Outcomes) decideAll(requests []Routed) {
+func (b *Outcomes) decideAll(requests []PendingRequest) {
 	b.counts[Applied] += uint64(len(requests))
 	for _, r := range requests {
-		if r.how&notify != 0 {
+		if r.flags&notify != 0 {
 			r.mark = uint32(Applied)
 		}
 	}

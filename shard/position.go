@@ -62,7 +62,7 @@ func (t *Table) Shard() *Shard { return t.shard }
 func (t *Table) Marked() int {
 	n := 0
 	for _, c := range t.chunks {
-		n += c.deadN
+		n += c.marked
 	}
 	return n
 }

@@ -14,14 +14,14 @@ import (
 // base is the address of a value of a type that the compiler does not know.
 type base = unsafe.Pointer
 
-// The size of a homeRef is what refBits says.
-var _ [0]struct{} = [unsafe.Sizeof(homeRef{}) - 1<<refBits]struct{}{}
+// The size of a directoryRef is what refBits says.
+var _ [0]struct{} = [unsafe.Sizeof(directoryRef{}) - 1<<refBits]struct{}{}
 
 // ref returns the entry of a home, which there must be.
 //
 // Safety: as of slot.
-func (l *Lookup) ref(home uint32) *homeRef {
-	return (*homeRef)(unsafe.Add(unsafe.Pointer(l.refs), handle.Handle(home)<<refBits&l.mask))
+func (l *Lookup) ref(home uint32) *directoryRef {
+	return (*directoryRef)(unsafe.Add(unsafe.Pointer(l.refs), handle.Handle(home)<<refBits&l.mask))
 }
 
 // slot returns the slot that h names, or nil if there is none. The version is not
@@ -31,7 +31,7 @@ func (l *Lookup) ref(home uint32) *homeRef {
 // lower one. So a handle below end is of that home, and table, loaded behind end, has its
 // page.
 func (l *Lookup) slot(h handle.Handle) *Slot {
-	e := (*homeRef)(unsafe.Add(unsafe.Pointer(l.refs), h>>refShift&l.mask))
+	e := (*directoryRef)(unsafe.Add(unsafe.Pointer(l.refs), h>>refShift&l.mask))
 	if uint64(h) < e.end.Load() {
 		return (*Slot)(unsafe.Add(*(*unsafe.Pointer)(unsafe.Add(unsafe.Pointer(e.table.Load()), h>>pageShift%pagesMax*pointerBytes)), h>>handle.VersionBits%pageSize*slotBytes))
 	}
@@ -43,7 +43,7 @@ func (l *Lookup) slot(h handle.Handle) *Slot {
 //
 // Safety: as of slot.
 func (l *Lookup) Locate(h handle.Handle) Loc {
-	e := (*homeRef)(unsafe.Add(unsafe.Pointer(l.refs), h>>refShift&l.mask))
+	e := (*directoryRef)(unsafe.Add(unsafe.Pointer(l.refs), h>>refShift&l.mask))
 	if uint64(h) < e.end.Load() {
 		if s := (*Slot)(unsafe.Add(*(*unsafe.Pointer)(unsafe.Add(unsafe.Pointer(e.table.Load()), h>>pageShift%pagesMax*pointerBytes)), h>>handle.VersionBits%pageSize*slotBytes)); s.load() == uint32(h) {
 			return s.loc
@@ -57,7 +57,7 @@ func (l *Lookup) Locate(h handle.Handle) Loc {
 //
 // Safety: as of slot.
 func (l *Lookup) Alive(h handle.Handle) bool {
-	e := (*homeRef)(unsafe.Add(unsafe.Pointer(l.refs), h>>refShift&l.mask))
+	e := (*directoryRef)(unsafe.Add(unsafe.Pointer(l.refs), h>>refShift&l.mask))
 	if uint64(h) < e.end.Load() {
 		g := (*Slot)(unsafe.Add(*(*unsafe.Pointer)(unsafe.Add(unsafe.Pointer(e.table.Load()), h>>pageShift%pagesMax*pointerBytes)), h>>handle.VersionBits%pageSize*slotBytes)).load()
 		return g == uint32(h) && g != 0 // 0: never used, and h has version 0
@@ -68,7 +68,7 @@ func (l *Lookup) Alive(h handle.Handle) bool {
 // slot returns the slot of an index of the home, which must have a page.
 //
 // Safety: as of Lookup.slot.
-func (r *homeRef) slot(index uint32) *Slot {
+func (r *directoryRef) slot(index uint32) *Slot {
 	p := *(*unsafe.Pointer)(unsafe.Add(unsafe.Pointer(r.table.Load()), uintptr(index>>pageBits)*pointerBytes))
 	return (*Slot)(unsafe.Add(p, uintptr(index%pageSize)*slotBytes))
 }
@@ -99,7 +99,7 @@ var _ = [1]struct{}{}[unsafe.Sizeof(run{})-1<<runShift]
 // entry is within. first is the address of the rows up to the last one.
 func (v *View[T]) At(l Loc) (row *T) {
 	if check.Enabled {
-		v.lendAt(l)
+		v.borrowAt(l)
 	}
 	r := (*run)(unsafe.Add(v.runs, uintptr(l>>(RowBits-runShift)&v.mask)))
 	if l-r.low < RowsMax && (v.mask >= seesAll || r.owner == v.owner) {
@@ -114,7 +114,7 @@ func (v *View[T]) At(l Loc) (row *T) {
 // is a stamp.
 func (v *View[T]) AtWrite(l Loc) (row *T) {
 	if check.Enabled {
-		v.lendAt(l)
+		v.borrowAt(l)
 	}
 	r := (*run)(unsafe.Add(v.runs, uintptr(l>>(RowBits-runShift)&v.mask)))
 	if l-r.low < RowsMax && (v.mask >= seesAll || r.owner == v.owner) {
@@ -129,7 +129,7 @@ func (v *View[T]) AtWrite(l Loc) (row *T) {
 // Safety: as of AtWrite.
 func (v *View[T]) SliceWrite(r Rows) []T {
 	if check.Enabled {
-		r.number = v.lend(r)
+		r.number = v.borrow(r)
 	}
 	if rows := v.rows; uint(r.number) < uint(len(rows)) {
 		if data := rows[r.number]; r.from < r.to && r.to <= len(data) {
@@ -145,7 +145,7 @@ func (v *View[T]) SliceWrite(r Rows) []T {
 // Safety: the address is used as that of the slice's own type alone.
 func baseOf[T any](data []T) base { return unsafe.Pointer(unsafe.SliceData(data)) }
 
-// bytesOf returns the memory of rows, for the check build to hash or to spoil.
+// bytesOf returns the memory of rows, for the check build to hash or to poison.
 //
 // Safety: what is written there must hold no pointers.
 func bytesOf[T any](data []T) []byte {
@@ -294,15 +294,15 @@ func (s *Shard) createPlain(t *Table, fields []Field, src unsafe.Pointer) (handl
 	index := s.free[n]
 	s.free = s.free[:n]
 	slot := s.ref.slot(index)
-	h := compose(s.Home.id, index, slot.load()&versionMask)
+	h := compose(s.Allocator.id, index, slot.load()&versionMask)
 
 	c := t.cur
 	row := c.n
 	c.handles[row] = h
 	c.n = row + 1
 	c.changed = s.space.now
-	if s.record.created++; s.record.watched {
-		s.record.note(h)
+	if s.tally.created++; s.tally.watched {
+		s.tally.note(h)
 	}
 	for i := range fields { // storePlain, without a call
 		f := &fields[i]
@@ -323,7 +323,7 @@ type Payload struct{ at base }
 
 // As returns the payload as the T that its kind was made with.
 //
-// Safety: an Applier is called with the payloads of the kind that it was given
+// Safety: a Handler is called with the payloads of the kind that it was given
 // to NewKind for, and that kind's T is what its Push handed out to be filled.
 func As[T any](p Payload) *T { return (*T)(p.at) }
 
@@ -353,12 +353,12 @@ func (r *Request) payload(units uint32) Payload {
 // next takes the next payload.
 //
 // Safety: the address is used as that of a T alone, by As.
-func (q *Queue[T]) next() Payload { return Payload{unsafe.Pointer(q.Pop())} }
+func (q *Ring[T]) next() Payload { return Payload{unsafe.Pointer(q.Pop())} }
 
 // adopt stores atoms in the next rows of a chunk, which has room for them.
 //
 // Safety: as of StorePlain; a pending handle has a slot.
-func (s *Shard) adopt(c *Chunk, fields []Field, creates []Routed) {
+func (s *Shard) adopt(c *Chunk, fields []Field, creates []PendingRequest) {
 	from := c.n
 	for i := range fields {
 		f := &fields[i]
@@ -379,9 +379,9 @@ func (s *Shard) adopt(c *Chunk, fields []Field, creates []Routed) {
 	}
 	c.n += len(creates)
 	c.changed = s.space.now
-	s.record.createAll(handles)
+	s.tally.createAll(handles)
 	s.decideAll(creates)
-	l, hide := c.base+Loc(from), s.veil
+	l, hide := c.base+Loc(from), s.staging
 	for k, h := range handles {
 		slot := s.space.slot(h)
 		slot.loc = l + Loc(k)

@@ -21,13 +21,13 @@ type unit [2]uint64
 //
 // Ownership: as of Queue.
 type records struct {
-	Queue[unit]
+	Ring[unit]
 	stop uint32 // where the consumer goes to the next ring
 }
 
 // turn goes to where a record of so many units can be: the beginning of the
 // ring, or a larger ring.
-func (q *records) turn(units uint32) (r *ring[unit], at uint32) {
+func (q *records) turn(units uint32) (r *segment[unit], at uint32) {
 	r = q.tail
 	n, used := uint32(len(r.buf)), q.put-r.head.Load()
 	if left := n - q.put&(n-1); used+left+units > n {

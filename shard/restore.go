@@ -21,26 +21,26 @@ var (
 // Restore gives handles as another world had given them. Between NewRestore and
 // Finish the homes give no others.
 //
-// Invariants: a slot whose gen is 0 was not given.
+// Invariants: a slot whose generation is 0 was not given.
 //
 // Ownership: one goroutine, of an idle world, while no port is in use.
 type Restore struct {
 	space *Space
-	homes []*Home  // by number
-	next  []uint32 // of each: how many slots there are up to the last that was given
-	out   *Outside
+	homes []*Allocator // by number
+	next  []uint32     // of each: how many slots there are up to the last that was given
+	out   *PortAllocator
 }
 
 // NewRestore begins. It returns ErrUsed if a handle was given before.
-func NewRestore(space *Space, shards []*Shard, out *Outside) (*Restore, error) {
+func NewRestore(space *Space, shards []*Shard, out *PortAllocator) (*Restore, error) {
 	r := &Restore{space: space, next: make([]uint32, space.homes), out: out}
 	shut := out.shut()
 	used := !shut
 	for _, s := range shards {
-		r.homes = append(r.homes, &s.Home)
-		used = used || s.next > 0 || s.record.created > 0
+		r.homes = append(r.homes, &s.Allocator)
+		used = used || s.next > 0 || s.tally.created > 0
 	}
-	r.homes = append(r.homes, &out.Home)
+	r.homes = append(r.homes, &out.Allocator)
 	if used {
 		if shut {
 			out.open()
@@ -111,7 +111,7 @@ func (r *Restore) Finish() {
 
 // shut refuses handles to ports until open. It returns false, and does nothing, if some were
 // taken, or it is shut.
-func (o *Outside) shut() bool {
+func (o *PortAllocator) shut() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.mu.closed || o.mu.drawn > 0 {
@@ -121,14 +121,14 @@ func (o *Outside) shut() bool {
 	return true
 }
 
-func (o *Outside) open() {
+func (o *PortAllocator) open() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.mu.closed = false
 }
 
 // fill makes the pool of what is in the free list, of so many indexes, and opens it.
-func (o *Outside) fill(drawn uint32) {
+func (o *PortAllocator) fill(drawn uint32) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.mu.closed = false
@@ -143,7 +143,7 @@ func (o *Outside) fill(drawn uint32) {
 // AppendVacant appends the handles that the free slots of a home give next, in the
 // order in which Restore.Free makes them free again as they are, and to retired the
 // last handles of those that give none any more.
-func (h *Home) AppendVacant(free, retired []handle.Handle) (_, _ []handle.Handle) {
+func (h *Allocator) AppendVacant(free, retired []handle.Handle) (_, _ []handle.Handle) {
 	for _, i := range h.free {
 		at := compose(h.id, i, 0)
 		free = append(free, at|handle.Handle(h.space.slot(at).load()&versionMask))
@@ -162,7 +162,7 @@ func (h *Home) AppendVacant(free, retired []handle.Handle) (_, _ []handle.Handle
 
 // AppendVacant is that of Home. What ports have in hand is free with the next version,
 // for somebody may have been told of it.
-func (o *Outside) AppendVacant(free, retired []handle.Handle) (_, _ []handle.Handle) {
+func (o *PortAllocator) AppendVacant(free, retired []handle.Handle) (_, _ []handle.Handle) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	pool := slices.Sorted(slices.Values(o.mu.pool))

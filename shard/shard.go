@@ -15,54 +15,54 @@ import (
 // Ownership: whoever runs the shard: the world's goroutine between ticks, one
 // worker within. Handing over is the scheduler's affair.
 type Shard struct {
-	Home
+	Allocator
 	Outcomes
 	// Loop is the number of the newest loop over tables. Who begins one sets it
 	// higher; Table.RowsAt then tells the rows that were there at that moment.
 	Loop uint64
-	// KeepOrder makes Sweep keep the order among the living rows of a table.
+	// KeepOrder makes Compact keep the order among the living rows of a table.
 	KeepOrder bool
 	// HoldDestroys puts off the outcomes of requests to destroy, to DecideHeld.
 	HoldDestroys bool
-	// Moving says that some atoms move in this refresh, so what is delivered must
+	// InMigration says that some atoms move in this refresh, so what is delivered must
 	// be noted with its Order.
-	Moving bool
+	InMigration bool
 
-	id       int
-	order    uint64       // of the request that is being applied
-	columns  *[]AnyColumn // the world's, by component
-	tables   []*Table
-	bySet    map[Set]*Table
-	dirty    []*Table // with marked rows
-	grown    []*Table // with loop marks
-	crowded  []*Table // with a chunk that is larger than others before it, since the last refresh
-	spare    []*Table // that may have something to give back
-	gone     int      // how many of tables were given back
-	made     uint64   // how many tables were ever made
-	removals uint64   // how often tables were taken out of the list
-	holes    []Loc    // of a sweep
-	moves    []relocation
-	doomed   []handle.Handle
-	runs     []Rows          // scratch of Relabel and RelabelMatching
-	cut      []*Chunk        // scratch of Relabel
-	exiled   []handle.Handle // dead whose home is another shard
-	flagged  []handle.Handle // whose flags are to be published; none has left since
-	outer    []handle.Handle // dead whose home is outside
-	veil     uint32          // of what the refresh stores
+	id         int
+	order      uint64       // of the request that is being applied
+	columns    *[]AnyColumn // the world's, by component
+	tables     []*Table
+	bySet      map[Set]*Table
+	dirty      []*Table // with marked rows
+	grown      []*Table // with loop marks
+	fragmented []*Table // with a chunk that is larger than others before it, since the last refresh
+	spare      []*Table // that may have something to give back
+	gone       int      // how many of tables were given back
+	made       uint64   // how many tables were ever made
+	removals   uint64   // how often tables were taken out of the list
+	holes      []Loc    // of a sweep
+	moves      []relocation
+	scratch    []handle.Handle
+	runs       []Rows          // scratch of Retag and RetagMatching
+	cut        []*Chunk        // scratch of Retag
+	remoteDead []handle.Handle // dead whose home is another shard
+	flagged    []handle.Handle // whose flags are to be published; none has left since
+	portDead   []handle.Handle // dead whose home is the ports'
+	staging    uint32          // of what the refresh stores
 	// applying counts the requests that ApplyRequests has begun, while it runs.
-	applying int
-	record   record
-	notes    notes
-	telling  notes // what hooks are being told of
-	moving   moving
-	held     []held
-	stamp    stamp
+	applying  int
+	tally     tally
+	changes   changeLog
+	notifying changeLog // what hooks are being told of
+	migration migration
+	held      []held
+	occupant  occupant
 }
 
 // New makes shard number id of a world. columns lists the world's columns, by
 // component, and may grow while no tick runs.
 func New(space *Space, id int, columns *[]AnyColumn) *Shard {
-	return &Shard{Home: newHome(space, id), id: id, columns: columns, bySet: map[Set]*Table{}}
+	return &Shard{Allocator: newAllocator(space, id), id: id, columns: columns, bySet: map[Set]*Table{}}
 }
 
 // ID returns the shard's number.
@@ -70,14 +70,14 @@ func (s *Shard) ID() int { return s.id }
 
 // Alive returns the number of atoms, marked ones included.
 func (s *Shard) Alive() int {
-	return int(s.record.created + s.moving.arrived - s.record.destroyed - s.moving.departed)
+	return int(s.tally.created + s.migration.arrived - s.tally.destroyed - s.migration.departed)
 }
 
 // Created returns how many atoms were ever stored here.
-func (s *Shard) Created() uint64 { return s.record.created }
+func (s *Shard) Created() uint64 { return s.tally.created }
 
 // Destroyed returns how many atoms were ever swept here.
-func (s *Shard) Destroyed() uint64 { return s.record.destroyed }
+func (s *Shard) Destroyed() uint64 { return s.tally.destroyed }
 
 // Table returns the table of a component set, made when first asked for.
 func (s *Shard) Table(set Set) *Table {
@@ -130,10 +130,10 @@ func (s *Shard) Made() uint64 { return s.made }
 // fields because the compiler keeps no more than that in registers: with a fifth each
 // use copied it in memory, right behind the stores that had made it.
 type Atom struct {
-	Handle handle.Handle
-	Chunk  *Chunk
-	Row    int
-	gen    uint32 // of the slot when it is published
+	Handle     handle.Handle
+	Chunk      *Chunk
+	Row        int
+	generation uint32 // of the slot when it is published
 }
 
 // Loc returns where the atom is.
@@ -143,13 +143,13 @@ func (a Atom) Loc() Loc { return a.Chunk.base + Loc(a.Row) }
 func (a Atom) Publish() {
 	slot := a.Chunk.table.shard.space.slot(a.Handle)
 	slot.loc = a.Loc()
-	slot.store(a.gen) // publishes loc and the row
+	slot.store(a.generation) // publishes loc and the row
 }
 
 // Create takes a handle and a row in the table. The caller stores the components
 // and then calls Publish.
 func (s *Shard) Create(t *Table) (Atom, error) {
-	if len(s.free) == 0 || !t.settled() {
+	if len(s.free) == 0 || !t.hasRow() {
 		if err := s.prepare(t, 1); err != nil {
 			return Atom{}, err
 		}
@@ -165,7 +165,7 @@ func (s *Shard) prepare(t *Table, want int) error {
 			return err
 		}
 	}
-	return t.settle()
+	return t.ensureRow()
 }
 
 // atom takes the next row.
@@ -175,20 +175,20 @@ func (s *Shard) atom(t *Table, h handle.Handle) Atom {
 	c.handles[row] = h
 	c.n++
 	c.changed = s.space.now
-	s.record.create(h)
+	s.tally.create(h)
 	return Atom{h, c, row, uint32(h)}
 }
 
 // Adopt takes a row for a pending handle of any home. The caller stores the
 // components and then calls Publish.
 func (s *Shard) Adopt(t *Table, h handle.Handle) (Atom, error) {
-	if !t.settled() {
-		if err := t.settle(); err != nil {
+	if !t.hasRow() {
+		if err := t.ensureRow(); err != nil {
 			return Atom{}, err
 		}
 	}
 	a := s.atom(t, h)
-	a.gen ^= s.veil
+	a.generation ^= s.staging
 	return a, nil
 }
 
@@ -222,11 +222,11 @@ func (s *Space) Set(l Loc) *Set { return &s.chunk(l).table.set }
 func (s *Shard) Owns(l Loc) bool { return s.space.Owner(l) == s.id }
 
 // Mark marks the atom at l and reports whether it was not marked yet. It goes at
-// the next Sweep of its shard, whose owner the caller must be.
+// the next Compact of its shard, whose owner the caller must be.
 func (s *Space) Mark(l Loc) bool { return s.chunk(l).mark(l.Row()) }
 
 // Marked reports whether the atom at l is marked. The caller must own its shard.
-func (s *Space) Marked(l Loc) bool { return s.chunk(l).marked(l.Row()) }
+func (s *Space) Marked(l Loc) bool { return s.chunk(l).isMarked(l.Row()) }
 
 // MarkAll marks every atom and returns how many were not marked yet.
 func (s *Shard) MarkAll() int {
@@ -239,67 +239,67 @@ func (s *Shard) MarkAll() int {
 	return n
 }
 
-// Doomed returns the number of marked atoms.
-func (s *Shard) Doomed() int {
+// MarkedRows returns the number of marked atoms.
+func (s *Shard) MarkedRows() int {
 	n := 0
 	for _, t := range s.dirty {
 		for _, c := range t.dirty {
-			n += c.deadN
+			n += c.marked
 		}
 	}
 	return n
 }
 
-// Sweep closes the holes of those who have left and of the marked atoms, and
-// recycles the slots of these, as far as they are at home here; Exiled has the
+// Compact closes the holes of those who have left and of the marked atoms, and
+// recycles the slots of these, as far as they are at home here; RemoteDead has the
 // rest.
-func (s *Shard) Sweep() {
-	s.land()
+func (s *Shard) Compact() {
+	s.finishMigration()
 	if len(s.dirty) > 1 || len(s.dirty) == 1 && len(s.dirty[0].dirty) > 1 {
-		s.free = slices.Grow(s.free, s.Doomed()) // once, and not chunk by chunk
+		s.free = slices.Grow(s.free, s.MarkedRows()) // once, and not chunk by chunk
 	}
 	for _, t := range s.dirty {
-		t.sweep()
+		t.compact()
 	}
 	s.dirty = s.dirty[:0]
-	s.moving.left = false
+	s.migration.left = false
 }
 
-// Unsettled returns how much there is for Settle to do.
-func (s *Shard) Unsettled() int {
-	n := len(s.grown) + len(s.crowded) + len(s.exiled) + len(s.outer) + len(s.flagged)
+// Unfinished returns how much there is for Settle to do.
+func (s *Shard) Unfinished() int {
+	n := len(s.grown) + len(s.fragmented) + len(s.remoteDead) + len(s.portDead) + len(s.flagged)
 	if s.shrinks() {
 		n++
 	}
 	return n
 }
 
-// Settle ends a refresh: it forgets whose homes are elsewhere and what was
+// EndTick ends a refresh: it forgets whose homes are elsewhere and what was
 // remembered for the loops of the tick, merges the small chunks of tables that have
 // grown, gives back what is spare, and publishes flags. It touches the shard's own atoms
 // alone, for others settle at the same time.
-func (s *Shard) Settle() {
+func (s *Shard) EndTick() {
 	for _, t := range s.grown {
 		t.marks = t.marks[:0]
 	}
 	s.grown = s.grown[:0]
-	for _, t := range s.crowded {
-		t.crowded = false
-		t.merge()
+	for _, t := range s.fragmented {
+		t.fragmented = false
+		t.coalesce()
 	}
-	clear(s.crowded)
-	s.crowded = s.crowded[:0]
+	clear(s.fragmented)
+	s.fragmented = s.fragmented[:0]
 	if s.shrinks() {
 		s.shrink()
 	}
-	s.exiled, s.outer = s.exiled[:0], s.outer[:0]
+	s.remoteDead, s.portDead = s.remoteDead[:0], s.portDead[:0]
 	s.PublishFlags()
 }
 
-// bury takes note of the handles of dead atoms, in order or from the last on, and
+// freeDead takes note of the handles of dead atoms, in order or from the last on, and
 // recycles their slots as far as they are at home here.
-func (s *Shard) bury(dead []handle.Handle, fromLast bool) {
-	s.record.destroyed += uint64(len(dead))
+func (s *Shard) freeDead(dead []handle.Handle, fromLast bool) {
+	s.tally.destroyed += uint64(len(dead))
 	s.free = slices.Grow(s.free, len(dead)) // one look at its room
 	free := s.free[:len(s.free)+len(dead)]
 	n := len(s.free)
@@ -313,7 +313,7 @@ func (s *Shard) bury(dead []handle.Handle, fromLast bool) {
 			break
 		}
 		if h := dead[i]; h.Shard() != uint32(s.id) {
-			s.exile(h)
+			s.freeRemote(h)
 		} else {
 			s.recycle(h) // retires it
 		}
@@ -344,47 +344,47 @@ func (s *Shard) freeOwn(dead []handle.Handle, i, step int, free []uint32, n int)
 	return i, n
 }
 
-// exile leaves the slot of the dead to its home.
-func (s *Shard) exile(dead handle.Handle) {
+// freeRemote leaves the slot of the dead to its home.
+func (s *Shard) freeRemote(dead handle.Handle) {
 	if dead.Shard() == uint32(s.space.homes-1) {
-		s.outer = append(s.outer, dead)
+		s.portDead = append(s.portDead, dead)
 	} else {
-		s.exiled = append(s.exiled, dead)
+		s.remoteDead = append(s.remoteDead, dead)
 	}
 }
 
-// Foreign returns how many handles this refresh buried whose home is elsewhere.
-func (s *Shard) Foreign() int { return len(s.exiled) + len(s.outer) }
+// Foreign returns how many handles this refresh freed whose home is elsewhere.
+func (s *Shard) Foreign() int { return len(s.remoteDead) + len(s.portDead) }
 
-// Exiled are the handles that a refresh buried and whose home is another shard, by that
+// RemoteDead are the handles that a refresh freed and whose home is another shard, by that
 // home: each group by the shards that held the atoms, of each of those in order.
 //
 // Ownership: as of Groups.
-type Exiled struct{ groups Groups[handle.Handle] }
+type RemoteDead struct{ groups Groups[handle.Handle] }
 
 // Gather finds them.
-func (e *Exiled) Gather(shards []*Shard) {
+func (e *RemoteDead) Gather(shards []*Shard) {
 	g := &e.groups
 	g.Reset(len(shards))
 	for _, s := range shards {
-		for _, h := range s.exiled {
+		for _, h := range s.remoteDead {
 			g.Count(int(h.Shard()))
 		}
 	}
 	g.Counted()
 	for _, s := range shards {
-		for _, h := range s.exiled {
+		for _, h := range s.remoteDead {
 			g.Add(int(h.Shard()), h)
 		}
 	}
 }
 
-// Outer returns the handles that this refresh buried and whose home is outside,
+// PortDead returns the handles that this refresh freed and whose home is the ports',
 // in order.
-func (s *Shard) Outer() []handle.Handle { return s.outer }
+func (s *Shard) PortDead() []handle.Handle { return s.portDead }
 
 // Recycle takes back the slots of those whose home this is.
-func (s *Shard) Recycle(dead *Exiled) {
+func (s *Shard) Recycle(dead *RemoteDead) {
 	for _, h := range dead.groups.Of(s.id) {
 		s.recycle(h)
 	}

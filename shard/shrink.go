@@ -74,7 +74,7 @@ func (s *Shard) ShrinkAll() {
 		}
 	}
 	s.forgetGone()
-	s.holes, s.moves, s.doomed, s.runs, s.cut = nil, nil, nil, nil, nil
+	s.holes, s.moves, s.scratch, s.runs, s.cut = nil, nil, nil, nil, nil
 }
 
 // forgetGone takes the tables that were given back out of the list.
@@ -110,7 +110,7 @@ func (t *Table) shrink(ticks uint32) (again bool) {
 			return true
 		}
 		t.gone = true
-		t.ways, t.flips = nil, nil // so that tables that are gone do not keep one another
+		t.edges, t.toggleEdges = nil, nil // so that tables that are gone do not keep one another
 		t.shard.gone++
 		delete(t.shard.bySet, t.set)
 		return false

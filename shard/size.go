@@ -16,7 +16,7 @@ const (
 // Size measures the shard's tables and slots. It costs by the number of tables
 // and chunks.
 func (s *Shard) Size() Size {
-	size := s.Home.size()
+	size := s.Allocator.size()
 	size.Tables = len(s.tables)
 	for _, t := range s.tables {
 		row := uint64(handleBytes)
@@ -26,13 +26,13 @@ func (s *Shard) Size() Size {
 		size.Chunks += len(t.chunks)
 		size.Used += row * uint64(t.Rows())
 		for _, c := range t.chunks {
-			size.Reserved += row*uint64(c.Cap()) + uint64(len(c.dead))*8
+			size.Reserved += row*uint64(c.Cap()) + uint64(len(c.marks))*8
 		}
 	}
 	return size
 }
 
-func (h *Home) size() Size {
+func (h *Allocator) size() Size {
 	return Size{
 		Used:     slotBytes * uint64(int(h.next)-len(h.free)-h.retired),
 		Reserved: slotBytes*pageSize*uint64(h.pages()) + 4*uint64(cap(h.free)),
@@ -40,7 +40,7 @@ func (h *Home) size() Size {
 }
 
 // Size measures the slots of what ports created.
-func (o *Outside) Size() Size {
+func (o *PortAllocator) Size() Size {
 	pages := o.pages()
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -9,38 +9,38 @@ import (
 
 // Slot is the controller of one entity. It never moves.
 //
-//	gen  | state ^ index (4 bits) | version (28 bits) |   atomic
+//	generation  | state ^ index (4 bits) | version (28 bits) |   atomic
 //	loc  | chunk (20 bits) | row (12 bits)     |   plain
 //
 // In the wide layout of handles the version has 26 bits and the state 6. The index bits
 // that lie above the version in a handle's low word are
-// mixed into the state, so that an alive slot's gen equals the low word of its
+// mixed into the state, so that an alive slot's generation equals the low word of its
 // handle: checking a handle is one comparison.
 //
 // Invariants: the version only grows. A slot whose version is used up is
-// retired and never handed out again. While gen says alive, loc names the row
+// retired and never handed out again. While generation says alive, loc names the row
 // that holds the atom.
 //
-// Ownership: gen has one writer at a time: the slot's home, which of the outside
+// Ownership: generation has one writer at a time: the slot's home, which of the outside
 // one is the refresh, and in the create step of a refresh the shard that stores the
 // atom. It is read by anyone at any time. loc is written by the shard that holds the atom, before
-// it publishes gen or in a sweep; it is read in a tick, and in the route step
-// of a refresh, only after gen was seen alive.
+// it publishes generation or in a sweep; it is read in a tick, and in the route step
+// of a refresh, only after generation was seen alive.
 type Slot struct {
-	gen uint32
-	loc Loc
+	generation uint32
+	loc        Loc
 }
 
-// load reads gen.
-func (s *Slot) load() uint32 { return atomic.LoadUint32(&s.gen) }
+// load reads generation.
+func (s *Slot) load() uint32 { return atomic.LoadUint32(&s.generation) }
 
-// store writes gen and publishes what was written before, loc and the row among
+// store writes generation and publishes what was written before, loc and the row among
 // it. The caller is the one writer.
-func (s *Slot) store(gen uint32) { atomic.StoreUint32(&s.gen, gen) }
+func (s *Slot) store(gen uint32) { atomic.StoreUint32(&s.generation, gen) }
 
 // storeBatched is store for one of many slots that are written in a loop; see package
 // publish.
-func (s *Slot) storeBatched(gen uint32) { publish.Store32(&s.gen, gen) }
+func (s *Slot) storeBatched(gen uint32) { publish.Store32(&s.generation, gen) }
 
 // State says what a slot holds.
 type State uint8
@@ -52,7 +52,7 @@ const (
 	StatePending              // of ports: the handle may be given, the atom is not stored; no slot holds this, see tell
 	StateUnused               // free; the version is the next one to be given
 	StateRetired              // its versions are used up; never given again
-	StateVeiled               // the atom is stored, by a refresh that has not decided yet whether it stays
+	StateStaged               // the atom is stored, by a refresh that has not decided yet whether it stays
 )
 
 const (
@@ -61,13 +61,13 @@ const (
 	indexMask   = 1<<(32-handle.VersionBits) - 1
 )
 
-// veil is what tells the gen of a veiled slot from that of an alive one.
-const veil = uint32(StateVeiled) << stateShift
+// stagedBit is what tells the generation of a staged slot from that of an alive one.
+const stagedBit = uint32(StateStaged) << stateShift
 
-// word is the gen of h's slot in the given state.
+// word is the generation of h's slot in the given state.
 func word(h handle.Handle, s State) uint32 { return uint32(h) ^ uint32(s)<<stateShift }
 
-// unpack splits a gen read from the slot of h. A slot that was never used
+// unpack splits a generation read from the slot of h. A slot that was never used
 // reads as version 0 and is unused.
 func unpack(gen uint32, h handle.Handle) (version uint32, s State) {
 	version = gen & versionMask
@@ -79,9 +79,9 @@ func unpack(gen uint32, h handle.Handle) (version uint32, s State) {
 
 // tell is unpack for those who do not free slots: what is free outside is pending, for
 // ports have it, or may have it at any time.
-func tell(gen uint32, h handle.Handle, outside uint32) (version uint32, s State) {
+func tell(gen uint32, h handle.Handle, ports uint32) (version uint32, s State) {
 	version, s = unpack(gen, h)
-	if s == StateUnused && h.Shard() == outside {
+	if s == StateUnused && h.Shard() == ports {
 		return max(version, 1), StatePending
 	}
 	return version, s

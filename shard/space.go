@@ -19,7 +19,7 @@ var ErrIndexes = errors.New("shard: out of indexes")
 type Space struct {
 	Lookup
 	chunks     atomic.Pointer[[]chunkEntry] // by number
-	anchor     *Anchor
+	liveness   *Liveness
 	now        uint32 // the tick in progress; written by the coordinator between ticks
 	indexMax   uint32
 	versionMax uint32
@@ -32,7 +32,7 @@ type Space struct {
 	watch      Watch                       // set while the world is idle
 	moves      uint32                      // how often atoms were moved to other shards, by the idle world and by refreshes
 	gathered   uint32                      // that number when notes were gathered
-	era        int                         // of views of rows, for the check build; see Outdate
+	viewEpoch  int                         // of views of rows, for the check build; see Outdate
 
 	mu struct {
 		sync.Mutex
@@ -58,8 +58,8 @@ func NewSpace(homes int, indexMax, versionMax uint32) *Space {
 	}
 	s := &Space{Lookup: newLookup(homes), indexMax: indexMax, versionMax: versionMax, Growth: DefaultGrowth, homes: homes, flags: make([]atomic.Pointer[flagTable], homes)}
 	s.kinds = []kindInfo{
-		destroyKind: {units: 1, weight: BareWeight, plain: true},
-		moveKind:    {units: 1, weight: BareWeight, plain: true},
+		destroyKind: {units: 1, size: BareSize, plain: true},
+		moveKind:    {units: 1, size: BareSize, plain: true},
 	}
 	s.mu.memory.growth = &s.Growth
 	s.mu.idle = true
@@ -70,21 +70,21 @@ func NewSpace(homes int, indexMax, versionMax uint32) *Space {
 		s.mu.tables[i] = entries[i : i+1 : i+1]
 		s.enter(uint32(i), s.mu.tables[i], 1)
 	}
-	dir := s.Lookup // a copy, so that an anchor does not keep the space
-	s.anchor = &Anchor{outside: uint32(homes - 1)}
-	s.anchor.dir.Store(&dir)
+	dir := s.Lookup // a copy, so that a liveness handle does not keep the space
+	s.liveness = &Liveness{ports: uint32(homes - 1)}
+	s.liveness.dir.Store(&dir)
 	s.chunks.Store(new([]chunkEntry))
 	return s
 }
 
-// Present is Alive for a refresh: it reports true of the veiled, too.
+// Present is Alive for a refresh: it reports true of the staged, too.
 func (s *Space) Present(h handle.Handle) bool {
 	slot := s.slot(h)
-	return slot != nil && (slot.load()^uint32(h))&^veil == 0 && h.Version() != 0
+	return slot != nil && (slot.load()^uint32(h))&^stagedBit == 0 && h.Version() != 0
 }
 
-// LocateVeiled is Locate for a refresh: it finds the veiled, too.
-func (s *Space) LocateVeiled(h handle.Handle) Loc {
+// LocateStaged is Locate for a refresh: it finds the staged, too.
+func (s *Space) LocateStaged(h handle.Handle) Loc {
 	if s.Present(h) {
 		return s.slot(h).loc
 	}

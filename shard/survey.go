@@ -60,7 +60,7 @@ func (t *Table) AppendSpare(dst []byte) []byte {
 	}
 	is(t.listed)
 	is(t.kept)
-	is(t.crowded)
+	is(t.fragmented)
 	if len(t.chunks) == 0 && !t.kept {
 		number(t.left)
 	}
@@ -90,10 +90,10 @@ func (c *Chunk) Stamps() (changed uint32, written []uint32) { return c.changed, 
 
 // Marks returns which rows are marked, a bit for each, or nil for none.
 func (c *Chunk) Marks() []uint64 {
-	if c.deadN == 0 {
+	if c.marked == 0 {
 		return nil
 	}
-	return c.dead
+	return c.marks
 }
 
 // Flagged returns which rows have a flag, a bit for each, or nil for none.
@@ -105,11 +105,11 @@ func (c *Chunk) Flagged(flag int) []uint64 {
 }
 
 // FreeList returns the free indexes; the last is given next.
-func (h *Home) FreeList() []uint32 { return h.free }
+func (h *Allocator) FreeList() []uint32 { return h.free }
 
 // AppendSlots appends the contents of all slots that were ever given, state and
 // version, in the order in which they first were. For the home's owner.
-func (h *Home) AppendSlots(dst []uint32) []uint32 {
+func (h *Allocator) AppendSlots(dst []uint32) []uint32 {
 	dst = slices.Grow(dst, int(h.next))
 	for i := range h.next {
 		dst = append(dst, h.ref.slot(i).load())
@@ -122,7 +122,7 @@ func (h *Home) AppendSlots(dst []uint32) []uint32 {
 // while it is free or a port has it in hand. So it shows only what refreshes have
 // done, whatever ports draw meanwhile. Slots at the end that were never used are
 // left out.
-func (o *Outside) AppendUses(dst []uint32) []uint32 {
+func (o *PortAllocator) AppendUses(dst []uint32) []uint32 {
 	last := len(dst)
 	for n := range o.Drawn() {
 		dst = append(dst, o.uses(n))
@@ -133,7 +133,7 @@ func (o *Outside) AppendUses(dst []uint32) []uint32 {
 	return dst[:last]
 }
 
-func (o *Outside) uses(n uint32) uint32 {
+func (o *PortAllocator) uses(n uint32) uint32 {
 	h, state := o.at(n)
 	if state == StateUnused {
 		return h.Version() - 1
@@ -155,25 +155,25 @@ func (s *Shard) AppendMarks(dst []byte) []byte {
 	return dst
 }
 
-// AppendNotes appends what hooks have not been told of yet, in order; nothing where
+// AppendChanges appends what hooks have not been told of yet, in order; nothing where
 // there is none.
-func (s *Shard) AppendNotes(dst []byte) []byte {
+func (s *Shard) AppendChanges(dst []byte) []byte {
 	if s.Noted() == 0 {
 		return dst
 	}
 	number := func(n uint64) { dst = binary.LittleEndian.AppendUint64(dst, n) }
-	number(uint64(len(s.record.born)))
-	for _, h := range s.record.born {
+	number(uint64(len(s.tally.fresh)))
+	for _, h := range s.tally.fresh {
 		number(uint64(h))
 	}
-	number(uint64(len(s.notes.changes)))
-	for _, x := range s.notes.changes {
+	number(uint64(len(s.changes.changes)))
+	for _, x := range s.changes.changes {
 		number(uint64(x.handle))
 		for _, word := range x.from.set {
 			number(word)
 		}
 	}
-	for _, x := range s.notes.stored {
+	for _, x := range s.changes.stored {
 		number(uint64(x.handle))
 		number(uint64(x.component))
 	}

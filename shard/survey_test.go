@@ -89,7 +89,7 @@ func TestSurveyNotes(t *testing.T) {
 		for _, n := range want {
 			bytes = binary.LittleEndian.AppendUint64(bytes, n)
 		}
-		require.Equal(t, bytes, sh.AppendNotes([]byte{1}))
+		require.Equal(t, bytes, sh.AppendChanges([]byte{1}))
 	}
 	notes()
 	s.space.NoteStored(s.space.Locate(old[2]), number)
@@ -118,7 +118,7 @@ func TestDigest(t *testing.T) {
 func TestLookStale(t *testing.T) {
 	s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
 	h := s.mustCreate(s.shards[0], 1)[0]
-	require.Equal(t, s.space.Locate(h), s.space.LocateVeiled(h))
-	require.Zero(t, s.space.LocateVeiled(h+1))
-	require.Zero(t, s.space.LocateVeiled(handle.New(1, 77, 1)))
+	require.Equal(t, s.space.Locate(h), s.space.LocateStaged(h))
+	require.Zero(t, s.space.LocateStaged(h+1))
+	require.Zero(t, s.space.LocateStaged(handle.New(1, 77, 1)))
 }

@@ -20,26 +20,26 @@ var ErrChunks = errors.New("shard: out of chunks")
 //
 // Ownership: the shard's owner.
 type Table struct {
-	shard    *Shard
-	set      Set
-	ids      []int // the components, ascending
-	columns  []AnyColumn
-	sizes    []uintptr // of the columns' rows
-	plain    []bool    // which columns may be copied as bytes
-	ways     []*transition
-	waysMost int           // when ways is as long, those to tables that are gone are taken out
-	flips    []*transition // by component: those that add or remove just it
-	pointers bool          // some column is not plain
-	chunks   []*Chunk
-	cur      *Chunk // takes the next row; noChunk before the first
-	dirty    []*Chunk
-	crowded  bool               // among the shard's crowded
-	listed   bool               // among those with something spare
-	kept     bool               // stays when it is empty
-	gone     bool               // was given back
-	left     uint32             // tick in which rows or chunks left it last, or it was made
-	serial   uint64             // its number among all that the shard ever made, from 1
-	fields   map[uint16][]Field // of bundles that are stored here and were not made for it, by kind
+	shard       *Shard
+	set         Set
+	ids         []int // the components, ascending
+	columns     []AnyColumn
+	sizes       []uintptr // of the columns' rows
+	plain       []bool    // which columns may be copied as bytes
+	edges       []*edge
+	edgesMax    int     // when ways is as long, those to tables that are gone are taken out
+	toggleEdges []*edge // by component: those that add or remove just it
+	pointers    bool    // some column is not plain
+	chunks      []*Chunk
+	cur         *Chunk // takes the next row; noChunk before the first
+	dirty       []*Chunk
+	fragmented  bool               // among the shard's fragmented tables
+	listed      bool               // among those with something spare
+	kept        bool               // stays when it is empty
+	gone        bool               // was given back
+	left        uint32             // tick in which rows or chunks left it last, or it was made
+	serial      uint64             // its number among all that the shard ever made, from 1
+	fields      map[uint16][]Field // of bundles that are stored here and were not made for it, by kind
 
 	// marks remember the number of rows when a loop began, for loops during
 	// which the table has grown; lastMark is the newest loop among them.
@@ -100,14 +100,14 @@ func (t *Table) RowsAt(loop uint64) int {
 // noChunk stands for the current chunk of a table that has none.
 var noChunk = &Chunk{order: -1}
 
-// settled reports whether the next row can be taken without further ado.
-func (t *Table) settled() bool {
+// hasRow reports whether the next row can be taken without further ado.
+func (t *Table) hasRow() bool {
 	return t.cur.n < len(t.cur.handles) && t.lastMark == t.shard.Loop
 }
 
-// settle makes sure of that: it notes the rows for a loop that began since the
+// ensureRow makes sure of that: it notes the rows for a loop that began since the
 // last time, and goes to the next chunk when the present one is full.
-func (t *Table) settle() error {
+func (t *Table) ensureRow() error {
 	if t.lastMark != t.shard.Loop {
 		t.lastMark = t.shard.Loop
 		t.marks = append(t.marks, mark{t.lastMark, t.Rows()})
@@ -132,9 +132,9 @@ func (t *Table) settle() error {
 		}
 	}
 	t.cur = t.chunks[next]
-	if next > 0 && t.cur.Cap() > t.chunks[next-1].Cap() && !t.crowded {
-		t.crowded = true
-		t.shard.crowded = append(t.shard.crowded, t)
+	if next > 0 && t.cur.Cap() > t.chunks[next-1].Cap() && !t.fragmented {
+		t.fragmented = true
+		t.shard.fragmented = append(t.shard.fragmented, t)
 	}
 	return nil
 }

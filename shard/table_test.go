@@ -99,22 +99,22 @@ func TestTableLoops(t *testing.T) {
 	begin := func() uint64 { sh.Loop++; return sh.Loop }
 
 	grow(5)
-	outer := begin()
-	require.Equal(t, 5, table.RowsAt(outer))
+	portDead := begin()
+	require.Equal(t, 5, table.RowsAt(portDead))
 	grow(3)
-	require.Equal(t, 5, table.RowsAt(outer))
+	require.Equal(t, 5, table.RowsAt(portDead))
 	grow(20)
-	require.Equal(t, 5, table.RowsAt(outer))
+	require.Equal(t, 5, table.RowsAt(portDead))
 	inner := begin()
 	require.Equal(t, 28, table.RowsAt(inner))
 	grow(2)
-	require.Equal(t, []int{5, 28}, []int{table.RowsAt(outer), table.RowsAt(inner)})
+	require.Equal(t, []int{5, 28}, []int{table.RowsAt(portDead), table.RowsAt(inner)})
 	quiet := begin() // nothing grows in it
 	require.Equal(t, 30, table.RowsAt(quiet))
 	last := begin()
 	grow(1)
 	require.Equal(t, []int{5, 28, 30, 30}, []int{
-		table.RowsAt(outer), table.RowsAt(inner), table.RowsAt(quiet), table.RowsAt(last),
+		table.RowsAt(portDead), table.RowsAt(inner), table.RowsAt(quiet), table.RowsAt(last),
 	})
 	require.Equal(t, 31, table.Rows())
 
@@ -232,38 +232,38 @@ func TestUnsettled(t *testing.T) {
 	s := newStorage(t, 2, handle.IndexMax, handle.VersionMax)
 	sh := s.shards[0]
 	s.space.SetTick(1) // not one in which tables are looked at for what is spare
-	require.Zero(t, sh.Unsettled())
+	require.Zero(t, sh.Unfinished())
 	for range 3 {
 		sh.Loop++
 		s.mustCreate(sh, 1)
-		require.Equal(t, 1, sh.Unsettled(), "a table")
+		require.Equal(t, 1, sh.Unfinished(), "a table")
 	}
 	sh.Loop++
 	_, err := s.create(sh, set(text), 0)
 	require.NoError(t, err)
-	require.Equal(t, 2, sh.Unsettled(), "another")
+	require.Equal(t, 2, sh.Unfinished(), "another")
 	sh.SetFlags(s.space.Locate(rows(sh.Table(set(text)))[0]), 1, 0)
-	require.Equal(t, 3, sh.Unsettled(), "flags")
+	require.Equal(t, 3, sh.Unfinished(), "flags")
 	sh.PublishFlags()
-	require.Equal(t, 2, sh.Unsettled())
+	require.Equal(t, 2, sh.Unfinished())
 
 	guest := s.mustCreate(s.shards[1], 1)[0]
-	require.NoError(t, sh.Take(s.space.Locate(guest)))
+	require.NoError(t, sh.Migrate(s.space.Locate(guest)))
 	drawn, err := s.outside.Take(nil, 1, 0)
 	require.NoError(t, err)
 	a, err := sh.Adopt(sh.Table(set(number)), drawn[0])
 	require.NoError(t, err)
 	s.fill(a, set(number), 1)
 	s.destroy(guest, drawn[0])
-	sh.Sweep()
-	require.Equal(t, 4, sh.Unsettled(), "two dead")
-	sh.Settle()
-	require.Zero(t, sh.Unsettled())
+	sh.Compact()
+	require.Equal(t, 4, sh.Unfinished(), "two dead")
+	sh.EndTick()
+	require.Zero(t, sh.Unfinished())
 	sh.Loop++
 	s.mustCreate(sh, 1)
-	require.Equal(t, 1, sh.Unsettled(), "the table again")
+	require.Equal(t, 1, sh.Unfinished(), "the table again")
 	s.mustCreate(sh, 20)
-	require.Equal(t, 2, sh.Unsettled(), "which has a larger chunk now")
+	require.Equal(t, 2, sh.Unfinished(), "which has a larger chunk now")
 	columns := s.columns
-	require.Zero(t, shard.New(shard.NewSpace(2, 1, 1), 0, &columns).Unsettled())
+	require.Zero(t, shard.New(shard.NewSpace(2, 1, 1), 0, &columns).Unfinished())
 }

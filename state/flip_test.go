@@ -127,7 +127,7 @@ func TestFlipOptions(t *testing.T) {
 	})
 	t.Run("what does not shape it", func(t *testing.T) {
 		o := options()
-		o.PortsMax, o.LaneRequests, o.LaneBytes = 5, 5, 500
+		o.PortsMax, o.QueueRequests, o.QueueBytes = 5, 5, 500
 		require.Equal(t, base.hash(), newFixture(t, o).hash())
 	})
 }
@@ -335,26 +335,26 @@ func TestSame(t *testing.T) {
 // apply, counts: to whom, what, and of which kind.
 func TestHeldRequests(t *testing.T) {
 	var code *world.Func[func()]
-	hash := func(do func(f *fixture, self *world.Self)) *fixture {
+	hash := func(do func(f *fixture, self *world.EntityContext)) *fixture {
 		f := newFixture(t, options()).populate(unitsEach)
-		code = world.RegisterFunc(f.World, "code", func(_ *world.Self, run func()) { run() })
-		run := world.RegisterFunc(f.World, "run", func(self *world.Self, _ int8) { do(f, self) })
+		code = world.RegisterFunc(f.World, "code", func(_ *world.EntityContext, run func()) { run() })
+		run := world.RegisterFunc(f.World, "run", func(self *world.EntityContext, _ int8) { do(f, self) })
 		require.NoError(t, run.Call(f.World, f.unitAt(0), 0))
 		return f
 	}
-	none := hash(func(*fixture, *world.Self) {})
-	base := hash(func(f *fixture, self *world.Self) { _ = f.hit.Send(self, f.unitAt(2), Hit{1}) })
-	again := hash(func(f *fixture, self *world.Self) { _ = f.hit.Send(self, f.unitAt(2), Hit{1}) })
+	none := hash(func(*fixture, *world.EntityContext) {})
+	base := hash(func(f *fixture, self *world.EntityContext) { _ = f.hit.Send(self, f.unitAt(2), Hit{1}) })
+	again := hash(func(f *fixture, self *world.EntityContext) { _ = f.hit.Send(self, f.unitAt(2), Hit{1}) })
 	require.Equal(t, base.hash(), again.hash())
 	for name, other := range map[string]*fixture{
 		"sent":    none,
-		"body":    hash(func(f *fixture, self *world.Self) { _ = f.hit.Send(self, f.unitAt(2), Hit{2}) }),
-		"to whom": hash(func(f *fixture, self *world.Self) { _ = f.hit.Send(self, f.unitAt(3), Hit{1}) }),
-		"kind":    hash(func(f *fixture, self *world.Self) { _ = self.Destroy(f.unitAt(2)) }),
+		"body":    hash(func(f *fixture, self *world.EntityContext) { _ = f.hit.Send(self, f.unitAt(2), Hit{2}) }),
+		"to whom": hash(func(f *fixture, self *world.EntityContext) { _ = f.hit.Send(self, f.unitAt(3), Hit{1}) }),
+		"kind":    hash(func(f *fixture, self *world.EntityContext) { _ = self.Destroy(f.unitAt(2)) }),
 	} {
 		require.Equal(t, []string{"shard 0: requests"}, base.differs(other), name)
 	}
-	sent := hash(func(f *fixture, self *world.Self) { _ = code.Call(self, f.unitAt(2), func() {}) })
+	sent := hash(func(f *fixture, self *world.EntityContext) { _ = code.Call(self, f.unitAt(2), func() {}) })
 	_, err := sent.hasher.StateHash()
 	require.ErrorIs(t, err, state.ErrNoCodec)
 	require.ErrorContains(t, err, `call of function "code"`)

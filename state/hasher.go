@@ -150,12 +150,12 @@ func (h *Hasher) sections(done func(shard int, kind, name string)) error {
 		}
 		done(i, "requests", "")
 	}
-	if err := h.requests(v, world.Everywhere); err != nil {
+	if err := h.requests(v, world.AllShards); err != nil {
 		return err
 	}
 	done(nowhere, "requests of global systems", "")
 	h.sum.Reset()
-	h.numbers = v.Outside().AppendUses(h.numbers[:0])
+	h.numbers = v.PortSlots().AppendUses(h.numbers[:0])
 	h.list(h.numbers)
 	done(nowhere, "slots of what ports create", "")
 	for i, r := range resources {
@@ -226,7 +226,7 @@ func (h *Hasher) world(v world.Survey, lists ...[]world.Named) {
 	cursor, run := v.Placement()
 	h.sum.number(uint64(cursor))
 	h.sum.number(uint64(run))
-	h.sum.flag(v.Astray())
+	h.sum.flag(v.Misrouted())
 	for _, hook := range h.w.Hooks() {
 		h.sum.text(hook.Name())
 		for i := range o.Shards {
@@ -250,7 +250,7 @@ func (h *Hasher) shard(v world.Survey, i int, components, messages []world.Named
 	}
 	h.scratch = s.AppendMarks(h.scratch[:0])
 	h.sum.bytes(h.scratch)
-	if h.scratch = s.AppendNotes(h.scratch[:0]); len(h.scratch) > 0 { // hooks are to be told of
+	if h.scratch = s.AppendChanges(h.scratch[:0]); len(h.scratch) > 0 { // hooks are to be told of
 		h.sum.bytes(h.scratch)
 	}
 	done(i, "entities", "")
@@ -266,7 +266,7 @@ func (h *Hasher) shard(v world.Survey, i int, components, messages []world.Named
 	}
 	for id, m := range messages {
 		h.sum.Reset()
-		to, bodies := v.Mail(id, i)
+		to, bodies := v.Mailbox(id, i)
 		h.sum.bytes(shard.CellsOf(to).Bytes)
 		h.cells(bodies)
 		done(i, "message", m.Name)

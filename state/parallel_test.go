@@ -114,7 +114,7 @@ func flagMovers(t *testing.T, seed uint64, ticks, n int) (hashes []state.Hash) {
 			system(c)
 			c.Stop()
 		}
-		run.Shift([]world.Shift{{From: tick % shards, To: (tick + 1) % shards, Entities: 20}})
+		run.Transfer([]world.Transfer{{From: tick % shards, To: (tick + 1) % shards, Entities: 20}})
 		run.End(parallel)
 		for _, h := range alive {
 			if got := f.Flags(h); got != want[h] {

@@ -8,11 +8,11 @@ import (
 )
 
 // requests hashes what systems, and functions in a refresh, have sent and no refresh
-// has applied: from a shard, or with world.Everywhere that of global systems.
+// has applied: from a shard, or with world.AllShards that of global systems.
 func (h *Hasher) requests(v world.Survey, from int) (err error) {
 	h.sum.Reset()
 	kinds := v.Kinds()
-	v.Requests(from, func(r shard.Routed) {
+	v.Requests(from, func(r shard.PendingRequest) {
 		h.sum.number(uint64(r.Kind()))
 		h.sum.number(uint64(r.Flags()))
 		h.sum.number(uint64(r.Handle))

@@ -38,19 +38,19 @@ func (w *Writer[T]) At(l shard.Loc) *T { return w.view.AtWrite(l) }
 func (w *Writer[T]) Slice(ch Chunk) []T { return w.view.SliceWrite(ch) }
 
 // Read asks for reading a component. It panics if T is not registered.
-func Read[T any](a Asker) *Reader[T] {
+func Read[T any](a Binder) *Reader[T] {
 	return ask[T](a, "Read", false, func() (*Reader[T], *Reader[T]) { r := new(Reader[T]); return r, r })
 }
 
 // Write asks for reading and writing a component. It panics if T is not
 // registered.
-func Write[T any](a Asker) *Writer[T] {
+func Write[T any](a Binder) *Writer[T] {
 	return ask[T](a, "Write", true, func() (*Writer[T], *Reader[T]) { w := new(Writer[T]); return w, &w.Reader })
 }
 
 // ask declares the access and returns its accessor. An idle world gives the same
 // one each time: it is kept up to date for as long as the world lives.
-func ask[T, A any](a Asker, call string, write bool, make func() (*A, *Reader[T])) *A {
+func ask[T, A any](a Binder, call string, write bool, make func() (*A, *Reader[T])) *A {
 	b := bind(a, call)
 	id := b.w.componentOf(reflect.TypeFor[T](), b.call)
 	if write {
@@ -89,7 +89,7 @@ func (r *Reader[T]) Get(h handle.Handle) *T {
 }
 
 // At returns the component of the entity at a location that Locate returned, or a
-// Chunk or Query.Atoms told, in this tick; or nil if the entity lacks the component or is
+// Chunk or Query.Entities told, in this tick; or nil if the entity lacks the component or is
 // not within reach. A location that is kept over a refresh, or made up, finds
 // nothing or some row of this component; which one is unchecked. It is
 // small enough to be inlined.

@@ -15,7 +15,7 @@ type assigner[T any] struct{ b *Bundle[T] }
 //
 // It returns ErrMissing, and stores nothing, if the entity is known to lack one of them;
 // ErrStale if it is known not to be alive; ErrFull if the request was not accepted.
-func (b *Bundle[T]) Set(by Holder, h handle.Handle, v T) error {
+func (b *Bundle[T]) Set(by Actor, h handle.Handle, v T) error {
 	b.check(by)
 	switch by := by.(type) {
 	case *World:
@@ -35,7 +35,7 @@ func (b *Bundle[T]) Set(by Holder, h handle.Handle, v T) error {
 			}
 			return b.assign(by.w.shardOf(l), l, &v)
 		}
-	case *Self:
+	case *EntityContext:
 		if l := by.mustRun("Set"); h == by.h {
 			return b.assign(by.c.shard, l, &v)
 		}

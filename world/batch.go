@@ -15,7 +15,7 @@ import (
 // On an error those before it are made; the error says how many.
 func (b *Bundle[T]) CreateRows(w *World, n int, init func(rows Chunk)) error {
 	b.check(w)
-	if err := w.settled("CreateRows"); err != nil {
+	if err := w.idle("CreateRows"); err != nil {
 		return err
 	}
 	if n < 0 {
@@ -123,21 +123,21 @@ func (b *Bundle[T]) RemoveFrom(q *Query) error {
 
 // ExchangeIn is AddTo that in the same move takes away the components of the given
 // parts. What is in both is kept. init is called with all rows that changed.
-func (b *Bundle[T]) ExchangeIn(q *Query, init func(rows Chunk), remove ...Part) error {
+func (b *Bundle[T]) ExchangeIn(q *Query, init func(rows Chunk), remove ...ComponentSet) error {
 	w := q.ofWorld("ExchangeIn")
 	return q.exchange("ExchangeIn", init, b.components(w), w.setOf("ExchangeIn", remove))
 }
 
 // Remove takes the components of the parts from all entities that match, as far as
 // they have them, in one move; errors and cost as of Component.AddTo.
-func (q *Query) Remove(parts ...Part) error {
+func (q *Query) Remove(parts ...ComponentSet) error {
 	return q.exchange("Query.Remove", nil, shard.Set{}, q.ofWorld("Query.Remove").setOf("Query.Remove", parts))
 }
 
 // exchange gives and takes components.
 func (q *Query) exchange(call string, init func(rows Chunk), plus, minus shard.Set) error {
 	w := q.w
-	if err := w.settled(call); err != nil {
+	if err := w.idle(call); err != nil {
 		return err
 	}
 	w.outdate()
@@ -150,14 +150,14 @@ func (q *Query) exchange(call string, init func(rows Chunk), plus, minus shard.S
 		set := t.Set()
 		set.Exchange(&minus, &plus)
 		if most == t.Rows() {
-			return t.Relabel(set, init)
+			return t.Retag(set, init)
 		}
-		return t.RelabelMatching(&q.filter, most, set, init)
+		return t.RetagMatching(&q.filter, most, set, init)
 	})
 }
 
 // setOf returns the components of parts, which must be of the world.
-func (w *World) setOf(call string, parts []Part) (set shard.Set) {
+func (w *World) setOf(call string, parts []ComponentSet) (set shard.Set) {
 	for i, p := range parts {
 		if p == nil {
 			panic(fmt.Sprintf("world: %s: part %d is nil; pass a *Component or a *Bundle", call, i))

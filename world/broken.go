@@ -8,7 +8,7 @@ import (
 )
 
 // BrokenError tells what broke a world: a panic, in a refresh or when a tick began, in what
-// cannot be taken back. Functions, hooks and listeners that panic do not break a
+// cannot be taken back. Functions, hooks and recorders that panic do not break a
 // world; an extension does, in the middle of a change.
 //
 // A world that is broken is closed, as by World.Close, but without a last refresh: all handles
@@ -77,9 +77,9 @@ func (w *World) fail(e *BrokenError) {
 		return
 	}
 	w.phase.Store(phaseOver)
-	w.closed.Store(true) // before the lanes are emptied: who sends later looks here then
+	w.closed.Store(true) // before the queues are emptied: who sends later looks here then
 	w.ports.abandonAll(w, w.refresh.ports)
-	w.extensions.all, w.hooks.all, w.hearing = nil, nil, nil
+	w.extensions.all, w.hooks.all, w.recording = nil, nil, nil
 	w.space.EndAll()
 	w.drop()
 	if check.Enabled {

@@ -59,7 +59,7 @@ func TestBroken(t *testing.T) {
 					continue
 				}
 				t.Run(name+" "+how+" "+where, func(t *testing.T) {
-					f := newFixture(t, world.Options{Shards: 4, LaneRequests: 1000})
+					f := newFixture(t, world.Options{Shards: 4, QueueRequests: 1000})
 					all := f.newUnits(100)
 					f.Destroy(all[99])
 					b.set(f, all[0], fail)
@@ -124,7 +124,7 @@ func (f *fixture) wait(all []handle.Handle) *waiters {
 		require.ErrorIs(f.t, err, world.ErrBroken)
 	})
 	w.group.Go(func() {
-		if err := p.Within(f.t.Context()).Destroy(all[5]); err != nil { // or it was in time for the lane that was emptied
+		if err := p.Within(f.t.Context()).Destroy(all[5]); err != nil { // or it was in time for the queue that was emptied
 			require.ErrorIs(f.t, err, world.ErrBroken)
 		}
 		require.ErrorIs(f.t, p.Destroy(all[5]), world.ErrBroken)
@@ -194,9 +194,9 @@ func TestBrokenGivesMemoryBack(t *testing.T) {
 	runtime.KeepAlive(f)
 }
 
-// TestListenerFails has a Listener panic, or end its goroutine, in each method: the refresh is
+// TestRecorderFails has a Recorder panic, or end its goroutine, in each method: the refresh is
 // completed, the error names the method, and nothing is told any more.
-func TestListenerFails(t *testing.T) {
+func TestRecorderFails(t *testing.T) {
 	for _, parallel := range []world.Parallel{serial, inGoroutines} {
 		for how, fail := range map[string]func(){"panics": func() { panic(errCause) }, "exits": runtime.Goexit} {
 			var later atomic.Int32 // calls of what comes behind the one that fails
@@ -207,7 +207,7 @@ func TestListenerFails(t *testing.T) {
 					all := f.newUnits(100)
 					var failed error
 					l.failed = func(err error) { failed = err }
-					require.NoError(t, f.Listen(*l))
+					require.NoError(t, f.RecordInputs(*l))
 					var done [2000]world.Completion
 					ports := []*world.Port{f.port(), f.port(), f.port()}
 					for i := range done {
@@ -217,7 +217,7 @@ func TestListenerFails(t *testing.T) {
 					for i := range done {
 						require.Equal(t, world.Applied, done[i].Outcome())
 					}
-					err := new(world.ListenerError)
+					err := new(world.RecorderError)
 					require.ErrorAs(t, f.Failure(), &err)
 					require.Equal(t, method, err.Method)
 					require.Equal(t, how == "panics", errors.Is(f.Failure(), errCause))
@@ -226,8 +226,8 @@ func TestListenerFails(t *testing.T) {
 					require.NoError(t, f.health.Set(ports[0], all[0], Health{}))
 					f.Refresh()
 					require.NoError(t, f.Failure())
-					require.NoError(t, f.Listen(*l)) // nobody listens by now
-					require.NoError(t, f.Listen(nil))
+					require.NoError(t, f.RecordInputs(*l)) // nobody listens by now
+					require.NoError(t, f.RecordInputs(nil))
 					f.mustGoOn(all)
 				})
 			}

@@ -37,15 +37,15 @@ type Build struct {
 }
 
 // NewBuild starts the construction of a system for one shard, or with shard
-// Everywhere of a global system. For schedulers.
+// AllShards of a global system. For schedulers.
 func NewBuild(w *World, shardID int, system string) *Build {
 	w.mustIdle("NewBuild")
-	if shardID != Everywhere && (shardID < 0 || shardID >= len(w.shards)) {
+	if shardID != AllShards && (shardID < 0 || shardID >= len(w.shards)) {
 		panic(fmt.Sprintf("world: NewBuild of system %q for shard %d; the shards are 0 to %d", system, shardID, len(w.shards)-1))
 	}
 	b := &Build{w: w, system: system, access: &Access{Delta: w.options.TickInterval.Seconds()}}
 	owner, who := len(w.shards), fmt.Sprintf("global system %q", system)
-	if shardID != Everywhere {
+	if shardID != AllShards {
 		b.shard = w.shards[shardID]
 		owner, who = shardID, fmt.Sprintf("system %q on shard %d", system, shardID)
 	}
@@ -56,23 +56,23 @@ func NewBuild(w *World, shardID int, system string) *Build {
 	return b
 }
 
-// Everywhere stands for the number of the shard where a global system is meant.
-const Everywhere = -1
+// AllShards stands for the number of the shard where a global system is meant.
+const AllShards = -1
 
 // Finish ends the construction and returns what was declared.
 func (b *Build) Finish() *Access {
 	b.closed = true
 	if a := b.access; b.shard == nil && (a.Reads.Len() > 0 || a.Writes.Len() > 0) {
-		a.Whole = true
+		a.Exclusive = true
 	}
 	return b.access
 }
 
-// Shard returns the shard the system is being built for, or Everywhere for a
+// Shard returns the shard the system is being built for, or AllShards for a
 // global one.
 func (b *Build) Shard() int {
 	if b.shard == nil {
-		return Everywhere
+		return AllShards
 	}
 	return b.shard.ID()
 }
@@ -82,7 +82,7 @@ func (b *Build) Shards() int { return len(b.w.shards) }
 
 // Creates declares that the system creates from the bundles. Creating counts as
 // writing their components.
-func (b *Build) Creates(bundles ...Part) {
+func (b *Build) Creates(bundles ...ComponentSet) {
 	b.mustOpen("Creates")
 	b.access.Writes = b.access.Writes.Union(b.w.setOf("Build.Creates", bundles))
 }
@@ -92,7 +92,7 @@ func (b *Build) Creates(bundles ...Part) {
 func (b *Build) Query(terms ...Term) *Query {
 	b.mustOpen("Query")
 	if b.shard == nil {
-		b.access.Whole = true
+		b.access.Exclusive = true
 		return newQuery(b.bind("Query"), b.w.shards, terms)
 	}
 	return newQuery(b.bind("Query"), b.w.shards[b.shard.ID():b.shard.ID()+1], terms)
@@ -125,7 +125,7 @@ func (b *Build) reach(component int, shards []int) []bool {
 		}
 		reach[s] = true
 	}
-	b.access.Near.Add(component)
+	b.access.Neighbour.Add(component)
 	b.access.Neighbours = neighbours(b.access.Neighbours, reach, b.shard.ID())
 	reach[b.shard.ID()] = true
 	return reach
@@ -150,9 +150,9 @@ func (b *binding) guard(what string) (g check.Guard) {
 	return g
 }
 
-// Asker is what accessors and filters are asked of: a *Build within a system's
+// Binder is what accessors and filters are asked of: a *Build within a system's
 // constructor, a *World for use between ticks.
-type Asker interface{ bind(call string) binding }
+type Binder interface{ bind(call string) binding }
 
 func (b *Build) bind(call string) binding {
 	b.mustOpen(call)
@@ -170,7 +170,7 @@ func (w *World) bind(call string) binding {
 }
 
 // bind is a.bind for whoever is asked, nil refused.
-func bind(a Asker, call string) binding {
+func bind(a Binder, call string) binding {
 	if a == nil {
 		panic(fmt.Sprintf("world: world.%s is asked of nil; ask a *Build in a system's constructor, or a *World between ticks", call))
 	}

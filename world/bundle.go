@@ -14,7 +14,7 @@ import (
 // components. It serves any number of components with one type parameter.
 //
 // Ownership: the world's; each part belongs to its shard. Create may be called
-// by whoever holds the Holder it is given.
+// by whoever holds the Actor it is given.
 type Bundle[T any] struct {
 	w        *World
 	name     string
@@ -80,7 +80,7 @@ func (b *Bundle[T]) PlaceBy(place func(T) int) *Bundle[T] {
 }
 
 // Create makes an entity of v's components and returns its handle: at once by a
-// *World, by a *Context or *Self in its own shard, or by that of a global system
+// *World, by a *Context or *EntityContext in its own shard, or by that of a global system
 // where a *World would; by a *Port as a request, with the handle good at once and
 // alive after the refresh.
 //
@@ -88,7 +88,7 @@ func (b *Bundle[T]) PlaceBy(place func(T) int) *Bundle[T] {
 // PlaceBy chose or which a *Context has; ErrChunks if the world is full; and from a port
 // ErrFull if the request was not accepted; then no slot was used. A *Context
 // must have declared it with Build.Creates.
-func (b *Bundle[T]) Create(by Holder, v T) (handle.Handle, error) {
+func (b *Bundle[T]) Create(by Actor, v T) (handle.Handle, error) {
 	if w, ok := by.(*World); ok && w == b.w { // apart, for what servers do most
 		if w.phase.Load() != phaseIdle {
 			if err := w.unready("Create"); err != nil {
@@ -122,7 +122,7 @@ func (b *Bundle[T]) Create(by Holder, v T) (handle.Handle, error) {
 
 // createBy is Create by all others. It is apart as it defers something, which costs a
 // function some stores whether it does or not.
-func (b *Bundle[T]) createBy(by Holder, v *T) (handle.Handle, error) {
+func (b *Bundle[T]) createBy(by Actor, v *T) (handle.Handle, error) {
 	switch by := by.(type) {
 	case *World:
 		b.w.refuse(by, "bundle", b.name)
@@ -145,7 +145,7 @@ func (b *Bundle[T]) createBy(by Holder, v *T) (handle.Handle, error) {
 			b.w.refuse(by, "bundle", b.name)
 		}
 		return portCreate(by, b, v)
-	case *Self:
+	case *EntityContext:
 		b.check(by)
 		by.mustRun("Create")
 		p := b.part(by.c.shard)
@@ -178,17 +178,17 @@ func (b *Bundle[T]) elsewhere(v *T, full int, err error) (handle.Handle, error) 
 // *World spreads them over its shards in equal runs. By a *Port they are one
 // step, all or none, published at once; init must not use the port. By others,
 // on an error those before it are made; the error says how many.
-func (b *Bundle[T]) CreateN(by Holder, n int, init func(i int, v *T)) error {
+func (b *Bundle[T]) CreateN(by Actor, n int, init func(i int, v *T)) error {
 	_, err := b.appendN(nil, false, by, n, init)
 	return err
 }
 
 // AppendN is CreateN that also appends the handles to dst.
-func (b *Bundle[T]) AppendN(dst []handle.Handle, by Holder, n int, init func(i int, v *T)) ([]handle.Handle, error) {
+func (b *Bundle[T]) AppendN(dst []handle.Handle, by Actor, n int, init func(i int, v *T)) ([]handle.Handle, error) {
 	return b.appendN(dst, true, by, n, init)
 }
 
-func (b *Bundle[T]) appendN(dst []handle.Handle, want bool, by Holder, n int, init func(i int, v *T)) ([]handle.Handle, error) {
+func (b *Bundle[T]) appendN(dst []handle.Handle, want bool, by Actor, n int, init func(i int, v *T)) ([]handle.Handle, error) {
 	if n < 0 {
 		panic(fmt.Sprintf("world: bundle %s: cannot create %d entities; want 0 or more", b.name, n))
 	}
@@ -253,7 +253,7 @@ func (b *Bundle[T]) Reserve(w *World, n int) error {
 }
 
 // check refuses whoever is not of the bundle's world.
-func (b *Bundle[T]) check(by Holder) {
+func (b *Bundle[T]) check(by Actor) {
 	if by == nil {
 		refuseNil("bundle", b.name)
 	}
@@ -287,7 +287,7 @@ func (p *bundlePart[T]) store(v *T) (handle.Handle, error) {
 // creator is what requests to create do at the refresh: they store the atoms.
 type creator[T any] struct{ b *Bundle[T] }
 
-func (c creator[T]) CreateAll(s *shard.Shard, creates []shard.Routed) {
+func (c creator[T]) CreateAll(s *shard.Shard, creates []shard.PendingRequest) {
 	p := c.b.part(s)
 	if p.plain {
 		shard.AdoptPlain(s, p.table, p.fields, creates)

@@ -10,9 +10,9 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// holder runs f as each kind of holder that can create; afterwards what it
+// holder runs f as each kind of actor that can create; afterwards what it
 // created is alive.
-func (f *fixture) holder(kind string, do func(by world.Holder)) {
+func (f *fixture) holder(kind string, do func(by world.Actor)) {
 	switch kind {
 	case "World":
 		do(f.World)
@@ -33,7 +33,7 @@ func TestBundleCreateN(t *testing.T) {
 			f := newFixture(t, world.Options{Shards: 3})
 			other := f.newUnit(-1)
 			var all []handle.Handle
-			f.holder(kind, func(by world.Holder) {
+			f.holder(kind, func(by world.Actor) {
 				var err error
 				all, err = f.creature.AppendN([]handle.Handle{other}, by, 100, func(i int, c *Creature) {
 					require.Zero(t, *c, "each starts from the zero value")
@@ -86,12 +86,12 @@ func TestBundleCreateNError(t *testing.T) {
 		{"World", world.Options{Shards: 1, IndexMax: 1023}, 1024, world.ErrIndexes, "IndexMax = 1023"},
 		{"Context", world.Options{Shards: 1, IndexMax: 1023}, 1024, world.ErrIndexes, "IndexMax = 1023"},
 		{"Port", world.Options{Shards: 1, IndexMax: 1023}, 0, world.ErrIndexes, "IndexMax = 1023"},
-		{"Port", world.Options{Shards: 1, LaneRequests: 7}, 0, world.ErrTooLarge, "raise LaneRequests"},
+		{"Port", world.Options{Shards: 1, QueueRequests: 7}, 0, world.ErrTooLarge, "raise QueueRequests"},
 	} {
 		t.Run(test.kind+" "+test.says, func(t *testing.T) {
 			f := newFixture(t, test.options)
 			var made []handle.Handle
-			f.holder(test.kind, func(by world.Holder) {
+			f.holder(test.kind, func(by world.Actor) {
 				var err error
 				made, err = f.unit.AppendN(nil, by, 2000, func(i int, u *Unit) { u.Points = int64(i) })
 				require.ErrorIs(t, err, test.want)

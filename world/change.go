@@ -5,8 +5,8 @@ import (
 	"github.com/atoll-sim/atoll/shard"
 )
 
-// Part is something that names components: a *Component or a *Bundle.
-type Part interface{ components(w *World) shard.Set }
+// ComponentSet is something that names components: a *Component or a *Bundle.
+type ComponentSet interface{ components(w *World) shard.Set }
 
 // change is a request to give an entity the fields of a T and take others away.
 type change[T any] struct {
@@ -24,15 +24,15 @@ type remover[T any] struct{ c *Component[T] }
 type changer[T any] struct{ b *Bundle[T] }
 
 // Add gives an entity the component; one that has it already gets the value. By a
-// *World at once; by others, a *Context in its own shard and a *Self of its own
+// *World at once; by others, a *Context in its own shard and a *EntityContext of its own
 // entity too, as a request that the refresh applies: adding moves the atom to
 // another table, and nothing moves while systems run.
 //
 // It returns ErrStale if the entity is known not to be alive, ErrFull if the
 // request was not accepted, ErrChunks if the world is full.
-func (c *Component[T]) Add(by Holder, h handle.Handle, v T) error {
+func (c *Component[T]) Add(by Actor, h handle.Handle, v T) error {
 	if w, ok := by.(*World); ok && w == c.w {
-		if err := w.settled("Add"); err != nil {
+		if err := w.idle("Add"); err != nil {
 			return err
 		}
 		w.outdate()
@@ -47,9 +47,9 @@ func (c *Component[T]) Add(by Holder, h handle.Handle, v T) error {
 
 // Remove takes the component from an entity; by whom as of Add. It returns
 // ErrStale, ErrMissing if the entity is known to lack it, or ErrFull.
-func (c *Component[T]) Remove(by Holder, h handle.Handle) error {
+func (c *Component[T]) Remove(by Actor, h handle.Handle) error {
 	if w, ok := by.(*World); ok && w == c.w {
-		if err := w.settled("Remove"); err != nil {
+		if err := w.idle("Remove"); err != nil {
 			return err
 		}
 		w.outdate()
@@ -62,7 +62,7 @@ func (c *Component[T]) Remove(by Holder, h handle.Handle) error {
 	return request(by, "Remove", &c.removing, h, struct{}{})
 }
 
-func (c *Component[T]) check(by Holder) {
+func (c *Component[T]) check(by Actor) {
 	if by == nil {
 		refuseNil("component", c.Name())
 	}
@@ -118,18 +118,18 @@ func outcomeOf(err error) shard.Outcome {
 
 // Add gives an entity all of the bundle's components in one move; those it has
 // already get the values. By whom, and errors, as of Component.Add.
-func (b *Bundle[T]) Add(by Holder, h handle.Handle, v T) error { return b.Exchange(by, h, v) }
+func (b *Bundle[T]) Add(by Actor, h handle.Handle, v T) error { return b.Exchange(by, h, v) }
 
 // Exchange is Add that in the same move takes away the components of the given
 // parts, as far as the entity has them. What is in both is kept.
-func (b *Bundle[T]) Exchange(by Holder, h handle.Handle, v T, remove ...Part) error {
+func (b *Bundle[T]) Exchange(by Actor, h handle.Handle, v T, remove ...ComponentSet) error {
 	b.check(by)
 	gone := b.w.setOf("Exchange", remove)
 	w, ok := by.(*World)
 	if !ok {
 		return request(by, "Exchange", &b.changing, h, change[T]{v, gone})
 	}
-	if err := w.settled("Add"); err != nil {
+	if err := w.idle("Add"); err != nil {
 		return err
 	}
 	l := w.lookup.Locate(h)

@@ -25,7 +25,7 @@ import (
 // no error; it returns at once, also if the first Close is still under way.
 func (w *World) Close() {
 	for w.phase.Load() != phaseOver {
-		if w.tryTake("Close", phaseOver) {
+		if w.tryEnterPhase("Close", phaseOver) {
 			w.close()
 			return
 		}
@@ -33,7 +33,7 @@ func (w *World) Close() {
 }
 
 func (w *World) close() {
-	w.closed.Store(true) // before the lanes are emptied: who sends later looks here then
+	w.closed.Store(true) // before the queues are emptied: who sends later looks here then
 	for _, e := range w.ports.collect(nil) {
 		w.ports.abandon(w, e)
 	}
@@ -52,7 +52,7 @@ func (w *World) close() {
 
 // drop gives the memory back of a world in which all are dead, and tells who waits.
 func (w *World) drop() {
-	w.space.Anchor().Cut()
+	w.space.Liveness().Cut()
 	for _, m := range w.messages {
 		m.drop()
 	}
@@ -60,7 +60,7 @@ func (w *World) drop() {
 		s.Drop()
 	}
 	w.space.Drop(w.columns)
-	w.ports.tellAbandoned()
+	w.ports.notifyAbandoned()
 }
 
 // Closed reports whether the world is closed, or broken; World.Err tells which. Safe from any goroutine at any time.
@@ -87,7 +87,7 @@ func (p *Port) unusable() error {
 func (p *Port) unusual() bool { return p.special || p.w.closed.Load() }
 
 // sent puts the port among those the refresh looks at, when requests were published. If
-// the world is closed by now, Close may have emptied the lane before.
+// the world is closed by now, Close may have emptied the queue before.
 func (p *Port) sent() {
 	p.activate()
 	if p.w.closed.Load() {
@@ -96,25 +96,25 @@ func (p *Port) sent() {
 	runtime.KeepAlive(p) // a port that is not used any more may be closed by its cleanup
 }
 
-// abandon takes what a port has sent out of its lane, and when all are dead tells who
+// abandon takes what a port has sent out of its queue, and when all are dead tells who
 // waits that the world is closed. Either Close does so, or who has sent too late for that;
 // the lock keeps them apart.
 func (t *ports) abandon(w *World, e *endpoint) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	lane := e.queue.Load()
-	if lane == nil {
+	queue := e.queue.Load()
+	if queue == nil {
 		return // it has sent nothing
 	}
 	outcome := shard.Closed
 	if w.cause.Load() != nil {
 		outcome = shard.Broken
 	}
-	lane.Drain(w.epoch.Load()+1, &shard.Drained{Creates: make([][]shard.Routed, len(w.shards))})
-	lane.DecideAll(outcome)
-	lane.Release()
+	queue.Drain(w.epoch.Load()+1, &shard.Drained{Creates: make([][]shard.PendingRequest, len(w.shards))})
+	queue.DecideAll(outcome)
+	queue.Release()
 	if t.mu.over {
-		lane.Tell()
+		queue.Notify()
 	} else {
 		t.mu.untold = append(t.mu.untold, e)
 	}
@@ -122,7 +122,7 @@ func (t *ports) abandon(w *World, e *endpoint) {
 }
 
 // abandonAll abandons all ports of a world that broke, and those of the refresh that broke
-// it, which may have closed some. What was taken from their lanes ends with them.
+// it, which may have closed some. What was taken from their queues ends with them.
 func (t *ports) abandonAll(w *World, of []*endpoint) {
 	t.mu.Lock()
 	all := slices.Concat(t.mu.byNumber, of)
@@ -134,13 +134,13 @@ func (t *ports) abandonAll(w *World, of []*endpoint) {
 	}
 }
 
-// tellAbandoned tells who waits, at the end of Close: who hears it finds all dead.
-func (t *ports) tellAbandoned() {
+// notifyAbandoned tells who waits, at the end of Close: who hears it finds all dead.
+func (t *ports) notifyAbandoned() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.mu.over = true
 	for _, e := range t.mu.untold {
-		e.queue.Load().Tell()
+		e.queue.Load().Notify()
 	}
 	t.mu.untold = nil
 }

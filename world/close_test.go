@@ -83,7 +83,7 @@ func TestCloseFailsFurtherUse(t *testing.T) {
 	errs["CreateN by Port"] = func() error { return f.unit.CreateN(p, 3, nil) }
 	errs["Within"] = func() error { return p.Within(t.Context()).Destroy(h) }
 	errs["Ask"] = func() error { return f.health.Ask(p, h, new(world.Answer[Health])) }
-	for name, by := range map[string]world.Holder{"World": f.World, "Port": p} {
+	for name, by := range map[string]world.Actor{"World": f.World, "Port": p} {
 		for call, run := range map[string]func() error{
 			"Create":          func() error { _, err := f.unit.Create(by, Unit{}); return err },
 			"Set":             func() error { return f.health.Set(by, h, Health{}) },
@@ -93,7 +93,7 @@ func TestCloseFailsFurtherUse(t *testing.T) {
 			"Bundle.Exchange": func() error { return f.mover.Exchange(by, h, Mover{}, f.unit) },
 			"Send":            func() error { return f.hit.Send(by, h, Hit{}) },
 			"Move":            func() error { return world.Move(by, h, 1) },
-			"Call":            func() error { return f.do(by, h, func(*world.Self) {}) },
+			"Call":            func() error { return f.do(by, h, func(*world.EntityContext) {}) },
 			"Flag":            func() error { return world.Flag(by, h, 1) },
 			"Bundle.Set":      func() error { return f.unit.Set(by, h, Unit{}) },
 		} {
@@ -189,7 +189,7 @@ func TestCloseAtItsTime(t *testing.T) {
 // request that was accepted gets its outcome, and then all are refused.
 func TestCloseUnderFire(t *testing.T) {
 	for range iterations(200) {
-		f := newFixture(t, world.Options{Shards: 2, LaneRequests: 64})
+		f := newFixture(t, world.Options{Shards: 2, QueueRequests: 64})
 		h := f.newUnit(1)
 		var senders, closers sync.WaitGroup
 		var sent, closed atomic.Int64
@@ -234,7 +234,7 @@ func TestCloseUnderFire(t *testing.T) {
 }
 
 // TestCloseWithinSending closes a world when a request is about to be sent, and the
-// lanes have been emptied: who waits is told all the same.
+// queues have been emptied: who waits is told all the same.
 func TestCloseWithinSending(t *testing.T) {
 	f := newFixture(t, world.Options{})
 	p := f.port()
@@ -245,11 +245,11 @@ func TestCloseWithinSending(t *testing.T) {
 	require.Equal(t, world.Stale, p.Status(hs[0]))
 }
 
-// TestCloseWakesWhoWaitsForRoom closes a world while a port waits until its lane has
+// TestCloseWakesWhoWaitsForRoom closes a world while a port waits until its queue has
 // room, alone and within a batch.
 func TestCloseWakesWhoWaitsForRoom(t *testing.T) {
 	for _, batch := range []bool{false, true} {
-		f := newFixture(t, world.Options{LaneRequests: 2})
+		f := newFixture(t, world.Options{QueueRequests: 2})
 		h, p := f.newUnit(1), f.port()
 		require.NoError(t, p.Destroy(h))
 		require.NoError(t, p.Destroy(h))
@@ -260,7 +260,7 @@ func TestCloseWakesWhoWaitsForRoom(t *testing.T) {
 				p.Within(t.Context())
 				err = p.Batch(func() error { return p.Destroy(h) })
 			}
-			if err != nil { // or it was in time for the lane that Close has emptied
+			if err != nil { // or it was in time for the queue that Close has emptied
 				require.ErrorIs(t, err, world.ErrClosed)
 			}
 			require.ErrorIs(t, p.Destroy(h), world.ErrClosed)

@@ -49,8 +49,8 @@ const (
 	telling = 1 << 31    // the outcome is known and the signal is being sent
 )
 
-// settled returns the state, when it is not about to change.
-func (c *Completion) settled() uint32 {
+// outcome returns the state, when it is not about to change.
+func (c *Completion) outcome() uint32 {
 	for {
 		s := c.state.Load()
 		if s < telling || s == armed {
@@ -62,7 +62,7 @@ func (c *Completion) settled() uint32 {
 
 // mustBeFree panics if an earlier request is under way.
 func (c *Completion) mustBeFree() {
-	if c.settled() == armed {
+	if c.outcome() == armed {
 		panic("world: Completion is still waiting for an earlier request; use one for each request under way")
 	}
 }
@@ -111,7 +111,7 @@ func (c *Completion) Done() <-chan struct{} {
 	}
 	signal := make(chan struct{}, 1)
 	c.signal.Store(&signal) // before it looks whether there is an outcome
-	if c.settled() != armed {
+	if c.outcome() != armed {
 		signalOnce(signal) // Finish may have come too early to see it
 	}
 	return signal

@@ -91,10 +91,10 @@ func TestCompletionOutcomeText(t *testing.T) {
 
 // TestCompletionConversation has a goroutine that waits for each outcome before
 // it goes on, while another refreshes. Who is told that a request is done finds
-// it done: the entity in its new state, room in the lane, and the handle of a
+// it done: the entity in its new state, room in the queue, and the handle of a
 // dead entity's slot on its way back.
 func TestCompletionConversation(t *testing.T) {
-	f := newFixture(t, world.Options{Shards: 4, LaneRequests: 1})
+	f := newFixture(t, world.Options{Shards: 4, QueueRequests: 1})
 	p := f.port()
 	over := make(chan struct{})
 	go func() {
@@ -136,7 +136,7 @@ func TestCompletionConversation(t *testing.T) {
 // TestCompletionOfRefused has another goroutine wait while requests are refused:
 // it is not left waiting for a request that was never sent.
 func TestCompletionOfRefused(t *testing.T) {
-	f := newFixture(t, world.Options{Shards: 1, LaneRequests: 1})
+	f := newFixture(t, world.Options{Shards: 1, QueueRequests: 1})
 	p := f.port()
 	require.NoError(t, p.Destroy(handle.None))
 	var done world.Completion

@@ -68,14 +68,14 @@ func Register[T any](w *World, name string) *Component[T] {
 // Name returns the component's name.
 func (c *Component[T]) Name() string { return c.w.components[c.id].name }
 
-// Set stores v. By a *World, by a *Context in its own shard, or by a *Self of its
+// Set stores v. By a *World, by a *Context in its own shard, or by a *EntityContext of its
 // own entity at once; of others, and by a *Port, as a request that the refresh
 // applies.
 //
 // It returns ErrStale if the entity is known not to be alive, ErrMissing if it
 // is known to lack the component, ErrFull if the request was not accepted. A
 // *Context must have asked its Build to Write the component.
-func (c *Component[T]) Set(by Holder, h handle.Handle, v T) error {
+func (c *Component[T]) Set(by Actor, h handle.Handle, v T) error {
 	c.check(by)
 	switch by := by.(type) {
 	case *World:
@@ -97,7 +97,7 @@ func (c *Component[T]) Set(by Holder, h handle.Handle, v T) error {
 		}
 		by.mustWrite(c.id, "Set")
 		return c.store(l, v)
-	case *Self:
+	case *EntityContext:
 		if l := by.mustRun("Set"); h == by.h {
 			return c.store(l, v)
 		}

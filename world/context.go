@@ -24,16 +24,16 @@ type Context struct {
 	delta  float64
 	random random
 
-	self     Self         // of the function that runs
-	failures []*CallError // of the last refresh
-	omitted  int          // how many more there were
-	broken   []*HookError // as failures
-	hook     bool         // it is a hook that runs
+	self     EntityContext // of the function that runs
+	failures []*CallError  // of the last refresh
+	omitted  int           // how many more there were
+	broken   []*HookError  // as failures
+	hook     bool          // it is a hook that runs
 
 	// For the check build.
-	turn    check.Turn
-	read    []digest
-	visitor shard.Visitor
+	turn     check.Turn
+	read     []digest
+	occupant shard.Occupant
 }
 
 // newContext makes the Context of a shard, or with owner the number of shards
@@ -57,11 +57,11 @@ func (c *Context) Tick() uint64 { return c.w.tick.Load() }
 // tick.
 func (c *Context) Delta() float64 { return c.delta }
 
-// Shard returns the number of the shard the system runs on, or Everywhere for a
+// Shard returns the number of the shard the system runs on, or AllShards for a
 // global one.
 func (c *Context) Shard() int {
 	if c.shard == nil {
-		return Everywhere
+		return AllShards
 	}
 	return c.shard.ID()
 }
@@ -79,7 +79,7 @@ func (c *Context) Count() int {
 	if c.shard != nil {
 		return c.shard.Alive()
 	}
-	if !c.access.Whole {
+	if !c.access.Exclusive {
 		panic(fmt.Sprintf("world: %s calls Count without having asked for anything in the shards, which may be running; call b.Query in its constructor", c.who()))
 	}
 	n := 0
@@ -147,7 +147,7 @@ func (c *Context) Destroy(h handle.Handle) error {
 
 func (c *Context) owns(l shard.Loc) bool {
 	if c.shard == nil {
-		return c.access != nil && c.access.Whole
+		return c.access != nil && c.access.Exclusive
 	}
 	return c.shard.Owns(l)
 }
@@ -162,12 +162,12 @@ func (c *Context) Start(system string, access *Access) {
 	c.system, c.access, c.delta = system, access, access.Delta
 	c.random.fresh = false
 	if check.Enabled {
-		c.visitor = shard.Visitor{What: "system", Name: system}
+		c.occupant = shard.Occupant{What: "system", Name: system}
 		for _, s := range c.used() {
-			s.Enter(&c.visitor)
+			s.Enter(&c.occupant)
 		}
 	}
-	if c.shard == nil && access.Whole {
+	if c.shard == nil && access.Exclusive {
 		c.w.space.Sync(c.w.columns)
 		c.w.space.SetIdle(true) // what the system adds it sees at once
 	}
@@ -194,7 +194,7 @@ func (c *Context) Stop() {
 		}
 		c.turn.End()
 	}
-	if c.shard == nil && c.access != nil && c.access.Whole {
+	if c.shard == nil && c.access != nil && c.access.Exclusive {
 		c.w.space.SetIdle(false)
 	}
 	c.access, c.hook = nil, false
@@ -205,7 +205,7 @@ func (c *Context) used() []*shard.Shard {
 	switch {
 	case c.shard != nil:
 		return c.w.shards[c.Shard() : c.Shard()+1]
-	case c.access != nil && c.access.Whole:
+	case c.access != nil && c.access.Exclusive:
 		return c.w.shards
 	}
 	return nil

@@ -11,10 +11,10 @@ import (
 // Ownership: the Build until it is finished, then the scheduler; read by
 // whoever runs the system.
 type Access struct {
-	Reads   shard.Set // components read in the own shard; of a global system, in all
-	Writes  shard.Set // components written or created there
-	Foreign shard.Set // components read in other shards, any of them
-	Near    shard.Set // components read in the Neighbours
+	Reads     shard.Set // components read in the own shard; of a global system, in all
+	Writes    shard.Set // components written or created there
+	Foreign   shard.Set // components read in other shards, any of them
+	Neighbour shard.Set // components read in the Neighbours
 
 	Neighbours []int // shards other than the own, ascending
 
@@ -22,9 +22,9 @@ type Access struct {
 	ResourceWrites shard.Set // resources written, by a global system
 	ResourceParts  shard.Set // accumulators added to
 
-	// Whole says that a global system asked for something in the shards, so that
+	// Exclusive says that a global system asked for something in the shards, so that
 	// it needs them all to stand still.
-	Whole bool
+	Exclusive bool
 	// Delta is the simulated time from one run of the system to the next, in
 	// seconds: that of a tick, unless the scheduler sets it.
 	Delta float64
@@ -33,7 +33,7 @@ type Access struct {
 // Same reports whether the same was asked for. Which neighbours they have may
 // differ from shard to shard.
 func (a *Access) Same(b *Access) bool {
-	return a.Reads == b.Reads && a.Writes == b.Writes && a.Foreign == b.Foreign && a.Near == b.Near &&
+	return a.Reads == b.Reads && a.Writes == b.Writes && a.Foreign == b.Foreign && a.Neighbour == b.Neighbour &&
 		a.ResourceReads == b.ResourceReads && a.ResourceWrites == b.ResourceWrites && a.ResourceParts == b.ResourceParts
 }
 

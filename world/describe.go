@@ -55,7 +55,7 @@ func (w *World) DescribeShard(i int) ShardInfo {
 		panic(fmt.Sprintf("world: World.DescribeShard of shard %d, want 0 to %d", i, len(w.shards)-1))
 	}
 	s := w.shards[i]
-	x := ShardInfo{Shard: i, Entities: s.Alive(), Marked: s.Doomed(), Created: s.Created(), Destroyed: s.Destroyed(), Tables: []TableInfo{}}
+	x := ShardInfo{Shard: i, Entities: s.Alive(), Marked: s.MarkedRows(), Created: s.Created(), Destroyed: s.Destroyed(), Tables: []TableInfo{}}
 	for _, t := range s.Tables() {
 		if t.Rows() > 0 {
 			x.Tables = append(x.Tables, Table{w, t}.Describe())

@@ -6,19 +6,19 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// What a user may well write: it promotes all that a Holder needs.
+// What a user may well write: it promotes all that an Actor needs.
 type (
 	ownWorld   struct{ *world.World }
 	ownContext struct{ *world.Context }
 	ownPort    struct{ *world.Port }
 )
 
-// TestEmbeddedHolder acts by structs that embed a Holder. They compile, so each call must
+// TestEmbeddedActor acts by structs that embed an Actor. They compile, so each call must
 // say that it does nothing.
-func TestEmbeddedHolder(t *testing.T) {
+func TestEmbeddedActor(t *testing.T) {
 	f := newFixture(t, world.Options{Shards: 2})
 	h, port := f.newUnit(1), f.port()
-	refuse := func(by world.Holder) {
+	refuse := func(by world.Actor) {
 		for name, do := range map[string]func() error{
 			"Create":    func() error { _, err := f.unit.Create(by, Unit{}); return err },
 			"CreateN":   func() error { return f.unit.CreateN(by, 2, nil) },
@@ -30,7 +30,7 @@ func TestEmbeddedHolder(t *testing.T) {
 			"Move":      func() error { return world.Move(by, h, 1) },
 			"Send":      func() error { return f.hit.Send(by, h, Hit{}) },
 			"SendShard": func() error { return f.hit.SendShard(by, 0, Hit{}) },
-			"Call":      func() error { return f.do(by, h, func(*world.Self) {}) },
+			"Call":      func() error { return f.do(by, h, func(*world.EntityContext) {}) },
 		} {
 			t.Run(name, func(t *testing.T) {
 				mustPanic(t, []string{"by a world_test.own", "itself"}, func() { _ = do() })

@@ -9,27 +9,27 @@ import (
 
 const (
 	drawFirst = 8   // handles a port takes at a time, at first
-	handMax   = 128 // the most that it takes beyond what it needs
+	cacheMax  = 128 // the most that it takes beyond what it needs
 )
 
 // endpoint is the part of a port that the world knows. It does not lead to the Port:
 // so the collector finds one that was dropped, and a cleanup closes it.
 //
 //	Port ──▶ endpoint ◀── ports.byNumber
-//	 └ lane ◀────┘
+//	 └ queue ◀────┘
 //
 // Ownership: hand to recalledIn are the sender's, and when the port is closed its
 // closer's: what the sender last did to these happened before it last published
-// something in the lane. lane is written by the sender once. room is made by the sender
+// something in the queue. queue is written by the sender once. room is made by the sender
 // before it first sets waiting. closed is guarded by ports.mu.
 type endpoint struct {
 	ports  *ports
-	active *atomic.Uint64             // the word of ports.active that holds the port's bit
-	queue  atomic.Pointer[shard.Lane] // nil until something was sent
+	active *atomic.Uint64              // the word of ports.active that holds the port's bit
+	queue  atomic.Pointer[shard.Queue] // nil until something was sent
 	number int32
 	closed bool
 
-	hand  []handle.Handle // free, and told to nobody; the last is used first
+	cache []handle.Handle // free, and told to nobody; the last is used first
 	block int32           // how many to take at a time
 	drew  uint32          // in which epoch some were last taken
 
@@ -44,14 +44,14 @@ func (e *endpoint) bit() uint64 { return 1 << (e.number % 64) }
 
 // draw makes sure of n handles in hand. It takes none and returns ErrIndexes if the
 // world has not as many left.
-func (e *endpoint) draw(o *shard.Outside, n int, epoch uint32) (err error) {
+func (e *endpoint) draw(o *shard.PortAllocator, n int, epoch uint32) (err error) {
 	if epoch == e.drew {
-		e.block = min(max(2*e.block, drawFirst), handMax)
+		e.block = min(max(2*e.block, drawFirst), cacheMax)
 	} else {
 		e.block = max(e.block/2, drawFirst)
 	}
 	e.drew = epoch
-	e.hand, err = o.Take(e.hand, n-len(e.hand), int(e.block))
+	e.cache, err = o.Take(e.cache, n-len(e.cache), int(e.block))
 	return err
 }
 
@@ -65,15 +65,15 @@ func (e *endpoint) tookBack(epoch uint32) int {
 
 // takeBack takes back handles that were told and that no create is sent for. They are
 // out of use until the next refresh.
-func (e *endpoint) takeBack(o *shard.Outside, told []handle.Handle, epoch uint32) {
+func (e *endpoint) takeBack(o *shard.PortAllocator, told []handle.Handle, epoch uint32) {
 	e.recalled = uint32(e.tookBack(epoch) + len(told))
 	o.Recall(told...)
-	if len(e.hand) > drawFirst { // of a CreateN that panicked
-		e.hand = o.Put(e.hand, handMax)
+	if len(e.cache) > drawFirst { // of a CreateN that panicked
+		e.cache = o.Put(e.cache, cacheMax)
 	}
 }
 
-// activate sets the port's bit. The lane was published before, so a refresh
+// activate sets the port's bit. The queue was published before, so a refresh
 // that clears the bit after this sees the request.
 func (e *endpoint) activate() {
 	if bit := e.bit(); e.active.Load()&bit == 0 {

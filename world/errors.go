@@ -11,10 +11,10 @@ import (
 var (
 	// ErrFull is returned when a sender has as much under way as its limits
 	// allow. Nothing was sent and no slot was used; the next refresh makes room.
-	ErrFull = errors.New("world: lane is full until the next refresh")
-	// ErrTooLarge is an ErrFull for what an empty lane would not accept either: a
-	// batch or a request beyond LaneRequests or LaneBytes.
-	ErrTooLarge = fmt.Errorf("%w, and will be: it is more than a lane ever takes; send less at a time, or raise LaneRequests or LaneBytes, or for systems OutboxRequests or OutboxBytes", ErrFull)
+	ErrFull = errors.New("world: queue is full until the next refresh")
+	// ErrTooLarge is an ErrFull for what an empty queue would not accept either: a
+	// batch or a request beyond QueueRequests or QueueBytes.
+	ErrTooLarge = fmt.Errorf("%w, and will be: it is more than a queue ever takes; send less at a time, or raise QueueRequests or QueueBytes, or for systems OutboxRequests or OutboxBytes", ErrFull)
 	// ErrStale is returned for a handle that is not alive.
 	ErrStale = errors.New("world: entity is not alive")
 	// ErrMissing is returned when an entity lacks the component.

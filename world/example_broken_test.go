@@ -11,10 +11,10 @@ import (
 // quota is an extension with a fault.
 type quota struct{}
 
-func (quota) Begin()                    {}
-func (quota) Spare(*world.Deaths) bool  { return false }
-func (quota) Spread(*world.Deaths, int) {}
-func (quota) Settle()                   { panic("more dead than living") }
+func (quota) Begin()                      {}
+func (quota) Spare(*world.DyingSet) bool  { return false }
+func (quota) Spread(*world.DyingSet, int) {}
+func (quota) Settle()                     { panic("more dead than living") }
 
 // What an extension panics with breaks the world, in the middle of a change. It is closed then:
 // whoever waits is told, and Err has the cause.
@@ -58,27 +58,27 @@ func ExampleWorld_Err() {
 	// world: the port, or its world, is closed
 }
 
-// diskFull is a Listener that cannot write.
+// diskFull is a Recorder that cannot write.
 type diskFull struct{}
 
-func (diskFull) Begin()                         { panic("disk full") }
-func (diskFull) Request(int, int, shard.Routed) {}
-func (diskFull) End(*world.Inputs)              {}
-func (diskFull) Failed(err error)               { fmt.Println("failed:", err) }
+func (diskFull) Begin()                                 { panic("disk full") }
+func (diskFull) Request(int, int, shard.PendingRequest) {}
+func (diskFull) End(*world.Inputs)                      {}
+func (diskFull) Failed(err error)                       { fmt.Println("failed:", err) }
 
-// A Listener that panics is told nothing any more; the world goes on. Schedulers ask Deaf.
-func ExampleListenerError() {
+// A Recorder that panics is told nothing any more; the world goes on. Schedulers ask RecorderError.
+func ExampleRecorderError() {
 	w := world.MustNew(world.Options{})
-	if err := w.Listen(diskFull{}); err != nil {
+	if err := w.RecordInputs(diskFull{}); err != nil {
 		panic(err)
 	}
 	tick := w.BeginTick()
 	tick.End(serial)
-	fmt.Println(tick.Deaf().Method, tick.Deaf().Value)
+	fmt.Println(tick.RecorderError().Method, tick.RecorderError().Value)
 	w.Refresh()
 	fmt.Println(w.Failure())
 	// Output:
-	// failed: world: the Listener panicked in Begin, at the end of tick 0: disk full
+	// failed: world: the Recorder panicked in Begin, at the end of tick 0: disk full
 	// Begin disk full
 	// <nil>
 }

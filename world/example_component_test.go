@@ -81,7 +81,7 @@ func ExampleAnyComponent() {
 }
 
 // What takes Parts takes components and bundles alike.
-func ExamplePart() {
+func ExampleComponentSet() {
 	w := world.MustNew(world.Options{})
 	world.Register[Position](w, "position")
 	world.Register[Velocity](w, "velocity")
@@ -98,13 +98,13 @@ func ExamplePart() {
 
 // A function that works whoever calls it, and whenever: at once by an idle World
 // or in the entity's own shard, by request from anywhere else.
-func ExampleHolder() {
+func ExampleActor() {
 	w := world.MustNew(world.Options{})
 	health := world.Register[Health](w, "health")
 	frozen := world.Register[Frozen](w, "frozen")
 	unit, _ := world.NewBundle[Unit](w).Create(w, Unit{Health{10}})
 
-	petrify := func(by world.Holder, h handle.Handle) error {
+	petrify := func(by world.Actor, h handle.Handle) error {
 		return errors.Join(health.Set(by, h, Health{1000}), frozen.Add(by, h, Frozen{}))
 	}
 	port, _ := w.OpenPort()

@@ -13,7 +13,7 @@ import (
 func ExampleRegisterFunc() {
 	w := world.MustNew(world.Options{})
 	health := world.Register[Health](w, "health")
-	heal := world.RegisterFunc(w, "heal", func(self *world.Self, points int64) {
+	heal := world.RegisterFunc(w, "heal", func(self *world.EntityContext, points int64) {
 		health.Write(self).Points += points
 	})
 	unit, _ := world.NewBundle[Unit](w).Create(w, Unit{Health{10}})
@@ -26,14 +26,14 @@ func ExampleRegisterFunc() {
 }
 
 // What a function may do: with its entity all at once, elsewhere by request.
-func ExampleSelf() {
+func ExampleEntityContext() {
 	w := world.MustNew(world.Options{})
 	health := world.Register[Health](w, "health")
 	units := world.NewBundle[Unit](w)
 	leader, _ := units.Create(w, Unit{Health{100}})
 	other, _ := units.Create(w, Unit{Health{100}})
 
-	duel := world.RegisterFunc(w, "duel", func(self *world.Self, with handle.Handle) {
+	duel := world.RegisterFunc(w, "duel", func(self *world.EntityContext, with handle.Handle) {
 		fmt.Println("shard", self.Shard(), "tick", self.Tick(), self.Handle() == leader, self.Alive(with))
 		_ = health.Set(self, with, Health{health.Read(self).Points - 1}) // in the next refresh
 		_ = self.Destroy(self.Handle())                                  // in this one
@@ -59,7 +59,7 @@ func ExampleRegisterQuestion() {
 	w := world.MustNew(world.Options{})
 	mailbox := world.Register[Mailbox](w, "mailbox")
 	office, _ := world.NewBundle[Office](w).Create(w, Office{Mailbox{[]string{"a", "b", "c"}}})
-	collect := world.RegisterQuestion(w, "collect", func(self *world.Self, n int) []string {
+	collect := world.RegisterQuestion(w, "collect", func(self *world.EntityContext, n int) []string {
 		box := mailbox.Write(self)
 		taken := box.Letters[:min(n, len(box.Letters))]
 		box.Letters = box.Letters[len(taken):]
@@ -115,7 +115,7 @@ func ExampleCallError() {
 	w := world.MustNew(world.Options{})
 	world.Register[Health](w, "health")
 	unit, _ := world.NewBundle[Unit](w).Create(w, Unit{})
-	boom := world.RegisterFunc(w, "boom", func(*world.Self, struct{}) { panic("no fuse") })
+	boom := world.RegisterFunc(w, "boom", func(*world.EntityContext, struct{}) { panic("no fuse") })
 	port, _ := w.OpenPort()
 	var done world.Completion
 	_ = boom.Call(port.Notify(&done), unit, struct{}{})

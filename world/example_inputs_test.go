@@ -13,12 +13,12 @@ import (
 // heard is what a tape holds of a request: its payload as bytes.
 type heard struct {
 	kind   int
-	flags  shard.How
+	flags  shard.RequestFlags
 	handle handle.Handle
 	value  []byte
 }
 
-// tape is a Listener that keeps one refresh in mind. Package inputlog writes them
+// tape is a Recorder that keeps one refresh in mind. Package inputlog writes them
 // to a file.
 type tape struct {
 	kinds    shard.Kinds
@@ -44,7 +44,7 @@ func (t *tape) form(kind int) *state.Form {
 
 func (t *tape) Begin() { t.requests = nil }
 
-func (t *tape) Request(_, _ int, r shard.Routed) {
+func (t *tape) Request(_, _ int, r shard.PendingRequest) {
 	h := heard{kind: r.Kind(), flags: r.Flags(), handle: r.Handle}
 	if form := t.form(h.kind); form != nil {
 		h.value = form.Append(nil, t.kinds.Payload(r))
@@ -58,7 +58,7 @@ func (t *tape) End(in *world.Inputs) {
 }
 
 // play gives a world what the tape has heard.
-func (t *tape) play(f *world.Feed) error {
+func (t *tape) play(f *world.Replayer) error {
 	if err := f.Draw(t.in.Drawn); err != nil {
 		return err
 	}
@@ -80,12 +80,12 @@ func (t *tape) play(f *world.Feed) error {
 		f.Release(h)
 	}
 	f.Publish()
-	return f.Shift(t.in.Shifts)
+	return f.Transfer(t.in.Shifts)
 }
 
 // What ports ask of one world is heard, and asked again of another, which comes to
 // be the same.
-func ExampleFeed() {
+func ExampleReplayer() {
 	newWorld := func() (*world.World, *world.Bundle[Unit], *world.Component[Health]) {
 		w := world.MustNew(world.Options{})
 		health := world.Register[Health](w, "health")
@@ -93,7 +93,7 @@ func ExampleFeed() {
 	}
 	w, units, health := newWorld()
 	t := &tape{kinds: w.Survey().Kinds()}
-	if err := w.Listen(t); err != nil {
+	if err := w.RecordInputs(t); err != nil {
 		panic(err)
 	}
 	port, _ := w.OpenPort()
@@ -102,7 +102,7 @@ func ExampleFeed() {
 	w.Refresh()
 
 	twin, _, _ := newWorld()
-	feed, err := twin.Feed()
+	feed, err := twin.ReplayInputs()
 	fmt.Println(err, t.play(feed))
 	twin.Refresh()
 	fmt.Println(twin.Alive(unit), *world.Read[Health](twin).Get(unit))
@@ -116,13 +116,13 @@ func ExampleFeed() {
 	// true
 }
 
-// A listener hears every request before it is applied.
-func ExampleListener() {
+// A recorder hears every request before it is applied.
+func ExampleRecorder() {
 	w := world.MustNew(world.Options{})
 	world.Register[Health](w, "health")
 	units := world.NewBundle[Unit](w)
 	t := &tape{kinds: w.Survey().Kinds()}
-	if err := w.Listen(t); err != nil {
+	if err := w.RecordInputs(t); err != nil {
 		panic(err)
 	}
 	port, _ := w.OpenPort()
@@ -144,14 +144,14 @@ func ExampleInputs() {
 	world.Register[Health](w, "health")
 	unit, _ := world.NewBundle[Unit](w).Create(w, Unit{})
 	t := &tape{kinds: w.Survey().Kinds()}
-	if err := w.Listen(t); err != nil {
+	if err := w.RecordInputs(t); err != nil {
 		panic(err)
 	}
-	world.AnchorOf(w).Release(unit) // by a reference
+	world.LivenessOf(w).Release(unit) // by a reference
 	w.Refresh()
 	fmt.Println(t.in.Tick, t.in.Released[0] == unit)
-	for from := world.Everywhere; from < w.Shards(); from++ {
-		w.Survey().Requests(from, func(shard.Routed) { fmt.Println("sent by a system, for the next refresh") })
+	for from := world.AllShards; from < w.Shards(); from++ {
+		w.Survey().Requests(from, func(shard.PendingRequest) { fmt.Println("sent by a system, for the next refresh") })
 	}
 	// Output: 0 true
 }

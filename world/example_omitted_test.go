@@ -11,7 +11,7 @@ func ExampleOmittedError() {
 	w := world.MustNew(world.Options{Shards: 1})
 	world.Register[Health](w, "health")
 	unit, _ := world.NewBundle[Unit](w).Create(w, Unit{})
-	fail := world.RegisterFunc(w, "fail", func(*world.Self, int) { panic("no") })
+	fail := world.RegisterFunc(w, "fail", func(*world.EntityContext, int) { panic("no") })
 
 	port, _ := w.OpenPort()
 	for i := range world.FailuresMax + 10 {

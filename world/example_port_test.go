@@ -15,7 +15,7 @@ type Link struct{ To handle.Handle }
 
 // Many requests in one step: all of them are accepted, or none.
 func ExamplePort_Batch() {
-	w := world.MustNew(world.Options{LaneRequests: 4})
+	w := world.MustNew(world.Options{QueueRequests: 4})
 	health := world.Register[Health](w, "health")
 	units := world.NewBundle[Unit](w)
 	port, _ := w.OpenPort()
@@ -39,13 +39,13 @@ func ExamplePort_Batch() {
 	fmt.Println(w.Count())
 	// Output:
 	// <nil> 4
-	// world: lane is full until the next refresh 4
+	// world: queue is full until the next refresh 4
 	// 2
 }
 
-// A request may wait for room in a full lane, for as long as its context lets it.
+// A request may wait for room in a full queue, for as long as its context lets it.
 func ExamplePort_Within() {
-	w := world.MustNew(world.Options{LaneRequests: 1})
+	w := world.MustNew(world.Options{QueueRequests: 1})
 	world.Register[Health](w, "health")
 	units := world.NewBundle[Unit](w)
 	port, _ := w.OpenPort()
@@ -121,7 +121,7 @@ func ExampleFunc() {
 	w := world.MustNew(world.Options{})
 	health := world.Register[Health](w, "health")
 	units := world.NewBundle[Unit](w)
-	wound := world.RegisterFunc(w, "wound", func(self *world.Self, d Damage) {
+	wound := world.RegisterFunc(w, "wound", func(self *world.EntityContext, d Damage) {
 		h := health.Write(self)
 		if h.Points -= d.Points; h.Points <= 0 {
 			_ = self.Destroy(self.Handle())
@@ -146,7 +146,7 @@ func ExampleQuestion() {
 	w := world.MustNew(world.Options{})
 	health := world.Register[Health](w, "health")
 	units := world.NewBundle[Unit](w)
-	spend := world.RegisterQuestion(w, "spend", func(self *world.Self, n int64) error {
+	spend := world.RegisterQuestion(w, "spend", func(self *world.EntityContext, n int64) error {
 		h := health.Write(self)
 		if h.Points < n {
 			return errors.New("not enough")

@@ -184,7 +184,7 @@ func ExampleQuery_At() {
 		fmt.Println(i, at.Handle(0), health.Slice(at)[0].Points)
 	}
 	sum := int64(0)
-	for _, loc := range q.Atoms() {
+	for _, loc := range q.Entities() {
 		sum += health.At(loc).Points
 	}
 	fmt.Println("sum", sum)

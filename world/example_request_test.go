@@ -12,7 +12,7 @@ import (
 
 // A sender that is too fast is told so; nothing of what was refused happens.
 func ExamplePort_Waiting() {
-	w := world.MustNew(world.Options{LaneRequests: 2})
+	w := world.MustNew(world.Options{QueueRequests: 2})
 	world.Register[Health](w, "health")
 	units := world.NewBundle[Unit](w)
 	port, _ := w.OpenPort()
@@ -89,9 +89,9 @@ type squads struct {
 
 func (s *squads) Begin() {}
 
-func (s *squads) Spare(d *world.Deaths) (spared bool) {
+func (s *squads) Spare(d *world.DyingSet) (spared bool) {
 	for _, h := range s.medics {
-		if d.Dying(h) && !d.Dying(s.captain) {
+		if d.Has(h) && !d.Has(s.captain) {
 			d.Spare(h)
 			spared = true
 		}
@@ -99,7 +99,7 @@ func (s *squads) Spare(d *world.Deaths) (spared bool) {
 	return spared
 }
 
-func (s *squads) Spread(d *world.Deaths, from int) {
+func (s *squads) Spread(d *world.DyingSet, from int) {
 	for _, h := range d.All()[from:] {
 		if h == s.captain {
 			d.Mark(s.members)
@@ -129,8 +129,8 @@ func ExampleExtension() {
 	// 0
 }
 
-// Deaths say who dies in a refresh, and let an extension say otherwise.
-func ExampleDeaths() {
+// A DyingSet says which entities die in a refresh, and lets an extension spare some.
+func ExampleDyingSet() {
 	w := world.MustNew(world.Options{})
 	world.Register[Health](w, "health")
 	all, _ := world.NewBundle[Unit](w).AppendN(nil, w, 3, nil)
@@ -149,8 +149,9 @@ func ExampleNewRequests() {
 	all, _ := world.NewBundle[Unit](w).AppendN(nil, w, 3, nil)
 	squad := &squads{captain: all[0]}
 	w.Extend(squad)
-	promote := world.NewRequests(w, "squads", func(h handle.Handle, rank *int) world.Outcome {
-		if *rank < 10 {
+	var promote *world.Requests[int]
+	promote = world.NewRequests(w, "squads", func(h handle.Handle, rank *int) world.Outcome {
+		if *rank < 10 || promote.Dying(h) {
 			return world.Refused
 		}
 		squad.captain = h

@@ -24,11 +24,11 @@ func ExampleSurvey() {
 		}
 	}
 	for i := range w.Shards() {
-		to, _ := s.Mail(1, i)
+		to, _ := s.Mailbox(1, i)
 		fmt.Println("shard", i, "holds", s.Shard(i).Alive(), "in", len(s.Shard(i).Tables()), "tables, with mail for", to)
 	}
 	next, run := s.Placement()
-	fmt.Println("the next", run, "go to shard", next, s.Astray(), s.Outside().Retired(), len(s.Extensions()))
+	fmt.Println("the next", run, "go to shard", next, s.Misrouted(), s.PortSlots().Retired(), len(s.Extensions()))
 	// Output:
 	// 0 health world_test.Health
 	// 1 hit world_test.Hit

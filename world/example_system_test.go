@@ -168,12 +168,12 @@ func ExampleForeignReader() {
 
 // What can be asked of a Build can be asked of an idle World as well, so a helper
 // serves both.
-func ExampleAsker() {
+func ExampleBinder() {
 	w := world.MustNew(world.Options{})
 	world.Register[Health](w, "health")
 	_ = world.NewBundle[Unit](w).CreateN(w, 3, func(i int, u *Unit) { u.Points = int64(i) })
 
-	weakest := func(a world.Asker) func(q *world.Query) int64 {
+	weakest := func(a world.Binder) func(q *world.Query) int64 {
 		health := world.Read[Health](a)
 		return func(q *world.Query) int64 {
 			least := int64(1 << 62)

@@ -112,32 +112,32 @@ func ExampleParallel() {
 	// Output: 1
 }
 
-// An anchor has entities destroyed from anywhere, refused by nobody, and does not
+// A liveness handle has entities destroyed from anywhere, refused by nobody, and does not
 // keep the world: what package reference is made of.
-func ExampleAnchor() {
+func ExampleLiveness() {
 	w := world.MustNew(world.Options{})
 	world.Register[Health](w, "health")
 	unit, _ := world.NewBundle[Unit](w).Create(w, Unit{})
-	anchor := world.AnchorOf(w)
+	liveness := world.LivenessOf(w)
 
-	anchor.Release(unit)
-	fmt.Println(anchor.Alive(unit), anchor.Alive(handle.None))
+	liveness.Release(unit)
+	fmt.Println(liveness.Alive(unit), liveness.Alive(handle.None))
 	w.Refresh()
-	_, ok := anchor.State(unit)
-	fmt.Println(anchor.Alive(unit), ok)
+	_, ok := liveness.State(unit)
+	fmt.Println(liveness.Alive(unit), ok)
 	w.Close()
-	fmt.Println(anchor.Gone())
+	fmt.Println(liveness.Gone())
 	// Output:
 	// true false
 	// false false
 	// true
 }
 
-// There is one anchor for each world, whoever is asked.
-func ExampleAnchorOf() {
+// There is one liveness handle for each world, whoever is asked.
+func ExampleLivenessOf() {
 	w, other := world.MustNew(world.Options{}), world.MustNew(world.Options{})
 	port, _ := w.OpenPort()
-	fmt.Println(world.AnchorOf(w) == world.AnchorOf(port), world.AnchorOf(w) == world.AnchorOf(other))
+	fmt.Println(world.LivenessOf(w) == world.LivenessOf(port), world.LivenessOf(w) == world.LivenessOf(other))
 	// Output: true false
 }
 

@@ -33,7 +33,7 @@ func ExampleMustNew() {
 func ExampleOptions() {
 	w := world.MustNew(world.Options{TickInterval: time.Second / 30})
 	o := w.Options()
-	fmt.Println(o.Shards, o.TickInterval, o.LaneRequests, o.KeepOrder)
+	fmt.Println(o.Shards, o.TickInterval, o.QueueRequests, o.KeepOrder)
 	// Output: 4 33.333333ms 4096 false
 }
 

@@ -5,14 +5,14 @@ package world
 func (w *World) ReadApart(between func(source int)) {
 	r := &w.refresh
 	r.read = func(i int) {
-		x := r.shares[i]
-		all := x.sources
+		x := r.active[i]
+		all := x.producers
 		for k := range all {
-			x.sources = all[k : k+1]
+			x.producers = all[k : k+1]
 			x.read(r.cut)
 			between(k)
 		}
-		x.sources = all
+		x.producers = all
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 
 // Enter makes somebody use a shard.
 func (w *World) Enter(i int, who string) (leave func()) {
-	w.shards[i].Enter(&shard.Visitor{What: who})
+	w.shards[i].Enter(&shard.Occupant{What: who})
 	return w.shards[i].Leave
 }
 
@@ -31,8 +31,8 @@ func FillComponents(w *World, n int) {
 // ReplaceApply has f run in place of the apply step of refreshes, for each shard.
 func ReplaceApply(w *World, f func(int)) { w.refresh.apply = f }
 
-// HandMax is how many handles a port has in hand.
-const HandMax = handMax
+// CacheMax is how many handles a port has in hand.
+const CacheMax = cacheMax
 
 // Ports returns how many ports are open.
 func (w *World) Ports() int {

@@ -24,12 +24,12 @@ type Extension interface {
 	// Begin is called when a tick begins. From here to the refresh the extension
 	// must not change, so that systems may read it.
 	Begin()
-	// Spare looks at the marked and takes marks off with Deaths.Spare. It reports
+	// Spare looks at the marked and takes marks off with DyingSet.Spare. It reports
 	// whether it did.
-	Spare(d *Deaths) bool
+	Spare(d *DyingSet) bool
 	// Spread is told of those of d.All from the given position on, and marks others
-	// with Deaths.Mark. It is not told of whom it marks itself.
-	Spread(d *Deaths, from int)
+	// with DyingSet.Mark. It is not told of whom it marks itself.
+	Spread(d *DyingSet, from int)
 	// Settle is called when it is known who dies.
 	Settle()
 }
@@ -52,13 +52,13 @@ func (w *World) Idle() bool { return w.phase.Load() == phaseIdle }
 
 // Bound returns the world that an extension's accessor is asked of, and panics if it
 // is too late or too early for that. call names what is asked.
-func Bound(a Asker, call string) *World { return bind(a, call).w }
+func Bound(a Binder, call string) *World { return bind(a, call).w }
 
 // Requests is the right to send requests of one kind to an extension. They may
 // concern any entities of any shards: the coordinator applies them, one after the
 // other.
 //
-// Ownership: the extension's. Send may be called by whoever holds the Holder.
+// Ownership: the extension's. Send may be called by whoever holds the Actor.
 type Requests[T any] struct {
 	kind shard.Kind[T]
 	w    *World
@@ -77,7 +77,7 @@ func NewRequests[T any](w *World, name string, do func(h handle.Handle, v *T) Ou
 }
 
 // Check panics unless by acts on the world of the extension.
-func (r *Requests[T]) Check(by Holder) {
+func (r *Requests[T]) Check(by Actor) {
 	if by == nil {
 		refuseNil("extension", r.name)
 	}
@@ -92,10 +92,10 @@ func (r *Requests[T]) Dying(h handle.Handle) bool {
 	return l != 0 && r.w.space.Marked(l)
 }
 
-// Send sends a request of a *Context, *Self or *Port about an entity. It returns
+// Send sends a request of a *Context, *EntityContext or *Port about an entity. It returns
 // ErrStale for one that a system knows not to be alive, ErrFull if it was not
 // accepted. An idle *World sends none: what it wants is done at once.
-func (r *Requests[T]) Send(by Holder, h handle.Handle, v T) error {
+func (r *Requests[T]) Send(by Actor, h handle.Handle, v T) error {
 	r.Check(by)
 	if _, ok := by.(*World); ok {
 		panic(fmt.Sprintf("world: extension %q sends a request of %T; an idle World acts at once", r.name, by))

@@ -45,10 +45,10 @@ func (p *pact) tell(format string, args ...any) {
 func (p *pact) Begin()  { p.tell("begins") }
 func (p *pact) Settle() { p.tell("settles") }
 
-func (p *pact) Spare(d *world.Deaths) bool {
+func (p *pact) Spare(d *world.DyingSet) bool {
 	some := false
 	for _, h := range d.All() {
-		if p.spared[h] && d.Dying(h) {
+		if p.spared[h] && d.Has(h) {
 			d.Spare(h)
 			some = true
 		}
@@ -56,7 +56,7 @@ func (p *pact) Spare(d *world.Deaths) bool {
 	return some
 }
 
-func (p *pact) Spread(d *world.Deaths, from int) {
+func (p *pact) Spread(d *world.DyingSet, from int) {
 	for n := len(d.All()); from < n; from++ {
 		h := d.All()[from]
 		p.tell("hears of %v", h)
@@ -95,7 +95,7 @@ func TestExtensionRefresh(t *testing.T) {
 	require.Equal(t, world.Applied, done[2].Outcome())
 	require.Equal(t, world.Refused, done[3].Outcome())
 
-	// Deaths spread from one extension to the other until none is added.
+	// DyingSet spread from one extension to the other until none is added.
 	log = log[:0]
 	a.bound[h[5]], b.bound[h[20]], a.bound[h[30]] = h[20], h[30], h[31]
 	require.True(t, f.Destroy(h[5]))
@@ -195,7 +195,7 @@ func TestExtensionOrder(t *testing.T) {
 	h := f.newUnits(60)
 	p, q := f.port(), f.port()
 	var want []string
-	send := func(by world.Holder, x *pact, i int) {
+	send := func(by world.Actor, x *pact, i int) {
 		require.NoError(t, x.sent.Send(by, h[i], bind{h[59]}))
 	}
 	for i := range 5 {
@@ -274,7 +274,7 @@ func TestExtensionAllocates(t *testing.T) {
 
 type quietExtension struct{ heard int }
 
-func (q *quietExtension) Begin()                           {}
-func (q *quietExtension) Spare(*world.Deaths) bool         { return false }
-func (q *quietExtension) Spread(d *world.Deaths, from int) { q.heard += len(d.All()) - from }
-func (q *quietExtension) Settle()                          {}
+func (q *quietExtension) Begin()                             {}
+func (q *quietExtension) Spare(*world.DyingSet) bool         { return false }
+func (q *quietExtension) Spread(d *world.DyingSet, from int) { q.heard += len(d.All()) - from }
+func (q *quietExtension) Settle()                            {}

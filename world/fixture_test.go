@@ -58,7 +58,7 @@ type fixture struct {
 	mover    *world.Bundle[Mover]
 	creature *world.Bundle[Creature]
 	statue   *world.Bundle[Statue]
-	doing    *world.Func[func(*world.Self)]
+	doing    *world.Func[func(*world.EntityContext)]
 
 	t testing.TB
 }
@@ -80,12 +80,12 @@ func newFixture(t testing.TB, o world.Options) *fixture {
 		mover:    world.NewBundle[Mover](w),
 		creature: world.NewBundle[Creature](w),
 		statue:   world.NewBundle[Statue](w),
-		doing:    world.RegisterFunc(w, "do", func(self *world.Self, run func(*world.Self)) { run(self) }),
+		doing:    world.RegisterFunc(w, "do", func(self *world.EntityContext, run func(*world.EntityContext)) { run(self) }),
 	}
 }
 
 // do has code called on an entity. A world that is recorded has no such function.
-func (f *fixture) do(by world.Holder, h handle.Handle, run func(*world.Self)) error {
+func (f *fixture) do(by world.Actor, h handle.Handle, run func(*world.EntityContext)) error {
 	return f.doing.Call(by, h, run)
 }
 

@@ -23,19 +23,19 @@ import (
 type Flags = shard.Flags
 
 // Flag gives an entity flags; those that it has stay. By a *World, by a *Context in
-// its own shard, or by a *Self of its own entity, at once, also for a query loop that is under way and has not come to
+// its own shard, or by a *EntityContext of its own entity, at once, also for a query loop that is under way and has not come to
 // the entity's chunk; from elsewhere as a request that the refresh applies. Nothing has
 // to be declared. What others read by Flags changes at the refresh.
 //
 // It returns ErrStale if the entity is known not to be alive, ErrFull if the request was
 // not accepted.
-func Flag(by Holder, h handle.Handle, f Flags) error {
+func Flag(by Actor, h handle.Handle, f Flags) error {
 	return setFlags(by, "Flag", h, flagging{set: f})
 }
 
 // Unflag takes flags from an entity, as far as it has them. By whom, and errors, as of
 // Flag.
-func Unflag(by Holder, h handle.Handle, f Flags) error {
+func Unflag(by Actor, h handle.Handle, f Flags) error {
 	return setFlags(by, "Unflag", h, flagging{cleared: f})
 }
 
@@ -71,9 +71,9 @@ func newFlagger(w *World) *flagger {
 	return x
 }
 
-func setFlags(by Holder, call string, h handle.Handle, f flagging) error {
+func setFlags(by Actor, call string, h handle.Handle, f flagging) error {
 	if by == nil {
-		panic(fmt.Sprintf("world: %s by a nil Holder; pass a *World, *Context, *Self or *Port", call))
+		panic(fmt.Sprintf("world: %s by a nil Actor; pass a *World, *Context, *EntityContext or *Port", call))
 	}
 	x := by.world().flagger
 	switch by := by.(type) {
@@ -95,7 +95,7 @@ func setFlags(by Holder, call string, h handle.Handle, f flagging) error {
 			by.w.shardOf(l).SetFlags(l, f.set, f.cleared)
 			return nil
 		}
-	case *Self:
+	case *EntityContext:
 		if l := by.mustRun(call); h == by.h {
 			by.c.shard.SetFlags(l, f.set, f.cleared)
 			return nil
@@ -113,12 +113,12 @@ func (x *flagger) Apply(s *shard.Shard, _ handle.Handle, l shard.Loc, p shard.Pa
 // WithFlags is the condition that the entity has all of the flags. A query with it skips
 // 64 rows at a time and yields each run of the others as a chunk. It panics if f is
 // empty.
-func WithFlags(a Asker, f Flags) Term { return ofFlags(a, "WithFlags", requiresFlags, f) }
+func WithFlags(a Binder, f Flags) Term { return ofFlags(a, "WithFlags", requiresFlags, f) }
 
 // WithoutFlags is the condition that the entity has none of the flags. As WithFlags.
-func WithoutFlags(a Asker, f Flags) Term { return ofFlags(a, "WithoutFlags", excludesFlags, f) }
+func WithoutFlags(a Binder, f Flags) Term { return ofFlags(a, "WithoutFlags", excludesFlags, f) }
 
-func ofFlags(a Asker, call string, kind termKind, f Flags) term {
+func ofFlags(a Binder, call string, kind termKind, f Flags) term {
 	b := bind(a, call)
 	if f == 0 {
 		panic(fmt.Sprintf("world: %s of no flags; name one or more", b.call))

@@ -24,11 +24,11 @@ const (
 func TestFlagsByFunction(t *testing.T) {
 	f := newFixture(t, world.Options{})
 	h := f.newUnit(1)
-	ignite := func(self *world.Self) { require.NoError(t, world.Flag(self, self.Handle(), burning)) }
+	ignite := func(self *world.EntityContext) { require.NoError(t, world.Flag(self, self.Handle(), burning)) }
 	require.NoError(t, f.do(f.World, h, ignite))
 	require.Equal(t, burning, f.Flags(h), "at once")
 	require.Panics(t, func() {
-		_ = f.do(f.World, h, func(self *world.Self) {
+		_ = f.do(f.World, h, func(self *world.EntityContext) {
 			require.NoError(t, world.Unflag(self, h, burning))
 			panic("too late")
 		})
@@ -140,7 +140,7 @@ func TestFlagsFromEverywhere(t *testing.T) {
 	require.Zero(t, p.Flags(foreign))
 
 	// A global system has all shards at once.
-	b := world.NewBuild(f.World, world.Everywhere, "all")
+	b := world.NewBuild(f.World, world.AllShards, "all")
 	q := b.Query(world.WithFlags(b, hidden))
 	access := b.Finish()
 	tick := f.BeginTick()
@@ -275,7 +275,7 @@ func TestFlagsMisuse(t *testing.T) {
 		run  func()
 		says []string
 	}{
-		"holder":       {func() { _ = world.Flag(nil, h, burning) }, []string{"Flag by a nil Holder", "pass a *World"}},
+		"holder":       {func() { _ = world.Flag(nil, h, burning) }, []string{"Flag by a nil Actor", "pass a *World"}},
 		"asker":        {func() { world.WithFlags(nil, burning) }, []string{"world.WithFlags is asked of nil"}},
 		"no flags":     {func() { world.WithoutFlags(f.World, 0) }, []string{"World.WithoutFlags of no flags", "name one or more"}},
 		"twice":        {func() { f.Query(world.WithFlags(f.World, 3), world.WithoutFlags(f.World, 6)) }, []string{"flags 0b10 are named twice", "name each once"}},

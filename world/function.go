@@ -13,7 +13,7 @@ import (
 type Func[A any] struct {
 	w       *World
 	name    string
-	run     func(*Self, A)
+	run     func(*EntityContext, A)
 	calling shard.Kind[A]
 }
 
@@ -21,7 +21,7 @@ type Func[A any] struct {
 // shard, on several at once: what it touches beside its Self and its argument must
 // be safe for that, and must not change what it does if the same inputs are to
 // give the same world. It panics if the name is empty or taken.
-func RegisterFunc[A any](w *World, name string, f func(self *Self, arg A)) *Func[A] {
+func RegisterFunc[A any](w *World, name string, f func(self *EntityContext, arg A)) *Func[A] {
 	w.addFunction("RegisterFunc", name, f == nil)
 	x := &Func[A]{w: w, name: name, run: f}
 	x.calling = shard.NewCall[A](w.space, caller[A]{x})
@@ -38,7 +38,7 @@ func (f *Func[A]) Name() string { return f.name }
 //
 // It returns ErrStale if the entity is known not to be alive, ErrFull if the
 // request was not accepted.
-func (f *Func[A]) Call(by Holder, on handle.Handle, arg A) error {
+func (f *Func[A]) Call(by Actor, on handle.Handle, arg A) error {
 	if by == nil {
 		refuseNil("function", f.name)
 	}
@@ -57,7 +57,7 @@ func (f *Func[A]) Call(by Holder, on handle.Handle, arg A) error {
 		return ErrStale
 	}
 	c := w.contexts[w.space.Owner(l)]
-	var self Self
+	var self EntityContext
 	self.begin(c, f.name, on, l)
 	outer := w.calling
 	w.calling = f.name
@@ -108,7 +108,7 @@ func (w *World) addFunction(call, name string, isNil bool) {
 type Question[A, R any] struct {
 	w      *World
 	name   string
-	run    func(*Self, A) R
+	run    func(*EntityContext, A) R
 	asking shard.Kind[asked[A, R]]
 }
 
@@ -120,7 +120,7 @@ type asked[A, R any] struct {
 
 // RegisterQuestion is RegisterFunc for a function that returns something. What it
 // returns leaves the shard: it must not point to components.
-func RegisterQuestion[A, R any](w *World, name string, f func(self *Self, arg A) R) *Question[A, R] {
+func RegisterQuestion[A, R any](w *World, name string, f func(self *EntityContext, arg A) R) *Question[A, R] {
 	w.addFunction("RegisterQuestion", name, f == nil)
 	x := &Question[A, R]{w: w, name: name, run: f}
 	x.asking = shard.NewCall[asked[A, R]](w.space, replier[A, R]{x})

@@ -18,7 +18,7 @@ type Heal struct{ Points int64 }
 
 // registerHeal makes a function that adds points, and dies of too many.
 func (f *fixture) registerHeal() *world.Func[Heal] {
-	return world.RegisterFunc(f.World, "heal", func(self *world.Self, a Heal) {
+	return world.RegisterFunc(f.World, "heal", func(self *world.EntityContext, a Heal) {
 		h := f.health.Write(self)
 		if h == nil {
 			panic("nothing to heal")
@@ -67,7 +67,7 @@ func TestFunctionInOrder(t *testing.T) {
 	f.mustBeStale(h)
 }
 
-// TestFunctionByAll calls by each holder: on the idle world at once.
+// TestFunctionByAll calls by each actor: on the idle world at once.
 func TestFunctionByAll(t *testing.T) {
 	f := newFixture(t, world.Options{Shards: 2})
 	heal := f.registerHeal()
@@ -97,12 +97,12 @@ func TestFunctionSelf(t *testing.T) {
 	f.unit.PlaceBy(func(u Unit) int { return int(u.Points) % 2 })
 	p := f.port()
 	me, friend := f.newUnit(1), f.newUnit(2)
-	doomed := f.newUnit(4)
+	dying := f.newUnit(4)
 	var child handle.Handle
-	var kept *world.Self
+	var kept *world.EntityContext
 	var done world.Completion
 	heal := f.registerHeal()
-	require.NoError(t, f.do(p.Notify(&done), me, func(self *world.Self) {
+	require.NoError(t, f.do(p.Notify(&done), me, func(self *world.EntityContext) {
 		kept = self
 		require.Equal(t, []any{me, 1, uint64(0)}, []any{self.Handle(), self.Shard(), self.Tick()})
 		require.Equal(t, Health{1}, *f.health.Read(self))
@@ -126,8 +126,8 @@ func TestFunctionSelf(t *testing.T) {
 		require.NoError(t, f.hit.Send(self, friend, Hit{3}))
 		require.NoError(t, f.hit.Broadcast(self, Hit{4}))
 		require.NoError(t, heal.Call(self, friend, Heal{30}))
-		require.NoError(t, self.Destroy(doomed))
-		require.ErrorIs(t, self.Destroy(doomed+1), world.ErrStale)
+		require.NoError(t, self.Destroy(dying))
+		require.ErrorIs(t, self.Destroy(dying+1), world.ErrStale)
 		require.Equal(t, world.Alive, self.Status(me))
 		require.Equal(t, world.Alive, self.Status(friend))
 		require.Equal(t, world.Forged, self.Status(handle.None))
@@ -138,17 +138,17 @@ func TestFunctionSelf(t *testing.T) {
 	f.mustHave(5)(me)
 	f.mustHave(8)(child)
 	f.mustHave(2)(friend)
-	require.True(t, f.Alive(doomed), "requests are the next refresh's")
+	require.True(t, f.Alive(dying), "requests are the next refresh's")
 	require.Equal(t, hidden, f.Flags(me))
-	mustPanic(t, []string{"Self.Destroy", `function "do" returned`}, func() { _ = kept.Destroy(me) })
-	mustPanic(t, []string{"Self.Read"}, func() { f.health.Read(kept) })
-	mustPanic(t, []string{"Self.Create"}, func() { _, _ = f.unit.Create(kept, Unit{}) })
-	mustPanic(t, []string{"Self.Send"}, func() { _ = f.hit.Send(kept, friend, Hit{}) })
+	mustPanic(t, []string{"EntityContext.Destroy", `function "do" returned`}, func() { _ = kept.Destroy(me) })
+	mustPanic(t, []string{"EntityContext.Read"}, func() { f.health.Read(kept) })
+	mustPanic(t, []string{"EntityContext.Create"}, func() { _, _ = f.unit.Create(kept, Unit{}) })
+	mustPanic(t, []string{"EntityContext.Send"}, func() { _ = f.hit.Send(kept, friend, Hit{}) })
 
 	f.Refresh()
 	require.NoError(t, f.Failure())
 	f.mustHave(50)(friend)
-	f.mustBeStale(doomed)
+	f.mustBeStale(dying)
 	require.Equal(t, Name{"later"}, *world.Read[Name](f.World).Get(me))
 	var e ear
 	f.tick(e.listen)
@@ -167,7 +167,7 @@ func TestFunctionOnTheNew(t *testing.T) {
 		h, err := f.unit.Create(p, Unit{Health{1}})
 		require.NoError(t, err)
 		require.NoError(t, heal.Call(p, h, Heal{int64(i)}))
-		require.NoError(t, f.do(p, h, func(self *world.Self) {
+		require.NoError(t, f.do(p, h, func(self *world.EntityContext) {
 			require.True(t, self.Alive(h))
 			require.Equal(t, world.Alive, self.Status(h))
 		}))
@@ -194,7 +194,7 @@ func TestFunctionFails(t *testing.T) {
 	p := f.port()
 	units := f.newUnits(40)
 	var done [40]world.Completion
-	ends := world.RegisterFunc(f.World, "ends", func(self *world.Self, how int) {
+	ends := world.RegisterFunc(f.World, "ends", func(self *world.EntityContext, how int) {
 		f.health.Write(self).Points = 100
 		switch how {
 		case 1:
@@ -245,7 +245,7 @@ func TestFailuresMax(t *testing.T) {
 			var texts []string
 			for _, parallel := range []world.Parallel{serial, pair} {
 				f := newFixture(t, world.Options{Shards: shards})
-				fail := world.RegisterFunc(f.World, "fail", func(_ *world.Self, n int) { panic(n) })
+				fail := world.RegisterFunc(f.World, "fail", func(_ *world.EntityContext, n int) { panic(n) })
 				f.unit.PlaceBy(func(u Unit) int { return int(u.Points) % shards })
 				all, p := f.newUnits(2*shards), f.port()
 				done := make([]world.Completion, calls)
@@ -278,7 +278,7 @@ func TestFailuresMax(t *testing.T) {
 // TestQuestion asks, and is answered in the order of the requests.
 func TestQuestion(t *testing.T) {
 	f := newFixture(t, world.Options{Shards: 2})
-	withdraw := world.RegisterQuestion(f.World, "withdraw", func(self *world.Self, n int64) bool {
+	withdraw := world.RegisterQuestion(f.World, "withdraw", func(self *world.EntityContext, n int64) bool {
 		h := f.health.Write(self)
 		if h.Points < n {
 			return false
@@ -403,18 +403,18 @@ func TestFunctionSteady(t *testing.T) {
 func TestFunctionMisuse(t *testing.T) {
 	f, other := newFixture(t, world.Options{}), newFixture(t, world.Options{})
 	heal, theirs := f.registerHeal(), other.registerHeal()
-	ask := world.RegisterQuestion(f.World, "ask", func(*world.Self, int) int { return 0 })
+	ask := world.RegisterQuestion(f.World, "ask", func(*world.EntityContext, int) int { return 0 })
 	h, p := f.newUnit(1), f.port()
 	var health world.Answer[Health]
 	for name, test := range map[string]struct {
 		run  func()
 		says []string
 	}{
-		"no name":          {func() { world.RegisterFunc(f.World, "", func(*world.Self, int) {}) }, []string{"RegisterFunc needs a name"}},
+		"no name":          {func() { world.RegisterFunc(f.World, "", func(*world.EntityContext, int) {}) }, []string{"RegisterFunc needs a name"}},
 		"no function":      {func() { world.RegisterFunc[int](f.World, "x", nil) }, []string{`"x" with a nil function`}},
 		"name twice":       {func() { f.registerHeal() }, []string{`"heal" is taken`, "pass another"}},
-		"question twice":   {func() { world.RegisterQuestion(f.World, "heal", func(*world.Self, int) int { return 0 }) }, []string{`"heal" is taken`}},
-		"nil holder":       {func() { _ = heal.Call(nil, h, Heal{}) }, []string{`function "heal" is used with a nil Holder`}},
+		"question twice":   {func() { world.RegisterQuestion(f.World, "heal", func(*world.EntityContext, int) int { return 0 }) }, []string{`"heal" is taken`}},
+		"nil holder":       {func() { _ = heal.Call(nil, h, Heal{}) }, []string{`function "heal" is used with a nil Actor`}},
 		"other world":      {func() { _ = theirs.Call(p, h, Heal{}) }, []string{`function "heal"`, "another world", "*world.Port"}},
 		"by other world":   {func() { _ = theirs.Call(f.World, h, Heal{}) }, []string{`function "heal"`, "*world.World"}},
 		"ask by nil":       {func() { _ = ask.Ask(nil, h, 1, new(world.Answer[int])) }, []string{`question "ask"`}},
@@ -425,7 +425,7 @@ func TestFunctionMisuse(t *testing.T) {
 		t.Run(name, func(t *testing.T) { mustPanic(t, test.says, test.run) })
 	}
 	tick := f.BeginTick()
-	mustPanic(t, []string{"World.RegisterFunc while a tick runs"}, func() { world.RegisterFunc(f.World, "late", func(*world.Self, int) {}) })
+	mustPanic(t, []string{"World.RegisterFunc while a tick runs"}, func() { world.RegisterFunc(f.World, "late", func(*world.EntityContext, int) {}) })
 	mustPanic(t, []string{"World.Call while a tick runs"}, func() { _ = heal.Call(f.World, h, Heal{}) })
 	mustPanic(t, []string{"World.Failure while a tick runs"}, func() { _ = f.Failure() })
 	tick.End(serial)

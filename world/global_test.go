@@ -13,7 +13,7 @@ import (
 // systems of the shards; nil ones are left out.
 func (f *fixture) global(before, system, after construct) {
 	f.t.Helper()
-	b := world.NewBuild(f.World, world.Everywhere, "global")
+	b := world.NewBuild(f.World, world.AllShards, "global")
 	run, access := system(b), b.Finish()
 	shards := func(t world.Tick, all built) {
 		for i, s := range all {
@@ -59,13 +59,13 @@ func TestGlobalSeesAllShards(t *testing.T) {
 		}
 	}
 	f.global(create, func(b *world.Build) func(*world.Context) {
-		require.Equal(t, world.Everywhere, b.Shard())
+		require.Equal(t, world.AllShards, b.Shard())
 		require.Equal(t, 3, b.Shards())
 		b.Creates(f.unit)
 		health := world.Write[Health](b)
 		all := b.Query(health)
 		return func(c *world.Context) {
-			require.Equal(t, world.Everywhere, c.Shard())
+			require.Equal(t, world.AllShards, c.Shard())
 			require.Equal(t, 303, c.Count())
 			require.Equal(t, 303, all.Count())
 			n := 0
@@ -162,7 +162,7 @@ func TestGlobalByRequest(t *testing.T) {
 // TestGlobalMisuse asks a global system's Build for what only shards have.
 func TestGlobalMisuse(t *testing.T) {
 	f := newFixture(t, world.Options{Shards: 2})
-	b := world.NewBuild(f.World, world.Everywhere, "lord")
+	b := world.NewBuild(f.World, world.AllShards, "lord")
 	mustPanic(t, []string{`global system "lord" calls Receive`, "not global"}, func() { world.Receive[Hit](b) })
 	mustPanic(t, []string{`global system "lord" calls ReadForeignOf`, "no neighbours"}, func() { world.ReadForeignOf[Health](b, 1) })
 	shard := world.NewBuild(f.World, 0, "serf")
@@ -181,7 +181,7 @@ func TestForeignNeighbours(t *testing.T) {
 	world.ReadForeignOf[Position](b, 1, 0)
 	access := b.Finish()
 	require.Equal(t, []int{0, 2, 3}, access.Neighbours)
-	require.Equal(t, 2, access.Near.Len())
+	require.Equal(t, 2, access.Neighbour.Len())
 	require.Zero(t, access.Foreign.Len())
 	inTurn := func(look func()) {
 		tick := f.BeginTick()

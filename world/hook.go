@@ -63,7 +63,7 @@ type hookPart struct {
 //
 // Make hooks before the first tick, on an idle world; what happened before is not told. A
 // hook costs some nanoseconds for each event of its kinds; where there is none, nothing.
-func (w *World) Observe(name string, on Event, build func(b *Build) func(c *Context, on Event, hs []handle.Handle), parts ...Part) *Hook {
+func (w *World) Observe(name string, on Event, build func(b *Build) func(c *Context, on Event, hs []handle.Handle), parts ...ComponentSet) *Hook {
 	mustBe(w, "Observe")
 	w.mustIdle("Observe")
 	if build == nil {
@@ -78,7 +78,7 @@ func (w *World) Observe(name string, on Event, build func(b *Build) func(c *Cont
 		if h.parts[i].run == nil {
 			panic(fmt.Sprintf("world: the constructor of hook %q returned nil; return the function that is to be called", name))
 		}
-		if a.Foreign.Len()+a.Near.Len()+a.ResourceParts.Len() > 0 {
+		if a.Foreign.Len()+a.Neighbour.Len()+a.ResourceParts.Len() > 0 {
 			panic(fmt.Sprintf("world: hook %q asks to read foreign shards or to add to accumulators, which change or are merged while it runs; let it send what a system is to do", name))
 		}
 		h.parts[i].access = a

@@ -97,7 +97,7 @@ func (s *hookScene) run(ticks int) (all []told) {
 }
 
 // act does something to somebody.
-func (s *hookScene) act(by world.Holder) {
+func (s *hookScene) act(by world.Actor) {
 	if len(s.hs) < 20 || s.r.IntN(6) == 0 {
 		var h handle.Handle
 		var err error

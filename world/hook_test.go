@@ -27,7 +27,7 @@ type diary struct {
 }
 
 // observe makes a hook that writes down what it is told.
-func (d *diary) observe(f *fixture, name string, on world.Event, parts ...world.Part) *world.Hook {
+func (d *diary) observe(f *fixture, name string, on world.Event, parts ...world.ComponentSet) *world.Hook {
 	d.byShard = make([][]told, f.Shards())
 	return f.Observe(name, on, func(b *world.Build) func(*world.Context, world.Event, []handle.Handle) {
 		health := world.Read[Health](b)
@@ -471,7 +471,7 @@ func TestHookOfTheDestroyedByFunction(t *testing.T) {
 			kept = append(kept, h)
 			continue
 		}
-		require.NoError(t, f.do(p, h, func(self *world.Self) { require.NoError(t, self.Destroy(h)) }))
+		require.NoError(t, f.do(p, h, func(self *world.EntityContext) { require.NoError(t, self.Destroy(h)) }))
 	}
 	f.Refresh()
 	require.NoError(t, f.Failure())

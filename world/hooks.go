@@ -52,11 +52,11 @@ func (k *hooks) due() int {
 	for _, c := range w.contexts {
 		c.broken = nil
 	}
-	w.space.GatherNotes(w.shards)
+	w.space.GatherChanges(w.shards)
 	for _, s := range w.shards {
 		n += s.Noted()
 		if k.on&OnDestroy != 0 {
-			n += s.Doomed()
+			n += s.MarkedRows()
 		}
 	}
 	if n > 0 {
@@ -89,14 +89,14 @@ func (x *hookCaller) init(of *hooks, i int) {
 
 // call tells all hooks of what has happened.
 func (x *hookCaller) call() {
-	if x.shard.Noted()+x.shard.Doomed() == 0 {
+	if x.shard.Noted()+x.shard.MarkedRows() == 0 {
 		return
 	}
-	x.shard.BeginTelling()
+	x.shard.BeginNotify()
 	for x.next = 0; x.next < events*len(x.of.all); {
 		x.mustCall(x.of.w)
 	}
-	x.shard.EndTelling()
+	x.shard.EndNotify()
 }
 
 // one tells a hook of an event.

@@ -12,18 +12,18 @@ import (
 
 // SharesMax is the largest number of shares into which a refresh divides what was
 // sent.
-const SharesMax = sharesMax
+const SharesMax = partitionsMax
 
-// Listener hears what a world is given from outside, refresh by refresh. For tools
+// Recorder hears what a world is given from outside, refresh by refresh. For tools
 // that record it; package inputlog has one. The methods are called on goroutines of their
 // own, which the refresh waits for; one that panics does not break the world.
-type Listener interface {
+type Recorder interface {
 	// Begin is called when a refresh begins.
 	Begin()
 	// Request is told of a request of a port before it is applied. Those of one share
 	// come in order, by one goroutine; the shares in their order have those of all
 	// ports, by number. r is good until it returns.
-	Request(share, port int, r shard.Routed)
+	Request(share, port int, r shard.PendingRequest)
 	// End is told of the rest when the refresh is done but for telling outcomes. in is
 	// good until it returns.
 	End(in *Inputs)
@@ -38,59 +38,59 @@ type Inputs struct {
 	Drawn    uint32          // indexes that ports ever drew
 	Recalled []handle.Handle // handles that came back, of which somebody was told
 	Released []handle.Handle // by references, as far as they are not pending still
-	Shifts   []Shift         // decisions of whoever balances the shards, which may go by time
+	Shifts   []Transfer      // decisions of whoever balances the shards, which may go by time
 }
 
-// ListenerError tells of a Listener that panicked. The refresh was completed, and nothing is
+// RecorderError tells of a Recorder that panicked. The refresh was completed, and nothing is
 // told to it any more.
-type ListenerError struct {
-	Method string // of the Listener
+type RecorderError struct {
+	Method string // of the Recorder
 	Tick   uint64
 	Value  any    // what it panicked with
 	Stack  []byte // where
 }
 
 // Error names the method, the tick and the panic's value.
-func (e *ListenerError) Error() string {
-	return fmt.Sprintf("world: the Listener panicked in %s, at the end of tick %d: %v", e.Method, e.Tick, e.Value)
+func (e *RecorderError) Error() string {
+	return fmt.Sprintf("world: the Recorder panicked in %s, at the end of tick %d: %v", e.Method, e.Tick, e.Value)
 }
 
 // Unwrap returns the panic's value if it was an error.
-func (e *ListenerError) Unwrap() error {
+func (e *RecorderError) Unwrap() error {
 	err, _ := e.Value.(error)
 	return err
 }
 
-// Deaf returns the error of a Listener that panicked in the refresh, or nil. For
+// RecorderError returns the error of a Recorder that panicked in the refresh, or nil. For
 // schedulers, when the tick has ended.
-func (t Tick) Deaf() *ListenerError { return t.w.deaf }
+func (t Tick) RecorderError() *RecorderError { return t.w.recorderErr }
 
-// hearing is a Listener's. It is called aside, so that what it does is contained.
+// recording is a Recorder's. It is called aside, so that what it does is contained.
 //
 // Ownership: the coordinator. Each part of shares belongs to the worker that reads the
 // share; failed is stored by any of them, once.
-type hearing struct {
-	Listener
+type recording struct {
+	Recorder
 	Inputs
 	w      *World
-	begin  hearer
-	shares [sharesMax]hearer
-	end    hearer
-	failed atomic.Pointer[ListenerError]
+	begin  shareRecorder
+	shares [partitionsMax]shareRecorder
+	end    shareRecorder
+	failed atomic.Pointer[RecorderError]
 }
 
-// hearer calls one method.
-type hearer struct {
+// shareRecorder calls one method.
+type shareRecorder struct {
 	aside
-	of     *hearing
+	of     *recording
 	method string
-	share  *share // of Request
+	share  *partition // of Request
 	cut    uint32
 	seen   []uint32 // by source, up to where it was told
 }
 
-func newHearing(w *World, l Listener) *hearing {
-	x := &hearing{Listener: l, w: w}
+func newRecording(w *World, l Recorder) *recording {
+	x := &recording{Recorder: l, w: w}
 	x.begin.init(x, "Begin", l.Begin)
 	for i := range x.shares {
 		s := &x.shares[i]
@@ -100,13 +100,13 @@ func newHearing(w *World, l Listener) *hearing {
 	return x
 }
 
-func (s *hearer) init(x *hearing, method string, f func()) {
+func (s *shareRecorder) init(x *recording, method string, f func()) {
 	s.of, s.method = x, method
 	s.aside.init(f)
 }
 
-// call calls the method, unless the Listener has panicked, and reports whether it returned.
-func (s *hearer) call() bool {
+// call calls the method, unless the Recorder has panicked, and reports whether it returned.
+func (s *shareRecorder) call() bool {
 	x := s.of
 	if x.failed.Load() != nil {
 		return false
@@ -114,7 +114,7 @@ func (s *hearer) call() bool {
 	if s.aside.call() {
 		return true
 	}
-	e := &ListenerError{Method: s.method, Tick: x.w.tick.Load(), Value: s.value, Stack: s.stack}
+	e := &RecorderError{Method: s.method, Tick: x.w.tick.Load(), Value: s.value, Stack: s.stack}
 	if e.Value == nil {
 		e.Value = errGoexit
 	}
@@ -122,60 +122,60 @@ func (s *hearer) call() bool {
 	return false
 }
 
-// hear tells the Listener what ports have sent in the share. It returns up to where, by
-// source, as far as the Listener did not panic.
-func (s *hearer) hear(x *share, cut uint32) (seen []uint32) {
+// record tells the Recorder what ports have sent in the share. It returns up to where, by
+// source, as far as the Recorder did not panic.
+func (s *shareRecorder) record(x *partition, cut uint32) (seen []uint32) {
 	s.share, s.cut, s.seen = x, cut, s.seen[:0]
 	s.call()
 	return s.seen
 }
 
-func (s *hearer) look() {
-	for _, from := range s.share.sources {
+func (s *shareRecorder) look() {
+	for _, from := range s.share.producers {
 		if from.port == nil { // nobody sends any more
-			s.seen = append(s.seen, from.lane.Sent())
+			s.seen = append(s.seen, from.queue.Sent())
 			continue
 		}
-		s.seen = append(s.seen, from.lane.Look(s.cut, func(r shard.Routed) {
+		s.seen = append(s.seen, from.queue.Look(s.cut, func(r shard.PendingRequest) {
 			s.of.Request(s.share.number, int(from.port.number), r)
 		}))
 	}
 }
 
-// Listen makes a listener hear what the world is given, from the next refresh on, or
-// with nil nobody. It returns an error if another Listener is there. It costs a refresh
+// RecordInputs makes a recorder hear what the world is given, from the next refresh on, or
+// with nil nobody. It returns an error if another Recorder is there. It costs a refresh
 // nothing while there is none. The world must be idle.
-func (w *World) Listen(l Listener) error {
+func (w *World) RecordInputs(l Recorder) error {
 	w.mustIdle("Listen")
 	if l == nil {
-		w.hearing = nil
-		w.outside.Note(false)
+		w.recording = nil
+		w.portSlots.Note(false)
 		return nil
 	}
-	if w.hearing != nil {
-		return errors.New("world: somebody listens to the world already; there is one Listener, or Recorder, at a time")
+	if w.recording != nil {
+		return errors.New("world: somebody listens to the world already; there is one Recorder, or Recorder, at a time")
 	}
-	w.hearing = newHearing(w, l)
-	w.outside.Note(true)
+	w.recording = newRecording(w, l)
+	w.portSlots.Note(true)
 	return nil
 }
 
 // taken notes what was drawn until all requests were taken. The handles of creates
 // are among that.
-func (x *hearing) taken() { x.Drawn = x.w.outside.Drawn() }
+func (x *recording) taken() { x.Drawn = x.w.portSlots.Drawn() }
 
-// finish tells the rest. A Listener that has panicked is told that, and nothing more.
-func (x *hearing) finish() {
+// finish tells the rest. A Recorder that has panicked is told that, and nothing more.
+func (x *recording) finish() {
 	w := x.w
 	x.Tick, x.Released = w.tick.Load(), w.refresh.releases.due
-	x.Recalled = w.outside.TakeRecalls(x.Recalled[:0])
+	x.Recalled = w.portSlots.TakeRecalls(x.Recalled[:0])
 	x.end.call()
 	x.Shifts = x.Shifts[:0]
-	if w.deaf = x.failed.Load(); w.deaf != nil {
-		w.hearing = nil
-		w.outside.Note(false)
+	if w.recorderErr = x.failed.Load(); w.recorderErr != nil {
+		w.recording = nil
+		w.portSlots.Note(false)
 		var last aside
-		last.init(func() { x.Failed(w.deaf) })
+		last.init(func() { x.Failed(w.recorderErr) })
 		last.call()
 	}
 }
@@ -184,52 +184,52 @@ func (x *hearing) finish() {
 // a Feed is asked for while ports are open.
 var ErrFed = errors.New("world: ports and a Feed at the same time")
 
-// Feed takes the place of the ports of a world: it gives the world again what a
-// Listener heard. What it is given before a tick, that tick's refresh applies. For
+// Replayer takes the place of the ports of a world: it gives the world again what a
+// Recorder heard. What it is given before a tick, that tick's refresh applies. For
 // tools that replay.
 //
 // Ownership: the world's goroutine, while the world is idle.
-type Feed struct {
-	w      *World
-	lane   *shard.Lane
-	shifts []Shift                // of the next refresh
-	used   map[handle.Handle]bool // by creates and recalls since the last Publish
+type Replayer struct {
+	w         *World
+	queue     *shard.Queue
+	transfers []Transfer             // of the next refresh
+	used      map[handle.Handle]bool // by creates and recalls since the last Publish
 }
 
-// Feed begins to feed a world. No port may be open. The world must be idle.
-func (w *World) Feed() (*Feed, error) {
+// Replayer begins to feed a world. No port may be open. The world must be idle.
+func (w *World) ReplayInputs() (*Replayer, error) {
 	if err := w.ready("Feed"); err != nil {
 		return nil, err
 	}
 	w.ports.mu.Lock()
 	defer w.ports.mu.Unlock()
-	if n := len(w.ports.mu.byNumber) - len(w.ports.mu.free); n > 0 || w.feed != nil {
+	if n := len(w.ports.mu.byNumber) - len(w.ports.mu.free); n > 0 || w.replayer != nil {
 		return nil, fmt.Errorf("%w: %d ports are open; close them, and refresh the world", ErrFed, n)
 	}
-	w.feed = &Feed{w: w, lane: shard.NewLane(w.space, min(1<<31, math.MaxInt), min(1<<35, math.MaxInt)), used: map[handle.Handle]bool{}}
+	w.replayer = &Replayer{w: w, queue: shard.NewQueue(w.space, min(1<<31, math.MaxInt), min(1<<35, math.MaxInt)), used: map[handle.Handle]bool{}}
 	w.ports.mu.fed = true
-	return w.feed, nil
+	return w.replayer, nil
 }
 
 // Close lets ports be opened again. Handles that ports of the recorded world had in
 // hand are stale afterwards: free slots go on with their next version.
-func (f *Feed) Close() {
-	if f.ready("Feed.Close") != nil {
+func (f *Replayer) Close() {
+	if f.ready("Replayer.Close") != nil {
 		return
 	}
-	f.w.feed = nil
-	f.w.outside.Reopen()
+	f.w.replayer = nil
+	f.w.portSlots.Reopen()
 	f.w.ports.mu.Lock()
 	defer f.w.ports.mu.Unlock()
 	f.w.ports.mu.fed = false
 }
 
 // ready returns ErrClosed if the Feed or its world is closed, and panics while a tick runs.
-func (f *Feed) ready(call string) error {
+func (f *Replayer) ready(call string) error {
 	if err := f.w.ready(call); err != nil {
 		return err
 	}
-	if f.w.feed != f {
+	if f.w.replayer != f {
 		return ErrClosed
 	}
 	return nil
@@ -237,48 +237,48 @@ func (f *Feed) ready(call string) error {
 
 // Draw does what Inputs.Drawn says. It returns an error if the world is another than
 // that which was heard.
-func (f *Feed) Draw(drawn uint32) error {
-	if err := f.ready("Feed.Draw"); err != nil {
+func (f *Replayer) Draw(drawn uint32) error {
+	if err := f.ready("Replayer.Draw"); err != nil {
 		return err
 	}
-	return f.w.outside.Follow(drawn)
+	return f.w.portSlots.Follow(drawn)
 }
 
 // Recall does what Inputs.Recalled says for one handle. Errors as of Draw.
-func (f *Feed) Recall(h handle.Handle) error {
-	if err := f.ready("Feed.Recall"); err != nil {
+func (f *Replayer) Recall(h handle.Handle) error {
+	if err := f.ready("Replayer.Recall"); err != nil {
 		return err
 	}
 	if err := f.use(h); err != nil {
 		return err
 	}
-	f.w.outside.Recall(h)
+	f.w.portSlots.Recall(h)
 	return nil
 }
 
 // Release does what Inputs.Released says for one handle.
-func (f *Feed) Release(h handle.Handle) { f.w.theAnchor().Release(h) }
+func (f *Replayer) Release(h handle.Handle) { f.w.livenessOf().Release(h) }
 
-// Shift does what Inputs.Shifts says, at the next refresh. It returns an error if
+// Transfer does what Inputs.Shifts says, at the next refresh. It returns an error if
 // the world has no such shards.
-func (f *Feed) Shift(shifts []Shift) error {
-	if err := f.ready("Feed.Shift"); err != nil {
+func (f *Replayer) Transfer(transfers []Transfer) error {
+	if err := f.ready("Replayer.Transfer"); err != nil {
 		return err
 	}
-	for _, x := range shifts {
+	for _, x := range transfers {
 		if n := len(f.w.shards); x.From < 0 || x.From >= n || x.To < 0 || x.To >= n || x.From == x.To || x.Entities < 1 {
 			return fmt.Errorf("world: a shift of %d entities from shard %d to %d cannot be", x.Entities, x.From, x.To)
 		}
 	}
-	f.shifts = append(f.shifts[:0], shifts...)
+	f.transfers = append(f.transfers[:0], transfers...)
 	return nil
 }
 
 // Request sends a request again, by what was heard of it, and returns what is to come
 // with it, to be filled in: none if Type is nil. It returns an error if the world
 // has no such requests.
-func (f *Feed) Request(kind int, flags shard.How, h handle.Handle) (shard.Cells, error) {
-	if err := f.ready("Feed.Request"); err != nil {
+func (f *Replayer) Request(kind int, flags shard.RequestFlags, h handle.Handle) (shard.Cells, error) {
+	if err := f.ready("Replayer.Request"); err != nil {
 		return shard.Cells{}, err
 	}
 	if flags&shard.Create != 0 {
@@ -286,12 +286,12 @@ func (f *Feed) Request(kind int, flags shard.How, h handle.Handle) (shard.Cells,
 			return shard.Cells{}, err
 		}
 	}
-	return f.w.space.Kinds().Resend(f.lane, kind, flags, h, f.w.epoch.Load())
+	return f.w.space.Kinds().Resend(f.queue, kind, flags, h, f.w.epoch.Load())
 }
 
 // use takes a handle out of a port's hand.
-func (f *Feed) use(h handle.Handle) error {
-	if !f.w.outside.Pending(h) || f.used[h] {
+func (f *Replayer) use(h handle.Handle) error {
+	if !f.w.portSlots.Pending(h) || f.used[h] {
 		return fmt.Errorf("world: handle %v is created or recalled, and is not one that a port can have in hand", h)
 	}
 	f.used[h] = true
@@ -299,10 +299,10 @@ func (f *Feed) use(h handle.Handle) error {
 }
 
 // Publish hands over what was sent with Request.
-func (f *Feed) Publish() {
-	if f.ready("Feed.Publish") != nil {
+func (f *Replayer) Publish() {
+	if f.ready("Replayer.Publish") != nil {
 		return // the world is closed, or has ports
 	}
 	clear(f.used)
-	f.lane.Publish()
+	f.queue.Publish()
 }

@@ -33,7 +33,7 @@ func TestLimitGivenBack(t *testing.T) {
 				p.Close()
 			}
 		},
-		"messages in lanes": func(f *fixture) {
+		"messages in queues": func(f *fixture) {
 			all := open(f)
 			h := f.newUnit(1)
 			for _, p := range all {
@@ -44,7 +44,7 @@ func TestLimitGivenBack(t *testing.T) {
 			f.Refresh()
 			f.Destroy(h)
 		},
-		"creates in lanes": func(f *fixture) {
+		"creates in queues": func(f *fixture) {
 			for _, p := range open(f) {
 				for range each {
 					_, err := f.unit.Create(p, Unit{})
@@ -95,7 +95,7 @@ func TestLimitGivenBack(t *testing.T) {
 			h := f.newUnit(1)
 			for _, p := range open(f) {
 				for range 16 {
-					require.NoError(f.t, f.do(p, h, func(*world.Self) { panic("fails") }))
+					require.NoError(f.t, f.do(p, h, func(*world.EntityContext) { panic("fails") }))
 				}
 				p.Close()
 			}
@@ -111,7 +111,7 @@ func TestLimitGivenBack(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := newFixture(t, world.Options{Shards: 4, PortsMax: ports, LaneRequests: each, OutboxRequests: n})
+			f := newFixture(t, world.Options{Shards: 4, PortsMax: ports, QueueRequests: each, OutboxRequests: n})
 			round := func() {
 				fill(f)
 				for range 4 {

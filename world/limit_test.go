@@ -125,7 +125,7 @@ func TestLimitVersions(t *testing.T) {
 					}
 					f.Refresh()
 				default:
-					f.holder(kind, func(by world.Holder) { h, err = f.unit.Create(by, Unit{}) })
+					f.holder(kind, func(by world.Actor) { h, err = f.unit.Create(by, Unit{}) })
 				}
 				require.NoError(t, err)
 				require.LessOrEqual(t, h.Version(), versionMax)
@@ -136,7 +136,7 @@ func TestLimitVersions(t *testing.T) {
 			}
 			require.Equal(t, indexMax+1, f.stats().Retired, kind)
 			for range 3 {
-				f.holder(kind, func(by world.Holder) {
+				f.holder(kind, func(by world.Actor) {
 					_, err := f.unit.Create(by, Unit{})
 					require.ErrorIs(t, err, world.ErrIndexes)
 				})

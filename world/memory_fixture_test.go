@@ -88,8 +88,8 @@ func newEstate(t *testing.T, keepOrder bool) *estate {
 	return e
 }
 
-// settle creates n owners by a holder.
-func (e *estate) settle(by world.Holder, n int) (all []handle.Handle, what []traces) {
+// settle creates n owners by an actor.
+func (e *estate) settle(by world.Actor, n int) (all []handle.Handle, what []traces) {
 	e.t.Helper()
 	for range n {
 		o, t := own()

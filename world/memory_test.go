@@ -28,19 +28,19 @@ func TestMemoryOfTheDead(t *testing.T) {
 				t.Run(name+" by "+kind, func(t *testing.T) {
 					e := newEstate(t, keepOrder)
 					var living, dead []traces
-					var doomed []handle.Handle
-					e.holder(kind, func(by world.Holder) {
+					var dying []handle.Handle
+					e.holder(kind, func(by world.Actor) {
 						all, what := e.settle(by, n)
 						for i, h := range all {
 							if dies(i) {
-								doomed, dead = append(doomed, h), append(dead, what[i])
+								dying, dead = append(dying, h), append(dead, what[i])
 							} else {
 								living = append(living, what[i])
 							}
 						}
 					})
 					e.mustBe(true, dead...)
-					for _, h := range doomed {
+					for _, h := range dying {
 						require.True(t, e.Destroy(h))
 					}
 					e.mustBe(true, dead...)
@@ -71,12 +71,12 @@ var memoryPaths = map[string]func(e *estate) (gone, kept []traces){
 	"add by a port": func(e *estate) (gone, kept []traces) { return e.replace(e.port(), e.owner.Add, e.Refresh) },
 	"add":           func(e *estate) (gone, kept []traces) { return e.replace(e.World, e.owner.Add, func() {}) },
 	"exchange": func(e *estate) (gone, kept []traces) {
-		return e.replace(e.World, func(by world.Holder, h handle.Handle, o Owner) error {
+		return e.replace(e.World, func(by world.Actor, h handle.Handle, o Owner) error {
 			return e.rich.Exchange(by, h, rich{Owner: o}, e.position)
 		}, func() {})
 	},
 	"exchange by a port": func(e *estate) (gone, kept []traces) {
-		return e.replace(e.port(), func(by world.Holder, h handle.Handle, o Owner) error {
+		return e.replace(e.port(), func(by world.Actor, h handle.Handle, o Owner) error {
 			return e.rich.Exchange(by, h, rich{Owner: o}, e.position)
 		}, e.Refresh)
 	},
@@ -121,7 +121,7 @@ var memoryPaths = map[string]func(e *estate) (gone, kept []traces){
 		require.ErrorIs(e.t, e.owner.Set(e.World, h, o), world.ErrMissing)
 		return append(gone, t), nil
 	},
-	"refused for a full lane": func(e *estate) (gone, kept []traces) {
+	"refused for a full queue": func(e *estate) (gone, kept []traces) {
 		all, _ := e.settle(e.World, 1)
 		p := e.port()
 		for {
@@ -353,7 +353,7 @@ func TestMemoryPaths(t *testing.T) {
 }
 
 // replace gives three of ten owners something else, in a way that ends by done.
-func (e *estate) replace(by world.Holder, way func(world.Holder, handle.Handle, Owner) error, done func()) (gone, kept []traces) {
+func (e *estate) replace(by world.Actor, way func(world.Actor, handle.Handle, Owner) error, done func()) (gone, kept []traces) {
 	all, old := e.settle(e.World, 10)
 	kept = old[3:]
 	for _, h := range all[:3] {

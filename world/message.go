@@ -18,8 +18,8 @@ type Message[M any] struct {
 	name    string
 	typ     reflect.Type
 	sending shard.Kind[M]
-	boxes   []messageBox[M]        // by shard
-	came    shard.Groups[stray[M]] // in a refresh: what comes with atoms that move
+	boxes   []messageBox[M]                   // by shard
+	came    shard.Groups[misroutedMessage[M]] // in a refresh: what comes with atoms that move
 }
 
 // Envelope is a delivered message.
@@ -35,8 +35,8 @@ type anyMessage interface {
 	// reset and counted are those of the groups of what comes with atoms that move.
 	reset()
 	counted()
-	// arrive takes in what has come to a shard with the atoms that moved there.
-	arrive(shard int)
+	// copyIncoming takes in what has come to a shard with the atoms that moved there.
+	copyIncoming(shard int)
 	// drop forgets all messages.
 	drop()
 }
@@ -80,7 +80,7 @@ func (m *Message[M]) Name() string { return m.name }
 //
 // It returns ErrStale if the entity is known not to be alive, ErrFull if the
 // message was not accepted.
-func (m *Message[M]) Send(by Holder, to handle.Handle, body M) error {
+func (m *Message[M]) Send(by Actor, to handle.Handle, body M) error {
 	m.check(by)
 	w, ok := by.(*World)
 	if !ok {
@@ -101,7 +101,7 @@ func (m *Message[M]) Send(by Holder, to handle.Handle, body M) error {
 // find it in the next tick with handle.None as To, in its place among the others.
 // It returns ErrFull if the message was not accepted, and panics if there is no
 // such shard.
-func (m *Message[M]) SendShard(by Holder, to int, body M) error {
+func (m *Message[M]) SendShard(by Actor, to int, body M) error {
 	m.check(by)
 	if to < 0 || to >= len(m.w.shards) {
 		panic(fmt.Sprintf("world: message %q is sent to shard %d; the world has 0 to %d", m.name, to, len(m.w.shards)-1))
@@ -111,12 +111,12 @@ func (m *Message[M]) SendShard(by Holder, to int, body M) error {
 
 // Broadcast is SendShard to every shard: all get it or none. It counts as one
 // request for each.
-func (m *Message[M]) Broadcast(by Holder, body M) error {
+func (m *Message[M]) Broadcast(by Actor, body M) error {
 	m.check(by)
 	return m.direct(by, 0, len(m.w.shards), body)
 }
 
-func (m *Message[M]) check(by Holder) {
+func (m *Message[M]) check(by Actor) {
 	if by == nil {
 		refuseNil("message", m.name)
 	}
@@ -126,7 +126,7 @@ func (m *Message[M]) check(by Holder) {
 }
 
 // direct sends a message to a run of shards.
-func (m *Message[M]) direct(by Holder, from, to int, body M) error {
+func (m *Message[M]) direct(by Actor, from, to int, body M) error {
 	switch by := by.(type) {
 	case *World:
 		if err := by.ready("Send"); err != nil {
@@ -138,7 +138,7 @@ func (m *Message[M]) direct(by Holder, from, to int, body M) error {
 	case *Context:
 		by.mustRun("Send")
 		return sendDirect(&by.out, &m.sending, from, to, body)
-	case *Self:
+	case *EntityContext:
 		by.mustRun("Send")
 		return sendDirect(&by.c.out, &m.sending, from, to, body)
 	case *Port:
@@ -161,7 +161,7 @@ type deliverer[M any] struct{ m *Message[M] }
 func (d deliverer[M]) Apply(s *shard.Shard, h handle.Handle, _ shard.Loc, body shard.Payload) shard.Outcome {
 	box := d.m.box(s.ID())
 	box.next = append(box.next, Envelope[M]{h, *shard.As[M](body)})
-	if s.Moving {
+	if s.InMigration {
 		box.order = append(box.order, s.Order())
 	}
 	return shard.Applied

@@ -9,7 +9,7 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// TestMessageToShards sends to shards and entities, by each holder: every shard
+// TestMessageToShards sends to shards and entities, by each actor: every shard
 // has them in the order of the senders, each in the order sent.
 func TestMessageToShards(t *testing.T) {
 	const shards = 3
@@ -17,7 +17,7 @@ func TestMessageToShards(t *testing.T) {
 	f.unit.PlaceBy(func(u Unit) int { return int(u.Points) })
 	to := f.newUnits(shards)
 	p := f.port()
-	send := func(by world.Holder, n int64) {
+	send := func(by world.Actor, n int64) {
 		for i := range shards {
 			require.NoError(t, f.hit.Send(by, to[i], Hit{n}))
 			require.NoError(t, f.hit.SendShard(by, i, Hit{n + 1}))
@@ -45,7 +45,7 @@ func TestMessageToShards(t *testing.T) {
 
 // TestMessageToShardsRefused broadcasts without room for all: none gets it.
 func TestMessageToShardsRefused(t *testing.T) {
-	f := newFixture(t, world.Options{Shards: 4, LaneRequests: 6, OutboxRequests: 3})
+	f := newFixture(t, world.Options{Shards: 4, QueueRequests: 6, OutboxRequests: 3})
 	p := f.port()
 	require.NoError(t, f.hit.Broadcast(p, Hit{1}))
 	require.ErrorIs(t, f.hit.Broadcast(p, Hit{2}), world.ErrFull)
@@ -70,7 +70,7 @@ func TestMessageToShardsRefused(t *testing.T) {
 	for _, i := range []int{-1, 4} {
 		mustPanic(t, []string{`message "hit" is sent to shard`, "the world has 0 to 3"}, func() { _ = f.hit.SendShard(p, i, Hit{}) })
 	}
-	mustPanic(t, []string{`message "hit" is used with a nil Holder`}, func() { _ = f.hit.Broadcast(nil, Hit{}) })
+	mustPanic(t, []string{`message "hit" is used with a nil Actor`}, func() { _ = f.hit.Broadcast(nil, Hit{}) })
 }
 
 // TestMessageSteady sends messages between systems tick by tick: once warm,

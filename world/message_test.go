@@ -40,7 +40,7 @@ func TestMessageOrder(t *testing.T) {
 		opened = append(opened, f.port())
 	}
 	// The sender is told in the damage: 1000 times its rank, plus a number.
-	send := func(by world.Holder, rank int) {
+	send := func(by world.Actor, rank int) {
 		for n := range each {
 			for _, h := range to {
 				require.NoError(t, f.hit.Send(by, h, Hit{int64(1000*rank + n)}))

@@ -14,7 +14,7 @@ func TestMisuseNil(t *testing.T) {
 	f := newFixture(t, world.Options{Shards: 2})
 	h := f.newUnit(1)
 	health := world.Read[Health](f.World)
-	holder := []string{"is used with a nil Holder", "pass a *World, *Context, *Self or *Port"}
+	holder := []string{"is used with a nil Actor", "pass a *World, *Context, *EntityContext or *Port"}
 	build := func(use func(b *world.Build)) func() {
 		return func() { use(world.NewBuild(f.World, 0, "careless")) }
 	}
@@ -131,7 +131,7 @@ func TestMisuseLimits(t *testing.T) {
 	type Big struct{ Bytes [2000]byte }
 	for name, o := range map[string]world.Options{
 		"Shards": {Shards: world.ShardsMax + 1}, "IndexMax": {IndexMax: handle.IndexMax + 1}, "VersionMax": {VersionMax: handle.VersionMax + 1},
-		"PortsMax": {PortsMax: -1}, "LaneRequests": {LaneRequests: -1}, "LaneBytes": {LaneBytes: -1},
+		"PortsMax": {PortsMax: -1}, "QueueRequests": {QueueRequests: -1}, "QueueBytes": {QueueBytes: -1},
 		"OutboxRequests": {OutboxRequests: 1<<24 + 1}, "OutboxBytes": {OutboxBytes: -5}, "TickInterval": {TickInterval: -1},
 	} {
 		_, err := world.New(o)
@@ -139,13 +139,13 @@ func TestMisuseLimits(t *testing.T) {
 		require.ErrorContains(t, err, "want ")
 		mustPanic(t, []string{name + " is", "want"}, func() { world.MustNew(o) })
 	}
-	f := newFixture(t, world.Options{Shards: 2, LaneBytes: 1000, OutboxBytes: 1000, PortsMax: 1})
+	f := newFixture(t, world.Options{Shards: 2, QueueBytes: 1000, OutboxBytes: 1000, PortsMax: 1})
 	big := world.Register[Big](f.World, "big")
 	h := f.newUnit(1)
 	p := f.port()
 	err := big.Set(p, h, Big{})
 	require.ErrorIs(t, err, world.ErrFull)
-	require.ErrorContains(t, err, "more than a lane ever takes; send less at a time, or raise LaneRequests or LaneBytes")
+	require.ErrorContains(t, err, "more than a queue ever takes; send less at a time, or raise QueueRequests or QueueBytes")
 	f.during("sender", 1-int(h.Shard()), func(c *world.Context) {
 		err := big.Set(c, h, Big{})
 		require.ErrorIs(t, err, world.ErrFull)

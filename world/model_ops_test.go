@@ -49,7 +49,7 @@ func (m *model) byPort(number int, h handle.Handle, v int64) {
 }
 
 // change asks for a component to be added or removed, by a port or a system.
-func (m *model) change(by world.Holder, op int, h handle.Handle, v int64) (do func() world.Outcome, err error) {
+func (m *model) change(by world.Actor, op int, h handle.Handle, v int64) (do func() world.Outcome, err error) {
 	switch op {
 	case 6:
 		name := Name{strconv.FormatInt(v, 16)}
@@ -109,11 +109,11 @@ func (m *model) changeAll(v int64) {
 }
 
 // accept notes a request that was accepted.
-func (m *model) accept(by world.Holder, err error, sender int, do func() world.Outcome, told func(world.Outcome)) {
+func (m *model) accept(by world.Actor, err error, sender int, do func() world.Outcome, told func(world.Outcome)) {
 	o := m.options()
 	if p, isPort := by.(*world.Port); errors.Is(err, world.ErrFull) {
 		if isPort {
-			m.mustSay(p.Waiting(), o.LaneRequests)
+			m.mustSay(p.Waiting(), o.QueueRequests)
 		} else {
 			require.Less(m.t, o.OutboxRequests, 1000)
 		}

@@ -34,7 +34,7 @@ func TestModel(t *testing.T) {
 		{world.Options{Shards: 8, VersionMax: 1}, 2, 100},
 		{world.Options{Shards: 2, VersionMax: 7, KeepOrder: true}, 2, 300},
 		{world.Options{Shards: 2, VersionMax: 7, IndexMax: 30}, 2, 1000},
-		{world.Options{Shards: 4, LaneRequests: 5, OutboxRequests: 3}, 4, 300},
+		{world.Options{Shards: 4, QueueRequests: 5, OutboxRequests: 3}, 4, 300},
 		{world.Options{Shards: 5}, 3, 3000},
 	} {
 		for seed := range uint64(iterations(10)) {
@@ -175,7 +175,7 @@ func (m *model) inTick() {
 }
 
 // create makes a random entity, if the world is not too full already.
-func (m *model) create(by world.Holder, v int64) {
+func (m *model) create(by world.Actor, v int64) {
 	if len(m.naive.entities) >= m.most {
 		return
 	}
@@ -200,7 +200,7 @@ func (m *model) create(by world.Holder, v int64) {
 		return
 	}
 	if p, ok := by.(*world.Port); ok && errors.Is(err, world.ErrFull) {
-		m.mustSay(p.Waiting(), m.options().LaneRequests)
+		m.mustSay(p.Waiting(), m.options().QueueRequests)
 		return
 	}
 	require.NoError(m.t, err)
@@ -224,7 +224,7 @@ func (m *model) create(by world.Holder, v int64) {
 func (m *model) options() world.Options { return m.World.Options() }
 
 // setAtOnce is Set by who stores at once.
-func (m *model) setAtOnce(by world.Holder, h handle.Handle, v int64) {
+func (m *model) setAtOnce(by world.Actor, h handle.Handle, v int64) {
 	e := m.naive.alive(h)
 	var want error
 	switch {

@@ -15,7 +15,7 @@ import (
 // neither a create nor a destroy. Moving to the shard where it is does nothing.
 //
 // By a *World at once, which within a query loop panics. By a *Context, of its own
-// shard's atoms too, a *Self or a *Port it is a request: the refresh does moves when all
+// shard's atoms too, a *EntityContext or a *Port it is a request: the refresh does moves when all
 // else that was asked for is done, so the other requests find the entity where it
 // was, and the last move that was asked for counts. One that a later request
 // destroys stays.
@@ -23,9 +23,9 @@ import (
 // It returns ErrStale if the entity is known not to be alive, or known to an idle
 // world to be marked; ErrFull if the request was not accepted; ErrChunks if the
 // world is full. It panics if there is no such shard.
-func Move(by Holder, h handle.Handle, to int) error {
+func Move(by Actor, h handle.Handle, to int) error {
 	if by == nil {
-		panic("world: Move by a nil Holder; pass a *World, *Context, *Self or *Port")
+		panic("world: Move by a nil Actor; pass a *World, *Context, *EntityContext or *Port")
 	}
 	w := by.world()
 	if to < 0 || to >= len(w.shards) {
@@ -41,7 +41,7 @@ func Move(by Holder, h handle.Handle, to int) error {
 			return ErrStale
 		}
 		return by.out.sendBare(q, h)
-	case *Self:
+	case *EntityContext:
 		by.mustRun("Move")
 		if !by.Alive(h) {
 			return ErrStale
@@ -54,7 +54,7 @@ func Move(by Holder, h handle.Handle, to int) error {
 }
 
 func (w *World) move(h handle.Handle, to *shard.Shard) error {
-	if err := w.settled("Move"); err != nil {
+	if err := w.idle("Move"); err != nil {
 		return err
 	}
 	l := w.lookup.Locate(h)
@@ -64,8 +64,8 @@ func (w *World) move(h handle.Handle, to *shard.Shard) error {
 	case to.Owns(l):
 		return nil
 	}
-	w.astray = true
-	return to.Take(l)
+	w.misrouted = true
+	return to.Migrate(l)
 }
 
 // Owner returns the shard that holds the entity's atom, and whether it is alive.
@@ -91,52 +91,52 @@ func (w *World) owner(h handle.Handle) (shard int, ok bool) {
 // of the messages that they were to get, then others take them in.
 func (r *refresh) move(parallel Parallel, asked int) {
 	n := len(r.w.shards)
-	r.step(parallel, n, asked, r.depart)
-	r.comers.Gather(r.w.shards)
-	r.gatherStrays()
-	r.step(parallel, n, asked, r.arrive)
+	r.step(parallel, n, asked, r.collectOutgoing)
+	r.incoming.Gather(r.w.shards)
+	r.gatherMisrouted()
+	r.step(parallel, n, asked, r.copyIncoming)
 	r.w.space.Moved()
 	for _, s := range r.w.shards {
-		r.w.astray = r.w.astray || s.Full() // messages have gone ahead of who was refused
+		r.w.misrouted = r.w.misrouted || s.Full() // messages have gone ahead of who was refused
 	}
 }
 
-// gatherStrays finds the messages that go with those who move, by the shard they go to.
-func (r *refresh) gatherStrays() {
+// gatherMisrouted finds the messages that go with those who move, by the shard they go to.
+func (r *refresh) gatherMisrouted() {
 	for _, m := range r.w.messages {
 		m.reset()
 	}
-	for i := range r.w.mail {
-		for _, box := range r.w.mail[i].boxes {
-			box.countStrays()
+	for i := range r.w.mailboxes {
+		for _, box := range r.w.mailboxes[i].boxes {
+			box.countMisrouted()
 		}
 	}
 	for _, m := range r.w.messages {
 		m.counted()
 	}
-	for i := range r.w.mail {
-		for _, box := range r.w.mail[i].boxes {
-			box.addStrays()
+	for i := range r.w.mailboxes {
+		for _, box := range r.w.mailboxes[i].boxes {
+			box.addMisrouted()
 		}
 	}
 }
 
 // bindMoves makes the steps of move.
 func (r *refresh) bindMoves(w *World) {
-	r.depart = r.in("depart", func(i int) {
+	r.collectOutgoing = r.in("depart", func(i int) {
 		s := w.shards[i]
-		if s.Asked() == 0 {
+		if s.Migrating() == 0 {
 			return
 		}
-		s.Depart()
-		for _, box := range w.mail[i].boxes {
-			box.depart(s)
+		s.CollectOutgoing()
+		for _, box := range w.mailboxes[i].boxes {
+			box.collectOutgoing(s)
 		}
 	})
-	r.arrive = r.in("arrive", func(i int) {
-		w.shards[i].Arrive(&r.comers, w.shards)
+	r.copyIncoming = r.in("arrive", func(i int) {
+		w.shards[i].CopyIncoming(&r.incoming, w.shards)
 		for _, m := range w.messages {
-			m.arrive(i)
+			m.copyIncoming(i)
 		}
 	})
 }

@@ -74,7 +74,7 @@ func BenchmarkMoveShards(b *testing.B) {
 	const n = 60_000
 	for _, shards := range []int{64, 2048} {
 		setUp := func(b *testing.B) (*fixture, *world.Port) {
-			f := newFixture(b, world.Options{Shards: shards, LaneRequests: 2 * n, LaneBytes: 64 * n})
+			f := newFixture(b, world.Options{Shards: shards, QueueRequests: 2 * n, QueueBytes: 64 * n})
 			f.mover.PlaceBy(func(m Mover) int { return int(m.Position.X) % shards })
 			return f, f.port()
 		}

@@ -51,7 +51,7 @@ func TestMove(t *testing.T) {
 				to := round * 2 % 3
 				was, _ := f.Owner(h)
 				before := f.stats()
-				f.holder(kind, func(by world.Holder) { require.NoError(t, world.Move(by, h, to)) })
+				f.holder(kind, func(by world.Actor) { require.NoError(t, world.Move(by, h, to)) })
 				now, ok := f.Owner(h)
 				require.True(t, ok)
 				require.Equal(t, to, now)
@@ -98,7 +98,7 @@ func TestMoveAndDie(t *testing.T) {
 	f := newFixture(t, world.Options{Shards: 3})
 	f.unit.PlaceBy(func(u Unit) int { return int(u.Points) })
 	mine, sent := f.newUnit(1), handle.None
-	f.holder("Port", func(by world.Holder) { sent, _ = f.unit.Create(by, Unit{Health{1}}) })
+	f.holder("Port", func(by world.Actor) { sent, _ = f.unit.Create(by, Unit{Health{1}}) })
 	for _, h := range []handle.Handle{mine, sent} {
 		require.NoError(t, world.Move(f.World, h, 2))
 		require.True(t, f.Destroy(h))
@@ -307,7 +307,7 @@ func TestMoveMemory(t *testing.T) {
 			p := e.port()
 			require.NoError(t, e.letter.Send(p, h, letter))
 			letter = Owner{}
-			e.holder(kind, func(by world.Holder) { require.NoError(t, world.Move(by, h, 1)) })
+			e.holder(kind, func(by world.Actor) { require.NoError(t, world.Move(by, h, 1)) })
 			e.Refresh()
 			e.mustBe(true, seen)
 			e.Refresh()

@@ -180,7 +180,7 @@ func (n *naive) status(h handle.Handle) world.Status {
 }
 
 // refresh applies all creates, then everything else in order of the senders, then
-// moves those that live on, delivers, and buries the marked.
+// moves those that live on, delivers, and frees the marked.
 func (n *naive) refresh() {
 	slices.SortStableFunc(n.requests, func(a, b naiveRequest) int { return a.sender - b.sender })
 	for _, creates := range []bool{true, false} {

@@ -20,13 +20,13 @@ const (
 	DefaultChunkRowsMax    = shard.RowsMax
 	DefaultTickInterval    = 50 * time.Millisecond
 	DefaultPortsMax        = 1 << 14
-	DefaultLaneRequests    = 1 << 12
-	DefaultLaneBytes       = 1 << 20
+	DefaultQueueRequests   = 1 << 12
+	DefaultQueueBytes      = 1 << 20
 	DefaultOutboxRequests  = 1 << 16
 	DefaultOutboxBytes     = 1 << 24
 )
 
-// BytesMax is the most that LaneBytes and OutboxBytes can be: 4 GB, or a little less than
+// BytesMax is the most that QueueBytes and OutboxBytes can be: 4 GB, or a little less than
 // 256 MB where an int has 32 bits.
 const BytesMax = min(1<<32, math.MaxInt/8)
 
@@ -75,10 +75,10 @@ type Options struct {
 	Seed uint64
 	// PortsMax is the number of ports that can be open at a time.
 	PortsMax int
-	// LaneRequests and LaneBytes limit what one port has under way: requests
+	// QueueRequests and QueueBytes limit what one port has under way: requests
 	// sent and not yet applied, and their size, at most BytesMax.
-	LaneRequests int
-	LaneBytes    int
+	QueueRequests int
+	QueueBytes    int
 	// OutboxRequests and OutboxBytes limit what the systems of one shard can
 	// ask of others in one tick, at most BytesMax.
 	OutboxRequests int
@@ -111,8 +111,8 @@ func (o Options) validate() (Options, error) {
 	}
 	limit("Shards", &o.Shards, DefaultShards, ShardsMax)
 	limit("PortsMax", &o.PortsMax, DefaultPortsMax, 1<<20)
-	limit("LaneRequests", &o.LaneRequests, DefaultLaneRequests, 1<<24)
-	limit("LaneBytes", &o.LaneBytes, DefaultLaneBytes, BytesMax)
+	limit("QueueRequests", &o.QueueRequests, DefaultQueueRequests, 1<<24)
+	limit("QueueBytes", &o.QueueBytes, DefaultQueueBytes, BytesMax)
 	limit("OutboxRequests", &o.OutboxRequests, DefaultOutboxRequests, 1<<24)
 	limit("OutboxBytes", &o.OutboxBytes, DefaultOutboxBytes, BytesMax)
 	limit32("IndexMax", &o.IndexMax, handle.IndexMax)

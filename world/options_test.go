@@ -24,8 +24,8 @@ func TestOptionsDefaults(t *testing.T) {
 		ChunkRowsMax:    4096,
 		TickInterval:    50 * time.Millisecond,
 		PortsMax:        1 << 14,
-		LaneRequests:    1 << 12,
-		LaneBytes:       1 << 20,
+		QueueRequests:   1 << 12,
+		QueueBytes:      1 << 20,
 		OutboxRequests:  1 << 16,
 		OutboxBytes:     1 << 24,
 	}, w.Options())
@@ -34,7 +34,7 @@ func TestOptionsDefaults(t *testing.T) {
 	given := world.Options{
 		Shards: 3, IndexMax: 1, VersionMax: 1, ChunkRowsFirst: 8, ChunkRowsFactor: 1, ChunkRowsMax: 8,
 		TickInterval: 1, KeepOrder: true, PortsMax: 2,
-		LaneRequests: 3, LaneBytes: 4, OutboxRequests: 5, OutboxBytes: 6,
+		QueueRequests: 3, QueueBytes: 4, OutboxRequests: 5, OutboxBytes: 6,
 	}
 	require.Equal(t, given, world.MustNew(given).Options(), "what is given stays")
 }
@@ -52,8 +52,8 @@ func TestOptionsLimits(t *testing.T) {
 		{"TickInterval", world.Options{TickInterval: -time.Second}, []string{"TickInterval is -1s, want more than 0"}},
 		{"PortsMax below", world.Options{PortsMax: -1}, []string{"PortsMax is -1, want 1 to 1048576"}},
 		{"PortsMax above", world.Options{PortsMax: 1<<20 + 1}, []string{"PortsMax is 1048577, want 1 to 1048576"}},
-		{"LaneRequests", world.Options{LaneRequests: -2}, []string{"LaneRequests is -2, want 1 to 16777216"}},
-		{"LaneBytes", world.Options{LaneBytes: -2}, []string{fmt.Sprintf("LaneBytes is -2, want 1 to %d", world.BytesMax)}},
+		{"QueueRequests", world.Options{QueueRequests: -2}, []string{"QueueRequests is -2, want 1 to 16777216"}},
+		{"QueueBytes", world.Options{QueueBytes: -2}, []string{fmt.Sprintf("QueueBytes is -2, want 1 to %d", world.BytesMax)}},
 		{"OutboxRequests", world.Options{OutboxRequests: -2}, []string{"OutboxRequests is -2, want 1 to 16777216"}},
 		{"OutboxBytes", world.Options{OutboxBytes: -2}, []string{fmt.Sprintf("OutboxBytes is -2, want 1 to %d", world.BytesMax)}},
 		{"ChunkRowsFirst odd", world.Options{ChunkRowsFirst: 24}, []string{"ChunkRowsFirst is 24, want a power of two from 1 to 4096"}},
@@ -66,11 +66,11 @@ func TestOptionsLimits(t *testing.T) {
 			"all at once",
 			world.Options{
 				Shards: -1, IndexMax: 1 << 31, VersionMax: 1 << 30, TickInterval: -1, PortsMax: -1,
-				LaneRequests: -1, LaneBytes: -1, OutboxRequests: -1, OutboxBytes: -1,
+				QueueRequests: -1, QueueBytes: -1, OutboxRequests: -1, OutboxBytes: -1,
 			},
 			[]string{
 				"Shards", "IndexMax", "VersionMax", "TickInterval", "PortsMax",
-				"LaneRequests", "LaneBytes", "OutboxRequests", "OutboxBytes",
+				"QueueRequests", "QueueBytes", "OutboxRequests", "OutboxBytes",
 			},
 		},
 	} {

@@ -16,7 +16,7 @@ import (
 // time for a refresh is decided by one cut through all ports: if one request
 // can have caused another, they are never applied in different order.
 //
-// What a port has under way is limited by Options.LaneRequests and LaneBytes. A
+// What a port has under way is limited by Options.QueueRequests and QueueBytes. A
 // request beyond is refused with ErrFull, and counted, or waits for the refresh
 // to make room; see Within.
 //
@@ -59,9 +59,9 @@ func (p *Port) Notify(c *Completion) *Port {
 	return p
 }
 
-// Within makes the next request, or batch, wait for room if the lane is full,
+// Within makes the next request, or batch, wait for room if the queue is full,
 // until the context ends: then the request fails with the context's error, and
-// was not sent. It returns ErrTooLarge at once for what no lane has room for.
+// was not sent. It returns ErrTooLarge at once for what no queue has room for.
 func (p *Port) Within(ctx context.Context) *Port {
 	p.within, p.special = ctx, true
 	return p
@@ -69,13 +69,13 @@ func (p *Port) Within(ctx context.Context) *Port {
 
 // Waiting returns how many requests are sent and not yet applied.
 func (p *Port) Waiting() int {
-	if p.lane == nil {
+	if p.out == nil {
 		return 0
 	}
-	return p.lane.Waiting()
+	return p.out.Waiting()
 }
 
-// Rejected returns how many requests were refused because the lane was full.
+// Rejected returns how many requests were refused because the queue was full.
 func (p *Port) Rejected() uint64 { return p.rejected }
 
 // Destroy requests that an entity be destroyed. It returns ErrFull if the
@@ -101,12 +101,12 @@ func (p *Port) sendBare(b shard.Bare, h handle.Handle) error {
 		p.enter()
 		defer p.leave()
 	}
-	if p.unusual() || !p.lane.Room(1, shard.BareWeight) {
-		if err := p.ready(1, shard.BareWeight); err != nil {
+	if p.unusual() || !p.out.Room(1, shard.BareSize) {
+		if err := p.ready(1, shard.BareSize); err != nil {
 			return err
 		}
 	}
-	p.lane.PushBare(b, h, p.w.epoch.Load(), p.finisher())
+	p.out.PushBare(b, h, p.w.epoch.Load(), p.finisher())
 	p.send()
 	return nil
 }
@@ -117,12 +117,12 @@ func portSend[T any](p *Port, k *shard.Kind[T], h handle.Handle, v T) error {
 		p.enter()
 		defer p.leave()
 	}
-	if p.unusual() || !p.lane.Room(1, k.Weight()) {
-		if err := p.ready(1, k.Weight()); err != nil {
+	if p.unusual() || !p.out.Room(1, k.Size()) {
+		if err := p.ready(1, k.Size()); err != nil {
 			return err
 		}
 	}
-	_, at := k.Push(p.lane, h, p.w.epoch.Load(), 0, p.finisher())
+	_, at := k.Push(p.out, h, p.w.epoch.Load(), 0, p.finisher())
 	*at = v
 	p.send()
 	return nil
@@ -139,12 +139,12 @@ func portCreate[T any](p *Port, b *Bundle[T], v *T) (handle.Handle, error) {
 	if b.place != nil {
 		at = b.placed(*v) // may panic, so before anything is taken
 	}
-	if p.unusual() || !p.lane.Room(1, b.creating.Weight()) {
-		if err := p.ready(1, b.creating.Weight()); err != nil {
+	if p.unusual() || !p.out.Room(1, b.creating.Size()) {
+		if err := p.ready(1, b.creating.Size()); err != nil {
 			return handle.None, err
 		}
 	}
-	if len(p.hand) == 0 {
+	if len(p.cache) == 0 {
 		if err := p.draw(1); err != nil {
 			return handle.None, err
 		}
@@ -154,7 +154,7 @@ func portCreate[T any](p *Port, b *Bundle[T], v *T) (handle.Handle, error) {
 	}
 	done := p.finisher() // may panic, so before the handle is taken
 	h := p.take()
-	r, to := b.creating.Push(p.lane, h, p.w.epoch.Load(), shard.Create, done)
+	r, to := b.creating.Push(p.out, h, p.w.epoch.Load(), shard.Create, done)
 	*to = *v
 	r.Place(at)
 	p.send()
@@ -164,7 +164,7 @@ func portCreate[T any](p *Port, b *Bundle[T], v *T) (handle.Handle, error) {
 // ready makes sure that n requests of a weight can be sent, when something is not
 // as usual: there is no room, the port or the world is closed, or somebody is to be told.
 func (p *Port) ready(n int, weight uint32) error {
-	if c := p.notify; c != nil && c.settled() == armed {
+	if c := p.notify; c != nil && c.outcome() == armed {
 		p.notify = nil // the request that panics here is the one it was for
 		c.mustBeFree()
 	}
@@ -188,7 +188,7 @@ func (p *Port) available(n int, weight uint32) error {
 	case p.batch != nil && p.batch.err != nil:
 		return p.batch.err
 	}
-	l := p.openLane()
+	l := p.openQueue()
 	switch {
 	case l.Room(n, weight):
 		return nil
@@ -205,12 +205,12 @@ func (p *Port) available(n int, weight uint32) error {
 	return err
 }
 
-// openLane returns the lane, made when first asked for.
-func (p *Port) openLane() *shard.Lane {
-	if p.lane == nil {
+// openQueue returns the queue, made when first asked for.
+func (p *Port) openQueue() *shard.Queue {
+	if p.out == nil {
 		p.queue.Store(p.open())
 	}
-	return p.lane
+	return p.out
 }
 
 // full counts requests that were not accepted.
@@ -228,8 +228,8 @@ func (p *Port) await(n int, weight uint32) error {
 	}
 	for {
 		p.waiting.Store(true) // before looking: who makes room looks after
-		empty := p.lane.Waiting() == 0
-		if p.lane.Room(n, weight) {
+		empty := p.out.Waiting() == 0
+		if p.out.Room(n, weight) {
 			p.waiting.Store(false)
 			return nil
 		}
@@ -285,14 +285,14 @@ func (p *Port) armed() shard.Finisher {
 // send hands over what was pushed, unless a batch is under way.
 func (p *Port) send() {
 	if p.batch == nil {
-		p.lane.Publish()
+		p.out.Publish()
 		p.sent()
 	}
 }
 
 // draw makes sure of n handles in hand.
 func (p *Port) draw(n int) error {
-	err := p.endpoint.draw(p.w.outside, n, p.w.epoch.Load())
+	err := p.endpoint.draw(p.w.portSlots, n, p.w.epoch.Load())
 	if err != nil {
 		p.refuse(err)
 	}
@@ -301,9 +301,9 @@ func (p *Port) draw(n int) error {
 
 // take takes a handle that is in hand.
 func (p *Port) take() handle.Handle {
-	last := len(p.hand) - 1
-	h := p.hand[last]
-	p.hand = p.hand[:last]
+	last := len(p.cache) - 1
+	h := p.cache[last]
+	p.cache = p.cache[:last]
 	if p.batch != nil {
 		p.batch.taken = append(p.batch.taken, h)
 	}

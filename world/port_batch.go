@@ -23,7 +23,7 @@ type batch struct {
 // refresh on. What f asks is published at once, which makes it the cheapest way to send many.
 //
 // Handles of batches that were not sent are out of use until the next refresh. A port
-// that has as many of them as Options.LaneRequests allows gets ErrFull for every batch
+// that has as many of them as Options.QueueRequests allows gets ErrFull for every batch
 // until then, and f is not called.
 //
 // Anything but requests that f does is of course not undone.
@@ -58,7 +58,7 @@ func (p *Port) begin(call string) error {
 		p.refuse(ErrFull)
 		return ErrFull
 	}
-	p.openLane().Begin()
+	p.openQueue().Begin()
 	p.batch, p.spare = p.spare, nil
 	if p.batch == nil {
 		p.batch = new(batch)
@@ -79,7 +79,7 @@ func (p *Port) finish(err error) error {
 		p.enter()
 		defer p.leave()
 	}
-	p.lane.Commit(p.w.epoch.Load())
+	p.out.Commit(p.w.epoch.Load())
 	p.sent()
 	p.endBatch()
 	return nil
@@ -92,11 +92,11 @@ func (p *Port) rollback() {
 		defer p.leave()
 	}
 	b := p.batch
-	if staged := p.lane.Rollback(); b.full {
+	if staged := p.out.Rollback(); b.full {
 		p.full(staged)
 	}
-	p.takeBack(p.w.outside, b.taken, p.w.epoch.Load())
-	p.lane.Publish() // nothing: but what is in hand, for a cleanup
+	p.takeBack(p.w.portSlots, b.taken, p.w.epoch.Load())
+	p.out.Publish() // nothing: but what is in hand, for a cleanup
 	for _, c := range b.dones {
 		c.disarm()
 	}
@@ -134,8 +134,8 @@ func portCreateN[T any](p *Port, b *Bundle[T], dst []handle.Handle, want bool, n
 			p.rollback()
 		}
 	}()
-	err := p.ready(n, b.creating.Weight())
-	if err == nil && len(p.hand) < n {
+	err := p.ready(n, b.creating.Size())
+	if err == nil && len(p.cache) < n {
 		err = p.draw(n)
 	}
 	if err == nil {
@@ -152,7 +152,7 @@ func portCreateN[T any](p *Port, b *Bundle[T], dst []handle.Handle, want bool, n
 func pushN[T any](p *Port, b *Bundle[T], dst []handle.Handle, want bool, n int, init func(int, *T)) []handle.Handle {
 	for i := range n {
 		h := p.take()
-		r, v := b.creating.Push(p.lane, h, 0, shard.Create, p.finisher())
+		r, v := b.creating.Push(p.out, h, 0, shard.Create, p.finisher())
 		*v = *new(T)
 		if init != nil {
 			init(i, v)

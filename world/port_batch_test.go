@@ -65,9 +65,9 @@ func TestPortBatchRefused(t *testing.T) {
 	}{
 		{"by the caller", world.Options{}, 0, func(*fixture, *world.Port) error { return errMine }, errMine},
 		{"by a panic", world.Options{}, 0, func(*fixture, *world.Port) error { panic(errMine) }, errMine},
-		{"for want of room", world.Options{LaneRequests: 7}, 8, func(f *fixture, p *world.Port) error {
+		{"for want of room", world.Options{QueueRequests: 7}, 8, func(f *fixture, p *world.Port) error {
 			err := f.unit.CreateN(p, 3, nil)
-			require.ErrorIs(f.t, err, world.ErrTooLarge, "with an empty lane")
+			require.ErrorIs(f.t, err, world.ErrTooLarge, "with an empty queue")
 			require.ErrorIs(f.t, p.Destroy(1), world.ErrTooLarge, "as all that follow")
 			return nil
 		}, world.ErrTooLarge},

@@ -22,7 +22,7 @@ type benched struct {
 }
 
 func newBenched(b *testing.B, n int) *benched {
-	f := newFixture(b, world.Options{LaneRequests: 1 << 16, LaneBytes: 1 << 26})
+	f := newFixture(b, world.Options{QueueRequests: 1 << 16, QueueBytes: 1 << 26})
 	x := &benched{fixture: f, p: f.port(), all: make([]handle.Handle, n)}
 	for range 20 {
 		x.createEach()
@@ -183,7 +183,7 @@ func BenchmarkPortsTogether(b *testing.B) {
 	const calls = 1 << 15
 	for _, ports := range []int{1, 2, 16, 64} {
 		b.Run(fmt.Sprint(ports), func(b *testing.B) {
-			f := newFixture(b, world.Options{LaneRequests: calls, LaneBytes: calls * 64})
+			f := newFixture(b, world.Options{QueueRequests: calls, QueueBytes: calls * 64})
 			all := make([]*world.Port, ports)
 			made := make([][]handle.Handle, ports)
 			for i := range all {
@@ -239,7 +239,7 @@ func BenchmarkPortCreatesByShards(b *testing.B) {
 			var longest time.Duration
 			for range b.N {
 				b.StopTimer()
-				f := newFixture(b, world.Options{Shards: shards, LaneRequests: 1 << 16, LaneBytes: 1 << 26})
+				f := newFixture(b, world.Options{Shards: shards, QueueRequests: 1 << 16, QueueBytes: 1 << 26})
 				p := f.port()
 				before := allocated()
 				b.StartTimer()

@@ -12,9 +12,9 @@ import (
 
 // TestPortCut creates through one port and destroys through another, whoever
 // comes first in the refresh, while refreshes run: what a request can have
-// caused is never applied before it, though it is read from another lane. A
+// caused is never applied before it, though it is read from another queue. A
 // refresh that read what is sent after its cut would come to the destroy, and
-// not to the create, whose lane it had read already.
+// not to the create, whose queue it had read already.
 func TestPortCut(t *testing.T) {
 	const between = 30 // ports that keep the refresh reading
 	f := newFixture(t, world.Options{Shards: 2})
@@ -73,8 +73,8 @@ func TestPortCut(t *testing.T) {
 }
 
 // TestPortCutWhileReading sends a create and the destroy of what it creates while
-// a refresh is reading lanes: through a port whose lane it has read already and one
-// whose lane it has not, and the other way around. Both are the next refresh's.
+// a refresh is reading queues: through a port whose queue it has read already and one
+// whose queue it has not, and the other way around. Both are the next refresh's.
 func TestPortCutWhileReading(t *testing.T) {
 	for _, order := range [][2]int{{0, 2}, {2, 0}} {
 		f := newFixture(t, world.Options{Shards: 2})
@@ -82,7 +82,7 @@ func TestPortCutWhileReading(t *testing.T) {
 		creator, destroyer := ports[order[0]], ports[order[1]]
 		var h handle.Handle
 		var done world.Completion
-		for _, p := range ports { // their lanes are all read
+		for _, p := range ports { // their queues are all read
 			require.NoError(t, p.Destroy(handle.None))
 		}
 		f.ReadApart(func(source int) {
@@ -189,7 +189,7 @@ func TestFirstPortInRefresh(t *testing.T) {
 // opener is an extension that opens ports when it settles.
 type opener struct{ p *firstPorts }
 
-func (o opener) Begin()                    {}
-func (o opener) Spare(*world.Deaths) bool  { return false }
-func (o opener) Spread(*world.Deaths, int) {}
-func (o opener) Settle()                   { o.p.send() }
+func (o opener) Begin()                      {}
+func (o opener) Spare(*world.DyingSet) bool  { return false }
+func (o opener) Spread(*world.DyingSet, int) {}
+func (o opener) Settle()                     { o.p.send() }

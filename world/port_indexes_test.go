@@ -48,7 +48,7 @@ func TestPortIndexesLoader(t *testing.T) {
 // one that goes on, of a large world a fixed number and of a small one half.
 func TestPortIndexesIdle(t *testing.T) {
 	for _, test := range []struct{ indexes, each, least int }{
-		{1 << 16, 1000, 1<<16 - 32*world.HandMax},
+		{1 << 16, 1000, 1<<16 - 32*world.CacheMax},
 		{1 << 10, 16, 1 << 9},
 	} {
 		const ports = 32
@@ -69,7 +69,7 @@ func TestPortIndexesIdle(t *testing.T) {
 		}
 		p, n := f.port(), 0
 		for n < test.least {
-			some := min(test.least-n, world.DefaultLaneRequests)
+			some := min(test.least-n, world.DefaultQueueRequests)
 			require.NoError(t, f.unit.CreateN(p, some, nil), "after %d", n)
 			n += some
 			f.Refresh()
@@ -78,15 +78,15 @@ func TestPortIndexesIdle(t *testing.T) {
 		for _, p := range all {
 			p.Close()
 		}
-		require.NoError(t, f.unit.CreateN(p, min(test.indexes-n, world.DefaultLaneRequests), nil), "all of what closed ports had")
+		require.NoError(t, f.unit.CreateN(p, min(test.indexes-n, world.DefaultQueueRequests), nil), "all of what closed ports had")
 	}
 }
 
 // TestPortIndexesBatches takes batches back, again and again, with no refresh between: the
 // port is refused before it has all indexes, and the refresh gives them back.
 func TestPortIndexesBatches(t *testing.T) {
-	const lane, each, indexes = 100, 30, 1000
-	f := newFixture(t, world.Options{LaneRequests: lane, IndexMax: indexes - 1})
+	const queue, each, indexes = 100, 30, 1000
+	f := newFixture(t, world.Options{QueueRequests: queue, IndexMax: indexes - 1})
 	p, other := f.port(), f.port()
 	for range 20 {
 		var told []handle.Handle
@@ -106,10 +106,10 @@ func TestPortIndexesBatches(t *testing.T) {
 		}
 		require.ErrorIs(t, err, world.ErrFull)
 		require.ErrorIs(t, f.unit.CreateN(p, 1, nil), world.ErrFull)
-		require.Len(t, told, lane+each-lane%each)
+		require.Len(t, told, queue+each-queue%each)
 		one, err := f.unit.Create(p, Unit{})
 		require.NoError(t, err, "one by one it goes on")
-		require.NoError(t, f.unit.CreateN(other, lane, nil), "and so do others")
+		require.NoError(t, f.unit.CreateN(other, queue, nil), "and so do others")
 		for _, h := range told {
 			require.Equal(t, world.Pending, f.Status(h))
 		}
@@ -117,7 +117,7 @@ func TestPortIndexesBatches(t *testing.T) {
 		for _, h := range told {
 			require.Equal(t, world.Stale, f.Status(h))
 		}
-		require.Equal(t, 1+lane, f.Count())
+		require.Equal(t, 1+queue, f.Count())
 		require.True(t, f.Destroy(one))
 		f.Clear()
 	}

@@ -10,12 +10,12 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// TestPortFull fills a lane by number and by bytes: the sender is told, it costs
+// TestPortFull fills a queue by number and by bytes: the sender is told, it costs
 // no slot, it is counted, and the refresh makes room.
 func TestPortFull(t *testing.T) {
 	for name, options := range map[string]world.Options{
-		"requests": {Shards: 2, LaneRequests: 10, IndexMax: 49},
-		"bytes":    {Shards: 2, LaneBytes: 976, IndexMax: 49},
+		"requests": {Shards: 2, QueueRequests: 10, IndexMax: 49},
+		"bytes":    {Shards: 2, QueueBytes: 976, IndexMax: 49},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t, options)
@@ -68,7 +68,7 @@ func TestPortFull(t *testing.T) {
 // them, and gives them back when it is closed.
 func TestPortFullKeepsHandles(t *testing.T) {
 	const indexMax = 15
-	f := newFixture(t, world.Options{Shards: 1, LaneRequests: 1, IndexMax: indexMax})
+	f := newFixture(t, world.Options{Shards: 1, QueueRequests: 1, IndexMax: indexMax})
 	p := f.port()
 	_, err := f.unit.Create(p, Unit{})
 	require.NoError(t, err)
@@ -208,7 +208,7 @@ func TestPortHandlesReturn(t *testing.T) {
 // that in the end no fresh index is needed.
 func TestPortGivenHandlesReturn(t *testing.T) {
 	const n = 5000
-	f := newFixture(t, world.Options{Shards: 2, LaneRequests: n})
+	f := newFixture(t, world.Options{Shards: 2, QueueRequests: n})
 	indexes := map[uint32]bool{}
 	create := func(p *world.Port, n int) {
 		all, err := f.unit.AppendN(nil, p, n, nil)
@@ -235,7 +235,7 @@ func TestPortGivenHandlesReturn(t *testing.T) {
 }
 
 // TestPortClosedWithinRefresh closes a port in the middle of a refresh, after
-// its lane was read, with its bit set: the next refresh looks for it.
+// its queue was read, with its bit set: the next refresh looks for it.
 func TestPortClosedWithinRefresh(t *testing.T) {
 	f := newFixture(t, world.Options{Shards: 2, IndexMax: 1023})
 	p, other := f.port(), f.port()

@@ -39,7 +39,7 @@ func newStream(t *testing.T, seed uint64) *stream {
 		met: map[string]int{},
 	}
 	s.p = s.port()
-	s.call = world.RegisterFunc(s.World, "call", func(self *world.Self, number int64) {
+	s.call = world.RegisterFunc(s.World, "call", func(self *world.EntityContext, number int64) {
 		i := s.health.Read(self).Points
 		s.ran[i] = append(s.ran[i], number) // one shard at a time has the entity
 	})

@@ -176,7 +176,7 @@ func TestPortCreatedAndDestroyedAtOnce(t *testing.T) {
 	h, err := f.unit.Create(p, Unit{})
 	require.NoError(t, err)
 	looks := 0
-	look := func(*world.Self) {
+	look := func(*world.EntityContext) {
 		looks++
 		require.False(t, q.Alive(h))
 		require.Equal(t, world.Pending, q.Status(h))
@@ -193,7 +193,7 @@ func TestPortCreatedAndDestroyedAtOnce(t *testing.T) {
 // of the dead: none comes twice, and none is lost.
 func TestPortSupplied(t *testing.T) {
 	const indexMax = 8191
-	f := newFixture(t, world.Options{Shards: 1, LaneRequests: 1 << 12, IndexMax: indexMax})
+	f := newFixture(t, world.Options{Shards: 1, QueueRequests: 1 << 12, IndexMax: indexMax})
 	p := f.port()
 	ever := map[handle.Handle]bool{}
 	done := make(chan struct{})

@@ -13,10 +13,10 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// TestPortWithin waits for room in a full lane: until the refresh has made some,
+// TestPortWithin waits for room in a full queue: until the refresh has made some,
 // or the context ends.
 func TestPortWithin(t *testing.T) {
-	f := newFixture(t, world.Options{Shards: 2, LaneRequests: 3})
+	f := newFixture(t, world.Options{Shards: 2, QueueRequests: 3})
 	p := f.port()
 	require.NoError(t, p.Within(t.Context()).Destroy(1), "there is room")
 	require.NoError(t, f.unit.CreateN(p, 2, nil))
@@ -60,9 +60,9 @@ func wait(t *testing.T, p *world.Port, done *world.Completion) (world.Outcome, e
 }
 
 // TestPortWithinBatch waits for room for a batch, while the refresh applies what
-// was sent before it. One that is larger than the lane is refused then.
+// was sent before it. One that is larger than the queue is refused then.
 func TestPortWithinBatch(t *testing.T) {
-	f := newFixture(t, world.Options{Shards: 2, LaneRequests: 10})
+	f := newFixture(t, world.Options{Shards: 2, QueueRequests: 10})
 	p := f.port()
 	for _, n := range []int{5, 10, 11} {
 		require.NoError(t, f.unit.CreateN(p, 10, nil))
@@ -101,7 +101,7 @@ func TestPortWithinBatch(t *testing.T) {
 // TestPortFair has one sender send as much as it can, and another a single request
 // now and then: that is applied by the next refresh, and has its room.
 func TestPortFair(t *testing.T) {
-	f := newFixture(t, world.Options{Shards: 2, LaneRequests: 1000})
+	f := newFixture(t, world.Options{Shards: 2, QueueRequests: 1000})
 	chatty, quiet := f.port(), f.port()
 	require.Less(t, chatty.Number(), quiet.Number(), "and comes first")
 	h := f.newUnit(0)

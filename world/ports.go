@@ -13,23 +13,23 @@ import (
 
 // ports is the table of open ports.
 //
-// Invariants: a port that has something in its lane has its bit set in active,
+// Invariants: a port that has something in its queue has its bit set in active,
 // or is being looked at by a refresh that will set it again.
 //
 // Ownership: mu guards the table. The bits are set by senders and cleared by
-// the refresh, which reads lanes only of ports whose bit was set: thousands of
+// the refresh, which reads queues only of ports whose bit was set: thousands of
 // idle ones cost it a word of 64 each.
 type ports struct {
-	outside *shard.Outside
-	active  atomic.Pointer[[]atomic.Uint64] // nil until the first port is opened
-	some    atomic.Bool                     // some bit may be set
-	closed  atomic.Bool                     // some port waits to be retired
+	slots  *shard.PortAllocator
+	active atomic.Pointer[[]atomic.Uint64] // nil until the first port is opened
+	some   atomic.Bool                     // some bit may be set
+	closed atomic.Bool                     // some port waits to be retired
 
 	mu struct {
 		sync.Mutex
 		byNumber []*endpoint
 		free     []int
-		closed   []*endpoint // lanes may still hold requests
+		closed   []*endpoint // queues may still hold requests
 		fed      bool        // no port may be opened
 		untold   []*endpoint // abandoned, while the world is being closed
 		over     bool        // it has been
@@ -68,10 +68,10 @@ func (w *World) OpenPort() (*Port, error) {
 	}
 	e := &endpoint{ports: &w.ports, active: &(*w.ports.active.Load())[number/64], number: int32(number)}
 	m.byNumber[number] = e
-	w.outside.Join()
-	p := &Port{endpoint: e, sender: sender{w: w, maxRequests: w.options.LaneRequests, maxBytes: w.options.LaneBytes}}
+	w.portSlots.Join()
+	p := &Port{endpoint: e, sender: sender{w: w, maxRequests: w.options.QueueRequests, maxBytes: w.options.QueueBytes}}
 	p.cursor, p.run = int32(number%len(w.shards)), portRun
-	p.special = true // there is no lane yet
+	p.special = true // there is no queue yet
 	// What the cleanup holds must not keep the world: that may hold the port.
 	runtime.AddCleanup(p, closeDropped, weak.Make(e))
 	return p, nil
@@ -89,7 +89,7 @@ func closeDropped(of weak.Pointer[endpoint]) {
 	e.ports.close(e)
 }
 
-// close puts back what a port has in hand and lets go of it when its lane is empty.
+// close puts back what a port has in hand and lets go of it when its queue is empty.
 func (t *ports) close(e *endpoint) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -97,8 +97,8 @@ func (t *ports) close(e *endpoint) {
 		return
 	}
 	e.closed = true
-	t.outside.Leave(e.hand)
-	e.hand = nil
+	t.slots.Leave(e.cache)
+	e.cache = nil
 	t.mu.closed = append(t.mu.closed, e)
 	t.closed.Store(true)
 }
@@ -134,7 +134,7 @@ func (t *ports) collect(to []*endpoint) []*endpoint {
 	return to
 }
 
-// retire frees the numbers of closed ports whose lanes are empty.
+// retire frees the numbers of closed ports whose queues are empty.
 func (t *ports) retire() {
 	if t.closed.Load() {
 		t.retireClosed()

@@ -41,10 +41,10 @@ func (q *Query) At(i int) (Chunk, bool) {
 	return Chunk{}, false
 }
 
-// Atoms yields the entities that match, one by one, in the order of Chunks, each with
+// Entities yields the entities that match, one by one, in the order of Chunks, each with
 // its location, for the accessors' At. What holds for Chunks holds for it. A loop over
 // Chunks and slices is some times faster.
-func (q *Query) Atoms() iter.Seq2[handle.Handle, shard.Loc] {
+func (q *Query) Entities() iter.Seq2[handle.Handle, shard.Loc] {
 	chunks := q.Chunks()
 	return func(yield func(handle.Handle, shard.Loc) bool) {
 		for ch := range chunks {

@@ -27,7 +27,7 @@ func TestAtomsByPosition(t *testing.T) {
 		for ch := range q.Chunks() {
 			byChunk = append(byChunk, ch.Handles()...)
 		}
-		for h, l := range q.Atoms() {
+		for h, l := range q.Entities() {
 			byAtom = append(byAtom, h)
 			require.Equal(t, f.Locate(h), l)
 			require.Same(t, health.Get(h), health.At(l))
@@ -75,7 +75,7 @@ func TestAtomsByPosition(t *testing.T) {
 	f.Refresh()
 	require.Equal(t, count-1, q.Count())
 	mustAgree(q)
-	for range q.Atoms() {
+	for range q.Entities() {
 		break
 	}
 	f.Refresh() // the loop is over
@@ -83,7 +83,7 @@ func TestAtomsByPosition(t *testing.T) {
 		own := b.Query(world.Read[Health](b))
 		return func(c *world.Context) {
 			n := 0
-			for h := range own.Atoms() {
+			for h := range own.Entities() {
 				at, ok := own.At(n)
 				require.True(t, ok)
 				require.Equal(t, h, at.Handle(0))
@@ -227,7 +227,7 @@ func TestBundleSet(t *testing.T) {
 	})
 	other := newFixture(t, world.Options{})
 	mustPanic(t, []string{"belongs to another world"}, func() { _ = hurt.Set(other.World, own, Hurt{}) })
-	mustPanic(t, []string{"nil Holder"}, func() { _ = hurt.Set(nil, own, Hurt{}) })
+	mustPanic(t, []string{"nil Actor"}, func() { _ = hurt.Set(nil, own, Hurt{}) })
 	f.Close()
 	require.ErrorIs(t, hurt.Set(f.World, own, Hurt{}), world.ErrClosed)
 }

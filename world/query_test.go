@@ -42,30 +42,30 @@ func TestQueryTerms(t *testing.T) {
 		w := f.World
 		for _, test := range []struct {
 			name string
-			ask  func(a world.Asker) []world.Term
+			ask  func(a world.Binder) []world.Term
 			want []handles
 		}{
-			{"nothing: all", func(world.Asker) []world.Term { return nil }, []handles{units, movers, creatures, statues}},
-			{"reader", func(a world.Asker) []world.Term { return []world.Term{world.Read[Position](a)} }, []handles{movers, creatures, statues}},
-			{"writer", func(a world.Asker) []world.Term { return []world.Term{world.Write[Health](a)} }, []handles{units, creatures}},
-			{"two", func(a world.Asker) []world.Term {
+			{"nothing: all", func(world.Binder) []world.Term { return nil }, []handles{units, movers, creatures, statues}},
+			{"reader", func(a world.Binder) []world.Term { return []world.Term{world.Read[Position](a)} }, []handles{movers, creatures, statues}},
+			{"writer", func(a world.Binder) []world.Term { return []world.Term{world.Write[Health](a)} }, []handles{units, creatures}},
+			{"two", func(a world.Binder) []world.Term {
 				return []world.Term{world.Read[Position](a), world.Write[Velocity](a)}
 			}, []handles{movers}},
-			{"with", func(a world.Asker) []world.Term {
+			{"with", func(a world.Binder) []world.Term {
 				return []world.Term{world.Read[Position](a), world.With[Name](a)}
 			}, []handles{creatures}},
-			{"with a tag", func(a world.Asker) []world.Term { return []world.Term{world.With[Frozen](a)} }, []handles{statues}},
-			{"without", func(a world.Asker) []world.Term {
+			{"with a tag", func(a world.Binder) []world.Term { return []world.Term{world.With[Frozen](a)} }, []handles{statues}},
+			{"without", func(a world.Binder) []world.Term {
 				return []world.Term{world.Write[Position](a), world.Without[Frozen](a)}
 			}, []handles{movers, creatures}},
-			{"without alone", func(a world.Asker) []world.Term { return []world.Term{world.Without[Position](a)} }, []handles{units}},
-			{"optional", func(a world.Asker) []world.Term {
+			{"without alone", func(a world.Binder) []world.Term { return []world.Term{world.Without[Position](a)} }, []handles{units}},
+			{"optional", func(a world.Binder) []world.Term {
 				return []world.Term{world.Read[Health](a), world.Optional(world.Write[Position](a))}
 			}, []handles{units, creatures}},
-			{"optional alone", func(a world.Asker) []world.Term {
+			{"optional alone", func(a world.Binder) []world.Term {
 				return []world.Term{world.Optional(world.Read[Name](a))}
 			}, []handles{units, movers, creatures, statues}},
-			{"contradiction of sorts", func(a world.Asker) []world.Term {
+			{"contradiction of sorts", func(a world.Binder) []world.Term {
 				return []world.Term{world.With[Velocity](a), world.With[Frozen](a)}
 			}, nil},
 		} {
@@ -140,10 +140,10 @@ func TestQuerySeesNewTables(t *testing.T) {
 func TestQueryWalksNewTables(t *testing.T) {
 	f := newFixture(t, world.Options{Shards: 2})
 	q := f.Query(world.Read[Position](f.World))
-	for i, create := range []func(world.Holder, int) error{
-		func(by world.Holder, n int) error { return f.mover.CreateN(by, n, nil) },
-		func(by world.Holder, n int) error { return f.creature.CreateN(by, n, nil) },
-		func(by world.Holder, n int) error { return f.statue.CreateN(by, n, nil) },
+	for i, create := range []func(world.Actor, int) error{
+		func(by world.Actor, n int) error { return f.mover.CreateN(by, n, nil) },
+		func(by world.Actor, n int) error { return f.creature.CreateN(by, n, nil) },
+		func(by world.Actor, n int) error { return f.statue.CreateN(by, n, nil) },
 	} {
 		require.Len(t, walk(q), i)
 		require.NoError(t, create(f.World, 1))

@@ -18,14 +18,14 @@ var places = map[string]struct {
 	run  func(f *fixture, h handle.Handle, call func())
 }{
 	"a function of a refresh": {"while a refresh runs; within a hook use its Context, within a function its Self", func(f *fixture, h handle.Handle, call func()) {
-		require.NoError(f.t, f.do(f.port(), h, func(*world.Self) { call() }))
+		require.NoError(f.t, f.do(f.port(), h, func(*world.EntityContext) { call() }))
 		f.Refresh()
 	}},
 	"a function of an idle world": {`inside function "do" would move the row it works on; call it after the function`, func(f *fixture, h handle.Handle, call func()) {
-		require.NoError(f.t, f.do(f.World, h, func(*world.Self) { call() }))
+		require.NoError(f.t, f.do(f.World, h, func(*world.EntityContext) { call() }))
 	}},
 	"a question": {"while a refresh runs", func(f *fixture, h handle.Handle, call func()) {
-		q := world.RegisterQuestion(f.World, "question", func(*world.Self, int) int { call(); return 1 })
+		q := world.RegisterQuestion(f.World, "question", func(*world.EntityContext, int) int { call(); return 1 })
 		var answer world.Answer[int]
 		require.NoError(f.t, q.Ask(f.port(), h, 1, &answer))
 		f.Refresh()
@@ -56,10 +56,10 @@ var places = map[string]struct {
 		f.BeginTick().End(serial)
 	}},
 	"a listener": {"while a refresh runs", func(f *fixture, h handle.Handle, call func()) {
-		require.NoError(f.t, f.Listen(ears{request: call}))
+		require.NoError(f.t, f.RecordInputs(ears{request: call}))
 		require.NoError(f.t, f.health.Set(f.port(), h, Health{7}))
 		f.Refresh()
-		require.NoError(f.t, f.Listen(nil))
+		require.NoError(f.t, f.RecordInputs(nil))
 	}},
 	"a tick": {"while a tick runs", func(f *fixture, _ handle.Handle, call func()) {
 		tick := f.BeginTick()
@@ -104,9 +104,9 @@ func run(f func()) {
 	}
 }
 
-func (c calls) Begin()                   { run(c.begin) }
-func (c calls) Spare(*world.Deaths) bool { run(c.spare); return false }
-func (c calls) Spread(d *world.Deaths, _ int) {
+func (c calls) Begin()                     { run(c.begin) }
+func (c calls) Spare(*world.DyingSet) bool { run(c.spare); return false }
+func (c calls) Spread(d *world.DyingSet, _ int) {
 	run(c.spread)
 }
 func (c calls) Settle() { run(c.settle) }
@@ -216,13 +216,13 @@ func TestTakenAtOnce(t *testing.T) {
 	}
 }
 
-// ears is a Listener that makes calls.
+// ears is a Recorder that makes calls.
 type ears struct {
 	begin, request, end func()
 	failed              func(error)
 }
 
-func (e ears) Failed(err error)               { e.failed(err) }
-func (e ears) Begin()                         { run(e.begin) }
-func (e ears) Request(int, int, shard.Routed) { run(e.request) }
-func (e ears) End(*world.Inputs)              { run(e.end) }
+func (e ears) Failed(err error)                       { e.failed(err) }
+func (e ears) Begin()                                 { run(e.begin) }
+func (e ears) Request(int, int, shard.PendingRequest) { run(e.request) }
+func (e ears) End(*world.Inputs)                      { run(e.end) }

@@ -15,26 +15,26 @@ type Parallel func(n int, f func(i int))
 // the coordinator does them alone: waking a worker costs more.
 const smallStep = 512
 
-// sharesMax is the largest number of shares into which the sources are divided.
+// partitionsMax is the largest number of shares into which the sources are divided.
 // Each has lists for every shard.
-const sharesMax = 64
+const partitionsMax = 64
 
 // refresh is the work of ending a tick:
 //
-//	gather   find the lanes that something was sent on       coordinator
+//	gather   find the queues that something was sent on       coordinator
 //	read     take it, up to the cut; find the owners         by share of the sources
 //	create   store the atoms of pending handles              by owner
 //	route    find the owners of what concerns those          by share
 //	apply    set, deliver, mark                              by owner
-//	unveil   make alive who was created and not marked       by owner
+//	commit   make alive who was created and not marked       by owner
 //	extend   what extensions were asked; deaths that follow  coordinator
 //	observe  call hooks                                      by owner
 //	depart   let go of those who move to another shard       by owner
 //	arrive   take them in                                    by owner
 //	sweep    close the holes of the marked and the departed  by owner
 //	recycle  free the slots of dead who were at home elsewhere   by home
-//	release  give the lanes' room back                       by share
-//	settle   flip messages                                   by owner
+//	release  give the queues' room back                       by share
+//	settle   swap mailboxes                                   by owner
 //	tell     tell outcomes                                   by share
 //
 // A step with nothing to do is skipped.
@@ -42,41 +42,41 @@ const sharesMax = 64
 // Ownership: the coordinator, which is the goroutine that called Refresh. Steps
 // that run in parallel touch one share, shard or home each.
 type refresh struct {
-	w        *World
-	ports    []*endpoint
-	sources  []source
-	all      []*share // made when first needed
-	shares   []*share // of all, those in use
-	cut      uint32
-	veiled   bool     // what is created is not alive before it is known whether it stays
-	calls    bool     // functions are to run
-	clear    bool     // all are to die; see World.Clear
-	aparts   []apart  // by shard
-	releases releases // by references
-	comers   shard.Comers
-	exiled   shard.Exiled
-	shifted  int // how many are to move by decisions
+	w           *World
+	ports       []*endpoint
+	producers   []producer
+	partitions  []*partition // made when first needed
+	active      []*partition // of all, those in use
+	cut         uint32
+	staged      bool     // what is created is not alive before it is known whether it stays
+	calls       bool     // functions are to run
+	clear       bool     // all are to die; see World.Clear
+	aparts      []apart  // by shard
+	releases    releases // by references
+	incoming    shard.Incoming
+	remoteDead  shard.RemoteDead
+	transferred int // how many are to move by decisions
 
-	part    func(int)                   // of the step that runs in parallel
-	guarded func(int)                   // guard, bound once
-	caught  atomic.Pointer[BrokenError] // by it
+	part      func(int)                   // of the step that runs in parallel
+	guarded   func(int)                   // guard, bound once
+	recovered atomic.Pointer[BrokenError] // by it
 
 	// The steps, bound once: a closure made at each refresh would be garbage.
-	read, create, route, apply, call, unveil, depart, arrive, sweep, recycle, release, settle, tell, observe func(int)
+	read, create, route, apply, call, commit, collectOutgoing, copyIncoming, compact, recycle, release, endTick, notify, observe func(int)
 }
 
 func (r *refresh) init(w *World) {
 	r.w = w
 	r.guarded = r.guard
-	r.read = func(i int) { r.shares[i].read(r.cut) }
+	r.read = func(i int) { r.active[i].read(r.cut) }
 	r.create = r.in("create", func(i int) {
-		for _, x := range r.shares {
-			x.create(w.shards[i], r.veiled)
+		for _, x := range r.active {
+			x.create(w.shards[i], r.staged)
 		}
 	})
-	r.route = func(i int) { r.shares[i].route() }
+	r.route = func(i int) { r.active[i].route() }
 	r.apply = r.in("apply", func(i int) {
-		for _, x := range r.shares {
+		for _, x := range r.active {
 			x.apply(w.shards[i])
 		}
 	})
@@ -85,29 +85,29 @@ func (r *refresh) init(w *World) {
 		r.aparts[i].init(r, i)
 	}
 	r.call = r.in("apply", func(i int) { r.aparts[i].apply() })
-	r.unveil = r.in("unveil", func(i int) {
-		for _, x := range r.shares {
-			w.shards[i].Unveil(x.Creates[i])
+	r.commit = r.in("unveil", func(i int) {
+		for _, x := range r.active {
+			w.shards[i].Commit(x.Creates[i])
 		}
 	})
 	r.observe = func(i int) { w.hooks.callers[i].call() } // the Context of a hook enters the shard
 	r.bindMoves(w)
-	r.sweep = r.in("sweep", func(i int) { w.shards[i].Sweep() })
+	r.compact = r.in("sweep", func(i int) { w.shards[i].Compact() })
 	r.recycle = func(i int) {
 		if i < len(w.shards) {
-			w.shards[i].Recycle(&r.exiled)
+			w.shards[i].Recycle(&r.remoteDead)
 			return
 		}
 		for _, s := range w.shards {
-			w.outside.Recycle(s.Outer())
+			w.portSlots.Recycle(s.PortDead())
 		}
 	}
-	r.release = func(i int) { r.shares[i].release() }
-	r.settle = r.in("settle", func(i int) {
-		w.mail[i].flip()
-		w.shards[i].Settle()
+	r.release = func(i int) { r.active[i].release() }
+	r.endTick = r.in("settle", func(i int) {
+		w.mailboxes[i].swap()
+		w.shards[i].EndTick()
 	})
-	r.tell = func(i int) { r.shares[i].tell() }
+	r.notify = func(i int) { r.active[i].notify() }
 }
 
 // in makes a step enter the shard that it works on, in the check build.
@@ -115,7 +115,7 @@ func (r *refresh) in(step string, f func(int)) func(int) {
 	if !check.Enabled {
 		return f
 	}
-	who := &shard.Visitor{What: "step " + step + " of the refresh"}
+	who := &shard.Occupant{What: "step " + step + " of the refresh"}
 	return func(i int) {
 		r.w.shards[i].Enter(who)
 		defer r.w.shards[i].Leave()
@@ -138,9 +138,9 @@ func serial(n int, f func(int)) {
 // hooks, extensions) too, and within a query loop: that would move the rows it walks.
 // It panics with a *BrokenError if an extension panics: the world is broken then.
 func (w *World) Refresh() {
-	w.take("Refresh", phaseRefresh)
+	w.enterPhase("Refresh", phaseRefresh)
 	w.refresh.run(serial)
-	w.giveBack()
+	w.leavePhase()
 }
 
 // run makes a refresh. If it does not come to its end the world is broken.
@@ -157,39 +157,39 @@ func (r *refresh) run(parallel Parallel) {
 func (r *refresh) steps(parallel Parallel) {
 	w, n := r.w, len(r.w.shards)
 	w.outdate()
-	w.deaf = nil
+	w.recorderErr = nil
 	for _, c := range w.contexts {
 		if c.failures != nil {
 			c.failures, c.omitted = nil, 0
 		}
 	}
-	if w.hearing != nil {
-		w.hearing.begin.call()
+	if w.recording != nil {
+		w.recording.begin.call()
 	}
-	if f := w.feed; f != nil {
-		w.shift(f.shifts)
-		f.shifts = f.shifts[:0]
+	if f := w.replayer; f != nil {
+		w.transfer(f.transfers)
+		f.transfers = f.transfers[:0]
 	}
 	cut, ports := w.ports.cut(&w.epoch)
 	r.cut = cut
 	sent, moves := r.gather(ports), 0
-	if sent > 0 || r.shifted > 0 {
+	if sent > 0 || r.transferred > 0 {
 		moves = r.requests(parallel, sent)
 	} else if r.clear {
 		w.markAll()
 	}
-	w.outside.Cut()
-	if w.hearing != nil {
-		w.hearing.taken()
+	w.portSlots.Cut()
+	if w.recording != nil {
+		w.recording.taken()
 	}
-	r.releases.take(w.anchor.Load())
+	r.releases.take(w.liveness.Load())
 	for _, h := range r.releases.due {
 		if l := w.space.Locate(h); l != 0 {
 			w.space.Mark(l)
 		}
 	}
-	if len(w.extensions.all) > 0 && w.extensions.refresh(r.shares) && r.veiled {
-		serial(n, r.unveil) // the spared are not marked any more
+	if len(w.extensions.all) > 0 && w.extensions.refresh(r.active) && r.staged {
+		serial(n, r.commit) // the spared are not marked any more
 	}
 	if len(w.hooks.all) > 0 {
 		r.step(parallel, n, w.hooks.due(), r.observe)
@@ -197,19 +197,19 @@ func (r *refresh) steps(parallel Parallel) {
 	if moves > 0 {
 		r.move(parallel, moves)
 	}
-	doomed := r.sum((*shard.Shard).Doomed)
-	r.step(parallel, n, doomed+moves, r.sweep)
-	if sent > 0 || doomed > 0 {
+	dying := r.sum((*shard.Shard).MarkedRows)
+	r.step(parallel, n, dying+moves, r.compact)
+	if sent > 0 || dying > 0 {
 		if foreign := r.sum((*shard.Shard).Foreign); foreign > 0 {
-			r.exiled.Gather(w.shards)
+			r.remoteDead.Gather(w.shards)
 			r.step(parallel, n+1, foreign, r.recycle)
 		}
 	}
-	r.step(parallel, len(r.shares), sent, r.release)
+	r.step(parallel, len(r.active), sent, r.release)
 	w.ports.retire()
-	w.outside.Restock()
-	if w.hearing != nil {
-		w.hearing.finish()
+	w.portSlots.Restock()
+	if w.recording != nil {
+		w.recording.finish()
 	}
 	w.space.Sync(w.columns)
 	if check.Enabled {
@@ -217,12 +217,12 @@ func (r *refresh) steps(parallel Parallel) {
 	}
 	w.space.SetTick(w.tick.next())
 	w.space.Trim(w.columns)
-	unsettled := r.sum((*shard.Shard).Unsettled)
-	for i := range w.mail {
-		unsettled += len(w.mail[i].boxes)
+	unsettled := r.sum((*shard.Shard).Unfinished)
+	for i := range w.mailboxes {
+		unsettled += len(w.mailboxes[i].boxes)
 	}
-	r.step(parallel, n, unsettled, r.settle)
-	r.step(parallel, len(r.shares), sent, r.tell) // all is done: who hears an outcome finds it so
+	r.step(parallel, n, unsettled, r.endTick)
+	r.step(parallel, len(r.active), sent, r.notify) // all is done: who hears an outcome finds it so
 }
 
 // requests does what was sent, but for moves and what is for extensions, and returns
@@ -230,30 +230,30 @@ func (r *refresh) steps(parallel Parallel) {
 func (r *refresh) requests(parallel Parallel, sent int) (moves int) {
 	n := len(r.w.shards)
 	r.divide(sent)
-	r.veiled, r.calls = r.clear, false
-	r.step(parallel, len(r.shares), sent, r.read)
+	r.staged, r.calls = r.clear, false
+	r.step(parallel, len(r.active), sent, r.read)
 	created, waiting, others := 0, 0, 0
-	for _, x := range r.shares {
+	for _, x := range r.active {
 		created, waiting, others = created+x.created, waiting+x.waiting(), others+len(x.Others)
 		moves += x.Moves
-		r.veiled, r.calls = r.veiled || x.Cancels || x.Calls, r.calls || x.Calls // functions may destroy, too
+		r.staged, r.calls = r.staged || x.Cancels || x.Calls, r.calls || x.Calls // functions may destroy, too
 	}
-	moves, r.shifted = moves+r.shifted, 0
+	moves, r.transferred = moves+r.transferred, 0
 	for _, s := range r.w.shards {
-		s.Moving = moves > 0
+		s.InMigration = moves > 0
 	}
 	r.step(parallel, n, created, r.create)
-	r.step(parallel, len(r.shares), waiting, r.route)
+	r.step(parallel, len(r.active), waiting, r.route)
 	if r.calls {
 		r.step(parallel, n, others, r.call)
 	} else {
 		r.step(parallel, n, others, r.apply)
 	}
-	if r.clear { // before what was created is unveiled: hooks are told of none of that
+	if r.clear { // before what was created is committed: hooks are told of none of that
 		r.w.markAll()
 	}
-	if r.veiled {
-		r.step(parallel, n, created, r.unveil)
+	if r.staged {
+		r.step(parallel, n, created, r.commit)
 	}
 	return moves
 }
@@ -283,7 +283,7 @@ func (r *refresh) step(parallel Parallel, n, work int, f func(int)) {
 	default:
 		r.part = f
 		parallel(n, r.guarded)
-		if e := r.caught.Load(); e != nil {
+		if e := r.recovered.Load(); e != nil {
 			panic(e)
 		}
 	}
@@ -294,20 +294,20 @@ func (r *refresh) guard(i int) {
 	done := false
 	defer func() {
 		if !done {
-			r.caught.CompareAndSwap(nil, asBroken(r.w, recover()))
+			r.recovered.CompareAndSwap(nil, asBroken(r.w, recover()))
 		}
 	}()
 	r.part(i)
 	done = true
 }
 
-// gather finds the lanes that something was sent on, ports by number, then the
+// gather finds the queues that something was sent on, ports by number, then the
 // shards' outboxes, and returns how much.
 func (r *refresh) gather(ports bool) (sent int) {
 	w := r.w
 	clear(r.ports)
-	clear(r.sources)
-	r.ports, r.sources, r.shares = r.ports[:0], r.sources[:0], nil
+	clear(r.producers)
+	r.ports, r.producers, r.active = r.ports[:0], r.producers[:0], nil
 	if w.closed.Load() {
 		return 0 // who sends now takes it back: see tooLate
 	}
@@ -315,18 +315,18 @@ func (r *refresh) gather(ports bool) (sent int) {
 		r.ports = w.ports.collect(r.ports)
 	}
 	for _, e := range r.ports {
-		lane := e.queue.Load()
-		sent += lane.Ready()
-		r.sources = append(r.sources, source{lane, e})
+		queue := e.queue.Load()
+		sent += queue.Ready()
+		r.producers = append(r.producers, producer{queue, e})
 	}
-	if f := w.feed; f != nil { // there are no ports
-		sent += f.lane.Ready()
-		r.sources = append(r.sources, source{lane: f.lane})
+	if f := w.replayer; f != nil { // there are no ports
+		sent += f.queue.Ready()
+		r.producers = append(r.producers, producer{queue: f.queue})
 	}
 	for _, c := range w.contexts {
-		if l := c.out.lane; l != nil && !l.Empty() {
+		if l := c.out.out; l != nil && !l.Empty() {
 			sent += l.Ready()
-			r.sources = append(r.sources, source{lane: l})
+			r.producers = append(r.producers, producer{queue: l})
 		}
 	}
 	return sent
@@ -334,18 +334,18 @@ func (r *refresh) gather(ports bool) (sent int) {
 
 // divide cuts the sources into shares of about as many requests each.
 func (r *refresh) divide(sent int) {
-	n := min(len(r.sources), max(1, sent/smallStep), sharesMax)
-	for len(r.all) < n {
-		r.all = append(r.all, newShare(r.w, len(r.all)))
+	n := min(len(r.producers), max(1, sent/smallStep), partitionsMax)
+	for len(r.partitions) < n {
+		r.partitions = append(r.partitions, newPartition(r.w, len(r.partitions)))
 	}
-	r.shares = r.all[:n]
-	rest, seen := r.sources, 0
-	for i, x := range r.shares {
+	r.active = r.partitions[:n]
+	rest, seen := r.producers, 0
+	for i, x := range r.active {
 		to := 0
 		for to < len(rest) && (i == n-1 || seen < sent*(i+1)/n) {
-			seen += rest[to].lane.Ready()
+			seen += rest[to].queue.Ready()
 			to++
 		}
-		x.sources, rest = rest[:to], rest[to:]
+		x.producers, rest = rest[:to], rest[to:]
 	}
 }

@@ -100,7 +100,7 @@ func benchmarkRequests(b *testing.B, kind, from string) {
 	r := rand.New(rand.NewPCG(1, 1))
 	r.Shuffle(len(all), func(i, k int) { all[i], all[k] = all[k], all[i] })
 	at := 0
-	send := func(by world.Holder) {
+	send := func(by world.Actor) {
 		for range each {
 			h := all[at]
 			at = (at + 1) % len(all)

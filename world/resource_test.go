@@ -79,7 +79,7 @@ func TestResourceMisuse(t *testing.T) {
 	world.RegisterResource(f.World, "weather", Weather{})
 	world.RegisterAccumulator(f.World, "tally", mergeTallies)
 	type other struct{}
-	shard, global := world.NewBuild(f.World, 0, "serf"), world.NewBuild(f.World, world.Everywhere, "lord")
+	shard, global := world.NewBuild(f.World, 0, "serf"), world.NewBuild(f.World, world.AllShards, "lord")
 	for _, test := range []struct {
 		name string
 		run  func()

@@ -42,7 +42,7 @@ func (w *World) Vacant() (free, retired []handle.Handle) {
 	for _, s := range w.shards {
 		free, retired = s.AppendVacant(free, retired)
 	}
-	return w.outside.AppendVacant(free, retired)
+	return w.portSlots.AppendVacant(free, retired)
 }
 
 // Restoration is what World.Restore restores by.
@@ -75,7 +75,7 @@ func (w *World) Restore(of Layout, fill func(r *Restoration) error) error {
 	if of != w.Layout() {
 		return fmt.Errorf("%w: they have %+v, this world has %+v", ErrLayout, of, w.Layout())
 	}
-	inner, err := shard.NewRestore(w.space, w.shards, w.outside)
+	inner, err := shard.NewRestore(w.space, w.shards, w.portSlots)
 	if err != nil {
 		return err
 	}

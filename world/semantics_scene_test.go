@@ -40,7 +40,7 @@ type scene struct {
 func newScene(t *testing.T, make func(*scene) handle.Handle) *scene {
 	s := &scene{fixture: newFixture(t, world.Options{Shards: 3, VersionMax: 3}), t: t}
 	s.unit.PlaceBy(func(Unit) int { return owner })
-	s.call = world.RegisterFunc(s.World, "call", func(self *world.Self, v int64) { s.health.Write(self).Points = v })
+	s.call = world.RegisterFunc(s.World, "call", func(self *world.EntityContext, v int64) { s.health.Write(self).Points = v })
 	s.p = s.port()
 	s.h = make(s)
 	s.had, s.pending = s.stats(), s.Status(s.h) == world.Pending
@@ -240,7 +240,7 @@ func (s *scene) listen(b *world.Build) func(*world.Context) {
 }
 
 // do does an operation and says what it returned, and did at once.
-func (s *scene) do(operation string, by world.Holder, health *world.Writer[Health], foreign *world.ForeignReader[Health]) string {
+func (s *scene) do(operation string, by world.Actor, health *world.Writer[Health], foreign *world.ForeignReader[Health]) string {
 	switch operation {
 	case "Alive":
 		return say(by.Alive(s.h))

@@ -13,7 +13,7 @@ import (
 
 var update = flag.Bool("update", false, "write the generated parts of docs")
 
-// semantics says what each holder gets from each operation on an entity in each
+// semantics says what each actor gets from each operation on an entity in each
 // state: the answer now, then a comma and what is done at once, or an arrow and
 // what the refresh makes of the request. The table in docs/design.md is
 // generated from it; TestSemantics does each of its cells.
@@ -124,7 +124,7 @@ func TestSemantics(t *testing.T) {
 				for _, variant := range variants[states[i]] {
 					t.Run(states[i].String()+"/"+variant.name, func(t *testing.T) {
 						if want == "n/a" { // who cannot ask for a Reader cannot Get
-							_, asks := any((*world.Port)(nil)).(world.Asker)
+							_, asks := any((*world.Port)(nil)).(world.Binder)
 							require.False(t, asks)
 							return
 						}

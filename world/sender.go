@@ -6,24 +6,24 @@ import (
 	"github.com/atoll-sim/atoll/shard"
 )
 
-// sender is the sending side of a lane, of a port or of a shard's systems.
+// sender is the sending side of a queue, of a port or of a shard's systems.
 //
-// Ownership: one goroutine at a time sends. The lane is made at the first
+// Ownership: one goroutine at a time sends. The queue is made at the first
 // request, so an idle sender is small.
 type sender struct {
 	w           *World
-	lane        *shard.Lane
+	out         *shard.Queue
 	maxRequests int
 	maxBytes    int
 	rejected    uint64
 }
 
-// open returns the lane, made when first asked for.
-func (s *sender) open() *shard.Lane {
-	if s.lane == nil {
-		s.lane = shard.NewLane(s.w.space, s.maxRequests, s.maxBytes)
+// open returns the queue, made when first asked for.
+func (s *sender) open() *shard.Queue {
+	if s.out == nil {
+		s.out = shard.NewQueue(s.w.space, s.maxRequests, s.maxBytes)
 	}
-	return s.lane
+	return s.out
 }
 
 // full counts requests that were not accepted.
@@ -35,7 +35,7 @@ func (s *sender) full(requests int) error {
 
 // refuse counts requests for which there is no room, and says whether there ever
 // is.
-func (s *sender) refuse(l *shard.Lane, n int, weight uint32) error {
+func (s *sender) refuse(l *shard.Queue, n int, weight uint32) error {
 	err := s.full(n)
 	if !l.Fits(n, weight) {
 		err = ErrTooLarge
@@ -46,8 +46,8 @@ func (s *sender) refuse(l *shard.Lane, n int, weight uint32) error {
 // send hands over a request with a payload.
 func send[T any](s *sender, k *shard.Kind[T], h handle.Handle, done shard.Finisher, v T) error {
 	l := s.open()
-	if !l.Room(1, k.Weight()) {
-		return s.refuse(l, 1, k.Weight())
+	if !l.Room(1, k.Size()) {
+		return s.refuse(l, 1, k.Size())
 	}
 	_, at := k.Push(l, h, s.w.epoch.Load(), 0, done)
 	*at = v
@@ -58,8 +58,8 @@ func send[T any](s *sender, k *shard.Kind[T], h handle.Handle, done shard.Finish
 // sendBare hands over a request without a payload.
 func (s *sender) sendBare(b shard.Bare, h handle.Handle) error {
 	l := s.open()
-	if !l.Room(1, shard.BareWeight) {
-		return s.refuse(l, 1, shard.BareWeight)
+	if !l.Room(1, shard.BareSize) {
+		return s.refuse(l, 1, shard.BareSize)
 	}
 	l.PushBare(b, h, s.w.epoch.Load(), nil)
 	l.Publish()
@@ -67,13 +67,13 @@ func (s *sender) sendBare(b shard.Bare, h handle.Handle) error {
 }
 
 // request sends a request by whoever can only request.
-func request[T any](by Holder, call string, k *shard.Kind[T], h handle.Handle, v T) error {
+func request[T any](by Actor, call string, k *shard.Kind[T], h handle.Handle, v T) error {
 	switch by := by.(type) {
 	case *Port:
 		return portSend(by, k, h, v)
 	case *Context:
 		return contextSend(by, call, k, h, v)
-	case *Self:
+	case *EntityContext:
 		return selfSend(by, call, k, h, v)
 	}
 	panic(embedded(by, call))
@@ -82,8 +82,8 @@ func request[T any](by Holder, call string, k *shard.Kind[T], h handle.Handle, v
 // sendDirect sends a request to each of a run of shards: all are accepted, or none.
 func sendDirect[T any](s *sender, k *shard.Kind[T], from, to int, v T) error {
 	l := s.open()
-	if !l.Room(to-from, k.Weight()) {
-		return s.refuse(l, to-from, k.Weight())
+	if !l.Room(to-from, k.Size()) {
+		return s.refuse(l, to-from, k.Size())
 	}
 	epoch := s.w.epoch.Load()
 	for i := from; i < to; i++ {
@@ -100,14 +100,14 @@ func portDirect[T any](p *Port, k *shard.Kind[T], from, to int, v T) error {
 		p.enter()
 		defer p.leave()
 	}
-	if p.unusual() || !p.lane.Room(to-from, k.Weight()) {
-		if err := p.ready(to-from, k.Weight()); err != nil {
+	if p.unusual() || !p.out.Room(to-from, k.Size()) {
+		if err := p.ready(to-from, k.Size()); err != nil {
 			return err
 		}
 	}
 	epoch := p.w.epoch.Load()
 	for i := from; i < to; i++ {
-		_, at := k.Push(p.lane, handle.None, epoch, shard.To(i), p.finisher())
+		_, at := k.Push(p.out, handle.None, epoch, shard.To(i), p.finisher())
 		*at = v
 	}
 	p.send()

@@ -26,8 +26,8 @@ type (
 // kind is how to add one of them to entities, remove it, and look for it.
 type kind struct {
 	with   world.Term
-	add    func(world.Holder, handle.Handle) error
-	remove func(world.Holder, handle.Handle) error
+	add    func(world.Actor, handle.Handle) error
+	remove func(world.Actor, handle.Handle) error
 	all    func(*world.Query) error
 }
 
@@ -43,8 +43,8 @@ func kindOf[T any](w *world.World, name string) kind {
 	c := world.Register[T](w, name)
 	return kind{
 		world.With[T](w),
-		func(by world.Holder, h handle.Handle) error { return c.Add(by, h, *new(T)) },
-		func(by world.Holder, h handle.Handle) error { return c.Remove(by, h) },
+		func(by world.Actor, h handle.Handle) error { return c.Add(by, h, *new(T)) },
+		func(by world.Actor, h handle.Handle) error { return c.Remove(by, h) },
 		func(q *world.Query) error { return c.AddTo(q, nil) },
 	}
 }
@@ -100,7 +100,7 @@ func TestShrinkSets(t *testing.T) {
 // TestShrinkTags gives entities random components one by one and destroys them: tables and
 // chunks come back, queries lose those that are gone, and find what is made anew.
 func TestShrinkTags(t *testing.T) {
-	f := newFixture(t, world.Options{Shards: 2, LaneRequests: 1 << 15, LaneBytes: 1 << 22})
+	f := newFixture(t, world.Options{Shards: 2, QueueRequests: 1 << 15, QueueBytes: 1 << 22})
 	kinds, r := kinds(f.World), newRand(t, 1)
 	had := f.Query(kinds[3].with, kinds[5].with)
 	empty := f.stats()
@@ -112,7 +112,7 @@ func TestShrinkTags(t *testing.T) {
 			set := r.IntN(1 << len(kinds))
 			for k := range kinds {
 				if set>>k&1 != 0 {
-					require.NoError(t, kinds[k].add([]world.Holder{f.World, p}[i%2], h))
+					require.NoError(t, kinds[k].add([]world.Actor{f.World, p}[i%2], h))
 				}
 			}
 			if set&0b101000 == 0b101000 {
@@ -170,7 +170,7 @@ func TestShrinkModel(t *testing.T) {
 				}
 				for h, set := range want {
 					k := r.IntN(len(kinds))
-					var by world.Holder = f.World
+					var by world.Actor = f.World
 					if r.IntN(2) == 0 {
 						by = p
 					}
@@ -178,7 +178,7 @@ func TestShrinkModel(t *testing.T) {
 					case n < 3:
 						require.NoError(t, kinds[k].add(by, h))
 						want[h] = set | 1<<k
-					case n < 5 && by == world.Holder(p):
+					case n < 5 && by == world.Actor(p):
 						require.NoError(t, kinds[k].remove(by, h))
 						want[h] = set &^ (1 << k)
 					case n == 5:

@@ -140,7 +140,7 @@ func TestSourceChunk(t *testing.T) {
 }
 
 // TestSourceDestroyTwice destroys entities twice, in one refresh and over two, by
-// every holder: each slot is given once again, to one tenant.
+// every actor: each slot is given once again, to one tenant.
 func TestSourceDestroyTwice(t *testing.T) {
 	for name, destroy := range map[string]func(f *fixture, h handle.Handle){
 		"World": func(f *fixture, h handle.Handle) { f.Destroy(h) },
@@ -157,8 +157,8 @@ func TestSourceDestroyTwice(t *testing.T) {
 			p.Close()
 		},
 		"release": func(f *fixture, h handle.Handle) {
-			world.AnchorOf(f.World).Release(h)
-			world.AnchorOf(f.World).Release(h)
+			world.LivenessOf(f.World).Release(h)
+			world.LivenessOf(f.World).Release(h)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

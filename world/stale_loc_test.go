@@ -46,7 +46,7 @@ func TestStaleLocations(t *testing.T) {
 			}
 			canaries = append(canaries, make([]int64, 16<<r.IntN(8)))
 		}
-		for _, l := range all.Atoms() {
+		for _, l := range all.Entities() {
 			seen[l] = true
 		}
 		switch r.IntN(6) {
@@ -55,7 +55,7 @@ func TestStaleLocations(t *testing.T) {
 		case 1:
 			require.NoError(t, f.position.RemoveFrom(all))
 		default:
-			for h := range all.Atoms() {
+			for h := range all.Entities() {
 				if r.IntN(2) == 0 {
 					f.Destroy(h)
 				}

@@ -14,7 +14,7 @@ type Stats struct {
 	Missing   uint64 // requests on a component the entity lacks
 	Refused   uint64 // requests that met a limit at the refresh
 	Failed    uint64 // calls of functions that panicked
-	Rejected  uint64 // requests not accepted because a lane was full
+	Rejected  uint64 // requests not accepted because a queue was full
 	Retired   int    // slots whose versions are used up
 	Tables    int    // component sets of bundles and of entities, counted in each shard
 	Chunks    int
@@ -38,11 +38,11 @@ type ShardStats struct {
 // used again, so that asking each tick allocates nothing.
 func (w *World) Stats(dst *Stats) {
 	w.mustIdle("Stats")
-	*dst = Stats{Tick: w.Tick(), Rejected: w.rejected.Load(), Retired: w.outside.Retired(), HugePages: w.space.HugePages(), Shards: dst.Shards[:0]}
-	for _, x := range w.refresh.all {
+	*dst = Stats{Tick: w.Tick(), Rejected: w.rejected.Load(), Retired: w.portSlots.Retired(), HugePages: w.space.HugePages(), Shards: dst.Shards[:0]}
+	for _, x := range w.refresh.partitions {
 		dst.count(&x.lost)
 	}
-	dst.measure(w.outside.Size())
+	dst.measure(w.portSlots.Size())
 	for _, s := range w.shards {
 		dst.count(&s.Outcomes)
 		dst.measure(s.Size())

@@ -10,7 +10,7 @@ import (
 
 // TestStats has one of each thing that is counted.
 func TestStats(t *testing.T) {
-	f := newFixture(t, world.Options{Shards: 2, VersionMax: 1, LaneRequests: 4})
+	f := newFixture(t, world.Options{Shards: 2, VersionMax: 1, QueueRequests: 4})
 	f.unit.PlaceBy(func(u Unit) int { return int(u.Points) % 2 })
 	require.Zero(t, f.stats().Created)
 	require.Len(t, f.stats().Shards, 2)

@@ -60,7 +60,7 @@ func status(w *World, h handle.Handle) Status {
 			return Stale // no create is applied any more
 		}
 		return Pending
-	case shard.StateVeiled: // the refresh has yet to decide whether it lives
+	case shard.StateStaged: // the refresh has yet to decide whether it lives
 		return Pending
 	case shard.StateUnused:
 		return Unused

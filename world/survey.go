@@ -56,15 +56,15 @@ func (s Survey) Resources() []Named {
 // and how many go there.
 func (s Survey) Placement() (shard, run int) { return s.w.cursor, s.w.run }
 
-// Astray reports whether messages may be in the box of another shard than that of
+// Misrouted reports whether messages may be in the box of another shard than that of
 // their entity, so that the next tick forwards them when it begins.
-func (s Survey) Astray() bool { return s.w.astray }
+func (s Survey) Misrouted() bool { return s.w.misrouted }
 
 // Shard returns a shard, and with it its tables and its home.
 func (s Survey) Shard(i int) *shard.Shard { return s.w.shards[i] }
 
-// Outside returns the home of what ports create.
-func (s Survey) Outside() *shard.Outside { return s.w.outside }
+// PortAllocator returns the home of what ports create.
+func (s Survey) PortSlots() *shard.PortAllocator { return s.w.portSlots }
 
 // Extensions lists the extensions in the order in which they came.
 func (s Survey) Extensions() []Extension {
@@ -79,21 +79,21 @@ func (s Survey) Extensions() []Extension {
 func (s Survey) Kinds() shard.Kinds { return s.w.space.Kinds() }
 
 // Requests calls f with the requests that the next refresh will apply and that systems,
-// and functions in them, have sent: those of a shard, in order, or with Everywhere those of
+// and functions in them, have sent: those of a shard, in order, or with AllShards those of
 // global systems. What f is given is good until it returns.
-func (s Survey) Requests(from int, f func(shard.Routed)) {
+func (s Survey) Requests(from int, f func(shard.PendingRequest)) {
 	c := s.w.contexts[len(s.w.shards)]
-	if from != Everywhere {
+	if from != AllShards {
 		c = s.w.contexts[from]
 	}
-	if c.out.lane != nil {
-		c.out.lane.Look(s.w.epoch.Load(), f)
+	if c.out.out != nil {
+		c.out.out.Look(s.w.epoch.Load(), f)
 	}
 }
 
-// Mail returns the messages of one kind that are delivered to a shard in the next
+// Mailbox returns the messages of one kind that are delivered to a shard in the next
 // tick, in order: to whom, and what.
-func (s Survey) Mail(message, shard int) ([]handle.Handle, shard.Cells) {
+func (s Survey) Mailbox(message, shard int) ([]handle.Handle, shard.Cells) {
 	return s.w.messages[message].(surveyedMessage).mail(shard)
 }
 

@@ -16,10 +16,10 @@ type Tick struct{ w *World }
 // BeginTick takes the world for a tick. It panics if one is running already, or
 // within a query loop, and with a *BrokenError if an extension panics.
 func (w *World) BeginTick() Tick {
-	w.take("BeginTick", phaseTick)
+	w.enterPhase("BeginTick", phaseTick)
 	w.space.Sync(w.columns) // the idle world may have taken components away since the refresh
 	w.space.SetIdle(false)
-	if w.astray {
+	if w.misrouted {
 		w.forward()
 	}
 	begun := false
@@ -49,5 +49,5 @@ func (t Tick) End(parallel Parallel) {
 	}
 	t.w.refresh.run(parallel)
 	t.w.space.SetIdle(true)
-	t.w.giveBack()
+	t.w.leavePhase()
 }

@@ -20,11 +20,11 @@ import (
 // they are safe from any goroutine at any time, such as Alive, Tick and OpenPort;
 // systems act through their *Context and everybody else through a *Port.
 type World struct {
-	options Options
-	space   *shard.Space
-	lookup  shard.Lookup
-	shards  []*shard.Shard
-	outside *shard.Outside
+	options   Options
+	space     *shard.Space
+	lookup    shard.Lookup
+	shards    []*shard.Shard
+	portSlots *shard.PortAllocator
 
 	components  []componentInfo
 	componentID map[reflect.Type]int
@@ -33,8 +33,8 @@ type World struct {
 	flagger     *flagger
 	functions   map[string]bool // names that are taken
 	messages    []anyMessage
-	mail        []mail // by shard
-	astray      bool   // messages may be in another shard's box than their entity
+	mailboxes   []mailboxes // by shard
+	misrouted   bool        // messages may be in another shard's box than their entity
 	resources   []anyResource
 
 	contexts []*Context  // by shard, the last that of the global systems
@@ -53,15 +53,15 @@ type World struct {
 	closed   atomic.Bool                 // no request is accepted any more
 	cause    atomic.Pointer[BrokenError] // nil unless the world is broken
 	rejected atomic.Uint64
-	anchor   atomic.Pointer[Anchor] // made when first asked for
+	liveness atomic.Pointer[Liveness] // made when first asked for
 	ports    ports
 	refresh  refresh
 
-	extensions extensions
-	hooks      hooks
-	hearing    *hearing       // nil: nobody listens
-	deaf       *ListenerError // of the last refresh
-	feed       *Feed          // nil: there may be ports
+	extensions  extensions
+	hooks       hooks
+	recording   *recording     // nil: nobody listens
+	recorderErr *RecorderError // of the last refresh
+	replayer    *Replayer      // nil: there may be ports
 }
 
 // New makes a world.
@@ -76,7 +76,7 @@ func New(o Options) (*World, error) {
 		space:       shard.NewSpace(n+1, o.IndexMax, o.VersionMax),
 		shards:      make([]*shard.Shard, n),
 		contexts:    make([]*Context, n+1),
-		mail:        make([]mail, n),
+		mailboxes:   make([]mailboxes, n),
 		componentID: map[reflect.Type]int{},
 		run:         runFirst,
 		accessors:   map[accessorKey]any{},
@@ -84,8 +84,8 @@ func New(o Options) (*World, error) {
 	w.space.Growth = o.growth()
 	w.lookup = w.space.Lookup
 	w.flagger = newFlagger(w)
-	w.outside = shard.NewOutside(w.space, n)
-	w.ports.outside = w.outside
+	w.portSlots = shard.NewPortAllocator(w.space, n)
+	w.ports.slots = w.portSlots
 	for i := range w.shards {
 		w.shards[i] = shard.New(w.space, i, &w.columns)
 		w.shards[i].KeepOrder = o.KeepOrder
@@ -171,7 +171,7 @@ func (w *World) Destroy(h handle.Handle) bool {
 }
 
 // Who uses a shard, in the check build.
-var creating, destroying = shard.Visitor{What: "World.Create"}, shard.Visitor{What: "World.Destroy"}
+var creating, destroying = shard.Occupant{What: "World.Create"}, shard.Occupant{What: "World.Destroy"}
 
 // Count returns the number of entities, marked ones included.
 func (w *World) Count() int {
@@ -188,7 +188,7 @@ func (w *World) Count() int {
 // first, so that every handle given until now is stale afterwards. Entities that hooks
 // create meanwhile stay, and those that an extension spares.
 func (w *World) Clear() {
-	w.take("Clear", phaseRefresh)
+	w.enterPhase("Clear", phaseRefresh)
 	w.refresh.clear = true
 	w.refresh.run(serial)
 	w.refresh.clear = false
@@ -196,7 +196,7 @@ func (w *World) Clear() {
 		s.ShrinkAll()
 	}
 	w.space.TrimAll(w.columns)
-	w.giveBack()
+	w.leavePhase()
 }
 
 // runFirst is how many new entities in a row go to the same shard of a small world,
@@ -246,16 +246,16 @@ const (
 	phaseOver    // closed, or about to be
 )
 
-// take takes the idle world for a tick or a refresh. It panics if somebody else has it, or
+// enterPhase takes the idle world for a tick or a refresh. It panics if somebody else has it, or
 // within what must not see rows move.
-func (w *World) take(call string, phase uint32) {
-	for !w.tryTake(call, phase) {
+func (w *World) enterPhase(call string, phase uint32) {
+	for !w.tryEnterPhase(call, phase) {
 		w.mustIdle(call)
 	}
 }
 
-// tryTake is take that reports false if the world is closed, or was not idle just now.
-func (w *World) tryTake(call string, phase uint32) bool {
+// tryEnterPhase is take that reports false if the world is closed, or was not idle just now.
+func (w *World) tryEnterPhase(call string, phase uint32) bool {
 	if !w.phase.CompareAndSwap(phaseIdle, phase) {
 		_ = w.unready(call)
 		return false
@@ -270,8 +270,8 @@ func (w *World) tryTake(call string, phase uint32) bool {
 	return true
 }
 
-// giveBack makes the world idle again.
-func (w *World) giveBack() {
+// leavePhase makes the world idle again.
+func (w *World) leavePhase() {
 	if check.Enabled {
 		w.turn.Begin(idleTurn)
 	}
@@ -322,8 +322,8 @@ func (w *World) mustIdle(call string) {
 // them are dead.
 func (w *World) mustBeAsked(call string) { _ = w.ready(call) }
 
-// settled is ready for what moves rows: it panics within a query loop.
-func (w *World) settled(call string) error {
+// idle is ready for what moves rows: it panics within a query loop.
+func (w *World) idle(call string) error {
 	if err := w.ready(call); err != nil {
 		return err
 	}
@@ -348,19 +348,19 @@ func (w *World) mustNotLoop(call string) {
 }
 
 // refuse panics about something of this world that was used with another.
-func (w *World) refuse(by Holder, what, name string) {
+func (w *World) refuse(by Actor, what, name string) {
 	panic(fmt.Sprintf("world: %s %q belongs to another world than the %T it is used with; use that world's own", what, name, by))
 }
 
-// embedded says what is wrong with a Holder that is none of those that there are: one of
+// embedded says what is wrong with an Actor that is none of those that there are: one of
 // them is embedded in it.
-func embedded(by Holder, call string) string {
-	return fmt.Sprintf("world: %s by a %T, which embeds what acts on the world; pass the *World, *Context, *Self or *Port itself", call, by)
+func embedded(by Actor, call string) string {
+	return fmt.Sprintf("world: %s by a %T, which embeds what acts on the world; pass the *World, *Context, *EntityContext or *Port itself", call, by)
 }
 
 // refuseNil panics about something that was used with nobody.
 func refuseNil(what, name string) {
-	panic(fmt.Sprintf("world: %s %q is used with a nil Holder; pass a *World, *Context, *Self or *Port", what, name))
+	panic(fmt.Sprintf("world: %s %q is used with a nil Actor; pass a *World, *Context, *EntityContext or *Port", what, name))
 }
 
 // mustBe panics about a nil world.
@@ -370,9 +370,9 @@ func mustBe(w *World, call string) {
 	}
 }
 
-// Holder is what acts on a world: *World between ticks, *Context within a
-// system, *Self within a function, *Port at any time from outside.
-type Holder interface {
+// Actor is what acts on a world: *World between ticks, *Context within a
+// system, *EntityContext within a function, *Port at any time from outside.
+type Actor interface {
 	Alive(h handle.Handle) bool
 	Status(h handle.Handle) Status
 	world() *World

@@ -67,7 +67,7 @@ func TestRun(t *testing.T) {
 func TestRunOptions(t *testing.T) {
 	w := newWorld(t, 10)
 	worldtest.Run(t, w, 6, func(b *world.Build) func(*world.Context) {
-		require.Equal(t, world.Everywhere, b.Shard())
+		require.Equal(t, world.AllShards, b.Shard())
 		return grow(b)
 	}, scheduler.Global(), scheduler.Every(2, 0))
 	require.Equal(t, map[int]int{3: 10}, ages(w))

@@ -188,10 +188,10 @@ func mapsHierarchy(s wishes) kinship {
 			}
 		},
 		cascade: func() {
-			doomed := []handle.Handle{w.top}
-			for i := 0; i < len(doomed); i++ {
-				h := doomed[i]
-				doomed = append(doomed, children[h]...)
+			dying := []handle.Handle{w.top}
+			for i := 0; i < len(dying); i++ {
+				h := dying[i]
+				dying = append(dying, children[h]...)
 				delete(children, h)
 				delete(parent, h)
 				w.Destroy(h)

@@ -33,8 +33,8 @@ type ticking struct {
 	ended     sync.WaitGroup
 }
 
-func newTicking(resident, lane int) *ticking {
-	w := world.MustNew(world.Options{LaneRequests: lane, LaneBytes: lane * 256})
+func newTicking(resident, queue int) *ticking {
+	w := world.MustNew(world.Options{QueueRequests: queue, QueueBytes: queue * 256})
 	world.Register[Position](w, "position")
 	world.Register[Velocity](w, "velocity")
 	t := &ticking{w: w, movers: world.NewBundle[mover](w), scheduler: scheduler.New(w, scheduler.Options{})}

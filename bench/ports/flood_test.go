@@ -17,11 +17,11 @@ import (
 func TestFlood(t *testing.T) {
 	const (
 		ports  = 16
-		lane   = 1 << 12
+		queue  = 1 << 12
 		bytes  = 1 << 19
 		floods = 3
 	)
-	w := world.MustNew(world.Options{LaneRequests: lane, LaneBytes: bytes})
+	w := world.MustNew(world.Options{QueueRequests: queue, QueueBytes: bytes})
 	world.Register[Position](w, "position")
 	world.Register[Velocity](w, "velocity")
 	movers := world.NewBundle[mover](w)
@@ -45,7 +45,7 @@ func TestFlood(t *testing.T) {
 		for _, p := range senders {
 			go func() {
 				var accepted, rejected uint64
-				for range 10 * lane {
+				for range 10 * queue {
 					switch _, err := movers.Create(p, mover{}); {
 					case err == nil:
 						accepted++
@@ -60,8 +60,8 @@ func TestFlood(t *testing.T) {
 		}
 		for range senders {
 			n := <-done
-			require.EqualValues(t, 10*lane, n[0]+n[1], "each is told")
-			require.LessOrEqual(t, n[0], uint64(lane))
+			require.EqualValues(t, 10*queue, n[0]+n[1], "each is told")
+			require.LessOrEqual(t, n[0], uint64(queue))
 			require.NotZero(t, n[0])
 			want += int(n[0])
 			told += n[1]

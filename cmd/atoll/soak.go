@@ -29,7 +29,7 @@ func runSoak(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	in("entities", "`number` of entities that live at a time", &c.Entities, soak.EntitiesRange)
 	in("clients", "`number` of goroutines that act through ports", &c.Clients, soak.ClientsRange)
 	in("churn", "`percent` of the entities that systems replace each second", &c.Churn, soak.ChurnRange)
-	in("lane", "`number` of requests that a port may have under way", &c.Lane, soak.LaneRange)
+	in("queue", "`number` of requests that a port may have under way", &c.Queue, soak.QueueRange)
 	in("shards", "`number` of shards; 0: the world's default", &c.Shards, soak.ShardsRange)
 	in("workers", "`number` of goroutines that run systems; 0: one for each processor", &c.Workers, soak.WorkersRange)
 	in("hz", "`number` of ticks per second", &c.Hz, soak.HzRange)

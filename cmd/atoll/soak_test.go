@@ -12,7 +12,7 @@ import (
 )
 
 // smallSoak is the command line of a run of less than a second.
-const smallSoak = "soak -duration 200ms -warmup 100ms -entities 2000 -clients 4 -hz 100 -lane 64 -seed 7 -shards 3 -workers 2 -churn 20 -versions 9"
+const smallSoak = "soak -duration 200ms -warmup 100ms -entities 2000 -clients 4 -hz 100 -queue 64 -seed 7 -shards 3 -workers 2 -churn 20 -versions 9"
 
 func TestSoakHelp(t *testing.T) {
 	r := atoll(t.Context(), "help", "soak")
@@ -21,7 +21,7 @@ func TestSoakHelp(t *testing.T) {
 	for _, want := range []string{
 		"Usage: atoll soak [flags]\n", "-duration time\n", "(default 30s)", "-warmup time\n", "(default 5s)",
 		"-entities number\n", "(1000 to 16000000) (default 1000000)", "-clients number\n", "(1 to 4096) (default 64)",
-		"-churn percent\n", "(default 10)", "-lane number\n", "-versions number\n", "-json\n",
+		"-churn percent\n", "(default 10)", "-queue number\n", "-versions number\n", "-json\n",
 	} {
 		require.Contains(t, r.stdout, want)
 	}
@@ -31,7 +31,7 @@ func TestSoakBadFlags(t *testing.T) {
 	for args, want := range map[string]string{
 		"-entities 999": `invalid value "999" for flag -entities: want a whole number from 1000 to 16000000`,
 		"-clients 0":    `invalid value "0" for flag -clients: want a whole number from 1 to 4096`,
-		"-lane 15":      `invalid value "15" for flag -lane: want a whole number from 16 to 1048576`,
+		"-queue 15":     `invalid value "15" for flag -queue: want a whole number from 16 to 1048576`,
 	} {
 		r := atoll(t.Context(), append([]string{"soak"}, strings.Fields(args)...)...)
 		require.Equal(t, exitUsage, r.code)

@@ -58,7 +58,7 @@ func Example_question() {
 	port, _ := w.OpenPort()
 	ship, _ := ships.Create(w, Ship{Hull: Hull{100}})
 
-	repair := world.RegisterQuestion(w, "repair", func(self *world.Self, planks int) (left int) {
+	repair := world.RegisterQuestion(w, "repair", func(self *world.EntityContext, planks int) (left int) {
 		h := hull.Write(self)
 		used := min(planks, 100-h.Points)
 		h.Points += used

@@ -49,7 +49,7 @@ func TestLent(t *testing.T) {
 	var turn check.Turn
 	g := check.NewGuard(turn.User("1", "one", ""), "a thing")
 	for _, n := range []int{200, 3, 64, 3, 0} {
-		g.Lend(n)
+		g.Borrow(n)
 	}
 	told := func() (all []int) {
 		g.Lent(func(n int) { all = append(all, n) })

@@ -54,8 +54,8 @@ func (g *Guard) Must() {
 	panic(fmt.Sprintf("world: %s, made for %s, is used out of turn: it is %s; %s", x.what, x.user.name, whose, x.user.hint))
 }
 
-// Lend notes that rows of a chunk are handed out.
-func (g *Guard) Lend(chunk int) {
+// Borrow notes that rows of a chunk are handed out.
+func (g *Guard) Borrow(chunk int) {
 	x := g.get()
 	if x == nil {
 		return

@@ -92,11 +92,11 @@ var misuseSections = []struct {
 		{call: "World.Vacant", why: doneInLoop, do: none(func(x *misuseScene) { x.w.Vacant() })},
 		{call: "World.Survey", why: doneInLoop, do: none(func(x *misuseScene) { x.w.Survey() })},
 		{call: "World.Pin", why: doneInLoop, do: none(func(x *misuseScene) { x.w.Pin(x.health) })},
-		{call: "World.Listen", why: doneInLoop, do: func(x *misuseScene) error { return x.w.Listen(nil) }},
-		{call: "World.Feed", why: doneInLoop, do: func(x *misuseScene) error {
+		{call: "World.RecordInputs", why: doneInLoop, do: func(x *misuseScene) error { return x.w.RecordInputs(nil) }},
+		{call: "World.ReplayInputs", why: doneInLoop, do: func(x *misuseScene) error {
 			x.port.Close()
 			x.w.Idle()
-			f, err := x.w.Feed()
+			f, err := x.w.ReplayInputs()
 			if err == nil {
 				f.Close()
 			}
@@ -113,9 +113,9 @@ var misuseSections = []struct {
 	{"What is made in an idle World", nil, []misuseRow{
 		{call: "Register", why: doneInLoop, do: none(func(x *misuseScene) { world.Register[misuseLate](x.w, "late") })},
 		{call: "RegisterMessage", why: doneInLoop, do: none(func(x *misuseScene) { world.RegisterMessage[misuseLate](x.w, "late") })},
-		{call: "RegisterFunc", why: doneInLoop, do: none(func(x *misuseScene) { world.RegisterFunc(x.w, "late", func(*world.Self, int) {}) })},
+		{call: "RegisterFunc", why: doneInLoop, do: none(func(x *misuseScene) { world.RegisterFunc(x.w, "late", func(*world.EntityContext, int) {}) })},
 		{call: "RegisterQuestion", why: doneInLoop, do: none(func(x *misuseScene) {
-			world.RegisterQuestion(x.w, "late", func(*world.Self, int) int { return 0 })
+			world.RegisterQuestion(x.w, "late", func(*world.EntityContext, int) int { return 0 })
 		})},
 		{call: "RegisterResource", why: doneInLoop, do: none(func(x *misuseScene) { world.RegisterResource(x.w, "late", misuseLate{}) })},
 		{call: "RegisterAccumulator", why: doneInLoop, do: none(func(x *misuseScene) {
@@ -167,7 +167,7 @@ var misuseSections = []struct {
 	{"Queries and accessors of the World", nil, []misuseRow{
 		{call: "Query.Chunks", why: doneInLoop, do: none(func(x *misuseScene) { walk(x.all.Chunks()) })},
 		{call: "Query.ChunksSince", why: doneInLoop, do: none(func(x *misuseScene) { walk(x.all.ChunksSince(0)) })},
-		{call: "Query.Atoms", why: doneInLoop, do: none(func(x *misuseScene) { walk2(x.all.Atoms()) })},
+		{call: "Query.Entities", why: doneInLoop, do: none(func(x *misuseScene) { walk2(x.all.Entities()) })},
 		{call: "Query.At", why: doneInLoop, do: none(func(x *misuseScene) { x.all.At(0) })},
 		{call: "Query.Count", why: doneInLoop, do: none(func(x *misuseScene) { x.all.Count() })},
 		{call: "Query.Destroy", why: doneInLoop, do: none(func(x *misuseScene) { x.w.Query(world.With[misuseName](x.w)).Destroy() })},
@@ -311,26 +311,26 @@ var misuseLog = func() []byte {
 func relationRows() (rows []misuseRow) {
 	changes := []struct {
 		name string
-		do   func(x *misuseScene, by world.Holder) error
+		do   func(x *misuseScene, by world.Actor) error
 	}{
-		{"Add", func(x *misuseScene, by world.Holder) error { return x.kin.Add(by, x.hs[1]) }},
-		{"Remove", func(x *misuseScene, by world.Holder) error { return x.kin.Remove(by, x.hs[11]) }},
-		{"AddChild", func(x *misuseScene, by world.Holder) error { return x.kin.AddChild(by, x.hs[10], x.hs[1]) }},
-		{"AddChildAt", func(x *misuseScene, by world.Holder) error { return x.kin.AddChildAt(by, x.hs[10], x.hs[1], 0) }},
-		{"AddChildren", func(x *misuseScene, by world.Holder) error { return x.kin.AddChildren(by, x.hs[10], x.hs[1], x.hs[2]) }},
-		{"RemoveChild", func(x *misuseScene, by world.Holder) error { return x.kin.RemoveChild(by, x.hs[11], hierarchy.Swap) }},
-		{"RemoveHoles", func(x *misuseScene, by world.Holder) error { return x.kin.RemoveHoles(by, x.hs[10]) }},
-		{"Move", func(x *misuseScene, by world.Holder) error { return x.kin.Move(by, x.hs[11], x.hs[1]) }},
-		{"MoveAt", func(x *misuseScene, by world.Holder) error { return x.kin.MoveAt(by, x.hs[11], x.hs[10], 0) }},
-		{"MoveBefore", func(x *misuseScene, by world.Holder) error { return x.kin.MoveBefore(by, x.hs[12], x.hs[11]) }},
-		{"MoveAfter", func(x *misuseScene, by world.Holder) error { return x.kin.MoveAfter(by, x.hs[11], x.hs[12]) }},
-		{"Swap", func(x *misuseScene, by world.Holder) error { return x.kin.Swap(by, x.hs[11], x.hs[12]) }},
-		{"SwapPlaces", func(x *misuseScene, by world.Holder) error { return x.kin.SwapPlaces(by, x.hs[10], 0, 1) }},
-		{"SetPlaces", func(x *misuseScene, by world.Holder) error { return x.kin.SetPlaces(by, x.hs[1], 4) }},
-		{"Put", func(x *misuseScene, by world.Holder) error { return x.kin.Put(by, x.hs[1], x.hs[10], 3) }},
-		{"PutFree", func(x *misuseScene, by world.Holder) error { return x.kin.PutFree(by, x.hs[1], x.hs[10]) }},
-		{"Transfer", func(x *misuseScene, by world.Holder) error { return x.kin.Transfer(by, x.hs[11], x.hs[10], x.hs[1], 0) }},
-		{"Sort", func(x *misuseScene, by world.Holder) error { return x.kin.Sort(by, x.hs[10], handle.Handle.Compare) }},
+		{"Add", func(x *misuseScene, by world.Actor) error { return x.kin.Add(by, x.hs[1]) }},
+		{"Remove", func(x *misuseScene, by world.Actor) error { return x.kin.Remove(by, x.hs[11]) }},
+		{"AddChild", func(x *misuseScene, by world.Actor) error { return x.kin.AddChild(by, x.hs[10], x.hs[1]) }},
+		{"AddChildAt", func(x *misuseScene, by world.Actor) error { return x.kin.AddChildAt(by, x.hs[10], x.hs[1], 0) }},
+		{"AddChildren", func(x *misuseScene, by world.Actor) error { return x.kin.AddChildren(by, x.hs[10], x.hs[1], x.hs[2]) }},
+		{"RemoveChild", func(x *misuseScene, by world.Actor) error { return x.kin.RemoveChild(by, x.hs[11], hierarchy.Swap) }},
+		{"RemoveHoles", func(x *misuseScene, by world.Actor) error { return x.kin.RemoveHoles(by, x.hs[10]) }},
+		{"Move", func(x *misuseScene, by world.Actor) error { return x.kin.Move(by, x.hs[11], x.hs[1]) }},
+		{"MoveAt", func(x *misuseScene, by world.Actor) error { return x.kin.MoveAt(by, x.hs[11], x.hs[10], 0) }},
+		{"MoveBefore", func(x *misuseScene, by world.Actor) error { return x.kin.MoveBefore(by, x.hs[12], x.hs[11]) }},
+		{"MoveAfter", func(x *misuseScene, by world.Actor) error { return x.kin.MoveAfter(by, x.hs[11], x.hs[12]) }},
+		{"Swap", func(x *misuseScene, by world.Actor) error { return x.kin.Swap(by, x.hs[11], x.hs[12]) }},
+		{"SwapPlaces", func(x *misuseScene, by world.Actor) error { return x.kin.SwapPlaces(by, x.hs[10], 0, 1) }},
+		{"SetPlaces", func(x *misuseScene, by world.Actor) error { return x.kin.SetPlaces(by, x.hs[1], 4) }},
+		{"Put", func(x *misuseScene, by world.Actor) error { return x.kin.Put(by, x.hs[1], x.hs[10], 3) }},
+		{"PutFree", func(x *misuseScene, by world.Actor) error { return x.kin.PutFree(by, x.hs[1], x.hs[10]) }},
+		{"Transfer", func(x *misuseScene, by world.Actor) error { return x.kin.Transfer(by, x.hs[11], x.hs[10], x.hs[1], 0) }},
+		{"Sort", func(x *misuseScene, by world.Actor) error { return x.kin.Sort(by, x.hs[10], handle.Handle.Compare) }},
 	}
 	for _, c := range changes {
 		rows = append(rows, misuseRow{call: "Relation." + c.name, why: doneInLoop, do: func(x *misuseScene) error { return c.do(x, x.w) }})

@@ -27,40 +27,40 @@ func foreignRows() (rows []misuseRow) {
 			return do(x, y)
 		}})
 	}
-	for holder, of := range map[string]func(y *misuseScene) world.Holder{
-		"the World": func(y *misuseScene) world.Holder { return y.w },
-		"a Port":    func(y *misuseScene) world.Holder { return y.port },
-		"nil":       func(*misuseScene) world.Holder { return nil },
+	for holder, of := range map[string]func(y *misuseScene) world.Actor{
+		"the World": func(y *misuseScene) world.Actor { return y.w },
+		"a Port":    func(y *misuseScene) world.Actor { return y.port },
+		"nil":       func(*misuseScene) world.Actor { return nil },
 	} {
-		for call, do := range map[string]func(x *misuseScene, by world.Holder) error{
-			"Bundle.Create":  func(x *misuseScene, by world.Holder) error { _, err := x.unit.Create(by, misuseUnit{}); return err },
-			"Bundle.CreateN": func(x *misuseScene, by world.Holder) error { return x.unit.CreateN(by, 2, nil) },
-			"Bundle.Set":     func(x *misuseScene, by world.Holder) error { return x.unit.Set(by, x.hs[0], misuseUnit{}) },
-			"Bundle.Add":     func(x *misuseScene, by world.Holder) error { return x.named.Add(by, x.hs[0], misuseNamed{}) },
-			"Bundle.Exchange": func(x *misuseScene, by world.Holder) error {
+		for call, do := range map[string]func(x *misuseScene, by world.Actor) error{
+			"Bundle.Create":  func(x *misuseScene, by world.Actor) error { _, err := x.unit.Create(by, misuseUnit{}); return err },
+			"Bundle.CreateN": func(x *misuseScene, by world.Actor) error { return x.unit.CreateN(by, 2, nil) },
+			"Bundle.Set":     func(x *misuseScene, by world.Actor) error { return x.unit.Set(by, x.hs[0], misuseUnit{}) },
+			"Bundle.Add":     func(x *misuseScene, by world.Actor) error { return x.named.Add(by, x.hs[0], misuseNamed{}) },
+			"Bundle.Exchange": func(x *misuseScene, by world.Actor) error {
 				return x.named.Exchange(by, x.hs[0], misuseNamed{}, x.unit)
 			},
-			"Component.Set":     func(x *misuseScene, by world.Holder) error { return x.health.Set(by, x.hs[0], misuseHealth{}) },
-			"Component.Add":     func(x *misuseScene, by world.Holder) error { return x.name.Add(by, x.hs[0], misuseName{}) },
-			"Component.Remove":  func(x *misuseScene, by world.Holder) error { return x.health.Remove(by, x.hs[0]) },
-			"Func.Call":         func(x *misuseScene, by world.Holder) error { return x.heal.Call(by, x.hs[0], 1) },
-			"Message.Send":      func(x *misuseScene, by world.Holder) error { return x.hit.Send(by, x.hs[0], misuseHit{}) },
-			"Message.SendShard": func(x *misuseScene, by world.Holder) error { return x.hit.SendShard(by, 0, misuseHit{}) },
-			"Message.Broadcast": func(x *misuseScene, by world.Holder) error { return x.hit.Broadcast(by, misuseHit{}) },
-			"Names.Bind":        func(x *misuseScene, by world.Holder) error { return x.names.Bind(by, x.hs[0], "zero") },
-			"Names.Unbind":      func(x *misuseScene, by world.Holder) error { return x.names.Unbind(by, x.hs[20]) },
-			"Relation.AddChild": func(x *misuseScene, by world.Holder) error { return x.kin.AddChild(by, x.hs[10], x.hs[1]) },
-			"Relation.Remove":   func(x *misuseScene, by world.Holder) error { return x.kin.Remove(by, x.hs[11]) },
-			"Relation.Sort":     func(x *misuseScene, by world.Holder) error { return x.kin.Sort(by, x.hs[10], handle.Handle.Compare) },
+			"Component.Set":     func(x *misuseScene, by world.Actor) error { return x.health.Set(by, x.hs[0], misuseHealth{}) },
+			"Component.Add":     func(x *misuseScene, by world.Actor) error { return x.name.Add(by, x.hs[0], misuseName{}) },
+			"Component.Remove":  func(x *misuseScene, by world.Actor) error { return x.health.Remove(by, x.hs[0]) },
+			"Func.Call":         func(x *misuseScene, by world.Actor) error { return x.heal.Call(by, x.hs[0], 1) },
+			"Message.Send":      func(x *misuseScene, by world.Actor) error { return x.hit.Send(by, x.hs[0], misuseHit{}) },
+			"Message.SendShard": func(x *misuseScene, by world.Actor) error { return x.hit.SendShard(by, 0, misuseHit{}) },
+			"Message.Broadcast": func(x *misuseScene, by world.Actor) error { return x.hit.Broadcast(by, misuseHit{}) },
+			"Names.Bind":        func(x *misuseScene, by world.Actor) error { return x.names.Bind(by, x.hs[0], "zero") },
+			"Names.Unbind":      func(x *misuseScene, by world.Actor) error { return x.names.Unbind(by, x.hs[20]) },
+			"Relation.AddChild": func(x *misuseScene, by world.Actor) error { return x.kin.AddChild(by, x.hs[10], x.hs[1]) },
+			"Relation.Remove":   func(x *misuseScene, by world.Actor) error { return x.kin.Remove(by, x.hs[11]) },
+			"Relation.Sort":     func(x *misuseScene, by world.Actor) error { return x.kin.Sort(by, x.hs[10], handle.Handle.Compare) },
 		} {
 			add(call+" by "+holder, "", func(x, y *misuseScene) error { return do(x, of(y)) })
 		}
 	}
-	for call, do := range map[string]func(by world.Holder, h handle.Handle) error{
-		"Move":          func(by world.Holder, h handle.Handle) error { return world.Move(by, h, 1) },
-		"Flag":          func(by world.Holder, h handle.Handle) error { return world.Flag(by, h, 1) },
-		"reference.To":  func(by world.Holder, h handle.Handle) error { reference.To(by, h); return nil },
-		"reference.Own": func(by world.Holder, h handle.Handle) error { reference.Own(by, h, nil); return nil },
+	for call, do := range map[string]func(by world.Actor, h handle.Handle) error{
+		"Move":          func(by world.Actor, h handle.Handle) error { return world.Move(by, h, 1) },
+		"Flag":          func(by world.Actor, h handle.Handle) error { return world.Flag(by, h, 1) },
+		"reference.To":  func(by world.Actor, h handle.Handle) error { reference.To(by, h); return nil },
+		"reference.Own": func(by world.Actor, h handle.Handle) error { reference.Own(by, h, nil); return nil },
 	} {
 		add(call+" by nil", "", func(x, _ *misuseScene) error { return do(nil, x.hs[0]) })
 	}
@@ -154,34 +154,37 @@ func keptRows() (rows []misuseRow) {
 		add(call, "reads what does no harm", func(x *misuseScene) error { do(system(x), x.hs[0]); return nil })
 	}
 
-	self := func(x *misuseScene) (kept *world.Self) {
-		if err := x.do(x.w, func(self *world.Self) { kept = self }); err != nil {
+	self := func(x *misuseScene) (kept *world.EntityContext) {
+		if err := x.do(x.w, func(self *world.EntityContext) { kept = self }); err != nil {
 			return nil
 		}
 		return kept
 	}
-	for call, do := range map[string]func(x *misuseScene, s *world.Self) error{
-		"Component.Read of a Self":  func(x *misuseScene, s *world.Self) error { x.health.Read(s); return nil },
-		"Component.Write of a Self": func(x *misuseScene, s *world.Self) error { x.health.Write(s); return nil },
-		"Self.Destroy":              func(x *misuseScene, s *world.Self) error { return s.Destroy(x.hs[0]) },
-		"Self.Status":               func(x *misuseScene, s *world.Self) error { s.Status(x.hs[0]); return nil },
-		"Bundle.Create by Self":     func(x *misuseScene, s *world.Self) error { _, err := x.unit.Create(s, misuseUnit{}); return err },
-		"Component.Set by Self":     func(x *misuseScene, s *world.Self) error { return x.health.Set(s, x.hs[1], misuseHealth{}) },
-		"Component.Add by Self":     func(x *misuseScene, s *world.Self) error { return x.name.Add(s, x.hs[1], misuseName{}) },
-		"Flag by Self":              func(x *misuseScene, s *world.Self) error { return world.Flag(s, x.hs[0], 1) },
-		"Move by Self":              func(x *misuseScene, s *world.Self) error { return world.Move(s, x.hs[0], 1) },
-		"Func.Call by Self":         func(x *misuseScene, s *world.Self) error { return x.heal.Call(s, x.hs[1], 1) },
-		"Message.Send by Self":      func(x *misuseScene, s *world.Self) error { return x.hit.Send(s, x.hs[1], misuseHit{}) },
-		"Message.Broadcast by Self": func(x *misuseScene, s *world.Self) error { return x.hit.Broadcast(s, misuseHit{}) },
-		"Names.Bind by Self":        func(x *misuseScene, s *world.Self) error { return x.names.Bind(s, x.hs[0], "zero") },
+	for call, do := range map[string]func(x *misuseScene, s *world.EntityContext) error{
+		"Component.Read of an EntityContext":  func(x *misuseScene, s *world.EntityContext) error { x.health.Read(s); return nil },
+		"Component.Write of an EntityContext": func(x *misuseScene, s *world.EntityContext) error { x.health.Write(s); return nil },
+		"EntityContext.Destroy":               func(x *misuseScene, s *world.EntityContext) error { return s.Destroy(x.hs[0]) },
+		"EntityContext.Status":                func(x *misuseScene, s *world.EntityContext) error { s.Status(x.hs[0]); return nil },
+		"Bundle.Create by EntityContext": func(x *misuseScene, s *world.EntityContext) error {
+			_, err := x.unit.Create(s, misuseUnit{})
+			return err
+		},
+		"Component.Set by EntityContext":     func(x *misuseScene, s *world.EntityContext) error { return x.health.Set(s, x.hs[1], misuseHealth{}) },
+		"Component.Add by EntityContext":     func(x *misuseScene, s *world.EntityContext) error { return x.name.Add(s, x.hs[1], misuseName{}) },
+		"Flag by EntityContext":              func(x *misuseScene, s *world.EntityContext) error { return world.Flag(s, x.hs[0], 1) },
+		"Move by EntityContext":              func(x *misuseScene, s *world.EntityContext) error { return world.Move(s, x.hs[0], 1) },
+		"Func.Call by EntityContext":         func(x *misuseScene, s *world.EntityContext) error { return x.heal.Call(s, x.hs[1], 1) },
+		"Message.Send by EntityContext":      func(x *misuseScene, s *world.EntityContext) error { return x.hit.Send(s, x.hs[1], misuseHit{}) },
+		"Message.Broadcast by EntityContext": func(x *misuseScene, s *world.EntityContext) error { return x.hit.Broadcast(s, misuseHit{}) },
+		"Names.Bind by EntityContext":        func(x *misuseScene, s *world.EntityContext) error { return x.names.Bind(s, x.hs[0], "zero") },
 	} {
 		add(call, "", func(x *misuseScene) error { return do(x, self(x)) })
 	}
-	for call, do := range map[string]func(s *world.Self, h handle.Handle){
-		"Self.Alive":  func(s *world.Self, h handle.Handle) { s.Alive(h) },
-		"Self.Handle": func(s *world.Self, _ handle.Handle) { s.Handle() },
-		"Self.Tick":   func(s *world.Self, _ handle.Handle) { s.Tick() },
-		"Self.Shard":  func(s *world.Self, _ handle.Handle) { s.Shard() },
+	for call, do := range map[string]func(s *world.EntityContext, h handle.Handle){
+		"EntityContext.Alive":  func(s *world.EntityContext, h handle.Handle) { s.Alive(h) },
+		"EntityContext.Handle": func(s *world.EntityContext, _ handle.Handle) { s.Handle() },
+		"EntityContext.Tick":   func(s *world.EntityContext, _ handle.Handle) { s.Tick() },
+		"EntityContext.Shard":  func(s *world.EntityContext, _ handle.Handle) { s.Shard() },
 	} {
 		add(call, "reads what does no harm", func(x *misuseScene) error { do(self(x), x.hs[0]); return nil })
 	}
@@ -266,20 +269,20 @@ func keptRows() (rows []misuseRow) {
 		kept.Get(x.hs[0])
 		return nil
 	})
-	feed := func(x *misuseScene) (*world.World, *world.Feed) {
+	feed := func(x *misuseScene) (*world.World, *world.Replayer) {
 		w := world.MustNew(world.Options{Shards: 2})
-		f, err := w.Feed()
+		f, err := w.ReplayInputs()
 		require.NoError(x.t, err)
 		return w, f
 	}
-	for call, do := range map[string]func(f *world.Feed) error{
-		"Feed.Draw":    func(f *world.Feed) error { return f.Draw(0) },
-		"Feed.Recall":  func(f *world.Feed) error { return f.Recall(handle.New(2, 0, 1)) },
-		"Feed.Request": func(f *world.Feed) error { _, err := f.Request(0, 0, handle.New(0, 0, 1)); return err },
-		"Feed.Shift":   func(f *world.Feed) error { return f.Shift(nil) },
-		"Feed.Release": func(f *world.Feed) error { f.Release(handle.New(0, 0, 1)); return nil },
-		"Feed.Publish": func(f *world.Feed) error { f.Publish(); return nil },
-		"Feed.Close":   func(f *world.Feed) error { f.Close(); return nil },
+	for call, do := range map[string]func(f *world.Replayer) error{
+		"Replayer.Draw":     func(f *world.Replayer) error { return f.Draw(0) },
+		"Replayer.Recall":   func(f *world.Replayer) error { return f.Recall(handle.New(2, 0, 1)) },
+		"Replayer.Request":  func(f *world.Replayer) error { _, err := f.Request(0, 0, handle.New(0, 0, 1)); return err },
+		"Replayer.Transfer": func(f *world.Replayer) error { return f.Transfer(nil) },
+		"Replayer.Release":  func(f *world.Replayer) error { f.Release(handle.New(0, 0, 1)); return nil },
+		"Replayer.Publish":  func(f *world.Replayer) error { f.Publish(); return nil },
+		"Replayer.Close":    func(f *world.Replayer) error { f.Close(); return nil },
 	} {
 		const harmless = "does nothing"
 		add(call+", closed", harmless, func(x *misuseScene) error {
@@ -478,7 +481,7 @@ func twiceRows() (rows []misuseRow) {
 	add("Port.Destroy within CreateN's init", init, func(x *misuseScene) error {
 		return x.unit.CreateN(x.port, 2, func(int, *misuseUnit) { _ = x.port.Destroy(x.hs[0]) })
 	})
-	add("World.Listen to two", "", func(x *misuseScene) error {
+	add("World.RecordInputs to two", "", func(x *misuseScene) error {
 		if _, err := inputlog.NewRecorder(x.w, io.Discard, inputlog.Options{Codecs: misuseCodecs()}); err != nil {
 			return err
 		}

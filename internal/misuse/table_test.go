@@ -50,7 +50,7 @@ type misuseScene struct {
 	named   *world.Bundle[misuseNamed]
 	hit     *world.Message[misuseHit]
 	doing   *world.Func[struct{}]
-	code    func(*world.Self) // that it runs
+	code    func(*world.EntityContext) // that it runs
 	heal    *world.Func[int64]
 	points  *world.Question[int, int64]
 	weather *world.Resource[int]
@@ -70,7 +70,7 @@ type misuseScene struct {
 }
 
 // do has code called on the first entity.
-func (x *misuseScene) do(by world.Holder, code func(*world.Self)) error {
+func (x *misuseScene) do(by world.Actor, code func(*world.EntityContext)) error {
 	x.code = code
 	return x.doing.Call(by, x.hs[0], struct{}{})
 }
@@ -83,9 +83,9 @@ func newMisuseScene(t testing.TB) *misuseScene {
 	x.unit = world.NewBundle[misuseUnit](w)
 	x.named = world.NewBundle[misuseNamed](w)
 	x.hit = world.RegisterMessage[misuseHit](w, "hit")
-	x.doing = world.RegisterFunc(w, "doing", func(self *world.Self, _ struct{}) { x.code(self) })
-	x.heal = world.RegisterFunc(w, "heal", func(self *world.Self, n int64) { x.health.Write(self).Points += n })
-	x.points = world.RegisterQuestion(w, "points", func(self *world.Self, _ int) int64 { return x.health.Read(self).Points })
+	x.doing = world.RegisterFunc(w, "doing", func(self *world.EntityContext, _ struct{}) { x.code(self) })
+	x.heal = world.RegisterFunc(w, "heal", func(self *world.EntityContext, n int64) { x.health.Write(self).Points += n })
+	x.points = world.RegisterQuestion(w, "points", func(self *world.EntityContext, _ int) int64 { return x.health.Read(self).Points })
 	x.weather = world.RegisterResource(w, "weather", 1)
 	x.names = names.New[string](w, "names", names.Options{})
 	x.kin = hierarchy.New(w, "kin", hierarchy.Options{})
@@ -129,9 +129,9 @@ func once(f *func(*world.Context), c *world.Context) {
 // misuseExtension runs what the scene has for it.
 type misuseExtension struct{ x *misuseScene }
 
-func (misuseExtension) Begin()                   {}
-func (misuseExtension) Spare(*world.Deaths) bool { return false }
-func (e misuseExtension) Spread(*world.Deaths, int) {
+func (misuseExtension) Begin()                     {}
+func (misuseExtension) Spare(*world.DyingSet) bool { return false }
+func (e misuseExtension) Spread(*world.DyingSet, int) {
 	if e.x.spread != nil {
 		run := e.x.spread
 		e.x.spread = nil
@@ -208,12 +208,12 @@ var misuseTimes = []misuseTime{
 		x.step()
 	}},
 	{"in a function of a refresh", func(x *misuseScene, call func()) {
-		require.NoError(x.t, x.do(x.port, func(*world.Self) { call() }))
+		require.NoError(x.t, x.do(x.port, func(*world.EntityContext) { call() }))
 		x.w.Refresh()
 		x.ticks++
 	}},
 	{"in a function by the World", func(x *misuseScene, call func()) {
-		require.NoError(x.t, x.do(x.w, func(*world.Self) { call() }))
+		require.NoError(x.t, x.do(x.w, func(*world.EntityContext) { call() }))
 	}},
 	{"in a hook", func(x *misuseScene, call func()) {
 		x.onSet = func(*world.Context) { call() }

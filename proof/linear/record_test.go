@@ -100,17 +100,17 @@ type ledger struct {
 func (l *ledger) begin(v verb, by holder, h handle.Handle) *record {
 	l.records = append(l.records, record{client: l.client, verb: v, holder: by, h: h, called: l.clock.now()})
 	r := &l.records[len(l.records)-1]
-	l.dawdle(r)
+	l.pause(r)
 	return r
 }
 
 // end notes that it returned.
 func (l *ledger) end(r *record) {
-	l.dawdle(r)
+	l.pause(r)
 	r.returned = l.clock.now()
 }
 
-func (l *ledger) dawdle(r *record) {
+func (l *ledger) pause(r *record) {
 	if l.r.IntN(16) == 0 {
 		r.dawdled = true
 		runtime.Gosched()

@@ -138,7 +138,7 @@ func (u rules) destroy(s slot, r *record) (slot, bool) {
 		}
 	}
 	if u.flaw == destroysNow && s.isAlive(r.h) {
-		return u.bury(s), true
+		return u.free(s), true
 	}
 	s.sent = s.sent.with(request{rank: r.rank, version: r.h.Version(), number: r.request})
 	return s, true
@@ -195,14 +195,14 @@ func (u rules) refresh(s slot, step verb) (slot, bool) {
 			if q.create && s.state == pending {
 				s.state = alive
 				if u.flaw == losesCreates {
-					s = u.bury(s)
+					s = u.free(s)
 				}
 			}
 		}
 	case sweep:
 		s = u.decide(s)
 		if s.marked {
-			s = u.bury(s)
+			s = u.free(s)
 		}
 	case settle:
 		if s.state == drawn { // its port may have closed
@@ -233,8 +233,8 @@ func (u rules) decide(s slot) slot {
 	return s
 }
 
-// bury frees the slot of a dead atom, or retires it.
-func (u rules) bury(s slot) slot {
+// free frees the slot of a dead atom, or retires it.
+func (u rules) free(s slot) slot {
 	s.marked = false
 	switch {
 	case u.flaw == keepsVersion:

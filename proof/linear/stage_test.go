@@ -29,7 +29,7 @@ func newShape(r *rand.Rand) shape {
 	return shape{
 		options: world.Options{
 			Shards: 1 + r.IntN(3), VersionMax: 1 + r.Uint32N(4), IndexMax: []uint32{3, 15, 63, 255}[r.IntN(4)],
-			LaneRequests: 2 + r.IntN(8), OutboxRequests: 1 + r.IntN(4), PortsMax: 64,
+			QueueRequests: 2 + r.IntN(8), OutboxRequests: 1 + r.IntN(4), PortsMax: 64,
 		},
 		ports: 4 + r.IntN(13), operations: 14 + r.IntN(8), systems: r.IntN(2) == 0, reopen: r.IntN(4) == 0,
 	}
@@ -167,7 +167,7 @@ func (s *stage) pick(r *rand.Rand) handle.Handle {
 }
 
 // lookAt asks what the handle stands for, in one way or the other.
-func (a *actor) lookAt(by world.Holder, as holder, h handle.Handle) {
+func (a *actor) lookAt(by world.Actor, as holder, h handle.Handle) {
 	if h.IsNone() {
 		return
 	}
@@ -238,7 +238,7 @@ func (a *actor) actIdle() {
 }
 
 // create makes an entity that is alive at once.
-func (a *actor) create(by world.Holder, as holder) {
+func (a *actor) create(by world.Actor, as holder) {
 	r := a.begin(create, as, handle.None)
 	var err error
 	r.h, err = a.units.Create(by, unit{})

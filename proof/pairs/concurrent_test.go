@@ -187,7 +187,7 @@ func (y *player) ask(a *act) []handle.Handle {
 	return hs
 }
 
-// sent takes note of a request; a full lane is no fault.
+// sent takes note of a request; a full queue is no fault.
 func (y *player) sent(done *world.Completion, err error) {
 	switch {
 	case err == nil && done != nil:

@@ -14,7 +14,7 @@ func copies() *feature {
 				return nil
 			}
 			h := d.someone()
-			return &act{name: "copy", h: h, born: &creation{copies: true, of: h}, do: func(_ *objects, by world.Holder) ([]handle.Handle, error) {
+			return &act{name: "copy", h: h, born: &creation{copies: true, of: h}, do: func(_ *objects, by world.Actor) ([]handle.Handle, error) {
 				twin, err := by.(interface {
 					Copy(handle.Handle) (handle.Handle, error)
 				}).Copy(h)

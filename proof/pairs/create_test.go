@@ -25,7 +25,7 @@ func spawn(d *drawer, count int) *act {
 		d.next()
 	}
 	a := &act{name: "create", born: &creation{has: bundleParts[i], value: func(k int) values { return alike(first + int64(k)) }}}
-	a.do = func(o *objects, by world.Holder) ([]handle.Handle, error) {
+	a.do = func(o *objects, by world.Actor) ([]handle.Handle, error) {
 		if count > 1 {
 			return o.bundles[i].appendN(nil, by, count, first)
 		}

@@ -20,14 +20,14 @@ func destroy() *feature {
 
 // kill is the act of destroying an entity.
 func kill(h handle.Handle) *act {
-	a := on("destroy", h, func(_ *objects, by world.Holder, h handle.Handle) error {
+	a := on("destroy", h, func(_ *objects, by world.Actor, h handle.Handle) error {
 		switch by := by.(type) {
 		case *world.World:
 			if !by.Destroy(h) {
 				return world.ErrStale
 			}
 			return nil
-		case *world.Self:
+		case *world.EntityContext:
 			return by.Destroy(h)
 		case *world.Context:
 			return by.Destroy(h)

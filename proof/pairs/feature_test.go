@@ -29,7 +29,7 @@ type feature struct {
 	end func(s *scene)
 }
 
-// holders is a set of kinds of holders.
+// holders is a set of kinds of actors.
 type holders uint8
 
 const (
@@ -51,13 +51,13 @@ func features() []*feature {
 	}
 }
 
-// act is one thing that is done: in the world by whoever holds the holder, and in the
+// act is one thing that is done: in the world by whoever holds the actor, and in the
 // model in its place among everything that is done.
 type act struct {
 	name string
 	h    handle.Handle
 	// do does it, or requests it, and returns whom it created.
-	do func(o *objects, by world.Holder) ([]handle.Handle, error)
+	do func(o *objects, by world.Actor) ([]handle.Handle, error)
 	// model does it in the model, to the entity h, nil if that is not alive, or for a
 	// request marked.
 	model func(m *model, e *entity) world.Outcome
@@ -103,10 +103,10 @@ func (d *drawer) someone() handle.Handle {
 	return d.known[d.dice.IntN(len(d.known))]
 }
 
-// on is the act of a method that takes a holder and an entity.
-func on(name string, h handle.Handle, do func(o *objects, by world.Holder, h handle.Handle) error, model func(m *model, e *entity) world.Outcome) *act {
+// on is the act of a method that takes an actor and an entity.
+func on(name string, h handle.Handle, do func(o *objects, by world.Actor, h handle.Handle) error, model func(m *model, e *entity) world.Outcome) *act {
 	return &act{
 		name: name, h: h, model: model,
-		do: func(o *objects, by world.Holder) ([]handle.Handle, error) { return nil, do(o, by, h) },
+		do: func(o *objects, by world.Actor) ([]handle.Handle, error) { return nil, do(o, by, h) },
 	}
 }

@@ -31,12 +31,12 @@ func functions() *feature {
 	return &feature{
 		name: "functions", rate: 800, by: byAny &^ byGlobal,
 		prepare: func(o *objects) {
-			o.made["function"] = world.RegisterFunc(o.World, "function", func(self *world.Self, x orderTo) { o.function(self, x) })
+			o.made["function"] = world.RegisterFunc(o.World, "function", func(self *world.EntityContext, x orderTo) { o.function(self, x) })
 		},
 		draw: func(d *drawer) *act {
 			x := orderTo{d.next(), d.someone()}
-			return on("call", d.someone(), func(o *objects, by world.Holder, h handle.Handle) (err error) {
-				if by == world.Holder(o.World) { // a panic is the caller's
+			return on("call", d.someone(), func(o *objects, by world.Actor, h handle.Handle) (err error) {
+				if by == world.Actor(o.World) { // a panic is the caller's
 					defer func() {
 						if r := recover(); r != nil {
 							err = r.(error)
@@ -49,7 +49,7 @@ func functions() *feature {
 	}
 }
 
-func (o *objects) function(self *world.Self, x orderTo) {
+func (o *objects) function(self *world.EntityContext, x orderTo) {
 	h, i := self.Handle(), self.Shard()
 	o.parts[x.n%partsN].write(self, x.n)
 	_ = world.Flag(self, h, world.Flags(1<<(x.n%7)))

@@ -58,7 +58,7 @@ func hooks() *feature {
 }
 
 func (o *objects) observe(x *hook) {
-	var of []world.Part
+	var of []world.ComponentSet
 	for i, p := range o.parts {
 		if x.parts.has(i) {
 			of = append(of, p.component)
@@ -94,7 +94,7 @@ func (o *objects) react(c *world.Context, x *hook, on world.Event, h handle.Hand
 	case x.number == 0 && on == world.OnDestroy && (h.Index()+h.Version())%4 == 0:
 		n := int64(h) & (1<<40 - 1)
 		a = &act{name: "create", born: &creation{has: bundleParts[0], value: func(int) values { return alike(n) }}}
-		a.do = func(o *objects, by world.Holder) ([]handle.Handle, error) {
+		a.do = func(o *objects, by world.Actor) ([]handle.Handle, error) {
 			h, err := o.bundles[0].create(by, n)
 			return []handle.Handle{h}, err
 		}

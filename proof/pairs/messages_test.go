@@ -31,7 +31,7 @@ func messages() *feature {
 		},
 		draw: func(d *drawer) *act {
 			n := d.next()
-			return on("send", d.someone(), func(o *objects, by world.Holder, h handle.Handle) error {
+			return on("send", d.someone(), func(o *objects, by world.Actor, h handle.Handle) error {
 				return o.made["hit"].(*world.Message[Hit]).Send(by, h, Hit{n})
 			}, func(m *model, e *entity) world.Outcome { return m.send(e, n) })
 		},

@@ -22,8 +22,8 @@ type model struct {
 	children map[int64]handle.Handle   // what functions created, by argument
 	names    map[int64]handle.Handle
 	policy   hierarchy.OnParentDeath
-	released []handle.Handle // by references
-	shifts   []world.Shift   // what the balancer decided for this tick
+	released []handle.Handle  // by references
+	shifts   []world.Transfer // what the balancer decided for this tick
 
 	created, destroyed [][]handle.Handle // by tick
 	dead               []handle.Handle   // of the last refresh
@@ -51,7 +51,7 @@ type entity struct {
 	marked    bool
 	spared    bool // in this refresh
 	cancelled bool // created and destroyed by the requests of this refresh
-	strays    bool // an idle world moved it, and its messages follow it
+	misrouted bool // an idle world moved it, and its messages follow it
 
 	// What hooks are to be told.
 	born, fresh bool  // created since the last refresh; by a request in this one
@@ -185,7 +185,7 @@ func (m *model) apply(joint bool) {
 func (m *model) settle() {
 	m.dead = m.dead[:0]
 	for h, e := range m.entities {
-		e.born, e.fresh, e.had, e.stored, e.spared, e.cancelled, e.strays = false, false, e.has, 0, false, false, false
+		e.born, e.fresh, e.had, e.stored, e.spared, e.cancelled, e.misrouted = false, false, e.has, 0, false, false, false
 		switch {
 		case e.pending:
 			e.had = 0

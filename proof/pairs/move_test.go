@@ -16,7 +16,7 @@ func move() *feature {
 				to = d.n(d.shards)
 			}
 			a := on("move", d.someone(),
-				func(_ *objects, by world.Holder, h handle.Handle) error { return world.Move(by, h, to) },
+				func(_ *objects, by world.Actor, h handle.Handle) error { return world.Move(by, h, to) },
 				func(m *model, e *entity) world.Outcome { return m.move(e, to) })
 			a.moves = true
 			return a
@@ -30,7 +30,7 @@ func (m *model) move(e *entity, to int) world.Outcome {
 	case e == nil:
 		return world.Gone
 	case m.atOnce:
-		e.shard, e.strays = to, true
+		e.shard, e.misrouted = to, true
 	default:
 		e.to = to
 	}

@@ -20,9 +20,9 @@ func uniqueNames() *feature {
 		draw: func(d *drawer) (a *act) {
 			h, name := d.someone(), int64(d.n(nameMax))
 			if d.n(5) == 0 {
-				a = on("unbind", h, func(o *objects, by world.Holder, h handle.Handle) error { return of(o).Unbind(by, h) }, (*model).unbind)
+				a = on("unbind", h, func(o *objects, by world.Actor, h handle.Handle) error { return of(o).Unbind(by, h) }, (*model).unbind)
 			} else {
-				a = on("bind", h, func(o *objects, by world.Holder, h handle.Handle) error { return of(o).Bind(by, h, name) },
+				a = on("bind", h, func(o *objects, by world.Actor, h handle.Handle) error { return of(o).Bind(by, h, name) },
 					func(m *model, e *entity) world.Outcome { return m.bind(e, name) })
 			}
 			a.joint = true

@@ -124,7 +124,7 @@ func (s *scene) mustBeAt(e *entity, shifted map[[2]int]int) {
 		return
 	}
 	way := [2]int{e.shard, shard}
-	may := e.shard == nowhere || !e.moved && slices.ContainsFunc(s.model.shifts, func(x world.Shift) bool {
+	may := e.shard == nowhere || !e.moved && slices.ContainsFunc(s.model.shifts, func(x world.Transfer) bool {
 		return (x.From == e.shard || e.born) && x.To == shard
 	})
 	s.must(may, "%v is in shard %d, by the model in %d", e.h, shard, e.shard)

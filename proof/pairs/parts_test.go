@@ -34,17 +34,17 @@ func alike(n int64) values { return values{n, n, n, 0, int64(int32(n))} }
 type part struct {
 	component interface {
 		world.AnyComponent
-		world.Part
+		world.ComponentSet
 	}
-	set, add      func(by world.Holder, h handle.Handle, n int64) error
-	remove        func(by world.Holder, h handle.Handle) error
+	set, add      func(by world.Actor, h handle.Handle, n int64) error
+	remove        func(by world.Actor, h handle.Handle) error
 	ask           func(p *world.Port, h handle.Handle) (*world.Completion, func() (int64, bool), error)
-	write         func(self *world.Self, n int64)
-	read          func(self *world.Self) (int64, bool)
+	write         func(self *world.EntityContext, n int64)
+	read          func(self *world.EntityContext) (int64, bool)
 	addTo         func(q *world.Query) error
 	removeFrom    func(q *world.Query) error
-	with, without func(world.Asker) world.Term
-	reader        func(world.Asker) func(handle.Handle) (int64, bool)
+	with, without func(world.Binder) world.Term
+	reader        func(world.Binder) func(handle.Handle) (int64, bool)
 	declare       func(*world.Build)
 	foreign       func(b *world.Build) func(handle.Handle) (int64, bool)
 }
@@ -53,8 +53,8 @@ func newPart[T any](w *world.World, name string, encode func(int64) T, decode fu
 	c := world.Register[T](w, name)
 	return &part{
 		component: c,
-		set:       func(by world.Holder, h handle.Handle, n int64) error { return c.Set(by, h, encode(n)) },
-		add:       func(by world.Holder, h handle.Handle, n int64) error { return c.Add(by, h, encode(n)) },
+		set:       func(by world.Actor, h handle.Handle, n int64) error { return c.Set(by, h, encode(n)) },
+		add:       func(by world.Actor, h handle.Handle, n int64) error { return c.Add(by, h, encode(n)) },
 		remove:    c.Remove,
 		ask: func(p *world.Port, h handle.Handle) (*world.Completion, func() (int64, bool), error) {
 			a := new(world.Answer[T])
@@ -63,12 +63,12 @@ func newPart[T any](w *world.World, name string, encode func(int64) T, decode fu
 				return decode(v), ok
 			}, c.Ask(p, h, a)
 		},
-		write: func(self *world.Self, n int64) {
+		write: func(self *world.EntityContext, n int64) {
 			if v := c.Write(self); v != nil {
 				*v = encode(n)
 			}
 		},
-		read: func(self *world.Self) (int64, bool) {
+		read: func(self *world.EntityContext) (int64, bool) {
 			if v := c.Read(self); v != nil {
 				return decode(*v), true
 			}
@@ -76,9 +76,9 @@ func newPart[T any](w *world.World, name string, encode func(int64) T, decode fu
 		},
 		addTo:      func(q *world.Query) error { return c.AddTo(q, nil) },
 		removeFrom: c.RemoveFrom,
-		with:       func(a world.Asker) world.Term { return world.With[T](a) },
-		without:    func(a world.Asker) world.Term { return world.Without[T](a) },
-		reader: func(a world.Asker) func(handle.Handle) (int64, bool) {
+		with:       func(a world.Binder) world.Term { return world.With[T](a) },
+		without:    func(a world.Binder) world.Term { return world.Without[T](a) },
+		reader: func(a world.Binder) func(handle.Handle) (int64, bool) {
 			r := world.Read[T](a)
 			return func(h handle.Handle) (int64, bool) {
 				if v := r.Get(h); v != nil {
@@ -152,12 +152,12 @@ type (
 // bundle is one bundle, for numbers.
 type bundle struct {
 	parts    parts
-	part     world.Part
-	create   func(by world.Holder, n int64) (handle.Handle, error)
-	appendN  func(dst []handle.Handle, by world.Holder, count int, n int64) ([]handle.Handle, error)
+	part     world.ComponentSet
+	create   func(by world.Actor, n int64) (handle.Handle, error)
+	appendN  func(dst []handle.Handle, by world.Actor, count int, n int64) ([]handle.Handle, error)
 	rows     func(count int, init func(rows world.Chunk)) error
 	recreate func(r *world.Restoration, in int, h handle.Handle, n int64) error
-	exchange func(by world.Holder, h handle.Handle, n int64, remove ...world.Part) error
+	exchange func(by world.Actor, h handle.Handle, n int64, remove ...world.ComponentSet) error
 }
 
 func newBundle[T any](w *world.World, of parts, encode func(int64) T) *bundle {
@@ -165,15 +165,15 @@ func newBundle[T any](w *world.World, of parts, encode func(int64) T) *bundle {
 	return &bundle{
 		parts:  of,
 		part:   b,
-		create: func(by world.Holder, n int64) (handle.Handle, error) { return b.Create(by, encode(n)) },
-		appendN: func(dst []handle.Handle, by world.Holder, count int, n int64) ([]handle.Handle, error) {
+		create: func(by world.Actor, n int64) (handle.Handle, error) { return b.Create(by, encode(n)) },
+		appendN: func(dst []handle.Handle, by world.Actor, count int, n int64) ([]handle.Handle, error) {
 			return b.AppendN(dst, by, count, func(i int, v *T) { *v = encode(n + int64(i)) })
 		},
 		rows: func(count int, init func(world.Chunk)) error { return b.CreateRows(w, count, init) },
 		recreate: func(r *world.Restoration, in int, h handle.Handle, n int64) error {
 			return b.Recreate(r, in, h, encode(n))
 		},
-		exchange: func(by world.Holder, h handle.Handle, n int64, remove ...world.Part) error {
+		exchange: func(by world.Actor, h handle.Handle, n int64, remove ...world.ComponentSet) error {
 			return b.Exchange(by, h, encode(n), remove...)
 		},
 	}

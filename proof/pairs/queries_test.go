@@ -65,7 +65,7 @@ func (o *objects) terms(with, without parts, hidden world.Flags) (all []world.Te
 // byQuery is the act of doing something to all who match.
 func byQuery(name string, with, without parts, hidden world.Flags, do func(o *objects, q *world.Query) error, each func(m *model, e *entity)) *act {
 	a := &act{name: name}
-	a.do = func(o *objects, _ world.Holder) ([]handle.Handle, error) {
+	a.do = func(o *objects, _ world.Actor) ([]handle.Handle, error) {
 		return nil, do(o, o.Query(o.terms(with, without, hidden)...))
 	}
 	a.model = func(m *model, _ *entity) world.Outcome {

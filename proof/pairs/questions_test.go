@@ -9,7 +9,7 @@ func questions() *feature {
 	return &feature{
 		name: "questions",
 		prepare: func(o *objects) {
-			o.made["question"] = world.RegisterQuestion(o.World, "question", func(self *world.Self, n int64) int64 {
+			o.made["question"] = world.RegisterQuestion(o.World, "question", func(self *world.EntityContext, n int64) int64 {
 				for _, p := range o.parts {
 					if v, ok := p.read(self); ok {
 						n += v

@@ -70,7 +70,7 @@ func references() *feature {
 }
 
 // own takes the ownership of an entity that had none.
-func (r *held) own(s *scene, by world.Holder, h handle.Handle) {
+func (r *held) own(s *scene, by world.Actor, h handle.Handle) {
 	e := s.model.entities[h]
 	if e == nil || e.marked || r.owned[h] {
 		return
@@ -91,7 +91,7 @@ func (r *held) release(s *scene) {
 	s.dice.Shuffle(len(r.owners), func(i, j int) { r.owners[i], r.owners[j] = r.owners[j], r.owners[i] })
 	for _, o := range r.owners[len(r.owners)/2:] {
 		h, last := o.Handle(), o.Shares() == 1
-		a := &act{name: "release", outer: true, h: h, do: func(*objects, world.Holder) ([]handle.Handle, error) {
+		a := &act{name: "release", outer: true, h: h, do: func(*objects, world.Actor) ([]handle.Handle, error) {
 			last = o.Shares() == 1
 			o.Release()
 			return nil, nil
@@ -111,7 +111,7 @@ func (r *held) release(s *scene) {
 			continue
 		}
 		h := w.of
-		s.loose(&act{name: "destroy by a weak reference", outer: true, h: h, do: func(*objects, world.Holder) ([]handle.Handle, error) {
+		s.loose(&act{name: "destroy by a weak reference", outer: true, h: h, do: func(*objects, world.Actor) ([]handle.Handle, error) {
 			w.Destroy()
 			return nil, nil
 		}, model: func(m *model, _ *entity) world.Outcome {
@@ -122,7 +122,7 @@ func (r *held) release(s *scene) {
 	r.weak = keep // the others are empty, also where a relation spares the entity
 }
 
-// loose does an act that needs no holder: here, or if it may in a system.
+// loose does an act that needs no actor: here, or if it may in a system.
 func (s *scene) loose(a *act, may bool) {
 	if may && s.coin() {
 		s.script(s.n(s.Shards()), a)

@@ -30,13 +30,13 @@ func relations() *feature {
 			}
 			switch d.n(5) {
 			case 0, 1:
-				a = on("add child", child, func(o *objects, by world.Holder, h handle.Handle) error { return of(o).AddChild(by, parent, h) },
+				a = on("add child", child, func(o *objects, by world.Actor, h handle.Handle) error { return of(o).AddChild(by, parent, h) },
 					func(m *model, e *entity) world.Outcome { return m.adopt(e, parent, false) })
 			case 2, 3:
-				a = on("give to", child, func(o *objects, by world.Holder, h handle.Handle) error { return of(o).Relation.Move(by, h, parent) },
+				a = on("give to", child, func(o *objects, by world.Actor, h handle.Handle) error { return of(o).Relation.Move(by, h, parent) },
 					func(m *model, e *entity) world.Outcome { return m.adopt(e, parent, true) })
 			default:
-				a = on("remove child", child, func(o *objects, by world.Holder, h handle.Handle) error {
+				a = on("remove child", child, func(o *objects, by world.Actor, h handle.Handle) error {
 					return of(o).RemoveChild(by, h, hierarchy.Close)
 				}, (*model).orphan)
 			}

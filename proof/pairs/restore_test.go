@@ -32,7 +32,7 @@ type soul struct {
 func (s *scene) restored() {
 	image := s.past()
 	a := &act{name: "restore", born: &creation{has: 0}}
-	a.do = func(o *objects, _ world.Holder) ([]handle.Handle, error) {
+	a.do = func(o *objects, _ world.Actor) ([]handle.Handle, error) {
 		return nil, o.Restore(image.layout, func(r *world.Restoration) error { return image.fill(o, r) })
 	}
 	s.byIdle(a)
@@ -70,7 +70,7 @@ func (s *scene) past() (image saved) {
 	var living []handle.Handle
 	for range 3 {
 		for range population / 2 {
-			by, kind, n := world.Holder(o.World), s.n(len(bundleParts)), s.next()
+			by, kind, n := world.Actor(o.World), s.n(len(bundleParts)), s.next()
 			if s.coin() {
 				by = p
 			}

@@ -80,7 +80,7 @@ func (p plan) has(name string) bool {
 func newObjects(p plan, workers int, chaos uint64) *objects {
 	dice := rand.New(rand.NewPCG(p.seed, 1))
 	options := world.Options{
-		Shards: 2 + dice.IntN(6), Seed: p.seed, LaneRequests: 1 << 15, LaneBytes: 1 << 23, OutboxBytes: 1 << 23, PortsMax: 128,
+		Shards: 2 + dice.IntN(6), Seed: p.seed, QueueRequests: 1 << 15, QueueBytes: 1 << 23, OutboxBytes: 1 << 23, PortsMax: 128,
 	}
 	ticks := scheduler.Options{Workers: workers, Chaos: chaos}
 	for _, f := range p.features {
@@ -117,7 +117,7 @@ func (o *objects) act(b *world.Build) func(*world.Context) {
 	}
 	return func(c *world.Context) {
 		i := c.Shard()
-		if i == world.Everywhere {
+		if i == world.AllShards {
 			i = c.Shards()
 		}
 		for _, a := range o.scripts[i] {
@@ -130,7 +130,7 @@ func (o *objects) act(b *world.Build) func(*world.Context) {
 // note takes note of what a system or hook has seen.
 func (o *objects) note(c *world.Context, what string, h handle.Handle, v int64) {
 	i := c.Shard()
-	if i == world.Everywhere {
+	if i == world.AllShards {
 		i = c.Shards()
 	}
 	o.notes[i] = append(o.notes[i], note{what, h, v})
@@ -354,11 +354,11 @@ func (s *scene) foster() {
 }
 
 func (s *scene) catchUp() {
-	for i, deeds := range s.late {
-		for _, d := range deeds {
+	for i, actions := range s.late {
+		for _, d := range actions {
 			s.byLate(i, d)
 		}
-		s.late[i] = deeds[:0]
+		s.late[i] = actions[:0]
 	}
 }
 
@@ -427,8 +427,8 @@ func (s *scene) accept(sender int, r *request) {
 // settle does in the model what the systems have done, and compares.
 func (s *scene) settle() {
 	m := s.model
-	for i, deeds := range s.did {
-		for _, d := range deeds {
+	for i, actions := range s.did {
+		for _, d := range actions {
 			s.bySystem(i, d)
 		}
 	}

@@ -7,6 +7,6 @@
 // The log is one sender's. Entities are known by a key that a component holds, since
 // handles and places differ from shape to shape. What may differ without a trace in the
 // end: the number of shards, of workers and of processors, who is placed where, how large
-// the chunks are, whether the order is kept, how much lanes and outboxes hold, as long as
+// the chunks are, whether the order is kept, how much queues and outboxes hold, as long as
 // they refuse nothing; and in a world without systems, when it is refreshed.
 package same

@@ -136,7 +136,7 @@ func (p *player) do(e entry) {
 	default:
 		err = p.relate(e, h)
 	}
-	require.NoError(p.t, err, "lanes are large enough here")
+	require.NoError(p.t, err, "queues are large enough here")
 }
 
 // relate sends a request on names, or on who is whose child.

@@ -15,11 +15,11 @@ func (m *machine) createMany() {
 	p, b, count, first := m.ports[m.n(len(m.ports))], m.bundles[m.n(len(m.bundles))], m.n(6), m.number+1
 	m.number += int64(count)
 	hs, err := b.appendN(nil, p, count, first)
-	if count > 0 && m.naive.takenBack[p] >= m.options.LaneRequests {
+	if count > 0 && m.naive.takenBack[p] >= m.options.QueueRequests {
 		mustErr(m, err, world.ErrFull, "AppendN after batches that were not sent", 0)
 		return
 	}
-	waiting, limit := &m.naive.waiting, m.options.LaneRequests
+	waiting, limit := &m.naive.waiting, m.options.QueueRequests
 	switch room := limit - (*waiting)[p.Number()]; {
 	case count > room && count > 0:
 		want := world.ErrFull
@@ -74,10 +74,10 @@ func (m *machine) batch() {
 	}
 	p := m.ports[m.n(len(m.ports))]
 	waiting := m.naive.waiting[p.Number()]
-	b := &staged{machine: m, port: p, room: m.options.LaneRequests - waiting}
+	b := &staged{machine: m, port: p, room: m.options.QueueRequests - waiting}
 	full := world.ErrFull
 	if waiting == 0 {
-		full = world.ErrTooLarge // the batch itself has filled the lane
+		full = world.ErrTooLarge // the batch itself has filled the queue
 	}
 	err := p.Batch(func() error {
 		for range m.n(5) {
@@ -89,7 +89,7 @@ func (m *machine) batch() {
 		return nil
 	})
 	switch {
-	case m.naive.takenBack[p] >= m.options.LaneRequests:
+	case m.naive.takenBack[p] >= m.options.QueueRequests:
 		mustErr(m, err, world.ErrFull, "a batch after batches that were not sent", 0)
 		return
 	case b.err == nil && err == nil:
@@ -141,7 +141,7 @@ func (b *staged) do(full error) {
 	case b.err != nil:
 		mustErr(m, err, b.err, "a request after a refused one", h)
 	case len(b.requests) == b.room:
-		mustErr(m, err, full, "a request beyond the lane's limit", h)
+		mustErr(m, err, full, "a request beyond the queue's limit", h)
 		m.refused(1)
 		b.err = full
 	case o.verb == verbCreate && m.fullIndexes(err):

@@ -27,12 +27,12 @@ type (
 // bundle is one bundle, for numbers.
 type bundle struct {
 	parts    parts
-	part     world.Part
-	create   func(by world.Holder, n int64) (handle.Handle, error)
-	appendN  func(dst []handle.Handle, by world.Holder, count int, n int64) ([]handle.Handle, error)
+	part     world.ComponentSet
+	create   func(by world.Actor, n int64) (handle.Handle, error)
+	appendN  func(dst []handle.Handle, by world.Actor, count int, n int64) ([]handle.Handle, error)
 	rows     func(count int, init func(world.Chunk)) error
 	reserve  func(count int) error
-	exchange func(by world.Holder, h handle.Handle, n int64, remove ...world.Part) error
+	exchange func(by world.Actor, h handle.Handle, n int64, remove ...world.ComponentSet) error
 }
 
 func newBundle[T any](w *world.World, of parts, encode func(int64) T) *bundle {
@@ -40,13 +40,13 @@ func newBundle[T any](w *world.World, of parts, encode func(int64) T) *bundle {
 	return &bundle{
 		parts:  of,
 		part:   b,
-		create: func(by world.Holder, n int64) (handle.Handle, error) { return b.Create(by, encode(n)) },
-		appendN: func(dst []handle.Handle, by world.Holder, count int, n int64) ([]handle.Handle, error) {
+		create: func(by world.Actor, n int64) (handle.Handle, error) { return b.Create(by, encode(n)) },
+		appendN: func(dst []handle.Handle, by world.Actor, count int, n int64) ([]handle.Handle, error) {
 			return b.AppendN(dst, by, count, func(i int, v *T) { *v = encode(n + int64(i)) })
 		},
 		rows:    func(count int, init func(world.Chunk)) error { return b.CreateRows(w, count, init) },
 		reserve: func(count int) error { return b.Reserve(w, count) },
-		exchange: func(by world.Holder, h handle.Handle, n int64, remove ...world.Part) error {
+		exchange: func(by world.Actor, h handle.Handle, n int64, remove ...world.ComponentSet) error {
 			if len(remove) == 0 {
 				return b.Add(by, h, encode(n))
 			}

@@ -21,7 +21,7 @@ func flagsOf(v int64) world.Flags { return 1 << (v >> 3 % 4) }
 
 // registerFunctions registers a function and a question.
 func (m *machine) registerFunctions() {
-	m.act = world.RegisterFunc(m.World, "act", func(self *world.Self, v int64) {
+	m.act = world.RegisterFunc(m.World, "act", func(self *world.EntityContext, v int64) {
 		h := self.Handle()
 		m.parts[v%partsN].write(self, v)
 		mustErr(m, world.Flag(self, h, flagsOf(v)), nil, "Flag by a function", h)
@@ -36,7 +36,7 @@ func (m *machine) registerFunctions() {
 			panic(errAsked)
 		}
 	})
-	m.sum = world.RegisterQuestion(m.World, "sum", func(self *world.Self, v int64) int64 {
+	m.sum = world.RegisterQuestion(m.World, "sum", func(self *world.EntityContext, v int64) int64 {
 		for _, p := range m.parts {
 			if x, ok := p.read(self); ok {
 				v += x
@@ -109,7 +109,7 @@ func (m *machine) flag() {
 }
 
 // flagging gives or takes the flags of an order.
-func (m *machine) flagging(by world.Holder, h handle.Handle, o order) (q request, err error) {
+func (m *machine) flagging(by world.Actor, h handle.Handle, o order) (q request, err error) {
 	f := world.Flags(o.value)
 	if o.verb == verbFlag {
 		err = world.Flag(by, h, f)

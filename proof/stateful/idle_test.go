@@ -16,7 +16,7 @@ func (m *machine) create() {
 }
 
 // createBy creates as a World, or as a system in its shard.
-func (m *machine) createBy(by world.Holder, b *bundle) {
+func (m *machine) createBy(by world.Actor, b *bundle) {
 	v := m.next()
 	h, err := b.create(by, v)
 	if m.fullIndexes(err) {
@@ -127,8 +127,8 @@ func (m *machine) atOnce(err error, want world.Outcome, what string, h handle.Ha
 }
 
 // these lists components.
-func (m *machine) these(set parts) []world.Part {
-	var all []world.Part
+func (m *machine) these(set parts) []world.ComponentSet {
+	var all []world.ComponentSet
 	for i, p := range m.parts {
 		if set.has(i) {
 			all = append(all, p.component)

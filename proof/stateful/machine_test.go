@@ -40,7 +40,7 @@ func TestWorld(t *testing.T) {
 		m.end()
 	})
 	took := time.Since(began)
-	t.Logf("%d operations in %v, %.2f µs each, on %d worlds; %d ticks, %d entities destroyed, %d requests refused by full lanes, %d by full worlds",
+	t.Logf("%d operations in %v, %.2f µs each, on %d worlds; %d ticks, %d entities destroyed, %d requests refused by full queues, %d by full worlds",
 		total.operations, took.Round(time.Millisecond), took.Seconds()*1e6/float64(total.operations),
 		total.worlds, total.ticks, total.destroyed, total.rejected, total.full)
 	t.Logf("slots retired, by bits of version: %v", total.retired)
@@ -119,7 +119,7 @@ func newMachine(t *rapid.T, total *totals) *machine {
 		m.options.IndexMax = 2000/m.options.VersionMax + 10
 	}
 	if m.n(3) == 0 {
-		m.options.LaneRequests, m.options.OutboxRequests = 1+m.n(3), 1+m.n(2)
+		m.options.QueueRequests, m.options.OutboxRequests = 1+m.n(3), 1+m.n(2)
 	}
 	var err error
 	m.World, err = world.New(m.options)

@@ -20,7 +20,7 @@ func (n *naive) move(e *entity, to int) world.Outcome {
 // moveAll moves who is to move and has not died.
 func (n *naive) moveAll() {
 	for _, e := range n.entities {
-		e.strays = false
+		e.misrouted = false
 		if e.to != nowhere {
 			n.arrive(e, e.to)
 			e.to = nowhere
@@ -48,7 +48,7 @@ func (m *machine) move() {
 	want := world.Gone
 	if e != nil {
 		want, e.shard = world.Applied, from
-		e.strays = e.strays || from != to
+		e.misrouted = e.misrouted || from != to
 		m.naive.arrive(e, to)
 	}
 	m.atOnce(world.Move(m.World, h, to), want, "Move", h)

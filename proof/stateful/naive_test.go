@@ -40,9 +40,9 @@ type entity struct {
 	came    uint64         // tick in which its row did
 	wrote   [partsN]uint64 // tick in which each component was written
 
-	shard  int  // that it is in; nowhere if that is not known
-	to     int  // to which it is to move at the refresh, or nowhere
-	strays bool // it was moved since the last refresh, and its messages come after it
+	shard     int  // that it is in; nowhere if that is not known
+	to        int  // to which it is to move at the refresh, or nowhere
+	misrouted bool // it was moved since the last refresh, and its messages come after it
 
 	// What hooks are to be told of it at the refresh.
 	born   bool  // it was created since the last one

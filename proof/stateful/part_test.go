@@ -37,16 +37,16 @@ func alike(n int64) values { return values{n, n, n, 0, int64(int32(n))} }
 type part struct {
 	component interface {
 		world.AnyComponent
-		world.Part
+		world.ComponentSet
 	}
-	set, add      func(by world.Holder, h handle.Handle, n int64) error
-	remove        func(by world.Holder, h handle.Handle) error
+	set, add      func(by world.Actor, h handle.Handle, n int64) error
+	remove        func(by world.Actor, h handle.Handle) error
 	inquire       func(p *world.Port, h handle.Handle) (*promise, error)
-	read          func(self *world.Self) (int64, bool)
-	write         func(self *world.Self, n int64)
+	read          func(self *world.EntityContext) (int64, bool)
+	write         func(self *world.EntityContext, n int64)
 	addTo         func(q *world.Query, init func(world.Chunk)) error
 	removeFrom    func(q *world.Query) error
-	with, without func(world.Asker) world.Term
+	with, without func(world.Binder) world.Term
 
 	idle    look // the idle world's
 	foreign func(b *world.Build) func(handle.Handle) (int64, bool)
@@ -65,29 +65,29 @@ func newPart[T any](w *world.World, name string, encode func(int64) T, decode fu
 	c := world.Register[T](w, name)
 	p := &part{
 		component: c,
-		set:       func(by world.Holder, h handle.Handle, n int64) error { return c.Set(by, h, encode(n)) },
-		add:       func(by world.Holder, h handle.Handle, n int64) error { return c.Add(by, h, encode(n)) },
+		set:       func(by world.Actor, h handle.Handle, n int64) error { return c.Set(by, h, encode(n)) },
+		add:       func(by world.Actor, h handle.Handle, n int64) error { return c.Add(by, h, encode(n)) },
 		remove:    c.Remove,
 		inquire: func(p *world.Port, h handle.Handle) (*promise, error) {
 			var a world.Answer[T]
 			err := c.Ask(p, h, &a)
 			return promised(&a, decode), err
 		},
-		read: func(self *world.Self) (int64, bool) {
+		read: func(self *world.EntityContext) (int64, bool) {
 			if v := c.Read(self); v != nil {
 				return decode(*v), true
 			}
 			return 0, false
 		},
-		write: func(self *world.Self, n int64) {
+		write: func(self *world.EntityContext, n int64) {
 			if v := c.Write(self); v != nil {
 				*v = encode(n)
 			}
 		},
 		addTo:      c.AddTo,
 		removeFrom: c.RemoveFrom,
-		with:       func(a world.Asker) world.Term { return world.With[T](a) },
-		without:    func(a world.Asker) world.Term { return world.Without[T](a) },
+		with:       func(a world.Binder) world.Term { return world.With[T](a) },
+		without:    func(a world.Binder) world.Term { return world.Without[T](a) },
 		foreign: func(b *world.Build) func(handle.Handle) (int64, bool) {
 			r := world.ReadForeign[T](b)
 			return func(h handle.Handle) (int64, bool) {

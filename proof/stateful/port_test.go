@@ -115,7 +115,7 @@ func (m *machine) promise(p *world.Port) *promise {
 
 // request asks for something to be done to an entity, as a port or a system, and
 // returns what the naive world is to do at the refresh.
-func (m *machine) request(by world.Holder, o order, h handle.Handle) (q request, err error) {
+func (m *machine) request(by world.Actor, o order, h handle.Handle) (q request, err error) {
 	n, i, v := m.naive, o.i, o.value
 	switch o.verb {
 	case verbDestroy:
@@ -156,14 +156,14 @@ func (m *machine) request(by world.Holder, o order, h handle.Handle) (q request,
 	return q, err
 }
 
-// sent takes note of a request, and of its being refused when the lane is full.
-func (m *machine) sent(by world.Holder, sender int, err error, q request) {
+// sent takes note of a request, and of its being refused when the queue is full.
+func (m *machine) sent(by world.Actor, sender int, err error, q request) {
 	limit := m.options.OutboxRequests
 	if _, ok := by.(*world.Context); !ok {
-		limit = m.options.LaneRequests
+		limit = m.options.QueueRequests
 	}
 	if m.naive.waiting[sender] == limit {
-		mustErr(m, err, world.ErrFull, "a request beyond the lane's limit", 0)
+		mustErr(m, err, world.ErrFull, "a request beyond the queue's limit", 0)
 		m.refused(1)
 		if q.done != nil {
 			mustBe(m, q.done.done.Outcome(), world.Undecided, "outcome of a refused request", 0)

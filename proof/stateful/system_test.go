@@ -103,7 +103,7 @@ func (m *machine) mustHear() {
 	for h, want := range m.naive.hits {
 		got := m.heard[h]
 		mustBe(m, len(got), len(want), "number of messages", h)
-		if e := m.naive.entities[h]; e != nil && e.strays { // messages came after it, behind newer ones
+		if e := m.naive.entities[h]; e != nil && e.misrouted { // messages came after it, behind newer ones
 			slices.Sort(got)
 			want = slices.Sorted(slices.Values(want))
 		}

@@ -22,7 +22,7 @@ type (
 
 // manyKind is one of them, whichever it is.
 type manyKind interface {
-	world.Part
+	world.ComponentSet
 	world.AnyComponent
 	// term is the condition to have it, without or with access.
 	terms() (with, without, read, write world.Term)
@@ -33,9 +33,9 @@ type manyKind interface {
 	get(h handle.Handle) any
 	at(ch world.Chunk, row int) any
 	put(ch world.Chunk, n int64)
-	add(by world.Holder, h handle.Handle, n int64) error
-	set(by world.Holder, h handle.Handle, n int64) error
-	remove(by world.Holder, h handle.Handle) error
+	add(by world.Actor, h handle.Handle, n int64) error
+	set(by world.Actor, h handle.Handle, n int64) error
+	remove(by world.Actor, h handle.Handle) error
 	addTo(q *world.Query, init func(world.Chunk)) error
 	removeFrom(q *world.Query) error
 }
@@ -74,13 +74,13 @@ func (k manyOf[T]) put(ch world.Chunk, n int64) {
 	}
 }
 
-func (k manyOf[T]) add(by world.Holder, h handle.Handle, n int64) error {
+func (k manyOf[T]) add(by world.Actor, h handle.Handle, n int64) error {
 	return k.Add(by, h, k.make(n))
 }
-func (k manyOf[T]) set(by world.Holder, h handle.Handle, n int64) error {
+func (k manyOf[T]) set(by world.Actor, h handle.Handle, n int64) error {
 	return k.Set(by, h, k.make(n))
 }
-func (k manyOf[T]) remove(by world.Holder, h handle.Handle) error      { return k.Remove(by, h) }
+func (k manyOf[T]) remove(by world.Actor, h handle.Handle) error       { return k.Remove(by, h) }
 func (k manyOf[T]) removeFrom(q *world.Query) error                    { return k.RemoveFrom(q) }
 func (k manyOf[T]) addTo(q *world.Query, init func(world.Chunk)) error { return k.AddTo(q, init) }
 

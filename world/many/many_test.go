@@ -44,7 +44,7 @@ func manyPaths[T any](t *testing.T, size int) {
 
 	// Creation, by whom and how many at a time it may be.
 	for i, kind := range []string{"World", "Port", "Context"} {
-		create := func(by world.Holder) {
+		create := func(by world.Actor) {
 			for k := range int64(70) {
 				n := int64(i)*1_000_000 + k*1000
 				h, err := bundle.Create(by, of(n))
@@ -112,7 +112,7 @@ func manyPaths[T any](t *testing.T, size int) {
 	require.True(t, f.Alive(h))
 	p := open(t, f)
 	for i, k := range kinds[:size] {
-		for _, by := range []world.Holder{f, p} {
+		for _, by := range []world.Actor{f, p} {
 			require.NoError(t, k.set(by, h, 7))
 			require.NoError(t, k.remove(by, h))
 			if by == p {
@@ -211,7 +211,7 @@ func open(t testing.TB, w *world.World) *world.Port {
 }
 
 // inSystem runs a tick of one system, which does something on one shard.
-func inSystem(w *world.World, shard int, creates world.Part, do func(by world.Holder)) {
+func inSystem(w *world.World, shard int, creates world.ComponentSet, do func(by world.Actor)) {
 	b := world.NewBuild(w, shard, "test")
 	b.Creates(creates)
 	access := b.Finish()

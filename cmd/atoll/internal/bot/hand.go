@@ -6,8 +6,8 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 )
 
-// deeds are what a bot does when it has an avatar, with how often of deedsAll.
-var deeds = []struct {
+// actions are what a bot does when it has an avatar, with how often of deedsAll.
+var actions = []struct {
 	odds int
 	line func(b *Bot) string
 }{
@@ -25,7 +25,7 @@ var deeds = []struct {
 
 // deedsAll is the sum of the odds.
 var deedsAll = func() (all int) {
-	for _, d := range deeds {
+	for _, d := range actions {
 		all += d.odds
 	}
 	return all
@@ -37,7 +37,7 @@ func (b *Bot) act() error {
 		return b.send("JOIN", "JOIN")
 	}
 	at := b.dice.IntN(deedsAll)
-	for _, d := range deeds {
+	for _, d := range actions {
 		if at -= d.odds; at < 0 {
 			text := d.line(b)
 			return b.send(text, text)

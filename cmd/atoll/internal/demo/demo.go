@@ -60,7 +60,7 @@ func Run(ctx context.Context, c Config, live io.Writer) (*Summary, error) {
 func newDemo(ctx context.Context, c Config, live io.Writer) (*demo, error) {
 	r, err := realm.New(realm.Options{
 		Creatures: c.Creatures, Shards: c.Shards, TickInterval: c.budget(), Seed: c.Seed,
-		ClientsMax: c.Bots + clientsSpare, LaneRequests: server.LaneRequests,
+		ClientsMax: c.Bots + clientsSpare, QueueRequests: server.QueueRequests,
 	})
 	if err != nil {
 		return nil, err

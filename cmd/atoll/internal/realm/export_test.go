@@ -25,6 +25,6 @@ func (r *Realm) CreateItem(worth int32, expires uint64) (handle.Handle, error) {
 }
 
 // Strike sends an attack as an avatar's.
-func (r *Realm) Strike(by world.Holder, from, to handle.Handle, damage int32) error {
+func (r *Realm) Strike(by world.Actor, from, to handle.Handle, damage int32) error {
 	return r.blows.Send(by, to, blow{From: from, Damage: damage, ByAvatar: true})
 }

@@ -14,12 +14,12 @@ import (
 
 // Options shape a realm. The zero value means the defaults.
 type Options struct {
-	Creatures    int           // that live at a time, over all islands
-	Shards       int           // islands; 0: the world's default
-	TickInterval time.Duration // 0: the world's default
-	Seed         uint64
-	ClientsMax   int // 0: DefaultClientsMax
-	LaneRequests int // of a client's port under way; 0: the world's default
+	Creatures     int           // that live at a time, over all islands
+	Shards        int           // islands; 0: the world's default
+	TickInterval  time.Duration // 0: the world's default
+	Seed          uint64
+	ClientsMax    int // 0: DefaultClientsMax
+	QueueRequests int // of a client's port under way; 0: the world's default
 }
 
 // DefaultClientsMax is the default of Options.ClientsMax.
@@ -70,7 +70,7 @@ func New(o Options) (*Realm, error) {
 		return nil, fmt.Errorf("realm: %d creatures and %d clients at most, want 0 or more", o.Creatures, o.ClientsMax)
 	}
 	w, err := world.New(world.Options{
-		Shards: o.Shards, TickInterval: o.TickInterval, Seed: o.Seed, LaneRequests: o.LaneRequests, PortsMax: portsPerClient*o.ClientsMax + portsSpare,
+		Shards: o.Shards, TickInterval: o.TickInterval, Seed: o.Seed, QueueRequests: o.QueueRequests, PortsMax: portsPerClient*o.ClientsMax + portsSpare,
 	})
 	if err != nil {
 		return nil, err

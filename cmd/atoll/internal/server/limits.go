@@ -9,9 +9,9 @@ const (
 	// UnderWayMax is how many commands of a client may be accepted and without an
 	// outcome.
 	UnderWayMax = 32
-	// LaneRequests is how many requests of a client the world holds until the
-	// next refresh: the Options.LaneRequests for a realm that is served.
-	LaneRequests = 16
+	// QueueRequests is how many requests of a client the world holds until the
+	// next refresh: the Options.QueueRequests for a realm that is served.
+	QueueRequests = 16
 	// IdleMax is how long a client may send nothing before it is dropped.
 	IdleMax = 5 * time.Minute
 	// WriteWaitMax is how long a client may not read before it is dropped.

@@ -28,7 +28,7 @@ func TestTooMuch(t *testing.T) {
 		words := strings.Fields(text)
 		if words[0] == "REJECTED" {
 			require.Contains(t, []string{
-				"REJECTED WHERE: world: lane is full until the next refresh",
+				"REJECTED WHERE: world: queue is full until the next refresh",
 				"REJECTED WHERE: 32 commands are under way; wait for an outcome",
 			}, text)
 		}
@@ -36,9 +36,9 @@ func TestTooMuch(t *testing.T) {
 	}
 	require.Equal(t, lines, answers["ACCEPTED"]+answers["REJECTED"])
 	require.NotZero(t, answers["REJECTED"])
-	// The lane may still count JOIN, whose outcome is told before its room is given
+	// The queue may still count JOIN, whose outcome is told before its room is given
 	// back.
-	require.GreaterOrEqual(t, answers["ACCEPTED"], server.LaneRequests-1)
+	require.GreaterOrEqual(t, answers["ACCEPTED"], server.QueueRequests-1)
 	require.Equal(t, answers["ACCEPTED"], answers["APPLIED"])
 	require.EqualValues(t, answers["REJECTED"], s.Totals().Rejected)
 	require.Regexp(t, "^APPLIED WHERE", p.do("WHERE"), "there is room again")

@@ -35,7 +35,7 @@ func serve(t *testing.T, ro realm.Options, so server.Options) *served {
 	if ro.TickInterval == 0 {
 		ro.TickInterval = 5 * time.Millisecond
 	}
-	ro.LaneRequests = server.LaneRequests
+	ro.QueueRequests = server.QueueRequests
 	r, err := realm.New(ro)
 	require.NoError(t, err)
 	ticks := scheduler.New(r.World, scheduler.Options{})

@@ -166,7 +166,7 @@ func (c *client) help([]string) error {
 		c.say(fmt.Appendf(nil, "HELP %-18s %s", verbs[i].line(), verbs[i].help))
 	}
 	c.say(fmt.Appendf(nil, "HELP limits: %d bytes a line, %d commands under way, %d of them within a tick",
-		LineBytesMax, UnderWayMax, LaneRequests))
+		LineBytesMax, UnderWayMax, QueueRequests))
 	return nil
 }
 

@@ -5,7 +5,7 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// audit holds the whole world against all books. All clients rest, every lane is
+// audit holds the whole world against all books. All clients rest, every queue is
 // empty and every message is heard.
 type audit struct {
 	*stage

@@ -92,7 +92,7 @@ func (c *client) run() {
 	}
 }
 
-// note takes note of how an operation went. A full lane makes the client wait.
+// note takes note of how an operation went. A full queue makes the client wait.
 func (c *client) note(err error) {
 	switch {
 	case err == nil:

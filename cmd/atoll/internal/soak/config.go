@@ -21,7 +21,7 @@ var (
 	ShardsRange   = Range{0, 1024}
 	WorkersRange  = Range{0, 1024}
 	HzRange       = Range{1, 1000}
-	LaneRange     = Range{16, 1 << 20}
+	QueueRange    = Range{16, 1 << 20}
 	VersionsRange = Range{0, handle.VersionMax}
 )
 
@@ -36,7 +36,7 @@ type Config struct {
 	Shards   int // 0: the world's default
 	Workers  int // 0: GOMAXPROCS
 	Hz       int // ticks per second
-	Lane     int // requests that a port may have under way
+	Queue    int // requests that a port may have under way
 	Versions int // times a slot is used; 0: the world's default
 
 	heapGrowthMax float64 // violations, as parts of the size after the warm-up
@@ -56,7 +56,7 @@ type hooks struct {
 // Default returns the Config of a run without settings.
 func Default() Config {
 	return Config{
-		Duration: 30 * time.Second, WarmUp: 5 * time.Second, Seed: 1, Entities: 1_000_000, Clients: 64, Churn: 10, Hz: 20, Lane: 1024,
+		Duration: 30 * time.Second, WarmUp: 5 * time.Second, Seed: 1, Entities: 1_000_000, Clients: 64, Churn: 10, Hz: 20, Queue: 1024,
 		heapGrowthMax: 0.02, rssGrowthMax: 0.10, hooks: hooks{patienceMax: time.Minute},
 	}
 }
@@ -75,7 +75,7 @@ func (c *Config) validate() error {
 		{"Shards", c.Shards, ShardsRange},
 		{"Workers", c.Workers, WorkersRange},
 		{"Hz", c.Hz, HzRange},
-		{"Lane", c.Lane, LaneRange},
+		{"Queue", c.Queue, QueueRange},
 		{"Versions", c.Versions, VersionsRange},
 	} {
 		if s.value < s.Min || s.value > s.Max {
@@ -92,6 +92,6 @@ func (c *Config) validate() error {
 func (c *Config) options() world.Options {
 	return world.Options{
 		Shards: c.Shards, TickInterval: time.Second / time.Duration(c.Hz), VersionMax: uint32(c.Versions),
-		LaneRequests: c.Lane, OutboxRequests: outboxRequests,
+		QueueRequests: c.Queue, OutboxRequests: outboxRequests,
 	}
 }

@@ -3,7 +3,7 @@
 //
 //	herd      most entities; systems destroy and create them, each shard its own
 //	guests    entities of outside clients, which do all that a port can, at full
-//	          rate, until their lanes are full
+//	          rate, until their queues are full
 //	veterans  entities that nobody destroys; everybody sends them messages
 //
 // Systems panic and dawdle at random. Everyone keeps a book: a client knows the
@@ -11,5 +11,5 @@
 // in the order sent and nobody else touches its guests; where two clients destroy
 // the same entity, it knows that exactly one of them is told so. Statuses are
 // checked all the time, the herd is sampled after every tick, and now and then the
-// clients rest, the lanes run empty, and every entity is held against the books.
+// clients rest, the queues run empty, and every entity is held against the books.
 package soak

@@ -15,7 +15,7 @@ type operation struct {
 }
 
 // ops are what clients do, each so often. Those before floodable are repeated
-// until the lane is full, in floods.
+// until the queue is full, in floods.
 var ops = [...]operation{
 	{24, (*client).renew},
 	{3, (*client).createMany},
@@ -62,11 +62,11 @@ func (c *client) pick() func(*client) error {
 	return nil
 }
 
-// flood repeats one operation until the lane is full.
+// flood repeats one operation until the queue is full.
 func (c *client) flood() error {
 	do := ops[c.flooded%len(ops)].do
 	c.flooded++
-	for range 2 * c.s.config.Lane {
+	for range 2 * c.s.config.Queue {
 		if err := do(c); err != nil {
 			return err
 		}

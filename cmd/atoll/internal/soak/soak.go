@@ -46,7 +46,7 @@ func Run(ctx context.Context, c Config, live io.Writer) (*Summary, error) {
 	defer s.giveUp()
 	k := &soak{stage: s, sampler: newSampler(s)}
 	_, _ = fmt.Fprintf(live, "%d entities, %d clients with %d requests each, %d shards, %d workers, %d Hz, %d %% churn a second, seed %d\n",
-		c.Entities, c.Clients, c.Lane, s.w.Shards(), s.scheduler.Workers(), c.Hz, c.Churn, c.Seed)
+		c.Entities, c.Clients, c.Queue, s.w.Shards(), s.scheduler.Workers(), c.Hz, c.Churn, c.Seed)
 	return k.run(ctx), nil
 }
 

@@ -16,7 +16,7 @@ import (
 // small is a run of a second or less.
 func small() soak.Config {
 	c := soak.Default()
-	c.Duration, c.WarmUp, c.Entities, c.Clients, c.Hz, c.Lane = 250*time.Millisecond, 100*time.Millisecond, 4000, 8, 100, 128
+	c.Duration, c.WarmUp, c.Entities, c.Clients, c.Hz, c.Queue = 250*time.Millisecond, 100*time.Millisecond, 4000, 8, 100, 128
 	c.AnyRSS()
 	return c
 }
@@ -29,7 +29,7 @@ func TestSoak(t *testing.T) {
 		"slots retire":       func(c *soak.Config) { c.Versions = 3; c.Duration = time.Second },
 		"one shard":          func(c *soak.Config) { c.Shards = 1 },
 		"more shards":        func(c *soak.Config) { c.Shards, c.Workers = 7, 3 },
-		"lanes are tiny":     func(c *soak.Config) { c.Lane = 16 },
+		"queues are tiny":    func(c *soak.Config) { c.Queue = 16 },
 		"one client":         func(c *soak.Config) { c.Clients = 1 },
 		"everything churns":  func(c *soak.Config) { c.Churn = 1000 },
 		"without a duration": func(c *soak.Config) { c.Duration = 0 },
@@ -61,9 +61,9 @@ func TestSoak(t *testing.T) {
 
 // TestInvalid checks that each setting is named that is out of its range.
 func TestInvalid(t *testing.T) {
-	c := soak.Config{Entities: 1, Clients: -1, Churn: -1, Shards: -1, Workers: -1, Hz: -1, Lane: 1, Versions: -1, Duration: -1}
+	c := soak.Config{Entities: 1, Clients: -1, Churn: -1, Shards: -1, Workers: -1, Hz: -1, Queue: 1, Versions: -1, Duration: -1}
 	_, err := soak.Run(t.Context(), c, &bytes.Buffer{})
-	for _, name := range []string{"Entities", "Clients", "Churn", "Shards", "Workers", "Hz", "Lane", "Versions", "Duration"} {
+	for _, name := range []string{"Entities", "Clients", "Churn", "Shards", "Workers", "Hz", "Queue", "Versions", "Duration"} {
 		require.ErrorContains(t, err, "soak: "+name+" is ")
 	}
 }

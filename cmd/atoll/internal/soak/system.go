@@ -26,7 +26,7 @@ func (s *stage) addSystems() error {
 		name   string
 		system scheduler.System
 	}{
-		{"drift", s.drift}, {"inspect", s.inspect}, {"obey", s.obey}, {"breed", s.breed}, {"call", s.call}, {"watch", s.watch}, {"dawdle", s.dawdle},
+		{"drift", s.drift}, {"inspect", s.inspect}, {"obey", s.obey}, {"breed", s.breed}, {"call", s.call}, {"watch", s.watch}, {"dawdle", s.pause},
 	} {
 		if err := s.scheduler.Add(x.name, x.system); err != nil {
 			return err
@@ -137,8 +137,8 @@ func (s *stage) watch(b *world.Build) func(*world.Context) {
 	}
 }
 
-// dawdle is slow at times.
-func (s *stage) dawdle(b *world.Build) func(*world.Context) {
+// pause is slow at times.
+func (s *stage) pause(b *world.Build) func(*world.Context) {
 	herd := s.herds[b.Shard()]
 	return func(*world.Context) {
 		if herd.rand.IntN(dawdleOdds) == 0 {

@@ -1,0 +1,223 @@
+package world
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/shard"
+)
+
+// EntityContext is what a function may act through: the entity that it was called on, at
+// once; the rest of the world by requests, which the next refresh applies.
+//
+//	Component.Read, Write   the entity's components
+//	EntityContext.Destroy            the entity goes at this refresh; later requests find it gone
+//	Component.Set           of the entity at once
+//	Bundle.Create           in the shard at once; alive at once
+//	everything else         by request, also on the entity itself
+//
+// Other entities cannot be read: their shards are at work. A Self and pointers
+// into components are good until the function returns.
+//
+// Ownership: the worker that runs the shard, while the function runs.
+type EntityContext struct {
+	c        *Context
+	function string
+	h        handle.Handle
+	l        shard.Loc // 0: no function is running
+	returned bool
+}
+
+// CallError tells of a function that panicked in a refresh. What it had written
+// until then stays; the refresh was completed.
+type CallError struct {
+	Function string // its name
+	On       handle.Handle
+	Shard    int
+	Tick     uint64
+	Value    any    // what it panicked with
+	Stack    []byte // where
+}
+
+// Error names function, entity, shard, tick and the panic's value.
+func (e *CallError) Error() string {
+	return fmt.Sprintf("world: function %q panicked on %v, on shard %d, at the end of tick %d: %v", e.Function, e.On, e.Shard, e.Tick, e.Value)
+}
+
+// Unwrap returns the panic's value if it was an error.
+func (e *CallError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
+}
+
+// FailuresMax is how many panics of functions a refresh keeps with all details, a stack
+// among them: an equal part of it for each shard, and at least one, the first in the order
+// of the requests. The others are counted; see OmittedError. Of hooks that panic beyond it
+// the stacks are left out. A hostile client may ask for thousands of calls that fail.
+const FailuresMax = 64
+
+// OmittedError tells of functions that panicked in a refresh beyond FailuresMax. Their
+// outcomes are Failed as those of the others, and counted in Stats.
+type OmittedError struct {
+	Calls int // how many
+	Tick  uint64
+}
+
+// Error tells how many there were.
+func (e *OmittedError) Error() string {
+	return fmt.Sprintf("world: %d more functions panicked at the end of tick %d; details are kept of FailuresMax = %d", e.Calls, e.Tick, FailuresMax)
+}
+
+// keepsFailure reports whether a shard that has kept n failures keeps the next.
+func (w *World) keepsFailure(n int) bool { return n < max(1, FailuresMax/len(w.shards)) }
+
+// errGoexit is the value of a function that neither returned nor panicked.
+var errGoexit = errors.New("it called runtime.Goexit, as a test that fails does")
+
+func (s *EntityContext) begin(c *Context, function string, h handle.Handle, l shard.Loc) *EntityContext {
+	*s = EntityContext{c: c, function: function, h: h, l: l}
+	return s
+}
+
+// over ends the call.
+func (s *EntityContext) over() { s.l = 0 }
+
+// end ends a call in a refresh, of which v was recovered.
+func (s *EntityContext) end(v any) shard.Outcome {
+	s.over()
+	if s.returned {
+		return shard.Applied
+	}
+	if !s.c.w.keepsFailure(len(s.c.failures)) {
+		s.c.omitted++
+		return shard.Failed
+	}
+	if v == nil {
+		v = errGoexit
+	}
+	s.c.failures = append(s.c.failures, &CallError{
+		Function: s.function, On: s.h, Shard: s.c.Shard(), Tick: s.c.Tick(), Value: v, Stack: debug.Stack(),
+	})
+	return shard.Failed
+}
+
+// Failure joins a *CallError for each function that panicked in the last refresh,
+// by shard, each in the order of the requests, an *OmittedError if there were more than
+// FailuresMax, a *HookError for each hook, and the *RecorderError of a Recorder; or it
+// returns nil. The world must be idle.
+func (w *World) Failure() error {
+	w.mustIdle("Failure")
+	var all []error
+	for _, e := range w.failures() {
+		all = append(all, e)
+	}
+	if e := w.omitted(); e != nil {
+		all = append(all, e)
+	}
+	for _, e := range w.broken() {
+		all = append(all, e)
+	}
+	if w.recorderErr != nil {
+		all = append(all, w.recorderErr)
+	}
+	return errors.Join(all...)
+}
+
+// Failures returns what World.Failure joins. For schedulers, when the tick has
+// ended.
+func (t Tick) Failures() []*CallError { return t.w.failures() }
+
+// Omitted tells of those that Failures leaves out, or returns nil.
+func (t Tick) Omitted() *OmittedError { return t.w.omitted() }
+
+func (w *World) omitted() *OmittedError {
+	var e *OmittedError
+	for _, c := range w.contexts {
+		if c.omitted == 0 {
+			continue
+		}
+		if e == nil {
+			e = &OmittedError{Tick: c.failures[0].Tick}
+		}
+		e.Calls += c.omitted
+	}
+	return e
+}
+
+func (w *World) failures() []*CallError {
+	var all []*CallError
+	for _, c := range w.contexts {
+		all = append(all, c.failures...)
+	}
+	return all
+}
+
+func (s *EntityContext) world() *World { return s.c.w }
+
+// Handle returns the entity's handle.
+func (s *EntityContext) Handle() handle.Handle { return s.h }
+
+// Tick returns the number of the tick that ends, or on an idle world that is next.
+func (s *EntityContext) Tick() uint64 { return s.c.Tick() }
+
+// Shard returns the number of the shard the function runs on.
+func (s *EntityContext) Shard() int { return s.c.Shard() }
+
+// Alive reports whether an entity is alive: also one that this refresh has
+// created, and until its end one that is destroyed.
+func (s *EntityContext) Alive(h handle.Handle) bool { return s.c.w.space.Present(h) }
+
+// Status tells what a handle stands for. Dying is told of the function's own
+// entity alone.
+func (s *EntityContext) Status(h handle.Handle) Status {
+	switch {
+	case h == s.h && s.c.w.space.Marked(s.mustRun("Status")):
+		return Dying
+	case s.Alive(h):
+		return Alive
+	}
+	return status(s.c.w, h)
+}
+
+// Destroy marks the entity, or requests that another be destroyed. It returns
+// ErrStale for a handle that is not alive, ErrFull if the request was not accepted.
+func (s *EntityContext) Destroy(h handle.Handle) error {
+	if l := s.mustRun("Destroy"); h == s.h {
+		s.c.w.space.Mark(l)
+		return nil
+	}
+	if !s.Alive(h) {
+		return ErrStale
+	}
+	return s.c.out.sendBare(shard.Destroying(), h)
+}
+
+// mustRun returns where the entity is, and panics when the function is over.
+func (s *EntityContext) mustRun(call string) shard.Loc {
+	if s.l == 0 {
+		panic(fmt.Sprintf("world: EntityContext.%s after function %q returned; a Self is for the running function alone", call, s.function))
+	}
+	return s.l
+}
+
+// Read returns the component of the entity a function is called on, or nil if it
+// lacks it. It must not be written, and is good until the function returns.
+func (c *Component[T]) Read(self *EntityContext) *T {
+	return c.column.At(self.mustRun("Read"))
+}
+
+// Write is Read for writing.
+func (c *Component[T]) Write(self *EntityContext) *T {
+	return c.column.AtWrite(self.mustRun("Write"))
+}
+
+// selfSend sends a request of a function.
+func selfSend[T any](s *EntityContext, call string, k *shard.Kind[T], h handle.Handle, v T) error {
+	s.mustRun(call)
+	if !s.Alive(h) {
+		return ErrStale
+	}
+	return send(&s.c.out, k, h, nil, v)
+}

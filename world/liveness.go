@@ -1,0 +1,124 @@
+package world
+
+import (
+	"runtime"
+	"slices"
+	"sync/atomic"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/shard"
+)
+
+// Liveness is what references hold of a world: enough to ask whether an entity is
+// alive and to have it destroyed, and nothing that keeps the world in memory. When
+// the world is collected the liveness handle is cut: everything is dead to it. For package
+// reference.
+//
+// Invariants: there is one for each world.
+//
+// Ownership: everyone's. released is pushed by anyone and taken whole by the
+// refresh.
+type Liveness struct {
+	space    *shard.Liveness
+	released atomic.Pointer[release]
+}
+
+// release is a wish to destroy an entity that no queue has to take.
+type release struct {
+	handle handle.Handle
+	next   *release
+}
+
+// LivenessOf returns the liveness handle of by's world. Safe from any goroutine at any time.
+func LivenessOf(by Actor) *Liveness {
+	if by == nil {
+		panic("world: a reference is asked of a nil Actor; pass a *World, *Context, *EntityContext or *Port")
+	}
+	return by.world().livenessOf()
+}
+
+func (w *World) livenessOf() *Liveness {
+	if a := w.liveness.Load(); a != nil {
+		return a
+	}
+	a := &Liveness{space: w.space.Liveness()}
+	if !w.liveness.CompareAndSwap(nil, a) {
+		return w.liveness.Load()
+	}
+	runtime.AddCleanup(w, func(a *shard.Liveness) { a.Cut() }, a.space)
+	return a
+}
+
+// Alive reports whether an entity is alive: none is once the world is collected or
+// closed. Safe from any goroutine at any time; it never blocks and never writes.
+func (a *Liveness) Alive(h handle.Handle) bool { return a.space.Alive(h) }
+
+// State tells what the slot of h holds, if h is its handle: alive, pending, or staged by a
+// refresh. It returns false for all other handles, and for all once the world is gone. Safe
+// as Alive.
+func (a *Liveness) State(h handle.Handle) (shard.State, bool) { return a.space.State(h) }
+
+// Gone reports whether the world was collected or closed. Safe from any goroutine at
+// any time.
+func (a *Liveness) Gone() bool { return a.space.Gone() }
+
+// Release makes the next refresh destroy an entity, if it is alive by then. One that is
+// still pending then, because a port has sent its create after the refresh began or has
+// not sent it yet, is destroyed by the refresh that creates it. It is
+// never refused. Safe from any goroutine at any time; it allocates 16 bytes.
+func (a *Liveness) Release(h handle.Handle) {
+	if a.Gone() {
+		return
+	}
+	r := &release{handle: h}
+	for {
+		r.next = a.released.Load()
+		if a.released.CompareAndSwap(r.next, r) { // publishes r
+			return
+		}
+	}
+}
+
+// pending reports whether a port was given the handle and no refresh has created the
+// entity yet. Safe from any goroutine at any time.
+func (a *Liveness) pending(h handle.Handle) bool {
+	state, ok := a.State(h)
+	return ok && state != shard.StateAlive
+}
+
+// releases are the entities that references have released.
+//
+// Ownership: the coordinator of a refresh.
+type releases struct {
+	due     []handle.Handle // alive or dead by now, ascending
+	pending []handle.Handle // for a later refresh
+}
+
+// take takes what was released, and what earlier refreshes have left because it was
+// pending. Whether an entity is pending still depends on time, as what is sent does; what
+// is due is an input of this refresh, and what stays is one of a later refresh. The
+// order in which goroutines released is not the world's affair.
+func (r *releases) take(a *Liveness) {
+	r.due = r.due[:0]
+	if a == nil || len(r.pending) == 0 && a.released.Load() == nil {
+		return
+	}
+	r.takeAll(a)
+}
+
+func (r *releases) takeAll(a *Liveness) {
+	all := append(r.due, r.pending...)
+	for x := a.released.Swap(nil); x != nil; x = x.next {
+		all = append(all, x.handle)
+	}
+	slices.Sort(all)
+	all = slices.Compact(all)
+	r.due, r.pending = all[:0], r.pending[:0]
+	for _, h := range all {
+		if a.pending(h) {
+			r.pending = append(r.pending, h)
+		} else {
+			r.due = append(r.due, h)
+		}
+	}
+}

@@ -1,0 +1,167 @@
+package world
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/atoll-sim/atoll/shard"
+)
+
+// mailboxes lists the boxes of one shard that hold messages, of whatever type.
+//
+// Ownership: the shard's owner.
+type mailboxes struct {
+	boxes []mailbox
+	_     [64]byte // other shards' mail is changed by other workers
+}
+
+// swap swaps the boxes and keeps those that still hold messages.
+func (m *mailboxes) swap() {
+	kept := m.boxes[:0]
+	for _, box := range m.boxes {
+		if box.swap() {
+			kept = append(kept, box)
+		}
+	}
+	clear(m.boxes[len(kept):])
+	m.boxes = kept
+}
+
+// forward brings the messages of this tick to the shards where their entities are
+// now, behind what is there.
+func (w *World) forward() {
+	w.misrouted = false
+	for i := range w.mailboxes {
+		for _, box := range w.mailboxes[i].boxes {
+			box.forward(i)
+		}
+	}
+}
+
+// mailbox is a messageBox of any type.
+type mailbox interface {
+	// swap makes the messages of the next tick those of this one. It returns
+	// false if there are none: then the box is no longer listed.
+	swap() bool
+	// collectOutgoing takes out what is for atoms that leave the shard.
+	collectOutgoing(s *shard.Shard)
+	// countMisrouted and addMisrouted add what was taken out to the message's came.
+	countMisrouted()
+	addMisrouted()
+	// forward is World.forward for one box.
+	forward(shard int)
+}
+
+// messageBox holds a shard's messages of one type: those of this tick and those
+// of the next.
+//
+// Invariants: in a refresh in which atoms move, order tells the places of the
+// messages in next among all requests, ascending.
+//
+// Ownership: the shard's owner.
+type messageBox[M any] struct {
+	of        *Message[M]
+	now, next []Envelope[M]
+	order     []uint64
+	misrouted []misroutedMessage[M] // taken out of next, in order
+	listed    bool                  // in the shard's mail
+	_         [64]byte              // other shards' boxes are written by other workers
+}
+
+// misroutedMessage is a message whose entity leaves for another shard.
+type misroutedMessage[M any] struct {
+	to    int
+	order uint64
+	Envelope[M]
+}
+
+// box returns a shard's box, to put something in.
+func (m *Message[M]) box(shard int) *messageBox[M] {
+	box := &m.boxes[shard]
+	if !box.listed {
+		box.listed = true
+		mail := &m.w.mailboxes[shard]
+		mail.boxes = append(mail.boxes, box)
+	}
+	return box
+}
+
+func (b *messageBox[M]) swap() bool {
+	clear(b.now)
+	b.now, b.next = b.next, b.now[:0]
+	b.order = b.order[:0]
+	clear(b.misrouted)
+	b.misrouted = b.misrouted[:0]
+	b.listed = len(b.now) > 0
+	return b.listed
+}
+
+func (b *messageBox[M]) collectOutgoing(s *shard.Shard) {
+	kept := 0
+	for i, e := range b.next {
+		if to, ok := s.MigratesTo(e.To); ok {
+			b.misrouted = append(b.misrouted, misroutedMessage[M]{to, b.order[i], e})
+			continue
+		}
+		b.next[kept], b.order[kept] = e, b.order[i]
+		kept++
+	}
+	clear(b.next[kept:])
+	b.next, b.order = b.next[:kept], b.order[:kept]
+}
+
+func (b *messageBox[M]) countMisrouted() {
+	for i := range b.misrouted {
+		b.of.came.Count(b.misrouted[i].to)
+	}
+}
+
+func (b *messageBox[M]) addMisrouted() {
+	for i := range b.misrouted {
+		b.of.came.Add(b.misrouted[i].to, b.misrouted[i])
+	}
+}
+
+func (m *Message[M]) reset() { m.came.Reset(len(m.boxes)) }
+
+func (m *Message[M]) counted() { m.came.Counted() }
+
+func (m *Message[M]) copyIncoming(shard int) {
+	came := m.came.Of(shard)
+	if len(came) == 0 {
+		return
+	}
+	slices.SortFunc(came, func(a, b misroutedMessage[M]) int { return cmp.Compare(a.order, b.order) })
+	m.box(shard).merge(came)
+	clear(came)
+}
+
+// merge puts what came among the messages of the next tick, in order, the last
+// first.
+func (b *messageBox[M]) merge(came []misroutedMessage[M]) {
+	i, k := len(b.next), len(came)
+	b.next, b.order = slices.Grow(b.next, k)[:i+k], slices.Grow(b.order, k)[:i+k]
+	for k > 0 {
+		if i > 0 && b.order[i-1] > came[k-1].order {
+			i--
+			b.next[i+k], b.order[i+k] = b.next[i], b.order[i]
+		} else {
+			k--
+			b.next[i+k], b.order[i+k] = came[k].Envelope, came[k].order
+		}
+	}
+}
+
+func (b *messageBox[M]) forward(shard int) {
+	kept := b.now[:0]
+	for _, e := range b.now {
+		if to, ok := b.of.w.owner(e.To); ok && to != shard {
+			box := b.of.box(to)
+			box.now = append(box.now, e)
+		} else {
+			kept = append(kept, e)
+		}
+	}
+	clear(b.now[len(kept):])
+	b.now = kept
+}

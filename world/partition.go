@@ -1,0 +1,130 @@
+package world
+
+import "github.com/atoll-sim/atoll/shard"
+
+// producer is one queue that a refresh reads.
+type producer struct {
+	queue *shard.Queue
+	port  *endpoint // nil: of a shard's systems
+}
+
+// partition is a run of neighbouring sources that one worker reads.
+//
+//	sources  p0 p1 p2 │ p3 … p9 │ s0 s1 │ s2 s3      ports by number, then shards
+//	shares       0    │    1    │   2   │   3
+//
+//	Others   q0 q1 q2 q3 q4 q5 …    of each share, in the order sent
+//	to       [shard 0] 0 3 4 …      which of them are for which shard
+//	         [shard 1] 1 2 5 …
+//
+// A shard that goes through its lists share by share has its requests in the
+// order of the sources, however those were divided.
+//
+// Ownership: the worker that reads it; when it is read, the shards' workers may
+// look at Others, and each has its own lists.
+type partition struct {
+	w *World
+	shard.Drained
+	number    int
+	producers []producer
+	created   int            // how many creates there are
+	routed    int            // how many of the others have found their shard
+	to        [][]uint32     // by shard
+	lost      shard.Outcomes // of requests that found nobody
+	_         [64]byte       // other shares are read by other workers
+}
+
+func newPartition(w *World, number int) *partition {
+	x := &partition{w: w, number: number, to: make([][]uint32, len(w.shards))}
+	x.Creates = make([][]shard.PendingRequest, len(w.shards))
+	return x
+}
+
+// read takes what was sent up to the cut, and finds the owners of what it
+// concerns. What concerns an entity that is not alive may be for one that is
+// created in this refresh, so it has to wait, and all behind it, to keep the
+// order.
+func (x *partition) read(cut uint32) {
+	var seen []uint32
+	if h := x.w.recording; h != nil {
+		seen = h.shares[x.number].record(x, cut)
+	}
+	for i, from := range x.producers {
+		creates := 0
+		if i < len(seen) {
+			creates = from.queue.DrainSeen(seen[i], cut, &x.Drained)
+		} else {
+			creates = from.queue.Drain(cut, &x.Drained)
+		}
+		x.created += creates
+		if p := from.port; p != nil && !from.queue.Empty() { // sent after the cut
+			p.activate()
+		}
+	}
+	for x.routed < len(x.Others) && x.deliver() {
+	}
+}
+
+// deliver puts the next request in the list of the shard that it is for, and
+// reports whether there is one.
+func (x *partition) deliver() bool {
+	q := x.Others[x.routed]
+	owner := q.For()
+	if owner < 0 {
+		l := q.Loc()
+		if l == 0 {
+			return false
+		}
+		owner = x.w.space.Owner(l)
+	}
+	x.to[owner] = append(x.to[owner], uint32(x.routed))
+	x.routed++
+	return true
+}
+
+// waiting returns how many requests have to wait for the creates.
+func (x *partition) waiting() int { return len(x.Others) - x.routed }
+
+// route delivers what had to wait.
+func (x *partition) route() {
+	for x.waiting() > 0 {
+		if !x.deliver() {
+			x.lost.Decide(x.Others[x.routed], shard.Gone)
+			x.routed++
+		}
+	}
+}
+
+// create stores the atoms that are to be in a shard.
+func (x *partition) create(s *shard.Shard, staged bool) {
+	if creates := x.Creates[s.ID()]; len(creates) > 0 {
+		s.ApplyCreates(creates, staged)
+	}
+}
+
+// apply does what else is asked of a shard.
+func (x *partition) apply(s *shard.Shard) {
+	if to := &x.to[s.ID()]; len(*to) > 0 {
+		s.ApplyRequests(x.Others, *to, x.number)
+		*to = (*to)[:0]
+	}
+}
+
+// release gives the room in the queues back to the senders.
+func (x *partition) release() {
+	x.Forget()
+	x.created, x.routed = 0, 0
+	for _, from := range x.producers {
+		from.queue.Release()
+		if from.port != nil {
+			from.port.wake()
+		}
+	}
+}
+
+// notify tells the outcomes to who waits.
+func (x *partition) notify() {
+	for _, from := range x.producers {
+		from.queue.Notify()
+	}
+}
