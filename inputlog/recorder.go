@@ -29,7 +29,7 @@ type Options struct {
 // Invariants: what is written is a log as far as it goes. After an error nothing is
 // written any more.
 //
-// Ownership: the world's goroutine. In a refresh the shares' readers append to their
+// Ownership: the world's goroutine. In a refresh the partitions' readers append to their
 // own part each.
 type Recorder struct {
 	w       *world.World
@@ -37,7 +37,7 @@ type Recorder struct {
 	known   shard.Kinds
 	kinds   []kind
 	to      writer
-	shares  [world.SharesMax]shareRecord
+	partitions  [world.PartitionsMax]partitionRecord
 	ticks   uint64
 	err     error
 	closed  bool
@@ -45,7 +45,7 @@ type Recorder struct {
 }
 
 // shareRecord is what one reader in a refresh recorded.
-type shareRecord struct {
+type partitionRecord struct {
 	buf  []byte
 	port int // of the last request
 	any  bool
@@ -166,14 +166,14 @@ func (l *recorder) Begin() {
 	r.writeKinds(kinds)
 }
 
-// Request appends a request to what its share has.
+// Request appends a request to what its partition has.
 //
 //	[0 port]  kind+1 flags handle value   kind+1 flags handle value  [0 port] …
 func (l *recorder) Request(share, port int, q shard.PendingRequest) {
 	if l.err != nil {
 		return
 	}
-	s, k := &l.shares[share], &l.kinds[q.Kind()]
+	s, k := &l.partitions[share], &l.kinds[q.Kind()]
 	if k.Asks {
 		return
 	}
@@ -203,14 +203,14 @@ func (l *recorder) End(in *world.Inputs) {
 	if r.err == nil {
 		r.to.begin(tickRecord)
 		r.to.buf = appendTick(r.to.buf, in)
-		for i := range r.shares {
-			r.to.buf = append(r.to.buf, r.shares[i].buf...)
+		for i := range r.partitions {
+			r.to.buf = append(r.to.buf, r.partitions[i].buf...)
 		}
 		r.err = r.to.end()
 		r.ticks++
 	}
-	for i := range r.shares {
-		s := &r.shares[i]
+	for i := range r.partitions {
+		s := &r.partitions[i]
 		s.buf, s.any = s.buf[:0], false
 	}
 }

@@ -98,7 +98,7 @@ type Field struct {
 const adoptAtOnce = 64
 
 // AdoptPlain stores the atoms of creates whose payloads are bundles without
-// pointers, and settles their outcomes.
+// pointers, and decides their outcomes.
 //
 // Safety: as of StorePlain; a pending handle has a slot.
 func AdoptPlain(s *Shard, t *Table, fields []Field, creates []PendingRequest) {

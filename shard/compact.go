@@ -107,7 +107,7 @@ func (c *Chunk) takeMarked(to []Loc) []Loc {
 }
 
 // compactInOrder moves the living rows down over the marked ones, in order, from the
-// first marked row on, so that the marked are last and can be swept without a
+// first marked row on, so that the marked are last and can be removed without a
 // move. It costs by the number of rows behind the first marked one.
 func (t *Table) compactInOrder() {
 	sh := t.shard

@@ -1,6 +1,6 @@
 // Package shard is the storage under a world: the slots that handles name, the
 // tables that hold the atoms, the queues that carry requests from one goroutine
-// to another, and the sweep that closes the holes the dead leave.
+// to another, and the compaction that fills the holes that the dead leave.
 //
 // A user of Atoll works with package world; this package is its engine room and
 // is exported only because Go needs it to be. The file names are the memory
@@ -8,10 +8,10 @@
 //
 //	Space  (space.go)   one per world: directory of slots (directory.go), chunks
 //	 └ Slot (slot.go)   8 bytes: generation, location
-//	Home   (home.go)    one per shard, and one outside: hands out slots
+//	Allocator (allocator.go)  one per shard: hands out slots; ports have PortAllocator
 //	Shard  (shard.go)   owned by one goroutine at a time
 //	 ├ Table (table.go) one component set: list of chunks
 //	 │  └ Chunk (chunk.go) 16 to 4096 rows: handles, dead bits
 //	 └ Column (column.go) one component: the typed rows of every chunk
-//	Queue   (queue.go)    bounded requests of one sender, over Queue (queue.go)
+//	Queue  (queue.go)   bounded requests of one sender, over Ring (ring.go)
 package shard

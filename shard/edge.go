@@ -13,7 +13,7 @@ import (
 // Ownership: the shard's owner.
 type edge struct {
 	to      *Table
-	watched bool         // who goes this way is noted
+	watched bool         // rows that go this way are noted
 	plain   []columnPair // what both tables have, and may be copied as bytes
 	typed   []columnPair // and what may not
 }
@@ -23,7 +23,7 @@ type columnPair struct {
 	size     uintptr
 }
 
-// edge returns the way to the table of a component set, made when first
+// edgeTo returns the edge to the table of a component set, made when first
 // asked for.
 func (t *Table) edgeTo(set Set) *edge {
 	for _, e := range t.edges {
@@ -50,7 +50,7 @@ func (t *Table) edgeTo(set Set) *edge {
 	return e
 }
 
-// toggleEdge returns the way to the table with one component more, or if the table has
+// toggleEdge returns the edge to the table with one component more, or if the table has
 // it, one less.
 func (t *Table) toggleEdge(component int) *edge {
 	if component < len(t.toggleEdges) {
@@ -154,7 +154,7 @@ func (c *Chunk) moveRow(row int, e *edge) (Atom, error) {
 	return Atom{Handle: h, Chunk: to, Row: at}, nil
 }
 
-// moveRows is pass for the last rows of the table's last chunk, as many as fit in one
+// moveRows is moveRow for the last rows of the table's last chunk, as many as fit in one
 // run of the other table; nothing may be marked or flagged there. The rows
 // keep their order.
 func (c *Chunk) moveRows(e *edge) error {

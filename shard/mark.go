@@ -55,7 +55,7 @@ func (s *Space) MarkEach(hs []handle.Handle, marked *[]handle.Handle) {
 	run.mark()
 }
 
-// markRun is rows to be marked that share a word of a chunk's dead bits: atoms that
+// markRun is rows to be marked that share a word of a chunk's marks: atoms that
 // were created together and die together are marked 64 at a time.
 type markRun struct {
 	at     Loc // of the first of the 64, divided by 64

@@ -6,36 +6,36 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 )
 
-// migration is what a shard knows of atoms that move to or from it in a refresh.
+// migration is what a shard knows of the atoms that move to or from it in a refresh.
 //
-//	asked     requests, in order; the last for an atom counts
-//	partials     decisions that some leave, whichever; see MigrateSome
-//	outgoing atoms   the atoms that leave, in the order of those requests and decisions
+//	requests  to move, in order; the last for an atom counts
+//	partials  decisions that some atoms leave, whichever; see MigrateSome
+//	outgoing  the atoms that leave, in the order of requests and partials
 //	to        [2 0 0 3 …]   where each of them goes, and whether it was refused there
 //	flagged   atoms that have come with flags
 //
-// Invariants: between Depart and Compact the row of an outgoing atom is marked, and the
-// handle there has version 0 and says which shard it leaves for. The slot has the
-// handle's place throughout: nobody else can tell.
+// Invariants: between CollectOutgoing and Compact the row of an outgoing atom is marked, and a
+// tombstone stands in the place of its handle. The atom's slot names that row until a shard has
+// taken it in, so a look-up finds it all the time.
 //
 // Ownership: the shard's owner. In the step between, each target marks in to those that it
 // refuses.
 type migration struct {
 	requests []migrationRequest
 	partials []partialMigration
-	stay     *Set  // who has any of these does not migrate by count
+	stay     *Set  // atoms with any of these do not migrate by number
 	rows     []int // of a partial migration: by table, how many there were
 	cursors  []int // likewise: rows from here on were looked at
 	outgoing []outgoing
 	to       []uint16
 	flagged  []flaggedAtom
 	left     bool // rows of outgoing atoms are among the marked ones
-	full     bool // some who were to come were refused
+	full     bool // some that were to come were refused
 
 	arrived, departed uint64 // atoms, ever
 }
 
-// asked is a request to move, with what the steps of the moves look at: by then nobody has
+// migrationRequest is a request to move, with what the steps of the moves look at: by then nobody has
 // the request itself in a cache.
 type migrationRequest struct {
 	PendingRequest
@@ -44,7 +44,7 @@ type migrationRequest struct {
 	waited bool // somebody waits for the outcome
 }
 
-// decideMigration settles the outcome of a request to move.
+// decideMigration decides the outcome of a request to move.
 func (s *Shard) decideMigration(a *migrationRequest, o Outcome) {
 	if a.waited {
 		s.Decide(a.PendingRequest, o)
@@ -83,13 +83,13 @@ func (s *Shard) ask(r PendingRequest) {
 	s.migration.requests = append(s.migration.requests, migrationRequest{r, r.Handle, uint16(r.flags & shards), r.flags&notify != 0})
 }
 
-// Migrating returns how many requests to move, and decisions, wait for Depart.
+// Migrating returns how many requests and partials wait for CollectOutgoing.
 func (s *Shard) Migrating() int { return len(s.migration.requests) + len(s.migration.partials) }
 
-// CollectOutgoing finds out who leaves. Of several requests for an atom the last counts,
-// and one that was destroyed after all does not leave. The rows become free at
-// the Compact. Flags are published before anybody leaves: from here on nobody sets any, and
-// the next step writes the slots of who leaves.
+// CollectOutgoing finds the atoms that leave. Of several requests for an atom the last counts,
+// and one that was destroyed after all does not leave. Compact frees the rows. Flags are
+// published first: from here on nobody sets any, and the next step writes the slots of the
+// atoms that leave.
 func (s *Shard) CollectOutgoing() {
 	m := &s.migration
 	s.PublishFlags()
@@ -120,7 +120,7 @@ func (s *Shard) CollectOutgoing() {
 	}
 }
 
-// MigratesTo returns for which shard an atom leaves that was here before Depart.
+// MigratesTo returns the shard that an atom leaves for, which was here before CollectOutgoing.
 func (s *Shard) MigratesTo(h handle.Handle) (to int, ok bool) {
 	if l := s.space.Locate(h); l != 0 {
 		if at := s.space.chunk(l).handles[l.Row()]; isTombstone(at) {
@@ -136,14 +136,14 @@ func (s *Shard) MigratesTo(h handle.Handle) (to int, ok bool) {
 // Ownership: as of Groups.
 type Incoming struct{ groups Groups[incoming] }
 
-// incoming is an outgoing atom of a shard, at a position in its list. Who takes it in looks
-// at the other shard's lists only to refuse it.
+// incoming is an outgoing atom of a shard, at a position in its list. The shard that takes it
+// in looks at the other shard's lists only to refuse it.
 type incoming struct {
 	outgoing
 	shard, at int32
 }
 
-// Gather finds all who move. All shards have departed.
+// Gather finds all atoms that move. All shards have called CollectOutgoing.
 func (c *Incoming) Gather(shards []*Shard) {
 	g := &c.groups
 	g.Reset(len(shards))
@@ -164,7 +164,7 @@ func (c *Incoming) Gather(shards []*Shard) {
 	}
 }
 
-// CopyIncoming takes in the atoms that come to this shard.
+// CopyIncoming copies the atoms that come to this shard.
 func (s *Shard) CopyIncoming(c *Incoming, shards []*Shard) {
 	var source, target *Table
 	s.moves = s.moves[:0]
@@ -184,10 +184,10 @@ func (s *Shard) CopyIncoming(c *Incoming, shards []*Shard) {
 	s.copyIn(target)
 }
 
-// Full reports whether some who were to come in this refresh were refused.
+// Full reports whether some atoms that were to come in this refresh were refused.
 func (s *Shard) Full() bool { return s.migration.full }
 
-// copyIn copies the components of those who were taken in to table t, which may be nil, column
+// copyIn copies the components of the atoms that were added to table t, which may be nil, column
 // by column: what has to be read is anywhere in memory, and none waits for the one before.
 func (s *Shard) copyIn(t *Table) {
 	if len(s.moves) == 0 {
@@ -221,7 +221,7 @@ func (s *Shard) addIncoming(t *Table, x outgoing) error {
 	return nil
 }
 
-// finishMigration ends the moves: rows of who was refused are taken back.
+// finishMigration ends the moves: atoms that were refused get their rows back.
 func (s *Shard) finishMigration() {
 	m := &s.migration
 	for i, x := range m.outgoing {

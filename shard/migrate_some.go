@@ -3,7 +3,7 @@ package shard
 // partialMigration is a decision that some atoms leave for another shard, whichever they are.
 type partialMigration struct{ to, n int }
 
-// MigrateSome decides that n atoms leave for another shard at the Depart of this refresh,
+// MigrateSome decides that n atoms leave for another shard in CollectOutgoing of this refresh,
 // after those of whom it is requested by handle. Which ones: of each table that has
 // none of the components in stay its last rows, in proportion to its rows; what is
 // left by rounding down, of the largest such table, the first of several. Rows that
@@ -14,7 +14,7 @@ func (s *Shard) MigrateSome(to, n int, stay *Set) {
 	m.stay = stay
 }
 
-// shed finds out who leaves because it was decided that some do.
+// collectPartials finds the atoms that leave because it was decided that some do.
 func (s *Shard) collectPartials() {
 	m := &s.migration
 	if len(m.partials) == 0 {

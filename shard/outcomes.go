@@ -3,13 +3,13 @@ package shard
 // Outcomes counts what became of requests.
 //
 // Ownership: whoever decides: a shard's worker, or in a refresh the reader of a
-// share of the sources.
+// partition.
 type Outcomes struct{ counts [outcomes]uint64 }
 
 // Count returns how many requests ended with the outcome.
 func (b *Outcomes) Count(o Outcome) uint64 { return b.counts[o] }
 
-// Decide settles the outcome of a request; who waits is told by its queue.
+// Decide decides the outcome of a request; its queue tells whoever waits.
 func (b *Outcomes) Decide(r PendingRequest, o Outcome) {
 	b.counts[o]++
 	if r.flags&notify != 0 { // else the cache line stays as the sender has it

@@ -96,7 +96,7 @@ func (s *Shard) ApplyCreates(creates []PendingRequest, staged bool) {
 	}
 }
 
-// DecideCreate settles the outcome of a create. The slot of one that met a limit
+// DecideCreate decides the outcome of a create. The slot of one that met a limit
 // goes home.
 func (s *Shard) DecideCreate(r PendingRequest, o Outcome) {
 	if o != Applied {
@@ -123,7 +123,7 @@ func (s *Space) Apply(r PendingRequest) Outcome {
 
 // ApplyRequests does what some of the other requests, which are given by their
 // indexes, ask for. The first to destroy an entity does; whoever comes later finds
-// it gone. share is the number of the share of the sources that they are of. If it
+// it gone. partition is the number of the partition that they are of. If it
 // was left in the middle, by a function that ended its goroutine, it goes on behind
 // that.
 func (s *Shard) ApplyRequests(requests []PendingRequest, indexes []uint32, share int) {

@@ -95,7 +95,7 @@ func (v *View[T]) borrow(r Rows) int {
 	return number
 }
 
-// borrowAt is lend for a row.
+// borrowAt is borrow for a row.
 func (v *View[T]) borrowAt(l Loc) {
 	v.guard.Must()
 	v.guard.Borrow(int(l >> RowBits))

@@ -307,7 +307,7 @@ func (l *Queue) Release() {
 	l.applied.Store(l.taken) // the sender may reuse the room
 }
 
-// DecideAll settles the outcome of all requests that were taken and not released, of those
+// DecideAll decides the outcome of all requests that were taken and not released, of those
 // that are decided too. Release must follow. Consumer only.
 func (l *Queue) DecideAll(o Outcome) {
 	for i := range l.awaited {

@@ -51,7 +51,7 @@ type Handler interface {
 
 // Creator is the Handler of creates.
 type Creator interface {
-	// CreateAll stores the atoms of creates of its kind, and settles their
+	// CreateAll stores the atoms of creates of its kind, and decides their
 	// outcomes.
 	CreateAll(s *Shard, creates []PendingRequest)
 }

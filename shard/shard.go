@@ -40,7 +40,7 @@ type Shard struct {
 	gone       int      // how many of tables were given back
 	made       uint64   // how many tables were ever made
 	removals   uint64   // how often tables were taken out of the list
-	holes      []Loc    // of a sweep
+	holes      []Loc    // scratch of Compact
 	moves      []relocation
 	scratch    []handle.Handle
 	runs       []Rows          // scratch of Retag and RetagMatching
@@ -76,7 +76,7 @@ func (s *Shard) Alive() int {
 // Created returns how many atoms were ever stored here.
 func (s *Shard) Created() uint64 { return s.tally.created }
 
-// Destroyed returns how many atoms were ever swept here.
+// Destroyed returns how many atoms were ever freed here.
 func (s *Shard) Destroyed() uint64 { return s.tally.destroyed }
 
 // Table returns the table of a component set, made when first asked for.
@@ -265,7 +265,7 @@ func (s *Shard) Compact() {
 	s.migration.left = false
 }
 
-// Unfinished returns how much there is for Settle to do.
+// Unfinished returns how much there is for EndTick to do.
 func (s *Shard) Unfinished() int {
 	n := len(s.grown) + len(s.fragmented) + len(s.remoteDead) + len(s.portDead) + len(s.flagged)
 	if s.shrinks() {
@@ -277,7 +277,7 @@ func (s *Shard) Unfinished() int {
 // EndTick ends a refresh: it forgets whose homes are elsewhere and what was
 // remembered for the loops of the tick, merges the small chunks of tables that have
 // grown, gives back what is spare, and publishes flags. It touches the shard's own atoms
-// alone, for others settle at the same time.
+// alone, for other shards do the same at the same time.
 func (s *Shard) EndTick() {
 	for _, t := range s.grown {
 		t.marks = t.marks[:0]

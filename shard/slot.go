@@ -24,7 +24,7 @@ import (
 // Ownership: generation has one writer at a time: the slot's home, which of the outside
 // one is the refresh, and in the create step of a refresh the shard that stores the
 // atom. It is read by anyone at any time. loc is written by the shard that holds the atom, before
-// it publishes generation or in a sweep; it is read in a tick, and in the route step
+// it publishes generation or in Compact; it is read in a tick, and in the route step
 // of a refresh, only after generation was seen alive.
 type Slot struct {
 	generation uint32

@@ -27,7 +27,7 @@ type Table struct {
 	sizes       []uintptr // of the columns' rows
 	plain       []bool    // which columns may be copied as bytes
 	edges       []*edge
-	edgesMax    int     // when ways is as long, those to tables that are gone are taken out
+	edgesMax    int     // when there are as many edges, those to tables that are gone are taken out
 	toggleEdges []*edge // by component: those that add or remove just it
 	pointers    bool    // some column is not plain
 	chunks      []*Chunk

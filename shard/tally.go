@@ -2,7 +2,7 @@ package shard
 
 import "github.com/atoll-sim/atoll/handle"
 
-// tally counts the atoms that were stored and swept, and remembers for hooks which were
+// tally counts the atoms that were stored and freed, and remembers for hooks which were
 // stored since these were last told.
 //
 // Ownership: the shard's owner.

@@ -102,8 +102,8 @@ func (e *extensions) during() string {
 	}
 }
 
-// refresh is the extensions' part of a refresh: what was asked of them, share by
-// share, and the deaths that follow. It reports whether some were spared.
+// refresh is the extensions' part of a refresh: what was asked of them, partition by
+// partition, and the deaths that follow. It reports whether some were spared.
 func (e *extensions) refresh(shares []*partition) (spared bool) {
 	for _, x := range shares {
 		x.extend()

@@ -10,9 +10,9 @@ import (
 	"github.com/atoll-sim/atoll/shard"
 )
 
-// SharesMax is the largest number of shares into which a refresh divides what was
+// SharesMax is the largest number of partitions into which a refresh divides what was
 // sent.
-const SharesMax = partitionsMax
+const PartitionsMax = partitionsMax
 
 // Recorder hears what a world is given from outside, refresh by refresh. For tools
 // that record it; package inputlog has one. The methods are called on goroutines of their
@@ -20,8 +20,8 @@ const SharesMax = partitionsMax
 type Recorder interface {
 	// Begin is called when a refresh begins.
 	Begin()
-	// Request is told of a request of a port before it is applied. Those of one share
-	// come in order, by one goroutine; the shares in their order have those of all
+	// Request is told of a request of a port before it is applied. Those of one partition
+	// come in order, by one goroutine; the partitions in their order have those of all
 	// ports, by number. r is good until it returns.
 	Request(share, port int, r shard.PendingRequest)
 	// End is told of the rest when the refresh is done but for telling outcomes. in is
@@ -67,46 +67,46 @@ func (t Tick) RecorderError() *RecorderError { return t.w.recorderErr }
 
 // recording is a Recorder's. It is called aside, so that what it does is contained.
 //
-// Ownership: the coordinator. Each part of shares belongs to the worker that reads the
-// share; failed is stored by any of them, once.
+// Ownership: the coordinator. Each part of partitions belongs to the worker that reads the
+// partition; failed is stored by any of them, once.
 type recording struct {
 	Recorder
 	Inputs
 	w      *World
-	begin  shareRecorder
-	shares [partitionsMax]shareRecorder
-	end    shareRecorder
+	begin  partitionRecorder
+	partitions [partitionsMax]partitionRecorder
+	end    partitionRecorder
 	failed atomic.Pointer[RecorderError]
 }
 
 // shareRecorder calls one method.
-type shareRecorder struct {
+type partitionRecorder struct {
 	aside
 	of     *recording
 	method string
-	share  *partition // of Request
+	partition  *partition // of Request
 	cut    uint32
-	seen   []uint32 // by source, up to where it was told
+	seen   []uint32 // by producer, up to where it was told
 }
 
 func newRecording(w *World, l Recorder) *recording {
 	x := &recording{Recorder: l, w: w}
 	x.begin.init(x, "Begin", l.Begin)
-	for i := range x.shares {
-		s := &x.shares[i]
+	for i := range x.partitions {
+		s := &x.partitions[i]
 		s.init(x, "Request", s.look)
 	}
 	x.end.init(x, "End", func() { l.End(&x.Inputs) })
 	return x
 }
 
-func (s *shareRecorder) init(x *recording, method string, f func()) {
+func (s *partitionRecorder) init(x *recording, method string, f func()) {
 	s.of, s.method = x, method
 	s.aside.init(f)
 }
 
 // call calls the method, unless the Recorder has panicked, and reports whether it returned.
-func (s *shareRecorder) call() bool {
+func (s *partitionRecorder) call() bool {
 	x := s.of
 	if x.failed.Load() != nil {
 		return false
@@ -122,22 +122,22 @@ func (s *shareRecorder) call() bool {
 	return false
 }
 
-// record tells the Recorder what ports have sent in the share. It returns up to where, by
-// source, as far as the Recorder did not panic.
-func (s *shareRecorder) record(x *partition, cut uint32) (seen []uint32) {
-	s.share, s.cut, s.seen = x, cut, s.seen[:0]
+// record tells the Recorder what ports have sent in the partition. It returns up to where, by
+// producer, as far as the Recorder did not panic.
+func (s *partitionRecorder) record(x *partition, cut uint32) (seen []uint32) {
+	s.partition, s.cut, s.seen = x, cut, s.seen[:0]
 	s.call()
 	return s.seen
 }
 
-func (s *shareRecorder) look() {
-	for _, from := range s.share.producers {
+func (s *partitionRecorder) look() {
+	for _, from := range s.partition.producers {
 		if from.port == nil { // nobody sends any more
 			s.seen = append(s.seen, from.queue.Sent())
 			continue
 		}
 		s.seen = append(s.seen, from.queue.Look(s.cut, func(r shard.PendingRequest) {
-			s.of.Request(s.share.number, int(from.port.number), r)
+			s.of.Request(s.partition.number, int(from.port.number), r)
 		}))
 	}
 }

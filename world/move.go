@@ -123,7 +123,7 @@ func (r *refresh) gatherMisrouted() {
 
 // bindMoves makes the steps of move.
 func (r *refresh) bindMoves(w *World) {
-	r.collectOutgoing = r.in("depart", func(i int) {
+	r.collectOutgoing = r.in("collect outgoing", func(i int) {
 		s := w.shards[i]
 		if s.Migrating() == 0 {
 			return
@@ -133,7 +133,7 @@ func (r *refresh) bindMoves(w *World) {
 			box.collectOutgoing(s)
 		}
 	})
-	r.copyIncoming = r.in("arrive", func(i int) {
+	r.copyIncoming = r.in("copy incoming", func(i int) {
 		w.shards[i].CopyIncoming(&r.incoming, w.shards)
 		for _, m := range w.messages {
 			m.copyIncoming(i)

@@ -8,17 +8,17 @@ type producer struct {
 	port  *endpoint // nil: of a shard's systems
 }
 
-// partition is a run of neighbouring sources that one worker reads.
+// partition is a run of neighbouring producers that one worker reads.
 //
-//	sources  p0 p1 p2 │ p3 … p9 │ s0 s1 │ s2 s3      ports by number, then shards
-//	shares       0    │    1    │   2   │   3
+//	producers  p0 p1 p2 │ p3 … p9 │ s0 s1 │ s2 s3      ports by number, then shards
+//	partitions       0    │    1    │   2   │   3
 //
-//	Others   q0 q1 q2 q3 q4 q5 …    of each share, in the order sent
+//	Others   q0 q1 q2 q3 q4 q5 …    of each partition, in the order sent
 //	to       [shard 0] 0 3 4 …      which of them are for which shard
 //	         [shard 1] 1 2 5 …
 //
-// A shard that goes through its lists share by share has its requests in the
-// order of the sources, however those were divided.
+// A shard that goes through its lists partition by partition has its requests in the
+// order of the producers, however those were divided.
 //
 // Ownership: the worker that reads it; when it is read, the shards' workers may
 // look at Others, and each has its own lists.
@@ -31,7 +31,7 @@ type partition struct {
 	routed    int            // how many of the others have found their shard
 	to        [][]uint32     // by shard
 	lost      shard.Outcomes // of requests that found nobody
-	_         [64]byte       // other shares are read by other workers
+	_         [64]byte       // other partitions are read by other workers
 }
 
 func newPartition(w *World, number int) *partition {
@@ -47,7 +47,7 @@ func newPartition(w *World, number int) *partition {
 func (x *partition) read(cut uint32) {
 	var seen []uint32
 	if h := x.w.recording; h != nil {
-		seen = h.shares[x.number].record(x, cut)
+		seen = h.partitions[x.number].record(x, cut)
 	}
 	for i, from := range x.producers {
 		creates := 0

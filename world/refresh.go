@@ -15,32 +15,32 @@ type Parallel func(n int, f func(i int))
 // the coordinator does them alone: waking a worker costs more.
 const smallStep = 512
 
-// partitionsMax is the largest number of shares into which the sources are divided.
+// partitionsMax is the largest number of partitions into which the producers are divided.
 // Each has lists for every shard.
 const partitionsMax = 64
 
 // refresh is the work of ending a tick:
 //
-//	gather   find the queues that something was sent on       coordinator
-//	read     take it, up to the cut; find the owners         by share of the sources
-//	create   store the atoms of pending handles              by owner
-//	route    find the owners of what concerns those          by share
-//	apply    set, deliver, mark                              by owner
-//	commit   make alive who was created and not marked       by owner
-//	extend   what extensions were asked; deaths that follow  coordinator
-//	observe  call hooks                                      by owner
-//	depart   let go of those who move to another shard       by owner
-//	arrive   take them in                                    by owner
-//	sweep    close the holes of the marked and the departed  by owner
-//	recycle  free the slots of dead who were at home elsewhere   by home
-//	release  give the queues' room back                       by share
-//	settle   swap mailboxes                                   by owner
-//	tell     tell outcomes                                   by share
+//	gather            find the queues that something was sent on         coordinator
+//	read              take it, up to the cut; find the owners            by partition
+//	create            store the rows of pending handles                  by owner
+//	route             find the owners of what concerns those             by partition
+//	apply             set, deliver, mark                                 by owner
+//	commit            make alive what was created and is not marked      by owner
+//	extend            what extensions were asked; deaths that follow     coordinator
+//	observe           call hooks                                         by owner
+//	collect outgoing  find what migrates to another shard                by owner
+//	copy incoming     copy what comes from other shards                  by owner
+//	compact           fill the holes of the marked and the outgoing      by owner
+//	recycle           free the slots of the dead that are at home elsewhere   by home
+//	release           give the queues' room back                         by partition
+//	end tick          swap mailboxes, coalesce, publish flags            by owner
+//	notify            tell outcomes                                      by partition
 //
 // A step with nothing to do is skipped.
 //
 // Ownership: the coordinator, which is the goroutine that called Refresh. Steps
-// that run in parallel touch one share, shard or home each.
+// that run in parallel touch one partition, shard or home each.
 type refresh struct {
 	w           *World
 	ports       []*endpoint
@@ -85,14 +85,14 @@ func (r *refresh) init(w *World) {
 		r.aparts[i].init(r, i)
 	}
 	r.call = r.in("apply", func(i int) { r.aparts[i].apply() })
-	r.commit = r.in("unveil", func(i int) {
+	r.commit = r.in("commit", func(i int) {
 		for _, x := range r.active {
 			w.shards[i].Commit(x.Creates[i])
 		}
 	})
 	r.observe = func(i int) { w.hooks.callers[i].call() } // the Context of a hook enters the shard
 	r.bindMoves(w)
-	r.compact = r.in("sweep", func(i int) { w.shards[i].Compact() })
+	r.compact = r.in("compact", func(i int) { w.shards[i].Compact() })
 	r.recycle = func(i int) {
 		if i < len(w.shards) {
 			w.shards[i].Recycle(&r.remoteDead)
@@ -103,7 +103,7 @@ func (r *refresh) init(w *World) {
 		}
 	}
 	r.release = func(i int) { r.active[i].release() }
-	r.endTick = r.in("settle", func(i int) {
+	r.endTick = r.in("end tick", func(i int) {
 		w.mailboxes[i].swap()
 		w.shards[i].EndTick()
 	})
@@ -332,7 +332,7 @@ func (r *refresh) gather(ports bool) (sent int) {
 	return sent
 }
 
-// divide cuts the sources into shares of about as many requests each.
+// divide cuts the producers into partitions of about as many requests each.
 func (r *refresh) divide(sent int) {
 	n := min(len(r.producers), max(1, sent/smallStep), partitionsMax)
 	for len(r.partitions) < n {

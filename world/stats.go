@@ -7,7 +7,7 @@ type Stats struct {
 	Tick      uint64
 	Entities  int    // alive, marked ones included
 	Created   uint64 // atoms stored
-	Destroyed uint64 // atoms swept
+	Destroyed uint64 // entities removed
 	Moved     uint64 // atoms moved between shards
 	Applied   uint64 // requests done
 	Gone      uint64 // requests that came too late
