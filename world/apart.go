@@ -5,8 +5,8 @@ package world
 // Ownership: the shard's worker.
 type apart struct {
 	aside
-	r     *refresh
-	shard int
+	r         *refresh
+	shard     int
 	partition int // the next to apply
 }
 

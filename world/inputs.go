@@ -72,21 +72,21 @@ func (t Tick) RecorderError() *RecorderError { return t.w.recorderErr }
 type recording struct {
 	Recorder
 	Inputs
-	w      *World
-	begin  partitionRecorder
+	w          *World
+	begin      partitionRecorder
 	partitions [partitionsMax]partitionRecorder
-	end    partitionRecorder
-	failed atomic.Pointer[RecorderError]
+	end        partitionRecorder
+	failed     atomic.Pointer[RecorderError]
 }
 
 // shareRecorder calls one method.
 type partitionRecorder struct {
 	aside
-	of     *recording
-	method string
-	partition  *partition // of Request
-	cut    uint32
-	seen   []uint32 // by producer, up to where it was told
+	of        *recording
+	method    string
+	partition *partition // of Request
+	cut       uint32
+	seen      []uint32 // by producer, up to where it was told
 }
 
 func newRecording(w *World, l Recorder) *recording {
