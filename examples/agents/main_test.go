@@ -12,7 +12,7 @@ import (
 func TestAnyNumberOfWorkers(t *testing.T) {
 	run := func(workers int, seed uint64) (state.Hash, string) {
 		var out bytes.Buffer
-		hash, err := simulate(&out, options{agents: 20_000, ticks: 60, workers: workers, seed: seed})
+		hash, err := simulate(&out, options{agents: 10_000, ticks: 50, workers: workers, seed: seed})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -33,7 +33,7 @@ func TestAnyNumberOfWorkers(t *testing.T) {
 
 func TestEpidemic(t *testing.T) {
 	var out bytes.Buffer
-	if _, err := simulate(&out, options{agents: 20_000, ticks: 30, workers: 2, seed: 1}); err != nil {
+	if _, err := simulate(&out, options{agents: 10_000, ticks: 30, workers: 2, seed: 1}); err != nil {
 		t.Fatal(err)
 	}
 	for _, never := range []string{" 0 ill", " 0 immune"} {

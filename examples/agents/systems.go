@@ -10,7 +10,7 @@ const (
 	illTicks    = 14
 	immuneTicks = 60
 	contagion   = 0.25   // the chance to be infected in a tick, if all others around are ill
-	mortality   = 0.02   // the chance that an illness ends in death
+	mortality   = 0.05   // the chance that an illness ends in death
 	fertility   = 0.0005 // the chance to have a child in a tick
 )
 
