@@ -38,7 +38,7 @@ func documents(t *testing.T) map[string]string {
 // one of them, in a row.
 func TestSnippets(t *testing.T) {
 	var code []string
-	for _, pattern := range []string{"*_test.go", "docs/guide/*_test.go"} {
+	for _, pattern := range []string{"*_test.go", "docs/guide/*_test.go", "examples/hello/*.go"} {
 		files, err := filepath.Glob(pattern)
 		require.NoError(t, err)
 		require.NotEmpty(t, files)

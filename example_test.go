@@ -31,7 +31,7 @@ func Move(b *world.Build) func(*world.Context) {
 	}
 }
 
-// The fifteen lines of README.
+// A system that moves ships, and a port that creates one.
 func Example() {
 	w := world.MustNew(world.Options{})
 	world.Register[Position](w, "position")
