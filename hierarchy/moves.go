@@ -46,6 +46,10 @@ func (r *Relation) AddChildAt(by world.Actor, parent, child handle.Handle, place
 // AddChildren is AddChild for each in turn: by a *Context or a *Port a request
 // each. On an error those before it are added or sent; the error says how many.
 func (r *Relation) AddChildren(by world.Actor, parent handle.Handle, children ...handle.Handle) error {
+	if w, ok := by.(*world.World); ok && w.Err() == nil {
+		r.requests.Check(by)
+		r.mustIdle("AddChildren")
+	}
 	if w, ok := by.(*world.World); ok && r.options.Places == 0 && w.Idle() && w.Locate(parent) != 0 {
 		if err := r.tree.expect(parent, len(children)); err != nil {
 			return err

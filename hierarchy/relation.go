@@ -101,6 +101,7 @@ type Relation struct {
 // New makes a relation of a world, under a name that messages use. Before the
 // first tick. It panics if the world is within a tick.
 func New(w *world.World, name string, o Options) *Relation {
+	world.Bound(w, "hierarchy.New")
 	if o.PlacesMax == 0 {
 		o.PlacesMax = max(defaultPlacesMax, o.Places)
 	}
@@ -130,7 +131,7 @@ func (r *Relation) Options() Options { return r.options }
 // that it is built for; asked of a World, for use between ticks. Systems may look at
 // any entity, of whatever shard: while they run no relation changes.
 func (r *Relation) Read(a world.Binder) *Reader {
-	if world.Bound(a, "hierarchy.Relation.Read") != r.w {
+	if world.Bound(a, "Relation.Read") != r.w {
 		panic(fmt.Sprintf("hierarchy: relation %q belongs to another world than who asks to read it; use that world's own", r.name))
 	}
 	if _, idle := a.(*world.World); idle {

@@ -79,6 +79,7 @@ func (l *Log) Play(w *world.World, codecs *state.Codecs) (*Player, error) {
 	if err := w.Err(); err != nil {
 		return nil, err
 	}
+	world.Bound(w, "Log.Play")
 	if err := mustMatch(w, l.settings); err != nil {
 		return nil, err
 	}

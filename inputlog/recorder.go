@@ -62,6 +62,7 @@ func NewRecorder(w *world.World, out io.Writer, o Options) (_ *Recorder, err err
 	if err := w.Err(); err != nil {
 		return nil, err
 	}
+	world.Bound(w, "inputlog.NewRecorder")
 	r := &Recorder{w: w, codecs: o.Codecs, known: w.Survey().Kinds(), to: writer{out: out}}
 	kinds, err := learn(nil, r.known, r.codecs)
 	if err != nil {

@@ -71,6 +71,7 @@ type Names[K Name] struct {
 // New makes names for entities of a world; label is what messages call them. Before
 // the first tick. It panics if the world is within a tick.
 func New[K Name](w *world.World, label string, o Options) *Names[K] {
+	world.Bound(w, "names.New")
 	if o.LengthMax < 0 || o.Refusals < 0 {
 		panic(fmt.Sprintf("names: options of %q have a negative number: %+v", label, o))
 	}

@@ -10,6 +10,9 @@ import (
 // errGoexit is the value of a system that neither returned nor panicked.
 var errGoexit = errors.New("it called runtime.Goexit, as a test that fails does")
 
+// ErrRunning is returned by a Run while another is under way.
+var ErrRunning = errors.New("scheduler: Scheduler.Run while another is under way; stop that first, or leave it to make the ticks")
+
 // SystemError tells of a system that panicked. What it had written until then
 // stays. The tick was completed by the other shards and systems.
 type SystemError struct {

@@ -155,3 +155,29 @@ func TestPanicHalfway(t *testing.T) {
 	}
 	require.Equal(t, f.w.Count(), n)
 }
+
+// TestPanicOfAConstructor lets a constructor panic: the panic names the system and the shard,
+// and wraps an error. The scheduler is as it was.
+func TestPanicOfAConstructor(t *testing.T) {
+	f := newFixture(t, 2, 1)
+	add := func(v any, options ...scheduler.Option) (recovered any) {
+		defer func() { recovered = recover() }()
+		_ = f.Add("unlucky", func(b *world.Build) func(*world.Context) {
+			if b.Shard() != 0 {
+				panic(v)
+			}
+			return func(*world.Context) {}
+		}, options...)
+		return nil
+	}
+	require.Equal(t, `scheduler: the constructor of system "unlucky" panicked on shard 1: bad luck`, add("bad luck"))
+	require.Equal(t, `scheduler: the constructor of system "unlucky" panicked: 13`, add(13, scheduler.Global()))
+	err, ok := add(errBroken).(error)
+	require.True(t, ok)
+	require.ErrorIs(t, err, errBroken)
+	require.ErrorContains(t, err, `the constructor of system "unlucky" panicked on shard 1: broken`)
+	defer func() { require.Contains(t, recover(), `the constructor of system "unasked" panicked on shard 0: world: `) }()
+	require.Empty(t, f.Systems())
+	f.step(1)
+	f.MustAdd("unasked", func(*world.Build) func(*world.Context) { panic("world: something") })
+}

@@ -25,7 +25,14 @@ type Report struct {
 // which a system panicked whose policy is StopRun, or a function if that is the
 // scheduler's Options.IfPanics, after completing that tick. No
 // goroutine is left behind.
+//
+// It returns ErrRunning at once, and makes no tick, while another Run is under way: two would
+// make twice the ticks.
 func (s *Scheduler) Run(ctx context.Context) (err error) {
+	if !s.runs.CompareAndSwap(false, true) {
+		return ErrRunning
+	}
+	defer s.runs.Store(false)
 	interval := s.w.Options().TickInterval
 	s.log(slog.LevelInfo, "run begins", "tick", s.w.Tick(), "interval", interval, "workers", s.Workers(), "shards", s.w.Shards())
 	defer func() { s.log(slog.LevelInfo, "run ends", "tick", s.w.Tick(), "err", err) }()
@@ -44,7 +51,7 @@ func (s *Scheduler) Run(ctx context.Context) (err error) {
 			due = began
 		}
 		r := Report{Tick: s.w.Tick(), Late: began.Sub(due)}
-		if err := s.step(ctx); s.ends(err) {
+		if err := s.step(ctx, "Scheduler.Run"); s.ends(err) {
 			return err
 		}
 		due = s.next(due.Add(interval), interval)

@@ -128,3 +128,42 @@ func TestRunReturnsErrors(t *testing.T) {
 	require.ErrorIs(t, err, errBroken)
 	require.Len(t, reports, 3)
 }
+
+// TestRunTwice begins a Run while another is under way: it returns ErrRunning at once, and the
+// first makes the ticks that it would have made. After it Run may be called again.
+func TestRunTwice(t *testing.T) {
+	f := newFixtureOf(t, world.Options{Shards: 1, TickInterval: time.Millisecond}, scheduler.Options{})
+	begun := make(chan struct{}, 1)
+	f.MustAdd("begins", func(*world.Build) func(*world.Context) {
+		return func(*world.Context) {
+			select {
+			case begun <- struct{}{}:
+			default:
+			}
+		}
+	})
+	for range 2 {
+		first := make(chan error)
+		go func() { first <- f.Run(t.Context()) }()
+		<-begun
+		require.ErrorIs(t, f.Run(t.Context()), scheduler.ErrRunning)
+		f.Stop()
+		require.NoError(t, <-first)
+		select {
+		case <-begun:
+		default:
+		}
+	}
+}
+
+// TestRunWithinOnTick asks for another Run where the world is idle but Run's.
+func TestRunWithinOnTick(t *testing.T) {
+	var f *fixture
+	var err error
+	f = newFixtureOf(t, world.Options{Shards: 1, TickInterval: time.Millisecond}, scheduler.Options{
+		OnTick: func(scheduler.Report) { err = f.Run(context.Background()); f.Stop() },
+	})
+	require.NoError(t, f.Run(t.Context()))
+	require.Equal(t, scheduler.ErrRunning, err)
+	require.Equal(t, uint64(1), f.w.Tick())
+}

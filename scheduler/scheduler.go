@@ -98,6 +98,7 @@ type Scheduler struct {
 	tick    tick
 	planned bool
 	running atomic.Bool // a step
+	runs    atomic.Bool // Run
 	names   names
 	control control
 	counts  counts
@@ -131,7 +132,8 @@ func (s *Scheduler) Workers() int { return s.options.Workers }
 // Add adds a system, running its constructor once for every shard. The name must
 // not be taken. It returns an error if the system asks for access that cannot be
 // granted, or if systems are then to come before each other in a circle, or
-// world.ErrClosed; then nothing is added.
+// world.ErrClosed; then nothing is added. A panic of the constructor is the caller's, with the
+// name of the system before its value.
 func (s *Scheduler) Add(name string, construct System, options ...Option) error {
 	if name == "" || construct == nil {
 		return fmt.Errorf("scheduler: system %q needs a name and a constructor", name)
@@ -141,6 +143,9 @@ func (s *Scheduler) Add(name string, construct System, options ...Option) error 
 	}
 	if err := s.w.Err(); err != nil {
 		return err
+	}
+	if !s.w.Idle() {
+		panic(fmt.Sprintf("scheduler: Scheduler.Add of system %q while a tick runs; add systems between ticks", name))
 	}
 	o := optionsOf(options)
 	if err := o.check(name); err != nil {
@@ -216,5 +221,5 @@ func (s *Scheduler) Step(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return s.step(ctx)
+	return s.step(ctx, "Scheduler.Step")
 }

@@ -3,16 +3,17 @@ package scheduler
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"runtime/debug"
 
 	"github.com/atoll-sim/atoll/world"
 )
 
-// step makes a tick. The helpers are gone when it returns, however it does.
-func (s *Scheduler) step(ctx context.Context) (err error) {
+// step makes a tick, for a call. The helpers are gone when it returns, however it does.
+func (s *Scheduler) step(ctx context.Context, call string) (err error) {
 	if !s.running.CompareAndSwap(false, true) {
-		panic("scheduler: Step while a tick runs; a world has one tick at a time")
+		panic("scheduler: " + call + " while a tick runs; a world has one tick at a time")
 	}
 	defer s.running.Store(false)
 	if err := s.w.Err(); err != nil {
@@ -23,7 +24,7 @@ func (s *Scheduler) step(ctx context.Context) (err error) {
 	}
 	early := s.decide()
 	t := &s.tick
-	if t.world, err = s.beginTick(); err != nil {
+	if t.world, err = s.beginTick(call); err != nil {
 		return err
 	}
 	t.observed = t.observer.begin(ctx)
@@ -48,13 +49,13 @@ func (s *Scheduler) step(ctx context.Context) (err error) {
 	return s.endTick(ctx, early)
 }
 
-// beginTick takes the world. It returns an error if that breaks.
-func (s *Scheduler) beginTick() (w world.Tick, err error) {
+// beginTick takes the world, for a call. It returns an error if that breaks.
+func (s *Scheduler) beginTick(call string) (w world.Tick, err error) {
 	defer func() { // without a panic there is nothing to recover
 		if v := recover(); v != nil {
 			broken, ok := v.(*world.BrokenError)
 			if !ok {
-				panic(v)
+				panic(fmt.Sprintf("scheduler: %s: %v", call, v))
 			}
 			err = s.broke(broken)
 		}

@@ -168,7 +168,7 @@ func TestStepTwice(t *testing.T) {
 	})
 	f.MustAdd("itself", func(*world.Build) func(*world.Context) {
 		return func(c *world.Context) {
-			defer func() { require.Contains(t, fmt.Sprint(recover()), "scheduler: Step while a tick runs") }()
+			defer func() { require.Contains(t, fmt.Sprint(recover()), "scheduler: Scheduler.Step while a tick runs") }()
 			_ = f.Step(t.Context())
 		}
 	})

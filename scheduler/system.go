@@ -37,9 +37,7 @@ func build(w *world.World, name string, construct System, o options) (*system, e
 		if s.global {
 			shard = world.AllShards
 		}
-		b := world.NewBuild(w, shard, name)
-		s.run[i] = construct(b)
-		s.access[i] = b.Finish()
+		s.run[i], s.access[i] = constructOn(w, shard, name, construct)
 		s.access[i].Delta *= float64(s.every)
 		switch {
 		case s.run[i] == nil && s.global:
@@ -56,6 +54,30 @@ func build(w *world.World, name string, construct System, o options) (*system, e
 			name, w.ComponentNames(both))
 	}
 	return s, nil
+}
+
+// constructOn runs a constructor for a shard. A panic of it goes on with the system's name.
+func constructOn(w *world.World, shard int, name string, construct System) (func(*world.Context), *world.Access) {
+	b := world.NewBuild(w, shard, name)
+	defer func() {
+		switch v := recover().(type) {
+		case nil:
+		case error:
+			panic(fmt.Errorf("scheduler: the constructor of system %q panicked%s: %w", name, onShard(shard), v))
+		default:
+			panic(fmt.Sprintf("scheduler: the constructor of system %q panicked%s: %v", name, onShard(shard), v))
+		}
+	}()
+	run := construct(b)
+	return run, b.Finish()
+}
+
+// onShard is what is said of a shard in messages, nothing of a global system.
+func onShard(shard int) string {
+	if shard == world.AllShards {
+		return ""
+	}
+	return fmt.Sprintf(" on shard %d", shard)
 }
 
 func newSystem(w *world.World, name string, o options) *system {

@@ -74,7 +74,7 @@ func NewHasher(w *world.World, codecs *Codecs) *Hasher {
 
 // StateHash hashes a world once. See Hasher.StateHash.
 func StateHash(w *world.World, codecs *Codecs) (Hash, error) {
-	return NewHasher(w, codecs).StateHash()
+	return NewHasher(w, codecs).stateHash("state.StateHash")
 }
 
 // Stateful is an extension of a world that shows its state. All must: a relation of
@@ -98,9 +98,11 @@ func (h *Hasher) Also(name string, write func(dst []byte) []byte) {
 // must be idle. It returns ErrNoCodec, naming what lacks one.
 //
 // Hashes of machines of another byte order, or size of int, are others.
-func (h *Hasher) StateHash() (Hash, error) {
+func (h *Hasher) StateHash() (Hash, error) { return h.stateHash("Hasher.StateHash") }
+
+func (h *Hasher) stateHash(call string) (Hash, error) {
 	h.total.Reset()
-	err := h.sections(func(_ int, _, _ string) { h.total.number(h.sum.Sum64()) })
+	err := h.sections(call, func(_ int, _, _ string) { h.total.number(h.sum.Sum64()) })
 	return Hash(h.total.Sum64()), err
 }
 
@@ -114,7 +116,7 @@ type Section struct {
 // two worlds differ, the first sections that do say in what.
 func (h *Hasher) Sections() ([]Section, error) {
 	var all []Section
-	err := h.sections(func(shard int, kind, name string) {
+	err := h.sections("Hasher.Sections", func(shard int, kind, name string) {
 		text := kind
 		if name != "" {
 			text = fmt.Sprintf("%s %q", kind, name)
@@ -131,10 +133,11 @@ func (h *Hasher) Sections() ([]Section, error) {
 const nowhere = -1
 
 // sections hashes one section after the other and calls done behind each.
-func (h *Hasher) sections(done func(shard int, kind, name string)) error {
+func (h *Hasher) sections(call string, done func(shard int, kind, name string)) error {
 	if err := h.w.Err(); err != nil {
 		return err
 	}
+	world.Bound(h.w, call)
 	v := h.w.Survey()
 	components, messages, resources := v.Components(), v.Messages(), v.Resources()
 	if err := errors.Join(h.learn("component", components), h.learn("message", messages), h.learn("resource", resources)); err != nil {

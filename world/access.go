@@ -39,13 +39,13 @@ func (w *Writer[T]) Slice(ch Chunk) []T { return w.view.SliceWrite(ch) }
 
 // Read asks for reading a component. It panics if T is not registered.
 func Read[T any](a Binder) *Reader[T] {
-	return ask[T](a, "Read", false, func() (*Reader[T], *Reader[T]) { r := new(Reader[T]); return r, r })
+	return ask[T](a, "world.Read", false, func() (*Reader[T], *Reader[T]) { r := new(Reader[T]); return r, r })
 }
 
 // Write asks for reading and writing a component. It panics if T is not
 // registered.
 func Write[T any](a Binder) *Writer[T] {
-	return ask[T](a, "Write", true, func() (*Writer[T], *Reader[T]) { w := new(Writer[T]); return w, &w.Reader })
+	return ask[T](a, "world.Write", true, func() (*Writer[T], *Reader[T]) { w := new(Writer[T]); return w, &w.Reader })
 }
 
 // ask declares the access and returns its accessor. An idle world gives the same
@@ -114,7 +114,7 @@ type ForeignReader[T any] struct {
 // ReadForeign asks for reading a component in every shard. A system cannot also
 // write or create the component: split it in two.
 func ReadForeign[T any](b *Build) *ForeignReader[T] {
-	bound := b.bind("ReadForeign")
+	bound := b.bind("world.ReadForeign")
 	id := b.w.componentOf(reflect.TypeFor[T](), bound.call)
 	bound.access.Foreign.Add(id)
 	return &ForeignReader[T]{
@@ -128,7 +128,7 @@ func ReadForeign[T any](b *Build) *ForeignReader[T] {
 // own neighbours; b.Shard() says whose turn it is. It panics if there is no such
 // shard.
 func ReadForeignOf[T any](b *Build, shards ...int) *ForeignReader[T] {
-	bound := b.bind("ReadForeignOf")
+	bound := b.bind("world.ReadForeignOf")
 	id := b.w.componentOf(reflect.TypeFor[T](), bound.call)
 	return &ForeignReader[T]{
 		space: b.w.space, column: b.w.columns[id].(*shard.Column[T]), reach: b.reach(id, shards),

@@ -32,13 +32,13 @@ func TestAccessOutsideTheConstructor(t *testing.T) {
 	b := world.NewBuild(f.World, 0, "late")
 	b.Finish()
 	for call, ask := range map[string]func(){
-		"Read": func() { world.Read[Position](b) }, "Write": func() { world.Write[Position](b) },
-		"With": func() { world.With[Position](b) }, "Without": func() { world.Without[Position](b) },
-		"ReadForeign": func() { world.ReadForeign[Position](b) }, "Receive": func() { world.Receive[Hit](b) },
-		"Query": func() { b.Query() }, "Creates": func() { b.Creates(f.unit) },
+		"world.Read": func() { world.Read[Position](b) }, "world.Write": func() { world.Write[Position](b) },
+		"world.With": func() { world.With[Position](b) }, "world.Without": func() { world.Without[Position](b) },
+		"world.ReadForeign": func() { world.ReadForeign[Position](b) }, "world.Receive": func() { world.Receive[Hit](b) },
+		"Build.Query": func() { b.Query() }, "Build.Creates": func() { b.Creates(f.unit) },
 	} {
 		t.Run(call, func(t *testing.T) {
-			mustPanic(t, []string{`system "late" calls Build.` + call + " after its constructor returned", "ask for all access within it"}, ask)
+			mustPanic(t, []string{`system "late" calls ` + call + " after its constructor returned", "ask for all access within it"}, ask)
 		})
 	}
 }
@@ -70,7 +70,7 @@ func TestAccessUndeclared(t *testing.T) {
 		"set": {
 			func(b *world.Build) { world.Read[Health](b); world.Write[Position](b) },
 			func(c *world.Context) { _ = f.health.Set(c, mine, Health{}) },
-			[]string{`system "test" on shard 0 calls Set of component "health"`, "call world.Write[world_test.Health](b) in its constructor"},
+			[]string{`system "test" on shard 0 calls Component.Set of component "health"`, "call world.Write[world_test.Health](b) in its constructor"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -116,13 +116,13 @@ func TestAccessKept(t *testing.T) {
 		return func(c *world.Context) { kept = c }
 	})
 	for call, use := range map[string]func(){
-		"Destroy": func() { _ = kept.Destroy(h) }, "Send": func() { _ = f.hit.Send(kept, h, Hit{}) },
-		"Set": func() { _ = f.health.Set(kept, h, Health{}) }, "Create": func() { _, _ = f.unit.Create(kept, Unit{}) },
-		"Add": func() { _ = f.name.Add(kept, h, Name{}) }, "Remove": func() { _ = f.name.Remove(kept, h) },
-		"Exchange": func() { _ = f.mover.Exchange(kept, h, Mover{}) }, "Copy": func() { _, _ = kept.Copy(h) },
+		"Context.Destroy": func() { _ = kept.Destroy(h) }, "Message.Send": func() { _ = f.hit.Send(kept, h, Hit{}) },
+		"Component.Set": func() { _ = f.health.Set(kept, h, Health{}) }, "Bundle.Create": func() { _, _ = f.unit.Create(kept, Unit{}) },
+		"Component.Add": func() { _ = f.name.Add(kept, h, Name{}) }, "Component.Remove": func() { _ = f.name.Remove(kept, h) },
+		"Bundle.Exchange": func() { _ = f.mover.Exchange(kept, h, Mover{}) }, "Context.Copy": func() { _, _ = kept.Copy(h) },
 	} {
 		t.Run(call, func(t *testing.T) {
-			mustPanic(t, []string{"Context." + call + ` of shard 0 after system "test" returned`, "for the running system alone"}, use)
+			mustPanic(t, []string{call + ` on shard 0 after system "test" returned`, "for the running system alone"}, use)
 		})
 	}
 }

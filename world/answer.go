@@ -72,7 +72,7 @@ func (a asker[T]) Apply(_ *shard.Shard, _ handle.Handle, l shard.Loc, to shard.P
 // notifyAnswer makes an answer learn of the next request.
 func (p *Port) notifyAnswer(c *Completion) *Port {
 	if p.notify != nil {
-		panic(fmt.Sprintf("world: Notify before Ask on port %d; an Answer is told by itself", p.number))
+		panic(fmt.Sprintf("world: Port.Notify before Component.Ask or Question.Ask on port %d; an Answer is told by itself", p.number))
 	}
 	return p.Notify(c)
 }

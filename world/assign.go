@@ -19,7 +19,7 @@ func (b *Bundle[T]) Set(by Actor, h handle.Handle, v T) error {
 	b.check(by)
 	switch by := by.(type) {
 	case *World:
-		if err := by.ready("Set"); err != nil {
+		if err := by.ready("Bundle.Set by the World"); err != nil {
 			return err
 		}
 		if l := by.lookup.Locate(h); l != 0 {
@@ -27,20 +27,20 @@ func (b *Bundle[T]) Set(by Actor, h handle.Handle, v T) error {
 		}
 		return ErrStale
 	case *Context:
-		by.mustRun("Set")
+		by.mustRun("Bundle.Set")
 		l := by.w.space.Locate(h)
 		if l != 0 && by.owns(l) {
 			for id := range b.set.All {
-				by.mustWrite(id, "Set")
+				by.mustWrite(id, "Bundle.Set")
 			}
 			return b.assign(by.w.shardOf(l), l, &v)
 		}
 	case *EntityContext:
-		if l := by.mustRun("Set"); h == by.h {
+		if l := by.mustRun("Bundle.Set"); h == by.h {
 			return b.assign(by.c.shard, l, &v)
 		}
 	}
-	return request(by, "Set", &b.setting, h, v)
+	return request(by, "Bundle.Set", &b.setting, h, v)
 }
 
 func (b *Bundle[T]) assign(s *shard.Shard, l shard.Loc, v *T) error {

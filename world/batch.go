@@ -15,7 +15,7 @@ import (
 // On an error those before it are made; the error says how many.
 func (b *Bundle[T]) CreateRows(w *World, n int, init func(rows Chunk)) error {
 	b.check(w)
-	if err := w.idle("CreateRows"); err != nil {
+	if err := w.idle("Bundle.CreateRows"); err != nil {
 		return err
 	}
 	if n < 0 {
@@ -99,33 +99,33 @@ func (q *Query) Destroy() int {
 //
 // It returns ErrChunks if the world is full; then some have not changed.
 func (c *Component[T]) AddTo(q *Query, init func(rows Chunk)) error {
-	return q.exchange("AddTo", init, c.components(q.ofWorld("AddTo")), shard.Set{})
+	return q.exchange("Component.AddTo", init, c.components(q.ofWorld("Component.AddTo")), shard.Set{})
 }
 
 // RemoveFrom takes the component from all entities that match and have it; errors
 // and cost as of AddTo.
 func (c *Component[T]) RemoveFrom(q *Query) error {
-	return q.exchange("RemoveFrom", nil, shard.Set{}, c.components(q.ofWorld("RemoveFrom")))
+	return q.exchange("Component.RemoveFrom", nil, shard.Set{}, c.components(q.ofWorld("Component.RemoveFrom")))
 }
 
 // AddTo gives the bundle's components to all entities that match and lack one of
 // them, in one move. What they have of them keeps its value, the new ones are zero
 // before init. For the rest as Component.AddTo.
 func (b *Bundle[T]) AddTo(q *Query, init func(rows Chunk)) error {
-	return q.exchange("AddTo", init, b.components(q.ofWorld("AddTo")), shard.Set{})
+	return q.exchange("Bundle.AddTo", init, b.components(q.ofWorld("Bundle.AddTo")), shard.Set{})
 }
 
 // RemoveFrom takes the bundle's components from all entities that match, as far as
 // they have them; errors and cost as of Component.AddTo.
 func (b *Bundle[T]) RemoveFrom(q *Query) error {
-	return q.exchange("RemoveFrom", nil, shard.Set{}, b.components(q.ofWorld("RemoveFrom")))
+	return q.exchange("Bundle.RemoveFrom", nil, shard.Set{}, b.components(q.ofWorld("Bundle.RemoveFrom")))
 }
 
 // ExchangeIn is AddTo that in the same move takes away the components of the given
 // parts. What is in both is kept. init is called with all rows that changed.
 func (b *Bundle[T]) ExchangeIn(q *Query, init func(rows Chunk), remove ...ComponentSet) error {
-	w := q.ofWorld("ExchangeIn")
-	return q.exchange("ExchangeIn", init, b.components(w), w.setOf("ExchangeIn", remove))
+	w := q.ofWorld("Bundle.ExchangeIn")
+	return q.exchange("Bundle.ExchangeIn", init, b.components(w), w.setOf("Bundle.ExchangeIn", remove))
 }
 
 // Remove takes the components of the parts from all entities that match, as far as

@@ -233,10 +233,10 @@ func TestBatchInit(t *testing.T) {
 				require.NoError(t, err)
 			}
 			for call, run := range map[string]func(){
-				"Refresh": f.Refresh, "Add": func() { _ = f.frozen.Add(f.World, all[0], Frozen{}) },
-				"AddTo": func() { _ = f.frozen.AddTo(q, nil) }, "CreateRows": func() { _ = f.unit.CreateRows(f.World, 1, nil) },
+				"World.Refresh": f.Refresh, "Component.Add by the World": func() { _ = f.frozen.Add(f.World, all[0], Frozen{}) },
+				"Component.AddTo": func() { _ = f.frozen.AddTo(q, nil) }, "Bundle.CreateRows": func() { _ = f.unit.CreateRows(f.World, 1, nil) },
 			} {
-				mustPanic(t, []string{"World." + call + " inside a query loop", "call it after the loop"}, run)
+				mustPanic(t, []string{call + " inside a query loop", "call it after the loop"}, run)
 			}
 		}))
 		want := 100

@@ -166,9 +166,9 @@ func (f *fixture) mustBeBroken(all []handle.Handle, during string, caused bool) 
 	require.Equal(t, f.Err(), err)
 	require.Equal(t, f.Err(), f.health.Set(f.World, all[0], Health{}))
 	for call, run := range map[string]func(){
-		"Refresh": f.Refresh, "Clear": f.Clear, "BeginTick": func() { f.BeginTick() }, "Count": func() { f.Count() }, "Failure": func() { _ = f.Failure() },
+		"World.Refresh": f.Refresh, "World.Clear": f.Clear, "World.BeginTick": func() { f.BeginTick() }, "World.Count": func() { f.Count() }, "World.Failure": func() { _ = f.Failure() },
 	} {
-		mustPanic(t, []string{"World." + call + " of a broken world (world: broken by a panic in " + during, "make another with world.New"}, run)
+		mustPanic(t, []string{call + " of a broken world (world: broken by a panic in " + during, "make another with world.New"}, run)
 	}
 	f.Close()
 	f.Close()

@@ -39,9 +39,9 @@ type Build struct {
 // NewBuild starts the construction of a system for one shard, or with shard
 // AllShards of a global system. For schedulers.
 func NewBuild(w *World, shardID int, system string) *Build {
-	w.mustIdle("NewBuild")
+	w.mustIdle("world.NewBuild")
 	if shardID != AllShards && (shardID < 0 || shardID >= len(w.shards)) {
-		panic(fmt.Sprintf("world: NewBuild of system %q for shard %d; the shards are 0 to %d", system, shardID, len(w.shards)-1))
+		panic(fmt.Sprintf("world: world.NewBuild of system %q for shard %d; the shards are 0 to %d", system, shardID, len(w.shards)-1))
 	}
 	b := &Build{w: w, system: system, access: &Access{Delta: w.options.TickInterval.Seconds()}}
 	owner, who := len(w.shards), fmt.Sprintf("global system %q", system)
@@ -83,27 +83,27 @@ func (b *Build) Shards() int { return len(b.w.shards) }
 // Creates declares that the system creates from the bundles. Creating counts as
 // writing their components.
 func (b *Build) Creates(bundles ...ComponentSet) {
-	b.mustOpen("Creates")
+	b.mustOpen("Build.Creates")
 	b.access.Writes = b.access.Writes.Union(b.w.setOf("Build.Creates", bundles))
 }
 
 // Query selects the shard's atoms that match the terms, or for a global system
 // those of all shards; see Term.
 func (b *Build) Query(terms ...Term) *Query {
-	b.mustOpen("Query")
+	b.mustOpen("Build.Query")
 	if b.shard == nil {
 		b.access.Exclusive = true
-		return newQuery(b.bind("Query"), b.w.shards, terms)
+		return newQuery(b.bind("Build.Query"), b.w.shards, terms)
 	}
-	return newQuery(b.bind("Query"), b.w.shards[b.shard.ID():b.shard.ID()+1], terms)
+	return newQuery(b.bind("Build.Query"), b.w.shards[b.shard.ID():b.shard.ID()+1], terms)
 }
 
 func (b *Build) mustOpen(call string) {
 	if b == nil {
-		panic(fmt.Sprintf("world: Build.%s of a nil Build; use the one that a system's constructor is given", call))
+		panic(fmt.Sprintf("world: %s of a nil Build; use the one that a system's constructor is given", call))
 	}
 	if b.closed {
-		panic(fmt.Sprintf("world: system %q calls Build.%s after its constructor returned; ask for all access within it", b.system, call))
+		panic(fmt.Sprintf("world: system %q calls %s after its constructor returned; ask for all access within it", b.system, call))
 	}
 }
 
@@ -117,7 +117,7 @@ func (b *Build) mustHaveShard(call, why string) {
 // reach declares that a component is read in some other shards, and returns which
 // those are, the own one among them.
 func (b *Build) reach(component int, shards []int) []bool {
-	b.mustHaveShard("ReadForeignOf", "it has no neighbours")
+	b.mustHaveShard("world.ReadForeignOf", "it has no neighbours")
 	reach := make([]bool, len(b.w.shards))
 	for _, s := range shards {
 		if s < 0 || s >= len(reach) {
@@ -166,13 +166,13 @@ func (b *Build) bind(call string) binding {
 
 func (w *World) bind(call string) binding {
 	w.mustIdle(call)
-	return binding{w: w, owner: len(w.shards), idle: true, lookup: &w.lookup, access: &Access{}, call: "World." + call, user: w.user}
+	return binding{w: w, owner: len(w.shards), idle: true, lookup: &w.lookup, access: &Access{}, call: call, user: w.user}
 }
 
 // bind is a.bind for whoever is asked, nil refused.
 func bind(a Binder, call string) binding {
 	if a == nil {
-		panic(fmt.Sprintf("world: world.%s is asked of nil; ask a *Build in a system's constructor, or a *World between ticks", call))
+		panic(fmt.Sprintf("world: %s is asked of nil; ask a *Build in a system's constructor, or a *World between ticks", call))
 	}
 	return a.bind(call)
 }

@@ -39,8 +39,8 @@ type bundlePart[T any] struct {
 // NewBundle makes a bundle of T's fields. It panics if T is not a struct, or if
 // a field is not a registered component or is the same component as another.
 func NewBundle[T any](w *World) *Bundle[T] {
-	mustBe(w, "NewBundle")
-	w.mustIdle("NewBundle")
+	mustBe(w, "world.NewBundle")
+	w.mustIdle("world.NewBundle")
 	t := reflect.TypeFor[T]()
 	if t.Kind() != reflect.Struct {
 		panic(fmt.Sprintf("world: bundle %v is not a struct; make one whose fields are components", t))
@@ -74,7 +74,7 @@ func NewBundle[T any](w *World) *Bundle[T] {
 // concurrent use and depend on its argument alone. Systems create in their own shard
 // regardless.
 func (b *Bundle[T]) PlaceBy(place func(T) int) *Bundle[T] {
-	b.w.mustIdle("PlaceBy")
+	b.w.mustIdle("Bundle.PlaceBy")
 	b.place = place
 	return b
 }
@@ -91,7 +91,7 @@ func (b *Bundle[T]) PlaceBy(place func(T) int) *Bundle[T] {
 func (b *Bundle[T]) Create(by Actor, v T) (handle.Handle, error) {
 	if w, ok := by.(*World); ok && w == b.w { // apart, for what servers do most
 		if w.phase.Load() != phaseIdle {
-			if err := w.unready("Create"); err != nil {
+			if err := w.unready("Bundle.Create by the World"); err != nil {
 				return handle.None, err
 			}
 		}
@@ -147,13 +147,13 @@ func (b *Bundle[T]) createBy(by Actor, v *T) (handle.Handle, error) {
 		return portCreate(by, b, v)
 	case *EntityContext:
 		b.check(by)
-		by.mustRun("Create")
+		by.mustRun("Bundle.Create")
 		p := b.part(by.c.shard)
 		p.shard.Loop = max(p.shard.Loop, b.w.loop) // an idle world may be in a loop
 		return p.store(v)
 	}
 	b.check(by) // nil
-	panic(embedded(by, "Create"))
+	panic(embedded(by, "Bundle.Create"))
 }
 
 // elsewhere is Create when the shard whose turn it is has failed: if that has no index
@@ -205,10 +205,10 @@ func (b *Bundle[T]) appendN(dst []handle.Handle, want bool, by Actor, n int, ini
 		}
 		return &v
 	}
+	if err := b.mayCreateN(by, want); err != nil {
+		return dst, err
+	}
 	if w, ok := by.(*World); ok && b.place == nil && w == b.w {
-		if err := w.ready("Create"); err != nil {
-			return dst, err
-		}
 		i := 0
 		err := b.spread(w, n, func(p *bundlePart[T], rows Chunk) {
 			for k := range rows.Len() {
@@ -233,11 +233,32 @@ func (b *Bundle[T]) appendN(dst []handle.Handle, want bool, by Actor, n int, ini
 	return dst, nil
 }
 
+// mayCreateN refuses CreateN, or AppendN if handles are wanted, at the wrong time: what it
+// does by Create would name that.
+func (b *Bundle[T]) mayCreateN(by Actor, want bool) error {
+	call, byWorld := "Bundle.CreateN", "Bundle.CreateN by the World"
+	if want {
+		call, byWorld = "Bundle.AppendN", "Bundle.AppendN by the World"
+	}
+	b.check(by)
+	switch by := by.(type) {
+	case *World:
+		return by.ready(byWorld)
+	case *Context:
+		by.mustRun(call)
+	case *EntityContext:
+		by.mustRun(call)
+	default:
+		panic(embedded(by, call))
+	}
+	return nil
+}
+
 // Reserve makes room for n more entities, spread evenly over the shards, so
 // that creating them allocates nothing.
 func (b *Bundle[T]) Reserve(w *World, n int) error {
 	b.check(w)
-	if err := w.ready("Reserve"); err != nil {
+	if err := w.ready("Bundle.Reserve"); err != nil {
 		return err
 	}
 	if n < 0 {

@@ -32,7 +32,7 @@ type changer[T any] struct{ b *Bundle[T] }
 // request was not accepted, ErrChunks if the world is full.
 func (c *Component[T]) Add(by Actor, h handle.Handle, v T) error {
 	if w, ok := by.(*World); ok && w == c.w {
-		if err := w.idle("Add"); err != nil {
+		if err := w.idle("Component.Add by the World"); err != nil {
 			return err
 		}
 		w.outdate()
@@ -42,14 +42,14 @@ func (c *Component[T]) Add(by Actor, h handle.Handle, v T) error {
 		return ErrStale
 	}
 	c.check(by)
-	return request(by, "Add", &c.adding, h, v)
+	return request(by, "Component.Add", &c.adding, h, v)
 }
 
 // Remove takes the component from an entity; by whom as of Add. It returns
 // ErrStale, ErrMissing if the entity is known to lack it, or ErrFull.
 func (c *Component[T]) Remove(by Actor, h handle.Handle) error {
 	if w, ok := by.(*World); ok && w == c.w {
-		if err := w.idle("Remove"); err != nil {
+		if err := w.idle("Component.Remove by the World"); err != nil {
 			return err
 		}
 		w.outdate()
@@ -59,7 +59,7 @@ func (c *Component[T]) Remove(by Actor, h handle.Handle) error {
 		return ErrStale
 	}
 	c.check(by)
-	return request(by, "Remove", &c.removing, h, struct{}{})
+	return request(by, "Component.Remove", &c.removing, h, struct{}{})
 }
 
 func (c *Component[T]) check(by Actor) {
@@ -118,18 +118,25 @@ func outcomeOf(err error) shard.Outcome {
 
 // Add gives an entity all of the bundle's components in one move; those it has
 // already get the values. By whom, and errors, as of Component.Add.
-func (b *Bundle[T]) Add(by Actor, h handle.Handle, v T) error { return b.Exchange(by, h, v) }
+func (b *Bundle[T]) Add(by Actor, h handle.Handle, v T) error {
+	return b.exchange(by, "Bundle.Add", h, v, nil)
+}
 
 // Exchange is Add that in the same move takes away the components of the given
 // parts, as far as the entity has them. What is in both is kept.
 func (b *Bundle[T]) Exchange(by Actor, h handle.Handle, v T, remove ...ComponentSet) error {
+	return b.exchange(by, "Bundle.Exchange", h, v, remove)
+}
+
+// exchange is Add and Exchange, as the call says.
+func (b *Bundle[T]) exchange(by Actor, call string, h handle.Handle, v T, remove []ComponentSet) error {
 	b.check(by)
-	gone := b.w.setOf("Exchange", remove)
+	gone := b.w.setOf(call, remove)
 	w, ok := by.(*World)
 	if !ok {
-		return request(by, "Exchange", &b.changing, h, change[T]{v, gone})
+		return request(by, call, &b.changing, h, change[T]{v, gone})
 	}
-	if err := w.idle("Add"); err != nil {
+	if err := w.idle(call); err != nil {
 		return err
 	}
 	l := w.lookup.Locate(h)

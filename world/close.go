@@ -25,7 +25,7 @@ import (
 // no error; it returns at once, also if the first Close is still under way.
 func (w *World) Close() {
 	for w.phase.Load() != phaseOver {
-		if w.tryEnterPhase("Close", phaseOver) {
+		if w.tryEnterPhase("World.Close", phaseOver) {
 			w.close()
 			return
 		}

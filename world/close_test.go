@@ -51,7 +51,7 @@ func TestCloseDestroysAll(t *testing.T) {
 	p.Close()
 	require.Equal(t, uint64(2), f.Tick(), "closing is a refresh")
 	require.Equal(t, 3, f.Shards())
-	mustPanic(t, []string{"World.Query.Count of a closed world"}, func() { space.Count() })
+	mustPanic(t, []string{"Query.Count of a closed world"}, func() { space.Count() })
 }
 
 // TestCloseFailsFurtherUse calls everything there is.
@@ -104,23 +104,23 @@ func TestCloseFailsFurtherUse(t *testing.T) {
 		t.Run(call, func(t *testing.T) { require.ErrorIs(t, run(), world.ErrClosed) })
 	}
 	for call, run := range map[string]func(){
-		"Failure": func() { _ = f.Failure() }, "Survey": func() { f.Survey() },
-		"Refresh": f.Refresh, "Clear": f.Clear, "Count": func() { f.Count() }, "Stats": func() { f.stats() },
-		"BeginTick": func() { f.BeginTick() }, "NewBuild": func() { world.NewBuild(f.World, 0, "late") },
-		"Query": func() { f.Query() }, "Query.Count": func() { q.Count() }, "Query.Destroy": func() { q.Destroy() },
+		"World.Failure": func() { _ = f.Failure() }, "World.Survey": func() { f.Survey() },
+		"World.Refresh": f.Refresh, "World.Clear": f.Clear, "World.Count": func() { f.Count() }, "World.Stats": func() { f.stats() },
+		"World.BeginTick": func() { f.BeginTick() }, "world.NewBuild": func() { world.NewBuild(f.World, 0, "late") },
+		"World.Query": func() { f.Query() }, "Query.Count": func() { q.Count() }, "Query.Destroy": func() { q.Destroy() },
 		"Query.Chunks": func() {
 			for range q.Chunks() {
 				t.Error("walked")
 			}
 		},
-		"Register": func() { world.Register[Unknown](f.World, "x") }, "NewBundle": func() { world.NewBundle[Unit](f.World) },
-		"RegisterMessage":  func() { world.RegisterMessage[Unknown](f.World, "x") },
-		"RegisterResource": func() { world.RegisterResource(f.World, "x", "") },
+		"world.Register": func() { world.Register[Unknown](f.World, "x") }, "world.NewBundle": func() { world.NewBundle[Unit](f.World) },
+		"world.RegisterMessage":  func() { world.RegisterMessage[Unknown](f.World, "x") },
+		"world.RegisterResource": func() { world.RegisterResource(f.World, "x", "") },
 		"Resource.Get":     func() { weather.Get() }, "Resource.Set": func() { weather.Set(1) },
-		"Read": func() { world.Read[Health](f.World) }, "PlaceBy": func() { f.unit.PlaceBy(nil) },
+		"world.Read": func() { world.Read[Health](f.World) }, "Bundle.PlaceBy": func() { f.unit.PlaceBy(nil) },
 	} {
 		t.Run(call, func(t *testing.T) {
-			mustPanic(t, []string{"World." + call + " of a closed world", "make another with world.New"}, run)
+			mustPanic(t, []string{call + " of a closed world", "make another with world.New"}, run)
 		})
 	}
 }

@@ -35,8 +35,8 @@ type Component[T any] struct {
 // It panics if the name is empty, or if the type or name is registered already,
 // or beyond 256 components.
 func Register[T any](w *World, name string) *Component[T] {
-	mustBe(w, "Register")
-	w.mustIdle("Register")
+	mustBe(w, "world.Register")
+	w.mustIdle("world.Register")
 	t := reflect.TypeFor[T]()
 	switch {
 	case name == "":
@@ -79,7 +79,7 @@ func (c *Component[T]) Set(by Actor, h handle.Handle, v T) error {
 	c.check(by)
 	switch by := by.(type) {
 	case *World:
-		if err := by.ready("Set"); err != nil {
+		if err := by.ready("Component.Set by the World"); err != nil {
 			return err
 		}
 		l := by.space.Locate(h)
@@ -95,14 +95,14 @@ func (c *Component[T]) Set(by Actor, h handle.Handle, v T) error {
 		case !by.owns(l):
 			return send(&by.out, &c.setting, h, nil, v)
 		}
-		by.mustWrite(c.id, "Set")
+		by.mustWrite(c.id, "Component.Set")
 		return c.store(l, v)
 	case *EntityContext:
-		if l := by.mustRun("Set"); h == by.h {
+		if l := by.mustRun("Component.Set"); h == by.h {
 			return c.store(l, v)
 		}
 	}
-	return request(by, "Set", &c.setting, h, v)
+	return request(by, "Component.Set", &c.setting, h, v)
 }
 
 func (c *Component[T]) store(l shard.Loc, v T) error {

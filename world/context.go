@@ -75,12 +75,12 @@ func (c *Context) System() string { return c.system }
 // Count returns the number of atoms in the shard, marked ones included. A global
 // system that asked for something in the shards gets that of the world.
 func (c *Context) Count() int {
-	c.mustRun("Count")
+	c.mustRun("Context.Count")
 	if c.shard != nil {
 		return c.shard.Alive()
 	}
 	if !c.access.Exclusive {
-		panic(fmt.Sprintf("world: %s calls Count without having asked for anything in the shards, which may be running; call b.Query in its constructor", c.who()))
+		panic(fmt.Sprintf("world: %s calls Context.Count without having asked for anything in the shards, which may be running; call b.Query in its constructor", c.who()))
 	}
 	n := 0
 	for _, s := range c.w.shards {
@@ -96,7 +96,7 @@ func (c *Context) Alive(h handle.Handle) bool { return c.w.space.Alive(h) }
 // Status tells what a handle stands for. Dying is told of the own shard's atoms
 // alone; a marked one elsewhere is Alive.
 func (c *Context) Status(h handle.Handle) Status {
-	c.mustRun("Status")
+	c.mustRun("Context.Status")
 	if l := c.w.space.Locate(h); l != 0 && c.owns(l) && c.w.space.Marked(l) {
 		return Dying
 	}
@@ -105,7 +105,7 @@ func (c *Context) Status(h handle.Handle) Status {
 
 // Owns reports whether the entity's atom is in the shard the system runs on.
 func (c *Context) Owns(h handle.Handle) bool {
-	c.mustRun("Owns")
+	c.mustRun("Context.Owns")
 	l := c.w.space.Locate(h)
 	return l != 0 && c.owns(l)
 }
@@ -115,16 +115,16 @@ func (c *Context) Owns(h handle.Handle) bool {
 // accessors. That the system is running is unchecked in a release build.
 func (c *Context) Locate(h handle.Handle) shard.Loc {
 	if check.Enabled {
-		c.mustRun("Locate")
+		c.mustRun("Context.Locate")
 	}
 	return c.lookup.Locate(h)
 }
 
 // Has reports whether the entity is one of the shard's and has the component.
 func (c *Context) Has(h handle.Handle, x AnyComponent) bool {
-	c.mustRun("Has")
+	c.mustRun("Context.Has")
 	l := c.w.space.Locate(h)
-	id := c.w.idOf("Has", x)
+	id := c.w.idOf("Context.Has", x)
 	return l != 0 && c.owns(l) && c.w.space.Set(l).Has(id)
 }
 
@@ -133,7 +133,7 @@ func (c *Context) Has(h handle.Handle, x AnyComponent) bool {
 // It returns ErrStale for a handle that is not alive, and ErrFull if the
 // request was not accepted.
 func (c *Context) Destroy(h handle.Handle) error {
-	c.mustRun("Destroy")
+	c.mustRun("Context.Destroy")
 	l := c.w.space.Locate(h)
 	switch {
 	case l == 0:
@@ -228,7 +228,7 @@ func (c *Context) mustRun(call string) {
 
 //go:noinline
 func (c *Context) refuseLate(call string) {
-	panic(fmt.Sprintf("world: Context.%s of shard %d after system %q returned; a Context is for the running system alone", call, c.Shard(), c.system))
+	panic(fmt.Sprintf("world: %s on shard %d after system %q returned; a Context is for the running system alone", call, c.Shard(), c.system))
 }
 
 func (c *Context) mustWrite(component int, call string) {
@@ -244,7 +244,7 @@ func (c *Context) mustCreate(w *World, set *shard.Set, bundle string) {
 	if w != c.w {
 		c.w.refuse(c, "bundle", bundle)
 	}
-	c.mustRun("Create")
+	c.mustRun("Bundle.Create")
 	if !c.access.Writes.Contains(set) {
 		panic(fmt.Sprintf("world: %s creates from bundle %s without having asked for it; call b.Creates in its constructor",
 			c.who(), bundle))

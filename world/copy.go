@@ -11,7 +11,7 @@ import (
 // ErrStale for a handle that is not alive, ErrIndexes or ErrChunks if the world
 // is full. Within a query loop it is allowed.
 func (w *World) Copy(h handle.Handle) (handle.Handle, error) {
-	if err := w.ready("Copy"); err != nil {
+	if err := w.ready("World.Copy"); err != nil {
 		return handle.None, err
 	}
 	l := w.lookup.Locate(h)
@@ -27,7 +27,7 @@ func (w *World) Copy(h handle.Handle) (handle.Handle, error) {
 // ErrStale. The system must have declared, with Write or Creates, that it writes
 // each of the entity's components.
 func (c *Context) Copy(h handle.Handle) (handle.Handle, error) {
-	c.mustRun("Copy")
+	c.mustRun("Context.Copy")
 	l := c.w.space.Locate(h)
 	if l == 0 || !c.owns(l) {
 		return handle.None, ErrStale

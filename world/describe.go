@@ -50,7 +50,7 @@ func (t Table) Describe() TableInfo {
 // DescribeShard describes a shard, for tools. It panics while a tick runs, or if there is
 // no such shard. It costs by the number of tables and chunks.
 func (w *World) DescribeShard(i int) ShardInfo {
-	w.mustIdle("DescribeShard")
+	w.mustIdle("World.DescribeShard")
 	if i < 0 || i >= len(w.shards) {
 		panic(fmt.Sprintf("world: World.DescribeShard of shard %d, want 0 to %d", i, len(w.shards)-1))
 	}
@@ -66,6 +66,7 @@ func (w *World) DescribeShard(i int) ShardInfo {
 
 // Describe describes the world, for tools. As of DescribeShard.
 func (w *World) Describe() WorldInfo {
+	w.mustIdle("World.Describe")
 	x := WorldInfo{Tick: w.Tick(), Entities: w.Count(), Components: []string{}, Messages: []string{}, Resources: []string{}}
 	for _, c := range w.components {
 		x.Components = append(x.Components, c.name)

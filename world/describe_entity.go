@@ -32,6 +32,7 @@ type ComponentInfo struct {
 // reflection: for tools, not for every entity in every tick. It panics while a tick
 // runs.
 func (w *World) DescribeEntity(h handle.Handle) EntityInfo {
+	w.mustBeAsked("World.DescribeEntity")
 	x := EntityInfo{Handle: h, Status: w.Status(h), Shard: -1}
 	w.describe(&x, w.space.Locate(h), nil)
 	return x
@@ -41,6 +42,7 @@ func (w *World) DescribeEntity(h handle.Handle) EntityInfo {
 // the values of the components that it has asked to read. Of another shard's there is
 // no more than the Status, the flags and the shard.
 func (c *Context) DescribeEntity(h handle.Handle) EntityInfo {
+	c.mustRun("Context.DescribeEntity")
 	x := EntityInfo{Handle: h, Status: c.Status(h), Shard: -1}
 	l := c.w.space.Locate(h)
 	if l != 0 && !c.owns(l) {

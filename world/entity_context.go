@@ -18,7 +18,7 @@ import (
 //	Bundle.Create           in the shard at once; alive at once
 //	everything else         by request, also on the entity itself
 //
-// Other entities cannot be read: their shards are at work. A Self and pointers
+// Other entities cannot be read: their shards are at work. An EntityContext and pointers
 // into components are good until the function returns.
 //
 // Ownership: the worker that runs the shard, while the function runs.
@@ -108,7 +108,7 @@ func (s *EntityContext) end(v any) shard.Outcome {
 // FailuresMax, a *HookError for each hook, and the *RecorderError of a Recorder; or it
 // returns nil. The world must be idle.
 func (w *World) Failure() error {
-	w.mustIdle("Failure")
+	w.mustIdle("World.Failure")
 	var all []error
 	for _, e := range w.failures() {
 		all = append(all, e)
@@ -173,7 +173,7 @@ func (s *EntityContext) Alive(h handle.Handle) bool { return s.c.w.space.Present
 // entity alone.
 func (s *EntityContext) Status(h handle.Handle) Status {
 	switch {
-	case h == s.h && s.c.w.space.Marked(s.mustRun("Status")):
+	case h == s.h && s.c.w.space.Marked(s.mustRun("EntityContext.Status")):
 		return Dying
 	case s.Alive(h):
 		return Alive
@@ -184,7 +184,7 @@ func (s *EntityContext) Status(h handle.Handle) Status {
 // Destroy marks the entity, or requests that another be destroyed. It returns
 // ErrStale for a handle that is not alive, ErrFull if the request was not accepted.
 func (s *EntityContext) Destroy(h handle.Handle) error {
-	if l := s.mustRun("Destroy"); h == s.h {
+	if l := s.mustRun("EntityContext.Destroy"); h == s.h {
 		s.c.w.space.Mark(l)
 		return nil
 	}
@@ -197,7 +197,7 @@ func (s *EntityContext) Destroy(h handle.Handle) error {
 // mustRun returns where the entity is, and panics when the function is over.
 func (s *EntityContext) mustRun(call string) shard.Loc {
 	if s.l == 0 {
-		panic(fmt.Sprintf("world: EntityContext.%s after function %q returned; a Self is for the running function alone", call, s.function))
+		panic(fmt.Sprintf("world: %s after function %q returned; an EntityContext is for the running function alone", call, s.function))
 	}
 	return s.l
 }
@@ -205,12 +205,12 @@ func (s *EntityContext) mustRun(call string) shard.Loc {
 // Read returns the component of the entity a function is called on, or nil if it
 // lacks it. It must not be written, and is good until the function returns.
 func (c *Component[T]) Read(self *EntityContext) *T {
-	return c.column.At(self.mustRun("Read"))
+	return c.column.At(self.mustRun("Component.Read"))
 }
 
 // Write is Read for writing.
 func (c *Component[T]) Write(self *EntityContext) *T {
-	return c.column.AtWrite(self.mustRun("Write"))
+	return c.column.AtWrite(self.mustRun("Component.Write"))
 }
 
 // selfSend sends a request of a function.

@@ -15,7 +15,7 @@ const (
 	OnAdd
 	// OnSet tells of entities that have all of the components and of which one was
 	// stored anew: by Set, or by Add or Exchange of what they had. What is written
-	// through a Writer or a Self is not told of; ask Query.ChunksSince for that.
+	// through a Writer or an EntityContext is not told of; ask Query.ChunksSince for that.
 	OnSet
 	// OnDestroy tells of entities that have all of the components and die in this
 	// refresh. The components hold their last values.

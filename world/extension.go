@@ -37,7 +37,7 @@ type Extension interface {
 // Extend makes an extension take part in the world's refreshes, behind those that
 // were there before. Before the first tick.
 func (w *World) Extend(x Extension) {
-	w.mustIdle("Extend")
+	w.mustIdle("World.Extend")
 	w.extensions.w = w
 	w.extensions.all = append(w.extensions.all, extended{Extension: x})
 	for _, s := range w.shards {
@@ -51,7 +51,8 @@ func (w *World) Extend(x Extension) {
 func (w *World) Idle() bool { return w.phase.Load() == phaseIdle }
 
 // Bound returns the world that an extension's accessor is asked of, and panics if it
-// is too late or too early for that. call names what is asked.
+// is too late or too early for that: of a *World if it is not idle. call names what is
+// asked, as in "Relation.Read".
 func Bound(a Binder, call string) *World { return bind(a, call).w }
 
 // Requests is the right to send requests of one kind to an extension. They may
@@ -70,7 +71,7 @@ type Requests[T any] struct {
 // the entity that it was sent with, if that is alive and not marked. The outcome is
 // told to who waits. name is for panics.
 func NewRequests[T any](w *World, name string, do func(h handle.Handle, v *T) Outcome) *Requests[T] {
-	w.mustIdle("NewRequests")
+	w.mustIdle("world.NewRequests")
 	r := &Requests[T]{w: w, name: name, do: do}
 	r.kind = shard.NewJoint[T](w.space, jointly[T]{r, name})
 	return r

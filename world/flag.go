@@ -30,13 +30,13 @@ type Flags = shard.Flags
 // It returns ErrStale if the entity is known not to be alive, ErrFull if the request was
 // not accepted.
 func Flag(by Actor, h handle.Handle, f Flags) error {
-	return setFlags(by, "Flag", h, flagging{set: f})
+	return setFlags(by, "world.Flag", h, flagging{set: f})
 }
 
 // Unflag takes flags from an entity, as far as it has them. By whom, and errors, as of
 // Flag.
 func Unflag(by Actor, h handle.Handle, f Flags) error {
-	return setFlags(by, "Unflag", h, flagging{cleared: f})
+	return setFlags(by, "world.Unflag", h, flagging{cleared: f})
 }
 
 // Flags returns the flags of an entity, or none if it is not alive. While a tick runs
@@ -44,15 +44,13 @@ func Unflag(by Actor, h handle.Handle, f Flags) error {
 // goroutine at any time: three atomic loads, no waiting, no writing.
 func (w *World) Flags(h handle.Handle) Flags { return w.space.Flags(h) }
 
-// Flags is World.Flags. It does not take the lock.
-
 // Flags is World.Flags: the flags as of the last refresh.
 func (p *Port) Flags(h handle.Handle) Flags { return p.w.space.Flags(h) }
 
 // Flags returns the flags of an entity, or none if it is not alive: of one of the shard
 // as they are, of another as of the last refresh.
 func (c *Context) Flags(h handle.Handle) Flags {
-	c.mustRun("Flags")
+	c.mustRun("Context.Flags")
 	if l := c.w.space.Locate(h); l != 0 && c.owns(l) {
 		return c.w.space.FlagsAt(l)
 	}
@@ -113,10 +111,10 @@ func (x *flagger) Apply(s *shard.Shard, _ handle.Handle, l shard.Loc, p shard.Pa
 // WithFlags is the condition that the entity has all of the flags. A query with it skips
 // 64 rows at a time and yields each run of the others as a chunk. It panics if f is
 // empty.
-func WithFlags(a Binder, f Flags) Term { return ofFlags(a, "WithFlags", requiresFlags, f) }
+func WithFlags(a Binder, f Flags) Term { return ofFlags(a, "world.WithFlags", requiresFlags, f) }
 
 // WithoutFlags is the condition that the entity has none of the flags. As WithFlags.
-func WithoutFlags(a Binder, f Flags) Term { return ofFlags(a, "WithoutFlags", excludesFlags, f) }
+func WithoutFlags(a Binder, f Flags) Term { return ofFlags(a, "world.WithoutFlags", excludesFlags, f) }
 
 func ofFlags(a Binder, call string, kind termKind, f Flags) term {
 	b := bind(a, call)

@@ -277,12 +277,12 @@ func TestFlagsMisuse(t *testing.T) {
 	}{
 		"holder":       {func() { _ = world.Flag(nil, h, burning) }, []string{"Flag by a nil Actor", "pass a *World"}},
 		"asker":        {func() { world.WithFlags(nil, burning) }, []string{"world.WithFlags is asked of nil"}},
-		"no flags":     {func() { world.WithoutFlags(f.World, 0) }, []string{"World.WithoutFlags of no flags", "name one or more"}},
+		"no flags":     {func() { world.WithoutFlags(f.World, 0) }, []string{"world.WithoutFlags of no flags", "name one or more"}},
 		"twice":        {func() { f.Query(world.WithFlags(f.World, 3), world.WithoutFlags(f.World, 6)) }, []string{"flags 0b10 are named twice", "name each once"}},
 		"other world":  {func() { f.Query(world.WithFlags(other.World, burning)) }, []string{"the term of flags 0b1 was asked of another world"}},
 		"optional":     {func() { world.Optional(world.WithFlags(f.World, burning)) }, []string{"Optional takes a Reader or a Writer"}},
 		"any of":       {func() { world.AnyOf(world.WithFlags(f.World, burning)) }, []string{"AnyOf takes one or more"}},
-		"running tick": {func() { defer f.BeginTick().End(serial); _ = world.Flag(f.World, h, burning) }, []string{"World.Flag while a tick runs"}},
+		"running tick": {func() { defer f.BeginTick().End(serial); _ = world.Flag(f.World, h, burning) }, []string{"world.Flag while a tick runs"}},
 	} {
 		t.Run(name, func(t *testing.T) { mustPanic(t, test.says, test.run) })
 	}

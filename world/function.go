@@ -9,7 +9,7 @@ import (
 
 // Func is a registered function: the right to have it called on an entity. It
 // runs in the refresh, on the shard that holds the entity, in its place among the
-// other requests; see Self for what it may do. Safe for concurrent use.
+// other requests; see EntityContext for what it may do. Safe for concurrent use.
 type Func[A any] struct {
 	w       *World
 	name    string
@@ -18,11 +18,11 @@ type Func[A any] struct {
 }
 
 // RegisterFunc makes f a function of the world, under a name. f runs on any
-// shard, on several at once: what it touches beside its Self and its argument must
+// shard, on several at once: what it touches beside its EntityContext and its argument must
 // be safe for that, and must not change what it does if the same inputs are to
 // give the same world. It panics if the name is empty or taken.
 func RegisterFunc[A any](w *World, name string, f func(self *EntityContext, arg A)) *Func[A] {
-	w.addFunction("RegisterFunc", name, f == nil)
+	w.addFunction("world.RegisterFunc", name, f == nil)
 	x := &Func[A]{w: w, name: name, run: f}
 	x.calling = shard.NewCall[A](w.space, caller[A]{x})
 	return x
@@ -47,9 +47,9 @@ func (f *Func[A]) Call(by Actor, on handle.Handle, arg A) error {
 	}
 	w, ok := by.(*World)
 	if !ok {
-		return request(by, "Call", &f.calling, on, arg)
+		return request(by, "Func.Call", &f.calling, on, arg)
 	}
-	if err := w.ready("Call"); err != nil {
+	if err := w.ready("Func.Call by the World"); err != nil {
 		return err
 	}
 	l := w.space.Locate(on)
@@ -121,7 +121,7 @@ type asked[A, R any] struct {
 // RegisterQuestion is RegisterFunc for a function that returns something. What it
 // returns leaves the shard: it must not point to components.
 func RegisterQuestion[A, R any](w *World, name string, f func(self *EntityContext, arg A) R) *Question[A, R] {
-	w.addFunction("RegisterQuestion", name, f == nil)
+	w.addFunction("world.RegisterQuestion", name, f == nil)
 	x := &Question[A, R]{w: w, name: name, run: f}
 	x.asking = shard.NewCall[asked[A, R]](w.space, replier[A, R]{x})
 	return x

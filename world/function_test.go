@@ -141,9 +141,9 @@ func TestFunctionSelf(t *testing.T) {
 	require.True(t, f.Alive(dying), "requests are the next refresh's")
 	require.Equal(t, hidden, f.Flags(me))
 	mustPanic(t, []string{"EntityContext.Destroy", `function "do" returned`}, func() { _ = kept.Destroy(me) })
-	mustPanic(t, []string{"EntityContext.Read"}, func() { f.health.Read(kept) })
-	mustPanic(t, []string{"EntityContext.Create"}, func() { _, _ = f.unit.Create(kept, Unit{}) })
-	mustPanic(t, []string{"EntityContext.Send"}, func() { _ = f.hit.Send(kept, friend, Hit{}) })
+	mustPanic(t, []string{"Component.Read after function"}, func() { f.health.Read(kept) })
+	mustPanic(t, []string{"Bundle.Create after function"}, func() { _, _ = f.unit.Create(kept, Unit{}) })
+	mustPanic(t, []string{"Message.Send after function"}, func() { _ = f.hit.Send(kept, friend, Hit{}) })
 
 	f.Refresh()
 	require.NoError(t, f.Failure())
@@ -420,13 +420,13 @@ func TestFunctionMisuse(t *testing.T) {
 		"ask by nil":       {func() { _ = ask.Ask(nil, h, 1, new(world.Answer[int])) }, []string{`question "ask"`}},
 		"component by nil": {func() { _ = f.health.Ask(nil, h, &health) }, []string{`component "health"`}},
 		"notified twice": {func() { _ = f.health.Ask(p.Notify(new(world.Completion)), h, &health) },
-			[]string{"Notify before Ask on port 0", "told by itself"}},
+			[]string{"Port.Notify before Component.Ask or Question.Ask on port 0", "told by itself"}},
 	} {
 		t.Run(name, func(t *testing.T) { mustPanic(t, test.says, test.run) })
 	}
 	tick := f.BeginTick()
-	mustPanic(t, []string{"World.RegisterFunc while a tick runs"}, func() { world.RegisterFunc(f.World, "late", func(*world.EntityContext, int) {}) })
-	mustPanic(t, []string{"World.Call while a tick runs"}, func() { _ = heal.Call(f.World, h, Heal{}) })
+	mustPanic(t, []string{"world.RegisterFunc while a tick runs"}, func() { world.RegisterFunc(f.World, "late", func(*world.EntityContext, int) {}) })
+	mustPanic(t, []string{"Func.Call by the World while a tick runs"}, func() { _ = heal.Call(f.World, h, Heal{}) })
 	mustPanic(t, []string{"World.Failure while a tick runs"}, func() { _ = f.Failure() })
 	tick.End(serial)
 	require.False(t, slices.Contains([]bool{f.Alive(h)}, false))

@@ -163,8 +163,8 @@ func TestGlobalByRequest(t *testing.T) {
 func TestGlobalMisuse(t *testing.T) {
 	f := newFixture(t, world.Options{Shards: 2})
 	b := world.NewBuild(f.World, world.AllShards, "lord")
-	mustPanic(t, []string{`global system "lord" calls Receive`, "not global"}, func() { world.Receive[Hit](b) })
-	mustPanic(t, []string{`global system "lord" calls ReadForeignOf`, "no neighbours"}, func() { world.ReadForeignOf[Health](b, 1) })
+	mustPanic(t, []string{`global system "lord" calls world.Receive`, "not global"}, func() { world.Receive[Hit](b) })
+	mustPanic(t, []string{`global system "lord" calls world.ReadForeignOf`, "no neighbours"}, func() { world.ReadForeignOf[Health](b, 1) })
 	shard := world.NewBuild(f.World, 0, "serf")
 	mustPanic(t, []string{`system "serf" reads "health" in shard 2`, "0 to 1"}, func() { world.ReadForeignOf[Health](shard, 1, 2) })
 	mustPanic(t, []string{`system "serf" reads "health" in shard -1`}, func() { world.ReadForeignOf[Health](shard, -1) })

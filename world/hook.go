@@ -64,17 +64,16 @@ type hookPart struct {
 // Make hooks before the first tick, on an idle world; what happened before is not told. A
 // hook costs some nanoseconds for each event of its kinds; where there is none, nothing.
 func (w *World) Observe(name string, on Event, build func(b *Build) func(c *Context, on Event, hs []handle.Handle), parts ...ComponentSet) *Hook {
-	mustBe(w, "Observe")
-	w.mustIdle("Observe")
+	mustBe(w, "World.Observe")
+	w.mustIdle("World.Observe")
 	if build == nil {
-		panic(fmt.Sprintf("world: Observe of hook %q without a constructor; pass one as for a system", name))
+		panic(fmt.Sprintf("world: World.Observe of hook %q without a constructor; pass one as for a system", name))
 	}
-	h := &Hook{w: w, name: name, label: "hook " + name, on: on, set: w.setOf("Observe", parts), parts: make([]hookPart, len(w.shards))}
+	h := &Hook{w: w, name: name, label: "hook " + name, on: on, set: w.setOf("World.Observe", parts), parts: make([]hookPart, len(w.shards))}
 	w.mustObserve(h)
 	for i := range h.parts {
-		b := NewBuild(w, i, h.label)
-		h.parts[i].run = build(b)
-		a := b.Finish()
+		var a *Access
+		h.parts[i].run, a = h.construct(i, build)
 		if h.parts[i].run == nil {
 			panic(fmt.Sprintf("world: the constructor of hook %q returned nil; return the function that is to be called", name))
 		}
@@ -85,6 +84,22 @@ func (w *World) Observe(name string, on Event, build func(b *Build) func(c *Cont
 	}
 	w.hooks.add(h)
 	return h
+}
+
+// construct runs the hook's constructor for a shard. A panic of it goes on with the hook's name.
+func (h *Hook) construct(shard int, build func(*Build) func(*Context, Event, []handle.Handle)) (func(*Context, Event, []handle.Handle), *Access) {
+	b := NewBuild(h.w, shard, h.label)
+	defer func() {
+		switch v := recover().(type) {
+		case nil:
+		case error:
+			panic(fmt.Errorf("world: the constructor of hook %q panicked on shard %d: %w", h.name, shard, v))
+		default:
+			panic(fmt.Sprintf("world: the constructor of hook %q panicked on shard %d: %v", h.name, shard, v))
+		}
+	}()
+	run := build(b)
+	return run, b.Finish()
 }
 
 // mustObserve refuses hooks that would never be called.

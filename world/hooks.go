@@ -149,7 +149,7 @@ func (h *Hook) call(c *Context, on Event, hs []handle.Handle) {
 // Hooks returns the world's hooks, in the order in which they are called. For an idle
 // world.
 func (w *World) Hooks() []*Hook {
-	w.mustIdle("Hooks")
+	w.mustIdle("World.Hooks")
 	return w.hooks.all[:len(w.hooks.all):len(w.hooks.all)]
 }
 

@@ -146,14 +146,14 @@ func (s *partitionRecorder) look() {
 // with nil nobody. It returns an error if another Recorder is there. It costs a refresh
 // nothing while there is none. The world must be idle.
 func (w *World) RecordInputs(l Recorder) error {
-	w.mustIdle("Listen")
+	w.mustIdle("World.RecordInputs")
 	if l == nil {
 		w.recording = nil
 		w.portSlots.Note(false)
 		return nil
 	}
 	if w.recording != nil {
-		return errors.New("world: somebody listens to the world already; there is one Recorder, or Recorder, at a time")
+		return errors.New("world: the world has a Recorder already; take it off by RecordInputs(nil) first")
 	}
 	w.recording = newRecording(w, l)
 	w.portSlots.Note(true)
@@ -180,9 +180,9 @@ func (x *recording) finish() {
 	}
 }
 
-// ErrFed is returned when a port is opened while a Feed takes the place of ports, or
-// a Feed is asked for while ports are open.
-var ErrFed = errors.New("world: ports and a Feed at the same time")
+// ErrFed is returned when a port is opened while a Replayer takes the place of ports, or
+// a Replayer is asked for while ports are open.
+var ErrFed = errors.New("world: ports and a Replayer at the same time")
 
 // Replayer takes the place of the ports of a world: it gives the world again what a
 // Recorder heard. What it is given before a tick, that tick's refresh applies. For
@@ -196,9 +196,9 @@ type Replayer struct {
 	used      map[handle.Handle]bool // by creates and recalls since the last Publish
 }
 
-// Replayer begins to feed a world. No port may be open. The world must be idle.
+// Replayer begins to replay inputs. No port may be open. The world must be idle.
 func (w *World) ReplayInputs() (*Replayer, error) {
-	if err := w.ready("Feed"); err != nil {
+	if err := w.ready("World.ReplayInputs"); err != nil {
 		return nil, err
 	}
 	w.ports.mu.Lock()
@@ -224,7 +224,7 @@ func (f *Replayer) Close() {
 	f.w.ports.mu.fed = false
 }
 
-// ready returns ErrClosed if the Feed or its world is closed, and panics while a tick runs.
+// ready returns ErrClosed if the Replayer or its world is closed, and panics while a tick runs.
 func (f *Replayer) ready(call string) error {
 	if err := f.w.ready(call); err != nil {
 		return err
@@ -267,7 +267,7 @@ func (f *Replayer) Transfer(transfers []Transfer) error {
 	}
 	for _, x := range transfers {
 		if n := len(f.w.shards); x.From < 0 || x.From >= n || x.To < 0 || x.To >= n || x.From == x.To || x.Entities < 1 {
-			return fmt.Errorf("world: a shift of %d entities from shard %d to %d cannot be", x.Entities, x.From, x.To)
+			return fmt.Errorf("world: Replayer.Transfer of %d entities from shard %d to %d cannot be", x.Entities, x.From, x.To)
 		}
 	}
 	f.transfers = append(f.transfers[:0], transfers...)

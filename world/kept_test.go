@@ -121,7 +121,7 @@ func TestKeptIdle(t *testing.T) {
 	f.during("any", 0, func(*world.Context) {
 		says := []string{"made for the idle World, is used out of turn: it is the turn of a running tick", "use what its Build returned"}
 		mustPanic(t, append(says, `accessor of component "health"`), func() { reader.Get(h) })
-		mustPanic(t, []string{"World.Query.Chunks while a tick runs"}, func() { q.Chunks() })
+		mustPanic(t, []string{"Query.Chunks while a tick runs"}, func() { q.Chunks() })
 	})
 	require.NotNil(t, reader.Get(h), "it is good again")
 	require.Equal(t, 1, q.Count())

@@ -45,8 +45,8 @@ type anyMessage interface {
 //
 // It panics if the name is empty, or the type or name is registered already.
 func RegisterMessage[M any](w *World, name string) *Message[M] {
-	mustBe(w, "RegisterMessage")
-	w.mustIdle("RegisterMessage")
+	mustBe(w, "world.RegisterMessage")
+	w.mustIdle("world.RegisterMessage")
 	t := reflect.TypeFor[M]()
 	if name == "" {
 		panic(fmt.Sprintf("world: message %v needs a name; pass one that logs can use", t))
@@ -84,9 +84,9 @@ func (m *Message[M]) Send(by Actor, to handle.Handle, body M) error {
 	m.check(by)
 	w, ok := by.(*World)
 	if !ok {
-		return request(by, "Send", &m.sending, to, body)
+		return request(by, "Message.Send", &m.sending, to, body)
 	}
-	if err := w.ready("Send"); err != nil {
+	if err := w.ready("Message.Send by the World"); err != nil {
 		return err
 	}
 	l := w.space.Locate(to)
@@ -106,14 +106,14 @@ func (m *Message[M]) SendShard(by Actor, to int, body M) error {
 	if to < 0 || to >= len(m.w.shards) {
 		panic(fmt.Sprintf("world: message %q is sent to shard %d; the world has 0 to %d", m.name, to, len(m.w.shards)-1))
 	}
-	return m.direct(by, to, to+1, body)
+	return m.direct(by, "Message.SendShard", to, to+1, body)
 }
 
 // Broadcast is SendShard to every shard: all get it or none. It counts as one
 // request for each.
 func (m *Message[M]) Broadcast(by Actor, body M) error {
 	m.check(by)
-	return m.direct(by, 0, len(m.w.shards), body)
+	return m.direct(by, "Message.Broadcast", 0, len(m.w.shards), body)
 }
 
 func (m *Message[M]) check(by Actor) {
@@ -125,26 +125,26 @@ func (m *Message[M]) check(by Actor) {
 	}
 }
 
-// direct sends a message to a run of shards.
-func (m *Message[M]) direct(by Actor, from, to int, body M) error {
+// direct sends a message to a run of shards, for the call.
+func (m *Message[M]) direct(by Actor, call string, from, to int, body M) error {
 	switch by := by.(type) {
 	case *World:
-		if err := by.ready("Send"); err != nil {
+		if err := by.ready(call); err != nil {
 			return err
 		}
 		for i := from; i < to; i++ {
 			m.put(i, handle.None, body)
 		}
 	case *Context:
-		by.mustRun("Send")
+		by.mustRun(call)
 		return sendDirect(&by.out, &m.sending, from, to, body)
 	case *EntityContext:
-		by.mustRun("Send")
+		by.mustRun(call)
 		return sendDirect(&by.c.out, &m.sending, from, to, body)
 	case *Port:
 		return portDirect(by, &m.sending, from, to, body)
 	default:
-		panic(embedded(by, "Send"))
+		panic(embedded(by, call))
 	}
 	return nil
 }
@@ -178,8 +178,8 @@ type Receiver[M any] struct {
 
 // Receive asks for the messages of type M. It panics if M is not registered.
 func Receive[M any](b *Build) *Receiver[M] {
-	bound := b.bind("Receive")
-	b.mustHaveShard("Receive", "messages are delivered to the shard that holds the entity")
+	bound := b.bind("world.Receive")
+	b.mustHaveShard("world.Receive", "messages are delivered to the shard that holds the entity")
 	t := reflect.TypeFor[M]()
 	for _, m := range b.w.messages {
 		if m.messageType() == t {

@@ -24,7 +24,7 @@ func TestMisuseOfShard(t *testing.T) {
 		return []string{"shard 1 is used by " + who + " while a friend uses it", "one goroutine at a time", "through a Port"}
 	}
 	leave := f.Enter(1, "a friend")
-	mustPanic(t, says("World.Create"), func() { _, _ = f.unit.Create(f.World, Unit{}) })
+	mustPanic(t, says("Bundle.Create by the World"), func() { _, _ = f.unit.Create(f.World, Unit{}) })
 	mustPanic(t, says("World.Destroy"), func() { f.Destroy(h) })
 	tick := f.BeginTick()
 	mustPanic(t, says(`system "mine"`), func() { tick.Context(1).Start("mine", other[1].access) })

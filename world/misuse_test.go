@@ -52,10 +52,10 @@ func TestMisusePanics(t *testing.T) {
 			[]string{"Without: world_test.Unknown", "call world.Register[world_test.Unknown] first"}},
 		{"component of a foreign reader", func(f *fixture) {
 			world.ReadForeign[Unknown](world.NewBuild(f.World, 0, "spy"))
-		}, []string{`system "spy", ReadForeign: world_test.Unknown`, "call world.Register[world_test.Unknown] first"}},
+		}, []string{`system "spy", world.ReadForeign: world_test.Unknown`, "call world.Register[world_test.Unknown] first"}},
 		{"message of a receiver", func(f *fixture) {
 			world.Receive[UnknownMessage](world.NewBuild(f.World, 0, "ear"))
-		}, []string{`system "ear", Receive: world_test.UnknownMessage`, "call world.RegisterMessage[world_test.UnknownMessage] first"}},
+		}, []string{`system "ear", world.Receive: world_test.UnknownMessage`, "call world.RegisterMessage[world_test.UnknownMessage] first"}},
 		{"bundle of an unknown component", func(f *fixture) { world.NewBundle[withUnknown](f.World) },
 			[]string{"world_test.withUnknown, field Extra", "world_test.Unknown", "call world.Register[world_test.Unknown] first"}},
 		{"bundle with a component twice", func(f *fixture) { world.NewBundle[twice](f.World) },
@@ -74,7 +74,7 @@ func TestMisusePanics(t *testing.T) {
 		{"query of a system with a component twice", func(f *fixture) {
 			b := world.NewBuild(f.World, 0, "double")
 			b.Query(world.Read[Position](b), world.With[Position](b))
-		}, []string{`system "double", Query`, `"position" is named twice`}},
+		}, []string{`system "double", Build.Query`, `"position" is named twice`}},
 		{"optional filter", func(f *fixture) { world.Optional(world.Without[Position](f.World)) },
 			[]string{"Optional takes a Reader or a Writer"}},
 		{"create a negative number", func(f *fixture) { _ = f.mover.CreateN(f.World, -1, nil) },
@@ -171,26 +171,26 @@ func TestMisuseWhileTickRuns(t *testing.T) {
 	h := f.newUnit(1)
 	q := f.Query(world.Read[Health](f.World))
 	calls := map[string]func(){
-		"Status": func() { f.Status(h) }, "Has": func() { f.Has(h, f.health) }, "Count": func() { f.Count() },
-		"Refresh": f.Refresh, "Clear": f.Clear, "Query": func() { f.Query() }, "Query.Chunks": func() {
+		"World.Status": func() { f.Status(h) }, "World.Has": func() { f.Has(h, f.health) }, "World.Count": func() { f.Count() },
+		"World.Refresh": f.Refresh, "World.Clear": f.Clear, "World.Query": func() { f.Query() }, "Query.Chunks": func() {
 			for range q.Chunks() {
 				t.Error("walked")
 			}
 		},
-		"Query.Count": func() { q.Count() }, "Stats": func() { f.stats() }, "Set": func() { _ = f.health.Set(f.World, h, Health{}) },
-		"Create": func() { _, _ = f.unit.Create(f.World, Unit{}) }, "Send": func() { _ = f.hit.Send(f.World, h, Hit{}) },
-		"Register": func() { world.Register[Unknown](f.World, "unknown") }, "NewBundle": func() { world.NewBundle[Unit](f.World) },
-		"RegisterMessage": func() { world.RegisterMessage[Unknown](f.World, "unknown") }, "Read": func() { world.Read[Health](f.World) },
-		"NewBuild": func() { world.NewBuild(f.World, 0, "late") }, "Reserve": func() { _ = f.unit.Reserve(f.World, 1) },
-		"PlaceBy": func() { f.unit.PlaceBy(nil) },
+		"Query.Count": func() { q.Count() }, "World.Stats": func() { f.stats() }, "Component.Set by the World": func() { _ = f.health.Set(f.World, h, Health{}) },
+		"Bundle.Create by the World": func() { _, _ = f.unit.Create(f.World, Unit{}) }, "Message.Send by the World": func() { _ = f.hit.Send(f.World, h, Hit{}) },
+		"world.Register": func() { world.Register[Unknown](f.World, "unknown") }, "world.NewBundle": func() { world.NewBundle[Unit](f.World) },
+		"world.RegisterMessage": func() { world.RegisterMessage[Unknown](f.World, "unknown") }, "world.Read": func() { world.Read[Health](f.World) },
+		"world.NewBuild": func() { world.NewBuild(f.World, 0, "late") }, "Bundle.Reserve": func() { _ = f.unit.Reserve(f.World, 1) },
+		"Bundle.PlaceBy": func() { f.unit.PlaceBy(nil) },
 	}
 	if check.Enabled {
-		calls["Destroy"] = func() { f.Destroy(h) }
+		calls["World.Destroy"] = func() { f.Destroy(h) }
 	}
 	tick := f.BeginTick()
 	for call, run := range calls {
 		t.Run(call, func(t *testing.T) {
-			mustPanic(t, []string{"World." + call + " while a tick runs", "use its Context, elsewhere a Port"}, run)
+			mustPanic(t, []string{call + " while a tick runs", "use its Context, elsewhere a Port"}, run)
 		})
 	}
 	mustPanic(t, []string{"BeginTick while a tick runs"}, func() { f.BeginTick() })

@@ -25,24 +25,24 @@ import (
 // world is full. It panics if there is no such shard.
 func Move(by Actor, h handle.Handle, to int) error {
 	if by == nil {
-		panic("world: Move by a nil Actor; pass a *World, *Context, *EntityContext or *Port")
+		panic("world: world.Move by a nil Actor; pass a *World, *Context, *EntityContext or *Port")
 	}
 	w := by.world()
 	if to < 0 || to >= len(w.shards) {
-		panic(fmt.Sprintf("world: Move of %v to shard %d, want 0 to %d", h, to, len(w.shards)-1))
+		panic(fmt.Sprintf("world: world.Move of %v to shard %d, want 0 to %d", h, to, len(w.shards)-1))
 	}
 	q := shard.MovingTo(to)
 	switch by := by.(type) {
 	case *World:
 		return by.move(h, by.shards[to])
 	case *Context:
-		by.mustRun("Move")
+		by.mustRun("world.Move")
 		if !w.space.Alive(h) {
 			return ErrStale
 		}
 		return by.out.sendBare(q, h)
 	case *EntityContext:
-		by.mustRun("Move")
+		by.mustRun("world.Move")
 		if !by.Alive(h) {
 			return ErrStale
 		}
@@ -50,11 +50,11 @@ func Move(by Actor, h handle.Handle, to int) error {
 	case *Port:
 		return by.sendBare(q, h)
 	}
-	panic(embedded(by, "Move"))
+	panic(embedded(by, "world.Move"))
 }
 
 func (w *World) move(h handle.Handle, to *shard.Shard) error {
-	if err := w.idle("Move"); err != nil {
+	if err := w.idle("world.Move by the World"); err != nil {
 		return err
 	}
 	l := w.lookup.Locate(h)
@@ -70,13 +70,13 @@ func (w *World) move(h handle.Handle, to *shard.Shard) error {
 
 // Owner returns the shard that holds the entity's atom, and whether it is alive.
 func (w *World) Owner(h handle.Handle) (shard int, ok bool) {
-	w.mustBeAsked("Owner")
+	w.mustBeAsked("World.Owner")
 	return w.owner(h)
 }
 
 // Owner is World.Owner. The answer is good until the refresh.
 func (c *Context) Owner(h handle.Handle) (shard int, ok bool) {
-	c.mustRun("Owner")
+	c.mustRun("Context.Owner")
 	return c.w.owner(h)
 }
 

@@ -173,18 +173,18 @@ func TestMoveMisuse(t *testing.T) {
 	f := newFixture(t, world.Options{Shards: 2})
 	h := f.newUnit(0)
 	for _, to := range []int{-1, 2} {
-		require.PanicsWithValue(t, fmt.Sprintf("world: Move of %v to shard %d, want 0 to 1", h, to), func() {
+		require.PanicsWithValue(t, fmt.Sprintf("world: world.Move of %v to shard %d, want 0 to 1", h, to), func() {
 			_ = world.Move(f.port(), h, to)
 		})
 	}
 	for range f.Query().Chunks() {
-		require.PanicsWithValue(t, "world: World.Move inside a query loop would move the rows it walks; call it after the loop", func() {
+		require.PanicsWithValue(t, "world: world.Move by the World inside a query loop would move the rows it walks; call it after the loop", func() {
 			_ = world.Move(f.World, h, 1)
 		})
 	}
 	f.tick(on(0, func(*world.Build) func(*world.Context) {
 		return func(c *world.Context) {
-			require.PanicsWithValue(t, "world: World.Move while a tick runs; within a system use its Context, elsewhere a Port", func() {
+			require.PanicsWithValue(t, "world: world.Move by the World while a tick runs; within a system use its Context, elsewhere a Port", func() {
 				_ = world.Move(f.World, h, 1)
 			})
 		}

@@ -31,7 +31,7 @@ func (p *Port) Batch(f func() error) error {
 	if err := p.unusable(); err != nil {
 		return err
 	}
-	if err := p.begin("Batch"); err != nil {
+	if err := p.begin("Port.Batch"); err != nil {
 		return err
 	}
 	over := false
@@ -52,7 +52,7 @@ func (p *Port) begin(call string) error {
 		defer p.leave()
 	}
 	if p.batch != nil {
-		panic(fmt.Sprintf("world: Port.%s within a batch of port %d; batches do not nest", call, p.number))
+		panic(fmt.Sprintf("world: %s within a batch of port %d; batches do not nest", call, p.number))
 	}
 	if p.tookBack(p.w.epoch.Load()) >= p.maxRequests {
 		p.refuse(ErrFull)
@@ -119,7 +119,7 @@ func portCreateN[T any](p *Port, b *Bundle[T], dst []handle.Handle, want bool, n
 	}
 	nested := p.batch != nil // then it is for the outer batch to end
 	if !nested {
-		if err := p.begin("CreateN"); err != nil {
+		if err := p.begin("Bundle.CreateN"); err != nil {
 			return dst, err
 		}
 	}
@@ -129,7 +129,7 @@ func portCreateN[T any](p *Port, b *Bundle[T], dst []handle.Handle, want bool, n
 		case over:
 		case nested: // somebody may recover, and some creates are in the batch
 			p.special = true
-			p.batch.err = fmt.Errorf("%w: init or PlaceBy of a CreateN in the batch; so nothing of it is sent", ErrFailed)
+			p.batch.err = fmt.Errorf("%w: init or PlaceBy of a Bundle.CreateN in the batch; so nothing of it is sent", ErrFailed)
 		default:
 			p.rollback()
 		}

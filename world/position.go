@@ -45,8 +45,10 @@ func (q *Query) At(i int) (Chunk, bool) {
 // its location, for the accessors' At. What holds for Chunks holds for it. A loop over
 // Chunks and slices is some times faster.
 func (q *Query) Entities() iter.Seq2[handle.Handle, shard.Loc] {
+	q.mustBeOf("Query.Entities")
 	chunks := q.Chunks()
 	return func(yield func(handle.Handle, shard.Loc) bool) {
+		q.mustBeOf("Query.Entities")
 		for ch := range chunks {
 			for i, h := range ch.Handles() {
 				if !yield(h, ch.Loc(i)) {

@@ -219,7 +219,7 @@ func TestBundleSet(t *testing.T) {
 	require.Equal(t, world.Missing, missing.Outcome())
 	require.Equal(t, Health{10}, *health.Get(own))
 
-	mustPanic(t, []string{`calls Set of component "name" without having asked for it`}, func() {
+	mustPanic(t, []string{`calls Bundle.Set of component "name" without having asked for it`}, func() {
 		f.tick(on(0, func(b *world.Build) func(*world.Context) {
 			world.Write[Health](b)
 			return func(c *world.Context) { _ = hurt.Set(c, own, Hurt{}) }

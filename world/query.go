@@ -40,7 +40,7 @@ type queryPart struct {
 // Query selects all atoms that match the terms, for use between ticks. It panics
 // if a component is named twice, or a term was asked of another world or of a
 // Build.
-func (w *World) Query(terms ...Term) *Query { return newQuery(w.bind("Query"), w.shards, terms) }
+func (w *World) Query(terms ...Term) *Query { return newQuery(w.bind("World.Query"), w.shards, terms) }
 
 func newQuery(b binding, shards []*shard.Shard, terms []Term) *Query {
 	q := &Query{w: b.w, idle: b.idle, guard: b.guard("a Query"), limit: math.MaxInt, parts: make([]queryPart, len(shards))}
@@ -182,6 +182,14 @@ func (q *Query) idleChunks(yield func(Chunk) bool) {
 		if !q.parts[i].each(q, loop, yield) {
 			return
 		}
+	}
+}
+
+// mustBeOf panics if a query of the idle world is used while a tick runs. The call is one
+// that goes on to Chunks, which would name itself.
+func (q *Query) mustBeOf(call string) {
+	if q.idle {
+		q.w.mustIdle(call)
 	}
 }
 

@@ -19,7 +19,7 @@ func (s *random) init() { s.rand = rand.New(&s.source) }
 // other systems do. It costs some tens of nanoseconds when first asked for in
 // a run, and allocates nothing.
 func (c *Context) Rand() *rand.Rand {
-	c.mustRun("Rand")
+	c.mustRun("Context.Rand")
 	if s := &c.random; !s.fresh {
 		s.fresh = true
 		seed := mix(c.w.options.Seed)

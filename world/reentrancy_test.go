@@ -17,7 +17,7 @@ var places = map[string]struct {
 	says string
 	run  func(f *fixture, h handle.Handle, call func())
 }{
-	"a function of a refresh": {"while a refresh runs; within a hook use its Context, within a function its Self", func(f *fixture, h handle.Handle, call func()) {
+	"a function of a refresh": {"while a refresh runs; within a hook use its Context, within a function its EntityContext", func(f *fixture, h handle.Handle, call func()) {
 		require.NoError(f.t, f.do(f.port(), h, func(*world.EntityContext) { call() }))
 		f.Refresh()
 	}},
@@ -117,16 +117,16 @@ func (c calls) Settle() { run(c.settle) }
 func TestReentrancy(t *testing.T) {
 	for place, p := range places {
 		for call, run := range map[string]func(f *fixture, h handle.Handle){
-			"Refresh":   func(f *fixture, _ handle.Handle) { f.Refresh() },
-			"Close":     func(f *fixture, _ handle.Handle) { f.Close() },
-			"Clear":     func(f *fixture, _ handle.Handle) { f.Clear() },
-			"BeginTick": func(f *fixture, _ handle.Handle) { f.BeginTick() },
-			"Restore": func(f *fixture, _ handle.Handle) {
+			"World.Refresh":   func(f *fixture, _ handle.Handle) { f.Refresh() },
+			"World.Close":     func(f *fixture, _ handle.Handle) { f.Close() },
+			"World.Clear":     func(f *fixture, _ handle.Handle) { f.Clear() },
+			"World.BeginTick": func(f *fixture, _ handle.Handle) { f.BeginTick() },
+			"World.Restore": func(f *fixture, _ handle.Handle) {
 				_ = f.Restore(f.Layout(), func(*world.Restoration) error { return nil })
 			},
-			"Add":    func(f *fixture, h handle.Handle) { _ = f.name.Add(f.World, h, Name{}) },
-			"Remove": func(f *fixture, h handle.Handle) { _ = f.health.Remove(f.World, h) },
-			"Move":   func(f *fixture, h handle.Handle) { _ = world.Move(f.World, h, 1) },
+			"Component.Add by the World":    func(f *fixture, h handle.Handle) { _ = f.name.Add(f.World, h, Name{}) },
+			"Component.Remove by the World": func(f *fixture, h handle.Handle) { _ = f.health.Remove(f.World, h) },
+			"world.Move by the World":   func(f *fixture, h handle.Handle) { _ = world.Move(f.World, h, 1) },
 		} {
 			t.Run(call+" in "+place, func(t *testing.T) {
 				f := newFixture(t, world.Options{Shards: 2})
@@ -135,10 +135,10 @@ func TestReentrancy(t *testing.T) {
 				p.run(f, all[0], func() {
 					called = true
 					says := p.says
-					if call == "BeginTick" && says == "while a tick runs" {
+					if call == "World.BeginTick" && says == "while a tick runs" {
 						says = "a world has one scheduler at a time"
 					}
-					mustPanic(t, []string{"World." + call, says}, func() { run(f, all[0]) })
+					mustPanic(t, []string{call, says}, func() { run(f, all[0]) })
 				})
 				require.True(t, called)
 				f.mustGoOn(all)

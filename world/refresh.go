@@ -138,7 +138,7 @@ func serial(n int, f func(int)) {
 // hooks, extensions) too, and within a query loop: that would move the rows it walks.
 // It panics with a *BrokenError if an extension panics: the world is broken then.
 func (w *World) Refresh() {
-	w.enterPhase("Refresh", phaseRefresh)
+	w.enterPhase("World.Refresh", phaseRefresh)
 	w.refresh.run(serial)
 	w.leavePhase()
 }

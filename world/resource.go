@@ -43,7 +43,7 @@ type anyResource interface {
 // tools use, with its first value. It panics if the name is empty, or if the type
 // or name is taken, or beyond 256 resources.
 func RegisterResource[T any](w *World, name string, first T) *Resource[T] {
-	r := newResource[T](w, "RegisterResource", name)
+	r := newResource[T](w, "world.RegisterResource", name)
 	r.value = first
 	return r
 }
@@ -58,7 +58,7 @@ func RegisterAccumulator[T any](w *World, name string, merge func(total, part *T
 	if merge == nil {
 		panic(fmt.Sprintf("world: accumulator %q needs a function that merges", name))
 	}
-	r := newResource[T](w, "RegisterAccumulator", name)
+	r := newResource[T](w, "world.RegisterAccumulator", name)
 	r.merge = merge
 	r.parts = make([]*part[T], len(w.shards))
 	for i := range r.parts {
@@ -135,7 +135,7 @@ func (r ResourceReader[T]) Get() T { return r.r.value }
 
 // ReadResource asks for reading a resource. It panics if T is not registered.
 func ReadResource[T any](b *Build) ResourceReader[T] {
-	bound := b.bind("ReadResource")
+	bound := b.bind("world.ReadResource")
 	r := resourceOf[T](b.w, bound.call)
 	bound.access.ResourceReads.Add(r.id)
 	return ResourceReader[T]{r}
@@ -146,7 +146,7 @@ func ReadResource[T any](b *Build) ResourceReader[T] {
 // registered, is an accumulator, or if the system is not global: shards would
 // write it at the same time.
 func WriteResource[T any](b *Build) *T {
-	bound := b.bind("WriteResource")
+	bound := b.bind("world.WriteResource")
 	r := resourceOf[T](b.w, bound.call)
 	switch {
 	case r.parts != nil:
@@ -163,9 +163,9 @@ func WriteResource[T any](b *Build) *T {
 // while it runs. It panics if T is not a registered accumulator, or in a global
 // system.
 func Accumulate[T any](b *Build) *T {
-	bound := b.bind("Accumulate")
+	bound := b.bind("world.Accumulate")
 	r := resourceOf[T](b.w, bound.call)
-	b.mustHaveShard("Accumulate", "each shard has a part of its own")
+	b.mustHaveShard("world.Accumulate", "each shard has a part of its own")
 	if r.parts == nil {
 		panic(fmt.Sprintf("world: %s: resource %q is no accumulator; register it by RegisterAccumulator, or write it in a global system", bound.call, r.name))
 	}

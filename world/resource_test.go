@@ -89,12 +89,12 @@ func TestResourceMisuse(t *testing.T) {
 		{"type twice", func() { world.RegisterResource(f.World, "x", Weather{}) }, []string{"Weather is registered already", `"weather"`}},
 		{"name twice", func() { world.RegisterResource(f.World, "weather", other{}) }, []string{`name "weather" is taken`}},
 		{"no merge", func() { world.RegisterAccumulator[other](f.World, "x", nil) }, []string{`accumulator "x"`, "merges"}},
-		{"read unknown", func() { world.ReadResource[other](shard) }, []string{`system "serf", ReadResource`, "call world.RegisterResource[world_test.other]"}},
-		{"write unknown", func() { world.WriteResource[other](global) }, []string{`system "lord", WriteResource`}},
+		{"read unknown", func() { world.ReadResource[other](shard) }, []string{`system "serf", world.ReadResource`, "call world.RegisterResource[world_test.other]"}},
+		{"write unknown", func() { world.WriteResource[other](global) }, []string{`system "lord", world.WriteResource`}},
 		{"write in a shard", func() { world.WriteResource[Weather](shard) }, []string{`"serf"`, `"weather" is written by global systems alone`, "make the system global"}},
 		{"write an accumulator", func() { world.WriteResource[Tally](global) }, []string{`"lord"`, `"tally" is an accumulator`}},
 		{"add to a resource", func() { world.Accumulate[Weather](shard) }, []string{`"serf"`, `"weather" is no accumulator`}},
-		{"add in a global system", func() { world.Accumulate[Tally](global) }, []string{`global system "lord" calls Accumulate`}},
+		{"add in a global system", func() { world.Accumulate[Tally](global) }, []string{`global system "lord" calls world.Accumulate`}},
 	} {
 		t.Run(test.name, func(t *testing.T) { mustPanic(t, test.says, test.run) })
 	}

@@ -38,7 +38,7 @@ func (w *World) Layout() Layout {
 // the last handles of those that are used up. For an idle world, right behind a
 // refresh.
 func (w *World) Vacant() (free, retired []handle.Handle) {
-	w.mustIdle("Vacant")
+	w.mustIdle("World.Vacant")
 	for _, s := range w.shards {
 		free, retired = s.AppendVacant(free, retired)
 	}
@@ -71,7 +71,7 @@ type Restoration struct {
 // then the world has what was restored until then. It costs what creating does, and a
 // look at each slot.
 func (w *World) Restore(of Layout, fill func(r *Restoration) error) error {
-	w.mustSettle("Restore")
+	w.mustSettle("World.Restore")
 	if of != w.Layout() {
 		return fmt.Errorf("%w: they have %+v, this world has %+v", ErrLayout, of, w.Layout())
 	}
@@ -94,7 +94,7 @@ func (w *World) Restore(of Layout, fill func(r *Restoration) error) error {
 // its home. It returns ErrHandle, ErrGiven, ErrIndexes or ErrChunks; then nothing
 // has happened.
 func (b *Bundle[T]) Recreate(r *Restoration, in int, h handle.Handle, v T) error {
-	r.mustRun("Recreate")
+	r.mustRun("Bundle.Recreate")
 	b.check(r.w)
 	if in < 0 || in >= len(b.parts) {
 		return fmt.Errorf("%w: %v is to be in shard %d, of %d that there are", ErrHandle, h, in, len(b.parts))
@@ -115,7 +115,7 @@ func (b *Bundle[T]) Recreate(r *Restoration, in int, h handle.Handle, v T) error
 // the last is given first, and all before what was never given. Errors as of
 // Recreate.
 func (r *Restoration) Free(h handle.Handle) error {
-	r.mustRun("Free")
+	r.mustRun("Restoration.Free")
 	err := r.of.Claim(h)
 	if err == nil {
 		r.of.Free(h)
@@ -126,7 +126,7 @@ func (r *Restoration) Free(h handle.Handle) error {
 // Retire says that a slot is used up, h having been the last handle that it gave.
 // Errors as of Recreate.
 func (r *Restoration) Retire(h handle.Handle) error {
-	r.mustRun("Retire")
+	r.mustRun("Restoration.Retire")
 	err := r.of.Claim(h)
 	if err == nil {
 		r.of.Retire(h)

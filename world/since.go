@@ -14,9 +14,11 @@ import (
 func (q *Query) ChunksSince(tick uint64) iter.Seq[Chunk] {
 	var made uint64
 	if check.Enabled {
+		q.mustBeOf("Query.ChunksSince")
 		made = q.began()
 	}
 	return func(yield func(Chunk) bool) {
+		q.mustBeOf("Query.ChunksSince")
 		if check.Enabled {
 			q.w.mustBeIn(made)
 		}

@@ -37,7 +37,7 @@ type ShardStats struct {
 // Stats returns the world's counts. The world must be idle. dst's Shards are
 // used again, so that asking each tick allocates nothing.
 func (w *World) Stats(dst *Stats) {
-	w.mustIdle("Stats")
+	w.mustIdle("World.Stats")
 	*dst = Stats{Tick: w.Tick(), Rejected: w.rejected.Load(), Retired: w.portSlots.Retired(), HugePages: w.space.HugePages(), Shards: dst.Shards[:0]}
 	for _, x := range w.refresh.partitions {
 		dst.count(&x.lost)

@@ -21,7 +21,7 @@ type Named struct {
 
 // Survey returns the world's survey. The world must be idle.
 func (w *World) Survey() Survey {
-	w.mustIdle("Survey")
+	w.mustIdle("World.Survey")
 	return Survey{w}
 }
 

@@ -18,7 +18,7 @@ type Table struct {
 // while a tick runs.
 func (w *World) Tables() iter.Seq[Table] {
 	return func(yield func(Table) bool) {
-		w.mustIdle("Tables")
+		w.mustIdle("World.Tables")
 		for _, s := range w.shards {
 			for _, t := range s.Tables() {
 				if !yield(Table{w, t}) {

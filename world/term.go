@@ -52,11 +52,11 @@ func newTerm(kind termKind, component int, asked *shard.Lookup, typ reflect.Type
 
 // With is the condition that the entity has the component, which is not
 // accessed. It panics if T is not registered.
-func With[T any](a Binder) Term { return ofType[T](a, "With", requires) }
+func With[T any](a Binder) Term { return ofType[T](a, "world.With", requires) }
 
 // Without is the condition that the entity lacks the component. It panics if T is
 // not registered.
-func Without[T any](a Binder) Term { return ofType[T](a, "Without", excludes) }
+func Without[T any](a Binder) Term { return ofType[T](a, "world.Without", excludes) }
 
 func ofType[T any](a Binder, call string, kind termKind) term {
 	b := bind(a, call)

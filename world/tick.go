@@ -16,7 +16,7 @@ type Tick struct{ w *World }
 // BeginTick takes the world for a tick. It panics if one is running already, or
 // within a query loop, and with a *BrokenError if an extension panics.
 func (w *World) BeginTick() Tick {
-	w.enterPhase("BeginTick", phaseTick)
+	w.enterPhase("World.BeginTick", phaseTick)
 	w.space.Sync(w.columns) // the idle world may have taken components away since the refresh
 	w.space.SetIdle(false)
 	if w.misrouted {
@@ -45,7 +45,7 @@ func (t Tick) End(parallel Parallel) {
 		if t.w.phase.Load() == phaseOver {
 			t.w.mustIdle("Tick.End")
 		}
-		panic("world: Tick.End of a tick that is over; begin each with BeginTick and end it once")
+		panic("world: Tick.End of a tick that is over; begin each with World.BeginTick and end it once")
 	}
 	t.w.refresh.run(parallel)
 	t.w.space.SetIdle(true)

@@ -21,7 +21,7 @@ func (t Tick) Transfer(transfers []Transfer) {
 	w := t.w
 	for _, x := range transfers {
 		if n := len(w.shards); x.From < 0 || x.From >= n || x.To < 0 || x.To >= n || x.From == x.To || x.Entities < 1 {
-			panic(fmt.Sprintf("world: Shift of %d entities from shard %d to %d, want 1 or more, and two shards of 0 to %d", x.Entities, x.From, x.To, n-1))
+			panic(fmt.Sprintf("world: Tick.Transfer of %d entities from shard %d to %d, want 1 or more, and two shards of 0 to %d", x.Entities, x.From, x.To, n-1))
 		}
 	}
 	switch {
@@ -48,6 +48,6 @@ func (t Tick) Entities(shard int) int { return t.w.shards[shard].Alive() }
 // Pin keeps entities that have any of the components from being shifted when shards
 // are balanced. Who has them can be moved by Move all the same.
 func (w *World) Pin(components ...ComponentSet) {
-	w.mustIdle("Pin")
+	w.mustIdle("World.Pin")
 	w.pinned = w.pinned.Union(w.setOf("World.Pin", components))
 }

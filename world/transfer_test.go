@@ -206,7 +206,7 @@ func TestShiftRefused(t *testing.T) {
 	f.newUnits(200)
 	tick := f.BeginTick()
 	for _, x := range []world.Transfer{{0, 0, 1}, {-1, 0, 1}, {0, 2, 1}, {2, 0, 1}, {0, -1, 1}, {0, 1, 0}, {0, 1, -1}} {
-		require.PanicsWithValue(t, fmt.Sprintf("world: Shift of %d entities from shard %d to %d, want 1 or more, and two shards of 0 to 1", x.Entities, x.From, x.To), func() {
+		require.PanicsWithValue(t, fmt.Sprintf("world: Tick.Transfer of %d entities from shard %d to %d, want 1 or more, and two shards of 0 to 1", x.Entities, x.From, x.To), func() {
 			tick.Transfer([]world.Transfer{{0, 1, 1}, x})
 		})
 	}

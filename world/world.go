@@ -130,7 +130,7 @@ func (w *World) Alive(h handle.Handle) bool { return w.space.Alive(h) }
 // Status tells what a handle stands for. Only an idle world can tell Dying;
 // from another goroutine, or while a tick runs, use a Port.
 func (w *World) Status(h handle.Handle) Status {
-	w.mustBeAsked("Status")
+	w.mustBeAsked("World.Status")
 	if l := w.space.Locate(h); l != 0 && w.space.Marked(l) {
 		return Dying
 	}
@@ -142,16 +142,16 @@ func (w *World) Status(h handle.Handle) Status {
 // good until the refresh. That no tick runs is unchecked in a release build.
 func (w *World) Locate(h handle.Handle) shard.Loc {
 	if check.Enabled {
-		w.mustBeAsked("Locate")
+		w.mustBeAsked("World.Locate")
 	}
 	return w.lookup.Locate(h)
 }
 
 // Has reports whether the entity is alive and has the component.
 func (w *World) Has(h handle.Handle, c AnyComponent) bool {
-	w.mustBeAsked("Has")
+	w.mustBeAsked("World.Has")
 	l := w.space.Locate(h)
-	id := w.idOf("Has", c)
+	id := w.idOf("World.Has", c)
 	return l != 0 && w.space.Set(l).Has(id)
 }
 
@@ -160,7 +160,7 @@ func (w *World) Has(h handle.Handle, c AnyComponent) bool {
 // and for an entity that was marked before. Destroying within a query loop is
 // allowed.
 func (w *World) Destroy(h handle.Handle) bool {
-	w.mustBeAsked("Destroy")
+	w.mustBeAsked("World.Destroy")
 	l := w.lookup.Locate(h)
 	if check.Enabled && l != 0 {
 		s := w.shardOf(l)
@@ -171,11 +171,11 @@ func (w *World) Destroy(h handle.Handle) bool {
 }
 
 // Who uses a shard, in the check build.
-var creating, destroying = shard.Occupant{What: "World.Create"}, shard.Occupant{What: "World.Destroy"}
+var creating, destroying = shard.Occupant{What: "Bundle.Create by the World"}, shard.Occupant{What: "World.Destroy"}
 
 // Count returns the number of entities, marked ones included.
 func (w *World) Count() int {
-	w.mustIdle("Count")
+	w.mustIdle("World.Count")
 	n := 0
 	for _, s := range w.shards {
 		n += s.Alive()
@@ -188,7 +188,7 @@ func (w *World) Count() int {
 // first, so that every handle given until now is stale afterwards. Entities that hooks
 // create meanwhile stay, and those that an extension spares.
 func (w *World) Clear() {
-	w.enterPhase("Clear", phaseRefresh)
+	w.enterPhase("World.Clear", phaseRefresh)
 	w.refresh.clear = true
 	w.refresh.run(serial)
 	w.refresh.clear = false
@@ -294,12 +294,12 @@ func (w *World) unready(call string) error {
 	case phaseIdle: // by now
 		return nil
 	case phaseTick:
-		if call == "BeginTick" {
+		if call == "World.BeginTick" {
 			panic("world: World.BeginTick while a tick runs; a world has one scheduler at a time")
 		}
-		panic(fmt.Sprintf("world: World.%s while a tick runs; within a system use its Context, elsewhere a Port", call))
+		panic(fmt.Sprintf("world: %s while a tick runs; within a system use its Context, elsewhere a Port", call))
 	case phaseRefresh:
-		panic(fmt.Sprintf("world: World.%s while a refresh runs; within a hook use its Context, within a function its Self, elsewhere a Port", call))
+		panic(fmt.Sprintf("world: %s while a refresh runs; within a hook use its Context, within a function its EntityContext, elsewhere a Port", call))
 	}
 	if err := w.Err(); err != nil {
 		return err
@@ -313,9 +313,9 @@ func (w *World) mustIdle(call string) {
 		return
 	}
 	if e := w.cause.Load(); e != nil {
-		panic(fmt.Sprintf("world: World.%s of a broken world (%v); make another with world.New", call, e))
+		panic(fmt.Sprintf("world: %s of a broken world (%v); make another with world.New", call, e))
 	}
-	panic(fmt.Sprintf("world: World.%s of a closed world; make another with world.New", call))
+	panic(fmt.Sprintf("world: %s of a closed world; make another with world.New", call))
 }
 
 // mustBeAsked is mustIdle for what asks about one entity: in a closed world all of
@@ -341,9 +341,9 @@ func (w *World) mustNotLoop(call string) {
 	switch {
 	case w.open == 0:
 	case w.calling != "":
-		panic(fmt.Sprintf("world: World.%s inside function %q would move the row it works on; call it after the function, or use its Self", call, w.calling))
+		panic(fmt.Sprintf("world: %s inside function %q would move the row it works on; call it after the function, or use its EntityContext", call, w.calling))
 	default:
-		panic(fmt.Sprintf("world: World.%s inside a query loop would move the rows it walks; call it after the loop", call))
+		panic(fmt.Sprintf("world: %s inside a query loop would move the rows it walks; call it after the loop", call))
 	}
 }
 

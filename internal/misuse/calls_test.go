@@ -170,7 +170,7 @@ var misuseSections = []struct {
 		{call: "Query.Entities", why: doneInLoop, do: none(func(x *misuseScene) { walk2(x.all.Entities()) })},
 		{call: "Query.At", why: doneInLoop, do: none(func(x *misuseScene) { x.all.At(0) })},
 		{call: "Query.Count", why: doneInLoop, do: none(func(x *misuseScene) { x.all.Count() })},
-		{call: "Query.Destroy", why: doneInLoop, do: none(func(x *misuseScene) { x.w.Query(world.With[misuseName](x.w)).Destroy() })},
+		{call: "Query.Destroy", why: doneInLoop, do: none(func(x *misuseScene) { x.nobody.Destroy() })},
 		{call: "Query.Remove", do: func(x *misuseScene) error { return x.all.Remove(x.unit) }},
 		{call: "Reader.Get", why: unlocked, do: none(func(x *misuseScene) { x.read.Get(x.hs[0]) })},
 		{call: "Writer.Get", why: unlocked, do: none(func(x *misuseScene) { x.write.Get(x.hs[0]) })},

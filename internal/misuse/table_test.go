@@ -61,6 +61,7 @@ type misuseScene struct {
 	read    *world.Reader[misuseHealth]
 	write   *world.Writer[misuseHealth]
 	all     *world.Query
+	nobody  *world.Query // that matches no entity
 	port    *world.Port
 	hs      []handle.Handle
 	system  func(c *world.Context) // runs once, on shard 0
@@ -106,6 +107,7 @@ func newMisuseScene(t testing.TB) *misuseScene {
 	})
 	x.read, x.write, x.kept = world.Read[misuseHealth](w), world.Write[misuseHealth](w), x.kin.Read(w)
 	x.all = w.Query(x.read)
+	x.nobody = w.Query(world.With[misuseName](w))
 	var err error
 	x.hs, err = x.unit.AppendN(nil, w, 100, nil)
 	require.NoError(t, err)
@@ -360,6 +362,10 @@ func (row misuseRow) answers(t *testing.T, times []misuseTime) (cells []string) 
 				require.True(t, called)
 				if got == panicked {
 					require.Regexp(t, misusePanics, said)
+					require.Empty(t, unknownNames(t, said), said)
+					if len(times) > 1 && !strings.HasPrefix(said, "check: ") {
+						require.True(t, namesCall(said, row.call), "it does not name the call: %s", said)
+					}
 				}
 				if got == returned {
 					require.NotEmpty(t, row.why, "it returns; say why that is right, or what is unchecked")
