@@ -77,6 +77,12 @@ func (k *Kind[T]) Size() uint32 { return k.size }
 // BareSize is what a request without a payload counts for.
 const BareSize = 1
 
+// BytesOf returns how many bytes n requests of a size count for.
+func BytesOf(n int, size uint32) uint64 { return uint64(n) * uint64(size) * unitBytes }
+
+// RequestBytes is what the smallest request counts for.
+const RequestBytes = BareSize * unitBytes
+
 // Bare is a request without a payload: to destroy, or to move.
 type Bare struct {
 	kind  uint16
@@ -98,6 +104,14 @@ func (l *Queue) Room(n int, size uint32) bool {
 // Fits reports whether n requests of that weight would fit in an empty queue.
 func (l *Queue) Fits(n int, size uint32) bool {
 	return uint64(n) <= uint64(l.maxCount) && uint64(n)*uint64(size) <= uint64(l.maxSize)
+}
+
+// Staged returns how many requests the batch under way has, and their bytes. Producer only.
+func (l *Queue) Staged() (requests int, bytes uint64) {
+	if !l.batch.open {
+		return 0, 0
+	}
+	return int(l.sent - l.batch.sent), uint64(l.size-l.batch.size) * unitBytes
 }
 
 // Waiting returns how many requests are sent and not yet applied. Producer

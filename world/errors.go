@@ -13,7 +13,7 @@ var (
 	// allow. Nothing was sent and no slot was used; the next refresh makes room.
 	ErrFull = errors.New("world: queue is full until the next refresh")
 	// ErrTooLarge is an ErrFull for what an empty queue would not accept either: a
-	// batch or a request beyond QueueRequests or QueueBytes.
+	// batch or a request beyond QueueRequests or QueueBytes. The error says how large it is.
 	ErrTooLarge = fmt.Errorf("%w, and will be: it is more than a queue ever takes; send less at a time, or raise QueueRequests or QueueBytes, or for systems OutboxRequests or OutboxBytes", ErrFull)
 	// ErrStale is returned for a handle that is not alive.
 	ErrStale = errors.New("world: entity is not alive")

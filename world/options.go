@@ -30,6 +30,10 @@ const (
 // 256 MB where an int has 32 bits.
 const BytesMax = min(1<<32, math.MaxInt/8)
 
+// BytesMin is the least that QueueBytes and OutboxBytes can be: what the smallest request takes,
+// one to destroy. One with a value takes as much more as the value.
+const BytesMin = shard.RequestBytes
+
 // ShardsMax is the largest number of shards: one number of the handle's shard
 // field is kept for the entities that ports create.
 const ShardsMax = handle.ShardMax
@@ -76,11 +80,12 @@ type Options struct {
 	// PortsMax is the number of ports that can be open at a time.
 	PortsMax int
 	// QueueRequests and QueueBytes limit what one port has under way: requests
-	// sent and not yet applied, and their size, at most BytesMax.
+	// sent and not yet applied, and their size, BytesMin to BytesMax. A request that is
+	// larger than that is refused with ErrTooLarge.
 	QueueRequests int
 	QueueBytes    int
 	// OutboxRequests and OutboxBytes limit what the systems of one shard can
-	// ask of others in one tick, at most BytesMax.
+	// ask of others in one tick; bytes as of QueueBytes.
 	OutboxRequests int
 	OutboxBytes    int
 }
@@ -93,12 +98,12 @@ func (o Options) growth() shard.Growth {
 // validate fills in the defaults and names every limit that is broken.
 func (o Options) validate() (Options, error) {
 	var errs []error
-	limit := func(name string, v *int, def, most int) {
+	limit := func(name string, v *int, def, least, most int) {
 		if *v == 0 {
 			*v = def
 		}
-		if *v < 1 || *v > most {
-			errs = append(errs, fmt.Errorf("world: %s is %d, want 1 to %d", name, *v, most))
+		if *v < least || *v > most {
+			errs = append(errs, fmt.Errorf("world: %s is %d, want %d to %d", name, *v, least, most))
 		}
 	}
 	limit32 := func(name string, v *uint32, most uint32) {
@@ -109,12 +114,12 @@ func (o Options) validate() (Options, error) {
 			errs = append(errs, fmt.Errorf("world: %s is %d, want 1 to %d", name, *v, most))
 		}
 	}
-	limit("Shards", &o.Shards, DefaultShards, ShardsMax)
-	limit("PortsMax", &o.PortsMax, DefaultPortsMax, 1<<20)
-	limit("QueueRequests", &o.QueueRequests, DefaultQueueRequests, 1<<24)
-	limit("QueueBytes", &o.QueueBytes, DefaultQueueBytes, BytesMax)
-	limit("OutboxRequests", &o.OutboxRequests, DefaultOutboxRequests, 1<<24)
-	limit("OutboxBytes", &o.OutboxBytes, DefaultOutboxBytes, BytesMax)
+	limit("Shards", &o.Shards, DefaultShards, 1, ShardsMax)
+	limit("PortsMax", &o.PortsMax, DefaultPortsMax, 1, 1<<20)
+	limit("QueueRequests", &o.QueueRequests, DefaultQueueRequests, 1, 1<<24)
+	limit("QueueBytes", &o.QueueBytes, DefaultQueueBytes, BytesMin, BytesMax)
+	limit("OutboxRequests", &o.OutboxRequests, DefaultOutboxRequests, 1, 1<<24)
+	limit("OutboxBytes", &o.OutboxBytes, DefaultOutboxBytes, BytesMin, BytesMax)
 	limit32("IndexMax", &o.IndexMax, handle.IndexMax)
 	limit32("VersionMax", &o.VersionMax, handle.VersionMax)
 	power := func(name string, v *int, def, most int) {

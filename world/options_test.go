@@ -34,7 +34,7 @@ func TestOptionsDefaults(t *testing.T) {
 	given := world.Options{
 		Shards: 3, IndexMax: 1, VersionMax: 1, ChunkRowsFirst: 8, ChunkRowsFactor: 1, ChunkRowsMax: 8,
 		TickInterval: 1, KeepOrder: true, PortsMax: 2,
-		QueueRequests: 3, QueueBytes: 4, OutboxRequests: 5, OutboxBytes: 6,
+		QueueRequests: 3, QueueBytes: 16, OutboxRequests: 5, OutboxBytes: 17,
 	}
 	require.Equal(t, given, world.MustNew(given).Options(), "what is given stays")
 }
@@ -53,9 +53,11 @@ func TestOptionsLimits(t *testing.T) {
 		{"PortsMax below", world.Options{PortsMax: -1}, []string{"PortsMax is -1, want 1 to 1048576"}},
 		{"PortsMax above", world.Options{PortsMax: 1<<20 + 1}, []string{"PortsMax is 1048577, want 1 to 1048576"}},
 		{"QueueRequests", world.Options{QueueRequests: -2}, []string{"QueueRequests is -2, want 1 to 16777216"}},
-		{"QueueBytes", world.Options{QueueBytes: -2}, []string{fmt.Sprintf("QueueBytes is -2, want 1 to %d", world.BytesMax)}},
+		{"QueueBytes", world.Options{QueueBytes: -2}, []string{fmt.Sprintf("QueueBytes is -2, want 16 to %d", world.BytesMax)}},
+		{"QueueBytes for nothing", world.Options{QueueBytes: world.BytesMin - 1}, []string{fmt.Sprintf("QueueBytes is 15, want 16 to %d", world.BytesMax)}},
+		{"OutboxBytes for nothing", world.Options{OutboxBytes: 1}, []string{fmt.Sprintf("OutboxBytes is 1, want 16 to %d", world.BytesMax)}},
 		{"OutboxRequests", world.Options{OutboxRequests: -2}, []string{"OutboxRequests is -2, want 1 to 16777216"}},
-		{"OutboxBytes", world.Options{OutboxBytes: -2}, []string{fmt.Sprintf("OutboxBytes is -2, want 1 to %d", world.BytesMax)}},
+		{"OutboxBytes", world.Options{OutboxBytes: -2}, []string{fmt.Sprintf("OutboxBytes is -2, want 16 to %d", world.BytesMax)}},
 		{"ChunkRowsFirst odd", world.Options{ChunkRowsFirst: 24}, []string{"ChunkRowsFirst is 24, want a power of two from 1 to 4096"}},
 		{"ChunkRowsFirst below", world.Options{ChunkRowsFirst: -4}, []string{"ChunkRowsFirst is -4, want a power of two"}},
 		{"ChunkRowsFirst above the largest", world.Options{ChunkRowsFirst: 64, ChunkRowsMax: 32}, []string{"ChunkRowsFirst is 64, want at most ChunkRowsMax, 32"}},

@@ -194,7 +194,7 @@ func (p *Port) available(n int, weight uint32) error {
 		return nil
 	case !l.Fits(n, weight):
 		p.full(n)
-		return ErrTooLarge
+		return p.tooLarge(n, weight)
 	case p.within == nil && (p.batch == nil || l.Waiting() > 0):
 		return p.full(n)
 	}
@@ -235,7 +235,7 @@ func (p *Port) await(n int, weight uint32) error {
 		}
 		if empty { // it is full of the batch itself
 			p.waiting.Store(false)
-			return ErrTooLarge
+			return p.tooLarge(n, weight)
 		}
 		select {
 		case <-p.room: // may be an old one, or of Close: look again
@@ -247,6 +247,12 @@ func (p *Port) await(n int, weight uint32) error {
 			return p.within.Err()
 		}
 	}
+}
+
+// tooLarge is the ErrTooLarge of n requests, with what the batch under way has.
+func (p *Port) tooLarge(n int, weight uint32) error {
+	requests, bytes := p.out.Staged()
+	return tooLarge(requests+n, bytes+shard.BytesOf(n, weight), "QueueRequests", p.maxRequests, "QueueBytes", p.maxBytes)
 }
 
 // refuse lets go of the request that was not accepted.

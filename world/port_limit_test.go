@@ -365,3 +365,33 @@ func TestPortIdleIsNotLookedAt(t *testing.T) {
 	}
 	require.Equal(t, len(ports)+3, f.Count())
 }
+
+// TestTooLargeSays asks for more than a queue ever takes: the error has the size and the limits,
+// of a port, of a batch in it and of a system. The least queue takes the smallest request.
+func TestTooLargeSays(t *testing.T) {
+	f := newFixture(t, world.Options{Shards: 1, QueueRequests: 3, QueueBytes: world.BytesMin, OutboxRequests: 5, OutboxBytes: world.BytesMin})
+	h := f.newUnit(1)
+	p := f.port()
+	mustSay := func(err error, said string) {
+		t.Helper()
+		require.ErrorIs(t, err, world.ErrTooLarge)
+		require.ErrorIs(t, err, world.ErrFull)
+		require.ErrorContains(t, err, said)
+	}
+	mustSay(f.health.Set(p, h, Health{}), "requests: 1, with QueueRequests = 3; bytes: 32, with QueueBytes = 16")
+	mustSay(f.unit.CreateN(p, 4, nil), "requests: 4, with QueueRequests = 3; bytes: ")
+	mustSay(p.Batch(func() error {
+		require.NoError(t, p.Destroy(h))
+		return p.Destroy(h)
+	}), "requests: 2, with QueueRequests = 3; bytes: 32, with QueueBytes = 16")
+	f.tick(func(b *world.Build) func(*world.Context) {
+		return func(c *world.Context) {
+			mustSay(f.name.Add(c, h, Name{}), "requests: 1, with OutboxRequests = 5; bytes: ")
+			require.NoError(t, world.Move(c, h, 0))
+		}
+	})
+	require.NoError(t, p.Destroy(h))
+	require.ErrorIs(t, p.Destroy(h), world.ErrFull)
+	f.Refresh()
+	f.mustBeStale(h)
+}

@@ -1,6 +1,8 @@
 package world
 
 import (
+	"fmt"
+
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/shard"
@@ -38,9 +40,14 @@ func (s *sender) full(requests int) error {
 func (s *sender) refuse(l *shard.Queue, n int, weight uint32) error {
 	err := s.full(n)
 	if !l.Fits(n, weight) {
-		err = ErrTooLarge
+		err = tooLarge(n, shard.BytesOf(n, weight), "OutboxRequests", s.maxRequests, "OutboxBytes", s.maxBytes)
 	}
 	return err
+}
+
+// tooLarge is the ErrTooLarge of requests, with the limits that they were held against.
+func tooLarge(requests int, bytes uint64, count string, mostRequests int, size string, mostBytes int) error {
+	return fmt.Errorf("%w: requests: %d, with %s = %d; bytes: %d, with %s = %d", ErrTooLarge, requests, count, mostRequests, bytes, size, mostBytes)
 }
 
 // send hands over a request with a payload.
