@@ -390,7 +390,7 @@ func TestRecorderTwice(t *testing.T) {
 	require.NoError(t, err)
 	var log bytes.Buffer
 	_, err = inputlog.NewRecorder(w, &log, inputlog.Options{})
-	require.ErrorContains(t, err, "somebody listens to the world already")
+	require.ErrorContains(t, err, "the world has a Recorder already")
 	require.Zero(t, log.Len())
 	require.NoError(t, r.Close())
 

@@ -2,6 +2,7 @@ package state_test
 
 import (
 	"maps"
+	"math/big"
 	"slices"
 	"strings"
 	"testing"
@@ -166,4 +167,45 @@ func TestRegisterPanics(t *testing.T) {
 		state.Register(codecs(), state.Codec[Bag]{Append: func(dst []byte, _ *Bag) []byte { return dst }})
 	})
 	require.PanicsWithValue(t, "state: NewHasher of a nil World; make one with world.New", func() { state.NewHasher(nil, nil) })
+}
+
+// parcel is what a bundle, a function and a question get, and ledger a component that holds a
+// type of another package whose field's type only that package can name.
+type (
+	parcel struct{ Bag }
+	ledger struct{ Sum big.Int }
+)
+
+// TestFormRefused names the field and a type that the user can name, and no type that is
+// wrapped around the user's.
+func TestFormRefused(t *testing.T) {
+	const bag = "state_test.Bag.Items is a slice; register a state.Codec[[]int32], or one of a type that has it: state.Codec[state_test.Bag]"
+	w := world.MustNew(world.Options{})
+	world.Register[Bag](w, "bag")
+	world.Register[ledger](w, "ledger")
+	parcels := world.NewBundle[parcel](w)
+	world.RegisterQuestion(w, "weigh", func(*world.EntityContext, Bag) int { return 0 })
+	kinds := w.Survey().Kinds()
+	said := map[string]string{}
+	for i := range kinds.Len() {
+		d, typ := kinds.Describe(i)
+		if typ == nil || d.Asks {
+			continue
+		}
+		if _, err := new(state.Codecs).Form(typ, true); err != nil {
+			require.ErrorIs(t, err, state.ErrNoCodec)
+			require.NotContains(t, err.Error(), "world.")
+			said[d.Name] = strings.TrimPrefix(err.Error(), "state: no codec: ")
+		}
+	}
+	require.Equal(t, bag, said[`set of component "bag"`])
+	require.Equal(t, bag, said[`question "weigh"`])
+	whole := strings.Replace(bag, "state_test.Bag.Items", "state_test.parcel.Bag.Items", 1)
+	require.Equal(t, whole, said[`exchange of bundle "state_test.parcel"`])
+	require.Equal(t, whole, said[`create of bundle "state_test.parcel"`])
+	require.Equal(t, "state_test.ledger.Sum.abs is a slice; register a state.Codec[big.Int]", said[`set of component "ledger"`])
+
+	h, err := parcels.Create(w, parcel{})
+	require.NoError(t, err)
+	require.True(t, w.Alive(h))
 }

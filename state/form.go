@@ -4,9 +4,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"go/token"
 	"reflect"
 
 	"github.com/atoll-sim/atoll/shard"
+	"github.com/atoll-sim/atoll/world"
 )
 
 // Form is how single values of a type are written as bytes and read again: fields
@@ -39,14 +41,44 @@ var text = Codec[string]{
 // none, or, if it is to be read, one without Read.
 func (c *Codecs) Form(t reflect.Type, toRead bool) (*Form, error) {
 	f := new(Form)
-	if err := f.add(c, t, t, 0, t.String(), toRead); err != nil {
+	user := t
+	if wraps(t) {
+		user = t.Field(0).Type
+	}
+	if err := f.add(c, naming{user.PkgPath(), user}, t, 0, t.String(), toRead); err != nil {
 		return nil, fmt.Errorf("%w: %v", ErrNoCodec, err)
 	}
 	return f, nil
 }
 
-// add adds what is of type t, a field of a struct of type in.
-func (f *Form) add(c *Codecs, in, t reflect.Type, at uintptr, path string, toRead bool) error {
+// naming says which types an error can tell the user to register a codec of.
+type naming struct {
+	pkg string       // the user's, which can name its own types
+	in  reflect.Type // the innermost type around a field that the user can name
+}
+
+// can reports whether the user can name a type.
+func (n naming) can(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Chan:
+		if t.Name() == "" {
+			return n.can(t.Elem())
+		}
+	case reflect.Map:
+		if t.Name() == "" {
+			return n.can(t.Key()) && n.can(t.Elem())
+		}
+	}
+	return t.PkgPath() == "" || t.PkgPath() == n.pkg || token.IsExported(t.Name())
+}
+
+// wraps reports whether a type is one that package world makes around the user's.
+func wraps(t reflect.Type) bool {
+	return t.Kind() == reflect.Struct && t.NumField() > 0 && t.PkgPath() == reflect.TypeFor[world.World]().PkgPath() && !token.IsExported(t.Name())
+}
+
+// add adds what is of type t, a part of what the naming says.
+func (f *Form) add(c *Codecs, n naming, t reflect.Type, at uintptr, path string, toRead bool) error {
 	if x := c.of(t); x != nil {
 		if toRead && !x.canRead() {
 			return fmt.Errorf("the codec of %s, a %v, has no Read", path, t)
@@ -67,14 +99,22 @@ func (f *Form) add(c *Codecs, in, t reflect.Type, at uintptr, path string, toRea
 		return nil
 	}
 	if t.Kind() != reflect.Struct {
-		if in != t {
-			return fmt.Errorf("%w; register a state.Codec[%v], or one of a type that has it: state.Codec[%v]", err, t, in)
+		if n.in != t && n.can(t) {
+			return fmt.Errorf("%w; register a state.Codec[%v], or one of a type that has it: state.Codec[%v]", err, t, n.in)
 		}
-		return fmt.Errorf("%w; register a state.Codec[%v]", err, t)
+		return fmt.Errorf("%w; register a state.Codec[%v]", err, n.in)
+	}
+	within, wrapper := n, wraps(t)
+	if !wrapper && n.can(t) {
+		within.in = t
 	}
 	for i := range t.NumField() {
 		if x := t.Field(i); x.Name != "_" {
-			if err := f.add(c, t, x.Type, at+x.Offset, path+"."+x.Name, toRead); err != nil {
+			name := path + "." + x.Name
+			if wrapper {
+				name = x.Type.String()
+			}
+			if err := f.add(c, within, x.Type, at+x.Offset, name, toRead); err != nil {
 				return err
 			}
 		}
