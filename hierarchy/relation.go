@@ -98,8 +98,8 @@ type Relation struct {
 	sorting   [][]handle.Handle // scratch of Sort: of global systems, then by shard
 }
 
-// New makes a relation of a world, under a name that messages use. Before the
-// first tick. It panics if the world is within a tick.
+// New makes a relation of a world, under a name that messages use. The world
+// must be idle. It panics within a tick.
 func New(w *world.World, name string, o Options) *Relation {
 	world.Bound(w, "hierarchy.New")
 	if o.PlacesMax == 0 {

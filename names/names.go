@@ -68,8 +68,8 @@ type Names[K Name] struct {
 	stale    bool // refused is of an earlier refresh
 }
 
-// New makes names for entities of a world; label is what messages call them. Before
-// the first tick. It panics if the world is within a tick.
+// New makes names for entities of a world; label is what messages call them. The
+// world must be idle. It panics within a tick.
 func New[K Name](w *world.World, label string, o Options) *Names[K] {
 	world.Bound(w, "names.New")
 	if o.LengthMax < 0 || o.Refusals < 0 {

@@ -30,7 +30,9 @@ type Component[T any] struct {
 
 // Register makes T a component of the world under a name that logs, tools and
 // saved states use. A component is any Go type; one without pointers costs the
-// garbage collector nothing. Register everything before the first tick.
+// garbage collector nothing. The world must be idle: before the first tick, or between two.
+// A world that is to be compared with another, or gets its log, registers the same in the
+// same order, before the same tick.
 //
 // It panics if the name is empty, or if the type or name is registered already,
 // or beyond 256 components.

@@ -35,7 +35,7 @@ type Extension interface {
 }
 
 // Extend makes an extension take part in the world's refreshes, behind those that
-// were there before. Before the first tick.
+// were there before. The world must be idle. Entities that are marked by then die without it.
 func (w *World) Extend(x Extension) {
 	w.mustIdle("World.Extend")
 	w.extensions.w = w

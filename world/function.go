@@ -20,7 +20,7 @@ type Func[A any] struct {
 // RegisterFunc makes f a function of the world, under a name. f runs on any
 // shard, on several at once: what it touches beside its EntityContext and its argument must
 // be safe for that, and must not change what it does if the same inputs are to
-// give the same world. It panics if the name is empty or taken.
+// give the same world. It panics if the name is empty or taken. When, as of Register.
 func RegisterFunc[A any](w *World, name string, f func(self *EntityContext, arg A)) *Func[A] {
 	w.addFunction("world.RegisterFunc", name, f == nil)
 	x := &Func[A]{w: w, name: name, run: f}

@@ -61,7 +61,7 @@ type hookPart struct {
 // A hook that panics is contained: the refresh is completed, other hooks and shards are
 // told, and the error is in World.Failure; see SetEnabled for what to do with it.
 //
-// Make hooks before the first tick, on an idle world; what happened before is not told. A
+// Make hooks on an idle world; what was requested or marked before may not be told. A
 // hook costs some nanoseconds for each event of its kinds; where there is none, nothing.
 func (w *World) Observe(name string, on Event, build func(b *Build) func(c *Context, on Event, hs []handle.Handle), parts ...ComponentSet) *Hook {
 	mustBe(w, "World.Observe")

@@ -41,7 +41,7 @@ type anyMessage interface {
 	drop()
 }
 
-// RegisterMessage makes M a message of the world, under a name.
+// RegisterMessage makes M a message of the world, under a name. When, as of Register.
 //
 // It panics if the name is empty, or the type or name is registered already.
 func RegisterMessage[M any](w *World, name string) *Message[M] {

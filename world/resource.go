@@ -41,7 +41,7 @@ type anyResource interface {
 
 // RegisterResource makes T a resource of the world, under a name that logs and
 // tools use, with its first value. It panics if the name is empty, or if the type
-// or name is taken, or beyond 256 resources.
+// or name is taken, or beyond 256 resources. When, as of Register.
 func RegisterResource[T any](w *World, name string, first T) *Resource[T] {
 	r := newResource[T](w, "world.RegisterResource", name)
 	r.value = first
