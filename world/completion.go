@@ -83,10 +83,13 @@ func (c *Completion) arm() {
 func (c *Completion) forget() { c.state.Store(uint32(Undecided)) }
 
 // disarm is for a request that was taken back. Who waits is woken.
-func (c *Completion) disarm() { c.Finish(Undecided) }
+func (c *Completion) disarm() { (*finisher)(c).Finish(Undecided) }
+
+// finisher is a Completion as the refresh sees it: what tells the outcome is not for users.
+type finisher Completion
 
 // Finish is called by the refresh, once for each request.
-func (c *Completion) Finish(o Outcome) {
+func (c *finisher) Finish(o Outcome) {
 	c.state.Store(telling | uint32(o)) // before it looks whether somebody waits
 	if signal := c.signal.Load(); signal != nil {
 		signalOnce(*signal)

@@ -316,7 +316,7 @@ func TestCompletionOldSignal(t *testing.T) {
 	var done world.Completion
 	require.NoError(t, p.Notify(&done).Destroy(h))
 	done.Done()                   // there is nothing to signal on before
-	done.Finish(^world.Undecided) // which leaves it waiting
+	world.Finish(&done, ^world.Undecided) // which leaves it waiting
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	o, err := done.Wait(ctx)
@@ -350,4 +350,13 @@ func TestCompletionToldLast(t *testing.T) {
 	for i := range outcomes {
 		require.Equal(t, world.Applied, outcomes[i].Outcome())
 	}
+}
+
+// TestCompletionHidesFinish checks that users cannot tell an outcome themselves.
+func TestCompletionHidesFinish(t *testing.T) {
+	type finishes interface{ Finish(world.Outcome) }
+	_, ok := any(new(world.Completion)).(finishes)
+	require.False(t, ok)
+	_, ok = any(new(world.Answer[int])).(finishes)
+	require.False(t, ok)
 }

@@ -285,7 +285,7 @@ func (p *Port) armed() shard.Finisher {
 	if p.batch != nil {
 		p.batch.dones = append(p.batch.dones, c)
 	}
-	return c
+	return (*finisher)(c)
 }
 
 // send hands over what was pushed, unless a batch is under way.

@@ -110,7 +110,7 @@ var misuseLeftOut = map[string]string{
 		Tree.RemoveChild Tree.RemoveHoles Tree.Reserve Tree.Save Tree.SaveSize Tree.SetPlaces Tree.Settle Tree.Sort Tree.Swap Tree.SwapPlaces
 		Tree.Transfer`,
 	"are for schedulers and extensions, unchecked for what a tick would pay": `Context.Start Context.Stop Context.Returned Build.Finish Bound
-		Completion.Finish DyingSet.All DyingSet.Has DyingSet.Mark DyingSet.Spare Requests.Check Requests.Dying Requests.Send Tick.Break Tick.Broken
+		DyingSet.All DyingSet.Has DyingSet.Mark DyingSet.Spare Requests.Check Requests.Dying Requests.Send Tick.Break Tick.Broken
 		Tick.Context Tick.RecorderError Tick.Entities Tick.Failures Tick.Global Tick.Omitted Tick.Transfer World.MergeResource Grid.System`,
 	"are of what World.Survey, World.Tables or Log.Play returned, which looks at the time": `Survey.Misrouted Survey.Components Survey.Extensions
 		Survey.Kinds Survey.Mailbox Survey.Messages Survey.PortSlots Survey.Placement Survey.Requests Survey.Resource Survey.Resources Survey.Shard
