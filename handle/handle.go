@@ -89,7 +89,10 @@ func New(shard, index, version uint32) Handle {
 	return Handle(shard)<<shardShift | Handle(index)<<indexShift | Handle(version)
 }
 
-// Shard returns the number of the entity's home shard, 0 to [ShardMax].
+// Shard returns the number of the entity's home, 0 to [ShardMax]: where its slot is, for good.
+// It is no index of what there is for each shard of a world. The entity may have moved, and what
+// a port creates has a home behind the shards, whose number is that of the shards: with 4 shards,
+// 4. For the shard that an entity is in now ask World.Owner or Context.Owner.
 // Cost: it inlines to one shift. Safe from any goroutine.
 func (h Handle) Shard() uint32 { return uint32(h >> shardShift & ShardMax) }
 

@@ -51,6 +51,11 @@ func (l *Log) Note() []byte { return l.note }
 //	}
 //	err := player.Err()
 //
+// Compare hashes of the state before the Next that returns false, as Verify does. When the log
+// ends, or the Player is closed, ports can be opened again, and the free slots of what ports
+// create go on with their next version, as ports of the recorded world may have told somebody of
+// the last one. So state.StateHash is then another than that of the recorded world.
+//
 // Ownership: the world's goroutine.
 type Player struct {
 	log      *Log
@@ -137,7 +142,8 @@ func (p *Player) Err() error {
 // Ticks returns how many ticks were given to the world until now.
 func (p *Player) Ticks() uint64 { return p.ticks }
 
-// Close ends the playing early, and lets ports be opened. The world must be idle.
+// Close ends the playing early, and lets ports be opened, which changes the hash of the state:
+// see Player. The world must be idle.
 // Closing twice is no error.
 func (p *Player) Close() { p.replayer.Close() }
 

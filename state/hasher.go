@@ -97,7 +97,8 @@ func (h *Hasher) Also(name string, write func(dst []byte) []byte) {
 // every component of every entity once, at some gigabytes per second. The world
 // must be idle. It returns ErrNoCodec, naming what lacks one.
 //
-// Hashes of machines of another byte order, or size of int, are others.
+// Hashes of machines of another byte order, or size of int, are others. So is that of a world to
+// which a log was played to its end: see inputlog.Player.
 func (h *Hasher) StateHash() (Hash, error) { return h.stateHash("Hasher.StateHash") }
 
 func (h *Hasher) stateHash(call string) (Hash, error) {

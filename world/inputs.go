@@ -212,7 +212,8 @@ func (w *World) ReplayInputs() (*Replayer, error) {
 }
 
 // Close lets ports be opened again. Handles that ports of the recorded world had in
-// hand are stale afterwards: free slots go on with their next version.
+// hand are stale afterwards: free slots go on with their next version, so that the hash of the
+// state is another than before.
 func (f *Replayer) Close() {
 	if f.ready("Replayer.Close") != nil {
 		return

@@ -20,6 +20,8 @@ import (
 // request beyond is refused with ErrFull, and counted, or waits for the refresh
 // to make room; see Within.
 //
+// The handles of what a port creates have a home of their own, behind the shards: see World.Shards.
+//
 // Ownership: one goroutine at a time; several share one behind a mutex of
 // theirs. Open as many as there are senders: an idle port takes less than 1 KB,
 // and costs the refresh nothing.

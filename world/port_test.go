@@ -268,3 +268,19 @@ func TestPortOfTwo(t *testing.T) {
 	wg.Wait()
 	require.NoError(t, p.Destroy(handle.None), "fine again")
 }
+
+// TestPortHome checks what the documents say of the home of what ports create: its number is
+// that of the shards, and Owner tells the shard.
+func TestPortHome(t *testing.T) {
+	f := newFixture(t, world.Options{Shards: 3})
+	p := f.port()
+	for range 100 {
+		h, err := f.unit.Create(p, Unit{})
+		require.NoError(t, err)
+		require.Equal(t, uint32(f.Shards()), h.Shard())
+		f.Refresh()
+		shard, ok := f.Owner(h)
+		require.True(t, ok)
+		require.Less(t, shard, f.Shards())
+	}
+}

@@ -119,7 +119,8 @@ func (w *World) Options() Options { return w.options }
 // Tick returns the number of refreshes so far. Safe from any goroutine.
 func (w *World) Tick() uint64 { return w.tick.Load() }
 
-// Shards returns the number of shards.
+// Shards returns the number of shards. Owner tells in which of them an entity is; its handle
+// does not: Handle.Shard of what a port creates is Shards() itself, as no shard is its home.
 func (w *World) Shards() int { return len(w.shards) }
 
 // Alive reports whether the entity is alive. A marked one is alive until the

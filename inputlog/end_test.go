@@ -1,0 +1,62 @@
+package inputlog_test
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/atoll-sim/atoll/inputlog"
+	"github.com/atoll-sim/atoll/state"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// TestHashAtTheEnd compares hashes behind the last tick of a log: before the end is read they are
+// the same, after it the free slots of ports, and they alone, are others.
+func TestHashAtTheEnd(t *testing.T) {
+	type grain struct{ N int64 }
+	type sand struct{ grain }
+	fresh := func() (*world.World, *world.Bundle[sand]) {
+		w := world.MustNew(world.Options{})
+		world.Register[grain](w, "grain")
+		return w, world.NewBundle[sand](w)
+	}
+	sections := func(w *world.World) []state.Section {
+		all, err := state.NewHasher(w, nil).Sections()
+		require.NoError(t, err)
+		return all
+	}
+	w, sands := fresh()
+	var file bytes.Buffer
+	recorder, err := inputlog.NewRecorder(w, &file, inputlog.Options{})
+	require.NoError(t, err)
+	port, err := w.OpenPort()
+	require.NoError(t, err)
+	h, err := sands.Create(port, sand{})
+	require.NoError(t, err)
+	w.Refresh()
+	require.NoError(t, port.Destroy(h))
+	w.Refresh()
+	require.NoError(t, recorder.Close())
+	want := sections(w)
+
+	again, _ := fresh()
+	log, err := inputlog.Open(&file)
+	require.NoError(t, err)
+	player, err := log.Play(again, nil)
+	require.NoError(t, err)
+	for range 2 {
+		require.True(t, player.Next())
+		again.Refresh()
+	}
+	require.Equal(t, want, sections(again))
+	require.False(t, player.Next())
+	require.NoError(t, player.Err())
+	var differ []string
+	for i, s := range sections(again) {
+		if s != want[i] {
+			differ = append(differ, s.Name)
+		}
+	}
+	require.Equal(t, []string{"slots of what ports create"}, differ)
+}
