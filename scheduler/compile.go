@@ -15,6 +15,7 @@ func (t *tick) compile(w *world.World, systems []*system, labels bool) {
 	t.systems = systems
 	t.due = make([]bool, len(systems))
 	t.ran = make([]bool, len(systems))
+	t.took = make([]int64, len(systems))
 	for i := range t.programs {
 		t.programs[i].compile(systems, labels)
 	}

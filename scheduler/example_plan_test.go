@@ -133,10 +133,12 @@ func ExampleScheduler_Stats() {
 	for _, x := range stats.Systems {
 		fmt.Println(x.Name, x.Runs, x.Total > 0, x.Max <= x.Total)
 	}
+	fmt.Println("ticks:", stats.Recent.Ticks, stats.Recent.P50 <= stats.Recent.P99)
 	// Output:
 	// turn 1 true true
 	// shine 4 true true
 	// measure 4 true true
 	// merge "mean" 1 true true
 	// tell 0 false true
+	// ticks: 1 true
 }

@@ -176,7 +176,9 @@ func TestPanicOfAConstructor(t *testing.T) {
 	require.True(t, ok)
 	require.ErrorIs(t, err, errBroken)
 	require.ErrorContains(t, err, `the constructor of system "unlucky" panicked on shard 1: broken`)
-	defer func() { require.Contains(t, recover(), `the constructor of system "unasked" panicked on shard 0: world: `) }()
+	defer func() {
+		require.Contains(t, recover(), `the constructor of system "unasked" panicked on shard 0: world: `)
+	}()
 	require.Empty(t, f.Systems())
 	f.step(1)
 	f.MustAdd("unasked", func(*world.Build) func(*world.Context) { panic("world: something") })

@@ -102,6 +102,8 @@ type Scheduler struct {
 	names   names
 	control control
 	counts  counts
+	recent  recent // of whole ticks
+	began   int64  // when the tick did, by the clock
 
 	balancing balancing
 }

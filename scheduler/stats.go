@@ -3,6 +3,7 @@ package scheduler
 import (
 	"time"
 
+	"github.com/atoll-sim/atoll/internal/clock"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -17,6 +18,7 @@ type Stats struct {
 	Slipped  time.Duration // by which Run's clock is slow
 	Shifts   uint64        // decisions of the Balancer
 	Shifted  uint64        // entities that they were to move; world.Stats.Moved counts all that moved
+	Recent   Quantiles     // of the last ticks, systems, Balancer and refresh
 	Systems  []SystemStats // in the order in which they run, merges included
 }
 
@@ -30,6 +32,7 @@ type SystemStats struct {
 	Total   time.Duration // likewise
 	Last    time.Duration // the last runs of each shard, added up
 	Max     time.Duration // the longest run on a shard
+	Recent  Quantiles     // of the last ticks in which it ran, the runs of all shards added up
 	Shards  []ShardStats  // by shard; of a global system one
 }
 
@@ -53,7 +56,8 @@ func (s *Scheduler) Stats(dst *Stats) {
 	s.mustRest("Stats")
 	*dst = Stats{
 		Ticks: s.counts.Ticks, Panics: s.counts.Panics, Overruns: s.counts.Overruns,
-		Skipped: s.counts.Skipped, Slipped: s.counts.Slipped, Shifts: s.counts.Shifts, Shifted: s.counts.Shifted, Systems: dst.Systems[:0],
+		Skipped: s.counts.Skipped, Slipped: s.counts.Slipped, Shifts: s.counts.Shifts, Shifted: s.counts.Shifted,
+		Recent: s.recent.quantiles(), Systems: dst.Systems[:0],
 	}
 	t := &s.tick
 	for at, x := range t.systems {
@@ -63,7 +67,7 @@ func (s *Scheduler) Stats(dst *Stats) {
 			dst.Systems = append(dst.Systems, SystemStats{})
 		}
 		to := &dst.Systems[at]
-		*to = SystemStats{Name: x.name, Global: x.global, Enabled: x.enabled.Load(), Shards: to.Shards[:0]}
+		*to = SystemStats{Name: x.name, Global: x.global, Enabled: x.enabled.Load(), Recent: x.recent.quantiles(), Shards: to.Shards[:0]}
 		for i := range t.programs {
 			if p := &t.programs[i]; x.global == (p.shard == world.AllShards) {
 				to.add(t, p, at)
@@ -86,4 +90,24 @@ func (s *SystemStats) add(t *tick, p *program, at int) {
 	s.Last += one.Last
 	s.Max = max(s.Max, one.Max)
 	s.Shards = append(s.Shards, one)
+}
+
+// record adds what the tick took, and what each system took in it.
+func (s *Scheduler) record() {
+	t := &s.tick
+	s.recent.add(t.scale.Duration(clock.Now() - s.began))
+	clear(t.took)
+	for i := range t.programs {
+		p := &t.programs[i]
+		for k := range p.steps {
+			if x := &p.steps[k]; !x.off {
+				t.took[x.at] += p.stepTimes[k].now
+			}
+		}
+	}
+	for at, x := range t.systems {
+		if t.due[at] {
+			x.recent.add(t.scale.Duration(t.took[at]))
+		}
+	}
 }

@@ -47,6 +47,11 @@ func TestStats(t *testing.T) {
 	require.GreaterOrEqual(t, slow.Last, 3*unit)
 	require.GreaterOrEqual(t, global.Last, unit)
 	require.Zero(t, testing.AllocsPerRun(10, func() { f.Stats(&s) }))
+	require.Equal(t, []int{4, 4, 2, 2}, []int{s.Recent.Ticks, slow.Recent.Ticks, even.Recent.Ticks, global.Recent.Ticks})
+	require.GreaterOrEqual(t, slow.Recent.P50, 28*unit/10, "the shards added up")
+	require.GreaterOrEqual(t, slow.Recent.Max, slow.Recent.P99)
+	require.GreaterOrEqual(t, s.Recent.P50, 19*unit/10, "no less than the slowest shard")
+	require.GreaterOrEqual(t, s.Recent.Max, s.Recent.P50)
 	for s.Systems[1].Shards[0].Last >= unit { // what does nothing takes no time, when nobody else has the processor
 		f.step(2)
 		f.Stats(&s)

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 
+	"github.com/atoll-sim/atoll/internal/clock"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -22,6 +23,7 @@ func (s *Scheduler) step(ctx context.Context, call string) (err error) {
 	if err := s.prepare(); err != nil {
 		return err
 	}
+	s.began = clock.Now()
 	early := s.decide()
 	t := &s.tick
 	if t.world, err = s.beginTick(call); err != nil {
@@ -158,6 +160,7 @@ func (s *Scheduler) settle(ctx context.Context, early []*SystemError, broken *wo
 	t.observer.end(ctx)
 	t.settle()
 	s.counts.Ticks++
+	s.record()
 	panics := early
 	for i := range t.programs {
 		p := &t.programs[i]

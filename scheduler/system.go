@@ -26,6 +26,7 @@ type system struct {
 	off       []bool                 // likewise: it panicked there, and is not run any more
 	enabled   atomic.Bool
 	reenabled atomic.Bool // it is to run on all shards again
+	recent    recent      // what its runs in a tick took
 	merges    bool        // it is not the user's: it merges an accumulator
 }
 

@@ -21,6 +21,7 @@ type tick struct {
 	made     uint64 // ticks made so far
 	systems  []*system
 	due, ran []bool    // by system: in this tick, in the last one
+	took     []int64   // by system: scratch
 	programs []program // by shard, the last that of the global systems
 	global   *program  // the last, if it has steps
 	order    []int32   // the shards' programs, costliest first
