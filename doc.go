@@ -38,6 +38,7 @@
 //	learn what became of that                 Port.Notify, world.Completion
 //	send something to an entity               world.RegisterMessage, Message.Send
 //	name an entity in a database or packet    package handle
+//	write a tool that looks into the storage  package shard
 //	watch a world live                        go run ./cmd/atoll demo
 //	put a world under stress                  go run ./cmd/atoll soak
 //	compare it with other libraries           go run ./bench/compare

@@ -34,6 +34,25 @@ func TestExamples(t *testing.T) {
 	}
 }
 
+// TestIndex holds the index in doc.go against the packages that a user can import.
+func TestIndex(t *testing.T) {
+	read, err := readTree(os.DirFS("."))
+	require.NoError(t, err)
+	index, err := os.ReadFile("doc.go")
+	require.NoError(t, err)
+	packages := map[string]bool{}
+	for _, s := range read.sources {
+		dir := s.dir()
+		if !s.isTest() && dir != "." && s.file.Name.Name != "main" && dir != "world/many" && !strings.Contains("/"+dir+"/", "/internal/") {
+			packages[dir] = true
+		}
+	}
+	require.Greater(t, len(packages), 10)
+	for dir := range packages {
+		require.Regexp(t, `package `+dir+`\b|\b`+dir+`\.[A-Z]`, string(index), "%s is not in the index", dir)
+	}
+}
+
 // checkExamples returns what the examples of a package lack, one message each.
 func checkExamples(t tree, pkg string) (problems []string) {
 	var code, tests []*ast.File

@@ -47,6 +47,9 @@ type options struct {
 func optionsOf(all []Option) options {
 	o := options{every: 1, policy: byDefault}
 	for _, option := range all {
+		if option == nil {
+			panic("scheduler: a nil Option for a system; leave it out")
+		}
 		option(&o)
 	}
 	return o

@@ -183,3 +183,22 @@ func TestPanicOfAConstructor(t *testing.T) {
 	f.step(1)
 	f.MustAdd("unasked", func(*world.Build) func(*world.Context) { panic("world: something") })
 }
+
+// TestNilNamed passes nil wherever a user can: the panic names the call.
+func TestNilNamed(t *testing.T) {
+	f := newFixture(t, 1, 1)
+	for call, run := range map[string]func(){
+		"scheduler.New":   func() { scheduler.New(nil, scheduler.Options{}) },
+		"Scheduler.Step":  func() { _ = f.Step(nil) }, //nolint:staticcheck // on purpose
+		"Scheduler.Run":   func() { _ = f.Run(nil) },  //nolint:staticcheck // on purpose
+		"Scheduler.Stats": func() { f.Stats(nil) },
+		"a nil Option":    func() { _ = f.Add("x", idle, nil) },
+	} {
+		func() {
+			defer func() { require.Contains(t, fmt.Sprint(recover()), call) }()
+			run()
+		}()
+	}
+	require.ErrorContains(t, f.Add("x", nil), "needs a name and a constructor")
+	f.step(1)
+}

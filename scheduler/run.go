@@ -29,6 +29,7 @@ type Report struct {
 // It returns ErrRunning at once, and makes no tick, while another Run is under way: two would
 // make twice the ticks.
 func (s *Scheduler) Run(ctx context.Context) (err error) {
+	mustContext(ctx, "Scheduler.Run")
 	if !s.runs.CompareAndSwap(false, true) {
 		return ErrRunning
 	}

@@ -111,6 +111,9 @@ type Scheduler struct {
 // New makes a scheduler for a world. A world has one scheduler at a time. It
 // panics if a limit in the options is broken.
 func New(w *world.World, o Options) *Scheduler {
+	if w == nil {
+		panic("scheduler: scheduler.New for a nil World; make one with world.New")
+	}
 	o = o.validate(w)
 	s := &Scheduler{w: w, options: o, merges: map[int]*system{}}
 	s.names.init()
@@ -197,6 +200,12 @@ func (s *Scheduler) mustRest(call string) {
 	}
 }
 
+func mustContext(ctx context.Context, call string) {
+	if ctx == nil {
+		panic("scheduler: " + call + " with a nil Context; pass one, or context.Background()")
+	}
+}
+
 // prepare makes the programs, if systems were added since the last time.
 func (s *Scheduler) prepare() error {
 	if s.planned {
@@ -220,6 +229,7 @@ func (s *Scheduler) prepare() error {
 // calls runtime.Goexit, as a failing test does, does not stop it either. No
 // goroutine is left behind. Steady state allocates nothing.
 func (s *Scheduler) Step(ctx context.Context) error {
+	mustContext(ctx, "Scheduler.Step")
 	if err := ctx.Err(); err != nil {
 		return err
 	}

@@ -53,6 +53,9 @@ type counts struct {
 // scheduler, between ticks: in OnTick, for example. dst's slices are used again,
 // so that asking each tick allocates nothing.
 func (s *Scheduler) Stats(dst *Stats) {
+	if dst == nil {
+		panic("scheduler: Scheduler.Stats to a nil Stats; pass where they go")
+	}
 	s.mustRest("Stats")
 	*dst = Stats{
 		Ticks: s.counts.Ticks, Panics: s.counts.Panics, Overruns: s.counts.Overruns,

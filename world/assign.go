@@ -16,7 +16,7 @@ type assigner[T any] struct{ b *Bundle[T] }
 // It returns ErrMissing, and stores nothing, if the entity is known to lack one of them;
 // ErrStale if it is known not to be alive; ErrFull if the request was not accepted.
 func (b *Bundle[T]) Set(by Actor, h handle.Handle, v T) error {
-	b.check(by)
+	b.check(by, "Bundle.Set")
 	switch by := by.(type) {
 	case *World:
 		if err := by.ready("Bundle.Set by the World"); err != nil {

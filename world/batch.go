@@ -14,7 +14,7 @@ import (
 //
 // On an error those before it are made; the error says how many.
 func (b *Bundle[T]) CreateRows(w *World, n int, init func(rows Chunk)) error {
-	b.check(w)
+	b.check(w, "Bundle.CreateRows")
 	if err := w.idle("Bundle.CreateRows"); err != nil {
 		return err
 	}

@@ -39,6 +39,7 @@ type Build struct {
 // NewBuild starts the construction of a system for one shard, or with shard
 // AllShards of a global system. For schedulers.
 func NewBuild(w *World, shardID int, system string) *Build {
+	mustBe(w, "world.NewBuild")
 	w.mustIdle("world.NewBuild")
 	if shardID != AllShards && (shardID < 0 || shardID >= len(w.shards)) {
 		panic(fmt.Sprintf("world: world.NewBuild of system %q for shard %d; the shards are 0 to %d", system, shardID, len(w.shards)-1))
@@ -165,6 +166,7 @@ func (b *Build) bind(call string) binding {
 }
 
 func (w *World) bind(call string) binding {
+	mustBe(w, call)
 	w.mustIdle(call)
 	return binding{w: w, owner: len(w.shards), idle: true, lookup: &w.lookup, access: &Access{}, call: call, user: w.user}
 }

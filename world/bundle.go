@@ -125,7 +125,7 @@ func (b *Bundle[T]) Create(by Actor, v T) (handle.Handle, error) {
 func (b *Bundle[T]) createBy(by Actor, v *T) (handle.Handle, error) {
 	switch by := by.(type) {
 	case *World:
-		b.w.refuse(by, "bundle", b.name)
+		b.w.refuse(by, "Bundle.Create", "bundle", b.name)
 	case *Context:
 		by.mustCreate(b.w, &b.set, b.name)
 		switch s := by.shard; {
@@ -141,18 +141,18 @@ func (b *Bundle[T]) createBy(by Actor, v *T) (handle.Handle, error) {
 		}
 		return h, nil
 	case *Port:
-		if by.w != b.w {
-			b.w.refuse(by, "bundle", b.name)
+		if by.world() != b.w {
+			b.w.refuse(by, "Bundle.Create", "bundle", b.name)
 		}
 		return portCreate(by, b, v)
 	case *EntityContext:
-		b.check(by)
+		b.check(by, "Bundle.Create")
 		by.mustRun("Bundle.Create")
 		p := b.part(by.c.shard)
 		p.shard.Loop = max(p.shard.Loop, b.w.loop) // an idle world may be in a loop
 		return p.store(v)
 	}
-	b.check(by) // nil
+	b.check(by, "Bundle.Create") // nil
 	panic(embedded(by, "Bundle.Create"))
 }
 
@@ -194,7 +194,7 @@ func (b *Bundle[T]) appendN(dst []handle.Handle, want bool, by Actor, n int, ini
 	}
 	switch by := by.(type) {
 	case *Port:
-		b.check(by)
+		b.check(by, createNCall(want))
 		return portCreateN(by, b, dst, want, n, init)
 	}
 	var v T // behind what does without it: it is on the heap
@@ -236,11 +236,11 @@ func (b *Bundle[T]) appendN(dst []handle.Handle, want bool, by Actor, n int, ini
 // mayCreateN refuses CreateN, or AppendN if handles are wanted, at the wrong time: what it
 // does by Create would name that.
 func (b *Bundle[T]) mayCreateN(by Actor, want bool) error {
-	call, byWorld := "Bundle.CreateN", "Bundle.CreateN by the World"
+	call, byWorld := createNCall(want), "Bundle.CreateN by the World"
 	if want {
-		call, byWorld = "Bundle.AppendN", "Bundle.AppendN by the World"
+		byWorld = "Bundle.AppendN by the World"
 	}
-	b.check(by)
+	b.check(by, call)
 	switch by := by.(type) {
 	case *World:
 		return by.ready(byWorld)
@@ -254,10 +254,18 @@ func (b *Bundle[T]) mayCreateN(by Actor, want bool) error {
 	return nil
 }
 
+// createNCall names the call that wants handles or does not.
+func createNCall(want bool) string {
+	if want {
+		return "Bundle.AppendN"
+	}
+	return "Bundle.CreateN"
+}
+
 // Reserve makes room for n more entities, spread evenly over the shards, so
 // that creating them allocates nothing.
 func (b *Bundle[T]) Reserve(w *World, n int) error {
-	b.check(w)
+	b.check(w, "Bundle.Reserve")
 	if err := w.ready("Bundle.Reserve"); err != nil {
 		return err
 	}
@@ -274,12 +282,9 @@ func (b *Bundle[T]) Reserve(w *World, n int) error {
 }
 
 // check refuses whoever is not of the bundle's world.
-func (b *Bundle[T]) check(by Actor) {
-	if by == nil {
-		refuseNil("bundle", b.name)
-	}
-	if by.world() != b.w {
-		b.w.refuse(by, "bundle", b.name)
+func (b *Bundle[T]) check(by Actor, call string) {
+	if by == nil || by.world() != b.w {
+		b.w.refuse(by, call, "bundle", b.name)
 	}
 }
 

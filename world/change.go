@@ -41,7 +41,7 @@ func (c *Component[T]) Add(by Actor, h handle.Handle, v T) error {
 		}
 		return ErrStale
 	}
-	c.check(by)
+	c.check(by, "Component.Add")
 	return request(by, "Component.Add", &c.adding, h, v)
 }
 
@@ -58,16 +58,13 @@ func (c *Component[T]) Remove(by Actor, h handle.Handle) error {
 		}
 		return ErrStale
 	}
-	c.check(by)
+	c.check(by, "Component.Remove")
 	return request(by, "Component.Remove", &c.removing, h, struct{}{})
 }
 
-func (c *Component[T]) check(by Actor) {
-	if by == nil {
-		refuseNil("component", c.Name())
-	}
-	if by.world() != c.w {
-		c.w.refuse(by, "component", c.Name())
+func (c *Component[T]) check(by Actor, call string) {
+	if by == nil || by.world() != c.w {
+		c.w.refuse(by, call, "component", c.Name())
 	}
 }
 
@@ -130,7 +127,7 @@ func (b *Bundle[T]) Exchange(by Actor, h handle.Handle, v T, remove ...Component
 
 // exchange is Add and Exchange, as the call says.
 func (b *Bundle[T]) exchange(by Actor, call string, h handle.Handle, v T, remove []ComponentSet) error {
-	b.check(by)
+	b.check(by, call)
 	gone := b.w.setOf(call, remove)
 	w, ok := by.(*World)
 	if !ok {

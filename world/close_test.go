@@ -116,7 +116,7 @@ func TestCloseFailsFurtherUse(t *testing.T) {
 		"world.Register": func() { world.Register[Unknown](f.World, "x") }, "world.NewBundle": func() { world.NewBundle[Unit](f.World) },
 		"world.RegisterMessage":  func() { world.RegisterMessage[Unknown](f.World, "x") },
 		"world.RegisterResource": func() { world.RegisterResource(f.World, "x", "") },
-		"Resource.Get":     func() { weather.Get() }, "Resource.Set": func() { weather.Set(1) },
+		"Resource.Get":           func() { weather.Get() }, "Resource.Set": func() { weather.Set(1) },
 		"world.Read": func() { world.Read[Health](f.World) }, "Bundle.PlaceBy": func() { f.unit.PlaceBy(nil) },
 	} {
 		t.Run(call, func(t *testing.T) {

@@ -315,7 +315,7 @@ func TestCompletionOldSignal(t *testing.T) {
 	p, h := f.port(), f.newUnit(1)
 	var done world.Completion
 	require.NoError(t, p.Notify(&done).Destroy(h))
-	done.Done()                   // there is nothing to signal on before
+	done.Done()                           // there is nothing to signal on before
 	world.Finish(&done, ^world.Undecided) // which leaves it waiting
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()

@@ -78,7 +78,7 @@ func (c *Component[T]) Name() string { return c.w.components[c.id].name }
 // is known to lack the component, ErrFull if the request was not accepted. A
 // *Context must have asked its Build to Write the component.
 func (c *Component[T]) Set(by Actor, h handle.Handle, v T) error {
-	c.check(by)
+	c.check(by, "Component.Set")
 	switch by := by.(type) {
 	case *World:
 		if err := by.ready("Component.Set by the World"); err != nil {

@@ -47,7 +47,12 @@ func newContext(w *World, owner int, s *shard.Shard) *Context {
 	return c
 }
 
-func (c *Context) world() *World { return c.w }
+func (c *Context) world() *World {
+	if c == nil {
+		return nil
+	}
+	return c.w
+}
 
 // Tick returns the number of the tick, from 0.
 func (c *Context) Tick() uint64 { return c.w.tick.Load() }
@@ -241,8 +246,8 @@ func (c *Context) mustWrite(component int, call string) {
 }
 
 func (c *Context) mustCreate(w *World, set *shard.Set, bundle string) {
-	if w != c.w {
-		c.w.refuse(c, "bundle", bundle)
+	if w != c.world() {
+		w.refuse(c, "Bundle.Create", "bundle", bundle)
 	}
 	c.mustRun("Bundle.Create")
 	if !c.access.Writes.Contains(set) {

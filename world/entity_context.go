@@ -154,7 +154,12 @@ func (w *World) failures() []*CallError {
 	return all
 }
 
-func (s *EntityContext) world() *World { return s.c.w }
+func (s *EntityContext) world() *World {
+	if s == nil || s.c == nil {
+		return nil
+	}
+	return s.c.w
+}
 
 // Handle returns the entity's handle.
 func (s *EntityContext) Handle() handle.Handle { return s.h }
@@ -196,10 +201,18 @@ func (s *EntityContext) Destroy(h handle.Handle) error {
 
 // mustRun returns where the entity is, and panics when the function is over.
 func (s *EntityContext) mustRun(call string) shard.Loc {
-	if s.l == 0 {
-		panic(fmt.Sprintf("world: %s after function %q returned; an EntityContext is for the running function alone", call, s.function))
+	if s == nil || s.l == 0 {
+		s.refuseLate(call)
 	}
 	return s.l
+}
+
+//go:noinline
+func (s *EntityContext) refuseLate(call string) {
+	if s == nil {
+		panic(fmt.Sprintf("world: %s of a nil EntityContext; pass the one that the function is given", call))
+	}
+	panic(fmt.Sprintf("world: %s after function %q returned; an EntityContext is for the running function alone", call, s.function))
 }
 
 // Read returns the component of the entity a function is called on, or nil if it

@@ -38,6 +38,9 @@ type Extension interface {
 // were there before. The world must be idle. Entities that are marked by then die without it.
 func (w *World) Extend(x Extension) {
 	w.mustIdle("World.Extend")
+	if x == nil {
+		panic("world: World.Extend by a nil Extension; pass what takes part in the refresh")
+	}
 	w.extensions.w = w
 	w.extensions.all = append(w.extensions.all, extended{Extension: x})
 	for _, s := range w.shards {
@@ -71,7 +74,11 @@ type Requests[T any] struct {
 // the entity that it was sent with, if that is alive and not marked. The outcome is
 // told to who waits. name is for panics.
 func NewRequests[T any](w *World, name string, do func(h handle.Handle, v *T) Outcome) *Requests[T] {
+	mustBe(w, "world.NewRequests")
 	w.mustIdle("world.NewRequests")
+	if do == nil {
+		panic(fmt.Sprintf("world: world.NewRequests of %q with a nil function; pass what to do", name))
+	}
 	r := &Requests[T]{w: w, name: name, do: do}
 	r.kind = shard.NewJoint[T](w.space, jointly[T]{r, name})
 	return r
@@ -79,11 +86,8 @@ func NewRequests[T any](w *World, name string, do func(h handle.Handle, v *T) Ou
 
 // Check panics unless by acts on the world of the extension.
 func (r *Requests[T]) Check(by Actor) {
-	if by == nil {
-		refuseNil("extension", r.name)
-	}
-	if by.world() != r.w {
-		r.w.refuse(by, "extension", r.name)
+	if by == nil || by.world() != r.w {
+		r.w.refuse(by, "a request of "+r.name, "extension", r.name)
 	}
 }
 

@@ -70,9 +70,7 @@ func newFlagger(w *World) *flagger {
 }
 
 func setFlags(by Actor, call string, h handle.Handle, f flagging) error {
-	if by == nil {
-		panic(fmt.Sprintf("world: %s by a nil Actor; pass a *World, *Context, *EntityContext or *Port", call))
-	}
+	mustActor(by, call)
 	x := by.world().flagger
 	switch by := by.(type) {
 	case *World:

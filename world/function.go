@@ -39,11 +39,8 @@ func (f *Func[A]) Name() string { return f.name }
 // It returns ErrStale if the entity is known not to be alive, ErrFull if the
 // request was not accepted.
 func (f *Func[A]) Call(by Actor, on handle.Handle, arg A) error {
-	if by == nil {
-		refuseNil("function", f.name)
-	}
-	if by.world() != f.w {
-		f.w.refuse(by, "function", f.name)
+	if by == nil || by.world() != f.w {
+		f.w.refuse(by, "Func.Call", "function", f.name)
 	}
 	w, ok := by.(*World)
 	if !ok {
@@ -133,11 +130,11 @@ func (q *Question[A, R]) Name() string { return q.name }
 // Ask asks an entity; the refresh fills in the answer. It returns ErrFull if the
 // request was not accepted.
 func (q *Question[A, R]) Ask(p *Port, of handle.Handle, arg A, answer *Answer[R]) error {
-	if p == nil {
-		refuseNil("question", q.name)
+	if answer == nil {
+		panic(fmt.Sprintf("world: Question.Ask of %q with a nil Answer; pass where the answer goes", q.name))
 	}
-	if p.w != q.w {
-		q.w.refuse(p, "question", q.name)
+	if p.world() != q.w {
+		q.w.refuse(p, "Question.Ask", "question", q.name)
 	}
 	return portSend(p.notifyAnswer(&answer.Completion), &q.asking, of, asked[A, R]{arg, answer})
 }

@@ -31,9 +31,7 @@ type release struct {
 
 // LivenessOf returns the liveness handle of by's world. Safe from any goroutine at any time.
 func LivenessOf(by Actor) *Liveness {
-	if by == nil {
-		panic("world: a reference is asked of a nil Actor; pass a *World, *Context, *EntityContext or *Port")
-	}
+	mustActor(by, "world.LivenessOf")
 	return by.world().livenessOf()
 }
 

@@ -81,7 +81,7 @@ func (m *Message[M]) Name() string { return m.name }
 // It returns ErrStale if the entity is known not to be alive, ErrFull if the
 // message was not accepted.
 func (m *Message[M]) Send(by Actor, to handle.Handle, body M) error {
-	m.check(by)
+	m.check(by, "Message.Send")
 	w, ok := by.(*World)
 	if !ok {
 		return request(by, "Message.Send", &m.sending, to, body)
@@ -102,7 +102,7 @@ func (m *Message[M]) Send(by Actor, to handle.Handle, body M) error {
 // It returns ErrFull if the message was not accepted, and panics if there is no
 // such shard.
 func (m *Message[M]) SendShard(by Actor, to int, body M) error {
-	m.check(by)
+	m.check(by, "Message.SendShard")
 	if to < 0 || to >= len(m.w.shards) {
 		panic(fmt.Sprintf("world: message %q is sent to shard %d; the world has 0 to %d", m.name, to, len(m.w.shards)-1))
 	}
@@ -112,16 +112,13 @@ func (m *Message[M]) SendShard(by Actor, to int, body M) error {
 // Broadcast is SendShard to every shard: all get it or none. It counts as one
 // request for each.
 func (m *Message[M]) Broadcast(by Actor, body M) error {
-	m.check(by)
+	m.check(by, "Message.Broadcast")
 	return m.direct(by, "Message.Broadcast", 0, len(m.w.shards), body)
 }
 
-func (m *Message[M]) check(by Actor) {
-	if by == nil {
-		refuseNil("message", m.name)
-	}
-	if by.world() != m.w {
-		m.w.refuse(by, "message", m.name)
+func (m *Message[M]) check(by Actor, call string) {
+	if by == nil || by.world() != m.w {
+		m.w.refuse(by, call, "message", m.name)
 	}
 }
 

@@ -24,9 +24,7 @@ import (
 // world to be marked; ErrFull if the request was not accepted; ErrChunks if the
 // world is full. It panics if there is no such shard.
 func Move(by Actor, h handle.Handle, to int) error {
-	if by == nil {
-		panic("world: world.Move by a nil Actor; pass a *World, *Context, *EntityContext or *Port")
-	}
+	mustActor(by, "world.Move")
 	w := by.world()
 	if to < 0 || to >= len(w.shards) {
 		panic(fmt.Sprintf("world: world.Move of %v to shard %d, want 0 to %d", h, to, len(w.shards)-1))

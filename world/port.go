@@ -41,7 +41,12 @@ type Port struct {
 	spare   *batch          // for the next time
 }
 
-func (p *Port) world() *World { return p.w }
+func (p *Port) world() *World {
+	if p == nil {
+		return nil
+	}
+	return p.w
+}
 
 // Number returns the port's number, by which refreshes order the ports.
 func (p *Port) Number() int { return int(p.number) }
@@ -65,6 +70,9 @@ func (p *Port) Notify(c *Completion) *Port {
 // until the context ends: then the request fails with the context's error, and
 // was not sent. It returns ErrTooLarge at once for what no queue has room for.
 func (p *Port) Within(ctx context.Context) *Port {
+	if ctx == nil {
+		panic("world: Port.Within of a nil Context; pass one that ends, or context.Background")
+	}
 	p.within, p.special = ctx, true
 	return p
 }

@@ -28,6 +28,9 @@ type batch struct {
 //
 // Anything but requests that f does is of course not undone.
 func (p *Port) Batch(f func() error) error {
+	if f == nil {
+		panic("world: Port.Batch of a nil function; pass one that asks for what belongs together")
+	}
 	if err := p.unusable(); err != nil {
 		return err
 	}

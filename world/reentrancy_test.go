@@ -126,7 +126,7 @@ func TestReentrancy(t *testing.T) {
 			},
 			"Component.Add by the World":    func(f *fixture, h handle.Handle) { _ = f.name.Add(f.World, h, Name{}) },
 			"Component.Remove by the World": func(f *fixture, h handle.Handle) { _ = f.health.Remove(f.World, h) },
-			"world.Move by the World":   func(f *fixture, h handle.Handle) { _ = world.Move(f.World, h, 1) },
+			"world.Move by the World":       func(f *fixture, h handle.Handle) { _ = world.Move(f.World, h, 1) },
 		} {
 			t.Run(call+" in "+place, func(t *testing.T) {
 				f := newFixture(t, world.Options{Shards: 2})

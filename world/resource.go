@@ -56,7 +56,7 @@ func RegisterResource[T any](w *World, name string, first T) *Resource[T] {
 // Panics as of RegisterResource.
 func RegisterAccumulator[T any](w *World, name string, merge func(total, part *T)) *Resource[T] {
 	if merge == nil {
-		panic(fmt.Sprintf("world: accumulator %q needs a function that merges", name))
+		panic(fmt.Sprintf("world: world.RegisterAccumulator of %q with a nil function; pass one that merges", name))
 	}
 	r := newResource[T](w, "world.RegisterAccumulator", name)
 	r.merge = merge
@@ -68,6 +68,7 @@ func RegisterAccumulator[T any](w *World, name string, merge func(total, part *T
 }
 
 func newResource[T any](w *World, call, name string) *Resource[T] {
+	mustBe(w, call)
 	w.mustIdle(call)
 	t := reflect.TypeFor[T]()
 	switch {

@@ -71,6 +71,9 @@ type Restoration struct {
 // then the world has what was restored until then. It costs what creating does, and a
 // look at each slot.
 func (w *World) Restore(of Layout, fill func(r *Restoration) error) error {
+	if fill == nil {
+		panic("world: World.Restore with a nil function; pass what makes the entities")
+	}
 	w.mustSettle("World.Restore")
 	if of != w.Layout() {
 		return fmt.Errorf("%w: they have %+v, this world has %+v", ErrLayout, of, w.Layout())
@@ -95,7 +98,7 @@ func (w *World) Restore(of Layout, fill func(r *Restoration) error) error {
 // has happened.
 func (b *Bundle[T]) Recreate(r *Restoration, in int, h handle.Handle, v T) error {
 	r.mustRun("Bundle.Recreate")
-	b.check(r.w)
+	b.check(r.w, "Bundle.Recreate")
 	if in < 0 || in >= len(b.parts) {
 		return fmt.Errorf("%w: %v is to be in shard %d, of %d that there are", ErrHandle, h, in, len(b.parts))
 	}
@@ -135,7 +138,10 @@ func (r *Restoration) Retire(h handle.Handle) error {
 }
 
 func (r *Restoration) mustRun(call string) {
-	if r == nil || r.done {
+	if r == nil {
+		panic(fmt.Sprintf("world: %s of a nil Restoration; use the one that World.Restore gives", call))
+	}
+	if r.done {
 		panic(fmt.Sprintf("world: %s by a Restoration that is over; use it within the function that World.Restore calls", call))
 	}
 }

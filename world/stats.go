@@ -38,6 +38,9 @@ type ShardStats struct {
 // used again, so that asking each tick allocates nothing.
 func (w *World) Stats(dst *Stats) {
 	w.mustIdle("World.Stats")
+	if dst == nil {
+		panic("world: World.Stats to a nil Stats; pass where they go")
+	}
 	*dst = Stats{Tick: w.Tick(), Rejected: w.rejected.Load(), Retired: w.portSlots.Retired(), HugePages: w.space.HugePages(), Shards: dst.Shards[:0]}
 	for _, x := range w.refresh.partitions {
 		dst.count(&x.lost)

@@ -349,8 +349,9 @@ func (w *World) mustNotLoop(call string) {
 }
 
 // refuse panics about something of this world that was used with another.
-func (w *World) refuse(by Actor, what, name string) {
-	panic(fmt.Sprintf("world: %s %q belongs to another world than the %T it is used with; use that world's own", what, name, by))
+func (w *World) refuse(by Actor, call, what, name string) {
+	mustActor(by, call)
+	panic(fmt.Sprintf("world: %s: %s %q belongs to another world than the %T it is used with; use that world's own", call, what, name, by))
 }
 
 // embedded says what is wrong with an Actor that is none of those that there are: one of
@@ -359,9 +360,14 @@ func embedded(by Actor, call string) string {
 	return fmt.Sprintf("world: %s by a %T, which embeds what acts on the world; pass the *World, *Context, *EntityContext or *Port itself", call, by)
 }
 
-// refuseNil panics about something that was used with nobody.
-func refuseNil(what, name string) {
-	panic(fmt.Sprintf("world: %s %q is used with a nil Actor; pass a *World, *Context, *EntityContext or *Port", what, name))
+// mustActor panics about a nil Actor, or one that is a nil pointer.
+func mustActor(by Actor, call string) {
+	switch {
+	case by == nil:
+		panic(fmt.Sprintf("world: %s by a nil Actor; pass a *World, *Context, *EntityContext or *Port", call))
+	case by.world() == nil:
+		panic(fmt.Sprintf("world: %s by a nil %T; pass one of a world", call, by))
+	}
 }
 
 // mustBe panics about a nil world.
