@@ -222,7 +222,7 @@ func TestLimits(t *testing.T) {
 func TestMisuse(t *testing.T) {
 	f, other := newFixture(t, 1, names.Options{}), newFixture(t, 1, names.Options{})
 	h := f.make(1)[0]
-	require.PanicsWithValue(t, `world: extension "names" belongs to another world than the *world.World it is used with; use that world's own`,
+	require.PanicsWithValue(t, `world: a request: extension "names" belongs to another world than the *world.World it is used with; use that world's own`,
 		func() { _ = f.names.Bind(other.World, h, "x") })
 	f.tick(h, func(*world.Context) {
 		require.Panics(t, func() { _ = f.names.Bind(f.World, h, "x") })

@@ -87,7 +87,7 @@ func NewRequests[T any](w *World, name string, do func(h handle.Handle, v *T) Ou
 // Check panics unless by acts on the world of the extension.
 func (r *Requests[T]) Check(by Actor) {
 	if by == nil || by.world() != r.w {
-		r.w.refuse(by, "a request of "+r.name, "extension", r.name)
+		r.w.refuse(by, "a request", "extension", r.name)
 	}
 }
 

@@ -226,7 +226,7 @@ func TestExtensionMisuse(t *testing.T) {
 	a := newPact(f, "a", &log)
 	h := f.newUnit(1)
 	p := g.port()
-	require.PanicsWithValue(t, `world: extension "a" belongs to another world than the *world.Port it is used with; use that world's own`, func() { _ = a.sent.Send(p, h, bind{}) })
+	require.PanicsWithValue(t, `world: a request: extension "a" belongs to another world than the *world.Port it is used with; use that world's own`, func() { _ = a.sent.Send(p, h, bind{}) })
 	require.PanicsWithValue(t, `world: extension "a" sends a request of *world.World; an idle World acts at once`, func() { _ = a.sent.Send(f.World, h, bind{}) })
 	f.tick(func(*world.Build) func(*world.Context) {
 		return func(c *world.Context) {

@@ -414,7 +414,7 @@ func TestFunctionMisuse(t *testing.T) {
 		"no function":      {func() { world.RegisterFunc[int](f.World, "x", nil) }, []string{`"x" with a nil function`}},
 		"name twice":       {func() { f.registerHeal() }, []string{`"heal" is taken`, "pass another"}},
 		"question twice":   {func() { world.RegisterQuestion(f.World, "heal", func(*world.EntityContext, int) int { return 0 }) }, []string{`"heal" is taken`}},
-		"nil holder":       {func() { _ = heal.Call(nil, h, Heal{}) }, []string{`function "heal" is used with a nil Actor`}},
+		"nil holder":       {func() { _ = heal.Call(nil, h, Heal{}) }, []string{`function "heal" by a nil Actor`}},
 		"other world":      {func() { _ = theirs.Call(p, h, Heal{}) }, []string{`function "heal"`, "another world", "*world.Port"}},
 		"by other world":   {func() { _ = theirs.Call(f.World, h, Heal{}) }, []string{`function "heal"`, "*world.World"}},
 		"ask by nil":       {func() { _ = ask.Ask(nil, h, 1, new(world.Answer[int])) }, []string{`question "ask"`}},

@@ -70,7 +70,7 @@ func TestMessageToShardsRefused(t *testing.T) {
 	for _, i := range []int{-1, 4} {
 		mustPanic(t, []string{`message "hit" is sent to shard`, "the world has 0 to 3"}, func() { _ = f.hit.SendShard(p, i, Hit{}) })
 	}
-	mustPanic(t, []string{`message "hit" is used with a nil Actor`}, func() { _ = f.hit.Broadcast(nil, Hit{}) })
+	mustPanic(t, []string{`message "hit" by a nil Actor`}, func() { _ = f.hit.Broadcast(nil, Hit{}) })
 }
 
 // TestMessageSteady sends messages between systems tick by tick: once warm,

@@ -28,7 +28,7 @@ func TestNilNamed(t *testing.T) {
 		"world.RegisterFunc: f":            func() { world.RegisterFunc[int](f.World, "nil", nil) },
 		"world.RegisterQuestion: f":        func() { world.RegisterQuestion[int, int](f.World, "nil", nil) },
 		"world.RegisterAccumulator: merge": func() { world.RegisterAccumulator[int](f.World, "nil", nil) },
-		"World.Restore: fill":              func() { _ = f.Restore(f.Layout(), nil) },
+		"World.Restore: fill":              func() { _ = world.MustNew(world.Options{Shards: 1}).Restore(f.Layout(), nil) },
 		"Component.Ask: answer":            func() { _ = f.health.Ask(p, h, nil) },
 		"Question.Ask: answer":             func() { _ = ask.Ask(p, h, 0, nil) },
 		"Component.Ask: p":                 func() { _ = f.health.Ask(nil, h, new(world.Answer[Health])) },

@@ -88,7 +88,7 @@ func TestResourceMisuse(t *testing.T) {
 		{"no name", func() { world.RegisterResource(f.World, "", other{}) }, []string{"needs a name"}},
 		{"type twice", func() { world.RegisterResource(f.World, "x", Weather{}) }, []string{"Weather is registered already", `"weather"`}},
 		{"name twice", func() { world.RegisterResource(f.World, "weather", other{}) }, []string{`name "weather" is taken`}},
-		{"no merge", func() { world.RegisterAccumulator[other](f.World, "x", nil) }, []string{`accumulator "x"`, "merges"}},
+		{"no merge", func() { world.RegisterAccumulator[other](f.World, "x", nil) }, []string{`RegisterAccumulator of "x"`, "merges"}},
 		{"read unknown", func() { world.ReadResource[other](shard) }, []string{`system "serf", world.ReadResource`, "call world.RegisterResource[world_test.other]"}},
 		{"write unknown", func() { world.WriteResource[other](global) }, []string{`system "lord", world.WriteResource`}},
 		{"write in a shard", func() { world.WriteResource[Weather](shard) }, []string{`"serf"`, `"weather" is written by global systems alone`, "make the system global"}},

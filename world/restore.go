@@ -71,9 +71,6 @@ type Restoration struct {
 // then the world has what was restored until then. It costs what creating does, and a
 // look at each slot.
 func (w *World) Restore(of Layout, fill func(r *Restoration) error) error {
-	if fill == nil {
-		panic("world: World.Restore with a nil function; pass what makes the entities")
-	}
 	w.mustSettle("World.Restore")
 	if of != w.Layout() {
 		return fmt.Errorf("%w: they have %+v, this world has %+v", ErrLayout, of, w.Layout())
@@ -81,6 +78,10 @@ func (w *World) Restore(of Layout, fill func(r *Restoration) error) error {
 	inner, err := shard.NewRestore(w.space, w.shards, w.portSlots)
 	if err != nil {
 		return err
+	}
+	if fill == nil {
+		inner.Finish()
+		panic("world: World.Restore with a nil function; pass what makes the entities")
 	}
 	r := &Restoration{w: w, of: inner}
 	w.open++       // what moves rows is refused

@@ -350,7 +350,7 @@ func (w *World) mustNotLoop(call string) {
 
 // refuse panics about something of this world that was used with another.
 func (w *World) refuse(by Actor, call, what, name string) {
-	mustActor(by, call)
+	mustActor(by, fmt.Sprintf("%s of %s %q", call, what, name))
 	panic(fmt.Sprintf("world: %s: %s %q belongs to another world than the %T it is used with; use that world's own", call, what, name, by))
 }
 

@@ -116,7 +116,7 @@ func unknownNames(t testing.TB, text string) (unknown []string) {
 	for _, m := range dotted.FindAllStringSubmatch(text, -1) {
 		switch name := m[0]; {
 		case m[1] == "b" && known["Build."+m[2]]: // as a constructor calls its Build
-		case m[1] == "misuse_test" || m[1] == "runtime":
+		case m[1] == "misuse_test" || m[1] == "runtime" || m[1] == "context":
 		case !known[name]:
 			unknown = append(unknown, name)
 		}
