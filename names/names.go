@@ -53,7 +53,7 @@ const (
 // Invariants: no two entities have the same name, and who has one is alive, but for
 // readers while a refresh is under way.
 //
-// Ownership: the world's. Changes may be called by whoever holds the Holder; Lookup,
+// Ownership: the world's. Changes may be called by whoever holds the Actor; Lookup,
 // NameOf and Len by anyone at any time.
 type Names[K Name] struct {
 	w        *world.World

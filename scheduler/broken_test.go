@@ -13,7 +13,7 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// hostile is an extension and a Listener that fails in one of its methods.
+// hostile is an extension and a Recorder that fails in one of its methods.
 type hostile struct {
 	in   string
 	fail func()
@@ -85,7 +85,7 @@ func TestStepBreaks(t *testing.T) {
 	}
 }
 
-// TestStepRecorderFails has a Listener fail beside workers: the tick is completed, Step
+// TestStepRecorderFails has a Recorder fail beside workers: the tick is completed, Step
 // says so once, and the world goes on.
 func TestStepRecorderFails(t *testing.T) {
 	for how, fail := range fails {

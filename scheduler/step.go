@@ -154,7 +154,7 @@ func (x *system) holds(w *world.World) (all bool, err *SystemError) {
 // settle draws the sums of a tick that is over, and joins its panics: those of
 // conditions, then by shard and in order of the systems, then those of global
 // systems, then that of the balancer, then those of functions and those of hooks in
-// the refresh, by shard, then that of a Listener, and what broke the world.
+// the refresh, by shard, then that of a Recorder, and what broke the world.
 func (s *Scheduler) settle(ctx context.Context, early []*SystemError, broken *world.BrokenError) error {
 	t := &s.tick
 	t.observer.end(ctx)
@@ -197,7 +197,7 @@ func (s *Scheduler) settle(ctx context.Context, early []*SystemError, broken *wo
 		all = append(all, deaf)
 		s.counts.Panics++
 		if l := s.options.Logger; l != nil {
-			l.Error("listener panicked", "method", deaf.Method, "tick", deaf.Tick, "panic", deaf.Value, "stack", string(deaf.Stack))
+			l.Error("recorder failed", "method", deaf.Method, "tick", deaf.Tick, "panic", deaf.Value, "stack", string(deaf.Stack))
 		}
 	}
 	if broken != nil {

@@ -13,7 +13,7 @@ import (
 // once; the rest of the world by requests, which the next refresh applies.
 //
 //	Component.Read, Write   the entity's components
-//	EntityContext.Destroy            the entity goes at this refresh; later requests find it gone
+//	EntityContext.Destroy   the entity goes at this refresh; later requests find it gone
 //	Component.Set           of the entity at once
 //	Bundle.Create           in the shard at once; alive at once
 //	everything else         by request, also on the entity itself

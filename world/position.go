@@ -16,7 +16,7 @@ import (
 // Options.KeepOrder.
 //
 // It costs by the number of tables and chunks, not of entities; to visit all use Chunks
-// or Atoms.
+// or Entities.
 func (q *Query) At(i int) (Chunk, bool) {
 	if q.idle {
 		q.w.mustIdle("Query.At")

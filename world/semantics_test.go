@@ -78,7 +78,7 @@ alive becomes stale where the table says marked, or applied for Destroy.
 - Send by a World is delivered in the next tick like what the last refresh applied.
 - Pending in the last column of a Port: the create is in the same refresh. Of a handle whose create is not sent by then all is gone:
   it is in a batch, or is the next of a slot that ports create from, which nobody was told.
-- A Self, in a function, does at once what concerns its own entity (Set, Flag, Destroy) and what it creates; its other requests are
+- An EntityContext, in a function, does at once what concerns its own entity (Set, Flag, Destroy) and what it creates; its other requests are
   the next refresh's, and are answered as a Context's.
 `
 

@@ -63,7 +63,7 @@ func (s Survey) Misrouted() bool { return s.w.misrouted }
 // Shard returns a shard, and with it its tables and its home.
 func (s Survey) Shard(i int) *shard.Shard { return s.w.shards[i] }
 
-// PortAllocator returns the home of what ports create.
+// PortSlots returns the home of what ports create.
 func (s Survey) PortSlots() *shard.PortAllocator { return s.w.portSlots }
 
 // Extensions lists the extensions in the order in which they came.

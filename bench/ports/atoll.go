@@ -90,7 +90,7 @@ func openAtoll(s setting) field {
 }
 
 // atollWorker learns when the last request of each chunk is applied. It does not
-// destroy what is not there yet, and so never has more under way than a lane holds.
+// destroy what is not there yet, and so never has more under way than a queue holds.
 type atollWorker struct {
 	movers    *world.Bundle[mover]
 	port      *world.Port

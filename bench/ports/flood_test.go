@@ -11,9 +11,9 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// TestFlood sends ten times more through many ports than their lanes hold. What
+// TestFlood sends ten times more through many ports than their queues hold. What
 // does not fit is told to its sender, at once; memory stays under the limit of the
-// lanes; the tick applies what was accepted, and the next one is as any.
+// queues; the tick applies what was accepted, and the next one is as any.
 func TestFlood(t *testing.T) {
 	const (
 		ports  = 16
@@ -66,7 +66,7 @@ func TestFlood(t *testing.T) {
 			want += int(n[0])
 			told += n[1]
 		}
-		// The rings of a queue double, so a lane can have twice its limit and the
+		// The rings of a queue double, so a queue can have twice its limit and the
 		// rings that were too small.
 		require.LessOrEqual(t, heap(), before+ports*4*bytes)
 		w.Refresh()

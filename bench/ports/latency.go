@@ -41,7 +41,7 @@ func (k *calls) run(goroutines int) []callCell {
 	}
 }
 
-// send times each call. Waiting for room in the lane is not in it.
+// send times each call. Waiting for room in the queue is not in it.
 func (k *calls) send(t *ticking, p *world.Port) (creates, destroys []time.Duration) {
 	creates, destroys = make([]time.Duration, 0, k.samples), make([]time.Duration, 0, k.samples)
 	w := &atollWorker{movers: t.movers, port: p}
