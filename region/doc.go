@@ -1,6 +1,12 @@
 // Package region partitions a world by space: each shard holds what is in one
-// region of a grid. Then what is near is mostly in the same shard, and a system
-// that looks around needs no foreign reads, or those of neighbours alone.
+// region of a grid. Then what is near is mostly in the same shard, where a query of a system
+// finds it.
+//
+// The rows of another shard no system can walk, a neighbour's no more than any. Of an entity
+// there it can read by its handle, with world.ForeignReader.Get; AppendNeighbours is for
+// world.ReadForeignOf, so that nothing waits for shards that are further away. To find what
+// is near across a border, publish positions in an accumulator: see "What is near me" in
+// docs/guide.md.
 //
 // A Grid knows which region a position is in. Its Shard is for Bundle.PlaceBy, so
 // that entities are created where they belong; its System moves those that have

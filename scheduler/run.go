@@ -28,6 +28,10 @@ type Report struct {
 //
 // It returns ErrRunning at once, and makes no tick, while another Run is under way: two would
 // make twice the ticks.
+//
+// A goroutine of yours that waits for the outcome of a request, in Answer.Get or
+// Completion.Wait, waits for a tick: when Run has returned and no more ticks come, call
+// World.Close, which tells all of them.
 func (s *Scheduler) Run(ctx context.Context) (err error) {
 	mustContext(ctx, "Scheduler.Run")
 	if !s.runs.CompareAndSwap(false, true) {

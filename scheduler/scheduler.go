@@ -134,8 +134,12 @@ func New(w *world.World, o Options) *Scheduler {
 // Workers returns the number of goroutines that run systems.
 func (s *Scheduler) Workers() int { return s.options.Workers }
 
-// Add adds a system, running its constructor once for every shard. The name must
-// not be taken. It returns an error if the system asks for access that cannot be
+// Add adds a system, running its constructor once for every shard. It returns an error
+// for a name that is empty or taken, for options that cannot be, for a constructor that is
+// nil, returns nil or asks for other access on one shard than on another; it panics where
+// what the constructor calls does, as world.Read of a type that is not registered. Names in
+// Before and After that nobody has are an error of the first Step. It also
+// returns an error if the system asks for access that cannot be
 // granted, or if systems are then to come before each other in a circle, or
 // world.ErrClosed; then nothing is added. A panic of the constructor is the caller's, with the
 // name of the system before its value.

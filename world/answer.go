@@ -19,7 +19,8 @@ import (
 // The zero value is ready. As of Completion.
 type Answer[T any] struct {
 	Completion
-	value T
+	value   T
+	failure *CallError // of the outcome Failed, if it was kept
 }
 
 // Value returns the answer, or false if there is none: not yet, or the outcome is
@@ -33,11 +34,22 @@ func (a *Answer[T]) Value() (T, bool) {
 
 // Get waits for the answer. It returns the context's error if that ends first,
 // ErrStale for the outcome Gone, ErrMissing for Missing, ErrFailed for Failed, ErrClosed
-// for Closed, ErrBroken for Broken.
+// for Closed, ErrBroken for Broken. The ErrFailed of a question also wraps the *CallError,
+// with the function's name and what it panicked with, if the refresh kept that one; see
+// FailuresMax.
+//
+// An entity that is marked when the refresh comes to the request counts as gone, also if a
+// system has marked it in the same tick.
+//
+// After the context's error the request is still under way, and is applied; see
+// Completion.Wait, also for waiting when no more ticks come.
 func (a *Answer[T]) Get(ctx context.Context) (T, error) {
 	o, err := a.Wait(ctx)
 	if err == nil {
 		err = errorOf(o)
+	}
+	if o == Failed && a.failure != nil {
+		err = fmt.Errorf("%w: %w", err, a.failure)
 	}
 	if err != nil {
 		return *new(T), err

@@ -37,11 +37,13 @@ type bundlePart[T any] struct {
 }
 
 // NewBundle makes a bundle of T's fields. It panics if T is not a struct, or if
-// a field is not a registered component or is the same component as another.
+// a field is not a registered component or is the same component as another. A component
+// is no bundle: of one component make a struct with that as its field.
 func NewBundle[T any](w *World) *Bundle[T] {
 	mustBe(w, "world.NewBundle")
 	w.mustIdle("world.NewBundle")
 	t := reflect.TypeFor[T]()
+	w.refuseComponent(t)
 	if t.Kind() != reflect.Struct {
 		panic(fmt.Sprintf("world: bundle %v is not a struct; make one whose fields are components", t))
 	}
@@ -66,6 +68,21 @@ func NewBundle[T any](w *World) *Bundle[T] {
 		p.fields, p.plain = p.table.Fields(b.fields)
 	}
 	return b
+}
+
+// refuseComponent panics if a bundle's type is itself a component, unless its fields are
+// components, too.
+func (w *World) refuseComponent(t reflect.Type) {
+	if _, ok := w.componentID[t]; !ok {
+		return
+	}
+	isBundle := t.Kind() == reflect.Struct && t.NumField() > 0
+	for i := 0; isBundle && i < t.NumField(); i++ {
+		_, isBundle = w.componentID[t.Field(i).Type]
+	}
+	if !isBundle {
+		panic(fmt.Sprintf("world: bundle %v is itself a component; make a struct with it as a field: struct{ %v }", t, t))
+	}
 }
 
 // PlaceBy makes place choose the shard of each new entity, 0 to Shards()-1. The
@@ -174,8 +191,8 @@ func (b *Bundle[T]) elsewhere(v *T, full int, err error) (handle.Handle, error) 
 	return handle.None, err
 }
 
-// CreateN makes n entities; init, if not nil, fills in each from the zero T. A
-// *World spreads them over its shards in equal runs. By a *Port they are one
+// CreateN makes n entities; init, if not nil, fills in each from the zero T. It is called
+// by the calling goroutine, in the order of i. A *World spreads them over its shards in equal runs. By a *Port they are one
 // step, all or none, published at once; init must not use the port. By others,
 // on an error those before it are made; the error says how many.
 func (b *Bundle[T]) CreateN(by Actor, n int, init func(i int, v *T)) error {

@@ -128,8 +128,13 @@ func signalOnce(to chan<- struct{}) {
 	}
 }
 
-// Wait waits for the outcome. It returns the context's error if that ends
-// first, or at once Undecided if no request is under way.
+// Wait waits for the outcome. It returns at once Undecided if no request is under way.
+// It returns Undecided and the context's error if that ends first: the request is still
+// under way, the next refresh applies it, and the Completion must not be used for another
+// until then.
+//
+// Outcomes come of refreshes. When no more ticks come, as after Scheduler.Run has returned,
+// a Wait with context.Background() lasts until somebody calls World.Close.
 func (c *Completion) Wait(ctx context.Context) (Outcome, error) {
 	for c.state.Load() == armed {
 		select {

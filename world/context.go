@@ -13,6 +13,12 @@ import (
 // every shard at once if the system asked for something there; if it asked for
 // resources and foreign reads alone, all it does is by request.
 //
+// Each request of a Context is accepted or refused on its own: there is no batch of which
+// all or none are done. Do not count on the second because the first was accepted. When one
+// is refused with ErrFull, leave in the components what it was about, and ask again in the
+// next tick: take the gold out of the account only when the request that gives it to
+// another was accepted.
+//
 // Ownership: the worker that runs the shard, while the system runs.
 type Context struct {
 	w      *World

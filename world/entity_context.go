@@ -84,23 +84,25 @@ func (s *EntityContext) begin(c *Context, function string, h handle.Handle, l sh
 // over ends the call.
 func (s *EntityContext) over() { s.l = 0 }
 
-// end ends a call in a refresh, of which v was recovered.
-func (s *EntityContext) end(v any) shard.Outcome {
+// end ends a call in a refresh, of which v was recovered. It returns the panic if that is
+// kept.
+func (s *EntityContext) end(v any) (shard.Outcome, *CallError) {
 	s.over()
 	if s.returned {
-		return shard.Applied
+		return shard.Applied, nil
 	}
 	if !s.c.w.keepsFailure(len(s.c.failures)) {
 		s.c.omitted++
-		return shard.Failed
+		return shard.Failed, nil
 	}
 	if v == nil {
 		v = errGoexit
 	}
-	s.c.failures = append(s.c.failures, &CallError{
+	e := &CallError{
 		Function: s.function, On: s.h, Shard: s.c.Shard(), Tick: s.c.Tick(), Value: v, Stack: debug.Stack(),
-	})
-	return shard.Failed
+	}
+	s.c.failures = append(s.c.failures, e)
+	return shard.Failed, e
 }
 
 // Failure joins a *CallError for each function that panicked in the last refresh,

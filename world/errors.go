@@ -10,7 +10,9 @@ import (
 // Errors that a caller can meet in normal running, for errors.Is.
 var (
 	// ErrFull is returned when a sender has as much under way as its limits
-	// allow. Nothing was sent and no slot was used; the next refresh makes room.
+	// allow: a port by Options.QueueRequests or QueueBytes, the systems of a shard by
+	// OutboxRequests or OutboxBytes. Nothing was sent and no slot was used; the next
+	// refresh makes room.
 	ErrFull = errors.New("world: queue is full until the next refresh")
 	// ErrTooLarge is an ErrFull for what an empty queue would not accept either: a
 	// batch or a request beyond QueueRequests or QueueBytes. The error says how large it is.

@@ -37,7 +37,9 @@ func (f *Func[A]) Name() string { return f.name }
 // Failed: what the function had written until then stays.
 //
 // It returns ErrStale if the entity is known not to be alive, ErrFull if the
-// request was not accepted.
+// request was not accepted. An entity that is marked when the refresh comes to the request
+// counts as gone, also if a system has marked it in the same tick: the outcome is Gone, and
+// the function is not called.
 func (f *Func[A]) Call(by Actor, on handle.Handle, arg A) error {
 	if by == nil || by.world() != f.w {
 		f.w.refuse(by, "Func.Call", "function", f.name)
@@ -75,7 +77,7 @@ type caller[A any] struct{ f *Func[A] }
 func (c caller[A]) Apply(s *shard.Shard, h handle.Handle, l shard.Loc, arg shard.Payload) (o shard.Outcome) {
 	f := c.f
 	self := f.w.contexts[s.ID()].self.begin(f.w.contexts[s.ID()], f.name, h, l)
-	defer func() { o = self.end(recover()) }()
+	defer func() { o, _ = self.end(recover()) }()
 	f.run(self, *shard.As[A](arg))
 	self.returned = true
 	return shard.Applied
@@ -128,7 +130,8 @@ func RegisterQuestion[A, R any](w *World, name string, f func(self *EntityContex
 func (q *Question[A, R]) Name() string { return q.name }
 
 // Ask asks an entity; the refresh fills in the answer. It returns ErrFull if the
-// request was not accepted.
+// request was not accepted. The outcome is Gone also for an entity that a system has
+// marked in the same tick, as of Func.Call.
 func (q *Question[A, R]) Ask(p *Port, of handle.Handle, arg A, answer *Answer[R]) error {
 	if answer == nil {
 		panic(fmt.Sprintf("world: Question.Ask of %q with a nil Answer; pass where the answer goes", q.name))
@@ -145,8 +148,8 @@ type replier[A, R any] struct{ q *Question[A, R] }
 func (r replier[A, R]) Apply(s *shard.Shard, h handle.Handle, l shard.Loc, p shard.Payload) (o shard.Outcome) {
 	q := r.q
 	self := q.w.contexts[s.ID()].self.begin(q.w.contexts[s.ID()], q.name, h, l)
-	defer func() { o = self.end(recover()) }()
 	a := shard.As[asked[A, R]](p)
+	defer func() { o, a.to.failure = self.end(recover()) }()
 	a.to.value = q.run(self, a.arg)
 	self.returned = true
 	return shard.Applied

@@ -312,6 +312,10 @@ func TestQuestion(t *testing.T) {
 	require.ErrorIs(t, err, world.ErrStale)
 	_, err = answers[1].Get(t.Context())
 	require.ErrorIs(t, err, world.ErrFailed)
+	var failure *world.CallError
+	require.ErrorAs(t, err, &failure)
+	require.Equal(t, withdraw.Name(), failure.Function)
+	require.Equal(t, other, failure.On)
 	_, ok := answers[1].Value()
 	require.False(t, ok)
 	var unasked world.Answer[bool]

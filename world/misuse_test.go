@@ -62,6 +62,8 @@ func TestMisusePanics(t *testing.T) {
 			[]string{"world_test.twice", `"position" twice`, "field B"}},
 		{"bundle that is no struct", func(f *fixture) { world.NewBundle[int](f.World) },
 			[]string{"bundle int is not a struct", "make one"}},
+		{"bundle that is a component", func(f *fixture) { world.NewBundle[Position](f.World) },
+			[]string{"bundle world_test.Position is itself a component", "struct{ world_test.Position }"}},
 		{"query with a component twice", func(f *fixture) {
 			f.Query(world.Read[Position](f.World), world.Write[Position](f.World))
 		}, []string{"World.Query", `"position" is named twice`}},

@@ -67,27 +67,28 @@ type Options struct {
 	// them, looking up in random order about 0.95, where the system does not give them to
 	// everybody anyway: on Linux with transparent huge pages set to "madvise", as some
 	// distributions have it; elsewhere it has no effect. While the world grows, a create may wait for the kernel
-	// to find and clear 2 MB: some 0.1 ms, several when memory is scattered.
+	// to find and clear 2 MB: some 0.1 ms, several when memory is scattered. By default false.
 	HugePages bool
 	// KeepOrder makes the refresh keep the order among the living entities of a
 	// shard that have the same components. A refresh then costs by the number of
-	// entities behind the first dead one, not by the number of dead.
+	// entities behind the first dead one, not by the number of dead. By default false.
 	KeepOrder bool
-	// TickInterval is the simulated time of one tick.
+	// TickInterval is the simulated time of one tick, by default 50 ms.
 	TickInterval time.Duration
 	// Seed is what the random streams of the systems are made of; see Context.Rand.
+	// By default 0, which is a seed as any.
 	Seed uint64
-	// PortsMax is the number of ports that can be open at a time.
+	// PortsMax is the number of ports that can be open at a time, by default 16384.
 	PortsMax int
 	// QueueRequests and QueueBytes limit what one port has under way: requests
 	// sent and not yet applied, and their size, BytesMin to BytesMax. A request that is
 	// larger than that is refused with ErrTooLarge.
 	QueueRequests int
-	QueueBytes    int
+	QueueBytes    int // by default 4096 requests and 1 MB
 	// OutboxRequests and OutboxBytes limit what the systems of one shard can
 	// ask of others in one tick; bytes as of QueueBytes.
 	OutboxRequests int
-	OutboxBytes    int
+	OutboxBytes    int // by default 65536 requests and 16 MB
 }
 
 // growth is in what steps the world takes memory.

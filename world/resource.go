@@ -54,6 +54,12 @@ func RegisterResource[T any](w *World, name string, first T) *Resource[T] {
 // shards, and the parts become zero again. So what is read after that is this
 // tick's, and before that the last tick's. merge must not keep the pointers.
 // Panics as of RegisterResource.
+//
+// Since total and parts begin as the zero T in each tick, a slice or a map in them is nil
+// then, and made anew: merge and systems append to nil, and make maps before they store.
+// ResourceReader.Get copies the T. So let a large one be a slice, or a struct of slices,
+// of which a copy is small; what it points to must then not be written by who reads it. A T
+// with pointers, slices among them, needs a codec to be hashed by package state.
 func RegisterAccumulator[T any](w *World, name string, merge func(total, part *T)) *Resource[T] {
 	if merge == nil {
 		panic(fmt.Sprintf("world: world.RegisterAccumulator of %q with a nil function; pass one that merges", name))
