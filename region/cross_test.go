@@ -186,7 +186,7 @@ func TestConcurrentCreates(t *testing.T) {
 
 func TestSystemIsNotGlobal(t *testing.T) {
 	f := newFixture(t, world.Options{Shards: 2}, region.Options{Width: 2, Height: 1}, 1, nil)
-	require.PanicsWithValue(t, "region: Grid.System is to run on each shard; add it without scheduler.Global", func() {
+	require.PanicsWithValue(t, "scheduler: the constructor of system \"global\" panicked: region: Grid.System is to run on each shard; add it without scheduler.Global", func() {
 		f.MustAdd("global", f.grid.System, scheduler.Global())
 	})
 }
