@@ -4,20 +4,20 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/atoll-sim/atoll/shard"
+	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/state"
 )
 
 // kind is how requests of one kind are recorded.
 type kind struct {
-	shard.Description
+	store.Description
 	form  *state.Form // of what comes with it; nil: nothing, or not recorded
 	shape string      // tells whether two worlds have the same
 }
 
 // learn appends the kinds that the world has and all does not. It returns an error if
 // some cannot be recorded, naming them.
-func learn(all []kind, kinds shard.Kinds, codecs *state.Codecs) ([]kind, error) {
+func learn(all []kind, kinds store.Kinds, codecs *state.Codecs) ([]kind, error) {
 	var errs []error
 	for i := len(all); i < kinds.Len(); i++ {
 		d, t := kinds.Describe(i)

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/atoll-sim/atoll/shard"
+	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/state"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -62,7 +62,7 @@ type Player struct {
 	w        *world.World
 	replayer *world.Replayer
 	codecs   *state.Codecs
-	known    shard.Kinds
+	known    store.Kinds
 	kinds    []kind
 	in       world.Inputs
 	ticks    uint64
@@ -223,7 +223,7 @@ func (p *Player) requests(c *cursor) error {
 			c.number() // the port: for who reads the log
 			continue
 		}
-		flags, h := shard.RequestFlags(c.below(1<<16)), c.handle()
+		flags, h := store.RequestFlags(c.below(1<<16)), c.handle()
 		if c.err != nil {
 			return c.err
 		}

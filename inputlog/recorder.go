@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/atoll-sim/atoll/shard"
+	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/state"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -32,16 +32,16 @@ type Options struct {
 // Ownership: the world's goroutine. In a refresh the partitions' readers append to their
 // own part each.
 type Recorder struct {
-	w       *world.World
-	codecs  *state.Codecs
-	known   shard.Kinds
-	kinds   []kind
-	to      writer
-	partitions  [world.PartitionsMax]partitionRecord
-	ticks   uint64
-	err     error
-	closed  bool
-	dropped bool // the world tells nothing any more
+	w          *world.World
+	codecs     *state.Codecs
+	known      store.Kinds
+	kinds      []kind
+	to         writer
+	partitions [world.PartitionsMax]partitionRecord
+	ticks      uint64
+	err        error
+	closed     bool
+	dropped    bool // the world tells nothing any more
 }
 
 // shareRecord is what one reader in a refresh recorded.
@@ -170,7 +170,7 @@ func (l *recorder) Begin() {
 // Request appends a request to what its partition has.
 //
 //	[0 port]  kind+1 flags handle value   kind+1 flags handle value  [0 port] …
-func (l *recorder) Request(share, port int, q shard.PendingRequest) {
+func (l *recorder) Request(share, port int, q store.PendingRequest) {
 	if l.err != nil {
 		return
 	}

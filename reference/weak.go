@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/shard"
+	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -46,7 +46,7 @@ func (r *Weak) lost() (handle.Handle, bool) {
 	switch state, ok := r.liveness.State(r.handle); {
 	case !ok:
 		*r = Weak{}
-	case state == shard.StateAlive: // by now
+	case state == store.StateAlive: // by now
 		return r.handle, true
 	}
 	return handle.None, false

@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/scheduler"
-	"github.com/atoll-sim/atoll/shard"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -29,7 +29,7 @@ func (x hostile) Begin()                                 { x.try("Begin") }
 func (x hostile) Spare(*world.DyingSet) bool             { x.try("Spare"); return false }
 func (x hostile) Spread(*world.DyingSet, int)            { x.try("Spread") }
 func (x hostile) Settle()                                { x.try("Settle") }
-func (x hostile) Request(int, int, shard.PendingRequest) { x.try("Request") }
+func (x hostile) Request(int, int, store.PendingRequest) { x.try("Request") }
 func (x hostile) End(*world.Inputs)                      { x.try("End") }
 func (x hostile) Failed(error)                           {}
 

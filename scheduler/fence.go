@@ -3,7 +3,7 @@ package scheduler
 import (
 	"fmt"
 
-	"github.com/atoll-sim/atoll/shard"
+	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -50,7 +50,7 @@ const (
 // others may have to wait for it.
 type uses struct {
 	what  string
-	set   func(*world.Access) shard.Set
+	set   func(*world.Access) store.Set
 	names func(*world.World, int) string
 }
 
@@ -66,12 +66,12 @@ var clashes = []struct {
 	{a: uses{writes, resourceWrites, resource}, b: uses{addsTo, resourceParts, resource}},
 }
 
-func ownWrites(a *world.Access) shard.Set      { return a.Writes }
-func foreign(a *world.Access) shard.Set        { return a.Foreign }
-func near(a *world.Access) shard.Set           { return a.Neighbour }
-func resourceWrites(a *world.Access) shard.Set { return a.ResourceWrites }
-func resourceReads(a *world.Access) shard.Set  { return a.ResourceReads }
-func resourceParts(a *world.Access) shard.Set  { return a.ResourceParts }
+func ownWrites(a *world.Access) store.Set      { return a.Writes }
+func foreign(a *world.Access) store.Set        { return a.Foreign }
+func near(a *world.Access) store.Set           { return a.Neighbour }
+func resourceWrites(a *world.Access) store.Set { return a.ResourceWrites }
+func resourceReads(a *world.Access) store.Set  { return a.ResourceReads }
+func resourceParts(a *world.Access) store.Set  { return a.ResourceParts }
 
 func component(w *world.World, id int) string { return w.ComponentName(id) }
 func resource(w *world.World, id int) string  { return w.ResourceName(id) }

@@ -1,161 +1,50 @@
 package shard
 
 import (
-	"fmt"
-
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/check"
+	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// Chunk is a run of rows of one table: for each row the handle of its atom, and
-// one bit that says whether it is marked. The components are in the columns.
+// Limits of the storage of a world.
+const (
+	// RowsMax is the number of rows in the largest chunk.
+	RowsMax = store.RowsMax
+	// ChunksMax is the largest number of chunks that a world can have.
+	ChunksMax = store.ChunksMax
+	// ComponentsMax is the number of components that a world can have.
+	ComponentsMax = store.ComponentsMax
+)
+
+// Loc says where the row of an entity is: the number of a chunk in the upper 20 bits, the row
+// within it in the lower 12. Chunk numbers are those of the world, so a Loc is right whichever
+// shard has the entity; they start at 1, so the zero Loc is nowhere. It is good until the
+// refresh.
+type Loc = store.Loc
+
+// Chunk is a view of rows that are next to each other: of entities with the same components,
+// one row each. Accessors return the rows' components: Slice those of all rows, in the order
+// of the rows, and At that of the row at a Loc.
 //
-// Invariants: rows 0 to n are occupied, without a hole, between refreshes.
-// Handles never move in memory.
-//
-// Ownership: the shard's owner.
-type Chunk struct {
-	base    Loc
-	n       int // occupied rows
-	used    int // rows from here on, as far as they are free, hold zeroes
-	order   int // position in the table
-	first   int // rows in the chunks before it, when they are full
-	table   *Table
-	handles []handle.Handle
-	bases   []base   // row 0 of each of the table's columns
-	written []uint32 // tick in which each of them was last handed out for writing
-	changed uint32   // tick in which a row last came or was replaced
-	marks   []uint64
-	marked  int
-	flags   *flagSets   // which rows have flags; nil for none
-	notify  *notifySets // sets of rows, while hooks are told; nil for none
-	touched bool        // among the table's dirty chunks
-	// reserved says that room was asked for, and no row has left the chunk since.
-	reserved bool
-}
-
-// small is what a small chunk needs beside its rows, in one allocation with it.
-type small struct {
-	Chunk
-	bases   [4]base
-	written [4]uint32
-	marks   [1]uint64
-}
-
-// newChunk makes an empty chunk of a table, without its rows.
-func newChunk(t *Table, rows int) *Chunk {
-	var c *Chunk
-	if n := len(t.ids); n <= len(small{}.bases) && rows <= 64 {
-		s := new(small)
-		c = &s.Chunk
-		c.bases, c.written, c.marks = s.bases[:0], s.written[:n], s.marks[:]
-	} else {
-		c = &Chunk{bases: make([]base, 0, n), written: make([]uint32, n), marks: make([]uint64, (rows+63)/64)}
-	}
-	c.table, c.order = t, len(t.chunks)
-	return c
-}
-
-// Table returns the table the chunk belongs to.
-func (c *Chunk) Table() *Table { return c.table }
-
-// number returns the chunk's number in the world.
-func (c *Chunk) number() int { return int(c.base >> RowBits) }
-
-// Rows is a view of a run of rows of a chunk. It is good until rows move: at the
-// refresh, or on an idle world when components are added or removed. In the
-// check build, using one that is not good panics.
-type Rows struct {
-	chunk    *Chunk
-	number   int // the chunk's; in the check build with the view epoch above it, see Outdate
-	from, to int
-}
-
-// rows returns a view of a run of the chunk's rows.
-func (c *Chunk) rows(from, to int) Rows {
-	number := c.number()
-	if check.Enabled {
-		number |= c.table.shard.space.viewEpoch << chunkBits
-	}
-	return Rows{c, number, from, to}
-}
-
-// Run returns a view of the i-th chunk's rows, left of them at the most.
-func (t *Table) Run(i, left int) Rows {
-	c := t.chunks[i]
-	return c.rows(0, min(left, len(c.handles)))
-}
+// It is good until the refresh, and its length does not change. The check build panics when a
+// Chunk is used that is not good any more; a release build does not look. Of the goroutine that
+// may use the shard.
+type Chunk store.Rows
 
 // Len returns the number of rows.
-func (r Rows) Len() int {
-	if check.Enabled {
-		r.mustBeGood()
-	}
-	return r.to - r.from
-}
+func (c Chunk) Len() int { return store.Rows(c).Len() }
 
-// Handle returns the handle of the atom in row i.
-func (r Rows) Handle(i int) handle.Handle {
-	if check.Enabled {
-		r.mustBeGood()
-	}
-	return r.chunk.handles[r.from:r.to][i]
-}
+// Handle returns the handle of the entity in row i. It panics if there is no such row.
+func (c Chunk) Handle(i int) handle.Handle { return store.Rows(c).Handle(i) }
 
-// Handles returns the handles of all rows. They must not be written.
-func (r Rows) Handles() []handle.Handle {
-	if check.Enabled {
-		r.mustBeGood()
-	}
-	return r.chunk.handles[r.from:r.to:r.to]
-}
+// Handles returns the handles of all rows, in the order of the rows. They must not be written.
+func (c Chunk) Handles() []handle.Handle { return store.Rows(c).Handles() }
 
-// Head returns a view of the first n rows. It panics if there are not as many.
-func (r Rows) Head(n int) Rows {
-	if n < 0 || n > r.to-r.from {
-		panic(fmt.Sprintf("world: Chunk.Head of %d rows of a Chunk of %d; ask for 0 to Len()", n, r.to-r.from))
-	}
-	r.to = r.from + n
-	return r
-}
+// Loc returns where row i is. It panics if there is no such row.
+func (c Chunk) Loc(i int) Loc { return store.Rows(c).Loc(i) }
 
-// Cap returns the number of rows the chunk can hold.
-func (c *Chunk) Cap() int { return len(c.handles) }
+// Cap returns how many rows the chunk can hold of which this is a view.
+func (c Chunk) Cap() int { return store.Rows(c).Cap() }
 
-// isMarked reports whether a row is marked dead.
-func (c *Chunk) isMarked(row int) bool { return c.marked != 0 && c.marks[row/64]>>(row%64)&1 != 0 }
-
-// mark marks a row dead and reports whether it was not yet.
-func (c *Chunk) mark(row int) bool {
-	w, bit := &c.marks[row/64], uint64(1)<<(row%64)
-	if *w&bit != 0 {
-		return false
-	}
-	*w |= bit
-	c.table.touch(c)
-	c.marked++
-	return true
-}
-
-// unmark takes the mark off a marked row.
-func (c *Chunk) unmark(row int) {
-	c.marks[row/64] &^= 1 << (row % 64)
-	c.marked--
-}
-
-// markAll marks every row dead and returns how many were not yet.
-func (c *Chunk) markAll() int {
-	fresh := c.n - c.marked
-	if fresh == 0 {
-		return 0
-	}
-	c.table.touch(c)
-	for i := range c.n / 64 {
-		c.marks[i] = ^uint64(0)
-	}
-	if rest := c.n % 64; rest != 0 {
-		c.marks[c.n/64] = 1<<rest - 1
-	}
-	c.marked = c.n
-	return fresh
-}
+// Contains reports whether the entity of h is in one of the rows. It costs what looking an
+// entity up does, however many rows there are.
+func (c Chunk) Contains(h handle.Handle) bool { return store.Rows(c).Contains(h) }

@@ -1,17 +1,10 @@
-// Package shard is the storage under a world: the slots that handles name, the
-// tables that hold the atoms, the queues that carry requests from one goroutine
-// to another, and the compaction that fills the holes that the dead leave.
+// Package shard is a shard's storage as a program sees it.
 //
-// A user of Atoll works with package world; this package is its engine room and
-// is exported only because Go needs it to be. The file names are the memory
-// layout:
+// A world is divided into shards. Entities with the same components are rows of one table of
+// their shard; a table is a list of chunks, and a chunk has an array for each component. Loops
+// over a world.Query yield a Chunk at a time; a Loc says where the row of one entity is.
 //
-//	Space  (space.go)   one per world: directory of slots (directory.go), chunks
-//	 └ Slot (slot.go)   8 bytes: generation, location
-//	Allocator (allocator.go)  one per shard: hands out slots; ports have PortAllocator
-//	Shard  (shard.go)   owned by one goroutine at a time
-//	 ├ Table (table.go) one component set: list of chunks
-//	 │  └ Chunk (chunk.go) 16 to 4096 rows: handles, dead bits
-//	 └ Column (column.go) one component: the typed rows of every chunk
-//	Queue  (queue.go)   bounded requests of one sender, over Ring (ring.go)
+//	shard ─▶ table (one set of components) ─▶ chunk (16 to RowsMax rows) ─▶ row (one entity)
+//
+// The storage itself is internal: package world is what changes it.
 package shard

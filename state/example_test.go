@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"reflect"
 
-	"github.com/atoll-sim/atoll/shard"
+	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/state"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -107,10 +107,10 @@ func ExampleRegister() {
 func ExampleForm() {
 	form, err := new(state.Codecs).Form(reflect.TypeFor[exampleHealth](), true)
 	fmt.Println(err)
-	data := form.Append(nil, shard.CellsOf([]exampleHealth{{Points: 7}}))
+	data := form.Append(nil, store.CellsOf([]exampleHealth{{Points: 7}}))
 	read := make([]exampleHealth, 1)
 	fmt.Println(form.Shape() != "") // what must be the same to read it
-	rest, err := form.Read(data, shard.CellsOf(read))
+	rest, err := form.Read(data, store.CellsOf(read))
 	fmt.Println(read, len(rest), err)
 	// Output:
 	// <nil>

@@ -7,7 +7,7 @@ import (
 	"go/token"
 	"reflect"
 
-	"github.com/atoll-sim/atoll/shard"
+	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -143,7 +143,7 @@ func (f *Form) Shape() string { return f.shape }
 
 // Append appends a value, the first of the cells, to dst. It allocates nothing but
 // what codecs and dst do.
-func (f *Form) Append(dst []byte, value shard.Cells) []byte {
+func (f *Form) Append(dst []byte, value store.Cells) []byte {
 	for i := range f.parts {
 		p := &f.parts[i]
 		switch {
@@ -169,7 +169,7 @@ var errShort = errors.New("a value ends before its last field")
 // Read reads a value that Append wrote into the first of the cells, which must be
 // new, and returns what is behind it in src. It returns an error if src ends too
 // soon, or the codec's.
-func (f *Form) Read(src []byte, value shard.Cells) (rest []byte, err error) {
+func (f *Form) Read(src []byte, value store.Cells) (rest []byte, err error) {
 	for i := range f.parts {
 		p := &f.parts[i]
 		n := uint64(p.size)

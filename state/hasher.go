@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/atoll-sim/atoll/shard"
+	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -271,7 +271,7 @@ func (h *Hasher) shard(v world.Survey, i int, components, messages []world.Named
 	for id, m := range messages {
 		h.sum.Reset()
 		to, bodies := v.Mailbox(id, i)
-		h.sum.bytes(shard.CellsOf(to).Bytes)
+		h.sum.bytes(store.CellsOf(to).Bytes)
 		h.cells(bodies)
 		done(i, "message", m.Name)
 	}
@@ -279,7 +279,7 @@ func (h *Hasher) shard(v world.Survey, i int, components, messages []world.Named
 
 // table hashes who is in a table, how its rows are divided into chunks, which are
 // marked, which have flags, when they changed, and when what is empty was used last.
-func (h *Hasher) table(t *shard.Table) {
+func (h *Hasher) table(t *store.Table) {
 	h.sum.number(uint64(len(t.Components())))
 	for _, id := range t.Components() {
 		h.sum.number(uint64(id))
@@ -289,14 +289,14 @@ func (h *Hasher) table(t *shard.Table) {
 	h.sum.number(uint64(len(t.Chunks())))
 	for _, c := range t.Chunks() {
 		h.sum.number(uint64(c.Cap()))
-		h.sum.bytes(shard.CellsOf(c.Handles()).Bytes)
+		h.sum.bytes(store.CellsOf(c.Handles()).Bytes)
 		if len(c.Handles()) == 0 {
 			continue
 		}
 		changed, _ := c.Stamps()
 		h.sum.number(uint64(changed))
 		h.bits(c.Marks())
-		for flag := range shard.FlagsMax {
+		for flag := range store.FlagsMax {
 			if words := c.Flagged(flag); slices.ContainsFunc(words, func(w uint64) bool { return w != 0 }) {
 				h.sum.number(uint64(flag))
 				h.bits(words)
@@ -306,7 +306,7 @@ func (h *Hasher) table(t *shard.Table) {
 }
 
 // column hashes a component of the entities of a table.
-func (h *Hasher) column(t *shard.Table, at int) {
+func (h *Hasher) column(t *store.Table, at int) {
 	for _, c := range t.Chunks() {
 		if len(c.Handles()) == 0 {
 			continue
@@ -331,10 +331,10 @@ func (h *Hasher) bits(words []uint64) {
 	}
 }
 
-func (h *Hasher) list(numbers []uint32) { h.sum.bytes(shard.CellsOf(numbers).Bytes) }
+func (h *Hasher) list(numbers []uint32) { h.sum.bytes(store.CellsOf(numbers).Bytes) }
 
 // cells hashes values of a type that was learnt.
-func (h *Hasher) cells(c shard.Cells) {
+func (h *Hasher) cells(c store.Cells) {
 	h.sum.number(uint64(c.Len))
 	x := h.writers[c.Type]
 	switch {

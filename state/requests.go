@@ -3,7 +3,7 @@ package state
 import (
 	"fmt"
 
-	"github.com/atoll-sim/atoll/shard"
+	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -12,7 +12,7 @@ import (
 func (h *Hasher) requests(v world.Survey, from int) (err error) {
 	h.sum.Reset()
 	kinds := v.Kinds()
-	v.Requests(from, func(r shard.PendingRequest) {
+	v.Requests(from, func(r store.PendingRequest) {
 		h.sum.number(uint64(r.Kind()))
 		h.sum.number(uint64(r.Flags()))
 		h.sum.number(uint64(r.Handle))

@@ -6,7 +6,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
-	"github.com/atoll-sim/atoll/shard"
+	"github.com/atoll-sim/atoll/internal/store"
 )
 
 // Reader reads one component: in a system that of the own shard's atoms, on an
@@ -19,8 +19,8 @@ import (
 //
 // Ownership: the system and shard it was built for, or the idle world.
 type Reader[T any] struct {
-	view   shard.View[T]
-	lookup *shard.Lookup
+	view   store.View[T]
+	lookup *store.Lookup
 	id     int
 }
 
@@ -32,10 +32,10 @@ type Writer[T any] struct{ Reader[T] }
 func (w *Writer[T]) Get(h handle.Handle) *T { return w.view.AtWrite(w.lookup.Locate(h)) }
 
 // At is Reader.At for writing. It is small enough to be inlined.
-func (w *Writer[T]) At(l shard.Loc) *T { return w.view.AtWrite(l) }
+func (w *Writer[T]) At(l store.Loc) *T { return w.view.AtWrite(l) }
 
 // Slice is Reader.Slice for writing. It is small enough to be inlined.
-func (w *Writer[T]) Slice(ch Chunk) []T { return w.view.SliceWrite(ch) }
+func (w *Writer[T]) Slice(ch Chunk) []T { return w.view.SliceWrite(store.Rows(ch)) }
 
 // Read asks for reading a component. It panics if T is not registered.
 func Read[T any](a Binder) *Reader[T] {
@@ -63,7 +63,7 @@ func ask[T, A any](a Binder, call string, write bool, make func() (*A, *Reader[T
 		return x
 	}
 	x, r := make()
-	b.w.columns[id].(*shard.Column[T]).Attach(&r.view, b.owner)
+	b.w.columns[id].(*store.Column[T]).Attach(&r.view, b.owner)
 	if check.Enabled {
 		r.view.Guard(b.guard(fmt.Sprintf("the accessor of component %q", b.w.components[id].name)))
 	}
@@ -93,11 +93,11 @@ func (r *Reader[T]) Get(h handle.Handle) *T {
 // not within reach. A location that is kept over a refresh, or made up, finds
 // nothing or some row of this component; which one is unchecked. It is
 // small enough to be inlined.
-func (r *Reader[T]) At(l shard.Loc) *T { return r.view.At(l) }
+func (r *Reader[T]) At(l store.Loc) *T { return r.view.At(l) }
 
 // Slice returns the components of the chunk's entities, or nil if they lack the
 // component. It is small enough to be inlined.
-func (r *Reader[T]) Slice(ch Chunk) []T { return r.view.Slice(ch) }
+func (r *Reader[T]) Slice(ch Chunk) []T { return r.view.Slice(store.Rows(ch)) }
 
 // ForeignReader reads one component of any shard's atoms. That its system is running is
 // unchecked in a release build.
@@ -105,8 +105,8 @@ func (r *Reader[T]) Slice(ch Chunk) []T { return r.view.Slice(ch) }
 // Ownership: the system and shard it was built for. The scheduler lets the
 // system run only when no shard is writing the component.
 type ForeignReader[T any] struct {
-	space  *shard.Space
-	column *shard.Column[T]
+	space  *store.Space
+	column *store.Column[T]
 	guard  check.Guard
 	reach  []bool // by shard; nil for all
 }
@@ -118,7 +118,7 @@ func ReadForeign[T any](b *Build) *ForeignReader[T] {
 	id := b.w.componentOf(reflect.TypeFor[T](), bound.call)
 	bound.access.Foreign.Add(id)
 	return &ForeignReader[T]{
-		space: b.w.space, column: b.w.columns[id].(*shard.Column[T]),
+		space: b.w.space, column: b.w.columns[id].(*store.Column[T]),
 		guard: bound.guard(fmt.Sprintf("the foreign reader of component %q", b.w.components[id].name)),
 	}
 }
@@ -131,7 +131,7 @@ func ReadForeignOf[T any](b *Build, shards ...int) *ForeignReader[T] {
 	bound := b.bind("world.ReadForeignOf")
 	id := b.w.componentOf(reflect.TypeFor[T](), bound.call)
 	return &ForeignReader[T]{
-		space: b.w.space, column: b.w.columns[id].(*shard.Column[T]), reach: b.reach(id, shards),
+		space: b.w.space, column: b.w.columns[id].(*store.Column[T]), reach: b.reach(id, shards),
 		guard: bound.guard(fmt.Sprintf("the foreign reader of component %q", b.w.components[id].name)),
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/shard"
+	"github.com/atoll-sim/atoll/internal/store"
 )
 
 // Answer is a Completion that also gets a value: what a refresh read or a
@@ -72,13 +72,13 @@ func (c *Component[T]) Ask(p *Port, of handle.Handle, answer *Answer[T]) error {
 // asker is what a request to ask does at the refresh.
 type asker[T any] struct{ c *Component[T] }
 
-func (a asker[T]) Apply(_ *shard.Shard, _ handle.Handle, l shard.Loc, to shard.Payload) shard.Outcome {
+func (a asker[T]) Apply(_ *store.Shard, _ handle.Handle, l store.Loc, to store.Payload) store.Outcome {
 	p := a.c.column.At(l)
 	if p == nil {
-		return shard.Missing
+		return store.Missing
 	}
-	(*shard.As[*Answer[T]](to)).value = *p
-	return shard.Applied
+	(*store.As[*Answer[T]](to)).value = *p
+	return store.Applied
 }
 
 // notifyAnswer makes an answer learn of the next request.

@@ -2,7 +2,7 @@ package world
 
 import (
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/shard"
+	"github.com/atoll-sim/atoll/internal/store"
 )
 
 // assigner is what a request to Set a bundle does at the refresh.
@@ -43,7 +43,7 @@ func (b *Bundle[T]) Set(by Actor, h handle.Handle, v T) error {
 	return request(by, "Bundle.Set", &b.setting, h, v)
 }
 
-func (b *Bundle[T]) assign(s *shard.Shard, l shard.Loc, v *T) error {
+func (b *Bundle[T]) assign(s *store.Shard, l store.Loc, v *T) error {
 	set := b.w.space.Set(l)
 	if !set.Contains(&b.set) {
 		return ErrMissing
@@ -56,6 +56,6 @@ func (b *Bundle[T]) assign(s *shard.Shard, l shard.Loc, v *T) error {
 	return err
 }
 
-func (x assigner[T]) Apply(s *shard.Shard, _ handle.Handle, l shard.Loc, v shard.Payload) shard.Outcome {
-	return outcomeOf(x.b.assign(s, l, shard.As[T](v)))
+func (x assigner[T]) Apply(s *store.Shard, _ handle.Handle, l store.Loc, v store.Payload) store.Outcome {
+	return outcomeOf(x.b.assign(s, l, store.As[T](v)))
 }

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/atoll-sim/atoll/shard"
+	"github.com/atoll-sim/atoll/internal/store"
 )
 
 // CreateRows makes n entities, spread over the shards in equal runs, and calls
@@ -24,11 +24,11 @@ func (b *Bundle[T]) CreateRows(w *World, n int, init func(rows Chunk)) error {
 	if init == nil {
 		return b.spread(w, n, nil)
 	}
-	return b.spread(w, n, func(_ *bundlePart[T], rows Chunk) { init(rows) })
+	return b.spread(w, n, func(_ *bundlePart[T], rows store.Rows) { init(Chunk(rows)) })
 }
 
 // spread makes n entities in equal runs over the shards.
-func (b *Bundle[T]) spread(w *World, n int, fill func(*bundlePart[T], Chunk)) error {
+func (b *Bundle[T]) spread(w *World, n int, fill func(*bundlePart[T], store.Rows)) error {
 	w.open++
 	defer w.closeLoop()
 	at := 0
@@ -67,7 +67,7 @@ func (b *Bundle[T]) spread(w *World, n int, fill func(*bundlePart[T], Chunk)) er
 }
 
 // fill calls f and makes the rows alive, even if f panics: they are in the table.
-func (p *bundlePart[T]) fill(rows Chunk, f func(*bundlePart[T], Chunk)) {
+func (p *bundlePart[T]) fill(rows store.Rows, f func(*bundlePart[T], store.Rows)) {
 	defer p.shard.PublishRows(rows)
 	f(p, rows)
 }
@@ -99,26 +99,26 @@ func (q *Query) Destroy() int {
 //
 // It returns ErrChunks if the world is full; then some have not changed.
 func (c *Component[T]) AddTo(q *Query, init func(rows Chunk)) error {
-	return q.exchange("Component.AddTo", init, c.components(q.ofWorld("Component.AddTo")), shard.Set{})
+	return q.exchange("Component.AddTo", init, c.components(q.ofWorld("Component.AddTo")), store.Set{})
 }
 
 // RemoveFrom takes the component from all entities that match and have it; errors
 // and cost as of AddTo.
 func (c *Component[T]) RemoveFrom(q *Query) error {
-	return q.exchange("Component.RemoveFrom", nil, shard.Set{}, c.components(q.ofWorld("Component.RemoveFrom")))
+	return q.exchange("Component.RemoveFrom", nil, store.Set{}, c.components(q.ofWorld("Component.RemoveFrom")))
 }
 
 // AddTo gives the bundle's components to all entities that match and lack one of
 // them, in one move. What they have of them keeps its value, the new ones are zero
 // before init. For the rest as Component.AddTo.
 func (b *Bundle[T]) AddTo(q *Query, init func(rows Chunk)) error {
-	return q.exchange("Bundle.AddTo", init, b.components(q.ofWorld("Bundle.AddTo")), shard.Set{})
+	return q.exchange("Bundle.AddTo", init, b.components(q.ofWorld("Bundle.AddTo")), store.Set{})
 }
 
 // RemoveFrom takes the bundle's components from all entities that match, as far as
 // they have them; errors and cost as of Component.AddTo.
 func (b *Bundle[T]) RemoveFrom(q *Query) error {
-	return q.exchange("Bundle.RemoveFrom", nil, shard.Set{}, b.components(q.ofWorld("Bundle.RemoveFrom")))
+	return q.exchange("Bundle.RemoveFrom", nil, store.Set{}, b.components(q.ofWorld("Bundle.RemoveFrom")))
 }
 
 // ExchangeIn is AddTo that in the same move takes away the components of the given
@@ -131,11 +131,11 @@ func (b *Bundle[T]) ExchangeIn(q *Query, init func(rows Chunk), remove ...Compon
 // Remove takes the components of the parts from all entities that match, as far as
 // they have them, in one move; errors and cost as of Component.AddTo.
 func (q *Query) Remove(parts ...ComponentSet) error {
-	return q.exchange("Query.Remove", nil, shard.Set{}, q.ofWorld("Query.Remove").setOf("Query.Remove", parts))
+	return q.exchange("Query.Remove", nil, store.Set{}, q.ofWorld("Query.Remove").setOf("Query.Remove", parts))
 }
 
 // exchange gives and takes components.
-func (q *Query) exchange(call string, init func(rows Chunk), plus, minus shard.Set) error {
+func (q *Query) exchange(call string, init func(rows Chunk), plus, minus store.Set) error {
 	w := q.w
 	if err := w.idle(call); err != nil {
 		return err
@@ -143,21 +143,23 @@ func (q *Query) exchange(call string, init func(rows Chunk), plus, minus shard.S
 	w.outdate()
 	w.open++ // what init does must not move rows
 	defer w.closeLoop()
-	if init == nil {
-		init = func(Chunk) {}
+	added := func(rows store.Rows) {
+		if init != nil {
+			init(Chunk(rows))
+		}
 	}
-	return q.eachTable(func(t *shard.Table, most int) error {
+	return q.eachTable(func(t *store.Table, most int) error {
 		set := t.Set()
 		set.Exchange(&minus, &plus)
 		if most == t.Rows() {
-			return t.Retag(set, init)
+			return t.Retag(set, added)
 		}
-		return t.RetagMatching(&q.filter, most, set, init)
+		return t.RetagMatching(&q.filter, most, set, added)
 	})
 }
 
 // setOf returns the components of parts, which must be of the world.
-func (w *World) setOf(call string, parts []ComponentSet) (set shard.Set) {
+func (w *World) setOf(call string, parts []ComponentSet) (set store.Set) {
 	for i, p := range parts {
 		if p == nil {
 			panic(fmt.Sprintf("world: %s: part %d is nil; pass a *Component or a *Bundle", call, i))
@@ -170,7 +172,7 @@ func (w *World) setOf(call string, parts []ComponentSet) (set shard.Set) {
 // eachTable calls f with the tables that match as of now, and how many of their
 // matching rows are meant, the first ones. Tables that f makes are not among them,
 // nor are rows that it moves counted again.
-func (q *Query) eachTable(f func(t *shard.Table, most int) error) error {
+func (q *Query) eachTable(f func(t *store.Table, most int) error) error {
 	left := q.limit
 	for i := range q.parts { // all of them first: f may create
 		p := &q.parts[i]

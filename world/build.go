@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/atoll-sim/atoll/internal/check"
-	"github.com/atoll-sim/atoll/shard"
+	"github.com/atoll-sim/atoll/internal/store"
 )
 
 // Build is what a system's constructor gets, once per shard: asking it for an
@@ -29,7 +29,7 @@ import (
 // shards.
 type Build struct {
 	w      *World
-	shard  *shard.Shard // nil for a global system
+	shard  *store.Shard // nil for a global system
 	system string
 	access *Access
 	user   *check.User // nil but in the check build
@@ -137,7 +137,7 @@ type binding struct {
 	w      *World
 	owner  int // the shard, or the number of shards: all of them
 	idle   bool
-	lookup *shard.Lookup
+	lookup *store.Lookup
 	access *Access
 	call   string      // what was called, and in which system
 	user   *check.User // nil but in the check build
@@ -179,7 +179,7 @@ func bind(a Binder, call string) binding {
 	return a.bind(call)
 }
 
-func (b *Bundle[T]) components(w *World) shard.Set {
+func (b *Bundle[T]) components(w *World) store.Set {
 	if b.w != w {
 		panic(fmt.Sprintf("world: bundle %s belongs to another world; use the one that was made for this world", b.name))
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
-	"github.com/atoll-sim/atoll/shard"
+	"github.com/atoll-sim/atoll/internal/store"
 )
 
 // Bundle creates entities from values of T, a struct whose fields are
@@ -18,20 +18,20 @@ import (
 type Bundle[T any] struct {
 	w        *World
 	name     string
-	set      shard.Set
-	fields   []shard.Field
+	set      store.Set
+	fields   []store.Field
 	parts    []bundlePart[T] // by shard
 	place    func(T) int
-	creating shard.Kind[T]
-	changing shard.Kind[change[T]]
-	setting  shard.Kind[T]
+	creating store.Kind[T]
+	changing store.Kind[change[T]]
+	setting  store.Kind[T]
 }
 
 // bundlePart is what one shard needs to store a T. Ownership: the shard's owner.
 type bundlePart[T any] struct {
-	shard   *shard.Shard
-	table   *shard.Table
-	fields  []shard.Field // as they are in that table
+	shard   *store.Shard
+	table   *store.Table
+	fields  []store.Field // as they are in that table
 	plain   bool          // T has no pointers
 	scratch T             // a T on the heap
 }
@@ -55,11 +55,11 @@ func NewBundle[T any](w *World) *Bundle[T] {
 			panic(fmt.Sprintf("world: bundle %v has component %q twice, the second time in field %s; an entity has one of each: drop the field, or give it a type of its own", t, w.components[id].name, f.Name))
 		}
 		b.set.Add(id)
-		b.fields = append(b.fields, shard.Field{Component: id, Offset: f.Offset})
+		b.fields = append(b.fields, store.Field{Component: id, Offset: f.Offset})
 	}
-	b.creating = shard.NewKind[T](w.space, creator[T]{b})
-	b.changing = shard.NewKind[change[T]](w.space, changer[T]{b})
-	b.setting = shard.NewKind[T](w.space, assigner[T]{b})
+	b.creating = store.NewKind[T](w.space, creator[T]{b})
+	b.changing = store.NewKind[change[T]](w.space, changer[T]{b})
+	b.setting = store.NewKind[T](w.space, assigner[T]{b})
 	b.parts = make([]bundlePart[T], len(w.shards))
 	for i, s := range w.shards { // here, so that no first create in a tick has to
 		p := &b.parts[i]
@@ -125,7 +125,7 @@ func (b *Bundle[T]) Create(by Actor, v T) (handle.Handle, error) {
 		var h handle.Handle
 		var err error
 		if p.plain {
-			h, err = shard.CreatePlain(p.shard, p.table, p.fields, &v)
+			h, err = store.CreatePlain(p.shard, p.table, p.fields, &v)
 		} else {
 			h, err = p.store(&v)
 		}
@@ -227,7 +227,7 @@ func (b *Bundle[T]) appendN(dst []handle.Handle, want bool, by Actor, n int, ini
 	}
 	if w, ok := by.(*World); ok && b.place == nil && w == b.w {
 		i := 0
-		err := b.spread(w, n, func(p *bundlePart[T], rows Chunk) {
+		err := b.spread(w, n, func(p *bundlePart[T], rows store.Rows) {
 			for k := range rows.Len() {
 				p.write(rows.Atom(k), p.fields, next(i))
 				i++
@@ -313,12 +313,12 @@ func (b *Bundle[T]) placed(v T) int {
 	return i
 }
 
-func (b *Bundle[T]) part(s *shard.Shard) *bundlePart[T] { return &b.parts[s.ID()] }
+func (b *Bundle[T]) part(s *store.Shard) *bundlePart[T] { return &b.parts[s.ID()] }
 
 // store makes the atom in the shard, at once.
 func (p *bundlePart[T]) store(v *T) (handle.Handle, error) {
 	if p.plain {
-		return shard.CreatePlain(p.shard, p.table, p.fields, v)
+		return store.CreatePlain(p.shard, p.table, p.fields, v)
 	}
 	a, err := p.shard.Create(p.table)
 	if err == nil {
@@ -330,46 +330,46 @@ func (p *bundlePart[T]) store(v *T) (handle.Handle, error) {
 // creator is what requests to create do at the refresh: they store the atoms.
 type creator[T any] struct{ b *Bundle[T] }
 
-func (c creator[T]) CreateAll(s *shard.Shard, creates []shard.PendingRequest) {
+func (c creator[T]) CreateAll(s *store.Shard, creates []store.PendingRequest) {
 	p := c.b.part(s)
 	if p.plain {
-		shard.AdoptPlain(s, p.table, p.fields, creates)
+		store.AdoptPlain(s, p.table, p.fields, creates)
 		return
 	}
 	for _, r := range creates {
 		a, err := s.Adopt(p.table, r.Handle)
 		if err != nil {
-			s.DecideCreate(r, shard.Refused)
+			s.DecideCreate(r, store.Refused)
 			continue
 		}
-		p.put(a, shard.As[T](r.Payload()))
-		s.DecideCreate(r, shard.Applied)
+		p.put(a, store.As[T](r.Payload()))
+		s.DecideCreate(r, store.Applied)
 	}
 }
 
-func (creator[T]) Apply(*shard.Shard, handle.Handle, shard.Loc, shard.Payload) shard.Outcome {
+func (creator[T]) Apply(*store.Shard, handle.Handle, store.Loc, store.Payload) store.Outcome {
 	panic("world: a create is applied with others of its kind")
 }
 
 // put stores the fields of v in the atom's row and makes it alive.
-func (p *bundlePart[T]) put(a shard.Atom, v *T) {
+func (p *bundlePart[T]) put(a store.Atom, v *T) {
 	p.write(a, p.fields, v)
 	a.Publish()
 }
 
-func (p *bundlePart[T]) write(a shard.Atom, fields []shard.Field, v *T) {
+func (p *bundlePart[T]) write(a store.Atom, fields []store.Field, v *T) {
 	if p.plain {
-		shard.StorePlain(a, fields, v)
+		store.StorePlain(a, fields, v)
 	} else {
 		p.scratch = *v
-		shard.Store(a, fields, &p.scratch)
+		store.Store(a, fields, &p.scratch)
 		p.scratch = *new(T) // keeps nothing alive
 	}
 }
 
 // write stores the fields of v in the row of an atom that has them, in whichever
 // table it is.
-func (b *Bundle[T]) write(s *shard.Shard, a shard.Atom, v *T) {
+func (b *Bundle[T]) write(s *store.Shard, a store.Atom, v *T) {
 	p := b.part(s)
 	fields := p.fields
 	if t := a.Chunk.Table(); t != p.table {

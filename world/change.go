@@ -2,16 +2,16 @@ package world
 
 import (
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/shard"
+	"github.com/atoll-sim/atoll/internal/store"
 )
 
 // ComponentSet is something that names components: a *Component or a *Bundle.
-type ComponentSet interface{ components(w *World) shard.Set }
+type ComponentSet interface{ components(w *World) store.Set }
 
 // change is a request to give an entity the fields of a T and take others away.
 type change[T any] struct {
 	value  T
-	remove shard.Set
+	remove store.Set
 }
 
 // adder, remover and changer are what requests to add, remove and exchange do at
@@ -68,10 +68,10 @@ func (c *Component[T]) check(by Actor, call string) {
 	}
 }
 
-func (c *Component[T]) add(l shard.Loc, v T) error {
+func (c *Component[T]) add(l store.Loc, v T) error {
 	a, err := c.w.space.With(l, c.id)
 	if err == nil {
-		*shard.Value[T](a, c.id) = v
+		*store.Value[T](a, c.id) = v
 		if c.column.Watched() && a.Loc() == l { // it had it
 			c.w.space.NoteStored(l, c.id)
 		}
@@ -79,7 +79,7 @@ func (c *Component[T]) add(l shard.Loc, v T) error {
 	return err
 }
 
-func (c *Component[T]) remove(l shard.Loc) error {
+func (c *Component[T]) remove(l store.Loc) error {
 	had, err := c.w.space.Without(l, c.id)
 	if !had {
 		return ErrMissing
@@ -87,29 +87,29 @@ func (c *Component[T]) remove(l shard.Loc) error {
 	return err
 }
 
-func (c *Component[T]) components(w *World) shard.Set {
-	var set shard.Set
+func (c *Component[T]) components(w *World) store.Set {
+	var set store.Set
 	set.Add(c.in(w))
 	return set
 }
 
-func (a adder[T]) Apply(_ *shard.Shard, _ handle.Handle, l shard.Loc, v shard.Payload) shard.Outcome {
-	return outcomeOf(a.c.add(l, *shard.As[T](v)))
+func (a adder[T]) Apply(_ *store.Shard, _ handle.Handle, l store.Loc, v store.Payload) store.Outcome {
+	return outcomeOf(a.c.add(l, *store.As[T](v)))
 }
 
-func (r remover[T]) Apply(_ *shard.Shard, _ handle.Handle, l shard.Loc, _ shard.Payload) shard.Outcome {
+func (r remover[T]) Apply(_ *store.Shard, _ handle.Handle, l store.Loc, _ store.Payload) store.Outcome {
 	return outcomeOf(r.c.remove(l))
 }
 
 // outcomeOf tells a sender what an error at the refresh means.
-func outcomeOf(err error) shard.Outcome {
+func outcomeOf(err error) store.Outcome {
 	switch err {
 	case nil:
-		return shard.Applied
+		return store.Applied
 	case ErrMissing:
-		return shard.Missing
+		return store.Missing
 	default:
-		return shard.Refused
+		return store.Refused
 	}
 }
 
@@ -144,7 +144,7 @@ func (b *Bundle[T]) exchange(by Actor, call string, h handle.Handle, v T, remove
 	return b.change(w.shardOf(l), l, &v, gone)
 }
 
-func (b *Bundle[T]) change(s *shard.Shard, l shard.Loc, v *T, remove shard.Set) error {
+func (b *Bundle[T]) change(s *store.Shard, l store.Loc, v *T, remove store.Set) error {
 	had := *b.w.space.Set(l)
 	a, err := s.Change(l, had.Minus(remove).Union(b.set))
 	if err != nil {
@@ -155,13 +155,13 @@ func (b *Bundle[T]) change(s *shard.Shard, l shard.Loc, v *T, remove shard.Set) 
 	return nil
 }
 
-func (c changer[T]) Apply(s *shard.Shard, _ handle.Handle, l shard.Loc, p shard.Payload) shard.Outcome {
-	v := shard.As[change[T]](p)
+func (c changer[T]) Apply(s *store.Shard, _ handle.Handle, l store.Loc, p store.Payload) store.Outcome {
+	v := store.As[change[T]](p)
 	return outcomeOf(c.b.change(s, l, &v.value, v.remove))
 }
 
 // contextSend sends a request of a system.
-func contextSend[T any](c *Context, call string, k *shard.Kind[T], h handle.Handle, v T) error {
+func contextSend[T any](c *Context, call string, k *store.Kind[T], h handle.Handle, v T) error {
 	c.mustRun(call)
 	if !c.w.space.Alive(h) {
 		return ErrStale

@@ -4,7 +4,7 @@ import (
 	"runtime"
 	"slices"
 
-	"github.com/atoll-sim/atoll/shard"
+	"github.com/atoll-sim/atoll/internal/store"
 )
 
 // Close ends the world: it destroys every entity, as Clear does, and gives the memory
@@ -106,11 +106,11 @@ func (t *ports) abandon(w *World, e *endpoint) {
 	if queue == nil {
 		return // it has sent nothing
 	}
-	outcome := shard.Closed
+	outcome := store.Closed
 	if w.cause.Load() != nil {
-		outcome = shard.Broken
+		outcome = store.Broken
 	}
-	queue.Drain(w.epoch.Load()+1, &shard.Drained{Creates: make([][]shard.PendingRequest, len(w.shards))})
+	queue.Drain(w.epoch.Load()+1, &store.Drained{Creates: make([][]store.PendingRequest, len(w.shards))})
 	queue.DecideAll(outcome)
 	queue.Release()
 	if t.mu.over {

@@ -5,22 +5,22 @@ import (
 	"runtime"
 	"sync/atomic"
 
-	"github.com/atoll-sim/atoll/shard"
+	"github.com/atoll-sim/atoll/internal/store"
 )
 
 // Outcome is what became of a request.
-type Outcome = shard.Outcome
+type Outcome = store.Outcome
 
 // The outcomes of a request.
 const (
-	Undecided = shard.Undecided // not applied yet
-	Applied   = shard.Applied   // done, by this request
-	Gone      = shard.Gone      // too late: the entity was dead, or never was
-	Missing   = shard.Missing   // the entity has no such component
-	Refused   = shard.Refused   // a limit of the world was reached
-	Failed    = shard.Failed    // the function panicked
-	Closed    = shard.Closed    // the world was closed before it was done
-	Broken    = shard.Broken    // the world broke, and whether it was done before is not known; see ErrBroken
+	Undecided = store.Undecided // not applied yet
+	Applied   = store.Applied   // done, by this request
+	Gone      = store.Gone      // too late: the entity was dead, or never was
+	Missing   = store.Missing   // the entity has no such component
+	Refused   = store.Refused   // a limit of the world was reached
+	Failed    = store.Failed    // the function panicked
+	Closed    = store.Closed    // the world was closed before it was done
+	Broken    = store.Broken    // the world broke, and whether it was done before is not known; see ErrBroken
 )
 
 // Completion learns the outcome of one request of a port:

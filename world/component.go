@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/shard"
+	"github.com/atoll-sim/atoll/internal/store"
 )
 
 // componentInfo is what a world knows of a component type.
@@ -21,11 +21,11 @@ type componentInfo struct {
 type Component[T any] struct {
 	w        *World
 	id       int
-	column   *shard.Column[T]
-	setting  shard.Kind[T]
-	adding   shard.Kind[T]
-	removing shard.Kind[struct{}]
-	asking   shard.Kind[*Answer[T]]
+	column   *store.Column[T]
+	setting  store.Kind[T]
+	adding   store.Kind[T]
+	removing store.Kind[struct{}]
+	asking   store.Kind[*Answer[T]]
 }
 
 // Register makes T a component of the world under a name that logs, tools and
@@ -43,8 +43,8 @@ func Register[T any](w *World, name string) *Component[T] {
 	switch {
 	case name == "":
 		panic(fmt.Sprintf("world: component %v needs a name; pass one that logs and saved states can use", t))
-	case len(w.components) == shard.ComponentsMax:
-		panic(fmt.Sprintf("world: component %q is one more than the %d a world can hold; register fewer, or put several into one struct", name, shard.ComponentsMax))
+	case len(w.components) == store.ComponentsMax:
+		panic(fmt.Sprintf("world: component %q is one more than the %d a world can hold; register fewer, or put several into one struct", name, store.ComponentsMax))
 	}
 	if id, ok := w.componentID[t]; ok {
 		panic(fmt.Sprintf("world: component type %v is registered already, as %q; use what the first call returned, or make a type of its own", t, w.components[id].name))
@@ -57,13 +57,13 @@ func Register[T any](w *World, name string) *Component[T] {
 	id := len(w.components)
 	w.components = append(w.components, componentInfo{name: name, typ: t})
 	w.componentID[t] = id
-	column := shard.NewColumn[T](w.space)
+	column := store.NewColumn[T](w.space)
 	w.columns = append(w.columns, column)
 	c := &Component[T]{w: w, id: id, column: column}
-	c.setting = shard.NewKind[T](w.space, setter[T]{c})
-	c.adding = shard.NewKind[T](w.space, adder[T]{c})
-	c.removing = shard.NewKind[struct{}](w.space, remover[T]{c})
-	c.asking = shard.NewKind[*Answer[T]](w.space, asker[T]{c})
+	c.setting = store.NewKind[T](w.space, setter[T]{c})
+	c.adding = store.NewKind[T](w.space, adder[T]{c})
+	c.removing = store.NewKind[struct{}](w.space, remover[T]{c})
+	c.asking = store.NewKind[*Answer[T]](w.space, asker[T]{c})
 	return c
 }
 
@@ -107,7 +107,7 @@ func (c *Component[T]) Set(by Actor, h handle.Handle, v T) error {
 	return request(by, "Component.Set", &c.setting, h, v)
 }
 
-func (c *Component[T]) store(l shard.Loc, v T) error {
+func (c *Component[T]) store(l store.Loc, v T) error {
 	p := c.column.AtWrite(l)
 	if p == nil {
 		return ErrMissing
@@ -122,16 +122,16 @@ func (c *Component[T]) store(l shard.Loc, v T) error {
 // setter is what a request to set does at the refresh.
 type setter[T any] struct{ c *Component[T] }
 
-func (s setter[T]) Apply(_ *shard.Shard, _ handle.Handle, l shard.Loc, v shard.Payload) shard.Outcome {
+func (s setter[T]) Apply(_ *store.Shard, _ handle.Handle, l store.Loc, v store.Payload) store.Outcome {
 	p := s.c.column.AtWrite(l)
 	if p == nil {
-		return shard.Missing
+		return store.Missing
 	}
-	*p = *shard.As[T](v)
+	*p = *store.As[T](v)
 	if s.c.column.Watched() {
 		s.c.w.space.NoteStored(l, s.c.id)
 	}
-	return shard.Applied
+	return store.Applied
 }
 
 // componentOf returns the number of a component type, or panics saying what to
@@ -167,7 +167,7 @@ func (w *World) idOf(call string, c AnyComponent) int {
 }
 
 // ComponentNames lists the names of a set of components, for messages.
-func (w *World) ComponentNames(set shard.Set) string {
+func (w *World) ComponentNames(set store.Set) string {
 	var names []string
 	for id := range set.All {
 		names = append(names, strconv.Quote(w.components[id].name))

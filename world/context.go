@@ -5,7 +5,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
-	"github.com/atoll-sim/atoll/shard"
+	"github.com/atoll-sim/atoll/internal/store"
 )
 
 // Context is what a system acts through: its shard at once, the rest of the
@@ -22,8 +22,8 @@ import (
 // Ownership: the worker that runs the shard, while the system runs.
 type Context struct {
 	w      *World
-	shard  *shard.Shard // nil for global systems
-	lookup shard.Lookup
+	shard  *store.Shard // nil for global systems
+	lookup store.Lookup
 	out    sender
 	access *Access // of the running system; nil outside of one
 	system string
@@ -39,12 +39,12 @@ type Context struct {
 	// For the check build.
 	turn     check.Turn
 	read     []digest
-	occupant shard.Occupant
+	occupant store.Occupant
 }
 
 // newContext makes the Context of a shard, or with owner the number of shards
 // and no shard that of the global systems.
-func newContext(w *World, owner int, s *shard.Shard) *Context {
+func newContext(w *World, owner int, s *store.Shard) *Context {
 	c := &Context{
 		w: w, shard: s, lookup: w.space.Lookup,
 		out: sender{w: w, maxRequests: w.options.OutboxRequests, maxBytes: w.options.OutboxBytes},
@@ -124,7 +124,7 @@ func (c *Context) Owns(h handle.Handle) bool {
 // Locate returns where the entity's atom is, for the accessors' At, or 0 if it
 // is not alive. An atom of another shard is not found by this shard's
 // accessors. That the system is running is unchecked in a release build.
-func (c *Context) Locate(h handle.Handle) shard.Loc {
+func (c *Context) Locate(h handle.Handle) store.Loc {
 	if check.Enabled {
 		c.mustRun("Context.Locate")
 	}
@@ -153,10 +153,10 @@ func (c *Context) Destroy(h handle.Handle) error {
 		c.w.space.Mark(l)
 		return nil
 	}
-	return c.out.sendBare(shard.Destroying(), h)
+	return c.out.sendBare(store.Destroying(), h)
 }
 
-func (c *Context) owns(l shard.Loc) bool {
+func (c *Context) owns(l store.Loc) bool {
 	if c.shard == nil {
 		return c.access != nil && c.access.Exclusive
 	}
@@ -173,7 +173,7 @@ func (c *Context) Start(system string, access *Access) {
 	c.system, c.access, c.delta = system, access, access.Delta
 	c.random.fresh = false
 	if check.Enabled {
-		c.occupant = shard.Occupant{What: "system", Name: system}
+		c.occupant = store.Occupant{What: "system", Name: system}
 		for _, s := range c.used() {
 			s.Enter(&c.occupant)
 		}
@@ -212,7 +212,7 @@ func (c *Context) Stop() {
 }
 
 // used returns the shards that the system has to itself.
-func (c *Context) used() []*shard.Shard {
+func (c *Context) used() []*store.Shard {
 	switch {
 	case c.shard != nil:
 		return c.w.shards[c.Shard() : c.Shard()+1]
@@ -251,7 +251,7 @@ func (c *Context) mustWrite(component int, call string) {
 	}
 }
 
-func (c *Context) mustCreate(w *World, set *shard.Set, bundle string) {
+func (c *Context) mustCreate(w *World, set *store.Set, bundle string) {
 	if w != c.world() {
 		w.refuse(c, "Bundle.Create", "bundle", bundle)
 	}

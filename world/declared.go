@@ -3,7 +3,7 @@ package world
 import (
 	"slices"
 
-	"github.com/atoll-sim/atoll/shard"
+	"github.com/atoll-sim/atoll/internal/store"
 )
 
 // Access is what a system may touch, as found by running its constructor.
@@ -11,16 +11,16 @@ import (
 // Ownership: the Build until it is finished, then the scheduler; read by
 // whoever runs the system.
 type Access struct {
-	Reads     shard.Set // components read in the own shard; of a global system, in all
-	Writes    shard.Set // components written or created there
-	Foreign   shard.Set // components read in other shards, any of them
-	Neighbour shard.Set // components read in the Neighbours
+	Reads     store.Set // components read in the own shard; of a global system, in all
+	Writes    store.Set // components written or created there
+	Foreign   store.Set // components read in other shards, any of them
+	Neighbour store.Set // components read in the Neighbours
 
 	Neighbours []int // shards other than the own, ascending
 
-	ResourceReads  shard.Set // resources read
-	ResourceWrites shard.Set // resources written, by a global system
-	ResourceParts  shard.Set // accumulators added to
+	ResourceReads  store.Set // resources read
+	ResourceWrites store.Set // resources written, by a global system
+	ResourceParts  store.Set // accumulators added to
 
 	// Exclusive says that a global system asked for something in the shards, so that
 	// it needs them all to stand still.

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/shard"
+	"github.com/atoll-sim/atoll/internal/store"
 )
 
 // EntityInfo is what an entity is at one moment, for logs and tools: as text by String,
@@ -53,7 +53,7 @@ func (c *Context) DescribeEntity(h handle.Handle) EntityInfo {
 	return x
 }
 
-func (w *World) describe(x *EntityInfo, l shard.Loc, by *Context) {
+func (w *World) describe(x *EntityInfo, l store.Loc, by *Context) {
 	if l == 0 {
 		return
 	}
@@ -61,7 +61,7 @@ func (w *World) describe(x *EntityInfo, l shard.Loc, by *Context) {
 	for id := range w.space.Set(l).All {
 		c := ComponentInfo{Name: w.components[id].name}
 		if by == nil || by.access.Reads.Has(id) || by.access.Writes.Has(id) {
-			c.Value = shard.ValueAt(w.columns[id], l)
+			c.Value = store.ValueAt(w.columns[id], l)
 		}
 		x.Components = append(x.Components, c)
 	}

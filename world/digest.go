@@ -3,7 +3,7 @@ package world
 import (
 	"fmt"
 
-	"github.com/atoll-sim/atoll/shard"
+	"github.com/atoll-sim/atoll/internal/store"
 )
 
 // digest is the hash of a component's rows in a shard.
@@ -14,7 +14,7 @@ type digest struct {
 
 // digest hashes components before a system runs that must not write them. Check
 // build only.
-func (c *Context) digest(components shard.Set) {
+func (c *Context) digest(components store.Set) {
 	c.read = c.read[:0]
 	for id := range components.All {
 		c.read = append(c.read, digest{id, c.sum(id)})

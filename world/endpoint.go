@@ -4,7 +4,7 @@ import (
 	"sync/atomic"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/shard"
+	"github.com/atoll-sim/atoll/internal/store"
 )
 
 const (
@@ -25,7 +25,7 @@ const (
 type endpoint struct {
 	ports  *ports
 	active *atomic.Uint64              // the word of ports.active that holds the port's bit
-	queue  atomic.Pointer[shard.Queue] // nil until something was sent
+	queue  atomic.Pointer[store.Queue] // nil until something was sent
 	number int32
 	closed bool
 
@@ -44,7 +44,7 @@ func (e *endpoint) bit() uint64 { return 1 << (e.number % 64) }
 
 // draw makes sure of n handles in hand. It takes none and returns ErrIndexes if the
 // world has not as many left.
-func (e *endpoint) draw(o *shard.PortAllocator, n int, epoch uint32) (err error) {
+func (e *endpoint) draw(o *store.PortAllocator, n int, epoch uint32) (err error) {
 	if epoch == e.drew {
 		e.block = min(max(2*e.block, drawFirst), cacheMax)
 	} else {
@@ -65,7 +65,7 @@ func (e *endpoint) tookBack(epoch uint32) int {
 
 // takeBack takes back handles that were told and that no create is sent for. They are
 // out of use until the next refresh.
-func (e *endpoint) takeBack(o *shard.PortAllocator, told []handle.Handle, epoch uint32) {
+func (e *endpoint) takeBack(o *store.PortAllocator, told []handle.Handle, epoch uint32) {
 	e.recalled = uint32(e.tookBack(epoch) + len(told))
 	o.Recall(told...)
 	if len(e.cache) > drawFirst { // of a CreateN that panicked

@@ -6,7 +6,7 @@ import (
 	"runtime/debug"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/shard"
+	"github.com/atoll-sim/atoll/internal/store"
 )
 
 // EntityContext is what a function may act through: the entity that it was called on, at
@@ -26,7 +26,7 @@ type EntityContext struct {
 	c        *Context
 	function string
 	h        handle.Handle
-	l        shard.Loc // 0: no function is running
+	l        store.Loc // 0: no function is running
 	returned bool
 }
 
@@ -76,7 +76,7 @@ func (w *World) keepsFailure(n int) bool { return n < max(1, FailuresMax/len(w.s
 // errGoexit is the value of a function that neither returned nor panicked.
 var errGoexit = errors.New("it called runtime.Goexit, as a test that fails does")
 
-func (s *EntityContext) begin(c *Context, function string, h handle.Handle, l shard.Loc) *EntityContext {
+func (s *EntityContext) begin(c *Context, function string, h handle.Handle, l store.Loc) *EntityContext {
 	*s = EntityContext{c: c, function: function, h: h, l: l}
 	return s
 }
@@ -86,14 +86,14 @@ func (s *EntityContext) over() { s.l = 0 }
 
 // end ends a call in a refresh, of which v was recovered. It returns the panic if that is
 // kept.
-func (s *EntityContext) end(v any) (shard.Outcome, *CallError) {
+func (s *EntityContext) end(v any) (store.Outcome, *CallError) {
 	s.over()
 	if s.returned {
-		return shard.Applied, nil
+		return store.Applied, nil
 	}
 	if !s.c.w.keepsFailure(len(s.c.failures)) {
 		s.c.omitted++
-		return shard.Failed, nil
+		return store.Failed, nil
 	}
 	if v == nil {
 		v = errGoexit
@@ -102,7 +102,7 @@ func (s *EntityContext) end(v any) (shard.Outcome, *CallError) {
 		Function: s.function, On: s.h, Shard: s.c.Shard(), Tick: s.c.Tick(), Value: v, Stack: debug.Stack(),
 	}
 	s.c.failures = append(s.c.failures, e)
-	return shard.Failed, e
+	return store.Failed, e
 }
 
 // Failure joins a *CallError for each function that panicked in the last refresh,
@@ -198,11 +198,11 @@ func (s *EntityContext) Destroy(h handle.Handle) error {
 	if !s.Alive(h) {
 		return ErrStale
 	}
-	return s.c.out.sendBare(shard.Destroying(), h)
+	return s.c.out.sendBare(store.Destroying(), h)
 }
 
 // mustRun returns where the entity is, and panics when the function is over.
-func (s *EntityContext) mustRun(call string) shard.Loc {
+func (s *EntityContext) mustRun(call string) store.Loc {
 	if s == nil || s.l == 0 {
 		s.refuseLate(call)
 	}
@@ -229,7 +229,7 @@ func (c *Component[T]) Write(self *EntityContext) *T {
 }
 
 // selfSend sends a request of a function.
-func selfSend[T any](s *EntityContext, call string, k *shard.Kind[T], h handle.Handle, v T) error {
+func selfSend[T any](s *EntityContext, call string, k *store.Kind[T], h handle.Handle, v T) error {
 	s.mustRun(call)
 	if !s.Alive(h) {
 		return ErrStale

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/atoll-sim/atoll/shard"
+	"github.com/atoll-sim/atoll/internal/store"
 )
 
 // Errors that a caller can meet in normal running, for errors.Is.
@@ -35,9 +35,9 @@ var (
 	// ErrPorts is returned when as many ports are open as PortsMax allows.
 	ErrPorts = errors.New("world: too many open ports")
 	// ErrIndexes is returned when a shard has given all of its indexes.
-	ErrIndexes = shard.ErrIndexes
+	ErrIndexes = store.ErrIndexes
 	// ErrChunks is returned when a shard has given all of its chunk numbers.
-	ErrChunks = shard.ErrChunks
+	ErrChunks = store.ErrChunks
 )
 
 // errorOf is what an outcome means to who waits for an answer.

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/atoll-sim/atoll/shard"
+	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -62,7 +62,7 @@ func ExampleWorld_Err() {
 type diskFull struct{}
 
 func (diskFull) Begin()                                 { panic("disk full") }
-func (diskFull) Request(int, int, shard.PendingRequest) {}
+func (diskFull) Request(int, int, store.PendingRequest) {}
 func (diskFull) End(*world.Inputs)                      {}
 func (diskFull) Failed(err error)                       { fmt.Println("failed:", err) }
 

@@ -5,7 +5,7 @@ import (
 	"reflect"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/shard"
+	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/state"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -13,7 +13,7 @@ import (
 // heard is what a tape holds of a request: its payload as bytes.
 type heard struct {
 	kind   int
-	flags  shard.RequestFlags
+	flags  store.RequestFlags
 	handle handle.Handle
 	value  []byte
 }
@@ -21,7 +21,7 @@ type heard struct {
 // tape is a Recorder that keeps one refresh in mind. Package inputlog writes them
 // to a file.
 type tape struct {
-	kinds    shard.Kinds
+	kinds    store.Kinds
 	requests []heard
 	in       world.Inputs
 }
@@ -44,7 +44,7 @@ func (t *tape) form(kind int) *state.Form {
 
 func (t *tape) Begin() { t.requests = nil }
 
-func (t *tape) Request(_, _ int, r shard.PendingRequest) {
+func (t *tape) Request(_, _ int, r store.PendingRequest) {
 	h := heard{kind: r.Kind(), flags: r.Flags(), handle: r.Handle}
 	if form := t.form(h.kind); form != nil {
 		h.value = form.Append(nil, t.kinds.Payload(r))
@@ -151,7 +151,7 @@ func ExampleInputs() {
 	w.Refresh()
 	fmt.Println(t.in.Tick, t.in.Released[0] == unit)
 	for from := world.AllShards; from < w.Shards(); from++ {
-		w.Survey().Requests(from, func(shard.PendingRequest) { fmt.Println("sent by a system, for the next refresh") })
+		w.Survey().Requests(from, func(store.PendingRequest) { fmt.Println("sent by a system, for the next refresh") })
 	}
 	// Output: 0 true
 }

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"reflect"
 
-	"github.com/atoll-sim/atoll/shard"
+	"github.com/atoll-sim/atoll/internal/store"
 )
 
 // Enter makes somebody use a shard.
 func (w *World) Enter(i int, who string) (leave func()) {
-	w.shards[i].Enter(&shard.Occupant{What: who})
+	w.shards[i].Enter(&store.Occupant{What: who})
 	return w.shards[i].Leave
 }
 
@@ -24,7 +24,7 @@ type filler struct{}
 func FillComponents(w *World, n int) {
 	for i := len(w.components); i < n; i++ {
 		w.components = append(w.components, componentInfo{name: fmt.Sprint("filler ", i), typ: reflect.TypeFor[filler]()})
-		w.columns = append(w.columns, shard.NewColumn[filler](w.space))
+		w.columns = append(w.columns, store.NewColumn[filler](w.space))
 	}
 }
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/shard"
+	"github.com/atoll-sim/atoll/internal/store"
 )
 
 // Extension is what a package beside the core keeps about entities: a relation
@@ -64,7 +64,7 @@ func Bound(a Binder, call string) *World { return bind(a, call).w }
 //
 // Ownership: the extension's. Send may be called by whoever holds the Actor.
 type Requests[T any] struct {
-	kind shard.Kind[T]
+	kind store.Kind[T]
 	w    *World
 	name string
 	do   func(h handle.Handle, v *T) Outcome
@@ -80,7 +80,7 @@ func NewRequests[T any](w *World, name string, do func(h handle.Handle, v *T) Ou
 		panic(fmt.Sprintf("world: world.NewRequests of %q with a nil function; pass what to do", name))
 	}
 	r := &Requests[T]{w: w, name: name, do: do}
-	r.kind = shard.NewJoint[T](w.space, jointly[T]{r, name})
+	r.kind = store.NewJoint[T](w.space, jointly[T]{r, name})
 	return r
 }
 
@@ -114,10 +114,10 @@ type jointly[T any] struct {
 	label any // its name, boxed once
 }
 
-func (j jointly[T]) Apply(_ *shard.Shard, h handle.Handle, l shard.Loc, v shard.Payload) Outcome {
+func (j jointly[T]) Apply(_ *store.Shard, h handle.Handle, l store.Loc, v store.Payload) Outcome {
 	if l == 0 || j.r.w.space.Marked(l) {
 		return Gone
 	}
 	j.r.w.extensions.running = j.label
-	return j.r.do(h, shard.As[T](v))
+	return j.r.do(h, store.As[T](v))
 }

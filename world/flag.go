@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/shard"
+	"github.com/atoll-sim/atoll/internal/store"
 )
 
 // Flags is a set of up to 8 flags of an entity, one bit each, which mean what the game
@@ -20,7 +20,7 @@ import (
 // entity has none, a copy too. They go wherever the entity goes. A world in which no
 // entity was ever given one pays nothing for them; otherwise 8 bytes for each slot of
 // those 1024 slots at a time of which one had a flag, and a bit per row and flag.
-type Flags = shard.Flags
+type Flags = store.Flags
 
 // Flag gives an entity flags; those that it has stay. By a *World, by a *Context in
 // its own shard, or by a *EntityContext of its own entity, at once, also for a query loop that is under way and has not come to
@@ -61,11 +61,11 @@ func (c *Context) Flags(h handle.Handle) Flags {
 type flagging struct{ set, cleared Flags }
 
 // flagger does it.
-type flagger struct{ flagging shard.Kind[flagging] }
+type flagger struct{ flagging store.Kind[flagging] }
 
 func newFlagger(w *World) *flagger {
 	x := new(flagger)
-	x.flagging = shard.NewKind[flagging](w.space, x)
+	x.flagging = store.NewKind[flagging](w.space, x)
 	return x
 }
 
@@ -100,10 +100,10 @@ func setFlags(by Actor, call string, h handle.Handle, f flagging) error {
 	return request(by, call, &x.flagging, h, f)
 }
 
-func (x *flagger) Apply(s *shard.Shard, _ handle.Handle, l shard.Loc, p shard.Payload) shard.Outcome {
-	f := shard.As[flagging](p)
+func (x *flagger) Apply(s *store.Shard, _ handle.Handle, l store.Loc, p store.Payload) store.Outcome {
+	f := store.As[flagging](p)
 	s.SetFlags(l, f.set, f.cleared)
-	return shard.Applied
+	return store.Applied
 }
 
 // WithFlags is the condition that the entity has all of the flags. A query with it skips

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/shard"
+	"github.com/atoll-sim/atoll/internal/store"
 )
 
 // Func is a registered function: the right to have it called on an entity. It
@@ -14,7 +14,7 @@ type Func[A any] struct {
 	w       *World
 	name    string
 	run     func(*EntityContext, A)
-	calling shard.Kind[A]
+	calling store.Kind[A]
 }
 
 // RegisterFunc makes f a function of the world, under a name. f runs on any
@@ -24,7 +24,7 @@ type Func[A any] struct {
 func RegisterFunc[A any](w *World, name string, f func(self *EntityContext, arg A)) *Func[A] {
 	w.addFunction("world.RegisterFunc", name, f == nil)
 	x := &Func[A]{w: w, name: name, run: f}
-	x.calling = shard.NewCall[A](w.space, caller[A]{x})
+	x.calling = store.NewCall[A](w.space, caller[A]{x})
 	return x
 }
 
@@ -74,13 +74,13 @@ func (f *Func[A]) Call(by Actor, on handle.Handle, arg A) error {
 // caller is what a request to call does at the refresh.
 type caller[A any] struct{ f *Func[A] }
 
-func (c caller[A]) Apply(s *shard.Shard, h handle.Handle, l shard.Loc, arg shard.Payload) (o shard.Outcome) {
+func (c caller[A]) Apply(s *store.Shard, h handle.Handle, l store.Loc, arg store.Payload) (o store.Outcome) {
 	f := c.f
 	self := f.w.contexts[s.ID()].self.begin(f.w.contexts[s.ID()], f.name, h, l)
 	defer func() { o, _ = self.end(recover()) }()
-	f.run(self, *shard.As[A](arg))
+	f.run(self, *store.As[A](arg))
 	self.returned = true
-	return shard.Applied
+	return store.Applied
 }
 
 // addFunction takes a name for a function or a question.
@@ -108,7 +108,7 @@ type Question[A, R any] struct {
 	w      *World
 	name   string
 	run    func(*EntityContext, A) R
-	asking shard.Kind[asked[A, R]]
+	asking store.Kind[asked[A, R]]
 }
 
 // asked is a question on its way.
@@ -122,7 +122,7 @@ type asked[A, R any] struct {
 func RegisterQuestion[A, R any](w *World, name string, f func(self *EntityContext, arg A) R) *Question[A, R] {
 	w.addFunction("world.RegisterQuestion", name, f == nil)
 	x := &Question[A, R]{w: w, name: name, run: f}
-	x.asking = shard.NewCall[asked[A, R]](w.space, replier[A, R]{x})
+	x.asking = store.NewCall[asked[A, R]](w.space, replier[A, R]{x})
 	return x
 }
 
@@ -145,12 +145,12 @@ func (q *Question[A, R]) Ask(p *Port, of handle.Handle, arg A, answer *Answer[R]
 // replier is what a request to ask does at the refresh.
 type replier[A, R any] struct{ q *Question[A, R] }
 
-func (r replier[A, R]) Apply(s *shard.Shard, h handle.Handle, l shard.Loc, p shard.Payload) (o shard.Outcome) {
+func (r replier[A, R]) Apply(s *store.Shard, h handle.Handle, l store.Loc, p store.Payload) (o store.Outcome) {
 	q := r.q
 	self := q.w.contexts[s.ID()].self.begin(q.w.contexts[s.ID()], q.name, h, l)
-	a := shard.As[asked[A, R]](p)
+	a := store.As[asked[A, R]](p)
 	defer func() { o, a.to.failure = self.end(recover()) }()
 	a.to.value = q.run(self, a.arg)
 	self.returned = true
-	return shard.Applied
+	return store.Applied
 }

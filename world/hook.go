@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/shard"
+	"github.com/atoll-sim/atoll/internal/store"
 )
 
 // Hook is called when something has happened to entities.
@@ -15,7 +15,7 @@ type Hook struct {
 	name  string
 	label string // where systems are named
 	on    Event
-	set   shard.Set
+	set   store.Set
 	off   bool
 	parts []hookPart // by shard
 }

@@ -4,7 +4,7 @@ import (
 	"runtime/debug"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/shard"
+	"github.com/atoll-sim/atoll/internal/store"
 )
 
 // hooks are those of a world.
@@ -33,7 +33,7 @@ func (k *hooks) add(h *Hook) {
 // watch tells the shards what to note. Who changes or is set after it was created is
 // told of as created, so creates are noted for those events as well.
 func (k *hooks) watch() {
-	var watch shard.Watch
+	var watch store.Watch
 	for _, h := range k.all {
 		watch.Created = watch.Created || h.on&^OnDestroy != 0
 		if h.on&(OnAdd|OnRemove) != 0 {
@@ -71,7 +71,7 @@ func (k *hooks) due() int {
 type hookCaller struct {
 	aside
 	of    *hooks
-	shard *shard.Shard
+	shard *store.Shard
 	next  int // event and hook
 	batch []handle.Handle
 }

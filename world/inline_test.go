@@ -22,16 +22,16 @@ func TestInlines(t *testing.T) {
 	}
 	const file = "testdata/access/access.go"
 	want := map[string][]string{
-		"Slice":            {"world.(*Reader).Slice", "shard.(*View).Slice"},
-		"SliceWrite":       {"world.(*Writer).Slice", "shard.(*View).SliceWrite"},
-		"At":               {"world.(*Reader).At", "shard.(*View).At"},
-		"AtWrite":          {"world.(*Writer).At", "shard.(*View).AtWrite"},
-		"Locate":           {"world.(*Context).Locate", "shard.(*Lookup).Locate", "atomic.(*Uint64).Load", "atomic.(*Pointer).Load", "shard.(*Slot).load"},
-		"LocateIdle":       {"world.(*World).Locate", "shard.(*Lookup).Locate", "atomic.(*Uint64).Load", "atomic.(*Pointer).Load", "shard.(*Slot).load"},
-		"Alive":            {"world.(*World).Alive", "shard.(*Lookup).Alive", "atomic.(*Uint64).Load", "atomic.(*Pointer).Load", "shard.(*Slot).load"},
-		"AliveInSystem":    {"world.(*Context).Alive", "shard.(*Lookup).Alive", "atomic.(*Uint64).Load", "atomic.(*Pointer).Load", "shard.(*Slot).load"},
-		"AliveFromOutside": {"world.(*Port).Alive", "shard.(*Lookup).Alive", "atomic.(*Uint64).Load", "atomic.(*Pointer).Load", "shard.(*Slot).load"},
-		"ColumnAt":         {"shard.(*Column).At", "atomic.(*Pointer).Load"},
+		"Slice":            {"world.(*Reader).Slice", "store.(*View).Slice"},
+		"SliceWrite":       {"world.(*Writer).Slice", "store.(*View).SliceWrite"},
+		"At":               {"world.(*Reader).At", "store.(*View).At"},
+		"AtWrite":          {"world.(*Writer).At", "store.(*View).AtWrite"},
+		"Locate":           {"world.(*Context).Locate", "store.(*Lookup).Locate", "atomic.(*Uint64).Load", "atomic.(*Pointer).Load", "store.(*Slot).load"},
+		"LocateIdle":       {"world.(*World).Locate", "store.(*Lookup).Locate", "atomic.(*Uint64).Load", "atomic.(*Pointer).Load", "store.(*Slot).load"},
+		"Alive":            {"world.(*World).Alive", "store.(*Lookup).Alive", "atomic.(*Uint64).Load", "atomic.(*Pointer).Load", "store.(*Slot).load"},
+		"AliveInSystem":    {"world.(*Context).Alive", "store.(*Lookup).Alive", "atomic.(*Uint64).Load", "atomic.(*Pointer).Load", "store.(*Slot).load"},
+		"AliveFromOutside": {"world.(*Port).Alive", "store.(*Lookup).Alive", "atomic.(*Uint64).Load", "atomic.(*Pointer).Load", "store.(*Slot).load"},
+		"ColumnAt":         {"store.(*Column).At", "atomic.(*Pointer).Load"},
 		"Get":              nil, // one call, as its comment says
 	}
 

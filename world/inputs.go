@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/shard"
+	"github.com/atoll-sim/atoll/internal/store"
 )
 
 // SharesMax is the largest number of partitions into which a refresh divides what was
@@ -23,7 +23,7 @@ type Recorder interface {
 	// Request is told of a request of a port before it is applied. Those of one partition
 	// come in order, by one goroutine; the partitions in their order have those of all
 	// ports, by number. r is good until it returns.
-	Request(share, port int, r shard.PendingRequest)
+	Request(share, port int, r store.PendingRequest)
 	// End is told of the rest when the refresh is done but for telling outcomes. in is
 	// good until it returns.
 	End(in *Inputs)
@@ -136,7 +136,7 @@ func (s *partitionRecorder) look() {
 			s.seen = append(s.seen, from.queue.Sent())
 			continue
 		}
-		s.seen = append(s.seen, from.queue.Look(s.cut, func(r shard.PendingRequest) {
+		s.seen = append(s.seen, from.queue.Look(s.cut, func(r store.PendingRequest) {
 			s.of.Request(s.partition.number, int(from.port.number), r)
 		}))
 	}
@@ -191,7 +191,7 @@ var ErrFed = errors.New("world: ports and a Replayer at the same time")
 // Ownership: the world's goroutine, while the world is idle.
 type Replayer struct {
 	w         *World
-	queue     *shard.Queue
+	queue     *store.Queue
 	transfers []Transfer             // of the next refresh
 	used      map[handle.Handle]bool // by creates and recalls since the last Publish
 }
@@ -206,7 +206,7 @@ func (w *World) ReplayInputs() (*Replayer, error) {
 	if n := len(w.ports.mu.byNumber) - len(w.ports.mu.free); n > 0 || w.replayer != nil {
 		return nil, fmt.Errorf("%w: %d ports are open; close them, and refresh the world", ErrFed, n)
 	}
-	w.replayer = &Replayer{w: w, queue: shard.NewQueue(w.space, min(1<<31, math.MaxInt), min(1<<35, math.MaxInt)), used: map[handle.Handle]bool{}}
+	w.replayer = &Replayer{w: w, queue: store.NewQueue(w.space, min(1<<31, math.MaxInt), min(1<<35, math.MaxInt)), used: map[handle.Handle]bool{}}
 	w.ports.mu.fed = true
 	return w.replayer, nil
 }
@@ -278,13 +278,13 @@ func (f *Replayer) Transfer(transfers []Transfer) error {
 // Request sends a request again, by what was heard of it, and returns what is to come
 // with it, to be filled in: none if Type is nil. It returns an error if the world
 // has no such requests.
-func (f *Replayer) Request(kind int, flags shard.RequestFlags, h handle.Handle) (shard.Cells, error) {
+func (f *Replayer) Request(kind int, flags store.RequestFlags, h handle.Handle) (store.Cells, error) {
 	if err := f.ready("Replayer.Request"); err != nil {
-		return shard.Cells{}, err
+		return store.Cells{}, err
 	}
-	if flags&shard.Create != 0 {
+	if flags&store.Create != 0 {
 		if err := f.use(h); err != nil {
-			return shard.Cells{}, err
+			return store.Cells{}, err
 		}
 	}
 	return f.w.space.Kinds().Resend(f.queue, kind, flags, h, f.w.epoch.Load())

@@ -8,7 +8,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
-	"github.com/atoll-sim/atoll/shard"
+	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -55,7 +55,7 @@ func (f *fixture) during(system string, shard int, run func(*world.Context)) {
 }
 
 // uses are the ways to use what was asked for: each must be refused out of turn.
-func (a *asked) uses(ch world.Chunk, h handle.Handle, l shard.Loc) map[string]func() {
+func (a *asked) uses(ch world.Chunk, h handle.Handle, l store.Loc) map[string]func() {
 	return map[string]func(){
 		`accessor of component "health"`:          func() { a.reader.Get(h) },
 		`accessor of component "health", At`:      func() { a.reader.At(l) },
@@ -242,7 +242,7 @@ func TestKeptPointer(t *testing.T) {
 	needCheck(t)
 	var poisoned Health
 	for range 8 {
-		poisoned.Points = poisoned.Points<<8 | shard.Poison
+		poisoned.Points = poisoned.Points<<8 | store.Poison
 	}
 	for end, move := range map[string]func(f *fixture, all []handle.Handle){
 		"living":         func(f *fixture, _ []handle.Handle) { f.Refresh() },

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/shard"
+	"github.com/atoll-sim/atoll/internal/store"
 )
 
 // Liveness is what references hold of a world: enough to ask whether an entity is
@@ -19,7 +19,7 @@ import (
 // Ownership: everyone's. released is pushed by anyone and taken whole by the
 // refresh.
 type Liveness struct {
-	space    *shard.Liveness
+	space    *store.Liveness
 	released atomic.Pointer[release]
 }
 
@@ -43,7 +43,7 @@ func (w *World) livenessOf() *Liveness {
 	if !w.liveness.CompareAndSwap(nil, a) {
 		return w.liveness.Load()
 	}
-	runtime.AddCleanup(w, func(a *shard.Liveness) { a.Cut() }, a.space)
+	runtime.AddCleanup(w, func(a *store.Liveness) { a.Cut() }, a.space)
 	return a
 }
 
@@ -54,7 +54,7 @@ func (a *Liveness) Alive(h handle.Handle) bool { return a.space.Alive(h) }
 // State tells what the slot of h holds, if h is its handle: alive, pending, or staged by a
 // refresh. It returns false for all other handles, and for all once the world is gone. Safe
 // as Alive.
-func (a *Liveness) State(h handle.Handle) (shard.State, bool) { return a.space.State(h) }
+func (a *Liveness) State(h handle.Handle) (store.State, bool) { return a.space.State(h) }
 
 // Gone reports whether the world was collected or closed. Safe from any goroutine at
 // any time.
@@ -81,7 +81,7 @@ func (a *Liveness) Release(h handle.Handle) {
 // entity yet. Safe from any goroutine at any time.
 func (a *Liveness) pending(h handle.Handle) bool {
 	state, ok := a.State(h)
-	return ok && state != shard.StateAlive
+	return ok && state != store.StateAlive
 }
 
 // releases are the entities that references have released.

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/atoll-sim/atoll/shard"
+	"github.com/atoll-sim/atoll/internal/store"
 )
 
 // mailboxes lists the boxes of one shard that hold messages, of whatever type.
@@ -44,7 +44,7 @@ type mailbox interface {
 	// false if there are none: then the box is no longer listed.
 	swap() bool
 	// collectOutgoing takes out what is for atoms that leave the shard.
-	collectOutgoing(s *shard.Shard)
+	collectOutgoing(s *store.Shard)
 	// countMisrouted and addMisrouted add what was taken out to the message's came.
 	countMisrouted()
 	addMisrouted()
@@ -96,7 +96,7 @@ func (b *messageBox[M]) swap() bool {
 	return b.listed
 }
 
-func (b *messageBox[M]) collectOutgoing(s *shard.Shard) {
+func (b *messageBox[M]) collectOutgoing(s *store.Shard) {
 	kept := 0
 	for i, e := range b.next {
 		if to, ok := s.MigratesTo(e.To); ok {

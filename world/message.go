@@ -6,7 +6,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
-	"github.com/atoll-sim/atoll/shard"
+	"github.com/atoll-sim/atoll/internal/store"
 )
 
 // Message is a registered message type: the right to send an M to an entity.
@@ -17,9 +17,9 @@ type Message[M any] struct {
 	w       *World
 	name    string
 	typ     reflect.Type
-	sending shard.Kind[M]
+	sending store.Kind[M]
 	boxes   []messageBox[M]                   // by shard
-	came    shard.Groups[misroutedMessage[M]] // in a refresh: what comes with atoms that move
+	came    store.Groups[misroutedMessage[M]] // in a refresh: what comes with atoms that move
 }
 
 // Envelope is a delivered message.
@@ -60,7 +60,7 @@ func RegisterMessage[M any](w *World, name string) *Message[M] {
 		}
 	}
 	m := &Message[M]{w: w, name: name, typ: t, boxes: make([]messageBox[M], len(w.shards))}
-	m.sending = shard.NewKind[M](w.space, deliverer[M]{m})
+	m.sending = store.NewKind[M](w.space, deliverer[M]{m})
 	for i := range m.boxes {
 		m.boxes[i].of = m
 	}
@@ -155,13 +155,13 @@ func (m *Message[M]) put(shard int, to handle.Handle, body M) {
 // deliverer is what a request to send does at the refresh.
 type deliverer[M any] struct{ m *Message[M] }
 
-func (d deliverer[M]) Apply(s *shard.Shard, h handle.Handle, _ shard.Loc, body shard.Payload) shard.Outcome {
+func (d deliverer[M]) Apply(s *store.Shard, h handle.Handle, _ store.Loc, body store.Payload) store.Outcome {
 	box := d.m.box(s.ID())
-	box.next = append(box.next, Envelope[M]{h, *shard.As[M](body)})
+	box.next = append(box.next, Envelope[M]{h, *store.As[M](body)})
 	if s.InMigration {
 		box.order = append(box.order, s.Order())
 	}
-	return shard.Applied
+	return store.Applied
 }
 
 func (m *Message[M]) messageType() reflect.Type { return m.typ }

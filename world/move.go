@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/shard"
+	"github.com/atoll-sim/atoll/internal/store"
 )
 
 // Move moves an entity to another shard. Its handle stays valid: it names the
@@ -29,7 +29,7 @@ func Move(by Actor, h handle.Handle, to int) error {
 	if to < 0 || to >= len(w.shards) {
 		panic(fmt.Sprintf("world: world.Move of %v to shard %d, want 0 to %d", h, to, len(w.shards)-1))
 	}
-	q := shard.MovingTo(to)
+	q := store.MovingTo(to)
 	switch by := by.(type) {
 	case *World:
 		return by.move(h, by.shards[to])
@@ -51,7 +51,7 @@ func Move(by Actor, h handle.Handle, to int) error {
 	panic(embedded(by, "world.Move"))
 }
 
-func (w *World) move(h handle.Handle, to *shard.Shard) error {
+func (w *World) move(h handle.Handle, to *store.Shard) error {
 	if err := w.idle("world.Move by the World"); err != nil {
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/shard"
+	"github.com/atoll-sim/atoll/internal/store"
 )
 
 // Defaults of Options. They are constants, not derived from the machine: the
@@ -17,7 +17,7 @@ const (
 	DefaultShards          = 4
 	DefaultChunkRowsFirst  = 16
 	DefaultChunkRowsFactor = 4
-	DefaultChunkRowsMax    = shard.RowsMax
+	DefaultChunkRowsMax    = store.RowsMax
 	DefaultTickInterval    = 50 * time.Millisecond
 	DefaultPortsMax        = 1 << 14
 	DefaultQueueRequests   = 1 << 12
@@ -32,7 +32,7 @@ const BytesMax = min(1<<32, math.MaxInt/8)
 
 // BytesMin is the least that QueueBytes and OutboxBytes can be: what the smallest request takes,
 // one to destroy. One with a value takes as much more as the value.
-const BytesMin = shard.RequestBytes
+const BytesMin = store.RequestBytes
 
 // ShardsMax is the largest number of shards: one number of the handle's shard
 // field is kept for the entities that ports create.
@@ -92,8 +92,8 @@ type Options struct {
 }
 
 // growth is in what steps the world takes memory.
-func (o Options) growth() shard.Growth {
-	return shard.Growth{RowsFirst: o.ChunkRowsFirst, RowsFactor: o.ChunkRowsFactor, RowsMax: o.ChunkRowsMax, HugePages: o.HugePages}
+func (o Options) growth() store.Growth {
+	return store.Growth{RowsFirst: o.ChunkRowsFirst, RowsFactor: o.ChunkRowsFactor, RowsMax: o.ChunkRowsMax, HugePages: o.HugePages}
 }
 
 // validate fills in the defaults and names every limit that is broken.
@@ -131,9 +131,9 @@ func (o Options) validate() (Options, error) {
 			errs = append(errs, fmt.Errorf("world: %s is %d, want a power of two from 1 to %d", name, *v, most))
 		}
 	}
-	power("ChunkRowsMax", &o.ChunkRowsMax, DefaultChunkRowsMax, shard.RowsMax)
-	power("ChunkRowsFirst", &o.ChunkRowsFirst, min(DefaultChunkRowsFirst, max(o.ChunkRowsMax, 1)), shard.RowsMax)
-	power("ChunkRowsFactor", &o.ChunkRowsFactor, DefaultChunkRowsFactor, shard.RowsMax)
+	power("ChunkRowsMax", &o.ChunkRowsMax, DefaultChunkRowsMax, store.RowsMax)
+	power("ChunkRowsFirst", &o.ChunkRowsFirst, min(DefaultChunkRowsFirst, max(o.ChunkRowsMax, 1)), store.RowsMax)
+	power("ChunkRowsFactor", &o.ChunkRowsFactor, DefaultChunkRowsFactor, store.RowsMax)
 	if o.ChunkRowsFirst > o.ChunkRowsMax && o.ChunkRowsMax > 0 {
 		errs = append(errs, fmt.Errorf("world: ChunkRowsFirst is %d, want at most ChunkRowsMax, %d", o.ChunkRowsFirst, o.ChunkRowsMax))
 	}

@@ -1,10 +1,10 @@
 package world
 
-import "github.com/atoll-sim/atoll/shard"
+import "github.com/atoll-sim/atoll/internal/store"
 
 // producer is one queue that a refresh reads.
 type producer struct {
-	queue *shard.Queue
+	queue *store.Queue
 	port  *endpoint // nil: of a shard's systems
 }
 
@@ -24,19 +24,19 @@ type producer struct {
 // look at Others, and each has its own lists.
 type partition struct {
 	w *World
-	shard.Drained
+	store.Drained
 	number    int
 	producers []producer
 	created   int            // how many creates there are
 	routed    int            // how many of the others have found their shard
 	to        [][]uint32     // by shard
-	lost      shard.Outcomes // of requests that found nobody
+	lost      store.Outcomes // of requests that found nobody
 	_         [64]byte       // other partitions are read by other workers
 }
 
 func newPartition(w *World, number int) *partition {
 	x := &partition{w: w, number: number, to: make([][]uint32, len(w.shards))}
-	x.Creates = make([][]shard.PendingRequest, len(w.shards))
+	x.Creates = make([][]store.PendingRequest, len(w.shards))
 	return x
 }
 
@@ -89,21 +89,21 @@ func (x *partition) waiting() int { return len(x.Others) - x.routed }
 func (x *partition) route() {
 	for x.waiting() > 0 {
 		if !x.deliver() {
-			x.lost.Decide(x.Others[x.routed], shard.Gone)
+			x.lost.Decide(x.Others[x.routed], store.Gone)
 			x.routed++
 		}
 	}
 }
 
 // create stores the atoms that are to be in a shard.
-func (x *partition) create(s *shard.Shard, staged bool) {
+func (x *partition) create(s *store.Shard, staged bool) {
 	if creates := x.Creates[s.ID()]; len(creates) > 0 {
 		s.ApplyCreates(creates, staged)
 	}
 }
 
 // apply does what else is asked of a shard.
-func (x *partition) apply(s *shard.Shard) {
+func (x *partition) apply(s *store.Shard) {
 	if to := &x.to[s.ID()]; len(*to) > 0 {
 		s.ApplyRequests(x.Others, *to, x.number)
 		*to = (*to)[:0]

@@ -7,7 +7,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
-	"github.com/atoll-sim/atoll/shard"
+	"github.com/atoll-sim/atoll/internal/store"
 )
 
 // Port is one outside sender: what a goroutine outside of the tick holds to act
@@ -91,7 +91,7 @@ func (p *Port) Rejected() uint64 { return p.rejected }
 // Destroy requests that an entity be destroyed. It returns ErrFull if the
 // request was not accepted. Whether this request destroyed it, or it was gone
 // already, is the outcome: Applied or Gone.
-func (p *Port) Destroy(h handle.Handle) error { return p.sendBare(shard.Destroying(), h) }
+func (p *Port) Destroy(h handle.Handle) error { return p.sendBare(store.Destroying(), h) }
 
 // Close closes the port: what was sent is still applied and the handles it had
 // in hand go back. Closing twice is no error.
@@ -106,13 +106,13 @@ func (p *Port) Close() {
 }
 
 // sendBare sends a request without a payload.
-func (p *Port) sendBare(b shard.Bare, h handle.Handle) error {
+func (p *Port) sendBare(b store.Bare, h handle.Handle) error {
 	if check.Enabled {
 		p.enter()
 		defer p.leave()
 	}
-	if p.unusual() || !p.out.Room(1, shard.BareSize) {
-		if err := p.ready(1, shard.BareSize); err != nil {
+	if p.unusual() || !p.out.Room(1, store.BareSize) {
+		if err := p.ready(1, store.BareSize); err != nil {
 			return err
 		}
 	}
@@ -122,7 +122,7 @@ func (p *Port) sendBare(b shard.Bare, h handle.Handle) error {
 }
 
 // portSend sends a request with a payload.
-func portSend[T any](p *Port, k *shard.Kind[T], h handle.Handle, v T) error {
+func portSend[T any](p *Port, k *store.Kind[T], h handle.Handle, v T) error {
 	if check.Enabled {
 		p.enter()
 		defer p.leave()
@@ -164,7 +164,7 @@ func portCreate[T any](p *Port, b *Bundle[T], v *T) (handle.Handle, error) {
 	}
 	done := p.finisher() // may panic, so before the handle is taken
 	h := p.take()
-	r, to := b.creating.Push(p.out, h, p.w.epoch.Load(), shard.Create, done)
+	r, to := b.creating.Push(p.out, h, p.w.epoch.Load(), store.Create, done)
 	*to = *v
 	r.Place(at)
 	p.send()
@@ -216,7 +216,7 @@ func (p *Port) available(n int, weight uint32) error {
 }
 
 // openQueue returns the queue, made when first asked for.
-func (p *Port) openQueue() *shard.Queue {
+func (p *Port) openQueue() *store.Queue {
 	if p.out == nil {
 		p.queue.Store(p.open())
 	}
@@ -262,7 +262,7 @@ func (p *Port) await(n int, weight uint32) error {
 // tooLarge is the ErrTooLarge of n requests, with what the batch under way has.
 func (p *Port) tooLarge(n int, weight uint32) error {
 	requests, bytes := p.out.Staged()
-	return tooLarge(requests+n, bytes+shard.BytesOf(n, weight), "QueueRequests", p.maxRequests, "QueueBytes", p.maxBytes)
+	return tooLarge(requests+n, bytes+store.BytesOf(n, weight), "QueueRequests", p.maxRequests, "QueueBytes", p.maxBytes)
 }
 
 // refuse lets go of the request that was not accepted.
@@ -281,14 +281,14 @@ func (p *Port) refuse(err error) {
 }
 
 // finisher returns who learns the outcome of the request that is being sent.
-func (p *Port) finisher() shard.Finisher {
+func (p *Port) finisher() store.Finisher {
 	if p.notify == nil {
 		return nil
 	}
 	return p.armed()
 }
 
-func (p *Port) armed() shard.Finisher {
+func (p *Port) armed() store.Finisher {
 	c := p.notify
 	p.notify, p.special = nil, false
 	c.arm()

@@ -5,7 +5,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
-	"github.com/atoll-sim/atoll/shard"
+	"github.com/atoll-sim/atoll/internal/store"
 )
 
 // At returns the i-th of the entities that match, from 0, as a Chunk of one row, for
@@ -33,7 +33,7 @@ func (q *Query) At(i int) (Chunk, bool) {
 		for _, t := range p.tables {
 			n := t.MatchingRows(&q.filter)
 			if i < n {
-				return t.RowAt(i, &q.filter), true
+				return Chunk(t.RowAt(i, &q.filter)), true
 			}
 			i -= n
 		}
@@ -44,10 +44,10 @@ func (q *Query) At(i int) (Chunk, bool) {
 // Entities yields the entities that match, one by one, in the order of Chunks, each with
 // its location, for the accessors' At. What holds for Chunks holds for it. A loop over
 // Chunks and slices is some times faster.
-func (q *Query) Entities() iter.Seq2[handle.Handle, shard.Loc] {
+func (q *Query) Entities() iter.Seq2[handle.Handle, store.Loc] {
 	q.mustBeOf("Query.Entities")
 	chunks := q.Chunks()
-	return func(yield func(handle.Handle, shard.Loc) bool) {
+	return func(yield func(handle.Handle, store.Loc) bool) {
 		q.mustBeOf("Query.Entities")
 		for ch := range chunks {
 			for i, h := range ch.Handles() {

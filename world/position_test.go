@@ -125,10 +125,13 @@ func TestChunkView(t *testing.T) {
 		require.False(t, ch.Contains(handle.None))
 		require.False(t, ch.Contains(handle.New(0, 5, 99)), "a version that is not there")
 		require.Equal(t, f.Locate(ch.Handle(3)), ch.Loc(3))
-		require.False(t, ch.Head(3).Contains(ch.Handle(3)))
 		n++
 	}
 	require.Equal(t, 3, n)
+	for ch := range f.Query(world.Read[Health](f.World)).Limit(3).Chunks() { // rows that are not of the view
+		require.True(t, ch.Contains(all[2]))
+		require.False(t, ch.Contains(all[3]))
+	}
 	dead := all[2]
 	f.Destroy(dead)
 	f.Refresh()

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/atoll-sim/atoll/internal/check"
+	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/shard"
 )
 
@@ -16,21 +17,21 @@ import (
 //
 // Ownership: as of the accessors.
 type Query struct {
-	with, without, named shard.Set
-	any                  []shard.Set // each must be met
-	accessed             shard.Set   // by readers and writers, optional ones among them
+	with, without, named store.Set
+	any                  []store.Set // each must be met
+	accessed             store.Set   // by readers and writers, optional ones among them
 	parts                []queryPart
 	w                    *World
 	idle                 bool
 	limited              bool // by Limit
 	limit                int
-	filter               shard.Filter // what of its tables' rows
+	filter               store.Filter // what of its tables' rows
 	guard                check.Guard
 }
 
 type queryPart struct {
-	shard  *shard.Shard
-	tables []*shard.Table // that match, of those seen
+	shard  *store.Shard
+	tables []*store.Table // that match, of those seen
 	// made is the number of the shard's last table when it was looked at, removals how often
 	// tables had been taken out by then. Their sum is the version of its list.
 	made, removals uint64
@@ -42,7 +43,7 @@ type queryPart struct {
 // Build.
 func (w *World) Query(terms ...Term) *Query { return newQuery(w.bind("World.Query"), w.shards, terms) }
 
-func newQuery(b binding, shards []*shard.Shard, terms []Term) *Query {
+func newQuery(b binding, shards []*store.Shard, terms []Term) *Query {
 	q := &Query{w: b.w, idle: b.idle, guard: b.guard("a Query"), limit: math.MaxInt, parts: make([]queryPart, len(shards))}
 	for i, s := range shards {
 		q.parts[i].shard = s
@@ -70,7 +71,7 @@ func (q *Query) Limit(n int) *Query {
 	return &limited
 }
 
-func (q *Query) matches(set shard.Set) bool {
+func (q *Query) matches(set store.Set) bool {
 	for i := range q.any {
 		if !set.Meets(&q.any[i]) {
 			return false
@@ -84,7 +85,7 @@ func (p *queryPart) update(q *Query) {
 	s := p.shard
 	if p.removals != s.Removals() {
 		p.removals = s.Removals()
-		p.tables = slices.DeleteFunc(p.tables, (*shard.Table).Gone)
+		p.tables = slices.DeleteFunc(p.tables, (*store.Table).Gone)
 	}
 	for _, t := range s.TablesSince(p.made) {
 		if q.matches(t.Set()) {
@@ -135,7 +136,7 @@ func (q *Query) head(yield func(Chunk) bool) {
 			left -= n
 			return yield(ch)
 		}
-		yield(ch.Head(left))
+		yield(Chunk(store.Rows(ch).Head(left)))
 		return false
 	}
 	if q.idle {
@@ -245,10 +246,10 @@ func (p *queryPart) each(q *Query, loop uint64, yield func(Chunk) bool) bool {
 			rows := t.Run(i, left)
 			left -= rows.Len()
 			if all {
-				if !yield(rows) {
+				if !yield(Chunk(rows)) {
 					return false
 				}
-			} else if !rows.Matching(&q.filter, yield) {
+			} else if !rows.Matching(&q.filter, func(r store.Rows) bool { return yield(Chunk(r)) }) {
 				return false
 			}
 		}
@@ -276,8 +277,5 @@ func (q *Query) Count() int {
 	return min(n, q.limit)
 }
 
-// Chunk is a view of a run of atoms with the same components, one row each: Len
-// rows, with Handle(i) or Handles beside the accessors' Slice; Loc(i) is for their At,
-// Contains finds an entity in it, Cap is how many the storage behind it can hold. It is
-// good until the refresh; its length does not change.
-type Chunk = shard.Rows
+// Chunk is a view of rows: see shard.Chunk.
+type Chunk = shard.Chunk

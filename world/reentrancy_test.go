@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/shard"
+	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -224,5 +224,5 @@ type ears struct {
 
 func (e ears) Failed(err error)                       { e.failed(err) }
 func (e ears) Begin()                                 { run(e.begin) }
-func (e ears) Request(int, int, shard.PendingRequest) { run(e.request) }
+func (e ears) Request(int, int, store.PendingRequest) { run(e.request) }
 func (e ears) End(*world.Inputs)                      { run(e.end) }

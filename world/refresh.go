@@ -4,7 +4,7 @@ import (
 	"sync/atomic"
 
 	"github.com/atoll-sim/atoll/internal/check"
-	"github.com/atoll-sim/atoll/shard"
+	"github.com/atoll-sim/atoll/internal/store"
 )
 
 // Parallel runs f(0) … f(n-1), on as many goroutines as it likes, and returns
@@ -53,8 +53,8 @@ type refresh struct {
 	clear       bool     // all are to die; see World.Clear
 	aparts      []apart  // by shard
 	releases    releases // by references
-	incoming    shard.Incoming
-	remoteDead  shard.RemoteDead
+	incoming    store.Incoming
+	remoteDead  store.RemoteDead
 	transferred int // how many are to move by decisions
 
 	part      func(int)                   // of the step that runs in parallel
@@ -115,7 +115,7 @@ func (r *refresh) in(step string, f func(int)) func(int) {
 	if !check.Enabled {
 		return f
 	}
-	who := &shard.Occupant{What: "step " + step + " of the refresh"}
+	who := &store.Occupant{What: "step " + step + " of the refresh"}
 	return func(i int) {
 		r.w.shards[i].Enter(who)
 		defer r.w.shards[i].Leave()
@@ -197,10 +197,10 @@ func (r *refresh) steps(parallel Parallel) {
 	if moves > 0 {
 		r.move(parallel, moves)
 	}
-	dying := r.sum((*shard.Shard).MarkedRows)
+	dying := r.sum((*store.Shard).MarkedRows)
 	r.step(parallel, n, dying+moves, r.compact)
 	if sent > 0 || dying > 0 {
-		if foreign := r.sum((*shard.Shard).Foreign); foreign > 0 {
+		if foreign := r.sum((*store.Shard).Foreign); foreign > 0 {
 			r.remoteDead.Gather(w.shards)
 			r.step(parallel, n+1, foreign, r.recycle)
 		}
@@ -217,7 +217,7 @@ func (r *refresh) steps(parallel Parallel) {
 	}
 	w.space.SetTick(w.tick.next())
 	w.space.Trim(w.columns)
-	unsettled := r.sum((*shard.Shard).Unfinished)
+	unsettled := r.sum((*store.Shard).Unfinished)
 	for i := range w.mailboxes {
 		unsettled += len(w.mailboxes[i].boxes)
 	}
@@ -265,7 +265,7 @@ func (w *World) outdate() {
 	}
 }
 
-func (r *refresh) sum(of func(*shard.Shard) int) int {
+func (r *refresh) sum(of func(*store.Shard) int) int {
 	n := 0
 	for _, s := range r.w.shards {
 		n += of(s)

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"reflect"
 
-	"github.com/atoll-sim/atoll/shard"
+	"github.com/atoll-sim/atoll/internal/store"
 )
 
 // Resource is a value of the world as a whole, one for each type T: the weather,
@@ -80,8 +80,8 @@ func newResource[T any](w *World, call, name string) *Resource[T] {
 	switch {
 	case name == "":
 		panic(fmt.Sprintf("world: resource %v needs a name", t))
-	case len(w.resources) == shard.ComponentsMax:
-		panic(fmt.Sprintf("world: resource %q is one more than the %d a world can hold", name, shard.ComponentsMax))
+	case len(w.resources) == store.ComponentsMax:
+		panic(fmt.Sprintf("world: resource %q is one more than the %d a world can hold", name, store.ComponentsMax))
 	}
 	for _, other := range w.resources {
 		switch o, same := other.(*Resource[T]); {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/shard"
+	"github.com/atoll-sim/atoll/internal/store"
 )
 
 // Errors of World.Restore.
@@ -14,11 +14,11 @@ var (
 	ErrLayout = errors.New("world: handles have another layout")
 	// ErrHandle is returned for a handle that the world never gives: its version is 0,
 	// or a field is beyond the world's limits.
-	ErrHandle = shard.ErrHandle
+	ErrHandle = store.ErrHandle
 	// ErrGiven is returned for a handle whose slot was given already.
-	ErrGiven = shard.ErrGiven
+	ErrGiven = store.ErrGiven
 	// ErrUsed is returned for a world that has given handles before.
-	ErrUsed = shard.ErrUsed
+	ErrUsed = store.ErrUsed
 )
 
 // Layout is what handles must have in common to be good in another world: the widths
@@ -50,7 +50,7 @@ func (w *World) Vacant() (free, retired []handle.Handle) {
 // Ownership: as of the idle *World, until Restore returns.
 type Restoration struct {
 	w    *World
-	of   *shard.Restore
+	of   *store.Restore
 	done bool
 }
 
@@ -75,7 +75,7 @@ func (w *World) Restore(of Layout, fill func(r *Restoration) error) error {
 	if of != w.Layout() {
 		return fmt.Errorf("%w: they have %+v, this world has %+v", ErrLayout, of, w.Layout())
 	}
-	inner, err := shard.NewRestore(w.space, w.shards, w.portSlots)
+	inner, err := store.NewRestore(w.space, w.shards, w.portSlots)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"iter"
 
 	"github.com/atoll-sim/atoll/internal/check"
+	"github.com/atoll-sim/atoll/internal/store"
 )
 
 // ChunksSince is Chunks for the rows that may have changed since a tick: those of
@@ -27,7 +28,7 @@ func (q *Query) ChunksSince(tick uint64) iter.Seq[Chunk] {
 			return
 		}
 		for ch := range q.Chunks() {
-			if ch.WrittenSince(now-tick, &q.accessed) && !yield(ch) {
+			if store.Rows(ch).WrittenSince(now-tick, &q.accessed) && !yield(ch) {
 				return
 			}
 		}

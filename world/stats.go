@@ -1,6 +1,6 @@
 package world
 
-import "github.com/atoll-sim/atoll/shard"
+import "github.com/atoll-sim/atoll/internal/store"
 
 // Stats counts what has happened in a world since it was made.
 type Stats struct {
@@ -60,7 +60,7 @@ func (w *World) Stats(dst *Stats) {
 	}
 }
 
-func (s *Stats) count(b *shard.Outcomes) {
+func (s *Stats) count(b *store.Outcomes) {
 	s.Applied += b.Count(Applied)
 	s.Gone += b.Count(Gone)
 	s.Missing += b.Count(Missing)
@@ -68,7 +68,7 @@ func (s *Stats) count(b *shard.Outcomes) {
 	s.Failed += b.Count(Failed)
 }
 
-func (s *Stats) measure(size shard.Size) {
+func (s *Stats) measure(size store.Size) {
 	s.Tables += size.Tables
 	s.Chunks += size.Chunks
 	s.BytesUsed += size.Used

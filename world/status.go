@@ -2,7 +2,7 @@ package world
 
 import (
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/shard"
+	"github.com/atoll-sim/atoll/internal/store"
 )
 
 // Status is what a handle stands for.
@@ -44,7 +44,7 @@ func status(w *World, h handle.Handle) Status {
 		return Forged
 	}
 	if version == 0 { // never used: the first version is next
-		version, state = 1, shard.StateUnused
+		version, state = 1, store.StateUnused
 	}
 	switch {
 	case h.Version() < version:
@@ -53,16 +53,16 @@ func status(w *World, h handle.Handle) Status {
 		return Forged
 	}
 	switch state {
-	case shard.StateAlive:
+	case store.StateAlive:
 		return Alive
-	case shard.StatePending:
+	case store.StatePending:
 		if w.closed.Load() {
 			return Stale // no create is applied any more
 		}
 		return Pending
-	case shard.StateStaged: // the refresh has yet to decide whether it lives
+	case store.StateStaged: // the refresh has yet to decide whether it lives
 		return Pending
-	case shard.StateUnused:
+	case store.StateUnused:
 		return Unused
 	default: // retired at this version
 		return Stale

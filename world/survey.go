@@ -4,7 +4,7 @@ import (
 	"reflect"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/shard"
+	"github.com/atoll-sim/atoll/internal/store"
 )
 
 // Survey is what an idle world is made of, for tools that hash, save or compare
@@ -61,10 +61,10 @@ func (s Survey) Placement() (shard, run int) { return s.w.cursor, s.w.run }
 func (s Survey) Misrouted() bool { return s.w.misrouted }
 
 // Shard returns a shard, and with it its tables and its home.
-func (s Survey) Shard(i int) *shard.Shard { return s.w.shards[i] }
+func (s Survey) Shard(i int) *store.Shard { return s.w.shards[i] }
 
 // PortSlots returns the home of what ports create.
-func (s Survey) PortSlots() *shard.PortAllocator { return s.w.portSlots }
+func (s Survey) PortSlots() *store.PortAllocator { return s.w.portSlots }
 
 // Extensions lists the extensions in the order in which they came.
 func (s Survey) Extensions() []Extension {
@@ -76,12 +76,12 @@ func (s Survey) Extensions() []Extension {
 }
 
 // Kinds returns the kinds of requests.
-func (s Survey) Kinds() shard.Kinds { return s.w.space.Kinds() }
+func (s Survey) Kinds() store.Kinds { return s.w.space.Kinds() }
 
 // Requests calls f with the requests that the next refresh will apply and that systems,
 // and functions in them, have sent: those of a shard, in order, or with AllShards those of
 // global systems. What f is given is good until it returns.
-func (s Survey) Requests(from int, f func(shard.PendingRequest)) {
+func (s Survey) Requests(from int, f func(store.PendingRequest)) {
 	c := s.w.contexts[len(s.w.shards)]
 	if from != AllShards {
 		c = s.w.contexts[from]
@@ -93,39 +93,39 @@ func (s Survey) Requests(from int, f func(shard.PendingRequest)) {
 
 // Mailbox returns the messages of one kind that are delivered to a shard in the next
 // tick, in order: to whom, and what.
-func (s Survey) Mailbox(message, shard int) ([]handle.Handle, shard.Cells) {
+func (s Survey) Mailbox(message, shard int) ([]handle.Handle, store.Cells) {
 	return s.w.messages[message].(surveyedMessage).mail(shard)
 }
 
 type surveyedMessage interface {
-	mail(box int) ([]handle.Handle, shard.Cells)
+	mail(box int) ([]handle.Handle, store.Cells)
 }
 
-func (m *Message[M]) mail(box int) (to []handle.Handle, bodies shard.Cells) {
+func (m *Message[M]) mail(box int) (to []handle.Handle, bodies store.Cells) {
 	var all []M
 	for _, e := range m.boxes[box].now {
 		to, all = append(to, e.To), append(all, e.Body)
 	}
-	return to, shard.CellsOf(all)
+	return to, store.CellsOf(all)
 }
 
 // Resource returns the value of a resource, and what each shard has added since
 // the last merge, which is nothing but for an accumulator.
-func (s Survey) Resource(i int) (value, parts shard.Cells) {
+func (s Survey) Resource(i int) (value, parts store.Cells) {
 	return s.w.resources[i].(surveyedResource).values()
 }
 
 type surveyedResource interface {
 	resourceType() reflect.Type
-	values() (value, parts shard.Cells)
+	values() (value, parts store.Cells)
 }
 
 func (r *Resource[T]) resourceType() reflect.Type { return reflect.TypeFor[T]() }
 
-func (r *Resource[T]) values() (value, parts shard.Cells) {
+func (r *Resource[T]) values() (value, parts store.Cells) {
 	var all []T
 	for _, p := range r.parts {
 		all = append(all, p.value)
 	}
-	return shard.CellsOf([]T{r.value}), shard.CellsOf(all)
+	return store.CellsOf([]T{r.value}), store.CellsOf(all)
 }

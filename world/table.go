@@ -3,14 +3,14 @@ package world
 import (
 	"iter"
 
-	"github.com/atoll-sim/atoll/shard"
+	"github.com/atoll-sim/atoll/internal/store"
 )
 
 // Table is a view of the entities of one shard that have the same components, for tools.
 // It is for an idle world, and good until the refresh.
 type Table struct {
 	w     *World
-	table *shard.Table
+	table *store.Table
 }
 
 // Tables yields the tables of the world, also those that are empty, by shard, then in
@@ -74,7 +74,7 @@ func (t Table) Chunks() iter.Seq[Chunk] {
 		for i, left := 0, t.table.Rows(); left > 0; i++ {
 			run := t.table.Run(i, left)
 			left -= run.Len()
-			if !yield(run) {
+			if !yield(Chunk(run)) {
 				return
 			}
 		}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"reflect"
 
-	"github.com/atoll-sim/atoll/shard"
+	"github.com/atoll-sim/atoll/internal/store"
 )
 
 // Term is a condition of a query: a *Reader or *Writer (the entity has the
@@ -15,9 +15,9 @@ type Term interface{ term() term }
 // term is what a Term says.
 type term struct {
 	kind     termKind
-	of       shard.Set
-	accessed shard.Set
-	asked    *shard.Lookup // the look-up of whom it was asked: it tells worlds and shards apart
+	of       store.Set
+	accessed store.Set
+	asked    *store.Lookup // the look-up of whom it was asked: it tells worlds and shards apart
 	flags    Flags
 	names    string // of the component types, for messages
 }
@@ -44,7 +44,7 @@ func (r *Reader[T]) term() term {
 	return t
 }
 
-func newTerm(kind termKind, component int, asked *shard.Lookup, typ reflect.Type) term {
+func newTerm(kind termKind, component int, asked *store.Lookup, typ reflect.Type) term {
 	t := term{kind: kind, asked: asked, names: typ.String()}
 	t.of.Add(component)
 	return t
@@ -83,7 +83,7 @@ func AnyOf(terms ...Term) Term {
 	var any term
 	for i, x := range terms {
 		if x == nil || x.term().kind != requires {
-			any.of = shard.Set{}
+			any.of = store.Set{}
 			break
 		}
 		switch t := x.term(); {
@@ -132,7 +132,7 @@ func (q *Query) add(b *binding, i int, x Term) {
 }
 
 // nameOf says who has a look-up.
-func (w *World) nameOf(l *shard.Lookup) string {
+func (w *World) nameOf(l *store.Lookup) string {
 	if l == &w.lookup {
 		return "the World"
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
-	"github.com/atoll-sim/atoll/shard"
+	"github.com/atoll-sim/atoll/internal/store"
 )
 
 // World holds entities, partitioned into shards.
@@ -21,14 +21,14 @@ import (
 // systems act through their *Context and everybody else through a *Port.
 type World struct {
 	options   Options
-	space     *shard.Space
-	lookup    shard.Lookup
-	shards    []*shard.Shard
-	portSlots *shard.PortAllocator
+	space     *store.Space
+	lookup    store.Lookup
+	shards    []*store.Shard
+	portSlots *store.PortAllocator
 
 	components  []componentInfo
 	componentID map[reflect.Type]int
-	columns     []shard.AnyColumn   // by component
+	columns     []store.AnyColumn   // by component
 	accessors   map[accessorKey]any // the idle world's
 	flagger     *flagger
 	functions   map[string]bool // names that are taken
@@ -40,7 +40,7 @@ type World struct {
 	contexts []*Context  // by shard, the last that of the global systems
 	cursor   int         // shard of the next new entity, round robin
 	run      int         // how many more go there
-	pinned   shard.Set   // who has any of these is not shifted
+	pinned   store.Set   // who has any of these is not shifted
 	user     *check.User // of what is asked of the idle world; nil but in the check build
 	turn     check.Turn  // for the check build
 	open     int         // query loops under way on the idle world, and functions that it runs
@@ -73,8 +73,8 @@ func New(o Options) (*World, error) {
 	n := o.Shards
 	w := &World{
 		options:     o,
-		space:       shard.NewSpace(n+1, o.IndexMax, o.VersionMax),
-		shards:      make([]*shard.Shard, n),
+		space:       store.NewSpace(n+1, o.IndexMax, o.VersionMax),
+		shards:      make([]*store.Shard, n),
 		contexts:    make([]*Context, n+1),
 		mailboxes:   make([]mailboxes, n),
 		componentID: map[reflect.Type]int{},
@@ -84,10 +84,10 @@ func New(o Options) (*World, error) {
 	w.space.Growth = o.growth()
 	w.lookup = w.space.Lookup
 	w.flagger = newFlagger(w)
-	w.portSlots = shard.NewPortAllocator(w.space, n)
+	w.portSlots = store.NewPortAllocator(w.space, n)
 	w.ports.slots = w.portSlots
 	for i := range w.shards {
-		w.shards[i] = shard.New(w.space, i, &w.columns)
+		w.shards[i] = store.New(w.space, i, &w.columns)
 		w.shards[i].KeepOrder = o.KeepOrder
 		if err := w.shards[i].ReserveSlots(1); err != nil {
 			return nil, err
@@ -141,7 +141,7 @@ func (w *World) Status(h handle.Handle) Status {
 // Locate returns where the entity's atom is, for the accessors' At, or 0 if it
 // is not alive. Looking up once serves any number of accessors. The result is
 // good until the refresh. That no tick runs is unchecked in a release build.
-func (w *World) Locate(h handle.Handle) shard.Loc {
+func (w *World) Locate(h handle.Handle) store.Loc {
 	if check.Enabled {
 		w.mustBeAsked("World.Locate")
 	}
@@ -172,7 +172,7 @@ func (w *World) Destroy(h handle.Handle) bool {
 }
 
 // Who uses a shard, in the check build.
-var creating, destroying = shard.Occupant{What: "Bundle.Create by the World"}, shard.Occupant{What: "World.Destroy"}
+var creating, destroying = store.Occupant{What: "Bundle.Create by the World"}, store.Occupant{What: "World.Destroy"}
 
 // Count returns the number of entities, marked ones included.
 func (w *World) Count() int {
@@ -234,7 +234,7 @@ func (w *World) nextShard() {
 	}
 }
 
-func (w *World) shardOf(l shard.Loc) *shard.Shard {
+func (w *World) shardOf(l store.Loc) *store.Shard {
 	return w.shards[w.space.Owner(l)]
 }
 

@@ -10,11 +10,11 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/hierarchy"
 	"github.com/atoll-sim/atoll/inputlog"
+	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/names"
 	"github.com/atoll-sim/atoll/reference"
 	"github.com/atoll-sim/atoll/region"
 	"github.com/atoll-sim/atoll/scheduler"
-	"github.com/atoll-sim/atoll/shard"
 	"github.com/atoll-sim/atoll/state"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -65,7 +65,7 @@ var misuseSections = []struct {
 		{call: "World.Shards", why: fixed, do: none(func(x *misuseScene) { x.w.Shards() })},
 		{call: "World.Layout", why: fixed, do: none(func(x *misuseScene) { x.w.Layout() })},
 		{call: "World.ComponentName", why: fixed, do: none(func(x *misuseScene) { x.w.ComponentName(0) })},
-		{call: "World.ComponentNames", why: fixed, do: none(func(x *misuseScene) { x.w.ComponentNames(shard.Set{}) })},
+		{call: "World.ComponentNames", why: fixed, do: none(func(x *misuseScene) { x.w.ComponentNames(store.Set{}) })},
 		{call: "World.Locate", why: unlocked, do: none(func(x *misuseScene) { x.w.Locate(x.hs[0]) })},
 		{call: "World.ResourceName", why: fixed, do: none(func(x *misuseScene) { x.w.ResourceName(0) })},
 		{call: "World.Refresh", do: none(func(x *misuseScene) { x.w.Refresh() })},

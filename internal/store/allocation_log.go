@@ -1,0 +1,84 @@
+package store
+
+import (
+	"fmt"
+
+	"github.com/atoll-sim/atoll/handle"
+)
+
+// This file is what a log of inputs notes of the outside home, and how another world
+// follows it. Which handles ports have in hand is in no slot, so it is not noted: the
+// creates say which they used.
+
+// Note begins to note what is recalled, or ends it. The world must be idle.
+func (o *PortAllocator) Note(on bool) { o.noting, o.recalls = on, nil }
+
+// TakeRecalls appends to dst the handles that the last Restock took back. Refresh
+// only.
+func (o *PortAllocator) TakeRecalls(dst []handle.Handle) []handle.Handle {
+	dst = append(dst, o.recalls...)
+	o.recalls = o.recalls[:0]
+	return dst
+}
+
+// Drawn returns how many indexes ports ever took. Safe from any goroutine.
+func (o *PortAllocator) Drawn() uint32 {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return uint32(o.mu.drawn)
+}
+
+// Follow makes the home be as one of which so many indexes were taken, all of them
+// by ports of another world. Nobody may take any until Reopen. It returns an error if that cannot
+// follow what was before.
+func (o *PortAllocator) Follow(drawn uint32) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	before := o.mu.drawn
+	if uint64(drawn) < before || uint64(drawn) > o.indexes() {
+		return fmt.Errorf("world: %d handles were drawn, of %d at most; now it would be %d", before, o.indexes(), drawn)
+	}
+	o.mu.pool = o.mu.pool[:0] // Reopen makes it anew
+	if err := o.reach(int(uint64(drawn) - before)); err != nil {
+		return err
+	}
+	o.mu.drawn = uint64(drawn)
+	return nil
+}
+
+// Pending reports whether h is a handle that a port may have in hand, or may have
+// told of, and that is not stored.
+func (o *PortAllocator) Pending(h handle.Handle) bool {
+	version, state, ok := o.space.Look(h)
+	return ok && state == StatePending && h.Version() == version
+}
+
+// Reopen lets ports take handles again. What was free is so with the next version, for
+// of the last one somebody may have been told.
+func (o *PortAllocator) Reopen() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.mu.pool, o.mu.recalled, o.due = o.mu.pool[:0], o.mu.recalled[:0], o.due[:0] // all of it is made anew
+	o.recalled.Store(false)
+	for n := o.mu.drawn; n > 0; n-- {
+		h, state := o.at(uint32(n - 1))
+		if state != StateUnused {
+			continue
+		}
+		slot := o.space.slot(h)
+		if h.Version() >= o.space.versionMax {
+			slot.store(word(h, StateRetired))
+			o.retired++
+			continue
+		}
+		slot.store(word(h+1, StateUnused))
+		o.mu.pool = append(o.mu.pool, h+1)
+	}
+}
+
+// at returns the n-th handle that was drawn, as its slot says.
+func (o *PortAllocator) at(n uint32) (handle.Handle, State) {
+	h := compose(o.id, n, 0)
+	version, state := unpack(o.space.slot(h).load(), h)
+	return h | handle.Handle(max(version, 1)), state
+}

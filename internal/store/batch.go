@@ -1,0 +1,119 @@
+package store
+
+// CreateRows takes handles and rows in the table, as many as fit in one run and
+// n at the most. The rows hold zeroes. The atoms are alive at once, if the zeroes
+// are all that they need; otherwise the caller stores the components and then calls
+// PublishRows.
+func (s *Shard) CreateRows(t *Table, n int, alive bool) (Rows, error) {
+	if len(s.free) == 0 || !t.hasRow() {
+		if err := s.prepare(t, n); err != nil {
+			return Rows{}, err
+		}
+	}
+	c, from := t.cur, t.cur.n
+	n = min(n, len(s.free), len(c.handles)-from)
+	if from < c.used {
+		c.clear(from, min(from+n, c.used))
+	}
+	rest := len(s.free) - n
+	l := c.base + Loc(from)
+	for i, row := rest+n-1, from; i >= rest; i, row = i-1, row+1 {
+		slot := s.ref.slot(s.free[i])
+		h := compose(s.Allocator.id, s.free[i], slot.load()&versionMask)
+		c.handles[row] = h
+		slot.loc = l
+		if alive {
+			slot.storeBatched(uint32(h)) // publishes loc and the row
+		}
+		l++
+	}
+	s.free = s.free[:rest]
+	c.n += n
+	c.changed = s.space.now
+	s.tally.createAll(c.handles[from:c.n])
+	return c.rows(from, from+n), nil
+}
+
+// Atom returns the atom in row i.
+func (r Rows) Atom(i int) Atom {
+	return Atom{Handle: r.Handle(i), Chunk: r.chunk, Row: r.from + i}
+}
+
+// PublishRows makes the atoms of rows alive to everyone.
+func (s *Shard) PublishRows(r Rows) {
+	for _, h := range r.Handles() {
+		s.ref.slot(h.Index()).storeBatched(uint32(h)) // publishes loc and the row
+	}
+}
+
+// MarkMatching marks the atoms of the first most rows that match, and returns how many it
+// met, and how many of them were not marked yet.
+func (t *Table) MarkMatching(f *Filter, most int) (met, fresh int) {
+	if met = t.MatchingRows(f); met <= most && met == t.Rows() {
+		for _, c := range t.chunks[:t.cur.order+1] {
+			fresh += c.markAll()
+		}
+		return met, fresh
+	}
+	return min(met, most), t.markHead(f, most)
+}
+
+func (t *Table) markHead(f *Filter, most int) (fresh int) {
+	t.head(f, most, func(r Rows) {
+		for row := r.from; row < r.to; row++ {
+			if r.chunk.mark(row) {
+				fresh++
+			}
+		}
+	})
+	return fresh
+}
+
+// head calls do with the first most rows that match.
+func (t *Table) head(f *Filter, most int, do func(Rows)) {
+	for i, left := 0, t.Rows(); left > 0 && most > 0; i++ {
+		run := t.Run(i, left)
+		left -= run.Len()
+		run.Matching(f, func(r Rows) bool {
+			r = r.Head(min(most, r.Len()))
+			most -= r.Len()
+			do(r)
+			return most > 0
+		})
+	}
+}
+
+// Field is a component's place in a bundle: a struct whose fields are
+// components.
+type Field struct {
+	Component int
+	Offset    uintptr
+
+	column int // position in the table
+	size   uintptr
+}
+
+// adoptAtOnce is how many atoms AdoptPlain stores column by column: what it reads
+// of them stays in the first-level cache.
+const adoptAtOnce = 64
+
+// AdoptPlain stores the atoms of creates whose payloads are bundles without
+// pointers, and decides their outcomes.
+//
+// Safety: as of StorePlain; a pending handle has a slot.
+func AdoptPlain(s *Shard, t *Table, fields []Field, creates []PendingRequest) {
+	for len(creates) > 0 {
+		if !t.hasRow() {
+			if t.ensureRow() != nil {
+				for _, r := range creates {
+					s.DecideCreate(r, Refused)
+				}
+				return
+			}
+		}
+		c := t.cur
+		n := min(len(creates), len(c.handles)-c.n, adoptAtOnce)
+		s.adopt(c, fields, creates[:n])
+		creates = creates[n:]
+	}
+}

@@ -1,0 +1,110 @@
+package store_test
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/store"
+)
+
+// TestCells looks at values without knowing their type, and at parts of them.
+func TestCells(t *testing.T) {
+	type pair struct{ A, B uint16 }
+	values := []pair{{1, 2}, {3, 4}}
+	c := store.CellsOf(values)
+	require.Equal(t, []any{reflect.TypeFor[pair](), 2, true, 8, any(values)}, []any{c.Type, c.Len, c.Plain, len(c.Bytes), c.Values})
+	require.Equal(t, uint16(2), *store.As[uint16](c.Part(2)))
+	values[0].B = 0x0201
+	require.ElementsMatch(t, []byte{1, 2}, c.PartBytes(2, 2))
+	require.ElementsMatch(t, []byte{1, 2}, c.Bytes[2:4])
+
+	text := "x"
+	c = store.CellsOf([]*string{&text})
+	require.Equal(t, []any{1, false, 0}, []any{c.Len, c.Plain, len(c.Bytes)})
+	require.Same(t, &text, *store.As[*string](c.Part(0)))
+
+	one := store.CellOf(&values[1])
+	require.Equal(t, []any{reflect.TypeFor[pair](), 1}, []any{one.Type, one.Len})
+	require.Equal(t, uint16(3), *store.As[uint16](one.Part(0)))
+	none := store.CellsOf([]pair{})
+	require.Empty(t, none.Bytes)
+	for _, ports := range []func(){
+		func() { none.Part(0) }, func() { none.PartBytes(0, 0) },
+		func() { one.Part(5) }, func() { one.PartBytes(0, 5) }, func() { one.PartBytes(3, 2) },
+	} {
+		require.PanicsWithValue(t, "world: a part that is outside of its cells", ports)
+	}
+	first := store.CellOf(&values[0])
+	require.NotPanics(t, func() { first.Part(4) }, "a part of no size, at the end")
+	require.NotPanics(t, func() { one.Part(3); one.PartBytes(0, 4); one.PartBytes(2, 2) })
+}
+
+// TestCopySizes stores, changes, moves and sweeps values of sizes that are copied in
+// different ways.
+func TestCopySizes(t *testing.T) {
+	copySize(t, func(n byte) [1]byte { return [1]byte{n} })
+	copySize(t, func(n byte) [3]byte { return [3]byte{n, n + 1, n + 2} })
+	copySize(t, func(n byte) [4]byte { return [4]byte{n, n + 1, n + 2, n + 3} })
+	copySize(t, func(n byte) [8]byte { return [8]byte{n, 7: n + 7} })
+	copySize(t, func(n byte) [12]byte { return [12]byte{n, 11: n + 11} })
+	copySize(t, func(n byte) [16]byte { return [16]byte{n, 15: n + 15} })
+	copySize(t, func(n byte) [24]byte { return [24]byte{n, 23: n + 23} })
+	copySize(t, func(n byte) [32]byte { return [32]byte{n, 31: n + 31} })
+	copySize(t, func(n byte) [33]byte { return [33]byte{n, 32: n + 32} })
+	copySize(t, func(n byte) [4096]byte { return [4096]byte{n, 4095: n + 1} })
+	copySize(t, func(byte) struct{} { return struct{}{} })
+}
+
+func copySize[T comparable](t *testing.T, value func(byte) T) {
+	t.Run(reflect.TypeFor[T]().String(), func(t *testing.T) {
+		space := store.NewSpace(3, handle.IndexMax, handle.VersionMax)
+		sized, tag := store.NewColumn[T](space), store.NewColumn[struct{}](space)
+		columns := []store.AnyColumn{sized, tag}
+		shards := []*store.Shard{store.New(space, 0, &columns), store.New(space, 1, &columns)}
+		table := shards[0].Table(set(0))
+		fields, plain := table.Fields([]store.Field{{Component: 0}})
+		require.True(t, plain)
+		var all []handle.Handle
+		for n := range byte(40) {
+			v := value(n)
+			h, err := store.CreatePlain(shards[0], table, fields, &v)
+			require.NoError(t, err)
+			all = append(all, h)
+		}
+		mustHold := func() {
+			t.Helper()
+			for n, h := range all {
+				if l := space.Locate(h); l != 0 {
+					require.Equal(t, value(byte(n)), *sized.At(l), "%d", n)
+				}
+			}
+		}
+		mustHold()
+		for n, h := range all {
+			l := space.Locate(h)
+			switch n % 4 {
+			case 0:
+				_, err := space.With(l, 1)
+				require.NoError(t, err)
+			case 1:
+				require.NoError(t, shards[1].Migrate(l))
+			case 2:
+				require.True(t, space.Mark(l))
+			}
+			mustHold()
+		}
+		for _, s := range shards {
+			s.Compact()
+		}
+		mustHold()
+		twin, err := shards[0].Copy(space.Locate(all[3]))
+		require.NoError(t, err)
+		require.Equal(t, value(3), *sized.At(space.Locate(twin)))
+		require.Equal(t, 10, len(rows(shards[1].Table(set(0)))))
+		require.False(t, slices.Contains(rows(table), all[1]))
+	})
+}

@@ -1,0 +1,100 @@
+package store
+
+import "slices"
+
+// coalesce gathers the rows of a table that has grown in its last chunk, as far as they
+// fit there, and gives up the smaller chunks before it. Rows keep their order.
+//
+//	[16 rows][64 rows][256 rows: 20 used]   ──▶   [256 rows: 100 used]
+//
+// So a loop over many small tables goes over one run of each, and a table that grows
+// does not leave a trail of small chunks. A row moves once for each chunk size at the
+// most. The rows must not be marked.
+func (t *Table) coalesce() {
+	if t.Rows() == 0 {
+		return
+	}
+	last := t.last()
+	from, n := last.order, 0
+	for from > 0 {
+		c := t.chunks[from-1]
+		if n+c.n+last.n > last.Cap() {
+			break
+		}
+		from, n = from-1, n+c.n
+	}
+	if n == 0 {
+		return
+	}
+	last.shift(n)
+	at := 0
+	for _, c := range t.chunks[from:last.order] {
+		last.copyFrom(at, c)
+		at += c.n
+		t.shard.space.remove(c, true)
+	}
+	last.changed = t.shard.space.now - 1 // the tick that has just ended
+	t.chunks = slices.Delete(t.chunks, from, last.order)
+	t.renumber(1)
+}
+
+// shift moves all rows of the chunk up by n. What it leaves is to be overwritten.
+func (c *Chunk) shift(n int) {
+	t := c.table
+	for i, col := range t.columns {
+		if t.plain[i] {
+			copyRows(c.bases[i], n, c.bases[i], 0, c.n, t.sizes[i])
+			continue
+		}
+		for row := c.n - 1; row >= 0; row-- {
+			col.copy(c.base+Loc(row+n), c.base+Loc(row))
+		}
+	}
+	copy(c.handles[n:n+c.n], c.handles[:c.n])
+	for row := c.n - 1; row >= 0; row-- {
+		c.carryFlags(row+n, c, row)
+	}
+	c.n += n
+	c.located(n, c.n)
+}
+
+// copyFrom takes the rows of another chunk of the table, from row at on.
+func (c *Chunk) copyFrom(at int, from *Chunk) {
+	t := c.table
+	for i, col := range t.columns {
+		if t.plain[i] {
+			copyRows(c.bases[i], at, from.bases[i], 0, from.n, t.sizes[i])
+			continue
+		}
+		for row := range Loc(from.n) {
+			col.copy(c.base+Loc(at)+row, from.base+row)
+		}
+	}
+	copy(c.handles[at:], from.handles[:from.n])
+	for row := range from.n {
+		c.carryFlags(at+row, from, row)
+	}
+	c.located(at, at+from.n)
+}
+
+// located tells the slots of the rows from to to, exclusive, where those are now.
+func (c *Chunk) located(from, to int) {
+	for row := from; row < to; row++ {
+		c.table.shard.space.slot(c.handles[row]).loc = c.base + Loc(row)
+	}
+}
+
+// remove takes a chunk's rows from its columns, which may keep them to use them again, and
+// its number back.
+func (s *Space) remove(c *Chunk, keep bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, col := range c.table.columns {
+		col.drop(c.number(), keep)
+	}
+	if keep {
+		s.spare.Store(true)
+	}
+	(*s.chunks.Load())[c.number()] = chunkEntry{}
+	s.mu.vacant = append(s.mu.vacant, c.number())
+}

@@ -1,0 +1,322 @@
+package store
+
+import (
+	"hash/maphash"
+	"math/bits"
+	"reflect"
+	"sync/atomic"
+
+	"github.com/atoll-sim/atoll/internal/check"
+)
+
+// Column holds every row of one component, chunk by chunk. The rows of a chunk
+// are one contiguous []T.
+//
+// A chunk whose table lacks the component has no rows here.
+//
+// Invariants: rows are never reallocated. While a tick runs, an entry of the directory
+// that was made is not changed, and every later directory has it.
+//
+// Ownership: dir is replaced under the space's lock. An entry's rows belong to
+// the shard that owns the chunk; another shard may read them in a tick behind a
+// fence. views are the mirrors of dir, by the shard they belong to, the last
+// those of the idle world.
+type Column[T any] struct {
+	dir      atomic.Pointer[columnDir[T]]
+	views    [][]*View[T]
+	changed  bool    // some view is behind dir
+	spare    [][]T   // rows of chunks that lost the component; under the lock
+	idle     int     // how many of spare, the first, were not used since the last trim
+	pointers bool    // T holds pointers: vacated rows are cleared
+	watched  bool    // it is noted when a row is stored anew; set while the world is idle
+	now      *uint32 // the tick in progress
+	memory   *memory // the space's
+}
+
+// columnDir is the directory of a column. Its slices are equally long, a power of two,
+// and indexed by the number of a chunk, which is world-wide:
+//
+//	rows[number] ──▶ []T
+//	stamps[number] ──▶ the tick in which the rows were last handed out for writing
+//	runs[number] ──▶ { rows[number][0], where they end, owner }
+//
+// runs is for those who look one row up: four chunks are in a cache line.
+type columnDir[T any] struct {
+	rows   [][]T
+	stamps []*uint32
+	runs   []run
+}
+
+// firstChunks is the length of a new directory, a power of two; see View.At.
+const firstChunks = 8
+
+func newColumnDir[T any](length int) *columnDir[T] {
+	d := &columnDir[T]{make([][]T, length), make([]*uint32, length), make([]run, length)}
+	d.runs[0].low = 2 * RowsMax // so that not even what leads to number 0 is in a run
+	return d
+}
+
+// AnyColumn is what a table needs of its columns, whatever their type.
+type AnyColumn interface {
+	// add gives a chunk its rows, zeroed, and returns the address of the first.
+	// The space's lock is held; idle says whether the world is.
+	add(number, owner, rows int, idle bool) base
+	// stampBy makes stamp the word that is stamped when a chunk's rows are handed
+	// out for writing. As of add.
+	stampBy(number int, stamp *uint32)
+	// drop takes a chunk's rows away, and may keep them to use them again. The space's
+	// lock is held, and no system runs.
+	drop(number int, keep bool)
+	// trim lets go of the rows that were kept and not used since the last time, or of
+	// all, and reports whether some are left. The space's lock is held.
+	trim(all bool) (some bool)
+	// dropAll is drop for every chunk, for good.
+	dropAll()
+	// zero sets the rows from to to, exclusive, of a chunk to zero.
+	zero(number, from, to int)
+	// sync brings all views up to date. No one else may be using them.
+	sync()
+	// copy copies a row.
+	copy(to, from Loc)
+	// move copies rows, in order.
+	move(moves []relocation)
+	// wipe forgets the rows from to to, exclusive, of a chunk.
+	wipe(number, from, to int)
+	// put stores the T at src.
+	put(at Loc, src base)
+	// layout returns the size of a row, and whether it may be copied as bytes.
+	layout() (size uintptr, plain bool)
+	// value returns a copy of a row, or nil if the chunk lacks the component.
+	value(l Loc) any
+	// shift is for the check build: see Space.Shift.
+	shift(s *Space)
+	// watch says whether it is to be noted when a row is stored anew.
+	watch(on bool)
+	// digest adds the first rows of a chunk to a hash.
+	digest(h *maphash.Hash, number, rows int)
+}
+
+type relocation struct{ to, from Loc }
+
+// NewColumn makes the column of one component.
+func NewColumn[T any](space *Space) *Column[T] {
+	c := &Column[T]{pointers: HasPointers(reflect.TypeFor[T]()), views: make([][]*View[T], space.homes), now: &space.now, memory: &space.mu.memory}
+	c.dir.Store(newColumnDir[T](firstChunks))
+	return c
+}
+
+// At returns the row, or nil if the chunk lacks the component or the row. Unlike a view
+// it is up to date for whoever may read the row.
+func (c *Column[T]) At(l Loc) *T {
+	if rows := c.dir.Load().rows; int(l>>RowBits) < len(rows) {
+		if data := rows[l>>RowBits]; int(l&rowMask) < len(data) {
+			return &data[l&rowMask]
+		}
+	}
+	return nil
+}
+
+// AtWrite is At for writing.
+func (c *Column[T]) AtWrite(l Loc) *T {
+	p := c.At(l)
+	if p != nil {
+		*c.dir.Load().stamps[l>>RowBits] = *c.now
+	}
+	return p
+}
+
+// Slice returns the component of the rows, or nil if they lack it. It is small
+// enough to be inlined.
+func (v *View[T]) Slice(r Rows) []T {
+	if check.Enabled {
+		r.number = v.borrow(r)
+	}
+	if rows := v.rows; uint(r.number) < uint(len(rows)) {
+		if data := rows[r.number]; r.to <= len(data) {
+			return data[r.from:r.to]
+		}
+	}
+	return nil
+}
+
+// View finds the rows of a column. It mirrors the column's directory for one
+// owner: a shard, which finds its own rows alone, or the idle world, which finds
+// all.
+//
+// Ownership: a shard's, or the idle world's. Replaced when the owner adds chunks, and at the end
+// of a refresh.
+type View[T any] struct {
+	runs   base    // *[]run
+	mask   Loc     // what keeps the offset of a run within runs, and seesAll
+	owner  uint32  // the shard
+	stamps base    // *[]*uint32
+	now    *uint32 // the tick in progress
+	rows   [][]T
+	guard  check.Guard
+}
+
+// seesAll is set in the mask of the idle world's views. An offset has no such bit.
+const seesAll Loc = 1 << 31
+
+// Attach makes v the view of a shard, which finds its own rows alone, or with
+// the number of shards that of the idle world, which finds all. It must stay
+// where it is.
+func (c *Column[T]) Attach(v *View[T], owner int) {
+	*v = View[T]{now: c.now, owner: uint32(owner)}
+	if owner == len(c.views)-1 {
+		v.mask = seesAll
+	}
+	c.views[owner] = append(c.views[owner], v)
+	c.show(c.views[owner])
+}
+
+// show brings views up to date.
+func (c *Column[T]) show(views []*View[T]) {
+	d := c.dir.Load()
+	for _, v := range views {
+		v.rows, v.stamps, v.runs = d.rows, baseOf(d.stamps), baseOf(d.runs)
+		v.mask = v.mask&seesAll | Loc(len(d.runs)-1)<<runShift
+	}
+}
+
+func (c *Column[T]) add(number, owner, rows int, idle bool) base {
+	if have := len(c.dir.Load().rows); number >= have {
+		c.grow(1 << bits.Len(uint(number)))
+	}
+	data, d := c.newOrSpare(rows), c.dir.Load()
+	d.rows[number] = data // for the owner, who is the caller
+	d.runs[number] = run{first: baseOf(data), low: Loc(number)<<RowBits + Loc(rows) - RowsMax, owner: uint32(owner)}
+	c.show(c.views[owner])
+	if idle {
+		c.show(c.views[len(c.views)-1])
+	}
+	c.changed = true
+	return baseOf(data)
+}
+
+func (c *Column[T]) stampBy(number int, stamp *uint32) { c.dir.Load().stamps[number] = stamp }
+
+// grow replaces the directory by a longer one.
+func (c *Column[T]) grow(length int) {
+	old, d := c.dir.Load(), newColumnDir[T](length)
+	copy(d.rows, old.rows)
+	copy(d.stamps, old.stamps)
+	copy(d.runs, old.runs)
+	c.dir.Store(d) // the old one stays valid for its readers
+}
+
+// newOrSpare returns zeroed rows: dropped ones, if there are any of that number.
+func (c *Column[T]) newOrSpare(n int) []T {
+	for i := len(c.spare) - 1; i >= 0; i-- {
+		if data := c.spare[i]; len(data) == n {
+			last := len(c.spare) - 1
+			c.spare[i], c.spare[last] = c.spare[last], nil
+			c.spare = c.spare[:last]
+			c.idle = min(c.idle, last)
+			if check.Enabled {
+				clear(data) // it was poisoned
+			}
+			return data
+		}
+	}
+	return c.newRows(n)
+}
+
+func (c *Column[T]) newRows(n int) []T {
+	return take[T](c.memory, n+stagger(n*int(reflect.TypeFor[T]().Size())))[:n:n]
+}
+
+func (c *Column[T]) drop(number int, keep bool) {
+	d := c.dir.Load()
+	data := d.rows[number]
+	if check.Enabled {
+		c.poison(data)
+	} else if keep {
+		clear(data)
+	}
+	if keep {
+		c.spare = append(c.spare, data)
+	}
+	d.rows[number], d.stamps[number], d.runs[number] = nil, nil, run{}
+}
+
+func (c *Column[T]) zero(number, from, to int) {
+	clear(c.dir.Load().rows[number][from:to])
+}
+
+// stagger returns how many rows more to allocate than a run of so many bytes
+// needs. Allocations of a power of two all begin at the same offset in their
+// memory pages and so compete for the same few sets of the processor's cache,
+// when they are not full. One row more puts them in a size class that does not.
+func stagger(bytes int) int {
+	if bytes >= 2048 && bytes < 32768 && bytes%2048 == 0 {
+		return 1
+	}
+	return 0
+}
+
+func (c *Column[T]) sync() {
+	if !c.changed {
+		return
+	}
+	c.changed = false
+	for _, views := range c.views {
+		c.show(views)
+	}
+}
+
+func (c *Column[T]) copy(to, from Loc) {
+	rows := c.dir.Load().rows
+	rows[to>>RowBits][to&rowMask] = rows[from>>RowBits][from&rowMask]
+}
+
+func (c *Column[T]) move(moves []relocation) {
+	rows := c.dir.Load().rows
+	for _, m := range moves {
+		rows[m.to>>RowBits][m.to&rowMask] = rows[m.from>>RowBits][m.from&rowMask]
+	}
+}
+
+func (c *Column[T]) wipe(number, from, to int) {
+	if c.pointers {
+		clear(c.dir.Load().rows[number][from:to])
+	} else if check.Enabled {
+		c.poison(c.dir.Load().rows[number][from:to])
+	}
+}
+
+func (c *Column[T]) put(at Loc, src base) {
+	c.dir.Load().rows[at>>RowBits][at&rowMask] = *valueAt[T](src)
+}
+
+func (c *Column[T]) value(l Loc) any {
+	if p := c.At(l); p != nil {
+		return *p
+	}
+	return nil
+}
+
+func (c *Column[T]) layout() (size uintptr, plain bool) {
+	return reflect.TypeFor[T]().Size(), !c.pointers
+}
+
+// HasPointers reports whether values of t hold anything the collector follows.
+func HasPointers(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Bool, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr,
+		reflect.Float32, reflect.Float64, reflect.Complex64, reflect.Complex128:
+		return false
+	case reflect.Array:
+		return t.Len() > 0 && HasPointers(t.Elem())
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if HasPointers(t.Field(i).Type) {
+				return true
+			}
+		}
+		return false
+	default:
+		return true
+	}
+}

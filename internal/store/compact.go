@@ -1,0 +1,213 @@
+package store
+
+import (
+	"math/bits"
+	"slices"
+
+	"github.com/atoll-sim/atoll/internal/check"
+)
+
+// compact removes the marked rows, each filled by the last living row of the
+// table, and hands the handles of the dead to the shard. It costs by the number
+// of dead.
+func (t *Table) compact() {
+	t.sortDirty()
+	sh, before := t.shard, t.Rows()
+	sh.moves = sh.moves[:0]
+	if sh.KeepOrder {
+		t.compactInOrder()
+	}
+	for _, c := range t.dirty {
+		c.touched = false
+		if c.marked > 0 && c.marked == c.n {
+			t.closeHoles()
+			if t.last() == c {
+				c.empty(sh)
+				continue
+			}
+		}
+		sh.holes = c.takeMarked(sh.holes)
+		if len(sh.holes) >= holesAtOnce {
+			t.closeHoles()
+		}
+	}
+	t.closeHoles()
+	t.dirty = t.dirty[:0]
+	if t.used() < len(t.chunks) {
+		t.noteSpare()
+	}
+	if len(sh.moves) > 0 {
+		for _, col := range t.columns {
+			col.move(sh.moves)
+		}
+	}
+	t.wipe(before)
+}
+
+// sortDirty puts the last chunk first.
+func (t *Table) sortDirty() {
+	if len(t.dirty) > 1 {
+		slices.SortFunc(t.dirty, func(a, b *Chunk) int { return b.order - a.order })
+	}
+}
+
+// holesAtOnce is how many holes are closed at a time, about. What has to be
+// touched is anywhere in memory, so it is done in loops in which nothing waits for
+// the row before: all in one loop takes twice as long at a million entities.
+const holesAtOnce = 512
+
+// closeHoles removes the rows of the shard's holes, which are in the order of the
+// table, the highest first: whatever is behind a hole is alive.
+func (t *Table) closeHoles() {
+	sh := t.shard
+	if len(sh.holes) == 0 {
+		return
+	}
+	chunks := *sh.space.chunks.Load()
+	sh.scratch = sh.scratch[:0]
+	for _, l := range sh.holes {
+		sh.scratch = append(sh.scratch, chunks[l>>RowBits].chunk.handles[l&rowMask])
+	}
+	sh.freeDead(sh.withoutTombstones(sh.scratch), false)
+	first := len(sh.moves)
+	sh.scratch = sh.scratch[:0] // now those who move
+	for _, l := range sh.holes {
+		c, row := chunks[l>>RowBits].chunk, l.Row()
+		last := t.last()
+		last.n--
+		if last == c && last.n == row {
+			c.dropFlags(row)
+			continue
+		}
+		h := last.handles[last.n]
+		c.handles[row] = h
+		c.changed = sh.space.now
+		c.carryFlags(row, last, last.n)
+		sh.moves = append(sh.moves, relocation{to: l, from: last.base + Loc(last.n)})
+		sh.scratch = append(sh.scratch, h)
+	}
+	for i, m := range sh.moves[first:] {
+		sh.space.slot(sh.scratch[i]).loc = m.to
+	}
+	sh.holes = sh.holes[:0]
+}
+
+// takeMarked appends the marked rows, the highest first, and unmarks them.
+func (c *Chunk) takeMarked(to []Loc) []Loc {
+	for i := len(c.marks) - 1; c.marked > 0; i-- {
+		for w := c.marks[i]; w != 0; {
+			bit := bits.Len64(w) - 1
+			w &^= 1 << bit
+			to = append(to, c.base+Loc(i*64+bit))
+			c.marked--
+		}
+		c.marks[i] = 0
+	}
+	return to
+}
+
+// compactInOrder moves the living rows down over the marked ones, in order, from the
+// first marked row on, so that the marked are last and can be removed without a
+// move. It costs by the number of rows behind the first marked one.
+func (t *Table) compactInOrder() {
+	sh := t.shard
+	sh.scratch = sh.scratch[:0]
+	first := t.dirty[len(t.dirty)-1]
+	to, at := first, 0
+	for _, c := range t.chunks[first.order:] {
+		for row := range c.n {
+			h := c.handles[row]
+			if c.isMarked(row) {
+				sh.scratch = append(sh.scratch, h)
+				c.dropFlags(row)
+				continue
+			}
+			if to != c || at != row {
+				hole := to.base + Loc(at)
+				to.handles[at] = h
+				to.changed = sh.space.now
+				sh.space.slot(h).loc = hole
+				sh.moves = append(sh.moves, relocation{to: hole, from: c.base + Loc(row)})
+				to.carryFlags(at, c, row)
+			}
+			if at++; at == len(to.handles) {
+				to, at = t.chunks[min(to.order+1, len(t.chunks)-1)], 0
+			}
+		}
+	}
+	t.truncate(to, at)
+}
+
+// truncate puts the marked behind the last living row, which is the one before
+// row at of chunk to, and marks just those.
+func (t *Table) truncate(to *Chunk, at int) {
+	dying := t.shard.scratch
+	for _, c := range t.dirty {
+		clear(c.marks)
+		c.marked, c.touched = 0, false
+	}
+	t.dirty = t.dirty[:0]
+	for c := to; len(dying) > 0; c, at = t.chunks[c.order+1], 0 {
+		n := copy(c.handles[at:c.n], dying)
+		dying = dying[n:]
+		for row := at; row < at+n; row++ {
+			c.mark(row)
+		}
+		if c.order+1 == len(t.chunks) {
+			break
+		}
+	}
+	t.sortDirty()
+}
+
+// empty removes all rows of the last chunk, which are all marked.
+func (c *Chunk) empty(sh *Shard) {
+	sh.freeDead(sh.withoutTombstones(c.handles[:c.n]), true)
+	clear(c.marks)
+	c.clearFlags()
+	c.n, c.marked = 0, 0
+}
+
+// clearAtOnce is the number of rows from which on those of an emptied chunk are
+// cleared when it is emptied, in one run, rather than when they are taken again.
+const clearAtOnce = 64
+
+// wipe lets the columns forget the rows between the present number and before.
+func (t *Table) wipe(before int) {
+	for _, c := range t.chunks[max(t.cur.order, 0):] {
+		if c.first >= before {
+			break
+		}
+		from, to := max(t.Rows()-c.first, 0), min(before-c.first, c.Cap())
+		c.used = max(c.used, to)
+		if from == 0 {
+			c.changed, c.reserved = t.shard.space.now, false // there were rows until now
+		}
+		if from == 0 && c.used >= clearAtOnce && !check.Enabled { // which wants to poison them
+			c.clear(0, c.used)
+			c.used = 0
+			continue
+		}
+		if t.pointers || check.Enabled {
+			for _, col := range t.columns {
+				col.wipe(c.number(), from, to)
+			}
+		}
+	}
+}
+
+// clear sets the components of the rows from to to, exclusive, to zero.
+func (c *Chunk) clear(from, to int) {
+	for i := range c.table.columns {
+		c.zero(i, from, to)
+	}
+}
+
+// zero is clear for one of the columns.
+func (c *Chunk) zero(column, from, to int) {
+	if t := c.table; t.plain[column] {
+		zeroPlain(c.bases[column], from, to, t.sizes[column])
+	} else {
+		t.columns[column].zero(c.number(), from, to)
+	}
+}

@@ -1,0 +1,61 @@
+package store
+
+// Groups holds items by the shard that they are for, in the order in which they were added:
+// a counting sort, so that a step in which each shard takes its own items costs by the
+// items, however many shards there are.
+//
+//	items  [0 0 0|1|3 3]     Of(0) Of(1) Of(2) Of(3)
+//	ends       3 4 4 6
+//
+// Use it in three passes: Reset and Count each item, Counted, Add each item in the same
+// order.
+//
+// Ownership: the coordinator fills it; then each shard has its own group.
+type Groups[T any] struct {
+	items []T
+	ends  []int // by shard: the number of items, then where the next goes, then the group's end
+}
+
+// Reset empties the groups and begins to count for n shards. Items that hold pointers must
+// have been cleared by who took them.
+func (g *Groups[T]) Reset(n int) {
+	g.items = g.items[:0]
+	if len(g.ends) != n {
+		g.ends = make([]int, n)
+	}
+	clear(g.ends)
+}
+
+// Count counts an item for a shard.
+func (g *Groups[T]) Count(shard int) { g.ends[shard]++ }
+
+// Counted makes room for what was counted.
+func (g *Groups[T]) Counted() {
+	total := 0
+	for i, n := range g.ends {
+		g.ends[i] = total
+		total += n
+	}
+	if cap(g.items) < total {
+		g.items = make([]T, total+total/4)
+	}
+	g.items = g.items[:total]
+}
+
+// Add adds an item that was counted.
+func (g *Groups[T]) Add(shard int, item T) {
+	g.items[g.ends[shard]] = item
+	g.ends[shard]++
+}
+
+// Of returns the items of a shard.
+func (g *Groups[T]) Of(shard int) []T {
+	if len(g.items) == 0 {
+		return nil
+	}
+	from := 0
+	if shard > 0 {
+		from = g.ends[shard-1]
+	}
+	return g.items[from:g.ends[shard]]
+}

@@ -1,0 +1,157 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/atoll-sim/atoll/handle"
+)
+
+// Describer is a Handler that says what its requests are, for tools that hash,
+// record and replay them. All are, but for those of tests.
+type Describer interface{ Describe() Description }
+
+// Description says what the requests of a kind are.
+type Description struct {
+	Name   string // such as `message "hit"`
+	Direct bool   // may be for a shard itself
+	Asks   bool   // changes nothing: whoever sent it learns something
+}
+
+// Parted is a Handler of whose payloads a part alone is what was asked; the rest
+// is for the sender.
+type Parted interface {
+	// PartType is the type of that part.
+	PartType() reflect.Type
+	// Part returns the part of a payload, in place.
+	Part(p Payload) Cells
+	// Complete makes the rest of a payload, which is zero or an old one, for a
+	// request without a sender.
+	Complete(p Payload)
+}
+
+// anyKind is a Kind of any type.
+type anyKind interface {
+	typ() reflect.Type
+	cells(p Payload) Cells
+	push(l *Queue, h handle.Handle, epoch uint32, how RequestFlags) Payload
+}
+
+func (k Kind[T]) typ() reflect.Type { return reflect.TypeFor[T]() }
+
+func (k Kind[T]) cells(p Payload) Cells { return CellOf(As[T](p)) }
+
+func (k Kind[T]) push(l *Queue, h handle.Handle, epoch uint32, how RequestFlags) Payload {
+	_, v := k.Push(l, h, epoch, how, nil)
+	return payloadOf(v)
+}
+
+// Kinds are the kinds of requests of a space, by number, for tools. Kinds are
+// numbered in the order in which they were made.
+//
+// Ownership: anyone, while no kind is made.
+type Kinds struct{ space *Space }
+
+// Kinds returns the kinds of requests.
+func (s *Space) Kinds() Kinds { return Kinds{s} }
+
+// Len returns how many there are.
+func (k Kinds) Len() int { return len(k.space.kinds) }
+
+// Describe returns what requests of a kind are, and the type of what comes with
+// them; nil if nothing does.
+func (k Kinds) Describe(kind int) (Description, reflect.Type) {
+	switch kind {
+	case destroyKind:
+		return Description{Name: "destroy"}, nil
+	case moveKind:
+		return Description{Name: "move"}, nil
+	}
+	info := &k.space.kinds[kind]
+	d := Description{Name: fmt.Sprintf("kind %d", kind)}
+	if x, ok := info.handler.(Describer); ok {
+		d = x.Describe()
+	}
+	if x, ok := info.handler.(Parted); ok {
+		return d, x.PartType()
+	}
+	return d, info.any.typ()
+}
+
+// Payload returns what came with a request, in place: the part of it that was
+// asked; or nothing.
+func (k Kinds) Payload(r PendingRequest) Cells {
+	info := &k.space.kinds[r.kind]
+	switch x, ok := info.handler.(Parted); {
+	case info.any == nil:
+		return Cells{}
+	case ok:
+		return x.Part(r.payload)
+	}
+	return info.any.cells(r.payload)
+}
+
+// Kind returns the number of the request's kind.
+func (r PendingRequest) Kind() int { return int(r.kind) }
+
+// Flags returns what the request is beside its kind, without what concerns its
+// sender alone.
+func (r PendingRequest) Flags() RequestFlags { return r.flags &^ (notify | joined) }
+
+// IsCreate reports whether the request is to store the atom of a pending handle.
+func (r PendingRequest) IsCreate() bool { return r.flags&Create != 0 }
+
+// Why a request cannot be sent again.
+var (
+	errNoKind    = errors.New("there is no such kind of request")
+	errFlags     = errors.New("there are no such requests of that kind")
+	errShard     = errors.New("there is no such shard")
+	errForNobody = errors.New("it changes nothing")
+)
+
+// Resend pushes a request as it was seen by a Look, and returns what is to come with
+// it, to be filled in before Publish. It returns an error, and pushes nothing, if
+// this space has no such request. The producer's, with the space idle.
+func (k Kinds) Resend(l *Queue, kind int, flags RequestFlags, h handle.Handle, epoch uint32) (Cells, error) {
+	if err := k.check(kind, flags); err != nil {
+		return Cells{}, err
+	}
+	info := &k.space.kinds[kind]
+	if info.any == nil {
+		l.PushBare(Bare{uint16(kind), flags}, h, epoch, nil)
+		return Cells{}, nil
+	}
+	p := info.any.push(l, h, epoch, flags)
+	if x, ok := info.handler.(Parted); ok {
+		x.Complete(p)
+		return x.Part(p), nil
+	}
+	return info.any.cells(p), nil
+}
+
+// check refuses requests that nobody can have sent.
+func (k Kinds) check(kind int, flags RequestFlags) error {
+	if kind < 0 || kind >= k.Len() {
+		return errNoKind
+	}
+	d, _ := k.Describe(kind)
+	_, creates := k.space.kinds[kind].handler.(Creator)
+	var may RequestFlags
+	switch {
+	case d.Asks:
+		return errForNobody
+	case creates:
+		may = Create
+	case flags&direct != 0 && d.Direct:
+		may = direct
+	}
+	to := flags & shards
+	switch {
+	case flags&^shards != may, to != 0 && may == 0 && kind != moveKind:
+		return errFlags
+	case int(to) >= k.space.homes-1:
+		return errShard
+	}
+	return nil
+}

@@ -1,0 +1,109 @@
+package store
+
+import (
+	"math/bits"
+
+	"github.com/atoll-sim/atoll/handle"
+)
+
+// AppendMarked appends the handles of the marked atoms, in an order that the
+// shard's inputs alone decide.
+func (s *Shard) AppendMarked(to []handle.Handle) []handle.Handle {
+	for _, t := range s.dirty {
+		for _, c := range t.dirty {
+			to = c.appendMarked(to)
+		}
+	}
+	return to
+}
+
+func (c *Chunk) appendMarked(to []handle.Handle) []handle.Handle {
+	if c.marked == c.n {
+		return append(to, c.handles[:c.n]...)
+	}
+	left := c.marked
+	for i := 0; left > 0; i++ {
+		for word := c.marks[i]; word != 0; word &= word - 1 {
+			to = append(to, c.handles[i*64+bits.TrailingZeros64(word)])
+			left--
+		}
+	}
+	return to
+}
+
+// MarkEach marks the atoms of those handles that are alive. Those that it marks it
+// appends to marked, unless that is nil. The caller must own all shards.
+func (s *Space) MarkEach(hs []handle.Handle, marked *[]handle.Handle) {
+	chunks := *s.chunks.Load()
+	var run markRun
+	for _, h := range hs {
+		l := s.Locate(h)
+		if l == 0 {
+			continue
+		}
+		if l/64 != run.at {
+			run.mark()
+			run = markRun{at: l / 64, chunk: chunks[l>>RowBits].chunk}
+			run.before = run.chunk.marks[l.Row()/64]
+		}
+		bit := uint64(1) << (l % 64)
+		if marked != nil && (run.before|run.rows)&bit == 0 {
+			*marked = append(*marked, h)
+		}
+		run.rows |= bit
+	}
+	run.mark()
+}
+
+// markRun is rows to be marked that share a word of a chunk's marks: atoms that
+// were created together and die together are marked 64 at a time.
+type markRun struct {
+	at     Loc // of the first of the 64, divided by 64
+	chunk  *Chunk
+	rows   uint64
+	before uint64 // those that were marked
+}
+
+// mark marks them.
+func (r *markRun) mark() {
+	fresh := r.rows &^ r.before
+	if fresh == 0 {
+		return
+	}
+	r.chunk.marks[(r.at*64).Row()/64] = r.before | fresh
+	r.chunk.table.touch(r.chunk)
+	r.chunk.marked += bits.OnesCount64(fresh)
+}
+
+// Spare takes the mark off the atom at l, if it has one. The caller must own its
+// shard.
+func (s *Space) Spare(l Loc) {
+	if c := s.chunk(l); c.isMarked(l.Row()) {
+		c.unmark(l.Row())
+	}
+}
+
+// held is a request to destroy whose outcome is put off: whether the entity dies is
+// decided after all requests are applied.
+type held struct {
+	request PendingRequest
+	first   bool // it marked the entity
+}
+
+// DecideHeld decides the requests to destroy that were put off, in order: who is
+// not marked by now was spared.
+func (s *Shard) DecideHeld() {
+	for _, d := range s.held {
+		l := d.request.Loc()
+		switch {
+		case l != 0 && !s.space.Marked(l):
+			s.Decide(d.request, Refused)
+		case d.first:
+			s.Decide(d.request, Applied)
+		default:
+			s.Decide(d.request, Gone)
+		}
+	}
+	clear(s.held)
+	s.held = s.held[:0]
+}

@@ -1,0 +1,287 @@
+package store
+
+import (
+	"slices"
+
+	"github.com/atoll-sim/atoll/handle"
+)
+
+// migration is what a shard knows of the atoms that move to or from it in a refresh.
+//
+//	requests  to move, in order; the last for an atom counts
+//	partials  decisions that some atoms leave, whichever; see MigrateSome
+//	outgoing  the atoms that leave, in the order of requests and partials
+//	to        [2 0 0 3 …]   where each of them goes, and whether it was refused there
+//	flagged   atoms that have come with flags
+//
+// Invariants: between CollectOutgoing and Compact the row of an outgoing atom is marked, and a
+// tombstone stands in the place of its handle. The atom's slot names that row until a shard has
+// taken it in, so a look-up finds it all the time.
+//
+// Ownership: the shard's owner. In the step between, each target marks in to those that it
+// refuses.
+type migration struct {
+	requests []migrationRequest
+	partials []partialMigration
+	stay     *Set  // atoms with any of these do not migrate by number
+	rows     []int // of a partial migration: by table, how many there were
+	cursors  []int // likewise: rows from here on were looked at
+	outgoing []outgoing
+	to       []uint16
+	flagged  []flaggedAtom
+	left     bool // rows of outgoing atoms are among the marked ones
+	full     bool // some that were to come were refused
+
+	arrived, departed uint64 // atoms, ever
+}
+
+// migrationRequest is a request to move, with what the steps of the moves look at: by then nobody has
+// the request itself in a cache.
+type migrationRequest struct {
+	PendingRequest
+	handle handle.Handle
+	to     uint16
+	waited bool // somebody waits for the outcome
+}
+
+// decideMigration decides the outcome of a request to move.
+func (s *Shard) decideMigration(a *migrationRequest, o Outcome) {
+	if a.waited {
+		s.Decide(a.PendingRequest, o)
+	} else {
+		s.Outcomes.counts[o]++
+	}
+}
+
+// outgoing is an atom that leaves.
+type outgoing struct {
+	handle  handle.Handle
+	from    Loc
+	request int32 // which of the requests it leaves by, or -1: nobody asked for it by handle
+}
+
+// refused is set in the target of an outgoing atom that could not go there.
+const refused = 1 << 15
+
+type flaggedAtom struct {
+	at    Loc
+	flags Flags
+}
+
+// tombstone is what stands in the row of an atom that leaves for a shard.
+func tombstone(to int) handle.Handle { return compose(uint32(to), 0, 0) }
+
+func isTombstone(h handle.Handle) bool { return h.Version() == 0 }
+
+// ask takes a request to move an atom, which is done when all other requests are:
+// so they find it where it is.
+func (s *Shard) ask(r PendingRequest) {
+	if l := r.Loc(); l == 0 || s.space.Marked(l) {
+		s.Decide(r, Gone)
+		return
+	}
+	s.migration.requests = append(s.migration.requests, migrationRequest{r, r.Handle, uint16(r.flags & shards), r.flags&notify != 0})
+}
+
+// Migrating returns how many requests and partials wait for CollectOutgoing.
+func (s *Shard) Migrating() int { return len(s.migration.requests) + len(s.migration.partials) }
+
+// CollectOutgoing finds the atoms that leave. Of several requests for an atom the last counts,
+// and one that was destroyed after all does not leave. Compact frees the rows. Flags are
+// published first: from here on nobody sets any, and the next step writes the slots of the
+// atoms that leave.
+func (s *Shard) CollectOutgoing() {
+	m := &s.migration
+	s.PublishFlags()
+	m.full = false
+	for i := len(m.requests) - 1; i >= 0; i-- {
+		a := &m.requests[i]
+		l := a.slot.loc // it is alive, as it was when it was asked
+		c, row := s.space.chunk(l), l.Row()
+		if isTombstone(c.handles[row]) || c.isMarked(row) { // moved again, or destroyed, by a later request
+			s.decideMigration(a, Applied)
+			continue
+		}
+		c.handles[row] = tombstone(int(a.to))
+		m.outgoing = append(m.outgoing, outgoing{a.handle, l, int32(i)})
+		m.to = append(m.to, a.to)
+	}
+	slices.Reverse(m.outgoing)
+	slices.Reverse(m.to)
+	s.collectPartials()
+	for i, x := range m.outgoing {
+		c, row := s.space.chunk(x.from), x.from.Row()
+		if int(m.to[i]) == s.id {
+			c.handles[row] = x.handle
+			continue
+		}
+		c.mark(row)
+		m.left = true
+	}
+}
+
+// MigratesTo returns the shard that an atom leaves for, which was here before CollectOutgoing.
+func (s *Shard) MigratesTo(h handle.Handle) (to int, ok bool) {
+	if l := s.space.Locate(h); l != 0 {
+		if at := s.space.chunk(l).handles[l.Row()]; isTombstone(at) {
+			return int(at.Shard()), true
+		}
+	}
+	return 0, false
+}
+
+// Incoming are the atoms that move in a refresh, by the shard they come to: each group in
+// the order of the shards they leave, of each of those in the order in which they leave.
+//
+// Ownership: as of Groups.
+type Incoming struct{ groups Groups[incoming] }
+
+// incoming is an outgoing atom of a shard, at a position in its list. The shard that takes it
+// in looks at the other shard's lists only to refuse it.
+type incoming struct {
+	outgoing
+	shard, at int32
+}
+
+// Gather finds all atoms that move. All shards have called CollectOutgoing.
+func (c *Incoming) Gather(shards []*Shard) {
+	g := &c.groups
+	g.Reset(len(shards))
+	for _, s := range shards {
+		for _, to := range s.migration.to {
+			if int(to) != s.id {
+				g.Count(int(to))
+			}
+		}
+	}
+	g.Counted()
+	for from, s := range shards {
+		for i, to := range s.migration.to {
+			if int(to) != s.id {
+				g.Add(int(to), incoming{s.migration.outgoing[i], int32(from), int32(i)})
+			}
+		}
+	}
+}
+
+// CopyIncoming copies the atoms that come to this shard.
+func (s *Shard) CopyIncoming(c *Incoming, shards []*Shard) {
+	var source, target *Table
+	s.moves = s.moves[:0]
+	for _, x := range c.groups.Of(s.id) {
+		if t := s.space.chunk(x.from).table; t != source {
+			if target == nil || target.set != t.set {
+				s.copyIn(target)
+				target = s.Table(t.set)
+			}
+			source = t
+		}
+		if err := s.addIncoming(target, x.outgoing); err != nil {
+			shards[x.shard].migration.to[x.at] |= refused
+			s.migration.full = true
+		}
+	}
+	s.copyIn(target)
+}
+
+// Full reports whether some atoms that were to come in this refresh were refused.
+func (s *Shard) Full() bool { return s.migration.full }
+
+// copyIn copies the components of the atoms that were added to table t, which may be nil, column
+// by column: what has to be read is anywhere in memory, and none waits for the one before.
+func (s *Shard) copyIn(t *Table) {
+	if len(s.moves) == 0 {
+		return
+	}
+	for _, col := range t.columns {
+		col.move(s.moves)
+	}
+	s.moves = s.moves[:0]
+}
+
+// addIncoming takes a row for an atom in this shard, whose table t has its components. Its old
+// row is read and not written: its shard is taking in others.
+func (s *Shard) addIncoming(t *Table, x outgoing) error {
+	if !t.hasRow() {
+		if err := t.ensureRow(); err != nil {
+			return err
+		}
+	}
+	c, row := s.space.chunk(x.from), x.from.Row()
+	to, at := t.cur, t.cur.n
+	to.handles[at] = x.handle
+	to.n++
+	to.changed = s.space.now
+	s.moves = append(s.moves, relocation{to: to.base + Loc(at), from: x.from})
+	if f := c.flagsAt(row); f != 0 { // set later: the words are shared with rows that others read
+		s.migration.flagged = append(s.migration.flagged, flaggedAtom{to.base + Loc(at), f})
+	}
+	s.space.slot(x.handle).loc = to.base + Loc(at)
+	s.migration.arrived++
+	return nil
+}
+
+// finishMigration ends the moves: atoms that were refused get their rows back.
+func (s *Shard) finishMigration() {
+	m := &s.migration
+	for i, x := range m.outgoing {
+		o := Applied
+		switch to := m.to[i]; {
+		case to&refused != 0:
+			c, row := s.space.chunk(x.from), x.from.Row()
+			c.handles[row] = x.handle
+			c.unmark(row)
+			o = Refused
+		case int(to) != s.id:
+			m.departed++
+		}
+		if x.request >= 0 {
+			s.decideMigration(&m.requests[x.request], o)
+		}
+	}
+	clear(m.requests)
+	m.requests, m.outgoing, m.to = m.requests[:0], m.outgoing[:0], m.to[:0]
+	s.flagArrived()
+}
+
+// flagArrived gives the atoms that have come the flags that they had.
+func (s *Shard) flagArrived() {
+	for _, x := range s.migration.flagged {
+		s.space.chunk(x.at).setFlags(x.at.Row(), x.flags)
+	}
+	s.migration.flagged = s.migration.flagged[:0]
+}
+
+// withoutTombstones returns the handles of marked rows without those of outgoing atoms.
+func (s *Shard) withoutTombstones(marked []handle.Handle) []handle.Handle {
+	if !s.migration.left {
+		return marked
+	}
+	s.scratch = append(s.scratch[:0], marked...)
+	s.scratch = slices.DeleteFunc(s.scratch, isTombstone)
+	return s.scratch
+}
+
+// Migrate moves the atom at l, which must be in another shard and not marked, to this
+// one, at once. The world must be idle.
+func (s *Shard) Migrate(l Loc) error {
+	c, row := s.space.chunk(l), l.Row()
+	from, t := c.table.shard, s.Table(c.table.set)
+	s.moves = s.moves[:0]
+	if err := s.addIncoming(t, outgoing{handle: c.handles[row], from: l}); err != nil {
+		return err
+	}
+	s.copyIn(t)
+	s.flagArrived()
+	c.table.swapRemove(c, row)
+	from.migration.departed++
+	s.space.Moved()
+	return nil
+}
+
+// Moved says that atoms have moved to other shards, so that notes on them have to be
+// gathered. The world must be idle, or in a step that the coordinator does.
+func (s *Space) Moved() { s.moves++ }
+
+// Arrived returns how many atoms ever came from other shards.
+func (s *Shard) Arrived() uint64 { return s.migration.arrived }

@@ -1,0 +1,151 @@
+package store
+
+import (
+	"slices"
+
+	"github.com/atoll-sim/atoll/handle"
+)
+
+// BeginNotify takes what was noted since the last time, for the Append methods, until
+// EndNotify. Rows must not move meanwhile; what happens is noted for the next time.
+// Each atom is told of once, as what has become of it since: one that was created as
+// created, with whatever components it has by now, and as nothing else but destroyed.
+func (s *Shard) BeginNotify() {
+	s.changes, s.notifying = s.notifying, s.changes
+	t := &s.notifying
+	t.created, s.tally.fresh = s.tally.fresh, t.created[:0]
+	t.created = slices.DeleteFunc(t.created, func(h handle.Handle) bool { return !s.space.Alive(h) })
+	for _, h := range t.created {
+		c, row := s.row(h)
+		setBit(&c.seen().created, row, len(c.marks))
+	}
+	first := t.changes[:0]
+	for _, x := range t.changes {
+		if c, row := s.row(x.handle); c != nil && !c.isCreated(row) && setBit(&c.seen().once, row, len(c.marks)) {
+			first = append(first, x)
+		}
+	}
+	t.changes = first
+	for _, x := range first {
+		c, row := s.row(x.handle)
+		unsetBit(c.notify.once, row)
+	}
+}
+
+// EndNotify forgets what was told.
+func (s *Shard) EndNotify() {
+	t := &s.notifying
+	for _, h := range t.created {
+		c, row := s.row(h)
+		unsetBit(c.notify.created, row)
+	}
+	t.created, t.changes, t.stored = t.created[:0], t.changes[:0], t.stored[:0]
+}
+
+// AppendCreated appends the atoms that were created and have the components, in the
+// order in which they were.
+func (s *Shard) AppendCreated(to []handle.Handle, set *Set) []handle.Handle {
+	for _, h := range s.notifying.created {
+		if c, _ := s.row(h); c.table.set.Contains(set) {
+			to = append(to, h)
+		}
+	}
+	return to
+}
+
+// AppendAdded appends the atoms that have the components and did not have all of them,
+// in the order in which they changed first.
+func (s *Shard) AppendAdded(to []handle.Handle, set *Set) []handle.Handle {
+	for _, x := range s.notifying.changes {
+		if c, _ := s.row(x.handle); !x.from.set.Contains(set) && c.table.set.Contains(set) {
+			to = append(to, x.handle)
+		}
+	}
+	return to
+}
+
+// AppendRemoved appends the atoms that had the components and have not all of them now,
+// as AppendAdded does.
+func (s *Shard) AppendRemoved(to []handle.Handle, set *Set) []handle.Handle {
+	for _, x := range s.notifying.changes {
+		if c, _ := s.row(x.handle); x.from.set.Contains(set) && !c.table.set.Contains(set) {
+			to = append(to, x.handle)
+		}
+	}
+	return to
+}
+
+// AppendStored appends the atoms that have the components and of which one of those
+// was stored anew, in the order in which that happened first.
+func (s *Shard) AppendStored(to []handle.Handle, set *Set) []handle.Handle {
+	from := len(to)
+	for _, x := range s.notifying.stored {
+		if !set.Has(int(x.component)) {
+			continue
+		}
+		c, row := s.row(x.handle)
+		if c != nil && c.table.set.Contains(set) && !c.isCreated(row) && setBit(&c.seen().once, row, len(c.marks)) {
+			to = append(to, x.handle)
+		}
+	}
+	for _, h := range to[from:] {
+		c, row := s.row(h)
+		unsetBit(c.notify.once, row)
+	}
+	return to
+}
+
+// AppendDying appends the marked atoms that have the components: by tables and chunks in
+// the order in which the first of each was marked, within them by row.
+func (s *Shard) AppendDying(to []handle.Handle, set *Set) []handle.Handle {
+	for _, t := range s.dirty {
+		if !t.set.Contains(set) {
+			continue
+		}
+		from := len(to)
+		for _, c := range t.dirty {
+			to = c.appendMarked(to)
+		}
+		if s.staging != 0 { // some may never have been alive
+			alive := slices.DeleteFunc(to[from:], func(h handle.Handle) bool { return !s.space.Alive(h) })
+			to = to[:from+len(alive)]
+		}
+	}
+	return to
+}
+
+// row returns where an atom is, or nil if it is not alive.
+func (s *Shard) row(h handle.Handle) (*Chunk, int) {
+	l := s.space.Locate(h)
+	if l == 0 {
+		return nil, 0
+	}
+	return s.space.chunk(l), l.Row()
+}
+
+// seen returns the chunk's sets of rows, made when first needed.
+func (c *Chunk) seen() *notifySets {
+	if c.notify == nil {
+		c.notify = new(notifySets)
+	}
+	return c.notify
+}
+
+func (c *Chunk) isCreated(row int) bool {
+	return c.notify != nil && c.notify.created != nil && c.notify.created[row/64]>>(row%64)&1 != 0
+}
+
+// setBit sets a row's bit in a set of so many words, and reports whether it was not set.
+func setBit(bits *[]uint64, row, words int) bool {
+	if *bits == nil {
+		*bits = make([]uint64, words)
+	}
+	w, bit := &(*bits)[row/64], uint64(1)<<(row%64)
+	if *w&bit != 0 {
+		return false
+	}
+	*w |= bit
+	return true
+}
+
+func unsetBit(bits []uint64, row int) { bits[row/64] &^= 1 << (row % 64) }

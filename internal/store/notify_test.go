@@ -1,0 +1,70 @@
+package store_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/store"
+)
+
+// TestTellStored stores anew one component, or the other, of old and new atoms: those are
+// told of that were there before, to who asked for that component.
+func TestTellStored(t *testing.T) {
+	s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
+	sh, both := s.shards[0], set(number, text)
+	var old, all []handle.Handle
+	for i := range int64(600) {
+		if i == 250 {
+			s.space.SetWatch(store.Watch{Created: true, Stored: both}, s.shards, s.columns)
+		}
+		h, err := s.create(sh, both, i)
+		require.NoError(t, err)
+		all = append(all, h)
+		if i < 250 {
+			old = append(old, h)
+		}
+	}
+	for i, h := range all {
+		s.space.NoteStored(s.space.Locate(h), []int{number, text}[i%2])
+	}
+	var even, odd []handle.Handle
+	for i, h := range old {
+		if i%2 == 0 {
+			even = append(even, h)
+		} else {
+			odd = append(odd, h)
+		}
+	}
+	numbers, texts := set(number), set(text)
+	sh.BeginNotify()
+	require.Equal(t, even, sh.AppendStored(nil, &numbers))
+	require.Equal(t, odd, sh.AppendStored(nil, &texts))
+	require.Equal(t, old, sh.AppendStored(nil, &both))
+	require.Equal(t, all[250:], sh.AppendCreated(nil, &both))
+	sh.EndNotify()
+}
+
+// TestTellDying marks an atom, and one that the same refresh has created: it never was alive,
+// and nobody is told that it dies.
+func TestTellDying(t *testing.T) {
+	o := newOffice(t, 1)
+	sh := o.shards[0]
+	all := o.mustCreate(sh, 3)
+	drawn, err := o.outside.Take(nil, 1, 0)
+	require.NoError(t, err)
+	o.askCreate(drawn[0], 0, func(h handle.Handle, _ store.Loc) store.Outcome {
+		a, err := sh.Adopt(sh.Table(set(number)), h)
+		require.NoError(t, err)
+		o.fill(a, set(number), 1)
+		return store.Applied
+	})
+	o.askDestroy(all[1])
+	o.askDestroy(drawn[0])
+	o.apply(func() {
+		none := set()
+		require.Equal(t, []handle.Handle{7, all[1]}, sh.AppendDying([]handle.Handle{7}, &none))
+	})
+	require.Equal(t, 2, sh.Alive())
+}

@@ -1,0 +1,28 @@
+package store
+
+// Outcome is what became of a request.
+type Outcome uint32
+
+// The outcomes of a request. The zero value means that it is not decided yet.
+const (
+	Undecided Outcome = iota
+	Applied           // done
+	Gone              // too late: the entity was dead, or never was
+	Missing           // the entity has no such component
+	Refused           // a limit of the world was reached
+	Failed            // the function panicked
+	Closed            // the world was closed before
+	Broken            // the world broke before it was known what became of it
+	outcomes
+)
+
+// String returns the outcome as a lower-case word.
+func (o Outcome) String() string {
+	if o >= outcomes {
+		return "unknown"
+	}
+	return [...]string{"undecided", "applied", "gone", "missing", "refused", "failed", "closed", "broken"}[o]
+}
+
+// Finisher is told the outcome of a request, once.
+type Finisher interface{ Finish(Outcome) }

@@ -1,0 +1,43 @@
+package store
+
+// Look calls f with each request that Drain would take, in order, and takes none.
+// What f is given is good until it returns. Look returns up to where it saw, for
+// DrainSeen: the sender may send more meanwhile. Consumer only.
+func (l *Queue) Look(cut uint32, f func(PendingRequest)) (seen uint32) {
+	published, taken := l.published.Load(), l.taken
+	if taken == published {
+		return published
+	}
+	var streams []stream // of what is published; there may soon be more
+	if all := l.streams.Load(); all != nil {
+		streams = *all
+	}
+	l.records.Hold()
+	for i := range streams {
+		streams[i].Hold()
+	}
+	defer func() { // also if f panics
+		l.records.Rewind()
+		for i := range streams {
+			streams[i].Rewind()
+		}
+	}()
+	l.records.look()
+	for ; taken != published; taken++ {
+		r := l.records.peek()
+		if l.records.passed(r) {
+			r = l.records.seek()
+		}
+		if r.flags&joined == 0 && int32(r.mark-cut) > 0 {
+			break
+		}
+		k := &l.space.kinds[r.kind]
+		l.records.got += k.units
+		q := PendingRequest{Request: r, payload: r.payload(k.units)}
+		if !k.plain {
+			q.payload = l.nextOf(r.kind)
+		}
+		f(q)
+	}
+	return published
+}

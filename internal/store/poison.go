@@ -1,0 +1,133 @@
+package store
+
+import (
+	"fmt"
+	"hash/maphash"
+	"math/bits"
+	"reflect"
+
+	"github.com/atoll-sim/atoll/internal/check"
+)
+
+// This file holds what the check build does to find what is used for longer than
+// it is good: views of rows carry the view epoch they were made in, and rows that were
+// handed out move to other memory at the refresh, so that whoever kept a pointer
+// reads Poison. A release build has none of it.
+
+// Poison is the byte that in the check build fills rows which are no longer used,
+// if they hold no pointers. Those with pointers are zeroed.
+const Poison = 0xDB
+
+// viewEpochMask keeps the view epoch in the bits of an int above those of a chunk's number.
+const viewEpochMask = 1<<(bits.UintSize-1-chunkBits) - 1
+
+// Outdate ends the view epoch: views of rows that were made until now are no longer
+// good. Called by the coordinator before rows move. Check build only.
+func (s *Space) Outdate() { s.viewEpoch = (s.viewEpoch + 1) & viewEpochMask }
+
+// Shift moves all rows that were handed out since the last time to other memory,
+// and poisons what they leave. It costs a copy of them. Called by the coordinator
+// at the end of a refresh, when all views are up to date. Check build only.
+func (s *Space) Shift(columns []AnyColumn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, col := range columns {
+		col.shift(s)
+	}
+}
+
+// rebase notes that a chunk's rows of a column have moved.
+func (s *Space) rebase(number int, col AnyColumn, to base) {
+	c := (*s.chunks.Load())[number].chunk
+	for i, x := range c.table.columns {
+		if x == col {
+			c.bases[i] = to
+		}
+	}
+}
+
+func (c *Column[T]) shift(s *Space) {
+	d := c.dir.Load()
+	for _, views := range c.views {
+		for _, v := range views {
+			v.guard.Lent(func(number int) {
+				if number >= len(d.rows) || len(d.rows[number]) == 0 { // the chunk lost the component
+					return
+				}
+				old := d.rows[number]
+				rows := c.newRows(len(old))
+				copy(rows, old)
+				c.poison(old)
+				d.rows[number], d.runs[number].first = rows, baseOf(rows)
+				s.rebase(number, c, baseOf(rows))
+			})
+		}
+	}
+}
+
+// poison makes rows unfit for use.
+func (c *Column[T]) poison(data []T) {
+	if c.pointers {
+		clear(data)
+		return
+	}
+	b := bytesOf(data)
+	for i := range b {
+		b[i] = Poison
+	}
+}
+
+// Guard puts a guard before the view. Check build only.
+func (v *View[T]) Guard(g check.Guard) { v.guard = g }
+
+// borrow checks that the view may hand out rows, and returns their chunk's number.
+func (v *View[T]) borrow(r Rows) int {
+	v.guard.Must()
+	r.mustBeGood()
+	number, sh := r.chunk.number(), r.chunk.table.shard
+	switch {
+	case v.now != &sh.space.now:
+		panic(fmt.Sprintf("world: a Chunk of another world is used with an accessor of %v; use accessors and queries of one world", reflect.TypeFor[T]()))
+	case v.mask&seesAll == 0 && int(v.owner) != sh.id:
+		panic(fmt.Sprintf("world: a Chunk of shard %d is used with an accessor of %v that was made for shard %d; use accessors and queries of one Build", sh.id, reflect.TypeFor[T](), v.owner))
+	}
+	v.guard.Borrow(number)
+	return number
+}
+
+// borrowAt is borrow for a row.
+func (v *View[T]) borrowAt(l Loc) {
+	v.guard.Must()
+	v.guard.Borrow(int(l >> RowBits))
+}
+
+// mustBeGood panics if rows may have moved since the view was made.
+func (r Rows) mustBeGood() {
+	if r.number>>chunkBits != r.chunk.table.shard.space.viewEpoch {
+		panic(fmt.Sprintf("world: a Chunk of %d rows on shard %d is used after the refresh, or the change of an idle world, that ended it; ask the query for its Chunks again",
+			r.to-r.from, r.chunk.table.shard.id))
+	}
+}
+
+var digestSeed = maphash.MakeSeed()
+
+// Digest returns a hash of all rows of a component in the shard, of what they
+// hold themselves: what they point to is left out. It costs by their bytes.
+func (s *Shard) Digest(component int) uint64 {
+	var h maphash.Hash
+	h.SetSeed(digestSeed)
+	for _, t := range s.tables {
+		i := t.position(component)
+		if i < 0 {
+			continue
+		}
+		for _, c := range t.chunks[:t.cur.order+1] {
+			t.columns[i].digest(&h, c.number(), c.n)
+		}
+	}
+	return h.Sum64()
+}
+
+func (c *Column[T]) digest(h *maphash.Hash, number, rows int) {
+	_, _ = h.Write(bytesOf(c.dir.Load().rows[number][:rows]))
+}

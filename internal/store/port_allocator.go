@@ -1,0 +1,189 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/atoll-sim/atoll/handle"
+)
+
+// PortAllocator is the home of the entities that ports create. It has slots but no
+// atoms: those are in the shards. Its number is the number of shards, so its
+// indexes are apart from theirs and what ports draw, and when, never shows in
+// the handles that systems are given.
+//
+// Free handles are in a pool, from which a port takes some at a time into its
+// hand. Indexes that were never used are drawn when the pool is empty.
+//
+//	dead ──▶ pool ──▶ a port's hand ──▶ an entity
+//	fresh ───────────▶┘
+//
+// A slot that is free says nothing of where its next handle is, in the pool or in
+// a hand: all of them are pending to whoever looks.
+//
+// Invariants: each index below drawn is in the pool, in one hand, of an entity or of a
+// create under way, recalled, or retired. A handle in the pool or in a hand has the
+// version of its slot, and was told to nobody.
+//
+// Ownership: mu guards what is nested with it; retired is written under it, too. Slots
+// are written by the refresh alone.
+type PortAllocator struct {
+	Allocator
+	freed    []handle.Handle // by Recycle, on their way into the pool
+	due      []handle.Handle // recalled before Cut
+	recalls  []handle.Handle // that Restock took back, while that is noted
+	noting   bool
+	recalled atomic.Bool // mu.recalled has some
+	mu       struct {
+		sync.Mutex
+		pool     []handle.Handle // the last is taken first
+		drawn    uint64          // indexes that were ever taken
+		ports    int             // that have a hand
+		recalled []handle.Handle // told, and taken back
+		closed   bool            // the world is being restored
+	}
+}
+
+// NewPortAllocator makes the home with the given number.
+func NewPortAllocator(space *Space, id int) *PortAllocator {
+	return &PortAllocator{Allocator: newAllocator(space, id)}
+}
+
+// Join adds a port, for which Take leaves a share. Safe from any goroutine.
+func (o *PortAllocator) Join() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.mu.ports++
+}
+
+// Leave ends what Join began, and puts back what the port has in hand. Safe from any
+// goroutine.
+func (o *PortAllocator) Leave(cache []handle.Handle) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.mu.ports--
+	o.mu.pool = append(o.mu.pool, cache...)
+}
+
+// Take appends n handles to dst, all that its port has in hand; if there are
+// plenty more, up to most. Half of what is left is shared among the ports that may take
+// more than they need, so that ports which then are idle leave the other half to those
+// that are not. It returns an error, and takes none, if there are not n. Safe from any goroutine.
+func (o *PortAllocator) Take(dst []handle.Handle, n, most int) ([]handle.Handle, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	left := o.left()
+	if o.mu.closed {
+		return dst, fmt.Errorf("%w for ports while the world is restored; create when World.Restore has returned", ErrIndexes)
+	}
+	if n > left {
+		return dst, o.space.errIndexes(int(o.id), o.retired)
+	}
+	n = max(n, min(most, o.share(left)))
+	used := min(n, len(o.mu.pool))
+	fresh := n - used
+	if err := o.reach(fresh); err != nil {
+		return dst, err
+	}
+	for k := fresh; k > 0; k-- { // the port takes the last first
+		dst = append(dst, compose(o.id, uint32(o.mu.drawn)+uint32(k)-1, 1))
+	}
+	o.mu.drawn += uint64(fresh)
+	rest := len(o.mu.pool) - used
+	dst = append(dst, o.mu.pool[rest:]...)
+	o.mu.pool = o.mu.pool[:rest]
+	return dst, nil
+}
+
+// left is how many handles are in the pool or were never drawn. The lock is held.
+func (o *PortAllocator) left() int { return len(o.mu.pool) + int(o.indexes()-o.mu.drawn) }
+
+// share is how many of those that are left a port may take more than it needs. The lock is
+// held.
+func (o *PortAllocator) share(left int) int { return left / (2 * max(o.mu.ports, 1)) }
+
+// indexes is how many indexes there are.
+func (o *PortAllocator) indexes() uint64 { return uint64(o.space.indexMax) + 1 }
+
+// reach makes the slots of the next n indexes. The lock is held.
+func (o *PortAllocator) reach(n int) error {
+	for i := o.mu.drawn; i < o.mu.drawn+uint64(n); i = (i>>pageBits + 1) << pageBits {
+		h := compose(o.id, uint32(i), 1)
+		for o.space.slot(h) == nil {
+			if err := o.space.grow(o.id, int(i>>pageBits)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Put puts handles into the pool that a port has in hand and may not keep: more than most,
+// or than its share. It returns those that the port keeps. Safe from any goroutine.
+func (o *PortAllocator) Put(cache []handle.Handle, most int) []handle.Handle {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	rest := len(cache) - min(most, o.share(o.left()+len(cache)))
+	if rest <= 0 {
+		return cache
+	}
+	o.mu.pool = append(o.mu.pool, cache[:rest]...)
+	return append([]handle.Handle(nil), cache[rest:]...)
+}
+
+// Recall takes back handles that a port has told of and that no create will be sent for: the
+// refresh that follows makes them stale. Until then their slots give no other, so that what a
+// system is told of a handle goes by refreshes alone. Safe from any goroutine.
+func (o *PortAllocator) Recall(told ...handle.Handle) {
+	if len(told) == 0 {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.mu.recalled = append(o.mu.recalled, told...)
+	o.recalled.Store(true)
+}
+
+// Cut makes the next Restock free what was recalled until now. Refresh only.
+func (o *PortAllocator) Cut() {
+	if !o.recalled.Load() {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.due, o.mu.recalled = o.mu.recalled, o.due[:0]
+	o.recalled.Store(false)
+}
+
+// Restock frees what was recalled before Cut. Refresh only.
+func (o *PortAllocator) Restock() {
+	if o.noting {
+		o.recalls = append(o.recalls, o.due...)
+	}
+	o.Recycle(o.due)
+	o.due = o.due[:0]
+}
+
+// Recycle takes back the slots of the dead. Refresh only.
+func (o *PortAllocator) Recycle(dead []handle.Handle) {
+	if len(dead) == 0 {
+		return
+	}
+	freed := slices.Grow(o.freed[:0], len(dead))
+	for _, h := range dead {
+		slot := o.space.slot(h)
+		if h.Version() >= o.space.versionMax {
+			slot.store(word(h, StateRetired))
+			continue
+		}
+		slot.store(word(h+1, StateUnused)) // the version is the low field
+		freed = append(freed, h+1)
+	}
+	o.freed = freed
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.retired += len(dead) - len(freed)
+	o.mu.pool = append(o.mu.pool, freed...)
+}

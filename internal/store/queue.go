@@ -1,0 +1,341 @@
+package store
+
+import (
+	"sync/atomic"
+
+	"github.com/atoll-sim/atoll/handle"
+)
+
+// Queue carries the requests of one sender to the refresh, in order, and no more
+// of them than its limits allow.
+//
+//	records  [head|payload][head][head|payload] …   all requests, in order
+//	streams  [payload][payload] …                   payloads that hold pointers, by kind
+//	         [finisher][finisher] …                 who waits
+//
+// Invariants: sent minus applied is within the limits. Requests are taken in
+// the order in which they were sent, those of a batch in one refresh.
+//
+// Ownership: one producer sends; one consumer, the refresh, takes, releases and
+// tells. published and the applied counters join the two, each on a cache line
+// of its writer. Counters of requests and units wrap around: only how far they are
+// apart has a meaning.
+type Queue struct {
+	space     *Space
+	records   records
+	streams   atomic.Pointer[[]stream] // nil until used
+	maxCount  uint32
+	maxSize   uint32
+	sent      uint32
+	size      uint32 // units sent
+	batch     queueBatch
+	published atomic.Uint32
+	_         [64]byte
+
+	applied     atomic.Uint32
+	appliedSize atomic.Uint32
+	taken       uint32
+	takenSize   uint32
+	awaited     []awaited
+}
+
+// stream holds the payloads of one kind, in the order in which they were sent.
+type stream struct {
+	kind uint16
+	payloads
+}
+
+// payloads is a *Queue of any type.
+type payloads interface {
+	next() Payload
+	Begin()
+	Commit()
+	Rollback()
+	Hold()
+	Rewind()
+	Release()
+}
+
+// awaited is a request that somebody waits for.
+type awaited struct {
+	done    Finisher
+	request *Request
+	outcome Outcome
+}
+
+// NewQueue makes a queue that holds at most the given number of requests and
+// bytes, payloads included.
+func NewQueue(space *Space, requests, bytes int) *Queue {
+	l := &Queue{space: space, maxCount: uint32(requests), maxSize: uint32(bytes / unitBytes)}
+	l.records.init(firstRecords)
+	return l
+}
+
+// Size is what a request of the kind counts for in a queue.
+func (k *Kind[T]) Size() uint32 { return k.size }
+
+// BareSize is what a request without a payload counts for.
+const BareSize = 1
+
+// BytesOf returns how many bytes n requests of a size count for.
+func BytesOf(n int, size uint32) uint64 { return uint64(n) * uint64(size) * unitBytes }
+
+// RequestBytes is what the smallest request counts for.
+const RequestBytes = BareSize * unitBytes
+
+// Bare is a request without a payload: to destroy, or to move.
+type Bare struct {
+	kind  uint16
+	flags RequestFlags
+}
+
+// Destroying returns the request to destroy.
+func Destroying() Bare { return Bare{kind: destroyKind} }
+
+// MovingTo returns the request to move to a shard.
+func MovingTo(shard int) Bare { return Bare{moveKind, RequestFlags(shard)} }
+
+// Room reports whether n requests of that weight fit. Producer only.
+func (l *Queue) Room(n int, size uint32) bool {
+	return uint64(l.sent-l.applied.Load())+uint64(n) <= uint64(l.maxCount) &&
+		uint64(l.size-l.appliedSize.Load())+uint64(n)*uint64(size) <= uint64(l.maxSize)
+}
+
+// Fits reports whether n requests of that weight would fit in an empty queue.
+func (l *Queue) Fits(n int, size uint32) bool {
+	return uint64(n) <= uint64(l.maxCount) && uint64(n)*uint64(size) <= uint64(l.maxSize)
+}
+
+// Staged returns how many requests the batch under way has, and their bytes. Producer only.
+func (l *Queue) Staged() (requests int, bytes uint64) {
+	if !l.batch.open {
+		return 0, 0
+	}
+	return int(l.sent - l.batch.sent), uint64(l.size-l.batch.size) * unitBytes
+}
+
+// Waiting returns how many requests are sent and not yet applied. Producer
+// only.
+func (l *Queue) Waiting() int { return int(l.published.Load() - l.applied.Load()) }
+
+// Push adds a request with a payload, and returns it and the place to fill that
+// in. Room must have been asked, and the epoch of the world loaded before; unless
+// a batch is under way, Publish must follow. done, if not nil, is told the
+// outcome. Producer only.
+func (k *Kind[T]) Push(l *Queue, h handle.Handle, epoch uint32, how RequestFlags, done Finisher) (*Request, *T) {
+	r := l.push(h, epoch, k.number, how, k.units, k.size)
+	if done != nil {
+		l.await(r, done)
+	}
+	if k.plain {
+		return r, As[T](r.payload(k.units))
+	}
+	return r, queueOf[T](l, k.number).Push()
+}
+
+// PushBare is Push for a request without a payload.
+func (l *Queue) PushBare(b Bare, h handle.Handle, epoch uint32, done Finisher) {
+	r := l.push(h, epoch, b.kind, b.flags, 1, BareSize)
+	if done != nil {
+		l.await(r, done)
+	}
+}
+
+func (l *Queue) push(h handle.Handle, epoch uint32, kind uint16, how RequestFlags, units, size uint32) *Request {
+	q := l.records.tail
+	n := uint32(len(q.buf))
+	at := l.records.put & (n - 1)
+	if at+units > n || l.records.put+units-q.head.Load() > n {
+		q, at = l.records.turn(units)
+	}
+	r := q.buf[at].head()
+	l.records.put += units
+	if l.batch.open {
+		how |= l.batch.add(r)
+	}
+	*r = Request{h, epoch, kind, how}
+	if at%unitsPerLine+units >= unitsPerLine {
+		prefetchWrite(q.at(l.records.put + unitsAhead).head())
+	}
+	l.sent++
+	l.size += size
+	return r
+}
+
+// await makes done be told what becomes of a request.
+func (l *Queue) await(r *Request, done Finisher) {
+	r.flags |= notify
+	*queueOf[Finisher](l, doneKind).Push() = done
+}
+
+// queueOf returns the queue of the payloads of a kind.
+func queueOf[T any](l *Queue, kind uint16) *Ring[T] {
+	var have []stream
+	if all := l.streams.Load(); all != nil {
+		have = *all
+	}
+	for i := range have {
+		if have[i].kind == kind {
+			return have[i].payloads.(*Ring[T])
+		}
+	}
+	q := NewRing[T]()
+	if l.batch.open {
+		q.Begin()
+	}
+	next := append(have[:len(have):len(have)], stream{kind, q})
+	l.streams.Store(&next) // the consumer finds it by a request, which is published later
+	return q
+}
+
+// Publish hands over what was pushed. Producer only.
+func (l *Queue) Publish() {
+	l.published.Store(l.sent) // publishes the requests and their payloads
+}
+
+// queueBatch is requests that are to be taken in one refresh.
+type queueBatch struct {
+	open       bool
+	first      *Request // is given the epoch; the others are joined to it
+	sent, size uint32   // of the queue, before
+}
+
+// add returns how a request is in the batch.
+func (b *queueBatch) add(r *Request) RequestFlags {
+	if b.first != nil {
+		return joined
+	}
+	b.first = r
+	return 0
+}
+
+// Begin begins a batch: what is pushed until Commit or Rollback is not
+// published. Producer only.
+func (l *Queue) Begin() {
+	l.batch = queueBatch{open: true, sent: l.sent, size: l.size}
+	l.eachQueue(payloads.Begin)
+}
+
+// Commit publishes the batch, with the world's epoch as it was loaded just
+// before. Producer only.
+func (l *Queue) Commit(epoch uint32) {
+	if l.batch.first != nil {
+		l.batch.first.mark = epoch
+	}
+	l.batch = queueBatch{}
+	l.eachQueue(payloads.Commit)
+	l.Publish()
+}
+
+// Rollback takes back what was pushed since Begin, and returns how many requests
+// those were. Producer only.
+func (l *Queue) Rollback() int {
+	n := l.sent - l.batch.sent
+	l.sent, l.size = l.batch.sent, l.batch.size
+	l.batch = queueBatch{}
+	l.eachQueue(payloads.Rollback)
+	return int(n)
+}
+
+func (l *Queue) eachQueue(f func(payloads)) {
+	f(&l.records)
+	if all := l.streams.Load(); all != nil {
+		for i := range *all {
+			f((*all)[i].payloads)
+		}
+	}
+}
+
+// Drain takes what was sent in epoch cut or before and adds it to requests taken
+// from other queues. It returns the number of creates. Consumer only.
+func (l *Queue) Drain(cut uint32, to *Drained) (creates int) {
+	return l.DrainSeen(l.published.Load(), cut, to)
+}
+
+// DrainSeen is Drain of no more than what a Look saw. Consumer only.
+func (l *Queue) DrainSeen(published, cut uint32, to *Drained) (creates int) {
+	kinds, taken, size := l.space.kinds, l.taken, l.takenSize
+	l.records.look()
+	for ; taken != published; taken++ {
+		r := l.records.peek()
+		if l.records.passed(r) {
+			r = l.records.seek()
+		}
+		if r.flags&joined == 0 && int32(r.mark-cut) > 0 {
+			break
+		}
+		k := &kinds[r.kind]
+		l.records.got += k.units
+		size += k.size
+		if r.flags&notify != 0 {
+			l.awaited = append(l.awaited, awaited{done: *As[Finisher](l.nextOf(doneKind)), request: r})
+		}
+		q := PendingRequest{Request: r, payload: r.payload(k.units)}
+		if !k.plain {
+			q.payload = l.nextOf(r.kind)
+		}
+		if r.flags&Create != 0 {
+			at := &to.Creates[r.flags&shards]
+			*at = append(*at, q)
+			creates++
+		} else {
+			q.slot = l.space.slot(r.Handle)
+			to.add(q, k)
+		}
+	}
+	l.taken, l.takenSize = taken, size
+	return creates
+}
+
+// nextOf takes the next payload of a kind.
+func (l *Queue) nextOf(kind uint16) Payload {
+	for i, all := 0, *l.streams.Load(); ; i++ {
+		if all[i].kind == kind {
+			return all[i].next()
+		}
+	}
+}
+
+// Sent returns up to where was sent, for DrainSeen. Consumer only.
+func (l *Queue) Sent() uint32 { return l.published.Load() }
+
+// Ready returns how many requests are there to be taken. Consumer only.
+func (l *Queue) Ready() int { return int(l.published.Load() - l.taken) }
+
+// Empty reports whether everything sent so far was taken. Consumer only.
+func (l *Queue) Empty() bool { return l.taken == l.published.Load() }
+
+// Release ends a refresh: all that was taken is applied, and its room is given
+// back. Consumer only.
+func (l *Queue) Release() {
+	if l.taken == l.applied.Load() {
+		return
+	}
+	for i := range l.awaited {
+		if t := &l.awaited[i]; t.request != nil { // else it was released, and then the world broke
+			t.outcome, t.request = Outcome(t.request.mark), nil
+		}
+	}
+	l.eachQueue(payloads.Release)
+	l.appliedSize.Store(l.takenSize)
+	l.applied.Store(l.taken) // the sender may reuse the room
+}
+
+// DecideAll decides the outcome of all requests that were taken and not released, of those
+// that are decided too. Release must follow. Consumer only.
+func (l *Queue) DecideAll(o Outcome) {
+	for i := range l.awaited {
+		if r := l.awaited[i].request; r != nil {
+			r.mark = uint32(o)
+		}
+	}
+}
+
+// Notify tells the outcomes of what was released to those who wait. Consumer only.
+func (l *Queue) Notify() {
+	for i := range l.awaited {
+		l.awaited[i].done.Finish(l.awaited[i].outcome)
+	}
+	clear(l.awaited)
+	l.awaited = l.awaited[:0]
+}

@@ -1,0 +1,74 @@
+package store
+
+// unitBytes is the size of a unit: that of a request's head.
+const unitBytes = 16
+
+const (
+	unitsPerLine = 64 / unitBytes
+	unitsAhead   = 3 * unitsPerLine // how far in front of the sender cache lines are asked for
+)
+
+// unit is the granule of a record: a request's head, or part of its payload.
+type unit [2]uint64
+
+// records is a queue of requests, each a run of units: its head and, if that has
+// no pointers, its payload.
+//
+//	… [head][payload][payload][head][head][payload][skip]
+//
+// A run does not go over the end of the ring: a skip says that the next is at
+// its beginning.
+//
+// Ownership: as of Queue.
+type records struct {
+	Ring[unit]
+	stop uint32 // where the consumer goes to the next ring
+}
+
+// turn goes to where a record of so many units can be: the beginning of the
+// ring, or a larger ring.
+func (q *records) turn(units uint32) (r *segment[unit], at uint32) {
+	r = q.tail
+	n, used := uint32(len(r.buf)), q.put-r.head.Load()
+	if left := n - q.put&(n-1); used+left+units > n {
+		r = q.grow(2 * units)
+		n = uint32(len(r.buf))
+	}
+	if at = q.put & (n - 1); at+units > n {
+		r.buf[at].head().kind = skipKind
+		q.put += n - at
+		at = 0
+	}
+	return r, at
+}
+
+// look notes where the ring ends as far as is published. Consumer only.
+func (q *records) look() {
+	q.stop = q.got - 1 // not to be reached
+	if r := q.front; r.next.Load() != nil {
+		q.stop = r.end.Load()
+	}
+}
+
+// peek returns the next request, which must have been published before look, or
+// what is there instead: see passed. Consumer only.
+func (q *records) peek() *Request { return q.front.at(q.got).head() }
+
+// passed reports whether r, which peek returned, is no request: the ring ends
+// there, or the run does.
+func (q *records) passed(r *Request) bool { return q.got == q.stop || r.kind == skipKind }
+
+// seek goes to the next request, over the ends of runs and rings. Consumer only.
+func (q *records) seek() *Request {
+	for r := q.peek(); ; r = q.peek() {
+		switch n := uint32(len(q.front.buf)); {
+		case q.got == q.stop:
+			q.front = q.front.next.Load() // what was taken from the old ring stays good
+			q.look()
+		case r.kind == skipKind:
+			q.got += n - q.got&(n-1)
+		default:
+			return r
+		}
+	}
+}

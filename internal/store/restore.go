@@ -1,0 +1,187 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/atoll-sim/atoll/handle"
+)
+
+// Errors of handles that cannot be given again.
+var (
+	// ErrHandle is returned for a handle that this world never gives.
+	ErrHandle = errors.New("world: no handle of this world")
+	// ErrGiven is returned for a handle whose slot was given already.
+	ErrGiven = errors.New("world: slot is given already")
+	// ErrUsed is returned when handles are given again in a world that has given some.
+	ErrUsed = errors.New("world: handles were given before")
+)
+
+// Restore gives handles as another world had given them. Between NewRestore and
+// Finish the homes give no others.
+//
+// Invariants: a slot whose generation is 0 was not given.
+//
+// Ownership: one goroutine, of an idle world, while no port is in use.
+type Restore struct {
+	space *Space
+	homes []*Allocator // by number
+	next  []uint32     // of each: how many slots there are up to the last that was given
+	out   *PortAllocator
+}
+
+// NewRestore begins. It returns ErrUsed if a handle was given before.
+func NewRestore(space *Space, shards []*Shard, out *PortAllocator) (*Restore, error) {
+	r := &Restore{space: space, next: make([]uint32, space.homes), out: out}
+	shut := out.shut()
+	used := !shut
+	for _, s := range shards {
+		r.homes = append(r.homes, &s.Allocator)
+		used = used || s.next > 0 || s.tally.created > 0
+	}
+	r.homes = append(r.homes, &out.Allocator)
+	if used {
+		if shut {
+			out.open()
+		}
+		return nil, fmt.Errorf("%w; restore into a world that is new", ErrUsed)
+	}
+	return r, nil
+}
+
+// Claim makes sure that a handle's slot is there and was not given. The caller gives
+// it, or nothing has happened.
+func (r *Restore) Claim(h handle.Handle) error {
+	s := r.space
+	switch home := h.Shard(); {
+	case h.Version() == 0:
+		return fmt.Errorf("%w: %v has no version", ErrHandle, uint64(h))
+	case int(home) >= s.homes:
+		return fmt.Errorf("%w: %v is of home %d, of %d that there are", ErrHandle, h, home, s.homes)
+	case h.Index() > s.indexMax:
+		return fmt.Errorf("%w: %v is beyond IndexMax = %d", ErrHandle, h, s.indexMax)
+	case h.Version() > s.versionMax:
+		return fmt.Errorf("%w: the version of %v is above VersionMax = %d", ErrHandle, h, s.versionMax)
+	}
+	for s.slot(h) == nil {
+		if err := r.homes[h.Shard()].grow(); err != nil {
+			return err
+		}
+	}
+	if s.slot(h).load() != 0 {
+		return fmt.Errorf("%w: that of %v", ErrGiven, h)
+	}
+	r.next[h.Shard()] = max(r.next[h.Shard()], h.Index()+1)
+	return nil
+}
+
+// Free makes a handle that was claimed the next that its slot gives, before all that
+// were freed earlier.
+func (r *Restore) Free(h handle.Handle) {
+	r.space.slot(h).store(word(h, StateUnused))
+	home := r.homes[h.Shard()]
+	home.free = append(home.free, h.Index())
+}
+
+// Retire makes a handle that was claimed the last of its slot.
+func (r *Restore) Retire(h handle.Handle) {
+	r.space.slot(h).store(word(h, StateRetired))
+	r.homes[h.Shard()].retired++
+}
+
+// Finish makes the slots free that lie between those that were given: they are given
+// behind all that were freed, in ascending order.
+func (r *Restore) Finish() {
+	for i, home := range r.homes {
+		freed := home.free
+		home.free = nil
+		for n := int(r.next[i]) - 1; n >= 0; n-- {
+			h := compose(uint32(i), uint32(n), 1)
+			if slot := r.space.slot(h); slot.load() == 0 {
+				slot.store(word(h, StateUnused))
+				home.free = append(home.free, h.Index())
+			}
+		}
+		home.free = append(home.free, freed...)
+		home.next = r.next[i]
+	}
+	r.out.fill(r.next[len(r.homes)-1])
+}
+
+// shut refuses handles to ports until open. It returns false, and does nothing, if some were
+// taken, or it is shut.
+func (o *PortAllocator) shut() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.mu.closed || o.mu.drawn > 0 {
+		return false
+	}
+	o.mu.closed = true
+	return true
+}
+
+func (o *PortAllocator) open() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.mu.closed = false
+}
+
+// fill makes the pool of what is in the free list, of so many indexes, and opens it.
+func (o *PortAllocator) fill(drawn uint32) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.mu.closed = false
+	o.mu.drawn = uint64(drawn)
+	for len(o.free) > 0 {
+		o.mu.pool = append(o.mu.pool, o.take())
+	}
+	slices.Reverse(o.mu.pool)
+	o.free = nil
+}
+
+// AppendVacant appends the handles that the free slots of a home give next, in the
+// order in which Restore.Free makes them free again as they are, and to retired the
+// last handles of those that give none any more.
+func (h *Allocator) AppendVacant(free, retired []handle.Handle) (_, _ []handle.Handle) {
+	for _, i := range h.free {
+		at := compose(h.id, i, 0)
+		free = append(free, at|handle.Handle(h.space.slot(at).load()&versionMask))
+	}
+	if h.retired == 0 {
+		return free, retired
+	}
+	for n := range h.next {
+		at := compose(h.id, n, 0)
+		if version, state := unpack(h.space.slot(at).load(), at); state == StateRetired {
+			retired = append(retired, at|handle.Handle(version))
+		}
+	}
+	return free, retired
+}
+
+// AppendVacant is that of Home. What ports have in hand is free with the next version,
+// for somebody may have been told of it.
+func (o *PortAllocator) AppendVacant(free, retired []handle.Handle) (_, _ []handle.Handle) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	pool := slices.Sorted(slices.Values(o.mu.pool))
+	for n := range uint32(o.mu.drawn) {
+		h, state := o.at(n)
+		switch state {
+		case StateUnused:
+			_, nobodyTold := slices.BinarySearch(pool, h)
+			switch {
+			case nobodyTold:
+				free = append(free, h)
+			case h.Version() < o.space.versionMax:
+				free = append(free, h+1) // the version is the low field
+			default:
+				retired = append(retired, h)
+			}
+		case StateRetired:
+			retired = append(retired, h)
+		}
+	}
+	return free, retired
+}

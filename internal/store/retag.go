@@ -1,0 +1,190 @@
+package store
+
+import "slices"
+
+// fewRows is the number of rows up to which they are moved one by one: giving a
+// chunk away costs as much as moving eight.
+const fewRows = 32
+
+// Retag moves all atoms of a table to that of another component set, at once
+// and for the most part without touching them: chunks are taken over whole, with
+// the columns that both tables have.
+//
+//	from  [full][full][part]                   [spare]
+//	                                     ──▶
+//	to    [full][part][spare]                  [full][full][full][part]
+//
+// For the chunks that it gets, the other table gives spare ones back: where rows
+// always go the same way, chunks do not pile up. added is called for the rows that
+// have come, whose new components hold zeroes. The world must be idle.
+func (t *Table) Retag(set Set, added func(Rows)) error {
+	if set == t.set || t.Rows() == 0 {
+		return nil
+	}
+	e := t.edgeTo(set)
+	to := e.to
+	if t.Rows() <= fewRows {
+		t.shard.runs = t.shard.runs[:0]
+		return t.moveRest(e, added)
+	}
+	at, n := to.full(), t.full()
+	rest := at // of its chunks, those from here on are spare
+	if at < len(to.chunks) && to.chunks[at].n > 0 {
+		rest++ // it has a part full chunk
+	} else if n < len(t.chunks) && t.chunks[n].n > 0 {
+		n++ // it can have ours
+	}
+	spare := to.cut(max(rest, len(to.chunks)-n), t)
+	moved := t.chunks[:n]
+	for _, c := range moved {
+		if e.watched {
+			c.noteChanges()
+		}
+		t.shard.space.retag(c, to)
+	}
+	to.chunks = slices.Insert(to.chunks, at, moved...)
+	t.chunks = append(slices.Delete(t.chunks, 0, n), spare...)
+	to.renumber(at + n)
+	t.renumber(1)
+	to.noteSpare()
+	t.noteSpare()
+	runs := t.shard.runs[:0]
+	for _, c := range to.chunks[at : at+n] {
+		runs = append(runs, c.rows(0, c.n))
+	}
+	t.shard.runs = runs
+	return t.moveRest(e, added)
+}
+
+// cut gives the chunks from a position on, which have no rows, to another table,
+// and returns them.
+func (t *Table) cut(from int, to *Table) []*Chunk {
+	sh := t.shard
+	sh.cut = append(sh.cut[:0], t.chunks[from:]...)
+	t.chunks = slices.Delete(t.chunks, from, len(t.chunks))
+	for _, c := range sh.cut {
+		sh.space.retag(c, to)
+	}
+	return sh.cut
+}
+
+// full returns the number of full chunks.
+func (t *Table) full() int {
+	if t.cur.n == len(t.cur.handles) {
+		return t.cur.order + 1 // of noChunk: 0
+	}
+	return t.cur.order
+}
+
+// renumber puts the chunks' positions right, of which the first n may have rows.
+func (t *Table) renumber(n int) {
+	first := 0
+	t.cur = noChunk
+	for i, c := range t.chunks {
+		c.order, c.first = i, first
+		first += len(c.handles)
+		if i < n || c.n > 0 {
+			t.cur = c
+		}
+	}
+}
+
+// moveRest moves the rows that are left, in runs where that can be, and calls added for all that
+// have come: for the shard's runs, and then for these.
+func (t *Table) moveRest(e *edge, added func(Rows)) (err error) {
+	from := e.to.Rows()
+	for err == nil && t.Rows() > 0 {
+		if c := t.last(); !e.watched && c.clean() {
+			err = c.moveRows(e)
+		} else {
+			_, err = c.moveRow(c.n-1, e)
+		}
+	}
+	e.to.initColumns(from, &t.set, added)
+	return err
+}
+
+// RetagMatching is Retag for the first most rows that match: they are moved one by one.
+func (t *Table) RetagMatching(f *Filter, most int, set Set, added func(Rows)) error {
+	if set == t.set {
+		return nil
+	}
+	e := t.edgeTo(set)
+	sh, to := t.shard, e.to
+	sh.runs = sh.runs[:0]
+	t.head(f, most, func(r Rows) { sh.runs = append(sh.runs, r) })
+	from := to.Rows()
+	defer func() {
+		sh.runs = sh.runs[:0]
+		to.initColumns(from, &t.set, added)
+	}()
+	for _, r := range slices.Backward(sh.runs) { // what fills a hole is not one of them
+		for row := r.to - 1; row >= r.from; row-- {
+			if _, err := r.chunk.moveRow(row, e); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// initColumns zeroes what is new to the rows that have come from a table of other
+// components, those behind the first from. Then it calls added for the shard's runs and for
+// these rows: when all have come, for added may create more, here and where they came from,
+// and may panic.
+func (t *Table) initColumns(from int, had *Set, added func(Rows)) {
+	sh := t.shard
+	at := t.cur.order
+	for at > 0 && t.chunks[at].first > from {
+		at--
+	}
+	for _, c := range t.chunks[max(at, 0):] {
+		low, high := max(from-c.first, 0), c.n
+		if low >= high {
+			continue
+		}
+		for i, id := range t.ids {
+			if !had.Has(id) {
+				c.zero(i, low, high)
+			}
+		}
+		sh.runs = append(sh.runs, c.rows(low, high))
+	}
+	for _, r := range sh.runs {
+		added(r)
+	}
+}
+
+// retag gives a chunk to another table of its shard: columns that it lacks
+// there are dropped, new ones are added.
+func (s *Space) retag(c *Chunk, to *Table) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	from := c.table
+	s.behind.Store(true)
+	s.mu.bases = append(s.mu.bases[:0], c.bases...)
+	c.bases = c.bases[:0]
+	for i, id := range to.ids {
+		if at := from.position(id); at >= 0 {
+			c.bases = append(c.bases, s.mu.bases[at])
+		} else {
+			c.bases = append(c.bases, to.columns[i].add(c.number(), c.table.shard.id, len(c.handles), s.mu.idle))
+		}
+	}
+	for i, id := range from.ids {
+		if !to.set.Has(id) {
+			from.columns[i].drop(c.number(), true)
+			s.spare.Store(true)
+		}
+	}
+	c.reserved = false
+	clear(s.mu.bases)
+	c.table = to
+	c.written = slices.Grow(c.written[:0], len(to.ids))[:len(to.ids)]
+	c.stampAll(s.now)
+	c.changed = s.now
+	if c.touched {
+		from.untouch(c)
+		to.touch(c)
+	}
+}

@@ -1,0 +1,167 @@
+package store
+
+import (
+	"reflect"
+	"sync/atomic"
+)
+
+const (
+	firstSegment = 2 // elements of a new ring: most senders send little
+	firstRecords = 4 // units of a new queue
+)
+
+// Ring is a first-in first-out buffer between one producer and one consumer.
+// It does not tell the consumer when something is there: whoever embeds it
+// publishes that, with an atomic store after Push and an atomic load before
+// Pop. Elements are handed out in place, so a warm queue copies once and
+// allocates nothing.
+//
+//	front ──▶ [segment 2] ──next──▶ [segment 4] ◀── tail
+//	          being emptied      being filled
+//
+// A full segment gets a successor of twice the size; an emptied one is dropped.
+//
+// Invariants: segments are emptied in the order in which they were filled.
+//
+// Ownership: put, tail and saved belong to the producer, got, front and held to the
+// consumer. A segment's head is written by the consumer in Release; its end and
+// next by the producer, and again only while nothing behind end is published.
+type Ring[T any] struct {
+	tail *segment[T]
+	put  uint32
+
+	front *segment[T]
+	got   uint32
+
+	saved struct { // between Begin and Commit or Rollback
+		tail *segment[T]
+		put  uint32
+	}
+	held struct { // between Hold and Rewind
+		front *segment[T]
+		got   uint32
+	}
+	pointers bool
+}
+
+type segment[T any] struct {
+	buf  []T
+	head atomic.Uint32
+	end  atomic.Uint32 // put when the segment was closed; written before next
+	next atomic.Pointer[segment[T]]
+}
+
+// NewRing makes an empty ring.
+func NewRing[T any]() *Ring[T] {
+	q := new(Ring[T])
+	q.init(firstSegment)
+	return q
+}
+
+func (q *Ring[T]) init(first int) {
+	q.pointers = HasPointers(reflect.TypeFor[T]())
+	q.tail = &segment[T]{buf: make([]T, first)}
+	q.front = q.tail
+}
+
+func (r *segment[T]) at(i uint32) *T { return &r.buf[i&uint32(len(r.buf)-1)] }
+
+// Push returns the place of the next element, to be filled before it is
+// published. Producer only.
+func (q *Ring[T]) Push() *T {
+	r := q.tail
+	if q.put-r.head.Load() == uint32(len(r.buf)) {
+		r = q.grow(1)
+	}
+	p := r.at(q.put)
+	q.put++
+	return p
+}
+
+// grow closes the segment and returns its successor, which has room for so many
+// elements at least.
+func (q *Ring[T]) grow(least uint32) *segment[T] {
+	r := q.tail
+	size := 2 * uint32(len(r.buf))
+	for size < least {
+		size *= 2
+	}
+	next := &segment[T]{buf: make([]T, size)}
+	next.head.Store(q.put)
+	r.end.Store(q.put)
+	r.next.Store(next) // publishes end
+	q.tail = next
+	return next
+}
+
+// Begin remembers the present end of the queue, for Rollback. Producer only.
+func (q *Ring[T]) Begin() { q.saved.tail, q.saved.put = q.tail, q.put }
+
+// Commit forgets what Begin remembered. Producer only.
+func (q *Ring[T]) Commit() { q.saved.tail = nil }
+
+// Rollback takes back what was pushed since Begin, none of which may have been
+// published. Producer only.
+func (q *Ring[T]) Rollback() {
+	r, put := q.saved.tail, q.saved.put
+	q.saved.tail = nil
+	if q.pointers {
+		end := q.put
+		if r != q.tail {
+			end = r.end.Load()
+			clear(q.tail.buf)
+		}
+		for i := put; i != end; i++ {
+			clear(r.buf[i&uint32(len(r.buf)-1):][:1])
+		}
+	}
+	if r != q.tail { // the consumer is not beyond put, so it has not left r
+		q.tail.head.Store(put)
+		r.end.Store(put)
+		r.next.Store(q.tail)
+	}
+	q.put = put
+}
+
+// Peek returns the next element without taking it. Something must be there.
+// Consumer only.
+func (q *Ring[T]) Peek() *T {
+	r := q.front
+	for n := r.next.Load(); n != nil && r.end.Load() == q.got; n = r.next.Load() {
+		q.front, r = n, n // what was popped from the old segment stays good
+	}
+	return r.at(q.got)
+}
+
+// Pop takes the next element. Something must be there. The element stays good
+// until Release. Consumer only.
+func (q *Ring[T]) Pop() *T {
+	p := q.Peek()
+	q.got++
+	return p
+}
+
+// Hold remembers the present beginning of the queue, for Rewind. Consumer only.
+func (q *Ring[T]) Hold() { q.held.front, q.held.got = q.front, q.got }
+
+// Rewind undoes what was popped since Hold. Consumer only.
+func (q *Ring[T]) Rewind() {
+	q.front, q.got = q.held.front, q.held.got
+	q.held.front = nil
+}
+
+// Release gives the room of all popped elements back to the producer. Consumer
+// only.
+func (q *Ring[T]) Release() {
+	r := q.front
+	head := r.head.Load()
+	if head == q.got {
+		return
+	}
+	if q.pointers {
+		for i := head; i != q.got; i++ {
+			clear(r.buf[i&uint32(len(r.buf)-1):][:1])
+		}
+	}
+	r.head.Store(q.got) // the producer may overwrite
+}

@@ -1,0 +1,173 @@
+package store
+
+import "slices"
+
+// What tables do not need any more they give back to the collector, by rules that depend on
+// the shard's history alone:
+//
+//   - Every shrinkEvery ticks a shard looks at the tables in which chunks became empty.
+//   - An empty chunk goes when no row was in it for spareTicks, or for spareTicksFew where
+//     the shard has more spare rows than atoms, and more than spareRowsMin.
+//   - A table without chunks goes when it had none for as long.
+//
+// So what is empty every other tick keeps its memory, and worlds whose component sets come
+// and go do not grow. Chunks that were reserved stay until they were used. Tables that
+// bundles create in stay.
+const (
+	shrinkEvery   = 8
+	spareTicks    = 64
+	spareTicksFew = shrinkEvery
+	spareRowsMin  = 1024
+)
+
+// Keep makes the table stay when it is empty, for who keeps it.
+func (t *Table) Keep() { t.kept = true }
+
+// Gone reports whether the table was given back: it was empty, and whoever creates an atom
+// of its components makes another table.
+func (t *Table) Gone() bool { return t.gone }
+
+// noteSpare lists the table among those that may have chunks, or themselves, to give back.
+func (t *Table) noteSpare() {
+	t.left = t.shard.space.now
+	if !t.listed {
+		t.listed = true
+		t.shard.spare = append(t.shard.spare, t)
+	}
+}
+
+// shrinks reports whether a shard is to look at its spare chunks in this refresh.
+func (s *Shard) shrinks() bool { return len(s.spare) > 0 && s.space.now%shrinkEvery == 0 }
+
+// shrink gives back what was spare for long enough.
+func (s *Shard) shrink() {
+	rows := 0
+	for _, t := range s.spare {
+		for _, c := range t.chunks[t.used():] {
+			rows += c.Cap()
+		}
+	}
+	ticks := uint32(spareTicks)
+	if rows > max(s.Alive(), spareRowsMin) {
+		ticks = spareTicksFew
+	}
+	s.spare = slices.DeleteFunc(s.spare, func(t *Table) bool {
+		t.listed = t.shrink(ticks)
+		return !t.listed
+	})
+	s.forgetGone()
+}
+
+// ShrinkAll gives back everything that is spare, at once. The world must be idle.
+func (s *Shard) ShrinkAll() {
+	s.spare = nil
+	for _, t := range s.tables {
+		for _, c := range t.chunks {
+			c.reserved = false
+		}
+		t.listed = t.shrink(0) // its chunks
+		if t.listed {
+			t.listed = t.shrink(0) // itself
+		}
+		if t.listed {
+			s.spare = append(s.spare, t)
+		}
+	}
+	s.forgetGone()
+	s.holes, s.moves, s.scratch, s.runs, s.cut = nil, nil, nil, nil, nil
+}
+
+// forgetGone takes the tables that were given back out of the list.
+func (s *Shard) forgetGone() {
+	if s.gone == 0 {
+		return
+	}
+	s.tables = slices.DeleteFunc(s.tables, (*Table).Gone)
+	s.gone = 0
+	s.removals++
+}
+
+// used returns the number of chunks that have rows.
+func (t *Table) used() int {
+	if t.cur.n > 0 {
+		return t.cur.order + 1
+	}
+	return max(t.cur.order, 0)
+}
+
+// shrink gives back the chunks in which no row was for so many ticks, or the table if it
+// had no chunk for as long. It reports whether there is something to be looked at again.
+func (t *Table) shrink(ticks uint32) (again bool) {
+	now := t.shard.space.now
+	if len(t.dirty) > 0 {
+		return true
+	}
+	if len(t.chunks) == 0 {
+		switch {
+		case t.kept:
+			return false
+		case now-t.left < ticks:
+			return true
+		}
+		t.gone = true
+		t.edges, t.toggleEdges = nil, nil // so that tables that are gone do not keep one another
+		t.shard.gone++
+		delete(t.shard.bySet, t.set)
+		return false
+	}
+	used := t.used()
+	left := t.chunks[:used]
+	for _, c := range t.chunks[used:] {
+		switch {
+		case c.reserved:
+			left = append(left, c)
+		case now-c.changed < ticks:
+			left, again = append(left, c), true
+		default:
+			t.shard.space.remove(c, false)
+		}
+	}
+	if len(left) == len(t.chunks) {
+		return again
+	}
+	clear(t.chunks[len(left):])
+	t.chunks = left
+	t.renumber(1)
+	if len(left) > 0 {
+		return again
+	}
+	t.chunks = nil
+	t.left = now
+	return !t.kept
+}
+
+// Trim lets go of the rows that columns have kept to use again and did not use since the
+// last time. For the coordinator, at the end of a refresh.
+func (s *Space) Trim(columns []AnyColumn) {
+	if s.now%shrinkEvery == 0 && s.spare.Load() {
+		s.trim(columns, false)
+	}
+}
+
+// TrimAll lets go of all of them.
+func (s *Space) TrimAll(columns []AnyColumn) { s.trim(columns, true) }
+
+func (s *Space) trim(columns []AnyColumn, all bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	some := false
+	for _, c := range columns {
+		some = c.trim(all) || some
+	}
+	s.spare.Store(some)
+}
+
+func (c *Column[T]) trim(all bool) (some bool) {
+	if all {
+		c.spare = nil
+	} else {
+		c.spare = slices.Delete(c.spare, 0, c.idle)
+	}
+	c.idle = len(c.spare)
+	return c.idle > 0
+}

@@ -1,0 +1,114 @@
+package store
+
+import (
+	"sync/atomic"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/publish"
+)
+
+// Slot is the controller of one entity. It never moves.
+//
+//	generation  | state ^ index (4 bits) | version (28 bits) |   atomic
+//	loc  | chunk (20 bits) | row (12 bits)     |   plain
+//
+// In the wide layout of handles the version has 26 bits and the state 6. The index bits
+// that lie above the version in a handle's low word are
+// mixed into the state, so that an alive slot's generation equals the low word of its
+// handle: checking a handle is one comparison.
+//
+// Invariants: the version only grows. A slot whose version is used up is
+// retired and never handed out again. While generation says alive, loc names the row
+// that holds the atom.
+//
+// Ownership: generation has one writer at a time: the slot's home, which of the outside
+// one is the refresh, and in the create step of a refresh the shard that stores the
+// atom. It is read by anyone at any time. loc is written by the shard that holds the atom, before
+// it publishes generation or in Compact; it is read in a tick, and in the route step
+// of a refresh, only after generation was seen alive.
+type Slot struct {
+	generation uint32
+	loc        Loc
+}
+
+// load reads generation.
+func (s *Slot) load() uint32 { return atomic.LoadUint32(&s.generation) }
+
+// store writes generation and publishes what was written before, loc and the row among
+// it. The caller is the one writer.
+func (s *Slot) store(gen uint32) { atomic.StoreUint32(&s.generation, gen) }
+
+// storeBatched is store for one of many slots that are written in a loop; see package
+// publish.
+func (s *Slot) storeBatched(gen uint32) { publish.Store32(&s.generation, gen) }
+
+// State says what a slot holds.
+type State uint8
+
+// The states of a slot. A dead atom is still StateAlive here: that it is
+// marked is known to its owner alone, by a bit in the chunk.
+const (
+	StateAlive   State = iota // the atom is stored
+	StatePending              // of ports: the handle may be given, the atom is not stored; no slot holds this, see tell
+	StateUnused               // free; the version is the next one to be given
+	StateRetired              // its versions are used up; never given again
+	StateStaged               // the atom is stored, by a refresh that has not decided yet whether it stays
+)
+
+const (
+	versionMask = 1<<handle.VersionBits - 1
+	stateShift  = handle.VersionBits
+	indexMask   = 1<<(32-handle.VersionBits) - 1
+)
+
+// stagedBit is what tells the generation of a staged slot from that of an alive one.
+const stagedBit = uint32(StateStaged) << stateShift
+
+// word is the generation of h's slot in the given state.
+func word(h handle.Handle, s State) uint32 { return uint32(h) ^ uint32(s)<<stateShift }
+
+// unpack splits a generation read from the slot of h. A slot that was never used
+// reads as version 0 and is unused.
+func unpack(gen uint32, h handle.Handle) (version uint32, s State) {
+	version = gen & versionMask
+	if version == 0 {
+		return 0, StateUnused
+	}
+	return version, State(gen>>stateShift ^ h.Index()&indexMask)
+}
+
+// tell is unpack for those who do not free slots: what is free outside is pending, for
+// ports have it, or may have it at any time.
+func tell(gen uint32, h handle.Handle, ports uint32) (version uint32, s State) {
+	version, s = unpack(gen, h)
+	if s == StateUnused && h.Shard() == ports {
+		return max(version, 1), StatePending
+	}
+	return version, s
+}
+
+// Loc says where an atom is: the number of a chunk in the upper 20 bits, the row
+// within it in the lower 12. Chunk numbers are world-wide, so a Loc is right
+// whichever shard owns the atom; they start at 1, so the zero Loc is nowhere.
+type Loc uint32
+
+const (
+	// RowBits is the width of the row in a Loc.
+	RowBits = 12
+	// RowsMax is the number of rows in the largest chunk.
+	RowsMax = 1 << RowBits
+	// ChunksMax is the highest number of a chunk in a world.
+	ChunksMax = 1<<chunkBits - 1
+	chunkBits = 32 - RowBits
+	rowMask   = RowsMax - 1
+)
+
+// Row returns the row within the chunk.
+func (l Loc) Row() int { return int(l & rowMask) }
+
+// compose makes a handle of fields that are known to be in range; unlike
+// handle.New it allows version 0, for a place in the directory.
+func compose(home, index, version uint32) handle.Handle {
+	return handle.Handle(home)<<(handle.IndexBits+handle.VersionBits) |
+		handle.Handle(index)<<handle.VersionBits | handle.Handle(version)
+}

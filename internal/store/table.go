@@ -1,0 +1,211 @@
+package store
+
+import (
+	"errors"
+	"slices"
+)
+
+// ErrChunks is returned when a world has no chunk number left to give.
+var ErrChunks = errors.New("world: out of chunks")
+
+// Table holds the atoms with one set of components, in chunks that grow, by default
+// from 16 to 4096 rows: a small table stays small, a large one iterates in long runs.
+//
+//	chunks  [16 rows][64 rows][256 rows][1024 rows][4096 rows][4096 rows] …
+//	         full     full     full      full       cur        spare
+//
+// Invariants: chunks before cur are full, chunks behind it are empty. The shard's dirty
+// tables are those with dirty chunks, each once; its spare ones those in which chunks may
+// be empty, or that are to go, each once. A table that is gone has no chunk.
+//
+// Ownership: the shard's owner.
+type Table struct {
+	shard       *Shard
+	set         Set
+	ids         []int // the components, ascending
+	columns     []AnyColumn
+	sizes       []uintptr // of the columns' rows
+	plain       []bool    // which columns may be copied as bytes
+	edges       []*edge
+	edgesMax    int     // when there are as many edges, those to tables that are gone are taken out
+	toggleEdges []*edge // by component: those that add or remove just it
+	pointers    bool    // some column is not plain
+	chunks      []*Chunk
+	cur         *Chunk // takes the next row; noChunk before the first
+	dirty       []*Chunk
+	fragmented  bool               // among the shard's fragmented tables
+	listed      bool               // among those with something spare
+	kept        bool               // stays when it is empty
+	gone        bool               // was given back
+	left        uint32             // tick in which rows or chunks left it last, or it was made
+	serial      uint64             // its number among all that the shard ever made, from 1
+	fields      map[uint16][]Field // of bundles that are stored here and were not made for it, by kind
+
+	// marks remember the number of rows when a loop began, for loops during
+	// which the table has grown; lastMark is the newest loop among them.
+	marks    []mark
+	lastMark uint64
+}
+
+type mark struct {
+	loop uint64
+	rows int
+}
+
+// Set returns the table's components.
+func (t *Table) Set() Set { return t.set }
+
+// Fields completes a bundle's fields for this table, and reports whether all of
+// them are plain: free of pointers.
+func (t *Table) Fields(fields []Field) (complete []Field, plain bool) {
+	complete, plain = slices.Clone(fields), true
+	for i := range complete {
+		f := &complete[i]
+		f.column = t.position(f.Component)
+		f.size = t.sizes[f.column]
+		plain = plain && t.plain[f.column]
+	}
+	return complete, plain
+}
+
+// FieldsOf is Fields for a bundle that is known by the kind of its creates: they are found
+// once.
+func (t *Table) FieldsOf(kind uint16, fields []Field) []Field {
+	if known, ok := t.fields[kind]; ok {
+		return known
+	}
+	if t.fields == nil {
+		t.fields = map[uint16][]Field{}
+	}
+	t.fields[kind], _ = t.Fields(fields)
+	return t.fields[kind]
+}
+
+// Rows returns the number of occupied rows, marked ones included.
+func (t *Table) Rows() int { return t.cur.first + t.cur.n }
+
+// RowsAt returns the number of rows there were when the loop began.
+func (t *Table) RowsAt(loop uint64) int {
+	if t.lastMark < loop {
+		return t.Rows()
+	}
+	for _, m := range t.marks {
+		if m.loop >= loop {
+			return m.rows
+		}
+	}
+	return t.Rows()
+}
+
+// noChunk stands for the current chunk of a table that has none.
+var noChunk = &Chunk{order: -1}
+
+// hasRow reports whether the next row can be taken without further ado.
+func (t *Table) hasRow() bool {
+	return t.cur.n < len(t.cur.handles) && t.lastMark == t.shard.Loop
+}
+
+// ensureRow makes sure of that: it notes the rows for a loop that began since the
+// last time, and goes to the next chunk when the present one is full.
+func (t *Table) ensureRow() error {
+	if t.lastMark != t.shard.Loop {
+		t.lastMark = t.shard.Loop
+		t.marks = append(t.marks, mark{t.lastMark, t.Rows()})
+		if len(t.marks) == 1 {
+			t.shard.grown = append(t.shard.grown, t)
+		}
+	}
+	if t.cur.n < len(t.cur.handles) {
+		return nil
+	}
+	next := t.cur.order + 1
+	if t.gone {
+		panic("world: a row for a table that was given back; ask the shard for the table of the components again")
+	}
+	if next == len(t.chunks) {
+		rows := t.shard.space.Growth.RowsFirst
+		if next > 0 {
+			rows = t.shard.space.Growth.next(t.cur.Cap())
+		}
+		if err := t.add(rows); err != nil {
+			return err
+		}
+	}
+	t.cur = t.chunks[next]
+	if next > 0 && t.cur.Cap() > t.chunks[next-1].Cap() && !t.fragmented {
+		t.fragmented = true
+		t.shard.fragmented = append(t.shard.fragmented, t)
+	}
+	return nil
+}
+
+// add appends an empty chunk.
+func (t *Table) add(rows int) error {
+	c := newChunk(t, rows)
+	if n := len(t.chunks); n > 0 {
+		c.first = t.chunks[n-1].first + t.chunks[n-1].Cap()
+	}
+	if err := t.shard.space.add(c, rows); err != nil {
+		return err
+	}
+	t.chunks = append(t.chunks, c)
+	return nil
+}
+
+// reserve makes room for n more rows. What does not fit in the present chunks
+// gets chunks of the largest size.
+func (t *Table) reserve(n int) error {
+	room := 0
+	for _, c := range t.chunks[max(t.cur.order, 0):] { // those before it are full
+		room += c.Cap() - c.n
+	}
+	for room < n {
+		rows := t.shard.space.Growth.holding(n - room)
+		if err := t.add(rows); err != nil {
+			return err
+		}
+		room += rows
+	}
+	return nil
+}
+
+// keep makes the empty chunks stay that room for n more rows takes.
+func (t *Table) keep(n int) {
+	for _, c := range t.chunks[max(t.cur.order, 0):] {
+		if n <= 0 {
+			return
+		}
+		c.reserved = c.n == 0
+		n -= c.Cap() - c.n
+	}
+}
+
+// touch notes that a chunk has a marked row.
+func (t *Table) touch(c *Chunk) {
+	if c.touched {
+		return
+	}
+	c.touched = true
+	if len(t.dirty) == 0 {
+		t.shard.dirty = append(t.shard.dirty, t)
+	}
+	t.dirty = append(t.dirty, c)
+}
+
+// untouch undoes touch, for a chunk that goes to another table.
+func (t *Table) untouch(c *Chunk) {
+	c.touched = false
+	t.dirty = slices.DeleteFunc(t.dirty, func(d *Chunk) bool { return d == c })
+	if len(t.dirty) == 0 {
+		t.shard.dirty = slices.DeleteFunc(t.shard.dirty, func(d *Table) bool { return d == t })
+	}
+}
+
+// last returns the last chunk that has rows, which then is the current one.
+// There must be one.
+func (t *Table) last() *Chunk {
+	for t.cur.n == 0 {
+		t.cur = t.chunks[t.cur.order-1]
+	}
+	return t.cur
+}

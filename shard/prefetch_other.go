@@ -1,6 +1,0 @@
-//go:build !amd64 || race
-
-package shard
-
-// prefetchWrite is a hint, which is given on amd64 alone.
-func prefetchWrite(*Request) {}
