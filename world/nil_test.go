@@ -1,6 +1,7 @@
 package world_test
 
 import (
+	"context"
 	"fmt"
 	"runtime"
 	"strings"
@@ -19,9 +20,10 @@ func TestNilNamed(t *testing.T) {
 	h, p := f.newUnit(1), f.port()
 	heal := world.RegisterFunc(f.World, "nil heal", func(*world.EntityContext, int) {})
 	ask := world.RegisterQuestion(f.World, "nil ask", func(*world.EntityContext, int) int { return 0 })
+	var none context.Context
 	calls := map[string]func(){
 		"Port.Batch: f":                    func() { _ = p.Batch(nil) },
-		"Port.Within: ctx":                 func() { p.Within(nil) }, //nolint:staticcheck // on purpose
+		"Port.Within: ctx":                 func() { p.Within(none) },
 		"World.Extend: x":                  func() { f.Extend(nil) },
 		"world.NewRequests: do":            func() { world.NewRequests[int](f.World, "nil", nil) },
 		"World.Observe: build":             func() { f.Observe("nil", world.OnCreate, nil) },
