@@ -117,7 +117,7 @@ func TestOtherWorld(t *testing.T) {
 			x.step(t)
 			return x.World
 		},
-		`request kind 3 is set of component "body", inputlog_test.Body, as {Small uint8@0;Target uint64@8;Loud bool@16;Sum uint64@24;}@0 in the log, set of component "extra"`: func() *world.World {
+		`@0 in the log, set of component "extra", inputlog_test.Extra, as {N int32@0;}`: func() *world.World {
 			w := world.MustNew(options())
 			world.Register[Extra](w, "extra")
 			return w
