@@ -6,18 +6,18 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 )
 
-// DyingSet are the entities that die in a refresh: those that were marked, by shards
-// in order, and behind them those that extensions mark as a consequence.
+// DyingSet holds the entities that die in a refresh: first the marked ones, by shard in order,
+// then those that extensions mark as a consequence.
 //
 // Ownership: as of Extension.
 type DyingSet struct {
 	w      *World
 	all    []handle.Handle
 	spared bool
-	told   bool // there is another extension to tell who was marked
+	told   bool // another extension must learn what one marks
 }
 
-// All returns those whom the extension is to know. The slice is good until the next
+// All returns the dying entities that the extension must know. The slice is good until the next
 // call of Mark.
 func (d *DyingSet) All() []handle.Handle { return d.all }
 
@@ -27,8 +27,8 @@ func (d *DyingSet) Has(h handle.Handle) bool {
 	return l != 0 && d.w.space.Marked(l)
 }
 
-// Mark marks those of the entities that are alive, for use in Extension.Spread. The
-// other extensions are told of them.
+// Mark marks the given entities that are alive, for use in Extension.Spread. The other
+// extensions are notified of them.
 func (d *DyingSet) Mark(hs []handle.Handle) {
 	if d.told {
 		d.w.space.MarkEach(hs, &d.all)
@@ -37,7 +37,7 @@ func (d *DyingSet) Mark(hs []handle.Handle) {
 	}
 }
 
-// Spare takes the mark off an entity, for use in Extension.Spare.
+// Spare removes the mark of an entity, for use in Extension.Spare.
 func (d *DyingSet) Spare(h handle.Handle) {
 	if l := d.w.space.LocateStaged(h); l != 0 {
 		d.w.space.Spare(l)
@@ -45,7 +45,7 @@ func (d *DyingSet) Spare(h handle.Handle) {
 	}
 }
 
-// collect lists the marked of each shard.
+// collect lists the marked entities of each shard.
 func (d *DyingSet) collect() {
 	d.all = d.all[:0]
 	for _, s := range d.w.shards {
@@ -53,23 +53,23 @@ func (d *DyingSet) collect() {
 	}
 }
 
-// extensions are those of a world.
+// extensions holds the extensions of a world.
 type extensions struct {
 	w      *World
 	all    []extended
 	deaths DyingSet
 
-	// What runs, for errors: an Extension and its method, or the name of Requests.
+	// What is running, for errors: an Extension and its method, or the name of a Requests.
 	running any
 	method  string
 }
 
 type extended struct {
 	Extension
-	told int // of the deaths
+	told int // of how many of the deaths it was notified
 }
 
-// extend does what extensions were asked for.
+// extend applies the requests to extensions.
 func (x *partition) extend() {
 	for _, r := range x.Joint {
 		x.lost.Decide(r, x.w.space.Apply(r))
@@ -90,7 +90,7 @@ func (e *extensions) run(i int, method string) Extension {
 	return x
 }
 
-// during tells what runs.
+// during names what is running.
 func (e *extensions) during() string {
 	switch x := e.running.(type) {
 	case nil:
@@ -102,8 +102,8 @@ func (e *extensions) during() string {
 	}
 }
 
-// refresh is the extensions' part of a refresh: what was asked of them, partition by
-// partition, and the deaths that follow. It reports whether some were spared.
+// refresh is the extensions' part of a refresh: it applies the requests to them, partition by
+// partition, and finds the deaths that follow. It reports whether some entities were spared.
 func (e *extensions) refresh(shares []*partition) (spared bool) {
 	for _, x := range shares {
 		x.extend()
@@ -124,7 +124,7 @@ func (e *extensions) refresh(shares []*partition) (spared bool) {
 	return e.deaths.spared
 }
 
-// spare asks the extensions whom to spare, until none spares any more.
+// spare calls the extensions until none of them spares another entity.
 func (e *extensions) spare() {
 	for again := true; again; {
 		again = false
@@ -137,7 +137,7 @@ func (e *extensions) spare() {
 	}
 }
 
-// spread tells each extension of the deaths it does not know, until all know all.
+// spread notifies each extension of the deaths it does not know yet, until all know all.
 func (e *extensions) spread() {
 	e.deaths.told = len(e.all) > 1
 	for i := range e.all {

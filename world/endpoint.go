@@ -12,16 +12,16 @@ const (
 	cacheMax  = 128 // the most that it takes beyond what it needs
 )
 
-// endpoint is the part of a port that the world knows. It does not lead to the Port:
-// so the collector finds one that was dropped, and a cleanup closes it.
+// endpoint is the part of a port that the world knows. It does not lead to the Port, so the
+// collector finds a Port that was dropped, and a cleanup closes it.
 //
 //	Port ──▶ endpoint ◀── ports.byNumber
 //	 └ queue ◀────┘
 //
-// Ownership: hand to recalledIn are the sender's, and when the port is closed its
-// closer's: what the sender last did to these happened before it last published
-// something in the queue. queue is written by the sender once. room is made by the sender
-// before it first sets waiting. closed is guarded by ports.mu.
+// Ownership: cache to recalledIn belong to the sender, and once the port is closed to whatever
+// closes it: what the sender last did to these happened before it last published something in
+// the queue. queue is written by the sender once. room is made by the sender before it first
+// sets waiting. closed is guarded by ports.mu.
 type endpoint struct {
 	ports  *ports
 	active *atomic.Uint64              // the word of ports.active that holds the port's bit
@@ -29,11 +29,11 @@ type endpoint struct {
 	number int32
 	closed bool
 
-	cache []handle.Handle // free, and told to nobody; the last is used first
+	cache []handle.Handle // free, and given to nobody yet; the last is used first
 	block int32           // how many to take at a time
-	drew  uint32          // in which epoch some were last taken
+	drew  uint32          // the epoch in which some were last taken
 
-	recalled, recalledIn uint32 // how many were taken back, in which epoch
+	recalled, recalledIn uint32 // how many were taken back, and the epoch of that
 
 	waiting atomic.Bool   // for room
 	room    chan struct{} // nil until the port first waited
@@ -42,8 +42,8 @@ type endpoint struct {
 // bit is the port's bit in active.
 func (e *endpoint) bit() uint64 { return 1 << (e.number % 64) }
 
-// draw makes sure of n handles in hand. It takes none and returns ErrIndexes if the
-// world has not as many left.
+// draw makes sure that there are n handles in hand. It takes none and returns ErrIndexes if the
+// world does not have that many left.
 func (e *endpoint) draw(o *store.PortAllocator, n int, epoch uint32) (err error) {
 	if epoch == e.drew {
 		e.block = min(max(2*e.block, drawFirst), cacheMax)
@@ -63,8 +63,8 @@ func (e *endpoint) tookBack(epoch uint32) int {
 	return int(e.recalled)
 }
 
-// takeBack takes back handles that were told and that no create is sent for. They are
-// out of use until the next refresh.
+// takeBack takes back handles that were given out and for which no create is sent. They are out
+// of use until the next refresh.
 func (e *endpoint) takeBack(o *store.PortAllocator, told []handle.Handle, epoch uint32) {
 	e.recalled = uint32(e.tookBack(epoch) + len(told))
 	o.Recall(told...)
@@ -84,7 +84,7 @@ func (e *endpoint) activate() {
 	}
 }
 
-// wake tells who waits for room that there is some. By the refresh.
+// wake wakes the sender if it waits for room. It is called by the refresh.
 func (e *endpoint) wake() {
 	if e.waiting.Load() && e.waiting.Swap(false) {
 		select {

@@ -7,7 +7,7 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// Hook is called when something has happened to entities.
+// Hook is a function that is called when something has happened to entities.
 //
 // Ownership: the world's; each part is called by the worker of its shard.
 type Hook struct {
@@ -27,10 +27,10 @@ type hookPart struct {
 	off    bool
 }
 
-// Observe makes a hook, under a name that errors use: a function that each refresh
-// calls on each shard to which an event has happened since the last one, once for each
-// event, with the handles of all entities concerned. parts are components and bundles:
-// the hook is told of entities that have them all, or with none, of all entities.
+// Observe makes a hook under a name that errors use. A hook is a function that each refresh
+// calls on each shard where an event has happened since the last refresh. It is called once for
+// each event, with the handles of all entities concerned. parts are components and bundles: the
+// hook is called for entities that have all of them; without parts, for all entities.
 //
 //	w.Observe("blood", world.OnDestroy, func(b *world.Build) func(*world.Context, world.Event, []handle.Handle) {
 //		pos := world.Read[Position](b)
@@ -41,28 +41,30 @@ type hookPart struct {
 //		}
 //	}, health)
 //
-// It is built like a system, once for each shard, and acts through a Context as one:
-// it reads and writes the entities of its shard, and creates in it, at once. All else
-// it requests, to destroy its own shard's entities too, and what it requests is applied
-// at the next refresh, which also tells hooks of what it has done. Of foreign shards it
-// must not ask to read.
+// It is built like a system, once for each shard, and acts through a Context as a system does.
+// It reads and writes the entities of its shard, and creates in its shard, at once. Everything
+// else is a request, even to destroy an entity of its own shard. The next refresh applies these
+// requests and calls hooks for what they changed. A hook must not ask to read foreign shards.
 //
-// Hooks are called when all requests were applied and it is known who dies; nobody has
-// gone yet, or moved to another shard. The order is that of the events, then that of
-// the hooks; the handles are in the order in which things happened in the shard, each
-// once, those of the dying by their rows. None of this depends on the number of
-// workers. What counts is how entities differ from the last refresh: one that was
-// created is told of as created with the components that it has by now, and not as
-// changed; who gained and lost a component is not told of. An entity that one refresh
-// creates and then destroys by a request was never alive, and no hook hears of it. One that
-// dies as a consequence in the refresh that creates it, by the last release of its owner or
-// with its parent, was alive: hooks hear of both. A move is no event.
+// Hooks are called when all requests were applied and it is known which entities die. At that
+// time no entity has been removed yet, or has moved to another shard. Hooks are called in the
+// order of the events, and for one event in the order of the hooks. The handles are in the
+// order in which things happened in the shard, each once; those of dying entities are in the
+// order of their rows. None of this depends on the number of workers.
 //
-// A hook that panics is contained: the refresh is completed, other hooks and shards are
-// told, and the error is in World.Failure; see SetEnabled for what to do with it.
+// What counts is how entities differ from the last refresh. An entity that was created is
+// reported as created, with the components that it has by now, and not as changed. An entity
+// that gained and then lost a component is not reported. An entity that one refresh creates and
+// then destroys by a request was never alive, and no hook is called for it. An entity may also
+// die as a consequence in the refresh that creates it, by the last release of its owner or with
+// its parent; it was alive, and hooks are called for both events. A move is no event.
 //
-// Make hooks on an idle world; what was requested or marked before may not be told. A
-// hook costs some nanoseconds for each event of its kinds; where there is none, nothing.
+// A hook that panics is contained: the refresh is completed, the hook's calls on other shards
+// and the other hooks still run, and the error is in World.Failure. See SetEnabled for what to
+// do with such a hook.
+//
+// Make hooks on an idle world; they may not see what was requested or marked before. A hook
+// costs some nanoseconds for each event of its kinds, and nothing where there is none.
 func (w *World) Observe(name string, on Event, build func(b *Build) func(c *Context, on Event, hs []handle.Handle), parts ...ComponentSet) *Hook {
 	mustBe(w, "World.Observe")
 	w.mustIdle("World.Observe")
@@ -86,7 +88,8 @@ func (w *World) Observe(name string, on Event, build func(b *Build) func(c *Cont
 	return h
 }
 
-// construct runs the hook's constructor for a shard. A panic of it goes on with the hook's name.
+// construct runs the hook's constructor for a shard. It repeats a panic of it with the hook's
+// name.
 func (h *Hook) construct(shard int, build func(*Build) func(*Context, Event, []handle.Handle)) (func(*Context, Event, []handle.Handle), *Access) {
 	b := NewBuild(h.w, shard, h.label)
 	defer func() {
@@ -102,7 +105,7 @@ func (h *Hook) construct(shard int, build func(*Build) func(*Context, Event, []h
 	return run, b.Finish()
 }
 
-// mustObserve refuses hooks that would never be called.
+// mustObserve panics about a hook that would never be called, or whose name is taken.
 func (w *World) mustObserve(h *Hook) {
 	switch {
 	case h.name == "":
@@ -125,8 +128,8 @@ func (h *Hook) Name() string { return h.name }
 // On returns the events that the hook is called on.
 func (h *Hook) On() Event { return h.on }
 
-// SetEnabled says whether the hook is called. What happens while it is not, it is
-// never told of. For an idle world.
+// SetEnabled enables or disables the hook. The hook never sees what happens while it is
+// disabled. For an idle world.
 func (h *Hook) SetEnabled(on bool) {
 	h.w.mustIdle("Hook.SetEnabled")
 	h.off = !on
@@ -135,7 +138,7 @@ func (h *Hook) SetEnabled(on bool) {
 	}
 }
 
-// DisableOn makes the hook not be called any more on one shard. For an idle world.
+// DisableOn disables the hook on one shard. For an idle world.
 func (h *Hook) DisableOn(shard int) {
 	h.w.mustIdle("Hook.DisableOn")
 	h.parts[shard].off = true
@@ -144,7 +147,7 @@ func (h *Hook) DisableOn(shard int) {
 // Enabled reports whether the hook is called on a shard.
 func (h *Hook) Enabled(shard int) bool { return !h.off && !h.parts[shard].off }
 
-// HookError tells of a hook that panicked in a refresh. What it had written until then
+// HookError reports a hook that panicked in a refresh. What the hook had written until then
 // stays; the refresh was completed.
 type HookError struct {
 	Hook  *Hook

@@ -10,39 +10,39 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// SharesMax is the largest number of partitions into which a refresh divides what was
-// sent.
+// PartitionsMax is the largest number of partitions into which a refresh divides the requests
+// that were sent.
 const PartitionsMax = partitionsMax
 
-// Recorder hears what a world is given from outside, refresh by refresh. For tools
-// that record it; package inputlog has one. The methods are called on goroutines of their
-// own, which the refresh waits for; one that panics does not break the world.
+// Recorder receives what a world is given from outside, refresh by refresh. It is for tools
+// that record this, such as package inputlog. Its methods are called on goroutines of their
+// own, which the refresh waits for; a method that panics does not break the world.
 type Recorder interface {
 	// Begin is called when a refresh begins.
 	Begin()
-	// Request is told of a request of a port before it is applied. Those of one partition
-	// come in order, by one goroutine; the partitions in their order have those of all
-	// ports, by number. r is good until it returns.
+	// Request is called with each request of a port before the request is applied. One
+	// goroutine calls it for the requests of one partition, in order. The partitions in their
+	// order hold the requests of all ports, by port number. r is good until Request returns.
 	Request(share, port int, r store.PendingRequest)
-	// End is told of the rest when the refresh is done but for telling outcomes. in is
-	// good until it returns.
+	// End is called with the other inputs when the refresh is done except for notifying
+	// outcomes. in is good until End returns.
 	End(in *Inputs)
-	// Failed is told, behind the refresh, that one of the other methods panicked or ended
-	// its goroutine. Nothing is told any more then: a log would have a gap.
+	// Failed is called after the refresh if one of the other methods panicked or ended its
+	// goroutine. No method is called after that: a log would have a gap.
 	Failed(err error)
 }
 
-// Inputs is what a refresh was given from outside beside the requests of ports.
+// Inputs is what a refresh was given from outside, besides the requests of ports.
 type Inputs struct {
 	Tick     uint64
-	Drawn    uint32          // indexes that ports ever drew
-	Recalled []handle.Handle // handles that came back, of which somebody was told
-	Released []handle.Handle // by references, as far as they are not pending still
-	Shifts   []Transfer      // decisions of whoever balances the shards, which may go by time
+	Drawn    uint32          // how many indexes ports have drawn so far
+	Recalled []handle.Handle // handles that a port gave out and took back
+	Released []handle.Handle // by references, except those that are still pending
+	Shifts   []Transfer      // decisions to balance the shards, which may depend on time
 }
 
-// RecorderError tells of a Recorder that panicked. The refresh was completed, and nothing is
-// told to it any more.
+// RecorderError reports a Recorder that panicked. The refresh was completed, and the Recorder
+// is not called any more.
 type RecorderError struct {
 	Method string // of the Recorder
 	Tick   uint64
@@ -65,7 +65,8 @@ func (e *RecorderError) Unwrap() error {
 // schedulers, when the tick has ended.
 func (t Tick) RecorderError() *RecorderError { return t.w.recorderErr }
 
-// recording is a Recorder's. It is called aside, so that what it does is contained.
+// recording holds a world's Recorder. Its methods are called aside, so that a panic in them is
+// contained.
 //
 // Ownership: the coordinator. Each part of partitions belongs to the worker that reads the
 // partition; failed is stored by any of them, once.
@@ -79,14 +80,14 @@ type recording struct {
 	failed     atomic.Pointer[RecorderError]
 }
 
-// shareRecorder calls one method.
+// partitionRecorder calls one method.
 type partitionRecorder struct {
 	aside
 	of        *recording
 	method    string
 	partition *partition // of Request
 	cut       uint32
-	seen      []uint32 // by producer, up to where it was told
+	seen      []uint32 // by producer, up to where its requests were recorded
 }
 
 func newRecording(w *World, l Recorder) *recording {
@@ -122,8 +123,8 @@ func (s *partitionRecorder) call() bool {
 	return false
 }
 
-// record tells the Recorder what ports have sent in the partition. It returns up to where, by
-// producer, as far as the Recorder did not panic.
+// record calls the Recorder with what ports have sent in the partition. It returns, by
+// producer, how far it came before the Recorder panicked, if it did.
 func (s *partitionRecorder) record(x *partition, cut uint32) (seen []uint32) {
 	s.partition, s.cut, s.seen = x, cut, s.seen[:0]
 	s.call()
@@ -132,7 +133,7 @@ func (s *partitionRecorder) record(x *partition, cut uint32) (seen []uint32) {
 
 func (s *partitionRecorder) look() {
 	for _, from := range s.partition.producers {
-		if from.port == nil { // nobody sends any more
+		if from.port == nil { // its port is closed
 			s.seen = append(s.seen, from.queue.Sent())
 			continue
 		}
@@ -142,9 +143,9 @@ func (s *partitionRecorder) look() {
 	}
 }
 
-// RecordInputs makes a recorder hear what the world is given, from the next refresh on, or
-// with nil nobody. It returns an error if another Recorder is there. It costs a refresh
-// nothing while there is none. The world must be idle.
+// RecordInputs sets the Recorder that receives the world's inputs, from the next refresh on;
+// nil removes it. It returns an error if another Recorder is set. A world without a Recorder
+// pays nothing for this. The world must be idle.
 func (w *World) RecordInputs(l Recorder) error {
 	w.mustIdle("World.RecordInputs")
 	if l == nil {
@@ -160,11 +161,11 @@ func (w *World) RecordInputs(l Recorder) error {
 	return nil
 }
 
-// taken notes what was drawn until all requests were taken. The handles of creates
-// are among that.
+// taken notes how many indexes were drawn until all requests were taken. That includes the
+// handles of creates.
 func (x *recording) taken() { x.Drawn = x.w.portSlots.Drawn() }
 
-// finish tells the rest. A Recorder that has panicked is told that, and nothing more.
+// finish calls End. If the Recorder has panicked, finish calls Failed and removes it.
 func (x *recording) finish() {
 	w := x.w
 	x.Tick, x.Released = w.tick.Load(), w.refresh.releases.due
@@ -180,13 +181,13 @@ func (x *recording) finish() {
 	}
 }
 
-// ErrFed is returned when a port is opened while a Replayer takes the place of ports, or
-// a Replayer is asked for while ports are open.
+// ErrFed is returned when a port is opened while a Replayer takes the place of ports, or when a
+// Replayer is asked for while ports are open.
 var ErrFed = errors.New("world: ports and a Replayer at the same time")
 
-// Replayer takes the place of the ports of a world: it gives the world again what a
-// Recorder heard. What it is given before a tick, that tick's refresh applies. For
-// tools that replay.
+// Replayer takes the place of a world's ports: it gives the world again what a Recorder
+// received. A tick's refresh applies what the Replayer was given before that tick. It is for
+// tools that replay inputs.
 //
 // Ownership: the world's goroutine, while the world is idle.
 type Replayer struct {
@@ -196,7 +197,7 @@ type Replayer struct {
 	used      map[handle.Handle]bool // by creates and recalls since the last Publish
 }
 
-// Replayer begins to replay inputs. No port may be open. The world must be idle.
+// ReplayInputs begins to replay inputs. No port may be open. The world must be idle.
 func (w *World) ReplayInputs() (*Replayer, error) {
 	if err := w.ready("World.ReplayInputs"); err != nil {
 		return nil, err
@@ -211,9 +212,9 @@ func (w *World) ReplayInputs() (*Replayer, error) {
 	return w.replayer, nil
 }
 
-// Close lets ports be opened again. Handles that ports of the recorded world had in
-// hand are stale afterwards: free slots go on with their next version, so that the hash of the
-// state is another than before.
+// Close allows ports to be opened again. Handles that ports of the recorded world had in hand
+// are stale afterwards: free slots go on with their next version, so the hash of the state
+// differs from the one before.
 func (f *Replayer) Close() {
 	if f.ready("Replayer.Close") != nil {
 		return
@@ -236,8 +237,8 @@ func (f *Replayer) ready(call string) error {
 	return nil
 }
 
-// Draw does what Inputs.Drawn says. It returns an error if the world is another than
-// that which was heard.
+// Draw replays Inputs.Drawn. It returns an error if the world is not in the state that was
+// recorded.
 func (f *Replayer) Draw(drawn uint32) error {
 	if err := f.ready("Replayer.Draw"); err != nil {
 		return err
@@ -245,7 +246,7 @@ func (f *Replayer) Draw(drawn uint32) error {
 	return f.w.portSlots.Follow(drawn)
 }
 
-// Recall does what Inputs.Recalled says for one handle. Errors as of Draw.
+// Recall replays one handle of Inputs.Recalled. Errors as of Draw.
 func (f *Replayer) Recall(h handle.Handle) error {
 	if err := f.ready("Replayer.Recall"); err != nil {
 		return err
@@ -257,11 +258,11 @@ func (f *Replayer) Recall(h handle.Handle) error {
 	return nil
 }
 
-// Release does what Inputs.Released says for one handle.
+// Release replays one handle of Inputs.Released.
 func (f *Replayer) Release(h handle.Handle) { f.w.livenessOf().Release(h) }
 
-// Transfer does what Inputs.Shifts says, at the next refresh. It returns an error if
-// the world has no such shards.
+// Transfer replays Inputs.Shifts at the next refresh. It returns an error if the world has no
+// such shards.
 func (f *Replayer) Transfer(transfers []Transfer) error {
 	if err := f.ready("Replayer.Transfer"); err != nil {
 		return err
@@ -275,9 +276,9 @@ func (f *Replayer) Transfer(transfers []Transfer) error {
 	return nil
 }
 
-// Request sends a request again, by what was heard of it, and returns what is to come
-// with it, to be filled in: none if Type is nil. It returns an error if the world
-// has no such requests.
+// Request sends a recorded request again. It returns the cells of the request's payload, for
+// the caller to fill in; there is no payload if their Type is nil. It returns an error if the
+// world has no such requests.
 func (f *Replayer) Request(kind int, flags store.RequestFlags, h handle.Handle) (store.Cells, error) {
 	if err := f.ready("Replayer.Request"); err != nil {
 		return store.Cells{}, err
@@ -290,7 +291,7 @@ func (f *Replayer) Request(kind int, flags store.RequestFlags, h handle.Handle) 
 	return f.w.space.Kinds().Resend(f.queue, kind, flags, h, f.w.epoch.Load())
 }
 
-// use takes a handle out of a port's hand.
+// use marks a handle as no longer in a port's hand.
 func (f *Replayer) use(h handle.Handle) error {
 	if !f.w.portSlots.Pending(h) || f.used[h] {
 		return fmt.Errorf("world: handle %v is created or recalled, and is not one that a port can have in hand", h)
@@ -299,7 +300,7 @@ func (f *Replayer) use(h handle.Handle) error {
 	return nil
 }
 
-// Publish hands over what was sent with Request.
+// Publish publishes what was sent with Request.
 func (f *Replayer) Publish() {
 	if f.ready("Replayer.Publish") != nil {
 		return // the world is closed, or has ports

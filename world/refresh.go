@@ -11,8 +11,8 @@ import (
 // when all are done. f does not panic.
 type Parallel func(n int, f func(i int))
 
-// smallStep is the number of things to do in a step of the refresh below which
-// the coordinator does them alone: waking a worker costs more.
+// smallStep is the amount of work in a step of the refresh below which the coordinator does it
+// alone: waking a worker costs more.
 const smallStep = 512
 
 // partitionsMax is the largest number of partitions into which the producers are divided.
@@ -46,20 +46,20 @@ type refresh struct {
 	ports       []*endpoint
 	producers   []producer
 	partitions  []*partition // made when first needed
-	active      []*partition // of all, those in use
+	active      []*partition // those of partitions that are in use
 	cut         uint32
-	staged      bool     // what is created is not alive before it is known whether it stays
+	staged      bool     // created entities become alive only when it is known that they stay
 	calls       bool     // functions are to run
-	clear       bool     // all are to die; see World.Clear
+	clear       bool     // all entities are to die; see World.Clear
 	aparts      []apart  // by shard
 	releases    releases // by references
 	incoming    store.Incoming
 	remoteDead  store.RemoteDead
-	transferred int // how many are to move by decisions
+	transferred int // how many are to migrate by Transfer
 
-	part      func(int)                   // of the step that runs in parallel
+	part      func(int)                   // the step that runs in parallel
 	guarded   func(int)                   // guard, bound once
-	recovered atomic.Pointer[BrokenError] // by it
+	recovered atomic.Pointer[BrokenError] // by guarded
 
 	// The steps, bound once: a closure made at each refresh would be garbage.
 	read, create, route, apply, call, commit, collectOutgoing, copyIncoming, compact, recycle, release, endTick, notify, observe func(int)
@@ -110,7 +110,7 @@ func (r *refresh) init(w *World) {
 	r.notify = func(i int) { r.active[i].notify() }
 }
 
-// in makes a step enter the shard that it works on, in the check build.
+// in makes a step enter the shard that it works on. Check build only.
 func (r *refresh) in(step string, f func(int)) func(int) {
 	if !check.Enabled {
 		return f
@@ -130,20 +130,21 @@ func serial(n int, f func(int)) {
 	}
 }
 
-// Refresh ends a tick, or settles the idle world: requests are applied, the
-// marked are destroyed and their handles become stale, storage is compact
-// again, and messages become readable. It costs by what changed.
+// Refresh ends a tick, or settles the idle world: requests are applied, marked entities are
+// destroyed and their handles become stale, storage is compact again, and messages become
+// readable. Its cost depends on what changed.
 //
-// It panics while a tick or another refresh runs, within what a refresh calls (functions,
-// hooks, extensions) too, and within a query loop: that would move the rows it walks.
-// It panics with a *BrokenError if an extension panics: the world is broken then.
+// It panics while a tick or another refresh runs, also when called by a function, hook or
+// extension of that refresh. It panics within a query loop, because it would move the rows that
+// the loop walks. It panics with a *BrokenError if an extension panics: the world is broken
+// then.
 func (w *World) Refresh() {
 	w.enterPhase("World.Refresh", phaseRefresh)
 	w.refresh.run(serial)
 	w.leavePhase()
 }
 
-// run makes a refresh. If it does not come to its end the world is broken.
+// run runs a refresh. If the refresh is not completed, the world is broken.
 func (r *refresh) run(parallel Parallel) {
 	done := false
 	defer r.w.guard(&done)
@@ -189,7 +190,7 @@ func (r *refresh) steps(parallel Parallel) {
 		}
 	}
 	if len(w.extensions.all) > 0 && w.extensions.refresh(r.active) && r.staged {
-		serial(n, r.commit) // the spared are not marked any more
+		serial(n, r.commit) // the spared entities are not marked any more
 	}
 	if len(w.hooks.all) > 0 {
 		r.step(parallel, n, w.hooks.due(), r.observe)
@@ -222,11 +223,11 @@ func (r *refresh) steps(parallel Parallel) {
 		unsettled += len(w.mailboxes[i].boxes)
 	}
 	r.step(parallel, n, unsettled, r.endTick)
-	r.step(parallel, len(r.active), sent, r.notify) // all is done: who hears an outcome finds it so
+	r.step(parallel, len(r.active), sent, r.notify) // last, so that whoever learns an outcome sees its effect
 }
 
-// requests does what was sent, but for moves and what is for extensions, and returns
-// how many requests to move there were.
+// requests applies what was sent, except moves and requests to extensions, and returns how many
+// requests to move there were.
 func (r *refresh) requests(parallel Parallel, sent int) (moves int) {
 	n := len(r.w.shards)
 	r.divide(sent)
@@ -249,7 +250,7 @@ func (r *refresh) requests(parallel Parallel, sent int) (moves int) {
 	} else {
 		r.step(parallel, n, others, r.apply)
 	}
-	if r.clear { // before what was created is committed: hooks are told of none of that
+	if r.clear { // before the commit, so that hooks are not called for what was created
 		r.w.markAll()
 	}
 	if r.staged {
@@ -273,8 +274,8 @@ func (r *refresh) sum(of func(*store.Shard) int) int {
 	return n
 }
 
-// step runs f in parallel if there is enough to do, alone if there is little,
-// and not at all if there is nothing.
+// step runs f in parallel if there is enough work, on one goroutine if there is little, and not
+// at all if there is none.
 func (r *refresh) step(parallel Parallel, n, work int, f func(int)) {
 	switch {
 	case work == 0:
@@ -289,7 +290,7 @@ func (r *refresh) step(parallel Parallel, n, work int, f func(int)) {
 	}
 }
 
-// guard runs a part of a step that runs in parallel: a panic is kept for the coordinator.
+// guard runs one part of a step that runs in parallel. It keeps a panic for the coordinator.
 func (r *refresh) guard(i int) {
 	done := false
 	defer func() {
@@ -301,15 +302,15 @@ func (r *refresh) guard(i int) {
 	done = true
 }
 
-// gather finds the queues that something was sent on, ports by number, then the
-// shards' outboxes, and returns how much.
+// gather finds the queues that something was sent on, first ports by number, then the shards'
+// outboxes. It returns how many requests there are.
 func (r *refresh) gather(ports bool) (sent int) {
 	w := r.w
 	clear(r.ports)
 	clear(r.producers)
 	r.ports, r.producers, r.active = r.ports[:0], r.producers[:0], nil
 	if w.closed.Load() {
-		return 0 // who sends now takes it back: see tooLate
+		return 0 // a sender that sends now abandons its queue: see Port.sent
 	}
 	if ports {
 		r.ports = w.ports.collect(r.ports)
@@ -332,7 +333,7 @@ func (r *refresh) gather(ports bool) (sent int) {
 	return sent
 }
 
-// divide cuts the producers into partitions of about as many requests each.
+// divide divides the producers into partitions with about as many requests each.
 func (r *refresh) divide(sent int) {
 	n := min(len(r.producers), max(1, sent/smallStep), partitionsMax)
 	for len(r.partitions) < n {
