@@ -9,13 +9,13 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// Reader reads one component: in a system that of the own shard's atoms, on an
-// idle world that of all. Pointers and slices stay good until the refresh; what
-// they point to must not be written. It must not be copied.
+// Reader reads one component: in a system, of the own shard's entities; on an idle world, of
+// all entities. Pointers and slices stay good until the refresh; what they point to must not be
+// written. A Reader must not be copied.
 //
-// Unchecked in a release build: that it is used in the turn of the system, shard or idle
-// world that it is for, and that chunks and locations are of this tick. Whatever it is given, it
-// answers with rows of its component alone.
+// A release build does not check that the Reader is used in the turn of the system, shard or
+// idle world that it is for, nor that chunks and locations are of this tick. Whatever it is
+// given, it returns only rows of its component.
 //
 // Ownership: the system and shard it was built for, or the idle world.
 type Reader[T any] struct {
@@ -24,8 +24,8 @@ type Reader[T any] struct {
 	id     int
 }
 
-// Writer is a Reader that may also be written through: what it hands out counts
-// as written in this tick.
+// Writer is a Reader that may also be written through: what it returns for writing counts as
+// written in this tick.
 type Writer[T any] struct{ Reader[T] }
 
 // Get is Reader.Get for writing.
@@ -48,8 +48,8 @@ func Write[T any](a Binder) *Writer[T] {
 	return ask[T](a, "world.Write", true, func() (*Writer[T], *Reader[T]) { w := new(Writer[T]); return w, &w.Reader })
 }
 
-// ask declares the access and returns its accessor. An idle world gives the same
-// one each time: it is kept up to date for as long as the world lives.
+// ask declares the access and returns its accessor. An idle world returns the same accessor
+// each time: it is kept up to date for as long as the world lives.
 func ask[T, A any](a Binder, call string, write bool, make func() (*A, *Reader[T])) *A {
 	b := bind(a, call)
 	id := b.w.componentOf(reflect.TypeFor[T](), b.call)
@@ -79,28 +79,26 @@ type accessorKey struct {
 	write     bool
 }
 
-// Get returns the component of an entity, or nil if the entity is not alive, is
-// not within reach or lacks the component. The pointer is good until the
-// refresh. Every check is always on; the cost is one call and two cache lines
-// of the entity's own. To look up several components of one entity, Locate it
-// once and use At.
+// Get returns the component of an entity, or nil if the entity is not alive, is not within
+// reach or lacks the component. The pointer is good until the refresh. Every check is always
+// on; the cost is one call and two cache lines of the entity's own. To look up several
+// components of one entity, call Locate once and use At.
 func (r *Reader[T]) Get(h handle.Handle) *T {
 	return r.view.At(r.lookup.Locate(h))
 }
 
-// At returns the component of the entity at a location that Locate returned, or a
-// Chunk or Query.Entities told, in this tick; or nil if the entity lacks the component or is
-// not within reach. A location that is kept over a refresh, or made up, finds
-// nothing or some row of this component; which one is unchecked. It is
-// small enough to be inlined.
+// At returns the component of the entity at a location that Locate, a Chunk or Query.Entities
+// returned in this tick; or nil if the entity lacks the component or is not within reach. A
+// location that is kept over a refresh, or made up, finds nothing or some row of this
+// component; which one is unchecked. At is small enough to be inlined.
 func (r *Reader[T]) At(l store.Loc) *T { return r.view.At(l) }
 
 // Slice returns the components of the chunk's entities, or nil if they lack the
 // component. It is small enough to be inlined.
 func (r *Reader[T]) Slice(ch Chunk) []T { return r.view.Slice(store.Rows(ch)) }
 
-// ForeignReader reads one component of any shard's atoms. That its system is running is
-// unchecked in a release build.
+// ForeignReader reads one component of any shard's entities. A release build does not check
+// that its system is running.
 //
 // Ownership: the system and shard it was built for. The scheduler lets the
 // system run only when no shard is writing the component.
@@ -123,10 +121,9 @@ func ReadForeign[T any](b *Build) *ForeignReader[T] {
 	}
 }
 
-// ReadForeignOf asks for reading a component in the given shards alone, the own
-// one always among them: then nothing waits for any other. Each shard names its
-// own neighbours; b.Shard() says whose turn it is. It panics if there is no such
-// shard.
+// ReadForeignOf asks for reading a component in the given shards alone, and always in the own
+// one: then the system waits for no other shards. Each shard names its own neighbours;
+// b.Shard() returns the shard that is being built. It panics if there is no such shard.
 func ReadForeignOf[T any](b *Build, shards ...int) *ForeignReader[T] {
 	bound := b.bind("world.ReadForeignOf")
 	id := b.w.componentOf(reflect.TypeFor[T](), bound.call)
@@ -136,9 +133,9 @@ func ReadForeignOf[T any](b *Build, shards ...int) *ForeignReader[T] {
 	}
 }
 
-// Get returns a copy of the component of an entity anywhere, as the last system
-// before this one that writes it left it. It returns false if the entity is not
-// alive, lacks the component, or is in a shard that was not asked for.
+// Get returns a copy of the component of an entity in any shard, as left by the last system
+// before this one that writes it. It returns false if the entity is not alive, lacks the
+// component, or is in a shard that was not asked for.
 func (f *ForeignReader[T]) Get(h handle.Handle) (T, bool) {
 	if check.Enabled {
 		f.guard.Must()

@@ -5,12 +5,12 @@ import (
 	"sync"
 )
 
-// aside runs code on a goroutine of its own, because code of the user's in it may end the
-// one that it runs on, as a test that fails does, and a refresh has to be completed.
+// aside runs code on a goroutine of its own. User code in it may end the goroutine that it runs
+// on, as a failing test does, and a refresh has to be completed all the same.
 //
-// Ownership: who calls waits for the goroutine.
+// Ownership: the calling goroutine, which waits for the other.
 type aside struct {
-	run   func() // bound once: made at each refresh it would be garbage
+	run   func() // bound once: a closure made at each refresh would be garbage
 	wait  sync.WaitGroup
 	ended bool   // the code returned
 	value any    // what it panicked with
@@ -42,8 +42,8 @@ func (a *aside) call() (returned bool) {
 	return a.ended
 }
 
-// mustCall is call for code whose user parts are contained: another panic of it is the
-// caller's.
+// mustCall is call for code that contains the panics of users' functions in it. It passes any
+// other panic on to the caller.
 func (a *aside) mustCall(w *World) {
 	if !a.call() && a.value != nil {
 		e := newBroken(w, "the refresh", a.value)

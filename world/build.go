@@ -7,8 +7,8 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// Build is what a system's constructor gets, once per shard: asking it for an
-// accessor declares the access.
+// Build is what a system's constructor gets, once per shard. Asking it for an accessor declares
+// the access.
 //
 //	func Move(b *world.Build) func(*world.Context) {
 //		pos, vel := world.Write[Position](b), world.Read[Velocity](b)
@@ -23,10 +23,9 @@ import (
 //		}
 //	}
 //
-// What it returns is bound to that shard: it sees the shard's atoms and no
-// others, and may be used by the system it was built for alone. The constructor
-// of a global system runs once, and what it is given sees the atoms of all
-// shards.
+// What it returns is bound to that shard: it sees only the shard's entities, and only the
+// system it was built for may use it. The constructor of a global system runs once, and what it
+// gets sees the entities of all shards.
 type Build struct {
 	w      *World
 	shard  *store.Shard // nil for a global system
@@ -36,8 +35,8 @@ type Build struct {
 	closed bool
 }
 
-// NewBuild starts the construction of a system for one shard, or with shard
-// AllShards of a global system. For schedulers.
+// NewBuild starts the construction of a system for one shard, or, with AllShards as the shard,
+// of a global system. For schedulers.
 func NewBuild(w *World, shardID int, system string) *Build {
 	mustBe(w, "world.NewBuild")
 	w.mustIdle("world.NewBuild")
@@ -57,7 +56,7 @@ func NewBuild(w *World, shardID int, system string) *Build {
 	return b
 }
 
-// AllShards stands for the number of the shard where a global system is meant.
+// AllShards is the shard number that stands for a global system.
 const AllShards = -1
 
 // Finish ends the construction and returns what was declared.
@@ -88,8 +87,8 @@ func (b *Build) Creates(bundles ...ComponentSet) {
 	b.access.Writes = b.access.Writes.Union(b.w.setOf("Build.Creates", bundles))
 }
 
-// Query selects the shard's atoms that match the terms, or for a global system
-// those of all shards; see Term.
+// Query selects the shard's entities that match the terms, or for a global system those of all
+// shards; see Term.
 func (b *Build) Query(terms ...Term) *Query {
 	b.mustOpen("Build.Query")
 	if b.shard == nil {
@@ -115,8 +114,8 @@ func (b *Build) mustHaveShard(call, why string) {
 	}
 }
 
-// reach declares that a component is read in some other shards, and returns which
-// those are, the own one among them.
+// reach declares that a component is read in some other shards. It returns which shards those
+// are, with the own shard added.
 func (b *Build) reach(component int, shards []int) []bool {
 	b.mustHaveShard("world.ReadForeignOf", "it has no neighbours")
 	reach := make([]bool, len(b.w.shards))
@@ -143,7 +142,7 @@ type binding struct {
 	user   *check.User // nil but in the check build
 }
 
-// guard makes the guard of what is bound.
+// guard returns a check.Guard for what is bound.
 func (b *binding) guard(what string) (g check.Guard) {
 	if check.Enabled {
 		g = check.NewGuard(b.user, what)
@@ -171,7 +170,7 @@ func (w *World) bind(call string) binding {
 	return binding{w: w, owner: len(w.shards), idle: true, lookup: &w.lookup, access: &Access{}, call: call, user: w.user}
 }
 
-// bind is a.bind for whoever is asked, nil refused.
+// bind is a.bind; it panics if a is nil.
 func bind(a Binder, call string) binding {
 	if a == nil {
 		panic(fmt.Sprintf("world: %s is asked of nil; ask a *Build in a system's constructor, or a *World between ticks", call))

@@ -10,11 +10,11 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// Bundle creates entities from values of T, a struct whose fields are
-// components. It serves any number of components with one type parameter.
+// Bundle creates entities from values of T, a struct whose fields are components. It serves any
+// number of components with one type parameter.
 //
-// Ownership: the world's; each part belongs to its shard. Create may be called
-// by whoever holds the Actor it is given.
+// Ownership: the world's; each part belongs to its shard. Create may be called by any goroutine
+// that holds the Actor passed to it.
 type Bundle[T any] struct {
 	w        *World
 	name     string
@@ -36,9 +36,9 @@ type bundlePart[T any] struct {
 	scratch T             // a T on the heap
 }
 
-// NewBundle makes a bundle of T's fields. It panics if T is not a struct, or if
-// a field is not a registered component or is the same component as another. A component
-// is no bundle: of one component make a struct with that as its field.
+// NewBundle makes a bundle of T's fields. It panics if T is not a struct, or if a field is not
+// a registered component or is the same component as another field. A component is not a
+// bundle: for a single component, make a struct with that as its field.
 func NewBundle[T any](w *World) *Bundle[T] {
 	mustBe(w, "world.NewBundle")
 	w.mustIdle("world.NewBundle")
@@ -61,7 +61,7 @@ func NewBundle[T any](w *World) *Bundle[T] {
 	b.changing = store.NewKind[change[T]](w.space, changer[T]{b})
 	b.setting = store.NewKind[T](w.space, assigner[T]{b})
 	b.parts = make([]bundlePart[T], len(w.shards))
-	for i, s := range w.shards { // here, so that no first create in a tick has to
+	for i, s := range w.shards { // here, so that the first create in a tick does not have to
 		p := &b.parts[i]
 		p.shard, p.table = s, s.Table(b.set)
 		p.table.Keep()
@@ -85,9 +85,9 @@ func (w *World) refuseComponent(t reflect.Type) {
 	}
 }
 
-// PlaceBy makes place choose the shard of each new entity, 0 to Shards()-1. The
-// default, also for a nil place, is round robin, in runs of 64 to 1024: an eighth of what
-// a shard holds. It is called by whoever creates, ports included, so it must be safe for
+// PlaceBy makes place choose the shard of each new entity, 0 to Shards()-1. The default, also
+// for a nil place, is round robin, in runs of 64 to 1024 entities: an eighth of what a shard
+// holds. place is called by every goroutine that creates, ports included. It must be safe for
 // concurrent use and depend on its argument alone. Systems create in their own shard
 // regardless.
 func (b *Bundle[T]) PlaceBy(place func(T) int) *Bundle[T] {
@@ -96,17 +96,17 @@ func (b *Bundle[T]) PlaceBy(place func(T) int) *Bundle[T] {
 	return b
 }
 
-// Create makes an entity of v's components and returns its handle: at once by a
-// *World, by a *Context or *EntityContext in its own shard, or by that of a global system
-// where a *World would; by a *Port as a request, with the handle good at once and
-// alive after the refresh.
+// Create makes an entity with v's components and returns its handle. A *World creates at once.
+// A *Context or *EntityContext creates at once in its own shard; the Context of a global system
+// creates where a *World would. A *Port sends a request: its handle is good at once, and alive
+// after the refresh.
 //
-// It returns ErrIndexes if no shard has an index left, or if that one has none which
-// PlaceBy chose or which a *Context has; ErrChunks if the world is full; and from a port
-// ErrFull if the request was not accepted; then no slot was used. A *Context
-// must have declared it with Build.Creates.
+// It returns ErrIndexes if no shard has an index left, or if the shard that PlaceBy chose, or
+// that a *Context has, has none left. It returns ErrChunks if the world is full. A port's
+// Create returns ErrFull if the request was not accepted; then no slot was used. A *Context
+// must have declared the bundle with Build.Creates.
 func (b *Bundle[T]) Create(by Actor, v T) (handle.Handle, error) {
-	if w, ok := by.(*World); ok && w == b.w { // apart, for what servers do most
+	if w, ok := by.(*World); ok && w == b.w { // handled here, because servers do this most
 		if w.phase.Load() != phaseIdle {
 			if err := w.unready("Bundle.Create by the World"); err != nil {
 				return handle.None, err
@@ -137,8 +137,8 @@ func (b *Bundle[T]) Create(by Actor, v T) (handle.Handle, error) {
 	return b.createBy(by, &v)
 }
 
-// createBy is Create by all others. It is apart as it defers something, which costs a
-// function some stores whether it does or not.
+// createBy is Create by all other actors. It is a function of its own because it defers
+// something, which costs a function some stores whether it defers or not.
 func (b *Bundle[T]) createBy(by Actor, v *T) (handle.Handle, error) {
 	switch by := by.(type) {
 	case *World:
@@ -173,8 +173,8 @@ func (b *Bundle[T]) createBy(by Actor, v *T) (handle.Handle, error) {
 	panic(embedded(by, "Bundle.Create"))
 }
 
-// elsewhere is Create when the shard whose turn it is has failed: if that has no index
-// left, the next one that has some takes its turn.
+// elsewhere is Create when the shard whose turn it is has failed: if that shard has no index
+// left, the next shard that has one takes the turn.
 //
 //go:noinline
 func (b *Bundle[T]) elsewhere(v *T, full int, err error) (handle.Handle, error) {
@@ -191,10 +191,11 @@ func (b *Bundle[T]) elsewhere(v *T, full int, err error) (handle.Handle, error) 
 	return handle.None, err
 }
 
-// CreateN makes n entities; init, if not nil, fills in each from the zero T. It is called
-// by the calling goroutine, in the order of i. A *World spreads them over its shards in equal runs. By a *Port they are one
-// step, all or none, published at once; init must not use the port. By others,
-// on an error those before it are made; the error says how many.
+// CreateN makes n entities; init, if not nil, fills in each from the zero T. init is called by
+// the calling goroutine, in the order of i. A *World spreads the entities over its shards in
+// equal runs. A *Port sends them in one step, all or none, published at once; init must not use
+// the port. With any other actor, the entities before an error are made, and the error says how
+// many.
 func (b *Bundle[T]) CreateN(by Actor, n int, init func(i int, v *T)) error {
 	_, err := b.appendN(nil, false, by, n, init)
 	return err
@@ -214,7 +215,7 @@ func (b *Bundle[T]) appendN(dst []handle.Handle, want bool, by Actor, n int, ini
 		b.check(by, createNCall(want))
 		return portCreateN(by, b, dst, want, n, init)
 	}
-	var v T // behind what does without it: it is on the heap
+	var v T // after the paths that do not need it: it is on the heap
 	next := func(i int) *T {
 		if init != nil {
 			v = *new(T)
@@ -250,8 +251,8 @@ func (b *Bundle[T]) appendN(dst []handle.Handle, want bool, by Actor, n int, ini
 	return dst, nil
 }
 
-// mayCreateN refuses CreateN, or AppendN if handles are wanted, at the wrong time: what it
-// does by Create would name that.
+// mayCreateN refuses CreateN, or AppendN if handles are wanted, at the wrong time. Without it
+// the panic would name Create.
 func (b *Bundle[T]) mayCreateN(by Actor, want bool) error {
 	call, byWorld := createNCall(want), "Bundle.CreateN by the World"
 	if want {
@@ -271,7 +272,7 @@ func (b *Bundle[T]) mayCreateN(by Actor, want bool) error {
 	return nil
 }
 
-// createNCall names the call that wants handles or does not.
+// createNCall returns the name of the call: AppendN if handles are wanted, else CreateN.
 func createNCall(want bool) string {
 	if want {
 		return "Bundle.AppendN"
@@ -298,7 +299,7 @@ func (b *Bundle[T]) Reserve(w *World, n int) error {
 	return nil
 }
 
-// check refuses whoever is not of the bundle's world.
+// check refuses an actor of another world.
 func (b *Bundle[T]) check(by Actor, call string) {
 	if by == nil || by.world() != b.w {
 		b.w.refuse(by, call, "bundle", b.name)
@@ -315,7 +316,7 @@ func (b *Bundle[T]) placed(v T) int {
 
 func (b *Bundle[T]) part(s *store.Shard) *bundlePart[T] { return &b.parts[s.ID()] }
 
-// store makes the atom in the shard, at once.
+// store creates the atom in the shard, at once.
 func (p *bundlePart[T]) store(v *T) (handle.Handle, error) {
 	if p.plain {
 		return store.CreatePlain(p.shard, p.table, p.fields, v)
@@ -327,7 +328,7 @@ func (p *bundlePart[T]) store(v *T) (handle.Handle, error) {
 	return a.Handle, err
 }
 
-// creator is what requests to create do at the refresh: they store the atoms.
+// creator applies requests to create at the refresh: it stores the atoms.
 type creator[T any] struct{ b *Bundle[T] }
 
 func (c creator[T]) CreateAll(s *store.Shard, creates []store.PendingRequest) {
@@ -367,8 +368,7 @@ func (p *bundlePart[T]) write(a store.Atom, fields []store.Field, v *T) {
 	}
 }
 
-// write stores the fields of v in the row of an atom that has them, in whichever
-// table it is.
+// write stores the fields of v in the row of an atom that has them, whichever table it is in.
 func (b *Bundle[T]) write(s *store.Shard, a store.Atom, v *T) {
 	p := b.part(s)
 	fields := p.fields

@@ -14,18 +14,18 @@ type change[T any] struct {
 	remove store.Set
 }
 
-// adder, remover and changer are what requests to add, remove and exchange do at
-// the refresh. They do not embed what they are of: that would double what is
-// compiled for each component type.
+// adder, remover and changer apply requests to add, remove and exchange at the refresh. They do
+// not embed the component or bundle: that would double what is compiled for each component
+// type.
 type adder[T any] struct{ c *Component[T] }
 
 type remover[T any] struct{ c *Component[T] }
 
 type changer[T any] struct{ b *Bundle[T] }
 
-// Add gives an entity the component; one that has it already gets the value. By a
-// *World at once; by others, a *Context in its own shard and a *EntityContext of its own
-// entity too, as a request that the refresh applies: adding moves the atom to
+// Add gives an entity the component; an entity that has it already gets the value. A *World
+// adds at once. With any other actor Add is a request that the refresh applies, even by a
+// *Context in its own shard or an *EntityContext on its own entity: adding moves the row to
 // another table, and nothing moves while systems run.
 //
 // It returns ErrStale if the entity is known not to be alive, ErrFull if the
@@ -45,8 +45,8 @@ func (c *Component[T]) Add(by Actor, h handle.Handle, v T) error {
 	return request(by, "Component.Add", &c.adding, h, v)
 }
 
-// Remove takes the component from an entity; by whom as of Add. It returns
-// ErrStale, ErrMissing if the entity is known to lack it, or ErrFull.
+// Remove takes the component from an entity, at once or by request as Add does. It returns
+// ErrStale, ErrMissing if the entity is known to lack the component, or ErrFull.
 func (c *Component[T]) Remove(by Actor, h handle.Handle) error {
 	if w, ok := by.(*World); ok && w == c.w {
 		if err := w.idle("Component.Remove by the World"); err != nil {
@@ -72,7 +72,7 @@ func (c *Component[T]) add(l store.Loc, v T) error {
 	a, err := c.w.space.With(l, c.id)
 	if err == nil {
 		*store.Value[T](a, c.id) = v
-		if c.column.Watched() && a.Loc() == l { // it had it
+		if c.column.Watched() && a.Loc() == l { // the entity had it already
 			c.w.space.NoteStored(l, c.id)
 		}
 	}
@@ -101,7 +101,7 @@ func (r remover[T]) Apply(_ *store.Shard, _ handle.Handle, l store.Loc, _ store.
 	return outcomeOf(r.c.remove(l))
 }
 
-// outcomeOf tells a sender what an error at the refresh means.
+// outcomeOf is the outcome of a request whose apply returned err.
 func outcomeOf(err error) store.Outcome {
 	switch err {
 	case nil:
@@ -113,14 +113,14 @@ func outcomeOf(err error) store.Outcome {
 	}
 }
 
-// Add gives an entity all of the bundle's components in one move; those it has
-// already get the values. By whom, and errors, as of Component.Add.
+// Add gives an entity all of the bundle's components in one move; an entity that has some of
+// them already gets the values. At once or by request, and errors, as of Component.Add.
 func (b *Bundle[T]) Add(by Actor, h handle.Handle, v T) error {
 	return b.exchange(by, "Bundle.Add", h, v, nil)
 }
 
-// Exchange is Add that in the same move takes away the components of the given
-// parts, as far as the entity has them. What is in both is kept.
+// Exchange is Add that in the same move takes away the components of the given parts, as far as
+// the entity has them. A component that is both in the bundle and in the parts is kept.
 func (b *Bundle[T]) Exchange(by Actor, h handle.Handle, v T, remove ...ComponentSet) error {
 	return b.exchange(by, "Bundle.Exchange", h, v, remove)
 }

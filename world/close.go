@@ -7,22 +7,23 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// Close ends the world: it destroys every entity, as Clear does, and gives the memory
-// of its tables back. Hooks are called; what they create dies, too. What ports have sent and no refresh has applied is not done: its
-// outcome is Closed, so that nobody waits for ever; call Refresh first to have it done.
-// A world has no goroutines of its own, so there is none to end.
+// Close ends the world: it destroys every entity, as Clear does, and gives the memory of its
+// tables back. Hooks are called; what they create dies, too. Requests that ports have sent and
+// no refresh has applied are not done. Their outcome is Closed, so that no sender waits for
+// ever; call Refresh first to have them done. A world has no goroutines of its own, so there
+// are none to end.
 //
-// A world that is broken is closed already; see BrokenError. So is one that breaks while it
-// is closed: then Close panics with the *BrokenError.
+// A broken world is closed already; see BrokenError. So is a world that breaks while Close
+// runs: then Close panics with the *BrokenError.
 //
-// From then on whatever returns an error returns ErrClosed, ports' requests and a
-// scheduler's Step included. All handles are dead: Alive is false, Status is Stale, Get
-// is nil, and every reference is empty. Everything else panics and says so.
+// From then on every call that returns an error returns ErrClosed, including ports' requests
+// and a scheduler's Step. All handles are dead: Alive is false, Status is Stale, Get is nil,
+// and every reference is empty. All other calls panic with a message that says so.
 //
-// It is for whoever may use the idle World, and panics while a tick or a refresh runs,
-// within what those call (systems, functions, hooks), or within a
-// query loop: stop the scheduler first. Ports may be in use meanwhile. Closing twice is
-// no error; it returns at once, also if the first Close is still under way.
+// Only a goroutine that may use the idle World may call Close. Close panics while a tick or a
+// refresh runs, within what those call (systems, functions, hooks), or within a query loop:
+// stop the scheduler first. Ports may be in use meanwhile. Closing twice is no error; the
+// second call returns at once, even if the first Close is still running.
 func (w *World) Close() {
 	for w.phase.Load() != phaseOver {
 		if w.tryEnterPhase("World.Close", phaseOver) {
@@ -40,17 +41,18 @@ func (w *World) close() {
 	w.markAll()
 	w.refresh.run(serial)
 	w.extensions.all = nil
-	if w.markAll() > 0 { // the extensions have spared some
+	if w.markAll() > 0 { // extensions have spared some
 		w.refresh.run(serial)
 	}
 	w.hooks.all = nil
-	if w.markAll() > 0 { // the hooks have created some
+	if w.markAll() > 0 { // hooks have created some
 		w.refresh.run(serial)
 	}
 	w.drop()
 }
 
-// drop gives the memory back of a world in which all are dead, and tells who waits.
+// drop gives back the memory of a world in which all entities are dead, and notifies senders
+// that wait for an outcome.
 func (w *World) drop() {
 	w.space.Liveness().Cut()
 	for _, m := range w.messages {
@@ -63,7 +65,8 @@ func (w *World) drop() {
 	w.ports.notifyAbandoned()
 }
 
-// Closed reports whether the world is closed, or broken; World.Err tells which. Safe from any goroutine at any time.
+// Closed reports whether the world is closed or broken; World.Err returns which. Safe from any
+// goroutine at any time.
 func (w *World) Closed() bool { return w.closed.Load() }
 
 // markAll marks every entity and returns how many were not marked yet.
@@ -86,8 +89,9 @@ func (p *Port) unusable() error {
 // unusual reports whether a request needs a closer look.
 func (p *Port) unusual() bool { return p.special || p.w.closed.Load() }
 
-// sent puts the port among those the refresh looks at, when requests were published. If
-// the world is closed by now, Close may have emptied the queue before.
+// sent is called when requests were published. It puts the port among those that the refresh
+// looks at. If the world is closed by now, Close may have emptied the queue before the requests
+// came.
 func (p *Port) sent() {
 	p.activate()
 	if p.w.closed.Load() {
@@ -96,9 +100,9 @@ func (p *Port) sent() {
 	runtime.KeepAlive(p) // a port that is not used any more may be closed by its cleanup
 }
 
-// abandon takes what a port has sent out of its queue, and when all are dead tells who
-// waits that the world is closed. Either Close does so, or who has sent too late for that;
-// the lock keeps them apart.
+// abandon takes what a port has sent out of its queue and decides it as Closed, or Broken in a
+// broken world. The outcomes are notified when all entities are dead. It is called by Close, or
+// by a sender whose request came too late for Close; the lock keeps them apart.
 func (t *ports) abandon(w *World, e *endpoint) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -134,7 +138,8 @@ func (t *ports) abandonAll(w *World, of []*endpoint) {
 	}
 }
 
-// notifyAbandoned tells who waits, at the end of Close: who hears it finds all dead.
+// notifyAbandoned notifies outcomes at the end of Close: whoever learns of one finds all
+// entities dead.
 func (t *ports) notifyAbandoned() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -30,17 +30,15 @@ const (
 //		outcome, err := done.Wait(ctx)
 //	}
 //
-// The zero value is ready. It may be used again once its outcome is known. Who
-// only asks for the Outcome needs no memory; the first Wait or Done allocates, later
-// ones do not. Outcomes are told at the end of the refresh, so who learns that an
-// entity was destroyed finds it stale. A Completion must not be copied after its
-// first use.
+// The zero value is ready. A Completion may be used again once its outcome is known. Asking
+// only for the Outcome needs no memory; the first Wait or Done allocates, later ones do not.
+// Outcomes are notified at the end of the refresh: whoever learns that an entity was destroyed
+// finds its handle stale. A Completion must not be copied after its first use.
 //
-// Ownership: the sender arms it; one goroutine may wait; anyone may call
-// Outcome.
+// Ownership: the sender arms it; one goroutine may wait; any goroutine may call Outcome.
 type Completion struct {
 	state  atomic.Uint32                 // an Outcome, or armed
-	signal atomic.Pointer[chan struct{}] // nil until somebody waited
+	signal atomic.Pointer[chan struct{}] // nil until the first Wait or Done
 }
 
 // States of a Completion beside the outcomes.
@@ -71,7 +69,7 @@ func (c *Completion) mustBeFree() {
 func (c *Completion) arm() {
 	c.mustBeFree()
 	if signal := c.signal.Load(); signal != nil {
-		select { // one that nobody waited for
+		select { // a signal that was never received
 		case <-*signal:
 		default:
 		}
@@ -79,18 +77,18 @@ func (c *Completion) arm() {
 	c.state.Store(armed)
 }
 
-// forget is for a request that was not accepted: there is no outcome.
+// forget resets the Completion of a request that was not accepted: there is no outcome.
 func (c *Completion) forget() { c.state.Store(uint32(Undecided)) }
 
-// disarm is for a request that was taken back. Who waits is woken.
+// disarm resets the Completion of a request that was taken back, and wakes a waiting goroutine.
 func (c *Completion) disarm() { (*finisher)(c).Finish(Undecided) }
 
-// finisher is a Completion as the refresh sees it: what tells the outcome is not for users.
+// finisher is a Completion as the refresh sees it. Its method Finish is not for users.
 type finisher Completion
 
 // Finish is called by the refresh, once for each request.
 func (c *finisher) Finish(o Outcome) {
-	c.state.Store(telling | uint32(o)) // before it looks whether somebody waits
+	c.state.Store(telling | uint32(o)) // before looking for a signal, which Done stores before it looks at state
 	if signal := c.signal.Load(); signal != nil {
 		signalOnce(*signal)
 	}
@@ -105,17 +103,17 @@ func (c *Completion) Outcome() Outcome {
 	return Undecided
 }
 
-// Done returns a channel on which one value comes when the outcome of the request
-// under way is known, for use in a select. The request must have been sent; the
-// channel is the same for all requests of the Completion.
+// Done returns a channel that gets one value when the outcome of the request under way is
+// known, for use in a select. The request must have been sent. The channel is the same for all
+// requests of the Completion.
 func (c *Completion) Done() <-chan struct{} {
 	if signal := c.signal.Load(); signal != nil {
 		return *signal
 	}
 	signal := make(chan struct{}, 1)
-	c.signal.Store(&signal) // before it looks whether there is an outcome
+	c.signal.Store(&signal) // before looking for an outcome
 	if c.outcome() != armed {
-		signalOnce(signal) // Finish may have come too early to see it
+		signalOnce(signal) // Finish may have run before the signal was stored
 	}
 	return signal
 }
@@ -128,13 +126,13 @@ func signalOnce(to chan<- struct{}) {
 	}
 }
 
-// Wait waits for the outcome. It returns at once Undecided if no request is under way.
-// It returns Undecided and the context's error if that ends first: the request is still
-// under way, the next refresh applies it, and the Completion must not be used for another
-// until then.
+// Wait waits for the outcome. If no request is under way, it returns at once with Undecided or
+// the outcome of the last request. If the context ends first, it returns Undecided and the
+// context's error: the request is still under way, the next refresh applies it, and the
+// Completion must not be used for another until then.
 //
-// Outcomes come of refreshes. When no more ticks come, as after Scheduler.Run has returned,
-// a Wait with context.Background() lasts until somebody calls World.Close.
+// Outcomes come from refreshes. When no more ticks come, for example after Scheduler.Run has
+// returned, a Wait with context.Background() lasts until World.Close is called.
 func (c *Completion) Wait(ctx context.Context) (Outcome, error) {
 	for c.state.Load() == armed {
 		select {

@@ -8,16 +8,16 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// Context is what a system acts through: its shard at once, the rest of the
-// world by request. The Context of a global system, which has no shard, acts on
-// every shard at once if the system asked for something there; if it asked for
-// resources and foreign reads alone, all it does is by request.
+// Context is what a system acts through: on its own shard at once, on the rest of the world by
+// request. A global system has no shard. Its Context acts on every shard at once if the system
+// asked for something in the shards. If the system asked only for resources and foreign reads,
+// everything it does is by request.
 //
-// Each request of a Context is accepted or refused on its own: there is no batch of which
-// all or none are done. Do not count on the second because the first was accepted. When one
-// is refused with ErrFull, leave in the components what it was about, and ask again in the
-// next tick: take the gold out of the account only when the request that gives it to
-// another was accepted.
+// Each request of a Context is accepted or refused on its own: there is no batch that is done
+// as a whole or not at all. Do not expect the second request to be accepted because the first
+// one was. When one is refused with ErrFull, leave in the components what it was about, and ask
+// again in the next tick. For example, take the gold out of the account only when the request
+// that gives it to another entity was accepted.
 //
 // Ownership: the worker that runs the shard, while the system runs.
 type Context struct {
@@ -34,7 +34,7 @@ type Context struct {
 	failures []*CallError  // of the last refresh
 	omitted  int           // how many more there were
 	broken   []*HookError  // as failures
-	hook     bool          // it is a hook that runs
+	hook     bool          // a hook is running
 
 	// For the check build.
 	turn     check.Turn
@@ -42,8 +42,8 @@ type Context struct {
 	occupant store.Occupant
 }
 
-// newContext makes the Context of a shard, or with owner the number of shards
-// and no shard that of the global systems.
+// newContext makes the Context of a shard. With the number of shards as owner, and no shard, it
+// makes the Context of the global systems.
 func newContext(w *World, owner int, s *store.Shard) *Context {
 	c := &Context{
 		w: w, shard: s, lookup: w.space.Lookup,
@@ -63,9 +63,8 @@ func (c *Context) world() *World {
 // Tick returns the number of the tick, from 0.
 func (c *Context) Tick() uint64 { return c.w.tick.Load() }
 
-// Delta returns the simulated time from one run of the system to the next, in
-// seconds: that of a tick, or of several for a system that does not run in every
-// tick.
+// Delta returns the simulated time from one run of the system to the next, in seconds: the time
+// of one tick, or of several for a system that does not run in every tick.
 func (c *Context) Delta() float64 { return c.delta }
 
 // Shard returns the number of the shard the system runs on, or AllShards for a
@@ -83,8 +82,8 @@ func (c *Context) Shards() int { return len(c.w.shards) }
 // System returns the name of the running system.
 func (c *Context) System() string { return c.system }
 
-// Count returns the number of atoms in the shard, marked ones included. A global
-// system that asked for something in the shards gets that of the world.
+// Count returns the number of entities in the shard, marked ones included. For a global system
+// that asked for something in the shards, it returns the number in the world.
 func (c *Context) Count() int {
 	c.mustRun("Context.Count")
 	if c.shard != nil {
@@ -104,8 +103,8 @@ func (c *Context) Count() int {
 // is alive until the refresh.
 func (c *Context) Alive(h handle.Handle) bool { return c.w.space.Alive(h) }
 
-// Status tells what a handle stands for. Dying is told of the own shard's atoms
-// alone; a marked one elsewhere is Alive.
+// Status returns what a handle stands for. It returns Dying only for entities of the own shard;
+// a marked entity elsewhere is Alive.
 func (c *Context) Status(h handle.Handle) Status {
 	c.mustRun("Context.Status")
 	if l := c.w.space.Locate(h); l != 0 && c.owns(l) && c.w.space.Marked(l) {
@@ -114,16 +113,16 @@ func (c *Context) Status(h handle.Handle) Status {
 	return status(c.w, h)
 }
 
-// Owns reports whether the entity's atom is in the shard the system runs on.
+// Owns reports whether the entity is in the shard the system runs on.
 func (c *Context) Owns(h handle.Handle) bool {
 	c.mustRun("Context.Owns")
 	l := c.w.space.Locate(h)
 	return l != 0 && c.owns(l)
 }
 
-// Locate returns where the entity's atom is, for the accessors' At, or 0 if it
-// is not alive. An atom of another shard is not found by this shard's
-// accessors. That the system is running is unchecked in a release build.
+// Locate returns the entity's location, for the accessors' At, or 0 if the entity is not alive.
+// This shard's accessors do not find an entity of another shard. A release build does not check
+// that the system is running.
 func (c *Context) Locate(h handle.Handle) store.Loc {
 	if check.Enabled {
 		c.mustRun("Context.Locate")
@@ -131,7 +130,7 @@ func (c *Context) Locate(h handle.Handle) store.Loc {
 	return c.lookup.Locate(h)
 }
 
-// Has reports whether the entity is one of the shard's and has the component.
+// Has reports whether the entity is in the shard and has the component.
 func (c *Context) Has(h handle.Handle, x AnyComponent) bool {
 	c.mustRun("Context.Has")
 	l := c.w.space.Locate(h)
@@ -139,10 +138,9 @@ func (c *Context) Has(h handle.Handle, x AnyComponent) bool {
 	return l != 0 && c.owns(l) && c.w.space.Set(l).Has(id)
 }
 
-// Destroy marks an entity of the shard, or requests that another's be
-// destroyed: either way it goes at the refresh. Destroying twice is no error.
-// It returns ErrStale for a handle that is not alive, and ErrFull if the
-// request was not accepted.
+// Destroy marks an entity of the shard, or requests that an entity of another shard be
+// destroyed: either way the entity is removed at the refresh. Destroying twice is no error. It
+// returns ErrStale for a handle that is not alive, and ErrFull if the request was not accepted.
 func (c *Context) Destroy(h handle.Handle) error {
 	c.mustRun("Context.Destroy")
 	l := c.w.space.Locate(h)
@@ -167,8 +165,8 @@ func (c *Context) owns(l store.Loc) bool {
 // the worker that runs the shard. A global system with Whole access may be
 // started only while no shard is running.
 //
-// In the check build this hashes what the system may read and not write, which
-// costs by its bytes, for Returned to compare.
+// In the check build Start hashes what the system may read but not write, for Returned to
+// compare. That costs in proportion to the bytes.
 func (c *Context) Start(system string, access *Access) {
 	c.system, c.access, c.delta = system, access, access.Delta
 	c.random.fresh = false
@@ -188,9 +186,9 @@ func (c *Context) Start(system string, access *Access) {
 	}
 }
 
-// Returned says that the system returned of itself. In the check build it panics
-// if rows that the system asked to read, and not to write, are not what they were.
-// For schedulers, which call it as part of the system.
+// Returned notes that the system has returned normally. In the check build it panics if rows
+// that the system asked to read, and not to write, have changed. For schedulers, which call it
+// as part of the system.
 func (c *Context) Returned() {
 	if check.Enabled {
 		c.mustBeUnwritten()

@@ -24,23 +24,23 @@ var (
 	// ErrFailed is returned for a question whose function panicked, and for a batch in
 	// which a CreateN did.
 	ErrFailed = errors.New("world: the function panicked")
-	// ErrUnasked is returned for an answer that nobody asked for.
+	// ErrUnasked is returned for an answer when no request was sent for it.
 	ErrUnasked = errors.New("world: no request is under way")
-	// ErrClosed is returned by a closed port, and by whatever asks something of a
-	// closed world.
+	// ErrClosed is returned by a closed port, and by every call on a closed world that returns
+	// an error.
 	ErrClosed = errors.New("world: the port, or its world, is closed")
-	// ErrBroken is returned by a world that a panic in a refresh has broken, wrapped in a
-	// *BrokenError, which tells the cause. Such a world is closed: it is an ErrClosed.
+	// ErrBroken is returned by a world that a panic in a refresh has broken. It is wrapped in a
+	// *BrokenError, which has the cause. Such a world is closed: ErrBroken is an ErrClosed.
 	ErrBroken = fmt.Errorf("%w: a panic in a refresh broke it", ErrClosed)
 	// ErrPorts is returned when as many ports are open as PortsMax allows.
 	ErrPorts = errors.New("world: too many open ports")
-	// ErrIndexes is returned when a shard has given all of its indexes.
+	// ErrIndexes is returned when a shard has no index left to give.
 	ErrIndexes = store.ErrIndexes
-	// ErrChunks is returned when a shard has given all of its chunk numbers.
+	// ErrChunks is returned when a shard has no chunk number left to give.
 	ErrChunks = store.ErrChunks
 )
 
-// errorOf is what an outcome means to who waits for an answer.
+// errorOf is the error that an outcome means for whoever waits for an answer.
 func errorOf(o Outcome) error {
 	switch o {
 	case Applied:

@@ -1,24 +1,24 @@
 package world
 
-// Event is what can happen to an entity, as far as hooks are told; or several, joined
-// by |.
+// Event is a kind of thing that happens to entities and that hooks are called for; or several,
+// joined by |.
 type Event uint8
 
-// The events, in the order in which hooks are told of them.
+// The events, in the order in which hooks are called for them.
 const (
-	// OnCreate tells of entities that were created with all of the hook's components.
+	// OnCreate is for entities that were created with all of the hook's components.
 	OnCreate Event = 1 << iota
-	// OnRemove tells of entities that had all of the components and have not now. The
-	// values are gone.
+	// OnRemove is for entities that had all of the components and no longer do. The values are
+	// gone.
 	OnRemove
-	// OnAdd tells of entities that have all of the components now and had not.
+	// OnAdd is for entities that now have all of the components and did not before.
 	OnAdd
-	// OnSet tells of entities that have all of the components and of which one was
-	// stored anew: by Set, or by Add or Exchange of what they had. What is written
-	// through a Writer or an EntityContext is not told of; ask Query.ChunksSince for that.
+	// OnSet is for entities that have all of the components and in which one of them was stored
+	// anew: by Set, or by Add or Exchange of a component that they had. It does not report what
+	// is written through a Writer or an EntityContext; ask Query.ChunksSince for that.
 	OnSet
-	// OnDestroy tells of entities that have all of the components and die in this
-	// refresh. The components hold their last values.
+	// OnDestroy is for entities that have all of the components and die in this refresh. The
+	// components hold their last values.
 	OnDestroy
 
 	events = iota

@@ -7,35 +7,35 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// Extension is what a package beside the core keeps about entities: a relation
-// among them, an index of them. It takes part in each refresh, after all requests on
-// single entities were applied and before anyone is destroyed:
+// Extension is what a package outside the core keeps about entities, such as a relation among
+// them or an index of them. It takes part in each refresh, after all requests on single
+// entities were applied and before any entity is destroyed:
 //
 //	its Requests, in order           the functions that NewRequests was given
-//	Spare, until none spares more    who must not die
-//	Spread, until none marks more    who dies with them
+//	Spare, until none spares more    find entities that must not die
+//	Spread, until none marks more    find entities that die with them
 //	Settle                           what is left to tidy
 //
-// An extension that panics, or ends its goroutine, breaks the world, as do the functions that
-// NewRequests is given: it may have changed in part. See BrokenError.
+// An extension that panics, or ends its goroutine, breaks the world, because it may have
+// changed in part. The functions that NewRequests was given do so as well. See BrokenError.
 //
 // Ownership: the coordinator calls, while no shard runs.
 type Extension interface {
 	// Begin is called when a tick begins. From here to the refresh the extension
 	// must not change, so that systems may read it.
 	Begin()
-	// Spare looks at the marked and takes marks off with DyingSet.Spare. It reports
-	// whether it did.
+	// Spare looks at the marked entities and removes marks with DyingSet.Spare. It reports
+	// whether it removed any.
 	Spare(d *DyingSet) bool
-	// Spread is told of those of d.All from the given position on, and marks others
-	// with DyingSet.Mark. It is not told of whom it marks itself.
+	// Spread handles the entities of d.All from the given position on, and marks others with
+	// DyingSet.Mark. It is not called again for those it marks itself.
 	Spread(d *DyingSet, from int)
-	// Settle is called when it is known who dies.
+	// Settle is called when it is known which entities die.
 	Settle()
 }
 
-// Extend makes an extension take part in the world's refreshes, behind those that
-// were there before. The world must be idle. Entities that are marked by then die without it.
+// Extend makes an extension take part in the world's refreshes, after the extensions that were
+// added before. The world must be idle. Entities that are marked already die without it.
 func (w *World) Extend(x Extension) {
 	w.mustIdle("World.Extend")
 	if x == nil {
@@ -48,19 +48,17 @@ func (w *World) Extend(x Extension) {
 	}
 }
 
-// Idle reports whether no tick or refresh is running: whether the *World may be used. Safe
-// from any goroutine, but what it says of a tick that another goroutine may begin is
-// soon old.
+// Idle reports whether no tick or refresh is running, so that the *World may be used. Safe from
+// any goroutine; but if another goroutine may begin a tick, the answer is soon out of date.
 func (w *World) Idle() bool { return w.phase.Load() == phaseIdle }
 
-// Bound returns the world that an extension's accessor is asked of, and panics if it
-// is too late or too early for that: of a *World if it is not idle. call names what is
-// asked, as in "Relation.Read".
+// Bound returns the world that an extension's accessor is asked of. It panics if this is the
+// wrong time to ask: for a *World, if it is not idle. call names what is asked, as in
+// "Relation.Read".
 func Bound(a Binder, call string) *World { return bind(a, call).w }
 
-// Requests is the right to send requests of one kind to an extension. They may
-// concern any entities of any shards: the coordinator applies them, one after the
-// other.
+// Requests is the right to send requests of one kind to an extension. They may concern any
+// entities of any shards: the coordinator applies them, one after the other.
 //
 // Ownership: the extension's. Send may be called by whoever holds the Actor.
 type Requests[T any] struct {
@@ -70,9 +68,9 @@ type Requests[T any] struct {
 	do   func(h handle.Handle, v *T) Outcome
 }
 
-// NewRequests makes a kind of request that do is called with, at the refresh, for
-// the entity that it was sent with, if that is alive and not marked. The outcome is
-// told to who waits. name is for panics.
+// NewRequests makes a kind of request. At the refresh do is called for the entity that the
+// request was sent with, if that entity is alive and not marked. What do returns is the outcome
+// of the request. name is for panics.
 func NewRequests[T any](w *World, name string, do func(h handle.Handle, v *T) Outcome) *Requests[T] {
 	mustBe(w, "world.NewRequests")
 	w.mustIdle("world.NewRequests")
@@ -98,8 +96,8 @@ func (r *Requests[T]) Dying(h handle.Handle) bool {
 }
 
 // Send sends a request of a *Context, *EntityContext or *Port about an entity. It returns
-// ErrStale for one that a system knows not to be alive, ErrFull if it was not
-// accepted. An idle *World sends none: what it wants is done at once.
+// ErrStale for an entity that a system knows not to be alive, and ErrFull if the request was
+// not accepted. An idle *World sends no requests: it acts at once.
 func (r *Requests[T]) Send(by Actor, h handle.Handle, v T) error {
 	r.Check(by)
 	if _, ok := by.(*World); ok {

@@ -88,8 +88,7 @@ func (w *World) Observe(name string, on Event, build func(b *Build) func(c *Cont
 	return h
 }
 
-// construct runs the hook's constructor for a shard. It repeats a panic of it with the hook's
-// name.
+// construct runs the hook's constructor for a shard. It adds the hook's name to a panic in it.
 func (h *Hook) construct(shard int, build func(*Build) func(*Context, Event, []handle.Handle)) (func(*Context, Event, []handle.Handle), *Access) {
 	b := NewBuild(h.w, shard, h.label)
 	defer func() {

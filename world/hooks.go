@@ -7,17 +7,17 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// hooks are those of a world.
+// hooks holds the hooks of a world.
 //
 // Ownership: the world's, on an idle world; in a refresh the coordinator reads them.
 type hooks struct {
 	w       *World
 	all     []*Hook
-	on      Event // of all
+	on      Event // the events of all hooks
 	callers []hookCaller
 }
 
-// add makes the shards note what a hook wants to be told of.
+// add adds a hook and makes the shards note the events that it is called on.
 func (k *hooks) add(h *Hook) {
 	if k.w == nil {
 		k.w, k.callers = h.w, make([]hookCaller, len(h.w.shards))
@@ -30,8 +30,8 @@ func (k *hooks) add(h *Hook) {
 	k.watch()
 }
 
-// watch tells the shards what to note. Who changes or is set after it was created is
-// told of as created, so creates are noted for those events as well.
+// watch sets what the shards note. An entity that changes or is set after it was created counts
+// as created only, so creates are noted for those events as well.
 func (k *hooks) watch() {
 	var watch store.Watch
 	for _, h := range k.all {
@@ -46,7 +46,7 @@ func (k *hooks) watch() {
 	k.w.space.SetWatch(watch, k.w.shards, k.w.columns)
 }
 
-// due makes everything ready for the hooks, and returns how much there is to tell.
+// due prepares for calling the hooks. It returns how many changes and deaths there are.
 func (k *hooks) due() int {
 	n, w := 0, k.w
 	for _, c := range w.contexts {
@@ -81,13 +81,13 @@ func (x *hookCaller) init(of *hooks, i int) {
 	x.aside.init(func() {
 		for x.next < events*len(of.all) {
 			on, hook := Event(1)<<(x.next/len(of.all)), of.all[x.next%len(of.all)]
-			x.next++ // before the call: who is ended is gone on behind
+			x.next++ // before the call: if a hook ends the goroutine, the next run goes on after it
 			x.one(hook, on)
 		}
 	})
 }
 
-// call tells all hooks of what has happened.
+// call calls all hooks for what has happened on the shard.
 func (x *hookCaller) call() {
 	if x.shard.Noted()+x.shard.MarkedRows() == 0 {
 		return
@@ -99,7 +99,7 @@ func (x *hookCaller) call() {
 	x.shard.EndNotify()
 }
 
-// one tells a hook of an event.
+// one calls a hook for one event.
 func (x *hookCaller) one(h *Hook, on Event) {
 	if h.on&on == 0 || !h.Enabled(x.shard.ID()) {
 		return
@@ -121,7 +121,7 @@ func (x *hookCaller) one(h *Hook, on Event) {
 	}
 }
 
-// call calls the hook on a shard, and keeps what it panics with.
+// call calls the hook on a shard, and keeps the panic if there is one.
 func (h *Hook) call(c *Context, on Event, hs []handle.Handle) {
 	p, returned := &h.parts[c.Shard()], false
 	defer func() {

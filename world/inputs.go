@@ -133,7 +133,7 @@ func (s *partitionRecorder) record(x *partition, cut uint32) (seen []uint32) {
 
 func (s *partitionRecorder) look() {
 	for _, from := range s.partition.producers {
-		if from.port == nil { // its port is closed
+		if from.port == nil { // a shard's outbox: no system runs now, so nothing is being sent
 			s.seen = append(s.seen, from.queue.Sent())
 			continue
 		}

@@ -10,35 +10,36 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// Port is one outside sender: what a goroutine outside of the tick holds to act
-// on the world at any time. Checks are answered at once; everything else is a
-// request that the next refresh applies, in the order sent. What was sent in
-// time for a refresh is decided by one cut through all ports: if one request
-// can have caused another, they are never applied in different order.
+// Port is one outside sender: a goroutine outside of the tick holds it to act on the world at
+// any time. Checks are answered at once; everything else is a request that the next refresh
+// applies, in the order sent. One cut through all ports decides which requests were sent in
+// time for a refresh: if one request can have caused another, they are never applied in the
+// opposite order.
 //
-// What a port has under way is limited by Options.QueueRequests and QueueBytes. A
-// request beyond is refused with ErrFull, and counted, or waits for the refresh
-// to make room; see Within.
+// Options.QueueRequests and QueueBytes limit what a port has under way. A request beyond the
+// limit is refused with ErrFull, and counted, or waits for the refresh to make room; see
+// Within.
 //
-// The handles of what a port creates have a home of their own, behind the shards: see World.Shards.
+// The handles of entities that a port creates have a home of their own, numbered after the
+// shards: see World.Shards.
 //
-// Ownership: one goroutine at a time; several share one behind a mutex of
-// theirs. Open as many as there are senders: an idle port takes less than 1 KB,
-// and costs the refresh nothing.
+// Ownership: one goroutine at a time; several goroutines share a port behind a mutex of their
+// own. Open as many ports as there are senders: an idle port takes less than 1 KB, and costs
+// the refresh nothing.
 type Port struct {
 	sender
 	*endpoint
 	cursor int32 // shard of the next new entity, round robin
-	run    int32 // how many more go there
+	run    int32 // how many more are created there
 
-	// What may be not as usual; special says that it must be looked at.
+	// Unusual conditions; special says that they must be looked at.
 	special bool
 	closed  bool
 	inUse   atomic.Bool     // for the check build
-	notify  *Completion     // learns of the next request
+	notify  *Completion     // learns the outcome of the next request
 	within  context.Context // the next request waits for room until this ends
 	batch   *batch          // under way
-	spare   *batch          // for the next time
+	spare   *batch          // kept for the next batch
 }
 
 func (p *Port) world() *World {
@@ -54,21 +55,21 @@ func (p *Port) Number() int { return int(p.number) }
 // Alive reports whether the entity is alive.
 func (p *Port) Alive(h handle.Handle) bool { return p.w.space.Alive(h) }
 
-// Status tells what a handle stands for. It never tells Dying: that an entity
-// is marked is known to its owner alone.
+// Status returns what a handle stands for. It never returns Dying: only the entity's owner
+// knows that the entity is marked.
 func (p *Port) Status(h handle.Handle) Status { return status(p.w, h) }
 
-// Notify makes c learn the outcome of the next request, and of no other: of the first one
-// in a batch. A second Notify before it takes the place of the first. A request that is
-// refused is none: c is free again.
+// Notify makes c learn the outcome of the next request, and of no other; if that is a batch, of
+// its first request. A second Notify before that request replaces the first. If the request is
+// refused there is no outcome, and c is free again.
 func (p *Port) Notify(c *Completion) *Port {
 	p.notify, p.special = c, true
 	return p
 }
 
-// Within makes the next request, or batch, wait for room if the queue is full,
-// until the context ends: then the request fails with the context's error, and
-// was not sent. It returns ErrTooLarge at once for what no queue has room for.
+// Within makes the next request, or batch, wait for room if the queue is full, until the
+// context ends: then the request fails with the context's error, and was not sent. A request
+// that is too large for any queue returns ErrTooLarge at once.
 func (p *Port) Within(ctx context.Context) *Port {
 	if ctx == nil {
 		panic("world: Port.Within of a nil Context; pass one that ends, or context.Background")
@@ -88,13 +89,13 @@ func (p *Port) Waiting() int {
 // Rejected returns how many requests were refused because the queue was full.
 func (p *Port) Rejected() uint64 { return p.rejected }
 
-// Destroy requests that an entity be destroyed. It returns ErrFull if the
-// request was not accepted. Whether this request destroyed it, or it was gone
-// already, is the outcome: Applied or Gone.
+// Destroy requests that an entity be destroyed. It returns ErrFull if the request was not
+// accepted. The outcome is Applied if this request destroyed the entity, and Gone if the entity
+// was gone already.
 func (p *Port) Destroy(h handle.Handle) error { return p.sendBare(store.Destroying(), h) }
 
-// Close closes the port: what was sent is still applied and the handles it had
-// in hand go back. Closing twice is no error.
+// Close closes the port. What was sent is still applied, and the handles that the port had in
+// hand go back. Closing twice is no error.
 func (p *Port) Close() {
 	if p.batch != nil {
 		panic(fmt.Sprintf("world: Port.Close within a batch of port %d; close it after it", p.number))
@@ -138,8 +139,8 @@ func portSend[T any](p *Port, k *store.Kind[T], h handle.Handle, v T) error {
 	return nil
 }
 
-// portCreate takes a handle and sends the bundle after it. Room is made sure of
-// first, so that a refused create costs no slot.
+// portCreate takes a handle and sends the bundle with it. It first makes sure that there is
+// room, so that a refused create costs no slot.
 func portCreate[T any](p *Port, b *Bundle[T], v *T) (handle.Handle, error) {
 	if check.Enabled {
 		p.enter()
@@ -171,8 +172,8 @@ func portCreate[T any](p *Port, b *Bundle[T], v *T) (handle.Handle, error) {
 	return h, nil
 }
 
-// ready makes sure that n requests of a weight can be sent, when something is not
-// as usual: there is no room, the port or the world is closed, or somebody is to be told.
+// ready makes sure that n requests of a weight can be sent, when something is unusual: there is
+// no room, the port or the world is closed, or a Completion waits to be armed.
 func (p *Port) ready(n int, weight uint32) error {
 	if c := p.notify; c != nil && c.outcome() == armed {
 		p.notify = nil // the request that panics here is the one it was for
@@ -237,13 +238,13 @@ func (p *Port) await(n int, weight uint32) error {
 		p.room = make(chan struct{}, 1)
 	}
 	for {
-		p.waiting.Store(true) // before looking: who makes room looks after
+		p.waiting.Store(true) // before looking for room: the refresh makes room first and looks at waiting after
 		empty := p.out.Waiting() == 0
 		if p.out.Room(n, weight) {
 			p.waiting.Store(false)
 			return nil
 		}
-		if empty { // it is full of the batch itself
+		if empty { // the batch alone fills the queue
 			p.waiting.Store(false)
 			return p.tooLarge(n, weight)
 		}
@@ -259,13 +260,13 @@ func (p *Port) await(n int, weight uint32) error {
 	}
 }
 
-// tooLarge is the ErrTooLarge of n requests, with what the batch under way has.
+// tooLarge returns the ErrTooLarge of n requests and what the batch under way has.
 func (p *Port) tooLarge(n int, weight uint32) error {
 	requests, bytes := p.out.Staged()
 	return tooLarge(requests+n, bytes+store.BytesOf(n, weight), "QueueRequests", p.maxRequests, "QueueBytes", p.maxBytes)
 }
 
-// refuse lets go of the request that was not accepted.
+// refuse drops what belongs to a request that was not accepted.
 func (p *Port) refuse(err error) {
 	if p.batch != nil && p.batch.err == nil {
 		p.batch.err = err
@@ -280,7 +281,7 @@ func (p *Port) refuse(err error) {
 	p.special = true // to be looked at again
 }
 
-// finisher returns who learns the outcome of the request that is being sent.
+// finisher returns what learns the outcome of the request that is being sent.
 func (p *Port) finisher() store.Finisher {
 	if p.notify == nil {
 		return nil
@@ -298,7 +299,7 @@ func (p *Port) armed() store.Finisher {
 	return (*finisher)(c)
 }
 
-// send hands over what was pushed, unless a batch is under way.
+// send publishes what was pushed, unless a batch is under way.
 func (p *Port) send() {
 	if p.batch == nil {
 		p.out.Publish()
@@ -306,7 +307,7 @@ func (p *Port) send() {
 	}
 }
 
-// draw makes sure of n handles in hand.
+// draw makes sure that there are n handles in hand.
 func (p *Port) draw(n int) error {
 	err := p.endpoint.draw(p.w.portSlots, n, p.w.epoch.Load())
 	if err != nil {
@@ -326,8 +327,8 @@ func (p *Port) take() handle.Handle {
 	return h
 }
 
-// portRun is how many new entities of a port in a row go to the same shard: as
-// many as share a cache line or two of slots.
+// portRun is how many new entities of a port in a row are created in the same shard: as many as
+// share a cache line or two of slots.
 const portRun = 16
 
 // next is the shard of a new entity: round robin, in runs.

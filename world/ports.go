@@ -36,13 +36,13 @@ type ports struct {
 	}
 }
 
-// OpenPort opens a port. Safe from any goroutine at any time. It returns
-// ErrPorts if as many are open as Options.PortsMax allows; a closed one counts
-// until the refresh has taken what it had sent. It returns ErrClosed once the world
-// is closed, and ErrFed while a log is replayed.
+// OpenPort opens a port. Safe from any goroutine at any time. It returns ErrPorts if
+// Options.PortsMax ports are open already; a closed port counts until the refresh has taken
+// what it had sent. It returns ErrClosed once the world is closed, and ErrFed while a log is
+// replayed.
 //
-// A port that is dropped without Close is closed when the collector finds it. Which
-// handles others are given then goes by that time: where runs must be equal, close ports.
+// A port that is dropped without Close is closed when the collector finds it. The handles that
+// other ports get then depend on when that happens: close ports where runs must be equal.
 func (w *World) OpenPort() (*Port, error) {
 	m := &w.ports.mu
 	m.Lock()
@@ -81,15 +81,16 @@ func (w *World) OpenPort() (*Port, error) {
 func closeDropped(of weak.Pointer[endpoint]) {
 	e := of.Value()
 	if e == nil {
-		return // so is the world
+		return // the world was collected too
 	}
 	if l := e.queue.Load(); l != nil {
-		l.Waiting() // what the sender did before it last published has happened
+		l.Waiting() // an atomic load, so that what the sender did before it last published is visible
 	}
 	e.ports.close(e)
 }
 
-// close puts back what a port has in hand and lets go of it when its queue is empty.
+// close puts back the handles that a port has in hand. Its number is freed when its queue is
+// empty.
 func (t *ports) close(e *endpoint) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -103,9 +104,9 @@ func (t *ports) close(e *endpoint) {
 	t.closed.Store(true)
 }
 
-// cut ends the epoch and returns it: what was sent in it, or before, is to be taken.
-// While no port was ever opened there is no one who sends at the same time, and the
-// epoch goes on; what the first port sends from now on waits for the next refresh.
+// cut ends the epoch and returns it: what was sent in it, or before, is taken by this refresh.
+// While no port was ever opened nothing is sent at the same time, and the epoch goes on; what
+// the first port sends from now on waits for the next refresh.
 func (t *ports) cut(epoch *atomic.Uint32) (last uint32, ports bool) {
 	if t.active.Load() == nil {
 		return epoch.Load(), false
@@ -150,8 +151,8 @@ func (t *ports) retireClosed() {
 			kept = append(kept, e)
 			continue
 		}
-		// A bit set after collect, for a request that was still drained, must not
-		// be taken for one of the number's next port.
+		// A bit may have been set after collect, for a request that was still drained. It must
+		// not count for the next port with this number.
 		e.active.And(^e.bit())
 		t.mu.byNumber[e.number] = nil
 		t.mu.free = append(t.mu.free, int(e.number))

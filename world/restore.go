@@ -21,9 +21,9 @@ var (
 	ErrUsed = store.ErrUsed
 )
 
-// Layout is what handles must have in common to be good in another world: the widths
-// of their fields, and the number of shards, behind which the home of what ports
-// create is numbered.
+// Layout is what two worlds must have in common for handles of one to be good in the other: the
+// widths of the handle's fields, and the number of shards. The home of what ports create has
+// the number after those of the shards.
 type Layout struct {
 	ShardBits, IndexBits, VersionBits, Shards int
 }
@@ -33,9 +33,9 @@ func (w *World) Layout() Layout {
 	return Layout{handle.ShardBits, handle.IndexBits, handle.VersionBits, len(w.shards)}
 }
 
-// Vacant returns what a saved state needs beside the entities, for Restoration.Free
-// and Retire in this order: the handles that slots which are free now give next, and
-// the last handles of those that are used up. For an idle world, right behind a
+// Vacant returns what a saved state needs besides the entities. free has the handles that free
+// slots give next, for Restoration.Free; retired has the last handles of slots that are used
+// up, for Restoration.Retire. Pass them on in this order. For an idle world, right after a
 // refresh.
 func (w *World) Vacant() (free, retired []handle.Handle) {
 	w.mustIdle("World.Vacant")
@@ -45,7 +45,7 @@ func (w *World) Vacant() (free, retired []handle.Handle) {
 	return w.portSlots.AppendVacant(free, retired)
 }
 
-// Restoration is what World.Restore restores by.
+// Restoration is what the function given to World.Restore restores with.
 //
 // Ownership: as of the idle *World, until Restore returns.
 type Restoration struct {
@@ -54,22 +54,22 @@ type Restoration struct {
 	done bool
 }
 
-// Restore makes entities with given handles, as a saved state has them: fill makes
-// them by Bundle.Recreate, and says by Free and Retire what other slots are to give.
-// For a new world: one that has given no handle yet. Systems may have been built, components
-// and bundles made, and ports opened, which create nothing until Restore returns:
-// they get ErrIndexes.
+// Restore makes entities with given handles, from a saved state. fill makes them with
+// Bundle.Recreate, and says with Free and Retire what the other slots give next. Restore is for
+// a new world, which has given no handle yet. Systems may have been built, components and
+// bundles made, and ports opened; until Restore returns, ports create nothing and get
+// ErrIndexes.
 //
-// What fill says nothing of is free: slots below those that were given are given
-// before fresh ones. In a world whose stale handles may still be known somewhere, each
-// slot that was ever used must be mentioned; otherwise they become good again.
+// A slot that fill does not mention is free: those below slots that were given are used before
+// fresh ones. If stale handles of the world may still be known somewhere, fill must mention
+// each slot that was ever used; otherwise such handles become good again.
 //
-// The rows of a table are in the order in which they are made. Restoring counts as
-// creating: hooks are told at the next refresh.
+// The rows of a table are in the order in which they are made. Restoring counts as creating:
+// the next refresh calls hooks for it.
 //
-// It returns ErrLayout for handles of another layout, ErrUsed, or the error of fill;
-// then the world has what was restored until then. It costs what creating does, and a
-// look at each slot.
+// It returns ErrLayout for handles of another layout, ErrUsed, or the error of fill; in the
+// last case the world has what was restored before the error. Restore costs what creating does,
+// and a look at each slot.
 func (w *World) Restore(of Layout, fill func(r *Restoration) error) error {
 	w.mustSettle("World.Restore")
 	if of != w.Layout() {
@@ -84,7 +84,7 @@ func (w *World) Restore(of Layout, fill func(r *Restoration) error) error {
 		panic("world: World.Restore with a nil function; pass what makes the entities")
 	}
 	r := &Restoration{w: w, of: inner}
-	w.open++       // what moves rows is refused
+	w.open++       // calls that move rows are refused
 	defer func() { // even if fill panics
 		w.closeLoop()
 		r.done = true
@@ -94,9 +94,8 @@ func (w *World) Restore(of Layout, fill func(r *Restoration) error) error {
 	return fill(r)
 }
 
-// Recreate makes an entity with a given handle, in a given shard, which need not be
-// its home. It returns ErrHandle, ErrGiven, ErrIndexes or ErrChunks; then nothing
-// has happened.
+// Recreate makes an entity with a given handle, in a given shard, which need not be its home.
+// It returns ErrHandle, ErrGiven, ErrIndexes or ErrChunks; then nothing has happened.
 func (b *Bundle[T]) Recreate(r *Restoration, in int, h handle.Handle, v T) error {
 	r.mustRun("Bundle.Recreate")
 	b.check(r.w, "Bundle.Recreate")
@@ -115,9 +114,9 @@ func (b *Bundle[T]) Recreate(r *Restoration, in int, h handle.Handle, v T) error
 	return err
 }
 
-// Free says that a slot is free and which handle it gives next. Of several of a home
-// the last is given first, and all before what was never given. Errors as of
-// Recreate.
+// Free says that a slot is free, and which handle it gives next. Of several free slots of one
+// home, the last one named is used first, and all of them before slots that were never used.
+// Errors as of Recreate.
 func (r *Restoration) Free(h handle.Handle) error {
 	r.mustRun("Restoration.Free")
 	err := r.of.Claim(h)
@@ -127,8 +126,7 @@ func (r *Restoration) Free(h handle.Handle) error {
 	return err
 }
 
-// Retire says that a slot is used up, h having been the last handle that it gave.
-// Errors as of Recreate.
+// Retire says that a slot is used up; h is the last handle that it gave. Errors as of Recreate.
 func (r *Restoration) Retire(h handle.Handle) error {
 	r.mustRun("Restoration.Retire")
 	err := r.of.Claim(h)

@@ -13,17 +13,17 @@ const (
 	// Forged: no such handle was ever given. The shard or index is out of
 	// range, or the version is one that the slot has not reached.
 	Forged Status = iota
-	// Unused: the slot is free and this would be its next handle; nobody was
-	// given it yet. Of slots that ports create from it is not told: Pending.
+	// Unused: the slot is free and this would be its next handle, which nobody has been given
+	// yet. For slots that ports create from, the status is Pending instead.
 	Unused
 	// Pending: a port was given the handle, or may be; the atom is stored at the
 	// refresh that applies the create.
 	Pending
-	// Alive: the atom is stored. A marked one is alive to everyone but its
-	// owner until the refresh.
+	// Alive: the entity is stored. A marked entity is alive until the refresh for all but its
+	// owner.
 	Alive
-	// Dying: marked, and asked by the shard that owns it: it goes at the
-	// refresh.
+	// Dying: the entity is marked and will be removed at the refresh. Only the shard that owns
+	// it gets this status.
 	Dying
 	// Stale: it was alive once.
 	Stale
@@ -37,7 +37,7 @@ func (s Status) String() string {
 	return [...]string{"forged", "unused", "pending", "alive", "dying", "stale"}[s]
 }
 
-// status tells what can be told from any goroutine: never Dying.
+// status returns what any goroutine may know: never Dying.
 func status(w *World, h handle.Handle) Status {
 	version, state, ok := w.space.Look(h)
 	if !ok || h.Version() == 0 {

@@ -2,21 +2,20 @@ package world
 
 import "fmt"
 
-// Transfer is a decision to move entities from one shard to another, without saying
-// which: the last rows of From's tables, from each in proportion to its rows, so
-// that From keeps its mixture. It depends on the world alone, so a log of inputs
-// needs to hold no more than this.
+// Transfer is a decision to move a number of entities from one shard to another, without naming
+// them. The last rows of From's tables move, from each table in proportion to its rows, so that
+// From keeps its mixture. Which ones depends on the world alone, so a log of inputs needs to
+// hold no more than this.
 type Transfer struct {
 	From, To, Entities int
 }
 
-// Transfer decides that entities move at the refresh, as Move does when all that was
-// requested is done: whoever somebody asked to move, or is marked, is not among
-// them, nor is who has a component that is pinned. If From has too few, fewer
-// move. For schedulers, which call it between the last system and End; the
-// requests' outcomes and counts do not show it, but Stats.Moved does. While a log is
-// replayed it does nothing: what was decided when that was recorded counts. It panics
-// if there are no such shards, or there is nothing to move.
+// Transfer decides that entities move at the refresh, as by Move, when all requests are done.
+// Entities that are marked, that a request moves already, or that have a pinned component stay.
+// If From has too few others, fewer move. It is for schedulers, which call it between the last
+// system and End. The requests' outcomes and counts do not show it, but Stats.Moved does. While
+// a log is replayed Transfer does nothing: the recorded decisions count. It panics if there are
+// no such shards, or if there is nothing to move.
 func (t Tick) Transfer(transfers []Transfer) {
 	w := t.w
 	for _, x := range transfers {
@@ -25,7 +24,7 @@ func (t Tick) Transfer(transfers []Transfer) {
 		}
 	}
 	switch {
-	case w.replayer != nil: // what was decided then counts
+	case w.replayer != nil: // the recorded decisions count
 	case w.recording != nil:
 		w.recording.Shifts = append(w.recording.Shifts, transfers...)
 		fallthrough
@@ -41,12 +40,12 @@ func (w *World) transfer(transfers []Transfer) {
 	}
 }
 
-// Entities returns the number of atoms in a shard, marked ones included. For
-// schedulers, while no system runs.
+// Entities returns the number of entities in a shard, marked ones included. For schedulers,
+// while no system runs.
 func (t Tick) Entities(shard int) int { return t.w.shards[shard].Alive() }
 
-// Pin keeps entities that have any of the components from being shifted when shards
-// are balanced. Who has them can be moved by Move all the same.
+// Pin keeps entities that have any of the components from being moved when shards are balanced.
+// Move can still move them.
 func (w *World) Pin(components ...ComponentSet) {
 	w.mustIdle("World.Pin")
 	w.pinned = w.pinned.Union(w.setOf("World.Pin", components))

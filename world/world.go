@@ -15,10 +15,10 @@ import (
 // Invariants: an alive handle names one atom in one shard. Nothing moves
 // between refreshes.
 //
-// Ownership: between ticks one goroutine, whoever made the world, may use it
-// for everything. While a tick runs the *World is off limits, but for the calls that say
-// they are safe from any goroutine at any time, such as Alive, Tick and OpenPort;
-// systems act through their *Context and everybody else through a *Port.
+// Ownership: between ticks one goroutine, whichever made the world, may use it for everything.
+// While a tick runs the *World is off limits, except for the calls documented as safe from any
+// goroutine at any time, such as Alive, Tick and OpenPort. Systems act through their *Context,
+// and all other goroutines through a *Port.
 type World struct {
 	options   Options
 	space     *store.Space
@@ -37,19 +37,19 @@ type World struct {
 	misrouted   bool        // messages may be in another shard's box than their entity
 	resources   []anyResource
 
-	contexts []*Context  // by shard, the last that of the global systems
+	contexts []*Context  // by shard; the last is that of the global systems
 	cursor   int         // shard of the next new entity, round robin
-	run      int         // how many more go there
-	pinned   store.Set   // who has any of these is not shifted
-	user     *check.User // of what is asked of the idle world; nil but in the check build
+	run      int         // how many more are created there
+	pinned   store.Set   // entities with any of these are not moved by Transfer
+	user     *check.User // of what is asked of the idle world; nil except in the check build
 	turn     check.Turn  // for the check build
-	open     int         // query loops under way on the idle world, and functions that it runs
+	open     int         // number of query loops on the idle world, and of functions that it runs
 	calling  string      // the function that it runs
 	loop     uint64      // number of the newest loop on the idle world
 
 	tick     clock
 	epoch    atomic.Uint32
-	phase    atomic.Uint32               // who has the world: see phaseIdle
+	phase    atomic.Uint32               // what the world is in use for: see phaseIdle
 	closed   atomic.Bool                 // no request is accepted any more
 	cause    atomic.Pointer[BrokenError] // nil unless the world is broken
 	rejected atomic.Uint64
@@ -59,9 +59,9 @@ type World struct {
 
 	extensions  extensions
 	hooks       hooks
-	recording   *recording     // nil: nobody listens
+	recording   *recording     // nil: there is no Recorder
 	recorderErr *RecorderError // of the last refresh
-	replayer    *Replayer      // nil: there may be ports
+	replayer    *Replayer      // nil: ports may be opened
 }
 
 // New makes a world.
@@ -119,8 +119,9 @@ func (w *World) Options() Options { return w.options }
 // Tick returns the number of refreshes so far. Safe from any goroutine.
 func (w *World) Tick() uint64 { return w.tick.Load() }
 
-// Shards returns the number of shards. Owner tells in which of them an entity is; its handle
-// does not: Handle.Shard of what a port creates is Shards() itself, as no shard is its home.
+// Shards returns the number of shards. World.Owner returns the shard that an entity is in; the
+// handle does not say it. For an entity that a port creates, Handle.Shard is Shards() itself,
+// because no shard is its home.
 func (w *World) Shards() int { return len(w.shards) }
 
 // Alive reports whether the entity is alive. A marked one is alive until the
@@ -128,8 +129,8 @@ func (w *World) Shards() int { return len(w.shards) }
 // no writing.
 func (w *World) Alive(h handle.Handle) bool { return w.space.Alive(h) }
 
-// Status tells what a handle stands for. Only an idle world can tell Dying;
-// from another goroutine, or while a tick runs, use a Port.
+// Status returns what a handle stands for. Only an idle world returns Dying. From another
+// goroutine, or while a tick runs, use a Port.
 func (w *World) Status(h handle.Handle) Status {
 	w.mustBeAsked("World.Status")
 	if l := w.space.Locate(h); l != 0 && w.space.Marked(l) {
@@ -138,9 +139,9 @@ func (w *World) Status(h handle.Handle) Status {
 	return status(w, h)
 }
 
-// Locate returns where the entity's atom is, for the accessors' At, or 0 if it
-// is not alive. Looking up once serves any number of accessors. The result is
-// good until the refresh. That no tick runs is unchecked in a release build.
+// Locate returns the entity's location, for the accessors' At, or 0 if the entity is not alive.
+// Looking up once serves any number of accessors. The result is good until the refresh. A
+// release build does not check that no tick is running.
 func (w *World) Locate(h handle.Handle) store.Loc {
 	if check.Enabled {
 		w.mustBeAsked("World.Locate")
@@ -156,10 +157,9 @@ func (w *World) Has(h handle.Handle, c AnyComponent) bool {
 	return l != 0 && w.space.Set(l).Has(id)
 }
 
-// Destroy marks the entity: it stays alive until the refresh, which removes it.
-// It reports whether this call marked it: false for a handle that is not alive
-// and for an entity that was marked before. Destroying within a query loop is
-// allowed.
+// Destroy marks the entity: it stays alive until the refresh, which removes it. Destroy reports
+// whether this call marked the entity: it returns false for a handle that is not alive and for
+// an entity that was marked before. Destroying within a query loop is allowed.
 func (w *World) Destroy(h handle.Handle) bool {
 	w.mustBeAsked("World.Destroy")
 	l := w.lookup.Locate(h)
@@ -171,7 +171,7 @@ func (w *World) Destroy(h handle.Handle) bool {
 	return l != 0 && w.space.Mark(l)
 }
 
-// Who uses a shard, in the check build.
+// The occupants of a shard, in the check build.
 var creating, destroying = store.Occupant{What: "Bundle.Create by the World"}, store.Occupant{What: "World.Destroy"}
 
 // Count returns the number of entities, marked ones included.
@@ -184,10 +184,10 @@ func (w *World) Count() int {
 	return n
 }
 
-// Clear is a Refresh that destroys every entity, and gives the memory of their components
-// back, what Bundle.Reserve asked for included. What ports have requested is applied
-// first, so that every handle given until now is stale afterwards. Entities that hooks
-// create meanwhile stay, and those that an extension spares.
+// Clear is a Refresh that destroys every entity. It also gives back the memory of their
+// components, including what Bundle.Reserve asked for. What ports have requested is applied
+// first, so every handle given until now is stale afterwards. Entities that hooks create
+// meanwhile stay, and so do those that an extension spares.
 func (w *World) Clear() {
 	w.enterPhase("World.Clear", phaseRefresh)
 	w.refresh.clear = true
@@ -200,11 +200,11 @@ func (w *World) Clear() {
 	w.leavePhase()
 }
 
-// runFirst is how many new entities in a row go to the same shard of a small world,
-// runMost of a large one. Each change of shard touches other columns and slots: one
-// entity at a time, over eight shards, costs a third more at 1M, and of entities with
-// 10 components, over four shards, runs of 64 cost a quarter more than those of 1024.
-// Long runs in a small world would leave shards empty.
+// runFirst is how many new entities in a row are created in the same shard of a small world,
+// and runMost in a large one. Each change of shard touches other columns and slots: one entity
+// at a time, over eight shards, costs a third more at 1M entities; and for entities with 10
+// components, over four shards, runs of 64 cost a quarter more than runs of 1024. Long runs in
+// a small world would leave shards empty.
 const (
 	runFirst = 64
 	runMost  = 1024
@@ -219,8 +219,8 @@ func (w *World) next() int {
 	return w.cursor
 }
 
-// nextShard begins the run of the next shard: an eighth of what the shards hold by now on
-// average, in whole cache lines of slots. It is not inlined, for next to be small.
+// nextShard begins the run of the next shard. The run is an eighth of what the shards hold now
+// on average, in whole cache lines of slots. nextShard is not inlined, to keep next small.
 //
 //go:noinline
 func (w *World) nextShard() {
@@ -238,8 +238,8 @@ func (w *World) shardOf(l store.Loc) *store.Shard {
 	return w.shards[w.space.Owner(l)]
 }
 
-// Who has the world. Whoever uses the idle world looks; a tick, a refresh and Close take
-// it by compare-and-swap, so that of two at once one is refused.
+// The phases of a world. Callers that use the idle world look at the phase. A tick, a refresh
+// and Close take the world by compare-and-swap, so that one of two at the same time is refused.
 const (
 	phaseIdle    = iota
 	phaseTick    // a tick runs
@@ -247,15 +247,16 @@ const (
 	phaseOver    // closed, or about to be
 )
 
-// enterPhase takes the idle world for a tick or a refresh. It panics if somebody else has it, or
-// within what must not see rows move.
+// enterPhase takes the idle world for a tick or a refresh. It panics if the world is not idle,
+// or within a loop or function whose rows must not move.
 func (w *World) enterPhase(call string, phase uint32) {
 	for !w.tryEnterPhase(call, phase) {
 		w.mustIdle(call)
 	}
 }
 
-// tryEnterPhase is take that reports false if the world is closed, or was not idle just now.
+// tryEnterPhase is enterPhase that reports false if the world is closed, or was not idle just
+// now.
 func (w *World) tryEnterPhase(call string, phase uint32) bool {
 	if !w.phase.CompareAndSwap(phaseIdle, phase) {
 		_ = w.unready(call)
@@ -265,7 +266,7 @@ func (w *World) tryEnterPhase(call string, phase uint32) bool {
 		w.phase.Store(phaseIdle)
 		w.mustNotLoop(call)
 	}
-	if check.Enabled && phase != phaseOver { // accessors of a closed world find nothing
+	if check.Enabled && phase != phaseOver { // accessors of a closed world may be used: they find nothing
 		w.turn.Begin(tickTurn)
 	}
 	return true
@@ -287,7 +288,7 @@ func (w *World) ready(call string) error {
 	return w.unready(call)
 }
 
-// unready is apart so that ready inlines.
+// unready is a function of its own so that ready inlines.
 //
 //go:noinline
 func (w *World) unready(call string) error {
@@ -308,7 +309,7 @@ func (w *World) unready(call string) error {
 	return ErrClosed // in a moment
 }
 
-// mustIdle is ready for what returns no error.
+// mustIdle is ready for calls that return no error: it panics if the world is closed.
 func (w *World) mustIdle(call string) {
 	if w.ready(call) == nil {
 		return
@@ -319,11 +320,11 @@ func (w *World) mustIdle(call string) {
 	panic(fmt.Sprintf("world: %s of a closed world; make another with world.New", call))
 }
 
-// mustBeAsked is mustIdle for what asks about one entity: in a closed world all of
-// them are dead.
+// mustBeAsked is mustIdle for questions about one entity. It allows them in a closed world,
+// where all entities are dead.
 func (w *World) mustBeAsked(call string) { _ = w.ready(call) }
 
-// idle is ready for what moves rows: it panics within a query loop.
+// idle is ready for calls that move rows: it panics within a query loop.
 func (w *World) idle(call string) error {
 	if err := w.ready(call); err != nil {
 		return err
@@ -332,7 +333,7 @@ func (w *World) idle(call string) error {
 	return nil
 }
 
-// mustSettle is settled for what returns no error.
+// mustSettle is idle for calls that return no error.
 func (w *World) mustSettle(call string) {
 	w.mustIdle(call)
 	w.mustNotLoop(call)
@@ -348,14 +349,14 @@ func (w *World) mustNotLoop(call string) {
 	}
 }
 
-// refuse panics about something of this world that was used with another.
+// refuse panics because something of this world was used with another.
 func (w *World) refuse(by Actor, call, what, name string) {
 	mustActor(by, fmt.Sprintf("%s of %s %q", call, what, name))
 	panic(fmt.Sprintf("world: %s: %s %q belongs to another world than the %T it is used with; use that world's own", call, what, name, by))
 }
 
-// embedded says what is wrong with an Actor that is none of those that there are: one of
-// them is embedded in it.
+// embedded is the panic's text for an Actor that is not one of the four types, but embeds one
+// of them.
 func embedded(by Actor, call string) string {
 	return fmt.Sprintf("world: %s by a %T, which embeds what acts on the world; pass the *World, *Context, *EntityContext or *Port itself", call, by)
 }
@@ -377,8 +378,8 @@ func mustBe(w *World, call string) {
 	}
 }
 
-// Actor is what acts on a world: *World between ticks, *Context within a
-// system, *EntityContext within a function, *Port at any time from outside.
+// Actor is what acts on a world: a *World between ticks, a *Context within a system, an
+// *EntityContext within a function, a *Port from outside at any time.
 type Actor interface {
 	Alive(h handle.Handle) bool
 	Status(h handle.Handle) Status
