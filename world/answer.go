@@ -16,15 +16,15 @@ import (
 //		v, err := health.Get(ctx)
 //	}
 //
-// The zero value is ready. As of Completion.
+// The zero value is ready. For the rest as Completion.
 type Answer[T any] struct {
 	Completion
 	value   T
-	failure *CallError // of the outcome Failed, if it was kept
+	failure *CallError // for the outcome Failed, if the refresh kept it
 }
 
-// Value returns the answer, or false if there is none: not yet, or the outcome is
-// another than Applied.
+// Value returns the answer, or false if there is none: the outcome is not known yet, or is not
+// Applied.
 func (a *Answer[T]) Value() (T, bool) {
 	if a.Outcome() == Applied {
 		return a.value, true
@@ -32,16 +32,15 @@ func (a *Answer[T]) Value() (T, bool) {
 	return *new(T), false
 }
 
-// Get waits for the answer. It returns the context's error if that ends first,
-// ErrStale for the outcome Gone, ErrMissing for Missing, ErrFailed for Failed, ErrClosed
-// for Closed, ErrBroken for Broken. The ErrFailed of a question also wraps the *CallError,
-// with the function's name and what it panicked with, if the refresh kept that one; see
-// FailuresMax.
+// Get waits for the answer. It returns the context's error if the context ends first, ErrStale
+// for the outcome Gone, ErrMissing for Missing, ErrFailed for Failed, ErrClosed for Closed,
+// ErrBroken for Broken. The ErrFailed of a question also wraps the *CallError, with the
+// function's name and what it panicked with, if the refresh kept that error; see FailuresMax.
 //
-// An entity that is marked when the refresh comes to the request counts as gone, also if a
+// An entity that is marked when the refresh comes to the request counts as gone, even if a
 // system has marked it in the same tick.
 //
-// After the context's error the request is still under way, and is applied; see
+// After the context's error the request is still under way, and will be applied; see
 // Completion.Wait, also for waiting when no more ticks come.
 func (a *Answer[T]) Get(ctx context.Context) (T, error) {
 	o, err := a.Wait(ctx)
@@ -57,10 +56,9 @@ func (a *Answer[T]) Get(ctx context.Context) (T, error) {
 	return a.value, nil
 }
 
-// Ask asks for a copy of an entity's component, as it is in its place among the
-// requests of the refresh: what the same port sent before is done, what it sends
-// later is not. It returns ErrFull if the request was not accepted. The outcome is
-// Gone or Missing if there is nothing to copy.
+// Ask asks for a copy of an entity's component, as it is when the refresh comes to the request:
+// what the same port sent before is done, and what it sends later is not. Ask returns ErrFull
+// if the request was not accepted. The outcome is Gone or Missing if there is nothing to copy.
 func (c *Component[T]) Ask(p *Port, of handle.Handle, answer *Answer[T]) error {
 	if answer == nil {
 		panic(fmt.Sprintf("world: Component.Ask of %q with a nil Answer; pass where the answer goes", c.Name()))
@@ -69,7 +67,7 @@ func (c *Component[T]) Ask(p *Port, of handle.Handle, answer *Answer[T]) error {
 	return portSend(p.notifyAnswer(&answer.Completion), &c.asking, of, answer)
 }
 
-// asker is what a request to ask does at the refresh.
+// asker applies a request to ask at the refresh.
 type asker[T any] struct{ c *Component[T] }
 
 func (a asker[T]) Apply(_ *store.Shard, _ handle.Handle, l store.Loc, to store.Payload) store.Outcome {
@@ -81,7 +79,7 @@ func (a asker[T]) Apply(_ *store.Shard, _ handle.Handle, l store.Loc, to store.P
 	return store.Applied
 }
 
-// notifyAnswer makes an answer learn of the next request.
+// notifyAnswer makes an answer's Completion learn the outcome of the next request.
 func (p *Port) notifyAnswer(c *Completion) *Port {
 	if p.notify != nil {
 		panic(fmt.Sprintf("world: Port.Notify before Component.Ask or Question.Ask on port %d; an Answer is told by itself", p.number))

@@ -1,6 +1,6 @@
 package world
 
-// apart applies the requests on a shard while functions are among them, aside.
+// apart applies the requests on a shard when functions are among them. It runs aside.
 //
 // Ownership: the shard's worker.
 type apart struct {
@@ -19,7 +19,8 @@ func (a *apart) init(r *refresh, shard int) {
 	})
 }
 
-// apply applies everything. A partition that was left in the middle is gone on with.
+// apply applies everything. If a function ends the goroutine in the middle of a partition,
+// apply goes on behind it.
 func (a *apart) apply() {
 	for a.partition = 0; a.partition < len(a.r.active); {
 		a.mustCall(a.r.w)

@@ -5,13 +5,13 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// assigner is what a request to Set a bundle does at the refresh.
+// assigner applies a request to Set a bundle at the refresh.
 type assigner[T any] struct{ b *Bundle[T] }
 
-// Set stores all of the bundle's components in an entity that has them, in one go; what
-// else it has stays. Unlike Add it never moves the entity, so a *Context does it at once
-// in its own shard, where it must have asked its Build to Write the components. By whom
-// else as of Component.Set.
+// Set stores all of the bundle's components in an entity that has them, in one step; its other
+// components stay. Unlike Add it never moves the entity, so a *Context does it at once in its
+// own shard, where it must have asked its Build to Write the components. For other actors as
+// Component.Set.
 //
 // It returns ErrMissing, and stores nothing, if the entity is known to lack one of them;
 // ErrStale if it is known not to be alive; ErrFull if the request was not accepted.
@@ -48,7 +48,7 @@ func (b *Bundle[T]) assign(s *store.Shard, l store.Loc, v *T) error {
 	if !set.Contains(&b.set) {
 		return ErrMissing
 	}
-	a, err := s.Change(l, *set) // to what it has: it stays where it is
+	a, err := s.Change(l, *set) // to the components it has, so the row does not move
 	if err == nil {
 		b.write(s, a, v)
 		b.w.space.NoteAllStored(l, b.set)

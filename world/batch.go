@@ -7,12 +7,12 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// CreateRows makes n entities, spread over the shards in equal runs, and calls
-// init, if not nil, with each run of their rows, for the accessors' Slice to fill
-// in. They hold zeroes before, and are alive after; what would move rows panics
-// within init. It is the fastest way to create many; PlaceBy is not asked.
+// CreateRows makes n entities, spread over the shards in equal runs, and calls init, if not
+// nil, with each run of their rows, to be filled in with the accessors' Slice. The rows hold
+// zeroes before init, and are alive after it; calls that would move rows panic within init. It
+// is the fastest way to create many entities. It does not use PlaceBy.
 //
-// On an error those before it are made; the error says how many.
+// On an error the entities before it are made; the error says how many.
 func (b *Bundle[T]) CreateRows(w *World, n int, init func(rows Chunk)) error {
 	b.check(w, "Bundle.CreateRows")
 	if err := w.idle("Bundle.CreateRows"); err != nil {
@@ -33,7 +33,7 @@ func (b *Bundle[T]) spread(w *World, n int, fill func(*bundlePart[T], store.Rows
 	defer w.closeLoop()
 	at := 0
 	var full error
-	for range 2 { // once more for what the last shards had no index for
+	for range 2 { // a second time, for entities that the last shards had no index for
 		for i := range b.parts {
 			p, end := &b.parts[i], n
 			if full == nil && i+1 < len(b.parts) {
@@ -43,7 +43,7 @@ func (b *Bundle[T]) spread(w *World, n int, fill func(*bundlePart[T], store.Rows
 				continue
 			}
 			p.shard.Loop = w.loop
-			_ = p.shard.Prepare(p.table, end-at) // if that is too much, creating will say so, at the right place
+			_ = p.shard.Prepare(p.table, end-at) // if there is no room, creating returns the error at the right place
 			for at < end {
 				rows, err := p.shard.CreateRows(p.table, end-at, fill == nil)
 				if errors.Is(err, ErrIndexes) {
@@ -66,14 +66,16 @@ func (b *Bundle[T]) spread(w *World, n int, fill func(*bundlePart[T], store.Rows
 	return fmt.Errorf("%w (after %d of %d)", full, at, n)
 }
 
-// fill calls f and makes the rows alive, even if f panics: they are in the table.
+// fill calls f and makes the rows alive, even if f panics, because they are in the table
+// already.
 func (p *bundlePart[T]) fill(rows store.Rows, f func(*bundlePart[T], store.Rows)) {
 	defer p.shard.PublishRows(rows)
 	f(p, rows)
 }
 
-// Destroy marks all entities that match and returns how many were not marked
-// before. They go at the refresh. Limit takes the first n. For an idle world; within a system use Context.Destroy.
+// Destroy marks all entities that match and returns how many were not marked before. The
+// refresh removes them. With Limit it marks the first n. For an idle world; within a system use
+// Context.Destroy.
 func (q *Query) Destroy() int {
 	q.ofWorld("Query.Destroy").mustIdle("Query.Destroy")
 	n, left := 0, q.limit
@@ -91,13 +93,13 @@ func (q *Query) Destroy() int {
 	return n
 }
 
-// AddTo gives the component to all entities that match and lack it, and calls init, if
-// not nil, with their rows, for an accessor's Slice to fill in; the new component is
-// zero before. What would move rows panics within init. Whole chunks change hands
-// without being copied; in tables of which only some entities are meant, because of
-// their flags or a Limit, those are moved one by one.
+// AddTo gives the component to all entities that match and lack it. It calls init, if not nil,
+// with their rows, to be filled in with an accessor's Slice; the new component is zero before.
+// Calls that would move rows panic within init. Whole chunks change tables without being
+// copied. Where only some entities of a table are meant, because of their flags or a Limit,
+// these are moved one by one.
 //
-// It returns ErrChunks if the world is full; then some have not changed.
+// It returns ErrChunks if the world is full; then some entities have not changed.
 func (c *Component[T]) AddTo(q *Query, init func(rows Chunk)) error {
 	return q.exchange("Component.AddTo", init, c.components(q.ofWorld("Component.AddTo")), store.Set{})
 }
@@ -108,9 +110,9 @@ func (c *Component[T]) RemoveFrom(q *Query) error {
 	return q.exchange("Component.RemoveFrom", nil, store.Set{}, c.components(q.ofWorld("Component.RemoveFrom")))
 }
 
-// AddTo gives the bundle's components to all entities that match and lack one of
-// them, in one move. What they have of them keeps its value, the new ones are zero
-// before init. For the rest as Component.AddTo.
+// AddTo gives the bundle's components to all entities that match and lack one of them, in one
+// move. Components that they have keep their values; the new ones are zero before init. For the
+// rest as Component.AddTo.
 func (b *Bundle[T]) AddTo(q *Query, init func(rows Chunk)) error {
 	return q.exchange("Bundle.AddTo", init, b.components(q.ofWorld("Bundle.AddTo")), store.Set{})
 }
@@ -121,8 +123,9 @@ func (b *Bundle[T]) RemoveFrom(q *Query) error {
 	return q.exchange("Bundle.RemoveFrom", nil, store.Set{}, b.components(q.ofWorld("Bundle.RemoveFrom")))
 }
 
-// ExchangeIn is AddTo that in the same move takes away the components of the given
-// parts. What is in both is kept. init is called with all rows that changed.
+// ExchangeIn is AddTo that in the same move takes away the components of the given parts. A
+// component that is both in the bundle and in the parts is kept. init is called with all rows
+// that changed.
 func (b *Bundle[T]) ExchangeIn(q *Query, init func(rows Chunk), remove ...ComponentSet) error {
 	w := q.ofWorld("Bundle.ExchangeIn")
 	return q.exchange("Bundle.ExchangeIn", init, b.components(w), w.setOf("Bundle.ExchangeIn", remove))
@@ -141,7 +144,7 @@ func (q *Query) exchange(call string, init func(rows Chunk), plus, minus store.S
 		return err
 	}
 	w.outdate()
-	w.open++ // what init does must not move rows
+	w.open++ // init must not move rows
 	defer w.closeLoop()
 	added := func(rows store.Rows) {
 		if init != nil {
@@ -158,7 +161,7 @@ func (q *Query) exchange(call string, init func(rows Chunk), plus, minus store.S
 	})
 }
 
-// setOf returns the components of parts, which must be of the world.
+// setOf returns the components of parts, which must belong to the world.
 func (w *World) setOf(call string, parts []ComponentSet) (set store.Set) {
 	for i, p := range parts {
 		if p == nil {
@@ -169,12 +172,12 @@ func (w *World) setOf(call string, parts []ComponentSet) (set store.Set) {
 	return set
 }
 
-// eachTable calls f with the tables that match as of now, and how many of their
-// matching rows are meant, the first ones. Tables that f makes are not among them,
-// nor are rows that it moves counted again.
+// eachTable calls f with the tables that match now, and how many of their matching rows are
+// meant, counted from the first. It does not visit tables that f makes, nor count rows again
+// that f moves.
 func (q *Query) eachTable(f func(t *store.Table, most int) error) error {
 	left := q.limit
-	for i := range q.parts { // all of them first: f may create
+	for i := range q.parts { // count all shards first: f may create
 		p := &q.parts[i]
 		p.look(q)
 		p.meant = p.meant[:0]
@@ -201,7 +204,8 @@ func (q *Query) eachTable(f func(t *store.Table, most int) error) error {
 	return nil
 }
 
-// ofWorld returns the world of a query that must be for it when it is idle.
+// ofWorld returns the world of a query that was asked of an idle World; it panics about a
+// system's query.
 func (q *Query) ofWorld(call string) *World {
 	switch {
 	case q == nil:

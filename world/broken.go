@@ -7,13 +7,13 @@ import (
 	"github.com/atoll-sim/atoll/internal/check"
 )
 
-// BrokenError tells what broke a world: a panic, in a refresh or when a tick began, in what
-// cannot be taken back. Functions, hooks and recorders that panic do not break a
-// world; an extension does, in the middle of a change.
+// BrokenError says what broke a world: a panic, in a refresh or when a tick began, that left
+// changes that cannot be taken back. Functions, hooks and recorders that panic do not break a
+// world; an extension does, because it is in the middle of a change.
 //
-// A world that is broken is closed, as by World.Close, but without a last refresh: all handles
-// are dead, memory is given back, and all who wait for a request are told Broken, for
-// whether it was done is not known.
+// A broken world is closed, as by World.Close, but without a last refresh: all handles are
+// dead, memory is given back, and all requests that are waited for get the outcome Broken,
+// because it is not known whether they were done.
 type BrokenError struct {
 	Tick   uint64
 	During string // what panicked
@@ -61,9 +61,10 @@ func newBroken(w *World, during string, value any) *BrokenError {
 	return &BrokenError{Tick: w.tick.Load(), During: during, Value: value, Stack: debug.Stack()}
 }
 
-// asBroken is newBroken for what was recovered in a refresh, which may be one already.
+// asBroken is newBroken for a value recovered in a refresh, which may be a *BrokenError
+// already.
 func asBroken(w *World, v any) *BrokenError {
-	if e, ok := v.(*BrokenError); ok { // of another goroutine
+	if e, ok := v.(*BrokenError); ok { // made on another goroutine
 		return e
 	}
 	return newBroken(w, w.extensions.during(), v)
@@ -71,23 +72,23 @@ func asBroken(w *World, v any) *BrokenError {
 
 // fail breaks the world, unless it is broken.
 //
-// Ownership: whoever has taken the world; nobody else works on it any more.
+// Ownership: the goroutine that has taken the world; nothing else works on it any more.
 func (w *World) fail(e *BrokenError) {
 	if !w.cause.CompareAndSwap(nil, e) {
 		return
 	}
 	w.phase.Store(phaseOver)
-	w.closed.Store(true) // before the queues are emptied: who sends later looks here then
+	w.closed.Store(true) // before the queues are emptied: senders look here after they have sent
 	w.ports.abandonAll(w, w.refresh.ports)
 	w.extensions.all, w.hooks.all, w.recording = nil, nil, nil
 	w.space.EndAll()
 	w.drop()
 	if check.Enabled {
-		w.turn.Begin(idleTurn) // accessors of a closed world find nothing
+		w.turn.Begin(idleTurn) // accessors of a closed world may be used: they find nothing
 	}
 }
 
-// guard breaks the world if what it is deferred in does not come to its end. It panics on,
+// guard breaks the world if the function that defers it is not completed. It repeats a panic,
 // with the *BrokenError.
 func (w *World) guard(done *bool) {
 	if *done {

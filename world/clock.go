@@ -4,7 +4,7 @@ import "sync/atomic"
 
 // clock counts the refreshes of a world.
 //
-// Ownership: the coordinator writes; anyone reads at any time.
+// Ownership: the coordinator writes; any goroutine reads at any time.
 type clock struct{ n atomic.Uint64 }
 
 // Load returns the number of refreshes so far.

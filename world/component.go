@@ -10,7 +10,7 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// componentInfo is what a world knows of a component type.
+// componentInfo describes a component type.
 type componentInfo struct {
 	name string
 	typ  reflect.Type
@@ -28,14 +28,14 @@ type Component[T any] struct {
 	asking   store.Kind[*Answer[T]]
 }
 
-// Register makes T a component of the world under a name that logs, tools and
-// saved states use. A component is any Go type; one without pointers costs the
-// garbage collector nothing. The world must be idle: before the first tick, or between two.
-// A world that is to be compared with another, or gets its log, registers the same in the
+// Register makes T a component of the world under a name that logs, tools and saved states use.
+// A component is any Go type; one without pointers costs the garbage collector nothing. The
+// world must be idle: before the first tick, or between two. A world that is to be compared
+// with another, or that replays the log of another, must register the same components in the
 // same order, before the same tick.
 //
-// It panics if the name is empty, or if the type or name is registered already,
-// or beyond 256 components.
+// It panics if the name is empty, if the type or name is registered already, or if there are
+// 256 components already.
 func Register[T any](w *World, name string) *Component[T] {
 	mustBe(w, "world.Register")
 	w.mustIdle("world.Register")
@@ -70,9 +70,8 @@ func Register[T any](w *World, name string) *Component[T] {
 // Name returns the component's name.
 func (c *Component[T]) Name() string { return c.w.components[c.id].name }
 
-// Set stores v. By a *World, by a *Context in its own shard, or by a *EntityContext of its
-// own entity at once; of others, and by a *Port, as a request that the refresh
-// applies.
+// Set stores v. A *World, a *Context in its own shard, and an *EntityContext in its own entity
+// store at once. For other entities, and by a *Port, Set is a request that the refresh applies.
 //
 // It returns ErrStale if the entity is known not to be alive, ErrMissing if it
 // is known to lack the component, ErrFull if the request was not accepted. A
@@ -119,7 +118,7 @@ func (c *Component[T]) store(l store.Loc, v T) error {
 	return nil
 }
 
-// setter is what a request to set does at the refresh.
+// setter applies a request to set at the refresh.
 type setter[T any] struct{ c *Component[T] }
 
 func (s setter[T]) Apply(_ *store.Shard, _ handle.Handle, l store.Loc, v store.Payload) store.Outcome {
@@ -134,8 +133,8 @@ func (s setter[T]) Apply(_ *store.Shard, _ handle.Handle, l store.Loc, v store.P
 	return store.Applied
 }
 
-// componentOf returns the number of a component type, or panics saying what to
-// do; user says who asks.
+// componentOf returns the number of a component type, or panics with advice on what to do; user
+// names the caller.
 func (w *World) componentOf(t reflect.Type, user string) int {
 	id, ok := w.componentID[t]
 	if !ok {

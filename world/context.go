@@ -220,7 +220,7 @@ func (c *Context) used() []*store.Shard {
 	return nil
 }
 
-// who names the system in messages.
+// who returns the system's name for messages.
 func (c *Context) who() string {
 	if c.shard == nil {
 		return fmt.Sprintf("global system %q", c.system)

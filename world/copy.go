@@ -6,10 +6,10 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 )
 
-// Copy makes an entity with the same components as another, each copied by
-// assignment: what they point to is shared. It is in the same shard. It returns
-// ErrStale for a handle that is not alive, ErrIndexes or ErrChunks if the world
-// is full. Within a query loop it is allowed.
+// Copy makes an entity with the same components as another, each copied by assignment: what
+// they point to is shared. The copy is in the same shard. It returns ErrStale for a handle that
+// is not alive, ErrIndexes or ErrChunks if the world is full. It is allowed within a query
+// loop.
 func (w *World) Copy(h handle.Handle) (handle.Handle, error) {
 	if err := w.ready("World.Copy"); err != nil {
 		return handle.None, err
@@ -23,9 +23,9 @@ func (w *World) Copy(h handle.Handle) (handle.Handle, error) {
 	return s.Copy(l)
 }
 
-// Copy is World.Copy for an entity of the shard; of another's it returns
-// ErrStale. The system must have declared, with Write or Creates, that it writes
-// each of the entity's components.
+// Copy is World.Copy for an entity of the shard; for an entity of another shard it returns
+// ErrStale. The system must have declared, with Write or Creates, that it writes each of the
+// entity's components.
 func (c *Context) Copy(h handle.Handle) (handle.Handle, error) {
 	c.mustRun("Context.Copy")
 	l := c.w.space.Locate(h)

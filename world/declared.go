@@ -8,10 +8,10 @@ import (
 
 // Access is what a system may touch, as found by running its constructor.
 //
-// Ownership: the Build until it is finished, then the scheduler; read by
-// whoever runs the system.
+// Ownership: the Build until it is finished, then the scheduler; any goroutine that runs the
+// system reads it.
 type Access struct {
-	Reads     store.Set // components read in the own shard; of a global system, in all
+	Reads     store.Set // components read in the own shard, or by a global system in all shards
 	Writes    store.Set // components written or created there
 	Foreign   store.Set // components read in other shards, any of them
 	Neighbour store.Set // components read in the Neighbours
@@ -22,22 +22,22 @@ type Access struct {
 	ResourceWrites store.Set // resources written, by a global system
 	ResourceParts  store.Set // accumulators added to
 
-	// Exclusive says that a global system asked for something in the shards, so that
-	// it needs them all to stand still.
+	// Exclusive says that a global system asked for something in the shards: no shard may run
+	// while it does.
 	Exclusive bool
 	// Delta is the simulated time from one run of the system to the next, in
 	// seconds: that of a tick, unless the scheduler sets it.
 	Delta float64
 }
 
-// Same reports whether the same was asked for. Which neighbours they have may
-// differ from shard to shard.
+// Same reports whether a and b asked for the same. Their Neighbours may differ, as they do from
+// shard to shard.
 func (a *Access) Same(b *Access) bool {
 	return a.Reads == b.Reads && a.Writes == b.Writes && a.Foreign == b.Foreign && a.Neighbour == b.Neighbour &&
 		a.ResourceReads == b.ResourceReads && a.ResourceWrites == b.ResourceWrites && a.ResourceParts == b.ResourceParts
 }
 
-// neighbours adds to a list of shards those that are in reach, but not own.
+// neighbours adds the shards within reach, except the own one, to a list of shards.
 func neighbours(list []int, reach []bool, own int) []int {
 	for s, reached := range reach {
 		if reached && s != own {

@@ -64,7 +64,7 @@ func (w *World) DescribeShard(i int) ShardInfo {
 	return x
 }
 
-// Describe describes the world, for tools. As of DescribeShard.
+// Describe describes the world, for tools. It panics and costs as DescribeShard does.
 func (w *World) Describe() WorldInfo {
 	w.mustIdle("World.Describe")
 	x := WorldInfo{Tick: w.Tick(), Entities: w.Count(), Components: []string{}, Messages: []string{}, Resources: []string{}}
@@ -89,7 +89,7 @@ func (x TableInfo) String() string {
 	return s
 }
 
-// marked tells of marked entities, if there are any.
+// marked is the text about marked entities, empty if there are none.
 func marked(n int) string {
 	if n == 0 {
 		return ""
@@ -97,7 +97,7 @@ func marked(n int) string {
 	return fmt.Sprintf("%d marked, ", n)
 }
 
-// String describes the shard, and on a line for each its tables.
+// String describes the shard, and each of its tables on a line.
 func (x ShardInfo) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "shard %d: %d entities, %s%d created, %d destroyed", x.Shard, x.Entities, marked(x.Marked), x.Created, x.Destroyed)
@@ -137,8 +137,8 @@ func (x WorldInfo) LogValue() slog.Value {
 	return slog.GroupValue(slog.Uint64("tick", x.Tick), slog.Int("entities", x.Entities), slog.Int("shards", len(x.Shards)))
 }
 
-// String tells of the world what may be told at any time: its shards and the tick.
-// Describe tells more. Safe from any goroutine.
+// String describes what may be known of the world at any time: its shards and the tick.
+// Describe returns more. Safe from any goroutine.
 func (w *World) String() string {
 	if w.Closed() {
 		return fmt.Sprintf("closed world of %d shards, at tick %d", w.Shards(), w.Tick())
@@ -146,8 +146,8 @@ func (w *World) String() string {
 	return fmt.Sprintf("world of %d shards, at tick %d", w.Shards(), w.Tick())
 }
 
-// LogValue gives logs what String tells, as a group. It implements [slog.LogValuer].
-// Safe from any goroutine.
+// LogValue gives logs what String describes, as a group. It implements [slog.LogValuer]. Safe
+// from any goroutine.
 func (w *World) LogValue() slog.Value {
 	return slog.GroupValue(slog.Int("shards", w.Shards()), slog.Uint64("tick", w.Tick()), slog.Bool("closed", w.Closed()))
 }

@@ -17,7 +17,7 @@ import (
 type EntityInfo struct {
 	Handle     handle.Handle
 	Status     Status
-	Shard      int // that holds its atom, or -1 if it is not alive
+	Shard      int // the shard that holds the entity, or -1 if it is not alive
 	Flags      Flags
 	Components []ComponentInfo // in the order in which they were registered
 }
@@ -25,7 +25,7 @@ type EntityInfo struct {
 // ComponentInfo is a component of an EntityInfo.
 type ComponentInfo struct {
 	Name  string
-	Value any // a copy; nil if it is not for the system that asks to read
+	Value any // a copy; nil if the system that asks may not read it
 }
 
 // DescribeEntity describes what a handle stands for. Its components are read by
@@ -38,9 +38,9 @@ func (w *World) DescribeEntity(h handle.Handle) EntityInfo {
 	return x
 }
 
-// DescribeEntity is World.DescribeEntity within a system: of an entity of its shard, with
-// the values of the components that it has asked to read. Of another shard's there is
-// no more than the Status, the flags and the shard.
+// DescribeEntity is World.DescribeEntity within a system. For an entity of its shard it returns
+// the values of the components that the system has asked to read. For an entity of another
+// shard it returns only the Status, the flags and the shard.
 func (c *Context) DescribeEntity(h handle.Handle) EntityInfo {
 	c.mustRun("Context.DescribeEntity")
 	x := EntityInfo{Handle: h, Status: c.Status(h), Shard: -1}
@@ -105,9 +105,10 @@ func (x EntityInfo) LogValue() slog.Value {
 	return slog.GroupValue(append(attrs, slog.Attr{Key: "components", Value: slog.GroupValue(components...)})...)
 }
 
-// MarshalJSON writes the entity as an object, whose components are an object by name, in
-// the order in which they were registered, each as encoding/json writes it. One that
-// this cannot write is a string: what fmt makes of it. It implements [json.Marshaler].
+// MarshalJSON writes the entity as an object. Its components are an object by name, in the
+// order in which they were registered, each as encoding/json writes it. A component that
+// encoding/json cannot write becomes a string, formatted by fmt. It implements
+// [json.Marshaler].
 func (x EntityInfo) MarshalJSON() ([]byte, error) {
 	head := struct {
 		Handle string `json:"handle"`
@@ -140,7 +141,7 @@ func (x EntityInfo) MarshalJSON() ([]byte, error) {
 	return append(append(b[:len(b)-1], components...), '}', '}'), nil
 }
 
-// jsonOf writes a value as JSON, or if that cannot be, as a string.
+// jsonOf writes a value as JSON, or, if that is not possible, as a string.
 func jsonOf(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// This file is what each kind of request says of itself to tools that hash, record
-// and replay requests without knowing their types.
+// This file describes each kind of request to tools that hash, record and replay requests
+// without knowing their types.
 
 func describe(what, name string) store.Description {
 	return store.Description{Name: fmt.Sprintf("%s %q", what, name)}
@@ -20,7 +20,7 @@ func (a adder[T]) Describe() store.Description { return describe("add of compone
 
 func (r remover[T]) Describe() store.Description { return describe("remove of component", r.c.Name()) }
 
-// Describe tells that to ask for a component changes nothing.
+// Describe says that asking for a component changes nothing.
 func (a asker[T]) Describe() store.Description {
 	d := describe("question for component", a.c.Name())
 	d.Asks = true
@@ -35,7 +35,7 @@ func (a assigner[T]) Describe() store.Description { return describe("set of bund
 
 func (x *flagger) Describe() store.Description { return store.Description{Name: "flags of the entity"} }
 
-// Describe tells that messages may be for a shard.
+// Describe says that messages may be for a shard.
 func (d deliverer[M]) Describe() store.Description {
 	x := describe("message", d.m.name)
 	x.Direct = true

@@ -12,7 +12,7 @@ type digest struct {
 	sum       uint64
 }
 
-// digest hashes components before a system runs that must not write them. Check
+// digest hashes the components that a system must not write, before the system runs. Check
 // build only.
 func (c *Context) digest(components store.Set) {
 	c.read = c.read[:0]
@@ -21,7 +21,7 @@ func (c *Context) digest(components store.Set) {
 	}
 }
 
-// sum hashes a component's rows in the shard, or for a global system in all.
+// sum hashes a component's rows in the shard, or for a global system in all shards.
 func (c *Context) sum(component int) uint64 {
 	if c.shard != nil {
 		return c.shard.Digest(component)
@@ -33,8 +33,8 @@ func (c *Context) sum(component int) uint64 {
 	return sum
 }
 
-// mustBeUnwritten panics if one of them has changed: nobody but the system can
-// have done that. Check build only.
+// mustBeUnwritten panics if one of the hashed components has changed: only the system can have
+// done that. Check build only.
 func (c *Context) mustBeUnwritten() {
 	for _, d := range c.read {
 		if c.sum(d.component) != d.sum {

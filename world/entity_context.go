@@ -9,8 +9,8 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// EntityContext is what a function may act through: the entity that it was called on, at
-// once; the rest of the world by requests, which the next refresh applies.
+// EntityContext is what a function acts through: on the entity that it was called on, at once;
+// on the rest of the world by requests, which the next refresh applies.
 //
 //	Component.Read, Write   the entity's components
 //	EntityContext.Destroy   the entity goes at this refresh; later requests find it gone
@@ -30,8 +30,8 @@ type EntityContext struct {
 	returned bool
 }
 
-// CallError tells of a function that panicked in a refresh. What it had written
-// until then stays; the refresh was completed.
+// CallError reports a function that panicked in a refresh. What the function had written until
+// then stays; the refresh was completed.
 type CallError struct {
 	Function string // its name
 	On       handle.Handle
@@ -52,20 +52,21 @@ func (e *CallError) Unwrap() error {
 	return err
 }
 
-// FailuresMax is how many panics of functions a refresh keeps with all details, a stack
-// among them: an equal part of it for each shard, and at least one, the first in the order
-// of the requests. The others are counted; see OmittedError. Of hooks that panic beyond it
-// the stacks are left out. A hostile client may ask for thousands of calls that fail.
+// FailuresMax is how many panics of functions a refresh keeps with all details, including a
+// stack. Each shard keeps an equal part of these, at least one: the first in the order of the
+// requests. The others are only counted; see OmittedError. Hooks that panic beyond this number
+// are kept without their stacks. The limit is there because a hostile client may request
+// thousands of calls that fail.
 const FailuresMax = 64
 
-// OmittedError tells of functions that panicked in a refresh beyond FailuresMax. Their
-// outcomes are Failed as those of the others, and counted in Stats.
+// OmittedError reports functions that panicked in a refresh beyond FailuresMax. Their outcomes
+// are Failed like those of the others, and are counted in Stats.
 type OmittedError struct {
 	Calls int // how many
 	Tick  uint64
 }
 
-// Error tells how many there were.
+// Error says how many there were.
 func (e *OmittedError) Error() string {
 	return fmt.Sprintf("world: %d more functions panicked at the end of tick %d; details are kept of FailuresMax = %d", e.Calls, e.Tick, FailuresMax)
 }
@@ -84,8 +85,8 @@ func (s *EntityContext) begin(c *Context, function string, h handle.Handle, l st
 // over ends the call.
 func (s *EntityContext) over() { s.l = 0 }
 
-// end ends a call in a refresh, of which v was recovered. It returns the panic if that is
-// kept.
+// end ends a call in a refresh; v is what was recovered. It returns the panic as a *CallError
+// if that is kept.
 func (s *EntityContext) end(v any) (store.Outcome, *CallError) {
 	s.over()
 	if s.returned {
@@ -105,10 +106,10 @@ func (s *EntityContext) end(v any) (store.Outcome, *CallError) {
 	return store.Failed, e
 }
 
-// Failure joins a *CallError for each function that panicked in the last refresh,
-// by shard, each in the order of the requests, an *OmittedError if there were more than
-// FailuresMax, a *HookError for each hook, and the *RecorderError of a Recorder; or it
-// returns nil. The world must be idle.
+// Failure returns the panics of the last refresh, joined, or nil if there was none: a
+// *CallError for each function, by shard, and in each shard in the order of the requests; an
+// *OmittedError if there were more than FailuresMax; a *HookError for each hook; and the
+// *RecorderError of a Recorder. The world must be idle.
 func (w *World) Failure() error {
 	w.mustIdle("World.Failure")
 	var all []error
@@ -127,11 +128,11 @@ func (w *World) Failure() error {
 	return errors.Join(all...)
 }
 
-// Failures returns what World.Failure joins. For schedulers, when the tick has
+// Failures returns the *CallErrors that World.Failure joins. For schedulers, when the tick has
 // ended.
 func (t Tick) Failures() []*CallError { return t.w.failures() }
 
-// Omitted tells of those that Failures leaves out, or returns nil.
+// Omitted returns the error about those that Failures leaves out, or nil.
 func (t Tick) Omitted() *OmittedError { return t.w.omitted() }
 
 func (w *World) omitted() *OmittedError {
@@ -166,18 +167,18 @@ func (s *EntityContext) world() *World {
 // Handle returns the entity's handle.
 func (s *EntityContext) Handle() handle.Handle { return s.h }
 
-// Tick returns the number of the tick that ends, or on an idle world that is next.
+// Tick returns the number of the tick that ends, or, when an idle world calls the function, of
+// the next tick.
 func (s *EntityContext) Tick() uint64 { return s.c.Tick() }
 
 // Shard returns the number of the shard the function runs on.
 func (s *EntityContext) Shard() int { return s.c.Shard() }
 
-// Alive reports whether an entity is alive: also one that this refresh has
-// created, and until its end one that is destroyed.
+// Alive reports whether an entity is alive. That includes one that this refresh has created,
+// and, until the refresh ends, one that it destroys.
 func (s *EntityContext) Alive(h handle.Handle) bool { return s.c.w.space.Present(h) }
 
-// Status tells what a handle stands for. Dying is told of the function's own
-// entity alone.
+// Status returns what a handle stands for. It returns Dying only for the function's own entity.
 func (s *EntityContext) Status(h handle.Handle) Status {
 	switch {
 	case h == s.h && s.c.w.space.Marked(s.mustRun("EntityContext.Status")):
@@ -188,7 +189,7 @@ func (s *EntityContext) Status(h handle.Handle) Status {
 	return status(s.c.w, h)
 }
 
-// Destroy marks the entity, or requests that another be destroyed. It returns
+// Destroy marks the function's entity, or requests that another entity be destroyed. It returns
 // ErrStale for a handle that is not alive, ErrFull if the request was not accepted.
 func (s *EntityContext) Destroy(h handle.Handle) error {
 	if l := s.mustRun("EntityContext.Destroy"); h == s.h {
@@ -201,7 +202,7 @@ func (s *EntityContext) Destroy(h handle.Handle) error {
 	return s.c.out.sendBare(store.Destroying(), h)
 }
 
-// mustRun returns where the entity is, and panics when the function is over.
+// mustRun returns the entity's location, and panics when the function has returned.
 func (s *EntityContext) mustRun(call string) store.Loc {
 	if s == nil || s.l == 0 {
 		s.refuseLate(call)
@@ -217,8 +218,8 @@ func (s *EntityContext) refuseLate(call string) {
 	panic(fmt.Sprintf("world: %s after function %q returned; an EntityContext is for the running function alone", call, s.function))
 }
 
-// Read returns the component of the entity a function is called on, or nil if it
-// lacks it. It must not be written, and is good until the function returns.
+// Read returns the component of the entity that a function is called on, or nil if the entity
+// lacks it. The component must not be written, and is good until the function returns.
 func (c *Component[T]) Read(self *EntityContext) *T {
 	return c.column.At(self.mustRun("Component.Read"))
 }

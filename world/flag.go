@@ -7,25 +7,24 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// Flags is a set of up to 8 flags of an entity, one bit each, which mean what the game
-// says:
+// Flags is a set of up to 8 flags of an entity, one bit each. The game decides what they mean:
 //
 //	const (
 //		Burning world.Flags = 1 << iota
 //		Hidden
 //	)
 //
-// They are for states that come and go, that queries look for and that others want to
-// know from a handle alone: setting one moves no row and needs no component. A new
-// entity has none, a copy too. They go wherever the entity goes. A world in which no
-// entity was ever given one pays nothing for them; otherwise 8 bytes for each slot of
-// those 1024 slots at a time of which one had a flag, and a bit per row and flag.
+// Flags are for states that come and go, that queries look for, and that others want to know
+// from a handle alone: setting one moves no row and needs no component. A new entity has none,
+// and neither has a copy. Flags go wherever the entity goes. A world in which no entity was
+// ever given a flag pays nothing for them. Otherwise they cost 8 bytes for each slot, in blocks
+// of 1024 slots of which one had a flag, and a bit per row and flag.
 type Flags = store.Flags
 
-// Flag gives an entity flags; those that it has stay. By a *World, by a *Context in
-// its own shard, or by a *EntityContext of its own entity, at once, also for a query loop that is under way and has not come to
-// the entity's chunk; from elsewhere as a request that the refresh applies. Nothing has
-// to be declared. What others read by Flags changes at the refresh.
+// Flag gives an entity flags; those that it has stay. A *World, a *Context in its own shard,
+// and an *EntityContext for its own entity set them at once, even for a query loop that has not
+// come to the entity's chunk yet. From elsewhere Flag is a request that the refresh applies.
+// Nothing has to be declared. What others read with Flags changes at the refresh.
 //
 // It returns ErrStale if the entity is known not to be alive, ErrFull if the request was
 // not accepted.
@@ -33,22 +32,22 @@ func Flag(by Actor, h handle.Handle, f Flags) error {
 	return setFlags(by, "world.Flag", h, flagging{set: f})
 }
 
-// Unflag takes flags from an entity, as far as it has them. By whom, and errors, as of
-// Flag.
+// Unflag takes flags from an entity, as far as it has them. At once or by request, and errors,
+// as of Flag.
 func Unflag(by Actor, h handle.Handle, f Flags) error {
 	return setFlags(by, "world.Unflag", h, flagging{cleared: f})
 }
 
-// Flags returns the flags of an entity, or none if it is not alive. While a tick runs
-// they are those as of the last refresh, whatever systems have done since. Safe from any
-// goroutine at any time: three atomic loads, no waiting, no writing.
+// Flags returns the flags of an entity, or none if it is not alive. While a tick runs they are
+// the flags as of the last refresh, whatever systems have done since. Safe from any goroutine
+// at any time: three atomic loads, no waiting, no writing.
 func (w *World) Flags(h handle.Handle) Flags { return w.space.Flags(h) }
 
 // Flags is World.Flags: the flags as of the last refresh.
 func (p *Port) Flags(h handle.Handle) Flags { return p.w.space.Flags(h) }
 
-// Flags returns the flags of an entity, or none if it is not alive: of one of the shard
-// as they are, of another as of the last refresh.
+// Flags returns the flags of an entity, or none if it is not alive. For an entity of the shard
+// they are the current flags, for another those as of the last refresh.
 func (c *Context) Flags(h handle.Handle) Flags {
 	c.mustRun("Context.Flags")
 	if l := c.w.space.Locate(h); l != 0 && c.owns(l) {
@@ -60,7 +59,7 @@ func (c *Context) Flags(h handle.Handle) Flags {
 // flagging is a request to set and clear flags.
 type flagging struct{ set, cleared Flags }
 
-// flagger does it.
+// flagger applies it.
 type flagger struct{ flagging store.Kind[flagging] }
 
 func newFlagger(w *World) *flagger {
@@ -106,8 +105,8 @@ func (x *flagger) Apply(s *store.Shard, _ handle.Handle, l store.Loc, p store.Pa
 	return store.Applied
 }
 
-// WithFlags is the condition that the entity has all of the flags. A query with it skips
-// 64 rows at a time and yields each run of the others as a chunk. It panics if f is
+// WithFlags is the condition that the entity has all of the flags. A query with it skips rows
+// without them, 64 at a time, and yields each run of the others as a chunk. It panics if f is
 // empty.
 func WithFlags(a Binder, f Flags) Term { return ofFlags(a, "world.WithFlags", requiresFlags, f) }
 

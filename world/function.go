@@ -7,9 +7,9 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// Func is a registered function: the right to have it called on an entity. It
-// runs in the refresh, on the shard that holds the entity, in its place among the
-// other requests; see EntityContext for what it may do. Safe for concurrent use.
+// Func is a registered function: the right to have it called on an entity. It runs in the
+// refresh, on the shard that holds the entity, in its place among the other requests; see
+// EntityContext for what it may do. Safe for concurrent use.
 type Func[A any] struct {
 	w       *World
 	name    string
@@ -17,10 +17,10 @@ type Func[A any] struct {
 	calling store.Kind[A]
 }
 
-// RegisterFunc makes f a function of the world, under a name. f runs on any
-// shard, on several at once: what it touches beside its EntityContext and its argument must
-// be safe for that, and must not change what it does if the same inputs are to
-// give the same world. It panics if the name is empty or taken. When, as of Register.
+// RegisterFunc makes f a function of the world, under a name. f runs on any shard, and on
+// several at the same time. What it touches besides its EntityContext and its argument must be
+// safe for that, and must not influence what f does if the same inputs are to give the same
+// world. It panics if the name is empty or taken. When to call it: see Register.
 func RegisterFunc[A any](w *World, name string, f func(self *EntityContext, arg A)) *Func[A] {
 	w.addFunction("world.RegisterFunc", name, f == nil)
 	x := &Func[A]{w: w, name: name, run: f}
@@ -31,15 +31,15 @@ func RegisterFunc[A any](w *World, name string, f func(self *EntityContext, arg 
 // Name returns the function's name.
 func (f *Func[A]) Name() string { return f.name }
 
-// Call has the function called on an entity. By a *World it is called at once,
-// and a panic in it is the caller's; by others as a request that the refresh
-// applies, and a panic in it is kept, see World.Failure, and told as the outcome
-// Failed: what the function had written until then stays.
+// Call has the function called on an entity. A *World calls it at once, and a panic in it
+// reaches the caller. By other actors Call is a request that the refresh applies. A panic in
+// the function is then kept, see World.Failure, and the outcome is Failed; what the function
+// had written until then stays.
 //
-// It returns ErrStale if the entity is known not to be alive, ErrFull if the
-// request was not accepted. An entity that is marked when the refresh comes to the request
-// counts as gone, also if a system has marked it in the same tick: the outcome is Gone, and
-// the function is not called.
+// It returns ErrStale if the entity is known not to be alive, ErrFull if the request was not
+// accepted. An entity that is marked when the refresh comes to the request counts as gone, even
+// if a system has marked it in the same tick: the outcome is Gone, and the function is not
+// called.
 func (f *Func[A]) Call(by Actor, on handle.Handle, arg A) error {
 	if by == nil || by.world() != f.w {
 		f.w.refuse(by, "Func.Call", "function", f.name)
@@ -60,7 +60,7 @@ func (f *Func[A]) Call(by Actor, on handle.Handle, arg A) error {
 	self.begin(c, f.name, on, l)
 	outer := w.calling
 	w.calling = f.name
-	w.open++ // what would move the entity's row is refused
+	w.open++ // calls that would move the entity's row are refused
 	defer func() {
 		self.over()
 		w.calling = outer
@@ -71,7 +71,7 @@ func (f *Func[A]) Call(by Actor, on handle.Handle, arg A) error {
 	return nil
 }
 
-// caller is what a request to call does at the refresh.
+// caller applies a request to call at the refresh.
 type caller[A any] struct{ f *Func[A] }
 
 func (c caller[A]) Apply(s *store.Shard, h handle.Handle, l store.Loc, arg store.Payload) (o store.Outcome) {
@@ -83,7 +83,7 @@ func (c caller[A]) Apply(s *store.Shard, h handle.Handle, l store.Loc, arg store
 	return store.Applied
 }
 
-// addFunction takes a name for a function or a question.
+// addFunction reserves a name for a function or a question.
 func (w *World) addFunction(call, name string, isNil bool) {
 	mustBe(w, call)
 	w.mustIdle(call)
@@ -102,8 +102,8 @@ func (w *World) addFunction(call, name string, isNil bool) {
 	w.functions[name] = true
 }
 
-// Question is a registered function that returns something: the right to ask an
-// entity. As of Func.
+// Question is a registered function that returns something: the right to ask an entity. For the
+// rest as Func.
 type Question[A, R any] struct {
 	w      *World
 	name   string
@@ -111,14 +111,14 @@ type Question[A, R any] struct {
 	asking store.Kind[asked[A, R]]
 }
 
-// asked is a question on its way.
+// asked is the payload of a question: its argument, and where the answer goes.
 type asked[A, R any] struct {
 	arg A
 	to  *Answer[R]
 }
 
-// RegisterQuestion is RegisterFunc for a function that returns something. What it
-// returns leaves the shard: it must not point to components.
+// RegisterQuestion is RegisterFunc for a function that returns something. The result leaves the
+// shard: it must not point to components.
 func RegisterQuestion[A, R any](w *World, name string, f func(self *EntityContext, arg A) R) *Question[A, R] {
 	w.addFunction("world.RegisterQuestion", name, f == nil)
 	x := &Question[A, R]{w: w, name: name, run: f}
@@ -129,9 +129,9 @@ func RegisterQuestion[A, R any](w *World, name string, f func(self *EntityContex
 // Name returns the question's name.
 func (q *Question[A, R]) Name() string { return q.name }
 
-// Ask asks an entity; the refresh fills in the answer. It returns ErrFull if the
-// request was not accepted. The outcome is Gone also for an entity that a system has
-// marked in the same tick, as of Func.Call.
+// Ask asks an entity; the refresh fills in the answer. It returns ErrFull if the request was
+// not accepted. The outcome is Gone also for an entity that a system has marked in the same
+// tick, as of Func.Call.
 func (q *Question[A, R]) Ask(p *Port, of handle.Handle, arg A, answer *Answer[R]) error {
 	if answer == nil {
 		panic(fmt.Sprintf("world: Question.Ask of %q with a nil Answer; pass where the answer goes", q.name))
@@ -142,7 +142,7 @@ func (q *Question[A, R]) Ask(p *Port, of handle.Handle, arg A, answer *Answer[R]
 	return portSend(p.notifyAnswer(&answer.Completion), &q.asking, of, asked[A, R]{arg, answer})
 }
 
-// replier is what a request to ask does at the refresh.
+// replier applies a request to ask at the refresh.
 type replier[A, R any] struct{ q *Question[A, R] }
 
 func (r replier[A, R]) Apply(s *store.Shard, h handle.Handle, l store.Loc, p store.Payload) (o store.Outcome) {

@@ -104,7 +104,7 @@ func (h *Hook) construct(shard int, build func(*Build) func(*Context, Event, []h
 	return run, b.Finish()
 }
 
-// mustObserve panics about a hook that would never be called, or whose name is taken.
+// mustObserve panics if a hook would never be called, or if its name is taken.
 func (w *World) mustObserve(h *Hook) {
 	switch {
 	case h.name == "":

@@ -133,7 +133,7 @@ func (s *partitionRecorder) record(x *partition, cut uint32) (seen []uint32) {
 
 func (s *partitionRecorder) look() {
 	for _, from := range s.partition.producers {
-		if from.port == nil { // a shard's outbox: no system runs now, so nothing is being sent
+		if from.port == nil { // an outbox or a Replayer's queue: nothing is sent there during a refresh
 			s.seen = append(s.seen, from.queue.Sent())
 			continue
 		}

@@ -9,21 +9,19 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// Liveness is what references hold of a world: enough to ask whether an entity is
-// alive and to have it destroyed, and nothing that keeps the world in memory. When
-// the world is collected the liveness handle is cut: everything is dead to it. For package
-// reference.
+// Liveness is the part of a world that references hold: enough to ask whether an entity is
+// alive and to have it destroyed, and nothing that keeps the world in memory. When the world is
+// collected the Liveness is cut: then every entity is dead to it. For package reference.
 //
 // Invariants: there is one for each world.
 //
-// Ownership: everyone's. released is pushed by anyone and taken whole by the
-// refresh.
+// Ownership: shared. Any goroutine pushes to released; the refresh takes all of it.
 type Liveness struct {
 	space    *store.Liveness
 	released atomic.Pointer[release]
 }
 
-// release is a wish to destroy an entity that no queue has to take.
+// release is a request to destroy an entity. It needs no queue.
 type release struct {
 	handle handle.Handle
 	next   *release
@@ -47,12 +45,12 @@ func (w *World) livenessOf() *Liveness {
 	return a
 }
 
-// Alive reports whether an entity is alive: none is once the world is collected or
-// closed. Safe from any goroutine at any time; it never blocks and never writes.
+// Alive reports whether an entity is alive; no entity is once the world is collected or closed.
+// Safe from any goroutine at any time; it never blocks and never writes.
 func (a *Liveness) Alive(h handle.Handle) bool { return a.space.Alive(h) }
 
-// State tells what the slot of h holds, if h is its handle: alive, pending, or staged by a
-// refresh. It returns false for all other handles, and for all once the world is gone. Safe
+// State returns the state of h's slot, if h is the slot's handle: alive, pending, or staged by
+// a refresh. It returns false for all other handles, and for all once the world is gone. Safe
 // as Alive.
 func (a *Liveness) State(h handle.Handle) (store.State, bool) { return a.space.State(h) }
 
@@ -60,10 +58,10 @@ func (a *Liveness) State(h handle.Handle) (store.State, bool) { return a.space.S
 // any time.
 func (a *Liveness) Gone() bool { return a.space.Gone() }
 
-// Release makes the next refresh destroy an entity, if it is alive by then. One that is
-// still pending then, because a port has sent its create after the refresh began or has
-// not sent it yet, is destroyed by the refresh that creates it. It is
-// never refused. Safe from any goroutine at any time; it allocates 16 bytes.
+// Release makes the next refresh destroy an entity, if it is alive by then. If the entity is
+// still pending then, because a port has sent its create after the refresh began or has not
+// sent it yet, the refresh that creates it destroys it. Release is never refused. Safe from any
+// goroutine at any time; it allocates 16 bytes.
 func (a *Liveness) Release(h handle.Handle) {
 	if a.Gone() {
 		return
@@ -84,7 +82,7 @@ func (a *Liveness) pending(h handle.Handle) bool {
 	return ok && state != store.StateAlive
 }
 
-// releases are the entities that references have released.
+// releases holds the entities that references have released.
 //
 // Ownership: the coordinator of a refresh.
 type releases struct {
@@ -92,10 +90,10 @@ type releases struct {
 	pending []handle.Handle // for a later refresh
 }
 
-// take takes what was released, and what earlier refreshes have left because it was
-// pending. Whether an entity is pending still depends on time, as what is sent does; what
-// is due is an input of this refresh, and what stays is one of a later refresh. The
-// order in which goroutines released is not the world's affair.
+// take takes what was released, and what earlier refreshes have left because it was pending.
+// Whether an entity is still pending depends on time, as what is sent does; what is due is an
+// input of this refresh, and what stays is an input of a later one. The world does not depend
+// on the order in which goroutines released.
 func (r *releases) take(a *Liveness) {
 	r.due = r.due[:0]
 	if a == nil || len(r.pending) == 0 && a.released.Load() == nil {

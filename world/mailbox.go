@@ -7,7 +7,7 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// mailboxes lists the boxes of one shard that hold messages, of whatever type.
+// mailboxes lists the boxes of one shard that hold messages, of any type.
 //
 // Ownership: the shard's owner.
 type mailboxes struct {
@@ -27,8 +27,8 @@ func (m *mailboxes) swap() {
 	m.boxes = kept
 }
 
-// forward brings the messages of this tick to the shards where their entities are
-// now, behind what is there.
+// forward moves the messages of this tick to the shards where their entities are now, after the
+// messages that are there.
 func (w *World) forward() {
 	w.misrouted = false
 	for i := range w.mailboxes {
@@ -43,7 +43,7 @@ type mailbox interface {
 	// swap makes the messages of the next tick those of this one. It returns
 	// false if there are none: then the box is no longer listed.
 	swap() bool
-	// collectOutgoing takes out what is for atoms that leave the shard.
+	// collectOutgoing takes out the messages for atoms that leave the shard.
 	collectOutgoing(s *store.Shard)
 	// countMisrouted and addMisrouted add what was taken out to the message's came.
 	countMisrouted()
@@ -52,11 +52,11 @@ type mailbox interface {
 	forward(shard int)
 }
 
-// messageBox holds a shard's messages of one type: those of this tick and those
-// of the next.
+// messageBox holds a shard's messages of one type: those of this tick and those of the next
+// tick.
 //
-// Invariants: in a refresh in which atoms move, order tells the places of the
-// messages in next among all requests, ascending.
+// Invariants: in a refresh in which atoms migrate, order holds the places of the messages in
+// next among all requests, ascending.
 //
 // Ownership: the shard's owner.
 type messageBox[M any] struct {
@@ -136,8 +136,8 @@ func (m *Message[M]) copyIncoming(shard int) {
 	clear(came)
 }
 
-// merge puts what came among the messages of the next tick, in order, the last
-// first.
+// merge puts the messages that came among those of the next tick, in order, beginning with the
+// last.
 func (b *messageBox[M]) merge(came []misroutedMessage[M]) {
 	i, k := len(b.next), len(came)
 	b.next, b.order = slices.Grow(b.next, k)[:i+k], slices.Grow(b.order, k)[:i+k]

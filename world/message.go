@@ -9,17 +9,17 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// Message is a registered message type: the right to send an M to an entity.
-// What is sent in a tick is delivered in the next, to the systems of the shard
-// that holds the entity, in the order of ports by number, then source shards,
-// each in the order sent. Safe for concurrent use.
+// Message is a registered message type: the right to send an M to an entity. What is sent in a
+// tick is delivered in the next, to the systems of the shard that holds the entity. Messages
+// come in the order of ports by number, then of source shards, and those of each in the order
+// sent. Safe for concurrent use.
 type Message[M any] struct {
 	w       *World
 	name    string
 	typ     reflect.Type
 	sending store.Kind[M]
 	boxes   []messageBox[M]                   // by shard
-	came    store.Groups[misroutedMessage[M]] // in a refresh: what comes with atoms that move
+	came    store.Groups[misroutedMessage[M]] // in a refresh: messages of atoms that migrate
 }
 
 // Envelope is a delivered message.
@@ -32,18 +32,18 @@ type Envelope[M any] struct {
 type anyMessage interface {
 	messageType() reflect.Type
 	Name() string
-	// reset and counted are those of the groups of what comes with atoms that move.
+	// reset and counted are those of came, the messages of atoms that migrate.
 	reset()
 	counted()
-	// copyIncoming takes in what has come to a shard with the atoms that moved there.
+	// copyIncoming takes in the messages that came to a shard with migrating atoms.
 	copyIncoming(shard int)
 	// drop forgets all messages.
 	drop()
 }
 
-// RegisterMessage makes M a message of the world, under a name. When, as of Register.
+// RegisterMessage makes M a message of the world, under a name. When to call it: see Register.
 //
-// It panics if the name is empty, or the type or name is registered already.
+// It panics if the name is empty, or if the type or name is registered already.
 func RegisterMessage[M any](w *World, name string) *Message[M] {
 	mustBe(w, "world.RegisterMessage")
 	w.mustIdle("world.RegisterMessage")
@@ -71,12 +71,12 @@ func RegisterMessage[M any](w *World, name string) *Message[M] {
 // Name returns the message's name.
 func (m *Message[M]) Name() string { return m.name }
 
-// Send sends a message to an entity. By a *World it is there for the next tick;
-// by others it is a request that the refresh applies: an entity that is dead by
-// then does not get it. Once warm, neither sending nor delivering allocates.
+// Send sends a message to an entity. If a *World sends it, it is there for the next tick. By
+// other actors Send is a request that the refresh applies: an entity that is dead by then does
+// not get the message. Once warm, neither sending nor delivering allocates.
 //
-// The outcome Applied means that it was delivered: a later request of the same
-// refresh may still destroy the entity, and then no system looks at it.
+// The outcome Applied means that the message was delivered: a later request of the same refresh
+// may still destroy the entity, and then no system looks at the message.
 //
 // It returns ErrStale if the entity is known not to be alive, ErrFull if the
 // message was not accepted.
@@ -97,10 +97,9 @@ func (m *Message[M]) Send(by Actor, to handle.Handle, body M) error {
 	return nil
 }
 
-// SendShard sends a message to a shard, whatever entities it holds: its systems
-// find it in the next tick with handle.None as To, in its place among the others.
-// It returns ErrFull if the message was not accepted, and panics if there is no
-// such shard.
+// SendShard sends a message to a shard, whatever entities it holds. Its systems find the
+// message in the next tick with handle.None as To, in its place among the others. It returns
+// ErrFull if the message was not accepted, and panics if there is no such shard.
 func (m *Message[M]) SendShard(by Actor, to int, body M) error {
 	m.check(by, "Message.SendShard")
 	if to < 0 || to >= len(m.w.shards) {
@@ -109,8 +108,8 @@ func (m *Message[M]) SendShard(by Actor, to int, body M) error {
 	return m.direct(by, "Message.SendShard", to, to+1, body)
 }
 
-// Broadcast is SendShard to every shard: all get it or none. It counts as one
-// request for each.
+// Broadcast is SendShard to every shard: all get the message or none. It counts as one request
+// for each shard.
 func (m *Message[M]) Broadcast(by Actor, body M) error {
 	m.check(by, "Message.Broadcast")
 	return m.direct(by, "Message.Broadcast", 0, len(m.w.shards), body)
@@ -122,7 +121,7 @@ func (m *Message[M]) check(by Actor, call string) {
 	}
 }
 
-// direct sends a message to a run of shards, for the call.
+// direct sends a message to each of a run of shards; call is the name for panics.
 func (m *Message[M]) direct(by Actor, call string, from, to int, body M) error {
 	switch by := by.(type) {
 	case *World:
@@ -152,7 +151,7 @@ func (m *Message[M]) put(shard int, to handle.Handle, body M) {
 	box.now = append(box.now, Envelope[M]{to, body})
 }
 
-// deliverer is what a request to send does at the refresh.
+// deliverer applies a request to send at the refresh.
 type deliverer[M any] struct{ m *Message[M] }
 
 func (d deliverer[M]) Apply(s *store.Shard, h handle.Handle, _ store.Loc, body store.Payload) store.Outcome {
@@ -186,9 +185,8 @@ func Receive[M any](b *Build) *Receiver[M] {
 	panic(fmt.Sprintf("world: %s: %v is not a message of this world; call world.RegisterMessage[%v] first", bound.call, t, t))
 }
 
-// All returns this tick's messages in order. The slice is good until the
-// refresh. The entity a message is for was alive when it was delivered; look it
-// up before use.
+// All returns this tick's messages in order. The slice is good until the refresh. The entity a
+// message is for was alive when the message was delivered; look it up before use.
 func (r *Receiver[M]) All() []Envelope[M] {
 	if check.Enabled {
 		r.guard.Must()

@@ -7,18 +7,18 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// Move moves an entity to another shard. Its handle stays valid: it names the
-// slot, which stays at home, and the slot says where the atom is. Everything finds
-// the entity at its new owner: accessors and queries, requests, and messages,
-// those too that were sent before and are delivered by the same refresh. It keeps
-// its components, its flags, and its messages' order. A move is
-// neither a create nor a destroy. Moving to the shard where it is does nothing.
+// Move moves an entity to another shard. Its handle stays valid: it names the slot, which stays
+// at home, and the slot holds the location. Everything finds the entity at its new owner:
+// accessors and queries, requests, and messages, including those that were sent before and are
+// delivered by the same refresh. The entity keeps its components, its flags, and the order of
+// its messages. A move is neither a create nor a destroy. Moving an entity to the shard where
+// it is does nothing.
 //
-// By a *World at once, which within a query loop panics. By a *Context, of its own
-// shard's atoms too, a *EntityContext or a *Port it is a request: the refresh does moves when all
-// else that was asked for is done, so the other requests find the entity where it
-// was, and the last move that was asked for counts. One that a later request
-// destroys stays.
+// A *World moves at once; within a query loop that panics. By a *Context, even of its own
+// shard's entities, an *EntityContext or a *Port, Move is a request. The refresh migrates
+// entities when all other requests are done. So the other requests find the entity where it
+// was, and if several moves of it were requested the last one counts. An entity that a later
+// request destroys stays where it is.
 //
 // It returns ErrStale if the entity is known not to be alive, or known to an idle
 // world to be marked; ErrFull if the request was not accepted; ErrChunks if the
@@ -66,7 +66,7 @@ func (w *World) move(h handle.Handle, to *store.Shard) error {
 	return to.Migrate(l)
 }
 
-// Owner returns the shard that holds the entity's atom, and whether it is alive.
+// Owner returns the shard that holds the entity, and whether the entity is alive.
 func (w *World) Owner(h handle.Handle) (shard int, ok bool) {
 	w.mustBeAsked("World.Owner")
 	return w.owner(h)
@@ -85,8 +85,8 @@ func (w *World) owner(h handle.Handle) (shard int, ok bool) {
 	return 0, false
 }
 
-// move is the part of a refresh that moves atoms: their shards let go of them and
-// of the messages that they were to get, then others take them in.
+// move is the part of a refresh that migrates atoms: their shards give up the atoms and the
+// messages for them, then other shards take them in.
 func (r *refresh) move(parallel Parallel, asked int) {
 	n := len(r.w.shards)
 	r.step(parallel, n, asked, r.collectOutgoing)
@@ -95,11 +95,11 @@ func (r *refresh) move(parallel Parallel, asked int) {
 	r.step(parallel, n, asked, r.copyIncoming)
 	r.w.space.Moved()
 	for _, s := range r.w.shards {
-		r.w.misrouted = r.w.misrouted || s.Full() // messages have gone ahead of who was refused
+		r.w.misrouted = r.w.misrouted || s.Full() // messages have gone to the new shard of an atom that it refused
 	}
 }
 
-// gatherMisrouted finds the messages that go with those who move, by the shard they go to.
+// gatherMisrouted groups the messages for migrating atoms by the shard they go to.
 func (r *refresh) gatherMisrouted() {
 	for _, m := range r.w.messages {
 		m.reset()
@@ -119,7 +119,7 @@ func (r *refresh) gatherMisrouted() {
 	}
 }
 
-// bindMoves makes the steps of move.
+// bindMoves binds the steps of move.
 func (r *refresh) bindMoves(w *World) {
 	r.collectOutgoing = r.in("collect outgoing", func(i int) {
 		s := w.shards[i]

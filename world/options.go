@@ -10,9 +10,8 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// Defaults of Options. They are constants, not derived from the machine: the
-// number of shards shapes the world, and the same inputs must give the same
-// world everywhere.
+// Defaults of Options. They are constants, not derived from the machine: the number of shards
+// shapes the world, and the same inputs must give the same world everywhere.
 const (
 	DefaultShards          = 4
 	DefaultChunkRowsFirst  = 16
@@ -30,12 +29,12 @@ const (
 // 256 MB where an int has 32 bits.
 const BytesMax = min(1<<32, math.MaxInt/8)
 
-// BytesMin is the least that QueueBytes and OutboxBytes can be: what the smallest request takes,
-// one to destroy. One with a value takes as much more as the value.
+// BytesMin is the least that QueueBytes and OutboxBytes can be: the size of the smallest
+// request, one to destroy. A request with a value is larger by the size of the value.
 const BytesMin = store.RequestBytes
 
-// ShardsMax is the largest number of shards: one number of the handle's shard
-// field is kept for the entities that ports create.
+// ShardsMax is the largest number of shards: one number of the handle's shard field is reserved
+// for the entities that ports create.
 const ShardsMax = handle.ShardMax
 
 // Options shape a world. The zero value means the defaults; each zero field
@@ -62,41 +61,42 @@ type Options struct {
 	ChunkRowsFirst  int
 	ChunkRowsFactor int
 	ChunkRowsMax    int
-	// HugePages makes the world ask the system for huge pages for its large chunks and
-	// its slots. Loops over a million entities and more take about 0.85 of the time with
-	// them, looking up in random order about 0.95, where the system does not give them to
-	// everybody anyway: on Linux with transparent huge pages set to "madvise", as some
-	// distributions have it; elsewhere it has no effect. While the world grows, a create may wait for the kernel
-	// to find and clear 2 MB: some 0.1 ms, several when memory is scattered. By default false.
+	// HugePages makes the world ask the system for huge pages for its large chunks and its
+	// slots. With them, loops over a million entities and more take about 0.85 of the time, and
+	// looking up in random order about 0.95. This helps where the system does not give huge
+	// pages to every program anyway: on Linux with transparent huge pages set to "madvise", as
+	// in some distributions; elsewhere the option has no effect. While the world grows, a
+	// create may wait for the kernel to find and clear 2 MB: some 0.1 ms, several when memory
+	// is scattered. By default false.
 	HugePages bool
-	// KeepOrder makes the refresh keep the order among the living entities of a
-	// shard that have the same components. A refresh then costs by the number of
-	// entities behind the first dead one, not by the number of dead. By default false.
+	// KeepOrder makes the refresh keep the order among the living entities of a shard that have
+	// the same components. The cost of a refresh then depends on the number of entities behind
+	// the first dead one, not on the number of dead. By default false.
 	KeepOrder bool
 	// TickInterval is the simulated time of one tick, by default 50 ms.
 	TickInterval time.Duration
-	// Seed is what the random streams of the systems are made of; see Context.Rand.
-	// By default 0, which is a seed as any.
+	// Seed is what the random streams of the systems are made of; see Context.Rand. By default
+	// 0, a seed like any other.
 	Seed uint64
 	// PortsMax is the number of ports that can be open at a time, by default 16384.
 	PortsMax int
-	// QueueRequests and QueueBytes limit what one port has under way: requests
-	// sent and not yet applied, and their size, BytesMin to BytesMax. A request that is
-	// larger than that is refused with ErrTooLarge.
+	// QueueRequests and QueueBytes limit what one port has under way: requests sent and not yet
+	// applied, and their size, BytesMin to BytesMax. A request larger than that is refused with
+	// ErrTooLarge.
 	QueueRequests int
 	QueueBytes    int // by default 4096 requests and 1 MB
-	// OutboxRequests and OutboxBytes limit what the systems of one shard can
-	// ask of others in one tick; bytes as of QueueBytes.
+	// OutboxRequests and OutboxBytes limit what the systems of one shard can request in one
+	// tick; bytes as of QueueBytes.
 	OutboxRequests int
 	OutboxBytes    int // by default 65536 requests and 16 MB
 }
 
-// growth is in what steps the world takes memory.
+// growth returns the steps in which the world takes memory.
 func (o Options) growth() store.Growth {
 	return store.Growth{RowsFirst: o.ChunkRowsFirst, RowsFactor: o.ChunkRowsFactor, RowsMax: o.ChunkRowsMax, HugePages: o.HugePages}
 }
 
-// validate fills in the defaults and names every limit that is broken.
+// validate fills in the defaults and names every limit that is exceeded.
 func (o Options) validate() (Options, error) {
 	var errs []error
 	limit := func(name string, v *int, def, least, most int) {

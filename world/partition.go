@@ -5,7 +5,7 @@ import "github.com/atoll-sim/atoll/internal/store"
 // producer is one queue that a refresh reads.
 type producer struct {
 	queue *store.Queue
-	port  *endpoint // nil: of a shard's systems
+	port  *endpoint // nil: the queue of a shard's systems, or of a Replayer
 }
 
 // partition is a run of neighbouring producers that one worker reads.
@@ -17,11 +17,11 @@ type producer struct {
 //	to       [shard 0] 0 3 4 …      which of them are for which shard
 //	         [shard 1] 1 2 5 …
 //
-// A shard that goes through its lists partition by partition has its requests in the
-// order of the producers, however those were divided.
+// A shard that goes through its lists partition by partition has its requests in the order of
+// the producers, however the producers were divided.
 //
-// Ownership: the worker that reads it; when it is read, the shards' workers may
-// look at Others, and each has its own lists.
+// Ownership: the worker that reads it. When it is read, the shards' workers may look at Others,
+// and each has its own lists.
 type partition struct {
 	w *World
 	store.Drained
@@ -30,7 +30,7 @@ type partition struct {
 	created   int            // how many creates there are
 	routed    int            // how many of the others have found their shard
 	to        [][]uint32     // by shard
-	lost      store.Outcomes // of requests that found nobody
+	lost      store.Outcomes // outcomes of requests that no shard decides
 	_         [64]byte       // other partitions are read by other workers
 }
 
@@ -40,10 +40,9 @@ func newPartition(w *World, number int) *partition {
 	return x
 }
 
-// read takes what was sent up to the cut, and finds the owners of what it
-// concerns. What concerns an entity that is not alive may be for one that is
-// created in this refresh, so it has to wait, and all behind it, to keep the
-// order.
+// read takes what was sent up to the cut, and finds the owners of the entities that it
+// concerns. A request for an entity that is not alive may be for one that is created in this
+// refresh. So it has to wait, and so do all requests behind it, to keep the order.
 func (x *partition) read(cut uint32) {
 	var seen []uint32
 	if h := x.w.recording; h != nil {
@@ -65,8 +64,8 @@ func (x *partition) read(cut uint32) {
 	}
 }
 
-// deliver puts the next request in the list of the shard that it is for, and
-// reports whether there is one.
+// deliver puts the next request in the list of the shard that it is for, and reports whether
+// there was one.
 func (x *partition) deliver() bool {
 	q := x.Others[x.routed]
 	owner := q.For()
@@ -85,7 +84,7 @@ func (x *partition) deliver() bool {
 // waiting returns how many requests have to wait for the creates.
 func (x *partition) waiting() int { return len(x.Others) - x.routed }
 
-// route delivers what had to wait.
+// route delivers the requests that had to wait.
 func (x *partition) route() {
 	for x.waiting() > 0 {
 		if !x.deliver() {
@@ -95,14 +94,14 @@ func (x *partition) route() {
 	}
 }
 
-// create stores the atoms that are to be in a shard.
+// create stores the atoms that are created in a shard.
 func (x *partition) create(s *store.Shard, staged bool) {
 	if creates := x.Creates[s.ID()]; len(creates) > 0 {
 		s.ApplyCreates(creates, staged)
 	}
 }
 
-// apply does what else is asked of a shard.
+// apply applies the other requests for a shard.
 func (x *partition) apply(s *store.Shard) {
 	if to := &x.to[s.ID()]; len(*to) > 0 {
 		s.ApplyRequests(x.Others, *to, x.number)
@@ -110,7 +109,7 @@ func (x *partition) apply(s *store.Shard) {
 	}
 }
 
-// release gives the room in the queues back to the senders.
+// release gives the queues their room back.
 func (x *partition) release() {
 	x.Forget()
 	x.created, x.routed = 0, 0
@@ -122,7 +121,7 @@ func (x *partition) release() {
 	}
 }
 
-// notify tells the outcomes to who waits.
+// notify notifies the outcomes of the requests.
 func (x *partition) notify() {
 	for _, from := range x.producers {
 		from.queue.Notify()

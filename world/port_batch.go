@@ -8,25 +8,25 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// batch is what to take back if requests that belong together are not accepted.
+// batch holds what must be taken back if requests that belong together are not accepted.
 type batch struct {
 	err   error           // of the first that was refused
-	full  bool            // it was for want of room
-	taken []handle.Handle // out of the port's hand
+	full  bool            // it was refused because there was no room
+	taken []handle.Handle // taken out of the port's hand
 	dones []*Completion
 }
 
-// Batch sends what f asks of the port in one step: either all of it is accepted,
-// and applied by the same refresh, or nothing is sent. It is refused if f returns
-// an error, or if one of the requests was refused, whose error every later one
-// gets, too; the handles that f was given are then never alive, and stale from the next
-// refresh on. What f asks is published at once, which makes it the cheapest way to send many.
+// Batch sends the requests of f in one step: either all are accepted, and applied by the same
+// refresh, or nothing is sent. The batch is not sent if f returns an error, or if one of the
+// requests was refused; every later request of the batch then returns the same error. The
+// handles that f was given are then never alive, and are stale from the next refresh on. The
+// requests of f are published at once, which makes Batch the cheapest way to send many.
 //
 // Handles of batches that were not sent are out of use until the next refresh. A port
 // that has as many of them as Options.QueueRequests allows gets ErrFull for every batch
 // until then, and f is not called.
 //
-// Anything but requests that f does is of course not undone.
+// Whatever f does besides requests is not undone.
 func (p *Port) Batch(f func() error) error {
 	if f == nil {
 		panic("world: Port.Batch of a nil function; pass one that asks for what belongs together")
@@ -99,7 +99,7 @@ func (p *Port) rollback() {
 		p.full(staged)
 	}
 	p.takeBack(p.w.portSlots, b.taken, p.w.epoch.Load())
-	p.out.Publish() // nothing: but what is in hand, for a cleanup
+	p.out.Publish() // publishes no request, but makes what is in hand visible to a cleanup
 	for _, c := range b.dones {
 		c.disarm()
 	}
@@ -120,7 +120,7 @@ func portCreateN[T any](p *Port, b *Bundle[T], dst []handle.Handle, want bool, n
 	if n == 0 {
 		return dst, nil
 	}
-	nested := p.batch != nil // then it is for the outer batch to end
+	nested := p.batch != nil // then the outer batch ends it
 	if !nested {
 		if err := p.begin("Bundle.CreateN"); err != nil {
 			return dst, err
@@ -130,7 +130,7 @@ func portCreateN[T any](p *Port, b *Bundle[T], dst []handle.Handle, want bool, n
 	defer func() {
 		switch {
 		case over:
-		case nested: // somebody may recover, and some creates are in the batch
+		case nested: // the panic may be recovered, and some creates are in the batch
 			p.special = true
 			p.batch.err = fmt.Errorf("%w: init or PlaceBy of a Bundle.CreateN in the batch; so nothing of it is sent", ErrFailed)
 		default:

@@ -8,15 +8,15 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// At returns the i-th of the entities that match, from 0, as a Chunk of one row, for
-// Handle(0) and the accessors' Slice; or false if there are not as many. The order is
-// that of Chunks: by shard, then table, as they were made, then row. It is the same for
-// as long as nothing is stored, moved or refreshed: marked ones keep their places until
-// the refresh, which may put another into the place of one that it removes, unless
-// Options.KeepOrder.
+// At returns the i-th of the entities that match, counted from 0, as a Chunk of one row, for
+// Handle(0) and the accessors' Slice; or false if there are fewer. The order is that of Chunks:
+// by shard, then by table in the order they were made, then by row. It is the same for as long
+// as nothing is stored, moved or refreshed. Marked entities keep their places until the
+// refresh. When the refresh removes an entity it may put another into its place, unless
+// Options.KeepOrder is set.
 //
-// It costs by the number of tables and chunks, not of entities; to visit all use Chunks
-// or Entities.
+// Its cost depends on the number of tables and chunks, not of entities; to visit all entities
+// use Chunks or Entities.
 func (q *Query) At(i int) (Chunk, bool) {
 	if q.idle {
 		q.w.mustIdle("Query.At")
@@ -41,9 +41,9 @@ func (q *Query) At(i int) (Chunk, bool) {
 	return Chunk{}, false
 }
 
-// Entities yields the entities that match, one by one, in the order of Chunks, each with
-// its location, for the accessors' At. What holds for Chunks holds for it. A loop over
-// Chunks and slices is some times faster.
+// Entities yields the entities that match, one by one, in the order of Chunks, each with its
+// location for the accessors' At. The rules of Chunks hold for it. A loop over Chunks and
+// slices is several times faster.
 func (q *Query) Entities() iter.Seq2[handle.Handle, store.Loc] {
 	q.mustBeOf("Query.Entities")
 	chunks := q.Chunks()

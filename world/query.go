@@ -11,36 +11,36 @@ import (
 	"github.com/atoll-sim/atoll/shard"
 )
 
-// Query selects atoms by their components. Asked of a Build it covers the shard
-// the system runs on, asked of a World all shards. It remembers the tables that
-// match, so it is best made once and used again.
+// Query selects entities by their components. Asked of a Build it covers the shard the system
+// runs on, asked of a World all shards. It remembers the tables that match, so make it once and
+// use it again.
 //
 // Ownership: as of the accessors.
 type Query struct {
 	with, without, named store.Set
-	any                  []store.Set // each must be met
+	any                  []store.Set // the entity must have one of each
 	accessed             store.Set   // by readers and writers, optional ones among them
 	parts                []queryPart
 	w                    *World
 	idle                 bool
 	limited              bool // by Limit
 	limit                int
-	filter               store.Filter // what of its tables' rows
+	filter               store.Filter // selects rows of its tables
 	guard                check.Guard
 }
 
 type queryPart struct {
 	shard  *store.Shard
-	tables []*store.Table // that match, of those seen
-	// made is the number of the shard's last table when it was looked at, removals how often
-	// tables had been taken out by then. Their sum is the version of its list.
+	tables []*store.Table // tables that match, of those seen
+	// made is the number of the shard's last table when it was looked at; removals is how often
+	// tables had been taken out by then. Their sum is the version of the shard's list of
+	// tables.
 	made, removals uint64
 	meant          []int // by table: how many rows a batch is about; see eachTable
 }
 
-// Query selects all atoms that match the terms, for use between ticks. It panics
-// if a component is named twice, or a term was asked of another world or of a
-// Build.
+// Query selects all entities that match the terms, for use between ticks. It panics if a
+// component is named twice, or if a term was asked of another world or of a Build.
 func (w *World) Query(terms ...Term) *Query { return newQuery(w.bind("World.Query"), w.shards, terms) }
 
 func newQuery(b binding, shards []*store.Shard, terms []Term) *Query {
@@ -54,10 +54,10 @@ func newQuery(b binding, shards []*store.Shard, terms []Term) *Query {
 	return q
 }
 
-// Limit makes a query for the first n of the entities that match, in the order
-// of Chunks, marked ones included: what is done with it, by Chunks, Count,
-// Destroy, AddTo or any other, is done with those alone. It allocates; it may be
-// kept like any query. It panics if n is negative.
+// Limit returns a query for the first n of the entities that match, in the order of Chunks,
+// marked ones included. Chunks, Count, Destroy, AddTo and all other operations on it concern
+// those entities alone. Limit allocates; its query may be kept like any other. It panics if n
+// is negative.
 func (q *Query) Limit(n int) *Query {
 	if n < 0 {
 		panic(fmt.Sprintf("world: Query.Limit of %d; want 0 or more", n))
@@ -80,7 +80,7 @@ func (q *Query) matches(set store.Set) bool {
 	return set.Contains(&q.with) && !set.Meets(&q.without)
 }
 
-// update looks at the tables that were made, and given back, since the last time.
+// update looks at the tables that were made, or given back, since the last time.
 func (p *queryPart) update(q *Query) {
 	s := p.shard
 	if p.removals != s.Removals() {
@@ -95,16 +95,16 @@ func (p *queryPart) update(q *Query) {
 	p.made = s.Made()
 }
 
-// Chunks yields the rows that match, as they are when the loop begins: creating
-// within the loop is allowed and not seen by it; destroying is allowed and takes
-// effect at the refresh. On an idle world, what would move rows panics within.
+// Chunks yields the rows that match, as they are when the loop begins. Creating within the loop
+// is allowed and not seen by it; destroying is allowed and takes effect at the refresh. On an
+// idle world, calls that would move rows panic within the loop.
 //
 // A query that asks for flags skips rows that do not have them; a run of the others is
 // yielded as a chunk.
 //
-// The iterator is good until the refresh. In the check build, one that is kept
-// for longer panics, and so does a system's query that is used out of its turn; both are
-// unchecked in a release build. An idle world's query panics in both while a tick runs.
+// The iterator is good until the refresh. In the check build, an iterator that is kept for
+// longer panics, and so does a system's query that is used out of its turn; a release build
+// checks neither. An idle world's query panics in both builds while a tick runs.
 func (q *Query) Chunks() iter.Seq[Chunk] {
 	var made uint64
 	if check.Enabled {
@@ -186,8 +186,8 @@ func (q *Query) idleChunks(yield func(Chunk) bool) {
 	}
 }
 
-// mustBeOf panics if a query of the idle world is used while a tick runs. The call is one
-// that goes on to Chunks, which would name itself.
+// mustBeOf panics if a query of the idle world is used while a tick runs. Calls that are
+// implemented by Chunks use it, because the panic of Chunks would name Chunks.
 func (q *Query) mustBeOf(call string) {
 	if q.idle {
 		q.w.mustIdle(call)
@@ -206,8 +206,8 @@ func (q *Query) began() uint64 {
 	return q.w.tick.Load()
 }
 
-// watch makes a yield that sees that the iterator made in a tick is not used in a
-// later one, nor out of turn. Check build only.
+// watch wraps yield. The wrapper panics if an iterator that was made in one tick is used in a
+// later one, or out of turn. Check build only.
 func (q *Query) watch(made uint64, yield func(Chunk) bool) func(Chunk) bool {
 	look := func() {
 		q.guard.Must()

@@ -35,7 +35,7 @@ const partitionsMax = 64
 //	recycle           free the slots of the dead that are at home elsewhere   by home
 //	release           give the queues' room back                         by partition
 //	end tick          swap mailboxes, coalesce, publish flags            by owner
-//	notify            tell outcomes                                      by partition
+//	notify            report outcomes                                    by partition
 //
 // A step with nothing to do is skipped.
 //

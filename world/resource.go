@@ -7,17 +7,16 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// Resource is a value of the world as a whole, one for each type T: the weather,
-// the rules of the match, how many were killed in this tick. There are two kinds.
-// One that was registered by RegisterResource is written by global systems. An
-// accumulator is added to by every shard on its own, and merged in the order of
-// the shards.
+// Resource is a value of the world as a whole, one for each type T: the weather, the rules of
+// the match, how many entities were killed in this tick. There are two kinds. A resource of
+// RegisterResource is written by global systems. An accumulator, of RegisterAccumulator, is
+// added to by every shard on its own, and the shards' parts are merged in the order of the
+// shards.
 //
-// Invariants: while systems run that were let read it, value is not written.
+// Invariants: while systems that may read value run, it is not written.
 //
-// Ownership: value belongs to the global system that writes it, or the merge,
-// while that runs; between ticks to the world's goroutine. Each part belongs to
-// its shard.
+// Ownership: value belongs to the global system that writes it, or to the merge, while that
+// runs; between ticks to the world's goroutine. Each part belongs to its shard.
 type Resource[T any] struct {
 	w     *World
 	id    int
@@ -33,33 +32,32 @@ type part[T any] struct {
 	_     [64]byte // other shards' parts are written by other workers
 }
 
-// anyResource is what a world needs of a resource, whatever its type.
+// anyResource is what a world needs of a resource of any type.
 type anyResource interface {
 	Name() string
 	mergeParts()
 }
 
-// RegisterResource makes T a resource of the world, under a name that logs and
-// tools use, with its first value. It panics if the name is empty, or if the type
-// or name is taken, or beyond 256 resources. When, as of Register.
+// RegisterResource makes T a resource of the world with its first value, under a name that logs
+// and tools use. It panics if the name is empty, if the type or name is taken, or if there are
+// 256 resources already. When to call it: see Register.
 func RegisterResource[T any](w *World, name string, first T) *Resource[T] {
 	r := newResource[T](w, "world.RegisterResource", name)
 	r.value = first
 	return r
 }
 
-// RegisterAccumulator makes T a resource that systems add to in every shard. When
-// all shards have passed the last system that adds to it, the value becomes the
-// zero T, merge is called with it and each shard's part, in the order of the
-// shards, and the parts become zero again. So what is read after that is this
-// tick's, and before that the last tick's. merge must not keep the pointers.
-// Panics as of RegisterResource.
+// RegisterAccumulator makes T a resource that systems add to in every shard. When all shards
+// have passed the last system that adds to it, the value becomes the zero T, merge is called
+// with it and each shard's part, in the order of the shards, and the parts become zero again.
+// So reading it after the merge gives this tick's value, and before the merge the last tick's.
+// merge must not keep the pointers. Panics as of RegisterResource.
 //
-// Since total and parts begin as the zero T in each tick, a slice or a map in them is nil
-// then, and made anew: merge and systems append to nil, and make maps before they store.
-// ResourceReader.Get copies the T. So let a large one be a slice, or a struct of slices,
-// of which a copy is small; what it points to must then not be written by who reads it. A T
-// with pointers, slices among them, needs a codec to be hashed by package state.
+// Since total and parts begin as the zero T in each tick, a slice or a map in them starts as
+// nil: merge and systems append to nil, and make maps before they store. ResourceReader.Get
+// copies the T. If the T is large, make it a slice or a struct of slices, whose copy is small;
+// readers must then not write what it points to. A T with pointers, slices among them, needs a
+// codec to be hashed by package state.
 func RegisterAccumulator[T any](w *World, name string, merge func(total, part *T)) *Resource[T] {
 	if merge == nil {
 		panic(fmt.Sprintf("world: world.RegisterAccumulator of %q with a nil function; pass one that merges", name))
@@ -96,7 +94,7 @@ func newResource[T any](w *World, call, name string) *Resource[T] {
 	return r
 }
 
-// resourceOf returns the resource of type T, or panics saying what to do.
+// resourceOf returns the resource of type T, or panics with advice on what to do.
 func resourceOf[T any](w *World, user string) *Resource[T] {
 	for _, r := range w.resources {
 		if r, ok := r.(*Resource[T]); ok {
@@ -130,14 +128,13 @@ func (r *Resource[T]) mergeParts() {
 	}
 }
 
-// ResourceReader reads a resource in a system. That the system is running is unchecked in a
-// release build.
+// ResourceReader reads a resource in a system. A release build does not check that the system
+// is running.
 //
 // Ownership: the system it was built for.
 type ResourceReader[T any] struct{ r *Resource[T] }
 
-// Get returns a copy of the value as the last system before this one that writes
-// it left it.
+// Get returns a copy of the value, as left by the last system before this one that writes it.
 func (r ResourceReader[T]) Get() T { return r.r.value }
 
 // ReadResource asks for reading a resource. It panics if T is not registered.
@@ -148,10 +145,9 @@ func ReadResource[T any](b *Build) ResourceReader[T] {
 	return ResourceReader[T]{r}
 }
 
-// WriteResource asks for reading and writing a resource, in a global system. The
-// pointer is for the system alone, while it runs. It panics if T is not
-// registered, is an accumulator, or if the system is not global: shards would
-// write it at the same time.
+// WriteResource asks for reading and writing a resource, in a global system. Only the system
+// may use the pointer, while it runs. It panics if T is not registered or is an accumulator, or
+// if the system is not global: shards would write the resource at the same time.
 func WriteResource[T any](b *Build) *T {
 	bound := b.bind("world.WriteResource")
 	r := resourceOf[T](b.w, bound.call)
@@ -165,10 +161,9 @@ func WriteResource[T any](b *Build) *T {
 	return &r.value
 }
 
-// Accumulate asks for adding to an accumulator, and returns the shard's own part
-// of it, which is zero when the tick begins. The pointer is for the system alone,
-// while it runs. It panics if T is not a registered accumulator, or in a global
-// system.
+// Accumulate asks for adding to an accumulator. It returns the shard's own part, which is zero
+// when the tick begins. Only the system may use the pointer, while it runs. It panics if T is
+// not a registered accumulator, or in a global system.
 func Accumulate[T any](b *Build) *T {
 	bound := b.bind("world.Accumulate")
 	r := resourceOf[T](b.w, bound.call)

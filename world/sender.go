@@ -35,8 +35,8 @@ func (s *sender) full(requests int) error {
 	return ErrFull
 }
 
-// refuse counts requests for which there is no room, and says whether there ever
-// is.
+// refuse counts requests for which there is no room, and returns whether there can ever be room
+// for them.
 func (s *sender) refuse(l *store.Queue, n int, weight uint32) error {
 	err := s.full(n)
 	if !l.Fits(n, weight) {
@@ -45,7 +45,7 @@ func (s *sender) refuse(l *store.Queue, n int, weight uint32) error {
 	return err
 }
 
-// tooLarge is the ErrTooLarge of requests, with the limits that they were held against.
+// tooLarge returns the ErrTooLarge of requests, with the limits that they exceed.
 func tooLarge(requests int, bytes uint64, count string, mostRequests int, size string, mostBytes int) error {
 	return fmt.Errorf("%w: requests: %d, with %s = %d; bytes: %d, with %s = %d", ErrTooLarge, requests, count, mostRequests, bytes, size, mostBytes)
 }
@@ -73,7 +73,7 @@ func (s *sender) sendBare(b store.Bare, h handle.Handle) error {
 	return nil
 }
 
-// request sends a request by whoever can only request.
+// request sends a request of an actor that can only request.
 func request[T any](by Actor, call string, k *store.Kind[T], h handle.Handle, v T) error {
 	switch by := by.(type) {
 	case *Port:

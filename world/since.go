@@ -7,11 +7,10 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// ChunksSince is Chunks for the rows that may have changed since a tick: those of
-// chunks in which a row came or was replaced in that tick or later, or in which
-// one of the components the query accesses was handed out for writing, by a
-// Writer or a request. It costs by the number of chunks; a chunk in which one row
-// changed is yielded whole.
+// ChunksSince is Chunks for the rows that may have changed since a tick. It yields the chunks
+// in which, in that tick or later, a row came or was replaced, or a component that the query
+// accesses was handed out for writing, by a Writer or a request. Its cost depends on the number
+// of chunks; a chunk in which one row changed is yielded whole.
 func (q *Query) ChunksSince(tick uint64) iter.Seq[Chunk] {
 	var made uint64
 	if check.Enabled {

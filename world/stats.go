@@ -18,15 +18,15 @@ type Stats struct {
 	Retired   int    // slots whose versions are used up
 	Tables    int    // component sets of bundles and of entities, counted in each shard
 	Chunks    int
-	// BytesUsed is what occupied rows and given slots take, BytesReserved what all
-	// chunks and slots do. What components point to is not counted.
+	// BytesUsed is the bytes of occupied rows and given slots, BytesReserved the bytes of all
+	// chunks and slots. What components point to is not counted.
 	BytesUsed     uint64
 	BytesReserved uint64
-	HugePages     int // that the system was asked for; see Options.HugePages
+	HugePages     int // asked for from the system; see Options.HugePages
 	Shards        []ShardStats
 }
 
-// ShardStats is the part of one shard.
+// ShardStats is the part of Stats of one shard.
 type ShardStats struct {
 	Entities  int
 	Tables    int
@@ -34,8 +34,8 @@ type ShardStats struct {
 	Destroyed uint64
 }
 
-// Stats returns the world's counts. The world must be idle. dst's Shards are
-// used again, so that asking each tick allocates nothing.
+// Stats stores the world's counts in dst. The world must be idle. The Shards of dst are reused,
+// so that asking in each tick allocates nothing.
 func (w *World) Stats(dst *Stats) {
 	w.mustIdle("World.Stats")
 	if dst == nil {

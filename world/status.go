@@ -13,8 +13,8 @@ const (
 	// Forged: no such handle was ever given. The shard or index is out of
 	// range, or the version is one that the slot has not reached.
 	Forged Status = iota
-	// Unused: the slot is free and this would be its next handle, which nobody has been given
-	// yet. For slots that ports create from, the status is Pending instead.
+	// Unused: the slot is free and this would be its next handle, which was not given yet. For
+	// slots that ports create from, the status is Pending instead.
 	Unused
 	// Pending: a port was given the handle, or may be; the atom is stored at the
 	// refresh that applies the create.

@@ -7,10 +7,10 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// Survey is what an idle world is made of, for tools that hash, save or compare
-// worlds without knowing their types: everything that decides what the world does
-// next, and nothing else. Package state has one such tool. What it returns must
-// not be written, and is good until the world changes.
+// Survey is the state of an idle world, for tools that hash, save or compare worlds without
+// knowing their types: everything that decides what the world does next, and nothing else.
+// Package state has one such tool. What its methods return must not be written, and is good
+// until the world changes.
 type Survey struct{ w *World }
 
 // Named is a type that is registered under a name.
@@ -52,21 +52,21 @@ func (s Survey) Resources() []Named {
 	return all
 }
 
-// Placement returns the shard of the next entity that the idle world creates,
-// and how many go there.
+// Placement returns the shard of the next entity that the idle world creates, and how many are
+// created there.
 func (s Survey) Placement() (shard, run int) { return s.w.cursor, s.w.run }
 
-// Misrouted reports whether messages may be in the box of another shard than that of
-// their entity, so that the next tick forwards them when it begins.
+// Misrouted reports whether messages may be in the box of another shard than their entity's.
+// The next tick then forwards them when it begins.
 func (s Survey) Misrouted() bool { return s.w.misrouted }
 
-// Shard returns a shard, and with it its tables and its home.
+// Shard returns a shard, which includes its tables and its home.
 func (s Survey) Shard(i int) *store.Shard { return s.w.shards[i] }
 
-// PortSlots returns the home of what ports create.
+// PortSlots returns the home of the entities that ports create.
 func (s Survey) PortSlots() *store.PortAllocator { return s.w.portSlots }
 
-// Extensions lists the extensions in the order in which they came.
+// Extensions lists the extensions in the order in which they were added.
 func (s Survey) Extensions() []Extension {
 	all := make([]Extension, len(s.w.extensions.all))
 	for i, x := range s.w.extensions.all {
@@ -78,9 +78,9 @@ func (s Survey) Extensions() []Extension {
 // Kinds returns the kinds of requests.
 func (s Survey) Kinds() store.Kinds { return s.w.space.Kinds() }
 
-// Requests calls f with the requests that the next refresh will apply and that systems,
-// and functions in them, have sent: those of a shard, in order, or with AllShards those of
-// global systems. What f is given is good until it returns.
+// Requests calls f with the requests that systems, and functions called on entities, have sent
+// and that the next refresh will apply: those of one shard, in order, or with AllShards those
+// of global systems. What f is given is good until it returns.
 func (s Survey) Requests(from int, f func(store.PendingRequest)) {
 	c := s.w.contexts[len(s.w.shards)]
 	if from != AllShards {
@@ -91,8 +91,8 @@ func (s Survey) Requests(from int, f func(store.PendingRequest)) {
 	}
 }
 
-// Mailbox returns the messages of one kind that are delivered to a shard in the next
-// tick, in order: to whom, and what.
+// Mailbox returns the messages of one kind that are delivered to a shard in the next tick, in
+// order: the receivers and the bodies.
 func (s Survey) Mailbox(message, shard int) ([]handle.Handle, store.Cells) {
 	return s.w.messages[message].(surveyedMessage).mail(shard)
 }
@@ -109,8 +109,8 @@ func (m *Message[M]) mail(box int) (to []handle.Handle, bodies store.Cells) {
 	return to, store.CellsOf(all)
 }
 
-// Resource returns the value of a resource, and what each shard has added since
-// the last merge, which is nothing but for an accumulator.
+// Resource returns the value of a resource, and what each shard has added since the last merge.
+// There are no parts except for an accumulator.
 func (s Survey) Resource(i int) (value, parts store.Cells) {
 	return s.w.resources[i].(surveyedResource).values()
 }

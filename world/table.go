@@ -6,16 +6,15 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// Table is a view of the entities of one shard that have the same components, for tools.
-// It is for an idle world, and good until the refresh.
+// Table is a view of the entities of one shard that have the same components, for tools. It is
+// for an idle world, and good until the refresh.
 type Table struct {
 	w     *World
 	table *store.Table
 }
 
-// Tables yields the tables of the world, also those that are empty, by shard, then in
-// the order in which they were made: the order in which queries visit them. It panics
-// while a tick runs.
+// Tables yields the tables of the world, empty ones included, by shard, then in the order in
+// which they were made. Queries visit them in the same order. It panics while a tick runs.
 func (w *World) Tables() iter.Seq[Table] {
 	return func(yield func(Table) bool) {
 		w.mustIdle("World.Tables")
@@ -64,8 +63,7 @@ func (t Table) Cap() int {
 	return n
 }
 
-// Chunks yields all rows chunk by chunk. All chunks but
-// the last are full.
+// Chunks yields all rows chunk by chunk. All chunks but the last are full.
 func (t Table) Chunks() iter.Seq[Chunk] {
 	return func(yield func(Chunk) bool) {
 		t.w.mustIdle("Table.Chunks")

@@ -7,8 +7,8 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// Term is a condition of a query: a *Reader or *Writer (the entity has the
-// component), With, Without, Optional, AnyOf, WithFlags or WithoutFlags. All terms of a query are asked of
+// Term is a condition of a query: a *Reader or *Writer (the entity has the component), With,
+// Without, Optional, AnyOf, WithFlags or WithoutFlags. All terms of a query must be asked of
 // the World or Build that the query is asked of.
 type Term interface{ term() term }
 
@@ -17,7 +17,7 @@ type term struct {
 	kind     termKind
 	of       store.Set
 	accessed store.Set
-	asked    *store.Lookup // the look-up of whom it was asked: it tells worlds and shards apart
+	asked    *store.Lookup // the look-up of the World or Build it was asked of: it identifies world and shard
 	flags    Flags
 	names    string // of the component types, for messages
 }
@@ -50,8 +50,8 @@ func newTerm(kind termKind, component int, asked *store.Lookup, typ reflect.Type
 	return t
 }
 
-// With is the condition that the entity has the component, which is not
-// accessed. It panics if T is not registered.
+// With is the condition that the entity has the component. The component is not accessed. It
+// panics if T is not registered.
 func With[T any](a Binder) Term { return ofType[T](a, "world.With", requires) }
 
 // Without is the condition that the entity lacks the component. It panics if T is
@@ -64,8 +64,8 @@ func ofType[T any](a Binder, call string, kind termKind) term {
 	return newTerm(kind, b.w.componentOf(t, b.call), b.lookup, t)
 }
 
-// Optional takes the condition off an accessor: it may be used in the query,
-// and its Slice is nil where a chunk lacks the component.
+// Optional makes an accessor usable in the query without a condition: its Slice is nil where a
+// chunk lacks the component.
 func Optional(accessor Term) Term {
 	if accessor != nil {
 		if t := accessor.term(); t.kind == requires && t.accessed == t.of {
@@ -131,7 +131,7 @@ func (q *Query) add(b *binding, i int, x Term) {
 	}
 }
 
-// nameOf says who has a look-up.
+// nameOf names the owner of a look-up.
 func (w *World) nameOf(l *store.Lookup) string {
 	if l == &w.lookup {
 		return "the World"

@@ -1,20 +1,20 @@
 package world
 
-// Whose turn it is with the world itself, in the check build.
+// The turns of the world itself, in the check build.
 const (
 	idleTurn = "idle"
 	tickTurn = "tick"
 )
 
-// Tick is a running tick of a world: the right to run systems on its shards. It
-// is for schedulers; package scheduler has one.
+// Tick is a running tick of a world: the right to run systems on its shards. It is for
+// schedulers, such as package scheduler.
 //
-// Ownership: the goroutine that began it coordinates; Context(i) is for the one
-// worker that runs shard i, Global for the one that runs a global system.
+// Ownership: the goroutine that began it coordinates; Context(i) is for the one worker that
+// runs shard i, Global for the worker that runs a global system.
 type Tick struct{ w *World }
 
-// BeginTick takes the world for a tick. It panics if one is running already, or
-// within a query loop, and with a *BrokenError if an extension panics.
+// BeginTick takes the world for a tick. It panics if a tick is running already, or within a
+// query loop. It panics with a *BrokenError if an extension panics.
 func (w *World) BeginTick() Tick {
 	w.enterPhase("World.BeginTick", phaseTick)
 	w.space.Sync(w.columns) // the idle world may have taken components away since the refresh
@@ -32,14 +32,14 @@ func (w *World) BeginTick() Tick {
 // Number returns the number of the tick, from 0.
 func (t Tick) Number() uint64 { return t.w.tick.Load() }
 
-// Context returns what systems act through on a shard.
+// Context returns the Context that systems act through on a shard.
 func (t Tick) Context(shard int) *Context { return t.w.contexts[shard] }
 
-// Global returns what global systems act through, one at a time.
+// Global returns the Context that global systems act through, one at a time.
 func (t Tick) Global() *Context { return t.w.contexts[len(t.w.shards)] }
 
-// End refreshes the world, its steps run by parallel, and gives it back. No
-// system may be running. It panics as of World.Refresh if the world breaks.
+// End refreshes the world, running the steps with parallel, and makes it idle again. No system
+// may be running. It panics as World.Refresh does if the world breaks.
 func (t Tick) End(parallel Parallel) {
 	if !t.w.phase.CompareAndSwap(phaseTick, phaseRefresh) {
 		if t.w.phase.Load() == phaseOver {

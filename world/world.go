@@ -248,7 +248,7 @@ const (
 )
 
 // enterPhase takes the idle world for a tick or a refresh. It panics if the world is not idle,
-// or within a loop or function whose rows must not move.
+// or within a query loop or a function, because rows must not move there.
 func (w *World) enterPhase(call string, phase uint32) {
 	for !w.tryEnterPhase(call, phase) {
 		w.mustIdle(call)
