@@ -104,8 +104,8 @@ func (c *Component[T]) AddTo(q *Query, init func(rows Chunk)) error {
 	return q.exchange("Component.AddTo", init, c.components(q.ofWorld("Component.AddTo")), store.Set{})
 }
 
-// RemoveFrom takes the component from all entities that match and have it; errors
-// and cost as of AddTo.
+// RemoveFrom takes the component from all entities that match and have it. Errors and cost are
+// those of AddTo.
 func (c *Component[T]) RemoveFrom(q *Query) error {
 	return q.exchange("Component.RemoveFrom", nil, store.Set{}, c.components(q.ofWorld("Component.RemoveFrom")))
 }
@@ -117,8 +117,8 @@ func (b *Bundle[T]) AddTo(q *Query, init func(rows Chunk)) error {
 	return q.exchange("Bundle.AddTo", init, b.components(q.ofWorld("Bundle.AddTo")), store.Set{})
 }
 
-// RemoveFrom takes the bundle's components from all entities that match, as far as
-// they have them; errors and cost as of Component.AddTo.
+// RemoveFrom takes the bundle's components from all entities that match, as far as they have
+// them. Errors and cost are those of Component.AddTo.
 func (b *Bundle[T]) RemoveFrom(q *Query) error {
 	return q.exchange("Bundle.RemoveFrom", nil, store.Set{}, b.components(q.ofWorld("Bundle.RemoveFrom")))
 }
@@ -131,8 +131,8 @@ func (b *Bundle[T]) ExchangeIn(q *Query, init func(rows Chunk), remove ...Compon
 	return q.exchange("Bundle.ExchangeIn", init, b.components(w), w.setOf("Bundle.ExchangeIn", remove))
 }
 
-// Remove takes the components of the parts from all entities that match, as far as
-// they have them, in one move; errors and cost as of Component.AddTo.
+// Remove takes the components of the parts from all entities that match, as far as they have
+// them, in one move. Errors and cost are those of Component.AddTo.
 func (q *Query) Remove(parts ...ComponentSet) error {
 	return q.exchange("Query.Remove", nil, store.Set{}, q.ofWorld("Query.Remove").setOf("Query.Remove", parts))
 }

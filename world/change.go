@@ -114,7 +114,8 @@ func outcomeOf(err error) store.Outcome {
 }
 
 // Add gives an entity all of the bundle's components in one move; an entity that has some of
-// them already gets the values. At once or by request, and errors, as of Component.Add.
+// them already gets the values. It acts at once or by request, and returns errors, as
+// Component.Add does.
 func (b *Bundle[T]) Add(by Actor, h handle.Handle, v T) error {
 	return b.exchange(by, "Bundle.Add", h, v, nil)
 }

@@ -41,7 +41,7 @@ type Completion struct {
 	signal atomic.Pointer[chan struct{}] // nil until the first Wait or Done
 }
 
-// States of a Completion beside the outcomes.
+// States of a Completion besides the outcomes.
 const (
 	armed   = ^uint32(0) // between sending and outcome
 	telling = 1 << 31    // the outcome is known and the signal is being sent

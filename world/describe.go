@@ -47,8 +47,8 @@ func (t Table) Describe() TableInfo {
 	return x
 }
 
-// DescribeShard describes a shard, for tools. It panics while a tick runs, or if there is
-// no such shard. It costs by the number of tables and chunks.
+// DescribeShard describes a shard, for tools. It panics while a tick runs, or if there is no
+// such shard. Its cost depends on the number of tables and chunks.
 func (w *World) DescribeShard(i int) ShardInfo {
 	w.mustIdle("World.DescribeShard")
 	if i < 0 || i >= len(w.shards) {

@@ -9,7 +9,7 @@ import (
 // DyingSet holds the entities that die in a refresh: first the marked ones, by shard in order,
 // then those that extensions mark as a consequence.
 //
-// Ownership: as of Extension.
+// Ownership: as for Extension.
 type DyingSet struct {
 	w      *World
 	all    []handle.Handle

@@ -16,7 +16,7 @@ import (
 //	EntityContext.Destroy   the entity goes at this refresh; later requests find it gone
 //	Component.Set           of the entity at once
 //	Bundle.Create           in the shard at once; alive at once
-//	everything else         by request, also on the entity itself
+//	everything else         by request, even on the entity itself
 //
 // Other entities cannot be read: their shards are at work. An EntityContext and pointers
 // into components are good until the function returns.

@@ -32,8 +32,8 @@ func Flag(by Actor, h handle.Handle, f Flags) error {
 	return setFlags(by, "world.Flag", h, flagging{set: f})
 }
 
-// Unflag takes flags from an entity, as far as it has them. At once or by request, and errors,
-// as of Flag.
+// Unflag takes flags from an entity, as far as it has them. It acts at once or by request, and
+// returns errors, as Flag does.
 func Unflag(by Actor, h handle.Handle, f Flags) error {
 	return setFlags(by, "world.Unflag", h, flagging{cleared: f})
 }
@@ -110,7 +110,8 @@ func (x *flagger) Apply(s *store.Shard, _ handle.Handle, l store.Loc, p store.Pa
 // empty.
 func WithFlags(a Binder, f Flags) Term { return ofFlags(a, "world.WithFlags", requiresFlags, f) }
 
-// WithoutFlags is the condition that the entity has none of the flags. As WithFlags.
+// WithoutFlags is the condition that the entity has none of the flags. For the rest as
+// WithFlags.
 func WithoutFlags(a Binder, f Flags) Term { return ofFlags(a, "world.WithoutFlags", excludesFlags, f) }
 
 func ofFlags(a Binder, call string, kind termKind, f Flags) term {

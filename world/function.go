@@ -131,7 +131,7 @@ func (q *Question[A, R]) Name() string { return q.name }
 
 // Ask asks an entity; the refresh fills in the answer. It returns ErrFull if the request was
 // not accepted. The outcome is Gone also for an entity that a system has marked in the same
-// tick, as of Func.Call.
+// tick, as with Func.Call.
 func (q *Question[A, R]) Ask(p *Port, of handle.Handle, arg A, answer *Answer[R]) error {
 	if answer == nil {
 		panic(fmt.Sprintf("world: Question.Ask of %q with a nil Answer; pass where the answer goes", q.name))

@@ -246,7 +246,7 @@ func (f *Replayer) Draw(drawn uint32) error {
 	return f.w.portSlots.Follow(drawn)
 }
 
-// Recall replays one handle of Inputs.Recalled. Errors as of Draw.
+// Recall replays one handle of Inputs.Recalled. Errors are those of Draw.
 func (f *Replayer) Recall(h handle.Handle) error {
 	if err := f.ready("Replayer.Recall"); err != nil {
 		return err

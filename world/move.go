@@ -95,7 +95,7 @@ func (r *refresh) move(parallel Parallel, asked int) {
 	r.step(parallel, n, asked, r.copyIncoming)
 	r.w.space.Moved()
 	for _, s := range r.w.shards {
-		r.w.misrouted = r.w.misrouted || s.Full() // messages have gone to the new shard of an atom that it refused
+		r.w.misrouted = r.w.misrouted || s.Full() // messages have gone ahead to a shard that refused their atom
 	}
 }
 

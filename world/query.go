@@ -15,7 +15,7 @@ import (
 // runs on, asked of a World all shards. It remembers the tables that match, so make it once and
 // use it again.
 //
-// Ownership: as of the accessors.
+// Ownership: as for the accessors.
 type Query struct {
 	with, without, named store.Set
 	any                  []store.Set // the entity must have one of each

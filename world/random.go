@@ -4,7 +4,7 @@ import "math/rand/v2"
 
 // random is a system's random numbers on one shard in one tick.
 //
-// Ownership: as of the Context.
+// Ownership: as for the Context.
 type random struct {
 	source rand.PCG
 	rand   *rand.Rand

@@ -51,7 +51,7 @@ func RegisterResource[T any](w *World, name string, first T) *Resource[T] {
 // have passed the last system that adds to it, the value becomes the zero T, merge is called
 // with it and each shard's part, in the order of the shards, and the parts become zero again.
 // So reading it after the merge gives this tick's value, and before the merge the last tick's.
-// merge must not keep the pointers. Panics as of RegisterResource.
+// merge must not keep the pointers. It panics as RegisterResource does.
 //
 // Since total and parts begin as the zero T in each tick, a slice or a map in them starts as
 // nil: merge and systems append to nil, and make maps before they store. ResourceReader.Get

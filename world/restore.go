@@ -47,7 +47,7 @@ func (w *World) Vacant() (free, retired []handle.Handle) {
 
 // Restoration is what the function given to World.Restore restores with.
 //
-// Ownership: as of the idle *World, until Restore returns.
+// Ownership: as for the idle *World, until Restore returns.
 type Restoration struct {
 	w    *World
 	of   *store.Restore
@@ -116,7 +116,7 @@ func (b *Bundle[T]) Recreate(r *Restoration, in int, h handle.Handle, v T) error
 
 // Free says that a slot is free, and which handle it gives next. Of several free slots of one
 // home, the last one named is used first, and all of them before slots that were never used.
-// Errors as of Recreate.
+// Errors are those of Recreate.
 func (r *Restoration) Free(h handle.Handle) error {
 	r.mustRun("Restoration.Free")
 	err := r.of.Claim(h)
@@ -126,7 +126,8 @@ func (r *Restoration) Free(h handle.Handle) error {
 	return err
 }
 
-// Retire says that a slot is used up; h is the last handle that it gave. Errors as of Recreate.
+// Retire says that a slot is used up; h is the last handle that it gave. Errors are those of
+// Recreate.
 func (r *Restoration) Retire(h handle.Handle) error {
 	r.mustRun("Restoration.Retire")
 	err := r.of.Claim(h)

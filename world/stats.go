@@ -6,9 +6,9 @@ import "github.com/atoll-sim/atoll/internal/store"
 type Stats struct {
 	Tick      uint64
 	Entities  int    // alive, marked ones included
-	Created   uint64 // atoms stored
+	Created   uint64 // entities stored
 	Destroyed uint64 // entities removed
-	Moved     uint64 // atoms moved between shards
+	Moved     uint64 // entities moved between shards
 	Applied   uint64 // requests done
 	Gone      uint64 // requests that came too late
 	Missing   uint64 // requests on a component the entity lacks

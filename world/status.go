@@ -16,7 +16,7 @@ const (
 	// Unused: the slot is free and this would be its next handle, which was not given yet. For
 	// slots that ports create from, the status is Pending instead.
 	Unused
-	// Pending: a port was given the handle, or may be; the atom is stored at the
+	// Pending: a port was given the handle, or may be given it; the entity is stored at the
 	// refresh that applies the create.
 	Pending
 	// Alive: the entity is stored. A marked entity is alive until the refresh for all but its
