@@ -14,13 +14,13 @@ const (
 // gate is where workers park that found nothing to do. Whoever publishes
 // something that gives others work opens it.
 //
-// Invariants: what is published before open is seen by who looks after enter, or
-// park returns at once. With nobody in the gate, open is one load.
+// Invariants: a worker that looks after enter sees what was published before open, or its
+// park returns at once. While the gate is empty, open is one load.
 //
 // Ownership: safe for concurrent use; mu guards parking.
 type gate struct {
-	number atomic.Uint64 // of times it was opened for somebody
-	inside atomic.Int32  // who is about to park, or parked
+	number atomic.Uint64 // of times it was opened while not empty
+	inside atomic.Int32  // how many are about to park, or parked
 
 	mu   sync.Mutex
 	cond sync.Cond
@@ -28,7 +28,7 @@ type gate struct {
 
 func (g *gate) init() { g.cond.L = &g.mu }
 
-// open wakes everybody inside.
+// open wakes all workers inside.
 func (g *gate) open() {
 	if g.inside.Load() == 0 {
 		return
@@ -46,7 +46,7 @@ func (g *gate) enter() uint64 {
 	return g.number.Load()
 }
 
-// park returns when the gate was opened since enter.
+// park waits until the gate was opened since enter.
 func (g *gate) park(number uint64) {
 	g.mu.Lock()
 	for g.number.Load() == number {
@@ -57,8 +57,8 @@ func (g *gate) park(number uint64) {
 
 func (g *gate) leave() { g.inside.Add(-1) }
 
-// backoff is one goroutine's way from looking for work in vain to being parked:
-// it spins, yields, enters the gate, looks once more and parks.
+// backoff is what one goroutine does while it looks for work in vain: it spins, yields,
+// enters the gate, looks once more and parks.
 type backoff struct {
 	gate    *gate
 	looks   int

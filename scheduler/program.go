@@ -14,26 +14,26 @@ import (
 //
 // Invariants: next only grows within a tick, to the number of steps.
 //
-// Ownership: whoever has claimed state, which hands the rest over; the
-// coordinator between ticks. progress may be read by anyone.
+// Ownership: the worker that has claimed state, which hands the rest over; the
+// coordinator between ticks. Anyone may read progress.
 type program struct {
 	state     atomic.Int64 // ready, claimed, finished, or what it stands before
-	progress  atomic.Int32 // place of the last system passed that neighbours wait for, and one
+	progress  atomic.Int32 // 1 + the place of the last passed system that neighbours wait for
 	next      int          // the step to take next
 	steps     []step
 	stepTimes []stepTime // by step
 	context   *world.Context
 	shard     int // or world.AllShards
-	worker    int // who ran it last
+	worker    int // the number of the one that ran it last
 	spent     int64
 	cost      int64 // moving average of what was spent in a tick, in ticks of the clock
 	errs      []*SystemError
 	_         [64]byte // programs are claimed by different workers
 }
 
-// The states of a program. A positive one names what it stands before: a fence
-// by its number, and one; or, with nearBit, the shard and the system it has to
-// have passed.
+// The states of a program. A positive one names what it stands before: a fence,
+// by its number plus one; or, with nearBit, another shard and the system which that shard
+// must have passed.
 const (
 	ready    = 0
 	claimed  = -1
@@ -46,14 +46,14 @@ type step struct {
 	run     func(*world.Context)
 	system  *system
 	access  *world.Access
-	labels  context.Context // for profiles; nil if nobody asked
+	labels  context.Context // for profiles; nil if they are not wanted
 	near    []nearWait
 	waits   [2]int32 // fences, or none
 	signal  int32    // the fence that this step is waited for at, or none
 	at      int32    // the system's place in the order
 	shard   int32    // the program's
 	publish bool     // neighbours wait for it
-	off     bool     // it panicked on this shard, and is not run any more
+	off     bool     // it panicked on this shard, and no longer runs here
 }
 
 // none stands for the number of a fence where there is none.
@@ -91,8 +91,7 @@ func (t *tick) closed(s *step) int64 {
 	return ready
 }
 
-// runnable reports whether a program in that state can be claimed with a chance
-// to get on.
+// runnable reports whether a program in that state is worth claiming: it may be able to go on.
 func (t *tick) runnable(state int64) bool {
 	switch {
 	case state == ready:
@@ -124,7 +123,7 @@ func (t *tick) advance(w *worker, p *program) {
 	}
 }
 
-// forward is advance up to a panic, after which it reports that there is more.
+// forward is advance up to a panic. It then reports that there is more to run.
 func (t *tick) forward(w *worker, p *program) (again bool) {
 	returned := false
 	defer func() {
@@ -155,8 +154,8 @@ func (t *tick) forward(w *worker, p *program) (again bool) {
 	return false
 }
 
-// measure ends the time of the step that the program is at. The next one's begins
-// with the same reading.
+// measure ends the time of the step that the program is at. The time of the next step begins
+// with the same reading of the clock.
 func (t *tick) measure(w *worker, p *program) {
 	now := clock.Now()
 	p.stepTimes[p.next].add(now - w.now)
@@ -167,7 +166,7 @@ func (t *tick) measure(w *worker, p *program) {
 }
 
 // pass ends the step that the program is at, and publishes what it wrote in this
-// shard to who waits behind.
+// shard to the programs that wait for it.
 func (t *tick) pass(p *program, s *step) {
 	p.next++
 	if s.signal != none && t.fences[s.signal].left.Add(-1) == 0 {
@@ -179,8 +178,8 @@ func (t *tick) pass(p *program, s *step) {
 	}
 }
 
-// recovered ends a step that panicked, or that ended its goroutine as a failed test
-// does: then the program is given up, for another worker.
+// recovered ends a step that panicked, or that ended its goroutine as a failed test does. In
+// the second case it gives the program up, so that another worker can claim it.
 func (t *tick) recovered(w *worker, p *program, value any) (again bool) {
 	s := &p.steps[p.next]
 	p.context.Stop()

@@ -16,31 +16,31 @@ type Watchdog struct {
 	// After is how long a system may run on one shard. 0 means no watchdog.
 	After time.Duration
 	// Notify, if not nil, is called once for each such run, while the tick is still
-	// running: it must not use the world but through a Port, and it must return,
-	// since the tick waits for it. Options.Logger is told in any case.
+	// running. It may use the world only through a Port, and it must return, because the
+	// tick waits for it. Options.Logger gets a record in any case.
 	Notify func(Stuck)
 }
 
-// Stuck tells of a system that has not returned.
+// Stuck describes a system that has not returned.
 type Stuck struct {
 	System string
 	Shard  int // or world.AllShards
 	Tick   uint64
 	For    time.Duration // so far
-	// Stack is where the goroutine that runs it is, and those it started, as in a
+	// Stack is the stack of the goroutine that runs it, and of those it started, as in a
 	// goroutine profile. It is empty if the system has returned meanwhile.
 	Stack string
 }
 
-// String says who and for how long.
+// String names the system and says how long it has been running.
 func (s Stuck) String() string {
 	return fmt.Sprintf("system %q has been running for %v on shard %d in tick %d", s.System, s.For, s.Shard, s.Tick)
 }
 
 // watchdog is a timer that runs while a tick does.
 //
-// Ownership: the coordinator begins and ends; mu guards against its looking
-// meanwhile.
+// Ownership: the coordinator begins and ends it; mu keeps these apart from look, which the
+// timer runs on a goroutine of its own.
 type watchdog struct {
 	after  time.Duration
 	notify func(Stuck)
@@ -59,7 +59,7 @@ func newWatchdog(t *tick, after time.Duration, tell func(Stuck)) *watchdog {
 	return d
 }
 
-// period is the time between looks: a run is told of at most that much late.
+// period returns the time between looks: a run is reported at most that much late.
 func (d *watchdog) period() time.Duration { return max(d.after/4, time.Millisecond) }
 
 func (d *watchdog) begin() {
@@ -76,7 +76,7 @@ func (d *watchdog) end() {
 	d.mu.Unlock()
 }
 
-// look is the timer's.
+// look reports the systems that have run for too long. The timer calls it.
 func (d *watchdog) look() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

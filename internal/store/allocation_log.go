@@ -6,11 +6,11 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 )
 
-// This file is what a log of inputs notes of the outside home, and how another world
-// follows it. Which handles ports have in hand is in no slot, so it is not noted: the
-// creates say which they used.
+// This file is what a log of inputs notes of the port allocator, and how another world
+// follows it. No slot says which handles ports have in hand, so the log does not either: the
+// creates say which ones they used.
 
-// Note begins to note what is recalled, or ends it. The world must be idle.
+// Note begins or ends the noting of recalled handles. The world must be idle.
 func (o *PortAllocator) Note(on bool) { o.noting, o.recalls = on, nil }
 
 // TakeRecalls appends to dst the handles that the last Restock took back. Refresh
@@ -28,9 +28,9 @@ func (o *PortAllocator) Drawn() uint32 {
 	return uint32(o.mu.drawn)
 }
 
-// Follow makes the home be as one of which so many indexes were taken, all of them
-// by ports of another world. Nobody may take any until Reopen. It returns an error if that cannot
-// follow what was before.
+// Follow puts the port allocator in the state in which so many indexes were drawn, all of
+// them by ports of another world. No port may take any until Reopen. It returns an error if
+// more were drawn before, or if there are fewer indexes than that.
 func (o *PortAllocator) Follow(drawn uint32) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -47,14 +47,14 @@ func (o *PortAllocator) Follow(drawn uint32) error {
 }
 
 // Pending reports whether h is a handle that a port may have in hand, or may have
-// told of, and that is not stored.
+// given out, and for which no atom is stored.
 func (o *PortAllocator) Pending(h handle.Handle) bool {
 	version, state, ok := o.space.Look(h)
 	return ok && state == StatePending && h.Version() == version
 }
 
-// Reopen lets ports take handles again. What was free is so with the next version, for
-// of the last one somebody may have been told.
+// Reopen lets ports take handles again. Free slots are free with the next version, because
+// the handle with the present one may have been given out.
 func (o *PortAllocator) Reopen() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

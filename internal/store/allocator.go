@@ -12,7 +12,7 @@ import (
 // retired, or not given yet. A free index is handed out with a higher
 // version than it ever had.
 //
-// Ownership: the shard's owner; see Outside for the home that any goroutine may
+// Ownership: the shard's owner; see PortAllocator for the home that any goroutine may
 // draw from.
 type Allocator struct {
 	space   *Space
@@ -27,7 +27,7 @@ func newAllocator(space *Space, id int) Allocator {
 	return Allocator{space: space, ref: space.ref(uint32(id)), id: uint32(id)}
 }
 
-// freshAtOnce is how many indexes go to the free list at a time, at least.
+// freshAtOnce is the least number of indexes that go to the free list at a time.
 const freshAtOnce = 64
 
 // take gives a handle, whose slot is not written yet. The free list must not be empty.
@@ -79,8 +79,8 @@ func (h *Allocator) reserve(n int) error {
 	return nil
 }
 
-// recycle takes back the slot of a handle whose atom is gone: the version
-// grows, and with it every copy of the handle becomes stale.
+// recycle takes back the slot of a dead atom's handle. The version grows, so every copy of
+// the handle becomes stale.
 func (h *Allocator) recycle(dead handle.Handle) {
 	i := dead.Index()
 	slot := h.ref.slot(i)

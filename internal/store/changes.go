@@ -6,15 +6,14 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 )
 
-// Watch says what somebody wants to be told of. The zero value is nothing.
+// Watch says which changes are to be noted. The zero value asks for none.
 type Watch struct {
 	Created bool  // atoms that are created
-	Changes []Set // atoms that come to have one of these sets of components, or have it no longer
+	Changes []Set // atoms that gain the last component of one of these sets, or lose one of it
 	Stored  Set   // components that are stored anew
 }
 
-// changes reports whether an atom that goes from one component set to another is to be
-// told of.
+// changes reports whether to note that an atom goes from one component set to another.
 func (w *Watch) changes(from, to *Set) bool {
 	for i := range w.Changes {
 		if from.Contains(&w.Changes[i]) != to.Contains(&w.Changes[i]) {
@@ -24,12 +23,12 @@ func (w *Watch) changes(from, to *Set) bool {
 	return false
 }
 
-// notes are what has happened to a shard's atoms since the last refresh told of it.
-// Without a Watch they stay empty.
+// changeLog notes what has happened to a shard's atoms since the last refresh that notified
+// hooks. Without a Watch it stays empty.
 //
 // Ownership: the shard's owner.
 type changeLog struct {
-	created []handle.Handle // while they are told, or gathered; before, in the record
+	created []handle.Handle // while hooks are notified or changes gathered; before, in the tally
 	changes []changeEntry
 	stored  []storeEntry
 }
@@ -37,7 +36,7 @@ type changeLog struct {
 type changeEntry struct {
 	handle handle.Handle
 	from   *Table
-	moves  uint32 // the space's: an atom that moves leaves notes in several shards
+	moves  uint32 // the space's: an atom that migrates leaves notes in several shards
 }
 
 type storeEntry struct {
@@ -45,14 +44,13 @@ type storeEntry struct {
 	component uint16
 }
 
-// notifySets are sets of a chunk's rows that are being told of. They are empty otherwise.
+// notifySets are sets of a chunk's rows, in use while hooks are notified and empty otherwise.
 type notifySets struct {
-	created []uint64 // atoms that are told of as created
-	once    []uint64 // atoms that were come by
+	created []uint64 // atoms that are reported as created
+	once    []uint64 // atoms that were met once in the list that is being read
 }
 
-// SetWatch says what the shards of a world are to note from now on. The world must be
-// idle.
+// SetWatch sets what the shards of a world note from now on. The world must be idle.
 func (s *Space) SetWatch(w Watch, shards []*Shard, columns []AnyColumn) {
 	s.watch = w
 	for id, c := range columns {
@@ -70,7 +68,7 @@ func (s *Space) SetWatch(w Watch, shards []*Shard, columns []AnyColumn) {
 
 func (c *Column[T]) watch(on bool) { c.watched = on }
 
-// Watched reports whether it is to be noted when a row is stored anew: NoteStored.
+// Watched reports whether the caller must note each row that it stores anew, by NoteStored.
 func (c *Column[T]) Watched() bool { return c.watched }
 
 // logChange notes that an atom leaves a table for one with other components.
@@ -85,8 +83,8 @@ func (c *Chunk) noteChanges() {
 	}
 }
 
-// NoteStored notes that a component of the atom at l was stored anew. It is not inlined:
-// storing shall be as short as it is without it.
+// NoteStored notes that a component of the atom at l was stored anew. It is not inlined, so
+// that the code that stores stays short.
 //
 //go:noinline
 func (s *Space) NoteStored(l Loc, component int) {
@@ -97,7 +95,7 @@ func (s *Space) NoteStored(l Loc, component int) {
 	}
 }
 
-// NoteAllStored is NoteStored for those of some components that are watched.
+// NoteAllStored is NoteStored for each of the given components that is watched.
 func (s *Space) NoteAllStored(l Loc, components Set) {
 	if s.watch.Stored == (Set{}) {
 		return
@@ -113,7 +111,7 @@ func (s *Shard) Noted() int {
 }
 
 // GatherChanges gives each shard the notes on the atoms that it has. The world must be
-// idle, or in a step of the refresh that the coordinator does.
+// idle, or in a step of the refresh that the coordinator does alone.
 func (s *Space) GatherChanges(shards []*Shard) {
 	if s.moves == s.gathered {
 		return

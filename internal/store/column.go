@@ -19,16 +19,16 @@ import (
 //
 // Ownership: dir is replaced under the space's lock. An entry's rows belong to
 // the shard that owns the chunk; another shard may read them in a tick behind a
-// fence. views are the mirrors of dir, by the shard they belong to, the last
-// those of the idle world.
+// fence. views are the mirrors of dir, by the shard they belong to; those of the idle world
+// are last.
 type Column[T any] struct {
 	dir      atomic.Pointer[columnDir[T]]
 	views    [][]*View[T]
 	changed  bool    // some view is behind dir
-	spare    [][]T   // rows of chunks that lost the component; under the lock
-	idle     int     // how many of spare, the first, were not used since the last trim
+	spare    [][]T   // rows that dropped chunks had; under the lock
+	idle     int     // how many of spare, from the first on, were not used since the last trim
 	pointers bool    // T holds pointers: vacated rows are cleared
-	watched  bool    // it is noted when a row is stored anew; set while the world is idle
+	watched  bool    // rows that are stored anew are noted; set while the world is idle
 	now      *uint32 // the tick in progress
 	memory   *memory // the space's
 }
@@ -40,7 +40,7 @@ type Column[T any] struct {
 //	stamps[number] ──▶ the tick in which the rows were last handed out for writing
 //	runs[number] ──▶ { rows[number][0], where they end, owner }
 //
-// runs is for those who look one row up: four chunks are in a cache line.
+// runs is for look-ups of one row: a cache line holds the entries of four chunks.
 type columnDir[T any] struct {
 	rows   [][]T
 	stamps []*uint32
@@ -52,7 +52,7 @@ const firstChunks = 8
 
 func newColumnDir[T any](length int) *columnDir[T] {
 	d := &columnDir[T]{make([][]T, length), make([]*uint32, length), make([]run, length)}
-	d.runs[0].low = 2 * RowsMax // so that not even what leads to number 0 is in a run
+	d.runs[0].low = 2 * RowsMax // so that no location that leads to number 0 is in its run
 	return d
 }
 
@@ -62,13 +62,13 @@ type AnyColumn interface {
 	// The space's lock is held; idle says whether the world is.
 	add(number, owner, rows int, idle bool) base
 	// stampBy makes stamp the word that is stamped when a chunk's rows are handed
-	// out for writing. As of add.
+	// out for writing. The space's lock is held.
 	stampBy(number int, stamp *uint32)
 	// drop takes a chunk's rows away, and may keep them to use them again. The space's
 	// lock is held, and no system runs.
 	drop(number int, keep bool)
-	// trim lets go of the rows that were kept and not used since the last time, or of
-	// all, and reports whether some are left. The space's lock is held.
+	// trim lets go of the kept rows that were not used since the last trim, or of all kept
+	// rows. It reports whether some are left. The space's lock is held.
 	trim(all bool) (some bool)
 	// dropAll is drop for every chunk, for good.
 	dropAll()
@@ -90,7 +90,7 @@ type AnyColumn interface {
 	value(l Loc) any
 	// shift is for the check build: see Space.Shift.
 	shift(s *Space)
-	// watch says whether it is to be noted when a row is stored anew.
+	// watch sets whether rows that are stored anew are to be noted.
 	watch(on bool)
 	// digest adds the first rows of a chunk to a hash.
 	digest(h *maphash.Hash, number, rows int)
@@ -140,14 +140,14 @@ func (v *View[T]) Slice(r Rows) []T {
 }
 
 // View finds the rows of a column. It mirrors the column's directory for one
-// owner: a shard, which finds its own rows alone, or the idle world, which finds
+// owner: a shard, which finds only its own rows, or the idle world, which finds
 // all.
 //
-// Ownership: a shard's, or the idle world's. Replaced when the owner adds chunks, and at the end
-// of a refresh.
+// Ownership: a shard's, or the idle world's. Brought up to date when the owner adds chunks,
+// and at the end of a refresh.
 type View[T any] struct {
 	runs   base    // *[]run
-	mask   Loc     // what keeps the offset of a run within runs, and seesAll
+	mask   Loc     // keeps the offset of a run within runs; and seesAll
 	owner  uint32  // the shard
 	stamps base    // *[]*uint32
 	now    *uint32 // the tick in progress
@@ -158,9 +158,9 @@ type View[T any] struct {
 // seesAll is set in the mask of the idle world's views. An offset has no such bit.
 const seesAll Loc = 1 << 31
 
-// Attach makes v the view of a shard, which finds its own rows alone, or with
-// the number of shards that of the idle world, which finds all. It must stay
-// where it is.
+// Attach makes v the view of shard number owner, which finds only its own rows. If owner is
+// the number of the idle world's views, which come last, v finds all rows. v must not move in
+// memory.
 func (c *Column[T]) Attach(v *View[T], owner int) {
 	*v = View[T]{now: c.now, owner: uint32(owner)}
 	if owner == len(c.views)-1 {
@@ -184,7 +184,7 @@ func (c *Column[T]) add(number, owner, rows int, idle bool) base {
 		c.grow(1 << bits.Len(uint(number)))
 	}
 	data, d := c.newOrSpare(rows), c.dir.Load()
-	d.rows[number] = data // for the owner, who is the caller
+	d.rows[number] = data // for the owner, which is the caller
 	d.runs[number] = run{first: baseOf(data), low: Loc(number)<<RowBits + Loc(rows) - RowsMax, owner: uint32(owner)}
 	c.show(c.views[owner])
 	if idle {

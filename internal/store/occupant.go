@@ -7,13 +7,13 @@ import (
 	"github.com/atoll-sim/atoll/internal/check"
 )
 
-// occupant says who uses a shard: what the Ownership paragraphs tell of, for the
-// check build to hold. A release build gives it no room.
+// occupant holds the current user of a shard, so that the check build can check what the
+// Ownership paragraphs say. In a release build it takes no room.
 type occupant [check.Count]atomic.Pointer[Occupant]
 
-// Occupant is who uses a shard, in the check build.
+// Occupant describes the goroutine that uses a shard, in the check build.
 //
-// Ownership: who uses the shard. It must not change until Leave.
+// Ownership: the goroutine that uses the shard. It must not change until Leave.
 type Occupant struct {
 	What string
 	Name string // may be empty
@@ -29,8 +29,8 @@ func (v *Occupant) String() string {
 	return fmt.Sprintf("%s %q", v.What, v.Name)
 }
 
-// Enter notes who uses the shard until Leave, and panics if somebody else does. To
-// be called in the check build only.
+// Enter notes the user of the shard until Leave, and panics if the shard is in use already.
+// Call it only in the check build.
 func (s *Shard) Enter(who *Occupant) {
 	for i := range s.occupant {
 		if !s.occupant[i].CompareAndSwap(nil, who) {

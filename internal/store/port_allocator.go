@@ -10,25 +10,25 @@ import (
 )
 
 // PortAllocator is the home of the entities that ports create. It has slots but no
-// atoms: those are in the shards. Its number is the number of shards, so its
-// indexes are apart from theirs and what ports draw, and when, never shows in
-// the handles that systems are given.
+// atoms: those are in the shards. Its number is the number of shards, so its indexes are
+// apart from theirs. The handles that systems are given never depend on what ports draw, and
+// when.
 //
 // Free handles are in a pool, from which a port takes some at a time into its
-// hand. Indexes that were never used are drawn when the pool is empty.
+// hand. When the pool is empty, indexes are drawn that were never used.
 //
 //	dead ──▶ pool ──▶ a port's hand ──▶ an entity
 //	fresh ───────────▶┘
 //
-// A slot that is free says nothing of where its next handle is, in the pool or in
-// a hand: all of them are pending to whoever looks.
+// A free slot does not say where its next handle is, in the pool or in a hand: to a look-up
+// all of these handles are pending.
 //
 // Invariants: each index below drawn is in the pool, in one hand, of an entity or of a
 // create under way, recalled, or retired. A handle in the pool or in a hand has the
-// version of its slot, and was told to nobody.
+// version of its slot, and was not given out yet.
 //
-// Ownership: mu guards what is nested with it; retired is written under it, too. Slots
-// are written by the refresh alone.
+// Ownership: mu guards what is nested with it; retired is also written under it. Only the
+// refresh writes slots.
 type PortAllocator struct {
 	Allocator
 	freed    []handle.Handle // by Recycle, on their way into the pool
@@ -41,7 +41,7 @@ type PortAllocator struct {
 		pool     []handle.Handle // the last is taken first
 		drawn    uint64          // indexes that were ever taken
 		ports    int             // that have a hand
-		recalled []handle.Handle // told, and taken back
+		recalled []handle.Handle // given out, and taken back
 		closed   bool            // the world is being restored
 	}
 }
@@ -51,7 +51,7 @@ func NewPortAllocator(space *Space, id int) *PortAllocator {
 	return &PortAllocator{Allocator: newAllocator(space, id)}
 }
 
-// Join adds a port, for which Take leaves a share. Safe from any goroutine.
+// Join adds a port: from now on Take leaves a share for it. Safe from any goroutine.
 func (o *PortAllocator) Join() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -67,10 +67,11 @@ func (o *PortAllocator) Leave(cache []handle.Handle) {
 	o.mu.pool = append(o.mu.pool, cache...)
 }
 
-// Take appends n handles to dst, all that its port has in hand; if there are
-// plenty more, up to most. Half of what is left is shared among the ports that may take
-// more than they need, so that ports which then are idle leave the other half to those
-// that are not. It returns an error, and takes none, if there are not n. Safe from any goroutine.
+// Take appends handles to dst, which holds all that its port has in hand: n of them or, if
+// there are plenty more, up to most. Only half of the handles that are left are divided into
+// shares that ports may take beyond their need. So ports that are then idle leave the other
+// half to those that are not. If there are fewer than n, Take returns an error and takes none.
+// Safe from any goroutine.
 func (o *PortAllocator) Take(dst []handle.Handle, n, most int) ([]handle.Handle, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -97,14 +98,14 @@ func (o *PortAllocator) Take(dst []handle.Handle, n, most int) ([]handle.Handle,
 	return dst, nil
 }
 
-// left is how many handles are in the pool or were never drawn. The lock is held.
+// left returns how many handles are in the pool or were never drawn. The lock is held.
 func (o *PortAllocator) left() int { return len(o.mu.pool) + int(o.indexes()-o.mu.drawn) }
 
-// share is how many of those that are left a port may take more than it needs. The lock is
-// held.
+// share returns how many of the handles that are left a port may take beyond its need. The
+// lock is held.
 func (o *PortAllocator) share(left int) int { return left / (2 * max(o.mu.ports, 1)) }
 
-// indexes is how many indexes there are.
+// indexes returns how many indexes there are.
 func (o *PortAllocator) indexes() uint64 { return uint64(o.space.indexMax) + 1 }
 
 // reach makes the slots of the next n indexes. The lock is held.
@@ -120,8 +121,8 @@ func (o *PortAllocator) reach(n int) error {
 	return nil
 }
 
-// Put puts handles into the pool that a port has in hand and may not keep: more than most,
-// or than its share. It returns those that the port keeps. Safe from any goroutine.
+// Put puts back into the pool the handles that a port has in hand beyond most or its share.
+// It returns those that the port keeps. Safe from any goroutine.
 func (o *PortAllocator) Put(cache []handle.Handle, most int) []handle.Handle {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -133,9 +134,9 @@ func (o *PortAllocator) Put(cache []handle.Handle, most int) []handle.Handle {
 	return append([]handle.Handle(nil), cache[rest:]...)
 }
 
-// Recall takes back handles that a port has told of and that no create will be sent for: the
-// refresh that follows makes them stale. Until then their slots give no other, so that what a
-// system is told of a handle goes by refreshes alone. Safe from any goroutine.
+// Recall takes back handles that a port has given out and for which no create will be sent:
+// the refresh that follows makes them stale. Until then their slots give no other handle, so
+// what a system finds out about a handle changes only in a refresh. Safe from any goroutine.
 func (o *PortAllocator) Recall(told ...handle.Handle) {
 	if len(told) == 0 {
 		return

@@ -11,15 +11,15 @@ import (
 //
 //	records  [head|payload][head][head|payload] …   all requests, in order
 //	streams  [payload][payload] …                   payloads that hold pointers, by kind
-//	         [finisher][finisher] …                 who waits
+//	         [finisher][finisher] …                 of the requests that are waited for
 //
 // Invariants: sent minus applied is within the limits. Requests are taken in
 // the order in which they were sent, those of a batch in one refresh.
 //
 // Ownership: one producer sends; one consumer, the refresh, takes, releases and
-// tells. published and the applied counters join the two, each on a cache line
-// of its writer. Counters of requests and units wrap around: only how far they are
-// apart has a meaning.
+// notifies. published and the applied counters connect the two, each on a cache line
+// of its writer. Counters of requests and units wrap around: only differences between them
+// have a meaning.
 type Queue struct {
 	space     *Space
 	records   records
@@ -71,16 +71,16 @@ func NewQueue(space *Space, requests, bytes int) *Queue {
 	return l
 }
 
-// Size is what a request of the kind counts for in a queue.
+// Size returns how many units a request of the kind counts for in a queue.
 func (k *Kind[T]) Size() uint32 { return k.size }
 
-// BareSize is what a request without a payload counts for.
+// BareSize is how many units a request without a payload counts for.
 const BareSize = 1
 
 // BytesOf returns how many bytes n requests of a size count for.
 func BytesOf(n int, size uint32) uint64 { return uint64(n) * uint64(size) * unitBytes }
 
-// RequestBytes is what the smallest request counts for.
+// RequestBytes is how many bytes the smallest request counts for.
 const RequestBytes = BareSize * unitBytes
 
 // Bare is a request without a payload: to destroy, or to move.
@@ -95,13 +95,13 @@ func Destroying() Bare { return Bare{kind: destroyKind} }
 // MovingTo returns the request to move to a shard.
 func MovingTo(shard int) Bare { return Bare{moveKind, RequestFlags(shard)} }
 
-// Room reports whether n requests of that weight fit. Producer only.
+// Room reports whether n requests of a size fit. Producer only.
 func (l *Queue) Room(n int, size uint32) bool {
 	return uint64(l.sent-l.applied.Load())+uint64(n) <= uint64(l.maxCount) &&
 		uint64(l.size-l.appliedSize.Load())+uint64(n)*uint64(size) <= uint64(l.maxSize)
 }
 
-// Fits reports whether n requests of that weight would fit in an empty queue.
+// Fits reports whether n requests of a size would fit in an empty queue.
 func (l *Queue) Fits(n int, size uint32) bool {
 	return uint64(n) <= uint64(l.maxCount) && uint64(n)*uint64(size) <= uint64(l.maxSize)
 }
@@ -118,10 +118,10 @@ func (l *Queue) Staged() (requests int, bytes uint64) {
 // only.
 func (l *Queue) Waiting() int { return int(l.published.Load() - l.applied.Load()) }
 
-// Push adds a request with a payload, and returns it and the place to fill that
-// in. Room must have been asked, and the epoch of the world loaded before; unless
-// a batch is under way, Publish must follow. done, if not nil, is told the
-// outcome. Producer only.
+// Push adds a request with a payload. It returns the request, and the place where the caller
+// fills in the payload. Before it, the caller asks Room and loads the epoch of the world;
+// after it, unless a batch is under way, the caller calls Publish. done, if not nil, is
+// notified of the outcome. Producer only.
 func (k *Kind[T]) Push(l *Queue, h handle.Handle, epoch uint32, how RequestFlags, done Finisher) (*Request, *T) {
 	r := l.push(h, epoch, k.number, how, k.units, k.size)
 	if done != nil {
@@ -162,13 +162,13 @@ func (l *Queue) push(h handle.Handle, epoch uint32, kind uint16, how RequestFlag
 	return r
 }
 
-// await makes done be told what becomes of a request.
+// await arranges that done is notified of the outcome of a request.
 func (l *Queue) await(r *Request, done Finisher) {
 	r.flags |= notify
 	*queueOf[Finisher](l, doneKind).Push() = done
 }
 
-// queueOf returns the queue of the payloads of a kind.
+// queueOf returns the ring of the payloads of a kind, made when first asked for.
 func queueOf[T any](l *Queue, kind uint16) *Ring[T] {
 	var have []stream
 	if all := l.streams.Load(); all != nil {
@@ -193,14 +193,14 @@ func (l *Queue) Publish() {
 	l.published.Store(l.sent) // publishes the requests and their payloads
 }
 
-// queueBatch is requests that are to be taken in one refresh.
+// queueBatch is a run of requests that are to be taken in one refresh.
 type queueBatch struct {
 	open       bool
-	first      *Request // is given the epoch; the others are joined to it
-	sent, size uint32   // of the queue, before
+	first      *Request // gets the epoch; the others are joined to it
+	sent, size uint32   // of the queue, before the batch
 }
 
-// add returns how a request is in the batch.
+// add adds a request to the batch and returns the flags that it gets for that.
 func (b *queueBatch) add(r *Request) RequestFlags {
 	if b.first != nil {
 		return joined
@@ -227,8 +227,8 @@ func (l *Queue) Commit(epoch uint32) {
 	l.Publish()
 }
 
-// Rollback takes back what was pushed since Begin, and returns how many requests
-// those were. Producer only.
+// Rollback takes back the requests that were pushed since Begin, and returns how many there
+// were. Producer only.
 func (l *Queue) Rollback() int {
 	n := l.sent - l.batch.sent
 	l.sent, l.size = l.batch.sent, l.batch.size
@@ -246,13 +246,13 @@ func (l *Queue) eachQueue(f func(payloads)) {
 	}
 }
 
-// Drain takes what was sent in epoch cut or before and adds it to requests taken
-// from other queues. It returns the number of creates. Consumer only.
+// Drain takes the requests that were sent in epoch cut or before, and adds them to those
+// taken from other queues. It returns the number of creates. Consumer only.
 func (l *Queue) Drain(cut uint32, to *Drained) (creates int) {
 	return l.DrainSeen(l.published.Load(), cut, to)
 }
 
-// DrainSeen is Drain of no more than what a Look saw. Consumer only.
+// DrainSeen is Drain of no more than what was sent when Sent returned published. Consumer only.
 func (l *Queue) DrainSeen(published, cut uint32, to *Drained) (creates int) {
 	kinds, taken, size := l.space.kinds, l.taken, l.takenSize
 	l.records.look()
@@ -296,7 +296,7 @@ func (l *Queue) nextOf(kind uint16) Payload {
 	}
 }
 
-// Sent returns up to where was sent, for DrainSeen. Consumer only.
+// Sent returns the counter of requests published so far, for DrainSeen. Consumer only.
 func (l *Queue) Sent() uint32 { return l.published.Load() }
 
 // Ready returns how many requests are there to be taken. Consumer only.
@@ -321,8 +321,8 @@ func (l *Queue) Release() {
 	l.applied.Store(l.taken) // the sender may reuse the room
 }
 
-// DecideAll decides the outcome of all requests that were taken and not released, of those
-// that are decided too. Release must follow. Consumer only.
+// DecideAll decides the outcome of all requests that were taken and not released, also of
+// those that are decided already. Release must follow. Consumer only.
 func (l *Queue) DecideAll(o Outcome) {
 	for i := range l.awaited {
 		if r := l.awaited[i].request; r != nil {
@@ -331,7 +331,7 @@ func (l *Queue) DecideAll(o Outcome) {
 	}
 }
 
-// Notify tells the outcomes of what was released to those who wait. Consumer only.
+// Notify notifies the waiting Finishers of the outcomes of released requests. Consumer only.
 func (l *Queue) Notify() {
 	for i := range l.awaited {
 		l.awaited[i].done.Finish(l.awaited[i].outcome)

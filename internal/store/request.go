@@ -8,16 +8,16 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 )
 
-// Request is what a sender wants done to one entity, as it is in a queue: a head
-// of 16 bytes, and behind it the payload.
+// Request is what a sender wants done to one entity. In a queue it is a head of 16 bytes,
+// and the payload behind it.
 //
 //	handle  8 bytes
 //	mark    4 bytes   the epoch in which it was sent; when taken, the outcome
 //	kind    2 bytes   0: destroy, 1: move
-//	how     2 bytes   four flags, and a shard's number in 12 bits
+//	flags   2 bytes   four flags, and a shard's number in 12 bits
 //
-// Ownership: the sender's until it is published, then the refresh's: first the
-// coordinator's, then that of the shard it was brought to.
+// Ownership: the sender's until it is published, then the refresh's: first that of the
+// worker that reads its partition, then that of the shard it is for.
 type Request struct {
 	Handle handle.Handle
 	mark   uint32
@@ -25,7 +25,7 @@ type Request struct {
 	flags  RequestFlags
 }
 
-// RequestFlags says what a request is beside its kind.
+// RequestFlags says what a request is in addition to its kind.
 type RequestFlags uint16
 
 // What a request may be.
@@ -33,18 +33,18 @@ const (
 	Create RequestFlags = 1 << (12 + iota) // the payload is the atom of a pending handle; see Place
 	notify                                 // somebody waits for the outcome
 	joined                                 // taken together with the one before it
-	direct                                 // for the shard itself, and no entity
-	shards RequestFlags = 1<<12 - 1        // of a create or move: where the atom goes; or whom it is for
+	direct                                 // for a shard itself, not for an entity
+	shards RequestFlags = 1<<12 - 1        // of a create or move: where the atom goes; of a direct one: the shard it is for
 )
 
-// To returns how a request for a shard itself is sent.
+// To returns the flags of a request for a shard itself.
 func To(shard int) RequestFlags { return direct | RequestFlags(shard) }
 
 // Place says which shard a create goes to, by number. Sender only.
 func (r *Request) Place(shard int) { r.flags |= RequestFlags(shard) }
 
-// Handler does what a kind of request asks for: to the living atom at l, or for a
-// create, where l is 0, by storing the atom of h.
+// Handler does what a kind of request asks for, to the living atom at l. For a create l is 0,
+// and it stores the atom of h.
 type Handler interface {
 	Apply(s *Shard, h handle.Handle, l Loc, p Payload) Outcome
 }
@@ -56,7 +56,7 @@ type Creator interface {
 	CreateAll(s *Shard, creates []PendingRequest)
 }
 
-// Kind is a kind of request whose payload is a T: the right to send such.
+// Kind is a kind of request with a T as payload: the right to send such requests.
 // Immutable.
 type Kind[T any] struct {
 	number uint16
@@ -75,7 +75,7 @@ type kindInfo struct {
 	size    uint32
 	plain   bool
 	call    bool // runs a function of the user's
-	joint   bool // is for no shard
+	joint   bool // may concern entities of several shards
 	any     anyKind
 }
 
@@ -84,10 +84,10 @@ const (
 	moveKind    = 1              // nor has this
 	ownKinds    = 2              // those two, which every space has
 	skipKind    = math.MaxUint16 // no request: the record is in the ring's next round
-	doneKind    = skipKind       // of the stream of who waits
+	doneKind    = skipKind       // of the stream of Finishers
 )
 
-// NewKind makes a kind of request of a space. The world must be idle.
+// NewKind makes a kind of request in a space. The world must be idle.
 func NewKind[T any](s *Space, a Handler) Kind[T] {
 	n := len(s.kinds)
 	if n == skipKind {
@@ -110,8 +110,8 @@ func NewCall[T any](s *Space, a Handler) Kind[T] {
 	return k
 }
 
-// NewJoint is NewKind for requests that may concern any entities, of any shards: they
-// are applied one by one, with a nil shard, by Space.Apply.
+// NewJoint is NewKind for requests that may concern any entities, of any shards. Space.Apply
+// applies them one by one, with a nil shard.
 func NewJoint[T any](s *Space, a Handler) Kind[T] {
 	k := NewKind[T](s, a)
 	s.kinds[k.number].joint = true

@@ -8,7 +8,7 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 )
 
-// Errors of handles that cannot be given again.
+// Errors for handles that cannot be given again.
 var (
 	// ErrHandle is returned for a handle that this world never gives.
 	ErrHandle = errors.New("world: no handle of this world")
@@ -18,7 +18,7 @@ var (
 	ErrUsed = errors.New("world: handles were given before")
 )
 
-// Restore gives handles as another world had given them. Between NewRestore and
+// Restore gives the handles that another world had given. Between NewRestore and
 // Finish the homes give no others.
 //
 // Invariants: a slot whose generation is 0 was not given.
@@ -27,11 +27,11 @@ var (
 type Restore struct {
 	space *Space
 	homes []*Allocator // by number
-	next  []uint32     // of each: how many slots there are up to the last that was given
+	next  []uint32     // of each: one more than the highest index that was given
 	out   *PortAllocator
 }
 
-// NewRestore begins. It returns ErrUsed if a handle was given before.
+// NewRestore begins a restore. It returns ErrUsed if a handle was given before.
 func NewRestore(space *Space, shards []*Shard, out *PortAllocator) (*Restore, error) {
 	r := &Restore{space: space, next: make([]uint32, space.homes), out: out}
 	shut := out.shut()
@@ -50,8 +50,8 @@ func NewRestore(space *Space, shards []*Shard, out *PortAllocator) (*Restore, er
 	return r, nil
 }
 
-// Claim makes sure that a handle's slot is there and was not given. The caller gives
-// it, or nothing has happened.
+// Claim makes sure that a handle's slot exists and was not given. The caller then gives the
+// handle; until it does, the slot counts as not given.
 func (r *Restore) Claim(h handle.Handle) error {
 	s := r.space
 	switch home := h.Shard(); {
@@ -76,7 +76,7 @@ func (r *Restore) Claim(h handle.Handle) error {
 	return nil
 }
 
-// Free makes a handle that was claimed the next that its slot gives, before all that
+// Free makes a claimed handle the next one of its slot. Its home gives it before all that
 // were freed earlier.
 func (r *Restore) Free(h handle.Handle) {
 	r.space.slot(h).store(word(h, StateUnused))
@@ -84,14 +84,14 @@ func (r *Restore) Free(h handle.Handle) {
 	home.free = append(home.free, h.Index())
 }
 
-// Retire makes a handle that was claimed the last of its slot.
+// Retire retires the slot of a claimed handle, which was its last.
 func (r *Restore) Retire(h handle.Handle) {
 	r.space.slot(h).store(word(h, StateRetired))
 	r.homes[h.Shard()].retired++
 }
 
-// Finish makes the slots free that lie between those that were given: they are given
-// behind all that were freed, in ascending order.
+// Finish frees the slots that lie between those that were given. Their homes give them after
+// all that were freed, in ascending order.
 func (r *Restore) Finish() {
 	for i, home := range r.homes {
 		freed := home.free
@@ -109,8 +109,8 @@ func (r *Restore) Finish() {
 	r.out.fill(r.next[len(r.homes)-1])
 }
 
-// shut refuses handles to ports until open. It returns false, and does nothing, if some were
-// taken, or it is shut.
+// shut refuses handles to ports until open. If ports have taken some, or it is shut already,
+// it does nothing and returns false.
 func (o *PortAllocator) shut() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -127,7 +127,8 @@ func (o *PortAllocator) open() {
 	o.mu.closed = false
 }
 
-// fill makes the pool of what is in the free list, of so many indexes, and opens it.
+// fill moves the free list into the pool, sets the number of drawn indexes, and lets ports
+// take handles again.
 func (o *PortAllocator) fill(drawn uint32) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -140,9 +141,9 @@ func (o *PortAllocator) fill(drawn uint32) {
 	o.free = nil
 }
 
-// AppendVacant appends the handles that the free slots of a home give next, in the
-// order in which Restore.Free makes them free again as they are, and to retired the
-// last handles of those that give none any more.
+// AppendVacant appends to free the handles that the free slots of a home give next, in the
+// order in which Restore.Free must get them for the same free list. It appends to retired the
+// last handles of retired slots.
 func (h *Allocator) AppendVacant(free, retired []handle.Handle) (_, _ []handle.Handle) {
 	for _, i := range h.free {
 		at := compose(h.id, i, 0)
@@ -160,8 +161,8 @@ func (h *Allocator) AppendVacant(free, retired []handle.Handle) (_, _ []handle.H
 	return free, retired
 }
 
-// AppendVacant is that of Home. What ports have in hand is free with the next version,
-// for somebody may have been told of it.
+// AppendVacant is Allocator.AppendVacant for the slots of ports. A handle that a port has in
+// hand may have been given out, so its slot is free with the next version.
 func (o *PortAllocator) AppendVacant(free, retired []handle.Handle) (_, _ []handle.Handle) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

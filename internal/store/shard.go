@@ -12,20 +12,20 @@ import (
 // Invariants: an atom is in exactly one table of one shard. Nothing moves
 // outside of a refresh.
 //
-// Ownership: whoever runs the shard: the world's goroutine between ticks, one
-// worker within. Handing over is the scheduler's affair.
+// Ownership: the goroutine that runs the shard: the world's between ticks, one worker's
+// within a tick. The scheduler hands shards over.
 type Shard struct {
 	Allocator
 	Outcomes
-	// Loop is the number of the newest loop over tables. Who begins one sets it
-	// higher; Table.RowsAt then tells the rows that were there at that moment.
+	// Loop is the number of the newest loop over tables. Whoever begins one raises it;
+	// Table.RowsAt then returns the number of rows at that moment.
 	Loop uint64
 	// KeepOrder makes Compact keep the order among the living rows of a table.
 	KeepOrder bool
-	// HoldDestroys puts off the outcomes of requests to destroy, to DecideHeld.
+	// HoldDestroys puts off the outcomes of requests to destroy until DecideHeld.
 	HoldDestroys bool
-	// InMigration says that some atoms move in this refresh, so what is delivered must
-	// be noted with its Order.
+	// InMigration says that some atoms migrate in this refresh, so each delivery must be
+	// noted with its Order.
 	InMigration bool
 
 	id         int
@@ -36,7 +36,7 @@ type Shard struct {
 	dirty      []*Table // with marked rows
 	grown      []*Table // with loop marks
 	fragmented []*Table // with a chunk that is larger than others before it, since the last refresh
-	spare      []*Table // that may have something to give back
+	spare      []*Table // with chunks to give back, perhaps, or to be given back themselves
 	gone       int      // how many of tables were given back
 	made       uint64   // how many tables were ever made
 	removals   uint64   // how often tables were taken out of the list
@@ -45,15 +45,15 @@ type Shard struct {
 	scratch    []handle.Handle
 	runs       []Rows          // scratch of Retag and RetagMatching
 	cut        []*Chunk        // scratch of Retag
-	remoteDead []handle.Handle // dead whose home is another shard
-	flagged    []handle.Handle // whose flags are to be published; none has left since
-	portDead   []handle.Handle // dead whose home is the ports'
-	staging    uint32          // of what the refresh stores
+	remoteDead []handle.Handle // dead with their home in another shard
+	flagged    []handle.Handle // with flags to publish; none has left since
+	portDead   []handle.Handle // dead whose home is the port allocator
+	staging    uint32          // stagedBit if the refresh stages what it stores, or 0
 	// applying counts the requests that ApplyRequests has begun, while it runs.
 	applying  int
 	tally     tally
 	changes   changeLog
-	notifying changeLog // what hooks are being told of
+	notifying changeLog // what hooks are being notified of
 	migration migration
 	held      []held
 	occupant  occupant
@@ -107,14 +107,13 @@ func (s *Shard) Table(set Set) *Table {
 // Tables returns the tables in the order in which they were made.
 func (s *Shard) Tables() []*Table { return s.tables }
 
-// TablesVersion is another number whenever Tables are others, and Removals whenever some
-// are none of them any more.
+// TablesVersion returns a number that changes whenever the list of tables does.
 func (s *Shard) TablesVersion() uint64 { return s.made + s.removals }
 
-// Removals tells of tables that were given back: see TablesVersion.
+// Removals returns a number that changes whenever tables that were given back leave the list.
 func (s *Shard) Removals() uint64 { return s.removals }
 
-// TablesSince returns those of the tables that were made behind the one with a number.
+// TablesSince returns the tables that were made after the one with the given number.
 func (s *Shard) TablesSince(serial uint64) []*Table {
 	from := len(s.tables)
 	for from > 0 && s.tables[from-1].serial > serial {
@@ -157,8 +156,8 @@ func (s *Shard) Create(t *Table) (Atom, error) {
 	return s.atom(t, s.take()), nil
 }
 
-// prepare makes sure of a free index and a free row; want is how many are soon
-// to be taken.
+// prepare makes sure that there are a free index and a free row; want is how many the caller
+// will take soon.
 func (s *Shard) prepare(t *Table, want int) error {
 	if len(s.free) == 0 {
 		if err := s.refill(want); err != nil {
@@ -192,7 +191,7 @@ func (s *Shard) Adopt(t *Table, h handle.Handle) (Atom, error) {
 	return a, nil
 }
 
-// Prepare makes room for n atoms of a table that are about to be created, and their slots.
+// Prepare makes room for n atoms that are about to be created in a table, and for their slots.
 func (s *Shard) Prepare(t *Table, n int) error {
 	if n <= len(s.free) && n <= len(t.cur.handles)-t.cur.n {
 		return nil
@@ -203,7 +202,7 @@ func (s *Shard) Prepare(t *Table, n int) error {
 	return t.reserve(n)
 }
 
-// Reserve is Prepare for atoms that come at any time: until then the room stays.
+// Reserve is Prepare for atoms that may come at any time: the room stays until they do.
 func (s *Shard) Reserve(t *Table, n int) error {
 	if err := s.Prepare(t, n); err != nil {
 		return err
@@ -221,8 +220,8 @@ func (s *Space) Set(l Loc) *Set { return &s.chunk(l).table.set }
 // Owns reports whether the atom at l is in this shard.
 func (s *Shard) Owns(l Loc) bool { return s.space.Owner(l) == s.id }
 
-// Mark marks the atom at l and reports whether it was not marked yet. It goes at
-// the next Compact of its shard, whose owner the caller must be.
+// Mark marks the atom at l and reports whether it was not marked yet. The next Compact of
+// its shard removes it. The caller must own the shard.
 func (s *Space) Mark(l Loc) bool { return s.chunk(l).mark(l.Row()) }
 
 // Marked reports whether the atom at l is marked. The caller must own its shard.
@@ -250,13 +249,13 @@ func (s *Shard) MarkedRows() int {
 	return n
 }
 
-// Compact closes the holes of those who have left and of the marked atoms, and
-// recycles the slots of these, as far as they are at home here; RemoteDead has the
-// rest.
+// Compact removes the rows of the marked atoms, and of those that have left, and fills the
+// holes. It recycles the slots of the marked atoms that are at home here; RemoteDead and
+// PortDead have the rest.
 func (s *Shard) Compact() {
 	s.finishMigration()
 	if len(s.dirty) > 1 || len(s.dirty) == 1 && len(s.dirty[0].dirty) > 1 {
-		s.free = slices.Grow(s.free, s.MarkedRows()) // once, and not chunk by chunk
+		s.free = slices.Grow(s.free, s.MarkedRows()) // once instead of chunk by chunk
 	}
 	for _, t := range s.dirty {
 		t.compact()
@@ -274,10 +273,10 @@ func (s *Shard) Unfinished() int {
 	return n
 }
 
-// EndTick ends a refresh: it forgets whose homes are elsewhere and what was
-// remembered for the loops of the tick, merges the small chunks of tables that have
-// grown, gives back what is spare, and publishes flags. It touches the shard's own atoms
-// alone, for other shards do the same at the same time.
+// EndTick ends a refresh: it forgets the dead with their home elsewhere and the marks of the
+// tick's loops, coalesces the small chunks of tables that have grown, gives back what is
+// spare, and publishes flags. It touches only the shard's own atoms, because other shards do
+// the same at the same time.
 func (s *Shard) EndTick() {
 	for _, t := range s.grown {
 		t.marks = t.marks[:0]
@@ -296,11 +295,11 @@ func (s *Shard) EndTick() {
 	s.PublishFlags()
 }
 
-// freeDead takes note of the handles of dead atoms, in order or from the last on, and
-// recycles their slots as far as they are at home here.
+// freeDead counts dead atoms, and recycles their slots in order, or from the last one on. It
+// notes the handles with their home elsewhere.
 func (s *Shard) freeDead(dead []handle.Handle, fromLast bool) {
 	s.tally.destroyed += uint64(len(dead))
-	s.free = slices.Grow(s.free, len(dead)) // one look at its room
+	s.free = slices.Grow(s.free, len(dead)) // checks the room once
 	free := s.free[:len(s.free)+len(dead)]
 	n := len(s.free)
 	i, step := 0, 1
@@ -322,10 +321,10 @@ func (s *Shard) freeDead(dead []handle.Handle, fromLast bool) {
 	s.free = free[:n]
 }
 
-// freeOwn frees the slots of the dead, from one on, up to the first that is not at
-// home here or has no version left, and puts their indexes behind the first n that
-// are free. It returns where it ended. It calls nothing, and loads what it compares
-// with once, since a store to a slot might be to that as far as the compiler knows.
+// freeOwn frees the slots of the dead, from dead[i] on, up to the first that is not at home
+// here or has no version left. It puts their indexes behind the first n of free, and returns
+// where it ended. It calls nothing, and loads what it compares with only once: as far as the
+// compiler knows, a store to a slot might change that.
 func (s *Shard) freeOwn(dead []handle.Handle, i, step int, free []uint32, n int) (at, freed int) {
 	id, versionMax, own := uint32(s.id), s.space.versionMax, s.ref
 	for ; uint(i) < uint(len(dead)); i += step {
@@ -344,7 +343,7 @@ func (s *Shard) freeOwn(dead []handle.Handle, i, step int, free []uint32, n int)
 	return i, n
 }
 
-// freeRemote leaves the slot of the dead to its home.
+// freeRemote leaves the slot of a dead atom to its home.
 func (s *Shard) freeRemote(dead handle.Handle) {
 	if dead.Shard() == uint32(s.space.homes-1) {
 		s.portDead = append(s.portDead, dead)
@@ -353,16 +352,17 @@ func (s *Shard) freeRemote(dead handle.Handle) {
 	}
 }
 
-// Foreign returns how many handles this refresh freed whose home is elsewhere.
+// Foreign returns how many handles with their home elsewhere this refresh freed.
 func (s *Shard) Foreign() int { return len(s.remoteDead) + len(s.portDead) }
 
-// RemoteDead are the handles that a refresh freed and whose home is another shard, by that
-// home: each group by the shards that held the atoms, of each of those in order.
+// RemoteDead are the handles that a refresh freed in a shard other than their home, grouped
+// by home. A group is in the order of the shards that held the atoms; those of one shard are
+// in the order in which it freed them.
 //
 // Ownership: as of Groups.
 type RemoteDead struct{ groups Groups[handle.Handle] }
 
-// Gather finds them.
+// Gather collects the handles from all shards.
 func (e *RemoteDead) Gather(shards []*Shard) {
 	g := &e.groups
 	g.Reset(len(shards))
@@ -379,11 +379,11 @@ func (e *RemoteDead) Gather(shards []*Shard) {
 	}
 }
 
-// PortDead returns the handles that this refresh freed and whose home is the ports',
-// in order.
+// PortDead returns the handles that this refresh freed and that have their home in the port
+// allocator, in order.
 func (s *Shard) PortDead() []handle.Handle { return s.portDead }
 
-// Recycle takes back the slots of those whose home this is.
+// Recycle takes back the slots of the dead that are at home in this shard.
 func (s *Shard) Recycle(dead *RemoteDead) {
 	for _, h := range dead.groups.Of(s.id) {
 		s.recycle(h)

@@ -2,16 +2,16 @@ package store
 
 import "slices"
 
-// What tables do not need any more they give back to the collector, by rules that depend on
-// the shard's history alone:
+// Tables give back to the collector what they no longer need, by rules that depend only on
+// the shard's history:
 //
 //   - Every shrinkEvery ticks a shard looks at the tables in which chunks became empty.
 //   - An empty chunk goes when no row was in it for spareTicks, or for spareTicksFew where
 //     the shard has more spare rows than atoms, and more than spareRowsMin.
 //   - A table without chunks goes when it had none for as long.
 //
-// So what is empty every other tick keeps its memory, and worlds whose component sets come
-// and go do not grow. Chunks that were reserved stay until they were used. Tables that
+// So what is empty every other tick keeps its memory, and a world in which component sets
+// come and go does not grow. Reserved chunks stay until they were used. Tables that
 // bundles create in stay.
 const (
 	shrinkEvery   = 8
@@ -20,14 +20,15 @@ const (
 	spareRowsMin  = 1024
 )
 
-// Keep makes the table stay when it is empty, for who keeps it.
+// Keep makes the table stay when it is empty, for a caller that keeps a pointer to it.
 func (t *Table) Keep() { t.kept = true }
 
-// Gone reports whether the table was given back: it was empty, and whoever creates an atom
-// of its components makes another table.
+// Gone reports whether the table was given back because it was empty. The next atom with its
+// components is created in another table.
 func (t *Table) Gone() bool { return t.gone }
 
-// noteSpare lists the table among those that may have chunks, or themselves, to give back.
+// noteSpare lists the table among those that may have chunks to give back, or may be given
+// back themselves.
 func (t *Table) noteSpare() {
 	t.left = t.shard.space.now
 	if !t.listed {
@@ -95,8 +96,8 @@ func (t *Table) used() int {
 	return max(t.cur.order, 0)
 }
 
-// shrink gives back the chunks in which no row was for so many ticks, or the table if it
-// had no chunk for as long. It reports whether there is something to be looked at again.
+// shrink gives back the chunks that had no row for so many ticks, or the table if it
+// had no chunk for as long. It reports whether the table is to be looked at again.
 func (t *Table) shrink(ticks uint32) (again bool) {
 	now := t.shard.space.now
 	if len(t.dirty) > 0 {
@@ -141,15 +142,15 @@ func (t *Table) shrink(ticks uint32) (again bool) {
 	return !t.kept
 }
 
-// Trim lets go of the rows that columns have kept to use again and did not use since the
-// last time. For the coordinator, at the end of a refresh.
+// Trim lets go of the rows that columns keep to use again and did not use since the
+// last Trim. For the coordinator, at the end of a refresh.
 func (s *Space) Trim(columns []AnyColumn) {
 	if s.now%shrinkEvery == 0 && s.spare.Load() {
 		s.trim(columns, false)
 	}
 }
 
-// TrimAll lets go of all of them.
+// TrimAll lets go of all rows that columns keep to use again.
 func (s *Space) TrimAll(columns []AnyColumn) { s.trim(columns, true) }
 
 func (s *Space) trim(columns []AnyColumn, all bool) {

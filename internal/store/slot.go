@@ -7,25 +7,25 @@ import (
 	"github.com/atoll-sim/atoll/internal/publish"
 )
 
-// Slot is the controller of one entity. It never moves.
+// Slot holds the generation and the location of one entity. It never moves.
 //
 //	generation  | state ^ index (4 bits) | version (28 bits) |   atomic
 //	loc  | chunk (20 bits) | row (12 bits)     |   plain
 //
 // In the wide layout of handles the version has 26 bits and the state 6. The index bits
-// that lie above the version in a handle's low word are
-// mixed into the state, so that an alive slot's generation equals the low word of its
-// handle: checking a handle is one comparison.
+// that lie above the version in a handle's low word are mixed into the state. So the
+// generation of an alive slot equals the low word of its handle, and checking a handle is one
+// comparison.
 //
 // Invariants: the version only grows. A slot whose version is used up is
 // retired and never handed out again. While generation says alive, loc names the row
 // that holds the atom.
 //
-// Ownership: generation has one writer at a time: the slot's home, which of the outside
-// one is the refresh, and in the create step of a refresh the shard that stores the
-// atom. It is read by anyone at any time. loc is written by the shard that holds the atom, before
-// it publishes generation or in Compact; it is read in a tick, and in the route step
-// of a refresh, only after generation was seen alive.
+// Ownership: generation has one writer at a time: the owner of the slot's home (for the port
+// allocator that is the refresh) or, in the create step of a refresh, the shard that stores
+// the atom. Anyone may read it at any time. The shard that holds or takes in the atom writes
+// loc, before it publishes generation or in its step of the refresh. loc is read in a tick,
+// and in the route step of a refresh, only after generation was seen alive.
 type Slot struct {
 	generation uint32
 	loc        Loc
@@ -34,8 +34,8 @@ type Slot struct {
 // load reads generation.
 func (s *Slot) load() uint32 { return atomic.LoadUint32(&s.generation) }
 
-// store writes generation and publishes what was written before, loc and the row among
-// it. The caller is the one writer.
+// store writes generation and publishes what was written before, including loc and the row.
+// The caller is the one writer.
 func (s *Slot) store(gen uint32) { atomic.StoreUint32(&s.generation, gen) }
 
 // storeBatched is store for one of many slots that are written in a loop; see package
@@ -45,14 +45,14 @@ func (s *Slot) storeBatched(gen uint32) { publish.Store32(&s.generation, gen) }
 // State says what a slot holds.
 type State uint8
 
-// The states of a slot. A dead atom is still StateAlive here: that it is
-// marked is known to its owner alone, by a bit in the chunk.
+// The states of a slot. That of a marked atom is still StateAlive: only the owner sees that
+// it is marked, by a bit in the chunk.
 const (
 	StateAlive   State = iota // the atom is stored
-	StatePending              // of ports: the handle may be given, the atom is not stored; no slot holds this, see tell
+	StatePending              // of ports: the handle may have been given out, the atom is not stored; no slot holds this, see tell
 	StateUnused               // free; the version is the next one to be given
 	StateRetired              // its versions are used up; never given again
-	StateStaged               // the atom is stored, by a refresh that has not decided yet whether it stays
+	StateStaged               // the atom is stored, but the refresh has not yet decided whether it stays
 )
 
 const (
@@ -61,7 +61,7 @@ const (
 	indexMask   = 1<<(32-handle.VersionBits) - 1
 )
 
-// stagedBit is what tells the generation of a staged slot from that of an alive one.
+// stagedBit is the difference between the generation of a staged slot and that of an alive one.
 const stagedBit = uint32(StateStaged) << stateShift
 
 // word is the generation of h's slot in the given state.
@@ -77,8 +77,8 @@ func unpack(gen uint32, h handle.Handle) (version uint32, s State) {
 	return version, State(gen>>stateShift ^ h.Index()&indexMask)
 }
 
-// tell is unpack for those who do not free slots: what is free outside is pending, for
-// ports have it, or may have it at any time.
+// tell is unpack for callers that do not free slots. For a free slot of the port allocator it
+// returns pending, because a port has its handle, or may take it at any time.
 func tell(gen uint32, h handle.Handle, ports uint32) (version uint32, s State) {
 	version, s = unpack(gen, h)
 	if s == StateUnused && h.Shard() == ports {

@@ -8,13 +8,13 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 )
 
-// This file is what tools see that hash, save or compare worlds: everything that
+// This file is for tools that hash, save or compare worlds. It shows everything that
 // decides what happens next, in an order that depends on neither time nor the
-// number of workers. Nothing may be written through it; it is good until the
-// world changes. Chunk numbers are not in it: they are given in the order in
+// number of workers. Nothing may be written through what it returns, which is good until the
+// world changes. Chunk numbers are left out: they are given in the order in
 // which shards ask for them.
 
-// Cells is a run of values of one type, for who does not know the type.
+// Cells is a run of values of one type, for callers that do not know the type.
 type Cells struct {
 	Type   reflect.Type
 	Len    int
@@ -47,8 +47,8 @@ func (c *Column[T]) cells(number, rows int) Cells {
 	return CellsOf(c.dir.Load().rows[number][:rows])
 }
 
-// AppendSpare appends what decides when the table gives back chunks, and itself, and whether
-// its small chunks are to be coalesced.
+// AppendSpare appends what decides when the table gives back chunks, when it is given back
+// itself, and whether its small chunks are to be coalesced.
 func (t *Table) AppendSpare(dst []byte) []byte {
 	number := func(n uint32) { dst = binary.LittleEndian.AppendUint32(dst, n) }
 	is := func(x bool) {
@@ -117,11 +117,10 @@ func (h *Allocator) AppendSlots(dst []uint32) []uint32 {
 	return dst
 }
 
-// AppendUses appends for each slot, in the order in which they are first drawn,
-// how often it was used until now: its version while the entity lives, one less
-// while it is free or a port has it in hand. So it shows only what refreshes have
-// done, whatever ports draw meanwhile. Slots at the end that were never used are
-// left out.
+// AppendUses appends for each slot how often it was used until now: its version while the
+// entity lives, one less while it is free or a port has it in hand. Slots are in the order in
+// which they are first drawn; those at the end that were never used are left out. So the
+// result depends only on what refreshes have done, whatever ports draw meanwhile.
 func (o *PortAllocator) AppendUses(dst []uint32) []uint32 {
 	last := len(dst)
 	for n := range o.Drawn() {
@@ -141,8 +140,8 @@ func (o *PortAllocator) uses(n uint32) uint32 {
 	return h.Version()
 }
 
-// AppendMarks appends in which order tables, and chunks of each, have got their marked rows:
-// in that order slots become free.
+// AppendMarks appends the order in which tables, and the chunks of each, first got marked
+// rows. Slots become free in an order that follows from it.
 func (s *Shard) AppendMarks(dst []byte) []byte {
 	number := func(n int) { dst = binary.LittleEndian.AppendUint32(dst, uint32(n)) }
 	for _, t := range s.dirty {
@@ -155,8 +154,8 @@ func (s *Shard) AppendMarks(dst []byte) []byte {
 	return dst
 }
 
-// AppendChanges appends what hooks have not been told of yet, in order; nothing where
-// there is none.
+// AppendChanges appends the changes that hooks were not notified of yet, in order, or nothing
+// if there are none.
 func (s *Shard) AppendChanges(dst []byte) []byte {
 	if s.Noted() == 0 {
 		return dst

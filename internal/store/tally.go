@@ -2,15 +2,15 @@ package store
 
 import "github.com/atoll-sim/atoll/handle"
 
-// tally counts the atoms that were stored and freed, and remembers for hooks which were
-// stored since these were last told.
+// tally counts the atoms that were stored and freed. For hooks it remembers those that were
+// stored since hooks were last notified.
 //
 // Ownership: the shard's owner.
 type tally struct {
 	created   uint64
 	destroyed uint64
-	watched   bool            // hooks want to know who was stored
-	fresh     []handle.Handle // to tell hooks of
+	watched   bool            // hooks ask for created atoms
+	fresh     []handle.Handle // to notify hooks of
 }
 
 func (r *tally) create(h handle.Handle) {
@@ -20,7 +20,7 @@ func (r *tally) create(h handle.Handle) {
 	}
 }
 
-// note is apart, so that creating is as short as it is without it.
+// note is a function of its own, so that the code that creates stays short.
 //
 //go:noinline
 func (r *tally) note(h handle.Handle) { r.fresh = append(r.fresh, h) }
@@ -35,8 +35,8 @@ func (r *tally) createAll(hs []handle.Handle) {
 //go:noinline
 func (r *tally) noteAll(hs []handle.Handle) { r.fresh = append(r.fresh, hs...) }
 
-// WrittenSince reports whether rows of the chunk came or were replaced so many
-// ticks ago or later, or one of the components was handed out for writing.
+// WrittenSince reports whether, ago ticks ago or later, rows of the chunk came or were
+// replaced, or one of the components was handed out for writing.
 func (r Rows) WrittenSince(ago uint64, components *Set) bool {
 	c, now := r.chunk, r.chunk.table.shard.space.now
 	if uint64(now-c.changed) <= ago {
