@@ -1,9 +1,8 @@
 package store
 
-// CreateRows takes handles and rows in the table, as many as fit in one run and
-// n at the most. The rows hold zeroes. The atoms are alive at once, if the zeroes
-// are all that they need; otherwise the caller stores the components and then calls
-// PublishRows.
+// CreateRows takes handles and rows in the table, as many as fit in one run but at most n.
+// The rows hold zeroes. If alive is set, the atoms are alive at once; otherwise the caller
+// stores the components and then calls PublishRows.
 func (s *Shard) CreateRows(t *Table, n int, alive bool) (Rows, error) {
 	if len(s.free) == 0 || !t.hasRow() {
 		if err := s.prepare(t, n); err != nil {
@@ -46,8 +45,8 @@ func (s *Shard) PublishRows(r Rows) {
 	}
 }
 
-// MarkMatching marks the atoms of the first most rows that match, and returns how many it
-// met, and how many of them were not marked yet.
+// MarkMatching marks the atoms of the first most rows that match. It returns the number of
+// those rows, and how many of them were not marked yet.
 func (t *Table) MarkMatching(f *Filter, most int) (met, fresh int) {
 	if met = t.MatchingRows(f); met <= most && met == t.Rows() {
 		for _, c := range t.chunks[:t.cur.order+1] {
@@ -93,8 +92,8 @@ type Field struct {
 	size   uintptr
 }
 
-// adoptAtOnce is how many atoms AdoptPlain stores column by column: what it reads
-// of them stays in the first-level cache.
+// adoptAtOnce is how many atoms AdoptPlain stores at a time, column by column: their payloads
+// then stay in the first-level cache.
 const adoptAtOnce = 64
 
 // AdoptPlain stores the atoms of creates whose payloads are bundles without

@@ -9,7 +9,7 @@ import (
 // Watch says which changes are to be noted. The zero value asks for none.
 type Watch struct {
 	Created bool  // atoms that are created
-	Changes []Set // atoms that gain the last component of one of these sets, or lose one of it
+	Changes []Set // atoms that begin or cease to have all components of one of these sets
 	Stored  Set   // components that are stored anew
 }
 

@@ -28,13 +28,13 @@ type Chunk struct {
 	marks   []uint64
 	marked  int
 	flags   *flagSets   // which rows have flags; nil for none
-	notify  *notifySets // sets of rows, while hooks are told; nil for none
+	notify  *notifySets // sets of rows, while hooks are notified; nil for none
 	touched bool        // among the table's dirty chunks
 	// reserved says that room was asked for, and no row has left the chunk since.
 	reserved bool
 }
 
-// small is what a small chunk needs beside its rows, in one allocation with it.
+// small is a small chunk and what it needs in addition to its rows, in one allocation.
 type small struct {
 	Chunk
 	bases   [4]base
@@ -80,7 +80,7 @@ func (c *Chunk) rows(from, to int) Rows {
 	return Rows{c, number, from, to}
 }
 
-// Run returns a view of the i-th chunk's rows, left of them at the most.
+// Run returns a view of the i-th chunk's rows, at most left of them.
 func (t *Table) Run(i, left int) Rows {
 	c := t.chunks[i]
 	return c.rows(0, min(left, len(c.handles)))
@@ -110,7 +110,7 @@ func (r Rows) Handles() []handle.Handle {
 	return r.chunk.handles[r.from:r.to:r.to]
 }
 
-// Head returns a view of the first n rows. It panics if there are not as many.
+// Head returns a view of the first n rows. It panics if there are fewer.
 func (r Rows) Head(n int) Rows {
 	if n < 0 || n > r.to-r.from {
 		panic(fmt.Sprintf("world: Chunk.Head of %d rows of a Chunk of %d; ask for 0 to Len()", n, r.to-r.from))
@@ -122,10 +122,10 @@ func (r Rows) Head(n int) Rows {
 // Cap returns the number of rows the chunk can hold.
 func (c *Chunk) Cap() int { return len(c.handles) }
 
-// isMarked reports whether a row is marked dead.
+// isMarked reports whether a row is marked.
 func (c *Chunk) isMarked(row int) bool { return c.marked != 0 && c.marks[row/64]>>(row%64)&1 != 0 }
 
-// mark marks a row dead and reports whether it was not yet.
+// mark marks a row and reports whether it was not marked yet.
 func (c *Chunk) mark(row int) bool {
 	w, bit := &c.marks[row/64], uint64(1)<<(row%64)
 	if *w&bit != 0 {
@@ -143,7 +143,7 @@ func (c *Chunk) unmark(row int) {
 	c.marked--
 }
 
-// markAll marks every row dead and returns how many were not yet.
+// markAll marks every row and returns how many were not marked yet.
 func (c *Chunk) markAll() int {
 	fresh := c.n - c.marked
 	if fresh == 0 {

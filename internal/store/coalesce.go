@@ -2,14 +2,14 @@ package store
 
 import "slices"
 
-// coalesce gathers the rows of a table that has grown in its last chunk, as far as they
-// fit there, and gives up the smaller chunks before it. Rows keep their order.
+// coalesce moves the rows of the smaller chunks of a table that has grown into its last chunk,
+// as far as they fit there, and gives those chunks up. Rows keep their order.
 //
 //	[16 rows][64 rows][256 rows: 20 used]   ──▶   [256 rows: 100 used]
 //
-// So a loop over many small tables goes over one run of each, and a table that grows
-// does not leave a trail of small chunks. A row moves once for each chunk size at the
-// most. The rows must not be marked.
+// So a loop over many small tables visits one run of each, and a table that grows
+// does not leave small chunks behind. A row moves at most once for each chunk size. No row
+// may be marked.
 func (t *Table) coalesce() {
 	if t.Rows() == 0 {
 		return
@@ -38,7 +38,7 @@ func (t *Table) coalesce() {
 	t.renumber(1)
 }
 
-// shift moves all rows of the chunk up by n. What it leaves is to be overwritten.
+// shift moves all rows of the chunk up by n. The caller overwrites the first n rows.
 func (c *Chunk) shift(n int) {
 	t := c.table
 	for i, col := range t.columns {
@@ -77,7 +77,7 @@ func (c *Chunk) copyFrom(at int, from *Chunk) {
 	c.located(at, at+from.n)
 }
 
-// located tells the slots of the rows from to to, exclusive, where those are now.
+// located sets the locations in the slots of the rows from to to, exclusive.
 func (c *Chunk) located(from, to int) {
 	for row := from; row < to; row++ {
 		c.table.shard.space.slot(c.handles[row]).loc = c.base + Loc(row)
@@ -85,7 +85,7 @@ func (c *Chunk) located(from, to int) {
 }
 
 // remove takes a chunk's rows from its columns, which may keep them to use them again, and
-// its number back.
+// takes back its number.
 func (s *Space) remove(c *Chunk, keep bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

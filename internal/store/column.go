@@ -159,8 +159,8 @@ type View[T any] struct {
 const seesAll Loc = 1 << 31
 
 // Attach makes v the view of shard number owner, which finds only its own rows. If owner is
-// the number of the idle world's views, which come last, v finds all rows. v must not move in
-// memory.
+// the number of shards, v becomes a view of the idle world, which finds all rows. v must stay
+// at its address.
 func (c *Column[T]) Attach(v *View[T], owner int) {
 	*v = View[T]{now: c.now, owner: uint32(owner)}
 	if owner == len(c.views)-1 {

@@ -7,8 +7,8 @@ import (
 	"github.com/atoll-sim/atoll/internal/check"
 )
 
-// compact removes the marked rows, each filled by the last living row of the
-// table, and hands the handles of the dead to the shard. It costs by the number
+// compact removes the marked rows, fills each hole with the last living row of the
+// table, and hands the handles of the dead to the shard. Its cost grows with the number
 // of dead.
 func (t *Table) compact() {
 	t.sortDirty()
@@ -51,13 +51,13 @@ func (t *Table) sortDirty() {
 	}
 }
 
-// holesAtOnce is how many holes are closed at a time, about. What has to be
-// touched is anywhere in memory, so it is done in loops in which nothing waits for
-// the row before: all in one loop takes twice as long at a million entities.
+// holesAtOnce is about how many holes are closed at a time. What has to be touched is
+// scattered in memory, so each kind of access has a loop of its own, in which no row waits
+// for the one before. One loop for all of it takes twice as long at a million entities.
 const holesAtOnce = 512
 
-// closeHoles removes the rows of the shard's holes, which are in the order of the
-// table, the highest first: whatever is behind a hole is alive.
+// closeHoles removes the rows of the shard's holes. These are in the order of the
+// table, the highest first, so every row behind a hole is alive.
 func (t *Table) closeHoles() {
 	sh := t.shard
 	if len(sh.holes) == 0 {
@@ -70,7 +70,7 @@ func (t *Table) closeHoles() {
 	}
 	sh.freeDead(sh.withoutTombstones(sh.scratch), false)
 	first := len(sh.moves)
-	sh.scratch = sh.scratch[:0] // now those who move
+	sh.scratch = sh.scratch[:0] // now the handles of the rows that move
 	for _, l := range sh.holes {
 		c, row := chunks[l>>RowBits].chunk, l.Row()
 		last := t.last()
@@ -107,8 +107,8 @@ func (c *Chunk) takeMarked(to []Loc) []Loc {
 }
 
 // compactInOrder moves the living rows down over the marked ones, in order, from the
-// first marked row on, so that the marked are last and can be removed without a
-// move. It costs by the number of rows behind the first marked one.
+// first marked row on. The marked rows are then last, and are removed without moving others.
+// Its cost grows with the number of rows behind the first marked one.
 func (t *Table) compactInOrder() {
 	sh := t.shard
 	sh.scratch = sh.scratch[:0]
@@ -138,8 +138,8 @@ func (t *Table) compactInOrder() {
 	t.truncate(to, at)
 }
 
-// truncate puts the marked behind the last living row, which is the one before
-// row at of chunk to, and marks just those.
+// truncate puts the dying atoms behind the last living row, which is the one before
+// row at of chunk to, and marks only their rows.
 func (t *Table) truncate(to *Chunk, at int) {
 	dying := t.shard.scratch
 	for _, c := range t.dirty {
@@ -168,11 +168,12 @@ func (c *Chunk) empty(sh *Shard) {
 	c.n, c.marked = 0, 0
 }
 
-// clearAtOnce is the number of rows from which on those of an emptied chunk are
-// cleared when it is emptied, in one run, rather than when they are taken again.
+// clearAtOnce is the number of used rows from which on a chunk is cleared when it is emptied,
+// in one run. The rows of smaller ones are cleared when they are taken again.
 const clearAtOnce = 64
 
-// wipe lets the columns forget the rows between the present number and before.
+// wipe lets the columns forget the rows that were removed: from the present number of rows up
+// to the number before.
 func (t *Table) wipe(before int) {
 	for _, c := range t.chunks[max(t.cur.order, 0):] {
 		if c.first >= before {
@@ -183,7 +184,7 @@ func (t *Table) wipe(before int) {
 		if from == 0 {
 			c.changed, c.reserved = t.shard.space.now, false // there were rows until now
 		}
-		if from == 0 && c.used >= clearAtOnce && !check.Enabled { // which wants to poison them
+		if from == 0 && c.used >= clearAtOnce && !check.Enabled { // the check build poisons them below
 			c.clear(0, c.used)
 			c.used = 0
 			continue
@@ -203,7 +204,7 @@ func (c *Chunk) clear(from, to int) {
 	}
 }
 
-// zero is clear for one of the columns.
+// zero is clear for one column.
 func (c *Chunk) zero(column, from, to int) {
 	if t := c.table; t.plain[column] {
 		zeroPlain(c.bases[column], from, to, t.sizes[column])

@@ -14,28 +14,28 @@ const (
 	// pageShift takes a handle to its page, with the home above it.
 	pageShift = handle.VersionBits + pageBits
 	pagesMax  = 1 << (handle.IndexBits - pageBits) // of a home
-	// refBits is the size of a directoryRef, as a shift, refShift takes a handle to the offset
-	// of its home's.
+	// refBits is the size of a directoryRef, as a shift. refShift takes a handle to the offset
+	// of its home's directoryRef.
 	refBits  = 4
 	refShift = handle.VersionBits + handle.IndexBits - refBits
 
 	pointerBytes = 4 << (^uintptr(0) >> 63)
 )
 
-// page is 1024 slots in a row of one home.
+// page is 1024 neighbouring slots of one home.
 type page [pageSize]Slot
 
 // Lookup takes handles to slots and locations. It is the directory of a space: all
-// copies find the same.
+// copies of it find the same slots.
 //
 //	handle ──home──▶ directoryRef ──index / 1024──▶ page ──index % 1024──▶ Slot
 //
 // The homes of a world are fixed when it is made, so their entries stay where they are,
-// and a home that grows replaces its own table alone.
+// and a home that grows replaces only its own table.
 //
 // Ownership: never written after the world is made; see directoryRef for what it leads to.
 type Lookup struct {
-	refs *directoryRef // the first of n, a power of two; those that are no home's have end 0
+	refs *directoryRef // the first of n, a power of two; entries without a home have end 0
 	mask handle.Handle // n-1, times the size of an entry
 }
 
@@ -46,14 +46,14 @@ type Lookup struct {
 // never shrinks. Pages never move and are never freed. A table that was replaced stays
 // valid for its readers.
 //
-// Ownership: written under the space's lock, end last: who loads end and then table finds
-// the page of every handle below that end.
+// Ownership: written under the space's lock, end last: a goroutine that loads end and then
+// table finds the page of every handle below that end.
 type directoryRef struct {
 	table atomic.Pointer[*page] // the first of as many as there are pages, or more
 	end   atomic.Uint64         // the first handle behind the last slot; 0 for no slots
 }
 
-// endless is the end of a home behind which there is no handle. The one that it is itself
+// endless is the end of a home behind which there is no handle. The handle with that value
 // is never given: see NewSpace.
 const endless = math.MaxUint64
 
@@ -83,12 +83,13 @@ func (l *Lookup) enter(home uint32, table []*page, n int) {
 	r.end.Store(end) // publishes the entries of table
 }
 
-// pagesAtOnce is how many pages of slots are allocated at one time, at the most: fresh memory
-// costs some 20 µs for 64 KB, and a create waits for it.
+// pagesAtOnce is the highest number of pages of slots that are allocated at one time. Fresh
+// memory costs some 20 µs for 64 KB, and a create waits for it.
 const pagesAtOnce = 8
 
-// grow adds the next block of pages to a home, half of what it has, unless it has more than least by now:
-// several goroutines may find at once that it lacks one.
+// grow adds the next block of pages to a home, half as many as it has. It does nothing if the
+// home has more than least pages by now, because several goroutines may find at the same time
+// that it lacks one.
 func (s *Space) grow(home uint32, least int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,9 +1,9 @@
 // Package store is the storage under a world: the slots that handles name, the
 // tables that hold the atoms, the queues that carry requests from one goroutine
-// to another, and the compaction that fills the holes that the dead leave.
+// to another, and the compaction that fills the holes of the dead.
 //
-// Package world drives it and is what a program calls; package shard names the few things of
-// it that a program sees. The file names are the memory layout:
+// Programs call package world, which drives this one. Package shard names the few parts of it
+// that a program sees. The files follow the memory layout:
 //
 //	Space  (space.go)   one per world: directory of slots (directory.go), chunks
 //	 └ Slot (slot.go)   8 bytes: generation, location

@@ -3,7 +3,7 @@ package store
 import "github.com/atoll-sim/atoll/handle"
 
 // Drop gives the memory of all tables back. They must be empty, and nothing may be
-// stored in them again. Whoever kept a table finds it empty.
+// stored in them again. A table that a caller has kept is empty from now on.
 func (s *Shard) Drop() {
 	for _, t := range s.tables {
 		t.chunks, t.dirty, t.marks, t.cur = nil, nil, nil, noChunk
@@ -11,8 +11,8 @@ func (s *Shard) Drop() {
 	s.free, s.holes, s.moves, s.scratch, s.remoteDead, s.runs, s.cut = nil, nil, nil, nil, nil, nil, nil
 }
 
-// Drop gives the memory of all columns back. The shards have dropped their tables. What
-// is left are the slots, so that every handle is still known to be stale.
+// Drop gives the memory of all columns back. The shards have dropped their tables. The
+// slots are left, so that every handle is still known to be stale.
 func (s *Space) Drop(columns []AnyColumn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -30,8 +30,8 @@ func (c *Column[T]) dropAll() {
 	}
 }
 
-// EndAll makes every handle stale that is alive, without a refresh: the space is not used
-// any more. Handles that ports have are pending afterwards.
+// EndAll makes every living handle stale, without a refresh: the space is no longer used.
+// Handles that ports have are pending afterwards.
 func (s *Space) EndAll() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,15 +7,14 @@ import (
 	"github.com/atoll-sim/atoll/internal/check"
 )
 
-// edge is the way of a row from one table to another with other
-// components.
+// edge is the way of a row from one table to another with other components.
 //
 // Ownership: the shard's owner.
 type edge struct {
 	to      *Table
 	watched bool         // rows that go this way are noted
-	plain   []columnPair // what both tables have, and may be copied as bytes
-	typed   []columnPair // and what may not
+	plain   []columnPair // the columns of both tables that may be copied as bytes
+	typed   []columnPair // the other columns of both tables
 }
 
 type columnPair struct {
@@ -31,7 +30,7 @@ func (t *Table) edgeTo(set Set) *edge {
 			return e
 		}
 	}
-	if len(t.edges) >= t.edgesMax { // so that those to tables that are gone do not pile up
+	if len(t.edges) >= t.edgesMax { // so that edges to tables that are gone do not pile up
 		t.edges = slices.DeleteFunc(t.edges, func(e *edge) bool { return e.to.gone })
 		t.edgesMax = max(8, 2*len(t.edges))
 	}
@@ -80,9 +79,9 @@ func (t *Table) position(component int) int {
 }
 
 // Change moves the atom at l, which must be here, to the table of another
-// component set, at once, and returns its new place. What it has in both is
-// kept; what is new holds whatever the row held before, and must be stored by
-// the caller. A mark moves with the atom.
+// component set, at once, and returns its new place. Components that are in both sets keep
+// their values. New ones hold whatever the row held before, and the caller must store them. A
+// mark moves with the atom.
 func (s *Shard) Change(l Loc, set Set) (Atom, error) {
 	c, row := s.space.chunk(l), l.Row()
 	if c.table.set == set {
@@ -91,16 +90,16 @@ func (s *Shard) Change(l Loc, set Set) (Atom, error) {
 	return c.moveRow(row, c.table.edgeTo(set))
 }
 
-// Overwrite counts the fields as written in this tick, for who stores them in the row
-// of an atom that had them before.
+// Overwrite stamps the fields as written in this tick, for a caller that stores them in the
+// row of an atom that had them before.
 func (a Atom) Overwrite(fields []Field) {
 	for i := range fields {
 		a.Chunk.written[fields[i].column] = a.Chunk.table.shard.space.now
 	}
 }
 
-// With is Change for one component more, which the atom may have already, and
-// which the caller stores. The caller must own the atom's shard.
+// With is Change to one component more, which the caller then stores. The atom may have it
+// already. The caller must own the atom's shard.
 func (s *Space) With(l Loc, component int) (Atom, error) {
 	c, row := s.chunk(l), l.Row()
 	if c.table.set.Has(component) {
@@ -110,8 +109,8 @@ func (s *Space) With(l Loc, component int) (Atom, error) {
 	return c.moveRow(row, c.table.toggleEdge(component))
 }
 
-// Without is Change for one component less. It returns false if the atom lacks
-// it. As of With.
+// Without is Change to one component less. It returns false if the atom lacks that component.
+// The caller must own the atom's shard.
 func (s *Space) Without(l Loc, component int) (had bool, err error) {
 	c := s.chunk(l)
 	if !c.table.set.Has(component) {
@@ -199,10 +198,10 @@ func (c *Chunk) emptied() {
 	c.table.noteSpare()
 }
 
-// clean reports whether no row of the chunk has anything of its own to take along.
+// clean reports whether no row of the chunk is marked or has flags.
 func (c *Chunk) clean() bool { return c.marked == 0 && c.flags.none() }
 
-// swapRemove closes the hole of a row that has left, with the last row of the table.
+// swapRemove fills the hole of a row that has left with the last row of the table.
 func (t *Table) swapRemove(c *Chunk, row int) {
 	c.dropFlags(row)
 	last := t.last()

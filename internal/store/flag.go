@@ -12,15 +12,15 @@ type Flags uint8
 // FlagsMax is the number of flags.
 const FlagsMax = 8
 
-// The flags of an entity are kept twice. In its chunk there is a set of rows for each
-// flag: these are the owner's, always up to date, what queries look at, and go wherever
-// the row goes. What anyone may read at any time is a word for
-// the slot, which the refresh publishes:
+// The flags of an entity are kept twice. Its chunk has a set of rows for each flag. These sets
+// belong to the owner, are always up to date, and follow the row wherever it goes; queries
+// look at them. In addition each slot has a word that anyone may read at any time, and that
+// the refresh publishes:
 //
 //	word  | low word of the handle (32 bits) | 0 | flags (8 bits) |   atomic
 //
-// So it is of one entity alone: for a later tenant of the slot it holds no flags. A
-// world in which no entity was ever flagged has neither.
+// So a word belongs to one entity: for a later entity in the same slot it holds no flags. A
+// world in which no entity was ever flagged has neither the sets nor the words.
 
 // flagPage has the words of a page's slots.
 type flagPage [pageSize]atomic.Uint64
@@ -42,7 +42,7 @@ func (t *flagTable) word(index uint32) *atomic.Uint64 {
 // Flags returns the flags of an entity as of the last refresh, or none if it is not
 // alive. Safe from any goroutine at any time; it never blocks and never writes.
 func (s *Space) Flags(h handle.Handle) Flags {
-	if !s.Alive(h) { // nor has h a home, then
+	if !s.Alive(h) { // h may then name a home that does not exist
 		return 0
 	}
 	word := s.flags[h.Shard()].Load().word(h.Index())
@@ -55,7 +55,7 @@ func (s *Space) Flags(h handle.Handle) Flags {
 	return 0
 }
 
-// publishFlags makes flags those that anyone may read. The caller owns the atom.
+// publishFlags publishes f as the flags that anyone may read. The caller owns the atom.
 func (s *Space) publishFlags(h handle.Handle, f Flags) {
 	word := s.flags[h.Shard()].Load().word(h.Index())
 	if word == nil {
@@ -64,7 +64,7 @@ func (s *Space) publishFlags(h handle.Handle, f Flags) {
 	word.Store(uint64(uint32(h))<<32 | uint64(f))
 }
 
-// addFlagPage makes the page of an index's word, unless there is one by now.
+// addFlagPage makes the page of an index's word, unless another goroutine has made it by now.
 func (s *Space) addFlagPage(home, index uint32) *atomic.Uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,8 +85,8 @@ func (s *Space) addFlagPage(home, index uint32) *atomic.Uint64 {
 	return t.word(index)
 }
 
-// SetFlags sets and clears flags of the atom at l, which must be here, for its owner at
-// once, for others when PublishFlags is called.
+// SetFlags sets and clears flags of the atom at l, which must be here. The owner sees the
+// change at once, others when PublishFlags is called.
 func (s *Shard) SetFlags(l Loc, set, cleared Flags) {
 	c, row := s.space.chunk(l), l.Row()
 	c.setFlags(row, c.flagsAt(row)&^cleared|set)
@@ -94,7 +94,7 @@ func (s *Shard) SetFlags(l Loc, set, cleared Flags) {
 }
 
 // PublishFlags publishes what SetFlags has changed. The atoms must not have left the shard
-// since: other shards move their rows at the same time.
+// since, because their new shards move their rows at the same time.
 func (s *Shard) PublishFlags() {
 	for _, h := range s.flagged {
 		if l := s.space.Locate(h); l != 0 {

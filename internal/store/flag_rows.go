@@ -29,7 +29,7 @@ func (c *Chunk) flagsAt(row int) (f Flags) {
 	return f
 }
 
-// setFlags makes f the flags of a row.
+// setFlags sets the flags of a row to f.
 func (c *Chunk) setFlags(row int, f Flags) {
 	for d := f ^ c.flagsAt(row); d != 0; d &= d - 1 {
 		if c.flags == nil {
@@ -49,14 +49,14 @@ func (c *Chunk) setFlags(row int, f Flags) {
 	}
 }
 
-// dropFlags takes the flags of a row.
+// dropFlags clears the flags of a row.
 func (c *Chunk) dropFlags(row int) {
 	if !c.flags.none() {
 		c.setFlags(row, 0)
 	}
 }
 
-// carryFlags makes a row's flags those of another row, which is about to be given up.
+// carryFlags moves to a row the flags of another row, which is about to be given up.
 func (c *Chunk) carryFlags(row int, from *Chunk, fromRow int) {
 	if c.flags.none() && from.flags.none() {
 		return
@@ -65,7 +65,7 @@ func (c *Chunk) carryFlags(row int, from *Chunk, fromRow int) {
 	from.dropFlags(fromRow)
 }
 
-// clearFlags takes the flags of all rows.
+// clearFlags clears the flags of all rows.
 func (c *Chunk) clearFlags() {
 	if c.flags.none() {
 		return
@@ -76,14 +76,14 @@ func (c *Chunk) clearFlags() {
 	c.flags.n = 0
 }
 
-// Filter says which rows of a table a query is about: those with all flags of With and none
+// Filter says which rows of a table match a query: those with all flags of With and none
 // of Without.
 type Filter struct{ With, Without Flags }
 
 // All reports whether all rows match: the filter asks for no flags.
 func (f *Filter) All() bool { return f.With|f.Without == 0 }
 
-// Matching yields the runs of the rows that match. It returns false if yield did.
+// Matching yields the runs of the rows that match. It stops and returns false if yield does.
 func (r Rows) Matching(f *Filter, yield func(Rows) bool) bool {
 	if f.All() {
 		return yield(r)
@@ -101,8 +101,8 @@ func (r Rows) Matching(f *Filter, yield func(Rows) bool) bool {
 	}
 }
 
-// seek returns the first row from a row on, below to, that matches or that does not, or to
-// if there is none. It looks at 64 rows at a time.
+// seek returns the first row from row on and below to that matches or, if matching is false,
+// that does not. It returns to if there is none. It looks at 64 rows at a time.
 func (c *Chunk) seek(f *Filter, row, to int, matching bool) int {
 	for row < to {
 		w := c.unmatched(f, row/64)

@@ -1,8 +1,8 @@
 package store
 
-// Groups holds items by the shard that they are for, in the order in which they were added:
-// a counting sort, so that a step in which each shard takes its own items costs by the
-// items, however many shards there are.
+// Groups holds items by the shard that they are for, in the order in which they were added.
+// It is a counting sort. So the cost of a step in which each shard takes its own items grows
+// with the number of items, however many shards there are.
 //
 //	items  [0 0 0|1|3 3]     Of(0) Of(1) Of(2) Of(3)
 //	ends       3 4 4 6
@@ -16,8 +16,8 @@ type Groups[T any] struct {
 	ends  []int // by shard: the number of items, then where the next goes, then the group's end
 }
 
-// Reset empties the groups and begins to count for n shards. Items that hold pointers must
-// have been cleared by who took them.
+// Reset empties the groups and begins to count for n shards. It does not clear the items: if
+// they hold pointers, whoever took them must have cleared them.
 func (g *Groups[T]) Reset(n int) {
 	g.items = g.items[:0]
 	if len(g.ends) != n {
@@ -29,7 +29,7 @@ func (g *Groups[T]) Reset(n int) {
 // Count counts an item for a shard.
 func (g *Groups[T]) Count(shard int) { g.ends[shard]++ }
 
-// Counted makes room for what was counted.
+// Counted makes room for the items that were counted.
 func (g *Groups[T]) Counted() {
 	total := 0
 	for i, n := range g.ends {

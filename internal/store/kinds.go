@@ -9,25 +9,25 @@ import (
 )
 
 // Describer is a Handler that says what its requests are, for tools that hash,
-// record and replay them. All are, but for those of tests.
+// record and replay them. All Handlers outside of tests are Describers.
 type Describer interface{ Describe() Description }
 
 // Description says what the requests of a kind are.
 type Description struct {
 	Name   string // such as `message "hit"`
 	Direct bool   // may be for a shard itself
-	Asks   bool   // changes nothing: whoever sent it learns something
+	Asks   bool   // changes nothing, and only returns something to its sender
 }
 
-// Parted is a Handler of whose payloads a part alone is what was asked; the rest
-// is for the sender.
+// Parted is a Handler with payloads of which only a part says what is asked for; the rest is
+// for the sender.
 type Parted interface {
 	// PartType is the type of that part.
 	PartType() reflect.Type
 	// Part returns the part of a payload, in place.
 	Part(p Payload) Cells
-	// Complete makes the rest of a payload, which is zero or an old one, for a
-	// request without a sender.
+	// Complete makes the rest of a payload for a request without a sender. The rest is zero
+	// or what an older payload left.
 	Complete(p Payload)
 }
 
@@ -56,11 +56,11 @@ type Kinds struct{ space *Space }
 // Kinds returns the kinds of requests.
 func (s *Space) Kinds() Kinds { return Kinds{s} }
 
-// Len returns how many there are.
+// Len returns the number of kinds.
 func (k Kinds) Len() int { return len(k.space.kinds) }
 
 // Describe returns what requests of a kind are, and the type of what comes with
-// them; nil if nothing does.
+// them, or nil if nothing does.
 func (k Kinds) Describe(kind int) (Description, reflect.Type) {
 	switch kind {
 	case destroyKind:
@@ -79,8 +79,8 @@ func (k Kinds) Describe(kind int) (Description, reflect.Type) {
 	return d, info.any.typ()
 }
 
-// Payload returns what came with a request, in place: the part of it that was
-// asked; or nothing.
+// Payload returns what came with a request, in place, or nothing. Of a Parted kind that is
+// only the part that says what is asked for.
 func (k Kinds) Payload(r PendingRequest) Cells {
 	info := &k.space.kinds[r.kind]
 	switch x, ok := info.handler.(Parted); {
@@ -95,14 +95,14 @@ func (k Kinds) Payload(r PendingRequest) Cells {
 // Kind returns the number of the request's kind.
 func (r PendingRequest) Kind() int { return int(r.kind) }
 
-// Flags returns what the request is beside its kind, without what concerns its
-// sender alone.
+// Flags returns what the request is in addition to its kind, without the flags that concern
+// only its sender.
 func (r PendingRequest) Flags() RequestFlags { return r.flags &^ (notify | joined) }
 
 // IsCreate reports whether the request is to store the atom of a pending handle.
 func (r PendingRequest) IsCreate() bool { return r.flags&Create != 0 }
 
-// Why a request cannot be sent again.
+// Reasons why a request cannot be sent again.
 var (
 	errNoKind    = errors.New("there is no such kind of request")
 	errFlags     = errors.New("there are no such requests of that kind")
@@ -110,9 +110,9 @@ var (
 	errForNobody = errors.New("it changes nothing")
 )
 
-// Resend pushes a request as it was seen by a Look, and returns what is to come with
-// it, to be filled in before Publish. It returns an error, and pushes nothing, if
-// this space has no such request. The producer's, with the space idle.
+// Resend pushes a request as a Look saw it. It returns what comes with the request, for the
+// caller to fill in before Publish. If this space has no such request, it returns an error
+// and pushes nothing. Producer only, while the world is idle.
 func (k Kinds) Resend(l *Queue, kind int, flags RequestFlags, h handle.Handle, epoch uint32) (Cells, error) {
 	if err := k.check(kind, flags); err != nil {
 		return Cells{}, err
@@ -130,7 +130,7 @@ func (k Kinds) Resend(l *Queue, kind int, flags RequestFlags, h handle.Handle, e
 	return info.any.cells(p), nil
 }
 
-// check refuses requests that nobody can have sent.
+// check returns an error for requests that no sender can have sent.
 func (k Kinds) check(kind int, flags RequestFlags) error {
 	if kind < 0 || kind >= k.Len() {
 		return errNoKind

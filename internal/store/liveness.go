@@ -11,25 +11,25 @@ import (
 //
 // Invariants: until it is cut, it has the directory of its space.
 //
-// Ownership: anyone may ask, and may cut it.
+// Ownership: any goroutine may ask it, and may cut it.
 type Liveness struct {
 	dir   atomic.Pointer[Lookup] // first: Alive is just small enough to be inlined
 	cut   atomic.Bool
 	ports uint32 // the home of what ports create
 }
 
-// Liveness returns the space's liveness handle.
+// Liveness returns the Liveness of the space.
 func (s *Space) Liveness() *Liveness { return s.liveness }
 
-// Alive reports whether h is alive: false for all once the liveness handle is cut. Safe from
-// any goroutine at any time; it never blocks and never writes. It is small enough
-// to be inlined.
+// Alive reports whether h is alive. Once the Liveness is cut, it returns false for all
+// handles. Safe from any goroutine at any time; it never blocks and never writes. It is small
+// enough to be inlined.
 func (a *Liveness) Alive(h handle.Handle) bool { return a.dir.Load().Alive(h) }
 
-// State tells what the slot of h holds, if h is its handle: alive, pending, or staged by a
-// refresh. It returns false for all other handles, and for all once the liveness handle is cut. One
-// load tells, so an entity that is created meanwhile is found in one state or the other.
-// Safe as Alive.
+// State returns what the slot of h holds, if h is its handle: alive, pending, or staged by a
+// refresh. It returns false for all other handles, and for all once the Liveness is cut. It
+// reads the slot in one load, so an entity that is created meanwhile is found in one state or
+// the other. Safe as Alive.
 func (a *Liveness) State(h handle.Handle) (State, bool) {
 	if slot := a.dir.Load().slot(h); slot != nil {
 		version, state := tell(slot.load(), h, a.ports)
@@ -38,12 +38,12 @@ func (a *Liveness) State(h handle.Handle) (State, bool) {
 	return StateUnused, false
 }
 
-// Cut empties the liveness handle for good: its world is gone.
+// Cut empties the Liveness for good: its world is gone.
 func (a *Liveness) Cut() {
 	a.cut.Store(true)
 	none := newLookup(1) // without a slot
 	a.dir.Store(&none)
 }
 
-// Gone reports whether the liveness handle was cut.
+// Gone reports whether the Liveness was cut.
 func (a *Liveness) Gone() bool { return a.cut.Load() }

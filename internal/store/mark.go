@@ -6,8 +6,8 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 )
 
-// AppendMarked appends the handles of the marked atoms, in an order that the
-// shard's inputs alone decide.
+// AppendMarked appends the handles of the marked atoms, in an order that depends only on the
+// shard's inputs.
 func (s *Shard) AppendMarked(to []handle.Handle) []handle.Handle {
 	for _, t := range s.dirty {
 		for _, c := range t.dirty {
@@ -31,8 +31,8 @@ func (c *Chunk) appendMarked(to []handle.Handle) []handle.Handle {
 	return to
 }
 
-// MarkEach marks the atoms of those handles that are alive. Those that it marks it
-// appends to marked, unless that is nil. The caller must own all shards.
+// MarkEach marks the atoms of those handles that are alive. It appends to marked, unless that
+// is nil, the handles of the atoms that were not marked yet. The caller must own all shards.
 func (s *Space) MarkEach(hs []handle.Handle, marked *[]handle.Handle) {
 	chunks := *s.chunks.Load()
 	var run markRun
@@ -55,16 +55,16 @@ func (s *Space) MarkEach(hs []handle.Handle, marked *[]handle.Handle) {
 	run.mark()
 }
 
-// markRun is rows to be marked that share a word of a chunk's marks: atoms that
+// markRun collects rows to be marked that share a word of a chunk's marks. So atoms that
 // were created together and die together are marked 64 at a time.
 type markRun struct {
 	at     Loc // of the first of the 64, divided by 64
 	chunk  *Chunk
 	rows   uint64
-	before uint64 // those that were marked
+	before uint64 // the rows that were marked already
 }
 
-// mark marks them.
+// mark marks the rows of the run.
 func (r *markRun) mark() {
 	fresh := r.rows &^ r.before
 	if fresh == 0 {
@@ -75,7 +75,7 @@ func (r *markRun) mark() {
 	r.chunk.marked += bits.OnesCount64(fresh)
 }
 
-// Spare takes the mark off the atom at l, if it has one. The caller must own its
+// Spare removes the mark of the atom at l, if it has one. The caller must own its
 // shard.
 func (s *Space) Spare(l Loc) {
 	if c := s.chunk(l); c.isMarked(l.Row()) {
@@ -90,7 +90,7 @@ type held struct {
 	first   bool // it marked the entity
 }
 
-// DecideHeld decides the requests to destroy that were put off, in order: who is
+// DecideHeld decides the requests to destroy that were put off, in order. An atom that is
 // not marked by now was spared.
 func (s *Shard) DecideHeld() {
 	for _, d := range s.held {

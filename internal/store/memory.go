@@ -6,20 +6,20 @@ import (
 	"github.com/atoll-sim/atoll/internal/hugepage"
 )
 
-// memory is where the rows and slots of a world come from: the Go heap, so that the
-// collector frees them, and nothing is left dangling.
+// memory allocates the rows and slots of a world. It uses the Go heap, so that the
+// collector frees them and no pointer is left dangling.
 //
 // Ownership: the space's lock.
 type memory struct {
 	growth *Growth          // the space's
 	asked  map[uintptr]bool // where huge pages were asked for
-	noted  int              // of how many of those the system took note
+	noted  int              // how many of those the operating system accepted
 }
 
 const (
 	// pageBytes is the size of the smallest memory page of any processor.
 	pageBytes = 4096
-	// largeBytes is the size from which on a run of values is touched when it is taken.
+	// largeBytes is the least size of a run of values that is touched when it is taken.
 	largeBytes = 16 << 10
 )
 
@@ -42,15 +42,15 @@ func take[T any](m *memory, n int) []T {
 	return data
 }
 
-// HugePages returns how many huge pages the system was asked for.
+// HugePages returns how many huge pages the operating system was asked for.
 func (s *Space) HugePages() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.mu.memory.noted
 }
 
-// ask asks for the huge pages that some bytes are in. They hold other things of the
-// heap, too, above all the world's, for it is what grows.
+// ask asks for the huge pages that some bytes are in. These hold other parts of the heap,
+// too: mostly those of the world, because it is the world that grows.
 func (m *memory) ask(at, bytes uintptr) {
 	size := hugepage.Size()
 	if size == 0 {

@@ -6,10 +6,10 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 )
 
-// migration is what a shard knows of the atoms that move to or from it in a refresh.
+// migration is what a shard knows of the atoms that migrate to or from it in a refresh.
 //
-//	requests  to move, in order; the last for an atom counts
-//	partials  decisions that some atoms leave, whichever; see MigrateSome
+//	requests  to migrate, in order; the last for an atom counts
+//	partials  decisions that any n atoms leave; see MigrateSome
 //	outgoing  the atoms that leave, in the order of requests and partials
 //	to        [2 0 0 3 …]   where each of them goes, and whether it was refused there
 //	flagged   atoms that have come with flags
@@ -18,25 +18,25 @@ import (
 // tombstone stands in the place of its handle. The atom's slot names that row until a shard has
 // taken it in, so a look-up finds it all the time.
 //
-// Ownership: the shard's owner. In the step between, each target marks in to those that it
-// refuses.
+// Ownership: the shard's owner. Between those two, in CopyIncoming, each target sets refused
+// in the elements of to whose atoms it refuses.
 type migration struct {
 	requests []migrationRequest
 	partials []partialMigration
 	stay     *Set  // atoms with any of these do not migrate by number
-	rows     []int // of a partial migration: by table, how many there were
-	cursors  []int // likewise: rows from here on were looked at
+	rows     []int // of partial migrations: how many rows each table had
+	cursors  []int // likewise, by table: rows from here on were looked at
 	outgoing []outgoing
 	to       []uint16
 	flagged  []flaggedAtom
 	left     bool // rows of outgoing atoms are among the marked ones
-	full     bool // some that were to come were refused
+	full     bool // some incoming atoms were refused
 
 	arrived, departed uint64 // atoms, ever
 }
 
-// migrationRequest is a request to move, with what the steps of the moves look at: by then nobody has
-// the request itself in a cache.
+// migrationRequest is a request to migrate, with copies of what the later steps look at: by
+// then the request itself is in no cache.
 type migrationRequest struct {
 	PendingRequest
 	handle handle.Handle
@@ -44,7 +44,7 @@ type migrationRequest struct {
 	waited bool // somebody waits for the outcome
 }
 
-// decideMigration decides the outcome of a request to move.
+// decideMigration decides the outcome of a request to migrate.
 func (s *Shard) decideMigration(a *migrationRequest, o Outcome) {
 	if a.waited {
 		s.Decide(a.PendingRequest, o)
@@ -57,10 +57,10 @@ func (s *Shard) decideMigration(a *migrationRequest, o Outcome) {
 type outgoing struct {
 	handle  handle.Handle
 	from    Loc
-	request int32 // which of the requests it leaves by, or -1: nobody asked for it by handle
+	request int32 // the index of the request that it leaves by, or -1 for a partial migration
 }
 
-// refused is set in the target of an outgoing atom that could not go there.
+// refused is set in the target of an outgoing atom that the target refused.
 const refused = 1 << 15
 
 type flaggedAtom struct {
@@ -73,8 +73,8 @@ func tombstone(to int) handle.Handle { return compose(uint32(to), 0, 0) }
 
 func isTombstone(h handle.Handle) bool { return h.Version() == 0 }
 
-// ask takes a request to move an atom, which is done when all other requests are:
-// so they find it where it is.
+// ask takes a request to migrate an atom. Migration comes after all other requests, so those
+// find the atom where it is.
 func (s *Shard) ask(r PendingRequest) {
 	if l := r.Loc(); l == 0 || s.space.Marked(l) {
 		s.Decide(r, Gone)
@@ -87,18 +87,18 @@ func (s *Shard) ask(r PendingRequest) {
 func (s *Shard) Migrating() int { return len(s.migration.requests) + len(s.migration.partials) }
 
 // CollectOutgoing finds the atoms that leave. Of several requests for an atom the last counts,
-// and one that was destroyed after all does not leave. Compact frees the rows. Flags are
-// published first: from here on nobody sets any, and the next step writes the slots of the
-// atoms that leave.
+// and an atom that was destroyed after its request does not leave. Compact frees the rows.
+// Flags are published first: from here on nobody sets any, and the next step writes the slots
+// of the atoms that leave.
 func (s *Shard) CollectOutgoing() {
 	m := &s.migration
 	s.PublishFlags()
 	m.full = false
 	for i := len(m.requests) - 1; i >= 0; i-- {
 		a := &m.requests[i]
-		l := a.slot.loc // it is alive, as it was when it was asked
+		l := a.slot.loc // the atom is still alive, as it was in ask
 		c, row := s.space.chunk(l), l.Row()
-		if isTombstone(c.handles[row]) || c.isMarked(row) { // moved again, or destroyed, by a later request
+		if isTombstone(c.handles[row]) || c.isMarked(row) { // a later request migrates or destroys it
 			s.decideMigration(a, Applied)
 			continue
 		}
@@ -120,7 +120,8 @@ func (s *Shard) CollectOutgoing() {
 	}
 }
 
-// MigratesTo returns the shard that an atom leaves for, which was here before CollectOutgoing.
+// MigratesTo returns the shard for which an atom leaves. The atom was here before
+// CollectOutgoing.
 func (s *Shard) MigratesTo(h handle.Handle) (to int, ok bool) {
 	if l := s.space.Locate(h); l != 0 {
 		if at := s.space.chunk(l).handles[l.Row()]; isTombstone(at) {
@@ -130,20 +131,21 @@ func (s *Shard) MigratesTo(h handle.Handle) (to int, ok bool) {
 	return 0, false
 }
 
-// Incoming are the atoms that move in a refresh, by the shard they come to: each group in
-// the order of the shards they leave, of each of those in the order in which they leave.
+// Incoming are the atoms that migrate in a refresh, grouped by the shard that they come to. A
+// group is in the order of the shards that they leave; those of one shard are in the order in
+// which they leave it.
 //
 // Ownership: as of Groups.
 type Incoming struct{ groups Groups[incoming] }
 
-// incoming is an outgoing atom of a shard, at a position in its list. The shard that takes it
-// in looks at the other shard's lists only to refuse it.
+// incoming is an outgoing atom of a shard, at a position in that shard's list. The shard that
+// takes it in touches the other shard's lists only to refuse it.
 type incoming struct {
 	outgoing
 	shard, at int32
 }
 
-// Gather finds all atoms that move. All shards have called CollectOutgoing.
+// Gather collects all atoms that migrate. All shards have called CollectOutgoing.
 func (c *Incoming) Gather(shards []*Shard) {
 	g := &c.groups
 	g.Reset(len(shards))
@@ -184,11 +186,12 @@ func (s *Shard) CopyIncoming(c *Incoming, shards []*Shard) {
 	s.copyIn(target)
 }
 
-// Full reports whether some atoms that were to come in this refresh were refused.
+// Full reports whether this shard refused some incoming atoms in this refresh.
 func (s *Shard) Full() bool { return s.migration.full }
 
-// copyIn copies the components of the atoms that were added to table t, which may be nil, column
-// by column: what has to be read is anywhere in memory, and none waits for the one before.
+// copyIn copies the components of the atoms that were added to table t, which may be nil. It
+// goes column by column: the rows to be read are scattered in memory, and so no read waits for
+// the one before.
 func (s *Shard) copyIn(t *Table) {
 	if len(s.moves) == 0 {
 		return
@@ -199,8 +202,8 @@ func (s *Shard) copyIn(t *Table) {
 	s.moves = s.moves[:0]
 }
 
-// addIncoming takes a row for an atom in this shard, whose table t has its components. Its old
-// row is read and not written: its shard is taking in others.
+// addIncoming takes a row for an atom in table t of this shard, which has its components. It
+// reads the old row and does not write it: the old shard is taking in atoms at the same time.
 func (s *Shard) addIncoming(t *Table, x outgoing) error {
 	if !t.hasRow() {
 		if err := t.ensureRow(); err != nil {
@@ -213,7 +216,7 @@ func (s *Shard) addIncoming(t *Table, x outgoing) error {
 	to.n++
 	to.changed = s.space.now
 	s.moves = append(s.moves, relocation{to: to.base + Loc(at), from: x.from})
-	if f := c.flagsAt(row); f != 0 { // set later: the words are shared with rows that others read
+	if f := c.flagsAt(row); f != 0 { // set later: other shards may be reading the words
 		s.migration.flagged = append(s.migration.flagged, flaggedAtom{to.base + Loc(at), f})
 	}
 	s.space.slot(x.handle).loc = to.base + Loc(at)
@@ -221,7 +224,7 @@ func (s *Shard) addIncoming(t *Table, x outgoing) error {
 	return nil
 }
 
-// finishMigration ends the moves: atoms that were refused get their rows back.
+// finishMigration ends the migration: atoms that were refused get their rows back.
 func (s *Shard) finishMigration() {
 	m := &s.migration
 	for i, x := range m.outgoing {
@@ -262,8 +265,8 @@ func (s *Shard) withoutTombstones(marked []handle.Handle) []handle.Handle {
 	return s.scratch
 }
 
-// Migrate moves the atom at l, which must be in another shard and not marked, to this
-// one, at once. The world must be idle.
+// Migrate moves the atom at l to this shard at once. The atom must be in another shard and
+// not marked. The world must be idle.
 func (s *Shard) Migrate(l Loc) error {
 	c, row := s.space.chunk(l), l.Row()
 	from, t := c.table.shard, s.Table(c.table.set)
@@ -279,8 +282,8 @@ func (s *Shard) Migrate(l Loc) error {
 	return nil
 }
 
-// Moved says that atoms have moved to other shards, so that notes on them have to be
-// gathered. The world must be idle, or in a step that the coordinator does.
+// Moved notes that atoms have migrated, so that GatherChanges has something to do. The world
+// must be idle, or in a step that the coordinator does alone.
 func (s *Space) Moved() { s.moves++ }
 
 // Arrived returns how many atoms ever came from other shards.

@@ -1,20 +1,20 @@
 package store
 
-// partialMigration is a decision that some atoms leave for another shard, whichever they are.
+// partialMigration is a decision that any n atoms leave for another shard.
 type partialMigration struct{ to, n int }
 
 // MigrateSome decides that n atoms leave for another shard in CollectOutgoing of this refresh,
-// after those of whom it is requested by handle. Which ones: of each table that has
-// none of the components in stay its last rows, in proportion to its rows; what is
-// left by rounding down, of the largest such table, the first of several. Rows that
-// are marked, or leave anyway, are passed over. There may be fewer than n.
+// after those for which a request asks by handle. Each table that has none of the components
+// in stay gives its last rows, in proportion to its number of rows, rounded down. The largest
+// such table, or the first of several, gives the remainder. Rows that are marked, or leave
+// anyway, are passed over. There may be fewer than n.
 func (s *Shard) MigrateSome(to, n int, stay *Set) {
 	m := &s.migration
 	m.partials = append(m.partials, partialMigration{to, n})
 	m.stay = stay
 }
 
-// collectPartials finds the atoms that leave because it was decided that some do.
+// collectPartials finds the atoms that leave by partial migrations.
 func (s *Shard) collectPartials() {
 	m := &s.migration
 	if len(m.partials) == 0 {
@@ -50,7 +50,7 @@ func (s *Shard) collectPartials() {
 	m.partials = m.partials[:0]
 }
 
-// collectFrom lets n atoms of a table leave, from its cursor down.
+// collectFrom makes n atoms of a table outgoing, from its cursor down.
 func (s *Shard) collectFrom(table, n, to int) {
 	m, t := &s.migration, s.tables[table]
 	for k := t.cur.order; k >= 0 && n > 0; k-- {

@@ -6,10 +6,10 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 )
 
-// BeginNotify takes what was noted since the last time, for the Append methods, until
-// EndNotify. Rows must not move meanwhile; what happens is noted for the next time.
-// Each atom is told of once, as what has become of it since: one that was created as
-// created, with whatever components it has by now, and as nothing else but destroyed.
+// BeginNotify takes what was noted since the last time, for the Append methods to return
+// until EndNotify. Rows must not move meanwhile; new changes are noted for the next time.
+// Each atom is reported once, by how it differs from the last time. A created atom is reported
+// as created, with the components that it has by now, and otherwise at most as destroyed.
 func (s *Shard) BeginNotify() {
 	s.changes, s.notifying = s.notifying, s.changes
 	t := &s.notifying
@@ -32,7 +32,7 @@ func (s *Shard) BeginNotify() {
 	}
 }
 
-// EndNotify forgets what was told.
+// EndNotify forgets what BeginNotify took.
 func (s *Shard) EndNotify() {
 	t := &s.notifying
 	for _, h := range t.created {
@@ -43,7 +43,7 @@ func (s *Shard) EndNotify() {
 }
 
 // AppendCreated appends the atoms that were created and have the components, in the
-// order in which they were.
+// order in which they were created.
 func (s *Shard) AppendCreated(to []handle.Handle, set *Set) []handle.Handle {
 	for _, h := range s.notifying.created {
 		if c, _ := s.row(h); c.table.set.Contains(set) {
@@ -64,8 +64,8 @@ func (s *Shard) AppendAdded(to []handle.Handle, set *Set) []handle.Handle {
 	return to
 }
 
-// AppendRemoved appends the atoms that had the components and have not all of them now,
-// as AppendAdded does.
+// AppendRemoved appends the atoms that had the components and no longer have all of them,
+// in the order in which they changed first.
 func (s *Shard) AppendRemoved(to []handle.Handle, set *Set) []handle.Handle {
 	for _, x := range s.notifying.changes {
 		if c, _ := s.row(x.handle); x.from.set.Contains(set) && !c.table.set.Contains(set) {
@@ -75,8 +75,8 @@ func (s *Shard) AppendRemoved(to []handle.Handle, set *Set) []handle.Handle {
 	return to
 }
 
-// AppendStored appends the atoms that have the components and of which one of those
-// was stored anew, in the order in which that happened first.
+// AppendStored appends the atoms that have the components and had one of them stored anew, in
+// the order in which that happened first.
 func (s *Shard) AppendStored(to []handle.Handle, set *Set) []handle.Handle {
 	from := len(to)
 	for _, x := range s.notifying.stored {
@@ -95,8 +95,8 @@ func (s *Shard) AppendStored(to []handle.Handle, set *Set) []handle.Handle {
 	return to
 }
 
-// AppendDying appends the marked atoms that have the components: by tables and chunks in
-// the order in which the first of each was marked, within them by row.
+// AppendDying appends the marked atoms that have the components. Tables and chunks are in the
+// order in which each first got a marked row; atoms of a chunk are in the order of their rows.
 func (s *Shard) AppendDying(to []handle.Handle, set *Set) []handle.Handle {
 	for _, t := range s.dirty {
 		if !t.set.Contains(set) {

@@ -12,7 +12,7 @@ const (
 	Refused           // a limit of the world was reached
 	Failed            // the function panicked
 	Closed            // the world was closed before
-	Broken            // the world broke before it was known what became of it
+	Broken            // the world broke before the outcome was known
 	outcomes
 )
 
@@ -24,5 +24,5 @@ func (o Outcome) String() string {
 	return [...]string{"undecided", "applied", "gone", "missing", "refused", "failed", "closed", "broken"}[o]
 }
 
-// Finisher is told the outcome of a request, once.
+// Finisher is notified of the outcome of a request, once.
 type Finisher interface{ Finish(Outcome) }

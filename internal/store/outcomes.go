@@ -2,14 +2,14 @@ package store
 
 // Outcomes counts what became of requests.
 //
-// Ownership: whoever decides: a shard's worker, or in a refresh the reader of a
-// partition.
+// Ownership: the goroutine that decides: a shard's worker, or in a refresh the worker that
+// reads a partition.
 type Outcomes struct{ counts [outcomes]uint64 }
 
 // Count returns how many requests ended with the outcome.
 func (b *Outcomes) Count(o Outcome) uint64 { return b.counts[o] }
 
-// Decide decides the outcome of a request; its queue tells whoever waits.
+// Decide decides the outcome of a request; its queue notifies whoever waits.
 func (b *Outcomes) Decide(r PendingRequest, o Outcome) {
 	b.counts[o]++
 	if r.flags&notify != 0 { // else the cache line stays as the sender has it
@@ -17,7 +17,7 @@ func (b *Outcomes) Decide(r PendingRequest, o Outcome) {
 	}
 }
 
-// decideAll is Decide for many, which were applied.
+// decideAll is Decide for requests that were all applied.
 func (b *Outcomes) decideAll(requests []PendingRequest) {
 	b.counts[Applied] += uint64(len(requests))
 	for _, r := range requests {

@@ -1,14 +1,14 @@
 package store
 
 // Look calls f with each request that Drain would take, in order, and takes none.
-// What f is given is good until it returns. Look returns up to where it saw, for
-// DrainSeen: the sender may send more meanwhile. Consumer only.
+// The argument of f is good until f returns. Look returns the counter up to which it looked,
+// for DrainSeen: the sender may send more meanwhile. Consumer only.
 func (l *Queue) Look(cut uint32, f func(PendingRequest)) (seen uint32) {
 	published, taken := l.published.Load(), l.taken
 	if taken == published {
 		return published
 	}
-	var streams []stream // of what is published; there may soon be more
+	var streams []stream // of the published requests; the producer may add more
 	if all := l.streams.Load(); all != nil {
 		streams = *all
 	}

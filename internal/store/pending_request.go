@@ -5,14 +5,13 @@ package store
 type PendingRequest struct {
 	*Request
 	payload Payload
-	slot    *Slot // that the handle names, or nil; not of a create
+	slot    *Slot // the one that the handle names, or nil; not set for a create
 }
 
 // Payload returns where the request's payload is.
 func (r PendingRequest) Payload() Payload { return r.payload }
 
-// For returns the number of the shard a request is for if that is for no entity,
-// or -1.
+// For returns the number of the shard that a request is for, or -1 if it is for an entity.
 func (r PendingRequest) For() int {
 	if r.flags&direct != 0 {
 		return int(r.flags & shards)
@@ -20,7 +19,7 @@ func (r PendingRequest) For() int {
 	return -1
 }
 
-// Loc returns where the atom is that the request is for, alive or staged, or 0.
+// Loc returns the location of the atom that the request is for, if it is alive or staged, or 0.
 func (r PendingRequest) Loc() Loc {
 	if r.slot != nil && (r.slot.load()^uint32(r.Handle))&^stagedBit == 0 {
 		return r.slot.loc
@@ -28,7 +27,7 @@ func (r PendingRequest) Loc() Loc {
 	return 0
 }
 
-// toCome reports whether the request is for an entity that may be stored by the refresh.
+// toCome reports whether the request is for an entity that this refresh may yet store.
 func (r PendingRequest) toCome() bool {
 	if r.slot == nil {
 		return false
@@ -39,15 +38,15 @@ func (r PendingRequest) toCome() bool {
 
 // Drained are requests that were taken out of queues, in order.
 //
-// Ownership: whoever drains; then each shard's worker has its creates, and all
-// may look at the others.
+// Ownership: the worker that drains; then the worker of each shard has the creates of that
+// shard, and all may read the others.
 type Drained struct {
 	Creates [][]PendingRequest // by the shard they go to
 	Others  []PendingRequest
-	Moves   int              // how many of the others are to move
-	Joint   []PendingRequest // those for no shard
-	// Cancels says that an entity may be destroyed by the refresh that creates it,
-	// Calls that functions of the user's are to run.
+	Moves   int              // how many of Others are to migrate
+	Joint   []PendingRequest // those of joint kinds; see NewJoint
+	// Cancels says that the refresh may destroy an entity that it creates, Calls that
+	// functions of the user's are to run.
 	Cancels, Calls bool
 }
 
@@ -67,7 +66,7 @@ func (d *Drained) add(r PendingRequest, k *kindInfo) {
 	d.Others = append(d.Others, r)
 }
 
-// Forget lets go of the requests, whose queues are about to be released.
+// Forget drops the requests. Their queues are about to be released.
 func (d *Drained) Forget() {
 	for i, all := range d.Creates {
 		clear(all)
@@ -79,8 +78,8 @@ func (d *Drained) Forget() {
 	d.Others, d.Moves, d.Cancels, d.Calls = d.Others[:0], 0, false, false
 }
 
-// ApplyCreates stores the atoms of pending handles: staged, that is not alive yet
-// to anyone but this refresh, or alive at once.
+// ApplyCreates stores the atoms of pending handles. They are alive at once or, if staged, for
+// the time being alive only to this refresh.
 func (s *Shard) ApplyCreates(creates []PendingRequest, staged bool) {
 	s.staging = 0
 	if staged {
@@ -96,8 +95,8 @@ func (s *Shard) ApplyCreates(creates []PendingRequest, staged bool) {
 	}
 }
 
-// DecideCreate decides the outcome of a create. The slot of one that met a limit
-// goes home.
+// DecideCreate decides the outcome of a create. The slot of a create that was not applied
+// goes back to its home.
 func (s *Shard) DecideCreate(r PendingRequest, o Outcome) {
 	if o != Applied {
 		s.freeRemote(r.Handle)
@@ -105,7 +104,7 @@ func (s *Shard) DecideCreate(r PendingRequest, o Outcome) {
 	s.Decide(r, o)
 }
 
-// Commit makes the staged among the created alive that the same refresh has not
+// Commit makes the staged atoms of the creates alive, except those that the same refresh has
 // marked.
 func (s *Shard) Commit(creates []PendingRequest) {
 	for _, r := range creates {
@@ -121,11 +120,10 @@ func (s *Space) Apply(r PendingRequest) Outcome {
 	return s.kinds[r.kind].handler.Apply(nil, r.Handle, s.Locate(r.Handle), r.payload)
 }
 
-// ApplyRequests does what some of the other requests, which are given by their
-// indexes, ask for. The first to destroy an entity does; whoever comes later finds
-// it gone. partition is the number of the partition that they are of. If it
-// was left in the middle, by a function that ended its goroutine, it goes on behind
-// that.
+// ApplyRequests does what some of the requests of a partition ask for, which are given by
+// their indexes. The first request to destroy an entity marks it; later requests find it
+// gone. share is the number of the partition. If a function ended the goroutine in the middle
+// of ApplyRequests, the next call goes on behind that function's request.
 func (s *Shard) ApplyRequests(requests []PendingRequest, indexes []uint32, share int) {
 	if s.applying > 0 {
 		s.Decide(requests[indexes[s.applying-1]], Failed)
@@ -149,7 +147,7 @@ func (s *Shard) ApplyRequests(requests []PendingRequest, indexes []uint32, share
 	s.applying = 0
 }
 
-// Order returns the place of the request that is being applied among all of its
+// Order returns the place of the request that is being applied among all requests of its
 // refresh.
 func (s *Shard) Order() uint64 { return s.order }
 

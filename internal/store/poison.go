@@ -9,12 +9,12 @@ import (
 	"github.com/atoll-sim/atoll/internal/check"
 )
 
-// This file holds what the check build does to find what is used for longer than
-// it is good: views of rows carry the view epoch they were made in, and rows that were
-// handed out move to other memory at the refresh, so that whoever kept a pointer
+// This file holds what the check build does to find views and pointers that are used for
+// longer than they are good. Views of rows carry the view epoch in which they were made. Rows
+// that were handed out move to other memory at the refresh, so that an old pointer
 // reads Poison. A release build has none of it.
 
-// Poison is the byte that in the check build fills rows which are no longer used,
+// Poison is the byte with which the check build fills rows that are no longer used,
 // if they hold no pointers. Those with pointers are zeroed.
 const Poison = 0xDB
 
@@ -26,8 +26,8 @@ const viewEpochMask = 1<<(bits.UintSize-1-chunkBits) - 1
 func (s *Space) Outdate() { s.viewEpoch = (s.viewEpoch + 1) & viewEpochMask }
 
 // Shift moves all rows that were handed out since the last time to other memory,
-// and poisons what they leave. It costs a copy of them. Called by the coordinator
-// at the end of a refresh, when all views are up to date. Check build only.
+// and poisons the memory that they leave. It costs a copy of the rows. Called by the
+// coordinator at the end of a refresh, when all views are up to date. Check build only.
 func (s *Space) Shift(columns []AnyColumn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,8 +111,8 @@ func (r Rows) mustBeGood() {
 
 var digestSeed = maphash.MakeSeed()
 
-// Digest returns a hash of all rows of a component in the shard, of what they
-// hold themselves: what they point to is left out. It costs by their bytes.
+// Digest returns a hash of all rows of a component in the shard. It covers what the rows hold
+// themselves, not what they point to. Its cost grows with their bytes.
 func (s *Shard) Digest(component int) uint64 {
 	var h maphash.Hash
 	h.SetSeed(digestSeed)

@@ -17,7 +17,7 @@ func (r Rows) Loc(i int) Loc {
 	return r.chunk.base + Loc(r.from+i)
 }
 
-// Cap returns the number of rows that the chunk can hold of which this is a run.
+// Cap returns the number of rows that the chunk of this run can hold.
 func (r Rows) Cap() int {
 	if check.Enabled {
 		r.mustBeGood()
@@ -25,8 +25,8 @@ func (r Rows) Cap() int {
 	return r.chunk.Cap()
 }
 
-// Contains reports whether the atom of h is in one of the rows. It costs what looking
-// an entity up does, however many rows there are.
+// Contains reports whether the atom of h is in one of the rows. It costs one look-up of an
+// entity, however many rows there are.
 func (r Rows) Contains(h handle.Handle) bool {
 	if check.Enabled {
 		r.mustBeGood()
@@ -35,7 +35,7 @@ func (r Rows) Contains(h handle.Handle) bool {
 	return l>>RowBits == r.chunk.base>>RowBits && l.Row() >= r.from && l.Row() < r.to
 }
 
-// RowAt returns a view of the i-th of the rows that match, which there must be.
+// RowAt returns a view of the i-th of the rows that match. There must be more than i.
 func (t *Table) RowAt(i int, f *Filter) (at Rows) {
 	more := func(r Rows) bool {
 		if i < r.Len() {

@@ -2,5 +2,5 @@
 
 package store
 
-// prefetchWrite is a hint, which is given on amd64 alone.
+// prefetchWrite is a hint that is given only on amd64.
 func prefetchWrite(*Request) {}

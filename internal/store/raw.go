@@ -8,24 +8,24 @@ import (
 )
 
 // This file holds the paths that are run for every entity and are written with
-// unsafe: looking up, and storing the fields of a new atom. What unsafe saves
-// there was measured: a random access takes a quarter fewer instructions.
+// unsafe: looking up, and storing the fields of a new atom. The gain was measured: a random
+// access takes a quarter fewer instructions.
 
 // base is the address of a value of a type that the compiler does not know.
 type base = unsafe.Pointer
 
-// The size of a directoryRef is what refBits says.
+// The size of a directoryRef is 1<<refBits bytes.
 var _ [0]struct{} = [unsafe.Sizeof(directoryRef{}) - 1<<refBits]struct{}{}
 
-// ref returns the entry of a home, which there must be.
+// ref returns the entry of a home, which must exist.
 //
 // Safety: as of slot.
 func (l *Lookup) ref(home uint32) *directoryRef {
 	return (*directoryRef)(unsafe.Add(unsafe.Pointer(l.refs), handle.Handle(home)<<refBits&l.mask))
 }
 
-// slot returns the slot that h names, or nil if there is none. The version is not
-// looked at. It is small enough to be inlined.
+// slot returns the slot that h names, or nil if there is none. It does not look at the
+// version. It is small enough to be inlined.
 //
 // Safety: masked, the home is the offset of one of the entries, that of h's home or of a
 // lower one. So a handle below end is of that home, and table, loaded behind end, has its
@@ -76,24 +76,24 @@ func (r *directoryRef) slot(index uint32) *Slot {
 // run is what a view needs of a chunk to look one row up. The zero run has no rows.
 type run struct {
 	first base
-	_     [8 - unsafe.Sizeof(base(nil))]byte // for 1<<runShift bytes, whatever the size of an address
+	_     [8 - unsafe.Sizeof(base(nil))]byte // makes it 1<<runShift bytes with addresses of any size
 	low   Loc                                // RowsMax-1 before the location of the last row
 	owner uint32                             // the shard that owns the chunk
 }
 
-// runShift is such that a run takes 1<<runShift bytes.
+// runShift is the size of a run as a shift: it takes 1<<runShift bytes.
 const runShift = 4
 
 var _ = [1]struct{}{}[unsafe.Sizeof(run{})-1<<runShift]
 
 // At returns the row, or nil if the chunk lacks the component or the row, or is out
-// of view: whatever l is, what is returned is a row of the column. It is small enough to
+// of view. Whatever l is, a result other than nil is a row of the column. It is small enough to
 // be inlined.
 //
-// One comparison tells whether l is in the run: the RowsMax locations from low on end
-// with that of the last row. The others among them belong to the chunk before, which has
-// another run: the numbers of chunks with the same one differ by firstChunks or more. The
-// zero run ends with the locations of number 0, which no chunk has.
+// One comparison shows whether l is in the run: the RowsMax locations from low on end
+// with that of the last row. Those among them that are not in this chunk belong to the chunk
+// before, which has another entry in runs: the numbers of chunks that share an entry differ by
+// firstChunks or more. The zero run ends with the locations of number 0, which no chunk has.
 //
 // Safety: runs has a power of two of entries and mask is the offset of the last, so the
 // entry is within. first is the address of the rows up to the last one.
@@ -155,8 +155,8 @@ func bytesOf[T any](data []T) []byte {
 	return unsafe.Slice((*byte)(baseOf(data)), uintptr(len(data))*unsafe.Sizeof(data[0]))
 }
 
-// Part returns a part of the first value, a field, say. offset must be within a
-// value, at one of the type that the caller takes the part as.
+// Part returns a part of the first value, such as a field. offset must be within the
+// value, and the part there must have the type that the caller takes it as.
 //
 // Safety: as of As, which callers use with the type that reflection found at the
 // offset.
@@ -209,7 +209,8 @@ func StorePlain[T any](a Atom, fields []Field, v *T) {
 	a.Chunk.storePlain(fields, a.Row, unsafe.Pointer(v))
 }
 
-// Value returns a component of the atom, which must have it, to be stored.
+// Value returns the place of a component of the atom, where the caller stores it. The atom
+// must have the component.
 //
 // Safety: a column's base is the address of rows of its own type, and the caller
 // names the component that T is.
@@ -218,8 +219,7 @@ func Value[T any](a Atom, component int) *T {
 	return (*T)(unsafe.Add(unsafe.Pointer(p), uintptr(a.Row)*unsafe.Sizeof(*p)))
 }
 
-// CreatePlain is Create, StorePlain and Publish in one, for what a server does
-// most.
+// CreatePlain is Create, StorePlain and Publish in one, because servers do that most often.
 //
 // Safety: as of StorePlain.
 func CreatePlain[T any](s *Shard, t *Table, fields []Field, v *T) (handle.Handle, error) {
@@ -252,8 +252,8 @@ func copyRows(to base, toRow int, from base, fromRow, n int, size uintptr) {
 	copy(unsafe.Slice((*byte)(unsafe.Add(to, uintptr(toRow)*size)), length), unsafe.Slice((*byte)(unsafe.Add(from, uintptr(fromRow)*size)), length))
 }
 
-// copyPlain copies a value without pointers, and calls nothing: a function that calls
-// nothing in a loop keeps all in registers.
+// copyPlain copies a value without pointers. It calls nothing, so that a loop around it can
+// keep its values in registers.
 //
 // Safety: both addresses have size bytes.
 func copyPlain(dst, src unsafe.Pointer, size uintptr) {
@@ -318,7 +318,7 @@ func (s *Shard) createPlain(t *Table, fields []Field, src unsafe.Pointer) (handl
 	return h, nil
 }
 
-// Payload is the address of a request's payload, of a type that its kind knows.
+// Payload is the address of a request's payload. The request's kind knows its type.
 type Payload struct{ at base }
 
 // As returns the payload as the T that its kind was made with.
@@ -339,8 +339,8 @@ func (u *unit) head() *Request { return (*Request)(unsafe.Pointer(u)) }
 // bytes, which is enough for any type.
 func (r *Request) behind() base { return unsafe.Add(unsafe.Pointer(r), unitBytes) }
 
-// payload returns where the payload of a request without pointers is; that of no
-// size is wherever the request is.
+// payload returns the address of a payload without pointers. For a payload of size 0 that is
+// the address of the request.
 //
 // Safety: as of behind; a payload of no size is neither read nor written.
 func (r *Request) payload(units uint32) Payload {

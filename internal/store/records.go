@@ -5,7 +5,7 @@ const unitBytes = 16
 
 const (
 	unitsPerLine = 64 / unitBytes
-	unitsAhead   = 3 * unitsPerLine // how far in front of the sender cache lines are asked for
+	unitsAhead   = 3 * unitsPerLine // how far ahead of the sender cache lines are prefetched
 )
 
 // unit is the granule of a record: a request's head, or part of its payload.
@@ -16,8 +16,8 @@ type unit [2]uint64
 //
 //	… [head][payload][payload][head][head][payload][skip]
 //
-// A run does not go over the end of the ring: a skip says that the next is at
-// its beginning.
+// A run does not go over the end of the ring: a skip says that the next run is at
+// the beginning of the ring.
 //
 // Ownership: as of Queue.
 type records struct {
@@ -25,7 +25,7 @@ type records struct {
 	stop uint32 // where the consumer goes to the next ring
 }
 
-// turn goes to where a record of so many units can be: the beginning of the
+// turn goes to a place with room for a record of so many units: the beginning of the
 // ring, or a larger ring.
 func (q *records) turn(units uint32) (r *segment[unit], at uint32) {
 	r = q.tail
@@ -42,7 +42,7 @@ func (q *records) turn(units uint32) (r *segment[unit], at uint32) {
 	return r, at
 }
 
-// look notes where the ring ends as far as is published. Consumer only.
+// look notes where the ring ends, as far as that is published. Consumer only.
 func (q *records) look() {
 	q.stop = q.got - 1 // not to be reached
 	if r := q.front; r.next.Load() != nil {
@@ -51,7 +51,7 @@ func (q *records) look() {
 }
 
 // peek returns the next request, which must have been published before look, or
-// what is there instead: see passed. Consumer only.
+// what is in its place: see passed. Consumer only.
 func (q *records) peek() *Request { return q.front.at(q.got).head() }
 
 // passed reports whether r, which peek returned, is no request: the ring ends
@@ -63,7 +63,7 @@ func (q *records) seek() *Request {
 	for r := q.peek(); ; r = q.peek() {
 		switch n := uint32(len(q.front.buf)); {
 		case q.got == q.stop:
-			q.front = q.front.next.Load() // what was taken from the old ring stays good
+			q.front = q.front.next.Load() // requests taken from the old ring stay good
 			q.look()
 		case r.kind == skipKind:
 			q.got += n - q.got&(n-1)

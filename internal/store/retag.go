@@ -14,9 +14,9 @@ const fewRows = 32
 //	                                     ──▶
 //	to    [full][part][spare]                  [full][full][full][part]
 //
-// For the chunks that it gets, the other table gives spare ones back: where rows
-// always go the same way, chunks do not pile up. added is called for the rows that
-// have come, whose new components hold zeroes. The world must be idle.
+// For the chunks that it gets, the other table gives spare ones back, so chunks do not pile up
+// when rows always go the same way. added is called for the rows that
+// have come. Their new components hold zeroes. The world must be idle.
 func (t *Table) Retag(set Set, added func(Rows)) error {
 	if set == t.set || t.Rows() == 0 {
 		return nil
@@ -76,7 +76,7 @@ func (t *Table) full() int {
 	return t.cur.order
 }
 
-// renumber puts the chunks' positions right, of which the first n may have rows.
+// renumber sets the chunks' positions, and cur. The first n chunks may have rows.
 func (t *Table) renumber(n int) {
 	first := 0
 	t.cur = noChunk
@@ -89,8 +89,8 @@ func (t *Table) renumber(n int) {
 	}
 }
 
-// moveRest moves the rows that are left, in runs where that can be, and calls added for all that
-// have come: for the shard's runs, and then for these.
+// moveRest moves the rows that are left, in runs where possible. It calls added for all rows
+// that have come: for the shard's runs, and then for these.
 func (t *Table) moveRest(e *edge, added func(Rows)) (err error) {
 	from := e.to.Rows()
 	for err == nil && t.Rows() > 0 {
@@ -118,7 +118,7 @@ func (t *Table) RetagMatching(f *Filter, most int, set Set, added func(Rows)) er
 		sh.runs = sh.runs[:0]
 		to.initColumns(from, &t.set, added)
 	}()
-	for _, r := range slices.Backward(sh.runs) { // what fills a hole is not one of them
+	for _, r := range slices.Backward(sh.runs) { // so a row that fills a hole is not in a run still to come
 		for row := r.to - 1; row >= r.from; row-- {
 			if _, err := r.chunk.moveRow(row, e); err != nil {
 				return err
@@ -128,10 +128,10 @@ func (t *Table) RetagMatching(f *Filter, most int, set Set, added func(Rows)) er
 	return nil
 }
 
-// initColumns zeroes what is new to the rows that have come from a table of other
-// components, those behind the first from. Then it calls added for the shard's runs and for
-// these rows: when all have come, for added may create more, here and where they came from,
-// and may panic.
+// initColumns zeroes the new components of the rows that have come from a table with other
+// components, which are those behind the first from. Then it calls added for the shard's runs
+// and for these rows. It does so only when all rows have come, because added may create more,
+// here and in the table that they came from, and may panic.
 func (t *Table) initColumns(from int, had *Set, added func(Rows)) {
 	sh := t.shard
 	at := t.cur.order
@@ -155,8 +155,8 @@ func (t *Table) initColumns(from int, had *Set, added func(Rows)) {
 	}
 }
 
-// retag gives a chunk to another table of its shard: columns that it lacks
-// there are dropped, new ones are added.
+// retag gives a chunk to another table of its shard. The chunk drops the columns that the
+// table lacks, and gets those that are new.
 func (s *Space) retag(c *Chunk, to *Table) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,10 +11,9 @@ const (
 )
 
 // Ring is a first-in first-out buffer between one producer and one consumer.
-// It does not tell the consumer when something is there: whoever embeds it
-// publishes that, with an atomic store after Push and an atomic load before
-// Pop. Elements are handed out in place, so a warm queue copies once and
-// allocates nothing.
+// It does not notify the consumer of new elements. The code that uses it publishes them, with
+// an atomic store after Push and an atomic load before Pop. Elements are handed out in place,
+// so a warm queue copies once and allocates nothing.
 //
 //	front ──▶ [segment 2] ──next──▶ [segment 4] ◀── tail
 //	          being emptied      being filled
@@ -78,8 +77,8 @@ func (q *Ring[T]) Push() *T {
 	return p
 }
 
-// grow closes the segment and returns its successor, which has room for so many
-// elements at least.
+// grow closes the segment and returns its successor, which has room for at least least
+// elements.
 func (q *Ring[T]) grow(least uint32) *segment[T] {
 	r := q.tail
 	size := 2 * uint32(len(r.buf))
@@ -128,7 +127,7 @@ func (q *Ring[T]) Rollback() {
 func (q *Ring[T]) Peek() *T {
 	r := q.front
 	for n := r.next.Load(); n != nil && r.end.Load() == q.got; n = r.next.Load() {
-		q.front, r = n, n // what was popped from the old segment stays good
+		q.front, r = n, n // elements popped from the old segment stay good
 	}
 	return r.at(q.got)
 }

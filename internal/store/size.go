@@ -13,7 +13,7 @@ const (
 	handleBytes = 8
 )
 
-// Size measures the shard's tables and slots. It costs by the number of tables
+// Size measures the shard's tables and slots. Its cost grows with the number of tables
 // and chunks.
 func (s *Shard) Size() Size {
 	size := s.Allocator.size()
@@ -39,7 +39,7 @@ func (h *Allocator) size() Size {
 	}
 }
 
-// Size measures the slots of what ports created.
+// Size measures the slots of the entities that ports create.
 func (o *PortAllocator) Size() Size {
 	pages := o.pages()
 	o.mu.Lock()

@@ -13,9 +13,9 @@ import (
 var ErrIndexes = errors.New("world: out of indexes")
 
 // Space is the part of a world that all its shards share: the chunks by number,
-// and the directory that takes a handle to its slot, whichever home it has; see Lookup.
+// and the directory that takes a handle of any home to its slot; see Lookup.
 //
-// Ownership: mu guards growth. Anyone may look up at any time without a lock.
+// Ownership: mu guards growth. Any goroutine may look up at any time without a lock.
 type Space struct {
 	Lookup
 	chunks     atomic.Pointer[[]chunkEntry] // by number
@@ -27,11 +27,11 @@ type Space struct {
 	flags      []atomic.Pointer[flagTable] // by home
 	Growth     Growth                      // set before anything is stored
 	kinds      []kindInfo                  // of requests; grows while the world is idle, read by the refresh
-	behind     atomic.Bool                 // some view of a column is
+	behind     atomic.Bool                 // some view of a column is not up to date
 	spare      atomic.Bool                 // some column has rows to use again
 	watch      Watch                       // set while the world is idle
 	moves      uint32                      // how often atoms were moved to other shards, by the idle world and by refreshes
-	gathered   uint32                      // that number when notes were gathered
+	gathered   uint32                      // the value of moves when notes were last gathered
 	viewEpoch  int                         // of views of rows, for the check build; see Outdate
 
 	mu struct {
@@ -40,21 +40,21 @@ type Space struct {
 		chunks int       // highest chunk number given
 		vacant []int     // numbers that were taken back
 		bases  []base
-		idle   bool   // the world's own goroutine is the only one to add
+		idle   bool   // only the world's own goroutine adds
 		memory memory // of rows and slots
 	}
 }
 
-// NewSpace makes the directory for the given number of homes, the last of which
-// is the outside one; each of the others has its first page. Indexes run from 0 to
+// NewSpace makes the directory for the given number of homes. The last of them is the port
+// allocator; each of the others has its first page. Indexes run from 0 to
 // indexMax, versions from 1 to versionMax. It panics if a handle cannot name so many homes,
-// or none is left for the shards.
+// or if none is left for the shards.
 func NewSpace(homes int, indexMax, versionMax uint32) *Space {
 	if homes < 2 || homes > handle.ShardMax+1 {
 		panic(fmt.Sprintf("world: %d homes; there are 2 to %d, with the outside one", homes, handle.ShardMax+1))
 	}
 	if homes > handle.ShardMax && indexMax == handle.IndexMax {
-		versionMax = min(versionMax, handle.VersionMax-1) // there is no end behind the last handle of all
+		versionMax = min(versionMax, handle.VersionMax-1) // no end can be behind the highest handle
 	}
 	s := &Space{Lookup: newLookup(homes), indexMax: indexMax, versionMax: versionMax, Growth: DefaultGrowth, homes: homes, flags: make([]atomic.Pointer[flagTable], homes)}
 	s.kinds = []kindInfo{
@@ -77,13 +77,13 @@ func NewSpace(homes int, indexMax, versionMax uint32) *Space {
 	return s
 }
 
-// Present is Alive for a refresh: it reports true of the staged, too.
+// Present is Alive for a refresh: it also returns true for staged atoms.
 func (s *Space) Present(h handle.Handle) bool {
 	slot := s.slot(h)
 	return slot != nil && (slot.load()^uint32(h))&^stagedBit == 0 && h.Version() != 0
 }
 
-// LocateStaged is Locate for a refresh: it finds the staged, too.
+// LocateStaged is Locate for a refresh: it also finds staged atoms.
 func (s *Space) LocateStaged(h handle.Handle) Loc {
 	if s.Present(h) {
 		return s.slot(h).loc
@@ -91,9 +91,9 @@ func (s *Space) LocateStaged(h handle.Handle) Loc {
 	return 0
 }
 
-// Look returns the state of the slot that h names and its present version. What is
-// free outside is pending, for a port may have it in hand. It returns false if h names no
-// slot of this space. Safe from any goroutine.
+// Look returns the state of the slot that h names and its present version. A free slot of the
+// port allocator is pending, because a port may have its handle in hand. It returns false if
+// h names no slot of this space. Safe from any goroutine.
 func (s *Space) Look(h handle.Handle) (version uint32, state State, ok bool) {
 	slot := s.slot(h)
 	if slot == nil {
@@ -103,8 +103,8 @@ func (s *Space) Look(h handle.Handle) (version uint32, state State, ok bool) {
 	return version, state, true
 }
 
-// errIndexes says which limit was met. retired is how many slots are known to be
-// lost to the other one.
+// errIndexes returns the error for a home without indexes. retired is how many slots are
+// known to be lost because their versions are used up.
 func (s *Space) errIndexes(home, retired int) error {
 	if retired > 0 {
 		return fmt.Errorf("%w: home %d has given all of IndexMax = %d, and %d are retired after VersionMax = %d uses",
@@ -113,8 +113,7 @@ func (s *Space) errIndexes(home, retired int) error {
 	return fmt.Errorf("%w: home %d has given all of IndexMax = %d", ErrIndexes, home, s.indexMax)
 }
 
-// stampAll makes the chunk's own words those that its columns stamp, and stamps
-// them.
+// stampAll makes the chunk's columns stamp the chunk's own words, and stamps them now.
 func (c *Chunk) stampAll(now uint32) {
 	for i, col := range c.table.columns {
 		c.written[i] = now
@@ -122,12 +121,12 @@ func (c *Chunk) stampAll(now uint32) {
 	}
 }
 
-// SetTick says which tick is in progress, as far as stamps are concerned. Called
+// SetTick sets the number of the tick in progress, for stamps. Called
 // by the coordinator between ticks.
 func (s *Space) SetTick(tick uint64) { s.now = uint32(tick) }
 
-// SetIdle says whether the world is idle, so that what is added is seen by the
-// idle world at once. Called by the coordinator when no one else adds.
+// SetIdle sets whether the world is idle. If it is, its views see new chunks at once. Called
+// by the coordinator while no other goroutine adds chunks.
 func (s *Space) SetIdle(idle bool) {
 	s.mu.Lock()
 	s.mu.idle = idle
@@ -153,8 +152,8 @@ func (s *Space) catchUp(columns []AnyColumn) {
 // chunk returns the chunk that l is in.
 func (s *Space) chunk(l Loc) *Chunk { return (*s.chunks.Load())[l>>RowBits].chunk }
 
-// chunkEntry is a chunk in the list of all, and the number of the shard that owns it, so
-// that finding an owner costs no look at the chunk, its table and the shard.
+// chunkEntry is a chunk in the list of all, and the number of the shard that owns it. So
+// finding an owner does not touch the chunk, its table and the shard.
 //
 // Invariants: a chunk stays with its shard.
 type chunkEntry struct {

@@ -15,8 +15,8 @@ var ErrChunks = errors.New("world: out of chunks")
 //	         full     full     full      full       cur        spare
 //
 // Invariants: chunks before cur are full, chunks behind it are empty. The shard's dirty
-// tables are those with dirty chunks, each once; its spare ones those in which chunks may
-// be empty, or that are to go, each once. A table that is gone has no chunk.
+// tables are those with dirty chunks, each once. Its spare tables are those in which chunks may
+// be empty, or that are to be given back, each once. A table that is gone has no chunk.
 //
 // Ownership: the shard's owner.
 type Table struct {
@@ -27,8 +27,8 @@ type Table struct {
 	sizes       []uintptr // of the columns' rows
 	plain       []bool    // which columns may be copied as bytes
 	edges       []*edge
-	edgesMax    int     // when there are as many edges, those to tables that are gone are taken out
-	toggleEdges []*edge // by component: those that add or remove just it
+	edgesMax    int     // at this number of edges, those to tables that are gone are removed
+	toggleEdges []*edge // by component: the edge that adds or removes only it
 	pointers    bool    // some column is not plain
 	chunks      []*Chunk
 	cur         *Chunk // takes the next row; noChunk before the first
@@ -37,7 +37,7 @@ type Table struct {
 	listed      bool               // among those with something spare
 	kept        bool               // stays when it is empty
 	gone        bool               // was given back
-	left        uint32             // tick in which rows or chunks left it last, or it was made
+	left        uint32             // tick in which rows or chunks last left it, or in which it was made
 	serial      uint64             // its number among all that the shard ever made, from 1
 	fields      map[uint16][]Field // of bundles that are stored here and were not made for it, by kind
 
@@ -68,8 +68,8 @@ func (t *Table) Fields(fields []Field) (complete []Field, plain bool) {
 	return complete, plain
 }
 
-// FieldsOf is Fields for a bundle that is known by the kind of its creates: they are found
-// once.
+// FieldsOf is Fields for a bundle that is known by the kind of its creates. It finds the
+// fields only once.
 func (t *Table) FieldsOf(kind uint16, fields []Field) []Field {
 	if known, ok := t.fields[kind]; ok {
 		return known
@@ -100,12 +100,12 @@ func (t *Table) RowsAt(loop uint64) int {
 // noChunk stands for the current chunk of a table that has none.
 var noChunk = &Chunk{order: -1}
 
-// hasRow reports whether the next row can be taken without further ado.
+// hasRow reports whether the next row can be taken without ensureRow.
 func (t *Table) hasRow() bool {
 	return t.cur.n < len(t.cur.handles) && t.lastMark == t.shard.Loop
 }
 
-// ensureRow makes sure of that: it notes the rows for a loop that began since the
+// ensureRow makes hasRow true: it notes the number of rows for a loop that began since the
 // last time, and goes to the next chunk when the present one is full.
 func (t *Table) ensureRow() error {
 	if t.lastMark != t.shard.Loop {
@@ -152,8 +152,8 @@ func (t *Table) add(rows int) error {
 	return nil
 }
 
-// reserve makes room for n more rows. What does not fit in the present chunks
-// gets chunks of the largest size.
+// reserve makes room for n more rows. Rows that do not fit in the present chunks
+// get chunks of the largest size.
 func (t *Table) reserve(n int) error {
 	room := 0
 	for _, c := range t.chunks[max(t.cur.order, 0):] { // those before it are full
@@ -169,7 +169,7 @@ func (t *Table) reserve(n int) error {
 	return nil
 }
 
-// keep makes the empty chunks stay that room for n more rows takes.
+// keep makes the empty chunks stay that are needed for n more rows.
 func (t *Table) keep(n int) {
 	for _, c := range t.chunks[max(t.cur.order, 0):] {
 		if n <= 0 {
