@@ -12,21 +12,21 @@ import (
 // built-in one; one that plays recorded decisions back makes a replay of a run whose
 // own balancer went by cost.
 type Balancer interface {
-	// Balance appends its decisions for a tick to dst and returns it. It is called
-	// once in each tick by the goroutine in Step, when all systems have run and
-	// before the refresh, which carries the decisions out. loads is by shard; it
-	// must not be kept. Whatever it decides by, other than the tick and the numbers
-	// of entities, must be the same in every run if the world is to be. One that
-	// remembers what decides what it does next should tell that in a method
-	// AppendState, as Scheduler.AppendState has, so that a hash of the state sees it.
+	// Balance appends its decisions for a tick to dst and returns it. The goroutine in
+	// Step calls it once in each tick, when all systems have run and before the refresh,
+	// which carries the decisions out. loads is by shard; it must not be kept. For the
+	// same world in every run, everything that Balance decides by must be the same in
+	// every run: the tick and the numbers of entities are. A Balancer with a state that
+	// affects its later decisions should append that state in a method AppendState, like
+	// Scheduler.AppendState, so that a hash of the state includes it.
 	Balance(tick uint64, loads []Load, dst []world.Transfer) []world.Transfer
 }
 
 // Load is what a shard has to do.
 type Load struct {
 	Entities int // now, marked ones included, without what ports requested
-	// Cost is the moving average, over some ticks before this one, of what the
-	// shard's systems took. It is measured, so it is never the same twice.
+	// Cost is the moving average, over some ticks before this one, of the time that the
+	// shard's systems took. It is measured, so it differs from run to run.
 	Cost time.Duration
 }
 
@@ -34,8 +34,8 @@ type Load struct {
 //
 // Ownership: the coordinator.
 type balancing struct {
-	by     Balancer // nil: nobody is shifted
-	system *system  // which it counts as, should it panic
+	by     Balancer // nil: no entities are shifted
+	system *system  // what it counts as if it panics
 	loads  []Load
 	shifts []world.Transfer // of the last tick
 	err    *SystemError
@@ -56,7 +56,7 @@ func (s *Scheduler) Shifts() []world.Transfer {
 	return s.balancing.shifts
 }
 
-// balance asks the Balancer, and decides what it says. All systems have run.
+// balance asks the Balancer, and passes its decisions to the world. All systems have run.
 func (s *Scheduler) balance(w world.Tick) {
 	b := &s.balancing
 	if b.by == nil {
@@ -75,7 +75,7 @@ func (s *Scheduler) balance(w world.Tick) {
 				v = errGoexit
 			}
 		}
-		if v != nil { // of the Logger, if it returned
+		if v != nil { // a panic of the Logger, if the Balancer returned
 			b.err = &SystemError{System: b.system.name, Shard: world.AllShards, Tick: w.Number(), Value: v, Stack: debug.Stack(), system: b.system}
 		}
 	}()
@@ -94,7 +94,7 @@ func (s *Scheduler) balance(w world.Tick) {
 	}
 	s.counts.Shifts += uint64(len(b.shifts))
 	s.counts.Shifted += uint64(n)
-	if s.options.Logger != nil { // its values would be garbage
+	if s.options.Logger != nil { // without one, the values would be allocated for nothing
 		s.log(slog.LevelInfo, "entities shifted", "tick", w.Number(), "entities", n, "shifts", len(b.shifts))
 	}
 }

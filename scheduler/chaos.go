@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// seed gives the workers their random numbers.
+// seed seeds the random numbers of the workers and of the refresh.
 func (t *tick) seed(seed uint64) {
 	for _, w := range t.workers {
 		w.chance.Seed(seed, uint64(w.number))

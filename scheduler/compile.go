@@ -9,8 +9,7 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// compile makes the programs of a list of systems. What was measured so far is
-// kept.
+// compile makes the programs of a list of systems. It keeps what was measured so far.
 func (t *tick) compile(w *world.World, systems []*system, labels bool) {
 	t.systems = systems
 	t.due = make([]bool, len(systems))
@@ -46,8 +45,8 @@ func (p *program) compile(systems []*system, labels bool) {
 	}
 }
 
-// labelsOf are the labels of a step in profiles, and in the watchdog's look for
-// its stack.
+// labelsOf returns the labels of a step in profiles. The watchdog finds the step's stack by
+// them.
 func labelsOf(system string, shard int) []string {
 	where := "all"
 	if shard != world.AllShards {
@@ -66,8 +65,8 @@ func (p *program) find(at int) int {
 	return i
 }
 
-// raise puts the fences into the programs. There is one countdown for each system
-// that all shards wait for.
+// raise puts the fences into the programs. Each system that all shards wait for has one
+// countdown.
 func (t *tick) raise(w *world.World) {
 	t.fences = t.fences[:0]
 	number := map[int]int32{} // by the place of the system that is waited for
@@ -105,8 +104,8 @@ func (t *tick) each(at int, f func(program int, s *step)) (n int) {
 	return n
 }
 
-// raiseNear makes shards wait for those of which they read, and for those that
-// read of them.
+// raiseNear makes shards wait for the neighbours that they read from, and for those that
+// read from them.
 func (t *tick) raiseNear(f fence) {
 	first, then := t.systems[f.after].access, t.systems[f.system].access
 	writesFirst, readsFirst := false, false // first writes and then reads, or the other way round
@@ -131,8 +130,8 @@ func (t *tick) raiseNear(f fence) {
 	})
 }
 
-// waitFor makes a step wait for another shard to pass a system. The last one
-// stands for those before it.
+// waitFor makes a step wait for another shard to pass a system. The last system that a step
+// waits for stands for those before it.
 func (t *tick) waitFor(s *step, shard, after int) {
 	other := &t.programs[shard]
 	other.steps[other.find(after)].publish = true

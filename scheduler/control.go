@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// control is what others tell a Run.
+// control carries what other goroutines ask of a Run.
 //
 // Ownership: safe for concurrent use; mu guards. changed wakes the Run.
 type control struct {
@@ -14,7 +14,7 @@ type control struct {
 	mu      struct {
 		sync.Mutex
 		paused  bool
-		steps   int // ticks to make all the same
+		steps   int // ticks to make while paused
 		stopped bool
 	}
 }
@@ -33,17 +33,17 @@ func (c *control) notify(change func()) {
 }
 
 // Pause makes Run stand still after the tick that is under way: the world is idle
-// but still Run's. Safe from any goroutine at any time; a system may call it. It
-// does not wait. Step is not concerned.
+// but still belongs to Run. Safe from any goroutine at any time; a system may call it. It
+// does not wait. It has no effect on Step.
 func (s *Scheduler) Pause() { s.control.notify(func() { s.control.mu.paused = true }) }
 
-// Resume ends a pause. The ticks that would have been due in it are not made up
+// Resume ends a pause. Ticks that would have been due during the pause are not made up
 // for. Safe as Pause.
 func (s *Scheduler) Resume() {
 	s.control.notify(func() { s.control.mu.paused, s.control.mu.steps = false, 0 })
 }
 
-// StepOnce makes a paused Run make one tick, at once; several calls, several
+// StepOnce makes a paused Run make one tick at once. Several calls make several
 // ticks. It reports whether Run was paused. Safe as Pause.
 func (s *Scheduler) StepOnce() bool {
 	paused := false
@@ -93,8 +93,8 @@ func (c *control) next() orders {
 	return goOn
 }
 
-// await waits until the time of the next tick, or what is told makes it due or
-// ends it. It returns false if Run is to return; stood says that it stood still
+// await waits until the time of the next tick, or until an order makes the tick due or ends
+// the Run. It returns false if Run is to return; stood says that Run stood still
 // meanwhile.
 func (c *control) await(ctx context.Context, timer *time.Timer, due time.Time) (more, stood bool) {
 	timer.Reset(max(0, time.Until(due)))

@@ -7,6 +7,7 @@
 // system that writes them waits for the readers. Without foreign reads a shard
 // never waits. The refresh ends the tick.
 //
-// The world does not depend on the number of workers, nor on who runs what: the
-// order of the systems on a shard is fixed, and fences settle the rest.
+// The world depends neither on the number of workers nor on which worker runs which shard:
+// the order of the systems on a shard is fixed, and fences order what one shard reads of
+// another.
 package scheduler

@@ -26,7 +26,7 @@ func (p *Plan) String() string {
 	return b.String()
 }
 
-// waitedFor says who has to pass what a fence is behind.
+// waitedFor names the shards that must pass the system that a fence is behind.
 func (p *Plan) waitedFor(f *Fence) string {
 	for i := range p.Systems {
 		if s := &p.Systems[i]; s.Name == f.After && s.Global {
@@ -39,7 +39,7 @@ func (p *Plan) waitedFor(f *Fence) string {
 	return "all shards"
 }
 
-// remarks are what there is to say of a system beside its name.
+// remarks returns what the plan says of a system in addition to its name.
 func (s *PlannedSystem) remarks() string {
 	var all []string
 	if s.Stage != Update {
@@ -64,7 +64,7 @@ func (s *PlannedSystem) remarks() string {
 }
 
 // DOT draws the plan in the language of Graphviz: grey arrows for the order,
-// dashed ones for what Before and After ask, and bold ones, with their reasons,
+// dashed ones for Before and After, and bold ones, with their reasons,
 // for the fences.
 func (p *Plan) DOT() string {
 	var b strings.Builder

@@ -13,14 +13,14 @@ var errGoexit = errors.New("it called runtime.Goexit, as a test that fails does"
 // ErrRunning is returned by a Run while another is under way.
 var ErrRunning = errors.New("scheduler: Scheduler.Run while another is under way; stop that first, or leave it to make the ticks")
 
-// SystemError tells of a system that panicked. What it had written until then
-// stays. The tick was completed by the other shards and systems.
+// SystemError is the error of a system that panicked. What it had written until then
+// stays. The other shards and systems completed the tick.
 type SystemError struct {
 	System string
 	Shard  int // or world.AllShards, for a global system and for a condition
 	Tick   uint64
 	Value  any    // what it panicked with
-	Stack  []byte // where
+	Stack  []byte // where it panicked
 
 	system *system
 }

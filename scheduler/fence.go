@@ -11,7 +11,7 @@ import (
 // have passed After.
 type Fence struct {
 	System, After string
-	// Near says that a shard waits for its declared neighbours alone, and not for
+	// Near says that a shard waits only for its declared neighbours, and not for
 	// all shards.
 	Near    bool
 	Reasons []Reason
@@ -25,7 +25,7 @@ type Reason struct {
 	Then  string // what the other does
 }
 
-// String says who does what.
+// String says what each of the two systems does.
 func (r Reason) String() string {
 	return fmt.Sprintf("%q: %s, then %s", r.Name, r.First, r.Then)
 }
@@ -46,8 +46,8 @@ const (
 	stopped   = "stopped"
 )
 
-// uses are what a system does with the components and resources, as far as
-// others may have to wait for it.
+// uses is one way in which a system uses components or resources, for which others may have
+// to wait.
 type uses struct {
 	what  string
 	set   func(*world.Access) store.Set
@@ -55,7 +55,7 @@ type uses struct {
 }
 
 // clashes are the pairs of uses that must not happen at the same time in two
-// different shards. Each counts both ways round.
+// different shards. Each pair counts in both orders.
 var clashes = []struct {
 	near bool
 	a, b uses
@@ -76,8 +76,8 @@ func resourceParts(a *world.Access) store.Set  { return a.ResourceParts }
 func component(w *world.World, id int) string { return w.ComponentName(id) }
 func resource(w *world.World, id int) string  { return w.ResourceName(id) }
 
-// reasons returns why shards must not run first and then at the same time; far
-// are those that concern any two shards, near those of neighbours.
+// reasons returns why shards must not run the systems first and then at the same time. far
+// has the reasons for any two shards, near those for neighbours.
 func reasons(w *world.World, first, then *system) (far, near []Reason) {
 	switch a, b := first.access[0], then.access[0]; {
 	case first.global && then.global: // one after the other anyway

@@ -5,12 +5,12 @@ import (
 	"sync/atomic"
 )
 
-// jobsMax is the number of steps of a refresh that can run in parallel. More than
-// that are run by the coordinator alone.
+// jobsMax is the number of steps of a refresh that can run in parallel. The coordinator runs
+// further steps alone.
 const jobsMax = 64
 
-// job is a step of the refresh that runs in parallel. Each is used once in a
-// tick, so a worker that is late never meets the next one in its place.
+// job is a step of the refresh that runs in parallel. Each job is used once in a
+// tick, so a worker that is late never finds the next step in its place.
 //
 // Ownership: the coordinator, until it opens the job.
 type job struct {
@@ -48,7 +48,7 @@ func (t *tick) work(j *job, chance *rand.PCG) {
 	}
 }
 
-// item does one item. It counts as done even if it ends its goroutine.
+// item does one item. The item counts as done even if it ends its goroutine.
 func (t *tick) item(j *job, i int) {
 	defer func() {
 		if int(j.done.Add(1)) == j.n {
@@ -79,8 +79,8 @@ func (t *tick) parallel(n int, f func(int)) {
 	t.work(j, &t.chance)
 }
 
-// awaitJob waits until a job is done. What nobody has taken, because this goroutine ends,
-// is left.
+// awaitJob waits until a job is done. If items are not taken yet, because this goroutine is
+// ending, they are given up.
 func (t *tick) awaitJob(j *job) {
 	if left := j.n - int(j.taken.Swap(int32(j.n))); left > 0 {
 		j.done.Add(int32(left))

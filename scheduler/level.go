@@ -11,18 +11,18 @@ import (
 
 // LevelOptions shape a Balancer made by Level. The zero value means the defaults.
 type LevelOptions struct {
-	// Above is how many times the mean a shard's load must exceed for the shard to
-	// begin handing entities over, and Until how many times the mean it must come
-	// down to for that to end: so a load that varies between the two makes nobody
-	// move. Defaults: 1.25 and 1.05.
+	// A shard begins to hand entities over when its load exceeds Above times the mean, and
+	// ends when it comes down to Until times the mean. So a load that varies between the
+	// two moves no entities. Defaults: 1.25 and 1.05.
 	Above, Until float64
-	// Limit is how many entities are moved in a tick, at most, over all shards.
+	// Limit is the highest number of entities that are moved in a tick, over all shards.
 	// Default: 4096.
 	Limit int
-	// Least is how many entities more than its part a shard must have to begin.
+	// Least is how many entities above the mean a shard must have to begin.
 	// Default: 128, twice the run of new entities that go to the same shard.
 	Least int
-	// Every makes it decide in the ticks whose number it divides. Default: 1.
+	// Every makes the Balancer decide only in ticks with a number that Every divides.
+	// Default: 1.
 	Every int
 }
 
@@ -34,7 +34,7 @@ const (
 	DefaultLevelLeast = 128
 )
 
-// validate fills in the defaults and panics about a limit that is broken.
+// validate fills in the defaults. It panics if a limit is broken.
 func (o LevelOptions) validate() LevelOptions {
 	must := func(ok bool, format string, values ...any) {
 		if !ok {
@@ -64,7 +64,7 @@ func (o LevelOptions) validate() LevelOptions {
 
 // leveler is the Balancer that Level makes.
 //
-// Invariants: giving[i] says that shard i has begun to hand over and not ended.
+// Invariants: giving[i] says that shard i has begun to hand entities over and has not ended.
 //
 // Ownership: the goroutine in Step.
 type leveler struct {
@@ -82,14 +82,13 @@ type shardLoad struct {
 	load  float64 // entities
 }
 
-// above returns how many entities more than the mean there are.
+// above returns how many entities above the mean the shard has.
 func (p shardLoad) above(mean float64) int { return int(p.load - mean) }
 
-// Level makes a Balancer that moves entities from shards whose load is far above
-// the mean to those that are below, those with the most to those with the least,
-// until each has the mean. It costs a look at each shard in each tick, and more
-// only while something is to be moved. A Balancer serves one scheduler. Level
-// panics if a limit in the options is broken.
+// Level makes a Balancer that moves entities from shards with a load far above the mean to
+// shards below it, until each has the mean. It begins with the highest and the lowest load. It
+// looks at each shard in each tick, and does more only while entities are to be moved. A
+// Balancer serves one scheduler. Level panics if a limit in the options is broken.
 func Level(o LevelOptions) Balancer {
 	return &leveler{
 		o:       o.validate(),
@@ -143,8 +142,8 @@ func (l *leveler) AppendState(dst []byte) []byte {
 	return dst
 }
 
-// level lets the givers give and the takers take, as far as both are off the mean
-// and the limit reaches.
+// level decides the transfers from donors to receivers, as far as both are off the mean
+// and the limit allows.
 func (l *leveler) level(mean float64, dst []world.Transfer) []world.Transfer {
 	slices.SortFunc(l.donors, l.descend)
 	slices.SortFunc(l.receivers, l.ascend)

@@ -41,8 +41,8 @@ func (s *Scheduler) Enable(name string) error {
 	return nil
 }
 
-// Disable makes a system not run from the next tick on. Errors and who may call
-// as of Enable.
+// Disable makes a system not run from the next tick on. It returns the same error as Enable,
+// and the same goroutines may call it.
 func (s *Scheduler) Disable(name string) error {
 	x := s.names.find(name)
 	if x == nil {

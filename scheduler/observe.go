@@ -10,8 +10,8 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// observer is what looks at each step of a tick, as far as somebody asked for it:
-// the execution trace, profiles, the watchdog and chaos. With all of them off, a
+// observer does what is to be done around each step of a tick for the execution trace,
+// profiles, the watchdog and chaos, as far as these are on. With all of them off, a
 // step pays for one branch.
 //
 // Ownership: the coordinator's between ticks; the workers read it.
@@ -20,11 +20,11 @@ type observer struct {
 	labels   bool
 	chaos    bool
 	chance   rand.PCG        // for chaos, of the coordinator in a refresh
-	tracing  context.Context // of the tick's task; nil while nobody traces
+	tracing  context.Context // of the tick's task; nil while there is no trace
 	task     *trace.Task
 }
 
-// begin looks at what is on for the next tick, and reports whether anything is.
+// begin begins the observation of the next tick, and reports whether anything is on.
 func (o *observer) begin(ctx context.Context) bool {
 	o.tracing, o.task = nil, nil
 	if trace.IsEnabled() {
@@ -36,7 +36,7 @@ func (o *observer) begin(ctx context.Context) bool {
 	return o.tracing != nil || o.labels || o.chaos || o.watchdog != nil
 }
 
-// end is called when the tick is over.
+// end ends the observation of the tick.
 func (o *observer) end(ctx context.Context) {
 	if o.task != nil {
 		o.task.End()

@@ -7,7 +7,7 @@ import (
 )
 
 // Stage is a part of the tick. All systems of a stage come before those of the
-// next; nothing waits in between but where they touch the same.
+// next. A shard waits between stages only where systems touch the same data.
 type Stage int
 
 // The stages of a tick, in order.
@@ -30,10 +30,10 @@ func (s Stage) String() string {
 	return fmt.Sprintf("Stage(%d)", int(s))
 }
 
-// Option says something about a system that is added.
+// Option sets something of a system that is added.
 type Option func(*options)
 
-// options are what the Options of a system say.
+// options holds what the Options of a system set.
 type options struct {
 	stage         Stage
 	before, after []string
@@ -55,7 +55,7 @@ func optionsOf(all []Option) options {
 	return o
 }
 
-// check names what is wrong with the options.
+// check returns an error that names what is wrong with the options.
 func (o *options) check(name string) error {
 	switch {
 	case o.stage < PreUpdate || o.stage > PostUpdate:
@@ -89,33 +89,33 @@ func After(systems ...string) Option {
 	return func(o *options) { o.after = append(o.after, systems...) }
 }
 
-// Every makes the system run in the ticks whose number divided by n leaves
-// offset, which is below n. Its Context.Delta is the time of n ticks.
+// Every makes the system run in each tick with a number that, divided by n, leaves the
+// remainder offset. offset must be below n. Its Context.Delta is the time of n ticks.
 func Every(n, offset int) Option {
 	return func(o *options) { o.every, o.offset = n, offset }
 }
 
-// When makes the system run only in ticks for which the condition holds, with
-// all of several. It is asked when the tick begins, of an idle world; it may look
-// at everything, must change nothing, and should depend on the world alone, so
-// that the same inputs give the same world. One that panics counts as a panic of
+// When makes the system run only in ticks for which the condition holds. With several
+// conditions, all must hold. They are called when the tick begins, on an idle world. A condition
+// may look at everything, must change nothing, and should depend only on the world, so
+// that the same inputs give the same world. A panic in a condition counts as a panic of
 // the system.
 func When(condition func(w *world.World) bool) Option {
 	return func(o *options) { o.when = append(o.when, condition) }
 }
 
-// Global makes the system run once per tick and not once per shard. What it asks
-// for is of the whole world: its accessors and queries see the atoms of all
-// shards, it creates where an idle world would, and destroys at once. It runs
-// when every shard has passed the systems before it, and those after it wait,
-// except that a global system which asks for resources and foreign reads alone
-// waits for those that touch the same, and only they for it; what it does beyond
-// that is by request.
+// Global makes the system run once per tick and not once per shard. Its access is to the
+// whole world: its accessors and queries see the entities of all shards, it creates where an
+// idle world would, and it destroys at once. It runs when every shard has passed the systems
+// before it, and the systems after it wait for it.
+//
+// A global system that asks only for resources and foreign reads waits less: only for systems
+// that touch the same data, and only those wait for it. All else that it does is by request.
 func Global() Option { return func(o *options) { o.global = true } }
 
 // Disabled adds the system disabled; see Scheduler.Enable.
 func Disabled() Option { return func(o *options) { o.disabled = true } }
 
-// IfPanics says what becomes of the system when it panics. The default is the
+// IfPanics sets what happens to the system when it panics. The default is the
 // scheduler's Options.IfPanics.
 func IfPanics(p PanicPolicy) Option { return func(o *options) { o.policy = p } }

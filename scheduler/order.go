@@ -9,14 +9,14 @@ import (
 
 // order returns the systems in the order in which they run: by stage, and within
 // a stage as they were added, so far as Before and After allow. It returns an
-// error that names the systems if they contradict each other. Names that are not
-// there are left out; see unknown.
+// error that names the systems if these contradict each other. It ignores names of systems
+// that were not added; see unknown.
 func order(added []*system) ([]*system, error) {
 	follows, err := edges(added)
 	if err != nil {
 		return nil, err
 	}
-	waits := make(map[*system]int, len(added)) // systems that must come first and did not
+	waits := make(map[*system]int, len(added)) // how many systems must come first and have not yet
 	for _, s := range added {
 		for _, next := range follows[s] {
 			waits[next]++
@@ -73,8 +73,8 @@ func edges(added []*system) (map[*system][]*system, error) {
 	return follows, nil
 }
 
-// errCycle names the systems of a cycle among those that are left: each of them
-// has another one before it, so that going back from any must come round.
+// errCycle returns an error that names the systems of a cycle among those that are left. Each
+// of them must come after another one, so going back from any of them leads into a cycle.
 func errCycle(left []*system, follows map[*system][]*system) error {
 	before := func(s *system) *system {
 		for _, x := range left {

@@ -19,10 +19,10 @@ type PlannedSystem struct {
 	Stage         Stage
 	Global        bool
 	Every, Offset int
-	Conditions    int  // how many When it has
-	Enabled       bool // and not disabled by name or by a panic
+	Conditions    int  // how many When options it has
+	Enabled       bool // not disabled by name or by a panic
 	Before, After []string
-	// Merge says that it is not the user's: it merges an accumulator behind the
+	// Merge says that the scheduler added the system: it merges an accumulator behind the
 	// last system that adds to it.
 	Merge bool
 }
@@ -62,10 +62,10 @@ func (f *fence) told(systems []*system) Fence {
 // fencesOf finds the fences that systems need, in order.
 //
 // Shards pass systems in order, so a fence behind the last system that clashes
-// stands for those behind all earlier ones, and so do global systems among
-// themselves: a system has at most one fence behind a system of the shards, one
-// behind a global one, and, of those that come later than the first, some for
-// neighbours alone.
+// stands for those behind all earlier ones. The same holds for global systems among
+// themselves. So a system has at most one fence behind a system of the shards, one
+// behind a global one, and some only for neighbours, behind systems that come later than the
+// first of these.
 func fencesOf(w *world.World, systems []*system) (fences []fence) {
 	for i, s := range systems {
 		all, global := false, false

@@ -2,9 +2,9 @@ package scheduler
 
 import "fmt"
 
-// PanicPolicy is what becomes of a system that panicked. Whatever the policy, the
-// tick is completed by all other systems and shards, and what the system had
-// written and created until then stays: half-written rows among it.
+// PanicPolicy says what happens to a system that panicked. Under every policy, all other
+// systems and shards complete the tick, and what the system had
+// written and created until then stays, including half-written rows.
 type PanicPolicy int
 
 // The policies.
@@ -14,7 +14,7 @@ const (
 	StopRun
 	// DisableSystem makes the system not run from the next tick on, on any shard.
 	DisableSystem
-	// DisableOnShard makes the system not run any more on the shards on which it
+	// DisableOnShard makes the system no longer run on the shards on which it
 	// panicked.
 	DisableOnShard
 )
@@ -32,13 +32,13 @@ func (p PanicPolicy) String() string {
 	return fmt.Sprintf("PanicPolicy(%d)", int(p))
 }
 
-// Overrun is what Run does when a tick took longer than there was time for.
+// Overrun is what Run does when ticks took too long and it is behind.
 type Overrun int
 
 // The policies.
 const (
-	// CatchUp makes the ticks that are due follow at once, up to CatchUpMax; those
-	// beyond are given up.
+	// CatchUp makes the ticks that are due follow at once while there are at most
+	// CatchUpMax of them. Beyond that, it gives up all that are due.
 	CatchUp Overrun = iota
 	// Skip gives up all ticks that are due. The next one is made at its time.
 	Skip

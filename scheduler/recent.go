@@ -5,18 +5,19 @@ import (
 	"time"
 )
 
-// RecentTicks is over how many ticks Quantiles are.
+// RecentTicks is the number of ticks that Quantiles cover.
 const RecentTicks = 1024
 
-// Quantiles tell how durations of the last ticks are spread, RecentTicks of them at most. Each is
-// within 4 % of the duration that it stands for.
+// Quantiles describe how the durations of the last ticks are spread, at most RecentTicks of
+// them. Each is within 4 % of the duration that it stands for.
 type Quantiles struct {
-	Ticks         int           // so many durations were looked at
+	Ticks         int           // how many durations were looked at
 	P50, P99, Max time.Duration // half of them, and 99 of 100, were no longer; the longest
 }
 
-// Buckets of a histogram: durations below bucketsPerOctave nanoseconds have one each; above, each
-// doubling is divided into as many, so that a bucket is a sixteenth of its lower bound wide.
+// Buckets of a histogram. Durations below bucketsPerOctave nanoseconds have one each. Above
+// that, each doubling is divided into as many buckets, so a bucket is at most a sixteenth of
+// its lower bound wide.
 const (
 	octaveBits       = 4
 	bucketsPerOctave = 1 << octaveBits

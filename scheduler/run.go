@@ -8,30 +8,29 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// Report tells of one tick.
+// Report describes one tick.
 type Report struct {
 	Tick     uint64        // number of the tick, from 0
 	Duration time.Duration // systems and refresh
 	Late     time.Duration // how long after its time it began
 	Overrun  bool          // it took longer than the budget
-	Overruns uint64        // so many did so far
+	Overruns uint64        // how many ticks did so far
 	Skipped  uint64        // ticks given up so far, because Run was too far behind
-	Slipped  time.Duration // by which the clock is slow so far; see SlowClock
+	Slipped  time.Duration // how slow the clock is so far; see SlowClock
 }
 
 // Run makes ticks at the world's TickInterval until the context ends or Stop is
-// called, and then returns nil, after the tick that is under way. What it does when
-// a tick takes too long is the Overrun policy. It returns the error of a tick in
-// which a system panicked whose policy is StopRun, or a function if that is the
-// scheduler's Options.IfPanics, after completing that tick. No
-// goroutine is left behind.
+// called, and then returns nil, after the tick that is under way. The Overrun policy says
+// what it does when a tick takes too long. If a system with the policy StopRun panics in a
+// tick, Run completes that tick and returns its error. It does the same for a function or hook
+// if Options.IfPanics is StopRun. No goroutine is left behind.
 //
 // It returns ErrRunning at once, and makes no tick, while another Run is under way: two would
 // make twice the ticks.
 //
 // A goroutine of yours that waits for the outcome of a request, in Answer.Get or
-// Completion.Wait, waits for a tick: when Run has returned and no more ticks come, call
-// World.Close, which tells all of them.
+// Completion.Wait, waits for a tick. When Run has returned and no more ticks come, call
+// World.Close, which wakes all of them with an outcome.
 func (s *Scheduler) Run(ctx context.Context) (err error) {
 	mustContext(ctx, "Scheduler.Run")
 	if !s.runs.CompareAndSwap(false, true) {
@@ -89,8 +88,8 @@ func (s *Scheduler) ends(err error) bool {
 	return false
 }
 
-// next returns when the next tick is due, which is at the given time unless that
-// is past and the policy says so.
+// next returns when the next tick is due: at the given time, or later if that is past
+// and the policy says so.
 func (s *Scheduler) next(due time.Time, interval time.Duration) time.Time {
 	behind := time.Since(due)
 	switch s.options.Overrun {
@@ -120,7 +119,8 @@ func (s *Scheduler) skip(due time.Time, n, interval time.Duration) time.Time {
 	return due.Add(n * interval)
 }
 
-// report tells of a tick of Run. before is what was counted before Run began.
+// report completes the Report of a tick of Run, and logs and delivers it. before is what was
+// counted before Run began.
 func (s *Scheduler) report(r *Report, before counts) {
 	if r.Overrun = r.Duration > s.options.Budget; r.Overrun {
 		s.counts.Overruns++
@@ -134,14 +134,14 @@ func (s *Scheduler) report(r *Report, before counts) {
 	}
 }
 
-// log tells the Logger, if there is one.
+// log writes to the Logger, if there is one.
 func (s *Scheduler) log(level slog.Level, what string, values ...any) {
 	if l := s.options.Logger; l != nil {
 		l.Log(context.Background(), level, what, values...)
 	}
 }
 
-// notifyStuck is what the watchdog calls.
+// notifyStuck reports a system that does not return. The watchdog calls it.
 func (s *Scheduler) notifyStuck(x Stuck) {
 	s.log(slog.LevelWarn, "system does not return", "system", x.System, "shard", x.Shard, "tick", x.Tick, "for", x.For, "stack", x.Stack)
 	if s.options.Watchdog.Notify != nil {

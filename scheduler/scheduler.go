@@ -11,25 +11,24 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// Options shape a scheduler. The zero value means the defaults: nobody watches,
-// logs or records.
+// Options shape a scheduler. The zero value means the defaults: no watchdog, no logs and no
+// profile labels.
 type Options struct {
-	// Workers is the number of goroutines that run systems, the one that calls
-	// Step included. Default: GOMAXPROCS. More than there are shards are of no
-	// use and not started.
+	// Workers is the number of goroutines that run systems, including the one that calls
+	// Step. Default: GOMAXPROCS. There are never more workers than shards.
 	Workers int
 	// OnTick, if not nil, is called after every tick that Run makes, on Run's
 	// goroutine, while the world is idle: it may use the World. Its time is not
-	// in the Report, but the next tick waits for it. A panic of it is Run's: Run may be
-	// called again.
+	// in the Report, but the next tick waits for it. If it panics, so does Run, which may
+	// then be called again.
 	OnTick func(Report)
 
-	// IfPanics says what becomes of a system that panics, unless its own option
-	// says so, and of a hook, and whether Run goes on behind a function that panics in
+	// IfPanics says what happens to a hook that panics, and to a system that panics and has
+	// no such option of its own. It also says whether Run goes on after a function panics in
 	// a refresh.
 	// Default: StopRun.
 	IfPanics PanicPolicy
-	// Budget is the time a tick may take; Run counts and tells of one that takes
+	// Budget is the time a tick may take. Run counts and reports ticks that take
 	// longer. Default: the world's TickInterval.
 	Budget time.Duration
 	// Overrun is what Run does when it is behind. Default: CatchUp.
@@ -42,23 +41,24 @@ type Options struct {
 	// see Level. World.Pin excepts some.
 	Balancer Balancer
 
-	// Logger, if not nil, is told of panics, overruns, systems that do not return
-	// and are disabled, of shifts by the Balancer, and of what Run does.
+	// Logger, if not nil, gets records of panics, of overruns, of systems that do not return
+	// or are disabled, of shifts by the Balancer, and of what Run does.
 	Logger *slog.Logger
-	// Watchdog tells of systems that do not return.
+	// Watchdog reports systems that do not return.
 	Watchdog Watchdog
 	// Labels gives the goroutines the profile labels "system" and "shard" while
 	// they run a system. It costs about 50 ns per system and shard.
 	Labels bool
 	// Chaos, if not 0, is the seed of random delays in systems and in the refresh,
-	// and of a random order of shards, to see in tests that the world does not depend on them.
+	// and of a random order of shards. Tests use it to check that the world does not depend
+	// on these.
 	Chaos uint64
 }
 
 // DefaultCatchUpMax is the default of Options.CatchUpMax.
 const DefaultCatchUpMax = 5
 
-// validate fills in the defaults and panics about a limit that is broken.
+// validate fills in the defaults. It panics if a limit is broken.
 func (o Options) validate(w *world.World) Options {
 	must := func(ok bool, format string, values ...any) {
 		if !ok {
@@ -97,13 +97,13 @@ type Scheduler struct {
 	merges  map[int]*system
 	tick    tick
 	planned bool
-	running atomic.Bool // a step
-	runs    atomic.Bool // Run
+	running atomic.Bool // a step is under way
+	runs    atomic.Bool // a Run is under way
 	names   names
 	control control
 	counts  counts
 	recent  recent // of whole ticks
-	began   int64  // when the tick did, by the clock
+	began   int64  // when the tick began, by the clock
 
 	balancing balancing
 }
@@ -134,15 +134,18 @@ func New(w *world.World, o Options) *Scheduler {
 // Workers returns the number of goroutines that run systems.
 func (s *Scheduler) Workers() int { return s.options.Workers }
 
-// Add adds a system, running its constructor once for every shard. It returns an error
-// for a name that is empty or taken, for options that cannot be, for a constructor that is
-// nil, returns nil or asks for other access on one shard than on another; it panics where
-// what the constructor calls does, as world.Read of a type that is not registered. Names in
-// Before and After that nobody has are an error of the first Step. It also
-// returns an error if the system asks for access that cannot be
-// granted, or if systems are then to come before each other in a circle, or
-// world.ErrClosed; then nothing is added. A panic of the constructor is the caller's, with the
-// name of the system before its value.
+// Add adds a system. It runs the constructor once for every shard, or once for a global
+// system. It returns an error, and adds nothing,
+//
+//   - if the name is empty or taken, or the options are invalid;
+//   - if the constructor is nil, returns nil, or asks for different access on different shards;
+//   - if the system asks for access that cannot be granted;
+//   - if systems would then have to come before each other in a circle;
+//   - if the world is closed (world.ErrClosed) or broken.
+//
+// If the constructor panics, for example in world.Read of a type that is not registered, Add
+// panics with the name of the system before the value. The first Step returns an error if
+// Before or After names a system that was not added.
 func (s *Scheduler) Add(name string, construct System, options ...Option) error {
 	if name == "" || construct == nil {
 		return fmt.Errorf("scheduler: system %q needs a name and a constructor", name)
@@ -178,7 +181,7 @@ func (s *Scheduler) Add(name string, construct System, options ...Option) error 
 	return nil
 }
 
-// MustAdd is Add for systems that are known to be good; it panics on an error.
+// MustAdd is Add for systems that are known to be valid. It panics on an error.
 // It returns the scheduler, so that calls can be chained.
 func (s *Scheduler) MustAdd(name string, construct System, options ...Option) *Scheduler {
 	if err := s.Add(name, construct, options...); err != nil {
@@ -223,15 +226,17 @@ func (s *Scheduler) prepare() error {
 	return nil
 }
 
-// Step runs one tick: all systems on all shards, then the refresh. It returns
-// the context's error, without running, if the context has ended, world.ErrClosed
-// if the world is closed, and an error if a system is to come before or after one
-// that was not added. A system that panics does not stop the tick; the error joins a
-// *SystemError for each, and a *world.CallError for each function and a
-// *world.HookError for each hook that panicked in the refresh. If the world breaks, the
-// error is, or joins, a *world.BrokenError, which every later Step returns, too. A system that
-// calls runtime.Goexit, as a failing test does, does not stop it either. No
-// goroutine is left behind. Steady state allocates nothing.
+// Step runs one tick: all systems on all shards, then the refresh. It returns, without
+// running, the context's error if the context has ended, world.ErrClosed if the world is
+// closed, and an error if a system is to come before or after one that was not added.
+//
+// A system that panics does not stop the tick, nor does one that calls runtime.Goexit, as a
+// failing test does. The error joins a *SystemError for each of these, and, for the refresh, a
+// *world.CallError for each function and a *world.HookError for each hook that panicked. If
+// the world breaks, the error is, or joins, a *world.BrokenError, which every later Step
+// returns, too.
+//
+// No goroutine is left behind. Steady state allocates nothing.
 func (s *Scheduler) Step(ctx context.Context) error {
 	mustContext(ctx, "Scheduler.Step")
 	if err := ctx.Err(); err != nil {

@@ -2,11 +2,11 @@ package scheduler
 
 import "slices"
 
-// AppendState appends which systems are enabled, and where they were disabled
-// because they panicked, and what the Balancer's method of the same name appends, if
-// it has one: what the scheduler knows that decides what the next tick
-// does. Times are not in it. It is for a hash of the state, of package state, by the
-// goroutine that owns the scheduler, between ticks.
+// AppendState appends what the scheduler knows that decides what the next tick does: which
+// systems are enabled, on which shards they were disabled because they panicked, and what the
+// Balancer's method of the same name appends, if it has one. Times are not included. It is for
+// the hash of package state. Only the goroutine that owns the scheduler may call it, between
+// ticks.
 func (s *Scheduler) AppendState(dst []byte) []byte {
 	s.mustRest("AppendState")
 	for _, x := range s.sorted {

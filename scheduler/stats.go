@@ -8,21 +8,21 @@ import (
 )
 
 // Stats are what was counted and measured since the scheduler was made. Times
-// are wall time, what the operating system takes away included, and good to some
-// tens of nanoseconds: a step's ends where the next one's begins.
+// are wall time, including what the operating system takes away, and exact to some
+// tens of nanoseconds: the time of a step ends where that of the next one begins.
 type Stats struct {
 	Ticks    uint64
 	Panics   uint64
 	Overruns uint64        // ticks of Run that took longer than the budget
 	Skipped  uint64        // ticks that Run gave up
-	Slipped  time.Duration // by which Run's clock is slow
+	Slipped  time.Duration // how slow Run's clock is
 	Shifts   uint64        // decisions of the Balancer
-	Shifted  uint64        // entities that they were to move; world.Stats.Moved counts all that moved
+	Shifted  uint64        // entities that these were to move; world.Stats.Moved counts all that moved
 	Recent   Quantiles     // of the last ticks, systems, Balancer and refresh
 	Systems  []SystemStats // in the order in which they run, merges included
 }
 
-// SystemStats are those of one system.
+// SystemStats are the Stats of one system.
 type SystemStats struct {
 	Name    string
 	Global  bool
@@ -36,22 +36,22 @@ type SystemStats struct {
 	Shards  []ShardStats  // by shard; of a global system one
 }
 
-// ShardStats are those of a system on one shard.
+// ShardStats are the Stats of a system on one shard.
 type ShardStats struct {
 	Runs, Panics     uint64
 	Total, Last, Max time.Duration
-	Off              bool // it panicked here, and is not run any more
+	Off              bool // it panicked here, and no longer runs here
 }
 
-// counts are those of Stats that Run and Step keep.
+// counts are the counts of Stats that Run and Step keep.
 type counts struct {
 	Ticks, Panics, Overruns, Skipped, Shifts, Shifted uint64
 	Slipped                                           time.Duration
 }
 
-// Stats returns the counts and times. It is for the goroutine that owns the
-// scheduler, between ticks: in OnTick, for example. dst's slices are used again,
-// so that asking each tick allocates nothing.
+// Stats writes the counts and times to dst. It is for the goroutine that owns the
+// scheduler, between ticks: in OnTick, for example. It reuses the slices of dst,
+// so that a call in each tick allocates nothing.
 func (s *Scheduler) Stats(dst *Stats) {
 	if dst == nil {
 		panic("scheduler: Scheduler.Stats to a nil Stats; pass where they go")
@@ -79,7 +79,7 @@ func (s *Scheduler) Stats(dst *Stats) {
 	}
 }
 
-// add takes in one shard.
+// add adds the times of one shard.
 func (s *SystemStats) add(t *tick, p *program, at int) {
 	i := p.find(at)
 	m := &p.stepTimes[i]
@@ -95,7 +95,7 @@ func (s *SystemStats) add(t *tick, p *program, at int) {
 	s.Shards = append(s.Shards, one)
 }
 
-// record adds what the tick took, and what each system took in it.
+// record adds the time of the tick, and that of each system in it, to the recent ones.
 func (s *Scheduler) record() {
 	t := &s.tick
 	s.recent.add(t.scale.Duration(clock.Now() - s.began))

@@ -11,7 +11,8 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// step makes a tick, for a call. The helpers are gone when it returns, however it does.
+// step makes a tick, for the call that messages name. The helpers are gone when it returns, and
+// also when it panics.
 func (s *Scheduler) step(ctx context.Context, call string) (err error) {
 	if !s.running.CompareAndSwap(false, true) {
 		panic("scheduler: " + call + " while a tick runs; a world has one tick at a time")
@@ -35,11 +36,11 @@ func (s *Scheduler) step(ctx context.Context, call string) (err error) {
 		if ran {
 			return
 		}
-		if v := recover(); v != nil { // not of a system: those are caught
+		if v := recover(); v != nil { // not a panic of a system: those are caught
 			err = s.giveUp(ctx, early, v)
 			return
 		}
-		// A system has ended this goroutine; the tick is completed all the same.
+		// A system has ended this goroutine. The tick is still completed.
 		t.helpers.Add(1)
 		go t.workers[0].start()
 		t.awaitSystems()
@@ -51,7 +52,8 @@ func (s *Scheduler) step(ctx context.Context, call string) (err error) {
 	return s.endTick(ctx, early)
 }
 
-// beginTick takes the world, for a call. It returns an error if that breaks.
+// beginTick takes the world, for the call that messages name. It returns an error if the world
+// breaks.
 func (s *Scheduler) beginTick(call string) (w world.Tick, err error) {
 	defer func() { // without a panic there is nothing to recover
 		if v := recover(); v != nil {
@@ -79,8 +81,7 @@ func (s *Scheduler) endTick(ctx context.Context, early []*SystemError) error {
 	return s.refresh(ctx, early)
 }
 
-// refresh makes the refresh and settles the tick. If the world breaks, the tick is over all
-// the same.
+// refresh makes the refresh and settles the tick. If the world breaks, the tick is over, too.
 func (s *Scheduler) refresh(ctx context.Context, early []*SystemError) (err error) {
 	t := &s.tick
 	done := false
@@ -107,7 +108,7 @@ func (s *Scheduler) refresh(ctx context.Context, early []*SystemError) (err erro
 // giveUp ends a tick that cannot be completed, for a fault of the scheduler itself.
 func (s *Scheduler) giveUp(ctx context.Context, early []*SystemError, v any) error {
 	t := &s.tick
-	t.unfinished.Store(0) // nobody waits for the program that this goroutine had
+	t.unfinished.Store(0) // so that no worker waits for the program that this goroutine had
 	t.finish()
 	var broken *world.BrokenError
 	errors.As(t.world.Break(v), &broken)
@@ -151,9 +152,9 @@ func (x *system) holds(w *world.World) (all bool, err *SystemError) {
 	return true, nil
 }
 
-// settle draws the sums of a tick that is over, and joins its panics: those of
-// conditions, then by shard and in order of the systems, then those of global
-// systems, then that of the balancer, then those of functions and those of hooks in
+// settle adds up a tick that is over, and joins its panics: those of
+// conditions, then those of systems, by shard and in order of the systems, then those of
+// global systems, then that of the balancer, then those of functions and those of hooks in
 // the refresh, by shard, then that of a Recorder, and what broke the world.
 func (s *Scheduler) settle(ctx context.Context, early []*SystemError, broken *world.BrokenError) error {
 	t := &s.tick
@@ -206,7 +207,7 @@ func (s *Scheduler) settle(ctx context.Context, early []*SystemError, broken *wo
 	return errors.Join(all...)
 }
 
-// broke counts and logs what broke the world.
+// broke counts and logs the panic that broke the world.
 func (s *Scheduler) broke(e *world.BrokenError) error {
 	s.counts.Panics++
 	if l := s.options.Logger; l != nil {
@@ -223,7 +224,7 @@ func (s *Scheduler) notify(e *world.CallError) {
 	}
 }
 
-// applyHookPolicy does what the policy says with a hook that panicked.
+// applyHookPolicy applies the policy to a hook that panicked.
 func (s *Scheduler) applyHookPolicy(e *world.HookError) {
 	s.counts.Panics++
 	switch s.options.IfPanics {
@@ -237,7 +238,7 @@ func (s *Scheduler) applyHookPolicy(e *world.HookError) {
 	}
 }
 
-// applyPolicy does what the policy of a system that panicked says.
+// applyPolicy applies the policy of a system that panicked.
 func (s *Scheduler) applyPolicy(e *SystemError) {
 	s.counts.Panics++
 	x := e.system

@@ -7,27 +7,26 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// System is the constructor of a system. It runs once per shard, declares its
-// access by asking the Build for it, and returns what to run each tick. The
-// function's local variables are the system's state in that shard. It must
-// declare the same on every shard. Of a global system it runs once.
+// System is the constructor of a system. It runs once per shard, asks the Build for the access
+// that the system needs, and returns the function to run each tick. The
+// constructor's local variables are the system's state in that shard. It must
+// ask for the same on every shard. For a global system it runs once.
 type System func(b *world.Build) func(c *world.Context)
 
 // system is a System that was added, or the merge of an accumulator.
 //
-// Ownership: the scheduler's goroutine between ticks. enabled and pardoned are
-// anyone's. A
-// shard's element of off belongs to who runs the shard.
+// Ownership: the scheduler's goroutine between ticks. Any goroutine may use enabled and
+// reenabled. A shard's element of off belongs to the worker that runs the shard.
 type system struct {
 	options
 	name      string
 	run       []func(*world.Context) // by shard; of a global system one
 	access    []*world.Access        // likewise
-	off       []bool                 // likewise: it panicked there, and is not run any more
+	off       []bool                 // likewise: it panicked there, and no longer runs there
 	enabled   atomic.Bool
 	reenabled atomic.Bool // it is to run on all shards again
-	recent    recent      // what its runs in a tick took
-	merges    bool        // it is not the user's: it merges an accumulator
+	recent    recent      // how long its runs in a tick took
+	merges    bool        // the scheduler added it: it merges an accumulator
 }
 
 // build runs a constructor for every shard.
@@ -57,7 +56,8 @@ func build(w *world.World, name string, construct System, o options) (*system, e
 	return s, nil
 }
 
-// constructOn runs a constructor for a shard. A panic of it goes on with the system's name.
+// constructOn runs a constructor for a shard. If that panics, it panics with the system's name
+// before the value.
 func constructOn(w *world.World, shard int, name string, construct System) (func(*world.Context), *world.Access) {
 	b := world.NewBuild(w, shard, name)
 	defer func() {
@@ -73,7 +73,7 @@ func constructOn(w *world.World, shard int, name string, construct System) (func
 	return run, b.Finish()
 }
 
-// onShard is what is said of a shard in messages, nothing of a global system.
+// onShard returns what messages say of a shard, or nothing for a global system.
 func onShard(shard int) string {
 	if shard == world.AllShards {
 		return ""
@@ -91,8 +91,8 @@ func newSystem(w *world.World, name string, o options) *system {
 	return s
 }
 
-// newMerge makes the system that merges an accumulator, after the system that is
-// the last to add to it.
+// newMerge makes the system that merges an accumulator. after is the last system that adds to
+// it.
 func newMerge(w *world.World, resource int, after *system) *system {
 	s := newSystem(w, fmt.Sprintf("merge %q", w.ResourceName(resource)), options{global: true, stage: after.stage, every: 1})
 	s.merges = true

@@ -22,7 +22,7 @@ type tick struct {
 	systems  []*system
 	due, ran []bool    // by system: in this tick, in the last one
 	took     []int64   // by system: scratch
-	programs []program // by shard, the last that of the global systems
+	programs []program // by shard; the last is that of the global systems
 	global   *program  // the last, if it has steps
 	order    []int32   // the shards' programs, costliest first
 	fences   []countdown
@@ -35,11 +35,11 @@ type tick struct {
 
 	workers []*worker
 	helpers sync.WaitGroup
-	called  bool // the helpers
-	small   bool // the last tick was over soon
+	called  bool // the helpers were started in this tick
+	small   bool // the last tick was short
 	scale   clock.Scale
 
-	observed bool // something of the observer is on
+	observed bool // the observer has something to do
 	observer
 }
 
@@ -65,8 +65,8 @@ func (t *tick) init(w *world.World, workers int) {
 	}
 }
 
-// begin sets the tick up: every program at its first step, and the coordinator
-// about to run it, with the others if that is worth while.
+// begin sets the tick up: every program is at its first step, and the coordinator
+// is about to run, with the other workers if that is worth while.
 func (t *tick) begin(w world.Tick) {
 	t.world, t.number = w, w.Number()
 	t.made++
@@ -107,8 +107,8 @@ func (t *tick) begin(w world.Tick) {
 	}
 }
 
-// more reports whether a system runs that did not in the last tick, so that what
-// the last tick took says nothing.
+// more reports whether a system runs that did not run in the last tick, so that the time of
+// the last tick says nothing about this one.
 func (t *tick) more() bool {
 	for i, due := range t.due {
 		if due && !t.ran[i] {
@@ -136,8 +136,7 @@ func (t *tick) finish() {
 	t.workers[0].callAt = never
 }
 
-// settle draws the sums of the tick: what programs cost, and whether it was over
-// soon.
+// settle adds up the tick: what programs cost, and whether it was short.
 func (t *tick) settle() {
 	spent := int64(0)
 	for i := range t.programs {

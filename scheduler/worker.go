@@ -14,27 +14,27 @@ import (
 // worker is one of the goroutines that run programs; number 0 is the
 // coordinator.
 //
-// Ownership: the goroutine itself; the coordinator between ticks. running and
-// since may be read by the watchdog.
+// Ownership: the goroutine itself; the coordinator between ticks. The watchdog may read
+// running and since.
 type worker struct {
 	number   int
-	start    func()  // its goroutine; of the coordinator, the one that takes its place
+	start    func()  // its goroutine; the coordinator's, the one that takes its place
 	mine     []int32 // the programs it ran last, costliest first
 	own, all cursor  // in mine, and in the tick's order
-	now      int64   // when the last thing it did was done
-	callAt   int64   // when it calls the others; never, but of the coordinator
+	now      int64   // when it last finished something
+	callAt   int64   // when it calls the others; only the coordinator does
 	backoff  backoff
 	chance   rand.PCG // for chaos
 
 	running atomic.Pointer[step]
 	since   atomic.Int64
-	told    int64 // of which since the watchdog has told; the watchdog's
+	told    int64 // the value of since that the watchdog reported last; the watchdog's
 	_       [64]byte
 }
 
 const (
-	// aloneMax is how long the coordinator works by itself when
-	// the last tick was over sooner: to wake others costs a few microseconds.
+	// aloneMax is how long the coordinator works by itself, if the last tick took less than
+	// that: to wake others costs a few microseconds.
 	aloneMax = 20 * time.Microsecond
 	// sortTicks is how many ticks go by between sorting the programs by cost.
 	sortTicks = 16
@@ -42,10 +42,10 @@ const (
 	never = math.MaxInt64
 )
 
-// arrange gives each worker the programs it ran last, costliest first. That of
-// the global systems comes before all others: shards may be waiting for it. A worker
-// who is alone has no one to level with, and runs the shards by number: what it does can
-// be done again, step by step.
+// arrange gives each worker the programs it ran last, costliest first. The program of the
+// global systems comes before all others, because shards may be waiting for it. A single
+// worker has no load to share, and runs the shards by number, so that its steps can be
+// repeated in the same order.
 func (t *tick) arrange() {
 	if t.made%sortTicks == 1 && len(t.workers) > 1 {
 		slices.SortFunc(t.order, func(a, b int32) int {
@@ -66,7 +66,7 @@ func (t *tick) arrange() {
 	}
 }
 
-// pick claims a program for w: of its own the costliest, or else of all.
+// pick claims a program for w: the costliest of its own, or else the costliest of all.
 func (t *tick) pick(w *worker) *program {
 	if t.global != nil && t.take(t.global) {
 		return t.global
@@ -79,12 +79,12 @@ func (t *tick) pick(w *worker) *program {
 
 // cursor is a place in a list of programs.
 type cursor struct {
-	from int // those before are known to be finished
-	next int // where to look next: those before were left at a fence
+	from int // programs before this are known to be finished
+	next int // where to look next: programs before this were left at a fence
 }
 
-// scan claims the next program of a list that can get on. It goes round the list,
-// so that behind each fence the costliest comes first again.
+// scan claims the next program of a list that can go on. It goes round the list,
+// so that behind each fence the costliest program comes first again.
 func (t *tick) scan(list []int32, c *cursor) *program {
 	for c.from < len(list) && t.programs[list[c.from]].state.Load() == finished {
 		c.from++
@@ -105,7 +105,7 @@ func (t *tick) scan(list []int32, c *cursor) *program {
 	return nil
 }
 
-// take claims a program if it can get on.
+// take claims a program if it can go on.
 func (t *tick) take(p *program) bool {
 	state := p.state.Load()
 	return t.runnable(state) && p.state.CompareAndSwap(state, claimed)
@@ -129,7 +129,7 @@ func (t *tick) runSystems(w *worker) {
 	w.backoff.end()
 }
 
-// newWorker makes a worker. Where a system ends its goroutine, another goroutine
+// newWorker makes a worker. If a system ends the worker's goroutine, another goroutine
 // takes its place.
 func (t *tick) newWorker(number int) *worker {
 	w := &worker{number: number, callAt: never, backoff: backoff{gate: &t.gate}}
@@ -149,8 +149,7 @@ func (t *tick) newWorker(number int) *worker {
 	return w
 }
 
-// call starts the other workers' goroutines, once in a tick. It is the
-// coordinator's.
+// call starts the other workers' goroutines, once in a tick. Coordinator only.
 func (t *tick) call(w *worker) {
 	w.callAt = never
 	if t.called {

@@ -130,7 +130,7 @@ func (k Kinds) Resend(l *Queue, kind int, flags RequestFlags, h handle.Handle, e
 	return info.any.cells(p), nil
 }
 
-// check returns an error for requests that no sender can have sent.
+// check returns an error for requests that no sender can have sent, or that change nothing.
 func (k Kinds) check(kind int, flags RequestFlags) error {
 	if kind < 0 || kind >= k.Len() {
 		return errNoKind

@@ -23,9 +23,9 @@ const (
 	largeBytes = 16 << 10
 )
 
-// take allocates n zeroed values. A large run is touched at once, page by page, so that
-// its pages are likely to follow each other in the machine's memory as they do in the
-// program's: rows are filled column by column in turns, and pages that come in turns
+// take allocates n zeroed values. It touches a large run at once, page by page, so that its
+// pages are likely to be neighbours in physical memory as they are in virtual memory. Without
+// that, creates would touch the pages of several columns in turns, and pages that alternate
 // make a loop over a million entities a tenth slower.
 func take[T any](m *memory, n int) []T {
 	data := make([]T, n)

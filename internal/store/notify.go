@@ -8,8 +8,9 @@ import (
 
 // BeginNotify takes what was noted since the last time, for the Append methods to return
 // until EndNotify. Rows must not move meanwhile; new changes are noted for the next time.
-// Each atom is reported once, by how it differs from the last time. A created atom is reported
-// as created, with the components that it has by now, and otherwise at most as destroyed.
+// Each atom is reported once, by what has become of it since the last time. A created atom is
+// reported as created, with the components that it has by now, and otherwise at most as
+// destroyed.
 func (s *Shard) BeginNotify() {
 	s.changes, s.notifying = s.notifying, s.changes
 	t := &s.notifying
