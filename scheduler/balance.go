@@ -9,8 +9,8 @@ import (
 )
 
 // Balancer decides which shards hand entities over to which others. Level makes the
-// built-in one; one that plays recorded decisions back makes a replay of a run whose
-// own balancer went by cost.
+// built-in one. To replay a run in which the Balancer decided by cost, use one that plays the
+// recorded decisions back.
 type Balancer interface {
 	// Balance appends its decisions for a tick to dst and returns it. The goroutine in
 	// Step calls it once in each tick, when all systems have run and before the refresh,

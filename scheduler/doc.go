@@ -8,6 +8,6 @@
 // never waits. The refresh ends the tick.
 //
 // The world depends neither on the number of workers nor on which worker runs which shard:
-// the order of the systems on a shard is fixed, and fences order what one shard reads of
-// another.
+// the order of the systems on a shard is fixed, and fences order systems on different shards
+// that use the same data.
 package scheduler

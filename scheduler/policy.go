@@ -37,8 +37,8 @@ type Overrun int
 
 // The policies.
 const (
-	// CatchUp makes the ticks that are due follow at once while there are at most
-	// CatchUpMax of them. Beyond that, it gives up all that are due.
+	// CatchUp makes the ticks that are due follow at once while Run is at most CatchUpMax
+	// ticks behind. When it is further behind, it gives up all of them but the last.
 	CatchUp Overrun = iota
 	// Skip gives up all ticks that are due. The next one is made at its time.
 	Skip

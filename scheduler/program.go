@@ -204,7 +204,7 @@ func (t *tick) recovered(w *worker, p *program, value any) (again bool) {
 	return true
 }
 
-// giveUp hands over a program whose worker is ending.
+// giveUp hands over a program when its worker's goroutine is ending.
 func (t *tick) giveUp(p *program) {
 	state := int64(ready)
 	if p.next == len(p.steps) {

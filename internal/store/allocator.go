@@ -30,7 +30,7 @@ func newAllocator(space *Space, id int) Allocator {
 // freshAtOnce is the least number of indexes that go to the free list at a time.
 const freshAtOnce = 64
 
-// take gives a handle, whose slot is not written yet. The free list must not be empty.
+// take gives a handle. It does not write the slot. The free list must not be empty.
 func (h *Allocator) take() handle.Handle {
 	n := len(h.free) - 1
 	i := h.free[n]
@@ -96,5 +96,5 @@ func (h *Allocator) recycle(dead handle.Handle) {
 // Free returns the number of indexes in the free list.
 func (h *Allocator) Free() int { return len(h.free) }
 
-// Retired returns the number of slots whose versions are used up.
+// Retired returns the number of slots with no version left.
 func (h *Allocator) Retired() int { return h.retired }

@@ -82,8 +82,7 @@ func (t *Table) head(f *Filter, most int, do func(Rows)) {
 	}
 }
 
-// Field is a component's place in a bundle: a struct whose fields are
-// components.
+// Field is a component's place in a bundle, which is a struct of components.
 type Field struct {
 	Component int
 	Offset    uintptr
@@ -96,8 +95,8 @@ type Field struct {
 // then stay in the first-level cache.
 const adoptAtOnce = 64
 
-// AdoptPlain stores the atoms of creates whose payloads are bundles without
-// pointers, and decides their outcomes.
+// AdoptPlain stores the atoms of creates with bundles without pointers as payloads, and
+// decides their outcomes.
 //
 // Safety: as of StorePlain; a pending handle has a slot.
 func AdoptPlain(s *Shard, t *Table, fields []Field, creates []PendingRequest) {

@@ -12,7 +12,7 @@ import (
 // Column holds every row of one component, chunk by chunk. The rows of a chunk
 // are one contiguous []T.
 //
-// A chunk whose table lacks the component has no rows here.
+// Chunks of tables without the component have no rows here.
 //
 // Invariants: rows are never reallocated. While a tick runs, an entry of the directory
 // that was made is not changed, and every later directory has it.

@@ -42,7 +42,7 @@ type Lookup struct {
 // directoryRef is a home's entry in the directory. One comparison with end refuses every handle
 // that was not made here, whatever its bits.
 //
-// Invariants: table has a page for every index of the home whose handles are below end. end
+// Invariants: table has a page for every index of the home with handles below end. end
 // never shrinks. Pages never move and are never freed. A table that was replaced stays
 // valid for its readers.
 //

@@ -83,7 +83,7 @@ func (s *Space) Spare(l Loc) {
 	}
 }
 
-// held is a request to destroy whose outcome is put off: whether the entity dies is
+// held is a request to destroy with an outcome that is put off: whether the entity dies is
 // decided after all requests are applied.
 type held struct {
 	request PendingRequest

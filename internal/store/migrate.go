@@ -19,7 +19,7 @@ import (
 // taken it in, so a look-up finds it all the time.
 //
 // Ownership: the shard's owner. Between those two, in CopyIncoming, each target sets refused
-// in the elements of to whose atoms it refuses.
+// in the elements of to for the atoms that it refuses.
 type migration struct {
 	requests []migrationRequest
 	partials []partialMigration

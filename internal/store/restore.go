@@ -12,7 +12,7 @@ import (
 var (
 	// ErrHandle is returned for a handle that this world never gives.
 	ErrHandle = errors.New("world: no handle of this world")
-	// ErrGiven is returned for a handle whose slot was given already.
+	// ErrGiven is returned for a handle if its slot was given already.
 	ErrGiven = errors.New("world: slot is given already")
 	// ErrUsed is returned when handles are given again in a world that has given some.
 	ErrUsed = errors.New("world: handles were given before")
@@ -21,7 +21,7 @@ var (
 // Restore gives the handles that another world had given. Between NewRestore and
 // Finish the homes give no others.
 //
-// Invariants: a slot whose generation is 0 was not given.
+// Invariants: a slot with generation 0 was not given.
 //
 // Ownership: one goroutine, of an idle world, while no port is in use.
 type Restore struct {

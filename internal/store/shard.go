@@ -47,7 +47,7 @@ type Shard struct {
 	cut        []*Chunk        // scratch of Retag
 	remoteDead []handle.Handle // dead with their home in another shard
 	flagged    []handle.Handle // with flags to publish; none has left since
-	portDead   []handle.Handle // dead whose home is the port allocator
+	portDead   []handle.Handle // dead with their home in the port allocator
 	staging    uint32          // stagedBit if the refresh stages what it stores, or 0
 	// applying counts the requests that ApplyRequests has begun, while it runs.
 	applying  int

@@ -17,7 +17,7 @@ import (
 // generation of an alive slot equals the low word of its handle, and checking a handle is one
 // comparison.
 //
-// Invariants: the version only grows. A slot whose version is used up is
+// Invariants: the version only grows. A slot with no version left is
 // retired and never handed out again. While generation says alive, loc names the row
 // that holds the atom.
 //
