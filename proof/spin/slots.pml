@@ -3,8 +3,8 @@
  * requests, and what a refresh does meanwhile. See docs/design.md, "Handles and slots"
  * and "The tick". Checked exhaustively by ./check.
  *
- *   PORTS ports ── lane ──▶ refresh ── pool ──▶ ports      SLOTS slots, VERSIONS versions
- *         └────── recalled ──────▶                         LANE requests in a lane
+ *   PORTS ports ── queue ──▶ refresh ── pool ──▶ ports      SLOTS slots, VERSIONS versions
+ *         └────── recalled ──────▶                         QUEUE requests in a queue
  *
  * One transition is what the code does with one atomic operation, with one locked
  * section, or with memory that nobody else looks at. Memory is sequentially consistent,
@@ -12,9 +12,9 @@
  *
  * What is simpler than the code, and why nothing is lost by it:
  *   - A port takes one handle at a time, so it has none in hand: those are its own.
- *   - An epoch is "this one" or "an earlier one", which is all that Lane.Drain asks: what
+ *   - An epoch is "this one" or "an earlier one", which is all that Queue.Drain asks: what
  *     carries the epoch becomes old when it is raised.
- *   - Room in a lane, once seen, stays until the port uses it. So looking for it is one
+ *   - Room in a queue, once seen, stays until the port uses it. So looking for it is one
  *     transition with what follows.
  *   - Setting the bit of a port that has it already changes nothing, so Port.activate is
  *     one transition.
@@ -23,7 +23,7 @@
  *   - No port decides by what the steps from store to release write: those are one
  *     transition.
  *   - A batch that is taken back is one create, told of and not sent.
- *   - The veil over what a refresh creates and destroys at once is left out: from store
+ *   - The staging over what a refresh creates and destroys at once is left out: from store
  *     to sweep is one transition to whoever asks.
  *   - The parallel steps of a refresh touch one slot each, so one process does them.
  *
@@ -39,8 +39,8 @@
 #ifndef VERSIONS
 #define VERSIONS 3
 #endif
-#ifndef LANE
-#define LANE 2
+#ifndef QUEUE
+#define QUEUE 2
 #endif
 #ifndef BROKEN
 #define BROKEN 0
@@ -53,10 +53,10 @@
 #define NOT_ACTIVE_AGAIN   6 /* a port with requests left over is not looked at again */
 #define NO_LOCK            7 /* handles are taken from the pool without the lock */
 #define NO_MARK_CHECK      8 /* who destroys does not look whether another has */
-#define WRONG_ORDER        9 /* lanes are read from the last port to the first */
+#define WRONG_ORDER        9 /* queues are read from the last port to the first */
 #define TOLD_TOO_EARLY    10 /* outcomes are told before the slots are freed */
 #define RECALLED_AS_IS    11 /* what is recalled goes into the pool as it is */
-#define CLOSED_TOO_EARLY  12 /* a closed port is forgotten with requests in its lane */
+#define CLOSED_TOO_EARLY  12 /* a closed port is forgotten with requests in its queue */
 
 /* A handle is slot * VERSIONS + version - 1; a set of them has a bit for each. */
 #define HANDLES (SLOTS * VERSIONS)
@@ -83,10 +83,10 @@ byte pool[SLOTS], poolN;           /* used handles, for all ports */
 short recalled;                    /* handles that were told of, and taken back */
 
 /* Of each port. */
-byte lane_h[PORTS * LANE];         /* the handle that each request in the lane concerns */
-bool lane_create[PORTS * LANE];    /* create or destroy */
-bool lane_old[PORTS * LANE];       /* sent in an earlier epoch */
-byte published[PORTS];             /* requests in the lane */
+byte queue_h[PORTS * QUEUE];         /* the handle that each request in the queue concerns */
+bool queue_create[PORTS * QUEUE];    /* create or destroy */
+bool queue_old[PORTS * QUEUE];       /* sent in an earlier epoch */
+byte published[PORTS];             /* requests in the queue */
 byte taken[PORTS];                 /* taken by the refresh, and still holding room */
 bool flagged[PORTS];               /* its bit in ports.active */
 bool loading[PORTS];               /* it has loaded the epoch, and not published yet */
@@ -103,7 +103,7 @@ bool accepted[PORTS];              /* the call that sent the last request has re
 byte must[PORTS];                  /* requests that this refresh has to take */
 byte first[HANDLES];               /* the first port whose destroy it has to take, or NONE */
 
-#define ROOM(p) (published[p] + taken[p] < LANE)
+#define ROOM(p) (published[p] + taken[p] < QUEUE)
 
 /* take_used takes a handle from the pool. */
 inline take_used(h) {
@@ -148,9 +148,9 @@ inline pick(h, set) {
 #define KNOWN ((told & ~dead) | ((told & dead) & -(told & dead)))
 
 inline publish(p, h, create) {
-	lane_h[p * LANE + published[p]] = h;
-	lane_create[p * LANE + published[p]] = create;
-	lane_old[p * LANE + published[p]] = loaded_old[p];
+	queue_h[p * QUEUE + published[p]] = h;
+	queue_create[p * QUEUE + published[p]] = create;
+	queue_old[p * QUEUE + published[p]] = loaded_old[p];
 	published[p]++;
 	loading[p] = false; loaded_old[p] = false;
 	accepted[p] = false
@@ -228,7 +228,7 @@ end:
 }
 
 /* The refresh's own. */
-#define ALL (PORTS * LANE)
+#define ALL (PORTS * QUEUE)
 byte creates[ALL], createsN;
 byte others[ALL], sender[ALL], othersN;
 bool look[PORTS];                  /* the port had its bit set */
@@ -261,10 +261,10 @@ inline raise() {
 		i = 0;
 		do
 		:: i < published[p] ->
-			lane_old[p * LANE + i] = true;
-			h = lane_h[p * LANE + i];
+			queue_old[p * QUEUE + i] = true;
+			h = queue_h[p * QUEUE + i];
 			if
-			:: i < must[p] && !lane_create[p * LANE + i] && first[h] == NONE -> first[h] = p
+			:: i < must[p] && !queue_create[p * QUEUE + i] && first[h] == NONE -> first[h] = p
 			:: else
 			fi;
 			i++
@@ -284,7 +284,7 @@ inline collect() {
 }
 
 /* A request of the port that is read is there, and of an earlier epoch. */
-#define OFFERS(p) (look[p] && published[p] > 0 && (lane_old[p * LANE] || BROKEN == NO_EPOCH_CHECK))
+#define OFFERS(p) (look[p] && published[p] > 0 && (queue_old[p * QUEUE] || BROKEN == NO_EPOCH_CHECK))
 
 #if BROKEN == WRONG_ORDER
 #define NTH(p) (PORTS - 1 - p)
@@ -294,9 +294,9 @@ inline collect() {
 
 /* take takes the next request of a port. */
 inline take(p) {
-	h = lane_h[p * LANE];
+	h = queue_h[p * QUEUE];
 	if
-	:: lane_create[p * LANE] ->
+	:: queue_create[p * QUEUE] ->
 		creates[createsN] = h;
 		createsN++
 	:: else ->
@@ -304,14 +304,14 @@ inline take(p) {
 		sender[othersN] = p;
 		othersN++
 	fi;
-	for (i : 1 .. LANE - 1) {
-		lane_h[p * LANE + i - 1] = lane_h[p * LANE + i];
-		lane_create[p * LANE + i - 1] = lane_create[p * LANE + i];
-		lane_old[p * LANE + i - 1] = lane_old[p * LANE + i]
+	for (i : 1 .. QUEUE - 1) {
+		queue_h[p * QUEUE + i - 1] = queue_h[p * QUEUE + i];
+		queue_create[p * QUEUE + i - 1] = queue_create[p * QUEUE + i];
+		queue_old[p * QUEUE + i - 1] = queue_old[p * QUEUE + i]
 	}
 	published[p]--;
-	i = p * LANE + published[p];
-	lane_h[i] = 0; lane_create[i] = false; lane_old[i] = false;
+	i = p * QUEUE + published[p];
+	queue_h[i] = 0; queue_create[i] = false; queue_old[i] = false;
 	taken[p]++;
 	if
 	:: must[p] > 0 -> must[p]--
@@ -324,7 +324,7 @@ inline take(p) {
 	h = 0; i = 0
 }
 
-/* leave ends the reading of a lane. What was sent after the cut is left to the next. */
+/* leave ends the reading of a queue. What was sent after the cut is left to the next. */
 inline leave(p) {
 	assert(must[p] == 0);              /* what was sent before the cut is taken */
 #if BROKEN != NOT_ACTIVE_AGAIN
@@ -419,14 +419,14 @@ inline sweep() {
 	due = 0; h = 0
 }
 
-/* release gives the lanes' room back. */
+/* release gives the queues' room back. */
 inline release() {
 	for (p : 0 .. PORTS - 1) { taken[p] = 0 }
 	p = 0
 }
 
 #ifdef CLOSE
-/* retire lets go of closed ports once their lanes are empty. */
+/* retire lets go of closed ports once their queues are empty. */
 inline retire() {
 	for (p : 0 .. PORTS - 1) {
 		if
@@ -463,9 +463,9 @@ inline tell() {
 		if
 		:: (told & ~dead & ~recalled & BIT(h)) && TO_COME(h) ->    /* then its create is on the way */
 			for (p : 0 .. PORTS - 1) {
-				for (i : 0 .. LANE - 1) {
+				for (i : 0 .. QUEUE - 1) {
 					if
-					:: i < published[p] && lane_create[p * LANE + i] && lane_h[p * LANE + i] == h -> found = true
+					:: i < published[p] && queue_create[p * QUEUE + i] && queue_h[p * QUEUE + i] == h -> found = true
 					:: else
 					fi
 				}
