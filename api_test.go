@@ -126,7 +126,7 @@ func receiver(d *ast.FuncDecl) string {
 	if d.Recv == nil {
 		return ""
 	}
-	return embedded(d.Recv.List[0].Type)
+	return typeName(d.Recv.List[0].Type)
 }
 
 // text returns a node in one line.

@@ -21,7 +21,7 @@ type Options struct {
 
 // Recorder writes a log of what a world is given.
 //
-// Each tick is written by one Write, when its refresh is done but for telling
+// Each tick is written by one Write, when its refresh is done but for notifying of
 // outcomes: a process that dies leaves all ticks that its senders can know of. Nothing is
 // buffered here; hand in a file, or a bufio.Writer if it matters less. In steady
 // state it allocates nothing.

@@ -401,7 +401,7 @@ func TestHookMisuse(t *testing.T) {
 	require.Equal(t, "unknown", world.Event(33).String())
 }
 
-// TestHookAllocates counts what telling allocates in steady state: nothing.
+// TestHookAllocates counts what notifying hooks allocates in steady state: nothing.
 func TestHookAllocates(t *testing.T) {
 	f := newFixture(t, world.Options{Shards: 2})
 	n := 0

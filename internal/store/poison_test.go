@@ -18,7 +18,7 @@ func mustCheck(t *testing.T) {
 }
 
 // poisoned is a number whose row is used no longer.
-const spoilt = int64(-0x2424242424242425) // bytes of store.Poison
+const poisoned = int64(-0x2424242424242425) // bytes of store.Poison
 
 // TestOutdated uses a view of rows in every way, after the view epoch that it was made in.
 func TestOutdated(t *testing.T) {
@@ -76,7 +76,7 @@ func TestOutdatedShift(t *testing.T) {
 			kept := use()
 			other := s.texts.At(l)
 			s.space.Shift(s.columns)
-			require.Equal(t, spoilt, *kept)
+			require.Equal(t, poisoned, *kept)
 			require.Equal(t, int64(3), *s.numbers.At(l))
 			require.Same(t, s.numbers.At(l), store.Value[int64](store.Atom{Chunk: table.Chunks()[0], Row: l.Row()}, number))
 			require.Same(t, other, s.texts.At(l), "nobody had it")
@@ -109,11 +109,11 @@ func TestOutdatedRows(t *testing.T) {
 	kept := s.numbers.At(s.space.Locate(all[15]))
 	_, err := sh.Change(s.space.Locate(all[15]), set())
 	require.NoError(t, err)
-	require.Equal(t, spoilt, *kept, "its row is given up")
+	require.Equal(t, poisoned, *kept, "its row is given up")
 
 	kept = s.numbers.At(s.space.Locate(all[0]))
 	require.NoError(t, sh.Table(set(number)).Retag(set(text), func(store.Rows) {}))
-	require.Equal(t, spoilt, *kept, "its column is")
+	require.Equal(t, poisoned, *kept, "its column is")
 	require.NoError(t, sh.Table(set(text)).Retag(set(number), func(store.Rows) {}))
 	require.Same(t, kept, s.numbers.At(s.space.Locate(all[0])))
 	require.Zero(t, *kept)
@@ -129,6 +129,6 @@ func TestOutdatedChunk(t *testing.T) {
 	require.Equal(t, int64(3), *kept)
 	s.mustCreate(s.shards[0], 1)
 	s.refresh()
-	require.Equal(t, spoilt, *kept)
+	require.Equal(t, poisoned, *kept)
 	require.Equal(t, int64(3), *s.numbers.At(s.space.Locate(h)))
 }
