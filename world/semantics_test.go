@@ -66,20 +66,26 @@ var semantics = []struct {
 }
 
 // notes stand below the table.
-const notes = `A cell is the answer now; after a comma, what is done at once; after an arrow, the outcome that the refresh decides for the request.
-At the refresh, whatever is asked, pending becomes alive (and is then found by the requests of the same refresh) and dying becomes stale;
-alive becomes stale where the table says marked, or applied for Destroy.
+const notes = `A cell is the answer now; after a comma, what is done at once; after an arrow, the outcome that the
+refresh decides for the request. At the refresh, whatever is asked, pending becomes alive (and is
+then found by the requests of the same refresh) and dying becomes stale; alive becomes stale where
+the table says marked, or applied for Destroy.
 
-- Pending: a port was given the handle, the refresh has yet to store the atom. Unused: the handle that a free slot would give next.
-- That an entity is dying is known to its owner alone, and to the idle World: elsewhere and to a Port it is alive until the refresh.
-- A Context's own Get finds the atoms of its own shard; of others it gets nil, and a copy through ReadForeign.
+- Pending: a port was given the handle, and the refresh has yet to store the entity. Unused: the
+  handle that a free slot would give next.
+- That an entity is dying is known to its owner alone, and to the idle World: elsewhere and to a
+  Port it is alive until the refresh.
+- A Context's own Get finds the entities of its own shard. For those of other shards it gives nil;
+  ReadForeign gives a copy.
 - A Port has no Get: it asks, and the refresh fills in the answer.
-- A Move is done when all else that the refresh was asked for is; the last one counts, and who was destroyed after all does not move.
+- A Move is done after everything else that the refresh was asked for. The last one counts, and an
+  entity that was destroyed after all does not move.
 - Send by a World is delivered in the next tick like what the last refresh applied.
-- Pending in the last column of a Port: the create is in the same refresh. Of a handle whose create is not sent by then all is gone:
-  it is in a batch, or is the next of a slot that ports create from, which nobody was told.
-- An EntityContext, in a function, does at once what concerns its own entity (Set, Flag, Destroy) and what it creates; its other requests are
-  the next refresh's, and are answered as a Context's.
+- Pending in the last column of a Port: the create is in the same refresh. If the create is not sent
+  by then the outcome is gone: it is in a batch, or the handle is the next of a slot that ports
+  create from, and no caller was given it.
+- An EntityContext, in a function, does at once what concerns its own entity (Set, Flag, Destroy)
+  and what it creates; its other requests are the next refresh's, and are answered as a Context's.
 `
 
 const (
