@@ -58,7 +58,7 @@ func (r *Relation) do(by world.Actor, h handle.Handle, c change) error {
 		return r.requests.Send(by, h, c)
 	}
 	r.requests.Check(by)
-	if !w.Idle() {
+	if !r.driver.Idle() {
 		if err := w.Err(); err != nil {
 			return err
 		}

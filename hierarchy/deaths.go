@@ -2,7 +2,7 @@ package hierarchy
 
 import (
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/world"
+	"github.com/atoll-sim/atoll/internal/drive"
 )
 
 // adapter is a relation as the world sees it, so that the methods are not among
@@ -21,7 +21,7 @@ func (k adapter) Settle() {
 
 // Spare spares those that have living children, if that is the policy, and their
 // ancestors among the dying: these have a living child then.
-func (k adapter) Spare(d *world.DyingSet) bool {
+func (k adapter) Spare(d *drive.DyingSet) bool {
 	if k.options.OnParentDeath != Refuse {
 		return false
 	}
@@ -47,7 +47,7 @@ func (k adapter) refuseDeath(h handle.Handle) {
 }
 
 // hasLiving reports whether h has a child that is not dying.
-func (k adapter) hasLiving(d *world.DyingSet, h handle.Handle) bool {
+func (k adapter) hasLiving(d *drive.DyingSet, h handle.Handle) bool {
 	n := k.tree.look(h)
 	if !n.hasList() {
 		return false
@@ -63,7 +63,7 @@ func (k adapter) hasLiving(d *world.DyingSet, h handle.Handle) bool {
 // Spread takes the dying out of the relation and does to their children what the
 // policy says. Children that it marks are taken out with their parent; those of
 // them that are parents wait in k.dying.
-func (k adapter) Spread(d *world.DyingSet, from int) {
+func (k adapter) Spread(d *drive.DyingSet, from int) {
 	if k.options.OnParentDeath == Grandparent {
 		k.bequeath(d, from)
 	}
@@ -93,7 +93,7 @@ func (r *Relation) give() {
 
 // bequeath notes who gets the living children of the dying, while all links are
 // there to be followed.
-func (k adapter) bequeath(d *world.DyingSet, from int) {
+func (k adapter) bequeath(d *drive.DyingSet, from int) {
 	for _, h := range d.All()[from:] {
 		n := k.tree.look(h)
 		if !n.hasList() {
@@ -115,7 +115,7 @@ func (k adapter) bequeath(d *world.DyingSet, from int) {
 }
 
 // heir returns the nearest ancestor who lives, or None.
-func (k adapter) heir(d *world.DyingSet, h handle.Handle) handle.Handle {
+func (k adapter) heir(d *drive.DyingSet, h handle.Handle) handle.Handle {
 	up := k.tree.parent(h)
 	for up != handle.None && d.Has(up) {
 		up = k.tree.parent(up)
@@ -124,7 +124,7 @@ func (k adapter) heir(d *world.DyingSet, h handle.Handle) handle.Handle {
 }
 
 // remove takes a dying entity out of the relation, and its children from it.
-func (k adapter) remove(d *world.DyingSet, h handle.Handle) {
+func (k adapter) remove(d *drive.DyingSet, h handle.Handle) {
 	t := k.tree
 	n := t.look(h)
 	if n == 0 {
@@ -143,7 +143,7 @@ func (k adapter) remove(d *world.DyingSet, h handle.Handle) {
 }
 
 // destroyChildren marks the children of a list and takes them out of it.
-func (k adapter) destroyChildren(d *world.DyingSet, number uint32) {
+func (k adapter) destroyChildren(d *drive.DyingSet, number uint32) {
 	t := k.tree
 	children := t.items(number)
 	d.Mark(children)

@@ -7,6 +7,8 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/hierarchy"
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -79,16 +81,16 @@ func (f *fixture) tick(systems ...func(*world.Context)) {
 	f.tickBy(serial, systems...)
 }
 
-func (f *fixture) tickBy(parallel world.Parallel, systems ...func(*world.Context)) {
+func (f *fixture) tickBy(parallel drive.Parallel, systems ...func(*world.Context)) {
 	f.t.Helper()
-	t := f.BeginTick()
+	t := driver.Of(f.World).BeginTick()
 	defer t.End(parallel)
 	for _, system := range systems {
 		for i := range f.Shards() {
 			func() {
 				c := t.Context(i)
-				c.Start("test", &world.Access{})
-				defer c.Stop()
+				driver.Of(c).Start(c, "test", &drive.Access{})
+				defer driver.Of(c).Stop(c)
 				system(c)
 			}()
 		}
@@ -98,11 +100,11 @@ func (f *fixture) tickBy(parallel world.Parallel, systems ...func(*world.Context
 // global runs a tick with one global system.
 func (f *fixture) global(system func(*world.Context)) {
 	f.t.Helper()
-	t := f.BeginTick()
+	t := driver.Of(f.World).BeginTick()
 	defer t.End(serial)
 	c := t.Global()
-	c.Start("test", &world.Access{})
-	defer c.Stop()
+	driver.Of(c).Start(c, "test", &drive.Access{})
+	defer driver.Of(c).Stop(c)
 	system(c)
 }
 
@@ -115,14 +117,14 @@ func on(h handle.Handle, system func(*world.Context)) func(*world.Context) {
 	}
 }
 
-// serial is a world.Parallel that is not.
+// serial is a drive.Parallel that is not.
 func serial(n int, f func(int)) {
 	for i := range n {
 		f(i)
 	}
 }
 
-// backwards is a world.Parallel that runs the last first.
+// backwards is a drive.Parallel that runs the last first.
 func backwards(n int, f func(int)) {
 	for i := n - 1; i >= 0; i-- {
 		f(i)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/hierarchy"
+	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -143,7 +144,7 @@ func (m *model) tick() {
 	}
 	owned := map[handle.Handle]bool{} // destroyed by a system of their own shard
 	for i, f := range m.f {
-		parallel := world.Parallel(serial)
+		parallel := drive.Parallel(serial)
 		if i == 1 {
 			parallel = backwards
 		}

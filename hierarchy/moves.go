@@ -25,7 +25,7 @@ func (r *Relation) Remove(by world.Actor, h handle.Handle) error {
 // can be tried at once, before all that the others need. Who is in the relation lives.
 func (r *Relation) mayAtOnce(by world.Actor) bool {
 	w, ok := by.(*world.World)
-	return ok && w == r.w && w.Idle() && !r.comparing
+	return ok && w == r.w && r.driver.Idle() && !r.comparing
 }
 
 // AddChild makes an entity that has no parent a child of another, behind its
@@ -50,14 +50,14 @@ func (r *Relation) AddChildren(by world.Actor, parent handle.Handle, children ..
 		r.requests.Check(by)
 		r.mustIdle("AddChildren")
 	}
-	if w, ok := by.(*world.World); ok && r.options.Places == 0 && w.Idle() && w.Locate(parent) != 0 {
+	if w, ok := by.(*world.World); ok && r.options.Places == 0 && r.driver.Idle() && w.Locate(parent) != 0 {
 		if err := r.tree.expect(parent, len(children)); err != nil {
 			return err
 		}
 	}
 	for i, child := range children {
 		if err := r.AddChild(by, parent, child); err != nil {
-			if w, ok := by.(*world.World); ok && w.Idle() {
+			if _, ok := by.(*world.World); ok && r.driver.Idle() {
 				r.tree.trimListOf(parent)
 			}
 			return fmt.Errorf("%w (after %d of %d)", err, i, len(children))

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -86,11 +88,12 @@ const (
 // read is read through a Reader.
 type Relation struct {
 	w        *world.World
+	driver   driver.World
 	name     string
 	options  Options
 	tree     *Tree
 	idle     Reader
-	requests *world.Requests[change]
+	requests *drive.Requests[change]
 	refusals
 	dying     []handle.Handle // parents that die by this relation
 	gifts     []gift
@@ -101,7 +104,8 @@ type Relation struct {
 // New makes a relation of a world, under a name that messages use. The world
 // must be idle. It panics within a tick.
 func New(w *world.World, name string, o Options) *Relation {
-	world.Bound(w, "hierarchy.New")
+	d := driver.Of(w)
+	d.MustIdle("hierarchy.New")
 	if o.PlacesMax == 0 {
 		o.PlacesMax = max(defaultPlacesMax, o.Places)
 	}
@@ -113,11 +117,11 @@ func New(w *world.World, name string, o Options) *Relation {
 	}
 	o.Tree.Reserve = spread(w, o.Tree.Reserve)
 	r := &Relation{
-		w: w, name: name, options: o, tree: NewTree(o.Tree), sorting: make([][]handle.Handle, 1+w.Shards()),
+		w: w, driver: d, name: name, options: o, tree: NewTree(o.Tree), sorting: make([][]handle.Handle, 1+w.Shards()),
 	}
 	r.idle = Reader{tree: r.tree, relation: r}
-	r.requests = world.NewRequests(w, name, r.apply)
-	w.Extend(adapter{r})
+	r.requests = drive.NewRequests(d, name, r.apply)
+	d.Extend(adapter{r})
 	return r
 }
 
@@ -131,7 +135,7 @@ func (r *Relation) Options() Options { return r.options }
 // that it is built for; asked of a World, for use between ticks. Systems may look at
 // any entity, of whatever shard: while they run no relation changes.
 func (r *Relation) Read(a world.Binder) *Reader {
-	if world.Bound(a, "Relation.Read") != r.w {
+	if !r.driver.Binds(a, "Relation.Read") {
 		panic(fmt.Sprintf("hierarchy: relation %q belongs to another world than who asks to read it; use that world's own", r.name))
 	}
 	if _, idle := a.(*world.World); idle {
@@ -145,7 +149,7 @@ func (r *Relation) mustIdle(call string) {
 	if err := r.w.Err(); err != nil {
 		panic(fmt.Sprintf("hierarchy: Relation.%s of %q in a world that is closed (%v); make another with world.New", call, r.name, err))
 	}
-	if !r.w.Idle() {
+	if !r.driver.Idle() {
 		panic(fmt.Sprintf("hierarchy: Relation.%s of %q by the World while a tick runs; within a system use its Context, elsewhere a Port", call, r.name))
 	}
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/hierarchy"
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -37,7 +39,7 @@ func TestRequestAllocates(t *testing.T) {
 		h := f.make(64)
 		p := f.port()
 		read := f.rel.Read(f.World)
-		turn, refused, access := 0, 0, &world.Access{}
+		turn, refused, access := 0, 0, &drive.Access{}
 		system := func(c *world.Context) {
 			for i, x := range h {
 				if i%2 == c.Shard() {
@@ -52,12 +54,12 @@ func TestRequestAllocates(t *testing.T) {
 				_ = f.rel.RemoveChild(p, h[(turn+i)%len(h)], hierarchy.Gap(i%3))
 				_ = p.Destroy(h[(turn+i*7)%len(h)])
 			}
-			t := f.BeginTick()
+			t := driver.Of(f.World).BeginTick()
 			for i := range f.Shards() {
 				c := t.Context(i)
-				c.Start("test", access)
+				driver.Of(c).Start(c, "test", access)
 				system(c)
-				c.Stop()
+				driver.Of(c).Stop(c)
 			}
 			t.End(serial)
 			refused += len(read.Refused())

@@ -9,6 +9,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/hierarchy"
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -166,15 +167,15 @@ func TestWalkWith(t *testing.T) {
 	require.Equal(t, []int{0, 20, 10}, kilos(f.read.DepthFirst(h[0])))
 	require.Empty(t, kilos(f.read.Each(h[1])))
 
-	b := world.NewBuild(f.World, 0, "weigh")
+	b := driver.Of(f.World).NewBuild(0, "weigh")
 	foreign, read := world.ReadForeign[Weight](b), f.rel.Read(b)
-	tick := f.BeginTick()
+	tick := driver.Of(f.World).BeginTick()
 	c, sum := tick.Context(0), 0
-	c.Start("weigh", b.Finish())
+	driver.Of(c).Start(c, "weigh", driver.Of(f.World).Finish(b))
 	for _, w := range hierarchy.WithForeign(read.DepthFirst(h[0]), foreign) {
 		sum += w.Kilos
 	}
-	c.Stop()
+	driver.Of(c).Stop(c)
 	tick.End(serial)
 	require.Equal(t, 30, sum, "of all shards")
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/inputlog"
 	"github.com/atoll-sim/atoll/internal/check"
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/names"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/state"
@@ -179,7 +180,9 @@ func TestDiffers(t *testing.T) {
 	require.ErrorContains(t, err, `before tick 2, first in shard 0: component "body"`)
 }
 
-func anyone(x *sea) handle.Handle { return x.Survey().Shard(0).Tables()[0].Chunks()[0].Handles()[0] }
+func anyone(x *sea) handle.Handle {
+	return driver.Of(x.World).Survey().Shard(0).Tables()[0].Chunks()[0].Handles()[0]
+}
 
 // TestPortsWhileFed checks that there are ports or a log, not both.
 func TestPortsWhileFed(t *testing.T) {
@@ -189,14 +192,14 @@ func TestPortsWhileFed(t *testing.T) {
 	l, err := inputlog.Open(bytes.NewReader(log))
 	require.NoError(t, err)
 	_, err = l.Play(x.World, codecs())
-	require.ErrorIs(t, err, world.ErrFed)
+	require.ErrorIs(t, err, world.ErrReplaying)
 	open.Close()
 
 	x = newSea(t, options(), scheduler.Options{Workers: 1})
 	p, err := l.Play(x.World, codecs())
 	require.NoError(t, err)
 	_, err = x.OpenPort()
-	require.ErrorIs(t, err, world.ErrFed)
+	require.ErrorIs(t, err, world.ErrReplaying)
 	p.Close()
 	x.port(t)
 }
@@ -371,7 +374,7 @@ func TestCodecPanics(t *testing.T) {
 				require.Equal(t, world.Applied, done.Outcome())
 				require.Equal(t, text == "fail", w.Failure() != nil)
 			}
-			require.ErrorContains(t, r.Err(), "inputlog: recording ends: world: the Recorder panicked in Request, at the end of tick 1")
+			require.ErrorContains(t, r.Err(), "inputlog: recording ends: world: the recorder panicked in Request, at the end of tick 1")
 			require.Equal(t, how == "panics", errors.Is(r.Err(), errFull))
 			again, err := inputlog.NewRecorder(w, new(bytes.Buffer), inputlog.Options{Codecs: codecs()})
 			require.NoError(t, err, "the world is recorded by nobody")
@@ -390,7 +393,7 @@ func TestRecorderTwice(t *testing.T) {
 	require.NoError(t, err)
 	var log bytes.Buffer
 	_, err = inputlog.NewRecorder(w, &log, inputlog.Options{})
-	require.ErrorContains(t, err, "the world has a Recorder already")
+	require.ErrorContains(t, err, "the world's inputs are recorded already")
 	require.Zero(t, log.Len())
 	require.NoError(t, r.Close())
 

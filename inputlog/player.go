@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/state"
 	"github.com/atoll-sim/atoll/world"
@@ -60,11 +62,11 @@ func (l *Log) Note() []byte { return l.note }
 type Player struct {
 	log      *Log
 	w        *world.World
-	replayer *world.Replayer
+	replayer drive.Replayer
 	codecs   *state.Codecs
 	known    store.Kinds
 	kinds    []kind
-	in       world.Inputs
+	in       drive.Inputs
 	ticks    uint64
 	pending  bool // a record was read ahead
 	kind     byte
@@ -75,7 +77,7 @@ type Player struct {
 // Play begins to play a log, once, to a world that was made as the recorded one was:
 // options, registrations in the same order, systems, and what the idle world was
 // filled with. It returns ErrOtherWorld, naming the first difference in what can be
-// seen of that, or world.ErrFed if ports are open. Ports cannot be opened until the log
+// seen of that, or world.ErrReplaying if ports are open. Ports cannot be opened until the log
 // ends or the Player is closed.
 func (l *Log) Play(w *world.World, codecs *state.Codecs) (*Player, error) {
 	if w == nil {
@@ -84,13 +86,14 @@ func (l *Log) Play(w *world.World, codecs *state.Codecs) (*Player, error) {
 	if err := w.Err(); err != nil {
 		return nil, err
 	}
-	world.Bound(w, "Log.Play")
+	d := driver.Of(w)
+	d.MustIdle("Log.Play")
 	if err := mustMatch(w, l.settings); err != nil {
 		return nil, err
 	}
-	p := &Player{log: l, w: w, codecs: codecs, known: w.Survey().Kinds()}
+	p := &Player{log: l, w: w, codecs: codecs, known: d.Survey().Kinds()}
 	var err error
-	if p.replayer, err = w.ReplayInputs(); err != nil {
+	if p.replayer, err = d.ReplayInputs(); err != nil {
 		return nil, err
 	}
 	return p, nil
@@ -192,7 +195,7 @@ func (p *Player) tick(body []byte) error {
 	}
 	err := p.replayer.Draw(p.in.Drawn)
 	if err == nil {
-		err = p.replayer.Transfer(p.in.Shifts)
+		err = p.replayer.Transfer(p.in.Transfers)
 	}
 	for _, h := range p.in.Recalled {
 		if err == nil {

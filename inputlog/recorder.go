@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/state"
 	"github.com/atoll-sim/atoll/world"
@@ -37,7 +39,7 @@ type Recorder struct {
 	known      store.Kinds
 	kinds      []kind
 	to         writer
-	partitions [world.PartitionsMax]partitionRecord
+	partitions [drive.PartitionsMax]partitionRecord
 	ticks      uint64
 	err        error
 	closed     bool
@@ -62,18 +64,19 @@ func NewRecorder(w *world.World, out io.Writer, o Options) (_ *Recorder, err err
 	if err := w.Err(); err != nil {
 		return nil, err
 	}
-	world.Bound(w, "inputlog.NewRecorder")
-	r := &Recorder{w: w, codecs: o.Codecs, known: w.Survey().Kinds(), to: writer{out: out}}
+	d := driver.Of(w)
+	d.MustIdle("inputlog.NewRecorder")
+	r := &Recorder{w: w, codecs: o.Codecs, known: d.Survey().Kinds(), to: writer{out: out}}
 	kinds, err := learn(nil, r.known, r.codecs)
 	if err != nil {
 		return nil, err
 	}
-	if err := w.RecordInputs((*recorder)(r)); err != nil {
+	if err := d.RecordInputs((*recorder)(r)); err != nil {
 		return nil, fmt.Errorf("inputlog: %w", err)
 	}
 	defer func() {
 		if err != nil {
-			_ = w.RecordInputs(nil)
+			_ = d.RecordInputs(nil)
 		}
 	}()
 	preamble := append([]byte(magic), version)
@@ -139,7 +142,7 @@ func (r *Recorder) Close() error {
 		return r.err
 	}
 	if !r.dropped && !r.w.Closed() {
-		_ = r.w.RecordInputs(nil)
+		_ = driver.Of(r.w).RecordInputs(nil)
 	}
 	r.closed = true
 	if r.err == nil {
@@ -199,7 +202,7 @@ func (l *recorder) Failed(err error) {
 }
 
 // End writes the tick.
-func (l *recorder) End(in *world.Inputs) {
+func (l *recorder) End(in *drive.Inputs) {
 	r := (*Recorder)(l)
 	if r.err == nil {
 		r.to.begin(tickRecord)

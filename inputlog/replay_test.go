@@ -231,10 +231,10 @@ type whim struct{ dice *rand.Rand }
 
 func newWhim() whim { return whim{rand.New(rand.NewPCG(rand.Uint64(), 1))} }
 
-func (w whim) Balance(_ uint64, loads []scheduler.Load, dst []world.Transfer) []world.Transfer {
+func (w whim) Balance(_ uint64, loads []scheduler.Load, dst []scheduler.Transfer) []scheduler.Transfer {
 	from := w.dice.IntN(len(loads))
 	if w.dice.IntN(3) == 0 {
-		dst = append(dst, world.Transfer{From: from, To: (from + 1) % len(loads), Entities: 1 + w.dice.IntN(50)})
+		dst = append(dst, scheduler.Transfer{From: from, To: (from + 1) % len(loads), Entities: 1 + w.dice.IntN(50)})
 	}
 	return dst
 }

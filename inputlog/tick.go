@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -14,13 +15,13 @@ import (
 //	n recalled   {handle}
 //	n released   {handle}
 //	n shifts     {from, to, entities}
-func appendTick(dst []byte, in *world.Inputs) []byte {
+func appendTick(dst []byte, in *drive.Inputs) []byte {
 	dst = binary.AppendUvarint(dst, in.Tick)
 	dst = binary.AppendUvarint(dst, uint64(in.Drawn))
 	dst = appendHandles(dst, in.Recalled)
 	dst = appendHandles(dst, in.Released)
-	dst = binary.AppendUvarint(dst, uint64(len(in.Shifts)))
-	for _, x := range in.Shifts {
+	dst = binary.AppendUvarint(dst, uint64(len(in.Transfers)))
+	for _, x := range in.Transfers {
 		for _, n := range [...]int{x.From, x.To, x.Entities} {
 			dst = binary.AppendUvarint(dst, uint64(n))
 		}
@@ -37,15 +38,15 @@ func appendHandles(dst []byte, hs []handle.Handle) []byte {
 }
 
 // readTick reads what appendTick wrote. The requests are left.
-func (c *cursor) readTick(in *world.Inputs) {
+func (c *cursor) readTick(in *drive.Inputs) {
 	in.Tick = c.number()
 	in.Drawn = uint32(c.below(1 << 32))
 	in.Recalled = c.handles(in.Recalled[:0])
 	in.Released = c.handles(in.Released[:0])
-	in.Shifts = in.Shifts[:0]
+	in.Transfers = in.Transfers[:0]
 	for range c.times {
 		from, to, n := c.below(world.ShardsMax), c.below(world.ShardsMax), c.below(1<<31)
-		in.Shifts = append(in.Shifts, world.Transfer{From: int(from), To: int(to), Entities: int(n)})
+		in.Transfers = append(in.Transfers, drive.Transfer{From: int(from), To: int(to), Entities: int(n)})
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"hash/maphash"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -64,7 +65,7 @@ func (n *Names[K]) bind(h handle.Handle, name K) (holder handle.Handle, err erro
 	switch {
 	case had != nil && had == other:
 		return h, nil
-	case other != nil && !n.requests.Dying(other.handle):
+	case other != nil && !n.driver.IsDying(other.handle):
 		return other.handle, ErrTaken
 	case other != nil:
 		n.byHandle.remove(other)
@@ -111,10 +112,10 @@ type adapter[K Name] struct{ *Names[K] }
 func (k adapter[K]) Begin() {}
 
 // Spare spares nobody.
-func (k adapter[K]) Spare(*world.DyingSet) bool { return false }
+func (k adapter[K]) Spare(*drive.DyingSet) bool { return false }
 
 // Spread takes the names of the dying away.
-func (k adapter[K]) Spread(d *world.DyingSet, from int) {
+func (k adapter[K]) Spread(d *drive.DyingSet, from int) {
 	for _, h := range d.All()[from:] {
 		if k.count.Load() == 0 {
 			return

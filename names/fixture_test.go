@@ -6,6 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/names"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -79,7 +81,7 @@ func (f *fixture) nameless(hs ...handle.Handle) {
 // tick runs a system on the shard that has h, and then the refresh, backwards.
 func (f *fixture) tick(h handle.Handle, system func(*world.Context)) {
 	f.t.Helper()
-	t := f.BeginTick()
+	t := driver.Of(f.World).BeginTick()
 	defer t.End(func(n int, f func(int)) {
 		for i := n - 1; i >= 0; i-- {
 			f(i)
@@ -87,11 +89,11 @@ func (f *fixture) tick(h handle.Handle, system func(*world.Context)) {
 	})
 	for i := range f.Shards() {
 		c := t.Context(i)
-		c.Start("test", &world.Access{})
+		driver.Of(c).Start(c, "test", &drive.Access{})
 		if c.Owns(h) {
 			system(c)
 		}
-		c.Stop()
+		driver.Of(c).Stop(c)
 	}
 }
 

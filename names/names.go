@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -57,13 +59,14 @@ const (
 // NameOf and Len by anyone at any time.
 type Names[K Name] struct {
 	w        *world.World
+	driver   driver.World
 	label    string
 	options  Options
 	seed     maphash.Seed
 	byName   *index[K]
 	byHandle *index[K]
 	count    atomic.Int64
-	requests *world.Requests[change[K]]
+	requests *drive.Requests[change[K]]
 	refused  []Refusal[K]
 	stale    bool // refused is of an earlier refresh
 }
@@ -71,7 +74,8 @@ type Names[K Name] struct {
 // New makes names for entities of a world; label is what messages call them. The
 // world must be idle. It panics within a tick.
 func New[K Name](w *world.World, label string, o Options) *Names[K] {
-	world.Bound(w, "names.New")
+	d := driver.Of(w)
+	d.MustIdle("names.New")
 	if o.LengthMax < 0 || o.Refusals < 0 {
 		panic(fmt.Sprintf("names: options of %q have a negative number: %+v", label, o))
 	}
@@ -82,12 +86,12 @@ func New[K Name](w *world.World, label string, o Options) *Names[K] {
 		o.Refusals = defaultRefusals
 	}
 	n := &Names[K]{
-		w: w, label: label, options: o, seed: maphash.MakeSeed(),
+		w: w, driver: d, label: label, options: o, seed: maphash.MakeSeed(),
 		byName:   newIndex(func(b *binding[K]) uint64 { return b.hash }),
 		byHandle: newIndex(func(b *binding[K]) uint64 { return hashHandle(b.handle) }),
 	}
-	n.requests = world.NewRequests(w, label, n.apply)
-	w.Extend(adapter[K]{n})
+	n.requests = drive.NewRequests(d, label, n.apply)
+	d.Extend(adapter[K]{n})
 	return n
 }
 
@@ -170,7 +174,7 @@ func (n *Names[K]) mustIdle(call string) {
 	if err := n.w.Err(); err != nil {
 		panic(fmt.Sprintf("names: Names.%s of %q in a world that is closed (%v); make another with world.New", call, n.label, err))
 	}
-	if !n.w.Idle() {
+	if !n.driver.Idle() {
 		panic(fmt.Sprintf("names: Names.%s of %q by the World while a tick runs; within a system use its Context, elsewhere a Port", call, n.label))
 	}
 }

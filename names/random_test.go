@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/names"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -113,10 +115,10 @@ func random(t *testing.T, r *rand.Rand, shards, words int) {
 				n.dying[h] = true
 			}
 		}
-		tick := f.BeginTick()
+		tick := driver.Of(f.World).BeginTick()
 		for i := range shards {
 			c := tick.Context(i)
-			c.Start("test", &world.Access{})
+			driver.Of(c).Start(c, "test", &drive.Access{})
 			for range r.IntN(words / 8) {
 				if h := any(); c.Alive(h) {
 					ask(ports+i, c, h)
@@ -126,7 +128,7 @@ func random(t *testing.T, r *rand.Rand, shards, words int) {
 				require.NoError(t, c.Destroy(h))
 				n.dying[h] = true
 			}
-			c.Stop()
+			driver.Of(c).Stop(c)
 		}
 		tick.End(func(n int, f func(int)) {
 			for i := range n {

@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -32,7 +34,7 @@ type Owner struct {
 // Ownership: of all who have a share.
 type block struct {
 	count    atomic.Int64
-	liveness *world.Liveness
+	liveness *drive.Liveness
 	handle   handle.Handle
 	ledger   ledger
 	cleanup  runtime.Cleanup // set before the block is shared
@@ -48,7 +50,7 @@ type block struct {
 // when the collector finds that shares were lost without being released. The entity
 // stays alive: when the collector runs must not show in the world.
 func Own(by world.Actor, h handle.Handle, forgotten func(handle.Handle)) Owner {
-	liveness := world.LivenessOf(by)
+	liveness := driver.Of(by).Liveness()
 	if _, ok := liveness.State(h); !ok { // not by.Status: that tells Dying to some and not to others
 		return Owner{}
 	}
@@ -63,7 +65,7 @@ func Own(by world.Actor, h handle.Handle, forgotten func(handle.Handle)) Owner {
 
 // lost is what is left of a block that was forgotten.
 type lost struct {
-	liveness  *world.Liveness
+	liveness  *drive.Liveness
 	handle    handle.Handle
 	forgotten func(handle.Handle)
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -17,14 +19,14 @@ import (
 // Ownership: a variable is for one goroutine at a time; copies are variables of
 // their own.
 type Weak struct {
-	liveness *world.Liveness // nil if empty, or not bound to a world yet
+	liveness *drive.Liveness // nil if empty, or not bound to a world yet
 	handle   handle.Handle
 }
 
 // To returns a reference to an entity. It is empty if the entity is neither alive nor
 // pending. As safe as by is.
 func To(by world.Actor, h handle.Handle) Weak {
-	r := Weak{liveness: world.LivenessOf(by), handle: h}
+	r := Weak{liveness: driver.Of(by).Liveness(), handle: h}
 	r.Get()
 	return r
 }
@@ -88,7 +90,7 @@ func (r *Weak) Bind(by world.Actor) bool {
 	if r.handle == handle.None {
 		return false
 	}
-	r.liveness = world.LivenessOf(by)
+	r.liveness = driver.Of(by).Liveness()
 	return r.Alive()
 }
 

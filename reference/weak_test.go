@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/reference"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -242,6 +243,6 @@ func TestReferencesAskedForAfterClose(t *testing.T) {
 	f := newFixture(t)
 	h := f.unit()
 	f.Close()
-	require.False(t, world.LivenessOf(f.World).Alive(h))
-	require.True(t, world.LivenessOf(f.World).Gone())
+	require.False(t, driver.Of(f.World).Liveness().Alive(h))
+	require.True(t, driver.Of(f.World).Liveness().Gone())
 }

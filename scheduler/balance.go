@@ -5,6 +5,8 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -19,7 +21,17 @@ type Balancer interface {
 	// every run: the tick and the numbers of entities are. A Balancer with a state that
 	// affects its later decisions should append that state in a method AppendState, like
 	// Scheduler.AppendState, so that a hash of the state includes it.
-	Balance(tick uint64, loads []Load, dst []world.Transfer) []world.Transfer
+	Balance(tick uint64, loads []Load, dst []Transfer) []Transfer
+}
+
+// Transfer is a decision to move a number of entities from one shard to another, without naming
+// them. The last rows of From's tables move, from each table in proportion to its rows, so that
+// From keeps its mixture; which ones depends on the world alone. They move at the refresh, when
+// all requests are done. Entities that are marked, that a request moves already, or that have a
+// pinned component stay; see world.World.Pin. If From has too few others, fewer move. Outcomes
+// and counts of requests do not show it, but world.Stats.Moved does.
+type Transfer struct {
+	From, To, Entities int
 }
 
 // Load is what a shard has to do.
@@ -37,8 +49,9 @@ type balancing struct {
 	by     Balancer // nil: no entities are shifted
 	system *system  // what it counts as if it panics
 	loads  []Load
-	shifts []world.Transfer // of the last tick
-	err    *SystemError
+	shifts []Transfer       // of the last tick
+	passed []drive.Transfer // the same, as the world is given them
+	err    *world.PanicError
 }
 
 func (b *balancing) init(o *Options, shards int) {
@@ -51,13 +64,13 @@ func (b *balancing) init(o *Options, shards int) {
 // Shifts returns what the Balancer decided in the last tick, for a log of inputs,
 // say. It is for the goroutine that owns the scheduler, between ticks; the slice is
 // good until the next one.
-func (s *Scheduler) Shifts() []world.Transfer {
+func (s *Scheduler) Shifts() []Transfer {
 	s.mustRest("Shifts")
 	return s.balancing.shifts
 }
 
 // balance asks the Balancer, and passes its decisions to the world. All systems have run.
-func (s *Scheduler) balance(w world.Tick) {
+func (s *Scheduler) balance(w driver.Tick) {
 	b := &s.balancing
 	if b.by == nil {
 		return
@@ -76,14 +89,18 @@ func (s *Scheduler) balance(w world.Tick) {
 			}
 		}
 		if v != nil { // a panic of the Logger, if the Balancer returned
-			b.err = &SystemError{System: b.system.name, Shard: world.AllShards, Tick: w.Number(), Value: v, Stack: debug.Stack(), system: b.system}
+			b.err = &world.PanicError{In: inBalancer, Shard: world.AllShards, Tick: w.Number(), Value: v, Stack: debug.Stack()}
 		}
 	}()
 	for i := range b.loads {
 		b.loads[i] = Load{Entities: w.Entities(i), Cost: s.tick.scale.Duration(s.tick.programs[i].cost)}
 	}
 	b.shifts = b.by.Balance(w.Number(), b.loads, b.shifts)
-	w.Transfer(b.shifts)
+	b.passed = b.passed[:0]
+	for _, x := range b.shifts {
+		b.passed = append(b.passed, drive.Transfer(x))
+	}
+	w.Transfer(b.passed)
 	returned = true
 	if len(b.shifts) == 0 {
 		return

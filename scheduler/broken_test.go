@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
@@ -26,11 +28,11 @@ func (x hostile) try(method string) {
 }
 
 func (x hostile) Begin()                                 { x.try("Begin") }
-func (x hostile) Spare(*world.DyingSet) bool             { x.try("Spare"); return false }
-func (x hostile) Spread(*world.DyingSet, int)            { x.try("Spread") }
+func (x hostile) Spare(*drive.DyingSet) bool             { x.try("Spare"); return false }
+func (x hostile) Spread(*drive.DyingSet, int)            { x.try("Spread") }
 func (x hostile) Settle()                                { x.try("Settle") }
 func (x hostile) Request(int, int, store.PendingRequest) { x.try("Request") }
-func (x hostile) End(*world.Inputs)                      { x.try("End") }
+func (x hostile) End(*drive.Inputs)                      { x.try("End") }
 func (x hostile) Failed(error)                           {}
 
 // fails are the ways in which code of the user's does not return.
@@ -67,7 +69,7 @@ func TestStepBreaks(t *testing.T) {
 							panic(errSystem)
 						}
 					})
-					f.w.Extend(hostile{in, fail})
+					driver.Of(f.w).Extend(hostile{in, fail})
 					err := stepAlone(t, f.Scheduler)
 					if how == "panics" {
 						require.ErrorIs(t, err, world.ErrBroken)
@@ -94,7 +96,7 @@ func TestStepRecorderFails(t *testing.T) {
 				f := newFixture(t, 6, 3)
 				all, err := f.movers.AppendN(nil, f.w, 5_000, nil)
 				require.NoError(t, err)
-				require.NoError(t, f.w.RecordInputs(hostile{in, fail}))
+				require.NoError(t, driver.Of(f.w).RecordInputs(hostile{in, fail}))
 				for range 3 {
 					p, err := f.w.OpenPort()
 					require.NoError(t, err)
@@ -103,9 +105,9 @@ func TestStepRecorderFails(t *testing.T) {
 					}
 				}
 				err = f.Step(t.Context())
-				failed := new(world.RecorderError)
+				failed := new(world.PanicError)
 				require.ErrorAs(t, err, &failed)
-				require.Equal(t, in, failed.Method)
+				require.Equal(t, in, failed.Name)
 				require.Equal(t, how == "panics", errors.Is(err, errBroken))
 				require.Equal(t, 4000, f.w.Count())
 				require.NoError(t, f.Step(t.Context()))
@@ -117,7 +119,7 @@ func TestStepRecorderFails(t *testing.T) {
 // failing is a Balancer that fails.
 type failing func()
 
-func (f failing) Balance(_ uint64, _ []scheduler.Load, dst []world.Transfer) []world.Transfer {
+func (f failing) Balance(_ uint64, _ []scheduler.Load, dst []scheduler.Transfer) []scheduler.Transfer {
 	f()
 	return dst
 }

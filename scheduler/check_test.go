@@ -61,9 +61,9 @@ func TestCheckErrors(t *testing.T) {
 				f := newFixture(t, shards, workers)
 				f.MustAdd("culprit", test.system(f))
 				err := f.Step(t.Context())
-				var told *scheduler.SystemError
+				var told *world.PanicError
 				require.True(t, errors.As(err, &told), "%v", err)
-				require.Equal(t, "culprit", told.System)
+				require.Equal(t, "culprit", told.Name)
 				require.Equal(t, guilty, told.Shard)
 				for _, part := range test.says {
 					require.ErrorContains(t, err, part)

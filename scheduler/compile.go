@@ -18,7 +18,7 @@ func (t *tick) compile(w *world.World, systems []*system, labels bool) {
 	for i := range t.programs {
 		t.programs[i].compile(systems, labels)
 	}
-	t.raise(w)
+	t.raise()
 }
 
 // compile gives the program its steps, without fences.
@@ -67,10 +67,10 @@ func (p *program) find(at int) int {
 
 // raise puts the fences into the programs. Each system that all shards wait for has one
 // countdown.
-func (t *tick) raise(w *world.World) {
+func (t *tick) raise() {
 	t.fences = t.fences[:0]
 	number := map[int]int32{} // by the place of the system that is waited for
-	for _, f := range fencesOf(w, t.systems) {
+	for _, f := range fencesOf(t.driver, t.systems) {
 		if f.near {
 			t.raiseNear(f)
 			continue

@@ -3,8 +3,9 @@ package scheduler
 import (
 	"fmt"
 
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/internal/store"
-	"github.com/atoll-sim/atoll/world"
 )
 
 // Fence is a wait between two systems: shards do not run System before others
@@ -50,8 +51,8 @@ const (
 // to wait.
 type uses struct {
 	what  string
-	set   func(*world.Access) store.Set
-	names func(*world.World, int) string
+	set   func(*drive.Access) store.Set
+	names func(driver.World, int) string
 }
 
 // clashes are the pairs of uses that must not happen at the same time in two
@@ -66,19 +67,19 @@ var clashes = []struct {
 	{a: uses{writes, resourceWrites, resource}, b: uses{addsTo, resourceParts, resource}},
 }
 
-func ownWrites(a *world.Access) store.Set      { return a.Writes }
-func foreign(a *world.Access) store.Set        { return a.Foreign }
-func near(a *world.Access) store.Set           { return a.Neighbour }
-func resourceWrites(a *world.Access) store.Set { return a.ResourceWrites }
-func resourceReads(a *world.Access) store.Set  { return a.ResourceReads }
-func resourceParts(a *world.Access) store.Set  { return a.ResourceParts }
+func ownWrites(a *drive.Access) store.Set      { return a.Writes }
+func foreign(a *drive.Access) store.Set        { return a.Foreign }
+func near(a *drive.Access) store.Set           { return a.Neighbour }
+func resourceWrites(a *drive.Access) store.Set { return a.ResourceWrites }
+func resourceReads(a *drive.Access) store.Set  { return a.ResourceReads }
+func resourceParts(a *drive.Access) store.Set  { return a.ResourceParts }
 
-func component(w *world.World, id int) string { return w.ComponentName(id) }
-func resource(w *world.World, id int) string  { return w.ResourceName(id) }
+func component(w driver.World, id int) string { return w.ComponentName(id) }
+func resource(w driver.World, id int) string  { return w.ResourceName(id) }
 
 // reasons returns why shards must not run the systems first and then at the same time. far
 // has the reasons for any two shards, near those for neighbours.
-func reasons(w *world.World, first, then *system) (far, near []Reason) {
+func reasons(w driver.World, first, then *system) (far, near []Reason) {
 	switch a, b := first.access[0], then.access[0]; {
 	case first.global && then.global: // one after the other anyway
 		return nil, nil

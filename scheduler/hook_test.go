@@ -43,7 +43,7 @@ func TestHookPolicy(t *testing.T) {
 				err := s.Step(context.Background())
 				if tick == 0 || policy == scheduler.StopRun {
 					require.ErrorIs(t, err, bad)
-					var e *world.HookError
+					var e *world.PanicError
 					require.ErrorAs(t, err, &e)
 					require.Equal(t, 1, e.Shard)
 				} else {

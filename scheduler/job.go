@@ -58,7 +58,7 @@ func (t *tick) item(j *job, i int) {
 	j.f(i)
 }
 
-// parallel is the world.Parallel of a tick: it opens a job for the workers,
+// parallel is the drive.Parallel of a tick: it opens a job for the workers,
 // takes part, and returns when it is done.
 func (t *tick) parallel(n int, f func(int)) {
 	k := t.opened.Load()

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-
-	"github.com/atoll-sim/atoll/world"
 )
 
 // LevelOptions shape a Balancer made by Level. The zero value means the defaults.
@@ -97,7 +95,7 @@ func Level(o LevelOptions) Balancer {
 	}
 }
 
-func (l *leveler) Balance(tick uint64, loads []Load, dst []world.Transfer) []world.Transfer {
+func (l *leveler) Balance(tick uint64, loads []Load, dst []Transfer) []Transfer {
 	if tick%uint64(l.o.Every) != 0 {
 		return dst
 	}
@@ -144,7 +142,7 @@ func (l *leveler) AppendState(dst []byte) []byte {
 
 // level decides the transfers from donors to receivers, as far as both are off the mean
 // and the limit allows.
-func (l *leveler) level(mean float64, dst []world.Transfer) []world.Transfer {
+func (l *leveler) level(mean float64, dst []Transfer) []Transfer {
 	slices.SortFunc(l.donors, l.descend)
 	slices.SortFunc(l.receivers, l.ascend)
 	left, at := l.o.Limit, 0
@@ -157,7 +155,7 @@ func (l *leveler) level(mean float64, dst []world.Transfer) []world.Transfer {
 				at++
 				continue
 			}
-			dst = append(dst, world.Transfer{From: g.shard, To: t.shard, Entities: n})
+			dst = append(dst, Transfer{From: g.shard, To: t.shard, Entities: n})
 			t.load += float64(n)
 			give, left = give-n, left-n
 		}

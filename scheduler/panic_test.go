@@ -59,7 +59,7 @@ func TestPanic(t *testing.T) {
 				err := f.Step(t.Context())
 				require.Equal(t, tick+1, f.w.Tick(), "the refresh is done")
 				require.ErrorIs(t, err, errBroken)
-				var one *scheduler.SystemError
+				var one *world.PanicError
 				require.ErrorAs(t, err, &one)
 				joined, ok := err.(interface{ Unwrap() []error })
 				require.True(t, ok)
@@ -70,13 +70,13 @@ func TestPanic(t *testing.T) {
 				}
 				var got []told
 				for _, e := range joined.Unwrap() {
-					var se *scheduler.SystemError
+					var se *world.PanicError
 					require.ErrorAs(t, e, &se)
-					got = append(got, told{se.System, se.Shard, se.Tick})
+					got = append(got, told{se.Name, se.Shard, se.Tick})
 					require.Contains(t, string(se.Stack), "panic_test.go")
-					require.Contains(t, se.Error(), fmt.Sprintf("system %q panicked on shard %d in tick %d: ", se.System, se.Shard, se.Tick))
+					require.Contains(t, se.Error(), fmt.Sprintf("system %q panicked on shard %d in tick %d: ", se.Name, se.Shard, se.Tick))
 					require.Contains(t, err.Error(), se.Error())
-					if se.System == "first" {
+					if se.Name == "first" {
 						require.ErrorIs(t, se, errBroken)
 						require.Contains(t, se.Error(), fmt.Sprintf("shard %d: broken", se.Shard))
 					} else {

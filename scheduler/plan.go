@@ -3,6 +3,7 @@ package scheduler
 import (
 	"slices"
 
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -42,7 +43,7 @@ func (s *Scheduler) Plan() (*Plan, error) {
 			Before: slices.Clone(x.before), After: slices.Clone(x.after),
 		})
 	}
-	for _, f := range fencesOf(s.w, s.tick.systems) {
+	for _, f := range fencesOf(s.tick.driver, s.tick.systems) {
 		p.Fences = append(p.Fences, f.told(s.tick.systems))
 	}
 	return p, nil
@@ -66,7 +67,7 @@ func (f *fence) told(systems []*system) Fence {
 // themselves. So a system has at most one fence behind a system of the shards, one
 // behind a global one, and some only for neighbours, behind systems that come later than the
 // first of these.
-func fencesOf(w *world.World, systems []*system) (fences []fence) {
+func fencesOf(d driver.World, systems []*system) (fences []fence) {
 	for i, s := range systems {
 		all, global := false, false
 		var some []fence
@@ -75,7 +76,7 @@ func fencesOf(w *world.World, systems []*system) (fences []fence) {
 			if other.global && global || !other.global && all {
 				continue
 			}
-			switch far, near := reasons(w, other, s); {
+			switch far, near := reasons(d, other, s); {
 			case len(far) > 0 && other.global:
 				global = true
 				some = append(some, fence{i, k, false, far})

@@ -110,9 +110,9 @@ func TestPolicyOfGlobals(t *testing.T) {
 	}, scheduler.Global())
 	f.MustAdd("asked", idle, scheduler.When(func(*world.World) bool { asked++; panic("asked") }))
 	err := f.Step(t.Context())
-	var se *scheduler.SystemError
+	var se *world.PanicError
 	require.ErrorAs(t, err, &se)
-	require.Equal(t, "asked", se.System)
+	require.Equal(t, "asked", se.Name)
 	require.Equal(t, world.AllShards, se.Shard)
 	require.ErrorContains(t, err, `system "global" panicked in tick 0: global`)
 	f.step(2)
@@ -136,9 +136,9 @@ func TestPanicOfCoordinator(t *testing.T) {
 	all := joined.Unwrap()
 	require.Len(t, all, 36)
 	for i, err := range all {
-		var se *scheduler.SystemError
+		var se *world.PanicError
 		require.True(t, errors.As(err, &se))
 		require.Equal(t, i/4, se.Shard)
-		require.Equal(t, fmt.Sprint(i%4), se.System)
+		require.Equal(t, fmt.Sprint(i%4), se.Name)
 	}
 }

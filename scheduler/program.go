@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/atoll-sim/atoll/internal/clock"
+	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -27,7 +28,7 @@ type program struct {
 	worker    int // the number of the one that ran it last
 	spent     int64
 	cost      int64 // moving average of what was spent in a tick, in ticks of the clock
-	errs      []*SystemError
+	errs      []failure
 	_         [64]byte // programs are claimed by different workers
 }
 
@@ -45,7 +46,7 @@ const (
 type step struct {
 	run     func(*world.Context)
 	system  *system
-	access  *world.Access
+	access  *drive.Access
 	labels  context.Context // for profiles; nil if they are not wanted
 	near    []nearWait
 	waits   [2]int32 // fences, or none
@@ -138,14 +139,14 @@ func (t *tick) forward(w *worker, p *program) (again bool) {
 			if t.closed(s) != ready {
 				break
 			}
-			c.Start(s.system.name, s.access)
+			t.driver.Start(c, s.system.name, s.access)
 			if t.observed {
 				t.observe(w, s, c)
 			} else {
 				s.run(c)
 			}
-			c.Returned()
-			c.Stop()
+			t.driver.Returned(c)
+			t.driver.Stop(c)
 			t.measure(w, p)
 		}
 		t.pass(p, s)
@@ -182,15 +183,13 @@ func (t *tick) pass(p *program, s *step) {
 // the second case it gives the program up, so that another worker can claim it.
 func (t *tick) recovered(w *worker, p *program, value any) (again bool) {
 	s := &p.steps[p.next]
-	p.context.Stop()
+	t.driver.Stop(p.context)
 	exits := value == nil
 	if exits {
 		value = errGoexit
 	}
-	p.errs = append(p.errs, &SystemError{
-		System: s.system.name, Shard: p.shard, Tick: t.number, Value: value, Stack: debug.Stack(),
-		system: s.system,
-	})
+	e := &world.PanicError{In: inSystem, Name: s.system.name, Shard: p.shard, Tick: t.number, Value: value, Stack: debug.Stack()}
+	p.errs = append(p.errs, failure{e, s.system})
 	t.measure(w, p)
 	p.stepTimes[p.next].panics++
 	if s.system.policy == DisableOnShard {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"time"
-
-	"github.com/atoll-sim/atoll/world"
 )
 
 // Report describes one tick.
@@ -55,37 +53,13 @@ func (s *Scheduler) Run(ctx context.Context) (err error) {
 			due = began
 		}
 		r := Report{Tick: s.w.Tick(), Late: began.Sub(due)}
-		if err := s.step(ctx, "Scheduler.Run"); s.ends(err) {
+		if err := s.step(ctx, "Scheduler.Run"); err != nil && !s.goesOn {
 			return err
 		}
 		due = s.next(due.Add(interval), interval)
 		r.Duration = time.Since(began)
 		s.report(&r, before)
 	}
-}
-
-// ends reports whether a tick's error ends the Run.
-func (s *Scheduler) ends(err error) bool {
-	if err == nil {
-		return false
-	}
-	joined, ok := err.(interface{ Unwrap() []error })
-	if !ok {
-		return true
-	}
-	for _, e := range joined.Unwrap() {
-		policy := StopRun
-		switch e := e.(type) {
-		case *SystemError:
-			policy = e.system.policy
-		case *world.CallError, *world.HookError:
-			policy = s.options.IfPanics
-		}
-		if policy == StopRun {
-			return true
-		}
-	}
-	return false
 }
 
 // next returns when the next tick is due: at the given time, or later if that is past

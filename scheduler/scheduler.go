@@ -104,6 +104,7 @@ type Scheduler struct {
 	counts  counts
 	recent  recent // of whole ticks
 	began   int64  // when the tick began, by the clock
+	goesOn  bool   // the last tick's error does not end a Run
 
 	balancing balancing
 }
@@ -156,7 +157,7 @@ func (s *Scheduler) Add(name string, construct System, options ...Option) error 
 	if err := s.w.Err(); err != nil {
 		return err
 	}
-	if !s.w.Idle() {
+	if !s.tick.driver.Idle() {
 		panic(fmt.Sprintf("scheduler: Scheduler.Add of system %q while a tick runs; add systems between ticks", name))
 	}
 	o := optionsOf(options)
@@ -231,8 +232,8 @@ func (s *Scheduler) prepare() error {
 // closed, and an error if a system is to come before or after one that was not added.
 //
 // A system that panics does not stop the tick, nor does one that calls runtime.Goexit, as a
-// failing test does. The error joins a *SystemError for each of these, and, for the refresh, a
-// *world.CallError for each function and a *world.HookError for each hook that panicked. If
+// failing test does. The error joins a *world.PanicError for each of these, and for each
+// function and each hook that panicked in the refresh. If
 // the world breaks, the error is, or joins, a *world.BrokenError, which every later Step
 // returns, too.
 //

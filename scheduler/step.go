@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 
 	"github.com/atoll-sim/atoll/internal/clock"
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -18,6 +19,7 @@ func (s *Scheduler) step(ctx context.Context, call string) (err error) {
 		panic("scheduler: " + call + " while a tick runs; a world has one tick at a time")
 	}
 	defer s.running.Store(false)
+	s.goesOn = false
 	if err := s.w.Err(); err != nil {
 		return err
 	}
@@ -54,7 +56,7 @@ func (s *Scheduler) step(ctx context.Context, call string) (err error) {
 
 // beginTick takes the world, for the call that messages name. It returns an error if the world
 // breaks.
-func (s *Scheduler) beginTick(call string) (w world.Tick, err error) {
+func (s *Scheduler) beginTick(call string) (w driver.Tick, err error) {
 	defer func() { // without a panic there is nothing to recover
 		if v := recover(); v != nil {
 			broken, ok := v.(*world.BrokenError)
@@ -64,12 +66,12 @@ func (s *Scheduler) beginTick(call string) (w world.Tick, err error) {
 			err = s.broke(broken)
 		}
 	}()
-	return s.w.BeginTick(), nil
+	return s.tick.driver.BeginTick(), nil
 }
 
 // endTick asks the Balancer and makes the refresh, even if the Balancer ends this
 // goroutine.
-func (s *Scheduler) endTick(ctx context.Context, early []*SystemError) error {
+func (s *Scheduler) endTick(ctx context.Context, early []failure) error {
 	balanced := false
 	defer func() {
 		if !balanced {
@@ -82,7 +84,7 @@ func (s *Scheduler) endTick(ctx context.Context, early []*SystemError) error {
 }
 
 // refresh makes the refresh and settles the tick. If the world breaks, the tick is over, too.
-func (s *Scheduler) refresh(ctx context.Context, early []*SystemError) (err error) {
+func (s *Scheduler) refresh(ctx context.Context, early []failure) (err error) {
 	t := &s.tick
 	done := false
 	defer func() {
@@ -98,7 +100,7 @@ func (s *Scheduler) refresh(ctx context.Context, early []*SystemError) (err erro
 		panic(v)
 	}()
 	endRegion := t.region("refresh")
-	t.world.End(t.parallel)
+	t.world.End(t.inParallel)
 	done = true
 	endRegion()
 	t.finish()
@@ -106,7 +108,7 @@ func (s *Scheduler) refresh(ctx context.Context, early []*SystemError) (err erro
 }
 
 // giveUp ends a tick that cannot be completed, for a fault of the scheduler itself.
-func (s *Scheduler) giveUp(ctx context.Context, early []*SystemError, v any) error {
+func (s *Scheduler) giveUp(ctx context.Context, early []failure, v any) error {
 	t := &s.tick
 	t.unfinished.Store(0) // so that no worker waits for the program that this goroutine had
 	t.finish()
@@ -117,7 +119,7 @@ func (s *Scheduler) giveUp(ctx context.Context, early []*SystemError, v any) err
 
 // decide finds the systems that run in the next tick, and returns the panics of
 // conditions.
-func (s *Scheduler) decide() (early []*SystemError) {
+func (s *Scheduler) decide() (early []failure) {
 	tick := s.w.Tick()
 	for i, x := range s.tick.systems {
 		if x.reenabled.Load() && x.reenabled.Swap(false) {
@@ -126,9 +128,9 @@ func (s *Scheduler) decide() (early []*SystemError) {
 		}
 		due := x.enabled.Load() && x.due(tick)
 		if due && len(x.when) > 0 {
-			var err *SystemError
+			var err *world.PanicError
 			if due, err = x.holds(s.w); err != nil {
-				early = append(early, err)
+				early = append(early, failure{err, x})
 			}
 		}
 		s.tick.due[i] = due
@@ -137,11 +139,11 @@ func (s *Scheduler) decide() (early []*SystemError) {
 }
 
 // holds asks the system's conditions.
-func (x *system) holds(w *world.World) (all bool, err *SystemError) {
+func (x *system) holds(w *world.World) (all bool, err *world.PanicError) {
 	defer func() {
 		if v := recover(); v != nil {
 			all = false
-			err = &SystemError{System: x.name, Shard: world.AllShards, Tick: w.Tick(), Value: v, Stack: debug.Stack(), system: x}
+			err = &world.PanicError{In: inCondition, Name: x.name, Shard: world.AllShards, Tick: w.Tick(), Value: v, Stack: debug.Stack()}
 		}
 	}()
 	for _, condition := range x.when {
@@ -156,7 +158,7 @@ func (x *system) holds(w *world.World) (all bool, err *SystemError) {
 // conditions, then those of systems, by shard and in order of the systems, then those of
 // global systems, then that of the balancer, then those of functions and those of hooks in
 // the refresh, by shard, then that of a Recorder, and what broke the world.
-func (s *Scheduler) settle(ctx context.Context, early []*SystemError, broken *world.BrokenError) error {
+func (s *Scheduler) settle(ctx context.Context, early []failure, broken *world.BrokenError) error {
 	t := &s.tick
 	t.observer.end(ctx)
 	t.settle()
@@ -169,42 +171,51 @@ func (s *Scheduler) settle(ctx context.Context, early []*SystemError, broken *wo
 		p.errs = nil
 	}
 	if s.balancing.err != nil {
-		panics = append(panics, s.balancing.err)
+		panics = append(panics, failure{s.balancing.err, s.balancing.system})
 		s.balancing.err = nil
 	}
-	calls, omitted, hooks, deaf := t.world.Failures(), t.world.Omitted(), t.world.Broken(), t.world.RecorderError()
-	if len(panics)+len(calls)+len(hooks) == 0 && deaf == nil && broken == nil {
+	calls, omitted, more := t.world.Failures()
+	hooks, recorder := t.world.FailedHooks(), t.world.FailedRecorder()
+	if len(panics)+len(calls)+len(hooks) == 0 && recorder == nil && broken == nil {
 		return nil
 	}
+	s.goesOn = recorder == nil && broken == nil && (len(calls)+len(hooks) == 0 || s.options.IfPanics != StopRun)
 	all := make([]error, 0, len(panics)+len(calls)+len(hooks)+3)
 	for _, e := range panics {
-		all = append(all, e)
+		all = append(all, e.PanicError)
 		s.applyPolicy(e)
+		s.goesOn = s.goesOn && e.system.policy != StopRun
 	}
 	for _, e := range calls {
 		all = append(all, e)
-		s.notify(e)
+		s.counts.Panics++
+		s.logPanic(e, "function panicked", "function", e.Name, "on", e.On, "shard", e.Shard, "tick", e.Tick)
 	}
-	if omitted != nil {
-		all = append(all, omitted)
-		s.counts.Panics += uint64(omitted.Calls)
-		s.log(slog.LevelError, "more functions panicked", "calls", omitted.Calls, "tick", omitted.Tick)
+	if omitted > 0 {
+		all = append(all, more)
+		s.counts.Panics += uint64(omitted)
+		s.log(slog.LevelError, "more functions panicked", "calls", omitted, "tick", t.number)
 	}
 	for _, e := range hooks {
 		all = append(all, e)
 		s.applyHookPolicy(e)
 	}
-	if deaf != nil {
-		all = append(all, deaf)
+	if recorder != nil {
+		all = append(all, recorder)
 		s.counts.Panics++
-		if l := s.options.Logger; l != nil {
-			l.Error("recorder failed", "method", deaf.Method, "tick", deaf.Tick, "panic", deaf.Value, "stack", string(deaf.Stack))
-		}
+		s.logPanic(recorder, "recorder panicked", "method", recorder.Name, "tick", recorder.Tick)
 	}
 	if broken != nil {
 		all = append(all, s.broke(broken))
 	}
 	return errors.Join(all...)
+}
+
+// logPanic logs a panic, with what args say about it.
+func (s *Scheduler) logPanic(e *world.PanicError, message string, args ...any) {
+	if l := s.options.Logger; l != nil {
+		l.Error(message, append(args, "panic", e.Value, "stack", string(e.Stack))...)
+	}
 }
 
 // broke counts and logs the panic that broke the world.
@@ -216,37 +227,25 @@ func (s *Scheduler) broke(e *world.BrokenError) error {
 	return e
 }
 
-// notify counts and logs a panic of a function.
-func (s *Scheduler) notify(e *world.CallError) {
-	s.counts.Panics++
-	if l := s.options.Logger; l != nil {
-		l.Error("function panicked", "function", e.Function, "on", e.On, "shard", e.Shard, "tick", e.Tick, "panic", e.Value, "stack", string(e.Stack))
-	}
-}
-
 // applyHookPolicy applies the policy to a hook that panicked.
-func (s *Scheduler) applyHookPolicy(e *world.HookError) {
+func (s *Scheduler) applyHookPolicy(e *world.PanicError) {
 	s.counts.Panics++
 	switch s.options.IfPanics {
 	case DisableSystem:
-		e.Hook.SetEnabled(false)
+		s.tick.world.DisableHook(e, world.AllShards)
 	case DisableOnShard:
-		e.Hook.DisableOn(e.Shard)
+		s.tick.world.DisableHook(e, e.Shard)
 	}
-	if l := s.options.Logger; l != nil {
-		l.Error("hook panicked", "hook", e.Hook.Name(), "on", e.On, "shard", e.Shard, "tick", e.Tick, "policy", s.options.IfPanics, "panic", e.Value, "stack", string(e.Stack))
-	}
+	s.logPanic(e, "hook panicked", "hook", e.Name, "on", e.Event, "shard", e.Shard, "tick", e.Tick, "policy", s.options.IfPanics)
 }
 
 // applyPolicy applies the policy of a system that panicked.
-func (s *Scheduler) applyPolicy(e *SystemError) {
+func (s *Scheduler) applyPolicy(e failure) {
 	s.counts.Panics++
 	x := e.system
 	switch {
 	case x.policy == DisableSystem, x.policy == DisableOnShard && e.Shard == world.AllShards:
 		x.enabled.Store(false)
 	}
-	if l := s.options.Logger; l != nil {
-		l.Error("system panicked", "system", e.System, "shard", e.Shard, "tick", e.Tick, "policy", x.policy, "panic", e.Value, "stack", string(e.Stack))
-	}
+	s.logPanic(e.PanicError, "system panicked", "system", e.Name, "shard", e.Shard, "tick", e.Tick, "policy", x.policy)
 }

@@ -173,6 +173,6 @@ func TestStepTwice(t *testing.T) {
 		}
 	})
 	f.step(1)
-	require.Contains(t, said, "BeginTick while a tick runs")
+	require.Contains(t, said, "a new tick while a tick runs")
 	f.step(1)
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -21,7 +23,7 @@ type system struct {
 	options
 	name      string
 	run       []func(*world.Context) // by shard; of a global system one
-	access    []*world.Access        // likewise
+	access    []*drive.Access        // likewise
 	off       []bool                 // likewise: it panicked there, and no longer runs there
 	enabled   atomic.Bool
 	reenabled atomic.Bool // it is to run on all shards again
@@ -51,15 +53,16 @@ func build(w *world.World, name string, construct System, o options) (*system, e
 	a := s.access[0]
 	if both := a.Foreign.Union(a.Neighbour).Common(a.Writes); both.Len() > 0 && !s.global {
 		return nil, fmt.Errorf("scheduler: system %q writes or creates %s and reads it in other shards; split it into two systems",
-			name, w.ComponentNames(both))
+			name, driver.Of(w).ComponentNames(both))
 	}
 	return s, nil
 }
 
 // constructOn runs a constructor for a shard. If that panics, it panics with the system's name
 // before the value.
-func constructOn(w *world.World, shard int, name string, construct System) (func(*world.Context), *world.Access) {
-	b := world.NewBuild(w, shard, name)
+func constructOn(w *world.World, shard int, name string, construct System) (func(*world.Context), *drive.Access) {
+	d := driver.Of(w)
+	b := d.NewBuild(shard, name)
 	defer func() {
 		switch v := recover().(type) {
 		case nil:
@@ -70,7 +73,7 @@ func constructOn(w *world.World, shard int, name string, construct System) (func
 		}
 	}()
 	run := construct(b)
-	return run, b.Finish()
+	return run, d.Finish(b)
 }
 
 // onShard returns what messages say of a shard, or nothing for a global system.
@@ -86,7 +89,7 @@ func newSystem(w *world.World, name string, o options) *system {
 	if o.global {
 		n = 1
 	}
-	s := &system{options: o, name: name, run: make([]func(*world.Context), n), access: make([]*world.Access, n), off: make([]bool, n)}
+	s := &system{options: o, name: name, run: make([]func(*world.Context), n), access: make([]*drive.Access, n), off: make([]bool, n)}
 	s.enabled.Store(!o.disabled)
 	return s
 }
@@ -94,11 +97,12 @@ func newSystem(w *world.World, name string, o options) *system {
 // newMerge makes the system that merges an accumulator. after is the last system that adds to
 // it.
 func newMerge(w *world.World, resource int, after *system) *system {
-	s := newSystem(w, fmt.Sprintf("merge %q", w.ResourceName(resource)), options{global: true, stage: after.stage, every: 1})
+	d := driver.Of(w)
+	s := newSystem(w, fmt.Sprintf("merge %q", d.ResourceName(resource)), options{global: true, stage: after.stage, every: 1})
 	s.merges = true
-	s.access[0] = &world.Access{}
+	s.access[0] = &drive.Access{}
 	s.access[0].ResourceWrites.Add(resource)
-	s.run[0] = func(*world.Context) { w.MergeResource(resource) }
+	s.run[0] = func(*world.Context) { d.MergeResource(resource) }
 	return s
 }
 

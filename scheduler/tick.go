@@ -5,6 +5,8 @@ import (
 	"sync/atomic"
 
 	"github.com/atoll-sim/atoll/internal/clock"
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -16,16 +18,18 @@ import (
 // Ownership: the coordinator, which is the goroutine in Step, sets everything up
 // before it calls the workers, and again after they are gone.
 type tick struct {
-	world    world.Tick
-	number   uint64
-	made     uint64 // ticks made so far
-	systems  []*system
-	due, ran []bool    // by system: in this tick, in the last one
-	took     []int64   // by system: scratch
-	programs []program // by shard; the last is that of the global systems
-	global   *program  // the last, if it has steps
-	order    []int32   // the shards' programs, costliest first
-	fences   []countdown
+	driver     driver.World
+	world      driver.Tick    // the running tick
+	inParallel drive.Parallel // parallel, bound once
+	number     uint64
+	made       uint64 // ticks made so far
+	systems    []*system
+	due, ran   []bool    // by system: in this tick, in the last one
+	took       []int64   // by system: scratch
+	programs   []program // by shard; the last is that of the global systems
+	global     *program  // the last, if it has steps
+	order      []int32   // the shards' programs, costliest first
+	fences     []countdown
 
 	unfinished atomic.Int32 // programs
 	jobs       [jobsMax]job
@@ -51,6 +55,8 @@ type countdown struct {
 
 func (t *tick) init(w *world.World, workers int) {
 	n := w.Shards()
+	t.driver = driver.Of(w)
+	t.inParallel = t.parallel
 	t.gate.init()
 	t.scale = clock.Measure()
 	t.programs = make([]program, n+1)
@@ -67,7 +73,7 @@ func (t *tick) init(w *world.World, workers int) {
 
 // begin sets the tick up: every program is at its first step, and the coordinator
 // is about to run, with the other workers if that is worth while.
-func (t *tick) begin(w world.Tick) {
+func (t *tick) begin(w driver.Tick) {
 	t.world, t.number = w, w.Number()
 	t.made++
 	last := len(t.programs) - 1

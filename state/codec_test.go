@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/state"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -72,12 +74,12 @@ func TestRefusedAll(t *testing.T) {
 }
 
 // secret is an extension that shows nothing.
-type secret struct{ world.Extension }
+type secret struct{ drive.Extension }
 
 // TestRefusedExtension checks that an extension whose state is not known is refused.
 func TestRefusedExtension(t *testing.T) {
 	w := world.MustNew(world.Options{})
-	w.Extend(secret{})
+	driver.Of(w).Extend(secret{})
 	_, err := state.StateHash(w, nil)
 	require.ErrorIs(t, err, state.ErrNoCodec)
 	require.ErrorContains(t, err, "extension 0 of the world, a state_test.secret, has no AppendState")
@@ -185,7 +187,7 @@ func TestFormRefused(t *testing.T) {
 	world.Register[ledger](w, "ledger")
 	parcels := world.NewBundle[parcel](w)
 	world.RegisterQuestion(w, "weigh", func(*world.EntityContext, Bag) int { return 0 })
-	kinds := w.Survey().Kinds()
+	kinds := driver.Of(w).Survey().Kinds()
 	said := map[string]string{}
 	for i := range kinds.Len() {
 		d, typ := kinds.Describe(i)

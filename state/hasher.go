@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -138,8 +140,9 @@ func (h *Hasher) sections(call string, done func(shard int, kind, name string)) 
 	if err := h.w.Err(); err != nil {
 		return err
 	}
-	world.Bound(h.w, call)
-	v := h.w.Survey()
+	d := driver.Of(h.w)
+	d.MustIdle(call)
+	v := d.Survey()
 	components, messages, resources := v.Components(), v.Messages(), v.Resources()
 	if err := errors.Join(h.learn("component", components), h.learn("message", messages), h.learn("resource", resources)); err != nil {
 		return err
@@ -189,7 +192,7 @@ func (h *Hasher) sections(call string, done func(shard int, kind, name string)) 
 }
 
 // learn makes the writers of types that are new.
-func (h *Hasher) learn(what string, all []world.Named) error {
+func (h *Hasher) learn(what string, all []drive.Named) error {
 	var errs []error
 	for _, x := range all {
 		if h.writers[x.Type] != nil {
@@ -211,7 +214,7 @@ func (h *Hasher) learn(what string, all []world.Named) error {
 }
 
 // world hashes what shapes the world as a whole.
-func (h *Hasher) world(v world.Survey, lists ...[]world.Named) {
+func (h *Hasher) world(v drive.Survey, lists ...[]drive.Named) {
 	o := h.w.Options()
 	h.sum.text("atoll state 4")
 	for _, n := range []uint64{
@@ -231,7 +234,7 @@ func (h *Hasher) world(v world.Survey, lists ...[]world.Named) {
 	h.sum.number(uint64(cursor))
 	h.sum.number(uint64(run))
 	h.sum.flag(v.Misrouted())
-	for _, hook := range h.w.Hooks() {
+	for _, hook := range v.Hooks() {
 		h.sum.text(hook.Name())
 		for i := range o.Shards {
 			h.sum.flag(hook.Enabled(i))
@@ -240,7 +243,7 @@ func (h *Hasher) world(v world.Survey, lists ...[]world.Named) {
 }
 
 // shard hashes a shard: its slots, who is where, the components and the messages.
-func (h *Hasher) shard(v world.Survey, i int, components, messages []world.Named, done func(int, string, string)) {
+func (h *Hasher) shard(v drive.Survey, i int, components, messages []drive.Named, done func(int, string, string)) {
 	s := v.Shard(i)
 	h.sum.Reset()
 	h.numbers = s.AppendSlots(h.numbers[:0])

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/state"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -60,7 +61,7 @@ func everyByte[T any](t *testing.T, zero T, counts string) {
 		h := state.NewHasher(w, nil)
 		want, err := h.StateHash()
 		require.NoError(t, err)
-		for _, chunk := range w.Survey().Shard(0).Tables()[0].Chunks() {
+		for _, chunk := range driver.Of(w).Survey().Shard(0).Tables()[0].Chunks() {
 			bytes := chunk.Cells(0).Bytes
 			for i := range bytes {
 				bytes[i] ^= 1

@@ -11,12 +11,14 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/state"
 	"github.com/atoll-sim/atoll/world"
 )
 
-// workers returns a world.Parallel of n goroutines.
-func workers(n int) world.Parallel {
+// workers returns a drive.Parallel of n goroutines.
+func workers(n int) drive.Parallel {
 	return func(count int, f func(int)) {
 		var next atomic.Int32
 		var wg sync.WaitGroup
@@ -60,9 +62,9 @@ func flagMovers(t *testing.T, seed uint64, ticks, n int) (hashes []state.Hash) {
 	want := map[handle.Handle]world.Flags{}
 	var alive []handle.Handle
 	systems := make([]func(*world.Context), shards)
-	access := make([]*world.Access, shards)
+	access := make([]*drive.Access, shards)
 	for i := range systems { // what the next tick does depends on published flags
-		b := world.NewBuild(f.World, i, "look")
+		b := driver.Of(f.World).NewBuild(i, "look")
 		body, points := world.Read[Body](b), world.Write[Points](b)
 		all := b.Query(body, points)
 		systems[i] = func(c *world.Context) {
@@ -73,7 +75,7 @@ func flagMovers(t *testing.T, seed uint64, ticks, n int) (hashes []state.Hash) {
 				}
 			}
 		}
-		access[i] = b.Finish()
+		access[i] = driver.Of(f.World).Finish(b)
 	}
 	for tick := range ticks {
 		for i := range each {
@@ -107,14 +109,14 @@ func flagMovers(t *testing.T, seed uint64, ticks, n int) (hashes []state.Hash) {
 			alive[i] = alive[len(alive)-1]
 			alive = alive[:len(alive)-1]
 		}
-		run := f.BeginTick()
+		run := driver.Of(f.World).BeginTick()
 		for i, system := range systems {
 			c := run.Context(i)
-			c.Start("look", access[i])
+			driver.Of(c).Start(c, "look", access[i])
 			system(c)
-			c.Stop()
+			driver.Of(c).Stop(c)
 		}
-		run.Transfer([]world.Transfer{{From: tick % shards, To: (tick + 1) % shards, Entities: 20}})
+		run.Transfer([]drive.Transfer{{From: tick % shards, To: (tick + 1) % shards, Entities: 20}})
 		run.End(parallel)
 		for _, h := range alive {
 			if got := f.Flags(h); got != want[h] {

@@ -3,13 +3,13 @@ package state
 import (
 	"fmt"
 
+	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/store"
-	"github.com/atoll-sim/atoll/world"
 )
 
 // requests hashes what systems, and functions in a refresh, have sent and no refresh
 // has applied: from a shard, or with world.AllShards that of global systems.
-func (h *Hasher) requests(v world.Survey, from int) (err error) {
+func (h *Hasher) requests(v drive.Survey, from int) (err error) {
 	h.sum.Reset()
 	kinds := v.Kinds()
 	v.Requests(from, func(r store.PendingRequest) {

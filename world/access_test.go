@@ -7,30 +7,31 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/world"
 )
 
 // TestAccessDeclared checks what a constructor declares by asking.
 func TestAccessDeclared(t *testing.T) {
 	f := newFixture(t, world.Options{Shards: 2})
-	b := world.NewBuild(f.World, 1, "ask")
+	b := driver.Of(f.World).NewBuild(1, "ask")
 	require.Equal(t, 1, b.Shard())
 	world.Read[Position](b)
 	world.Write[Velocity](b)
 	world.ReadForeign[Health](b)
 	b.Creates(f.statue, f.unit)
 	b.Query(world.With[Name](b))
-	a := b.Finish()
-	require.Equal(t, `"position"`, f.ComponentNames(a.Reads))
-	require.Equal(t, `"position", "velocity", "health", "frozen"`, f.ComponentNames(a.Writes))
-	require.Equal(t, `"health"`, f.ComponentNames(a.Foreign))
+	a := driver.Of(f.World).Finish(b)
+	require.Equal(t, `"position"`, driver.Of(f.World).ComponentNames(a.Reads))
+	require.Equal(t, `"position", "velocity", "health", "frozen"`, driver.Of(f.World).ComponentNames(a.Writes))
+	require.Equal(t, `"health"`, driver.Of(f.World).ComponentNames(a.Foreign))
 }
 
 // TestAccessOutsideTheConstructor asks after it returned.
 func TestAccessOutsideTheConstructor(t *testing.T) {
 	f := newFixture(t, world.Options{})
-	b := world.NewBuild(f.World, 0, "late")
-	b.Finish()
+	b := driver.Of(f.World).NewBuild(0, "late")
+	driver.Of(f.World).Finish(b)
 	for call, ask := range map[string]func(){
 		"world.Read": func() { world.Read[Position](b) }, "world.Write": func() { world.Write[Position](b) },
 		"world.With": func() { world.With[Position](b) }, "world.Without": func() { world.Without[Position](b) },

@@ -20,7 +20,7 @@ import (
 type Answer[T any] struct {
 	Completion
 	value   T
-	failure *CallError // for the outcome Failed, if the refresh kept it
+	failure *PanicError // for the outcome Failed, if the refresh kept it
 }
 
 // Value returns the answer, or false if there is none: the outcome is not known yet, or is not
@@ -34,8 +34,9 @@ func (a *Answer[T]) Value() (T, bool) {
 
 // Get waits for the answer. It returns the context's error if the context ends first, ErrStale
 // for the outcome Gone, ErrMissing for Missing, ErrFailed for Failed, ErrClosed for Closed,
-// ErrBroken for Broken. The ErrFailed of a question also wraps the *CallError, with the
-// function's name and what it panicked with, if the refresh kept that error; see FailuresMax.
+// ErrBroken for Broken. The ErrFailed of a question also wraps the *PanicError, with
+// the function's name and what it panicked with, if the refresh kept that error; see
+// World.Failure.
 //
 // An entity that is marked when the refresh comes to the request counts as gone, even if a
 // system has marked it in the same tick.

@@ -46,14 +46,6 @@ func (w *World) Err() error {
 	return nil
 }
 
-// Break gives up a tick that cannot be completed: the world is broken, with the value of a
-// panic as the cause. It returns the *BrokenError. For schedulers, when no system runs any
-// more.
-func (t Tick) Break(value any) error {
-	t.w.fail(newBroken(t.w, "the scheduler", value))
-	return t.w.Err()
-}
-
 func newBroken(w *World, during string, value any) *BrokenError {
 	if value == nil {
 		value = errGoexit

@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -20,13 +22,13 @@ var breakers = map[string]struct {
 	during string
 	set    func(f *fixture, h handle.Handle, fail func())
 }{
-	"Spare":  {"Spare of extension world_test.calls", func(f *fixture, _ handle.Handle, fail func()) { f.Extend(calls{spare: fail}) }},
-	"Spread": {"Spread of extension world_test.calls", func(f *fixture, _ handle.Handle, fail func()) { f.Extend(calls{spread: fail}) }},
-	"Settle": {"Settle of extension world_test.calls", func(f *fixture, _ handle.Handle, fail func()) { f.Extend(calls{settle: fail}) }},
-	"Begin":  {"Begin of extension world_test.calls", func(f *fixture, _ handle.Handle, fail func()) { f.Extend(calls{begin: fail}) }},
+	"Spare":  {"Spare of extension world_test.calls", func(f *fixture, _ handle.Handle, fail func()) { driver.Of(f.World).Extend(calls{spare: fail}) }},
+	"Spread": {"Spread of extension world_test.calls", func(f *fixture, _ handle.Handle, fail func()) { driver.Of(f.World).Extend(calls{spread: fail}) }},
+	"Settle": {"Settle of extension world_test.calls", func(f *fixture, _ handle.Handle, fail func()) { driver.Of(f.World).Extend(calls{settle: fail}) }},
+	"Begin":  {"Begin of extension world_test.calls", func(f *fixture, _ handle.Handle, fail func()) { driver.Of(f.World).Extend(calls{begin: fail}) }},
 	"a request": {`a request of extension "vows"`, func(f *fixture, h handle.Handle, fail func()) {
-		r := world.NewRequests(f.World, "vows", func(handle.Handle, *int) world.Outcome { fail(); return world.Applied })
-		f.Extend(calls{})
+		r := drive.NewRequests(driver.Of(f.World), "vows", func(handle.Handle, *int) world.Outcome { fail(); return world.Applied })
+		driver.Of(f.World).Extend(calls{})
 		require.NoError(f.t, r.Send(f.port(), h, 1))
 	}},
 	"a step": {"the refresh", func(f *fixture, _ handle.Handle, fail func()) {
@@ -53,7 +55,7 @@ func TestBroken(t *testing.T) {
 		for how, fail := range map[string]func(){"panics": func() { panic(errCause) }, "exits": runtime.Goexit} {
 			for where, refresh := range map[string]func(f *fixture){
 				"idle": func(f *fixture) { f.Refresh() },
-				"tick": func(f *fixture) { f.BeginTick().End(inGoroutines) },
+				"tick": func(f *fixture) { driver.Of(f.World).BeginTick().End(inGoroutines) },
 			} {
 				if name == "Begin" && where == "idle" {
 					continue
@@ -166,7 +168,7 @@ func (f *fixture) mustBeBroken(all []handle.Handle, during string, caused bool) 
 	require.Equal(t, f.Err(), err)
 	require.Equal(t, f.Err(), f.health.Set(f.World, all[0], Health{}))
 	for call, run := range map[string]func(){
-		"World.Refresh": f.Refresh, "World.Clear": f.Clear, "World.BeginTick": func() { f.BeginTick() }, "World.Count": func() { f.Count() }, "World.Failure": func() { _ = f.Failure() },
+		"World.Refresh": f.Refresh, "World.Clear": f.Clear, "a new tick": func() { driver.Of(f.World).BeginTick() }, "World.Count": func() { f.Count() }, "World.Failure": func() { _ = f.Failure() },
 	} {
 		mustPanic(t, []string{call + " of a broken world (world: broken by a panic in " + during, "make another with world.New"}, run)
 	}
@@ -178,7 +180,7 @@ func (f *fixture) mustBeBroken(all []handle.Handle, during string, caused bool) 
 func TestBrokenWhileClosed(t *testing.T) {
 	f := newFixture(t, world.Options{})
 	all := f.newUnits(100)
-	f.Extend(calls{spread: func() { panic(errCause) }})
+	driver.Of(f.World).Extend(calls{spread: func() { panic(errCause) }})
 	require.IsType(t, new(world.BrokenError), alone(f.Close))
 	f.mustBeBroken(all, "Spread of extension world_test.calls", true)
 }
@@ -187,7 +189,7 @@ func TestBrokenWhileClosed(t *testing.T) {
 func TestBrokenGivesMemoryBack(t *testing.T) {
 	f := newFixture(t, world.Options{})
 	require.NoError(t, f.creature.CreateN(f.World, 200_000, nil))
-	f.Extend(calls{settle: func() { panic(errCause) }})
+	driver.Of(f.World).Extend(calls{settle: func() { panic(errCause) }})
 	before := heap()
 	require.NotNil(t, alone(f.Refresh))
 	require.Less(t, heap(), before/2)
@@ -197,7 +199,7 @@ func TestBrokenGivesMemoryBack(t *testing.T) {
 // TestRecorderFails has a Recorder panic, or end its goroutine, in each method: the refresh is
 // completed, the error names the method, and nothing is told any more.
 func TestRecorderFails(t *testing.T) {
-	for _, parallel := range []world.Parallel{serial, inGoroutines} {
+	for _, parallel := range []drive.Parallel{serial, inGoroutines} {
 		for how, fail := range map[string]func(){"panics": func() { panic(errCause) }, "exits": runtime.Goexit} {
 			var later atomic.Int32 // calls of what comes behind the one that fails
 			hear := func() { later.Add(1) }
@@ -207,27 +209,27 @@ func TestRecorderFails(t *testing.T) {
 					all := f.newUnits(100)
 					var failed error
 					l.failed = func(err error) { failed = err }
-					require.NoError(t, f.RecordInputs(*l))
+					require.NoError(t, driver.Of(f.World).RecordInputs(*l))
 					var done [2000]world.Completion
 					ports := []*world.Port{f.port(), f.port(), f.port()}
 					for i := range done {
 						require.NoError(t, f.health.Set(ports[i%3].Notify(&done[i]), all[i%100], Health{int64(i)}))
 					}
-					f.BeginTick().End(parallel)
+					driver.Of(f.World).BeginTick().End(parallel)
 					for i := range done {
 						require.Equal(t, world.Applied, done[i].Outcome())
 					}
-					err := new(world.RecorderError)
+					err := new(world.PanicError)
 					require.ErrorAs(t, f.Failure(), &err)
-					require.Equal(t, method, err.Method)
+					require.Equal(t, method, err.Name)
 					require.Equal(t, how == "panics", errors.Is(f.Failure(), errCause))
 					require.Equal(t, err, failed)
 					require.Zero(t, later.Load(), "it is told nothing more")
 					require.NoError(t, f.health.Set(ports[0], all[0], Health{}))
 					f.Refresh()
 					require.NoError(t, f.Failure())
-					require.NoError(t, f.RecordInputs(*l)) // nobody listens by now
-					require.NoError(t, f.RecordInputs(nil))
+					require.NoError(t, driver.Of(f.World).RecordInputs(*l)) // nobody listens by now
+					require.NoError(t, driver.Of(f.World).RecordInputs(nil))
 					f.mustGoOn(all)
 				})
 			}

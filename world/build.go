@@ -2,8 +2,10 @@ package world
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/atoll-sim/atoll/internal/check"
+	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
@@ -30,20 +32,16 @@ type Build struct {
 	w      *World
 	shard  *store.Shard // nil for a global system
 	system string
-	access *Access
+	access *drive.Access
 	user   *check.User // nil but in the check build
 	closed bool
 }
 
-// NewBuild starts the construction of a system for one shard, or, with AllShards as the shard,
-// of a global system. For schedulers.
-func NewBuild(w *World, shardID int, system string) *Build {
-	mustBe(w, "world.NewBuild")
-	w.mustIdle("world.NewBuild")
-	if shardID != AllShards && (shardID < 0 || shardID >= len(w.shards)) {
-		panic(fmt.Sprintf("world: world.NewBuild of system %q for shard %d; the shards are 0 to %d", system, shardID, len(w.shards)-1))
-	}
-	b := &Build{w: w, system: system, access: &Access{Delta: w.options.TickInterval.Seconds()}}
+// newBuild starts the construction of a system for one shard, or, with AllShards as the shard,
+// of a global system.
+func newBuild(w *World, shardID int, system string) *Build {
+	w.mustIdle("building a system")
+	b := &Build{w: w, system: system, access: &drive.Access{Delta: w.options.TickInterval.Seconds()}}
 	owner, who := len(w.shards), fmt.Sprintf("global system %q", system)
 	if shardID != AllShards {
 		b.shard = w.shards[shardID]
@@ -59,8 +57,8 @@ func NewBuild(w *World, shardID int, system string) *Build {
 // AllShards is the shard number that stands for a global system.
 const AllShards = -1
 
-// Finish ends the construction and returns what was declared.
-func (b *Build) Finish() *Access {
+// finish ends the construction and returns what was declared.
+func (b *Build) finish() *drive.Access {
 	b.closed = true
 	if a := b.access; b.shard == nil && (a.Reads.Len() > 0 || a.Writes.Len() > 0) {
 		a.Exclusive = true
@@ -131,13 +129,24 @@ func (b *Build) reach(component int, shards []int) []bool {
 	return reach
 }
 
+// neighbours adds the shards within reach, except the own one, to a list of shards.
+func neighbours(list []int, reach []bool, own int) []int {
+	for s, reached := range reach {
+		if reached && s != own {
+			list = append(list, s)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
 // binding says what an accessor or filter is bound to.
 type binding struct {
 	w      *World
 	owner  int // the shard, or the number of shards: all of them
 	idle   bool
 	lookup *store.Lookup
-	access *Access
+	access *drive.Access
 	call   string      // what was called, and in which system
 	user   *check.User // nil but in the check build
 }
@@ -167,7 +176,7 @@ func (b *Build) bind(call string) binding {
 func (w *World) bind(call string) binding {
 	mustBe(w, call)
 	w.mustIdle(call)
-	return binding{w: w, owner: len(w.shards), idle: true, lookup: &w.lookup, access: &Access{}, call: call, user: w.user}
+	return binding{w: w, owner: len(w.shards), idle: true, lookup: &w.lookup, access: &drive.Access{}, call: call, user: w.user}
 }
 
 // bind is a.bind; it panics if a is nil.

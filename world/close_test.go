@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -104,9 +105,9 @@ func TestCloseFailsFurtherUse(t *testing.T) {
 		t.Run(call, func(t *testing.T) { require.ErrorIs(t, run(), world.ErrClosed) })
 	}
 	for call, run := range map[string]func(){
-		"World.Failure": func() { _ = f.Failure() }, "World.Survey": func() { f.Survey() },
+		"World.Failure": func() { _ = f.Failure() }, "a survey": func() { driver.Of(f.World).Survey() },
 		"World.Refresh": f.Refresh, "World.Clear": f.Clear, "World.Count": func() { f.Count() }, "World.Stats": func() { f.stats() },
-		"World.BeginTick": func() { f.BeginTick() }, "world.NewBuild": func() { world.NewBuild(f.World, 0, "late") },
+		"a new tick": func() { driver.Of(f.World).BeginTick() }, "building a system": func() { driver.Of(f.World).NewBuild(0, "late") },
 		"World.Query": func() { f.Query() }, "Query.Count": func() { q.Count() }, "Query.Destroy": func() { q.Destroy() },
 		"Query.Chunks": func() {
 			for range q.Chunks() {
@@ -173,7 +174,7 @@ func TestCloseTellsLast(t *testing.T) {
 func TestCloseAtItsTime(t *testing.T) {
 	f := newFixture(t, world.Options{})
 	f.newUnits(3)
-	tick := f.BeginTick()
+	tick := driver.Of(f.World).BeginTick()
 	mustPanic(t, []string{"World.Close while a tick runs"}, f.Close)
 	tick.End(serial)
 	for range f.Query(world.Read[Health](f.World)).Chunks() {

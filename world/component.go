@@ -165,8 +165,8 @@ func (w *World) idOf(call string, c AnyComponent) int {
 	return c.in(w)
 }
 
-// ComponentNames lists the names of a set of components, for messages.
-func (w *World) ComponentNames(set store.Set) string {
+// componentNames lists the names of a set of components, for messages.
+func (w *World) componentNames(set store.Set) string {
 	var names []string
 	for id := range set.All {
 		names = append(names, strconv.Quote(w.components[id].name))

@@ -5,6 +5,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
+	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
@@ -25,16 +26,16 @@ type Context struct {
 	shard  *store.Shard // nil for global systems
 	lookup store.Lookup
 	out    sender
-	access *Access // of the running system; nil outside of one
+	access *drive.Access // of the running system; nil outside of one
 	system string
 	delta  float64
 	random random
 
-	self     EntityContext // of the function that runs
-	failures []*CallError  // of the last refresh
-	omitted  int           // how many more there were
-	broken   []*HookError  // as failures
-	hook     bool          // a hook is running
+	self        EntityContext // of the function that runs
+	failures    []*PanicError // of functions, in the last refresh
+	omitted     int           // how many more there were
+	failedHooks []*PanicError // as failures
+	hook        bool          // a hook is running
 
 	// For the check build.
 	turn     check.Turn
@@ -161,13 +162,8 @@ func (c *Context) owns(l store.Loc) bool {
 	return c.shard.Owns(l)
 }
 
-// Start makes the Context act for a system. For schedulers, which call it on
-// the worker that runs the shard. A global system with Whole access may be
-// started only while no shard is running.
-//
-// In the check build Start hashes what the system may read but not write, for Returned to
-// compare. That costs in proportion to the bytes.
-func (c *Context) Start(system string, access *Access) {
+// start makes the Context act for a system; see drive.Tick.
+func (c *Context) start(system string, access *drive.Access) {
 	c.system, c.access, c.delta = system, access, access.Delta
 	c.random.fresh = false
 	if check.Enabled {
@@ -186,17 +182,15 @@ func (c *Context) Start(system string, access *Access) {
 	}
 }
 
-// Returned notes that the system has returned normally. In the check build it panics if rows
-// that the system asked to read, and not to write, have changed. For schedulers, which call it
-// as part of the system.
-func (c *Context) Returned() {
+// returned notes that the system has returned normally.
+func (c *Context) returned() {
 	if check.Enabled {
 		c.mustBeUnwritten()
 	}
 }
 
-// Stop ends what Start began.
-func (c *Context) Stop() {
+// stop ends what start began.
+func (c *Context) stop() {
 	if check.Enabled {
 		for _, s := range c.used() {
 			s.Leave()

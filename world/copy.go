@@ -34,7 +34,7 @@ func (c *Context) Copy(h handle.Handle) (handle.Handle, error) {
 	}
 	if missing := c.w.space.Set(l).Minus(c.access.Writes); missing.Len() > 0 {
 		panic(fmt.Sprintf("world: %s copies an entity with %s without having asked to write it; call world.Write or b.Creates in its constructor",
-			c.who(), c.w.ComponentNames(missing)))
+			c.who(), c.w.componentNames(missing)))
 	}
 	return c.w.shardOf(l).Copy(l)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -71,7 +72,7 @@ func TestDescribeEntity(t *testing.T) {
 		require.JSONEq(t, fmt.Sprintf(`{"handle":%q,"status":%q,"components":{}}`, test.h, test.want), jsonText(t, x))
 		require.Equal(t, fmt.Sprintf("it.handle=%v it.status=%s", test.h, test.want), logged(x))
 	}
-	tick := f.BeginTick()
+	tick := driver.Of(f.World).BeginTick()
 	mustPanic(t, []string{"while a tick runs"}, func() { f.DescribeEntity(h) })
 	tick.End(serial)
 	f.Close()
@@ -130,7 +131,7 @@ shard 1: 23 entities, 1 marked, 23 created, 0 destroyed
 	for _, i := range []int{-1, 2} {
 		mustPanic(t, []string{"World.DescribeShard of shard", "want 0 to 1"}, func() { f.DescribeShard(i) })
 	}
-	tick := f.BeginTick()
+	tick := driver.Of(f.World).BeginTick()
 	require.Equal(t, "world of 2 shards, at tick 1", f.World.String())
 	require.Equal(t, "it.shards=2 it.tick=1 it.closed=false", logged(f.World))
 	mustPanic(t, []string{"while a tick runs"}, func() { f.Describe() })

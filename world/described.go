@@ -55,5 +55,3 @@ func (r replier[A, R]) Part(p store.Payload) store.Cells {
 }
 
 func (r replier[A, R]) Complete(p store.Payload) { store.As[asked[A, R]](p).to = new(Answer[R]) }
-
-func (j jointly[T]) Describe() store.Description { return describe("extension", j.r.name) }

@@ -1,7 +1,6 @@
 package world
 
 import (
-	"errors"
 	"fmt"
 	"runtime/debug"
 
@@ -30,53 +29,6 @@ type EntityContext struct {
 	returned bool
 }
 
-// CallError reports a function that panicked in a refresh. What the function had written until
-// then stays; the refresh was completed.
-type CallError struct {
-	Function string // its name
-	On       handle.Handle
-	Shard    int
-	Tick     uint64
-	Value    any    // what it panicked with
-	Stack    []byte // where
-}
-
-// Error names function, entity, shard, tick and the panic's value.
-func (e *CallError) Error() string {
-	return fmt.Sprintf("world: function %q panicked on %v, on shard %d, at the end of tick %d: %v", e.Function, e.On, e.Shard, e.Tick, e.Value)
-}
-
-// Unwrap returns the panic's value if it was an error.
-func (e *CallError) Unwrap() error {
-	err, _ := e.Value.(error)
-	return err
-}
-
-// FailuresMax is how many panics of functions a refresh keeps with all details, including a
-// stack. Each shard keeps an equal part of these, at least one: the first in the order of the
-// requests. The others are only counted; see OmittedError. Hooks that panic beyond this number
-// are kept without their stacks. The limit is there because a hostile client may request
-// thousands of calls that fail.
-const FailuresMax = 64
-
-// OmittedError reports functions that panicked in a refresh beyond FailuresMax. Their outcomes
-// are Failed like those of the others, and are counted in Stats.
-type OmittedError struct {
-	Calls int // how many
-	Tick  uint64
-}
-
-// Error says how many there were.
-func (e *OmittedError) Error() string {
-	return fmt.Sprintf("world: %d more functions panicked at the end of tick %d; details are kept of FailuresMax = %d", e.Calls, e.Tick, FailuresMax)
-}
-
-// keepsFailure reports whether a shard that has kept n failures keeps the next.
-func (w *World) keepsFailure(n int) bool { return n < max(1, FailuresMax/len(w.shards)) }
-
-// errGoexit is the value of a function that neither returned nor panicked.
-var errGoexit = errors.New("it called runtime.Goexit, as a test that fails does")
-
 func (s *EntityContext) begin(c *Context, function string, h handle.Handle, l store.Loc) *EntityContext {
 	*s = EntityContext{c: c, function: function, h: h, l: l}
 	return s
@@ -85,9 +37,9 @@ func (s *EntityContext) begin(c *Context, function string, h handle.Handle, l st
 // over ends the call.
 func (s *EntityContext) over() { s.l = 0 }
 
-// end ends a call in a refresh; v is what was recovered. It returns the panic as a *CallError
-// if that is kept.
-func (s *EntityContext) end(v any) (store.Outcome, *CallError) {
+// end ends a call in a refresh; v is what was recovered. It returns the panic as an
+// error if the refresh keeps that.
+func (s *EntityContext) end(v any) (store.Outcome, *PanicError) {
 	s.over()
 	if s.returned {
 		return store.Applied, nil
@@ -99,62 +51,11 @@ func (s *EntityContext) end(v any) (store.Outcome, *CallError) {
 	if v == nil {
 		v = errGoexit
 	}
-	e := &CallError{
-		Function: s.function, On: s.h, Shard: s.c.Shard(), Tick: s.c.Tick(), Value: v, Stack: debug.Stack(),
+	e := &PanicError{
+		In: inFunction, Name: s.function, On: s.h, Shard: s.c.Shard(), Tick: s.c.Tick(), Value: v, Stack: debug.Stack(),
 	}
 	s.c.failures = append(s.c.failures, e)
 	return store.Failed, e
-}
-
-// Failure returns the panics of the last refresh, joined, or nil if there was none: a
-// *CallError for each function, by shard, and in each shard in the order of the requests; an
-// *OmittedError if there were more than FailuresMax; a *HookError for each hook; and the
-// *RecorderError of a Recorder. The world must be idle.
-func (w *World) Failure() error {
-	w.mustIdle("World.Failure")
-	var all []error
-	for _, e := range w.failures() {
-		all = append(all, e)
-	}
-	if e := w.omitted(); e != nil {
-		all = append(all, e)
-	}
-	for _, e := range w.broken() {
-		all = append(all, e)
-	}
-	if w.recorderErr != nil {
-		all = append(all, w.recorderErr)
-	}
-	return errors.Join(all...)
-}
-
-// Failures returns the *CallErrors that World.Failure joins. For schedulers, when the tick has
-// ended.
-func (t Tick) Failures() []*CallError { return t.w.failures() }
-
-// Omitted returns the error about those that Failures leaves out, or nil.
-func (t Tick) Omitted() *OmittedError { return t.w.omitted() }
-
-func (w *World) omitted() *OmittedError {
-	var e *OmittedError
-	for _, c := range w.contexts {
-		if c.omitted == 0 {
-			continue
-		}
-		if e == nil {
-			e = &OmittedError{Tick: c.failures[0].Tick}
-		}
-		e.Calls += c.omitted
-	}
-	return e
-}
-
-func (w *World) failures() []*CallError {
-	var all []*CallError
-	for _, c := range w.contexts {
-		all = append(all, c.failures...)
-	}
-	return all
 }
 
 func (s *EntityContext) world() *World {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -13,7 +14,7 @@ func ExampleRegister() {
 	type Mana struct{ Points int }
 	w := world.MustNew(world.Options{})
 	mana := world.Register[Mana](w, "mana")
-	fmt.Println(mana.Name(), w.ComponentName(0))
+	fmt.Println(mana.Name(), driver.Of(w).ComponentName(0))
 
 	defer func() { fmt.Println(recover()) }()
 	world.Register[Health](w, "mana")

@@ -109,9 +109,9 @@ func ExampleAnswer() {
 	// true
 }
 
-// A function that panics harms nobody else: its sender is told, and so is who
-// ticks.
-func ExampleCallError() {
+// A function that panics harms nothing else: its sender gets the outcome Failed, and
+// World.Failure, or the error of a scheduler's Step, has the details.
+func ExamplePanicError() {
 	w := world.MustNew(world.Options{})
 	world.Register[Health](w, "health")
 	unit, _ := world.NewBundle[Unit](w).Create(w, Unit{})
@@ -120,16 +120,35 @@ func ExampleCallError() {
 	var done world.Completion
 	_ = boom.Call(port.Notify(&done), unit, struct{}{})
 
-	tick := w.BeginTick()
-	tick.End(serial)
+	w.Refresh()
 	fmt.Println(done.Outcome())
-	for _, failure := range tick.Failures() {
-		fmt.Println(failure)
-	}
-	var failure *world.CallError
-	fmt.Println(errors.As(w.Failure(), &failure), failure.Value)
+	var failure *world.PanicError
+	fmt.Println(errors.As(w.Failure(), &failure), failure.In, failure.Name, failure.Value)
+	fmt.Println(failure)
 	// Output:
 	// failed
+	// true function boom no fuse
 	// world: function "boom" panicked on 0:0@1, on shard 0, at the end of tick 0: no fuse
-	// true no fuse
+}
+
+// A world that was closed says so, too.
+func ExampleWorld_Err() {
+	w := world.MustNew(world.Options{})
+	fmt.Println(w.Err())
+	w.Close()
+	fmt.Println(w.Err())
+	// Output:
+	// <nil>
+	// world: the port, or its world, is closed
+}
+
+// What Step returns tells whether the world can still be used.
+func ExampleBrokenError() {
+	w := world.MustNew(world.Options{})
+	var broken *world.BrokenError
+	if errors.As(w.Err(), &broken) {
+		fmt.Println("restore the last save:", broken.During, broken.Value)
+	}
+	fmt.Println(errors.Is(world.ErrBroken, world.ErrClosed))
+	// Output: true
 }

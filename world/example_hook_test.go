@@ -1,7 +1,6 @@
 package world_test
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/atoll-sim/atoll/handle"
@@ -68,51 +67,14 @@ func ExampleEvent() {
 	// OnDestroy [0:0@1]
 }
 
-// A hook that panics is contained. What becomes of it is a scheduler's affair, or the
-// user's.
-func ExampleHookError() {
-	w := world.MustNew(world.Options{Shards: 2})
-	world.Register[Health](w, "health")
-	units := world.NewBundle[Unit](w).PlaceBy(func(u Unit) int { return int(u.Points) })
-	w.Observe("fragile", world.OnCreate, func(*world.Build) func(*world.Context, world.Event, []handle.Handle) {
-		return func(c *world.Context, _ world.Event, _ []handle.Handle) {
-			if c.Shard() == 1 {
-				panic("no")
-			}
-			fmt.Println("fine")
-		}
-	})
-	tick := w.BeginTick()
-	tick.End(serial)
-	fmt.Println(len(tick.Broken()))
-
-	_ = units.CreateN(w, 2, func(i int, u *Unit) { u.Points = int64(i) })
-	w.Refresh()
-	var broken *world.HookError
-	fmt.Println(errors.As(w.Failure(), &broken))
-	fmt.Println(broken)
-	broken.Hook.DisableOn(broken.Shard)
-	_ = units.CreateN(w, 2, func(i int, u *Unit) { u.Points = int64(i) })
-	w.Refresh()
-	fmt.Println(w.Failure())
-	// Output:
-	// 0
-	// fine
-	// true
-	// world: hook "fragile" panicked OnCreate, on shard 1, at the end of tick 1: no
-	// fine
-	// <nil>
-}
-
 // Hooks can be switched off; what happens meanwhile they are never told of.
 func ExampleHook() {
 	w := world.MustNew(world.Options{Shards: 1})
 	world.Register[Health](w, "health")
 	units := world.NewBundle[Unit](w)
-	w.Observe("count", world.OnCreate, func(*world.Build) func(*world.Context, world.Event, []handle.Handle) {
+	hook := w.Observe("count", world.OnCreate, func(*world.Build) func(*world.Context, world.Event, []handle.Handle) {
 		return func(_ *world.Context, _ world.Event, hs []handle.Handle) { fmt.Println(len(hs), "more") }
 	})
-	hook := w.Hooks()[0]
 	_ = units.CreateN(w, 3, nil)
 	w.Refresh()
 	hook.SetEnabled(false)
@@ -120,8 +82,8 @@ func ExampleHook() {
 	w.Refresh()
 	hook.SetEnabled(true)
 	w.Refresh()
-	fmt.Println(hook.Name(), hook.On(), hook.Enabled(0))
+	fmt.Println(hook.Name(), hook.Enabled(0))
 	// Output:
 	// 3 more
-	// count OnCreate true
+	// count true
 }

@@ -3,119 +3,114 @@ package world
 import (
 	"fmt"
 
-	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/store"
+	"github.com/atoll-sim/atoll/internal/drive"
 )
 
-// Extension is what a package outside the core keeps about entities, such as a relation among
-// them or an index of them. It takes part in each refresh, after all requests on single
-// entities were applied and before any entity is destroyed:
-//
-//	its Requests, in order           the functions that NewRequests was given
-//	Spare, until none spares more    find entities that must not die
-//	Spread, until none marks more    find entities that die with them
-//	Settle                           what is left to tidy
-//
-// An extension that panics, or ends its goroutine, breaks the world, because it may have
-// changed in part. The functions that NewRequests was given do so as well. See BrokenError.
-//
-// Ownership: the coordinator calls, while no shard runs.
-type Extension interface {
-	// Begin is called when a tick begins. From here to the refresh the extension
-	// must not change, so that systems may read it.
-	Begin()
-	// Spare looks at the marked entities and removes marks with DyingSet.Spare. It reports
-	// whether it removed any.
-	Spare(d *DyingSet) bool
-	// Spread handles the entities of d.All from the given position on, and marks others with
-	// DyingSet.Mark. It is not called again for those it marks itself.
-	Spread(d *DyingSet, from int)
-	// Settle is called when it is known which entities die.
-	Settle()
+// extensions holds the extensions of a world.
+type extensions struct {
+	w      *World
+	all    []extended
+	deaths drive.DyingSet
+
+	// What is running, for errors: a drive.Extension and its method, or the name of a
+	// drive.Requests.
+	running any
+	method  string
 }
 
-// Extend makes an extension take part in the world's refreshes, after the extensions that were
-// added before. The world must be idle. Entities that are marked already die without it.
-func (w *World) Extend(x Extension) {
-	w.mustIdle("World.Extend")
-	if x == nil {
-		panic("world: World.Extend by a nil Extension; pass what takes part in the refresh")
-	}
-	w.extensions.w = w
-	w.extensions.all = append(w.extensions.all, extended{Extension: x})
-	for _, s := range w.shards {
-		s.HoldDestroys = true
+type extended struct {
+	drive.Extension
+	told int // of how many of the deaths it was notified
+}
+
+// extend applies the requests to extensions.
+func (x *partition) extend() {
+	for _, r := range x.Joint {
+		x.lost.Decide(r, x.w.space.Apply(r))
 	}
 }
 
-// Idle reports whether no tick or refresh is running, so that the *World may be used. Safe from
-// any goroutine; but if another goroutine may begin a tick, the answer is soon out of date.
-func (w *World) Idle() bool { return w.phase.Load() == phaseIdle }
-
-// Bound returns the world that an extension's accessor is asked of. It panics if this is the
-// wrong time to ask: for a *World, if it is not idle. call names what is asked, as in
-// "Relation.Read".
-func Bound(a Binder, call string) *World { return bind(a, call).w }
-
-// Requests is the right to send requests of one kind to an extension. They may concern any
-// entities of any shards: the coordinator applies them, one after the other.
-//
-// Ownership: the extension's. Send may be called by whoever holds the Actor.
-type Requests[T any] struct {
-	kind store.Kind[T]
-	w    *World
-	name string
-	do   func(h handle.Handle, v *T) Outcome
-}
-
-// NewRequests makes a kind of request. At the refresh do is called for the entity that the
-// request was sent with, if that entity is alive and not marked. What do returns is the outcome
-// of the request. name is for panics.
-func NewRequests[T any](w *World, name string, do func(h handle.Handle, v *T) Outcome) *Requests[T] {
-	mustBe(w, "world.NewRequests")
-	w.mustIdle("world.NewRequests")
-	if do == nil {
-		panic(fmt.Sprintf("world: world.NewRequests of %q with a nil function; pass what to do", name))
+func (e *extensions) begin() {
+	for i := range e.all {
+		e.run(i, "Begin").Begin()
 	}
-	r := &Requests[T]{w: w, name: name, do: do}
-	r.kind = store.NewJoint[T](w.space, jointly[T]{r, name})
-	return r
+	e.running = nil
 }
 
-// Check panics unless by acts on the world of the extension.
-func (r *Requests[T]) Check(by Actor) {
-	if by == nil || by.world() != r.w {
-		r.w.refuse(by, "a request", "extension", r.name)
+// run returns an extension that is about to be called.
+func (e *extensions) run(i int, method string) drive.Extension {
+	x := e.all[i].Extension
+	e.running, e.method = x, method
+	return x
+}
+
+// during names what is running.
+func (e *extensions) during() string {
+	switch x := e.running.(type) {
+	case nil:
+		return "the refresh"
+	case string:
+		return fmt.Sprintf("a request of extension %q", x)
+	default:
+		return fmt.Sprintf("%s of extension %T", e.method, x)
 	}
 }
 
-// Dying reports whether an entity is marked. For the idle world and within do.
-func (r *Requests[T]) Dying(h handle.Handle) bool {
-	l := r.w.space.Locate(h)
-	return l != 0 && r.w.space.Marked(l)
-}
-
-// Send sends a request of a *Context, *EntityContext or *Port about an entity. It returns
-// ErrStale for an entity that a system knows not to be alive, and ErrFull if the request was
-// not accepted. An idle *World sends no requests: it acts at once.
-func (r *Requests[T]) Send(by Actor, h handle.Handle, v T) error {
-	r.Check(by)
-	if _, ok := by.(*World); ok {
-		panic(fmt.Sprintf("world: extension %q sends a request of %T; an idle World acts at once", r.name, by))
+// refresh is the extensions' part of a refresh: it applies the requests to them, partition by
+// partition, and finds the deaths that follow. It reports whether some entities were spared.
+func (e *extensions) refresh(partitions []*partition) (spared bool) {
+	for _, x := range partitions {
+		x.extend()
 	}
-	return request(by, r.name, &r.kind, h, v)
-}
-
-// jointly applies a request of an extension.
-type jointly[T any] struct {
-	r     *Requests[T]
-	label any // its name, boxed once
-}
-
-func (j jointly[T]) Apply(_ *store.Shard, h handle.Handle, l store.Loc, v store.Payload) Outcome {
-	if l == 0 || j.r.w.space.Marked(l) {
-		return Gone
+	e.collect()
+	if len(e.deaths.All()) > 0 {
+		spared = e.spare()
+		e.spread()
 	}
-	j.r.w.extensions.running = j.label
-	return j.r.do(h, store.As[T](v))
+	for i := range e.all {
+		e.run(i, "Settle").Settle()
+	}
+	e.running = nil
+	for _, s := range e.w.shards {
+		s.DecideHeld()
+	}
+	return spared
+}
+
+// collect lists the marked entities of each shard.
+func (e *extensions) collect() { e.deaths.Collect(e.w.space, e.w.shards, len(e.all)) }
+
+// spare calls the extensions until none of them spares another entity. It reports whether some
+// were spared.
+func (e *extensions) spare() (spared bool) {
+	for again := true; again; {
+		again = false
+		for i := range e.all {
+			again = e.run(i, "Spare").Spare(&e.deaths) || again
+		}
+	}
+	if spared = e.deaths.Spared(); spared {
+		e.collect()
+	}
+	return spared
+}
+
+// spread notifies each extension of the deaths it does not know yet, until all know all.
+func (e *extensions) spread() {
+	for i := range e.all {
+		e.all[i].told = 0
+	}
+	for known := 0; known < len(e.all); {
+		known = 0
+		for i := range e.all {
+			x := &e.all[i]
+			if x.told == len(e.deaths.All()) {
+				known++
+				continue
+			}
+			from := x.told
+			e.run(i, "Spread").Spread(&e.deaths, from)
+			x.told = len(e.deaths.All())
+		}
+	}
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -19,14 +21,14 @@ type pact struct {
 	bound  map[handle.Handle]handle.Handle
 	spared map[handle.Handle]bool
 	log    *[]string
-	sent   *world.Requests[bind]
+	sent   *drive.Requests[bind]
 }
 
 type bind struct{ to handle.Handle }
 
 func newPact(f *fixture, name string, log *[]string) *pact {
 	p := &pact{f: f, name: name, bound: map[handle.Handle]handle.Handle{}, spared: map[handle.Handle]bool{}, log: log}
-	p.sent = world.NewRequests(f.World, name, func(h handle.Handle, b *bind) world.Outcome {
+	p.sent = drive.NewRequests(driver.Of(f.World), name, func(h handle.Handle, b *bind) world.Outcome {
 		if b.to == h {
 			return world.Refused
 		}
@@ -34,7 +36,7 @@ func newPact(f *fixture, name string, log *[]string) *pact {
 		p.tell("bind %v", h)
 		return world.Applied
 	})
-	f.Extend(p)
+	driver.Of(f.World).Extend(p)
 	return p
 }
 
@@ -45,7 +47,7 @@ func (p *pact) tell(format string, args ...any) {
 func (p *pact) Begin()  { p.tell("begins") }
 func (p *pact) Settle() { p.tell("settles") }
 
-func (p *pact) Spare(d *world.DyingSet) bool {
+func (p *pact) Spare(d *drive.DyingSet) bool {
 	some := false
 	for _, h := range d.All() {
 		if p.spared[h] && d.Has(h) {
@@ -56,7 +58,7 @@ func (p *pact) Spare(d *world.DyingSet) bool {
 	return some
 }
 
-func (p *pact) Spread(d *world.DyingSet, from int) {
+func (p *pact) Spread(d *drive.DyingSet, from int) {
 	for n := len(d.All()); from < n; from++ {
 		h := d.All()[from]
 		p.tell("hears of %v", h)
@@ -230,16 +232,18 @@ func TestExtensionMisuse(t *testing.T) {
 	require.PanicsWithValue(t, `world: extension "a" sends a request of *world.World; an idle World acts at once`, func() { _ = a.sent.Send(f.World, h, bind{}) })
 	f.tick(func(*world.Build) func(*world.Context) {
 		return func(c *world.Context) {
-			require.False(t, f.Idle())
+			require.False(t, driver.Of(f.World).Idle())
 			require.ErrorIs(t, a.sent.Send(c, h+1, bind{}), world.ErrStale)
-			require.Panics(t, func() { f.Extend(a) })
-			require.Panics(t, func() { world.Bound(f.World, "Test") })
+			require.Panics(t, func() { driver.Of(f.World).Extend(a) })
+			require.Panics(t, func() { driver.Of(f.World).MustIdle("Test") })
+			require.Panics(t, func() { driver.Of(f.World).Binds(f.World, "Test") })
 		}
 	})
-	require.True(t, f.Idle())
-	require.Same(t, f.World, world.Bound(f.World, "Test"))
-	require.Same(t, f.World, world.Bound(world.NewBuild(f.World, 1, "test"), "Test"))
-	require.Panics(t, func() { world.Bound(nil, "Test") })
+	require.True(t, driver.Of(f.World).Idle())
+	require.True(t, driver.Of(f.World).Binds(f.World, "Test"))
+	require.True(t, driver.Of(f.World).Binds(driver.Of(f.World).NewBuild(1, "test"), "Test"))
+	require.False(t, driver.Of(f.World).Binds(g.World, "Test"))
+	require.Panics(t, func() { driver.Of(f.World).Binds(nil, "Test") })
 }
 
 // TestExtensionAllocates counts: a tick with requests to an extension and deaths
@@ -247,8 +251,8 @@ func TestExtensionMisuse(t *testing.T) {
 func TestExtensionAllocates(t *testing.T) {
 	f := newFixture(t, world.Options{Shards: 2})
 	quiet := &quietExtension{}
-	sent := world.NewRequests(f.World, "quiet", func(handle.Handle, *bind) world.Outcome { return world.Applied })
-	f.Extend(quiet)
+	sent := drive.NewRequests(driver.Of(f.World), "quiet", func(handle.Handle, *bind) world.Outcome { return world.Applied })
+	driver.Of(f.World).Extend(quiet)
 	p := f.port()
 	h := f.newUnits(100)
 	tick := func() {
@@ -275,6 +279,6 @@ func TestExtensionAllocates(t *testing.T) {
 type quietExtension struct{ heard int }
 
 func (q *quietExtension) Begin()                             {}
-func (q *quietExtension) Spare(*world.DyingSet) bool         { return false }
-func (q *quietExtension) Spread(d *world.DyingSet, from int) { q.heard += len(d.All()) - from }
+func (q *quietExtension) Spare(*drive.DyingSet) bool         { return false }
+func (q *quietExtension) Spread(d *drive.DyingSet, from int) { q.heard += len(d.All()) - from }
 func (q *quietExtension) Settle()                            {}

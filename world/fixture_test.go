@@ -11,6 +11,8 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -128,16 +130,16 @@ type construct = func(b *world.Build) func(*world.Context)
 // built is a system, by shard.
 type built []struct {
 	run    func(*world.Context)
-	access *world.Access
+	access *drive.Access
 }
 
 // build runs a constructor for every shard.
 func (f *fixture) build(system construct) built {
 	all := make(built, f.Shards())
 	for i := range all {
-		b := world.NewBuild(f.World, i, "test")
+		b := driver.Of(f.World).NewBuild(i, "test")
 		all[i].run = system(b)
-		all[i].access = b.Finish()
+		all[i].access = driver.Of(f.World).Finish(b)
 	}
 	return all
 }
@@ -157,16 +159,16 @@ func (f *fixture) tick(systems ...construct) {
 // a system panics.
 func (f *fixture) runTick(systems ...built) {
 	f.t.Helper()
-	t := f.BeginTick()
+	t := driver.Of(f.World).BeginTick()
 	defer t.End(serial)
 	for _, shards := range systems {
 		for i, s := range shards {
 			func() {
 				c := t.Context(i)
-				c.Start("test", s.access)
-				defer c.Stop()
+				driver.Of(c).Start(c, "test", s.access)
+				defer driver.Of(c).Stop(c)
 				s.run(c)
-				c.Returned()
+				driver.Of(c).Returned(c)
 			}()
 		}
 	}
@@ -184,7 +186,7 @@ func on(shard int, system construct) construct {
 	}
 }
 
-// serial is a world.Parallel that is not.
+// serial is a drive.Parallel that is not.
 func serial(n int, f func(int)) {
 	for i := range n {
 		f(i)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -140,16 +141,16 @@ func TestFlagsFromEverywhere(t *testing.T) {
 	require.Zero(t, p.Flags(foreign))
 
 	// A global system has all shards at once.
-	b := world.NewBuild(f.World, world.AllShards, "all")
+	b := driver.Of(f.World).NewBuild(world.AllShards, "all")
 	q := b.Query(world.WithFlags(b, hidden))
-	access := b.Finish()
-	tick := f.BeginTick()
+	access := driver.Of(f.World).Finish(b)
+	tick := driver.Of(f.World).BeginTick()
 	c := tick.Global()
-	c.Start("all", access)
+	driver.Of(c).Start(c, "all", access)
 	require.Equal(t, 1, q.Count())
 	require.NoError(t, world.Unflag(c, own, hidden))
 	require.Zero(t, q.Count())
-	c.Stop()
+	driver.Of(c).Stop(c)
 	require.Equal(t, hidden, f.Flags(own))
 	tick.End(serial)
 	require.Zero(t, f.Flags(own))
@@ -282,7 +283,7 @@ func TestFlagsMisuse(t *testing.T) {
 		"other world":  {func() { f.Query(world.WithFlags(other.World, burning)) }, []string{"the term of flags 0b1 was asked of another world"}},
 		"optional":     {func() { world.Optional(world.WithFlags(f.World, burning)) }, []string{"Optional takes a Reader or a Writer"}},
 		"any of":       {func() { world.AnyOf(world.WithFlags(f.World, burning)) }, []string{"AnyOf takes one or more"}},
-		"running tick": {func() { defer f.BeginTick().End(serial); _ = world.Flag(f.World, h, burning) }, []string{"world.Flag while a tick runs"}},
+		"running tick": {func() { defer driver.Of(f.World).BeginTick().End(serial); _ = world.Flag(f.World, h, burning) }, []string{"world.Flag while a tick runs"}},
 	} {
 		t.Run(name, func(t *testing.T) { mustPanic(t, test.says, test.run) })
 	}

@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -222,9 +224,9 @@ func TestFunctionFails(t *testing.T) {
 		}
 		err := f.Failure()
 		require.ErrorIs(t, err, errBroken)
-		var told *world.CallError
+		var told *world.PanicError
 		require.ErrorAs(t, err, &told)
-		require.Equal(t, []any{"ends", units[2], 0}, []any{told.Function, told.On, told.Shard})
+		require.Equal(t, []any{"ends", units[2], 0}, []any{told.Name, told.On, told.Shard})
 		require.Contains(t, string(told.Stack), "function_test.go")
 		require.ErrorContains(t, told, `world: function "ends" panicked on 0:1@1, on shard 0, at the end of tick`)
 		require.ErrorContains(t, err, "runtime.Goexit")
@@ -239,11 +241,11 @@ func TestFunctionFails(t *testing.T) {
 // TestFailuresMax has far more functions panic in a refresh than it keeps details of: the
 // same ones by any number of workers, while the outcomes of all are told and counted.
 func TestFailuresMax(t *testing.T) {
-	const calls = 3000
-	for _, shards := range []int{1, 3, world.FailuresMax + 2} {
+	const calls, failuresMax = 3000, 64
+	for _, shards := range []int{1, 3, failuresMax + 2} {
 		t.Run(fmt.Sprint(shards), func(t *testing.T) {
 			var texts []string
-			for _, parallel := range []world.Parallel{serial, pair} {
+			for _, parallel := range []drive.Parallel{serial, pair} {
 				f := newFixture(t, world.Options{Shards: shards})
 				fail := world.RegisterFunc(f.World, "fail", func(_ *world.EntityContext, n int) { panic(n) })
 				f.unit.PlaceBy(func(u Unit) int { return int(u.Points) % shards })
@@ -252,20 +254,19 @@ func TestFailuresMax(t *testing.T) {
 				for i := range done {
 					require.NoError(t, fail.Call(p.Notify(&done[i]), all[i%len(all)], i))
 				}
-				f.BeginTick().End(parallel)
+				driver.Of(f.World).BeginTick().End(parallel)
 				for i := range done {
 					require.Equal(t, world.Failed, done[i].Outcome())
 				}
 				require.Equal(t, uint64(calls), f.stats().Failed)
 				err := f.Failure()
-				kept := max(1, world.FailuresMax/shards) * shards
+				kept := max(1, failuresMax/shards) * shards
 				errs := err.(interface{ Unwrap() []error }).Unwrap()
 				require.Len(t, errs, kept+1)
 				for _, e := range errs[:kept] {
-					require.NotEmpty(t, e.(*world.CallError).Stack)
+					require.NotEmpty(t, e.(*world.PanicError).Stack)
 				}
-				require.Equal(t, &world.OmittedError{Calls: calls - kept}, errs[kept])
-				require.ErrorContains(t, errs[kept], "more functions panicked at the end of tick 0; details are kept of FailuresMax = 64")
+				require.EqualError(t, errs[kept], fmt.Sprintf("world: %d more functions panicked at the end of tick 0; details are kept of 64", calls-kept))
 				texts = append(texts, err.Error())
 				f.Refresh()
 				require.NoError(t, f.Failure())
@@ -312,9 +313,9 @@ func TestQuestion(t *testing.T) {
 	require.ErrorIs(t, err, world.ErrStale)
 	_, err = answers[1].Get(t.Context())
 	require.ErrorIs(t, err, world.ErrFailed)
-	var failure *world.CallError
+	var failure *world.PanicError
 	require.ErrorAs(t, err, &failure)
-	require.Equal(t, withdraw.Name(), failure.Function)
+	require.Equal(t, withdraw.Name(), failure.Name)
 	require.Equal(t, other, failure.On)
 	_, ok := answers[1].Value()
 	require.False(t, ok)
@@ -428,7 +429,7 @@ func TestFunctionMisuse(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { mustPanic(t, test.says, test.run) })
 	}
-	tick := f.BeginTick()
+	tick := driver.Of(f.World).BeginTick()
 	mustPanic(t, []string{"world.RegisterFunc while a tick runs"}, func() { world.RegisterFunc(f.World, "late", func(*world.EntityContext, int) {}) })
 	mustPanic(t, []string{"Func.Call by the World while a tick runs"}, func() { _ = heal.Call(f.World, h, Heal{}) })
 	mustPanic(t, []string{"World.Failure while a tick runs"}, func() { _ = f.Failure() })

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -13,14 +14,14 @@ import (
 // systems of the shards; nil ones are left out.
 func (f *fixture) global(before, system, after construct) {
 	f.t.Helper()
-	b := world.NewBuild(f.World, world.AllShards, "global")
-	run, access := system(b), b.Finish()
-	shards := func(t world.Tick, all built) {
+	b := driver.Of(f.World).NewBuild(world.AllShards, "global")
+	run, access := system(b), driver.Of(f.World).Finish(b)
+	shards := func(t driver.Tick, all built) {
 		for i, s := range all {
 			c := t.Context(i)
-			c.Start("test", s.access)
+			driver.Of(c).Start(c, "test", s.access)
 			s.run(c)
-			c.Stop()
+			driver.Of(c).Stop(c)
 		}
 	}
 	var first, last built
@@ -30,13 +31,13 @@ func (f *fixture) global(before, system, after construct) {
 	if after != nil {
 		last = f.build(after)
 	}
-	t := f.BeginTick()
+	t := driver.Of(f.World).BeginTick()
 	defer t.End(serial)
 	shards(t, first)
 	func() {
 		c := t.Global()
-		c.Start("global", access)
-		defer c.Stop()
+		driver.Of(c).Start(c, "global", access)
+		defer driver.Of(c).Stop(c)
 		run(c)
 	}()
 	shards(t, last)
@@ -162,10 +163,10 @@ func TestGlobalByRequest(t *testing.T) {
 // TestGlobalMisuse asks a global system's Build for what only shards have.
 func TestGlobalMisuse(t *testing.T) {
 	f := newFixture(t, world.Options{Shards: 2})
-	b := world.NewBuild(f.World, world.AllShards, "lord")
+	b := driver.Of(f.World).NewBuild(world.AllShards, "lord")
 	mustPanic(t, []string{`global system "lord" calls world.Receive`, "not global"}, func() { world.Receive[Hit](b) })
 	mustPanic(t, []string{`global system "lord" calls world.ReadForeignOf`, "no neighbours"}, func() { world.ReadForeignOf[Health](b, 1) })
-	shard := world.NewBuild(f.World, 0, "serf")
+	shard := driver.Of(f.World).NewBuild(0, "serf")
 	mustPanic(t, []string{`system "serf" reads "health" in shard 2`, "0 to 1"}, func() { world.ReadForeignOf[Health](shard, 1, 2) })
 	mustPanic(t, []string{`system "serf" reads "health" in shard -1`}, func() { world.ReadForeignOf[Health](shard, -1) })
 }
@@ -176,19 +177,19 @@ func TestForeignNeighbours(t *testing.T) {
 	f := newFixture(t, world.Options{Shards: 4})
 	f.unit.PlaceBy(func(u Unit) int { return int(u.Points) })
 	units := f.newUnits(4)
-	b := world.NewBuild(f.World, 1, "near")
+	b := driver.Of(f.World).NewBuild(1, "near")
 	health := world.ReadForeignOf[Health](b, 3, 2, 3)
 	world.ReadForeignOf[Position](b, 1, 0)
-	access := b.Finish()
+	access := driver.Of(f.World).Finish(b)
 	require.Equal(t, []int{0, 2, 3}, access.Neighbours)
 	require.Equal(t, 2, access.Neighbour.Len())
 	require.Zero(t, access.Foreign.Len())
 	inTurn := func(look func()) {
-		tick := f.BeginTick()
+		tick := driver.Of(f.World).BeginTick()
 		defer tick.End(serial)
 		c := tick.Context(1)
-		c.Start("near", access)
-		defer c.Stop()
+		driver.Of(c).Start(c, "near", access)
+		defer driver.Of(c).Stop(c)
 		look()
 	}
 	inTurn(func() {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
@@ -22,7 +23,7 @@ type Hook struct {
 
 // hookPart is a hook on one shard.
 type hookPart struct {
-	access *Access
+	access *drive.Access
 	run    func(c *Context, on Event, hs []handle.Handle)
 	off    bool
 }
@@ -74,7 +75,7 @@ func (w *World) Observe(name string, on Event, build func(b *Build) func(c *Cont
 	h := &Hook{w: w, name: name, label: "hook " + name, on: on, set: w.setOf("World.Observe", parts), parts: make([]hookPart, len(w.shards))}
 	w.mustObserve(h)
 	for i := range h.parts {
-		var a *Access
+		var a *drive.Access
 		h.parts[i].run, a = h.construct(i, build)
 		if h.parts[i].run == nil {
 			panic(fmt.Sprintf("world: the constructor of hook %q returned nil; return the function that is to be called", name))
@@ -89,8 +90,8 @@ func (w *World) Observe(name string, on Event, build func(b *Build) func(c *Cont
 }
 
 // construct runs the hook's constructor for a shard. It adds the hook's name to a panic in it.
-func (h *Hook) construct(shard int, build func(*Build) func(*Context, Event, []handle.Handle)) (func(*Context, Event, []handle.Handle), *Access) {
-	b := NewBuild(h.w, shard, h.label)
+func (h *Hook) construct(shard int, build func(*Build) func(*Context, Event, []handle.Handle)) (func(*Context, Event, []handle.Handle), *drive.Access) {
+	b := newBuild(h.w, shard, h.label)
 	defer func() {
 		switch v := recover().(type) {
 		case nil:
@@ -101,7 +102,7 @@ func (h *Hook) construct(shard int, build func(*Build) func(*Context, Event, []h
 		}
 	}()
 	run := build(b)
-	return run, b.Finish()
+	return run, b.finish()
 }
 
 // mustObserve panics if a hook would never be called, or if its name is taken.
@@ -124,9 +125,6 @@ func (w *World) mustObserve(h *Hook) {
 // Name returns the hook's name.
 func (h *Hook) Name() string { return h.name }
 
-// On returns the events that the hook is called on.
-func (h *Hook) On() Event { return h.on }
-
 // SetEnabled enables or disables the hook. The hook never sees what happens while it is
 // disabled. For an idle world.
 func (h *Hook) SetEnabled(on bool) {
@@ -137,33 +135,5 @@ func (h *Hook) SetEnabled(on bool) {
 	}
 }
 
-// DisableOn disables the hook on one shard. For an idle world.
-func (h *Hook) DisableOn(shard int) {
-	h.w.mustIdle("Hook.DisableOn")
-	h.parts[shard].off = true
-}
-
 // Enabled reports whether the hook is called on a shard.
 func (h *Hook) Enabled(shard int) bool { return !h.off && !h.parts[shard].off }
-
-// HookError reports a hook that panicked in a refresh. What the hook had written until then
-// stays; the refresh was completed.
-type HookError struct {
-	Hook  *Hook
-	On    Event
-	Shard int
-	Tick  uint64
-	Value any    // what it panicked with
-	Stack []byte // where
-}
-
-// Error names hook, event, shard, tick and the panic's value.
-func (e *HookError) Error() string {
-	return fmt.Sprintf("world: hook %q panicked %v, on shard %d, at the end of tick %d: %v", e.Hook.name, e.On, e.Shard, e.Tick, e.Value)
-}
-
-// Unwrap returns the panic's value if it was an error.
-func (e *HookError) Unwrap() error {
-	err, _ := e.Value.(error)
-	return err
-}

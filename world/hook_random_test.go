@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -20,7 +22,7 @@ func TestHookRandom(t *testing.T) {
 		seed := rand.Uint64()
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 			var last []told
-			for i, parallel := range []world.Parallel{forwards, reverse, scattered(seed)} {
+			for i, parallel := range []drive.Parallel{forwards, reverse, scattered(seed)} {
 				s := &hookScene{fixture: newFixture(t, world.Options{Shards: 4}), r: rand.New(rand.NewPCG(seed, 2)), parallel: parallel}
 				got := s.run(iterations(60) + 5)
 				if i > 0 {
@@ -38,8 +40,8 @@ func forwards(n int, f func(int)) {
 	}
 }
 
-// scattered is a world.Parallel in random order, on as many goroutines.
-func scattered(seed uint64) world.Parallel {
+// scattered is a drive.Parallel in random order, on as many goroutines.
+func scattered(seed uint64) drive.Parallel {
 	r := rand.New(rand.NewPCG(seed, 3))
 	return func(n int, f func(int)) {
 		done := make(chan bool)
@@ -55,7 +57,7 @@ func scattered(seed uint64) world.Parallel {
 type hookScene struct {
 	*fixture
 	r        *rand.Rand
-	parallel world.Parallel
+	parallel drive.Parallel
 	d        diary
 	port     *world.Port
 	hs       []handle.Handle
@@ -73,7 +75,7 @@ func (s *hookScene) run(ticks int) (all []told) {
 		for range s.r.IntN(40) {
 			s.act(s.World)
 		}
-		tick := s.BeginTick()
+		tick := driver.Of(s.World).BeginTick()
 		for i := range s.Shards() {
 			in(tick, i, func(c *world.Context) {
 				for range s.r.IntN(20) {

@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -132,7 +134,7 @@ func TestHookTick(t *testing.T) {
 	require.NoError(t, err)
 	born, err := f.unit.Create(p, Unit{Health{4}})
 	require.NoError(t, err)
-	tick := f.BeginTick()
+	tick := driver.Of(f.World).BeginTick()
 	var brief, made handle.Handle
 	in(tick, 1, func(c *world.Context) {
 		brief, err = f.unit.Create(c, Unit{Health{70}})
@@ -166,18 +168,18 @@ func create(t *testing.T, f *fixture, n int) []handle.Handle {
 }
 
 // in runs a system that writes everything on a shard.
-func in(tick world.Tick, shard int, system func(c *world.Context)) {
+func in(tick driver.Tick, shard int, system func(c *world.Context)) {
 	c := tick.Context(shard)
-	var a world.Access
+	var a drive.Access
 	for i := range 5 {
 		a.Writes.Add(i)
 	}
-	c.Start("test", &a)
-	defer c.Stop()
+	driver.Of(c).Start(c, "test", &a)
+	defer driver.Of(c).Stop(c)
 	system(c)
 }
 
-// reverse is a world.Parallel that runs the last first.
+// reverse is a drive.Parallel that runs the last first.
 func reverse(n int, f func(int)) {
 	for i := n - 1; i >= 0; i-- {
 		f(i)
@@ -337,14 +339,14 @@ func TestHookPanics(t *testing.T) {
 	require.ErrorIs(t, err, bad)
 	require.EqualError(t, err, `world: hook "panics" panicked OnCreate, on shard 1, at the end of tick 0: bad
 world: hook "exits" panicked OnCreate, on shard 1, at the end of tick 0: it called runtime.Goexit, as a test that fails does`)
-	var e *world.HookError
+	var e *world.PanicError
 	require.ErrorAs(t, err, &e)
-	require.Equal(t, first, e.Hook)
+	require.Equal(t, "panics", e.Name)
 	require.Contains(t, string(e.Stack), "hook_test.go")
 	f.Refresh()
 	require.NoError(t, f.Failure())
 
-	first.DisableOn(1)
+	driver.Of(f.World).Survey().Hooks()[0].Disable(1)
 	require.True(t, first.Enabled(0))
 	require.False(t, first.Enabled(1))
 	create(t, f, 2)
@@ -390,10 +392,9 @@ func TestHookMisuse(t *testing.T) {
 	} {
 		require.Panics(t, bad, name)
 	}
-	require.Len(t, f.Hooks(), 1)
-	require.Equal(t, "taken", f.Hooks()[0].Name())
-	require.Equal(t, world.OnCreate, f.Hooks()[0].On())
-	in(f.BeginTick(), 0, func(*world.Context) {
+	require.Len(t, driver.Of(f.World).Survey().Hooks(), 1)
+	require.Equal(t, "taken", driver.Of(f.World).Survey().Hooks()[0].Name())
+	in(driver.Of(f.World).BeginTick(), 0, func(*world.Context) {
 		require.Panics(t, func() { f.Observe("late", world.OnCreate, fine) })
 	})
 	require.Equal(t, "OnCreate|OnRemove|OnAdd|OnSet|OnDestroy", anything.String())

@@ -50,7 +50,7 @@ func (k *hooks) watch() {
 func (k *hooks) due() int {
 	n, w := 0, k.w
 	for _, c := range w.contexts {
-		c.broken = nil
+		c.failedHooks = nil
 	}
 	w.space.GatherChanges(w.shards)
 	for _, s := range w.shards {
@@ -126,7 +126,7 @@ func (h *Hook) call(c *Context, on Event, hs []handle.Handle) {
 	p, returned := &h.parts[c.Shard()], false
 	defer func() {
 		v := recover()
-		c.Stop()
+		c.stop()
 		if returned {
 			return
 		}
@@ -134,33 +134,16 @@ func (h *Hook) call(c *Context, on Event, hs []handle.Handle) {
 			v = errGoexit
 		}
 		var stack []byte
-		if c.w.keepsFailure(len(c.broken)) {
+		if c.w.keepsFailure(len(c.failedHooks)) {
 			stack = debug.Stack()
 		}
-		c.broken = append(c.broken, &HookError{Hook: h, On: on, Shard: c.Shard(), Tick: c.Tick(), Value: v, Stack: stack})
+		c.failedHooks = append(c.failedHooks, &PanicError{
+			In: inHook, Name: h.name, Event: on, Shard: c.Shard(), Tick: c.Tick(), Value: v, Stack: stack, hook: h,
+		})
 	}()
-	c.Start(h.label, p.access)
+	c.start(h.label, p.access)
 	c.hook = true
 	p.run(c, on, hs)
-	c.Returned()
+	c.returned()
 	returned = true
-}
-
-// Hooks returns the world's hooks, in the order in which they are called. For an idle
-// world.
-func (w *World) Hooks() []*Hook {
-	w.mustIdle("World.Hooks")
-	return w.hooks.all[:len(w.hooks.all):len(w.hooks.all)]
-}
-
-// Broken returns the hooks that panicked in the refresh, by shard, in the order of the
-// calls. For schedulers, when the tick has ended.
-func (t Tick) Broken() []*HookError { return t.w.broken() }
-
-func (w *World) broken() []*HookError {
-	var all []*HookError
-	for _, c := range w.contexts {
-		all = append(all, c.broken...)
-	}
-	return all
 }

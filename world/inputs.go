@@ -7,63 +7,9 @@ import (
 	"sync/atomic"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/store"
 )
-
-// PartitionsMax is the largest number of partitions into which a refresh divides the requests
-// that were sent.
-const PartitionsMax = partitionsMax
-
-// Recorder receives what a world is given from outside, refresh by refresh. It is for tools
-// that record this, such as package inputlog. Its methods are called on goroutines of their
-// own, which the refresh waits for; a method that panics does not break the world.
-type Recorder interface {
-	// Begin is called when a refresh begins.
-	Begin()
-	// Request is called with each request of a port before the request is applied. One
-	// goroutine calls it for the requests of one partition, in order. The partitions in their
-	// order hold the requests of all ports, by port number. r is good until Request returns.
-	Request(share, port int, r store.PendingRequest)
-	// End is called with the other inputs when the refresh is done except for notifying
-	// outcomes. in is good until End returns.
-	End(in *Inputs)
-	// Failed is called after the refresh if one of the other methods panicked or ended its
-	// goroutine. No method is called after that: a log would have a gap.
-	Failed(err error)
-}
-
-// Inputs is what a refresh was given from outside, besides the requests of ports.
-type Inputs struct {
-	Tick     uint64
-	Drawn    uint32          // how many indexes ports have drawn so far
-	Recalled []handle.Handle // handles that a port gave out and took back
-	Released []handle.Handle // by references, except those that are still pending
-	Shifts   []Transfer      // decisions to balance the shards, which may depend on time
-}
-
-// RecorderError reports a Recorder that panicked. The refresh was completed, and the Recorder
-// is not called any more.
-type RecorderError struct {
-	Method string // of the Recorder
-	Tick   uint64
-	Value  any    // what it panicked with
-	Stack  []byte // where
-}
-
-// Error names the method, the tick and the panic's value.
-func (e *RecorderError) Error() string {
-	return fmt.Sprintf("world: the Recorder panicked in %s, at the end of tick %d: %v", e.Method, e.Tick, e.Value)
-}
-
-// Unwrap returns the panic's value if it was an error.
-func (e *RecorderError) Unwrap() error {
-	err, _ := e.Value.(error)
-	return err
-}
-
-// RecorderError returns the error of a Recorder that panicked in the refresh, or nil. For
-// schedulers, when the tick has ended.
-func (t Tick) RecorderError() *RecorderError { return t.w.recorderErr }
 
 // recording holds a world's Recorder. Its methods are called aside, so that a panic in them is
 // contained.
@@ -71,13 +17,13 @@ func (t Tick) RecorderError() *RecorderError { return t.w.recorderErr }
 // Ownership: the coordinator. Each part of partitions belongs to the worker that reads the
 // partition; failed is stored by any of them, once.
 type recording struct {
-	Recorder
-	Inputs
+	drive.Recorder
+	drive.Inputs
 	w          *World
 	begin      partitionRecorder
-	partitions [partitionsMax]partitionRecorder
+	partitions [drive.PartitionsMax]partitionRecorder
 	end        partitionRecorder
-	failed     atomic.Pointer[RecorderError]
+	failed     atomic.Pointer[PanicError]
 }
 
 // partitionRecorder calls one method.
@@ -90,7 +36,7 @@ type partitionRecorder struct {
 	seen      []uint32 // by producer, up to where its requests were recorded
 }
 
-func newRecording(w *World, l Recorder) *recording {
+func newRecording(w *World, l drive.Recorder) *recording {
 	x := &recording{Recorder: l, w: w}
 	x.begin.init(x, "Begin", l.Begin)
 	for i := range x.partitions {
@@ -115,7 +61,7 @@ func (s *partitionRecorder) call() bool {
 	if s.aside.call() {
 		return true
 	}
-	e := &RecorderError{Method: s.method, Tick: x.w.tick.Load(), Value: s.value, Stack: s.stack}
+	e := &PanicError{In: inRecorder, Name: s.method, Shard: AllShards, Tick: x.w.tick.Load(), Value: s.value, Stack: s.stack}
 	if e.Value == nil {
 		e.Value = errGoexit
 	}
@@ -133,7 +79,7 @@ func (s *partitionRecorder) record(x *partition, cut uint32) (seen []uint32) {
 
 func (s *partitionRecorder) look() {
 	for _, from := range s.partition.producers {
-		if from.port == nil { // an outbox or a Replayer's queue: nothing is sent there during a refresh
+		if from.port == nil { // an outbox or the replayer's queue: nothing is sent there during a refresh
 			s.seen = append(s.seen, from.queue.Sent())
 			continue
 		}
@@ -143,18 +89,17 @@ func (s *partitionRecorder) look() {
 	}
 }
 
-// RecordInputs sets the Recorder that receives the world's inputs, from the next refresh on;
-// nil removes it. It returns an error if another Recorder is set. A world without a Recorder
-// pays nothing for this. The world must be idle.
-func (w *World) RecordInputs(l Recorder) error {
-	w.mustIdle("World.RecordInputs")
+// recordInputs sets the Recorder that receives the world's inputs; nil removes it. A world
+// without a Recorder pays nothing for this.
+func (w *World) recordInputs(l drive.Recorder) error {
+	w.mustIdle("recording inputs")
 	if l == nil {
 		w.recording = nil
 		w.portSlots.Note(false)
 		return nil
 	}
 	if w.recording != nil {
-		return errors.New("world: the world has a Recorder already; take it off by RecordInputs(nil) first")
+		return errors.New("world: the world's inputs are recorded already; close the other recorder first")
 	}
 	w.recording = newRecording(w, l)
 	w.portSlots.Note(true)
@@ -168,10 +113,10 @@ func (x *recording) taken() { x.Drawn = x.w.portSlots.Drawn() }
 // finish calls End. If the Recorder has panicked, finish calls Failed and removes it.
 func (x *recording) finish() {
 	w := x.w
-	x.Tick, x.Released = w.tick.Load(), w.refresh.releases.due
+	x.Tick, x.Released = w.tick.Load(), w.refresh.releases.Due
 	x.Recalled = w.portSlots.TakeRecalls(x.Recalled[:0])
 	x.end.call()
-	x.Shifts = x.Shifts[:0]
+	x.Transfers = x.Transfers[:0]
 	if w.recorderErr = x.failed.Load(); w.recorderErr != nil {
 		w.recording = nil
 		w.portSlots.Note(false)
@@ -181,42 +126,36 @@ func (x *recording) finish() {
 	}
 }
 
-// ErrFed is returned when a port is opened while a Replayer takes the place of ports, or when a
-// Replayer is asked for while ports are open.
-var ErrFed = errors.New("world: ports and a Replayer at the same time")
+// ErrReplaying is returned when a port is opened while inputs are replayed, and for a replay
+// while ports are open.
+var ErrReplaying = errors.New("world: ports and a replay of inputs at the same time")
 
-// Replayer takes the place of a world's ports: it gives the world again what a Recorder
-// received. A tick's refresh applies what the Replayer was given before that tick. It is for
-// tools that replay inputs.
+// replayer is the drive.Replayer of a world.
 //
 // Ownership: the world's goroutine, while the world is idle.
-type Replayer struct {
+type replayer struct {
 	w         *World
 	queue     *store.Queue
-	transfers []Transfer             // of the next refresh
+	transfers []drive.Transfer       // of the next refresh
 	used      map[handle.Handle]bool // by creates and recalls since the last Publish
 }
 
-// ReplayInputs begins to replay inputs. No port may be open. The world must be idle.
-func (w *World) ReplayInputs() (*Replayer, error) {
-	if err := w.ready("World.ReplayInputs"); err != nil {
+func (w *World) replayInputs() (drive.Replayer, error) {
+	if err := w.ready("replaying inputs"); err != nil {
 		return nil, err
 	}
 	w.ports.mu.Lock()
 	defer w.ports.mu.Unlock()
 	if n := len(w.ports.mu.byNumber) - len(w.ports.mu.free); n > 0 || w.replayer != nil {
-		return nil, fmt.Errorf("%w: %d ports are open; close them, and refresh the world", ErrFed, n)
+		return nil, fmt.Errorf("%w: %d ports are open; close them, and refresh the world", ErrReplaying, n)
 	}
-	w.replayer = &Replayer{w: w, queue: store.NewQueue(w.space, min(1<<31, math.MaxInt), min(1<<35, math.MaxInt)), used: map[handle.Handle]bool{}}
+	w.replayer = &replayer{w: w, queue: store.NewQueue(w.space, min(1<<31, math.MaxInt), min(1<<35, math.MaxInt)), used: map[handle.Handle]bool{}}
 	w.ports.mu.fed = true
 	return w.replayer, nil
 }
 
-// Close allows ports to be opened again. Handles that ports of the recorded world had in hand
-// are stale afterwards: free slots go on with their next version, so the hash of the state
-// differs from the one before.
-func (f *Replayer) Close() {
-	if f.ready("Replayer.Close") != nil {
+func (f *replayer) Close() {
+	if f.ready("replaying inputs") != nil {
 		return
 	}
 	f.w.replayer = nil
@@ -226,8 +165,8 @@ func (f *Replayer) Close() {
 	f.w.ports.mu.fed = false
 }
 
-// ready returns ErrClosed if the Replayer or its world is closed, and panics while a tick runs.
-func (f *Replayer) ready(call string) error {
+// ready returns ErrClosed if the replayer or its world is closed, and panics while a tick runs.
+func (f *replayer) ready(call string) error {
 	if err := f.w.ready(call); err != nil {
 		return err
 	}
@@ -237,18 +176,15 @@ func (f *Replayer) ready(call string) error {
 	return nil
 }
 
-// Draw replays Inputs.Drawn. It returns an error if the world is not in the state that was
-// recorded.
-func (f *Replayer) Draw(drawn uint32) error {
-	if err := f.ready("Replayer.Draw"); err != nil {
+func (f *replayer) Draw(drawn uint32) error {
+	if err := f.ready("replaying inputs"); err != nil {
 		return err
 	}
 	return f.w.portSlots.Follow(drawn)
 }
 
-// Recall replays one handle of Inputs.Recalled. Errors are those of Draw.
-func (f *Replayer) Recall(h handle.Handle) error {
-	if err := f.ready("Replayer.Recall"); err != nil {
+func (f *replayer) Recall(h handle.Handle) error {
+	if err := f.ready("replaying inputs"); err != nil {
 		return err
 	}
 	if err := f.use(h); err != nil {
@@ -258,29 +194,23 @@ func (f *Replayer) Recall(h handle.Handle) error {
 	return nil
 }
 
-// Release replays one handle of Inputs.Released.
-func (f *Replayer) Release(h handle.Handle) { f.w.livenessOf().Release(h) }
+func (f *replayer) Release(h handle.Handle) { (*driven)(f.w).Liveness().Release(h) }
 
-// Transfer replays Inputs.Shifts at the next refresh. It returns an error if the world has no
-// such shards.
-func (f *Replayer) Transfer(transfers []Transfer) error {
-	if err := f.ready("Replayer.Transfer"); err != nil {
+func (f *replayer) Transfer(transfers []drive.Transfer) error {
+	if err := f.ready("replaying inputs"); err != nil {
 		return err
 	}
 	for _, x := range transfers {
 		if n := len(f.w.shards); x.From < 0 || x.From >= n || x.To < 0 || x.To >= n || x.From == x.To || x.Entities < 1 {
-			return fmt.Errorf("world: Replayer.Transfer of %d entities from shard %d to %d cannot be", x.Entities, x.From, x.To)
+			return fmt.Errorf("world: a recorded transfer of %d entities from shard %d to %d cannot be", x.Entities, x.From, x.To)
 		}
 	}
 	f.transfers = append(f.transfers[:0], transfers...)
 	return nil
 }
 
-// Request sends a recorded request again. It returns the cells of the request's payload, for
-// the caller to fill in; there is no payload if their Type is nil. It returns an error if the
-// world has no such requests.
-func (f *Replayer) Request(kind int, flags store.RequestFlags, h handle.Handle) (store.Cells, error) {
-	if err := f.ready("Replayer.Request"); err != nil {
+func (f *replayer) Request(kind int, flags store.RequestFlags, h handle.Handle) (store.Cells, error) {
+	if err := f.ready("replaying inputs"); err != nil {
 		return store.Cells{}, err
 	}
 	if flags&store.Create != 0 {
@@ -292,7 +222,7 @@ func (f *Replayer) Request(kind int, flags store.RequestFlags, h handle.Handle) 
 }
 
 // use marks a handle as no longer in a port's hand.
-func (f *Replayer) use(h handle.Handle) error {
+func (f *replayer) use(h handle.Handle) error {
 	if !f.w.portSlots.Pending(h) || f.used[h] {
 		return fmt.Errorf("world: handle %v is created or recalled, and is not one that a port can have in hand", h)
 	}
@@ -300,9 +230,8 @@ func (f *Replayer) use(h handle.Handle) error {
 	return nil
 }
 
-// Publish publishes what was sent with Request.
-func (f *Replayer) Publish() {
-	if f.ready("Replayer.Publish") != nil {
+func (f *replayer) Publish() {
+	if f.ready("replaying inputs") != nil {
 		return // the world is closed, or has ports
 	}
 	clear(f.used)

@@ -8,6 +8,8 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -33,25 +35,25 @@ type asked struct {
 func (f *fixture) askAll(system string) []asked {
 	all := make([]asked, f.Shards())
 	for i := range all {
-		b := world.NewBuild(f.World, i, system)
+		b := driver.Of(f.World).NewBuild(i, system)
 		a := &all[i]
 		a.reader, a.writer = world.Read[Health](b), world.Write[Position](b)
 		a.foreign, a.receiver = world.ReadForeign[Velocity](b), world.Receive[Hit](b)
 		a.query = b.Query(a.reader)
-		b.Finish()
+		driver.Of(f.World).Finish(b)
 	}
 	return all
 }
 
 // during runs f as a system of that name on a shard, in a tick of its own.
 func (f *fixture) during(system string, shard int, run func(*world.Context)) {
-	t := f.BeginTick()
+	t := driver.Of(f.World).BeginTick()
 	defer t.End(serial)
 	c := t.Context(shard)
-	c.Start(system, &world.Access{})
-	defer c.Stop()
+	driver.Of(c).Start(c, system, &drive.Access{})
+	defer driver.Of(c).Stop(c)
 	run(c)
-	c.Returned()
+	driver.Of(c).Returned(c)
 }
 
 // uses are the ways to use what was asked for: each must be refused out of turn.
@@ -180,11 +182,11 @@ func TestKeptChunkElsewhere(t *testing.T) {
 			world.Read[Health](other.World).Slice(ch)
 		})
 	}
-	tick := f.BeginTick()
+	tick := driver.Of(f.World).BeginTick()
 	defer tick.End(serial)
 	for i := range 2 {
-		tick.Context(i).Start("mine", &world.Access{})
-		defer tick.Context(i).Stop()
+		driver.Of(tick.Context(i)).Start(tick.Context(i), "mine", &drive.Access{})
+		defer driver.Of(tick.Context(i)).Stop(tick.Context(i))
 	}
 	for ch := range asked[0].query.Chunks() {
 		mustPanic(t, []string{"a Chunk of shard 0", "accessor of world_test.Health that was made for shard 1", "of one Build"}, func() {

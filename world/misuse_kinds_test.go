@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -16,7 +17,7 @@ func TestMisuseNil(t *testing.T) {
 	health := world.Read[Health](f.World)
 	holder := []string{"by a nil Actor", "pass a *World, *Context, *EntityContext or *Port"}
 	build := func(use func(b *world.Build)) func() {
-		return func() { use(world.NewBuild(f.World, 0, "careless")) }
+		return func() { use(driver.Of(f.World).NewBuild(0, "careless")) }
 	}
 	for name, test := range map[string]struct {
 		run  func()
@@ -75,7 +76,7 @@ func firstOf(q *world.Query) handle.Handle {
 func TestMisuseQuery(t *testing.T) {
 	f, other := newFixture(t, world.Options{Shards: 2}), newFixture(t, world.Options{})
 	health, velocity := world.Read[Health](f.World), world.Write[Velocity](f.World)
-	b, c := world.NewBuild(f.World, 0, "one"), world.NewBuild(f.World, 1, "two")
+	b, c := driver.Of(f.World).NewBuild(0, "one"), driver.Of(f.World).NewBuild(1, "two")
 	elsewhere := []string{"ask for all terms where the query is asked for"}
 	for name, test := range map[string]struct {
 		run  func()
@@ -116,9 +117,8 @@ func TestMisuseQuery(t *testing.T) {
 		"parts of another world": {func() { _ = f.Query().Remove(f.name, other.health) }, []string{`component "health" belongs to another world`, "registered in this world"}},
 		"exchange of another world": {func() { _ = f.mover.ExchangeIn(f.Query(), nil, other.unit) },
 			[]string{"bundle world_test.Unit belongs to another world", "made for this world"}},
-		"build of no shard":   {func() { world.NewBuild(f.World, 2, "three") }, []string{`system "three" for shard 2`, "the shards are 0 to 1"}},
-		"build after its end": {func() { b := world.NewBuild(f.World, 0, "late"); b.Finish(); b.Query() }, []string{`system "late" calls Build.Query after its constructor returned`, "ask for all access within it"}},
-		"end without a tick":  {func() { tick := f.BeginTick(); tick.End(serial); tick.End(serial) }, []string{"Tick.End of a tick that is over", "end it once"}},
+		"build after its end": {func() { b := driver.Of(f.World).NewBuild(0, "late"); driver.Of(f.World).Finish(b); b.Query() }, []string{`system "late" calls Build.Query after its constructor returned`, "ask for all access within it"}},
+		"end without a tick":  {func() { tick := driver.Of(f.World).BeginTick(); tick.End(serial); tick.End(serial) }, []string{"the end of a tick that is over", "end each tick once"}},
 		"message name twice":  {func() { world.RegisterMessage[Unknown](f.World, "hit") }, []string{`message name "hit" is taken by world_test.Hit`, "pass another"}},
 	} {
 		t.Run(name, func(t *testing.T) { mustPanic(t, test.says, test.run) })

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/internal/check"
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -26,13 +27,13 @@ func TestMisuseOfShard(t *testing.T) {
 	leave := f.Enter(1, "a friend")
 	mustPanic(t, says("Bundle.Create by the World"), func() { _, _ = f.unit.Create(f.World, Unit{}) })
 	mustPanic(t, says("World.Destroy"), func() { f.Destroy(h) })
-	tick := f.BeginTick()
-	mustPanic(t, says(`system "mine"`), func() { tick.Context(1).Start("mine", other[1].access) })
-	tick.Context(0).Start("mine", other[0].access)
-	tick.Context(0).Stop()
+	tick := driver.Of(f.World).BeginTick()
+	mustPanic(t, says(`system "mine"`), func() { driver.Of(tick.Context(1)).Start(tick.Context(1), "mine", other[1].access) })
+	driver.Of(tick.Context(0)).Start(tick.Context(0), "mine", other[0].access)
+	driver.Of(tick.Context(0)).Stop(tick.Context(0))
 	leave()
-	tick.Context(1).Start("mine", other[1].access)
-	tick.Context(1).Stop()
+	driver.Of(tick.Context(1)).Start(tick.Context(1), "mine", other[1].access)
+	driver.Of(tick.Context(1)).Stop(tick.Context(1))
 	tick.End(serial)
 
 	require.NoError(t, f.health.Set(p, h, Health{3}))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
@@ -87,7 +88,7 @@ func (w *World) owner(h handle.Handle) (shard int, ok bool) {
 
 // move is the part of a refresh that migrates atoms: their shards give up the atoms and the
 // messages for them, then other shards take them in.
-func (r *refresh) move(parallel Parallel, asked int) {
+func (r *refresh) move(parallel drive.Parallel, asked int) {
 	n := len(r.w.shards)
 	r.step(parallel, n, asked, r.collectOutgoing)
 	r.incoming.Gather(r.w.shards)

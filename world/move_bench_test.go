@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -52,12 +53,12 @@ func BenchmarkMove(b *testing.B) {
 		})
 		least := time.Duration(math.MaxInt64)
 		for range b.N {
-			t := f.BeginTick()
+			t := driver.Of(f.World).BeginTick()
 			for i, s := range system {
 				c := t.Context(i)
-				c.Start("move", s.access)
+				driver.Of(c).Start(c, "move", s.access)
 				s.run(c)
-				c.Stop()
+				driver.Of(c).Stop(c)
 			}
 			began := time.Now()
 			t.End(serial)

@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -208,7 +210,7 @@ func TestMoveSame(t *testing.T) {
 	}
 }
 
-func moved(t *testing.T, parallel world.Parallel, keepOrder bool) (looks []string) {
+func moved(t *testing.T, parallel drive.Parallel, keepOrder bool) (looks []string) {
 	const shards = 5
 	f := newFixture(t, world.Options{Shards: shards, KeepOrder: keepOrder})
 	all, err := f.creature.AppendN(nil, f.World, 2000, func(i int, c *Creature) { c.Name.Text = fmt.Sprint(i) })
@@ -257,12 +259,12 @@ func moved(t *testing.T, parallel world.Parallel, keepOrder bool) (looks []strin
 			require.NoError(t, f.hit.Send(p, h, Hit{int64(-i)}))
 			require.NoError(t, f.name.Add(p, h, Name{fmt.Sprint(tick)}))
 		}
-		x := f.BeginTick()
+		x := driver.Of(f.World).BeginTick()
 		for i, s := range crowd {
 			c := x.Context(i)
-			c.Start("test", s.access)
+			driver.Of(c).Start(c, "test", s.access)
 			s.run(c)
-			c.Stop()
+			driver.Of(c).Stop(c)
 		}
 		x.End(parallel)
 		looks = append(looks, f.look(heard))

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -24,8 +24,6 @@ func TestNilNamed(t *testing.T) {
 	calls := map[string]func(){
 		"Port.Batch: f":                    func() { _ = p.Batch(nil) },
 		"Port.Within: ctx":                 func() { p.Within(none) },
-		"World.Extend: x":                  func() { f.Extend(nil) },
-		"world.NewRequests: do":            func() { world.NewRequests[int](f.World, "nil", nil) },
 		"World.Observe: build":             func() { f.Observe("nil", world.OnCreate, nil) },
 		"world.RegisterFunc: f":            func() { world.RegisterFunc[int](f.World, "nil", nil) },
 		"world.RegisterQuestion: f":        func() { world.RegisterQuestion[int, int](f.World, "nil", nil) },
@@ -41,11 +39,9 @@ func TestNilNamed(t *testing.T) {
 		"Bundle.Reserve: w":                func() { _ = f.unit.Reserve(nil, 1) },
 		"Bundle.CreateRows: w":             func() { _ = f.unit.CreateRows(nil, 1, nil) },
 		"world.RegisterResource: w":        func() { world.RegisterResource(nil, "nil", 1) },
-		"world.NewRequests: w":             func() { world.NewRequests(nil, "nil", func(handle.Handle, *int) world.Outcome { return 0 }) },
-		"world.NewBuild: w":                func() { world.NewBuild(nil, 0, "nil") },
 		"world.Read: a":                    func() { world.Read[Health](nil) },
 		"world.Read: a, a *World":          func() { world.Read[Health]((*world.World)(nil)) },
-		"world.LivenessOf: by":             func() { world.LivenessOf(nil) },
+		"a reference: by":                  func() { driver.Of(nil).Liveness() },
 		"World.Has: c":                     func() { f.Has(h, nil) },
 		"Bundle.Exchange: part 0":          func() { _ = f.unit.Exchange(p, h, Unit{}, nil) },
 		"Component.Read: self":             func() { f.health.Read(nil) },
@@ -73,7 +69,7 @@ func TestNilNamed(t *testing.T) {
 			"world.Move":        func() { _ = world.Move(by, h, 0) },
 			"world.Flag":        func() { _ = world.Flag(by, h, 1) },
 			"world.Unflag":      func() { _ = world.Unflag(by, h, 1) },
-			"world.LivenessOf":  func() { world.LivenessOf(by) },
+			"a reference":       func() { driver.Of(by).Liveness() },
 		} {
 			calls[call+": by "+name] = run
 		}

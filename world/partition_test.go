@@ -8,12 +8,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/world"
 )
 
 // parallels are ways in which the steps of a refresh may be run. Which one must
 // not show.
-var parallels = map[string]world.Parallel{
+var parallels = map[string]drive.Parallel{
 	"in order": serial,
 	"backwards": func(n int, f func(int)) {
 		for i := n - 1; i >= 0; i-- {
@@ -120,7 +122,7 @@ func (s *sharing) request(by world.Actor, sender int, destroy bool, h handle.Han
 	})
 }
 
-func (s *sharing) run(parallel world.Parallel) {
+func (s *sharing) run(parallel drive.Parallel) {
 	made := s.all[:100]
 	systems := s.build(func(b *world.Build) func(*world.Context) {
 		return func(c *world.Context) {
@@ -129,12 +131,12 @@ func (s *sharing) run(parallel world.Parallel) {
 			}
 		}
 	})
-	t := s.BeginTick()
+	t := driver.Of(s.World).BeginTick()
 	for i, x := range systems {
 		c := t.Context(i)
-		c.Start("test", x.access)
+		driver.Of(c).Start(c, "test", x.access)
 		x.run(c)
-		c.Stop()
+		driver.Of(c).Stop(c)
 	}
 	t.End(parallel)
 

@@ -7,6 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -169,7 +171,7 @@ func TestFirstPortInRefresh(t *testing.T) {
 				return func(*world.Context, world.Event, []handle.Handle) { p.send() }
 			}, p.health)
 		},
-		"an extension": func(p *firstPorts) { p.Extend(opener{p}) },
+		"an extension": func(p *firstPorts) { driver.Of(p.World).Extend(opener{p}) },
 	} {
 		t.Run(what, func(t *testing.T) {
 			p := &firstPorts{fixture: newFixture(t, world.Options{Shards: 2})}
@@ -177,7 +179,7 @@ func TestFirstPortInRefresh(t *testing.T) {
 			p.Refresh()
 			during(p)
 			owner, _ := p.Owner(h)
-			tick := p.BeginTick()
+			tick := driver.Of(p.World).BeginTick()
 			in(tick, 1-owner, func(c *world.Context) { require.NoError(t, p.health.Set(c, h, Health{2})) })
 			tick.End(serial)
 			require.Equal(t, int64(2), world.Read[Health](p.World).Get(h).Points)
@@ -190,6 +192,6 @@ func TestFirstPortInRefresh(t *testing.T) {
 type opener struct{ p *firstPorts }
 
 func (o opener) Begin()                      {}
-func (o opener) Spare(*world.DyingSet) bool  { return false }
-func (o opener) Spread(*world.DyingSet, int) {}
+func (o opener) Spare(*drive.DyingSet) bool  { return false }
+func (o opener) Spread(*drive.DyingSet, int) {}
 func (o opener) Settle()                     { o.p.send() }

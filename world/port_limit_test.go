@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -241,7 +242,7 @@ func TestPortClosedWithinRefresh(t *testing.T) {
 	p, other := f.port(), f.port()
 	require.NoError(t, f.unit.CreateN(other, 1024, nil)) // all there are, and enough work for the refresh to share
 	done := false
-	f.BeginTick().End(func(n int, do func(int)) {
+	driver.Of(f.World).BeginTick().End(func(n int, do func(int)) {
 		if !done {
 			done = true
 			_, err := f.unit.Create(p, Unit{}) // asks the refresh for handles
@@ -264,7 +265,7 @@ func TestPortSendsAndCloses(t *testing.T) {
 	h := f.newUnit(1)
 	require.NoError(t, f.unit.CreateN(other, 1000, nil))
 	closed := false
-	f.BeginTick().End(func(n int, do func(int)) {
+	driver.Of(f.World).BeginTick().End(func(n int, do func(int)) {
 		if !closed {
 			closed = true
 			require.NoError(t, p.Destroy(h))
@@ -289,7 +290,7 @@ func TestPortSendsWithinRefresh(t *testing.T) {
 	require.NoError(t, f.unit.CreateN(other, 1000, nil))
 	require.NoError(t, f.setTo(2)(p, h))
 	var late handle.Handle
-	f.BeginTick().End(func(n int, do func(int)) {
+	driver.Of(f.World).BeginTick().End(func(n int, do func(int)) {
 		if late.IsNone() {
 			var err error
 			late, err = f.unit.Create(p, Unit{Health{9}})

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -129,14 +130,14 @@ func TestPortOrder(t *testing.T) {
 				for range n {
 					s.send()
 				}
-				x := s.BeginTick()
+				x := driver.Of(s.World).BeginTick()
 				x.End(parallel)
-				x = s.BeginTick()
+				x = driver.Of(s.World).BeginTick()
 				for i, b := range listen {
 					c := x.Context(i)
-					c.Start("test", b.access)
+					driver.Of(c).Start(c, "test", b.access)
 					b.run(c)
-					c.Stop()
+					driver.Of(c).Stop(c)
 				}
 				x.End(parallel)
 				s.check(e.heard)

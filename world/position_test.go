@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -168,7 +169,7 @@ func TestTables(t *testing.T) {
 	}
 	f.Refresh()
 	require.Equal(t, 29, f.Count())
-	tick := f.BeginTick()
+	tick := driver.Of(f.World).BeginTick()
 	mustPanic(t, []string{"World.Tables while a tick runs"}, func() {
 		for range f.Tables() {
 			t.Error("walked")

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -13,19 +14,19 @@ import (
 // first random numbers of each.
 func streams(t *testing.T, seed uint64, systems ...string) (first []uint64) {
 	f := newFixture(t, world.Options{Shards: 3, Seed: seed})
-	access := world.NewBuild(f.World, 0, "any").Finish()
+	access := driver.Of(f.World).Finish(driver.Of(f.World).NewBuild(0, "any"))
 	for range 4 {
-		tick := f.BeginTick()
+		tick := driver.Of(f.World).BeginTick()
 		for _, name := range systems {
 			for i := range 4 {
 				c := tick.Global()
 				if i < 3 {
 					c = tick.Context(i)
 				}
-				c.Start(name, access)
+				driver.Of(c).Start(c, name, access)
 				first = append(first, c.Rand().Uint64())
 				require.NotEqual(t, first[len(first)-1], c.Rand().Uint64(), "the stream goes on")
-				c.Stop()
+				driver.Of(c).Stop(c)
 			}
 		}
 		tick.End(serial)
@@ -55,26 +56,26 @@ func TestRand(t *testing.T) {
 // TestRandAllocatesNothing asks for the first number of many streams.
 func TestRandAllocatesNothing(t *testing.T) {
 	f := newFixture(t, world.Options{Shards: 1})
-	access := world.NewBuild(f.World, 0, "any").Finish()
-	tick := f.BeginTick()
+	access := driver.Of(f.World).Finish(driver.Of(f.World).NewBuild(0, "any"))
+	tick := driver.Of(f.World).BeginTick()
 	defer tick.End(serial)
 	c := tick.Context(0)
 	require.Zero(t, testing.AllocsPerRun(100, func() {
-		c.Start("any", access)
+		driver.Of(c).Start(c, "any", access)
 		c.Rand().Float64()
-		c.Stop()
+		driver.Of(c).Stop(c)
 	}))
 }
 
 func BenchmarkRand(b *testing.B) {
 	f := newFixture(b, world.Options{Shards: 1})
-	access := world.NewBuild(f.World, 0, "a system's name").Finish()
-	tick := f.BeginTick()
+	access := driver.Of(f.World).Finish(driver.Of(f.World).NewBuild(0, "a system's name"))
+	tick := driver.Of(f.World).BeginTick()
 	defer tick.End(serial)
 	c := tick.Context(0)
 	for b.Loop() {
-		c.Start("a system's name", access)
+		driver.Of(c).Start(c, "a system's name", access)
 		c.Rand().Uint64()
-		c.Stop()
+		driver.Of(c).Stop(c)
 	}
 }

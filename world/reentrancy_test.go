@@ -7,6 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -38,36 +40,36 @@ var places = map[string]struct {
 	"a hook in a tick": {"while a refresh runs", func(f *fixture, h handle.Handle, call func()) {
 		f.onSet(call)
 		require.NoError(f.t, f.health.Set(f.World, h, Health{7}))
-		f.BeginTick().End(serial)
+		driver.Of(f.World).BeginTick().End(serial)
 	}},
 	"an extension's request": {"while a refresh runs", func(f *fixture, h handle.Handle, call func()) {
-		r := world.NewRequests(f.World, "extension", func(handle.Handle, *int) world.Outcome { call(); return world.Applied })
-		f.Extend(calls{spread: func() {}})
+		r := drive.NewRequests(driver.Of(f.World), "extension", func(handle.Handle, *int) world.Outcome { call(); return world.Applied })
+		driver.Of(f.World).Extend(calls{spread: func() {}})
 		require.NoError(f.t, r.Send(f.port(), h, 1))
 		f.Refresh()
 	}},
 	"an extension": {"while a refresh runs", func(f *fixture, _ handle.Handle, call func()) {
-		f.Extend(calls{spread: call})
+		driver.Of(f.World).Extend(calls{spread: call})
 		f.Destroy(f.newUnit(9))
 		f.Refresh()
 	}},
 	"an extension when a tick begins": {"while a tick runs", func(f *fixture, _ handle.Handle, call func()) {
-		f.Extend(calls{begin: call})
-		f.BeginTick().End(serial)
+		driver.Of(f.World).Extend(calls{begin: call})
+		driver.Of(f.World).BeginTick().End(serial)
 	}},
 	"a listener": {"while a refresh runs", func(f *fixture, h handle.Handle, call func()) {
-		require.NoError(f.t, f.RecordInputs(ears{request: call}))
+		require.NoError(f.t, driver.Of(f.World).RecordInputs(ears{request: call}))
 		require.NoError(f.t, f.health.Set(f.port(), h, Health{7}))
 		f.Refresh()
-		require.NoError(f.t, f.RecordInputs(nil))
+		require.NoError(f.t, driver.Of(f.World).RecordInputs(nil))
 	}},
 	"a tick": {"while a tick runs", func(f *fixture, _ handle.Handle, call func()) {
-		tick := f.BeginTick()
+		tick := driver.Of(f.World).BeginTick()
 		call()
 		tick.End(serial)
 	}},
 	"another goroutine in a tick": {"while a tick runs", func(f *fixture, _ handle.Handle, call func()) {
-		tick, done := f.BeginTick(), make(chan any)
+		tick, done := driver.Of(f.World).BeginTick(), make(chan any)
 		go func() {
 			defer func() { done <- recover() }()
 			call()
@@ -105,8 +107,8 @@ func run(f func()) {
 }
 
 func (c calls) Begin()                     { run(c.begin) }
-func (c calls) Spare(*world.DyingSet) bool { run(c.spare); return false }
-func (c calls) Spread(d *world.DyingSet, _ int) {
+func (c calls) Spare(*drive.DyingSet) bool { run(c.spare); return false }
+func (c calls) Spread(d *drive.DyingSet, _ int) {
 	run(c.spread)
 }
 func (c calls) Settle() { run(c.settle) }
@@ -117,10 +119,10 @@ func (c calls) Settle() { run(c.settle) }
 func TestReentrancy(t *testing.T) {
 	for place, p := range places {
 		for call, run := range map[string]func(f *fixture, h handle.Handle){
-			"World.Refresh":   func(f *fixture, _ handle.Handle) { f.Refresh() },
-			"World.Close":     func(f *fixture, _ handle.Handle) { f.Close() },
-			"World.Clear":     func(f *fixture, _ handle.Handle) { f.Clear() },
-			"World.BeginTick": func(f *fixture, _ handle.Handle) { f.BeginTick() },
+			"World.Refresh": func(f *fixture, _ handle.Handle) { f.Refresh() },
+			"World.Close":   func(f *fixture, _ handle.Handle) { f.Close() },
+			"World.Clear":   func(f *fixture, _ handle.Handle) { f.Clear() },
+			"a new tick":    func(f *fixture, _ handle.Handle) { driver.Of(f.World).BeginTick() },
 			"World.Restore": func(f *fixture, _ handle.Handle) {
 				_ = f.Restore(f.Layout(), func(*world.Restoration) error { return nil })
 			},
@@ -135,7 +137,7 @@ func TestReentrancy(t *testing.T) {
 				p.run(f, all[0], func() {
 					called = true
 					says := p.says
-					if call == "World.BeginTick" && says == "while a tick runs" {
+					if call == "a new tick" && says == "while a tick runs" {
 						says = "a world has one scheduler at a time"
 					}
 					mustPanic(t, []string{call, says}, func() { run(f, all[0]) })
@@ -199,7 +201,7 @@ func TestTakenAtOnce(t *testing.T) {
 					case 0, 1:
 						f.Refresh()
 					case 2:
-						f.BeginTick().End(serial)
+						driver.Of(f.World).BeginTick().End(serial)
 					case 3:
 						f.Close()
 					}
@@ -208,7 +210,7 @@ func TestTakenAtOnce(t *testing.T) {
 		}
 		for range cap(tries) {
 			if v := <-tries; v != nil {
-				require.Regexp(t, `^world: World\.(Refresh|BeginTick|Close) (while a (tick|refresh) runs|of a closed world)`, fmt.Sprint(v))
+				require.Regexp(t, `^world: (World\.(Refresh|Close)|a new tick) (while a (tick|refresh) runs|of a closed world)`, fmt.Sprint(v))
 			}
 		}
 		f.Close()
@@ -225,4 +227,4 @@ type ears struct {
 func (e ears) Failed(err error)                       { e.failed(err) }
 func (e ears) Begin()                                 { run(e.begin) }
 func (e ears) Request(int, int, store.PendingRequest) { run(e.request) }
-func (e ears) End(*world.Inputs)                      { run(e.end) }
+func (e ears) End(*drive.Inputs)                      { run(e.end) }

@@ -4,20 +4,13 @@ import (
 	"sync/atomic"
 
 	"github.com/atoll-sim/atoll/internal/check"
+	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/store"
 )
-
-// Parallel runs f(0) … f(n-1), on as many goroutines as it likes, and returns
-// when all are done. f does not panic.
-type Parallel func(n int, f func(i int))
 
 // smallStep is the amount of work in a step of the refresh below which the coordinator does it
 // alone: waking a worker costs more.
 const smallStep = 512
-
-// partitionsMax is the largest number of partitions into which the producers are divided.
-// Each has lists for every shard.
-const partitionsMax = 64
 
 // refresh is the work of ending a tick:
 //
@@ -48,11 +41,11 @@ type refresh struct {
 	partitions  []*partition // made when first needed
 	active      []*partition // those of partitions that are in use
 	cut         uint32
-	staged      bool     // created entities become alive only when it is known that they stay
-	calls       bool     // functions are to run
-	clear       bool     // all entities are to die; see World.Clear
-	aparts      []apart  // by shard
-	releases    releases // by references
+	staged      bool           // created entities become alive only when it is known that they stay
+	calls       bool           // functions are to run
+	clear       bool           // all entities are to die; see World.Clear
+	aparts      []apart        // by shard
+	releases    drive.Releases // by references
 	incoming    store.Incoming
 	remoteDead  store.RemoteDead
 	transferred int // how many are to migrate by Transfer
@@ -123,7 +116,7 @@ func (r *refresh) in(step string, f func(int)) func(int) {
 	}
 }
 
-// serial is the Parallel of one goroutine.
+// serial is the drive.Parallel of one goroutine.
 func serial(n int, f func(int)) {
 	for i := range n {
 		f(i)
@@ -145,7 +138,7 @@ func (w *World) Refresh() {
 }
 
 // run runs a refresh. If the refresh is not completed, the world is broken.
-func (r *refresh) run(parallel Parallel) {
+func (r *refresh) run(parallel drive.Parallel) {
 	done := false
 	defer r.w.guard(&done)
 	r.steps(parallel)
@@ -155,7 +148,7 @@ func (r *refresh) run(parallel Parallel) {
 	done = true
 }
 
-func (r *refresh) steps(parallel Parallel) {
+func (r *refresh) steps(parallel drive.Parallel) {
 	w, n := r.w, len(r.w.shards)
 	w.outdate()
 	w.recorderErr = nil
@@ -183,8 +176,8 @@ func (r *refresh) steps(parallel Parallel) {
 	if w.recording != nil {
 		w.recording.taken()
 	}
-	r.releases.take(w.liveness.Load())
-	for _, h := range r.releases.due {
+	r.releases.Take(w.liveness.Load())
+	for _, h := range r.releases.Due {
 		if l := w.space.Locate(h); l != 0 {
 			w.space.Mark(l)
 		}
@@ -228,7 +221,7 @@ func (r *refresh) steps(parallel Parallel) {
 
 // requests applies what was sent, except moves and requests to extensions, and returns how many
 // requests to move there were.
-func (r *refresh) requests(parallel Parallel, sent int) (moves int) {
+func (r *refresh) requests(parallel drive.Parallel, sent int) (moves int) {
 	n := len(r.w.shards)
 	r.divide(sent)
 	r.staged, r.calls = r.clear, false
@@ -276,7 +269,7 @@ func (r *refresh) sum(of func(*store.Shard) int) int {
 
 // step runs f in parallel if there is enough work, on one goroutine if there is little, and not
 // at all if there is none.
-func (r *refresh) step(parallel Parallel, n, work int, f func(int)) {
+func (r *refresh) step(parallel drive.Parallel, n, work int, f func(int)) {
 	switch {
 	case work == 0:
 	case work < smallStep || n == 1:
@@ -335,7 +328,7 @@ func (r *refresh) gather(ports bool) (sent int) {
 
 // divide divides the producers into partitions with about as many requests each.
 func (r *refresh) divide(sent int) {
-	n := min(len(r.producers), max(1, sent/smallStep), partitionsMax)
+	n := min(len(r.producers), max(1, sent/smallStep), drive.PartitionsMax)
 	for len(r.partitions) < n {
 		r.partitions = append(r.partitions, newPartition(r.w, len(r.partitions)))
 	}

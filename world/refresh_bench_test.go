@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -67,7 +69,7 @@ func BenchmarkRefreshDead(b *testing.B) {
 					f.Destroy(all[i])
 				}
 				began := time.Now()
-				f.BeginTick().End([]world.Parallel{serial, pair}[round%2])
+				driver.Of(f.World).BeginTick().End([]drive.Parallel{serial, pair}[round%2])
 				least[round%2] = min(least[round%2], time.Since(began))
 				for i := range dead {
 					all[i], _ = f.mover.Create(f.World, Mover{})
@@ -129,19 +131,19 @@ func benchmarkRequests(b *testing.B, kind, from string) {
 	units := f.Query(world.Read[Health](f.World))
 	least := [2]time.Duration{math.MaxInt64, math.MaxInt64}
 	for n := range 2 * b.N {
-		t := f.BeginTick()
+		t := driver.Of(f.World).BeginTick()
 		for i := range senders {
 			if from == "ports" {
 				send(ports[i])
 				continue
 			}
 			c := t.Context(i)
-			c.Start("test", system[i].access)
+			driver.Of(c).Start(c, "test", system[i].access)
 			system[i].run(c)
-			c.Stop()
+			driver.Of(c).Stop(c)
 		}
 		began := time.Now()
-		t.End([]world.Parallel{serial, pair}[n%2])
+		t.End([]drive.Parallel{serial, pair}[n%2])
 		least[n%2] = min(least[n%2], time.Since(began))
 		if kind == "create" {
 			units.Destroy()
@@ -152,7 +154,7 @@ func benchmarkRequests(b *testing.B, kind, from string) {
 	b.ReportMetric(float64(least[1].Nanoseconds())/senders/each, "ns/request-by-2")
 }
 
-// pair is a world.Parallel of two goroutines.
+// pair is a drive.Parallel of two goroutines.
 func pair(n int, f func(int)) {
 	var taken atomic.Int64
 	work := func() {

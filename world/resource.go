@@ -174,7 +174,3 @@ func Accumulate[T any](b *Build) *T {
 	bound.access.ResourceParts.Add(r.id)
 	return &r.parts[b.shard.ID()].value
 }
-
-// MergeResource merges the parts of an accumulator. For schedulers, which call it
-// when every shard has passed the last system that adds to it.
-func (w *World) MergeResource(id int) { w.resources[id].mergeParts() }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -28,7 +29,7 @@ type saved struct {
 
 func save(f *fixture) (s saved) {
 	health := world.Read[Health](f.World)
-	v := f.Survey()
+	v := driver.Of(f.World).Survey()
 	for i := range f.Shards() {
 		for _, t := range v.Shard(i).Tables() {
 			for _, c := range t.Chunks() {

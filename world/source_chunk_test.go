@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -157,8 +158,8 @@ func TestSourceDestroyTwice(t *testing.T) {
 			p.Close()
 		},
 		"release": func(f *fixture, h handle.Handle) {
-			world.LivenessOf(f.World).Release(h)
-			world.LivenessOf(f.World).Release(h)
+			driver.Of(f.World).Liveness().Release(h)
+			driver.Of(f.World).Liveness().Release(h)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -4,97 +4,75 @@ import (
 	"reflect"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// Survey is the state of an idle world, for tools that hash, save or compare worlds without
-// knowing their types: everything that decides what the world does next, and nothing else.
-// Package state has one such tool. What its methods return must not be written, and is good
-// until the world changes.
-type Survey struct{ w *World }
+// survey is a world as a drive.Survey.
+type survey World
 
-// Named is a type that is registered under a name.
-type Named struct {
-	Name string
-	Type reflect.Type
-}
-
-// Survey returns the world's survey. The world must be idle.
-func (w *World) Survey() Survey {
-	w.mustIdle("World.Survey")
-	return Survey{w}
-}
-
-// Components lists the components by number.
-func (s Survey) Components() []Named {
-	all := make([]Named, len(s.w.components))
-	for i, c := range s.w.components {
-		all[i] = Named{c.name, c.typ}
+func (s *survey) Components() []drive.Named {
+	all := make([]drive.Named, len(s.components))
+	for i, c := range s.components {
+		all[i] = drive.Named{Name: c.name, Type: c.typ}
 	}
 	return all
 }
 
-// Messages lists the messages in the order in which they were registered.
-func (s Survey) Messages() []Named {
-	all := make([]Named, len(s.w.messages))
-	for i, m := range s.w.messages {
-		all[i] = Named{m.Name(), m.messageType()}
+func (s *survey) Messages() []drive.Named {
+	all := make([]drive.Named, len(s.messages))
+	for i, m := range s.messages {
+		all[i] = drive.Named{Name: m.Name(), Type: m.messageType()}
 	}
 	return all
 }
 
-// Resources lists the resources by number.
-func (s Survey) Resources() []Named {
-	all := make([]Named, len(s.w.resources))
-	for i, r := range s.w.resources {
-		all[i] = Named{r.Name(), r.(surveyedResource).resourceType()}
+func (s *survey) Resources() []drive.Named {
+	all := make([]drive.Named, len(s.resources))
+	for i, r := range s.resources {
+		all[i] = drive.Named{Name: r.Name(), Type: r.(surveyedResource).resourceType()}
 	}
 	return all
 }
 
-// Placement returns the shard of the next entity that the idle world creates, and how many are
-// created there.
-func (s Survey) Placement() (shard, run int) { return s.w.cursor, s.w.run }
+func (s *survey) Placement() (shard, run int) { return s.cursor, s.run }
 
-// Misrouted reports whether messages may be in the box of another shard than their entity's.
-// The next tick then forwards them when it begins.
-func (s Survey) Misrouted() bool { return s.w.misrouted }
+func (s *survey) Misrouted() bool { return s.misrouted }
 
-// Shard returns a shard, which includes its tables and its home.
-func (s Survey) Shard(i int) *store.Shard { return s.w.shards[i] }
+func (s *survey) Shard(i int) *store.Shard { return s.shards[i] }
 
-// PortSlots returns the home of the entities that ports create.
-func (s Survey) PortSlots() *store.PortAllocator { return s.w.portSlots }
+func (s *survey) PortSlots() *store.PortAllocator { return s.portSlots }
 
-// Extensions lists the extensions in the order in which they were added.
-func (s Survey) Extensions() []Extension {
-	all := make([]Extension, len(s.w.extensions.all))
-	for i, x := range s.w.extensions.all {
+func (s *survey) Extensions() []drive.Extension {
+	all := make([]drive.Extension, len(s.extensions.all))
+	for i, x := range s.extensions.all {
 		all[i] = x.Extension
 	}
 	return all
 }
 
-// Kinds returns the kinds of requests.
-func (s Survey) Kinds() store.Kinds { return s.w.space.Kinds() }
+func (s *survey) Hooks() []drive.Hook {
+	all := make([]drive.Hook, len(s.hooks.all))
+	for i, h := range s.hooks.all {
+		all[i] = (*drivenHook)(h)
+	}
+	return all
+}
 
-// Requests calls f with the requests that systems, and functions called on entities, have sent
-// and that the next refresh will apply: those of one shard, in order, or with AllShards those
-// of global systems. What f is given is good until it returns.
-func (s Survey) Requests(from int, f func(store.PendingRequest)) {
-	c := s.w.contexts[len(s.w.shards)]
+func (s *survey) Kinds() store.Kinds { return s.space.Kinds() }
+
+func (s *survey) Requests(from int, f func(store.PendingRequest)) {
+	c := s.contexts[len(s.shards)]
 	if from != AllShards {
-		c = s.w.contexts[from]
+		c = s.contexts[from]
 	}
 	if c.out.out != nil {
-		c.out.out.Look(s.w.epoch.Load(), f)
+		c.out.out.Look(s.epoch.Load(), f)
 	}
 }
 
-// Mailbox returns the messages of one kind that are delivered to a shard in the next tick, in
-// order: the receivers and the bodies.
-func (s Survey) Mailbox(message, shard int) ([]handle.Handle, store.Cells) {
-	return s.w.messages[message].(surveyedMessage).mail(shard)
+func (s *survey) Mailbox(message, shard int) ([]handle.Handle, store.Cells) {
+	return s.messages[message].(surveyedMessage).mail(shard)
 }
 
 type surveyedMessage interface {
@@ -109,10 +87,8 @@ func (m *Message[M]) mail(box int) (to []handle.Handle, bodies store.Cells) {
 	return to, store.CellsOf(all)
 }
 
-// Resource returns the value of a resource, and what each shard has added since the last merge.
-// There are no parts except for an accumulator.
-func (s Survey) Resource(i int) (value, parts store.Cells) {
-	return s.w.resources[i].(surveyedResource).values()
+func (s *survey) Resource(i int) (value, parts store.Cells) {
+	return s.resources[i].(surveyedResource).values()
 }
 
 type surveyedResource interface {

@@ -9,13 +9,15 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/world"
 )
 
 // shift makes a tick of nothing but decisions.
-func (f *fixture) shift(parallel world.Parallel, transfers ...world.Transfer) {
+func (f *fixture) shift(parallel drive.Parallel, transfers ...drive.Transfer) {
 	f.t.Helper()
-	t := f.BeginTick()
+	t := driver.Of(f.World).BeginTick()
 	t.Transfer(transfers)
 	t.End(parallel)
 }
@@ -91,10 +93,10 @@ func (f *fixture) checkShift(random func(int) int, pinned bool) {
 			}
 		}
 	}
-	var transfers []world.Transfer
+	var transfers []drive.Transfer
 	for range 1 + random(4) {
 		from := random(4)
-		transfers = append(transfers, world.Transfer{From: from, To: (from + 1 + random(3)) % 4, Entities: 1 + random(200)})
+		transfers = append(transfers, drive.Transfer{From: from, To: (from + 1 + random(3)) % 4, Entities: 1 + random(200)})
 	}
 	for from := range tables {
 		total, largest, rows := 0, 0, [4]int{}
@@ -129,7 +131,7 @@ func (f *fixture) checkShift(random func(int) int, pinned bool) {
 			}
 		}
 	}
-	f.shift([]world.Parallel{serial, pair}[random(2)], transfers...)
+	f.shift([]drive.Parallel{serial, pair}[random(2)], transfers...)
 	for h, want := range owner {
 		got, ok := f.Owner(h)
 		require.Equal(f.t, !dead[h], ok)
@@ -142,7 +144,7 @@ func (f *fixture) checkShift(random func(int) int, pinned bool) {
 // TestShiftKeepsAll shifts while ports and systems create, send and destroy: what
 // is in the world is what it would be without, but for who is where.
 func TestShiftKeepsAll(t *testing.T) {
-	run := func(transfers bool, parallel world.Parallel) (points []string) {
+	run := func(transfers bool, parallel drive.Parallel) (points []string) {
 		f := newFixture(t, world.Options{Shards: 3})
 		r := newRand(t, 7)
 		p := f.port()
@@ -173,15 +175,15 @@ func TestShiftKeepsAll(t *testing.T) {
 			require.NoError(t, err)
 			all = append(all, h)
 			require.NoError(t, p.Destroy(all[r.IntN(len(all))]))
-			tick := f.BeginTick()
+			tick := driver.Of(f.World).BeginTick()
 			for i, s := range hits {
 				c := tick.Context(i)
-				c.Start("test", s.access)
+				driver.Of(c).Start(c, "test", s.access)
 				s.run(c)
-				c.Stop()
+				driver.Of(c).Stop(c)
 			}
 			if from := r.IntN(3); transfers {
-				tick.Transfer([]world.Transfer{{From: from, To: (from + 1) % 3, Entities: 40}})
+				tick.Transfer([]drive.Transfer{{From: from, To: (from + 1) % 3, Entities: 40}})
 			}
 			tick.End(parallel)
 		}
@@ -204,10 +206,10 @@ func TestShiftKeepsAll(t *testing.T) {
 func TestShiftRefused(t *testing.T) {
 	f := newFixture(t, world.Options{Shards: 2})
 	f.newUnits(200)
-	tick := f.BeginTick()
-	for _, x := range []world.Transfer{{0, 0, 1}, {-1, 0, 1}, {0, 2, 1}, {2, 0, 1}, {0, -1, 1}, {0, 1, 0}, {0, 1, -1}} {
-		require.PanicsWithValue(t, fmt.Sprintf("world: Tick.Transfer of %d entities from shard %d to %d, want 1 or more, and two shards of 0 to 1", x.Entities, x.From, x.To), func() {
-			tick.Transfer([]world.Transfer{{0, 1, 1}, x})
+	tick := driver.Of(f.World).BeginTick()
+	for _, x := range []drive.Transfer{{From: 0, To: 0, Entities: 1}, {From: -1, To: 0, Entities: 1}, {From: 0, To: 2, Entities: 1}, {From: 2, To: 0, Entities: 1}, {From: 0, To: -1, Entities: 1}, {From: 0, To: 1, Entities: 0}, {From: 0, To: 1, Entities: -1}} {
+		require.PanicsWithValue(t, fmt.Sprintf("world: transfer of %d entities from shard %d to %d, want 1 or more, and two shards of 0 to 1", x.Entities, x.From, x.To), func() {
+			tick.Transfer([]drive.Transfer{{From: 0, To: 1, Entities: 1}, x})
 		})
 	}
 	before := []int{tick.Entities(0), tick.Entities(1)}
@@ -215,9 +217,9 @@ func TestShiftRefused(t *testing.T) {
 	stats := f.stats()
 	require.Zero(t, stats.Moved)
 	require.Equal(t, before, []int{stats.Shards[0].Entities, stats.Shards[1].Entities})
-	f.shift(serial, world.Transfer{From: 0, To: 1, Entities: 1000})
+	f.shift(serial, drive.Transfer{From: 0, To: 1, Entities: 1000})
 	require.Zero(t, f.stats().Shards[0].Entities, "there are no more")
-	f.shift(serial, world.Transfer{From: 0, To: 1, Entities: 1000})
+	f.shift(serial, drive.Transfer{From: 0, To: 1, Entities: 1000})
 	require.EqualValues(t, before[0], f.stats().Moved)
 }
 
@@ -228,9 +230,9 @@ func TestShiftAllocatesNothing(t *testing.T) {
 	}
 	f := newFixture(t, world.Options{Shards: 2})
 	require.NoError(t, f.mover.CreateN(f.World, 5000, nil))
-	transfers := []world.Transfer{{0, 1, 700}, {1, 0, 700}}
+	transfers := []drive.Transfer{{From: 0, To: 1, Entities: 700}, {From: 1, To: 0, Entities: 700}}
 	tick := func() {
-		tick := f.BeginTick()
+		tick := driver.Of(f.World).BeginTick()
 		tick.Transfer(transfers)
 		tick.End(serial)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
+	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
@@ -53,15 +54,15 @@ type World struct {
 	closed   atomic.Bool                 // no request is accepted any more
 	cause    atomic.Pointer[BrokenError] // nil unless the world is broken
 	rejected atomic.Uint64
-	liveness atomic.Pointer[Liveness] // made when first asked for
+	liveness atomic.Pointer[drive.Liveness] // made when first asked for
 	ports    ports
 	refresh  refresh
 
 	extensions  extensions
 	hooks       hooks
-	recording   *recording     // nil: there is no Recorder
-	recorderErr *RecorderError // of the last refresh
-	replayer    *Replayer      // nil: ports may be opened
+	recording   *recording  // nil: there is no Recorder
+	recorderErr *PanicError // of the last refresh
+	replayer    *replayer   // nil: ports may be opened
 }
 
 // New makes a world.
@@ -296,8 +297,8 @@ func (w *World) unready(call string) error {
 	case phaseIdle: // by now
 		return nil
 	case phaseTick:
-		if call == "World.BeginTick" {
-			panic("world: World.BeginTick while a tick runs; a world has one scheduler at a time")
+		if call == beginTick {
+			panic("world: a new tick while a tick runs; a world has one scheduler at a time")
 		}
 		panic(fmt.Sprintf("world: %s while a tick runs; within a system use its Context, elsewhere a Port", call))
 	case phaseRefresh:

@@ -34,7 +34,7 @@ func Run(t testing.TB, w *world.World, ticks int, system scheduler.System, optio
 		if err == nil {
 			continue
 		}
-		var panicked *scheduler.SystemError
+		var panicked *world.PanicError
 		if errors.As(err, &panicked) {
 			t.Fatalf("%v\n\n%s", err, panicked.Stack)
 		}

@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -113,7 +115,7 @@ func (m *scale) fight(n int) {
 	a := newAtollArmy(scaleShards, n)
 	type node struct {
 		run    func(*world.Context)
-		access *world.Access
+		access *drive.Access
 		ns     []float64
 	}
 	systems := a.systems()
@@ -122,22 +124,22 @@ func (m *scale) fight(n int) {
 	for i, x := range systems {
 		m.systems[i] = make([]float64, scaleShards)
 		for shard := range scaleShards {
-			b := world.NewBuild(a.World, shard, x.name)
+			b := driver.Of(a.World).NewBuild(shard, x.name)
 			run := x.construct(b)
-			nodes[i] = append(nodes[i], node{run: run, access: b.Finish()})
+			nodes[i] = append(nodes[i], node{run: run, access: driver.Of(a.World).Finish(b)})
 		}
 	}
 	var ends ends
 	for round := range battleWarm + scaleRounds {
-		t := a.BeginTick()
+		t := driver.Of(a.World).BeginTick()
 		for i, x := range systems {
 			for shard := range nodes[i] {
 				node, c := &nodes[i][shard], t.Context(shard)
 				began := time.Now()
-				c.Start(x.name, node.access)
+				driver.Of(c).Start(c, x.name, node.access)
 				node.run(c)
-				c.Returned()
-				c.Stop()
+				driver.Of(c).Returned(c)
+				driver.Of(c).Stop(c)
 				node.ns = append(node.ns, float64(time.Since(began)))
 			}
 		}
@@ -177,7 +179,7 @@ type ends struct {
 func (e *ends) forget() { *e = ends{} }
 
 // end ends a tick.
-func (e *ends) end(t world.Tick) {
+func (e *ends) end(t driver.Tick) {
 	step, inSteps := 0, time.Duration(0)
 	began := time.Now()
 	t.End(func(n int, f func(int)) {

@@ -10,7 +10,6 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/hierarchy"
 	"github.com/atoll-sim/atoll/inputlog"
-	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/names"
 	"github.com/atoll-sim/atoll/reference"
 	"github.com/atoll-sim/atoll/region"
@@ -57,20 +56,15 @@ var misuseSections = []struct {
 	{"The idle World", nil, []misuseRow{
 		{call: "World.Alive", why: atAnyTime, do: none(func(x *misuseScene) { x.w.Alive(x.hs[0]) })},
 		{call: "World.Tick", why: atAnyTime, do: none(func(x *misuseScene) { x.w.Tick() })},
-		{call: "World.Idle", why: atAnyTime, do: none(func(x *misuseScene) { x.w.Idle() })},
 		{call: "World.Closed", why: atAnyTime, do: none(func(x *misuseScene) { x.w.Closed() })},
 		{call: "World.Err", why: atAnyTime, do: none(func(x *misuseScene) { _ = x.w.Err() })},
 		{call: "World.OpenPort", why: atAnyTime, do: func(x *misuseScene) error { _, err := x.w.OpenPort(); return err }},
 		{call: "World.Options", why: fixed, do: none(func(x *misuseScene) { x.w.Options() })},
 		{call: "World.Shards", why: fixed, do: none(func(x *misuseScene) { x.w.Shards() })},
 		{call: "World.Layout", why: fixed, do: none(func(x *misuseScene) { x.w.Layout() })},
-		{call: "World.ComponentName", why: fixed, do: none(func(x *misuseScene) { x.w.ComponentName(0) })},
-		{call: "World.ComponentNames", why: fixed, do: none(func(x *misuseScene) { x.w.ComponentNames(store.Set{}) })},
 		{call: "World.Locate", why: unlocked, do: none(func(x *misuseScene) { x.w.Locate(x.hs[0]) })},
-		{call: "World.ResourceName", why: fixed, do: none(func(x *misuseScene) { x.w.ResourceName(0) })},
 		{call: "World.Refresh", do: none(func(x *misuseScene) { x.w.Refresh() })},
 		{call: "World.Clear", do: none(func(x *misuseScene) { x.w.Clear() })},
-		{call: "World.BeginTick", do: none(func(x *misuseScene) { x.w.BeginTick() })},
 		{call: "World.Close", why: "of a closed world is no error", do: none(func(x *misuseScene) { x.w.Close() })},
 		{call: "World.Restore", do: func(x *misuseScene) error {
 			return x.w.Restore(x.w.Layout(), func(*world.Restoration) error { return nil })
@@ -84,25 +78,12 @@ var misuseSections = []struct {
 		{call: "World.Count", why: doneInLoop, do: none(func(x *misuseScene) { x.w.Count() })},
 		{call: "World.Stats", why: doneInLoop, do: none(func(x *misuseScene) { x.w.Stats(new(world.Stats)) })},
 		{call: "World.Failure", why: doneInLoop, do: none(func(x *misuseScene) { _ = x.w.Failure() })},
-		{call: "World.Hooks", why: doneInLoop, do: none(func(x *misuseScene) { x.w.Hooks() })},
 		{call: "World.Tables", why: doneInLoop, do: none(func(x *misuseScene) { walk(x.w.Tables()) })},
 		{call: "World.Describe", why: doneInLoop, do: none(func(x *misuseScene) { x.w.Describe() })},
 		{call: "World.DescribeEntity", why: doneInLoop, do: none(func(x *misuseScene) { x.w.DescribeEntity(x.hs[0]) })},
 		{call: "World.DescribeShard", why: doneInLoop, do: none(func(x *misuseScene) { x.w.DescribeShard(0) })},
 		{call: "World.Vacant", why: doneInLoop, do: none(func(x *misuseScene) { x.w.Vacant() })},
-		{call: "World.Survey", why: doneInLoop, do: none(func(x *misuseScene) { x.w.Survey() })},
 		{call: "World.Pin", why: doneInLoop, do: none(func(x *misuseScene) { x.w.Pin(x.health) })},
-		{call: "World.RecordInputs", why: doneInLoop, do: func(x *misuseScene) error { return x.w.RecordInputs(nil) }},
-		{call: "World.ReplayInputs", why: doneInLoop, do: func(x *misuseScene) error {
-			x.port.Close()
-			x.w.Idle()
-			f, err := x.w.ReplayInputs()
-			if err == nil {
-				f.Close()
-			}
-			return err
-		}},
-		{call: "World.Extend", why: doneInLoop, do: none(func(x *misuseScene) { x.w.Extend(misuseExtension{x}) })},
 		{call: "World.Observe", why: doneInLoop, do: none(func(x *misuseScene) {
 			x.w.Observe("late", world.OnCreate, func(*world.Build) func(*world.Context, world.Event, []handle.Handle) {
 				return func(*world.Context, world.Event, []handle.Handle) {}
@@ -122,10 +103,6 @@ var misuseSections = []struct {
 			world.RegisterAccumulator(x.w, "late", func(_, _ *misuseLate) {})
 		})},
 		{call: "NewBundle", why: doneInLoop, do: none(func(x *misuseScene) { world.NewBundle[misuseUnit](x.w) })},
-		{call: "NewBuild", why: doneInLoop, do: none(func(x *misuseScene) { world.NewBuild(x.w, 0, "late").Finish() })},
-		{call: "NewRequests", why: doneInLoop, do: none(func(x *misuseScene) {
-			world.NewRequests(x.w, "late", func(handle.Handle, *int) world.Outcome { return world.Applied })
-		})},
 		{call: "Read", why: doneInLoop, do: none(func(x *misuseScene) { world.Read[misuseHealth](x.w) })},
 		{call: "Write", why: doneInLoop, do: none(func(x *misuseScene) { world.Write[misuseHealth](x.w) })},
 		{call: "With", why: doneInLoop, do: none(func(x *misuseScene) { world.With[misuseHealth](x.w) })},
@@ -162,7 +139,6 @@ var misuseSections = []struct {
 		{call: "Resource.Get", why: doneInLoop, do: none(func(x *misuseScene) { x.weather.Get() })},
 		{call: "Resource.Set", why: doneInLoop, do: none(func(x *misuseScene) { x.weather.Set(2) })},
 		{call: "Hook.SetEnabled", why: doneInLoop, do: none(func(x *misuseScene) { x.hook.SetEnabled(true) })},
-		{call: "Hook.DisableOn", why: doneInLoop, do: none(func(x *misuseScene) { x.hook.DisableOn(1) })},
 	}},
 	{"Queries and accessors of the World", nil, []misuseRow{
 		{call: "Query.Chunks", why: doneInLoop, do: none(func(x *misuseScene) { walk(x.all.Chunks()) })},

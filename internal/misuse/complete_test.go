@@ -100,20 +100,15 @@ var misuseLeftOut = map[string]string{
 		region.Divide hierarchy.NewTree hierarchy.Load TreeOptions.SizeNeeded hierarchy.With hierarchy.WithForeign Hasher.Also Codecs.Form`,
 	"is Add, and panics with its error": "Scheduler.MustAdd",
 	"tell what does not change": `Relation.Options Names.Label Names.Options Grid.AppendNeighbours Grid.Corner Grid.Options Grid.Regions Grid.Shard Grid.Side
-		Build.Shard Build.Shards Hook.On Hook.Enabled Log.Note Player.Ticks Player.Err Recorder.Err Plan.DOT Form.Shape
-		Tick.Number Access.Same Table.Components Table.Has Table.Shard`,
-	"are for any goroutine at any time": `Owner.Alive Owner.Handle Owner.Shares Owner.Weak Weak.Alive Weak.Clear Weak.Equal Liveness.Alive Liveness.Gone Liveness.Release
-		Liveness.State LivenessOf
+		Build.Shard Build.Shards Hook.Enabled Log.Note Player.Ticks Player.Err Recorder.Err Plan.DOT Form.Shape
+		Table.Components Table.Has Table.Shard`,
+	"are for any goroutine at any time": `Owner.Alive Owner.Handle Owner.Shares Owner.Weak Weak.Alive Weak.Clear Weak.Equal
 		Completion.Done Completion.Outcome Answer.Value`,
 	"are of a tree without a world, which one goroutine has": `Tree.Add Tree.AddChild Tree.AddChildAt Tree.AddChildren Tree.Bytes Tree.Links Tree.Load
 		Tree.Move Tree.MoveAfter Tree.MoveAt Tree.MoveBefore Tree.NeedsGrowth Tree.Put Tree.PutFree Tree.Read Tree.Remove Tree.RemoveBranch
 		Tree.RemoveChild Tree.RemoveHoles Tree.Reserve Tree.Save Tree.SaveSize Tree.SetPlaces Tree.Settle Tree.Sort Tree.Swap Tree.SwapPlaces
 		Tree.Transfer`,
-	"are for schedulers and extensions, unchecked for what a tick would pay": `Context.Start Context.Stop Context.Returned Build.Finish Bound
-		DyingSet.All DyingSet.Has DyingSet.Mark DyingSet.Spare Requests.Check Requests.Dying Requests.Send Tick.Break Tick.Broken
-		Tick.Context Tick.RecorderError Tick.Entities Tick.Failures Tick.Global Tick.Omitted Tick.Transfer World.MergeResource Grid.System`,
-	"are of what World.Survey, World.Tables or Log.Play returned, which looks at the time": `Survey.Misrouted Survey.Components Survey.Extensions
-		Survey.Kinds Survey.Mailbox Survey.Messages Survey.PortSlots Survey.Placement Survey.Requests Survey.Resource Survey.Resources Survey.Shard
-		Table.Cap Table.Count Table.Marked Form.Append Form.Read Player.Close Player.Next Player.Verify`,
-	"are look-ups of a few nanoseconds, unchecked in a release build": `Writer.At ResourceReader.Get`,
+	"is a system": "Grid.System",
+	"are of what World.Tables or Log.Play returned, which looks at the time": "Table.Cap Table.Count Table.Marked Form.Append Form.Read Player.Close Player.Next Player.Verify",
+	"are look-ups of a few nanoseconds, unchecked in a release build":        `Writer.At ResourceReader.Get`,
 }

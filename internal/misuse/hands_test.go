@@ -8,14 +8,16 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/hierarchy"
 	"github.com/atoll-sim/atoll/inputlog"
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/reference"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/state"
 	"github.com/atoll-sim/atoll/world"
-	"github.com/stretchr/testify/require"
 )
 
 // foreignRows use what is of one world with another.
@@ -85,10 +87,10 @@ func foreignRows() (rows []misuseRow) {
 	add("Bundle.CreateRows in a World", "", func(x, y *misuseScene) error { return x.unit.CreateRows(y.w, 2, nil) })
 	add("Bundle.Reserve in a World", "", func(x, y *misuseScene) error { return x.unit.Reserve(y.w, 2) })
 	add("Build.Creates of a Bundle", "", func(x, y *misuseScene) error {
-		world.NewBuild(x.w, 0, "late").Creates(y.unit)
+		driver.Of(x.w).NewBuild(0, "late").Creates(y.unit)
 		return nil
 	})
-	add("Relation.Read by a Build", "", func(x, y *misuseScene) error { x.kin.Read(world.NewBuild(y.w, 0, "late")); return nil })
+	add("Relation.Read by a Build", "", func(x, y *misuseScene) error { x.kin.Read(driver.Of(y.w).NewBuild(0, "late")); return nil })
 	add("World.Restore of a Layout", "", func(x, y *misuseScene) error {
 		of := y.w.Layout()
 		of.Shards++
@@ -190,8 +192,8 @@ func keptRows() (rows []misuseRow) {
 	}
 
 	build := func(x *misuseScene) *world.Build {
-		b := world.NewBuild(x.w, 0, "late")
-		b.Finish()
+		b := driver.Of(x.w).NewBuild(0, "late")
+		driver.Of(x.w).Finish(b)
 		return b
 	}
 	for call, do := range map[string]func(x *misuseScene, b *world.Build){
@@ -269,39 +271,6 @@ func keptRows() (rows []misuseRow) {
 		kept.Get(x.hs[0])
 		return nil
 	})
-	feed := func(x *misuseScene) (*world.World, *world.Replayer) {
-		w := world.MustNew(world.Options{Shards: 2})
-		f, err := w.ReplayInputs()
-		require.NoError(x.t, err)
-		return w, f
-	}
-	for call, do := range map[string]func(f *world.Replayer) error{
-		"Replayer.Draw":     func(f *world.Replayer) error { return f.Draw(0) },
-		"Replayer.Recall":   func(f *world.Replayer) error { return f.Recall(handle.New(2, 0, 1)) },
-		"Replayer.Request":  func(f *world.Replayer) error { _, err := f.Request(0, 0, handle.New(0, 0, 1)); return err },
-		"Replayer.Transfer": func(f *world.Replayer) error { return f.Transfer(nil) },
-		"Replayer.Release":  func(f *world.Replayer) error { f.Release(handle.New(0, 0, 1)); return nil },
-		"Replayer.Publish":  func(f *world.Replayer) error { f.Publish(); return nil },
-		"Replayer.Close":    func(f *world.Replayer) error { f.Close(); return nil },
-	} {
-		const harmless = "does nothing"
-		add(call+", closed", harmless, func(x *misuseScene) error {
-			_, f := feed(x)
-			f.Close()
-			return do(f)
-		})
-		add(call+" of a closed world", harmless, func(x *misuseScene) error {
-			w, f := feed(x)
-			w.Close()
-			return do(f)
-		})
-		add(call+" in a tick", atAnyTime, func(x *misuseScene) error {
-			w, f := feed(x)
-			tick := w.BeginTick()
-			defer tick.End(serial)
-			return do(f)
-		})
-	}
 	add("Recorder.Hash, closed", "", func(x *misuseScene) error {
 		r, err := inputlog.NewRecorder(x.w, io.Discard, inputlog.Options{Codecs: misuseCodecs()})
 		require.NoError(x.t, err)
@@ -313,19 +282,6 @@ func keptRows() (rows []misuseRow) {
 		require.NoError(x.t, err)
 		x.w.Close()
 		return r.Hash(state.NewHasher(x.w, misuseCodecs()))
-	})
-	add("Tick.End", "", func(x *misuseScene) error {
-		tick := x.w.BeginTick()
-		tick.End(serial)
-		tick.End(serial)
-		return nil
-	})
-	add("Tick.End of a closed world", "", func(x *misuseScene) error {
-		tick := x.w.BeginTick()
-		tick.End(serial)
-		x.w.Close()
-		tick.End(serial)
-		return nil
 	})
 	restoration := func(x *misuseScene) (w *world.World, u *world.Bundle[misuseUnit], kept *world.Restoration) {
 		w = world.MustNew(world.Options{Shards: 2})
@@ -394,7 +350,7 @@ func keptRows() (rows []misuseRow) {
 
 // inTick makes a call within a tick, on its goroutine.
 func (x *misuseScene) inTick(call func() error) (err error) {
-	tick := x.w.BeginTick()
+	tick := driver.Of(x.w).BeginTick()
 	defer tick.End(serial)
 	return call()
 }
@@ -481,7 +437,7 @@ func twiceRows() (rows []misuseRow) {
 	add("Port.Destroy within CreateN's init", init, func(x *misuseScene) error {
 		return x.unit.CreateN(x.port, 2, func(int, *misuseUnit) { _ = x.port.Destroy(x.hs[0]) })
 	})
-	add("World.RecordInputs to two", "", func(x *misuseScene) error {
+	add("inputlog.NewRecorder, a second one", "", func(x *misuseScene) error {
 		if _, err := inputlog.NewRecorder(x.w, io.Discard, inputlog.Options{Codecs: misuseCodecs()}); err != nil {
 			return err
 		}

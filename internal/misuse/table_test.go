@@ -17,6 +17,8 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/hierarchy"
 	"github.com/atoll-sim/atoll/internal/check"
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/names"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
@@ -91,7 +93,7 @@ func newMisuseScene(t testing.TB) *misuseScene {
 	x.names = names.New[string](w, "names", names.Options{})
 	x.kin = hierarchy.New(w, "kin", hierarchy.Options{})
 
-	w.Extend(misuseExtension{x})
+	driver.Of(w).Extend(misuseExtension{x})
 	x.hook = w.Observe("hook", world.OnSet, func(*world.Build) func(*world.Context, world.Event, []handle.Handle) {
 		return func(c *world.Context, _ world.Event, _ []handle.Handle) { once(&x.onSet, c) }
 	}, x.health)
@@ -132,8 +134,8 @@ func once(f *func(*world.Context), c *world.Context) {
 type misuseExtension struct{ x *misuseScene }
 
 func (misuseExtension) Begin()                     {}
-func (misuseExtension) Spare(*world.DyingSet) bool { return false }
-func (e misuseExtension) Spread(*world.DyingSet, int) {
+func (misuseExtension) Spare(*drive.DyingSet) bool { return false }
+func (e misuseExtension) Spread(*drive.DyingSet, int) {
 	if e.x.spread != nil {
 		run := e.x.spread
 		e.x.spread = nil
@@ -158,7 +160,7 @@ var named = []struct {
 	name answer
 }{
 	{world.ErrBroken, "ErrBroken"}, {world.ErrClosed, "ErrClosed"}, {world.ErrStale, "ErrStale"}, {world.ErrMissing, "ErrMissing"},
-	{world.ErrFed, "ErrFed"}, {world.ErrUsed, "ErrUsed"},
+	{world.ErrReplaying, "ErrFed"}, {world.ErrUsed, "ErrUsed"},
 	{hierarchy.ErrPort, "ErrPort"},
 }
 

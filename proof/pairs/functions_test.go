@@ -2,9 +2,9 @@ package pairs_test
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -95,7 +95,9 @@ func (m *model) call(e *entity, n int64) world.Outcome {
 // expected reports whether an error of a tick was asked for: by one function, or by more
 // than details are kept of.
 func expected(err error) bool {
-	var system *scheduler.SystemError
-	var omitted *world.OmittedError
-	return !errors.As(err, &system) && (errors.Is(err, errAsked) || errors.As(err, &omitted))
+	var system *world.PanicError
+	if errors.As(err, &system) && system.In == "system" {
+		return false
+	}
+	return errors.Is(err, errAsked) || strings.Contains(err.Error(), "more functions panicked")
 }

@@ -4,7 +4,6 @@ import (
 	"math/rand/v2"
 
 	"github.com/atoll-sim/atoll/scheduler"
-	"github.com/atoll-sim/atoll/world"
 )
 
 // level has a Balancer move hundreds of entities in each tick.
@@ -13,15 +12,15 @@ func level() *feature { return &feature{name: "level"} }
 // whim is a Balancer that decides by a seed and the tick.
 type whim uint64
 
-func (w whim) Balance(tick uint64, loads []scheduler.Load, dst []world.Transfer) []world.Transfer {
+func (w whim) Balance(tick uint64, loads []scheduler.Load, dst []scheduler.Transfer) []scheduler.Transfer {
 	return w.shifts(tick, len(loads), dst)
 }
 
-func (w whim) shifts(tick uint64, shards int, dst []world.Transfer) []world.Transfer {
+func (w whim) shifts(tick uint64, shards int, dst []scheduler.Transfer) []scheduler.Transfer {
 	dice := rand.New(rand.NewPCG(uint64(w), tick))
 	for range 1 + dice.IntN(3) {
 		from := dice.IntN(shards)
-		dst = append(dst, world.Transfer{From: from, To: (from + 1 + dice.IntN(shards-1)) % shards, Entities: 100 + dice.IntN(500)})
+		dst = append(dst, scheduler.Transfer{From: from, To: (from + 1 + dice.IntN(shards-1)) % shards, Entities: 100 + dice.IntN(500)})
 	}
 	return dst
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -124,7 +125,7 @@ func (s *scene) mustBeAt(e *entity, shifted map[[2]int]int) {
 		return
 	}
 	way := [2]int{e.shard, shard}
-	may := e.shard == nowhere || !e.moved && slices.ContainsFunc(s.model.shifts, func(x world.Transfer) bool {
+	may := e.shard == nowhere || !e.moved && slices.ContainsFunc(s.model.shifts, func(x scheduler.Transfer) bool {
 		return (x.From == e.shard || e.born) && x.To == shard
 	})
 	s.must(may, "%v is in shard %d, by the model in %d", e.h, shard, e.shard)

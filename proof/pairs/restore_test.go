@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -118,7 +119,7 @@ func (s *scene) saveAndRestore() {
 	image := saved{layout: s.Layout()}
 	image.free, image.retired = s.Vacant()
 	for i := range s.Shards() {
-		for _, t := range s.Survey().Shard(i).Tables() {
+		for _, t := range driver.Of(s.World).Survey().Shard(i).Tables() {
 			for _, c := range t.Chunks() {
 				for _, h := range c.Handles() {
 					image.souls = append(image.souls, soul{h: h, shard: i})

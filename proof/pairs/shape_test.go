@@ -3,6 +3,7 @@ package pairs_test
 import (
 	"math/rand/v2"
 
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -76,7 +77,7 @@ func (s *scene) mustShrink() {
 	}
 	for i := range s.Shards() {
 		alive, spare := 0, 0
-		for _, t := range s.Survey().Shard(i).Tables() {
+		for _, t := range driver.Of(s.World).Survey().Shard(i).Tables() {
 			for _, c := range t.Chunks() {
 				n := len(c.Handles())
 				if alive += n; n == 0 {

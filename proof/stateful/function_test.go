@@ -4,7 +4,6 @@ import (
 	"errors"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -81,8 +80,8 @@ func (m *machine) mustPanic(err error) {
 		m.fail("in a tick: %v", err)
 	}
 	for _, e := range joined.Unwrap() {
-		var system *scheduler.SystemError
-		if errors.As(e, &system) || !errors.Is(e, errAsked) {
+		var system *world.PanicError
+		if errors.As(e, &system) && system.In == "system" || !errors.Is(e, errAsked) {
 			m.fail("in a tick: %v", e)
 		}
 	}

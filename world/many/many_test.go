@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -212,14 +213,14 @@ func open(t testing.TB, w *world.World) *world.Port {
 
 // inSystem runs a tick of one system, which does something on one shard.
 func inSystem(w *world.World, shard int, creates world.ComponentSet, do func(by world.Actor)) {
-	b := world.NewBuild(w, shard, "test")
+	b := driver.Of(w).NewBuild(shard, "test")
 	b.Creates(creates)
-	access := b.Finish()
-	tick := w.BeginTick()
+	access := driver.Of(w).Finish(b)
+	tick := driver.Of(w).BeginTick()
 	c := tick.Context(shard)
-	c.Start("test", access)
+	driver.Of(c).Start(c, "test", access)
 	do(c)
-	c.Stop()
+	driver.Of(c).Stop(c)
 	tick.End(func(n int, f func(int)) {
 		for i := range n {
 			f(i)

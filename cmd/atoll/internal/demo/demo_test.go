@@ -16,7 +16,6 @@ import (
 
 	"github.com/atoll-sim/atoll/cmd/atoll/internal/demo"
 	"github.com/atoll-sim/atoll/cmd/atoll/internal/realm"
-	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -130,9 +129,9 @@ func TestPanic(t *testing.T) {
 	})
 	began := time.Now()
 	_, err := demo.Run(context.Background(), c, &bytes.Buffer{})
-	var where *scheduler.SystemError
+	var where *world.PanicError
 	require.ErrorAs(t, err, &where)
-	require.Equal(t, "hook", where.System)
+	require.Equal(t, "hook", where.Name)
 	require.Equal(t, "enough", where.Value)
 	require.Less(t, time.Since(began), 20*time.Second)
 }

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -103,7 +102,7 @@ func (k *soak) step() {
 	err := k.scheduler.Step(context.Background())
 	k.took = max(k.took, time.Since(now))
 	for _, e := range panics(err) {
-		var x *scheduler.SystemError
+		var x *world.PanicError
 		if errors.As(e, &x) && errors.Is(x, errStumble) {
 			k.told++
 		} else {

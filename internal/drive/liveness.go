@@ -1,7 +1,6 @@
-package world
+package drive
 
 import (
-	"runtime"
 	"slices"
 	"sync/atomic"
 
@@ -11,7 +10,7 @@ import (
 
 // Liveness is the part of a world that references hold: enough to ask whether an entity is
 // alive and to have it destroyed, and nothing that keeps the world in memory. When the world is
-// collected the Liveness is cut: then every entity is dead to it. For package reference.
+// collected the Liveness is cut: then every entity is dead to it. It is for package reference.
 //
 // Invariants: there is one for each world.
 //
@@ -27,23 +26,8 @@ type release struct {
 	next   *release
 }
 
-// LivenessOf returns the liveness handle of by's world. Safe from any goroutine at any time.
-func LivenessOf(by Actor) *Liveness {
-	mustActor(by, "world.LivenessOf")
-	return by.world().livenessOf()
-}
-
-func (w *World) livenessOf() *Liveness {
-	if a := w.liveness.Load(); a != nil {
-		return a
-	}
-	a := &Liveness{space: w.space.Liveness()}
-	if !w.liveness.CompareAndSwap(nil, a) {
-		return w.liveness.Load()
-	}
-	runtime.AddCleanup(w, func(a *store.Liveness) { a.Cut() }, a.space)
-	return a
-}
+// NewLiveness makes the liveness of a world.
+func NewLiveness(space *store.Liveness) *Liveness { return &Liveness{space: space} }
 
 // Alive reports whether an entity is alive; no entity is once the world is collected or closed.
 // Safe from any goroutine at any time; it never blocks and never writes.
@@ -82,39 +66,39 @@ func (a *Liveness) pending(h handle.Handle) bool {
 	return ok && state != store.StateAlive
 }
 
-// releases holds the entities that references have released.
+// Releases holds the entities that references have released.
 //
 // Ownership: the coordinator of a refresh.
-type releases struct {
-	due     []handle.Handle // alive or dead by now, ascending
+type Releases struct {
+	Due     []handle.Handle // alive or dead by now, ascending
 	pending []handle.Handle // for a later refresh
 }
 
-// take takes what was released, and what earlier refreshes have left because it was pending.
+// Take takes what was released, and what earlier refreshes have left because it was pending.
 // Whether an entity is still pending depends on time, as what is sent does; what is due is an
 // input of this refresh, and what stays is an input of a later one. The world does not depend
 // on the order in which goroutines released.
-func (r *releases) take(a *Liveness) {
-	r.due = r.due[:0]
+func (r *Releases) Take(a *Liveness) {
+	r.Due = r.Due[:0]
 	if a == nil || len(r.pending) == 0 && a.released.Load() == nil {
 		return
 	}
 	r.takeAll(a)
 }
 
-func (r *releases) takeAll(a *Liveness) {
-	all := append(r.due, r.pending...)
+func (r *Releases) takeAll(a *Liveness) {
+	all := append(r.Due, r.pending...)
 	for x := a.released.Swap(nil); x != nil; x = x.next {
 		all = append(all, x.handle)
 	}
 	slices.Sort(all)
 	all = slices.Compact(all)
-	r.due, r.pending = all[:0], r.pending[:0]
+	r.Due, r.pending = all[:0], r.pending[:0]
 	for _, h := range all {
 		if a.pending(h) {
 			r.pending = append(r.pending, h)
 		} else {
-			r.due = append(r.due, h)
+			r.Due = append(r.Due, h)
 		}
 	}
 }

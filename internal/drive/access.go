@@ -1,10 +1,6 @@
-package world
+package drive
 
-import (
-	"slices"
-
-	"github.com/atoll-sim/atoll/internal/store"
-)
+import "github.com/atoll-sim/atoll/internal/store"
 
 // Access is what a system may touch, as found by running its constructor.
 //
@@ -25,8 +21,8 @@ type Access struct {
 	// Exclusive says that a global system asked for something in the shards: no shard may run
 	// while it does.
 	Exclusive bool
-	// Delta is the simulated time from one run of the system to the next, in
-	// seconds: that of a tick, unless the scheduler sets it.
+	// Delta is the simulated time from one run of the system to the next, in seconds: that of a
+	// tick, unless the scheduler sets it.
 	Delta float64
 }
 
@@ -36,20 +32,3 @@ func (a *Access) Same(b *Access) bool {
 	return a.Reads == b.Reads && a.Writes == b.Writes && a.Foreign == b.Foreign && a.Neighbour == b.Neighbour &&
 		a.ResourceReads == b.ResourceReads && a.ResourceWrites == b.ResourceWrites && a.ResourceParts == b.ResourceParts
 }
-
-// neighbours adds the shards within reach, except the own one, to a list of shards.
-func neighbours(list []int, reach []bool, own int) []int {
-	for s, reached := range reach {
-		if reached && s != own {
-			list = append(list, s)
-		}
-	}
-	slices.Sort(list)
-	return slices.Compact(list)
-}
-
-// ComponentName returns the name of a component by its number in an Access.
-func (w *World) ComponentName(id int) string { return w.components[id].name }
-
-// ResourceName returns the name of a resource by its number in an Access.
-func (w *World) ResourceName(id int) string { return w.resources[id].Name() }

@@ -1,0 +1,139 @@
+// Package drive is what a world lets this module's other packages do, and programs not: run
+// ticks, take part in refreshes, record and replay what comes from outside, and look at its
+// whole state. It lies below package world, which implements World; package driver gives it out
+// with the types of package world.
+package drive
+
+import (
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/store"
+)
+
+// World is what a world lets this module's packages do. B is *world.Build, C *world.Context
+// and E *world.PanicError, which this package cannot name.
+//
+// Ownership: as of the *world.World, unless a method says otherwise. Methods panic at the wrong
+// time.
+type World[B, C, E any] interface {
+	Schedule[B, C, E]
+	Join
+	Tools
+}
+
+// Schedule is for schedulers.
+type Schedule[B, C, E any] interface {
+	// NewBuild starts the construction of a system for one shard, or, with world.AllShards as
+	// the shard, of a global system. Finish ends it and returns what was declared.
+	NewBuild(shard int, system string) B
+	Finish(b B) *Access
+	// BeginTick takes the world for a tick. It panics if a tick is running already, or within a
+	// query loop, and with a *world.BrokenError if an extension panics.
+	BeginTick() Tick[C, E]
+	// Start makes a Context act for a system, on the worker that runs the shard. A global
+	// system that is Exclusive may be started only while no shard is running. In the check build
+	// Start hashes what the system may read but not write, for Returned to compare.
+	Start(c C, system string, access *Access)
+	// Returned notes that the system has returned normally, as part of the system: in the check
+	// build it panics if rows changed that the system asked to read and not to write.
+	Returned(c C)
+	// Stop ends what Start began.
+	Stop(c C)
+	// ComponentName and ResourceName return the name that a number in an Access stands for.
+	ComponentName(id int) string
+	ComponentNames(set store.Set) string
+	ResourceName(id int) string
+	// MergeResource merges the parts of an accumulator, when every shard has passed the last
+	// system that adds to it.
+	MergeResource(id int)
+}
+
+// Tick is a running tick of a world: the right to run systems on its shards.
+//
+// Ownership: the goroutine that began it coordinates; Context(i) is for the one worker that
+// runs shard i, Global for the worker that runs a global system.
+type Tick[C, E any] interface {
+	// Number returns the number of the tick, from 0.
+	Number() uint64
+	// Context returns the Context that systems act through on a shard, Global that of global
+	// systems, which act one at a time.
+	Context(shard int) C
+	Global() C
+	// Entities returns the number of entities in a shard, marked ones included, while no system
+	// runs.
+	Entities(shard int) int
+	// Transfer decides that entities move at the refresh, between the last system and End.
+	// While inputs are replayed it does nothing: the recorded decisions count. It panics if
+	// there are no such shards, or if there is nothing to move.
+	Transfer(transfers []Transfer)
+	// End refreshes the world, running the steps with parallel, and makes it idle again. No
+	// system may be running. It panics as World.Refresh does if the world breaks.
+	End(parallel Parallel)
+	// Break gives up a tick that cannot be completed: the world is broken, with the value of a
+	// panic as the cause. It returns the *world.BrokenError. No system may be running.
+	Break(value any) error
+	// Failures returns the panics of functions in the refresh, by shard, and an error that says
+	// how many more there were, and that number.
+	Failures() (all []E, omitted int, err error)
+	// FailedHooks returns the panics of hooks in the refresh, by shard, in the order of the
+	// calls. DisableHook disables the hook of one, on one shard or on world.AllShards.
+	FailedHooks() []E
+	DisableHook(e E, shard int)
+	// FailedRecorder returns the panic of the Recorder in the refresh, or nil.
+	FailedRecorder() E
+}
+
+// Join is for packages that keep something about entities.
+type Join interface {
+	// MustIdle panics unless the world is idle; call is what messages name. Idle reports whether
+	// it is. Safe from any goroutine, but another one may begin a tick.
+	MustIdle(call string)
+	Idle() bool
+	// Binds reports whether a world.Binder is of this world. It panics if this is the wrong time
+	// to ask of it.
+	Binds(binder any, call string) bool
+	// Extend makes an extension take part in the world's refreshes, after the extensions that
+	// were added before. Entities that are marked already die without it.
+	Extend(x Extension)
+	// Liveness returns the world's liveness. Safe from any goroutine at any time.
+	Liveness() *Liveness
+	// IsDying reports whether an entity is marked, for the idle world and within the functions
+	// of Requests.
+	IsDying(h handle.Handle) bool
+
+	requester
+}
+
+// Tools is for packages that record, replay, hash or save worlds.
+type Tools interface {
+	// Survey returns the world's whole state.
+	Survey() Survey
+	// RecordInputs sets the Recorder that receives the world's inputs, from the next refresh on;
+	// nil removes it. It returns an error if another Recorder is set.
+	RecordInputs(r Recorder) error
+	// ReplayInputs begins to replay inputs. No port may be open.
+	ReplayInputs() (Replayer, error)
+}
+
+// Parallel runs f(0) … f(n-1), on as many goroutines as it likes, and returns when all are done.
+// f does not panic.
+type Parallel = func(n int, f func(i int))
+
+// Transfer is a decision to move a number of entities from one shard to another, without naming
+// them. The last rows of From's tables move, from each table in proportion to its rows, so that
+// From keeps its mixture. Which ones depends on the world alone, so a log of inputs needs to
+// hold no more than this. Entities that are marked, that a request moves already, or that have
+// a pinned component stay; if From has too few others, fewer move.
+type Transfer struct {
+	From, To, Entities int
+}
+
+// open finds the World of a *world.World, or of anything that acts on one. Package world sets it
+// when the program starts.
+var open func(actor any) any
+
+// Register sets what Of calls. It is for package world.
+func Register(f func(actor any) any) { open = f }
+
+// Of returns the World, as a D, that a *world.World is or that a world.Actor acts on. It panics
+// about a nil one.
+func Of[D any](actor any) D { return open(actor).(D) }

@@ -1,0 +1,155 @@
+package drive
+
+import (
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/store"
+)
+
+// Extension is what a package outside the core keeps about entities, such as a relation among
+// them or an index of them. It takes part in each refresh, after all requests on single
+// entities were applied and before any entity is destroyed:
+//
+//	its Requests, in order           the functions that NewRequests was given
+//	Spare, until none spares more    find entities that must not die
+//	Spread, until none marks more    find entities that die with them
+//	Settle                           what is left to tidy
+//
+// An extension that panics, or ends its goroutine, breaks the world, because it may have
+// changed in part. The functions that NewRequests was given do so as well. See
+// world.BrokenError.
+//
+// Ownership: the coordinator calls, while no shard runs.
+type Extension interface {
+	// Begin is called when a tick begins. From here to the refresh the extension
+	// must not change, so that systems may read it.
+	Begin()
+	// Spare looks at the marked entities and removes marks with DyingSet.Spare. It reports
+	// whether it removed any.
+	Spare(d *DyingSet) bool
+	// Spread handles the entities of d.All from the given position on, and marks others with
+	// DyingSet.Mark. It is not called again for those it marks itself.
+	Spread(d *DyingSet, from int)
+	// Settle is called when it is known which entities die.
+	Settle()
+}
+
+// DyingSet holds the entities that die in a refresh: first the marked ones, by shard in order,
+// then those that extensions mark as a consequence.
+//
+// Ownership: as for Extension.
+type DyingSet struct {
+	space  *store.Space
+	all    []handle.Handle
+	spared bool
+	notify bool // another extension must learn what one marks
+}
+
+// Collect lists the marked entities of each shard, for a refresh with that many extensions.
+func (d *DyingSet) Collect(space *store.Space, shards []*store.Shard, extensions int) {
+	d.space, d.notify, d.spared = space, extensions > 1, false
+	d.all = d.all[:0]
+	for _, s := range shards {
+		d.all = s.AppendMarked(d.all)
+	}
+}
+
+// Spared reports whether the mark of an entity was removed since Collect.
+func (d *DyingSet) Spared() bool { return d.spared }
+
+// All returns the dying entities that the extension must know. The slice is good until the next
+// call of Mark.
+func (d *DyingSet) All() []handle.Handle { return d.all }
+
+// Has reports whether an entity is marked.
+func (d *DyingSet) Has(h handle.Handle) bool {
+	l := d.space.LocateStaged(h)
+	return l != 0 && d.space.Marked(l)
+}
+
+// Mark marks the given entities that are alive, for use in Extension.Spread. The other
+// extensions are notified of them.
+func (d *DyingSet) Mark(hs []handle.Handle) {
+	if d.notify {
+		d.space.MarkEach(hs, &d.all)
+	} else {
+		d.space.MarkEach(hs, nil)
+	}
+}
+
+// Spare removes the mark of an entity, for use in Extension.Spare.
+func (d *DyingSet) Spare(h handle.Handle) {
+	if l := d.space.LocateStaged(h); l != 0 {
+		d.space.Spare(l)
+		d.spared = true
+	}
+}
+
+// requester is what Requests need of a world.
+type requester interface {
+	// Space returns the world's storage.
+	Space() *store.Space
+	// MustActOn panics unless a world.Actor acts on this world; extension is what messages name.
+	MustActOn(actor any, extension string)
+	// Open makes sure that there is room for a request of that size about an entity, and returns
+	// where to push it. An idle world sends no requests, so it panics about one. Each Open that
+	// returns no error is followed by the push and by Publish.
+	Open(actor any, extension string, h handle.Handle, size uint32) (q *store.Queue, epoch uint32, done store.Finisher, err error)
+	Publish(actor any)
+	// Run notes what runs, for errors: a name, boxed once.
+	Run(extension any)
+}
+
+// Requests is the right to send requests of one kind to an extension. They may concern any
+// entities of any shards: the coordinator applies them, one after the other.
+//
+// Ownership: the extension's. Send may be called by whoever holds the actor.
+type Requests[T any] struct {
+	kind store.Kind[T]
+	w    requester
+	name string
+}
+
+// NewRequests makes a kind of request. At the refresh do is called for the entity that the
+// request was sent with, if that entity is alive and not marked. What do returns is the outcome
+// of the request. name is for panics.
+func NewRequests[T any](w Join, name string, do func(h handle.Handle, v *T) store.Outcome) *Requests[T] {
+	return &Requests[T]{store.NewJoint[T](w.Space(), jointly[T]{w, name, name, do}), w, name}
+}
+
+// Check panics unless by, a world.Actor, acts on the world of the extension.
+func (r *Requests[T]) Check(by any) { r.w.MustActOn(by, r.name) }
+
+// Send sends a request of a *world.Context, *world.EntityContext or *world.Port about an
+// entity. It returns world.ErrStale for an entity that a system knows not to be alive, and
+// world.ErrFull if the request was not accepted.
+func (r *Requests[T]) Send(by any, h handle.Handle, v T) error {
+	r.Check(by)
+	q, epoch, done, err := r.w.Open(by, r.name, h, r.kind.Size())
+	if err != nil {
+		return err
+	}
+	_, at := r.kind.Push(q, h, epoch, 0, done)
+	*at = v
+	r.w.Publish(by)
+	return nil
+}
+
+// jointly applies a request of an extension.
+type jointly[T any] struct {
+	w     requester
+	label any // its name, boxed once
+	name  string
+	do    func(h handle.Handle, v *T) store.Outcome
+}
+
+func (j jointly[T]) Apply(_ *store.Shard, h handle.Handle, l store.Loc, v store.Payload) store.Outcome {
+	if l == 0 || j.w.Space().Marked(l) {
+		return store.Gone
+	}
+	j.w.Run(j.label)
+	return j.do(h, store.As[T](v))
+}
+
+func (j jointly[T]) Describe() store.Description {
+	return store.Description{Name: "extension \"" + j.name + "\""}
+}

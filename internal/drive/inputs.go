@@ -1,0 +1,60 @@
+package drive
+
+import (
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/store"
+)
+
+// PartitionsMax is the largest number of partitions into which a refresh divides the requests
+// that were sent. Each has lists for every shard.
+const PartitionsMax = 64
+
+// Recorder receives what a world is given from outside, refresh by refresh. Its methods are
+// called on goroutines of their own, which the refresh waits for; a method that panics does not
+// break the world.
+type Recorder interface {
+	// Begin is called when a refresh begins.
+	Begin()
+	// Request is called with each request of a port before the request is applied. One
+	// goroutine calls it for the requests of one partition, in order. The partitions in their
+	// order hold the requests of all ports, by port number. r is good until Request returns.
+	Request(partition, port int, r store.PendingRequest)
+	// End is called with the other inputs when the refresh is done except for notifying
+	// outcomes. in is good until End returns.
+	End(in *Inputs)
+	// Failed is called after the refresh if one of the other methods panicked or ended its
+	// goroutine. No method is called after that: a log would have a gap.
+	Failed(err error)
+}
+
+// Inputs is what a refresh was given from outside, besides the requests of ports.
+type Inputs struct {
+	Tick      uint64
+	Drawn     uint32          // how many indexes ports have drawn so far
+	Recalled  []handle.Handle // handles that a port gave out and took back
+	Released  []handle.Handle // by references, except those that are still pending
+	Transfers []Transfer      // decisions to balance the shards, which may depend on time
+}
+
+// Replayer takes the place of a world's ports: it gives the world again what a Recorder
+// received. A tick's refresh applies what the Replayer was given before that tick. Its methods
+// return world.ErrClosed when the world or the Replayer is closed.
+//
+// Ownership: the world's goroutine, while the world is idle.
+type Replayer interface {
+	// Request sends a recorded request again. It returns the cells of the request's payload, for
+	// the caller to fill in; there is no payload if their Type is nil. It returns an error if
+	// the world has no such requests. Publish publishes what was sent.
+	Request(kind int, flags store.RequestFlags, h handle.Handle) (store.Cells, error)
+	Publish()
+	// Draw, Recall, Release and Transfer replay Inputs. They return an error if the world is not
+	// in the state that was recorded. What Transfer is given is carried out by the next refresh.
+	Draw(drawn uint32) error
+	Recall(h handle.Handle) error
+	Release(h handle.Handle)
+	Transfer(transfers []Transfer) error
+	// Close allows ports to be opened again. Handles that ports of the recorded world had in
+	// hand are stale afterwards: free slots go on with their next version, so the hash of the
+	// state differs from the one before.
+	Close()
+}

@@ -1,0 +1,58 @@
+package drive
+
+import (
+	"reflect"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/store"
+)
+
+// Survey is the state of an idle world, for tools that hash, save or compare worlds without
+// knowing their types: everything that decides what the world does next, and nothing else.
+// What its methods return must not be written, and is good until the world changes.
+type Survey interface {
+	// Components and Resources are listed by number, Messages in the order in which they were
+	// registered, Extensions in the order in which they were added, Hooks in the order in which
+	// they are called.
+	Components() []Named
+	Messages() []Named
+	Resources() []Named
+	Extensions() []Extension
+	Hooks() []Hook
+	// Kinds returns the kinds of requests.
+	Kinds() store.Kinds
+	// Placement returns the shard of the next entity that the idle world creates, and how many
+	// are created there.
+	Placement() (shard, run int)
+	// Misrouted reports whether messages may be in the box of another shard than their
+	// entity's. The next tick then forwards them when it begins.
+	Misrouted() bool
+	// Shard returns a shard, which includes its tables and its slots.
+	Shard(i int) *store.Shard
+	// PortSlots returns the slots of the entities that ports create.
+	PortSlots() *store.PortAllocator
+	// Requests calls f with the requests that systems, and functions called on entities, have
+	// sent and that the next refresh will apply: those of one shard, in order, or with
+	// world.AllShards those of global systems. What f is given is good until it returns.
+	Requests(from int, f func(store.PendingRequest))
+	// Mailbox returns the messages of one kind that are delivered to a shard in the next tick,
+	// in order: the receivers and the bodies.
+	Mailbox(message, shard int) ([]handle.Handle, store.Cells)
+	// Resource returns the value of a resource, and what each shard has added since the last
+	// merge. There are no parts except for an accumulator.
+	Resource(i int) (value, parts store.Cells)
+}
+
+// Named is a type that is registered under a name.
+type Named struct {
+	Name string
+	Type reflect.Type
+}
+
+// Hook is what a Survey shows of a hook.
+type Hook interface {
+	Name() string
+	Enabled(shard int) bool
+	// Disable disables the hook on one shard.
+	Disable(shard int)
+}

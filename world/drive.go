@@ -1,0 +1,266 @@
+package world
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/check"
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/store"
+)
+
+// This file is what a world lets this module's other packages do. Package drive has the
+// comments.
+
+// driven is a world as a drive.World, and running one whose tick runs, as a drive.Tick: types
+// of their own, so that programs cannot call the methods.
+type (
+	driven  World
+	running World
+)
+
+var (
+	_ drive.World[*Build, *Context, *PanicError] = (*driven)(nil)
+	_ drive.Tick[*Context, *PanicError]          = (*running)(nil)
+	_ drive.Survey                               = (*survey)(nil)
+)
+
+func init() {
+	drive.Register(func(actor any) any {
+		if w, ok := actor.(*World); ok {
+			return (*driven)(w) // methods say what is wrong with a nil one
+		}
+		by, _ := actor.(Actor)
+		mustActor(by, "a reference")
+		return (*driven)(by.world())
+	})
+}
+
+// The turns of the world itself, in the check build.
+const (
+	idleTurn = "idle"
+	tickTurn = "tick"
+)
+
+func (d *driven) w() *World { return (*World)(d) }
+
+func (d *driven) MustIdle(call string) {
+	mustBe(d.w(), call)
+	d.w().mustIdle(call)
+}
+
+func (d *driven) Idle() bool { return d.phase.Load() == phaseIdle }
+
+func (d *driven) Binds(binder any, call string) bool {
+	b, _ := binder.(Binder)
+	return bind(b, call).w == d.w()
+}
+
+func (d *driven) NewBuild(shard int, system string) *Build {
+	return newBuild(d.w(), shard, system)
+}
+
+func (d *driven) Finish(b *Build) *drive.Access { return b.finish() }
+
+func (d *driven) ComponentName(id int) string { return d.components[id].name }
+
+func (d *driven) ComponentNames(set store.Set) string { return d.w().componentNames(set) }
+
+func (d *driven) ResourceName(id int) string { return d.resources[id].Name() }
+
+func (d *driven) MergeResource(id int) { d.resources[id].mergeParts() }
+
+func (d *driven) BeginTick() drive.Tick[*Context, *PanicError] {
+	w := d.w()
+	w.enterPhase(beginTick, phaseTick)
+	w.space.Sync(w.columns) // the idle world may have taken components away since the refresh
+	w.space.SetIdle(false)
+	if w.misrouted {
+		w.forward()
+	}
+	begun := false
+	defer w.guard(&begun)
+	w.extensions.begin()
+	begun = true
+	return (*running)(w)
+}
+
+// beginTick is what messages call the begin of a tick.
+const beginTick = "a new tick"
+
+func (t *running) Number() uint64 { return t.tick.Load() }
+
+func (t *running) Context(shard int) *Context { return t.contexts[shard] }
+
+func (t *running) Global() *Context { return t.contexts[len(t.shards)] }
+
+func (d *driven) Start(c *Context, system string, access *drive.Access) { c.start(system, access) }
+
+func (d *driven) Returned(c *Context) { c.returned() }
+
+func (d *driven) Stop(c *Context) { c.stop() }
+
+func (t *running) Entities(shard int) int { return t.shards[shard].Alive() }
+
+func (t *running) Transfer(transfers []drive.Transfer) { (*World)(t).decide(transfers) }
+
+func (t *running) End(parallel drive.Parallel) {
+	w := (*World)(t)
+	if !w.phase.CompareAndSwap(phaseTick, phaseRefresh) {
+		if w.phase.Load() == phaseOver {
+			w.mustIdle("the end of a tick")
+		}
+		panic("world: the end of a tick that is over; end each tick once")
+	}
+	w.refresh.run(parallel)
+	w.space.SetIdle(true)
+	w.leavePhase()
+}
+
+func (t *running) Break(value any) error {
+	w := (*World)(t)
+	w.fail(newBroken(w, "the scheduler", value))
+	return w.Err()
+}
+
+func (t *running) Failures() (all []*PanicError, omitted int, err error) {
+	w := (*World)(t)
+	omitted, err = w.omitted()
+	return w.failures(), omitted, err
+}
+
+func (t *running) FailedHooks() []*PanicError { return (*World)(t).failedHooks() }
+
+func (t *running) DisableHook(e *PanicError, shard int) {
+	if shard == AllShards {
+		e.hook.off = true
+		return
+	}
+	(*drivenHook)(e.hook).Disable(shard)
+}
+
+// drivenHook is a hook as a drive.Hook.
+type drivenHook Hook
+
+func (h *drivenHook) Name() string { return h.name }
+
+func (h *drivenHook) Enabled(shard int) bool { return (*Hook)(h).Enabled(shard) }
+
+func (h *drivenHook) Disable(shard int) { h.parts[shard].off = true }
+
+func (t *running) FailedRecorder() *PanicError { return t.recorderErr }
+
+func (d *driven) Extend(x drive.Extension) {
+	w := d.w()
+	w.mustIdle("an extension")
+	w.extensions.w = w
+	w.extensions.all = append(w.extensions.all, extended{Extension: x})
+	for _, s := range w.shards {
+		s.HoldDestroys = true
+	}
+}
+
+func (d *driven) Liveness() *drive.Liveness {
+	w := d.w()
+	mustBe(w, "a reference")
+	if a := w.liveness.Load(); a != nil {
+		return a
+	}
+	of := w.space.Liveness()
+	a := drive.NewLiveness(of)
+	if !w.liveness.CompareAndSwap(nil, a) {
+		return w.liveness.Load()
+	}
+	runtime.AddCleanup(w, func(a *store.Liveness) { a.Cut() }, of)
+	return a
+}
+
+func (d *driven) IsDying(h handle.Handle) bool {
+	l := d.space.Locate(h)
+	return l != 0 && d.space.Marked(l)
+}
+
+func (d *driven) Space() *store.Space { return d.space }
+
+func (d *driven) MustActOn(actor any, extension string) {
+	by, _ := actor.(Actor)
+	if by == nil || by.world() != d.w() {
+		d.w().refuse(by, "a request", "extension", extension)
+	}
+}
+
+func (d *driven) Open(actor any, extension string, h handle.Handle, size uint32) (q *store.Queue, epoch uint32, done store.Finisher, err error) {
+	epoch = d.epoch.Load()
+	var s *sender
+	switch by := actor.(type) {
+	case *Port:
+		q, done, err = by.openFor(size)
+		return q, epoch, done, err
+	case *Context:
+		by.mustRun(extension)
+		if !d.space.Alive(h) {
+			return nil, 0, nil, ErrStale
+		}
+		s = &by.out
+	case *EntityContext:
+		by.mustRun(extension)
+		if !by.Alive(h) {
+			return nil, 0, nil, ErrStale
+		}
+		s = &by.c.out
+	case *World:
+		panic(fmt.Sprintf("world: extension %q sends a request of %T; an idle World acts at once", extension, by))
+	default:
+		panic(embedded(by.(Actor), extension))
+	}
+	if q = s.open(); !q.Room(1, size) {
+		return nil, 0, nil, s.refuse(q, 1, size)
+	}
+	return q, epoch, nil, nil
+}
+
+// openFor makes sure that there is room for a request of that size, and returns what it is
+// pushed with.
+func (p *Port) openFor(size uint32) (q *store.Queue, done store.Finisher, err error) {
+	if check.Enabled {
+		p.enter()
+		defer func() {
+			if q == nil {
+				p.leave()
+			}
+		}()
+	}
+	if p.unusual() || !p.out.Room(1, size) {
+		if err := p.ready(1, size); err != nil {
+			return nil, nil, err
+		}
+	}
+	done = p.finisher() // may panic
+	return p.out, done, nil
+}
+
+func (d *driven) Publish(actor any) {
+	switch by := actor.(type) {
+	case *Port:
+		by.send()
+		if check.Enabled {
+			by.leave()
+		}
+	case *Context:
+		by.out.out.Publish()
+	case *EntityContext:
+		by.c.out.out.Publish()
+	}
+}
+
+func (d *driven) Run(extension any) { d.extensions.running = extension }
+
+func (d *driven) Survey() drive.Survey {
+	d.w().mustIdle("a survey")
+	return (*survey)(d)
+}
+
+func (d *driven) RecordInputs(r drive.Recorder) error { return d.w().recordInputs(r) }
+
+func (d *driven) ReplayInputs() (drive.Replayer, error) { return d.w().replayInputs() }
