@@ -158,17 +158,20 @@ func (n *naive) tell() {
 
 func (n *naive) tellHook(x *hook, h handle.Handle, e *entity) {
 	has, had := e.has&x.parts == x.parts, e.had&x.parts == x.parts
-	for on, is := range map[world.Event]bool{
-		world.OnCreate:  e.born && has,
-		world.OnRemove:  !e.born && had && !has,
-		world.OnAdd:     !e.born && !had && has,
-		world.OnSet:     !e.born && has && e.stored&x.parts != 0,
-		world.OnDestroy: e.marked && has,
+	for _, c := range [...]struct {
+		on world.Event
+		is bool
+	}{
+		{world.OnCreate, e.born && has},
+		{world.OnRemove, !e.born && had && !has},
+		{world.OnAdd, !e.born && !had && has},
+		{world.OnSet, !e.born && has && e.stored&x.parts != 0},
+		{world.OnDestroy, e.marked && has},
 	} {
-		if !is || x.on&on == 0 {
+		if !c.is || x.on&c.on == 0 {
 			continue
 		}
-		t := tale{hook: x.number, on: on, h: h}
+		t := tale{hook: x.number, on: c.on, h: h}
 		if x.value != nowhere && e.has.has(x.value) {
 			t.value = e.value[x.value]
 		}
