@@ -15,7 +15,7 @@
 //	look at one entity                        world.Read, Reader.Get, Reader.At
 //	go over all that have something           World.Query, Build.Query, Query.Chunks
 //	destroy, and know when it is gone         Destroy, Refresh, Status
-//	add or remove components                  Component.Add, Bundle.Exchange, Bundle.AddTo
+//	add or remove components                  Component.Add, Bundle.Add, Bundle.AddTo, Query.Remove
 //	move an entity to another shard           world.Move
 //	refer to an entity for long, or share it  package reference
 //	write a system                            world.Build, world.Context
@@ -24,7 +24,7 @@
 //	order them, skip them, print the plan     scheduler.Before, When, Every, Scheduler.Plan
 //	run code on an entity at the refresh      world.RegisterFunc, RegisterQuestion
 //	be told what was created or changed       World.Observe
-//	mark entities by bits read from anywhere  world.Flag, World.Flags
+//	mark entities by bits read from anywhere  world.Flag, world.FlagsOf
 //	keep them in trees, or lists with places  package hierarchy
 //	find them by a name                       package names
 //	divide a world by space                   package region

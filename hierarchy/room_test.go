@@ -10,7 +10,6 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/hierarchy"
 	"github.com/atoll-sim/atoll/internal/allocs"
-	"github.com/atoll-sim/atoll/world"
 )
 
 // allocations counts what f allocates, and what else the process does meanwhile.
@@ -136,7 +135,7 @@ func TestMemory(t *testing.T) {
 			for n := 0; n < children; n += sizes[len(sizes)-1] {
 				sizes = append(sizes, 4+r.IntN(13))
 			}
-			f := newFixture(t, world.DefaultShards, hierarchy.Options{})
+			f := newFixture(t, 4, hierarchy.Options{})
 			total := len(sizes)
 			for _, n := range sizes {
 				total += n

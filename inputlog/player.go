@@ -77,7 +77,7 @@ type Player struct {
 // Play begins to play a log, once, to a world that was made as the recorded one was:
 // options, registrations in the same order, systems, and what the idle world was
 // filled with. It returns ErrOtherWorld, naming the first difference in what can be
-// seen of that, or world.ErrReplaying if ports are open. Ports cannot be opened until the log
+// seen of that, or an error if ports are open. Ports cannot be opened until the log
 // ends or the Player is closed.
 func (l *Log) Play(w *world.World, codecs *state.Codecs) (*Player, error) {
 	if w == nil {

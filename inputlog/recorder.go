@@ -141,7 +141,7 @@ func (r *Recorder) Close() error {
 	if r.closed {
 		return r.err
 	}
-	if !r.dropped && !r.w.Closed() {
+	if !r.dropped && r.w.Err() == nil {
 		_ = driver.Of(r.w).RecordInputs(nil)
 	}
 	r.closed = true

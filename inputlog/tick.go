@@ -5,7 +5,6 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/world"
 )
 
 // A tick's body is what follows, as numbers of one to ten bytes each but for values,
@@ -45,7 +44,7 @@ func (c *cursor) readTick(in *drive.Inputs) {
 	in.Released = c.handles(in.Released[:0])
 	in.Transfers = in.Transfers[:0]
 	for range c.times {
-		from, to, n := c.below(world.ShardsMax), c.below(world.ShardsMax), c.below(1<<31)
+		from, to, n := c.below(handle.ShardMax), c.below(handle.ShardMax), c.below(1<<31)
 		in.Transfers = append(in.Transfers, drive.Transfer{From: int(from), To: int(to), Entities: int(n)})
 	}
 }

@@ -4,7 +4,7 @@
 //
 // The rows of another shard no system can walk, a neighbour's no more than any. Of an entity
 // there it can read by its handle, with world.ForeignReader.Get; AppendNeighbours is for
-// world.ReadForeignOf, so that nothing waits for shards that are further away. To find what
+// world.ReadForeign, so that nothing waits for shards that are further away. To find what
 // is near across a border, publish positions in an accumulator: see "What is near me" in
 // docs/guide.md.
 //

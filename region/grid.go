@@ -112,7 +112,7 @@ func step(f float64, n int) int {
 }
 
 // AppendNeighbours appends the shards of the up to eight regions around that of a
-// shard, in ascending order: for world.ReadForeignOf.
+// shard, in ascending order: for world.ReadForeign.
 func (g *Grid[P]) AppendNeighbours(dst []int, shard int) []int {
 	if shard >= g.Regions() {
 		return dst

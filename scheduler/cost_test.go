@@ -25,7 +25,7 @@ func (f *fixture) addOneOfEach() {
 		return func(c *world.Context) { mine.N += c.Rand().Uint64N(uint64(1 + rule.Get().N)) }
 	}, scheduler.Every(2, 1))
 	f.MustAdd("near", func(b *world.Build) func(*world.Context) {
-		velocity, sum := world.ReadForeignOf[Velocity](b, ring(b.Shard(), b.Shards())...), world.ReadResource[Sum](b)
+		velocity, sum := world.ReadForeign[Velocity](b, ring(b.Shard(), b.Shards())...), world.ReadResource[Sum](b)
 		return func(*world.Context) {
 			if _, ok := velocity.Get(handle.None); ok || sum.Get().N > 1000 {
 				panic("impossible")

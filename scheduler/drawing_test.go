@@ -34,7 +34,7 @@ func drawn(t *testing.T) *fixture {
 		return nothing
 	}, scheduler.Every(3, 1), scheduler.After("write"))
 	f.MustAdd("near", func(b *world.Build) func(*world.Context) {
-		world.ReadForeignOf[Velocity](b, ring(b.Shard(), 4)...)
+		world.ReadForeign[Velocity](b, ring(b.Shard(), 4)...)
 		world.ReadResource[Sum](b)
 		return nothing
 	}, scheduler.When(func(*world.World) bool { return true }), scheduler.Disabled())

@@ -137,7 +137,7 @@ func (s *hunting) count(b *world.Build) func(*world.Context) {
 
 // drift moves hunters whose target is in this shard or the next one.
 func (s *hunting) drift(b *world.Build) func(*world.Context) {
-	position, near := world.Write[Position](b), world.ReadForeignOf[Hunter](b, (b.Shard()+1)%b.Shards())
+	position, near := world.Write[Position](b), world.ReadForeign[Hunter](b, (b.Shard()+1)%b.Shards())
 	census := world.ReadResource[Census](b)
 	all := b.Query(position, world.With[Hunter](b))
 	return func(c *world.Context) {

@@ -37,7 +37,7 @@ func TestNearFence(t *testing.T) {
 					})
 					f.MustAdd(fmt.Sprint("read ", stage), func(b *world.Build) func(*world.Context) {
 						near := ring(b.Shard(), shards)
-						values := world.ReadForeignOf[Value](b, near...)
+						values := world.ReadForeign[Value](b, near...)
 						return func(c *world.Context) {
 							pause()
 							for _, shard := range append(near, c.Shard()) {
@@ -77,7 +77,7 @@ func TestNearWaitsForNeighboursAlone(t *testing.T) {
 		}
 	})
 	f.MustAdd("read", func(b *world.Build) func(*world.Context) {
-		values := world.ReadForeignOf[Value](b, ring(b.Shard(), shards)...)
+		values := world.ReadForeign[Value](b, ring(b.Shard(), shards)...)
 		return func(c *world.Context) {
 			if _, ok := values.Get(markers[(c.Shard()+2)%shards]); ok {
 				panic("reads beyond its neighbours")
@@ -109,14 +109,14 @@ func TestNearWaitsForNeighboursAlone(t *testing.T) {
 func TestNearRejects(t *testing.T) {
 	f := newFixture(t, 3, 1)
 	err := f.Add("greedy", func(b *world.Build) func(*world.Context) {
-		world.ReadForeignOf[Position](b, 0)
+		world.ReadForeign[Position](b, 0)
 		world.Write[Position](b)
 		return nothing
 	})
 	require.ErrorContains(t, err, `system "greedy" writes or creates "position" and reads it in other shards`)
 	err = f.Add("moody", func(b *world.Build) func(*world.Context) {
 		if b.Shard() > 0 {
-			world.ReadForeignOf[Position](b, 0)
+			world.ReadForeign[Position](b, 0)
 		}
 		return nothing
 	})

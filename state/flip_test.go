@@ -283,7 +283,7 @@ func another(copied bool) func(*fixture) {
 			}
 			var err error
 			if copied {
-				_, err = f.World.Copy(h)
+				_, err = world.Copy(f.World, h)
 			} else {
 				_, err = f.marker.Create(f.World, Marker{Points: *world.Read[Points](f.World).Get(h)})
 			}

@@ -71,7 +71,7 @@ func flagMovers(t *testing.T, seed uint64, ticks, n int) (hashes []state.Hash) {
 			for ch := range all.Chunks() {
 				x, n := body.Slice(ch), points.Slice(ch)
 				for k := range x {
-					n[k].N = n[k].N*31 + int64(c.Flags(x[k].Target))
+					n[k].N = n[k].N*31 + int64(world.FlagsOf(c, x[k].Target))
 				}
 			}
 		}
@@ -119,7 +119,7 @@ func flagMovers(t *testing.T, seed uint64, ticks, n int) (hashes []state.Hash) {
 		run.Transfer([]drive.Transfer{{From: tick % shards, To: (tick + 1) % shards, Entities: 20}})
 		run.End(parallel)
 		for _, h := range alive {
-			if got := f.Flags(h); got != want[h] {
+			if got := world.FlagsOf(f.World, h); got != want[h] {
 				require.FailNow(t, "flags", fmt.Sprintf("seed %d, %d workers, tick %d: %v has flags %08b published, want %08b", seed, n, tick, h, got, want[h]))
 			}
 		}

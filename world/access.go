@@ -109,28 +109,23 @@ type ForeignReader[T any] struct {
 	reach  []bool // by shard; nil for all
 }
 
-// ReadForeign asks for reading a component in every shard. A system cannot also
-// write or create the component: split it in two.
-func ReadForeign[T any](b *Build) *ForeignReader[T] {
+// ReadForeign asks for reading a component in other shards: in the given ones and always in the
+// own one, or without any in every shard. A system that names its neighbours waits for no other
+// shards; b.Shard() returns the shard that is being built. It panics if there is no such shard.
+// A system cannot also write or create the component: split it in two.
+func ReadForeign[T any](b *Build, shards ...int) *ForeignReader[T] {
 	bound := b.bind("world.ReadForeign")
 	id := b.w.componentOf(reflect.TypeFor[T](), bound.call)
-	bound.access.Foreign.Add(id)
-	return &ForeignReader[T]{
+	f := &ForeignReader[T]{
 		space: b.w.space, column: b.w.columns[id].(*store.Column[T]),
 		guard: bound.guard(fmt.Sprintf("the foreign reader of component %q", b.w.components[id].name)),
 	}
-}
-
-// ReadForeignOf asks for reading a component in the given shards alone, and always in the own
-// one: then the system waits for no other shards. Each shard names its own neighbours;
-// b.Shard() returns the shard that is being built. It panics if there is no such shard.
-func ReadForeignOf[T any](b *Build, shards ...int) *ForeignReader[T] {
-	bound := b.bind("world.ReadForeignOf")
-	id := b.w.componentOf(reflect.TypeFor[T](), bound.call)
-	return &ForeignReader[T]{
-		space: b.w.space, column: b.w.columns[id].(*store.Column[T]), reach: b.reach(id, shards),
-		guard: bound.guard(fmt.Sprintf("the foreign reader of component %q", b.w.components[id].name)),
+	if len(shards) == 0 {
+		bound.access.Foreign.Add(id)
+	} else {
+		f.reach = b.reach(id, shards)
 	}
+	return f
 }
 
 // Get returns a copy of the component of an entity in any shard, as left by the last system

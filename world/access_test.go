@@ -120,7 +120,7 @@ func TestAccessKept(t *testing.T) {
 		"Context.Destroy": func() { _ = kept.Destroy(h) }, "Message.Send": func() { _ = f.hit.Send(kept, h, Hit{}) },
 		"Component.Set": func() { _ = f.health.Set(kept, h, Health{}) }, "Bundle.Create": func() { _, _ = f.unit.Create(kept, Unit{}) },
 		"Component.Add": func() { _ = f.name.Add(kept, h, Name{}) }, "Component.Remove": func() { _ = f.name.Remove(kept, h) },
-		"Bundle.Exchange": func() { _ = f.mover.Exchange(kept, h, Mover{}) }, "Context.Copy": func() { _, _ = kept.Copy(h) },
+		"Bundle.Add": func() { _ = f.mover.Add(kept, h, Mover{}) }, "world.Copy": func() { _, _ = world.Copy(kept, h) },
 	} {
 		t.Run(call, func(t *testing.T) {
 			mustPanic(t, []string{call + ` on shard 0 after system "test" returned`, "for the running system alone"}, use)

@@ -62,7 +62,7 @@ func (a *Answer[T]) Get(ctx context.Context) (T, error) {
 // if the request was not accepted. The outcome is Gone or Missing if there is nothing to copy.
 func (c *Component[T]) Ask(p *Port, of handle.Handle, answer *Answer[T]) error {
 	if answer == nil {
-		panic(fmt.Sprintf("world: Component.Ask of %q with a nil Answer; pass where the answer goes", c.Name()))
+		panic(fmt.Sprintf("world: Component.Ask of %q with a nil Answer; pass where the answer goes", c.name()))
 	}
 	c.check(p, "Component.Ask")
 	return portSend(p.notifyAnswer(&answer.Completion), &c.asking, of, answer)

@@ -104,31 +104,13 @@ func (c *Component[T]) AddTo(q *Query, init func(rows Chunk)) error {
 	return q.exchange("Component.AddTo", init, c.components(q.ofWorld("Component.AddTo")), store.Set{})
 }
 
-// RemoveFrom takes the component from all entities that match and have it. Errors and cost are
-// those of AddTo.
-func (c *Component[T]) RemoveFrom(q *Query) error {
-	return q.exchange("Component.RemoveFrom", nil, store.Set{}, c.components(q.ofWorld("Component.RemoveFrom")))
-}
-
-// AddTo gives the bundle's components to all entities that match and lack one of them, in one
-// move. Components that they have keep their values; the new ones are zero before init. For the
-// rest as Component.AddTo.
-func (b *Bundle[T]) AddTo(q *Query, init func(rows Chunk)) error {
-	return q.exchange("Bundle.AddTo", init, b.components(q.ofWorld("Bundle.AddTo")), store.Set{})
-}
-
-// RemoveFrom takes the bundle's components from all entities that match, as far as they have
-// them. Errors and cost are those of Component.AddTo.
-func (b *Bundle[T]) RemoveFrom(q *Query) error {
-	return q.exchange("Bundle.RemoveFrom", nil, store.Set{}, b.components(q.ofWorld("Bundle.RemoveFrom")))
-}
-
-// ExchangeIn is AddTo that in the same move takes away the components of the given parts. A
-// component that is both in the bundle and in the parts is kept. init is called with all rows
-// that changed.
-func (b *Bundle[T]) ExchangeIn(q *Query, init func(rows Chunk), remove ...ComponentSet) error {
-	w := q.ofWorld("Bundle.ExchangeIn")
-	return q.exchange("Bundle.ExchangeIn", init, b.components(w), w.setOf("Bundle.ExchangeIn", remove))
+// AddTo gives the bundle's components to all entities that match, and takes away those of remove,
+// in one move. Components that an entity has keep their values; the new ones are zero before init,
+// which is called with all rows that changed. A component that is both in the bundle and in
+// remove is kept. For the rest as Component.AddTo.
+func (b *Bundle[T]) AddTo(q *Query, init func(rows Chunk), remove ...ComponentSet) error {
+	w := q.ofWorld("Bundle.AddTo")
+	return q.exchange("Bundle.AddTo", init, b.components(w), w.setOf("Bundle.AddTo", remove))
 }
 
 // Remove takes the components of the parts from all entities that match, as far as they have

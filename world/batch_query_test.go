@@ -84,7 +84,7 @@ func (w *batchWorld) mustBe() {
 	for h, m := range w.model {
 		require.Equal(w.t, [4]bool{m.a, m.b, m.c, m.tag}, [4]bool{w.Has(h, w.a), w.Has(h, w.b), w.Has(h, w.c), w.Has(h, w.tag)}, "%v", h)
 		require.Equal(w.t, m.marked, w.Status(h) == world.Dying)
-		require.Equal(w.t, m.hidden, w.Flags(h) == hidden)
+		require.Equal(w.t, m.hidden, world.FlagsOf(w, h) == hidden)
 		if m.a {
 			require.Equal(w.t, m.na, w.wa.Get(h).N)
 		}
@@ -165,10 +165,10 @@ func TestBatchOfQueries(t *testing.T) {
 					require.NoError(t, w.pair.AddTo(q, init(true, true, false)))
 					change(true, func(m *batchEntity) { m.a, m.b = true, true })
 				case 3:
-					require.NoError(t, w.odd.RemoveFrom(q))
+					require.NoError(t, q.Remove(w.odd))
 					change(false, func(m *batchEntity) { m.b, m.c, m.tag = false, false, false })
 				case 4:
-					require.NoError(t, w.pair.ExchangeIn(q, init(true, true, false), w.c, w.tag))
+					require.NoError(t, w.pair.AddTo(q, init(true, true, false), w.c, w.tag))
 					change(true, func(m *batchEntity) { m.a, m.b, m.c, m.tag = true, true, false, false })
 				case 5:
 					require.NoError(t, q.Remove(w.a, w.tag))
@@ -287,10 +287,10 @@ func TestBatchOfQueriesAllocatesNothing(t *testing.T) {
 	init := func(world.Chunk) {}
 	cycle := func() {
 		_ = w.pair.CreateRows(w.World, 3000, nil)
-		_ = w.odd.RemoveFrom(some)
+		_ = some.Remove(w.odd)
 		_ = w.odd.AddTo(few, init)
 		_ = w.odd.AddTo(withoutB, init)
-		_ = w.pair.ExchangeIn(all, init, w.tag, w.c)
+		_ = w.pair.AddTo(all, init, w.tag, w.c)
 		_ = all.Remove(w.a, w.b)
 		some.Destroy()
 		all.Destroy()
@@ -311,7 +311,7 @@ func TestBatchChunksDoNotPileUp(t *testing.T) {
 	cycle := func() int {
 		require.NoError(t, w.pair.CreateRows(w.World, 20_000, nil))
 		require.NoError(t, w.c.AddTo(w.Query(w.wa), nil))
-		require.NoError(t, w.a.RemoveFrom(w.Query(w.wa)))
+		require.NoError(t, w.Query(w.wa).Remove(w.a))
 		w.Query().Destroy()
 		w.Refresh()
 		w.Stats(&stats)

@@ -69,7 +69,7 @@ func TestBatchAgainstModel(t *testing.T) {
 						}
 					}))
 				case 2:
-					require.NoError(t, b.RemoveFrom(withB))
+					require.NoError(t, withB.Remove(b))
 					for _, m := range model {
 						m.hb = false
 					}
@@ -168,7 +168,7 @@ func TestBatchAllocatesNothing(t *testing.T) {
 	all, with, without := w.Query(), w.Query(world.With[changeB](w)), w.Query(world.Without[changeB](w))
 	cycle := func() {
 		_ = pair.CreateRows(w, 5000, nil)
-		_ = b.RemoveFrom(with)
+		_ = with.Remove(b)
 		_ = b.AddTo(without, nil)
 		all.Destroy()
 		w.Refresh()

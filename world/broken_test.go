@@ -156,7 +156,7 @@ func (f *fixture) mustBeBroken(all []handle.Handle, during string, caused bool) 
 	if !caused {
 		require.ErrorContains(t, err, "runtime.Goexit")
 	}
-	require.True(t, f.Closed())
+	require.Error(t, f.Err())
 	for _, h := range all {
 		require.False(t, f.Alive(h))
 		require.Equal(t, world.Stale, f.Status(h))

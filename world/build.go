@@ -115,7 +115,7 @@ func (b *Build) mustHaveShard(call, why string) {
 // reach declares that a component is read in some other shards. It returns which shards those
 // are, with the own shard added.
 func (b *Build) reach(component int, shards []int) []bool {
-	b.mustHaveShard("world.ReadForeignOf", "it has no neighbours")
+	b.mustHaveShard("world.ReadForeign", "it has no neighbours")
 	reach := make([]bool, len(b.w.shards))
 	for _, s := range shards {
 		if s < 0 || s >= len(reach) {

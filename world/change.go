@@ -1,12 +1,17 @@
 package world
 
 import (
+	"fmt"
+
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// ComponentSet is something that names components: a *Component or a *Bundle.
-type ComponentSet interface{ components(w *World) store.Set }
+// ComponentSet names components: a *Component or a *Bundle.
+type ComponentSet interface {
+	// components returns the set. It panics if they belong to another world.
+	components(w *World) store.Set
+}
 
 // change is a request to give an entity the fields of a T and take others away.
 type change[T any] struct {
@@ -14,7 +19,7 @@ type change[T any] struct {
 	remove store.Set
 }
 
-// adder, remover and changer apply requests to add, remove and exchange at the refresh. They do
+// adder, remover and changer apply requests to add and remove at the refresh. They do
 // not embed the component or bundle: that would double what is compiled for each component
 // type.
 type adder[T any] struct{ c *Component[T] }
@@ -64,7 +69,7 @@ func (c *Component[T]) Remove(by Actor, h handle.Handle) error {
 
 func (c *Component[T]) check(by Actor, call string) {
 	if by == nil || by.world() != c.w {
-		c.w.refuse(by, call, "component", c.Name())
+		c.w.refuse(by, call, "component", c.name())
 	}
 }
 
@@ -89,7 +94,10 @@ func (c *Component[T]) remove(l store.Loc) error {
 
 func (c *Component[T]) components(w *World) store.Set {
 	var set store.Set
-	set.Add(c.in(w))
+	if w != c.w {
+		panic(fmt.Sprintf("world: component %q belongs to another world; use the one that was registered in this world", c.name()))
+	}
+	set.Add(c.id)
 	return set
 }
 
@@ -113,28 +121,18 @@ func outcomeOf(err error) store.Outcome {
 	}
 }
 
-// Add gives an entity all of the bundle's components in one move; an entity that has some of
-// them already gets the values. It acts at once or by request, and returns errors, as
-// Component.Add does.
-func (b *Bundle[T]) Add(by Actor, h handle.Handle, v T) error {
-	return b.exchange(by, "Bundle.Add", h, v, nil)
-}
-
-// Exchange is Add that in the same move takes away the components of the given parts, as far as
-// the entity has them. A component that is both in the bundle and in the parts is kept.
-func (b *Bundle[T]) Exchange(by Actor, h handle.Handle, v T, remove ...ComponentSet) error {
-	return b.exchange(by, "Bundle.Exchange", h, v, remove)
-}
-
-// exchange is Add and Exchange, as the call says.
-func (b *Bundle[T]) exchange(by Actor, call string, h handle.Handle, v T, remove []ComponentSet) error {
-	b.check(by, call)
-	gone := b.w.setOf(call, remove)
+// Add gives an entity all of the bundle's components, and takes away those of remove that it has,
+// in one move. An entity that has some of the bundle's components already gets the values; a
+// component that is both in the bundle and in remove is kept. It acts at once or by request, and
+// returns errors, as Component.Add does.
+func (b *Bundle[T]) Add(by Actor, h handle.Handle, v T, remove ...ComponentSet) error {
+	b.check(by, "Bundle.Add")
+	gone := b.w.setOf("Bundle.Add", remove)
 	w, ok := by.(*World)
 	if !ok {
-		return request(by, call, &b.changing, h, change[T]{v, gone})
+		return request(by, "Bundle.Add", &b.changing, h, change[T]{v, gone})
 	}
-	if err := w.idle(call); err != nil {
+	if err := w.idle("Bundle.Add by the World"); err != nil {
 		return err
 	}
 	l := w.lookup.Locate(h)

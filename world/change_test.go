@@ -116,7 +116,7 @@ func TestChangeAgainstModel(t *testing.T) {
 					want(c.Add(w, h, changeC{&n}), true)
 					m.c, m.hc = n, true
 				case 5:
-					want(pair.Exchange(w, h, changePair{changeA{n}, changeB{"y"}}, c, tag), true)
+					want(pair.Add(w, h, changePair{changeA{n}, changeB{"y"}}, c, tag), true)
 					m.a, m.b, m.ha, m.hb, m.hc, m.ht = n, "y", true, true, false, false
 				case 6:
 					want(tag.Add(w, h, changeT{}), true)
@@ -160,7 +160,7 @@ func TestChangeRequests(t *testing.T) {
 	require.NoError(t, a.Remove(p.Notify(&first), h))
 	require.NoError(t, a.Remove(p.Notify(&second), h))
 	require.NoError(t, a.Add(p.Notify(&third), h, changeA{5}))
-	require.NoError(t, pair.Exchange(p.Notify(&fourth), h, changePair{A: changeA{6}}, b))
+	require.NoError(t, pair.Add(p.Notify(&fourth), h, changePair{A: changeA{6}}, b))
 	require.True(t, w.Has(h, a), "nothing happens before the refresh")
 	w.Refresh()
 	require.Equal(t, world.Applied, first.Outcome())

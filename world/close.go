@@ -65,10 +65,6 @@ func (w *World) drop() {
 	w.ports.notifyAbandoned()
 }
 
-// Closed reports whether the world is closed or broken; World.Err returns which. Safe from any
-// goroutine at any time.
-func (w *World) Closed() bool { return w.closed.Load() }
-
 // markAll marks every entity and returns how many were not marked yet.
 func (w *World) markAll() int {
 	n := 0

@@ -30,11 +30,11 @@ func TestCloseDestroysAll(t *testing.T) {
 	f.Destroy(dying)
 	all = append(all, made, pending)
 	health, space := world.Read[Health](f.World), f.Query(world.Read[Health](f.World))
-	require.False(t, f.Closed())
+	require.NoError(t, f.Err())
 
 	f.Close()
 	f.Close()
-	require.True(t, f.Closed())
+	require.Error(t, f.Err())
 	for _, h := range all {
 		require.False(t, f.Alive(h))
 		require.Equal(t, world.Stale, f.Status(h), h)
@@ -64,16 +64,14 @@ func TestCloseFailsFurtherUse(t *testing.T) {
 	f.Close()
 	errs := map[string]func() error{
 		"OpenPort":               func() error { _, err := f.OpenPort(); return err },
-		"Copy":                   func() error { _, err := f.Copy(h); return err },
+		"Copy":                   func() error { _, err := world.Copy(f.World, h); return err },
 		"Reserve":                func() error { return f.unit.Reserve(f.World, 1) },
 		"CreateN":                func() error { return f.unit.CreateN(f.World, 1, nil) },
 		"CreateRows":             func() error { return f.unit.CreateRows(f.World, 1, nil) },
 		"Component.AddTo":        func() error { return f.name.AddTo(q, nil) },
-		"Component.RemoveFrom":   func() error { return f.health.RemoveFrom(q) },
+		"Query.Remove":           func() error { return q.Remove(f.health) },
 		"Bundle.AddTo":           func() error { return f.mover.AddTo(q, nil) },
-		"Bundle.RemoveFrom":      func() error { return f.unit.RemoveFrom(q) },
-		"Bundle.ExchangeIn":      func() error { return f.mover.ExchangeIn(q, nil, f.unit) },
-		"Query.Remove":           func() error { return q.Remove(f.unit) },
+		"Bundle.AddTo, removing": func() error { return f.mover.AddTo(q, nil, f.unit) },
 		"Destroy by Port":        func() error { return p.Destroy(h) },
 		"World.Create placed":    func() error { return f.unit.CreateN(f.World, 2, nil) },
 		"AppendN":                func() error { _, err := f.unit.AppendN(nil, f.World, 1, nil); return err },
@@ -86,17 +84,17 @@ func TestCloseFailsFurtherUse(t *testing.T) {
 	errs["Ask"] = func() error { return f.health.Ask(p, h, new(world.Answer[Health])) }
 	for name, by := range map[string]world.Actor{"World": f.World, "Port": p} {
 		for call, run := range map[string]func() error{
-			"Create":          func() error { _, err := f.unit.Create(by, Unit{}); return err },
-			"Set":             func() error { return f.health.Set(by, h, Health{}) },
-			"Add":             func() error { return f.name.Add(by, h, Name{}) },
-			"Remove":          func() error { return f.health.Remove(by, h) },
-			"Bundle.Add":      func() error { return f.mover.Add(by, h, Mover{}) },
-			"Bundle.Exchange": func() error { return f.mover.Exchange(by, h, Mover{}, f.unit) },
-			"Send":            func() error { return f.hit.Send(by, h, Hit{}) },
-			"Move":            func() error { return world.Move(by, h, 1) },
-			"Call":            func() error { return f.do(by, h, func(*world.EntityContext) {}) },
-			"Flag":            func() error { return world.Flag(by, h, 1) },
-			"Bundle.Set":      func() error { return f.unit.Set(by, h, Unit{}) },
+			"Create":               func() error { _, err := f.unit.Create(by, Unit{}); return err },
+			"Set":                  func() error { return f.health.Set(by, h, Health{}) },
+			"Add":                  func() error { return f.name.Add(by, h, Name{}) },
+			"Remove":               func() error { return f.health.Remove(by, h) },
+			"Bundle.Add":           func() error { return f.mover.Add(by, h, Mover{}) },
+			"Bundle.Add, removing": func() error { return f.mover.Add(by, h, Mover{}, f.unit) },
+			"Send":                 func() error { return f.hit.Send(by, h, Hit{}) },
+			"Move":                 func() error { return world.Move(by, h, 1) },
+			"Call":                 func() error { return f.do(by, h, func(*world.EntityContext) {}) },
+			"Flag":                 func() error { return world.Flag(by, h, 1) },
+			"Bundle.Set":           func() error { return f.unit.Set(by, h, Unit{}) },
 		} {
 			errs[call+" by "+name] = run
 		}
@@ -182,7 +180,7 @@ func TestCloseAtItsTime(t *testing.T) {
 		break
 	}
 	require.Equal(t, 3, f.Count())
-	require.False(t, f.Closed())
+	require.NoError(t, f.Err())
 	f.Close()
 }
 
@@ -310,7 +308,7 @@ func TestWorldsSideBySide(t *testing.T) {
 	}
 	group.Wait()
 	for i, f := range all {
-		require.Equal(t, i%2 == 0, f.Closed())
+		require.Equal(t, i%2 == 0, f.Err() != nil)
 	}
 }
 

@@ -117,10 +117,10 @@ func TestCollector(t *testing.T) {
 				case 5:
 					some(func(h handle.Handle) { _ = bags.Remove(w, h) })
 				case 6:
-					some(func(h handle.Handle) { _, _ = w.Copy(h) })
+					some(func(h handle.Handle) { _, _ = world.Copy(w, h) })
 				case 7:
-					require.NoError(t, puzzle.RemoveFrom(w.Query(world.With[Puzzle](w))))
-					require.NoError(t, bags.RemoveFrom(all.Limit(100)))
+					require.NoError(t, w.Query(world.With[Puzzle](w)).Remove(puzzle))
+					require.NoError(t, all.Limit(100).Remove(bags))
 				case 8:
 					require.NoError(t, bags.AddTo(without, func(rows world.Chunk) {
 						for i := range rows.Len() {

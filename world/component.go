@@ -67,8 +67,7 @@ func Register[T any](w *World, name string) *Component[T] {
 	return c
 }
 
-// Name returns the component's name.
-func (c *Component[T]) Name() string { return c.w.components[c.id].name }
+func (c *Component[T]) name() string { return c.w.components[c.id].name }
 
 // Set stores v. A *World, a *Context in its own shard, and an *EntityContext in its own entity
 // store at once. For other entities, and by a *Port, Set is a request that the refresh applies.
@@ -141,28 +140,6 @@ func (w *World) componentOf(t reflect.Type, user string) int {
 		panic(fmt.Sprintf("world: %s: %v is not a component of this world; call world.Register[%v] first", user, t, t))
 	}
 	return id
-}
-
-// AnyComponent is a *Component of any type.
-type AnyComponent interface {
-	// Name returns the component's name.
-	Name() string
-	in(w *World) int
-}
-
-func (c *Component[T]) in(w *World) int {
-	if w != c.w {
-		panic(fmt.Sprintf("world: component %q belongs to another world; use the one that was registered in this world", c.Name()))
-	}
-	return c.id
-}
-
-// idOf returns the number of a component.
-func (w *World) idOf(call string, c AnyComponent) int {
-	if c == nil {
-		panic(fmt.Sprintf("world: %s of a nil component; pass a *Component", call))
-	}
-	return c.in(w)
 }
 
 // componentNames lists the names of a set of components, for messages.

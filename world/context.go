@@ -131,12 +131,12 @@ func (c *Context) Locate(h handle.Handle) store.Loc {
 	return c.lookup.Locate(h)
 }
 
-// Has reports whether the entity is in the shard and has the component.
-func (c *Context) Has(h handle.Handle, x AnyComponent) bool {
+// Has reports whether the entity is in the shard and has all of the components.
+func (c *Context) Has(h handle.Handle, x ComponentSet) bool {
 	c.mustRun("Context.Has")
+	set := c.w.setOf("Context.Has", []ComponentSet{x})
 	l := c.w.space.Locate(h)
-	id := c.w.idOf("Context.Has", x)
-	return l != 0 && c.owns(l) && c.w.space.Set(l).Has(id)
+	return l != 0 && c.owns(l) && c.w.space.Set(l).Contains(&set)
 }
 
 // Destroy marks an entity of the shard, or requests that an entity of another shard be

@@ -25,7 +25,7 @@ type EntityInfo struct {
 // ComponentInfo is a component of an EntityInfo.
 type ComponentInfo struct {
 	Name  string
-	Value any // a copy; nil if the system that asks may not read it
+	Value any // a copy
 }
 
 // DescribeEntity describes what a handle stands for. Its components are read by
@@ -34,37 +34,15 @@ type ComponentInfo struct {
 func (w *World) DescribeEntity(h handle.Handle) EntityInfo {
 	w.mustBeAsked("World.DescribeEntity")
 	x := EntityInfo{Handle: h, Status: w.Status(h), Shard: -1}
-	w.describe(&x, w.space.Locate(h), nil)
-	return x
-}
-
-// DescribeEntity is World.DescribeEntity within a system. For an entity of its shard it returns
-// the values of the components that the system has asked to read. For an entity of another
-// shard it returns only the Status, the flags and the shard.
-func (c *Context) DescribeEntity(h handle.Handle) EntityInfo {
-	c.mustRun("Context.DescribeEntity")
-	x := EntityInfo{Handle: h, Status: c.Status(h), Shard: -1}
-	l := c.w.space.Locate(h)
-	if l != 0 && !c.owns(l) {
-		x.Shard, x.Flags = c.w.space.Owner(l), c.w.space.Flags(h)
-		return x
-	}
-	c.w.describe(&x, l, c)
-	return x
-}
-
-func (w *World) describe(x *EntityInfo, l store.Loc, by *Context) {
+	l := w.space.Locate(h)
 	if l == 0 {
-		return
+		return x
 	}
 	x.Shard, x.Flags = w.space.Owner(l), w.space.FlagsAt(l)
 	for id := range w.space.Set(l).All {
-		c := ComponentInfo{Name: w.components[id].name}
-		if by == nil || by.access.Reads.Has(id) || by.access.Writes.Has(id) {
-			c.Value = store.ValueAt(w.columns[id], l)
-		}
-		x.Components = append(x.Components, c)
+		x.Components = append(x.Components, ComponentInfo{w.components[id].name, store.ValueAt(w.columns[id], l)})
 	}
+	return x
 }
 
 // String describes the entity on one line, as in
@@ -82,9 +60,7 @@ func (x EntityInfo) String() string {
 	for i, c := range x.Components {
 		b.WriteString([...]string{": ", ", "}[min(i, 1)])
 		b.WriteString(c.Name)
-		if c.Value != nil {
-			fmt.Fprintf(&b, " %+v", c.Value)
-		}
+		fmt.Fprintf(&b, " %+v", c.Value)
 	}
 	return b.String()
 }

@@ -14,15 +14,15 @@ func describe(what, name string) store.Description {
 	return store.Description{Name: fmt.Sprintf("%s %q", what, name)}
 }
 
-func (s setter[T]) Describe() store.Description { return describe("set of component", s.c.Name()) }
+func (s setter[T]) Describe() store.Description { return describe("set of component", s.c.name()) }
 
-func (a adder[T]) Describe() store.Description { return describe("add of component", a.c.Name()) }
+func (a adder[T]) Describe() store.Description { return describe("add of component", a.c.name()) }
 
-func (r remover[T]) Describe() store.Description { return describe("remove of component", r.c.Name()) }
+func (r remover[T]) Describe() store.Description { return describe("remove of component", r.c.name()) }
 
 // Describe says that asking for a component changes nothing.
 func (a asker[T]) Describe() store.Description {
-	d := describe("question for component", a.c.Name())
+	d := describe("question for component", a.c.name())
 	d.Asks = true
 	return d
 }

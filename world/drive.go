@@ -67,7 +67,7 @@ func (d *driven) ComponentName(id int) string { return d.components[id].name }
 
 func (d *driven) ComponentNames(set store.Set) string { return d.w().componentNames(set) }
 
-func (d *driven) ResourceName(id int) string { return d.resources[id].Name() }
+func (d *driven) ResourceName(id int) string { return d.resources[id].resourceName() }
 
 func (d *driven) MergeResource(id int) { d.resources[id].mergeParts() }
 
@@ -145,7 +145,7 @@ type drivenHook Hook
 
 func (h *drivenHook) Name() string { return h.name }
 
-func (h *drivenHook) Enabled(shard int) bool { return (*Hook)(h).Enabled(shard) }
+func (h *drivenHook) Enabled(shard int) bool { return (*Hook)(h).enabledOn(shard) }
 
 func (h *drivenHook) Disable(shard int) { h.parts[shard].off = true }
 

@@ -20,17 +20,17 @@ func TestEmbeddedActor(t *testing.T) {
 	h, port := f.newUnit(1), f.port()
 	refuse := func(by world.Actor) {
 		for name, do := range map[string]func() error{
-			"Create":    func() error { _, err := f.unit.Create(by, Unit{}); return err },
-			"CreateN":   func() error { return f.unit.CreateN(by, 2, nil) },
-			"Set":       func() error { return f.health.Set(by, h, Health{2}) },
-			"Add":       func() error { return f.frozen.Add(by, h, Frozen{}) },
-			"Remove":    func() error { return f.health.Remove(by, h) },
-			"Exchange":  func() error { return f.mover.Exchange(by, h, Mover{}, f.health) },
-			"Flag":      func() error { return world.Flag(by, h, 1) },
-			"Move":      func() error { return world.Move(by, h, 1) },
-			"Send":      func() error { return f.hit.Send(by, h, Hit{}) },
-			"SendShard": func() error { return f.hit.SendShard(by, 0, Hit{}) },
-			"Call":      func() error { return f.do(by, h, func(*world.EntityContext) {}) },
+			"Create":        func() error { _, err := f.unit.Create(by, Unit{}); return err },
+			"CreateN":       func() error { return f.unit.CreateN(by, 2, nil) },
+			"Set":           func() error { return f.health.Set(by, h, Health{2}) },
+			"Add":           func() error { return f.frozen.Add(by, h, Frozen{}) },
+			"Remove":        func() error { return f.health.Remove(by, h) },
+			"Add, removing": func() error { return f.mover.Add(by, h, Mover{}, f.health) },
+			"Flag":          func() error { return world.Flag(by, h, 1) },
+			"Move":          func() error { return world.Move(by, h, 1) },
+			"Send":          func() error { return f.hit.Send(by, h, Hit{}) },
+			"SendShard":     func() error { return f.hit.SendShard(by, 0, Hit{}) },
+			"Call":          func() error { return f.do(by, h, func(*world.EntityContext) {}) },
 		} {
 			t.Run(name, func(t *testing.T) {
 				mustPanic(t, []string{"by a world_test.own", "itself"}, func() { _ = do() })

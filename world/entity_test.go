@@ -44,8 +44,8 @@ func TestEntityLife(t *testing.T) {
 				c: {true, false, true, true, false}, m: {true, true, false, false, false},
 				s: {true, false, false, false, true}, handle.None: {false, false, false, false, false}, c + 1: {false, false, false, false, false},
 			} {
-				for i, x := range []world.AnyComponent{f.position, f.velocity, f.health, f.name, f.frozen} {
-					require.Equal(t, want[i], f.Has(h, x), "%v %s", h, x.Name())
+				for i, x := range []world.ComponentSet{f.position, f.velocity, f.health, f.name, f.frozen} {
+					require.Equal(t, want[i], f.Has(h, x), "%v %d", h, i)
 				}
 			}
 		})

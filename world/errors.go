@@ -24,8 +24,8 @@ var (
 	// ErrFailed is returned for a question whose function panicked, and for a batch in
 	// which a CreateN did.
 	ErrFailed = errors.New("world: the function panicked")
-	// ErrUnasked is returned for an answer when no request was sent for it.
-	ErrUnasked = errors.New("world: no request is under way")
+	// errUnasked is returned for an answer when no request was sent for it.
+	errUnasked = errors.New("world: no request is under way")
 	// ErrClosed is returned by a closed port, and by every call on a closed world that returns
 	// an error.
 	ErrClosed = errors.New("world: the port, or its world, is closed")
@@ -56,5 +56,5 @@ func errorOf(o Outcome) error {
 	case Broken:
 		return ErrBroken
 	}
-	return ErrUnasked
+	return errUnasked
 }

@@ -14,7 +14,7 @@ const (
 	// OnAdd is for entities that now have all of the components and did not before.
 	OnAdd
 	// OnSet is for entities that have all of the components and in which one of them was stored
-	// anew: by Set, or by Add or Exchange of a component that they had. It does not report what
+	// anew: by Set, or by Add of a component that they had. It does not report what
 	// is written through a Writer or an EntityContext; ask Query.ChunksSince for that.
 	OnSet
 	// OnDestroy is for entities that have all of the components and die in this refresh. The

@@ -83,7 +83,7 @@ func ExampleBundle_PlaceBy() {
 }
 
 // Several components given in one step, others taken in the same.
-func ExampleBundle_Exchange() {
+func ExampleBundle_Add() {
 	w := world.MustNew(world.Options{})
 	world.Register[Position](w, "position")
 	velocity := world.Register[Velocity](w, "velocity")
@@ -92,7 +92,7 @@ func ExampleBundle_Exchange() {
 	movers, statues, units := world.NewBundle[Mover](w), world.NewBundle[Statue](w), world.NewBundle[Unit](w)
 
 	h, _ := movers.Create(w, Mover{Position{1, 2}, Velocity{3, 4}})
-	_ = statues.Exchange(w, h, Statue{Position: Position{5, 6}}, velocity) // turned into stone
+	_ = statues.Add(w, h, Statue{Position: Position{5, 6}}, velocity) // turned into stone
 	fmt.Println(w.Has(h, frozen), w.Has(h, velocity), *world.Read[Position](w).Get(h))
 
 	_ = units.Add(w, h, Unit{Health{1}}) // and given health
@@ -103,7 +103,7 @@ func ExampleBundle_Exchange() {
 }
 
 // The same for all entities of a query.
-func ExampleBundle_ExchangeIn() {
+func ExampleBundle_AddTo() {
 	w := world.MustNew(world.Options{})
 	world.Register[Position](w, "position")
 	velocity := world.Register[Velocity](w, "velocity")
@@ -113,7 +113,7 @@ func ExampleBundle_ExchangeIn() {
 	_ = movers.CreateN(w, 100, nil)
 
 	health := world.Write[Health](w)
-	_ = statues.ExchangeIn(w.Query(world.With[Velocity](w)), nil, velocity)
+	_ = statues.AddTo(w.Query(world.With[Velocity](w)), nil, velocity)
 	cold := w.Query(world.With[Frozen](w))
 	_ = units.AddTo(cold, func(rows world.Chunk) {
 		for i := range health.Slice(rows) {
@@ -122,7 +122,7 @@ func ExampleBundle_ExchangeIn() {
 	})
 	fmt.Println(w.Query(health, world.With[Frozen](w)).Count(), w.Query(world.With[Velocity](w)).Count())
 
-	_ = units.RemoveFrom(cold)
+	_ = cold.Remove(units)
 	fmt.Println(w.Query(health).Count())
 	// Output:
 	// 100 0

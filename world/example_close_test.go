@@ -18,7 +18,7 @@ func ExampleWorld_Close() {
 	_ = player.Notify(&done).Destroy(unit)
 
 	match.Close()
-	fmt.Println("closed:", match.Closed())
+	fmt.Println("closed:", match.Err() != nil)
 	fmt.Println("request:", done.Outcome())
 	fmt.Println("unit:", player.Status(unit))
 	fmt.Println("next request:", player.Destroy(unit))

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -13,13 +12,13 @@ import (
 func ExampleRegister() {
 	type Mana struct{ Points int }
 	w := world.MustNew(world.Options{})
-	mana := world.Register[Mana](w, "mana")
-	fmt.Println(mana.Name(), driver.Of(w).ComponentName(0))
+	world.Register[Mana](w, "mana")
+	fmt.Println(w.Describe().Components)
 
 	defer func() { fmt.Println(recover()) }()
 	world.Register[Health](w, "mana")
 	// Output:
-	// mana mana
+	// [mana]
 	// world: component name "mana" is taken by world_test.Mana; pass another
 }
 
@@ -56,29 +55,11 @@ func ExampleComponent_AddTo() {
 	cold := w.Query(world.With[Frozen](w))
 	fmt.Println(cold.Count(), units.Count())
 
-	_ = frozen.RemoveFrom(cold)
+	_ = cold.Remove(frozen)
 	fmt.Println(cold.Count(), units.Count())
 	// Output:
 	// 300 1000
 	// 0 1000
-}
-
-// A list of components of any types.
-func ExampleAnyComponent() {
-	w := world.MustNew(world.Options{})
-	all := []world.AnyComponent{
-		world.Register[Position](w, "position"),
-		world.Register[Velocity](w, "velocity"),
-		world.Register[Health](w, "health"),
-	}
-	mover, _ := world.NewBundle[Mover](w).Create(w, Mover{})
-	for _, c := range all {
-		fmt.Println(c.Name(), w.Has(mover, c))
-	}
-	// Output:
-	// position true
-	// velocity true
-	// health false
 }
 
 // What takes Parts takes components and bundles alike.

@@ -34,28 +34,6 @@ func ExampleComponentInfo() {
 	// Output: health {7}
 }
 
-// A table on one line.
-func ExampleTableInfo() {
-	w := world.MustNew(world.Options{Shards: 1})
-	world.Register[Health](w, "health")
-	_ = world.NewBundle[Unit](w).CreateN(w, 20, nil)
-	for table := range w.Tables() {
-		fmt.Println(table.Describe())
-	}
-	// Output: 20 of (health), 1 chunks for 64
-}
-
-// A shard, with its tables.
-func ExampleShardInfo() {
-	w := world.MustNew(world.Options{Shards: 2})
-	world.Register[Health](w, "health")
-	_, _ = world.NewBundle[Unit](w).Create(w, Unit{})
-	fmt.Println(w.DescribeShard(0))
-	// Output:
-	// shard 0: 1 entities, 1 created, 0 destroyed
-	//   1 of (health), 1 chunks for 16
-}
-
 // A world: what is registered, and what each shard holds.
 func ExampleWorldInfo() {
 	w := world.MustNew(world.Options{Shards: 2})

@@ -18,9 +18,9 @@ func ExampleFlag() {
 
 	port, _ := w.OpenPort()
 	_ = world.Flag(port, unit, burning)
-	fmt.Println("requested:", port.Flags(unit)&burning != 0)
+	fmt.Println("requested:", world.FlagsOf(port, unit)&burning != 0)
 	w.Refresh()
-	fmt.Println("refreshed:", port.Flags(unit)&burning != 0)
+	fmt.Println("refreshed:", world.FlagsOf(port, unit)&burning != 0)
 	fmt.Println("burning:", w.Query(world.WithFlags(w, burning)).Count())
 	// Output:
 	// requested: false
@@ -28,8 +28,8 @@ func ExampleFlag() {
 	// burning: 1
 }
 
-// Flags are bits of the user's, a few for each entity, that anyone may read at any
-// time.
+// Flags are bits that the game gives a meaning, a few for each entity. Any goroutine may read them
+// at any time.
 func ExampleFlags() {
 	const (
 		burning world.Flags = 1 << iota
@@ -40,8 +40,25 @@ func ExampleFlags() {
 	unit, _ := world.NewBundle[Unit](w).Create(w, Unit{})
 
 	_ = world.Flag(w, unit, burning|hidden)
-	fmt.Println(w.Flags(unit)&burning != 0, w.Flags(unit) == burning|hidden)
+	fmt.Println(world.FlagsOf(w, unit)&burning != 0, world.FlagsOf(w, unit) == burning|hidden)
 	// Output: true true
+}
+
+// Until the refresh a port sees the flags as they were.
+func ExampleFlagsOf() {
+	const hidden world.Flags = 1
+	w := world.MustNew(world.Options{})
+	world.Register[Health](w, "health")
+	unit, _ := world.NewBundle[Unit](w).Create(w, Unit{})
+	port, _ := w.OpenPort()
+
+	_ = world.Flag(port, unit, hidden)
+	fmt.Println(world.FlagsOf(port, unit), world.FlagsOf(w, unit))
+	w.Refresh()
+	fmt.Println(world.FlagsOf(port, unit), world.FlagsOf(w, unit))
+	// Output:
+	// 0 0
+	// 1 1
 }
 
 // What is taken away are the bits that are named, and no others.
@@ -53,7 +70,7 @@ func ExampleUnflag() {
 
 	_ = world.Flag(w, unit, burning|hidden)
 	_ = world.Unflag(w, unit, burning)
-	fmt.Println(w.Flags(unit) == hidden)
+	fmt.Println(world.FlagsOf(w, unit) == hidden)
 	// Output: true
 }
 

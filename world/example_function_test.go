@@ -18,10 +18,10 @@ func ExampleRegisterFunc() {
 	})
 	unit, _ := world.NewBundle[Unit](w).Create(w, Unit{Health{10}})
 
-	fmt.Println(heal.Name(), heal.Call(w, unit, 5), *world.Read[Health](w).Get(unit))
+	fmt.Println(heal.Call(w, unit, 5), *world.Read[Health](w).Get(unit))
 	fmt.Println(heal.Call(w, handle.None, 5))
 	// Output:
-	// heal <nil> {15}
+	// <nil> {15}
 	// world: entity is not alive
 }
 
@@ -71,11 +71,9 @@ func ExampleRegisterQuestion() {
 	_ = collect.Ask(port, office, 2, &first)
 	_ = collect.Ask(port, office, 2, &second)
 	w.Refresh()
-	fmt.Println(collect.Name())
 	fmt.Println(first.Value())
 	fmt.Println(second.Value())
 	// Output:
-	// collect
 	// [a b] true
 	// [c] true
 }

@@ -82,8 +82,6 @@ func ExampleHook() {
 	w.Refresh()
 	hook.SetEnabled(true)
 	w.Refresh()
-	fmt.Println(hook.Name(), hook.Enabled(0))
 	// Output:
 	// 3 more
-	// count true
 }

@@ -19,8 +19,8 @@ func ExampleRegisterResource() {
 	w := world.MustNew(world.Options{})
 	now := world.RegisterResource(w, "weather", weather{Wind: 3})
 	now.Set(weather{Wind: 4})
-	fmt.Println(now.Name(), now.Get())
-	// Output: weather {4}
+	fmt.Println(now.Get())
+	// Output: {4}
 }
 
 // An accumulator is added to by every shard on its own and merged in order.

@@ -47,7 +47,7 @@ func ExampleLayout() {
 	w, wider := world.MustNew(world.Options{Shards: 2}), world.MustNew(world.Options{Shards: 4})
 	fmt.Println(w.Layout() == wider.Layout(), w.Layout().Shards)
 	err := wider.Restore(w.Layout(), func(*world.Restoration) error { return nil })
-	fmt.Println(errors.Is(err, world.ErrLayout))
+	fmt.Println(errors.Is(err, world.ErrRestore))
 
 	sum := w.Layout().ShardBits + w.Layout().IndexBits + w.Layout().VersionBits
 	fmt.Println(sum, sum == handle.ShardBits+handle.IndexBits+handle.VersionBits)

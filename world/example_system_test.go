@@ -124,7 +124,7 @@ func ExampleReadForeign() {
 
 // Shards that lie beside each other on a map read only of their neighbours, and
 // wait only for those.
-func ExampleReadForeignOf() {
+func ExampleReadForeign_neighbours() {
 	w := world.MustNew(world.Options{Shards: 4})
 	world.Register[Health](w, "health")
 	all, _ := world.NewBundle[Unit](w).PlaceBy(func(u Unit) int { return int(u.Points) }).
@@ -132,7 +132,7 @@ func ExampleReadForeignOf() {
 
 	stepped(w, 1, func(b *world.Build) func(*world.Context) {
 		west, east := max(b.Shard()-1, 0), min(b.Shard()+1, b.Shards()-1)
-		health := world.ReadForeignOf[Health](b, west, east)
+		health := world.ReadForeign[Health](b, west, east)
 		return func(c *world.Context) {
 			if c.Shard() != 1 {
 				return
@@ -196,10 +196,10 @@ func ExampleRegisterMessage() {
 	greet := world.RegisterMessage[Greet](w, "greet")
 	unit, _ := world.NewBundle[Unit](w).Create(w, Unit{})
 
-	fmt.Println(greet.Name(), greet.Send(w, unit, Greet{"good morning"}))
+	fmt.Println(greet.Send(w, unit, Greet{"good morning"}))
 	fmt.Println(greet.Send(w, handle.None, Greet{"anybody?"}))
 	// Output:
-	// greet <nil>
+	// <nil>
 	// world: entity is not alive
 }
 

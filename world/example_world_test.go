@@ -74,19 +74,19 @@ func ExampleWorld_Clear() {
 }
 
 // A copy is an entity of its own, with the same components.
-func ExampleWorld_Copy() {
+func ExampleCopy() {
 	w := world.MustNew(world.Options{})
 	world.Register[Health](w, "health")
 	unit, _ := world.NewBundle[Unit](w).Create(w, Unit{Health{10}})
 	health := world.Write[Health](w)
 
-	twin, _ := w.Copy(unit)
+	twin, _ := world.Copy(w, unit)
 	health.Get(unit).Points = 1
 	fmt.Println(health.Get(unit).Points, health.Get(twin).Points)
 
 	w.Destroy(unit)
 	w.Refresh()
-	_, err := w.Copy(unit)
+	_, err := world.Copy(w, unit)
 	fmt.Println(errors.Is(err, world.ErrStale), w.Alive(twin))
 	// Output:
 	// 1 10
@@ -152,31 +152,6 @@ func ExampleShardStats() {
 	// Output:
 	// shard 0 has 6
 	// shard 1 has 4
-}
-
-// A shard's tables, for tools: which components, how many entities, room for how
-// many.
-func ExampleTable() {
-	w := world.MustNew(world.Options{Shards: 1})
-	health := world.Register[Health](w, "health")
-	world.Register[Position](w, "position")
-	world.Register[Velocity](w, "velocity")
-	units, movers := world.NewBundle[Unit](w), world.NewBundle[Mover](w)
-	_ = units.CreateN(w, 20, nil)
-	mover, _ := movers.Create(w, Mover{})
-	w.Destroy(mover)
-
-	for table := range w.Tables() {
-		fmt.Println("shard", table.Shard(), table.Components(), table.Has(health), table.Count(), "of", table.Cap(), table.Marked(), "marked")
-		for ch := range table.Chunks() {
-			fmt.Println("  a chunk of", ch.Len(), "of", ch.Cap(), ch.Contains(mover))
-		}
-	}
-	// Output:
-	// shard 0 [health] true 20 of 64 0 marked
-	//   a chunk of 20 of 64 false
-	// shard 0 [position velocity] false 1 of 16 1 marked
-	//   a chunk of 1 of 16 true
 }
 
 // To move an entity is to change the shard that owns it; its handle stays.

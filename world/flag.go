@@ -38,22 +38,26 @@ func Unflag(by Actor, h handle.Handle, f Flags) error {
 	return setFlags(by, "world.Unflag", h, flagging{cleared: f})
 }
 
-// Flags returns the flags of an entity, or none if it is not alive. While a tick runs they are
-// the flags as of the last refresh, whatever systems have done since. Safe from any goroutine
-// at any time: three atomic loads, no waiting, no writing.
-func (w *World) Flags(h handle.Handle) Flags { return w.space.Flags(h) }
-
-// Flags is World.Flags: the flags as of the last refresh.
-func (p *Port) Flags(h handle.Handle) Flags { return p.w.space.Flags(h) }
-
-// Flags returns the flags of an entity, or none if it is not alive. For an entity of the shard
-// they are the current flags, for another those as of the last refresh.
-func (c *Context) Flags(h handle.Handle) Flags {
-	c.mustRun("Context.Flags")
-	if l := c.w.space.Locate(h); l != 0 && c.owns(l) {
-		return c.w.space.FlagsAt(l)
+// FlagsOf returns the flags of an entity, or none if it is not alive. For an entity of the shard
+// that a *Context is in, and for the own entity of an *EntityContext, they are the current flags;
+// otherwise those as of the last refresh, whatever systems have done since. By a *World or a
+// *Port: safe from any goroutine at any time, three atomic loads, no waiting, no writing.
+func FlagsOf(by Actor, h handle.Handle) Flags {
+	switch by := by.(type) {
+	case *World:
+		return by.space.Flags(h)
+	case *Context:
+		by.mustRun("world.FlagsOf")
+		if l := by.w.space.Locate(h); l != 0 && by.owns(l) {
+			return by.w.space.FlagsAt(l)
+		}
+	case *EntityContext:
+		if l := by.mustRun("world.FlagsOf"); h == by.h {
+			return by.c.w.space.FlagsAt(l)
+		}
 	}
-	return c.w.space.Flags(h)
+	mustActor(by, "world.FlagsOf")
+	return by.world().space.Flags(h)
 }
 
 // flagging is a request to set and clear flags.

@@ -27,14 +27,14 @@ func TestFlagsByFunction(t *testing.T) {
 	h := f.newUnit(1)
 	ignite := func(self *world.EntityContext) { require.NoError(t, world.Flag(self, self.Handle(), burning)) }
 	require.NoError(t, f.do(f.World, h, ignite))
-	require.Equal(t, burning, f.Flags(h), "at once")
+	require.Equal(t, burning, world.FlagsOf(f.World, h), "at once")
 	require.Panics(t, func() {
 		_ = f.do(f.World, h, func(self *world.EntityContext) {
 			require.NoError(t, world.Unflag(self, h, burning))
 			panic("too late")
 		})
 	})
-	require.Zero(t, f.Flags(h))
+	require.Zero(t, world.FlagsOf(f.World, h))
 }
 
 // flagged returns the entities that match, by the runs of a query, which must agree
@@ -54,7 +54,7 @@ func TestFlags(t *testing.T) {
 	f := newFixture(t, world.Options{Shards: 1})
 	all := f.newUnits(200)
 	for i, h := range all {
-		require.Zero(t, f.Flags(h))
+		require.Zero(t, world.FlagsOf(f.World, h))
 		if i%3 == 0 {
 			require.NoError(t, world.Flag(f.World, h, burning))
 		}
@@ -62,9 +62,9 @@ func TestFlags(t *testing.T) {
 			require.NoError(t, world.Flag(f.World, h, hidden|last))
 		}
 	}
-	require.Equal(t, burning, f.Flags(all[0]), "at once on an idle world")
-	require.Equal(t, hidden|last, f.Flags(all[151]))
-	require.Equal(t, burning|hidden|last, f.Flags(all[150]))
+	require.Equal(t, burning, world.FlagsOf(f.World, all[0]), "at once on an idle world")
+	require.Equal(t, hidden|last, world.FlagsOf(f.World, all[151]))
+	require.Equal(t, burning|hidden|last, world.FlagsOf(f.World, all[150]))
 	require.Len(t, f.flagged(world.WithFlags(f.World, burning)), 67)
 	require.Len(t, f.flagged(world.WithFlags(f.World, burning|last)), 17)
 	require.Len(t, f.flagged(world.WithFlags(f.World, burning), world.WithoutFlags(f.World, last)), 50)
@@ -74,19 +74,19 @@ func TestFlags(t *testing.T) {
 	require.Len(t, f.flagged(world.WithoutFlags(f.World, 1<<4)), 200)
 
 	require.NoError(t, world.Unflag(f.World, all[150], burning|1<<5))
-	require.Equal(t, hidden|last, f.Flags(all[150]))
-	copied, err := f.Copy(all[150])
+	require.Equal(t, hidden|last, world.FlagsOf(f.World, all[150]))
+	copied, err := world.Copy(f.World, all[150])
 	require.NoError(t, err)
-	require.Zero(t, f.Flags(copied), "a copy has none")
+	require.Zero(t, world.FlagsOf(f.World, copied), "a copy has none")
 
 	require.Equal(t, 66, f.Query(world.WithFlags(f.World, burning)).Destroy())
 	f.Refresh()
-	require.Zero(t, f.Flags(all[3]), "it is dead")
+	require.Zero(t, world.FlagsOf(f.World, all[3]), "it is dead")
 	require.Equal(t, []world.Flags{hidden | last}, uniqueFlags(f, f.flagged(world.WithFlags(f.World, hidden))))
 	require.ErrorIs(t, world.Flag(f.World, all[3], burning), world.ErrStale)
 	for range 100 {
 		h := f.newUnit(1) // in the slots of the dead
-		require.Zero(t, f.Flags(h))
+		require.Zero(t, world.FlagsOf(f.World, h))
 	}
 	require.Len(t, f.flagged(world.WithoutFlags(f.World, 0xff)), 100+1+100)
 }
@@ -94,7 +94,7 @@ func TestFlags(t *testing.T) {
 func uniqueFlags(f *fixture, all []handle.Handle) (found []world.Flags) {
 	seen := map[world.Flags]bool{}
 	for _, h := range all {
-		if x := f.Flags(h); !seen[x] {
+		if x := world.FlagsOf(f.World, h); !seen[x] {
 			seen[x] = true
 			found = append(found, x)
 		}
@@ -113,7 +113,7 @@ func TestFlagsFromEverywhere(t *testing.T) {
 	require.NoError(t, err)
 	var done, gone world.Completion
 	require.NoError(t, world.Flag(p.Notify(&done), late, last), "before it is alive")
-	require.Zero(t, p.Flags(own))
+	require.Zero(t, world.FlagsOf(p, own))
 	f.tick(on(0, func(b *world.Build) func(*world.Context) {
 		burns := b.Query(world.WithFlags(b, burning))
 		return func(c *world.Context) {
@@ -121,15 +121,15 @@ func TestFlagsFromEverywhere(t *testing.T) {
 			require.NoError(t, world.Flag(c, own, burning))
 			require.NoError(t, world.Flag(c, foreign, burning))
 			require.ErrorIs(t, world.Flag(c, handle.New(0, 1000, 9), burning), world.ErrStale)
-			require.Equal(t, burning, c.Flags(own), "its own at once")
+			require.Equal(t, burning, world.FlagsOf(c, own), "its own at once")
 			require.Equal(t, 1, burns.Count())
-			require.Zero(t, c.Flags(foreign))
-			require.Zero(t, p.Flags(own), "nobody else knows")
+			require.Zero(t, world.FlagsOf(c, foreign))
+			require.Zero(t, world.FlagsOf(p, own), "nobody else knows")
 		}
 	}))
-	require.Equal(t, burning|hidden, f.Flags(own))
-	require.Equal(t, burning, p.Flags(foreign))
-	require.Equal(t, last, f.Flags(late))
+	require.Equal(t, burning|hidden, world.FlagsOf(f.World, own))
+	require.Equal(t, burning, world.FlagsOf(p, foreign))
+	require.Equal(t, last, world.FlagsOf(f.World, late))
 	require.Equal(t, world.Applied, done.Outcome())
 
 	f.Destroy(foreign)
@@ -137,8 +137,8 @@ func TestFlagsFromEverywhere(t *testing.T) {
 	require.NoError(t, world.Unflag(p, own, burning))
 	f.Refresh()
 	require.Equal(t, world.Gone, gone.Outcome())
-	require.Equal(t, hidden, p.Flags(own))
-	require.Zero(t, p.Flags(foreign))
+	require.Equal(t, hidden, world.FlagsOf(p, own))
+	require.Zero(t, world.FlagsOf(p, foreign))
 
 	// A global system has all shards at once.
 	b := driver.Of(f.World).NewBuild(world.AllShards, "all")
@@ -151,9 +151,9 @@ func TestFlagsFromEverywhere(t *testing.T) {
 	require.NoError(t, world.Unflag(c, own, hidden))
 	require.Zero(t, q.Count())
 	driver.Of(c).Stop(c)
-	require.Equal(t, hidden, f.Flags(own))
+	require.Equal(t, hidden, world.FlagsOf(f.World, own))
 	tick.End(serial)
-	require.Zero(t, f.Flags(own))
+	require.Zero(t, world.FlagsOf(f.World, own))
 }
 
 // TestFlagsFollow does everything that moves rows, at random, and holds all flags
@@ -198,9 +198,9 @@ func TestFlagsFollow(t *testing.T) {
 					_ = world.Move(f.World, some(), r.IntN(o.Shards))
 				case n == 15 && r.IntN(4) == 0:
 					require.NoError(t, f.frozen.AddTo(f.Query(world.WithFlags(f.World, x)), nil))
-					require.NoError(t, f.name.RemoveFrom(f.Query(world.With[Frozen](f.World)).Limit(3)))
+					require.NoError(t, f.Query(world.With[Frozen](f.World)).Limit(3).Remove(f.name))
 				case n == 16 && r.IntN(4) == 0:
-					require.NoError(t, f.frozen.RemoveFrom(f.Query()))
+					require.NoError(t, f.Query().Remove(f.frozen))
 				case n == 17:
 					f.Destroy(some())
 					f.Destroy(some())
@@ -212,11 +212,11 @@ func TestFlagsFollow(t *testing.T) {
 			alive := 0
 			for h, flags := range want {
 				if !f.Alive(h) {
-					require.Zero(t, f.Flags(h))
+					require.Zero(t, world.FlagsOf(f.World, h))
 					continue
 				}
 				alive++
-				require.Equal(t, flags, f.Flags(h), h)
+				require.Equal(t, flags, world.FlagsOf(f.World, h), h)
 			}
 			require.Equal(t, alive, f.Count())
 			for i := range 8 {
@@ -247,7 +247,7 @@ func TestFlagsAreReadAnytime(t *testing.T) {
 			for !stop.Load() {
 				h := handle.Handle(current.Load())
 				// An entity of even version gets one flag, of odd version another.
-				switch got := f.Flags(h); {
+				switch got := world.FlagsOf(f.World, h); {
 				case got != 0 && got != flagOf(h):
 					t.Errorf("%v has flags %b", h, got)
 					return
@@ -287,13 +287,13 @@ func TestFlagsMisuse(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { mustPanic(t, test.says, test.run) })
 	}
-	require.Zero(t, f.Flags(handle.None))
+	require.Zero(t, world.FlagsOf(f.World, handle.None))
 	require.NoError(t, world.Flag(f.World, h, burning))
-	require.Zero(t, f.Flags(handle.None))
-	require.Zero(t, f.Flags(handle.New(3, 77, 1)))
-	require.Zero(t, f.Flags(^handle.None))
+	require.Zero(t, world.FlagsOf(f.World, handle.None))
+	require.Zero(t, world.FlagsOf(f.World, handle.New(3, 77, 1)))
+	require.Zero(t, world.FlagsOf(f.World, ^handle.None))
 	f.Close()
-	require.Zero(t, f.Flags(h))
+	require.Zero(t, world.FlagsOf(f.World, h))
 	require.ErrorIs(t, world.Flag(f.World, h, burning), world.ErrClosed)
 }
 
@@ -327,7 +327,7 @@ func BenchmarkFlags(b *testing.B) {
 	})
 	b.Run("read, none ever set", func(b *testing.B) {
 		for i := 0; b.Loop(); i++ {
-			n += int(f.Flags(all[i%1000]))
+			n += int(world.FlagsOf(f.World, all[i%1000]))
 		}
 	})
 	for _, h := range all {
@@ -335,7 +335,7 @@ func BenchmarkFlags(b *testing.B) {
 	}
 	b.Run("read", func(b *testing.B) {
 		for i := 0; b.Loop(); i++ {
-			n += int(f.Flags(all[i%1000]))
+			n += int(world.FlagsOf(f.World, all[i%1000]))
 		}
 	})
 	b.Run("set", func(b *testing.B) {

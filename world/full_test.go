@@ -104,7 +104,7 @@ func TestFullComponents(t *testing.T) {
 	for i, k := range kinds {
 		require.NoError(t, k.add(h, int64(i)))
 	}
-	twin, err := w.Copy(h)
+	twin, err := world.Copy(w, h)
 	require.NoError(t, err)
 	for i, k := range kinds {
 		require.Equal(t, k.of(int64(i)), k.get(h))

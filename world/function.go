@@ -28,9 +28,6 @@ func RegisterFunc[A any](w *World, name string, f func(self *EntityContext, arg 
 	return x
 }
 
-// Name returns the function's name.
-func (f *Func[A]) Name() string { return f.name }
-
 // Call has the function called on an entity. A *World calls it at once, and a panic in it
 // reaches the caller. By other actors Call is a request that the refresh applies. A panic in
 // the function is then kept, see World.Failure, and the outcome is Failed; what the function
@@ -125,9 +122,6 @@ func RegisterQuestion[A, R any](w *World, name string, f func(self *EntityContex
 	x.asking = store.NewCall[asked[A, R]](w.space, replier[A, R]{x})
 	return x
 }
-
-// Name returns the question's name.
-func (q *Question[A, R]) Name() string { return q.name }
 
 // Ask asks an entity; the refresh fills in the answer. It returns ErrFull if the request was
 // not accepted. The outcome is Gone also for an entity that a system has marked in the same

@@ -125,7 +125,7 @@ func TestGlobalPlaces(t *testing.T) {
 			var err error
 			h, err = f.unit.Create(c, Unit{Health{2}})
 			require.NoError(t, err)
-			twin, err = c.Copy(h)
+			twin, err = world.Copy(c, h)
 			require.NoError(t, err)
 		}
 	}, nil)
@@ -165,10 +165,10 @@ func TestGlobalMisuse(t *testing.T) {
 	f := newFixture(t, world.Options{Shards: 2})
 	b := driver.Of(f.World).NewBuild(world.AllShards, "lord")
 	mustPanic(t, []string{`global system "lord" calls world.Receive`, "not global"}, func() { world.Receive[Hit](b) })
-	mustPanic(t, []string{`global system "lord" calls world.ReadForeignOf`, "no neighbours"}, func() { world.ReadForeignOf[Health](b, 1) })
+	mustPanic(t, []string{`global system "lord" calls world.ReadForeign`, "no neighbours"}, func() { world.ReadForeign[Health](b, 1) })
 	shard := driver.Of(f.World).NewBuild(0, "serf")
-	mustPanic(t, []string{`system "serf" reads "health" in shard 2`, "0 to 1"}, func() { world.ReadForeignOf[Health](shard, 1, 2) })
-	mustPanic(t, []string{`system "serf" reads "health" in shard -1`}, func() { world.ReadForeignOf[Health](shard, -1) })
+	mustPanic(t, []string{`system "serf" reads "health" in shard 2`, "0 to 1"}, func() { world.ReadForeign[Health](shard, 1, 2) })
+	mustPanic(t, []string{`system "serf" reads "health" in shard -1`}, func() { world.ReadForeign[Health](shard, -1) })
 }
 
 // TestForeignNeighbours reads in declared shards, in the own one, and nowhere
@@ -178,8 +178,8 @@ func TestForeignNeighbours(t *testing.T) {
 	f.unit.PlaceBy(func(u Unit) int { return int(u.Points) })
 	units := f.newUnits(4)
 	b := driver.Of(f.World).NewBuild(1, "near")
-	health := world.ReadForeignOf[Health](b, 3, 2, 3)
-	world.ReadForeignOf[Position](b, 1, 0)
+	health := world.ReadForeign[Health](b, 3, 2, 3)
+	world.ReadForeign[Position](b, 1, 0)
 	access := driver.Of(f.World).Finish(b)
 	require.Equal(t, []int{0, 2, 3}, access.Neighbours)
 	require.Equal(t, 2, access.Neighbour.Len())

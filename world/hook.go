@@ -122,9 +122,6 @@ func (w *World) mustObserve(h *Hook) {
 	}
 }
 
-// Name returns the hook's name.
-func (h *Hook) Name() string { return h.name }
-
 // SetEnabled enables or disables the hook. The hook never sees what happens while it is
 // disabled. For an idle world.
 func (h *Hook) SetEnabled(on bool) {
@@ -135,5 +132,5 @@ func (h *Hook) SetEnabled(on bool) {
 	}
 }
 
-// Enabled reports whether the hook is called on a shard.
-func (h *Hook) Enabled(shard int) bool { return !h.off && !h.parts[shard].off }
+// enabledOn reports whether the hook is called on a shard.
+func (h *Hook) enabledOn(shard int) bool { return !h.off && !h.parts[shard].off }

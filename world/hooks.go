@@ -101,7 +101,7 @@ func (x *hookCaller) call() {
 
 // one calls a hook for one event.
 func (x *hookCaller) one(h *Hook, on Event) {
-	if h.on&on == 0 || !h.Enabled(x.shard.ID()) {
+	if h.on&on == 0 || !h.enabledOn(x.shard.ID()) {
 		return
 	}
 	switch to := x.batch[:0]; on {

@@ -126,9 +126,9 @@ func (x *recording) finish() {
 	}
 }
 
-// ErrReplaying is returned when a port is opened while inputs are replayed, and for a replay
+// errReplaying is returned when a port is opened while inputs are replayed, and for a replay
 // while ports are open.
-var ErrReplaying = errors.New("world: ports and a replay of inputs at the same time")
+var errReplaying = errors.New("world: ports and a replay of inputs at the same time")
 
 // replayer is the drive.Replayer of a world.
 //
@@ -147,7 +147,7 @@ func (w *World) replayInputs() (drive.Replayer, error) {
 	w.ports.mu.Lock()
 	defer w.ports.mu.Unlock()
 	if n := len(w.ports.mu.byNumber) - len(w.ports.mu.free); n > 0 || w.replayer != nil {
-		return nil, fmt.Errorf("%w: %d ports are open; close them, and refresh the world", ErrReplaying, n)
+		return nil, fmt.Errorf("%w: %d ports are open; close them, and refresh the world", errReplaying, n)
 	}
 	w.replayer = &replayer{w: w, queue: store.NewQueue(w.space, min(1<<31, math.MaxInt), min(1<<35, math.MaxInt)), used: map[handle.Handle]bool{}}
 	w.ports.mu.fed = true

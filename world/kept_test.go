@@ -142,7 +142,7 @@ func TestKeptChunk(t *testing.T) {
 		"Clear":    func() { f.Clear(); all = f.newUnits(20) },
 		"Add":      func() { require.NoError(t, f.name.Add(f.World, all[0], Name{})) },
 		"Remove":   func() { _ = f.name.Remove(f.World, all[1]) },
-		"Exchange": func() { require.NoError(t, f.mover.Exchange(f.World, all[2], Mover{}, f.name)) },
+		"Exchange": func() { require.NoError(t, f.mover.Add(f.World, all[2], Mover{}, f.name)) },
 		"AddTo":    func() { require.NoError(t, f.frozen.AddTo(q, nil)) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -260,13 +260,13 @@ func TestKeptPointer(t *testing.T) {
 		},
 		"column dropped": func(f *fixture, _ []handle.Handle) {
 			q := f.Query()
-			_ = f.health.RemoveFrom(q)
-			_ = f.name.RemoveFrom(q)
+			_ = q.Remove(f.health)
+			_ = q.Remove(f.name)
 		},
 		"taken and given": func(f *fixture, _ []handle.Handle) {
 			q := f.Query()
-			_ = f.health.RemoveFrom(q)
-			_ = f.name.RemoveFrom(q)
+			_ = q.Remove(f.health)
+			_ = q.Remove(f.name)
 			f.Refresh()
 			_ = f.health.AddTo(q, nil)
 		},
@@ -312,7 +312,7 @@ func TestKeptPointerIdle(t *testing.T) {
 	for name, move := range map[string]func(f *fixture, h handle.Handle) error{
 		"Add":      func(f *fixture, h handle.Handle) error { return f.frozen.Add(f.World, h, Frozen{}) },
 		"Remove":   func(f *fixture, h handle.Handle) error { return f.name.Remove(f.World, h) },
-		"Exchange": func(f *fixture, h handle.Handle) error { return f.mover.Exchange(f.World, h, Mover{}, f.name) },
+		"Exchange": func(f *fixture, h handle.Handle) error { return f.mover.Add(f.World, h, Mover{}, f.name) },
 		"AddTo": func(f *fixture, h handle.Handle) error {
 			return f.frozen.AddTo(f.Query(world.With[Name](f.World), world.WithoutFlags(f.World, hidden)), nil) // row by row
 		},

@@ -72,12 +72,12 @@ var memoryPaths = map[string]func(e *estate) (gone, kept []traces){
 	"add":           func(e *estate) (gone, kept []traces) { return e.replace(e.World, e.owner.Add, func() {}) },
 	"exchange": func(e *estate) (gone, kept []traces) {
 		return e.replace(e.World, func(by world.Actor, h handle.Handle, o Owner) error {
-			return e.rich.Exchange(by, h, rich{Owner: o}, e.position)
+			return e.rich.Add(by, h, rich{Owner: o}, e.position)
 		}, func() {})
 	},
 	"exchange by a port": func(e *estate) (gone, kept []traces) {
 		return e.replace(e.port(), func(by world.Actor, h handle.Handle, o Owner) error {
-			return e.rich.Exchange(by, h, rich{Owner: o}, e.position)
+			return e.rich.Add(by, h, rich{Owner: o}, e.position)
 		}, e.Refresh)
 	},
 	"set in a system, and elsewhere": func(e *estate) (gone, kept []traces) {
@@ -103,7 +103,7 @@ var memoryPaths = map[string]func(e *estate) (gone, kept []traces){
 		for _, ask := range []func(o Owner) error{
 			func(o Owner) error { return e.owner.Set(p, all[0], o) },
 			func(o Owner) error { return e.owner.Add(p, all[0], o) },
-			func(o Owner) error { return e.rich.Exchange(p, all[0], rich{Owner: o}) },
+			func(o Owner) error { return e.rich.Add(p, all[0], rich{Owner: o}) },
 			func(o Owner) error { return e.letter.Send(p, all[0], o) },
 		} {
 			o, t := own()
@@ -148,7 +148,7 @@ var memoryPaths = map[string]func(e *estate) (gone, kept []traces){
 	},
 	"exchange away": func(e *estate) (gone, kept []traces) {
 		all, what := e.settle(e.World, 5)
-		require.NoError(e.t, e.unit.Exchange(e.World, all[2], Unit{}, e.owners))
+		require.NoError(e.t, e.unit.Add(e.World, all[2], Unit{}, e.owners))
 		return what[2:3], append(kept, what[0], what[1], what[3], what[4])
 	},
 	"another component added, and taken": func(e *estate) (gone, kept []traces) {
@@ -167,7 +167,7 @@ var memoryPaths = map[string]func(e *estate) (gone, kept []traces){
 	},
 	"remove in a batch": func(e *estate) (gone, kept []traces) {
 		_, gone = e.settle(e.World, 300)
-		require.NoError(e.t, e.owner.RemoveFrom(e.all))
+		require.NoError(e.t, e.all.Remove(e.owner))
 		return gone, nil
 	},
 	"remove from the first": func(e *estate) (gone, kept []traces) {
@@ -181,12 +181,12 @@ var memoryPaths = map[string]func(e *estate) (gone, kept []traces){
 				kept = append(kept, what[i])
 			}
 		}
-		require.NoError(e.t, e.owner.RemoveFrom(first))
+		require.NoError(e.t, first.Remove(e.owner))
 		return gone, kept
 	},
 	"exchange in a batch": func(e *estate) (gone, kept []traces) {
 		_, gone = e.settle(e.World, 300)
-		require.NoError(e.t, e.mover.ExchangeIn(e.all, nil, e.owner))
+		require.NoError(e.t, e.mover.AddTo(e.all, nil, e.owner))
 		return gone, nil
 	},
 	"relabelled, then destroyed": func(e *estate) (gone, kept []traces) {
@@ -201,7 +201,7 @@ var memoryPaths = map[string]func(e *estate) (gone, kept []traces){
 	"added in a batch": func(e *estate) (gone, kept []traces) {
 		e.newUnits(300)
 		for range 2 { // the second time into rows that were dropped
-			require.NoError(e.t, e.owner.RemoveFrom(e.all))
+			require.NoError(e.t, e.all.Remove(e.owner))
 			gone, kept = append(gone, kept...), nil
 			require.NoError(e.t, e.owner.AddTo(e.Query(world.Without[Owner](e.World)), func(rows world.Chunk) {
 				for i := range e.w.Slice(rows) {
@@ -261,7 +261,7 @@ var memoryPaths = map[string]func(e *estate) (gone, kept []traces){
 	"copied": func(e *estate) (gone, kept []traces) {
 		all, what := e.settle(e.World, 2)
 		for i, h := range all {
-			twin, err := e.Copy(h)
+			twin, err := world.Copy(e.World, h)
 			require.NoError(e.t, err)
 			e.Destroy(h)
 			if i == 1 {

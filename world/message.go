@@ -31,7 +31,7 @@ type Envelope[M any] struct {
 // anyMessage is a *Message of any type.
 type anyMessage interface {
 	messageType() reflect.Type
-	Name() string
+	messageName() string
 	// reset and counted are those of came, the messages of atoms that migrate.
 	reset()
 	counted()
@@ -53,9 +53,9 @@ func RegisterMessage[M any](w *World, name string) *Message[M] {
 	}
 	for _, m := range w.messages {
 		if m.messageType() == t {
-			panic(fmt.Sprintf("world: message type %v is registered already, as %q; use what the first call returned, or make a type of its own", t, m.Name()))
+			panic(fmt.Sprintf("world: message type %v is registered already, as %q; use what the first call returned, or make a type of its own", t, m.messageName()))
 		}
-		if m.Name() == name {
+		if m.messageName() == name {
 			panic(fmt.Sprintf("world: message name %q is taken by %v; pass another", name, m.messageType()))
 		}
 	}
@@ -68,8 +68,7 @@ func RegisterMessage[M any](w *World, name string) *Message[M] {
 	return m
 }
 
-// Name returns the message's name.
-func (m *Message[M]) Name() string { return m.name }
+func (m *Message[M]) messageName() string { return m.name }
 
 // Send sends a message to an entity. If a *World sends it, it is there for the next tick. By
 // other actors Send is a request that the refresh applies: an entity that is dead by then does

@@ -39,18 +39,18 @@ func TestMisuseNil(t *testing.T) {
 		"holder that removes": {func() { _ = f.name.Remove(nil, h) }, append(holder, `component "name"`)},
 		"holder of a bundle":  {func() { _ = f.mover.Add(nil, h, Mover{}) }, append(holder, `bundle "world_test.Mover"`)},
 		"holder that sends":   {func() { _ = f.hit.Send(nil, h, Hit{}) }, append(holder, `message "hit"`)},
-		"component of Has":    {func() { f.Has(h, nil) }, []string{"Has of a nil component", "pass a *Component"}},
-		"part of Exchange": {func() { _ = f.mover.Exchange(f.World, h, Mover{}, f.health, nil) },
-			[]string{"Exchange: part 1 is nil", "pass a *Component or a *Bundle"}},
-		"part of ExchangeIn": {func() { _ = f.mover.ExchangeIn(f.Query(), nil, nil) }, []string{"ExchangeIn: part 0 is nil", "pass a *Component"}},
-		"part of Remove":     {func() { _ = f.Query().Remove(nil) }, []string{"Query.Remove: part 0 is nil", "pass a *Component"}},
-		"part of Creates":    {build(func(b *world.Build) { b.Creates(nil) }), []string{"Build.Creates: part 0 is nil", "pass a *Component or a *Bundle"}},
-		"query of AddTo":     {func() { _ = f.name.AddTo(nil, nil) }, []string{"AddTo of a nil Query", "ask the World for one"}},
-		"query of a bundle":  {func() { _ = f.mover.RemoveFrom(nil) }, []string{"RemoveFrom of a nil Query", "ask the World for one"}},
-		"term":               {func() { f.Query(health, nil) }, []string{"World.Query: term 1 is nil", "pass accessors, With"}},
-		"accessor":           {func() { f.Query((*world.Reader[Health])(nil)) }, []string{"the accessor of world_test.Health in a query is nil", "world.Read or world.Write"}},
-		"term of Optional":   {func() { world.Optional(nil) }, []string{"Optional takes a Reader or a Writer"}},
-		"term of AnyOf":      {func() { world.AnyOf(health, nil) }, []string{"AnyOf takes one or more of Reader, Writer and With"}},
+		"component of Has":    {func() { f.Has(h, nil) }, []string{"World.Has: part 0 is nil", "pass a *Component"}},
+		"part of Add": {func() { _ = f.mover.Add(f.World, h, Mover{}, f.health, nil) },
+			[]string{"Add: part 1 is nil", "pass a *Component or a *Bundle"}},
+		"part of AddTo":     {func() { _ = f.mover.AddTo(f.Query(), nil, nil) }, []string{"AddTo: part 0 is nil", "pass a *Component"}},
+		"part of Remove":    {func() { _ = f.Query().Remove(nil) }, []string{"Query.Remove: part 0 is nil", "pass a *Component"}},
+		"part of Creates":   {build(func(b *world.Build) { b.Creates(nil) }), []string{"Build.Creates: part 0 is nil", "pass a *Component or a *Bundle"}},
+		"query of AddTo":    {func() { _ = f.name.AddTo(nil, nil) }, []string{"AddTo of a nil Query", "ask the World for one"}},
+		"query of a bundle": {func() { _ = (*world.Query)(nil).Remove(f.mover) }, []string{"Remove of a nil Query", "ask the World for one"}},
+		"term":              {func() { f.Query(health, nil) }, []string{"World.Query: term 1 is nil", "pass accessors, With"}},
+		"accessor":          {func() { f.Query((*world.Reader[Health])(nil)) }, []string{"the accessor of world_test.Health in a query is nil", "world.Read or world.Write"}},
+		"term of Optional":  {func() { world.Optional(nil) }, []string{"Optional takes a Reader or a Writer"}},
+		"term of AnyOf":     {func() { world.AnyOf(health, nil) }, []string{"AnyOf takes one or more of Reader, Writer and With"}},
 	} {
 		t.Run(name, func(t *testing.T) { mustPanic(t, test.says, test.run) })
 	}
@@ -60,7 +60,7 @@ func TestMisuseNil(t *testing.T) {
 		require.NoError(t, f.unit.CreateRows(f.World, 1, nil))
 		require.NoError(t, f.name.AddTo(f.Query(), nil))
 		require.NoError(t, f.mover.AddTo(f.Query(), nil))
-		require.NoError(t, f.unit.ExchangeIn(f.Query(), nil))
+		require.NoError(t, f.unit.AddTo(f.Query(), nil))
 		_, err := f.unit.AppendN(nil, f.World, 1, nil)
 		require.NoError(t, err)
 		require.Zero(t, *world.Read[Health](f.World).Get(firstOf(f.Query(health))), "nobody has filled it in")
@@ -115,7 +115,7 @@ func TestMisuseQuery(t *testing.T) {
 		"bundle of another world": {func() { _ = other.mover.AddTo(f.Query(), nil) },
 			[]string{"bundle world_test.Mover belongs to another world", "made for this world"}},
 		"parts of another world": {func() { _ = f.Query().Remove(f.name, other.health) }, []string{`component "health" belongs to another world`, "registered in this world"}},
-		"exchange of another world": {func() { _ = f.mover.ExchangeIn(f.Query(), nil, other.unit) },
+		"exchange of another world": {func() { _ = f.mover.AddTo(f.Query(), nil, other.unit) },
 			[]string{"bundle world_test.Unit belongs to another world", "made for this world"}},
 		"build after its end": {func() { b := driver.Of(f.World).NewBuild(0, "late"); driver.Of(f.World).Finish(b); b.Query() }, []string{`system "late" calls Build.Query after its constructor returned`, "ask for all access within it"}},
 		"end without a tick":  {func() { tick := driver.Of(f.World).BeginTick(); tick.End(serial); tick.End(serial) }, []string{"the end of a tick that is over", "end each tick once"}},
@@ -130,7 +130,7 @@ func TestMisuseQuery(t *testing.T) {
 func TestMisuseLimits(t *testing.T) {
 	type Big struct{ Bytes [2000]byte }
 	for name, o := range map[string]world.Options{
-		"Shards": {Shards: world.ShardsMax + 1}, "IndexMax": {IndexMax: handle.IndexMax + 1}, "VersionMax": {VersionMax: handle.VersionMax + 1},
+		"Shards": {Shards: handle.ShardMax + 1}, "IndexMax": {IndexMax: handle.IndexMax + 1}, "VersionMax": {VersionMax: handle.VersionMax + 1},
 		"PortsMax": {PortsMax: -1}, "QueueRequests": {QueueRequests: -1}, "QueueBytes": {QueueBytes: -1},
 		"OutboxRequests": {OutboxRequests: 1<<24 + 1}, "OutboxBytes": {OutboxBytes: -5}, "TickInterval": {TickInterval: -1},
 	} {

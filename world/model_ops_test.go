@@ -57,7 +57,7 @@ func (m *model) change(by world.Actor, op int, h handle.Handle, v int64) (do fun
 	case 7:
 		return func() world.Outcome { return m.naive.remove(h, "name") }, m.name.Remove(by, h)
 	default:
-		err := m.mover.Exchange(by, h, Mover{Position{float64(v), 3}, Velocity{4, 5}}, m.health)
+		err := m.mover.Add(by, h, Mover{Position{float64(v), 3}, Velocity{4, 5}}, m.health)
 		return func() world.Outcome { return m.naive.exchange(h, v) }, err
 	}
 }
@@ -95,7 +95,7 @@ func (m *model) changeAll(v int64) {
 			}
 		}))
 	} else {
-		require.NoError(m.t, m.name.RemoveFrom(m.Query(names)))
+		require.NoError(m.t, m.Query(names).Remove(m.name))
 	}
 	for _, e := range m.naive.entities {
 		switch {

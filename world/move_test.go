@@ -59,7 +59,7 @@ func TestMove(t *testing.T) {
 				require.Equal(t, to, now)
 
 				require.Equal(t, Name{"17"}, *world.Read[Name](f.World).Get(h))
-				require.Equal(t, []world.Flags{burning | last, hidden, 0}, []world.Flags{f.Flags(h), f.Flags(all[18]), f.Flags(all[19])})
+				require.Equal(t, []world.Flags{burning | last, hidden, 0}, []world.Flags{world.FlagsOf(f.World, h), world.FlagsOf(f.World, all[18]), world.FlagsOf(f.World, all[19])})
 				require.Equal(t, 28, f.Query(world.Read[Health](f.World), world.WithoutFlags(f.World, last|hidden)).Count())
 				after := f.stats()
 				require.Equal(t, before.Created, after.Created)
@@ -282,7 +282,7 @@ func (f *fixture) look(heard []strings.Builder) string {
 	for ch := range f.Query(world.Optional(names)).Chunks() {
 		for i, h := range ch.Handles() {
 			at, _ := f.Owner(h)
-			fmt.Fprint(&b, at, h, f.Flags(h))
+			fmt.Fprint(&b, at, h, world.FlagsOf(f.World, h))
 			if s := names.Slice(ch); s != nil {
 				fmt.Fprint(&b, s[i])
 			}

@@ -13,34 +13,28 @@ import (
 // Defaults of Options. They are constants, not derived from the machine: the number of shards
 // shapes the world, and the same inputs must give the same world everywhere.
 const (
-	DefaultShards          = 4
-	DefaultChunkRowsFirst  = 16
-	DefaultChunkRowsFactor = 4
-	DefaultChunkRowsMax    = store.RowsMax
-	DefaultTickInterval    = 50 * time.Millisecond
-	DefaultPortsMax        = 1 << 14
-	DefaultQueueRequests   = 1 << 12
-	DefaultQueueBytes      = 1 << 20
-	DefaultOutboxRequests  = 1 << 16
-	DefaultOutboxBytes     = 1 << 24
+	defaultShards          = 4
+	defaultChunkRowsFirst  = 16
+	defaultChunkRowsFactor = 4
+	defaultChunkRowsMax    = store.RowsMax
+	defaultTickInterval    = 50 * time.Millisecond
+	defaultPortsMax        = 1 << 14
+	defaultQueueRequests   = 1 << 12
+	defaultQueueBytes      = 1 << 20
+	defaultOutboxRequests  = 1 << 16
+	defaultOutboxBytes     = 1 << 24
 )
 
-// BytesMax is the most that QueueBytes and OutboxBytes can be: 4 GB, or a little less than
-// 256 MB where an int has 32 bits.
-const BytesMax = min(1<<32, math.MaxInt/8)
-
-// BytesMin is the least that QueueBytes and OutboxBytes can be: the size of the smallest
-// request, one to destroy. A request with a value is larger by the size of the value.
-const BytesMin = store.RequestBytes
-
-// ShardsMax is the largest number of shards: one number of the handle's shard field is reserved
-// for the entities that ports create.
-const ShardsMax = handle.ShardMax
+// Limits of QueueBytes and OutboxBytes.
+const (
+	bytesMax = min(1<<32, math.MaxInt/8)
+	bytesMin = store.RequestBytes // the smallest request, one to destroy
+)
 
 // Options shape a world. The zero value means the defaults; each zero field
 // means its default.
 type Options struct {
-	// Shards is the number of shards, 1 to ShardsMax, by default 4. Each is run by
+	// Shards is the number of shards, 1 to handle.ShardMax, by default 4. Each is run by
 	// one goroutine at a time, so it bounds the parallelism of a tick: with more
 	// than 4 cores to use, take two to four times their number. Each shard costs a
 	// query about 20 ns.
@@ -57,7 +51,7 @@ type Options struct {
 	// powers of two up to 4096, by default 16, 4 and 4096. With a factor of 1 all chunks
 	// have the same rows. Longer chunks make loops faster, short first ones keep rare
 	// kinds of entities small. They shape cost, and the order in which a query's AddTo and
-	// RemoveFrom leave the rows, for those take chunks over whole.
+	// Remove leave the rows, for those take chunks over whole.
 	ChunkRowsFirst  int
 	ChunkRowsFactor int
 	ChunkRowsMax    int
@@ -81,8 +75,9 @@ type Options struct {
 	// PortsMax is the number of ports that can be open at a time, by default 16384.
 	PortsMax int
 	// QueueRequests and QueueBytes limit what one port has under way: requests sent and not yet
-	// applied, and their size, BytesMin to BytesMax. A request larger than that is refused with
-	// ErrTooLarge.
+	// applied, and their size: 16 bytes, which is a request to destroy, to 4 GB, or a little less
+	// than 256 MB where an int has 32 bits. A request with a value is larger by the size of the
+	// value; one larger than QueueBytes is refused with ErrTooLarge.
 	QueueRequests int
 	QueueBytes    int // by default 4096 requests and 1 MB
 	// OutboxRequests and OutboxBytes limit what the systems of one shard can request in one
@@ -115,12 +110,12 @@ func (o Options) validate() (Options, error) {
 			errs = append(errs, fmt.Errorf("world: %s is %d, want 1 to %d", name, *v, most))
 		}
 	}
-	limit("Shards", &o.Shards, DefaultShards, 1, ShardsMax)
-	limit("PortsMax", &o.PortsMax, DefaultPortsMax, 1, 1<<20)
-	limit("QueueRequests", &o.QueueRequests, DefaultQueueRequests, 1, 1<<24)
-	limit("QueueBytes", &o.QueueBytes, DefaultQueueBytes, BytesMin, BytesMax)
-	limit("OutboxRequests", &o.OutboxRequests, DefaultOutboxRequests, 1, 1<<24)
-	limit("OutboxBytes", &o.OutboxBytes, DefaultOutboxBytes, BytesMin, BytesMax)
+	limit("Shards", &o.Shards, defaultShards, 1, handle.ShardMax)
+	limit("PortsMax", &o.PortsMax, defaultPortsMax, 1, 1<<20)
+	limit("QueueRequests", &o.QueueRequests, defaultQueueRequests, 1, 1<<24)
+	limit("QueueBytes", &o.QueueBytes, defaultQueueBytes, bytesMin, bytesMax)
+	limit("OutboxRequests", &o.OutboxRequests, defaultOutboxRequests, 1, 1<<24)
+	limit("OutboxBytes", &o.OutboxBytes, defaultOutboxBytes, bytesMin, bytesMax)
 	limit32("IndexMax", &o.IndexMax, handle.IndexMax)
 	limit32("VersionMax", &o.VersionMax, handle.VersionMax)
 	power := func(name string, v *int, def, most int) {
@@ -131,14 +126,14 @@ func (o Options) validate() (Options, error) {
 			errs = append(errs, fmt.Errorf("world: %s is %d, want a power of two from 1 to %d", name, *v, most))
 		}
 	}
-	power("ChunkRowsMax", &o.ChunkRowsMax, DefaultChunkRowsMax, store.RowsMax)
-	power("ChunkRowsFirst", &o.ChunkRowsFirst, min(DefaultChunkRowsFirst, max(o.ChunkRowsMax, 1)), store.RowsMax)
-	power("ChunkRowsFactor", &o.ChunkRowsFactor, DefaultChunkRowsFactor, store.RowsMax)
+	power("ChunkRowsMax", &o.ChunkRowsMax, defaultChunkRowsMax, store.RowsMax)
+	power("ChunkRowsFirst", &o.ChunkRowsFirst, min(defaultChunkRowsFirst, max(o.ChunkRowsMax, 1)), store.RowsMax)
+	power("ChunkRowsFactor", &o.ChunkRowsFactor, defaultChunkRowsFactor, store.RowsMax)
 	if o.ChunkRowsFirst > o.ChunkRowsMax && o.ChunkRowsMax > 0 {
 		errs = append(errs, fmt.Errorf("world: ChunkRowsFirst is %d, want at most ChunkRowsMax, %d", o.ChunkRowsFirst, o.ChunkRowsMax))
 	}
 	if o.TickInterval == 0 {
-		o.TickInterval = DefaultTickInterval
+		o.TickInterval = defaultTickInterval
 	}
 	if o.TickInterval < 0 {
 		errs = append(errs, fmt.Errorf("world: TickInterval is %v, want more than 0", o.TickInterval))

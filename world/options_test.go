@@ -2,6 +2,7 @@ package world_test
 
 import (
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
@@ -40,24 +41,25 @@ func TestOptionsDefaults(t *testing.T) {
 }
 
 func TestOptionsLimits(t *testing.T) {
+	const bytesMax = min(1<<32, math.MaxInt/8)
 	for _, test := range []struct {
 		name    string
 		options world.Options
 		broken  []string
 	}{
-		{"Shards below", world.Options{Shards: -1}, []string{"Shards is -1, want 1 to " + fmt.Sprint(world.ShardsMax)}},
-		{"Shards above", world.Options{Shards: world.ShardsMax + 1}, []string{fmt.Sprintf("Shards is %d, want 1 to %d", world.ShardsMax+1, world.ShardsMax)}},
+		{"Shards below", world.Options{Shards: -1}, []string{"Shards is -1, want 1 to " + fmt.Sprint(handle.ShardMax)}},
+		{"Shards above", world.Options{Shards: handle.ShardMax + 1}, []string{fmt.Sprintf("Shards is %d, want 1 to %d", handle.ShardMax+1, handle.ShardMax)}},
 		{"IndexMax", world.Options{IndexMax: handle.IndexMax + 1}, []string{fmt.Sprintf("IndexMax is %d, want 1 to %d", handle.IndexMax+1, handle.IndexMax)}},
 		{"VersionMax", world.Options{VersionMax: handle.VersionMax + 1}, []string{fmt.Sprintf("VersionMax is %d, want 1 to %d", handle.VersionMax+1, handle.VersionMax)}},
 		{"TickInterval", world.Options{TickInterval: -time.Second}, []string{"TickInterval is -1s, want more than 0"}},
 		{"PortsMax below", world.Options{PortsMax: -1}, []string{"PortsMax is -1, want 1 to 1048576"}},
 		{"PortsMax above", world.Options{PortsMax: 1<<20 + 1}, []string{"PortsMax is 1048577, want 1 to 1048576"}},
 		{"QueueRequests", world.Options{QueueRequests: -2}, []string{"QueueRequests is -2, want 1 to 16777216"}},
-		{"QueueBytes", world.Options{QueueBytes: -2}, []string{fmt.Sprintf("QueueBytes is -2, want 16 to %d", world.BytesMax)}},
-		{"QueueBytes for nothing", world.Options{QueueBytes: world.BytesMin - 1}, []string{fmt.Sprintf("QueueBytes is 15, want 16 to %d", world.BytesMax)}},
-		{"OutboxBytes for nothing", world.Options{OutboxBytes: 1}, []string{fmt.Sprintf("OutboxBytes is 1, want 16 to %d", world.BytesMax)}},
+		{"QueueBytes", world.Options{QueueBytes: -2}, []string{fmt.Sprintf("QueueBytes is -2, want 16 to %d", bytesMax)}},
+		{"QueueBytes for nothing", world.Options{QueueBytes: 15}, []string{fmt.Sprintf("QueueBytes is 15, want 16 to %d", bytesMax)}},
+		{"OutboxBytes for nothing", world.Options{OutboxBytes: 1}, []string{fmt.Sprintf("OutboxBytes is 1, want 16 to %d", bytesMax)}},
 		{"OutboxRequests", world.Options{OutboxRequests: -2}, []string{"OutboxRequests is -2, want 1 to 16777216"}},
-		{"OutboxBytes", world.Options{OutboxBytes: -2}, []string{fmt.Sprintf("OutboxBytes is -2, want 16 to %d", world.BytesMax)}},
+		{"OutboxBytes", world.Options{OutboxBytes: -2}, []string{fmt.Sprintf("OutboxBytes is -2, want 16 to %d", bytesMax)}},
 		{"ChunkRowsFirst odd", world.Options{ChunkRowsFirst: 24}, []string{"ChunkRowsFirst is 24, want a power of two from 1 to 4096"}},
 		{"ChunkRowsFirst below", world.Options{ChunkRowsFirst: -4}, []string{"ChunkRowsFirst is -4, want a power of two"}},
 		{"ChunkRowsFirst above the largest", world.Options{ChunkRowsFirst: 64, ChunkRowsMax: 32}, []string{"ChunkRowsFirst is 64, want at most ChunkRowsMax, 32"}},
@@ -90,7 +92,7 @@ func TestOptionsLimits(t *testing.T) {
 
 // TestOptionsExtremes makes worlds at the ends of what is allowed.
 func TestOptionsExtremes(t *testing.T) {
-	for _, shards := range []int{1, 2, 3, world.ShardsMax} {
+	for _, shards := range []int{1, 2, 3, handle.ShardMax} {
 		f := newFixture(t, world.Options{Shards: shards, VersionMax: 1})
 		all := f.newUnits(2*shards + 1)
 		f.Refresh()

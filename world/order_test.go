@@ -69,7 +69,7 @@ func TestCopy(t *testing.T) {
 	a, b := world.Write[changeA](w), world.Write[changeB](w)
 	h, err := pair.Create(w, changePair{changeA{1}, changeB{"x"}})
 	require.NoError(t, err)
-	twin, err := w.Copy(h)
+	twin, err := world.Copy(w, h)
 	require.NoError(t, err)
 	require.NotEqual(t, h, twin)
 	a.Get(h).N = 2
@@ -78,7 +78,7 @@ func TestCopy(t *testing.T) {
 	w.Destroy(h)
 	w.Refresh()
 	require.True(t, w.Alive(twin))
-	_, err = w.Copy(h)
+	_, err = world.Copy(w, h)
 	require.ErrorIs(t, err, world.ErrStale)
 }
 

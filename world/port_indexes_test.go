@@ -69,7 +69,7 @@ func TestPortIndexesIdle(t *testing.T) {
 		}
 		p, n := f.port(), 0
 		for n < test.least {
-			some := min(test.least-n, world.DefaultQueueRequests)
+			some := min(test.least-n, f.Options().QueueRequests)
 			require.NoError(t, f.unit.CreateN(p, some, nil), "after %d", n)
 			n += some
 			f.Refresh()
@@ -78,7 +78,7 @@ func TestPortIndexesIdle(t *testing.T) {
 		for _, p := range all {
 			p.Close()
 		}
-		require.NoError(t, f.unit.CreateN(p, min(test.indexes-n, world.DefaultQueueRequests), nil), "all of what closed ports had")
+		require.NoError(t, f.unit.CreateN(p, min(test.indexes-n, f.Options().QueueRequests), nil), "all of what closed ports had")
 	}
 }
 

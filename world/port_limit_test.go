@@ -370,7 +370,7 @@ func TestPortIdleIsNotLookedAt(t *testing.T) {
 // TestTooLargeSays asks for more than a queue ever takes: the error has the size and the limits,
 // of a port, of a batch in it and of a system. The least queue takes the smallest request.
 func TestTooLargeSays(t *testing.T) {
-	f := newFixture(t, world.Options{Shards: 1, QueueRequests: 3, QueueBytes: world.BytesMin, OutboxRequests: 5, OutboxBytes: world.BytesMin})
+	f := newFixture(t, world.Options{Shards: 1, QueueRequests: 3, QueueBytes: 16, OutboxRequests: 5, OutboxBytes: 16})
 	h := f.newUnit(1)
 	p := f.port()
 	mustSay := func(err error, said string) {

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/shard"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -141,41 +141,17 @@ func TestChunkView(t *testing.T) {
 	}
 }
 
+// TestTables describes the tables of a world, with their chunks.
 func TestTables(t *testing.T) {
 	f := newFixture(t, world.Options{Shards: 2, ChunkRowsFirst: 8, ChunkRowsFactor: 1, ChunkRowsMax: 8})
 	f.unit.PlaceBy(func(u Unit) int { return int(u.Points % 2) })
 	all := f.newUnits(30)
 	f.Destroy(all[1])
-	shards, entities := []int{}, 0
-	for table := range f.Tables() {
-		if !slices.Equal(table.Components(), []string{"health"}) {
-			require.False(t, table.Has(f.health) && !table.Has(f.name) && !table.Has(f.position))
-			require.Zero(t, table.Count())
-			continue
-		}
-		shards = append(shards, table.Shard())
-		require.Equal(t, 15, table.Count())
-		require.Equal(t, 16, table.Cap())
-		require.Equal(t, table.Shard(), table.Marked())
-		for ch := range table.Chunks() {
-			mustPanic(t, []string{"inside a query loop"}, f.Refresh)
-			entities += ch.Len()
-		}
-	}
-	require.Equal(t, []int{0, 1}, shards)
-	require.Equal(t, 30, entities)
-	for range f.Tables() {
-		break
+	for i, s := range f.Describe().Shards {
+		require.Equal(t, []shard.TableInfo{{Components: []string{"health"}, Entities: 15, Marked: i, Capacity: 16, Chunks: []int{8, 8}}}, s.Tables)
 	}
 	f.Refresh()
 	require.Equal(t, 29, f.Count())
-	tick := driver.Of(f.World).BeginTick()
-	mustPanic(t, []string{"World.Tables while a tick runs"}, func() {
-		for range f.Tables() {
-			t.Error("walked")
-		}
-	})
-	tick.End(serial)
 }
 
 // TestBundleSet stores several components at once, by whoever can.

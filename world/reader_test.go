@@ -47,7 +47,7 @@ func TestReaderOfLostComponent(t *testing.T) {
 		if refresh {
 			f.Refresh()
 		}
-		require.NoError(t, f.health.RemoveFrom(f.Query(world.With[Health](f.World))))
+		require.NoError(t, f.Query(world.With[Health](f.World)).Remove(f.health))
 		f.runTick(run)
 		require.Equal(t, len(mine), asked)
 	}

@@ -166,7 +166,7 @@ func (f *fixture) mustGoOn(all []handle.Handle) {
 	f.Clear()
 	require.Zero(f.t, f.Count())
 	f.Close()
-	require.True(f.t, f.Closed())
+	require.True(f.t, f.Err() != nil)
 }
 
 // TestCloseWithinClose closes a world again in a hook of the first Close: that is under way.
@@ -183,7 +183,7 @@ func TestCloseWithinClose(t *testing.T) {
 	})
 	f.Close()
 	require.Equal(t, 1, called)
-	require.True(t, f.Closed())
+	require.Error(t, f.Err())
 }
 
 // TestTakenAtOnce has goroutines refresh, tick and close a world at the same time: one of
@@ -214,7 +214,7 @@ func TestTakenAtOnce(t *testing.T) {
 			}
 		}
 		f.Close()
-		require.True(t, f.Closed())
+		require.Error(t, f.Err())
 	}
 }
 

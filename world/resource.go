@@ -34,7 +34,7 @@ type part[T any] struct {
 
 // anyResource is what a world needs of a resource of any type.
 type anyResource interface {
-	Name() string
+	resourceName() string
 	mergeParts()
 }
 
@@ -85,7 +85,7 @@ func newResource[T any](w *World, call, name string) *Resource[T] {
 		switch o, same := other.(*Resource[T]); {
 		case same:
 			panic(fmt.Sprintf("world: resource type %v is registered already, as %q", t, o.name))
-		case other.Name() == name:
+		case other.resourceName() == name:
 			panic(fmt.Sprintf("world: resource name %q is taken by another type than %v", name, t))
 		}
 	}
@@ -105,8 +105,7 @@ func resourceOf[T any](w *World, user string) *Resource[T] {
 	panic(fmt.Sprintf("world: %s: %v is not a resource of this world; call world.RegisterResource[%v] or RegisterAccumulator first", user, t, t))
 }
 
-// Name returns the resource's name.
-func (r *Resource[T]) Name() string { return r.name }
+func (r *Resource[T]) resourceName() string { return r.name }
 
 // Get returns a copy of the value, between ticks.
 func (r *Resource[T]) Get() T {

@@ -27,7 +27,6 @@ func mergeTallies(total, part *Tally) {
 func TestResource(t *testing.T) {
 	f := newFixture(t, world.Options{Shards: 3})
 	weather := world.RegisterResource(f.World, "weather", Weather{3})
-	require.Equal(t, "weather", weather.Name())
 	require.Equal(t, Weather{3}, weather.Get())
 	weather.Set(Weather{4})
 	read := func(want int) construct {

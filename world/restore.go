@@ -1,25 +1,16 @@
 package world
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// Errors of World.Restore.
-var (
-	// ErrLayout is returned for handles of a world whose handles have another layout.
-	ErrLayout = errors.New("world: handles have another layout")
-	// ErrHandle is returned for a handle that the world never gives: its version is 0,
-	// or a field is beyond the world's limits.
-	ErrHandle = store.ErrHandle
-	// ErrGiven is returned for a handle whose slot was given already.
-	ErrGiven = store.ErrGiven
-	// ErrUsed is returned for a world that has given handles before.
-	ErrUsed = store.ErrUsed
-)
+// ErrRestore is returned by World.Restore and its functions for handles of another layout, for a
+// handle that the world never gives, or has given already, and for a world that is not new. The
+// error says which.
+var ErrRestore = store.ErrRestore
 
 // Layout is what two worlds must have in common for handles of one to be good in the other: the
 // widths of the handle's fields, and the number of shards. The home of what ports create has
@@ -67,13 +58,14 @@ type Restoration struct {
 // The rows of a table are in the order in which they are made. Restoring counts as creating:
 // the next refresh calls hooks for it.
 //
-// It returns ErrLayout for handles of another layout, ErrUsed, or the error of fill; in the
+// It returns ErrRestore for handles of another layout and for a world that has given handles
+// before, or the error of fill; in the
 // last case the world has what was restored before the error. Restore costs what creating does,
 // and a look at each slot.
 func (w *World) Restore(of Layout, fill func(r *Restoration) error) error {
 	w.mustSettle("World.Restore")
 	if of != w.Layout() {
-		return fmt.Errorf("%w: they have %+v, this world has %+v", ErrLayout, of, w.Layout())
+		return fmt.Errorf("%w: handles have the layout %+v, this world has %+v", ErrRestore, of, w.Layout())
 	}
 	inner, err := store.NewRestore(w.space, w.shards, w.portSlots)
 	if err != nil {
@@ -95,12 +87,12 @@ func (w *World) Restore(of Layout, fill func(r *Restoration) error) error {
 }
 
 // Recreate makes an entity with a given handle, in a given shard, which need not be its home.
-// It returns ErrHandle, ErrGiven, ErrIndexes or ErrChunks; then nothing has happened.
+// It returns ErrRestore, ErrIndexes or ErrChunks; then nothing has happened.
 func (b *Bundle[T]) Recreate(r *Restoration, in int, h handle.Handle, v T) error {
 	r.mustRun("Bundle.Recreate")
 	b.check(r.w, "Bundle.Recreate")
 	if in < 0 || in >= len(b.parts) {
-		return fmt.Errorf("%w: %v is to be in shard %d, of %d that there are", ErrHandle, h, in, len(b.parts))
+		return fmt.Errorf("%w: %v is to be in shard %d, of %d that there are", ErrRestore, h, in, len(b.parts))
 	}
 	if err := r.of.Claim(h); err != nil {
 		return err

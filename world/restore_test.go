@@ -208,15 +208,15 @@ func TestRestoreRefuses(t *testing.T) {
 		in int
 		is error
 	}{
-		"none":             {handle.None, 0, world.ErrHandle},
-		"version 0":        {handle.New(1, 2, 1) - 1, 0, world.ErrHandle},
-		"version too high": {handle.New(1, 1<<10, 10), 0, world.ErrHandle},
-		"home":             {handle.New(3, 0, 1), 0, world.ErrHandle},
-		"index":            {handle.New(0, 5<<12, 1), 0, world.ErrHandle},
-		"given":            {good, 0, world.ErrGiven},
-		"other version":    {good + 1, 0, world.ErrGiven},
-		"shard":            {handle.New(1, 1<<10+1, 1), 2, world.ErrHandle},
-		"shard below":      {handle.New(1, 1<<10+1, 1), -1, world.ErrHandle},
+		"none":             {handle.None, 0, world.ErrRestore},
+		"version 0":        {handle.New(1, 2, 1) - 1, 0, world.ErrRestore},
+		"version too high": {handle.New(1, 1<<10, 10), 0, world.ErrRestore},
+		"home":             {handle.New(3, 0, 1), 0, world.ErrRestore},
+		"index":            {handle.New(0, 5<<12, 1), 0, world.ErrRestore},
+		"given":            {good, 0, world.ErrRestore},
+		"other version":    {good + 1, 0, world.ErrRestore},
+		"shard":            {handle.New(1, 1<<10+1, 1), 2, world.ErrRestore},
+		"shard below":      {handle.New(1, 1<<10+1, 1), -1, world.ErrRestore},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t, o)
@@ -241,9 +241,9 @@ func TestRestoreRefuses(t *testing.T) {
 	require.NoError(t, err)
 	used.Clear()
 	never := func(*world.Restoration) error { panic("called") }
-	require.ErrorIs(t, used.Restore(used.Layout(), never), world.ErrUsed)
+	require.ErrorIs(t, used.Restore(used.Layout(), never), world.ErrRestore)
 	other := newFixture(t, world.Options{Shards: 3})
-	require.ErrorIs(t, other.Restore(used.Layout(), never), world.ErrLayout)
+	require.ErrorIs(t, other.Restore(used.Layout(), never), world.ErrRestore)
 	var kept *world.Restoration
 	fresh := newFixture(t, o)
 	require.NoError(t, fresh.Restore(fresh.Layout(), func(r *world.Restoration) error {

@@ -122,22 +122,12 @@ func TestShrinkTags(t *testing.T) {
 		f.Refresh()
 		require.Equal(t, want, had.Count())
 		require.Greater(t, f.stats().Tables, empty.Tables+150)
-		var kept []world.Table
-		for x := range f.Tables() {
-			kept = append(kept, x)
-		}
 		f.Query().Destroy()
 		f.Refresh()
 		require.Zero(t, had.Count())
 		f.refreshes(150)
 		now := f.stats()
 		require.Equal(t, []int{empty.Tables, 0}, []int{now.Tables, now.Chunks})
-		for _, x := range kept { // longer than is allowed
-			require.Zero(t, x.Count()+x.Cap()+x.Marked())
-			for range x.Chunks() {
-				t.Fatal("there is none")
-			}
-		}
 		p.Close()
 	}
 }

@@ -53,7 +53,7 @@ func TestStaleLocations(t *testing.T) {
 		case 0:
 			all.Destroy()
 		case 1:
-			require.NoError(t, f.position.RemoveFrom(all))
+			require.NoError(t, all.Remove(f.position))
 		default:
 			for h := range all.Entities() {
 				if r.IntN(2) == 0 {

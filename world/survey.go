@@ -22,7 +22,7 @@ func (s *survey) Components() []drive.Named {
 func (s *survey) Messages() []drive.Named {
 	all := make([]drive.Named, len(s.messages))
 	for i, m := range s.messages {
-		all[i] = drive.Named{Name: m.Name(), Type: m.messageType()}
+		all[i] = drive.Named{Name: m.messageName(), Type: m.messageType()}
 	}
 	return all
 }
@@ -30,7 +30,7 @@ func (s *survey) Messages() []drive.Named {
 func (s *survey) Resources() []drive.Named {
 	all := make([]drive.Named, len(s.resources))
 	for i, r := range s.resources {
-		all[i] = drive.Named{Name: r.Name(), Type: r.(surveyedResource).resourceType()}
+		all[i] = drive.Named{Name: r.resourceName(), Type: r.(surveyedResource).resourceType()}
 	}
 	return all
 }

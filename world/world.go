@@ -150,12 +150,12 @@ func (w *World) Locate(h handle.Handle) store.Loc {
 	return w.lookup.Locate(h)
 }
 
-// Has reports whether the entity is alive and has the component.
-func (w *World) Has(h handle.Handle, c AnyComponent) bool {
+// Has reports whether the entity is alive and has all of the components.
+func (w *World) Has(h handle.Handle, c ComponentSet) bool {
 	w.mustBeAsked("World.Has")
+	set := w.setOf("World.Has", []ComponentSet{c})
 	l := w.space.Locate(h)
-	id := w.idOf("World.Has", c)
-	return l != 0 && w.space.Set(l).Has(id)
+	return l != 0 && w.space.Set(l).Contains(&set)
 }
 
 // Destroy marks the entity: it stays alive until the refresh, which removes it. Destroy reports

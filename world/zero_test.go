@@ -35,7 +35,7 @@ func TestRowsHoldZeroes(t *testing.T) {
 					require.NoError(t, err)
 				}
 			case 3:
-				require.NoError(t, f.velocity.RemoveFrom(moving))
+				require.NoError(t, moving.Remove(f.velocity))
 			case 4:
 				require.NoError(t, f.velocity.AddTo(placed, func(rows world.Chunk) {
 					for _, v := range vel.Slice(rows) {
@@ -89,7 +89,7 @@ func TestNewComponentsAreZero(t *testing.T) {
 			require.NoError(t, err)
 		}
 		for range 3 {
-			require.NoError(t, f.velocity.RemoveFrom(moving.Limit(1+n/3)))
+			require.NoError(t, moving.Limit(1+n/3).Remove(f.velocity))
 			rows := 0
 			require.NoError(t, f.velocity.AddTo(placed, func(ch world.Chunk) {
 				for i := range vel.Slice(ch) {

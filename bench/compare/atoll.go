@@ -247,7 +247,7 @@ func atollChange(o world.Options, wide bool, n int) change {
 			}
 		},
 		addBatch:    func() { check(w.velocity.AddTo(all, nil)) },
-		removeBatch: func() { check(w.velocity.RemoveFrom(with)) },
+		removeBatch: func() { check(with.Remove(w.velocity)) },
 		count:       with.Count,
 	}
 }

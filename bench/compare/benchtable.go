@@ -8,8 +8,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-
-	"github.com/atoll-sim/atoll/world"
 )
 
 // pageBench writes the table of one bench.
@@ -21,13 +19,13 @@ func pageBench(w io.Writer, rows []result) {
 		}
 	}
 	names := slices.Sorted(maps.Keys(peers))
-	head := []string{"N", "atoll", "best peer", "ratio", "target", "1 shard", fmt.Sprintf("%d shards", world.DefaultShards)}
+	head := []string{"N", "atoll", "best peer", "ratio", "target", "1 shard", fmt.Sprintf("%d shards", defaultShards)}
 	head = append(append(head, names...), "limit")
 	pageRow(w, head)
 	pageRow(w, slices.Repeat([]string{"---:"}, len(head)))
 	for _, r := range rows {
 		row := []string{size(r.N), ns(r.AtollNS), or(r.BestPeer) + " " + ns(r.PeerNS), ratio(r.Ratio), r.demand(),
-			ns(valueOf(r.ByShards, 1)), ns(valueOf(r.ByShards, world.DefaultShards))}
+			ns(valueOf(r.ByShards, 1)), ns(valueOf(r.ByShards, defaultShards))}
 		for _, name := range names {
 			row = append(row, ns(valueOf(r.Peers, name)))
 		}

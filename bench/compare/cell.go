@@ -10,6 +10,9 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
+// defaultShards is the number of shards of a world with default options.
+var defaultShards = world.MustNew(world.Options{}).Options().Shards
+
 // cell is one bench at one size.
 type cell struct {
 	*bench
@@ -42,7 +45,7 @@ type result struct {
 }
 
 // shardCounts are the numbers of shards that Atoll is shown with.
-var shardCounts = []int{1, world.DefaultShards, 16, 256}
+var shardCounts = []int{1, defaultShards, 16, 256}
 
 // quickShardsN is the one size that -quick shows with all numbers of shards.
 const quickShardsN = 16_000
@@ -52,7 +55,7 @@ func (b *bench) shardsFor(n int) int {
 	if n < manyFrom && !b.once {
 		return 1
 	}
-	return world.DefaultShards
+	return defaultShards
 }
 
 // shardsShown lists the numbers of shards that Atoll has in a cell, the one that
@@ -65,7 +68,7 @@ func (b *bench) shardsShown(n int, s settings) []int {
 	var beside []int
 	switch {
 	case n < manyFrom && !b.once:
-		beside = []int{world.DefaultShards}
+		beside = []int{defaultShards}
 	case s.full || n == quickShardsN || b.once:
 		beside = shardCounts
 	}

@@ -5,13 +5,11 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/atoll-sim/atoll/world"
 )
 
 // every returns all contenders, Atoll with both numbers of shards.
 func every() []contender {
-	one, many := atoll(1), atoll(world.DefaultShards)
+	one, many := atoll(1), atoll(defaultShards)
 	one.name, many.name = "atoll-one", "atoll-default"
 	return append([]contender{one, many}, others...)
 }
@@ -79,7 +77,7 @@ func TestFields(t *testing.T) {
 }
 
 func BenchmarkAtoll(b *testing.B) {
-	c := atoll(world.DefaultShards)
+	c := atoll(defaultShards)
 	for _, bench := range benches {
 		ns := []int{1024, 256_000}
 		if bench.once {

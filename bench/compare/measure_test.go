@@ -6,8 +6,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/atoll-sim/atoll/world"
 )
 
 var testPlan = plan{batchMin: time.Microsecond, roundMax: time.Millisecond, roundsAll: 3, roundsMin: 3, roundsMax: 5}
@@ -189,7 +187,7 @@ func TestDecided(t *testing.T) {
 
 func TestRunCell(t *testing.T) {
 	s := settings{plan: testPlan, peers: mustCompile("^ark$")}
-	for n, want := range map[int]int{64: 1, 2000: world.DefaultShards} {
+	for n, want := range map[int]int{64: 1, 2000: defaultShards} {
 		r := cell{&benches[0], n}.run(s, time.Now())
 		require.NotNil(t, r.Ratio)
 		assert.Equal(t, "ark", r.BestPeer)

@@ -6,8 +6,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-
-	"github.com/atoll-sim/atoll/world"
 )
 
 // writePage writes what was found as a page of the documentation.
@@ -52,7 +50,7 @@ shards show both. Destroying includes the refresh. In iterate2 there are 10 enti
 does, but at most %d; in iterate2-256 there are 4, at most %d. Atoll's worlds have Options.HugePages, but for a new world
 and for the longest create; peers have nothing like it, and some of their memory is in huge pages that Atoll's worlds
 have asked for before.
-`, hopeless, fullPlan.roundsAll, manyFrom, world.DefaultShards, bystandersMax, strangersMax)
+`, hopeless, fullPlan.roundsAll, manyFrom, defaultShards, bystandersMax, strangersMax)
 	if h.missing != "" {
 		fmt.Fprintf(w, "\n%s\n", h.missing)
 	}
@@ -117,7 +115,7 @@ func pageSection(w io.Writer, x *section, found []finding) {
 	}
 	fmt.Fprintf(w, "\n## %s: N = %s\n\n%s\n", x.title, size(found[0].N), x.text)
 	if x.target != nil {
-		who := fmt.Sprintf("with %d shards and N = %s", world.DefaultShards, size(x.full))
+		who := fmt.Sprintf("with %d shards and N = %s", defaultShards, size(x.full))
 		if x.judgeAll {
 			who = "with any number of shards"
 		}

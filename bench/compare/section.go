@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
-
-	"github.com/atoll-sim/atoll/world"
 )
 
 // section is a measurement of what the cells do not show: something else than
@@ -71,7 +69,7 @@ func (x *section) measure(n int, s settings) []finding {
 	for i := range found {
 		f := &found[i]
 		f.Section, f.N = x.name, n
-		judged := f.Shards == world.DefaultShards || x.judgeAll && f.Shards > 0
+		judged := f.Shards == defaultShards || x.judgeAll && f.Shards > 0
 		if v, ok := f.Values[x.columns[0].key]; ok && judged && x.target != nil && (n == x.full || x.judgeAll) {
 			f.Target, f.Missed = x.target, v > *x.target
 		}

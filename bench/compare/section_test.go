@@ -8,8 +8,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/atoll-sim/atoll/world"
 )
 
 var testSettings = settings{plan: testPlan, peers: mustCompile("")}
@@ -60,7 +58,7 @@ func TestSectionTargets(t *testing.T) {
 		name: "x", full: 10, target: bound(5), columns: []column{{"v", "v"}},
 		run: func(int, settings) []finding {
 			value := map[string]float64{"v": 6}
-			return []finding{{Name: "atoll", Shards: 1, Values: value}, {Name: "atoll", Shards: world.DefaultShards, Values: value}, {Name: "ark", Values: value}}
+			return []finding{{Name: "atoll", Shards: 1, Values: value}, {Name: "atoll", Shards: defaultShards, Values: value}, {Name: "ark", Values: value}}
 		},
 	}
 	missed := func(n int) (list []bool) {

@@ -71,7 +71,7 @@ func Example_change() {
 	sailing := w.Query(world.Write[Position](w), world.Without[Anchored](w))
 	_ = anchored.AddTo(sailing.Limit(99), nil)
 	fmt.Println(fleet.Count(), sailing.Count())
-	_ = anchored.RemoveFrom(fleet)
+	_ = fleet.Remove(anchored)
 	fmt.Println(fleet.Count(), sailing.Count())
 	// Output:
 	// true

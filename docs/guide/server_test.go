@@ -76,9 +76,9 @@ func Example_flag() {
 
 	const burning world.Flags = 1 << 0
 	_ = world.Flag(port, h, burning)
-	fmt.Println(port.Flags(h)&burning != 0)
+	fmt.Println(world.FlagsOf(port, h)&burning != 0)
 	w.Refresh()
-	fmt.Println(port.Flags(h)&burning != 0, w.Query(world.WithFlags(w, burning)).Count())
+	fmt.Println(world.FlagsOf(port, h)&burning != 0, w.Query(world.WithFlags(w, burning)).Count())
 	// Output:
 	// false
 	// true 1

@@ -100,8 +100,8 @@ var misuseLeftOut = map[string]string{
 		region.Divide hierarchy.NewTree hierarchy.Load TreeOptions.SizeNeeded hierarchy.With hierarchy.WithForeign Hasher.Also Codecs.Form`,
 	"is Add, and panics with its error": "Scheduler.MustAdd",
 	"tell what does not change": `Relation.Options Names.Label Names.Options Grid.AppendNeighbours Grid.Corner Grid.Options Grid.Regions Grid.Shard Grid.Side
-		Build.Shard Build.Shards Hook.Enabled Log.Note Player.Ticks Player.Err Recorder.Err Plan.DOT Form.Shape
-		Table.Components Table.Has Table.Shard`,
+		Build.Shard Build.Shards Log.Note Player.Ticks Player.Err Recorder.Err Plan.DOT Form.Shape
+		`,
 	"are for any goroutine at any time": `Owner.Alive Owner.Handle Owner.Shares Owner.Weak Weak.Alive Weak.Clear Weak.Equal
 		Completion.Done Completion.Outcome Answer.Value`,
 	"are of a tree without a world, which one goroutine has": `Tree.Add Tree.AddChild Tree.AddChildAt Tree.AddChildren Tree.Bytes Tree.Links Tree.Load
@@ -109,6 +109,6 @@ var misuseLeftOut = map[string]string{
 		Tree.RemoveChild Tree.RemoveHoles Tree.Reserve Tree.Save Tree.SaveSize Tree.SetPlaces Tree.Settle Tree.Sort Tree.Swap Tree.SwapPlaces
 		Tree.Transfer`,
 	"is a system": "Grid.System",
-	"are of what World.Tables or Log.Play returned, which looks at the time": "Table.Cap Table.Count Table.Marked Form.Append Form.Read Player.Close Player.Next Player.Verify",
-	"are look-ups of a few nanoseconds, unchecked in a release build":        `Writer.At ResourceReader.Get`,
+	"are of what Log.Play returned, which looks at the time":          "Form.Append Form.Read Player.Close Player.Next Player.Verify",
+	"are look-ups of a few nanoseconds, unchecked in a release build": `Writer.At ResourceReader.Get`,
 }

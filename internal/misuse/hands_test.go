@@ -39,8 +39,8 @@ func foreignRows() (rows []misuseRow) {
 			"Bundle.CreateN": func(x *misuseScene, by world.Actor) error { return x.unit.CreateN(by, 2, nil) },
 			"Bundle.Set":     func(x *misuseScene, by world.Actor) error { return x.unit.Set(by, x.hs[0], misuseUnit{}) },
 			"Bundle.Add":     func(x *misuseScene, by world.Actor) error { return x.named.Add(by, x.hs[0], misuseNamed{}) },
-			"Bundle.Exchange": func(x *misuseScene, by world.Actor) error {
-				return x.named.Exchange(by, x.hs[0], misuseNamed{}, x.unit)
+			"Bundle.Add and remove": func(x *misuseScene, by world.Actor) error {
+				return x.named.Add(by, x.hs[0], misuseNamed{}, x.unit)
 			},
 			"Component.Set":     func(x *misuseScene, by world.Actor) error { return x.health.Set(by, x.hs[0], misuseHealth{}) },
 			"Component.Add":     func(x *misuseScene, by world.Actor) error { return x.name.Add(by, x.hs[0], misuseName{}) },
@@ -81,9 +81,9 @@ func foreignRows() (rows []misuseRow) {
 	})
 	add("World.Query of a Reader", "", func(x, y *misuseScene) error { x.w.Query(y.read); return nil })
 	add("Component.AddTo of a Query", "", func(x, y *misuseScene) error { return x.name.AddTo(y.all, nil) })
-	add("Bundle.ExchangeIn of a Query", "", func(x, y *misuseScene) error { return x.named.ExchangeIn(y.all, nil) })
+	add("Bundle.AddTo of a Query", "", func(x, y *misuseScene) error { return x.named.AddTo(y.all, nil) })
 	add("Query.Remove of a Bundle", "", func(x, y *misuseScene) error { return x.all.Remove(y.unit) })
-	add("Bundle.Exchange of a Bundle", "", func(x, y *misuseScene) error { return x.named.Exchange(x.w, x.hs[0], misuseNamed{}, y.unit) })
+	add("Bundle.Add, removing a Bundle", "", func(x, y *misuseScene) error { return x.named.Add(x.w, x.hs[0], misuseNamed{}, y.unit) })
 	add("Bundle.CreateRows in a World", "", func(x, y *misuseScene) error { return x.unit.CreateRows(y.w, 2, nil) })
 	add("Bundle.Reserve in a World", "", func(x, y *misuseScene) error { return x.unit.Reserve(y.w, 2) })
 	add("Build.Creates of a Bundle", "", func(x, y *misuseScene) error {
@@ -124,12 +124,11 @@ func keptRows() (rows []misuseRow) {
 		"Context.Owns":                 func(x *misuseScene, c *world.Context) error { c.Owns(x.hs[0]); return nil },
 		"Context.Has":                  func(x *misuseScene, c *world.Context) error { c.Has(x.hs[0], x.health); return nil },
 		"Context.Owner":                func(x *misuseScene, c *world.Context) error { c.Owner(x.hs[0]); return nil },
-		"Context.DescribeEntity":       func(x *misuseScene, c *world.Context) error { c.DescribeEntity(x.hs[0]); return nil },
 		"Context.Rand":                 func(_ *misuseScene, c *world.Context) error { c.Rand().Uint64(); return nil },
 		"Context.Count":                func(_ *misuseScene, c *world.Context) error { c.Count(); return nil },
-		"Context.Flags":                func(x *misuseScene, c *world.Context) error { c.Flags(x.hs[0]); return nil },
+		"FlagsOf by Context":           func(x *misuseScene, c *world.Context) error { world.FlagsOf(c, x.hs[0]); return nil },
 		"Context.Destroy":              func(x *misuseScene, c *world.Context) error { return c.Destroy(x.hs[0]) },
-		"Context.Copy":                 func(x *misuseScene, c *world.Context) error { _, err := c.Copy(x.hs[0]); return err },
+		"Copy by Context":              func(x *misuseScene, c *world.Context) error { _, err := world.Copy(c, x.hs[0]); return err },
 		"Bundle.Create by Context":     func(x *misuseScene, c *world.Context) error { _, err := x.unit.Create(c, misuseUnit{}); return err },
 		"Bundle.Set by Context":        func(x *misuseScene, c *world.Context) error { return x.unit.Set(c, x.hs[0], misuseUnit{}) },
 		"Component.Set by Context":     func(x *misuseScene, c *world.Context) error { return x.health.Set(c, x.hs[0], misuseHealth{}) },
@@ -203,12 +202,12 @@ func keptRows() (rows []misuseRow) {
 		"Write of Build": func(_ *misuseScene, b *world.Build) {
 			world.Write[misuseHealth](b)
 		},
-		"ReadForeign":   func(_ *misuseScene, b *world.Build) { world.ReadForeign[misuseHealth](b) },
-		"Receive":       func(_ *misuseScene, b *world.Build) { world.Receive[misuseHit](b) },
-		"ReadForeignOf": func(_ *misuseScene, b *world.Build) { world.ReadForeignOf[misuseHealth](b, 1) },
-		"Accumulate":    func(_ *misuseScene, b *world.Build) { world.Accumulate[int](b) },
-		"WriteResource": func(_ *misuseScene, b *world.Build) { world.WriteResource[int](b) },
-		"ReadResource":  func(_ *misuseScene, b *world.Build) { world.ReadResource[int](b) },
+		"ReadForeign":           func(_ *misuseScene, b *world.Build) { world.ReadForeign[misuseHealth](b) },
+		"Receive":               func(_ *misuseScene, b *world.Build) { world.Receive[misuseHit](b) },
+		"ReadForeign of shards": func(_ *misuseScene, b *world.Build) { world.ReadForeign[misuseHealth](b, 1) },
+		"Accumulate":            func(_ *misuseScene, b *world.Build) { world.Accumulate[int](b) },
+		"WriteResource":         func(_ *misuseScene, b *world.Build) { world.WriteResource[int](b) },
+		"ReadResource":          func(_ *misuseScene, b *world.Build) { world.ReadResource[int](b) },
 	} {
 		add(call, "", func(x *misuseScene) error { do(x, build(x)); return nil })
 	}
@@ -223,22 +222,6 @@ func keptRows() (rows []misuseRow) {
 		all := x.all.Chunks()
 		x.w.Refresh()
 		walk(all)
-		return nil
-	})
-	add("World.Tables, an iterator in a tick", "", func(x *misuseScene) error {
-		all := x.w.Tables()
-		return x.inTick(func() error { walk(all); return nil })
-	})
-	add("Table.Chunks in a tick", "", func(x *misuseScene) error {
-		for table := range x.w.Tables() {
-			return x.inTick(func() error { walk(table.Chunks()); return nil })
-		}
-		return nil
-	})
-	add("Table.Describe in a tick", "", func(x *misuseScene) error {
-		for table := range x.w.Tables() {
-			return x.inTick(func() error { table.Describe(); return nil })
-		}
 		return nil
 	})
 	add("Names.All, an iterator in a tick", "", func(x *misuseScene) error {

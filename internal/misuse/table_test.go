@@ -160,7 +160,7 @@ var named = []struct {
 	name answer
 }{
 	{world.ErrBroken, "ErrBroken"}, {world.ErrClosed, "ErrClosed"}, {world.ErrStale, "ErrStale"}, {world.ErrMissing, "ErrMissing"},
-	{world.ErrReplaying, "ErrFed"}, {world.ErrUsed, "ErrUsed"},
+	{world.ErrRestore, "ErrRestore"},
 	{hierarchy.ErrPort, "ErrPort"},
 }
 
@@ -261,9 +261,9 @@ func (x *misuseScene) step() {
 func (x *misuseScene) mustWork() {
 	defer func() {
 		x.w.Close()
-		require.True(x.t, x.w.Closed())
+		require.True(x.t, x.w.Err() != nil)
 	}()
-	if x.w.Closed() {
+	if x.w.Err() != nil {
 		return
 	}
 	require.NoError(x.t, x.w.Failure())

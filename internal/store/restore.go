@@ -10,12 +10,14 @@ import (
 
 // Errors for handles that cannot be given again.
 var (
+	// ErrRestore is what the other errors of a restore wrap.
+	ErrRestore = errors.New("world: cannot restore")
 	// ErrHandle is returned for a handle that this world never gives.
-	ErrHandle = errors.New("world: no handle of this world")
+	ErrHandle = fmt.Errorf("%w: no handle of this world", ErrRestore)
 	// ErrGiven is returned for a handle if its slot was given already.
-	ErrGiven = errors.New("world: slot is given already")
+	ErrGiven = fmt.Errorf("%w: slot is given already", ErrRestore)
 	// ErrUsed is returned when handles are given again in a world that has given some.
-	ErrUsed = errors.New("world: handles were given before")
+	ErrUsed = fmt.Errorf("%w: handles were given before", ErrRestore)
 )
 
 // Restore gives the handles that another world had given. Between NewRestore and

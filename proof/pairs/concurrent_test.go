@@ -259,10 +259,8 @@ func (x *crowd) audit(t *testing.T) {
 		x.auditReleased(t, y.released)
 	}
 	var found []handle.Handle
-	for table := range x.Tables() {
-		for ch := range table.Chunks() {
-			found = append(found, ch.Handles()...)
-		}
+	for ch := range x.Query().Chunks() {
+		found = append(found, ch.Handles()...)
 	}
 	require.Len(t, found, x.Count())
 	seen := map[handle.Handle]bool{}
@@ -272,7 +270,7 @@ func (x *crowd) audit(t *testing.T) {
 		require.False(t, seen[h], "%v is in two rows", h)
 		seen[h] = true
 		require.True(t, x.Alive(h))
-		require.Equal(t, x.Flags(h), port.Flags(h))
+		require.Equal(t, world.FlagsOf(x.World, h), world.FlagsOf(port, h))
 	}
 	var stats world.Stats
 	x.Stats(&stats)

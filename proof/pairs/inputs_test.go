@@ -6,6 +6,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/inputlog"
+	"github.com/atoll-sim/atoll/world"
 )
 
 // tapes is the log of a scene, and what was seen while it was recorded.
@@ -43,10 +44,8 @@ func inputs() *feature {
 func (o *objects) visible() (all []fact) {
 	gets := o.getters()
 	var found []handle.Handle
-	for t := range o.Tables() {
-		for ch := range t.Chunks() {
-			found = append(found, ch.Handles()...)
-		}
+	for ch := range o.Query().Chunks() {
+		found = append(found, ch.Handles()...)
 	}
 	slices.Sort(found)
 	for _, h := range found {
@@ -57,7 +56,7 @@ func (o *objects) visible() (all []fact) {
 				hash = mix(mix(hash, uint64(i)), uint64(v))
 			}
 		}
-		all = append(all, fact{"shard", h, uint64(shard)}, fact{"flags", h, uint64(o.Flags(h))}, fact{"components", h, hash})
+		all = append(all, fact{"shard", h, uint64(shard)}, fact{"flags", h, uint64(world.FlagsOf(o.World, h))}, fact{"components", h, hash})
 	}
 	for i, notes := range o.notes {
 		for _, n := range notes {

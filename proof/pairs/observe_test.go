@@ -67,8 +67,8 @@ func (s *scene) compare() {
 			s.fail("%v is %v, by the model it is alive", h, s.Status(h))
 		}
 		s.mustBeAt(e, shifted)
-		if f := port.Flags(h); f != e.flags || f != s.Flags(h) {
-			s.fail("published flags of %v are %b and %b, by the model %b", h, f, s.Flags(h), e.flags)
+		if f := world.FlagsOf(port, h); f != e.flags || f != world.FlagsOf(s.World, h) {
+			s.fail("published flags of %v are %b and %b, by the model %b", h, f, world.FlagsOf(s.World, h), e.flags)
 		}
 		s.mustHave(e, gets)
 	}
@@ -79,7 +79,7 @@ func (s *scene) compare() {
 		s.must(n <= 0, "the balancer moved %d too many from shard %d to %d", n, way[0], way[1])
 	}
 	for _, h := range m.dead {
-		if s.Alive(h) || s.Status(h) != world.Stale || port.Flags(h) != 0 || s.Locate(h) != 0 {
+		if s.Alive(h) || s.Status(h) != world.Stale || world.FlagsOf(port, h) != 0 || s.Locate(h) != 0 {
 			s.fail("%v is dead by the model, and %v", h, s.Status(h))
 		}
 		s.see("dead", h, 1)
@@ -151,13 +151,13 @@ func (s *scene) mustHave(e *entity, gets [partsN]getter) {
 	for i, p := range s.parts {
 		v, ok := gets[i](e.h)
 		if ok != e.has.has(i) {
-			s.fail("%v has %s: %t, and should not be so", e.h, p.component.Name(), ok)
+			s.fail("%v has %s: %t, and should not be so", e.h, p.name, ok)
 		}
 		if !ok {
 			continue
 		}
 		if v != e.value[i] {
-			s.fail("%s of %v is %d, by the model %d", p.component.Name(), e.h, v, e.value[i])
+			s.fail("%s of %v is %d, by the model %d", p.name, e.h, v, e.value[i])
 		}
 		hash = mix(hash, uint64(v))
 	}

@@ -32,10 +32,8 @@ func alike(n int64) values { return values{n, n, n, 0, int64(int32(n))} }
 
 // part is one component: all that can be done with it, for numbers.
 type part struct {
-	component interface {
-		world.AnyComponent
-		world.ComponentSet
-	}
+	name          string
+	component     world.ComponentSet
 	set, add      func(by world.Actor, h handle.Handle, n int64) error
 	remove        func(by world.Actor, h handle.Handle) error
 	ask           func(p *world.Port, h handle.Handle) (*world.Completion, func() (int64, bool), error)
@@ -52,6 +50,7 @@ type part struct {
 func newPart[T any](w *world.World, name string, encode func(int64) T, decode func(T) int64) *part {
 	c := world.Register[T](w, name)
 	return &part{
+		name:      name,
 		component: c,
 		set:       func(by world.Actor, h handle.Handle, n int64) error { return c.Set(by, h, encode(n)) },
 		add:       func(by world.Actor, h handle.Handle, n int64) error { return c.Add(by, h, encode(n)) },
@@ -75,7 +74,7 @@ func newPart[T any](w *world.World, name string, encode func(int64) T, decode fu
 			return 0, false
 		},
 		addTo:      func(q *world.Query) error { return c.AddTo(q, nil) },
-		removeFrom: c.RemoveFrom,
+		removeFrom: func(q *world.Query) error { return q.Remove(c) },
 		with:       func(a world.Binder) world.Term { return world.With[T](a) },
 		without:    func(a world.Binder) world.Term { return world.Without[T](a) },
 		reader: func(a world.Binder) func(handle.Handle) (int64, bool) {
@@ -174,7 +173,7 @@ func newBundle[T any](w *world.World, of parts, encode func(int64) T) *bundle {
 			return b.Recreate(r, in, h, encode(n))
 		},
 		exchange: func(by world.Actor, h handle.Handle, n int64, remove ...world.ComponentSet) error {
-			return b.Exchange(by, h, encode(n), remove...)
+			return b.Add(by, h, encode(n), remove...)
 		},
 	}
 }

@@ -121,9 +121,9 @@ func (p *player) do(e entry) {
 	case remove:
 		err = p.note.Remove(p.port, h)
 	case exchange:
-		err = p.noted.Exchange(p.port, h, noted{Note{"x"}, Score{e.value}})
+		err = p.noted.Add(p.port, h, noted{Note{"x"}, Score{e.value}})
 		if e.value%2 == 0 {
-			err = p.noted.Exchange(p.port, h, noted{Note{"y"}, Score{e.value}}, p.note)
+			err = p.noted.Add(p.port, h, noted{Note{"y"}, Score{e.value}}, p.note)
 		}
 	case hide:
 		err = world.Flag(p.port, h, hidden)
@@ -187,7 +187,7 @@ func (p *player) entities() map[int64]string {
 		for i, h := range ch.Handles() {
 			key := keys.Slice(ch)[i].N
 			text := fmt.Sprintf("%+v %+v, flags %08b, friend of %d, who is alive %t", scores.Slice(ch)[i], lives.Slice(ch)[i],
-				p.w.Flags(h), p.keyOf[friends.Slice(ch)[i].To], p.w.Alive(friends.Slice(ch)[i].To))
+				world.FlagsOf(p.w, h), p.keyOf[friends.Slice(ch)[i].To], p.w.Alive(friends.Slice(ch)[i].To))
 			text += p.relations(tree, h)
 			if s := notes.Slice(ch); s != nil {
 				text += ", " + s[i].Text

@@ -50,7 +50,7 @@ func newBundle[T any](w *world.World, of parts, encode func(int64) T) *bundle {
 			if len(remove) == 0 {
 				return b.Add(by, h, encode(n))
 			}
-			return b.Exchange(by, h, encode(n), remove...)
+			return b.Add(by, h, encode(n), remove...)
 		},
 	}
 }

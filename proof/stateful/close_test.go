@@ -18,7 +18,7 @@ func (m *machine) close() {
 	m.closing = true
 	m.Close()
 	m.Close()
-	mustBe(m, m.Closed(), true, "Closed", 0)
+	mustBe(m, m.Err() != nil, true, "Closed", 0)
 	for _, p := range m.promised {
 		m.mustKeep(p)
 	}

@@ -76,7 +76,7 @@ func (m *machine) reserve() {
 
 func (m *machine) copy() {
 	h := m.any()
-	twin, err := m.Copy(h)
+	twin, err := world.Copy(m.World, h)
 	m.copied(twin, err, m.naive.alive(h), h)
 }
 

@@ -36,7 +36,7 @@ func alike(n int64) values { return values{n, n, n, 0, int64(int32(n))} }
 // part is one component: all that can be done with it, for numbers.
 type part struct {
 	component interface {
-		world.AnyComponent
+		world.ComponentSet
 		world.ComponentSet
 	}
 	set, add      func(by world.Actor, h handle.Handle, n int64) error
@@ -85,7 +85,7 @@ func newPart[T any](w *world.World, name string, encode func(int64) T, decode fu
 			}
 		},
 		addTo:      c.AddTo,
-		removeFrom: c.RemoveFrom,
+		removeFrom: func(q *world.Query) error { return q.Remove(c) },
 		with:       func(a world.Binder) world.Term { return world.With[T](a) },
 		without:    func(a world.Binder) world.Term { return world.Without[T](a) },
 		foreign: func(b *world.Build) func(handle.Handle) (int64, bool) {

@@ -94,7 +94,7 @@ func (m *machine) compare() {
 	for h, e := range n.entities {
 		mustBe(m, m.Status(h), world.Alive, "Status", h)
 		mustBe(m, m.Alive(h), true, "Alive", h)
-		mustBe(m, m.Flags(h), e.flags, "Flags", h)
+		mustBe(m, world.FlagsOf(m.World, h), e.flags, "Flags", h)
 		m.mustBeAt(h, e)
 		for i, p := range m.parts {
 			v, ok := p.idle.get(h)
@@ -142,7 +142,7 @@ func (m *machine) mustBeStale(dead []handle.Handle) {
 	for _, h := range dead {
 		mustBe(m, m.Status(h), world.Stale, "Status", h)
 		mustBe(m, m.Alive(h), false, "Alive", h)
-		mustBe(m, m.Flags(h), 0, "Flags", h)
+		mustBe(m, world.FlagsOf(m.World, h), 0, "Flags", h)
 		if m.Locate(h) != 0 {
 			m.fail("%v, which died, is found", h)
 		}

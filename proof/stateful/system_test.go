@@ -162,7 +162,7 @@ func (s *system) do(o order, h handle.Handle) {
 		if !owns {
 			e = nil
 		}
-		twin, err := c.Copy(h)
+		twin, err := world.Copy(c, h)
 		m.copied(twin, err, e, h)
 	case o.verb == verbPort:
 		m.portDoes(m.ports[o.i], *o.then)
@@ -192,7 +192,7 @@ func (s *system) answer(h handle.Handle, e *entity, owns bool) {
 	mustBe(m, c.Alive(h), e != nil, "Alive by a system", h)
 	m.mustTell(c.Status(h), h, owns)
 	if owns {
-		mustBe(m, c.Flags(h), e.flags, "Flags by a system", h)
+		mustBe(m, world.FlagsOf(c, h), e.flags, "Flags by a system", h)
 	}
 	mustBe(m, c.Locate(h) != 0 || e == nil || !owns, true, "Locate by a system", h)
 	for i, p := range m.parts {

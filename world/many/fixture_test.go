@@ -23,7 +23,7 @@ type (
 // manyKind is one of them, whichever it is.
 type manyKind interface {
 	world.ComponentSet
-	world.AnyComponent
+	world.ComponentSet
 	// term is the condition to have it, without or with access.
 	terms() (with, without, read, write world.Term)
 	// of makes the value for a number, as what it may hold of it.
@@ -81,7 +81,7 @@ func (k manyOf[T]) set(by world.Actor, h handle.Handle, n int64) error {
 	return k.Set(by, h, k.make(n))
 }
 func (k manyOf[T]) remove(by world.Actor, h handle.Handle) error       { return k.Remove(by, h) }
-func (k manyOf[T]) removeFrom(q *world.Query) error                    { return k.RemoveFrom(q) }
+func (k manyOf[T]) removeFrom(q *world.Query) error                    { return q.Remove(k) }
 func (k manyOf[T]) addTo(q *world.Query, init func(world.Chunk)) error { return k.AddTo(q, init) }
 
 func newMany[T any](w *world.World, make func(n int64) T) manyKind {

@@ -88,7 +88,7 @@ func manyPaths[T any](t *testing.T, size int) {
 	i := 0
 	for _, h := range chosen(q) {
 		if i++; i%3 == 0 {
-			twin, err := f.Copy(h)
+			twin, err := world.Copy(f, h)
 			require.NoError(t, err)
 			want[twin] = want[h]
 			require.True(t, f.Destroy(h))
@@ -144,10 +144,10 @@ func manyPaths[T any](t *testing.T, size int) {
 	check()
 
 	// Away with all but the tags, and back.
-	require.NoError(t, tags.ExchangeIn(q, nil, bundle))
+	require.NoError(t, tags.AddTo(q, nil, bundle))
 	require.Zero(t, q.Count())
 	for h := range want {
-		require.NoError(t, bundle.Exchange(f, h, of(want[h])))
+		require.NoError(t, bundle.Add(f, h, of(want[h])))
 	}
 	for _, k := range kinds[size:] { // tags that the ten have not
 		if k.get(h) != nil {

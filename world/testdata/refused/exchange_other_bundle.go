@@ -13,5 +13,5 @@ type (
 
 // A ship's components are not given as those of a rock.
 func exchange(w *world.World, h handle.Handle, ship *world.Bundle[Ship]) error {
-	return ship.Exchange(w, h, Rock{}) // refused
+	return ship.Add(w, h, Rock{}) // refused
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/atoll-sim/atoll/cmd/atoll/internal/realm"
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/scheduler"
-	"github.com/atoll-sim/atoll/world"
 )
 
 // Range is what a setting may be, both ends included.
@@ -18,7 +17,7 @@ type Range struct{ Min, Max int }
 var (
 	BotsRange      = Range{0, 2000}
 	CreaturesRange = Range{0, 4_000_000}
-	ShardsRange    = Range{0, world.ShardsMax}
+	ShardsRange    = Range{0, handle.ShardMax}
 	WorkersRange   = Range{0, 1024}
 	HzRange        = Range{1, 1000}
 )

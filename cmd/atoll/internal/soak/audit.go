@@ -62,9 +62,9 @@ func (a *audit) guest(e *entry) {
 	if v == nil || x == nil || v.N != e.value || x.Heard != e.heard {
 		a.violate("guest %v has %v and %v, want value %d and %d heard", e.h, v, x, e.value, e.heard)
 	}
-	if w.Has(e.h, a.badges) != e.badge || w.Has(e.h, a.labels) != e.label || (w.Flags(e.h) == hidden) != e.hidden {
+	if w.Has(e.h, a.badges) != e.badge || w.Has(e.h, a.labels) != e.label || (world.FlagsOf(w, e.h) == hidden) != e.hidden {
 		a.violate("guest %v: badge %v, label %v, flags %b, want %v, %v, hidden %v", e.h,
-			w.Has(e.h, a.badges), w.Has(e.h, a.labels), w.Flags(e.h), e.badge, e.label, e.hidden)
+			w.Has(e.h, a.badges), w.Has(e.h, a.labels), world.FlagsOf(w, e.h), e.badge, e.label, e.hidden)
 	}
 }
 

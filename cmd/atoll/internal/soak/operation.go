@@ -233,7 +233,7 @@ func (c *client) exchange() error {
 		return nil
 	}
 	w := c.begin(false)
-	err := c.s.labelled.Exchange(c.port, e.h, labelled{labelOf(e.serial)}, c.s.badges)
+	err := c.s.labelled.Add(c.port, e.h, labelled{labelOf(e.serial)}, c.s.badges)
 	if err := c.sent(w, e.h, world.Applied, err); err != nil {
 		return err
 	}
