@@ -29,11 +29,9 @@ func BenchmarkStateHash(b *testing.B) {
 }
 
 func benchmarkHash[T any](b *testing.B) {
-	type holder struct{ C T }
 	const n = 1 << 20
 	w := world.MustNew(world.Options{})
-	world.Register[T](w, "c")
-	require.NoError(b, world.NewBundle[holder](w).CreateN(w, n, nil))
+	addRows[T](b, w, n)
 	h := state.NewHasher(w, nil)
 	b.SetBytes(n * (32 + 8 + 4))
 	b.ReportAllocs()
@@ -42,6 +40,16 @@ func benchmarkHash[T any](b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// bare is the bundle of addRows. A bundle for each component would be compiled for each.
+type bare struct{}
+
+// addRows creates n entities that have only a T.
+func addRows[T any](t testing.TB, w *world.World, n int) {
+	c, all := world.Register[T](w, "c"), world.NewBundle[bare](w)
+	require.NoError(t, all.CreateN(w, n, nil))
+	require.NoError(t, c.AddTo(w.Query(), nil))
 }
 
 // TestHashAllocates checks that a hasher that is warm allocates little: by the

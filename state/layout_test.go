@@ -50,19 +50,16 @@ func TestEveryByte(t *testing.T) {
 
 func everyByte[T any](t *testing.T, zero T, counts string) {
 	t.Run(fmt.Sprintf("%T", zero), func(t *testing.T) {
-		type holder struct{ C T }
 		w := world.MustNew(world.Options{Shards: 1})
-		world.Register[T](w, "c")
-		all := world.NewBundle[holder](w)
-		for range 16 + 64 + 7 {
-			_, err := all.Create(w, holder{})
-			require.NoError(t, err)
-		}
+		const rows = 16 + 64 + 7
+		addRows[T](t, w, rows)
 		h := state.NewHasher(w, nil)
 		want, err := h.StateHash()
 		require.NoError(t, err)
-		for _, chunk := range driver.Of(w).Survey().Shard(0).Tables()[0].Chunks() {
+		seen := 0
+		for _, chunk := range driver.Of(w).Survey().Shard(0).Tables()[1].Chunks() {
 			bytes := chunk.Cells(0).Bytes
+			seen += len(bytes)
 			for i := range bytes {
 				bytes[i] ^= 1
 				got, err := h.StateHash()
@@ -71,5 +68,6 @@ func everyByte[T any](t *testing.T, zero T, counts string) {
 				require.Equal(t, counts[i%len(counts)] == '1', got != want, "byte %d of %d", i, len(counts))
 			}
 		}
+		require.Equal(t, rows*len(counts), seen)
 	})
 }
