@@ -10,32 +10,22 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// The components of BenchmarkHugePages.
-type (
-	place  struct{ X, Y float64 }
-	speed  struct{ X, Y float64 }
-	flying struct {
-		place
-		speed
-	}
-)
-
 // BenchmarkHugePages loops over two components of many entities, and looks one up in
 // random order, in worlds that ask for huge pages and in worlds that do not. Run it with a
 // process for each case: what one world asked for stays with the heap.
 func BenchmarkHugePages(b *testing.B) {
 	for _, huge := range []bool{false, true} {
 		for _, n := range []int{1_000_000, 4_000_000} {
-			setUp := func(b *testing.B) (*world.World, *world.Bundle[flying]) {
+			setUp := func(b *testing.B) (*world.World, *world.Bundle[Mover]) {
 				w := world.MustNew(world.Options{HugePages: huge})
-				world.Register[place](w, "place")
-				world.Register[speed](w, "speed")
-				return w, world.NewBundle[flying](w)
+				world.Register[Position](w, "position")
+				world.Register[Velocity](w, "velocity")
+				return w, world.NewBundle[Mover](w)
 			}
 			b.Run(fmt.Sprintf("ask=%v/n=%d/loop", huge, n), func(b *testing.B) {
 				w, flyers := setUp(b)
 				require.NoError(b, flyers.CreateRows(w, n, nil))
-				pos, vel := world.Write[place](w), world.Read[speed](w)
+				pos, vel := world.Write[Position](w), world.Read[Velocity](w)
 				q := w.Query(pos, vel)
 				for b.Loop() {
 					for ch := range q.Chunks() {
@@ -53,7 +43,7 @@ func BenchmarkHugePages(b *testing.B) {
 				all, err := flyers.AppendN(nil, w, n, nil)
 				require.NoError(b, err)
 				rand.New(rand.NewPCG(1, 1)).Shuffle(n, func(i, k int) { all[i], all[k] = all[k], all[i] })
-				pos := world.Read[place](w)
+				pos := world.Read[Position](w)
 				sum := 0.0
 				for b.Loop() {
 					for _, h := range all {

@@ -12,18 +12,18 @@ import (
 
 // The components of the third source document's tests.
 type (
-	chunkOne   struct{ I int }
-	chunkTwo   struct{ J int }
-	chunkThree struct{ T byte }
+	chunkOne   = Kind0
+	chunkTwo   = Kind1
+	chunkThree = Kind7
 
 	chunkItem struct {
-		chunkOne
-		chunkTwo
-		chunkThree
+		One   chunkOne
+		Two   chunkTwo
+		Three chunkThree
 	}
 	chunkTwoOfThree struct {
-		chunkThree
-		chunkOne
+		Three chunkThree
+		One   chunkOne
 	}
 )
 
@@ -36,7 +36,7 @@ func TestSourceChunk(t *testing.T) {
 		world.Register[chunkThree](w, "three")
 		items := world.NewBundle[chunkItem](w)
 		return w, world.Write[chunkOne](w), world.Write[chunkTwo](w), func(i int) handle.Handle {
-			h, err := items.Create(w, chunkItem{chunkOne: chunkOne{i}})
+			h, err := items.Create(w, chunkItem{One: chunkOne{int64(i)}})
 			require.NoError(t, err)
 			return h
 		}
@@ -55,7 +55,7 @@ func TestSourceChunk(t *testing.T) {
 			id := add(7)
 			require.True(t, w.Alive(id))
 			require.Equal(t, 1, w.Count())
-			require.Equal(t, 7, one.Get(id).I)
+			require.Equal(t, 7, int(one.Get(id).N))
 		}},
 		{"remove", func(t *testing.T) {
 			w, _, _, add := build(t)
@@ -69,9 +69,9 @@ func TestSourceChunk(t *testing.T) {
 		{"assign one component", func(t *testing.T) {
 			w, one, two, add := build(t)
 			id, other := add(1), add(2)
-			two.Get(id).J = 5
+			two.Get(id).N = 5
 			require.Equal(t, chunkTwo{5}, *two.Get(id))
-			require.Equal(t, []int{1, 2, 0}, []int{one.Get(id).I, one.Get(other).I, two.Get(other).J}, "and nothing else")
+			require.Equal(t, []int{1, 2, 0}, []int{int(one.Get(id).N), int(one.Get(other).N), int(two.Get(other).N)}, "and nothing else")
 			require.Equal(t, 2, w.Count())
 		}},
 		{"assign any of the components at once", func(t *testing.T) {
@@ -93,7 +93,7 @@ func TestSourceChunk(t *testing.T) {
 			w.Refresh()
 			require.Equal(t, gap, w.Locate(ids[3]))
 			for _, i := range []int{0, 2, 3} {
-				require.Equal(t, i, one.Get(ids[i]).I)
+				require.Equal(t, i, int(one.Get(ids[i]).N))
 			}
 		}},
 		{"an id that nobody was given", func(t *testing.T) {
@@ -132,7 +132,7 @@ func TestSourceChunk(t *testing.T) {
 			}
 			require.Equal(t, []int{16, 64, 256, 1}, lengths)
 			for i, id := range ids {
-				require.Equal(t, i, one.Get(id).I)
+				require.Equal(t, i, int(one.Get(id).N))
 			}
 		}},
 	} {
