@@ -88,9 +88,9 @@ func (f *fixture) tickBy(parallel drive.Parallel, systems ...func(*world.Context
 	for _, system := range systems {
 		for i := range f.Shards() {
 			func() {
-				c := t.Context(i)
-				driver.Of(c).Start(c, "test", &drive.Access{})
-				defer driver.Of(c).Stop(c)
+				c := driver.Of(f.World).Context(i)
+				driver.Acting(c).Start("test", &drive.Access{})
+				defer driver.Acting(c).Stop()
 				system(c)
 			}()
 		}
@@ -102,9 +102,9 @@ func (f *fixture) global(system func(*world.Context)) {
 	f.t.Helper()
 	t := driver.Of(f.World).BeginTick()
 	defer t.End(serial)
-	c := t.Global()
-	driver.Of(c).Start(c, "test", &drive.Access{})
-	defer driver.Of(c).Stop(c)
+	c := driver.Of(f.World).Context(world.AllShards)
+	driver.Acting(c).Start("test", &drive.Access{})
+	defer driver.Acting(c).Stop()
 	system(c)
 }
 

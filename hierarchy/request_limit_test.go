@@ -56,10 +56,10 @@ func TestRequestAllocates(t *testing.T) {
 			}
 			t := driver.Of(f.World).BeginTick()
 			for i := range f.Shards() {
-				c := t.Context(i)
-				driver.Of(c).Start(c, "test", access)
+				c := driver.Of(f.World).Context(i)
+				driver.Acting(c).Start("test", access)
 				system(c)
-				driver.Of(c).Stop(c)
+				driver.Acting(c).Stop()
 			}
 			t.End(serial)
 			refused += len(read.Refused())

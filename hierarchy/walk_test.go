@@ -170,12 +170,12 @@ func TestWalkWith(t *testing.T) {
 	b := driver.Of(f.World).NewBuild(0, "weigh")
 	foreign, read := world.ReadForeign[Weight](b), f.rel.Read(b)
 	tick := driver.Of(f.World).BeginTick()
-	c, sum := tick.Context(0), 0
-	driver.Of(c).Start(c, "weigh", driver.Of(f.World).Finish(b))
+	c, sum := driver.Of(f.World).Context(0), 0
+	driver.Acting(c).Start("weigh", driver.Of(f.World).Finish(b))
 	for _, w := range hierarchy.WithForeign(read.DepthFirst(h[0]), foreign) {
 		sum += w.Kilos
 	}
-	driver.Of(c).Stop(c)
+	driver.Acting(c).Stop()
 	tick.End(serial)
 	require.Equal(t, 30, sum, "of all shards")
 }

@@ -88,12 +88,12 @@ func (f *fixture) tick(h handle.Handle, system func(*world.Context)) {
 		}
 	})
 	for i := range f.Shards() {
-		c := t.Context(i)
-		driver.Of(c).Start(c, "test", &drive.Access{})
+		c := driver.Of(f.World).Context(i)
+		driver.Acting(c).Start("test", &drive.Access{})
 		if c.Owns(h) {
 			system(c)
 		}
-		driver.Of(c).Stop(c)
+		driver.Acting(c).Stop()
 	}
 }
 

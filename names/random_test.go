@@ -117,8 +117,8 @@ func random(t *testing.T, r *rand.Rand, shards, words int) {
 		}
 		tick := driver.Of(f.World).BeginTick()
 		for i := range shards {
-			c := tick.Context(i)
-			driver.Of(c).Start(c, "test", &drive.Access{})
+			c := driver.Of(f.World).Context(i)
+			driver.Acting(c).Start("test", &drive.Access{})
 			for range r.IntN(words / 8) {
 				if h := any(); c.Alive(h) {
 					ask(ports+i, c, h)
@@ -128,7 +128,7 @@ func random(t *testing.T, r *rand.Rand, shards, words int) {
 				require.NoError(t, c.Destroy(h))
 				n.dying[h] = true
 			}
-			driver.Of(c).Stop(c)
+			driver.Acting(c).Stop()
 		}
 		tick.End(func(n int, f func(int)) {
 			for i := range n {

@@ -24,8 +24,9 @@ type program struct {
 	steps     []step
 	stepTimes []stepTime // by step
 	context   *world.Context
-	shard     int // or world.AllShards
-	worker    int // the number of the one that ran it last
+	acting    *drive.Acting // of context
+	shard     int           // or world.AllShards
+	worker    int           // the number of the one that ran it last
 	spent     int64
 	cost      int64 // moving average of what was spent in a tick, in ticks of the clock
 	errs      []failure
@@ -132,21 +133,21 @@ func (t *tick) forward(w *worker, p *program) (again bool) {
 			again = t.recovered(w, p, recover())
 		}
 	}()
-	c := p.context
+	c, acting := p.context, p.acting
 	for p.next < len(p.steps) {
 		s := &p.steps[p.next]
 		if t.due[s.at] && !s.off {
 			if t.closed(s) != ready {
 				break
 			}
-			t.driver.Start(c, s.system.name, s.access)
+			acting.Start(s.system.name, s.access)
 			if t.observed {
 				t.observe(w, s, c)
 			} else {
 				s.run(c)
 			}
-			t.driver.Returned(c)
-			t.driver.Stop(c)
+			acting.Returned()
+			acting.Stop()
 			t.measure(w, p)
 		}
 		t.pass(p, s)
@@ -183,7 +184,7 @@ func (t *tick) pass(p *program, s *step) {
 // the second case it gives the program up, so that another worker can claim it.
 func (t *tick) recovered(w *worker, p *program, value any) (again bool) {
 	s := &p.steps[p.next]
-	t.driver.Stop(p.context)
+	p.acting.Stop()
 	exits := value == nil
 	if exits {
 		value = errGoexit

@@ -66,6 +66,11 @@ func (t *tick) init(w *world.World, workers int) {
 		t.order = append(t.order, int32(i))
 	}
 	t.programs[n].shard = world.AllShards
+	for i := range t.programs {
+		p := &t.programs[i]
+		p.context = t.driver.Context(p.shard)
+		p.acting = t.driver.Acting(p.context)
+	}
 	for i := range workers {
 		t.workers = append(t.workers, t.newWorker(i))
 	}
@@ -90,9 +95,7 @@ func (t *tick) begin(w driver.Tick) {
 		p.state.Store(ready)
 		unfinished++
 		if i == last {
-			p.context, t.global = w.Global(), p
-		} else {
-			p.context = w.Context(i)
+			t.global = p
 		}
 	}
 	t.unfinished.Store(unfinished)

@@ -111,10 +111,10 @@ func flagMovers(t *testing.T, seed uint64, ticks, n int) (hashes []state.Hash) {
 		}
 		run := driver.Of(f.World).BeginTick()
 		for i, system := range systems {
-			c := run.Context(i)
-			driver.Of(c).Start(c, "look", access[i])
+			c := driver.Of(f.World).Context(i)
+			driver.Acting(c).Start("look", access[i])
 			system(c)
-			driver.Of(c).Stop(c)
+			driver.Acting(c).Stop()
 		}
 		run.Transfer([]drive.Transfer{{From: tick % shards, To: (tick + 1) % shards, Entities: 20}})
 		run.End(parallel)

@@ -26,16 +26,13 @@ type Context struct {
 	shard  *store.Shard // nil for global systems
 	lookup store.Lookup
 	out    sender
-	access *drive.Access // of the running system; nil outside of one
-	system string
-	delta  float64
+	acting drive.Acting
 	random random
 
 	self        EntityContext // of the function that runs
 	failures    []*PanicError // of functions, in the last refresh
 	omitted     int           // how many more there were
 	failedHooks []*PanicError // as failures
-	hook        bool          // a hook is running
 
 	// For the check build.
 	turn     check.Turn
@@ -51,6 +48,7 @@ func newContext(w *World, owner int, s *store.Shard) *Context {
 		out: sender{w: w, maxRequests: w.options.OutboxRequests, maxBytes: w.options.OutboxBytes},
 	}
 	c.random.init()
+	c.acting.Enter, c.acting.Leave, c.acting.Unwritten = c.enter, c.leave, c.mustBeUnwritten
 	return c
 }
 
@@ -66,7 +64,7 @@ func (c *Context) Tick() uint64 { return c.w.tick.Load() }
 
 // Delta returns the simulated time from one run of the system to the next, in seconds: the time
 // of one tick, or of several for a system that does not run in every tick.
-func (c *Context) Delta() float64 { return c.delta }
+func (c *Context) Delta() float64 { return c.acting.Delta }
 
 // Shard returns the number of the shard the system runs on, or AllShards for a
 // global one.
@@ -81,7 +79,7 @@ func (c *Context) Shard() int {
 func (c *Context) Shards() int { return len(c.w.shards) }
 
 // System returns the name of the running system.
-func (c *Context) System() string { return c.system }
+func (c *Context) System() string { return c.acting.System }
 
 // Count returns the number of entities in the shard, marked ones included. For a global system
 // that asked for something in the shards, it returns the number in the world.
@@ -90,7 +88,7 @@ func (c *Context) Count() int {
 	if c.shard != nil {
 		return c.shard.Alive()
 	}
-	if !c.access.Exclusive {
+	if !c.acting.Access.Exclusive {
 		panic(fmt.Sprintf("world: %s calls Context.Count without having asked for anything in the shards, which may be running; call b.Query in its constructor", c.who()))
 	}
 	n := 0
@@ -148,7 +146,7 @@ func (c *Context) Destroy(h handle.Handle) error {
 	switch {
 	case l == 0:
 		return ErrStale
-	case c.owns(l) && !c.hook:
+	case c.owns(l) && !c.acting.Hook:
 		c.w.space.Mark(l)
 		return nil
 	}
@@ -157,50 +155,40 @@ func (c *Context) Destroy(h handle.Handle) error {
 
 func (c *Context) owns(l store.Loc) bool {
 	if c.shard == nil {
-		return c.access != nil && c.access.Exclusive
+		return c.acting.Access != nil && c.acting.Access.Exclusive
 	}
 	return c.shard.Owns(l)
 }
 
-// start makes the Context act for a system; see drive.Tick.
-func (c *Context) start(system string, access *drive.Access) {
-	c.system, c.access, c.delta = system, access, access.Delta
-	c.random.fresh = false
+// enter is the rest of acting.Start.
+func (c *Context) enter() {
 	if check.Enabled {
-		c.occupant = store.Occupant{What: "system", Name: system}
+		c.occupant = store.Occupant{What: "system", Name: c.acting.System}
 		for _, s := range c.used() {
 			s.Enter(&c.occupant)
 		}
 	}
-	if c.shard == nil && access.Exclusive {
+	if c.acting.Access.Exclusive {
 		c.w.space.Sync(c.w.columns)
 		c.w.space.SetIdle(true) // what the system adds it sees at once
 	}
 	if check.Enabled {
-		c.turn.Begin(system)
-		c.digest(access.Reads.Minus(access.Writes))
+		c.turn.Begin(c.acting.System)
+		c.digest(c.acting.Access.Reads.Minus(c.acting.Access.Writes))
 	}
 }
 
-// returned notes that the system has returned normally.
-func (c *Context) returned() {
-	if check.Enabled {
-		c.mustBeUnwritten()
-	}
-}
-
-// stop ends what start began.
-func (c *Context) stop() {
+// leave is the rest of acting.Stop.
+func (c *Context) leave() {
 	if check.Enabled {
 		for _, s := range c.used() {
 			s.Leave()
 		}
 		c.turn.End()
 	}
-	if c.shard == nil && c.access != nil && c.access.Exclusive {
+	if c.acting.Access != nil && c.acting.Access.Exclusive {
 		c.w.space.SetIdle(false)
 	}
-	c.access, c.hook = nil, false
 }
 
 // used returns the shards that the system has to itself.
@@ -208,7 +196,7 @@ func (c *Context) used() []*store.Shard {
 	switch {
 	case c.shard != nil:
 		return c.w.shards[c.Shard() : c.Shard()+1]
-	case c.access != nil && c.access.Exclusive:
+	case c.acting.Access != nil && c.acting.Access.Exclusive:
 		return c.w.shards
 	}
 	return nil
@@ -217,26 +205,26 @@ func (c *Context) used() []*store.Shard {
 // who returns the system's name for messages.
 func (c *Context) who() string {
 	if c.shard == nil {
-		return fmt.Sprintf("global system %q", c.system)
+		return fmt.Sprintf("global system %q", c.acting.System)
 	}
-	return fmt.Sprintf("system %q on shard %d", c.system, c.Shard())
+	return fmt.Sprintf("system %q on shard %d", c.acting.System, c.Shard())
 }
 
 // mustRun panics when no system is running. It is small enough to be inlined.
 func (c *Context) mustRun(call string) {
-	if c.access == nil {
+	if c.acting.Access == nil {
 		c.refuseLate(call)
 	}
 }
 
 //go:noinline
 func (c *Context) refuseLate(call string) {
-	panic(fmt.Sprintf("world: %s on shard %d after system %q returned; a Context is for the running system alone", call, c.Shard(), c.system))
+	panic(fmt.Sprintf("world: %s on shard %d after system %q returned; a Context is for the running system alone", call, c.Shard(), c.acting.System))
 }
 
 func (c *Context) mustWrite(component int, call string) {
 	c.mustRun(call)
-	if !c.access.Writes.Has(component) {
+	if !c.acting.Access.Writes.Has(component) {
 		name, typ := c.w.components[component].name, c.w.components[component].typ
 		panic(fmt.Sprintf("world: %s calls %s of component %q without having asked for it; call world.Write[%v](b) in its constructor",
 			c.who(), call, name, typ))
@@ -248,7 +236,7 @@ func (c *Context) mustCreate(w *World, set *store.Set, bundle string) {
 		w.refuse(c, "Bundle.Create", "bundle", bundle)
 	}
 	c.mustRun("Bundle.Create")
-	if !c.access.Writes.Contains(set) {
+	if !c.acting.Access.Writes.Contains(set) {
 		panic(fmt.Sprintf("world: %s creates from bundle %s without having asked for it; call b.Creates in its constructor",
 			c.who(), bundle))
 	}

@@ -32,7 +32,7 @@ func Copy(by Actor, h handle.Handle) (handle.Handle, error) {
 		if l == 0 || !by.owns(l) {
 			return handle.None, ErrStale
 		}
-		if missing := by.w.space.Set(l).Minus(by.access.Writes); missing.Len() > 0 {
+		if missing := by.w.space.Set(l).Minus(by.acting.Access.Writes); missing.Len() > 0 {
 			panic(fmt.Sprintf("world: %s copies an entity with %s without having asked to write it; call world.Write or b.Creates in its constructor",
 				by.who(), by.w.componentNames(missing)))
 		}

@@ -22,7 +22,7 @@ type (
 
 var (
 	_ drive.World[*Build, *Context, *PanicError] = (*driven)(nil)
-	_ drive.Tick[*Context, *PanicError]          = (*running)(nil)
+	_ drive.Tick[*PanicError]          = (*running)(nil)
 	_ drive.Survey                               = (*survey)(nil)
 )
 
@@ -71,7 +71,7 @@ func (d *driven) ResourceName(id int) string { return d.resources[id].resourceNa
 
 func (d *driven) MergeResource(id int) { d.resources[id].mergeParts() }
 
-func (d *driven) BeginTick() drive.Tick[*Context, *PanicError] {
+func (d *driven) BeginTick() drive.Tick[*PanicError] {
 	w := d.w()
 	w.enterPhase(beginTick, phaseTick)
 	w.space.Sync(w.columns) // the idle world may have taken components away since the refresh
@@ -91,15 +91,14 @@ const beginTick = "a new tick"
 
 func (t *running) Number() uint64 { return t.tick.Load() }
 
-func (t *running) Context(shard int) *Context { return t.contexts[shard] }
+func (d *driven) Context(shard int) *Context {
+	if shard == AllShards {
+		shard = len(d.shards)
+	}
+	return d.contexts[shard]
+}
 
-func (t *running) Global() *Context { return t.contexts[len(t.shards)] }
-
-func (d *driven) Start(c *Context, system string, access *drive.Access) { c.start(system, access) }
-
-func (d *driven) Returned(c *Context) { c.returned() }
-
-func (d *driven) Stop(c *Context) { c.stop() }
+func (d *driven) Acting(c *Context) *drive.Acting { return &c.acting }
 
 func (t *running) Entities(shard int) int { return t.shards[shard].Alive() }
 

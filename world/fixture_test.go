@@ -164,11 +164,11 @@ func (f *fixture) runTick(systems ...built) {
 	for _, shards := range systems {
 		for i, s := range shards {
 			func() {
-				c := t.Context(i)
-				driver.Of(c).Start(c, "test", s.access)
-				defer driver.Of(c).Stop(c)
+				c := driver.Of(f.World).Context(i)
+				driver.Acting(c).Start("test", s.access)
+				defer driver.Acting(c).Stop()
 				s.run(c)
-				driver.Of(c).Returned(c)
+				driver.Acting(c).Returned()
 			}()
 		}
 	}

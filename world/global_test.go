@@ -18,10 +18,10 @@ func (f *fixture) global(before, system, after construct) {
 	run, access := system(b), driver.Of(f.World).Finish(b)
 	shards := func(t driver.Tick, all built) {
 		for i, s := range all {
-			c := t.Context(i)
-			driver.Of(c).Start(c, "test", s.access)
+			c := driver.Of(f.World).Context(i)
+			driver.Acting(c).Start("test", s.access)
 			s.run(c)
-			driver.Of(c).Stop(c)
+			driver.Acting(c).Stop()
 		}
 	}
 	var first, last built
@@ -35,9 +35,9 @@ func (f *fixture) global(before, system, after construct) {
 	defer t.End(serial)
 	shards(t, first)
 	func() {
-		c := t.Global()
-		driver.Of(c).Start(c, "global", access)
-		defer driver.Of(c).Stop(c)
+		c := driver.Of(f.World).Context(world.AllShards)
+		driver.Acting(c).Start("global", access)
+		defer driver.Acting(c).Stop()
 		run(c)
 	}()
 	shards(t, last)
@@ -187,9 +187,9 @@ func TestForeignNeighbours(t *testing.T) {
 	inTurn := func(look func()) {
 		tick := driver.Of(f.World).BeginTick()
 		defer tick.End(serial)
-		c := tick.Context(1)
-		driver.Of(c).Start(c, "near", access)
-		defer driver.Of(c).Stop(c)
+		c := driver.Of(f.World).Context(1)
+		driver.Acting(c).Start("near", access)
+		defer driver.Acting(c).Stop()
 		look()
 	}
 	inTurn(func() {

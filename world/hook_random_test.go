@@ -77,7 +77,7 @@ func (s *hookScene) run(ticks int) (all []told) {
 		}
 		tick := driver.Of(s.World).BeginTick()
 		for i := range s.Shards() {
-			in(tick, i, func(c *world.Context) {
+			s.in(i, func(c *world.Context) {
 				for range s.r.IntN(20) {
 					s.act(c)
 				}

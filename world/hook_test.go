@@ -136,7 +136,7 @@ func TestHookTick(t *testing.T) {
 	require.NoError(t, err)
 	tick := driver.Of(f.World).BeginTick()
 	var brief, made handle.Handle
-	in(tick, 1, func(c *world.Context) {
+	f.in(1, func(c *world.Context) {
 		brief, err = f.unit.Create(c, Unit{Health{70}})
 		require.NoError(t, err)
 		made, err = f.creature.Create(c, Creature{Health: Health{71}})
@@ -168,14 +168,14 @@ func create(t *testing.T, f *fixture, n int) []handle.Handle {
 }
 
 // in runs a system that writes everything on a shard.
-func in(tick driver.Tick, shard int, system func(c *world.Context)) {
-	c := tick.Context(shard)
+func (f *fixture) in(shard int, system func(c *world.Context)) {
+	c := driver.Of(f.World).Context(shard)
 	var a drive.Access
 	for i := range 5 {
 		a.Writes.Add(i)
 	}
-	driver.Of(c).Start(c, "test", &a)
-	defer driver.Of(c).Stop(c)
+	driver.Acting(c).Start("test", &a)
+	defer driver.Acting(c).Stop()
 	system(c)
 }
 
@@ -394,7 +394,8 @@ func TestHookMisuse(t *testing.T) {
 	}
 	require.Len(t, driver.Of(f.World).Survey().Hooks(), 1)
 	require.Equal(t, "taken", driver.Of(f.World).Survey().Hooks()[0].Name())
-	in(driver.Of(f.World).BeginTick(), 0, func(*world.Context) {
+	driver.Of(f.World).BeginTick()
+	f.in(0, func(*world.Context) {
 		require.Panics(t, func() { f.Observe("late", world.OnCreate, fine) })
 	})
 	require.Equal(t, "OnCreate|OnRemove|OnAdd|OnSet|OnDestroy", anything.String())

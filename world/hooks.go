@@ -126,7 +126,7 @@ func (h *Hook) call(c *Context, on Event, hs []handle.Handle) {
 	p, returned := &h.parts[c.Shard()], false
 	defer func() {
 		v := recover()
-		c.stop()
+		c.acting.Stop()
 		if returned {
 			return
 		}
@@ -141,9 +141,9 @@ func (h *Hook) call(c *Context, on Event, hs []handle.Handle) {
 			In: inHook, Name: h.name, Event: on, Shard: c.Shard(), Tick: c.Tick(), Value: v, Stack: stack, hook: h,
 		})
 	}()
-	c.start(h.label, p.access)
-	c.hook = true
+	c.acting.Start(h.label, p.access)
+	c.acting.Hook = true
 	p.run(c, on, hs)
-	c.returned()
+	c.acting.Returned()
 	returned = true
 }

@@ -49,11 +49,11 @@ func (f *fixture) askAll(system string) []asked {
 func (f *fixture) during(system string, shard int, run func(*world.Context)) {
 	t := driver.Of(f.World).BeginTick()
 	defer t.End(serial)
-	c := t.Context(shard)
-	driver.Of(c).Start(c, system, &drive.Access{})
-	defer driver.Of(c).Stop(c)
+	c := driver.Of(f.World).Context(shard)
+	driver.Acting(c).Start(system, &drive.Access{})
+	defer driver.Acting(c).Stop()
 	run(c)
-	driver.Of(c).Returned(c)
+	driver.Acting(c).Returned()
 }
 
 // uses are the ways to use what was asked for: each must be refused out of turn.
@@ -185,8 +185,8 @@ func TestKeptChunkElsewhere(t *testing.T) {
 	tick := driver.Of(f.World).BeginTick()
 	defer tick.End(serial)
 	for i := range 2 {
-		driver.Of(tick.Context(i)).Start(tick.Context(i), "mine", &drive.Access{})
-		defer driver.Of(tick.Context(i)).Stop(tick.Context(i))
+		driver.Acting(driver.Of(f.World).Context(i)).Start("mine", &drive.Access{})
+		defer driver.Acting(driver.Of(f.World).Context(i)).Stop()
 	}
 	for ch := range asked[0].query.Chunks() {
 		mustPanic(t, []string{"a Chunk of shard 0", "accessor of world_test.Health that was made for shard 1", "of one Build"}, func() {

@@ -55,10 +55,10 @@ func BenchmarkMove(b *testing.B) {
 		for range b.N {
 			t := driver.Of(f.World).BeginTick()
 			for i, s := range system {
-				c := t.Context(i)
-				driver.Of(c).Start(c, "move", s.access)
+				c := driver.Of(f.World).Context(i)
+				driver.Acting(c).Start("move", s.access)
 				s.run(c)
-				driver.Of(c).Stop(c)
+				driver.Acting(c).Stop()
 			}
 			began := time.Now()
 			t.End(serial)

@@ -261,10 +261,10 @@ func moved(t *testing.T, parallel drive.Parallel, keepOrder bool) (looks []strin
 		}
 		x := driver.Of(f.World).BeginTick()
 		for i, s := range crowd {
-			c := x.Context(i)
-			driver.Of(c).Start(c, "test", s.access)
+			c := driver.Of(f.World).Context(i)
+			driver.Acting(c).Start("test", s.access)
 			s.run(c)
-			driver.Of(c).Stop(c)
+			driver.Acting(c).Stop()
 		}
 		x.End(parallel)
 		looks = append(looks, f.look(heard))

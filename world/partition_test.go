@@ -133,10 +133,10 @@ func (s *sharing) run(parallel drive.Parallel) {
 	})
 	t := driver.Of(s.World).BeginTick()
 	for i, x := range systems {
-		c := t.Context(i)
-		driver.Of(c).Start(c, "test", x.access)
+		c := driver.Of(s.World).Context(i)
+		driver.Acting(c).Start("test", x.access)
 		x.run(c)
-		driver.Of(c).Stop(c)
+		driver.Acting(c).Stop()
 	}
 	t.End(parallel)
 

@@ -180,7 +180,7 @@ func TestFirstPortInRefresh(t *testing.T) {
 			during(p)
 			owner, _ := p.Owner(h)
 			tick := driver.Of(p.World).BeginTick()
-			in(tick, 1-owner, func(c *world.Context) { require.NoError(t, p.health.Set(c, h, Health{2})) })
+			p.in(1-owner, func(c *world.Context) { require.NoError(t, p.health.Set(c, h, Health{2})) })
 			tick.End(serial)
 			require.Equal(t, int64(2), world.Read[Health](p.World).Get(h).Points)
 			p.mustWait()

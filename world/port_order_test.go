@@ -134,10 +134,10 @@ func TestPortOrder(t *testing.T) {
 				x.End(parallel)
 				x = driver.Of(s.World).BeginTick()
 				for i, b := range listen {
-					c := x.Context(i)
-					driver.Of(c).Start(c, "test", b.access)
+					c := driver.Of(s.World).Context(i)
+					driver.Acting(c).Start("test", b.access)
 					b.run(c)
-					driver.Of(c).Stop(c)
+					driver.Acting(c).Stop()
 				}
 				x.End(parallel)
 				s.check(e.heard)

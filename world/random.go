@@ -8,7 +8,6 @@ import "math/rand/v2"
 type random struct {
 	source rand.PCG
 	rand   *rand.Rand
-	fresh  bool // seeded for the running system
 }
 
 func (s *random) init() { s.rand = rand.New(&s.source) }
@@ -19,11 +18,11 @@ func (s *random) init() { s.rand = rand.New(&s.source) }
 // in a run costs some tens of nanoseconds; Rand allocates nothing.
 func (c *Context) Rand() *rand.Rand {
 	c.mustRun("Context.Rand")
-	if s := &c.random; !s.fresh {
-		s.fresh = true
+	if s := &c.random; !c.acting.Seeded {
+		c.acting.Seeded = true
 		seed := mix(c.w.options.Seed)
-		for i := 0; i < len(c.system); i++ { // FNV-1a over the name
-			seed = (seed ^ uint64(c.system[i])) * 1099511628211
+		for i := 0; i < len(c.acting.System); i++ { // FNV-1a over the name
+			seed = (seed ^ uint64(c.acting.System[i])) * 1099511628211
 		}
 		seed = mix(mix(seed) + c.Tick())
 		seed = mix(seed + uint64(c.Shard()+1))

@@ -19,14 +19,14 @@ func streams(t *testing.T, seed uint64, systems ...string) (first []uint64) {
 		tick := driver.Of(f.World).BeginTick()
 		for _, name := range systems {
 			for i := range 4 {
-				c := tick.Global()
+				c := driver.Of(f.World).Context(world.AllShards)
 				if i < 3 {
-					c = tick.Context(i)
+					c = driver.Of(f.World).Context(i)
 				}
-				driver.Of(c).Start(c, name, access)
+				driver.Acting(c).Start(name, access)
 				first = append(first, c.Rand().Uint64())
 				require.NotEqual(t, first[len(first)-1], c.Rand().Uint64(), "the stream goes on")
-				driver.Of(c).Stop(c)
+				driver.Acting(c).Stop()
 			}
 		}
 		tick.End(serial)
@@ -59,11 +59,11 @@ func TestRandAllocatesNothing(t *testing.T) {
 	access := driver.Of(f.World).Finish(driver.Of(f.World).NewBuild(0, "any"))
 	tick := driver.Of(f.World).BeginTick()
 	defer tick.End(serial)
-	c := tick.Context(0)
+	c := driver.Of(f.World).Context(0)
 	require.Zero(t, testing.AllocsPerRun(100, func() {
-		driver.Of(c).Start(c, "any", access)
+		driver.Acting(c).Start("any", access)
 		c.Rand().Float64()
-		driver.Of(c).Stop(c)
+		driver.Acting(c).Stop()
 	}))
 }
 
@@ -72,10 +72,10 @@ func BenchmarkRand(b *testing.B) {
 	access := driver.Of(f.World).Finish(driver.Of(f.World).NewBuild(0, "a system's name"))
 	tick := driver.Of(f.World).BeginTick()
 	defer tick.End(serial)
-	c := tick.Context(0)
+	c := driver.Of(f.World).Context(0)
 	for b.Loop() {
-		driver.Of(c).Start(c, "a system's name", access)
+		driver.Acting(c).Start("a system's name", access)
 		c.Rand().Uint64()
-		driver.Of(c).Stop(c)
+		driver.Acting(c).Stop()
 	}
 }

@@ -137,10 +137,10 @@ func benchmarkRequests(b *testing.B, kind, from string) {
 				send(ports[i])
 				continue
 			}
-			c := t.Context(i)
-			driver.Of(c).Start(c, "test", system[i].access)
+			c := driver.Of(f.World).Context(i)
+			driver.Acting(c).Start("test", system[i].access)
 			system[i].run(c)
-			driver.Of(c).Stop(c)
+			driver.Acting(c).Stop()
 		}
 		began := time.Now()
 		t.End([]drive.Parallel{serial, pair}[n%2])

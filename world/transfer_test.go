@@ -177,10 +177,10 @@ func TestShiftKeepsAll(t *testing.T) {
 			require.NoError(t, p.Destroy(all[r.IntN(len(all))]))
 			tick := driver.Of(f.World).BeginTick()
 			for i, s := range hits {
-				c := tick.Context(i)
-				driver.Of(c).Start(c, "test", s.access)
+				c := driver.Of(f.World).Context(i)
+				driver.Acting(c).Start("test", s.access)
 				s.run(c)
-				driver.Of(c).Stop(c)
+				driver.Acting(c).Stop()
 			}
 			if from := r.IntN(3); transfers {
 				tick.Transfer([]drive.Transfer{{From: from, To: (from + 1) % 3, Entities: 40}})

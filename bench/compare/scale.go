@@ -134,12 +134,12 @@ func (m *scale) fight(n int) {
 		t := driver.Of(a.World).BeginTick()
 		for i, x := range systems {
 			for shard := range nodes[i] {
-				node, c := &nodes[i][shard], t.Context(shard)
+				node, c := &nodes[i][shard], driver.Of(a.World).Context(shard)
 				began := time.Now()
-				driver.Of(c).Start(c, x.name, node.access)
+				driver.Acting(c).Start(x.name, node.access)
 				node.run(c)
-				driver.Of(c).Returned(c)
-				driver.Of(c).Stop(c)
+				driver.Acting(c).Returned()
+				driver.Acting(c).Stop()
 				node.ns = append(node.ns, float64(time.Since(began)))
 			}
 		}

@@ -28,16 +28,13 @@ type Schedule[B, C, E any] interface {
 	Finish(b B) *Access
 	// BeginTick takes the world for a tick. It panics if a tick is running already, or within a
 	// query loop, and with a *world.BrokenError if an extension panics.
-	BeginTick() Tick[C, E]
-	// Start makes a Context act for a system, on the worker that runs the shard. A global
-	// system that is Exclusive may be started only while no shard is running. In the check build
-	// Start hashes what the system may read but not write, for Returned to compare.
-	Start(c C, system string, access *Access)
-	// Returned notes that the system has returned normally, as part of the system: in the check
-	// build it panics if rows changed that the system asked to read and not to write.
-	Returned(c C)
-	// Stop ends what Start began.
-	Stop(c C)
+	BeginTick() Tick[E]
+	// Context returns the Context that systems act through on a shard, or with world.AllShards
+	// that of global systems, which act one at a time. It is the same in each tick, and only for
+	// the one worker that runs the shard, or a global system.
+	Context(shard int) C
+	// Acting returns the part of a Context that says which system it acts for.
+	Acting(c C) *Acting
 	// ComponentName and ResourceName return the name that a number in an Access stands for.
 	ComponentName(id int) string
 	ComponentNames(set store.Set) string
@@ -49,15 +46,10 @@ type Schedule[B, C, E any] interface {
 
 // Tick is a running tick of a world: the right to run systems on its shards.
 //
-// Ownership: the goroutine that began it coordinates; Context(i) is for the one worker that
-// runs shard i, Global for the worker that runs a global system.
-type Tick[C, E any] interface {
+// Ownership: the goroutine that began it.
+type Tick[E any] interface {
 	// Number returns the number of the tick, from 0.
 	Number() uint64
-	// Context returns the Context that systems act through on a shard, Global that of global
-	// systems, which act one at a time.
-	Context(shard int) C
-	Global() C
 	// Entities returns the number of entities in a shard, marked ones included, while no system
 	// runs.
 	Entities(shard int) int

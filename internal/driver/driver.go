@@ -11,8 +11,11 @@ import (
 type World = drive.World[*world.Build, *world.Context, *world.PanicError]
 
 // Tick is a running tick of a world.
-type Tick = drive.Tick[*world.Context, *world.PanicError]
+type Tick = drive.Tick[*world.PanicError]
 
 // Of returns the World that an actor acts on, a *world.World among them. It panics about a nil
 // one.
 func Of(by world.Actor) World { return drive.Of[World](by) }
+
+// Acting returns the part of a Context that says which system it acts for.
+func Acting(c *world.Context) *drive.Acting { return Of(c).Acting(c) }

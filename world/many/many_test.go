@@ -217,10 +217,10 @@ func inSystem(w *world.World, shard int, creates world.ComponentSet, do func(by 
 	b.Creates(creates)
 	access := driver.Of(w).Finish(b)
 	tick := driver.Of(w).BeginTick()
-	c := tick.Context(shard)
-	driver.Of(c).Start(c, "test", access)
+	c := driver.Of(w).Context(shard)
+	driver.Acting(c).Start("test", access)
 	do(c)
-	driver.Of(c).Stop(c)
+	driver.Acting(c).Stop()
 	tick.End(func(n int, f func(int)) {
 		for i := range n {
 			f(i)

@@ -1,0 +1,45 @@
+package drive
+
+import "github.com/atoll-sim/atoll/internal/check"
+
+// Acting is the part of a world.Context that says which system it acts for. The methods are
+// small enough to be inlined: a tick calls each of them once for each system and shard.
+//
+// Ownership: as of the Context. A global system that is Exclusive may be started only while no
+// shard is running.
+type Acting struct {
+	Access *Access // of the running system; nil outside of one
+	System string
+	Delta  float64
+	Seeded bool // its random numbers
+	Hook   bool // it is a hook
+
+	// The rest of Start and Stop, for global systems that have the shards to themselves and in
+	// the check build; and what Returned calls.
+	Enter, Leave, Unwritten func()
+}
+
+// Start makes the Context act for a system, on the worker that runs the shard. In the check build
+// it hashes what the system may read but not write, for Returned to compare.
+func (a *Acting) Start(system string, access *Access) {
+	a.System, a.Access, a.Delta, a.Seeded = system, access, access.Delta, false
+	if check.Enabled || access.Exclusive {
+		a.Enter()
+	}
+}
+
+// Returned notes that the system has returned normally, as part of the system: in the check build
+// it panics if rows changed that the system asked to read and not to write.
+func (a *Acting) Returned() {
+	if check.Enabled {
+		a.Unwritten()
+	}
+}
+
+// Stop ends what Start began.
+func (a *Acting) Stop() {
+	if check.Enabled || a.Access.Exclusive {
+		a.Leave()
+	}
+	a.Access, a.Hook = nil, false
+}
