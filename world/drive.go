@@ -22,7 +22,7 @@ type (
 
 var (
 	_ drive.World[*Build, *Context, *PanicError] = (*driven)(nil)
-	_ drive.Tick[*PanicError]          = (*running)(nil)
+	_ drive.Tick[*PanicError]                    = (*running)(nil)
 	_ drive.Survey                               = (*survey)(nil)
 )
 
