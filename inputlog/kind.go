@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/state"
 )
@@ -11,8 +12,8 @@ import (
 // kind is how requests of one kind are recorded.
 type kind struct {
 	store.Description
-	form  *state.Form // of what comes with it; nil: nothing, or not recorded
-	shape string      // tells whether two worlds have the same
+	form  drive.Form // of what comes with it; nil: nothing, or not recorded
+	shape string     // tells whether two worlds have the same
 }
 
 // learn appends the kinds that the world has and all does not. It returns an error if
@@ -23,7 +24,7 @@ func learn(all []kind, kinds store.Kinds, codecs *state.Codecs) ([]kind, error) 
 		d, t := kinds.Describe(i)
 		k := kind{Description: d, shape: d.Name}
 		if t != nil && !d.Asks {
-			form, err := codecs.Form(t, true)
+			form, err := drive.FormOf(codecs, t, true)
 			if err != nil {
 				errs = append(errs, fmt.Errorf("inputlog: %s cannot be recorded: %w", d.Name, err))
 				continue

@@ -194,7 +194,7 @@ func TestFormRefused(t *testing.T) {
 		if typ == nil || d.Asks {
 			continue
 		}
-		if _, err := new(state.Codecs).Form(typ, true); err != nil {
+		if _, err := drive.FormOf(new(state.Codecs), typ, true); err != nil {
 			require.ErrorIs(t, err, state.ErrNoCodec)
 			require.NotContains(t, err.Error(), "world.")
 			said[d.Name] = strings.TrimPrefix(err.Error(), "state: no codec: ")

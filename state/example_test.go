@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 
-	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/state"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -103,29 +101,11 @@ func ExampleRegister() {
 	// <nil>
 }
 
-// A form writes values of a type as bytes, and reads them.
-func ExampleForm() {
-	form, err := new(state.Codecs).Form(reflect.TypeFor[exampleHealth](), true)
-	fmt.Println(err)
-	data := form.Append(nil, store.CellsOf([]exampleHealth{{Points: 7}}))
-	read := make([]exampleHealth, 1)
-	fmt.Println(form.Shape() != "") // what must be the same to read it
-	rest, err := form.Read(data, store.CellsOf(read))
-	fmt.Println(read, len(rest), err)
-	// Output:
-	// <nil>
-	// true
-	// [{7}] 0 <nil>
-}
-
-// Codecs of types that hold more than numbers; the zero value has none.
+// Numbers and strings need no codec; a slice does. The zero value has none.
 func ExampleCodecs() {
-	var codecs state.Codecs
-	_, err := codecs.Form(reflect.TypeFor[exampleName](), false) // numbers and strings need none
-	fmt.Println(err)
-	_, err = codecs.Form(reflect.TypeFor[[]string](), false)
+	w := world.MustNew(world.Options{})
+	world.Register[[]string](w, "orders")
+	_, err := state.StateHash(w, new(state.Codecs))
 	fmt.Println(errors.Is(err, state.ErrNoCodec))
-	// Output:
-	// <nil>
-	// true
+	// Output: true
 }

@@ -7,15 +7,13 @@ import (
 	"go/token"
 	"reflect"
 
+	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/world"
 )
 
-// Form is how single values of a type are written as bytes and read again: fields
-// with a Codec by that, strings by their text, the others as they are in memory, with everything zeroed
-// that holds nothing. Machines of another byte order or size of int cannot read
-// them. Immutable.
-type Form struct {
+// form is a drive.Form.
+type form struct {
 	parts []formPart
 	shape string
 }
@@ -37,10 +35,15 @@ var text = Codec[string]{
 	},
 }
 
-// Form returns the form of a type. It returns ErrNoCodec, naming the field, if it has
-// none, or, if it is to be read, one without Read.
-func (c *Codecs) Form(t reflect.Type, toRead bool) (*Form, error) {
-	f := new(Form)
+func init() {
+	drive.FormOf = func(codecs any, t reflect.Type, toRead bool) (drive.Form, error) {
+		return codecs.(*Codecs).form(t, toRead)
+	}
+}
+
+// form returns the form of a type; see drive.FormOf.
+func (c *Codecs) form(t reflect.Type, toRead bool) (*form, error) {
+	f := new(form)
 	user := t
 	if wraps(t) {
 		user = t.Field(0).Type
@@ -78,7 +81,7 @@ func wraps(t reflect.Type) bool {
 }
 
 // add adds what is of type t, a part of what the naming says.
-func (f *Form) add(c *Codecs, n naming, t reflect.Type, at uintptr, path string, toRead bool) error {
+func (f *form) add(c *Codecs, n naming, t reflect.Type, at uintptr, path string, toRead bool) error {
 	if x := c.of(t); x != nil {
 		if toRead && !x.canRead() {
 			return fmt.Errorf("the codec of %s, a %v, has no Read", path, t)
@@ -137,13 +140,9 @@ func shapeOf(t reflect.Type) string {
 	return t.Kind().String()
 }
 
-// Shape tells forms apart: those of the same shape can read each other's bytes, as far
-// as codecs can.
-func (f *Form) Shape() string { return f.shape }
+func (f *form) Shape() string { return f.shape }
 
-// Append appends a value, the first of the cells, to dst. It allocates nothing but
-// what codecs and dst do.
-func (f *Form) Append(dst []byte, value store.Cells) []byte {
+func (f *form) Append(dst []byte, value store.Cells) []byte {
 	for i := range f.parts {
 		p := &f.parts[i]
 		switch {
@@ -166,10 +165,7 @@ func (f *Form) Append(dst []byte, value store.Cells) []byte {
 // errShort tells of bytes that end too soon.
 var errShort = errors.New("a value ends before its last field")
 
-// Read reads a value that Append wrote into the first of the cells, which must be
-// new, and returns what is behind it in src. It returns an error if src ends too
-// soon, or the codec's.
-func (f *Form) Read(src []byte, value store.Cells) (rest []byte, err error) {
+func (f *form) Read(src []byte, value store.Cells) (rest []byte, err error) {
 	for i := range f.parts {
 		p := &f.parts[i]
 		n := uint64(p.size)

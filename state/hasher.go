@@ -45,7 +45,7 @@ type Hasher struct {
 	w       *world.World
 	codecs  *Codecs
 	writers map[reflect.Type]*writer
-	forms   map[int]*Form // of what comes with requests, by kind
+	forms   map[int]*form // of what comes with requests, by kind
 	also    []also
 	sum     sum
 	total   sum
@@ -71,7 +71,7 @@ func NewHasher(w *world.World, codecs *Codecs) *Hasher {
 	if w == nil {
 		panic("state: NewHasher of a nil World; make one with world.New")
 	}
-	return &Hasher{w: w, codecs: codecs, writers: map[reflect.Type]*writer{}, forms: map[int]*Form{}}
+	return &Hasher{w: w, codecs: codecs, writers: map[reflect.Type]*writer{}, forms: map[int]*form{}}
 }
 
 // StateHash hashes a world once. See Hasher.StateHash.

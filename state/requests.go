@@ -23,7 +23,7 @@ func (h *Hasher) requests(v drive.Survey, from int) (err error) {
 		form := h.forms[r.Kind()]
 		if form == nil {
 			d, _ := kinds.Describe(r.Kind())
-			if form, err = h.codecs.Form(value.Type, false); err != nil {
+			if form, err = h.codecs.form(value.Type, false); err != nil {
 				err = fmt.Errorf("%w (%s)", err, d.Name)
 				return
 			}

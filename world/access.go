@@ -7,6 +7,7 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/internal/store"
+	"github.com/atoll-sim/atoll/shard"
 )
 
 // Reader reads one component: in a system, of the own shard's entities; on an idle world, of
@@ -32,7 +33,7 @@ type Writer[T any] struct{ Reader[T] }
 func (w *Writer[T]) Get(h handle.Handle) *T { return w.view.AtWrite(w.lookup.Locate(h)) }
 
 // At is Reader.At for writing. It is small enough to be inlined.
-func (w *Writer[T]) At(l store.Loc) *T { return w.view.AtWrite(l) }
+func (w *Writer[T]) At(l shard.Loc) *T { return w.view.AtWrite(l) }
 
 // Slice is Reader.Slice for writing. It is small enough to be inlined.
 func (w *Writer[T]) Slice(ch Chunk) []T { return w.view.SliceWrite(store.Rows(ch)) }
@@ -91,7 +92,7 @@ func (r *Reader[T]) Get(h handle.Handle) *T {
 // returned in this tick; or nil if the entity lacks the component or is not within reach. A
 // location that is kept over a refresh, or made up, finds nothing or some row of this
 // component; which one is unchecked. At is small enough to be inlined.
-func (r *Reader[T]) At(l store.Loc) *T { return r.view.At(l) }
+func (r *Reader[T]) At(l shard.Loc) *T { return r.view.At(l) }
 
 // Slice returns the components of the chunk's entities, or nil if they lack the
 // component. It is small enough to be inlined.

@@ -7,6 +7,7 @@ import (
 	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/store"
+	"github.com/atoll-sim/atoll/shard"
 )
 
 // Context is what a system acts through: on its own shard at once, on the rest of the world by
@@ -122,7 +123,7 @@ func (c *Context) Owns(h handle.Handle) bool {
 // Locate returns the entity's location, for the accessors' At, or 0 if the entity is not alive.
 // This shard's accessors do not find an entity of another shard. A release build does not check
 // that the system is running.
-func (c *Context) Locate(h handle.Handle) store.Loc {
+func (c *Context) Locate(h handle.Handle) shard.Loc {
 	if check.Enabled {
 		c.mustRun("Context.Locate")
 	}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
-	"github.com/atoll-sim/atoll/internal/store"
+	"github.com/atoll-sim/atoll/shard"
 )
 
 // At returns the i-th of the entities that match, counted from 0, as a Chunk of one row, for
@@ -44,10 +44,10 @@ func (q *Query) At(i int) (Chunk, bool) {
 // Entities yields the entities that match, one by one, in the order of Chunks, each with its
 // location for the accessors' At. The rules of Chunks hold for it. A loop over Chunks and
 // slices is several times faster.
-func (q *Query) Entities() iter.Seq2[handle.Handle, store.Loc] {
+func (q *Query) Entities() iter.Seq2[handle.Handle, shard.Loc] {
 	q.mustBeOf("Query.Entities")
 	chunks := q.Chunks()
-	return func(yield func(handle.Handle, store.Loc) bool) {
+	return func(yield func(handle.Handle, shard.Loc) bool) {
 		q.mustBeOf("Query.Entities")
 		for ch := range chunks {
 			for i, h := range ch.Handles() {

@@ -9,6 +9,7 @@ import (
 	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/store"
+	"github.com/atoll-sim/atoll/shard"
 )
 
 // World holds entities, partitioned into shards.
@@ -143,7 +144,7 @@ func (w *World) Status(h handle.Handle) Status {
 // Locate returns the entity's location, for the accessors' At, or 0 if the entity is not alive.
 // Looking up once serves any number of accessors. The result is good until the refresh. A
 // release build does not check that no tick is running.
-func (w *World) Locate(h handle.Handle) store.Loc {
+func (w *World) Locate(h handle.Handle) shard.Loc {
 	if check.Enabled {
 		w.mustBeAsked("World.Locate")
 	}

@@ -97,10 +97,10 @@ var plainMethods = []string{"Error", "LogValue", "MarshalJSON", "MarshalText", "
 var misuseLeftOut = map[string]string{
 	"make what is used later, or belong to no world": `New MustNew scheduler.After scheduler.Before scheduler.Disabled scheduler.Every scheduler.Global
 		scheduler.IfPanics scheduler.In scheduler.Level scheduler.When AnyOf Optional Query.Limit inputlog.Open state.NewHasher state.Register
-		region.Divide hierarchy.NewTree hierarchy.Load TreeOptions.SizeNeeded hierarchy.With hierarchy.WithForeign Hasher.Also Codecs.Form`,
+		region.Divide hierarchy.NewTree hierarchy.Load TreeOptions.SizeNeeded hierarchy.With hierarchy.WithForeign Hasher.Also `,
 	"is Add, and panics with its error": "Scheduler.MustAdd",
 	"tell what does not change": `Relation.Options Names.Label Names.Options Grid.AppendNeighbours Grid.Corner Grid.Options Grid.Regions Grid.Shard Grid.Side
-		Build.Shard Build.Shards Log.Note Player.Ticks Player.Err Recorder.Err Plan.DOT Form.Shape
+		Build.Shard Build.Shards Log.Note Player.Ticks Player.Err Recorder.Err Plan.DOT 
 		`,
 	"are for any goroutine at any time": `Owner.Alive Owner.Handle Owner.Shares Owner.Weak Weak.Alive Weak.Clear Weak.Equal
 		Completion.Done Completion.Outcome Answer.Value`,
@@ -109,6 +109,6 @@ var misuseLeftOut = map[string]string{
 		Tree.RemoveChild Tree.RemoveHoles Tree.Reserve Tree.Save Tree.SaveSize Tree.SetPlaces Tree.Settle Tree.Sort Tree.Swap Tree.SwapPlaces
 		Tree.Transfer`,
 	"is a system": "Grid.System",
-	"are of what Log.Play returned, which looks at the time":          "Form.Append Form.Read Player.Close Player.Next Player.Verify",
+	"are of what Log.Play returned, which looks at the time":          "Player.Close Player.Next Player.Verify",
 	"are look-ups of a few nanoseconds, unchecked in a release build": `Writer.At ResourceReader.Get`,
 }

@@ -1,0 +1,28 @@
+package drive
+
+import (
+	"reflect"
+
+	"github.com/atoll-sim/atoll/internal/store"
+)
+
+// Form is how single values of a type are written as bytes and read again: fields with a
+// state.Codec by that, strings by their text, the others as they are in memory, with everything
+// zeroed that holds nothing. Machines of another byte order or size of int cannot read them.
+// Immutable.
+type Form interface {
+	// Shape tells forms apart: those of the same shape can read each other's bytes, as far as
+	// codecs can.
+	Shape() string
+	// Append appends a value, the first of the cells, to dst. It allocates nothing but what
+	// codecs and dst do.
+	Append(dst []byte, value store.Cells) []byte
+	// Read reads a value that Append wrote into the first of the cells, which must be new, and
+	// returns what is behind it in src. It returns an error if src ends too soon, or the codec's.
+	Read(src []byte, value store.Cells) (rest []byte, err error)
+}
+
+// FormOf returns the Form of a type by a *state.Codecs. It returns state.ErrNoCodec, naming the
+// field, if there is none, or, if it is to be read, one without Read. Package state sets it when
+// the program starts.
+var FormOf func(codecs any, t reflect.Type, toRead bool) (Form, error)
