@@ -65,14 +65,11 @@ func (o *PortAllocator) Reopen() {
 		if state != StateUnused {
 			continue
 		}
-		slot := o.space.slot(h)
-		if h.Version() >= o.space.versionMax {
-			slot.store(word(h, StateRetired))
+		if next, ok := o.space.slot(h).free(h, o.space.versionMax); ok {
+			o.mu.pool = append(o.mu.pool, next)
+		} else {
 			o.retired++
-			continue
 		}
-		slot.store(word(h+1, StateUnused))
-		o.mu.pool = append(o.mu.pool, h+1)
 	}
 }
 

@@ -18,7 +18,7 @@ type Allocator struct {
 	space   *Space
 	ref     *directoryRef
 	id      uint32
-	next    uint32 // the lowest index that was never given
+	given   uint32 // the lowest index that was never given
 	free    []uint32
 	retired int
 }
@@ -30,23 +30,30 @@ func newAllocator(space *Space, id int) Allocator {
 // freshAtOnce is the least number of indexes that go to the free list at a time.
 const freshAtOnce = 64
 
-// take gives a handle. It does not write the slot. The free list must not be empty.
-func (h *Allocator) take() handle.Handle {
+// pop takes the next index out of the free list, which must not be empty. It is small enough
+// to be inlined, as next is; both together are not.
+func (h *Allocator) pop() uint32 {
 	n := len(h.free) - 1
 	i := h.free[n]
 	h.free = h.free[:n]
-	return compose(h.id, i, h.ref.slot(i).load()&versionMask)
+	return i
+}
+
+// next returns the next handle of a free index, and its slot, which it does not write.
+func (h *Allocator) next(i uint32) (handle.Handle, *Slot) {
+	slot := h.ref.slot(i)
+	return compose(h.id, i, slot.load()&versionMask), slot
 }
 
 // refill puts about want indexes that were never used into the empty free list,
 // so that they are given in ascending order.
 func (h *Allocator) refill(want int) error {
-	if int(h.next>>pageBits) == h.pages() {
+	if int(h.given>>pageBits) == h.pages() {
 		if err := h.grow(); err != nil {
 			return err
 		}
 	}
-	n := min(int64(max(want, freshAtOnce)), int64(pageSize-h.next%pageSize), int64(h.space.indexMax)+1-int64(h.next))
+	n := min(int64(max(want, freshAtOnce)), int64(pageSize-h.given%pageSize), int64(h.space.indexMax)+1-int64(h.given))
 	if n <= 0 {
 		return h.space.errIndexes(int(h.id), h.retired)
 	}
@@ -58,11 +65,11 @@ func (h *Allocator) refill(want int) error {
 func (h *Allocator) fresh(n int) {
 	h.free = slices.Grow(h.free, n)
 	for k := n - 1; k >= 0; k-- {
-		i := h.next + uint32(k)
+		i := h.given + uint32(k)
 		h.ref.slot(i).storeBatched(word(compose(h.id, i, 1), StateUnused))
 		h.free = append(h.free, i)
 	}
-	h.next += uint32(n)
+	h.given += uint32(n)
 }
 
 func (h *Allocator) pages() int { return h.space.pages(h.id) }
@@ -71,7 +78,7 @@ func (h *Allocator) grow() error { return h.space.grow(h.id, h.pages()) }
 
 // reserve makes room for n more handles.
 func (h *Allocator) reserve(n int) error {
-	for len(h.free)+h.pages()*pageSize-int(h.next) < n {
+	for len(h.free)+h.pages()*pageSize-int(h.given) < n {
 		if err := h.grow(); err != nil {
 			return err
 		}
@@ -79,18 +86,13 @@ func (h *Allocator) reserve(n int) error {
 	return nil
 }
 
-// recycle takes back the slot of a dead atom's handle. The version grows, so every copy of
-// the handle becomes stale.
+// recycle takes back the slot of a dead atom's handle.
 func (h *Allocator) recycle(dead handle.Handle) {
-	i := dead.Index()
-	slot := h.ref.slot(i)
-	if dead.Version() >= h.space.versionMax {
-		slot.store(word(dead, StateRetired))
+	if _, ok := h.ref.slot(dead.Index()).free(dead, h.space.versionMax); ok {
+		h.free = append(h.free, dead.Index())
+	} else {
 		h.retired++
-		return
 	}
-	slot.store(word(dead+1, StateUnused)) // the version is the low field
-	h.free = append(h.free, i)
 }
 
 // Free returns the number of indexes in the free list.

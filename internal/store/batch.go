@@ -4,7 +4,7 @@ package store
 // The rows hold zeroes. If alive is set, the atoms are alive at once; otherwise the caller
 // stores the components and then calls PublishRows.
 func (s *Shard) CreateRows(t *Table, n int, alive bool) (Rows, error) {
-	if len(s.free) == 0 || !t.hasRow() {
+	if !s.hasRoom(t) {
 		if err := s.prepare(t, n); err != nil {
 			return Rows{}, err
 		}
@@ -15,21 +15,17 @@ func (s *Shard) CreateRows(t *Table, n int, alive bool) (Rows, error) {
 		c.clear(from, min(from+n, c.used))
 	}
 	rest := len(s.free) - n
-	l := c.base + Loc(from)
-	for i, row := rest+n-1, from; i >= rest; i, row = i-1, row+1 {
-		slot := s.ref.slot(s.free[i])
-		h := compose(s.Allocator.id, s.free[i], slot.load()&versionMask)
-		c.handles[row] = h
-		slot.loc = l
+	l, handles := c.base+Loc(from), c.extend(n)
+	for i := range handles {
+		h, slot := s.next(s.free[rest+n-1-i])
+		handles[i] = h
+		slot.loc = l + Loc(i)
 		if alive {
 			slot.storeBatched(uint32(h)) // publishes loc and the row
 		}
-		l++
 	}
 	s.free = s.free[:rest]
-	c.n += n
-	c.changed = s.space.now
-	s.tally.createAll(c.handles[from:c.n])
+	s.tally.createAll(handles)
 	return c.rows(from, from+n), nil
 }
 
@@ -101,13 +97,11 @@ const adoptAtOnce = 64
 // Safety: as of StorePlain; a pending handle has a slot.
 func AdoptPlain(s *Shard, t *Table, fields []Field, creates []PendingRequest) {
 	for len(creates) > 0 {
-		if !t.hasRow() {
-			if t.ensureRow() != nil {
-				for _, r := range creates {
-					s.DecideCreate(r, Refused)
-				}
-				return
+		if t.ensureRow() != nil {
+			for _, r := range creates {
+				s.DecideCreate(r, Refused)
 			}
+			return
 		}
 		c := t.cur
 		n := min(len(creates), len(c.handles)-c.n, adoptAtOnce)

@@ -26,62 +26,17 @@ func (t *Table) coalesce() {
 	if n == 0 {
 		return
 	}
-	last.shift(n)
+	last.moveRows(n, last, 0, last.n, &t.same)
+	last.n += n
 	at := 0
 	for _, c := range t.chunks[from:last.order] {
-		last.copyFrom(at, c)
+		last.moveRows(at, c, 0, c.n, &t.same)
 		at += c.n
 		t.shard.space.remove(c, true)
 	}
 	last.changed = t.shard.space.now - 1 // the tick that has just ended
 	t.chunks = slices.Delete(t.chunks, from, last.order)
 	t.renumber(1)
-}
-
-// shift moves all rows of the chunk up by n. The caller overwrites the first n rows.
-func (c *Chunk) shift(n int) {
-	t := c.table
-	for i, col := range t.columns {
-		if t.plain[i] {
-			copyRows(c.bases[i], n, c.bases[i], 0, c.n, t.sizes[i])
-			continue
-		}
-		for row := c.n - 1; row >= 0; row-- {
-			col.copy(c.base+Loc(row+n), c.base+Loc(row))
-		}
-	}
-	copy(c.handles[n:n+c.n], c.handles[:c.n])
-	for row := c.n - 1; row >= 0; row-- {
-		c.carryFlags(row+n, c, row)
-	}
-	c.n += n
-	c.located(n, c.n)
-}
-
-// copyFrom takes the rows of another chunk of the table, from row at on.
-func (c *Chunk) copyFrom(at int, from *Chunk) {
-	t := c.table
-	for i, col := range t.columns {
-		if t.plain[i] {
-			copyRows(c.bases[i], at, from.bases[i], 0, from.n, t.sizes[i])
-			continue
-		}
-		for row := range Loc(from.n) {
-			col.copy(c.base+Loc(at)+row, from.base+row)
-		}
-	}
-	copy(c.handles[at:], from.handles[:from.n])
-	for row := range from.n {
-		c.carryFlags(at+row, from, row)
-	}
-	c.located(at, at+from.n)
-}
-
-// located sets the locations in the slots of the rows from to to, exclusive.
-func (c *Chunk) located(from, to int) {
-	for row := from; row < to; row++ {
-		c.table.shard.space.slot(c.handles[row]).loc = c.base + Loc(row)
-	}
 }
 
 // remove takes a chunk's rows from its columns, which may keep them to use them again, and

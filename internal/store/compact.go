@@ -41,7 +41,7 @@ func (t *Table) compact() {
 			col.move(sh.moves)
 		}
 	}
-	t.wipe(before)
+	t.wipeRemoved(before)
 }
 
 // sortDirty puts the last chunk first.
@@ -123,11 +123,9 @@ func (t *Table) compactInOrder() {
 				continue
 			}
 			if to != c || at != row {
-				hole := to.base + Loc(at)
-				to.handles[at] = h
+				to.place(at, h)
 				to.changed = sh.space.now
-				sh.space.slot(h).loc = hole
-				sh.moves = append(sh.moves, relocation{to: hole, from: c.base + Loc(row)})
+				sh.moves = append(sh.moves, relocation{to: to.base + Loc(at), from: c.base + Loc(row)})
 				to.carryFlags(at, c, row)
 			}
 			if at++; at == len(to.handles) {
@@ -172,9 +170,9 @@ func (c *Chunk) empty(sh *Shard) {
 // in one run. The rows of smaller ones are cleared when they are taken again.
 const clearAtOnce = 64
 
-// wipe lets the columns forget the rows that were removed: from the present number of rows up
-// to the number before.
-func (t *Table) wipe(before int) {
+// wipeRemoved wipes the rows that were removed: from the present number of rows up to the
+// number before.
+func (t *Table) wipeRemoved(before int) {
 	for _, c := range t.chunks[max(t.cur.order, 0):] {
 		if c.first >= before {
 			break
@@ -189,11 +187,19 @@ func (t *Table) wipe(before int) {
 			c.used = 0
 			continue
 		}
-		if t.pointers || check.Enabled {
-			for _, col := range t.columns {
-				col.wipe(c.number(), from, to)
-			}
+		if t.wipes() {
+			c.wipe(from, to)
 		}
+	}
+}
+
+// wipes reports whether columns of the table have something to forget of removed rows.
+func (t *Table) wipes() bool { return t.pointers || check.Enabled }
+
+// wipe lets the columns forget the rows from from to to, exclusive, which were removed.
+func (c *Chunk) wipe(from, to int) {
+	for _, col := range c.table.columns {
+		col.wipe(c.number(), from, to)
 	}
 }
 

@@ -40,12 +40,8 @@ func (s *Space) EndAll() {
 			h := compose(home, n, 0)
 			slot := s.slot(h)
 			version, state := unpack(slot.load(), h)
-			switch h |= handle.Handle(version); {
-			case version == 0 || state == StateUnused || state == StateRetired:
-			case version >= s.versionMax:
-				slot.store(word(h, StateRetired))
-			default:
-				slot.store(word(h+1, StateUnused)) // the version is the low field
+			if version != 0 && state != StateUnused && state != StateRetired {
+				slot.free(h|handle.Handle(version), s.versionMax)
 			}
 		}
 	}

@@ -4,10 +4,9 @@ import (
 	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/check"
 )
 
-// edge is the way of a row from one table to another with other components.
+// edge is the way of a row from one table to another, mostly with other components.
 //
 // Ownership: the shard's owner.
 type edge struct {
@@ -34,9 +33,15 @@ func (t *Table) edgeTo(set Set) *edge {
 		t.edges = slices.DeleteFunc(t.edges, func(e *edge) bool { return e.to.gone })
 		t.edgesMax = max(8, 2*len(t.edges))
 	}
-	e := &edge{to: t.shard.Table(set), watched: t.shard.space.watch.changes(&t.set, &set)}
+	e := t.newEdge(t.shard.Table(set))
+	t.edges = append(t.edges, &e)
+	return &e
+}
+
+func (t *Table) newEdge(to *Table) edge {
+	e := edge{to: to, watched: t.shard.space.watch.changes(&t.set, &to.set)}
 	for at, c := range t.ids {
-		if to := e.to.position(c); to >= 0 {
+		if to := to.position(c); to >= 0 {
 			p := columnPair{from: at, to: to, size: t.sizes[at]}
 			if t.plain[at] {
 				e.plain = append(e.plain, p)
@@ -45,7 +50,6 @@ func (t *Table) edgeTo(set Set) *edge {
 			}
 		}
 	}
-	t.edges = append(t.edges, e)
 	return e
 }
 
@@ -87,7 +91,7 @@ func (s *Shard) Change(l Loc, set Set) (Atom, error) {
 	if c.table.set == set {
 		return Atom{Handle: c.handles[row], Chunk: c, Row: row}, nil
 	}
-	return c.moveRow(row, c.table.edgeTo(set))
+	return c.change(row, c.table.edgeTo(set))
 }
 
 // Overwrite stamps the fields as written in this tick, for a caller that stores them in the
@@ -106,7 +110,7 @@ func (s *Space) With(l Loc, component int) (Atom, error) {
 		c.written[c.table.position(component)] = s.now
 		return Atom{Handle: c.handles[row], Chunk: c, Row: row}, nil
 	}
-	return c.moveRow(row, c.table.toggleEdge(component))
+	return c.change(row, c.table.toggleEdge(component))
 }
 
 // Without is Change to one component less. It returns false if the atom lacks that component.
@@ -116,36 +120,19 @@ func (s *Space) Without(l Loc, component int) (had bool, err error) {
 	if !c.table.set.Has(component) {
 		return false, nil
 	}
-	_, err = c.moveRow(l.Row(), c.table.toggleEdge(component))
+	_, err = c.change(l.Row(), c.table.toggleEdge(component))
 	return true, err
 }
 
-// moveRow moves a row to another table.
-func (c *Chunk) moveRow(row int, e *edge) (Atom, error) {
+// change moves a row to the table that an edge leads to.
+func (c *Chunk) change(row int, e *edge) (Atom, error) {
 	t := e.to
-	if !t.hasRow() {
-		if err := t.ensureRow(); err != nil {
-			return Atom{}, err
-		}
+	if err := t.ensureRow(); err != nil {
+		return Atom{}, err
 	}
-	space, to, at, h := t.shard.space, t.cur, t.cur.n, c.handles[row]
-	to.handles[at] = h
-	to.n = at + 1
-	to.changed = space.now
-	l := to.base + Loc(at)
-	space.slot(h).loc = l
-	for i := range e.plain {
-		p := &e.plain[i]
-		copyRow(to.bases[p.to], at, c.bases[p.from], row, p.size)
-	}
-	for _, p := range e.typed {
-		t.columns[p.to].copy(l, c.base+Loc(row))
-	}
-	to.carryFlags(at, c, row)
-	if c.isMarked(row) {
-		to.mark(at)
-		c.unmark(row)
-	}
+	to, at, h := t.cur, t.cur.n, c.handles[row]
+	to.extend(1)
+	to.moveRow(at, c, row, e)
 	if e.watched {
 		t.shard.logChange(h, c.table)
 	}
@@ -153,43 +140,74 @@ func (c *Chunk) moveRow(row int, e *edge) (Atom, error) {
 	return Atom{Handle: h, Chunk: to, Row: at}, nil
 }
 
-// moveRows is moveRow for the last rows of the table's last chunk, as many as fit in one
-// run of the other table; nothing may be marked or flagged there. The rows
-// keep their order.
-func (c *Chunk) moveRows(e *edge) error {
+// changeRun is change for the last rows of the table's last chunk, as many as fit in one
+// run of the other table; nothing may be marked there.
+func (c *Chunk) changeRun(e *edge) error {
 	t := e.to
-	if !t.hasRow() {
-		if err := t.ensureRow(); err != nil {
-			return err
-		}
+	if err := t.ensureRow(); err != nil {
+		return err
 	}
 	to, at := t.cur, t.cur.n
 	n := min(c.n, len(to.handles)-at)
-	from := c.n - n
-	for i := range e.plain {
-		p := &e.plain[i]
-		copyRows(to.bases[p.to], at, c.bases[p.from], from, n, p.size)
-	}
-	for _, p := range e.typed {
-		for i := range Loc(n) {
-			t.columns[p.to].copy(to.base+Loc(at)+i, c.base+Loc(from)+i)
-		}
-	}
-	copy(to.handles[at:], c.handles[from:c.n])
-	to.n += n
-	to.located(at, to.n)
-	to.changed = t.shard.space.now
+	to.extend(n)
+	to.moveRows(at, c, c.n-n, n, e)
 	c.used = max(c.used, c.n)
-	c.n = from
-	if from == 0 {
+	c.n -= n
+	if c.n == 0 {
 		c.emptied()
 	}
-	if c.table.pointers || check.Enabled {
-		for _, col := range c.table.columns {
-			col.wipe(c.number(), from, from+n)
-		}
+	if c.table.wipes() {
+		c.wipe(c.n, c.n+n)
 	}
 	return nil
+}
+
+// place puts an atom in a row, and the row in the atom's slot. It is small enough to be
+// inlined.
+func (c *Chunk) place(row int, h handle.Handle) {
+	c.handles[row] = h
+	c.table.shard.space.slot(h).loc = c.base + Loc(row)
+}
+
+// moveRow moves the atom in a row of another chunk to a row of this one, by the edge between
+// their tables: handle, components, flags and mark. The caller gives the old row up.
+func (c *Chunk) moveRow(at int, from *Chunk, row int, e *edge) {
+	c.place(at, from.handles[row])
+	copyColumns(c, at, from, row, e.plain)
+	for _, p := range e.typed {
+		e.to.columns[p.to].copy(c.base+Loc(at), from.base+Loc(row))
+	}
+	if c.flags != nil || from.flags != nil {
+		c.carryFlags(at, from, row)
+	}
+	if from.isMarked(row) {
+		c.mark(at)
+		from.unmark(row)
+	}
+}
+
+// moveRows is moveRow for n rows that lie one behind the other; none may be marked. The rows
+// keep their order. In the same chunk they may move up, over themselves.
+func (c *Chunk) moveRows(at int, from *Chunk, row, n int, e *edge) {
+	for i := range e.plain {
+		p := &e.plain[i]
+		copyRows(c.bases[p.to], at, from.bases[p.from], row, n, p.size)
+	}
+	for _, p := range e.typed {
+		for i := n - 1; i >= 0; i-- {
+			e.to.columns[p.to].copy(c.base+Loc(at+i), from.base+Loc(row+i))
+		}
+	}
+	handles, l, space := c.handles[at:at+n], c.base+Loc(at), c.table.shard.space
+	copy(handles, from.handles[row:])
+	for i, h := range handles {
+		space.slot(h).loc = l + Loc(i)
+	}
+	if c.flags != nil || from.flags != nil {
+		for i := n - 1; i >= 0; i-- {
+			c.carryFlags(at+i, from, row+i)
+		}
+	}
 }
 
 // emptied notes that the last row has left the chunk.
@@ -208,46 +226,26 @@ func (t *Table) swapRemove(c *Chunk, row int) {
 	last.used = max(last.used, last.n)
 	last.n--
 	if last != c || last.n != row {
-		h := last.handles[last.n]
-		c.handles[row] = h
 		c.changed = t.shard.space.now
-		t.shard.space.slot(h).loc = c.base + Loc(row)
-		t.copyAtom(c, row, last, last.n)
-		c.carryFlags(row, last, last.n)
-		if last.isMarked(last.n) {
-			last.unmark(last.n)
-			c.mark(row)
-		}
+		c.moveRow(row, last, last.n, &t.same)
 	}
 	if last.n == 0 {
 		last.emptied()
 	}
-	if t.pointers || check.Enabled {
-		for _, col := range t.columns {
-			col.wipe(last.number(), last.n, last.n+1)
-		}
+	if t.wipes() {
+		last.wipe(last.n, last.n+1)
 	}
 }
 
 // Copy makes an atom with the components of the one at l, which must be here.
 func (s *Shard) Copy(l Loc) (handle.Handle, error) {
-	c, row := s.space.chunk(l), l.Row()
-	a, err := s.Create(c.table)
+	t := s.space.chunk(l).table
+	a, err := s.Create(t)
 	if err != nil {
 		return handle.None, err
 	}
-	c.table.copyAtom(a.Chunk, a.Row, c, row)
+	s.moves = append(s.moves[:0], relocation{to: a.Loc(), from: l})
+	s.copyIn(t)
 	a.Publish()
 	return a.Handle, nil
-}
-
-// copyAtom copies all components of a row.
-func (t *Table) copyAtom(to *Chunk, toRow int, from *Chunk, fromRow int) {
-	for i, col := range t.columns {
-		if t.plain[i] {
-			copyRow(to.bases[i], toRow, from.bases[i], fromRow, t.sizes[i])
-		} else {
-			col.copy(to.base+Loc(toRow), from.base+Loc(fromRow))
-		}
-	}
 }

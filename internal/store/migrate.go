@@ -205,21 +205,17 @@ func (s *Shard) copyIn(t *Table) {
 // addIncoming takes a row for an atom in table t of this shard, which has its components. It
 // reads the old row and does not write it: the old shard is taking in atoms at the same time.
 func (s *Shard) addIncoming(t *Table, x outgoing) error {
-	if !t.hasRow() {
-		if err := t.ensureRow(); err != nil {
-			return err
-		}
+	if err := t.ensureRow(); err != nil {
+		return err
 	}
 	c, row := s.space.chunk(x.from), x.from.Row()
 	to, at := t.cur, t.cur.n
-	to.handles[at] = x.handle
-	to.n++
-	to.changed = s.space.now
+	to.extend(1)
+	to.place(at, x.handle)
 	s.moves = append(s.moves, relocation{to: to.base + Loc(at), from: x.from})
 	if f := c.flagsAt(row); f != 0 { // set later: other shards may be reading the words
 		s.migration.flagged = append(s.migration.flagged, flaggedAtom{to.base + Loc(at), f})
 	}
-	s.space.slot(x.handle).loc = to.base + Loc(at)
 	s.migration.arrived++
 	return nil
 }

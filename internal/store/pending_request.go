@@ -21,8 +21,8 @@ func (r PendingRequest) For() int {
 
 // Loc returns the location of the atom that the request is for, if it is alive or staged, or 0.
 func (r PendingRequest) Loc() Loc {
-	if r.slot != nil && (r.slot.load()^uint32(r.Handle))&^stagedBit == 0 {
-		return r.slot.loc
+	if r.slot != nil {
+		return r.slot.locStaged(r.Handle)
 	}
 	return 0
 }

@@ -174,13 +174,9 @@ func (o *PortAllocator) Recycle(dead []handle.Handle) {
 	}
 	freed := slices.Grow(o.freed[:0], len(dead))
 	for _, h := range dead {
-		slot := o.space.slot(h)
-		if h.Version() >= o.space.versionMax {
-			slot.store(word(h, StateRetired))
-			continue
+		if next, ok := o.space.slot(h).free(h, o.space.versionMax); ok {
+			freed = append(freed, next)
 		}
-		slot.store(word(h+1, StateUnused)) // the version is the low field
-		freed = append(freed, h+1)
 	}
 	o.freed = freed
 	o.mu.Lock()

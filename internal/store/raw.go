@@ -237,16 +237,19 @@ func (c *Chunk) storePlain(fields []Field, row int, src unsafe.Pointer) {
 	}
 }
 
-// copyRow copies a row of a column without pointers.
+// copyColumns copies a row of some columns without pointers.
 //
-// Safety: both bases have rows of the given size, and more than the rows named.
-func copyRow(to base, toRow int, from base, fromRow int, size uintptr) {
-	copyPlain(unsafe.Add(to, uintptr(toRow)*size), unsafe.Add(from, uintptr(fromRow)*size), size)
+// Safety: the columns' bases have room for all rows of their chunks, of the given sizes.
+func copyColumns(to *Chunk, toRow int, from *Chunk, fromRow int, columns []columnPair) {
+	for i := range columns {
+		p := &columns[i]
+		copyPlain(unsafe.Add(to.bases[p.to], uintptr(toRow)*p.size), unsafe.Add(from.bases[p.from], uintptr(fromRow)*p.size), p.size)
+	}
 }
 
-// copyRows is copyRow for n rows, which may overlap those that they become.
+// copyRows copies n rows of a column without pointers. They may overlap those that they become.
 //
-// Safety: as of copyRow.
+// Safety: both bases have rows of the given size, and more than the rows named.
 func copyRows(to base, toRow int, from base, fromRow, n int, size uintptr) {
 	length := uintptr(n) * size
 	copy(unsafe.Slice((*byte)(unsafe.Add(to, uintptr(toRow)*size)), length), unsafe.Slice((*byte)(unsafe.Add(from, uintptr(fromRow)*size)), length))
@@ -285,22 +288,13 @@ func zeroPlain(rows base, from, to int, size uintptr) {
 //
 // Safety: as of storePlain; an index in the free list has a slot.
 func (s *Shard) createPlain(t *Table, fields []Field, src unsafe.Pointer) (handle.Handle, error) {
-	if len(s.free) == 0 || t.cur.n >= len(t.cur.handles) || t.lastMark != s.Loop {
+	if !s.hasRoom(t) {
 		if err := s.prepare(t, 1); err != nil {
 			return handle.None, err
 		}
 	}
-	n := len(s.free) - 1
-	index := s.free[n]
-	s.free = s.free[:n]
-	slot := s.ref.slot(index)
-	h := compose(s.Allocator.id, index, slot.load()&versionMask)
-
-	c := t.cur
-	row := c.n
-	c.handles[row] = h
-	c.n = row + 1
-	c.changed = s.space.now
+	h, slot := s.next(s.pop())
+	c, row := t.push(h)
 	if s.tally.created++; s.tally.watched {
 		s.tally.note(h)
 	}
@@ -370,15 +364,13 @@ func (s *Shard) adopt(c *Chunk, fields []Field, creates []PendingRequest) {
 			continue
 		}
 		for k := range creates {
-			copyRow(to, k, unsafe.Add(creates[k].payload.at, f.Offset), 0, f.size)
+			copyPlain(unsafe.Add(to, uintptr(k)*f.size), unsafe.Add(creates[k].payload.at, f.Offset), f.size)
 		}
 	}
-	handles := c.handles[from : from+len(creates)]
+	handles := c.extend(len(creates))
 	for k := range creates {
 		handles[k] = creates[k].Handle
 	}
-	c.n += len(creates)
-	c.changed = s.space.now
 	s.tally.createAll(handles)
 	s.decideAll(creates)
 	l, hide := c.base+Loc(from), s.staging

@@ -40,7 +40,7 @@ func NewRestore(space *Space, shards []*Shard, out *PortAllocator) (*Restore, er
 	used := !shut
 	for _, s := range shards {
 		r.homes = append(r.homes, &s.Allocator)
-		used = used || s.next > 0 || s.tally.created > 0
+		used = used || s.given > 0 || s.tally.created > 0
 	}
 	r.homes = append(r.homes, &out.Allocator)
 	if used {
@@ -106,7 +106,7 @@ func (r *Restore) Finish() {
 			}
 		}
 		home.free = append(home.free, freed...)
-		home.next = r.next[i]
+		home.given = r.next[i]
 	}
 	r.out.fill(r.next[len(r.homes)-1])
 }
@@ -137,7 +137,8 @@ func (o *PortAllocator) fill(drawn uint32) {
 	o.mu.closed = false
 	o.mu.drawn = uint64(drawn)
 	for len(o.free) > 0 {
-		o.mu.pool = append(o.mu.pool, o.take())
+		h, _ := o.next(o.pop())
+		o.mu.pool = append(o.mu.pool, h)
 	}
 	slices.Reverse(o.mu.pool)
 	o.free = nil
@@ -148,13 +149,13 @@ func (o *PortAllocator) fill(drawn uint32) {
 // last handles of retired slots.
 func (h *Allocator) AppendVacant(free, retired []handle.Handle) (_, _ []handle.Handle) {
 	for _, i := range h.free {
-		at := compose(h.id, i, 0)
-		free = append(free, at|handle.Handle(h.space.slot(at).load()&versionMask))
+		at, _ := h.next(i)
+		free = append(free, at)
 	}
 	if h.retired == 0 {
 		return free, retired
 	}
-	for n := range h.next {
+	for n := range h.given {
 		at := compose(h.id, n, 0)
 		if version, state := unpack(h.space.slot(at).load(), at); state == StateRetired {
 			retired = append(retired, at|handle.Handle(version))

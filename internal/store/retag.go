@@ -95,9 +95,9 @@ func (t *Table) moveRest(e *edge, added func(Rows)) (err error) {
 	from := e.to.Rows()
 	for err == nil && t.Rows() > 0 {
 		if c := t.last(); !e.watched && c.clean() {
-			err = c.moveRows(e)
+			err = c.changeRun(e)
 		} else {
-			_, err = c.moveRow(c.n-1, e)
+			_, err = c.change(c.n-1, e)
 		}
 	}
 	e.to.initColumns(from, &t.set, added)
@@ -120,7 +120,7 @@ func (t *Table) RetagMatching(f *Filter, most int, set Set, added func(Rows)) er
 	}()
 	for _, r := range slices.Backward(sh.runs) { // so a row that fills a hole is not in a run still to come
 		for row := r.to - 1; row >= r.from; row-- {
-			if _, err := r.chunk.moveRow(row, e); err != nil {
+			if _, err := r.chunk.change(row, e); err != nil {
 				return err
 			}
 		}

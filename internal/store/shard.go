@@ -96,6 +96,7 @@ func (s *Shard) Table(set Set) *Table {
 		t.sizes, t.plain = append(t.sizes, size), append(t.plain, plain)
 		t.pointers = t.pointers || !plain
 	}
+	t.same = t.newEdge(t)
 	s.bySet[set] = t
 	s.tables = append(s.tables, t)
 	s.made++
@@ -148,16 +149,21 @@ func (a Atom) Publish() {
 // Create takes a handle and a row in the table. The caller stores the components
 // and then calls Publish.
 func (s *Shard) Create(t *Table) (Atom, error) {
-	if len(s.free) == 0 || !t.hasRow() {
+	if !s.hasRoom(t) {
 		if err := s.prepare(t, 1); err != nil {
 			return Atom{}, err
 		}
 	}
-	return s.atom(t, s.take()), nil
+	h, _ := s.next(s.pop())
+	return s.atom(t, h), nil
 }
 
-// prepare makes sure that there are a free index and a free row; want is how many the caller
-// will take soon.
+// hasRoom reports whether there are a free index and a free row.
+func (s *Shard) hasRoom(t *Table) bool {
+	return len(s.free) > 0 && t.cur.n < len(t.cur.handles) && t.lastMark == s.Loop
+}
+
+// prepare makes hasRoom true; want is how many handles the caller will take soon.
 func (s *Shard) prepare(t *Table, want int) error {
 	if len(s.free) == 0 {
 		if err := s.refill(want); err != nil {
@@ -169,11 +175,7 @@ func (s *Shard) prepare(t *Table, want int) error {
 
 // atom takes the next row.
 func (s *Shard) atom(t *Table, h handle.Handle) Atom {
-	c := t.cur
-	row := c.n
-	c.handles[row] = h
-	c.n++
-	c.changed = s.space.now
+	c, row := t.push(h)
 	s.tally.create(h)
 	return Atom{h, c, row, uint32(h)}
 }
@@ -181,10 +183,8 @@ func (s *Shard) atom(t *Table, h handle.Handle) Atom {
 // Adopt takes a row for a pending handle of any home. The caller stores the
 // components and then calls Publish.
 func (s *Shard) Adopt(t *Table, h handle.Handle) (Atom, error) {
-	if !t.hasRow() {
-		if err := t.ensureRow(); err != nil {
-			return Atom{}, err
-		}
+	if err := t.ensureRow(); err != nil {
+		return Atom{}, err
 	}
 	a := s.atom(t, h)
 	a.generation ^= s.staging

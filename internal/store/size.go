@@ -34,7 +34,7 @@ func (s *Shard) Size() Size {
 
 func (h *Allocator) size() Size {
 	return Size{
-		Used:     slotBytes * uint64(int(h.next)-len(h.free)-h.retired),
+		Used:     slotBytes * uint64(int(h.given)-len(h.free)-h.retired),
 		Reserved: slotBytes*pageSize*uint64(h.pages()) + 4*uint64(cap(h.free)),
 	}
 }

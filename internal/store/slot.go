@@ -42,6 +42,26 @@ func (s *Slot) store(gen uint32) { atomic.StoreUint32(&s.generation, gen) }
 // publish.
 func (s *Slot) storeBatched(gen uint32) { publish.Store32(&s.generation, gen) }
 
+// free raises the generation of a slot whose handle h was the last one given: the slot is free
+// with the next version, so every copy of h becomes stale. It returns the handle with that
+// version, or false if there is none: then the slot is retired.
+func (s *Slot) free(h handle.Handle, versionMax uint32) (next handle.Handle, ok bool) {
+	if h.Version() >= versionMax {
+		s.store(word(h, StateRetired))
+		return h, false
+	}
+	s.store(word(h+1, StateUnused)) // the version is the low field
+	return h + 1, true
+}
+
+// locStaged returns the location of the atom of h, if it is alive or staged, or 0.
+func (s *Slot) locStaged(h handle.Handle) Loc {
+	if (s.load()^uint32(h))&^stagedBit == 0 {
+		return s.loc
+	}
+	return 0
+}
+
 // State says what a slot holds.
 type State uint8
 

@@ -85,8 +85,8 @@ func (s *Space) Present(h handle.Handle) bool {
 
 // LocateStaged is Locate for a refresh: it also finds staged atoms.
 func (s *Space) LocateStaged(h handle.Handle) Loc {
-	if s.Present(h) {
-		return s.slot(h).loc
+	if slot := s.slot(h); slot != nil {
+		return slot.locStaged(h)
 	}
 	return 0
 }

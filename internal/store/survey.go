@@ -110,8 +110,8 @@ func (h *Allocator) FreeList() []uint32 { return h.free }
 // AppendSlots appends the contents of all slots that were ever given, state and
 // version, in the order in which they first were. For the home's owner.
 func (h *Allocator) AppendSlots(dst []uint32) []uint32 {
-	dst = slices.Grow(dst, int(h.next))
-	for i := range h.next {
+	dst = slices.Grow(dst, int(h.given))
+	for i := range h.given {
 		dst = append(dst, h.ref.slot(i).load())
 	}
 	return dst

@@ -3,6 +3,8 @@ package store
 import (
 	"errors"
 	"slices"
+
+	"github.com/atoll-sim/atoll/handle"
 )
 
 // ErrChunks is returned when a world has no chunk number left to give.
@@ -26,6 +28,7 @@ type Table struct {
 	columns     []AnyColumn
 	sizes       []uintptr // of the columns' rows
 	plain       []bool    // which columns may be copied as bytes
+	same        edge      // to the table itself
 	edges       []*edge
 	edgesMax    int     // at this number of edges, those to tables that are gone are removed
 	toggleEdges []*edge // by component: the edge that adds or removes only it
@@ -97,17 +100,40 @@ func (t *Table) RowsAt(loop uint64) int {
 	return t.Rows()
 }
 
+// push takes the next row for an atom, which the caller places. There must be one: see
+// ensureRow. It is small enough to be inlined.
+func (t *Table) push(h handle.Handle) (c *Chunk, row int) {
+	c = t.cur
+	row = c.n
+	c.handles[row] = h
+	c.n = row + 1
+	c.changed = t.shard.space.now
+	return c, row
+}
+
+// extend takes the next n rows of a chunk, which has room for them. The caller places the
+// atoms.
+func (c *Chunk) extend(n int) (handles []handle.Handle) {
+	from := c.n
+	c.n += n
+	c.changed = c.table.shard.space.now
+	return c.handles[from:c.n]
+}
+
 // noChunk stands for the current chunk of a table that has none.
 var noChunk = &Chunk{order: -1}
 
-// hasRow reports whether the next row can be taken without ensureRow.
-func (t *Table) hasRow() bool {
-	return t.cur.n < len(t.cur.handles) && t.lastMark == t.shard.Loop
+// ensureRow makes sure that the next row can be taken. It is small enough to be inlined.
+func (t *Table) ensureRow() error {
+	if t.cur.n < len(t.cur.handles) && t.lastMark == t.shard.Loop {
+		return nil
+	}
+	return t.nextRow()
 }
 
-// ensureRow makes hasRow true: it notes the number of rows for a loop that began since the
-// last time, and goes to the next chunk when the present one is full.
-func (t *Table) ensureRow() error {
+// nextRow notes the number of rows for a loop that began since the last time, and goes to the
+// next chunk when the present one is full.
+func (t *Table) nextRow() error {
 	if t.lastMark != t.shard.Loop {
 		t.lastMark = t.shard.Loop
 		t.marks = append(t.marks, mark{t.lastMark, t.Rows()})
