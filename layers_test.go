@@ -20,9 +20,11 @@ import (
 
 // The shape of the code base. A change here is a change of the design.
 var (
-	// layers are the packages of the core, each of which may import those
-	// before it.
-	layers = []string{"handle", "shard", "world", "scheduler"}
+	// layers are the packages of the core, by rank: each may import those of lower ranks, and
+	// not those beside it.
+	layers = [][]string{
+		{"handle"}, {"internal/mem"}, {"internal/slots", "internal/queue"}, {"internal/store"}, {"internal/drive", "shard"}, {"world"}, {"scheduler"},
+	}
 
 	// thirdParty are the modules that the library may import, commands and
 	// tests aside.
@@ -170,9 +172,9 @@ func top(dir string) string {
 	return first
 }
 
-// checkArrows checks imports within the module: handle ← shard ← world ←
-// scheduler. Internal packages are above handle and below all others, packages beside the
-// core above it, the root and the commands on top.
+// checkArrows checks imports within the module: those of layers go to lower ranks. Other
+// internal packages are above handle and below all others, packages beside the core above it,
+// the root and the commands on top.
 func checkArrows(t tree) (violations []string) {
 	for s := range t.library {
 		for _, imported := range s.imports {
@@ -180,7 +182,7 @@ func checkArrows(t tree) (violations []string) {
 			if !ok {
 				continue
 			}
-			if problem := arrowProblem(top(s.dir()), top(to)); problem != "" {
+			if problem := arrowProblem(s.dir(), to); problem != "" {
 				violations = append(violations, fmt.Sprintf("%s imports %s: %s", s.path, to, problem))
 			}
 		}
@@ -188,10 +190,33 @@ func checkArrows(t tree) (violations []string) {
 	return violations
 }
 
-// arrowProblem says why a package in one layer must not import one in another,
+// layerOf returns the layer that a directory is in, or else its first element, and the rank of
+// the layer, or else -1.
+func layerOf(dir string) (layer string, rank int) {
+	for rank, layers := range layers {
+		for _, layer := range layers {
+			if dir == layer || strings.HasPrefix(dir, layer+"/") {
+				return layer, rank
+			}
+		}
+	}
+	return top(dir), -1
+}
+
+// arrows lists the layers by rank.
+func arrows() string {
+	var ranks []string
+	for _, beside := range layers {
+		ranks = append(ranks, strings.Join(beside, ", "))
+	}
+	return strings.Join(ranks, " ← ")
+}
+
+// arrowProblem says why a package in one directory must not import one in another,
 // or nothing if it may.
-func arrowProblem(from, to string) string {
-	layer := slices.Index(layers, from)
+func arrowProblem(fromDir, toDir string) string {
+	from, high := layerOf(fromDir)
+	to, low := layerOf(toDir)
 	switch {
 	case from == to || from == "cmd":
 		return ""
@@ -200,11 +225,9 @@ func arrowProblem(from, to string) string {
 	case to == "internal", to == "internal/driver" && from != "internal":
 		return ""
 	case from == "internal" && to != "handle":
-		return "internal packages import only handle and each other"
-	case from == "internal":
-		return ""
-	case layer >= 0 && !slices.Contains(layers[:layer], to):
-		return "the arrows are " + strings.Join(layers, " ← ")
+		return "internal packages without a rank import only handle and each other"
+	case high >= 0 && (low < 0 || low >= high):
+		return "the arrows are " + arrows()
 	}
 	return ""
 }

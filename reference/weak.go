@@ -3,10 +3,11 @@ package reference
 import (
 	"encoding/json"
 
+	"github.com/atoll-sim/atoll/internal/slots"
+
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/driver"
-	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -48,7 +49,7 @@ func (r *Weak) lost() (handle.Handle, bool) {
 	switch state, ok := r.liveness.State(r.handle); {
 	case !ok:
 		*r = Weak{}
-	case state == store.StateAlive: // by now
+	case state == slots.StateAlive: // by now
 		return r.handle, true
 	}
 	return handle.None, false

@@ -2,15 +2,16 @@ package shard
 
 import (
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
 // Limits of the storage of a world.
 const (
 	// RowsMax is the number of rows in the largest chunk.
-	RowsMax = store.RowsMax
+	RowsMax = slots.RowsMax
 	// ChunksMax is the largest number of chunks that a world can have.
-	ChunksMax = store.ChunksMax
+	ChunksMax = slots.ChunksMax
 	// ComponentsMax is the number of components that a world can have.
 	ComponentsMax = store.ComponentsMax
 )
@@ -19,7 +20,7 @@ const (
 // within it in the lower 12. Chunk numbers are those of the world, so a Loc is right whichever
 // shard has the entity; they start at 1, so the zero Loc is nowhere. It is good until the
 // refresh.
-type Loc = store.Loc
+type Loc = slots.Loc
 
 // Chunk is a view of rows that are next to each other: of entities with the same components,
 // one row each. Accessors return the rows' components: Slice those of all rows, in the order

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"reflect"
 
-	"github.com/atoll-sim/atoll/internal/store"
+	"github.com/atoll-sim/atoll/internal/mem"
 )
 
 // Codec writes values of a type as bytes. Types that hold more than numbers need
@@ -28,9 +28,9 @@ type Codecs struct{ byType map[reflect.Type]appender }
 // appender is a Codec of any type.
 type appender interface {
 	// each calls f with the bytes of each value. The bytes are good until the next.
-	each(values store.Cells, scratch []byte, f func([]byte)) []byte
-	append(dst []byte, v store.Payload) []byte
-	read(src []byte, v store.Payload) error
+	each(values mem.Cells, scratch []byte, f func([]byte)) []byte
+	append(dst []byte, v mem.Pointer) []byte
+	read(src []byte, v mem.Pointer) error
 	canRead() bool
 }
 
@@ -50,7 +50,7 @@ func Register[T any](to *Codecs, codec Codec[T]) {
 	to.byType[t] = codec
 }
 
-func (c Codec[T]) each(values store.Cells, scratch []byte, f func([]byte)) []byte {
+func (c Codec[T]) each(values mem.Cells, scratch []byte, f func([]byte)) []byte {
 	all := values.Values.([]T)
 	for i := range all {
 		scratch = c.Append(scratch[:0], &all[i])
@@ -59,9 +59,9 @@ func (c Codec[T]) each(values store.Cells, scratch []byte, f func([]byte)) []byt
 	return scratch
 }
 
-func (c Codec[T]) append(dst []byte, v store.Payload) []byte { return c.Append(dst, store.As[T](v)) }
+func (c Codec[T]) append(dst []byte, v mem.Pointer) []byte { return c.Append(dst, mem.As[T](v)) }
 
-func (c Codec[T]) read(src []byte, v store.Payload) error { return c.Read(src, store.As[T](v)) }
+func (c Codec[T]) read(src []byte, v mem.Pointer) error { return c.Read(src, mem.As[T](v)) }
 
 func (c Codec[T]) canRead() bool { return c.Read != nil }
 

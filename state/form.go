@@ -7,8 +7,9 @@ import (
 	"go/token"
 	"reflect"
 
+	"github.com/atoll-sim/atoll/internal/mem"
+
 	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -142,7 +143,7 @@ func shapeOf(t reflect.Type) string {
 
 func (f *form) Shape() string { return f.shape }
 
-func (f *form) Append(dst []byte, value store.Cells) []byte {
+func (f *form) Append(dst []byte, value mem.Cells) []byte {
 	for i := range f.parts {
 		p := &f.parts[i]
 		switch {
@@ -165,7 +166,7 @@ func (f *form) Append(dst []byte, value store.Cells) []byte {
 // errShort tells of bytes that end too soon.
 var errShort = errors.New("a value ends before its last field")
 
-func (f *form) Read(src []byte, value store.Cells) (rest []byte, err error) {
+func (f *form) Read(src []byte, value mem.Cells) (rest []byte, err error) {
 	for i := range f.parts {
 		p := &f.parts[i]
 		n := uint64(p.size)

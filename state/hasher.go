@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/slots"
+
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/internal/store"
@@ -274,7 +277,7 @@ func (h *Hasher) shard(v drive.Survey, i int, components, messages []drive.Named
 	for id, m := range messages {
 		h.sum.Reset()
 		to, bodies := v.Mailbox(id, i)
-		h.sum.bytes(store.CellsOf(to).Bytes)
+		h.sum.bytes(mem.CellsOf(to).Bytes)
 		h.cells(bodies)
 		done(i, "message", m.Name)
 	}
@@ -292,14 +295,14 @@ func (h *Hasher) table(t *store.Table) {
 	h.sum.number(uint64(len(t.Chunks())))
 	for _, c := range t.Chunks() {
 		h.sum.number(uint64(c.Cap()))
-		h.sum.bytes(store.CellsOf(c.Handles()).Bytes)
+		h.sum.bytes(mem.CellsOf(c.Handles()).Bytes)
 		if len(c.Handles()) == 0 {
 			continue
 		}
 		changed, _ := c.Stamps()
 		h.sum.number(uint64(changed))
 		h.bits(c.Marks())
-		for flag := range store.FlagsMax {
+		for flag := range slots.FlagsMax {
 			if words := c.Flagged(flag); slices.ContainsFunc(words, func(w uint64) bool { return w != 0 }) {
 				h.sum.number(uint64(flag))
 				h.bits(words)
@@ -334,10 +337,10 @@ func (h *Hasher) bits(words []uint64) {
 	}
 }
 
-func (h *Hasher) list(numbers []uint32) { h.sum.bytes(store.CellsOf(numbers).Bytes) }
+func (h *Hasher) list(numbers []uint32) { h.sum.bytes(mem.CellsOf(numbers).Bytes) }
 
 // cells hashes values of a type that was learnt.
-func (h *Hasher) cells(c store.Cells) {
+func (h *Hasher) cells(c mem.Cells) {
 	h.sum.number(uint64(c.Len))
 	x := h.writers[c.Type]
 	switch {

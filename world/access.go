@@ -6,6 +6,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
+	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/shard"
 )
@@ -21,7 +22,7 @@ import (
 // Ownership: the system and shard it was built for, or the idle world.
 type Reader[T any] struct {
 	view   store.View[T]
-	lookup *store.Lookup
+	lookup *slots.Lookup
 	id     int
 }
 

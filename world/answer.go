@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
@@ -71,12 +73,12 @@ func (c *Component[T]) Ask(p *Port, of handle.Handle, answer *Answer[T]) error {
 // asker applies a request to ask at the refresh.
 type asker[T any] struct{ c *Component[T] }
 
-func (a asker[T]) Apply(_ *store.Shard, _ handle.Handle, l store.Loc, to store.Payload) store.Outcome {
+func (a asker[T]) Apply(_ *store.Shard, _ handle.Handle, l slots.Loc, to mem.Pointer) store.Outcome {
 	p := a.c.column.At(l)
 	if p == nil {
 		return store.Missing
 	}
-	(*store.As[*Answer[T]](to)).value = *p
+	(*mem.As[*Answer[T]](to)).value = *p
 	return store.Applied
 }
 

@@ -2,6 +2,8 @@ package world
 
 import (
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
@@ -43,7 +45,7 @@ func (b *Bundle[T]) Set(by Actor, h handle.Handle, v T) error {
 	return request(by, "Bundle.Set", &b.setting, h, v)
 }
 
-func (b *Bundle[T]) assign(s *store.Shard, l store.Loc, v *T) error {
+func (b *Bundle[T]) assign(s *store.Shard, l slots.Loc, v *T) error {
 	set := b.w.space.Set(l)
 	if !set.Contains(&b.set) {
 		return ErrMissing
@@ -56,6 +58,6 @@ func (b *Bundle[T]) assign(s *store.Shard, l store.Loc, v *T) error {
 	return err
 }
 
-func (x assigner[T]) Apply(s *store.Shard, _ handle.Handle, l store.Loc, v store.Payload) store.Outcome {
-	return outcomeOf(x.b.assign(s, l, store.As[T](v)))
+func (x assigner[T]) Apply(s *store.Shard, _ handle.Handle, l slots.Loc, v mem.Pointer) store.Outcome {
+	return outcomeOf(x.b.assign(s, l, mem.As[T](v)))
 }

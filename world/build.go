@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/atoll-sim/atoll/internal/slots"
+
 	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/store"
@@ -145,7 +147,7 @@ type binding struct {
 	w      *World
 	owner  int // the shard, or the number of shards: all of them
 	idle   bool
-	lookup *store.Lookup
+	lookup *slots.Lookup
 	access *drive.Access
 	call   string      // what was called, and in which system
 	user   *check.User // nil but in the check build

@@ -7,6 +7,8 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
+	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
@@ -343,12 +345,12 @@ func (c creator[T]) CreateAll(s *store.Shard, creates []store.PendingRequest) {
 			s.DecideCreate(r, store.Refused)
 			continue
 		}
-		p.put(a, store.As[T](r.Payload()))
+		p.put(a, mem.As[T](r.Payload()))
 		s.DecideCreate(r, store.Applied)
 	}
 }
 
-func (creator[T]) Apply(*store.Shard, handle.Handle, store.Loc, store.Payload) store.Outcome {
+func (creator[T]) Apply(*store.Shard, handle.Handle, slots.Loc, mem.Pointer) store.Outcome {
 	panic("world: a create is applied with others of its kind")
 }
 

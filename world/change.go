@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
@@ -73,7 +75,7 @@ func (c *Component[T]) check(by Actor, call string) {
 	}
 }
 
-func (c *Component[T]) add(l store.Loc, v T) error {
+func (c *Component[T]) add(l slots.Loc, v T) error {
 	a, err := c.w.space.With(l, c.id)
 	if err == nil {
 		*store.Value[T](a, c.id) = v
@@ -84,7 +86,7 @@ func (c *Component[T]) add(l store.Loc, v T) error {
 	return err
 }
 
-func (c *Component[T]) remove(l store.Loc) error {
+func (c *Component[T]) remove(l slots.Loc) error {
 	had, err := c.w.space.Without(l, c.id)
 	if !had {
 		return ErrMissing
@@ -101,11 +103,11 @@ func (c *Component[T]) components(w *World) store.Set {
 	return set
 }
 
-func (a adder[T]) Apply(_ *store.Shard, _ handle.Handle, l store.Loc, v store.Payload) store.Outcome {
-	return outcomeOf(a.c.add(l, *store.As[T](v)))
+func (a adder[T]) Apply(_ *store.Shard, _ handle.Handle, l slots.Loc, v mem.Pointer) store.Outcome {
+	return outcomeOf(a.c.add(l, *mem.As[T](v)))
 }
 
-func (r remover[T]) Apply(_ *store.Shard, _ handle.Handle, l store.Loc, _ store.Payload) store.Outcome {
+func (r remover[T]) Apply(_ *store.Shard, _ handle.Handle, l slots.Loc, _ mem.Pointer) store.Outcome {
 	return outcomeOf(r.c.remove(l))
 }
 
@@ -143,7 +145,7 @@ func (b *Bundle[T]) Add(by Actor, h handle.Handle, v T, remove ...ComponentSet) 
 	return b.change(w.shardOf(l), l, &v, gone)
 }
 
-func (b *Bundle[T]) change(s *store.Shard, l store.Loc, v *T, remove store.Set) error {
+func (b *Bundle[T]) change(s *store.Shard, l slots.Loc, v *T, remove store.Set) error {
 	had := *b.w.space.Set(l)
 	a, err := s.Change(l, had.Minus(remove).Union(b.set))
 	if err != nil {
@@ -154,8 +156,8 @@ func (b *Bundle[T]) change(s *store.Shard, l store.Loc, v *T, remove store.Set) 
 	return nil
 }
 
-func (c changer[T]) Apply(s *store.Shard, _ handle.Handle, l store.Loc, p store.Payload) store.Outcome {
-	v := store.As[change[T]](p)
+func (c changer[T]) Apply(s *store.Shard, _ handle.Handle, l slots.Loc, p mem.Pointer) store.Outcome {
+	v := mem.As[change[T]](p)
 	return outcomeOf(c.b.change(s, l, &v.value, v.remove))
 }
 

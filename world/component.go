@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
@@ -105,7 +107,7 @@ func (c *Component[T]) Set(by Actor, h handle.Handle, v T) error {
 	return request(by, "Component.Set", &c.setting, h, v)
 }
 
-func (c *Component[T]) store(l store.Loc, v T) error {
+func (c *Component[T]) store(l slots.Loc, v T) error {
 	p := c.column.AtWrite(l)
 	if p == nil {
 		return ErrMissing
@@ -120,12 +122,12 @@ func (c *Component[T]) store(l store.Loc, v T) error {
 // setter applies a request to set at the refresh.
 type setter[T any] struct{ c *Component[T] }
 
-func (s setter[T]) Apply(_ *store.Shard, _ handle.Handle, l store.Loc, v store.Payload) store.Outcome {
+func (s setter[T]) Apply(_ *store.Shard, _ handle.Handle, l slots.Loc, v mem.Pointer) store.Outcome {
 	p := s.c.column.AtWrite(l)
 	if p == nil {
 		return store.Missing
 	}
-	*p = *store.As[T](v)
+	*p = *mem.As[T](v)
 	if s.c.column.Watched() {
 		s.c.w.space.NoteStored(l, s.c.id)
 	}

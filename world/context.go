@@ -3,6 +3,8 @@ package world
 import (
 	"fmt"
 
+	"github.com/atoll-sim/atoll/internal/slots"
+
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/internal/drive"
@@ -25,7 +27,7 @@ import (
 type Context struct {
 	w      *World
 	shard  *store.Shard // nil for global systems
-	lookup store.Lookup
+	lookup slots.Lookup
 	out    sender
 	acting drive.Acting
 	random random
@@ -154,7 +156,7 @@ func (c *Context) Destroy(h handle.Handle) error {
 	return c.out.sendBare(store.Destroying(), h)
 }
 
-func (c *Context) owns(l store.Loc) bool {
+func (c *Context) owns(l slots.Loc) bool {
 	if c.shard == nil {
 		return c.acting.Access != nil && c.acting.Access.Exclusive
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
@@ -50,8 +51,8 @@ func (r replier[A, R]) Describe() store.Description { return describe("question"
 // answer goes.
 func (r replier[A, R]) PartType() reflect.Type { return reflect.TypeFor[A]() }
 
-func (r replier[A, R]) Part(p store.Payload) store.Cells {
-	return store.CellOf(&store.As[asked[A, R]](p).arg)
+func (r replier[A, R]) Part(p mem.Pointer) mem.Cells {
+	return mem.CellOf(&mem.As[asked[A, R]](p).arg)
 }
 
-func (r replier[A, R]) Complete(p store.Payload) { store.As[asked[A, R]](p).to = new(Answer[R]) }
+func (r replier[A, R]) Complete(p mem.Pointer) { mem.As[asked[A, R]](p).to = new(Answer[R]) }

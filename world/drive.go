@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"runtime"
 
+	"github.com/atoll-sim/atoll/internal/slots"
+
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/internal/drive"
@@ -171,7 +173,7 @@ func (d *driven) Liveness() *drive.Liveness {
 	if !w.liveness.CompareAndSwap(nil, a) {
 		return w.liveness.Load()
 	}
-	runtime.AddCleanup(w, func(a *store.Liveness) { a.Cut() }, of)
+	runtime.AddCleanup(w, func(a *slots.Liveness) { a.Cut() }, of)
 	return a
 }
 

@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
@@ -44,7 +45,7 @@ func (e *endpoint) bit() uint64 { return 1 << (e.number % 64) }
 
 // draw makes sure that there are n handles in hand. It takes none and returns ErrIndexes if the
 // world does not have that many left.
-func (e *endpoint) draw(o *store.PortAllocator, n int, epoch uint32) (err error) {
+func (e *endpoint) draw(o *slots.PortAllocator, n int, epoch uint32) (err error) {
 	if epoch == e.drew {
 		e.block = min(max(2*e.block, drawFirst), cacheMax)
 	} else {
@@ -65,7 +66,7 @@ func (e *endpoint) tookBack(epoch uint32) int {
 
 // takeBack takes back handles that were given out and for which no create is sent. They are out
 // of use until the next refresh.
-func (e *endpoint) takeBack(o *store.PortAllocator, told []handle.Handle, epoch uint32) {
+func (e *endpoint) takeBack(o *slots.PortAllocator, told []handle.Handle, epoch uint32) {
 	e.recalled = uint32(e.tookBack(epoch) + len(told))
 	o.Recall(told...)
 	if len(e.cache) > drawFirst { // of a CreateN that panicked

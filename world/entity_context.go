@@ -5,6 +5,7 @@ import (
 	"runtime/debug"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
@@ -25,11 +26,11 @@ type EntityContext struct {
 	c        *Context
 	function string
 	h        handle.Handle
-	l        store.Loc // 0: no function is running
+	l        slots.Loc // 0: no function is running
 	returned bool
 }
 
-func (s *EntityContext) begin(c *Context, function string, h handle.Handle, l store.Loc) *EntityContext {
+func (s *EntityContext) begin(c *Context, function string, h handle.Handle, l slots.Loc) *EntityContext {
 	*s = EntityContext{c: c, function: function, h: h, l: l}
 	return s
 }
@@ -104,7 +105,7 @@ func (s *EntityContext) Destroy(h handle.Handle) error {
 }
 
 // mustRun returns the entity's location, and panics when the function has returned.
-func (s *EntityContext) mustRun(call string) store.Loc {
+func (s *EntityContext) mustRun(call string) slots.Loc {
 	if s == nil || s.l == 0 {
 		s.refuseLate(call)
 	}

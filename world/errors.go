@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
@@ -35,7 +36,7 @@ var (
 	// ErrPorts is returned when as many ports are open as PortsMax allows.
 	ErrPorts = errors.New("world: too many open ports")
 	// ErrIndexes is returned when a shard has no index left to give.
-	ErrIndexes = store.ErrIndexes
+	ErrIndexes = slots.ErrIndexes
 	// ErrChunks is returned when a shard has no chunk number left to give.
 	ErrChunks = store.ErrChunks
 )

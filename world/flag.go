@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
@@ -19,7 +21,7 @@ import (
 // and neither has a copy. Flags go wherever the entity goes. A world in which no entity was
 // ever given a flag pays nothing for them. Otherwise they cost 8 bytes for each slot, in blocks
 // of 1024 slots of which one had a flag, and a bit per row and flag.
-type Flags = store.Flags
+type Flags = slots.Flags
 
 // Flag gives an entity flags; those that it has stay. A *World, a *Context in its own shard,
 // and an *EntityContext for its own entity set them at once, even for a query loop that has not
@@ -103,8 +105,8 @@ func setFlags(by Actor, call string, h handle.Handle, f flagging) error {
 	return request(by, call, &x.flagging, h, f)
 }
 
-func (x *flagger) Apply(s *store.Shard, _ handle.Handle, l store.Loc, p store.Payload) store.Outcome {
-	f := store.As[flagging](p)
+func (x *flagger) Apply(s *store.Shard, _ handle.Handle, l slots.Loc, p mem.Pointer) store.Outcome {
+	f := mem.As[flagging](p)
 	s.SetFlags(l, f.set, f.cleared)
 	return store.Applied
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
@@ -71,11 +73,11 @@ func (f *Func[A]) Call(by Actor, on handle.Handle, arg A) error {
 // caller applies a request to call at the refresh.
 type caller[A any] struct{ f *Func[A] }
 
-func (c caller[A]) Apply(s *store.Shard, h handle.Handle, l store.Loc, arg store.Payload) (o store.Outcome) {
+func (c caller[A]) Apply(s *store.Shard, h handle.Handle, l slots.Loc, arg mem.Pointer) (o store.Outcome) {
 	f := c.f
 	self := f.w.contexts[s.ID()].self.begin(f.w.contexts[s.ID()], f.name, h, l)
 	defer func() { o, _ = self.end(recover()) }()
-	f.run(self, *store.As[A](arg))
+	f.run(self, *mem.As[A](arg))
 	self.returned = true
 	return store.Applied
 }
@@ -139,10 +141,10 @@ func (q *Question[A, R]) Ask(p *Port, of handle.Handle, arg A, answer *Answer[R]
 // replier applies a request to ask at the refresh.
 type replier[A, R any] struct{ q *Question[A, R] }
 
-func (r replier[A, R]) Apply(s *store.Shard, h handle.Handle, l store.Loc, p store.Payload) (o store.Outcome) {
+func (r replier[A, R]) Apply(s *store.Shard, h handle.Handle, l slots.Loc, p mem.Pointer) (o store.Outcome) {
 	q := r.q
 	self := q.w.contexts[s.ID()].self.begin(q.w.contexts[s.ID()], q.name, h, l)
-	a := store.As[asked[A, R]](p)
+	a := mem.As[asked[A, R]](p)
 	defer func() { o, a.to.failure = self.end(recover()) }()
 	a.to.value = q.run(self, a.arg)
 	self.returned = true

@@ -26,11 +26,11 @@ func TestInlines(t *testing.T) {
 		"SliceWrite":       {"world.(*Writer).Slice", "store.(*View).SliceWrite"},
 		"At":               {"world.(*Reader).At", "store.(*View).At"},
 		"AtWrite":          {"world.(*Writer).At", "store.(*View).AtWrite"},
-		"Locate":           {"world.(*Context).Locate", "store.(*Lookup).Locate", "atomic.(*Uint64).Load", "atomic.(*Pointer).Load", "store.(*Slot).load"},
-		"LocateIdle":       {"world.(*World).Locate", "store.(*Lookup).Locate", "atomic.(*Uint64).Load", "atomic.(*Pointer).Load", "store.(*Slot).load"},
-		"Alive":            {"world.(*World).Alive", "store.(*Lookup).Alive", "atomic.(*Uint64).Load", "atomic.(*Pointer).Load", "store.(*Slot).load"},
-		"AliveInSystem":    {"world.(*Context).Alive", "store.(*Lookup).Alive", "atomic.(*Uint64).Load", "atomic.(*Pointer).Load", "store.(*Slot).load"},
-		"AliveFromOutside": {"world.(*Port).Alive", "store.(*Lookup).Alive", "atomic.(*Uint64).Load", "atomic.(*Pointer).Load", "store.(*Slot).load"},
+		"Locate":           {"world.(*Context).Locate", "slots.(*Lookup).Locate", "atomic.(*Uint64).Load", "atomic.(*Pointer).Load", "slots.(*Slot).Load"},
+		"LocateIdle":       {"world.(*World).Locate", "slots.(*Lookup).Locate", "atomic.(*Uint64).Load", "atomic.(*Pointer).Load", "slots.(*Slot).Load"},
+		"Alive":            {"world.(*World).Alive", "slots.(*Lookup).Alive", "atomic.(*Uint64).Load", "atomic.(*Pointer).Load", "slots.(*Slot).Load"},
+		"AliveInSystem":    {"world.(*Context).Alive", "slots.(*Lookup).Alive", "atomic.(*Uint64).Load", "atomic.(*Pointer).Load", "slots.(*Slot).Load"},
+		"AliveFromOutside": {"world.(*Port).Alive", "slots.(*Lookup).Alive", "atomic.(*Uint64).Load", "atomic.(*Pointer).Load", "slots.(*Slot).Load"},
 		"ColumnAt":         {"store.(*Column).At", "atomic.(*Pointer).Load"},
 		"Get":              nil, // one call, as its comment says
 	}

@@ -6,6 +6,8 @@ import (
 	"math"
 	"sync/atomic"
 
+	"github.com/atoll-sim/atoll/internal/mem"
+
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/store"
@@ -209,13 +211,13 @@ func (f *replayer) Transfer(transfers []drive.Transfer) error {
 	return nil
 }
 
-func (f *replayer) Request(kind int, flags store.RequestFlags, h handle.Handle) (store.Cells, error) {
+func (f *replayer) Request(kind int, flags store.RequestFlags, h handle.Handle) (mem.Cells, error) {
 	if err := f.ready("replaying inputs"); err != nil {
-		return store.Cells{}, err
+		return mem.Cells{}, err
 	}
 	if flags&store.Create != 0 {
 		if err := f.use(h); err != nil {
-			return store.Cells{}, err
+			return mem.Cells{}, err
 		}
 	}
 	return f.w.space.Kinds().Resend(f.queue, kind, flags, h, f.w.epoch.Load())

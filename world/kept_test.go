@@ -4,6 +4,8 @@ import (
 	"iter"
 	"testing"
 
+	"github.com/atoll-sim/atoll/internal/slots"
+
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
@@ -57,7 +59,7 @@ func (f *fixture) during(system string, shard int, run func(*world.Context)) {
 }
 
 // uses are the ways to use what was asked for: each must be refused out of turn.
-func (a *asked) uses(ch world.Chunk, h handle.Handle, l store.Loc) map[string]func() {
+func (a *asked) uses(ch world.Chunk, h handle.Handle, l slots.Loc) map[string]func() {
 	return map[string]func(){
 		`accessor of component "health"`:          func() { a.reader.Get(h) },
 		`accessor of component "health", At`:      func() { a.reader.At(l) },

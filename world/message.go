@@ -6,6 +6,8 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
+	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
@@ -153,9 +155,9 @@ func (m *Message[M]) put(shard int, to handle.Handle, body M) {
 // deliverer applies a request to send at the refresh.
 type deliverer[M any] struct{ m *Message[M] }
 
-func (d deliverer[M]) Apply(s *store.Shard, h handle.Handle, _ store.Loc, body store.Payload) store.Outcome {
+func (d deliverer[M]) Apply(s *store.Shard, h handle.Handle, _ slots.Loc, body mem.Pointer) store.Outcome {
 	box := d.m.box(s.ID())
-	box.next = append(box.next, Envelope[M]{h, *store.As[M](body)})
+	box.next = append(box.next, Envelope[M]{h, *mem.As[M](body)})
 	if s.InMigration {
 		box.order = append(box.order, s.Order())
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
@@ -16,7 +17,7 @@ const (
 	defaultShards          = 4
 	defaultChunkRowsFirst  = 16
 	defaultChunkRowsFactor = 4
-	defaultChunkRowsMax    = store.RowsMax
+	defaultChunkRowsMax    = slots.RowsMax
 	defaultTickInterval    = 50 * time.Millisecond
 	defaultPortsMax        = 1 << 14
 	defaultQueueRequests   = 1 << 12
@@ -88,7 +89,7 @@ type Options struct {
 
 // growth returns the steps in which the world takes memory.
 func (o Options) growth() store.Growth {
-	return store.Growth{RowsFirst: o.ChunkRowsFirst, RowsFactor: o.ChunkRowsFactor, RowsMax: o.ChunkRowsMax, HugePages: o.HugePages}
+	return store.Growth{RowsFirst: o.ChunkRowsFirst, RowsFactor: o.ChunkRowsFactor, RowsMax: o.ChunkRowsMax}
 }
 
 // validate fills in the defaults and names every limit that is exceeded.
@@ -126,9 +127,9 @@ func (o Options) validate() (Options, error) {
 			errs = append(errs, fmt.Errorf("world: %s is %d, want a power of two from 1 to %d", name, *v, most))
 		}
 	}
-	power("ChunkRowsMax", &o.ChunkRowsMax, defaultChunkRowsMax, store.RowsMax)
-	power("ChunkRowsFirst", &o.ChunkRowsFirst, min(defaultChunkRowsFirst, max(o.ChunkRowsMax, 1)), store.RowsMax)
-	power("ChunkRowsFactor", &o.ChunkRowsFactor, defaultChunkRowsFactor, store.RowsMax)
+	power("ChunkRowsMax", &o.ChunkRowsMax, defaultChunkRowsMax, slots.RowsMax)
+	power("ChunkRowsFirst", &o.ChunkRowsFirst, min(defaultChunkRowsFirst, max(o.ChunkRowsMax, 1)), slots.RowsMax)
+	power("ChunkRowsFactor", &o.ChunkRowsFactor, defaultChunkRowsFactor, slots.RowsMax)
 	if o.ChunkRowsFirst > o.ChunkRowsMax && o.ChunkRowsMax > 0 {
 		errs = append(errs, fmt.Errorf("world: ChunkRowsFirst is %d, want at most ChunkRowsMax, %d", o.ChunkRowsFirst, o.ChunkRowsMax))
 	}

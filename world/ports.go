@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"weak"
 
-	"github.com/atoll-sim/atoll/internal/store"
+	"github.com/atoll-sim/atoll/internal/slots"
 )
 
 // ports is the table of open ports.
@@ -20,7 +20,7 @@ import (
 // the refresh, which reads queues only of ports whose bit was set: thousands of
 // idle ones cost it a word of 64 each.
 type ports struct {
-	slots  *store.PortAllocator
+	slots  *slots.PortAllocator
 	active atomic.Pointer[[]atomic.Uint64] // nil until the first port is opened
 	some   atomic.Bool                     // some bit may be set
 	closed atomic.Bool                     // some port waits to be retired

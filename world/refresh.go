@@ -88,7 +88,7 @@ func (r *refresh) init(w *World) {
 	r.compact = r.in("compact", func(i int) { w.shards[i].Compact() })
 	r.recycle = func(i int) {
 		if i < len(w.shards) {
-			w.shards[i].Recycle(&r.remoteDead)
+			w.shards[i].Recycle(r.remoteDead.Of(i))
 			return
 		}
 		for _, s := range w.shards {

@@ -4,13 +4,13 @@ import (
 	"fmt"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/store"
+	"github.com/atoll-sim/atoll/internal/slots"
 )
 
 // ErrRestore is returned by World.Restore and its functions for handles of another layout, for a
 // handle that the world never gives, or has given already, and for a world that is not new. The
 // error says which.
-var ErrRestore = store.ErrRestore
+var ErrRestore = slots.ErrRestore
 
 // Layout is what two worlds must have in common for handles of one to be good in the other: the
 // widths of the handle's fields, and the number of shards. The home of what ports create has
@@ -41,7 +41,7 @@ func (w *World) Vacant() (free, retired []handle.Handle) {
 // Ownership: as for the idle *World, until Restore returns.
 type Restoration struct {
 	w    *World
-	of   *store.Restore
+	of   *slots.Restore
 	done bool
 }
 
@@ -67,7 +67,7 @@ func (w *World) Restore(of Layout, fill func(r *Restoration) error) error {
 	if of != w.Layout() {
 		return fmt.Errorf("%w: handles have the layout %+v, this world has %+v", ErrRestore, of, w.Layout())
 	}
-	inner, err := store.NewRestore(w.space, w.shards, w.portSlots)
+	inner, err := slots.NewRestore(w.portSlots)
 	if err != nil {
 		return err
 	}

@@ -41,11 +41,11 @@ func (w *World) Stats(dst *Stats) {
 	if dst == nil {
 		panic("world: World.Stats to a nil Stats; pass where they go")
 	}
-	*dst = Stats{Tick: w.Tick(), Rejected: w.rejected.Load(), Retired: w.portSlots.Retired(), HugePages: w.space.HugePages(), Shards: dst.Shards[:0]}
+	*dst = Stats{Tick: w.Tick(), Rejected: w.rejected.Load(), Retired: w.portSlots.Retired(), HugePages: w.space.Memory.Asked(), Shards: dst.Shards[:0]}
 	for _, x := range w.refresh.partitions {
 		dst.count(&x.lost)
 	}
-	dst.measure(w.portSlots.Size())
+	dst.measure(store.Size{Size: w.portSlots.Size()})
 	for _, s := range w.shards {
 		dst.count(&s.Outcomes)
 		dst.measure(s.Size())

@@ -2,7 +2,7 @@ package world
 
 import (
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/store"
+	"github.com/atoll-sim/atoll/internal/slots"
 )
 
 // Status is what a handle stands for.
@@ -44,7 +44,7 @@ func status(w *World, h handle.Handle) Status {
 		return Forged
 	}
 	if version == 0 { // never used: the first version is next
-		version, state = 1, store.StateUnused
+		version, state = 1, slots.StateUnused
 	}
 	switch {
 	case h.Version() < version:
@@ -53,16 +53,16 @@ func status(w *World, h handle.Handle) Status {
 		return Forged
 	}
 	switch state {
-	case store.StateAlive:
+	case slots.StateAlive:
 		return Alive
-	case store.StatePending:
+	case slots.StatePending:
 		if w.closed.Load() {
 			return Stale // no create is applied any more
 		}
 		return Pending
-	case store.StateStaged: // the refresh has yet to decide whether it lives
+	case slots.StateStaged: // the refresh has yet to decide whether it lives
 		return Pending
-	case store.StateUnused:
+	case slots.StateUnused:
 		return Unused
 	default: // retired at this version
 		return Stale

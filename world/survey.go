@@ -3,6 +3,9 @@ package world
 import (
 	"reflect"
 
+	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/slots"
+
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/store"
@@ -41,7 +44,7 @@ func (s *survey) Misrouted() bool { return s.misrouted }
 
 func (s *survey) Shard(i int) *store.Shard { return s.shards[i] }
 
-func (s *survey) PortSlots() *store.PortAllocator { return s.portSlots }
+func (s *survey) PortSlots() *slots.PortAllocator { return s.portSlots }
 
 func (s *survey) Extensions() []drive.Extension {
 	all := make([]drive.Extension, len(s.extensions.all))
@@ -71,37 +74,37 @@ func (s *survey) Requests(from int, f func(store.PendingRequest)) {
 	}
 }
 
-func (s *survey) Mailbox(message, shard int) ([]handle.Handle, store.Cells) {
+func (s *survey) Mailbox(message, shard int) ([]handle.Handle, mem.Cells) {
 	return s.messages[message].(surveyedMessage).mail(shard)
 }
 
 type surveyedMessage interface {
-	mail(box int) ([]handle.Handle, store.Cells)
+	mail(box int) ([]handle.Handle, mem.Cells)
 }
 
-func (m *Message[M]) mail(box int) (to []handle.Handle, bodies store.Cells) {
+func (m *Message[M]) mail(box int) (to []handle.Handle, bodies mem.Cells) {
 	var all []M
 	for _, e := range m.boxes[box].now {
 		to, all = append(to, e.To), append(all, e.Body)
 	}
-	return to, store.CellsOf(all)
+	return to, mem.CellsOf(all)
 }
 
-func (s *survey) Resource(i int) (value, parts store.Cells) {
+func (s *survey) Resource(i int) (value, parts mem.Cells) {
 	return s.resources[i].(surveyedResource).values()
 }
 
 type surveyedResource interface {
 	resourceType() reflect.Type
-	values() (value, parts store.Cells)
+	values() (value, parts mem.Cells)
 }
 
 func (r *Resource[T]) resourceType() reflect.Type { return reflect.TypeFor[T]() }
 
-func (r *Resource[T]) values() (value, parts store.Cells) {
+func (r *Resource[T]) values() (value, parts mem.Cells) {
 	var all []T
 	for _, p := range r.parts {
 		all = append(all, p.value)
 	}
-	return store.CellsOf([]T{r.value}), store.CellsOf(all)
+	return mem.CellsOf([]T{r.value}), mem.CellsOf(all)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
@@ -17,7 +18,7 @@ type term struct {
 	kind     termKind
 	of       store.Set
 	accessed store.Set
-	asked    *store.Lookup // the look-up of the World or Build it was asked of: it identifies world and shard
+	asked    *slots.Lookup // the look-up of the World or Build it was asked of: it identifies world and shard
 	flags    Flags
 	names    string // of the component types, for messages
 }
@@ -44,7 +45,7 @@ func (r *Reader[T]) term() term {
 	return t
 }
 
-func newTerm(kind termKind, component int, asked *store.Lookup, typ reflect.Type) term {
+func newTerm(kind termKind, component int, asked *slots.Lookup, typ reflect.Type) term {
 	t := term{kind: kind, asked: asked, names: typ.String()}
 	t.of.Add(component)
 	return t
@@ -132,7 +133,7 @@ func (q *Query) add(b *binding, i int, x Term) {
 }
 
 // nameOf names the owner of a look-up.
-func (w *World) nameOf(l *store.Lookup) string {
+func (w *World) nameOf(l *slots.Lookup) string {
 	if l == &w.lookup {
 		return "the World"
 	}

@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"sync/atomic"
 
+	"github.com/atoll-sim/atoll/internal/slots"
+
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/internal/drive"
@@ -24,9 +26,9 @@ import (
 type World struct {
 	options   Options
 	space     *store.Space
-	lookup    store.Lookup
+	lookup    slots.Lookup
 	shards    []*store.Shard
-	portSlots *store.PortAllocator
+	portSlots *slots.PortAllocator
 
 	components  []componentInfo
 	componentID map[reflect.Type]int
@@ -83,10 +85,10 @@ func New(o Options) (*World, error) {
 		run:         runFirst,
 		accessors:   map[accessorKey]any{},
 	}
-	w.space.Growth = o.growth()
+	w.space.Growth, w.space.Memory.HugePages = o.growth(), o.HugePages
 	w.lookup = w.space.Lookup
 	w.flagger = newFlagger(w)
-	w.portSlots = store.NewPortAllocator(w.space, n)
+	w.portSlots = slots.NewPortAllocator(&w.space.Directory, n)
 	w.ports.slots = w.portSlots
 	for i := range w.shards {
 		w.shards[i] = store.New(w.space, i, &w.columns)
@@ -236,7 +238,7 @@ func (w *World) nextShard() {
 	}
 }
 
-func (w *World) shardOf(l store.Loc) *store.Shard {
+func (w *World) shardOf(l slots.Loc) *store.Shard {
 	return w.shards[w.space.Owner(l)]
 }
 

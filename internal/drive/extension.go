@@ -2,6 +2,8 @@ package drive
 
 import (
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
@@ -142,12 +144,12 @@ type jointly[T any] struct {
 	do    func(h handle.Handle, v *T) store.Outcome
 }
 
-func (j jointly[T]) Apply(_ *store.Shard, h handle.Handle, l store.Loc, v store.Payload) store.Outcome {
+func (j jointly[T]) Apply(_ *store.Shard, h handle.Handle, l slots.Loc, v mem.Pointer) store.Outcome {
 	if l == 0 || j.w.Space().Marked(l) {
 		return store.Gone
 	}
 	j.w.Run(j.label)
-	return j.do(h, store.As[T](v))
+	return j.do(h, mem.As[T](v))
 }
 
 func (j jointly[T]) Describe() store.Description {

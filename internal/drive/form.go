@@ -3,7 +3,7 @@ package drive
 import (
 	"reflect"
 
-	"github.com/atoll-sim/atoll/internal/store"
+	"github.com/atoll-sim/atoll/internal/mem"
 )
 
 // Form is how single values of a type are written as bytes and read again: fields with a
@@ -16,10 +16,10 @@ type Form interface {
 	Shape() string
 	// Append appends a value, the first of the cells, to dst. It allocates nothing but what
 	// codecs and dst do.
-	Append(dst []byte, value store.Cells) []byte
+	Append(dst []byte, value mem.Cells) []byte
 	// Read reads a value that Append wrote into the first of the cells, which must be new, and
 	// returns what is behind it in src. It returns an error if src ends too soon, or the codec's.
-	Read(src []byte, value store.Cells) (rest []byte, err error)
+	Read(src []byte, value mem.Cells) (rest []byte, err error)
 }
 
 // FormOf returns the Form of a type by a *state.Codecs. It returns state.ErrNoCodec, naming the

@@ -2,6 +2,7 @@ package drive
 
 import (
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
@@ -45,7 +46,7 @@ type Replayer interface {
 	// Request sends a recorded request again. It returns the cells of the request's payload, for
 	// the caller to fill in; there is no payload if their Type is nil. It returns an error if
 	// the world has no such requests. Publish publishes what was sent.
-	Request(kind int, flags store.RequestFlags, h handle.Handle) (store.Cells, error)
+	Request(kind int, flags store.RequestFlags, h handle.Handle) (mem.Cells, error)
 	Publish()
 	// Draw, Recall, Release and Transfer replay Inputs. They return an error if the world is not
 	// in the state that was recorded. What Transfer is given is carried out by the next refresh.

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/store"
+	"github.com/atoll-sim/atoll/internal/slots"
 )
 
 // Liveness is the part of a world that references hold: enough to ask whether an entity is
@@ -16,7 +16,7 @@ import (
 //
 // Ownership: shared. Any goroutine pushes to released; the refresh takes all of it.
 type Liveness struct {
-	space    *store.Liveness
+	space    *slots.Liveness
 	released atomic.Pointer[release]
 }
 
@@ -27,7 +27,7 @@ type release struct {
 }
 
 // NewLiveness makes the liveness of a world.
-func NewLiveness(space *store.Liveness) *Liveness { return &Liveness{space: space} }
+func NewLiveness(space *slots.Liveness) *Liveness { return &Liveness{space: space} }
 
 // Alive reports whether an entity is alive; no entity is once the world is collected or closed.
 // Safe from any goroutine at any time; it never blocks and never writes.
@@ -36,7 +36,7 @@ func (a *Liveness) Alive(h handle.Handle) bool { return a.space.Alive(h) }
 // State returns the state of h's slot, if h is the slot's handle: alive, pending, or staged by
 // a refresh. It returns false for all other handles, and for all once the world is gone. Safe
 // as Alive.
-func (a *Liveness) State(h handle.Handle) (store.State, bool) { return a.space.State(h) }
+func (a *Liveness) State(h handle.Handle) (slots.State, bool) { return a.space.State(h) }
 
 // Gone reports whether the world was collected or closed. Safe from any goroutine at
 // any time.
@@ -63,7 +63,7 @@ func (a *Liveness) Release(h handle.Handle) {
 // entity yet. Safe from any goroutine at any time.
 func (a *Liveness) pending(h handle.Handle) bool {
 	state, ok := a.State(h)
-	return ok && state != store.StateAlive
+	return ok && state != slots.StateAlive
 }
 
 // Releases holds the entities that references have released.

@@ -3,6 +3,9 @@ package drive
 import (
 	"reflect"
 
+	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/slots"
+
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/store"
 )
@@ -30,17 +33,17 @@ type Survey interface {
 	// Shard returns a shard, which includes its tables and its slots.
 	Shard(i int) *store.Shard
 	// PortSlots returns the slots of the entities that ports create.
-	PortSlots() *store.PortAllocator
+	PortSlots() *slots.PortAllocator
 	// Requests calls f with the requests that systems, and functions called on entities, have
 	// sent and that the next refresh will apply: those of one shard, in order, or with
 	// world.AllShards those of global systems. What f is given is good until it returns.
 	Requests(from int, f func(store.PendingRequest))
 	// Mailbox returns the messages of one kind that are delivered to a shard in the next tick,
 	// in order: the receivers and the bodies.
-	Mailbox(message, shard int) ([]handle.Handle, store.Cells)
+	Mailbox(message, shard int) ([]handle.Handle, mem.Cells)
 	// Resource returns the value of a resource, and what each shard has added since the last
 	// merge. There are no parts except for an accumulator.
-	Resource(i int) (value, parts store.Cells)
+	Resource(i int) (value, parts mem.Cells)
 }
 
 // Named is a type that is registered under a name.

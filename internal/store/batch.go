@@ -1,5 +1,7 @@
 package store
 
+import "github.com/atoll-sim/atoll/internal/slots"
+
 // CreateRows takes handles and rows in the table, as many as fit in one run but at most n.
 // The rows hold zeroes. If alive is set, the atoms are alive at once; otherwise the caller
 // stores the components and then calls PublishRows.
@@ -10,21 +12,20 @@ func (s *Shard) CreateRows(t *Table, n int, alive bool) (Rows, error) {
 		}
 	}
 	c, from := t.cur, t.cur.n
-	n = min(n, len(s.free), len(c.handles)-from)
+	n = min(n, s.Free(), len(c.handles)-from)
 	if from < c.used {
 		c.clear(from, min(from+n, c.used))
 	}
-	rest := len(s.free) - n
-	l, handles := c.base+Loc(from), c.extend(n)
+	indexes := s.PopN(n)
+	l, handles := c.base+slots.Loc(from), c.extend(n)
 	for i := range handles {
-		h, slot := s.next(s.free[rest+n-1-i])
+		h, slot := s.Next(indexes[n-1-i])
 		handles[i] = h
-		slot.loc = l + Loc(i)
+		slot.Loc = l + slots.Loc(i)
 		if alive {
-			slot.storeBatched(uint32(h)) // publishes loc and the row
+			slot.StoreBatched(uint32(h)) // publishes loc and the row
 		}
 	}
-	s.free = s.free[:rest]
 	s.tally.createAll(handles)
 	return c.rows(from, from+n), nil
 }
@@ -37,7 +38,7 @@ func (r Rows) Atom(i int) Atom {
 // PublishRows makes the atoms of rows alive to everyone.
 func (s *Shard) PublishRows(r Rows) {
 	for _, h := range r.Handles() {
-		s.ref.slot(h.Index()).storeBatched(uint32(h)) // publishes loc and the row
+		s.space.Slot(h).StoreBatched(uint32(h)) // publishes loc and the row
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
@@ -28,7 +29,7 @@ func extents[T any](s *storage, column *store.Column[T], component int) map[uint
 			}
 			for _, c := range t.Chunks() {
 				l := store.FirstLoc(c)
-				all[uint32(l>>store.RowBits)] = extent{owner, uintptr(unsafe.Pointer(column.At(l))), uintptr(c.Cap()) * unsafe.Sizeof(*new(T))}
+				all[uint32(l>>slots.RowBits)] = extent{owner, uintptr(unsafe.Pointer(column.At(l))), uintptr(c.Cap()) * unsafe.Sizeof(*new(T))}
 			}
 		}
 	}
@@ -66,31 +67,31 @@ func forge[T any](t *testing.T, s *storage, column *store.Column[T], all map[uin
 	for i := range views {
 		column.Attach(&views[i], i)
 	}
-	numbers := []uint32{store.ChunksMax, store.ChunksMax - 1}
+	numbers := []uint32{slots.ChunksMax, slots.ChunksMax - 1}
 	for n := range uint32(70) {
 		numbers = append(numbers, n)
 	}
-	for bit := 6; bit < 32-store.RowBits; bit++ {
+	for bit := 6; bit < 32-slots.RowBits; bit++ {
 		for n := range uint32(20) {
 			numbers = append(numbers, 1<<bit|n)
 		}
 	}
 	found := 0
-	look := func(l store.Loc, what string, mine bool, p *T) {
-		e, ok := all[uint32(l>>store.RowBits)]
+	look := func(l slots.Loc, what string, mine bool, p *T) {
+		e, ok := all[uint32(l>>slots.RowBits)]
 		offset := uintptr(l.Row()) * unsafe.Sizeof(*p)
 		switch want := ok && mine && offset < e.bytes; {
 		case want != (p != nil):
-			t.Fatalf("%s at chunk %d, row %d: found %t, want %t", what, l>>store.RowBits, l.Row(), p != nil, want)
+			t.Fatalf("%s at chunk %d, row %d: found %t, want %t", what, l>>slots.RowBits, l.Row(), p != nil, want)
 		case want && uintptr(unsafe.Pointer(p)) != e.from+offset:
-			t.Fatalf("%s at chunk %d, row %d is other memory", what, l>>store.RowBits, l.Row())
+			t.Fatalf("%s at chunk %d, row %d is other memory", what, l>>slots.RowBits, l.Row())
 		case want:
 			found++
 		}
 	}
 	for _, n := range numbers {
-		for row := range store.Loc(store.RowsMax) {
-			l := store.Loc(n)<<store.RowBits | row
+		for row := range slots.Loc(slots.RowsMax) {
+			l := slots.Loc(n)<<slots.RowBits | row
 			look(l, "Column.At", true, column.At(l))
 			look(l, "Column.AtWrite", true, column.AtWrite(l))
 			for i := range views {
@@ -112,7 +113,7 @@ func TestRowsBeyond(t *testing.T) {
 	s.numbers.Attach(&numbers, 0)
 	rows := s.shards[0].Tables()[0].Run(0, 10)
 	for _, r := range []store.Rows{rows, rows.Head(4), rows.Head(0)} {
-		for _, i := range []int{-1, r.Len(), r.Len() + 1, rows.Cap(), store.RowsMax, math.MaxInt32, math.MinInt32} {
+		for _, i := range []int{-1, r.Len(), r.Len() + 1, rows.Cap(), slots.RowsMax, math.MaxInt32, math.MinInt32} {
 			require.Panics(t, func() { r.Loc(i) }, "row %d of %d", i, r.Len())
 		}
 		for _, n := range []int{-1, r.Len() + 1, rows.Cap() + 1, math.MinInt32} {

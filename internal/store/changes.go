@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/slots"
 )
 
 // Watch says which changes are to be noted. The zero value asks for none.
@@ -87,7 +88,7 @@ func (c *Chunk) noteChanges() {
 // that the code that stores stays short.
 //
 //go:noinline
-func (s *Space) NoteStored(l Loc, component int) {
+func (s *Space) NoteStored(l slots.Loc, component int) {
 	c := s.chunk(l)
 	n, x := &c.table.shard.changes, storeEntry{c.handles[l.Row()], uint16(component)}
 	if last := len(n.stored) - 1; last < 0 || n.stored[last] != x {
@@ -96,7 +97,7 @@ func (s *Space) NoteStored(l Loc, component int) {
 }
 
 // NoteAllStored is NoteStored for each of the given components that is watched.
-func (s *Space) NoteAllStored(l Loc, components Set) {
+func (s *Space) NoteAllStored(l slots.Loc, components Set) {
 	if s.watch.Stored == (Set{}) {
 		return
 	}

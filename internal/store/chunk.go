@@ -5,6 +5,8 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
+	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/slots"
 )
 
 // Chunk is a run of rows of one table: for each row the handle of its atom, and
@@ -15,16 +17,16 @@ import (
 //
 // Ownership: the shard's owner.
 type Chunk struct {
-	base    Loc
+	base    slots.Loc
 	n       int // occupied rows
 	used    int // rows from here on, as far as they are free, hold zeroes
 	order   int // position in the table
 	first   int // rows in the chunks before it, when they are full
 	table   *Table
 	handles []handle.Handle
-	bases   []base   // row 0 of each of the table's columns
-	written []uint32 // tick in which each of them was last handed out for writing
-	changed uint32   // tick in which a row last came or was replaced
+	bases   []mem.Address // row 0 of each of the table's columns
+	written []uint32      // tick in which each of them was last handed out for writing
+	changed uint32        // tick in which a row last came or was replaced
 	marks   []uint64
 	marked  int
 	flags   *flagSets   // which rows have flags; nil for none
@@ -37,7 +39,7 @@ type Chunk struct {
 // small is a small chunk and what it needs in addition to its rows, in one allocation.
 type small struct {
 	Chunk
-	bases   [4]base
+	bases   [4]mem.Address
 	written [4]uint32
 	marks   [1]uint64
 }
@@ -50,7 +52,7 @@ func newChunk(t *Table, rows int) *Chunk {
 		c = &s.Chunk
 		c.bases, c.written, c.marks = s.bases[:0], s.written[:n], s.marks[:]
 	} else {
-		c = &Chunk{bases: make([]base, 0, n), written: make([]uint32, n), marks: make([]uint64, (rows+63)/64)}
+		c = &Chunk{bases: make([]mem.Address, 0, n), written: make([]uint32, n), marks: make([]uint64, (rows+63)/64)}
 	}
 	c.table, c.order = t, len(t.chunks)
 	return c
@@ -60,7 +62,7 @@ func newChunk(t *Table, rows int) *Chunk {
 func (c *Chunk) Table() *Table { return c.table }
 
 // number returns the chunk's number in the world.
-func (c *Chunk) number() int { return int(c.base >> RowBits) }
+func (c *Chunk) number() int { return int(c.base >> slots.RowBits) }
 
 // Rows is a view of a run of rows of a chunk. It is good until rows move: at the
 // refresh, or on an idle world when components are added or removed. In the
@@ -75,7 +77,7 @@ type Rows struct {
 func (c *Chunk) rows(from, to int) Rows {
 	number := c.number()
 	if check.Enabled {
-		number |= c.table.shard.space.viewEpoch << chunkBits
+		number |= c.table.shard.space.viewEpoch << slots.ChunkBits
 	}
 	return Rows{c, number, from, to}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
@@ -66,7 +67,7 @@ func TestCoalesce(t *testing.T) {
 				for i, h := range all {
 					l := s.space.Locate(h)
 					got := []any{*s.numbers.At(l), *s.texts.At(l) == texts[i], s.space.FlagsAt(l)}
-					want := []any{int64(i), true, [...]store.Flags{0, 2, 0, 1, 0}[i%5]}
+					want := []any{int64(i), true, [...]slots.Flags{0, 2, 0, 1, 0}[i%5]}
 					if !slices.Equal(want, got) {
 						t.Fatalf("tick %d: row %d is %v, want %v", tick, i, got, want)
 					}
@@ -97,7 +98,7 @@ func TestCoalesceGivesBack(t *testing.T) {
 	}
 	small := s.space.Locate(all[0])
 	s.refresh()
-	require.NotEqual(t, small>>store.RowBits, s.space.Locate(all[0])>>store.RowBits)
+	require.NotEqual(t, small>>slots.RowBits, s.space.Locate(all[0])>>slots.RowBits)
 	h, err := s.create(sh, one, 0)
 	require.NoError(t, err)
 	require.Equal(t, small, s.space.Locate(h), "the number of the chunk that was given up is used again")

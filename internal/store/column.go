@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 
 	"github.com/atoll-sim/atoll/internal/check"
+	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/slots"
 )
 
 // Column holds every row of one component, chunk by chunk. The rows of a chunk
@@ -30,7 +32,7 @@ type Column[T any] struct {
 	pointers bool    // T holds pointers: vacated rows are cleared
 	watched  bool    // rows that are stored anew are noted; set while the world is idle
 	now      *uint32 // the tick in progress
-	memory   *memory // the space's
+	memory   *mem.Memory
 }
 
 // columnDir is the directory of a column. Its slices are equally long, a power of two,
@@ -52,7 +54,7 @@ const firstChunks = 8
 
 func newColumnDir[T any](length int) *columnDir[T] {
 	d := &columnDir[T]{make([][]T, length), make([]*uint32, length), make([]run, length)}
-	d.runs[0].low = 2 * RowsMax // so that no location that leads to number 0 is in its run
+	d.runs[0].low = 2 * slots.RowsMax // so that no location that leads to number 0 is in its run
 	return d
 }
 
@@ -60,7 +62,7 @@ func newColumnDir[T any](length int) *columnDir[T] {
 type AnyColumn interface {
 	// add gives a chunk its rows, zeroed, and returns the address of the first.
 	// The space's lock is held; idle says whether the world is.
-	add(number, owner, rows int, idle bool) base
+	add(number, owner, rows int, idle bool) mem.Address
 	// stampBy makes stamp the word that is stamped when a chunk's rows are handed
 	// out for writing. The space's lock is held.
 	stampBy(number int, stamp *uint32)
@@ -77,17 +79,17 @@ type AnyColumn interface {
 	// sync brings all views up to date. No one else may be using them.
 	sync()
 	// copy copies a row.
-	copy(to, from Loc)
+	copy(to, from slots.Loc)
 	// move copies rows, in order.
 	move(moves []relocation)
 	// wipe forgets the rows from to to, exclusive, of a chunk.
 	wipe(number, from, to int)
 	// put stores the T at src.
-	put(at Loc, src base)
+	put(at slots.Loc, src mem.Address)
 	// layout returns the size of a row, and whether it may be copied as bytes.
 	layout() (size uintptr, plain bool)
 	// value returns a copy of a row, or nil if the chunk lacks the component.
-	value(l Loc) any
+	value(l slots.Loc) any
 	// shift is for the check build: see Space.Shift.
 	shift(s *Space)
 	// watch sets whether rows that are stored anew are to be noted.
@@ -96,31 +98,31 @@ type AnyColumn interface {
 	digest(h *maphash.Hash, number, rows int)
 }
 
-type relocation struct{ to, from Loc }
+type relocation struct{ to, from slots.Loc }
 
 // NewColumn makes the column of one component.
 func NewColumn[T any](space *Space) *Column[T] {
-	c := &Column[T]{pointers: HasPointers(reflect.TypeFor[T]()), views: make([][]*View[T], space.homes), now: &space.now, memory: &space.mu.memory}
+	c := &Column[T]{pointers: mem.HasPointers(reflect.TypeFor[T]()), views: make([][]*View[T], space.Homes()), now: &space.now, memory: &space.Memory}
 	c.dir.Store(newColumnDir[T](firstChunks))
 	return c
 }
 
 // At returns the row, or nil if the chunk lacks the component or the row. Unlike a view
 // it is up to date for whoever may read the row.
-func (c *Column[T]) At(l Loc) *T {
-	if rows := c.dir.Load().rows; int(l>>RowBits) < len(rows) {
-		if data := rows[l>>RowBits]; int(l&rowMask) < len(data) {
-			return &data[l&rowMask]
+func (c *Column[T]) At(l slots.Loc) *T {
+	if rows := c.dir.Load().rows; int(l>>slots.RowBits) < len(rows) {
+		if data := rows[l>>slots.RowBits]; int(l&slots.RowMask) < len(data) {
+			return &data[l&slots.RowMask]
 		}
 	}
 	return nil
 }
 
 // AtWrite is At for writing.
-func (c *Column[T]) AtWrite(l Loc) *T {
+func (c *Column[T]) AtWrite(l slots.Loc) *T {
 	p := c.At(l)
 	if p != nil {
-		*c.dir.Load().stamps[l>>RowBits] = *c.now
+		*c.dir.Load().stamps[l>>slots.RowBits] = *c.now
 	}
 	return p
 }
@@ -146,17 +148,17 @@ func (v *View[T]) Slice(r Rows) []T {
 // Ownership: a shard's, or the idle world's. Brought up to date when the owner adds chunks,
 // and at the end of a refresh.
 type View[T any] struct {
-	runs   base    // *[]run
-	mask   Loc     // keeps the offset of a run within runs; and seesAll
-	owner  uint32  // the shard
-	stamps base    // *[]*uint32
-	now    *uint32 // the tick in progress
+	runs   mem.Address // *[]run
+	mask   slots.Loc   // keeps the offset of a run within runs; and seesAll
+	owner  uint32      // the shard
+	stamps mem.Address // *[]*uint32
+	now    *uint32     // the tick in progress
 	rows   [][]T
 	guard  check.Guard
 }
 
 // seesAll is set in the mask of the idle world's views. An offset has no such bit.
-const seesAll Loc = 1 << 31
+const seesAll slots.Loc = 1 << 31
 
 // Attach makes v the view of shard number owner, which finds only its own rows. If owner is
 // the number of shards, v becomes a view of the idle world, which finds all rows. v must stay
@@ -174,24 +176,24 @@ func (c *Column[T]) Attach(v *View[T], owner int) {
 func (c *Column[T]) show(views []*View[T]) {
 	d := c.dir.Load()
 	for _, v := range views {
-		v.rows, v.stamps, v.runs = d.rows, baseOf(d.stamps), baseOf(d.runs)
-		v.mask = v.mask&seesAll | Loc(len(d.runs)-1)<<runShift
+		v.rows, v.stamps, v.runs = d.rows, mem.AddressOf(d.stamps), mem.AddressOf(d.runs)
+		v.mask = v.mask&seesAll | slots.Loc(len(d.runs)-1)<<runShift
 	}
 }
 
-func (c *Column[T]) add(number, owner, rows int, idle bool) base {
+func (c *Column[T]) add(number, owner, rows int, idle bool) mem.Address {
 	if have := len(c.dir.Load().rows); number >= have {
 		c.grow(1 << bits.Len(uint(number)))
 	}
 	data, d := c.newOrSpare(rows), c.dir.Load()
 	d.rows[number] = data // for the owner, which is the caller
-	d.runs[number] = run{first: baseOf(data), low: Loc(number)<<RowBits + Loc(rows) - RowsMax, owner: uint32(owner)}
+	d.runs[number] = run{first: mem.AddressOf(data), low: slots.Loc(number)<<slots.RowBits + slots.Loc(rows) - slots.RowsMax, owner: uint32(owner)}
 	c.show(c.views[owner])
 	if idle {
 		c.show(c.views[len(c.views)-1])
 	}
 	c.changed = true
-	return baseOf(data)
+	return mem.AddressOf(data)
 }
 
 func (c *Column[T]) stampBy(number int, stamp *uint32) { c.dir.Load().stamps[number] = stamp }
@@ -223,7 +225,7 @@ func (c *Column[T]) newOrSpare(n int) []T {
 }
 
 func (c *Column[T]) newRows(n int) []T {
-	return take[T](c.memory, n+stagger(n*int(reflect.TypeFor[T]().Size())))[:n:n]
+	return mem.Take[T](c.memory, n+stagger(n*int(reflect.TypeFor[T]().Size())))[:n:n]
 }
 
 func (c *Column[T]) drop(number int, keep bool) {
@@ -265,15 +267,15 @@ func (c *Column[T]) sync() {
 	}
 }
 
-func (c *Column[T]) copy(to, from Loc) {
+func (c *Column[T]) copy(to, from slots.Loc) {
 	rows := c.dir.Load().rows
-	rows[to>>RowBits][to&rowMask] = rows[from>>RowBits][from&rowMask]
+	rows[to>>slots.RowBits][to&slots.RowMask] = rows[from>>slots.RowBits][from&slots.RowMask]
 }
 
 func (c *Column[T]) move(moves []relocation) {
 	rows := c.dir.Load().rows
 	for _, m := range moves {
-		rows[m.to>>RowBits][m.to&rowMask] = rows[m.from>>RowBits][m.from&rowMask]
+		rows[m.to>>slots.RowBits][m.to&slots.RowMask] = rows[m.from>>slots.RowBits][m.from&slots.RowMask]
 	}
 }
 
@@ -285,11 +287,11 @@ func (c *Column[T]) wipe(number, from, to int) {
 	}
 }
 
-func (c *Column[T]) put(at Loc, src base) {
-	c.dir.Load().rows[at>>RowBits][at&rowMask] = *valueAt[T](src)
+func (c *Column[T]) put(at slots.Loc, src mem.Address) {
+	c.dir.Load().rows[at>>slots.RowBits][at&slots.RowMask] = *valueAt[T](src)
 }
 
-func (c *Column[T]) value(l Loc) any {
+func (c *Column[T]) value(l slots.Loc) any {
 	if p := c.At(l); p != nil {
 		return *p
 	}
@@ -298,25 +300,4 @@ func (c *Column[T]) value(l Loc) any {
 
 func (c *Column[T]) layout() (size uintptr, plain bool) {
 	return reflect.TypeFor[T]().Size(), !c.pointers
-}
-
-// HasPointers reports whether values of t hold anything the collector follows.
-func HasPointers(t reflect.Type) bool {
-	switch t.Kind() {
-	case reflect.Bool, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
-		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr,
-		reflect.Float32, reflect.Float64, reflect.Complex64, reflect.Complex128:
-		return false
-	case reflect.Array:
-		return t.Len() > 0 && HasPointers(t.Elem())
-	case reflect.Struct:
-		for i := range t.NumField() {
-			if HasPointers(t.Field(i).Type) {
-				return true
-			}
-		}
-		return false
-	default:
-		return true
-	}
 }

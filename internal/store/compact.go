@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/atoll-sim/atoll/internal/check"
+	"github.com/atoll-sim/atoll/internal/slots"
 )
 
 // compact removes the marked rows, fills each hole with the last living row of the
@@ -66,13 +67,13 @@ func (t *Table) closeHoles() {
 	chunks := *sh.space.chunks.Load()
 	sh.scratch = sh.scratch[:0]
 	for _, l := range sh.holes {
-		sh.scratch = append(sh.scratch, chunks[l>>RowBits].chunk.handles[l&rowMask])
+		sh.scratch = append(sh.scratch, chunks[l>>slots.RowBits].chunk.handles[l&slots.RowMask])
 	}
 	sh.freeDead(sh.withoutTombstones(sh.scratch), false)
 	first := len(sh.moves)
 	sh.scratch = sh.scratch[:0] // now the handles of the rows that move
 	for _, l := range sh.holes {
-		c, row := chunks[l>>RowBits].chunk, l.Row()
+		c, row := chunks[l>>slots.RowBits].chunk, l.Row()
 		last := t.last()
 		last.n--
 		if last == c && last.n == row {
@@ -83,22 +84,22 @@ func (t *Table) closeHoles() {
 		c.handles[row] = h
 		c.changed = sh.space.now
 		c.carryFlags(row, last, last.n)
-		sh.moves = append(sh.moves, relocation{to: l, from: last.base + Loc(last.n)})
+		sh.moves = append(sh.moves, relocation{to: l, from: last.base + slots.Loc(last.n)})
 		sh.scratch = append(sh.scratch, h)
 	}
 	for i, m := range sh.moves[first:] {
-		sh.space.slot(sh.scratch[i]).loc = m.to
+		sh.space.Slot(sh.scratch[i]).Loc = m.to
 	}
 	sh.holes = sh.holes[:0]
 }
 
 // takeMarked appends the marked rows, the highest first, and unmarks them.
-func (c *Chunk) takeMarked(to []Loc) []Loc {
+func (c *Chunk) takeMarked(to []slots.Loc) []slots.Loc {
 	for i := len(c.marks) - 1; c.marked > 0; i-- {
 		for w := c.marks[i]; w != 0; {
 			bit := bits.Len64(w) - 1
 			w &^= 1 << bit
-			to = append(to, c.base+Loc(i*64+bit))
+			to = append(to, c.base+slots.Loc(i*64+bit))
 			c.marked--
 		}
 		c.marks[i] = 0
@@ -125,7 +126,7 @@ func (t *Table) compactInOrder() {
 			if to != c || at != row {
 				to.place(at, h)
 				to.changed = sh.space.now
-				sh.moves = append(sh.moves, relocation{to: to.base + Loc(at), from: c.base + Loc(row)})
+				sh.moves = append(sh.moves, relocation{to: to.base + slots.Loc(at), from: c.base + slots.Loc(row)})
 				to.carryFlags(at, c, row)
 			}
 			if at++; at == len(to.handles) {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/slots"
 )
 
 // edge is the way of a row from one table to another, mostly with other components.
@@ -86,7 +87,7 @@ func (t *Table) position(component int) int {
 // component set, at once, and returns its new place. Components that are in both sets keep
 // their values. New ones hold whatever the row held before, and the caller must store them. A
 // mark moves with the atom.
-func (s *Shard) Change(l Loc, set Set) (Atom, error) {
+func (s *Shard) Change(l slots.Loc, set Set) (Atom, error) {
 	c, row := s.space.chunk(l), l.Row()
 	if c.table.set == set {
 		return Atom{Handle: c.handles[row], Chunk: c, Row: row}, nil
@@ -104,7 +105,7 @@ func (a Atom) Overwrite(fields []Field) {
 
 // With is Change to one component more, which the caller then stores. The atom may have it
 // already. The caller must own the atom's shard.
-func (s *Space) With(l Loc, component int) (Atom, error) {
+func (s *Space) With(l slots.Loc, component int) (Atom, error) {
 	c, row := s.chunk(l), l.Row()
 	if c.table.set.Has(component) {
 		c.written[c.table.position(component)] = s.now
@@ -115,7 +116,7 @@ func (s *Space) With(l Loc, component int) (Atom, error) {
 
 // Without is Change to one component less. It returns false if the atom lacks that component.
 // The caller must own the atom's shard.
-func (s *Space) Without(l Loc, component int) (had bool, err error) {
+func (s *Space) Without(l slots.Loc, component int) (had bool, err error) {
 	c := s.chunk(l)
 	if !c.table.set.Has(component) {
 		return false, nil
@@ -166,7 +167,7 @@ func (c *Chunk) changeRun(e *edge) error {
 // inlined.
 func (c *Chunk) place(row int, h handle.Handle) {
 	c.handles[row] = h
-	c.table.shard.space.slot(h).loc = c.base + Loc(row)
+	c.table.shard.space.Slot(h).Loc = c.base + slots.Loc(row)
 }
 
 // moveRow moves the atom in a row of another chunk to a row of this one, by the edge between
@@ -175,7 +176,7 @@ func (c *Chunk) moveRow(at int, from *Chunk, row int, e *edge) {
 	c.place(at, from.handles[row])
 	copyColumns(c, at, from, row, e.plain)
 	for _, p := range e.typed {
-		e.to.columns[p.to].copy(c.base+Loc(at), from.base+Loc(row))
+		e.to.columns[p.to].copy(c.base+slots.Loc(at), from.base+slots.Loc(row))
 	}
 	if c.flags != nil || from.flags != nil {
 		c.carryFlags(at, from, row)
@@ -195,13 +196,13 @@ func (c *Chunk) moveRows(at int, from *Chunk, row, n int, e *edge) {
 	}
 	for _, p := range e.typed {
 		for i := n - 1; i >= 0; i-- {
-			e.to.columns[p.to].copy(c.base+Loc(at+i), from.base+Loc(row+i))
+			e.to.columns[p.to].copy(c.base+slots.Loc(at+i), from.base+slots.Loc(row+i))
 		}
 	}
-	handles, l, space := c.handles[at:at+n], c.base+Loc(at), c.table.shard.space
+	handles, l, space := c.handles[at:at+n], c.base+slots.Loc(at), c.table.shard.space
 	copy(handles, from.handles[row:])
 	for i, h := range handles {
-		space.slot(h).loc = l + Loc(i)
+		space.Slot(h).Loc = l + slots.Loc(i)
 	}
 	if c.flags != nil || from.flags != nil {
 		for i := n - 1; i >= 0; i-- {
@@ -238,7 +239,7 @@ func (t *Table) swapRemove(c *Chunk, row int) {
 }
 
 // Copy makes an atom with the components of the one at l, which must be here.
-func (s *Shard) Copy(l Loc) (handle.Handle, error) {
+func (s *Shard) Copy(l slots.Loc) (handle.Handle, error) {
 	t := s.space.chunk(l).table
 	a, err := s.Create(t)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
+	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
@@ -22,11 +23,11 @@ type storage struct {
 	t       testing.TB
 	space   *store.Space
 	shards  []*store.Shard
-	outside *store.PortAllocator
+	outside *slots.PortAllocator
 	numbers *store.Column[int64]
 	texts   *store.Column[*string]
 	columns []store.AnyColumn
-	idle    store.Lookup
+	idle    slots.Lookup
 }
 
 func newStorage(t testing.TB, shards int, indexMax, versionMax uint32) *storage {
@@ -36,7 +37,7 @@ func newStorage(t testing.TB, shards int, indexMax, versionMax uint32) *storage 
 	for i := range shards {
 		s.shards = append(s.shards, store.New(s.space, i, &s.columns))
 	}
-	s.outside = store.NewPortAllocator(s.space, shards)
+	s.outside = slots.NewPortAllocator(&s.space.Directory, shards)
 	s.idle = s.space.Lookup
 	return s
 }
@@ -98,7 +99,7 @@ func (s *storage) refresh() {
 	var remoteDead store.RemoteDead
 	remoteDead.Gather(s.shards)
 	for _, sh := range s.shards {
-		sh.Recycle(&remoteDead)
+		sh.Recycle(remoteDead.Of(sh.ID()))
 		s.outside.Recycle(sh.PortDead())
 	}
 	for _, sh := range s.shards {
@@ -108,7 +109,7 @@ func (s *storage) refresh() {
 }
 
 // state returns the version and state of a handle's slot.
-func (s *storage) state(h handle.Handle) (uint32, store.State) {
+func (s *storage) state(h handle.Handle) (uint32, slots.State) {
 	version, state, ok := s.space.Look(h)
 	require.True(s.t, ok, "%v has a slot", h)
 	return version, state

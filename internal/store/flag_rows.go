@@ -1,6 +1,13 @@
 package store
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"github.com/atoll-sim/atoll/internal/slots"
+)
+
+// Beside the published words, see Flags, flags are kept here by row. These sets belong to the
+// owner, are always up to date, and follow the row wherever it goes; queries look at them.
 
 // flagSets says which rows of a chunk have flags: a set of rows for each flag, nil until
 // used. A chunk in which nothing was ever flagged has none.
@@ -9,7 +16,7 @@ import "math/bits"
 //
 // Ownership: the shard's owner.
 type flagSets struct {
-	sets [FlagsMax][]uint64
+	sets [slots.FlagsMax][]uint64
 	n    int // bits set
 }
 
@@ -17,7 +24,7 @@ type flagSets struct {
 func (s *flagSets) none() bool { return s == nil || s.n == 0 }
 
 // flagsAt returns the flags of a row.
-func (c *Chunk) flagsAt(row int) (f Flags) {
+func (c *Chunk) flagsAt(row int) (f slots.Flags) {
 	if c.flags.none() {
 		return 0
 	}
@@ -30,7 +37,7 @@ func (c *Chunk) flagsAt(row int) (f Flags) {
 }
 
 // setFlags sets the flags of a row to f.
-func (c *Chunk) setFlags(row int, f Flags) {
+func (c *Chunk) setFlags(row int, f slots.Flags) {
 	for d := f ^ c.flagsAt(row); d != 0; d &= d - 1 {
 		if c.flags == nil {
 			c.flags = new(flagSets)
@@ -78,7 +85,7 @@ func (c *Chunk) clearFlags() {
 
 // Filter says which rows of a table match a query: those with all flags of With and none
 // of Without.
-type Filter struct{ With, Without Flags }
+type Filter struct{ With, Without slots.Flags }
 
 // All reports whether all rows match: the filter asks for no flags.
 func (f *Filter) All() bool { return f.With|f.Without == 0 }
@@ -151,3 +158,26 @@ func (t *Table) MatchingRows(f *Filter) int {
 	}
 	return n
 }
+
+// SetFlags sets and clears flags of the atom at l, which must be here. The owner sees the
+// change at once, others when PublishFlags is called.
+func (s *Shard) SetFlags(l slots.Loc, set, cleared slots.Flags) {
+	c, row := s.space.chunk(l), l.Row()
+	c.setFlags(row, c.flagsAt(row)&^cleared|set)
+	s.flagged = append(s.flagged, c.handles[row])
+}
+
+// PublishFlags publishes what SetFlags has changed. The atoms must not have left the shard
+// since, because their new shards move their rows at the same time.
+func (s *Shard) PublishFlags() {
+	for _, h := range s.flagged {
+		if l := s.space.Locate(h); l != 0 {
+			s.space.PublishFlags(h, s.space.FlagsAt(l))
+		}
+	}
+	s.flagged = s.flagged[:0]
+}
+
+// FlagsAt returns the flags of the atom at l. The caller must own its shard, or
+// be in a step of the refresh in which nobody sets any.
+func (s *Space) FlagsAt(l slots.Loc) slots.Flags { return s.chunk(l).flagsAt(l.Row()) }

@@ -6,13 +6,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
 // TestFlagPages flags atoms of several shards and pages, while pages are added.
 func TestFlagPages(t *testing.T) {
 	s := newStorage(t, 3, handle.IndexMax, handle.VersionMax)
-	want := map[handle.Handle]store.Flags{}
+	want := map[handle.Handle]slots.Flags{}
 	mustHold := func() {
 		t.Helper()
 		for h, f := range want {
@@ -25,7 +26,7 @@ func TestFlagPages(t *testing.T) {
 			all := s.mustCreate(sh, 1000*(round+1))
 			require.Zero(t, s.space.Flags(all[0]))
 			for k := 0; k < len(all); k += 97 {
-				f := store.Flags(1 + (round+i+k)%255)
+				f := slots.Flags(1 + (round+i+k)%255)
 				sh.SetFlags(s.space.Locate(all[k]), f, 0)
 				require.Zero(t, s.space.Flags(all[k]), "not before they are published")
 				want[all[k]] = f
@@ -57,7 +58,7 @@ func TestFlagsForgotten(t *testing.T) {
 			all := s.mustCreate(sh, 100)
 			for i, h := range all {
 				l := s.space.Locate(h)
-				sh.SetFlags(l, store.Flags(1+i%3), 0)
+				sh.SetFlags(l, slots.Flags(1+i%3), 0)
 				if dies(i) {
 					s.destroy(h)
 				}
@@ -65,7 +66,7 @@ func TestFlagsForgotten(t *testing.T) {
 			s.refresh()
 			for i, h := range all {
 				if l := s.space.Locate(h); l != 0 {
-					require.Equal(t, store.Flags(1+i%3), s.space.FlagsAt(l))
+					require.Equal(t, slots.Flags(1+i%3), s.space.FlagsAt(l))
 				}
 			}
 			for _, h := range s.mustCreate(sh, 100) {
@@ -80,7 +81,7 @@ func TestFlagsForgotten(t *testing.T) {
 func TestFlagPageAdded(t *testing.T) {
 	s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
 	sh := s.shards[0]
-	flag := func(h handle.Handle, f store.Flags) {
+	flag := func(h handle.Handle, f slots.Flags) {
 		sh.SetFlags(s.space.Locate(h), f, 0)
 		sh.PublishFlags()
 	}
@@ -88,7 +89,7 @@ func TestFlagPageAdded(t *testing.T) {
 	flag(all[0], 1)
 	all = append(all, s.mustCreate(sh, 2000)...)
 	flag(all[2000], 2)
-	require.Equal(t, []store.Flags{1, 2}, []store.Flags{s.space.Flags(all[0]), s.space.Flags(all[2000])})
+	require.Equal(t, []slots.Flags{1, 2}, []slots.Flags{s.space.Flags(all[0]), s.space.Flags(all[2000])})
 }
 
 // TestFlagsChange flags an atom, and then takes a component away and gives it another.
@@ -101,6 +102,6 @@ func TestFlagsChange(t *testing.T) {
 	for _, to := range []store.Set{set(number), set(text), set(), set(number, text)} {
 		a, err := sh.Change(s.space.Locate(h), to)
 		require.NoError(t, err)
-		require.Equal(t, store.Flags(5), s.space.FlagsAt(a.Loc()))
+		require.Equal(t, slots.Flags(5), s.space.FlagsAt(a.Loc()))
 	}
 }

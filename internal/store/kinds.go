@@ -6,6 +6,7 @@ import (
 	"reflect"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/mem"
 )
 
 // Describer is a Handler that says what its requests are, for tools that hash,
@@ -25,26 +26,26 @@ type Parted interface {
 	// PartType is the type of that part.
 	PartType() reflect.Type
 	// Part returns the part of a payload, in place.
-	Part(p Payload) Cells
+	Part(p mem.Pointer) mem.Cells
 	// Complete makes the rest of a payload for a request without a sender. The rest is zero
 	// or what an older payload left.
-	Complete(p Payload)
+	Complete(p mem.Pointer)
 }
 
 // anyKind is a Kind of any type.
 type anyKind interface {
 	typ() reflect.Type
-	cells(p Payload) Cells
-	push(l *Queue, h handle.Handle, epoch uint32, how RequestFlags) Payload
+	cells(p mem.Pointer) mem.Cells
+	push(l *Queue, h handle.Handle, epoch uint32, how RequestFlags) mem.Pointer
 }
 
 func (k Kind[T]) typ() reflect.Type { return reflect.TypeFor[T]() }
 
-func (k Kind[T]) cells(p Payload) Cells { return CellOf(As[T](p)) }
+func (k Kind[T]) cells(p mem.Pointer) mem.Cells { return mem.CellOf(mem.As[T](p)) }
 
-func (k Kind[T]) push(l *Queue, h handle.Handle, epoch uint32, how RequestFlags) Payload {
+func (k Kind[T]) push(l *Queue, h handle.Handle, epoch uint32, how RequestFlags) mem.Pointer {
 	_, v := k.Push(l, h, epoch, how, nil)
-	return payloadOf(v)
+	return mem.PointerTo(v)
 }
 
 // Kinds are the kinds of requests of a space, by number, for tools. Kinds are
@@ -81,11 +82,11 @@ func (k Kinds) Describe(kind int) (Description, reflect.Type) {
 
 // Payload returns what came with a request, in place, or nothing. Of a Parted kind that is
 // only the part that says what is asked for.
-func (k Kinds) Payload(r PendingRequest) Cells {
+func (k Kinds) Payload(r PendingRequest) mem.Cells {
 	info := &k.space.kinds[r.kind]
 	switch x, ok := info.handler.(Parted); {
 	case info.any == nil:
-		return Cells{}
+		return mem.Cells{}
 	case ok:
 		return x.Part(r.payload)
 	}
@@ -113,14 +114,14 @@ var (
 // Resend pushes a request as a Look saw it. It returns what comes with the request, for the
 // caller to fill in before Publish. If this space has no such request, it returns an error
 // and pushes nothing. Producer only, while the world is idle.
-func (k Kinds) Resend(l *Queue, kind int, flags RequestFlags, h handle.Handle, epoch uint32) (Cells, error) {
+func (k Kinds) Resend(l *Queue, kind int, flags RequestFlags, h handle.Handle, epoch uint32) (mem.Cells, error) {
 	if err := k.check(kind, flags); err != nil {
-		return Cells{}, err
+		return mem.Cells{}, err
 	}
 	info := &k.space.kinds[kind]
 	if info.any == nil {
 		l.PushBare(Bare{uint16(kind), flags}, h, epoch, nil)
-		return Cells{}, nil
+		return mem.Cells{}, nil
 	}
 	p := info.any.push(l, h, epoch, flags)
 	if x, ok := info.handler.(Parted); ok {
@@ -150,7 +151,7 @@ func (k Kinds) check(kind int, flags RequestFlags) error {
 	switch {
 	case flags&^shards != may, to != 0 && may == 0 && kind != moveKind:
 		return errFlags
-	case int(to) >= k.space.homes-1:
+	case int(to) >= k.space.Homes()-1:
 		return errShard
 	}
 	return nil

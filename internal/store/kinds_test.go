@@ -7,6 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
@@ -15,7 +17,7 @@ type described struct{ store.Description }
 
 func (x described) Describe() store.Description { return x.Description }
 
-func (described) Apply(*store.Shard, handle.Handle, store.Loc, store.Payload) store.Outcome {
+func (described) Apply(*store.Shard, handle.Handle, slots.Loc, mem.Pointer) store.Outcome {
 	return store.Applied
 }
 
@@ -30,9 +32,9 @@ type parted struct{ described }
 
 func (parted) PartType() reflect.Type { return reflect.TypeFor[uint32]() }
 
-func (parted) Part(p store.Payload) store.Cells { return store.CellOf(&store.As[question](p).Asked) }
+func (parted) Part(p mem.Pointer) mem.Cells { return mem.CellOf(&mem.As[question](p).Asked) }
 
-func (parted) Complete(p store.Payload) { store.As[question](p).Answer = new(string) }
+func (parted) Complete(p mem.Pointer) { mem.As[question](p).Answer = new(string) }
 
 // TestResend sends requests again that were seen somewhere, and is refused those that nobody
 // can have sent.
@@ -79,7 +81,7 @@ func TestResend(t *testing.T) {
 		require.NoError(t, err, "%v", test)
 		require.Equal(t, before+1, l.Ready(), "%v", test)
 		if cells.Len > 0 && cells.Type == reflect.TypeFor[uint32]() {
-			*store.As[uint32](cells.Part(0)) = 7
+			*mem.As[uint32](cells.Part(0)) = 7
 		}
 	}
 	n := 0
@@ -91,8 +93,8 @@ func TestResend(t *testing.T) {
 		case destroy, move:
 			require.Zero(t, cells)
 		case ask:
-			require.Equal(t, uint32(7), *store.As[uint32](cells.Part(0)))
-			require.NotNil(t, store.As[question](r.Payload()).Answer, "it is complete")
+			require.Equal(t, uint32(7), *mem.As[uint32](cells.Part(0)))
+			require.NotNil(t, mem.As[question](r.Payload()).Answer, "it is complete")
 		default:
 			require.Equal(t, reflect.TypeFor[int64](), cells.Type)
 		}

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/slots"
 )
 
 // AppendMarked appends the handles of the marked atoms, in an order that depends only on the
@@ -43,7 +44,7 @@ func (s *Space) MarkEach(hs []handle.Handle, marked *[]handle.Handle) {
 		}
 		if l/64 != run.at {
 			run.mark()
-			run = markRun{at: l / 64, chunk: chunks[l>>RowBits].chunk}
+			run = markRun{at: l / 64, chunk: chunks[l>>slots.RowBits].chunk}
 			run.before = run.chunk.marks[l.Row()/64]
 		}
 		bit := uint64(1) << (l % 64)
@@ -58,7 +59,7 @@ func (s *Space) MarkEach(hs []handle.Handle, marked *[]handle.Handle) {
 // markRun collects rows to be marked that share a word of a chunk's marks. So atoms that
 // were created together and die together are marked 64 at a time.
 type markRun struct {
-	at     Loc // of the first of the 64, divided by 64
+	at     slots.Loc // of the first of the 64, divided by 64
 	chunk  *Chunk
 	rows   uint64
 	before uint64 // the rows that were marked already
@@ -77,7 +78,7 @@ func (r *markRun) mark() {
 
 // Spare removes the mark of the atom at l, if it has one. The caller must own its
 // shard.
-func (s *Space) Spare(l Loc) {
+func (s *Space) Spare(l slots.Loc) {
 	if c := s.chunk(l); c.isMarked(l.Row()) {
 		c.unmark(l.Row())
 	}

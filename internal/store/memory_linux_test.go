@@ -4,7 +4,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"unsafe"
 
@@ -12,31 +11,8 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/hugepage"
-	"github.com/atoll-sim/atoll/internal/store"
+	"github.com/atoll-sim/atoll/internal/slots"
 )
-
-// TestLargeRunsAreTouched takes more than the heap has left from before, and asks the
-// kernel which pages it gave.
-func TestLargeRunsAreTouched(t *testing.T) {
-	type page [4096]byte
-	const n = 16 << 10 // 64 MB
-	all := store.Take[page](n)
-	given := make([]byte, n)
-	at := uintptr(unsafe.Pointer(&all[0]))
-	first := (at + 4095) &^ 4095 // a page begins there
-	_, _, err := syscall.Syscall(syscall.SYS_MINCORE, first, n*4096-(first-at), uintptr(unsafe.Pointer(&given[0])))
-	require.Zero(t, err)
-	missing := 0
-	for i := range int((n*4096 - (first - at)) / 4096) {
-		if given[i]&1 == 0 {
-			missing++
-		}
-	}
-	require.Zero(t, missing, "of %d pages", n)
-	for i := range all {
-		require.Zero(t, all[i][0])
-	}
-}
 
 // TestHugePages looks up what the kernel noted of the memory of rows and slots.
 func TestHugePages(t *testing.T) {
@@ -45,12 +21,12 @@ func TestHugePages(t *testing.T) {
 	}
 	for _, ask := range []bool{false, true} {
 		s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
-		s.space.Growth.HugePages = ask
-		s.mustCreate(s.shards[0], 10*store.RowsMax)
-		require.Equal(t, ask, s.space.HugePages() > 0)
+		s.space.Memory.HugePages = ask
+		s.mustCreate(s.shards[0], 10*slots.RowsMax)
+		require.Equal(t, ask, s.space.Memory.Asked() > 0)
 		chunks := s.shards[0].Table(set(number)).Chunks()
 		last := chunks[len(chunks)-1]
-		require.Equal(t, store.RowsMax, last.Cap())
+		require.Equal(t, slots.RowsMax, last.Cap())
 		if ask {
 			require.Contains(t, flagsOf(t, uintptr(unsafe.Pointer(&last.Handles()[0]))), "hg")
 		}

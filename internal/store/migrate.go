@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/slots"
 )
 
 // migration is what a shard knows of the atoms that migrate to or from it in a refresh.
@@ -56,7 +57,7 @@ func (s *Shard) decideMigration(a *migrationRequest, o Outcome) {
 // outgoing is an atom that leaves.
 type outgoing struct {
 	handle  handle.Handle
-	from    Loc
+	from    slots.Loc
 	request int32 // the index of the request that it leaves by, or -1 for a partial migration
 }
 
@@ -64,12 +65,12 @@ type outgoing struct {
 const refused = 1 << 15
 
 type flaggedAtom struct {
-	at    Loc
-	flags Flags
+	at    slots.Loc
+	flags slots.Flags
 }
 
 // tombstone is what stands in the row of an atom that leaves for a shard.
-func tombstone(to int) handle.Handle { return compose(uint32(to), 0, 0) }
+func tombstone(to int) handle.Handle { return slots.Compose(uint32(to), 0, 0) }
 
 func isTombstone(h handle.Handle) bool { return h.Version() == 0 }
 
@@ -96,7 +97,7 @@ func (s *Shard) CollectOutgoing() {
 	m.full = false
 	for i := len(m.requests) - 1; i >= 0; i-- {
 		a := &m.requests[i]
-		l := a.slot.loc // the atom is still alive, as it was in ask
+		l := a.slot.Loc // the atom is still alive, as it was in ask
 		c, row := s.space.chunk(l), l.Row()
 		if isTombstone(c.handles[row]) || c.isMarked(row) { // a later request migrates or destroys it
 			s.decideMigration(a, Applied)
@@ -212,9 +213,9 @@ func (s *Shard) addIncoming(t *Table, x outgoing) error {
 	to, at := t.cur, t.cur.n
 	to.extend(1)
 	to.place(at, x.handle)
-	s.moves = append(s.moves, relocation{to: to.base + Loc(at), from: x.from})
+	s.moves = append(s.moves, relocation{to: to.base + slots.Loc(at), from: x.from})
 	if f := c.flagsAt(row); f != 0 { // set later: other shards may be reading the words
-		s.migration.flagged = append(s.migration.flagged, flaggedAtom{to.base + Loc(at), f})
+		s.migration.flagged = append(s.migration.flagged, flaggedAtom{to.base + slots.Loc(at), f})
 	}
 	s.migration.arrived++
 	return nil
@@ -263,7 +264,7 @@ func (s *Shard) withoutTombstones(marked []handle.Handle) []handle.Handle {
 
 // Migrate moves the atom at l to this shard at once. The atom must be in another shard and
 // not marked. The world must be idle.
-func (s *Shard) Migrate(l Loc) error {
+func (s *Shard) Migrate(l slots.Loc) error {
 	c, row := s.space.chunk(l), l.Row()
 	from, t := c.table.shard, s.Table(c.table.set)
 	s.moves = s.moves[:0]

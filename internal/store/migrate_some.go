@@ -1,5 +1,7 @@
 package store
 
+import "github.com/atoll-sim/atoll/internal/slots"
+
 // partialMigration is a decision that any n atoms leave for another shard.
 type partialMigration struct{ to, n int }
 
@@ -58,7 +60,7 @@ func (s *Shard) collectFrom(table, n, to int) {
 		for row := min(m.cursors[table]-c.first, c.n) - 1; row >= 0 && n > 0; row-- {
 			m.cursors[table] = c.first + row
 			if h := c.handles[row]; !c.isMarked(row) && !isTombstone(h) {
-				m.outgoing = append(m.outgoing, outgoing{h, c.base + Loc(row), -1})
+				m.outgoing = append(m.outgoing, outgoing{h, c.base + slots.Loc(row), -1})
 				m.to = append(m.to, uint16(to))
 				c.handles[row] = tombstone(to)
 				n--

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
@@ -39,7 +40,7 @@ func TestMoveRefused(t *testing.T) {
 	here, there := s.shards[0], s.shards[1]
 	all := s.mustCreate(here, 5)
 	s.mustCreate(there, 14) // 16 rows in the first chunk
-	s.space.SetChunks(store.ChunksMax)
+	s.space.SetChunks(slots.ChunksMax)
 
 	told := s.askMove(1, all...)
 	s.destroy(all[0])
@@ -95,7 +96,7 @@ func TestMoveFlagged(t *testing.T) {
 	here.SetFlags(s.space.Locate(all[0]), 6, 0)
 	require.NoError(t, there.Migrate(s.space.Locate(all[0])))
 	l := s.space.Locate(all[0])
-	require.Equal(t, store.Flags(6), s.space.FlagsAt(l))
+	require.Equal(t, slots.Flags(6), s.space.FlagsAt(l))
 	there.SetFlags(l, 0, 6)
 	require.NoError(t, there.Migrate(s.space.Locate(all[1])))
 	require.Zero(t, s.space.FlagsAt(l))

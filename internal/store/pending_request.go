@@ -1,15 +1,20 @@
 package store
 
+import (
+	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/slots"
+)
+
 // PendingRequest is a request that was taken out of its queue, on its way to the shard it
 // concerns. It is good until the queue is released.
 type PendingRequest struct {
 	*Request
-	payload Payload
-	slot    *Slot // the one that the handle names, or nil; not set for a create
+	payload mem.Pointer
+	slot    *slots.Slot // the one that the handle names, or nil; not set for a create
 }
 
 // Payload returns where the request's payload is.
-func (r PendingRequest) Payload() Payload { return r.payload }
+func (r PendingRequest) Payload() mem.Pointer { return r.payload }
 
 // For returns the number of the shard that a request is for, or -1 if it is for an entity.
 func (r PendingRequest) For() int {
@@ -20,20 +25,16 @@ func (r PendingRequest) For() int {
 }
 
 // Loc returns the location of the atom that the request is for, if it is alive or staged, or 0.
-func (r PendingRequest) Loc() Loc {
+func (r PendingRequest) Loc() slots.Loc {
 	if r.slot != nil {
-		return r.slot.locStaged(r.Handle)
+		return r.slot.LocStaged(r.Handle)
 	}
 	return 0
 }
 
 // toCome reports whether the request is for an entity that this refresh may yet store.
 func (r PendingRequest) toCome() bool {
-	if r.slot == nil {
-		return false
-	}
-	version, state := unpack(r.slot.load(), r.Handle)
-	return state == StateUnused && max(version, 1) == r.Handle.Version()
+	return r.slot != nil && r.slot.ToCome(r.Handle)
 }
 
 // Drained are requests that were taken out of queues, in order.
@@ -83,7 +84,7 @@ func (d *Drained) Forget() {
 func (s *Shard) ApplyCreates(creates []PendingRequest, staged bool) {
 	s.staging = 0
 	if staged {
-		s.staging = stagedBit
+		s.staging = slots.StagedBit
 	}
 	for len(creates) > 0 {
 		n := 1 // of one kind
@@ -99,7 +100,7 @@ func (s *Shard) ApplyCreates(creates []PendingRequest, staged bool) {
 // goes back to its home.
 func (s *Shard) DecideCreate(r PendingRequest, o Outcome) {
 	if o != Applied {
-		s.freeRemote(r.Handle)
+		s.FreeForeign(r.Handle)
 	}
 	s.Decide(r, o)
 }
@@ -108,9 +109,9 @@ func (s *Shard) DecideCreate(r PendingRequest, o Outcome) {
 // marked.
 func (s *Shard) Commit(creates []PendingRequest) {
 	for _, r := range creates {
-		slot := s.space.slot(r.Handle)
-		if slot.load() == word(r.Handle, StateStaged) && !s.space.Marked(slot.loc) {
-			slot.store(uint32(r.Handle)) // publishes loc and the row
+		slot := s.space.Slot(r.Handle)
+		if slot.Load() == uint32(r.Handle)^slots.StagedBit && !s.space.Marked(slot.Loc) {
+			slot.Store(uint32(r.Handle)) // publishes loc and the row
 		}
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
@@ -17,18 +19,18 @@ type finished []store.Outcome
 func (f *finished) Finish(o store.Outcome) { *f = append(*f, o) }
 
 // deed is the payload of requests that do what it, a function, does.
-type deed func(handle.Handle, store.Loc) store.Outcome
+type deed func(handle.Handle, slots.Loc) store.Outcome
 
 // doing applies deeds.
 type doing struct{}
 
-func (doing) Apply(_ *store.Shard, h handle.Handle, l store.Loc, p store.Payload) store.Outcome {
-	return (*store.As[deed](p))(h, l)
+func (doing) Apply(_ *store.Shard, h handle.Handle, l slots.Loc, p mem.Pointer) store.Outcome {
+	return (*mem.As[deed](p))(h, l)
 }
 
 func (doing) CreateAll(s *store.Shard, creates []store.PendingRequest) {
 	for _, r := range creates {
-		s.DecideCreate(r, (*store.As[deed](r.Payload()))(r.Handle, 0))
+		s.DecideCreate(r, (*mem.As[deed](r.Payload()))(r.Handle, 0))
 	}
 }
 
@@ -121,7 +123,7 @@ func TestRouted(t *testing.T) {
 
 	var order []string
 	do := func(name string, what store.Outcome) deed {
-		return func(handle.Handle, store.Loc) store.Outcome {
+		return func(handle.Handle, slots.Loc) store.Outcome {
 			order = append(order, name)
 			return what
 		}
@@ -134,7 +136,7 @@ func TestRouted(t *testing.T) {
 		o.askDestroy(there[0]),
 		o.askDestroy(there[1] + 1),
 		o.askDestroy(there[2]),
-		o.askCreate(pending, 0, func(h handle.Handle, l store.Loc) store.Outcome {
+		o.askCreate(pending, 0, func(h handle.Handle, l slots.Loc) store.Outcome {
 			require.Zero(t, l)
 			order = append(order, "create")
 			a, err := sh.Adopt(sh.Table(set(number)), h)
@@ -165,7 +167,7 @@ func TestRouted(t *testing.T) {
 	require.False(t, o.space.Alive(there[2]))
 	require.False(t, o.space.Alive(refused))
 	version, state := o.state(refused)
-	require.Equal(t, []any{uint32(2), store.StatePending}, []any{version, state})
+	require.Equal(t, []any{uint32(2), slots.StatePending}, []any{version, state})
 	require.Equal(t, 2, sh.Alive())
 }
 
@@ -177,15 +179,15 @@ func TestRoutedStages(t *testing.T) {
 	drawn, err := o.outside.Take(nil, 16, 0)
 	require.NoError(t, err)
 	var told, found []*finished
-	here := func(h handle.Handle, l store.Loc) store.Outcome {
+	here := func(h handle.Handle, l slots.Loc) store.Outcome {
 		require.NotZero(t, l)
 		require.False(t, o.space.Alive(h), "veiled")
 		_, state := o.state(h)
-		require.Equal(t, store.StateStaged, state)
+		require.Equal(t, slots.StateStaged, state)
 		return store.Applied
 	}
 	for i, h := range drawn {
-		told = append(told, o.askCreate(h, i%2, func(h handle.Handle, _ store.Loc) store.Outcome {
+		told = append(told, o.askCreate(h, i%2, func(h handle.Handle, _ slots.Loc) store.Outcome {
 			sh := o.shards[i%2]
 			a, err := sh.Adopt(sh.Table(set(number)), h)
 			require.NoError(t, err)
@@ -215,7 +217,7 @@ func TestRoutedStages(t *testing.T) {
 		require.Equal(t, finished{store.Applied}, *f)
 	}
 	version, state := o.state(drawn[0])
-	require.Equal(t, []any{uint32(2), store.StatePending}, []any{version, state})
+	require.Equal(t, []any{uint32(2), slots.StatePending}, []any{version, state})
 }
 
 // TestRoutedNobody gives a shard requests whose entity is gone, and one that is for itself.
@@ -227,12 +229,12 @@ func TestRoutedNobody(t *testing.T) {
 	o.refresh()
 	told := []*finished{
 		o.askMove(1, h)[0],
-		o.ask(h, func(handle.Handle, store.Loc) store.Outcome { panic("it is gone") }),
+		o.ask(h, func(handle.Handle, slots.Loc) store.Outcome { panic("it is gone") }),
 		o.askDestroy(h),
 		new(finished),
 	}
 	_, at := o.kind.Push(o.queue, handle.None, 0, store.To(1), told[3])
-	*at = func(_ handle.Handle, l store.Loc) store.Outcome {
+	*at = func(_ handle.Handle, l slots.Loc) store.Outcome {
 		require.Zero(t, l)
 		return store.Applied
 	}
@@ -260,8 +262,8 @@ func TestRoutedNobody(t *testing.T) {
 func TestRoutedEnded(t *testing.T) {
 	o := newOffice(t, 1)
 	h := o.mustCreate(o.shards[0], 1)[0]
-	done := func(handle.Handle, store.Loc) store.Outcome { return store.Applied }
-	ends := func(handle.Handle, store.Loc) store.Outcome { runtime.Goexit(); return store.Applied }
+	done := func(handle.Handle, slots.Loc) store.Outcome { return store.Applied }
+	ends := func(handle.Handle, slots.Loc) store.Outcome { runtime.Goexit(); return store.Applied }
 	told := []*finished{o.ask(h, ends), o.ask(h, done), o.ask(h, ends), o.ask(h, done)}
 	o.queue.Drain(0, &o.drained)
 	for range 3 {
@@ -284,7 +286,7 @@ func TestRoutedFull(t *testing.T) {
 	fields, _ := sh.Table(set(number)).Fields([]store.Field{{Component: number}})
 	kind := store.NewKind[int64](o.space, adopting{fields: fields})
 	o.mustCreate(sh, 14) // of 16 rows
-	o.space.SetChunks(store.ChunksMax)
+	o.space.SetChunks(slots.ChunksMax)
 	drawn, err := o.outside.Take(nil, 4, 0)
 	require.NoError(t, err)
 	told := make([]finished, 4)

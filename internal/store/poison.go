@@ -7,6 +7,8 @@ import (
 	"reflect"
 
 	"github.com/atoll-sim/atoll/internal/check"
+	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/slots"
 )
 
 // This file holds what the check build does to find views and pointers that are used for
@@ -19,7 +21,7 @@ import (
 const Poison = 0xDB
 
 // viewEpochMask keeps the view epoch in the bits of an int above those of a chunk's number.
-const viewEpochMask = 1<<(bits.UintSize-1-chunkBits) - 1
+const viewEpochMask = 1<<(bits.UintSize-1-slots.ChunkBits) - 1
 
 // Outdate ends the view epoch: views of rows that were made until now are no longer
 // good. Called by the coordinator before rows move. Check build only.
@@ -37,7 +39,7 @@ func (s *Space) Shift(columns []AnyColumn) {
 }
 
 // rebase notes that a chunk's rows of a column have moved.
-func (s *Space) rebase(number int, col AnyColumn, to base) {
+func (s *Space) rebase(number int, col AnyColumn, to mem.Address) {
 	c := (*s.chunks.Load())[number].chunk
 	for i, x := range c.table.columns {
 		if x == col {
@@ -58,8 +60,8 @@ func (c *Column[T]) shift(s *Space) {
 				rows := c.newRows(len(old))
 				copy(rows, old)
 				c.poison(old)
-				d.rows[number], d.runs[number].first = rows, baseOf(rows)
-				s.rebase(number, c, baseOf(rows))
+				d.rows[number], d.runs[number].first = rows, mem.AddressOf(rows)
+				s.rebase(number, c, mem.AddressOf(rows))
 			})
 		}
 	}
@@ -71,7 +73,7 @@ func (c *Column[T]) poison(data []T) {
 		clear(data)
 		return
 	}
-	b := bytesOf(data)
+	b := mem.BytesOf(data)
 	for i := range b {
 		b[i] = Poison
 	}
@@ -96,14 +98,14 @@ func (v *View[T]) borrow(r Rows) int {
 }
 
 // borrowAt is borrow for a row.
-func (v *View[T]) borrowAt(l Loc) {
+func (v *View[T]) borrowAt(l slots.Loc) {
 	v.guard.Must()
-	v.guard.Borrow(int(l >> RowBits))
+	v.guard.Borrow(int(l >> slots.RowBits))
 }
 
 // mustBeGood panics if rows may have moved since the view was made.
 func (r Rows) mustBeGood() {
-	if r.number>>chunkBits != r.chunk.table.shard.space.viewEpoch {
+	if r.number>>slots.ChunkBits != r.chunk.table.shard.space.viewEpoch {
 		panic(fmt.Sprintf("world: a Chunk of %d rows on shard %d is used after the refresh, or the change of an idle world, that ended it; ask the query for its Chunks again",
 			r.to-r.from, r.chunk.table.shard.id))
 	}
@@ -129,5 +131,5 @@ func (s *Shard) Digest(component int) uint64 {
 }
 
 func (c *Column[T]) digest(h *maphash.Hash, number, rows int) {
-	_, _ = h.Write(bytesOf(c.dir.Load().rows[number][:rows]))
+	_, _ = h.Write(mem.BytesOf(c.dir.Load().rows[number][:rows]))
 }

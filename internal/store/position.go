@@ -3,18 +3,19 @@ package store
 import (
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
+	"github.com/atoll-sim/atoll/internal/slots"
 )
 
 // Loc returns where the atom in row i is. It panics if there is no such row. It is small
 // enough to be inlined.
-func (r Rows) Loc(i int) Loc {
+func (r Rows) Loc(i int) slots.Loc {
 	if check.Enabled {
 		r.mustBeGood()
 	}
 	if uint(i) >= uint(r.to-r.from) {
 		panic("world: Chunk.Loc of a row that the Chunk does not have; the rows are 0 to Len()-1")
 	}
-	return r.chunk.base + Loc(r.from+i)
+	return r.chunk.base + slots.Loc(r.from+i)
 }
 
 // Cap returns the number of rows that the chunk of this run can hold.
@@ -32,7 +33,7 @@ func (r Rows) Contains(h handle.Handle) bool {
 		r.mustBeGood()
 	}
 	l := r.chunk.table.shard.space.Locate(h)
-	return l>>RowBits == r.chunk.base>>RowBits && l.Row() >= r.from && l.Row() < r.to
+	return l>>slots.RowBits == r.chunk.base>>slots.RowBits && l.Row() >= r.from && l.Row() < r.to
 }
 
 // RowAt returns a view of the i-th of the rows that match. There must be more than i.
@@ -69,4 +70,4 @@ func (t *Table) Marked() int {
 
 // ValueAt returns a copy of a component of the atom at l, or nil if it lacks it. The
 // caller may read the row.
-func ValueAt(c AnyColumn, l Loc) any { return c.value(l) }
+func ValueAt(c AnyColumn, l slots.Loc) any { return c.value(l) }

@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/mem"
 )
 
 // Queue carries the requests of one sender to the refresh, in order, and no more
@@ -47,7 +48,7 @@ type stream struct {
 
 // payloads is a *Queue of any type.
 type payloads interface {
-	next() Payload
+	next() mem.Pointer
 	Begin()
 	Commit()
 	Rollback()
@@ -128,7 +129,7 @@ func (k *Kind[T]) Push(l *Queue, h handle.Handle, epoch uint32, how RequestFlags
 		l.await(r, done)
 	}
 	if k.plain {
-		return r, As[T](r.payload(k.units))
+		return r, mem.As[T](r.payload(k.units))
 	}
 	return r, queueOf[T](l, k.number).Push()
 }
@@ -268,7 +269,7 @@ func (l *Queue) DrainSeen(published, cut uint32, to *Drained) (creates int) {
 		l.records.got += k.units
 		size += k.size
 		if r.flags&notify != 0 {
-			l.awaited = append(l.awaited, awaited{done: *As[Finisher](l.nextOf(doneKind)), request: r})
+			l.awaited = append(l.awaited, awaited{done: *mem.As[Finisher](l.nextOf(doneKind)), request: r})
 		}
 		q := PendingRequest{Request: r, payload: r.payload(k.units)}
 		if !k.plain {
@@ -279,7 +280,7 @@ func (l *Queue) DrainSeen(published, cut uint32, to *Drained) (creates int) {
 			*at = append(*at, q)
 			creates++
 		} else {
-			q.slot = l.space.slot(r.Handle)
+			q.slot = l.space.Slot(r.Handle)
 			to.add(q, k)
 		}
 	}
@@ -288,7 +289,7 @@ func (l *Queue) DrainSeen(published, cut uint32, to *Drained) (creates int) {
 }
 
 // nextOf takes the next payload of a kind.
-func (l *Queue) nextOf(kind uint16) Payload {
+func (l *Queue) nextOf(kind uint16) mem.Pointer {
 	for i, all := 0, *l.streams.Load(); ; i++ {
 		if all[i].kind == kind {
 			return all[i].next()

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
@@ -109,11 +110,11 @@ func (x *traffic) mustHold(r store.PendingRequest, n uint64) {
 	x.t.Helper()
 	switch n % 5 {
 	case 0, 1:
-		if got := *store.As[[3]uint64](r.Payload()); got != [3]uint64{n, n, n} {
+		if got := *mem.As[[3]uint64](r.Payload()); got != [3]uint64{n, n, n} {
 			x.t.Fatalf("request %d holds %v", n, got)
 		}
 	case 2:
-		if got := **store.As[*uint64](r.Payload()); got != n {
+		if got := **mem.As[*uint64](r.Payload()); got != n {
 			x.t.Fatalf("request %d points to %d", n, got)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
@@ -77,7 +78,7 @@ func releaseLitmus(t *testing.T, create func(*storage, *store.Table, int64) (han
 	<-done
 	<-done
 	version, state := s.state(handles[0])
-	require.Equal(t, []any{uint32(1), store.StateAlive}, []any{version, state})
+	require.Equal(t, []any{uint32(1), slots.StateAlive}, []any{version, state})
 }
 
 // handlesOf creates n atoms in a storage of their own.

@@ -6,6 +6,8 @@ import (
 	"reflect"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/slots"
 )
 
 // Request is what a sender wants done to one entity. In a queue it is a head of 16 bytes,
@@ -46,7 +48,7 @@ func (r *Request) Place(shard int) { r.flags |= RequestFlags(shard) }
 // Handler does what a kind of request asks for, to the living atom at l. For a create l is 0,
 // and it stores the atom of h.
 type Handler interface {
-	Apply(s *Shard, h handle.Handle, l Loc, p Payload) Outcome
+	Apply(s *Shard, h handle.Handle, l slots.Loc, p mem.Pointer) Outcome
 }
 
 // Creator is the Handler of creates.
@@ -94,7 +96,7 @@ func NewKind[T any](s *Space, a Handler) Kind[T] {
 		panic(fmt.Sprintf("world: a kind of request is one more than the %d a world can have beside its own", skipKind-ownKinds))
 	}
 	t := reflect.TypeFor[T]()
-	k := Kind[T]{number: uint16(n), units: 1, size: unitsOf(t.Size()), plain: !HasPointers(t)}
+	k := Kind[T]{number: uint16(n), units: 1, size: unitsOf(t.Size()), plain: !mem.HasPointers(t)}
 	if k.plain {
 		k.units = k.size
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
@@ -95,7 +96,7 @@ type relabelled struct {
 	set    store.Set
 	n      int64
 	text   *string
-	flags  store.Flags
+	flags  slots.Flags
 	marked bool
 }
 
@@ -140,7 +141,7 @@ func TestRetagAgainstModel(t *testing.T) {
 			case 2:
 				require.NoError(t, sh.Table(from).Retag(to, moved(to)))
 			case 3:
-				f := store.Filter{With: store.Flags(r.IntN(2)), Without: store.Flags(2 * r.IntN(2))}
+				f := store.Filter{With: slots.Flags(r.IntN(2)), Without: slots.Flags(2 * r.IntN(2))}
 				most, matching := r.IntN(50), sh.Table(from).MatchingRows(&f)
 				want := 0
 				for _, m := range model {
@@ -189,13 +190,13 @@ func (m *relabelled) matches(f *store.Filter) bool {
 }
 
 // change marks or flags an atom.
-func (s *storage) change(what int, sh *store.Shard, l store.Loc, m *relabelled) {
+func (s *storage) change(what int, sh *store.Shard, l slots.Loc, m *relabelled) {
 	switch what {
 	case 0:
 		require.Equal(s.t, !m.marked, s.space.Mark(l))
 		m.marked = true
 	default:
-		f := store.Flags(1) << (what - 1)
+		f := slots.Flags(1) << (what - 1)
 		m.flags ^= f
 		sh.SetFlags(l, m.flags&f, ^m.flags&f)
 	}
@@ -260,7 +261,7 @@ func TestRetagRefused(t *testing.T) {
 		require.NoError(t, err)
 		texts = append(texts, h)
 	}
-	s.space.SetChunks(store.ChunksMax)
+	s.space.SetChunks(slots.ChunksMax)
 	var came []handle.Handle
 	err := sh.Table(set(text)).Retag(both, func(r store.Rows) { came = append(came, r.Handles()...) })
 	require.ErrorIs(t, err, store.ErrChunks)

@@ -3,6 +3,8 @@ package store
 import (
 	"reflect"
 	"sync/atomic"
+
+	"github.com/atoll-sim/atoll/internal/mem"
 )
 
 const (
@@ -58,7 +60,7 @@ func NewRing[T any]() *Ring[T] {
 }
 
 func (q *Ring[T]) init(first int) {
-	q.pointers = HasPointers(reflect.TypeFor[T]())
+	q.pointers = mem.HasPointers(reflect.TypeFor[T]())
 	q.tail = &segment[T]{buf: make([]T, first)}
 	q.front = q.tail
 }

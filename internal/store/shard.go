@@ -1,9 +1,8 @@
 package store
 
 import (
-	"slices"
-
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/slots"
 )
 
 // Shard is the unit of parallelism: slots, tables and columns that one
@@ -15,7 +14,7 @@ import (
 // Ownership: the goroutine that runs the shard: the world's between ticks, one worker's
 // within a tick. The scheduler hands shards over.
 type Shard struct {
-	Allocator
+	slots.Allocator
 	Outcomes
 	// Loop is the number of the newest loop over tables. Whoever begins one raises it;
 	// Table.RowsAt then returns the number of rows at that moment.
@@ -28,26 +27,25 @@ type Shard struct {
 	// noted with its Order.
 	InMigration bool
 
+	space      *Space
 	id         int
 	order      uint64       // of the request that is being applied
 	columns    *[]AnyColumn // the world's, by component
 	tables     []*Table
 	bySet      map[Set]*Table
-	dirty      []*Table // with marked rows
-	grown      []*Table // with loop marks
-	fragmented []*Table // with a chunk that is larger than others before it, since the last refresh
-	spare      []*Table // with chunks to give back, perhaps, or to be given back themselves
-	gone       int      // how many of tables were given back
-	made       uint64   // how many tables were ever made
-	removals   uint64   // how often tables were taken out of the list
-	holes      []Loc    // scratch of Compact
+	dirty      []*Table    // with marked rows
+	grown      []*Table    // with loop marks
+	fragmented []*Table    // with a chunk that is larger than others before it, since the last refresh
+	spare      []*Table    // with chunks to give back, perhaps, or to be given back themselves
+	gone       int         // how many of tables were given back
+	made       uint64      // how many tables were ever made
+	removals   uint64      // how often tables were taken out of the list
+	holes      []slots.Loc // scratch of Compact
 	moves      []relocation
 	scratch    []handle.Handle
 	runs       []Rows          // scratch of Retag and RetagMatching
 	cut        []*Chunk        // scratch of Retag
-	remoteDead []handle.Handle // dead with their home in another shard
 	flagged    []handle.Handle // with flags to publish; none has left since
-	portDead   []handle.Handle // dead with their home in the port allocator
 	staging    uint32          // stagedBit if the refresh stages what it stores, or 0
 	// applying counts the requests that ApplyRequests has begun, while it runs.
 	applying  int
@@ -62,7 +60,9 @@ type Shard struct {
 // New makes shard number id of a world. columns lists the world's columns, by
 // component, and may grow while no tick runs.
 func New(space *Space, id int, columns *[]AnyColumn) *Shard {
-	return &Shard{Allocator: newAllocator(space, id), id: id, columns: columns, bySet: map[Set]*Table{}}
+	s := &Shard{space: space, id: id, columns: columns, bySet: map[Set]*Table{}}
+	s.Init(&space.Directory, id)
+	return s
 }
 
 // ID returns the shard's number.
@@ -137,13 +137,13 @@ type Atom struct {
 }
 
 // Loc returns where the atom is.
-func (a Atom) Loc() Loc { return a.Chunk.base + Loc(a.Row) }
+func (a Atom) Loc() slots.Loc { return a.Chunk.base + slots.Loc(a.Row) }
 
 // Publish makes the atom alive to everyone.
 func (a Atom) Publish() {
-	slot := a.Chunk.table.shard.space.slot(a.Handle)
-	slot.loc = a.Loc()
-	slot.store(a.generation) // publishes loc and the row
+	slot := a.Chunk.table.shard.space.Slot(a.Handle)
+	slot.Loc = a.Loc()
+	slot.Store(a.generation) // publishes loc and the row
 }
 
 // Create takes a handle and a row in the table. The caller stores the components
@@ -154,19 +154,19 @@ func (s *Shard) Create(t *Table) (Atom, error) {
 			return Atom{}, err
 		}
 	}
-	h, _ := s.next(s.pop())
+	h, _ := s.Next(s.Pop())
 	return s.atom(t, h), nil
 }
 
 // hasRoom reports whether there are a free index and a free row.
 func (s *Shard) hasRoom(t *Table) bool {
-	return len(s.free) > 0 && t.cur.n < len(t.cur.handles) && t.lastMark == s.Loop
+	return s.Free() > 0 && t.cur.n < len(t.cur.handles) && t.lastMark == s.Loop
 }
 
 // prepare makes hasRoom true; want is how many handles the caller will take soon.
 func (s *Shard) prepare(t *Table, want int) error {
-	if len(s.free) == 0 {
-		if err := s.refill(want); err != nil {
+	if s.Free() == 0 {
+		if err := s.Refill(want); err != nil {
 			return err
 		}
 	}
@@ -193,10 +193,10 @@ func (s *Shard) Adopt(t *Table, h handle.Handle) (Atom, error) {
 
 // Prepare makes room for n atoms that are about to be created in a table, and for their slots.
 func (s *Shard) Prepare(t *Table, n int) error {
-	if n <= len(s.free) && n <= len(t.cur.handles)-t.cur.n {
+	if n <= s.Free() && n <= len(t.cur.handles)-t.cur.n {
 		return nil
 	}
-	if err := s.reserve(n); err != nil {
+	if err := s.ReserveSlots(n); err != nil {
 		return err
 	}
 	return t.reserve(n)
@@ -212,20 +212,20 @@ func (s *Shard) Reserve(t *Table, n int) error {
 }
 
 // Owner returns the number of the shard that owns the atom at l.
-func (s *Space) Owner(l Loc) int { return (*s.chunks.Load())[l>>RowBits].owner }
+func (s *Space) Owner(l slots.Loc) int { return (*s.chunks.Load())[l>>slots.RowBits].owner }
 
 // Set returns the components of the atom at l.
-func (s *Space) Set(l Loc) *Set { return &s.chunk(l).table.set }
+func (s *Space) Set(l slots.Loc) *Set { return &s.chunk(l).table.set }
 
 // Owns reports whether the atom at l is in this shard.
-func (s *Shard) Owns(l Loc) bool { return s.space.Owner(l) == s.id }
+func (s *Shard) Owns(l slots.Loc) bool { return s.space.Owner(l) == s.id }
 
 // Mark marks the atom at l and reports whether it was not marked yet. The next Compact of
 // its shard removes it. The caller must own the shard.
-func (s *Space) Mark(l Loc) bool { return s.chunk(l).mark(l.Row()) }
+func (s *Space) Mark(l slots.Loc) bool { return s.chunk(l).mark(l.Row()) }
 
 // Marked reports whether the atom at l is marked. The caller must own its shard.
-func (s *Space) Marked(l Loc) bool { return s.chunk(l).isMarked(l.Row()) }
+func (s *Space) Marked(l slots.Loc) bool { return s.chunk(l).isMarked(l.Row()) }
 
 // MarkAll marks every atom and returns how many were not marked yet.
 func (s *Shard) MarkAll() int {
@@ -255,7 +255,7 @@ func (s *Shard) MarkedRows() int {
 func (s *Shard) Compact() {
 	s.finishMigration()
 	if len(s.dirty) > 1 || len(s.dirty) == 1 && len(s.dirty[0].dirty) > 1 {
-		s.free = slices.Grow(s.free, s.MarkedRows()) // once instead of chunk by chunk
+		s.GrowFree(s.MarkedRows()) // once instead of chunk by chunk
 	}
 	for _, t := range s.dirty {
 		t.compact()
@@ -266,7 +266,7 @@ func (s *Shard) Compact() {
 
 // Unfinished returns how much there is for EndTick to do.
 func (s *Shard) Unfinished() int {
-	n := len(s.grown) + len(s.fragmented) + len(s.remoteDead) + len(s.portDead) + len(s.flagged)
+	n := len(s.grown) + len(s.fragmented) + s.Foreign() + len(s.flagged)
 	if s.shrinks() {
 		n++
 	}
@@ -291,101 +291,35 @@ func (s *Shard) EndTick() {
 	if s.shrinks() {
 		s.shrink()
 	}
-	s.remoteDead, s.portDead = s.remoteDead[:0], s.portDead[:0]
+	s.ForgetForeign()
 	s.PublishFlags()
 }
 
-// freeDead counts dead atoms, and recycles their slots in order, or from the last one on. It
-// notes the handles with their home elsewhere.
+// freeDead counts dead atoms and frees their slots; see Allocator.FreeAll.
 func (s *Shard) freeDead(dead []handle.Handle, fromLast bool) {
 	s.tally.destroyed += uint64(len(dead))
-	s.free = slices.Grow(s.free, len(dead)) // checks the room once
-	free := s.free[:len(s.free)+len(dead)]
-	n := len(s.free)
-	i, step := 0, 1
-	if fromLast {
-		i, step = len(dead)-1, -1
-	}
-	for {
-		i, n = s.freeOwn(dead, i, step, free, n)
-		if uint(i) >= uint(len(dead)) {
-			break
-		}
-		if h := dead[i]; h.Shard() != uint32(s.id) {
-			s.freeRemote(h)
-		} else {
-			s.recycle(h) // retires it
-		}
-		i += step
-	}
-	s.free = free[:n]
+	s.FreeAll(dead, fromLast)
 }
-
-// freeOwn frees the slots of the dead, from dead[i] on, up to the first that is not at home
-// here or has no version left. It puts their indexes behind the first n of free, and returns
-// where it ended. It calls nothing, and loads what it compares with only once: as far as the
-// compiler knows, a store to a slot might change that.
-func (s *Shard) freeOwn(dead []handle.Handle, i, step int, free []uint32, n int) (at, freed int) {
-	id, versionMax, own := uint32(s.id), s.space.versionMax, s.ref
-	for ; uint(i) < uint(len(dead)); i += step {
-		h := dead[i]
-		if h.Shard() != id || h.Version() >= versionMax {
-			break
-		}
-		if slot, gen := own.slot(h.Index()), word(h+1, StateUnused); step < 0 { // the version is the low field
-			slot.storeBatched(gen) // a whole chunk
-		} else {
-			slot.store(gen)
-		}
-		free[n] = h.Index()
-		n++
-	}
-	return i, n
-}
-
-// freeRemote leaves the slot of a dead atom to its home.
-func (s *Shard) freeRemote(dead handle.Handle) {
-	if dead.Shard() == uint32(s.space.homes-1) {
-		s.portDead = append(s.portDead, dead)
-	} else {
-		s.remoteDead = append(s.remoteDead, dead)
-	}
-}
-
-// Foreign returns how many handles with their home elsewhere this refresh freed.
-func (s *Shard) Foreign() int { return len(s.remoteDead) + len(s.portDead) }
 
 // RemoteDead are the handles that a refresh freed in a shard other than their home, grouped
 // by home. A group is in the order of the shards that held the atoms; those of one shard are
 // in the order in which it freed them.
 //
 // Ownership: as of Groups.
-type RemoteDead struct{ groups Groups[handle.Handle] }
+type RemoteDead struct{ Groups[handle.Handle] }
 
 // Gather collects the handles from all shards.
 func (e *RemoteDead) Gather(shards []*Shard) {
-	g := &e.groups
-	g.Reset(len(shards))
+	e.Reset(len(shards))
 	for _, s := range shards {
-		for _, h := range s.remoteDead {
-			g.Count(int(h.Shard()))
+		for _, h := range s.ShardDead() {
+			e.Count(int(h.Shard()))
 		}
 	}
-	g.Counted()
+	e.Counted()
 	for _, s := range shards {
-		for _, h := range s.remoteDead {
-			g.Add(int(h.Shard()), h)
+		for _, h := range s.ShardDead() {
+			e.Add(int(h.Shard()), h)
 		}
-	}
-}
-
-// PortDead returns the handles that this refresh freed and that have their home in the port
-// allocator, in order.
-func (s *Shard) PortDead() []handle.Handle { return s.portDead }
-
-// Recycle takes back the slots of the dead that are at home in this shard.
-func (s *Shard) Recycle(dead *RemoteDead) {
-	for _, h := range dead.groups.Of(s.id) {
-		s.recycle(h)
 	}
 }

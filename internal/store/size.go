@@ -1,25 +1,21 @@
 package store
 
+import "github.com/atoll-sim/atoll/internal/slots"
+
 // Size is what a shard's storage takes.
 type Size struct {
 	Tables, Chunks int
-	// Used is the bytes of occupied rows and given slots, Reserved those of all
-	// chunks and slot pages.
-	Used, Reserved uint64
+	slots.Size     // with the bytes of occupied rows, and of all chunks
 }
 
-const (
-	slotBytes   = 8
-	handleBytes = 8
-)
+const rowBytes = 8 // of a row's handle
 
 // Size measures the shard's tables and slots. Its cost grows with the number of tables
 // and chunks.
 func (s *Shard) Size() Size {
-	size := s.Allocator.size()
-	size.Tables = len(s.tables)
+	size := Size{Tables: len(s.tables), Size: s.Allocator.Size()}
 	for _, t := range s.tables {
-		row := uint64(handleBytes)
+		row := uint64(rowBytes)
 		for _, b := range t.sizes {
 			row += uint64(b)
 		}
@@ -30,22 +26,4 @@ func (s *Shard) Size() Size {
 		}
 	}
 	return size
-}
-
-func (h *Allocator) size() Size {
-	return Size{
-		Used:     slotBytes * uint64(int(h.given)-len(h.free)-h.retired),
-		Reserved: slotBytes*pageSize*uint64(h.pages()) + 4*uint64(cap(h.free)),
-	}
-}
-
-// Size measures the slots of the entities that ports create.
-func (o *PortAllocator) Size() Size {
-	pages := o.pages()
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return Size{
-		Used:     slotBytes * uint64(int(o.mu.drawn)-len(o.mu.pool)-o.retired),
-		Reserved: slotBytes*pageSize*uint64(pages) + handleBytes*uint64(cap(o.mu.pool)+cap(o.freed)),
-	}
 }

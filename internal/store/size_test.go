@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
@@ -14,15 +15,17 @@ import (
 func TestSize(t *testing.T) {
 	s := newStorage(t, 1, handle.IndexMax, 2)
 	sh := s.shards[0]
-	require.Equal(t, store.Size{Reserved: 1024 * 8}, sh.Size(), "each shard has a page from the first")
+	require.Equal(t, store.Size{Size: slots.Size{Reserved: 1024 * 8}}, sh.Size(), "each shard has a page from the first")
 	s.mustCreate(sh, 90) // 16, 64 and 256 rows
 	_, err := s.create(sh, set(number, text), 1)
 	require.NoError(t, err)
 	const pointer = strconv.IntSize / 8
 	require.Equal(t, store.Size{
 		Tables: 2, Chunks: 4,
-		Used:     90*(8+8) + 1*(8+8+pointer) + 91*8,
-		Reserved: (16+64+256)*(8+8) + 16*(8+8+pointer) + (1+1+4+1)*8 + 1024*8 + 4*uint64(cap(sh.FreeList())),
+		Size: slots.Size{
+			Used:     90*(8+8) + 1*(8+8+pointer) + 91*8,
+			Reserved: (16+64+256)*(8+8) + 16*(8+8+pointer) + (1+1+4+1)*8 + 1024*8 + 4*uint64(cap(sh.FreeList())),
+		},
 	}, sh.Size())
 
 	s.destroy(rows(sh.Table(set(number)))[:10]...)

@@ -2,10 +2,10 @@ package store
 
 import (
 	"encoding/binary"
-	"reflect"
 	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/mem"
 )
 
 // This file is for tools that hash, save or compare worlds. It shows everything that
@@ -14,37 +14,13 @@ import (
 // world changes. Chunk numbers are left out: they are given in the order in
 // which shards ask for them.
 
-// Cells is a run of values of one type, for callers that do not know the type.
-type Cells struct {
-	Type   reflect.Type
-	Len    int
-	Plain  bool   // without pointers
-	Bytes  []byte // if they are plain: their memory, padding included
-	Values any    // a []T
-
-	at base // of the first
-}
-
-// CellsOf returns a run of values as cells.
-func CellsOf[T any](values []T) Cells {
-	c := Cells{Type: reflect.TypeFor[T](), Len: len(values), Values: values, at: baseOf(values)}
-	if c.Plain = !HasPointers(c.Type); c.Plain {
-		c.Bytes = bytesOf(values)
-	}
-	return c
-}
-
-// CellOf returns one value, in place, as cells without Bytes and Values, for Part and
-// PartBytes. It allocates nothing.
-func CellOf[T any](v *T) Cells { return Cells{Type: reflect.TypeFor[T](), Len: 1, at: payloadOf(v).at} }
-
 // surveyed is an AnyColumn that shows its rows.
 type surveyed interface {
-	cells(number, rows int) Cells
+	cells(number, rows int) mem.Cells
 }
 
-func (c *Column[T]) cells(number, rows int) Cells {
-	return CellsOf(c.dir.Load().rows[number][:rows])
+func (c *Column[T]) cells(number, rows int) mem.Cells {
+	return mem.CellsOf(c.dir.Load().rows[number][:rows])
 }
 
 // AppendSpare appends what decides when the table gives back chunks, when it is given back
@@ -82,7 +58,7 @@ func (t *Table) Chunks() []*Chunk { return t.chunks }
 func (c *Chunk) Handles() []handle.Handle { return c.handles[:c.n:c.n] }
 
 // Cells returns the rows of the i-th component of the chunk's table.
-func (c *Chunk) Cells(i int) Cells { return c.table.columns[i].(surveyed).cells(c.number(), c.n) }
+func (c *Chunk) Cells(i int) mem.Cells { return c.table.columns[i].(surveyed).cells(c.number(), c.n) }
 
 // Stamps returns the tick in which a row last came or was replaced, and for each
 // component that in which it was last handed out for writing.
@@ -102,42 +78,6 @@ func (c *Chunk) Flagged(flag int) []uint64 {
 		return nil
 	}
 	return c.flags.sets[flag]
-}
-
-// FreeList returns the free indexes; the last is given next.
-func (h *Allocator) FreeList() []uint32 { return h.free }
-
-// AppendSlots appends the contents of all slots that were ever given, state and
-// version, in the order in which they first were. For the home's owner.
-func (h *Allocator) AppendSlots(dst []uint32) []uint32 {
-	dst = slices.Grow(dst, int(h.given))
-	for i := range h.given {
-		dst = append(dst, h.ref.slot(i).load())
-	}
-	return dst
-}
-
-// AppendUses appends for each slot how often it was used until now: its version while the
-// entity lives, one less while it is free or a port has it in hand. Slots are in the order in
-// which they are first drawn; those at the end that were never used are left out. So the
-// result depends only on what refreshes have done, whatever ports draw meanwhile.
-func (o *PortAllocator) AppendUses(dst []uint32) []uint32 {
-	last := len(dst)
-	for n := range o.Drawn() {
-		dst = append(dst, o.uses(n))
-		if dst[len(dst)-1] > 0 {
-			last = len(dst)
-		}
-	}
-	return dst[:last]
-}
-
-func (o *PortAllocator) uses(n uint32) uint32 {
-	h, state := o.at(n)
-	if state == StateUnused {
-		return h.Version() - 1
-	}
-	return h.Version()
 }
 
 // AppendMarks appends the order in which tables, and the chunks of each, first got marked

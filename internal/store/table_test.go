@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
@@ -16,10 +17,10 @@ func TestTableChunks(t *testing.T) {
 	table := s.shards[0].Table(set(number))
 	require.Equal(t, 0, table.Rows())
 	var want []int
-	for rows := 16; rows < store.RowsMax; rows *= 4 {
+	for rows := 16; rows < slots.RowsMax; rows *= 4 {
 		want = append(want, rows)
 	}
-	want = append(want, store.RowsMax, store.RowsMax)
+	want = append(want, slots.RowsMax, slots.RowsMax)
 	require.Equal(t, []int{16, 64, 256, 1024}, want[:4])
 	for i, capacity := range want {
 		before := table.Rows()
@@ -30,8 +31,8 @@ func TestTableChunks(t *testing.T) {
 			require.Equal(t, n, s.space.Locate(h).Row())
 		}
 		require.Equal(t, before+capacity, table.Rows())
-		require.Equal(t, capacity, table.Run(i, store.RowsMax).Len())
-		require.Equal(t, first, table.Run(i, store.RowsMax).Handle(0))
+		require.Equal(t, capacity, table.Run(i, slots.RowsMax).Len())
+		require.Equal(t, first, table.Run(i, slots.RowsMax).Handle(0))
 	}
 }
 

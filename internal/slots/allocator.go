@@ -1,4 +1,4 @@
-package store
+package slots
 
 import (
 	"slices"
@@ -15,47 +15,50 @@ import (
 // Ownership: the shard's owner; see PortAllocator for the home that any goroutine may
 // draw from.
 type Allocator struct {
-	space   *Space
+	dir     *Directory
 	ref     *directoryRef
 	id      uint32
 	given   uint32 // the lowest index that was never given
 	free    []uint32
 	retired int
+	dead    struct{ shards, ports []handle.Handle } // with their home elsewhere
 }
 
-func newAllocator(space *Space, id int) Allocator {
-	return Allocator{space: space, ref: space.ref(uint32(id)), id: uint32(id)}
+// Init makes the allocator of the home with the given number.
+func (h *Allocator) Init(d *Directory, id int) {
+	*h = Allocator{dir: d, ref: d.ref(uint32(id)), id: uint32(id)}
+	d.homes[id] = h
 }
 
 // freshAtOnce is the least number of indexes that go to the free list at a time.
 const freshAtOnce = 64
 
-// pop takes the next index out of the free list, which must not be empty. It is small enough
-// to be inlined, as next is; both together are not.
-func (h *Allocator) pop() uint32 {
+// Pop takes the next index out of the free list, which must not be empty. It is small enough
+// to be inlined, as Next is; both together are not.
+func (h *Allocator) Pop() uint32 {
 	n := len(h.free) - 1
 	i := h.free[n]
 	h.free = h.free[:n]
 	return i
 }
 
-// next returns the next handle of a free index, and its slot, which it does not write.
-func (h *Allocator) next(i uint32) (handle.Handle, *Slot) {
+// Next returns the next handle of a free index, and its slot, which it does not write.
+func (h *Allocator) Next(i uint32) (handle.Handle, *Slot) {
 	slot := h.ref.slot(i)
-	return compose(h.id, i, slot.load()&versionMask), slot
+	return Compose(h.id, i, slot.Load()&versionMask), slot
 }
 
-// refill puts about want indexes that were never used into the empty free list,
+// Refill puts about want indexes that were never used into the empty free list,
 // so that they are given in ascending order.
-func (h *Allocator) refill(want int) error {
+func (h *Allocator) Refill(want int) error {
 	if int(h.given>>pageBits) == h.pages() {
 		if err := h.grow(); err != nil {
 			return err
 		}
 	}
-	n := min(int64(max(want, freshAtOnce)), int64(pageSize-h.given%pageSize), int64(h.space.indexMax)+1-int64(h.given))
+	n := min(int64(max(want, freshAtOnce)), int64(pageSize-h.given%pageSize), int64(h.dir.indexMax)+1-int64(h.given))
 	if n <= 0 {
-		return h.space.errIndexes(int(h.id), h.retired)
+		return h.dir.errIndexes(int(h.id), h.retired)
 	}
 	h.fresh(int(n))
 	return nil
@@ -66,18 +69,18 @@ func (h *Allocator) fresh(n int) {
 	h.free = slices.Grow(h.free, n)
 	for k := n - 1; k >= 0; k-- {
 		i := h.given + uint32(k)
-		h.ref.slot(i).storeBatched(word(compose(h.id, i, 1), StateUnused))
+		h.ref.slot(i).StoreBatched(word(Compose(h.id, i, 1), StateUnused))
 		h.free = append(h.free, i)
 	}
 	h.given += uint32(n)
 }
 
-func (h *Allocator) pages() int { return h.space.pages(h.id) }
+func (h *Allocator) pages() int { return h.dir.pages(h.id) }
 
-func (h *Allocator) grow() error { return h.space.grow(h.id, h.pages()) }
+func (h *Allocator) grow() error { return h.dir.grow(h.id, h.pages()) }
 
-// reserve makes room for n more handles.
-func (h *Allocator) reserve(n int) error {
+// ReserveSlots makes room for n more handles.
+func (h *Allocator) ReserveSlots(n int) error {
 	for len(h.free)+h.pages()*pageSize-int(h.given) < n {
 		if err := h.grow(); err != nil {
 			return err
@@ -88,11 +91,19 @@ func (h *Allocator) reserve(n int) error {
 
 // recycle takes back the slot of a dead atom's handle.
 func (h *Allocator) recycle(dead handle.Handle) {
-	if _, ok := h.ref.slot(dead.Index()).free(dead, h.space.versionMax); ok {
+	if _, ok := h.ref.slot(dead.Index()).free(dead, h.dir.versionMax); ok {
 		h.free = append(h.free, dead.Index())
 	} else {
 		h.retired++
 	}
+}
+
+// PopN takes the next n indexes out of the free list; the last is next.
+func (h *Allocator) PopN(n int) []uint32 {
+	rest := len(h.free) - n
+	all := h.free[rest:]
+	h.free = h.free[:rest]
+	return all
 }
 
 // Free returns the number of indexes in the free list.

@@ -1,4 +1,4 @@
-package store_test
+package slots_test
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/store"
+	"github.com/atoll-sim/atoll/internal/slots"
 )
 
 // TestRestoreAlike gives in a new space what another has given, in few and in many homes,
@@ -21,12 +21,12 @@ func TestRestoreAlike(t *testing.T) {
 		t.Run(fmt.Sprintf("%d shards, %d each", test.shards, test.each), func(t *testing.T) {
 			const versionMax = 2
 			last := test.shards - 1
-			a, b := newStorage(t, test.shards, handle.IndexMax, versionMax), newStorage(t, test.shards, handle.IndexMax, versionMax)
+			a, b := newHomes(t, test.shards, handle.IndexMax, versionMax), newHomes(t, test.shards, handle.IndexMax, versionMax)
 			all := a.mustCreate(a.shards[last], test.each)
-			a.destroy(all[1], all[5], all[7])
+			a.destroy(a.shards[last], all[1], all[5], all[7])
 			a.refresh()
 			again := a.mustCreate(a.shards[last], 1)
-			a.destroy(again...) // one retires
+			a.destroy(a.shards[last], again...) // one retires
 			a.refresh()
 			drawn, err := a.outside.Take(nil, 512, 0)
 			for n := 512; n < test.each && err == nil; n += 512 {
@@ -35,17 +35,16 @@ func TestRestoreAlike(t *testing.T) {
 			require.NoError(t, err)
 			a.outside.Recycle(drawn[:3])
 
-			r, err := store.NewRestore(b.space, b.shards, b.outside)
+			r, err := slots.NewRestore(b.outside)
 			require.NoError(t, err)
-			for _, h := range rows(a.shards[last].Table(set(number))) {
+			for _, h := range all {
+				if !a.dir.Alive(h) {
+					continue
+				}
 				if err := r.Claim(h); err != nil {
 					t.Fatal(err)
 				}
-				atom, err := b.shards[last].Adopt(b.shards[last].Table(set(number)), h)
-				if err != nil {
-					t.Fatal(err)
-				}
-				b.fill(atom, set(number), 1)
+				b.shards[last].store(h)
 			}
 			free, retired := a.shards[last].AppendVacant(nil, nil)
 			require.Len(t, retired, 1)
@@ -76,37 +75,31 @@ func TestRestoreAlike(t *testing.T) {
 }
 
 // TestRestoreUsed begins where something was given: a handle to a port, indexes to a shard
-// that had no room for the row, an atom by a restore that was not finished.
+// that gave none of them yet, an atom by a restore that was not finished.
 func TestRestoreUsed(t *testing.T) {
-	for name, use := range map[string]func(s *storage, r *store.Restore){
-		"drawn": func(s *storage, r *store.Restore) {
+	for name, use := range map[string]func(s *homes, r *slots.Restore){
+		"drawn": func(s *homes, r *slots.Restore) {
 			_, err := s.outside.Take(nil, 1, 0)
-			require.ErrorIs(t, err, store.ErrIndexes, "not before it is restored")
+			require.ErrorIs(t, err, slots.ErrIndexes, "not before it is restored")
 			r.Finish()
 			_, err = s.outside.Take(nil, 1, 0)
 			require.NoError(t, err)
 		},
-		"indexes": func(s *storage, _ *store.Restore) {
-			s.space.SetChunks(store.ChunksMax)
-			_, err := s.create(s.shards[1], set(number), 1)
-			require.ErrorIs(t, err, store.ErrChunks)
-		},
-		"an atom": func(s *storage, r *store.Restore) {
+		"indexes": func(s *homes, _ *slots.Restore) { require.NoError(t, s.shards[1].Refill(1)) },
+		"an atom": func(s *homes, r *slots.Restore) {
 			h := handle.New(0, 0, 1)
 			require.NoError(t, r.Claim(h))
-			a, err := s.shards[1].Adopt(s.shards[1].Table(set(number)), h)
-			require.NoError(t, err)
-			a.Publish()
+			s.shards[1].store(h)
 		},
 	} {
 		for _, indexMax := range []uint32{0, 100} {
 			t.Run(fmt.Sprintf("%s, of %d", name, indexMax), func(t *testing.T) {
-				s := newStorage(t, 2, indexMax, handle.VersionMax)
-				r, err := store.NewRestore(s.space, s.shards, s.outside)
+				s := newHomes(t, 2, indexMax, handle.VersionMax)
+				r, err := slots.NewRestore(s.outside)
 				require.NoError(t, err)
 				use(s, r)
-				_, err = store.NewRestore(s.space, s.shards, s.outside)
-				require.ErrorIs(t, err, store.ErrUsed)
+				_, err = slots.NewRestore(s.outside)
+				require.ErrorIs(t, err, slots.ErrUsed)
 			})
 		}
 	}
@@ -115,20 +108,20 @@ func TestRestoreUsed(t *testing.T) {
 // TestRestoreClaims claims handles at the limits and beyond, and some that then nobody gives.
 func TestRestoreClaims(t *testing.T) {
 	const indexMax = 3000
-	wide := newStorage(t, 2, handle.IndexMax, handle.VersionMax)
+	wide := newHomes(t, 2, handle.IndexMax, handle.VersionMax)
 	all := wide.mustCreate(wide.shards[1], indexMax+2)
-	s := newStorage(t, 2, indexMax, 7)
-	r, err := store.NewRestore(s.space, s.shards, s.outside)
+	s := newHomes(t, 2, indexMax, 7)
+	r, err := slots.NewRestore(s.outside)
 	require.NoError(t, err)
-	require.ErrorIs(t, r.Claim(all[indexMax+1]), store.ErrHandle)
-	require.ErrorIs(t, r.Claim(all[0]+7), store.ErrHandle, "version 8")
-	require.ErrorIs(t, r.Claim(all[0]-1), store.ErrHandle, "version 0")
-	require.ErrorIs(t, r.Claim(handle.New(3, 3*store.PageSlots, 1)), store.ErrHandle, "there are homes 0 to 2")
+	require.ErrorIs(t, r.Claim(all[indexMax+1]), slots.ErrHandle)
+	require.ErrorIs(t, r.Claim(all[0]+7), slots.ErrHandle, "version 8")
+	require.ErrorIs(t, r.Claim(all[0]-1), slots.ErrHandle, "version 0")
+	require.ErrorIs(t, r.Claim(handle.New(3, 3*slots.PageSlots, 1)), slots.ErrHandle, "there are homes 0 to 2")
 	require.NoError(t, r.Claim(all[indexMax]+6))
 	require.NoError(t, r.Claim(all[indexMax]), "nobody gave it")
 	require.NoError(t, r.Claim(all[10]))
 	r.Retire(all[10])
-	require.ErrorIs(t, r.Claim(all[10]+1), store.ErrGiven)
+	require.ErrorIs(t, r.Claim(all[10]+1), slots.ErrGiven)
 	r.Finish()
 	require.Equal(t, 1, s.shards[1].Retired())
 	require.Equal(t, indexMax, s.shards[1].Free())
@@ -137,7 +130,7 @@ func TestRestoreClaims(t *testing.T) {
 
 // TestRestoreExhausted has a home of which more was asked than there is.
 func TestRestoreExhausted(t *testing.T) {
-	s := newStorage(t, 1, 20, handle.VersionMax)
+	s := newHomes(t, 1, 20, handle.VersionMax)
 	for range 6 {
 		_, _ = s.outside.Take(nil, 4, 0)
 	}
@@ -149,16 +142,16 @@ func TestRestoreExhausted(t *testing.T) {
 // is more than 32 bits hold.
 func TestRestoreFar(t *testing.T) {
 	const far = 1 << 22
-	for name, reach := range map[string]func(s *storage) error{
-		"claim": func(s *storage) error {
-			r, err := store.NewRestore(s.space, s.shards, s.outside)
+	for name, reach := range map[string]func(s *homes) error{
+		"claim": func(s *homes) error {
+			r, err := slots.NewRestore(s.outside)
 			require.NoError(t, err)
-			return r.Claim(handle.New(1, far/store.PageSlots*2*store.PageSlots^store.PageSlots, 1))
+			return r.Claim(handle.New(1, far/slots.PageSlots*2*slots.PageSlots^slots.PageSlots, 1))
 		},
-		"deal": func(s *storage) error { return s.outside.Follow(far + 1) },
+		"deal": func(s *homes) error { return s.outside.Follow(far + 1) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
+			s := newHomes(t, 1, handle.IndexMax, handle.VersionMax)
 			require.NoError(t, reach(s))
 		})
 	}
@@ -167,10 +160,10 @@ func TestRestoreFar(t *testing.T) {
 // TestRestoreThenDraw draws where a restore has ended within a page, and not at a multiple of
 // what is drawn at once: no slot is given twice, or one that is not there.
 func TestRestoreThenDraw(t *testing.T) {
-	s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
-	r, err := store.NewRestore(s.space, s.shards, s.outside)
+	s := newHomes(t, 1, handle.IndexMax, handle.VersionMax)
+	r, err := slots.NewRestore(s.outside)
 	require.NoError(t, err)
-	last := handle.New(1, store.PageSlots|1020, 1) // the 1021st of home 1
+	last := handle.New(1, slots.PageSlots|1020, 1) // the 1021st of home 1
 	require.NoError(t, r.Claim(last))
 	r.Free(last)
 	r.Finish()

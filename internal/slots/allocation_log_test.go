@@ -1,4 +1,4 @@
-package store_test
+package slots_test
 
 import (
 	"testing"
@@ -6,19 +6,19 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/store"
+	"github.com/atoll-sim/atoll/internal/slots"
 )
 
 // TestFollow has one home follow another: what was drawn there is pending here.
 func TestFollow(t *testing.T) {
-	a, b := newStorage(t, 1, 5000, 3), newStorage(t, 1, 5000, 3)
+	a, b := newHomes(t, 1, 5000, 3), newHomes(t, 1, 5000, 3)
 	a.outside.Note(true)
 	first, err := a.outside.Take(nil, 16, 0)
 	require.NoError(t, err)
 	require.False(t, b.outside.Pending(first[0]))
 	require.Equal(t, uint32(16), a.outside.Drawn())
 	require.NoError(t, b.outside.Follow(a.outside.Drawn()))
-	for _, s := range []*storage{a, b} {
+	for _, s := range []*homes{a, b} {
 		require.True(t, s.outside.Pending(first[0]))
 		require.False(t, s.outside.Pending(first[0]+1))
 		require.False(t, s.outside.Pending(handle.New(0, 0, 1)), "of a shard")
@@ -46,13 +46,11 @@ func TestFollow(t *testing.T) {
 // next version, for of the last one somebody may have been told.
 func TestReopen(t *testing.T) {
 	const versionMax = 2
-	s := newStorage(t, 1, 4999, versionMax)
+	s := newHomes(t, 1, 4999, versionMax)
 	all, err := s.outside.Take(nil, 16, 0)
 	require.NoError(t, err)
 	s.outside.Recycle(all[:3])
-	a, err := s.shards[0].Adopt(s.shards[0].Table(set(number)), all[5])
-	require.NoError(t, err)
-	s.fill(a, set(number), 1)
+	s.shards[0].store(all[5])
 	require.NoError(t, s.outside.Follow(5000))
 
 	s.outside.Reopen()
@@ -65,10 +63,10 @@ func TestReopen(t *testing.T) {
 		versions[h.Index()] = h.Version()
 		require.Equal(t, uint32(2), h.Version())
 		_, state := s.state(h)
-		require.Equal(t, store.StatePending, state)
+		require.Equal(t, slots.StatePending, state)
 	}
 	require.Zero(t, versions[all[5].Index()], "alive")
 	require.Zero(t, versions[all[0].Index()], "retired")
 	_, err = s.outside.Take(nil, 1, 0)
-	require.ErrorIs(t, err, store.ErrIndexes)
+	require.ErrorIs(t, err, slots.ErrIndexes)
 }

@@ -1,4 +1,4 @@
-package store
+package slots
 
 import (
 	"sync/atomic"
@@ -10,7 +10,7 @@ import (
 // Slot holds the generation and the location of one entity. It never moves.
 //
 //	generation  | state ^ index (4 bits) | version (28 bits) |   atomic
-//	loc  | chunk (20 bits) | row (12 bits)     |   plain
+//	Loc  | chunk (20 bits) | row (12 bits)     |   plain
 //
 // In the wide layout of handles the version has 26 bits and the state 6. The index bits
 // that lie above the version in a handle's low word are mixed into the state. So the
@@ -18,48 +18,54 @@ import (
 // comparison.
 //
 // Invariants: the version only grows. A slot with no version left is
-// retired and never handed out again. While generation says alive, loc names the row
+// retired and never handed out again. While generation says alive, Loc names the row
 // that holds the atom.
 //
 // Ownership: generation has one writer at a time: the owner of the slot's home (for the port
 // allocator that is the refresh) or, in the create step of a refresh, the shard that stores
 // the atom. Anyone may read it at any time. The shard that holds or takes in the atom writes
-// loc, before it publishes generation or in its step of the refresh. loc is read in a tick,
+// Loc, before it publishes generation or in its step of the refresh. Loc is read in a tick,
 // and in the route step of a refresh, only after generation was seen alive.
 type Slot struct {
 	generation uint32
-	loc        Loc
+	Loc        Loc
 }
 
-// load reads generation.
-func (s *Slot) load() uint32 { return atomic.LoadUint32(&s.generation) }
+// Load reads generation.
+func (s *Slot) Load() uint32 { return atomic.LoadUint32(&s.generation) }
 
-// store writes generation and publishes what was written before, including loc and the row.
+// Store writes generation and publishes what was written before, including Loc and the row.
 // The caller is the one writer.
-func (s *Slot) store(gen uint32) { atomic.StoreUint32(&s.generation, gen) }
+func (s *Slot) Store(gen uint32) { atomic.StoreUint32(&s.generation, gen) }
 
-// storeBatched is store for one of many slots that are written in a loop; see package
+// StoreBatched is Store for one of many slots that are written in a loop; see package
 // publish.
-func (s *Slot) storeBatched(gen uint32) { publish.Store32(&s.generation, gen) }
+func (s *Slot) StoreBatched(gen uint32) { publish.Store32(&s.generation, gen) }
 
 // free raises the generation of a slot whose handle h was the last one given: the slot is free
 // with the next version, so every copy of h becomes stale. It returns the handle with that
 // version, or false if there is none: then the slot is retired.
 func (s *Slot) free(h handle.Handle, versionMax uint32) (next handle.Handle, ok bool) {
 	if h.Version() >= versionMax {
-		s.store(word(h, StateRetired))
+		s.Store(word(h, StateRetired))
 		return h, false
 	}
-	s.store(word(h+1, StateUnused)) // the version is the low field
+	s.Store(word(h+1, StateUnused)) // the version is the low field
 	return h + 1, true
 }
 
-// locStaged returns the location of the atom of h, if it is alive or staged, or 0.
-func (s *Slot) locStaged(h handle.Handle) Loc {
-	if (s.load()^uint32(h))&^stagedBit == 0 {
-		return s.loc
+// LocStaged returns the location of the atom of h, if it is alive or staged, or 0.
+func (s *Slot) LocStaged(h handle.Handle) Loc {
+	if (s.Load()^uint32(h))&^StagedBit == 0 {
+		return s.Loc
 	}
 	return 0
+}
+
+// ToCome reports whether h may yet be given, or was given and its atom is not stored yet.
+func (s *Slot) ToCome(h handle.Handle) bool {
+	version, state := unpack(s.Load(), h)
+	return state == StateUnused && max(version, 1) == h.Version()
 }
 
 // State says what a slot holds.
@@ -81,8 +87,8 @@ const (
 	indexMask   = 1<<(32-handle.VersionBits) - 1
 )
 
-// stagedBit is the difference between the generation of a staged slot and that of an alive one.
-const stagedBit = uint32(StateStaged) << stateShift
+// StagedBit is the difference between the generation of a staged slot and that of an alive one.
+const StagedBit = uint32(StateStaged) << stateShift
 
 // word is the generation of h's slot in the given state.
 func word(h handle.Handle, s State) uint32 { return uint32(h) ^ uint32(s)<<stateShift }
@@ -118,17 +124,17 @@ const (
 	// RowsMax is the number of rows in the largest chunk.
 	RowsMax = 1 << RowBits
 	// ChunksMax is the highest number of a chunk in a world.
-	ChunksMax = 1<<chunkBits - 1
-	chunkBits = 32 - RowBits
-	rowMask   = RowsMax - 1
+	ChunksMax = 1<<ChunkBits - 1
+	ChunkBits = 32 - RowBits
+	RowMask   = RowsMax - 1
 )
 
 // Row returns the row within the chunk.
-func (l Loc) Row() int { return int(l & rowMask) }
+func (l Loc) Row() int { return int(l & RowMask) }
 
-// compose makes a handle of fields that are known to be in range; unlike
+// Compose makes a handle of fields that are known to be in range; unlike
 // handle.New it allows version 0, for a place in the directory.
-func compose(home, index, version uint32) handle.Handle {
+func Compose(home, index, version uint32) handle.Handle {
 	return handle.Handle(home)<<(handle.IndexBits+handle.VersionBits) |
 		handle.Handle(index)<<handle.VersionBits | handle.Handle(version)
 }

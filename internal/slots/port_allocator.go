@@ -1,4 +1,4 @@
-package store
+package slots
 
 import (
 	"fmt"
@@ -47,8 +47,10 @@ type PortAllocator struct {
 }
 
 // NewPortAllocator makes the home with the given number.
-func NewPortAllocator(space *Space, id int) *PortAllocator {
-	return &PortAllocator{Allocator: newAllocator(space, id)}
+func NewPortAllocator(d *Directory, id int) *PortAllocator {
+	o := new(PortAllocator)
+	o.Init(d, id)
+	return o
 }
 
 // Join adds a port: from now on Take leaves a share for it. Safe from any goroutine.
@@ -80,7 +82,7 @@ func (o *PortAllocator) Take(dst []handle.Handle, n, most int) ([]handle.Handle,
 		return dst, fmt.Errorf("%w for ports while the world is restored; create when World.Restore has returned", ErrIndexes)
 	}
 	if n > left {
-		return dst, o.space.errIndexes(int(o.id), o.retired)
+		return dst, o.dir.errIndexes(int(o.id), o.retired)
 	}
 	n = max(n, min(most, o.share(left)))
 	used := min(n, len(o.mu.pool))
@@ -89,7 +91,7 @@ func (o *PortAllocator) Take(dst []handle.Handle, n, most int) ([]handle.Handle,
 		return dst, err
 	}
 	for k := fresh; k > 0; k-- { // the port takes the last first
-		dst = append(dst, compose(o.id, uint32(o.mu.drawn)+uint32(k)-1, 1))
+		dst = append(dst, Compose(o.id, uint32(o.mu.drawn)+uint32(k)-1, 1))
 	}
 	o.mu.drawn += uint64(fresh)
 	rest := len(o.mu.pool) - used
@@ -106,14 +108,14 @@ func (o *PortAllocator) left() int { return len(o.mu.pool) + int(o.indexes()-o.m
 func (o *PortAllocator) share(left int) int { return left / (2 * max(o.mu.ports, 1)) }
 
 // indexes returns how many indexes there are.
-func (o *PortAllocator) indexes() uint64 { return uint64(o.space.indexMax) + 1 }
+func (o *PortAllocator) indexes() uint64 { return uint64(o.dir.indexMax) + 1 }
 
 // reach makes the slots of the next n indexes. The lock is held.
 func (o *PortAllocator) reach(n int) error {
 	for i := o.mu.drawn; i < o.mu.drawn+uint64(n); i = (i>>pageBits + 1) << pageBits {
-		h := compose(o.id, uint32(i), 1)
-		for o.space.slot(h) == nil {
-			if err := o.space.grow(o.id, int(i>>pageBits)); err != nil {
+		h := Compose(o.id, uint32(i), 1)
+		for o.dir.Slot(h) == nil {
+			if err := o.dir.grow(o.id, int(i>>pageBits)); err != nil {
 				return err
 			}
 		}
@@ -174,7 +176,7 @@ func (o *PortAllocator) Recycle(dead []handle.Handle) {
 	}
 	freed := slices.Grow(o.freed[:0], len(dead))
 	for _, h := range dead {
-		if next, ok := o.space.slot(h).free(h, o.space.versionMax); ok {
+		if next, ok := o.dir.Slot(h).free(h, o.dir.versionMax); ok {
 			freed = append(freed, next)
 		}
 	}

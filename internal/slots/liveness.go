@@ -1,4 +1,4 @@
-package store
+package slots
 
 import (
 	"sync/atomic"
@@ -6,10 +6,10 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 )
 
-// Liveness is what a reference holds of a space: enough to ask whether an entity is
+// Liveness is what a reference holds of a world: enough to ask whether an entity is
 // alive, and nothing that keeps the rest of the world in memory.
 //
-// Invariants: until it is cut, it has the directory of its space.
+// Invariants: until it is cut, it finds the slots of its world.
 //
 // Ownership: any goroutine may ask it, and may cut it.
 type Liveness struct {
@@ -18,8 +18,8 @@ type Liveness struct {
 	ports uint32 // the home of what ports create
 }
 
-// Liveness returns the Liveness of the space.
-func (s *Space) Liveness() *Liveness { return s.liveness }
+// Liveness returns the Liveness of the directory.
+func (d *Directory) Liveness() *Liveness { return d.liveness }
 
 // Alive reports whether h is alive. Once the Liveness is cut, it returns false for all
 // handles. Safe from any goroutine at any time; it never blocks and never writes. It is small
@@ -31,8 +31,8 @@ func (a *Liveness) Alive(h handle.Handle) bool { return a.dir.Load().Alive(h) }
 // reads the slot in one load, so an entity that is created meanwhile is found in one state or
 // the other. Safe as Alive.
 func (a *Liveness) State(h handle.Handle) (State, bool) {
-	if slot := a.dir.Load().slot(h); slot != nil {
-		version, state := tell(slot.load(), h, a.ports)
+	if slot := a.dir.Load().Slot(h); slot != nil {
+		version, state := tell(slot.Load(), h, a.ports)
 		return state, version == h.Version() && version != 0 && state != StateUnused && state != StateRetired
 	}
 	return StateUnused, false

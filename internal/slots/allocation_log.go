@@ -1,4 +1,4 @@
-package store
+package slots
 
 import (
 	"fmt"
@@ -49,7 +49,7 @@ func (o *PortAllocator) Follow(drawn uint32) error {
 // Pending reports whether h is a handle that a port may have in hand, or may have
 // given out, and for which no atom is stored.
 func (o *PortAllocator) Pending(h handle.Handle) bool {
-	version, state, ok := o.space.Look(h)
+	version, state, ok := o.dir.Look(h)
 	return ok && state == StatePending && h.Version() == version
 }
 
@@ -65,7 +65,7 @@ func (o *PortAllocator) Reopen() {
 		if state != StateUnused {
 			continue
 		}
-		if next, ok := o.space.slot(h).free(h, o.space.versionMax); ok {
+		if next, ok := o.dir.Slot(h).free(h, o.dir.versionMax); ok {
 			o.mu.pool = append(o.mu.pool, next)
 		} else {
 			o.retired++
@@ -75,7 +75,7 @@ func (o *PortAllocator) Reopen() {
 
 // at returns the n-th handle that was drawn, as its slot says.
 func (o *PortAllocator) at(n uint32) (handle.Handle, State) {
-	h := compose(o.id, n, 0)
-	version, state := unpack(o.space.slot(h).load(), h)
+	h := Compose(o.id, n, 0)
+	version, state := unpack(o.dir.Slot(h).Load(), h)
 	return h | handle.Handle(max(version, 1)), state
 }

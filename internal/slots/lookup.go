@@ -1,4 +1,4 @@
-package store
+package slots
 
 import (
 	"math"
@@ -22,11 +22,14 @@ const (
 	pointerBytes = 4 << (^uintptr(0) >> 63)
 )
 
+// PageSlots is the least number of slots that are allocated at one time.
+const PageSlots = pageSize
+
 // page is 1024 neighbouring slots of one home.
 type page [pageSize]Slot
 
-// Lookup takes handles to slots and locations. It is the directory of a space: all
-// copies of it find the same slots.
+// Lookup takes handles to slots and locations. All copies of one find the same
+// slots.
 //
 //	handle ──home──▶ directoryRef ──index / 1024──▶ page ──index % 1024──▶ Slot
 //
@@ -46,7 +49,7 @@ type Lookup struct {
 // never shrinks. Pages never move and are never freed. A table that was replaced stays
 // valid for its readers.
 //
-// Ownership: written under the space's lock, end last: a goroutine that loads end and then
+// Ownership: written under the directory's lock, end last: a goroutine that loads end and then
 // table finds the page of every handle below that end.
 type directoryRef struct {
 	table atomic.Pointer[*page] // the first of as many as there are pages, or more
@@ -54,7 +57,7 @@ type directoryRef struct {
 }
 
 // endless is the end of a home behind which there is no handle. The handle with that value
-// is never given: see NewSpace.
+// is never given: see Directory.Init.
 const endless = math.MaxUint64
 
 // newLookup makes the directory for so many homes.
@@ -72,8 +75,8 @@ func (l *Lookup) pages(home uint32) int {
 	return int((end-1)>>pageShift + 1 - uint64(home)*pagesMax)
 }
 
-// enter publishes the table of a home's pages, of which there are n. The space's lock is
-// held.
+// enter publishes the table of a home's pages, of which there are n. The directory's
+// lock is held.
 func (l *Lookup) enter(home uint32, table []*page, n int) {
 	r, end := l.ref(home), (uint64(home)*pagesMax+uint64(n))<<pageShift
 	if end == 0 {
@@ -81,36 +84,4 @@ func (l *Lookup) enter(home uint32, table []*page, n int) {
 	}
 	r.table.Store(&table[0])
 	r.end.Store(end) // publishes the entries of table
-}
-
-// pagesAtOnce is the highest number of pages of slots that are allocated at one time. Fresh
-// memory costs some 20 µs for 64 KB, and a create waits for it.
-const pagesAtOnce = 8
-
-// grow adds the next block of pages to a home, half as many as it has. It does nothing if the
-// home has more than least pages by now, because several goroutines may find at the same time
-// that it lacks one.
-func (s *Space) grow(home uint32, least int) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	have := s.pages(home)
-	if have > least {
-		return nil
-	}
-	limit := int(s.indexMax)>>pageBits + 1
-	if have >= limit {
-		return s.errIndexes(int(home), 0)
-	}
-	block := take[page](&s.mu.memory, min(max(1, have/2), pagesAtOnce, limit-have))
-	table, n := s.mu.tables[home], have+len(block)
-	if n > len(table) {
-		table = append(make([]*page, 0, max(n, 2*have)), table...) // the old one stays valid for its readers
-		table = table[:cap(table)]
-		s.mu.tables[home] = table
-	}
-	for i := range block {
-		table[have+i] = &block[i]
-	}
-	s.enter(home, table, n)
-	return nil
 }

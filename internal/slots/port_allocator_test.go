@@ -1,4 +1,4 @@
-package store_test
+package slots_test
 
 import (
 	"math/rand/v2"
@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/store"
+	"github.com/atoll-sim/atoll/internal/slots"
 )
 
 // TestPortAllocatorTake lets many ports take at once until there is nothing left: every index
@@ -17,7 +17,7 @@ func TestPortAllocatorTake(t *testing.T) {
 	for range iterations(20) {
 		for _, indexMax := range []uint32{1023, 1024, 5000, 16_383} {
 			const ports = 8
-			s := newStorage(t, 3, indexMax, handle.VersionMax)
+			s := newHomes(t, 3, indexMax, handle.VersionMax)
 			taken := make([][]handle.Handle, ports)
 			start := make(chan struct{})
 			var wg sync.WaitGroup
@@ -35,7 +35,7 @@ func TestPortAllocatorTake(t *testing.T) {
 			given := map[handle.Handle]bool{}
 			for _, hs := range taken {
 				for _, h := range hs {
-					if version, state := s.state(h); state != store.StatePending || version != 1 {
+					if version, state := s.state(h); state != slots.StatePending || version != 1 {
 						t.Errorf("took %v, which is %v in version %d", h, state, version)
 					}
 					if given[h] || h.Shard() != 3 {
@@ -52,15 +52,15 @@ func TestPortAllocatorTake(t *testing.T) {
 // TestPortAllocatorTakesAll takes more than there is: nothing is taken then, and the error names the
 // limits; all there is can be taken.
 func TestPortAllocatorTakesAll(t *testing.T) {
-	s := newStorage(t, 1, 20, 2)
+	s := newHomes(t, 1, 20, 2)
 	_, err := s.outside.Take(nil, 22, 0)
-	require.ErrorIs(t, err, store.ErrIndexes)
+	require.ErrorIs(t, err, slots.ErrIndexes)
 	all, err := s.outside.Take(nil, 21, 0)
 	require.NoError(t, err)
 	require.Len(t, all, 21)
 	for range 1000 {
 		none, err := s.outside.Take(nil, 1, 100)
-		require.ErrorIs(t, err, store.ErrIndexes)
+		require.ErrorIs(t, err, slots.ErrIndexes)
 		require.ErrorContains(t, err, "home 1 has given all of IndexMax = 20")
 		require.Empty(t, none)
 	}
@@ -85,7 +85,7 @@ func TestPortAllocatorTakesAll(t *testing.T) {
 // TestPortAllocatorShares takes for ports that may take more than they need: they leave half
 // of what there is to others, and at least one when little is left.
 func TestPortAllocatorShares(t *testing.T) {
-	s := newStorage(t, 1, 999, handle.VersionMax)
+	s := newHomes(t, 1, 999, handle.VersionMax)
 	var hands [][]handle.Handle
 	for range 10 {
 		s.outside.Join()
@@ -116,19 +116,19 @@ func TestPortAllocatorShares(t *testing.T) {
 
 // TestPortAllocatorRecall frees what was recalled before Cut, once, up to the last version.
 func TestPortAllocatorRecall(t *testing.T) {
-	s := newStorage(t, 1, 100, 2)
+	s := newHomes(t, 1, 100, 2)
 	told, err := s.outside.Take(nil, 3, 0)
 	require.NoError(t, err)
 	s.outside.Recall()
 	s.outside.Recall(told[0])
 	version, state := s.state(told[0])
-	require.Equal(t, []any{uint32(1), store.StatePending}, []any{version, state}, "until the refresh")
+	require.Equal(t, []any{uint32(1), slots.StatePending}, []any{version, state}, "until the refresh")
 	s.outside.Cut()
 	s.outside.Recall(told[1:]...)
 	for range 2 {
 		s.outside.Restock()
 		version, state = s.state(told[0])
-		require.Equal(t, []any{uint32(2), store.StatePending}, []any{version, state})
+		require.Equal(t, []any{uint32(2), slots.StatePending}, []any{version, state})
 		for _, h := range told[1:] {
 			version, _ = s.state(h)
 			require.Equal(t, uint32(1), version, "recalled after Cut")
@@ -141,7 +141,7 @@ func TestPortAllocatorRecall(t *testing.T) {
 	s.outside.Cut()
 	s.outside.Restock()
 	_, state = s.state(told[0])
-	require.Equal(t, store.StateRetired, state)
+	require.Equal(t, slots.StateRetired, state)
 	require.Equal(t, 1, s.outside.Retired())
 	version, _ = s.state(told[1])
 	require.Equal(t, uint32(2), version)
@@ -153,13 +153,12 @@ func TestPortAllocatorAgainstModel(t *testing.T) {
 	const indexMax, versionMax = 99, 20
 	r := rand.New(rand.NewPCG(1, 2))
 	for range iterations(50) {
-		s := newStorage(t, 1, indexMax, versionMax)
+		s := newHomes(t, 1, indexMax, versionMax)
 		hands := make([][]handle.Handle, 4)
 		for range hands {
 			s.outside.Join()
 		}
 		told, alive := map[handle.Handle]bool{}, []handle.Handle(nil)
-		table := s.shards[0].Table(set(number))
 		for range 500 {
 			i := r.IntN(len(hands))
 			cache := hands[i]
@@ -182,14 +181,12 @@ func TestPortAllocatorAgainstModel(t *testing.T) {
 					break
 				}
 				for _, h := range some {
-					a, err := s.shards[0].Adopt(table, h)
-					require.NoError(t, err)
-					s.fill(a, set(number), 1)
+					s.shards[0].store(h)
 					alive = append(alive, h)
 				}
 			default:
 				s.outside.Cut()
-				s.destroy(alive...)
+				s.destroy(s.shards[0], alive...)
 				alive = nil
 				s.refresh()
 				s.outside.Restock()
@@ -198,7 +195,7 @@ func TestPortAllocatorAgainstModel(t *testing.T) {
 		for _, cache := range hands {
 			s.outside.Leave(cache)
 		}
-		s.destroy(alive...)
+		s.destroy(s.shards[0], alive...)
 		s.refresh()
 		s.outside.Cut()
 		s.outside.Restock()

@@ -1,0 +1,64 @@
+package mem
+
+import (
+	"unsafe"
+)
+
+// This file holds what reads and writes values of types that the compiler does not know.
+
+// Address is the address of a value of a type that the compiler does not know.
+type Address = unsafe.Pointer
+
+// AddressOf returns the address of the first row.
+//
+// Safety: the address is used as that of the slice's own type alone.
+func AddressOf[T any](data []T) Address { return unsafe.Pointer(unsafe.SliceData(data)) }
+
+// BytesOf returns the memory of rows, for the check build to hash or to poison.
+//
+// Safety: what is written there must hold no pointers.
+func BytesOf[T any](data []T) []byte {
+	if len(data) == 0 {
+		return nil
+	}
+	return unsafe.Slice((*byte)(AddressOf(data)), uintptr(len(data))*unsafe.Sizeof(data[0]))
+}
+
+// Part returns a part of the first value, such as a field. offset must be within the
+// value, and the part there must have the type that the caller takes it as.
+//
+// Safety: as of As, which callers use with the type that reflection found at the
+// offset.
+func (c Cells) Part(offset uintptr) Pointer {
+	if c.Len == 0 || offset > c.Type.Size() {
+		panic("world: a part that is outside of its cells")
+	}
+	return Pointer{unsafe.Add(c.at, offset)}
+}
+
+// PartBytes returns the memory of a part of the first value that holds no
+// pointers.
+//
+// Safety: the part is within the value; callers looked by reflection that it holds
+// no pointers.
+func (c Cells) PartBytes(offset, size uintptr) []byte {
+	if c.Len == 0 || offset+size > c.Type.Size() {
+		panic("world: a part that is outside of its cells")
+	}
+	return unsafe.Slice((*byte)(unsafe.Add(c.at, offset)), size)
+}
+
+// PointerTo returns the address of a value.
+//
+// Safety: it is used by As with the value's own type alone.
+func PointerTo[T any](v *T) Pointer { return Pointer{unsafe.Pointer(v)} }
+
+// Pointer is the address of a value whose type whoever uses it knows, such as what comes with a
+// request.
+type Pointer struct{ Address Address }
+
+// As returns the value at an address as the T that it is.
+//
+// Safety: a Handler is called with the payloads of the kind that it was given
+// to NewKind for, and that kind's T is what its Push handed out to be filled.
+func As[T any](p Pointer) *T { return (*T)(p.Address) }

@@ -1,0 +1,146 @@
+package slots
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/mem"
+)
+
+// ErrIndexes is returned when a home has no index left to give.
+var ErrIndexes = errors.New("world: out of indexes")
+
+// Directory takes a handle of any home to its slot, and has the limits of all homes; see
+// Lookup.
+//
+// Ownership: mu guards growth. Any goroutine may look up at any time without a lock.
+type Directory struct {
+	Lookup
+	memory     *mem.Memory
+	liveness   *Liveness
+	indexMax   uint32
+	versionMax uint32
+	homes      []*Allocator                // by number
+	flags      []atomic.Pointer[flagTable] // by home
+
+	mu struct {
+		sync.Mutex
+		tables [][]*page // by home
+	}
+}
+
+// Init makes the directory for the given number of homes. The last of them is the port
+// allocator; each of the others has its first page. Indexes run from 0 to
+// indexMax, versions from 1 to versionMax. It panics if a handle cannot name so many homes,
+// or if none is left for the shards.
+func (d *Directory) Init(homes int, indexMax, versionMax uint32, m *mem.Memory) {
+	if homes < 2 || homes > handle.ShardMax+1 {
+		panic(fmt.Sprintf("world: %d homes; there are 2 to %d, with the outside one", homes, handle.ShardMax+1))
+	}
+	if homes > handle.ShardMax && indexMax == handle.IndexMax {
+		versionMax = min(versionMax, handle.VersionMax-1) // no end can be behind the highest handle
+	}
+	d.Lookup, d.memory, d.indexMax, d.versionMax = newLookup(homes), m, indexMax, versionMax
+	d.homes, d.flags = make([]*Allocator, homes), make([]atomic.Pointer[flagTable], homes)
+	block, entries := make([]page, homes-1), make([]*page, homes-1)
+	d.mu.tables = make([][]*page, homes)
+	for i := range block {
+		entries[i] = &block[i]
+		d.mu.tables[i] = entries[i : i+1 : i+1]
+		d.enter(uint32(i), d.mu.tables[i], 1)
+	}
+	dir := d.Lookup // a copy, so that a liveness handle does not keep the directory
+	d.liveness = &Liveness{ports: uint32(homes - 1)}
+	d.liveness.dir.Store(&dir)
+}
+
+// Homes returns the number of homes.
+func (d *Directory) Homes() int { return len(d.homes) }
+
+// pagesAtOnce is the highest number of pages of slots that are allocated at one time. Fresh
+// memory costs some 20 µs for 64 KB, and a create waits for it.
+const pagesAtOnce = 8
+
+// grow adds the next block of pages to a home, half as many as it has. It does nothing if the
+// home has more than least pages by now, because several goroutines may find at the same time
+// that it lacks one.
+func (d *Directory) grow(home uint32, least int) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	have := d.pages(home)
+	if have > least {
+		return nil
+	}
+	limit := int(d.indexMax)>>pageBits + 1
+	if have >= limit {
+		return d.errIndexes(int(home), 0)
+	}
+	block := mem.Take[page](d.memory, min(max(1, have/2), pagesAtOnce, limit-have))
+	table, n := d.mu.tables[home], have+len(block)
+	if n > len(table) {
+		table = append(make([]*page, 0, max(n, 2*have)), table...) // the old one stays valid for its readers
+		table = table[:cap(table)]
+		d.mu.tables[home] = table
+	}
+	for i := range block {
+		table[have+i] = &block[i]
+	}
+	d.enter(home, table, n)
+	return nil
+}
+
+// Present is Alive for a refresh: it also returns true for staged atoms.
+func (d *Directory) Present(h handle.Handle) bool {
+	slot := d.Slot(h)
+	return slot != nil && (slot.Load()^uint32(h))&^StagedBit == 0 && h.Version() != 0
+}
+
+// LocateStaged is Locate for a refresh: it also finds staged atoms.
+func (d *Directory) LocateStaged(h handle.Handle) Loc {
+	if slot := d.Slot(h); slot != nil {
+		return slot.LocStaged(h)
+	}
+	return 0
+}
+
+// Look returns the state of the slot that h names and its present version. A free slot of the
+// port allocator is pending, because a port may have its handle in hand. It returns false if
+// h names no slot of this directory. Safe from any goroutine.
+func (d *Directory) Look(h handle.Handle) (version uint32, state State, ok bool) {
+	slot := d.Slot(h)
+	if slot == nil {
+		return 0, 0, false
+	}
+	version, state = tell(slot.Load(), h, uint32(len(d.homes)-1))
+	return version, state, true
+}
+
+// errIndexes returns the error for a home without indexes. retired is how many slots are
+// known to be lost because their versions are used up.
+func (d *Directory) errIndexes(home, retired int) error {
+	if retired > 0 {
+		return fmt.Errorf("%w: home %d has given all of IndexMax = %d, and %d are retired after VersionMax = %d uses",
+			ErrIndexes, home, d.indexMax, retired, d.versionMax)
+	}
+	return fmt.Errorf("%w: home %d has given all of IndexMax = %d", ErrIndexes, home, d.indexMax)
+}
+
+// EndAll makes every living handle stale, without a refresh: the directory is no longer used.
+// Handles that ports have are pending afterwards.
+func (d *Directory) EndAll() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for home := range uint32(len(d.homes)) {
+		for n := range uint32(d.pages(home) * pageSize) {
+			h := Compose(home, n, 0)
+			slot := d.Slot(h)
+			version, state := unpack(slot.Load(), h)
+			if version != 0 && state != StateUnused && state != StateRetired {
+				slot.free(h|handle.Handle(version), d.versionMax)
+			}
+		}
+	}
+}

@@ -1,0 +1,10 @@
+// Package slots has what a handle names: its slot, with the generation that says whether the
+// entity is alive, and the location of its row. It knows nothing of rows.
+//
+//	Directory     (directory.go)       takes a handle of any home to its slot; Lookup is its look-ups
+//	 └ Slot       (slot.go)            8 bytes: generation, location
+//	Allocator     (allocator.go)       one per shard: gives slots and frees them (free.go)
+//	PortAllocator (port_allocator.go)  the home of the entities that ports create
+//	Liveness      (liveness.go)        says who is alive, and keeps no world in memory
+//	Restore       (restore.go)         gives what another world had given
+package slots

@@ -1,0 +1,22 @@
+package slots
+
+import "github.com/atoll-sim/atoll/handle"
+
+// FullHome makes a directory in which one home has all of its slots, and returns what says
+// whether an entity is alive, each being that of the handle asked for last, and whether a
+// handle has a slot.
+func FullHome(home uint32) (alive, hasSlot func(handle.Handle) bool) {
+	l, table, slots := newLookup(handle.ShardMax+1), make([]*page, pagesMax), new(page)
+	for i := range table {
+		table[i] = slots
+	}
+	l.enter(home, table, pagesMax)
+	if l.pages(home) != pagesMax {
+		panic("not all pages")
+	}
+	hasSlot = func(h handle.Handle) bool { return l.Slot(h) != nil }
+	return func(h handle.Handle) bool {
+		slots[h.Index()%pageSize].Store(uint32(h))
+		return l.Alive(h)
+	}, hasSlot
+}

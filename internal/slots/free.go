@@ -1,0 +1,91 @@
+package slots
+
+import (
+	"slices"
+
+	"github.com/atoll-sim/atoll/handle"
+)
+
+// Foreign returns how many handles with their home elsewhere were freed here since
+// ForgetForeign.
+func (h *Allocator) Foreign() int { return len(h.dead.shards) + len(h.dead.ports) }
+
+// ShardDead returns those of them that are at home in other shards, in order.
+func (h *Allocator) ShardDead() []handle.Handle { return h.dead.shards }
+
+// PortDead returns those of them that are at home in the port allocator, in order.
+func (h *Allocator) PortDead() []handle.Handle { return h.dead.ports }
+
+// ForgetForeign forgets them: their homes have freed them.
+func (h *Allocator) ForgetForeign() {
+	h.dead.shards, h.dead.ports = h.dead.shards[:0], h.dead.ports[:0]
+}
+
+// FreeForeign leaves the slot of a dead atom to its home.
+func (h *Allocator) FreeForeign(dead handle.Handle) {
+	if dead.Shard() == uint32(len(h.dir.homes)-1) {
+		h.dead.ports = append(h.dead.ports, dead)
+	} else {
+		h.dead.shards = append(h.dead.shards, dead)
+	}
+}
+
+// Recycle takes back the slots of the dead that are at home here.
+func (h *Allocator) Recycle(dead []handle.Handle) {
+	for _, x := range dead {
+		h.recycle(x)
+	}
+}
+
+// GrowFree makes room in the free list for n more, at once instead of bit by bit.
+func (h *Allocator) GrowFree(n int) { h.free = slices.Grow(h.free, n) }
+
+// Drop gives the memory of the free list back. The home gives no more handles.
+func (h *Allocator) Drop() { h.free, h.dead.shards, h.dead.ports = nil, nil, nil }
+
+// FreeAll frees the slots of dead atoms in order, or from the last one on. It notes the
+// handles with their home elsewhere.
+func (h *Allocator) FreeAll(dead []handle.Handle, fromLast bool) {
+	h.free = slices.Grow(h.free, len(dead)) // checks the room once
+	free := h.free[:len(h.free)+len(dead)]
+	n := len(h.free)
+	i, step := 0, 1
+	if fromLast {
+		i, step = len(dead)-1, -1
+	}
+	for {
+		i, n = h.freeOwn(dead, i, step, free, n)
+		if uint(i) >= uint(len(dead)) {
+			break
+		}
+		if x := dead[i]; x.Shard() != h.id {
+			h.FreeForeign(x)
+		} else {
+			h.recycle(x) // retires it
+		}
+		i += step
+	}
+	h.free = free[:n]
+}
+
+// freeOwn frees the slots of the dead, from dead[i] on, up to the first that is not at home
+// here or has no version left. It puts their indexes behind the first n of free, and returns
+// where it ended. It calls nothing, and loads what it compares with only once: as far as the
+// compiler knows, a store to a slot might change that.
+func (h *Allocator) freeOwn(dead []handle.Handle, i, step int, free []uint32, n int) (at, freed int) {
+	id, versionMax, own := h.id, h.dir.versionMax, h.ref
+	for ; uint(i) < uint(len(dead)); i += step {
+		x := dead[i]
+		if x.Shard() != id || x.Version() >= versionMax {
+			break
+		}
+		if slot, gen := own.slot(x.Index()), word(x+1, StateUnused); step < 0 { // the version is the low field
+			slot.StoreBatched(gen) // a whole chunk
+		} else {
+			slot.Store(gen)
+		}
+		free[n] = x.Index()
+		n++
+	}
+	return i, n
+}

@@ -1,0 +1,29 @@
+package slots_test
+
+import (
+	"os/exec"
+	"regexp"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestInlines reads what the compiler says: what is done for every entity must
+// not cost a call. That it is so across packages, and for the generic ones, is
+// for the test of the same name in package world.
+func TestInlines(t *testing.T) {
+	if strconv.IntSize < 64 {
+		t.Skip("look-ups of 64-bit handles are calls here")
+	}
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-gcflags=-m", ".").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	for _, name := range []string{
+		"(*Lookup).Locate", "(*Lookup).Alive", "(*Lookup).Slot", "(*directoryRef).slot", "(*Liveness).Alive", "(*Slot).Load",
+		"(*Slot).LocStaged", "(*Allocator).Pop", "(*Allocator).Next",
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Regexp(t, regexp.MustCompile(`(?m)^\S+\.go:\d+:\d+: can inline `+regexp.QuoteMeta(name)+`$`), string(out))
+		})
+	}
+}
