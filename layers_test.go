@@ -20,10 +20,11 @@ import (
 
 // The shape of the code base. A change here is a change of the design.
 var (
-	// layers are the packages of the core, by rank: each may import those of lower ranks, and
-	// not those beside it.
-	layers = [][]string{
-		{"handle"}, {"internal/mem"}, {"internal/slots", "internal/queue"}, {"internal/store"}, {"internal/drive", "shard"}, {"world"}, {"scheduler"},
+	// layers are the packages of the core, each of which may import those
+	// before it.
+	layers = []string{
+		"handle", "internal/mem", "internal/slots", "internal/queue", "internal/store", "shard",
+		"internal/drive", "world", "internal/driver", "scheduler",
 	}
 
 	// thirdParty are the modules that the library may import, commands and
@@ -193,24 +194,16 @@ func checkArrows(t tree) (violations []string) {
 // layerOf returns the layer that a directory is in, or else its first element, and the rank of
 // the layer, or else -1.
 func layerOf(dir string) (layer string, rank int) {
-	for rank, layers := range layers {
-		for _, layer := range layers {
-			if dir == layer || strings.HasPrefix(dir, layer+"/") {
-				return layer, rank
-			}
+	for rank, layer := range layers {
+		if dir == layer || strings.HasPrefix(dir, layer+"/") {
+			return layer, rank
 		}
 	}
 	return top(dir), -1
 }
 
 // arrows lists the layers by rank.
-func arrows() string {
-	var ranks []string
-	for _, beside := range layers {
-		ranks = append(ranks, strings.Join(beside, ", "))
-	}
-	return strings.Join(ranks, " ← ")
-}
+func arrows() string { return strings.Join(layers, " ← ") }
 
 // arrowProblem says why a package in one directory must not import one in another,
 // or nothing if it may.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/state"
 	"github.com/atoll-sim/atoll/world"
@@ -226,7 +227,7 @@ func (p *Player) requests(c *cursor) error {
 			c.number() // the port: for who reads the log
 			continue
 		}
-		flags, h := store.RequestFlags(c.below(1<<16)), c.handle()
+		flags, h := queue.Flags(c.below(1<<16)), c.handle()
 		if c.err != nil {
 			return c.err
 		}

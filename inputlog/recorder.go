@@ -7,6 +7,7 @@ import (
 
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/state"
 	"github.com/atoll-sim/atoll/world"
@@ -173,7 +174,7 @@ func (l *recorder) Begin() {
 // Request appends a request to what its partition has.
 //
 //	[0 port]  kind+1 flags handle value   kind+1 flags handle value  [0 port] …
-func (l *recorder) Request(share, port int, q store.PendingRequest) {
+func (l *recorder) Request(share, port int, q queue.PendingRequest) {
 	if l.err != nil {
 		return
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/driver"
-	"github.com/atoll-sim/atoll/internal/store"
+	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -31,7 +31,7 @@ func (x hostile) Begin()                                 { x.try("Begin") }
 func (x hostile) Spare(*drive.DyingSet) bool             { x.try("Spare"); return false }
 func (x hostile) Spread(*drive.DyingSet, int)            { x.try("Spread") }
 func (x hostile) Settle()                                { x.try("Settle") }
-func (x hostile) Request(int, int, store.PendingRequest) { x.try("Request") }
+func (x hostile) Request(int, int, queue.PendingRequest) { x.try("Request") }
 func (x hostile) End(*drive.Inputs)                      { x.try("End") }
 func (x hostile) Failed(error)                           {}
 

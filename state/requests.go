@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/store"
+	"github.com/atoll-sim/atoll/internal/queue"
 )
 
 // requests hashes what systems, and functions in a refresh, have sent and no refresh
@@ -12,7 +12,7 @@ import (
 func (h *Hasher) requests(v drive.Survey, from int) (err error) {
 	h.sum.Reset()
 	kinds := v.Kinds()
-	v.Requests(from, func(r store.PendingRequest) {
+	v.Requests(from, func(r queue.PendingRequest) {
 		h.sum.number(uint64(r.Kind()))
 		h.sum.number(uint64(r.Flags()))
 		h.sum.number(uint64(r.Handle))

@@ -6,6 +6,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 )
@@ -73,13 +74,13 @@ func (c *Component[T]) Ask(p *Port, of handle.Handle, answer *Answer[T]) error {
 // asker applies a request to ask at the refresh.
 type asker[T any] struct{ c *Component[T] }
 
-func (a asker[T]) Apply(_ *store.Shard, _ handle.Handle, l slots.Loc, to mem.Pointer) store.Outcome {
+func (a asker[T]) Apply(_ *store.Shard, _ handle.Handle, l slots.Loc, to mem.Pointer) queue.Outcome {
 	p := a.c.column.At(l)
 	if p == nil {
-		return store.Missing
+		return queue.Missing
 	}
 	(*mem.As[*Answer[T]](to)).value = *p
-	return store.Applied
+	return queue.Applied
 }
 
 // notifyAnswer makes an answer's Completion learn the outcome of the next request.

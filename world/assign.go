@@ -3,6 +3,7 @@ package world
 import (
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 )
@@ -58,6 +59,6 @@ func (b *Bundle[T]) assign(s *store.Shard, l slots.Loc, v *T) error {
 	return err
 }
 
-func (x assigner[T]) Apply(s *store.Shard, _ handle.Handle, l slots.Loc, v mem.Pointer) store.Outcome {
+func (x assigner[T]) Apply(s *store.Shard, _ handle.Handle, l slots.Loc, v mem.Pointer) queue.Outcome {
 	return outcomeOf(x.b.assign(s, l, mem.As[T](v)))
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 )
@@ -24,9 +25,9 @@ type Bundle[T any] struct {
 	fields   []store.Field
 	parts    []bundlePart[T] // by shard
 	place    func(T) int
-	creating store.Kind[T]
-	changing store.Kind[change[T]]
-	setting  store.Kind[T]
+	creating queue.Kind[T]
+	changing queue.Kind[change[T]]
+	setting  queue.Kind[T]
 }
 
 // bundlePart is what one shard needs to store a T. Ownership: the shard's owner.
@@ -333,7 +334,7 @@ func (p *bundlePart[T]) store(v *T) (handle.Handle, error) {
 // creator applies requests to create at the refresh: it stores the atoms.
 type creator[T any] struct{ b *Bundle[T] }
 
-func (c creator[T]) CreateAll(s *store.Shard, creates []store.PendingRequest) {
+func (c creator[T]) CreateAll(s *store.Shard, creates []queue.PendingRequest) {
 	p := c.b.part(s)
 	if p.plain {
 		store.AdoptPlain(s, p.table, p.fields, creates)
@@ -342,15 +343,15 @@ func (c creator[T]) CreateAll(s *store.Shard, creates []store.PendingRequest) {
 	for _, r := range creates {
 		a, err := s.Adopt(p.table, r.Handle)
 		if err != nil {
-			s.DecideCreate(r, store.Refused)
+			s.DecideCreate(r, queue.Refused)
 			continue
 		}
 		p.put(a, mem.As[T](r.Payload()))
-		s.DecideCreate(r, store.Applied)
+		s.DecideCreate(r, queue.Applied)
 	}
 }
 
-func (creator[T]) Apply(*store.Shard, handle.Handle, slots.Loc, mem.Pointer) store.Outcome {
+func (creator[T]) Apply(*store.Shard, handle.Handle, slots.Loc, mem.Pointer) queue.Outcome {
 	panic("world: a create is applied with others of its kind")
 }
 

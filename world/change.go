@@ -5,6 +5,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 )
@@ -103,23 +104,23 @@ func (c *Component[T]) components(w *World) store.Set {
 	return set
 }
 
-func (a adder[T]) Apply(_ *store.Shard, _ handle.Handle, l slots.Loc, v mem.Pointer) store.Outcome {
+func (a adder[T]) Apply(_ *store.Shard, _ handle.Handle, l slots.Loc, v mem.Pointer) queue.Outcome {
 	return outcomeOf(a.c.add(l, *mem.As[T](v)))
 }
 
-func (r remover[T]) Apply(_ *store.Shard, _ handle.Handle, l slots.Loc, _ mem.Pointer) store.Outcome {
+func (r remover[T]) Apply(_ *store.Shard, _ handle.Handle, l slots.Loc, _ mem.Pointer) queue.Outcome {
 	return outcomeOf(r.c.remove(l))
 }
 
 // outcomeOf is the outcome of a request whose apply returned err.
-func outcomeOf(err error) store.Outcome {
+func outcomeOf(err error) queue.Outcome {
 	switch err {
 	case nil:
-		return store.Applied
+		return queue.Applied
 	case ErrMissing:
-		return store.Missing
+		return queue.Missing
 	default:
-		return store.Refused
+		return queue.Refused
 	}
 }
 
@@ -156,13 +157,13 @@ func (b *Bundle[T]) change(s *store.Shard, l slots.Loc, v *T, remove store.Set) 
 	return nil
 }
 
-func (c changer[T]) Apply(s *store.Shard, _ handle.Handle, l slots.Loc, p mem.Pointer) store.Outcome {
+func (c changer[T]) Apply(s *store.Shard, _ handle.Handle, l slots.Loc, p mem.Pointer) queue.Outcome {
 	v := mem.As[change[T]](p)
 	return outcomeOf(c.b.change(s, l, &v.value, v.remove))
 }
 
 // contextSend sends a request of a system.
-func contextSend[T any](c *Context, call string, k *store.Kind[T], h handle.Handle, v T) error {
+func contextSend[T any](c *Context, call string, k *queue.Kind[T], h handle.Handle, v T) error {
 	c.mustRun(call)
 	if !c.w.space.Alive(h) {
 		return ErrStale

@@ -4,7 +4,7 @@ import (
 	"runtime"
 	"slices"
 
-	"github.com/atoll-sim/atoll/internal/store"
+	"github.com/atoll-sim/atoll/internal/queue"
 )
 
 // Close ends the world: it destroys every entity, as Clear does, and gives the memory of its
@@ -102,19 +102,19 @@ func (p *Port) sent() {
 func (t *ports) abandon(w *World, e *endpoint) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	queue := e.queue.Load()
-	if queue == nil {
+	l := e.queue.Load()
+	if l == nil {
 		return // it has sent nothing
 	}
-	outcome := store.Closed
+	outcome := queue.Closed
 	if w.cause.Load() != nil {
-		outcome = store.Broken
+		outcome = queue.Broken
 	}
-	queue.Drain(w.epoch.Load()+1, &store.Drained{Creates: make([][]store.PendingRequest, len(w.shards))})
-	queue.DecideAll(outcome)
-	queue.Release()
+	l.Drain(l.Sent(), w.epoch.Load()+1, &queue.Drained{Creates: make([][]queue.PendingRequest, len(w.shards))})
+	l.DecideAll(outcome)
+	l.Release()
 	if t.mu.over {
-		queue.Notify()
+		l.Notify()
 	} else {
 		t.mu.untold = append(t.mu.untold, e)
 	}

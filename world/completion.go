@@ -5,22 +5,22 @@ import (
 	"runtime"
 	"sync/atomic"
 
-	"github.com/atoll-sim/atoll/internal/store"
+	"github.com/atoll-sim/atoll/internal/queue"
 )
 
 // Outcome is what became of a request.
-type Outcome = store.Outcome
+type Outcome = queue.Outcome
 
 // The outcomes of a request.
 const (
-	Undecided = store.Undecided // not applied yet
-	Applied   = store.Applied   // done, by this request
-	Gone      = store.Gone      // too late: the entity was dead, or never was
-	Missing   = store.Missing   // the entity has no such component
-	Refused   = store.Refused   // a limit of the world was reached
-	Failed    = store.Failed    // the function panicked
-	Closed    = store.Closed    // the world was closed before it was done
-	Broken    = store.Broken    // the world broke, and whether it was done before is not known; see ErrBroken
+	Undecided = queue.Undecided // not applied yet
+	Applied   = queue.Applied   // done, by this request
+	Gone      = queue.Gone      // too late: the entity was dead, or never was
+	Missing   = queue.Missing   // the entity has no such component
+	Refused   = queue.Refused   // a limit of the world was reached
+	Failed    = queue.Failed    // the function panicked
+	Closed    = queue.Closed    // the world was closed before it was done
+	Broken    = queue.Broken    // the world broke, and whether it was done before is not known; see ErrBroken
 )
 
 // Completion learns the outcome of one request of a port:

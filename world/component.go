@@ -8,6 +8,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 )
@@ -24,10 +25,10 @@ type Component[T any] struct {
 	w        *World
 	id       int
 	column   *store.Column[T]
-	setting  store.Kind[T]
-	adding   store.Kind[T]
-	removing store.Kind[struct{}]
-	asking   store.Kind[*Answer[T]]
+	setting  queue.Kind[T]
+	adding   queue.Kind[T]
+	removing queue.Kind[struct{}]
+	asking   queue.Kind[*Answer[T]]
 }
 
 // Register makes T a component of the world under a name that logs, tools and saved states use.
@@ -122,16 +123,16 @@ func (c *Component[T]) store(l slots.Loc, v T) error {
 // setter applies a request to set at the refresh.
 type setter[T any] struct{ c *Component[T] }
 
-func (s setter[T]) Apply(_ *store.Shard, _ handle.Handle, l slots.Loc, v mem.Pointer) store.Outcome {
+func (s setter[T]) Apply(_ *store.Shard, _ handle.Handle, l slots.Loc, v mem.Pointer) queue.Outcome {
 	p := s.c.column.AtWrite(l)
 	if p == nil {
-		return store.Missing
+		return queue.Missing
 	}
 	*p = *mem.As[T](v)
 	if s.c.column.Watched() {
 		s.c.w.space.NoteStored(l, s.c.id)
 	}
-	return store.Applied
+	return queue.Applied
 }
 
 // componentOf returns the number of a component type, or panics with advice on what to do; user

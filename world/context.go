@@ -3,11 +3,11 @@ package world
 import (
 	"fmt"
 
-	"github.com/atoll-sim/atoll/internal/slots"
-
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/queue"
+	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/shard"
 )
@@ -153,7 +153,7 @@ func (c *Context) Destroy(h handle.Handle) error {
 		c.w.space.Mark(l)
 		return nil
 	}
-	return c.out.sendBare(store.Destroying(), h)
+	return c.out.sendBare(queue.Destroying(), h)
 }
 
 func (c *Context) owns(l slots.Loc) bool {

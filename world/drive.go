@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"runtime"
 
-	"github.com/atoll-sim/atoll/internal/slots"
-
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/queue"
+	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
@@ -191,7 +191,7 @@ func (d *driven) MustActOn(actor any, extension string) {
 	}
 }
 
-func (d *driven) Open(actor any, extension string, h handle.Handle, size uint32) (q *store.Queue, epoch uint32, done store.Finisher, err error) {
+func (d *driven) Open(actor any, extension string, h handle.Handle, size uint32) (q *queue.Queue, epoch uint32, done queue.Finisher, err error) {
 	epoch = d.epoch.Load()
 	var s *sender
 	switch by := actor.(type) {
@@ -223,7 +223,7 @@ func (d *driven) Open(actor any, extension string, h handle.Handle, size uint32)
 
 // openFor makes sure that there is room for a request of that size, and returns what it is
 // pushed with.
-func (p *Port) openFor(size uint32) (q *store.Queue, done store.Finisher, err error) {
+func (p *Port) openFor(size uint32) (q *queue.Queue, done queue.Finisher, err error) {
 	if check.Enabled {
 		p.enter()
 		defer func() {

@@ -4,8 +4,8 @@ import (
 	"sync/atomic"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/slots"
-	"github.com/atoll-sim/atoll/internal/store"
 )
 
 const (
@@ -26,7 +26,7 @@ const (
 type endpoint struct {
 	ports  *ports
 	active *atomic.Uint64              // the word of ports.active that holds the port's bit
-	queue  atomic.Pointer[store.Queue] // nil until something was sent
+	queue  atomic.Pointer[queue.Queue] // nil until something was sent
 	number int32
 	closed bool
 

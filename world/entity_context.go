@@ -5,8 +5,8 @@ import (
 	"runtime/debug"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/slots"
-	"github.com/atoll-sim/atoll/internal/store"
 )
 
 // EntityContext is what a function acts through: on the entity that it was called on, at once;
@@ -40,14 +40,14 @@ func (s *EntityContext) over() { s.l = 0 }
 
 // end ends a call in a refresh; v is what was recovered. It returns the panic as an
 // error if the refresh keeps that.
-func (s *EntityContext) end(v any) (store.Outcome, *PanicError) {
+func (s *EntityContext) end(v any) (queue.Outcome, *PanicError) {
 	s.over()
 	if s.returned {
-		return store.Applied, nil
+		return queue.Applied, nil
 	}
 	if !s.c.w.keepsFailure(len(s.c.failures)) {
 		s.c.omitted++
-		return store.Failed, nil
+		return queue.Failed, nil
 	}
 	if v == nil {
 		v = errGoexit
@@ -56,7 +56,7 @@ func (s *EntityContext) end(v any) (store.Outcome, *PanicError) {
 		In: inFunction, Name: s.function, On: s.h, Shard: s.c.Shard(), Tick: s.c.Tick(), Value: v, Stack: debug.Stack(),
 	}
 	s.c.failures = append(s.c.failures, e)
-	return store.Failed, e
+	return queue.Failed, e
 }
 
 func (s *EntityContext) world() *World {
@@ -101,7 +101,7 @@ func (s *EntityContext) Destroy(h handle.Handle) error {
 	if !s.Alive(h) {
 		return ErrStale
 	}
-	return s.c.out.sendBare(store.Destroying(), h)
+	return s.c.out.sendBare(queue.Destroying(), h)
 }
 
 // mustRun returns the entity's location, and panics when the function has returned.
@@ -132,7 +132,7 @@ func (c *Component[T]) Write(self *EntityContext) *T {
 }
 
 // selfSend sends a request of a function.
-func selfSend[T any](s *EntityContext, call string, k *store.Kind[T], h handle.Handle, v T) error {
+func selfSend[T any](s *EntityContext, call string, k *queue.Kind[T], h handle.Handle, v T) error {
 	s.mustRun(call)
 	if !s.Alive(h) {
 		return ErrStale

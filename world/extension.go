@@ -26,7 +26,7 @@ type extended struct {
 // extend applies the requests to extensions.
 func (x *partition) extend() {
 	for _, r := range x.Joint {
-		x.lost.Decide(r, x.w.space.Apply(r))
+		x.lost.Decide(r.Request, x.w.space.Apply(r))
 	}
 }
 

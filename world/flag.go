@@ -5,6 +5,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 )
@@ -66,7 +67,7 @@ func FlagsOf(by Actor, h handle.Handle) Flags {
 type flagging struct{ set, cleared Flags }
 
 // flagger applies it.
-type flagger struct{ flagging store.Kind[flagging] }
+type flagger struct{ flagging queue.Kind[flagging] }
 
 func newFlagger(w *World) *flagger {
 	x := new(flagger)
@@ -105,10 +106,10 @@ func setFlags(by Actor, call string, h handle.Handle, f flagging) error {
 	return request(by, call, &x.flagging, h, f)
 }
 
-func (x *flagger) Apply(s *store.Shard, _ handle.Handle, l slots.Loc, p mem.Pointer) store.Outcome {
+func (x *flagger) Apply(s *store.Shard, _ handle.Handle, l slots.Loc, p mem.Pointer) queue.Outcome {
 	f := mem.As[flagging](p)
 	s.SetFlags(l, f.set, f.cleared)
-	return store.Applied
+	return queue.Applied
 }
 
 // WithFlags is the condition that the entity has all of the flags. A query with it skips rows

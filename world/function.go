@@ -5,6 +5,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 )
@@ -16,7 +17,7 @@ type Func[A any] struct {
 	w       *World
 	name    string
 	run     func(*EntityContext, A)
-	calling store.Kind[A]
+	calling queue.Kind[A]
 }
 
 // RegisterFunc makes f a function of the world, under a name. f runs on any shard, and on
@@ -73,13 +74,13 @@ func (f *Func[A]) Call(by Actor, on handle.Handle, arg A) error {
 // caller applies a request to call at the refresh.
 type caller[A any] struct{ f *Func[A] }
 
-func (c caller[A]) Apply(s *store.Shard, h handle.Handle, l slots.Loc, arg mem.Pointer) (o store.Outcome) {
+func (c caller[A]) Apply(s *store.Shard, h handle.Handle, l slots.Loc, arg mem.Pointer) (o queue.Outcome) {
 	f := c.f
 	self := f.w.contexts[s.ID()].self.begin(f.w.contexts[s.ID()], f.name, h, l)
 	defer func() { o, _ = self.end(recover()) }()
 	f.run(self, *mem.As[A](arg))
 	self.returned = true
-	return store.Applied
+	return queue.Applied
 }
 
 // addFunction reserves a name for a function or a question.
@@ -107,7 +108,7 @@ type Question[A, R any] struct {
 	w      *World
 	name   string
 	run    func(*EntityContext, A) R
-	asking store.Kind[asked[A, R]]
+	asking queue.Kind[asked[A, R]]
 }
 
 // asked is the payload of a question: its argument, and where the answer goes.
@@ -141,12 +142,12 @@ func (q *Question[A, R]) Ask(p *Port, of handle.Handle, arg A, answer *Answer[R]
 // replier applies a request to ask at the refresh.
 type replier[A, R any] struct{ q *Question[A, R] }
 
-func (r replier[A, R]) Apply(s *store.Shard, h handle.Handle, l slots.Loc, p mem.Pointer) (o store.Outcome) {
+func (r replier[A, R]) Apply(s *store.Shard, h handle.Handle, l slots.Loc, p mem.Pointer) (o queue.Outcome) {
 	q := r.q
 	self := q.w.contexts[s.ID()].self.begin(q.w.contexts[s.ID()], q.name, h, l)
 	a := mem.As[asked[A, R]](p)
 	defer func() { o, a.to.failure = self.end(recover()) }()
 	a.to.value = q.run(self, a.arg)
 	self.returned = true
-	return store.Applied
+	return queue.Applied
 }

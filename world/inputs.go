@@ -6,11 +6,10 @@ import (
 	"math"
 	"sync/atomic"
 
-	"github.com/atoll-sim/atoll/internal/mem"
-
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/store"
+	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/queue"
 )
 
 // recording holds a world's Recorder. Its methods are called aside, so that a panic in them is
@@ -85,7 +84,7 @@ func (s *partitionRecorder) look() {
 			s.seen = append(s.seen, from.queue.Sent())
 			continue
 		}
-		s.seen = append(s.seen, from.queue.Look(s.cut, func(r store.PendingRequest) {
+		s.seen = append(s.seen, from.queue.Look(s.cut, func(r queue.PendingRequest) {
 			s.of.Request(s.partition.number, int(from.port.number), r)
 		}))
 	}
@@ -137,7 +136,7 @@ var errReplaying = errors.New("world: ports and a replay of inputs at the same t
 // Ownership: the world's goroutine, while the world is idle.
 type replayer struct {
 	w         *World
-	queue     *store.Queue
+	queue     *queue.Queue
 	transfers []drive.Transfer       // of the next refresh
 	used      map[handle.Handle]bool // by creates and recalls since the last Publish
 }
@@ -151,7 +150,7 @@ func (w *World) replayInputs() (drive.Replayer, error) {
 	if n := len(w.ports.mu.byNumber) - len(w.ports.mu.free); n > 0 || w.replayer != nil {
 		return nil, fmt.Errorf("%w: %d ports are open; close them, and refresh the world", errReplaying, n)
 	}
-	w.replayer = &replayer{w: w, queue: store.NewQueue(w.space, min(1<<31, math.MaxInt), min(1<<35, math.MaxInt)), used: map[handle.Handle]bool{}}
+	w.replayer = &replayer{w: w, queue: queue.New(w.space.Registry, min(1<<31, math.MaxInt), min(1<<35, math.MaxInt)), used: map[handle.Handle]bool{}}
 	w.ports.mu.fed = true
 	return w.replayer, nil
 }
@@ -211,11 +210,11 @@ func (f *replayer) Transfer(transfers []drive.Transfer) error {
 	return nil
 }
 
-func (f *replayer) Request(kind int, flags store.RequestFlags, h handle.Handle) (mem.Cells, error) {
+func (f *replayer) Request(kind int, flags queue.Flags, h handle.Handle) (mem.Cells, error) {
 	if err := f.ready("replaying inputs"); err != nil {
 		return mem.Cells{}, err
 	}
-	if flags&store.Create != 0 {
+	if flags&queue.Create != 0 {
 		if err := f.use(h); err != nil {
 			return mem.Cells{}, err
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 )
@@ -19,7 +20,7 @@ type Message[M any] struct {
 	w       *World
 	name    string
 	typ     reflect.Type
-	sending store.Kind[M]
+	sending queue.Kind[M]
 	boxes   []messageBox[M]                   // by shard
 	came    store.Groups[misroutedMessage[M]] // in a refresh: messages of atoms that migrate
 }
@@ -155,13 +156,13 @@ func (m *Message[M]) put(shard int, to handle.Handle, body M) {
 // deliverer applies a request to send at the refresh.
 type deliverer[M any] struct{ m *Message[M] }
 
-func (d deliverer[M]) Apply(s *store.Shard, h handle.Handle, _ slots.Loc, body mem.Pointer) store.Outcome {
+func (d deliverer[M]) Apply(s *store.Shard, h handle.Handle, _ slots.Loc, body mem.Pointer) queue.Outcome {
 	box := d.m.box(s.ID())
 	box.next = append(box.next, Envelope[M]{h, *mem.As[M](body)})
 	if s.InMigration {
 		box.order = append(box.order, s.Order())
 	}
-	return store.Applied
+	return queue.Applied
 }
 
 func (m *Message[M]) messageType() reflect.Type { return m.typ }

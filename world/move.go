@@ -5,6 +5,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
@@ -30,7 +31,7 @@ func Move(by Actor, h handle.Handle, to int) error {
 	if to < 0 || to >= len(w.shards) {
 		panic(fmt.Sprintf("world: world.Move of %v to shard %d, want 0 to %d", h, to, len(w.shards)-1))
 	}
-	q := store.MovingTo(to)
+	q := queue.MovingTo(to)
 	switch by := by.(type) {
 	case *World:
 		return by.move(h, by.shards[to])

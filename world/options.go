@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 )
@@ -29,7 +30,7 @@ const (
 // Limits of QueueBytes and OutboxBytes.
 const (
 	bytesMax = min(1<<32, math.MaxInt/8)
-	bytesMin = store.RequestBytes // the smallest request, one to destroy
+	bytesMin = queue.RequestBytes // the smallest request, one to destroy
 )
 
 // Options shape a world. The zero value means the defaults; each zero field

@@ -1,10 +1,13 @@
 package world
 
-import "github.com/atoll-sim/atoll/internal/store"
+import (
+	"github.com/atoll-sim/atoll/internal/queue"
+	"github.com/atoll-sim/atoll/internal/store"
+)
 
 // producer is one queue that a refresh reads.
 type producer struct {
-	queue *store.Queue
+	queue *queue.Queue
 	port  *endpoint // nil: the queue of a shard's systems, or of a Replayer
 }
 
@@ -24,19 +27,19 @@ type producer struct {
 // and each has its own lists.
 type partition struct {
 	w *World
-	store.Drained
+	queue.Drained
 	number    int
 	producers []producer
 	created   int            // how many creates there are
 	routed    int            // how many of the others have found their shard
 	to        [][]uint32     // by shard
-	lost      store.Outcomes // outcomes of requests that no shard decides
+	lost      queue.Outcomes // outcomes of requests that no shard decides
 	_         [64]byte       // other partitions are read by other workers
 }
 
 func newPartition(w *World, number int) *partition {
 	x := &partition{w: w, number: number, to: make([][]uint32, len(w.shards))}
-	x.Creates = make([][]store.PendingRequest, len(w.shards))
+	x.Creates = make([][]queue.PendingRequest, len(w.shards))
 	return x
 }
 
@@ -49,13 +52,11 @@ func (x *partition) read(cut uint32) {
 		seen = h.partitions[x.number].record(x, cut)
 	}
 	for i, from := range x.producers {
-		creates := 0
+		sent := from.queue.Sent()
 		if i < len(seen) {
-			creates = from.queue.DrainSeen(seen[i], cut, &x.Drained)
-		} else {
-			creates = from.queue.Drain(cut, &x.Drained)
+			sent = seen[i]
 		}
-		x.created += creates
+		x.created += from.queue.Drain(sent, cut, &x.Drained)
 		if p := from.port; p != nil && !from.queue.Empty() { // sent after the cut
 			p.activate()
 		}
@@ -88,7 +89,7 @@ func (x *partition) waiting() int { return len(x.Others) - x.routed }
 func (x *partition) route() {
 	for x.waiting() > 0 {
 		if !x.deliver() {
-			x.lost.Decide(x.Others[x.routed], store.Gone)
+			x.lost.Decide(x.Others[x.routed].Request, queue.Gone)
 			x.routed++
 		}
 	}

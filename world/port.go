@@ -7,7 +7,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
-	"github.com/atoll-sim/atoll/internal/store"
+	"github.com/atoll-sim/atoll/internal/queue"
 )
 
 // Port is one outside sender: a goroutine outside of the tick holds it to act on the world at
@@ -92,7 +92,7 @@ func (p *Port) Rejected() uint64 { return p.rejected }
 // Destroy requests that an entity be destroyed. It returns ErrFull if the request was not
 // accepted. The outcome is Applied if this request destroyed the entity, and Gone if the entity
 // was gone already.
-func (p *Port) Destroy(h handle.Handle) error { return p.sendBare(store.Destroying(), h) }
+func (p *Port) Destroy(h handle.Handle) error { return p.sendBare(queue.Destroying(), h) }
 
 // Close closes the port. What was sent is still applied, and the handles that the port had in
 // hand go back. Closing twice is no error.
@@ -107,13 +107,13 @@ func (p *Port) Close() {
 }
 
 // sendBare sends a request without a payload.
-func (p *Port) sendBare(b store.Bare, h handle.Handle) error {
+func (p *Port) sendBare(b queue.Bare, h handle.Handle) error {
 	if check.Enabled {
 		p.enter()
 		defer p.leave()
 	}
-	if p.unusual() || !p.out.Room(1, store.BareSize) {
-		if err := p.ready(1, store.BareSize); err != nil {
+	if p.unusual() || !p.out.Room(1, queue.BareSize) {
+		if err := p.ready(1, queue.BareSize); err != nil {
 			return err
 		}
 	}
@@ -123,7 +123,7 @@ func (p *Port) sendBare(b store.Bare, h handle.Handle) error {
 }
 
 // portSend sends a request with a payload.
-func portSend[T any](p *Port, k *store.Kind[T], h handle.Handle, v T) error {
+func portSend[T any](p *Port, k *queue.Kind[T], h handle.Handle, v T) error {
 	if check.Enabled {
 		p.enter()
 		defer p.leave()
@@ -165,7 +165,7 @@ func portCreate[T any](p *Port, b *Bundle[T], v *T) (handle.Handle, error) {
 	}
 	done := p.finisher() // may panic, so before the handle is taken
 	h := p.take()
-	r, to := b.creating.Push(p.out, h, p.w.epoch.Load(), store.Create, done)
+	r, to := b.creating.Push(p.out, h, p.w.epoch.Load(), queue.Create, done)
 	*to = *v
 	r.Place(at)
 	p.send()
@@ -217,7 +217,7 @@ func (p *Port) available(n int, weight uint32) error {
 }
 
 // openQueue returns the queue, made when first asked for.
-func (p *Port) openQueue() *store.Queue {
+func (p *Port) openQueue() *queue.Queue {
 	if p.out == nil {
 		p.queue.Store(p.open())
 	}
@@ -263,7 +263,7 @@ func (p *Port) await(n int, weight uint32) error {
 // tooLarge returns the ErrTooLarge of n requests and what the batch under way has.
 func (p *Port) tooLarge(n int, weight uint32) error {
 	requests, bytes := p.out.Staged()
-	return tooLarge(requests+n, bytes+store.BytesOf(n, weight), "QueueRequests", p.maxRequests, "QueueBytes", p.maxBytes)
+	return tooLarge(requests+n, bytes+queue.BytesOf(n, weight), "QueueRequests", p.maxRequests, "QueueBytes", p.maxBytes)
 }
 
 // refuse drops what belongs to a request that was not accepted.
@@ -282,14 +282,14 @@ func (p *Port) refuse(err error) {
 }
 
 // finisher returns what learns the outcome of the request that is being sent.
-func (p *Port) finisher() store.Finisher {
+func (p *Port) finisher() queue.Finisher {
 	if p.notify == nil {
 		return nil
 	}
 	return p.armed()
 }
 
-func (p *Port) armed() store.Finisher {
+func (p *Port) armed() queue.Finisher {
 	c := p.notify
 	p.notify, p.special = nil, false
 	c.arm()

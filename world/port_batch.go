@@ -5,7 +5,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
-	"github.com/atoll-sim/atoll/internal/store"
+	"github.com/atoll-sim/atoll/internal/queue"
 )
 
 // batch holds what must be taken back if requests that belong together are not accepted.
@@ -155,7 +155,7 @@ func portCreateN[T any](p *Port, b *Bundle[T], dst []handle.Handle, want bool, n
 func pushN[T any](p *Port, b *Bundle[T], dst []handle.Handle, want bool, n int, init func(int, *T)) []handle.Handle {
 	for i := range n {
 		h := p.take()
-		r, v := b.creating.Push(p.out, h, 0, store.Create, p.finisher())
+		r, v := b.creating.Push(p.out, h, 0, queue.Create, p.finisher())
 		*v = *new(T)
 		if init != nil {
 			init(i, v)

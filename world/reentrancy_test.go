@@ -9,7 +9,7 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/driver"
-	"github.com/atoll-sim/atoll/internal/store"
+	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -226,5 +226,5 @@ type ears struct {
 
 func (e ears) Failed(err error)                       { e.failed(err) }
 func (e ears) Begin()                                 { run(e.begin) }
-func (e ears) Request(int, int, store.PendingRequest) { run(e.request) }
+func (e ears) Request(int, int, queue.PendingRequest) { run(e.request) }
 func (e ears) End(*drive.Inputs)                      { run(e.end) }

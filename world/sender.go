@@ -5,7 +5,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
-	"github.com/atoll-sim/atoll/internal/store"
+	"github.com/atoll-sim/atoll/internal/queue"
 )
 
 // sender is the sending side of a queue, of a port or of a shard's systems.
@@ -14,16 +14,16 @@ import (
 // request, so an idle sender is small.
 type sender struct {
 	w           *World
-	out         *store.Queue
+	out         *queue.Queue
 	maxRequests int
 	maxBytes    int
 	rejected    uint64
 }
 
 // open returns the queue, made when first asked for.
-func (s *sender) open() *store.Queue {
+func (s *sender) open() *queue.Queue {
 	if s.out == nil {
-		s.out = store.NewQueue(s.w.space, s.maxRequests, s.maxBytes)
+		s.out = queue.New(s.w.space.Registry, s.maxRequests, s.maxBytes)
 	}
 	return s.out
 }
@@ -37,10 +37,10 @@ func (s *sender) full(requests int) error {
 
 // refuse counts requests for which there is no room, and returns whether there can ever be room
 // for them.
-func (s *sender) refuse(l *store.Queue, n int, weight uint32) error {
+func (s *sender) refuse(l *queue.Queue, n int, weight uint32) error {
 	err := s.full(n)
 	if !l.Fits(n, weight) {
-		err = tooLarge(n, store.BytesOf(n, weight), "OutboxRequests", s.maxRequests, "OutboxBytes", s.maxBytes)
+		err = tooLarge(n, queue.BytesOf(n, weight), "OutboxRequests", s.maxRequests, "OutboxBytes", s.maxBytes)
 	}
 	return err
 }
@@ -51,7 +51,7 @@ func tooLarge(requests int, bytes uint64, count string, mostRequests int, size s
 }
 
 // send hands over a request with a payload.
-func send[T any](s *sender, k *store.Kind[T], h handle.Handle, done store.Finisher, v T) error {
+func send[T any](s *sender, k *queue.Kind[T], h handle.Handle, done queue.Finisher, v T) error {
 	l := s.open()
 	if !l.Room(1, k.Size()) {
 		return s.refuse(l, 1, k.Size())
@@ -63,10 +63,10 @@ func send[T any](s *sender, k *store.Kind[T], h handle.Handle, done store.Finish
 }
 
 // sendBare hands over a request without a payload.
-func (s *sender) sendBare(b store.Bare, h handle.Handle) error {
+func (s *sender) sendBare(b queue.Bare, h handle.Handle) error {
 	l := s.open()
-	if !l.Room(1, store.BareSize) {
-		return s.refuse(l, 1, store.BareSize)
+	if !l.Room(1, queue.BareSize) {
+		return s.refuse(l, 1, queue.BareSize)
 	}
 	l.PushBare(b, h, s.w.epoch.Load(), nil)
 	l.Publish()
@@ -74,7 +74,7 @@ func (s *sender) sendBare(b store.Bare, h handle.Handle) error {
 }
 
 // request sends a request of an actor that can only request.
-func request[T any](by Actor, call string, k *store.Kind[T], h handle.Handle, v T) error {
+func request[T any](by Actor, call string, k *queue.Kind[T], h handle.Handle, v T) error {
 	switch by := by.(type) {
 	case *Port:
 		return portSend(by, k, h, v)
@@ -87,14 +87,14 @@ func request[T any](by Actor, call string, k *store.Kind[T], h handle.Handle, v 
 }
 
 // sendDirect sends a request to each of a run of shards: all are accepted, or none.
-func sendDirect[T any](s *sender, k *store.Kind[T], from, to int, v T) error {
+func sendDirect[T any](s *sender, k *queue.Kind[T], from, to int, v T) error {
 	l := s.open()
 	if !l.Room(to-from, k.Size()) {
 		return s.refuse(l, to-from, k.Size())
 	}
 	epoch := s.w.epoch.Load()
 	for i := from; i < to; i++ {
-		_, at := k.Push(l, handle.None, epoch, store.To(i), nil)
+		_, at := k.Push(l, handle.None, epoch, queue.To(i), nil)
 		*at = v
 	}
 	l.Publish()
@@ -102,7 +102,7 @@ func sendDirect[T any](s *sender, k *store.Kind[T], from, to int, v T) error {
 }
 
 // portDirect is sendDirect by a port.
-func portDirect[T any](p *Port, k *store.Kind[T], from, to int, v T) error {
+func portDirect[T any](p *Port, k *queue.Kind[T], from, to int, v T) error {
 	if check.Enabled {
 		p.enter()
 		defer p.leave()
@@ -114,7 +114,7 @@ func portDirect[T any](p *Port, k *store.Kind[T], from, to int, v T) error {
 	}
 	epoch := p.w.epoch.Load()
 	for i := from; i < to; i++ {
-		_, at := k.Push(p.out, handle.None, epoch, store.To(i), p.finisher())
+		_, at := k.Push(p.out, handle.None, epoch, queue.To(i), p.finisher())
 		*at = v
 	}
 	p.send()

@@ -1,6 +1,9 @@
 package world
 
-import "github.com/atoll-sim/atoll/internal/store"
+import (
+	"github.com/atoll-sim/atoll/internal/queue"
+	"github.com/atoll-sim/atoll/internal/store"
+)
 
 // Stats counts what has happened in a world since it was made.
 type Stats struct {
@@ -60,7 +63,7 @@ func (w *World) Stats(dst *Stats) {
 	}
 }
 
-func (s *Stats) count(b *store.Outcomes) {
+func (s *Stats) count(b *queue.Outcomes) {
 	s.Applied += b.Count(Applied)
 	s.Gone += b.Count(Gone)
 	s.Missing += b.Count(Missing)

@@ -3,11 +3,11 @@ package world
 import (
 	"reflect"
 
-	"github.com/atoll-sim/atoll/internal/mem"
-	"github.com/atoll-sim/atoll/internal/slots"
-
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/queue"
+	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
@@ -64,7 +64,7 @@ func (s *survey) Hooks() []drive.Hook {
 
 func (s *survey) Kinds() store.Kinds { return s.space.Kinds() }
 
-func (s *survey) Requests(from int, f func(store.PendingRequest)) {
+func (s *survey) Requests(from int, f func(queue.PendingRequest)) {
 	c := s.contexts[len(s.shards)]
 	if from != AllShards {
 		c = s.contexts[from]

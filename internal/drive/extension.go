@@ -3,6 +3,7 @@ package drive
 import (
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 )
@@ -95,7 +96,7 @@ type requester interface {
 	// Open makes sure that there is room for a request of that size about an entity, and returns
 	// where to push it. An idle world sends no requests, so it panics about one. Each Open that
 	// returns no error is followed by the push and by Publish.
-	Open(actor any, extension string, h handle.Handle, size uint32) (q *store.Queue, epoch uint32, done store.Finisher, err error)
+	Open(actor any, extension string, h handle.Handle, size uint32) (q *queue.Queue, epoch uint32, done queue.Finisher, err error)
 	Publish(actor any)
 	// Run notes what runs, for errors: a name, boxed once.
 	Run(extension any)
@@ -106,7 +107,7 @@ type requester interface {
 //
 // Ownership: the extension's. Send may be called by whoever holds the actor.
 type Requests[T any] struct {
-	kind store.Kind[T]
+	kind queue.Kind[T]
 	w    requester
 	name string
 }
@@ -114,7 +115,7 @@ type Requests[T any] struct {
 // NewRequests makes a kind of request. At the refresh do is called for the entity that the
 // request was sent with, if that entity is alive and not marked. What do returns is the outcome
 // of the request. name is for panics.
-func NewRequests[T any](w Join, name string, do func(h handle.Handle, v *T) store.Outcome) *Requests[T] {
+func NewRequests[T any](w Join, name string, do func(h handle.Handle, v *T) queue.Outcome) *Requests[T] {
 	return &Requests[T]{store.NewJoint[T](w.Space(), jointly[T]{w, name, name, do}), w, name}
 }
 
@@ -141,12 +142,12 @@ type jointly[T any] struct {
 	w     requester
 	label any // its name, boxed once
 	name  string
-	do    func(h handle.Handle, v *T) store.Outcome
+	do    func(h handle.Handle, v *T) queue.Outcome
 }
 
-func (j jointly[T]) Apply(_ *store.Shard, h handle.Handle, l slots.Loc, v mem.Pointer) store.Outcome {
+func (j jointly[T]) Apply(_ *store.Shard, h handle.Handle, l slots.Loc, v mem.Pointer) queue.Outcome {
 	if l == 0 || j.w.Space().Marked(l) {
-		return store.Gone
+		return queue.Gone
 	}
 	j.w.Run(j.label)
 	return j.do(h, mem.As[T](v))

@@ -3,7 +3,7 @@ package drive
 import (
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/mem"
-	"github.com/atoll-sim/atoll/internal/store"
+	"github.com/atoll-sim/atoll/internal/queue"
 )
 
 // PartitionsMax is the largest number of partitions into which a refresh divides the requests
@@ -19,7 +19,7 @@ type Recorder interface {
 	// Request is called with each request of a port before the request is applied. One
 	// goroutine calls it for the requests of one partition, in order. The partitions in their
 	// order hold the requests of all ports, by port number. r is good until Request returns.
-	Request(partition, port int, r store.PendingRequest)
+	Request(partition, port int, r queue.PendingRequest)
 	// End is called with the other inputs when the refresh is done except for notifying
 	// outcomes. in is good until End returns.
 	End(in *Inputs)
@@ -46,7 +46,7 @@ type Replayer interface {
 	// Request sends a recorded request again. It returns the cells of the request's payload, for
 	// the caller to fill in; there is no payload if their Type is nil. It returns an error if
 	// the world has no such requests. Publish publishes what was sent.
-	Request(kind int, flags store.RequestFlags, h handle.Handle) (mem.Cells, error)
+	Request(kind int, flags queue.Flags, h handle.Handle) (mem.Cells, error)
 	Publish()
 	// Draw, Recall, Release and Transfer replay Inputs. They return an error if the world is not
 	// in the state that was recorded. What Transfer is given is carried out by the next refresh.

@@ -3,10 +3,10 @@ package drive
 import (
 	"reflect"
 
-	"github.com/atoll-sim/atoll/internal/mem"
-	"github.com/atoll-sim/atoll/internal/slots"
-
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/queue"
+	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
@@ -37,7 +37,7 @@ type Survey interface {
 	// Requests calls f with the requests that systems, and functions called on entities, have
 	// sent and that the next refresh will apply: those of one shard, in order, or with
 	// world.AllShards those of global systems. What f is given is good until it returns.
-	Requests(from int, f func(store.PendingRequest))
+	Requests(from int, f func(queue.PendingRequest))
 	// Mailbox returns the messages of one kind that are delivered to a shard in the next tick,
 	// in order: the receivers and the bodies.
 	Mailbox(message, shard int) ([]handle.Handle, mem.Cells)

@@ -1,6 +1,9 @@
 package store
 
-import "github.com/atoll-sim/atoll/internal/slots"
+import (
+	"github.com/atoll-sim/atoll/internal/queue"
+	"github.com/atoll-sim/atoll/internal/slots"
+)
 
 // CreateRows takes handles and rows in the table, as many as fit in one run but at most n.
 // The rows hold zeroes. If alive is set, the atoms are alive at once; otherwise the caller
@@ -96,11 +99,11 @@ const adoptAtOnce = 64
 // decides their outcomes.
 //
 // Safety: as of StorePlain; a pending handle has a slot.
-func AdoptPlain(s *Shard, t *Table, fields []Field, creates []PendingRequest) {
+func AdoptPlain(s *Shard, t *Table, fields []Field, creates []queue.PendingRequest) {
 	for len(creates) > 0 {
 		if t.ensureRow() != nil {
 			for _, r := range creates {
-				s.DecideCreate(r, Refused)
+				s.DecideCreate(r, queue.Refused)
 			}
 			return
 		}

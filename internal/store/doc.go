@@ -1,6 +1,6 @@
-// Package store is the storage under a world: the tables that hold the atoms, the queues that
-// carry requests from one goroutine to another, and the compaction that fills the holes of the
-// dead. Slots are in package slots.
+// Package store is the storage under a world: the tables that hold the atoms, what one shard
+// does in each step of a refresh, and the compaction that fills the holes of the dead. Slots are
+// in package slots, requests in package queue.
 //
 // Programs call package world, which drives this one. Package shard names the few parts of it
 // that a program sees. The files follow the memory layout:
@@ -10,5 +10,4 @@
 //	 ├ Table (table.go) one component set: list of chunks
 //	 │  └ Chunk (chunk.go) 16 to 4096 rows: handles, marks
 //	 └ Column (column.go) one component: the typed rows of every chunk
-//	Queue  (queue.go)   bounded requests of one sender, over Ring (ring.go)
 package store

@@ -7,6 +7,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/queue"
 )
 
 // Describer is a Handler that says what its requests are, for tools that hash,
@@ -32,22 +33,6 @@ type Parted interface {
 	Complete(p mem.Pointer)
 }
 
-// anyKind is a Kind of any type.
-type anyKind interface {
-	typ() reflect.Type
-	cells(p mem.Pointer) mem.Cells
-	push(l *Queue, h handle.Handle, epoch uint32, how RequestFlags) mem.Pointer
-}
-
-func (k Kind[T]) typ() reflect.Type { return reflect.TypeFor[T]() }
-
-func (k Kind[T]) cells(p mem.Pointer) mem.Cells { return mem.CellOf(mem.As[T](p)) }
-
-func (k Kind[T]) push(l *Queue, h handle.Handle, epoch uint32, how RequestFlags) mem.Pointer {
-	_, v := k.Push(l, h, epoch, how, nil)
-	return mem.PointerTo(v)
-}
-
 // Kinds are the kinds of requests of a space, by number, for tools. Kinds are
 // numbered in the order in which they were made.
 //
@@ -58,50 +43,42 @@ type Kinds struct{ space *Space }
 func (s *Space) Kinds() Kinds { return Kinds{s} }
 
 // Len returns the number of kinds.
-func (k Kinds) Len() int { return len(k.space.kinds) }
+func (k Kinds) Len() int { return k.space.Registry.Len() }
 
 // Describe returns what requests of a kind are, and the type of what comes with
 // them, or nil if nothing does.
 func (k Kinds) Describe(kind int) (Description, reflect.Type) {
 	switch kind {
-	case destroyKind:
+	case queue.DestroyKind:
 		return Description{Name: "destroy"}, nil
-	case moveKind:
+	case queue.MoveKind:
 		return Description{Name: "move"}, nil
 	}
-	info := &k.space.kinds[kind]
+	handler := k.space.handlers[kind]
 	d := Description{Name: fmt.Sprintf("kind %d", kind)}
-	if x, ok := info.handler.(Describer); ok {
+	if x, ok := handler.(Describer); ok {
 		d = x.Describe()
 	}
-	if x, ok := info.handler.(Parted); ok {
+	if x, ok := handler.(Parted); ok {
 		return d, x.PartType()
 	}
-	return d, info.any.typ()
+	return d, k.space.Registry.Any(kind).Type()
 }
 
 // Payload returns what came with a request, in place, or nothing. Of a Parted kind that is
 // only the part that says what is asked for.
-func (k Kinds) Payload(r PendingRequest) mem.Cells {
-	info := &k.space.kinds[r.kind]
-	switch x, ok := info.handler.(Parted); {
-	case info.any == nil:
+func (k Kinds) Payload(r queue.PendingRequest) mem.Cells { return k.cells(r.Kind(), r.Payload()) }
+
+func (k Kinds) cells(kind int, p mem.Pointer) mem.Cells {
+	of := k.space.Registry.Any(kind)
+	switch x, ok := k.space.handlers[kind].(Parted); {
+	case of == nil:
 		return mem.Cells{}
 	case ok:
-		return x.Part(r.payload)
+		return x.Part(p)
 	}
-	return info.any.cells(r.payload)
+	return of.Cells(p)
 }
-
-// Kind returns the number of the request's kind.
-func (r PendingRequest) Kind() int { return int(r.kind) }
-
-// Flags returns what the request is in addition to its kind, without the flags that concern
-// only its sender.
-func (r PendingRequest) Flags() RequestFlags { return r.flags &^ (notify | joined) }
-
-// IsCreate reports whether the request is to store the atom of a pending handle.
-func (r PendingRequest) IsCreate() bool { return r.flags&Create != 0 }
 
 // Reasons why a request cannot be sent again.
 var (
@@ -114,42 +91,36 @@ var (
 // Resend pushes a request as a Look saw it. It returns what comes with the request, for the
 // caller to fill in before Publish. If this space has no such request, it returns an error
 // and pushes nothing. Producer only, while the world is idle.
-func (k Kinds) Resend(l *Queue, kind int, flags RequestFlags, h handle.Handle, epoch uint32) (mem.Cells, error) {
+func (k Kinds) Resend(l *queue.Queue, kind int, flags queue.Flags, h handle.Handle, epoch uint32) (mem.Cells, error) {
 	if err := k.check(kind, flags); err != nil {
 		return mem.Cells{}, err
 	}
-	info := &k.space.kinds[kind]
-	if info.any == nil {
-		l.PushBare(Bare{uint16(kind), flags}, h, epoch, nil)
-		return mem.Cells{}, nil
-	}
-	p := info.any.push(l, h, epoch, flags)
-	if x, ok := info.handler.(Parted); ok {
+	p := k.space.Registry.Push(l, kind, flags, h, epoch)
+	if x, ok := k.space.handlers[kind].(Parted); ok {
 		x.Complete(p)
-		return x.Part(p), nil
 	}
-	return info.any.cells(p), nil
+	return k.cells(kind, p), nil
 }
 
 // check returns an error for requests that no sender can have sent, or that change nothing.
-func (k Kinds) check(kind int, flags RequestFlags) error {
+func (k Kinds) check(kind int, flags queue.Flags) error {
 	if kind < 0 || kind >= k.Len() {
 		return errNoKind
 	}
 	d, _ := k.Describe(kind)
-	_, creates := k.space.kinds[kind].handler.(Creator)
-	var may RequestFlags
+	_, creates := k.space.handlers[kind].(Creator)
+	var may queue.Flags
 	switch {
 	case d.Asks:
 		return errForNobody
 	case creates:
-		may = Create
-	case flags&direct != 0 && d.Direct:
-		may = direct
+		may = queue.Create
+	case flags&queue.Direct != 0 && d.Direct:
+		may = queue.Direct
 	}
-	to := flags & shards
+	to := flags & queue.Shards
 	switch {
-	case flags&^shards != may, to != 0 && may == 0 && kind != moveKind:
+	case flags&^queue.Shards != may, to != 0 && may == 0 && kind != queue.MoveKind:
 		return errFlags
 	case int(to) >= k.space.Homes()-1:
 		return errShard

@@ -8,6 +8,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 )
@@ -17,8 +18,8 @@ type described struct{ store.Description }
 
 func (x described) Describe() store.Description { return x.Description }
 
-func (described) Apply(*store.Shard, handle.Handle, slots.Loc, mem.Pointer) store.Outcome {
-	return store.Applied
+func (described) Apply(*store.Shard, handle.Handle, slots.Loc, mem.Pointer) queue.Outcome {
+	return queue.Applied
 }
 
 // question is a payload of which a part is what was asked.
@@ -56,18 +57,18 @@ func TestResend(t *testing.T) {
 	require.Equal(t, reflect.TypeFor[uint32](), part)
 
 	const kind, how, where, nothing = "no such kind", "no such requests", "no such shard", "changes nothing"
-	l := store.NewQueue(space, 100, 1<<20)
+	l := queue.New(space.Registry, 100, 1<<20)
 	for _, test := range []struct {
 		kind  int
-		flags store.RequestFlags
+		flags queue.Flags
 		err   string
 	}{
 		{-1, 0, kind}, {beyond, 0, kind},
-		{destroy, 0, ""}, {destroy, 1, how}, {destroy, store.Create, how}, {destroy, store.To(1), how},
+		{destroy, 0, ""}, {destroy, 1, how}, {destroy, queue.Create, how}, {destroy, queue.To(1), how},
 		{move, 0, ""}, {move, 2, ""}, {move, 3, where},
-		{message, 0, ""}, {message, 1, how}, {message, store.To(0), how},
-		{direct, 0, ""}, {direct, 1, how}, {direct, store.To(0), ""}, {direct, store.To(2), ""}, {direct, store.To(3), where},
-		{create, 0, how}, {create, store.Create, ""}, {create, store.Create | 2, ""}, {create, store.Create | 3, where},
+		{message, 0, ""}, {message, 1, how}, {message, queue.To(0), how},
+		{direct, 0, ""}, {direct, 1, how}, {direct, queue.To(0), ""}, {direct, queue.To(2), ""}, {direct, queue.To(3), where},
+		{create, 0, how}, {create, queue.Create, ""}, {create, queue.Create | 2, ""}, {create, queue.Create | 3, where},
 		{ask, 0, ""}, {asks, 0, nothing},
 	} {
 		before := l.Ready()
@@ -85,7 +86,7 @@ func TestResend(t *testing.T) {
 		}
 	}
 	n := 0
-	l.Look(0, func(r store.PendingRequest) {
+	l.Look(0, func(r queue.PendingRequest) {
 		n++
 		require.Equal(t, handle.Handle(5), r.Handle)
 		require.Equal(t, r.Kind() == create, r.IsCreate())

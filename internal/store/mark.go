@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/slots"
 )
 
@@ -87,7 +88,7 @@ func (s *Space) Spare(l slots.Loc) {
 // held is a request to destroy with an outcome that is put off: whether the entity dies is
 // decided after all requests are applied.
 type held struct {
-	request PendingRequest
+	request queue.PendingRequest
 	first   bool // it marked the entity
 }
 
@@ -98,11 +99,11 @@ func (s *Shard) DecideHeld() {
 		l := d.request.Loc()
 		switch {
 		case l != 0 && !s.space.Marked(l):
-			s.Decide(d.request, Refused)
+			s.Decide(d.request.Request, queue.Refused)
 		case d.first:
-			s.Decide(d.request, Applied)
+			s.Decide(d.request.Request, queue.Applied)
 		default:
-			s.Decide(d.request, Gone)
+			s.Decide(d.request.Request, queue.Gone)
 		}
 	}
 	clear(s.held)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/slots"
 )
 
@@ -39,18 +40,17 @@ type migration struct {
 // migrationRequest is a request to migrate, with copies of what the later steps look at: by
 // then the request itself is in no cache.
 type migrationRequest struct {
-	PendingRequest
+	queue.PendingRequest
 	handle handle.Handle
 	to     uint16
 	waited bool // somebody waits for the outcome
 }
 
 // decideMigration decides the outcome of a request to migrate.
-func (s *Shard) decideMigration(a *migrationRequest, o Outcome) {
+func (s *Shard) decideMigration(a *migrationRequest, o queue.Outcome) {
+	s.Outcomes.Add(o, 1)
 	if a.waited {
-		s.Decide(a.PendingRequest, o)
-	} else {
-		s.Outcomes.counts[o]++
+		a.Decide(o)
 	}
 }
 
@@ -76,12 +76,12 @@ func isTombstone(h handle.Handle) bool { return h.Version() == 0 }
 
 // ask takes a request to migrate an atom. Migration comes after all other requests, so those
 // find the atom where it is.
-func (s *Shard) ask(r PendingRequest) {
+func (s *Shard) ask(r queue.PendingRequest) {
 	if l := r.Loc(); l == 0 || s.space.Marked(l) {
-		s.Decide(r, Gone)
+		s.Decide(r.Request, queue.Gone)
 		return
 	}
-	s.migration.requests = append(s.migration.requests, migrationRequest{r, r.Handle, uint16(r.flags & shards), r.flags&notify != 0})
+	s.migration.requests = append(s.migration.requests, migrationRequest{r, r.Handle, uint16(r.Shard()), r.Awaited()})
 }
 
 // Migrating returns how many requests and partials wait for CollectOutgoing.
@@ -97,10 +97,10 @@ func (s *Shard) CollectOutgoing() {
 	m.full = false
 	for i := len(m.requests) - 1; i >= 0; i-- {
 		a := &m.requests[i]
-		l := a.slot.Loc // the atom is still alive, as it was in ask
+		l := a.Loc() // the atom is still alive, as it was in ask
 		c, row := s.space.chunk(l), l.Row()
 		if isTombstone(c.handles[row]) || c.isMarked(row) { // a later request migrates or destroys it
-			s.decideMigration(a, Applied)
+			s.decideMigration(a, queue.Applied)
 			continue
 		}
 		c.handles[row] = tombstone(int(a.to))
@@ -225,13 +225,13 @@ func (s *Shard) addIncoming(t *Table, x outgoing) error {
 func (s *Shard) finishMigration() {
 	m := &s.migration
 	for i, x := range m.outgoing {
-		o := Applied
+		o := queue.Applied
 		switch to := m.to[i]; {
 		case to&refused != 0:
 			c, row := s.space.chunk(x.from), x.from.Row()
 			c.handles[row] = x.handle
 			c.unmark(row)
-			o = Refused
+			o = queue.Refused
 		case int(to) != s.id:
 			m.departed++
 		}

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 )
@@ -15,7 +16,7 @@ func (o *office) askMove(to int, hs ...handle.Handle) []*finished {
 	told := make([]*finished, len(hs))
 	for i, h := range hs {
 		told[i] = new(finished)
-		o.queue.PushBare(store.MovingTo(to), h, 0, told[i])
+		o.queue.PushBare(queue.MovingTo(to), h, 0, told[i])
 	}
 	o.queue.Publish()
 	return told
@@ -45,7 +46,7 @@ func TestMoveRefused(t *testing.T) {
 	told := s.askMove(1, all...)
 	s.destroy(all[0])
 	s.apply(s.move)
-	for i, want := range []store.Outcome{store.Gone, store.Applied, store.Applied, store.Refused, store.Refused} {
+	for i, want := range []queue.Outcome{queue.Gone, queue.Applied, queue.Applied, queue.Refused, queue.Refused} {
 		require.Equal(t, finished{want}, *told[i], "request %d", i)
 	}
 	require.True(t, there.Full())

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 )
@@ -55,11 +56,11 @@ func TestTellDying(t *testing.T) {
 	all := o.mustCreate(sh, 3)
 	drawn, err := o.outside.Take(nil, 1, 0)
 	require.NoError(t, err)
-	o.askCreate(drawn[0], 0, func(h handle.Handle, _ slots.Loc) store.Outcome {
+	o.askCreate(drawn[0], 0, func(h handle.Handle, _ slots.Loc) queue.Outcome {
 		a, err := sh.Adopt(sh.Table(set(number)), h)
 		require.NoError(t, err)
 		o.fill(a, set(number), 1)
-		return store.Applied
+		return queue.Applied
 	})
 	o.askDestroy(all[1])
 	o.askDestroy(drawn[0])

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
@@ -107,7 +108,7 @@ type adopting struct {
 	fields []store.Field
 }
 
-func (x adopting) CreateAll(s *store.Shard, creates []store.PendingRequest) {
+func (x adopting) CreateAll(s *store.Shard, creates []queue.PendingRequest) {
 	store.AdoptPlain(s, s.Table(set(number)), x.fields, creates)
 }
 
@@ -116,15 +117,15 @@ func (o *office) adoptPlain(sh *store.Shard, fields []store.Field, h handle.Hand
 	o.t.Helper()
 	kind := store.NewKind[int64](o.space, adopting{fields: fields})
 	told := new(finished)
-	r, at := kind.Push(o.queue, h, 0, store.Create, told)
+	r, at := kind.Push(o.queue, h, 0, queue.Create, told)
 	*at = n
 	r.Place(sh.ID())
 	o.queue.Publish()
-	o.queue.Drain(0, &o.drained)
+	o.queue.Drain(o.queue.Sent(), 0, &o.drained)
 	sh.ApplyCreates(o.drained.Creates[sh.ID()], false)
 	o.drained.Forget()
 	o.queue.Release()
 	o.queue.Notify()
-	require.Equal(o.t, finished{store.Applied}, *told)
+	require.Equal(o.t, finished{queue.Applied}, *told)
 	require.Equal(o.t, n, *o.numbers.At(o.space.Locate(h)))
 }

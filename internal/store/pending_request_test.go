@@ -9,26 +9,27 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
 // finished is a Finisher that remembers what it was told.
-type finished []store.Outcome
+type finished []queue.Outcome
 
-func (f *finished) Finish(o store.Outcome) { *f = append(*f, o) }
+func (f *finished) Finish(o queue.Outcome) { *f = append(*f, o) }
 
 // deed is the payload of requests that do what it, a function, does.
-type deed func(handle.Handle, slots.Loc) store.Outcome
+type deed func(handle.Handle, slots.Loc) queue.Outcome
 
 // doing applies deeds.
 type doing struct{}
 
-func (doing) Apply(_ *store.Shard, h handle.Handle, l slots.Loc, p mem.Pointer) store.Outcome {
+func (doing) Apply(_ *store.Shard, h handle.Handle, l slots.Loc, p mem.Pointer) queue.Outcome {
 	return (*mem.As[deed](p))(h, l)
 }
 
-func (doing) CreateAll(s *store.Shard, creates []store.PendingRequest) {
+func (doing) CreateAll(s *store.Shard, creates []queue.PendingRequest) {
 	for _, r := range creates {
 		s.DecideCreate(r, (*mem.As[deed](r.Payload()))(r.Handle, 0))
 	}
@@ -37,9 +38,9 @@ func (doing) CreateAll(s *store.Shard, creates []store.PendingRequest) {
 // office is a storage with one queue, for deeds.
 type office struct {
 	*storage
-	kind    store.Kind[deed]
-	queue   *store.Queue
-	drained store.Drained
+	kind    queue.Kind[deed]
+	queue   *queue.Queue
+	drained queue.Drained
 	tick    uint64 // that a test has set
 	// committed, if any, is called after the commit step.
 	committed func()
@@ -48,8 +49,8 @@ type office struct {
 func newOffice(t *testing.T, shards int) *office {
 	o := &office{storage: newStorage(t, shards, handle.IndexMax, handle.VersionMax)}
 	o.kind = store.NewKind[deed](o.space, doing{})
-	o.queue = store.NewQueue(o.space, 1000, 1<<20)
-	o.drained.Creates = make([][]store.PendingRequest, shards)
+	o.queue = queue.New(o.space.Registry, 1000, 1<<20)
+	o.drained.Creates = make([][]queue.PendingRequest, shards)
 	return o
 }
 
@@ -64,14 +65,14 @@ func (o *office) ask(h handle.Handle, f deed) *finished {
 
 func (o *office) askDestroy(h handle.Handle) *finished {
 	told := new(finished)
-	o.queue.PushBare(store.Destroying(), h, 0, told)
+	o.queue.PushBare(queue.Destroying(), h, 0, told)
 	o.queue.Publish()
 	return told
 }
 
 func (o *office) askCreate(h handle.Handle, at int, f deed) *finished {
 	told := new(finished)
-	r, to := o.kind.Push(o.queue, h, 0, store.Create, told)
+	r, to := o.kind.Push(o.queue, h, 0, queue.Create, told)
 	*to = f
 	r.Place(at)
 	o.queue.Publish()
@@ -81,18 +82,18 @@ func (o *office) askCreate(h handle.Handle, at int, f deed) *finished {
 // apply does what a refresh does up to the end of its apply step, and then the
 // rest. between is called before the commit step.
 func (o *office) apply(between func()) {
-	o.queue.Drain(0, &o.drained)
+	o.queue.Drain(o.queue.Sent(), 0, &o.drained)
 	for i, s := range o.shards {
 		s.ApplyCreates(o.drained.Creates[i], o.drained.Cancels)
 	}
-	var lost store.Outcomes
+	var lost queue.Outcomes
 	to := make([][]uint32, len(o.shards))
 	for i, r := range o.drained.Others {
 		if l := r.Loc(); l != 0 {
 			at := o.space.Owner(l)
 			to[at] = append(to[at], uint32(i))
 		} else {
-			lost.Decide(r, store.Gone)
+			lost.Decide(r.Request, queue.Gone)
 		}
 	}
 	for i, s := range o.shards {
@@ -122,29 +123,29 @@ func TestRouted(t *testing.T) {
 	pending, refused := drawn[0], drawn[1]
 
 	var order []string
-	do := func(name string, what store.Outcome) deed {
-		return func(handle.Handle, slots.Loc) store.Outcome {
+	do := func(name string, what queue.Outcome) deed {
+		return func(handle.Handle, slots.Loc) queue.Outcome {
 			order = append(order, name)
 			return what
 		}
 	}
 	told := []*finished{
-		o.ask(pending, do("set pending", store.Applied)),
-		o.ask(there[0], do("set", store.Missing)),
+		o.ask(pending, do("set pending", queue.Applied)),
+		o.ask(there[0], do("set", queue.Missing)),
 		o.askDestroy(there[0]),
-		o.ask(there[0], do("set the marked", store.Applied)),
+		o.ask(there[0], do("set the marked", queue.Applied)),
 		o.askDestroy(there[0]),
 		o.askDestroy(there[1] + 1),
 		o.askDestroy(there[2]),
-		o.askCreate(pending, 0, func(h handle.Handle, l slots.Loc) store.Outcome {
+		o.askCreate(pending, 0, func(h handle.Handle, l slots.Loc) queue.Outcome {
 			require.Zero(t, l)
 			order = append(order, "create")
 			a, err := sh.Adopt(sh.Table(set(number)), h)
 			require.NoError(t, err)
 			o.fill(a, set(number), 1)
-			return store.Applied
+			return queue.Applied
 		}),
-		o.askCreate(refused, 0, do("refuse", store.Refused)),
+		o.askCreate(refused, 0, do("refuse", queue.Refused)),
 	}
 	o.apply(func() {
 		require.Equal(t, []string{"create", "refuse", "set pending", "set"}, order)
@@ -154,14 +155,14 @@ func TestRouted(t *testing.T) {
 			require.Empty(t, *f, "told at the end of the refresh")
 		}
 	})
-	want := []store.Outcome{
-		store.Applied, store.Missing, store.Applied, store.Gone, store.Gone, store.Gone, store.Applied, store.Applied, store.Refused,
+	want := []queue.Outcome{
+		queue.Applied, queue.Missing, queue.Applied, queue.Gone, queue.Gone, queue.Gone, queue.Applied, queue.Applied, queue.Refused,
 	}
 	for i, f := range told {
 		require.Equal(t, finished{want[i]}, *f, "request %d", i)
 	}
 	require.Equal(t, []uint64{4, 2, 1, 1}, []uint64{
-		sh.Count(store.Applied), sh.Count(store.Gone), sh.Count(store.Missing), sh.Count(store.Refused),
+		sh.Count(queue.Applied), sh.Count(queue.Gone), sh.Count(queue.Missing), sh.Count(queue.Refused),
 	}, "one of nobody's is not the shard's")
 	require.False(t, o.space.Alive(there[0]))
 	require.False(t, o.space.Alive(there[2]))
@@ -179,20 +180,20 @@ func TestRoutedStages(t *testing.T) {
 	drawn, err := o.outside.Take(nil, 16, 0)
 	require.NoError(t, err)
 	var told, found []*finished
-	here := func(h handle.Handle, l slots.Loc) store.Outcome {
+	here := func(h handle.Handle, l slots.Loc) queue.Outcome {
 		require.NotZero(t, l)
 		require.False(t, o.space.Alive(h), "veiled")
 		_, state := o.state(h)
 		require.Equal(t, slots.StateStaged, state)
-		return store.Applied
+		return queue.Applied
 	}
 	for i, h := range drawn {
-		told = append(told, o.askCreate(h, i%2, func(h handle.Handle, _ slots.Loc) store.Outcome {
+		told = append(told, o.askCreate(h, i%2, func(h handle.Handle, _ slots.Loc) queue.Outcome {
 			sh := o.shards[i%2]
 			a, err := sh.Adopt(sh.Table(set(number)), h)
 			require.NoError(t, err)
 			o.fill(a, set(number), 1)
-			return store.Applied
+			return queue.Applied
 		}))
 		found = append(found, o.ask(h, here))
 		if i%3 == 0 {
@@ -211,10 +212,10 @@ func TestRoutedStages(t *testing.T) {
 	})
 	for i, h := range drawn {
 		require.Equal(t, i%3 != 0, o.space.Alive(h))
-		require.Equal(t, finished{store.Applied}, *found[i])
+		require.Equal(t, finished{queue.Applied}, *found[i])
 	}
 	for _, f := range told {
-		require.Equal(t, finished{store.Applied}, *f)
+		require.Equal(t, finished{queue.Applied}, *f)
 	}
 	version, state := o.state(drawn[0])
 	require.Equal(t, []any{uint32(2), slots.StatePending}, []any{version, state})
@@ -229,17 +230,17 @@ func TestRoutedNobody(t *testing.T) {
 	o.refresh()
 	told := []*finished{
 		o.askMove(1, h)[0],
-		o.ask(h, func(handle.Handle, slots.Loc) store.Outcome { panic("it is gone") }),
+		o.ask(h, func(handle.Handle, slots.Loc) queue.Outcome { panic("it is gone") }),
 		o.askDestroy(h),
 		new(finished),
 	}
-	_, at := o.kind.Push(o.queue, handle.None, 0, store.To(1), told[3])
-	*at = func(_ handle.Handle, l slots.Loc) store.Outcome {
+	_, at := o.kind.Push(o.queue, handle.None, 0, queue.To(1), told[3])
+	*at = func(_ handle.Handle, l slots.Loc) queue.Outcome {
 		require.Zero(t, l)
-		return store.Applied
+		return queue.Applied
 	}
 	o.queue.Publish()
-	o.queue.Drain(0, &o.drained)
+	o.queue.Drain(o.queue.Sent(), 0, &o.drained)
 	require.Equal(t, 1, o.drained.Moves)
 	for i, r := range o.drained.Others {
 		require.Equal(t, []int{-1, -1, -1, 1}[i], r.For())
@@ -252,7 +253,7 @@ func TestRoutedNobody(t *testing.T) {
 	require.Zero(t, o.drained.Moves)
 	o.queue.Release()
 	o.queue.Notify()
-	for i, want := range []store.Outcome{store.Gone, store.Gone, store.Gone, store.Applied} {
+	for i, want := range []queue.Outcome{queue.Gone, queue.Gone, queue.Gone, queue.Applied} {
 		require.Equal(t, finished{want}, *told[i])
 	}
 }
@@ -262,10 +263,10 @@ func TestRoutedNobody(t *testing.T) {
 func TestRoutedEnded(t *testing.T) {
 	o := newOffice(t, 1)
 	h := o.mustCreate(o.shards[0], 1)[0]
-	done := func(handle.Handle, slots.Loc) store.Outcome { return store.Applied }
-	ends := func(handle.Handle, slots.Loc) store.Outcome { runtime.Goexit(); return store.Applied }
+	done := func(handle.Handle, slots.Loc) queue.Outcome { return queue.Applied }
+	ends := func(handle.Handle, slots.Loc) queue.Outcome { runtime.Goexit(); return queue.Applied }
 	told := []*finished{o.ask(h, ends), o.ask(h, done), o.ask(h, ends), o.ask(h, done)}
-	o.queue.Drain(0, &o.drained)
+	o.queue.Drain(o.queue.Sent(), 0, &o.drained)
 	for range 3 {
 		var wg sync.WaitGroup
 		wg.Go(func() { o.shards[0].ApplyRequests(o.drained.Others, []uint32{0, 1, 2, 3}, 0) })
@@ -274,7 +275,7 @@ func TestRoutedEnded(t *testing.T) {
 	o.drained.Forget()
 	o.queue.Release()
 	o.queue.Notify()
-	for i, want := range []store.Outcome{store.Failed, store.Applied, store.Failed, store.Applied} {
+	for i, want := range []queue.Outcome{queue.Failed, queue.Applied, queue.Failed, queue.Applied} {
 		require.Equal(t, finished{want}, *told[i])
 	}
 }
@@ -291,10 +292,10 @@ func TestRoutedFull(t *testing.T) {
 	require.NoError(t, err)
 	told := make([]finished, 4)
 	for i := range told {
-		kind.Push(o.queue, drawn[i], 0, store.Create, &told[i])
+		kind.Push(o.queue, drawn[i], 0, queue.Create, &told[i])
 	}
 	o.queue.Publish()
 	o.apply(func() {})
-	require.Equal(t, []finished{{store.Applied}, {store.Applied}, {store.Refused}, {store.Refused}}, told)
+	require.Equal(t, []finished{{queue.Applied}, {queue.Applied}, {queue.Refused}, {queue.Refused}}, told)
 	require.Equal(t, drawn[:2], rows(sh.Table(set(number)))[14:])
 }

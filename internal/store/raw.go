@@ -6,6 +6,7 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/slots"
 )
 
@@ -211,19 +212,19 @@ func (s *Shard) createPlain(t *Table, fields []Field, src unsafe.Pointer) (handl
 // adopt stores atoms in the next rows of a chunk, which has room for them.
 //
 // Safety: as of StorePlain; a pending handle has a slot.
-func (s *Shard) adopt(c *Chunk, fields []Field, creates []PendingRequest) {
+func (s *Shard) adopt(c *Chunk, fields []Field, creates []queue.PendingRequest) {
 	from := c.n
 	for i := range fields {
 		f := &fields[i]
 		to := unsafe.Add(c.bases[f.column], uintptr(from)*f.size)
 		if f.size == 16 { // the commonest: two numbers
 			for k := range creates {
-				*(*[16]byte)(unsafe.Add(to, uintptr(k)*16)) = *(*[16]byte)(unsafe.Add(creates[k].payload.Address, f.Offset))
+				*(*[16]byte)(unsafe.Add(to, uintptr(k)*16)) = *(*[16]byte)(unsafe.Add(creates[k].Payload().Address, f.Offset))
 			}
 			continue
 		}
 		for k := range creates {
-			copyPlain(unsafe.Add(to, uintptr(k)*f.size), unsafe.Add(creates[k].payload.Address, f.Offset), f.size)
+			copyPlain(unsafe.Add(to, uintptr(k)*f.size), unsafe.Add(creates[k].Payload().Address, f.Offset), f.size)
 		}
 	}
 	handles := c.extend(len(creates))
@@ -231,7 +232,10 @@ func (s *Shard) adopt(c *Chunk, fields []Field, creates []PendingRequest) {
 		handles[k] = creates[k].Handle
 	}
 	s.tally.createAll(handles)
-	s.decideAll(creates)
+	s.Outcomes.Add(queue.Applied, len(creates))
+	for k := range creates {
+		creates[k].Decide(queue.Applied)
+	}
 	l, hide := c.base+slots.Loc(from), s.staging
 	for k, h := range handles {
 		slot := s.space.Slot(h)
@@ -239,31 +243,3 @@ func (s *Shard) adopt(c *Chunk, fields []Field, creates []PendingRequest) {
 		slot.Store(uint32(h) ^ hide) // publishes loc and the row
 	}
 }
-
-// head returns the request that begins at a unit.
-//
-// Safety: a unit has the size and alignment of a Request, which holds no
-// pointers that the collector would have to see.
-func (u *unit) head() *Request { return (*Request)(unsafe.Pointer(u)) }
-
-// behind returns the place behind the head of a request.
-//
-// Safety: callers know that the record has a unit there. Units are aligned to 8
-// bytes, which is enough for any type.
-func (r *Request) behind() mem.Address { return unsafe.Add(unsafe.Pointer(r), unitBytes) }
-
-// payload returns the address of a payload without pointers. For a payload of size 0 that is
-// the address of the request.
-//
-// Safety: as of behind; a payload of no size is neither read nor written.
-func (r *Request) payload(units uint32) mem.Pointer {
-	if units > 1 {
-		return mem.Pointer{Address: r.behind()}
-	}
-	return mem.Pointer{Address: unsafe.Pointer(r)}
-}
-
-// next takes the next payload.
-//
-// Safety: the address is used as that of a T alone, by As.
-func (q *Ring[T]) next() mem.Pointer { return mem.Pointer{Address: unsafe.Pointer(q.Pop())} }

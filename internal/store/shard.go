@@ -2,6 +2,7 @@ package store
 
 import (
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/slots"
 )
 
@@ -15,7 +16,7 @@ import (
 // within a tick. The scheduler hands shards over.
 type Shard struct {
 	slots.Allocator
-	Outcomes
+	queue.Outcomes
 	// Loop is the number of the newest loop over tables. Whoever begins one raises it;
 	// Table.RowsAt then returns the number of rows at that moment.
 	Loop uint64

@@ -7,6 +7,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/slots"
 )
 
@@ -20,7 +21,8 @@ type Space struct {
 	chunks    atomic.Pointer[[]chunkEntry] // by number
 	now       uint32                       // the tick in progress; written by the coordinator between ticks
 	Growth    Growth                       // set before anything is stored
-	kinds     []kindInfo                   // of requests; grows while the world is idle, read by the refresh
+	Registry  *queue.Registry              // of requests
+	handlers  []Handler                    // by kind; grows while the world is idle, read by the refresh
 	behind    atomic.Bool                  // some view of a column is not up to date
 	spare     atomic.Bool                  // some column has rows to use again
 	watch     Watch                        // set while the world is idle
@@ -41,10 +43,8 @@ type Space struct {
 func NewSpace(homes int, indexMax, versionMax uint32) *Space {
 	s := &Space{Growth: DefaultGrowth}
 	s.Directory.Init(homes, indexMax, versionMax, &s.Memory)
-	s.kinds = []kindInfo{
-		destroyKind: {units: 1, size: BareSize, plain: true},
-		moveKind:    {units: 1, size: BareSize, plain: true},
-	}
+	s.Registry = queue.NewRegistry(s.Lookup)
+	s.handlers = make([]Handler, s.Registry.Len())
 	s.mu.idle = true
 	s.chunks.Store(new([]chunkEntry))
 	return s

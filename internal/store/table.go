@@ -36,13 +36,13 @@ type Table struct {
 	chunks      []*Chunk
 	cur         *Chunk // takes the next row; noChunk before the first
 	dirty       []*Chunk
-	fragmented  bool               // among the shard's fragmented tables
-	listed      bool               // among those with something spare
-	kept        bool               // stays when it is empty
-	gone        bool               // was given back
-	left        uint32             // tick in which rows or chunks last left it, or in which it was made
-	serial      uint64             // its number among all that the shard ever made, from 1
-	fields      map[uint16][]Field // of bundles that are stored here and were not made for it, by kind
+	fragmented  bool            // among the shard's fragmented tables
+	listed      bool            // among those with something spare
+	kept        bool            // stays when it is empty
+	gone        bool            // was given back
+	left        uint32          // tick in which rows or chunks last left it, or in which it was made
+	serial      uint64          // its number among all that the shard ever made, from 1
+	fields      map[int][]Field // of bundles that are stored here and were not made for it, by kind
 
 	// marks remember the number of rows when a loop began, for loops during
 	// which the table has grown; lastMark is the newest loop among them.
@@ -73,12 +73,12 @@ func (t *Table) Fields(fields []Field) (complete []Field, plain bool) {
 
 // FieldsOf is Fields for a bundle that is known by the kind of its creates. It finds the
 // fields only once.
-func (t *Table) FieldsOf(kind uint16, fields []Field) []Field {
+func (t *Table) FieldsOf(kind int, fields []Field) []Field {
 	if known, ok := t.fields[kind]; ok {
 		return known
 	}
 	if t.fields == nil {
-		t.fields = map[uint16][]Field{}
+		t.fields = map[int][]Field{}
 	}
 	t.fields[kind], _ = t.Fields(fields)
 	return t.fields[kind]

@@ -1,8 +1,8 @@
-package store
+package queue
 
 // Look calls f with each request that Drain would take, in order, and takes none.
 // The argument of f is good until f returns. Look returns the counter up to which it looked,
-// for DrainSeen: the sender may send more meanwhile. Consumer only.
+// for Drain: the sender may send more meanwhile. Consumer only.
 func (l *Queue) Look(cut uint32, f func(PendingRequest)) (seen uint32) {
 	published, taken := l.published.Load(), l.taken
 	if taken == published {
@@ -31,7 +31,7 @@ func (l *Queue) Look(cut uint32, f func(PendingRequest)) (seen uint32) {
 		if r.flags&joined == 0 && int32(r.mark-cut) > 0 {
 			break
 		}
-		k := &l.space.kinds[r.kind]
+		k := &l.kinds.kinds[r.kind]
 		l.records.got += k.units
 		q := PendingRequest{Request: r, payload: r.payload(k.units)}
 		if !k.plain {

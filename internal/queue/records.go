@@ -1,4 +1,4 @@
-package store
+package queue
 
 // unitBytes is the size of a unit: that of a request's head.
 const unitBytes = 16

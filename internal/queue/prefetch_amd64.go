@@ -1,6 +1,6 @@
 //go:build amd64 && !race
 
-package store
+package queue
 
 // prefetchWrite asks for the cache line of r, to be written soon. Without it a
 // sender waits for each line of its queue that the refresh has read meanwhile, on

@@ -1,4 +1,4 @@
-package store
+package queue
 
 // Outcome is what became of a request.
 type Outcome uint32

@@ -1,6 +1,6 @@
 //go:build !amd64 || race
 
-package store
+package queue
 
 // prefetchWrite is a hint that is given only on amd64.
 func prefetchWrite(*Request) {}

@@ -1,4 +1,4 @@
-package store_test
+package queue_test
 
 import (
 	"runtime"
@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/internal/allocs"
-	"github.com/atoll-sim/atoll/internal/store"
+	"github.com/atoll-sim/atoll/internal/queue"
 )
 
 // TestRingAgainstModel pushes, takes back, peeks, pops and releases at random, and
@@ -18,7 +18,7 @@ import (
 func TestRingAgainstModel(t *testing.T) {
 	for seed := range uint64(iterations(50)) {
 		r := newRand(t, seed)
-		q := store.NewRing[string]()
+		q := queue.NewRing[string]()
 		var model []string
 		type popped struct {
 			p    *string
@@ -81,7 +81,7 @@ func TestRingAgainstModel(t *testing.T) {
 // allocates nothing.
 func TestRingSteady(t *testing.T) {
 	for _, n := range []int{1, 7, 8, 9, 100, 1000} {
-		q := store.NewRing[[4]uint64]()
+		q := queue.NewRing[[4]uint64]()
 		round := func() {
 			for i := range n {
 				q.Push()[0] = uint64(i)
@@ -113,7 +113,7 @@ func TestRingStress(t *testing.T) {
 		words [3]uint64 // all n, too: torn elements show
 	}
 	n := uint64(iterations(300_000))
-	q := store.NewRing[element]()
+	q := queue.NewRing[element]()
 	var published atomic.Uint64
 	go func() {
 		r := newRand(t, 1)
@@ -158,7 +158,7 @@ func TestRingStress(t *testing.T) {
 
 // TestRingForgets keeps nothing alive that was released.
 func TestRingForgets(t *testing.T) {
-	q := store.NewRing[*[64]byte]()
+	q := queue.NewRing[*[64]byte]()
 	var seen []weak.Pointer[[64]byte]
 	for range 100 {
 		p := new([64]byte)
@@ -182,7 +182,7 @@ func TestRingForgets(t *testing.T) {
 // TestRingRollbackTwice takes back what made a ring, and then what filled that and made
 // another: between what there was and what comes now is a ring without anything in it.
 func TestRingRollbackTwice(t *testing.T) {
-	q := store.NewRing[int]()
+	q := queue.NewRing[int]()
 	*q.Push(), *q.Push() = 0, 1 // the first ring is full
 	for _, n := range []int{1, 5} {
 		q.Begin()

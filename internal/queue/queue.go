@@ -1,4 +1,4 @@
-package store
+package queue
 
 import (
 	"sync/atomic"
@@ -22,7 +22,7 @@ import (
 // of its writer. Counters of requests and units wrap around: only differences between them
 // have a meaning.
 type Queue struct {
-	space     *Space
+	kinds     *Registry
 	records   records
 	streams   atomic.Pointer[[]stream] // nil until used
 	maxCount  uint32
@@ -64,10 +64,10 @@ type awaited struct {
 	outcome Outcome
 }
 
-// NewQueue makes a queue that holds at most the given number of requests and
+// New makes a queue that holds at most the given number of requests and
 // bytes, payloads included.
-func NewQueue(space *Space, requests, bytes int) *Queue {
-	l := &Queue{space: space, maxCount: uint32(requests), maxSize: uint32(bytes / unitBytes)}
+func New(kinds *Registry, requests, bytes int) *Queue {
+	l := &Queue{kinds: kinds, maxCount: uint32(requests), maxSize: uint32(bytes / unitBytes)}
 	l.records.init(firstRecords)
 	return l
 }
@@ -87,14 +87,14 @@ const RequestBytes = BareSize * unitBytes
 // Bare is a request without a payload: to destroy, or to move.
 type Bare struct {
 	kind  uint16
-	flags RequestFlags
+	flags Flags
 }
 
 // Destroying returns the request to destroy.
-func Destroying() Bare { return Bare{kind: destroyKind} }
+func Destroying() Bare { return Bare{kind: DestroyKind} }
 
 // MovingTo returns the request to move to a shard.
-func MovingTo(shard int) Bare { return Bare{moveKind, RequestFlags(shard)} }
+func MovingTo(shard int) Bare { return Bare{MoveKind, Flags(shard)} }
 
 // Room reports whether n requests of a size fit. Producer only.
 func (l *Queue) Room(n int, size uint32) bool {
@@ -123,7 +123,7 @@ func (l *Queue) Waiting() int { return int(l.published.Load() - l.applied.Load()
 // fills in the payload. Before it, the caller asks Room and loads the epoch of the world;
 // after it, unless a batch is under way, the caller calls Publish. done, if not nil, is
 // notified of the outcome. Producer only.
-func (k *Kind[T]) Push(l *Queue, h handle.Handle, epoch uint32, how RequestFlags, done Finisher) (*Request, *T) {
+func (k *Kind[T]) Push(l *Queue, h handle.Handle, epoch uint32, how Flags, done Finisher) (*Request, *T) {
 	r := l.push(h, epoch, k.number, how, k.units, k.size)
 	if done != nil {
 		l.await(r, done)
@@ -142,7 +142,7 @@ func (l *Queue) PushBare(b Bare, h handle.Handle, epoch uint32, done Finisher) {
 	}
 }
 
-func (l *Queue) push(h handle.Handle, epoch uint32, kind uint16, how RequestFlags, units, size uint32) *Request {
+func (l *Queue) push(h handle.Handle, epoch uint32, kind uint16, how Flags, units, size uint32) *Request {
 	q := l.records.tail
 	n := uint32(len(q.buf))
 	at := l.records.put & (n - 1)
@@ -202,7 +202,7 @@ type queueBatch struct {
 }
 
 // add adds a request to the batch and returns the flags that it gets for that.
-func (b *queueBatch) add(r *Request) RequestFlags {
+func (b *queueBatch) add(r *Request) Flags {
 	if b.first != nil {
 		return joined
 	}
@@ -247,15 +247,11 @@ func (l *Queue) eachQueue(f func(payloads)) {
 	}
 }
 
-// Drain takes the requests that were sent in epoch cut or before, and adds them to those
-// taken from other queues. It returns the number of creates. Consumer only.
-func (l *Queue) Drain(cut uint32, to *Drained) (creates int) {
-	return l.DrainSeen(l.published.Load(), cut, to)
-}
-
-// DrainSeen is Drain of no more than what was sent when Sent returned published. Consumer only.
-func (l *Queue) DrainSeen(published, cut uint32, to *Drained) (creates int) {
-	kinds, taken, size := l.space.kinds, l.taken, l.takenSize
+// Drain takes those requests that were there when Sent returned published and that were sent in
+// epoch cut or before, and adds them to those taken from other queues. It returns the number of
+// creates. Consumer only.
+func (l *Queue) Drain(published, cut uint32, to *Drained) (creates int) {
+	kinds, taken, size := l.kinds.kinds, l.taken, l.takenSize
 	l.records.look()
 	for ; taken != published; taken++ {
 		r := l.records.peek()
@@ -276,11 +272,11 @@ func (l *Queue) DrainSeen(published, cut uint32, to *Drained) (creates int) {
 			q.payload = l.nextOf(r.kind)
 		}
 		if r.flags&Create != 0 {
-			at := &to.Creates[r.flags&shards]
+			at := &to.Creates[r.flags&Shards]
 			*at = append(*at, q)
 			creates++
 		} else {
-			q.slot = l.space.Slot(r.Handle)
+			q.slot = l.kinds.slots.Slot(r.Handle)
 			to.add(q, k)
 		}
 	}
@@ -297,7 +293,7 @@ func (l *Queue) nextOf(kind uint16) mem.Pointer {
 	}
 }
 
-// Sent returns the counter of requests published so far, for DrainSeen. Consumer only.
+// Sent returns the counter of requests published so far, for Drain. Consumer only.
 func (l *Queue) Sent() uint32 { return l.published.Load() }
 
 // Ready returns how many requests are there to be taken. Consumer only.

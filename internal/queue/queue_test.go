@@ -1,4 +1,4 @@
-package store_test
+package queue_test
 
 import (
 	"runtime"
@@ -11,38 +11,38 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/mem"
-	"github.com/atoll-sim/atoll/internal/store"
+	"github.com/atoll-sim/atoll/internal/queue"
 )
 
 // traffic is a queue with three kinds of requests, which carry their number:
 // without pointers, with pointers, and not at all.
 type traffic struct {
 	t       testing.TB
-	queue   *store.Queue
-	plain   store.Kind[[3]uint64]
-	boxed   store.Kind[*uint64]
-	bare    store.Kind[struct{}]
-	drained store.Drained
+	queue   *queue.Queue
+	plain   queue.Kind[[3]uint64]
+	boxed   queue.Kind[*uint64]
+	bare    queue.Kind[struct{}]
+	drained queue.Drained
 }
 
 func newTraffic(t testing.TB, requests, bytes int) *traffic {
-	space := store.NewSpace(3, handle.IndexMax, handle.VersionMax)
-	x := &traffic{t: t, plain: store.NewKind[[3]uint64](space, nil), boxed: store.NewKind[*uint64](space, nil), bare: store.NewKind[struct{}](space, nil)}
-	x.queue = store.NewQueue(space, requests, bytes)
-	x.drained.Creates = make([][]store.PendingRequest, 2)
+	kinds := newKinds()
+	x := &traffic{t: t, plain: queue.NewKind[[3]uint64](kinds), boxed: queue.NewKind[*uint64](kinds), bare: queue.NewKind[struct{}](kinds)}
+	x.queue = queue.New(kinds, requests, bytes)
+	x.drained.Creates = make([][]queue.PendingRequest, 2)
 	return x
 }
 
 // push pushes request n, if there is room. What it is follows from its number:
 // every fifth destroys, every seventh of the plain creates.
-func (x *traffic) push(n uint64, epoch uint32, done store.Finisher) bool {
+func (x *traffic) push(n uint64, epoch uint32, done queue.Finisher) bool {
 	l, h := x.queue, handle.Handle(n)
 	switch {
 	case n%5 == 4:
-		if !l.Room(1, store.BareSize) {
+		if !l.Room(1, queue.BareSize) {
 			return false
 		}
-		l.PushBare(store.Destroying(), h, epoch, done)
+		l.PushBare(queue.Destroying(), h, epoch, done)
 	case n%5 == 3:
 		if !l.Room(1, x.bare.Size()) {
 			return false
@@ -59,9 +59,9 @@ func (x *traffic) push(n uint64, epoch uint32, done store.Finisher) bool {
 		if !l.Room(1, x.plain.Size()) {
 			return false
 		}
-		how := store.RequestFlags(0)
+		how := queue.Flags(0)
 		if creates(n) {
-			how = store.Create
+			how = queue.Create
 		}
 		r, p := x.plain.Push(l, h, epoch, how, done)
 		*p = [3]uint64{n, n, n}
@@ -87,7 +87,7 @@ func (x *traffic) send(n uint64, epoch uint32) bool {
 // from number next on. It returns the number of the one that is to follow.
 func (x *traffic) drain(cut uint32, next uint64) uint64 {
 	x.t.Helper()
-	made := x.queue.Drain(cut, &x.drained)
+	made := x.queue.Drain(x.queue.Sent(), cut, &x.drained)
 	require.Len(x.t, x.drained.Creates[1], made)
 	require.Empty(x.t, x.drained.Creates[0])
 	others, creating := x.drained.Others, x.drained.Creates[1]
@@ -106,7 +106,7 @@ func (x *traffic) drain(cut uint32, next uint64) uint64 {
 }
 
 // mustHold checks the payload of request n.
-func (x *traffic) mustHold(r store.PendingRequest, n uint64) {
+func (x *traffic) mustHold(r queue.PendingRequest, n uint64) {
 	x.t.Helper()
 	switch n % 5 {
 	case 0, 1:
@@ -160,24 +160,24 @@ func TestQueueLimits(t *testing.T) {
 
 // TestQueueSizes asks for room for payloads of different sizes.
 func TestQueueSizes(t *testing.T) {
-	space := store.NewSpace(2, handle.IndexMax, handle.VersionMax)
-	large, small := store.NewKind[[960]byte](space, nil), store.NewKind[[1]byte](space, nil)
-	text := store.NewKind[string](space, nil)
-	l := store.NewQueue(space, 100, 1000)
+	kinds := newKinds()
+	large, small := queue.NewKind[[960]byte](kinds), queue.NewKind[[1]byte](kinds)
+	text := queue.NewKind[string](kinds)
+	l := queue.New(kinds, 100, 1000)
 	require.False(t, l.Fits(2, large.Size()))
-	require.False(t, l.Fits(101, store.BareSize))
-	require.True(t, l.Fits(62, store.BareSize), "992 bytes")
-	require.False(t, l.Fits(63, store.BareSize))
+	require.False(t, l.Fits(101, queue.BareSize))
+	require.True(t, l.Fits(62, queue.BareSize), "992 bytes")
+	require.False(t, l.Fits(63, queue.BareSize))
 	require.True(t, l.Fits(1, large.Size()))
 	require.True(t, l.Room(1, large.Size()), "60 units of payload, one of head")
 	large.Push(l, 1, 0, 0, nil)
 	l.Publish()
 	require.False(t, l.Room(1, small.Size()), "a head and a payload count")
 	require.False(t, l.Room(1, text.Size()), "also if the payload is not in the record")
-	require.True(t, l.Room(1, store.BareSize))
-	l.PushBare(store.Destroying(), 2, 0, nil)
+	require.True(t, l.Room(1, queue.BareSize))
+	l.PushBare(queue.Destroying(), 2, 0, nil)
 	l.Publish()
-	require.False(t, l.Room(1, store.BareSize))
+	require.False(t, l.Room(1, queue.BareSize))
 	require.Equal(t, 2, l.Waiting())
 }
 
@@ -354,7 +354,6 @@ func TestQueueStress(t *testing.T) {
 
 // TestQueueTells tells who waits what was decided, once, and not before.
 func TestQueueTells(t *testing.T) {
-	s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
 	x := newTraffic(t, 100, 1<<20)
 	var told [6]finished
 	require.True(t, x.push(0, 1, &told[0]))
@@ -368,18 +367,18 @@ func TestQueueTells(t *testing.T) {
 	require.True(t, x.push(12, 1, &told[3]))
 	x.queue.Commit(1)
 
-	x.queue.Drain(1, &x.drained)
-	in := &s.shards[0].Outcomes
-	in.Decide(x.drained.Creates[1][0], store.Applied)
-	for i, o := range []store.Outcome{store.Applied, store.Gone, store.Missing} {
-		in.Decide(x.drained.Others[i], o)
+	x.queue.Drain(x.queue.Sent(), 1, &x.drained)
+	in := new(queue.Outcomes)
+	in.Decide(x.drained.Creates[1][0].Request, queue.Applied)
+	for i, o := range []queue.Outcome{queue.Applied, queue.Gone, queue.Missing} {
+		in.Decide(x.drained.Others[i].Request, o)
 	}
 	x.queue.Release()
 	require.Empty(t, slices.Concat(told[:]...), "not yet")
 	x.queue.Notify()
 	x.queue.Notify()
-	require.Equal(t, [6]finished{{store.Applied}, {store.Gone}, nil, {store.Missing}}, told)
-	require.Equal(t, []uint64{2, 1, 1}, []uint64{in.Count(store.Applied), in.Count(store.Gone), in.Count(store.Missing)})
+	require.Equal(t, [6]finished{{queue.Applied}, {queue.Gone}, nil, {queue.Missing}}, told)
+	require.Equal(t, []uint64{2, 1, 1}, []uint64{in.Count(queue.Applied), in.Count(queue.Gone), in.Count(queue.Missing)})
 }
 
 // TestQueueEndsTwice ends a queue whose requests were released and not told yet, when one more
@@ -390,19 +389,19 @@ func TestQueueEndsTwice(t *testing.T) {
 	for i := range told {
 		require.True(t, x.push(0, 1, &told[i]))
 		x.queue.Publish()
-		x.queue.Drain(1, &x.drained)
-		x.queue.DecideAll([]store.Outcome{store.Applied, store.Closed}[i])
+		x.queue.Drain(x.queue.Sent(), 1, &x.drained)
+		x.queue.DecideAll([]queue.Outcome{queue.Applied, queue.Closed}[i])
 		x.queue.Release()
 	}
 	x.queue.Notify()
-	require.Equal(t, [2]finished{{store.Applied}, {store.Closed}}, told)
+	require.Equal(t, [2]finished{{queue.Applied}, {queue.Closed}}, told)
 }
 
 // TestQueueForgets keeps nothing alive of what was released or taken back.
 func TestQueueForgets(t *testing.T) {
-	space := store.NewSpace(2, handle.IndexMax, handle.VersionMax)
-	kind := store.NewKind[*[64]byte](space, nil)
-	l := store.NewQueue(space, 1000, 1<<20)
+	kinds := newKinds()
+	kind := queue.NewKind[*[64]byte](kinds)
+	l := queue.New(kinds, 1000, 1<<20)
 	push := func(n int) (seen []weak.Pointer[[64]byte]) {
 		for range n {
 			p := new([64]byte)
@@ -435,8 +434,8 @@ func TestQueueForgets(t *testing.T) {
 		mustBe(true, kept)
 		mustBe(false, back)
 
-		var drained store.Drained
-		l.Drain(0, &drained)
+		var drained queue.Drained
+		l.Drain(l.Sent(), 0, &drained)
 		mustBe(true, kept)
 		drained.Forget()
 		l.Release()
@@ -463,7 +462,7 @@ func TestQueueSteady(t *testing.T) {
 			}
 		}
 		x.queue.Commit(1)
-		x.queue.Drain(1, &x.drained)
+		x.queue.Drain(x.queue.Sent(), 1, &x.drained)
 		x.release()
 	}
 	for range 20 {
@@ -475,7 +474,7 @@ func TestQueueSteady(t *testing.T) {
 // quiet is a Finisher that only counts.
 type quiet int
 
-func (q *quiet) Finish(store.Outcome) { *q++ }
+func (q *quiet) Finish(queue.Outcome) { *q++ }
 
 // TestQueueAfterBatch sends singly after a batch that was sent, or taken back: such requests
 // are not of the batch, but of the epochs that they were sent in.

@@ -1,4 +1,4 @@
-package store_test
+package queue_test
 
 import (
 	"slices"
@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/store"
+	"github.com/atoll-sim/atoll/internal/queue"
 )
 
 // TestLook looks at what is sent singly and in batches, in three epochs, twice, and then
@@ -38,7 +38,7 @@ func TestLook(t *testing.T) {
 		published := uint32(0)
 		for range 2 {
 			seen = nil
-			published = x.queue.Look(cut, func(r store.PendingRequest) {
+			published = x.queue.Look(cut, func(r queue.PendingRequest) {
 				x.mustHold(r, uint64(r.Handle))
 				require.Equal(t, creates(uint64(r.Handle)), r.IsCreate())
 				seen = append(seen, r.Handle)
@@ -46,7 +46,7 @@ func TestLook(t *testing.T) {
 			require.Equal(t, want, seen, "up to epoch %d", cut)
 		}
 		require.True(t, x.send(n, 0))
-		made := x.queue.DrainSeen(published, cut, &x.drained)
+		made := x.queue.Drain(published, cut, &x.drained)
 		require.Len(t, x.drained.Creates[1], made)
 		var taken []handle.Handle
 		for _, r := range append(x.drained.Others, x.drained.Creates[1]...) {

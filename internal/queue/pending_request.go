@@ -1,0 +1,70 @@
+package queue
+
+import (
+	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/slots"
+)
+
+// PendingRequest is a request that was taken out of its queue, on its way to the shard it
+// concerns. It is good until the queue is released.
+type PendingRequest struct {
+	*Request
+	payload mem.Pointer
+	slot    *slots.Slot // the one that the handle names, or nil; not set for a create
+}
+
+// Payload returns where the request's payload is.
+func (r PendingRequest) Payload() mem.Pointer { return r.payload }
+
+// Loc returns the location of the atom that the request is for, if it is alive or staged, or 0.
+func (r PendingRequest) Loc() slots.Loc {
+	if r.slot != nil {
+		return r.slot.LocStaged(r.Handle)
+	}
+	return 0
+}
+
+// toCome reports whether the request is for an entity that this refresh may yet store.
+func (r PendingRequest) toCome() bool { return r.slot != nil && r.slot.ToCome(r.Handle) }
+
+// Drained are requests that were taken out of queues, in order.
+//
+// Ownership: the worker that drains; then the worker of each shard has the creates of that
+// shard, and all may read the others.
+type Drained struct {
+	Creates [][]PendingRequest // by the shard they go to
+	Others  []PendingRequest
+	Moves   int              // how many of Others are to migrate
+	Joint   []PendingRequest // those of joint kinds; see Registry.IsJoint
+	// Cancels says that the refresh may destroy an entity that it creates, Calls that
+	// functions of the user's are to run.
+	Cancels, Calls bool
+}
+
+// add adds a request that is not a create.
+func (d *Drained) add(r PendingRequest, k *kindInfo) {
+	switch {
+	case k.joint:
+		d.Joint = append(d.Joint, r)
+		return
+	case k.call:
+		d.Calls = true
+	case r.kind == MoveKind:
+		d.Moves++
+	case r.kind == DestroyKind && r.toCome():
+		d.Cancels = true
+	}
+	d.Others = append(d.Others, r)
+}
+
+// Forget drops the requests. Their queues are about to be released.
+func (d *Drained) Forget() {
+	for i, all := range d.Creates {
+		clear(all)
+		d.Creates[i] = all[:0]
+	}
+	clear(d.Others)
+	clear(d.Joint)
+	d.Joint = d.Joint[:0]
+	d.Others, d.Moves, d.Cancels, d.Calls = d.Others[:0], 0, false, false
+}

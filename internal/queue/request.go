@@ -1,0 +1,187 @@
+package queue
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/slots"
+)
+
+// Request is what a sender wants done to one entity. In a queue it is a head of 16 bytes,
+// and the payload behind it.
+//
+//	handle  8 bytes
+//	mark    4 bytes   the epoch in which it was sent; when taken, the outcome
+//	kind    2 bytes   0: destroy, 1: move
+//	flags   2 bytes   four flags, and a shard's number in 12 bits
+//
+// Ownership: the sender's until it is published, then the refresh's: first that of the
+// worker that reads its partition, then that of the shard it is for.
+type Request struct {
+	Handle handle.Handle
+	mark   uint32
+	kind   uint16
+	flags  Flags
+}
+
+// Flags says what a request is in addition to its kind.
+type Flags uint16
+
+// What a request may be.
+const (
+	Create Flags = 1 << (12 + iota) // the payload is the atom of a pending handle; see Place
+	notify                          // somebody waits for the outcome
+	joined                          // taken together with the one before it
+	Direct                          // for a shard itself, not for an entity
+	Shards Flags = 1<<12 - 1        // of a create or move: where the atom goes; of a direct one: the shard it is for
+)
+
+// To returns the flags of a request for a shard itself.
+func To(shard int) Flags { return Direct | Flags(shard) }
+
+// Place says which shard a create goes to, by number. Sender only.
+func (r *Request) Place(shard int) { r.flags |= Flags(shard) }
+
+// Kind returns the number of the request's kind.
+func (r *Request) Kind() int { return int(r.kind) }
+
+// Flags returns what the request is in addition to its kind, without the flags that concern
+// only its sender.
+func (r *Request) Flags() Flags { return r.flags &^ (notify | joined) }
+
+// IsCreate reports whether the request is to store the atom of a pending handle.
+func (r *Request) IsCreate() bool { return r.flags&Create != 0 }
+
+// Shard returns the number of the shard that a create or a move takes its atom to.
+func (r *Request) Shard() int { return int(r.flags & Shards) }
+
+// For returns the number of the shard that a request is for, or -1 if it is for an entity.
+func (r *Request) For() int {
+	if r.flags&Direct != 0 {
+		return int(r.flags & Shards)
+	}
+	return -1
+}
+
+// Awaited reports whether somebody waits for the outcome.
+func (r *Request) Awaited() bool { return r.flags&notify != 0 }
+
+// Decide sets the outcome, if somebody waits for it; its queue notifies them.
+func (r *Request) Decide(o Outcome) {
+	if r.flags&notify != 0 { // else the cache line stays as the sender has it
+		r.mark = uint32(o)
+	}
+}
+
+// Kind is a kind of request with a T as payload: the right to send such requests.
+// Immutable.
+type Kind[T any] struct {
+	number uint16
+	plain  bool   // T has no pointers: it is in the record
+	units  uint32 // of a record in the queue
+	size   uint32 // units that count against the queue's limit
+}
+
+// Number returns the kind's number.
+func (k Kind[T]) Number() int { return int(k.number) }
+
+// Registry numbers the kinds of requests of a world, and says how they lie in a queue.
+//
+// Ownership: changed while the world is idle; read by refreshes.
+type Registry struct {
+	slots slots.Lookup
+	kinds []kindInfo
+}
+
+// kindInfo is what a queue knows of a kind.
+type kindInfo struct {
+	units uint32
+	size  uint32
+	plain bool
+	call  bool    // runs a function of the user's
+	joint bool    // may concern entities of several shards
+	any   AnyKind // nil if the kind has no payload
+}
+
+// AnyKind is a Kind of any type.
+type AnyKind interface {
+	// Type is that of payloads.
+	Type() reflect.Type
+	// Cells returns a payload as cells.
+	Cells(p mem.Pointer) mem.Cells
+	push(l *Queue, h handle.Handle, epoch uint32, how Flags) mem.Pointer
+}
+
+// The kinds without a payload, which every Registry has.
+const (
+	DestroyKind = 0
+	MoveKind    = 1
+	ownKinds    = 2
+	skipKind    = math.MaxUint16 // no request: the record is in the ring's next round
+	doneKind    = skipKind       // of the stream of Finishers
+)
+
+// NewRegistry returns a Registry with the kinds that have no payload, of requests for the
+// entities of some slots.
+func NewRegistry(l slots.Lookup) *Registry {
+	return &Registry{slots: l, kinds: []kindInfo{
+		DestroyKind: {units: 1, size: BareSize, plain: true},
+		MoveKind:    {units: 1, size: BareSize, plain: true},
+	}}
+}
+
+// Len returns the number of kinds.
+func (x *Registry) Len() int { return len(x.kinds) }
+
+// Any returns a kind by its number, or nil if it has no payload.
+func (x *Registry) Any(kind int) AnyKind { return x.kinds[kind].any }
+
+// Push pushes a request of a kind by its number. It returns its payload, to be filled in.
+// Producer only.
+func (x *Registry) Push(l *Queue, kind int, how Flags, h handle.Handle, epoch uint32) mem.Pointer {
+	if k := x.kinds[kind].any; k != nil {
+		return k.push(l, h, epoch, how)
+	}
+	l.PushBare(Bare{uint16(kind), how}, h, epoch, nil)
+	return mem.Pointer{}
+}
+
+// NewKind makes a kind of request. The world must be idle.
+func NewKind[T any](x *Registry) Kind[T] {
+	n := len(x.kinds)
+	if n == skipKind {
+		panic(fmt.Sprintf("world: a kind of request is one more than the %d a world can have beside its own", skipKind-ownKinds))
+	}
+	t := reflect.TypeFor[T]()
+	k := Kind[T]{number: uint16(n), units: 1, size: unitsOf(t.Size()), plain: !mem.HasPointers(t)}
+	if k.plain {
+		k.units = k.size
+	}
+	x.kinds = append(x.kinds, kindInfo{units: k.units, size: k.size, plain: k.plain, any: k})
+	return k
+}
+
+// Calls says that requests of a kind run a function of the user's, which may end its goroutine.
+func (x *Registry) Calls(kind int) { x.kinds[kind].call = true }
+
+// IsJoint says that requests of a kind may concern any entities, of any shards.
+func (x *Registry) IsJoint(kind int) { x.kinds[kind].joint = true }
+
+// Type implements AnyKind.
+func (k Kind[T]) Type() reflect.Type { return reflect.TypeFor[T]() }
+
+// Cells implements AnyKind.
+func (k Kind[T]) Cells(p mem.Pointer) mem.Cells { return mem.CellOf(mem.As[T](p)) }
+
+func (k Kind[T]) push(l *Queue, h handle.Handle, epoch uint32, how Flags) mem.Pointer {
+	_, v := k.Push(l, h, epoch, how, nil)
+	return mem.PointerTo(v)
+}
+
+// unitsOf returns the number of units of a record with a payload of that size.
+func unitsOf(payload uintptr) uint32 {
+	return 1 + uint32((payload+unitBytes-1)/unitBytes)
+}

@@ -1,0 +1,29 @@
+package queue_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/atoll-sim/atoll/internal/queue"
+)
+
+// TestNewKindLimit makes as many kinds of requests as a request can name.
+func TestNewKindLimit(t *testing.T) {
+	kinds := newKinds()
+	made := 0
+	for ; kinds.Len() < math.MaxUint16; made++ {
+		queue.NewKind[struct{}](kinds)
+	}
+	text := fmt.Sprintf("world: a kind of request is one more than the %d a world can have beside its own", made)
+	require.PanicsWithValue(t, text, func() { queue.NewKind[struct{}](kinds) })
+	require.Equal(t, math.MaxUint16, kinds.Len())
+}
+
+// TestNames says what outcomes are called.
+func TestNames(t *testing.T) {
+	require.Equal(t, []string{"undecided", "broken", "unknown"},
+		[]string{queue.Undecided.String(), queue.Broken.String(), (queue.Broken + 1).String()})
+}

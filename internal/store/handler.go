@@ -1,0 +1,44 @@
+package store
+
+import (
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/queue"
+	"github.com/atoll-sim/atoll/internal/slots"
+)
+
+// Handler does what a kind of request asks for, to the living atom at l. For a create l is 0,
+// and it stores the atom of h.
+type Handler interface {
+	Apply(s *Shard, h handle.Handle, l slots.Loc, p mem.Pointer) queue.Outcome
+}
+
+// Creator is the Handler of creates.
+type Creator interface {
+	// CreateAll stores the atoms of creates of its kind, and decides their
+	// outcomes.
+	CreateAll(s *Shard, creates []queue.PendingRequest)
+}
+
+// NewKind makes a kind of request in a space. The world must be idle.
+func NewKind[T any](s *Space, a Handler) queue.Kind[T] {
+	k := queue.NewKind[T](s.Registry)
+	s.handlers = append(s.handlers, a)
+	return k
+}
+
+// NewCall is NewKind for requests that run a function of the user's, which may end
+// its goroutine.
+func NewCall[T any](s *Space, a Handler) queue.Kind[T] {
+	k := NewKind[T](s, a)
+	s.Registry.Calls(k.Number())
+	return k
+}
+
+// NewJoint is NewKind for requests that may concern any entities, of any shards. Space.Apply
+// applies them one by one, with a nil shard.
+func NewJoint[T any](s *Space, a Handler) queue.Kind[T] {
+	k := NewKind[T](s, a)
+	s.Registry.IsJoint(k.Number())
+	return k
+}
