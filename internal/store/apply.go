@@ -5,12 +5,20 @@ import (
 	"github.com/atoll-sim/atoll/internal/slots"
 )
 
+// applying is what a shard knows of the requests that it applies in a refresh.
+type applying struct {
+	begun  int    // how many ApplyRequests has begun, while it runs
+	order  uint64 // of the one that is being applied
+	staged uint32 // slots.StagedBit if the refresh stages what it stores, or 0
+	held   []held // destroys with outcomes that are put off
+}
+
 // ApplyCreates stores the atoms of pending handles. They are alive at once or, if staged, for
 // the time being alive only to this refresh.
 func (s *Shard) ApplyCreates(creates []queue.PendingRequest, staged bool) {
-	s.staging = 0
+	s.applying.staged = 0
 	if staged {
-		s.staging = slots.StagedBit
+		s.applying.staged = slots.StagedBit
 	}
 	for len(creates) > 0 {
 		n := 1 // of one kind
@@ -52,31 +60,31 @@ func (s *Space) Apply(r queue.PendingRequest) queue.Outcome {
 // gone. share is the number of the partition. If a function ended the goroutine in the middle
 // of ApplyRequests, the next call goes on behind that function's request.
 func (s *Shard) ApplyRequests(requests []queue.PendingRequest, indexes []uint32, share int) {
-	if s.applying > 0 {
-		s.Decide(requests[indexes[s.applying-1]].Request, queue.Failed)
+	if s.applying.begun > 0 {
+		s.Decide(requests[indexes[s.applying.begun-1]].Request, queue.Failed)
 	}
-	for s.applying < len(indexes) {
-		i := indexes[s.applying]
+	for s.applying.begun < len(indexes) {
+		i := indexes[s.applying.begun]
 		r := requests[i]
-		s.applying++
+		s.applying.begun++
 		if r.Kind() == queue.MoveKind {
 			s.ask(r)
 			continue
 		}
-		s.order = uint64(share)<<32 | uint64(i)
+		s.applying.order = uint64(share)<<32 | uint64(i)
 		o := s.apply(r)
 		if r.Kind() == queue.DestroyKind && s.HoldDestroys {
-			s.held = append(s.held, held{r, o == queue.Applied})
+			s.applying.held = append(s.applying.held, held{r, o == queue.Applied})
 			continue
 		}
 		s.Decide(r.Request, o)
 	}
-	s.applying = 0
+	s.applying.begun = 0
 }
 
 // Order returns the place of the request that is being applied among all requests of its
 // refresh.
-func (s *Shard) Order() uint64 { return s.order }
+func (s *Shard) Order() uint64 { return s.applying.order }
 
 func (s *Shard) apply(r queue.PendingRequest) queue.Outcome {
 	l := r.Loc()

@@ -4,9 +4,17 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/internal/slots"
 )
+
+// compaction is the scratch of Compact.
+type compaction struct {
+	holes   []slots.Loc
+	moves   []relocation    // of the table at hand, for the columns
+	handles []handle.Handle // of the dead, and of rows that move
+}
 
 // compact removes the marked rows, fills each hole with the last living row of the
 // table, and hands the handles of the dead to the shard. Its cost grows with the number
@@ -14,7 +22,7 @@ import (
 func (t *Table) compact() {
 	t.sortDirty()
 	sh, before := t.shard, t.Rows()
-	sh.moves = sh.moves[:0]
+	sh.compaction.moves = sh.compaction.moves[:0]
 	if sh.KeepOrder {
 		t.compactInOrder()
 	}
@@ -27,8 +35,8 @@ func (t *Table) compact() {
 				continue
 			}
 		}
-		sh.holes = c.takeMarked(sh.holes)
-		if len(sh.holes) >= holesAtOnce {
+		sh.compaction.holes = c.takeMarked(sh.compaction.holes)
+		if len(sh.compaction.holes) >= holesAtOnce {
 			t.closeHoles()
 		}
 	}
@@ -37,9 +45,9 @@ func (t *Table) compact() {
 	if t.used() < len(t.chunks) {
 		t.noteSpare()
 	}
-	if len(sh.moves) > 0 {
+	if len(sh.compaction.moves) > 0 {
 		for _, col := range t.columns {
-			col.move(sh.moves)
+			col.move(sh.compaction.moves)
 		}
 	}
 	t.wipeRemoved(before)
@@ -61,18 +69,18 @@ const holesAtOnce = 512
 // table, the highest first, so every row behind a hole is alive.
 func (t *Table) closeHoles() {
 	sh := t.shard
-	if len(sh.holes) == 0 {
+	if len(sh.compaction.holes) == 0 {
 		return
 	}
 	chunks := *sh.space.chunks.Load()
-	sh.scratch = sh.scratch[:0]
-	for _, l := range sh.holes {
-		sh.scratch = append(sh.scratch, chunks[l>>slots.RowBits].chunk.handles[l&slots.RowMask])
+	sh.compaction.handles = sh.compaction.handles[:0]
+	for _, l := range sh.compaction.holes {
+		sh.compaction.handles = append(sh.compaction.handles, chunks[l>>slots.RowBits].chunk.handles[l&slots.RowMask])
 	}
-	sh.freeDead(sh.withoutTombstones(sh.scratch), false)
-	first := len(sh.moves)
-	sh.scratch = sh.scratch[:0] // now the handles of the rows that move
-	for _, l := range sh.holes {
+	sh.freeDead(sh.withoutTombstones(sh.compaction.handles), false)
+	first := len(sh.compaction.moves)
+	sh.compaction.handles = sh.compaction.handles[:0] // now the handles of the rows that move
+	for _, l := range sh.compaction.holes {
 		c, row := chunks[l>>slots.RowBits].chunk, l.Row()
 		last := t.last()
 		last.n--
@@ -84,13 +92,13 @@ func (t *Table) closeHoles() {
 		c.handles[row] = h
 		c.changed = sh.space.now
 		c.carryFlags(row, last, last.n)
-		sh.moves = append(sh.moves, relocation{to: l, from: last.base + slots.Loc(last.n)})
-		sh.scratch = append(sh.scratch, h)
+		sh.compaction.moves = append(sh.compaction.moves, relocation{to: l, from: last.base + slots.Loc(last.n)})
+		sh.compaction.handles = append(sh.compaction.handles, h)
 	}
-	for i, m := range sh.moves[first:] {
-		sh.space.Slot(sh.scratch[i]).Loc = m.to
+	for i, m := range sh.compaction.moves[first:] {
+		sh.space.Slot(sh.compaction.handles[i]).Loc = m.to
 	}
-	sh.holes = sh.holes[:0]
+	sh.compaction.holes = sh.compaction.holes[:0]
 }
 
 // takeMarked appends the marked rows, the highest first, and unmarks them.
@@ -112,21 +120,21 @@ func (c *Chunk) takeMarked(to []slots.Loc) []slots.Loc {
 // Its cost grows with the number of rows behind the first marked one.
 func (t *Table) compactInOrder() {
 	sh := t.shard
-	sh.scratch = sh.scratch[:0]
+	sh.compaction.handles = sh.compaction.handles[:0]
 	first := t.dirty[len(t.dirty)-1]
 	to, at := first, 0
 	for _, c := range t.chunks[first.order:] {
 		for row := range c.n {
 			h := c.handles[row]
 			if c.isMarked(row) {
-				sh.scratch = append(sh.scratch, h)
+				sh.compaction.handles = append(sh.compaction.handles, h)
 				c.dropFlags(row)
 				continue
 			}
 			if to != c || at != row {
 				to.place(at, h)
 				to.changed = sh.space.now
-				sh.moves = append(sh.moves, relocation{to: to.base + slots.Loc(at), from: c.base + slots.Loc(row)})
+				sh.compaction.moves = append(sh.compaction.moves, relocation{to: to.base + slots.Loc(at), from: c.base + slots.Loc(row)})
 				to.carryFlags(at, c, row)
 			}
 			if at++; at == len(to.handles) {
@@ -140,7 +148,7 @@ func (t *Table) compactInOrder() {
 // truncate puts the dying atoms behind the last living row, which is the one before
 // row at of chunk to, and marks only their rows.
 func (t *Table) truncate(to *Chunk, at int) {
-	dying := t.shard.scratch
+	dying := t.shard.compaction.handles
 	for _, c := range t.dirty {
 		clear(c.marks)
 		c.marked, c.touched = 0, false

@@ -7,7 +7,7 @@ func (s *Shard) Drop() {
 		t.chunks, t.dirty, t.marks, t.cur = nil, nil, nil, noChunk
 	}
 	s.Allocator.Drop()
-	s.holes, s.moves, s.scratch, s.runs, s.cut = nil, nil, nil, nil, nil
+	s.compaction, s.retagging, s.migration.moves = compaction{}, retagging{}, nil
 }
 
 // Drop gives the memory of all columns back. The shards have dropped their tables. The

@@ -245,7 +245,7 @@ func (s *Shard) Copy(l slots.Loc) (handle.Handle, error) {
 	if err != nil {
 		return handle.None, err
 	}
-	s.moves = append(s.moves[:0], relocation{to: a.Loc(), from: l})
+	s.migration.moves = append(s.migration.moves[:0], relocation{to: a.Loc(), from: l})
 	s.copyIn(t)
 	a.Publish()
 	return a.Handle, nil

@@ -95,7 +95,7 @@ type held struct {
 // DecideHeld decides the requests to destroy that were put off, in order. An atom that is
 // not marked by now was spared.
 func (s *Shard) DecideHeld() {
-	for _, d := range s.held {
+	for _, d := range s.applying.held {
 		l := d.request.Loc()
 		switch {
 		case l != 0 && !s.space.Marked(l):
@@ -106,6 +106,6 @@ func (s *Shard) DecideHeld() {
 			s.Decide(d.request.Request, queue.Gone)
 		}
 	}
-	clear(s.held)
-	s.held = s.held[:0]
+	clear(s.applying.held)
+	s.applying.held = s.applying.held[:0]
 }

@@ -31,8 +31,9 @@ type migration struct {
 	outgoing []outgoing
 	to       []uint16
 	flagged  []flaggedAtom
-	left     bool // rows of outgoing atoms are among the marked ones
-	full     bool // some incoming atoms were refused
+	moves    []relocation // scratch of copyIn
+	left     bool         // rows of outgoing atoms are among the marked ones
+	full     bool         // some incoming atoms were refused
 
 	arrived, departed uint64 // atoms, ever
 }
@@ -170,7 +171,7 @@ func (c *Incoming) Gather(shards []*Shard) {
 // CopyIncoming copies the atoms that come to this shard.
 func (s *Shard) CopyIncoming(c *Incoming, shards []*Shard) {
 	var source, target *Table
-	s.moves = s.moves[:0]
+	s.migration.moves = s.migration.moves[:0]
 	for _, x := range c.groups.Of(s.id) {
 		if t := s.space.chunk(x.from).table; t != source {
 			if target == nil || target.set != t.set {
@@ -194,13 +195,13 @@ func (s *Shard) Full() bool { return s.migration.full }
 // goes column by column: the rows to be read are scattered in memory, and so no read waits for
 // the one before.
 func (s *Shard) copyIn(t *Table) {
-	if len(s.moves) == 0 {
+	if len(s.migration.moves) == 0 {
 		return
 	}
 	for _, col := range t.columns {
-		col.move(s.moves)
+		col.move(s.migration.moves)
 	}
-	s.moves = s.moves[:0]
+	s.migration.moves = s.migration.moves[:0]
 }
 
 // addIncoming takes a row for an atom in table t of this shard, which has its components. It
@@ -213,7 +214,7 @@ func (s *Shard) addIncoming(t *Table, x outgoing) error {
 	to, at := t.cur, t.cur.n
 	to.extend(1)
 	to.place(at, x.handle)
-	s.moves = append(s.moves, relocation{to: to.base + slots.Loc(at), from: x.from})
+	s.migration.moves = append(s.migration.moves, relocation{to: to.base + slots.Loc(at), from: x.from})
 	if f := c.flagsAt(row); f != 0 { // set later: other shards may be reading the words
 		s.migration.flagged = append(s.migration.flagged, flaggedAtom{to.base + slots.Loc(at), f})
 	}
@@ -257,9 +258,9 @@ func (s *Shard) withoutTombstones(marked []handle.Handle) []handle.Handle {
 	if !s.migration.left {
 		return marked
 	}
-	s.scratch = append(s.scratch[:0], marked...)
-	s.scratch = slices.DeleteFunc(s.scratch, isTombstone)
-	return s.scratch
+	s.compaction.handles = append(s.compaction.handles[:0], marked...)
+	s.compaction.handles = slices.DeleteFunc(s.compaction.handles, isTombstone)
+	return s.compaction.handles
 }
 
 // Migrate moves the atom at l to this shard at once. The atom must be in another shard and
@@ -267,7 +268,7 @@ func (s *Shard) withoutTombstones(marked []handle.Handle) []handle.Handle {
 func (s *Shard) Migrate(l slots.Loc) error {
 	c, row := s.space.chunk(l), l.Row()
 	from, t := c.table.shard, s.Table(c.table.set)
-	s.moves = s.moves[:0]
+	s.migration.moves = s.migration.moves[:0]
 	if err := s.addIncoming(t, outgoing{handle: c.handles[row], from: l}); err != nil {
 		return err
 	}

@@ -107,7 +107,7 @@ func (s *Shard) AppendDying(to []handle.Handle, set *Set) []handle.Handle {
 		for _, c := range t.dirty {
 			to = c.appendMarked(to)
 		}
-		if s.staging != 0 { // some may never have been alive
+		if s.applying.staged != 0 { // some may never have been alive
 			alive := slices.DeleteFunc(to[from:], func(h handle.Handle) bool { return !s.space.Alive(h) })
 			to = to[:from+len(alive)]
 		}

@@ -236,7 +236,7 @@ func (s *Shard) adopt(c *Chunk, fields []Field, creates []queue.PendingRequest) 
 	for k := range creates {
 		creates[k].Decide(queue.Applied)
 	}
-	l, hide := c.base+slots.Loc(from), s.staging
+	l, hide := c.base+slots.Loc(from), s.applying.staged
 	for k, h := range handles {
 		slot := s.space.Slot(h)
 		slot.Loc = l + slots.Loc(k)

@@ -6,6 +6,12 @@ import "slices"
 // chunk away costs as much as moving eight.
 const fewRows = 32
 
+// retagging is the scratch of Retag and RetagMatching.
+type retagging struct {
+	runs []Rows   // to call added for, or to move
+	cut  []*Chunk // from the other table
+}
+
 // Retag moves all atoms of a table to that of another component set, at once
 // and for the most part without touching them: chunks are taken over whole, with
 // the columns that both tables have.
@@ -24,7 +30,7 @@ func (t *Table) Retag(set Set, added func(Rows)) error {
 	e := t.edgeTo(set)
 	to := e.to
 	if t.Rows() <= fewRows {
-		t.shard.runs = t.shard.runs[:0]
+		t.shard.retagging.runs = t.shard.retagging.runs[:0]
 		return t.moveRest(e, added)
 	}
 	at, n := to.full(), t.full()
@@ -48,11 +54,11 @@ func (t *Table) Retag(set Set, added func(Rows)) error {
 	t.renumber(1)
 	to.noteSpare()
 	t.noteSpare()
-	runs := t.shard.runs[:0]
+	runs := t.shard.retagging.runs[:0]
 	for _, c := range to.chunks[at : at+n] {
 		runs = append(runs, c.rows(0, c.n))
 	}
-	t.shard.runs = runs
+	t.shard.retagging.runs = runs
 	return t.moveRest(e, added)
 }
 
@@ -60,12 +66,12 @@ func (t *Table) Retag(set Set, added func(Rows)) error {
 // and returns them.
 func (t *Table) cut(from int, to *Table) []*Chunk {
 	sh := t.shard
-	sh.cut = append(sh.cut[:0], t.chunks[from:]...)
+	sh.retagging.cut = append(sh.retagging.cut[:0], t.chunks[from:]...)
 	t.chunks = slices.Delete(t.chunks, from, len(t.chunks))
-	for _, c := range sh.cut {
+	for _, c := range sh.retagging.cut {
 		sh.space.retag(c, to)
 	}
-	return sh.cut
+	return sh.retagging.cut
 }
 
 // full returns the number of full chunks.
@@ -111,14 +117,14 @@ func (t *Table) RetagMatching(f *Filter, most int, set Set, added func(Rows)) er
 	}
 	e := t.edgeTo(set)
 	sh, to := t.shard, e.to
-	sh.runs = sh.runs[:0]
-	t.head(f, most, func(r Rows) { sh.runs = append(sh.runs, r) })
+	sh.retagging.runs = sh.retagging.runs[:0]
+	t.head(f, most, func(r Rows) { sh.retagging.runs = append(sh.retagging.runs, r) })
 	from := to.Rows()
 	defer func() {
-		sh.runs = sh.runs[:0]
+		sh.retagging.runs = sh.retagging.runs[:0]
 		to.initColumns(from, &t.set, added)
 	}()
-	for _, r := range slices.Backward(sh.runs) { // so a row that fills a hole is not in a run still to come
+	for _, r := range slices.Backward(sh.retagging.runs) { // so a row that fills a hole is not in a run still to come
 		for row := r.to - 1; row >= r.from; row-- {
 			if _, err := r.chunk.change(row, e); err != nil {
 				return err
@@ -148,9 +154,9 @@ func (t *Table) initColumns(from int, had *Set, added func(Rows)) {
 				c.zero(i, low, high)
 			}
 		}
-		sh.runs = append(sh.runs, c.rows(low, high))
+		sh.retagging.runs = append(sh.retagging.runs, c.rows(low, high))
 	}
-	for _, r := range sh.runs {
+	for _, r := range sh.retagging.runs {
 		added(r)
 	}
 }

@@ -30,32 +30,23 @@ type Shard struct {
 
 	space      *Space
 	id         int
-	order      uint64       // of the request that is being applied
 	columns    *[]AnyColumn // the world's, by component
 	tables     []*Table
 	bySet      map[Set]*Table
-	dirty      []*Table    // with marked rows
-	grown      []*Table    // with loop marks
-	fragmented []*Table    // with a chunk that is larger than others before it, since the last refresh
-	spare      []*Table    // with chunks to give back, perhaps, or to be given back themselves
-	gone       int         // how many of tables were given back
-	made       uint64      // how many tables were ever made
-	removals   uint64      // how often tables were taken out of the list
-	holes      []slots.Loc // scratch of Compact
-	moves      []relocation
-	scratch    []handle.Handle
-	runs       []Rows          // scratch of Retag and RetagMatching
-	cut        []*Chunk        // scratch of Retag
+	made       uint64          // how many tables were ever made
+	dirty      []*Table        // with marked rows
+	grown      []*Table        // with loop marks
+	fragmented []*Table        // with a chunk that is larger than others before it, since the last refresh
 	flagged    []handle.Handle // with flags to publish; none has left since
-	staging    uint32          // stagedBit if the refresh stages what it stores, or 0
-	// applying counts the requests that ApplyRequests has begun, while it runs.
-	applying  int
-	tally     tally
-	changes   changeLog
-	notifying changeLog // what hooks are being notified of
-	migration migration
-	held      []held
-	occupant  occupant
+	tally      tally
+	changes    changeLog
+	notifying  changeLog // what hooks are being notified of
+	applying   applying
+	migration  migration
+	compaction compaction
+	retagging  retagging
+	shrinking  shrinking
+	occupant   occupant
 }
 
 // New makes shard number id of a world. columns lists the world's columns, by
@@ -110,10 +101,10 @@ func (s *Shard) Table(set Set) *Table {
 func (s *Shard) Tables() []*Table { return s.tables }
 
 // TablesVersion returns a number that changes whenever the list of tables does.
-func (s *Shard) TablesVersion() uint64 { return s.made + s.removals }
+func (s *Shard) TablesVersion() uint64 { return s.made + s.shrinking.removals }
 
 // Removals returns a number that changes whenever tables that were given back leave the list.
-func (s *Shard) Removals() uint64 { return s.removals }
+func (s *Shard) Removals() uint64 { return s.shrinking.removals }
 
 // TablesSince returns the tables that were made after the one with the given number.
 func (s *Shard) TablesSince(serial uint64) []*Table {
@@ -188,7 +179,7 @@ func (s *Shard) Adopt(t *Table, h handle.Handle) (Atom, error) {
 		return Atom{}, err
 	}
 	a := s.atom(t, h)
-	a.generation ^= s.staging
+	a.generation ^= s.applying.staged
 	return a, nil
 }
 

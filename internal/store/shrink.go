@@ -20,6 +20,13 @@ const (
 	spareRowsMin  = 1024
 )
 
+// shrinking is what a shard knows of what it may give back.
+type shrinking struct {
+	tables   []*Table // with chunks to give back, perhaps, or to be given back themselves
+	gone     int      // how many of the shard's tables were given back and are still listed
+	removals uint64   // how often tables were taken out of the list
+}
+
 // Keep makes the table stay when it is empty, for a caller that keeps a pointer to it.
 func (t *Table) Keep() { t.kept = true }
 
@@ -33,17 +40,17 @@ func (t *Table) noteSpare() {
 	t.left = t.shard.space.now
 	if !t.listed {
 		t.listed = true
-		t.shard.spare = append(t.shard.spare, t)
+		t.shard.shrinking.tables = append(t.shard.shrinking.tables, t)
 	}
 }
 
 // shrinks reports whether a shard is to look at its spare chunks in this refresh.
-func (s *Shard) shrinks() bool { return len(s.spare) > 0 && s.space.now%shrinkEvery == 0 }
+func (s *Shard) shrinks() bool { return len(s.shrinking.tables) > 0 && s.space.now%shrinkEvery == 0 }
 
 // shrink gives back what was spare for long enough.
 func (s *Shard) shrink() {
 	rows := 0
-	for _, t := range s.spare {
+	for _, t := range s.shrinking.tables {
 		for _, c := range t.chunks[t.used():] {
 			rows += c.Cap()
 		}
@@ -52,7 +59,7 @@ func (s *Shard) shrink() {
 	if rows > max(s.Alive(), spareRowsMin) {
 		ticks = spareTicksFew
 	}
-	s.spare = slices.DeleteFunc(s.spare, func(t *Table) bool {
+	s.shrinking.tables = slices.DeleteFunc(s.shrinking.tables, func(t *Table) bool {
 		t.listed = t.shrink(ticks)
 		return !t.listed
 	})
@@ -61,7 +68,7 @@ func (s *Shard) shrink() {
 
 // ShrinkAll gives back everything that is spare, at once. The world must be idle.
 func (s *Shard) ShrinkAll() {
-	s.spare = nil
+	s.shrinking.tables = nil
 	for _, t := range s.tables {
 		for _, c := range t.chunks {
 			c.reserved = false
@@ -71,21 +78,21 @@ func (s *Shard) ShrinkAll() {
 			t.listed = t.shrink(0) // itself
 		}
 		if t.listed {
-			s.spare = append(s.spare, t)
+			s.shrinking.tables = append(s.shrinking.tables, t)
 		}
 	}
 	s.forgetGone()
-	s.holes, s.moves, s.scratch, s.runs, s.cut = nil, nil, nil, nil, nil
+	s.compaction, s.retagging, s.migration.moves = compaction{}, retagging{}, nil
 }
 
 // forgetGone takes the tables that were given back out of the list.
 func (s *Shard) forgetGone() {
-	if s.gone == 0 {
+	if s.shrinking.gone == 0 {
 		return
 	}
 	s.tables = slices.DeleteFunc(s.tables, (*Table).Gone)
-	s.gone = 0
-	s.removals++
+	s.shrinking.gone = 0
+	s.shrinking.removals++
 }
 
 // used returns the number of chunks that have rows.
@@ -112,7 +119,7 @@ func (t *Table) shrink(ticks uint32) (again bool) {
 		}
 		t.gone = true
 		t.edges, t.toggleEdges = nil, nil // so that tables that are gone do not keep one another
-		t.shard.gone++
+		t.shard.shrinking.gone++
 		delete(t.shard.bySet, t.set)
 		return false
 	}
