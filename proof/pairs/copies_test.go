@@ -15,9 +15,7 @@ func copies() *feature {
 			}
 			h := d.someone()
 			return &act{name: "copy", h: h, born: &creation{copies: true, of: h}, do: func(_ *objects, by world.Actor) ([]handle.Handle, error) {
-				twin, err := by.(interface {
-					Copy(handle.Handle) (handle.Handle, error)
-				}).Copy(h)
+				twin, err := world.Copy(by, h)
 				if err != nil {
 					return nil, err
 				}
