@@ -132,7 +132,7 @@ func (t *Table) compactInOrder() {
 				continue
 			}
 			if to != c || at != row {
-				to.place(at, h)
+				to.place(at, h, &sh.space.Lookup)
 				to.changed = sh.space.now
 				sh.compaction.moves = append(sh.compaction.moves, relocation{to: to.base + slots.Loc(at), from: c.base + slots.Loc(row)})
 				to.carryFlags(at, c, row)

@@ -163,17 +163,17 @@ func (c *Chunk) changeRun(e *edge) error {
 	return nil
 }
 
-// place puts an atom in a row, and the row in the atom's slot. It is small enough to be
-// inlined.
-func (c *Chunk) place(row int, h handle.Handle) {
+// place puts an atom in a row, and the row in the atom's slot, which l finds. It is small
+// enough to be inlined.
+func (c *Chunk) place(row int, h handle.Handle, l *slots.Lookup) {
 	c.handles[row] = h
-	c.table.shard.space.Slot(h).Loc = c.base + slots.Loc(row)
+	l.Slot(h).Loc = c.base + slots.Loc(row)
 }
 
 // moveRow moves the atom in a row of another chunk to a row of this one, by the edge between
 // their tables: handle, components, flags and mark. The caller gives the old row up.
 func (c *Chunk) moveRow(at int, from *Chunk, row int, e *edge) {
-	c.place(at, from.handles[row])
+	c.place(at, from.handles[row], &c.table.shard.space.Lookup)
 	copyColumns(c, at, from, row, e.plain)
 	for _, p := range e.typed {
 		e.to.columns[p.to].copy(c.base+slots.Loc(at), from.base+slots.Loc(row))
