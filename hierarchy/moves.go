@@ -55,6 +55,9 @@ func (r *Relation) AddChildren(by world.Actor, parent handle.Handle, children ..
 			return err
 		}
 	}
+	if len(children) == 0 {
+		return r.requests.Refuse(by, nil)
+	}
 	for i, child := range children {
 		if err := r.AddChild(by, parent, child); err != nil {
 			if _, ok := by.(*world.World); ok && r.driver.Idle() {
@@ -150,7 +153,7 @@ func (r *Relation) Sort(by world.Actor, parent handle.Handle, compare func(a, b 
 		}
 		return nil
 	}
-	return ErrPort
+	return r.requests.Refuse(by, ErrPort)
 }
 
 // SetPlaces makes an entity's list a fixed one of n places, whose index is meaning:

@@ -105,7 +105,8 @@ func (n *Names[K]) Options() Options { return n.options }
 // by the time the caller looks, as any handle. Safe from any goroutine at any time: it
 // does not wait, write or allocate. Systems find what the last refresh left. During a
 // refresh a name is found as it was before or as it is after; one that goes from one
-// entity to another may be without an entity in between.
+// entity to another may be without an entity in between. In a closed world no name is found; see
+// World.Err.
 func (n *Names[K]) Lookup(name K) (handle.Handle, bool) {
 	if b := n.byName.named(maphash.Comparable(n.seed, name), name); b != nil {
 		return b.handle, true
@@ -130,7 +131,7 @@ func (n *Names[K]) Len() int { return int(n.count.Load()) }
 // name; else world.ErrFull if the request was not accepted.
 func (n *Names[K]) Bind(by world.Actor, h handle.Handle, name K) error {
 	if length(&name) > n.options.LengthMax {
-		return fmt.Errorf("%w, which is %d of %q", ErrLength, n.options.LengthMax, n.label)
+		return n.requests.Refuse(by, fmt.Errorf("%w, which is %d of %q", ErrLength, n.options.LengthMax, n.label))
 	}
 	return n.do(by, h, change[K]{name: name, bind: true})
 }

@@ -75,10 +75,10 @@ var flips = []struct {
 	{"resource", []string{`resource "rules"`}, nil, func(f *fixture) { f.rules.Set(Rules{2}) }},
 	{"accumulator", []string{`resource "tally"`}, nil, func(f *fixture) { f.tally.Set(Tally{1}) }},
 	{"part of an accumulator", []string{`resource "tally"`}, part(0), part(1)},
-	{"relation", []string{`extension "0"`}, nil, func(f *fixture) {
+	{"relation", []string{`extension "kin"`}, nil, func(f *fixture) {
 		require.NoError(f.t, f.kin.AddChild(f.World, f.unitAt(0), f.unitAt(1)))
 	}},
-	{"order of a relation", []string{`extension "0"`}, family(0, 1, 2), family(0, 2, 1)},
+	{"order of a relation", []string{`extension "kin"`}, family(0, 1, 2), family(0, 2, 1)},
 	{"beside the world", []string{`also "weather"`}, weather("sun"), weather("rain")},
 	{"where the next entity goes", whole, another(true), another(false)},
 }

@@ -183,7 +183,7 @@ func (h *Hasher) sections(call string, done func(shard int, kind, name string)) 
 		}
 		h.scratch = shown.AppendState(h.scratch[:0])
 		h.sum.bytes(h.scratch)
-		done(nowhere, "extension", strconv.Itoa(i))
+		done(nowhere, "extension", nameOf(x, i))
 	}
 	for _, x := range h.also {
 		h.sum.Reset()
@@ -192,6 +192,17 @@ func (h *Hasher) sections(call string, done func(shard int, kind, name string)) 
 		done(nowhere, "also", x.name)
 	}
 	return nil
+}
+
+// nameOf returns the name of an extension, or its number.
+func nameOf(x drive.Extension, i int) string {
+	switch x := x.(type) {
+	case interface{ Name() string }:
+		return x.Name()
+	case interface{ Label() string }:
+		return x.Label()
+	}
+	return strconv.Itoa(i)
 }
 
 // learn makes the writers of types that are new.

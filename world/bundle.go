@@ -211,6 +211,7 @@ func (b *Bundle[T]) AppendN(dst []handle.Handle, by Actor, n int, init func(i in
 
 func (b *Bundle[T]) appendN(dst []handle.Handle, want bool, by Actor, n int, init func(i int, v *T)) ([]handle.Handle, error) {
 	if n < 0 {
+		turnDownBy(by)
 		panic(fmt.Sprintf("world: bundle %s: cannot create %d entities; want 0 or more", b.name, n))
 	}
 	switch by := by.(type) {

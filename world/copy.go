@@ -39,5 +39,6 @@ func Copy(by Actor, h handle.Handle) (handle.Handle, error) {
 		return by.w.shardOf(l).Copy(l)
 	}
 	mustActor(by, "world.Copy")
+	turnDownBy(by)
 	panic(fmt.Sprintf("world: world.Copy by a %T, which cannot look at an entity's components; pass a *World or a *Context", by))
 }

@@ -241,6 +241,13 @@ func (p *Port) openFor(size uint32) (q *queue.Queue, done queue.Finisher, err er
 	return p.out, done, nil
 }
 
+func (d *driven) Refuse(actor any, err error) error {
+	if p, ok := actor.(*Port); ok {
+		return p.turnDown(err)
+	}
+	return err
+}
+
 func (d *driven) Publish(actor any) {
 	switch by := actor.(type) {
 	case *Port:

@@ -27,7 +27,7 @@ type Flags = slots.Flags
 // Flag gives an entity flags; those that it has stay. A *World, a *Context in its own shard,
 // and an *EntityContext for its own entity set them at once, even for a query loop that has not
 // come to the entity's chunk yet. From elsewhere Flag is a request that the refresh applies.
-// Nothing has to be declared. What others read with Flags changes at the refresh.
+// Nothing has to be declared. What others read with FlagsOf changes at the refresh.
 //
 // It returns ErrStale if the entity is known not to be alive, ErrFull if the request was
 // not accepted.

@@ -265,7 +265,7 @@ func TestFailuresMax(t *testing.T) {
 				for _, e := range errs[:kept] {
 					require.NotEmpty(t, e.(*world.PanicError).Stack)
 				}
-				require.EqualError(t, errs[kept], fmt.Sprintf("world: %d more functions panicked at the end of tick 0; details are kept of 64", calls-kept))
+				require.EqualError(t, errs[kept], fmt.Sprintf("world: %d more functions panicked at the end of tick 0; details are kept of %d", calls-kept, kept))
 				texts = append(texts, err.Error())
 				f.Refresh()
 				require.NoError(t, f.Failure())

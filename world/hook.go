@@ -45,7 +45,9 @@ type hookPart struct {
 // It is built like a system, once for each shard, and acts through a Context as a system does.
 // It reads and writes the entities of its shard, and creates in its shard, at once. Everything
 // else is a request, even to destroy an entity of its own shard. The next refresh applies these
-// requests and calls hooks for what they changed. A hook must not ask to read foreign shards.
+// requests and calls hooks for what they changed. A hook must not ask to read foreign
+// shards, nor for an accumulator: let it send to a system, by Message.SendShard, what that is to
+// add up.
 //
 // Hooks are called when all requests were applied and it is known which entities die. At that
 // time no entity has been removed yet, or has moved to another shard. Hooks are called in the

@@ -105,6 +105,7 @@ func (m *Message[M]) Send(by Actor, to handle.Handle, body M) error {
 func (m *Message[M]) SendShard(by Actor, to int, body M) error {
 	m.check(by, "Message.SendShard")
 	if to < 0 || to >= len(m.w.shards) {
+		turnDownBy(by)
 		panic(fmt.Sprintf("world: message %q is sent to shard %d; the world has 0 to %d", m.name, to, len(m.w.shards)-1))
 	}
 	return m.direct(by, "Message.SendShard", to, to+1, body)

@@ -20,7 +20,8 @@ import (
 // shard's entities, an *EntityContext or a *Port, Move is a request. The refresh migrates
 // entities when all other requests are done. So the other requests find the entity where it
 // was, and if several moves of it were requested the last one counts. An entity that a later
-// request destroys stays where it is.
+// request destroys stays where it is. The outcome of each of these moves is Applied all the same:
+// it says that the move was taken up; World.Owner says where the entity is.
 //
 // It returns ErrStale if the entity is known not to be alive, or known to an idle
 // world to be marked; ErrFull if the request was not accepted; ErrChunks if the
@@ -29,6 +30,7 @@ func Move(by Actor, h handle.Handle, to int) error {
 	mustActor(by, "world.Move")
 	w := by.world()
 	if to < 0 || to >= len(w.shards) {
+		turnDownBy(by)
 		panic(fmt.Sprintf("world: world.Move of %v to shard %d, want 0 to %d", h, to, len(w.shards)-1))
 	}
 	q := queue.MovingTo(to)

@@ -18,7 +18,7 @@ type PanicError struct {
 	On    handle.Handle // the entity that a function was called on
 	Event Event         // what a hook was called for
 	Value any           // what it panicked with
-	Stack []byte        // where; nil if the refresh keeps no more of them, see World.Failure
+	Stack []byte        // where; a refresh keeps those of 64 hooks
 
 	hook *Hook
 }
@@ -71,8 +71,9 @@ func (w *World) keepsFailure(n int) bool { return n < max(1, failuresMax/len(w.s
 
 // Failure returns the panics of the last refresh, joined, or nil if there was none: a
 // *PanicError for each function, by shard, and in each shard in the order of the requests; then
-// one for each hook, and one for the recorder of an input log. Of functions, a refresh keeps 64
-// such errors; if there were more, an error behind them tells how many. The world must be idle.
+// one for each hook, and one for the recorder of an input log. Each shard keeps the errors of 64
+// functions divided by the number of shards, of one at least; if there were more, an error behind
+// them tells how many. The world must be idle.
 func (w *World) Failure() error {
 	w.mustIdle("World.Failure")
 	var all []error
@@ -100,7 +101,7 @@ func (w *World) omitted() (calls int, err error) {
 		}
 	}
 	if calls > 0 {
-		err = fmt.Errorf("world: %d more functions panicked at the end of tick %d; details are kept of %d", calls, tick, failuresMax)
+		err = fmt.Errorf("world: %d more functions panicked at the end of tick %d; details are kept of %d", calls, tick, len(w.failures()))
 	}
 	return calls, err
 }

@@ -61,7 +61,8 @@ func (p *Port) Status(h handle.Handle) Status { return status(p.w, h) }
 
 // Notify makes c learn the outcome of the next request, and of no other; if that is a batch, of
 // its first request. A second Notify before that request replaces the first. If the request is
-// refused there is no outcome, and c is free again.
+// refused there is no outcome, and c is free again. Component.Ask and Question.Ask panic behind it:
+// an Answer is a Completion of its own.
 func (p *Port) Notify(c *Completion) *Port {
 	p.notify, p.special = c, true
 	return p
@@ -148,7 +149,7 @@ func portCreate[T any](p *Port, b *Bundle[T], v *T) (handle.Handle, error) {
 	}
 	at := -1
 	if b.place != nil {
-		at = b.placed(*v) // may panic, so before anything is taken
+		at = p.placed(func() int { return b.placed(*v) }) // may panic, so before anything is taken
 	}
 	if p.unusual() || !p.out.Room(1, b.creating.Size()) {
 		if err := p.ready(1, b.creating.Size()); err != nil {
@@ -172,13 +173,23 @@ func portCreate[T any](p *Port, b *Bundle[T], v *T) (handle.Handle, error) {
 	return h, nil
 }
 
+// placed returns the shard that a PlaceBy chooses. If that panics, the create is refused.
+func (p *Port) placed(by func() int) int {
+	done := false
+	defer func() {
+		if !done {
+			p.refuse(errMisused)
+		}
+	}()
+	at := by()
+	done = true
+	return at
+}
+
 // ready makes sure that n requests of a weight can be sent, when something is unusual: there is
 // no room, the port or the world is closed, or a Completion waits to be armed.
 func (p *Port) ready(n int, weight uint32) error {
-	if c := p.notify; c != nil && c.outcome() == armed {
-		p.notify = nil // the request that panics here is the one it was for
-		c.mustBeFree()
-	}
+	p.mustNotifyFree()
 	err := p.available(n, weight)
 	if err != nil {
 		p.refuse(err)
@@ -264,6 +275,33 @@ func (p *Port) await(n int, weight uint32) error {
 func (p *Port) tooLarge(n int, weight uint32) error {
 	requests, bytes := p.out.Staged()
 	return tooLarge(requests+n, bytes+queue.BytesOf(n, weight), "QueueRequests", p.maxRequests, "QueueBytes", p.maxBytes)
+}
+
+// mustNotifyFree panics if the Completion of the next request is still that of an earlier one.
+func (p *Port) mustNotifyFree() {
+	if c := p.notify; c != nil && c.outcome() == armed {
+		p.notify = nil // the request that panics here is the one it was for
+		c.mustBeFree()
+	}
+}
+
+// turnDown refuses a call before anything of it is sent, and returns err. With a nil err the call
+// had nothing to send.
+func (p *Port) turnDown(err error) error {
+	p.mustNotifyFree()
+	p.refuse(err)
+	return err
+}
+
+// errMisused is what a batch returns in which a call panicked, if that was recovered.
+var errMisused = fmt.Errorf("%w: a call in the batch; so nothing of it is sent", ErrFailed)
+
+// turnDownBy is turnDown for a call that is about to panic, if the actor is a port: the panic may
+// be recovered.
+func turnDownBy(by Actor) {
+	if p, ok := by.(*Port); ok && p != nil {
+		p.refuse(errMisused)
+	}
 }
 
 // refuse drops what belongs to a request that was not accepted.

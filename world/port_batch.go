@@ -26,13 +26,13 @@ type batch struct {
 // that has as many of them as Options.QueueRequests allows gets ErrFull for every batch
 // until then, and f is not called.
 //
-// Whatever f does besides requests is not undone.
+// Whatever f does besides requests is not undone. Batches do not nest: a Batch within f panics.
 func (p *Port) Batch(f func() error) error {
 	if f == nil {
 		panic("world: Port.Batch of a nil function; pass one that asks for what belongs together")
 	}
 	if err := p.unusable(); err != nil {
-		return err
+		return p.turnDown(err)
 	}
 	if err := p.begin("Port.Batch"); err != nil {
 		return err
@@ -58,8 +58,7 @@ func (p *Port) begin(call string) error {
 		panic(fmt.Sprintf("world: %s within a batch of port %d; batches do not nest", call, p.number))
 	}
 	if p.tookBack(p.w.epoch.Load()) >= p.maxRequests {
-		p.refuse(ErrFull)
-		return ErrFull
+		return p.turnDown(ErrFull)
 	}
 	p.openQueue().Begin()
 	p.batch, p.spare = p.spare, nil
@@ -118,7 +117,7 @@ func (p *Port) endBatch() {
 // portCreateN creates n entities in one step.
 func portCreateN[T any](p *Port, b *Bundle[T], dst []handle.Handle, want bool, n int, init func(int, *T)) ([]handle.Handle, error) {
 	if n == 0 {
-		return dst, nil
+		return dst, p.turnDown(nil)
 	}
 	nested := p.batch != nil // then the outer batch ends it
 	if !nested {

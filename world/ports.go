@@ -38,7 +38,7 @@ type ports struct {
 
 // OpenPort opens a port. Safe from any goroutine at any time. It returns ErrPorts if
 // Options.PortsMax ports are open already; a closed port counts until the refresh has taken
-// what it had sent. It returns ErrClosed once the world is closed, and errReplaying while a log is
+// what it had sent. It returns ErrClosed once the world is closed, and another error while a log is
 // replayed.
 //
 // A port that is dropped without Close is closed when the collector finds it. The handles that

@@ -30,7 +30,8 @@ func (w *World) transfer(transfers []drive.Transfer) {
 	}
 }
 
-// Pin keeps entities that have any of the components from being moved when shards are balanced.
+// Pin keeps entities that have any of the components from being moved when shards are balanced. Pin
+// a component that only these entities have: a bundle pins all that have any of its components.
 // Move can still move them.
 func (w *World) Pin(components ...ComponentSet) {
 	w.mustIdle("World.Pin")

@@ -98,6 +98,9 @@ type requester interface {
 	// returns no error is followed by the push and by Publish.
 	Open(actor any, extension string, h handle.Handle, size uint32) (q *queue.Queue, epoch uint32, done queue.Finisher, err error)
 	Publish(actor any)
+	// Refuse ends a call by a world.Actor of which nothing is sent, and returns err: what
+	// Port.Notify and Within said was for this call, and a batch is refused unless err is nil.
+	Refuse(actor any, err error) error
 	// Run notes what runs, for errors: a name, boxed once.
 	Run(extension any)
 }
@@ -121,6 +124,13 @@ func NewRequests[T any](w Join, name string, do func(h handle.Handle, v *T) queu
 
 // Check panics unless by, a world.Actor, acts on the world of the extension.
 func (r *Requests[T]) Check(by any) { r.w.MustActOn(by, r.name) }
+
+// Refuse ends a call that sends nothing, because of err or, if err is nil, because there is nothing
+// to do, and returns err. Each call by an actor ends in Send or Refuse.
+func (r *Requests[T]) Refuse(by any, err error) error {
+	r.Check(by)
+	return r.w.Refuse(by, err)
+}
 
 // Send sends a request of a *world.Context, *world.EntityContext or *world.Port about an
 // entity. It returns world.ErrStale for an entity that a system knows not to be alive, and
