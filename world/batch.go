@@ -37,7 +37,7 @@ func (b *Bundle[T]) spread(w *World, n int, fill func(*bundlePart[T], store.Rows
 		for i := range b.parts {
 			p, end := &b.parts[i], n
 			if full == nil && i+1 < len(b.parts) {
-				end = n * (i + 1) / len(b.parts)
+				end = int(int64(n) * int64(i+1) / int64(len(b.parts)))
 			}
 			if at == end {
 				continue

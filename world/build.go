@@ -190,6 +190,9 @@ func bind(a Binder, call string) binding {
 }
 
 func (b *Bundle[T]) components(w *World) store.Set {
+	if b == nil {
+		panic(fmt.Sprintf("world: a bundle is a nil %T; pass what world.NewBundle returned", b))
+	}
 	if b.w != w {
 		panic(fmt.Sprintf("world: bundle %s belongs to another world; use the one that was made for this world", b.name))
 	}

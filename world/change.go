@@ -97,6 +97,9 @@ func (c *Component[T]) remove(l slots.Loc) error {
 
 func (c *Component[T]) components(w *World) store.Set {
 	var set store.Set
+	if c == nil {
+		panic(fmt.Sprintf("world: a component is a nil %T; pass what world.Register returned", c))
+	}
 	if w != c.w {
 		panic(fmt.Sprintf("world: component %q belongs to another world; use the one that was registered in this world", c.name()))
 	}

@@ -14,6 +14,7 @@ import (
 // It returns ErrStale for a handle that is not alive, or not of the system's shard; ErrIndexes or
 // ErrChunks if the world is full.
 func Copy(by Actor, h handle.Handle) (handle.Handle, error) {
+	mustActor(by, "world.Copy")
 	switch by := by.(type) {
 	case *World:
 		if err := by.ready("world.Copy"); err != nil {
@@ -38,7 +39,6 @@ func Copy(by Actor, h handle.Handle) (handle.Handle, error) {
 		}
 		return by.w.shardOf(l).Copy(l)
 	}
-	mustActor(by, "world.Copy")
 	turnDownBy(by)
 	panic(fmt.Sprintf("world: world.Copy by a %T, which cannot look at an entity's components; pass a *World or a *Context", by))
 }

@@ -46,6 +46,7 @@ func Unflag(by Actor, h handle.Handle, f Flags) error {
 // otherwise those as of the last refresh, whatever systems have done since. By a *World or a
 // *Port: safe from any goroutine at any time, three atomic loads, no waiting, no writing.
 func FlagsOf(by Actor, h handle.Handle) Flags {
+	mustActor(by, "world.FlagsOf")
 	switch by := by.(type) {
 	case *World:
 		return by.space.Flags(h)
@@ -59,7 +60,6 @@ func FlagsOf(by Actor, h handle.Handle) Flags {
 			return by.c.w.space.FlagsAt(l)
 		}
 	}
-	mustActor(by, "world.FlagsOf")
 	return by.world().space.Flags(h)
 }
 

@@ -336,7 +336,7 @@ func (r *refresh) divide(sent int) {
 	rest, seen := r.producers, 0
 	for i, x := range r.active {
 		to := 0
-		for to < len(rest) && (i == n-1 || seen < sent*(i+1)/n) {
+		for to < len(rest) && (i == n-1 || int64(seen) < int64(sent)*int64(i+1)/int64(n)) {
 			seen += rest[to].queue.Ready()
 			to++
 		}

@@ -42,7 +42,7 @@ func (s *Shard) collectPartials() {
 		left := min(x.n, total)
 		x.n = left
 		for i, rows := range m.rows {
-			if part := x.n * rows / total; i != largest && part > 0 {
+			if part := int(int64(x.n) * int64(rows) / int64(total)); i != largest && part > 0 {
 				left -= part
 				s.collectFrom(i, part, x.to)
 			}
