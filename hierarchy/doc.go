@@ -16,7 +16,7 @@
 //
 //	node     8 bytes an entity, by handle: version, place, list
 //	list     24 bytes a parent, and 8 for its handle: bucket, number of children
-//	bucket   the children's handles, in a row, in the arena of the parent's home
+//	bucket   the children's handles, in a row
 //
 // Buckets have a few sizes; those that are free are chained through their own memory.
 // A million children in families of 4 to 16 take less than 24 bytes each, all told.

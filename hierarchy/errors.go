@@ -35,8 +35,8 @@ var (
 	// ErrRoom is returned by a tree whose growth is the user's affair and that has
 	// no room left.
 	ErrRoom = errors.New("hierarchy: out of reserved memory")
-	// ErrLimit is returned when a tree has ParentsMax parents, or one home's
-	// children take WordsMax words.
+	// ErrLimit is returned when a tree has ParentsMax parents, or its buckets take
+	// WordsMax words.
 	ErrLimit = errors.New("hierarchy: a limit of the tree is reached")
 	// ErrVersion is returned when an entity is added while the tree still has an
 	// earlier one of the same slot.

@@ -15,7 +15,7 @@ func (t *Tree) OpenLists() int { return len(t.open) }
 // Divide gives the places in links so many bits, or with 0 as many as they have by
 // themselves.
 func (t *Tree) Divide(placeBits int) {
-	by := splitFor(len(t.lists))
+	by := splitFor(len(t.owners))
 	if placeBits > 0 {
 		by = split{lists: linkMask >> (listShift + placeBits), shift: uint8(versionShift - placeBits)}
 	}

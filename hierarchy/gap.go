@@ -102,7 +102,10 @@ func (t *Tree) leave(number uint32, child handle.Handle, link node, gap Gap) {
 		l.set(holes)
 	case !l.isOpen():
 		l.setOpen()
-		t.note(number)
+		if !l.is(noted) {
+			l.set(noted)
+			t.open = append(t.open, number)
+		}
 	}
 	t.trim(number)
 	if l.isOpen() && l.places() > 2*l.children()+placesSpare {
@@ -202,34 +205,14 @@ func (t *Tree) trimListOf(h handle.Handle) {
 // change, reading writes nothing.
 func (t *Tree) Settle() {
 	for _, number := range t.open {
-		if l := t.list(number); l.isOpen() {
+		l := t.list(number)
+		l.unset(noted)
+		if l.isOpen() {
 			t.close(number)
 			t.trimList(number)
 		}
 	}
 	t.open = t.open[:0]
-}
-
-// openMin is how many lists are noted before the notes are looked through.
-const openMin = 1024
-
-// note remembers a list whose gaps are to be closed. Lists that were closed or
-// dropped since are forgotten when the notes would need more memory.
-func (t *Tree) note(number uint32) {
-	if n := len(t.open); n >= openMin && n == cap(t.open) {
-		kept := t.open[:0]
-		for _, number := range t.open {
-			if l := t.list(number); l.isOpen() && !l.is(noted) {
-				l.set(noted)
-				kept = append(kept, number)
-			}
-		}
-		t.open = kept
-		for _, number := range kept {
-			t.list(number).unset(noted)
-		}
-	}
-	t.open = append(t.open, number)
 }
 
 // closed returns the places of a list after closing its gaps.

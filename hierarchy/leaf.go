@@ -11,17 +11,12 @@ import "github.com/atoll-sim/atoll/handle"
 // behind returns the list of an entity and its memory, if there is room in it behind
 // the last.
 func (t *Tree) behind(parent handle.Handle) (number uint32, l *list, words []word) {
-	n := t.look(parent)
-	if !n.hasList() {
-		return 0, nil, nil
-	}
-	number = t.number(n)
-	ref := &t.lists[number>>listPageBits]
-	l = (*list)(ref.page[number%listPageSize*listWords:])
+	number = t.own(parent)
+	l = t.list(number)
 	if class := l.class(); class == noBucket || l.places() >= t.classes.size(class) || l.is(fixed) {
 		return 0, nil, nil
 	}
-	return number, l, ref.arena.words[l.start():]
+	return number, l, t.words[l.start():]
 }
 
 // append is adopt, to the end.
@@ -56,13 +51,12 @@ func (t *Tree) swapRemove(child handle.Handle) bool {
 	if n.hasList() || number == 0 || n>>versionShift != node(child&handle.VersionMax) {
 		return false
 	}
-	ref := &t.lists[number>>listPageBits]
-	l := (*list)(ref.page[number%listPageSize*listWords:])
+	l := t.list(number)
 	places := l.places()
 	if l.children() != places || l.is(fixed) || !t.keep && (places == 1 || t.shrinks(l.class(), places-1)) {
 		return false
 	}
-	items := ref.arena.words[l.start():][:places]
+	items := t.words[l.start():][:places]
 	last := items[places-1]
 	at := t.dir.place(last)
 	moved := node(*at)

@@ -2,16 +2,18 @@ package hierarchy
 
 import "github.com/atoll-sim/atoll/handle"
 
-// list is the record of an entity's children, in three words. Whose it is stands
-// apart, by number, in Tree.owners: looking up a parent needs that alone.
+// list is the record of an entity's children, in three words. Its owner stands apart, by
+// number, in Tree.owners: looking up a parent needs that alone.
 //
-//	link                           the owner's own, to its parent; 0 for a root
+//	link                           the owner's own, to its parent; 0 for a root. In a
+//	                               free record, the number of the next free one
 //	start 32 | open 1 | places 31  where its bucket is; whether it has gaps to be
 //	                               closed up; how many places are in use
 //	children 32 | flags | class 8  how many places are taken; the bucket's class
 //
 // Invariants: a record has a bucket if it has places. The last place of a list
-// that is not fixed is taken. Without holes or gaps, all are.
+// that is not fixed is taken. Without holes or gaps, all are. Record 0 is that of an
+// empty list that nobody owns.
 type list [listWords]word
 
 const listWords = 3
@@ -27,7 +29,7 @@ const (
 	added word = 1 << (8 + iota) // stays when it has no children
 	fixed                        // the number of places does not change by itself
 	holes                        // places were left empty, to stay so
-	noted                        // for note alone
+	noted                        // it is in Tree.open; a free record may be as well
 )
 
 // open is the bit of the span of a list in which places were left empty that are
@@ -60,105 +62,70 @@ func (l *list) setBucket(start, class int) {
 	l[listState] = l[listState]&^classMask | word(class)
 }
 
-const (
-	listPageBits  = 6
-	listPageSize  = 1 << listPageBits
-	listPageWords = listPageSize * listWords
-)
-
-// listPage is 64 records of lists of one home.
-type listPage [listPageWords]word
-
-type listRef struct {
-	page  *listPage
-	arena *arena
-}
-
-const listRefBytes = 2 * pageRefBytes
+// reset makes the record that of an empty list without a bucket.
+func (l *list) reset(link word) { *l = list{link, 0, l[listState]&noted | noBucket} }
 
 // list returns a record by number.
-func (t *Tree) list(n uint32) *list {
-	p := t.lists[n>>listPageBits].page
-	return (*list)(p[n%listPageSize*listWords:])
-}
-
-// arenaOf returns the arena that a list is in.
-func (t *Tree) arenaOf(number uint32) *arena { return t.lists[number>>listPageBits].arena }
+func (t *Tree) list(n uint32) *list { return (*list)(t.records[n*listWords:]) }
 
 // items returns the places of a list, holes among them.
 func (t *Tree) items(number uint32) []handle.Handle {
 	l := t.list(number)
 	from, n := l.start(), l.places()
-	return t.arenaOf(number).words[from : from+n : from+n]
+	return t.words[from : from+n : from+n]
 }
 
-// newList gives h, which has no list, a record.
-func (t *Tree) newList(h handle.Handle) (uint32, error) {
+// own returns the list of an entity, or 0.
+func (t *Tree) own(h handle.Handle) uint32 {
+	if n := t.look(h); n.hasList() {
+		return t.number(n)
+	}
+	return 0
+}
+
+// listOf returns the list of h, made if there is none.
+func (t *Tree) listOf(h handle.Handle) (uint32, error) {
+	if n := t.own(h); n != 0 {
+		return n, nil
+	}
 	at, err := t.node(h)
 	if err != nil {
 		return 0, err
 	}
-	a, err := t.arena(h.Shard())
-	if err != nil {
-		return 0, err
-	}
-	if a.freeList == 0 {
-		if err := t.newListPage(a); err != nil {
+	n := t.freeList
+	if n == 0 {
+		if n, err = t.newRecord(); err != nil {
 			return 0, err
 		}
+	} else {
+		t.freeList = uint32(t.list(n)[listLink])
 	}
-	n := a.freeList
-	l := t.list(n)
-	a.freeList = uint32(l[listLink])
 	t.owners[n] = h
-	*l = list{0, 0, noBucket}
-	if old := t.look(h); old != 0 {
-		l[listLink] = word(old & linkMask)
-	}
+	t.list(n).reset(*at & linkMask)
 	*at = word(h)<<versionShift | word(owning(n))
 	return n, nil
 }
 
-// newListPage adds 64 free records to an arena, to be given in ascending order.
-func (t *Tree) newListPage(a *arena) error {
-	if len(t.lists) > ParentsMax>>listPageBits {
-		return ErrLimit
+// newRecord adds a record.
+func (t *Tree) newRecord() (uint32, error) {
+	n := len(t.owners)
+	switch {
+	case n > ParentsMax:
+		return 0, ErrLimit
+	case t.manual && t.recordsFull():
+		return 0, ErrRoom
 	}
-	number := len(t.lists)
-	if err := t.growOwners(); err != nil {
-		return err
-	}
-	block, err := t.take(listPageWords)
-	if err != nil {
-		return err
-	}
-	if by := splitFor(number + 1); by.shift > t.split.shift {
+	if by := splitFor(n + 1); by.shift > t.split.shift {
 		t.divide(by)
 	}
-	t.lists = append(t.lists, listRef{(*listPage)(block), a})
-	t.show()
-	for i := listPageSize - 1; i >= 0; i-- {
-		n := uint32(number<<listPageBits + i)
-		if n == 0 {
-			break // list 0 is none
-		}
-		*t.list(n) = list{word(a.freeList), 0, noBucket}
-		a.freeList = n
-	}
-	return nil
+	t.owners = append(t.owners, handle.None)
+	t.records = append(t.records, 0, 0, noBucket)
+	return uint32(n), nil
 }
 
-// growOwners makes room for the owners of one more page.
-func (t *Tree) growOwners() error {
-	n := (len(t.lists) + 1) * listPageSize
-	if n > cap(t.owners) {
-		if t.manual {
-			return ErrRoom
-		}
-		t.owners = append(make([]handle.Handle, 0, n*growNumerator/growDenominator), t.owners...)
-	}
-	t.owners = t.owners[:n]
-	return nil
+// recordsFull reports whether another record needs memory.
+func (t *Tree) recordsFull() bool {
+	return len(t.owners) == cap(t.owners) || len(t.records)+listWords > cap(t.records)
 }
 
 // dropList takes the record of an entity without children, and its bucket. The
@@ -166,11 +133,10 @@ func (t *Tree) growOwners() error {
 func (t *Tree) dropList(n uint32) {
 	l := t.list(n)
 	h, link := t.owners[n], l.link()
-	a := t.arenas[h.Shard()]
 	t.owners[n] = handle.None
-	t.freeBucket(a, l)
-	*l = list{word(a.freeList), 0, noBucket}
-	a.freeList = n
+	t.freeBucket(l)
+	l.reset(word(t.freeList))
+	t.freeList = n
 	at := t.dir.place(h)
 	if *at = 0; link != 0 {
 		*at = word(h)<<versionShift | word(link)

@@ -58,9 +58,9 @@ type split struct {
 	shift uint8
 }
 
-// splitFor returns the split of a tree with so many pages of lists.
-func splitFor(pages int) split {
-	n := max(listBitsMin, bits.Len(uint(max(pages, 1)*listPageSize-1)))
+// splitFor returns the split of a tree with so many records of lists.
+func splitFor(records int) split {
+	n := max(listBitsMin, bits.Len(uint(records-1)))
 	return split{lists: 1<<n - 1, shift: uint8(listShift + n)}
 }
 

@@ -8,25 +8,7 @@ import (
 )
 
 // This file is the one with unsafe: it finds lists, which is most of what every reading
-// does, without checking again what the directories promise; and it
-// copies memory as bytes, which is what makes saving and loading one copy.
-
-// hot is what every reading needs of a tree: its directories.
-//
-// Invariants: they are those of the tree, as show left them.
-type hot struct {
-	lists  unsafe.Pointer // *[len(lists)]listRef
-	owners unsafe.Pointer // *[len(owners)]handle.Handle
-}
-
-// show notes where the directories are, after one has grown.
-//
-// Safety: the addresses are used as what they are of alone.
-func (t *Tree) show() {
-	t.hot = hot{
-		lists: unsafe.Pointer(unsafe.SliceData(t.lists)), owners: unsafe.Pointer(unsafe.SliceData(t.owners)),
-	}
-}
+// does, without checking again what the tree's invariants promise; and it copies memory as bytes, which is what makes saving and loading one copy.
 
 // parent returns the parent of h, or None.
 //
@@ -37,25 +19,23 @@ func (t *Tree) parent(h handle.Handle) handle.Handle {
 	if n.hasList() {
 		n = t.list(t.number(n)).link()
 	}
-	return *(*handle.Handle)(unsafe.Add(t.hot.owners, uintptr(t.number(n))*wordBytes))
+	return *(*handle.Handle)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(t.owners)), uintptr(t.number(n))*wordBytes))
 }
 
 // children returns the places of the list of h, holes among them.
 //
-// Safety: a node's list has a record in its page, and its places are in its arena.
+// Safety: a node's list has a record, and its places are in its bucket.
 func (t *Tree) children(h handle.Handle) []handle.Handle {
 	n := t.look(h)
 	if !n.hasList() {
 		return nil
 	}
-	number := uintptr(t.number(n))
-	ref := (*listRef)(unsafe.Add(t.hot.lists, number>>listPageBits*unsafe.Sizeof(listRef{})))
-	l := (*list)(unsafe.Add(unsafe.Pointer(ref.page), number%listPageSize*unsafe.Sizeof(list{})))
+	l := (*list)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(t.records)), uintptr(t.number(n))*unsafe.Sizeof(list{})))
 	span := l[listSpan]
 	if span&open != 0 {
 		return t.closed(t.number(n))
 	}
-	first := unsafe.Add(unsafe.Pointer(unsafe.SliceData(ref.arena.words)), uintptr(span>>32)*wordBytes)
+	first := unsafe.Add(unsafe.Pointer(unsafe.SliceData(t.words)), uintptr(span>>32)*wordBytes)
 	places := span & (open - 1)
 	return (*[min(open, WordsMax)]handle.Handle)(first)[:places:places]
 }

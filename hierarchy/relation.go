@@ -169,7 +169,7 @@ func (r *Relation) Bytes() int {
 }
 
 // Reserve makes room for so much more, in one allocation: what fits in it allocates
-// nothing. Without Room.Homes, parents are taken to be spread over all shards. For an
+// nothing. Without Room.Homes, entities are taken to be spread over all shards. For an
 // idle world.
 func (r *Relation) Reserve(room Room) {
 	r.mustIdle("Reserve")

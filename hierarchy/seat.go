@@ -72,7 +72,7 @@ func (t *Tree) firstFree(number uint32) int {
 // enter puts a child, who has no parent, into the place that prepare returned.
 func (t *Tree) enter(number uint32, child handle.Handle, where insertMode, place int) {
 	l := t.list(number)
-	words := t.arenaOf(number).words[l.start():]
+	words := t.words[l.start():]
 	n := l.places()
 	l[listState] += childOne
 	t.links++

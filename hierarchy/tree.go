@@ -6,7 +6,7 @@ import "github.com/atoll-sim/atoll/handle"
 // parent at the most and its children in order. It knows nothing of a world: who
 // is alive is its user's affair. Relation is a Tree on a world.
 //
-//	look-up   handle ─▶ page of nodes ─▶ list ─▶ bucket in the arena of its owner's home
+//	look-up   handle ─▶ page of nodes ─▶ list ─▶ bucket
 //
 // Looking up a parent or a list of children is O(1), as are adding, and removing
 // with a hole or by moving the last in. Closing a gap in order is O(children); it
@@ -20,20 +20,21 @@ import "github.com/atoll-sim/atoll/handle"
 // Settle, and until the next change, any number may read, each with a Reader of
 // its own.
 type Tree struct {
-	hot     hot
-	split   split
-	dir     directory
-	lists   []listRef
-	owners  []handle.Handle // by number of list; None for a free one
-	arenas  []*arena        // by home
-	open    []uint32
-	classes classes
-	keep    bool
-	manual  bool
-	block   []word // what is left of a reserve
-	links   int    // children
-	path    []handle.Handle
-	reader  Reader
+	dir      directory
+	split    split
+	records  []word          // of lists, by number
+	owners   []handle.Handle // by number of list; None for a free one
+	freeList uint32          // the first free record, or 0
+	words    []word          // buckets
+	free     []uint32        // by class: where the first free bucket is, plus 1
+	classes  classes
+	block    []word   // what is left of a reserve, for pages of nodes
+	open     []uint32 // lists that may have gaps, each once
+	links    int      // children
+	path     []handle.Handle
+	keep     bool
+	manual   bool
+	reader   Reader
 }
 
 // TreeOptions shape a tree. The zero value means the defaults.
@@ -54,13 +55,12 @@ type TreeOptions struct {
 // NewTree makes an empty tree. It panics if the sizes of buckets are not
 // ascending or less than 1.
 func NewTree(o TreeOptions) *Tree {
-	t := &Tree{split: splitFor(0), classes: defaultClasses, keep: o.KeepCapacity}
-	if o.Buckets != nil {
-		t.classes = chosenClasses(o.Buckets)
+	c := o.classes()
+	t := &Tree{
+		split: splitFor(1), records: []word{0, 0, noBucket}, owners: []handle.Handle{handle.None},
+		classes: c, free: make([]uint32, c.count()), keep: o.KeepCapacity,
 	}
 	t.reader.tree = t
-	t.owners = make([]handle.Handle, 1) // that of list 0
-	t.show()
 	t.Reserve(o.Reserve)
 	t.manual = o.ManualGrowth
 	return t
@@ -76,39 +76,20 @@ func (t *Tree) node(h handle.Handle) (*word, error) {
 	}
 	at := t.dir.place(h)
 	if at == nil {
-		block, err := t.take(pageSize)
-		if err != nil {
-			return nil, err
+		if len(t.block) == 0 {
+			if t.manual {
+				return nil, ErrRoom
+			}
+			t.block = make([]word, pageSize)
 		}
-		t.dir.add(h, (*page)(block))
-		t.show()
+		t.dir.add(h, (*page)(t.block))
+		t.block = t.block[pageSize:]
 		at = t.dir.place(h)
 	}
 	if n := node(*at); n != 0 && n>>versionShift != node(h&handle.VersionMax) {
 		return nil, ErrVersion
 	}
 	return at, nil
-}
-
-// take returns words for a page.
-func (t *Tree) take(n int) ([]word, error) {
-	if len(t.block) < n {
-		if t.manual {
-			return nil, ErrRoom
-		}
-		return make([]word, n), nil
-	}
-	taken := t.block[:n:n]
-	t.block = t.block[n:]
-	return taken, nil
-}
-
-// listOf returns the list of h, made if there is none.
-func (t *Tree) listOf(h handle.Handle) (uint32, error) {
-	if n := t.look(h); n.hasList() {
-		return t.number(n), nil
-	}
-	return t.newList(h)
 }
 
 // has reports whether a node's entity is in the tree: it may be there but for the

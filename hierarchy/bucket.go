@@ -1,0 +1,182 @@
+package hierarchy
+
+import "slices"
+
+// The children of one parent are in one bucket. A full one is exchanged for one of
+// the next class. Buckets of a class that are free are chained through their first
+// words, so keeping them takes no memory. (The idea is the Entitytainer's, by
+// Srekel.)
+//
+//	words  [bucket of 4][bucket of 8  ][free, 4 ][bucket of 12     ] … room
+//	free   4: ─────────────────────────▲ its first word names the next free one
+//
+// Invariants: buckets do not overlap; each is a list's or in the chain of its
+// class. Growing leaves none free.
+
+// classes are the sizes of buckets: those chosen, and beyond them each twice the
+// one before.
+type classes []int
+
+// classesMax bounds the number of sizes, so that a class fits in its field.
+const classesMax = 128
+
+// defaultClasses steps by halves, so that at most a third of a bucket is empty
+// when a list has grown into it, and by fours where most lists are.
+var defaultClasses = func() classes {
+	c := classes{4, 8, 12}
+	for n := 16; n <= 1<<16; n *= 2 {
+		c = append(c, n, n+n/2)
+	}
+	return c
+}()
+
+// classes returns the sizes of buckets. It panics if they are not ascending.
+func (o *TreeOptions) classes() classes {
+	if o.Buckets == nil {
+		return defaultClasses
+	}
+	c := slices.Clone(classes(o.Buckets))
+	if !c.ascending() {
+		panic("hierarchy: Buckets must be ascending sizes, from 1 on; leave it nil for the default")
+	}
+	return c
+}
+
+func (c classes) ascending() bool {
+	for i, n := range c {
+		if n < 1 || i > 0 && n <= c[i-1] || n > WordsMax {
+			return false
+		}
+	}
+	return len(c) > 0 && len(c) <= classesMax
+}
+
+func (c classes) size(class int) int {
+	if class < len(c) {
+		return c[class]
+	}
+	return c[len(c)-1] << (class - len(c) + 1)
+}
+
+// fit returns the smallest class with room for n.
+func (c classes) fit(n int) int {
+	class, _ := slices.BinarySearch(c, n)
+	for c.size(class) < n {
+		class++
+	}
+	return class
+}
+
+// count returns the number of classes that a tree has words for.
+func (c classes) count() int { return c.fit(WordsMax+1) + 1 }
+
+const (
+	growNumerator, growDenominator = 5, 4 // buckets that need more room get a quarter more
+
+	firstWords = 64
+)
+
+// used returns the number of words in the buckets of lists. O(parents).
+func (t *Tree) used() int {
+	words := 0
+	for n := range uint32(len(t.owners)) {
+		if class := t.list(n).class(); class != noBucket {
+			words += t.classes.size(class)
+		}
+	}
+	return words
+}
+
+// newBucket returns the start of a bucket of a class.
+func (t *Tree) newBucket(class int) (int, error) {
+	if first := t.free[class]; first != 0 {
+		t.free[class] = uint32(t.words[first-1])
+		return int(first - 1), nil
+	}
+	size := t.classes.size(class)
+	if len(t.words)+size > cap(t.words) {
+		if t.manual {
+			return 0, ErrRoom
+		}
+		used := t.used() + size
+		if used > WordsMax {
+			return 0, ErrLimit
+		}
+		t.move(make([]word, 0, max(firstWords, used*growNumerator/growDenominator)))
+	}
+	at := len(t.words)
+	t.words = t.words[:at+size]
+	return at, nil
+}
+
+// freeBucket gives back the bucket of a list, if it has one.
+func (t *Tree) freeBucket(l *list) {
+	if class := l.class(); class != noBucket {
+		at := l.start()
+		t.words[at] = word(t.free[class])
+		t.free[class] = uint32(at) + 1
+		l.setBucket(0, noBucket)
+	}
+}
+
+// move takes the buckets to other memory, one behind the other in the order of the
+// lists. A slice of the old memory keeps what was there.
+func (t *Tree) move(to []word) {
+	for n := range uint32(len(t.owners)) {
+		l := t.list(n)
+		if class := l.class(); class != noBucket {
+			at := len(to)
+			to = to[:at+t.classes.size(class)]
+			copy(to[at:], t.items(n))
+			l.setBucket(at, class)
+		}
+	}
+	t.words = to
+	clear(t.free)
+}
+
+// resize takes a list to a bucket of another class that has room for its places.
+func (t *Tree) resize(number uint32, class int) error {
+	at, err := t.newBucket(class)
+	if err != nil {
+		return err
+	}
+	copy(t.words[at:], t.items(number))
+	l := t.list(number)
+	t.freeBucket(l)
+	l.setBucket(at, class)
+	return nil
+}
+
+// makeRoom gives a list a bucket with room for n places.
+func (t *Tree) makeRoom(number uint32, n int) error {
+	if class := t.list(number).class(); class == noBucket || n > t.classes.size(class) {
+		return t.resize(number, t.classes.fit(n))
+	}
+	return nil
+}
+
+// shrinks reports whether so many places need far less than a bucket of a class.
+func (t *Tree) shrinks(class, places int) bool {
+	return class >= 2 && places <= t.classes.size(class-2)
+}
+
+// shrink takes a list to a smaller bucket if it has come to need far less: two
+// classes below, so that a list at the edge of one does not go to and fro.
+func (t *Tree) shrink(number uint32) {
+	l := t.list(number)
+	class := l.class()
+	if t.keep || class == noBucket || l.is(fixed) {
+		return
+	}
+	if l.places() == 0 {
+		t.freeBucket(l)
+		return
+	}
+	for t.shrinks(class, l.places()) {
+		if t.resize(number, class-1) != nil {
+			return // there is no room to be tidy in
+		}
+		class--
+	}
+}
