@@ -1,6 +1,8 @@
 package hierarchy
 
 import (
+	"slices"
+
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/drive"
 )
@@ -19,7 +21,7 @@ func (k adapter) Settle() {
 	k.tree.Settle()
 }
 
-// Spare spares those that have living children, if that is the policy, and their
+// Spare spares entities that have living children, if that is the policy, and their
 // ancestors among the dying: these have a living child then.
 func (k adapter) Spare(d *drive.DyingSet) bool {
 	if k.options.OnParentDeath != Refuse {
@@ -33,31 +35,18 @@ func (k adapter) Spare(d *drive.DyingSet) bool {
 		}
 		for up := h; up != handle.None && d.Has(up); up = k.tree.parent(up) {
 			d.Spare(up)
-			k.refuseDeath(up)
+			k.refuse(Refusal{Change: "Destroy", Entity: up, Err: ErrChildren})
 			spared = true
 		}
 	}
 	return spared
 }
 
-func (k adapter) refuseDeath(h handle.Handle) {
-	if len(k.refused) < k.options.Refusals {
-		k.refused = append(k.refused, Refusal{Change: "Destroy", Entity: h, Err: ErrChildren})
-	}
-}
-
 // hasLiving reports whether h has a child that is not dying.
 func (k adapter) hasLiving(d *drive.DyingSet, h handle.Handle) bool {
-	n := k.tree.look(h)
-	if !n.hasList() {
-		return false
-	}
-	for _, child := range k.tree.items(k.tree.number(n)) {
-		if child != handle.None && !d.Has(child) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(k.tree.items(k.tree.own(h)), func(child handle.Handle) bool {
+		return child != handle.None && !d.Has(child)
+	})
 }
 
 // Spread takes the dying out of the relation and does to their children what the
@@ -65,81 +54,71 @@ func (k adapter) hasLiving(d *drive.DyingSet, h handle.Handle) bool {
 // them that are parents wait in k.dying.
 func (k adapter) Spread(d *drive.DyingSet, from int) {
 	if k.options.OnParentDeath == Grandparent {
-		k.bequeath(d, from)
+		k.findGrandparents(d, from)
 	}
 	to := len(d.All())
 	for i := from; i < to; i++ {
-		k.remove(d, d.All()[i])
+		k.dying = append(k.dying, d.All()[i])
 		for n := len(k.dying); n > 0; n = len(k.dying) {
 			h := k.dying[n-1]
 			k.dying = k.dying[:n-1]
 			k.remove(d, h)
 		}
 	}
-	k.give()
+	k.adoptMoved()
 }
 
-// gift is a child that comes to the nearest ancestor who lives.
-type gift struct{ child, to handle.Handle }
+// move is a child that another parent gets.
+type move struct{ child, to handle.Handle }
 
-// give gives the children that wait for it to whom they are to have.
-func (r *Relation) give() {
-	for _, g := range r.gifts {
+// adoptMoved gives the children in r.moved to their new parents.
+func (r *Relation) adoptMoved() {
+	for _, m := range r.moved {
 		// A fixed list may be full, or memory short: it is an orphan then.
-		_ = r.tree.adopt(g.to, g.child, atEnd, 0)
+		_ = r.tree.change(m.child, &change{op: opAddChild, to: m.to})
 	}
-	r.gifts = r.gifts[:0]
+	r.moved = r.moved[:0]
 }
 
-// bequeath notes who gets the living children of the dying, while all links are
-// there to be followed.
-func (k adapter) bequeath(d *drive.DyingSet, from int) {
+// findGrandparents notes who gets the living children of the dying, while all links
+// are there to be followed: the nearest ancestor that lives.
+func (k adapter) findGrandparents(d *drive.DyingSet, from int) {
 	for _, h := range d.All()[from:] {
-		n := k.tree.look(h)
-		if !n.hasList() {
-			continue
-		}
 		up := handle.None
-		for _, child := range k.tree.items(k.tree.number(n)) {
+		for _, child := range k.tree.items(k.tree.own(h)) {
 			if child == handle.None || d.Has(child) {
 				continue
 			}
 			if up == handle.None {
-				if up = k.heir(d, h); up == handle.None {
+				for up = k.tree.parent(h); up != handle.None && d.Has(up); {
+					up = k.tree.parent(up)
+				}
+				if up == handle.None {
 					break
 				}
 			}
-			k.gifts = append(k.gifts, gift{child, up})
+			k.moved = append(k.moved, move{child, up})
 		}
 	}
-}
-
-// heir returns the nearest ancestor who lives, or None.
-func (k adapter) heir(d *drive.DyingSet, h handle.Handle) handle.Handle {
-	up := k.tree.parent(h)
-	for up != handle.None && d.Has(up) {
-		up = k.tree.parent(up)
-	}
-	return up
 }
 
 // remove takes a dying entity out of the relation, and its children from it.
 func (k adapter) remove(d *drive.DyingSet, h handle.Handle) {
 	t := k.tree
-	n := t.look(h)
-	if n == 0 {
+	if t.look(h) == 0 {
 		return
 	}
 	t.detach(h, k.options.OnChildDeath)
-	if n = t.look(h); !n.hasList() {
+	number := t.own(h)
+	if number == 0 {
 		return
 	}
 	if k.options.OnParentDeath == Destroy {
-		k.destroyChildren(d, k.tree.number(n))
+		k.destroyChildren(d, number)
 	} else {
-		t.unlinkChildren(k.tree.number(n))
+		t.unlinkChildren(number)
 	}
-	t.dropList(k.tree.number(n))
+	t.dropList(number)
 }
 
 // destroyChildren marks the children of a list and takes them out of it.

@@ -52,18 +52,23 @@ func (s split) placeIn(items []handle.Handle, child handle.Handle, link node) in
 	return p
 }
 
-// detach takes a child out of its parent's list. With a list of its own that is
-// worth keeping it stays in the tree, as a root. Whoever has no parent is left as
-// they are.
-func (t *Tree) detach(child handle.Handle, gap Gap) {
-	n := t.look(child)
-	link := t.linkOf(n)
+// placeOf returns the place of a child, whose list has no open gaps.
+func (t *Tree) placeOf(child handle.Handle) int {
+	link := t.linkOf(t.look(child))
+	return t.split.placeIn(t.items(t.number(link)), child, link)
+}
+
+// detach takes a child out of its parent's list, and reports whether it had a parent.
+// With a list of its own that is worth keeping it stays in the tree, as a root.
+func (t *Tree) detach(child handle.Handle, gap Gap) bool {
+	link := t.linkOf(t.look(child))
 	if link == 0 {
-		return
+		return false
 	}
-	t.leave(t.number(link), child, link, gap)
+	t.leave(child, link, gap)
 	t.unlink(child)
 	t.trimList(t.number(link))
+	return true
 }
 
 // unlink forgets a child's link.
@@ -76,13 +81,13 @@ func (t *Tree) unlink(child handle.Handle) {
 	}
 }
 
-// leave empties the place of a child. The list is to be tidied after.
-func (t *Tree) leave(number uint32, child handle.Handle, link node, gap Gap) {
+// placesSpare is how many gaps are put off in the shortest of lists.
+const placesSpare = 64
+
+// leave empties the place of a child. Its link stays; the list is to be tidied after.
+func (t *Tree) leave(child handle.Handle, link node, gap Gap) {
+	number := t.number(link)
 	l := t.list(number)
-	if gap == Close && l.is(holes) {
-		t.leaveAmongHoles(number, child, link)
-		return
-	}
 	if gap == Hole && l.isOpen() {
 		t.close(number)
 		link = t.linkOf(t.look(child))
@@ -92,10 +97,14 @@ func (t *Tree) leave(number uint32, child handle.Handle, link node, gap Gap) {
 	items[p] = handle.None
 	l[listState] -= childOne
 	t.links--
+	last := len(items) - 1
 	switch {
-	case l.is(fixed) || p == len(items)-1:
+	case gap == Close && l.is(holes): // this gap alone
+		copy(items[p:], items[p+1:])
+		l.setPlaces(last)
+		t.renumber(number, p)
+	case l.is(fixed) || p == last:
 	case gap == Swap:
-		last := len(items) - 1
 		items[p], items[last] = items[last], handle.None
 		t.link(items[p], number, p)
 	case gap == Hole:
@@ -111,23 +120,6 @@ func (t *Tree) leave(number uint32, child handle.Handle, link node, gap Gap) {
 	if l.isOpen() && l.places() > 2*l.children()+placesSpare {
 		t.close(number)
 	}
-}
-
-// placesSpare is how many gaps are put off in the shortest of lists.
-const placesSpare = 64
-
-// leaveAmongHoles closes the gap of one child and leaves the holes that are
-// there.
-func (t *Tree) leaveAmongHoles(number uint32, child handle.Handle, link node) {
-	l := t.list(number)
-	items := t.items(number)
-	p := t.split.placeIn(items, child, link)
-	l[listState] -= childOne
-	t.links--
-	copy(items[p:], items[p+1:])
-	l.setPlaces(len(items) - 1)
-	t.renumber(number, p)
-	t.trim(number)
 }
 
 // trim drops the empty places at the end of a list that is not fixed.
@@ -184,20 +176,11 @@ func (t *Tree) close(number uint32) {
 func (t *Tree) trimList(number uint32) {
 	l := t.list(number)
 	switch {
-	case l.is(fixed):
+	case l.is(fixed) || t.owners[number] == handle.None: // none, or it was dropped before
 	case l.children() == 0 && !l.is(added) && !t.keep:
-		if t.owners[number] != handle.None { // else it was dropped before
-			t.dropList(number)
-		}
+		t.dropList(number)
 	default:
 		t.shrink(number)
-	}
-}
-
-// trimListOf is tidy for the list of an entity, if it has one.
-func (t *Tree) trimListOf(h handle.Handle) {
-	if n := t.look(h); n.hasList() {
-		t.trimList(t.number(n))
 	}
 }
 
@@ -213,12 +196,6 @@ func (t *Tree) Settle() {
 		}
 	}
 	t.open = t.open[:0]
-}
-
-// closed returns the places of a list after closing its gaps.
-func (t *Tree) closed(number uint32) []handle.Handle {
-	t.close(number)
-	return t.items(number)
 }
 
 // settled returns a list after closing its gaps, if any.

@@ -117,15 +117,17 @@ func decode(image []byte) (*Tree, error) {
 		return nil, fmt.Errorf("it is not one of version %d", imageVersion)
 	}
 	pages, lists := head[3], head[4]
-	t := &Tree{links: int(head[6]), freeList: uint32(head[7])}
-	for _, size := range cut(head[2]) {
-		t.classes = append(t.classes, int(size))
+	sizes := cut(head[2])
+	t := &Tree{links: int(head[6]), freeList: uint32(head[7]), classes: make(classes, len(sizes))}
+	for i, size := range sizes {
+		t.classes[i] = int(size)
 	}
 	if !t.classes.ascending() || lists-1 > ParentsMax {
 		return nil, fmt.Errorf("its sizes of buckets are not ascending, or it has %d lists", lists)
 	}
-	for _, at := range cut(word(t.classes.count())) {
-		t.free = append(t.free, uint32(at))
+	t.free = make([]uint32, t.classes.count())
+	for i, at := range cut(word(len(t.free))) {
+		t.free[i] = uint32(at)
 	}
 	for _, base := range cut(pages) {
 		first := base << handle.VersionBits

@@ -46,13 +46,15 @@ func (r *Relation) AddChildAt(by world.Actor, parent, child handle.Handle, place
 // AddChildren is AddChild for each in turn: by a *Context or a *Port a request
 // each. On an error those before it are added or sent; the error says how many.
 func (r *Relation) AddChildren(by world.Actor, parent handle.Handle, children ...handle.Handle) error {
-	if w, ok := by.(*world.World); ok && w.Err() == nil {
+	w, ok := by.(*world.World)
+	atOnce := ok && w.Err() == nil
+	if atOnce {
 		r.requests.Check(by)
 		r.mustIdle("AddChildren")
-	}
-	if w, ok := by.(*world.World); ok && r.options.Places == 0 && r.driver.Idle() && w.Locate(parent) != 0 {
-		if err := r.tree.expect(parent, len(children)); err != nil {
-			return err
+		if r.options.Places == 0 && w.Locate(parent) != 0 {
+			if err := r.tree.expect(parent, len(children)); err != nil {
+				return err
+			}
 		}
 	}
 	if len(children) == 0 {
@@ -60,8 +62,8 @@ func (r *Relation) AddChildren(by world.Actor, parent handle.Handle, children ..
 	}
 	for i, child := range children {
 		if err := r.AddChild(by, parent, child); err != nil {
-			if _, ok := by.(*world.World); ok && r.driver.Idle() {
-				r.tree.trimListOf(parent)
+			if atOnce {
+				r.tree.trimList(r.tree.own(parent))
 			}
 			return fmt.Errorf("%w (after %d of %d)", err, i, len(children))
 		}
@@ -147,7 +149,7 @@ func (r *Relation) Sort(by world.Actor, parent handle.Handle, compare func(a, b 
 		slices.SortStableFunc(sorted, compare)
 		*buffer = sorted
 		for i, child := range sorted {
-			if err := r.requests.Send(by, child, change{op: opSeat, from: parent, place: int32(i)}); err != nil {
+			if err := r.requests.Send(by, child, change{op: opSort, from: parent, place: int32(i)}); err != nil {
 				return err
 			}
 		}

@@ -33,7 +33,8 @@ func (t *Tree) children(h handle.Handle) []handle.Handle {
 	l := (*list)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(t.records)), uintptr(t.number(n))*unsafe.Sizeof(list{})))
 	span := l[listSpan]
 	if span&open != 0 {
-		return t.closed(t.number(n))
+		t.close(t.number(n))
+		return t.items(t.number(n))
 	}
 	first := unsafe.Add(unsafe.Pointer(unsafe.SliceData(t.words)), uintptr(span>>32)*wordBytes)
 	places := span & (open - 1)

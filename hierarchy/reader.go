@@ -2,6 +2,7 @@ package hierarchy
 
 import (
 	"iter"
+	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
@@ -27,37 +28,20 @@ func (t *Tree) Read() *Reader { return &t.reader }
 
 // guard panics if the reader for the idle world is used while a tick runs.
 func (r *Reader) guard() {
-	if r.relation != nil && r == &r.relation.idle {
+	if check.Enabled && r.relation != nil && r == &r.relation.idle {
 		r.relation.mustIdle("Read")
 	}
 }
 
-// list returns the number of the list of h, its gaps closed, or 0.
-func (r *Reader) list(h handle.Handle) uint32 {
-	if check.Enabled {
-		r.guard()
-	}
-	t := r.tree
-	n := t.look(h)
-	if !n.hasList() {
-		return 0
-	}
-	number := r.tree.number(n)
-	t.settled(number)
-	return number
-}
-
 // Has reports whether the entity is in the tree: it was added, has a parent or has
 // children. O(1).
-func (r *Reader) Has(h handle.Handle) bool { return r.tree.has(r.tree.look(h)) }
+func (r *Reader) Has(h handle.Handle) bool { return r.tree.has(h) }
 
 // Children returns the children of an entity in order, holes, which are None, among
 // them: a view of the tree's own memory, which must not be written. O(1), or
 // O(children) for the first to look after children were removed.
 func (r *Reader) Children(h handle.Handle) []handle.Handle {
-	if check.Enabled {
-		r.guard()
-	}
+	r.guard()
 	return r.tree.children(h)
 }
 
@@ -74,13 +58,8 @@ func (r *Reader) Each(h handle.Handle) iter.Seq[handle.Handle] {
 
 // Count returns the number of children, without holes. O(1).
 func (r *Reader) Count(h handle.Handle) int {
-	if check.Enabled {
-		r.guard()
-	}
-	if n := r.tree.look(h); n.hasList() {
-		return r.tree.list(r.tree.number(n)).children()
-	}
-	return 0
+	r.guard()
+	return r.tree.list(r.tree.own(h)).children()
 }
 
 // Places returns the number of places, holes among them: the length of Children.
@@ -98,15 +77,13 @@ func (r *Reader) At(h handle.Handle, place int) handle.Handle {
 // has a parent. O(1), but one more step for every 524,288 places of the list, or, in
 // a tree of more than 65,536 parents, for as many fewer as there are more parents.
 func (r *Reader) Place(child handle.Handle) (int, bool) {
-	if check.Enabled {
-		r.guard()
-	}
+	r.guard()
 	t := r.tree
-	link := t.linkOf(t.look(child))
-	if link == 0 {
+	number := t.number(t.linkOf(t.look(child)))
+	if number == 0 {
 		return 0, false
 	}
-	t.settled(r.tree.number(link))
+	t.settled(number)
 	return t.placeOf(child), true
 }
 
@@ -114,35 +91,23 @@ func (r *Reader) Place(child handle.Handle) (int, bool) {
 // one. A list that is not fixed has one behind the last as well, which is not
 // told. O(places).
 func (r *Reader) FirstFree(h handle.Handle) (int, bool) {
-	number := r.list(h)
-	if number == 0 {
-		return 0, false
-	}
-	l := r.tree.list(number)
-	if l.children() == l.places() {
-		return 0, false
-	}
-	return r.tree.firstFree(number), true
+	place := slices.Index(r.Children(h), handle.None)
+	return max(place, 0), place >= 0
 }
 
 // Fixed reports whether the places of an entity's list are fixed.
-func (r *Reader) Fixed(h handle.Handle) bool {
-	n := r.tree.look(h)
-	return n.hasList() && r.tree.list(r.tree.number(n)).is(fixed)
-}
+func (r *Reader) Fixed(h handle.Handle) bool { return r.tree.list(r.tree.own(h)).is(fixed) }
 
 // Parent returns the parent of an entity, or None. O(1).
 func (r *Reader) Parent(h handle.Handle) handle.Handle {
-	if check.Enabled {
-		r.guard()
-	}
+	r.guard()
 	return r.tree.parent(h)
 }
 
 // Depth returns the number of ancestors of an entity. O(depth).
 func (r *Reader) Depth(h handle.Handle) int {
 	depth := 0
-	for h = r.tree.parent(h); h != handle.None; h = r.tree.parent(h) {
+	for range r.Ancestors(h) {
 		depth++
 	}
 	return depth
@@ -151,7 +116,7 @@ func (r *Reader) Depth(h handle.Handle) int {
 // Root returns the ancestor that has no parent: for a root, and for an entity that
 // is not in the tree, itself. O(depth).
 func (r *Reader) Root(h handle.Handle) handle.Handle {
-	for up := h; up != handle.None; up = r.tree.parent(h) {
+	for up := range r.Ancestors(h) {
 		h = up
 	}
 	return h

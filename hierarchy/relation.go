@@ -95,8 +95,8 @@ type Relation struct {
 	idle     Reader
 	requests *drive.Requests[change]
 	refusals
-	dying     []handle.Handle // parents that die by this relation
-	gifts     []gift
+	dying     []handle.Handle   // parents that die by this relation
+	moved     []move            // children to be given to a grandparent
 	comparing bool              // the idle world sorts
 	sorting   [][]handle.Handle // scratch of Sort: of global systems, then by shard
 }

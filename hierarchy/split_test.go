@@ -50,3 +50,22 @@ func TestSplit(t *testing.T) {
 	require.Equal(t, h(2+wide-2), x.Read().At(mid, 1<<18+5))
 	require.NoError(t, x.Verify())
 }
+
+// TestSplitWithinMove: the list that an entity gets as a new parent may make links
+// need another split, in the middle of a move to it. The child still leaves the place
+// that it had.
+func TestSplitWithinMove(t *testing.T) {
+	const parents = 1<<16 + 100
+	x := hierarchy.NewTree(hierarchy.TreeOptions{})
+	child := h(parents)
+	for i := range parents {
+		require.NoError(t, x.Put(child, h(i), 1, hierarchy.Hole), "place 1: its lowest bit is the next one of the list's number")
+		require.NoError(t, x.Add(h(i)))
+		require.Equal(t, h(i), x.Read().Parent(child))
+		require.Equal(t, 1, x.Links())
+	}
+	require.NoError(t, x.Verify())
+	for i := range parents - 1 {
+		require.Zero(t, x.Read().Count(h(i)))
+	}
+}

@@ -1,6 +1,10 @@
 package hierarchy
 
-import "github.com/atoll-sim/atoll/handle"
+import (
+	"slices"
+
+	"github.com/atoll-sim/atoll/handle"
+)
 
 // Tree holds who is whose child: a forest over handles, each entity with one
 // parent at the most and its children in order. It knows nothing of a world: who
@@ -92,82 +96,18 @@ func (t *Tree) node(h handle.Handle) (*word, error) {
 	return at, nil
 }
 
-// has reports whether a node's entity is in the tree: it may be there but for the
-// capacity that it keeps.
-func (t *Tree) has(n node) bool {
-	if !n.hasList() {
-		return n != 0
+// listed returns the list of an entity, or 0 if it has none but for the capacity of one.
+func (t *Tree) listed(h handle.Handle) uint32 {
+	number := t.own(h)
+	if l := t.list(number); l.children() == 0 && !l.is(added|fixed) {
+		return 0
 	}
-	return t.list(t.number(n)).link() != 0 || t.listed(n)
+	return number
 }
 
-// listed reports whether a node's entity has a list but for the capacity of one.
-func (t *Tree) listed(n node) bool {
-	return n.hasList() && (t.list(t.number(n)).children() > 0 || t.list(t.number(n)).is(added|fixed))
-}
-
-// Add puts an entity in the tree, as a root. It stays until it is removed, with
-// or without children; an entity that was not added is in the tree for as long as
-// it has a parent or children. Adding again is no error.
-func (t *Tree) Add(h handle.Handle) error {
-	n, err := t.listOf(h)
-	if err == nil {
-		t.list(n).set(added)
-	}
-	return err
-}
-
-// Remove takes an entity out of its parent, where what gap says becomes of its
-// place, and out of the tree. It returns ErrChildren if it has children, ErrAbsent
-// if it is not there.
-func (t *Tree) Remove(h handle.Handle, gap Gap) error {
-	n := t.look(h)
-	if n.hasList() && t.list(t.number(n)).children() > 0 {
-		return ErrChildren
-	}
-	had := t.has(n)
-	t.erase(h, gap)
-	if !had {
-		return ErrAbsent
-	}
-	return nil
-}
-
-// erase forgets an entity without children.
-func (t *Tree) erase(h handle.Handle, gap Gap) {
-	t.detach(h, gap)
-	if n := t.look(h); n.hasList() {
-		t.dropList(t.number(n))
-	}
-}
-
-// RemoveBranch takes an entity and all of its descendants out of the tree. It
-// returns ErrAbsent if the entity is not there.
-func (t *Tree) RemoveBranch(h handle.Handle, gap Gap) error {
-	had := t.has(t.look(h))
-	for at := h; ; {
-		n := t.look(at)
-		if n.hasList() {
-			if l := t.list(t.number(n)); l.children() > 0 {
-				l.unset(fixed)
-				t.trim(t.number(n))
-				at = t.items(t.number(n))[l.places()-1]
-				continue
-			}
-		}
-		if at == h {
-			break
-		}
-		up := t.parent(at)
-		t.erase(at, Hole)
-		at = up
-	}
-	t.erase(h, gap)
-	if !had {
-		return ErrAbsent
-	}
-	return nil
-}
+// has reports whether an entity is in the tree: it may be there but for the capacity
+// that it keeps.
+func (t *Tree) has(h handle.Handle) bool { return t.linkOf(t.look(h)) != 0 || t.listed(h) != 0 }
 
 // expect makes room for so many more children of an entity.
 func (t *Tree) expect(parent handle.Handle, children int) error {
@@ -184,7 +124,7 @@ func (t *Tree) expect(parent handle.Handle, children int) error {
 	return err
 }
 
-// entities yields whom the tree has.
+// entities yields the entities that the tree has.
 func (t *Tree) entities(yield func(handle.Handle) bool) {
 	for first, p := range t.dir.each {
 		for i, w := range p {
@@ -193,4 +133,136 @@ func (t *Tree) entities(yield func(handle.Handle) bool) {
 			}
 		}
 	}
+}
+
+// Add puts an entity in the tree, as a root. It stays until it is removed, with
+// or without children; an entity that was not added is in the tree for as long as
+// it has a parent or children. Adding again is no error.
+func (t *Tree) Add(h handle.Handle) error { return t.do(h, change{op: opAdd}) }
+
+// Remove takes an entity out of its parent, where what gap says becomes of its
+// place, and out of the tree. It returns ErrChildren if it has children, ErrAbsent
+// if it is not there.
+func (t *Tree) Remove(h handle.Handle, gap Gap) error { return t.do(h, change{op: opRemove, gap: gap}) }
+
+// RemoveBranch takes an entity and all of its descendants out of the tree. It
+// returns ErrAbsent if the entity is not there.
+func (t *Tree) RemoveBranch(h handle.Handle, gap Gap) error { return t.removeBranch(h, gap) }
+
+// AddChild makes an entity a child of another, behind those it has; in a fixed
+// list, at the first free place. Both come to be in the tree. O(1), or for a child
+// that has children itself, O(depth).
+//
+// It returns ErrParent if the child has a parent already, a CycleError if it is the
+// parent or its ancestor, ErrNoPlace if a fixed list is full.
+func (t *Tree) AddChild(parent, child handle.Handle) error {
+	return t.do(child, change{op: opAddChild, to: parent})
+}
+
+// AddChildAt is AddChild at a place, from 0 to the number of places: those from
+// there on move back by one. O(children behind). It returns ErrPlace beyond, and
+// ErrFixed for a fixed list.
+func (t *Tree) AddChildAt(parent, child handle.Handle, place int) error {
+	return t.do(child, change{op: opAddChildAt, to: parent, place: clamp(place)})
+}
+
+// AddChildren is AddChild for each in turn, with room made once. On an error those
+// before it are added; it returns how many.
+func (t *Tree) AddChildren(parent handle.Handle, children []handle.Handle) (int, error) {
+	if err := t.expect(parent, len(children)); err != nil {
+		return 0, err
+	}
+	for i, child := range children {
+		if err := t.AddChild(parent, child); err != nil {
+			t.trimList(t.own(parent))
+			return i, err
+		}
+	}
+	return len(children), nil
+}
+
+// RemoveChild takes a child out of its parent: with children of its own, or if it
+// was added, it stays in the tree as a root. It returns ErrAbsent if it has no
+// parent.
+func (t *Tree) RemoveChild(child handle.Handle, gap Gap) error { return t.removeChild(child, gap) }
+
+// RemoveHoles closes the holes of a list, in order. In a fixed list the free
+// places are then the last. It returns ErrAbsent if the entity has no list.
+func (t *Tree) RemoveHoles(parent handle.Handle) error { return t.removeHoles(parent) }
+
+// Move makes an entity a child of another, taking it out of the parent that it
+// has, if any, where what gap says becomes of its place. It goes behind the others,
+// or in a fixed list to the first free place. Errors as of AddChild, but for
+// ErrParent.
+func (t *Tree) Move(child, parent handle.Handle, gap Gap) error {
+	return t.do(child, change{op: opMove, to: parent, gap: gap})
+}
+
+// MoveAt is Move to a place, counted when the child has left its old one: those
+// from there on move back by one. Errors as of AddChildAt.
+func (t *Tree) MoveAt(child, parent handle.Handle, place int, gap Gap) error {
+	return t.do(child, change{op: opMoveAt, to: parent, place: clamp(place), gap: gap})
+}
+
+// MoveBefore is Move to the place of a sibling to be, which moves back by one with
+// those behind. It returns ErrAbsent if that one has no parent.
+func (t *Tree) MoveBefore(child, sibling handle.Handle, gap Gap) error {
+	return t.do(child, change{op: opMoveBefore, to: sibling, gap: gap})
+}
+
+// MoveAfter is MoveBefore for the place behind the sibling.
+func (t *Tree) MoveAfter(child, sibling handle.Handle, gap Gap) error {
+	return t.do(child, change{op: opMoveAfter, to: sibling, gap: gap})
+}
+
+// Sort puts the children of an entity in order, those that are alike in the order
+// in which they are. Holes come last. O(children · log children).
+func (t *Tree) Sort(parent handle.Handle, compare func(a, b handle.Handle) int) error {
+	number := t.listed(parent)
+	if number == 0 {
+		return ErrAbsent
+	}
+	t.close(number)
+	defer t.renumber(number, 0) // even if compare panics
+	slices.SortStableFunc(t.items(number)[:t.list(number).children()], compare)
+	return nil
+}
+
+// SwapPlaces exchanges what is at two places of a list: children or nothing.
+func (t *Tree) SwapPlaces(parent handle.Handle, i, j int) error { return t.swapPlaces(parent, i, j) }
+
+// Swap exchanges the places of two children, of one parent or of two. It returns
+// ErrAbsent if one of them has no parent, a CycleError if one is the other's
+// ancestor.
+func (t *Tree) Swap(a, b handle.Handle) error { return t.do(a, change{op: opSwap, to: b}) }
+
+// SetPlaces makes the list of an entity a fixed one of n places, whose index is
+// meaning: children that leave make holes, and none is added beyond. With 0 it
+// becomes one that grows and shrinks again. It returns ErrTaken if a place beyond
+// is taken.
+func (t *Tree) SetPlaces(parent handle.Handle, n int) error { return t.setPlaces(parent, n) }
+
+// Put takes a child to a free place of a list, from wherever it is: in another
+// parent's, where what gap says becomes of the place it leaves, in the same, where it
+// leaves a hole, or in none. It is one step: the child is never in no place, nor in
+// two. A list that is not fixed grows as far as needed.
+//
+// It returns ErrTaken, ErrPlace for a place that a fixed list has not, or a
+// CycleError.
+func (t *Tree) Put(child, parent handle.Handle, place int, gap Gap) error {
+	return t.do(child, change{op: opPut, to: parent, place: clamp(place), gap: gap})
+}
+
+// PutFree is Put into the first free place, of a list that is not fixed a hole or
+// the end. A child that is in a list without a free place stays where it is. It
+// returns ErrNoPlace if a fixed list is full.
+func (t *Tree) PutFree(child, parent handle.Handle, gap Gap) error {
+	return t.do(child, change{op: opPutFree, to: parent, gap: gap})
+}
+
+// Transfer is Put, or with a negative place PutFree, of a child that must be
+// from's, or with None nobody's. Of two who want the same item only the first gets
+// it: for the other it returns ErrElsewhere.
+func (t *Tree) Transfer(child, from, to handle.Handle, place int, gap Gap) error {
+	return t.do(child, change{op: opTransfer, to: to, from: from, place: clamp(place), gap: gap})
 }

@@ -1,0 +1,170 @@
+package hierarchy
+
+import (
+	"slices"
+
+	"github.com/atoll-sim/atoll/handle"
+)
+
+// PlaceMax is the highest place that a child can be put into.
+const PlaceMax = 1<<31 - 2
+
+// insertMode says how a child comes into a list.
+type insertMode uint8
+
+const (
+	atEnd  insertMode = iota // behind the last; in a fixed list, at the first free place
+	before                   // at a place, those from there on moving back
+	into                     // into a free place
+	free                     // into the first free place
+)
+
+// insert makes an entity a child of c.to. It leaves its parent for it, but with
+// AddChild and AddChildAt, which refuse a child that has one.
+func (t *Tree) insert(child handle.Handle, c *change, where insertMode) error {
+	parent, gap, adds := c.to, c.gap, c.op <= opAddChildAt
+	if where == atEnd && (!adds && gap == Swap && t.moveAppend(child, parent) || t.append(parent, child)) {
+		return nil
+	}
+	switch n := t.look(child); {
+	case adds && t.linkOf(n) != 0:
+		return ErrParent
+	case child == parent || n.hasList() && t.isAncestor(child, parent):
+		return t.cycle(child, parent)
+	}
+	if _, err := t.node(child); err != nil {
+		return err
+	}
+	number, err := t.listOf(parent) // may change all links
+	if err != nil {
+		return err
+	}
+	l, from := t.list(number), t.number(t.linkOf(t.look(child)))
+	inside := from == number
+	if inside {
+		if where == atEnd && l.is(fixed) {
+			where = free
+		}
+		if where != atEnd {
+			t.settled(number)
+		}
+		if where == free || where == into { // it moves alone
+			if where == free && l.children() == l.places() || where == into && int(c.place) == t.placeOf(child) {
+				return nil
+			}
+			gap = Hole
+		}
+	}
+	place, err := t.prepare(number, where, int(c.place), inside && gap != Hole)
+	if err != nil {
+		t.trimList(number)
+		return err
+	}
+	if from != 0 {
+		t.leave(child, t.linkOf(t.look(child)), gap)
+		t.unlink(child)
+	}
+	switch {
+	case inside && where == atEnd:
+		place = l.places()
+	case inside && where == before:
+		t.settled(number)
+	}
+	t.enter(number, child, where, place)
+	if from != 0 && !inside {
+		t.trimList(from)
+	}
+	return nil
+}
+
+// prepare checks that a child can come into a list, makes the room, and returns
+// the place. After it, enter cannot fail. With leaves, the child closes a gap of the
+// list before it comes in.
+func (t *Tree) prepare(number uint32, where insertMode, place int, leaves bool) (int, error) {
+	l := t.list(number)
+	if where != atEnd || l.is(fixed) {
+		t.settled(number)
+	}
+	n := l.places()
+	switch {
+	case where == before:
+		if leaves {
+			n--
+		}
+		if l.is(fixed) {
+			return 0, ErrFixed
+		}
+		if place < 0 || place > n {
+			return 0, ErrPlace
+		}
+		return place, t.makeRoom(number, n+1)
+	case where == into:
+		if place < 0 || l.is(fixed) && place >= n || place > PlaceMax {
+			return 0, ErrPlace
+		}
+		if place >= n {
+			return place, t.makeRoom(number, place+1)
+		}
+		if t.items(number)[place] != handle.None {
+			return 0, ErrTaken
+		}
+		return place, nil
+	case (where == free || l.is(fixed)) && l.children() < n:
+		return t.firstFree(number), nil
+	case l.is(fixed):
+		return 0, ErrNoPlace
+	}
+	return n, t.makeRoom(number, n+1)
+}
+
+// firstFree returns the first free place of a list that has one.
+func (t *Tree) firstFree(number uint32) int {
+	return slices.Index(t.items(number), handle.None)
+}
+
+// enter puts a child without a parent into the place that prepare returned.
+func (t *Tree) enter(number uint32, child handle.Handle, where insertMode, place int) {
+	l := t.list(number)
+	words := t.words[l.start():]
+	n := l.places()
+	l[listState] += childOne
+	t.links++
+	switch {
+	case place >= n:
+		clear(words[n:place])
+		l.setPlaces(place + 1)
+		if place > n {
+			l.set(holes)
+		}
+	case where == before:
+		copy(words[place+1:n+1], words[place:n])
+		l.setPlaces(n + 1)
+		t.renumber(number, place+1)
+	}
+	words[place] = child
+	t.link(child, number, place)
+	if l.children() == l.places() {
+		l.unset(holes)
+	}
+}
+
+// moveBeside makes an entity a sibling of c.to: its place, or after it, counted when
+// the entity has left its old place.
+func (t *Tree) moveBeside(child handle.Handle, c *change, after int) error {
+	sibling := c.to
+	number := t.number(t.linkOf(t.look(sibling)))
+	if number == 0 || child == sibling {
+		return ErrAbsent
+	}
+	last := t.settled(number).places() - 1
+	place := t.placeOf(sibling)
+	if t.number(t.linkOf(t.look(child))) == number { // the sibling may move when the child leaves
+		switch was := t.placeOf(child); {
+		case c.gap == Close && was < place:
+			place--
+		case c.gap == Swap && place == last:
+			place = was
+		}
+	}
+	return t.insert(child, &change{op: opMoveAt, to: t.owners[number], place: int32(place + after), gap: c.gap}, before)
+}

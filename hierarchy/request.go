@@ -1,0 +1,172 @@
+package hierarchy
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// Refusal is a request of a system or a port that the last refresh refused.
+type Refusal struct {
+	// Change is the method of Relation that asked, or "Destroy" for a parent that was
+	// spared because of its children.
+	Change string
+	// Entity is what was to change: the child, or the parent whose list it is.
+	Entity handle.Handle
+	// Other is the parent, sibling or partner, if there was one.
+	Other handle.Handle
+	// Err is why.
+	Err error
+	// Path is that of a CycleError, from the entity down. It is good until the
+	// next refresh.
+	Path []handle.Handle
+}
+
+// refusals are what the last refresh refused, up to a limit.
+type refusals struct {
+	refused []Refusal
+	paths   []handle.Handle
+	stale   bool // they are of an earlier refresh
+}
+
+// Refused returns the requests that the last refresh refused, in order, as many as
+// Options.Refusals allows.
+func (r *Reader) Refused() []Refusal {
+	if r.relation == nil {
+		return nil
+	}
+	return r.relation.refused
+}
+
+// forget drops what earlier refreshes refused.
+func (f *refusals) forget() {
+	if f.stale {
+		clear(f.refused)
+		f.refused, f.paths, f.stale = f.refused[:0], f.paths[:0], false
+	}
+}
+
+// refuse remembers a refused request.
+func (r *Relation) refuse(f Refusal) {
+	if len(r.refused) == r.options.Refusals {
+		return
+	}
+	if errors.Is(f.Err, ErrCycle) {
+		from := len(r.paths)
+		r.paths = append(r.paths, r.tree.path...)
+		f.Path = r.paths[from:len(r.paths):len(r.paths)]
+	}
+	r.refused = append(r.refused, f)
+}
+
+// do makes a change, by an idle world at once, or sends the request.
+func (r *Relation) do(by world.Actor, h handle.Handle, c change) error {
+	w, ok := by.(*world.World)
+	if !ok {
+		return r.requests.Send(by, h, c)
+	}
+	r.requests.Check(by)
+	if !r.driver.Idle() {
+		if err := w.Err(); err != nil {
+			return err
+		}
+		r.mustIdle(c.op.String())
+	}
+	if r.comparing {
+		panic(fmt.Sprintf("hierarchy: Relation.%s of %q within the comparison of a Sort; change the relation after it", c.op, r.name))
+	}
+	if !r.alive(h) || c.to != handle.None && !r.alive(c.to) {
+		return world.ErrStale
+	}
+	return r.tree.named(r.change(h, &c))
+}
+
+// alive reports whether an entity is alive, for an idle world: what is in the relation
+// is.
+func (r *Relation) alive(h handle.Handle) bool {
+	return r.tree.look(h) != 0 || r.w.Locate(h) != 0
+}
+
+// apply is what a request does at the refresh. Its entity is alive and not dying.
+func (r *Relation) apply(h handle.Handle, c *change) world.Outcome {
+	r.forget()
+	if c.to != handle.None && !r.w.Alive(c.to) {
+		return world.Gone
+	}
+	switch err := r.change(h, c); err {
+	case nil:
+		return world.Applied
+	case ErrAbsent:
+		return world.Missing
+	default:
+		r.refuse(Refusal{Change: c.op.String(), Entity: h, Other: c.to, Err: err})
+		return world.Refused
+	}
+}
+
+// change makes a change of living entities, by the relation's policies. A new parent
+// gets its fixed places first.
+func (r *Relation) change(h handle.Handle, c *change) error {
+	t, parent := r.tree, c.to
+	if c.op != opRemoveChild {
+		c.gap = r.options.OnChildDeath
+	}
+	switch c.op {
+	case opAdd:
+		parent = h
+	case opSwap, opMoveBefore, opMoveAfter:
+		parent = handle.None
+	case opRemove:
+		if err := r.leaveChildren(h); err != nil {
+			return err
+		}
+	}
+	fresh := r.options.Places > 0 && parent != handle.None && t.own(parent) == 0
+	if fresh {
+		if err := t.setPlaces(parent, r.options.Places); err != nil {
+			return err
+		}
+	}
+	err := t.change(h, c)
+	if number := t.own(parent); err != nil && fresh && number != 0 {
+		t.dropList(number)
+	}
+	return err
+}
+
+// leaveChildren does to the children of an entity that is removed what the policy says:
+// they go to the grandparent, if there is one, or have no parent.
+func (r *Relation) leaveChildren(h handle.Handle) error {
+	t := r.tree
+	number, to := t.own(h), t.parent(h)
+	if t.list(number).children() == 0 {
+		return nil
+	}
+	switch r.options.OnParentDeath {
+	case Destroy, Refuse:
+		return ErrChildren
+	case Grandparent:
+		if to == handle.None {
+			break
+		}
+		for _, child := range t.items(number) {
+			if child != handle.None {
+				r.moved = append(r.moved, move{child, to})
+			}
+		}
+	}
+	t.unlinkChildren(number)
+	r.adoptMoved()
+	return nil
+}
+
+// limit makes a number of places, or a place, that is beyond the limit one that is
+// refused.
+func (r *Relation) limit(place int) int32 {
+	if place > r.options.PlacesMax {
+		place = PlaceMax + 1
+	}
+	return clamp(place)
+}
