@@ -70,11 +70,11 @@ func (t *Tree) change(h handle.Handle, c *change) error {
 		}
 		return t.insert(h, c, into)
 	case opRemoveChild:
-		return t.removeChild(h, c.gap)
+		return t.RemoveChild(h, c.gap)
 	case opAdd:
-		return t.add(h)
+		return t.Add(h)
 	case opRemove:
-		return t.remove(h, c.gap)
+		return t.Remove(h, c.gap)
 	case opSwap:
 		return t.swap(h, c.to)
 	case opSort:
@@ -82,18 +82,15 @@ func (t *Tree) change(h handle.Handle, c *change) error {
 			return ErrElsewhere
 		}
 		t.settled(t.own(c.from))
-		return t.swapPlaces(c.from, t.placeOf(h), int(c.place))
+		return t.SwapPlaces(c.from, t.placeOf(h), int(c.place))
 	case opSwapPlaces:
-		return t.swapPlaces(h, int(c.place), int(c.from))
+		return t.SwapPlaces(h, int(c.place), int(c.from))
 	case opSetPlaces:
-		return t.setPlaces(h, int(c.place))
+		return t.SetPlaces(h, int(c.place))
 	default: // opRemoveHoles
-		return t.removeHoles(h)
+		return t.RemoveHoles(h)
 	}
 }
-
-// clamp makes a place that is out of range one that still is.
-func clamp(place int) int32 { return int32(min(max(place, -1), PlaceMax+1)) }
 
 // do makes a change, for a call of the user's.
 func (t *Tree) do(h handle.Handle, c change) error { return t.named(t.change(h, &c)) }
@@ -128,79 +125,6 @@ func (t *Tree) cycle(child, parent handle.Handle) error {
 	return ErrCycle
 }
 
-// add keeps an entity in the tree, with or without children.
-func (t *Tree) add(h handle.Handle) error {
-	n, err := t.listOf(h)
-	if err == nil {
-		t.list(n).set(added)
-	}
-	return err
-}
-
-// remove takes an entity without children out of the tree.
-func (t *Tree) remove(h handle.Handle, gap Gap) error {
-	if t.list(t.own(h)).children() > 0 {
-		return ErrChildren
-	}
-	return t.removeBranch(h, gap)
-}
-
-// removeBranch takes an entity and its descendants out of the tree.
-func (t *Tree) removeBranch(h handle.Handle, gap Gap) error {
-	had := t.has(h)
-	for at := h; ; {
-		if number := t.own(at); t.list(number).children() > 0 {
-			t.list(number).unset(fixed)
-			t.trim(number)
-			items := t.items(number)
-			at = items[len(items)-1]
-			continue
-		}
-		if at == h {
-			break
-		}
-		up := t.parent(at)
-		t.erase(at, Hole)
-		at = up
-	}
-	t.erase(h, gap)
-	if !had {
-		return ErrAbsent
-	}
-	return nil
-}
-
-// erase forgets an entity without children.
-func (t *Tree) erase(h handle.Handle, gap Gap) {
-	t.detach(h, gap)
-	if number := t.own(h); number != 0 {
-		t.dropList(number)
-	}
-}
-
-// removeChild takes a child out of its parent.
-func (t *Tree) removeChild(child handle.Handle, gap Gap) error {
-	if gap == Swap && t.swapRemove(child) {
-		return nil
-	}
-	if !t.detach(child, gap) {
-		return ErrAbsent
-	}
-	return nil
-}
-
-// removeHoles closes the holes of a list. In a fixed list the free places are then
-// the last.
-func (t *Tree) removeHoles(parent handle.Handle) error {
-	number := t.listed(parent)
-	if number == 0 {
-		return ErrAbsent
-	}
-	t.close(number)
-	t.trimList(number)
-	return nil
-}
-
 // swap exchanges the places of two children.
 func (t *Tree) swap(a, b handle.Handle) error {
 	na, nb := t.look(a), t.look(b)
@@ -220,61 +144,5 @@ func (t *Tree) swap(a, b handle.Handle) error {
 	ia[pa], ib[pb] = b, a
 	t.link(a, t.number(lb), pb)
 	t.link(b, t.number(la), pa)
-	return nil
-}
-
-// swapPlaces exchanges what is at two places of a list.
-func (t *Tree) swapPlaces(parent handle.Handle, i, j int) error {
-	number := t.listed(parent)
-	if number == 0 {
-		return ErrAbsent
-	}
-	t.settled(number)
-	items := t.items(number)
-	if min(i, j) < 0 || max(i, j) >= len(items) {
-		return ErrPlace
-	}
-	items[i], items[j] = items[j], items[i]
-	for _, p := range [...]int{i, j} {
-		if items[p] != handle.None {
-			t.link(items[p], number, p)
-		}
-	}
-	t.trim(number)
-	return nil
-}
-
-// setPlaces makes the list of an entity a fixed one of n places, or with 0 one that is
-// not.
-func (t *Tree) setPlaces(parent handle.Handle, n int) error {
-	if n < 0 || n > PlaceMax {
-		return ErrPlace
-	}
-	number, err := t.listOf(parent)
-	if err != nil {
-		return err
-	}
-	l := t.settled(number)
-	if n == 0 {
-		l.unset(fixed)
-		l.set(holes)
-		t.trim(number)
-		t.trimList(number)
-		return nil
-	}
-	for p := l.places() - 1; p >= n; p-- {
-		if t.items(number)[p] != handle.None {
-			return ErrTaken
-		}
-	}
-	was := min(l.places(), n)
-	if err := t.makeRoom(number, n); err != nil {
-		t.trimList(number)
-		return err
-	}
-	l.setPlaces(n)
-	clear(t.items(number)[was:])
-	l.unset(holes)
-	l.set(fixed)
 	return nil
 }

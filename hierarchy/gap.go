@@ -71,14 +71,16 @@ func (t *Tree) detach(child handle.Handle, gap Gap) bool {
 	return true
 }
 
-// unlink forgets a child's link.
-func (t *Tree) unlink(child handle.Handle) {
+// unlink forgets a child's link, and reports whether the child has a list of its own.
+func (t *Tree) unlink(child handle.Handle) bool {
 	at := t.dir.place(child)
-	if n := node(*at); n.hasList() {
+	n := node(*at)
+	if n.hasList() {
 		t.list(t.number(n))[listLink] = 0
 	} else {
 		*at = 0
 	}
+	return n.hasList()
 }
 
 // placesSpare is how many gaps are put off in the shortest of lists.
@@ -94,21 +96,19 @@ func (t *Tree) leave(child handle.Handle, link node, gap Gap) {
 	}
 	items := t.items(number)
 	p := t.split.placeIn(items, child, link)
+	last, holes := len(items)-1, l.hasHoles()
 	items[p] = handle.None
 	l[listState] -= childOne
 	t.links--
-	last := len(items) - 1
 	switch {
-	case gap == Close && l.is(holes): // this gap alone
+	case gap == Close && holes: // this gap alone
 		copy(items[p:], items[p+1:])
 		l.setPlaces(last)
 		t.renumber(number, p)
-	case l.is(fixed) || p == last:
+	case l.is(fixed) || p == last || gap == Hole:
 	case gap == Swap:
 		items[p], items[last] = items[last], handle.None
 		t.link(items[p], number, p)
-	case gap == Hole:
-		l.set(holes)
 	case !l.isOpen():
 		l.setOpen()
 		if !l.is(noted) {
@@ -135,7 +135,6 @@ func (t *Tree) trim(number uint32) {
 	}
 	l.setPlaces(n)
 	if n == l.children() {
-		l.unset(holes)
 		l.unsetOpen()
 	}
 }
@@ -167,7 +166,6 @@ func (t *Tree) close(number uint32) {
 		to++
 	}
 	clear(items[to:])
-	l.unset(holes)
 	l.unsetOpen()
 	t.trim(number)
 }

@@ -133,9 +133,6 @@ func (t *Tree) enter(number uint32, child handle.Handle, where insertMode, place
 	case place >= n:
 		clear(words[n:place])
 		l.setPlaces(place + 1)
-		if place > n {
-			l.set(holes)
-		}
 	case where == before:
 		copy(words[place+1:n+1], words[place:n])
 		l.setPlaces(n + 1)
@@ -143,9 +140,6 @@ func (t *Tree) enter(number uint32, child handle.Handle, where insertMode, place
 	}
 	words[place] = child
 	t.link(child, number, place)
-	if l.children() == l.places() {
-		l.unset(holes)
-	}
 }
 
 // moveBeside makes an entity a sibling of c.to: its place, or after it, counted when

@@ -12,7 +12,8 @@ import "github.com/atoll-sim/atoll/handle"
 //	children 32 | flags | class 8  how many places are taken; the bucket's class
 //
 // Invariants: a record has a bucket if it has places. The last place of a list
-// that is not fixed is taken. Without holes or gaps, all are. Record 0 is that of an
+// that is not fixed is taken. An empty place is a gap in an open list, to stay so in
+// another: a hole. An open list is neither fixed nor without gaps. Record 0 is that of an
 // empty list that nobody owns.
 type list [listWords]word
 
@@ -28,7 +29,6 @@ const (
 const (
 	added word = 1 << (8 + iota) // stays when it has no children
 	fixed                        // the number of places does not change by itself
-	holes                        // places were left empty, to stay so
 	noted                        // it is in Tree.open; a free record may be as well
 )
 
@@ -56,6 +56,9 @@ func (l *list) is(flag word) bool { return l[listState]&flag != 0 }
 func (l *list) set(flag word)     { l[listState] |= flag }
 func (l *list) unset(flag word)   { l[listState] &^= flag }
 func (l *list) setPlaces(n int)   { l[listSpan] = l[listSpan]&^(open-1) | word(n) }
+
+// hasHoles reports whether a list that is not fixed has places that stay empty.
+func (l *list) hasHoles() bool { return !l.is(fixed) && !l.isOpen() && l.children() < l.places() }
 
 func (l *list) setBucket(start, class int) {
 	l[listSpan] = word(start)<<32 | l[listSpan]&(1<<32-1)

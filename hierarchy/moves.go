@@ -22,7 +22,7 @@ func (r *Relation) Remove(by world.Actor, h handle.Handle) error {
 }
 
 // mayAtOnce reports whether by is the idle world: then the usual case of a change
-// can be tried at once, before all that the others need. Who is in the relation lives.
+// can be tried at once, before all that the others need. What is in the relation lives.
 func (r *Relation) mayAtOnce(by world.Actor) bool {
 	w, ok := by.(*world.World)
 	return ok && w == r.w && r.driver.Idle() && !r.comparing
@@ -100,7 +100,8 @@ func (r *Relation) MoveAt(by world.Actor, child, parent handle.Handle, place int
 	return r.do(by, child, change{op: opMoveAt, to: parent, place: clamp(place)})
 }
 
-// MoveBefore is Move to the place of another child, who moves back.
+// MoveBefore is Move to the place of another child, which moves back by one with those
+// behind. It is refused with ErrAbsent if that one has no parent.
 func (r *Relation) MoveBefore(by world.Actor, child, sibling handle.Handle) error {
 	return r.do(by, child, change{op: opMoveBefore, to: sibling})
 }
@@ -111,7 +112,8 @@ func (r *Relation) MoveAfter(by world.Actor, child, sibling handle.Handle) error
 }
 
 // Swap exchanges the places of two children, of one parent or of two: a trade, in
-// one step.
+// one step. It is refused with ErrAbsent if one of them has no parent, with a CycleError
+// if one is the other's ancestor.
 func (r *Relation) Swap(by world.Actor, a, b handle.Handle) error {
 	return r.do(by, a, change{op: opSwap, to: b})
 }
@@ -124,7 +126,7 @@ func (r *Relation) SwapPlaces(by world.Actor, parent handle.Handle, i, j int) er
 
 // Sort puts the children of an entity in order, holes last. By a *Context, compare is
 // called at once with the children as they are, and the order is sent: a request for
-// each child. Who has left the parent by then is passed over. A *Port does not see
+// each child. A child that has left the parent by then is passed over. A *Port does not see
 // the children: ErrPort.
 func (r *Relation) Sort(by world.Actor, parent handle.Handle, compare func(a, b handle.Handle) int) error {
 	switch by := by.(type) {
@@ -174,15 +176,16 @@ func (r *Relation) Put(by world.Actor, child, parent handle.Handle, place int) e
 	return r.do(by, child, change{op: opPut, to: parent, place: r.limit(place)})
 }
 
-// PutFree is Put into the first free place. It is refused with ErrNoPlace if there is
-// none.
+// PutFree is Put into the first free place, of a list that is not fixed a hole or the
+// end. An entity whose own list has no free place stays where it is there. It is refused
+// with ErrNoPlace if a fixed list is full.
 func (r *Relation) PutFree(by world.Actor, child, parent handle.Handle) error {
 	return r.do(by, child, change{op: opPutFree, to: parent})
 }
 
 // Transfer is Put, or with a negative place PutFree, of an entity that must be
-// from's child, or with None nobody's. Of two who want the same item the first gets
-// it; the other is refused with ErrElsewhere.
+// from's child, or with None nobody's. Of two requests for the same item the first is
+// done; the other is refused with ErrElsewhere.
 func (r *Relation) Transfer(by world.Actor, child, from, to handle.Handle, place int) error {
 	return r.do(by, child, change{op: opTransfer, to: to, from: from, place: r.limit(place)})
 }

@@ -125,7 +125,7 @@ func (r *Relation) change(h handle.Handle, c *change) error {
 	}
 	fresh := r.options.Places > 0 && parent != handle.None && t.own(parent) == 0
 	if fresh {
-		if err := t.setPlaces(parent, r.options.Places); err != nil {
+		if err := t.SetPlaces(parent, r.options.Places); err != nil {
 			return err
 		}
 	}
@@ -157,7 +157,7 @@ func (r *Relation) leaveChildren(h handle.Handle) error {
 			}
 		}
 	}
-	t.unlinkChildren(number)
+	t.unlinkChildren(number, nil)
 	r.adoptMoved()
 	return nil
 }

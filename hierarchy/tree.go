@@ -138,16 +138,55 @@ func (t *Tree) entities(yield func(handle.Handle) bool) {
 // Add puts an entity in the tree, as a root. It stays until it is removed, with
 // or without children; an entity that was not added is in the tree for as long as
 // it has a parent or children. Adding again is no error.
-func (t *Tree) Add(h handle.Handle) error { return t.do(h, change{op: opAdd}) }
+func (t *Tree) Add(h handle.Handle) error {
+	n, err := t.listOf(h)
+	if err == nil {
+		t.list(n).set(added)
+	}
+	return err
+}
 
 // Remove takes an entity out of its parent, where what gap says becomes of its
 // place, and out of the tree. It returns ErrChildren if it has children, ErrAbsent
 // if it is not there.
-func (t *Tree) Remove(h handle.Handle, gap Gap) error { return t.do(h, change{op: opRemove, gap: gap}) }
+func (t *Tree) Remove(h handle.Handle, gap Gap) error {
+	if t.list(t.own(h)).children() > 0 {
+		return ErrChildren
+	}
+	return t.RemoveBranch(h, gap)
+}
 
 // RemoveBranch takes an entity and all of its descendants out of the tree. It
 // returns ErrAbsent if the entity is not there.
-func (t *Tree) RemoveBranch(h handle.Handle, gap Gap) error { return t.removeBranch(h, gap) }
+func (t *Tree) RemoveBranch(h handle.Handle, gap Gap) error {
+	had := t.has(h)
+	for at := h; ; {
+		number, up := t.own(at), t.parent(at)
+		switch l := t.list(number); {
+		case l.children() > 0:
+			l.unset(fixed)
+			t.trim(number)
+			at = t.items(number)[l.places()-1]
+		case at != h:
+			t.erase(at, Hole)
+			at = up
+		case !had:
+			t.erase(h, gap) // the capacity that it keeps
+			return ErrAbsent
+		default:
+			t.erase(h, gap)
+			return nil
+		}
+	}
+}
+
+// erase forgets an entity without children.
+func (t *Tree) erase(h handle.Handle, gap Gap) {
+	t.detach(h, gap)
+	if number := t.own(h); number != 0 {
+		t.dropList(number)
+	}
+}
 
 // AddChild makes an entity a child of another, behind those it has; in a fixed
 // list, at the first free place. Both come to be in the tree. O(1), or for a child
@@ -184,33 +223,42 @@ func (t *Tree) AddChildren(parent handle.Handle, children []handle.Handle) (int,
 // RemoveChild takes a child out of its parent: with children of its own, or if it
 // was added, it stays in the tree as a root. It returns ErrAbsent if it has no
 // parent.
-func (t *Tree) RemoveChild(child handle.Handle, gap Gap) error { return t.removeChild(child, gap) }
+func (t *Tree) RemoveChild(child handle.Handle, gap Gap) error {
+	if gap == Swap && t.swapRemove(child) || t.detach(child, gap) {
+		return nil
+	}
+	return ErrAbsent
+}
 
 // RemoveHoles closes the holes of a list, in order. In a fixed list the free
 // places are then the last. It returns ErrAbsent if the entity has no list.
-func (t *Tree) RemoveHoles(parent handle.Handle) error { return t.removeHoles(parent) }
+func (t *Tree) RemoveHoles(parent handle.Handle) error {
+	number := t.listed(parent)
+	if number == 0 {
+		return ErrAbsent
+	}
+	t.close(number)
+	t.trimList(number)
+	return nil
+}
 
-// Move makes an entity a child of another, taking it out of the parent that it
-// has, if any, where what gap says becomes of its place. It goes behind the others,
-// or in a fixed list to the first free place. Errors as of AddChild, but for
-// ErrParent.
+// Move is Relation.Move, at once; what gap says becomes of the place that the child
+// leaves, if it has a parent. Errors as of AddChild, but for ErrParent.
 func (t *Tree) Move(child, parent handle.Handle, gap Gap) error {
 	return t.do(child, change{op: opMove, to: parent, gap: gap})
 }
 
-// MoveAt is Move to a place, counted when the child has left its old one: those
-// from there on move back by one. Errors as of AddChildAt.
+// MoveAt is Move to a place, as Relation.MoveAt. Errors as of AddChildAt.
 func (t *Tree) MoveAt(child, parent handle.Handle, place int, gap Gap) error {
 	return t.do(child, change{op: opMoveAt, to: parent, place: clamp(place), gap: gap})
 }
 
-// MoveBefore is Move to the place of a sibling to be, which moves back by one with
-// those behind. It returns ErrAbsent if that one has no parent.
+// MoveBefore is Move to the place of another child, as Relation.MoveBefore.
 func (t *Tree) MoveBefore(child, sibling handle.Handle, gap Gap) error {
 	return t.do(child, change{op: opMoveBefore, to: sibling, gap: gap})
 }
 
-// MoveAfter is MoveBefore for the place behind the sibling.
+// MoveAfter is Move to the place behind another child, as Relation.MoveAfter.
 func (t *Tree) MoveAfter(child, sibling handle.Handle, gap Gap) error {
 	return t.do(child, change{op: opMoveAfter, to: sibling, gap: gap})
 }
@@ -229,40 +277,77 @@ func (t *Tree) Sort(parent handle.Handle, compare func(a, b handle.Handle) int) 
 }
 
 // SwapPlaces exchanges what is at two places of a list: children or nothing.
-func (t *Tree) SwapPlaces(parent handle.Handle, i, j int) error { return t.swapPlaces(parent, i, j) }
+func (t *Tree) SwapPlaces(parent handle.Handle, i, j int) error {
+	number := t.listed(parent)
+	if number == 0 {
+		return ErrAbsent
+	}
+	t.settled(number)
+	items := t.items(number)
+	if min(i, j) < 0 || max(i, j) >= len(items) {
+		return ErrPlace
+	}
+	items[i], items[j] = items[j], items[i]
+	for _, p := range [...]int{i, j} {
+		if items[p] != handle.None {
+			t.link(items[p], number, p)
+		}
+	}
+	t.trim(number)
+	return nil
+}
 
-// Swap exchanges the places of two children, of one parent or of two. It returns
-// ErrAbsent if one of them has no parent, a CycleError if one is the other's
-// ancestor.
+// Swap exchanges the places of two children, as Relation.Swap.
 func (t *Tree) Swap(a, b handle.Handle) error { return t.do(a, change{op: opSwap, to: b}) }
 
-// SetPlaces makes the list of an entity a fixed one of n places, whose index is
-// meaning: children that leave make holes, and none is added beyond. With 0 it
-// becomes one that grows and shrinks again. It returns ErrTaken if a place beyond
-// is taken.
-func (t *Tree) SetPlaces(parent handle.Handle, n int) error { return t.setPlaces(parent, n) }
+// SetPlaces makes the list of an entity a fixed one of n places, or with 0 one that
+// grows and shrinks, as Relation.SetPlaces.
+func (t *Tree) SetPlaces(parent handle.Handle, n int) error {
+	if n < 0 || n > PlaceMax {
+		return ErrPlace
+	}
+	number, err := t.listOf(parent)
+	if err != nil {
+		return err
+	}
+	l := t.settled(number)
+	if n == 0 {
+		l.unset(fixed)
+		t.trim(number)
+		t.trimList(number)
+		return nil
+	}
+	was := min(l.places(), n)
+	if slices.ContainsFunc(t.items(number)[was:], func(h handle.Handle) bool { return h != handle.None }) {
+		return ErrTaken
+	}
+	if err := t.makeRoom(number, n); err != nil {
+		t.trimList(number)
+		return err
+	}
+	l.setPlaces(n)
+	clear(t.items(number)[was:])
+	l.set(fixed)
+	return nil
+}
 
-// Put takes a child to a free place of a list, from wherever it is: in another
-// parent's, where what gap says becomes of the place it leaves, in the same, where it
-// leaves a hole, or in none. It is one step: the child is never in no place, nor in
-// two. A list that is not fixed grows as far as needed.
-//
-// It returns ErrTaken, ErrPlace for a place that a fixed list has not, or a
-// CycleError.
+// Put takes a child to a free place of a list, as Relation.Put: from another
+// parent's, where what gap says becomes of the place it leaves, from the same, where it
+// leaves a hole, or from none. It returns a CycleError as well.
 func (t *Tree) Put(child, parent handle.Handle, place int, gap Gap) error {
 	return t.do(child, change{op: opPut, to: parent, place: clamp(place), gap: gap})
 }
 
-// PutFree is Put into the first free place, of a list that is not fixed a hole or
-// the end. A child that is in a list without a free place stays where it is. It
-// returns ErrNoPlace if a fixed list is full.
+// PutFree is Put into the first free place, as Relation.PutFree.
 func (t *Tree) PutFree(child, parent handle.Handle, gap Gap) error {
 	return t.do(child, change{op: opPutFree, to: parent, gap: gap})
 }
 
-// Transfer is Put, or with a negative place PutFree, of a child that must be
-// from's, or with None nobody's. Of two who want the same item only the first gets
-// it: for the other it returns ErrElsewhere.
+// Transfer is Put, or with a negative place PutFree, of a child that must be from's, as
+// Relation.Transfer.
 func (t *Tree) Transfer(child, from, to handle.Handle, place int, gap Gap) error {
 	return t.do(child, change{op: opTransfer, to: to, from: from, place: clamp(place), gap: gap})
 }
+
+// clamp makes a place that is out of range one that still is.
+func clamp(place int) int32 { return int32(min(max(place, -1), PlaceMax+1)) }

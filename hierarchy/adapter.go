@@ -1,6 +1,7 @@
 package hierarchy
 
 import (
+	"encoding/binary"
 	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
@@ -114,49 +115,65 @@ func (k adapter) remove(d *drive.DyingSet, h handle.Handle) {
 		return
 	}
 	if k.options.OnParentDeath == Destroy {
-		k.destroyChildren(d, number)
+		d.Mark(t.items(number))
+		t.unlinkChildren(number, &k.dying)
 	} else {
-		t.unlinkChildren(number)
+		t.unlinkChildren(number, nil)
 	}
 	t.dropList(number)
 }
 
-// destroyChildren marks the children of a list and takes them out of it.
-func (k adapter) destroyChildren(d *drive.DyingSet, number uint32) {
-	t := k.tree
-	children := t.items(number)
-	d.Mark(children)
-	for _, child := range children {
-		if child == handle.None {
-			continue
-		}
-		at := t.dir.place(child)
-		if n := node(*at); !n.hasList() {
-			*at = 0
-			continue
-		}
-		t.unlink(child)
-		k.dying = append(k.dying, child)
-	}
-	t.emptied(number)
-}
-
-// unlinkChildren makes the children of a list nobody's.
-func (t *Tree) unlinkChildren(number uint32) {
+// unlinkChildren makes the children of a list roots, and adds those that have children
+// to parents, unless that is nil.
+func (t *Tree) unlinkChildren(number uint32, parents *[]handle.Handle) {
 	for _, child := range t.items(number) {
-		if child != handle.None {
-			t.unlink(child)
+		if child != handle.None && t.unlink(child) && parents != nil {
+			*parents = append(*parents, child)
 		}
 	}
-	t.emptied(number)
-}
-
-// emptied makes a list one without children, when they have been unlinked.
-func (t *Tree) emptied(number uint32) {
 	l := t.list(number)
 	t.links -= l.children()
 	l.setPlaces(0)
 	l[listState] &= childOne - 1
-	l.unset(holes | fixed)
+	l.unset(fixed)
 	l.unsetOpen()
+}
+
+// AppendState appends all that decides what the relation does next, for a hash of
+// the world's state: the options, what was refused, and who is whose child in which
+// place. What the memory has been through does not show, other than in an image.
+// (So it does not tell when a relation whose growth is the user's affair runs out of
+// room.)
+func (k adapter) AppendState(dst []byte) []byte {
+	o := k.options
+	for _, v := range []int{int(o.OnParentDeath), int(o.OnChildDeath), o.Places, o.PlacesMax, o.Refusals, len(k.refused)} {
+		dst = binary.LittleEndian.AppendUint64(dst, uint64(v))
+	}
+	for _, f := range k.refused {
+		dst = append(dst, f.Change+"\n"+f.Err.Error()+"\n"...)
+		dst = appendWords(dst, []word{f.Entity, f.Other, word(len(f.Path))})
+		dst = appendWords(dst, f.Path)
+	}
+	return k.tree.appendState(dst)
+}
+
+// appendState appends the lists in the order of their owners' handles: owner, what
+// the list is, its length, and the children with the holes. Lists that are there for
+// their capacity alone are left out.
+func (t *Tree) appendState(dst []byte) []byte {
+	t.Settle()
+	for first, p := range t.dir.each {
+		for i, w := range p {
+			n := node(w)
+			if !n.hasList() {
+				continue
+			}
+			l := t.list(t.number(n))
+			if kept := l[listState] & (added | fixed); kept != 0 || l.places() > 0 {
+				dst = appendWords(dst, []word{handleAt(first, i, n), kept, word(l.places())})
+				dst = appendWords(dst, t.items(t.number(n)))
+			}
+		}
+	}
+	return dst
 }
