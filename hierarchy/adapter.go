@@ -30,8 +30,9 @@ func (k adapter) Spare(d *drive.DyingSet) bool {
 	}
 	k.forget()
 	spared := false
+	living := func(child handle.Handle) bool { return child != handle.None && !d.Has(child) }
 	for _, h := range d.All() {
-		if !d.Has(h) || !k.hasLiving(d, h) {
+		if !d.Has(h) || !slices.ContainsFunc(k.tree.items(k.tree.own(h)), living) {
 			continue
 		}
 		for up := h; up != handle.None && d.Has(up); up = k.tree.parent(up) {
@@ -41,13 +42,6 @@ func (k adapter) Spare(d *drive.DyingSet) bool {
 		}
 	}
 	return spared
-}
-
-// hasLiving reports whether h has a child that is not dying.
-func (k adapter) hasLiving(d *drive.DyingSet, h handle.Handle) bool {
-	return slices.ContainsFunc(k.tree.items(k.tree.own(h)), func(child handle.Handle) bool {
-		return child != handle.None && !d.Has(child)
-	})
 }
 
 // Spread takes the dying out of the relation and does to their children what the
@@ -127,7 +121,16 @@ func (k adapter) remove(d *drive.DyingSet, h handle.Handle) {
 // to parents, unless that is nil.
 func (t *Tree) unlinkChildren(number uint32, parents *[]handle.Handle) {
 	for _, child := range t.items(number) {
-		if child != handle.None && t.unlink(child) && parents != nil {
+		if child == handle.None {
+			continue
+		}
+		at := t.dir.place(child)
+		if n := node(*at); !n.hasList() {
+			*at = 0
+			continue
+		}
+		t.unlink(child)
+		if parents != nil {
 			*parents = append(*parents, child)
 		}
 	}

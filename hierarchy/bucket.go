@@ -160,23 +160,3 @@ func (t *Tree) makeRoom(number uint32, n int) error {
 func (t *Tree) shrinks(class, places int) bool {
 	return class >= 2 && places <= t.classes.size(class-2)
 }
-
-// shrink takes a list to a smaller bucket if it has come to need far less: two
-// classes below, so that a list at the edge of one does not go to and fro.
-func (t *Tree) shrink(number uint32) {
-	l := t.list(number)
-	class := l.class()
-	if t.keep || class == noBucket || l.is(fixed) {
-		return
-	}
-	if l.places() == 0 {
-		t.freeBucket(l)
-		return
-	}
-	for t.shrinks(class, l.places()) {
-		if t.resize(number, class-1) != nil {
-			return // there is no room to be tidy in
-		}
-		class--
-	}
-}

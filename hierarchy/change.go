@@ -53,10 +53,8 @@ func (t *Tree) change(h handle.Handle, c *change) error {
 		return t.insert(h, c, atEnd)
 	case opAddChildAt, opMoveAt:
 		return t.insert(h, c, before)
-	case opMoveBefore:
-		return t.moveBeside(h, c, 0)
-	case opMoveAfter:
-		return t.moveBeside(h, c, 1)
+	case opMoveBefore, opMoveAfter:
+		return t.insert(h, c, beside)
 	case opPut:
 		return t.insert(h, c, into)
 	case opPutFree:

@@ -95,21 +95,6 @@ func (t *Tree) look(h handle.Handle) node {
 	return 0
 }
 
-// bytes returns the memory of the directory, without the pages.
-func (d *directory) bytes() int {
-	n := cap(d.homes) * homeBytes
-	for _, table := range d.homes {
-		n += cap(table) * pageRefBytes
-	}
-	return n
-}
-
-// What an entry takes: a slice, and a pointer.
-const (
-	pageRefBytes = 4 << (^uint(0) >> 63)
-	homeBytes    = 3 * pageRefBytes
-)
-
 // handleAt returns the handle of a node, by the first handle of its page.
 func handleAt(first handle.Handle, i int, n node) handle.Handle {
 	return first + handle.Handle(i)<<handle.VersionBits | handle.Handle(n>>versionShift)

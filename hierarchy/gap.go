@@ -71,16 +71,14 @@ func (t *Tree) detach(child handle.Handle, gap Gap) bool {
 	return true
 }
 
-// unlink forgets a child's link, and reports whether the child has a list of its own.
-func (t *Tree) unlink(child handle.Handle) bool {
+// unlink forgets a child's link.
+func (t *Tree) unlink(child handle.Handle) {
 	at := t.dir.place(child)
-	n := node(*at)
-	if n.hasList() {
+	if n := node(*at); n.hasList() {
 		t.list(t.number(n))[listLink] = 0
 	} else {
 		*at = 0
 	}
-	return n.hasList()
 }
 
 // placesSpare is how many gaps are put off in the shortest of lists.
@@ -170,15 +168,21 @@ func (t *Tree) close(number uint32) {
 	t.trim(number)
 }
 
-// trimList gives back what a list that lost children needs no more.
+// trimList gives back what a list that lost children needs no more: its record, its
+// bucket, or for a smaller one a bucket two classes above that, so that a list at the
+// edge of a class does not go to and fro.
 func (t *Tree) trimList(number uint32) {
 	l := t.list(number)
-	switch {
-	case l.is(fixed) || t.owners[number] == handle.None: // none, or it was dropped before
-	case l.children() == 0 && !l.is(added) && !t.keep:
+	switch class := l.class(); {
+	case t.keep || l.is(fixed) || t.owners[number] == handle.None: // none, or it was dropped before
+	case l.children() == 0 && !l.is(added):
 		t.dropList(number)
+	case l.places() == 0:
+		t.freeBucket(l)
 	default:
-		t.shrink(number)
+		for t.shrinks(class, l.places()) && t.resize(number, class-1) == nil {
+			class--
+		}
 	}
 }
 

@@ -15,14 +15,20 @@ type insertMode uint8
 const (
 	atEnd  insertMode = iota // behind the last; in a fixed list, at the first free place
 	before                   // at a place, those from there on moving back
+	beside                   // before another child, or with MoveAfter behind it
 	into                     // into a free place
 	free                     // into the first free place
 )
 
-// insert makes an entity a child of c.to. It leaves its parent for it, but with
-// AddChild and AddChildAt, which refuse a child that has one.
+// insert makes an entity a child of c.to, or a sibling. It leaves its parent for it, but
+// with AddChild and AddChildAt, which refuse a child that has one.
 func (t *Tree) insert(child handle.Handle, c *change, where insertMode) error {
 	parent, gap, adds := c.to, c.gap, c.op <= opAddChildAt
+	if where == beside {
+		if parent = t.parent(c.to); parent == handle.None || child == c.to {
+			return ErrAbsent
+		}
+	}
 	if where == atEnd && (!adds && gap == Swap && t.moveAppend(child, parent) || t.append(parent, child)) {
 		return nil
 	}
@@ -65,10 +71,16 @@ func (t *Tree) insert(child handle.Handle, c *change, where insertMode) error {
 		t.unlink(child)
 	}
 	switch {
-	case inside && where == atEnd:
+	case !inside:
+	case where == atEnd:
 		place = l.places()
-	case inside && where == before:
+	default:
 		t.settled(number)
+	}
+	if where == beside {
+		if where, place = before, t.placeOf(c.to); c.op == opMoveAfter {
+			place++
+		}
 	}
 	t.enter(number, child, where, place)
 	if from != 0 && !inside {
@@ -87,14 +99,14 @@ func (t *Tree) prepare(number uint32, where insertMode, place int, leaves bool) 
 	}
 	n := l.places()
 	switch {
-	case where == before:
+	case where == before || where == beside:
 		if leaves {
 			n--
 		}
 		if l.is(fixed) {
 			return 0, ErrFixed
 		}
-		if place < 0 || place > n {
+		if where == before && (place < 0 || place > n) {
 			return 0, ErrPlace
 		}
 		return place, t.makeRoom(number, n+1)
@@ -140,25 +152,4 @@ func (t *Tree) enter(number uint32, child handle.Handle, where insertMode, place
 	}
 	words[place] = child
 	t.link(child, number, place)
-}
-
-// moveBeside makes an entity a sibling of c.to: its place, or after it, counted when
-// the entity has left its old place.
-func (t *Tree) moveBeside(child handle.Handle, c *change, after int) error {
-	sibling := c.to
-	number := t.number(t.linkOf(t.look(sibling)))
-	if number == 0 || child == sibling {
-		return ErrAbsent
-	}
-	last := t.settled(number).places() - 1
-	place := t.placeOf(sibling)
-	if t.number(t.linkOf(t.look(child))) == number { // the sibling may move when the child leaves
-		switch was := t.placeOf(child); {
-		case c.gap == Close && was < place:
-			place--
-		case c.gap == Swap && place == last:
-			place = was
-		}
-	}
-	return t.insert(child, &change{op: opMoveAt, to: t.owners[number], place: int32(place + after), gap: c.gap}, before)
 }

@@ -87,14 +87,16 @@ const (
 // Ownership: the world's. Changes may be called by whoever holds the Actor; what is
 // read is read through a Reader.
 type Relation struct {
-	w        *world.World
-	driver   driver.World
-	name     string
-	options  Options
-	tree     *Tree
-	idle     Reader
-	requests *drive.Requests[change]
-	refusals
+	w         *world.World
+	driver    driver.World
+	name      string
+	options   Options
+	tree      *Tree
+	idle      Reader
+	requests  *drive.Requests[change]
+	refused   []Refusal         // of the last refresh, up to a limit
+	paths     []handle.Handle   // of those
+	stale     bool              // they are of an earlier refresh
 	dying     []handle.Handle   // parents that die by this relation
 	moved     []move            // children to be given to a grandparent
 	comparing bool              // the idle world sorts

@@ -24,13 +24,6 @@ type Refusal struct {
 	Path []handle.Handle
 }
 
-// refusals are what the last refresh refused, up to a limit.
-type refusals struct {
-	refused []Refusal
-	paths   []handle.Handle
-	stale   bool // they are of an earlier refresh
-}
-
 // Refused returns the requests that the last refresh refused, in order, as many as
 // Options.Refusals allows.
 func (r *Reader) Refused() []Refusal {
@@ -41,10 +34,10 @@ func (r *Reader) Refused() []Refusal {
 }
 
 // forget drops what earlier refreshes refused.
-func (f *refusals) forget() {
-	if f.stale {
-		clear(f.refused)
-		f.refused, f.paths, f.stale = f.refused[:0], f.paths[:0], false
+func (r *Relation) forget() {
+	if r.stale {
+		clear(r.refused)
+		r.refused, r.paths, r.stale = r.refused[:0], r.paths[:0], false
 	}
 }
 

@@ -2,6 +2,7 @@ package hierarchy
 
 import (
 	"math"
+	"math/bits"
 
 	"github.com/atoll-sim/atoll/handle"
 )
@@ -90,5 +91,9 @@ func (t *Tree) NeedsGrowth(parent handle.Handle, children int) bool {
 // Bytes returns the memory that a tree takes, room that is not used among it.
 func (t *Tree) Bytes() int {
 	words := len(t.block) + cap(t.owners) + cap(t.records) + cap(t.words) + t.dir.pages*pageSize
-	return words*wordBytes + t.dir.bytes()
+	refs := 3 * cap(t.dir.homes) // a slice for each home
+	for _, table := range t.dir.homes {
+		refs += cap(table)
+	}
+	return words*wordBytes + refs*bits.UintSize/8
 }
