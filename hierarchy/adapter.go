@@ -75,8 +75,8 @@ func (r *Relation) adoptMoved() {
 	r.moved = r.moved[:0]
 }
 
-// findGrandparents notes who gets the living children of the dying, while all links
-// are there to be followed: the nearest ancestor that lives.
+// findGrandparents notes the new parents of the living children of the dying, while all
+// links are there to be followed: the nearest ancestor that lives.
 func (k adapter) findGrandparents(d *drive.DyingSet, from int) {
 	for _, h := range d.All()[from:] {
 		up := handle.None
@@ -143,10 +143,9 @@ func (t *Tree) unlinkChildren(number uint32, parents *[]handle.Handle) {
 }
 
 // AppendState appends all that decides what the relation does next, for a hash of
-// the world's state: the options, what was refused, and who is whose child in which
-// place. What the memory has been through does not show, other than in an image.
-// (So it does not tell when a relation whose growth is the user's affair runs out of
-// room.)
+// the world's state: the options, what was refused, and the children of each parent with
+// their places. What the memory has been through does not show, other than in an image.
+// (So it does not say when a relation with ManualGrowth runs out of room.)
 func (k adapter) AppendState(dst []byte) []byte {
 	o := k.options
 	for _, v := range []int{int(o.OnParentDeath), int(o.OnChildDeath), o.Places, o.PlacesMax, o.Refusals, len(k.refused)} {

@@ -70,7 +70,7 @@ func (d *directory) each(yield func(handle.Handle, *page) bool) {
 	}
 }
 
-// place returns where the node of h is, whosever it is, or nil.
+// place returns where the node of h is, of any version, or nil.
 func (d *directory) place(h handle.Handle) *word {
 	if home := h >> homeShift; home < handle.Handle(len(d.homes)) {
 		table := d.homes[home]

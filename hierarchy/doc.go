@@ -1,4 +1,4 @@
-// Package hierarchy keeps who is whose child: bags in backpacks on characters in
+// Package hierarchy keeps parents and children: bags in backpacks on characters in
 // guilds.
 //
 // A [Relation] is a hierarchy of a world's entities. Parents and children are named
@@ -19,6 +19,6 @@
 //	bucket   the children's handles, in a row
 //
 // Buckets have a few sizes; those that are free are chained through their own memory.
-// A million children in families of 4 to 16 take less than 24 bytes each, all told.
+// A million children in families of 4 to 16 take less than 24 bytes each, everything counted.
 // (The buckets are the Entitytainer's idea, by Srekel, in C.)
 package hierarchy

@@ -32,8 +32,7 @@ var (
 	// ErrElsewhere is returned by Transfer for an item that is not where it should
 	// be taken from.
 	ErrElsewhere = errors.New("hierarchy: is not where it should be taken from")
-	// ErrRoom is returned by a tree whose growth is the user's affair and that has
-	// no room left.
+	// ErrRoom is returned by a tree with ManualGrowth that has no room left.
 	ErrRoom = errors.New("hierarchy: out of reserved memory")
 	// ErrLimit is returned when a tree has ParentsMax parents, or its buckets take
 	// WordsMax words.

@@ -8,7 +8,7 @@ type Gap uint8
 // The kinds of gap. In a fixed list every gap stays a hole.
 const (
 	// Close moves those behind up, in order. O(children), once for any number of
-	// children that leave before somebody looks.
+	// children that leave before the list is read.
 	Close Gap = iota
 	// Hole leaves the place empty: no other child moves. O(1).
 	Hole
@@ -137,7 +137,7 @@ func (t *Tree) trim(number uint32) {
 	}
 }
 
-// renumber tells the children from a place on where they are.
+// renumber corrects the links of the children from a place on.
 func (t *Tree) renumber(number uint32, from int) {
 	items := t.items(number)
 	for p := from; p < len(items); p++ {
@@ -169,8 +169,8 @@ func (t *Tree) close(number uint32) {
 }
 
 // trimList gives back what a list that lost children needs no more: its record, its
-// bucket, or for a smaller one a bucket two classes above that, so that a list at the
-// edge of a class does not go to and fro.
+// bucket, or some of its room once a bucket two classes below would do, so that a list
+// at the edge of a class does not go to and fro.
 func (t *Tree) trimList(number uint32) {
 	l := t.list(number)
 	switch class := l.class(); {

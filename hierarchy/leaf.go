@@ -19,7 +19,7 @@ func (t *Tree) behind(parent handle.Handle) (number uint32, l *list, words []wor
 	return number, l, t.words[l.start():]
 }
 
-// append is adopt, to the end.
+// append is AddChild, of an entity that is not in the tree to a list that has room.
 func (t *Tree) append(parent, child handle.Handle) bool {
 	at := t.dir.place(child)
 	number, l, words := t.behind(parent)

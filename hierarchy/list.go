@@ -14,7 +14,7 @@ import "github.com/atoll-sim/atoll/handle"
 // Invariants: a record has a bucket if it has places. The last place of a list
 // that is not fixed is taken. An empty place is a gap in an open list, to stay so in
 // another: a hole. An open list is neither fixed nor without gaps. Record 0 is that of an
-// empty list that nobody owns.
+// empty list without an owner.
 type list [listWords]word
 
 const listWords = 3

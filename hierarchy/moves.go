@@ -184,7 +184,7 @@ func (r *Relation) PutFree(by world.Actor, child, parent handle.Handle) error {
 }
 
 // Transfer is Put, or with a negative place PutFree, of an entity that must be
-// from's child, or with None nobody's. Of two requests for the same item the first is
+// from's child, or with None a root. Of two requests for the same item the first is
 // done; the other is refused with ErrElsewhere.
 func (r *Relation) Transfer(by world.Actor, child, from, to handle.Handle, place int) error {
 	return r.do(by, child, change{op: opTransfer, to: to, from: from, place: r.limit(place)})

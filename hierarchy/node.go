@@ -19,7 +19,7 @@ type word = handle.Handle
 //
 // Without own, the list is the one that the entity is a child in, and place the
 // low bits of its place there. With own, it is the list of its own children, which
-// keeps the link to the parent. The zero node is nobody's: versions start at 1.
+// keeps the link to the parent. The zero node is that of no entity: versions start at 1.
 // How many bits are the list's is said by the tree's split.
 //
 // With the wide layout of handles the version has 26 bits, and what is below it 38.

@@ -88,8 +88,7 @@ func (r *Reader) Place(child handle.Handle) (int, bool) {
 }
 
 // FirstFree returns the first free place of an entity's list, and whether there is
-// one. A list that is not fixed has one behind the last as well, which is not
-// told. O(places).
+// one. The place behind the last of a list that is not fixed does not count. O(places).
 func (r *Reader) FirstFree(h handle.Handle) (int, bool) {
 	place := slices.Index(r.Children(h), handle.None)
 	return max(place, 0), place >= 0

@@ -28,7 +28,7 @@ const (
 	// behind that request in the same refresh is Gone all the same. Where it dies
 	// with a parent in another relation, its children become orphans. One that the
 	// last reference.Owner released is spared as well: it has no owner then, and
-	// whoever finds it in Reader.Refused may destroy it later.
+	// a system that finds it in Reader.Refused may destroy it later.
 	Refuse
 )
 
@@ -79,13 +79,13 @@ const (
 // moved into it goes the way of the bag's children; and of two moves that together
 // would be a cycle the first is done, the second refused.
 //
-// Who is told: the port that waits with Notify gets the outcome, which is Refused,
+// The port that waits with Notify gets the outcome, which is Refused,
 // Gone if one of the entities was dead or dying by then, or Missing if it was not in
 // the relation. Systems find the refused requests of the last refresh in
 // Reader.Refused.
 //
-// Ownership: the world's. Changes may be called by whoever holds the Actor; what is
-// read is read through a Reader.
+// Ownership: the world's. Changes may be called by the owner of the Actor; reading goes
+// through a Reader.
 type Relation struct {
 	w         *world.World
 	driver    driver.World
@@ -156,27 +156,24 @@ func (r *Relation) mustIdle(call string) {
 	}
 }
 
+// forCall returns the tree for a call that only an idle world may make.
+func (r *Relation) forCall(call string) *Tree {
+	r.mustIdle(call)
+	return r.tree
+}
+
 // Links returns the number of children: entities that have a parent. For an idle
 // world.
-func (r *Relation) Links() int {
-	r.mustIdle("Links")
-	return r.tree.Links()
-}
+func (r *Relation) Links() int { return r.forCall("Links").Links() }
 
 // Bytes returns the memory that the relation takes, room that is not used among
 // it. For an idle world.
-func (r *Relation) Bytes() int {
-	r.mustIdle("Bytes")
-	return r.tree.Bytes()
-}
+func (r *Relation) Bytes() int { return r.forCall("Bytes").Bytes() }
 
 // Reserve makes room for so much more, in one allocation: what fits in it allocates
 // nothing. Without Room.Homes, entities are taken to be spread over all shards. For an
 // idle world.
-func (r *Relation) Reserve(room Room) {
-	r.mustIdle("Reserve")
-	r.tree.Reserve(spread(r.w, room))
-}
+func (r *Relation) Reserve(room Room) { r.forCall("Reserve").Reserve(spread(r.w, room)) }
 
 // spread fills in the number of a world's homes.
 func spread(w *world.World, room Room) Room {
@@ -189,16 +186,12 @@ func spread(w *world.World, room Room) Room {
 // NeedsGrowth reports whether adding so many more children to an entity would
 // allocate memory. For an idle world.
 func (r *Relation) NeedsGrowth(parent handle.Handle, children int) bool {
-	r.mustIdle("NeedsGrowth")
-	return r.tree.NeedsGrowth(parent, children)
+	return r.forCall("NeedsGrowth").NeedsGrowth(parent, children)
 }
 
 // Save appends an image of the relation to dst, as Tree.Save does. For an idle
 // world.
-func (r *Relation) Save(dst []byte) []byte {
-	r.mustIdle("Save")
-	return r.tree.Save(dst)
-}
+func (r *Relation) Save(dst []byte) []byte { return r.forCall("Save").Save(dst) }
 
 // Load replaces the relation by an image of one of the same world in the same state,
 // as far as the entities go. It returns ErrImage for an image that is not whole, and

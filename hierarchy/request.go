@@ -1,7 +1,6 @@
 package hierarchy
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/atoll-sim/atoll/handle"
@@ -46,7 +45,7 @@ func (r *Relation) refuse(f Refusal) {
 	if len(r.refused) == r.options.Refusals {
 		return
 	}
-	if errors.Is(f.Err, ErrCycle) {
+	if f.Err == ErrCycle {
 		from := len(r.paths)
 		r.paths = append(r.paths, r.tree.path...)
 		f.Path = r.paths[from:len(r.paths):len(r.paths)]

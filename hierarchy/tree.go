@@ -6,15 +6,15 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 )
 
-// Tree holds who is whose child: a forest over handles, each entity with one
-// parent at the most and its children in order. It knows nothing of a world: who
-// is alive is its user's affair. Relation is a Tree on a world.
+// Tree is a forest over handles, each entity with one parent at the most and its
+// children in order. It knows nothing of a world, nor which entities are alive. Relation
+// is a Tree on a world.
 //
 //	look-up   handle ─▶ page of nodes ─▶ list ─▶ bucket
 //
 // Looking up a parent or a list of children is O(1), as are adding, and removing
 // with a hole or by moving the last in. Closing a gap in order is O(children); it
-// is put off until somebody looks at that list, so any number of removals cost it
+// is put off until that list is read, so any number of removals cost it
 // once.
 //
 // Invariants: a child is in one place of one list, which its node names; there is
