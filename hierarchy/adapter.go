@@ -49,7 +49,9 @@ func (k adapter) Spare(d *drive.DyingSet) bool {
 // them that are parents wait in k.dying.
 func (k adapter) Spread(d *drive.DyingSet, from int) {
 	if k.options.OnParentDeath == Grandparent {
-		k.findGrandparents(d, from)
+		for _, h := range d.All()[from:] { // while all links are there to be followed
+			k.passOn(h, d.Has)
+		}
 	}
 	to := len(d.All())
 	for i := from; i < to; i++ {
@@ -75,25 +77,23 @@ func (r *Relation) adoptMoved() {
 	r.moved = r.moved[:0]
 }
 
-// findGrandparents notes the new parents of the living children of the dying, while all
-// links are there to be followed: the nearest ancestor that lives.
-func (k adapter) findGrandparents(d *drive.DyingSet, from int) {
-	for _, h := range d.All()[from:] {
-		up := handle.None
-		for _, child := range k.tree.items(k.tree.own(h)) {
-			if child == handle.None || d.Has(child) {
-				continue
+// passOn notes, in r.moved, that the nearest ancestor of h that does not die gets the
+// children of h that do not die.
+func (r *Relation) passOn(h handle.Handle, dies func(handle.Handle) bool) {
+	t, up := r.tree, handle.None
+	for _, child := range t.items(t.own(h)) {
+		if child == handle.None || dies(child) {
+			continue
+		}
+		if up == handle.None {
+			for up = t.parent(h); up != handle.None && dies(up); {
+				up = t.parent(up)
 			}
 			if up == handle.None {
-				for up = k.tree.parent(h); up != handle.None && d.Has(up); {
-					up = k.tree.parent(up)
-				}
-				if up == handle.None {
-					break
-				}
+				return
 			}
-			k.moved = append(k.moved, move{child, up})
 		}
+		r.moved = append(r.moved, move{child, up})
 	}
 }
 

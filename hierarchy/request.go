@@ -132,7 +132,7 @@ func (r *Relation) change(h handle.Handle, c *change) error {
 // they go to the grandparent, if there is one, or have no parent.
 func (r *Relation) leaveChildren(h handle.Handle) error {
 	t := r.tree
-	number, to := t.own(h), t.parent(h)
+	number := t.own(h)
 	if t.list(number).children() == 0 {
 		return nil
 	}
@@ -140,14 +140,7 @@ func (r *Relation) leaveChildren(h handle.Handle) error {
 	case Destroy, Refuse:
 		return ErrChildren
 	case Grandparent:
-		if to == handle.None {
-			break
-		}
-		for _, child := range t.items(number) {
-			if child != handle.None {
-				r.moved = append(r.moved, move{child, to})
-			}
-		}
+		r.passOn(h, func(handle.Handle) bool { return false })
 	}
 	t.unlinkChildren(number, nil)
 	r.adoptMoved()

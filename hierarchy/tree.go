@@ -170,11 +170,11 @@ func (t *Tree) RemoveBranch(h handle.Handle, gap Gap) error {
 		case at != h:
 			t.erase(at, Hole)
 			at = up
-		case !had:
-			t.erase(h, gap) // the capacity that it keeps
-			return ErrAbsent
 		default:
 			t.erase(h, gap)
+			if !had {
+				return ErrAbsent
+			}
 			return nil
 		}
 	}
