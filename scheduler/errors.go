@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/atoll-sim/atoll/world"
 )
@@ -26,8 +25,3 @@ const (
 	inCondition = "condition of system"
 	inBalancer  = "balancer"
 )
-
-// errUnknown is for a name that no system has.
-func errUnknown(name string) error {
-	return fmt.Errorf("scheduler: there is no system %q", name)
-}

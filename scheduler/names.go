@@ -1,29 +1,16 @@
 package scheduler
 
-import "sync"
+import "fmt"
 
-// names finds systems by name.
-//
-// Ownership: safe for concurrent use; mu guards.
-type names struct {
-	mu struct {
-		sync.RWMutex
-		byName map[string]*system
+// find returns the system of that name. Safe from any goroutine.
+func (s *Scheduler) find(name string) (*system, error) {
+	s.names.RLock()
+	defer s.names.RUnlock()
+	x := s.names.systems[name]
+	if x == nil {
+		return nil, fmt.Errorf("scheduler: there is no system %q", name)
 	}
-}
-
-func (n *names) init() { n.mu.byName = map[string]*system{} }
-
-func (n *names) add(s *system) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.mu.byName[s.name] = s
-}
-
-func (n *names) find(name string) *system {
-	n.mu.RLock()
-	defer n.mu.RUnlock()
-	return n.mu.byName[name]
+	return x, nil
 }
 
 // Enable makes a system run from the next tick on, on all shards, also after it
@@ -32,29 +19,27 @@ func (n *names) find(name string) *system {
 // the next depends on the moment: where the same inputs must give the same world,
 // use When.
 func (s *Scheduler) Enable(name string) error {
-	x := s.names.find(name)
-	if x == nil {
-		return errUnknown(name)
+	x, err := s.find(name)
+	if err == nil {
+		x.reenabled.Store(true)
+		x.enabled.Store(true)
 	}
-	x.reenabled.Store(true)
-	x.enabled.Store(true)
-	return nil
+	return err
 }
 
 // Disable makes a system not run from the next tick on. It returns the same error as Enable,
 // and the same goroutines may call it.
 func (s *Scheduler) Disable(name string) error {
-	x := s.names.find(name)
-	if x == nil {
-		return errUnknown(name)
+	x, err := s.find(name)
+	if err == nil {
+		x.enabled.Store(false)
 	}
-	x.enabled.Store(false)
-	return nil
+	return err
 }
 
 // Enabled reports whether the system is there and enabled. Safe from any
 // goroutine.
 func (s *Scheduler) Enabled(name string) bool {
-	x := s.names.find(name)
-	return x != nil && x.enabled.Load()
+	x, err := s.find(name)
+	return err == nil && x.enabled.Load()
 }

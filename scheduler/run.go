@@ -95,7 +95,7 @@ func (s *Scheduler) skip(due time.Time, n, interval time.Duration) time.Time {
 
 // report completes the Report of a tick of Run, and logs and delivers it. before is what was
 // counted before Run began.
-func (s *Scheduler) report(r *Report, before counts) {
+func (s *Scheduler) report(r *Report, before Stats) {
 	if r.Overrun = r.Duration > s.options.Budget; r.Overrun {
 		s.counts.Overruns++
 		s.log(slog.LevelWarn, "tick took too long", "tick", r.Tick, "took", r.Duration, "budget", s.options.Budget)

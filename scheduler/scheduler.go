@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -99,9 +100,12 @@ type Scheduler struct {
 	planned bool
 	running atomic.Bool // a step is under way
 	runs    atomic.Bool // a Run is under way
-	names   names
+	names   struct {    // from any goroutine
+		sync.RWMutex
+		systems map[string]*system
+	}
 	control control
-	counts  counts
+	counts  Stats  // the counts of them that Run and Step keep
 	recent  recent // of whole ticks
 	began   int64  // when the tick began, by the clock
 	goesOn  bool   // the last tick's error does not end a Run
@@ -117,7 +121,7 @@ func New(w *world.World, o Options) *Scheduler {
 	}
 	o = o.validate(w)
 	s := &Scheduler{w: w, options: o, merges: map[int]*system{}}
-	s.names.init()
+	s.names.systems = map[string]*system{}
 	s.control.init()
 	s.balancing.init(&o, w.Shards())
 	t := &s.tick
@@ -151,7 +155,7 @@ func (s *Scheduler) Add(name string, construct System, options ...Option) error 
 	if name == "" || construct == nil {
 		return fmt.Errorf("scheduler: system %q needs a name and a constructor", name)
 	}
-	if s.names.find(name) != nil {
+	if x, _ := s.find(name); x != nil {
 		return fmt.Errorf("scheduler: system name %q is taken", name)
 	}
 	if err := s.w.Err(); err != nil {
@@ -177,7 +181,9 @@ func (s *Scheduler) Add(name string, construct System, options ...Option) error 
 		return err
 	}
 	s.added, s.sorted = added, sorted
-	s.names.add(x)
+	s.names.Lock()
+	s.names.systems[name] = x
+	s.names.Unlock()
 	s.planned = false
 	return nil
 }

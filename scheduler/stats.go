@@ -43,12 +43,6 @@ type ShardStats struct {
 	Off              bool // it panicked here, and no longer runs here
 }
 
-// counts are the counts of Stats that Run and Step keep.
-type counts struct {
-	Ticks, Panics, Overruns, Skipped, Shifts, Shifted uint64
-	Slipped                                           time.Duration
-}
-
 // Stats writes the counts and times to dst. It is for the goroutine that owns the
 // scheduler, between ticks: in OnTick, for example. It reuses the slices of dst,
 // so that a call in each tick allocates nothing.
@@ -57,11 +51,9 @@ func (s *Scheduler) Stats(dst *Stats) {
 		panic("scheduler: Scheduler.Stats to a nil Stats; pass where they go")
 	}
 	s.mustRest("Stats")
-	*dst = Stats{
-		Ticks: s.counts.Ticks, Panics: s.counts.Panics, Overruns: s.counts.Overruns,
-		Skipped: s.counts.Skipped, Slipped: s.counts.Slipped, Shifts: s.counts.Shifts, Shifted: s.counts.Shifted,
-		Recent: s.recent.quantiles(), Systems: dst.Systems[:0],
-	}
+	systems := dst.Systems[:0]
+	*dst = s.counts
+	dst.Recent, dst.Systems = s.recent.quantiles(), systems
 	t := &s.tick
 	for at, x := range t.systems {
 		if len(dst.Systems) < cap(dst.Systems) {
