@@ -105,12 +105,12 @@ func (s *Scheduler) balance(w driver.Tick) {
 	if len(b.shifts) == 0 {
 		return
 	}
-	n := 0
+	n := uint64(0)
 	for _, x := range b.shifts {
-		n += x.Entities
+		n += uint64(x.Entities)
 	}
 	s.counts.Shifts += uint64(len(b.shifts))
-	s.counts.Shifted += uint64(n)
+	s.counts.Shifted += n
 	if s.options.Logger != nil { // without one, the values would be allocated for nothing
 		s.log(slog.LevelInfo, "entities shifted", "tick", w.Number(), "entities", n, "shifts", len(b.shifts))
 	}

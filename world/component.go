@@ -91,6 +91,7 @@ func (c *Component[T]) Set(by Actor, h handle.Handle, v T) error {
 		}
 		return c.store(l, v)
 	case *Context:
+		by.mustRun("Component.Set")
 		l := by.w.space.Locate(h)
 		switch {
 		case l == 0:

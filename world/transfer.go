@@ -25,10 +25,14 @@ func (w *World) decide(transfers []drive.Transfer) {
 
 func (w *World) transfer(transfers []drive.Transfer) {
 	for _, x := range transfers {
-		w.shards[x.From].MigrateSome(x.To, x.Entities, &w.pinned)
-		w.refresh.transferred += x.Entities
+		n := min(x.Entities, transferMax)
+		w.shards[x.From].MigrateSome(x.To, n, &w.pinned)
+		w.refresh.transferred = min(w.refresh.transferred+n, transferMax)
 	}
 }
+
+// transferMax is more entities than a shard has, and so small that sums with it do not overflow.
+const transferMax = 1 << 30
 
 // Pin keeps entities that have any of the components from being moved when shards are balanced. Pin
 // a component that only these entities have: a bundle pins all that have any of its components.
