@@ -111,7 +111,10 @@ func (t *tick) runnable(state int64) bool {
 func (t *tick) advance(w *worker, p *program) {
 	began := w.now
 	for again := true; again; {
-		again = t.forward(w, p)
+		var handed bool
+		if again, handed = t.forward(w, p); handed {
+			return
+		}
 	}
 	p.worker = w.number
 	p.spent += w.now - began
@@ -125,12 +128,14 @@ func (t *tick) advance(w *worker, p *program) {
 	}
 }
 
-// forward is advance up to a panic. It then reports that there is more to run.
-func (t *tick) forward(w *worker, p *program) (again bool) {
+// forward is advance up to a panic. It then reports that there is more to run, or that the program
+// was handed over.
+func (t *tick) forward(w *worker, p *program) (again, handed bool) {
 	returned := false
 	defer func() {
 		if !returned {
-			again = t.recovered(w, p, recover())
+			handed = t.recovered(w, p, recover())
+			again = !handed
 		}
 	}()
 	c, acting := p.context, p.acting
@@ -153,7 +158,7 @@ func (t *tick) forward(w *worker, p *program) (again bool) {
 		t.pass(p, s)
 	}
 	returned = true
-	return false
+	return false, false
 }
 
 // measure ends the time of the step that the program is at. The time of the next step begins
@@ -181,8 +186,9 @@ func (t *tick) pass(p *program, s *step) {
 }
 
 // recovered ends a step that panicked, or that ended its goroutine as a failed test does. In
-// the second case it gives the program up, so that another worker can claim it.
-func (t *tick) recovered(w *worker, p *program, value any) (again bool) {
+// the second case it hands the program over, so that another worker can claim it, and reports
+// that. A panic(nil), which GODEBUG=panicnil=1 allows, looks the same.
+func (t *tick) recovered(w *worker, p *program, value any) (handed bool) {
 	s := &p.steps[p.next]
 	p.acting.Stop()
 	exits := value == nil
@@ -201,7 +207,7 @@ func (t *tick) recovered(w *worker, p *program, value any) (again bool) {
 	if exits {
 		t.giveUp(p)
 	}
-	return true
+	return exits
 }
 
 // giveUp hands over a program when its worker's goroutine is ending.

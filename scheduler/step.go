@@ -28,6 +28,9 @@ func (s *Scheduler) step(ctx context.Context, call string) (err error) {
 	}
 	s.began = clock.Now()
 	early := s.decide()
+	if err := s.w.Err(); err != nil { // a condition may have closed the world
+		return err
+	}
 	t := &s.tick
 	if t.world, err = s.beginTick(call); err != nil {
 		return err

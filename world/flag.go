@@ -59,6 +59,9 @@ func FlagsOf(by Actor, h handle.Handle) Flags {
 		if l := by.mustRun("world.FlagsOf"); h == by.h {
 			return by.c.w.space.FlagsAt(l)
 		}
+	case *Port:
+	default:
+		panic(embedded(by, "world.FlagsOf"))
 	}
 	return by.world().space.Flags(h)
 }

@@ -49,9 +49,6 @@ func (k *hooks) watch() {
 // due prepares for calling the hooks. It returns how many changes and deaths there are.
 func (k *hooks) due() int {
 	n, w := 0, k.w
-	for _, c := range w.contexts {
-		c.failedHooks = nil
-	}
 	w.space.GatherChanges(w.shards)
 	for _, s := range w.shards {
 		n += s.Noted()

@@ -153,9 +153,7 @@ func (r *refresh) steps(parallel drive.Parallel) {
 	w.outdate()
 	w.recorderErr = nil
 	for _, c := range w.contexts {
-		if c.failures != nil {
-			c.failures, c.omitted = nil, 0
-		}
+		c.failures, c.failedHooks, c.omitted = nil, nil, 0
 	}
 	if w.recording != nil {
 		w.recording.begin.call()

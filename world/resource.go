@@ -121,9 +121,13 @@ func (r *Resource[T]) Set(v T) {
 
 func (r *Resource[T]) mergeParts() {
 	r.value = *new(T)
+	defer func() { // also if merge panics
+		for _, p := range r.parts {
+			p.value = *new(T)
+		}
+	}()
 	for _, p := range r.parts {
 		r.merge(&r.value, &p.value)
-		p.value = *new(T)
 	}
 }
 
