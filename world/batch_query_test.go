@@ -84,7 +84,7 @@ func (w *batchWorld) mustBe() {
 	for h, m := range w.model {
 		require.Equal(w.t, [4]bool{m.a, m.b, m.c, m.tag}, [4]bool{w.Has(h, w.a), w.Has(h, w.b), w.Has(h, w.c), w.Has(h, w.tag)}, "%v", h)
 		require.Equal(w.t, m.marked, w.Status(h) == world.Dying)
-		require.Equal(w.t, m.hidden, world.FlagsOf(w, h) == hidden)
+		require.Equal(w.t, m.hidden, world.FlagsOf(w.World, h) == hidden)
 		if m.a {
 			require.Equal(w.t, m.na, w.wa.Get(h).N)
 		}
