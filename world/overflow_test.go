@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -12,7 +13,7 @@ import (
 // TestSharesOfLargeNumbers divides numbers whose products are too large for an int of 32 bits:
 // entities among many shards, and those that are to move among tables.
 func TestSharesOfLargeNumbers(t *testing.T) {
-	const shards = 4095
+	shards := handle.ShardMax // 4095, or with the other layout of handles fewer
 	n := iterations(600_000)
 	f := newFixture(t, world.Options{Shards: shards})
 	require.NoError(t, f.unit.CreateN(f.World, n, nil))
