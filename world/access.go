@@ -6,6 +6,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
+	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/shard"
@@ -21,6 +22,13 @@ import (
 //
 // Ownership: the system and shard it was built for, or the idle world.
 type Reader[T any] struct {
+	// What Get needs of lookup and view once more, because the compiler inlines Get only with
+	// each of its fields a single selector away; see raw.go.
+	refs  mem.Address
+	mask  handle.Handle
+	runs  *mem.Address
+	owner uint32
+
 	view   store.View[T]
 	lookup *slots.Lookup
 	id     int
@@ -30,7 +38,7 @@ type Reader[T any] struct {
 // written in this tick.
 type Writer[T any] struct{ Reader[T] }
 
-// Get is Reader.Get for writing.
+// Get is Reader.Get for writing. It costs a call.
 func (w *Writer[T]) Get(h handle.Handle) *T { return w.view.AtWrite(w.lookup.Locate(h)) }
 
 // At is Reader.At for writing. It is small enough to be inlined.
@@ -65,11 +73,11 @@ func ask[T, A any](a Binder, call string, write bool, make func() (*A, *Reader[T
 		return x
 	}
 	x, r := make()
-	b.w.columns[id].(*store.Column[T]).Attach(&r.view, b.owner)
+	r.id, r.lookup, r.view = id, b.lookup, b.w.space.Columns[id].(*store.Column[T]).View(b.owner)
+	r.refs, r.mask, r.runs, r.owner = b.lookup.Refs, b.lookup.Mask, r.view.Runs, r.view.Owner
 	if check.Enabled {
 		r.view.Guard(b.guard(fmt.Sprintf("the accessor of component %q", b.w.components[id].name)))
 	}
-	r.id, r.lookup = id, b.lookup
 	if b.idle {
 		b.w.accessors[key] = x
 	}
@@ -79,14 +87,6 @@ func ask[T, A any](a Binder, call string, write bool, make func() (*A, *Reader[T
 type accessorKey struct {
 	component int
 	write     bool
-}
-
-// Get returns the component of an entity, or nil if the entity is not alive, is not within
-// reach or lacks the component. The pointer is good until the refresh. Every check is always
-// on; the cost is one call and two cache lines of the entity's own. To look up several
-// components of one entity, call Locate once and use At.
-func (r *Reader[T]) Get(h handle.Handle) *T {
-	return r.view.At(r.lookup.Locate(h))
 }
 
 // At returns the component of the entity at a location that Locate, a Chunk or Query.Entities
@@ -119,7 +119,7 @@ func ReadForeign[T any](b *Build, shards ...int) *ForeignReader[T] {
 	bound := b.bind("world.ReadForeign")
 	id := b.w.componentOf(reflect.TypeFor[T](), bound.call)
 	f := &ForeignReader[T]{
-		space: b.w.space, column: b.w.columns[id].(*store.Column[T]),
+		space: b.w.space, column: b.w.space.Columns[id].(*store.Column[T]),
 		guard: bound.guard(fmt.Sprintf("the foreign reader of component %q", b.w.components[id].name)),
 	}
 	if len(shards) == 0 {

@@ -61,7 +61,7 @@ func (w *World) drop() {
 	for _, s := range w.shards {
 		s.Drop()
 	}
-	w.space.Drop(w.columns)
+	w.space.Drop()
 	w.ports.notifyAbandoned()
 }
 

@@ -61,7 +61,6 @@ func Register[T any](w *World, name string) *Component[T] {
 	w.components = append(w.components, componentInfo{name: name, typ: t})
 	w.componentID[t] = id
 	column := store.NewColumn[T](w.space)
-	w.columns = append(w.columns, column)
 	c := &Component[T]{w: w, id: id, column: column}
 	c.setting = store.NewKind[T](w.space, setter[T]{c})
 	c.adding = store.NewKind[T](w.space, adder[T]{c})

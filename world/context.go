@@ -170,12 +170,6 @@ func (c *Context) enter() {
 		for _, s := range c.used() {
 			s.Enter(&c.occupant)
 		}
-	}
-	if c.acting.Access.Exclusive {
-		c.w.space.Sync(c.w.columns)
-		c.w.space.SetIdle(true) // what the system adds it sees at once
-	}
-	if check.Enabled {
 		c.turn.Begin(c.acting.System)
 		c.digest(c.acting.Access.Reads.Minus(c.acting.Access.Writes))
 	}
@@ -188,9 +182,6 @@ func (c *Context) leave() {
 			s.Leave()
 		}
 		c.turn.End()
-	}
-	if c.acting.Access != nil && c.acting.Access.Exclusive {
-		c.w.space.SetIdle(false)
 	}
 }
 

@@ -40,7 +40,7 @@ func (w *World) DescribeEntity(h handle.Handle) EntityInfo {
 	}
 	x.Shard, x.Flags = w.space.Owner(l), w.space.FlagsAt(l)
 	for id := range w.space.Set(l).All {
-		x.Components = append(x.Components, ComponentInfo{w.components[id].name, store.ValueAt(w.columns[id], l)})
+		x.Components = append(x.Components, ComponentInfo{w.components[id].name, store.ValueAt(w.space.Columns[id], l)})
 	}
 	return x
 }

@@ -76,8 +76,6 @@ func (d *driven) MergeResource(id int) { d.resources[id].mergeParts() }
 func (d *driven) BeginTick() drive.Tick[*PanicError] {
 	w := d.w()
 	w.enterPhase(beginTick, phaseTick)
-	w.space.Sync(w.columns) // the idle world may have taken components away since the refresh
-	w.space.SetIdle(false)
 	if w.misrouted {
 		w.forward()
 	}
@@ -115,7 +113,6 @@ func (t *running) End(parallel drive.Parallel) {
 		panic("world: the end of a tick that is over; end each tick once")
 	}
 	w.refresh.run(parallel)
-	w.space.SetIdle(true)
 	w.leavePhase()
 }
 

@@ -24,7 +24,7 @@ type filler struct{}
 func FillComponents(w *World, n int) {
 	for i := len(w.components); i < n; i++ {
 		w.components = append(w.components, componentInfo{name: fmt.Sprint("filler ", i), typ: reflect.TypeFor[filler]()})
-		w.columns = append(w.columns, store.NewColumn[filler](w.space))
+		store.NewColumn[filler](w.space)
 	}
 }
 

@@ -43,7 +43,7 @@ func (k *hooks) watch() {
 			watch.Stored = watch.Stored.Union(h.set)
 		}
 	}
-	k.w.space.SetWatch(watch, k.w.shards, k.w.columns)
+	k.w.space.SetWatch(watch, k.w.shards)
 }
 
 // due prepares for calling the hooks. It returns how many changes and deaths there are.
@@ -55,9 +55,6 @@ func (k *hooks) due() int {
 		if k.on&OnDestroy != 0 {
 			n += s.MarkedRows()
 		}
-	}
-	if n > 0 {
-		w.space.Sync(w.columns) // hooks look up what ports have created in this refresh
 	}
 	return n
 }

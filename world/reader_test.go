@@ -43,7 +43,7 @@ func TestReaderOfLostComponent(t *testing.T) {
 				}
 			}
 		}))
-		create(1, 100_000) // many chunks: directories grow, and their mirrors are replaced
+		create(1, 100_000) // many chunks: directories grow, and are replaced
 		if refresh {
 			f.Refresh()
 		}

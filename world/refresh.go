@@ -203,12 +203,11 @@ func (r *refresh) steps(parallel drive.Parallel) {
 	if w.recording != nil {
 		w.recording.finish()
 	}
-	w.space.Sync(w.columns)
 	if check.Enabled {
-		w.space.Shift(w.columns)
+		w.space.Shift()
 	}
 	w.space.SetTick(w.tick.next())
-	w.space.Trim(w.columns)
+	w.space.Trim()
 	unsettled := r.sum((*store.Shard).Unfinished)
 	for i := range w.mailboxes {
 		unsettled += len(w.mailboxes[i].boxes)

@@ -81,7 +81,6 @@ func (w *World) Restore(of Layout, fill func(r *Restoration) error) error {
 		w.closeLoop()
 		r.done = true
 		inner.Finish()
-		w.space.Sync(w.columns)
 	}()
 	return fill(r)
 }

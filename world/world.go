@@ -32,7 +32,6 @@ type World struct {
 
 	components  []componentInfo
 	componentID map[reflect.Type]int
-	columns     []store.AnyColumn   // by component
 	accessors   map[accessorKey]any // the idle world's
 	flagger     *flagger
 	functions   map[string]bool // names that are taken
@@ -91,7 +90,7 @@ func New(o Options) (*World, error) {
 	w.portSlots = slots.NewPortAllocator(&w.space.Directory, n)
 	w.ports.slots = w.portSlots
 	for i := range w.shards {
-		w.shards[i] = store.New(w.space, i, &w.columns)
+		w.shards[i] = store.New(w.space, i)
 		w.shards[i].KeepOrder = o.KeepOrder
 		if err := w.shards[i].ReserveSlots(1); err != nil {
 			return nil, err
@@ -200,7 +199,7 @@ func (w *World) Clear() {
 	for _, s := range w.shards {
 		s.ShrinkAll()
 	}
-	w.space.TrimAll(w.columns)
+	w.space.TrimAll()
 	w.leavePhase()
 }
 

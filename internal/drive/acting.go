@@ -14,8 +14,7 @@ type Acting struct {
 	Seeded bool // its random numbers
 	Hook   bool // it is a hook
 
-	// The rest of Start and Stop, for global systems that have the shards to themselves and in
-	// the check build; and what Returned calls.
+	// For the check build: the rest of Start and Stop, and what Returned calls.
 	Enter, Leave, Unwritten func()
 }
 
@@ -23,7 +22,7 @@ type Acting struct {
 // it hashes what the system may read but not write, for Returned to compare.
 func (a *Acting) Start(system string, access *Access) {
 	a.System, a.Access, a.Delta, a.Seeded = system, access, access.Delta, false
-	if check.Enabled || access.Exclusive {
+	if check.Enabled {
 		a.Enter()
 	}
 }
@@ -38,7 +37,7 @@ func (a *Acting) Returned() {
 
 // Stop ends what Start began.
 func (a *Acting) Stop() {
-	if check.Enabled || a.Access.Exclusive {
+	if check.Enabled {
 		a.Leave()
 	}
 	a.Access, a.Hook = nil, false

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/mem"
 )
 
 const (
@@ -14,13 +15,23 @@ const (
 	// pageShift takes a handle to its page, with the home above it.
 	pageShift = handle.VersionBits + pageBits
 	pagesMax  = 1 << (handle.IndexBits - pageBits) // of a home
-	// refBits is the size of a directoryRef, as a shift. refShift takes a handle to the offset
-	// of its home's directoryRef.
-	refBits  = 4
-	refShift = handle.VersionBits + handle.IndexBits - refBits
+	refBits   = 4                                  // the size of a directoryRef, as a shift
 
-	pointerBytes = 4 << (^uintptr(0) >> 63)
+	pointerBits  = 2 + int(^uintptr(0)>>63) // the size of a pointer, as a shift
+	pointerBytes = 1 << pointerBits
 )
+
+// A shift and a mask each take a handle to the offset of what it leads to in the directory.
+const (
+	HomeShift = handle.VersionBits + handle.IndexBits - refBits // of its home's directoryRef, by the Lookup's mask
+	PageShift = pageShift - pointerBits                         // of its page in the home's table
+	PageMask  = (pagesMax - 1) * pointerBytes
+	SlotShift = handle.VersionBits - slotBits // of its Slot in the page
+	SlotMask  = (pageSize - 1) * slotBytes
+)
+
+// Table is the offset of the table's address in a directoryRef, behind the end.
+const Table = 8
 
 // PageSlots is the least number of slots that are allocated at one time.
 const PageSlots = pageSize
@@ -38,8 +49,8 @@ type page [pageSize]Slot
 //
 // Ownership: never written after the world is made; see directoryRef for what it leads to.
 type Lookup struct {
-	refs *directoryRef // the first of n, a power of two; entries without a home have end 0
-	mask handle.Handle // n-1, times the size of an entry
+	Refs mem.Address   // the first of n, a power of two; entries without a home have end 0
+	Mask handle.Handle // n-1, times the size of an entry
 }
 
 // directoryRef is a home's entry in the directory. One comparison with end refuses every handle
@@ -52,8 +63,8 @@ type Lookup struct {
 // Ownership: written under the directory's lock, end last: a goroutine that loads end and then
 // table finds the page of every handle below that end.
 type directoryRef struct {
-	table atomic.Pointer[*page] // the first of as many as there are pages, or more
 	end   atomic.Uint64         // the first handle behind the last slot; 0 for no slots
+	table atomic.Pointer[*page] // the first of as many as there are pages, or more
 }
 
 // endless is the end of a home behind which there is no handle. The handle with that value
@@ -63,7 +74,7 @@ const endless = math.MaxUint64
 // newLookup makes the directory for so many homes.
 func newLookup(homes int) Lookup {
 	refs := make([]directoryRef, 1<<bits.Len(uint(homes-1)))
-	return Lookup{refs: &refs[0], mask: handle.Handle(len(refs)-1) << refBits}
+	return Lookup{Refs: mem.AddressOf(refs), Mask: handle.Handle(len(refs)-1) << refBits}
 }
 
 // pages returns the number of pages of a home.

@@ -1,7 +1,8 @@
 package slots
 
 const (
-	slotBytes   = 8
+	slotBits    = 3 // the size of a Slot, as a shift
+	slotBytes   = 1 << slotBits
 	handleBytes = 8
 	indexBytes  = 4
 )

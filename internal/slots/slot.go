@@ -27,20 +27,20 @@ import (
 // Loc, before it publishes generation or in its step of the refresh. Loc is read in a tick,
 // and in the route step of a refresh, only after generation was seen alive.
 type Slot struct {
-	generation uint32
+	Generation uint32
 	Loc        Loc
 }
 
-// Load reads generation.
-func (s *Slot) Load() uint32 { return atomic.LoadUint32(&s.generation) }
+// Load reads Generation.
+func (s *Slot) Load() uint32 { return atomic.LoadUint32(&s.Generation) }
 
-// Store writes generation and publishes what was written before, including Loc and the row.
+// Store writes Generation and publishes what was written before, including Loc and the row.
 // The caller is the one writer.
-func (s *Slot) Store(gen uint32) { atomic.StoreUint32(&s.generation, gen) }
+func (s *Slot) Store(gen uint32) { atomic.StoreUint32(&s.Generation, gen) }
 
 // StoreBatched is Store for one of many slots that are written in a loop; see package
 // publish.
-func (s *Slot) StoreBatched(gen uint32) { publish.Store32(&s.generation, gen) }
+func (s *Slot) StoreBatched(gen uint32) { publish.Store32(&s.Generation, gen) }
 
 // free raises the generation of a slot whose handle h was the last one given: the slot is free
 // with the next version, so every copy of h becomes stale. It returns the handle with that

@@ -65,7 +65,7 @@ func forge[T any](t *testing.T, s *storage, column *store.Column[T], all map[uin
 	require.NotEmpty(t, all)
 	views := make([]store.View[T], len(s.shards)+1)
 	for i := range views {
-		column.Attach(&views[i], i)
+		views[i] = column.View(i)
 	}
 	numbers := []uint32{slots.ChunksMax, slots.ChunksMax - 1}
 	for n := range uint32(70) {
@@ -109,8 +109,7 @@ func TestRowsBeyond(t *testing.T) {
 	s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
 	s.mustCreate(s.shards[0], 10)
 	s.refresh()
-	var numbers store.View[int64]
-	s.numbers.Attach(&numbers, 0)
+	numbers := s.numbers.View(0)
 	rows := s.shards[0].Tables()[0].Run(0, 10)
 	for _, r := range []store.Rows{rows, rows.Head(4), rows.Head(0)} {
 		for _, i := range []int{-1, r.Len(), r.Len() + 1, rows.Cap(), slots.RowsMax, math.MaxInt32, math.MinInt32} {

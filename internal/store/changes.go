@@ -52,9 +52,9 @@ type notifySets struct {
 }
 
 // SetWatch sets what the shards of a world note from now on. The world must be idle.
-func (s *Space) SetWatch(w Watch, shards []*Shard, columns []AnyColumn) {
+func (s *Space) SetWatch(w Watch, shards []*Shard) {
 	s.watch = w
-	for id, c := range columns {
+	for id, c := range s.Columns {
 		c.watch(w.Stored.Has(id))
 	}
 	for _, sh := range shards {

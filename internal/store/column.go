@@ -2,7 +2,6 @@ package store
 
 import (
 	"hash/maphash"
-	"math/bits"
 	"reflect"
 	"sync/atomic"
 
@@ -19,50 +18,64 @@ import (
 // Invariants: rows are never reallocated. While a tick runs, an entry of the directory
 // that was made is not changed, and every later directory has it.
 //
-// Ownership: dir is replaced under the space's lock. An entry's rows belong to
-// the shard that owns the chunk; another shard may read them in a tick behind a
-// fence. views are the mirrors of dir, by the shard they belong to; those of the idle world
-// are last.
+// Ownership: dir and lists are replaced under the space's lock, atomically. An entry's rows
+// belong to the shard that owns the chunk; another shard may read them in a tick behind a
+// fence. A shard may read an entry of a chunk that another adds in this tick: it learned the
+// chunk's number from a slot that was published after the entry was written.
 type Column[T any] struct {
 	dir      atomic.Pointer[columnDir[T]]
-	views    [][]*View[T]
-	changed  bool    // some view is behind dir
-	spare    [][]T   // rows that dropped chunks had; under the lock
-	idle     int     // how many of spare, from the first on, were not used since the last trim
-	pointers bool    // T holds pointers: vacated rows are cleared
-	watched  bool    // rows that are stored anew are noted; set while the world is idle
-	now      *uint32 // the tick in progress
+	lists    lists
+	world    uint32     // the owner number of the idle world
+	views    []*View[T] // with guards, for the check build
+	spare    [][]T      // rows that dropped chunks had; under the lock
+	idle     int        // how many of spare, from the first on, were not used since the last trim
+	pointers bool       // T holds pointers: vacated rows are cleared
+	watched  bool       // rows that are stored anew are noted; set while the world is idle
+	now      *uint32    // the tick in progress
 	memory   *mem.Memory
 }
 
-// columnDir is the directory of a column. Its slices are equally long, a power of two,
-// and indexed by the number of a chunk, which is world-wide:
+// columnDir is the directory of a column. Its slices are equally long and indexed by the
+// number of a chunk, which is world-wide:
 //
 //	rows[number] ──▶ []T
-//	stamps[number] ──▶ the tick in which the rows were last handed out for writing
-//	runs[number] ──▶ { rows[number][0], where they end, owner }
+//	own[number] ──▶ { rows[number][0], stamp, the shard that owns the chunk, how many rows }
+//	all[number] ──▶ the same, with the number of the idle world as the owner
 //
-// runs is for look-ups of one row: a cache line holds the entries of four chunks.
+// own and all are for look-ups of one row: one comparison shows whether the chunk has the
+// component and is in view. No chunk has number 0; there, Low is the number of the last. They are
+// as long as the space's list of chunks, whatever chunks have the component, so that a
+// look-up of an entity that lacks it stays within. All columns without rows share the same.
 type columnDir[T any] struct {
-	rows   [][]T
-	stamps []*uint32
-	runs   []run
+	rows     [][]T
+	own, all []Run
 }
 
-// firstChunks is the length of a new directory, a power of two; see View.At.
-const firstChunks = 8
+// lists has the first elements of a directory's lists of Run, for look-ups.
+type lists struct{ own, all mem.Address }
 
-func newColumnDir[T any](length int) *columnDir[T] {
-	d := &columnDir[T]{make([][]T, length), make([]*uint32, length), make([]run, length)}
-	d.runs[0].low = 2 * slots.RowsMax // so that no location that leads to number 0 is in its run
-	return d
+// newRuns makes a list of Run without rows.
+func newRuns(length int) []Run {
+	runs := make([]Run, length)
+	runs[0].Low = slots.Loc(length - 1)
+	return runs
+}
+
+// publish makes d the column's directory.
+func (c *Column[T]) publish(d *columnDir[T]) {
+	c.dir.Store(d) // the old one stays valid for its readers
+	atomic.StorePointer(&c.lists.own, mem.AddressOf(d.own))
+	atomic.StorePointer(&c.lists.all, mem.AddressOf(d.all))
 }
 
 // AnyColumn is what a table needs of its columns, whatever their type.
 type AnyColumn interface {
+	// stretch makes the column's directory as long as runs, which has no rows, for a column that
+	// has none itself. The space's lock is held.
+	stretch(runs []Run)
 	// add gives a chunk its rows, zeroed, and returns the address of the first.
-	// The space's lock is held; idle says whether the world is.
-	add(number, owner, rows int, idle bool) mem.Address
+	// The space's lock is held.
+	add(number, owner, rows int) mem.Address
 	// stampBy makes stamp the word that is stamped when a chunk's rows are handed
 	// out for writing. The space's lock is held.
 	stampBy(number int, stamp *uint32)
@@ -72,12 +85,10 @@ type AnyColumn interface {
 	// trim lets go of the kept rows that were not used since the last trim, or of all kept
 	// rows. It reports whether some are left. The space's lock is held.
 	trim(all bool) (some bool)
-	// dropAll is drop for every chunk, for good.
-	dropAll()
+	// dropAll is drop for every chunk, for good. runs is as of stretch.
+	dropAll(runs []Run)
 	// zero sets the rows from to to, exclusive, of a chunk to zero.
 	zero(number, from, to int)
-	// sync brings all views up to date. No one else may be using them.
-	sync()
 	// copy copies a row.
 	copy(to, from slots.Loc)
 	// move copies rows, in order.
@@ -100,15 +111,15 @@ type AnyColumn interface {
 
 type relocation struct{ to, from slots.Loc }
 
-// NewColumn makes the column of one component.
+// NewColumn makes the column of the next component. The world is idle.
 func NewColumn[T any](space *Space) *Column[T] {
-	c := &Column[T]{pointers: mem.HasPointers(reflect.TypeFor[T]()), views: make([][]*View[T], space.Homes()), now: &space.now, memory: &space.Memory}
-	c.dir.Store(newColumnDir[T](firstChunks))
+	c := &Column[T]{pointers: mem.HasPointers(reflect.TypeFor[T]()), world: uint32(space.Homes() - 1), now: &space.now, memory: &space.Memory}
+	c.stretch(space.noRuns)
+	space.Columns = append(space.Columns, c)
 	return c
 }
 
-// At returns the row, or nil if the chunk lacks the component or the row. Unlike a view
-// it is up to date for whoever may read the row.
+// At returns the row, or nil if the chunk lacks the component or the row, whoever owns it.
 func (c *Column[T]) At(l slots.Loc) *T {
 	if rows := c.dir.Load().rows; int(l>>slots.RowBits) < len(rows) {
 		if data := rows[l>>slots.RowBits]; int(l&slots.RowMask) < len(data) {
@@ -122,7 +133,7 @@ func (c *Column[T]) At(l slots.Loc) *T {
 func (c *Column[T]) AtWrite(l slots.Loc) *T {
 	p := c.At(l)
 	if p != nil {
-		*c.dir.Load().stamps[l>>slots.RowBits] = *c.now
+		*c.dir.Load().own[l>>slots.RowBits].Stamp = *c.now
 	}
 	return p
 }
@@ -133,7 +144,7 @@ func (v *View[T]) Slice(r Rows) []T {
 	if check.Enabled {
 		r.number = v.borrow(r)
 	}
-	if rows := v.rows; uint(r.number) < uint(len(rows)) {
+	if rows := v.column.dir.Load().rows; uint(r.number) < uint(len(rows)) {
 		if data := rows[r.number]; r.to <= len(data) {
 			return data[r.from:r.to]
 		}
@@ -141,70 +152,64 @@ func (v *View[T]) Slice(r Rows) []T {
 	return nil
 }
 
-// View finds the rows of a column. It mirrors the column's directory for one
-// owner: a shard, which finds only its own rows, or the idle world, which finds
-// all.
+// View finds the rows of a column for one owner: a shard, which finds only its own rows, or
+// the idle world, which finds all.
 //
-// Ownership: a shard's, or the idle world's. Brought up to date when the owner adds chunks,
-// and at the end of a refresh.
+// Ownership: not written after it is made, but for the guard, which is the owner's.
 type View[T any] struct {
-	runs   mem.Address // *[]run
-	mask   slots.Loc   // keeps the offset of a run within runs; and seesAll
-	owner  uint32      // the shard
-	stamps mem.Address // *[]*uint32
-	now    *uint32     // the tick in progress
-	rows   [][]T
+	Runs   *mem.Address // the column's list of Run for the owner, by the number of a chunk
+	Owner  uint32       // of the entries in that list that are in view
+	column *Column[T]
+	now    *uint32 // the tick in progress
 	guard  check.Guard
 }
 
-// seesAll is set in the mask of the idle world's views. An offset has no such bit.
-const seesAll slots.Loc = 1 << 31
-
-// Attach makes v the view of shard number owner, which finds only its own rows. If owner is
-// the number of shards, v becomes a view of the idle world, which finds all rows. v must stay
-// at its address.
-func (c *Column[T]) Attach(v *View[T], owner int) {
-	*v = View[T]{now: c.now, owner: uint32(owner)}
-	if owner == len(c.views)-1 {
-		v.mask = seesAll
+// View returns the view of shard number owner, which finds only its own rows. If owner is the
+// number of shards, it is the view of the idle world, which finds all rows.
+func (c *Column[T]) View(owner int) View[T] {
+	v := View[T]{Runs: &c.lists.own, Owner: uint32(owner) + 1, column: c, now: c.now}
+	if v.all() {
+		v.Runs = &c.lists.all
 	}
-	c.views[owner] = append(c.views[owner], v)
-	c.show(c.views[owner])
+	return v
 }
 
-// show brings views up to date.
-func (c *Column[T]) show(views []*View[T]) {
-	d := c.dir.Load()
-	for _, v := range views {
-		v.rows, v.stamps, v.runs = d.rows, mem.AddressOf(d.stamps), mem.AddressOf(d.runs)
-		v.mask = v.mask&seesAll | slots.Loc(len(d.runs)-1)<<runShift
-	}
-}
+// all reports whether the view is of the idle world.
+func (v *View[T]) all() bool { return v.Owner == v.column.world+1 }
 
-func (c *Column[T]) add(number, owner, rows int, idle bool) mem.Address {
-	if have := len(c.dir.Load().rows); number >= have {
-		c.grow(1 << bits.Len(uint(number)))
-	}
+func (c *Column[T]) add(number, owner, rows int) mem.Address {
 	data, d := c.newOrSpare(rows), c.dir.Load()
-	d.rows[number] = data // for the owner, which is the caller
-	d.runs[number] = run{first: mem.AddressOf(data), low: slots.Loc(number)<<slots.RowBits + slots.Loc(rows) - slots.RowsMax, owner: uint32(owner)}
-	c.show(c.views[owner])
-	if idle {
-		c.show(c.views[len(c.views)-1])
+	if d.rows == nil { // the first rows of all
+		c.grow(len(d.own))
+		d = c.dir.Load()
 	}
-	c.changed = true
+	d.rows[number] = data
+	low := slots.Loc(number)<<slots.RowBits + slots.Loc(rows) - slots.RowsMax
+	d.own[number] = Run{First: mem.AddressOf(data), Low: low, Owner: uint32(owner) + 1}
+	d.all[number] = Run{First: mem.AddressOf(data), Low: low, Owner: c.world + 1}
 	return mem.AddressOf(data)
 }
 
-func (c *Column[T]) stampBy(number int, stamp *uint32) { c.dir.Load().stamps[number] = stamp }
+func (c *Column[T]) stampBy(number int, stamp *uint32) {
+	d := c.dir.Load()
+	d.own[number].Stamp, d.all[number].Stamp = stamp, stamp
+}
 
-// grow replaces the directory by a longer one.
+func (c *Column[T]) stretch(runs []Run) {
+	if d := c.dir.Load(); d == nil || d.rows == nil {
+		c.publish(&columnDir[T]{nil, runs, runs})
+	} else {
+		c.grow(len(runs))
+	}
+}
+
+// grow replaces the directory by one of the given length, which is its own.
 func (c *Column[T]) grow(length int) {
-	old, d := c.dir.Load(), newColumnDir[T](length)
+	old, d := c.dir.Load(), &columnDir[T]{make([][]T, length), newRuns(length), newRuns(length)}
 	copy(d.rows, old.rows)
-	copy(d.stamps, old.stamps)
-	copy(d.runs, old.runs)
-	c.dir.Store(d) // the old one stays valid for its readers
+	copy(d.own[1:], old.own[1:])
+	copy(d.all[1:], old.all[1:])
+	c.publish(d)
 }
 
 // newOrSpare returns zeroed rows: dropped ones, if there are any of that number.
@@ -239,7 +244,7 @@ func (c *Column[T]) drop(number int, keep bool) {
 	if keep {
 		c.spare = append(c.spare, data)
 	}
-	d.rows[number], d.stamps[number], d.runs[number] = nil, nil, run{}
+	d.rows[number], d.own[number], d.all[number] = nil, Run{}, Run{}
 }
 
 func (c *Column[T]) zero(number, from, to int) {
@@ -255,16 +260,6 @@ func stagger(bytes int) int {
 		return 1
 	}
 	return 0
-}
-
-func (c *Column[T]) sync() {
-	if !c.changed {
-		return
-	}
-	c.changed = false
-	for _, views := range c.views {
-		c.show(views)
-	}
 }
 
 func (c *Column[T]) copy(to, from slots.Loc) {

@@ -17,12 +17,11 @@ func TestColumnViews(t *testing.T) {
 	s := newStorage(t, shards, handle.IndexMax, handle.VersionMax)
 	views := make([]store.View[int64], shards+1)
 	for i := range views {
-		s.numbers.Attach(&views[i], i)
+		views[i] = s.numbers.View(i)
 	}
 	r := newRand(t, 1)
 	var all []handle.Handle
 	for round := range iterations(30) {
-		s.space.SetIdle(round%2 == 0)
 		for range 20 {
 			i := r.IntN(shards)
 			components := set(number)
@@ -36,14 +35,12 @@ func TestColumnViews(t *testing.T) {
 				l := s.space.Locate(h)
 				for v := range views {
 					switch got := views[v].At(l); {
-					case v == i, v == shards && round%2 == 0:
+					case v == i, v == shards:
 						if got != s.numbers.At(l) {
 							t.Fatalf("view %d does not find %v", v, h)
 						}
-					case v < shards:
-						if got != nil {
-							t.Fatalf("view %d finds %v of another shard", v, h)
-						}
+					case got != nil:
+						t.Fatalf("view %d finds %v of another shard", v, h)
 					}
 				}
 			}
@@ -59,36 +56,13 @@ func TestColumnViews(t *testing.T) {
 			if p == nil {
 				require.False(t, s.space.Set(l).Has(number))
 				for v := range views {
-					if v == shards || round%2 != 0 {
-						require.Nil(t, views[v].At(l), "view %d finds what %v lacks", v, h)
-					}
+					require.Nil(t, views[v].At(l), "view %d finds what %v lacks", v, h)
 				}
 				continue
 			}
-			if *p != int64(n) || round%2 != 0 && (views[shards].At(l) != p || views[s.space.Owner(l)].At(l) != p) {
+			if *p != int64(n) || views[shards].At(l) != p || views[s.space.Owner(l)].At(l) != p {
 				t.Fatalf("%v is not found", h)
 			}
-		}
-	}
-}
-
-// TestColumnViewsSync has shards add more chunks than a directory has room for,
-// while the world is not idle: the idle world sees them after the refresh.
-func TestColumnViewsSync(t *testing.T) {
-	s := newStorage(t, 3, handle.IndexMax, handle.VersionMax)
-	var idle store.View[int64]
-	s.numbers.Attach(&idle, 3)
-	s.space.SetIdle(false)
-	var all []handle.Handle
-	for range 4 {
-		for _, sh := range s.shards {
-			all = append(all, s.mustCreate(sh, 2000)...)
-		}
-		s.refresh()
-		for _, h := range all {
-			l := s.space.Locate(h)
-			require.Equal(t, l, s.idle.Locate(h))
-			require.Same(t, s.numbers.At(l), idle.At(l))
 		}
 	}
 }
@@ -96,10 +70,8 @@ func TestColumnViewsSync(t *testing.T) {
 // TestColumnSlices compares the slices of runs with their rows.
 func TestColumnSlices(t *testing.T) {
 	s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
-	var numbers store.View[int64]
-	var texts store.View[*string]
-	s.numbers.Attach(&numbers, 0)
-	s.texts.Attach(&texts, 0)
+	numbers := s.numbers.View(0)
+	texts := s.texts.View(0)
 	s.mustCreate(s.shards[0], 1000)
 	table := s.shards[0].Table(set(number))
 	n := 0
@@ -132,25 +104,26 @@ func TestColumnOneRow(t *testing.T) {
 	require.Len(t, s.shards[0].Table(set(number)).Chunks(), 3)
 }
 
-// TestColumnIdle adds chunks and pages while the world is not idle: the idle world sees
-// rows after the refresh, and not before, when others may be using what it would look at.
-func TestColumnIdle(t *testing.T) {
-	s := newStorage(t, 2, handle.IndexMax, handle.VersionMax)
-	s.space.Growth.RowsMax = 1
-	s.space.Growth.RowsFirst = 1
-	var idle store.View[int64]
-	s.numbers.Attach(&idle, 2)
-	s.space.SetIdle(false)
-	h := s.mustCreate(s.shards[1], 20)[19] // in a chunk that a longer directory has
-	require.Nil(t, idle.At(s.space.Locate(h)))
-	drawn, err := s.outside.Take(nil, 1, 0) // as a port does, which adds a page
-	require.NoError(t, err)
-	a, err := s.shards[0].Adopt(s.shards[0].Table(set(number)), drawn[0])
-	require.NoError(t, err)
-	s.fill(a, set(number), 1)
-	require.Equal(t, a.Loc(), s.idle.Locate(drawn[0]), "handles are found at once")
-	require.Nil(t, idle.At(a.Loc()), "rows are not")
-	s.refresh()
-	require.NotNil(t, idle.At(s.space.Locate(h)))
-	require.NotNil(t, idle.At(a.Loc()))
+// TestColumnLaterShards adds chunks in all shards, more than a directory has room for, and
+// looks through views that were made before: each sees what its shard added, and the idle
+// world sees all.
+func TestColumnLaterShards(t *testing.T) {
+	s := newStorage(t, 3, handle.IndexMax, handle.VersionMax)
+	s.space.Growth.RowsFirst, s.space.Growth.RowsMax = 1, 1
+	var views []store.View[int64]
+	for i := range len(s.shards) + 1 {
+		views = append(views, s.numbers.View(i))
+	}
+	for i, sh := range s.shards {
+		for _, h := range s.mustCreate(sh, 100) {
+			l := s.space.Locate(h)
+			for v := range views {
+				p := views[v].At(l)
+				require.Equal(t, v == i || v == len(s.shards), p != nil)
+				if p != nil {
+					require.Same(t, s.numbers.At(l), p)
+				}
+			}
+		}
+	}
 }

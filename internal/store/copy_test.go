@@ -30,9 +30,9 @@ func TestCopySizes(t *testing.T) {
 func copySize[T comparable](t *testing.T, value func(byte) T) {
 	t.Run(reflect.TypeFor[T]().String(), func(t *testing.T) {
 		space := store.NewSpace(3, handle.IndexMax, handle.VersionMax)
-		sized, tag := store.NewColumn[T](space), store.NewColumn[struct{}](space)
-		columns := []store.AnyColumn{sized, tag}
-		shards := []*store.Shard{store.New(space, 0, &columns), store.New(space, 1, &columns)}
+		sized := store.NewColumn[T](space)
+		store.NewColumn[struct{}](space)
+		shards := []*store.Shard{store.New(space, 0), store.New(space, 1)}
 		table := shards[0].Table(set(0))
 		fields, plain := table.Fields([]store.Field{{Component: 0}})
 		require.True(t, plain)

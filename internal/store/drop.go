@@ -12,19 +12,17 @@ func (s *Shard) Drop() {
 
 // Drop gives the memory of all columns back. The shards have dropped their tables. The
 // slots are left, so that every handle is still known to be stale.
-func (s *Space) Drop(columns []AnyColumn) {
+func (s *Space) Drop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.chunks.Store(new([]chunkEntry))
-	for _, c := range columns {
-		c.dropAll()
+	s.chunks.Store(new(make([]chunkEntry, firstChunks)))
+	s.noRuns = newRuns(firstChunks)
+	for _, c := range s.Columns {
+		c.dropAll(s.noRuns)
 	}
 }
 
-func (c *Column[T]) dropAll() {
-	c.dir.Store(newColumnDir[T](firstChunks))
+func (c *Column[T]) dropAll(runs []Run) {
+	c.publish(&columnDir[T]{nil, runs, runs})
 	c.spare = nil
-	for _, views := range c.views {
-		c.show(views)
-	}
 }

@@ -26,7 +26,7 @@ func TestDropForgets(t *testing.T) {
 	s.destroy(all...)
 	s.refresh()
 	sh.Drop()
-	s.space.Drop(s.columns)
+	s.space.Drop()
 	runtime.GC()
 	runtime.GC()
 	require.Nil(t, spare.Value())

@@ -7,9 +7,7 @@ func (s *Space) SetChunks(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.mu.chunks = n
-	d := make([]chunkEntry, n+2)
-	copy(d, *s.chunks.Load())
-	s.chunks.Store(&d)
+	s.lengthen(n)
 }
 
 // FirstLoc returns where a chunk's first row is.

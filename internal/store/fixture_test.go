@@ -26,16 +26,14 @@ type storage struct {
 	outside *slots.PortAllocator
 	numbers *store.Column[int64]
 	texts   *store.Column[*string]
-	columns []store.AnyColumn
 	idle    slots.Lookup
 }
 
 func newStorage(t testing.TB, shards int, indexMax, versionMax uint32) *storage {
 	s := &storage{t: t, space: store.NewSpace(shards+1, indexMax, versionMax)}
 	s.numbers, s.texts = store.NewColumn[int64](s.space), store.NewColumn[*string](s.space)
-	s.columns = []store.AnyColumn{s.numbers, s.texts}
 	for i := range shards {
-		s.shards = append(s.shards, store.New(s.space, i, &s.columns))
+		s.shards = append(s.shards, store.New(s.space, i))
 	}
 	s.outside = slots.NewPortAllocator(&s.space.Directory, shards)
 	s.idle = s.space.Lookup
@@ -105,7 +103,6 @@ func (s *storage) refresh() {
 	for _, sh := range s.shards {
 		sh.EndTick()
 	}
-	s.space.Sync(s.columns)
 }
 
 // state returns the version and state of a handle's slot.

@@ -16,7 +16,7 @@ func TestGatherNotes(t *testing.T) {
 	one, two := s.shards[0], s.shards[1]
 	both := set(number, text)
 	old := s.mustCreate(one, 4)
-	s.space.SetWatch(store.Watch{Created: true, Changes: []store.Set{set(text)}, Stored: set(number)}, s.shards, s.columns)
+	s.space.SetWatch(store.Watch{Created: true, Changes: []store.Set{set(text)}, Stored: set(number)}, s.shards)
 	change := func(sh *store.Shard, h handle.Handle, to store.Set) {
 		a, err := sh.Change(s.space.Locate(h), to)
 		require.NoError(t, err)
@@ -74,7 +74,7 @@ func TestGatherNotes(t *testing.T) {
 func TestGatherNotesTwice(t *testing.T) {
 	s := newStorage(t, 2, handle.IndexMax, handle.VersionMax)
 	one, two, numbers := s.shards[0], s.shards[1], set(number)
-	s.space.SetWatch(store.Watch{Created: true}, s.shards, s.columns)
+	s.space.SetWatch(store.Watch{Created: true}, s.shards)
 	born := s.mustCreate(one, 2)
 	for n, h := range born {
 		require.NoError(t, two.Migrate(s.space.Locate(h)))

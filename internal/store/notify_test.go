@@ -19,7 +19,7 @@ func TestTellStored(t *testing.T) {
 	var old, all []handle.Handle
 	for i := range int64(600) {
 		if i == 250 {
-			s.space.SetWatch(store.Watch{Created: true, Stored: both}, s.shards, s.columns)
+			s.space.SetWatch(store.Watch{Created: true, Stored: both}, s.shards)
 		}
 		h, err := s.create(sh, both, i)
 		require.NoError(t, err)

@@ -29,11 +29,11 @@ func (s *Space) Outdate() { s.viewEpoch = (s.viewEpoch + 1) & viewEpochMask }
 
 // Shift moves all rows that were handed out since the last time to other memory,
 // and poisons the memory that they leave. It costs a copy of the rows. Called by the
-// coordinator at the end of a refresh, when all views are up to date. Check build only.
-func (s *Space) Shift(columns []AnyColumn) {
+// coordinator at the end of a refresh. Check build only.
+func (s *Space) Shift() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, col := range columns {
+	for _, col := range s.Columns {
 		col.shift(s)
 	}
 }
@@ -50,20 +50,19 @@ func (s *Space) rebase(number int, col AnyColumn, to mem.Address) {
 
 func (c *Column[T]) shift(s *Space) {
 	d := c.dir.Load()
-	for _, views := range c.views {
-		for _, v := range views {
-			v.guard.Lent(func(number int) {
-				if number >= len(d.rows) || len(d.rows[number]) == 0 { // the chunk lost the component
-					return
-				}
-				old := d.rows[number]
-				rows := c.newRows(len(old))
-				copy(rows, old)
-				c.poison(old)
-				d.rows[number], d.runs[number].first = rows, mem.AddressOf(rows)
-				s.rebase(number, c, mem.AddressOf(rows))
-			})
-		}
+	for _, v := range c.views {
+		v.guard.Lent(func(number int) {
+			if number >= len(d.rows) || len(d.rows[number]) == 0 { // the chunk lost the component
+				return
+			}
+			old := d.rows[number]
+			rows := c.newRows(len(old))
+			copy(rows, old)
+			c.poison(old)
+			at := mem.AddressOf(rows)
+			d.rows[number], d.own[number].First, d.all[number].First = rows, at, at
+			s.rebase(number, c, at)
+		})
 	}
 }
 
@@ -79,8 +78,11 @@ func (c *Column[T]) poison(data []T) {
 	}
 }
 
-// Guard puts a guard before the view. Check build only.
-func (v *View[T]) Guard(g check.Guard) { v.guard = g }
+// Guard puts a guard before the view, which must stay at its address. Check build only.
+func (v *View[T]) Guard(g check.Guard) {
+	v.guard = g
+	v.column.views = append(v.column.views, v)
+}
 
 // borrow checks that the view may hand out rows, and returns their chunk's number.
 func (v *View[T]) borrow(r Rows) int {
@@ -90,8 +92,8 @@ func (v *View[T]) borrow(r Rows) int {
 	switch {
 	case v.now != &sh.space.now:
 		panic(fmt.Sprintf("world: a Chunk of another world is used with an accessor of %v; use accessors and queries of one world", reflect.TypeFor[T]()))
-	case v.mask&seesAll == 0 && int(v.owner) != sh.id:
-		panic(fmt.Sprintf("world: a Chunk of shard %d is used with an accessor of %v that was made for shard %d; use accessors and queries of one Build", sh.id, reflect.TypeFor[T](), v.owner))
+	case !v.all() && int(v.Owner) != sh.id+1:
+		panic(fmt.Sprintf("world: a Chunk of shard %d is used with an accessor of %v that was made for shard %d; use accessors and queries of one Build", sh.id, reflect.TypeFor[T](), v.Owner-1))
 	}
 	v.guard.Borrow(number)
 	return number

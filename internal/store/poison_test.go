@@ -24,8 +24,7 @@ const poisoned = int64(-0x2424242424242425) // bytes of store.Poison
 func TestOutdated(t *testing.T) {
 	mustCheck(t)
 	s := newStorage(t, 2, handle.IndexMax, handle.VersionMax)
-	var numbers store.View[int64]
-	s.numbers.Attach(&numbers, 0)
+	numbers := s.numbers.View(0)
 	table := s.shards[0].Table(set(number))
 	all := s.mustCreate(s.shards[0], 4)
 	for range 3 {
@@ -55,10 +54,8 @@ func TestOutdatedShift(t *testing.T) {
 	s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
 	sh := s.shards[0]
 	var turn check.Turn
-	var numbers store.View[int64]
-	var texts store.View[*string]
-	s.numbers.Attach(&numbers, 0)
-	s.texts.Attach(&texts, 0)
+	numbers := s.numbers.View(0)
+	texts := s.texts.View(0)
 	numbers.Guard(check.NewGuard(turn.User("x", "x", ""), "a thing"))
 	texts.Guard(check.NewGuard(turn.User("x", "x", ""), "a thing"))
 	h, err := s.create(sh, set(number, text), 3)
@@ -75,26 +72,26 @@ func TestOutdatedShift(t *testing.T) {
 			defer turn.End()
 			kept := use()
 			other := s.texts.At(l)
-			s.space.Shift(s.columns)
+			s.space.Shift()
 			require.Equal(t, poisoned, *kept)
 			require.Equal(t, int64(3), *s.numbers.At(l))
 			require.Same(t, s.numbers.At(l), store.Value[int64](store.Atom{Chunk: table.Chunks()[0], Row: l.Row()}, number))
 			require.Same(t, other, s.texts.At(l), "nobody had it")
 			now := s.numbers.At(l)
-			s.space.Shift(s.columns)
+			s.space.Shift()
 			require.Same(t, now, s.numbers.At(l), "nobody has it any more")
 		})
 	}
 	turn.Begin("x")
 	kept := texts.At(l)
-	s.space.Shift(s.columns)
+	s.space.Shift()
 	require.Nil(t, *kept)
 	require.Same(t, word, *s.texts.At(l))
 
 	l = s.space.Locate(s.mustCreate(sh, 40)[0])
 	require.NotNil(t, numbers.At(l))
 	require.NoError(t, sh.Table(set(number)).Retag(set(), func(store.Rows) {}))
-	s.space.Shift(s.columns) // of a chunk that has no numbers any more
+	s.space.Shift() // of a chunk that has no numbers any more
 	require.Nil(t, s.numbers.At(l))
 	require.Nil(t, numbers.At(l))
 }

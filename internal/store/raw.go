@@ -1,6 +1,7 @@
 package store
 
 import (
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/atoll-sim/atoll/handle"
@@ -14,55 +15,54 @@ import (
 // unsafe: looking up, and storing the fields of a new atom. The gain was measured: a random
 // access takes a quarter fewer instructions.
 
-// run is what a view needs of a chunk to look one row up. The zero run has no rows.
-type run struct {
-	first mem.Address
-	_     [8 - unsafe.Sizeof(mem.Address(nil))]byte // makes it 1<<runShift bytes with addresses of any size
-	low   slots.Loc                                 // RowsMax-1 before the location of the last row
-	owner uint32                                    // the shard that owns the chunk
+// Run is what a view needs of a chunk to look one row up. The zero Run has no rows.
+type Run struct {
+	First mem.Address
+	Stamp *uint32   // the tick in which the rows were last handed out for writing
+	Low   slots.Loc // RowsMax-1 before the location of the last row
+	Owner uint32    // 1 more than the number of the shard, or of the idle world; 0 for none
 }
 
-// runShift is the size of a run as a shift: it takes 1<<runShift bytes.
-const runShift = 4
-
-var _ = [1]struct{}{}[unsafe.Sizeof(run{})-1<<runShift]
+// RunBytes is the size of a Run.
+const RunBytes = slots.Loc(unsafe.Sizeof(Run{}))
 
 // At returns the row, or nil if the chunk lacks the component or the row, or is out
 // of view. Whatever l is, a result other than nil is a row of the column. It is small enough to
 // be inlined.
 //
-// One comparison shows whether l is in the run: the RowsMax locations from low on end
+// One comparison shows whether l is in the run: the RowsMax locations from Low on end
 // with that of the last row. Those among them that are not in this chunk belong to the chunk
-// before, which has another entry in runs: the numbers of chunks that share an entry differ by
-// firstChunks or more. The zero run ends with the locations of number 0, which no chunk has.
+// before, which has another entry: the numbers of chunks that share an entry differ by
+// firstChunks or more.
 //
-// Safety: runs has a power of two of entries and mask is the offset of the last, so the
-// entry is within. first is the address of the rows up to the last one.
+// Safety: a list has a power of two of entries and Low of the first, which has no owner, is the
+// number of the last. So the entry is within. First is the address of the rows up to the last.
 func (v *View[T]) At(l slots.Loc) (row *T) {
 	if check.Enabled {
 		v.borrowAt(l)
 	}
-	r := (*run)(unsafe.Add(v.runs, uintptr(l>>(slots.RowBits-runShift)&v.mask)))
-	if l-r.low < slots.RowsMax && (v.mask >= seesAll || r.owner == v.owner) {
-		row = (*T)(unsafe.Add(r.first, uintptr(l&slots.RowMask)*unsafe.Sizeof(*row)))
+	p := atomic.LoadPointer(v.Runs)
+	p = unsafe.Add(p, l>>slots.RowBits&(*Run)(p).Low*RunBytes)
+	if l-(*Run)(p).Low < slots.RowsMax && (*Run)(p).Owner == v.Owner {
+		return (*T)(unsafe.Add((*Run)(p).First, uintptr(l&slots.RowMask)*unsafe.Sizeof(*row)))
 	}
-	return row
+	return
 }
 
 // AtWrite is At for writing: it stamps the chunk's column with the tick.
 //
-// Safety: as of At; stamps has an entry for each of runs, and where there is a run there
-// is a stamp.
+// Safety: as of At.
 func (v *View[T]) AtWrite(l slots.Loc) (row *T) {
 	if check.Enabled {
 		v.borrowAt(l)
 	}
-	r := (*run)(unsafe.Add(v.runs, uintptr(l>>(slots.RowBits-runShift)&v.mask)))
-	if l-r.low < slots.RowsMax && (v.mask >= seesAll || r.owner == v.owner) {
-		**(**uint32)(unsafe.Add(v.stamps, uintptr(l>>slots.RowBits)*unsafe.Sizeof(v.stamps))) = *v.now
-		row = (*T)(unsafe.Add(r.first, uintptr(l&slots.RowMask)*unsafe.Sizeof(*row)))
+	p := atomic.LoadPointer(v.Runs)
+	p = unsafe.Add(p, l>>slots.RowBits&(*Run)(p).Low*RunBytes)
+	if l-(*Run)(p).Low < slots.RowsMax && (*Run)(p).Owner == v.Owner {
+		*(*Run)(p).Stamp = *v.now
+		return (*T)(unsafe.Add((*Run)(p).First, uintptr(l&slots.RowMask)*unsafe.Sizeof(*row)))
 	}
-	return row
+	return
 }
 
 // SliceWrite is Slice for writing.
@@ -72,9 +72,9 @@ func (v *View[T]) SliceWrite(r Rows) []T {
 	if check.Enabled {
 		r.number = v.borrow(r)
 	}
-	if rows := v.rows; uint(r.number) < uint(len(rows)) {
-		if data := rows[r.number]; r.from < r.to && r.to <= len(data) {
-			**(**uint32)(unsafe.Add(v.stamps, uintptr(r.number)*unsafe.Sizeof(v.stamps))) = *v.now
+	if d := v.column.dir.Load(); uint(r.number) < uint(len(d.rows)) {
+		if data := d.rows[r.number]; r.from < r.to && r.to <= len(data) {
+			*d.own[r.number].Stamp = *v.now
 			return data[r.from:r.to]
 		}
 	}

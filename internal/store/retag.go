@@ -167,14 +167,13 @@ func (s *Space) retag(c *Chunk, to *Table) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	from := c.table
-	s.behind.Store(true)
 	s.mu.bases = append(s.mu.bases[:0], c.bases...)
 	c.bases = c.bases[:0]
 	for i, id := range to.ids {
 		if at := from.position(id); at >= 0 {
 			c.bases = append(c.bases, s.mu.bases[at])
 		} else {
-			c.bases = append(c.bases, to.columns[i].add(c.number(), c.table.shard.id, len(c.handles), s.mu.idle))
+			c.bases = append(c.bases, to.columns[i].add(c.number(), c.table.shard.id, len(c.handles)))
 		}
 	}
 	for i, id := range from.ids {

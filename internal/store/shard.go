@@ -30,7 +30,6 @@ type Shard struct {
 
 	space      *Space
 	id         int
-	columns    *[]AnyColumn // the world's, by component
 	tables     []*Table
 	bySet      map[Set]*Table
 	made       uint64          // how many tables were ever made
@@ -49,10 +48,9 @@ type Shard struct {
 	occupant   occupant
 }
 
-// New makes shard number id of a world. columns lists the world's columns, by
-// component, and may grow while no tick runs.
-func New(space *Space, id int, columns *[]AnyColumn) *Shard {
-	s := &Shard{space: space, id: id, columns: columns, bySet: map[Set]*Table{}}
+// New makes shard number id of a world.
+func New(space *Space, id int) *Shard {
+	s := &Shard{space: space, id: id, bySet: map[Set]*Table{}}
 	s.Init(&space.Directory, id)
 	return s
 }
@@ -82,7 +80,7 @@ func (s *Shard) Table(set Set) *Table {
 		ids: make([]int, 0, n), columns: make([]AnyColumn, 0, n), sizes: make([]uintptr, 0, n), plain: make([]bool, 0, n),
 	}
 	for c := range set.All {
-		col := (*s.columns)[c]
+		col := s.space.Columns[c]
 		size, plain := col.layout()
 		t.ids, t.columns = append(t.ids, c), append(t.columns, col)
 		t.sizes, t.plain = append(t.sizes, size), append(t.plain, plain)

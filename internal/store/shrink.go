@@ -151,20 +151,20 @@ func (t *Table) shrink(ticks uint32) (again bool) {
 
 // Trim lets go of the rows that columns keep to use again and did not use since the
 // last Trim. For the coordinator, at the end of a refresh.
-func (s *Space) Trim(columns []AnyColumn) {
+func (s *Space) Trim() {
 	if s.now%shrinkEvery == 0 && s.spare.Load() {
-		s.trim(columns, false)
+		s.trim(false)
 	}
 }
 
 // TrimAll lets go of all rows that columns keep to use again.
-func (s *Space) TrimAll(columns []AnyColumn) { s.trim(columns, true) }
+func (s *Space) TrimAll() { s.trim(true) }
 
-func (s *Space) trim(columns []AnyColumn, all bool) {
+func (s *Space) trim(all bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	some := false
-	for _, c := range columns {
+	for _, c := range s.Columns {
 		some = c.trim(all) || some
 	}
 	s.spare.Store(some)

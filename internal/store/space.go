@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"math/bits"
 	"sync"
 	"sync/atomic"
 
@@ -18,12 +19,13 @@ import (
 type Space struct {
 	slots.Directory
 	Memory    mem.Memory                   // of rows and slots
+	Columns   []AnyColumn                  // by component; grows while the world is idle
+	noRuns    []Run                        // of columns without rows; replaced under the lock
 	chunks    atomic.Pointer[[]chunkEntry] // by number
 	now       uint32                       // the tick in progress; written by the coordinator between ticks
 	Growth    Growth                       // set before anything is stored
 	Registry  *queue.Registry              // of requests
 	handlers  []Handler                    // by kind; grows while the world is idle, read by the refresh
-	behind    atomic.Bool                  // some view of a column is not up to date
 	spare     atomic.Bool                  // some column has rows to use again
 	watch     Watch                        // set while the world is idle
 	moves     uint32                       // how often atoms were moved to other shards, by the idle world and by refreshes
@@ -35,7 +37,6 @@ type Space struct {
 		chunks int   // highest chunk number given
 		vacant []int // numbers that were taken back
 		bases  []mem.Address
-		idle   bool // only the world's own goroutine adds
 	}
 }
 
@@ -45,8 +46,8 @@ func NewSpace(homes int, indexMax, versionMax uint32) *Space {
 	s.Directory.Init(homes, indexMax, versionMax, &s.Memory)
 	s.Registry = queue.NewRegistry(s.Lookup)
 	s.handlers = make([]Handler, s.Registry.Len())
-	s.mu.idle = true
-	s.chunks.Store(new([]chunkEntry))
+	s.chunks.Store(new(make([]chunkEntry, firstChunks)))
+	s.noRuns = newRuns(firstChunks)
 	return s
 }
 
@@ -62,30 +63,6 @@ func (c *Chunk) stampAll(now uint32) {
 // by the coordinator between ticks.
 func (s *Space) SetTick(tick uint64) { s.now = uint32(tick) }
 
-// SetIdle sets whether the world is idle. If it is, its views see new chunks at once. Called
-// by the coordinator while no other goroutine adds chunks.
-func (s *Space) SetIdle(idle bool) {
-	s.mu.Lock()
-	s.mu.idle = idle
-	s.mu.Unlock()
-}
-
-// Sync brings the views of the columns up to date. No shard may be running.
-func (s *Space) Sync(columns []AnyColumn) {
-	if s.behind.Load() {
-		s.catchUp(columns)
-	}
-}
-
-func (s *Space) catchUp(columns []AnyColumn) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.behind.Store(false)
-	for _, c := range columns {
-		c.sync()
-	}
-}
-
 // chunk returns the chunk that l is in.
 func (s *Space) chunk(l slots.Loc) *Chunk { return (*s.chunks.Load())[l>>slots.RowBits].chunk }
 
@@ -96,6 +73,21 @@ func (s *Space) chunk(l slots.Loc) *Chunk { return (*s.chunks.Load())[l>>slots.R
 type chunkEntry struct {
 	chunk *Chunk
 	owner int
+}
+
+// firstChunks is the length of the first list of chunks. That of each is a power of two; see
+// View.At.
+const firstChunks = 16
+
+// lengthen makes the lists of chunks long enough for number n.
+func (s *Space) lengthen(n int) {
+	next := make([]chunkEntry, 1<<bits.Len(uint(n)))
+	copy(next, *s.chunks.Load())
+	s.chunks.Store(&next) // the old one stays valid for its readers
+	s.noRuns = newRuns(len(next))
+	for _, col := range s.Columns {
+		col.stretch(s.noRuns)
+	}
 }
 
 // add numbers a chunk and gives it its rows, here and in the columns of its table.
@@ -109,18 +101,15 @@ func (s *Space) add(c *Chunk, rows int) error {
 		return fmt.Errorf("%w: the world has %d; with a higher ChunkRowsMax each holds more", ErrChunks, s.mu.chunks)
 	}
 	s.mu.chunks = max(s.mu.chunks, n)
+	if n >= len(*s.chunks.Load()) {
+		s.lengthen(n)
+	}
 	c.base = slots.Loc(n) << slots.RowBits
 	c.handles = mem.Take[handle.Handle](&s.Memory, rows)
 	for _, col := range c.table.columns {
-		c.bases = append(c.bases, col.add(n, c.table.shard.id, rows, s.mu.idle))
+		c.bases = append(c.bases, col.add(n, c.table.shard.id, rows))
 	}
-	s.behind.Store(true)
 	c.stampAll(s.now)
-	if have := *s.chunks.Load(); n >= len(have) {
-		next := make([]chunkEntry, max(16, 2*len(have)))
-		copy(next, have)
-		s.chunks.Store(&next) // the old one stays valid for its readers
-	}
 	(*s.chunks.Load())[n] = chunkEntry{c, c.table.shard.id}
 	return nil
 }

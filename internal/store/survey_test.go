@@ -36,7 +36,7 @@ func TestSurveyNotes(t *testing.T) {
 	s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
 	sh := s.shards[0]
 	old := s.mustCreate(sh, 3)
-	s.space.SetWatch(store.Watch{Created: true, Changes: []store.Set{set(text)}, Stored: set(number)}, s.shards, s.columns)
+	s.space.SetWatch(store.Watch{Created: true, Changes: []store.Set{set(text)}, Stored: set(number)}, s.shards)
 	notes := func(want ...uint64) {
 		t.Helper()
 		bytes := []byte{1}

@@ -185,13 +185,12 @@ func TestTableLoopsAgainstModel(t *testing.T) {
 // TestManyComponents stores components whose numbers are in different words of a set.
 func TestManyComponents(t *testing.T) {
 	space := store.NewSpace(2, handle.IndexMax, handle.VersionMax)
-	var columns []store.AnyColumn
 	var typed []*store.Column[int64]
 	for range store.ComponentsMax {
 		c := store.NewColumn[int64](space)
-		typed, columns = append(typed, c), append(columns, c)
+		typed = append(typed, c)
 	}
-	sh := store.New(space, 0, &columns)
+	sh := store.New(space, 0)
 	for _, components := range [][]int{{0, 63, 64, 65}, {1, 64, 127, 128, 129}, {63, 128, 191, 192, 193, 255}, {255}} {
 		a, err := sh.Create(sh.Table(set(components...)))
 		require.NoError(t, err)
@@ -265,6 +264,5 @@ func TestUnsettled(t *testing.T) {
 	require.Equal(t, 1, sh.Unfinished(), "the table again")
 	s.mustCreate(sh, 20)
 	require.Equal(t, 2, sh.Unfinished(), "which has a larger chunk now")
-	columns := s.columns
-	require.Zero(t, store.New(store.NewSpace(2, 1, 1), 0, &columns).Unfinished())
+	require.Zero(t, store.New(store.NewSpace(2, 1, 1), 0).Unfinished())
 }
