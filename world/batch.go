@@ -3,49 +3,91 @@ package world
 import (
 	"errors"
 	"fmt"
+	"reflect"
 
+	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// CreateRows makes n entities, spread over the shards in equal runs, and calls init, if not
-// nil, with each run of their rows, to be filled in with the accessors' Slice. The rows hold
-// zeroes before init, and are alive after it; calls that would move rows panic within init. It
-// is the fastest way to create many entities. It does not use PlaceBy.
+// CreateRows makes n entities where CreateN would, and calls init with each run of their rows, to
+// be filled in with the accessors' Slice; Chunk.Handles returns the handles. The rows hold zeroes
+// before init, and are alive after it. On an idle world, calls that would move rows panic within
+// init. It is the fastest way to create many entities. It does not use PlaceBy, and is not for a
+// *Port, which has no rows: use CreateN.
 //
 // On an error the entities before it are made; the error says how many.
-func (b *Bundle[T]) CreateRows(w *World, n int, init func(rows Chunk)) error {
-	b.check(w, "Bundle.CreateRows")
-	if err := w.idle("Bundle.CreateRows"); err != nil {
-		return err
-	}
+func (b *Bundle[T]) CreateRows(by Actor, n int, init func(rows Chunk)) error {
+	const call = "Bundle.CreateRows"
 	if n < 0 {
 		panic(fmt.Sprintf("world: bundle %s: cannot create %d entities; want 0 or more", b.name, n))
 	}
 	if init == nil {
-		return b.spread(w, n, nil)
+		panic(fmt.Sprintf("world: bundle %s: %s with a nil init; without one, CreateN costs the same", b.name, call))
 	}
-	return b.spread(w, n, func(_ *bundlePart[T], rows store.Rows) { init(Chunk(rows)) })
+	if p, ok := by.(*Port); ok {
+		turnDownBy(p)
+		panic(fmt.Sprintf("world: bundle %s: %s by a *Port, which has no rows; use Bundle.CreateN", b.name, call))
+	}
+	parts, err := b.mayCreateN(by, call)
+	if err != nil {
+		return err
+	}
+	return b.spread(by, parts, n, &filling[T]{rows: init})
 }
 
-// spread makes n entities in equal runs over the shards.
-func (b *Bundle[T]) spread(w *World, n int, fill func(*bundlePart[T], store.Rows)) error {
-	w.open++
-	defer w.closeLoop()
+// filling is what is done with new rows: one of init and rows, or neither.
+type filling[T any] struct {
+	init func(i int, v *T)
+	made int // how many init was called for
+	rows func(Chunk)
+	want bool // the handles
+	dst  []handle.Handle
+}
+
+// of fills in rows.
+func (f *filling[T]) of(p *bundlePart[T], rows store.Rows) {
+	switch {
+	case f.init != nil:
+		f.made += rows.Len()
+		p.initRows(rows, f.made-rows.Len(), f.init)
+	case f.rows != nil:
+		f.rows(Chunk(rows))
+	}
+	if f.want {
+		f.dst = append(f.dst, rows.Handles()...)
+	}
+}
+
+// spread makes n entities in equal runs over the shards of parts.
+func (b *Bundle[T]) spread(by Actor, parts []bundlePart[T], n int, f *filling[T]) error {
+	idle := false
+	switch by := by.(type) {
+	case *World:
+		idle = true
+		by.open++ // fill must not move rows
+		defer by.closeLoop()
+	case *EntityContext:
+		s := parts[0].shard
+		s.Loop = max(s.Loop, b.w.loop) // an idle world may be in a loop
+	}
 	at := 0
 	var full error
 	for range 2 { // a second time, for entities that the last shards had no index for
-		for i := range b.parts {
-			p, end := &b.parts[i], n
-			if full == nil && i+1 < len(b.parts) {
-				end = int(int64(n) * int64(i+1) / int64(len(b.parts)))
+		for i := range parts {
+			p, end := &parts[i], n
+			if full == nil && i+1 < len(parts) {
+				end = int(int64(n) * int64(i+1) / int64(len(parts)))
 			}
 			if at == end {
 				continue
 			}
-			p.shard.Loop = w.loop
+			if idle {
+				p.shard.Loop = b.w.loop
+			}
 			_ = p.shard.Prepare(p.table, end-at) // if there is no room, creating returns the error at the right place
 			for at < end {
-				rows, err := p.shard.CreateRows(p.table, end-at, fill == nil)
+				zero := f.init == nil && f.rows == nil // alive at once
+				rows, err := p.shard.CreateRows(p.table, end-at, zero)
 				if errors.Is(err, ErrIndexes) {
 					full = err
 					break
@@ -54,8 +96,10 @@ func (b *Bundle[T]) spread(w *World, n int, fill func(*bundlePart[T], store.Rows
 					return fmt.Errorf("%w (after %d of %d)", err, at, n)
 				}
 				at += rows.Len()
-				if fill != nil {
-					p.fill(rows, fill)
+				if zero {
+					f.of(p, rows)
+				} else {
+					p.fill(rows, f)
 				}
 			}
 		}
@@ -66,11 +110,53 @@ func (b *Bundle[T]) spread(w *World, n int, fill func(*bundlePart[T], store.Rows
 	return fmt.Errorf("%w (after %d of %d)", full, at, n)
 }
 
-// fill calls f and makes the rows alive, even if f panics, because they are in the table
+// valuesBytes is the size of what CreateN fills in before it stores it: it stays in the
+// first-level cache. Stored one by one, each value would be read right behind the stores that made
+// it, in pieces of another size, which the processor cannot forward.
+const valuesBytes = 2 << 10
+
+// initRows calls init for each of the rows, the first of which is number i, and stores what it
+// filled in, even if it panics.
+func (p *bundlePart[T]) initRows(rows store.Rows, i int, init func(i int, v *T)) {
+	values := p.values
+	if p.values = nil; values == nil { // or init creates from the bundle
+		values = make([]T, min(max(1, valuesBytes/max(1, int(reflect.TypeFor[T]().Size()))), 256))
+	}
+	at, n := 0, 0
+	defer func() {
+		p.writeRows(rows, at, values[:n])
+		if !p.plain {
+			clear(values) // keeps nothing alive
+		}
+		p.values = values
+	}()
+	for k := range rows.Len() {
+		if n == len(values) {
+			p.writeRows(rows, at, values)
+			at, n = at+n, 0
+		}
+		values[n] = *new(T)
+		init(i+k, &values[n])
+		n++
+	}
+}
+
+// writeRows stores values in as many of the rows, from number at on.
+func (p *bundlePart[T]) writeRows(rows store.Rows, at int, values []T) {
+	if p.plain {
+		store.StorePlainRows(rows, at, p.fields, values)
+		return
+	}
+	for k := range values {
+		store.Store(rows.Atom(at+k), p.fields, &values[k])
+	}
+}
+
+// fill fills in the rows and makes them alive, even if that panics, because they are in the table
 // already.
-func (p *bundlePart[T]) fill(rows store.Rows, f func(*bundlePart[T], store.Rows)) {
+func (p *bundlePart[T]) fill(rows store.Rows, f *filling[T]) {
 	defer p.shard.PublishRows(rows)
-	f(p, rows)
+	f.of(p, rows)
 }
 
 // Destroy marks all entities that match and returns how many were not marked before. The

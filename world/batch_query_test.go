@@ -234,7 +234,7 @@ func TestBatchInit(t *testing.T) {
 			}
 			for call, run := range map[string]func(){
 				"World.Refresh": f.Refresh, "Component.Add by the World": func() { _ = f.frozen.Add(f.World, all[0], Frozen{}) },
-				"Component.AddTo": func() { _ = f.frozen.AddTo(q, nil) }, "Bundle.CreateRows": func() { _ = f.unit.CreateRows(f.World, 1, nil) },
+				"Component.AddTo": func() { _ = f.frozen.AddTo(q, nil) },
 			} {
 				mustPanic(t, []string{call + " inside a query loop", "call it after the loop"}, run)
 			}
@@ -286,7 +286,7 @@ func TestBatchOfQueriesAllocatesNothing(t *testing.T) {
 	some, few := withB.Limit(700), withoutB.Limit(30)
 	init := func(world.Chunk) {}
 	cycle := func() {
-		_ = w.pair.CreateRows(w.World, 3000, nil)
+		_ = w.pair.CreateN(w.World, 3000, nil)
 		_ = some.Remove(w.odd)
 		_ = w.odd.AddTo(few, init)
 		_ = w.odd.AddTo(withoutB, init)
@@ -309,7 +309,7 @@ func TestBatchChunksDoNotPileUp(t *testing.T) {
 	w := newBatchWorld(t, world.Options{Shards: 2})
 	var stats world.Stats
 	cycle := func() int {
-		require.NoError(t, w.pair.CreateRows(w.World, 20_000, nil))
+		require.NoError(t, w.pair.CreateN(w.World, 20_000, nil))
 		require.NoError(t, w.c.AddTo(w.Query(w.wa), nil))
 		require.NoError(t, w.Query(w.wa).Remove(w.a))
 		w.Query().Destroy()

@@ -144,8 +144,8 @@ func TestBatchMisuse(t *testing.T) {
 	world.Register[changeA](w, "a")
 	pair := world.NewBundle[changePair](w)
 	q := w.Query()
-	require.NoError(t, pair.CreateRows(w, 3, nil))
-	require.PanicsWithValue(t, "world: bundle world_test.changePair: cannot create -1 entities; want 0 or more", func() { _ = pair.CreateRows(w, -1, nil) })
+	require.NoError(t, pair.CreateN(w, 3, nil))
+	require.PanicsWithValue(t, "world: bundle world_test.changePair: cannot create -1 entities; want 0 or more", func() { _ = pair.CreateN(w, -1, nil) })
 	for range q.Chunks() {
 		require.PanicsWithValue(t, "world: Component.AddTo inside a query loop would move the rows it walks; call it after the loop", func() { _ = b.AddTo(q, nil) })
 	}
@@ -167,7 +167,7 @@ func TestBatchAllocatesNothing(t *testing.T) {
 	pair := world.NewBundle[changePair](w)
 	all, with, without := w.Query(), w.Query(world.With[changeB](w)), w.Query(world.Without[changeB](w))
 	cycle := func() {
-		_ = pair.CreateRows(w, 5000, nil)
+		_ = pair.CreateN(w, 5000, nil)
 		_ = with.Remove(b)
 		_ = b.AddTo(without, nil)
 		all.Destroy()
@@ -235,4 +235,94 @@ func TestBatchInitPanics(t *testing.T) {
 		}
 		require.Equal(t, n, have)
 	}
+}
+
+// TestCreateNInSystem creates many at once in a system, by values and by rows.
+func TestCreateNInSystem(t *testing.T) {
+	type text string
+	type both struct {
+		changeA
+		changeB
+		text
+	}
+	w := world.MustNew(world.Options{Shards: 3})
+	world.Register[changeA](w, "a")
+	world.Register[changeB](w, "b")
+	world.Register[text](w, "text")
+	pair, mixed := world.NewBundle[changePair](w), world.NewBundle[both](w)
+	n := 0
+	create := (func(b *world.Build) func(*world.Context) {
+		b.Creates(pair, mixed)
+		as := world.Write[changeA](b)
+		var made []handle.Handle
+		init := func(i int, v *changePair) { v.A = changeA{int64(n + i)} }
+		initMixed := func(i int, v *both) { v.changeA, v.text = changeA{int64(n + i)}, "text" }
+		rows := func(rows world.Chunk) {
+			for i := range as.Slice(rows) {
+				as.Slice(rows)[i] = changeA{int64(i)}
+			}
+			n += rows.Len()
+		}
+		return func(c *world.Context) {
+			var err error
+			n = 0
+			made, err = pair.AppendN(made[:0], c, 300, init)
+			require.NoError(t, err)
+			for i, h := range made {
+				require.Equal(t, changeA{int64(i)}, *as.Get(h))
+				require.Equal(t, c.Shard(), func() int { owner, _ := c.Owner(h); return owner }())
+			}
+			require.NoError(t, mixed.CreateN(c, 300, initMixed))
+			require.NoError(t, pair.CreateRows(c, 200, rows))
+			require.Equal(t, 200, n)
+			for _, h := range made {
+				c.Destroy(h)
+			}
+		}
+	})
+	f := fixture{World: w, t: t}
+	for range 3 {
+		f.tick(create)
+	}
+	require.Equal(t, 3*3*500, w.Count())
+	seen := 0
+	for ch := range w.Query(world.With[text](w)).Chunks() {
+		for _, x := range world.Read[text](w).Slice(ch) {
+			require.Equal(t, text("text"), x)
+			seen++
+		}
+	}
+	require.Equal(t, 3*3*300, seen)
+}
+
+// TestCreateNPanics panics in the middle of what is filled in: what was filled in before is
+// there, and the rest of its rows hold zeroes. The next call works.
+func TestCreateNPanics(t *testing.T) {
+	w := world.MustNew(world.Options{Shards: 1})
+	world.Register[changeA](w, "a")
+	world.Register[changeB](w, "b")
+	pair := world.NewBundle[changePair](w)
+	require.PanicsWithValue(t, "stop", func() {
+		_ = pair.CreateN(w, 1000, func(i int, v *changePair) {
+			if i == 700 {
+				panic("stop")
+			}
+			v.A.N = 5
+			if i == 300 { // a create within a create
+				require.NoError(t, pair.CreateN(w, 10, func(_ int, v *changePair) { v.A.N = 7 }))
+			}
+		})
+	})
+	count := map[int64]int{}
+	for ch := range w.Query(world.With[changeA](w)).Chunks() {
+		for _, a := range world.Read[changeA](w).Slice(ch) {
+			count[a.N]++
+		}
+	}
+	require.Equal(t, map[int64]int{5: 700, 7: 10, 0: 300}, count)
+	require.NoError(t, pair.CreateN(w, 5, func(_ int, v *changePair) { v.A.N = 9 }))
+	require.PanicsWithValue(t, "world: bundle world_test.changePair: Bundle.CreateRows with a nil init; without one, CreateN costs the same", func() { _ = pair.CreateRows(w, 1, nil) })
+	port, err := w.OpenPort()
+	require.NoError(t, err)
+	require.PanicsWithValue(t, "world: bundle world_test.changePair: Bundle.CreateRows by a *Port, which has no rows; use Bundle.CreateN", func() { _ = pair.CreateRows(port, 1, func(world.Chunk) {}) })
 }

@@ -67,7 +67,7 @@ func TestCloseFailsFurtherUse(t *testing.T) {
 		"Copy":                   func() error { _, err := world.Copy(f.World, h); return err },
 		"Reserve":                func() error { return f.unit.Reserve(f.World, 1) },
 		"CreateN":                func() error { return f.unit.CreateN(f.World, 1, nil) },
-		"CreateRows":             func() error { return f.unit.CreateRows(f.World, 1, nil) },
+		"CreateRows":             func() error { return f.unit.CreateRows(f.World, 1, func(world.Chunk) {}) },
 		"Component.AddTo":        func() error { return f.name.AddTo(q, nil) },
 		"Query.Remove":           func() error { return q.Remove(f.health) },
 		"Bundle.AddTo":           func() error { return f.mover.AddTo(q, nil) },

@@ -225,11 +225,11 @@ func (c *Context) mustWrite(component int, call string) {
 	}
 }
 
-func (c *Context) mustCreate(w *World, set *store.Set, bundle string) {
+func (c *Context) mustCreate(call string, w *World, set *store.Set, bundle string) {
 	if w != c.world() {
-		w.refuse(c, "Bundle.Create", "bundle", bundle)
+		w.refuse(c, call, "bundle", bundle)
 	}
-	c.mustRun("Bundle.Create")
+	c.mustRun(call)
 	if !c.acting.Access.Writes.Contains(set) {
 		panic(fmt.Sprintf("world: %s creates from bundle %s without having asked for it; call b.Creates in its constructor",
 			c.who(), bundle))

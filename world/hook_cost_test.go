@@ -57,7 +57,7 @@ func benchmarkHooks(b *testing.B, observe func(f *fixture)) {
 		f.Refresh()
 	})
 	each("batch", func(b *testing.B, f *fixture, _ []handle.Handle) {
-		if err := f.mover.CreateRows(f.World, n, nil); err != nil {
+		if err := f.mover.CreateN(f.World, n, nil); err != nil {
 			b.Fatal(err)
 		}
 		f.Query(world.Read[Velocity](f.World)).Destroy()

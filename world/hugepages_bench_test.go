@@ -24,7 +24,7 @@ func BenchmarkHugePages(b *testing.B) {
 			}
 			b.Run(fmt.Sprintf("ask=%v/n=%d/loop", huge, n), func(b *testing.B) {
 				w, flyers := setUp(b)
-				require.NoError(b, flyers.CreateRows(w, n, nil))
+				require.NoError(b, flyers.CreateN(w, n, nil))
 				pos, vel := world.Write[Position](w), world.Read[Velocity](w)
 				q := w.Query(pos, vel)
 				for b.Loop() {

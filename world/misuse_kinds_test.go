@@ -57,7 +57,7 @@ func TestMisuseNil(t *testing.T) {
 	t.Run("what may be nil", func(t *testing.T) {
 		f.unit.PlaceBy(nil)
 		require.NoError(t, f.unit.CreateN(f.World, 1, nil))
-		require.NoError(t, f.unit.CreateRows(f.World, 1, nil))
+		require.NoError(t, f.unit.CreateRows(f.World, 1, func(world.Chunk) {}))
 		require.NoError(t, f.name.AddTo(f.Query(), nil))
 		require.NoError(t, f.mover.AddTo(f.Query(), nil))
 		require.NoError(t, f.unit.AddTo(f.Query(), nil))

@@ -124,7 +124,7 @@ func TestMisuseOtherWorld(t *testing.T) {
 		{"bundle exchanged by Port", func() { _ = other.mover.Add(p, h, Mover{}) }, []string{"bundle", "world_test.Mover", "*world.Port"}},
 		{"part exchanged", func() { _ = mine.mover.Add(mine.World, h, Mover{}, other.health) }, []string{"component", `"health"`}},
 		{"bundle exchanged away", func() { _ = mine.mover.Add(p, h, Mover{}, other.unit) }, []string{"bundle", "world_test.Unit"}},
-		{"bundle in rows", func() { _ = other.unit.CreateRows(mine.World, 2, nil) }, []string{"bundle", "world_test.Unit"}},
+		{"bundle in rows", func() { _ = other.unit.CreateRows(mine.World, 2, func(world.Chunk) {}) }, []string{"bundle", "world_test.Unit"}},
 		{"bundle appended", func() { _, _ = other.unit.AppendN(nil, p, 2, nil) }, []string{"bundle", "world_test.Unit", "*world.Port"}},
 		{"message by World", func() { _ = other.hit.Send(mine.World, h, Hit{}) }, []string{"message", `"hit"`, "*world.World"}},
 		{"message by Port", func() { _ = other.hit.Send(p, h, Hit{}) }, []string{"message", `"hit"`, "*world.Port"}},

@@ -37,7 +37,7 @@ func TestNilNamed(t *testing.T) {
 		"Query.Destroy: q":                 func() { (*world.Query)(nil).Destroy() },
 		"Component.AddTo: q":               func() { _ = f.health.AddTo(nil, nil) },
 		"Bundle.Reserve: w":                func() { _ = f.unit.Reserve(nil, 1) },
-		"Bundle.CreateRows: w":             func() { _ = f.unit.CreateRows(nil, 1, nil) },
+		"Bundle.CreateRows: w":             func() { _ = f.unit.CreateRows(nil, 1, func(world.Chunk) {}) },
 		"world.RegisterResource: w":        func() { world.RegisterResource(nil, "nil", 1) },
 		"world.Read: a":                    func() { world.Read[Health](nil) },
 		"world.Read: a, a *World":          func() { world.Read[Health]((*world.World)(nil)) },

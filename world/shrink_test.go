@@ -68,7 +68,7 @@ func TestShrinkSets(t *testing.T) {
 			n := iterations(20_000)
 			var after []uint64
 			for cycle := range 32 {
-				require.NoError(t, f.mover.CreateRows(f.World, n, nil))
+				require.NoError(t, f.mover.CreateN(f.World, n, nil))
 				for i, k := range kinds {
 					switch {
 					case (cycle+1)>>i&1 == 0:
@@ -218,9 +218,9 @@ func TestShrinkAllocatesNothing(t *testing.T) {
 	cycle := func() {
 		for range 2 {
 			tick++
-			_ = f.mover.CreateRows(f.World, 3000, nil)
+			_ = f.mover.CreateN(f.World, 3000, nil)
 			if tick%2 == 0 {
-				_ = f.unit.CreateRows(f.World, 5000, nil)
+				_ = f.unit.CreateN(f.World, 5000, nil)
 				_ = kinds[3].all(all)
 			} else {
 				_ = kinds[0].all(all)
@@ -245,7 +245,7 @@ func TestShrinkReserved(t *testing.T) {
 	require.NotZero(t, reserved.Chunks)
 	f.refreshes(200)
 	require.Equal(t, reserved.Chunks, f.stats().Chunks, "it may be needed yet")
-	require.NoError(t, f.mover.CreateRows(f.World, 20_000, nil))
+	require.NoError(t, f.mover.CreateN(f.World, 20_000, nil))
 	require.Equal(t, reserved.Chunks, f.stats().Chunks)
 	f.Query().Destroy()
 	f.refreshes(150)
@@ -263,7 +263,7 @@ func TestClearGivesBack(t *testing.T) {
 	empty := f.stats()
 	n := iterations(40_000)
 	for range 3 {
-		require.NoError(t, f.creature.CreateRows(f.World, n, nil))
+		require.NoError(t, f.creature.CreateN(f.World, n, nil))
 		for _, k := range kinds {
 			require.NoError(t, k.all(all))
 		}

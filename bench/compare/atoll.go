@@ -104,7 +104,7 @@ func atollIterate(o world.Options) field {
 		place: func(s set, n int) {
 			switch s {
 			case position:
-				check(w.places.CreateRows(w.World, n, nil))
+				check(w.places.CreateN(w.World, n, nil))
 			case moving:
 				check(w.movers.CreateRows(w.World, n, func(rows world.Chunk) {
 					v := vel.Slice(rows)
@@ -175,7 +175,7 @@ func atollPopulate[T any](o world.Options, n int) population {
 				handles = append(handles, must(b.Create(w.World, *new(T))))
 			}
 		},
-		createBatch: func(n int) { check(b.CreateRows(w.World, n, nil)) },
+		createBatch: func(n int) { check(b.CreateN(w.World, n, nil)) },
 		destroy: func() {
 			for _, h := range handles {
 				w.Destroy(h)

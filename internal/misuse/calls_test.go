@@ -113,7 +113,7 @@ var misuseSections = []struct {
 		{call: "Bundle.Create", why: doneInLoop, do: func(x *misuseScene) error { _, err := x.unit.Create(x.w, misuseUnit{}); return err }},
 		{call: "Bundle.CreateN", why: doneInLoop, do: func(x *misuseScene) error { return x.unit.CreateN(x.w, 2, nil) }},
 		{call: "Bundle.AppendN", why: doneInLoop, do: func(x *misuseScene) error { _, err := x.unit.AppendN(nil, x.w, 2, nil); return err }},
-		{call: "Bundle.CreateRows", do: func(x *misuseScene) error { return x.unit.CreateRows(x.w, 2, nil) }},
+		{call: "Bundle.CreateRows", why: doneInLoop, do: func(x *misuseScene) error { return x.unit.CreateRows(x.w, 2, func(world.Chunk) {}) }},
 		{call: "Bundle.Reserve", why: doneInLoop, do: func(x *misuseScene) error { return x.unit.Reserve(x.w, 2) }},
 		{call: "Bundle.Set", why: doneInLoop, do: func(x *misuseScene) error { return x.unit.Set(x.w, x.hs[0], misuseUnit{}) }},
 		{call: "Bundle.Add", do: func(x *misuseScene) error { return x.named.Add(x.w, x.hs[0], misuseNamed{}) }},

@@ -84,7 +84,7 @@ func foreignRows() (rows []misuseRow) {
 	add("Bundle.AddTo of a Query", "", func(x, y *misuseScene) error { return x.named.AddTo(y.all, nil) })
 	add("Query.Remove of a Bundle", "", func(x, y *misuseScene) error { return x.all.Remove(y.unit) })
 	add("Bundle.Add, removing a Bundle", "", func(x, y *misuseScene) error { return x.named.Add(x.w, x.hs[0], misuseNamed{}, y.unit) })
-	add("Bundle.CreateRows in a World", "", func(x, y *misuseScene) error { return x.unit.CreateRows(y.w, 2, nil) })
+	add("Bundle.CreateRows in a World", "", func(x, y *misuseScene) error { return x.unit.CreateRows(y.w, 2, func(world.Chunk) {}) })
 	add("Bundle.Reserve in a World", "", func(x, y *misuseScene) error { return x.unit.Reserve(y.w, 2) })
 	add("Build.Creates of a Bundle", "", func(x, y *misuseScene) error {
 		driver.Of(x.w).NewBuild(0, "late").Creates(y.unit)

@@ -106,6 +106,41 @@ func StorePlain[T any](a Atom, fields []Field, v *T) {
 	a.Chunk.storePlain(fields, a.Row, unsafe.Pointer(v))
 }
 
+// StorePlainRows stores values of a bundle without pointers in as many rows, from number at on,
+// column by column.
+//
+// Safety: as of StorePlain; there are so many rows.
+func StorePlainRows[T any](r Rows, at int, fields []Field, values []T) {
+	if len(values) > 0 {
+		_ = r.Handles()[at+len(values)-1]
+		r.chunk.storePlainRows(fields, r.from+at, unsafe.Pointer(&values[0]), unsafe.Sizeof(values[0]), len(values))
+	}
+}
+
+// storePlainRows is storePlain for n values, of which each is stride bytes behind the one before.
+//
+// Safety: as of storePlain.
+func (c *Chunk) storePlainRows(fields []Field, row int, src unsafe.Pointer, stride uintptr, n int) {
+	for i := range fields {
+		f := &fields[i]
+		to, from := unsafe.Add(c.bases[f.column], uintptr(row)*f.size), unsafe.Add(src, f.Offset)
+		switch f.size {
+		case 16: // the commonest: two numbers
+			for k := range uintptr(n) {
+				*(*[16]byte)(unsafe.Add(to, k*16)) = *(*[16]byte)(unsafe.Add(from, k*stride))
+			}
+		case 8:
+			for k := range uintptr(n) {
+				*(*[8]byte)(unsafe.Add(to, k*8)) = *(*[8]byte)(unsafe.Add(from, k*stride))
+			}
+		default:
+			for k := range uintptr(n) {
+				copyPlain(unsafe.Add(to, k*f.size), unsafe.Add(from, k*stride), f.size)
+			}
+		}
+	}
+}
+
 // Value returns the place of a component of the atom, where the caller stores it. The atom
 // must have the component.
 //

@@ -149,11 +149,7 @@ func (t *Table) nextRow() error {
 		panic("world: a row for a table that was given back; ask the shard for the table of the components again")
 	}
 	if next == len(t.chunks) {
-		rows := t.shard.space.Growth.RowsFirst
-		if next > 0 {
-			rows = t.shard.space.Growth.next(t.cur.Cap())
-		}
-		if err := t.add(rows); err != nil {
+		if err := t.add(t.nextCap()); err != nil {
 			return err
 		}
 	}
@@ -163,6 +159,14 @@ func (t *Table) nextRow() error {
 		t.shard.fragmented = append(t.shard.fragmented, t)
 	}
 	return nil
+}
+
+// nextCap returns the size of the chunk that follows the last.
+func (t *Table) nextCap() int {
+	if n := len(t.chunks); n > 0 {
+		return t.shard.space.Growth.next(t.chunks[n-1].Cap())
+	}
+	return t.shard.space.Growth.RowsFirst
 }
 
 // add appends an empty chunk.
@@ -178,15 +182,15 @@ func (t *Table) add(rows int) error {
 	return nil
 }
 
-// reserve makes room for n more rows. Rows that do not fit in the present chunks
-// get chunks of the largest size.
+// reserve makes room for n more rows. Rows that do not fit in the present chunks get chunks of
+// the largest size, or one that holds them and is not smaller than the next would be.
 func (t *Table) reserve(n int) error {
 	room := 0
 	for _, c := range t.chunks[max(t.cur.order, 0):] { // those before it are full
 		room += c.Cap() - c.n
 	}
 	for room < n {
-		rows := t.shard.space.Growth.holding(n - room)
+		rows := max(t.shard.space.Growth.holding(n-room), t.nextCap())
 		if err := t.add(rows); err != nil {
 			return err
 		}
