@@ -9,12 +9,12 @@ import (
 // openArk is Ark behind a mutex, which is taken for each call. In batches it is
 // taken once for a chunk.
 func openArk(s setting) field {
-	a := &arkField{batch: s.batch, w: ecs.NewWorld()}
+	a := &arkField{setting: s, w: ecs.NewWorld()}
 	a.movers = ecs.NewMap2[Position, Velocity](a.w)
 	a.movers.NewBatch(s.resident, &Position{}, &Velocity{1, 1})
 	all := ecs.NewFilter1[Position](a.w)
 	return field{
-		worker: func(int) worker { return &arkWorker{arkField: a} },
+		worker: func(int) worker { return &arkWorker{a, make([][]ecs.Entity, s.places())} },
 		begin:  nothing,
 		end:    nothing,
 		count: func() int {
@@ -27,27 +27,27 @@ func openArk(s setting) field {
 
 type arkField struct {
 	sync.Mutex
+	setting
 	w      *ecs.World
 	movers *ecs.Map2[Position, Velocity]
-	batch  bool
 }
 
 type arkWorker struct {
 	*arkField
-	entities [placesMax][]ecs.Entity
+	entities [][]ecs.Entity
 }
 
 func (a *arkWorker) create(place int) {
 	dst := a.entities[place][:0]
 	if a.batch {
 		a.Lock()
-		a.movers.NewBatchFn(chunkSize, func(e ecs.Entity, p *Position, v *Velocity) {
+		a.movers.NewBatchFn(a.chunk, func(e ecs.Entity, p *Position, v *Velocity) {
 			*p, *v = Position{1, 1}, Velocity{1, 1}
 			dst = append(dst, e)
 		})
 		a.Unlock()
 	} else {
-		for range chunkSize {
+		for range a.chunk {
 			a.Lock()
 			e := a.movers.NewEntity(&Position{1, 1}, &Velocity{1, 1})
 			a.Unlock()

@@ -66,19 +66,19 @@ func (t *ticking) stop() {
 
 // openAtoll has a port for each goroutine, and ticks while they work.
 func openAtoll(s setting) field {
-	t := newTicking(s.resident, 2*places(s.goroutines)*chunkSize)
+	t := newTicking(s.resident, 2*s.places()*s.chunk)
 	workers := make([]*atollWorker, s.goroutines)
 	for i := range workers {
 		p, err := t.w.OpenPort()
 		must(err)
-		workers[i] = &atollWorker{movers: t.movers, port: p, batch: s.batch}
+		workers[i] = newAtollWorker(t.movers, p, s)
 	}
 	return field{
 		worker: func(i int) worker { return workers[i] },
 		begin:  func() { t.start(tickInterval) },
 		end: func() {
 			for _, w := range workers {
-				for i := range placesMax {
+				for i := range w.places() {
 					await(&w.created[i])
 					await(&w.destroyed[i])
 				}
@@ -92,23 +92,28 @@ func openAtoll(s setting) field {
 // atollWorker learns when the last request of each chunk is applied. It does not
 // destroy what is not there yet, and so never has more under way than a queue holds.
 type atollWorker struct {
+	setting
 	movers    *world.Bundle[mover]
 	port      *world.Port
-	batch     bool
-	handles   [placesMax][]handle.Handle
-	created   [placesMax]world.Completion
-	destroyed [placesMax]world.Completion
+	handles   [][]handle.Handle
+	created   []world.Completion
+	destroyed []world.Completion
+}
+
+func newAtollWorker(movers *world.Bundle[mover], p *world.Port, s setting) *atollWorker {
+	n := s.places()
+	return &atollWorker{s, movers, p, make([][]handle.Handle, n), make([]world.Completion, n), make([]world.Completion, n)}
 }
 
 func (a *atollWorker) create(place int) {
 	dst := a.handles[place][:0]
 	if a.batch {
-		all, err := a.movers.AppendN(dst, a.port, chunkSize-1, initMover)
+		all, err := a.movers.AppendN(dst, a.port, a.chunk-1, initMover)
 		must(err)
 		dst = all
 	}
-	for len(dst) < chunkSize {
-		if len(dst) == chunkSize-1 {
+	for len(dst) < a.chunk {
+		if len(dst) == a.chunk-1 {
 			a.port.Notify(&a.created[place])
 		}
 		h, err := a.movers.Create(a.port, mover{Position{1, 1}, Velocity{1, 1}})
@@ -122,7 +127,7 @@ func (a *atollWorker) destroy(place int) {
 	await(&a.created[place])
 	await(&a.destroyed[place])
 	for i, h := range a.handles[place] {
-		if i == chunkSize-1 {
+		if i == a.chunk-1 {
 			a.port.Notify(&a.destroyed[place])
 		}
 		must(a.port.Destroy(h))

@@ -18,7 +18,7 @@ func openColumn(s setting) field {
 		return nil
 	}))
 	return field{
-		worker: func(int) worker { return &columnWorker{columnField: f} },
+		worker: func(int) worker { return &columnWorker{f, make([][]uint32, s.places())} },
 		begin:  nothing,
 		end:    nothing,
 		count:  f.all.Count,
@@ -32,7 +32,7 @@ type columnField struct {
 
 type columnWorker struct {
 	*columnField
-	rows [placesMax][]uint32
+	rows [][]uint32
 }
 
 func setColumns(r column.Row) error {

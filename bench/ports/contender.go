@@ -17,6 +17,7 @@ type contender struct {
 type setting struct {
 	goroutines int
 	resident   int  // entities that are there all the time
+	chunk      int  // entities
 	batch      bool // entities are created and destroyed by the chunk
 }
 
@@ -37,13 +38,14 @@ type worker interface {
 }
 
 const (
-	chunkSize = 1024 // entities
-	placesMax = 64
+	chunkSize   = 1024 // entities, if nothing else is said
+	placesMost  = 64   // chunks of that size of all goroutines together
+	placesLeast = 8    // of one goroutine, at the least
 )
 
-// places is how many chunks each of so many goroutines has: 64 in all, so that few
-// do not wait for the next tick most of the time, and 8 at the least.
-func places(goroutines int) int { return max(8, placesMax/goroutines) }
+// places is how many chunks each goroutine has: so many that few goroutines do not wait for the
+// next tick most of the time, also if chunks are small.
+func (s setting) places() int { return max(placesLeast, placesMost/s.goroutines) * chunkSize / s.chunk }
 
 // nothing is what those have to do at the beginning and the end who do all at once.
 func nothing() {}

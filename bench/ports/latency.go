@@ -24,7 +24,8 @@ type callCell struct {
 }
 
 func (k *calls) run(goroutines int) []callCell {
-	t := newTicking(k.resident, 2*places(goroutines)*chunkSize)
+	s := setting{goroutines: goroutines, chunk: chunkSize}
+	t := newTicking(k.resident, 2*s.places()*s.chunk)
 	t.start(tickInterval)
 	defer t.stop()
 	creates, destroys := make([][]time.Duration, goroutines), make([][]time.Duration, goroutines)
@@ -32,7 +33,7 @@ func (k *calls) run(goroutines int) []callCell {
 	for g := range goroutines {
 		p, err := t.w.OpenPort()
 		must(err)
-		all.Go(func() { creates[g], destroys[g] = k.send(t, p) })
+		all.Go(func() { creates[g], destroys[g] = k.send(t, p, s) })
 	}
 	all.Wait()
 	return []callCell{
@@ -42,9 +43,9 @@ func (k *calls) run(goroutines int) []callCell {
 }
 
 // send times each call. Waiting for room in the queue is not in it.
-func (k *calls) send(t *ticking, p *world.Port) (creates, destroys []time.Duration) {
+func (k *calls) send(t *ticking, p *world.Port, s setting) (creates, destroys []time.Duration) {
 	creates, destroys = make([]time.Duration, 0, k.samples), make([]time.Duration, 0, k.samples)
-	w := &atollWorker{movers: t.movers, port: p}
+	w := newAtollWorker(t.movers, p, s)
 	var created, destroyed world.Completion
 	for len(creates) < k.samples {
 		all := w.handles[0][:0]

@@ -11,6 +11,9 @@ import (
 // goroutineCounts are how many act at the same time.
 var goroutineCounts = []int{1, 2, 8, 64}
 
+// chunkSizes are how many entities are created by one call.
+var chunkSizes = []int{16, 256, 1024, 8192}
+
 // settings are how much is measured.
 type settings struct {
 	throughput throughput
@@ -21,18 +24,18 @@ type settings struct {
 // full and quick are the settings there are.
 var (
 	full = settings{
-		throughput: throughput{resident: 100_000, chunks: 3072, rounds: 15},
+		throughput: throughput{resident: 100_000, entities: 3 << 20, rounds: 15},
 		checks:     []checks{{16_000, 4 << 20, 15}, {1_000_000, 2 << 20, 15}},
 		calls:      calls{resident: 100_000, samples: 1 << 20},
 	}
 	quick = settings{
-		throughput: throughput{resident: 100_000, chunks: 1024, rounds: 5},
+		throughput: throughput{resident: 100_000, entities: 1 << 20, rounds: 5},
 		checks:     []checks{{16_000, 2 << 20, 7}, {1_000_000, 1 << 20, 7}},
 		calls:      calls{resident: 100_000, samples: 1 << 18},
 	}
 	// tiny is for tests.
 	tiny = settings{
-		throughput: throughput{resident: 1000, chunks: 2, rounds: 1},
+		throughput: throughput{resident: 1000, entities: 2 << 10, rounds: 1},
 		checks:     []checks{{1000, 1 << 12, 1}},
 		calls:      calls{resident: 1000, samples: 1 << 10},
 	}
@@ -40,14 +43,19 @@ var (
 
 func main() {
 	quickly := flag.Bool("quick", false, "measure less")
+	only := flag.Bool("chunks", false, "measure only chunks of several sizes")
 	out := flag.String("out", "", "write the tables to this `file`, too")
 	flag.Parse()
 	s := full
 	if *quickly {
 		s = quick
 	}
+	run := s.run
+	if *only {
+		run = s.runSizes
+	}
 	var page strings.Builder
-	if err := s.run(io.MultiWriter(os.Stdout, &page), *out); err != nil {
+	if err := run(io.MultiWriter(os.Stdout, &page), *out); err != nil {
 		fmt.Fprintln(os.Stderr, "ports:", err)
 		os.Exit(1)
 	}
@@ -57,6 +65,22 @@ func main() {
 			os.Exit(1)
 		}
 	}
+}
+
+// runSizes measures what chunks of several sizes do, and writes the page as it goes.
+func (s *settings) runSizes(page io.Writer, out string) error {
+	head(page, out)
+	headSizes(page)
+	for _, n := range goroutineCounts {
+		cells, err := s.throughput.runSizes(n)
+		if err != nil {
+			return err
+		}
+		for _, c := range cells {
+			c.writeSize(page)
+		}
+	}
+	return nil
 }
 
 // run measures everything and writes the page as it goes.

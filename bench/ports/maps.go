@@ -37,7 +37,7 @@ func openMaps(s setting) field {
 	// Chunks begin at runs of their own.
 	f.ids.Store((f.ids.Load()/idRun + 1) * idRun)
 	return field{
-		worker: func(int) worker { return &mapWorker{mapField: f} },
+		worker: func(int) worker { return &mapWorker{f, make([][]uint64, s.places())} },
 		begin:  nothing,
 		end:    nothing,
 		count: func() (n int) {
@@ -61,7 +61,7 @@ func (f *mapField) run(id uint64) *mapShard    { return &f.shards[id/idRun%mapSh
 
 type mapWorker struct {
 	*mapField
-	ids [placesMax][]uint64
+	ids [][]uint64
 }
 
 func (m *mapWorker) create(place int) {

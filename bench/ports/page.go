@@ -122,6 +122,25 @@ func (c *callCell) write(w io.Writer) {
 	row(w, c.call, c.goroutines, us(c.p50), us(c.p99), us(c.p999), us(c.most))
 }
 
+func headSizes(w io.Writer) {
+	_, _ = fmt.Fprint(w, `
+## Chunks of several sizes
+
+As below, in chunks of so many entities. The goroutines together have as many entities under way as with chunks of 1024.
+
+`)
+	table(w, "goroutines", "chunk", contenders[0].name, contenders[1].name, "÷ "+contenders[1].name, "ns of all cores", contenders[1].name)
+}
+
+func (c *cell) writeSize(w io.Writer) {
+	own, peer := c.entrants[0], c.entrants[1]
+	row(w, c.goroutines, c.chunk, own.rate(), peer.rate(), fmt.Sprintf("%.2f", speedup(own, peer)),
+		fmt.Sprintf("%.1f", median(own.cpu)), fmt.Sprintf("%.1f", median(peer.cpu)))
+}
+
+// rate returns millions of operations a second.
+func (e *entrant) rate() string { return fmt.Sprintf("%.2f", 1000/median(e.ns)) }
+
 func writeThroughput(w io.Writer, cells []*cell) {
 	_, _ = fmt.Fprintf(w, `
 ## Creating and destroying
@@ -132,7 +151,7 @@ call until the last one is applied: the ticks that apply them, one each %v, are 
 the others a lock or a transaction; in chunks, %d entities are, as far as each offers that. Each entity lives
 for as many chunks of its goroutine as all goroutines share %d, but %d at the least.
 
-`, tickInterval, chunkSize, placesMax, places(placesMax))
+`, tickInterval, chunkSize, placesMost, placesLeast)
 	columns := []any{"goroutines"}
 	for _, x := range contenders {
 		columns = append(columns, x.name)
@@ -178,7 +197,7 @@ for as many chunks of its goroutine as all goroutines share %d, but %d at the le
 func (c *cell) write(w io.Writer, batch bool) {
 	line := []any{c.goroutines}
 	for _, x := range contenders {
-		line = append(line, fmt.Sprintf("%.2f", 1000/median(c.find(x.name, batch).ns)))
+		line = append(line, c.find(x.name, batch).rate())
 	}
 	for _, x := range contenders[1:] {
 		line = append(line, fmt.Sprintf("%.2f", speedup(c.find(contenders[0].name, batch), c.find(x.name, batch))))

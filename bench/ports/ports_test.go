@@ -26,7 +26,7 @@ func TestContenders(t *testing.T) {
 	for _, x := range contenders {
 		for _, batch := range []bool{false, true} {
 			const resident = 100
-			f := x.open(setting{goroutines: 2, resident: resident, batch: batch})
+			f := x.open(setting{2, resident, chunkSize, batch})
 			require.Equal(t, resident, f.count(), x.name)
 			workers := []worker{f.worker(0), f.worker(1)}
 			f.begin()

@@ -6,16 +6,17 @@ import (
 	"time"
 )
 
-// cell is one line of the table of throughput: so many goroutines.
+// cell is one line of a table of throughput: so many goroutines, and chunks of a size.
 type cell struct {
 	goroutines int
+	chunk      int
 	entrants   []*entrant
 }
 
 // entrant is a contender in a cell, one by one or in batches.
 type entrant struct {
 	contender
-	batch   bool
+	setting
 	field   field
 	workers []worker
 	ns      []float64 // per operation, by round: of the clock
@@ -26,39 +27,65 @@ type entrant struct {
 // is applied.
 type throughput struct {
 	resident int
-	chunks   int // in a round, of all goroutines together
+	entities int // created in a round, by all goroutines together
 	rounds   int
 }
 
+// run measures all contenders, one by one and in chunks.
 func (t *throughput) run(goroutines int) (*cell, error) {
-	c := &cell{goroutines: goroutines}
+	c := &cell{goroutines: goroutines, chunk: chunkSize}
 	for _, batch := range []bool{false, true} {
 		for _, x := range contenders {
-			e := &entrant{contender: x, batch: batch, field: x.open(setting{goroutines, t.resident, batch})}
-			for i := range goroutines {
-				e.workers = append(e.workers, e.field.worker(i))
-			}
-			c.entrants = append(c.entrants, e)
+			c.enter(x, t.resident, batch)
 		}
 	}
+	return c, t.measure(c)
+}
+
+// runSizes measures the first two contenders in chunks of each size.
+func (t *throughput) runSizes(goroutines int) (cells []*cell, err error) {
+	for _, n := range chunkSizes {
+		c := &cell{goroutines: goroutines, chunk: n}
+		for _, x := range contenders[:2] {
+			c.enter(x, t.resident, true)
+		}
+		if err := t.measure(c); err != nil {
+			return nil, err
+		}
+		cells = append(cells, c)
+	}
+	return cells, nil
+}
+
+func (c *cell) enter(x contender, resident int, batch bool) {
+	s := setting{c.goroutines, resident, c.chunk, batch}
+	e := &entrant{contender: x, setting: s, field: x.open(s)}
+	for i := range c.goroutines {
+		e.workers = append(e.workers, e.field.worker(i))
+	}
+	c.entrants = append(c.entrants, e)
+}
+
+func (t *throughput) measure(c *cell) error {
 	for round := range t.rounds + 1 { // the first one warms up
 		for i := range c.entrants {
 			e := c.entrants[(i+round)%len(c.entrants)]
-			chunks := t.chunks
+			entities := t.entities
 			if e.slow {
-				chunks /= 10
+				entities /= 10
 			}
-			e.round(max(chunks/goroutines, places(goroutines)+1), places(goroutines), round > 0)
+			e.round(max(entities/c.chunk/c.goroutines, e.places()+1), round > 0)
 			if n := e.field.count(); n != t.resident {
-				return nil, fmt.Errorf("%s has %d entities after a round, want %d", e.name, n, t.resident)
+				return fmt.Errorf("%s has %d entities after a round, want %d", e.name, n, t.resident)
 			}
 		}
 	}
-	return c, nil
+	return nil
 }
 
-// round has each worker create and destroy so many chunks, in so many places.
-func (e *entrant) round(chunks, places int, counts bool) {
+// round has each worker create and destroy so many chunks.
+func (e *entrant) round(chunks int, counts bool) {
+	places := e.places()
 	settle()
 	e.field.begin()
 	cpu, start := processTime(), time.Now()
@@ -79,7 +106,7 @@ func (e *entrant) round(chunks, places int, counts bool) {
 	all.Wait()
 	e.field.end()
 	if counts {
-		ops := float64(2 * chunks * chunkSize * len(e.workers))
+		ops := float64(2 * chunks * e.chunk * len(e.workers))
 		e.ns = append(e.ns, float64(time.Since(start))/ops)
 		e.cpu = append(e.cpu, float64(processTime()-cpu)/ops)
 	}
