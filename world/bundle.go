@@ -354,6 +354,16 @@ func (c creator[T]) CreateAll(s *store.Shard, creates []queue.PendingRequest) {
 	}
 }
 
+func (c creator[T]) CreateMany(s *store.Shard, creates queue.PendingRequest) {
+	p := c.b.part(s)
+	if p.plain {
+		store.AdoptManyPlain[T](s, p.table, p.fields, creates)
+		return
+	}
+	values := queue.Values[T](creates)
+	s.AdoptMany(p.table, creates, func(a store.Atom, i int) { p.put(a, &values[i]) })
+}
+
 func (creator[T]) Apply(*store.Shard, handle.Handle, slots.Loc, mem.Pointer) queue.Outcome {
 	panic("world: a create is applied with others of its kind")
 }

@@ -108,6 +108,28 @@ func (c *Component[T]) Set(by Actor, h handle.Handle, v T) error {
 	return request(by, "Component.Set", &c.setting, h, v)
 }
 
+// SetN is Set for each of some entities, with values in the order of the handles. A *Port sends the
+// requests in one step, all or none; to a queue and its limits they are as many as there are
+// handles. A Completion of Port.Notify learns Applied if all were applied, otherwise the first
+// other outcome in their order. With any other actor, what is before an error is set, and the
+// error says how many. SetN keeps nothing of the slices.
+func (c *Component[T]) SetN(by Actor, hs []handle.Handle, values []T) error {
+	if len(hs) != len(values) {
+		turnDownBy(by)
+		panic(fmt.Sprintf("world: Component.SetN of %q: %d handles and %d values; want a value for each handle", c.name(), len(hs), len(values)))
+	}
+	if p, ok := by.(*Port); ok {
+		c.check(by, "Component.SetN")
+		return portSendN(p, &c.setting, hs, values)
+	}
+	for i, h := range hs {
+		if err := c.Set(by, h, values[i]); err != nil {
+			return fmt.Errorf("%w (after %d of %d)", err, i, len(hs))
+		}
+	}
+	return nil
+}
+
 func (c *Component[T]) store(l slots.Loc, v T) error {
 	p := c.column.AtWrite(l)
 	if p == nil {

@@ -2,6 +2,7 @@ package world
 
 import (
 	"github.com/atoll-sim/atoll/internal/queue"
+	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
@@ -30,15 +31,19 @@ type partition struct {
 	queue.Drained
 	number    int
 	producers []producer
-	created   int            // how many creates there are
-	routed    int            // how many of the others have found their shard
-	to        [][]uint32     // by shard
+	created   int        // how many creates there are
+	routed    int        // how many of the others have found their shard
+	within    int        // how many of the next of many requests have found theirs
+	arrived   int        // as routed, each of many counted
+	to        [][]uint32 // by shard
+	targets   [][]store.Target
+	opened    []int          // by shard: where in targets those of the last record of many begin
 	lost      queue.Outcomes // outcomes of requests that no shard decides
 	_         [64]byte       // other partitions are read by other workers
 }
 
 func newPartition(w *World, number int) *partition {
-	x := &partition{w: w, number: number, to: make([][]uint32, len(w.shards))}
+	x := &partition{w: w, number: number, to: make([][]uint32, len(w.shards)), targets: make([][]store.Target, len(w.shards)), opened: make([]int, len(w.shards))}
 	x.Creates = make([][]queue.PendingRequest, len(w.shards))
 	return x
 }
@@ -61,37 +66,86 @@ func (x *partition) read(cut uint32) {
 			p.activate()
 		}
 	}
-	for x.routed < len(x.Others) && x.deliver() {
+	for x.routed < len(x.Others) && x.deliver(false) {
+	}
+	for _, q := range x.Others[x.routed:] { // they may be for entities that are yet to come
+		x.Cancels = x.Cancels || q.IsMany() && q.Kind() == queue.DestroyKind
 	}
 }
 
 // deliver puts the next request in the list of the shard that it is for, and reports whether
-// there was one.
-func (x *partition) deliver() bool {
-	q := x.Others[x.routed]
+// there was one. If this is the last attempt, a request without a shard is decided as Gone.
+func (x *partition) deliver(last bool) bool {
+	q := &x.Others[x.routed]
+	if q.IsMany() {
+		return x.deliverMany(q, last)
+	}
 	owner := q.For()
 	if owner < 0 {
 		l := q.Loc()
-		if l == 0 {
+		switch {
+		case l != 0:
+			owner = x.w.space.Owner(l)
+		case last:
+			x.lost.Decide(q.Request, queue.Gone)
+			x.routed++
+			x.arrived++
+			return true
+		default:
 			return false
 		}
-		owner = x.w.space.Owner(l)
 	}
 	x.to[owner] = append(x.to[owner], uint32(x.routed))
 	x.routed++
+	x.arrived++
+	return true
+}
+
+// deliverMany is deliver for many requests in one record. Each shard gets the record in its list
+// once, and its own entities as targets.
+func (x *partition) deliverMany(q *queue.PendingRequest, last bool) bool {
+	handles := q.Handles()
+	for x.within < len(handles) {
+		first := x.w.space.LocateStaged(handles[x.within])
+		if first == 0 {
+			if !last {
+				return false
+			}
+			x.lost.DecideOne(*q, x.within, queue.Gone)
+			x.within++
+			continue
+		}
+		n := 1 // in a run
+		for _, h := range handles[x.within+1:] {
+			if l := x.w.space.LocateStaged(h); l != first+slots.Loc(n) || l.Row() == 0 {
+				break
+			}
+			n++
+		}
+		owner := x.w.space.Owner(first)
+		to := &x.targets[owner]
+		if have := x.to[owner]; len(have) == 0 || have[len(have)-1] != uint32(x.routed) {
+			x.to[owner] = append(have, uint32(x.routed))
+			x.opened[owner] = len(*to)
+			*to = append(*to, store.Target{})
+		}
+		*to = append(*to, store.Target{Loc: first, At: uint32(x.within), N: uint32(n)})
+		(*to)[x.opened[owner]].N++
+		x.within += n
+	}
+	x.within = 0
+	x.routed++
+	x.arrived += q.Len()
 	return true
 }
 
 // waiting returns how many requests have to wait for the creates.
-func (x *partition) waiting() int { return len(x.Others) - x.routed }
+func (x *partition) waiting() int { return x.Count - x.arrived }
 
 // route delivers the requests that had to wait.
 func (x *partition) route() {
-	for x.waiting() > 0 {
-		if !x.deliver() {
-			x.lost.Decide(x.Others[x.routed].Request, queue.Gone)
-			x.routed++
-		}
+	for x.routed < len(x.Others) {
+		x.deliver(true)
 	}
 }
 
@@ -105,15 +159,16 @@ func (x *partition) create(s *store.Shard, staged bool) {
 // apply applies the other requests for a shard.
 func (x *partition) apply(s *store.Shard) {
 	if to := &x.to[s.ID()]; len(*to) > 0 {
-		s.ApplyRequests(x.Others, *to, x.number)
-		*to = (*to)[:0]
+		targets := &x.targets[s.ID()]
+		s.ApplyRequests(x.Others, *to, *targets, x.number)
+		*to, *targets = (*to)[:0], (*targets)[:0]
 	}
 }
 
 // release gives the queues their room back.
 func (x *partition) release() {
 	x.Forget()
-	x.created, x.routed = 0, 0
+	x.created, x.routed, x.arrived = 0, 0, 0
 	for _, from := range x.producers {
 		from.queue.Release()
 		if from.port != nil {

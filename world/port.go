@@ -365,6 +365,16 @@ func (p *Port) take() handle.Handle {
 	return h
 }
 
+// takeN takes handles that are in hand, in the order of take.
+func (p *Port) takeN(to []handle.Handle) {
+	rest := len(p.cache) - len(to)
+	for i, h := range p.cache[rest:] {
+		to[len(to)-1-i] = h
+	}
+	p.cache = p.cache[:rest]
+	p.batch.taken = append(p.batch.taken, to...)
+}
+
 // portRun is how many new entities of a port in a row are created in the same shard: as many as
 // share a cache line or two of slots.
 const portRun = 16

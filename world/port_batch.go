@@ -150,23 +150,64 @@ func portCreateN[T any](p *Port, b *Bundle[T], dst []handle.Handle, want bool, n
 	return dst, err
 }
 
-// pushN pushes n creates, for which there is room.
+// pushN pushes n creates, for which there is room, in one record.
 func pushN[T any](p *Port, b *Bundle[T], dst []handle.Handle, want bool, n int, init func(int, *T)) []handle.Handle {
-	for i := range n {
-		h := p.take()
-		r, v := b.creating.Push(p.out, h, 0, queue.Create, p.finisher())
+	each := max(portRun, (n+len(p.w.shards)-1)/len(p.w.shards))
+	runs := (n + each - 1) / each
+	if b.place != nil {
+		runs = n
+	}
+	m := b.creating.PushMany(p.out, n, runs, 0, queue.Create, p.finisher())
+	p.takeN(m.Handles)
+	for i := range m.Values {
+		v := &m.Values[i]
 		*v = *new(T)
 		if init != nil {
 			init(i, v)
 		}
 		if b.place != nil {
-			r.Place(b.placed(*v))
-		} else {
-			r.Place(p.next())
-		}
-		if want {
-			dst = append(dst, h)
+			m.Place(i, b.placed(*v))
 		}
 	}
+	if b.place == nil {
+		for i := 0; i < n; i += each {
+			p.run = 0
+			m.Place(i, p.next())
+		}
+		p.run = 0
+	}
+	if want {
+		dst = append(dst, m.Handles...)
+	}
 	return dst
+}
+
+// DestroyN requests that entities be destroyed, in the order of their handles: all requests are
+// accepted, or none. To a queue and its limits they are as many requests as there are handles. A
+// Completion of Notify learns Applied if these requests destroyed all the entities, otherwise the
+// first other outcome in their order. DestroyN keeps nothing of the slice.
+func (p *Port) DestroyN(hs []handle.Handle) error {
+	return portSendN(p, &queue.Destroys, hs, nil)
+}
+
+// portSendN sends a request for each handle, in one record.
+func portSendN[T any](p *Port, k *queue.Kind[T], hs []handle.Handle, values []T) error {
+	n := len(hs)
+	if n == 0 {
+		return p.turnDown(nil)
+	}
+	if check.Enabled {
+		p.enter()
+		defer p.leave()
+	}
+	if p.unusual() || !p.out.Room(n, k.Size()) {
+		if err := p.ready(n, k.Size()); err != nil {
+			return err
+		}
+	}
+	m := k.PushMany(p.out, n, 0, p.w.epoch.Load(), 0, p.finisher())
+	copy(m.Handles, hs)
+	copy(m.Values, values)
+	p.send()
+	return nil
 }

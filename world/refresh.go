@@ -225,7 +225,7 @@ func (r *refresh) requests(parallel drive.Parallel, sent int) (moves int) {
 	r.step(parallel, len(r.active), sent, r.read)
 	created, waiting, others := 0, 0, 0
 	for _, x := range r.active {
-		created, waiting, others = created+x.created, waiting+x.waiting(), others+len(x.Others)
+		created, waiting, others = created+x.created, waiting+x.waiting(), others+x.Count
 		moves += x.Moves
 		r.staged, r.calls = r.staged || x.Cancels || x.Calls, r.calls || x.Calls // functions may destroy, too
 	}

@@ -108,7 +108,8 @@ func newAtollWorker(movers *world.Bundle[mover], p *world.Port, s setting) *atol
 func (a *atollWorker) create(place int) {
 	dst := a.handles[place][:0]
 	if a.batch {
-		all, err := a.movers.AppendN(dst, a.port, a.chunk-1, initMover)
+		a.port.Notify(&a.created[place])
+		all, err := a.movers.AppendN(dst, a.port, a.chunk, initMover)
 		must(err)
 		dst = all
 	}
@@ -126,6 +127,11 @@ func (a *atollWorker) create(place int) {
 func (a *atollWorker) destroy(place int) {
 	await(&a.created[place])
 	await(&a.destroyed[place])
+	if a.batch {
+		a.port.Notify(&a.destroyed[place])
+		must(a.port.DestroyN(a.handles[place]))
+		return
+	}
 	for i, h := range a.handles[place] {
 		if i == a.chunk-1 {
 			a.port.Notify(&a.destroyed[place])

@@ -57,6 +57,13 @@ func PointerTo[T any](v *T) Pointer { return Pointer{unsafe.Pointer(v)} }
 // request.
 type Pointer struct{ Address Address }
 
+// At returns the address of value i of those in a row that begin there, each of some bytes.
+//
+// Safety: as of As; there are more than i.
+func (p Pointer) At(i int, size uintptr) Pointer {
+	return Pointer{unsafe.Add(p.Address, uintptr(i)*size)}
+}
+
 // As returns the value at an address as the T that it is.
 //
 // Safety: a Handler is called with the payloads of the kind that it was given

@@ -31,6 +31,10 @@ func (l *Queue) Look(cut uint32, f func(PendingRequest)) (seen uint32) {
 		if r.flags&joined == 0 && int32(r.mark-cut) > 0 {
 			break
 		}
+		if r.kind >= many {
+			taken += l.lookMany(r, f) - 1
+			continue
+		}
 		k := &l.kinds.kinds[r.kind]
 		l.records.got += k.units
 		q := PendingRequest{Request: r, payload: r.payload(k.units)}

@@ -9,11 +9,12 @@ import (
 // concerns. It is good until the queue is released.
 type PendingRequest struct {
 	*Request
-	payload mem.Pointer
-	slot    *slots.Slot // the one that the handle names, or nil; not set for a create
+	payload mem.Pointer // of many, that of the first in the record
+	slot    *slots.Slot // the one that the handle names, or nil; not set for a create, nor for many
+	from, n uint32      // of many: which requests of the record; n is 0 for a single one
 }
 
-// Payload returns where the request's payload is.
+// Payload returns where the payload of a single request is.
 func (r PendingRequest) Payload() mem.Pointer { return r.payload }
 
 // Loc returns the location of the atom that the request is for, if it is alive or staged, or 0.
@@ -34,6 +35,7 @@ func (r PendingRequest) toCome() bool { return r.slot != nil && r.slot.ToCome(r.
 type Drained struct {
 	Creates [][]PendingRequest // by the shard they go to
 	Others  []PendingRequest
+	Count   int              // of Others, each of many counted
 	Moves   int              // how many of Others are to migrate
 	Joint   []PendingRequest // those of joint kinds; see Registry.IsJoint
 	// Cancels says that the refresh may destroy an entity that it creates, Calls that
@@ -55,6 +57,7 @@ func (d *Drained) add(r PendingRequest, k *kindInfo) {
 		d.Cancels = true
 	}
 	d.Others = append(d.Others, r)
+	d.Count++
 }
 
 // Forget drops the requests. Their queues are about to be released.
@@ -66,5 +69,5 @@ func (d *Drained) Forget() {
 	clear(d.Others)
 	clear(d.Joint)
 	d.Joint = d.Joint[:0]
-	d.Others, d.Moves, d.Cancels, d.Calls = d.Others[:0], 0, false, false
+	d.Others, d.Count, d.Moves, d.Cancels, d.Calls = d.Others[:0], 0, 0, false, false
 }

@@ -49,6 +49,7 @@ type stream struct {
 // payloads is a *Queue of any type.
 type payloads interface {
 	next() mem.Pointer
+	run(skip, n uint32) mem.Pointer
 	Begin()
 	Commit()
 	Rollback()
@@ -261,6 +262,15 @@ func (l *Queue) Drain(published, cut uint32, to *Drained) (creates int) {
 		if r.flags&joined == 0 && int32(r.mark-cut) > 0 {
 			break
 		}
+		if r.kind >= many {
+			n := l.drainMany(r, to)
+			size += n * kinds[r.kind&^many].size
+			taken += n - 1
+			if r.flags&Create != 0 {
+				creates += int(n)
+			}
+			continue
+		}
 		k := &kinds[r.kind]
 		l.records.got += k.units
 		size += k.size
@@ -285,10 +295,13 @@ func (l *Queue) Drain(published, cut uint32, to *Drained) (creates int) {
 }
 
 // nextOf takes the next payload of a kind.
-func (l *Queue) nextOf(kind uint16) mem.Pointer {
+func (l *Queue) nextOf(kind uint16) mem.Pointer { return l.streamOf(kind).next() }
+
+// streamOf returns the stream of a kind, which must have one.
+func (l *Queue) streamOf(kind uint16) payloads {
 	for i, all := 0, *l.streams.Load(); ; i++ {
 		if all[i].kind == kind {
-			return all[i].next()
+			return all[i].payloads
 		}
 	}
 }
@@ -310,7 +323,7 @@ func (l *Queue) Release() {
 	}
 	for i := range l.awaited {
 		if t := &l.awaited[i]; t.request != nil { // else it was released, and then the world broke
-			t.outcome, t.request = Outcome(t.request.mark), nil
+			t.outcome, t.request = Outcome(t.request.mark&outcomeMask), nil
 		}
 	}
 	l.eachQueue(payloads.Release)

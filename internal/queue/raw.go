@@ -3,6 +3,7 @@ package queue
 import (
 	"unsafe"
 
+	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/mem"
 )
 
@@ -29,6 +30,53 @@ func (r *Request) payload(units uint32) mem.Pointer {
 		return mem.Pointer{Address: r.behind()}
 	}
 	return mem.Pointer{Address: unsafe.Pointer(r)}
+}
+
+// The sizes of what is in columns behind a manyHead.
+const (
+	handleBytes = uint64(unsafe.Sizeof(handle.None))
+	runBytes    = uint64(unsafe.Sizeof(run{}))
+)
+
+var _ = [1]struct{}{}[unsafe.Sizeof(manyHead{})-unitBytes]
+
+// many returns the second head of a record of many requests.
+//
+// Safety: as of behind.
+func (r *Request) many() *manyHead { return (*manyHead)(r.behind()) }
+
+// handles returns the handles of a record of many requests.
+//
+// Safety: as of behind. They take as many bytes as units have in steps of 8, and hold no pointers.
+func (r *Request) handles() []handle.Handle {
+	return unsafe.Slice((*handle.Handle)(unsafe.Add(r.behind(), unitBytes)), r.many().n)
+}
+
+// values returns the address of the payloads in a record of many requests.
+//
+// Safety: as of handles, behind which they are. If there are none, it may be the end of the
+// record, and is not used.
+func (r *Request) values() mem.Address {
+	return unsafe.Add(r.behind(), unitBytes+uintptr(r.many().n)*uintptr(handleBytes))
+}
+
+// runs returns n runs of a record of many requests whose payloads take so many bytes.
+//
+// Safety: as of handles; the runs begin at a multiple of 8 bytes.
+func (r *Request) runs(values uint64, n int) []run {
+	return unsafe.Slice((*run)(unsafe.Add(r.behind(), unitBytes+uintptr(runsAt(uint64(r.many().n), values)))), n)
+}
+
+// valuesAt returns n values in a row.
+//
+// Safety: as of mem.As, for each of them.
+func valuesAt[T any](at mem.Address, n int) []T { return unsafe.Slice((*T)(at), n) }
+
+// run takes the next n payloads, which are side by side.
+//
+// Safety: as of next.
+func (q *Ring[T]) run(skip, n uint32) mem.Pointer {
+	return mem.Pointer{Address: unsafe.Pointer(q.PopRun(skip, n))}
 }
 
 // next takes the next payload.

@@ -15,7 +15,7 @@ import (
 //
 //	handle  8 bytes
 //	mark    4 bytes   the epoch in which it was sent; when taken, the outcome
-//	kind    2 bytes   0: destroy, 1: move
+//	kind    2 bytes   0: destroy, 1: move; a bit says that there are many
 //	flags   2 bytes   four flags, and a shard's number in 12 bits
 //
 // Ownership: the sender's until it is published, then the refresh's: first that of the
@@ -46,7 +46,7 @@ func To(shard int) Flags { return Direct | Flags(shard) }
 func (r *Request) Place(shard int) { r.flags |= Flags(shard) }
 
 // Kind returns the number of the request's kind.
-func (r *Request) Kind() int { return int(r.kind) }
+func (r *Request) Kind() int { return int(r.kind &^ many) }
 
 // Flags returns what the request is in addition to its kind, without the flags that concern
 // only its sender.
@@ -81,6 +81,7 @@ func (r *Request) Decide(o Outcome) {
 type Kind[T any] struct {
 	number uint16
 	plain  bool   // T has no pointers: it is in the record
+	bytes  uint32 // of a T
 	units  uint32 // of a record in the queue
 	size   uint32 // units that count against the queue's limit
 }
@@ -100,6 +101,7 @@ type Registry struct {
 type kindInfo struct {
 	units uint32
 	size  uint32
+	bytes uintptr // of a payload
 	plain bool
 	call  bool    // runs a function of the user's
 	joint bool    // may concern entities of several shards
@@ -152,15 +154,15 @@ func (x *Registry) Push(l *Queue, kind int, how Flags, h handle.Handle, epoch ui
 // NewKind makes a kind of request. The world must be idle.
 func NewKind[T any](x *Registry) Kind[T] {
 	n := len(x.kinds)
-	if n == skipKind {
-		panic(fmt.Sprintf("world: a kind of request is one more than the %d a world can have beside its own", skipKind-ownKinds))
+	if n == many-1 {
+		panic(fmt.Sprintf("world: a kind of request is one more than the %d a world can have beside its own", many-1-ownKinds))
 	}
 	t := reflect.TypeFor[T]()
-	k := Kind[T]{number: uint16(n), units: 1, size: unitsOf(t.Size()), plain: !mem.HasPointers(t)}
+	k := Kind[T]{number: uint16(n), bytes: uint32(t.Size()), units: 1, size: unitsOf(t.Size()), plain: !mem.HasPointers(t)}
 	if k.plain {
 		k.units = k.size
 	}
-	x.kinds = append(x.kinds, kindInfo{units: k.units, size: k.size, plain: k.plain, any: k})
+	x.kinds = append(x.kinds, kindInfo{units: k.units, size: k.size, bytes: t.Size(), plain: k.plain, any: k})
 	return k
 }
 

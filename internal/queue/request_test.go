@@ -14,12 +14,12 @@ import (
 func TestNewKindLimit(t *testing.T) {
 	kinds := newKinds()
 	made := 0
-	for ; kinds.Len() < math.MaxUint16; made++ {
+	for ; kinds.Len() < math.MaxInt16; made++ {
 		queue.NewKind[struct{}](kinds)
 	}
 	text := fmt.Sprintf("world: a kind of request is one more than the %d a world can have beside its own", made)
 	require.PanicsWithValue(t, text, func() { queue.NewKind[struct{}](kinds) })
-	require.Equal(t, math.MaxUint16, kinds.Len())
+	require.Equal(t, math.MaxInt16, kinds.Len())
 }
 
 // TestNames says what outcomes are called.

@@ -79,6 +79,28 @@ func (q *Ring[T]) Push() *T {
 	return p
 }
 
+// PushRun returns the places of the next n elements, side by side, and how many places it passed
+// over for that. Producer only.
+func (q *Ring[T]) PushRun(n int) (run []T, skip uint32) {
+	r := q.tail
+	at, skip := r.place(q.put, n)
+	if used := q.put - r.head.Load(); uint64(used)+uint64(skip)+uint64(n) > uint64(len(r.buf)) {
+		r = q.grow(2 * uint32(n))
+		at, skip = r.place(q.put, n)
+	}
+	q.put += skip + uint32(n)
+	return r.buf[at : at+n], skip
+}
+
+// place returns where n elements in a row begin, from element i on, and how many are passed over.
+func (r *segment[T]) place(i uint32, n int) (at int, skip uint32) {
+	at = int(i & uint32(len(r.buf)-1))
+	if at+n > len(r.buf) {
+		return 0, uint32(len(r.buf) - at)
+	}
+	return at, 0
+}
+
 // grow closes the segment and returns its successor, which has room for at least least
 // elements.
 func (q *Ring[T]) grow(least uint32) *segment[T] {
@@ -139,6 +161,15 @@ func (q *Ring[T]) Peek() *T {
 func (q *Ring[T]) Pop() *T {
 	p := q.Peek()
 	q.got++
+	return p
+}
+
+// PopRun passes over skip elements and takes the next n, which PushRun made. It returns the first.
+// Consumer only.
+func (q *Ring[T]) PopRun(skip, n uint32) *T {
+	q.Peek() // goes to their segment
+	p := q.front.at(q.got + skip)
+	q.got += skip + n
 	return p
 }
 

@@ -175,9 +175,13 @@ func (o *PortAllocator) Recycle(dead []handle.Handle) {
 		return
 	}
 	freed := slices.Grow(o.freed[:0], len(dead))
+	versionMax := o.dir.versionMax
 	for _, h := range dead {
-		if next, ok := o.dir.Slot(h).free(h, o.dir.versionMax); ok {
-			freed = append(freed, next)
+		if h.Version() < versionMax { // as Slot.free, for many
+			o.dir.Slot(h).StoreBatched(word(h+1, StateUnused))
+			freed = append(freed, h+1)
+		} else {
+			o.dir.Slot(h).free(h, versionMax) // retires it
 		}
 	}
 	o.freed = freed

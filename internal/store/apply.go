@@ -1,6 +1,7 @@
 package store
 
 import (
+	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/slots"
 )
@@ -10,7 +11,17 @@ type applying struct {
 	begun  int    // how many ApplyRequests has begun, while it runs
 	order  uint64 // of the one that is being applied
 	staged uint32 // slots.StagedBit if the refresh stages what it stores, or 0
+	target int    // how far it is in the targets
 	held   []held // destroys with outcomes that are put off
+}
+
+// Target is a run of atoms, side by side in a chunk, that neighbours among many requests are for.
+// Before the targets of each record of many requests there is one without atoms, whose N is their
+// number.
+type Target struct {
+	Loc slots.Loc // of the first atom
+	At  uint32    // the number of its request
+	N   uint32
 }
 
 // ApplyCreates stores the atoms of pending handles. They are alive at once or, if staged, for
@@ -21,11 +32,15 @@ func (s *Shard) ApplyCreates(creates []queue.PendingRequest, staged bool) {
 		s.applying.staged = slots.StagedBit
 	}
 	for len(creates) > 0 {
-		n := 1 // of one kind
-		for n < len(creates) && creates[n].Kind() == creates[0].Kind() {
-			n++
+		first, n := creates[0], 1 // of one kind
+		if by := s.space.handlers[first.Kind()].(Creator); first.IsMany() {
+			by.CreateMany(s, first)
+		} else {
+			for n < len(creates) && creates[n].Kind() == first.Kind() && !creates[n].IsMany() {
+				n++
+			}
+			by.CreateAll(s, creates[:n])
 		}
-		s.space.handlers[creates[0].Kind()].(Creator).CreateAll(s, creates[:n])
 		creates = creates[n:]
 	}
 }
@@ -43,10 +58,20 @@ func (s *Shard) DecideCreate(r queue.PendingRequest, o queue.Outcome) {
 // marked.
 func (s *Shard) Commit(creates []queue.PendingRequest) {
 	for _, r := range creates {
-		slot := s.space.Slot(r.Handle)
-		if slot.Load() == uint32(r.Handle)^slots.StagedBit && !s.space.Marked(slot.Loc) {
-			slot.Store(uint32(r.Handle)) // publishes loc and the row
+		if !r.IsMany() {
+			s.commit(r.Handle)
+			continue
 		}
+		for _, h := range r.Handles() {
+			s.commit(h)
+		}
+	}
+}
+
+func (s *Shard) commit(h handle.Handle) {
+	slot := s.space.Slot(h)
+	if slot.Load() == uint32(h)^slots.StagedBit && !s.space.Marked(slot.Loc) {
+		slot.Store(uint32(h)) // publishes loc and the row
 	}
 }
 
@@ -58,8 +83,9 @@ func (s *Space) Apply(r queue.PendingRequest) queue.Outcome {
 // ApplyRequests does what some of the requests of a partition ask for, which are given by
 // their indexes. The first request to destroy an entity marks it; later requests find it
 // gone. share is the number of the partition. If a function ended the goroutine in the middle
-// of ApplyRequests, the next call goes on behind that function's request.
-func (s *Shard) ApplyRequests(requests []queue.PendingRequest, indexes []uint32, share int) {
+// of ApplyRequests, the next call goes on behind that function's request. targets are those of the
+// records of many requests among them.
+func (s *Shard) ApplyRequests(requests []queue.PendingRequest, indexes []uint32, targets []Target, share int) {
 	if s.applying.begun > 0 {
 		s.Decide(requests[indexes[s.applying.begun-1]].Request, queue.Failed)
 	}
@@ -67,19 +93,80 @@ func (s *Shard) ApplyRequests(requests []queue.PendingRequest, indexes []uint32,
 		i := indexes[s.applying.begun]
 		r := requests[i]
 		s.applying.begun++
-		if r.Kind() == queue.MoveKind {
+		switch {
+		case r.IsMany():
+			first := s.applying.target + 1
+			s.applying.target = first + int(targets[first-1].N)
+			s.applyMany(r, targets[first:s.applying.target])
+			continue
+		case r.Kind() == queue.MoveKind:
 			s.ask(r)
 			continue
 		}
 		s.applying.order = uint64(share)<<32 | uint64(i)
 		o := s.apply(r)
 		if r.Kind() == queue.DestroyKind && s.HoldDestroys {
-			s.applying.held = append(s.applying.held, held{r, o == queue.Applied})
+			s.applying.held = append(s.applying.held, held{request: r, loc: r.Loc(), first: o == queue.Applied})
 			continue
 		}
 		s.Decide(r.Request, o)
 	}
-	s.applying.begun = 0
+	s.applying.begun, s.applying.target = 0, 0
+}
+
+// applyMany applies those of many requests that are for the shard.
+func (s *Shard) applyMany(r queue.PendingRequest, targets []Target) {
+	if r.Kind() == queue.DestroyKind {
+		s.destroyMany(r, targets)
+		return
+	}
+	by, handles := s.space.handlers[r.Kind()], r.Handles()
+	applied := 0
+	for _, t := range targets {
+		for i := range t.N {
+			o, l, at := queue.Gone, t.Loc+slots.Loc(i), int(t.At+i)
+			if !s.space.Marked(l) {
+				o = by.Apply(s, handles[at], l, s.space.Registry.PayloadOf(r, at))
+			}
+			if o == queue.Applied {
+				applied++
+			} else {
+				s.DecideOne(r, at, o)
+			}
+		}
+	}
+	s.Outcomes.Add(queue.Applied, applied)
+}
+
+// destroyMany marks the targets.
+func (s *Shard) destroyMany(r queue.PendingRequest, targets []Target) {
+	applied := 0
+	for _, t := range targets {
+		c := s.space.chunk(t.Loc)
+		for i := uint32(0); i < t.N; {
+			row := t.Loc.Row() + int(i)
+			n := min(t.N-i, uint32(64-row%64))
+			before := c.markWord(row, ^uint64(0)>>(64-n)<<(row%64)) >> (row % 64)
+			switch {
+			case s.HoldDestroys:
+				for k := range n {
+					s.applying.held = append(s.applying.held, held{r, t.Loc + slots.Loc(i+k), t.At + i + k, before>>k&1 == 0})
+				}
+			case before<<(64-n) == 0:
+				applied += int(n)
+			default:
+				for k := range n {
+					if before>>k&1 == 0 {
+						applied++
+					} else {
+						s.DecideOne(r, int(t.At+i+k), queue.Gone)
+					}
+				}
+			}
+			i += n
+		}
+	}
+	s.Outcomes.Add(queue.Applied, applied)
 }
 
 // Order returns the place of the request that is being applied among all requests of its

@@ -91,6 +91,46 @@ type Field struct {
 	size   uintptr
 }
 
+// AdoptManyPlain stores the atoms of many creates with bundles without pointers as payloads, and
+// decides their outcomes.
+//
+// Safety: as of AdoptPlain.
+func AdoptManyPlain[T any](s *Shard, t *Table, fields []Field, creates queue.PendingRequest) {
+	handles, values := creates.Handles(), queue.Values[T](creates)
+	for at := 0; at < len(handles); {
+		if t.ensureRow() != nil {
+			s.refuseMany(creates, at)
+			return
+		}
+		c := t.cur
+		n := min(len(handles)-at, len(c.handles)-c.n, adoptAtOnce)
+		adoptMany(s, c, fields, handles[at:at+n], values[at:at+n])
+		at += n
+	}
+}
+
+// refuseMany refuses the creates from number at on.
+func (s *Shard) refuseMany(creates queue.PendingRequest, at int) {
+	for i, h := range creates.Handles()[at:] {
+		s.FreeForeign(h)
+		s.DecideOne(creates, at+i, queue.Refused)
+	}
+}
+
+// AdoptMany is AdoptManyPlain for bundles with pointers: put stores the components of number i and
+// makes the atom alive.
+func (s *Shard) AdoptMany(t *Table, creates queue.PendingRequest, put func(a Atom, i int)) {
+	for i, h := range creates.Handles() {
+		a, err := s.Adopt(t, h)
+		if err != nil {
+			s.refuseMany(creates, i)
+			return
+		}
+		put(a, i)
+		s.DecideOne(creates, i, queue.Applied)
+	}
+}
+
 // adoptAtOnce is how many atoms AdoptPlain stores at a time, column by column: their payloads
 // then stay in the first-level cache.
 const adoptAtOnce = 64

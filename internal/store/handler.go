@@ -18,6 +18,8 @@ type Creator interface {
 	// CreateAll stores the atoms of creates of its kind, and decides their
 	// outcomes.
 	CreateAll(s *Shard, creates []queue.PendingRequest)
+	// CreateMany is CreateAll for many creates in one record.
+	CreateMany(s *Shard, creates queue.PendingRequest)
 }
 
 // NewKind makes a kind of request in a space. The world must be idle.

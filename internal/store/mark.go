@@ -68,13 +68,21 @@ type markRun struct {
 
 // mark marks the rows of the run.
 func (r *markRun) mark() {
-	fresh := r.rows &^ r.before
-	if fresh == 0 {
-		return
+	if r.rows != 0 {
+		r.chunk.markWord((r.at * 64).Row(), r.rows)
 	}
-	r.chunk.marks[(r.at*64).Row()/64] = r.before | fresh
-	r.chunk.table.touch(r.chunk)
-	r.chunk.marked += bits.OnesCount64(fresh)
+}
+
+// markWord marks those of the 64 rows around row that rows says, and returns which of the 64 were
+// marked before.
+func (c *Chunk) markWord(row int, rows uint64) (before uint64) {
+	before = c.marks[row/64]
+	if fresh := rows &^ before; fresh != 0 {
+		c.marks[row/64] = before | fresh
+		c.table.touch(c)
+		c.marked += bits.OnesCount64(fresh)
+	}
+	return before
 }
 
 // Spare removes the mark of the atom at l, if it has one. The caller must own its
@@ -89,21 +97,26 @@ func (s *Space) Spare(l slots.Loc) {
 // decided after all requests are applied.
 type held struct {
 	request queue.PendingRequest
-	first   bool // it marked the entity
+	loc     slots.Loc // 0 if the entity was gone
+	at      uint32    // which of many requests
+	first   bool      // it marked the entity
 }
 
 // DecideHeld decides the requests to destroy that were put off, in order. An atom that is
 // not marked by now was spared.
 func (s *Shard) DecideHeld() {
 	for _, d := range s.applying.held {
-		l := d.request.Loc()
+		o := queue.Gone
 		switch {
-		case l != 0 && !s.space.Marked(l):
-			s.Decide(d.request.Request, queue.Refused)
+		case d.loc != 0 && !s.space.Marked(d.loc):
+			o = queue.Refused
 		case d.first:
-			s.Decide(d.request.Request, queue.Applied)
-		default:
-			s.Decide(d.request.Request, queue.Gone)
+			o = queue.Applied
+		}
+		if d.request.IsMany() {
+			s.DecideOne(d.request, int(d.at), o)
+		} else {
+			s.Decide(d.request.Request, o)
 		}
 	}
 	clear(s.applying.held)

@@ -108,6 +108,8 @@ type adopting struct {
 	fields []store.Field
 }
 
+func (adopting) CreateMany(*store.Shard, queue.PendingRequest) { panic("deeds are sent one by one") }
+
 func (x adopting) CreateAll(s *store.Shard, creates []queue.PendingRequest) {
 	store.AdoptPlain(s, s.Table(set(number)), x.fields, creates)
 }

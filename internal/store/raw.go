@@ -244,6 +244,35 @@ func (s *Shard) createPlain(t *Table, fields []Field, src unsafe.Pointer) (handl
 	return h, nil
 }
 
+// adoptMany stores atoms in the next rows of a chunk, which has room for them.
+//
+// Safety: as of StorePlain; a pending handle has a slot.
+func adoptMany[T any](s *Shard, c *Chunk, fields []Field, creates []handle.Handle, values []T) {
+	from, step := c.n, unsafe.Sizeof(values[0])
+	for i := range fields {
+		f := &fields[i]
+		to, src := unsafe.Add(c.bases[f.column], uintptr(from)*f.size), unsafe.Add(unsafe.Pointer(unsafe.SliceData(values)), f.Offset)
+		if f.size == 16 { // the commonest: two numbers
+			for k := range uintptr(len(values)) {
+				*(*[16]byte)(unsafe.Add(to, k*16)) = *(*[16]byte)(unsafe.Add(src, k*step))
+			}
+			continue
+		}
+		for k := range uintptr(len(values)) {
+			copyPlain(unsafe.Add(to, k*f.size), unsafe.Add(src, k*step), f.size)
+		}
+	}
+	copy(c.extend(len(creates)), creates)
+	s.tally.createAll(creates)
+	s.Outcomes.Add(queue.Applied, len(creates))
+	l, hide := c.base+slots.Loc(from), s.applying.staged
+	for k, h := range creates {
+		slot := s.space.Slot(h)
+		slot.Loc = l + slots.Loc(k)
+		slot.StoreBatched(uint32(h) ^ hide) // publishes loc and the row
+	}
+}
+
 // adopt stores atoms in the next rows of a chunk, which has room for them.
 //
 // Safety: as of StorePlain; a pending handle has a slot.

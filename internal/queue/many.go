@@ -1,0 +1,190 @@
+package queue
+
+import (
+	"math"
+	"sync/atomic"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/mem"
+)
+
+// A record can hold many requests of one kind, in columns. Limits and counters take it for as
+// many requests as it has handles; they have one Finisher together.
+//
+//	[head][manyHead][handle][handle] … [payload][payload] … [run] …
+//
+// Payloads with pointers are in their stream, side by side.
+
+// many is set in the kind of such a record.
+const many = 1 << 15
+
+// manyHead says what a record of many requests holds.
+type manyHead struct {
+	n     uint32 // requests
+	units uint32 // of the record
+	runs  uint32 // of creates
+	skip  uint32 // elements of the stream to pass over before the payloads
+}
+
+// run is a run of creates that go to one shard. It ends where the next begins.
+type run struct{ from, shard uint32 }
+
+// Many is a record of many requests, for the sender to fill in.
+//
+// Ownership: the sender, until it publishes.
+type Many[T any] struct {
+	Handles []handle.Handle
+	Values  []T
+
+	head *manyHead
+	runs []run
+}
+
+// Place says that the creates from number i on go to a shard.
+func (m *Many[T]) Place(i, shard int) {
+	if n := m.head.runs; n == 0 || m.runs[n-1].shard != uint32(shard) {
+		m.runs[n] = run{uint32(i), uint32(shard)}
+		m.head.runs++
+	}
+}
+
+// PushMany is Push for n requests in one record. Creates go to shards in at most runs runs; see
+// Many.Place. done, if not nil, is told Applied if all are applied, otherwise the first other
+// outcome in the order of the requests. Producer only.
+func (k *Kind[T]) PushMany(l *Queue, n, runs int, epoch uint32, how Flags, done Finisher) Many[T] {
+	values := uint64(0)
+	if k.plain {
+		values = uint64(n) * uint64(k.bytes)
+	}
+	units := 2 + uint32((runsAt(uint64(n), values)+uint64(runs)*runBytes+unitBytes-1)/unitBytes)
+	r := l.push(handle.None, epoch, k.number|many, how, units, uint32(n)*k.size)
+	l.sent += uint32(n) - 1 // push has counted one
+	if done != nil {
+		l.await(r, done)
+	}
+	head := r.many()
+	*head = manyHead{n: uint32(n), units: units}
+	m := Many[T]{Handles: r.handles(), head: head, runs: r.runs(values, runs)}
+	if k.plain {
+		m.Values = valuesAt[T](r.values(), n)
+	} else {
+		m.Values, head.skip = queueOf[T](l, k.number).PushRun(n)
+	}
+	return m
+}
+
+// runsAt returns how far behind the manyHead the runs begin.
+func runsAt(n, values uint64) uint64 { return n*handleBytes + (values+7)&^7 }
+
+// Destroys is the kind of requests to destroy.
+var Destroys = Kind[struct{}]{number: DestroyKind, plain: true, units: 1, size: BareSize}
+
+// drainMany takes a record of many requests. It returns how many there are.
+func (l *Queue) drainMany(r *Request, to *Drained) (n uint32) {
+	q, k := l.nextMany(r)
+	if r.flags&notify != 0 {
+		l.awaited = append(l.awaited, awaited{done: *mem.As[Finisher](l.nextOf(doneKind)), request: r})
+		r.mark = allApplied
+	}
+	n = q.n
+	if r.flags&Create == 0 {
+		to.addMany(q)
+		return n
+	}
+	runs := r.runs(k.inRecord(n), int(r.many().runs))
+	for i, x := range runs {
+		q.from, q.n = x.from, n-x.from
+		if i+1 < len(runs) {
+			q.n = runs[i+1].from - x.from
+		}
+		to.Creates[x.shard] = append(to.Creates[x.shard], q)
+	}
+	return n
+}
+
+// nextMany takes the units of a record of many requests, and its payloads.
+func (l *Queue) nextMany(r *Request) (PendingRequest, *kindInfo) {
+	k, head := &l.kinds.kinds[r.kind&^many], r.many()
+	l.records.got += head.units
+	q := PendingRequest{Request: r, payload: mem.Pointer{Address: r.values()}, n: head.n}
+	if !k.plain {
+		q.payload = l.streamOf(r.kind&^many).run(head.skip, head.n)
+	}
+	return q, k
+}
+
+// inRecord returns how many bytes of a record are payloads of n requests.
+func (k *kindInfo) inRecord(n uint32) uint64 {
+	if k.plain {
+		return uint64(n) * uint64(k.bytes)
+	}
+	return 0
+}
+
+// lookMany calls f with each of the requests of a record, as if it had been sent alone. The head of
+// the record takes the place of each of theirs meanwhile.
+func (l *Queue) lookMany(r *Request, f func(PendingRequest)) (n uint32) {
+	q, k := l.nextMany(r)
+	head := *r
+	defer func() { *r = head }() // also if f panics
+	r.kind, r.flags = r.kind&^many, r.flags&^(notify|joined)
+	runs := r.runs(k.inRecord(q.n), int(r.many().runs))
+	for i, h := range r.handles() {
+		if len(runs) > 0 && runs[0].from == uint32(i) {
+			r.flags = r.flags&^Shards | Flags(runs[0].shard)
+			runs = runs[1:]
+		}
+		r.Handle = h
+		f(PendingRequest{Request: r, payload: q.payload.At(i, k.bytes)})
+	}
+	return q.n
+}
+
+// IsMany reports whether the request stands for many, of one shard if they are creates.
+func (r PendingRequest) IsMany() bool { return r.n > 0 }
+
+// Len returns how many requests it stands for.
+func (r PendingRequest) Len() int { return max(1, int(r.n)) }
+
+// Handles returns the handles of many requests.
+func (r PendingRequest) Handles() []handle.Handle { return r.handles()[r.from : r.from+r.n] }
+
+// Values returns the payloads of many requests.
+func Values[T any](r PendingRequest) []T {
+	return valuesAt[T](r.payload.Address, int(r.from+r.n))[r.from:]
+}
+
+// PayloadOf returns the payload of number i of many requests that are no creates.
+func (x *Registry) PayloadOf(r PendingRequest, i int) mem.Pointer {
+	return r.payload.At(i, x.kinds[r.Kind()].bytes)
+}
+
+// addMany adds many requests that are not creates. Whether they cancel creates is known when they
+// find their shards.
+func (d *Drained) addMany(r PendingRequest) {
+	d.Others = append(d.Others, r)
+	d.Count += int(r.n)
+}
+
+// The mark of many requests is the outcome of the first that was not applied, below its number.
+const (
+	outcomeBits = 4
+	outcomeMask = 1<<outcomeBits - 1
+	allApplied  = math.MaxUint32&^outcomeMask | uint32(Applied)
+)
+
+// DecideOne decides the outcome of number i of many requests, and counts it. Shards do that at the
+// same time.
+func (b *Outcomes) DecideOne(r PendingRequest, i int, o Outcome) {
+	b.counts[o]++
+	if o == Applied || r.flags&notify == 0 {
+		return
+	}
+	v := (r.from+uint32(i))<<outcomeBits | uint32(o)
+	for {
+		m := atomic.LoadUint32(&r.mark)
+		if m <= v || atomic.CompareAndSwapUint32(&r.mark, m, v) {
+			return
+		}
+	}
+}
