@@ -39,7 +39,7 @@ type worker interface {
 
 const (
 	chunkSize   = 1024 // entities, if nothing else is said
-	placesMost  = 64   // chunks of that size of all goroutines together
+	placesMost  = 256  // chunks of that size of all goroutines together
 	placesLeast = 8    // of one goroutine, at the least
 )
 
