@@ -66,7 +66,7 @@ func (k *Kind[T]) PushMany(l *Queue, n, runs int, epoch uint32, how Flags, done 
 	*head = manyHead{n: uint32(n), units: units}
 	m := Many[T]{Handles: r.handles(), head: head, runs: r.runs(values, runs)}
 	if k.plain {
-		m.Values = valuesAt[T](r.values(), n)
+		m.Values = valuesAt[T](r.values(values), n)
 	} else {
 		m.Values, head.skip = queueOf[T](l, k.number).PushRun(n)
 	}
@@ -106,7 +106,7 @@ func (l *Queue) drainMany(r *Request, to *Drained) (n uint32) {
 func (l *Queue) nextMany(r *Request) (PendingRequest, *kindInfo) {
 	k, head := &l.kinds.kinds[r.kind&^many], r.many()
 	l.records.got += head.units
-	q := PendingRequest{Request: r, payload: mem.Pointer{Address: r.values()}, n: head.n}
+	q := PendingRequest{Request: r, payload: mem.Pointer{Address: r.values(k.inRecord(head.n))}, n: head.n}
 	if !k.plain {
 		q.payload = l.streamOf(r.kind&^many).run(head.skip, head.n)
 	}

@@ -54,16 +54,22 @@ func (r *Request) handles() []handle.Handle {
 
 // values returns the address of the payloads in a record of many requests.
 //
-// Safety: as of handles, behind which they are. If there are none, it may be the end of the
-// record, and is not used.
-func (r *Request) values() mem.Address {
+// Safety: as of handles, behind which they are. If they take no bytes, the end of the record may be
+// there, and with it that of the ring: then the address is that of the record.
+func (r *Request) values(bytes uint64) mem.Address {
+	if bytes == 0 {
+		return r.behind()
+	}
 	return unsafe.Add(r.behind(), unitBytes+uintptr(r.many().n)*uintptr(handleBytes))
 }
 
 // runs returns n runs of a record of many requests whose payloads take so many bytes.
 //
-// Safety: as of handles; the runs begin at a multiple of 8 bytes.
+// Safety: as of values; the runs begin at a multiple of 8 bytes.
 func (r *Request) runs(values uint64, n int) []run {
+	if n == 0 {
+		return nil
+	}
 	return unsafe.Slice((*run)(unsafe.Add(r.behind(), unitBytes+uintptr(runsAt(uint64(r.many().n), values)))), n)
 }
 

@@ -1,6 +1,8 @@
 package store
 
 import (
+	"slices"
+
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/slots"
@@ -114,59 +116,67 @@ func (s *Shard) ApplyRequests(requests []queue.PendingRequest, indexes []uint32,
 	s.applying.begun, s.applying.target = 0, 0
 }
 
-// applyMany applies those of many requests that are for the shard.
+// applyMany applies those of many requests that are for the shard. The targets were found before
+// this step, in which rows may have moved to other tables.
 func (s *Shard) applyMany(r queue.PendingRequest, targets []Target) {
+	handles := r.Handles()
+	for _, t := range targets {
+		of := handles[t.At : t.At+t.N]
+		if c, row := s.space.chunk(t.Loc), t.Loc.Row(); row+len(of) <= c.n && slices.Equal(c.handles[row:row+len(of)], of) {
+			s.applyRun(r, t)
+			continue
+		}
+		for i, h := range of {
+			one := Target{s.space.LocateStaged(h), t.At + uint32(i), 1}
+			if one.Loc != 0 {
+				s.applyRun(r, one)
+			} else {
+				s.DecideOne(r, int(one.At), queue.Gone)
+			}
+		}
+	}
+}
+
+// applyRun applies many requests to the atoms of one run.
+func (s *Shard) applyRun(r queue.PendingRequest, t Target) {
 	if r.Kind() == queue.DestroyKind {
-		s.destroyMany(r, targets)
+		s.destroyRun(r, t)
 		return
 	}
 	by, handles := s.space.handlers[r.Kind()], r.Handles()
-	applied := 0
-	for _, t := range targets {
-		for i := range t.N {
-			o, l, at := queue.Gone, t.Loc+slots.Loc(i), int(t.At+i)
-			if !s.space.Marked(l) {
-				o = by.Apply(s, handles[at], l, s.space.Registry.PayloadOf(r, at))
-			}
-			if o == queue.Applied {
-				applied++
-			} else {
-				s.DecideOne(r, at, o)
-			}
+	for i := range t.N {
+		o, l, at := queue.Gone, t.Loc+slots.Loc(i), int(t.At+i)
+		if !s.space.Marked(l) {
+			o = by.Apply(s, handles[at], l, s.space.Registry.PayloadOf(r, at))
 		}
+		s.DecideOne(r, at, o)
 	}
-	s.Outcomes.Add(queue.Applied, applied)
 }
 
-// destroyMany marks the targets.
-func (s *Shard) destroyMany(r queue.PendingRequest, targets []Target) {
-	applied := 0
-	for _, t := range targets {
-		c := s.space.chunk(t.Loc)
-		for i := uint32(0); i < t.N; {
-			row := t.Loc.Row() + int(i)
-			n := min(t.N-i, uint32(64-row%64))
-			before := c.markWord(row, ^uint64(0)>>(64-n)<<(row%64)) >> (row % 64)
-			switch {
-			case s.HoldDestroys:
-				for k := range n {
-					s.applying.held = append(s.applying.held, held{r, t.Loc + slots.Loc(i+k), t.At + i + k, before>>k&1 == 0})
-				}
-			case before<<(64-n) == 0:
-				applied += int(n)
-			default:
-				for k := range n {
-					if before>>k&1 == 0 {
-						applied++
-					} else {
-						s.DecideOne(r, int(t.At+i+k), queue.Gone)
-					}
-				}
-			}
+// destroyRun marks the atoms of a run.
+func (s *Shard) destroyRun(r queue.PendingRequest, t Target) {
+	c := s.space.chunk(t.Loc)
+	for i := uint32(0); i < t.N; {
+		row := t.Loc.Row() + int(i)
+		n := min(t.N-i, uint32(64-row%64))
+		before := c.markWord(row, ^uint64(0)>>(64-n)<<(row%64)) >> (row % 64)
+		if before<<(64-n) == 0 && !s.HoldDestroys {
+			s.Outcomes.Add(queue.Applied, int(n))
 			i += n
+			continue
+		}
+		for ; n > 0; n, i, before = n-1, i+1, before>>1 {
+			o := queue.Applied
+			if before&1 != 0 {
+				o = queue.Gone
+			}
+			if s.HoldDestroys {
+				s.applying.held = append(s.applying.held, held{r, t.Loc + slots.Loc(i), t.At + i, o == queue.Applied})
+			} else {
+				s.DecideOne(r, int(t.At+i), o)
+			}
 		}
 	}
-	s.Outcomes.Add(queue.Applied, applied)
 }
 
 // Order returns the place of the request that is being applied among all requests of its

@@ -45,7 +45,7 @@ const (
 func features() []*feature {
 	return []*feature{
 		create(), destroy(), move(), level(), flags(), hooks(), uniqueNames(), relations(), references(),
-		batches(), functions(), questions(), messages(), coalesce(), changes(), sets(), copies(), queries(),
+		batches(), many(), functions(), questions(), messages(), coalesce(), changes(), sets(), copies(), queries(),
 		foreign(), deferred(), globals(), accumulators(), reopen(), wear(), order(), shrink(),
 		inputs(), restore(), closing(), // their ends in this order
 	}

@@ -166,7 +166,9 @@ func (m *model) refresh() {
 			m.outcomes[r.outcome]++
 		}
 		if r.promise != nil {
-			r.promise.want = r.outcome
+			if want := &r.promise.want; *want <= world.Applied { // the first other of many
+				*want = r.outcome
+			}
 		}
 	}
 	m.queue = m.queue[:0]

@@ -35,6 +35,7 @@ type part struct {
 	name          string
 	component     world.ComponentSet
 	set, add      func(by world.Actor, h handle.Handle, n int64) error
+	setN          func(by world.Actor, hs []handle.Handle, first int64) error
 	remove        func(by world.Actor, h handle.Handle) error
 	ask           func(p *world.Port, h handle.Handle) (*world.Completion, func() (int64, bool), error)
 	write         func(self *world.EntityContext, n int64)
@@ -54,7 +55,14 @@ func newPart[T any](w *world.World, name string, encode func(int64) T, decode fu
 		component: c,
 		set:       func(by world.Actor, h handle.Handle, n int64) error { return c.Set(by, h, encode(n)) },
 		add:       func(by world.Actor, h handle.Handle, n int64) error { return c.Add(by, h, encode(n)) },
-		remove:    c.Remove,
+		setN: func(by world.Actor, hs []handle.Handle, first int64) error {
+			values := make([]T, len(hs))
+			for i := range values {
+				values[i] = encode(first + int64(i))
+			}
+			return c.SetN(by, hs, values)
+		},
+		remove: c.Remove,
 		ask: func(p *world.Port, h handle.Handle) (*world.Completion, func() (int64, bool), error) {
 			a := new(world.Answer[T])
 			return &a.Completion, func() (int64, bool) {

@@ -418,7 +418,7 @@ func (s *scene) accept(sender int, r *request) {
 		s.bear(r.act, r.made, nil, nowhere, true)
 		s.crowd += len(r.made)
 	}
-	if r.promise != nil {
+	if r.promise != nil && !slices.Contains(s.waiting, r.promise) {
 		s.waiting = append(s.waiting, r.promise)
 	}
 	s.model.queue = append(s.model.queue, r)

@@ -2,6 +2,7 @@ package stateful_test
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/world"
@@ -14,6 +15,7 @@ func (m *machine) createMany() {
 	}
 	p, b, count, first := m.ports[m.n(len(m.ports))], m.bundles[m.n(len(m.bundles))], m.n(6), m.number+1
 	m.number += int64(count)
+	done := m.perhapsPromise(p)
 	hs, err := b.appendN(nil, p, count, first)
 	if count > 0 && m.naive.takenBack[p] >= m.options.QueueRequests {
 		mustErr(m, err, world.ErrFull, "AppendN after batches that were not sent", 0)
@@ -35,8 +37,57 @@ func (m *machine) createMany() {
 	mustBe(m, len(hs), count, "number of handles by AppendN", 0)
 	for i, h := range hs {
 		m.born(h, b.parts, alike(first+int64(i)), true)
-		m.accept(p.Number(), request{create: true, do: m.storing(h)})
+		m.accept(p.Number(), request{create: true, do: m.storing(h), done: done})
 	}
+}
+
+// changeMany destroys or sets several entities in one step, as a port: all requests are accepted
+// or none.
+func (m *machine) changeMany() {
+	if len(m.ports) == 0 {
+		return
+	}
+	p, hs, i, first := m.ports[m.n(len(m.ports))], make([]handle.Handle, m.n(7)), m.n(partsN), m.number+1
+	m.number += int64(len(hs))
+	all := make([]request, len(hs))
+	done := m.perhapsPromise(p)
+	destroys, n := m.n(2) == 0, m.naive
+	for k := range hs {
+		h := m.any()
+		hs[k], all[k] = h, request{done: done, do: func() world.Outcome { return n.set(n.living(h), i, first+int64(k)) }}
+		if destroys {
+			all[k].do = func() world.Outcome { return n.destroy(n.alive(h)) }
+		}
+	}
+	var err error
+	if destroys {
+		err = p.DestroyN(hs)
+	} else {
+		err = m.parts[i].setN(p, hs, first)
+	}
+	clear(hs)
+	limit := m.options.QueueRequests
+	if len(hs) > limit-n.waiting[p.Number()] {
+		want := world.ErrFull
+		if len(hs) > limit {
+			want = world.ErrTooLarge
+		}
+		mustErr(m, err, want, "many requests beyond the queue's limit", 0)
+		m.refused(len(hs))
+		return
+	}
+	mustErr(m, err, nil, "many requests", 0)
+	for _, q := range all {
+		m.accept(p.Number(), q)
+	}
+}
+
+// perhapsPromise is promise, now and then.
+func (m *machine) perhapsPromise(p *world.Port) *promise {
+	if m.n(3) > 0 {
+		return nil
+	}
+	return m.promise(p)
 }
 
 // refused takes note of requests for which there was no room.
@@ -50,7 +101,7 @@ func (m *machine) accept(sender int, q request) {
 	m.naive.waiting[sender]++
 	q.sender = sender
 	m.naive.requests = append(m.naive.requests, q)
-	if q.done != nil {
+	if q.done != nil && !slices.Contains(m.promised, q.done) {
 		m.promised = append(m.promised, q.done)
 	}
 }

@@ -101,7 +101,9 @@ func (n *naive) refreshed(all bool) {
 				o := r.do()
 				n.outcomes[o]++
 				if r.done != nil {
-					r.done.want = o
+					if want := &r.done.want; *want <= world.Applied { // the first other of many
+						*want = o
+					}
 				}
 			}
 		}

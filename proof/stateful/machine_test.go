@@ -154,7 +154,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		"add to": m.addTo, "remove from": m.removeFrom, "send": m.send,
 		"ask": m.ask, "look": m.look, "look again": m.lookAgain, "since": m.since, "loop": m.loop,
 		"port": m.byPort, "port once more": m.byPort, "port again": m.byPort, "reopen": m.reopen,
-		"batch": m.batch, "create many": m.createMany,
+		"batch": m.batch, "create many": m.createMany, "change many": m.changeMany,
 		"flag": m.flag, "call": m.call, "move": m.move,
 		"tick": m.tick, "refresh": m.refresh, "clear": m.clear,
 	}

@@ -40,6 +40,7 @@ type part struct {
 		world.ComponentSet
 	}
 	set, add      func(by world.Actor, h handle.Handle, n int64) error
+	setN          func(by world.Actor, hs []handle.Handle, first int64) error
 	remove        func(by world.Actor, h handle.Handle) error
 	inquire       func(p *world.Port, h handle.Handle) (*promise, error)
 	read          func(self *world.EntityContext) (int64, bool)
@@ -66,8 +67,15 @@ func newPart[T any](w *world.World, name string, encode func(int64) T, decode fu
 	p := &part{
 		component: c,
 		set:       func(by world.Actor, h handle.Handle, n int64) error { return c.Set(by, h, encode(n)) },
-		add:       func(by world.Actor, h handle.Handle, n int64) error { return c.Add(by, h, encode(n)) },
-		remove:    c.Remove,
+		setN: func(by world.Actor, hs []handle.Handle, first int64) error {
+			values := make([]T, len(hs))
+			for i := range values {
+				values[i] = encode(first + int64(i))
+			}
+			return c.SetN(by, hs, values)
+		},
+		add:    func(by world.Actor, h handle.Handle, n int64) error { return c.Add(by, h, encode(n)) },
+		remove: c.Remove,
 		inquire: func(p *world.Port, h handle.Handle) (*promise, error) {
 			var a world.Answer[T]
 			err := c.Ask(p, h, &a)
