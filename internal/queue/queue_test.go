@@ -18,6 +18,7 @@ import (
 // without pointers, with pointers, and not at all.
 type traffic struct {
 	t       testing.TB
+	kinds   *queue.Registry
 	queue   *queue.Queue
 	plain   queue.Kind[[3]uint64]
 	boxed   queue.Kind[*uint64]
@@ -27,7 +28,7 @@ type traffic struct {
 
 func newTraffic(t testing.TB, requests, bytes int) *traffic {
 	kinds := newKinds()
-	x := &traffic{t: t, plain: queue.NewKind[[3]uint64](kinds), boxed: queue.NewKind[*uint64](kinds), bare: queue.NewKind[struct{}](kinds)}
+	x := &traffic{t: t, kinds: kinds, plain: queue.NewKind[[3]uint64](kinds), boxed: queue.NewKind[*uint64](kinds), bare: queue.NewKind[struct{}](kinds)}
 	x.queue = queue.New(kinds, requests, bytes)
 	x.drained.Creates = make([][]queue.PendingRequest, 2)
 	return x
