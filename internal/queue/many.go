@@ -29,6 +29,13 @@ type manyHead struct {
 // run is a run of creates that go to one shard. It ends where the next begins.
 type run struct{ from, shard uint32 }
 
+// span is a run of requests in a record: the first, and how many.
+type span uint64
+
+func spanOf(from, n uint32) span { return span(from)<<32 | span(n) }
+func (s span) from() uint32      { return uint32(s >> 32) }
+func (s span) len() uint32       { return uint32(s) }
+
 // Many is a record of many requests, for the sender to fill in.
 //
 // Ownership: the sender, until it publishes.
@@ -86,17 +93,18 @@ func (l *Queue) drainMany(r *Request, to *Drained) (n uint32) {
 		l.awaited = append(l.awaited, awaited{done: *mem.As[Finisher](l.nextOf(doneKind)), request: r})
 		r.mark = allApplied
 	}
-	n = q.n
+	n = q.of.len()
 	if r.flags&Create == 0 {
 		to.addMany(q)
 		return n
 	}
 	runs := r.runs(k.inRecord(n), int(r.many().runs))
 	for i, x := range runs {
-		q.from, q.n = x.from, n-x.from
+		end := n
 		if i+1 < len(runs) {
-			q.n = runs[i+1].from - x.from
+			end = runs[i+1].from
 		}
+		q.of = spanOf(x.from, end-x.from)
 		to.Creates[x.shard] = append(to.Creates[x.shard], q)
 	}
 	return n
@@ -106,7 +114,7 @@ func (l *Queue) drainMany(r *Request, to *Drained) (n uint32) {
 func (l *Queue) nextMany(r *Request) (PendingRequest, *kindInfo) {
 	k, head := &l.kinds.kinds[r.kind&^many], r.many()
 	l.records.got += head.units
-	q := PendingRequest{Request: r, payload: mem.Pointer{Address: r.values(k.inRecord(head.n))}, n: head.n}
+	q := PendingRequest{Request: r, payload: mem.Pointer{Address: r.values(k.inRecord(head.n))}, of: spanOf(0, head.n)}
 	if !k.plain {
 		q.payload = l.streamOf(r.kind&^many).run(head.skip, head.n)
 	}
@@ -128,7 +136,7 @@ func (l *Queue) lookMany(r *Request, f func(PendingRequest)) (n uint32) {
 	head := *r
 	defer func() { *r = head }() // also if f panics
 	r.kind, r.flags = r.kind&^many, r.flags&^(notify|joined)
-	runs := r.runs(k.inRecord(q.n), int(r.many().runs))
+	runs := r.runs(k.inRecord(q.of.len()), int(r.many().runs))
 	for i, h := range r.handles() {
 		if len(runs) > 0 && runs[0].from == uint32(i) {
 			r.flags = r.flags&^Shards | Flags(runs[0].shard)
@@ -137,21 +145,21 @@ func (l *Queue) lookMany(r *Request, f func(PendingRequest)) (n uint32) {
 		r.Handle = h
 		f(PendingRequest{Request: r, payload: q.payload.At(i, k.bytes)})
 	}
-	return q.n
+	return q.of.len()
 }
 
 // IsMany reports whether the request stands for many, of one shard if they are creates.
-func (r PendingRequest) IsMany() bool { return r.n > 0 }
+func (r PendingRequest) IsMany() bool { return r.of != 0 }
 
 // Len returns how many requests it stands for.
-func (r PendingRequest) Len() int { return max(1, int(r.n)) }
+func (r PendingRequest) Len() int { return max(1, int(r.of.len())) }
 
 // Handles returns the handles of many requests.
-func (r PendingRequest) Handles() []handle.Handle { return r.handles()[r.from : r.from+r.n] }
+func (r PendingRequest) Handles() []handle.Handle { return r.handles()[r.of.from():][:r.of.len()] }
 
 // Values returns the payloads of many requests.
 func Values[T any](r PendingRequest) []T {
-	return valuesAt[T](r.payload.Address, int(r.from+r.n))[r.from:]
+	return valuesAt[T](r.payload.Address, int(r.of.from()+r.of.len()))[r.of.from():]
 }
 
 // PayloadOf returns the payload of number i of many requests that are no creates.
@@ -163,7 +171,7 @@ func (x *Registry) PayloadOf(r PendingRequest, i int) mem.Pointer {
 // find their shards.
 func (d *Drained) addMany(r PendingRequest) {
 	d.Others = append(d.Others, r)
-	d.Count += int(r.n)
+	d.Count += int(r.of.len())
 }
 
 // The mark of many requests is the outcome of the first that was not applied, below its number.
@@ -180,7 +188,7 @@ func (b *Outcomes) DecideOne(r PendingRequest, i int, o Outcome) {
 	if o == Applied || r.flags&notify == 0 {
 		return
 	}
-	v := (r.from+uint32(i))<<outcomeBits | uint32(o)
+	v := (r.of.from()+uint32(i))<<outcomeBits | uint32(o)
 	for {
 		m := atomic.LoadUint32(&r.mark)
 		if m <= v || atomic.CompareAndSwapUint32(&r.mark, m, v) {
