@@ -35,6 +35,7 @@
 //	share a value between systems             world.RegisterResource, RegisterAccumulator
 //	test one system                           package worldtest
 //	act from a goroutine outside of the tick  World.OpenPort, world.Port
+//	do that to many by one call               Bundle.AppendN, Component.SetN, Port.DestroyN
 //	learn what became of that                 Port.Notify, world.Completion
 //	send something to an entity               world.RegisterMessage, Message.Send
 //	name an entity in a database or packet    package handle

@@ -198,8 +198,8 @@ func (b *Bundle[T]) elsewhere(v *T, full int, err error) (handle.Handle, error) 
 // CreateN makes n entities; init, if not nil, fills in each from the zero T. init is called by
 // the calling goroutine, in the order of i. A *World spreads the entities over its shards in
 // equal runs, unless there is a PlaceBy. A *Port sends them in one step, all or none, published at
-// once; init must not use the port. With any other actor, the entities before an error are made,
-// and the error says how many.
+// once, in runs of 16 or more a shard; init must not use the port. With any other actor, the
+// entities before an error are made, and the error says how many.
 //
 // For many entities it costs half as much as that many calls of Create, and a sixth without init.
 // CreateRows costs a third.

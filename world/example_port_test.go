@@ -13,6 +13,29 @@ import (
 // Link names another entity.
 type Link struct{ To handle.Handle }
 
+// Three calls, each of which is one record in the port's queue.
+func ExamplePort_DestroyN() {
+	w := world.MustNew(world.Options{})
+	health := world.Register[Health](w, "health")
+	units := world.NewBundle[Unit](w)
+	port, _ := w.OpenPort()
+	defer port.Close()
+
+	squad, _ := units.AppendN(nil, port, 4, nil)
+	_ = health.SetN(port, squad, []Health{{1}, {2}, {3}, {4}})
+	_ = port.DestroyN(squad[:2])
+	w.Refresh()
+	fmt.Println(w.Count(), world.Read[Health](w).Get(squad[3]).Points)
+
+	var done world.Completion
+	_ = port.Notify(&done).DestroyN(squad)
+	w.Refresh()
+	fmt.Println(w.Count(), done.Outcome(), "was the first, the last two died")
+	// Output:
+	// 2 4
+	// 0 gone was the first, the last two died
+}
+
 // Many requests in one step: all of them are accepted, or none.
 func ExamplePort_Batch() {
 	w := world.MustNew(world.Options{QueueRequests: 4})

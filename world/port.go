@@ -60,7 +60,8 @@ func (p *Port) Alive(h handle.Handle) bool { return p.w.space.Alive(h) }
 func (p *Port) Status(h handle.Handle) Status { return status(p.w, h) }
 
 // Notify makes c learn the outcome of the next request, and of no other; if that is a batch, of
-// its first request. A second Notify before that request replaces the first. If the request is
+// its first request. Of a CreateN, AppendN, SetN or DestroyN c learns Applied if all was done,
+// otherwise the first other outcome in order. A second Notify before that request replaces the first. If the request is
 // refused there is no outcome, and c is free again. Component.Ask and Question.Ask panic behind it:
 // an Answer is a Completion of its own.
 func (p *Port) Notify(c *Completion) *Port {
@@ -363,16 +364,6 @@ func (p *Port) take() handle.Handle {
 		p.batch.taken = append(p.batch.taken, h)
 	}
 	return h
-}
-
-// takeN takes handles that are in hand, in the order of take.
-func (p *Port) takeN(to []handle.Handle) {
-	rest := len(p.cache) - len(to)
-	for i, h := range p.cache[rest:] {
-		to[len(to)-1-i] = h
-	}
-	p.cache = p.cache[:rest]
-	p.batch.taken = append(p.batch.taken, to...)
 }
 
 // portRun is how many new entities of a port in a row are created in the same shard: as many as

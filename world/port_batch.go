@@ -182,6 +182,16 @@ func pushN[T any](p *Port, b *Bundle[T], dst []handle.Handle, want bool, n int, 
 	return dst
 }
 
+// takeN takes handles that are in hand, in the order of take.
+func (p *Port) takeN(to []handle.Handle) {
+	rest := len(p.cache) - len(to)
+	for i, h := range p.cache[rest:] {
+		to[len(to)-1-i] = h
+	}
+	p.cache = p.cache[:rest]
+	p.batch.taken = append(p.batch.taken, to...)
+}
+
 // DestroyN requests that entities be destroyed, in the order of their handles: all requests are
 // accepted, or none. To a queue and its limits they are as many requests as there are handles. A
 // Completion of Notify learns Applied if these requests destroyed all the entities, otherwise the

@@ -155,6 +155,8 @@ var misuseSections = []struct {
 		{call: "Port.Rejected", why: atAnyTime, do: none(func(x *misuseScene) { x.port.Rejected() })},
 		{call: "Port.Close", why: "is for any time, and of a closed port no error", do: none(func(x *misuseScene) { x.port.Close() })},
 		{call: "Port.Destroy", why: byRequest, do: func(x *misuseScene) error { return x.port.Destroy(x.hs[1]) }},
+		{call: "Port.DestroyN", why: byRequest, do: func(x *misuseScene) error { return x.port.DestroyN(x.hs[1:3]) }},
+		{call: "Component.SetN by a Port", why: byRequest, do: func(x *misuseScene) error { return x.health.SetN(x.port, x.hs[:2], make([]misuseHealth, 2)) }},
 		{call: "Port.Batch", why: byRequest, do: func(x *misuseScene) error {
 			return x.port.Batch(func() error { return x.port.Destroy(x.hs[1]) })
 		}},
