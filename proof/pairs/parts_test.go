@@ -176,7 +176,12 @@ func newBundle[T any](w *world.World, of parts, encode func(int64) T) *bundle {
 		appendN: func(dst []handle.Handle, by world.Actor, count int, n int64) ([]handle.Handle, error) {
 			return b.AppendN(dst, by, count, func(i int, v *T) { *v = encode(n + int64(i)) })
 		},
-		rows: func(count int, init func(world.Chunk)) error { return b.CreateRows(w, count, init) },
+		rows: func(count int, init func(world.Chunk)) error {
+			if init == nil {
+				return b.CreateN(w, count, nil)
+			}
+			return b.CreateRows(w, count, init)
+		},
 		recreate: func(r *world.Restoration, in int, h handle.Handle, n int64) error {
 			return b.Recreate(r, in, h, encode(n))
 		},
