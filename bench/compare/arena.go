@@ -149,9 +149,10 @@ func nearest[E comparable](crowd []fighter[E], self int) int {
 	return who
 }
 
-// battle is one contender's.
-type battle struct {
-	tick    func()
-	count   func() int
-	attacks func() uint64
+// attacksIn adds up the attacks of all arenas.
+func attacksIn[E comparable](arenas []*arena[E]) (sum uint64) {
+	for _, a := range arenas {
+		sum += a.attacks
+	}
+	return sum
 }

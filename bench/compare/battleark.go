@@ -25,7 +25,7 @@ type arkArmy struct {
 // example of parallel queries: entities are related to the goroutine they are of,
 // each goroutine asks for its own, and what changes the world's structure is done
 // when all have finished. One goroutine does it with a single side.
-func arkBattle(goroutines, n int) battle {
+func arkBattle(goroutines, n int) game {
 	w := ecs.NewWorld()
 	a := &arkArmy{
 		w: w, fighters: ecs.NewMap4[Position, Velocity, Health, arkSide](w), health: ecs.NewMap[Health](w),
@@ -38,18 +38,12 @@ func arkBattle(goroutines, n int) battle {
 		a.recruit(i, a.arenas[i].share)
 	}
 	all := ecs.NewFilter1[Health](w)
-	return battle{
+	return game{
 		tick: a.tick,
-		count: func() int {
+		verify: func(ticks int) error {
 			q := all.Query()
 			defer q.Close()
-			return q.Count()
-		},
-		attacks: func() (sum uint64) {
-			for _, here := range a.arenas {
-				sum += here.attacks
-			}
-			return sum
+			return verifyBattle(n, ticks, q.Count(), attacksIn(a.arenas))
 		},
 	}
 }

@@ -90,19 +90,15 @@ func (a *atollArmy) recruit(b *world.Build) func(*world.Context) {
 	}
 }
 
-func (a *atollArmy) attacks() (sum uint64) {
-	for _, here := range a.arenas {
-		sum += here.attacks
-	}
-	return sum
-}
-
-func atollBattle(shards, workers, n int) battle {
+func atollBattle(shards, workers, n int) game {
 	a := newAtollArmy(shards, n)
 	s := scheduler.New(a.World, scheduler.Options{Workers: workers})
 	for _, x := range a.systems() {
 		s.MustAdd(x.name, x.construct)
 	}
 	ctx := context.Background()
-	return battle{tick: func() { check(s.Step(ctx)) }, count: a.Count, attacks: a.attacks}
+	return game{
+		tick:   func() { check(s.Step(ctx)) },
+		verify: func(ticks int) error { return verifyBattle(n, ticks, a.Count(), attacksIn(a.arenas)) },
+	}
 }

@@ -130,7 +130,7 @@ func (m *scale) fight(n int) {
 		}
 	}
 	var ends ends
-	for round := range battleWarm + scaleRounds {
+	for round := range battleTurns.settle + scaleRounds {
 		t := driver.Of(a.World).BeginTick()
 		for i, x := range systems {
 			for shard := range nodes[i] {
@@ -143,7 +143,7 @@ func (m *scale) fight(n int) {
 				node.ns = append(node.ns, float64(time.Since(began)))
 			}
 		}
-		if round == battleWarm-1 {
+		if round == battleTurns.settle-1 {
 			ends.forget()
 			for i := range nodes {
 				for k := range nodes[i] {
@@ -204,10 +204,10 @@ func (e *ends) end(t driver.Tick) {
 
 // leastTicks measures whole ticks of the battle by one worker and by two, in turn.
 func leastTicks(n int) (one, two float64) {
-	var battles [2]battle
+	var battles [2]game
 	for i := range battles {
 		battles[i] = atollBattle(scaleShards, i+1, n)
-		for range battleWarm {
+		for range battleTurns.settle {
 			battles[i].tick()
 		}
 	}

@@ -32,12 +32,11 @@ func TestScaleModel(t *testing.T) {
 
 // TestBattle checks that wrong results are seen.
 func TestBattle(t *testing.T) {
-	a := army{goroutines: 1, make: func() battle { return atollBattle(4, 1, 2000) }}
-	a.prepare()
-	a.ns = []float64{2, 1}
-	assert.InDelta(t, 1, a.values([]*army{&a}, 2000)["ns"], 0)
-	assert.PanicsWithError(t, "wrong result: number of entities is 2000, want 1999", func() { a.values(nil, 1999) })
-	attacks := a.attacks
-	a.attacks = func() uint64 { return attacks() / 2 }
-	assert.Panics(t, func() { a.values(nil, 2000) })
+	p := player{goroutines: 1, make: func() game { return atollBattle(4, 1, 2000) }}
+	p.prepare(20)
+	p.ns = []float64{2, 1}
+	assert.InDelta(t, 1, p.values([]*player{&p})["ns"], 0)
+	p.ticks *= 2
+	assert.Panics(t, func() { p.values(nil) }, "too few attacks")
+	assert.EqualError(t, verifyBattle(1999, 20, 2000, 0), "wrong result: number of entities is 2000, want 1999")
 }

@@ -1,0 +1,192 @@
+package main
+
+import (
+	"math"
+	"sync"
+)
+
+// light200k and light20k are the light simulation with many entities and with few.
+var (
+	light20k  = lightSection("light-20k", 20_000, 40)
+	light200k = lightSection("light-200k", 200_000, 15)
+)
+
+func lightSection(name string, n, rounds int) *section {
+	return &section{
+		name:  name,
+		title: "A tick of little work: wander, move, buffs that come and go",
+		text: `N entities wander: each draws a random number and turns a little. 900 a tick are given a buff, which is a component, and as many lose theirs, one by
+one. All move. Atoll has four systems, by the calls of the guide. Ark is behind a mutex and partitioned by hand as in the battle; buffs come and go when its goroutines have
+finished. Slices are what two goroutines reach that share nothing, without handles and without archetypes. Contenders take turns of 25 ticks, of which
+the first 5 are not measured. What came of each is compared, bit by bit.`,
+		quick: n, full: n, weight: 5, cost: 10,
+		columns: gameColumns,
+		run: func(n int, s settings) []finding {
+			return play(n, s.inSections("ark", "slices"), func(c contender, goroutines, n int) game {
+				switch c.role {
+				case own:
+					return newAtollLight(c.shards, goroutines, n)
+				case limit:
+					return slicesLight(goroutines, n)
+				}
+				return newArkLight(goroutines, n)
+			}, turns{rounds: rounds, ticks: 25, cold: 5, settle: 50})
+		},
+	}
+}
+
+// The rules of the light simulation: everybody wanders, which is a draw of its own random
+// numbers and a turn; some are given a buff, which ends after some ticks; everybody moves. Who
+// does what depends on its own draws and the tick alone, so all contenders can be compared with
+// plain slices, bit by bit.
+const (
+	buffsAtATick = 900
+	buffTicks    = 4
+	wanderTurn   = 1.0 / 64
+)
+
+// Mood is where an entity is in its random numbers.
+type Mood struct{ Draw uint64 }
+
+// Buff is what an entity has until a tick.
+type Buff struct{ Until uint64 }
+
+// light is what is the same for all who play it.
+type light struct {
+	n    int
+	luck uint64 // who draws less is given a buff
+}
+
+func newLight(n int) light {
+	each := min(buffsAtATick, n/20)
+	return light{n: n, luck: uint64(float64(each) / float64(n-each*buffTicks) * math.MaxUint64)}
+}
+
+// born returns what entity i begins with.
+func (light) born(i int) (Mood, Position, Velocity) {
+	return Mood{uint64(i+1) * 0x9e3779b97f4a7c15}, Position{float64(i), 0}, Velocity{1, 0}
+}
+
+// wander draws for each, and turns it a little.
+//
+//go:noinline
+func wander(moods []Mood, vel []Velocity) {
+	vel = vel[:len(moods)]
+	for i := range moods {
+		x := moods[i].Draw
+		x ^= x << 13
+		x ^= x >> 7
+		x ^= x << 17
+		moods[i].Draw = x
+		turn := float64(int64(x)) * (wanderTurn / (1 << 63))
+		v := vel[i]
+		vel[i] = Velocity{v.X - turn*v.Y, v.Y + turn*v.X}
+	}
+}
+
+// lucky says who is given a buff, of those who have none.
+func (l *light) lucky(m Mood) bool { return m.Draw < l.luck }
+
+// outcome is what a number of entities come to, in any order.
+type outcome struct {
+	entities, buffs int
+	sum             uint64
+}
+
+func (o *outcome) add(m Mood, p Position) {
+	o.entities++
+	o.sum += (m.Draw ^ math.Float64bits(p.X)) * (math.Float64bits(p.Y) | 1)
+}
+
+// expected keeps what the light simulation came to, by slices.
+var expected = map[struct{ n, ticks int }]outcome{}
+
+func (l *light) verify(ticks int, got outcome) error {
+	key := struct{ n, ticks int }{l.n, ticks}
+	want, ok := expected[key]
+	if !ok {
+		g := newSliceLight(*l, 1)
+		for range ticks {
+			g.turn(0)
+			g.ticks++
+		}
+		want = g.outcome()
+		expected[key] = want
+	}
+	return same("outcome", got, want)
+}
+
+// sliceLight is the light simulation by hand: slices for each goroutine, with the tick at
+// which its buff ends for each entity, and a list of those that have one. It does not
+// keep entities that have a buff together, and so does less than the others.
+type sliceLight struct {
+	light
+	sides []sliceSide
+	ticks uint64
+}
+
+type sliceSide struct {
+	moods  []Mood
+	pos    []Position
+	vel    []Velocity
+	until  []uint64
+	buffed []int32
+	_      [64]byte
+}
+
+func newSliceLight(l light, goroutines int) *sliceLight {
+	g := &sliceLight{light: l, sides: make([]sliceSide, goroutines)}
+	for i := range l.n {
+		s := &g.sides[i*goroutines/l.n]
+		m, p, v := l.born(i)
+		s.moods, s.pos, s.vel, s.until = append(s.moods, m), append(s.pos, p), append(s.vel, v), append(s.until, 0)
+	}
+	return g
+}
+
+func (g *sliceLight) tick() {
+	var others sync.WaitGroup
+	for i := range g.sides[1:] {
+		others.Go(func() { g.turn(i + 1) })
+	}
+	g.turn(0)
+	others.Wait()
+	g.ticks++
+}
+
+func (g *sliceLight) turn(side int) {
+	s := &g.sides[side]
+	wander(s.moods, s.vel)
+	for i, m := range s.moods {
+		if g.lucky(m) && s.until[i] == 0 {
+			s.until[i] = g.ticks + buffTicks
+			s.buffed = append(s.buffed, int32(i))
+		}
+	}
+	left := s.buffed[:0]
+	for _, i := range s.buffed {
+		if s.until[i] <= g.ticks {
+			s.until[i] = 0
+		} else {
+			left = append(left, i)
+		}
+	}
+	s.buffed = left
+	move(s.pos, s.vel)
+}
+
+func (g *sliceLight) outcome() (o outcome) {
+	for i := range g.sides {
+		s := &g.sides[i]
+		for k, m := range s.moods {
+			o.add(m, s.pos[k])
+		}
+		o.buffs += len(s.buffed)
+	}
+	return o
+}
+
+func slicesLight(goroutines, n int) game {
+	g := newSliceLight(newLight(n), goroutines)
+	return game{tick: g.tick, verify: func(ticks int) error { return g.light.verify(ticks, g.outcome()) }}
+}
