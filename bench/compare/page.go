@@ -12,6 +12,12 @@ import (
 func writePage(file string, h header, results []result, findings []finding) error {
 	var page strings.Builder
 	pageHead(&page, h)
+	if len(results) > 0 {
+		pageCells(&page)
+	}
+	if h.missing != "" {
+		fmt.Fprintf(&page, "\n%s\n", h.missing)
+	}
 	pageSummary(&page, results)
 	for _, b := range benches {
 		rows := slices.DeleteFunc(slices.Clone(results), func(r result) bool { return r.Bench != b.name })
@@ -21,8 +27,10 @@ func writePage(file string, h header, results []result, findings []finding) erro
 		fmt.Fprintf(&page, "\n## %s\n\n%s.\n\n", b.name, b.title)
 		pageBench(&page, rows)
 	}
-	pageLosses(&page, results)
-	pageShards(&page, results)
+	if len(results) > 0 {
+		pageLosses(&page, results)
+		pageShards(&page, results)
+	}
 	for _, x := range sections {
 		pageSection(&page, x, slices.DeleteFunc(slices.Clone(findings), func(f finding) bool { return f.Section != x.name }))
 	}
@@ -35,6 +43,10 @@ func pageHead(w io.Writer, h header) {
 		key, value, _ := strings.Cut(line, ": ")
 		fmt.Fprintf(w, "- %s: `%s`\n", key, value)
 	}
+}
+
+// pageCells says what the tables of cells mean.
+func pageCells(w io.Writer) {
 	fmt.Fprintf(w, `
 Times are nanoseconds for each entity or operation, on one core: medians over rounds in which the contenders take turns
 within one process. Ratios travel to other machines, times do not. The ratio is Atoll's time to a peer's in the same
@@ -51,9 +63,6 @@ does, but at most %d; in iterate2-256 there are 4, at most %d. Atoll's worlds ha
 and for the longest create; peers have nothing like it, and some of their memory is in huge pages that Atoll's worlds
 have asked for before.
 `, hopeless, fullPlan.roundsAll, manyFrom, defaultShards, bystandersMax, strangersMax)
-	if h.missing != "" {
-		fmt.Fprintf(w, "\n%s\n", h.missing)
-	}
 }
 
 // pageSummary says what all cells say together, and for each kind of work

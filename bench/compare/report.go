@@ -95,7 +95,11 @@ func (r *report) run(start time.Time) error {
 		}
 	}
 	sum := summarize(r.results)
-	if err := r.line(sum, func() { writeSummary(r.w, sum) }); err != nil || r.out == "" {
+	if err := r.line(sum, func() {
+		if sum.Cells > 0 {
+			writeSummary(r.w, sum)
+		}
+	}); err != nil || r.out == "" {
 		return err
 	}
 	return writePage(r.out, r.header, r.results, r.findings)

@@ -20,15 +20,15 @@ const (
 )
 
 // scale is what the model of more cores is made of, all measured in one run. Times
-// are nanoseconds: of costs and of whole ticks the least of scaleRounds, of the
-// parts of a tick the medians.
+// are nanoseconds: of costs the least of scaleRounds, of ticks and their parts the medians.
 type scale struct {
 	node  float64 // a system that does nothing, on a shard
 	fence float64 // a shard's part in a fence, on one worker
 	count float64 // taking one from a counter that two goroutines take from
 	start float64 // starting a goroutine, up to its end
 
-	systems [][]float64 // the battle's, by system and shard
+	systems [][]float64 // the battle's, by system and shard, shard after shard as one worker runs them
+	apart   [][]float64 // the same, system after system as fences would have it
 	refresh [][]float64 // its refresh: steps that can run in parallel, by item
 	alone   float64     // the rest of the refresh
 	ticks   [2]float64  // its ticks by the scheduler, with one worker and with two
@@ -43,7 +43,7 @@ func scaleOf(n int) *scale {
 		m.node = emptyTick(false) / (emptyShards * emptySystems)
 		m.fence = max(0, emptyTick(true)-emptyTick(false)) / (emptyShards * (emptySystems - 1))
 		m.fight(n)
-		m.ticks[0], m.ticks[1] = leastTicks(n)
+		m.ticks[0], m.ticks[1] = wholeTicks(n)
 		scales[n] = m
 	}
 	return scales[n]
@@ -110,54 +110,71 @@ func startCost() float64 {
 	}) / goroutines
 }
 
-// fight measures each part of the battle's ticks, one after the other.
+// fight measures each part of the battle's ticks, one after the other. In one tick it takes shard after
+// shard, as a worker does: what a system has read is in the cache for the next. In the other it
+// takes system after system, where the cache has seen all other shards in between.
 func (m *scale) fight(n int) {
 	a := newAtollArmy(scaleShards, n)
 	type node struct {
 		run    func(*world.Context)
 		access *drive.Access
-		ns     []float64
+		ns     [2][]float64 // by order
 	}
 	systems := a.systems()
 	nodes := make([][]node, len(systems))
-	m.systems = make([][]float64, len(systems))
 	for i, x := range systems {
-		m.systems[i] = make([]float64, scaleShards)
 		for shard := range scaleShards {
 			b := driver.Of(a.World).NewBuild(shard, x.name)
 			run := x.construct(b)
 			nodes[i] = append(nodes[i], node{run: run, access: driver.Of(a.World).Finish(b)})
 		}
 	}
+	run := func(order, i, shard int) {
+		node, c := &nodes[i][shard], driver.Of(a.World).Context(shard)
+		began := time.Now()
+		driver.Acting(c).Start(systems[i].name, node.access)
+		node.run(c)
+		driver.Acting(c).Returned()
+		driver.Acting(c).Stop()
+		node.ns[order] = append(node.ns[order], float64(time.Since(began)))
+	}
 	var ends ends
-	for round := range battleTurns.settle + scaleRounds {
+	for round := range battleTurns.settle + 2*scaleRounds {
 		t := driver.Of(a.World).BeginTick()
-		for i, x := range systems {
-			for shard := range nodes[i] {
-				node, c := &nodes[i][shard], driver.Of(a.World).Context(shard)
-				began := time.Now()
-				driver.Acting(c).Start(x.name, node.access)
-				node.run(c)
-				driver.Acting(c).Returned()
-				driver.Acting(c).Stop()
-				node.ns = append(node.ns, float64(time.Since(began)))
+		if round%2 == 0 {
+			for shard := range scaleShards {
+				for i := range systems {
+					run(0, i, shard)
+				}
+			}
+		} else {
+			for i := range systems {
+				for shard := range scaleShards {
+					run(1, i, shard)
+				}
 			}
 		}
 		if round == battleTurns.settle-1 {
 			ends.forget()
 			for i := range nodes {
 				for k := range nodes[i] {
-					nodes[i][k].ns = nodes[i][k].ns[:0]
+					nodes[i][k].ns = [2][]float64{}
 				}
 			}
 		}
 		ends.end(t)
 	}
-	for i := range nodes {
-		for shard := range nodes[i] {
-			m.systems[i][shard] = median(nodes[i][shard].ns)
+	costs := func(order int) (all [][]float64) {
+		for i := range nodes {
+			of := make([]float64, scaleShards)
+			for shard := range nodes[i] {
+				of[shard] = median(nodes[i][shard].ns[order])
+			}
+			all = append(all, of)
 		}
+		return all
 	}
+	m.systems, m.apart = costs(0), costs(1)
 	m.alone = median(ends.alone)
 	for _, items := range ends.steps {
 		step := make([]float64, len(items))
@@ -202,8 +219,9 @@ func (e *ends) end(t driver.Tick) {
 	e.alone = append(e.alone, float64(time.Since(began)-inSteps))
 }
 
-// leastTicks measures whole ticks of the battle by one worker and by two, in turn.
-func leastTicks(n int) (one, two float64) {
+// wholeTicks measures ticks of the battle by one worker and by two, in turn.
+func wholeTicks(n int) (one, two float64) {
+	var ns [2][]float64
 	var battles [2]game
 	for i := range battles {
 		battles[i] = atollBattle(scaleShards, i+1, n)
@@ -211,9 +229,10 @@ func leastTicks(n int) (one, two float64) {
 			battles[i].tick()
 		}
 	}
-	one, two = math.Inf(1), math.Inf(1)
 	for range scaleRounds {
-		one, two = min(one, least(1, battles[0].tick)), min(two, least(1, battles[1].tick))
+		for i := range battles {
+			ns[i] = append(ns[i], least(1, battles[i].tick))
+		}
 	}
-	return one, two
+	return median(ns[0]), median(ns[1])
 }

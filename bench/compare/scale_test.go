@@ -21,13 +21,15 @@ func TestMakespan(t *testing.T) {
 // TestScaleModel checks a tick that can be reckoned by hand.
 func TestScaleModel(t *testing.T) {
 	m := scale{node: 1, fence: 2, count: 0.5, start: 100, alone: 1000, systems: [][]float64{make([]float64, scaleShards), make([]float64, scaleShards)}, refresh: [][]float64{{40, 20, 20}}}
+	m.apart = [][]float64{make([]float64, scaleShards), make([]float64, scaleShards)}
 	for i := range scaleShards {
+		m.apart[0][i], m.apart[1][i] = 10, 20
 		m.systems[0][i], m.systems[1][i] = 9, 19
 	}
 	assert.InDelta(t, 1000+scaleShards*30+80, m.tick(1, false), 1e-6)
 	assert.InDelta(t, 100+1000+scaleShards*30/2+40+1.5, m.tick(2, false), 1e-6)
-	assert.InDelta(t, 1000+scaleShards*34+80, m.tick(1, true), 1e-6)
-	assert.InDelta(t, 100+1000+scaleShards*34/2+2*scaleShards*0.5+40+1.5, m.tick(2, true), 1e-6)
+	assert.InDelta(t, 1000+scaleShards*36+80, m.tick(1, true), 1e-6)
+	assert.InDelta(t, 100+1000+scaleShards*36/2+2*scaleShards*0.5+40+1.5, m.tick(2, true), 1e-6)
 }
 
 // TestBattle checks that wrong results are seen.

@@ -14,7 +14,8 @@ var scaleCosts = &section{
 	name:  "scale-costs",
 	title: "What the scheduler and the refresh cost, for the model below",
 	text: `Costs are the least of many runs, parts of a tick medians. A node is a system on a shard. The work of a tick is that of the battle, on 512 shards, one node after the
-other on one core.`,
+other on one core: in every other tick shard after shard, which is how a worker runs them, and otherwise system after system, which is how they run with fences. What a shard's next system
+reads is then out of the cache.`,
 	quick: 100_000, full: 1_000_000, weight: 3, cost: 10, alone: true,
 	columns: []column{{"us", "µs"}},
 	run: func(n int, _ settings) []finding {
@@ -25,7 +26,8 @@ other on one core.`,
 		found := []finding{
 			row("an empty node, on one worker", m.node), row("a shard's part in a fence, on one worker", m.fence),
 			row("an item from a counter that two goroutines take from", m.count), row("starting and ending a goroutine", m.start),
-			row(fmt.Sprintf("all %d nodes of a tick", len(m.systems)*scaleShards), total(m.systems)),
+			row(fmt.Sprintf("all %d nodes of a tick, shard after shard", len(m.systems)*scaleShards), total(m.systems)),
+			row("the same, system after system", total(m.apart)),
 			row(fmt.Sprintf("its %d steps of the refresh that can run in parallel", len(m.refresh)), total(m.refresh)),
 			row("the rest of its refresh", m.alone),
 		}
@@ -37,9 +39,9 @@ var scaleOut = &section{
 	name:  "scale-out",
 	title: "More cores: a model, not measurement",
 	text: `The machine that this page was written on has two cores, so this is a model, not measurement: a projection of the battle's tick, on 512 shards, from
-the costs above. For one core and two a measured tick stands beside it. It assumes that cores do not slow each other down: each has memory bandwidth and cache
+the costs above. For one core and two a measured tick stands beside it, the median of 15. It assumes that cores do not slow each other down: each has memory bandwidth and cache
 as one alone has, and nothing else runs; that a worker which is done takes the costliest shard that is left; that workers are
-started one after the other in each tick; that the counters of fences and of the refresh's steps are taken from by one core at a time, at the cost measured for two; and that
+started one after the other in each tick; that the counters of fences are counted down, and the parts of the refresh's steps claimed, by one core at a time, at the cost of a counter measured for two; and that
 the rest of the refresh is done by one core. Ticks in which the collector runs, or the machine does something else, are longer. With
 fences: every system waits for all shards to have passed the one before it. A real machine will be slower where memory bandwidth is what limits.`,
 	quick: 100_000, full: 1_000_000, weight: 0.1, cost: 0.1, alone: true,
@@ -86,8 +88,11 @@ func (m *scale) tick(cores int, fences bool) float64 {
 	if cores > 1 {
 		contended = m.count
 	}
-	programs := make([]float64, scaleShards)
-	for _, nodes := range m.systems {
+	programs, systems := make([]float64, scaleShards), m.systems
+	if fences {
+		systems = m.apart
+	}
+	for _, nodes := range systems {
 		for shard, work := range nodes {
 			programs[shard] += work + m.node
 			if fences {
