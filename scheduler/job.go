@@ -16,9 +16,9 @@ const jobsMax = 64
 type job struct {
 	f     func(int)
 	n     int
-	taken atomic.Int32
+	stamp uint64 // higher than that of any job before, in any tick
 	done  atomic.Int32
-	_     [40]byte
+	_     [36]byte
 }
 
 // runJobs takes part in the refresh until it is over.
@@ -27,7 +27,7 @@ func (t *tick) runJobs(w *worker) {
 		switch {
 		case k < t.opened.Load():
 			w.backoff.end()
-			t.work(&t.jobs[k], &w.chance)
+			t.work(&t.jobs[k], w, &w.chance)
 			k++
 		case t.over.Load():
 			w.backoff.end()
@@ -38,14 +38,40 @@ func (t *tick) runJobs(w *worker) {
 	}
 }
 
-// work takes items of a job until none is left.
-func (t *tick) work(j *job, chance *rand.PCG) {
-	for i := int(j.taken.Add(1)) - 1; i < j.n; i = int(j.taken.Add(1)) - 1 {
-		if t.chaos {
-			randomDelay(chance)
+// work takes items of a job until none is left. It begins with those of the shards that the
+// worker has run, because its processor's cache has them, and goes on with what is left from a
+// place of its own.
+func (t *tick) work(j *job, w *worker, chance *rand.PCG) {
+	for _, i := range w.mine {
+		if int(i) < j.n {
+			t.try(j, int(i), chance)
 		}
-		t.item(j, i)
 	}
+	from := w.number * j.n / len(t.workers)
+	for i := from; i < j.n; i++ {
+		t.try(j, i, chance)
+	}
+	for i := range from {
+		t.try(j, i, chance)
+	}
+}
+
+// try does an item of a job if nobody has taken it.
+func (t *tick) try(j *job, i int, chance *rand.PCG) {
+	if !t.claim(j, i) {
+		return
+	}
+	if t.chaos {
+		randomDelay(chance)
+	}
+	t.item(j, i)
+}
+
+// claim takes an item of a job.
+func (t *tick) claim(j *job, i int) bool {
+	c := &t.claims[i]
+	last := c.Load()
+	return last < j.stamp && c.CompareAndSwap(last, j.stamp)
 }
 
 // item does one item. The item counts as done even if it ends its goroutine.
@@ -62,7 +88,7 @@ func (t *tick) item(j *job, i int) {
 // takes part, and returns when it is done.
 func (t *tick) parallel(n int, f func(int)) {
 	k := t.opened.Load()
-	if k == jobsMax {
+	if k == jobsMax || n > len(t.claims) {
 		for i := range n {
 			f(i)
 		}
@@ -70,20 +96,21 @@ func (t *tick) parallel(n int, f func(int)) {
 	}
 	t.call(t.workers[0])
 	j := &t.jobs[k]
-	j.f, j.n = f, n
-	j.taken.Store(0)
+	j.f, j.n, j.stamp = f, n, t.made*jobsMax+uint64(k)
 	j.done.Store(0)
 	t.opened.Store(k + 1) // publishes the job
 	t.gate.open()
 	defer t.awaitJob(j) // also if an item has ended this goroutine
-	t.work(j, &t.chance)
+	t.work(j, t.workers[0], &t.chance)
 }
 
 // awaitJob waits until a job is done. If items are not taken yet, because this goroutine is
 // ending, they are given up.
 func (t *tick) awaitJob(j *job) {
-	if left := j.n - int(j.taken.Swap(int32(j.n))); left > 0 {
-		j.done.Add(int32(left))
+	for i := range j.n {
+		if t.claim(j, i) {
+			j.done.Add(1)
+		}
 	}
 	p := backoff{gate: &t.gate} // not the worker's: another goroutine may have taken its place
 	for int(j.done.Load()) < j.n {

@@ -21,7 +21,7 @@ type Report struct {
 // called, and then returns nil, after the tick that is under way. The Overrun policy says
 // what it does when a tick takes too long. If a system with the policy StopRun panics in a
 // tick, Run completes that tick and returns its error. It does the same for a function or hook
-// if Options.IfPanics is StopRun. No goroutine is left behind.
+// if Options.IfPanics is StopRun. Goroutines of workers end as those of Step do.
 //
 // It returns ErrRunning at once, and makes no tick, while another Run is under way: two would
 // make twice the ticks.

@@ -1,7 +1,7 @@
 package scheduler
 
 import (
-	"sync"
+	"runtime"
 	"sync/atomic"
 
 	"github.com/atoll-sim/atoll/internal/clock"
@@ -33,14 +33,17 @@ type tick struct {
 
 	unfinished atomic.Int32 // programs
 	jobs       [jobsMax]job
-	opened     atomic.Int32 // jobs opened so far
-	over       atomic.Bool  // no more jobs in this tick
+	claims     []atomic.Uint64 // by item: the stamp of the last job of which it was taken
+	opened     atomic.Int32    // jobs opened so far
+	over       atomic.Bool     // no more jobs in this tick
 	gate       gate
 
 	workers []*worker
-	helpers sync.WaitGroup
-	called  bool // the helpers were started in this tick
-	small   bool // the last tick was short
+	helpers atomic.Int32 // workers that were called and have not left the tick
+	called  bool         // the helpers were called in this tick
+	stays   bool         // the helpers stay awake for a while after this tick
+	ended   int64        // when the last tick ended
+	small   bool         // the last tick was short
 	scale   clock.Scale
 
 	observed bool // the observer has something to do
@@ -59,6 +62,7 @@ func (t *tick) init(w *world.World, workers int) {
 	t.inParallel = t.parallel
 	t.gate.init()
 	t.scale = clock.Measure()
+	t.claims = make([]atomic.Uint64, max(n+1, drive.PartitionsMax))
 	t.programs = make([]program, n+1)
 	for i := range n {
 		t.programs[i].shard = i
@@ -105,13 +109,24 @@ func (t *tick) begin(w driver.Tick) {
 	t.opened.Store(0)
 	t.over.Store(false)
 	t.arrange()
-	t.called = len(t.workers) == 1
-	w0 := t.workers[0]
-	switch {
-	case t.called:
-	case t.small && !t.more():
-		w0.callAt = clock.Now() + t.scale.Ticks(aloneMax)
-	default:
+	if t.called = len(t.workers) == 1; !t.called {
+		t.callOthers()
+	}
+}
+
+// callOthers calls the other workers if that is worth while, and decides how they wait: they spin
+// if there is a processor for each, and stay awake after the tick if ticks follow each other at
+// once.
+func (t *tick) callOthers() {
+	w0, now := t.workers[0], clock.Now()
+	t.gate.spin = 0
+	if runtime.GOMAXPROCS(0) >= len(t.workers) {
+		t.gate.spin = t.scale.Ticks(spinTime)
+	}
+	t.stays = now-t.ended < t.gate.spin
+	if t.small && !t.more() {
+		w0.callAt = now + t.scale.Ticks(aloneMax)
+	} else {
 		t.call(w0)
 	}
 }
@@ -141,7 +156,11 @@ func (t *tick) awaitSystems() {
 func (t *tick) finish() {
 	t.over.Store(true)
 	t.gate.open()
-	t.helpers.Wait()
+	p := backoff{gate: &t.gate}
+	for t.helpers.Load() > 0 {
+		p.failed()
+	}
+	p.end()
 	t.workers[0].callAt = never
 }
 
@@ -156,4 +175,5 @@ func (t *tick) settle() {
 	}
 	t.small = t.scale.Duration(spent) < aloneMax
 	copy(t.ran, t.due)
+	t.ended = clock.Now()
 }

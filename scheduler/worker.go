@@ -14,8 +14,8 @@ import (
 // worker is one of the goroutines that run programs; number 0 is the
 // coordinator.
 //
-// Ownership: the goroutine itself; the coordinator between ticks. The watchdog may read
-// running and since.
+// Ownership: the goroutine itself; the coordinator between ticks, while the goroutine looks at
+// state alone. The watchdog may read running and since.
 type worker struct {
 	number   int
 	start    func()  // its goroutine; the coordinator's, the one that takes its place
@@ -26,11 +26,21 @@ type worker struct {
 	backoff  backoff
 	chance   rand.PCG // for chaos
 
+	state atomic.Int32 // gone, working or staying
+
 	running atomic.Pointer[step]
 	since   atomic.Int64
 	told    int64 // the value of since that the watchdog reported last; the watchdog's
 	_       [64]byte
 }
+
+// The states of a worker that is not the coordinator. The coordinator makes it working, and
+// nobody else does; the worker's goroutine changes that when it has ended its tick.
+const (
+	gone    = iota // it has no goroutine
+	working        // it takes part in a tick
+	staying        // its goroutine looks for the next tick
+)
 
 const (
 	// aloneMax is how long the coordinator works by itself, if the last tick took less than
@@ -136,28 +146,64 @@ func (t *tick) newWorker(number int) *worker {
 	w.start = func() {
 		done := false
 		defer func() {
-			if done {
-				t.helpers.Done()
-			} else {
+			if !done {
 				go w.start()
 			}
 		}()
-		t.runSystems(w)
-		t.runJobs(w)
+		for again := true; again; again = t.stay(w) {
+			t.runSystems(w)
+			t.runJobs(w)
+		}
 		done = true
 	}
 	return w
 }
 
-// call starts the other workers' goroutines, once in a tick. Coordinator only.
+// stay ends the tick for a worker. If workers stay, it then looks for the next tick for a while, and
+// reports whether it is called. The goroutine that took the coordinator's place does not stay: nobody
+// calls it.
+func (t *tick) stay(w *worker) bool {
+	if !t.stays || w.number == 0 {
+		w.state.Store(gone)
+		t.leave()
+		return false
+	}
+	until := clock.Now() + t.gate.spin
+	w.state.Store(staying)
+	t.leave()
+	for clock.Now() < until {
+		if w.state.Load() == working {
+			return true
+		}
+	}
+	return !w.state.CompareAndSwap(staying, gone)
+}
+
+// leave is the last that a worker does in a tick.
+func (t *tick) leave() {
+	if t.helpers.Add(-1) == 0 {
+		t.gate.open()
+	}
+}
+
+// call calls the other workers, once in a tick, and starts the goroutines of those that have
+// none. Coordinator only.
 func (t *tick) call(w *worker) {
 	w.callAt = never
 	if t.called {
 		return
 	}
 	t.called = true
-	t.helpers.Add(len(t.workers) - 1)
+	t.helpers.Add(int32(len(t.workers) - 1))
+	started := false
 	for _, w := range t.workers[1:] {
-		go w.start()
+		if !w.state.CompareAndSwap(staying, working) {
+			w.state.Store(working)
+			go w.start()
+			started = true
+		}
+	}
+	if started {
+		hurry()
 	}
 }

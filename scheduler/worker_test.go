@@ -1,6 +1,8 @@
 package scheduler_test
 
 import (
+	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -122,5 +124,63 @@ func TestAloneByNumber(t *testing.T) {
 	f.step(40)
 	for ; len(began) > 0; began = began[4:] {
 		require.Equal(t, []int{0, 1, 2, 3}, began[:4])
+	}
+}
+
+// TestWorkersAreCalledAgain makes ticks with pauses around the time that workers stay awake, of
+// systems that wait for each other: a call that is lost shows. It does so with a processor for each
+// worker, and with one for all.
+func TestWorkersAreCalledAgain(t *testing.T) {
+	for _, processors := range []int{4, 1} {
+		t.Run(fmt.Sprint("processors=", processors), func(t *testing.T) {
+			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
+			const shards = 3
+			f := newFixture(t, shards, shards)
+			var came atomic.Int32
+			f.MustAdd("meet", func(*world.Build) func(*world.Context) {
+				return func(c *world.Context) {
+					busyFor(20 * time.Microsecond) // a shorter tick is the coordinator's alone
+					all := shards * (int32(c.Tick()) + 1)
+					came.Add(1)
+					for began := time.Now(); came.Load() < all; runtime.Gosched() {
+						if time.Since(began) > time.Minute {
+							panic("a worker was not called")
+						}
+					}
+				}
+			})
+			for i := range iterations(3000) {
+				f.step(1)
+				pause := time.Duration(i%100) * time.Microsecond
+				busyFor(pause)
+			}
+		})
+	}
+}
+
+// TestWorkersStepInTurns makes the ticks of two schedulers in turns: the workers of each may
+// stay while those of the other work.
+func TestWorkersStepInTurns(t *testing.T) {
+	var fixtures [2]*fixture
+	var runs [2]atomic.Int32
+	for i := range fixtures {
+		fixtures[i] = newFixture(t, 8, 2)
+		fixtures[i].MustAdd("count", func(*world.Build) func(*world.Context) {
+			return func(*world.Context) { runs[i].Add(1); busyFor(5 * time.Microsecond) }
+		})
+	}
+	n := iterations(500)
+	for range n {
+		for _, f := range fixtures {
+			f.step(1)
+		}
+	}
+	for i := range runs {
+		require.Equal(t, int32(8*n), runs[i].Load())
+	}
+}
+
+func busyFor(d time.Duration) {
+	for began := time.Now(); time.Since(began) < d; {
 	}
 }

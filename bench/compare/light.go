@@ -8,8 +8,8 @@ import (
 
 // light200k and light20k are the light simulation with many entities and with few.
 var (
-	light20k  = lightSection("light-20k", 20_000, 120)
-	light200k = lightSection("light-200k", 200_000, 40)
+	light20k  = lightSection("light-20k", 20_000, 80)
+	light200k = lightSection("light-200k", 200_000, 30)
 )
 
 func lightSection(name string, n, rounds int) *section {
@@ -21,7 +21,7 @@ one. All move. Atoll has four systems, by the calls of the guide. Ark is behind 
 finished. Slices are what this machine gives: goroutines that share nothing but a counter, are awake when a tick begins, and have neither handles nor archetypes. Where two of them are
 not twice as fast as one, the two processors were one core at times. Contenders take turns of 25 ticks, of which
 the first 5 are not measured. What came of each is compared, bit by bit.`,
-		quick: n, full: n, weight: 5, cost: 10,
+		quick: n, full: n, weight: 3, cost: 6,
 		columns: gameColumns,
 		run: func(n int, s settings) []finding {
 			return play(n, s.inSections("ark", "slices"), func(c contender, goroutines, n int) game {
