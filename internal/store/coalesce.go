@@ -32,24 +32,22 @@ func (t *Table) coalesce() {
 	for _, c := range t.chunks[from:last.order] {
 		last.moveRows(at, c, 0, c.n, &t.same)
 		at += c.n
-		t.shard.space.remove(c, true)
+		t.shard.space.remove(c)
 	}
 	last.changed = t.shard.space.now - 1 // the tick that has just ended
 	t.chunks = slices.Delete(t.chunks, from, last.order)
 	t.renumber(1)
 }
 
-// remove takes a chunk's rows from its columns, which may keep them to use them again, and
-// takes back its number.
-func (s *Space) remove(c *Chunk, keep bool) {
+// remove takes a chunk's rows from its columns, which keep them to use them again, and takes
+// back its number.
+func (s *Space) remove(c *Chunk) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, col := range c.table.columns {
-		col.drop(c.number(), keep)
+		col.drop(c.number(), max(c.n, c.used))
 	}
-	if keep {
-		s.spare.Store(true)
-	}
+	s.spare.Store(true)
 	(*s.chunks.Load())[c.number()] = chunkEntry{}
 	s.mu.vacant = append(s.mu.vacant, c.number())
 }

@@ -27,7 +27,7 @@ type Column[T any] struct {
 	lists    lists
 	world    uint32     // the owner number of the idle world
 	views    []*View[T] // with guards, for the check build
-	spare    [][]T      // rows that dropped chunks had; under the lock
+	spare    []part[T]  // what dropped chunks had; under the lock
 	idle     int        // how many of spare, from the first on, were not used since the last trim
 	pointers bool       // T holds pointers: vacated rows are cleared
 	watched  bool       // rows that are stored anew are noted; set while the world is idle
@@ -41,6 +41,7 @@ type Column[T any] struct {
 //	rows[number] ──▶ []T
 //	own[number] ──▶ { rows[number][0], stamp, the shard that owns the chunk, how many rows }
 //	all[number] ──▶ the same, with the number of the idle world as the owner
+//	strips[number] ──▶ what the rows are a part of, nil for nothing larger; under the lock
 //
 // own and all are for look-ups of one row: one comparison shows whether the chunk has the
 // component and is in view. No chunk has number 0; there, Low is the number of the last. They are
@@ -49,6 +50,7 @@ type Column[T any] struct {
 type columnDir[T any] struct {
 	rows     [][]T
 	own, all []Run
+	strips   []*strip[T]
 }
 
 // lists has the first elements of a directory's lists of Run, for look-ups.
@@ -73,17 +75,19 @@ type AnyColumn interface {
 	// stretch makes the column's directory as long as runs, which has no rows, for a column that
 	// has none itself. The space's lock is held.
 	stretch(runs []Run)
-	// add gives a chunk its rows, zeroed, and returns the address of the first.
-	// The space's lock is held.
-	add(number, owner, rows int) mem.Address
+	// add gives a chunk its rows, zeroed, and returns the address of the first. before is the
+	// number of the chunk before it in its table, or 0. If there are neither rows behind
+	// that one's nor spare ones, a strip of so many parts is made. The space's lock is held.
+	add(number, owner, rows, before, parts int) mem.Address
 	// stampBy makes stamp the word that is stamped when a chunk's rows are handed
 	// out for writing. The space's lock is held.
 	stampBy(number int, stamp *uint32)
-	// drop takes a chunk's rows away, and may keep them to use them again. The space's
-	// lock is held, and no system runs.
-	drop(number int, keep bool)
+	// drop takes a chunk's rows away, and keeps them to use them again. From the given
+	// number on they hold zeroes. The space's lock is held, and no system runs.
+	drop(number, used int)
 	// trim lets go of the kept rows that were not used since the last trim, or of all kept
-	// rows. It reports whether some are left. The space's lock is held.
+	// rows, but not of a strip that is partly in use. It reports whether some are left. The
+	// space's lock is held.
 	trim(all bool) (some bool)
 	// dropAll is drop for every chunk, for good. runs is as of stretch.
 	dropAll(runs []Run)
@@ -177,13 +181,15 @@ func (c *Column[T]) View(owner int) View[T] {
 // all reports whether the view is of the idle world.
 func (v *View[T]) all() bool { return v.Owner == v.column.world+1 }
 
-func (c *Column[T]) add(number, owner, rows int) mem.Address {
-	data, d := c.newOrSpare(rows), c.dir.Load()
+func (c *Column[T]) add(number, owner, rows, before, parts int) mem.Address {
+	d := c.dir.Load()
 	if d.rows == nil { // the first rows of all
 		c.grow(len(d.own))
 		d = c.dir.Load()
 	}
-	d.rows[number] = data
+	p := c.take(rows, before, parts)
+	data := p.rows
+	d.rows[number], d.strips[number] = data, p.strip
 	low := slots.Loc(number)<<slots.RowBits + slots.Loc(rows) - slots.RowsMax
 	d.own[number] = Run{First: mem.AddressOf(data), Low: low, Owner: uint32(owner) + 1}
 	d.all[number] = Run{First: mem.AddressOf(data), Low: low, Owner: c.world + 1}
@@ -197,7 +203,7 @@ func (c *Column[T]) stampBy(number int, stamp *uint32) {
 
 func (c *Column[T]) stretch(runs []Run) {
 	if d := c.dir.Load(); d == nil || d.rows == nil {
-		c.publish(&columnDir[T]{nil, runs, runs})
+		c.publish(&columnDir[T]{own: runs, all: runs})
 	} else {
 		c.grow(len(runs))
 	}
@@ -205,61 +211,16 @@ func (c *Column[T]) stretch(runs []Run) {
 
 // grow replaces the directory by one of the given length, which is its own.
 func (c *Column[T]) grow(length int) {
-	old, d := c.dir.Load(), &columnDir[T]{make([][]T, length), newRuns(length), newRuns(length)}
+	old, d := c.dir.Load(), &columnDir[T]{make([][]T, length), newRuns(length), newRuns(length), make([]*strip[T], length)}
 	copy(d.rows, old.rows)
 	copy(d.own[1:], old.own[1:])
 	copy(d.all[1:], old.all[1:])
+	copy(d.strips, old.strips)
 	c.publish(d)
-}
-
-// newOrSpare returns zeroed rows: dropped ones, if there are any of that number.
-func (c *Column[T]) newOrSpare(n int) []T {
-	for i := len(c.spare) - 1; i >= 0; i-- {
-		if data := c.spare[i]; len(data) == n {
-			last := len(c.spare) - 1
-			c.spare[i], c.spare[last] = c.spare[last], nil
-			c.spare = c.spare[:last]
-			c.idle = min(c.idle, last)
-			if check.Enabled {
-				clear(data) // it was poisoned
-			}
-			return data
-		}
-	}
-	return c.newRows(n)
-}
-
-func (c *Column[T]) newRows(n int) []T {
-	return mem.Take[T](c.memory, n+stagger(n*int(reflect.TypeFor[T]().Size())))[:n:n]
-}
-
-func (c *Column[T]) drop(number int, keep bool) {
-	d := c.dir.Load()
-	data := d.rows[number]
-	if check.Enabled {
-		c.poison(data)
-	} else if keep {
-		clear(data)
-	}
-	if keep {
-		c.spare = append(c.spare, data)
-	}
-	d.rows[number], d.own[number], d.all[number] = nil, Run{}, Run{}
 }
 
 func (c *Column[T]) zero(number, from, to int) {
 	clear(c.dir.Load().rows[number][from:to])
-}
-
-// stagger returns how many rows more to allocate than a run of so many bytes
-// needs. Allocations of a power of two all begin at the same offset in their
-// memory pages and so compete for the same few sets of the processor's cache,
-// when they are not full. One row more puts them in a size class that does not.
-func stagger(bytes int) int {
-	if bytes >= 2048 && bytes < 32768 && bytes%2048 == 0 {
-		return 1
-	}
-	return 0
 }
 
 func (c *Column[T]) copy(to, from slots.Loc) {

@@ -23,6 +23,6 @@ func (s *Space) Drop() {
 }
 
 func (c *Column[T]) dropAll(runs []Run) {
-	c.publish(&columnDir[T]{nil, runs, runs})
+	c.publish(&columnDir[T]{own: runs, all: runs})
 	c.spare = nil
 }

@@ -12,3 +12,6 @@ func (s *Space) SetChunks(n int) {
 
 // FirstLoc returns where a chunk's first row is.
 func FirstLoc(c *Chunk) slots.Loc { return c.base }
+
+// Spare returns the number of dropped chunks whose rows the column keeps.
+func (c *Column[T]) Spare() int { return len(c.spare) }

@@ -60,7 +60,7 @@ func (c *Column[T]) shift(s *Space) {
 			copy(rows, old)
 			c.poison(old)
 			at := mem.AddressOf(rows)
-			d.rows[number], d.own[number].First, d.all[number].First = rows, at, at
+			c.replace(number, rows)
 			s.rebase(number, c, at)
 		})
 	}

@@ -42,12 +42,12 @@ func (t *Table) Retag(set Set, added func(Rows)) error {
 	}
 	spare := to.cut(max(rest, len(to.chunks)-n), t)
 	moved := t.chunks[:n]
-	for _, c := range moved {
-		if e.watched {
+	if e.watched {
+		for _, c := range moved {
 			c.noteChanges()
 		}
-		t.shard.space.retag(c, to)
 	}
+	t.shard.space.retag(moved, to)
 	to.chunks = slices.Insert(to.chunks, at, moved...)
 	t.chunks = append(slices.Delete(t.chunks, 0, n), spare...)
 	to.renumber(at + n)
@@ -68,9 +68,7 @@ func (t *Table) cut(from int, to *Table) []*Chunk {
 	sh := t.shard
 	sh.retagging.cut = append(sh.retagging.cut[:0], t.chunks[from:]...)
 	t.chunks = slices.Delete(t.chunks, from, len(t.chunks))
-	for _, c := range sh.retagging.cut {
-		sh.space.retag(c, to)
-	}
+	sh.space.retag(sh.retagging.cut, to)
 	return sh.retagging.cut
 }
 
@@ -161,35 +159,49 @@ func (t *Table) initColumns(from int, had *Set, added func(Rows)) {
 	}
 }
 
-// retag gives a chunk to another table of its shard. The chunk drops the columns that the
-// table lacks, and gets those that are new.
-func (s *Space) retag(c *Chunk, to *Table) {
+// retag gives chunks of one table to another table of their shard. They get the columns that
+// are new to them, and drop those that the table lacks.
+func (s *Space) retag(chunks []*Chunk, to *Table) {
+	if len(chunks) == 0 {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	from := c.table
-	s.mu.bases = append(s.mu.bases[:0], c.bases...)
-	c.bases = c.bases[:0]
-	for i, id := range to.ids {
-		if at := from.position(id); at >= 0 {
-			c.bases = append(c.bases, s.mu.bases[at])
-		} else {
-			c.bases = append(c.bases, to.columns[i].add(c.number(), c.table.shard.id, len(c.handles)))
+	from, before := chunks[0].table, 0
+	for i, c := range chunks {
+		s.mu.bases = append(s.mu.bases[:0], c.bases...)
+		c.bases = c.bases[:0]
+		rows, parts := len(c.handles), 1
+		if rows == s.Growth.RowsMax {
+			parts = to.limitParts(len(chunks)-i, rows)
+		}
+		for k, id := range to.ids {
+			if at := from.position(id); at >= 0 {
+				c.bases = append(c.bases, s.mu.bases[at])
+			} else {
+				c.bases = append(c.bases, to.columns[k].add(c.number(), c.table.shard.id, rows, before, parts))
+			}
+		}
+		before = c.number()
+	}
+	for _, c := range slices.Backward(chunks) { // so that what the first drops is used again first
+		for i, id := range from.ids {
+			if !to.set.Has(id) {
+				from.columns[i].drop(c.number(), max(c.n, c.used))
+				s.spare.Store(true)
+			}
 		}
 	}
-	for i, id := range from.ids {
-		if !to.set.Has(id) {
-			from.columns[i].drop(c.number(), true)
-			s.spare.Store(true)
-		}
-	}
-	c.reserved = false
 	clear(s.mu.bases)
-	c.table = to
-	c.written = slices.Grow(c.written[:0], len(to.ids))[:len(to.ids)]
-	c.stampAll(s.now)
-	c.changed = s.now
-	if c.touched {
-		from.untouch(c)
-		to.touch(c)
+	for _, c := range chunks {
+		c.reserved = false
+		c.table = to
+		c.written = slices.Grow(c.written[:0], len(to.ids))[:len(to.ids)]
+		c.stampAll(s.now)
+		c.changed = s.now
+		if c.touched {
+			from.untouch(c)
+			to.touch(c)
+		}
 	}
 }

@@ -123,25 +123,21 @@ func (t *Table) shrink(ticks uint32) (again bool) {
 		delete(t.shard.bySet, t.set)
 		return false
 	}
-	used := t.used()
-	left := t.chunks[:used]
-	for _, c := range t.chunks[used:] {
-		switch {
-		case c.reserved:
-			left = append(left, c)
-		case now-c.changed < ticks:
-			left, again = append(left, c), true
-		default:
-			t.shard.space.remove(c, false)
+	used, had := t.used(), len(t.chunks)
+	goes := func(c *Chunk) bool { return !c.reserved && now-c.changed >= ticks }
+	for _, c := range slices.Backward(t.chunks[used:]) { // so that the rows of the first are used again first
+		if goes(c) {
+			t.shard.space.remove(c)
+		} else if !c.reserved {
+			again = true
 		}
 	}
-	if len(left) == len(t.chunks) {
+	t.chunks = t.chunks[:used+len(slices.DeleteFunc(t.chunks[used:], goes))]
+	if len(t.chunks) == had {
 		return again
 	}
-	clear(t.chunks[len(left):])
-	t.chunks = left
 	t.renumber(1)
-	if len(left) > 0 {
+	if len(t.chunks) > 0 {
 		return again
 	}
 	t.chunks = nil
@@ -168,14 +164,4 @@ func (s *Space) trim(all bool) {
 		some = c.trim(all) || some
 	}
 	s.spare.Store(some)
-}
-
-func (c *Column[T]) trim(all bool) (some bool) {
-	if all {
-		c.spare = nil
-	} else {
-		c.spare = slices.Delete(c.spare, 0, c.idle)
-	}
-	c.idle = len(c.spare)
-	return c.idle > 0
 }

@@ -90,8 +90,9 @@ func (s *Space) lengthen(n int) {
 	}
 }
 
-// add numbers a chunk and gives it its rows, here and in the columns of its table.
-func (s *Space) add(c *Chunk, rows int) error {
+// add numbers a chunk and gives it its rows, here and in the columns of its table; see
+// AnyColumn.add.
+func (s *Space) add(c *Chunk, rows, before, parts int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := s.mu.chunks + 1
@@ -107,7 +108,7 @@ func (s *Space) add(c *Chunk, rows int) error {
 	c.base = slots.Loc(n) << slots.RowBits
 	c.handles = mem.Take[handle.Handle](&s.Memory, rows)
 	for _, col := range c.table.columns {
-		c.bases = append(c.bases, col.add(n, c.table.shard.id, rows))
+		c.bases = append(c.bases, col.add(n, c.table.shard.id, rows, before, parts))
 	}
 	c.stampAll(s.now)
 	(*s.chunks.Load())[n] = chunkEntry{c, c.table.shard.id}

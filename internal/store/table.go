@@ -149,7 +149,7 @@ func (t *Table) nextRow() error {
 		panic("world: a row for a table that was given back; ask the shard for the table of the components again")
 	}
 	if next == len(t.chunks) {
-		if err := t.add(t.nextCap()); err != nil {
+		if err := t.add(t.nextCap(), 0); err != nil {
 			return err
 		}
 	}
@@ -169,13 +169,13 @@ func (t *Table) nextCap() int {
 	return t.shard.space.Growth.RowsFirst
 }
 
-// add appends an empty chunk.
-func (t *Table) add(rows int) error {
-	c := newChunk(t, rows)
+// add appends an empty chunk. The table is known to need room for so many rows.
+func (t *Table) add(rows, needs int) error {
+	c, before := newChunk(t, rows), 0
 	if n := len(t.chunks); n > 0 {
-		c.first = t.chunks[n-1].first + t.chunks[n-1].Cap()
+		c.first, before = t.chunks[n-1].first+t.chunks[n-1].Cap(), t.chunks[n-1].number()
 	}
-	if err := t.shard.space.add(c, rows); err != nil {
+	if err := t.shard.space.add(c, rows, before, t.stripParts(rows, needs)); err != nil {
 		return err
 	}
 	t.chunks = append(t.chunks, c)
@@ -191,7 +191,7 @@ func (t *Table) reserve(n int) error {
 	}
 	for room < n {
 		rows := max(t.shard.space.Growth.holding(n-room), t.nextCap())
-		if err := t.add(rows); err != nil {
+		if err := t.add(rows, n-room); err != nil {
 			return err
 		}
 		room += rows
