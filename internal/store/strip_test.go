@@ -51,7 +51,7 @@ func TestStripReserved(t *testing.T) {
 		table := s.shards[0].Table(components)
 		require.NoError(t, s.shards[0].Reserve(table, 32*slots.RowsMax))
 		require.Len(t, table.Chunks(), 32)
-		require.Equal(t, strips, s.jumps(table))
+		require.LessOrEqual(t, s.jumps(table), strips, "strips may happen to be neighbours")
 	}
 }
 
