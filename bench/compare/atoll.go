@@ -6,14 +6,13 @@ import (
 )
 
 // atoll is the library of this repository, with a number of shards.
-func atoll(shards int) contender { return atollWith(world.Options{Shards: shards, HugePages: true}) }
+func atoll(shards int) contender { return atollWith(world.Options{Shards: shards}) }
 
 func atollWith(o world.Options) contender {
 	return contender{
 		name: "atoll", role: own, shards: o.Shards,
-		iterate:     func() field { return atollIterate(o) },
-		lookup:      func(n int) func() float64 { return atollLookup(o, n) },
-		lookupPlain: func(n int) func() float64 { return atollLookupPlain(o, n) },
+		iterate: func() field { return atollIterate(o) },
+		lookup:  func(n int) func() float64 { return atollLookup(o, n) },
 		populate: func(wide bool, n int) population {
 			if wide {
 				return atollPopulate[atollWide](o, n)
@@ -134,21 +133,10 @@ func atollIterate(o world.Options) field {
 	}
 }
 
-// atollLookup finds the atom, and then the component.
 func atollLookup(o world.Options, n int) func() float64 {
-	w, pos, handles := atollShuffled(o, n)
-	return func() float64 {
-		sum := 0.0
-		for _, h := range handles {
-			sum += pos.At(w.Locate(h)).X
-		}
-		return sum
-	}
-}
-
-// atollLookupPlain finds the component in one call.
-func atollLookupPlain(o world.Options, n int) func() float64 {
-	_, pos, handles := atollShuffled(o, n)
+	w := newAtollWorld(o)
+	handles := shuffle(must(w.places.AppendN(nil, w.World, n, func(i int, p *atollPlace) { p.X = float64(i) })))
+	pos := world.Read[Position](w.World)
 	return func() float64 {
 		sum := 0.0
 		for _, h := range handles {
@@ -156,12 +144,6 @@ func atollLookupPlain(o world.Options, n int) func() float64 {
 		}
 		return sum
 	}
-}
-
-func atollShuffled(o world.Options, n int) (*world.World, *world.Reader[Position], []handle.Handle) {
-	w := newAtollWorld(o)
-	handles := must(w.places.AppendN(nil, w.World, n, func(i int, p *atollPlace) { p.X = float64(i) }))
-	return w.World, world.Read[Position](w.World), shuffle(handles)
 }
 
 func atollPopulate[T any](o world.Options, n int) population {

@@ -45,7 +45,6 @@ var coreBenches = []bench{
 	{name: "iterate2-frag32", title: "Loop over 2 components, the entities spread over 32 archetypes", quick: quickOne, target: iterateTarget, setup: iterate(layFragmented)},
 	{name: "iterate2-256", title: "Loop over 2 components, among 256 archetypes that do not match", quick: quickOne, target: iterateTarget, setup: iterate(layAmong)},
 	{name: "random", title: "Read 1 component by shuffled handles, checked", quick: quickCore, target: lookupTarget, setup: lookup},
-	{name: "random-get", title: "The same, by the plain call where the fastest path takes two", quick: quickCore, target: lookupTarget, setup: lookupPlain},
 	{name: "create2", title: "Create with 2 components one at a time, in storage that has grown before", quick: quickCore, target: createTarget, setup: create(false, single)},
 	{name: "create2-values", title: "Create with 2 components of given values one at a time, in storage that has grown before", quick: quickCore, target: createTarget, setup: createValues},
 	{name: "create2-batch", title: "Create with 2 components in batches, in storage that has grown before", quick: quickCore, target: fillTarget, setup: create(false, batch)},

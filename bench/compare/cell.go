@@ -50,25 +50,17 @@ var shardCounts = []int{1, defaultShards, 16, 256}
 // quickShardsN is the one size that -quick shows with all numbers of shards.
 const quickShardsN = 16_000
 
-// shardsFor is the number of shards that Atoll is judged by in a cell.
-func (b *bench) shardsFor(n int) int {
-	if n < manyFrom && !b.once {
-		return 1
-	}
-	return defaultShards
-}
-
-// shardsShown lists the numbers of shards that Atoll has in a cell, the one that
-// it is judged by first.
+// shardsShown lists the numbers of shards that Atoll has in a cell, the default, which it is
+// judged by, first.
 func (b *bench) shardsShown(n int, s settings) []int {
 	if s.shards != 0 {
 		return []int{s.shards}
 	}
-	list := []int{b.shardsFor(n)}
+	list := []int{defaultShards}
 	var beside []int
 	switch {
 	case n < manyFrom && !b.once:
-		beside = []int{defaultShards}
+		beside = []int{1}
 	case s.full || n == quickShardsN || b.once:
 		beside = shardCounts
 	}

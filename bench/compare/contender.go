@@ -29,8 +29,6 @@ type contender struct {
 	// lookup makes n entities, the i-th with Position.X = i, and returns what
 	// reads X of all of them by handle, in shuffled order, and sums it up.
 	lookup func(n int) func() float64
-	// lookupPlain is lookup by the plain call, where lookup takes two.
-	lookupPlain func(n int) func() float64
 	// populate makes a world for up to n entities of Position and Velocity, or
 	// of C1 to C10, if wide.
 	populate func(wide bool, n int) population

@@ -80,7 +80,7 @@ the standard error.
 	flags.BoolVar(&t.quick, "quick", false, "a selection of benches and sizes, with the fastest peers, within 45s; the default")
 	flags.BoolVar(&s.full, "full", false, "all benches, sizes and peers, and Atoll with 1, 4, 16 and 256 shards")
 	flags.BoolVar(&s.json, "json", false, "write one JSON object a line: cells, findings of sections, a summary")
-	flags.IntVar(&s.shards, "shards", 0, "Atoll's number of shards (default by size: 1 below 1,000 entities, 4 from there on)")
+	flags.IntVar(&s.shards, "shards", 0, "Atoll's number of shards (default: as many as a world has by default)")
 	flags.DurationVar(&s.budget, "budget", 0, "time to spend; what is left then is not measured (default 36s for -quick, no limit for -full)")
 	flags.StringVar(&s.out, "out", "", "write a page of the results to this `file`")
 	flags.StringVar(&t.run, "run", "", "only the cells bench/N and sections section/N that match this `regexp`")

@@ -187,15 +187,15 @@ func TestDecided(t *testing.T) {
 
 func TestRunCell(t *testing.T) {
 	s := settings{plan: testPlan, peers: mustCompile("^ark$")}
-	for n, want := range map[int]int{64: 1, 2000: defaultShards} {
+	for _, n := range []int{64, 2000} {
 		r := cell{&benches[0], n}.run(s, time.Now())
 		require.NotNil(t, r.Ratio)
 		assert.Equal(t, "ark", r.BestPeer)
 		assert.Equal(t, *r.Ratio, r.Ratios["ark"])
 		assert.Equal(t, *r.PeerNS, r.Peers["ark"])
 		assert.NotNil(t, r.LimitRatio)
-		assert.Equal(t, want, r.Shards)
-		assert.Equal(t, *r.AtollNS, r.ByShards[want])
+		assert.Equal(t, defaultShards, r.Shards)
+		assert.Equal(t, *r.AtollNS, r.ByShards[defaultShards])
 		assert.Equal(t, 1.0, *r.Target)
 		assert.NotNil(t, r.LimitNS)
 		assert.Empty(t, r.LeftOut)
@@ -206,7 +206,7 @@ func TestRunCell(t *testing.T) {
 func TestShardsShown(t *testing.T) {
 	b, once := &benches[0], &benches[len(benches)-1]
 	full, quick := settings{full: true}, settings{}
-	assert.Equal(t, []int{1, 4}, b.shardsShown(256, full))
+	assert.Equal(t, []int{4, 1}, b.shardsShown(256, full))
 	assert.Equal(t, []int{4, 1, 16, 256}, b.shardsShown(1024, full))
 	assert.Equal(t, []int{4}, b.shardsShown(1024, quick))
 	assert.Equal(t, []int{4, 1, 16, 256}, b.shardsShown(quickShardsN, quick))

@@ -57,12 +57,10 @@ is compared with what was asked: who did other work, or panicked, is left out of
 not offer. Peers that are more than %d times slower than the best take part in %d rounds only, or one with many entities;
 cells close to 1 or to their target have more rounds.
 
-Atoll has one shard below %d entities and the default number of shards, %d, from there on; the columns with numbers of
-shards show both. Destroying includes the refresh. In iterate2 there are 10 entities that do not match for each that
-does, but at most %d; in iterate2-256 there are 4, at most %d. Atoll's worlds have Options.HugePages, but for a new world
-and for the longest create; peers have nothing like it, and some of their memory is in huge pages that Atoll's worlds
-have asked for before.
-`, hopeless, fullPlan.roundsAll, manyFrom, defaultShards, bystandersMax, strangersMax)
+Atoll has its default options, with %d shards; the columns with numbers of shards show others. Its calls are those that
+the guide teaches. Volt does not check whether an entity is alive. Destroying includes the refresh. In iterate2 there are
+10 entities that do not match for each that does, but at most %d; in iterate2-256 there are 4, at most %d.
+`, hopeless, fullPlan.roundsAll, defaultShards, bystandersMax, strangersMax)
 }
 
 // pageSummary says what all cells say together, and for each kind of work

@@ -49,20 +49,11 @@ func iterate(lay func(f field, n int)) func(*contender, int) *subject {
 	}
 }
 
-func lookup(c *contender, n int) *subject { return lookupBy(c.lookup, n) }
-
-func lookupPlain(c *contender, n int) *subject {
-	if c.lookupPlain == nil {
-		return lookup(c, n)
-	}
-	return lookupBy(c.lookupPlain, n)
-}
-
-func lookupBy(setup func(int) func() float64, n int) *subject {
-	if setup == nil {
+func lookup(c *contender, n int) *subject {
+	if c.lookup == nil {
 		return nil
 	}
-	pass := setup(n)
+	pass := c.lookup(n)
 	sum, passes := 0.0, 0
 	return &subject{
 		ops:  n,

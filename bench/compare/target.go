@@ -2,8 +2,8 @@ package main
 
 import "math"
 
-// manyFrom is the number of entities from which on a cell is one of many: Atoll
-// has its default number of shards there, and other bounds hold.
+// manyFrom is the number of entities from which on a cell is one of many, for which other bounds
+// hold.
 const manyFrom = 1000
 
 // target is what must hold for one kind of work: bounds on the ratio of Atoll's
