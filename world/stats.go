@@ -22,7 +22,7 @@ type Stats struct {
 	Tables    int    // component sets of bundles and of entities, counted in each shard
 	Chunks    int
 	// BytesUsed is the bytes of occupied rows and given slots, BytesReserved the bytes of all
-	// chunks and slots. What components point to is not counted.
+	// chunks and slots, and of the memory that is held for further chunks. What components point to is not counted.
 	BytesUsed     uint64
 	BytesReserved uint64
 	HugePages     int // asked for from the system; see Options.HugePages
@@ -44,7 +44,7 @@ func (w *World) Stats(dst *Stats) {
 	if dst == nil {
 		panic("world: World.Stats to a nil Stats; pass where they go")
 	}
-	*dst = Stats{Tick: w.Tick(), Rejected: w.rejected.Load(), Retired: w.portSlots.Retired(), HugePages: w.space.Memory.Asked(), Shards: dst.Shards[:0]}
+	*dst = Stats{Tick: w.Tick(), Rejected: w.rejected.Load(), Retired: w.portSlots.Retired(), BytesReserved: w.space.HeldBytes(), HugePages: w.space.Memory.Asked(), Shards: dst.Shards[:0]}
 	for _, x := range w.refresh.partitions {
 		dst.count(&x.lost)
 	}

@@ -28,6 +28,7 @@ type Column[T any] struct {
 	world    uint32     // the owner number of the idle world
 	views    []*View[T] // with guards, for the check build
 	spare    []part[T]  // what dropped chunks had; under the lock
+	held     int        // rows in spare and in the rests of strips; under the lock
 	idle     int        // how many of spare, from the first on, were not used since the last trim
 	pointers bool       // T holds pointers: vacated rows are cleared
 	watched  bool       // rows that are stored anew are noted; set while the world is idle
@@ -89,6 +90,8 @@ type AnyColumn interface {
 	// rows, but not of a strip that is partly in use. It reports whether some are left. The
 	// space's lock is held.
 	trim(all bool) (some bool)
+	// heldBytes is the memory of rows that no chunk has. The space's lock is held.
+	heldBytes() uint64
 	// dropAll is drop for every chunk, for good. runs is as of stretch.
 	dropAll(runs []Run)
 	// zero sets the rows from to to, exclusive, of a chunk to zero.

@@ -24,5 +24,5 @@ func (s *Space) Drop() {
 
 func (c *Column[T]) dropAll(runs []Run) {
 	c.publish(&columnDir[T]{own: runs, all: runs})
-	c.spare = nil
+	c.spare, c.held = nil, 0
 }

@@ -27,3 +27,13 @@ func (s *Shard) Size() Size {
 	}
 	return size
 }
+
+// HeldBytes is the memory of rows that no chunk has yet, or has no more.
+func (s *Space) HeldBytes() (n uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.Columns {
+		n += c.heldBytes()
+	}
+	return n
+}

@@ -67,6 +67,7 @@ func (t *Table) limitParts(n, rows int) int {
 // ones, or the first part of a new strip. What became spare last is used first.
 func (c *Column[T]) take(rows, before, parts int) part[T] {
 	if s := c.dir.Load().strips[before]; s != nil && len(s.rest) >= rows {
+		c.held -= rows
 		return s.cut(rows)
 	}
 	for i := len(c.spare) - 1; i >= 0; i-- {
@@ -75,6 +76,7 @@ func (c *Column[T]) take(rows, before, parts int) part[T] {
 			continue
 		}
 		c.spare = slices.Delete(c.spare, i, i+1)
+		c.held -= rows
 		if i < c.idle {
 			c.idle--
 		}
@@ -87,6 +89,7 @@ func (c *Column[T]) take(rows, before, parts int) part[T] {
 		return part[T]{rows: c.newRows(rows)}
 	}
 	s := &strip[T]{rest: mem.Reserve[T](c.memory, rows*parts)}
+	c.held += rows * (parts - 1)
 	return s.cut(rows)
 }
 
@@ -124,6 +127,7 @@ func (c *Column[T]) drop(number, used int) {
 		clear(p.rows[:used])
 	}
 	c.spare = append(c.spare, p)
+	c.held += len(p.rows)
 	d.rows[number], d.own[number], d.all[number], d.strips[number] = nil, Run{}, Run{}, nil
 }
 
@@ -132,7 +136,9 @@ func (c *Column[T]) replace(number int, rows []T) {
 	d := c.dir.Load()
 	d.rows[number], d.own[number].First, d.all[number].First = rows, mem.AddressOf(rows), mem.AddressOf(rows)
 	if s := d.strips[number]; s != nil {
-		s.parts--
+		if s.parts--; s.parts == 0 {
+			c.held -= len(s.rest)
+		}
 		d.strips[number] = nil
 	}
 }
@@ -150,6 +156,12 @@ func (c *Column[T]) trim(all bool) (some bool) {
 	for i, p := range c.spare {
 		if i >= c.idle || p.strip != nil && p.strip.idle < p.strip.parts {
 			left = append(left, p)
+			continue
+		}
+		c.held -= len(p.rows)
+		if s := p.strip; s != nil {
+			c.held -= len(s.rest)
+			s.rest = nil // so that the other parts do not count it
 		}
 	}
 	clear(c.spare[len(left):])
@@ -161,3 +173,5 @@ func (c *Column[T]) trim(all bool) (some bool) {
 	}
 	return c.idle > 0
 }
+
+func (c *Column[T]) heldBytes() uint64 { return uint64(c.held) * uint64(reflect.TypeFor[T]().Size()) }

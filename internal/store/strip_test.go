@@ -110,3 +110,21 @@ func TestStripRetagged(t *testing.T) {
 		s.refresh()
 	}
 }
+
+// TestStripHeld compares what is said to be held with the strips there are, while chunks come and
+// go.
+func TestStripHeld(t *testing.T) {
+	s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
+	require.Zero(t, s.space.HeldBytes())
+	require.NoError(t, s.shards[0].Reserve(s.shards[0].Table(set(number)), 3*slots.RowsMax))
+	require.Zero(t, s.space.HeldBytes(), "a strip of three is in use")
+	all := s.mustCreate(s.shards[0], 6*slots.RowsMax)
+	require.Equal(t, uint64(0), s.space.HeldBytes(), "and one of three more")
+	all = append(all, s.mustCreate(s.shards[0], 1)...)
+	require.Equal(t, uint64(5*slots.RowsMax*8), s.space.HeldBytes(), "and one of six, of which a chunk has one")
+	s.destroy(all...)
+	s.refresh()
+	s.shards[0].ShrinkAll()
+	s.space.TrimAll()
+	require.Zero(t, s.space.HeldBytes())
+}
