@@ -14,6 +14,9 @@ const (
 	// is a processor for each worker. Waking it takes 15 to 100 µs. It is also how long a worker stays
 	// awake for the next tick.
 	spinTime = 50 * time.Microsecond
+	// spinMax is the most looks in that time, for a clock that stands still: in a bubble of
+	// testing/synctest no time passes while a goroutine spins.
+	spinMax = 10_000
 	// yields is the number of looks with a yield after each, where there are fewer processors.
 	yields = 64
 )
@@ -94,7 +97,7 @@ func (p *backoff) failed() {
 	case p.entered:
 		p.gate.park(p.number)
 		p.end()
-	case p.gate.spin > 0 && clock.Now() < p.until:
+	case p.gate.spin > 0 && p.looks <= spinMax && clock.Now() < p.until:
 	case p.gate.spin == 0 && p.looks <= yields:
 		runtime.Gosched()
 	default:

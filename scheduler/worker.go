@@ -171,7 +171,7 @@ func (t *tick) stay(w *worker) bool {
 	until := clock.Now() + t.gate.spin
 	w.state.Store(staying)
 	t.leave()
-	for clock.Now() < until {
+	for looks := 0; looks < spinMax && clock.Now() < until; looks++ {
 		if w.state.Load() == working {
 			return true
 		}

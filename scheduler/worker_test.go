@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -183,4 +184,23 @@ func TestWorkersStepInTurns(t *testing.T) {
 func busyFor(d time.Duration) {
 	for began := time.Now(); time.Since(began) < d; {
 	}
+}
+
+// TestStayInBubble makes ticks at once after another in a bubble, in which time stands still
+// while a goroutine runs: workers that look for the next tick give up by count.
+func TestStayInBubble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := world.MustNew(world.Options{Shards: 2})
+		s := scheduler.New(w, scheduler.Options{Workers: 2})
+		s.MustAdd("waits", func(*world.Build) func(*world.Context) {
+			return func(c *world.Context) {
+				if c.Shard() == 0 {
+					time.Sleep(time.Millisecond) // the other worker waits, too
+				}
+			}
+		})
+		for range 3 {
+			require.NoError(t, s.Step(t.Context()))
+		}
+	})
 }

@@ -61,9 +61,10 @@ func (p *Port) Status(h handle.Handle) Status { return status(p.w, h) }
 
 // Notify makes c learn the outcome of the next request, and of no other; if that is a batch, of
 // its first request. Of a CreateN, AppendN, SetN or DestroyN c learns Applied if all was done,
-// otherwise the first other outcome in order. A second Notify before that request replaces the first. If the request is
-// refused there is no outcome, and c is free again. Component.Ask and Question.Ask panic behind it:
-// an Answer is a Completion of its own.
+// which it learns at once if there is nothing to do; otherwise the first other outcome in order. A
+// second Notify before that request replaces the first. If the request is refused there is no
+// outcome, and c is free again. Component.Ask and Question.Ask panic behind it: an Answer is a
+// Completion of its own.
 func (p *Port) Notify(c *Completion) *Port {
 	p.notify, p.special = c, true
 	return p

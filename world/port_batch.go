@@ -117,7 +117,8 @@ func (p *Port) endBatch() {
 // portCreateN creates n entities in one step.
 func portCreateN[T any](p *Port, b *Bundle[T], dst []handle.Handle, want bool, n int, init func(int, *T)) ([]handle.Handle, error) {
 	if n == 0 {
-		return dst, p.turnDown(nil)
+		p.nothing()
+		return dst, nil
 	}
 	nested := p.batch != nil // then the outer batch ends it
 	if !nested {
@@ -204,7 +205,8 @@ func (p *Port) DestroyN(hs []handle.Handle) error {
 func portSendN[T any](p *Port, k *queue.Kind[T], hs []handle.Handle, values []T) error {
 	n := len(hs)
 	if n == 0 {
-		return p.turnDown(nil)
+		p.nothing()
+		return nil
 	}
 	if check.Enabled {
 		p.enter()
@@ -220,4 +222,16 @@ func portSendN[T any](p *Port, k *queue.Kind[T], hs []handle.Handle, values []T)
 	copy(m.Values, values)
 	p.send()
 	return nil
+}
+
+// nothing is for a call that has nothing to send: all of it is done.
+func (p *Port) nothing() {
+	p.mustNotifyFree()
+	if p.notify != nil {
+		p.armed().Finish(Applied) // a batch that is taken back disarms it
+	}
+	if p.batch == nil {
+		p.within = nil
+	}
+	p.special = true // to be looked at again
 }

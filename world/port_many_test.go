@@ -1,6 +1,7 @@
 package world_test
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"runtime"
@@ -150,7 +151,7 @@ func TestPortManyLimits(t *testing.T) {
 	require.ErrorIs(t, f.unit.CreateN(p, math.MaxInt, nil), world.ErrTooLarge)
 	require.NoError(t, p.Notify(&done).DestroyN(nil), "no request")
 	require.NoError(t, f.health.SetN(p, nil, nil))
-	require.Equal(t, world.Undecided, done.Outcome())
+	require.Equal(t, world.Applied, done.Outcome(), "all of nothing")
 	require.NoError(t, p.DestroyN(hs[60:100]))
 	require.Equal(t, 100, p.Waiting())
 	require.Equal(t, uint64(101+41+41)+math.MaxInt, p.Rejected())
@@ -245,4 +246,33 @@ func TestPortManyAllocs(t *testing.T) {
 		_ = p.DestroyN(hs)
 		f.Refresh()
 	}))
+}
+
+// TestPortManyOfNothing sends what has nothing in it: all of it is done at once, and taken back
+// with the batch that it is in.
+func TestPortManyOfNothing(t *testing.T) {
+	f := newFixture(t, world.Options{})
+	p := f.port()
+	for name, call := range map[string]func() error{
+		"DestroyN": func() error { return p.DestroyN(nil) },
+		"SetN":     func() error { return f.health.SetN(p, nil, nil) },
+		"CreateN":  func() error { return f.unit.CreateN(p, 0, nil) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var c world.Completion
+			p.Notify(&c)
+			require.NoError(t, call())
+			require.Equal(t, world.Applied, c.Outcome())
+			o, err := c.Wait(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, world.Applied, o)
+			refused := errors.New("refused")
+			require.ErrorIs(t, p.Batch(func() error {
+				p.Notify(&c)
+				require.NoError(t, call())
+				return refused
+			}), refused)
+			require.Equal(t, world.Undecided, c.Outcome())
+		})
+	}
 }

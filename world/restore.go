@@ -63,7 +63,9 @@ type Restoration struct {
 // last case the world has what was restored before the error. Restore costs what creating does,
 // and a look at each slot.
 func (w *World) Restore(of Layout, fill func(r *Restoration) error) error {
-	w.mustSettle("World.Restore")
+	if err := w.idle("World.Restore"); err != nil {
+		return err
+	}
 	if of != w.Layout() {
 		return fmt.Errorf("%w: handles have the layout %+v, this world has %+v", ErrRestore, of, w.Layout())
 	}

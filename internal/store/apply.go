@@ -108,7 +108,7 @@ func (s *Shard) ApplyRequests(requests []queue.PendingRequest, indexes []uint32,
 		s.applying.order = uint64(share)<<32 | uint64(i)
 		o := s.apply(r)
 		if r.Kind() == queue.DestroyKind && s.HoldDestroys {
-			s.applying.held = append(s.applying.held, held{request: r, loc: r.Loc(), first: o == queue.Applied})
+			s.applying.held = append(s.applying.held, held{request: r, there: r.Loc() != 0, first: o == queue.Applied})
 			continue
 		}
 		s.Decide(r.Request, o)
@@ -171,7 +171,7 @@ func (s *Shard) destroyRun(r queue.PendingRequest, t Target) {
 				o = queue.Gone
 			}
 			if s.HoldDestroys {
-				s.applying.held = append(s.applying.held, held{r, t.Loc + slots.Loc(i), t.At + i, o == queue.Applied})
+				s.applying.held = append(s.applying.held, held{r, t.At + i, true, o == queue.Applied})
 			} else {
 				s.DecideOne(r, int(t.At+i), o)
 			}

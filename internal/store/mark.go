@@ -97,18 +97,26 @@ func (s *Space) Spare(l slots.Loc) {
 // decided after all requests are applied.
 type held struct {
 	request queue.PendingRequest
-	loc     slots.Loc // 0 if the entity was gone
-	at      uint32    // which of many requests
-	first   bool      // it marked the entity
+	at      uint32 // which of many requests
+	there   bool   // the entity was not gone
+	first   bool   // it marked the entity
 }
 
 // DecideHeld decides the requests to destroy that were put off, in order. An atom that is
 // not marked by now was spared.
 func (s *Shard) DecideHeld() {
 	for _, d := range s.applying.held {
+		h := d.request.Handle
+		if d.request.IsMany() {
+			h = d.request.Handles()[d.at]
+		}
 		o := queue.Gone
+		l := slots.Loc(0)
+		if d.there {
+			l = s.space.LocateStaged(h) // not where it was then: others may have left the table since
+		}
 		switch {
-		case d.loc != 0 && !s.space.Marked(d.loc):
+		case l != 0 && !s.space.Marked(l):
 			o = queue.Refused
 		case d.first:
 			o = queue.Applied
