@@ -199,7 +199,8 @@ func (b *Bundle[T]) elsewhere(v *T, full int, err error) (handle.Handle, error) 
 // the calling goroutine, in the order of i. A *World spreads the entities over its shards in
 // equal runs, unless there is a PlaceBy. A *Port sends them in one step, all or none, published at
 // once, in runs of 16 or more a shard; init must not use the port. With any other actor, the
-// entities before an error are made, and the error says how many.
+// entities before an error are made, and the error says how many. The errors are those of Create,
+// and by a *Port ErrTooLarge if a queue never has room for n. It panics if n is negative.
 //
 // For many entities it costs half as much as that many calls of Create, and a sixth without init.
 // CreateRows costs a third.

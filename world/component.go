@@ -112,7 +112,8 @@ func (c *Component[T]) Set(by Actor, h handle.Handle, v T) error {
 // requests in one step, all or none; to a queue and its limits they are as many as there are
 // handles. A Completion of Port.Notify learns Applied if all were applied, otherwise the first
 // other outcome in their order. With any other actor, what is before an error is set, and the
-// error says how many. SetN keeps nothing of the slices.
+// error says how many. It returns ErrFull if a port's queue has no room for all, and ErrTooLarge
+// if it never has. It panics if the slices differ in length. SetN keeps nothing of them.
 func (c *Component[T]) SetN(by Actor, hs []handle.Handle, values []T) error {
 	if len(hs) != len(values) {
 		turnDownBy(by)

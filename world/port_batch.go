@@ -196,7 +196,8 @@ func (p *Port) takeN(to []handle.Handle) {
 // DestroyN requests that entities be destroyed, in the order of their handles: all requests are
 // accepted, or none. To a queue and its limits they are as many requests as there are handles. A
 // Completion of Notify learns Applied if these requests destroyed all the entities, otherwise the
-// first other outcome in their order. DestroyN keeps nothing of the slice.
+// first other outcome in their order. It returns ErrFull if the queue has no room for all, and
+// ErrTooLarge if it never has. DestroyN keeps nothing of the slice.
 func (p *Port) DestroyN(hs []handle.Handle) error {
 	return portSendN(p, &queue.Destroys, hs, nil)
 }

@@ -15,12 +15,11 @@ import (
 // on; the cost is two cache lines of the entity's own. It is small enough to be inlined. To
 // look up several components of one entity, call Locate once and use At.
 //
-// It is slots.Lookup.Locate and store.View.At in one. It does not check that the chunk has
-// the row, because the location of an entity is always that of a row.
-//
-// Safety: as of slots.Lookup.Slot. The list of runs is loaded after the generation that made
-// the entity alive, so it has an entry for the entity's chunk.
+// Safety: as of slots.Lookup.Slot. The list of runs is loaded after the generation that made the
+// entity alive, so it has an entry for the entity's chunk.
 func (r *Reader[T]) Get(h handle.Handle) (row *T) {
+	// This is slots.Lookup.Locate and store.View.At in one. It does not check that the chunk has
+	// the row, because the location of an entity is always that of a row.
 	if check.Enabled {
 		return r.view.At(r.lookup.Locate(h))
 	}

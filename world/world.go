@@ -336,12 +336,6 @@ func (w *World) idle(call string) error {
 	return nil
 }
 
-// mustSettle is idle for calls that return no error.
-func (w *World) mustSettle(call string) {
-	w.mustIdle(call)
-	w.mustNotLoop(call)
-}
-
 func (w *World) mustNotLoop(call string) {
 	switch {
 	case w.open == 0:

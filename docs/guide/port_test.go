@@ -107,6 +107,24 @@ func Example_batch() {
 	// <nil> true true
 }
 
+func Example_many() {
+	w := world.MustNew(world.Options{})
+	world.Register[Hull](w, "hull")
+	world.Register[Escort](w, "escort")
+	sailors := world.NewBundle[Sailor](w)
+	port, _ := w.OpenPort()
+
+	crew, err := sailors.AppendN(nil, port, 300, nil)
+	fmt.Println(len(crew), err)
+	var gone world.Completion
+	err = port.Notify(&gone).DestroyN(crew[:100])
+	w.Refresh()
+	fmt.Println(gone.Outcome(), err, port.Alive(crew[0]), port.Alive(crew[299]))
+	// Output:
+	// 300 <nil>
+	// applied <nil> false true
+}
+
 // Border hands ships that have left their part of the sea to the shard of the part
 // that they are in: each is 100 wide.
 func Border(b *world.Build) func(*world.Context) {
