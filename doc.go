@@ -22,6 +22,7 @@
 //	read entities of other shards in it       world.ReadForeign
 //	run systems tick by tick, on all cores    scheduler.New, Scheduler.Step, Run
 //	order them, skip them, print the plan     scheduler.Before, When, Every, Scheduler.Plan
+//	use the idle world while ticks run        Scheduler.Between, Options.OnTick
 //	run code on an entity at the refresh      world.RegisterFunc, RegisterQuestion
 //	be told what was created or changed       World.Observe
 //	mark entities by bits read from anywhere  world.Flag, world.FlagsOf

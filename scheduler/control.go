@@ -95,10 +95,12 @@ func (c *control) next() orders {
 
 // await waits until the time of the next tick, or until an order makes the tick due or ends
 // the Run. It returns false if Run is to return; stood says that Run stood still
-// meanwhile.
-func (c *control) await(ctx context.Context, timer *time.Timer, due time.Time) (more, stood bool) {
+// meanwhile. It calls the functions of Between.
+func (s *Scheduler) await(ctx context.Context, timer *time.Timer, due time.Time) (more, stood bool) {
+	c := &s.control
 	timer.Reset(max(0, time.Until(due)))
 	for isDue := false; ctx.Err() == nil; {
+		s.runBetween("Scheduler.Run")
 		var come <-chan time.Time
 		switch c.next() {
 		case stop:

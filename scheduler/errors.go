@@ -24,4 +24,5 @@ const (
 	inSystem    = "system"
 	inCondition = "condition of system"
 	inBalancer  = "balancer"
+	inBetween   = "function between ticks"
 )

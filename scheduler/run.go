@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// Report describes one tick.
+// Report describes one tick. What counts or depends on the pace is 0 for a tick of Step.
 type Report struct {
 	Tick     uint64        // number of the tick, from 0
 	Duration time.Duration // systems and refresh
 	Late     time.Duration // how long after its time it began
 	Overrun  bool          // it took longer than the budget
-	Overruns uint64        // how many ticks did so far
+	Overruns uint64        // how many ticks of this Run did so far
 	Skipped  uint64        // ticks given up so far, because Run was too far behind
 	Slipped  time.Duration // how slow the clock is so far; see SlowClock
 }
@@ -43,7 +43,7 @@ func (s *Scheduler) Run(ctx context.Context) (err error) {
 	due := time.Now()
 	before := s.counts
 	for {
-		more, stood := s.control.await(ctx, timer, due)
+		more, stood := s.await(ctx, timer, due)
 		if !more {
 			return nil
 		}
@@ -53,12 +53,18 @@ func (s *Scheduler) Run(ctx context.Context) (err error) {
 			due = began
 		}
 		r := Report{Tick: s.w.Tick(), Late: began.Sub(due)}
-		if err := s.step(ctx, "Scheduler.Run"); err != nil && !s.goesOn {
+		err := s.step(ctx, "Scheduler.Run")
+		goesOn := err == nil || s.goesOn
+		if goesOn {
+			due = s.next(due.Add(interval), interval)
+		}
+		if s.ended {
+			r.Duration = time.Since(began)
+			s.report(&r, before)
+		}
+		if !goesOn {
 			return err
 		}
-		due = s.next(due.Add(interval), interval)
-		r.Duration = time.Since(began)
-		s.report(&r, before)
 	}
 }
 

@@ -18,10 +18,9 @@ type Options struct {
 	// Workers is the number of goroutines that run systems, including the one that calls
 	// Step. Default: GOMAXPROCS. There are never more workers than shards.
 	Workers int
-	// OnTick, if not nil, is called after every tick that Run makes, on Run's
-	// goroutine, while the world is idle: it may use the World. Its time is not
-	// in the Report, but the next tick waits for it. If it panics, so does Run, which may
-	// then be called again.
+	// OnTick, if not nil, is called after every tick, on the goroutine of Run or Step, while
+	// the world is idle: it may use the World. Its time is not in the Report, but the next
+	// tick waits for it. If it panics, so does Run or Step, which may then be called again.
 	OnTick func(Report)
 
 	// IfPanics says what happens to a hook that panics, and to a system that panics and has
@@ -88,7 +87,7 @@ func (o Options) validate(w *world.World) Options {
 // Scheduler runs systems over a world.
 //
 // Ownership: one goroutine adds systems and calls Step or Run; between those
-// calls it may use the world. Enable, Disable, Pause, Resume, StepOnce and Stop
+// calls it may use the world. Enable, Disable, Pause, Resume, StepOnce, Stop and Between
 // are for any goroutine at any time.
 type Scheduler struct {
 	w       *world.World
@@ -105,10 +104,12 @@ type Scheduler struct {
 		systems map[string]*system
 	}
 	control control
+	between between
 	counts  Stats  // the counts of them that Run and Step keep
 	recent  recent // of whole ticks
 	began   int64  // when the tick began, by the clock
 	goesOn  bool   // the last tick's error does not end a Run
+	ended   bool   // the last step made a tick, which did not break the world
 
 	balancing balancing
 }
@@ -250,5 +251,15 @@ func (s *Scheduler) Step(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return s.step(ctx, "Scheduler.Step")
+	if s.options.OnTick == nil {
+		return s.step(ctx, "Scheduler.Step")
+	}
+	r, began := Report{Tick: s.w.Tick()}, time.Now()
+	err := s.step(ctx, "Scheduler.Step")
+	if s.ended {
+		r.Duration = time.Since(began)
+		r.Overrun = r.Duration > s.options.Budget
+		s.options.OnTick(r)
+	}
+	return err
 }

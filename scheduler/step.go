@@ -15,6 +15,8 @@ import (
 // step makes a tick, for the call that messages name. The other workers have left it when it ends,
 // even if a panic or runtime.Goexit ends it.
 func (s *Scheduler) step(ctx context.Context, call string) (err error) {
+	s.ended = false
+	s.runBetween(call)
 	if !s.running.CompareAndSwap(false, true) {
 		panic("scheduler: " + call + " while a tick runs; a world has one tick at a time")
 	}
@@ -165,6 +167,7 @@ func (s *Scheduler) settle(ctx context.Context, early []failure, broken *world.B
 	t := &s.tick
 	t.observer.end(ctx)
 	t.settle()
+	s.ended = broken == nil
 	s.counts.Ticks++
 	s.record()
 	panics := early

@@ -11,8 +11,8 @@ import (
 // What that code had written until then stays; the tick or the refresh was completed. A panic
 // that could not be contained is a BrokenError instead.
 type PanicError struct {
-	In    string        // what panicked: "function", "hook", "recorder", "system", "condition of system", "balancer"
-	Name  string        // its name; of a recorder the method; of a balancer nothing
+	In    string        // what panicked: "function", "hook", "recorder", "system", "condition of system", "balancer", "function between ticks"
+	Name  string        // its name; of a recorder the method; of a balancer, or between ticks, nothing
 	Shard int           // or AllShards, if it runs once for all of them
 	Tick  uint64        // number of the tick
 	On    handle.Handle // the entity that a function was called on

@@ -115,6 +115,24 @@ func Example_restore() {
 	// <nil> {7} stale
 }
 
+func Example_between() {
+	w, ships := newSea()
+	_ = ships.CreateN(w, 2, nil)
+	s := scheduler.New(w, scheduler.Options{}).MustAdd("sail", Sail)
+	_ = s.Step(context.Background())
+	s.Pause()
+	go func() { _ = s.Run(context.Background()) }()
+
+	err := <-s.Between(func(w *world.World) {
+		fmt.Println("ships at tick", w.Tick(), "are", w.Query(world.With[Hull](w)).Count())
+	})
+	s.Stop()
+	fmt.Println(err)
+	// Output:
+	// ships at tick 1 are 2
+	// <nil>
+}
+
 func Example_metrics() {
 	w, ships := newSea()
 	_, _ = ships.Create(w, Ship{})

@@ -185,6 +185,7 @@ var misuseSections = []struct {
 		{call: "Scheduler.Disable", why: ownOnly, do: func(x *misuseScene) error { return x.s.Disable("system") }},
 		{call: "Scheduler.Pause", why: ownOnly, do: none(func(x *misuseScene) { x.s.Pause() })},
 		{call: "Scheduler.Resume", why: ownOnly, do: none(func(x *misuseScene) { x.s.Resume() })},
+		{call: "Scheduler.Between", why: ownOnly, do: none(func(x *misuseScene) { x.s.Between(func(*world.World) {}) })},
 		{call: "Scheduler.Paused", why: ownOnly, do: none(func(x *misuseScene) { x.s.Paused() })},
 		{call: "Scheduler.StepOnce", why: ownOnly, do: none(func(x *misuseScene) { x.s.StepOnce() })},
 		{call: "Scheduler.Stop", why: ownOnly, do: none(func(x *misuseScene) { x.s.Stop() })},

@@ -1,0 +1,112 @@
+package scheduler
+
+import (
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/atoll-sim/atoll/world"
+)
+
+// BetweenMax is how many functions of Between can wait.
+const BetweenMax = 1024
+
+// between is what waits to be done between ticks.
+//
+// Ownership: safe for concurrent use; mu guards. count is the length of waiting, for a look
+// without the lock.
+type between struct {
+	busy  atomic.Bool // a goroutine runs functions
+	count atomic.Int32
+	mu    struct {
+		sync.Mutex
+		waiting []asked
+	}
+}
+
+// asked is a call of Between.
+type asked struct {
+	f    func(*world.World)
+	done chan<- error
+}
+
+// Between has f called while the world is idle, once: by Run as soon as the tick that is under way
+// has ended, also while Run is paused, or by the next Step, before its tick. f may use the World
+// for everything but a tick. It is the way for any other goroutine to look at a living world, to
+// save it or to change it; the next tick waits for f. The functions are called in the order of the
+// calls of Between, one at a time.
+//
+// The channel gets one value: nil when f has returned, a *world.PanicError if f panicked, the
+// world's error if it is closed or broken by then, or world.ErrFull at once if BetweenMax functions
+// wait. Nobody needs to receive it. A scheduler that makes no more ticks calls nothing: a
+// goroutine that must not wait for ever selects on a context, too. A system, function or hook must
+// not receive from the channel, because its tick would never end.
+//
+// What f changes is no input: a log of inputs does not have it.
+//
+// Safe from any goroutine at any time, f among them.
+func (s *Scheduler) Between(f func(*world.World)) <-chan error {
+	if f == nil {
+		panic("scheduler: Scheduler.Between of a nil function; pass what is to be done")
+	}
+	done := make(chan error, 1)
+	b := &s.between
+	b.mu.Lock()
+	if len(b.mu.waiting) == BetweenMax {
+		b.mu.Unlock()
+		done <- fmt.Errorf("%w: %d functions wait to be called between ticks", world.ErrFull, BetweenMax)
+		return done
+	}
+	b.mu.waiting = append(b.mu.waiting, asked{f, done})
+	b.count.Store(int32(len(b.mu.waiting)))
+	b.mu.Unlock()
+	s.control.notify(func() {})
+	return done
+}
+
+// runBetween calls the functions that wait now, for the call that messages name.
+func (s *Scheduler) runBetween(call string) {
+	b := &s.between
+	if b.count.Load() == 0 && !b.busy.Load() {
+		return
+	}
+	if s.running.Load() || !b.busy.CompareAndSwap(false, true) {
+		panic("scheduler: " + call + " while a tick, or a function of Between, runs; a world has one tick at a time")
+	}
+	defer b.busy.Store(false)
+	for n := b.count.Load(); n > 0; n-- {
+		b.mu.Lock()
+		x := b.mu.waiting[0]
+		b.mu.waiting = slices.Delete(b.mu.waiting, 0, 1)
+		b.count.Store(int32(len(b.mu.waiting)))
+		b.mu.Unlock()
+		s.call(x)
+	}
+}
+
+// call calls a function of Between.
+func (s *Scheduler) call(x asked) {
+	if err := s.w.Err(); err != nil {
+		x.done <- err
+		return
+	}
+	returned := false
+	defer func() {
+		if returned {
+			x.done <- nil
+			return
+		}
+		v := recover()
+		if v == nil {
+			v = errGoexit // which goes on
+		}
+		err := &world.PanicError{In: inBetween, Shard: world.AllShards, Tick: s.w.Tick(), Value: v, Stack: debug.Stack()}
+		s.counts.Panics++
+		s.logPanic(err, "function between ticks panicked", "tick", err.Tick)
+		x.done <- err
+	}()
+	x.f(s.w)
+	returned = true
+}
