@@ -63,6 +63,12 @@ func Write[T any](a Binder) *Writer[T] {
 func ask[T, A any](a Binder, call string, write bool, make func() (*A, *Reader[T])) *A {
 	b := bind(a, call)
 	id := b.w.componentOf(reflect.TypeFor[T](), b.call)
+	if b.frame != nil {
+		if write {
+			panic(fmt.Sprintf("world: %s of a Frame, which is for reading only; use world.Read", call))
+		}
+		b.frame.mustHave(id, call)
+	}
 	if write {
 		b.access.Writes.Add(id)
 	} else {
@@ -75,7 +81,7 @@ func ask[T, A any](a Binder, call string, write bool, make func() (*A, *Reader[T
 	x, r := make()
 	r.id, r.lookup, r.view = id, b.lookup, b.w.space.Columns[id].(*store.Column[T]).View(b.owner)
 	r.refs, r.mask, r.runs, r.owner = b.lookup.Refs, b.lookup.Mask, r.view.Runs, r.view.Owner
-	if check.Enabled {
+	if check.Enabled && b.frame == nil {
 		r.view.Guard(b.guard(fmt.Sprintf("the accessor of component %q", b.w.components[id].name)))
 	}
 	if b.idle {

@@ -278,6 +278,8 @@ func (q *Query) ofWorld(call string) *World {
 	switch {
 	case q == nil:
 		panic(fmt.Sprintf("world: %s of a nil Query; ask the World for one", call))
+	case q.frame:
+		panic(fmt.Sprintf("world: %s of a Query of a Frame, which is for reading only; ask the World for one", call))
 	case !q.idle:
 		panic(fmt.Sprintf("world: %s of a Query of a system; it is for a query asked of an idle World", call))
 	}

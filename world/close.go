@@ -34,6 +34,7 @@ func (w *World) Close() {
 }
 
 func (w *World) close() {
+	w.frames.close(ErrClosed)
 	w.closed.Store(true) // before the queues are emptied: senders look here after they have sent
 	for _, e := range w.ports.collect(nil) {
 		w.ports.abandon(w, e)

@@ -15,8 +15,9 @@ import (
 
 // componentInfo describes a component type.
 type componentInfo struct {
-	name string
-	typ  reflect.Type
+	name   string
+	typ    reflect.Type
+	cloned bool // by Component.CloneBy
 }
 
 // Component is a registered component type: the right to ask entities for it.

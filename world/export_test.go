@@ -3,6 +3,7 @@ package world
 import (
 	"fmt"
 	"reflect"
+	"runtime"
 
 	"github.com/atoll-sim/atoll/internal/store"
 )
@@ -30,6 +31,13 @@ func FillComponents(w *World, n int) {
 
 // ReplaceApply has f run in place of the apply step of refreshes, for each shard.
 func ReplaceApply(w *World, f func(int)) { w.refresh.apply = f }
+
+// AwaitCaptures waits until so many goroutines wait for a frame.
+func AwaitCaptures(w *World, n int32) {
+	for w.frames.asked.Load() < n {
+		runtime.Gosched()
+	}
+}
 
 // CacheMax is how many handles a port has in hand.
 const CacheMax = cacheMax

@@ -25,6 +25,8 @@ const (
 	defaultQueueBytes      = 1 << 20
 	defaultOutboxRequests  = 1 << 16
 	defaultOutboxBytes     = 1 << 24
+	defaultFramesMax       = 3
+	defaultFramesBytes     = min(4<<30, math.MaxInt/8)
 )
 
 // Limits of QueueBytes and OutboxBytes.
@@ -32,6 +34,9 @@ const (
 	bytesMax = min(1<<32, math.MaxInt/8)
 	bytesMin = queue.RequestBytes // the smallest request, one to destroy
 )
+
+// framesMax is the highest FramesMax.
+const framesMax = 16
 
 // Options shape a world. The zero value means the defaults; each zero field
 // means its default.
@@ -86,6 +91,11 @@ type Options struct {
 	// tick; bytes as of QueueBytes.
 	OutboxRequests int
 	OutboxBytes    int // by default 65536 requests and 16 MB
+	// FramesMax is how many frames can be held at a time, by default 3, at most 16. Frames of one
+	// refresh count once. FramesBytes limits the memory of their rows, by default 4 GB, or an
+	// eighth of what an int can count.
+	FramesMax   int
+	FramesBytes int
 }
 
 // growth returns the steps in which the world takes memory.
@@ -118,6 +128,8 @@ func (o Options) validate() (Options, error) {
 	limit("QueueBytes", &o.QueueBytes, defaultQueueBytes, bytesMin, bytesMax)
 	limit("OutboxRequests", &o.OutboxRequests, defaultOutboxRequests, 1, 1<<24)
 	limit("OutboxBytes", &o.OutboxBytes, defaultOutboxBytes, bytesMin, bytesMax)
+	limit("FramesMax", &o.FramesMax, defaultFramesMax, 1, framesMax)
+	limit("FramesBytes", &o.FramesBytes, defaultFramesBytes, 1, math.MaxInt)
 	limit32("IndexMax", &o.IndexMax, handle.IndexMax)
 	limit32("VersionMax", &o.VersionMax, handle.VersionMax)
 	power := func(name string, v *int, def, most int) {

@@ -23,6 +23,7 @@ type Query struct {
 	parts                []queryPart
 	w                    *World
 	idle                 bool
+	frame                bool // of a Frame: its parts have all tables, and nothing changes
 	limited              bool // by Limit
 	limit                int
 	filter               store.Filter // selects rows of its tables
@@ -44,14 +45,29 @@ type queryPart struct {
 func (w *World) Query(terms ...Term) *Query { return newQuery(w.bind("World.Query"), w.shards, terms) }
 
 func newQuery(b binding, shards []*store.Shard, terms []Term) *Query {
-	q := &Query{w: b.w, idle: b.idle, guard: b.guard("a Query"), limit: math.MaxInt, parts: make([]queryPart, len(shards))}
+	q := &Query{w: b.w, idle: b.idle, frame: b.frame != nil, guard: b.guard("a Query"), limit: math.MaxInt, parts: make([]queryPart, len(shards))}
 	for i, s := range shards {
 		q.parts[i].shard = s
 	}
 	for i, t := range terms {
 		q.add(&b, i, t)
 	}
+	if q.frame {
+		q.findTables()
+	}
 	return q
+}
+
+// findTables makes the query of a frame remember the tables that match.
+func (q *Query) findTables() {
+	for i := range q.parts {
+		p := &q.parts[i]
+		for _, t := range p.shard.Tables() {
+			if t.Rows() > 0 && q.matches(t.Set()) {
+				p.tables = append(p.tables, t)
+			}
+		}
+	}
 }
 
 // Limit returns a query for the first n of the entities that match, in the order of Chunks,
@@ -65,6 +81,9 @@ func (q *Query) Limit(n int) *Query {
 	limited := *q
 	limited.parts = slices.Clone(q.parts)
 	for i := range limited.parts {
+		if q.frame {
+			break
+		}
 		limited.parts[i] = queryPart{shard: q.parts[i].shard}
 	}
 	limited.limited, limited.limit = true, min(n, q.limit)
@@ -119,6 +138,8 @@ func (q *Query) Chunks() iter.Seq[Chunk] {
 			q.head(yield)
 		case q.idle:
 			q.idleChunks(yield)
+		case q.frame:
+			q.frameChunks(yield)
 		default:
 			q.ownChunks(yield)
 		}
@@ -139,10 +160,22 @@ func (q *Query) head(yield func(Chunk) bool) {
 		yield(Chunk(store.Rows(ch).Head(left)))
 		return false
 	}
-	if q.idle {
+	switch {
+	case q.idle:
 		q.idleChunks(some)
-	} else {
+	case q.frame:
+		q.frameChunks(some)
+	default:
 		q.ownChunks(some)
+	}
+}
+
+// frameChunks is Chunks of a frame, for several goroutines at once.
+func (q *Query) frameChunks(yield func(Chunk) bool) {
+	for i := range q.parts {
+		if !q.parts[i].each(q, math.MaxUint64, yield) {
+			return
+		}
 	}
 }
 

@@ -28,6 +28,7 @@ const smallStep = 512
 //	recycle           free the slots of the dead that are at home elsewhere   by home
 //	release           give the queues' room back                         by partition
 //	end tick          swap mailboxes, coalesce, publish flags            by owner
+//	capture           copy rows for a frame, if somebody waits for one   by shard, by column
 //	notify            report outcomes                                    by partition
 //
 // A step with nothing to do is skipped.
@@ -213,6 +214,9 @@ func (r *refresh) steps(parallel drive.Parallel) {
 		unsettled += len(w.mailboxes[i].boxes)
 	}
 	r.step(parallel, n, unsettled, r.endTick)
+	if w.frames.asked.Load() > 0 || w.frames.last > 0 {
+		w.frames.refresh(w, parallel)
+	}
 	r.step(parallel, len(r.active), sent, r.notify) // last, so that whoever learns an outcome sees its effect
 }
 

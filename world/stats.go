@@ -25,7 +25,9 @@ type Stats struct {
 	// chunks and slots, and of the memory that is held for further chunks. What components point to is not counted.
 	BytesUsed     uint64
 	BytesReserved uint64
-	HugePages     int // asked for from the system; see Options.HugePages
+	Frames        int    // held
+	FramesBytes   uint64 // of the rows of frames that are held, and of what later ones share or use again
+	HugePages     int    // asked for from the system; see Options.HugePages
 	Shards        []ShardStats
 }
 
@@ -45,6 +47,7 @@ func (w *World) Stats(dst *Stats) {
 		panic("world: World.Stats to a nil Stats; pass where they go")
 	}
 	*dst = Stats{Tick: w.Tick(), Rejected: w.rejected.Load(), Retired: w.portSlots.Retired(), BytesReserved: w.space.HeldBytes(), HugePages: w.space.Memory.Asked(), Shards: dst.Shards[:0]}
+	dst.Frames, dst.FramesBytes = w.frames.size()
 	for _, x := range w.refresh.partitions {
 		dst.count(&x.lost)
 	}

@@ -59,6 +59,7 @@ type World struct {
 	liveness atomic.Pointer[drive.Liveness] // made when first asked for
 	ports    ports
 	refresh  refresh
+	frames   *frames
 
 	extensions  extensions
 	hooks       hooks
@@ -99,6 +100,7 @@ func New(o Options) (*World, error) {
 	}
 	w.contexts[n] = newContext(w, n, nil)
 	w.refresh.init(w)
+	w.frames = newFrames(w)
 	if check.Enabled {
 		w.user = w.turn.User(idleTurn, "the idle World", "within a system use what its Build returned, elsewhere a Port")
 		w.turn.User(tickTurn, "a running tick", "")
@@ -248,6 +250,7 @@ const (
 	phaseTick    // a tick runs
 	phaseRefresh // requests are applied and the dead removed, at the end of a tick or of the idle world
 	phaseOver    // closed, or about to be
+	phaseFrame   // what a Frame has of it: never idle
 )
 
 // enterPhase takes the idle world for a tick or a refresh. It panics if the world is not idle,

@@ -86,6 +86,13 @@ var misuseSections = []struct {
 				return func(*world.Context, world.Event, []handle.Handle) {}
 			})
 		})},
+		{call: "World.NewView", why: doneInLoop, do: func(x *misuseScene) error { _, err := x.w.NewView(x.health); return err }},
+		{call: "View.Now", why: doneInLoop, do: func(x *misuseScene) error {
+			f, err := x.view.Now()
+			f.Release()
+			return err
+		}},
+		{call: "Component.CloneBy", why: doneInLoop, do: none(func(x *misuseScene) { x.health.CloneBy(func(to, from *misuseHealth) { *to = *from }) })},
 		{call: "World.Query", why: doneInLoop, do: none(func(x *misuseScene) { x.w.Query() })},
 	}},
 	{"What is made in an idle World", nil, []misuseRow{

@@ -62,6 +62,7 @@ type misuseScene struct {
 	kept    *hierarchy.Reader
 	read    *world.Reader[misuseHealth]
 	write   *world.Writer[misuseHealth]
+	view    *world.View
 	all     *world.Query
 	nobody  *world.Query // that matches no entity
 	port    *world.Port
@@ -109,6 +110,7 @@ func newMisuseScene(t testing.TB) *misuseScene {
 	})
 	x.read, x.write, x.kept = world.Read[misuseHealth](w), world.Write[misuseHealth](w), x.kin.Read(w)
 	x.all = w.Query(x.read)
+	x.view, _ = w.NewView(x.health)
 	x.nobody = w.Query(world.With[misuseName](w))
 	var err error
 	x.hs, err = x.unit.AppendN(nil, w, 100, nil)

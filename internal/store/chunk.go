@@ -31,6 +31,7 @@ type Chunk struct {
 	marked  int
 	flags   *flagSets   // which rows have flags; nil for none
 	notify  *notifySets // sets of rows, while hooks are notified; nil for none
+	kept    *kept       // copies for frames; nil for none
 	touched bool        // among the table's dirty chunks
 	// reserved says that room was asked for, and no row has left the chunk since.
 	reserved bool

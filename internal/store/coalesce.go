@@ -47,6 +47,7 @@ func (s *Space) remove(c *Chunk) {
 	for _, col := range c.table.columns {
 		col.drop(c.number(), max(c.n, c.used))
 	}
+	s.dropKept(c)
 	s.spare.Store(true)
 	(*s.chunks.Load())[c.number()] = chunkEntry{}
 	s.mu.vacant = append(s.mu.vacant, c.number())

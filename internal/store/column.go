@@ -25,14 +25,15 @@ import (
 type Column[T any] struct {
 	dir      atomic.Pointer[columnDir[T]]
 	lists    lists
-	world    uint32     // the owner number of the idle world
-	views    []*View[T] // with guards, for the check build
-	spare    []part[T]  // what dropped chunks had; under the lock
-	held     int        // rows in spare and in the rests of strips; under the lock
-	idle     int        // how many of spare, from the first on, were not used since the last trim
-	pointers bool       // T holds pointers: vacated rows are cleared
-	watched  bool       // rows that are stored anew are noted; set while the world is idle
-	now      *uint32    // the tick in progress
+	world    uint32            // the owner number of the idle world
+	views    []*View[T]        // with guards, for the check build
+	spare    []part[T]         // what dropped chunks had; under the lock
+	held     int               // rows in spare and in the rests of strips; under the lock
+	idle     int               // how many of spare, from the first on, were not used since the last trim
+	pointers bool              // T holds pointers: vacated rows are cleared
+	clone    func(to, from *T) // copies a value for frames; nil: by assignment; set while the world is idle
+	watched  bool              // rows that are stored anew are noted; set while the world is idle
+	now      *uint32           // the tick in progress
 	memory   *mem.Memory
 }
 
@@ -114,6 +115,8 @@ type AnyColumn interface {
 	watch(on bool)
 	// digest adds the first rows of a chunk to a hash.
 	digest(h *maphash.Hash, number, rows int)
+
+	frozenColumn
 }
 
 type relocation struct{ to, from slots.Loc }

@@ -81,6 +81,22 @@ func (v *View[T]) SliceWrite(r Rows) []T {
 	return nil
 }
 
+// rowsAt returns n rows at an address.
+//
+// Safety: callers pass the address of a buffer that was made for values of the T of their column,
+// or for handles, with room for n.
+func rowsAt[T any](at mem.Address, n int) []T { return unsafe.Slice((*T)(at), n) }
+
+// bytesOf returns the memory of a value.
+//
+// Safety: it is read, and holds no pointers.
+func bytesOf[T any](v *T) []byte { return unsafe.Slice((*byte)(unsafe.Pointer(v)), unsafe.Sizeof(*v)) }
+
+// handlesAt is rowsAt for handles.
+//
+// Safety: as of rowsAt.
+func handlesAt(at mem.Address, n int) []handle.Handle { return rowsAt[handle.Handle](at, n) }
+
 // valueAt returns the T at an address.
 //
 // Safety: callers pass the address of a field whose type was compared with T

@@ -195,6 +195,7 @@ func (s *Space) retag(chunks []*Chunk, to *Table) {
 	clear(s.mu.bases)
 	for _, c := range chunks {
 		c.reserved = false
+		s.dropKept(c)
 		c.table = to
 		c.written = slices.Grow(c.written[:0], len(to.ids))[:len(to.ids)]
 		c.stampAll(s.now)

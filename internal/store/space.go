@@ -34,9 +34,10 @@ type Space struct {
 
 	mu struct {
 		sync.Mutex
-		chunks int   // highest chunk number given
-		vacant []int // numbers that were taken back
-		bases  []mem.Address
+		chunks  int   // highest chunk number given
+		vacant  []int // numbers that were taken back
+		bases   []mem.Address
+		dropped []*kept // copies for frames of chunks that went, or got other columns
 	}
 }
 

@@ -1,0 +1,99 @@
+package store
+
+import (
+	"bytes"
+	"reflect"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/slots"
+)
+
+// Diff is what differs between two frames of one world.
+type Diff struct {
+	Created   []handle.Handle
+	Destroyed []handle.Handle
+	Retyped   []handle.Handle
+	Changed   [ComponentsMax][]handle.Handle // by component
+}
+
+// Diff finds what differs from an earlier frame. was and is say where the frames have what. It
+// looks at the rows of chunks of which the frames do not share the copies, and at no others.
+func (x *Frame) Diff(d *Diff, before *Frame, components *Set, was, is *slots.Lookup) {
+	for _, s := range x.Shards {
+		for _, t := range s.tables {
+			for _, c := range t.chunks {
+				old := before.chunkAt(c.number())
+				if sameRows(c, old) && old.table.set == t.set {
+					d.columns(c, old, components)
+				} else {
+					d.rows(c, before, components, was)
+				}
+			}
+		}
+	}
+	for _, s := range before.Shards {
+		for _, t := range s.tables {
+			for _, c := range t.chunks {
+				if sameRows(c, x.chunkAt(c.number())) {
+					continue
+				}
+				for _, h := range c.handles {
+					if !is.Alive(h) {
+						d.Destroyed = append(d.Destroyed, h)
+					}
+				}
+			}
+		}
+	}
+}
+
+// columns compares two chunks with the same entities and components.
+func (d *Diff) columns(c, old *Chunk, components *Set) {
+	for at, id := range c.table.ids {
+		is, was := c.table.columns[at], old.table.columns[at]
+		if !components.Has(id) || is.address(c.number()) == was.address(c.number()) {
+			continue
+		}
+		for row, h := range c.handles {
+			if l := c.base + slots.Loc(row); !is.same(l, was, l) {
+				d.Changed[id] = append(d.Changed[id], h)
+			}
+		}
+	}
+}
+
+// rows compares each entity of a chunk with what it was.
+func (d *Diff) rows(c *Chunk, before *Frame, components *Set, was *slots.Lookup) {
+	for row, h := range c.handles {
+		l := was.Locate(h)
+		if l == 0 {
+			d.Created = append(d.Created, h)
+			continue
+		}
+		old := before.Space.chunk(l).table
+		if old.set != c.table.set {
+			d.Retyped = append(d.Retyped, h)
+		}
+		for at, id := range c.table.ids {
+			if components.Has(id) && old.set.Has(id) && !c.table.columns[at].same(c.base+slots.Loc(row), old.columns[old.position(id)], l) {
+				d.Changed[id] = append(d.Changed[id], h)
+			}
+		}
+	}
+}
+
+func (c *Column[T]) address(number int) mem.Address { return mem.AddressOf(c.dir.Load().rows[number]) }
+
+func (c *Column[T]) same(l slots.Loc, in AnyColumn, at slots.Loc) bool {
+	a, b := c.At(l), in.(*Column[T]).At(at)
+	switch {
+	case a == nil || b == nil:
+		return a == b
+	case !c.pointers:
+		return bytes.Equal(bytesOf(a), bytesOf(b))
+	case c.clone == nil && reflect.TypeFor[T]().Comparable():
+		return any(*a) == any(*b)
+	}
+	return false
+}

@@ -1,0 +1,207 @@
+package store
+
+import (
+	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/slots"
+)
+
+// Frame has the rows of all shards as they were at a refresh. Space and Shards are read like
+// those of a world, by any number of goroutines, and nothing is ever stored in them.
+//
+// Their chunks have the numbers, and so their atoms the locations, of the world at that time. The
+// rows are in buffers, which frames share: see copied.
+//
+// Invariants: tables are in the order of those of the world, with the same positions. Only
+// chunks with rows are there, and of columns those that were asked for.
+//
+// Ownership: Frames, while it captures; then nobody writes.
+type Frame struct {
+	Space  *Space
+	Shards []*Shard
+	Number uint64 // of the capture, from 1
+	mirror []mirror
+}
+
+// mirror is what a Frame knows of one of its shards.
+type mirror struct {
+	of   []*Table // the world's tables
+	jobs []copyJob
+}
+
+// empty takes the chunks out of the frame's lists.
+func (x *Frame) empty() {
+	for _, s := range x.Shards {
+		for _, t := range s.tables {
+			for _, c := range t.chunks {
+				(*x.Space.chunks.Load())[c.number()] = chunkEntry{}
+				for _, col := range t.columns {
+					col.leave(c.number())
+				}
+			}
+		}
+	}
+}
+
+// lengthen makes the frame's lists as long as those of the world.
+func (x *Frame) lengthen(of *Space) {
+	n := len(*of.chunks.Load())
+	if list := x.Space.chunks.Load(); list == nil || len(*list) < n {
+		x.Space.chunks.Store(new(make([]chunkEntry, n)))
+	}
+	for i, col := range of.Columns {
+		if i == len(x.Space.Columns) {
+			x.Space.Columns = append(x.Space.Columns, col.frozen(x.Space, of.Homes()))
+		}
+		x.Space.Columns[i].reach(n)
+	}
+}
+
+// copyBits copies the marks and flags of a chunk.
+func (c *Chunk) copyBits(from *Chunk) {
+	if c.marked = from.marked; c.marked > 0 {
+		c.marks = append(c.marks[:0], from.marks...)
+	}
+	if from.flags.none() {
+		if c.flags != nil {
+			*c.flags = flagSets{}
+		}
+		return
+	}
+	if c.flags == nil {
+		c.flags = new(flagSets)
+	}
+	c.flags.n = from.flags.n
+	for i, set := range from.flags.sets {
+		c.flags.sets[i] = append(c.flags.sets[i][:0], set...)
+		if set == nil {
+			c.flags.sets[i] = nil
+		}
+	}
+}
+
+// Index makes the index of the frame's handles, from that of an older or younger frame, or from
+// nothing. Its cost grows with the rows of the chunks in which handles came or went.
+func (x *Frame) Index(homes int, from *Frame, index *slots.Index) *slots.Index {
+	if index == nil {
+		from = &Frame{Space: &Space{}}
+	}
+	next := slots.NewIndex(homes, index)
+	have := from.chunkList()
+	for number, e := range have {
+		if e.chunk == nil {
+			continue
+		}
+		if same := x.chunkAt(number); !sameRows(e.chunk, same) {
+			for row, h := range e.chunk.handles {
+				if same == nil || row >= same.n || same.handles[row] != h {
+					next.Leave(h)
+				}
+			}
+		}
+	}
+	for number, e := range x.chunkList() {
+		if e.chunk == nil {
+			continue
+		}
+		var was *Chunk
+		if number < len(have) {
+			was = have[number].chunk
+		}
+		if sameRows(e.chunk, was) {
+			continue
+		}
+		for row, h := range e.chunk.handles {
+			if was == nil || row >= was.n || was.handles[row] != h {
+				next.Enter(h, e.chunk.base+slots.Loc(row))
+			}
+		}
+	}
+	return next.Complete()
+}
+
+// chunkList returns the frame's chunks by number; numbers that it has not are nil.
+func (x *Frame) chunkList() []chunkEntry {
+	if list := x.Space.chunks.Load(); list != nil {
+		return *list
+	}
+	return nil
+}
+
+func (x *Frame) chunkAt(number int) *Chunk {
+	if list := x.chunkList(); number < len(list) {
+		return list[number].chunk
+	}
+	return nil
+}
+
+// sameRows reports whether two chunks of frames share their handles.
+func sameRows(a, b *Chunk) bool {
+	return a != nil && b != nil && a.n == b.n && mem.AddressOf(a.handles) == mem.AddressOf(b.handles)
+}
+
+// frozenColumn is what an AnyColumn does for frames. The column of a frame shares its
+// buffers with others, and has no strips and no stamps.
+type frozenColumn interface {
+	// frozen makes the column of a frame, for values of the same type.
+	frozen(space *Space, homes int) AnyColumn
+	// reach makes the lists of a frame's column so long.
+	reach(length int)
+	// enter gives a chunk its rows, and leave takes them away, in a frame's column.
+	enter(number int, rows mem.Address, n int)
+	leave(number int)
+	// reserve makes a buffer.
+	reserve(m *mem.Memory, rows int) mem.Address
+	// copyOut copies the first rows of a chunk to a buffer.
+	copyOut(to mem.Address, number, n int)
+	// address returns where a chunk's first row is, in a frame's column.
+	address(number int) mem.Address
+	// same reports whether a row is known to hold the same as one of another frame's column.
+	same(l slots.Loc, in AnyColumn, at slots.Loc) bool
+}
+
+func (c *Column[T]) frozen(space *Space, homes int) AnyColumn {
+	x := &Column[T]{pointers: c.pointers, clone: c.clone, world: uint32(homes - 1), now: &space.now}
+	runs := newRuns(1)
+	x.publish(&columnDir[T]{own: runs, all: runs})
+	return x
+}
+
+func (c *Column[T]) reach(length int) {
+	d := c.dir.Load()
+	if len(d.rows) >= length {
+		return
+	}
+	next := &columnDir[T]{rows: make([][]T, length), all: newRuns(length)}
+	next.own = next.all
+	c.publish(next)
+}
+
+func (c *Column[T]) enter(number int, rows mem.Address, n int) {
+	d := c.dir.Load()
+	d.rows[number] = rowsAt[T](rows, n)
+	low := slots.Loc(number)<<slots.RowBits + slots.Loc(n) - slots.RowsMax
+	d.all[number] = Run{First: rows, Low: low, Owner: c.world + 1}
+}
+
+func (c *Column[T]) leave(number int) {
+	d := c.dir.Load()
+	d.rows[number], d.all[number] = nil, Run{}
+}
+
+func (c *Column[T]) reserve(m *mem.Memory, rows int) mem.Address {
+	return mem.AddressOf(mem.Reserve[T](m, rows))
+}
+
+// CloneBy sets how values are copied for frames. The world is idle.
+func (c *Column[T]) CloneBy(f func(to, from *T)) { c.clone = f }
+
+func (c *Column[T]) copyOut(to mem.Address, number, n int) {
+	rows, from := rowsAt[T](to, n), c.dir.Load().rows[number][:n]
+	if c.clone == nil {
+		copy(rows, from)
+		return
+	}
+	for i := range from {
+		c.clone(&rows[i], &from[i])
+	}
+}

@@ -1,0 +1,391 @@
+package store
+
+import (
+	"reflect"
+	"slices"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/mem"
+)
+
+// copied is the newest copy of some rows of a chunk, for frames: one column, or the handles. A
+// frame that finds it as young as the rows shares it.
+//
+// Ownership: as of Frames.
+type copied struct {
+	rows mem.Address // nil for none
+	at   uint32      // the tick in progress behind the refresh in which it was made
+	made uint64      // the number of the frame for which it was made
+}
+
+// kept has the copies of a chunk.
+type kept struct {
+	ids     []int // of the components of the chunk's table
+	cap     int   // rows of each copy
+	handles copied
+	columns []copied // by position in ids
+}
+
+// copyJob is a run of rows that is to be copied for a frame: a column of a chunk, or, at -1, its
+// handles.
+type copyJob struct {
+	from, to *Chunk // the world's, the frame's
+	at       int
+}
+
+func (j copyJob) copied() *copied {
+	if j.at < 0 {
+		return &j.from.kept.handles
+	}
+	return &j.from.kept.columns[j.at]
+}
+
+func (j copyJob) component() int {
+	if j.at < 0 {
+		return handleColumn
+	}
+	return j.from.table.ids[j.at]
+}
+
+// handleColumn stands for the handles, in place of a component.
+const handleColumn = ComponentsMax
+
+// Frames makes the frames of a world.
+//
+//	chunk ── kept ──▶ buffer ◀── frame 7          written since frame 7: the next frame
+//	                         ◀── frame 8          copies into another buffer
+//
+// A frame copies the rows that were handed out for writing, that came or that were replaced since
+// they were copied last, and shares the other copies with the frames before it. A buffer that was
+// replaced is used again when no frame that can see it is held. Which rows are there is never
+// shared: it is the number of rows that the frame has for the chunk.
+//
+// Ownership: the coordinator, in a refresh or on an idle world. Steps that run in parallel touch
+// one shard, or one part of the jobs, each.
+type Frames struct {
+	BytesMax uint64 // of all buffers
+	Bytes    uint64 // of all buffers that there are
+	space    *Space
+	shards   []*Shard
+	memory   mem.Memory
+	number   uint64 // of the newest frame
+	trimmed  uint64 // the number when pools were trimmed last
+	pools    map[poolKey]*pool
+	replaced []replaced
+	held     []uint64 // the numbers of the frames that are held
+	indexed  uint64   // the number of the frame whose handles an index is made of, or 0
+	jobs     []copyJob
+	ends     []int // of the parts of jobs
+}
+
+// poolKey says which buffers are alike.
+type poolKey struct{ component, rows int }
+
+// pool has the buffers that no frame sees.
+type pool struct {
+	free []mem.Address
+	low  int // the least number of them since the last trim
+}
+
+// replaced is a buffer that frames from the number made on, and before the number until, may see.
+type replaced struct {
+	poolKey
+	rows        mem.Address
+	made, until uint64
+}
+
+// trimEvery is after how many frames buffers that none of them needed are given back.
+const trimEvery = 64
+
+// NewFrames prepares to make frames of a world.
+func NewFrames(space *Space, shards []*Shard, bytesMax uint64) *Frames {
+	return &Frames{BytesMax: bytesMax, space: space, shards: shards, pools: map[poolKey]*pool{}}
+}
+
+// Begin begins a frame of some components, in the memory of one that nobody has any more, or nil.
+// held has the numbers of the frames that are held, and indexed the number of the one whose
+// handles are still needed, or 0. Then comes Walk for each shard, Plan, Copy for each part, and
+// Drop if it is not wanted after all.
+func (f *Frames) Begin(old *Frame, held []uint64, indexed uint64) *Frame {
+	f.held, f.indexed = append(f.held[:0], held...), indexed
+	f.reclaim()
+	f.number++
+	x := old
+	if x == nil {
+		x = &Frame{Space: &Space{Growth: f.space.Growth}, Shards: make([]*Shard, len(f.shards)), mirror: make([]mirror, len(f.shards))}
+		for i := range x.Shards {
+			x.Shards[i] = &Shard{space: x.Space, id: i}
+		}
+	}
+	x.Number, x.Space.now = f.number, f.space.now
+	x.empty()
+	x.lengthen(f.space)
+	return x
+}
+
+// Walk finds what the frame has of a shard, and which of it must be copied.
+func (f *Frames) Walk(x *Frame, i int, components *Set) {
+	from, to, m := f.shards[i], x.Shards[i], &x.mirror[i]
+	m.jobs = m.jobs[:0]
+	to.tables = to.tables[:min(len(to.tables), len(from.tables))]
+	for k, t := range from.tables {
+		if k == len(to.tables) {
+			to.tables, m.of = append(to.tables, &Table{shard: to}), append(m.of[:k], nil)
+		}
+		of := to.tables[k]
+		if m.of[k] != t {
+			m.of[k] = t
+			of.set, of.ids, of.columns = t.set, t.ids, of.columns[:0]
+			for _, id := range t.ids {
+				of.columns = append(of.columns, x.Space.Columns[id])
+			}
+		}
+		f.walk(of, t, components, m)
+	}
+}
+
+func (f *Frames) walk(to, from *Table, components *Set, m *mirror) {
+	chunks := from.chunks[:from.used()]
+	spare := to.chunks[:cap(to.chunks)]
+	to.chunks, to.cur = to.chunks[:0], noChunk
+	list := *to.shard.space.chunks.Load()
+	for i, c := range chunks {
+		var x *Chunk
+		if i < len(spare) {
+			x = spare[i]
+		}
+		if x == nil {
+			x = new(Chunk)
+		}
+		to.chunks = append(to.chunks, x)
+		to.cur = x
+		x.table, x.base, x.n, x.order, x.first, x.changed = to, c.base, c.n, i, c.first, c.changed
+		x.written = append(x.written[:0], c.written...)
+		x.copyBits(c)
+		list[c.number()] = chunkEntry{x, to.shard.id}
+		if c.kept == nil {
+			c.kept = &kept{ids: from.ids, cap: len(c.handles), columns: make([]copied, len(from.ids))}
+		}
+		if f.good(&c.kept.handles, c.changed) {
+			x.handles = handlesAt(c.kept.handles.rows, c.n)
+		} else {
+			m.jobs = append(m.jobs, copyJob{c, x, -1})
+		}
+		for at, id := range from.ids {
+			if !components.Has(id) {
+				continue
+			}
+			if f.good(&c.kept.columns[at], f.younger(c.changed, c.written[at])) {
+				to.columns[at].enter(c.number(), c.kept.columns[at].rows, c.n)
+			} else {
+				m.jobs = append(m.jobs, copyJob{c, x, at})
+			}
+		}
+	}
+}
+
+// age is how many ticks a stamp is old.
+func (f *Frames) age(stamp uint32) uint32 { return f.space.now - stamp }
+
+func (f *Frames) younger(a, b uint32) uint32 {
+	if f.age(a) < f.age(b) {
+		return a
+	}
+	return b
+}
+
+// good reports whether a copy is of rows that have not changed since: what was stamped in the
+// tick in progress when it was made may have been written behind it.
+func (f *Frames) good(k *copied, stamp uint32) bool {
+	return k.rows != nil && f.age(stamp) > f.age(k.at)
+}
+
+// Plan finds buffers for what must be copied. It returns in how many parts the copying is
+// divided and how many bytes that are, or false if the buffers would take more than BytesMax.
+func (f *Frames) Plan(x *Frame) (parts, bytes int, ok bool) {
+	f.jobs, f.ends = f.jobs[:0], f.ends[:0]
+	begun := 0
+	for i := range x.mirror {
+		for _, j := range x.mirror[i].jobs {
+			rows, fits := f.buffer(j)
+			if !fits {
+				return 0, 0, false
+			}
+			k := j.copied()
+			*k = copied{rows, f.space.now, f.number}
+			if j.at < 0 {
+				j.to.handles = handlesAt(rows, j.to.n)
+			} else {
+				j.to.table.columns[j.at].enter(j.to.number(), rows, j.to.n)
+			}
+			f.jobs = append(f.jobs, j)
+			bytes += j.to.n * int(f.size(j.component()))
+			if bytes-begun >= partBytes {
+				f.ends, begun = append(f.ends, len(f.jobs)), bytes
+			}
+		}
+	}
+	if n := len(f.ends); len(f.jobs) > 0 && (n == 0 || f.ends[n-1] < len(f.jobs)) {
+		f.ends = append(f.ends, len(f.jobs))
+	}
+	return len(f.ends), bytes, true
+}
+
+// partBytes is about how much one part of the copying copies.
+const partBytes = 256 << 10
+
+// Copy does a part of the copying. component is that of the rows that it is at.
+func (f *Frames) Copy(part int, component *int) {
+	from := 0
+	if part > 0 {
+		from = f.ends[part-1]
+	}
+	for _, j := range f.jobs[from:f.ends[part]] {
+		if j.at < 0 {
+			copy(j.to.handles, j.from.handles[:j.to.n])
+		} else {
+			*component = j.component()
+			j.from.table.columns[j.at].copyOut(j.copied().rows, j.from.number(), j.to.n)
+		}
+	}
+}
+
+// Drop gives up a frame that could not be completed. What was to be copied for it is not kept.
+func (f *Frames) Drop(x *Frame) {
+	x.empty()
+	for _, s := range x.Shards {
+		for _, t := range s.tables {
+			t.chunks, t.cur = t.chunks[:0], noChunk
+		}
+	}
+	for _, j := range f.jobs {
+		f.release(poolKey{j.component(), j.from.kept.cap}, j.copied().rows)
+		*j.copied() = copied{}
+	}
+	f.jobs = f.jobs[:0]
+}
+
+// buffer returns where a job copies to: where it did the last time, if no frame sees that. It
+// returns false if the buffers would take more than BytesMax.
+func (f *Frames) buffer(j copyJob) (mem.Address, bool) {
+	key, k := poolKey{j.component(), j.from.kept.cap}, j.copied()
+	if k.rows != nil {
+		if !f.seen(key.component, k.made, f.number) {
+			return k.rows, true
+		}
+		f.replaced = append(f.replaced, replaced{key, k.rows, k.made, f.number})
+		*k = copied{}
+	}
+	p := f.pools[key]
+	if p != nil && len(p.free) > 0 {
+		last := len(p.free) - 1
+		rows := p.free[last]
+		p.free[last], p.free = nil, p.free[:last]
+		p.low = min(p.low, last)
+		return rows, true
+	}
+	bytes := uint64(key.rows) * uint64(f.size(key.component))
+	if f.Bytes+bytes > f.BytesMax {
+		return nil, false
+	}
+	f.Bytes += bytes
+	if key.component == handleColumn {
+		return mem.AddressOf(mem.Reserve[handle.Handle](&f.memory, key.rows)), true
+	}
+	return f.space.Columns[key.component].reserve(&f.memory, key.rows), true
+}
+
+func (f *Frames) size(component int) uintptr {
+	if component == handleColumn {
+		return reflect.TypeFor[handle.Handle]().Size()
+	}
+	size, _ := f.space.Columns[component].layout()
+	return size
+}
+
+// release makes a buffer free.
+func (f *Frames) release(key poolKey, rows mem.Address) {
+	p := f.pools[key]
+	if p == nil {
+		p = new(pool)
+		f.pools[key] = p
+	}
+	p.free = append(p.free, rows)
+}
+
+// seen reports whether a held frame from the number made on, and before until, is held.
+func (f *Frames) seen(component int, made, until uint64) bool {
+	for _, n := range f.held {
+		if made <= n && n < until {
+			return true
+		}
+	}
+	return component == handleColumn && made <= f.indexed && f.indexed < until
+}
+
+// reclaim frees the buffers that no held frame sees, and now and then gives back those that were
+// not needed for a while.
+func (f *Frames) reclaim() {
+	for _, k := range f.space.takeDropped() {
+		for at, c := range k.columns {
+			if c.rows != nil {
+				f.replaced = append(f.replaced, replaced{poolKey{k.ids[at], k.cap}, c.rows, c.made, f.number + 1})
+			}
+		}
+		if k.handles.rows != nil {
+			f.replaced = append(f.replaced, replaced{poolKey{handleColumn, k.cap}, k.handles.rows, k.handles.made, f.number + 1})
+		}
+	}
+	f.replaced = slices.DeleteFunc(f.replaced, func(r replaced) bool {
+		free := !f.seen(r.component, r.made, r.until)
+		if free {
+			f.release(r.poolKey, r.rows)
+		}
+		return free
+	})
+	if f.number-f.trimmed < trimEvery {
+		return
+	}
+	f.trimmed = f.number
+	for key, p := range f.pools {
+		n := len(p.free) - p.low
+		clear(p.free[n:])
+		p.free = p.free[:n]
+		f.Bytes -= uint64(p.low) * uint64(key.rows) * uint64(f.size(key.component))
+		if p.low = n; n == 0 {
+			delete(f.pools, key)
+		}
+	}
+}
+
+// Forget gives all copies and buffers back. Frames that are held stay as they are.
+func (f *Frames) Forget() {
+	for _, s := range f.shards {
+		for _, t := range s.tables {
+			for _, c := range t.chunks {
+				c.kept = nil
+			}
+		}
+	}
+	_ = f.space.takeDropped()
+	clear(f.pools)
+	f.replaced, f.jobs, f.Bytes = nil, nil, 0
+}
+
+// dropKept forgets the copies of a chunk that goes, or that gets other columns. The space's
+// lock is held.
+func (s *Space) dropKept(c *Chunk) {
+	if c.kept != nil {
+		s.mu.dropped = append(s.mu.dropped, c.kept)
+		c.kept = nil
+	}
+}
+
+// takeDropped returns the copies of the chunks that dropKept was called for.
+func (s *Space) takeDropped() []*kept {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := s.mu.dropped
+	s.mu.dropped = nil
+	return all
+}

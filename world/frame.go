@@ -1,0 +1,287 @@
+package world
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"runtime"
+	"sync/atomic"
+	"weak"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/slots"
+	"github.com/atoll-sim/atoll/internal/store"
+	"github.com/atoll-sim/atoll/shard"
+)
+
+// View says which components frames are to have. See World.NewView.
+//
+// Ownership: any goroutine.
+type View struct {
+	w          *World
+	components store.Set
+}
+
+// NewView makes a view of some components, or without any of all that are registered. The frames
+// of a view have every entity of the world, with its flags, and of the components those of the
+// view. The world must be idle. NewView allocates little and costs nothing until a frame is
+// captured.
+//
+// It returns an error, which names the component and the field, for a component with something in
+// it that a copy would share with the world: a pointer, slice, map, channel, function or
+// interface. Give such a component Component.CloneBy, or leave it out. Strings are no obstacle.
+func (w *World) NewView(components ...ComponentSet) (*View, error) {
+	mustBe(w, "World.NewView")
+	w.mustIdle("World.NewView")
+	v := &View{w: w, components: w.setOf("World.NewView", components)}
+	if len(components) == 0 {
+		for id := range w.components {
+			v.components.Add(id)
+		}
+	}
+	for id := range v.components.All {
+		c := &w.components[id]
+		if c.cloned {
+			continue
+		}
+		if path, what := sharing(c.typ, c.typ.String()); path != "" {
+			return nil, fmt.Errorf("world: component %q cannot be in a view: %s is a %s, which a frame would share with the world; give the component a Component.CloneBy, or name the components of the view", c.name, path, what)
+		}
+	}
+	return v, nil
+}
+
+// sharing returns the path to a part of a type that copies of a value share, and what it is.
+func sharing(t reflect.Type, path string) (string, reflect.Kind) {
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Chan, reflect.Func, reflect.Interface, reflect.UnsafePointer:
+		return path, t.Kind()
+	case reflect.Array:
+		if t.Len() > 0 {
+			return sharing(t.Elem(), path+"[0]")
+		}
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if p, what := sharing(t.Field(i).Type, path+"."+t.Field(i).Name); p != "" {
+				return p, what
+			}
+		}
+	}
+	return "", 0
+}
+
+// CloneBy says how frames copy a value of the component, for a type in which a plain copy would
+// share something with the world. f sets *to, which may hold a value from before, to a copy of
+// *from that shares nothing with it that is ever written. It is called in the refresh, for each
+// entity of a chunk that was handed out for writing, on several goroutines at once; if it panics,
+// the frame is not made, and whoever waits for it gets a *PanicError. The world must be idle.
+// CloneBy returns the component.
+func (c *Component[T]) CloneBy(f func(to, from *T)) *Component[T] {
+	c.w.mustIdle("Component.CloneBy")
+	if f == nil {
+		panic(fmt.Sprintf("world: Component.CloneBy of %q with a nil function", c.name()))
+	}
+	c.w.components[c.id].cloned = true
+	c.column.CloneBy(f)
+	return c
+}
+
+// Frame is the world as it was behind one refresh: what a View asked for, frozen. It is asked as
+// a World is, by queries and accessors, for reading only. Any number of goroutines may use it, at
+// any time, while the world ticks on.
+//
+//	ships, err := w.NewView(position, health)
+//	…
+//	f, err := ships.Capture(ctx) // on any goroutine
+//	if err != nil {
+//		return err
+//	}
+//	defer f.Release()
+//	pos := world.Read[Position](f)
+//	for ch := range f.Query(pos).Chunks() {
+//		…
+//	}
+//
+// Queries and accessors that were asked of a Frame are for that Frame alone. What they return is
+// good until Release: then its memory is used for later frames. A Frame that is forgotten is
+// released by the collector, some time later.
+//
+// Ownership: any goroutine; Release is behind all other uses.
+type Frame struct {
+	image      *image
+	components store.Set
+	released   atomic.Bool
+	cleanup    runtime.Cleanup
+}
+
+// Capture waits for the end of the tick that is under way, or of the next one, and returns the
+// world as it is then. All that wait for one refresh share the copying, whatever their views. It
+// costs the refresh a copy of the rows that came, or were handed out for writing, since the frame
+// before, by all workers; for whoever does not capture it costs nothing.
+//
+// It returns ErrFrames if Options.FramesMax frames of the world are held, or if the copies would
+// take more than Options.FramesBytes; the context's error if that ends first; or the world's if it
+// is closed or broken. It is for any goroutine outside of the tick: a system, function or hook
+// must not call it, because its tick would wait for itself. On an idle world use Now.
+func (v *View) Capture(ctx context.Context) (*Frame, error) {
+	mustView(v, "View.Capture")
+	if ctx == nil {
+		panic("world: View.Capture with a nil Context; pass one, or context.Background()")
+	}
+	return v.w.frames.wait(ctx, v)
+}
+
+// Now is Capture for whoever has the idle world: it returns the world as it is now, with the
+// entities that are marked.
+func (v *View) Now() (*Frame, error) {
+	mustView(v, "View.Now")
+	if err := v.w.ready("View.Now"); err != nil {
+		return nil, err
+	}
+	return v.w.frames.now(v)
+}
+
+func mustView(v *View, call string) {
+	if v == nil {
+		panic(fmt.Sprintf("world: %s of a nil View; make one with World.NewView", call))
+	}
+}
+
+// Release ends the use of the frame: its memory may be used for the next one. Accessors,
+// queries and slices of the frame must not be used any more. Releasing twice is no error. Safe
+// from any goroutine.
+func (f *Frame) Release() {
+	if f != nil && !f.released.Swap(true) {
+		f.cleanup.Stop()
+		f.image.of.release(f.image)
+	}
+}
+
+// must panics about a nil frame, and one that was released.
+func (f *Frame) must(call string) {
+	switch {
+	case f == nil:
+		panic(fmt.Sprintf("world: %s of a nil Frame; View.Capture returns one", call))
+	case f.released.Load():
+		panic(fmt.Sprintf("world: %s of a Frame that was released; release it behind its last use", call))
+	}
+}
+
+func (f *Frame) bind(call string) binding {
+	f.must(call)
+	return binding{w: f.image.w, owner: len(f.image.w.shards), lookup: f.image.lookup(), access: &drive.Access{}, call: call, frame: f}
+}
+
+// Tick returns the number of refreshes that the world had made.
+func (f *Frame) Tick() uint64 {
+	f.must("Frame.Tick")
+	return f.image.w.tick.Load()
+}
+
+// Query selects the frame's entities that match the terms, as World.Query does.
+func (f *Frame) Query(terms ...Term) *Query {
+	b := f.bind("Frame.Query")
+	return newQuery(b, b.w.shards, terms)
+}
+
+// Count returns the number of entities. Marked ones, which only Now can find, are included.
+func (f *Frame) Count() int {
+	f.must("Frame.Count")
+	n := 0
+	for _, s := range f.image.w.shards {
+		for _, t := range s.Tables() {
+			n += t.Rows()
+		}
+	}
+	return n
+}
+
+// Alive reports whether the entity was alive.
+func (f *Frame) Alive(h handle.Handle) bool {
+	f.must("Frame.Alive")
+	return f.image.lookup().Alive(h)
+}
+
+// Locate returns where the entity was, for the accessors' At, or 0 if it was not alive.
+func (f *Frame) Locate(h handle.Handle) shard.Loc {
+	f.must("Frame.Locate")
+	return f.image.lookup().Locate(h)
+}
+
+// Owner returns the shard that the entity was in, and whether it was alive.
+func (f *Frame) Owner(h handle.Handle) (int, bool) {
+	l := f.locate("Frame.Owner", h)
+	if l == 0 {
+		return 0, false
+	}
+	return f.image.w.space.Owner(l), true
+}
+
+// Has reports whether the entity was alive and had all of the components, of the view or not.
+func (f *Frame) Has(h handle.Handle, c ComponentSet) bool {
+	l := f.locate("Frame.Has", h)
+	if w := f.image.origin.Value(); w != nil && l != 0 {
+		set := w.setOf("Frame.Has", []ComponentSet{c})
+		return f.image.w.space.Set(l).Contains(&set)
+	}
+	return false
+}
+
+// Flags returns the flags of the entity, or none if it was not alive.
+func (f *Frame) Flags(h handle.Handle) Flags {
+	if l := f.locate("Frame.Flags", h); l != 0 {
+		return f.image.w.space.FlagsAt(l)
+	}
+	return 0
+}
+
+func (f *Frame) locate(call string, h handle.Handle) slots.Loc {
+	f.must(call)
+	return f.image.lookup().Locate(h)
+}
+
+// Diff is what differs between two frames of a world.
+type Diff struct {
+	Created   []handle.Handle // alive in the later frame alone, in its order
+	Destroyed []handle.Handle // alive in the earlier frame alone, in its order
+	Retyped   []handle.Handle // alive in both, with other components, in the order of the later
+
+	changed [store.ComponentsMax][]handle.Handle
+	origin  weak.Pointer[World]
+}
+
+// Diff returns what differs from an earlier frame of the world. It looks at the entities of chunks
+// in which something may have changed in between, and not at the others; flags do not count. It
+// panics if the frames are of different worlds.
+func (f *Frame) Diff(before *Frame) *Diff {
+	f.must("Frame.Diff")
+	before.must("Frame.Diff from a Frame")
+	if f.image.of != before.image.of {
+		panic("world: Frame.Diff of frames of two worlds; compare those of one")
+	}
+	var d store.Diff
+	common := f.components.Common(before.components)
+	f.image.frame.Diff(&d, before.image.frame, &common, before.image.lookup(), f.image.lookup())
+	return &Diff{d.Created, d.Destroyed, d.Retyped, d.Changed, f.image.origin}
+}
+
+// Changed returns the entities that are alive in both frames and have a component in both, with
+// another value, in the order of the later frame. Both views must have the component, otherwise
+// there are none. Values are compared by their memory, padding included; those that hold pointers
+// by ==, and those with a CloneBy count as changed if they were handed out for writing.
+func (d *Diff) Changed(c ComponentSet) (all []handle.Handle) {
+	if w := d.origin.Value(); w != nil {
+		for id := range w.setOf("Diff.Changed", []ComponentSet{c}).All {
+			all = append(all, d.changed[id]...)
+		}
+	}
+	return all
+}
+
+// mustHave panics if a component is not in the frame's view.
+func (f *Frame) mustHave(component int, call string) {
+	if !f.components.Has(component) {
+		panic(fmt.Sprintf("world: %s: component %q is not in the view that the frame is of; name it in World.NewView", call, f.image.w.components[component].name))
+	}
+}

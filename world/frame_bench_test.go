@@ -1,0 +1,118 @@
+package world_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// Third is the third component of the entities that BenchmarkFrame captures: 48 bytes each.
+type Third struct{ A, B float64 }
+
+// Body is their bundle.
+type Body struct {
+	Position
+	Velocity
+	Third
+}
+
+// BenchmarkFrame makes a frame of a million entities of 48 bytes in each tick, by two workers. The
+// work "written" is a tick in which so many of the three components were handed out for writing,
+// and a hundredth of the entities died and were born in "churn". The refresh of the same tick
+// without a frame is "refresh", a copy of the same bytes by two goroutines "copy".
+func BenchmarkFrame(b *testing.B) {
+	const n = 1 << 20
+	for _, written := range []int{0, 1, 3} {
+		for _, how := range []string{"refresh", "frame"} {
+			b.Run(fmt.Sprintf("written=%d/%s", written, how), func(b *testing.B) {
+				w := world.MustNew(world.Options{})
+				position, velocity, third := world.Register[Position](w, "position"), world.Register[Velocity](w, "velocity"), world.Register[Third](w, "third")
+				require.NoError(b, world.NewBundle[Body](w).CreateN(w, n, nil))
+				view, err := w.NewView(position, velocity, third)
+				require.NoError(b, err)
+				q := w.Query(world.Write[Position](w), world.Write[Velocity](w), world.Write[Third](w))
+				frames := make(chan *world.Frame)
+				write := func() {
+					for ch := range q.Chunks() {
+						if written > 0 {
+							world.Write[Position](w).Slice(ch)[0].X++
+						}
+						if written > 1 {
+							world.Write[Velocity](w).Slice(ch)[0].X++
+							world.Write[Third](w).Slice(ch)[0].A++
+						}
+					}
+				}
+				ask := func() {
+					go func() {
+						f, _ := view.Capture(context.Background())
+						frames <- f
+					}()
+					world.AwaitCaptures(w, 1)
+				}
+				step := func() {
+					driver.Of(w).BeginTick().End(inParallel(2))
+				}
+				var last *world.Frame
+				tick := func(b *testing.B) {
+					b.StopTimer()
+					write()
+					if how == "frame" {
+						ask()
+					}
+					b.StartTimer()
+					step()
+					b.StopTimer()
+					if how == "frame" {
+						f := <-frames
+						if last != nil {
+							last.Release()
+						}
+						last = f
+					}
+					b.StartTimer()
+				}
+				for range 8 {
+					write()
+					if how == "frame" {
+						ask()
+						step()
+						f := <-frames
+						if last != nil {
+							last.Release()
+						}
+						last = f
+					} else {
+						step()
+					}
+				}
+				b.ReportAllocs()
+				b.ResetTimer()
+				for range b.N {
+					tick(b)
+				}
+			})
+		}
+		b.Run(fmt.Sprintf("written=%d/copy", written), func(b *testing.B) {
+			const part = 64 << 10
+			var parts [3][][]byte // from, and where one frame and the next is
+			for i := range parts {
+				for range 16 * n * written / part {
+					parts[i] = append(parts[i], make([]byte, part))
+				}
+			}
+			parallel := inParallel(2)
+			for k := range b.N + 4 {
+				if k == 4 {
+					b.ResetTimer()
+				}
+				parallel(len(parts[0]), func(i int) { copy(parts[1+k%2][i], parts[0][i]) })
+			}
+		})
+	}
+}
