@@ -69,8 +69,11 @@ func TestFrameClones(t *testing.T) {
 	type bag struct{ Items []int }
 	type holder struct{ bag }
 	f := newFixture(t, world.Options{Shards: 1})
-	fail := false
+	fail, exit := false, false
 	bags := world.Register[bag](f.World, "bag").CloneBy(func(to, from *bag) {
+		if exit {
+			runtime.Goexit()
+		}
 		if fail {
 			panic(errCause)
 		}
@@ -95,7 +98,10 @@ func TestFrameClones(t *testing.T) {
 		require.ErrorAs(t, err, &e)
 		require.ErrorIs(t, err, errCause)
 		require.EqualError(t, e, `world: the function of CloneBy of component "bag" panicked, for a frame of tick `+string(rune('0'+n))+`: the cause`)
-		fail = false
+		fail, exit = false, true
+		_, err = v.Now()
+		require.ErrorContains(t, err, "runtime.Goexit")
+		exit = false
 		f.Refresh()
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -39,6 +38,7 @@ type frames struct {
 	copy     func(int)
 	frame    *store.Frame // that is captured
 	union    store.Set    // of the components that it is to have
+	cloning  bool         // some of them have a CloneBy
 	failed   atomic.Pointer[PanicError]
 	world    weak.Pointer[World]
 	indexing sync.Mutex
@@ -46,6 +46,7 @@ type frames struct {
 		sync.Mutex
 		over    error // of a world that is closed
 		waiting []*waiter
+		serving []*waiter // by the refresh that runs
 		held    []*image
 		spare   []*image
 		indexed *image // whose index is the newest; its handles are kept
@@ -146,10 +147,10 @@ func (f *frames) close(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.mu.over = err
-	for _, x := range f.mu.waiting {
+	for _, x := range slices.Concat(f.mu.waiting, f.mu.serving) {
 		x.done <- captured{err: err}
 	}
-	f.mu.waiting, f.mu.spare, f.mu.indexed = nil, nil, nil
+	f.mu.serving, f.mu.waiting, f.mu.spare, f.mu.indexed = nil, nil, nil, nil
 	f.asked.Store(0)
 }
 
@@ -229,14 +230,12 @@ func (f *frames) refresh(w *World, parallel drive.Parallel) {
 	}
 	f.mu.Lock()
 	waiting := f.mu.waiting
-	f.mu.waiting = nil
+	f.mu.waiting, f.mu.serving = nil, waiting
 	f.asked.Store(0)
 	err := f.mayCapture()
 	f.mu.Unlock()
 	if err != nil { // Now has captured one meanwhile
-		for _, x := range waiting {
-			x.done <- captured{err: err}
-		}
+		f.tell(waiting, captured{err: err})
 		return
 	}
 	f.capture(w, parallel, waiting)
@@ -270,11 +269,14 @@ func (f *frames) capture(w *World, parallel drive.Parallel, waiting []*waiter) {
 		f.walk = func(i int) { f.copies.Walk(f.frame, i, &f.union) }
 		f.copy = f.copyPart
 	}
-	f.union = store.Set{}
-	for _, x := range waiting {
-		f.union = f.union.Union(x.view.components)
-	}
 	x := f.begin(w)
+	f.union, f.cloning = store.Set{}, false
+	for _, y := range waiting {
+		f.union = f.union.Union(y.view.components)
+	}
+	for id := range f.union.All {
+		f.cloning = f.cloning || w.components[id].cloned
+	}
 	if w.refresh.sum((*store.Shard).Alive) < walkAlone {
 		serial(len(w.shards), f.walk)
 	} else {
@@ -344,20 +346,22 @@ func (f *frames) begin(w *World) *image {
 	return x
 }
 
-// copyPart copies a part of the rows. It contains a panic of a function of CloneBy.
+// copyPart copies a part of the rows. It contains what functions of CloneBy do.
 func (f *frames) copyPart(i int) {
-	done, component := false, 0
-	defer func() {
-		if !done {
-			v := recover()
-			if v == nil {
-				v = errGoexit
-			}
-			f.failed.CompareAndSwap(nil, &PanicError{In: inClone, Name: f.names[component].name, Shard: AllShards, Value: v, Stack: debug.Stack()})
+	component := 0
+	if !f.cloning {
+		f.copies.Copy(i, &component)
+		return
+	}
+	var a aside
+	a.init(func() { f.copies.Copy(i, &component) })
+	if !a.call() {
+		v := a.value
+		if v == nil {
+			v = errGoexit
 		}
-	}()
-	f.copies.Copy(i, &component)
-	done = true
+		f.failed.CompareAndSwap(nil, &PanicError{In: inClone, Name: f.names[component].name, Shard: AllShards, Value: v, Stack: a.stack})
+	}
 }
 
 // end gives the frame to those that wait for it, or the error.
@@ -378,7 +382,15 @@ func (f *frames) end(x *image, waiting []*waiter, err error) {
 	}
 	f.mu.Unlock()
 	f.frame = nil
+	f.tell(waiting, captured{x, err})
+}
+
+// tell ends the waiting.
+func (f *frames) tell(waiting []*waiter, what captured) {
+	f.mu.Lock()
+	f.mu.serving = nil
+	f.mu.Unlock()
 	for _, y := range waiting {
-		y.done <- captured{x, err}
+		y.done <- what
 	}
 }
