@@ -116,3 +116,65 @@ func BenchmarkFrame(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkFrameRead loops over a million entities, and looks all of them up in another order, in
+// a world and in a frame of it. "index" is what the first accessor of a frame costs when the
+// entities of a thousandth of the rows have changed since the frame before.
+func BenchmarkFrameRead(b *testing.B) {
+	const n = 1 << 20
+	w := world.MustNew(world.Options{})
+	world.Register[Position](w, "position")
+	world.Register[Velocity](w, "velocity")
+	movers := world.NewBundle[Mover](w)
+	hs, err := movers.AppendN(nil, w, n, nil)
+	require.NoError(b, err)
+	w.Refresh()
+	view, err := w.NewView()
+	require.NoError(b, err)
+	frame, err := view.Now()
+	require.NoError(b, err)
+	for name, from := range map[string]reader{"world": w, "frame": frame} {
+		position, velocity := world.Read[Position](from), world.Read[Velocity](from)
+		q := from.Query(position, velocity)
+		b.Run("loop/"+name, func(b *testing.B) {
+			sum := 0.0
+			for b.Loop() {
+				for ch := range q.Chunks() {
+					p, v := position.Slice(ch), velocity.Slice(ch)
+					for i := range p {
+						sum += p[i].X * v[i].Y
+					}
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/entity")
+		})
+		b.Run("get/"+name, func(b *testing.B) {
+			sum := 0.0
+			for b.Loop() {
+				at := uint32(1)
+				for range n {
+					at = at*1664525 + 1013904223
+					sum += position.Get(hs[at%n]).X
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/entity")
+		})
+	}
+	b.Run("index", func(b *testing.B) {
+		for range b.N {
+			b.StopTimer()
+			for i := range n / 1000 {
+				w.Destroy(hs[i*1000])
+				hs[i*1000], _ = movers.Create(w, Mover{})
+			}
+			w.Refresh()
+			f, err := view.Now()
+			require.NoError(b, err)
+			b.StartTimer()
+			world.Read[Position](f)
+			b.StopTimer()
+			f.Release()
+			b.StartTimer()
+		}
+	})
+}
