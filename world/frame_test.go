@@ -263,7 +263,7 @@ func TestFrames(t *testing.T) {
 
 func frameTicks() int {
 	if testing.Short() || check.Enabled {
-		return 40
+		return 25
 	}
 	return 200
 }
@@ -311,7 +311,7 @@ func TestFrameReaders(t *testing.T) {
 		}
 	})
 	moves := f.build(write)
-	for range frameTicks() * 5 {
+	for range frameTicks() * 2 {
 		f.runTick(moves)
 		runtime.Gosched()
 	}
