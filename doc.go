@@ -33,6 +33,7 @@
 //	divide a world by space                   package region
 //	compare worlds, tick by tick              package state
 //	record what a world is given, replay it   package inputlog
+//	save a world, go on from it               snapshot.Save, snapshot.Load
 //	see what a world holds and does           World.Stats, World.Describe
 //	end it                                    World.Close
 //	share a value between systems             world.RegisterResource, RegisterAccumulator

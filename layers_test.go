@@ -33,7 +33,10 @@ var (
 
 	// thirdPartyOf are those that one package beside the core may import as well,
 	// by its directory: who does not import it does not compile them.
-	thirdPartyOf = map[string][]string{"state": {"github.com/zeebo/xxh3"}, "inputlog": {"github.com/zeebo/xxh3"}}
+	thirdPartyOf = map[string][]string{
+		"state": {"github.com/zeebo/xxh3", "github.com/fxamacker/cbor/v2"}, "inputlog": {"github.com/zeebo/xxh3"},
+		"snapshot": {"github.com/zeebo/xxh3", "github.com/klauspost/compress"},
+	}
 
 	// emptyNames are names of files that say nothing about what is inside.
 	emptyNames = []string{"common.go", "helpers.go", "types.go", "util.go"}

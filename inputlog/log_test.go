@@ -141,12 +141,12 @@ func TestOtherWorld(t *testing.T) {
 // name.
 func TestNoCodec(t *testing.T) {
 	w := world.MustNew(world.Options{})
-	type list struct{ Items []int32 }
+	type list struct{ Items []func() }
 	world.Register[list](w, "list")
 	_, err := inputlog.NewRecorder(w, new(bytes.Buffer), inputlog.Options{})
 	require.ErrorIs(t, err, state.ErrNoCodec)
 	require.ErrorContains(t, err, `set of component "list" cannot be recorded`)
-	require.ErrorContains(t, err, "inputlog_test.list.Items is a slice; register a state.Codec[[]int32], or one of a type that has it: state.Codec[inputlog_test.list]")
+	require.ErrorContains(t, err, "inputlog_test.list.Items[0] is a function; register a state.Codec[[]func()], or one of a type that has it: state.Codec[inputlog_test.list]")
 	half := new(state.Codecs)
 	state.Register(half, state.Codec[list]{Append: func(dst []byte, _ *list) []byte { return dst }})
 	_, err = inputlog.NewRecorder(w, new(bytes.Buffer), inputlog.Options{Codecs: half})

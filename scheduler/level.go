@@ -140,6 +140,15 @@ func (l *leveler) AppendState(dst []byte) []byte {
 	return dst
 }
 
+// LoadState loads which shards are giving, for Scheduler.LoadState.
+func (l *leveler) LoadState(src []byte) error {
+	l.giving = l.giving[:0]
+	for _, giving := range src {
+		l.giving = append(l.giving, giving == 1)
+	}
+	return nil
+}
+
 // level decides the transfers from donors to receivers, as far as both are off the mean
 // and the limit allows.
 func (l *leveler) level(mean float64, dst []Transfer) []Transfer {

@@ -2,7 +2,6 @@ package state_test
 
 import (
 	"maps"
-	"math/big"
 	"slices"
 	"strings"
 	"testing"
@@ -17,7 +16,6 @@ import (
 
 // What holds more than numbers.
 type (
-	Link     struct{ Next *int }
 	Title    struct{ Text string }
 	Bag      struct{ Items []int32 }
 	Purse    struct{ Coins map[string]int32 }
@@ -26,8 +24,17 @@ type (
 	Reaction struct{ Do func() }
 	Deep     struct {
 		N     int
-		Inner [2]struct{ Titles [3]Title }
+		Inner [2]struct{ Do []Reaction }
 	}
+	hidden struct{ secret int } // within a slice CBOR would lose it
+	Untold struct {
+		N int `json:"-"`
+	}
+	Twice struct {
+		A int
+		B int `cbor:"A"`
+	}
+	Chain struct{ Next *Chain }
 )
 
 // TestRefused checks that each error names the component and its field.
@@ -36,17 +43,19 @@ func TestRefused(t *testing.T) {
 		register func(w *world.World)
 		want     string
 	}{
-		{func(w *world.World) { world.Register[Link](w, "link") }, `component "link": state_test.Link.Next is a pointer; register a state.Codec[state_test.Link]`},
-		{func(w *world.World) { world.Register[Title](w, "title") }, `component "title": state_test.Title.Text is a string`},
-		{func(w *world.World) { world.Register[Bag](w, "bag") }, `component "bag": state_test.Bag.Items is a slice`},
-		{func(w *world.World) { world.Register[Purse](w, "purse") }, `component "purse": state_test.Purse.Coins is a map`},
-		{func(w *world.World) { world.Register[Anything](w, "any") }, `component "any": state_test.Anything.Value is a interface`},
+		{func(w *world.World) { world.Register[Anything](w, "any") }, `component "any": state_test.Anything.Value is a interface; register a state.Codec[interface {}], or one of a type that has it: state.Codec[state_test.Anything]`},
 		{func(w *world.World) { world.Register[Signal](w, "signal") }, `component "signal": state_test.Signal.Done is a channel`},
 		{func(w *world.World) { world.Register[Reaction](w, "do") }, `component "do": state_test.Reaction.Do is a function`},
-		{func(w *world.World) { world.Register[Deep](w, "deep") }, `component "deep": state_test.Deep.Inner[0].Titles[0].Text is a string`},
-		{func(w *world.World) { world.Register[*int](w, "bare") }, `component "bare": *int is a pointer`},
-		{func(w *world.World) { world.RegisterMessage[Title](w, "say") }, `message "say": state_test.Title.Text is a string`},
-		{func(w *world.World) { world.RegisterResource(w, "map", Purse{}) }, `resource "map": state_test.Purse.Coins is a map`},
+		{func(w *world.World) { world.Register[Deep](w, "deep") }, `component "deep": state_test.Deep.Inner[0].Do[0].Do is a function`},
+		{func(w *world.World) { world.Register[*any](w, "bare") }, `component "bare": *interface {} is a interface`},
+		{func(w *world.World) { world.Register[[]hidden](w, "hidden") }, `component "hidden": []state_test.hidden[0].secret is not exported`},
+		{func(w *world.World) { world.Register[[]Untold](w, "untold") }, `component "untold": []state_test.Untold[0].N is left out by its tag`},
+		{func(w *world.World) { world.Register[[]Twice](w, "twice") }, `component "twice": []state_test.Twice[0].B has the name of another field, "A"`},
+		{func(w *world.World) { world.Register[*Chain](w, "chain") }, `component "chain": *state_test.Chain.Next is a state_test.Chain, which may hold itself`},
+		{func(w *world.World) { world.Register[map[float64]int](w, "keys") }, `component "keys": map[float64]int has keys that are no strings or integers`},
+		{func(w *world.World) { world.Register[[]**int](w, "two") }, `component "two": []**int[0] is a pointer to a ptr, which may be nil as well`},
+		{func(w *world.World) { world.RegisterMessage[Reaction](w, "say") }, `message "say": state_test.Reaction.Do is a function`},
+		{func(w *world.World) { world.RegisterResource(w, "map", Anything{}) }, `resource "map": state_test.Anything.Value is a interface`},
 	} {
 		t.Run(c.want, func(t *testing.T) {
 			w := world.MustNew(world.Options{})
@@ -66,11 +75,11 @@ func TestRefused(t *testing.T) {
 // TestRefusedAll checks that one error names all.
 func TestRefusedAll(t *testing.T) {
 	w := world.MustNew(world.Options{})
-	world.Register[Link](w, "link")
-	world.RegisterMessage[Bag](w, "bag")
+	world.Register[Signal](w, "signal")
+	world.RegisterMessage[Reaction](w, "do")
 	_, err := state.StateHash(w, nil)
-	require.ErrorContains(t, err, `"link"`)
-	require.ErrorContains(t, err, `"bag"`)
+	require.ErrorContains(t, err, `"signal"`)
+	require.ErrorContains(t, err, `"do"`)
 }
 
 // secret is an extension that shows nothing.
@@ -174,19 +183,20 @@ func TestRegisterPanics(t *testing.T) {
 // parcel is what a bundle, a function and a question get, and ledger a component that holds a
 // type of another package whose field's type only that package can name.
 type (
-	parcel struct{ Bag }
-	ledger struct{ Sum big.Int }
+	crew   struct{ Do []func() }
+	parcel struct{ crew }
+	ledger struct{ Sum strings.Replacer }
 )
 
 // TestFormRefused names the field and a type that the user can name, and no type that is
 // wrapped around the user's.
 func TestFormRefused(t *testing.T) {
-	const bag = "state_test.Bag.Items is a slice; register a state.Codec[[]int32], or one of a type that has it: state.Codec[state_test.Bag]"
+	const bag = "state_test.crew.Do[0] is a function; register a state.Codec[[]func()], or one of a type that has it: state.Codec[state_test.crew]"
 	w := world.MustNew(world.Options{})
-	world.Register[Bag](w, "bag")
+	world.Register[crew](w, "bag")
 	world.Register[ledger](w, "ledger")
 	parcels := world.NewBundle[parcel](w)
-	world.RegisterQuestion(w, "weigh", func(*world.EntityContext, Bag) int { return 0 })
+	world.RegisterQuestion(w, "weigh", func(*world.EntityContext, crew) int { return 0 })
 	kinds := driver.Of(w).Survey().Kinds()
 	said := map[string]string{}
 	for i := range kinds.Len() {
@@ -202,10 +212,10 @@ func TestFormRefused(t *testing.T) {
 	}
 	require.Equal(t, bag, said[`set of component "bag"`])
 	require.Equal(t, bag, said[`question "weigh"`])
-	whole := strings.Replace(bag, "state_test.Bag.Items", "state_test.parcel.Bag.Items", 1)
+	whole := strings.Replace(bag, "state_test.crew.Do", "state_test.parcel.crew.Do", 1)
 	require.Equal(t, whole, said[`exchange of bundle "state_test.parcel"`])
 	require.Equal(t, whole, said[`create of bundle "state_test.parcel"`])
-	require.Equal(t, "state_test.ledger.Sum.abs is a slice; register a state.Codec[big.Int]", said[`set of component "ledger"`])
+	require.Equal(t, "state_test.ledger.Sum.r is a interface; register a state.Codec[strings.Replacer]", said[`set of component "ledger"`])
 
 	h, err := parcels.Create(w, parcel{})
 	require.NoError(t, err)

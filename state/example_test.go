@@ -1,7 +1,6 @@
 package state_test
 
 import (
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,7 +11,7 @@ import (
 
 type (
 	exampleHealth struct{ Points int64 }
-	exampleName   struct{ Text string }
+	exampleName   struct{ Text any }
 	exampleUnit   struct{ exampleHealth }
 	exampleHero   struct {
 		exampleHealth
@@ -81,7 +80,7 @@ func ExampleHash() {
 	// Output: "000000001234abcd" <nil> true
 }
 
-// What holds more than numbers needs a codec.
+// What holds an interface, channel or function needs a codec, and others may have one.
 func ExampleRegister() {
 	w := world.MustNew(world.Options{})
 	world.Register[exampleHealth](w, "health")
@@ -92,7 +91,7 @@ func ExampleRegister() {
 
 	var codecs state.Codecs
 	state.Register(&codecs, state.Codec[exampleName]{Append: func(dst []byte, v *exampleName) []byte {
-		return append(binary.AppendUvarint(dst, uint64(len(v.Text))), v.Text...)
+		return fmt.Append(dst, v.Text)
 	}})
 	_, err = state.StateHash(w, &codecs)
 	fmt.Println(err)
@@ -101,10 +100,10 @@ func ExampleRegister() {
 	// <nil>
 }
 
-// Numbers and strings need no codec; a slice does. The zero value has none.
+// Numbers, strings, slices and maps need no codec; a function does. The zero value has none.
 func ExampleCodecs() {
 	w := world.MustNew(world.Options{})
-	world.Register[[]string](w, "orders")
+	world.Register[func()](w, "orders")
 	_, err := state.StateHash(w, new(state.Codecs))
 	fmt.Println(errors.Is(err, state.ErrNoCodec))
 	// Output: true

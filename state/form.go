@@ -15,12 +15,16 @@ import (
 
 // form is a drive.Form.
 type form struct {
-	parts []formPart
-	shape string
+	parts   []formPart
+	shape   string
+	size    uintptr // of a value
+	byCodec bool
 }
 
 // formPart is a run of a value's memory.
 type formPart struct {
+	path   string
+	typ    reflect.Type
 	offset uintptr
 	size   uintptr
 	codec  appender // nil: by the layout
@@ -44,13 +48,22 @@ func init() {
 
 // form returns the form of a type; see drive.FormOf.
 func (c *Codecs) form(t reflect.Type, toRead bool) (*form, error) {
-	f := new(form)
+	f, err := c.newForm(t, toRead)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %v", ErrNoCodec, err)
+	}
+	return f, nil
+}
+
+// newForm is form with an error that only says what is wrong with the type.
+func (c *Codecs) newForm(t reflect.Type, toRead bool) (*form, error) {
+	f := &form{size: t.Size()}
 	user := t
 	if wraps(t) {
 		user = t.Field(0).Type
 	}
 	if err := f.add(c, naming{user.PkgPath(), user}, t, 0, t.String(), toRead); err != nil {
-		return nil, fmt.Errorf("%w: %v", ErrNoCodec, err)
+		return nil, err
 	}
 	return f, nil
 }
@@ -87,22 +100,25 @@ func (f *form) add(c *Codecs, n naming, t reflect.Type, at uintptr, path string,
 		if toRead && !x.canRead() {
 			return fmt.Errorf("the codec of %s, a %v, has no Read", path, t)
 		}
-		f.parts = append(f.parts, formPart{offset: at, codec: x})
-		f.shape += fmt.Sprintf(" codec(%v)@%d", t, at)
+		f.byCodec = true
+		f.encoded(x, t, at, path, fmt.Sprintf("codec(%v)", t))
 		return nil
 	}
 	if t.Kind() == reflect.String {
-		f.parts = append(f.parts, formPart{offset: at, codec: text})
-		f.shape += fmt.Sprintf(" text@%d", at)
+		f.encoded(text, t, at, path, "text")
 		return nil
 	}
 	l, err := layoutOf(t, path)
 	if err == nil {
-		f.parts = append(f.parts, formPart{offset: at, size: t.Size(), layout: l})
+		f.parts = append(f.parts, formPart{path: path, typ: t, offset: at, size: t.Size(), layout: l})
 		f.shape += fmt.Sprintf(" %s@%d", shapeOf(t), at)
 		return nil
 	}
-	if t.Kind() != reflect.Struct {
+	if t.Kind() != reflect.Struct || marshals(t) {
+		if err = byCBOR(t, path, nil); err == nil {
+			f.encoded(cborCodec{t}, t, at, path, fmt.Sprintf("cbor(%s)", deep(t)))
+			return nil
+		}
 		if n.in != t && n.can(t) {
 			return fmt.Errorf("%w; register a state.Codec[%v], or one of a type that has it: state.Codec[%v]", err, t, n.in)
 		}
@@ -124,6 +140,12 @@ func (f *form) add(c *Codecs, n naming, t reflect.Type, at uintptr, path string,
 		}
 	}
 	return nil
+}
+
+// encoded adds what a codec writes.
+func (f *form) encoded(x appender, t reflect.Type, at uintptr, path, shape string) {
+	f.parts = append(f.parts, formPart{path: path, typ: t, offset: at, codec: x})
+	f.shape += fmt.Sprintf(" %s@%d", shape, at)
 }
 
 // shapeOf tells the layouts of types without pointers apart.
@@ -149,8 +171,8 @@ func (f *form) Append(dst []byte, value mem.Cells) []byte {
 		switch {
 		case p.codec != nil:
 			at := len(dst)
-			dst = p.codec.append(append(dst, 0, 0, 0, 0), value.Part(p.offset))
-			binary.LittleEndian.PutUint32(dst[at:], uint32(len(dst)-at-4))
+			dst = p.codec.append(append(dst, make([]byte, lengthBytes)...), value.Part(p.offset))
+			binary.LittleEndian.PutUint32(dst[at:], uint32(len(dst)-at-lengthBytes))
 		case p.whole:
 			dst = append(dst, value.PartBytes(p.offset, p.size)...)
 		case p.size > 0:
@@ -163,6 +185,9 @@ func (f *form) Append(dst []byte, value mem.Cells) []byte {
 	return dst
 }
 
+// lengthBytes is the size of the length in front of what a codec writes.
+const lengthBytes = 4
+
 // errShort tells of bytes that end too soon.
 var errShort = errors.New("a value ends before its last field")
 
@@ -171,11 +196,11 @@ func (f *form) Read(src []byte, value mem.Cells) (rest []byte, err error) {
 		p := &f.parts[i]
 		n := uint64(p.size)
 		if p.codec != nil {
-			if len(src) < 4 {
+			if len(src) < lengthBytes {
 				return nil, errShort
 			}
 			n = uint64(binary.LittleEndian.Uint32(src))
-			src = src[4:]
+			src = src[lengthBytes:]
 		}
 		if uint64(len(src)) < n {
 			return nil, errShort

@@ -16,8 +16,8 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// ErrNoCodec is returned for a world with a component, message, resource or request
-// that holds more than numbers and has no codec.
+// ErrNoCodec is returned for a world with a component, message, resource or request that has no
+// codec, and holds what cannot be written without one: see Codec.
 var ErrNoCodec = errors.New("state: no codec")
 
 // Hash is a hash of a world's state. Its String is what logs and tools write.
@@ -58,7 +58,8 @@ type Hasher struct {
 
 // writer is how values of one type are hashed.
 type writer struct {
-	codec appender // nil: by the layout
+	codec appender // of the type itself, or nil
+	form  *form    // where parts have a codec, or nil
 	*layout
 }
 
@@ -139,7 +140,8 @@ func (h *Hasher) Sections() ([]Section, error) {
 const nowhere = -1
 
 // sections hashes one section after the other and calls done behind each.
-func (h *Hasher) sections(call string, done func(shard int, kind, name string)) error {
+func (h *Hasher) sections(call string, done func(shard int, kind, name string)) (err error) {
+	defer asError(&err)
 	if err := h.w.Err(); err != nil {
 		return err
 	}
@@ -183,7 +185,7 @@ func (h *Hasher) sections(call string, done func(shard int, kind, name string)) 
 		}
 		h.scratch = shown.AppendState(h.scratch[:0])
 		h.sum.bytes(h.scratch)
-		done(nowhere, "extension", nameOf(x, i))
+		done(nowhere, "extension", drive.NameOf(x, i))
 	}
 	for _, x := range h.also {
 		h.sum.Reset()
@@ -192,17 +194,6 @@ func (h *Hasher) sections(call string, done func(shard int, kind, name string)) 
 		done(nowhere, "also", x.name)
 	}
 	return nil
-}
-
-// nameOf returns the name of an extension, or its number.
-func nameOf(x drive.Extension, i int) string {
-	switch x := x.(type) {
-	case interface{ Name() string }:
-		return x.Name()
-	case interface{ Label() string }:
-		return x.Label()
-	}
-	return strconv.Itoa(i)
 }
 
 // learn makes the writers of types that are new.
@@ -217,12 +208,16 @@ func (h *Hasher) learn(what string, all []drive.Named) error {
 			h.writers[x.Type] = &writer{codec: c}
 			continue
 		}
-		l, err := layoutOf(x.Type, x.Type.String())
-		if err != nil {
-			errs = append(errs, fmt.Errorf("%w for %s %q: %v; register a state.Codec[%v]", ErrNoCodec, what, x.Name, err, x.Type))
+		if l, err := layoutOf(x.Type, x.Type.String()); err == nil {
+			h.writers[x.Type] = &writer{layout: l}
 			continue
 		}
-		h.writers[x.Type] = &writer{layout: l}
+		f, err := h.codecs.newForm(x.Type, false)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%w for %s %q: %v", ErrNoCodec, what, x.Name, err))
+			continue
+		}
+		h.writers[x.Type] = &writer{form: f}
 	}
 	return errors.Join(errs...)
 }
@@ -230,10 +225,11 @@ func (h *Hasher) learn(what string, all []drive.Named) error {
 // world hashes what shapes the world as a whole.
 func (h *Hasher) world(v drive.Survey, lists ...[]drive.Named) {
 	o := h.w.Options()
-	h.sum.text("atoll state 4")
+	h.sum.text("atoll state 5")
 	for _, n := range []uint64{
 		uint64(o.Shards), uint64(o.IndexMax), uint64(o.VersionMax), uint64(o.TickInterval), o.Seed,
 		uint64(o.OutboxRequests), uint64(o.OutboxBytes), h.w.Tick(),
+		uint64(o.ChunkRowsFirst), uint64(o.ChunkRowsFactor), uint64(o.ChunkRowsMax),
 	} {
 		h.sum.number(n)
 	}
@@ -248,6 +244,11 @@ func (h *Hasher) world(v drive.Survey, lists ...[]drive.Named) {
 	h.sum.number(uint64(cursor))
 	h.sum.number(uint64(run))
 	h.sum.flag(v.Misrouted())
+	pinned := v.Pinned()
+	h.sum.number(uint64(len(pinned)))
+	for _, c := range pinned {
+		h.sum.number(uint64(c))
+	}
 	for _, hook := range v.Hooks() {
 		h.sum.text(hook.Name())
 		for i := range o.Shards {
@@ -272,6 +273,9 @@ func (h *Hasher) shard(v drive.Survey, i int, components, messages []drive.Named
 	h.scratch = s.AppendMarks(h.scratch[:0])
 	h.sum.bytes(h.scratch)
 	if h.scratch = s.AppendChanges(h.scratch[:0]); len(h.scratch) > 0 { // hooks are to be told of
+		h.sum.bytes(h.scratch)
+	}
+	if h.scratch = s.AppendUnpublished(h.scratch[:0]); len(h.scratch) > 0 { // others are to see
 		h.sum.bytes(h.scratch)
 	}
 	done(i, "entities", "")
@@ -357,6 +361,9 @@ func (h *Hasher) cells(c mem.Cells) {
 	switch {
 	case x.codec != nil:
 		h.scratch = x.codec.each(c, h.scratch, h.sum.bytes)
+	case x.form != nil:
+		h.scratch = x.form.AppendAll(h.scratch[:0], c)
+		h.sum.bytes(h.scratch)
 	case x.whole:
 		h.sum.bytes(c.Bytes)
 	default:

@@ -18,11 +18,14 @@ type BrokenError struct {
 	Tick   uint64
 	During string // what panicked
 	Value  any    // what it panicked with
-	Stack  []byte // where
+	Stack  []byte // where; nil for a load that failed
 }
 
 // Error names what panicked, the tick and the panic's value.
 func (e *BrokenError) Error() string {
+	if e.Stack == nil {
+		return fmt.Sprintf("world: broken by %s: %v", e.During, e.Value)
+	}
 	return fmt.Sprintf("world: broken by a panic in %s, at the end of tick %d: %v", e.During, e.Tick, e.Value)
 }
 

@@ -15,3 +15,6 @@ func (c *clock) set(n uint64) { c.n.Store(n) }
 
 // next begins the next tick and returns its number.
 func (c *clock) next() uint64 { return c.n.Add(1) }
+
+// load sets the number of refreshes, in a new world.
+func (c *clock) load(n uint64) { c.n.Store(n) }

@@ -99,12 +99,12 @@ func (q *Query) matches(set store.Set) bool {
 	return set.Contains(&q.with) && !set.Meets(&q.without)
 }
 
-// update looks at the tables that were made, or given back, since the last time.
+// update looks at the tables that were made, given back or numbered anew since the last time.
 func (p *queryPart) update(q *Query) {
 	s := p.shard
 	if p.removals != s.Removals() {
 		p.removals = s.Removals()
-		p.tables = slices.DeleteFunc(p.tables, (*store.Table).Gone)
+		p.tables = slices.DeleteFunc(p.tables, func(t *store.Table) bool { return t.Gone() || t.Serial() > p.made })
 	}
 	for _, t := range s.TablesSince(p.made) {
 		if q.matches(t.Set()) {

@@ -2,6 +2,7 @@ package world
 
 import (
 	"reflect"
+	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/drive"
@@ -39,6 +40,8 @@ func (s *survey) Resources() []drive.Named {
 }
 
 func (s *survey) Placement() (shard, run int) { return s.cursor, s.run }
+
+func (s *survey) Pinned() []int { return slices.Collect(s.pinned.All) }
 
 func (s *survey) Misrouted() bool { return s.misrouted }
 

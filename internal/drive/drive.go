@@ -99,6 +99,9 @@ type Join interface {
 type Tools interface {
 	// Survey returns the world's whole state.
 	Survey() Survey
+	// Load begins to load the state of another world. It returns an error for a world that has
+	// given a handle, made a tick, or was sent something. call is what messages name.
+	Load(call string) (Loader, error)
 	// RecordInputs sets the Recorder that receives the world's inputs, from the next refresh on;
 	// nil removes it. It returns an error if another Recorder is set.
 	RecordInputs(r Recorder) error

@@ -1,6 +1,8 @@
 package drive
 
 import (
+	"strconv"
+
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/queue"
@@ -34,6 +36,17 @@ type Extension interface {
 	Spread(d *DyingSet, from int)
 	// Settle is called when it is known which entities die.
 	Settle()
+}
+
+// NameOf returns the name of an extension, or its number.
+func NameOf(x Extension, number int) string {
+	switch x := x.(type) {
+	case interface{ Name() string }:
+		return x.Name()
+	case interface{ Label() string }:
+		return x.Label()
+	}
+	return strconv.Itoa(number)
 }
 
 // DyingSet holds the entities that die in a refresh: first the marked ones, by shard in order,

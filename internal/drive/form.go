@@ -20,7 +20,30 @@ type Form interface {
 	// Read reads a value that Append wrote into the first of the cells, which must be new, and
 	// returns what is behind it in src. It returns an error if src ends too soon, or the codec's.
 	Read(src []byte, value mem.Cells) (rest []byte, err error)
+	// AppendAll and ReadAll are Append and Read for all of the cells. What ReadAll reads may be
+	// anything that has bytes enough.
+	AppendAll(dst []byte, values mem.Cells) []byte
+	ReadAll(src []byte, values mem.Cells) (rest []byte, err error)
+	// Least returns how many bytes a value takes at least.
+	Least() int
+	// ByCodec reports whether functions of the user's are called.
+	ByCodec() bool
+	// Fields lists what a value holds, in the order of its memory, for errors about types that
+	// differ.
+	Fields() []Field
 }
+
+// Field is a part of a value. What is written by a codec is one.
+type Field struct {
+	Path, Type string
+	Offset     int
+}
+
+// CodecError is what Append panics with if a method of the user's returns an error.
+type CodecError struct{ Err error }
+
+func (e *CodecError) Error() string { return e.Err.Error() }
+func (e *CodecError) Unwrap() error { return e.Err }
 
 // FormOf returns the Form of a type by a *state.Codecs. It returns state.ErrNoCodec, naming the
 // field, if there is none, or, if it is to be read, one without Read. Package state sets it when

@@ -27,6 +27,8 @@ type Survey interface {
 	// Placement returns the shard of the next entity that the idle world creates, and how many
 	// are created there.
 	Placement() (shard, run int)
+	// Pinned returns the components whose entities Transfer leaves where they are.
+	Pinned() []int
 	// Misrouted reports whether messages may be in the box of another shard than their
 	// entity's. The next tick then forwards them when it begins.
 	Misrouted() bool
@@ -44,6 +46,10 @@ type Survey interface {
 	// Resource returns the value of a resource, and what each shard has added since the last
 	// merge. There are no parts except for an accumulator.
 	Resource(i int) (value, parts mem.Cells)
+	// State and Image return the same as data, for a Loader: what shapes the world as a whole, and
+	// a shard. What decides nothing is in them too, such as which handles ports have in hand.
+	State() State
+	Image(shard int) store.Image
 }
 
 // Named is a type that is registered under a name.
@@ -58,4 +64,15 @@ type Hook interface {
 	Enabled(shard int) bool
 	// Disable disables the hook on one shard.
 	Disable(shard int)
+}
+
+// State is what shapes a world as a whole, beside its options and what is registered.
+type State struct {
+	Tick            uint64
+	Shard, Run      int // as of Survey.Placement
+	Misrouted       bool
+	Moves, Gathered uint32   // as of store.Space.MovesOf
+	Pinned          []int    // components
+	Hooks           [][]bool // by hook and shard: it is enabled
+	Ports           slots.PortImage
 }

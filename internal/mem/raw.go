@@ -36,6 +36,16 @@ func (c Cells) Part(offset uintptr) Pointer {
 	return Pointer{unsafe.Add(c.at, offset)}
 }
 
+// At returns value i alone, in place, as cells without Bytes and Values.
+//
+// Safety: there are more than i values in a row at the address.
+func (c Cells) At(i int) Cells {
+	if uint(i) >= uint(c.Len) {
+		panic("world: a part that is outside of its cells")
+	}
+	return Cells{Type: c.Type, Len: 1, at: unsafe.Add(c.at, uintptr(i)*c.Type.Size())}
+}
+
 // PartBytes returns the memory of a part of the first value that holds no
 // pointers.
 //

@@ -14,6 +14,7 @@ import (
 	"github.com/atoll-sim/atoll/reference"
 	"github.com/atoll-sim/atoll/region"
 	"github.com/atoll-sim/atoll/scheduler"
+	"github.com/atoll-sim/atoll/snapshot"
 	"github.com/atoll-sim/atoll/state"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -203,6 +204,7 @@ var misuseSections = []struct {
 		{call: "Scheduler.Plan", why: ownBetween, do: func(x *misuseScene) error { _, err := x.s.Plan(); return err }},
 		{call: "Scheduler.Shifts", why: ownBetween, do: none(func(x *misuseScene) { x.s.Shifts() })},
 		{call: "Scheduler.AppendState", why: ownBetween, do: none(func(x *misuseScene) { x.s.AppendState(nil) })},
+		{call: "Scheduler.LoadState", why: ownBetween, do: func(x *misuseScene) error { return x.s.LoadState(misuseState) }},
 		{call: "scheduler.New", why: ownOnly, do: none(func(x *misuseScene) { scheduler.New(x.w, scheduler.Options{}) })},
 	}},
 	{"References", nil, []misuseRow{
@@ -230,7 +232,7 @@ var misuseSections = []struct {
 		{call: "names.New", why: doneInLoop, do: none(func(x *misuseScene) { names.New[string](x.w, "late", names.Options{}) })},
 	}},
 	{"Relations", nil, relationRows()},
-	{"Regions, hashes and logs", nil, []misuseRow{
+	{"Regions, hashes, logs and snapshots", nil, []misuseRow{
 		{call: "region.New", why: fixed, do: func(x *misuseScene) error {
 			_, err := region.New(x.w, func(misuseHealth) (_, _ float64) { return 0, 0 }, region.Options{Width: 10, Height: 10})
 			return err
@@ -251,6 +253,12 @@ var misuseSections = []struct {
 				_, err = log.Play(x.w, misuseCodecs())
 			}
 			return err
+		}},
+		{call: "snapshot.Save", why: doneInLoop, do: func(x *misuseScene) error {
+			return snapshot.Save(io.Discard, x.w, snapshot.Options{Codecs: misuseCodecs(), Compression: snapshot.None})
+		}},
+		{call: "snapshot.Load", do: func(x *misuseScene) error {
+			return snapshot.Load(bytes.NewReader(misuseSnapshot), x.w, snapshot.Options{Codecs: misuseCodecs()})
 		}},
 	}},
 	{"Of another world", misuseOnce, foreignRows()},
@@ -285,6 +293,19 @@ var misuseLog = func() []byte {
 		panic(err)
 	}
 	return log.Bytes()
+}()
+
+// misuseState is that of a scene's scheduler.
+var misuseState = newMisuseScene(new(testing.T)).s.AppendState(nil)
+
+// misuseSnapshot is a snapshot of a world like the scene's.
+var misuseSnapshot = func() []byte {
+	var image bytes.Buffer
+	x := newMisuseScene(new(testing.T))
+	if err := snapshot.Save(&image, x.w, snapshot.Options{Codecs: misuseCodecs()}); err != nil {
+		panic(err)
+	}
+	return image.Bytes()
 }()
 
 // relationRows are the calls of relations: changes by the World and by a Port, and what is

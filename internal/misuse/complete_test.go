@@ -32,7 +32,7 @@ func TestMisuseComplete(t *testing.T) {
 		}
 	}
 	exported := map[string]bool{}
-	for _, pkg := range []string{"world", "scheduler", "reference", "names", "hierarchy", "region", "state", "inputlog"} {
+	for _, pkg := range []string{"world", "scheduler", "reference", "names", "hierarchy", "region", "state", "inputlog", "snapshot"} {
 		addExported(t, exported, pkg)
 	}
 	for _, name := range slices.Sorted(maps.Keys(exported)) {
@@ -96,7 +96,7 @@ var plainMethods = []string{"Error", "LogValue", "MarshalJSON", "MarshalText", "
 // misuseLeftOut are the calls that the table does not have, by the reason.
 var misuseLeftOut = map[string]string{
 	"make what is used later, or belong to no world": `New MustNew scheduler.After scheduler.Before scheduler.Disabled scheduler.Every scheduler.Global
-		scheduler.IfPanics scheduler.In scheduler.Level scheduler.When AnyOf Optional Query.Limit inputlog.Open state.NewHasher state.Register
+		scheduler.IfPanics scheduler.In scheduler.Level scheduler.When AnyOf Optional Query.Limit inputlog.Open snapshot.Inspect state.NewHasher state.Register
 		region.Divide hierarchy.NewTree hierarchy.Load TreeOptions.SizeNeeded hierarchy.With hierarchy.WithForeign Hasher.Also `,
 	"is Add, and panics with its error": "Scheduler.MustAdd",
 	"tell what does not change": `Relation.Options Names.Label Names.Options Grid.AppendNeighbours Grid.Corner Grid.Options Grid.Regions Grid.Shard Grid.Side

@@ -146,6 +146,8 @@ func (e misuseExtension) Spread(*drive.DyingSet, int) {
 }
 func (misuseExtension) Settle()                       {}
 func (misuseExtension) AppendState(dst []byte) []byte { return dst }
+func (misuseExtension) AppendSaved(dst []byte) []byte { return dst }
+func (misuseExtension) LoadSaved([]byte) error        { return nil }
 
 // answer is what a call did.
 type answer string
@@ -168,7 +170,7 @@ var named = []struct {
 
 // misusePanics is what a panic says: the package, the culprit, and behind a semicolon the
 // remedy.
-var misusePanics = regexp.MustCompile(`(?s)^(world|scheduler|reference|names|hierarchy|region|state|inputlog|check): .+; .+`)
+var misusePanics = regexp.MustCompile(`(?s)^(world|scheduler|reference|names|hierarchy|region|state|inputlog|snapshot|check): .+; .+`)
 
 // did makes a call and returns what it did, and what a panic said.
 func did(call func() error) (a answer, said string) {

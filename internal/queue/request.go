@@ -138,6 +138,9 @@ func NewRegistry(l slots.Lookup) *Registry {
 // Len returns the number of kinds.
 func (x *Registry) Len() int { return len(x.kinds) }
 
+// Size returns how many units a request of a kind counts for in a queue.
+func (x *Registry) Size(kind int) uint32 { return x.kinds[kind].size }
+
 // Any returns a kind by its number, or nil if it has no payload.
 func (x *Registry) Any(kind int) AnyKind { return x.kinds[kind].any }
 

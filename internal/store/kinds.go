@@ -102,6 +102,9 @@ func (k Kinds) Resend(l *queue.Queue, kind int, flags queue.Flags, h handle.Hand
 	return k.cells(kind, p), nil
 }
 
+// Size returns what a request of a kind counts for in a queue; see queue.Queue.Room.
+func (k Kinds) Size(kind int) uint32 { return k.space.Registry.Size(kind) }
+
 // check returns an error for requests that no sender can have sent, or that change nothing.
 func (k Kinds) check(kind int, flags queue.Flags) error {
 	if kind < 0 || kind >= k.Len() {

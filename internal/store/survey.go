@@ -24,7 +24,7 @@ func (c *Column[T]) cells(number, rows int) mem.Cells {
 }
 
 // AppendSpare appends what decides when the table gives back chunks, when it is given back
-// itself, and whether its small chunks are to be coalesced.
+// itself, and whether its small chunks are to be coalesced, now or when the next row comes.
 func (t *Table) AppendSpare(dst []byte) []byte {
 	number := func(n uint32) { dst = binary.LittleEndian.AppendUint32(dst, n) }
 	is := func(x bool) {
@@ -37,6 +37,7 @@ func (t *Table) AppendSpare(dst []byte) []byte {
 	is(t.listed)
 	is(t.kept)
 	is(t.fragmented)
+	number(uint32(t.cur.order + 1))
 	if len(t.chunks) == 0 && !t.kept {
 		number(t.left)
 	}
@@ -101,6 +102,9 @@ func (s *Shard) AppendChanges(dst []byte) []byte {
 		return dst
 	}
 	number := func(n uint64) { dst = binary.LittleEndian.AppendUint64(dst, n) }
+	if s.space.moves != s.space.gathered {
+		number(1)
+	}
 	number(uint64(len(s.tally.fresh)))
 	for _, h := range s.tally.fresh {
 		number(uint64(h))
@@ -108,6 +112,7 @@ func (s *Shard) AppendChanges(dst []byte) []byte {
 	number(uint64(len(s.changes.changes)))
 	for _, x := range s.changes.changes {
 		number(uint64(x.handle))
+		number(uint64(s.space.moves - x.moves))
 		for _, word := range x.from.set {
 			number(word)
 		}
@@ -115,6 +120,16 @@ func (s *Shard) AppendChanges(dst []byte) []byte {
 	for _, x := range s.changes.stored {
 		number(uint64(x.handle))
 		number(uint64(x.component))
+	}
+	return dst
+}
+
+// AppendUnpublished appends the flags that are published of atoms that have others by now, or
+// nothing if there are none.
+func (s *Shard) AppendUnpublished(dst []byte) []byte {
+	for _, f := range s.unpublished() {
+		dst = binary.LittleEndian.AppendUint64(dst, uint64(f.Handle))
+		dst = append(dst, byte(f.Published))
 	}
 	return dst
 }

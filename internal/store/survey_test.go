@@ -52,7 +52,7 @@ func TestSurveyNotes(t *testing.T) {
 	a, err := sh.Change(s.space.Locate(old[1]), set(number, text))
 	require.NoError(t, err)
 	*s.texts.At(a.Loc()) = nil
-	notes(1, uint64(born), 1, uint64(old[1]), 1<<number, 0, 0, 0, uint64(old[2]), number)
+	notes(1, uint64(born), 1, uint64(old[1]), 0, 1<<number, 0, 0, 0, uint64(old[2]), number)
 }
 
 // TestDigest tells values from others, of components alone.

@@ -1,0 +1,69 @@
+package hierarchy
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// told are the errors that a Refusal has: they are saved by their texts.
+var told = []error{
+	ErrCycle, ErrParent, ErrChildren, ErrAbsent, ErrPlace, ErrTaken, ErrNoPlace, ErrFixed, ErrElsewhere, ErrRoom, ErrLimit,
+	ErrVersion, ErrPort, world.ErrStale,
+}
+
+// AppendSaved appends the refusals and an image of the tree, for LoadSaved.
+func (k adapter) AppendSaved(dst []byte) []byte {
+	dst = drive.AppendNumbers(dst, k.policies())
+	dst = drive.AppendNumber(dst, len(k.refused))
+	for _, f := range k.refused {
+		dst = drive.AppendText(drive.AppendText(dst, f.Change), f.Err.Error())
+		dst = drive.AppendNumber(drive.AppendNumber(dst, uint64(f.Entity)), uint64(f.Other))
+		dst = drive.AppendWords(dst, f.Path)
+	}
+	return k.tree.Save(dst)
+}
+
+// policies are the options that decide what the relation does.
+func (r *Relation) policies() []int {
+	o := r.options
+	return []int{int(o.OnParentDeath), int(o.OnChildDeath), o.Places, o.PlacesMax, o.Refusals}
+}
+
+// LoadSaved makes the relation what AppendSaved wrote.
+func (k adapter) LoadSaved(src []byte) error {
+	c := drive.Cursor{Rest: src}
+	names, own := []string{"OnParentDeath", "OnChildDeath", "Places", "PlacesMax", "Refusals"}, k.policies()
+	for i, n := range c.Numbers() {
+		if i < len(own) && n != own[i] {
+			return fmt.Errorf("hierarchy: relation %q has %s %d, and was saved with %d", k.name, names[i], own[i], n)
+		}
+	}
+	refused := make([]Refusal, c.Count(5))
+	k.paths = k.paths[:0]
+	for i := range refused {
+		f := Refusal{Change: c.Text(), Err: errorOf(c.Text()), Entity: c.Handle(), Other: c.Handle(), Path: drive.WordsOf[handle.Handle](&c)}
+		refused[i] = f
+	}
+	if c.Err != nil {
+		return c.Err
+	}
+	if err := k.Load(c.Rest); err != nil {
+		return err
+	}
+	k.refused, k.stale = refused, true
+	return nil
+}
+
+// errorOf returns the error with a text.
+func errorOf(text string) error {
+	for _, err := range told {
+		if err.Error() == text {
+			return err
+		}
+	}
+	return errors.New(text)
+}

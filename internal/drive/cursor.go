@@ -1,0 +1,152 @@
+package drive
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/mem"
+)
+
+// Parts are written as numbers of variable length, texts and lists behind their length, and lists
+// of words as they are in memory.
+
+func AppendNumber[N ~int | ~uint32 | ~uint64 | ~uint8](dst []byte, n N) []byte {
+	return binary.AppendUvarint(dst, uint64(n))
+}
+
+// AppendNumbers appends a list of numbers.
+func AppendNumbers(dst []byte, all []int) []byte {
+	dst = AppendNumber(dst, len(all))
+	for _, n := range all {
+		dst = AppendNumber(dst, n)
+	}
+	return dst
+}
+
+func AppendText[B ~string | ~[]byte](dst []byte, s B) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
+}
+
+// AppendWords appends a list of words.
+func AppendWords[W uint32 | uint64 | handle.Handle](dst []byte, words []W) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(words)))
+	return append(dst, mem.BytesOf(words)...)
+}
+
+// AppendSet appends a set of rows, without the empty words at its end.
+func AppendSet(dst []byte, words []uint64) []byte {
+	for len(words) > 0 && words[len(words)-1] == 0 {
+		words = words[:len(words)-1]
+	}
+	return AppendWords(dst, words)
+}
+
+// FlagsOf packs answers into a number.
+func FlagsOf(all ...bool) (n int) {
+	for i, is := range all {
+		if is {
+			n |= 1 << i
+		}
+	}
+	return n
+}
+
+// ErrBody tells of a part that is not what its length and counts say.
+var ErrBody = errors.New("it ends too soon, or a number in it is too large")
+
+// Cursor reads a part. After an error it returns zeroes, and no list.
+type Cursor struct {
+	Rest []byte
+	Err  error
+}
+
+func (c *Cursor) fail() {
+	if c.Err == nil {
+		c.Err = ErrBody
+	}
+	c.Rest = nil
+}
+
+func (c *Cursor) Number() uint64 {
+	n, size := binary.Uvarint(c.Rest)
+	if size <= 0 {
+		c.fail()
+		return 0
+	}
+	c.Rest = c.Rest[size:]
+	return n
+}
+
+// Below reads a number below a bound.
+func (c *Cursor) Below(bound uint64) uint64 {
+	n := c.Number()
+	if n >= bound {
+		c.fail()
+		return 0
+	}
+	return n
+}
+
+func (c *Cursor) Int() int { return int(c.Below(math.MaxInt32)) }
+
+func (c *Cursor) Word() uint32 { return uint32(c.Below(1 << 32)) }
+
+// Word64 reads 8 bytes, little endian.
+func (c *Cursor) Word64() uint64 {
+	if part := c.Take(8); part != nil {
+		return binary.LittleEndian.Uint64(part)
+	}
+	return 0
+}
+
+func (c *Cursor) Handle() handle.Handle { return handle.Handle(c.Number()) }
+
+// Count reads the length of a list whose elements take so many bytes at least.
+func (c *Cursor) Count(least int) int { return int(c.Below(uint64(len(c.Rest)/least) + 1)) }
+
+// Take takes n bytes.
+func (c *Cursor) Take(n int) []byte {
+	if n < 0 || n > len(c.Rest) {
+		c.fail()
+		return nil
+	}
+	part := c.Rest[:n:n]
+	c.Rest = c.Rest[n:]
+	return part
+}
+
+// Numbers reads what AppendNumbers wrote.
+func (c *Cursor) Numbers() []int {
+	all := make([]int, c.Count(1))
+	for i := range all {
+		all[i] = c.Int()
+	}
+	return all
+}
+
+func (c *Cursor) Bytes() []byte { return c.Take(c.Count(1)) }
+
+func (c *Cursor) Text() string { return string(c.Bytes()) }
+
+func (c *Cursor) Flags(bits int) (n uint64) { return c.Below(1 << bits) }
+
+// WordsOf reads a list of words.
+func WordsOf[W uint32 | uint64 | handle.Handle](c *Cursor) []W {
+	var size = len(mem.BytesOf(make([]W, 1)))
+	words := make([]W, c.Count(size))
+	copy(mem.BytesOf(words), c.Take(len(words)*size))
+	if len(words) == 0 {
+		return nil
+	}
+	return words
+}
+
+// End returns an error unless all was read.
+func (c *Cursor) End() error {
+	if c.Err == nil && len(c.Rest) > 0 {
+		c.Err = errors.New("there is something behind it")
+	}
+	return c.Err
+}

@@ -1,0 +1,205 @@
+package slots
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/atoll-sim/atoll/handle"
+)
+
+// ErrImage is what the errors of a Load wrap: an image that no world can have.
+var ErrImage = errors.New("world: an image that is none")
+
+// PortImage is the state of the slots of the entities that ports create.
+type PortImage struct {
+	Slots    []uint32        // state and version of each slot that was drawn, in order
+	Pool     []uint32        // the free indexes; the last is taken first, those that ports have in hand last
+	Recalled []handle.Handle // to be freed by the next refresh
+}
+
+// Image returns a copy of the state. The world must be idle; ports may draw meanwhile.
+func (o *PortAllocator) Image() (x PortImage) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	x.Slots = make([]uint32, o.mu.drawn)
+	for i := range x.Slots {
+		x.Slots[i] = o.ref.slot(uint32(i)).Load()
+	}
+	known := newIndexes(len(x.Slots))
+	for _, h := range o.mu.pool {
+		known.set(h.Index())
+	}
+	for _, h := range o.mu.recalled {
+		known.set(h.Index())
+	}
+	for n := len(x.Slots); n > 0; n-- { // so that the lowest is given first
+		if _, state := o.at(uint32(n - 1)); state == StateUnused && !known.has(uint32(n-1)) {
+			x.Pool = append(x.Pool, uint32(n-1))
+		}
+	}
+	for _, h := range o.mu.pool {
+		x.Pool = append(x.Pool, h.Index())
+	}
+	x.Recalled = append(x.Recalled, o.mu.recalled...)
+	return x
+}
+
+// Load gives the slots of a new world the state of another's: first those of each home, then,
+// by Place, where each living atom is.
+//
+// Ownership: one goroutine, of an idle world, while ports draw nothing; Place may be called by
+// several.
+type Load struct {
+	dir    *Directory
+	out    *PortAllocator
+	alive  int
+	placed atomic.Int64
+}
+
+// NewLoad begins a load. Until Finish, ports get no handle. It returns ErrUsed if a handle was
+// given before.
+func NewLoad(out *PortAllocator) (*Load, error) {
+	r, err := NewRestore(out)
+	if err != nil {
+		return nil, err
+	}
+	return &Load{dir: r.dir, out: out}, nil
+}
+
+// Home loads the slots of a shard, as AppendSlots and FreeList returned them.
+func (l *Load) Home(i int, words, free []uint32) error {
+	h := l.dir.homes[i]
+	unused, err := l.slots(h, words, StateUnused)
+	if err != nil {
+		return err
+	}
+	if unused != len(free) {
+		return fmt.Errorf("%w: home %d has %d free slots, and %d in its list", ErrImage, i, unused, len(free))
+	}
+	if err := l.list(h, free, len(words), newIndexes(len(words))); err != nil {
+		return err
+	}
+	h.given = uint32(len(words))
+	h.free = append(h.free[:0], free...)
+	return nil
+}
+
+// Ports loads the slots of the entities that ports create.
+func (l *Load) Ports(x PortImage) error {
+	o := l.out
+	unused, err := l.slots(&o.Allocator, x.Slots, StatePending)
+	if err != nil {
+		return err
+	}
+	if n := len(x.Pool) + len(x.Recalled); n != unused {
+		return fmt.Errorf("%w: ports have %d free slots, and %d in lists", ErrImage, unused, n)
+	}
+	seen := newIndexes(len(x.Slots))
+	if err := l.list(&o.Allocator, x.Pool, len(x.Slots), seen); err != nil {
+		return err
+	}
+	for _, h := range x.Recalled {
+		if h.Shard() != o.id || int(h.Index()) >= len(x.Slots) || seen.set(h.Index()) {
+			return fmt.Errorf("%w: %v is recalled, and is none of ports, or is free", ErrImage, h)
+		}
+		if at, state := o.at(h.Index()); at != h || state != StateUnused {
+			return fmt.Errorf("%w: %v is recalled, and its slot has %v", ErrImage, h, at)
+		}
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.mu.drawn, o.mu.pool = uint64(len(x.Slots)), o.mu.pool[:0]
+	for _, i := range x.Pool {
+		h, _ := o.at(i)
+		o.mu.pool = append(o.mu.pool, h)
+	}
+	o.mu.recalled = append(o.mu.recalled[:0], x.Recalled...)
+	o.recalled.Store(len(x.Recalled) > 0)
+	return nil
+}
+
+// slots loads the words of a home and returns how many are free. A slot that was never used may
+// be there if free is StatePending.
+func (l *Load) slots(h *Allocator, words []uint32, free State) (unused int, err error) {
+	if uint64(len(words)) > uint64(l.dir.indexMax)+1 {
+		return 0, fmt.Errorf("%w: home %d has %d slots, with IndexMax = %d", ErrImage, h.id, len(words), l.dir.indexMax)
+	}
+	for h.pages()*pageSize < len(words) {
+		if err := h.grow(); err != nil {
+			return 0, err
+		}
+	}
+	for i, word := range words {
+		at := Compose(h.id, uint32(i), 0)
+		version, state := unpack(word, at)
+		switch {
+		case word == 0 && free == StatePending:
+			unused++
+			continue
+		case version == 0 || version > l.dir.versionMax:
+			return 0, fmt.Errorf("%w: slot %d of home %d has version %d, of %d", ErrImage, i, h.id, version, l.dir.versionMax)
+		case state == StateAlive:
+			l.alive++
+		case state == StateUnused:
+			unused++
+		case state == StateRetired:
+			h.retired++
+		default:
+			return 0, fmt.Errorf("%w: slot %d of home %d has state %d", ErrImage, i, h.id, state)
+		}
+		h.ref.slot(uint32(i)).StoreBatched(word)
+	}
+	return unused, nil
+}
+
+// list checks that the slots of a list are among the first n, free, and in it once.
+func (l *Load) list(h *Allocator, list []uint32, n int, seen indexes) error {
+	for _, i := range list {
+		if int64(i) >= int64(n) || seen.set(i) {
+			return fmt.Errorf("%w: slot %d of home %d is free, and was not given or is free twice", ErrImage, i, h.id)
+		}
+		if _, state := unpack(h.ref.slot(i).Load(), Compose(h.id, i, 0)); state != StateUnused {
+			return fmt.Errorf("%w: slot %d of home %d is free, and has state %d", ErrImage, i, h.id, state)
+		}
+	}
+	return nil
+}
+
+// Place says that atoms are in rows side by side. The slot of each must say that it is alive.
+func (l *Load) Place(hs []handle.Handle, at Loc) error {
+	for i, h := range hs {
+		slot := l.dir.Slot(h)
+		if slot == nil || h.Version() == 0 || slot.Load() != uint32(h) {
+			return fmt.Errorf("%w: %v has a row, and its slot does not say that it lives", ErrImage, h)
+		}
+		if !atomic.CompareAndSwapUint32((*uint32)(&slot.Loc), 0, uint32(at)+uint32(i)) {
+			return fmt.Errorf("%w: %v has two rows", ErrImage, h)
+		}
+	}
+	l.placed.Add(int64(len(hs)))
+	return nil
+}
+
+// Finish lets ports take handles. It returns an error if an atom that lives has no row.
+func (l *Load) Finish() error {
+	if n := l.placed.Load(); n != int64(l.alive) {
+		return fmt.Errorf("%w: %d entities live, and %d have a row", ErrImage, l.alive, n)
+	}
+	l.out.open()
+	return nil
+}
+
+// indexes is a set of the indexes of a home.
+type indexes []uint64
+
+func newIndexes(n int) indexes { return make(indexes, (n+63)/64) }
+
+func (b indexes) has(i uint32) bool { return b[i/64]>>(i%64)&1 != 0 }
+
+// set puts a number in and reports whether it was there.
+func (b indexes) set(i uint32) (had bool) {
+	had = b.has(i)
+	b[i/64] |= 1 << (i % 64)
+	return had
+}

@@ -1,0 +1,130 @@
+package store
+
+import (
+	"slices"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/slots"
+)
+
+// Image is the state of a shard as data: all that Load needs to make another shard the same. Its
+// slices may be those of the shard.
+type Image struct {
+	Slots, Free []uint32 // as AppendSlots and FreeList return them
+	Tables      []TableImage
+	Marked      []MarkedTable // the tables with marked rows, in order
+	Created     []handle.Handle
+	Changes     []ChangeImage
+	Stored      []StoredImage
+	Flagged     []FlaggedImage
+}
+
+// TableImage is the state of a table.
+type TableImage struct {
+	Components               []int // ascending
+	Kept, Listed, Fragmented bool
+	Left                     uint32
+	Current                  int // the chunk that takes the next row, or -1
+	Chunks                   []ChunkImage
+}
+
+// ChunkImage is the state of a chunk.
+type ChunkImage struct {
+	Cap, Rows int
+	Reserved  bool
+	Changed   uint32
+	Written   []uint32 // by column
+	Marks     []uint64 // nil for none
+	Flags     [slots.FlagsMax][]uint64
+	Handles   []handle.Handle // for a Load: to be filled in later; see Chunk.Fill
+	Columns   []mem.Cells     // likewise
+}
+
+// MarkedTable says in which order the chunks of a table got marked rows.
+type MarkedTable struct {
+	Table  int
+	Chunks []int
+}
+
+// ChangeImage is a note that an atom had other components, StoredImage that one of its
+// components was stored anew: hooks are to be told. Moves is as of Space.MovesOf.
+type (
+	ChangeImage struct {
+		Handle     handle.Handle
+		Components []int
+		Moves      uint32
+	}
+	StoredImage struct {
+		Handle    handle.Handle
+		Component int
+	}
+)
+
+// FlaggedImage says which flags of an atom are published; its own are others.
+type FlaggedImage struct {
+	Handle    handle.Handle
+	Published slots.Flags
+}
+
+// Image returns the state of the shard. It is good until the shard changes.
+func (s *Shard) Image() (x Image) {
+	x.Slots, x.Free = s.AppendSlots(nil), s.FreeList()
+	x.Tables = make([]TableImage, len(s.tables))
+	for i, t := range s.tables {
+		x.Tables[i] = t.image()
+	}
+	for _, t := range s.dirty {
+		m := MarkedTable{Table: slices.Index(s.tables, t)}
+		for _, c := range t.dirty {
+			m.Chunks = append(m.Chunks, c.order)
+		}
+		x.Marked = append(x.Marked, m)
+	}
+	x.Created = s.tally.fresh
+	for _, c := range s.changes.changes {
+		x.Changes = append(x.Changes, ChangeImage{c.handle, slices.Collect(c.from.set.All), c.moves})
+	}
+	for _, c := range s.changes.stored {
+		x.Stored = append(x.Stored, StoredImage{c.handle, int(c.component)})
+	}
+	x.Flagged = s.unpublished()
+	return x
+}
+
+func (t *Table) image() TableImage {
+	x := TableImage{
+		Components: t.ids, Kept: t.kept, Listed: t.listed, Fragmented: t.fragmented, Left: t.left, Current: t.cur.order,
+		Chunks: make([]ChunkImage, len(t.chunks)),
+	}
+	for i, c := range t.chunks {
+		y := ChunkImage{Cap: c.Cap(), Rows: c.n, Reserved: c.reserved, Changed: c.changed, Written: c.written, Marks: c.Marks(), Handles: c.Handles()}
+		if !c.flags.none() {
+			y.Flags = c.flags.sets
+		}
+		if c.n > 0 {
+			y.Columns = make([]mem.Cells, len(t.ids))
+			for k := range t.ids {
+				y.Columns[k] = c.Cells(k)
+			}
+		}
+		x.Chunks[i] = y
+	}
+	return x
+}
+
+// unpublished returns the atoms whose flags were changed and not published yet, by handle.
+func (s *Shard) unpublished() (all []FlaggedImage) {
+	for _, h := range slices.Compact(slices.Sorted(slices.Values(s.flagged))) {
+		if l := s.space.Locate(h); l != 0 {
+			if f := s.space.Flags(h); f != s.space.FlagsAt(l) {
+				all = append(all, FlaggedImage{h, f})
+			}
+		}
+	}
+	return all
+}
+
+// MovesOf returns how often atoms were moved to other shards, and the value of that when notes
+// were last gathered. Notes have the value of when they were made.
+func (s *Space) MovesOf() (moves, gathered uint32) { return s.moves, s.gathered }

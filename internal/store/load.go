@@ -1,0 +1,245 @@
+package store
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/slots"
+)
+
+// This file gives a new shard the state that an Image shows. Nothing of an Image is trusted: what
+// no shard can have is slots.ErrImage. After an error the shard is not to be used.
+
+// LoadMoves sets what MovesOf returns. The world must be idle.
+func (s *Space) LoadMoves(moves, gathered uint32) { s.moves, s.gathered = moves, gathered }
+
+// Load makes the tables and chunks of an image, without handles and components: see Chunk.Fill.
+// The slots are loaded by others. The shard must have no atoms.
+func (s *Shard) Load(x *Image) error {
+	s.ShrinkAll() // what was reserved
+	loaded, known := make([]*Table, len(x.Tables)), map[*Table]bool{}
+	for i := range x.Tables {
+		set, err := s.space.setOf(x.Tables[i].Components)
+		if err != nil {
+			return err
+		}
+		t := s.Table(set)
+		if known[t] || len(t.chunks) > 0 {
+			return fmt.Errorf("%w: two tables have components %v", slots.ErrImage, t.ids)
+		}
+		loaded[i], known[t] = t, true
+	}
+	others := slices.DeleteFunc(slices.Clone(s.tables), func(t *Table) bool { return known[t] })
+	s.arrange(slices.Concat(loaded, others))
+	s.shrinking.tables, s.fragmented = s.shrinking.tables[:0], s.fragmented[:0]
+	for i, t := range loaded {
+		if err := t.load(&x.Tables[i]); err != nil {
+			return fmt.Errorf("%w, in table %d", err, i)
+		}
+	}
+	for _, t := range others {
+		if t.listed {
+			s.shrinking.tables = append(s.shrinking.tables, t)
+		}
+	}
+	if err := s.loadMarked(x.Marked); err != nil {
+		return err
+	}
+	return s.loadNotes(x)
+}
+
+// Loaded ends a Load, when all rows are filled: it publishes flags.
+func (s *Shard) Loaded(x *Image) error {
+	for _, t := range s.tables {
+		for _, c := range t.chunks {
+			if c.flags.none() {
+				continue
+			}
+			for row, h := range c.Handles() {
+				if f := c.flagsAt(row); f != 0 {
+					s.space.PublishFlags(h, f)
+				}
+			}
+		}
+	}
+	for _, f := range x.Flagged {
+		l := s.space.Locate(f.Handle)
+		if l == 0 || !s.Owns(l) {
+			return fmt.Errorf("%w: %v has flags to publish, and is not in shard %d", slots.ErrImage, f.Handle, s.id)
+		}
+		s.space.PublishFlags(f.Handle, f.Published)
+		s.flagged = append(s.flagged, f.Handle)
+	}
+	return nil
+}
+
+// setOf returns a set of components that are listed in order.
+func (s *Space) setOf(components []int) (set Set, err error) {
+	last := -1
+	for _, c := range components {
+		if c <= last || c >= len(s.Columns) {
+			return set, fmt.Errorf("%w: a set of components is %v, of %d that there are", slots.ErrImage, components, len(s.Columns))
+		}
+		set.Add(c)
+		last = c
+	}
+	return set, nil
+}
+
+// arrange puts the tables in order and numbers them anew, so that queries look at them again.
+func (s *Shard) arrange(tables []*Table) {
+	s.tables = tables
+	for _, t := range s.tables {
+		s.made++
+		t.serial = s.made
+	}
+	s.shrinking.removals++
+}
+
+// Serial returns the table's number among all that its shard ever made. It changes when the
+// shard is loaded.
+func (t *Table) Serial() uint64 { return t.serial }
+
+// load makes the chunks of a table.
+func (t *Table) load(x *TableImage) error {
+	rows, needs := 0, 0
+	for i := range x.Chunks {
+		needs += x.Chunks[i].Cap
+	}
+	for i := range x.Chunks {
+		y := &x.Chunks[i]
+		c, err := t.loadChunk(y, needs)
+		if err != nil {
+			return fmt.Errorf("%w, in chunk %d", err, i)
+		}
+		if c.n > 0 && rows != c.first {
+			return fmt.Errorf("%w: chunk %d has rows, and one before it is not full", slots.ErrImage, i)
+		}
+		rows += c.n
+		needs -= y.Cap
+	}
+	t.cur = noChunk
+	switch at := x.Current; {
+	case at < -1 || at >= len(t.chunks):
+		return fmt.Errorf("%w: chunk %d takes the next row, of %d", slots.ErrImage, at, len(t.chunks))
+	case at >= 0:
+		t.cur = t.chunks[at]
+	}
+	if t.Rows() != rows {
+		return fmt.Errorf("%w: chunk %d takes the next row, of %d rows", slots.ErrImage, x.Current, rows)
+	}
+	t.kept = t.kept || x.Kept
+	t.left, t.listed, t.fragmented = x.Left, x.Listed, x.Fragmented
+	if t.listed {
+		t.shard.shrinking.tables = append(t.shard.shrinking.tables, t)
+	}
+	if t.fragmented {
+		t.shard.fragmented = append(t.shard.fragmented, t)
+	}
+	t.shard.tally.created += uint64(rows)
+	return nil
+}
+
+func (t *Table) loadChunk(x *ChunkImage, needs int) (*Chunk, error) {
+	if x.Cap < 1 || x.Cap > slots.RowsMax || x.Cap&(x.Cap-1) != 0 || x.Rows < 0 || x.Rows > x.Cap || len(x.Written) != len(t.ids) {
+		return nil, fmt.Errorf("%w: it has %d rows of %d, and %d stamps for %d components", slots.ErrImage, x.Rows, x.Cap, len(x.Written), len(t.ids))
+	}
+	if err := t.add(x.Cap, needs); err != nil {
+		return nil, err
+	}
+	c := t.chunks[len(t.chunks)-1]
+	c.n, c.changed, c.reserved = x.Rows, x.Changed, x.Reserved
+	copy(c.written, x.Written)
+	var err error
+	if c.marked, err = c.loadBits(c.marks, x.Marks); err != nil {
+		return nil, err
+	}
+	for i, words := range x.Flags {
+		if len(words) == 0 {
+			continue
+		}
+		if c.flags == nil {
+			c.flags = new(flagSets)
+		}
+		c.flags.sets[i] = make([]uint64, len(c.marks))
+		n, err := c.loadBits(c.flags.sets[i], words)
+		if err != nil {
+			return nil, err
+		}
+		c.flags.n += n
+	}
+	return c, nil
+}
+
+// loadBits copies a set of rows and returns how many are in it.
+func (c *Chunk) loadBits(to, words []uint64) (n int, err error) {
+	for i, w := range words {
+		if i*64+bits.Len64(w) > c.n {
+			return 0, fmt.Errorf("%w: a mark or flag is of a row behind its %d", slots.ErrImage, c.n)
+		}
+		if w != 0 {
+			to[i] = w
+			n += bits.OnesCount64(w)
+		}
+	}
+	return n, nil
+}
+
+// Fill puts the atoms of an image into the chunk's rows. The caller stores their components where
+// Cells says. Any goroutine; each chunk once.
+func (c *Chunk) Fill(hs []handle.Handle, l *slots.Load) error {
+	if len(hs) != c.n {
+		return fmt.Errorf("%w: %d handles for a chunk of %d rows", slots.ErrImage, len(hs), c.n)
+	}
+	copy(c.handles, hs)
+	return l.Place(hs, c.base)
+}
+
+// loadMarked puts tables and chunks in the order in which they got marked rows.
+func (s *Shard) loadMarked(all []MarkedTable) error {
+	for _, m := range all {
+		if m.Table < 0 || m.Table >= len(s.tables) || len(s.tables[m.Table].dirty) > 0 || len(m.Chunks) == 0 {
+			return fmt.Errorf("%w: table %d has marked rows, of %d", slots.ErrImage, m.Table, len(s.tables))
+		}
+		t := s.tables[m.Table]
+		for _, i := range m.Chunks {
+			if i < 0 || i >= len(t.chunks) || t.chunks[i].touched {
+				return fmt.Errorf("%w: chunk %d of table %d has marked rows, of %d", slots.ErrImage, i, m.Table, len(t.chunks))
+			}
+			t.touch(t.chunks[i])
+		}
+	}
+	for i, t := range s.tables {
+		for _, c := range t.chunks {
+			if c.marked > 0 && !c.touched {
+				return fmt.Errorf("%w: chunk %d of table %d has marked rows, and is in no list", slots.ErrImage, c.order, i)
+			}
+		}
+	}
+	return nil
+}
+
+// loadNotes loads what hooks are to be told.
+func (s *Shard) loadNotes(x *Image) error {
+	s.tally.fresh = append(s.tally.fresh[:0], x.Created...)
+	for _, n := range x.Changes {
+		set, err := s.space.setOf(n.Components)
+		if err != nil {
+			return err
+		}
+		from := s.bySet[set]
+		if from == nil {
+			from = &Table{set: set, gone: true}
+		}
+		s.changes.changes = append(s.changes.changes, changeEntry{n.Handle, from, n.Moves})
+	}
+	for _, n := range x.Stored {
+		if n.Component < 0 || n.Component >= len(s.space.Columns) {
+			return fmt.Errorf("%w: component %d of %v was stored, of %d", slots.ErrImage, n.Component, n.Handle, len(s.space.Columns))
+		}
+		s.changes.stored = append(s.changes.stored, storeEntry{n.Handle, uint16(n.Component)})
+	}
+	return nil
+}

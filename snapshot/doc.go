@@ -1,0 +1,11 @@
+// Package snapshot writes an idle world to an io.Writer and reads it into a new one, which then
+// goes on as the first would have: the same state, handles that are given later included, after
+// each tick, on any number of workers.
+//
+//	err := snapshot.Save(file, w, snapshot.Options{Scheduler: s})
+//	…
+//	w, s := newWorld() // registers everything, as before
+//	err = snapshot.Load(file, w, snapshot.Options{Scheduler: s})
+//
+// What is saved, and what is not, is in docs/snapshot-format.md.
+package snapshot

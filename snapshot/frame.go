@@ -1,0 +1,206 @@
+package snapshot
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/zeebo/xxh3"
+)
+
+// A snapshot is a preamble and sections; docs/snapshot-format.md has the whole format.
+//
+//	preamble  "atollsnp" │ version                                            12 bytes
+//	section   kind │ compression │ 0 │ number │ length │ stored │ checksum    32 bytes
+//	          body, stored bytes of it
+const (
+	magic           = "atollsnp"
+	version  uint32 = 1
+	preamble        = len(magic) + 4
+	headSize        = 32
+	sumAt           = headSize - 8
+	// sectionMax bounds a section, uncompressed.
+	sectionMax = 1 << 30
+	// readAtOnce bounds what a length that is wrong makes the reader allocate.
+	readAtOnce = 1 << 20
+)
+
+// The kinds of sections, in their order.
+const (
+	headerSection    = 'H' // what world it is
+	namesSection     = 'N' // what is registered
+	worldSection     = 'W'
+	shardSection     = 'S' // of each shard: slots, tables and chunks
+	rowsSection      = 'R' // entities and components, some chunks of a shard
+	mailSection      = 'M' // of each shard, and of global systems: messages, requests
+	resourceSection  = 'V'
+	extensionSection = 'X'
+	schedulerSection = 'P'
+	alsoSection      = 'A'
+	endSection       = 'E'
+)
+
+// section is one section, packed or not.
+type section struct {
+	kind   byte
+	how    Compression // of the body
+	number int         // of the shard, or of the one among those of its kind
+	length int         // of the body, uncompressed
+	body   []byte
+	sum    uint64
+	at     int64 // where it begins in the snapshot
+}
+
+// head appends the head of a section without its checksum.
+func (s *section) head(dst []byte) []byte {
+	dst = append(dst, s.kind, byte(s.how), 0, 0)
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(s.number))
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(s.length))
+	return binary.LittleEndian.AppendUint64(dst, uint64(len(s.body)))
+}
+
+// checksum is that of the head and the body.
+func (s *section) checksum() uint64 {
+	var head [sumAt]byte
+	return xxh3.HashSeed(s.body, xxh3.Hash(s.head(head[:0])))
+}
+
+func (s *section) String() string {
+	return fmt.Sprintf("section %q %d, at byte %d", s.kind, s.number, s.at)
+}
+
+// writer writes sections.
+type writer struct {
+	out      io.Writer
+	head     []byte
+	sections uint64
+	chain    uint64 // of the checksums of all sections
+}
+
+func (w *writer) begin() error {
+	return w.write(binary.LittleEndian.AppendUint32([]byte(magic), version))
+}
+
+// section writes a section that has its checksum.
+func (w *writer) section(s *section) error {
+	w.head = binary.LittleEndian.AppendUint64(s.head(w.head[:0]), s.sum)
+	w.sections++
+	w.chain = link(w.chain, s.sum)
+	if err := w.write(w.head); err != nil {
+		return err
+	}
+	return w.write(s.body)
+}
+
+// link takes the checksum of a section into the one of all.
+func link(chain, sum uint64) uint64 {
+	var both [16]byte
+	binary.LittleEndian.PutUint64(both[:], chain)
+	binary.LittleEndian.PutUint64(both[8:], sum)
+	return xxh3.Hash(both[:])
+}
+
+// end writes the last section.
+func (w *writer) end() error {
+	s := &section{kind: endSection, how: None}
+	s.body = binary.LittleEndian.AppendUint64(s.body, w.sections)
+	s.body = binary.LittleEndian.AppendUint64(s.body, w.chain)
+	s.length = len(s.body)
+	s.sum = s.checksum()
+	return w.section(s)
+}
+
+func (w *writer) write(p []byte) error {
+	n, err := w.out.Write(p)
+	if err == nil && n < len(p) {
+		err = io.ErrShortWrite
+	}
+	return err
+}
+
+// reader reads sections.
+type reader struct {
+	in       io.Reader
+	at       int64
+	sections uint64
+	chain    uint64
+	head     [headSize]byte
+}
+
+func (r *reader) begin() error {
+	head := r.head[:preamble]
+	n, err := io.ReadFull(r.in, head)
+	r.at = int64(n)
+	switch {
+	case string(head[:min(n, len(magic))]) != magic[:min(n, len(magic))]:
+		return ErrNoSnapshot
+	case err != nil:
+		return r.short(err, "its first %d bytes", preamble)
+	}
+	if v := binary.LittleEndian.Uint32(head[len(magic):]); v != version {
+		return fmt.Errorf("%w: %d, want %d", ErrVersion, v, version)
+	}
+	return nil
+}
+
+// short tells of bytes that are not there.
+func (r *reader) short(err error, within string, args ...any) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("%w: it ends at byte %d, within %s", ErrTruncated, r.at, fmt.Sprintf(within, args...))
+	}
+	return fmt.Errorf("snapshot: at byte %d: %w", r.at, err)
+}
+
+// next reads a section into s, whose body it uses again. It does not look at the checksum of the
+// body; see check.
+func (r *reader) next(s *section) error {
+	s.at = r.at
+	n, err := io.ReadFull(r.in, r.head[:])
+	r.at += int64(n)
+	if err != nil {
+		return r.short(err, "the head of section %d", r.sections)
+	}
+	le := binary.LittleEndian
+	length, stored := le.Uint64(r.head[8:]), le.Uint64(r.head[16:])
+	s.kind, s.how, s.number, s.sum = r.head[0], Compression(r.head[1]), int(le.Uint32(r.head[4:])), le.Uint64(r.head[sumAt:])
+	if r.head[2]|r.head[3] != 0 || s.how > None || length > sectionMax || stored > sectionMax || s.how == None && stored != length {
+		return altered("%v has %d bytes, %d stored, %v", s, length, stored, s.how)
+	}
+	s.length = int(length)
+	s.body = s.body[:0]
+	for left := int(stored); left > 0; {
+		at, some := len(s.body), min(left, max(readAtOnce, cap(s.body)-len(s.body)))
+		s.body = append(s.body, make([]byte, some)...)
+		n, err := io.ReadFull(r.in, s.body[at:])
+		r.at += int64(n)
+		if err != nil {
+			return r.short(err, "%v", s)
+		}
+		left -= some
+	}
+	r.sections++
+	if s.kind != endSection {
+		r.chain = link(r.chain, s.sum)
+	}
+	return nil
+}
+
+// check compares the checksum of a section.
+func (s *section) check() error {
+	if s.checksum() != s.sum {
+		return altered("%v: its checksum is wrong", s)
+	}
+	return nil
+}
+
+// finish reads what the last section says.
+func (r *reader) finish(s *section) error {
+	if err := s.check(); err != nil {
+		return err
+	}
+	if s.how != None || s.number != 0 || len(s.body) != 16 || binary.LittleEndian.Uint64(s.body) != r.sections-1 || binary.LittleEndian.Uint64(s.body[8:]) != r.chain {
+		return altered("%v: it does not end the %d sections before it", s, r.sections-1)
+	}
+	return nil
+}

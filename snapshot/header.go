@@ -1,0 +1,157 @@
+package snapshot
+
+import (
+	"encoding/binary"
+	"io"
+	"math/bits"
+	"time"
+
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/state"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// Info is what the head of a snapshot says.
+type Info struct {
+	// Options are those of the saved world: a world that is made with them can load it.
+	Options world.Options
+	Layout  world.Layout
+	Tick    uint64
+	// Hash is that of the saved world's state, by package state.
+	Hash state.Hash
+	// Entities is the number of entities, marked ones included.
+	Entities int
+}
+
+// Inspect reads the head of a snapshot. It returns ErrNoSnapshot, ErrVersion, ErrTruncated or
+// ErrAltered, or the error of src.
+func Inspect(src io.Reader) (Info, error) {
+	r := reader{in: src}
+	if err := r.begin(); err != nil {
+		return Info{}, err
+	}
+	x, _, err := readHeader(&r, new(section))
+	return x, err
+}
+
+// setting is a number of the header.
+type setting struct {
+	name  string
+	value uint64
+	to    func(x *Info, v uint64)
+	// kind says whether the new world must have the same.
+	kind settingKind
+}
+
+type settingKind uint8
+
+const (
+	told   settingKind = iota // it need not
+	shapes                    // handles or memory depend on it
+	counts                    // what happens next depends on it
+)
+
+// settings lists what shapes the world that an Info is of.
+func settings(x *Info) []setting {
+	o := &x.Options
+	is := func(v bool) uint64 {
+		if v {
+			return 1
+		}
+		return 0
+	}
+	number := func(name string, v *int, kind settingKind) setting {
+		return setting{name, uint64(*v), func(_ *Info, n uint64) { *v = int(n) }, kind}
+	}
+	return []setting{
+		{"byte order of numbers (1: little endian)", uint64(binary.NativeEndian.Uint16([]byte{1, 0})), nil, shapes},
+		{"bits of an int", bits.UintSize, nil, shapes},
+		number("bits of a handle's shard", &x.Layout.ShardBits, shapes),
+		number("bits of a handle's index", &x.Layout.IndexBits, shapes),
+		number("bits of a handle's version", &x.Layout.VersionBits, shapes),
+		{"Shards", uint64(o.Shards), func(_ *Info, n uint64) { o.Shards, x.Layout.Shards = int(n), int(n) }, shapes},
+		{"IndexMax", uint64(o.IndexMax), func(_ *Info, n uint64) { o.IndexMax = uint32(n) }, shapes},
+		{"VersionMax", uint64(o.VersionMax), func(_ *Info, n uint64) { o.VersionMax = uint32(n) }, shapes},
+		number("ChunkRowsFirst", &o.ChunkRowsFirst, counts),
+		number("ChunkRowsFactor", &o.ChunkRowsFactor, counts),
+		number("ChunkRowsMax", &o.ChunkRowsMax, counts),
+		{"HugePages", is(o.HugePages), func(_ *Info, n uint64) { o.HugePages = n != 0 }, told},
+		{"KeepOrder", is(o.KeepOrder), func(_ *Info, n uint64) { o.KeepOrder = n != 0 }, counts},
+		{"TickInterval", uint64(o.TickInterval), func(_ *Info, n uint64) { o.TickInterval = time.Duration(n) }, counts},
+		{"Seed", o.Seed, func(_ *Info, n uint64) { o.Seed = n }, counts},
+		number("PortsMax", &o.PortsMax, told),
+		number("QueueRequests", &o.QueueRequests, told),
+		number("QueueBytes", &o.QueueBytes, told),
+		number("OutboxRequests", &o.OutboxRequests, counts),
+		number("OutboxBytes", &o.OutboxBytes, counts),
+		{"tick", x.Tick, func(_ *Info, n uint64) { x.Tick = n }, told},
+		{"hash", uint64(x.Hash), func(_ *Info, n uint64) { x.Hash = state.Hash(n) }, told},
+		number("entities", &x.Entities, told),
+	}
+}
+
+// infoOf returns what a world's own snapshot would say, without hash and entities.
+func infoOf(w *world.World) *Info {
+	return &Info{Options: w.Options(), Layout: w.Layout(), Tick: w.Tick()}
+}
+
+func appendHeader(dst []byte, x *Info) []byte {
+	all := settings(x)
+	dst = drive.AppendNumber(dst, len(all))
+	for _, s := range all {
+		dst = drive.AppendNumber(drive.AppendText(dst, s.name), s.value)
+	}
+	return dst
+}
+
+// readHeader reads the section of the header, and returns the settings that it has.
+func readHeader(r *reader, s *section) (x Info, all []setting, err error) {
+	if err = r.next(s); err == nil {
+		err = s.check()
+	}
+	if err != nil {
+		return x, nil, err
+	}
+	if s.kind != headerSection || s.how != None || s.number != 0 {
+		return x, nil, altered("%v: a header is wanted", s)
+	}
+	c := drive.Cursor{Rest: s.body}
+	n := c.Count(2)
+	for range n {
+		all = append(all, setting{name: c.Text(), value: c.Number()})
+	}
+	if err := c.End(); err != nil {
+		return x, nil, altered("%v: %v", s, err)
+	}
+	known := settings(&x)
+	if len(all) != len(known) {
+		return x, nil, altered("%v: it has %d settings, want %d", s, len(all), len(known))
+	}
+	for i, k := range known {
+		if all[i].name != k.name {
+			return x, nil, altered("%v: setting %d is %q, want %q", s, i, all[i].name, k.name)
+		}
+		if k.to != nil {
+			k.to(&x, all[i].value)
+		}
+	}
+	return x, all, nil
+}
+
+// match compares the settings of a snapshot with those of the world that is to load it, and
+// reports whether the world has all that decides what happens next.
+func match(w *world.World, saved []setting, other bool) (same bool, err error) {
+	same = true
+	for i, own := range settings(infoOf(w)) {
+		if saved[i].value == own.value || own.kind == told {
+			continue
+		}
+		if own.kind == shapes {
+			return false, otherWorld("%s is %d in the snapshot, %d here", own.name, saved[i].value, own.value)
+		}
+		if same = false; !other {
+			return false, otherWorld("%s is %d in the snapshot, %d here; make the world with Info.Options, or set OtherOptions", own.name, saved[i].value, own.value)
+		}
+	}
+	return same, nil
+}

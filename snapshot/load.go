@@ -1,0 +1,384 @@
+package snapshot
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/queue"
+	"github.com/atoll-sim/atoll/state"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// Load makes a new world what Save was called for. The world must be new: with everything
+// registered, hooks and extensions made and systems added, and nothing given, sent or ticked. What
+// the snapshot has must be there under the same name, with the same fields; what it lacks stays as
+// it is. If the world has the same options and registrations in the same order, its hash is compared
+// with that of the saved one.
+//
+// Load reads no further than the snapshot. Errors are those of this package, state.ErrNoCodec,
+// world.ErrClosed and the error of src. For ErrNoSnapshot, ErrVersion, ErrOtherWorld and ErrNotNew the
+// world is as it was. After another error that came while the world was being filled, the world is
+// broken and says so: make another. What Options.Also has loaded by then stays loaded.
+func Load(src io.Reader, w *world.World, o Options) error {
+	if w == nil {
+		panic("snapshot: Load into a nil World; pass one of world.New")
+	}
+	o = o.validate("Load")
+	if err := w.Err(); err != nil {
+		return err
+	}
+	d := driver.Of(w)
+	d.MustIdle("snapshot.Load")
+	l := &loading{w: w, v: d.Survey(), o: &o, r: reader{in: src}, tables: make([][]tablePlan, w.Shards())}
+	if err := l.begin(); err != nil {
+		return err
+	}
+	into, err := d.Load("snapshot.Load")
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrNotNew, err)
+	}
+	l.into = into
+	done := false
+	defer func() {
+		if !done {
+			into.Fail(errors.New("a function that reads a part of a snapshot has panicked"))
+		}
+	}()
+	if err = l.fill(); err != nil {
+		into.Fail(err)
+		err = fmt.Errorf("%w; the world is broken now, make another to load into", err)
+	}
+	done = true
+	return err
+}
+
+// loading is a world that is being loaded.
+type loading struct {
+	w      *world.World
+	v      drive.Survey // of it
+	o      *Options
+	r      reader
+	into   drive.Loader
+	info   Info
+	same   bool // the hash can be compared
+	names  *catalogue
+	tables [][]tablePlan // by shard
+	read   int64         // bytes that say what rows there are
+	rows   int64         // bytes of rows, used or not
+	codecs sync.Mutex    // the user's functions are called under it
+	put    []func()
+	also   []func() error
+}
+
+// begin reads what does not touch the world yet.
+func (l *loading) begin() error {
+	if err := l.r.begin(); err != nil {
+		return err
+	}
+	var s section
+	info, saved, err := readHeader(&l.r, &s)
+	if err != nil {
+		return err
+	}
+	l.info = info
+	if l.same, err = match(l.w, saved, l.o.OtherOptions); err != nil {
+		return err
+	}
+	if err = l.r.next(&s); err == nil {
+		err = s.unpack(new([]byte))
+	}
+	switch {
+	case err != nil:
+		return err
+	case s.kind != namesSection || s.number != 0:
+		return altered("%v: what is registered is wanted", &s)
+	}
+	if l.names, err = readCatalogue(s.body); err != nil {
+		return altered("%v: %v", &s, err)
+	}
+	own, err := catalogueOf(l.w, l.v, l.o)
+	if err != nil {
+		return err
+	}
+	same, err := l.names.match(own, l.o.Codecs)
+	l.same = l.same && same
+	return err
+}
+
+// unpack checks a section and makes its body what was packed, in buf.
+func (s *section) unpack(buf *[]byte) (err error) {
+	if err := s.check(); err != nil {
+		return err
+	}
+	if s.how == None {
+		return nil
+	}
+	*buf, err = unpack(s.how, (*buf)[:0], s.body, s.length)
+	if err != nil {
+		return altered("%v: %v", s, err)
+	}
+	s.body = *buf
+	return nil
+}
+
+// fill reads all other sections.
+func (l *loading) fill() error {
+	var s section
+	var buf []byte
+	next := func() error {
+		if err := l.r.next(&s); err != nil || s.kind == rowsSection || s.kind == endSection {
+			return err
+		}
+		return s.unpack(&buf)
+	}
+	err := next()
+	if err == nil {
+		err = l.world(&s)
+	}
+	for i := 0; err == nil && i < l.w.Shards(); i++ {
+		if err = next(); err == nil {
+			err = l.shard(&s, i)
+		}
+	}
+	if err == nil {
+		if err = l.allRows(&s); err == nil && s.kind != endSection {
+			err = s.unpack(&buf)
+		}
+	}
+	last := rank(rowsSection) + 1
+	counts := map[byte]int{}
+	for err == nil && s.kind != endSection {
+		at := rank(s.kind)
+		if at < last || s.number != counts[s.kind] {
+			return altered("%v is not in its place", &s)
+		}
+		last = at
+		counts[s.kind]++
+		c := drive.Cursor{Rest: s.body}
+		if err = l.part(&c, &s); err == nil {
+			err = c.End()
+		}
+		if err != nil {
+			return l.within(&s, err)
+		}
+		err = next()
+	}
+	if err == nil {
+		err = l.r.finish(&s)
+	}
+	if err == nil {
+		err = l.complete(counts)
+	}
+	if err == nil {
+		err = l.finish()
+	}
+	return err
+}
+
+// within says in which section an error is.
+func (l *loading) within(s *section, err error) error {
+	for _, own := range []error{ErrAltered, ErrOtherWorld, ErrTooLarge} {
+		if errors.Is(err, own) {
+			return fmt.Errorf("%w (%v)", err, s)
+		}
+	}
+	return fmt.Errorf("%w: %v: %w", ErrAltered, s, err)
+}
+
+// rank returns the place of a kind of section among all, or -1.
+func rank(kind byte) int {
+	return slices.Index([]byte{headerSection, namesSection, worldSection, shardSection, rowsSection, mailSection, resourceSection, extensionSection, schedulerSection, alsoSection}, kind)
+}
+
+// complete checks that no part is missing.
+func (l *loading) complete(counts map[byte]int) error {
+	want := map[byte]int{
+		mailSection: l.w.Shards() + 1, resourceSection: len(l.names.resources), extensionSection: len(l.names.extensions),
+		schedulerSection: drive.FlagsOf(l.names.scheduler), alsoSection: len(l.names.also),
+	}
+	for kind, n := range want {
+		if counts[kind] != n {
+			return altered("it has %d sections of kind %q, want %d", counts[kind], kind, n)
+		}
+	}
+	return l.allFilled()
+}
+
+// world loads what shapes the world as a whole.
+func (l *loading) world(s *section) error {
+	if s.kind != worldSection || s.number != 0 {
+		return altered("%v is not in its place", s)
+	}
+	c := drive.Cursor{Rest: s.body}
+	x := readState(&c)
+	if err := c.End(); err != nil {
+		return l.within(s, err)
+	}
+	own := l.v.State()
+	if len(x.Hooks) != len(l.names.hooks) || x.Tick != l.info.Tick {
+		return altered("%v: it has %d hooks, want %d; tick %d, want %d", s, len(x.Hooks), len(l.names.hooks), x.Tick, l.info.Tick)
+	}
+	for i, h := range l.names.hooks {
+		own.Hooks[h.at] = x.Hooks[i]
+	}
+	x.Hooks = own.Hooks
+	var err error
+	if x.Pinned, err = l.components(x.Pinned); err == nil {
+		slices.Sort(x.Pinned)
+		err = l.into.World(x)
+	}
+	if err != nil {
+		return l.within(s, err)
+	}
+	return nil
+}
+
+// components returns the numbers of components in this world.
+func (l *loading) components(saved []int) ([]int, error) {
+	own := make([]int, len(saved))
+	for i, c := range saved {
+		if c >= len(l.names.components) {
+			return nil, fmt.Errorf("component %d, of %d", c, len(l.names.components))
+		}
+		own[i] = l.names.components[c].at
+	}
+	return own, nil
+}
+
+// part loads a section that follows the rows.
+func (l *loading) part(c *drive.Cursor, s *section) error {
+	switch s.kind {
+	case mailSection:
+		return l.mail(c, s.number)
+	case resourceSection:
+		if s.number >= len(l.names.resources) {
+			return drive.ErrBody
+		}
+		return l.resource(c, &l.names.resources[s.number])
+	case extensionSection:
+		if s.number >= len(l.names.extensions) {
+			return drive.ErrBody
+		}
+		body := slices.Clone(c.Take(len(c.Rest)))
+		x := l.v.Extensions()[l.names.extensions[s.number].at].(drive.Saved)
+		l.later("extension", l.names.extensions[s.number].name, func() error { return x.LoadSaved(body) })
+	case schedulerSection:
+		body := slices.Clone(c.Take(len(c.Rest)))
+		l.later("the scheduler", "", func() error { return l.o.Scheduler.LoadState(body) })
+	case alsoSection:
+		if s.number >= len(l.names.also) {
+			return drive.ErrBody
+		}
+		body, n := slices.Clone(c.Take(len(c.Rest))), l.names.also[s.number]
+		l.later("also", n.name, func() error { return l.o.Also[n.at].Load(body) })
+	}
+	return nil
+}
+
+// later loads something when all entities are there.
+func (l *loading) later(what, name string, load func() error) {
+	l.also = append(l.also, func() error {
+		if err := load(); err != nil {
+			return altered("%s %q: %w", what, name, err)
+		}
+		return nil
+	})
+}
+
+func (l *loading) resource(c *drive.Cursor, n *named) error {
+	value, parts, put := l.into.Resource(n.at)
+	err := l.values(c, n.form, value)
+	if count := c.Int(); err == nil && count != parts.Len {
+		err = otherWorld("resource %q has %d parts in the snapshot, %d here", n.name, count, parts.Len)
+	}
+	if err == nil {
+		err = l.values(c, n.form, parts)
+	}
+	l.put = append(l.put, put)
+	return err
+}
+
+func (l *loading) mail(c *drive.Cursor, from int) error {
+	if from > l.w.Shards() {
+		return drive.ErrBody
+	}
+	if from < l.w.Shards() {
+		for i := range l.names.messages {
+			n := &l.names.messages[i]
+			to := drive.WordsOf[handle.Handle](c)
+			bodies, put := l.into.Mail(n.at, from, to)
+			if err := l.values(c, n.form, bodies); err != nil {
+				return err
+			}
+			l.put = append(l.put, put)
+		}
+	}
+	for range c.Count(3) {
+		kind, flags, h := c.Int(), queue.Flags(c.Below(1<<16)), c.Handle()
+		if c.Err != nil || kind >= len(l.names.kinds) {
+			return drive.ErrBody
+		}
+		n := &l.names.kinds[kind]
+		value, err := l.into.Request(sender(from, l.w), n.at, flags, h)
+		if err != nil {
+			return fmt.Errorf("a %s: %w", n.name, err)
+		}
+		if n.form == nil {
+			continue
+		}
+		if n.form.ByCodec() {
+			l.codecs.Lock()
+		}
+		c.Rest, err = n.form.Read(c.Rest, value)
+		if n.form.ByCodec() {
+			l.codecs.Unlock()
+		}
+		if err != nil {
+			return fmt.Errorf("a %s: %w", n.name, err)
+		}
+	}
+	return nil
+}
+
+// values reads values.
+func (l *loading) values(c *drive.Cursor, form drive.Form, values mem.Cells) (err error) {
+	if c.Err != nil {
+		return c.Err
+	}
+	if form.ByCodec() {
+		l.codecs.Lock()
+		defer l.codecs.Unlock()
+	}
+	c.Rest, err = form.ReadAll(c.Rest, values)
+	return err
+}
+
+// finish ends the load when all sections were read.
+func (l *loading) finish() error {
+	for _, put := range l.put {
+		put()
+	}
+	if err := l.into.Finish(); err != nil {
+		return altered("%w", err)
+	}
+	for _, f := range l.also {
+		if err := f(); err != nil {
+			return err
+		}
+	}
+	if !l.same {
+		return nil
+	}
+	hash, err := state.StateHash(l.w, l.o.Codecs)
+	if err == nil && hash != l.info.Hash {
+		err = fmt.Errorf("%w: its hash is %v, was %v", ErrDiffers, hash, l.info.Hash)
+	}
+	return err
+}

@@ -1,0 +1,84 @@
+package snapshot
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/atoll-sim/atoll/scheduler"
+	"github.com/atoll-sim/atoll/state"
+)
+
+// Options say what belongs to a snapshot beside the world. Save and Load are given the same. The
+// zero value is that of a world without codecs and scheduler.
+type Options struct {
+	// Codecs are those of the types that have one. Their functions are called by one goroutine
+	// at a time.
+	Codecs *state.Codecs
+	// Scheduler, if not nil, is saved too: which systems are enabled, and on which shards.
+	Scheduler *scheduler.Scheduler
+	// Also is state beside the world.
+	Also []Also
+	// Compression is how Save writes. Load finds out by itself.
+	Compression Compression
+	// Workers is the number of goroutines that encode and decode. Default: GOMAXPROCS. The bytes
+	// do not depend on it.
+	Workers int
+	// OtherOptions makes Load take a world with other world.Options, as far as they do not shape
+	// handles: Shards, IndexMax and VersionMax must be equal. Without it they must be equal in
+	// everything that decides what happens next.
+	OtherOptions bool
+	// BytesMax is the most memory that Load takes for rows, room for more of them included.
+	// Default: 1 GB, and 64 bytes for each uncompressed byte that says what rows there are.
+	BytesMax int64
+}
+
+// Also is state beside the world, that of a game outside of components and resources, under a
+// name.
+type Also struct {
+	Name string
+	// Save appends the state to dst: the same state as the same bytes.
+	Save func(dst []byte) []byte
+	// Load makes the state what Save was called for. It must not keep src.
+	Load func(src []byte) error
+}
+
+// Compression is how what is saved is compressed.
+type Compression uint8
+
+// The compressions.
+const (
+	Zstd Compression = iota // small
+	S2                      // fast
+	None                    // as it is in memory
+)
+
+// String returns the compression as a lower-case word.
+func (c Compression) String() string {
+	switch c {
+	case Zstd:
+		return "zstd"
+	case S2:
+		return "s2"
+	case None:
+		return "none"
+	}
+	return fmt.Sprintf("compression %d", uint8(c))
+}
+
+// validate fills in the defaults. It panics about options that are no options.
+func (o Options) validate(call string) Options {
+	if o.Workers < 0 || o.BytesMax < 0 || o.Compression > None {
+		panic(fmt.Sprintf("snapshot: %s with options that have a negative number, or no compression: %d workers, %d bytes, %v", call, o.Workers, o.BytesMax, o.Compression))
+	}
+	if o.Workers == 0 {
+		o.Workers = runtime.GOMAXPROCS(0)
+	}
+	known := map[string]bool{}
+	for _, x := range o.Also {
+		if x.Name == "" || known[x.Name] || x.Save == nil || x.Load == nil {
+			panic(fmt.Sprintf("snapshot: %s with an Also of name %q that has no name of its own, or lacks a function", call, x.Name))
+		}
+		known[x.Name] = true
+	}
+	return o
+}

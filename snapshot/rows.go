@@ -1,0 +1,243 @@
+package snapshot
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/slots"
+	"github.com/atoll-sim/atoll/internal/store"
+)
+
+// This file loads shards, and rows on several goroutines.
+
+// The default of Options.BytesMax.
+const (
+	bytesFree    = 1 << 30
+	bytesPerByte = 64
+)
+
+// tablePlan says how the rows of a table are read.
+type tablePlan struct {
+	columns []columnPlan  // in the order of the snapshot
+	filled  []atomic.Bool // by chunk: its rows are there
+}
+
+type columnPlan struct {
+	*named
+	to int // the column of the world's table
+}
+
+// shard makes the tables and chunks of a shard.
+func (l *loading) shard(s *section, i int) error {
+	if s.kind != shardSection || s.number != i {
+		return altered("%v is not in its place", s)
+	}
+	c := drive.Cursor{Rest: s.body}
+	x := readShard(&c)
+	err := c.End()
+	l.read += int64(s.length)
+	l.tables[i] = make([]tablePlan, len(x.Tables))
+	for k := range x.Tables {
+		if err == nil {
+			err = l.table(&l.tables[i][k], &x.Tables[k])
+		}
+	}
+	for k := range x.Changes {
+		if err == nil {
+			x.Changes[k].Components, err = l.sorted(x.Changes[k].Components)
+		}
+	}
+	for k := range x.Stored {
+		own, e := l.components([]int{x.Stored[k].Component})
+		if err = errors.Join(err, e); err == nil {
+			x.Stored[k].Component = own[0]
+		}
+	}
+	if err == nil && l.rows > l.bytesMax() {
+		err = fmt.Errorf("%w: rows take %d bytes, with BytesMax = %d", ErrTooLarge, l.rows, l.bytesMax())
+	}
+	if err == nil {
+		err = l.into.Shard(i, x)
+	}
+	if err != nil {
+		return l.within(s, err)
+	}
+	return nil
+}
+
+// table makes the plan of a table, and its image that of one of this world.
+func (l *loading) table(p *tablePlan, t *store.TableImage) error {
+	saved := t.Components
+	own, err := l.components(saved)
+	if err != nil {
+		return err
+	}
+	t.Components = slices.Sorted(slices.Values(own))
+	row := int64(8)
+	for k, id := range own {
+		n := &l.names.components[saved[k]]
+		p.columns = append(p.columns, columnPlan{n, slices.Index(t.Components, id)})
+		row += int64(n.rows.Size())
+	}
+	p.filled = make([]atomic.Bool, len(t.Chunks))
+	for k := range t.Chunks {
+		c := &t.Chunks[k]
+		written := make([]uint32, len(own))
+		for i, x := range p.columns {
+			written[x.to] = c.Written[i]
+		}
+		c.Written = written
+		p.filled[k].Store(c.Rows == 0)
+		l.rows += row * int64(min(c.Cap, slots.RowsMax))
+	}
+	return nil
+}
+
+// sorted is components, in order.
+func (l *loading) sorted(saved []int) ([]int, error) {
+	own, err := l.components(saved)
+	slices.Sort(own)
+	return own, err
+}
+
+// allFilled checks that no chunk lacks its rows.
+func (l *loading) allFilled() error {
+	for i, tables := range l.tables {
+		for k := range tables {
+			for n := range tables[k].filled {
+				if !tables[k].filled[n].Load() {
+					return altered("chunk %d of table %d of shard %d has no rows", n, k, i)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (l *loading) bytesMax() int64 {
+	if l.o.BytesMax > 0 {
+		return l.o.BytesMax
+	}
+	return bytesFree + bytesPerByte*l.read
+}
+
+// allRows loads the sections of rows, and leaves the first section behind them in s.
+func (l *loading) allRows(s *section) error {
+	type block struct {
+		section
+		buf []byte
+	}
+	free, full := make(chan *block, 2*l.o.Workers), make(chan *block)
+	for range cap(free) {
+		free <- new(block)
+	}
+	var wrong struct {
+		sync.Mutex
+		err      error
+		panicked any
+		at       int64
+	}
+	fail := func(at int64, err error, v any) {
+		wrong.Lock()
+		defer wrong.Unlock()
+		if wrong.err == nil && wrong.panicked == nil || at < wrong.at {
+			wrong.at, wrong.err, wrong.panicked = at, err, v
+		}
+	}
+	var failed atomic.Bool
+	var all sync.WaitGroup
+	for range l.o.Workers {
+		all.Go(func() {
+			for x := range full {
+				func() {
+					defer func() {
+						if v := recover(); v != nil {
+							failed.Store(true)
+							fail(x.at, nil, v)
+						}
+					}()
+					if err := l.someRows(&x.section, &x.buf); err != nil {
+						failed.Store(true)
+						fail(x.at, err, nil)
+					}
+				}()
+				free <- x
+			}
+		})
+	}
+	shard := 0
+	err := error(nil)
+	for !failed.Load() {
+		x := <-free
+		if err = l.r.next(&x.section); err != nil {
+			break
+		}
+		if x.kind != rowsSection {
+			*s = x.section
+			break
+		}
+		if x.number < shard || x.number >= l.w.Shards() {
+			err = altered("%v is not in its place", &x.section)
+			break
+		}
+		shard = x.number
+		full <- x
+	}
+	close(full)
+	all.Wait()
+	if wrong.panicked != nil {
+		panic(wrong.panicked)
+	}
+	if wrong.err != nil {
+		return wrong.err
+	}
+	return err
+}
+
+// someRows loads a section of rows.
+func (l *loading) someRows(s *section, buf *[]byte) error {
+	if err := s.unpack(buf); err != nil {
+		return err
+	}
+	c := drive.Cursor{Rest: s.body}
+	for len(c.Rest) > 0 && c.Err == nil {
+		if err := l.chunk(&c, s.number); err != nil {
+			return l.within(s, err)
+		}
+	}
+	if c.Err != nil {
+		return l.within(s, c.Err)
+	}
+	return nil
+}
+
+// chunk loads the rows of a chunk.
+func (l *loading) chunk(c *drive.Cursor, shard int) error {
+	table, at := c.Int(), c.Int()
+	hs := drive.WordsOf[handle.Handle](c)
+	if c.Err != nil {
+		return c.Err
+	}
+	if tables := l.tables[shard]; table >= len(tables) || at >= len(tables[table].filled) {
+		return fmt.Errorf("there is no chunk %d in table %d of shard %d", at, table, shard)
+	}
+	p := &l.tables[shard][table]
+	if p.filled[at].Swap(true) {
+		return fmt.Errorf("chunk %d of table %d of shard %d has no rows, or has them twice", at, table, shard)
+	}
+	to := l.into.Chunk(shard, table, at)
+	if err := l.into.Fill(to, hs); err != nil {
+		return err
+	}
+	for _, x := range p.columns {
+		if err := l.values(c, x.form, to.Cells(x.to)); err != nil {
+			return fmt.Errorf("component %q: %w", x.name, err)
+		}
+	}
+	return nil
+}

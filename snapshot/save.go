@@ -1,0 +1,203 @@
+package snapshot
+
+import (
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/queue"
+	"github.com/atoll-sim/atoll/internal/store"
+	"github.com/atoll-sim/atoll/state"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// Save writes the state of an idle world: everything that decides what it does next, and which
+// handles it gives. Two saves of one state are the same bytes. Ports may be in use meanwhile;
+// what they have sent since the last refresh is not saved.
+//
+// It returns the error of dst, world.ErrClosed, or state.ErrNoCodec with the name of what cannot be
+// written. Then what dst got is no snapshot.
+func Save(dst io.Writer, w *world.World, o Options) (err error) {
+	if w == nil {
+		panic("snapshot: Save of a nil World; pass one of world.New")
+	}
+	o = o.validate("Save")
+	if err := w.Err(); err != nil {
+		return err
+	}
+	d := driver.Of(w)
+	d.MustIdle("snapshot.Save")
+	s := &saving{w: w, o: &o, v: d.Survey()}
+	if s.names, err = catalogueOf(w, s.v, &o); err != nil {
+		return err
+	}
+	if err = s.names.keep(w, s.v, o.Codecs); err != nil {
+		return err
+	}
+	info := infoOf(w)
+	if info.Hash, err = state.StateHash(w, o.Codecs); err != nil {
+		return err
+	}
+	info.Entities = w.Count()
+	return s.save(dst, info)
+}
+
+// saving is a world that is being saved.
+//
+// Ownership: what the parts read is not written meanwhile.
+type saving struct {
+	w      *world.World
+	o      *Options
+	v      drive.Survey
+	names  *catalogue
+	images []store.Image // by shard
+	codecs sync.Mutex    // the user's functions are called under it
+}
+
+// part is a section to come.
+type part struct {
+	kind   byte
+	number int
+	plain  bool // it is not compressed
+	body   func(dst []byte) []byte
+}
+
+// rowsAtOnce is about how many bytes of rows are in a section.
+const rowsAtOnce = 256 << 10
+
+func (s *saving) save(dst io.Writer, info *Info) error {
+	var parts []part
+	add := func(kind byte, number int, body func(dst []byte) []byte) {
+		parts = append(parts, part{kind: kind, number: number, body: body})
+	}
+	add(headerSection, 0, func(dst []byte) []byte { return appendHeader(dst, info) })
+	parts[0].plain = true
+	add(namesSection, 0, s.names.append)
+	world := s.v.State()
+	add(worldSection, 0, func(dst []byte) []byte { return appendState(dst, &world) })
+	s.images = make([]store.Image, s.w.Shards())
+	for i := range s.images {
+		s.images[i] = s.v.Image(i)
+		add(shardSection, i, func(dst []byte) []byte { return appendShard(dst, &s.images[i]) })
+	}
+	for i := range s.images {
+		s.addRows(i, add)
+	}
+	for i := range s.w.Shards() + 1 {
+		add(mailSection, i, func(dst []byte) []byte { return s.appendMail(dst, i) })
+	}
+	for i := range s.names.resources {
+		add(resourceSection, i, func(dst []byte) []byte {
+			value, parts := s.v.Resource(i)
+			form := s.names.resources[i].form
+			return s.appendCells(drive.AppendNumber(s.appendCells(dst, form, value), parts.Len), form, parts)
+		})
+	}
+	for i, x := range s.v.Extensions() {
+		add(extensionSection, i, x.(drive.Saved).AppendSaved)
+	}
+	now := func(kind byte, number int, save func(dst []byte) []byte) { // on this goroutine
+		body := save(nil)
+		add(kind, number, func(dst []byte) []byte { return append(dst, body...) })
+	}
+	if s.o.Scheduler != nil {
+		now(schedulerSection, 0, s.o.Scheduler.AppendState)
+	}
+	for i, x := range s.o.Also {
+		now(alsoSection, i, x.Save)
+	}
+	return s.write(dst, parts)
+}
+
+// addRows adds the rows of a shard, some chunks at a time.
+func (s *saving) addRows(shard int, add func(kind byte, number int, body func(dst []byte) []byte)) {
+	var chunks []place
+	bytes := 0
+	flush := func() {
+		if all := chunks; len(all) > 0 {
+			add(rowsSection, shard, func(dst []byte) []byte { return s.appendRows(dst, shard, all) })
+		}
+		chunks, bytes = nil, 0
+	}
+	for i := range s.images[shard].Tables {
+		t := &s.images[shard].Tables[i]
+		row := 8
+		for _, c := range t.Components {
+			row += int(s.names.components[c].rows.Size())
+		}
+		for k := range t.Chunks {
+			if t.Chunks[k].Rows == 0 {
+				continue
+			}
+			chunks = append(chunks, place{i, k})
+			if bytes += row * t.Chunks[k].Rows; bytes >= rowsAtOnce {
+				flush()
+			}
+		}
+	}
+	flush()
+}
+
+// place says where a chunk is in a shard.
+type place struct{ table, chunk int }
+
+// appendRows appends the rows of some chunks.
+func (s *saving) appendRows(dst []byte, shard int, chunks []place) []byte {
+	for _, p := range chunks {
+		t := &s.images[shard].Tables[p.table]
+		c := &t.Chunks[p.chunk]
+		dst = drive.AppendNumber(drive.AppendNumber(dst, p.table), p.chunk)
+		dst = drive.AppendWords(dst, c.Handles)
+		for k, id := range t.Components {
+			dst = s.appendCells(dst, s.names.components[id].form, c.Columns[k])
+		}
+	}
+	return dst
+}
+
+// appendCells appends values.
+func (s *saving) appendCells(dst []byte, form drive.Form, values mem.Cells) []byte {
+	if form.ByCodec() {
+		s.codecs.Lock()
+		defer s.codecs.Unlock()
+	}
+	return form.AppendAll(dst, values)
+}
+
+// appendMail appends the messages for a shard, and the requests that it has sent.
+func (s *saving) appendMail(dst []byte, from int) []byte {
+	if from < s.w.Shards() {
+		for i, m := range s.names.messages {
+			to, bodies := s.v.Mailbox(i, from)
+			dst = s.appendCells(drive.AppendWords(dst, to), m.form, bodies)
+		}
+	}
+	var requests []byte
+	n := 0
+	s.v.Requests(sender(from, s.w), func(r queue.PendingRequest) {
+		n++
+		requests = s.appendRequest(requests, r)
+	})
+	return append(drive.AppendNumber(dst, n), requests...)
+}
+
+func (s *saving) appendRequest(dst []byte, r queue.PendingRequest) []byte {
+	for i, k := range s.names.kinds {
+		if k.at != r.Kind() {
+			continue
+		}
+		dst = drive.AppendNumber(drive.AppendNumber(drive.AppendNumber(dst, i), uint64(r.Flags())), uint64(r.Handle))
+		if k.form == nil {
+			return dst
+		}
+		if k.form.ByCodec() {
+			s.codecs.Lock()
+			defer s.codecs.Unlock()
+		}
+		return k.form.Append(dst, s.v.Kinds().Payload(r))
+	}
+	panic(fmt.Sprintf("snapshot: a request is of kind %d, which is not listed", r.Kind()))
+}

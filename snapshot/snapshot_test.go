@@ -1,0 +1,89 @@
+package snapshot_test
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestGoesOn saves worlds at any tick, with changes of the idle world and without, loads them into
+// new ones on other numbers of workers, and gives both the same from then on.
+func TestGoesOn(t *testing.T) {
+	for seed := range uint64(*seeds) {
+		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
+			dice := rand.New(rand.NewPCG(seed, 0))
+			one := newSea(t, options(), 2)
+			one.openPorts()
+			for range 3 + dice.IntN(12) {
+				one.send(dice, 60)
+				one.meddle(dice, dice.IntN(20))
+				one.step()
+			}
+			one.meddle(dice, int(seed%2)*60)
+			if seed%3 == 0 {
+				one.hooks[1].SetEnabled(false)
+				require.NoError(t, one.scheduler.Disable("rare"))
+			}
+			if seed%2 == 0 { // else ports have handles in hand, and the new world's get others first
+				one.closePorts()
+			}
+			image := one.save()
+			require.Equal(t, image, one.save(), "a save changes nothing")
+			for _, workers := range []int{1, 5} {
+				one := restored(t, one, image, 2)
+				mustGoOn(t, one, restored(t, one, image, workers), seed)
+			}
+			mustGoOn(t, one, restored(t, one, image, 2), seed)
+		})
+	}
+}
+
+func restored(t *testing.T, one *sea, image []byte, workers int) *sea {
+	x := newSea(t, options(), workers)
+	x.load(image)
+	x.known = slices.Clone(one.known)
+	if mine, theirs := one.sections(), x.sections(); !slices.Equal(mine, theirs) {
+		require.Equal(t, mine, theirs)
+	}
+	require.Equal(t, one.hash(), x.hash())
+	require.Equal(t, one.clock, x.clock)
+	require.Equal(t, image, x.save(), "the loaded world is saved as the same bytes")
+	return x
+}
+
+// mustGoOn gives two worlds the same, and compares what they become and what is seen there.
+func mustGoOn(t *testing.T, one, other *sea, seed uint64) {
+	t.Helper()
+	a, b := rand.New(rand.NewPCG(seed, 9)), rand.New(rand.NewPCG(seed, 9))
+	one.openPorts()
+	other.openPorts()
+	requests := 40 * int(1-seed%2)
+	for i := range 12 {
+		clear(one.saw)
+		clear(other.saw)
+		one.send(a, requests)
+		other.send(b, requests)
+		one.meddle(a, 10*(i%2))
+		other.meddle(b, 10*(i%2))
+		require.Equal(t, one.known, other.known, "the same handles are given")
+		one.step()
+		other.step()
+		require.Equal(t, one.saw, other.saw, "%d ticks later", i+1)
+		require.Equal(t, one.sections(), other.sections(), "%d ticks later", i+1)
+	}
+}
+
+func (x *sea) sections() (all []string) {
+	sections, err := x.hasher.Sections()
+	require.NoError(x.t, err)
+	for _, s := range sections {
+		all = append(all, fmt.Sprint(s.Name, " ", s.Hash))
+	}
+	return all
+}
+
+var seeds = flag.Int("seeds", 4, "worlds of TestGoesOn")

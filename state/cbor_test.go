@@ -1,0 +1,86 @@
+package state_test
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/state"
+)
+
+// Mixed is a value of which each field is written in another way.
+type Mixed struct {
+	Number  int32
+	secret  []string // a leaf by itself, so it need not be exported
+	Text    string
+	Bytes   []byte
+	Floats  []float64
+	Map     map[int8][]string
+	Pointer *Title
+	When    time.Time
+	Who     []handle.Handle
+	Flags   [3]bool
+}
+
+// TestByItself writes values without codecs and reads them: what is empty or nil, no text, or no
+// number, stays so.
+func TestByItself(t *testing.T) {
+	f, err := drive.FormOf(new(state.Codecs), mem.CellsOf([]Mixed{}).Type, true)
+	require.NoError(t, err)
+	values := []Mixed{
+		{},
+		{
+			Number: -1, secret: []string{"", "\xff\xfe"}, Text: "\xff", Bytes: []byte{}, Floats: []float64{math.Inf(1), math.Copysign(0, -1), 0.1},
+			Map: map[int8][]string{-1: nil, 2: {}, 3: {"a"}}, Pointer: &Title{"x"}, When: time.Unix(1, 2).UTC(), Who: []handle.Handle{1<<63 | 1, handle.None}, Flags: [3]bool{true, false, true},
+		},
+	}
+	image := f.AppendAll(nil, mem.CellsOf(values))
+	for range 20 { // the order of a map is another each time
+		require.Equal(t, image, f.AppendAll(nil, mem.CellsOf(values)))
+	}
+	require.GreaterOrEqual(t, len(image), 2*f.Least())
+	read := make([]Mixed, len(values))
+	rest, err := f.ReadAll(append(image[:len(image):len(image)], 7), mem.CellsOf(read))
+	require.NoError(t, err)
+	require.Equal(t, []byte{7}, rest)
+	require.True(t, math.Signbit(read[1].Floats[1]))
+	require.Equal(t, values, read)
+	for n := range image {
+		_, err := f.ReadAll(image[:n], mem.CellsOf(make([]Mixed, len(values))))
+		require.Error(t, err)
+	}
+	require.False(t, f.ByCodec())
+}
+
+// Plate has padding and bools.
+type Plate struct {
+	A bool
+	B uint32
+	C [2]bool
+}
+
+// TestRows reads rows of numbers: padding is zero, and any byte is a bool.
+func TestRows(t *testing.T) {
+	f, err := drive.FormOf(new(state.Codecs), mem.CellsOf([]Plate{}).Type, true)
+	require.NoError(t, err)
+	image := make([]byte, 3*f.Least())
+	for i := range image {
+		image[i] = 0xff
+	}
+	rows := make([]Plate, 3)
+	_, err = f.ReadAll(image, mem.CellsOf(rows))
+	require.NoError(t, err)
+	require.Equal(t, Plate{true, math.MaxUint32, [2]bool{true, true}}, rows[2])
+	again := f.AppendAll(nil, mem.CellsOf(rows))
+	require.Equal(t, []byte{1, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 1, 1, 0, 0}, again[len(again)-12:])
+	_, err = f.ReadAll(image[:len(image)-1], mem.CellsOf(rows))
+	require.Error(t, err)
+	require.Equal(t, []drive.Field{
+		{Path: "state_test.Plate.A", Type: "bool"}, {Path: "state_test.Plate.B", Type: "uint32", Offset: 4}, {Path: "state_test.Plate.C", Type: "[2]bool", Offset: 8},
+	}, f.Fields())
+}

@@ -1,0 +1,175 @@
+package world
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/queue"
+	"github.com/atoll-sim/atoll/internal/slots"
+	"github.com/atoll-sim/atoll/internal/store"
+)
+
+func (s *survey) State() drive.State {
+	x := drive.State{
+		Tick: s.tick.Load(), Shard: s.cursor, Run: s.run, Misrouted: s.misrouted,
+		Pinned: s.Pinned(), Ports: s.portSlots.Image(), Hooks: make([][]bool, len(s.hooks.all)),
+	}
+	x.Moves, x.Gathered = s.space.MovesOf()
+	for i, h := range s.hooks.all {
+		for k := range h.parts {
+			x.Hooks[i] = append(x.Hooks[i], h.enabledOn(k))
+		}
+	}
+	return x
+}
+
+func (s *survey) Image(shard int) store.Image { return s.shards[shard].Image() }
+
+// loader is the drive.Loader of a world.
+//
+// Ownership: the world's goroutine; what is by shard is written by Shard, before the chunks are
+// filled.
+type loader struct {
+	w      *World
+	slots  *slots.Load
+	images []store.Image // by shard
+}
+
+// errUsed is what errors about a world that is not new wrap.
+var errUsed = fmt.Errorf("%w; load into a world that is new", ErrRestore)
+
+func (d *driven) Load(call string) (drive.Loader, error) {
+	w := d.w()
+	if err := w.idle(call); err != nil {
+		return nil, err
+	}
+	if n := w.tick.Load(); n > 0 {
+		return nil, fmt.Errorf("%w: it is at tick %d", errUsed, n)
+	}
+	for _, m := range w.mailboxes {
+		if len(m.boxes) > 0 {
+			return nil, fmt.Errorf("%w: messages were sent", errUsed)
+		}
+	}
+	l, err := slots.NewLoad(w.portSlots)
+	if err != nil {
+		return nil, err
+	}
+	return &loader{w: w, slots: l, images: make([]store.Image, len(w.shards))}, nil
+}
+
+func (l *loader) World(x drive.State) error {
+	w := l.w
+	if x.Shard < 0 || x.Shard >= len(w.shards) || x.Run < 0 || x.Run > runMost || len(x.Hooks) != len(w.hooks.all) {
+		return fmt.Errorf("%w: the next entities are for shard %d, %d of them; there are %d hooks", slots.ErrImage, x.Shard, x.Run, len(x.Hooks))
+	}
+	for i, h := range w.hooks.all {
+		if len(x.Hooks[i]) != len(h.parts) {
+			return fmt.Errorf("%w: hook %q is on %d shards", slots.ErrImage, h.name, len(x.Hooks[i]))
+		}
+		h.off = false
+		for k := range h.parts {
+			h.parts[k].off = !x.Hooks[i][k]
+		}
+	}
+	w.pinned = store.Set{}
+	for _, c := range x.Pinned {
+		if c < 0 || c >= len(w.components) {
+			return fmt.Errorf("%w: component %d is pinned, of %d", slots.ErrImage, c, len(w.components))
+		}
+		w.pinned.Add(c)
+	}
+	w.tick.load(x.Tick)
+	w.space.SetTick(x.Tick)
+	w.space.LoadMoves(x.Moves, x.Gathered)
+	w.cursor, w.run, w.misrouted = x.Shard, x.Run, x.Misrouted
+	return l.slots.Ports(x.Ports)
+}
+
+func (l *loader) Shard(i int, x store.Image) error {
+	l.images[i] = x
+	err := l.slots.Home(i, x.Slots, x.Free)
+	if err == nil {
+		err = l.w.shards[i].Load(&l.images[i])
+	}
+	return err
+}
+
+func (l *loader) Chunk(shard, table, chunk int) *store.Chunk {
+	return l.w.shards[shard].Tables()[table].Chunks()[chunk]
+}
+
+func (l *loader) Fill(c *store.Chunk, hs []handle.Handle) error { return c.Fill(hs, l.slots) }
+
+func (l *loader) Mail(message, shard int, to []handle.Handle) (bodies mem.Cells, put func()) {
+	return l.w.messages[message].(loadedMessage).load(shard, to)
+}
+
+type loadedMessage interface {
+	load(box int, to []handle.Handle) (bodies mem.Cells, put func())
+}
+
+func (m *Message[M]) load(box int, to []handle.Handle) (bodies mem.Cells, put func()) {
+	all := make([]M, len(to))
+	return mem.CellsOf(all), func() {
+		for i, h := range to {
+			m.put(box, h, all[i])
+		}
+	}
+}
+
+func (l *loader) Resource(i int) (value, parts mem.Cells, put func()) {
+	return l.w.resources[i].(loadedResource).load()
+}
+
+type loadedResource interface {
+	load() (value, parts mem.Cells, put func())
+}
+
+func (r *Resource[T]) load() (value, parts mem.Cells, put func()) {
+	v, all := make([]T, 1), make([]T, len(r.parts))
+	return mem.CellsOf(v), mem.CellsOf(all), func() {
+		r.value = v[0]
+		for i, p := range r.parts {
+			p.value = all[i]
+		}
+	}
+}
+
+func (l *loader) Request(from, kind int, flags queue.Flags, h handle.Handle) (mem.Cells, error) {
+	w := l.w
+	if kind < 0 || kind >= w.space.Kinds().Len() || from != AllShards && (from < 0 || from >= len(w.shards)) {
+		return mem.Cells{}, fmt.Errorf("%w: a request of kind %d, from shard %d", slots.ErrImage, kind, from)
+	}
+	s := &w.contexts[len(w.shards)].out
+	if from != AllShards {
+		s = &w.contexts[from].out
+	}
+	q := s.open()
+	size := w.space.Kinds().Size(kind)
+	if !q.Room(1, size) {
+		return mem.Cells{}, s.refuse(q, 1, size)
+	}
+	return w.space.Kinds().Resend(q, kind, flags, h, w.epoch.Load())
+}
+
+func (l *loader) Finish() error {
+	w := l.w
+	var errs []error
+	for i, s := range w.shards {
+		errs = append(errs, s.Loaded(&l.images[i]))
+	}
+	for _, c := range w.contexts {
+		if q := c.out.out; q != nil {
+			q.Publish()
+		}
+	}
+	return errors.Join(append(errs, l.slots.Finish())...)
+}
+
+func (l *loader) Fail(err error) {
+	l.w.fail(&BrokenError{Tick: l.w.tick.Load(), During: "a load that failed", Value: err})
+}
