@@ -1,0 +1,178 @@
+package snapshot_test
+
+import (
+	"bytes"
+	"errors"
+	"math/rand/v2"
+	"testing"
+	"testing/iotest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/atoll-sim/atoll/scheduler"
+	"github.com/atoll-sim/atoll/snapshot"
+	"github.com/atoll-sim/atoll/state"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// pond is a small world, with a snapshot of some hundred bytes.
+type pond struct {
+	*world.World
+	plain *world.Bundle[Plain]
+	extra *world.Component[Extra]
+	hit   *world.Message[Hit]
+}
+
+func newPond() *pond {
+	w := world.MustNew(world.Options{Shards: 2, ChunkRowsFirst: 2, ChunkRowsMax: 4, IndexMax: 1000})
+	x := &pond{World: w}
+	world.Register[Body](w, "body")
+	x.extra = world.Register[Extra](w, "extra")
+	world.Register[Code](w, "code")
+	x.hit = world.RegisterMessage[Hit](w, "hit")
+	x.plain = world.NewBundle[Plain](w)
+	return x
+}
+
+// live fills a pond.
+func (x *pond) live() *pond {
+	var err error
+	for i := range 9 {
+		h, e := x.plain.Create(x.World, Plain{Body: Body{Sum: uint64(i)}, Extra: Extra{int32(i)}})
+		err = errors.Join(err, e, x.hit.Send(x.World, h, Hit{1}))
+		switch i % 3 {
+		case 0:
+			x.Destroy(h)
+		case 1:
+			err = errors.Join(err, world.Flag(x.World, h, 1), x.extra.Remove(x.World, h))
+		}
+		if i == 4 {
+			x.Refresh()
+		}
+	}
+	if err != nil {
+		panic(err)
+	}
+	return x
+}
+
+func (x *pond) options(how snapshot.Compression) snapshot.Options {
+	return snapshot.Options{Codecs: codecs(), Compression: how, Workers: 1, BytesMax: 1 << 20}
+}
+
+func (x *pond) save(t testing.TB, how snapshot.Compression) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	require.NoError(t, snapshot.Save(&b, x.World, x.options(how)))
+	return b.Bytes()
+}
+
+// refusals are what Load returns for bytes that are no snapshot of this world.
+var refusals = []error{snapshot.ErrNoSnapshot, snapshot.ErrVersion, snapshot.ErrTruncated, snapshot.ErrAltered, snapshot.ErrOtherWorld, snapshot.ErrTooLarge, snapshot.ErrDiffers}
+
+// mustRefuse loads bytes that are not to be loaded, and checks that the world says so or is as new.
+func mustRefuse(t *testing.T, image []byte, at int) {
+	t.Helper()
+	x := newPond()
+	err := snapshot.Load(bytes.NewReader(image), x.World, x.options(0))
+	known := false
+	for _, r := range refusals {
+		known = known || errors.Is(err, r)
+	}
+	if !known {
+		t.Fatalf("%d: %v", at, err)
+	}
+	if x.Err() == nil && (x.Count() > 0 || x.Tick() > 0) {
+		t.Fatalf("%d: the world is in use: %v", at, err)
+	}
+	if x.Err() != nil && !errors.Is(x.Err(), world.ErrBroken) {
+		t.Fatalf("%d: %v", at, x.Err())
+	}
+}
+
+// TestEveryTruncation loads each beginning of a snapshot.
+func TestEveryTruncation(t *testing.T) {
+	for _, how := range []snapshot.Compression{snapshot.None, snapshot.Zstd, snapshot.S2} {
+		image := newPond().live().save(t, how)
+		for n := range image {
+			mustRefuse(t, image[:n], n)
+		}
+		x := newPond()
+		rest := bytes.NewReader(append(image, 1, 2, 3))
+		require.NoError(t, snapshot.Load(iotest.OneByteReader(rest), x.World, x.options(0)))
+		require.Equal(t, 3, rest.Len(), "nothing behind it is read")
+	}
+}
+
+// TestEveryBitFlip loads a snapshot with each bit of it flipped.
+func TestEveryBitFlip(t *testing.T) {
+	for _, how := range []snapshot.Compression{snapshot.None, snapshot.Zstd} {
+		image := newPond().live().save(t, how)
+		for i := range 8 * len(image) {
+			if testing.Short() && i%8 != 3 {
+				continue
+			}
+			image[i/8] ^= 1 << (i % 8)
+			mustRefuse(t, image, i)
+			image[i/8] ^= 1 << (i % 8)
+		}
+	}
+}
+
+// TestBehindChecksums changes bytes and makes the checksums right again: what is loaded then is
+// refused, or a world that can be used.
+func TestBehindChecksums(t *testing.T) {
+	dice := rand.New(rand.NewPCG(3, 3))
+	image := newPond().live().save(t, snapshot.None)
+	loaded := 0
+	for range 3000 {
+		changed := bytes.Clone(image)
+		for range 1 + dice.IntN(3) {
+			changed[12+dice.IntN(len(changed)-12)] = [...]byte{0, 1, 2, 0x7f, 0xff, byte(dice.IntN(256))}[dice.IntN(6)]
+		}
+		if try(t, snapshot.Repair(changed)) {
+			loaded++
+		}
+	}
+	require.NotZero(t, loaded)
+	require.True(t, try(t, snapshot.Repair(image)))
+}
+
+// try loads bytes that need not be a snapshot, and uses the world if that worked.
+func try(t testing.TB, image []byte) bool {
+	x := newPond()
+	world.Register[Tag](x.World, "tag") // so that the hash is another anyway
+	o := x.options(0)
+	if err := snapshot.Load(bytes.NewReader(image), x.World, o); err != nil {
+		return false
+	}
+	s := scheduler.New(x.World, scheduler.Options{Workers: 1})
+	require.NoError(t, s.Step(t.Context()))
+	_, err := x.plain.Create(x.World, Plain{})
+	_ = err // all versions may be used up
+	x.Query().Destroy()
+	x.Refresh()
+	p, err := x.OpenPort()
+	require.NoError(t, err)
+	_, _ = x.plain.Create(p, Plain{})
+	x.Refresh()
+	_, err = state.StateHash(x.World, codecs())
+	require.NoError(t, err)
+	return true
+}
+
+// FuzzLoad loads bytes, with the checksums that they should have.
+func FuzzLoad(f *testing.F) {
+	image := newPond().live().save(f, snapshot.None)
+	f.Add(image)
+	f.Add(newPond().live().save(f, snapshot.Zstd))
+	f.Add(newPond().live().save(f, snapshot.S2))
+	for _, at := range snapshot.SectionsOf(image) {
+		f.Add(image[:at])
+	}
+	f.Fuzz(func(t *testing.T, image []byte) {
+		_, _ = snapshot.Inspect(bytes.NewReader(image))
+		try(t, image)
+		try(t, snapshot.Repair(image))
+	})
+}
