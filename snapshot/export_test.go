@@ -5,6 +5,9 @@ import (
 	"encoding/binary"
 )
 
+// Pack and Unpack are those of sections.
+var Pack, Unpack = pack, unpack
+
 // Repair gives a snapshot whose bytes were changed the checksums that it should have, and the
 // lengths of its sections, as far as there are sections. Tests get behind the checksums with it.
 func Repair(image []byte) []byte {

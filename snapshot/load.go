@@ -91,8 +91,9 @@ func (l *loading) begin() error {
 	if l.same, err = match(l.w, saved, l.o.OtherOptions); err != nil {
 		return err
 	}
+	var body []byte
 	if err = l.r.next(&s); err == nil {
-		err = s.unpack(new([]byte))
+		body, err = s.unpack(new([]byte))
 	}
 	switch {
 	case err != nil:
@@ -100,7 +101,7 @@ func (l *loading) begin() error {
 	case s.kind != namesSection || s.number != 0:
 		return altered("%v: what is registered is wanted", &s)
 	}
-	if l.names, err = readCatalogue(s.body); err != nil {
+	if l.names, err = readCatalogue(body); err != nil {
 		return altered("%v: %v", &s, err)
 	}
 	own, err := catalogueOf(l.w, l.v, l.o)
@@ -112,44 +113,49 @@ func (l *loading) begin() error {
 	return err
 }
 
-// unpack checks a section and makes its body what was packed, in buf.
-func (s *section) unpack(buf *[]byte) (err error) {
+// unpack checks a section and returns its body as it was before it was packed. It may be in buf.
+func (s *section) unpack(buf *[]byte) (body []byte, err error) {
 	if err := s.check(); err != nil {
-		return err
+		return nil, err
 	}
 	if s.how == None {
-		return nil
+		return s.body, nil
 	}
 	*buf, err = unpack(s.how, (*buf)[:0], s.body, s.length)
 	if err != nil {
-		return altered("%v: %v", s, err)
+		return nil, altered("%v: %v", s, err)
 	}
-	s.body = *buf
-	return nil
+	return *buf, nil
 }
 
 // fill reads all other sections.
 func (l *loading) fill() error {
 	var s section
+	var c drive.Cursor // of its body
 	var buf []byte
+	unpacked := func() (err error) {
+		c = drive.Cursor{}
+		c.Rest, err = s.unpack(&buf)
+		return err
+	}
 	next := func() error {
-		if err := l.r.next(&s); err != nil || s.kind == rowsSection || s.kind == endSection {
+		if err := l.r.next(&s); err != nil {
 			return err
 		}
-		return s.unpack(&buf)
+		return unpacked()
 	}
 	err := next()
 	if err == nil {
-		err = l.world(&s)
+		err = l.world(&s, &c)
 	}
 	for i := 0; err == nil && i < l.w.Shards(); i++ {
 		if err = next(); err == nil {
-			err = l.shard(&s, i)
+			err = l.shard(&s, &c, i)
 		}
 	}
 	if err == nil {
-		if err = l.allRows(&s); err == nil && s.kind != endSection {
-			err = s.unpack(&buf)
+		if err = l.allRows(&s); err == nil {
+			err = unpacked()
 		}
 	}
 	last := rank(rowsSection) + 1
@@ -161,7 +167,6 @@ func (l *loading) fill() error {
 		}
 		last = at
 		counts[s.kind]++
-		c := drive.Cursor{Rest: s.body}
 		if err = l.part(&c, &s); err == nil {
 			err = c.End()
 		}
@@ -212,12 +217,11 @@ func (l *loading) complete(counts map[byte]int) error {
 }
 
 // world loads what shapes the world as a whole.
-func (l *loading) world(s *section) error {
+func (l *loading) world(s *section, c *drive.Cursor) error {
 	if s.kind != worldSection || s.number != 0 {
 		return altered("%v is not in its place", s)
 	}
-	c := drive.Cursor{Rest: s.body}
-	x := readState(&c)
+	x := readState(c)
 	if err := c.End(); err != nil {
 		return l.within(s, err)
 	}

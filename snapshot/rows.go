@@ -33,12 +33,11 @@ type columnPlan struct {
 }
 
 // shard makes the tables and chunks of a shard.
-func (l *loading) shard(s *section, i int) error {
+func (l *loading) shard(s *section, c *drive.Cursor, i int) error {
 	if s.kind != shardSection || s.number != i {
 		return altered("%v is not in its place", s)
 	}
-	c := drive.Cursor{Rest: s.body}
-	x := readShard(&c)
+	x := readShard(c)
 	err := c.End()
 	l.read += int64(s.length)
 	l.tables[i] = make([]tablePlan, len(x.Tables))
@@ -201,10 +200,11 @@ func (l *loading) allRows(s *section) error {
 
 // someRows loads a section of rows.
 func (l *loading) someRows(s *section, buf *[]byte) error {
-	if err := s.unpack(buf); err != nil {
+	body, err := s.unpack(buf)
+	if err != nil {
 		return err
 	}
-	c := drive.Cursor{Rest: s.body}
+	c := drive.Cursor{Rest: body}
 	for len(c.Rest) > 0 && c.Err == nil {
 		if err := l.chunk(&c, s.number); err != nil {
 			return l.within(s, err)

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/atoll-sim/atoll/snapshot"
 )
 
 // TestGoesOn saves worlds at any tick, with changes of the idle world and without, loads them into
@@ -17,6 +19,7 @@ func TestGoesOn(t *testing.T) {
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
 			dice := rand.New(rand.NewPCG(seed, 0))
 			one := newSea(t, options(), 2)
+			one.options.Compression = snapshot.Compression(seed % 3)
 			one.openPorts()
 			for range 3 + dice.IntN(12) {
 				one.send(dice, 60)
@@ -44,6 +47,7 @@ func TestGoesOn(t *testing.T) {
 
 func restored(t *testing.T, one *sea, image []byte, workers int) *sea {
 	x := newSea(t, options(), workers)
+	x.options.Compression = one.options.Compression
 	x.load(image)
 	x.known = slices.Clone(one.known)
 	if mine, theirs := one.sections(), x.sections(); !slices.Equal(mine, theirs) {
@@ -87,3 +91,18 @@ func (x *sea) sections() (all []string) {
 }
 
 var seeds = flag.Int("seeds", 4, "worlds of TestGoesOn")
+
+// TestBlocks packs and unpacks what takes several blocks, and none.
+func TestBlocks(t *testing.T) {
+	body := make([]byte, 5<<19)
+	for i := range body {
+		body[i] = byte(i / 1000)
+	}
+	for _, how := range []snapshot.Compression{snapshot.Zstd, snapshot.S2} {
+		for _, body := range [][]byte{nil, body[:1], body[:1<<20], body} {
+			got, err := snapshot.Unpack(how, nil, snapshot.Pack(how, nil, body), len(body))
+			require.NoError(t, err)
+			require.True(t, slices.Equal(body, got))
+		}
+	}
+}

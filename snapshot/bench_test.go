@@ -1,0 +1,100 @@
+package snapshot_test
+
+import (
+	"bytes"
+	"encoding/gob"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/snapshot"
+	"github.com/atoll-sim/atoll/world"
+)
+
+type (
+	Place  struct{ X, Y float64 }
+	Motion struct{ X, Y float64 }
+	Life   struct {
+		Points, Most int32
+		Owner        handle.Handle
+	}
+	Agent struct {
+		Place
+		Motion
+		Life
+	}
+)
+
+const agents = 1_000_000
+
+func newAgents(b *testing.B) (*world.World, *world.Bundle[Agent]) {
+	w, err := world.New(world.Options{})
+	require.NoError(b, err)
+	world.Register[Place](w, "place")
+	world.Register[Motion](w, "motion")
+	world.Register[Life](w, "life")
+	return w, world.NewBundle[Agent](w)
+}
+
+// image is what gob writes of the same world.
+type image struct {
+	Handles []handle.Handle
+	Places  []Place
+	Motions []Motion
+	Lives   []Life
+}
+
+func BenchmarkMillion(b *testing.B) {
+	w, bundle := newAgents(b)
+	require.NoError(b, bundle.CreateN(w, agents, func(i int, a *Agent) {
+		*a = Agent{Place{float64(i), float64(i) / 3}, Motion{float64(i % 7), 1}, Life{int32(i % 100), 100, handle.None}}
+	}))
+	w.Refresh()
+	var out bytes.Buffer
+	for _, how := range []snapshot.Compression{snapshot.None, snapshot.S2, snapshot.Zstd} {
+		for _, workers := range []int{1, 2} {
+			o := snapshot.Options{Compression: how, Workers: workers}
+			b.Run(fmt.Sprintf("save/%v/%d", how, workers), func(b *testing.B) {
+				b.SetBytes(agents * 56)
+				for b.Loop() {
+					out.Reset()
+					require.NoError(b, snapshot.Save(&out, w, o))
+				}
+				b.ReportMetric(float64(out.Len())/1e6, "MB")
+			})
+			b.Run(fmt.Sprintf("load/%v/%d", how, workers), func(b *testing.B) {
+				b.SetBytes(agents * 56)
+				for b.Loop() {
+					b.StopTimer()
+					w, _ := newAgents(b)
+					b.StartTimer()
+					require.NoError(b, snapshot.Load(bytes.NewReader(out.Bytes()), w, o))
+				}
+			})
+		}
+	}
+	var x image
+	for ch := range w.Query().Chunks() {
+		x.Handles = append(x.Handles, ch.Handles()...)
+		x.Places = append(x.Places, world.Read[Place](w).Slice(ch)...)
+		x.Motions = append(x.Motions, world.Read[Motion](w).Slice(ch)...)
+		x.Lives = append(x.Lives, world.Read[Life](w).Slice(ch)...)
+	}
+	b.Run("save/gob", func(b *testing.B) {
+		b.SetBytes(agents * 56)
+		for b.Loop() {
+			out.Reset()
+			require.NoError(b, gob.NewEncoder(&out).Encode(&x))
+		}
+		b.ReportMetric(float64(out.Len())/1e6, "MB")
+	})
+	b.Run("load/gob", func(b *testing.B) {
+		b.SetBytes(agents * 56)
+		for b.Loop() {
+			var y image
+			require.NoError(b, gob.NewDecoder(bytes.NewReader(out.Bytes())).Decode(&y))
+		}
+	})
+}
