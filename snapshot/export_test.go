@@ -47,3 +47,12 @@ func SectionsOf(image []byte) map[string]int {
 	}
 	return all
 }
+
+// What a Dir asks of a file system.
+type (
+	Files = files
+	File  = file
+)
+
+// Use makes a Dir use a file system.
+func (d *Dir) Use(f Files) { d.files = f }

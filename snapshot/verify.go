@@ -1,0 +1,22 @@
+package snapshot
+
+import "io"
+
+// Verify reads a whole snapshot and looks at each checksum. Errors are those of Inspect.
+func Verify(src io.Reader) (Info, error) {
+	r := reader{in: src}
+	if err := r.begin(); err != nil {
+		return Info{}, err
+	}
+	var s section
+	x, _, err := readHeader(&r, &s)
+	for err == nil && s.kind != endSection {
+		if err = r.next(&s); err == nil {
+			err = s.check()
+		}
+	}
+	if err == nil {
+		err = r.finish(&s)
+	}
+	return x, err
+}
