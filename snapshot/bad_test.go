@@ -24,7 +24,7 @@ type pond struct {
 }
 
 func newPond() *pond {
-	w := world.MustNew(world.Options{Shards: 2, ChunkRowsFirst: 2, ChunkRowsMax: 4, IndexMax: 1000})
+	w := world.MustNew(world.Options{Shards: 2, ChunkRowsFirst: 2, ChunkRowsMax: 4, IndexMax: 20_000})
 	x := &pond{World: w}
 	world.Register[Body](w, "body")
 	x.extra = world.Register[Extra](w, "extra")
@@ -159,6 +159,23 @@ func try(t testing.TB, image []byte) bool {
 	_, err = state.StateHash(x.World, codecs())
 	require.NoError(t, err)
 	return true
+}
+
+// TestBytesMax refuses a snapshot whose chunks have room for more than a limit, before they are made.
+func TestBytesMax(t *testing.T) {
+	x := newPond()
+	require.NoError(t, x.plain.Reserve(x.World, 16_000))
+	image := x.save(t, snapshot.None)
+	require.Less(t, len(image), 300_000)
+	y := newPond()
+	err := snapshot.Load(bytes.NewReader(image), y.World, y.options(0))
+	require.ErrorIs(t, err, snapshot.ErrTooLarge)
+	require.ErrorContains(t, err, "BytesMax = 1048576")
+	require.ErrorIs(t, y.Err(), world.ErrBroken)
+	require.ErrorContains(t, y.Err(), "world: broken by a load that failed: snapshot: too large")
+	y = newPond()
+	require.NoError(t, snapshot.Load(bytes.NewReader(image), y.World, snapshot.Options{Codecs: codecs()}))
+	require.Equal(t, image, y.save(t, snapshot.None), "what was reserved is")
 }
 
 // FuzzLoad loads bytes, with the checksums that they should have.

@@ -82,6 +82,8 @@ func settings(x *Info) []setting {
 		number("PortsMax", &o.PortsMax, told),
 		number("QueueRequests", &o.QueueRequests, told),
 		number("QueueBytes", &o.QueueBytes, told),
+		number("FramesMax", &o.FramesMax, told),
+		number("FramesBytes", &o.FramesBytes, told),
 		number("OutboxRequests", &o.OutboxRequests, counts),
 		number("OutboxBytes", &o.OutboxBytes, counts),
 		{"tick", x.Tick, func(_ *Info, n uint64) { x.Tick = n }, told},

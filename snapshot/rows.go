@@ -19,6 +19,7 @@ import (
 const (
 	bytesFree    = 1 << 30
 	bytesPerByte = 64
+	bytesOfChunk = 512 // about, beside its rows
 )
 
 // tablePlan says how the rows of a table are read.
@@ -92,7 +93,7 @@ func (l *loading) table(p *tablePlan, t *store.TableImage) error {
 		}
 		c.Written = written
 		p.filled[k].Store(c.Rows == 0)
-		l.rows += row * int64(min(c.Cap, slots.RowsMax))
+		l.rows += bytesOfChunk + row*int64(min(c.Cap, slots.RowsMax))
 	}
 	return nil
 }

@@ -7,10 +7,13 @@ import (
 	"github.com/atoll-sim/atoll/internal/mem"
 )
 
-// Codec writes values of a type as bytes. Types that hold more than numbers need
-// one: a component, message or resource with a pointer, string, slice, map,
-// interface, channel or function in it. One of a type of numbers takes the place
-// of what is done by itself. In requests, those of a log too, strings need none.
+// Codec writes values of a type as bytes, for hashes, logs and snapshots. Types need one that hold
+// an interface, channel or function. Others are written by themselves, and one of them that has a
+// Codec is written by that: numbers as they are in memory, strings by their text, slices, maps and
+// pointers as CBOR. Within these, fields must be exported, have names of their own and no tag that
+// leaves them out, and a type must not hold itself; otherwise it needs a Codec, too. A type with
+// encoding.BinaryMarshaler and BinaryUnmarshaler, or the same of package
+// github.com/fxamacker/cbor/v2, is written by these, unless it is made of numbers alone.
 type Codec[T any] struct {
 	// Append appends v to dst. The same value gives the same bytes: a map must be
 	// written in the order of its keys. It must not write v.

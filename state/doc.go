@@ -8,7 +8,7 @@
 // two runs that differ, differ from the tick on in which they part, which is where
 // to look. What is hashed, and what is not and why, is in docs/determinism.md.
 //
-// Components, messages and resources of numbers alone, arrays and structs of them,
-// need nothing. Whatever holds a pointer, string, slice, map, interface, channel
-// or function needs a Codec.
+// Components, messages and resources need nothing if they are made of numbers, strings, slices,
+// arrays, maps, structs and pointers. Whatever holds an interface, channel or function needs a
+// Codec, as do types of which something would be lost: see Codec.
 package state

@@ -82,7 +82,7 @@ func (l *loader) World(x drive.State) error {
 		}
 		w.pinned.Add(c)
 	}
-	w.tick.load(x.Tick)
+	w.tick.set(x.Tick)
 	w.space.SetTick(x.Tick)
 	w.space.LoadMoves(x.Moves, x.Gathered)
 	w.cursor, w.run, w.misrouted = x.Shard, x.Run, x.Misrouted

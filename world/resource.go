@@ -56,8 +56,7 @@ func RegisterResource[T any](w *World, name string, first T) *Resource[T] {
 // Since total and parts begin as the zero T in each tick, a slice or a map in them starts as
 // nil: merge and systems append to nil, and make maps before they store. ResourceReader.Get
 // copies the T. If the T is large, make it a slice or a struct of slices, whose copy is small;
-// readers must then not write what it points to. A T with pointers, slices among them, needs a
-// codec to be hashed by package state.
+// readers must then not write what it points to.
 func RegisterAccumulator[T any](w *World, name string, merge func(total, part *T)) *Resource[T] {
 	if merge == nil {
 		panic(fmt.Sprintf("world: world.RegisterAccumulator of %q with a nil function; pass one that merges", name))
