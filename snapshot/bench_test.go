@@ -75,6 +75,19 @@ func BenchmarkMillion(b *testing.B) {
 			})
 		}
 	}
+	b.Run("capture", func(b *testing.B) {
+		b.SetBytes(agents * 56)
+		for b.Loop() {
+			for ch := range w.Query().Chunks() { // all of it is to be copied
+				world.Write[Place](w).Slice(ch)
+				world.Write[Motion](w).Slice(ch)
+				world.Write[Life](w).Slice(ch)
+			}
+			c, err := snapshot.Capture(w, snapshot.Options{})
+			require.NoError(b, err)
+			c.Release()
+		}
+	})
 	var x image
 	for ch := range w.Query().Chunks() {
 		x.Handles = append(x.Handles, ch.Handles()...)

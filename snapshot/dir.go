@@ -48,6 +48,13 @@ const (
 // It goes to a temporary file first, which is synced and renamed, and then the directory is synced.
 // On an error all older files are there as before.
 func (d *Dir) Save(w *world.World, o Options) (path string, err error) {
+	return d.save(func(to io.Writer) error { return Save(to, w, o) })
+}
+
+// Write is Save of what was captured. It may be called while the world ticks.
+func (d *Dir) Write(c *Captured) (path string, err error) { return d.save(c.Save) }
+
+func (d *Dir) save(save func(to io.Writer) error) (path string, err error) {
 	f := d.of()
 	if err := f.Make(); err != nil {
 		return "", fmt.Errorf("snapshot: %w", err)
@@ -62,7 +69,7 @@ func (d *Dir) Save(w *world.World, o Options) (path string, err error) {
 		name = nameOf(last + 1)
 	}
 	part := name + partEnd
-	if err = d.write(f, part, w, o); err == nil {
+	if err = d.write(f, part, save); err == nil {
 		err = f.Rename(part, name)
 	}
 	if err != nil {
@@ -81,12 +88,12 @@ func (d *Dir) Save(w *world.World, o Options) (path string, err error) {
 }
 
 // write writes a file that is to be renamed.
-func (d *Dir) write(f files, part string, w *world.World, o Options) error {
+func (d *Dir) write(f files, part string, save func(to io.Writer) error) error {
 	out, err := f.Create(part)
 	if err != nil {
 		return err
 	}
-	err = Save(out, w, o)
+	err = save(out)
 	if err == nil {
 		err = out.Sync()
 	}

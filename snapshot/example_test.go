@@ -110,3 +110,21 @@ func ExampleCompression() {
 	fmt.Println(snapshot.Zstd, snapshot.S2, snapshot.None)
 	// Output: zstd s2 none
 }
+
+// A Captured is written while the world goes on.
+func ExampleCapture() {
+	w, units, _ := exampleWorld()
+	_ = units.CreateN(w, 3, nil)
+	captured, err := snapshot.Capture(w, snapshot.Options{})
+	fmt.Println(err)
+	defer captured.Release()
+
+	_ = units.CreateN(w, 4, nil)
+	var file bytes.Buffer
+	_ = captured.Save(&file)
+	again, _, _ := exampleWorld()
+	fmt.Println(snapshot.Load(&file, again, snapshot.Options{}), again.Count(), w.Count())
+	// Output:
+	// <nil>
+	// <nil> 3 7
+}

@@ -81,7 +81,7 @@ func catalogueOf(w *world.World, v drive.Survey, o *Options) (x *catalogue, err 
 func (x *catalogue) keep(w *world.World, v drive.Survey, codecs *state.Codecs) (err error) {
 	used := map[string]bool{}
 	for from := range w.Shards() + 1 {
-		v.Requests(sender(from, w), func(r queue.PendingRequest) {
+		v.Requests(sender(from, w.Shards()), func(r queue.PendingRequest) {
 			n := &x.kinds[r.Kind()]
 			used[n.name] = true
 			if e := n.formOf(codecs); e != nil && err == nil {
@@ -94,8 +94,8 @@ func (x *catalogue) keep(w *world.World, v drive.Survey, codecs *state.Codecs) (
 }
 
 // sender is who sends the requests of a section: a shard, or behind them global systems.
-func sender(from int, w *world.World) int {
-	if from == w.Shards() {
+func sender(from, shards int) int {
+	if from == shards {
 		return world.AllShards
 	}
 	return from

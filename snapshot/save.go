@@ -20,41 +20,57 @@ import (
 //
 // It returns the error of dst, world.ErrClosed, or state.ErrNoCodec with the name of what cannot be
 // written. Then what dst got is no snapshot.
-func Save(dst io.Writer, w *world.World, o Options) (err error) {
-	if w == nil {
-		panic("snapshot: Save of a nil World; pass one of world.New")
-	}
-	o = o.validate("Save")
-	if err := w.Err(); err != nil {
+func Save(dst io.Writer, w *world.World, o Options) error {
+	s, info, err := newSaving(w, "Save", o)
+	if err != nil {
 		return err
 	}
-	d := driver.Of(w)
-	d.MustIdle("snapshot.Save")
-	s := &saving{w: w, o: &o, v: d.Survey()}
-	if s.names, err = catalogueOf(w, s.v, &o); err != nil {
-		return err
-	}
-	if err = s.names.keep(w, s.v, o.Codecs); err != nil {
-		return err
-	}
-	info := infoOf(w)
 	if info.Hash, err = state.StateHash(w, o.Codecs); err != nil {
 		return err
 	}
+	return s.write(dst, s.parts(info))
+}
+
+// newSaving prepares to save an idle world, for the call that messages name.
+func newSaving(w *world.World, call string, o Options) (s *saving, info *Info, err error) {
+	if w == nil {
+		panic("snapshot: " + call + " of a nil World; pass one of world.New")
+	}
+	o = o.validate(call)
+	if err := w.Err(); err != nil {
+		return nil, nil, err
+	}
+	d := driver.Of(w)
+	d.MustIdle("snapshot." + call)
+	s = &saving{shards: w.Shards(), o: &o, v: d.Survey()}
+	if s.names, err = catalogueOf(w, s.v, &o); err != nil {
+		return nil, nil, err
+	}
+	if err = s.names.keep(w, s.v, o.Codecs); err != nil {
+		return nil, nil, err
+	}
+	info = infoOf(w)
 	info.Entities = w.Count()
-	return s.save(dst, info)
+	return s, info, nil
 }
 
 // saving is a world that is being saved.
 //
 // Ownership: what the parts read is not written meanwhile.
 type saving struct {
-	w      *world.World
+	shards int
 	o      *Options
 	v      drive.Survey
 	names  *catalogue
 	images []store.Image // by shard
 	codecs sync.Mutex    // the user's functions are called under it
+	kept   map[column][]byte
+}
+
+// column says where a column of a chunk is, of which kept has the bytes.
+type column struct {
+	place
+	shard, at int
 }
 
 // part is a section to come.
@@ -68,8 +84,8 @@ type part struct {
 // rowsAtOnce is about how many bytes of rows are in a section.
 const rowsAtOnce = 256 << 10
 
-func (s *saving) save(dst io.Writer, info *Info) error {
-	var parts []part
+// parts lists what is to be written.
+func (s *saving) parts(info *Info) (parts []part) {
 	add := func(kind byte, number int, body func(dst []byte) []byte) {
 		parts = append(parts, part{kind: kind, number: number, body: body})
 	}
@@ -78,7 +94,7 @@ func (s *saving) save(dst io.Writer, info *Info) error {
 	add(namesSection, 0, s.names.append)
 	world := s.v.State()
 	add(worldSection, 0, func(dst []byte) []byte { return appendState(dst, &world) })
-	s.images = make([]store.Image, s.w.Shards())
+	s.images = make([]store.Image, s.shards)
 	for i := range s.images {
 		s.images[i] = s.v.Image(i)
 		add(shardSection, i, func(dst []byte) []byte { return appendShard(dst, &s.images[i]) })
@@ -86,7 +102,7 @@ func (s *saving) save(dst io.Writer, info *Info) error {
 	for i := range s.images {
 		s.addRows(i, add)
 	}
-	for i := range s.w.Shards() + 1 {
+	for i := range s.shards + 1 {
 		add(mailSection, i, func(dst []byte) []byte { return s.appendMail(dst, i) })
 	}
 	for i := range s.names.resources {
@@ -109,7 +125,7 @@ func (s *saving) save(dst io.Writer, info *Info) error {
 	for i, x := range s.o.Also {
 		now(alsoSection, i, x.Save)
 	}
-	return s.write(dst, parts)
+	return parts
 }
 
 // addRows adds the rows of a shard, some chunks at a time.
@@ -152,6 +168,10 @@ func (s *saving) appendRows(dst []byte, shard int, chunks []place) []byte {
 		dst = drive.AppendNumber(drive.AppendNumber(dst, p.table), p.chunk)
 		dst = drive.AppendWords(dst, c.Handles)
 		for k, id := range t.Components {
+			if bytes, ok := s.kept[column{p, shard, k}]; ok {
+				dst = append(dst, bytes...)
+				continue
+			}
 			dst = s.appendCells(dst, s.names.components[id].form, c.Columns[k])
 		}
 	}
@@ -169,7 +189,7 @@ func (s *saving) appendCells(dst []byte, form drive.Form, values mem.Cells) []by
 
 // appendMail appends the messages for a shard, and the requests that it has sent.
 func (s *saving) appendMail(dst []byte, from int) []byte {
-	if from < s.w.Shards() {
+	if from < s.shards {
 		for i, m := range s.names.messages {
 			to, bodies := s.v.Mailbox(i, from)
 			dst = s.appendCells(drive.AppendWords(dst, to), m.form, bodies)
@@ -177,7 +197,7 @@ func (s *saving) appendMail(dst []byte, from int) []byte {
 	}
 	var requests []byte
 	n := 0
-	s.v.Requests(sender(from, s.w), func(r queue.PendingRequest) {
+	s.v.Requests(sender(from, s.shards), func(r queue.PendingRequest) {
 		n++
 		requests = s.appendRequest(requests, r)
 	})

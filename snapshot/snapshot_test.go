@@ -1,15 +1,20 @@
 package snapshot_test
 
 import (
+	"bytes"
 	"flag"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/snapshot"
+	"github.com/atoll-sim/atoll/state"
+	"github.com/atoll-sim/atoll/world"
 )
 
 // TestGoesOn saves worlds at any tick, with changes of the idle world and without, loads them into
@@ -43,6 +48,92 @@ func TestGoesOn(t *testing.T) {
 			mustGoOn(t, one, restored(t, one, image, 2), seed)
 		})
 	}
+}
+
+// TestCaptured writes what was captured when the world has gone on: it is what was saved at that
+// tick, but for the hash, and is loaded as the same world.
+func TestCaptured(t *testing.T) {
+	dice := rand.New(rand.NewPCG(5, 0))
+	one := newSea(t, options(), 2)
+	one.openPorts()
+	for range 8 {
+		for range 3 {
+			one.send(dice, 60)
+			one.meddle(dice, 10)
+			one.step()
+		}
+		one.meddle(dice, 10)
+		sections := one.sections()
+		captured, err := snapshot.Capture(one.World, one.options)
+		require.NoError(t, err)
+		var files [2]bytes.Buffer
+		require.NoError(t, captured.Save(&files[0]))
+		one.send(dice, 60)
+		one.meddle(dice, 30)
+		one.step()
+		require.NoError(t, captured.Save(&files[1]))
+		captured.Release()
+		captured.Release()
+		require.ErrorIs(t, captured.Save(io.Discard), world.ErrClosed)
+		require.Equal(t, files[0].Bytes(), files[1].Bytes(), "whatever the world does meanwhile")
+		x := newSea(t, options(), 1)
+		x.load(files[0].Bytes())
+		require.Equal(t, sections, x.sections())
+	}
+	one.closePorts()
+	var held []*snapshot.Captured
+	for len(held) < one.Options().FramesMax {
+		c, err := snapshot.Capture(one.World, one.options)
+		require.NoError(t, err)
+		held = append(held, c)
+	}
+	_, err := snapshot.Capture(one.World, one.options)
+	require.ErrorIs(t, err, world.ErrFrames)
+	for _, c := range held {
+		c.Release()
+	}
+	one.Close()
+	_, err = snapshot.Capture(one.World, one.options)
+	require.ErrorIs(t, err, world.ErrClosed)
+	require.PanicsWithValue(t, "snapshot: Capture of a nil World; pass one of world.New", func() { _, _ = snapshot.Capture(nil, snapshot.Options{}) })
+}
+
+// TestCapturedCodec gives the frame back when a codec panics, and writes what the codec wrote then.
+func TestCapturedCodec(t *testing.T) {
+	type list struct{ Items []int }
+	fail := false
+	o := snapshot.Options{Codecs: new(state.Codecs)}
+	state.Register(o.Codecs, state.Codec[list]{
+		Append: func(dst []byte, v *list) []byte {
+			if fail {
+				panic("codec")
+			}
+			return append(dst, byte(v.Items[0]))
+		},
+		Read: func(src []byte, v *list) error { v.Items = []int{int(src[0])}; return nil },
+	})
+	newWorld := func() (*world.World, *world.Component[list], handle.Handle) {
+		w := world.MustNew(world.Options{FramesMax: 1})
+		lists := world.Register[list](w, "list")
+		h, err := world.NewBundle[struct{ list }](w).Create(w, struct{ list }{list{[]int{7}}})
+		require.NoError(t, err)
+		return w, lists, h
+	}
+	w, _, h := newWorld()
+	for range 3 {
+		fail = true
+		require.PanicsWithValue(t, "codec", func() { _, _ = snapshot.Capture(w, o) })
+		fail = false
+	}
+	c, err := snapshot.Capture(w, o)
+	require.NoError(t, err)
+	world.Write[list](w).Get(h).Items[0] = 8
+	var file bytes.Buffer
+	require.NoError(t, c.Save(&file))
+	x := world.MustNew(world.Options{FramesMax: 1})
+	world.Register[list](x, "list")
+	require.NoError(t, snapshot.Load(&file, x, o))
+	require.Equal(t, 7, world.Read[list](x).Get(h).Items[0])
 }
 
 func restored(t *testing.T, one *sea, image []byte, workers int) *sea {

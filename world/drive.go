@@ -266,6 +266,28 @@ func (d *driven) Survey() drive.Survey {
 	return (*survey)(d)
 }
 
+func (d *driven) Freeze() (drive.Frozen, error) {
+	v := &View{w: d.w()}
+	for id := range d.components {
+		if _, what := d.components[id].sharing(); what == 0 {
+			v.components.Add(id)
+		}
+	}
+	f, err := v.Now()
+	return (*frozen)(f), err
+}
+
+// frozen is a Frame as a drive.Frozen.
+type frozen Frame
+
+func (f *frozen) Has(component int) bool { return f.components.Has(component) }
+
+func (f *frozen) Chunk(shard, table, chunk int) *store.Chunk {
+	return f.image.w.shards[shard].Tables()[table].Chunks()[chunk]
+}
+
+func (f *frozen) Release() { (*Frame)(f).Release() }
+
 func (d *driven) RecordInputs(r drive.Recorder) error { return d.w().recordInputs(r) }
 
 func (d *driven) ReplayInputs() (drive.Replayer, error) { return d.w().replayInputs() }

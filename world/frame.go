@@ -42,14 +42,20 @@ func (w *World) NewView(components ...ComponentSet) (*View, error) {
 	}
 	for id := range v.components.All {
 		c := &w.components[id]
-		if c.cloned {
-			continue
-		}
-		if path, what := sharing(c.typ, c.typ.String()); path != "" {
+		if path, what := c.sharing(); what != 0 {
 			return nil, fmt.Errorf("world: component %q cannot be in a view: %s is a %s, which a frame would share with the world; give the component a Component.CloneBy, or name the components of the view", c.name, path, what)
 		}
 	}
 	return v, nil
+}
+
+// sharing returns the path to what a frame's copy of a component would share with the world, and
+// what it is, or 0.
+func (c *componentInfo) sharing() (string, reflect.Kind) {
+	if c.cloned {
+		return "", 0
+	}
+	return sharing(c.typ, c.typ.String())
 }
 
 // sharing returns the path to a part of a type that copies of a value share, and what it is.
@@ -63,7 +69,7 @@ func sharing(t reflect.Type, path string) (string, reflect.Kind) {
 		}
 	case reflect.Struct:
 		for i := range t.NumField() {
-			if p, what := sharing(t.Field(i).Type, path+"."+t.Field(i).Name); p != "" {
+			if p, what := sharing(t.Field(i).Type, path+"."+t.Field(i).Name); what != 0 {
 				return p, what
 			}
 		}

@@ -12,7 +12,6 @@ import (
 	"weak"
 
 	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
@@ -63,20 +62,6 @@ type waiter struct {
 type captured struct {
 	image *image
 	err   error
-}
-
-// image is what the frames of one refresh have in common.
-//
-// Invariants: while an image is in held or is indexed, nothing of it is written but its index.
-//
-// Ownership: refs as of frames.mu.
-type image struct {
-	of     *frames
-	w      *World // only what queries and accessors look at
-	origin weak.Pointer[World]
-	frame  *store.Frame
-	refs   int
-	index  atomic.Pointer[slots.Index] // nil until it is asked for
 }
 
 func newFrames(w *World) *frames {
@@ -174,39 +159,6 @@ func (f *frames) spare(x *image) {
 	}
 }
 
-// lookup returns where entities were, by an index that is made when first asked for.
-func (x *image) lookup() *slots.Lookup {
-	if index := x.index.Load(); index != nil {
-		return &index.Lookup
-	}
-	f := x.of
-	f.indexing.Lock()
-	defer f.indexing.Unlock()
-	if index := x.index.Load(); index != nil {
-		return &index.Lookup
-	}
-	f.mu.Lock()
-	from := f.mu.indexed
-	f.mu.Unlock()
-	var was *store.Frame
-	var index *slots.Index
-	if from != nil {
-		was, index = from.frame, from.index.Load()
-	}
-	index = x.frame.Index(len(x.w.shards)+1, was, index)
-	x.w.space.Lookup = index.Lookup
-	x.index.Store(index)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.mu.over == nil {
-		f.mu.indexed = x
-		if from != nil && from.refs == 0 {
-			f.spare(from)
-		}
-	}
-	return &index.Lookup
-}
-
 // now captures a frame of the idle world.
 func (f *frames) now(v *View) (*Frame, error) {
 	x := &waiter{v, make(chan captured, 1)}
@@ -216,7 +168,7 @@ func (f *frames) now(v *View) (*Frame, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.capture(v.w, serial, []*waiter{x})
+	f.capture(v.w, concurrently, []*waiter{x})
 	return (<-x.done).frame(v)
 }
 
@@ -250,6 +202,20 @@ func (f *frames) forget() {
 		f.copies.Forget()
 		f.last = 0
 	}
+}
+
+// concurrently is the drive.Parallel of the idle world.
+func concurrently(n int, f func(int)) {
+	var next atomic.Int64
+	var all sync.WaitGroup
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		all.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				f(i)
+			}
+		})
+	}
+	all.Wait()
 }
 
 // size returns how many frames are held, and the memory of rows. The world is idle.

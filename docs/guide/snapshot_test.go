@@ -2,6 +2,7 @@ package guide_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 
@@ -41,4 +42,28 @@ func Example_snapshot() {
 	// Output:
 	// <nil>
 	// <nil> 2 0.1
+}
+
+func Example_capture() {
+	path, _ := os.MkdirTemp("", "guide")
+	defer func() { _ = os.RemoveAll(path) }()
+	dir := snapshot.Dir{Path: path}
+	w, ships, s := newGame()
+	_, _ = ships.Create(w, Ship{})
+	go func() { _ = s.Run(context.Background()) }()
+	defer s.Stop()
+
+	var failed error
+	var captured *snapshot.Captured
+	err := <-s.Between(func(w *world.World) {
+		captured, failed = snapshot.Capture(w, snapshot.Options{Scheduler: s})
+	})
+	if err = errors.Join(err, failed); err == nil {
+		_, err = dir.Write(captured)
+		captured.Release()
+	}
+	found, _ := dir.Newest()
+	fmt.Println(err, found.Info.Entities)
+	// Output:
+	// <nil> 1
 }

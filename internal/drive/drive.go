@@ -99,6 +99,9 @@ type Join interface {
 type Tools interface {
 	// Survey returns the world's whole state.
 	Survey() Survey
+	// Freeze copies the rows of the idle world, as far as a copy shares nothing with it. It
+	// returns world.ErrFrames if too many frames are held.
+	Freeze() (Frozen, error)
 	// Load begins to load the state of another world. It returns an error for a world that has
 	// given a handle, made a tick, or was sent something. call is what messages name.
 	Load(call string) (Loader, error)

@@ -52,6 +52,16 @@ type Survey interface {
 	Image(shard int) store.Image
 }
 
+// Frozen has the rows of a world as they were. Safe from any goroutine until Release.
+type Frozen interface {
+	// Has reports whether a component was copied.
+	Has(component int) bool
+	// Chunk returns a chunk by its place in the store.Image of the world, if it has rows: its
+	// handles, and the Cells of components that were copied.
+	Chunk(shard, table, chunk int) *store.Chunk
+	Release()
+}
+
 // Named is a type that is registered under a name.
 type Named struct {
 	Name string

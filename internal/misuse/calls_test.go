@@ -257,6 +257,13 @@ var misuseSections = []struct {
 		{call: "snapshot.Save", why: doneInLoop, do: func(x *misuseScene) error {
 			return snapshot.Save(io.Discard, x.w, snapshot.Options{Codecs: misuseCodecs(), Compression: snapshot.None})
 		}},
+		{call: "snapshot.Capture", why: doneInLoop, do: func(x *misuseScene) error {
+			c, err := snapshot.Capture(x.w, snapshot.Options{Codecs: misuseCodecs()})
+			if err == nil {
+				c.Release()
+			}
+			return err
+		}},
 		{call: "snapshot.Load", do: func(x *misuseScene) error {
 			return snapshot.Load(bytes.NewReader(misuseSnapshot), x.w, snapshot.Options{Codecs: misuseCodecs()})
 		}},

@@ -1,0 +1,56 @@
+package world
+
+import (
+	"sync/atomic"
+	"weak"
+
+	"github.com/atoll-sim/atoll/internal/slots"
+	"github.com/atoll-sim/atoll/internal/store"
+)
+
+// image is what the frames of one refresh have in common.
+//
+// Invariants: while an image is in held or is indexed, nothing of it is written but its index.
+//
+// Ownership: refs as of frames.mu.
+type image struct {
+	of     *frames
+	w      *World // only what queries and accessors look at
+	origin weak.Pointer[World]
+	frame  *store.Frame
+	refs   int
+	index  atomic.Pointer[slots.Index] // nil until it is asked for
+}
+
+// lookup returns where entities were, by an index that is made when first asked for.
+func (x *image) lookup() *slots.Lookup {
+	if index := x.index.Load(); index != nil {
+		return &index.Lookup
+	}
+	f := x.of
+	f.indexing.Lock()
+	defer f.indexing.Unlock()
+	if index := x.index.Load(); index != nil {
+		return &index.Lookup
+	}
+	f.mu.Lock()
+	from := f.mu.indexed
+	f.mu.Unlock()
+	var was *store.Frame
+	var index *slots.Index
+	if from != nil {
+		was, index = from.frame, from.index.Load()
+	}
+	index = x.frame.Index(len(x.w.shards)+1, was, index)
+	x.w.space.Lookup = index.Lookup
+	x.index.Store(index)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.mu.over == nil {
+		f.mu.indexed = x
+		if from != nil && from.refs == 0 {
+			f.spare(from)
+		}
+	}
+	return &index.Lookup
+}
