@@ -219,6 +219,9 @@ func (s *scene) tick(tick int) {
 	if tick == 0 && s.plan.has("restore") {
 		s.restored()
 	}
+	if s.mayReload(tick) {
+		s.reload()
+	}
 	if s.crowd = len(s.model.entities); s.crowd < population*2/3 {
 		s.populate()
 	}

@@ -1,0 +1,48 @@
+package pairs_test
+
+import (
+	"bytes"
+
+	"github.com/atoll-sim/atoll/snapshot"
+)
+
+// snapshots goes on with another world, between any two ticks: one that was loaded from what the
+// world before it was saved as. The model knows nothing of it.
+func snapshots() *feature { return &feature{name: "snapshots"} }
+
+// mayReload reports whether the world is to be exchanged before a tick. Owners are of one world, and
+// a log begins with a new one.
+func (s *scene) mayReload(tick int) bool {
+	return tick > 0 && s.plan.has("snapshots") && !s.plan.has("references") && !s.plan.has("inputs") && s.n(3) > 0
+}
+
+// reload makes a world of what this one is saved as, and takes its place.
+func (s *scene) reload() {
+	image := s.saved(s.objects)
+	o := newObjects(s.plan, s.workers, s.chaos)
+	err := snapshot.Load(bytes.NewReader(image), o.World, snapshot.Options{Codecs: o.codecs, Scheduler: o.ticks, Workers: s.workers})
+	s.must(err == nil, "loading: %v", err)
+	before, err := s.hasher.StateHash()
+	s.must(err == nil, "StateHash: %v", err)
+	after, err := o.hasher.StateHash()
+	s.must(err == nil && before == after, "the hash is %v, was %v: %v", after, before, err)
+	again := s.saved(o)
+	s.must(bytes.Equal(image, again), "the loaded world is saved as other bytes")
+	s.objects = o
+	clear(s.model.outcomes[:]) // counts are not saved
+	for i := range s.ports {
+		p, err := o.OpenPort()
+		s.must(err == nil, "OpenPort: %v", err)
+		s.ports[i] = p
+	}
+	if h, ok := s.made["hooks"].([]*hook); ok {
+		s.model.hooks = h
+	}
+}
+
+func (s *scene) saved(o *objects) []byte {
+	var b bytes.Buffer
+	err := snapshot.Save(&b, o.World, snapshot.Options{Codecs: o.codecs, Scheduler: o.ticks, Compression: snapshot.None})
+	s.must(err == nil, "saving: %v", err)
+	return b.Bytes()
+}
