@@ -111,7 +111,7 @@ func ExampleCompression() {
 	// Output: zstd s2 none
 }
 
-// A Captured is written while the world goes on.
+// What was captured is written while the world goes on.
 func ExampleCapture() {
 	w, units, _ := exampleWorld()
 	_ = units.CreateN(w, 3, nil)
@@ -127,4 +127,20 @@ func ExampleCapture() {
 	// Output:
 	// <nil>
 	// <nil> 3 7
+}
+
+// A Captured goes to a file of a Dir like a world.
+func ExampleCaptured() {
+	path, _ := os.MkdirTemp("", "atoll")
+	defer func() { _ = os.RemoveAll(path) }()
+	dir := snapshot.Dir{Path: path}
+
+	w, units, _ := exampleWorld()
+	_ = units.CreateN(w, 3, nil)
+	captured, _ := snapshot.Capture(w, snapshot.Options{})
+	_, err := dir.Write(captured)
+	captured.Release()
+	found, _ := dir.Newest()
+	fmt.Println(err, found.Info.Entities)
+	// Output: <nil> 3
 }

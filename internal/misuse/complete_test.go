@@ -98,8 +98,9 @@ var misuseLeftOut = map[string]string{
 	"make what is used later, or belong to no world": `New MustNew scheduler.After scheduler.Before scheduler.Disabled scheduler.Every scheduler.Global
 		scheduler.IfPanics scheduler.In scheduler.Level scheduler.When AnyOf Optional Query.Limit inputlog.Open snapshot.Inspect snapshot.Verify Dir.Newest state.NewHasher state.Register
 		region.Divide hierarchy.NewTree hierarchy.Load TreeOptions.SizeNeeded hierarchy.With hierarchy.WithForeign Hasher.Also `,
-	"is Add, and panics with its error":       "Scheduler.MustAdd",
-	"are snapshot.Save and Load, with a file": "Dir.Save Dir.Load",
+	"is Add, and panics with its error":                              "Scheduler.MustAdd",
+	"are snapshot.Save and Load, with a file":                        "Dir.Save Dir.Load",
+	"are of what snapshot.Capture returned, which looks at the time": "Captured.Release Captured.Save Dir.Write",
 	"tell what does not change": `Relation.Options Names.Label Names.Options Grid.AppendNeighbours Grid.Corner Grid.Options Grid.Regions Grid.Shard Grid.Side
 		Build.Shard Build.Shards Log.Note Player.Ticks Player.Err Recorder.Err Plan.DOT 
 		`,
