@@ -1,7 +1,7 @@
 // Zoneserver is a server for a zone of a game. Clients connect by TCP, see what is near
 // them, move, and say things that stay in the air for a while.
 //
-//	go run ./examples/zoneserver -listen localhost:7777
+//	go run ./examples/zoneserver -listen localhost:7777 -state /tmp/zone
 //	nc localhost 7777
 //
 // What a client sends, a line each:
@@ -12,6 +12,8 @@
 //
 // What it gets: "you <id>" first, then "see <id> <x> <y> <what>" when something near it
 // appears or changes, and "gone <id>" when that is gone or out of sight.
+//
+// With -state, what was said survives a restart; see state.go.
 package main
 
 import (
@@ -36,6 +38,7 @@ import (
 
 func main() {
 	address := flag.String("listen", "localhost:7777", "the address to listen at")
+	state := flag.String("state", "", "the directory that the zone is saved in, and goes on from; empty for none")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -44,14 +47,15 @@ func main() {
 		log.Fatal(err)
 	}
 	log.Printf("listening at %v", l.Addr())
-	if err := Serve(ctx, l); err != nil {
+	if err := Serve(ctx, l, *state); err != nil {
 		log.Fatal(err)
 	}
 }
 
-// Serve runs a zone until ctx ends or a system fails. No goroutine is left behind.
-func Serve(ctx context.Context, l net.Listener) error {
-	z, err := NewZone()
+// Serve runs a zone until ctx ends or a system fails. It goes on from what was saved in a
+// directory, and saves there, unless that is empty. No goroutine is left behind.
+func Serve(ctx context.Context, l net.Listener, state string) error {
+	z, err := NewZone(state)
 	if err != nil {
 		return err
 	}
@@ -75,7 +79,7 @@ func Serve(ctx context.Context, l net.Listener) error {
 			})
 		}
 	})
-	err = z.systems.Run(ctx)
+	err = errors.Join(z.systems.Run(ctx), z.state.end(z.world))
 	cancel()
 	l.Close()
 	z.world.Close() // before the wait: it ends the sessions, as no tick will

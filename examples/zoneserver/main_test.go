@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/atoll-sim/atoll/world"
 )
 
 type testClient struct {
@@ -56,7 +58,8 @@ func TestZone(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
-	go func() { served <- Serve(ctx, l) }()
+	state := t.TempDir()
+	go func() { served <- Serve(ctx, l, state) }()
 
 	ann, bob := dial(t, l.Addr().String()), dial(t, l.Addr().String())
 	ann.await("see " + bob.id + " 0.0 0.0 avatar")
@@ -85,10 +88,30 @@ func TestZone(t *testing.T) {
 		t.Errorf("quit: %v", cat.Err())
 	}
 
+	ann.send("say see you")
+	for !strings.HasSuffix(ann.await("see "), " says see you") {
+	}
 	cancel()
 	if err := <-served; err != nil {
 		t.Error(err)
 	}
 	for ann.Scan() { // the server is gone, so the connection is
+	}
+
+	// Another server goes on: what was said hangs in the air where it was said.
+	z, err := NewZone(state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.world.Close()
+	z.world.Refresh()
+	said, avatars := 0, z.world.Query(world.With[Session](z.world)).Count()
+	for h := range z.world.Query(world.With[Left](z.world)).Entities() {
+		if strings.HasSuffix(world.Read[Label](z.world).Get(h).Text, " says see you") {
+			said++
+		}
+	}
+	if said != 1 || avatars != 0 {
+		t.Errorf("%d times said, %d avatars without a client", said, avatars)
 	}
 }

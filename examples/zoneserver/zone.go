@@ -8,6 +8,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/scheduler"
+	"github.com/atoll-sim/atoll/snapshot"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -64,10 +65,11 @@ type Zone struct {
 	avatars  *world.Bundle[Avatar]
 	velocity *world.Component[Velocity]
 	say      *world.Func[string]
+	state    *State
 }
 
-// NewZone makes an empty zone that ticks 20 times a second.
-func NewZone() (*Zone, error) {
+// NewZone makes a zone that ticks 20 times a second: an empty one, or that of a directory.
+func NewZone(state string) (*Zone, error) {
 	// A client that asks for more than 32 things in a tick waits for the next.
 	w, err := world.New(world.Options{QueueRequests: 32})
 	if err != nil {
@@ -86,12 +88,16 @@ func NewZone() (*Zone, error) {
 		_, _ = words.Create(self, Words{*position.Read(self), Label{fmt.Sprintf("%v says %s", self.Handle(), text)}, Left{airTime}})
 	})
 	w.Observe("leave", world.OnDestroy, Leave, session)
-	s := scheduler.New(w, scheduler.Options{})
+	st := &State{dir: snapshot.Dir{Path: state}}
+	s := scheduler.New(w, scheduler.Options{OnTick: func(r scheduler.Report) { st.onTick(w, r.Tick) }})
 	s.MustAdd("move", Move)
 	s.MustAdd("expire", Expire)
 	s.MustAdd("show", Show)
 	s.MustAdd("tell", Tell)
-	return &Zone{w, s, avatars, velocity, say}, nil
+	if st.options = saved(s); state != "" {
+		err = st.load(w)
+	}
+	return &Zone{w, s, avatars, velocity, say, st}, err
 }
 
 // Move moves avatars by their velocities.
@@ -187,7 +193,9 @@ func Leave(b *world.Build) func(*world.Context, world.Event, []handle.Handle) {
 	session := world.Read[Session](b)
 	return func(_ *world.Context, _ world.Event, dead []handle.Handle) {
 		for _, h := range dead {
-			close(session.Get(h).lines)
+			if lines := session.Get(h).lines; lines != nil { // else it is of a client before a restart
+				close(lines)
+			}
 		}
 	}
 }
