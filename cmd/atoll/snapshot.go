@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/atoll-sim/atoll/snapshot"
+)
+
+const snapshotAbout = `Snapshot tells what saved worlds are: files of package snapshot, or directories of
+them. With info it reads the head of each, with verify all of it, and looks at each
+checksum. It fails if any of them is not whole.`
+
+// snapshotKinds are the words that may follow atoll snapshot, with what reads a file.
+var snapshotKinds = map[string]func(src io.Reader) (snapshot.Info, error){"info": snapshot.Inspect, "verify": snapshot.Verify}
+
+// snapshotLine is what is told of a file.
+type snapshotLine struct {
+	Path     string `json:"path"`
+	Bytes    int64  `json:"bytes"`
+	Tick     uint64 `json:"tick"`
+	Entities int    `json:"entities"`
+	Shards   int    `json:"shards"`
+	Hash     string `json:"hash,omitempty"`
+	Error    string `json:"error,omitempty"`
+}
+
+// runSnapshot is the snapshot command.
+func runSnapshot(_ context.Context, args []string, stdout, stderr io.Writer) int {
+	f := flag.NewFlagSet("atoll snapshot", flag.ContinueOnError)
+	f.SetOutput(io.Discard)
+	asJSON := f.Bool("json", false, "write each file as a JSON object in a line of its own")
+	usage := func(w io.Writer) {
+		_, _ = fmt.Fprintf(w, "%s\n\nUsage: atoll snapshot info|verify [flags] <file or directory> …\n\n", snapshotAbout)
+		f.SetOutput(w)
+		f.PrintDefaults()
+	}
+	wrong := func(err error) int {
+		_, _ = fmt.Fprintf(stderr, "atoll snapshot: %v\natoll snapshot -help tells how to call it\n", err)
+		return exitUsage
+	}
+	var read func(io.Reader) (snapshot.Info, error)
+	if len(args) > 0 {
+		if read = snapshotKinds[args[0]]; read != nil {
+			args = args[1:]
+		}
+	}
+	switch err := f.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		usage(stdout)
+		return exitOK
+	case err != nil:
+		return wrong(err)
+	case read == nil:
+		return wrong(errors.New("say info or verify"))
+	case f.NArg() == 0:
+		return wrong(errors.New("name a file, or a directory of snapshots"))
+	}
+	code := exitOK
+	for _, path := range f.Args() {
+		names, err := snapshotFiles(path)
+		if err != nil {
+			_, _ = fmt.Fprintf(stderr, "atoll snapshot: %v\n", err)
+			code = exitFailed
+		}
+		for _, name := range names {
+			line := lineOf(name, read)
+			if line.Error != "" {
+				code = exitFailed
+			}
+			writeSnapshot(stdout, line, *asJSON)
+		}
+	}
+	return code
+}
+
+// snapshotFiles returns the path of a file, or those of the snapshots of a directory, the oldest
+// first.
+func snapshotFiles(path string) ([]string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return []string{path}, nil
+	}
+	names, err := filepath.Glob(filepath.Join(path, "*.snapshot"))
+	if err == nil && len(names) == 0 {
+		err = fmt.Errorf("%s: %w", path, snapshot.ErrNone)
+	}
+	return names, err
+}
+
+func lineOf(name string, read func(io.Reader) (snapshot.Info, error)) (x snapshotLine) {
+	x.Path = name
+	file, err := os.Open(name)
+	if err == nil {
+		defer func() { _ = file.Close() }()
+		if info, err := file.Stat(); err == nil {
+			x.Bytes = info.Size()
+		}
+		var info snapshot.Info
+		if info, err = read(file); err == nil {
+			x.Tick, x.Entities, x.Shards = info.Tick, info.Entities, info.Options.Shards
+			if info.Hash != 0 {
+				x.Hash = info.Hash.String()
+			}
+		}
+	}
+	if err != nil {
+		x.Error = err.Error()
+	}
+	return x
+}
+
+func writeSnapshot(w io.Writer, x snapshotLine, asJSON bool) {
+	switch {
+	case asJSON:
+		_ = json.NewEncoder(w).Encode(x)
+	case x.Error != "":
+		_, _ = fmt.Fprintf(w, "%s: %s\n", x.Path, x.Error)
+	default:
+		hash := x.Hash
+		if hash == "" {
+			hash = "none"
+		}
+		_, _ = fmt.Fprintf(w, "%s: tick %d, %d entities in %d shards, hash %s, %d bytes\n", x.Path, x.Tick, x.Entities, x.Shards, hash, x.Bytes)
+	}
+}
