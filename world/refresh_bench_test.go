@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -68,9 +69,11 @@ func BenchmarkRefreshDead(b *testing.B) {
 					all[i], all[k] = all[k], all[i]
 					f.Destroy(all[i])
 				}
+				parallel, stop := workers(1 + round%2)
 				began := time.Now()
-				driver.Of(f.World).BeginTick().End([]drive.Parallel{serial, pair}[round%2])
+				driver.Of(f.World).BeginTick().End(parallel)
 				least[round%2] = min(least[round%2], time.Since(began))
+				stop()
 				for i := range dead {
 					all[i], _ = f.mover.Create(f.World, Mover{})
 				}
@@ -142,9 +145,11 @@ func benchmarkRequests(b *testing.B, kind, from string) {
 			system[i].run(c)
 			driver.Acting(c).Stop()
 		}
+		parallel, stop := workers(1 + n%2)
 		began := time.Now()
-		t.End([]drive.Parallel{serial, pair}[n%2])
+		t.End(parallel)
 		least[n%2] = min(least[n%2], time.Since(began))
+		stop()
 		if kind == "create" {
 			units.Destroy()
 			f.Refresh()
@@ -152,6 +157,58 @@ func benchmarkRequests(b *testing.B, kind, from string) {
 	}
 	b.ReportMetric(float64(least[0].Nanoseconds())/senders/each, "ns/request")
 	b.ReportMetric(float64(least[1].Nanoseconds())/senders/each, "ns/request-by-2")
+}
+
+// workers returns a drive.Parallel of one goroutine or of two. The second looks for work all
+// the time until stop, as a scheduler's workers do within a tick.
+func workers(n int) (parallel drive.Parallel, stop func()) {
+	if n == 1 {
+		return serial, func() {}
+	}
+	var p awake
+	p.other.Go(func() {
+		p.ready.Store(true)
+		for seen := int64(0); seen >= 0; {
+			if called := p.called.Load(); called != seen {
+				if seen = called; seen > 0 {
+					p.work()
+					p.done.Store(seen)
+				}
+			}
+		}
+	})
+	for !p.ready.Load() {
+		runtime.Gosched()
+	}
+	return p.run, func() {
+		p.called.Store(-1)
+		p.other.Wait()
+	}
+}
+
+// awake is two goroutines that share the parts of steps.
+type awake struct {
+	n                   int
+	f                   func(int)
+	taken, called, done atomic.Int64 // called is the number of the step, -1 after the last
+	ready               atomic.Bool
+	other               sync.WaitGroup
+}
+
+func (p *awake) run(n int, f func(int)) {
+	p.n, p.f = n, f
+	p.taken.Store(0)
+	step := p.called.Add(1)
+	p.work()
+	for p.done.Load() != step {
+		runtime.Gosched()
+	}
+}
+
+func (p *awake) work() {
+	for i := int(p.taken.Add(1)) - 1; i < p.n; i = int(p.taken.Add(1)) - 1 {
+		p.f(i)
+	}
 }
 
 // pair is a drive.Parallel of two goroutines.

@@ -79,11 +79,7 @@ func (h *Allocator) freeOwn(dead []handle.Handle, i, step int, free []uint32, n 
 		if x.Shard() != id || x.Version() >= versionMax {
 			break
 		}
-		if slot, gen := own.slot(x.Index()), word(x+1, StateUnused); step < 0 { // the version is the low field
-			slot.StoreBatched(gen) // a whole chunk
-		} else {
-			slot.Store(gen)
-		}
+		own.slot(x.Index()).StoreBatched(word(x+1, StateUnused)) // the version is the low field
 		free[n] = x.Index()
 		n++
 	}

@@ -28,6 +28,7 @@ type Chunk struct {
 	written []uint32      // tick in which each of them was last handed out for writing
 	changed uint32        // tick in which a row last came or was replaced
 	marks   []uint64
+	words   uint64 // which of marks are not 0; of some no more
 	marked  int
 	flags   *flagSets   // which rows have flags; nil for none
 	notify  *notifySets // sets of rows, while hooks are notified; nil for none
@@ -135,6 +136,7 @@ func (c *Chunk) mark(row int) bool {
 		return false
 	}
 	*w |= bit
+	c.words |= 1 << (row / 64)
 	c.table.touch(c)
 	c.marked++
 	return true
@@ -145,6 +147,9 @@ func (c *Chunk) unmark(row int) {
 	c.marks[row/64] &^= 1 << (row % 64)
 	c.marked--
 }
+
+// allWords is words as if all of marks had some.
+func (c *Chunk) allWords() uint64 { return ^uint64(0) >> (64 - len(c.marks)) }
 
 // markAll marks every row and returns how many were not marked yet.
 func (c *Chunk) markAll() int {
@@ -159,6 +164,7 @@ func (c *Chunk) markAll() int {
 	if rest := c.n % 64; rest != 0 {
 		c.marks[c.n/64] = 1<<rest - 1
 	}
+	c.words = c.allWords()
 	c.marked = c.n
 	return fresh
 }

@@ -12,8 +12,9 @@ import (
 // compaction is the scratch of Compact.
 type compaction struct {
 	holes   []slots.Loc
+	dead    []handle.Handle // in the rows of holes
 	moves   []relocation    // of the table at hand, for the columns
-	handles []handle.Handle // of the dead, and of rows that move
+	handles []handle.Handle // of rows that move
 }
 
 // compact removes the marked rows, fills each hole with the last living row of the
@@ -35,7 +36,7 @@ func (t *Table) compact() {
 				continue
 			}
 		}
-		sh.compaction.holes = c.takeMarked(sh.compaction.holes)
+		c.takeMarked(&sh.compaction)
 		if len(sh.compaction.holes) >= holesAtOnce {
 			t.closeHoles()
 		}
@@ -55,8 +56,17 @@ func (t *Table) compact() {
 
 // sortDirty puts the last chunk first.
 func (t *Table) sortDirty() {
-	if len(t.dirty) > 1 {
+	switch n := len(t.dirty); {
+	case n <= 1:
+	case n < len(t.chunks)/8:
 		slices.SortFunc(t.dirty, func(a, b *Chunk) int { return b.order - a.order })
+	default:
+		t.dirty = t.dirty[:0]
+		for _, c := range slices.Backward(t.chunks) {
+			if c.touched {
+				t.dirty = append(t.dirty, c)
+			}
+		}
 	}
 }
 
@@ -73,13 +83,9 @@ func (t *Table) closeHoles() {
 		return
 	}
 	chunks := *sh.space.chunks.Load()
-	sh.compaction.handles = sh.compaction.handles[:0]
-	for _, l := range sh.compaction.holes {
-		sh.compaction.handles = append(sh.compaction.handles, chunks[l>>slots.RowBits].chunk.handles[l&slots.RowMask])
-	}
-	sh.freeDead(sh.withoutTombstones(sh.compaction.handles), false)
+	sh.freeDead(sh.withoutTombstones(sh.compaction.dead), false)
 	first := len(sh.compaction.moves)
-	sh.compaction.handles = sh.compaction.handles[:0] // now the handles of the rows that move
+	sh.compaction.handles = sh.compaction.handles[:0]
 	for _, l := range sh.compaction.holes {
 		c, row := chunks[l>>slots.RowBits].chunk, l.Row()
 		last := t.last()
@@ -98,21 +104,24 @@ func (t *Table) closeHoles() {
 	for i, m := range sh.compaction.moves[first:] {
 		sh.space.Slot(sh.compaction.handles[i]).Loc = m.to
 	}
-	sh.compaction.holes = sh.compaction.holes[:0]
+	sh.compaction.holes, sh.compaction.dead = sh.compaction.holes[:0], sh.compaction.dead[:0]
 }
 
 // takeMarked appends the marked rows, the highest first, and unmarks them.
-func (c *Chunk) takeMarked(to []slots.Loc) []slots.Loc {
-	for i := len(c.marks) - 1; c.marked > 0; i-- {
-		for w := c.marks[i]; w != 0; {
+func (c *Chunk) takeMarked(to *compaction) {
+	holes, dead := slices.Grow(to.holes, c.marked), slices.Grow(to.dead, c.marked)
+	for words := c.words; words != 0; {
+		i := bits.Len64(words) - 1
+		words &^= 1 << i
+		w := c.marks[i]
+		for c.marks[i] = 0; w != 0; {
 			bit := bits.Len64(w) - 1
 			w &^= 1 << bit
-			to = append(to, c.base+slots.Loc(i*64+bit))
-			c.marked--
+			row := i*64 + bit
+			holes, dead = append(holes, c.base+slots.Loc(row)), append(dead, c.handles[row])
 		}
-		c.marks[i] = 0
 	}
-	return to
+	to.holes, to.dead, c.words, c.marked = holes, dead, 0, 0
 }
 
 // compactInOrder moves the living rows down over the marked ones, in order, from the
@@ -151,7 +160,7 @@ func (t *Table) truncate(to *Chunk, at int) {
 	dying := t.shard.compaction.handles
 	for _, c := range t.dirty {
 		clear(c.marks)
-		c.marked, c.touched = 0, false
+		c.words, c.marked, c.touched = 0, 0, false
 	}
 	t.dirty = t.dirty[:0]
 	for c := to; len(dying) > 0; c, at = t.chunks[c.order+1], 0 {
@@ -172,7 +181,7 @@ func (c *Chunk) empty(sh *Shard) {
 	sh.freeDead(sh.withoutTombstones(c.handles[:c.n]), true)
 	clear(c.marks)
 	c.clearFlags()
-	c.n, c.marked = 0, 0
+	c.n, c.words, c.marked = 0, 0, 0
 }
 
 // clearAtOnce is the number of used rows from which on a chunk is cleared when it is emptied,

@@ -220,3 +220,27 @@ func TestCompactSpared(t *testing.T) {
 	s.refresh()
 	require.Equal(t, all, rows(sh.Table(set(number))))
 }
+
+// TestCompactOrder marks atoms in some chunks of a table and in many, in any order: each hole
+// gets the last row, the highest hole first.
+func TestCompactOrder(t *testing.T) {
+	for _, n := range []int{2, 5, 40, 300} {
+		t.Run(fmt.Sprintf("%d dead", n), func(t *testing.T) {
+			s := newStorage(t, 1, handle.IndexMax, handle.VersionMax)
+			s.space.Growth = store.Growth{RowsFirst: 128, RowsFactor: 1, RowsMax: 128}
+			want := s.mustCreate(s.shards[0], 100*128-7)
+			r := newRand(t, uint64(n))
+			dead := r.Perm(len(want))[:n]
+			for _, i := range dead {
+				s.destroy(want[i])
+			}
+			slices.Sort(dead)
+			for _, i := range slices.Backward(dead) {
+				last := len(want) - 1
+				want[i], want = want[last], want[:last]
+			}
+			s.refresh()
+			require.Equal(t, want, rows(s.shards[0].Table(set(number))))
+		})
+	}
+}

@@ -156,6 +156,7 @@ func (t *Table) loadChunk(x *ChunkImage, needs int) (*Chunk, error) {
 	if c.marked, err = c.loadBits(c.marks, x.Marks); err != nil {
 		return nil, err
 	}
+	c.words = c.allWords()
 	for i, words := range x.Flags {
 		if len(words) == 0 {
 			continue

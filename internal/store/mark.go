@@ -23,11 +23,10 @@ func (c *Chunk) appendMarked(to []handle.Handle) []handle.Handle {
 	if c.marked == c.n {
 		return append(to, c.handles[:c.n]...)
 	}
-	left := c.marked
-	for i := 0; left > 0; i++ {
+	for words := c.words; words != 0; words &= words - 1 {
+		i := bits.TrailingZeros64(words)
 		for word := c.marks[i]; word != 0; word &= word - 1 {
 			to = append(to, c.handles[i*64+bits.TrailingZeros64(word)])
-			left--
 		}
 	}
 	return to
@@ -79,6 +78,7 @@ func (c *Chunk) markWord(row int, rows uint64) (before uint64) {
 	before = c.marks[row/64]
 	if fresh := rows &^ before; fresh != 0 {
 		c.marks[row/64] = before | fresh
+		c.words |= 1 << (row / 64)
 		c.table.touch(c)
 		c.marked += bits.OnesCount64(fresh)
 	}
