@@ -17,7 +17,7 @@ type LevelOptions struct {
 	// Default: 4096.
 	Limit int
 	// Least is how many entities above the mean a shard must have to begin.
-	// Default: 128, twice the run of new entities that go to the same shard.
+	// Default: 128. So Level also spreads a small world, which fills one shard after the other.
 	Least int
 	// Every makes the Balancer decide only in ticks with a number that Every divides.
 	// Default: 1.

@@ -68,7 +68,7 @@ func ExampleHasher() {
 		}
 	}
 	// Output:
-	// shard 2: component "health"
+	// shard 0: component "health"
 	// also "season"
 }
 

@@ -58,7 +58,8 @@ func (f *filling[T]) of(p *bundlePart[T], rows store.Rows) {
 	}
 }
 
-// spread makes n entities in equal runs over the shards of parts.
+// spread makes n entities in the shards of parts. Many are spread evenly; few are placed as single
+// ones are.
 func (b *Bundle[T]) spread(by Actor, parts []bundlePart[T], n int, f *filling[T]) error {
 	idle := false
 	switch by := by.(type) {
@@ -70,44 +71,57 @@ func (b *Bundle[T]) spread(by Actor, parts []bundlePart[T], n int, f *filling[T]
 		s := parts[0].shard
 		s.Loop = max(s.Loop, b.w.loop) // an idle world may be in a loop
 	}
-	at := 0
-	var full error
-	for range 2 { // a second time, for entities that the last shards had no index for
-		for i := range parts {
-			p, end := &parts[i], n
-			if full == nil && i+1 < len(parts) {
-				end = int(int64(n) * int64(i+1) / int64(len(parts)))
+	few := len(parts) > 1 && n < len(parts)*b.w.runLeast
+	made, full := 0, 0 // how many shards in a row had no index left
+	for i := 0; made < n; i = (i + 1) % len(parts) {
+		end := n
+		switch {
+		case full > 0: // the next shard that has room takes the turn
+			if few {
+				b.w.cursor = i
 			}
-			if at == end {
-				continue
+		case few:
+			if b.w.run == 0 {
+				b.w.nextShard()
 			}
-			if idle {
-				p.shard.Loop = b.w.loop
-			}
-			_ = p.shard.Prepare(p.table, end-at) // if there is no room, creating returns the error at the right place
-			for at < end {
-				zero := f.init == nil && f.rows == nil // alive at once
-				rows, err := p.shard.CreateRows(p.table, end-at, zero)
-				if errors.Is(err, ErrIndexes) {
-					full = err
-					break
-				}
-				if err != nil {
-					return fmt.Errorf("%w (after %d of %d)", err, at, n)
-				}
-				at += rows.Len()
-				if zero {
-					f.of(p, rows)
-				} else {
-					p.fill(rows, f)
-				}
-			}
+			i, end = b.w.cursor, min(n, made+b.w.run)
+			b.w.run -= end - made // now, for what is called below may create, too
+		default:
+			end = int(int64(n) * int64(i+1) / int64(len(parts)))
 		}
-		if at == n {
-			return nil
+		p := &parts[i]
+		if idle {
+			p.shard.Loop = b.w.loop
+		}
+		k, err := p.make(end-made, f)
+		made += k
+		switch full++; {
+		case err == nil:
+			full = 0
+		case !errors.Is(err, ErrIndexes) || full == len(parts):
+			return fmt.Errorf("%w (after %d of %d)", err, made, n)
 		}
 	}
-	return fmt.Errorf("%w (after %d of %d)", full, at, n)
+	return nil
+}
+
+// make makes n entities in the shard, and returns how many it could make.
+func (p *bundlePart[T]) make(n int, f *filling[T]) (made int, err error) {
+	_ = p.shard.Prepare(p.table, n)        // if there is no room, creating returns the error at the right place
+	zero := f.init == nil && f.rows == nil // alive at once
+	for made < n {
+		rows, err := p.shard.CreateRows(p.table, n-made, zero)
+		if err != nil {
+			return made, err
+		}
+		made += rows.Len()
+		if zero {
+			f.of(p, rows)
+		} else {
+			p.fill(rows, f)
+		}
+	}
+	return made, nil
 }
 
 // valuesBytes is the size of what CreateN fills in before it stores it: it stays in the

@@ -89,17 +89,6 @@ func (w *World) refuseComponent(t reflect.Type) {
 	}
 }
 
-// PlaceBy makes place choose the shard of each new entity, 0 to Shards()-1. The default, also
-// for a nil place, is round robin, in runs of 64 to 1024 entities: an eighth of what a shard
-// holds. place is called by every goroutine that creates, ports included. It must be safe for
-// concurrent use and depend on its argument alone. Systems create in their own shard
-// regardless.
-func (b *Bundle[T]) PlaceBy(place func(T) int) *Bundle[T] {
-	b.w.mustIdle("Bundle.PlaceBy")
-	b.place = place
-	return b
-}
-
 // Create makes an entity with v's components and returns its handle. A *World creates at once.
 // A *Context or *EntityContext creates at once in its own shard; the Context of a global system
 // creates where a *World would. A *Port sends a request: its handle is good at once, and alive
@@ -196,8 +185,8 @@ func (b *Bundle[T]) elsewhere(v *T, full int, err error) (handle.Handle, error) 
 }
 
 // CreateN makes n entities; init, if not nil, fills in each from the zero T. init is called by
-// the calling goroutine, in the order of i. A *World spreads the entities over its shards in
-// equal runs, unless there is a PlaceBy. A *Port sends them in one step, all or none, published at
+// the calling goroutine, in the order of i. A *World places few entities as Create does, and
+// spreads many evenly over its shards, unless there is a PlaceBy. A *Port sends them in one step, all or none, published at
 // once, in runs of 16 or more a shard; init must not use the port. With any other actor, the
 // entities before an error are made, and the error says how many. The errors are those of Create,
 // and by a *Port ErrTooLarge if a queue never has room for n. It panics if n is negative.
@@ -287,38 +276,11 @@ func createNCall(want bool) string {
 	return "Bundle.CreateN"
 }
 
-// Reserve makes room for n more entities, spread evenly over the shards, so
-// that creating them allocates nothing.
-func (b *Bundle[T]) Reserve(w *World, n int) error {
-	b.check(w, "Bundle.Reserve")
-	if err := w.ready("Bundle.Reserve"); err != nil {
-		return err
-	}
-	if n < 0 {
-		panic(fmt.Sprintf("world: bundle %s: cannot reserve %d entities; want 0 or more", b.name, n))
-	}
-	for i, s := range w.shards {
-		share := (n + len(w.shards) - 1 - i) / len(w.shards)
-		if err := s.Reserve(b.part(s).table, share); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // check refuses an actor of another world.
 func (b *Bundle[T]) check(by Actor, call string) {
 	if by == nil || by.world() != b.w {
 		b.w.refuse(by, call, "bundle", b.name)
 	}
-}
-
-func (b *Bundle[T]) placed(v T) int {
-	i := b.place(v)
-	if i < 0 || i >= len(b.w.shards) {
-		panic(fmt.Sprintf("world: bundle %s: PlaceBy chose shard %d, want 0 to %d", b.name, i, len(b.w.shards)-1))
-	}
-	return i
 }
 
 func (b *Bundle[T]) part(s *store.Shard) *bundlePart[T] { return &b.parts[s.ID()] }

@@ -261,6 +261,8 @@ func (d *driven) Publish(actor any) {
 
 func (d *driven) Run(extension any) { d.extensions.running = extension }
 
+func (d *driven) Scatter(run int) { d.runLeast, d.run = run, run }
+
 func (d *driven) Survey() drive.Survey {
 	d.w().mustIdle("a survey")
 	return (*survey)(d)

@@ -47,7 +47,7 @@ func ExampleBundle_AppendN() {
 	squad, _ = units.AppendN(squad, w, 3, nil)
 	squad, _ = units.AppendN(squad, w, 1, func(_ int, u *Unit) { u.Points = 100 })
 	fmt.Println(squad)
-	// Output: [1:0@1 2:0@1 3:0@1 3:1@1]
+	// Output: [0:0@1 0:1@1 0:2@1 0:3@1]
 }
 
 // The fastest way to create many: column by column.

@@ -189,8 +189,8 @@ func ExampleQuery_At() {
 	}
 	fmt.Println("sum", sum)
 	// Output:
-	// 0 1:0@1 0
-	// 1 2:0@1 10
-	// 2 3:0@1 20
+	// 0 0:0@1 0
+	// 1 0:1@1 10
+	// 2 0:2@1 20
 	// sum 30
 }

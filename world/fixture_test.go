@@ -69,6 +69,7 @@ func newFixture(t testing.TB, o world.Options) *fixture {
 	t.Helper()
 	w, err := world.New(o)
 	require.NoError(t, err)
+	driver.Of(w).Scatter(16)
 	return &fixture{
 		t: t, World: w,
 		position: world.Register[Position](w, "position"),

@@ -63,6 +63,111 @@ func TestPlaceRoundRobin(t *testing.T) {
 	}
 }
 
+// TestPlaceSmallWorld fills a world with its default placement: the first 2,048 entities fill one
+// shard after the other, by whatever calls they are created, and the shards are even from there on.
+func TestPlaceSmallWorld(t *testing.T) {
+	rows := func(world.Chunk) {}
+	for name, create := range map[string]func(b *world.Bundle[Unit], w *world.World, n int) error{
+		"Create": func(b *world.Bundle[Unit], w *world.World, n int) error {
+			for range n {
+				if _, err := b.Create(w, Unit{}); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		"CreateN":    func(b *world.Bundle[Unit], w *world.World, n int) error { return b.CreateN(w, n, nil) },
+		"CreateRows": func(b *world.Bundle[Unit], w *world.World, n int) error { return b.CreateRows(w, n, rows) },
+		"AppendN of 1": func(b *world.Bundle[Unit], w *world.World, n int) error {
+			for range n {
+				if _, err := b.AppendN(nil, w, 1, nil); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := world.MustNew(world.Options{})
+			world.Register[Health](w, "health")
+			f := &fixture{World: w, t: t, unit: world.NewBundle[Unit](w)}
+			made := 0
+			to := func(n int) []int {
+				require.NoError(t, create(f.unit, w, n-made))
+				made = n
+				return f.perShard()
+			}
+			require.Equal(t, []int{16, 0, 0, 0}, to(16))
+			require.Equal(t, []int{500, 0, 0, 0}, to(500))
+			require.Equal(t, []int{512, 512, 176, 0}, to(1200))
+			require.Equal(t, []int{512, 512, 512, 464}, to(2000))
+			evenly(t, to(4000), 512)
+			evenly(t, to(60_000), 1024)
+
+			w.Query().Destroy()
+			w.Refresh()
+			made = 0
+			in := 0 // how many shards have some
+			for _, n := range to(100) {
+				if n > 0 {
+					in++
+				}
+			}
+			require.LessOrEqual(t, in, 2, "the rest of a run, and the first shard")
+			_ = to(2000)
+			w.Query().Destroy()
+			w.Refresh()
+			require.NoError(t, f.unit.CreateN(w, 5000, nil))
+			require.Equal(t, []int{1250, 1250, 1250, 1250}, f.perShard(), "many at once")
+		})
+	}
+}
+
+// TestPlaceReserved reserves room for a small world, which is created in one shard, and for one that
+// has no more indexes than that takes.
+func TestPlaceReserved(t *testing.T) {
+	for _, n := range []int{16, 300, 1000, 2000} {
+		w := world.MustNew(world.Options{})
+		world.Register[Health](w, "health")
+		f := &fixture{World: w, t: t, unit: world.NewBundle[Unit](w)}
+		require.NoError(t, f.unit.Reserve(w, n))
+		before := f.stats().Chunks
+		f.newUnits(n / 2)
+		require.NoError(t, f.unit.CreateN(w, n-n/2, nil))
+		require.Equal(t, before, f.stats().Chunks, "there was room for %d", n)
+	}
+	w := world.MustNew(world.Options{IndexMax: 99})
+	world.Register[Health](w, "health")
+	b := world.NewBundle[Unit](w)
+	require.NoError(t, b.Reserve(w, 400))
+	require.NoError(t, b.CreateN(w, 400, nil))
+	require.ErrorIs(t, b.CreateN(w, 1, nil), world.ErrIndexes)
+}
+
+// TestPlaceNested creates from a bundle within a CreateRows of another: each takes from the run
+// what it needs.
+func TestPlaceNested(t *testing.T) {
+	w := world.MustNew(world.Options{})
+	world.Register[Health](w, "health")
+	world.Register[Frozen](w, "frozen")
+	type ice struct{ Frozen }
+	f := &fixture{World: w, t: t, unit: world.NewBundle[Unit](w)}
+	ices := world.NewBundle[ice](w)
+	made := 0
+	for range 20 {
+		require.NoError(t, f.unit.CreateRows(w, 100, func(rows world.Chunk) {
+			made += 4 * rows.Len()
+			for range 3 * rows.Len() {
+				_, err := ices.Create(w, ice{})
+				require.NoError(t, err)
+			}
+		}))
+	}
+	require.Equal(t, 20*400, made)
+	require.Equal(t, made, w.Count())
+	evenly(t, f.perShard(), 700)
+}
+
 // TestPlaceInLongRuns fills a world one by one: the runs grow with it, and the shards
 // stay even.
 func TestPlaceInLongRuns(t *testing.T) {

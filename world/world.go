@@ -41,8 +41,9 @@ type World struct {
 	resources   []anyResource
 
 	contexts []*Context  // by shard; the last is that of the global systems
-	cursor   int         // shard of the next new entity, round robin
+	cursor   int         // shard of the next new entity
 	run      int         // how many more are created there
+	runLeast int         // the least length of a run
 	pinned   store.Set   // entities with any of these are not moved by Transfer
 	user     *check.User // of what is asked of the idle world; nil except in the check build
 	turn     check.Turn  // for the check build
@@ -82,7 +83,8 @@ func New(o Options) (*World, error) {
 		contexts:    make([]*Context, n+1),
 		mailboxes:   make([]mailboxes, n),
 		componentID: map[reflect.Type]int{},
-		run:         runFirst,
+		run:         runLeast(n),
+		runLeast:    runLeast(n),
 		accessors:   map[accessorKey]any{},
 	}
 	w.space.Growth, w.space.Memory.HugePages = o.growth(), o.HugePages
@@ -203,40 +205,6 @@ func (w *World) Clear() {
 	}
 	w.space.TrimAll()
 	w.leavePhase()
-}
-
-// runFirst is how many new entities in a row are created in the same shard of a small world,
-// and runMost in a large one. Each change of shard touches other columns and slots: one entity
-// at a time, over eight shards, costs a third more at 1M entities; and for entities with 10
-// components, over four shards, runs of 64 cost a quarter more than runs of 1024. Long runs in
-// a small world would leave shards empty.
-const (
-	runFirst = 64
-	runMost  = 1024
-)
-
-// next is the shard of a new entity: round robin, in runs.
-func (w *World) next() int {
-	if w.run == 0 {
-		w.nextShard()
-	}
-	w.run--
-	return w.cursor
-}
-
-// nextShard begins the run of the next shard. The run is an eighth of what the shards hold now
-// on average, in whole cache lines of slots. nextShard is not inlined, to keep next small.
-//
-//go:noinline
-func (w *World) nextShard() {
-	n := 0
-	for _, s := range w.shards {
-		n += s.Alive()
-	}
-	w.run = min(max(runFirst, n/(8*len(w.shards))&^7), runMost)
-	if w.cursor++; w.cursor >= len(w.shards) {
-		w.cursor = 0
-	}
 }
 
 func (w *World) shardOf(l slots.Loc) *store.Shard {

@@ -110,6 +110,9 @@ type Tools interface {
 	RecordInputs(r Recorder) error
 	// ReplayInputs begins to replay inputs. No port may be open.
 	ReplayInputs() (Replayer, error)
+	// Scatter makes new entities go to the next shard after so few, for tests in which a small
+	// world is to have entities in all its shards.
+	Scatter(run int)
 }
 
 // Parallel runs f(0) … f(n-1), on as many goroutines as it likes, and returns when all are done.

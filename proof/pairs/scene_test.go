@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/state"
 	"github.com/atoll-sim/atoll/world"
@@ -92,6 +93,7 @@ func newObjects(p plan, workers int, chaos uint64) *objects {
 		}
 	}
 	o := &objects{World: world.MustNew(options), seed: p.seed, made: map[string]any{}, features: p.features, codecs: newCodecs()}
+	driver.Of(o.World).Scatter(4)
 	n := o.Shards() + 1
 	o.scripts, o.did, o.late, o.notes, o.children = make([][]*act, n), make([][]deed, n), make([][]deed, n), make([][]note, n), make([][]child, n)
 	o.parts, o.bundles = newParts(o.World), newBundles(o.World)
