@@ -172,11 +172,7 @@ func (q *Query) head(yield func(Chunk) bool) {
 
 // frameChunks is Chunks of a frame, for several goroutines at once.
 func (q *Query) frameChunks(yield func(Chunk) bool) {
-	for i := range q.parts {
-		if !q.parts[i].each(q, math.MaxUint64, yield) {
-			return
-		}
-	}
+	q.each(math.MaxUint64, yield)
 }
 
 func (q *Query) ownChunks(yield func(Chunk) bool) {
@@ -184,9 +180,9 @@ func (q *Query) ownChunks(yield func(Chunk) bool) {
 		q.allChunks(yield)
 		return
 	}
-	p := &q.parts[0]
-	p.shard.Loop++
-	p.each(q, p.shard.Loop, yield)
+	s := q.parts[0].shard
+	s.Loop++
+	q.each(s.Loop, yield)
 }
 
 // allChunks is Chunks of a global system.
@@ -198,11 +194,7 @@ func (q *Query) allChunks(yield func(Chunk) bool) {
 	for i := range q.parts { // the loop begins at once on all shards
 		q.parts[i].shard.Loop = loop
 	}
-	for i := range q.parts {
-		if !q.parts[i].each(q, loop, yield) {
-			return
-		}
-	}
+	q.each(loop, yield)
 }
 
 func (q *Query) idleChunks(yield func(Chunk) bool) {
@@ -211,12 +203,7 @@ func (q *Query) idleChunks(yield func(Chunk) bool) {
 	w.open++
 	defer w.closeLoop()
 	w.loop++
-	loop := w.loop
-	for i := range q.parts {
-		if !q.parts[i].each(q, loop, yield) {
-			return
-		}
-	}
+	q.each(w.loop, yield)
 }
 
 // mustBeOf panics if a query of the idle world is used while a tick runs. Calls that are
@@ -270,21 +257,36 @@ func (p *queryPart) look(q *Query) {
 	}
 }
 
-func (p *queryPart) each(q *Query, loop uint64, yield func(Chunk) bool) bool {
-	p.look(q)
+// each yields the rows that match, as they were when the loop began. It is short for a table of
+// one chunk, because a small world has many: there the price of a table is most of the loop's.
+func (q *Query) each(loop uint64, yield func(Chunk) bool) {
 	all := q.filter.All()
-	for _, t := range p.tables {
-		left := t.RowsAt(loop)
-		for i := 0; left > 0; i++ {
-			rows := t.Run(i, left)
-			left -= rows.Len()
-			if all {
-				if !yield(Chunk(rows)) {
-					return false
-				}
-			} else if !rows.Matching(&q.filter, func(r store.Rows) bool { return yield(Chunk(r)) }) {
-				return false
+	for i := range q.parts {
+		p := &q.parts[i]
+		p.look(q)
+		for _, t := range p.tables {
+			left := t.RowsAt(loop)
+			if left == 0 {
+				continue
 			}
+			if rows, only := t.Only(left); only && all {
+				if !yield(Chunk(rows)) {
+					return
+				}
+			} else if !q.runs(t, left, yield) {
+				return
+			}
+		}
+	}
+}
+
+// runs yields those of the first left rows of a table that match.
+func (q *Query) runs(t *store.Table, left int, yield func(Chunk) bool) bool {
+	for i := 0; left > 0; i++ {
+		rows := t.Run(i, left)
+		left -= rows.Len()
+		if !rows.Matching(&q.filter, func(r store.Rows) bool { return yield(Chunk(r)) }) {
+			return false
 		}
 	}
 	return true

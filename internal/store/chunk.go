@@ -90,6 +90,16 @@ func (t *Table) Run(i, left int) Rows {
 	return c.rows(0, min(left, len(c.handles)))
 }
 
+// Only returns a view of the first left rows if all of them are in the current chunk, which is so
+// in a small table.
+func (t *Table) Only(left int) (r Rows, ok bool) {
+	c := t.cur
+	if c.order != 0 {
+		return Rows{}, false
+	}
+	return c.rows(0, left), true
+}
+
 // Len returns the number of rows.
 func (r Rows) Len() int {
 	if check.Enabled {

@@ -95,7 +95,7 @@ func (s *Shard) arrange(tables []*Table) {
 		s.made++
 		t.serial = s.made
 	}
-	s.shrinking.removals++
+	s.removals++
 }
 
 // Serial returns the table's number among all that its shard ever made. It changes when the

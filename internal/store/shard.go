@@ -33,6 +33,7 @@ type Shard struct {
 	tables     []*Table
 	bySet      map[Set]*Table
 	made       uint64          // how many tables were ever made
+	removals   uint64          // how often tables were taken out of the list
 	dirty      []*Table        // with marked rows
 	grown      []*Table        // with loop marks
 	fragmented []*Table        // with a chunk that is larger than others before it, since the last refresh
@@ -99,10 +100,10 @@ func (s *Shard) Table(set Set) *Table {
 func (s *Shard) Tables() []*Table { return s.tables }
 
 // TablesVersion returns a number that changes whenever the list of tables does.
-func (s *Shard) TablesVersion() uint64 { return s.made + s.shrinking.removals }
+func (s *Shard) TablesVersion() uint64 { return s.made + s.removals }
 
 // Removals returns a number that changes whenever tables that were given back leave the list.
-func (s *Shard) Removals() uint64 { return s.shrinking.removals }
+func (s *Shard) Removals() uint64 { return s.removals }
 
 // TablesSince returns the tables that were made after the one with the given number.
 func (s *Shard) TablesSince(serial uint64) []*Table {

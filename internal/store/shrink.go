@@ -22,9 +22,8 @@ const (
 
 // shrinking is what a shard knows of what it may give back.
 type shrinking struct {
-	tables   []*Table // with chunks to give back, perhaps, or to be given back themselves
-	gone     int      // how many of the shard's tables were given back and are still listed
-	removals uint64   // how often tables were taken out of the list
+	tables []*Table // with chunks to give back, perhaps, or to be given back themselves
+	gone   int      // how many of the shard's tables were given back and are still listed
 }
 
 // Keep makes the table stay when it is empty, for a caller that keeps a pointer to it.
@@ -92,7 +91,7 @@ func (s *Shard) forgetGone() {
 	}
 	s.tables = slices.DeleteFunc(s.tables, (*Table).Gone)
 	s.shrinking.gone = 0
-	s.shrinking.removals++
+	s.removals++
 }
 
 // used returns the number of chunks that have rows.

@@ -22,6 +22,14 @@ var ErrChunks = errors.New("world: out of chunks")
 //
 // Ownership: the shard's owner.
 type Table struct {
+	// What a loop over tables looks at is first, in one line of the cache.
+	cur    *Chunk // takes the next row; noChunk before the first
+	chunks []*Chunk
+	// lastMark is the newest loop in marks, which remember the number of rows when a loop began,
+	// for loops during which the table has grown.
+	lastMark uint64
+	marks    []mark
+
 	shard       *Shard
 	set         Set
 	ids         []int // the components, ascending
@@ -33,8 +41,6 @@ type Table struct {
 	edgesMax    int     // at this number of edges, those to tables that are gone are removed
 	toggleEdges []*edge // by component: the edge that adds or removes only it
 	pointers    bool    // some column is not plain
-	chunks      []*Chunk
-	cur         *Chunk // takes the next row; noChunk before the first
 	dirty       []*Chunk
 	fragmented  bool            // among the shard's fragmented tables
 	listed      bool            // among those with something spare
@@ -43,11 +49,6 @@ type Table struct {
 	left        uint32          // tick in which rows or chunks last left it, or in which it was made
 	serial      uint64          // its number among all that the shard ever made, from 1
 	fields      map[int][]Field // of bundles that are stored here and were not made for it, by kind
-
-	// marks remember the number of rows when a loop began, for loops during
-	// which the table has grown; lastMark is the newest loop among them.
-	marks    []mark
-	lastMark uint64
 }
 
 type mark struct {
