@@ -263,6 +263,7 @@ func (q *Query) eachTable(f func(t *store.Table, most int) error) error {
 		p := &q.parts[i]
 		p.look(q)
 		p.meant = p.meant[:0]
+		before := left
 		for _, t := range p.tables {
 			n := 0
 			if t.Rows() > 0 {
@@ -271,14 +272,17 @@ func (q *Query) eachTable(f func(t *store.Table, most int) error) error {
 			}
 			p.meant = append(p.meant, n)
 		}
+		if left == before {
+			p.meant = p.meant[:0]
+		}
 	}
 	for i := range q.parts {
 		p := &q.parts[i]
-		for k, t := range p.tables {
-			if p.meant[k] == 0 {
+		for k, n := range p.meant {
+			if n == 0 {
 				continue
 			}
-			if err := f(t, p.meant[k]); err != nil {
+			if err := f(p.tables[k], n); err != nil {
 				return err
 			}
 		}

@@ -244,7 +244,9 @@ func (s *Shard) MarkedRows() int {
 // holes. It recycles the slots of the marked atoms that are at home here; RemoteDead and
 // PortDead have the rest.
 func (s *Shard) Compact() {
-	s.finishMigration()
+	if m := &s.migration; len(m.requests)+len(m.outgoing)+len(m.flagged) > 0 {
+		s.finishMigration()
+	}
 	if len(s.dirty) > 1 || len(s.dirty) == 1 && len(s.dirty[0].dirty) > 1 {
 		s.GrowFree(s.MarkedRows()) // once instead of chunk by chunk
 	}
