@@ -54,10 +54,10 @@ func (w *World) nextShard() {
 
 // PlaceBy makes place choose the shard of each new entity, 0 to Shards()-1. The default, also
 // for a nil place, is the shards in turn, in runs of up to 1024 entities. A world of up to 2048
-// entities fills one shard after the other, so that a few hundred are together, in one shard:
-// if each of few takes long, spread them by PlaceBy. place is called by every goroutine that creates, ports included. It must be safe for
-// concurrent use and depend on its argument alone. Systems create in their own shard
-// regardless.
+// entities fills one shard after the other, so that a few hundred are together, in one shard: if
+// each of few takes long, spread them by PlaceBy. place is called by every goroutine that creates,
+// ports included. It must be safe for concurrent use and depend on its argument alone. Systems
+// create in their own shard regardless.
 func (b *Bundle[T]) PlaceBy(place func(T) int) *Bundle[T] {
 	b.w.mustIdle("Bundle.PlaceBy")
 	b.place = place
