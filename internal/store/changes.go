@@ -135,6 +135,7 @@ func (s *Space) GatherChanges(shards []*Shard) {
 			sh.changes.changes[stay] = x
 			stay++
 		}
+		clear(sh.changes.changes[stay:])
 		sh.changes.changes = sh.changes.changes[:stay]
 		stay = 0
 		for _, x := range sh.changes.stored {
@@ -154,6 +155,7 @@ func (s *Space) GatherChanges(shards []*Shard) {
 		sh.notifying.stored = sh.notifying.stored[:0]
 		if len(sh.notifying.changes) > 0 {
 			sh.changes.changes = append(sh.changes.changes, sh.notifying.changes...)
+			clear(sh.notifying.changes)
 			sh.notifying.changes = sh.notifying.changes[:0]
 			slices.SortStableFunc(sh.changes.changes, func(a, b changeEntry) int { return int(a.moves) - int(b.moves) })
 		}

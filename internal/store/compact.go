@@ -42,6 +42,7 @@ func (t *Table) compact() {
 		}
 	}
 	t.closeHoles()
+	clear(t.dirty)
 	t.dirty = t.dirty[:0]
 	if t.used() < len(t.chunks) {
 		t.noteSpare()
@@ -162,6 +163,7 @@ func (t *Table) truncate(to *Chunk, at int) {
 		clear(c.marks)
 		c.words, c.marked, c.touched = 0, 0, false
 	}
+	clear(t.dirty)
 	t.dirty = t.dirty[:0]
 	for c := to; len(dying) > 0; c, at = t.chunks[c.order+1], 0 {
 		n := copy(c.handles[at:c.n], dying)

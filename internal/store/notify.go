@@ -26,6 +26,7 @@ func (s *Shard) BeginNotify() {
 			first = append(first, x)
 		}
 	}
+	clear(t.changes[len(first):])
 	t.changes = first
 	for _, x := range first {
 		c, row := s.row(x.handle)
@@ -40,6 +41,7 @@ func (s *Shard) EndNotify() {
 		c, row := s.row(h)
 		unsetBit(c.notify.created, row)
 	}
+	clear(t.changes)
 	t.created, t.changes, t.stored = t.created[:0], t.changes[:0], t.stored[:0]
 }
 

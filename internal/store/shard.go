@@ -253,6 +253,7 @@ func (s *Shard) Compact() {
 	for _, t := range s.dirty {
 		t.compact()
 	}
+	clear(s.dirty)
 	s.dirty = s.dirty[:0]
 	s.migration.left = false
 }
@@ -274,6 +275,7 @@ func (s *Shard) EndTick() {
 	for _, t := range s.grown {
 		t.marks = t.marks[:0]
 	}
+	clear(s.grown)
 	s.grown = s.grown[:0]
 	for _, t := range s.fragmented {
 		t.fragmented = false
