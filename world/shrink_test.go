@@ -2,8 +2,10 @@ package world_test
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"testing"
+	"weak"
 
 	"github.com/stretchr/testify/require"
 
@@ -303,4 +305,74 @@ func TestShrinkKeepsRoom(t *testing.T) {
 	before := f.stats().BytesReserved
 	f.newUnits(n)
 	require.Equal(t, before, f.stats().BytesReserved)
+}
+
+// TestShrinkCollected lets go of all or nearly all of a world in several ways: the collector gets
+// the rows and handles of the chunks that were given back, and of the components that were removed.
+func TestShrinkCollected(t *testing.T) {
+	const n = 5 * 4096
+	for name, leave := range map[string]func(f *fixture, all *world.Query){
+		"destroyed":        func(_ *fixture, all *world.Query) { all.Limit(n - 1).Destroy() },
+		"added, destroyed": func(f *fixture, all *world.Query) { require.NoError(t, f.frozen.AddTo(all, nil)); all.Destroy() },
+		"removed":          func(f *fixture, all *world.Query) { require.NoError(t, all.Remove(f.position, f.velocity)) },
+		"one by one":       func(f *fixture, all *world.Query) { require.NoError(t, all.Limit(n-1).Remove(f.velocity)) },
+	} {
+		for _, order := range []bool{false, true} {
+			f := newFixture(t, world.Options{Shards: 1, KeepOrder: order})
+			velocity := world.Read[Velocity](f.World)
+			all := f.Query(velocity)
+			for range 5 { // strips of 1, 1, 2 and 4 chunks
+				require.NoError(t, f.mover.CreateN(f.World, n/5, nil))
+			}
+			f.Refresh()
+			var rows []weak.Pointer[Velocity]
+			var handles []weak.Pointer[handle.Handle]
+			for ch := range all.Chunks() {
+				rows = append(rows, weak.Make(&velocity.Slice(ch)[0]))
+				handles = append(handles, weak.Make(&ch.Handles()[0]))
+			}
+			require.Greater(t, len(rows), 3)
+			leave(f, all)
+			f.refreshes(200)
+			runtime.GC()
+			kept, held := 0, 0
+			for i := range rows {
+				if rows[i].Value() != nil {
+					kept++
+				}
+				if handles[i].Value() != nil {
+					held++
+				}
+			}
+			require.LessOrEqual(t, kept, all.Count(), "%s, in order: %t", name, order) // 0, or 1 in the first chunk
+			require.LessOrEqual(t, held, f.stats().Chunks, "%s, in order: %t", name, order)
+			runtime.KeepAlive(f)
+		}
+	}
+}
+
+// TestShrinkRests lets chunks of another table come behind a chunk that began a strip: what is left
+// of the strip is used for other chunks.
+func TestShrinkRests(t *testing.T) {
+	f := newFixture(t, world.Options{Shards: 1})
+	tagged := world.NewBundle[struct {
+		Health
+		Frozen
+	}](f.World)
+	health := world.Read[Health](f.World)
+	without := f.Query(health, world.Without[Frozen](f.World))
+	with := f.Query(health, world.With[Frozen](f.World))
+	const chunk = 4096
+	require.NoError(t, f.unit.CreateN(f.World, 16*chunk, nil))
+	for range 40 {
+		require.NoError(t, f.unit.CreateN(f.World, chunk, nil)) // begins a strip of 16
+		for range 16 {
+			require.NoError(t, tagged.CreateN(f.World, chunk, nil))
+		}
+		require.NoError(t, with.Remove(f.frozen)) // their chunks come behind it
+		without.Limit(15 * chunk).Destroy()
+		f.refreshes(40)
+	}
+	s := f.stats()
+	require.Less(t, s.BytesReserved-s.BytesUsed, uint64(5<<20), "what is held for further chunks")
 }

@@ -87,6 +87,9 @@ type AnyColumn interface {
 	// drop takes a chunk's rows away, and keeps them to use them again. From the given
 	// number on they hold zeroes. The space's lock is held, and no system runs.
 	drop(number, used int)
+	// releaseRests makes those rests of strips spare rows that the last of a table's chunks cannot
+	// continue, and reports whether there were some. The space's lock is held.
+	releaseRests(chunks []*Chunk) (some bool)
 	// trim lets go of the kept rows that were not used since the last trim, or of all kept
 	// rows, but not of a strip that is partly in use. It reports whether some are left. The
 	// space's lock is held.

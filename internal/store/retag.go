@@ -6,10 +6,17 @@ import "slices"
 // chunk away costs as much as moving eight.
 const fewRows = 32
 
-// retagging is the scratch of Retag and RetagMatching.
+// retagging is the scratch of Retag and RetagMatching. Between them it holds no chunks.
 type retagging struct {
 	runs []Rows   // to call added for, or to move
 	cut  []*Chunk // from the other table
+}
+
+// forget empties the scratch, so that it does not keep chunks that are given back.
+func (r *retagging) forget() {
+	clear(r.runs)
+	clear(r.cut)
+	r.runs, r.cut = r.runs[:0], r.cut[:0]
 }
 
 // Retag moves all atoms of a table to that of another component set, at once
@@ -30,7 +37,6 @@ func (t *Table) Retag(set Set, added func(Rows)) error {
 	e := t.edgeTo(set)
 	to := e.to
 	if t.Rows() <= fewRows {
-		t.shard.retagging.runs = t.shard.retagging.runs[:0]
 		return t.moveRest(e, added)
 	}
 	at, n := to.full(), t.full()
@@ -52,9 +58,11 @@ func (t *Table) Retag(set Set, added func(Rows)) error {
 	t.chunks = append(slices.Delete(t.chunks, 0, n), spare...)
 	to.renumber(at + n)
 	t.renumber(1)
+	to.releaseRests()
+	t.releaseRests()
 	to.noteSpare()
 	t.noteSpare()
-	runs := t.shard.retagging.runs[:0]
+	runs := t.shard.retagging.runs
 	for _, c := range to.chunks[at : at+n] {
 		runs = append(runs, c.rows(0, c.n))
 	}
@@ -66,7 +74,7 @@ func (t *Table) Retag(set Set, added func(Rows)) error {
 // and returns them.
 func (t *Table) cut(from int, to *Table) []*Chunk {
 	sh := t.shard
-	sh.retagging.cut = append(sh.retagging.cut[:0], t.chunks[from:]...)
+	sh.retagging.cut = append(sh.retagging.cut, t.chunks[from:]...)
 	t.chunks = slices.Delete(t.chunks, from, len(t.chunks))
 	sh.space.retag(sh.retagging.cut, to)
 	return sh.retagging.cut
@@ -115,11 +123,10 @@ func (t *Table) RetagMatching(f *Filter, most int, set Set, added func(Rows)) er
 	}
 	e := t.edgeTo(set)
 	sh, to := t.shard, e.to
-	sh.retagging.runs = sh.retagging.runs[:0]
 	t.head(f, most, func(r Rows) { sh.retagging.runs = append(sh.retagging.runs, r) })
 	from := to.Rows()
 	defer func() {
-		sh.retagging.runs = sh.retagging.runs[:0]
+		sh.retagging.forget()
 		to.initColumns(from, &t.set, added)
 	}()
 	for _, r := range slices.Backward(sh.retagging.runs) { // so a row that fills a hole is not in a run still to come
@@ -138,6 +145,7 @@ func (t *Table) RetagMatching(f *Filter, most int, set Set, added func(Rows)) er
 // here and in the table that they came from, and may panic.
 func (t *Table) initColumns(from int, had *Set, added func(Rows)) {
 	sh := t.shard
+	defer sh.retagging.forget()
 	at := t.cur.order
 	for at > 0 && t.chunks[at].first > from {
 		at--
@@ -182,6 +190,7 @@ func (s *Space) retag(chunks []*Chunk, to *Table) {
 				c.bases = append(c.bases, to.columns[k].add(c.number(), c.table.shard.id, rows, before, parts))
 			}
 		}
+		clear(c.bases[len(c.bases):cap(c.bases)]) // of the columns that it drops
 		before = c.number()
 	}
 	for _, c := range slices.Backward(chunks) { // so that what the first drops is used again first

@@ -16,7 +16,8 @@ import (
 //
 // So a loop reads each column through addresses without many jumps, for which processors are
 // ready. Memory of the rest is not touched before it is a part. The collector frees a strip as a
-// whole: a part that a chunk dropped is kept to be used again until all parts are free.
+// whole: a part that a chunk dropped is kept to be used again until all parts are free. So is a rest
+// when chunks of another table come between.
 //
 // Ownership: under the space's lock.
 type strip[T any] struct {
@@ -100,6 +101,40 @@ func (s *strip[T]) cut(rows int) part[T] {
 	s.parts++
 	mem.Touch(p.rows)
 	return p
+}
+
+// releaseRests makes the rests of strips spare parts that no chunk of the table can continue, because
+// chunks of another table came behind the one with the last part, or that went to another table.
+func (t *Table) releaseRests() {
+	if len(t.chunks) < 2 {
+		return
+	}
+	s := t.shard.space
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, col := range t.columns {
+		if col.releaseRests(t.chunks) {
+			s.spare.Store(true)
+		}
+	}
+}
+
+func (c *Column[T]) releaseRests(chunks []*Chunk) (some bool) {
+	strips := c.dir.Load().strips
+	last := len(chunks) - 1
+	for _, x := range chunks[:last] {
+		s := strips[x.number()]
+		if s == nil || len(s.rest) == 0 || s == strips[chunks[last].number()] {
+			continue
+		}
+		n := len(s.rest) / x.Cap()
+		for i := range n {
+			rows := s.rest[(n-1-i)*x.Cap():] // the first is used first
+			c.spare = append(c.spare, part[T]{rows[:x.Cap():x.Cap()], s})
+		}
+		s.rest, s.parts, some = nil, s.parts+n, true
+	}
+	return some
 }
 
 // newRows returns rows that are not a part of a strip.
