@@ -35,6 +35,9 @@ func (s *Scheduler) Run(ctx context.Context) (err error) {
 		return ErrRunning
 	}
 	defer s.runs.Store(false)
+	if s.running.Load() { // before anything is read that the tick writes
+		panic("scheduler: Scheduler.Run while a tick runs; a world has one tick at a time")
+	}
 	interval := s.w.Options().TickInterval
 	s.log(slog.LevelInfo, "run begins", "tick", s.w.Tick(), "interval", interval, "workers", s.Workers(), "shards", s.w.Shards())
 	defer func() { s.log(slog.LevelInfo, "run ends", "tick", s.w.Tick(), "err", err) }()

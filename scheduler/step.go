@@ -53,7 +53,7 @@ func (s *Scheduler) step(ctx context.Context, call string) (err error) {
 		t.awaitSystems()
 		_ = s.endTick(ctx, early)
 	}()
-	t.begin(t.world)
+	t.begin(ctx, t.world)
 	t.runSystems(t.workers[0])
 	ran = true
 	return s.endTick(ctx, early)

@@ -172,6 +172,17 @@ func TestStepTwice(t *testing.T) {
 			_ = f.Step(t.Context())
 		}
 	})
+	f.MustAdd("its Run", func(*world.Build) func(*world.Context) {
+		return func(c *world.Context) {
+			ended := make(chan bool)
+			go func() {
+				defer close(ended)
+				defer func() { require.Contains(t, fmt.Sprint(recover()), "scheduler: Scheduler.Run while a tick runs") }()
+				_ = f.Run(t.Context())
+			}()
+			<-ended
+		}
+	})
 	f.step(1)
 	require.Contains(t, said, "a new tick while a tick runs")
 	f.step(1)

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"context"
 	"runtime"
 	"sync/atomic"
 
@@ -42,8 +43,10 @@ type tick struct {
 	helpers atomic.Int32 // workers that were called and have not left the tick
 	called  bool         // the helpers were called in this tick
 	stays   bool         // the helpers stay awake for a while after this tick
-	ended   int64        // when the last tick ended
-	small   bool         // the last tick was short
+	ctx     context.Context
+	caller  context.Context // of the tick for which the helpers that are awake were started, or nil
+	ended   int64           // when the last tick ended
+	small   bool            // the last tick was short
 	scale   clock.Scale
 
 	observed bool // the observer has something to do
@@ -82,8 +85,8 @@ func (t *tick) init(w *world.World, workers int) {
 
 // begin sets the tick up: every program is at its first step, and the coordinator
 // is about to run, with the other workers if that is worth while.
-func (t *tick) begin(w driver.Tick) {
-	t.world, t.number = w, w.Number()
+func (t *tick) begin(ctx context.Context, w driver.Tick) {
+	t.ctx, t.world, t.number = ctx, w, w.Number()
 	t.made++
 	last := len(t.programs) - 1
 	t.global = nil
@@ -116,14 +119,14 @@ func (t *tick) begin(w driver.Tick) {
 
 // callOthers calls the other workers if that is worth while, and decides how they wait: they spin
 // if there is a processor for each, and stay awake after the tick if ticks follow each other at
-// once.
+// once, but not in a bubble of synctest.
 func (t *tick) callOthers() {
 	w0, now := t.workers[0], clock.Now()
 	t.gate.spin = 0
 	if runtime.GOMAXPROCS(0) >= len(t.workers) {
 		t.gate.spin = t.scale.Ticks(spinTime)
 	}
-	t.stays = now-t.ended < t.gate.spin
+	t.stays = now-t.ended < t.gate.spin && !clock.InBubble()
 	if t.small && !t.more() {
 		w0.callAt = now + t.scale.Ticks(aloneMax)
 	} else {
@@ -175,5 +178,9 @@ func (t *tick) settle() {
 	}
 	t.small = t.scale.Duration(spent) < aloneMax
 	copy(t.ran, t.due)
+	t.ctx = nil
+	if !t.stays {
+		t.caller = nil // a context may hold much
+	}
 	t.ended = clock.Now()
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -26,7 +27,9 @@ type worker struct {
 	backoff  backoff
 	chance   rand.PCG // for chaos
 
-	state atomic.Int32 // gone, working or staying
+	// state is gone, working or staying, and above that the number of the goroutine whose state that
+	// is. A goroutine that finds another number there is not wanted any more.
+	state atomic.Uint32
 
 	running atomic.Pointer[step]
 	since   atomic.Int64
@@ -40,6 +43,9 @@ const (
 	gone    = iota // it has no goroutine
 	working        // it takes part in a tick
 	staying        // its goroutine looks for the next tick
+
+	stateMask     = 3
+	nextGoroutine = stateMask + 1
 )
 
 const (
@@ -163,20 +169,21 @@ func (t *tick) newWorker(number int) *worker {
 // reports whether it is called. The goroutine that took the coordinator's place does not stay: nobody
 // calls it.
 func (t *tick) stay(w *worker) bool {
+	mine := w.state.Load() &^ stateMask
 	if !t.stays || w.number == 0 {
-		w.state.Store(gone)
+		w.state.Store(mine | gone)
 		t.leave()
 		return false
 	}
 	until := clock.Now() + t.gate.spin
-	w.state.Store(staying)
+	w.state.Store(mine | staying)
 	t.leave()
 	for looks := 0; looks < spinMax && clock.Now() < until; looks++ {
-		if w.state.Load() == working {
-			return true
+		if s := w.state.Load(); s != mine|staying {
+			return s == mine|working
 		}
 	}
-	return !w.state.CompareAndSwap(staying, gone)
+	return !w.state.CompareAndSwap(mine|staying, mine|gone) && w.state.Load() == mine|working
 }
 
 // leave is the last that a worker does in a tick.
@@ -187,7 +194,8 @@ func (t *tick) leave() {
 }
 
 // call calls the other workers, once in a tick, and starts the goroutines of those that have
-// none. Coordinator only.
+// none. Those that are awake it calls only for the caller they worked for: a goroutine has the profile
+// labels and the bubble of the one that started it. Coordinator only.
 func (t *tick) call(w *worker) {
 	w.callAt = never
 	if t.called {
@@ -195,15 +203,27 @@ func (t *tick) call(w *worker) {
 	}
 	t.called = true
 	t.helpers.Add(int32(len(t.workers) - 1))
-	started := false
+	started, same := false, t.sameCaller()
 	for _, w := range t.workers[1:] {
-		if !w.state.CompareAndSwap(staying, working) {
-			w.state.Store(working)
+		s := w.state.Load()
+		goroutine := s &^ stateMask
+		if !same || s != goroutine|staying || !w.state.CompareAndSwap(s, goroutine|working) {
+			w.state.Store(goroutine + nextGoroutine | working)
 			go w.start()
 			started = true
 		}
 	}
 	if started {
+		t.caller = t.ctx
 		hurry()
 	}
+}
+
+// sameCaller reports whether the workers that are awake may take part in this tick: it has the
+// context that they were started for, and is not in a bubble of synctest, in which none stays.
+func (t *tick) sameCaller() bool {
+	if t.caller == nil || !reflect.ValueOf(t.ctx).Comparable() {
+		return false
+	}
+	return t.caller == t.ctx && (t.stays || !clock.InBubble())
 }

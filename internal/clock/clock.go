@@ -20,6 +20,13 @@ func Now() int64 {
 	return int64(time.Since(epoch))
 }
 
+// InBubble reports whether the caller is in a bubble of package synctest, where the system's clock
+// is not the counter's: it begins in the year 2000.
+func InBubble() bool {
+	since := time.Since(firstTime)
+	return since < 0 || since > 20*365*24*time.Hour
+}
+
 // epoch is where readings begin that are nanoseconds.
 var epoch = time.Now()
 

@@ -44,11 +44,14 @@ func TestClockGoesOn(t *testing.T) {
 // TestClockInBubble measures where time is not the counter's.
 func TestClockInBubble(t *testing.T) {
 	want := clock.Measure()
+	require.False(t, clock.InBubble())
 	synctest.Test(t, func(t *testing.T) {
+		require.True(t, clock.InBubble())
 		s := clock.Measure()
 		require.InEpsilon(t, float64(want), float64(s), 20)
 		time.Sleep(time.Hour)
 		require.Equal(t, s, clock.Measure())
+		require.True(t, clock.InBubble())
 	})
 }
 
