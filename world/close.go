@@ -117,7 +117,7 @@ func (t *ports) abandon(w *World, e *endpoint) {
 	if t.mu.over {
 		l.Notify()
 	} else {
-		t.mu.untold = append(t.mu.untold, e)
+		t.mu.untold = append(t.mu.untold, l)
 	}
 	e.wake()
 }
@@ -141,8 +141,8 @@ func (t *ports) notifyAbandoned() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.mu.over = true
-	for _, e := range t.mu.untold {
-		e.queue.Load().Notify()
+	for _, l := range t.mu.untold {
+		l.Notify()
 	}
 	t.mu.untold = nil
 }

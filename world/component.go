@@ -124,10 +124,29 @@ func (c *Component[T]) SetN(by Actor, hs []handle.Handle, values []T) error {
 		c.check(by, "Component.SetN")
 		return portSendN(p, &c.setting, hs, values)
 	}
+	if len(hs) == 0 {
+		return c.mayAct(by, "Component.SetN")
+	}
 	for i, h := range hs {
 		if err := c.Set(by, h, values[i]); err != nil {
 			return fmt.Errorf("%w (after %d of %d)", err, i, len(hs))
 		}
+	}
+	return nil
+}
+
+// mayAct is what a call that has nothing to do says, by an actor that is no port.
+func (c *Component[T]) mayAct(by Actor, call string) error {
+	c.check(by, call)
+	switch by := by.(type) {
+	case *World:
+		return by.ready(call + " by the World")
+	case *Context:
+		by.mustRun(call)
+	case *EntityContext:
+		by.mustRun(call)
+	default:
+		panic(embedded(by, call))
 	}
 	return nil
 }

@@ -21,12 +21,13 @@ const (
 //
 // Ownership: cache to recalledIn belong to the sender, and once the port is closed to whatever
 // closes it: what the sender last did to these happened before it last published something in
-// the queue. queue is written by the sender once. room is made by the sender before it first
-// sets waiting. closed is guarded by ports.mu.
+// the queue. queue is written by the sender once, and cut by the refresh when the port is closed and
+// the queue is empty. room is made by the sender before it first sets waiting. closed is guarded by
+// ports.mu.
 type endpoint struct {
 	ports  *ports
 	active *atomic.Uint64              // the word of ports.active that holds the port's bit
-	queue  atomic.Pointer[queue.Queue] // nil until something was sent
+	queue  atomic.Pointer[queue.Queue] // nil until something was sent, and of a closed port
 	number int32
 	closed bool
 

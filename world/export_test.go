@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"reflect"
 	"runtime"
+	"weak"
 
+	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
@@ -38,6 +40,9 @@ func AwaitCaptures(w *World, n int32) {
 		runtime.Gosched()
 	}
 }
+
+// QueueOf returns a weak pointer to a port's queue.
+func QueueOf(p *Port) weak.Pointer[queue.Queue] { return weak.Make(p.queue.Load()) }
 
 // CacheMax is how many handles a port has in hand.
 const CacheMax = cacheMax

@@ -177,9 +177,10 @@ func (x *partition) release() {
 	}
 }
 
-// notify notifies the outcomes of the requests.
+// notify notifies the outcomes of the requests, and lets go of their queues.
 func (x *partition) notify() {
 	for _, from := range x.producers {
 		from.queue.Notify()
 	}
+	x.producers = nil
 }

@@ -12,9 +12,11 @@ import (
 
 // Port is one outside sender: a goroutine outside of the tick holds it to act on the world at
 // any time. Checks are answered at once; everything else is a request that the next refresh
-// applies, in the order sent. One cut through all ports decides which requests were sent in
-// time for a refresh: if one request can have caused another, they are never applied in the
-// opposite order.
+// applies. It applies those of a port in the order sent, and those of several ports by the ports'
+// numbers, whatever was sent first. One cut through all ports decides which requests were sent in
+// time for a refresh: if one request can have caused another, that is not applied by an earlier
+// refresh. To have it applied after the other, send it when the outcome of the other is known, or
+// by the same port.
 //
 // Options.QueueRequests and QueueBytes limit what a port has under way. A request beyond the
 // limit is refused with ErrFull, and counted, or waits for the refresh to make room; see
@@ -61,8 +63,8 @@ func (p *Port) Status(h handle.Handle) Status { return status(p.w, h) }
 
 // Notify makes c learn the outcome of the next request, and of no other; if that is a batch, of
 // its first request. Of a CreateN, AppendN, SetN or DestroyN c learns Applied if all was done,
-// which it learns at once if there is nothing to do; otherwise the first other outcome in order. A
-// second Notify before that request replaces the first. If the request is refused there is no
+// which it learns at once, or with its batch, if there is nothing to do; otherwise the first other
+// outcome in order. A second Notify before that request replaces the first. If the request is refused there is no
 // outcome, and c is free again. Component.Ask and Question.Ask panic behind it: an Answer is a
 // Completion of its own.
 func (p *Port) Notify(c *Completion) *Port {
@@ -83,10 +85,10 @@ func (p *Port) Within(ctx context.Context) *Port {
 
 // Waiting returns how many requests are sent and not yet applied.
 func (p *Port) Waiting() int {
-	if p.out == nil {
-		return 0
+	if l := p.queue.Load(); l != nil {
+		return l.Waiting()
 	}
-	return p.out.Waiting()
+	return 0
 }
 
 // Rejected returns how many requests were refused because the queue was full.
@@ -105,6 +107,7 @@ func (p *Port) Close() {
 	}
 	if !p.closed {
 		p.closed, p.special = true, true
+		p.out, p.spare = nil, nil // so that a Port that is kept does not keep the memory of its queue
 		p.w.ports.close(p.endpoint)
 	}
 }
@@ -276,7 +279,7 @@ func (p *Port) await(n int, weight uint32) error {
 // tooLarge returns the ErrTooLarge of n requests and what the batch under way has.
 func (p *Port) tooLarge(n int, weight uint32) error {
 	requests, bytes := p.out.Staged()
-	return tooLarge(requests+n, bytes+queue.BytesOf(n, weight), "QueueRequests", p.maxRequests, "QueueBytes", p.maxBytes)
+	return tooLarge(uint64(requests)+uint64(n), bytes, queue.BytesOf(n, weight), "QueueRequests", p.maxRequests, "QueueBytes", p.maxBytes)
 }
 
 // mustNotifyFree panics if the Completion of the next request is still that of an earlier one.

@@ -14,6 +14,7 @@ type batch struct {
 	full  bool            // it was refused because there was no room
 	taken []handle.Handle // taken out of the port's hand
 	dones []*Completion
+	empty []*Completion // those of dones whose calls had nothing to send
 }
 
 // Batch sends the requests of f in one step: either all are accepted, and applied by the same
@@ -31,9 +32,6 @@ func (p *Port) Batch(f func() error) error {
 	if f == nil {
 		panic("world: Port.Batch of a nil function; pass one that asks for what belongs together")
 	}
-	if err := p.unusable(); err != nil {
-		return p.turnDown(err)
-	}
 	if err := p.begin("Port.Batch"); err != nil {
 		return err
 	}
@@ -48,11 +46,14 @@ func (p *Port) Batch(f func() error) error {
 	return p.finish(err)
 }
 
-// begin begins a batch. It returns ErrFull if too many were not sent.
+// begin begins a batch. It returns ErrFull if too many were not sent, and ErrClosed.
 func (p *Port) begin(call string) error {
 	if check.Enabled {
 		p.enter()
 		defer p.leave()
+	}
+	if err := p.unusable(); err != nil {
+		return p.turnDown(err)
 	}
 	if p.batch != nil {
 		panic(fmt.Sprintf("world: %s within a batch of port %d; batches do not nest", call, p.number))
@@ -83,6 +84,9 @@ func (p *Port) finish(err error) error {
 	}
 	p.out.Commit(p.w.epoch.Load())
 	p.sent()
+	for _, c := range p.batch.empty {
+		(*finisher)(c).Finish(Applied)
+	}
 	p.endBatch()
 	return nil
 }
@@ -108,7 +112,8 @@ func (p *Port) rollback() {
 func (p *Port) endBatch() {
 	b := p.batch
 	clear(b.dones)
-	b.err, b.full, b.taken, b.dones = nil, false, b.taken[:0], b.dones[:0]
+	clear(b.empty)
+	b.err, b.full, b.taken, b.dones, b.empty = nil, false, b.taken[:0], b.dones[:0], b.empty[:0]
 	p.batch, p.spare = nil, b
 	p.notify, p.within = nil, nil
 	p.special = true // to be looked at again
@@ -117,8 +122,7 @@ func (p *Port) endBatch() {
 // portCreateN creates n entities in one step.
 func portCreateN[T any](p *Port, b *Bundle[T], dst []handle.Handle, want bool, n int, init func(int, *T)) ([]handle.Handle, error) {
 	if n == 0 {
-		p.nothing()
-		return dst, nil
+		return dst, p.nothing()
 	}
 	nested := p.batch != nil // then the outer batch ends it
 	if !nested {
@@ -158,6 +162,9 @@ func pushN[T any](p *Port, b *Bundle[T], dst []handle.Handle, want bool, n int, 
 	if b.place != nil {
 		runs = n
 	}
+	if n == 1 { // as portSendN
+		return push1(p, b, dst, want, init)
+	}
 	m := b.creating.PushMany(p.out, n, runs, 0, queue.Create, p.finisher())
 	p.takeN(m.Handles)
 	for i := range m.Values {
@@ -179,6 +186,28 @@ func pushN[T any](p *Port, b *Bundle[T], dst []handle.Handle, want bool, n int, 
 	}
 	if want {
 		dst = append(dst, m.Handles...)
+	}
+	return dst
+}
+
+// push1 is pushN for one create.
+func push1[T any](p *Port, b *Bundle[T], dst []handle.Handle, want bool, init func(int, *T)) []handle.Handle {
+	done := p.finisher()
+	h := p.take()
+	r, v := b.creating.Push(p.out, h, 0, queue.Create, done)
+	*v = *new(T)
+	if init != nil {
+		init(0, v)
+	}
+	if b.place != nil {
+		r.Place(b.placed(*v))
+	} else {
+		p.run = 0
+		r.Place(p.next())
+		p.run = 0
+	}
+	if want {
+		dst = append(dst, h)
 	}
 	return dst
 }
@@ -205,9 +234,15 @@ func (p *Port) DestroyN(hs []handle.Handle) error {
 // portSendN sends a request for each handle, in one record.
 func portSendN[T any](p *Port, k *queue.Kind[T], hs []handle.Handle, values []T) error {
 	n := len(hs)
-	if n == 0 {
-		p.nothing()
-		return nil
+	switch n {
+	case 0:
+		return p.nothing()
+	case 1: // a record of many takes more of the queue's memory than its limit counts
+		var v T
+		if len(values) > 0 {
+			v = values[0]
+		}
+		return portSend(p, k, hs[0], v)
 	}
 	if check.Enabled {
 		p.enter()
@@ -225,14 +260,30 @@ func portSendN[T any](p *Port, k *queue.Kind[T], hs []handle.Handle, values []T)
 	return nil
 }
 
-// nothing is for a call that has nothing to send: all of it is done.
-func (p *Port) nothing() {
-	p.mustNotifyFree()
-	if p.notify != nil {
-		p.armed().Finish(Applied) // a batch that is taken back disarms it
+// nothing is for a call that has nothing to send: all of it is done, or is with the batch.
+func (p *Port) nothing() error {
+	if check.Enabled {
+		p.enter()
+		defer p.leave()
 	}
-	if p.batch == nil {
-		p.within = nil
+	err := p.unusable()
+	if err == nil && p.batch != nil {
+		err = p.batch.err
+	}
+	if err != nil {
+		return p.turnDown(err)
+	}
+	p.mustNotifyFree()
+	c := p.notify
+	done := p.finisher()
+	switch {
+	case p.batch == nil:
+		if p.within = nil; done != nil {
+			done.Finish(Applied)
+		}
+	case done != nil:
+		p.batch.empty = append(p.batch.empty, c)
 	}
 	p.special = true // to be looked at again
+	return nil
 }

@@ -149,12 +149,13 @@ func TestPortManyLimits(t *testing.T) {
 	require.ErrorIs(t, p.Notify(&done).DestroyN(hs[:41]), world.ErrFull)
 	require.ErrorIs(t, f.health.SetN(p, hs[:41], make([]Health, 41)), world.ErrFull)
 	require.ErrorIs(t, f.unit.CreateN(p, math.MaxInt, nil), world.ErrTooLarge)
+	require.NotContains(t, f.unit.CreateN(p, math.MaxInt/2+1, nil).Error(), "bytes: 0", "more than a number holds")
 	require.NoError(t, p.Notify(&done).DestroyN(nil), "no request")
 	require.NoError(t, f.health.SetN(p, nil, nil))
 	require.Equal(t, world.Applied, done.Outcome(), "all of nothing")
 	require.NoError(t, p.DestroyN(hs[60:100]))
 	require.Equal(t, 100, p.Waiting())
-	require.Equal(t, uint64(101+41+41)+math.MaxInt, p.Rejected())
+	require.Equal(t, uint64(101+41+41)+math.MaxInt+math.MaxInt/2+1, p.Rejected())
 	require.PanicsWithValue(t, `world: Component.SetN of "health": 2 handles and 1 values; want a value for each handle`,
 		func() { _ = f.health.SetN(p, hs[:2], make([]Health, 1)) })
 	f.Refresh()
@@ -162,6 +163,27 @@ func TestPortManyLimits(t *testing.T) {
 	p.Close()
 	require.ErrorIs(t, p.DestroyN(hs), world.ErrClosed)
 	require.ErrorIs(t, f.health.SetN(p, hs[:1], make([]Health, 1)), world.ErrClosed)
+}
+
+// TestPortManyGivenBack closes a port that is kept, with requests in its queue: they are applied,
+// and then the collector gets the queue.
+func TestPortManyGivenBack(t *testing.T) {
+	f := newFixture(t, world.Options{})
+	p := f.port()
+	var done world.Completion
+	require.NoError(t, f.unit.CreateN(p.Notify(&done), 100, nil))
+	p.Close()
+	require.Equal(t, 100, p.Waiting())
+	queue := world.QueueOf(p)
+	f.Refresh()
+	require.Equal(t, 100, f.Count())
+	require.Equal(t, world.Applied, done.Outcome())
+	require.Zero(t, p.Waiting())
+	require.ErrorIs(t, f.unit.CreateN(p, 100, nil), world.ErrClosed)
+	f.Refresh()
+	runtime.GC()
+	require.Nil(t, queue.Value())
+	runtime.KeepAlive(p)
 }
 
 // TestPortManyIndexes creates as many as there are indexes, again and again, and one more.
@@ -273,6 +295,26 @@ func TestPortManyOfNothing(t *testing.T) {
 				return refused
 			}), refused)
 			require.Equal(t, world.Undecided, c.Outcome())
+			require.NoError(t, p.Batch(func() error {
+				p.Notify(&c)
+				require.NoError(t, call())
+				require.Equal(t, world.Undecided, c.Outcome())
+				require.PanicsWithValue(t, "world: Completion is still waiting for an earlier request; use one for each request under way",
+					func() { _ = f.port().Notify(&c).Destroy(handle.None) }, "it belongs to the batch")
+				return nil
+			}))
+			require.Equal(t, world.Applied, c.Outcome())
 		})
 	}
+	var c world.Completion
+	p.Close()
+	require.ErrorIs(t, p.Notify(&c).DestroyN(nil), world.ErrClosed)
+	require.ErrorIs(t, f.health.SetN(p.Notify(&c), nil, nil), world.ErrClosed)
+	require.ErrorIs(t, f.unit.CreateN(p.Notify(&c), 0, nil), world.ErrClosed)
+	require.Equal(t, world.Undecided, c.Outcome())
+	require.NoError(t, f.health.SetN(f.World, nil, nil))
+	require.Panics(t, func() { _ = f.health.SetN(nil, nil, nil) })
+	require.Panics(t, func() { _ = f.health.SetN(newFixture(t, world.Options{}).World, nil, nil) }, "of another world")
+	f.Close()
+	require.ErrorIs(t, f.health.SetN(f.World, nil, nil), world.ErrClosed)
 }

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"weak"
 
+	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/slots"
 )
 
@@ -29,10 +30,10 @@ type ports struct {
 		sync.Mutex
 		byNumber []*endpoint
 		free     []int
-		closed   []*endpoint // queues may still hold requests
-		fed      bool        // no port may be opened
-		untold   []*endpoint // abandoned, while the world is being closed
-		over     bool        // it has been
+		closed   []*endpoint    // queues may still hold requests
+		fed      bool           // no port may be opened
+		untold   []*queue.Queue // abandoned, while the world is being closed
+		over     bool           // it has been
 	}
 }
 
@@ -151,6 +152,7 @@ func (t *ports) retireClosed() {
 			kept = append(kept, e)
 			continue
 		}
+		e.queue.Store(nil)
 		// A bit may have been set after collect, for a request that was still drained. It must
 		// not count for the next port with this number.
 		e.active.And(^e.bit())

@@ -2,6 +2,7 @@ package world
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
@@ -40,13 +41,17 @@ func (s *sender) full(requests int) error {
 func (s *sender) refuse(l *queue.Queue, n int, weight uint32) error {
 	err := s.full(n)
 	if !l.Fits(n, weight) {
-		err = tooLarge(n, queue.BytesOf(n, weight), "OutboxRequests", s.maxRequests, "OutboxBytes", s.maxBytes)
+		err = tooLarge(uint64(n), 0, queue.BytesOf(n, weight), "OutboxRequests", s.maxRequests, "OutboxBytes", s.maxBytes)
 	}
 	return err
 }
 
-// tooLarge returns the ErrTooLarge of requests, with the limits that they exceed.
-func tooLarge(requests int, bytes uint64, count string, mostRequests int, size string, mostBytes int) error {
+// tooLarge returns the ErrTooLarge of requests, with the limits that they exceed. staged bytes of
+// the batch under way come to theirs.
+func tooLarge(requests, staged, bytes uint64, count string, mostRequests int, size string, mostBytes int) error {
+	if bytes += staged; bytes < staged {
+		bytes = math.MaxUint64
+	}
 	return fmt.Errorf("%w: requests: %d, with %s = %d; bytes: %d, with %s = %d", ErrTooLarge, requests, count, mostRequests, bytes, size, mostBytes)
 }
 

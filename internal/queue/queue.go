@@ -1,6 +1,8 @@
 package queue
 
 import (
+	"math"
+	"math/bits"
 	"sync/atomic"
 
 	"github.com/atoll-sim/atoll/handle"
@@ -79,8 +81,15 @@ func (k *Kind[T]) Size() uint32 { return k.size }
 // BareSize is how many units a request without a payload counts for.
 const BareSize = 1
 
-// BytesOf returns how many bytes n requests of a size count for.
-func BytesOf(n int, size uint32) uint64 { return uint64(n) * uint64(size) * unitBytes }
+// BytesOf returns how many bytes n requests of a size count for, or the largest number if they are
+// more than that.
+func BytesOf(n int, size uint32) uint64 {
+	high, bytes := bits.Mul64(uint64(n), uint64(size)*unitBytes)
+	if high > 0 {
+		return math.MaxUint64
+	}
+	return bytes
+}
 
 // RequestBytes is how many bytes the smallest request counts for.
 const RequestBytes = BareSize * unitBytes
