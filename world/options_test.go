@@ -29,13 +29,15 @@ func TestOptionsDefaults(t *testing.T) {
 		QueueBytes:      1 << 20,
 		OutboxRequests:  1 << 16,
 		OutboxBytes:     1 << 24,
+		FramesMax:       3,
+		FramesBytes:     min(4<<30, math.MaxInt/8),
 	}, w.Options())
 	require.Equal(t, 4, w.Shards())
 
 	given := world.Options{
 		Shards: 3, IndexMax: 1, VersionMax: 1, ChunkRowsFirst: 8, ChunkRowsFactor: 1, ChunkRowsMax: 8,
 		TickInterval: 1, KeepOrder: true, PortsMax: 2,
-		QueueRequests: 3, QueueBytes: 16, OutboxRequests: 5, OutboxBytes: 17,
+		QueueRequests: 3, QueueBytes: 16, OutboxRequests: 5, OutboxBytes: 17, FramesMax: 6, FramesBytes: 18,
 	}
 	require.Equal(t, given, world.MustNew(given).Options(), "what is given stays")
 }
@@ -57,6 +59,8 @@ func TestOptionsLimits(t *testing.T) {
 		{"QueueRequests", world.Options{QueueRequests: -2}, []string{"QueueRequests is -2, want 1 to 16777216"}},
 		{"QueueBytes", world.Options{QueueBytes: -2}, []string{fmt.Sprintf("QueueBytes is -2, want 16 to %d", bytesMax)}},
 		{"QueueBytes for nothing", world.Options{QueueBytes: 15}, []string{fmt.Sprintf("QueueBytes is 15, want 16 to %d", bytesMax)}},
+		{"FramesMax", world.Options{FramesMax: 17}, []string{"FramesMax is 17, want 1 to 16"}},
+		{"FramesBytes", world.Options{FramesBytes: -1}, []string{fmt.Sprintf("FramesBytes is -1, want 1 to %d", math.MaxInt)}},
 		{"OutboxBytes for nothing", world.Options{OutboxBytes: 1}, []string{fmt.Sprintf("OutboxBytes is 1, want 16 to %d", bytesMax)}},
 		{"OutboxRequests", world.Options{OutboxRequests: -2}, []string{"OutboxRequests is -2, want 1 to 16777216"}},
 		{"OutboxBytes", world.Options{OutboxBytes: -2}, []string{fmt.Sprintf("OutboxBytes is -2, want 16 to %d", bytesMax)}},
