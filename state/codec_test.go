@@ -37,6 +37,8 @@ type (
 	Chain struct{ Next *Chain }
 )
 
+var _ = hidden{}.secret
+
 // TestRefused checks that each error names the component and its field.
 func TestRefused(t *testing.T) {
 	for _, c := range []struct {

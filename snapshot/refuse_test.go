@@ -1,0 +1,234 @@
+package snapshot_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/hierarchy"
+	"github.com/atoll-sim/atoll/scheduler"
+	"github.com/atoll-sim/atoll/snapshot"
+	"github.com/atoll-sim/atoll/state"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// The components of lake, in two forms.
+type (
+	Depth struct {
+		Metres float64
+		Salty  bool
+	}
+	Fish struct{ Name string }
+	Wave struct{ N int32 }
+	Sky  struct{ Clouds []int }
+	Boat struct {
+		Depth
+		Fish
+	}
+)
+
+// lake is a world whose parts are made one by one.
+type lake struct {
+	*world.World
+	boats *world.Bundle[Boat]
+	o     snapshot.Options
+}
+
+// steps make a lake; tests leave some out, or take others.
+var steps = []func(l *lake){
+	func(l *lake) { world.Register[Depth](l.World, "depth") },
+	func(l *lake) { world.Register[Fish](l.World, "fish") },
+	func(l *lake) { world.RegisterMessage[Wave](l.World, "wave") },
+	func(l *lake) { world.RegisterResource(l.World, "sky", Sky{}) },
+	func(l *lake) { hierarchy.New(l.World, "tow", hierarchy.Options{}) },
+	func(l *lake) { l.boats = world.NewBundle[Boat](l.World) },
+	func(l *lake) {
+		l.Observe("seen", world.OnSet, func(*world.Build) func(*world.Context, world.Event, []handle.Handle) {
+			return func(*world.Context, world.Event, []handle.Handle) {}
+		}, l.boats)
+	},
+	func(l *lake) { l.o.Scheduler = newScheduler(l.World, "row", "sail") },
+	func(l *lake) {
+		l.o.Also = []snapshot.Also{{Name: "moon", Save: func(dst []byte) []byte { return append(dst, 7) }, Load: func([]byte) error { return nil }}}
+	},
+}
+
+func newScheduler(w *world.World, systems ...string) *scheduler.Scheduler {
+	s := scheduler.New(w, scheduler.Options{})
+	for _, name := range systems {
+		s.MustAdd(name, func(*world.Build) func(*world.Context) { return func(*world.Context) {} })
+	}
+	return s
+}
+
+func newLake(o world.Options, steps ...func(l *lake)) *lake {
+	l := &lake{World: world.MustNew(o)}
+	for _, f := range steps {
+		f(l)
+	}
+	return l
+}
+
+// other returns the steps with one replaced; nil leaves it out.
+func other(at int, by func(l *lake)) []func(l *lake) {
+	all := append([]func(l *lake){}, steps...)
+	if all[at] = by; by == nil {
+		all[at] = func(*lake) {}
+	}
+	return all
+}
+
+// TestOtherWorld names what a world lacks, and leaves it as it was.
+func TestOtherWorld(t *testing.T) {
+	one := newLake(world.Options{}, steps...)
+	h, err := one.boats.Create(one.World, Boat{Fish: Fish{"cod"}})
+	require.NoError(t, err)
+	var image bytes.Buffer
+	require.NoError(t, snapshot.Save(&image, one.World, one.o))
+	type Depth struct {
+		Metres float32
+		Salty  bool
+	}
+	type Fish struct {
+		Name string
+		Age  int8
+	}
+	for want, x := range map[string]*lake{
+		`component "depth" of the snapshot is not in this world`:     newLake(world.Options{}, steps[2:5]...),
+		`component "depth": field snapshot_test.Depth.Metres is a`:   newLake(world.Options{}, other(0, func(l *lake) { world.Register[Depth](l.World, "depth") })[:1]...),
+		`field snapshot_test.Fish.Age, a int8, of this world is not`: newLake(world.Options{}, steps[0], func(l *lake) { world.Register[Fish](l.World, "fish") }),
+		`message "wave" of the snapshot`:                             newLake(world.Options{}, other(2, nil)...),
+		`resource "sky" of the snapshot`:                             newLake(world.Options{}, other(3, nil)...),
+		`extension "tow" of the snapshot`:                            newLake(world.Options{}, other(4, nil)...),
+		`hook "seen" of the snapshot`:                                newLake(world.Options{}, other(6, nil)...),
+		`pass one in Options.Scheduler`:                              newLake(world.Options{}, other(7, nil)...),
+		`also "moon" of the snapshot`:                                newLake(world.Options{}, other(8, nil)...),
+		`Shards is 4 in the snapshot, 5 here`:                        newLake(world.Options{Shards: 5}, steps...),
+		`Seed is 0 in the snapshot, 1 here; make the world with`:     newLake(world.Options{Seed: 1}, steps...),
+	} {
+		err := snapshot.Load(bytes.NewReader(image.Bytes()), x.World, x.o)
+		require.ErrorIs(t, err, snapshot.ErrOtherWorld, want)
+		require.ErrorContains(t, err, want)
+		require.NoError(t, x.Err(), "the world is as it was")
+	}
+	for want, systems := range map[string][]string{`system 1 is "swim", and was "sail"`: {"row", "swim"}, "more state": {"row"}} {
+		x := newLake(world.Options{}, other(7, func(l *lake) { l.o.Scheduler = newScheduler(l.World, systems...) })...)
+		err := snapshot.Load(bytes.NewReader(image.Bytes()), x.World, x.o)
+		require.ErrorIs(t, err, snapshot.ErrAltered, want)
+		require.ErrorContains(t, err, want)
+		require.ErrorIs(t, x.Err(), world.ErrBroken)
+		require.False(t, x.Alive(h))
+	}
+
+	x := newLake(world.Options{Seed: 1, KeepOrder: true, ChunkRowsFirst: 2}, steps...)
+	x.o.OtherOptions = true
+	require.NoError(t, snapshot.Load(bytes.NewReader(image.Bytes()), x.World, x.o))
+	require.True(t, x.Alive(h))
+	require.Equal(t, uint64(1), x.Options().Seed)
+}
+
+// TestOtherOrder loads into a world that has the same, and more, in another order.
+func TestOtherOrder(t *testing.T) {
+	one := newLake(world.Options{}, steps...)
+	h, err := one.boats.Create(one.World, Boat{Depth{3, true}, Fish{"cod"}})
+	require.NoError(t, err)
+	one.Refresh()
+	var image bytes.Buffer
+	require.NoError(t, snapshot.Save(&image, one.World, one.o))
+	x := newLake(world.Options{},
+		func(l *lake) { hierarchy.New(l.World, "new", hierarchy.Options{}) }, steps[4], func(l *lake) { world.Register[Wave](l.World, "new") },
+		steps[3], steps[2], steps[1], steps[0], steps[5], steps[6], steps[7], steps[8])
+	require.NoError(t, snapshot.Load(&image, x.World, x.o))
+	require.Equal(t, Depth{3, true}, *world.Read[Depth](x.World).Get(h))
+	require.Equal(t, Fish{"cod"}, *world.Read[Fish](x.World).Get(h))
+	before, err := x.boats.Create(x.World, Boat{})
+	require.NoError(t, err)
+	after, err := one.boats.Create(one.World, Boat{})
+	require.NoError(t, err)
+	require.Equal(t, after, before, "the same handles are given")
+	require.NoError(t, x.o.Scheduler.Step(t.Context()))
+}
+
+// TestNotNew refuses worlds that were used.
+func TestNotNew(t *testing.T) {
+	one := newLake(world.Options{}, steps...)
+	var image bytes.Buffer
+	require.NoError(t, snapshot.Save(&image, one.World, one.o))
+	for want, use := range map[string]func(x *lake){
+		"handles were given": func(x *lake) { _ = x.boats.CreateN(x.World, 1, nil) },
+		"it is at tick 1":    func(x *lake) { x.Refresh() },
+		"handles":            func(x *lake) { p, _ := x.OpenPort(); _, _ = x.boats.Create(p, Boat{}) },
+	} {
+		x := newLake(world.Options{}, steps...)
+		use(x)
+		err := snapshot.Load(bytes.NewReader(image.Bytes()), x.World, x.o)
+		require.ErrorIs(t, err, snapshot.ErrNotNew, want)
+		require.ErrorIs(t, err, world.ErrRestore)
+		require.ErrorContains(t, err, want)
+		require.NoError(t, x.Err())
+	}
+	one.Close()
+	require.ErrorIs(t, snapshot.Save(io.Discard, one.World, one.o), world.ErrClosed)
+	require.ErrorIs(t, snapshot.Load(&image, one.World, one.o), world.ErrClosed)
+	require.Panics(t, func() { _ = snapshot.Save(io.Discard, nil, snapshot.Options{}) })
+	require.Panics(t, func() { _ = snapshot.Load(&image, nil, snapshot.Options{}) })
+	require.Panics(t, func() { _ = snapshot.Save(io.Discard, newPond().World, snapshot.Options{Workers: -1}) })
+	require.Panics(t, func() {
+		_ = snapshot.Save(io.Discard, newPond().World, snapshot.Options{Also: make([]snapshot.Also, 1)})
+	})
+}
+
+// failing is a writer that takes so many bytes.
+type failing int
+
+var errFull = errors.New("full")
+
+func (f *failing) Write(p []byte) (int, error) {
+	if *f -= failing(len(p)); *f < 0 {
+		return 0, errFull
+	}
+	return len(p), nil
+}
+
+// Spoiled is a component whose method fails.
+type Spoiled struct{ Text string }
+
+func (Spoiled) MarshalBinary() ([]byte, error)  { return nil, errFull }
+func (*Spoiled) UnmarshalBinary(_ []byte) error { return errFull }
+
+// TestSaveFails returns the errors of writers and of the user's code, and repeats its panics.
+func TestSaveFails(t *testing.T) {
+	x := newSea(t, options(), 3)
+	whole := len(x.save())
+	for _, n := range []int{0, 11, 100, whole / 2, whole - 1} {
+		to := failing(n)
+		require.ErrorIs(t, snapshot.Save(&to, x.World, x.options), errFull)
+	}
+	w := world.MustNew(world.Options{})
+	world.Register[func()](w, "do")
+	require.ErrorIs(t, snapshot.Save(io.Discard, w, snapshot.Options{}), state.ErrNoCodec)
+
+	w = world.MustNew(world.Options{})
+	world.Register[Spoiled](w, "spoiled")
+	require.NoError(t, world.NewBundle[struct{ Spoiled }](w).CreateN(w, 1, nil))
+	require.ErrorIs(t, snapshot.Save(io.Discard, w, snapshot.Options{}), errFull)
+
+	half := new(state.Codecs)
+	state.Register(half, state.Codec[Code]{Append: func(dst []byte, _ *Code) []byte { return dst }})
+	require.ErrorContains(t, snapshot.Save(io.Discard, newPond().World, snapshot.Options{Codecs: half}), "has no Read")
+
+	bad := new(state.Codecs)
+	state.Register(bad, state.Codec[Code]{Append: func([]byte, *Code) []byte { panic("no") }, Read: func([]byte, *Code) error { panic("no") }})
+	live := newPond().live()
+	require.NoError(t, world.NewBundle[struct{ Code }](live.World).CreateN(live.World, 1, nil))
+	require.PanicsWithValue(t, "no", func() { _ = snapshot.Save(io.Discard, live.World, snapshot.Options{Codecs: bad}) })
+	image := live.save(t, snapshot.None)
+	y := newPond()
+	world.NewBundle[struct{ Code }](y.World)
+	require.PanicsWithValue(t, "no", func() { _ = snapshot.Load(bytes.NewReader(image), y.World, snapshot.Options{Codecs: bad}) })
+	require.ErrorIs(t, y.Err(), world.ErrBroken)
+}
