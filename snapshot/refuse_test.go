@@ -153,6 +153,26 @@ func TestOtherOrder(t *testing.T) {
 	require.NoError(t, x.o.Scheduler.Step(t.Context()))
 }
 
+// TestShards saves and loads worlds of one shard and of many.
+func TestShards(t *testing.T) {
+	for _, n := range []int{1, 2, 100} {
+		one, x := newLake(world.Options{Shards: n}, steps...), newLake(world.Options{Shards: n}, steps...)
+		require.NoError(t, one.boats.CreateN(one.World, 3, nil))
+		_, err := one.boats.Create(one.World, Boat{})
+		require.NoError(t, err)
+		var image bytes.Buffer
+		require.NoError(t, snapshot.Save(&image, one.World, one.o))
+		require.NoError(t, snapshot.Load(&image, x.World, x.o))
+		for range 5000 {
+			a, err := one.boats.Create(one.World, Boat{})
+			require.NoError(t, err)
+			b, err := x.boats.Create(x.World, Boat{})
+			require.NoError(t, err)
+			require.Equal(t, a, b)
+		}
+	}
+}
+
 // TestNotNew refuses worlds that were used.
 func TestNotNew(t *testing.T) {
 	one := newLake(world.Options{}, steps...)

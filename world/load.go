@@ -63,7 +63,7 @@ func (d *driven) Load(call string) (drive.Loader, error) {
 
 func (l *loader) World(x drive.State) error {
 	w := l.w
-	if x.Shard < 0 || x.Shard >= len(w.shards) || x.Run < 0 || x.Run > runMost || len(x.Hooks) != len(w.hooks.all) {
+	if x.Shard < 0 || x.Shard >= len(w.shards) || x.Run < 0 || x.Run > max(runMost, w.runLeast) || len(x.Hooks) != len(w.hooks.all) {
 		return fmt.Errorf("%w: the next entities are for shard %d, %d of them; there are %d hooks", slots.ErrImage, x.Shard, x.Run, len(x.Hooks))
 	}
 	for i, h := range w.hooks.all {
