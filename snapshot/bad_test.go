@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/snapshot"
@@ -22,6 +23,7 @@ type pond struct {
 	plain *world.Bundle[Plain]
 	extra *world.Component[Extra]
 	hit   *world.Message[Hit]
+	poke  *world.Func[Order]
 }
 
 func newPond() *pond {
@@ -32,6 +34,20 @@ func newPond() *pond {
 	world.Register[Code](w, "code")
 	x.hit = world.RegisterMessage[Hit](w, "hit")
 	x.plain = world.NewBundle[Plain](w)
+	x.poke = world.RegisterFunc(w, "poke", func(self *world.EntityContext, o Order) {
+		_ = x.hit.Send(self, o.Who, Hit{o.N})
+		_ = x.extra.Add(self, self.Handle(), Extra{1})
+		_ = world.Move(self, o.Who, 1)
+		_ = x.hit.SendShard(self, 0, Hit{o.N})
+	})
+	w.Observe("seen", world.OnCreate|world.OnAdd|world.OnSet, func(b *world.Build) func(*world.Context, world.Event, []handle.Handle) {
+		body := world.Read[Body](b)
+		return func(_ *world.Context, _ world.Event, hs []handle.Handle) {
+			for _, h := range hs {
+				_ = body.Get(h)
+			}
+		}
+	}, x.extra)
 	return x
 }
 
@@ -45,7 +61,7 @@ func (x *pond) live() *pond {
 		case 0:
 			x.Destroy(h)
 		case 1:
-			err = errors.Join(err, world.Flag(x.World, h, 1), x.extra.Remove(x.World, h))
+			err = errors.Join(err, world.Flag(x.World, h, 1), x.extra.Remove(x.World, h), x.poke.Call(x.World, h, Order{h, 1}))
 		}
 		if i == 4 {
 			x.Refresh()

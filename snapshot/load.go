@@ -317,6 +317,9 @@ func (l *loading) mail(c *drive.Cursor, from int) error {
 		for i := range l.names.messages {
 			n := &l.names.messages[i]
 			to := drive.WordsOf[handle.Handle](c)
+			if least := n.form.Least(); least > 0 && len(to) > len(c.Rest)/least {
+				return drive.ErrBody
+			}
 			bodies, put := l.into.Mail(n.at, from, to)
 			if err := l.values(c, n.form, bodies); err != nil {
 				return err

@@ -20,6 +20,7 @@ const (
 	bytesFree    = 1 << 30
 	bytesPerByte = 64
 	bytesOfChunk = 512 // about, beside its rows
+	bytesOfTable = 4096
 )
 
 // tablePlan says how the rows of a table are read.
@@ -84,6 +85,7 @@ func (l *loading) table(p *tablePlan, t *store.TableImage) error {
 		p.columns = append(p.columns, columnPlan{n, slices.Index(t.Components, id)})
 		row += int64(n.rows.Size())
 	}
+	l.rows += bytesOfTable
 	p.filled = make([]atomic.Bool, len(t.Chunks))
 	for k := range t.Chunks {
 		c := &t.Chunks[k]

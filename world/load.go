@@ -141,8 +141,8 @@ func (r *Resource[T]) load() (value, parts mem.Cells, put func()) {
 
 func (l *loader) Request(from, kind int, flags queue.Flags, h handle.Handle) (mem.Cells, error) {
 	w := l.w
-	if kind < 0 || kind >= w.space.Kinds().Len() || from != AllShards && (from < 0 || from >= len(w.shards)) {
-		return mem.Cells{}, fmt.Errorf("%w: a request of kind %d, from shard %d", slots.ErrImage, kind, from)
+	if kind < 0 || kind >= w.space.Kinds().Len() || flags&queue.Create != 0 || from != AllShards && (from < 0 || from >= len(w.shards)) {
+		return mem.Cells{}, fmt.Errorf("%w: a request of kind %d, flags %#x, from shard %d", slots.ErrImage, kind, uint16(flags), from)
 	}
 	s := &w.contexts[len(w.shards)].out
 	if from != AllShards {

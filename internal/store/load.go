@@ -64,6 +64,11 @@ func (s *Shard) Loaded(x *Image) error {
 			}
 		}
 	}
+	for _, h := range s.noted() {
+		if l := s.space.Locate(h); l != 0 && !s.Owns(l) && s.space.moves == s.space.gathered {
+			return fmt.Errorf("%w: shard %d has a note of %v, which is in another", slots.ErrImage, s.id, h)
+		}
+	}
 	for _, f := range x.Flagged {
 		l := s.space.Locate(f.Handle)
 		if l == 0 || !s.Owns(l) {
@@ -73,6 +78,18 @@ func (s *Shard) Loaded(x *Image) error {
 		s.flagged = append(s.flagged, f.Handle)
 	}
 	return nil
+}
+
+// noted returns the atoms that hooks are to be told of.
+func (s *Shard) noted() []handle.Handle {
+	all := slices.Clone(s.tally.fresh)
+	for _, x := range s.changes.changes {
+		all = append(all, x.handle)
+	}
+	for _, x := range s.changes.stored {
+		all = append(all, x.handle)
+	}
+	return all
 }
 
 // setOf returns a set of components that are listed in order.
