@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"context"
 	"fmt"
 	"runtime/debug"
 	"slices"
@@ -42,7 +43,8 @@ type asked struct {
 // world's error if it is closed or broken by then, or world.ErrFull at once if BetweenMax functions
 // wait. Nobody needs to receive it. A scheduler that makes no more ticks calls nothing: a
 // goroutine that must not wait for ever selects on a context, too. A system, function or hook must
-// not receive from the channel, because its tick would never end.
+// not receive from the channel, because its tick would never end; nor must OnTick or f, because the
+// next tick would never begin.
 //
 // What f changes is no input: a log of inputs does not have it.
 //
@@ -66,8 +68,9 @@ func (s *Scheduler) Between(f func(*world.World)) <-chan error {
 	return done
 }
 
-// runBetween calls the functions that wait now, for the call that messages name.
-func (s *Scheduler) runBetween(call string) {
+// runBetween calls the functions that wait now, for the call that messages name. It leaves those that
+// are left when the context ends, or Run is to stop, to the next Run or Step.
+func (s *Scheduler) runBetween(ctx context.Context, call string) {
 	b := &s.between
 	if b.count.Load() == 0 && !b.busy.Load() {
 		return
@@ -76,7 +79,7 @@ func (s *Scheduler) runBetween(call string) {
 		panic("scheduler: " + call + " while a tick, or a function of Between, runs; a world has one tick at a time")
 	}
 	defer b.busy.Store(false)
-	for n := b.count.Load(); n > 0; n-- {
+	for n := b.count.Load(); n > 0 && ctx.Err() == nil && !s.control.stopping(); n-- {
 		b.mu.Lock()
 		x := b.mu.waiting[0]
 		b.mu.waiting = slices.Delete(b.mu.waiting, 0, 1)

@@ -148,6 +148,22 @@ func TestBetweenRun(t *testing.T) {
 	require.NoError(t, <-ended)
 }
 
+// TestBetweenEnds leaves what waits to the next Run when the context has ended, and returns when a
+// function closes the world, also while Run stands still.
+func TestBetweenEnds(t *testing.T) {
+	f := newFixture(t, 1, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	first, second := f.Between(func(*world.World) { cancel() }), f.Between(func(*world.World) {})
+	require.NoError(t, f.Run(ctx))
+	require.NoError(t, <-first)
+	require.Empty(t, second)
+	f.Pause()
+	closing := f.Between(func(w *world.World) { w.Close() })
+	require.ErrorIs(t, f.Run(t.Context()), world.ErrClosed)
+	require.NoError(t, <-second)
+	require.NoError(t, <-closing)
+}
+
 // TestOnTickOfStep is told of each tick that was made, with an error or without.
 func TestOnTickOfStep(t *testing.T) {
 	var seen []uint64

@@ -76,6 +76,13 @@ const (
 	stop
 )
 
+// stopping reports whether Run is to return.
+func (c *control) stopping() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.mu.stopped
+}
+
 // next takes the next order.
 func (c *control) next() orders {
 	c.mu.Lock()
@@ -100,7 +107,10 @@ func (s *Scheduler) await(ctx context.Context, timer *time.Timer, due time.Time)
 	c := &s.control
 	timer.Reset(max(0, time.Until(due)))
 	for isDue := false; ctx.Err() == nil; {
-		s.runBetween("Scheduler.Run")
+		s.runBetween(ctx, "Scheduler.Run")
+		if s.w.Err() != nil {
+			return true, stood // the tick will say so
+		}
 		var come <-chan time.Time
 		switch c.next() {
 		case stop:

@@ -252,6 +252,7 @@ func (s *Scheduler) Step(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	s.runBetween(ctx, "Scheduler.Step")
 	if s.options.OnTick == nil {
 		return s.step(ctx, "Scheduler.Step")
 	}

@@ -16,7 +16,6 @@ import (
 // even if a panic or runtime.Goexit ends it.
 func (s *Scheduler) step(ctx context.Context, call string) (err error) {
 	s.ended = false
-	s.runBetween(call)
 	if !s.running.CompareAndSwap(false, true) {
 		panic("scheduler: " + call + " while a tick runs; a world has one tick at a time")
 	}

@@ -74,6 +74,7 @@ func (w *World) fail(e *BrokenError) {
 	}
 	w.phase.Store(phaseOver)
 	w.frames.close(e)
+	w.capturing = nil
 	w.closed.Store(true) // before the queues are emptied: senders look here after they have sent
 	w.ports.abandonAll(w, w.refresh.ports)
 	w.extensions.all, w.hooks.all, w.recording = nil, nil, nil

@@ -35,6 +35,7 @@ func (w *World) Close() {
 
 func (w *World) close() {
 	w.frames.close(ErrClosed)
+	w.capturing = nil
 	w.closed.Store(true) // before the queues are emptied: senders look here after they have sent
 	for _, e := range w.ports.collect(nil) {
 		w.ports.abandon(w, e)

@@ -111,7 +111,8 @@ func (c *Component[T]) CloneBy(f func(to, from *T)) *Component[T] {
 //
 // Queries and accessors that were asked of a Frame are for that Frame alone. What they return is
 // good until Release: then its memory is used for later frames. A Frame that is forgotten is
-// released by the collector, some time later.
+// released by the collector, some time later; then what was asked of it stays good, and its memory
+// is not used again.
 //
 // Ownership: any goroutine; Release is behind all other uses.
 type Frame struct {
@@ -122,14 +123,16 @@ type Frame struct {
 }
 
 // Capture waits for the end of the tick that is under way, or of the next one, and returns the
-// world as it is then. All that wait for one refresh share the copying, whatever their views. It
+// world as it is then. All that wait for one refresh share the copying, whatever their views, and
+// its error. It
 // costs the refresh a copy of the rows that came, or were handed out for writing, since the frame
 // before, by all workers; for whoever does not capture it costs nothing.
 //
 // It returns ErrFrames if Options.FramesMax frames of the world are held, or if the copies would
 // take more than Options.FramesBytes; the context's error if that ends first; or the world's if it
 // is closed or broken. It is for any goroutine outside of the tick: a system, function or hook
-// must not call it, because its tick would wait for itself. On an idle world use Now.
+// must not call it, because its tick would wait for itself, nor what a scheduler calls between
+// ticks. On an idle world use Now.
 func (v *View) Capture(ctx context.Context) (*Frame, error) {
 	mustView(v, "View.Capture")
 	if ctx == nil {
@@ -160,7 +163,7 @@ func mustView(v *View, call string) {
 func (f *Frame) Release() {
 	if f != nil && !f.released.Swap(true) {
 		f.cleanup.Stop()
-		f.image.of.release(f.image)
+		f.image.of.release(f.image, false)
 	}
 }
 
@@ -273,9 +276,10 @@ func (f *Frame) Diff(before *Frame) *Diff {
 }
 
 // Changed returns the entities that are alive in both frames and have a component in both, with
-// another value, in the order of the later frame. Both views must have the component, otherwise
-// there are none. Values are compared by their memory, padding included; those that hold pointers
-// by ==, and those with a CloneBy count as changed if they were handed out for writing.
+// another value, in the order of the later frame; of several components those of each, one after
+// the other. Both views must have the component, otherwise there are none. Values without pointers
+// are compared by their memory, padding included, others by ==. Those that hold pointers and have a
+// CloneBy count as changed wherever something in their chunk may have.
 func (d *Diff) Changed(c ComponentSet) (all []handle.Handle) {
 	if w := d.origin.Value(); w != nil {
 		for id := range w.setOf("Diff.Changed", []ComponentSet{c}).All {

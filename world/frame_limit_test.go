@@ -3,10 +3,12 @@ package world_test
 import (
 	"context"
 	"runtime"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -149,6 +151,102 @@ func TestLimitFrames(t *testing.T) {
 	}
 	require.Zero(t, f.stats().FramesBytes, "given back when no frame was made for a while")
 	require.Zero(t, f.stats().Frames)
+}
+
+// TestFrameForgotten reads what was asked of a frame that nobody has any more, while the collector
+// releases it and others are made.
+func TestFrameForgotten(t *testing.T) {
+	f := newFixture(t, world.Options{Shards: 1})
+	h := f.newUnit(1)
+	v, err := f.NewView()
+	require.NoError(t, err)
+	ask := func() (*world.Reader[Health], *world.Query) {
+		frame, err := v.Now()
+		require.NoError(t, err)
+		health := world.Read[Health](frame)
+		return health, frame.Query(health)
+	}
+	health, q := ask()
+	for f.stats().Frames > 0 {
+		runtime.GC()
+	}
+	for n := range 6 {
+		world.Write[Health](f.World).Get(h).Points = int64(n + 2)
+		frame, err := v.Now()
+		require.NoError(t, err)
+		require.Equal(t, int64(n+2), world.Read[Health](frame).Get(h).Points)
+		if n%2 == 0 {
+			frame.Release()
+		}
+		for f.stats().Frames > 0 {
+			runtime.GC()
+		}
+		for ch := range q.Chunks() {
+			require.Equal(t, int64(1), health.Slice(ch)[0].Points)
+		}
+		require.Equal(t, int64(1), health.Get(h).Points)
+	}
+}
+
+// TestFrameKeepsItsRows lets go of worlds of which a frame is held: it keeps its own rows, and
+// neither the world nor the rows of others.
+func TestFrameKeepsItsRows(t *testing.T) {
+	var gone atomic.Int32
+	ask := func(end bool) *world.Frame {
+		f := newFixture(t, world.Options{})
+		f.newUnit(7)
+		v, err := f.NewView()
+		require.NoError(t, err)
+		frame, err := v.Now()
+		require.NoError(t, err)
+		if end {
+			f.Close()
+		}
+		runtime.AddCleanup(f.World, func(int) { gone.Add(1) }, 0)
+		return frame
+	}
+	frames := []*world.Frame{ask(false), ask(true)}
+	for gone.Load() < 2 {
+		runtime.GC()
+	}
+	for _, frame := range frames {
+		require.Equal(t, 1, frame.Count())
+		frame.Release()
+	}
+}
+
+// TestCloneLate gives a component a clone function when frames were made, and one that does what
+// must not be done meanwhile.
+func TestCloneLate(t *testing.T) {
+	type bag struct{ Items []int }
+	f := newFixture(t, world.Options{})
+	bags := world.Register[bag](f.World, "bag")
+	rest, err := f.NewView(f.health)
+	require.NoError(t, err)
+	frame, err := rest.Now()
+	require.NoError(t, err)
+	frame.Release()
+	wrong := false
+	bags.CloneBy(func(to, from *bag) {
+		if wrong {
+			f.Refresh()
+		}
+		to.Items = append(to.Items[:0], from.Items...)
+	})
+	h, err := world.NewBundle[struct{ bag }](f.World).Create(f.World, struct{ bag }{bag{[]int{1}}})
+	require.NoError(t, err)
+	v, err := f.NewView(bags)
+	require.NoError(t, err)
+	before, err := v.Now()
+	require.NoError(t, err)
+	world.Write[bag](f.World).Get(h).Items[0] = 2
+	wrong = true
+	_, err = v.Now()
+	require.ErrorContains(t, err, "World.Refresh while a refresh runs")
+	wrong = false
+	after, err := v.Now()
+	require.NoError(t, err)
+	require.Equal(t, []handle.Handle{h}, after.Diff(before).Changed(bags))
 }
 
 // TestCaptureEnds waits for frames that do not come.

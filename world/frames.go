@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"runtime"
 	"slices"
 	"sync"
@@ -12,7 +11,6 @@ import (
 	"weak"
 
 	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/internal/store"
 )
 
 // ErrFrames is returned when as many frames are held as FramesMax allows, or when one more would
@@ -30,15 +28,7 @@ const framesIdle = 64
 type frames struct {
 	asked    atomic.Int32
 	max      int
-	last     uint64        // the tick of the newest frame, plus 1; 0 if all memory is given back
-	copies   *store.Frames // made when first needed
-	names    []componentInfo
-	walk     func(int) // steps of the capture, bound once
-	copy     func(int)
-	frame    *store.Frame // that is captured
-	union    store.Set    // of the components that it is to have
-	cloning  bool         // some of them have a CloneBy
-	failed   atomic.Pointer[PanicError]
+	last     uint64 // the tick of the newest frame, plus 1; 0 if all memory is given back
 	world    weak.Pointer[World]
 	indexing sync.Mutex
 	mu       struct {
@@ -49,6 +39,7 @@ type frames struct {
 		held    []*image
 		spare   []*image
 		indexed *image // whose index is the newest; its handles are kept
+		lost    uint64 // the number of the newest image that is lost
 	}
 }
 
@@ -88,7 +79,7 @@ func (f *frames) wait(ctx context.Context, v *View) (*Frame, error) {
 	f.mu.Unlock()
 	if i < 0 { // the frame comes, or is there
 		if got := <-x.done; got.err == nil {
-			f.release(got.image)
+			f.release(got.image, false)
 		}
 	}
 	return nil, ctx.Err()
@@ -100,7 +91,7 @@ func (got captured) frame(v *View) (*Frame, error) {
 		return nil, got.err
 	}
 	f := &Frame{image: got.image, components: v.components}
-	f.cleanup = runtime.AddCleanup(f, func(x *image) { x.of.release(x) }, got.image)
+	f.cleanup = runtime.AddCleanup(f, func(x *image) { x.of.release(x, true) }, got.image)
 	return f, nil
 }
 
@@ -136,13 +127,18 @@ func (f *frames) close(err error) {
 		x.done <- captured{err: err}
 	}
 	f.mu.serving, f.mu.waiting, f.mu.spare, f.mu.indexed = nil, nil, nil, nil
+	f.last = 0
 	f.asked.Store(0)
 }
 
-// release gives up a reference.
-func (f *frames) release(x *image) {
+// release gives up a reference. If the collector has found that nobody has the Frame, somebody may
+// still have what was asked of it: the image and its buffers are not used again.
+func (f *frames) release(x *image, lost bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if lost {
+		x.lost, f.mu.lost = true, max(f.mu.lost, x.frame.Number)
+	}
 	if x.refs--; x.refs > 0 {
 		return
 	}
@@ -154,7 +150,7 @@ func (f *frames) release(x *image) {
 
 // spare keeps an image that nobody has, to be used again. The lock is held.
 func (f *frames) spare(x *image) {
-	if f.mu.over == nil {
+	if f.mu.over == nil && !x.lost {
 		f.mu.spare = append(f.mu.spare, x)
 	}
 }
@@ -168,7 +164,9 @@ func (f *frames) now(v *View) (*Frame, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.capture(v.w, concurrently, []*waiter{x})
+	v.w.phase.Store(phaseRefresh) // for functions of CloneBy
+	defer v.w.phase.Store(phaseIdle)
+	v.w.capture(concurrently, []*waiter{x})
 	return (<-x.done).frame(v)
 }
 
@@ -176,7 +174,7 @@ func (f *frames) now(v *View) (*Frame, error) {
 func (f *frames) refresh(w *World, parallel drive.Parallel) {
 	if f.asked.Load() == 0 {
 		if f.last > 0 && w.tick.Load() >= f.last+framesIdle {
-			f.forget()
+			w.forgetFrames()
 		}
 		return
 	}
@@ -190,165 +188,7 @@ func (f *frames) refresh(w *World, parallel drive.Parallel) {
 		f.tell(waiting, captured{err: err})
 		return
 	}
-	f.capture(w, parallel, waiting)
-}
-
-// forget gives the memory of frames back, if none is held.
-func (f *frames) forget() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if len(f.mu.held) == 0 {
-		f.mu.spare, f.mu.indexed = nil, nil
-		f.copies.Forget()
-		f.last = 0
-	}
-}
-
-// concurrently is the drive.Parallel of the idle world.
-func concurrently(n int, f func(int)) {
-	var next atomic.Int64
-	var all sync.WaitGroup
-	for range min(n, runtime.GOMAXPROCS(0)) {
-		all.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				f(i)
-			}
-		})
-	}
-	all.Wait()
-}
-
-// size returns how many frames are held, and the memory of rows. The world is idle.
-func (f *frames) size() (held int, bytes uint64) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.copies != nil {
-		bytes = f.copies.Bytes
-	}
-	return len(f.mu.held), bytes
-}
-
-// capture makes a frame of all that the waiting ones ask for.
-func (f *frames) capture(w *World, parallel drive.Parallel, waiting []*waiter) {
-	if f.copies == nil {
-		f.copies = store.NewFrames(w.space, w.shards, uint64(w.options.FramesBytes))
-		f.walk = func(i int) { f.copies.Walk(f.frame, i, &f.union) }
-		f.copy = f.copyPart
-	}
-	x := f.begin(w)
-	f.union, f.cloning = store.Set{}, false
-	for _, y := range waiting {
-		f.union = f.union.Union(y.view.components)
-	}
-	for id := range f.union.All {
-		f.cloning = f.cloning || w.components[id].cloned
-	}
-	if w.refresh.sum((*store.Shard).Alive) < walkAlone {
-		serial(len(w.shards), f.walk)
-	} else {
-		parallel(len(w.shards), f.walk)
-	}
-	parts, bytes, ok := f.copies.Plan(x.frame)
-	var err error
-	if ok {
-		f.failed.Store(nil)
-		if bytes < copyAlone {
-			serial(parts, f.copy)
-		} else {
-			parallel(parts, f.copy)
-		}
-		if e := f.failed.Load(); e != nil {
-			err = e
-		}
-	} else {
-		err = fmt.Errorf("%w: one more takes more than Options.FramesBytes, %d; release some, name fewer components in a view, or raise it", ErrFrames, w.options.FramesBytes)
-	}
-	f.end(x, waiting, err)
-}
-
-// The coordinator looks at the chunks of so many entities, and copies so many bytes, by itself:
-// waking a worker costs more.
-const (
-	walkAlone = 1 << 14
-	copyAlone = 64 << 10
-)
-
-// begin finds or makes the image of a frame.
-func (f *frames) begin(w *World) *image {
-	var x *image
-	var numbers [framesMax]uint64
-	held, indexed := numbers[:0], uint64(0)
-	f.mu.Lock()
-	for _, y := range f.mu.held {
-		held = append(held, y.frame.Number)
-	}
-	if f.mu.indexed != nil {
-		indexed = f.mu.indexed.frame.Number
-	}
-	if n := len(f.mu.spare); n > 0 {
-		x, f.mu.spare = f.mu.spare[n-1], f.mu.spare[:n-1]
-	}
-	f.mu.Unlock()
-	var old *store.Frame
-	if x != nil {
-		old = x.frame
-	} else {
-		x = &image{of: f, origin: f.world}
-	}
-	x.frame = f.copies.Begin(old, held, indexed)
-	f.frame = x.frame
-	if len(f.names) != len(w.components) {
-		f.names = slices.Clone(w.components)
-	}
-	if x.w == nil {
-		x.w = &World{options: w.options, space: x.frame.Space, shards: x.frame.Shards}
-		x.w.phase.Store(phaseFrame)
-	}
-	if len(x.w.components) != len(f.names) {
-		x.w.components, x.w.componentID = f.names, maps.Clone(w.componentID)
-	}
-	x.w.tick.set(w.tick.Load())
-	x.index.Store(nil)
-	return x
-}
-
-// copyPart copies a part of the rows. It contains what functions of CloneBy do.
-func (f *frames) copyPart(i int) {
-	component := 0
-	if !f.cloning {
-		f.copies.Copy(i, &component)
-		return
-	}
-	var a aside
-	a.init(func() { f.copies.Copy(i, &component) })
-	if !a.call() {
-		v := a.value
-		if v == nil {
-			v = errGoexit
-		}
-		f.failed.CompareAndSwap(nil, &PanicError{In: inClone, Name: f.names[component].name, Shard: AllShards, Value: v, Stack: a.stack})
-	}
-}
-
-// end gives the frame to those that wait for it, or the error.
-func (f *frames) end(x *image, waiting []*waiter, err error) {
-	f.last = x.w.tick.Load() + 1
-	if err != nil {
-		f.copies.Drop(x.frame)
-		if e, ok := err.(*PanicError); ok {
-			e.Tick = x.w.tick.Load()
-		}
-	}
-	f.mu.Lock()
-	if err != nil {
-		f.spare(x)
-	} else {
-		x.refs = len(waiting)
-		f.mu.held = append(f.mu.held, x)
-	}
-	f.mu.Unlock()
-	f.frame = nil
-	f.tell(waiting, captured{x, err})
+	w.capture(parallel, waiting)
 }
 
 // tell ends the waiting.

@@ -19,6 +19,7 @@ type image struct {
 	origin weak.Pointer[World]
 	frame  *store.Frame
 	refs   int
+	lost   bool                        // a frame of it was not released, so somebody may still read it
 	index  atomic.Pointer[slots.Index] // nil until it is asked for
 }
 
@@ -46,7 +47,7 @@ func (x *image) lookup() *slots.Lookup {
 	x.index.Store(index)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.mu.over == nil {
+	if f.mu.over == nil && x.refs > 0 {
 		f.mu.indexed = x
 		if from != nil && from.refs == 0 {
 			f.spare(from)

@@ -47,7 +47,7 @@ func (w *World) Stats(dst *Stats) {
 		panic("world: World.Stats to a nil Stats; pass where they go")
 	}
 	*dst = Stats{Tick: w.Tick(), Rejected: w.rejected.Load(), Retired: w.portSlots.Retired(), BytesReserved: w.space.HeldBytes(), HugePages: w.space.Memory.Asked(), Shards: dst.Shards[:0]}
-	dst.Frames, dst.FramesBytes = w.frames.size()
+	dst.Frames, dst.FramesBytes = w.framesSize()
 	for _, x := range w.refresh.partitions {
 		dst.count(&x.lost)
 	}

@@ -3,6 +3,7 @@ package world
 import (
 	"fmt"
 	"reflect"
+	"runtime"
 	"sync/atomic"
 
 	"github.com/atoll-sim/atoll/internal/slots"
@@ -51,16 +52,17 @@ type World struct {
 	calling  string      // the function that it runs
 	loop     uint64      // number of the newest loop on the idle world
 
-	tick     clock
-	epoch    atomic.Uint32
-	phase    atomic.Uint32               // what the world is in use for: see phaseIdle
-	closed   atomic.Bool                 // no request is accepted any more
-	cause    atomic.Pointer[BrokenError] // nil unless the world is broken
-	rejected atomic.Uint64
-	liveness atomic.Pointer[drive.Liveness] // made when first asked for
-	ports    ports
-	refresh  refresh
-	frames   *frames
+	tick      clock
+	epoch     atomic.Uint32
+	phase     atomic.Uint32               // what the world is in use for: see phaseIdle
+	closed    atomic.Bool                 // no request is accepted any more
+	cause     atomic.Pointer[BrokenError] // nil unless the world is broken
+	rejected  atomic.Uint64
+	liveness  atomic.Pointer[drive.Liveness] // made when first asked for
+	ports     ports
+	refresh   refresh
+	frames    *frames
+	capturing *capturing // makes frames; nil until the first
 
 	extensions  extensions
 	hooks       hooks
@@ -103,6 +105,7 @@ func New(o Options) (*World, error) {
 	w.contexts[n] = newContext(w, n, nil)
 	w.refresh.init(w)
 	w.frames = newFrames(w)
+	runtime.AddCleanup(w, func(f *frames) { f.close(ErrClosed) }, w.frames)
 	if check.Enabled {
 		w.user = w.turn.User(idleTurn, "the idle World", "within a system use what its Build returned, elsewhere a Port")
 		w.turn.User(tickTurn, "a running tick", "")

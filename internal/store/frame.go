@@ -19,13 +19,6 @@ type Frame struct {
 	Space  *Space
 	Shards []*Shard
 	Number uint64 // of the capture, from 1
-	mirror []mirror
-}
-
-// mirror is what a Frame knows of one of its shards.
-type mirror struct {
-	of   []*Table // the world's tables
-	jobs []copyJob
 }
 
 // empty takes the chunks out of the frame's lists.
@@ -42,17 +35,19 @@ func (x *Frame) empty() {
 	}
 }
 
-// lengthen makes the frame's lists as long as those of the world.
-func (x *Frame) lengthen(of *Space) {
+// lengthen makes the frame's lists as long as those of the world. Components that it will not
+// have share one.
+func (x *Frame) lengthen(of *Space, components *Set) {
 	n := len(*of.chunks.Load())
 	if list := x.Space.chunks.Load(); list == nil || len(*list) < n {
 		x.Space.chunks.Store(new(make([]chunkEntry, n)))
+		x.Space.noRuns = newRuns(n)
 	}
 	for i, col := range of.Columns {
 		if i == len(x.Space.Columns) {
 			x.Space.Columns = append(x.Space.Columns, col.frozen(x.Space, of.Homes()))
 		}
-		x.Space.Columns[i].reach(n)
+		x.Space.Columns[i].reach(x.Space.noRuns, components.Has(i), col)
 	}
 }
 
@@ -144,8 +139,9 @@ func sameRows(a, b *Chunk) bool {
 type frozenColumn interface {
 	// frozen makes the column of a frame, for values of the same type.
 	frozen(space *Space, homes int) AnyColumn
-	// reach makes the lists of a frame's column so long.
-	reach(length int)
+	// reach makes the lists of a frame's column as long as runs, which has no rows and is shared,
+	// and its own if it will have rows. of is the world's column.
+	reach(runs []Run, rows bool, of AnyColumn)
 	// enter gives a chunk its rows, and leave takes them away, in a frame's column.
 	enter(number int, rows mem.Address, n int)
 	leave(number int)
@@ -166,12 +162,17 @@ func (c *Column[T]) frozen(space *Space, homes int) AnyColumn {
 	return x
 }
 
-func (c *Column[T]) reach(length int) {
+func (c *Column[T]) reach(runs []Run, rows bool, of AnyColumn) {
+	c.clone = of.(*Column[T]).clone
 	d := c.dir.Load()
-	if len(d.rows) >= length {
+	switch {
+	case len(d.rows) >= len(runs):
+		return
+	case d.rows == nil && !rows:
+		c.publish(&columnDir[T]{own: runs, all: runs})
 		return
 	}
-	next := &columnDir[T]{rows: make([][]T, length), all: newRuns(length)}
+	next := &columnDir[T]{rows: make([][]T, len(runs)), all: newRuns(len(runs))}
 	next.own = next.all
 	c.publish(next)
 }
@@ -184,8 +185,9 @@ func (c *Column[T]) enter(number int, rows mem.Address, n int) {
 }
 
 func (c *Column[T]) leave(number int) {
-	d := c.dir.Load()
-	d.rows[number], d.all[number] = nil, Run{}
+	if d := c.dir.Load(); d.rows != nil {
+		d.rows[number], d.all[number] = nil, Run{}
+	}
 }
 
 func (c *Column[T]) reserve(m *mem.Memory, rows int) mem.Address {

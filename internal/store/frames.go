@@ -14,7 +14,7 @@ import (
 // Ownership: as of Frames.
 type copied struct {
 	rows mem.Address // nil for none
-	at   uint32      // the tick in progress behind the refresh in which it was made
+	at   uint64      // the tick in progress behind the refresh in which it was made
 	made uint64      // the number of the frame for which it was made
 }
 
@@ -69,13 +69,16 @@ type Frames struct {
 	shards   []*Shard
 	memory   mem.Memory
 	number   uint64 // of the newest frame
+	now      uint64 // the tick in progress
 	trimmed  uint64 // the number when pools were trimmed last
 	pools    map[poolKey]*pool
 	replaced []replaced
-	held     []uint64 // the numbers of the frames that are held
-	indexed  uint64   // the number of the frame whose handles an index is made of, or 0
-	jobs     []copyJob
-	ends     []int // of the parts of jobs
+	held     []uint64    // the numbers of the frames that are held
+	indexed  uint64      // the number of the frame whose handles an index is made of, or 0
+	lost     uint64      // that of the newest frame that may still be read, although nobody holds it
+	found    [][]copyJob // by shard
+	jobs     []copyJob   // all of them
+	ends     []int       // of the parts of jobs
 }
 
 // poolKey says which buffers are alike.
@@ -99,52 +102,50 @@ const trimEvery = 64
 
 // NewFrames prepares to make frames of a world.
 func NewFrames(space *Space, shards []*Shard, bytesMax uint64) *Frames {
-	return &Frames{BytesMax: bytesMax, space: space, shards: shards, pools: map[poolKey]*pool{}}
+	return &Frames{BytesMax: bytesMax, space: space, shards: shards, pools: map[poolKey]*pool{}, found: make([][]copyJob, len(shards))}
 }
 
-// Begin begins a frame of some components, in the memory of one that nobody has any more, or nil.
-// held has the numbers of the frames that are held, and indexed the number of the one whose
-// handles are still needed, or 0. Then comes Walk for each shard, Plan, Copy for each part, and
+// Begin begins a frame of some components, in the memory of one that nobody has any more, or nil,
+// in a tick. held has the numbers of the frames that are held, indexed is that of the one whose
+// handles are still needed, or 0. Frames up to the number lost may be read by somebody who does
+// not hold them: their buffers are not used again, but left to the collector. Then comes Walk for each shard, Plan, Copy for each part, and
 // Drop if it is not wanted after all.
-func (f *Frames) Begin(old *Frame, held []uint64, indexed uint64) *Frame {
-	f.held, f.indexed = append(f.held[:0], held...), indexed
+func (f *Frames) Begin(old *Frame, components *Set, tick uint64, held []uint64, indexed, lost uint64) *Frame {
+	f.held, f.indexed, f.lost, f.now = append(f.held[:0], held...), indexed, lost, tick
 	f.reclaim()
 	f.number++
 	x := old
 	if x == nil {
-		x = &Frame{Space: &Space{Growth: f.space.Growth}, Shards: make([]*Shard, len(f.shards)), mirror: make([]mirror, len(f.shards))}
+		x = &Frame{Space: &Space{Growth: f.space.Growth}, Shards: make([]*Shard, len(f.shards))}
 		for i := range x.Shards {
 			x.Shards[i] = &Shard{space: x.Space, id: i}
 		}
 	}
 	x.Number, x.Space.now = f.number, f.space.now
 	x.empty()
-	x.lengthen(f.space)
+	x.lengthen(f.space, components)
 	return x
 }
 
 // Walk finds what the frame has of a shard, and which of it must be copied.
 func (f *Frames) Walk(x *Frame, i int, components *Set) {
-	from, to, m := f.shards[i], x.Shards[i], &x.mirror[i]
-	m.jobs = m.jobs[:0]
+	from, to := f.shards[i], x.Shards[i]
+	f.found[i] = f.found[i][:0]
 	to.tables = to.tables[:min(len(to.tables), len(from.tables))]
 	for k, t := range from.tables {
 		if k == len(to.tables) {
-			to.tables, m.of = append(to.tables, &Table{shard: to}), append(m.of[:k], nil)
+			to.tables = append(to.tables, &Table{shard: to})
 		}
 		of := to.tables[k]
-		if m.of[k] != t {
-			m.of[k] = t
-			of.set, of.ids, of.columns = t.set, t.ids, of.columns[:0]
-			for _, id := range t.ids {
-				of.columns = append(of.columns, x.Space.Columns[id])
-			}
+		of.set, of.ids, of.columns = t.set, t.ids, of.columns[:0]
+		for _, id := range t.ids {
+			of.columns = append(of.columns, x.Space.Columns[id])
 		}
-		f.walk(of, t, components, m)
+		f.walk(of, t, components, &f.found[i])
 	}
 }
 
-func (f *Frames) walk(to, from *Table, components *Set, m *mirror) {
+func (f *Frames) walk(to, from *Table, components *Set, jobs *[]copyJob) {
 	chunks := from.chunks[:from.used()]
 	spare := to.chunks[:cap(to.chunks)]
 	to.chunks, to.cur = to.chunks[:0], noChunk
@@ -169,7 +170,7 @@ func (f *Frames) walk(to, from *Table, components *Set, m *mirror) {
 		if f.good(&c.kept.handles, c.changed) {
 			x.handles = handlesAt(c.kept.handles.rows, c.n)
 		} else {
-			m.jobs = append(m.jobs, copyJob{c, x, -1})
+			*jobs = append(*jobs, copyJob{c, x, -1})
 		}
 		for at, id := range from.ids {
 			if !components.Has(id) {
@@ -178,7 +179,7 @@ func (f *Frames) walk(to, from *Table, components *Set, m *mirror) {
 			if f.good(&c.kept.columns[at], f.younger(c.changed, c.written[at])) {
 				to.columns[at].enter(c.number(), c.kept.columns[at].rows, c.n)
 			} else {
-				m.jobs = append(m.jobs, copyJob{c, x, at})
+				*jobs = append(*jobs, copyJob{c, x, at})
 			}
 		}
 	}
@@ -197,22 +198,22 @@ func (f *Frames) younger(a, b uint32) uint32 {
 // good reports whether a copy is of rows that have not changed since: what was stamped in the
 // tick in progress when it was made may have been written behind it.
 func (f *Frames) good(k *copied, stamp uint32) bool {
-	return k.rows != nil && f.age(stamp) > f.age(k.at)
+	return k.rows != nil && uint64(f.age(stamp)) > f.now-k.at
 }
 
 // Plan finds buffers for what must be copied. It returns in how many parts the copying is
 // divided and how many bytes that are, or false if the buffers would take more than BytesMax.
-func (f *Frames) Plan(x *Frame) (parts, bytes int, ok bool) {
+func (f *Frames) Plan() (parts, bytes int, ok bool) {
 	f.jobs, f.ends = f.jobs[:0], f.ends[:0]
 	begun := 0
-	for i := range x.mirror {
-		for _, j := range x.mirror[i].jobs {
+	for _, found := range f.found {
+		for _, j := range found {
 			rows, fits := f.buffer(j)
 			if !fits {
 				return 0, 0, false
 			}
 			k := j.copied()
-			*k = copied{rows, f.space.now, f.number}
+			*k = copied{rows, f.now, f.number}
 			if j.at < 0 {
 				j.to.handles = handlesAt(rows, j.to.n)
 			} else {
@@ -250,6 +251,14 @@ func (f *Frames) Copy(part int, component *int) {
 	}
 }
 
+// End ends a frame: it forgets the chunks that were copied, which may be given back.
+func (f *Frames) End() {
+	clear(f.jobs)
+	for _, found := range f.found {
+		clear(found)
+	}
+}
+
 // Drop gives up a frame that could not be completed. What was to be copied for it is not kept.
 func (f *Frames) Drop(x *Frame) {
 	x.empty()
@@ -259,9 +268,10 @@ func (f *Frames) Drop(x *Frame) {
 		}
 	}
 	for _, j := range f.jobs {
-		f.release(poolKey{j.component(), j.from.kept.cap}, j.copied().rows)
+		f.release(poolKey{j.component(), j.from.kept.cap}, j.copied().rows, f.number)
 		*j.copied() = copied{}
 	}
+	f.End()
 	f.jobs = f.jobs[:0]
 }
 
@@ -270,10 +280,14 @@ func (f *Frames) Drop(x *Frame) {
 func (f *Frames) buffer(j copyJob) (mem.Address, bool) {
 	key, k := poolKey{j.component(), j.from.kept.cap}, j.copied()
 	if k.rows != nil {
-		if !f.seen(key.component, k.made, f.number) {
+		switch {
+		case f.seen(key.component, k.made, f.number):
+			f.replaced = append(f.replaced, replaced{key, k.rows, k.made, f.number})
+		case k.made > f.lost:
 			return k.rows, true
+		default:
+			f.release(key, k.rows, k.made)
 		}
-		f.replaced = append(f.replaced, replaced{key, k.rows, k.made, f.number})
 		*k = copied{}
 	}
 	p := f.pools[key]
@@ -284,7 +298,7 @@ func (f *Frames) buffer(j copyJob) (mem.Address, bool) {
 		p.low = min(p.low, last)
 		return rows, true
 	}
-	bytes := uint64(key.rows) * uint64(f.size(key.component))
+	bytes := f.bytes(key)
 	if f.Bytes+bytes > f.BytesMax {
 		return nil, false
 	}
@@ -295,6 +309,9 @@ func (f *Frames) buffer(j copyJob) (mem.Address, bool) {
 	return f.space.Columns[key.component].reserve(&f.memory, key.rows), true
 }
 
+// bytes is the size of a buffer.
+func (f *Frames) bytes(key poolKey) uint64 { return uint64(key.rows) * uint64(f.size(key.component)) }
+
 func (f *Frames) size(component int) uintptr {
 	if component == handleColumn {
 		return reflect.TypeFor[handle.Handle]().Size()
@@ -303,8 +320,12 @@ func (f *Frames) size(component int) uintptr {
 	return size
 }
 
-// release makes a buffer free.
-func (f *Frames) release(key poolKey, rows mem.Address) {
+// release makes a buffer free, or leaves it to the collector.
+func (f *Frames) release(key poolKey, rows mem.Address, made uint64) {
+	if made <= f.lost {
+		f.Bytes -= f.bytes(key)
+		return
+	}
 	p := f.pools[key]
 	if p == nil {
 		p = new(pool)
@@ -339,7 +360,7 @@ func (f *Frames) reclaim() {
 	f.replaced = slices.DeleteFunc(f.replaced, func(r replaced) bool {
 		free := !f.seen(r.component, r.made, r.until)
 		if free {
-			f.release(r.poolKey, r.rows)
+			f.release(r.poolKey, r.rows, r.made)
 		}
 		return free
 	})
@@ -351,7 +372,7 @@ func (f *Frames) reclaim() {
 		n := len(p.free) - p.low
 		clear(p.free[n:])
 		p.free = p.free[:n]
-		f.Bytes -= uint64(p.low) * uint64(key.rows) * uint64(f.size(key.component))
+		f.Bytes -= uint64(p.low) * f.bytes(key)
 		if p.low = n; n == 0 {
 			delete(f.pools, key)
 		}
@@ -369,7 +390,7 @@ func (f *Frames) Forget() {
 	}
 	_ = f.space.takeDropped()
 	clear(f.pools)
-	f.replaced, f.jobs, f.Bytes = nil, nil, 0
+	f.replaced, f.Bytes = nil, 0
 }
 
 // dropKept forgets the copies of a chunk that goes, or that gets other columns. The space's

@@ -1,0 +1,202 @@
+package world
+
+import (
+	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/store"
+)
+
+// capturing makes the frames of a World. It is the part of that which frames do not have.
+//
+// Ownership: the coordinator, or the idle world. Steps that run in parallel read it.
+type capturing struct {
+	f       *frames
+	copies  *store.Frames
+	names   []componentInfo // those of the world at the newest frame
+	walk    func(int)       // steps of the capture, bound once
+	copy    func(int)
+	frame   *store.Frame // that is captured
+	union   store.Set    // of the components that it is to have
+	cloning bool         // some of them have a CloneBy
+	failed  atomic.Pointer[PanicError]
+}
+
+// The coordinator looks at the chunks of so many entities, and copies so many bytes, by itself:
+// waking a worker costs more.
+const (
+	walkAlone = 1 << 14
+	copyAlone = 64 << 10
+)
+
+func newCapturing(w *World) *capturing {
+	c := &capturing{f: w.frames, copies: store.NewFrames(w.space, w.shards, uint64(w.options.FramesBytes))}
+	c.walk = func(i int) { c.copies.Walk(c.frame, i, &c.union) }
+	c.copy = c.copyPart
+	return c
+}
+
+// capture makes a frame of all that the waiting ones ask for.
+func (w *World) capture(parallel drive.Parallel, waiting []*waiter) {
+	if w.capturing == nil {
+		w.capturing = newCapturing(w)
+	}
+	c := w.capturing
+	c.union, c.cloning = store.Set{}, false
+	for _, y := range waiting {
+		c.union = c.union.Union(y.view.components)
+	}
+	for id := range c.union.All {
+		c.cloning = c.cloning || w.components[id].cloned
+	}
+	x, alone := c.begin(w)
+	if w.refresh.sum((*store.Shard).Alive) < walkAlone {
+		serial(len(w.shards), c.walk)
+	} else {
+		parallel(len(w.shards), c.walk)
+	}
+	parts, bytes, ok := c.copies.Plan()
+	if !ok && alone { // what is left of other frames may be what is too much
+		c.copies.Drop(x.frame)
+		c.copies.Forget()
+		serial(len(w.shards), c.walk)
+		parts, bytes, ok = c.copies.Plan()
+	}
+	var err error
+	if ok {
+		c.failed.Store(nil)
+		if bytes < copyAlone {
+			serial(parts, c.copy)
+		} else {
+			parallel(parts, c.copy)
+		}
+		if e := c.failed.Load(); e != nil {
+			e.Tick = w.tick.Load()
+			err = e
+		}
+	} else {
+		err = fmt.Errorf("%w: one more takes more than Options.FramesBytes, %d; release some, name fewer components in a view, or raise it", ErrFrames, w.options.FramesBytes)
+	}
+	c.end(w, x, waiting, err)
+}
+
+// begin finds or makes the image of a frame. It reports whether no other is held.
+func (c *capturing) begin(w *World) (x *image, alone bool) {
+	f := c.f
+	var numbers [framesMax]uint64
+	held, indexed, lost := numbers[:0], uint64(0), uint64(0)
+	f.mu.Lock()
+	for _, y := range f.mu.held {
+		held = append(held, y.frame.Number)
+	}
+	if f.mu.indexed != nil {
+		indexed = f.mu.indexed.frame.Number
+	}
+	lost = f.mu.lost
+	if n := len(f.mu.spare); n > 0 {
+		x, f.mu.spare = f.mu.spare[n-1], f.mu.spare[:n-1]
+	}
+	f.mu.Unlock()
+	var old *store.Frame
+	if x != nil {
+		old = x.frame
+	} else {
+		x = &image{of: f, origin: f.world}
+	}
+	x.frame = c.copies.Begin(old, &c.union, w.tick.Load(), held, indexed, lost)
+	c.frame = x.frame
+	if len(c.names) != len(w.components) {
+		c.names = slices.Clone(w.components)
+	}
+	if x.w == nil {
+		x.w = &World{options: w.options, space: x.frame.Space, shards: x.frame.Shards}
+		x.w.phase.Store(phaseFrame)
+	}
+	if len(x.w.components) != len(c.names) {
+		x.w.components, x.w.componentID = c.names, maps.Clone(w.componentID)
+	}
+	x.w.tick.set(w.tick.Load())
+	x.index.Store(nil)
+	return x, len(held) == 0
+}
+
+// copyPart copies a part of the rows. It contains what functions of CloneBy do.
+func (c *capturing) copyPart(i int) {
+	component := 0
+	if !c.cloning {
+		c.copies.Copy(i, &component)
+		return
+	}
+	var a aside
+	a.init(func() { c.copies.Copy(i, &component) })
+	if !a.call() {
+		v := a.value
+		if v == nil {
+			v = errGoexit
+		}
+		c.failed.CompareAndSwap(nil, &PanicError{In: inClone, Name: c.names[component].name, Shard: AllShards, Value: v, Stack: a.stack})
+	}
+}
+
+// end gives the frame to those that wait for it, or the error.
+func (c *capturing) end(w *World, x *image, waiting []*waiter, err error) {
+	f := c.f
+	f.last = w.tick.Load() + 1
+	if err != nil {
+		c.copies.Drop(x.frame)
+	} else {
+		c.copies.End()
+	}
+	f.mu.Lock()
+	if err != nil {
+		f.spare(x)
+	} else {
+		x.refs = len(waiting)
+		f.mu.held = append(f.mu.held, x)
+	}
+	f.mu.Unlock()
+	c.frame = nil
+	f.tell(waiting, captured{x, err})
+}
+
+// forgetFrames gives the memory of frames back, if none is held.
+func (w *World) forgetFrames() {
+	f := w.frames
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.mu.held) == 0 {
+		f.mu.spare, f.mu.indexed = nil, nil
+		w.capturing.copies.Forget()
+		w.capturing = nil
+		f.last = 0
+	}
+}
+
+// framesSize returns how many frames are held, and the memory of rows. The world is idle.
+func (w *World) framesSize() (held int, bytes uint64) {
+	w.frames.mu.Lock()
+	defer w.frames.mu.Unlock()
+	if w.capturing != nil {
+		bytes = w.capturing.copies.Bytes
+	}
+	return len(w.frames.mu.held), bytes
+}
+
+// concurrently is the drive.Parallel of the idle world.
+func concurrently(n int, f func(int)) {
+	var next atomic.Int64
+	var all sync.WaitGroup
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		all.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				f(i)
+			}
+		})
+	}
+	all.Wait()
+}
