@@ -119,14 +119,14 @@ func (t *tick) begin(ctx context.Context, w driver.Tick) {
 
 // callOthers calls the other workers if that is worth while, and decides how they wait: they spin
 // if there is a processor for each, and stay awake after the tick if ticks follow each other at
-// once, but not in a bubble of synctest.
+// once.
 func (t *tick) callOthers() {
 	w0, now := t.workers[0], clock.Now()
 	t.gate.spin = 0
 	if runtime.GOMAXPROCS(0) >= len(t.workers) {
 		t.gate.spin = t.scale.Ticks(spinTime)
 	}
-	t.stays = now-t.ended < t.gate.spin && !clock.InBubble()
+	t.stays = now-t.ended < t.gate.spin
 	if t.small && !t.more() {
 		w0.callAt = now + t.scale.Ticks(aloneMax)
 	} else {

@@ -203,6 +203,7 @@ func (t *tick) call(w *worker) {
 	}
 	t.called = true
 	t.helpers.Add(int32(len(t.workers) - 1))
+	t.stays = t.stays && !clock.InBubble()
 	started, same := false, t.sameCaller()
 	for _, w := range t.workers[1:] {
 		s := w.state.Load()
