@@ -59,10 +59,6 @@ func appendShard(dst []byte, x *store.Image) []byte {
 	for _, n := range x.Stored {
 		dst = drive.AppendNumber(drive.AppendNumber(dst, uint64(n.Handle)), n.Component)
 	}
-	dst = drive.AppendNumber(dst, len(x.Flagged))
-	for _, f := range x.Flagged {
-		dst = drive.AppendNumber(drive.AppendNumber(dst, uint64(f.Handle)), f.Published)
-	}
 	return dst
 }
 
@@ -84,10 +80,6 @@ func readShard(c *drive.Cursor) (x store.Image) {
 	x.Stored = make([]store.StoredImage, c.Count(2))
 	for i := range x.Stored {
 		x.Stored[i] = store.StoredImage{Handle: c.Handle(), Component: c.Int()}
-	}
-	x.Flagged = make([]store.FlaggedImage, c.Count(2))
-	for i := range x.Flagged {
-		x.Flagged[i] = store.FlaggedImage{Handle: c.Handle(), Published: slots.Flags(c.Below(1 << slots.FlagsMax))}
 	}
 	return x
 }

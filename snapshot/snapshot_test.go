@@ -2,6 +2,7 @@ package snapshot_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"flag"
 	"fmt"
 	"io"
@@ -195,5 +196,86 @@ func TestBlocks(t *testing.T) {
 			require.NoError(t, err)
 			require.True(t, slices.Equal(body, got))
 		}
+	}
+}
+
+// TestTables loads into a world whose queries were asked before, when tables had another order.
+func TestTables(t *testing.T) {
+	one := newPond()
+	h, err := one.plain.Create(one.World, Plain{})
+	require.NoError(t, err)
+	require.NoError(t, one.extra.Remove(one.World, h))
+	later := world.NewBundle[struct{ Extra }](one.World)
+	require.NoError(t, later.CreateN(one.World, 3, nil))
+	x := newPond()
+	world.NewBundle[struct{ Extra }](x.World)
+	all, extras := x.Query(), x.Query(world.With[Extra](x.World))
+	require.Zero(t, all.Count()+extras.Count())
+	require.NoError(t, snapshot.Load(bytes.NewReader(one.save(t, snapshot.None)), x.World, x.options(0)))
+	var hs, was []handle.Handle
+	for ch := range all.Chunks() {
+		hs = append(hs, ch.Handles()...)
+	}
+	for ch := range one.Query().Chunks() {
+		was = append(was, ch.Handles()...)
+	}
+	require.Equal(t, was, hs)
+	require.Equal(t, 4, all.Count())
+	require.Equal(t, 3, extras.Count())
+}
+
+// TestTwoRows refuses a snapshot in which one entity has two rows, and one that lives has none.
+func TestTwoRows(t *testing.T) {
+	x := newPond()
+	hs, err := x.plain.AppendN(nil, x.World, 2, nil)
+	require.NoError(t, err)
+	x.Refresh() // hooks are told
+	image := x.save(t, snapshot.None)
+	word := func(h handle.Handle) []byte { return binary.NativeEndian.AppendUint64(nil, uint64(h)) }
+	require.Equal(t, 1, bytes.Count(image, append(word(hs[0]), word(hs[1])...)), "the handles are side by side")
+	forged := snapshot.Repair(bytes.Replace(image, append(word(hs[0]), word(hs[1])...), append(word(hs[0]), word(hs[0])...), 1))
+	y := newPond()
+	err = snapshot.Load(bytes.NewReader(forged), y.World, y.options(0))
+	require.ErrorIs(t, err, snapshot.ErrAltered)
+	require.ErrorContains(t, err, "has two rows")
+}
+
+// TestNextRow saves a table whose second chunk has just been emptied: the next row goes there, and
+// the chunks are not gathered for that.
+func TestNextRow(t *testing.T) {
+	make := func() (*world.World, *world.Bundle[struct{ Body }]) {
+		w := world.MustNew(world.Options{Shards: 1, ChunkRowsFirst: 2, ChunkRowsMax: 8})
+		world.Register[Body](w, "body")
+		return w, world.NewBundle[struct{ Body }](w)
+	}
+	w, bundle := make()
+	var hs []handle.Handle
+	for range 10 { // one by one, so that the first chunk is a small one
+		h, err := bundle.Create(w, struct{ Body }{})
+		require.NoError(t, err)
+		hs = append(hs, h)
+	}
+	w.Refresh()
+	for _, h := range hs[2:] {
+		w.Destroy(h)
+	}
+	w.Refresh()
+	var image bytes.Buffer
+	require.NoError(t, snapshot.Save(&image, w, snapshot.Options{}))
+	again, others := make()
+	require.NoError(t, snapshot.Load(&image, again, snapshot.Options{}))
+	for range 2 {
+		a, err := bundle.Create(w, struct{ Body }{})
+		require.NoError(t, err)
+		b, err := others.Create(again, struct{ Body }{})
+		require.NoError(t, err)
+		require.Equal(t, a, b)
+		w.Refresh()
+		again.Refresh()
+		before, err := state.StateHash(w, nil)
+		require.NoError(t, err)
+		after, err := state.StateHash(again, nil)
+		require.NoError(t, err)
+		require.Equal(t, before, after)
 	}
 }

@@ -275,9 +275,6 @@ func (h *Hasher) shard(v drive.Survey, i int, components, messages []drive.Named
 	if h.scratch = s.AppendChanges(h.scratch[:0]); len(h.scratch) > 0 { // hooks are to be told of
 		h.sum.bytes(h.scratch)
 	}
-	if h.scratch = s.AppendUnpublished(h.scratch[:0]); len(h.scratch) > 0 { // others are to see
-		h.sum.bytes(h.scratch)
-	}
 	done(i, "entities", "")
 
 	for id, c := range components {

@@ -30,12 +30,10 @@ func (s *survey) Image(shard int) store.Image { return s.shards[shard].Image() }
 
 // loader is the drive.Loader of a world.
 //
-// Ownership: the world's goroutine; what is by shard is written by Shard, before the chunks are
-// filled.
+// Ownership: the world's goroutine; several may fill chunks.
 type loader struct {
-	w      *World
-	slots  *slots.Load
-	images []store.Image // by shard
+	w     *World
+	slots *slots.Load
 }
 
 // errUsed is what errors about a world that is not new wrap.
@@ -58,7 +56,7 @@ func (d *driven) Load(call string) (drive.Loader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &loader{w: w, slots: l, images: make([]store.Image, len(w.shards))}, nil
+	return &loader{w: w, slots: l}, nil
 }
 
 func (l *loader) World(x drive.State) error {
@@ -90,10 +88,9 @@ func (l *loader) World(x drive.State) error {
 }
 
 func (l *loader) Shard(i int, x store.Image) error {
-	l.images[i] = x
 	err := l.slots.Home(i, x.Slots, x.Free)
 	if err == nil {
-		err = l.w.shards[i].Load(&l.images[i])
+		err = l.w.shards[i].Load(&x)
 	}
 	return err
 }
@@ -159,8 +156,8 @@ func (l *loader) Request(from, kind int, flags queue.Flags, h handle.Handle) (me
 func (l *loader) Finish() error {
 	w := l.w
 	var errs []error
-	for i, s := range w.shards {
-		errs = append(errs, s.Loaded(&l.images[i]))
+	for _, s := range w.shards {
+		errs = append(errs, s.Loaded())
 	}
 	for _, c := range w.contexts {
 		if q := c.out.out; q != nil {

@@ -17,7 +17,6 @@ type Image struct {
 	Created     []handle.Handle
 	Changes     []ChangeImage
 	Stored      []StoredImage
-	Flagged     []FlaggedImage
 }
 
 // TableImage is the state of a table.
@@ -61,12 +60,6 @@ type (
 	}
 )
 
-// FlaggedImage says which flags of an atom are published; its own are others.
-type FlaggedImage struct {
-	Handle    handle.Handle
-	Published slots.Flags
-}
-
 // Image returns the state of the shard. It is good until the shard changes.
 func (s *Shard) Image() (x Image) {
 	x.Slots, x.Free = s.AppendSlots(nil), s.FreeList()
@@ -88,7 +81,6 @@ func (s *Shard) Image() (x Image) {
 	for _, c := range s.changes.stored {
 		x.Stored = append(x.Stored, StoredImage{c.handle, int(c.component)})
 	}
-	x.Flagged = s.unpublished()
 	return x
 }
 
@@ -111,18 +103,6 @@ func (t *Table) image() TableImage {
 		x.Chunks[i] = y
 	}
 	return x
-}
-
-// unpublished returns the atoms whose flags were changed and not published yet, by handle.
-func (s *Shard) unpublished() (all []FlaggedImage) {
-	for _, h := range slices.Compact(slices.Sorted(slices.Values(s.flagged))) {
-		if l := s.space.Locate(h); l != 0 {
-			if f := s.space.Flags(h); f != s.space.FlagsAt(l) {
-				all = append(all, FlaggedImage{h, f})
-			}
-		}
-	}
-	return all
 }
 
 // MovesOf returns how often atoms were moved to other shards, and the value of that when notes

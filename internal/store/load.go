@@ -51,7 +51,7 @@ func (s *Shard) Load(x *Image) error {
 }
 
 // Loaded ends a Load, when all rows are filled: it publishes flags.
-func (s *Shard) Loaded(x *Image) error {
+func (s *Shard) Loaded() error {
 	for _, t := range s.tables {
 		for _, c := range t.chunks {
 			if c.flags.none() {
@@ -68,14 +68,6 @@ func (s *Shard) Loaded(x *Image) error {
 		if l := s.space.Locate(h); l != 0 && !s.Owns(l) && s.space.moves == s.space.gathered {
 			return fmt.Errorf("%w: shard %d has a note of %v, which is in another", slots.ErrImage, s.id, h)
 		}
-	}
-	for _, f := range x.Flagged {
-		l := s.space.Locate(f.Handle)
-		if l == 0 || !s.Owns(l) {
-			return fmt.Errorf("%w: %v has flags to publish, and is not in shard %d", slots.ErrImage, f.Handle, s.id)
-		}
-		s.space.PublishFlags(f.Handle, f.Published)
-		s.flagged = append(s.flagged, f.Handle)
 	}
 	return nil
 }

@@ -123,13 +123,3 @@ func (s *Shard) AppendChanges(dst []byte) []byte {
 	}
 	return dst
 }
-
-// AppendUnpublished appends the flags that are published of atoms that have others by now, or
-// nothing if there are none.
-func (s *Shard) AppendUnpublished(dst []byte) []byte {
-	for _, f := range s.unpublished() {
-		dst = binary.LittleEndian.AppendUint64(dst, uint64(f.Handle))
-		dst = append(dst, byte(f.Published))
-	}
-	return dst
-}
