@@ -23,9 +23,10 @@ import (
 // with that of the saved one.
 //
 // Load reads no further than the snapshot. Errors are those of this package, state.ErrNoCodec,
-// world.ErrClosed and the error of src. For ErrNoSnapshot, ErrVersion, ErrOtherWorld and ErrNotNew the
-// world is as it was. After another error that came while the world was being filled, the world is
-// broken and says so: make another. What Options.Also has loaded by then stays loaded.
+// world.ErrClosed, the error of src and those of Options.Also. An error that comes before the world
+// is touched leaves it as it was: for what is no snapshot, or a world that is not new or lacks
+// something that is registered. After a later one, such as for a snapshot that is cut off, the world
+// is broken and says so: make another. What Options.Also has loaded by then stays loaded.
 func Load(src io.Reader, w *world.World, o Options) error {
 	if w == nil {
 		panic("snapshot: Load into a nil World; pass one of world.New")
@@ -275,13 +276,18 @@ func (l *loading) part(c *drive.Cursor, s *section) error {
 		l.later("extension", l.names.extensions[s.number].name, func() error { return x.LoadSaved(body) })
 	case schedulerSection:
 		body := slices.Clone(c.Take(len(c.Rest)))
-		l.later("the scheduler", "", func() error { return l.o.Scheduler.LoadState(body) })
+		l.later("state of", "scheduler", func() error { return l.o.Scheduler.LoadState(body) })
 	case alsoSection:
 		if s.number >= len(l.names.also) {
 			return drive.ErrBody
 		}
 		body, n := slices.Clone(c.Take(len(c.Rest))), l.names.also[s.number]
-		l.later("also", n.name, func() error { return l.o.Also[n.at].Load(body) })
+		l.also = append(l.also, func() error {
+			if err := l.o.Also[n.at].Load(body); err != nil {
+				return fmt.Errorf("snapshot: also %q: %w", n.name, err)
+			}
+			return nil
+		})
 	}
 	return nil
 }
@@ -290,7 +296,7 @@ func (l *loading) part(c *drive.Cursor, s *section) error {
 func (l *loading) later(what, name string, load func() error) {
 	l.also = append(l.also, func() error {
 		if err := load(); err != nil {
-			return altered("%s %q: %w", what, name, err)
+			return fmt.Errorf("%w: %s %q: %w", ErrOtherWorld, what, name, err)
 		}
 		return nil
 	})

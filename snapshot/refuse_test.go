@@ -118,13 +118,25 @@ func TestOtherWorld(t *testing.T) {
 	for want, systems := range map[string][]string{`system 1 is "swim", and was "sail"`: {"row", "swim"}, "more state": {"row"}} {
 		x := newLake(world.Options{}, other(7, func(l *lake) { l.o.Scheduler = newScheduler(l.World, systems...) })...)
 		err := snapshot.Load(bytes.NewReader(image.Bytes()), x.World, x.o)
-		require.ErrorIs(t, err, snapshot.ErrAltered, want)
+		require.ErrorIs(t, err, snapshot.ErrOtherWorld, want)
 		require.ErrorContains(t, err, want)
 		require.ErrorIs(t, x.Err(), world.ErrBroken)
 		require.False(t, x.Alive(h))
 	}
 
-	x := newLake(world.Options{Seed: 1, KeepOrder: true, ChunkRowsFirst: 2}, steps...)
+	x := newLake(world.Options{}, other(4, func(l *lake) { hierarchy.New(l.World, "tow", hierarchy.Options{OnParentDeath: hierarchy.Orphan}) })...)
+	err = snapshot.Load(bytes.NewReader(image.Bytes()), x.World, x.o)
+	require.ErrorIs(t, err, snapshot.ErrOtherWorld)
+	require.ErrorContains(t, err, `relation "tow" has OnParentDeath 1, and was saved with 0`)
+
+	x = newLake(world.Options{}, other(8, func(l *lake) {
+		l.o.Also = []snapshot.Also{{Name: "moon", Save: func(dst []byte) []byte { return dst }, Load: func([]byte) error { return errFull }}}
+	})...)
+	err = snapshot.Load(bytes.NewReader(image.Bytes()), x.World, x.o)
+	require.ErrorIs(t, err, errFull)
+	require.ErrorContains(t, err, `also "moon"`)
+
+	x = newLake(world.Options{Seed: 1, KeepOrder: true, ChunkRowsFirst: 2}, steps...)
 	x.o.OtherOptions = true
 	require.NoError(t, snapshot.Load(bytes.NewReader(image.Bytes()), x.World, x.o))
 	require.True(t, x.Alive(h))
