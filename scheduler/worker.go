@@ -169,9 +169,9 @@ func (t *tick) newWorker(number int) *worker {
 // reports whether it is called. The goroutine that took the coordinator's place does not stay: nobody
 // calls it.
 func (t *tick) stay(w *worker) bool {
-	mine := w.state.Load() &^ stateMask
+	mine := w.state.Load() &^ stateMask // and gone
 	if !t.stays || w.number == 0 {
-		w.state.Store(mine | gone)
+		w.state.Store(mine) // it is gone
 		t.leave()
 		return false
 	}
@@ -183,7 +183,7 @@ func (t *tick) stay(w *worker) bool {
 			return s == mine|working
 		}
 	}
-	return !w.state.CompareAndSwap(mine|staying, mine|gone) && w.state.Load() == mine|working
+	return !w.state.CompareAndSwap(mine|staying, mine) && w.state.Load() == mine|working
 }
 
 // leave is the last that a worker does in a tick.

@@ -207,3 +207,21 @@ func (c *Column[T]) copyOut(to mem.Address, number, n int) {
 		c.clone(&rows[i], &from[i])
 	}
 }
+
+// dropKept forgets the copies of a chunk that goes, or that gets other columns. The space's
+// lock is held.
+func (s *Space) dropKept(c *Chunk) {
+	if c.kept != nil {
+		s.mu.dropped = append(s.mu.dropped, c.kept)
+		c.kept = nil
+	}
+}
+
+// takeDropped returns the copies of the chunks that dropKept was called for.
+func (s *Space) takeDropped() []*kept {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := s.mu.dropped
+	s.mu.dropped = nil
+	return all
+}

@@ -392,21 +392,3 @@ func (f *Frames) Forget() {
 	clear(f.pools)
 	f.replaced, f.Bytes = nil, 0
 }
-
-// dropKept forgets the copies of a chunk that goes, or that gets other columns. The space's
-// lock is held.
-func (s *Space) dropKept(c *Chunk) {
-	if c.kept != nil {
-		s.mu.dropped = append(s.mu.dropped, c.kept)
-		c.kept = nil
-	}
-}
-
-// takeDropped returns the copies of the chunks that dropKept was called for.
-func (s *Space) takeDropped() []*kept {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	all := s.mu.dropped
-	s.mu.dropped = nil
-	return all
-}
