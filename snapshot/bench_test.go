@@ -27,7 +27,7 @@ type (
 	}
 )
 
-const agents = 1_000_000
+const agentsMost = 1_000_000
 
 func newAgents(b *testing.B) (*world.World, *world.Bundle[Agent]) {
 	w, err := world.New(world.Options{})
@@ -47,6 +47,10 @@ type image struct {
 }
 
 func BenchmarkMillion(b *testing.B) {
+	agents := agentsMost
+	if testing.Short() {
+		agents /= 100
+	}
 	w, bundle := newAgents(b)
 	require.NoError(b, bundle.CreateN(w, agents, func(i int, a *Agent) {
 		*a = Agent{Place{float64(i), float64(i) / 3}, Motion{float64(i % 7), 1}, Life{int32(i % 100), 100, handle.None}}
@@ -57,7 +61,7 @@ func BenchmarkMillion(b *testing.B) {
 		for _, workers := range []int{1, 2} {
 			o := snapshot.Options{Compression: how, Workers: workers}
 			b.Run(fmt.Sprintf("save/%v/%d", how, workers), func(b *testing.B) {
-				b.SetBytes(agents * 56)
+				b.SetBytes(int64(agents) * 56)
 				for b.Loop() {
 					out.Reset()
 					require.NoError(b, snapshot.Save(&out, w, o))
@@ -65,7 +69,7 @@ func BenchmarkMillion(b *testing.B) {
 				b.ReportMetric(float64(out.Len())/1e6, "MB")
 			})
 			b.Run(fmt.Sprintf("load/%v/%d", how, workers), func(b *testing.B) {
-				b.SetBytes(agents * 56)
+				b.SetBytes(int64(agents) * 56)
 				for b.Loop() {
 					b.StopTimer()
 					w, _ := newAgents(b)
@@ -76,7 +80,7 @@ func BenchmarkMillion(b *testing.B) {
 		}
 	}
 	b.Run("capture", func(b *testing.B) {
-		b.SetBytes(agents * 56)
+		b.SetBytes(int64(agents) * 56)
 		for b.Loop() {
 			for ch := range w.Query().Chunks() { // all of it is to be copied
 				world.Write[Place](w).Slice(ch)
@@ -96,7 +100,7 @@ func BenchmarkMillion(b *testing.B) {
 		x.Lives = append(x.Lives, world.Read[Life](w).Slice(ch)...)
 	}
 	b.Run("save/gob", func(b *testing.B) {
-		b.SetBytes(agents * 56)
+		b.SetBytes(int64(agents) * 56)
 		for b.Loop() {
 			out.Reset()
 			require.NoError(b, gob.NewEncoder(&out).Encode(&x))
@@ -104,7 +108,7 @@ func BenchmarkMillion(b *testing.B) {
 		b.ReportMetric(float64(out.Len())/1e6, "MB")
 	})
 	b.Run("load/gob", func(b *testing.B) {
-		b.SetBytes(agents * 56)
+		b.SetBytes(int64(agents) * 56)
 		for b.Loop() {
 			var y image
 			require.NoError(b, gob.NewDecoder(bytes.NewReader(out.Bytes())).Decode(&y))

@@ -21,12 +21,20 @@ type Body struct {
 	Third
 }
 
+// frameRows is how many entities the benchmarks have: a million, or few where they only run once.
+func frameRows() int {
+	if testing.Short() {
+		return 1 << 13
+	}
+	return 1 << 20
+}
+
 // BenchmarkFrame makes a frame of a million entities of 48 bytes in each tick, by two workers. The
 // work "written" is a tick in which so many of the three components were handed out for writing,
 // and a hundredth of the entities died and were born in "churn". The refresh of the same tick
 // without a frame is "refresh", a copy of the same bytes by two goroutines "copy".
 func BenchmarkFrame(b *testing.B) {
-	const n = 1 << 20
+	n := frameRows()
 	for _, written := range []int{0, 1, 3} {
 		for _, how := range []string{"refresh", "frame"} {
 			b.Run(fmt.Sprintf("written=%d/%s", written, how), func(b *testing.B) {
@@ -121,7 +129,7 @@ func BenchmarkFrame(b *testing.B) {
 // a world and in a frame of it. "index" is what the first accessor of a frame costs when the
 // entities of a thousandth of the rows have changed since the frame before.
 func BenchmarkFrameRead(b *testing.B) {
-	const n = 1 << 20
+	n := frameRows()
 	w := world.MustNew(world.Options{})
 	world.Register[Position](w, "position")
 	world.Register[Velocity](w, "velocity")
@@ -146,7 +154,7 @@ func BenchmarkFrameRead(b *testing.B) {
 					}
 				}
 			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/entity")
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/entity")
 		})
 		b.Run("get/"+name, func(b *testing.B) {
 			sum := 0.0
@@ -154,10 +162,10 @@ func BenchmarkFrameRead(b *testing.B) {
 				at := uint32(1)
 				for range n {
 					at = at*1664525 + 1013904223
-					sum += position.Get(hs[at%n]).X
+					sum += position.Get(hs[at%uint32(n)]).X
 				}
 			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/entity")
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/entity")
 		})
 	}
 	b.Run("index", func(b *testing.B) {
