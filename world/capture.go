@@ -106,7 +106,7 @@ func (c *capturing) begin(w *World) (x *image, alone bool) {
 	if x != nil {
 		old = x.frame
 	} else {
-		x = &image{of: f, origin: f.world}
+		x = &image{of: f}
 	}
 	x.frame = c.copies.Begin(old, &c.union, w.tick.Load(), held, indexed, lost)
 	c.frame = x.frame
@@ -170,7 +170,7 @@ func (w *World) forgetFrames() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.mu.held) == 0 {
-		f.mu.spare, f.mu.indexed = nil, nil
+		f.mu.spare, f.mu.indexed, f.mu.lost = nil, nil, 0 // numbers begin again
 		w.capturing.copies.Forget()
 		w.capturing = nil
 		f.last = 0

@@ -230,7 +230,7 @@ func (f *Frame) Owner(h handle.Handle) (int, bool) {
 // Has reports whether the entity was alive and had all of the components, of the view or not.
 func (f *Frame) Has(h handle.Handle, c ComponentSet) bool {
 	l := f.locate("Frame.Has", h)
-	if w := f.image.origin.Value(); w != nil && l != 0 {
+	if w := f.image.of.world.Value(); w != nil && l != 0 {
 		set := w.setOf("Frame.Has", []ComponentSet{c})
 		return f.image.w.space.Set(l).Contains(&set)
 	}
@@ -272,7 +272,7 @@ func (f *Frame) Diff(before *Frame) *Diff {
 	var d store.Diff
 	common := f.components.Common(before.components)
 	f.image.frame.Diff(&d, before.image.frame, &common, before.image.lookup(), f.image.lookup())
-	return &Diff{d.Created, d.Destroyed, d.Retyped, d.Changed, f.image.origin}
+	return &Diff{d.Created, d.Destroyed, d.Retyped, d.Changed, f.image.of.world}
 }
 
 // Changed returns the entities that are alive in both frames and have a component in both, with

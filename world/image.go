@@ -2,7 +2,6 @@ package world
 
 import (
 	"sync/atomic"
-	"weak"
 
 	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
@@ -14,13 +13,12 @@ import (
 //
 // Ownership: refs as of frames.mu.
 type image struct {
-	of     *frames
-	w      *World // only what queries and accessors look at
-	origin weak.Pointer[World]
-	frame  *store.Frame
-	refs   int
-	lost   bool                        // a frame of it was not released, so somebody may still read it
-	index  atomic.Pointer[slots.Index] // nil until it is asked for
+	of    *frames
+	w     *World // only what queries and accessors look at
+	frame *store.Frame
+	refs  int
+	lost  bool                        // a frame of it was not released, so somebody may still read it
+	index atomic.Pointer[slots.Index] // nil until it is asked for
 }
 
 // lookup returns where entities were, by an index that is made when first asked for.

@@ -108,8 +108,8 @@ func NewFrames(space *Space, shards []*Shard, bytesMax uint64) *Frames {
 // Begin begins a frame of some components, in the memory of one that nobody has any more, or nil,
 // in a tick. held has the numbers of the frames that are held, indexed is that of the one whose
 // handles are still needed, or 0. Frames up to the number lost may be read by somebody who does
-// not hold them: their buffers are not used again, but left to the collector. Then comes Walk for each shard, Plan, Copy for each part, and
-// Drop if it is not wanted after all.
+// not hold them: their buffers are not used again, but left to the collector. Then comes Walk for
+// each shard, Plan, Copy for each part, and End, or Drop if it is not wanted after all.
 func (f *Frames) Begin(old *Frame, components *Set, tick uint64, held []uint64, indexed, lost uint64) *Frame {
 	f.held, f.indexed, f.lost, f.now = append(f.held[:0], held...), indexed, lost, tick
 	f.reclaim()
@@ -334,7 +334,7 @@ func (f *Frames) release(key poolKey, rows mem.Address, made uint64) {
 	p.free = append(p.free, rows)
 }
 
-// seen reports whether a held frame from the number made on, and before until, is held.
+// seen reports whether a frame from the number made on, and before until, is held.
 func (f *Frames) seen(component int, made, until uint64) bool {
 	for _, n := range f.held {
 		if made <= n && n < until {
