@@ -34,6 +34,7 @@ func settings(w *world.World) []setting {
 		{"Shards", uint64(o.Shards)},
 		{"IndexMax", uint64(o.IndexMax)},
 		{"VersionMax", uint64(o.VersionMax)},
+		{"VersionsEach", uint64(o.VersionsEach)},
 		{"KeepOrder", flag(o.KeepOrder)},
 		{"TickInterval", uint64(o.TickInterval)},
 		{"Seed", o.Seed},

@@ -73,6 +73,7 @@ func settings(x *Info) []setting {
 		{"Shards", uint64(o.Shards), func(_ *Info, n uint64) { o.Shards, x.Layout.Shards = int(n), int(n) }, shapes},
 		{"IndexMax", uint64(o.IndexMax), func(_ *Info, n uint64) { o.IndexMax = uint32(n) }, shapes},
 		{"VersionMax", uint64(o.VersionMax), func(_ *Info, n uint64) { o.VersionMax = uint32(n) }, shapes},
+		{"VersionsEach", uint64(o.VersionsEach), func(_ *Info, n uint64) { o.VersionsEach = uint32(n) }, shapes},
 		number("ChunkRowsFirst", &o.ChunkRowsFirst, counts),
 		number("ChunkRowsFactor", &o.ChunkRowsFactor, counts),
 		number("ChunkRowsMax", &o.ChunkRowsMax, counts),

@@ -12,7 +12,7 @@ import (
 // This file writes and reads the images of a world and its shards.
 
 func appendState(dst []byte, x *drive.State) []byte {
-	for _, n := range []uint64{x.Tick, uint64(x.Shard), uint64(x.Run), uint64(drive.FlagsOf(x.Misrouted)), uint64(x.Moves), uint64(x.Gathered)} {
+	for _, n := range []uint64{x.Tick, uint64(x.Incarnation), uint64(x.Shard), uint64(x.Run), uint64(drive.FlagsOf(x.Misrouted)), uint64(x.Moves), uint64(x.Gathered)} {
 		dst = drive.AppendNumber(dst, n)
 	}
 	dst = drive.AppendNumbers(dst, x.Pinned)
@@ -28,7 +28,7 @@ func appendState(dst []byte, x *drive.State) []byte {
 }
 
 func readState(c *drive.Cursor) (x drive.State) {
-	x.Tick, x.Shard, x.Run, x.Misrouted = c.Number(), c.Int(), c.Int(), c.Flags(1) != 0
+	x.Tick, x.Incarnation, x.Shard, x.Run, x.Misrouted = c.Number(), c.Word(), c.Int(), c.Int(), c.Flags(1) != 0
 	x.Moves, x.Gathered, x.Pinned = c.Word(), c.Word(), c.Numbers()
 	x.Hooks = make([][]bool, c.Count(1))
 	for i := range x.Hooks {

@@ -225,9 +225,9 @@ func (h *Hasher) learn(what string, all []drive.Named) error {
 // world hashes what shapes the world as a whole.
 func (h *Hasher) world(v drive.Survey, lists ...[]drive.Named) {
 	o := h.w.Options()
-	h.sum.text("atoll state 5")
+	h.sum.text("atoll state 6")
 	for _, n := range []uint64{
-		uint64(o.Shards), uint64(o.IndexMax), uint64(o.VersionMax), uint64(o.TickInterval), o.Seed,
+		uint64(o.Shards), uint64(o.IndexMax), uint64(o.VersionMax), uint64(o.VersionsEach), uint64(h.w.Incarnation()), uint64(o.TickInterval), o.Seed,
 		uint64(o.OutboxRequests), uint64(o.OutboxBytes), h.w.Tick(),
 		uint64(o.ChunkRowsFirst), uint64(o.ChunkRowsFactor), uint64(o.ChunkRowsMax),
 	} {

@@ -14,7 +14,7 @@ import (
 
 func (s *survey) State() drive.State {
 	x := drive.State{
-		Tick: s.tick.Load(), Shard: s.cursor, Run: s.run, Misrouted: s.misrouted,
+		Tick: s.tick.Load(), Incarnation: s.space.Incarnation(), Shard: s.cursor, Run: s.run, Misrouted: s.misrouted,
 		Pinned: s.Pinned(), Ports: s.portSlots.Image(), Hooks: make([][]bool, len(s.hooks.all)),
 	}
 	x.Moves, x.Gathered = s.space.MovesOf()
@@ -72,6 +72,9 @@ func (l *loader) World(x drive.State) error {
 		for k := range h.parts {
 			h.parts[k].off = !x.Hooks[i][k]
 		}
+	}
+	if err := l.slots.Incarnation(x.Incarnation); err != nil {
+		return err
 	}
 	w.pinned = store.Set{}
 	for _, c := range x.Pinned {

@@ -52,6 +52,11 @@ type Options struct {
 	// VersionMax is the number of times a slot is used before it is retired.
 	// Default and limit: handle.VersionMax.
 	VersionMax uint32
+	// VersionsEach is how many of the versions each incarnation of the world uses, by default
+	// VersionMax: there is one. A server that goes on after a crash with a new incarnation gives no
+	// handle twice; see World.Reincarnate. With 1,000,000 a slot is used a million times before it
+	// is retired until the next incarnation, and there are 268 of them, or 67 in the wide layout.
+	VersionsEach uint32
 	// ChunkRowsFirst is the number of rows of the first chunk of a table, which holds
 	// the entities of a shard that have the same components; each chunk has
 	// ChunkRowsFactor times the rows of the one before it, up to ChunkRowsMax. All are
@@ -132,6 +137,7 @@ func (o Options) validate() (Options, error) {
 	limit("FramesBytes", &o.FramesBytes, defaultFramesBytes, 1, math.MaxInt)
 	limit32("IndexMax", &o.IndexMax, handle.IndexMax)
 	limit32("VersionMax", &o.VersionMax, handle.VersionMax)
+	limit32("VersionsEach", &o.VersionsEach, o.VersionMax)
 	power := func(name string, v *int, def, most int) {
 		if *v == 0 {
 			*v = def

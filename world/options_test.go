@@ -20,6 +20,7 @@ func TestOptionsDefaults(t *testing.T) {
 		Shards:          4,
 		IndexMax:        handle.IndexMax,
 		VersionMax:      handle.VersionMax,
+		VersionsEach:    handle.VersionMax,
 		ChunkRowsFirst:  16,
 		ChunkRowsFactor: 4,
 		ChunkRowsMax:    4096,
@@ -35,7 +36,7 @@ func TestOptionsDefaults(t *testing.T) {
 	require.Equal(t, 4, w.Shards())
 
 	given := world.Options{
-		Shards: 3, IndexMax: 1, VersionMax: 1, ChunkRowsFirst: 8, ChunkRowsFactor: 1, ChunkRowsMax: 8,
+		Shards: 3, IndexMax: 1, VersionMax: 2, VersionsEach: 1, ChunkRowsFirst: 8, ChunkRowsFactor: 1, ChunkRowsMax: 8,
 		TickInterval: 1, KeepOrder: true, PortsMax: 2,
 		QueueRequests: 3, QueueBytes: 16, OutboxRequests: 5, OutboxBytes: 17, FramesMax: 6, FramesBytes: 18,
 	}
@@ -53,6 +54,7 @@ func TestOptionsLimits(t *testing.T) {
 		{"Shards above", world.Options{Shards: handle.ShardMax + 1}, []string{fmt.Sprintf("Shards is %d, want 1 to %d", handle.ShardMax+1, handle.ShardMax)}},
 		{"IndexMax", world.Options{IndexMax: handle.IndexMax + 1}, []string{fmt.Sprintf("IndexMax is %d, want 1 to %d", handle.IndexMax+1, handle.IndexMax)}},
 		{"VersionMax", world.Options{VersionMax: handle.VersionMax + 1}, []string{fmt.Sprintf("VersionMax is %d, want 1 to %d", handle.VersionMax+1, handle.VersionMax)}},
+		{"VersionsEach", world.Options{VersionMax: 7, VersionsEach: 8}, []string{"VersionsEach is 8, want 1 to 7"}},
 		{"TickInterval", world.Options{TickInterval: -time.Second}, []string{"TickInterval is -1s, want more than 0"}},
 		{"PortsMax below", world.Options{PortsMax: -1}, []string{"PortsMax is -1, want 1 to 1048576"}},
 		{"PortsMax above", world.Options{PortsMax: 1<<20 + 1}, []string{"PortsMax is 1048577, want 1 to 1048576"}},

@@ -80,7 +80,7 @@ func New(o Options) (*World, error) {
 	n := o.Shards
 	w := &World{
 		options:     o,
-		space:       store.NewSpace(n+1, o.IndexMax, o.VersionMax),
+		space:       store.NewSpace(n+1, o.IndexMax, o.VersionMax, o.VersionsEach),
 		shards:      make([]*store.Shard, n),
 		contexts:    make([]*Context, n+1),
 		mailboxes:   make([]mailboxes, n),

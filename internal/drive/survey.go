@@ -79,6 +79,7 @@ type Hook interface {
 // State is what shapes a world as a whole, beside its options and what is registered.
 type State struct {
 	Tick            uint64
+	Incarnation     uint32
 	Shard, Run      int // as of Survey.Placement
 	Misrouted       bool
 	Moves, Gathered uint32   // as of store.Space.MovesOf

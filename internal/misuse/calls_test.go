@@ -64,6 +64,7 @@ var misuseSections = []struct {
 		{call: "World.Layout", why: fixed, do: none(func(x *misuseScene) { x.w.Layout() })},
 		{call: "World.Locate", why: unlocked, do: none(func(x *misuseScene) { x.w.Locate(x.hs[0]) })},
 		{call: "World.Refresh", do: none(func(x *misuseScene) { x.w.Refresh() })},
+		{call: "World.Reincarnate", do: func(x *misuseScene) error { return x.w.Reincarnate(2) }},
 		{call: "World.Clear", do: none(func(x *misuseScene) { x.w.Clear() })},
 		{call: "World.Close", why: "of a closed world is no error", do: none(func(x *misuseScene) { x.w.Close() })},
 		{call: "World.Restore", do: func(x *misuseScene) error {

@@ -19,7 +19,7 @@ func (f *finished) Finish(o queue.Outcome) { *f = append(*f, o) }
 // newKinds returns the kinds of requests of a small world.
 func newKinds() *queue.Registry {
 	dir := new(slots.Directory)
-	dir.Init(3, handle.IndexMax, handle.VersionMax, new(mem.Memory))
+	dir.Init(3, handle.IndexMax, handle.VersionMax, handle.VersionMax, new(mem.Memory))
 	return queue.NewRegistry(dir.Lookup)
 }
 

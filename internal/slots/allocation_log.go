@@ -65,7 +65,7 @@ func (o *PortAllocator) Reopen() {
 		if state != StateUnused {
 			continue
 		}
-		if next, ok := o.dir.Slot(h).free(h, o.dir.versionMax); ok {
+		if next, ok := o.dir.Slot(h).free(h, o.dir.versions); ok {
 			o.mu.pool = append(o.mu.pool, next)
 		} else {
 			o.retired++

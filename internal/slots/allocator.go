@@ -69,7 +69,7 @@ func (h *Allocator) fresh(n int) {
 	h.free = slices.Grow(h.free, n)
 	for k := n - 1; k >= 0; k-- {
 		i := h.given + uint32(k)
-		h.ref.slot(i).StoreBatched(word(Compose(h.id, i, 1), StateUnused))
+		h.ref.slot(i).StoreBatched(word(Compose(h.id, i, h.dir.versions.first), StateUnused))
 		h.free = append(h.free, i)
 	}
 	h.given += uint32(n)
@@ -91,7 +91,7 @@ func (h *Allocator) ReserveSlots(n int) error {
 
 // recycle takes back the slot of a dead atom's handle.
 func (h *Allocator) recycle(dead handle.Handle) {
-	if _, ok := h.ref.slot(dead.Index()).free(dead, h.dir.versionMax); ok {
+	if _, ok := h.ref.slot(dead.Index()).free(dead, h.dir.versions); ok {
 		h.free = append(h.free, dead.Index())
 	} else {
 		h.retired++

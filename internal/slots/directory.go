@@ -19,12 +19,12 @@ var ErrIndexes = errors.New("world: out of indexes")
 // Ownership: mu guards growth. Any goroutine may look up at any time without a lock.
 type Directory struct {
 	Lookup
-	memory     *mem.Memory
-	liveness   *Liveness
-	indexMax   uint32
-	versionMax uint32
-	homes      []*Allocator                // by number
-	flags      []atomic.Pointer[flagTable] // by home
+	memory   *mem.Memory
+	liveness *Liveness
+	indexMax uint32
+	versions versions
+	homes    []*Allocator                // by number
+	flags    []atomic.Pointer[flagTable] // by home
 
 	mu struct {
 		sync.Mutex
@@ -34,16 +34,17 @@ type Directory struct {
 
 // Init makes the directory for the given number of homes. The last of them is the port
 // allocator; each of the others has its first page. Indexes run from 0 to
-// indexMax, versions from 1 to versionMax. It panics if a handle cannot name so many homes,
+// indexMax, versions from 1 to versionMax, of which each incarnation has versionsEach. It panics if a handle cannot name so many homes,
 // or if none is left for the shards.
-func (d *Directory) Init(homes int, indexMax, versionMax uint32, m *mem.Memory) {
+func (d *Directory) Init(homes int, indexMax, versionMax, versionsEach uint32, m *mem.Memory) {
 	if homes < 2 || homes > handle.ShardMax+1 {
 		panic(fmt.Sprintf("world: %d homes; there are 2 to %d, with the outside one", homes, handle.ShardMax+1))
 	}
 	if homes > handle.ShardMax && indexMax == handle.IndexMax {
 		versionMax = min(versionMax, handle.VersionMax-1) // no end can be behind the highest handle
 	}
-	d.Lookup, d.memory, d.indexMax, d.versionMax = newLookup(homes), m, indexMax, versionMax
+	d.Lookup, d.memory, d.indexMax = newLookup(homes), m, indexMax
+	d.versions = versions{first: 1, last: min(versionsEach, versionMax), max: versionMax, each: versionsEach}
 	d.homes, d.flags = make([]*Allocator, homes), make([]atomic.Pointer[flagTable], homes)
 	block, entries := make([]page, homes-1), make([]*page, homes-1)
 	d.mu.tables = make([][]*page, homes)
@@ -87,6 +88,9 @@ func (d *Directory) grow(home uint32, least int) error {
 	}
 	for i := range block {
 		table[have+i] = &block[i]
+		if d.versions.first > 1 { // in the first window a slot that was never used is zero
+			d.versions.begin(&block[i], Compose(home, uint32(have+i)<<pageBits, 0), nil)
+		}
 	}
 	d.enter(home, table, n)
 	return nil
@@ -122,8 +126,12 @@ func (d *Directory) Look(h handle.Handle) (version uint32, state State, ok bool)
 // known to be lost because their versions are used up.
 func (d *Directory) errIndexes(home, retired int) error {
 	if retired > 0 {
-		return fmt.Errorf("%w: home %d has given all of IndexMax = %d, and %d are retired after VersionMax = %d uses",
-			ErrIndexes, home, d.indexMax, retired, d.versionMax)
+		option := "VersionMax"
+		if d.versions.each < d.versions.max {
+			option = "VersionsEach"
+		}
+		return fmt.Errorf("%w: home %d has given all of IndexMax = %d, and %d are retired after %s = %d uses",
+			ErrIndexes, home, d.indexMax, retired, option, d.versions.last-d.versions.first+1)
 	}
 	return fmt.Errorf("%w: home %d has given all of IndexMax = %d", ErrIndexes, home, d.indexMax)
 }
@@ -139,7 +147,7 @@ func (d *Directory) EndAll() {
 			slot := d.Slot(h)
 			version, state := unpack(slot.Load(), h)
 			if version != 0 && state != StateUnused && state != StateRetired {
-				slot.free(h|handle.Handle(version), d.versionMax)
+				slot.free(h|handle.Handle(version), d.versions)
 			}
 		}
 	}

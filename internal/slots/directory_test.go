@@ -18,7 +18,7 @@ func TestDirectoryGrowth(t *testing.T) {
 	n := iterations(1 << 20)
 	for _, homes := range []int{5, min(2049, handle.ShardMax+1)} {
 		dir := new(slots.Directory)
-		dir.Init(homes, handle.IndexMax, handle.VersionMax, new(mem.Memory))
+		dir.Init(homes, handle.IndexMax, handle.VersionMax, handle.VersionMax, new(mem.Memory))
 		out := slots.NewPortAllocator(dir, homes-1)
 		var got []handle.Handle
 		var before, after runtime.MemStats

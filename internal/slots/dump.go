@@ -20,7 +20,7 @@ func (h *Allocator) AppendSlots(dst []uint32) []uint32 {
 }
 
 // AppendUses appends for each slot how often it was used until now: its version while the
-// entity lives, one less while it is free or a port has it in hand. Slots are in the order in
+// entity lives, the number of its uses while it is free or a port has it in hand. Slots are in the order in
 // which they are first drawn; those at the end that were never used are left out. So the
 // result depends only on what refreshes have done, whatever ports draw meanwhile.
 func (o *PortAllocator) AppendUses(dst []uint32) []uint32 {
@@ -37,7 +37,7 @@ func (o *PortAllocator) AppendUses(dst []uint32) []uint32 {
 func (o *PortAllocator) uses(n uint32) uint32 {
 	h, state := o.at(n)
 	if state == StateUnused {
-		return h.Version() - 1
+		return h.Version() - o.dir.versions.first
 	}
 	return h.Version()
 }
@@ -76,7 +76,7 @@ func (o *PortAllocator) AppendVacant(free, retired []handle.Handle) (_, _ []hand
 			switch {
 			case nobodyTold:
 				free = append(free, h)
-			case h.Version() < o.dir.versionMax:
+			case h.Version() < o.dir.versions.last:
 				free = append(free, h+1) // the version is the low field
 			default:
 				retired = append(retired, h)

@@ -30,7 +30,7 @@ type shard struct {
 
 func newHomes(t testing.TB, shards int, indexMax, versionMax uint32) *homes {
 	s := &homes{t: t, dir: new(slots.Directory)}
-	s.dir.Init(shards+1, indexMax, versionMax, new(mem.Memory))
+	s.dir.Init(shards+1, indexMax, versionMax, versionMax, new(mem.Memory))
 	for i := range shards {
 		sh := &shard{dir: s.dir, last: 1<<slots.RowBits - 1}
 		sh.Init(s.dir, i)

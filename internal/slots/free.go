@@ -61,7 +61,9 @@ func (h *Allocator) FreeAll(dead []handle.Handle, fromLast bool) {
 		if x := dead[i]; x.Shard() != h.id {
 			h.FreeForeign(x)
 		} else {
-			h.recycle(x) // retires it
+			h.free = free[:n]
+			h.recycle(x) // by the first version of the window, or it retires
+			n = len(h.free)
 		}
 		i += step
 	}
@@ -69,14 +71,14 @@ func (h *Allocator) FreeAll(dead []handle.Handle, fromLast bool) {
 }
 
 // freeOwn frees the slots of the dead, from dead[i] on, up to the first that is not at home
-// here or has no version left. It puts their indexes behind the first n of free, and returns
+// here or whose next version is not one more. It puts their indexes behind the first n of free, and returns
 // where it ended. It calls nothing, and loads what it compares with only once: as far as the
 // compiler knows, a store to a slot might change that.
 func (h *Allocator) freeOwn(dead []handle.Handle, i, step int, free []uint32, n int) (at, freed int) {
-	id, versionMax, own := h.id, h.dir.versionMax, h.ref
+	id, of, own := h.id, h.dir.versions, h.ref
 	for ; uint(i) < uint(len(dead)); i += step {
 		x := dead[i]
-		if x.Shard() != id || x.Version() >= versionMax {
+		if x.Shard() != id || !of.hasNext(x) {
 			break
 		}
 		own.slot(x.Index()).StoreBatched(word(x+1, StateUnused)) // the version is the low field

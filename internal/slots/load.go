@@ -67,6 +67,23 @@ func NewLoad(out *PortAllocator) (*Load, error) {
 	return &Load{dir: r.dir, out: out}, nil
 }
 
+// Incarnation sets the window of versions, before any slot is loaded.
+func (l *Load) Incarnation(n uint32) error {
+	l.out.mu.Lock()
+	defer l.out.mu.Unlock()
+	window, err := l.dir.versions.of(n)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrImage, err)
+	}
+	l.dir.versions = window
+	if n > 1 {
+		for _, home := range l.dir.homes {
+			l.dir.beginHome(home.id)
+		}
+	}
+	return nil
+}
+
 // Home loads the slots of a shard, as AppendSlots and FreeList returned them.
 func (l *Load) Home(i int, words, free []uint32) error {
 	h := l.dir.homes[i]
@@ -137,8 +154,8 @@ func (l *Load) slots(h *Allocator, words []uint32, free State) (unused int, err 
 		case word == 0 && free == StatePending:
 			unused++
 			continue
-		case version == 0 || version > l.dir.versionMax:
-			return 0, fmt.Errorf("%w: slot %d of home %d has version %d, of %d", ErrImage, i, h.id, version, l.dir.versionMax)
+		case version == 0 || version > l.dir.versions.last || state == StateUnused && version < l.dir.versions.first:
+			return 0, fmt.Errorf("%w: slot %d of home %d has version %d, of %d to %d", ErrImage, i, h.id, version, l.dir.versions.first, l.dir.versions.last)
 		case state == StateAlive:
 			l.alive++
 		case state == StateUnused:

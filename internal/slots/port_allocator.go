@@ -91,7 +91,7 @@ func (o *PortAllocator) Take(dst []handle.Handle, n, most int) ([]handle.Handle,
 		return dst, err
 	}
 	for k := fresh; k > 0; k-- { // the port takes the last first
-		dst = append(dst, Compose(o.id, uint32(o.mu.drawn)+uint32(k)-1, 1))
+		dst = append(dst, Compose(o.id, uint32(o.mu.drawn)+uint32(k)-1, o.dir.versions.first))
 	}
 	o.mu.drawn += uint64(fresh)
 	rest := len(o.mu.pool) - used
@@ -175,13 +175,13 @@ func (o *PortAllocator) Recycle(dead []handle.Handle) {
 		return
 	}
 	freed := slices.Grow(o.freed[:0], len(dead))
-	versionMax := o.dir.versionMax
+	of := o.dir.versions
 	for _, h := range dead {
-		if h.Version() < versionMax { // as Slot.free, for many
+		if of.hasNext(h) { // as Slot.free, for many
 			o.dir.Slot(h).StoreBatched(word(h+1, StateUnused))
 			freed = append(freed, h+1)
-		} else {
-			o.dir.Slot(h).free(h, versionMax) // retires it
+		} else if next, ok := o.dir.Slot(h).free(h, of); ok {
+			freed = append(freed, next)
 		}
 	}
 	o.freed = freed

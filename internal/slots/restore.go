@@ -58,8 +58,8 @@ func (r *Restore) Claim(h handle.Handle) error {
 		return fmt.Errorf("%w: %v is of home %d, of %d that there are", ErrHandle, h, home, len(d.homes))
 	case h.Index() > d.indexMax:
 		return fmt.Errorf("%w: %v is beyond IndexMax = %d", ErrHandle, h, d.indexMax)
-	case h.Version() > d.versionMax:
-		return fmt.Errorf("%w: the version of %v is above VersionMax = %d", ErrHandle, h, d.versionMax)
+	case h.Version() > d.versions.last:
+		return fmt.Errorf("%w: the version of %v is above %d", ErrHandle, h, d.versions.last)
 	}
 	for d.Slot(h) == nil {
 		if err := r.dir.homes[h.Shard()].grow(); err != nil {

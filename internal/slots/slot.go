@@ -43,15 +43,20 @@ func (s *Slot) Store(gen uint32) { atomic.StoreUint32(&s.Generation, gen) }
 func (s *Slot) StoreBatched(gen uint32) { publish.Store32(&s.Generation, gen) }
 
 // free raises the generation of a slot whose handle h was the last one given: the slot is free
-// with the next version, so every copy of h becomes stale. It returns the handle with that
-// version, or false if there is none: then the slot is retired.
-func (s *Slot) free(h handle.Handle, versionMax uint32) (next handle.Handle, ok bool) {
-	if h.Version() >= versionMax {
+// with the next version of the window, so every copy of h becomes stale. It returns the handle
+// with that version, or false if there is none: then the slot is retired.
+func (s *Slot) free(h handle.Handle, of versions) (next handle.Handle, ok bool) {
+	switch {
+	case of.hasNext(h):
+		next = h + 1 // the version is the low field
+	case h.Version() < of.first:
+		next = of.firstOf(h)
+	default:
 		s.Store(word(h, StateRetired))
 		return h, false
 	}
-	s.Store(word(h+1, StateUnused)) // the version is the low field
-	return h + 1, true
+	s.Store(word(next, StateUnused))
+	return next, true
 }
 
 // LocStaged returns the location of the atom of h, if it is alive or staged, or 0.

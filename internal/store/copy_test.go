@@ -29,7 +29,7 @@ func TestCopySizes(t *testing.T) {
 
 func copySize[T comparable](t *testing.T, value func(byte) T) {
 	t.Run(reflect.TypeFor[T]().String(), func(t *testing.T) {
-		space := store.NewSpace(3, handle.IndexMax, handle.VersionMax)
+		space := store.NewSpace(3, handle.IndexMax, handle.VersionMax, handle.VersionMax)
 		sized := store.NewColumn[T](space)
 		store.NewColumn[struct{}](space)
 		shards := []*store.Shard{store.New(space, 0), store.New(space, 1)}

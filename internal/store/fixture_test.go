@@ -30,7 +30,7 @@ type storage struct {
 }
 
 func newStorage(t testing.TB, shards int, indexMax, versionMax uint32) *storage {
-	s := &storage{t: t, space: store.NewSpace(shards+1, indexMax, versionMax)}
+	s := &storage{t: t, space: store.NewSpace(shards+1, indexMax, versionMax, versionMax)}
 	s.numbers, s.texts = store.NewColumn[int64](s.space), store.NewColumn[*string](s.space)
 	for i := range shards {
 		s.shards = append(s.shards, store.New(s.space, i))

@@ -40,7 +40,7 @@ func (parted) Complete(p mem.Pointer) { mem.As[question](p).Answer = new(string)
 // TestResend sends requests again that were seen somewhere, and is refused those that nobody
 // can have sent.
 func TestResend(t *testing.T) {
-	space := store.NewSpace(4, handle.IndexMax, handle.VersionMax) // three shards
+	space := store.NewSpace(4, handle.IndexMax, handle.VersionMax, handle.VersionMax) // three shards
 	store.NewKind[int64](space, described{store.Description{Name: "message"}})
 	store.NewKind[int64](space, described{store.Description{Name: "shard message", Direct: true}})
 	store.NewKind[int64](space, doing{}) // creates

@@ -42,9 +42,9 @@ type Space struct {
 }
 
 // NewSpace makes a space; see Directory.Init.
-func NewSpace(homes int, indexMax, versionMax uint32) *Space {
+func NewSpace(homes int, indexMax, versionMax, versionsEach uint32) *Space {
 	s := &Space{Growth: DefaultGrowth}
-	s.Directory.Init(homes, indexMax, versionMax, &s.Memory)
+	s.Directory.Init(homes, indexMax, versionMax, versionsEach, &s.Memory)
 	s.Registry = queue.NewRegistry(s.Lookup)
 	s.handlers = make([]Handler, s.Registry.Len())
 	s.chunks.Store(new(make([]chunkEntry, firstChunks)))

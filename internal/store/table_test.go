@@ -184,7 +184,7 @@ func TestTableLoopsAgainstModel(t *testing.T) {
 
 // TestManyComponents stores components whose numbers are in different words of a set.
 func TestManyComponents(t *testing.T) {
-	space := store.NewSpace(2, handle.IndexMax, handle.VersionMax)
+	space := store.NewSpace(2, handle.IndexMax, handle.VersionMax, handle.VersionMax)
 	var typed []*store.Column[int64]
 	for range store.ComponentsMax {
 		c := store.NewColumn[int64](space)
@@ -264,5 +264,5 @@ func TestUnsettled(t *testing.T) {
 	require.Equal(t, 1, sh.Unfinished(), "the table again")
 	s.mustCreate(sh, 20)
 	require.Equal(t, 2, sh.Unfinished(), "which has a larger chunk now")
-	require.Zero(t, store.New(store.NewSpace(2, 1, 1), 0).Unfinished())
+	require.Zero(t, store.New(store.NewSpace(2, 1, 1, 1), 0).Unfinished())
 }

@@ -4,11 +4,18 @@ import (
 	"bytes"
 
 	"github.com/atoll-sim/atoll/snapshot"
+	"github.com/atoll-sim/atoll/world"
 )
 
 // snapshots goes on with another world, between any two ticks: one that was loaded from what the
 // world before it was saved as. The model knows nothing of it.
-func snapshots() *feature { return &feature{name: "snapshots"} }
+func snapshots() *feature {
+	return &feature{name: "snapshots", options: func(_ randomNumbers, o *world.Options) {
+		if o.VersionMax == 0 { // each world that was loaded may be the next incarnation
+			o.VersionsEach = 1 << 16
+		}
+	}}
+}
 
 // mayReload reports whether the world is to be exchanged before a tick. Owners are of one world, and
 // a log begins with a new one.
@@ -33,6 +40,10 @@ func (s *scene) reload() {
 	s.must(err == nil && before == after, "the hash is %v, was %v: %v", after, before, err)
 	again := s.saved(o)
 	s.must(captured || bytes.Equal(image, again), "the loaded world is saved as other bytes")
+	if o.Options().VersionsEach == 1<<16 && s.n(2) == 0 {
+		err := o.Reincarnate(o.Incarnation() + 1)
+		s.must(err == nil, "Reincarnate: %v", err)
+	}
 	s.objects = o
 	clear(s.model.outcomes[:]) // counts are not saved
 	for i := range s.ports {

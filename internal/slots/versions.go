@@ -1,0 +1,109 @@
+package slots
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/atoll-sim/atoll/handle"
+)
+
+// ErrVersions is returned when no versions are left for another incarnation.
+var ErrVersions = errors.New("world: out of versions")
+
+// versions is the window of versions that slots give. Each incarnation of a world has its own,
+// so that what was lost with a crash is not given again:
+//
+//	incarnation 1        2              3
+//	1 … each │ each+1 … 2·each │ 2·each+1 … │ … max
+//
+// Entities of earlier incarnations keep their versions; when they die, their slots go on with the
+// first of the window.
+type versions struct {
+	first, last uint32 // of the window
+	max, each   uint32 // last of all; how many a window has
+}
+
+// hasNext reports whether the slot of h, which lived, gives the handle after h next. It is one
+// comparison: a version from before the window is huge.
+func (v *versions) hasNext(h handle.Handle) bool { return h.Version()-v.first < v.last-v.first }
+
+// firstOf returns the handle of h's slot with the first version of the window.
+func (v *versions) firstOf(h handle.Handle) handle.Handle {
+	return Compose(h.Shard(), h.Index(), v.first)
+}
+
+// number returns the number of the incarnation.
+func (v *versions) number() uint32 { return (v.first-1)/v.each + 1 }
+
+// of returns the window of an incarnation.
+func (v *versions) of(n uint32) (versions, error) {
+	first := uint64(n-1)*uint64(v.each) + 1
+	if n == 0 || first > uint64(v.max) {
+		return *v, fmt.Errorf("%w: incarnation %d would begin with version %d, of %d", ErrVersions, n, first, v.max)
+	}
+	return versions{uint32(first), uint32(min(first+uint64(v.each)-1, uint64(v.max), math.MaxUint32)), v.max, v.each}, nil
+}
+
+// begin makes those slots of a page that do not live unused, with the first version of the window.
+// It calls revived with the indexes of those that were retired.
+func (v *versions) begin(p *page, first handle.Handle, revived func(i uint32)) {
+	for i := range p {
+		h := Compose(first.Shard(), first.Index()+uint32(i), v.first)
+		switch _, state := unpack(p[i].Load(), h); state {
+		case StateRetired:
+			revived(h.Index())
+			fallthrough
+		case StateUnused:
+			p[i].Store(word(h, StateUnused))
+		}
+	}
+}
+
+// beginHome calls begin with the pages of a home, and returns the slots that were retired, the
+// highest first.
+func (d *Directory) beginHome(home uint32) (revived []uint32) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for n := range d.pages(home) {
+		d.versions.begin(d.mu.tables[home][n], Compose(home, uint32(n)<<pageBits, 0), func(i uint32) { revived = append(revived, i) })
+	}
+	slices.Reverse(revived)
+	return revived
+}
+
+// Incarnation returns the number of the present one, from 1.
+func (d *Directory) Incarnation() uint32 { return d.versions.number() }
+
+// Reincarnate raises what all slots give next to the window of an incarnation. It returns
+// ErrVersions, and changes nothing, if there is none with that number. The number must not be lower
+// than the present one. The world must be idle, and have no ports.
+func (o *PortAllocator) Reincarnate(n uint32) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	d := o.dir
+	window, err := d.versions.of(n)
+	if err != nil || window == d.versions {
+		return err
+	}
+	d.versions = window
+	for _, home := range d.homes {
+		revived := d.beginHome(home.id)
+		home.retired = 0
+		if home != &o.Allocator {
+			home.free = append(revived, home.free...) // given last
+			continue
+		}
+		pool := make([]handle.Handle, 0, len(revived)+len(o.mu.recalled)+len(o.mu.pool))
+		for _, i := range revived {
+			pool = append(pool, Compose(o.id, i, window.first))
+		}
+		for _, h := range slices.Concat(o.mu.recalled, o.mu.pool) {
+			pool = append(pool, window.firstOf(h))
+		}
+		o.mu.pool, o.mu.recalled = pool, nil
+	}
+	o.recalled.Store(false)
+	return nil
+}

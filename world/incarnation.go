@@ -1,0 +1,40 @@
+package world
+
+import (
+	"fmt"
+
+	"github.com/atoll-sim/atoll/internal/slots"
+)
+
+// ErrVersions is returned by World.Reincarnate when no versions are left for that incarnation: it
+// would begin behind Options.VersionMax.
+var ErrVersions = slots.ErrVersions
+
+// Incarnation returns the number of the world's incarnation, from 1. It is saved and restored with
+// the world. Only a goroutine that may use the idle World may call it.
+func (w *World) Incarnation() uint32 { return w.space.Incarnation() }
+
+// Reincarnate makes the world its n-th incarnation: from now on it gives handles of the n-th
+// Options.VersionsEach versions. That is for a world that was restored after a crash. What happened
+// between the state that was saved and the crash is lost, but for the handles that were given then:
+// somebody may still know them. With a number that no process has used before, none of them is ever
+// given again: such a handle is stale, and stays so. So write the number to a file, and sync it,
+// before Reincarnate, and whatever the snapshot says. Package durable does that.
+//
+// Living entities keep their handles. Slots that were retired are used again. The number must not be
+// lower than Incarnation. It returns ErrVersions, ErrClosed, or an error if ports are open, and has
+// changed nothing then. It looks at each slot that was ever used. The world must be idle.
+func (w *World) Reincarnate(n uint32) error {
+	if err := w.idle("World.Reincarnate"); err != nil {
+		return err
+	}
+	w.ports.mu.Lock()
+	defer w.ports.mu.Unlock()
+	if open := len(w.ports.mu.byNumber) - len(w.ports.mu.free); open > 0 || w.replayer != nil {
+		return fmt.Errorf("world: Reincarnate while %d ports are open, or a log is played; open ports when it has returned", open)
+	}
+	if now := w.Incarnation(); n < now {
+		return fmt.Errorf("world: Reincarnate with %d, while the world is incarnation %d; take a higher number", n, now)
+	}
+	return w.portSlots.Reincarnate(n)
+}
