@@ -68,6 +68,17 @@ func (c *cursor) bytes() []byte {
 	return b
 }
 
+// word reads 8 bytes, little endian.
+func (c *cursor) word() uint64 {
+	if len(c.rest) < 8 {
+		c.fail(errBody)
+		return 0
+	}
+	v := binary.LittleEndian.Uint64(c.rest)
+	c.rest = c.rest[8:]
+	return v
+}
+
 func (c *cursor) handle() handle.Handle {
 	home := c.below(handle.ShardMax + 1)
 	index := c.below(handle.IndexMax + 1)

@@ -76,7 +76,18 @@ func options() world.Options {
 	return world.Options{Shards: 3, Seed: 5, VersionMax: 40, QueueRequests: 100, PortsMax: 64, IndexMax: 1 << 16}
 }
 
+// newSea makes a world with units.
 func newSea(t testing.TB, o world.Options, s scheduler.Options) *sea {
+	t.Helper()
+	x := emptySea(t, o, s)
+	for i := range 300 {
+		_, err := x.unit.Create(x.World, Unit{Body{Small: uint8(i)}, Label{"old"}})
+		require.NoError(t, err)
+	}
+	return x
+}
+
+func emptySea(t testing.TB, o world.Options, s scheduler.Options) *sea {
 	t.Helper()
 	w, err := world.New(o)
 	require.NoError(t, err)
@@ -100,10 +111,6 @@ func newSea(t testing.TB, o world.Options, s scheduler.Options) *sea {
 	x.scheduler.MustAdd("read", x.read)
 	x.hasher = state.NewHasher(w, codecs())
 	x.hasher.Also("systems", x.scheduler.AppendState)
-	for i := range 300 {
-		_, err := x.unit.Create(w, Unit{Body{Small: uint8(i)}, Label{"old"}})
-		require.NoError(t, err)
-	}
 	return x
 }
 

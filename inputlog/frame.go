@@ -19,7 +19,7 @@ import (
 // before: records cannot be left out, doubled or exchanged unnoticed.
 const (
 	magic        = "atollog"
-	version byte = 3
+	version byte = 4
 
 	headSize = 5
 	sumSize  = 8
@@ -28,7 +28,7 @@ const (
 
 // The kinds of records.
 const (
-	headerRecord = 'H' // the first: of what world it is
+	headerRecord = 'H' // the first: of what world it is, and where it begins
 	kindsRecord  = 'K' // kinds of requests, before the first tick that has them
 	tickRecord   = 'T' // what one refresh was given
 	hashRecord   = 'S' // hashes of the state between two ticks

@@ -2,10 +2,12 @@ package inputlog
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math/bits"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/state"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -43,40 +45,94 @@ func settings(w *world.World) []setting {
 		{"ChunkRowsMax", uint64(o.ChunkRowsMax)},
 		{"OutboxRequests", uint64(o.OutboxRequests)},
 		{"OutboxBytes", uint64(o.OutboxBytes)},
-		{"the tick", w.Tick()},
 	}
 }
 
-func appendHeader(dst []byte, w *world.World, note []byte) []byte {
-	dst = appendBytes(dst, note)
-	all := settings(w)
-	dst = binary.AppendUvarint(dst, uint64(len(all)))
-	for _, s := range all {
+// header says of what world a log is, and where it begins.
+type header struct {
+	note     []byte
+	settings []setting
+	tick     uint64
+	hashes   []state.Hash // of the sections of the state, in order; nil: not known
+}
+
+// headerOf returns the header of a log that begins now.
+func headerOf(w *world.World, o *Options) (header, error) {
+	h := header{note: o.Note, settings: settings(w), tick: w.Tick()}
+	if o.NoHash {
+		return h, nil
+	}
+	sections, err := state.NewHasher(w, o.Codecs).Sections()
+	if errors.Is(err, state.ErrNoCodec) {
+		return h, nil
+	}
+	for _, s := range sections {
+		h.hashes = append(h.hashes, s.Hash)
+	}
+	return h, err
+}
+
+func (h *header) append(dst []byte) []byte {
+	dst = appendBytes(dst, h.note)
+	dst = binary.AppendUvarint(dst, uint64(len(h.settings)))
+	for _, s := range h.settings {
 		dst = appendBytes(dst, s.name)
 		dst = binary.AppendUvarint(dst, s.value)
+	}
+	dst = binary.AppendUvarint(dst, h.tick)
+	dst = binary.AppendUvarint(dst, uint64(len(h.hashes)))
+	for _, x := range h.hashes {
+		dst = binary.LittleEndian.AppendUint64(dst, uint64(x))
 	}
 	return dst
 }
 
-// readHeader returns what appendHeader wrote.
-func readHeader(body []byte) (note []byte, all []setting, err error) {
+// read reads what append wrote.
+func (h *header) read(body []byte) error {
 	c := cursor{rest: body}
-	note = append([]byte(nil), c.bytes()...)
+	h.note = append([]byte(nil), c.bytes()...)
 	for range c.times {
-		all = append(all, setting{string(c.bytes()), c.number()})
+		h.settings = append(h.settings, setting{string(c.bytes()), c.number()})
 	}
-	return note, all, c.err
+	h.tick = c.number()
+	for range c.times {
+		h.hashes = append(h.hashes, state.Hash(c.word()))
+	}
+	return c.err
 }
 
-// mustMatch refuses a world that is not as the recorded one was.
-func mustMatch(w *world.World, recorded []setting) error {
+// mustMatch refuses a world that is not as the recorded one was, or is at another tick.
+func (h *header) mustMatch(w *world.World) error {
 	own := settings(w)
-	if len(own) != len(recorded) {
-		return fmt.Errorf("%w: it has %d settings, want %d", ErrOtherWorld, len(recorded), len(own))
+	if len(own) != len(h.settings) {
+		return fmt.Errorf("%w: it has %d settings, want %d", ErrOtherWorld, len(h.settings), len(own))
 	}
 	for i, s := range own {
-		if r := recorded[i]; r != s {
+		if r := h.settings[i]; r != s {
 			return fmt.Errorf("%w: %s is %d in the log, %s is %d here", ErrOtherWorld, r.name, r.value, s.name, s.value)
+		}
+	}
+	if h.tick != w.Tick() {
+		return fmt.Errorf("%w: the log begins at tick %d, the world is at %d; play it to a world that was loaded from a snapshot of that tick, or is new for tick 0", ErrOtherWorld, h.tick, w.Tick())
+	}
+	return nil
+}
+
+// mustBeThere refuses a world whose state is not the one where the log begins.
+func (h *header) mustBeThere(w *world.World, codecs *state.Codecs) error {
+	if len(h.hashes) == 0 {
+		return nil
+	}
+	mine, err := state.NewHasher(w, codecs).Sections()
+	if err != nil {
+		return err
+	}
+	if len(mine) != len(h.hashes) {
+		return fmt.Errorf("%w: its state has %d sections, that of the world %d; something else is registered", ErrOtherWorld, len(h.hashes), len(mine))
+	}
+	for i, s := range mine {
+		if s.Hash != h.hashes[i] {
+			return fmt.Errorf("%w: where the log begins, before tick %d, first in %s: %v, was %v", ErrDiffers, h.tick, s.Name, s.Hash, h.hashes[i])
 		}
 	}
 	return nil

@@ -96,7 +96,7 @@ func TestAltered(t *testing.T) {
 	log[7]++
 	_, err := playAll(t, log)
 	require.ErrorIs(t, err, inputlog.ErrVersion)
-	require.ErrorContains(t, err, "4, want 3")
+	require.ErrorContains(t, err, "5, want 4")
 }
 
 // TestOtherWorld checks what is said of worlds that are not as the recorded one.
@@ -113,7 +113,7 @@ func TestOtherWorld(t *testing.T) {
 			o.Seed = 6
 			return newSea(t, o, scheduler.Options{}).World
 		},
-		"the tick is 0 in the log, the tick is 1 here": func() *world.World {
+		"the log begins at tick 0, the world is at 1; play it to": func() *world.World {
 			x := newSea(t, options(), scheduler.Options{})
 			x.step(t)
 			return x.World

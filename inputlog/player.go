@@ -2,7 +2,6 @@ package inputlog
 
 import (
 	"bufio"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -19,9 +18,8 @@ import (
 //
 // Ownership: one goroutine at a time.
 type Log struct {
-	from     reader
-	note     []byte
-	settings []setting
+	from   reader
+	header header
 }
 
 // Open reads the beginning of a log. It returns ErrNoLog, ErrVersion, ErrTruncated
@@ -38,14 +36,18 @@ func Open(in io.Reader) (*Log, error) {
 	if kind != headerRecord {
 		return nil, l.from.altered("a header is wanted, not a record of kind %q", kind)
 	}
-	if l.note, l.settings, err = readHeader(body); err != nil {
+	if err = l.header.read(body); err != nil {
 		return nil, l.from.altered("%v", err)
 	}
 	return l, nil
 }
 
 // Note returns Options.Note of the Recorder.
-func (l *Log) Note() []byte { return l.note }
+func (l *Log) Note() []byte { return l.header.note }
+
+// Tick returns the tick that the log begins with: what Info.Tick of the snapshot says to which it
+// is played, or 0 for a new world.
+func (l *Log) Tick() uint64 { return l.header.tick }
 
 // Player gives a world what a log has, tick by tick:
 //
@@ -75,11 +77,12 @@ type Player struct {
 	err      error
 }
 
-// Play begins to play a log, once, to a world that was made as the recorded one was:
-// options, registrations in the same order, systems, and what the idle world was
-// filled with. It returns ErrOtherWorld, naming the first difference in what can be
-// seen of that, or an error if ports are open. Ports cannot be opened until the log
-// ends or the Player is closed.
+// Play begins to play a log, once, to a world that is as the recorded one was when recording
+// began: with the same options, registrations in the same order and systems, and filled in the
+// same way or, if the log does not begin at tick 0, loaded from a snapshot or fork of then. It
+// returns ErrOtherWorld, naming the first difference in what the world was made of or the tick, or
+// ErrDiffers, naming the first part of the state that has another hash, or an error if ports are
+// open. Ports cannot be opened until the log ends or the Player is closed.
 func (l *Log) Play(w *world.World, codecs *state.Codecs) (*Player, error) {
 	if w == nil {
 		panic("inputlog: Play to a nil World; make one with world.New")
@@ -89,11 +92,20 @@ func (l *Log) Play(w *world.World, codecs *state.Codecs) (*Player, error) {
 	}
 	d := driver.Of(w)
 	d.MustIdle("Log.Play")
-	if err := mustMatch(w, l.settings); err != nil {
+	err := l.header.mustMatch(w)
+	if err != nil {
 		return nil, err
 	}
 	p := &Player{log: l, w: w, codecs: codecs, known: d.Survey().Kinds()}
-	var err error
+	if kind, body := p.peek(); p.err == nil && kind == kindsRecord {
+		p.pending = false
+		if err = p.learn(body); err != nil {
+			return nil, err
+		}
+	}
+	if err = l.header.mustBeThere(w, codecs); err != nil {
+		return nil, err
+	}
 	if p.replayer, err = d.ReplayInputs(); err != nil {
 		return nil, err
 	}
@@ -283,12 +295,10 @@ func (p *Player) verify(hasher *state.Hasher, body []byte) error {
 	}
 	for i := range n {
 		name := string(c.bytes())
-		if len(c.rest) < 8 {
-			c.fail(errBody)
+		hash := state.Hash(c.word())
+		if c.err != nil {
 			break
 		}
-		hash := state.Hash(binary.LittleEndian.Uint64(c.rest))
-		c.rest = c.rest[8:]
 		if i >= len(mine) || mine[i].Name != name {
 			return fmt.Errorf("%w: before tick %d, in what it consists of: it has no %s in that place", ErrDiffers, tick, name)
 		}

@@ -20,6 +20,10 @@ type Options struct {
 	// Note is kept at the beginning of the log: what a program needs to make the same
 	// world again, say.
 	Note []byte
+	// NoHash leaves out the hash of the state where the log begins, which Log.Play compares. It
+	// takes as long as state.StateHash. There is none either if the state cannot be hashed because
+	// something lacks a codec.
+	NoHash bool
 }
 
 // Recorder writes a log of what a world is given.
@@ -55,9 +59,10 @@ type partitionRecord struct {
 	_    [64]byte // others are written by other workers
 }
 
-// NewRecorder begins to record w to out, with the next tick. It returns an error
-// wrapping state.ErrNoCodec if something that ports can send cannot be recorded,
-// naming it, if the world has a Recorder, or what out returned. The world must be idle.
+// NewRecorder begins to record w to out, with the next tick. A log of a world that has ticked, or
+// that was loaded, begins there: to play it, save the world at the same moment. NewRecorder returns
+// an error wrapping state.ErrNoCodec if something that ports can send cannot be recorded, naming
+// it, if the world has a Recorder, or what out returned. The world must be idle.
 func NewRecorder(w *world.World, out io.Writer, o Options) (_ *Recorder, err error) {
 	if w == nil {
 		panic("inputlog: NewRecorder of a nil World; make one with world.New")
@@ -69,6 +74,10 @@ func NewRecorder(w *world.World, out io.Writer, o Options) (_ *Recorder, err err
 	d.MustIdle("inputlog.NewRecorder")
 	r := &Recorder{w: w, codecs: o.Codecs, known: d.Survey().Kinds(), to: writer{out: out}}
 	kinds, err := learn(nil, r.known, r.codecs)
+	if err != nil {
+		return nil, err
+	}
+	head, err := headerOf(w, &o)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +94,7 @@ func NewRecorder(w *world.World, out io.Writer, o Options) (_ *Recorder, err err
 		return nil, err
 	}
 	r.to.begin(headerRecord)
-	r.to.buf = appendHeader(r.to.buf, w, o.Note)
+	r.to.buf = head.append(r.to.buf)
 	if err := r.to.end(); err != nil {
 		return nil, err
 	}

@@ -102,7 +102,7 @@ var misuseLeftOut = map[string]string{
 	"are snapshot.Save and Load, with a file":                        "Dir.Save Dir.Load",
 	"are of what snapshot.Capture returned, which looks at the time": "Captured.Release Captured.Save Dir.Write",
 	"tell what does not change": `World.Incarnation Relation.Options Names.Label Names.Options Grid.AppendNeighbours Grid.Corner Grid.Options Grid.Regions Grid.Shard Grid.Side
-		Build.Shard Build.Shards Log.Note Player.Ticks Player.Err Recorder.Err Plan.DOT 
+		Build.Shard Build.Shards Log.Note Log.Tick Player.Ticks Player.Err Recorder.Err Plan.DOT 
 		`,
 	"are for any goroutine at any time": `Owner.Alive Owner.Handle Owner.Shares Owner.Weak Weak.Alive Weak.Clear Weak.Equal
 		Completion.Done Completion.Outcome Answer.Value Frame.Alive Frame.Count Frame.Diff Frame.Flags Frame.Has Frame.Locate Frame.Owner

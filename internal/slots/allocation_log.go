@@ -29,7 +29,8 @@ func (o *PortAllocator) Drawn() uint32 {
 }
 
 // Follow puts the port allocator in the state in which so many indexes were drawn, all of
-// them by ports of another world. No port may take any until Reopen. It returns an error if
+// them by ports of another world. What was recalled before, and is not freed yet, is to be recalled
+// again. No port may take any until Reopen. It returns an error if
 // more were drawn before, or if there are fewer indexes than that.
 func (o *PortAllocator) Follow(drawn uint32) error {
 	o.mu.Lock()
@@ -38,7 +39,8 @@ func (o *PortAllocator) Follow(drawn uint32) error {
 	if uint64(drawn) < before || uint64(drawn) > o.indexes() {
 		return fmt.Errorf("world: %d handles were drawn, of %d at most; now it would be %d", before, o.indexes(), drawn)
 	}
-	o.mu.pool = o.mu.pool[:0] // Reopen makes it anew
+	o.mu.pool = o.mu.pool[:0]         // Reopen makes it anew
+	o.mu.recalled = o.mu.recalled[:0] // those of an image are in the log too
 	if err := o.reach(int(uint64(drawn) - before)); err != nil {
 		return err
 	}

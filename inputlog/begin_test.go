@@ -1,0 +1,192 @@
+package inputlog_test
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/atoll-sim/atoll/inputlog"
+	"github.com/atoll-sim/atoll/scheduler"
+	"github.com/atoll-sim/atoll/snapshot"
+	"github.com/atoll-sim/atoll/state"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// begun is a log of a world that had ticked, and a snapshot of where it begins.
+type begun struct {
+	log, image []byte
+	tick       uint64
+}
+
+// save saves a world with its scheduler.
+func (x *sea) save(t testing.TB) []byte {
+	var b bytes.Buffer
+	require.NoError(t, snapshot.Save(&b, x.World, snapshot.Options{Codecs: codecs(), Scheduler: x.scheduler, Compression: snapshot.S2}))
+	return b.Bytes()
+}
+
+// loaded makes a world of a snapshot.
+func loaded(t testing.TB, image []byte, workers int) *sea {
+	x := emptySea(t, options(), scheduler.Options{Workers: workers, Balancer: newWhim()})
+	require.NoError(t, snapshot.Load(bytes.NewReader(image), x.World, snapshot.Options{Codecs: codecs(), Scheduler: x.scheduler}))
+	return x
+}
+
+// runOn gives a world by ports what the dice say, for five ticks, and records it.
+func (x *sea) runOn(t testing.TB, dice *rand.Rand, r *inputlog.Recorder, c []*client) {
+	for range 5 {
+		for range 60 {
+			c[dice.IntN(len(c))].act()
+		}
+		x.step(t)
+		if r != nil {
+			require.NoError(t, r.Hash(x.hasher))
+		}
+	}
+}
+
+// begin runs a world, begins to record and saves it, while ports have handles in hand, requests
+// under way and handles taken back, and goes on.
+func begin(t testing.TB, x *sea, seed uint64) (b begun) {
+	dice := rand.New(rand.NewPCG(seed, 0))
+	var clients []*client
+	for i := range 3 {
+		clients = append(clients, &client{sea: x, port: x.port(t), dice: rand.New(rand.NewPCG(seed, uint64(i+1)))})
+	}
+	x.runOn(t, dice, nil, clients)
+	for range 100 {
+		clients[dice.IntN(len(clients))].act()
+	}
+	for _, c := range clients {
+		require.ErrorIs(t, c.port.Batch(func() error {
+			h, err := x.plain.Create(c.port, Plain{})
+			c.learn(h, err)
+			return errFull
+		}), errFull)
+	}
+	var log bytes.Buffer
+	r, err := inputlog.NewRecorder(x.World, &log, inputlog.Options{Codecs: codecs()})
+	require.NoError(t, err)
+	b.image, b.tick = x.save(t), x.Tick()
+	require.NoError(t, r.Hash(x.hasher))
+	x.runOn(t, dice, r, clients)
+	for _, c := range clients {
+		c.port.Close()
+	}
+	x.step(t)
+	require.NoError(t, r.Hash(x.hasher))
+	require.NoError(t, r.Close())
+	b.log = log.Bytes()
+	return b
+}
+
+// playOn plays a log to a world that was loaded where the log begins.
+func playOn(t testing.TB, x *sea, b begun) {
+	l, err := inputlog.Open(bytes.NewReader(b.log))
+	require.NoError(t, err)
+	require.Equal(t, b.tick, l.Tick())
+	p, err := l.Play(x.World, codecs())
+	require.NoError(t, err)
+	for ok := true; ok; ok = p.Next() {
+		if p.Ticks() > 0 {
+			x.step(t)
+		}
+		verified, err := p.Verify(x.hasher)
+		require.NoError(t, err)
+		require.True(t, verified)
+	}
+	require.NoError(t, p.Err())
+	require.EqualValues(t, 6, p.Ticks())
+}
+
+// TestBegins plays logs that begin at a snapshot, on other numbers of workers. The world that was
+// played to then goes on, by ports of its own, and is recorded and saved in turn.
+func TestBegins(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	x := newSea(t, options(), scheduler.Options{Workers: 2, Balancer: newWhim()})
+	for n := range uint64(2) { // as a server that dies twice
+		b := begin(t, x, seed+n)
+		for _, workers := range []int{1, 5} {
+			x = loaded(t, b.image, workers)
+			playOn(t, x, b)
+		}
+	}
+}
+
+// TestBeginsRecalled plays a log to a world of a snapshot that has the same recalled handle: it is
+// taken back once.
+func TestBeginsRecalled(t *testing.T) {
+	o := options()
+	o.VersionMax = 1
+	x := emptySea(t, o, scheduler.Options{})
+	port := x.port(t)
+	require.ErrorIs(t, port.Batch(func() error {
+		_, _ = x.plain.Create(port, Plain{})
+		return errFull
+	}), errFull)
+	var log bytes.Buffer
+	r, err := inputlog.NewRecorder(x.World, &log, inputlog.Options{Codecs: codecs()})
+	require.NoError(t, err)
+	image := x.save(t)
+	x.step(t)
+	require.NoError(t, r.Close())
+	y := emptySea(t, o, scheduler.Options{})
+	require.NoError(t, snapshot.Load(bytes.NewReader(image), y.World, snapshot.Options{Codecs: codecs(), Scheduler: y.scheduler}))
+	l, err := inputlog.Open(&log)
+	require.NoError(t, err)
+	p, err := l.Play(y.World, codecs())
+	require.NoError(t, err)
+	require.True(t, p.Next())
+	y.step(t)
+	var stats world.Stats
+	y.Stats(&stats)
+	require.Equal(t, 1, stats.Retired)
+}
+
+// TestBeginsElsewhere refuses to play to a world that is not where the log begins, and says why.
+func TestBeginsElsewhere(t *testing.T) {
+	b := begin(t, newSea(t, options(), scheduler.Options{Balancer: newWhim()}), 7)
+	play := func(x *sea, c *state.Codecs) error {
+		l, err := inputlog.Open(bytes.NewReader(b.log))
+		require.NoError(t, err)
+		_, err = l.Play(x.World, c)
+		return err
+	}
+	err := play(newSea(t, options(), scheduler.Options{Balancer: newWhim()}), codecs())
+	require.ErrorIs(t, err, inputlog.ErrOtherWorld)
+	require.EqualError(t, err, "inputlog: the log is of another world: the log begins at tick 5, the world is at 0; play it to a world that was loaded from a snapshot of that tick, or is new for tick 0")
+	x := loaded(t, b.image, 1)
+	world.Write[Body](x.World).Get(anyone(x)).Sum++
+	err = play(x, codecs())
+	require.ErrorIs(t, err, inputlog.ErrDiffers)
+	require.ErrorContains(t, err, `where the log begins, before tick 5, first in shard 0: component "body": `)
+	x = loaded(t, b.image, 1)
+	x.scheduler.MustAdd("more", x.read)
+	world.RegisterResource(x.World, "more", Extra{})
+	require.ErrorContains(t, play(x, codecs()), "its state has 28 sections, that of the world 29; something else is registered")
+
+	port := x.port(t) // nothing was begun
+	port.Close()
+	for _, o := range []inputlog.Options{{NoHash: true, Codecs: codecs()}, {Codecs: codecs()}} {
+		x := loaded(t, b.image, 1)
+		if !o.NoHash {
+			world.RegisterResource(x.World, "unhashed", make(chan int))
+		}
+		var log bytes.Buffer
+		r, err := inputlog.NewRecorder(x.World, &log, o)
+		require.NoError(t, err)
+		x.step(t)
+		require.NoError(t, r.Close())
+		y := loaded(t, b.image, 1)
+		world.Write[Body](y.World).Get(anyone(y)).Sum++ // which nobody sees
+		playing, err := inputlog.Open(&log)
+		require.NoError(t, err)
+		p, err := playing.Play(y.World, codecs())
+		require.NoError(t, err)
+		require.True(t, p.Next())
+		p.Close()
+	}
+}
