@@ -190,3 +190,60 @@ func TestBeginsElsewhere(t *testing.T) {
 		p.Close()
 	}
 }
+
+// TestThen plays logs that follow one another as one: ports keep what they have in hand where one
+// ends and the next begins.
+func TestThen(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	x := newSea(t, options(), scheduler.Options{Workers: 2, Balancer: newWhim()})
+	var clients []*client
+	for i := range 3 {
+		clients = append(clients, &client{sea: x, port: x.port(t), dice: rand.New(rand.NewPCG(seed, uint64(i+1)))})
+	}
+	dice := rand.New(rand.NewPCG(seed, 0))
+	x.runOn(t, dice, nil, clients)
+	image := x.save(t)
+	logs := make([]bytes.Buffer, 3)
+	for i := range logs {
+		r, err := inputlog.NewRecorder(x.World, &logs[i], inputlog.Options{Codecs: codecs(), NoHash: i == 1})
+		require.NoError(t, err)
+		x.runOn(t, dice, r, clients)
+		require.NoError(t, r.Close())
+	}
+	want, err := x.hasher.StateHash()
+	require.NoError(t, err)
+	play := func(order ...int) (*sea, *inputlog.Player, error) {
+		y := loaded(t, image, 5)
+		var p *inputlog.Player
+		for _, i := range order {
+			l, err := inputlog.Open(bytes.NewReader(logs[i].Bytes()))
+			require.NoError(t, err)
+			if p == nil {
+				p, err = l.Play(y.World, codecs())
+				require.NoError(t, err)
+			} else {
+				p.Then(l)
+			}
+		}
+		for p.Next() {
+			y.step(t)
+			if p.Ticks() < 15 {
+				continue
+			}
+			got, err := y.hasher.StateHash()
+			require.NoError(t, err)
+			require.Equal(t, want, got)
+		}
+		return y, p, p.Err()
+	}
+	y, p, err := play(0, 1, 2)
+	require.NoError(t, err)
+	require.EqualValues(t, 15, p.Ticks())
+	_ = y.port(t)
+	_, p, err = play(0, 2)
+	require.ErrorIs(t, err, inputlog.ErrOtherWorld)
+	require.ErrorContains(t, err, "the log begins at tick 15, the world is at 10")
+	require.EqualValues(t, 5, p.Ticks())
+	require.Panics(t, func() { p.Then(nil) })
+}

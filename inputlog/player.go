@@ -64,6 +64,7 @@ func (l *Log) Tick() uint64 { return l.header.tick }
 // Ownership: the world's goroutine.
 type Player struct {
 	log      *Log
+	next     []*Log // those of Then
 	w        *world.World
 	replayer drive.Replayer
 	codecs   *state.Codecs
@@ -71,6 +72,7 @@ type Player struct {
 	kinds    []kind
 	in       drive.Inputs
 	ticks    uint64
+	before   uint64 // of them by earlier logs
 	pending  bool // a record was read ahead
 	kind     byte
 	body     []byte
@@ -97,11 +99,8 @@ func (l *Log) Play(w *world.World, codecs *state.Codecs) (*Player, error) {
 		return nil, err
 	}
 	p := &Player{log: l, w: w, codecs: codecs, known: d.Survey().Kinds()}
-	if kind, body := p.peek(); p.err == nil && kind == kindsRecord {
-		p.pending = false
-		if err = p.learn(body); err != nil {
-			return nil, err
-		}
+	if err = p.begin(); err != nil {
+		return nil, err
 	}
 	if err = l.header.mustBeThere(w, codecs); err != nil {
 		return nil, err
@@ -110,6 +109,40 @@ func (l *Log) Play(w *world.World, codecs *state.Codecs) (*Player, error) {
 		return nil, err
 	}
 	return p, nil
+}
+
+// begin reads what is before the first tick of a log.
+func (p *Player) begin() error {
+	kind, body := p.peek()
+	if p.err != nil || kind != kindsRecord {
+		return nil // Next tells
+	}
+	p.pending = false
+	return p.learn(body)
+}
+
+// Then adds a log that is played behind the one before, if that has its end mark: it must begin at
+// the tick at which that ends. So a world is recorded in several logs, each by a Recorder that is
+// made where the one before is closed, while the world stays idle, and played as by one. If it
+// does not match, Next returns false there, and Err says why.
+func (p *Player) Then(next *Log) {
+	if next == nil {
+		panic("inputlog: Player.Then of a nil Log; pass one of Open")
+	}
+	p.next = append(p.next, next)
+}
+
+// follow goes on with the next log.
+func (p *Player) follow() error {
+	p.log, p.next = p.next[0], p.next[1:]
+	p.kinds, p.before = nil, p.ticks
+	if err := p.log.header.mustMatch(p.w); err != nil {
+		return err
+	}
+	if err := p.begin(); err != nil {
+		return err
+	}
+	return p.log.header.mustBeThere(p.w, p.codecs)
 }
 
 // Next gives the world what the next tick needs: make that tick, and ask again. It
@@ -132,9 +165,14 @@ func (p *Player) Next() bool {
 		case kind == hashRecord: // nobody wanted it
 		case kind == endRecord:
 			c := cursor{rest: body}
-			if n := c.number(); c.err != nil || n != p.ticks {
-				p.err = p.log.from.altered("it ends after %d ticks, and says %d", p.ticks, n)
-			} else {
+			switch n := c.number(); {
+			case c.err != nil || n != p.ticks-p.before:
+				p.err = p.log.from.altered("it ends after %d ticks, and says %d", p.ticks-p.before, n)
+			case len(p.next) > 0:
+				if err := p.follow(); err != nil {
+					p.err = err
+				}
+			default:
 				p.err = io.EOF
 			}
 		default:
