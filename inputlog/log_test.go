@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"io"
 	"math/rand/v2"
 	"runtime"
 	"testing"
@@ -438,4 +439,20 @@ func TestRecordStrings(t *testing.T) {
 	found, ok := called.Lookup("the sign")
 	require.Equal(t, []any{h, true}, []any{found, ok})
 	require.Equal(t, sign{"no entry", 7}, *world.Read[sign](again).Get(h))
+}
+
+// TestOnEnd tells once that recording has ended before Close.
+func TestOnEnd(t *testing.T) {
+	x := newSea(t, options(), scheduler.Options{})
+	var told []error
+	r, err := inputlog.NewRecorder(x.World, io.Discard, inputlog.Options{Codecs: codecs(), OnEnd: func(err error) { told = append(told, err) }})
+	require.NoError(t, err)
+	x.step(t)
+	require.Empty(t, told)
+	world.RegisterFunc(x.World, "closure", func(*world.EntityContext, func()) {})
+	x.step(t)
+	x.step(t)
+	require.Equal(t, []error{r.Err()}, told)
+	require.ErrorContains(t, r.Err(), `"closure"`)
+	require.Equal(t, r.Err(), r.Close())
 }

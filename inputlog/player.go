@@ -132,6 +132,9 @@ func (p *Player) Then(next *Log) {
 	p.next = append(p.next, next)
 }
 
+// Left returns how many logs of Then were not begun.
+func (p *Player) Left() int { return len(p.next) }
+
 // follow goes on with the next log.
 func (p *Player) follow() error {
 	p.log, p.next = p.next[0], p.next[1:]

@@ -24,6 +24,10 @@ type Options struct {
 	// takes as long as state.StateHash. There is none either if the state cannot be hashed because
 	// something lacks a codec.
 	NoHash bool
+	// OnEnd, if not nil, is called once when recording ends before Close, with the error that Err
+	// returns from then on: nothing is written any more, while the world goes on. It is called on a
+	// goroutine of the tick, and must not block.
+	OnEnd func(error)
 }
 
 // Recorder writes a log of what a world is given.
@@ -46,6 +50,7 @@ type Recorder struct {
 	to         writer
 	partitions [drive.PartitionsMax]partitionRecord
 	ticks      uint64
+	onEnd      func(error)
 	err        error
 	closed     bool
 	dropped    bool // the world tells nothing any more
@@ -101,6 +106,7 @@ func NewRecorder(w *world.World, out io.Writer, o Options) (_ *Recorder, err err
 	if r.writeKinds(kinds); r.err != nil {
 		return nil, r.err
 	}
+	r.onEnd = o.OnEnd
 	return r, nil
 }
 
@@ -113,7 +119,14 @@ func (r *Recorder) writeKinds(all []kind) {
 		r.to.buf = appendBytes(r.to.buf, k.shape)
 	}
 	r.kinds = all
-	r.err = r.to.end()
+	r.stop(r.to.end())
+}
+
+// stop ends recording if there is an error.
+func (r *Recorder) stop(err error) {
+	if r.err = err; err != nil && r.onEnd != nil {
+		r.onEnd(err)
+	}
 }
 
 // Err returns why recording ended early, or nil. Between ticks.
@@ -140,7 +153,7 @@ func (r *Recorder) Hash(h *state.Hasher) error {
 		r.to.buf = appendBytes(r.to.buf, s.Name)
 		r.to.buf = binary.LittleEndian.AppendUint64(r.to.buf, uint64(s.Hash))
 	}
-	r.err = r.to.end()
+	r.stop(r.to.end())
 	return r.err
 }
 
@@ -174,7 +187,7 @@ func (l *recorder) Begin() {
 	}
 	kinds, err := learn(r.kinds, r.known, r.codecs)
 	if err != nil {
-		r.err = fmt.Errorf("tick %d: %w", r.w.Tick(), err)
+		r.stop(fmt.Errorf("inputlog: recording ends at tick %d: %w", r.w.Tick(), err))
 		return
 	}
 	r.writeKinds(kinds)
@@ -207,7 +220,7 @@ func (l *recorder) Request(share, port int, q queue.PendingRequest) {
 func (l *recorder) Failed(err error) {
 	l.dropped = true
 	if l.err == nil {
-		l.err = fmt.Errorf("inputlog: recording ends: %w", err)
+		(*Recorder)(l).stop(fmt.Errorf("inputlog: recording ends: %w", err))
 	}
 }
 
@@ -220,7 +233,7 @@ func (l *recorder) End(in *drive.Inputs) {
 		for i := range r.partitions {
 			r.to.buf = append(r.to.buf, r.partitions[i].buf...)
 		}
-		r.err = r.to.end()
+		r.stop(r.to.end())
 		r.ticks++
 	}
 	for i := range r.partitions {

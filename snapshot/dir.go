@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/atoll-sim/atoll/internal/files"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -23,7 +24,7 @@ type Dir struct {
 	// Keep is how many files are left when another was saved: older ones are removed. Default: 3.
 	Keep int
 
-	files files // nil: those of the operating system
+	files files.Files // nil: those of the operating system
 }
 
 // Found is a snapshot in a Dir.
@@ -88,7 +89,7 @@ func (d *Dir) save(save func(to io.Writer) error) (path string, err error) {
 }
 
 // write writes a file that is to be renamed.
-func (d *Dir) write(f files, part string, save func(to io.Writer) error) error {
+func (d *Dir) write(f files.Files, part string, save func(to io.Writer) error) error {
 	out, err := f.Create(part)
 	if err != nil {
 		return err
@@ -120,7 +121,7 @@ func (d *Dir) Newest() (Found, error) {
 	return x, fmt.Errorf("%w %s", errors.Join(append([]error{ErrNone}, x.Passed...)...), d.Path)
 }
 
-func (d *Dir) verify(f files, name string) (Info, error) {
+func (d *Dir) verify(f files.Files, name string) (Info, error) {
 	in, err := f.Open(name)
 	if err != nil {
 		return Info{}, err
@@ -155,7 +156,7 @@ func (d *Dir) Load(w *world.World, o Options) (Found, error) {
 }
 
 // list returns the names of the snapshots, the oldest first.
-func (d *Dir) list(f files) ([]string, error) {
+func (d *Dir) list(f files.Files) ([]string, error) {
 	names, err := f.List()
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("snapshot: %w", err)
@@ -186,9 +187,9 @@ func (d *Dir) keep() int {
 	return d.Keep
 }
 
-func (d *Dir) of() files {
+func (d *Dir) of() files.Files {
 	if d.files != nil {
 		return d.files
 	}
-	return osFiles(d.Path)
+	return files.Of(d.Path)
 }

@@ -3,6 +3,8 @@ package snapshot
 import (
 	"bytes"
 	"encoding/binary"
+
+	"github.com/atoll-sim/atoll/internal/files"
 )
 
 // Pack and Unpack are those of sections.
@@ -50,8 +52,8 @@ func SectionsOf(image []byte) map[string]int {
 
 // What a Dir asks of a file system.
 type (
-	Files = files
-	File  = file
+	Files = files.Files
+	File  = files.File
 )
 
 // Use makes a Dir use a file system.

@@ -121,7 +121,7 @@ func TestNoHandleTwice(t *testing.T) {
 			}
 			x := newMortal(t, 1)
 			require.ErrorIs(t, x.Reincarnate(16), world.ErrVersions)
-				})
+		})
 	}
 }
 

@@ -113,6 +113,6 @@ var misuseLeftOut = map[string]string{
 		Tree.RemoveChild Tree.RemoveHoles Tree.Reserve Tree.Save Tree.SaveSize Tree.SetPlaces Tree.Settle Tree.Sort Tree.Swap Tree.SwapPlaces
 		Tree.Transfer`,
 	"is a system": "Grid.System",
-	"are of what Log.Play returned, which looks at the time":          "Player.Close Player.Next Player.Then Player.Verify",
+	"are of what Log.Play returned, which looks at the time":          "Player.Close Player.Left Player.Next Player.Then Player.Verify",
 	"are look-ups of a few nanoseconds, unchecked in a release build": `Writer.At ResourceReader.Get`,
 }

@@ -1,0 +1,186 @@
+// Package faulty has a file system for tests of what must survive.
+package faulty
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/atoll-sim/atoll/internal/files"
+)
+
+// Disk is a file system that fails, or loses power, at one call. What was not synced may be lost,
+// names and contents each by themselves. Safe for concurrent use.
+type Disk struct {
+	mu            sync.Mutex
+	names, synced map[string]*inode
+	calls, failAt int
+	fault         Fault
+	dead          bool
+}
+
+type inode struct {
+	data   []byte
+	synced int
+}
+
+// Fault is what goes wrong.
+type Fault struct {
+	Name                 string
+	Crashes              bool
+	half                 bool // half of the call is done
+	keepsNames, keepsAll bool // what was not synced is there after all
+}
+
+// Faults are all that are known.
+var Faults = []Fault{
+	{Name: "an error"}, {Name: "an error that came too late", half: true},
+	{Name: "a crash", Crashes: true}, {Name: "a crash that keeps names", Crashes: true, keepsNames: true},
+	{Name: "a crash in the middle", Crashes: true, half: true, keepsNames: true},
+	{Name: "a crash that keeps contents", Crashes: true, keepsAll: true},
+	{Name: "a crash that keeps all", Crashes: true, half: true, keepsNames: true, keepsAll: true},
+}
+
+// ErrDisk is the error of all calls that fail.
+var ErrDisk = errors.New("the disk fails")
+
+// New makes an empty disk without a fault.
+func New() *Disk { return &Disk{names: map[string]*inode{}, synced: map[string]*inode{}} }
+
+// FailAt makes the n-th call from now on fail. 0 means none.
+func (d *Disk) FailAt(n int, f Fault) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.calls, d.failAt, d.fault = 0, n, f
+}
+
+// Calls returns how many calls there were since FailAt.
+func (d *Disk) Calls() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.calls
+}
+
+// PowerOff makes every call fail until Reboot, and loses what was not synced.
+func (d *Disk) PowerOff() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.dead, d.fault = true, Fault{}
+}
+
+// Reboot makes the disk what is left of it after a crash, without a fault.
+func (d *Disk) Reboot() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.dead {
+		if !d.fault.keepsNames {
+			d.names = maps.Clone(d.synced)
+		}
+		for _, x := range d.names {
+			if !d.fault.keepsAll {
+				x.data = x.data[:x.synced]
+			}
+		}
+	}
+	d.dead, d.failAt = false, 0
+}
+
+// Edit changes the bytes of a file.
+func (d *Disk) Edit(name string, f func(data []byte) []byte) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.names[name].data = f(d.names[name].data)
+	d.names[name].synced = len(d.names[name].data)
+}
+
+// Clone returns a copy without a fault.
+func (d *Disk) Clone() *Disk {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	other := New()
+	for name, x := range d.names {
+		other.names[name] = &inode{bytes.Clone(x.data), len(x.data)}
+	}
+	other.synced = maps.Clone(other.names)
+	return other
+}
+
+// call counts a call, and does what half of it is, or returns its error. The lock is held.
+func (d *Disk) call(half func()) (whole bool, err error) {
+	if d.dead {
+		return false, ErrDisk
+	}
+	if d.calls++; d.calls != d.failAt {
+		half()
+		return true, nil
+	}
+	if d.dead = d.fault.Crashes; d.fault.half {
+		half()
+	}
+	return false, ErrDisk
+}
+
+func (d *Disk) locked(half func()) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	_, err := d.call(half)
+	return err
+}
+
+func (d *Disk) Make() error { return d.locked(func() {}) }
+
+func (d *Disk) List() (all []string, err error) {
+	err = d.locked(func() { all = slices.Collect(maps.Keys(d.names)) })
+	return all, err
+}
+
+func (d *Disk) Create(name string) (files.File, error) {
+	x := new(inode)
+	err := d.locked(func() { d.names[name] = x })
+	return &open{d: d, x: x}, err
+}
+
+func (d *Disk) Open(name string) (io.ReadCloser, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	x := d.names[name]
+	if x == nil {
+		return nil, fs.ErrNotExist
+	}
+	return io.NopCloser(bytes.NewReader(bytes.Clone(x.data))), nil
+}
+
+func (d *Disk) Rename(from, to string) error {
+	return d.locked(func() {
+		d.names[to] = d.names[from]
+		delete(d.names, from)
+	})
+}
+
+func (d *Disk) Remove(name string) error { return d.locked(func() { delete(d.names, name) }) }
+
+func (d *Disk) Sync() error { return d.locked(func() { d.synced = maps.Clone(d.names) }) }
+
+type open struct {
+	d *Disk
+	x *inode
+}
+
+func (f *open) Write(p []byte) (n int, err error) {
+	f.d.mu.Lock()
+	defer f.d.mu.Unlock()
+	whole, err := f.d.call(func() { n = len(p) / 2 })
+	if whole {
+		n = len(p)
+	}
+	f.x.data = append(f.x.data, p[:n]...)
+	return n, err
+}
+
+func (f *open) Sync() error { return f.d.locked(func() { f.x.synced = len(f.x.data) }) }
+
+func (f *open) Close() error { return f.d.locked(func() {}) }

@@ -1,0 +1,78 @@
+// Package files is what the packages that keep a world on disk ask of a file system, so that tests
+// can have one that fails.
+package files
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// Files is a directory of a file system.
+type Files interface {
+	Make() error // the directory, unless it is there
+	List() ([]string, error)
+	Create(name string) (File, error) // empty, to be written
+	Open(name string) (io.ReadCloser, error)
+	Rename(from, to string) error
+	Remove(name string) error
+	Sync() error // the directory
+}
+
+// File is a file that is written.
+type File interface {
+	io.WriteCloser
+	Sync() error
+}
+
+// Of returns the directory of a path: one of the operating system. Tests replace it.
+var Of = func(path string) Files { return OS(path) }
+
+// OS is a directory of the operating system's, by its path.
+type OS string
+
+func (d OS) Make() error {
+	if _, err := os.Stat(string(d)); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(string(d), 0o777); err != nil {
+		return err
+	}
+	return OS(filepath.Dir(string(d))).Sync()
+}
+
+func (d OS) List() (names []string, err error) {
+	entries, err := os.ReadDir(string(d))
+	for _, x := range entries {
+		if !x.IsDir() {
+			names = append(names, x.Name())
+		}
+	}
+	return names, err
+}
+
+func (d OS) Create(name string) (File, error) {
+	return os.OpenFile(d.path(name), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
+}
+
+func (d OS) Open(name string) (io.ReadCloser, error) { return os.Open(d.path(name)) }
+
+func (d OS) Rename(from, to string) error { return os.Rename(d.path(from), d.path(to)) }
+
+func (d OS) Remove(name string) error { return os.Remove(d.path(name)) }
+
+// Sync syncs the directory, where that can be done.
+func (d OS) Sync() error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	f, err := os.Open(string(d))
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+func (d OS) path(name string) string { return filepath.Join(string(d), name) }
