@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"encoding/gob"
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/snapshot"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -29,7 +32,7 @@ type (
 
 const agentsMost = 1_000_000
 
-func newAgents(b *testing.B) (*world.World, *world.Bundle[Agent]) {
+func newAgents(b testing.TB) (*world.World, *world.Bundle[Agent]) {
 	w, err := world.New(world.Options{})
 	require.NoError(b, err)
 	world.Register[Place](w, "place")
@@ -44,6 +47,46 @@ type image struct {
 	Places  []Place
 	Motions []Motion
 	Lives   []Life
+}
+
+// columnsOf returns the rows of all agents, chunk by chunk, and as many bytes more as their slots
+// have: all that there is of them.
+func columnsOf(w *world.World) (all [][]byte) {
+	for ch := range w.Query().Chunks() {
+		for _, c := range []mem.Cells{
+			mem.CellsOf(ch.Handles()), mem.CellsOf(make([]uint64, ch.Len())), mem.CellsOf(world.Read[Place](w).Slice(ch)),
+			mem.CellsOf(world.Read[Motion](w).Slice(ch)), mem.CellsOf(world.Read[Life](w).Slice(ch)),
+		} {
+			all = append(all, c.Bytes)
+		}
+	}
+	return all
+}
+
+// benchCopy copies all rows: the least that a fork can do.
+func benchCopy(b *testing.B, w *world.World, fresh bool, workers int) {
+	from := columnsOf(w)
+	to := make([][]byte, len(from))
+	for b.Loop() {
+		var next atomic.Int64
+		var all sync.WaitGroup
+		for range workers {
+			all.Go(func() {
+				for i := int(next.Add(1)) - 1; i < len(from); i = int(next.Add(1)) - 1 {
+					if fresh || to[i] == nil {
+						to[i] = make([]byte, len(from[i]))
+					}
+					copy(to[i], from[i])
+				}
+			})
+		}
+		all.Wait()
+	}
+	bytes := 0
+	for _, x := range from {
+		bytes += len(x)
+	}
+	b.SetBytes(int64(bytes))
 }
 
 func BenchmarkMillion(b *testing.B) {
@@ -92,6 +135,21 @@ func BenchmarkMillion(b *testing.B) {
 			c.Release()
 		}
 	})
+	captured, err := snapshot.Capture(w, snapshot.Options{})
+	require.NoError(b, err)
+	for _, workers := range []int{1, 2} {
+		b.Run(fmt.Sprintf("fork/%d", workers), func(b *testing.B) {
+			b.SetBytes(int64(agents) * 56)
+			for b.Loop() {
+				w, _ := newAgents(b)
+				require.NoError(b, captured.Load(w, snapshot.Options{Workers: workers}))
+			}
+		})
+		for _, where := range []string{"new", "old"} {
+			b.Run(fmt.Sprintf("copy/%s memory/%d", where, workers), func(b *testing.B) { benchCopy(b, w, where == "new", workers) })
+		}
+	}
+	captured.Release()
 	var x image
 	for ch := range w.Query().Chunks() {
 		x.Handles = append(x.Handles, ch.Handles()...)
@@ -114,4 +172,17 @@ func BenchmarkMillion(b *testing.B) {
 			require.NoError(b, gob.NewDecoder(bytes.NewReader(out.Bytes())).Decode(&y))
 		}
 	})
+}
+
+// BenchmarkForks makes forks of a small world, that of World.New included.
+func BenchmarkForks(b *testing.B) {
+	w, bundle := newAgents(b)
+	require.NoError(b, bundle.CreateN(w, 10_000, nil))
+	captured, err := snapshot.Capture(w, snapshot.Options{})
+	require.NoError(b, err)
+	b.ReportAllocs()
+	for b.Loop() {
+		w, _ := newAgents(b)
+		require.NoError(b, captured.Load(w, snapshot.Options{}))
+	}
 }

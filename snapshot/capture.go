@@ -9,16 +9,18 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// Captured is the state of a world at one moment, to be written while the world ticks on.
+// Captured is the state of a world at one moment, to be written, or loaded into other worlds, while
+// the world ticks on.
 //
-// Ownership: one goroutine at a time, any.
+// Ownership: any goroutines, at once, as far as the functions of Options.Codecs allow that; Release
+// is behind all other uses.
 type Captured struct {
 	s      *saving
 	parts  []part
 	frozen drive.Frozen
 }
 
-// Capture takes the state of an idle world for Captured.Save. It costs a copy in memory, in
+// Capture takes the state of an idle world for Captured.Save and Captured.Load. It costs a copy in memory, in
 // parallel, of the components that were handed out for writing since the frame or capture before;
 // of the rest what Save costs, which is little: but for components of which a copy would share
 // something with the world, such as slices, unless they have a world.Component.CloneBy. So it is
@@ -60,8 +62,8 @@ func (c *Captured) take(info *Info) {
 	c.parts = s.parts(info)
 	for i := range c.parts {
 		if p := &c.parts[i]; p.kind != rowsSection {
-			body := p.body(nil)
-			p.body = func(dst []byte) []byte { return append(dst, body...) }
+			p.bytes = p.body(nil)
+			p.body = func(dst []byte) []byte { return append(dst, p.bytes...) }
 		}
 	}
 	s.kept = map[column][]byte{}

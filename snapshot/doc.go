@@ -7,5 +7,8 @@
 //	w, s := newWorld() // registers everything, as before
 //	err = snapshot.Load(file, w, snapshot.Options{Scheduler: s})
 //
+// Capture takes the state in memory: to write it while the world ticks on, or to load it into other
+// worlds, as often as it takes.
+//
 // What is saved, and what is not, is in docs/snapshot-format.md.
 package snapshot

@@ -144,3 +144,20 @@ func ExampleCaptured() {
 	fmt.Println(err, found.Info.Entities)
 	// Output: <nil> 3
 }
+
+// A fork is another world, which goes on from the same moment.
+func ExampleCaptured_Load() {
+	w, units, s := exampleWorld()
+	h, _ := units.Create(w, exampleUnit{exampleHealth: exampleHealth{7}})
+	captured, _ := snapshot.Capture(w, snapshot.Options{Scheduler: s})
+	defer captured.Release()
+
+	fork, _, t := exampleWorld()
+	fmt.Println(captured.Load(fork, snapshot.Options{Scheduler: t}))
+	fork.Destroy(h)
+	fork.Refresh()
+	fmt.Println(fork.Alive(h), w.Alive(h))
+	// Output:
+	// <nil>
+	// false true
+}

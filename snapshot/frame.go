@@ -50,6 +50,7 @@ type section struct {
 	body   []byte
 	sum    uint64
 	at     int64 // where it begins in the snapshot
+	sure   bool  // it was never written: there is no checksum
 }
 
 // head appends the head of a section without its checksum.
@@ -119,7 +120,16 @@ func (w *writer) write(p []byte) error {
 	return err
 }
 
-// reader reads sections.
+// source has the sections of a snapshot.
+type source interface {
+	begin() error
+	// next makes s the next section. It may use the body again that s has.
+	next(s *section) error
+	// finish looks at what the last section says.
+	finish(s *section) error
+}
+
+// reader is the source that reads a snapshot.
 type reader struct {
 	in       io.Reader
 	at       int64
@@ -188,10 +198,25 @@ func (r *reader) next(s *section) error {
 
 // check compares the checksum of a section.
 func (s *section) check() error {
-	if s.checksum() != s.sum {
+	if !s.sure && s.checksum() != s.sum {
 		return altered("%v: its checksum is wrong", s)
 	}
 	return nil
+}
+
+// unpack checks a section and returns its body as it was before it was packed. It may be in buf.
+func (s *section) unpack(buf *[]byte) (body []byte, err error) {
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	if s.how == None {
+		return s.body, nil
+	}
+	*buf, err = unpack(s.how, (*buf)[:0], s.body, s.length)
+	if err != nil {
+		return nil, altered("%v: %v", s, err)
+	}
+	return *buf, nil
 }
 
 // finish reads what the last section says.

@@ -109,7 +109,7 @@ func appendHeader(dst []byte, x *Info) []byte {
 }
 
 // readHeader reads the section of the header, and returns the settings that it has.
-func readHeader(r *reader, s *section) (x Info, all []setting, err error) {
+func readHeader(r source, s *section) (x Info, all []setting, err error) {
 	if err = r.next(s); err == nil {
 		err = s.check()
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/atoll-sim/atoll/handle"
@@ -28,20 +29,27 @@ import (
 // something that is registered. After a later one, such as for a snapshot that is cut off, the world
 // is broken and says so: make another. What Options.Also has loaded by then stays loaded.
 func Load(src io.Reader, w *world.World, o Options) error {
+	return load(&reader{in: src}, nil, w, "snapshot.Load", o)
+}
+
+// load loads from a source, of which a Captured has the rows, or nil, for the call that messages
+// name.
+func load(r source, from *Captured, w *world.World, call string, o Options) error {
+	short := strings.TrimPrefix(call, "snapshot.")
 	if w == nil {
-		panic("snapshot: Load into a nil World; pass one of world.New")
+		panic("snapshot: " + short + " into a nil World; pass one of world.New")
 	}
-	o = o.validate("Load")
+	o = o.validate(short)
 	if err := w.Err(); err != nil {
 		return err
 	}
 	d := driver.Of(w)
-	d.MustIdle("snapshot.Load")
-	l := &loading{w: w, v: d.Survey(), o: &o, r: reader{in: src}, tables: make([][]tablePlan, w.Shards())}
+	d.MustIdle(call)
+	l := &loading{w: w, v: d.Survey(), o: &o, r: r, from: from, tables: make([][]tablePlan, w.Shards())}
 	if err := l.begin(); err != nil {
 		return err
 	}
-	into, err := d.Load("snapshot.Load")
+	into, err := d.Load(call)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrNotNew, err)
 	}
@@ -65,7 +73,8 @@ type loading struct {
 	w      *world.World
 	v      drive.Survey // of it
 	o      *Options
-	r      reader
+	r      source
+	from   *Captured // has the rows, or nil: the source has them
 	into   drive.Loader
 	info   Info
 	same   bool // the hash can be compared
@@ -84,7 +93,7 @@ func (l *loading) begin() error {
 		return err
 	}
 	var s section
-	info, saved, err := readHeader(&l.r, &s)
+	info, saved, err := readHeader(l.r, &s)
 	if err != nil {
 		return err
 	}
@@ -114,21 +123,6 @@ func (l *loading) begin() error {
 	return err
 }
 
-// unpack checks a section and returns its body as it was before it was packed. It may be in buf.
-func (s *section) unpack(buf *[]byte) (body []byte, err error) {
-	if err := s.check(); err != nil {
-		return nil, err
-	}
-	if s.how == None {
-		return s.body, nil
-	}
-	*buf, err = unpack(s.how, (*buf)[:0], s.body, s.length)
-	if err != nil {
-		return nil, altered("%v: %v", s, err)
-	}
-	return *buf, nil
-}
-
 // fill reads all other sections.
 func (l *loading) fill() error {
 	var s section
@@ -149,15 +143,22 @@ func (l *loading) fill() error {
 	if err == nil {
 		err = l.world(&s, &c)
 	}
-	for i := 0; err == nil && i < l.w.Shards(); i++ {
-		if err = next(); err == nil {
-			err = l.shard(&s, &c, i)
+	if err == nil && l.from != nil {
+		if err = l.copyShards(); err == nil {
+			err = l.r.next(&s)
+		}
+	} else {
+		for i := 0; err == nil && i < l.w.Shards(); i++ {
+			if err = next(); err == nil {
+				err = l.shard(&s, &c, i, nil)
+			}
+		}
+		if err == nil {
+			err = l.allRows(&s)
 		}
 	}
 	if err == nil {
-		if err = l.allRows(&s); err == nil {
-			err = unpacked()
-		}
+		err = unpacked()
 	}
 	last := rank(rowsSection) + 1
 	counts := map[byte]int{}
@@ -386,11 +387,11 @@ func (l *loading) finish() error {
 			return err
 		}
 	}
-	if !l.same {
+	if !l.same || l.info.Hash == 0 {
 		return nil
 	}
 	hash, err := state.StateHash(l.w, l.o.Codecs)
-	if err == nil && l.info.Hash != 0 && hash != l.info.Hash {
+	if err == nil && hash != l.info.Hash {
 		err = fmt.Errorf("%w: its hash is %v, was %v", ErrDiffers, hash, l.info.Hash)
 	}
 	return err

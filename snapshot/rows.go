@@ -35,17 +35,17 @@ type columnPlan struct {
 }
 
 // shard makes the tables and chunks of a shard.
-func (l *loading) shard(s *section, c *drive.Cursor, i int) error {
+func (l *loading) shard(s *section, c *drive.Cursor, i int, made func(c *store.Chunk, table, chunk int)) error {
 	if s.kind != shardSection || s.number != i {
 		return altered("%v is not in its place", s)
 	}
 	x := readShard(c)
 	err := c.End()
-	l.read += int64(s.length)
+	rows := int64(0)
 	l.tables[i] = make([]tablePlan, len(x.Tables))
 	for k := range x.Tables {
 		if err == nil {
-			err = l.table(&l.tables[i][k], &x.Tables[k])
+			err = l.table(&l.tables[i][k], &x.Tables[k], &rows)
 		}
 	}
 	for k := range x.Changes {
@@ -59,11 +59,11 @@ func (l *loading) shard(s *section, c *drive.Cursor, i int) error {
 			x.Stored[k].Component = own[0]
 		}
 	}
-	if err == nil && l.rows > l.bytesMax() {
-		err = fmt.Errorf("%w: rows take %d bytes, with BytesMax = %d", ErrTooLarge, l.rows, l.bytesMax())
+	if err == nil && l.from == nil { // a Captured tells the truth, and is loaded by several goroutines
+		err = l.mayTake(int64(s.length), rows)
 	}
 	if err == nil {
-		err = l.into.Shard(i, x)
+		err = l.into.Shard(i, x, made)
 	}
 	if err != nil {
 		return l.within(s, err)
@@ -71,8 +71,23 @@ func (l *loading) shard(s *section, c *drive.Cursor, i int) error {
 	return nil
 }
 
-// table makes the plan of a table, and its image that of one of this world.
-func (l *loading) table(p *tablePlan, t *store.TableImage) error {
+// mayTake checks the memory that rows take, which so many bytes tell of.
+func (l *loading) mayTake(read, rows int64) error {
+	l.read += read
+	l.rows += rows
+	most := l.o.BytesMax
+	if most == 0 {
+		most = bytesFree + bytesPerByte*l.read
+	}
+	if l.rows > most {
+		return fmt.Errorf("%w: rows take %d bytes, with BytesMax = %d", ErrTooLarge, l.rows, most)
+	}
+	return nil
+}
+
+// table makes the plan of a table, and its image that of one of this world. It adds up the bytes of
+// its rows.
+func (l *loading) table(p *tablePlan, t *store.TableImage, rows *int64) error {
 	saved := t.Components
 	own, err := l.components(saved)
 	if err != nil {
@@ -85,7 +100,7 @@ func (l *loading) table(p *tablePlan, t *store.TableImage) error {
 		p.columns = append(p.columns, columnPlan{n, slices.Index(t.Components, id)})
 		row += int64(n.rows.Size())
 	}
-	l.rows += bytesOfTable
+	*rows += bytesOfTable
 	p.filled = make([]atomic.Bool, len(t.Chunks))
 	for k := range t.Chunks {
 		c := &t.Chunks[k]
@@ -95,7 +110,7 @@ func (l *loading) table(p *tablePlan, t *store.TableImage) error {
 		}
 		c.Written = written
 		p.filled[k].Store(c.Rows == 0)
-		l.rows += bytesOfChunk + row*int64(min(c.Cap, slots.RowsMax))
+		*rows += bytesOfChunk + row*int64(min(c.Cap, slots.RowsMax))
 	}
 	return nil
 }
@@ -121,13 +136,6 @@ func (l *loading) allFilled() error {
 	return nil
 }
 
-func (l *loading) bytesMax() int64 {
-	if l.o.BytesMax > 0 {
-		return l.o.BytesMax
-	}
-	return bytesFree + bytesPerByte*l.read
-}
-
 // allRows loads the sections of rows, and leaves the first section behind them in s.
 func (l *loading) allRows(s *section) error {
 	type block struct {
@@ -138,43 +146,19 @@ func (l *loading) allRows(s *section) error {
 	for range cap(free) {
 		free <- new(block)
 	}
-	var wrong struct {
-		sync.Mutex
-		err      error
-		panicked any
-		at       int64
-	}
-	fail := func(at int64, err error, v any) {
-		wrong.Lock()
-		defer wrong.Unlock()
-		if wrong.err == nil && wrong.panicked == nil || at < wrong.at {
-			wrong.at, wrong.err, wrong.panicked = at, err, v
-		}
-	}
-	var failed atomic.Bool
+	var wrong wrong
 	var all sync.WaitGroup
 	for range l.o.Workers {
 		all.Go(func() {
 			for x := range full {
-				func() {
-					defer func() {
-						if v := recover(); v != nil {
-							failed.Store(true)
-							fail(x.at, nil, v)
-						}
-					}()
-					if err := l.someRows(&x.section, &x.buf); err != nil {
-						failed.Store(true)
-						fail(x.at, err, nil)
-					}
-				}()
+				wrong.watch(x.at, func() error { return l.someRows(&x.section, &x.buf) })
 				free <- x
 			}
 		})
 	}
 	shard := 0
 	err := error(nil)
-	for !failed.Load() {
+	for !wrong.any.Load() {
 		x := <-free
 		if err = l.r.next(&x.section); err != nil {
 			break
@@ -192,11 +176,8 @@ func (l *loading) allRows(s *section) error {
 	}
 	close(full)
 	all.Wait()
-	if wrong.panicked != nil {
-		panic(wrong.panicked)
-	}
-	if wrong.err != nil {
-		return wrong.err
+	if e := wrong.first(); e != nil {
+		return e
 	}
 	return err
 }

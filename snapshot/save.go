@@ -79,6 +79,7 @@ type part struct {
 	number int
 	plain  bool // it is not compressed
 	body   func(dst []byte) []byte
+	bytes  []byte // of a Captured: what body appends
 }
 
 // rowsAtOnce is about how many bytes of rows are in a section.

@@ -30,7 +30,7 @@ func (s *survey) Image(shard int) store.Image { return s.shards[shard].Image() }
 
 // loader is the drive.Loader of a world.
 //
-// Ownership: the world's goroutine; several may fill chunks.
+// Ownership: the world's goroutine; several may make shards, and then fill chunks.
 type loader struct {
 	w     *World
 	slots *slots.Load
@@ -90,10 +90,10 @@ func (l *loader) World(x drive.State) error {
 	return l.slots.Ports(x.Ports)
 }
 
-func (l *loader) Shard(i int, x store.Image) error {
+func (l *loader) Shard(i int, x store.Image, made func(c *store.Chunk, table, chunk int)) error {
 	err := l.slots.Home(i, x.Slots, x.Free)
 	if err == nil {
-		err = l.w.shards[i].Load(&x)
+		err = l.w.shards[i].Load(&x, made)
 	}
 	return err
 }
@@ -103,6 +103,8 @@ func (l *loader) Chunk(shard, table, chunk int) *store.Chunk {
 }
 
 func (l *loader) Fill(c *store.Chunk, hs []handle.Handle) error { return c.Fill(hs, l.slots) }
+
+func (l *loader) Trust() { l.slots.Trust() }
 
 func (l *loader) Mail(message, shard int, to []handle.Handle) (bodies mem.Cells, put func()) {
 	return l.w.messages[message].(loadedMessage).load(shard, to)

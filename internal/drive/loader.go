@@ -15,12 +15,14 @@ import (
 // The world is touched by World first. From then on an error leaves it as it cannot be used: call
 // Fail. It trusts nothing that it is given.
 //
-// Ownership: as of the idle *World. Chunk, Fill and what is stored in the chunks' Cells are for
-// any goroutines, each chunk for one.
+// Ownership: as of the idle *World. Shard is for any goroutines, each shard for one. Chunk, Fill and
+// what is stored in the chunks' Cells are for any goroutines, each chunk for one.
 type Loader interface {
 	World(s State) error
-	// Shard makes the tables and chunks of a shard, without handles and components.
-	Shard(i int, x store.Image) error
+	// Shard makes the tables and chunks of a shard, without handles and components. It calls made,
+	// if that is not nil, with each chunk that has rows, and its place: components may be stored
+	// from then on. Nothing else may be done with a chunk until all shards are made.
+	Shard(i int, x store.Image, made func(c *store.Chunk, table, chunk int)) error
 	// Chunk returns a chunk by its place in the Image, and Fill puts its atoms there; the caller
 	// stores their components where Chunk.Cells says.
 	Chunk(shard, table, chunk int) *store.Chunk
@@ -32,6 +34,8 @@ type Loader interface {
 	Resource(i int) (value, parts mem.Cells, put func())
 	// Request sends a request as a Survey shows it, and returns where to store what comes with it.
 	Request(from, kind int, flags queue.Flags, h handle.Handle) (mem.Cells, error)
+	// Trust says that what Fill is given is of a Frozen, in which no two rows have one handle.
+	Trust()
 	// Finish checks that each living entity has a row, and makes the world what it is to be.
 	Finish() error
 	// Fail breaks the world.

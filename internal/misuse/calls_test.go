@@ -268,6 +268,9 @@ var misuseSections = []struct {
 		{call: "snapshot.Load", do: func(x *misuseScene) error {
 			return snapshot.Load(bytes.NewReader(misuseSnapshot), x.w, snapshot.Options{Codecs: misuseCodecs()})
 		}},
+		{call: "Captured.Load", do: func(x *misuseScene) error {
+			return misuseCaptured.Load(x.w, snapshot.Options{Codecs: misuseCodecs()})
+		}},
 	}},
 	{"Of another world", misuseOnce, foreignRows()},
 	{"Kept for longer than it is good", misuseOnce, keptRows()},
@@ -287,6 +290,15 @@ func misuseCodecs() *state.Codecs {
 	})
 	return c
 }
+
+// misuseCaptured is what was captured of a world like the scene's.
+var misuseCaptured = func() *snapshot.Captured {
+	c, err := snapshot.Capture(newMisuseScene(new(testing.T)).w, snapshot.Options{Codecs: misuseCodecs()})
+	if err != nil {
+		panic(err)
+	}
+	return c
+}()
 
 // misuseLog is a log of a world like the scene's: of one refresh.
 var misuseLog = func() []byte {

@@ -61,6 +61,13 @@ func (l *Lookup) Alive(h handle.Handle) bool {
 	return false
 }
 
+// page returns the page of an index of the home, which must have one.
+//
+// Safety: as of slot.
+func (r *directoryRef) page(index uint32) *page {
+	return *(**page)(unsafe.Add(unsafe.Pointer(r.table.Load()), uintptr(index>>pageBits)*pointerBytes))
+}
+
 // slot returns the slot of an index of the home, which must have a page.
 //
 // Safety: as of Lookup.Slot.

@@ -100,12 +100,15 @@ func word(h handle.Handle, s State) uint32 { return uint32(h) ^ uint32(s)<<state
 
 // unpack splits a generation read from the slot of h. A slot that was never used
 // reads as version 0 and is unused.
-func unpack(gen uint32, h handle.Handle) (version uint32, s State) {
+func unpack(gen uint32, h handle.Handle) (version uint32, s State) { return unpackAt(gen, h.Index()) }
+
+// unpackAt is unpack for the slot of an index.
+func unpackAt(gen, index uint32) (version uint32, s State) {
 	version = gen & versionMask
 	if version == 0 {
 		return 0, StateUnused
 	}
-	return version, State(gen>>stateShift ^ h.Index()&indexMask)
+	return version, State(gen>>stateShift ^ index&indexMask)
 }
 
 // tell is unpack for callers that do not free slots. For a free slot of the port allocator it

@@ -149,6 +149,8 @@ type frozenColumn interface {
 	reserve(m *mem.Memory, rows int) mem.Address
 	// copyOut copies the first rows of a chunk to a buffer.
 	copyOut(to mem.Address, number, n int)
+	// copyIn copies the first rows of a chunk of a frame's column of the same type to a chunk.
+	copyIn(number int, from AnyColumn, at, n int)
 	// address returns where a chunk's first row is, in a frame's column.
 	address(number int) mem.Address
 	// same reports whether a row is known to hold the same as one of another frame's column.
@@ -198,13 +200,21 @@ func (c *Column[T]) reserve(m *mem.Memory, rows int) mem.Address {
 func (c *Column[T]) CloneBy(f func(to, from *T)) { c.clone = f }
 
 func (c *Column[T]) copyOut(to mem.Address, number, n int) {
-	rows, from := rowsAt[T](to, n), c.dir.Load().rows[number][:n]
+	c.copyRows(rowsAt[T](to, n), c.dir.Load().rows[number][:n])
+}
+
+func (c *Column[T]) copyIn(number int, from AnyColumn, at, n int) {
+	x := from.(*Column[T])
+	x.copyRows(c.dir.Load().rows[number][:n], x.dir.Load().rows[at])
+}
+
+func (c *Column[T]) copyRows(to, from []T) {
 	if c.clone == nil {
-		copy(rows, from)
+		copy(to, from)
 		return
 	}
 	for i := range from {
-		c.clone(&rows[i], &from[i])
+		c.clone(&to[i], &from[i])
 	}
 }
 

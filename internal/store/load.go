@@ -16,8 +16,9 @@ import (
 func (s *Space) LoadMoves(moves, gathered uint32) { s.moves, s.gathered = moves, gathered }
 
 // Load makes the tables and chunks of an image, without handles and components: see Chunk.Fill.
-// The slots are loaded by others. The shard must have no atoms.
-func (s *Shard) Load(x *Image) error {
+// It calls made, if that is not nil, with each chunk that has rows. The slots are loaded by others.
+// The shard must have no atoms. Several goroutines may load a shard each.
+func (s *Shard) Load(x *Image, made func(c *Chunk, table, chunk int)) error {
 	s.ShrinkAll() // what was reserved
 	loaded, known := make([]*Table, len(x.Tables)), map[*Table]bool{}
 	for i := range x.Tables {
@@ -35,7 +36,11 @@ func (s *Shard) Load(x *Image) error {
 	s.arrange(slices.Concat(loaded, others))
 	s.shrinking.tables, s.fragmented = s.shrinking.tables[:0], s.fragmented[:0]
 	for i, t := range loaded {
-		if err := t.load(&x.Tables[i]); err != nil {
+		if err := t.load(&x.Tables[i], func(c *Chunk) {
+			if made != nil {
+				made(c, i, c.order)
+			}
+		}); err != nil {
 			return fmt.Errorf("%w, in table %d", err, i)
 		}
 	}
@@ -112,7 +117,7 @@ func (s *Shard) arrange(tables []*Table) {
 func (t *Table) Serial() uint64 { return t.serial }
 
 // load makes the chunks of a table.
-func (t *Table) load(x *TableImage) error {
+func (t *Table) load(x *TableImage, made func(c *Chunk)) error {
 	rows, needs := 0, 0
 	for i := range x.Chunks {
 		needs += x.Chunks[i].Cap
@@ -125,6 +130,9 @@ func (t *Table) load(x *TableImage) error {
 		}
 		if c.n > 0 && rows != c.first {
 			return fmt.Errorf("%w: chunk %d has rows, and one before it is not full", slots.ErrImage, i)
+		}
+		if c.n > 0 {
+			made(c)
 		}
 		rows += c.n
 		needs -= y.Cap
@@ -205,6 +213,12 @@ func (c *Chunk) Fill(hs []handle.Handle, l *slots.Load) error {
 	}
 	copy(c.handles, hs)
 	return l.Place(hs, c.base)
+}
+
+// FillColumn stores the i-th component of the chunk's rows: the k-th of a chunk of a frame, which has
+// as many rows. Both are of the same type. Any goroutine; each component once.
+func (c *Chunk) FillColumn(i int, from *Chunk, k int) {
+	c.table.columns[i].copyIn(c.number(), from.table.columns[k], from.number(), c.n)
 }
 
 // loadMarked puts tables and chunks in the order in which they got marked rows.

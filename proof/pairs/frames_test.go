@@ -14,7 +14,8 @@ type heldFrame struct {
 }
 
 // frames holds frames for some ticks: whatever the world does meanwhile, they are written as the
-// same bytes. With snapshots the world goes on from such bytes now and then.
+// same bytes, and forks of them too. With snapshots the world goes on from such bytes, or as a fork,
+// now and then.
 func frames() *feature {
 	return &feature{name: "frames", check: func(s *scene) {
 		held, _ := s.made["frames"].([]*heldFrame)
@@ -23,20 +24,31 @@ func frames() *feature {
 			err := held[i].Save(&b)
 			s.must(err == nil && bytes.Equal(held[i].want, b.Bytes()), "a frame that was held is another: %v", err)
 			if s.n(3) == 0 {
+				fork := s.captured(s.fork(held[i].Captured))
+				s.must(bytes.Equal(held[i].want, fork.want), "a fork of a frame that was held is another world")
+				fork.Release()
 				held[i].Release()
 				held = append(held[:i], held[i+1:]...)
 			}
 		}
 		if len(held) < s.Options().FramesMax-1 && s.n(2) == 0 {
-			x := s.captured()
+			x := s.captured(s.objects)
 			held = append(held, x)
 		}
 		s.made["frames"] = held
 	}}
 }
 
-func (s *scene) captured() *heldFrame {
-	c, err := snapshot.Capture(s.World, snapshot.Options{Codecs: s.codecs, Scheduler: s.objects.ticks, Compression: snapshot.None})
+// fork makes a world of what was captured.
+func (s *scene) fork(c *snapshot.Captured) *objects {
+	o := newObjects(s.plan, s.workers, s.chaos)
+	err := c.Load(o.World, snapshot.Options{Codecs: o.codecs, Scheduler: o.ticks, Workers: s.workers})
+	s.must(err == nil, "forking: %v", err)
+	return o
+}
+
+func (s *scene) captured(o *objects) *heldFrame {
+	c, err := snapshot.Capture(o.World, snapshot.Options{Codecs: o.codecs, Scheduler: o.ticks, Compression: snapshot.None})
 	s.must(err == nil, "Capture: %v", err)
 	var b bytes.Buffer
 	err = c.Save(&b)

@@ -8,7 +8,7 @@ import (
 )
 
 // snapshots goes on with another world, between any two ticks: one that was loaded from what the
-// world before it was saved as. The model knows nothing of it.
+// world before it was saved as, or with frames a fork of it. The model knows nothing of it.
 func snapshots() *feature {
 	return &feature{name: "snapshots", options: func(_ randomNumbers, o *world.Options) {
 		if o.VersionMax == 0 { // each world that was loaded may be the next incarnation
@@ -25,21 +25,28 @@ func (s *scene) mayReload(tick int) bool {
 
 // reload makes a world of what this one is saved as, and takes its place.
 func (s *scene) reload() {
-	image, captured := s.saved(s.objects), s.plan.has("frames") && s.n(2) == 0
-	if captured {
-		x := s.captured()
-		x.Release()
-		image = x.want
+	image, way := s.saved(s.objects), 0
+	if s.plan.has("frames") {
+		way = s.n(3)
 	}
-	o := newObjects(s.plan, s.workers, s.chaos)
-	err := snapshot.Load(bytes.NewReader(image), o.World, snapshot.Options{Codecs: o.codecs, Scheduler: o.ticks, Workers: s.workers})
-	s.must(err == nil, "loading: %v", err)
+	var o *objects
+	if way == 0 {
+		o = s.load(image)
+	} else {
+		x := s.captured(s.objects)
+		if way == 1 {
+			o = s.load(x.want)
+		} else {
+			o = s.fork(x.Captured)
+		}
+		x.Release()
+	}
 	before, err := s.hasher.StateHash()
 	s.must(err == nil, "StateHash: %v", err)
 	after, err := o.hasher.StateHash()
 	s.must(err == nil && before == after, "the hash is %v, was %v: %v", after, before, err)
 	again := s.saved(o)
-	s.must(captured || bytes.Equal(image, again), "the loaded world is saved as other bytes")
+	s.must(bytes.Equal(image, again), "the loaded world is saved as other bytes")
 	if o.Options().VersionsEach == 1<<16 && s.n(2) == 0 {
 		err := o.Reincarnate(o.Incarnation() + 1)
 		s.must(err == nil, "Reincarnate: %v", err)
@@ -54,6 +61,14 @@ func (s *scene) reload() {
 	if h, ok := s.made["hooks"].([]*hook); ok {
 		s.model.hooks = h
 	}
+}
+
+// load makes a world of what another was saved as.
+func (s *scene) load(image []byte) *objects {
+	o := newObjects(s.plan, s.workers, s.chaos)
+	err := snapshot.Load(bytes.NewReader(image), o.World, snapshot.Options{Codecs: o.codecs, Scheduler: o.ticks, Workers: s.workers})
+	s.must(err == nil, "loading: %v", err)
+	return o
 }
 
 func (s *scene) saved(o *objects) []byte {

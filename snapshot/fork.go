@@ -1,0 +1,217 @@
+package snapshot
+
+import (
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/store"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// Load makes a new world what was captured, as the function Load would what Save has written, but
+// without writing it: a fork. Components are copied on o.Workers goroutines as frames copy them, by
+// world.Component.CloneBy if they have one; those of which a copy would share something, and have
+// none, go through their bytes. The fork shares nothing with the world that was captured, nor with
+// other forks, and goes on as that world would have. It may be loaded from as often as it takes, and
+// by several goroutines at once into a world each, if the functions of o allow that.
+//
+// What the new world must be, what o must have, and the errors are those of the function Load. It
+// returns world.ErrClosed after Release.
+func (c *Captured) Load(w *world.World, o Options) error {
+	if c.parts == nil {
+		return world.ErrClosed
+	}
+	return load(&memory{parts: c.parts}, c, w, "Captured.Load", o)
+}
+
+// memory is the source of what was captured. It leaves out shards and rows: see copyShards.
+type memory struct {
+	parts []part
+}
+
+func (m *memory) begin() error { return nil }
+
+func (m *memory) next(s *section) error {
+	for len(m.parts) > 0 && (m.parts[0].kind == shardSection || m.parts[0].kind == rowsSection) {
+		m.parts = m.parts[1:]
+	}
+	*s = section{kind: endSection, how: None, sure: true}
+	if len(m.parts) > 0 {
+		*s = m.parts[0].section()
+		m.parts = m.parts[1:]
+	}
+	return nil
+}
+
+func (m *memory) finish(*section) error { return nil }
+
+// section returns a part that was captured as a section.
+func (p *part) section() section {
+	return section{kind: p.kind, how: None, number: p.number, length: len(p.bytes), body: p.bytes, sure: true}
+}
+
+// chunkJob is a chunk whose rows are to be copied to another world.
+type chunkJob struct {
+	to    *store.Chunk
+	shard int
+	place
+}
+
+// copyShards loads the shards that were captured. Who makes a chunk, and has cleared it, copies its
+// components at once, while it is in a cache, unless somebody else has nothing to do.
+func (l *loading) copyShards() error {
+	shards := slices.IndexFunc(l.from.parts, func(p part) bool { return p.kind == shardSection })
+	workers := l.o.Workers
+	var next, making atomic.Int64
+	making.Store(int64(workers))
+	spare := make(chan chunkJob) // for those that are idle
+	var wrong wrong
+	var all sync.WaitGroup
+	for range workers {
+		all.Go(func() {
+			func() {
+				defer func() {
+					if making.Add(-1) == 0 {
+						close(spare)
+					}
+				}()
+				for i := next.Add(1) - 1; i < int64(l.w.Shards()) && !wrong.any.Load(); i = next.Add(1) - 1 {
+					wrong.watch(i, func() error { return l.copyShard(int(i), &l.from.parts[shards+int(i)], spare, &wrong) })
+				}
+			}()
+			for x := range spare {
+				wrong.watch(int64(x.shard), func() error { return l.copyChunk(x) })
+			}
+		})
+	}
+	all.Wait()
+	if err := wrong.first(); err != nil {
+		return err
+	}
+	return l.placeRows()
+}
+
+// copyShard makes a shard.
+func (l *loading) copyShard(i int, p *part, spare chan<- chunkJob, wrong *wrong) error {
+	s := p.section()
+	return l.shard(&s, &drive.Cursor{Rest: s.body}, i, func(c *store.Chunk, table, chunk int) {
+		x := chunkJob{c, i, place{table, chunk}}
+		select {
+		case spare <- x:
+		default:
+			wrong.watch(int64(i), func() error { return l.copyChunk(x) })
+		}
+	})
+}
+
+// copyChunk loads the components of a chunk that was captured.
+func (l *loading) copyChunk(x chunkJob) error {
+	s := l.from.s
+	t, from := &s.images[x.shard].Tables[x.table], l.from.frozen.Chunk(x.shard, x.table, x.chunk)
+	for at, id := range t.Components {
+		own := &l.tables[x.shard][x.table].columns[at]
+		bytes, kept := s.kept[column{x.place, x.shard, at}]
+		if !kept {
+			if s.names.components[id].rows == own.rows {
+				x.to.FillColumn(own.to, from, at)
+				continue
+			}
+			bytes = s.appendCells(nil, s.names.components[id].form, t.Chunks[x.chunk].Columns[at])
+		}
+		c := drive.Cursor{Rest: bytes}
+		err := l.values(&c, own.form, x.to.Cells(own.to))
+		if err == nil {
+			err = c.End()
+		}
+		if err != nil {
+			return altered("component %q: %w", own.name, err)
+		}
+	}
+	return nil
+}
+
+// placeRows loads the handles of all rows, when all shards have their slots.
+func (l *loading) placeRows() error {
+	var all []chunkJob
+	for i := range l.from.s.images {
+		for k := range l.from.s.images[i].Tables {
+			for n := range l.from.s.images[i].Tables[k].Chunks {
+				if l.from.s.images[i].Tables[k].Chunks[n].Rows > 0 {
+					all = append(all, chunkJob{l.into.Chunk(i, k, n), i, place{k, n}})
+				}
+			}
+		}
+	}
+	l.into.Trust()
+	return spread(l.o.Workers, len(all), func(i int) error {
+		x := &all[i]
+		l.tables[x.shard][x.table].filled[x.chunk].Store(true)
+		return l.into.Fill(x.to, l.from.s.images[x.shard].Tables[x.table].Chunks[x.chunk].Handles)
+	})
+}
+
+// spread calls f(0) … f(n-1) on some goroutines, and returns the first error by number.
+func spread(workers, n int, f func(i int) error) error {
+	var next atomic.Int64
+	var wrong wrong
+	var all sync.WaitGroup
+	for range min(workers, n) {
+		all.Go(func() {
+			for !wrong.any.Load() {
+				i := next.Add(1) - 1
+				if i >= int64(n) {
+					return
+				}
+				wrong.watch(i, func() error { return f(int(i)) })
+			}
+		})
+	}
+	all.Wait()
+	return wrong.first()
+}
+
+// wrong is what went wrong first, by number, in what several goroutines do.
+type wrong struct {
+	any      atomic.Bool
+	mu       sync.Mutex
+	at       int64
+	err      error
+	panicked any
+}
+
+// watch does something that may fail or panic.
+func (w *wrong) watch(at int64, f func() error) {
+	returned := false
+	defer func() {
+		if v := recover(); v != nil {
+			w.note(at, nil, v)
+		} else if !returned {
+			w.note(at, errGoexit, nil)
+		}
+	}()
+	err := f()
+	if returned = true; err != nil {
+		w.note(at, err, nil)
+	}
+}
+
+var errGoexit = errors.New("snapshot: a function has ended its goroutine, by runtime.Goexit")
+
+func (w *wrong) note(at int64, err error, v any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.any.Swap(true) || at < w.at {
+		w.at, w.err, w.panicked = at, err, v
+	}
+}
+
+// first returns the error, or panics again, when all goroutines are done.
+func (w *wrong) first() error {
+	if w.panicked != nil {
+		panic(w.panicked)
+	}
+	return w.err
+}
