@@ -73,7 +73,7 @@ type Player struct {
 	in       drive.Inputs
 	ticks    uint64
 	before   uint64 // of them by earlier logs
-	pending  bool // a record was read ahead
+	pending  bool   // a record was read ahead
 	kind     byte
 	body     []byte
 	err      error
