@@ -34,6 +34,7 @@
 //	compare worlds, tick by tick              package state
 //	record what a world is given, replay it   package inputlog
 //	save a world, go on from it               snapshot.Save, snapshot.Load
+//	survive the death of the process          package durable
 //	try what would come of it, go back        snapshot.Capture, Captured.Load
 //	see what a world holds and does           World.Stats, World.Describe
 //	end it                                    World.Close

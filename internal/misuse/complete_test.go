@@ -32,7 +32,7 @@ func TestMisuseComplete(t *testing.T) {
 		}
 	}
 	exported := map[string]bool{}
-	for _, pkg := range []string{"world", "scheduler", "reference", "names", "hierarchy", "region", "state", "inputlog", "snapshot"} {
+	for _, pkg := range []string{"world", "scheduler", "reference", "names", "hierarchy", "region", "state", "inputlog", "snapshot", "durable"} {
 		addExported(t, exported, pkg)
 	}
 	for _, name := range slices.Sorted(maps.Keys(exported)) {
@@ -112,6 +112,7 @@ var misuseLeftOut = map[string]string{
 		Tree.Move Tree.MoveAfter Tree.MoveAt Tree.MoveBefore Tree.NeedsGrowth Tree.Put Tree.PutFree Tree.Read Tree.Remove Tree.RemoveBranch
 		Tree.RemoveChild Tree.RemoveHoles Tree.Reserve Tree.Save Tree.SaveSize Tree.SetPlaces Tree.Settle Tree.Sort Tree.Swap Tree.SwapPlaces
 		Tree.Transfer`,
+	"are of a Store, which package durable tests": `durable.Open Store.Close Store.Durable Store.Err Store.Recovered Store.Save Store.Wait`,
 	"is a system": "Grid.System",
 	"are of what Log.Play returned, which looks at the time":          "Player.Close Player.Left Player.Next Player.Then Player.Verify",
 	"are look-ups of a few nanoseconds, unchecked in a release build": `Writer.At ResourceReader.Get`,

@@ -1,0 +1,70 @@
+package guide_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/atoll-sim/atoll/durable"
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/scheduler"
+	"github.com/atoll-sim/atoll/world"
+)
+
+type (
+	// Savings is what a player owns. Last is the last request that was done.
+	Savings struct{ Coins, Last uint64 }
+	// Saver is a player with savings.
+	Saver struct{ Savings }
+	// Pay is a request of a client.
+	Pay struct{ Number, Coins uint64 }
+)
+
+// newBank makes a world in which players are paid.
+func newBank() (*world.World, *scheduler.Scheduler, *world.Func[Pay]) {
+	w := world.MustNew(world.Options{VersionsEach: 1_000_000})
+	savings := world.Register[Savings](w, "savings")
+	pay := world.RegisterFunc(w, "pay", func(self *world.EntityContext, p Pay) {
+		if own := savings.Write(self); p.Number == own.Last+1 { // else it was done
+			own.Coins, own.Last = own.Coins+p.Coins, p.Number
+		}
+	})
+	return w, scheduler.New(w, scheduler.Options{}), pay
+}
+
+func Example_durable() {
+	ctx := context.Background()
+	path, _ := os.MkdirTemp("", "guide")
+	defer func() { _ = os.RemoveAll(path) }()
+
+	w, s, pay := newBank()
+	var player handle.Handle
+	store, err := durable.Open(ctx, path, w, s, durable.Options{
+		New: func(w *world.World) (err error) { // the first start
+			player, err = world.NewBundle[Saver](w).Create(w, Saver{})
+			return err
+		},
+	})
+	fmt.Println(err, store.Recovered().New)
+
+	port, _ := w.OpenPort()
+	var done world.Completion
+	_ = pay.Call(port.Notify(&done), player, Pay{Number: 1, Coins: 50})
+	_ = s.Step(ctx) // or s.Run, on its own goroutine
+	outcome, _ := done.Wait(ctx)
+	err = store.Wait(ctx)
+	fmt.Println(outcome, err) // tell the client now
+
+	port.Close()
+	_ = s.Step(ctx)
+	err = store.Close()
+
+	w, s, _ = newBank() // the next start of the program
+	store, _ = durable.Open(ctx, path, w, s, durable.Options{})
+	fmt.Println(err, *world.Read[Savings](w).Get(player), store.Recovered().Clean)
+	_ = store.Close()
+	// Output:
+	// <nil> true
+	// applied <nil>
+	// <nil> {50 1} true
+}

@@ -1,0 +1,20 @@
+package durable
+
+import "errors"
+
+// Errors of this package wrap one of these, or what they name.
+var (
+	// ErrDamaged is returned by Open if something in the directory is not whole that was on disk:
+	// the error says which file. Restore it, or set Options.AcceptLoss, which goes on from what is
+	// whole.
+	ErrDamaged = errors.New("durable: damaged")
+	// ErrInUse is returned by Open if another process, or another Store of this one, uses the
+	// directory.
+	ErrInUse = errors.New("durable: in use")
+	// ErrFailed is what Wait, Save and Close return, with the reason, when inputs can no longer be
+	// written: a write or sync of the log has failed, or something was sent that cannot be recorded.
+	// What comes after Durable is lost with the process. Stop the server, and start it again.
+	ErrFailed = errors.New("durable: inputs are not written any more")
+	// ErrClosed is returned by calls after Close.
+	ErrClosed = errors.New("durable: closed")
+)

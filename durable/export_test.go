@@ -1,0 +1,12 @@
+package durable
+
+// Crash ends a Store as the death of its process would: nothing is written any more.
+func (d *Store) Crash() {
+	d.closed.Store(true)
+	d.stop()
+	d.stopped.Wait()
+	d.saving.Lock() // nobody saves any more
+	d.log.stop(ErrClosed)
+	d.log.done.Wait()
+	_ = d.lock.Close()
+}

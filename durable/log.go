@@ -1,0 +1,227 @@
+package durable
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/atoll-sim/atoll/internal/files"
+)
+
+// tickRecord is the kind of the records that inputlog writes for ticks. Each record is one Write,
+// and begins with its kind.
+const tickRecord = 'T'
+
+// log writes what a Recorder writes to files, behind the ticks.
+//
+//	Write ──▶ queue ──▶ one goroutine: write, sync ──▶ durable
+//
+// Ownership: mu guards what is nested with it. Write and next are for the world's goroutine, the rest
+// for any.
+type log struct {
+	max  int           // bytes of the queue
+	tick func() uint64 // of the world
+	fail func(error)   // is told, once, why inputs are not written any more
+	done sync.WaitGroup
+
+	mu struct {
+		sync.Mutex
+		more, room sync.Cond
+		file       files.File // the present one
+		queue      []piece
+		spare      []piece // an empty queue, and an empty buffer
+		spareBuf   []byte
+		bytes      int    // of the queue, and of what is being written
+		recorded   uint64 // ticks before this one are in the queue, or were
+		durable    uint64 // ticks before this one are on disk
+		waiting    []waiter
+		err        error
+		closed     bool
+	}
+}
+
+// piece is what goes to one file.
+type piece struct {
+	to  files.File
+	buf []byte
+	end bool // of the file
+}
+
+// waiter waits for a tick to be on disk.
+type waiter struct {
+	tick uint64
+	done chan error
+}
+
+func newLog(max int, file files.File, tick func() uint64, fail func(error)) *log {
+	l := &log{max: max, tick: tick, fail: fail}
+	l.mu.more.L, l.mu.room.L = &l.mu, &l.mu
+	l.mu.file, l.mu.recorded, l.mu.durable = file, tick(), tick()
+	l.done.Go(l.run)
+	return l
+}
+
+// Write takes a record in. It waits if there is too much that is not on disk yet: then the disk is
+// slower than the world.
+func (l *log) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for l.mu.err == nil && l.mu.bytes > 0 && l.mu.bytes+len(p) > l.max {
+		l.mu.room.Wait()
+	}
+	if l.mu.err != nil {
+		return 0, l.mu.err
+	}
+	last := l.last()
+	last.buf = append(last.buf, p...)
+	l.mu.bytes += len(p)
+	if p[0] == tickRecord {
+		l.mu.recorded = l.tick() + 1
+	}
+	l.mu.more.Signal()
+	return len(p), nil
+}
+
+// last returns the piece that is written to.
+func (l *log) last() *piece {
+	if n := len(l.mu.queue); n == 0 || l.mu.queue[n-1].end {
+		l.mu.queue = append(l.mu.queue, piece{to: l.mu.file, buf: l.mu.spareBuf[:0]})
+		l.mu.spareBuf = nil
+	}
+	return &l.mu.queue[len(l.mu.queue)-1]
+}
+
+// next ends the present file and goes on with another.
+func (l *log) next(file files.File) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.last().end = true
+	l.mu.file = file
+	l.mu.more.Signal()
+}
+
+// close ends the present file, and returns when all is on disk, or why it is not.
+func (l *log) close() error {
+	l.mu.Lock()
+	if !l.mu.closed {
+		l.last().end = true
+		l.mu.closed = true
+		l.mu.more.Signal()
+	}
+	l.mu.Unlock()
+	l.done.Wait()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.mu.err
+}
+
+// stop ends the log for a reason. Only the first counts.
+func (l *log) stop(err error) {
+	l.mu.Lock()
+	first := l.mu.err == nil
+	if first {
+		l.mu.err = fmt.Errorf("%w: %w", ErrFailed, err)
+		err = l.mu.err
+		for _, x := range l.mu.waiting {
+			x.done <- err
+		}
+		l.mu.waiting = nil
+		l.mu.room.Broadcast()
+		l.mu.more.Signal()
+	}
+	l.mu.Unlock()
+	if first {
+		l.fail(err)
+	}
+}
+
+// run writes and syncs.
+func (l *log) run() {
+	for {
+		queue, recorded, ok := l.take()
+		if !ok {
+			return
+		}
+		n := 0
+		for _, x := range queue {
+			if err := x.write(); err != nil {
+				l.stop(err)
+				return
+			}
+			n += len(x.buf)
+		}
+		l.synced(queue, n, recorded)
+	}
+}
+
+// take waits for something to write. It returns false at the end.
+func (l *log) take() (queue []piece, recorded uint64, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for len(l.mu.queue) == 0 && !l.mu.closed && l.mu.err == nil {
+		l.mu.more.Wait()
+	}
+	queue, l.mu.queue, l.mu.spare = l.mu.queue, l.mu.spare, nil
+	return queue, l.mu.recorded, len(queue) > 0 && l.mu.err == nil
+}
+
+// write writes a piece to its file and syncs that.
+func (x *piece) write() error {
+	_, err := x.to.Write(x.buf)
+	if err == nil {
+		err = x.to.Sync()
+	}
+	if err == nil && x.end {
+		err = x.to.Close()
+	}
+	return err
+}
+
+// synced tells that pieces are on disk.
+func (l *log) synced(queue []piece, n int, recorded uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.mu.spareBuf = queue[len(queue)-1].buf
+	clear(queue)
+	l.mu.spare = queue[:0]
+	l.mu.bytes -= n
+	l.mu.durable = recorded
+	l.mu.room.Broadcast()
+	left := l.mu.waiting[:0]
+	for _, x := range l.mu.waiting {
+		if x.tick <= recorded {
+			x.done <- nil
+		} else {
+			left = append(left, x)
+		}
+	}
+	l.mu.waiting = left
+}
+
+// wait waits until all that is recorded now is on disk.
+func (l *log) wait(ctx context.Context) error {
+	l.mu.Lock()
+	if l.mu.err != nil || l.mu.durable >= l.mu.recorded {
+		defer l.mu.Unlock()
+		return l.mu.err
+	}
+	x := waiter{l.mu.recorded, make(chan error, 1)}
+	l.mu.waiting = append(l.mu.waiting, x)
+	l.mu.Unlock()
+	select {
+	case err := <-x.done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// flushed waits until all that was written until now is on disk, ticks or not.
+func (l *log) flushed() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for l.mu.bytes > 0 && l.mu.err == nil {
+		l.mu.room.Wait()
+	}
+	return l.mu.err
+}

@@ -1,0 +1,265 @@
+package durable
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/atoll-sim/atoll/inputlog"
+	"github.com/atoll-sim/atoll/internal/files"
+	"github.com/atoll-sim/atoll/scheduler"
+	"github.com/atoll-sim/atoll/snapshot"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// Open makes a new world what the directory has, and keeps it there from now on. The world must be
+// new, as for snapshot.Load, with the scheduler that makes its ticks and all systems; no port may be
+// open. Open makes the ticks that the log has by s.Step, which calls the systems and OnTick. The
+// world needs Options.VersionsEach, such as 1,000,000, so that there are incarnations for crashes.
+//
+// It returns ErrInUse, ErrDamaged, world.ErrVersions when no incarnation is left, the errors of
+// snapshot.Load, inputlog.Log.Play and Options.New, or that of ctx. Then the world must not be used,
+// and the files are as they were, but for an empty segment of the log. What is missing at the log's
+// end is no error, but in Recovered.Torn.
+func Open(ctx context.Context, path string, w *world.World, s *scheduler.Scheduler, o Options) (_ *Store, err error) {
+	if w == nil || s == nil {
+		panic("durable: Open with a nil World or Scheduler; pass those of world.New and scheduler.New")
+	}
+	if o.LogBytes < 0 || o.Keep < 0 {
+		panic(fmt.Sprintf("durable: Open with LogBytes = %d and Keep = %d; want more than 0, or 0 for the default", o.LogBytes, o.Keep))
+	}
+	if wo := w.Options(); wo.VersionsEach > wo.VersionMax/2 {
+		return nil, fmt.Errorf("durable: VersionsEach is %d of VersionMax = %d, so there is one incarnation; make the world with world.Options{VersionsEach: 1_000_000}", wo.VersionsEach, wo.VersionMax)
+	}
+	began := time.Now()
+	d := &Store{w: w, s: s, o: o, dir: snapshot.Dir{Path: path, Keep: o.Keep}, files: files.Of(path)}
+	d.o.Snapshot.Scheduler = s
+	d.o.Snapshot.Also = append(slices.Clip(o.Snapshot.Also), d.mark.also())
+	if o.Every == 0 {
+		d.o.Every = everyDefault
+	}
+	if o.LogBytes == 0 {
+		d.o.LogBytes = logBytesDefault
+	}
+	if err := d.files.Make(); err != nil {
+		return nil, fmt.Errorf("durable: %w", err)
+	}
+	if d.lock, err = lock(filepath.Join(path, lockName)); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			_ = d.lock.Close()
+		}
+	}()
+	if err := d.restore(ctx); err != nil {
+		return nil, err
+	}
+	if err := d.begin(); err != nil {
+		return nil, err
+	}
+	d.recovered.Took = time.Since(began)
+	d.info("restored", "snapshot", d.recovered.Snapshot.Path, "ticks", d.recovered.Ticks, "incarnation", d.recovered.Incarnation, "took", d.recovered.Took)
+	d.ends, d.stop = context.WithCancel(context.WithoutCancel(ctx))
+	if d.o.Every > 0 {
+		d.stopped.Go(d.keep)
+	}
+	return d, nil
+}
+
+// restore makes the world what the directory has.
+func (d *Store) restore(ctx context.Context) error {
+	x := &d.recovered
+	found, err := d.dir.Load(d.w, d.o.Snapshot)
+	x.Snapshot = found
+	none := errors.Is(err, snapshot.ErrNone)
+	if err != nil && !none {
+		return fmt.Errorf("durable: %w", err)
+	}
+	all, err := segments(d.files)
+	if err != nil {
+		return err
+	}
+	defer closeAll(all)
+	switch {
+	case none && len(found.Passed)+len(all) == 0:
+		x.New, x.Incarnation = true, d.w.Incarnation()
+		if d.o.New != nil {
+			return d.o.New(d.w)
+		}
+		return nil
+	case none:
+		return fmt.Errorf("%w: there is a log, or part of a snapshot, and no snapshot that is whole: %w", ErrDamaged, errors.Join(found.Passed...))
+	}
+	d.number = d.mark.number - 1
+	for _, s := range all {
+		d.number = max(d.number, s.number)
+		x.Incarnation = max(x.Incarnation, s.Incarnation)
+	}
+	for len(all) > 0 && all[0].number < d.mark.number {
+		all = all[1:]
+	}
+	x.Clean = d.mark.clean && len(all) == 0
+	if all, err = d.chain(all); err != nil {
+		return err
+	}
+	for len(all) > 0 && len(x.Lost) == 0 {
+		n := 1
+		for n < len(all) && !all[n].First {
+			n++
+		}
+		if err := d.play(ctx, all[:n]); err != nil {
+			return err
+		}
+		all = all[n:]
+	}
+	x.Incarnation = max(x.Incarnation, d.w.Incarnation())
+	if !x.Clean {
+		x.Incarnation++
+	}
+	return nil
+}
+
+// chain returns those of the segments from the snapshot on that follow one another, without those
+// that were made and had not even their header on disk when their process died.
+func (d *Store) chain(all []*segment) ([]*segment, error) {
+	for i, s := range all {
+		if want := d.mark.number + uint64(i); s.number != want {
+			all = all[:i]
+			if err := d.lose(fmt.Errorf("%s is missing", segmentName(want))); err != nil {
+				return nil, err
+			}
+			break
+		}
+	}
+	var used []*segment // the last first
+	for _, s := range slices.Backward(all) {
+		if !errors.Is(s.wrong, inputlog.ErrTruncated) || len(used) > 0 && !used[len(used)-1].First {
+			used = append(used, s)
+		}
+	}
+	slices.Reverse(used)
+	return used, nil
+}
+
+// lose returns an error for something that was on disk and is lost, unless that is accepted.
+func (d *Store) lose(err error) error {
+	if !d.o.AcceptLoss {
+		return fmt.Errorf("%w: %w; restore the file, or set AcceptLoss to go on from what is whole before it", ErrDamaged, err)
+	}
+	d.recovered.Lost = append(d.recovered.Lost, err)
+	if l := d.o.Logger; l != nil {
+		l.Warn("durable: accepted a loss", "of", err)
+	}
+	return nil
+}
+
+// play plays the segments that one process wrote, or those of them since the snapshot. Only the last
+// may end anywhere.
+func (d *Store) play(ctx context.Context, all []*segment) error {
+	x := &d.recovered
+	x.Torn = nil
+	readable := slices.IndexFunc(all, func(s *segment) bool { return s.wrong != nil })
+	switch {
+	case readable < 0:
+		readable = len(all)
+	case readable < len(all)-1:
+		if err := d.lose(fmt.Errorf("%s: %w", all[readable].name, all[readable].wrong)); err != nil {
+			return err
+		}
+	default:
+		x.Torn = fmt.Errorf("%s: %w", all[readable].name, all[readable].wrong)
+	}
+	if readable == 0 {
+		return nil
+	}
+	first := all[0]
+	if first.log.Tick() != d.w.Tick() {
+		return d.lose(fmt.Errorf("%s begins at tick %d, and what is before it ends at %d", first.name, first.log.Tick(), d.w.Tick()))
+	}
+	if first.First && first.Incarnation > d.w.Incarnation() {
+		if err := d.w.Reincarnate(first.Incarnation); err != nil {
+			return fmt.Errorf("durable: %w", err)
+		}
+	}
+	p, err := first.log.Play(d.w, d.o.Snapshot.Codecs)
+	if err != nil {
+		return fmt.Errorf("durable: %s: %w", first.name, err)
+	}
+	defer p.Close()
+	for _, s := range all[1:readable] {
+		p.Then(s.log)
+	}
+	for told := time.Now(); p.Next(); x.Ticks++ {
+		if err := d.step(ctx); err != nil {
+			return err
+		}
+		if time.Since(told) > tellEvery {
+			told = time.Now()
+			d.info("playing the log", "ticks", x.Ticks)
+		}
+	}
+	err = p.Err()
+	at := all[readable-1-p.Left()]
+	switch {
+	case err == nil:
+		return nil // but for a last one without a header
+	case !errors.Is(err, inputlog.ErrTruncated) && !errors.Is(err, inputlog.ErrAltered):
+		return fmt.Errorf("durable: %s: %w", at.name, err)
+	case p.Left() > 0:
+		return d.lose(fmt.Errorf("%s: %w", at.name, err))
+	}
+	x.Torn = fmt.Errorf("%s: %w", at.name, err)
+	return nil
+}
+
+// tellEvery is how often the Logger is told how far the log was played.
+const tellEvery = 5 * time.Second
+
+// step makes a tick that was recorded.
+func (d *Store) step(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	tick := d.w.Tick()
+	err := d.s.Step(context.WithoutCancel(ctx))
+	if err != nil && (d.w.Err() != nil || d.w.Tick() == tick) {
+		return fmt.Errorf("durable: tick %d of the log: %w", tick, err)
+	}
+	return nil // a system panicked, as it did when it was recorded
+}
+
+// begin begins a segment of the log. The number of the incarnation is on disk before it is used.
+func (d *Store) begin() error {
+	x := &d.recovered
+	d.number++
+	if x.New || len(x.Lost) > 0 {
+		d.mark = mark{number: d.number}
+		path, err := d.dir.Save(d.w, d.o.Snapshot)
+		if err != nil {
+			return fmt.Errorf("durable: %w", err)
+		}
+		d.info("snapshot saved", "file", path)
+	}
+	file, err := d.create(d.number)
+	if err != nil {
+		return err
+	}
+	d.log = newLog(d.o.LogBytes, file, d.w.Tick, d.tell)
+	if err = d.record(note{Incarnation: x.Incarnation, First: true}); err == nil {
+		if err = d.log.flushed(); err == nil {
+			err = d.w.Reincarnate(x.Incarnation)
+		}
+		if err != nil {
+			_ = d.recorder.Close() // the first error counts
+		}
+	}
+	if err != nil {
+		_ = d.log.close() // as above
+		return fmt.Errorf("durable: %w", err)
+	}
+	return nil
+}

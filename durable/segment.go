@@ -1,0 +1,187 @@
+package durable
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/atoll-sim/atoll/inputlog"
+	"github.com/atoll-sim/atoll/internal/files"
+	"github.com/atoll-sim/atoll/snapshot"
+)
+
+// In the directory are
+//
+//	000000000007.snapshot   of snapshot.Dir; the mark in it says with which segment the log goes on
+//	000000000031.log        a segment: a log of package inputlog, whose note is a note
+//	lock
+//
+// A segment begins where the one before ends; a snapshot may begin there too. One that is the first
+// of a process says so: before it, the world was made another incarnation, whose number is on disk
+// with the segment before it is used.
+
+const (
+	segmentDigits = 12
+	segmentEnd    = ".log"
+	snapshotEnd   = ".snapshot"
+	lockName      = "lock"
+)
+
+func segmentName(n uint64) string { return fmt.Sprintf("%0*d%s", segmentDigits, n, segmentEnd) }
+
+func segmentNumber(name string) (n uint64, ok bool) {
+	digits, is := strings.CutSuffix(name, segmentEnd)
+	n, err := strconv.ParseUint(digits, 10, 64)
+	return n, is && err == nil && name == segmentName(n)
+}
+
+// mark is what a snapshot says about the log.
+type mark struct {
+	number uint64 // of the segment that begins there
+	clean  bool   // the Store was closed: nobody was given a handle since
+}
+
+const markName = "durable"
+
+func (m *mark) also() snapshot.Also {
+	return snapshot.Also{
+		Name: markName,
+		Save: func(dst []byte) []byte {
+			flags := byte(0)
+			if m.clean {
+				flags = 1
+			}
+			return append(binary.AppendUvarint(dst, m.number), flags)
+		},
+		Load: func(src []byte) error {
+			n, size := binary.Uvarint(src)
+			if size <= 0 || len(src) != size+1 || src[size] > 1 {
+				return errors.New("it is none of package durable")
+			}
+			*m = mark{n, src[size] == 1}
+			return nil
+		},
+	}
+}
+
+// note is what a segment says about itself.
+type note struct {
+	Incarnation uint32
+	First       bool // of its process
+}
+
+func (n note) append(dst []byte) []byte {
+	flags := byte(0)
+	if n.First {
+		flags = 1
+	}
+	return append(binary.AppendUvarint(dst, uint64(n.Incarnation)), flags)
+}
+
+func readNote(src []byte) (note, error) {
+	n, size := binary.Uvarint(src)
+	if size <= 0 || len(src) != size+1 || src[size] > 1 || n == 0 || n > 1<<32-1 {
+		return note{}, errors.New("it is a log of another program")
+	}
+	return note{uint32(n), src[size] == 1}, nil
+}
+
+// segment is a file of the log.
+type segment struct {
+	name   string
+	number uint64
+	note
+	log   *inputlog.Log
+	in    io.Closer
+	wrong error // why it cannot be read
+}
+
+// segments lists the log, oldest first. The files are open.
+func segments(f files.Files) (all []*segment, err error) {
+	names, err := f.List()
+	if err != nil {
+		return nil, fmt.Errorf("durable: %w", err)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		n, ok := segmentNumber(name)
+		if !ok {
+			continue
+		}
+		in, err := f.Open(name)
+		if err != nil {
+			closeAll(all)
+			return nil, fmt.Errorf("durable: %w", err)
+		}
+		x := &segment{name: name, number: n, in: in}
+		if x.log, x.wrong = inputlog.Open(in); x.wrong == nil {
+			x.note, x.wrong = readNote(x.log.Note())
+		}
+		all = append(all, x)
+	}
+	return all, nil
+}
+
+func closeAll(all []*segment) {
+	for _, x := range all {
+		_ = x.in.Close() // it was read
+	}
+}
+
+// create makes the file of a segment, so that it is there after a crash.
+func (d *Store) create(n uint64) (files.File, error) {
+	file, err := d.files.Create(segmentName(n))
+	if err == nil {
+		if err = d.files.Sync(); err == nil {
+			return file, nil
+		}
+		_ = file.Close() // nothing was written
+	}
+	return nil, fmt.Errorf("durable: %w", err)
+}
+
+// prune removes the segments that no snapshot needs: those behind which another begins before the
+// oldest snapshot.
+func (d *Store) prune() error {
+	names, err := d.files.List()
+	if err != nil {
+		return fmt.Errorf("durable: %w", err)
+	}
+	slices.Sort(names)
+	at := slices.IndexFunc(names, func(name string) bool { return strings.HasSuffix(name, snapshotEnd) })
+	if at < 0 {
+		return nil
+	}
+	oldest, err := d.inspect(names[at])
+	if err != nil {
+		return nil // what it needs is not known
+	}
+	all, err := segments(d.files)
+	if err != nil {
+		return err
+	}
+	defer closeAll(all)
+	for i, x := range all {
+		if i+1 == len(all) || all[i+1].wrong != nil || all[i+1].log.Tick() >= oldest.Tick {
+			return nil
+		}
+		if err := d.files.Remove(x.name); err != nil {
+			return fmt.Errorf("durable: a snapshot was saved, and an older file cannot be removed: %w", err)
+		}
+		d.info("log removed", "file", x.name)
+	}
+	return nil
+}
+
+func (d *Store) inspect(name string) (snapshot.Info, error) {
+	in, err := d.files.Open(name)
+	if err != nil {
+		return snapshot.Info{}, err
+	}
+	defer in.Close()
+	return snapshot.Inspect(in)
+}

@@ -1,0 +1,276 @@
+package durable
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/atoll-sim/atoll/inputlog"
+	"github.com/atoll-sim/atoll/internal/files"
+	"github.com/atoll-sim/atoll/scheduler"
+	"github.com/atoll-sim/atoll/snapshot"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// Options say how a world is kept. The zero value means the defaults.
+type Options struct {
+	// New fills the world if the directory has none yet. Nil: it begins empty.
+	New func(w *world.World) error
+	// Snapshot says what belongs to a snapshot and how it is written. Its Codecs are also those of
+	// the log; its Scheduler is the one that Open is given.
+	Snapshot snapshot.Options
+	// Every is how often a snapshot is saved while the scheduler runs. Default: a minute. A
+	// negative one means never, but for Save and Close.
+	Every time.Duration
+	// Keep is how many snapshots are kept, each with the log since. Default: 3.
+	Keep int
+	// LogBytes is how much of the log may wait to be on disk. If there is more, the tick waits.
+	// Default: 64 MB.
+	LogBytes int
+	// AcceptLoss makes Open go on from what is whole, where it would return ErrDamaged.
+	AcceptLoss bool
+	// OnError, if not nil, is told what goes wrong while the world runs: an error that wraps
+	// ErrFailed, once, or one for each snapshot that could not be saved. Any goroutine may call it,
+	// one in the middle of a tick too; it must not block, nor call the Store.
+	OnError func(error)
+	// Logger, if not nil, gets records of what is restored, saved and removed.
+	Logger *slog.Logger
+}
+
+const (
+	everyDefault    = time.Minute
+	logBytesDefault = 64 << 20
+)
+
+// Recovered says what Open has found.
+type Recovered struct {
+	New         bool           // nothing: the world is new
+	Snapshot    snapshot.Found // the one that was loaded, with why newer ones were passed over
+	Ticks       uint64         // that were played from the log
+	Torn        error          // why the log ends where it does, if it has no end mark
+	Clean       bool           // the last Store was closed, and nothing is lost
+	Incarnation uint32         // of the world, from now on
+	Lost        []error        // what AcceptLoss has accepted
+	Took        time.Duration
+}
+
+// Store keeps a world in a directory. Open returns it.
+//
+// Ownership: Wait, Durable, Save and Err are for any goroutine. Close is for one that may use the
+// idle World. saving guards number, ready and mark, which
+// Open, Close and capture use while nobody saves; recorder is for the idle world.
+type Store struct {
+	w         *world.World
+	s         *scheduler.Scheduler
+	o         Options
+	dir       snapshot.Dir
+	files     files.Files
+	lock      io.Closer
+	log       *log
+	recorder  *inputlog.Recorder
+	recovered Recovered
+
+	saving  sync.Mutex
+	number  uint64          // of the segment that is written; the snapshot where it begins has it too
+	ready   files.File      // the next segment's, if it is made already
+	mark    mark            // what is saved beside the world
+	ends    context.Context // with the Store
+	stop    context.CancelFunc
+	stopped sync.WaitGroup
+	closed  atomic.Bool
+}
+
+// Recovered returns what Open has found.
+func (d *Store) Recovered() Recovered { return d.recovered }
+
+// Durable returns the tick up to which everything is on disk: a process that begins anew makes all
+// ticks before it again, or has them in its snapshot. It grows while the world runs. A server that
+// holds answers back notes World.Tick plus 1 when it learns an outcome, and sends the answer when
+// Durable has come so far. Safe from any goroutine.
+func (d *Store) Durable() uint64 {
+	d.log.mu.Lock()
+	defer d.log.mu.Unlock()
+	return d.log.mu.durable
+}
+
+// Wait waits until everything that has been applied by now is on disk: what a goroutine knows the
+// outcome of before it calls Wait is not lost when Wait has returned nil. It takes as long as one or
+// two syncs of the disk. It returns ErrFailed, or the error of ctx. Safe from any goroutine outside
+// of ticks.
+func (d *Store) Wait(ctx context.Context) error { return d.log.wait(ctx) }
+
+// Err returns an error that wraps ErrFailed if inputs are not written any more, or nil. Safe from any
+// goroutine.
+func (d *Store) Err() error {
+	d.log.mu.Lock()
+	defer d.log.mu.Unlock()
+	return d.log.mu.err
+}
+
+// Save saves a snapshot now: it is captured between two ticks of the scheduler, which must make
+// ticks or be paused in Run, and written while the world ticks on. It returns when the file is on
+// disk, and older ones are removed. If it returns an error, the directory is as good as before, and
+// the log goes on; that of ctx, if the world was not captured in time. Safe from any goroutine
+// outside of ticks; one at a time saves.
+func (d *Store) Save(ctx context.Context) error {
+	if d.closed.Load() {
+		return ErrClosed
+	}
+	d.saving.Lock()
+	defer d.saving.Unlock()
+	return d.save(ctx)
+}
+
+// save saves a snapshot. saving is held.
+func (d *Store) save(ctx context.Context) error {
+	if err := d.Err(); err != nil {
+		return err
+	}
+	if d.ready == nil { // here, because it takes a sync
+		file, err := d.create(d.number + 1)
+		if err != nil {
+			return err
+		}
+		d.ready = file
+	}
+	var captured *snapshot.Captured
+	var failed error
+	var turn atomic.Bool // taken by the function, or by the end of the wait
+	done := d.s.Between(func(*world.World) {
+		if turn.CompareAndSwap(false, true) {
+			captured, failed = d.capture()
+		}
+	})
+	var err error
+	select {
+	case err = <-done:
+	case <-ctx.Done():
+		if turn.CompareAndSwap(false, true) {
+			return ctx.Err()
+		}
+		err = <-done // it is being captured
+	case <-d.ends.Done():
+		if turn.CompareAndSwap(false, true) {
+			return ErrClosed
+		}
+		err = <-done
+	}
+	if err = errors.Join(err, failed); err != nil {
+		return err
+	}
+	defer captured.Release()
+	return d.saved(d.dir.Write(captured))
+}
+
+// saved logs that a snapshot was saved, and removes what is not needed any more.
+func (d *Store) saved(path string, err error) error {
+	if err != nil {
+		return err
+	}
+	d.info("snapshot saved", "file", path)
+	return d.prune()
+}
+
+// capture takes the state of the idle world, and begins the next segment of the log there.
+func (d *Store) capture() (*snapshot.Captured, error) {
+	if d.closed.Load() {
+		return nil, ErrClosed
+	}
+	d.mark = mark{number: d.number + 1}
+	c, err := snapshot.Capture(d.w, d.o.Snapshot)
+	if err != nil {
+		return nil, err
+	}
+	if err = d.recorder.Close(); err == nil {
+		d.log.next(d.ready)
+		d.number, d.ready = d.number+1, nil
+		err = d.record(note{Incarnation: d.w.Incarnation()})
+	}
+	if err != nil {
+		c.Release()
+		d.log.stop(err)
+		return nil, d.Err()
+	}
+	return c, nil
+}
+
+// record begins to record to the present segment.
+func (d *Store) record(n note) error {
+	r, err := inputlog.NewRecorder(d.w, d.log, inputlog.Options{
+		Codecs: d.o.Snapshot.Codecs, Note: n.append(nil), NoHash: true, OnEnd: d.log.stop,
+	})
+	if err == nil {
+		d.recorder = r
+	}
+	return err
+}
+
+// keep saves snapshots now and then.
+func (d *Store) keep() {
+	ticker := time.NewTicker(d.o.Every)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-d.ends.Done():
+			return
+		case <-ticker.C:
+		}
+		d.saving.Lock()
+		err := d.save(d.ends)
+		d.saving.Unlock()
+		switch {
+		case d.ends.Err() != nil || errors.Is(err, ErrFailed):
+			return // which was told
+		case err != nil:
+			d.tell(fmt.Errorf("durable: no snapshot was saved: %w", err))
+		}
+	}
+}
+
+// Close ends the Store: it waits until the log is on disk, and saves a last snapshot. The world must
+// be idle, so call it when Run has returned, and before World.Close. Ports that are open then may
+// hold handles that are given again; so close them before, and refresh the world, or the next Open
+// begins another incarnation. It returns why the directory may lack something. Closing twice is no
+// error.
+func (d *Store) Close() error {
+	if d.closed.Load() {
+		return nil
+	}
+	err := d.recorder.Close() // panics unless the world is idle
+	d.closed.Store(true)
+	d.stop()
+	d.stopped.Wait()
+	d.saving.Lock()
+	defer d.saving.Unlock()
+	err = errors.Join(d.log.close(), err)
+	if d.ready != nil {
+		err = errors.Join(err, d.ready.Close(), d.files.Remove(segmentName(d.number+1)))
+	}
+	if err == nil && d.w.Err() == nil {
+		clean := d.w.Reincarnate(d.w.Incarnation()) == nil // nothing but the error, which it is while ports are open
+		d.mark = mark{number: d.number + 1, clean: clean}
+		err = d.saved(d.dir.Save(d.w, d.o.Snapshot))
+	}
+	return errors.Join(err, d.lock.Close())
+}
+
+// tell says that something is wrong.
+func (d *Store) tell(err error) {
+	if l := d.o.Logger; l != nil {
+		l.Error(err.Error())
+	}
+	if d.o.OnError != nil {
+		d.o.OnError(err)
+	}
+}
+
+func (d *Store) info(what string, values ...any) {
+	if l := d.o.Logger; l != nil {
+		l.Info("durable: "+what, append([]any{"tick", d.w.Tick()}, values...)...)
+	}
+}
