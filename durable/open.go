@@ -61,6 +61,7 @@ func Open(ctx context.Context, path string, w *world.World, s *scheduler.Schedul
 	if err := d.begin(); err != nil {
 		return nil, err
 	}
+	d.saves.Store(d.recovered.Snapshot.Info.Tick)
 	d.recovered.Took = time.Since(began)
 	d.info("restored", "snapshot", d.recovered.Snapshot.Path, "ticks", d.recovered.Ticks, "incarnation", d.recovered.Incarnation, "took", d.recovered.Took)
 	d.ends, d.stop = context.WithCancel(context.WithoutCancel(ctx))
@@ -94,6 +95,13 @@ func (d *Store) restore(ctx context.Context) error {
 	case none:
 		return fmt.Errorf("%w: there is a log, or part of a snapshot, and no snapshot that is whole: %w", ErrDamaged, errors.Join(found.Passed...))
 	}
+	if d.o.NoLog { // which would make up for them
+		for _, e := range found.Passed {
+			if err := d.lose(e); err != nil {
+				return err
+			}
+		}
+	}
 	d.number = d.mark.number - 1
 	for _, s := range all {
 		d.number = max(d.number, s.number)
@@ -106,7 +114,7 @@ func (d *Store) restore(ctx context.Context) error {
 	if all, err = d.chain(all); err != nil {
 		return err
 	}
-	for len(all) > 0 && len(x.Lost) == 0 {
+	for lost := len(x.Lost); len(all) > 0 && len(x.Lost) == lost; {
 		n := 1
 		for n < len(all) && !all[n].First {
 			n++
@@ -250,7 +258,12 @@ func (d *Store) begin() error {
 	}
 	d.log = newLog(d.o.LogBytes, file, d.w.Tick, d.tell)
 	if err = d.record(note{Incarnation: x.Incarnation, First: true}); err == nil {
-		if err = d.log.flushed(); err == nil {
+		if d.o.NoLog { // the segment says the number, and no more
+			err = errors.Join(d.recorder.Close(), d.log.close())
+		} else {
+			err = d.log.flushed()
+		}
+		if err == nil {
 			err = d.w.Reincarnate(x.Incarnation)
 		}
 		if err != nil {

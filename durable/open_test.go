@@ -363,3 +363,61 @@ func TestLogBytes(t *testing.T) {
 	require.Equal(t, 2000, sent)
 	st.Crash()
 }
+
+// TestNoLog keeps snapshots alone: after a crash the world is that of the last one, and gives no
+// handle twice.
+func TestNoLog(t *testing.T) {
+	path, disk := useDisk(t)
+	given, seen, saved := map[handle.Handle]uint64{}, map[uint64]string{}, uint64(0)
+	open := func() (*bank, *durable.Store, error) {
+		x := newBank(1)
+		x.options.NoLog = true
+		st, err := x.open(path)
+		return x, st, err
+	}
+	for life := range uint32(6) {
+		x, st, err := open()
+		require.NoError(t, err)
+		require.Equal(t, life+1, x.Incarnation())
+		require.GreaterOrEqual(t, x.Tick(), saved)
+		require.Equal(t, x.Tick(), st.Durable())
+		if life > 0 {
+			require.Equal(t, seen[x.Tick()], x.observe())
+		}
+		for h, n := range given {
+			require.NotEqual(t, world.Unused, x.Status(h))
+			require.True(t, !x.Alive(h) || x.ship.Get(h).N == n)
+		}
+		port, err := x.OpenPort()
+		require.NoError(t, err)
+		step := func() {
+			n := uint64(len(given))
+			h, err := x.ships.Create(port, fleet{Ship{n}})
+			require.NoError(t, err)
+			require.NotContains(t, given, h)
+			given[h] = n
+			x.step(t)
+			seen[x.Tick()] = x.observe()
+		}
+		seen[x.Tick()] = x.observe()
+		for range 5 {
+			step()
+		}
+		if life != 3 {
+			told := make(chan error, 1)
+			go func() { told <- st.Wait(context.Background()) }()
+			for len(told) == 0 {
+				step()
+			}
+			require.NoError(t, <-told)
+			saved = st.Durable()
+			step()
+		}
+		st.Crash()
+	}
+	const last = "000000000006.snapshot"
+	disk.Edit(last, func(data []byte) []byte { return data[:100] })
+	_, _, err := open()
+	require.ErrorIs(t, err, durable.ErrDamaged)
+	require.ErrorContains(t, err, last)
+}

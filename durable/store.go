@@ -29,6 +29,9 @@ type Options struct {
 	Every time.Duration
 	// Keep is how many snapshots are kept, each with the log since. Default: 3.
 	Keep int
+	// NoLog keeps snapshots alone: after a crash the world is that of the last one. It is for systems
+	// that are not deterministic, because what they do depends on a socket, say.
+	NoLog bool
 	// LogBytes is how much of the log may wait to be on disk. If there is more, the tick waits.
 	// Default: 64 MB.
 	LogBytes int
@@ -83,6 +86,7 @@ type Store struct {
 	stop    context.CancelFunc
 	stopped sync.WaitGroup
 	closed  atomic.Bool
+	saves   atomic.Uint64 // the tick of the last snapshot
 }
 
 // Recovered returns what Open has found.
@@ -91,8 +95,11 @@ func (d *Store) Recovered() Recovered { return d.recovered }
 // Durable returns the tick up to which everything is on disk: a process that begins anew makes all
 // ticks before it again, or has them in its snapshot. It grows while the world runs. A server that
 // holds answers back notes World.Tick plus 1 when it learns an outcome, and sends the answer when
-// Durable has come so far. Safe from any goroutine.
+// Durable has come so far. Without a log it is the tick of the last snapshot. Safe from any goroutine.
 func (d *Store) Durable() uint64 {
+	if d.o.NoLog {
+		return d.saves.Load()
+	}
 	d.log.mu.Lock()
 	defer d.log.mu.Unlock()
 	return d.log.mu.durable
@@ -100,9 +107,14 @@ func (d *Store) Durable() uint64 {
 
 // Wait waits until everything that has been applied by now is on disk: what a goroutine knows the
 // outcome of before it calls Wait is not lost when Wait has returned nil. It takes as long as one or
-// two syncs of the disk. It returns ErrFailed, or the error of ctx. Safe from any goroutine outside
-// of ticks.
-func (d *Store) Wait(ctx context.Context) error { return d.log.wait(ctx) }
+// two syncs of the disk. It returns ErrFailed, or the error of ctx. Without a log it is Save. Safe from
+// any goroutine outside of ticks.
+func (d *Store) Wait(ctx context.Context) error {
+	if d.o.NoLog {
+		return d.Save(ctx)
+	}
+	return d.log.wait(ctx)
+}
 
 // Err returns an error that wraps ErrFailed if inputs are not written any more, or nil. Safe from any
 // goroutine.
@@ -131,7 +143,7 @@ func (d *Store) save(ctx context.Context) error {
 	if err := d.Err(); err != nil {
 		return err
 	}
-	if d.ready == nil { // here, because it takes a sync
+	if d.ready == nil && !d.o.NoLog { // here, because it takes a sync
 		file, err := d.create(d.number + 1)
 		if err != nil {
 			return err
@@ -139,10 +151,12 @@ func (d *Store) save(ctx context.Context) error {
 		d.ready = file
 	}
 	var captured *snapshot.Captured
+	var tick uint64
 	var failed error
 	var turn atomic.Bool // taken by the function, or by the end of the wait
 	done := d.s.Between(func(*world.World) {
 		if turn.CompareAndSwap(false, true) {
+			tick = d.w.Tick()
 			captured, failed = d.capture()
 		}
 	})
@@ -164,7 +178,10 @@ func (d *Store) save(ctx context.Context) error {
 		return err
 	}
 	defer captured.Release()
-	return d.saved(d.dir.Write(captured))
+	if err = d.saved(d.dir.Write(captured)); err == nil {
+		d.saves.Store(tick)
+	}
+	return err
 }
 
 // saved logs that a snapshot was saved, and removes what is not needed any more.
@@ -183,8 +200,8 @@ func (d *Store) capture() (*snapshot.Captured, error) {
 	}
 	d.mark = mark{number: d.number + 1}
 	c, err := snapshot.Capture(d.w, d.o.Snapshot)
-	if err != nil {
-		return nil, err
+	if err != nil || d.o.NoLog {
+		return c, err
 	}
 	if err = d.recorder.Close(); err == nil {
 		d.log.next(d.ready)
@@ -241,7 +258,8 @@ func (d *Store) Close() error {
 	if d.closed.Load() {
 		return nil
 	}
-	err := d.recorder.Close() // panics unless the world is idle
+	clean := d.w.Reincarnate(d.w.Incarnation()) == nil // changes nothing, and is an error while ports are open
+	err := d.recorder.Close()                          // panics unless the world is idle, as the line before
 	d.closed.Store(true)
 	d.stop()
 	d.stopped.Wait()
@@ -252,7 +270,6 @@ func (d *Store) Close() error {
 		err = errors.Join(err, d.ready.Close(), d.files.Remove(segmentName(d.number+1)))
 	}
 	if err == nil && d.w.Err() == nil {
-		clean := d.w.Reincarnate(d.w.Incarnation()) == nil // nothing but the error, which it is while ports are open
 		d.mark = mark{number: d.number + 1, clean: clean}
 		err = d.saved(d.dir.Save(d.w, d.o.Snapshot))
 	}

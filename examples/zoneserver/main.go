@@ -55,9 +55,17 @@ func main() {
 // Serve runs a zone until ctx ends or a system fails. It goes on from what was saved in a
 // directory, and saves there, unless that is empty. No goroutine is left behind.
 func Serve(ctx context.Context, l net.Listener, state string) error {
-	z, err := NewZone(state)
+	z, err := NewZone()
 	if err != nil {
 		return err
+	}
+	end := func() error { return nil }
+	if state != "" {
+		store, err := z.keep(state)
+		if err != nil {
+			return err
+		}
+		end = store.Close
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var refused error
@@ -79,7 +87,7 @@ func Serve(ctx context.Context, l net.Listener, state string) error {
 			})
 		}
 	})
-	err = errors.Join(z.systems.Run(ctx), z.state.end(z.world))
+	err = errors.Join(z.systems.Run(ctx), end())
 	cancel()
 	l.Close()
 	z.world.Close() // before the wait: it ends the sessions, as no tick will

@@ -99,11 +99,16 @@ func TestZone(t *testing.T) {
 	}
 
 	// Another server goes on: what was said hangs in the air where it was said.
-	z, err := NewZone(state)
+	z, err := NewZone()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer z.world.Close()
+	store, err := z.keep(state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
 	z.world.Refresh()
 	said, avatars := 0, z.world.Query(world.With[Session](z.world)).Count()
 	for h := range z.world.Query(world.With[Left](z.world)).Entities() {

@@ -1,72 +1,28 @@
 package main
 
 import (
-	"errors"
-	"log"
-	"sync"
+	"context"
+	"time"
 
-	"github.com/atoll-sim/atoll/scheduler"
+	"github.com/atoll-sim/atoll/durable"
 	"github.com/atoll-sim/atoll/snapshot"
 	"github.com/atoll-sim/atoll/state"
 	"github.com/atoll-sim/atoll/world"
 )
 
-// State is where a zone is saved: every ten seconds while it ticks, and when it ends.
-type State struct {
-	dir     snapshot.Dir // none if its Path is empty
-	options snapshot.Options
-	writing sync.WaitGroup
-	busy    sync.Mutex // held while a file is written
-}
-
-const saveEvery = 200 // ticks
-
-// saved says what is saved: everything, but of a Session nothing, because its client is gone.
-func saved(s *scheduler.Scheduler) snapshot.Options {
+// keep makes the zone that of a directory, without the avatars, and saves it there every ten seconds
+// and when the Store is closed. There is no log, for systems look at what clients read.
+func (z *Zone) keep(path string) (*durable.Store, error) {
 	codecs := new(state.Codecs)
-	state.Register(codecs, state.Codec[Session]{
+	state.Register(codecs, state.Codec[Session]{ // nothing is saved of it: its client is gone by then
 		Append: func(dst []byte, _ *Session) []byte { return dst },
 		Read:   func([]byte, *Session) error { return nil },
 	})
-	return snapshot.Options{Scheduler: s, Codecs: codecs}
-}
-
-// load makes the empty zone what it was when it was saved last, without the avatars.
-func (s *State) load(w *world.World) error {
-	found, err := s.dir.Load(w, s.options)
-	if errors.Is(err, snapshot.ErrNone) {
-		return nil // the first start
-	}
-	if err == nil {
-		log.Printf("goes on from tick %d of %s", found.Info.Tick, found.Path)
-		w.Query(world.With[Session](w)).Destroy()
-	}
-	return err
-}
-
-// onTick saves the zone now and then. The file is written while the zone ticks on.
-func (s *State) onTick(w *world.World, tick uint64) {
-	if s.dir.Path == "" || tick%saveEvery != saveEvery-1 || !s.busy.TryLock() {
-		return
-	}
-	c, err := snapshot.Capture(w, s.options)
-	s.writing.Go(func() {
-		defer s.busy.Unlock()
-		if err == nil {
-			_, err = s.dir.Write(c)
-			c.Release()
-		}
-		if err != nil {
-			log.Printf("not saved: %v", err)
-		}
+	store, err := durable.Open(context.Background(), path, z.world, z.systems, durable.Options{
+		NoLog: true, Every: 10 * time.Second, Snapshot: snapshot.Options{Codecs: codecs},
 	})
-}
-
-// end saves the zone for the last time.
-func (s *State) end(w *world.World) (err error) {
-	s.writing.Wait()
-	if s.dir.Path != "" {
-		_, err = s.dir.Save(w, s.options)
+	if err == nil {
+		z.world.Query(world.With[Session](z.world)).Destroy()
 	}
-	return err
+	return store, err
 }

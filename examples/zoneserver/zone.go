@@ -8,7 +8,6 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/scheduler"
-	"github.com/atoll-sim/atoll/snapshot"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -65,13 +64,12 @@ type Zone struct {
 	avatars  *world.Bundle[Avatar]
 	velocity *world.Component[Velocity]
 	say      *world.Func[string]
-	state    *State
 }
 
-// NewZone makes a zone that ticks 20 times a second: an empty one, or that of a directory.
-func NewZone(state string) (*Zone, error) {
+// NewZone makes an empty zone that ticks 20 times a second.
+func NewZone() (*Zone, error) {
 	// A client that asks for more than 32 things in a tick waits for the next.
-	w, err := world.New(world.Options{QueueRequests: 32})
+	w, err := world.New(world.Options{QueueRequests: 32, VersionsEach: 1_000_000})
 	if err != nil {
 		return nil, err
 	}
@@ -88,16 +86,12 @@ func NewZone(state string) (*Zone, error) {
 		_, _ = words.Create(self, Words{*position.Read(self), Label{fmt.Sprintf("%v says %s", self.Handle(), text)}, Left{airTime}})
 	})
 	w.Observe("leave", world.OnDestroy, Leave, session)
-	st := &State{dir: snapshot.Dir{Path: state}}
-	s := scheduler.New(w, scheduler.Options{OnTick: func(r scheduler.Report) { st.onTick(w, r.Tick) }})
+	s := scheduler.New(w, scheduler.Options{})
 	s.MustAdd("move", Move)
 	s.MustAdd("expire", Expire)
 	s.MustAdd("show", Show)
 	s.MustAdd("tell", Tell)
-	if st.options = saved(s); state != "" {
-		err = st.load(w)
-	}
-	return &Zone{w, s, avatars, velocity, say, st}, err
+	return &Zone{w, s, avatars, velocity, say}, nil
 }
 
 // Move moves avatars by their velocities.
