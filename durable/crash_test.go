@@ -11,6 +11,7 @@ import (
 
 	"github.com/atoll-sim/atoll/durable"
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/internal/files/faulty"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -136,7 +137,7 @@ func TestCrashes(t *testing.T) {
 	t.Logf("seed %d", seed)
 	path, disk := useDisk(t)
 	b := &book{t: t, dice: rand.New(rand.NewPCG(seed, 0)), given: map[handle.Handle]uint64{}}
-	if testing.Short() {
+	if testing.Short() || check.Enabled {
 		*lives = min(*lives, 12)
 	}
 	for n := range *lives {
@@ -168,7 +169,7 @@ func TestCrashes(t *testing.T) {
 // TestFaultyDisk lets each call of a store fail, or the power go.
 func TestFaultyDisk(t *testing.T) {
 	stride := 1
-	if testing.Short() {
+	if testing.Short() || check.Enabled {
 		stride = 5
 	}
 	for _, fault := range faulty.Faults {

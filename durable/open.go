@@ -244,7 +244,7 @@ func (d *Store) step(ctx context.Context) error {
 func (d *Store) begin() error {
 	x := &d.recovered
 	d.number++
-	if x.New || len(x.Lost) > 0 {
+	if x.New || len(x.Lost) > 0 || x.Ticks > 0 { // so that no log is played twice, however often the process dies
 		d.mark = mark{number: d.number}
 		path, err := d.dir.Save(d.w, d.o.Snapshot)
 		if err != nil {

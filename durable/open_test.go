@@ -12,6 +12,7 @@ import (
 
 	"github.com/atoll-sim/atoll/durable"
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/internal/files"
 	"github.com/atoll-sim/atoll/internal/files/faulty"
 	"github.com/atoll-sim/atoll/world"
@@ -80,7 +81,7 @@ func TestTornLog(t *testing.T) {
 	whole, _, err := opened(t, disk, nil, nil)
 	require.NoError(t, err)
 	stride := 13
-	if testing.Short() {
+	if testing.Short() || check.Enabled {
 		stride = 131
 	}
 	for at := 0; at < size; at += stride {

@@ -27,6 +27,7 @@ func runDemo(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	f.Var(number{&c.Hz, demo.HzRange}, "hz", ranged("`number` of ticks per second", demo.HzRange))
 	f.Var(natural{&c.Seed}, "seed", "`number` that all chance comes from")
 	f.Var(address{&c.Listen}, "listen", "`host:port` to serve on; port 0: any that is free")
+	f.StringVar(&c.State, "state", "", "`directory` that the world is kept in: it is saved every ten seconds, what clients send is logged,\nand it goes on from there after a stop or a crash, with the same -shards, -hz and -seed; empty: none")
 	f.BoolVar(&c.Describe, "describe", false, "tell at the end what each shard is made of, too")
 	asJSON := f.Bool("json", false, "write one JSON object to standard output at the end, and all else to standard error")
 	if code, done := parse(f, args, stdout, stderr); done {

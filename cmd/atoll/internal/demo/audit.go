@@ -41,6 +41,7 @@ func (f *finding) expect(what string, got, want uint64) {
 
 // evidence is what an audit compares. The world is still.
 type evidence struct {
+	before past
 	realm  *realm.Realm
 	ledger realm.Ledger
 	census realm.Census
@@ -79,8 +80,9 @@ func (e *evidence) entities() *finding {
 	var stats world.Stats
 	e.realm.World.Stats(&stats)
 	if f.violations == nil { // else they say it better
-		f.expect("the world's count of the created", stats.Created, made)
-		f.expect("the world's count of the destroyed", stats.Destroyed, gone)
+		made0, gone0 := e.before.books()
+		f.expect("the world's count of the created", stats.Created-e.before.stats.Created, made-made0)
+		f.expect("the world's count of the destroyed", stats.Destroyed-e.before.stats.Destroyed, gone-gone0)
 	}
 	f.claim = "created − destroyed = alive: " + strings.Join(claims, ", ")
 	return f
@@ -90,10 +92,21 @@ func (e *evidence) entities() *finding {
 func (e *evidence) books(k realm.Kind) (created, destroyed uint64) {
 	created, destroyed = e.ledger.Created[k], e.ledger.Destroyed[k]
 	if k == realm.Avatars {
-		created += e.totals.Joined
-		destroyed += e.totals.Left
+		created += e.before.joined() + e.totals.Joined
+		destroyed += e.before.left + e.totals.Left
 	}
 	return created, destroyed
+}
+
+// joined returns how many avatars there were ever before: those that were there and those that died.
+func (p *past) joined() uint64 { return p.avatars + p.ledger.Destroyed[realm.Avatars] }
+
+// books returns what was created and destroyed before, of all kinds.
+func (p *past) books() (created, destroyed uint64) {
+	for _, k := range realm.AllKinds {
+		created, destroyed = created+p.ledger.Created[k], destroyed+p.ledger.Destroyed[k]
+	}
+	return created + p.joined(), destroyed
 }
 
 // items: each is in one place, on the ground or in one inventory; none is lost and
@@ -167,11 +180,12 @@ func (e *evidence) commands() *finding {
 	}
 	f.expect("accepted commands that have an outcome", t.Decided(), t.Accepted)
 	f.expect("commands without an outcome in time", t.Lost, 0)
-	f.expect("commands that never arrived", l.Skipped, 0)
-	f.expect("commands that arrived twice", l.Doubled, 0)
-	f.expect("replies that nobody heard", l.Unheard, 0)
+	was := &e.before.settled
+	f.expect("commands that never arrived", l.Skipped-was.Skipped, 0)
+	f.expect("commands that arrived twice", l.Doubled-was.Doubled, 0)
+	f.expect("replies that nobody heard", l.Unheard-was.Unheard, 0)
 	f.expect("replies to no command", t.Stray, 0)
-	f.expect("commands applied by islands", l.Obeyed, t.Obeyed)
+	f.expect("commands applied by islands", l.Obeyed-was.Obeyed, t.Obeyed)
 	f.claim = fmt.Sprintf("%d accepted = %d applied once + %d too late + %d refused", t.Accepted, t.Applied, t.Late, t.Refused)
 	return f
 }

@@ -35,6 +35,7 @@ type Config struct {
 	Hz        int // ticks per second
 	Seed      uint64
 	Listen    string // host:port; port 0: any
+	State     string // the directory that the world is kept in, and goes on from; empty: none
 	Describe  bool   // put what the world is made of at the end into the Summary
 
 	hooks hooks

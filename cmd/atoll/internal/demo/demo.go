@@ -2,6 +2,7 @@ package demo
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -12,6 +13,7 @@ import (
 	"github.com/atoll-sim/atoll/cmd/atoll/internal/bot"
 	"github.com/atoll-sim/atoll/cmd/atoll/internal/realm"
 	"github.com/atoll-sim/atoll/cmd/atoll/internal/server"
+	"github.com/atoll-sim/atoll/durable"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -30,6 +32,8 @@ type demo struct {
 	server    *server.Server
 	watcher   watcher
 	bots      []*bot.Bot
+	store     *durable.Store // nil without Config.State
+	before    past
 	began     time.Time
 	summary   *Summary
 
@@ -51,7 +55,11 @@ func Run(ctx context.Context, c Config, live io.Writer) (*Summary, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := d.run(ctx); err != nil {
+	err = d.run(ctx)
+	if d.store != nil {
+		err = errors.Join(err, d.store.Close())
+	}
+	if err != nil {
 		return nil, err
 	}
 	return d.summary, nil
@@ -60,7 +68,7 @@ func Run(ctx context.Context, c Config, live io.Writer) (*Summary, error) {
 func newDemo(ctx context.Context, c Config, live io.Writer) (*demo, error) {
 	r, err := realm.New(realm.Options{
 		Creatures: c.Creatures, Shards: c.Shards, TickInterval: c.budget(), Seed: c.Seed,
-		ClientsMax: c.Bots + clientsSpare, QueueRequests: server.QueueRequests,
+		ClientsMax: c.Bots + clientsSpare, QueueRequests: server.QueueRequests, Kept: c.State != "",
 	})
 	if err != nil {
 		return nil, err
@@ -73,6 +81,11 @@ func newDemo(ctx context.Context, c Config, live io.Writer) (*demo, error) {
 	if c.hooks.system != nil {
 		d.scheduler.MustAdd("hook", c.hooks.system)
 	}
+	if c.State != "" {
+		if err := d.open(ctx, live); err != nil {
+			return nil, err
+		}
+	}
 	port, err := r.World.OpenPort()
 	if err != nil {
 		return nil, err
@@ -83,7 +96,7 @@ func newDemo(ctx context.Context, c Config, live io.Writer) (*demo, error) {
 		return nil, fmt.Errorf("demo: %w", err)
 	}
 	d.server = server.New(r, listener, server.Options{Deliver: c.hooks.deliver, OutcomeWaitMax: c.hooks.outcomeWaitMax})
-	d.watcher = watcher{out: live, budget: c.budget(), port: port, totals: d.server.Totals}
+	d.watcher = watcher{out: live, budget: c.budget(), port: port, totals: d.server.Totals, last: sample{ledger: r.Ledger()}}
 	_, _ = fmt.Fprintf(live, "listening on %s (try: nc %s)\n%d creatures and %d bots, %d shards, %d workers, %d Hz, seed %d\n\n",
 		d.server.Addr(), nc(d.server.Addr()), c.Creatures, c.Bots, r.World.Shards(), d.scheduler.Workers(), c.Hz, c.Seed)
 	return d, nil
@@ -202,7 +215,7 @@ func (d *demo) dismiss() {
 // gather takes what the audit compares. All is still.
 func (d *demo) gather(undone error) *evidence {
 	e := &evidence{
-		realm: d.realm, ledger: d.realm.Ledger(), census: d.realm.Census(), totals: d.server.Totals(), tally: d.server.ClientTally,
+		before: d.before, realm: d.realm, ledger: d.realm.Ledger(), census: d.realm.Census(), totals: d.server.Totals(), tally: d.server.ClientTally,
 		where: d.realm.Possessions(d.config.hooks.view),
 		dead:  d.realm.AppendDead(nil, d.realm.GravesMax()), risen: d.watcher.risen, checks: d.watcher.checks, undone: undone,
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/atoll-sim/atoll/cmd/atoll/internal/demo"
 	"github.com/atoll-sim/atoll/cmd/atoll/internal/realm"
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/snapshot"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -232,4 +233,25 @@ func noLeaks(t testing.TB) {
 	t.Cleanup(func() {
 		require.EventuallyWithT(t, func(c *assert.CollectT) { assert.NoError(c, goleak.Find(known)) }, time.Minute, time.Millisecond)
 	})
+}
+
+// TestState goes on, in another process as it were, from the directory of the first: the audit
+// compares across both.
+func TestState(t *testing.T) {
+	c := small()
+	c.Duration, c.Creatures, c.Bots, c.State = 500*time.Millisecond, 500, 10, t.TempDir()
+	first, err := demo.Run(context.Background(), c, &bytes.Buffer{})
+	require.NoError(t, err)
+	require.True(t, first.OK(), "%v", first.Audit)
+	var live bytes.Buffer
+	second, err := demo.Run(context.Background(), c, &live)
+	require.NoError(t, err)
+	require.True(t, second.OK(), "%v", second.Audit)
+	require.Greater(t, second.Created, first.Created)
+	require.Regexp(t, `^goes on at tick \d+, from .*snapshot and 0 ticks of log, .*; incarnation \d; \d+ entities\naudit  entities  ok `, live.String())
+
+	c.Shards = 2
+	_, err = demo.Run(context.Background(), c, &live)
+	require.ErrorIs(t, err, snapshot.ErrOtherWorld)
+	require.ErrorContains(t, err, c.State)
 }

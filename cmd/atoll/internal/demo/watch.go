@@ -35,6 +35,9 @@ type sample struct {
 // onTick takes a sample once a period. The world is idle. It does not wait for
 // the watcher: a sample that finds the last one untouched is not taken.
 func (d *demo) onTick(r scheduler.Report) {
+	if d.began.IsZero() {
+		return // the log of an earlier process is played
+	}
 	d.meter.add(r)
 	if now := time.Since(d.began); now >= d.sampleDue && len(d.samples) < cap(d.samples) {
 		d.sampleDue = now.Truncate(watchPeriod) + watchPeriod

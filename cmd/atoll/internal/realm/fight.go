@@ -14,7 +14,7 @@ func (r *Realm) fight(b *world.Build) func(*world.Context) {
 	creatures := b.Query(pos, strength)
 	heard := world.Receive[rumour](b)
 	isle := r.island(b)
-	next := r.dens[(b.Shard()+1)%len(r.dens)]
+	next := denOf((b.Shard() + 1) % b.Shards())
 	return func(c *world.Context) {
 		turn := uint32(c.Tick() % attackPeriod)
 		for ch := range creatures.Chunks() {

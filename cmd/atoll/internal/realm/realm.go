@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/hierarchy"
 	"github.com/atoll-sim/atoll/region"
 	"github.com/atoll-sim/atoll/scheduler"
@@ -18,8 +17,9 @@ type Options struct {
 	Shards        int           // islands; 0: the world's default
 	TickInterval  time.Duration // 0: the world's default
 	Seed          uint64
-	ClientsMax    int // 0: DefaultClientsMax
-	QueueRequests int // of a client's port under way; 0: the world's default
+	ClientsMax    int  // 0: DefaultClientsMax
+	QueueRequests int  // of a client's port under way; 0: the world's default
+	Kept          bool // the world is to be kept by package durable: it is new until Fill, or a snapshot, fills it
 }
 
 // DefaultClientsMax is the default of Options.ClientsMax.
@@ -29,6 +29,8 @@ const (
 	// portsPerClient allows for clients that come before the refresh at which the
 	// ports of those that went are free again.
 	portsPerClient = 4
+	// versionsEach is how often a slot is used in each incarnation of a realm that is kept.
+	versionsEach = 1_000_000
 	// portsSpare is how many ports there are beside those of the clients.
 	portsSpare = 16
 )
@@ -53,9 +55,9 @@ type Realm struct {
 	creatures *world.Bundle[creature]
 	items     *world.Bundle[item]
 	avatars   *world.Bundle[avatar]
+	dens      *world.Bundle[den]
 
 	chart     *region.Grid[Position]
-	dens      []handle.Handle // by island
 	islands   []island
 	mailboxes *mailboxes
 	inspector *rand.Rand // for what is no part of the game
@@ -69,8 +71,13 @@ func New(o Options) (*Realm, error) {
 	if o.ClientsMax < 0 || o.Creatures < 0 {
 		return nil, fmt.Errorf("realm: %d creatures and %d clients at most, want 0 or more", o.Creatures, o.ClientsMax)
 	}
+	each := uint32(0)
+	if o.Kept {
+		each = versionsEach
+	}
 	w, err := world.New(world.Options{
-		Shards: o.Shards, TickInterval: o.TickInterval, Seed: o.Seed, QueueRequests: o.QueueRequests, PortsMax: portsPerClient*o.ClientsMax + portsSpare,
+		VersionsEach: each,
+		Shards:       o.Shards, TickInterval: o.TickInterval, Seed: o.Seed, QueueRequests: o.QueueRequests, PortsMax: portsPerClient*o.ClientsMax + portsSpare,
 	})
 	if err != nil {
 		return nil, err
@@ -91,10 +98,28 @@ func New(o Options) (*Realm, error) {
 		}
 		r.islands[i].init(i, r.corner(i), share, o.Seed)
 	}
-	if err := r.reserve(o.Creatures); err != nil {
-		return nil, fmt.Errorf("realm: no room for %d creatures: %w", o.Creatures, err)
+	if o.Kept {
+		return r, nil
 	}
-	return r, r.settle()
+	return r, r.Fill()
+}
+
+// Fill makes what is there before the first tick. Creatures come in that.
+func (r *Realm) Fill() error {
+	n := 0
+	for i := range r.islands {
+		n += r.islands[i].share
+	}
+	if err := r.reserve(n); err != nil {
+		return fmt.Errorf("realm: no room for %d creatures: %w", n, err)
+	}
+	for i := range r.islands {
+		if _, err := r.dens.Create(r.World, den{Den{Island: uint32(i)}}); err != nil {
+			return err
+		}
+		r.islands[i].created(Dens)
+	}
+	return nil
 }
 
 func (r *Realm) register(w *world.World) {
@@ -114,6 +139,7 @@ func (r *Realm) register(w *world.World) {
 
 	r.creatures = world.NewBundle[creature](w)
 	r.items = world.NewBundle[item](w)
+	r.dens = world.NewBundle[den](w).PlaceBy(func(d den) int { return int(d.Island) })
 	r.avatars = world.NewBundle[avatar](w).PlaceBy(func(a avatar) int { return r.chart.Shard(a.Position) })
 }
 
@@ -123,20 +149,6 @@ func (r *Realm) reserve(creatures int) error {
 		return err
 	}
 	return r.items.Reserve(r.World, creatures)
-}
-
-// settle makes each island's den.
-func (r *Realm) settle() error {
-	dens := world.NewBundle[den](r.World).PlaceBy(func(d den) int { return int(d.Island) })
-	for i := range r.islands {
-		h, err := dens.Create(r.World, den{Den{Island: uint32(i)}})
-		if err != nil {
-			return err
-		}
-		r.dens = append(r.dens, h)
-		r.islands[i].created(Dens)
-	}
-	return nil
 }
 
 // AddSystems adds the game's systems to a scheduler of the realm's world.

@@ -1,6 +1,13 @@
 package realm
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"errors"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/snapshot"
+	"github.com/atoll-sim/atoll/world"
+)
 
 // AppendState appends what the islands keep outside of the world and what decides
 // what their systems do, for a hash of the state. No tick may be running.
@@ -11,4 +18,70 @@ func (r *Realm) AppendState(dst []byte) []byte {
 		dst, _ = binary.Append(dst, binary.LittleEndian, &isle.ledger)
 	}
 	return dst
+}
+
+// chanceBytes is what rand.PCG appends.
+const chanceBytes = 20
+
+var errState = errors.New("realm: that is not the state of so many islands")
+
+// Saved is what a snapshot of the realm's world needs beside: what AppendState appends, and the
+// sample of dead handles.
+func (r *Realm) Saved() snapshot.Also {
+	return snapshot.Also{Name: "islands", Save: r.save, Load: r.load}
+}
+
+func (r *Realm) save(dst []byte) []byte {
+	dst = r.AppendState(dst)
+	for i := range r.islands {
+		g := &r.islands[i].graveyard
+		dst = binary.LittleEndian.AppendUint64(dst, g.dead)
+		for _, h := range g.graves {
+			dst = binary.LittleEndian.AppendUint64(dst, uint64(h))
+		}
+	}
+	return dst
+}
+
+func (r *Realm) load(src []byte) error {
+	for i := range r.islands {
+		isle := &r.islands[i]
+		size := chanceBytes + binary.Size(&isle.ledger)
+		if len(src) < size || isle.chance.UnmarshalBinary(src[:chanceBytes]) != nil {
+			return errState
+		}
+		_, _ = binary.Decode(src[chanceBytes:size], binary.LittleEndian, &isle.ledger) // it has the size
+		src = src[size:]
+	}
+	for i := range r.islands {
+		g := &r.islands[i].graveyard
+		if len(src) < 8 {
+			return errState
+		}
+		g.dead, src = binary.LittleEndian.Uint64(src), src[8:]
+		n := min(g.dead, gravesMax)
+		if uint64(len(src)) < 8*n {
+			return errState
+		}
+		g.graves = g.graves[:0]
+		for range n {
+			g.graves, src = append(g.graves, handle.Handle(binary.LittleEndian.Uint64(src))), src[8:]
+		}
+	}
+	if len(src) > 0 {
+		return errState
+	}
+	return nil
+}
+
+// denOf returns the den of an island, the one entity of it that every other knows: Fill makes it
+// first, and it lives for ever.
+func denOf(island int) handle.Handle { return handle.New(uint32(island), 0, 1) }
+
+// Avatars returns the avatars. No tick may be running.
+func (r *Realm) Avatars() (all []handle.Handle) {
+	for h := range r.World.Query(world.With[Avatar](r.World)).Entities() {
+		all = append(all, h)
+	}
+	return all
 }

@@ -1,0 +1,90 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/atoll-sim/atoll/cmd/atoll/internal/realm"
+	"github.com/atoll-sim/atoll/cmd/atoll/internal/server"
+	"github.com/atoll-sim/atoll/durable"
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/snapshot"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// saveEvery is how often a world that is kept is saved.
+const saveEvery = 10 * time.Second
+
+// past is what was there before this process began to count.
+type past struct {
+	ledger  realm.Ledger
+	stats   world.Stats
+	avatars uint64       // of clients of earlier processes
+	left    uint64       // of them, those that had to go
+	settled realm.Ledger // when they were gone
+}
+
+// open makes the world what it was in an earlier process, and audits it. The avatars of that go, as
+// their clients have.
+func (d *demo) open(ctx context.Context, live io.Writer) (err error) {
+	r, w := d.realm, d.realm.World
+	d.store, err = durable.Open(ctx, d.config.State, w, d.scheduler, durable.Options{
+		New: func(*world.World) error { return r.Fill() }, Every: saveEvery,
+		Snapshot: snapshot.Options{Compression: snapshot.S2, Also: []snapshot.Also{r.Saved()}},
+		OnError:  func(err error) { _, _ = fmt.Fprintf(live, "the world is not kept: %v\n", err) },
+	})
+	if err != nil {
+		return fmt.Errorf("demo: %s: %w", d.config.State, err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, d.store.Close())
+		}
+	}()
+	avatars := r.Avatars()
+	d.before = past{ledger: r.Ledger(), avatars: uint64(len(avatars))}
+	w.Stats(&d.before.stats)
+	if x := d.store.Recovered(); !x.New {
+		_, _ = fmt.Fprintf(live, "goes on at tick %d, from %s and %d ticks of log, in %v; incarnation %d; %d entities\n",
+			w.Tick(), x.Snapshot.Path, x.Ticks, x.Took.Round(time.Millisecond), x.Incarnation, d.before.stats.Entities)
+		e := &evidence{before: d.before, realm: r, ledger: r.Ledger(), census: r.Census(), where: r.Possessions(nil), dead: r.AppendDead(nil, r.GravesMax())}
+		all := []*finding{e.entities(), e.items(), e.handles()}
+		writeAudit(live, all)
+		if wrong := violations(all); wrong != nil {
+			return fmt.Errorf("demo: %s: what was restored is wrong: %v", d.config.State, wrong)
+		}
+	}
+	d.before.left, err = d.dismissAvatars(ctx, avatars)
+	d.before.settled = r.Ledger()
+	return err
+}
+
+// dismissAvatars destroys avatars, by a port, so that the log has it, and returns how many that were.
+func (d *demo) dismissAvatars(ctx context.Context, avatars []handle.Handle) (gone uint64, err error) {
+	port, err := d.realm.World.OpenPort()
+	if err != nil {
+		return 0, err
+	}
+	defer port.Close()
+	for some := range slices.Chunk(avatars, server.QueueRequests) {
+		outcomes := make([]world.Completion, len(some))
+		for i, h := range some {
+			if err := port.Notify(&outcomes[i]).Destroy(h); err != nil {
+				return gone, err
+			}
+		}
+		if err := d.scheduler.Step(ctx); err != nil {
+			return gone, err
+		}
+		for i := range outcomes {
+			if outcomes[i].Outcome() == world.Applied {
+				gone++
+			}
+		}
+	}
+	return gone, d.scheduler.Step(ctx)
+}
