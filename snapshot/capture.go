@@ -3,9 +3,13 @@ package snapshot
 import (
 	"errors"
 	"io"
+	"slices"
+	"sync"
 
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/store"
+	"github.com/atoll-sim/atoll/state"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -15,9 +19,12 @@ import (
 // Ownership: any goroutines, at once, as far as the functions of Options.Codecs allow that; Release
 // is behind all other uses.
 type Captured struct {
-	s      *saving
-	parts  []part
-	frozen drive.Frozen
+	s       *saving
+	info    *Info
+	parts   []part
+	frozen  drive.Frozen
+	hashing drive.Hashing
+	hash    func() state.Hash // once
 }
 
 // Capture takes the state of an idle world for Captured.Save and Captured.Load. It costs a copy in memory, in
@@ -33,16 +40,16 @@ func Capture(w *world.World, o Options) (c *Captured, err error) {
 	if err != nil {
 		return nil, err
 	}
-	c = &Captured{s: s}
+	c = &Captured{s: s, info: info}
 	if c.frozen, err = driver.Of(w).Freeze(); err != nil {
 		return nil, err
 	}
-	taken := false
+	taken, frozen := false, c.frozen
 	defer func() {
 		if taken {
 			return
 		}
-		c.frozen.Release()
+		frozen.Release()
 		v := recover()
 		var failed *drive.CodecError
 		if e, ok := v.(error); ok && errors.As(e, &failed) {
@@ -51,15 +58,20 @@ func Capture(w *world.World, o Options) (c *Captured, err error) {
 			panic(v)
 		}
 	}()
-	c.take(info)
+	c.take()
+	c.hashing, err = drive.HashLater(w, s.o.Codecs, c.frozen.Has)
+	if err != nil {
+		return nil, err
+	}
+	c.hash = sync.OnceValue(func() state.Hash { return state.Hash(c.hashing.Hash(c.image)) })
 	taken = true
 	return c, nil
 }
 
 // take makes what the parts are written of independent of the world.
-func (c *Captured) take(info *Info) {
+func (c *Captured) take() {
 	s := c.s
-	c.parts = s.parts(info)
+	c.parts = s.parts(c.info)
 	for i := range c.parts {
 		if p := &c.parts[i]; p.kind != rowsSection {
 			p.bytes = p.body(nil)
@@ -89,20 +101,51 @@ func (c *Captured) take(info *Info) {
 	}
 }
 
-// Save writes what was captured, as the function Save would have, but without the hash. It may be
-// called again. It returns the error of dst, or world.ErrClosed after Release.
-func (c *Captured) Save(dst io.Writer) error {
-	if c.parts == nil {
-		return world.ErrClosed
+// image returns the image of a shard, as it was.
+func (c *Captured) image(shard int) *store.Image {
+	x := readShard(&drive.Cursor{Rest: c.shard(shard).bytes})
+	for i := range x.Tables {
+		for k := range x.Tables[i].Chunks {
+			to, from := &x.Tables[i].Chunks[k], &c.s.images[shard].Tables[i].Chunks[k]
+			to.Handles, to.Columns = from.Handles, from.Columns
+		}
 	}
-	return c.s.write(dst, c.parts)
+	return &x
+}
+
+// shard returns the part of a shard.
+func (c *Captured) shard(i int) *part {
+	return &c.parts[slices.IndexFunc(c.parts, func(p part) bool { return p.kind == shardSection })+i]
+}
+
+// Hash returns the hash of the state that was captured: that of state.StateHash at that moment. It
+// is made when it is asked for first, which takes as long, but no tick waits for it. It returns
+// world.ErrClosed after Release.
+func (c *Captured) Hash() (state.Hash, error) {
+	if c.parts == nil {
+		return 0, world.ErrClosed
+	}
+	return c.hash(), nil
+}
+
+// Save writes what was captured: the same bytes as the function Save would have. It may be called
+// again. It returns the error of dst, or world.ErrClosed after Release.
+func (c *Captured) Save(dst io.Writer) error {
+	info := *c.info
+	var err error
+	if info.Hash, err = c.Hash(); err != nil {
+		return err
+	}
+	parts := slices.Clone(c.parts)
+	parts[0].body = func(dst []byte) []byte { return appendHeader(dst, &info) }
+	return c.s.write(dst, parts)
 }
 
 // Release gives the memory back. Releasing twice is no error. A Captured that is forgotten is
 // released by the collector.
 func (c *Captured) Release() {
 	if c.parts != nil {
-		c.parts, c.s = nil, nil
+		c.parts, c.s, c.hash, c.hashing = nil, nil, nil, nil
 		c.frozen.Release()
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/snapshot"
+	"github.com/atoll-sim/atoll/state"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -160,4 +161,19 @@ func ExampleCaptured_Load() {
 	// Output:
 	// <nil>
 	// false true
+}
+
+// The hash is that of the world when it was captured, whatever it does meanwhile.
+func ExampleCaptured_Hash() {
+	w, units, _ := exampleWorld()
+	h, _ := units.Create(w, exampleUnit{})
+	then, _ := state.StateHash(w, nil)
+	captured, _ := snapshot.Capture(w, snapshot.Options{})
+	defer captured.Release()
+	w.Destroy(h)
+	w.Refresh()
+	now, _ := state.StateHash(w, nil)
+	hash, err := captured.Hash()
+	fmt.Println(hash == then, hash == now, err)
+	// Output: true false <nil>
 }

@@ -2,7 +2,6 @@ package snapshot
 
 import (
 	"errors"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -63,7 +62,6 @@ type chunkJob struct {
 // copyShards loads the shards that were captured. Who makes a chunk, and has cleared it, copies its
 // components at once, while it is in a cache, unless somebody else has nothing to do.
 func (l *loading) copyShards() error {
-	shards := slices.IndexFunc(l.from.parts, func(p part) bool { return p.kind == shardSection })
 	workers := l.o.Workers
 	var next, making atomic.Int64
 	making.Store(int64(workers))
@@ -79,7 +77,7 @@ func (l *loading) copyShards() error {
 					}
 				}()
 				for i := next.Add(1) - 1; i < int64(l.w.Shards()) && !wrong.any.Load(); i = next.Add(1) - 1 {
-					wrong.watch(i, func() error { return l.copyShard(int(i), &l.from.parts[shards+int(i)], spare, &wrong) })
+					wrong.watch(i, func() error { return l.copyShard(int(i), spare, &wrong) })
 				}
 			}()
 			for x := range spare {
@@ -95,8 +93,8 @@ func (l *loading) copyShards() error {
 }
 
 // copyShard makes a shard.
-func (l *loading) copyShard(i int, p *part, spare chan<- chunkJob, wrong *wrong) error {
-	s := p.section()
+func (l *loading) copyShard(i int, spare chan<- chunkJob, wrong *wrong) error {
+	s := l.from.shard(i).section()
 	return l.shard(&s, &drive.Cursor{Rest: s.body}, i, func(c *store.Chunk, table, chunk int) {
 		x := chunkJob{c, i, place{table, chunk}}
 		select {

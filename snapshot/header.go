@@ -17,8 +17,7 @@ type Info struct {
 	Options world.Options
 	Layout  world.Layout
 	Tick    uint64
-	// Hash is that of the saved world's state, by package state; 0 for none, in what a Captured
-	// has written.
+	// Hash is that of the saved world's state, by package state.
 	Hash state.Hash
 	// Entities is the number of entities, marked ones included.
 	Entities int

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/slots"
 
@@ -109,7 +110,7 @@ func (h *Hasher) StateHash() (Hash, error) { return h.stateHash("Hasher.StateHas
 
 func (h *Hasher) stateHash(call string) (Hash, error) {
 	h.total.Reset()
-	err := h.sections(call, func(_ int, _, _ string) { h.total.number(h.sum.Sum64()) })
+	err := h.sections(call, nil, func(_ int, _, _ string) { h.total.number(h.sum.Sum64()) })
 	return Hash(h.total.Sum64()), err
 }
 
@@ -123,7 +124,7 @@ type Section struct {
 // two worlds differ, the first sections that do say in what.
 func (h *Hasher) Sections() ([]Section, error) {
 	var all []Section
-	err := h.sections("Hasher.Sections", func(shard int, kind, name string) {
+	err := h.sections("Hasher.Sections", nil, func(shard int, kind, name string) {
 		text := kind
 		if name != "" {
 			text = fmt.Sprintf("%s %q", kind, name)
@@ -139,8 +140,9 @@ func (h *Hasher) Sections() ([]Section, error) {
 // nowhere is the shard of sections that belong to none.
 const nowhere = -1
 
-// sections hashes one section after the other and calls done behind each.
-func (h *Hasher) sections(call string, done func(shard int, kind, name string)) (err error) {
+// sections hashes one section after the other and calls done behind each. What l will hash, if it is
+// not nil, is left out.
+func (h *Hasher) sections(call string, l *later, done func(shard int, kind, name string)) (err error) {
 	defer asError(&err)
 	if err := h.w.Err(); err != nil {
 		return err
@@ -156,7 +158,7 @@ func (h *Hasher) sections(call string, done func(shard int, kind, name string)) 
 	h.world(v, components, messages, resources)
 	done(nowhere, "the world", "")
 	for i := range h.w.Shards() {
-		h.shard(v, i, components, messages, done)
+		h.shard(v, i, components, messages, l, done)
 		if err := h.requests(v, i); err != nil {
 			return err
 		}
@@ -258,30 +260,41 @@ func (h *Hasher) world(v drive.Survey, lists ...[]drive.Named) {
 }
 
 // shard hashes a shard: its slots, who is where, the components and the messages.
-func (h *Hasher) shard(v drive.Survey, i int, components, messages []drive.Named, done func(int, string, string)) {
+func (h *Hasher) shard(v drive.Survey, i int, components, messages []drive.Named, l *later, done func(int, string, string)) {
 	s := v.Shard(i)
 	h.sum.Reset()
-	h.numbers = s.AppendSlots(h.numbers[:0])
-	h.list(h.numbers)
-	h.list(s.FreeList())
+	if l != nil {
+		l.note(s)
+	} else {
+		h.numbers = s.AppendSlots(h.numbers[:0])
+		h.slots(h.numbers, s.FreeList())
+	}
 	done(i, "slots", "")
 
 	h.sum.Reset()
-	for _, t := range s.Tables() {
-		h.table(t)
-	}
-	h.scratch = s.AppendMarks(h.scratch[:0])
-	h.sum.bytes(h.scratch)
-	if h.scratch = s.AppendChanges(h.scratch[:0]); len(h.scratch) > 0 { // hooks are to be told of
+	if l == nil {
+		for _, t := range s.Tables() {
+			h.scratch = t.AppendSpare(h.scratch[:0])
+			h.table(t.Components(), h.scratch, len(t.Chunks()))
+			for _, c := range t.Chunks() {
+				changed, _ := c.Stamps()
+				h.chunk(c.Cap(), c.Handles(), changed, c.Marks(), c.Flagged)
+			}
+		}
+		h.scratch = s.AppendMarks(h.scratch[:0])
 		h.sum.bytes(h.scratch)
+		h.scratch = s.AppendChanges(h.scratch[:0])
+		h.changes(h.scratch)
 	}
 	done(i, "entities", "")
 
 	for id, c := range components {
 		h.sum.Reset()
-		for _, t := range s.Tables() {
-			if at := slices.Index(t.Components(), id); at >= 0 {
-				h.column(t, at)
+		if l == nil || !l.has[id] {
+			for _, t := range s.Tables() {
+				if at := slices.Index(t.Components(), id); at >= 0 {
+					h.column(t, at)
+				}
 			}
 		}
 		done(i, "component", c.Name)
@@ -295,30 +308,41 @@ func (h *Hasher) shard(v drive.Survey, i int, components, messages []drive.Named
 	}
 }
 
-// table hashes who is in a table, how its rows are divided into chunks, which are
-// marked, which have flags, when they changed, and when what is empty was used last.
-func (h *Hasher) table(t *store.Table) {
-	h.sum.number(uint64(len(t.Components())))
-	for _, id := range t.Components() {
+// changes hashes what hooks are to be told of, if there is something.
+func (h *Hasher) changes(notes []byte) {
+	if len(notes) > 0 {
+		h.sum.bytes(notes)
+	}
+}
+
+func (h *Hasher) slots(words, free []uint32) {
+	h.list(words)
+	h.list(free)
+}
+
+// table and chunk hash who is in a table, how its rows are divided into chunks, which are marked,
+// which have flags, when they changed, and when what is empty was used last.
+func (h *Hasher) table(components []int, spare []byte, chunks int) {
+	h.sum.number(uint64(len(components)))
+	for _, id := range components {
 		h.sum.number(uint64(id))
 	}
-	h.scratch = t.AppendSpare(h.scratch[:0])
-	h.sum.bytes(h.scratch)
-	h.sum.number(uint64(len(t.Chunks())))
-	for _, c := range t.Chunks() {
-		h.sum.number(uint64(c.Cap()))
-		h.sum.bytes(mem.CellsOf(c.Handles()).Bytes)
-		if len(c.Handles()) == 0 {
-			continue
-		}
-		changed, _ := c.Stamps()
-		h.sum.number(uint64(changed))
-		h.bits(c.Marks())
-		for flag := range slots.FlagsMax {
-			if words := c.Flagged(flag); slices.ContainsFunc(words, func(w uint64) bool { return w != 0 }) {
-				h.sum.number(uint64(flag))
-				h.bits(words)
-			}
+	h.sum.bytes(spare)
+	h.sum.number(uint64(chunks))
+}
+
+func (h *Hasher) chunk(room int, hs []handle.Handle, changed uint32, marks []uint64, flagged func(flag int) []uint64) {
+	h.sum.number(uint64(room))
+	h.sum.bytes(mem.CellsOf(hs).Bytes)
+	if len(hs) == 0 {
+		return
+	}
+	h.sum.number(uint64(changed))
+	h.bits(marks)
+	for flag := range slots.FlagsMax {
+		if words := flagged(flag); slices.ContainsFunc(words, func(w uint64) bool { return w != 0 }) {
+			h.sum.number(uint64(flag))
+			h.bits(words)
 		}
 	}
 }
@@ -326,13 +350,17 @@ func (h *Hasher) table(t *store.Table) {
 // column hashes a component of the entities of a table.
 func (h *Hasher) column(t *store.Table, at int) {
 	for _, c := range t.Chunks() {
-		if len(c.Handles()) == 0 {
-			continue
+		if len(c.Handles()) > 0 {
+			_, written := c.Stamps()
+			h.rows(written[at], c.Cells(at))
 		}
-		_, written := c.Stamps()
-		h.sum.number(uint64(written[at]))
-		h.cells(c.Cells(at))
 	}
+}
+
+// rows hashes a component of the entities of a chunk.
+func (h *Hasher) rows(written uint32, cells mem.Cells) {
+	h.sum.number(uint64(written))
+	h.cells(cells)
 }
 
 // bits hashes a set of rows. One that is empty is as none.
@@ -350,38 +378,3 @@ func (h *Hasher) bits(words []uint64) {
 }
 
 func (h *Hasher) list(numbers []uint32) { h.sum.bytes(mem.CellsOf(numbers).Bytes) }
-
-// cells hashes values of a type that was learnt.
-func (h *Hasher) cells(c mem.Cells) {
-	h.sum.number(uint64(c.Len))
-	x := h.writers[c.Type]
-	switch {
-	case x.codec != nil:
-		h.scratch = x.codec.each(c, h.scratch, h.sum.bytes)
-	case x.form != nil:
-		h.scratch = x.form.AppendAll(h.scratch[:0], c)
-		h.sum.bytes(h.scratch)
-	case x.whole:
-		h.sum.bytes(c.Bytes)
-	default:
-		h.masked(x.layout, c.Bytes)
-	}
-}
-
-// maskedAtOnce is how many bytes are masked before they are hashed, about: they
-// stay in the processor's first cache.
-const maskedAtOnce = 8 << 10
-
-func (h *Hasher) masked(l *layout, rows []byte) {
-	if l.size == 0 {
-		return
-	}
-	step := max(1, maskedAtOnce/(8*len(l.mask))) * 8 * len(l.mask)
-	h.scratch = slices.Grow(h.scratch[:0], step)[:step]
-	for len(rows) > 0 {
-		n := min(step, len(rows))
-		l.masked(h.scratch[:n], rows[:n])
-		h.sum.bytes(h.scratch[:n])
-		rows = rows[n:]
-	}
-}

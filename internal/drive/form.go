@@ -4,6 +4,7 @@ import (
 	"reflect"
 
 	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/store"
 )
 
 // Form is how single values of a type are written as bytes and read again: fields with a
@@ -49,3 +50,15 @@ func (e *CodecError) Unwrap() error { return e.Err }
 // field, if there is none, or, if it is to be read, one without Read. Package state sets it when
 // the program starts.
 var FormOf func(codecs any, t reflect.Type, toRead bool) (Form, error)
+
+// Hashing is the hash of a world's state of which the shards are hashed later.
+type Hashing interface {
+	// Hash hashes them, by images that have handles and the components that were left out. It is
+	// called once.
+	Hash(image func(shard int) *store.Image) uint64
+}
+
+// HashLater hashes the state of an idle *world.World by a *state.Codecs, but for the slots and rows of
+// shards, and in these for the components for which has is true. Package state sets it when the
+// program starts. The error is that of state.StateHash.
+var HashLater func(w, codecs any, has func(component int) bool) (Hashing, error)

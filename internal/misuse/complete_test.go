@@ -100,7 +100,7 @@ var misuseLeftOut = map[string]string{
 		region.Divide hierarchy.NewTree hierarchy.Load TreeOptions.SizeNeeded hierarchy.With hierarchy.WithForeign Hasher.Also `,
 	"is Add, and panics with its error":                              "Scheduler.MustAdd",
 	"are snapshot.Save and Load, with a file":                        "Dir.Save Dir.Load",
-	"are of what snapshot.Capture returned, which looks at the time": "Captured.Release Captured.Save Dir.Write",
+	"are of what snapshot.Capture returned, which looks at the time": "Captured.Hash Captured.Release Captured.Save Dir.Write",
 	"tell what does not change": `World.Incarnation Relation.Options Names.Label Names.Options Grid.AppendNeighbours Grid.Corner Grid.Options Grid.Regions Grid.Shard Grid.Side
 		Build.Shard Build.Shards Log.Note Log.Tick Player.Ticks Player.Err Recorder.Err Plan.DOT 
 		`,

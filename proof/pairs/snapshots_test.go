@@ -34,6 +34,7 @@ func (s *scene) reload() {
 		o = s.load(image)
 	} else {
 		x := s.captured(s.objects)
+		s.must(bytes.Equal(image, x.want), "what was captured is saved as other bytes than the world")
 		if way == 1 {
 			o = s.load(x.want)
 		} else {

@@ -1,0 +1,42 @@
+package state
+
+import (
+	"slices"
+
+	"github.com/atoll-sim/atoll/internal/mem"
+)
+
+// cells hashes values of a type that was learnt.
+func (h *Hasher) cells(c mem.Cells) {
+	h.sum.number(uint64(c.Len))
+	x := h.writers[c.Type]
+	switch {
+	case x.codec != nil:
+		h.scratch = x.codec.each(c, h.scratch, h.sum.bytes)
+	case x.form != nil:
+		h.scratch = x.form.AppendAll(h.scratch[:0], c)
+		h.sum.bytes(h.scratch)
+	case x.whole:
+		h.sum.bytes(c.Bytes)
+	default:
+		h.masked(x.layout, c.Bytes)
+	}
+}
+
+// maskedAtOnce is how many bytes are masked before they are hashed, about: they
+// stay in the processor's first cache.
+const maskedAtOnce = 8 << 10
+
+func (h *Hasher) masked(l *layout, rows []byte) {
+	if l.size == 0 {
+		return
+	}
+	step := max(1, maskedAtOnce/(8*len(l.mask))) * 8 * len(l.mask)
+	h.scratch = slices.Grow(h.scratch[:0], step)[:step]
+	for len(rows) > 0 {
+		n := min(step, len(rows))
+		l.masked(h.scratch[:n], rows[:n])
+		h.sum.bytes(h.scratch[:n])
+		rows = rows[n:]
+	}
+}
