@@ -14,9 +14,11 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// begun is a log of a world that had ticked, and a snapshot of where it begins.
+// begun is a log of a world that had ticked, and a snapshot of where it begins, which was also
+// captured.
 type begun struct {
 	log, image []byte
+	captured   *snapshot.Captured
 	tick       uint64
 }
 
@@ -31,6 +33,13 @@ func (x *sea) save(t testing.TB) []byte {
 func loaded(t testing.TB, image []byte, workers int) *sea {
 	x := emptySea(t, options(), scheduler.Options{Workers: workers, Balancer: newWhim()})
 	require.NoError(t, snapshot.Load(bytes.NewReader(image), x.World, snapshot.Options{Codecs: codecs(), Scheduler: x.scheduler}))
+	return x
+}
+
+// forked makes a world of what was captured.
+func forked(t testing.TB, c *snapshot.Captured, workers int) *sea {
+	x := emptySea(t, options(), scheduler.Options{Workers: workers, Balancer: newWhim()})
+	require.NoError(t, c.Load(x.World, snapshot.Options{Codecs: codecs(), Scheduler: x.scheduler}))
 	return x
 }
 
@@ -70,6 +79,8 @@ func begin(t testing.TB, x *sea, seed uint64) (b begun) {
 	r, err := inputlog.NewRecorder(x.World, &log, inputlog.Options{Codecs: codecs()})
 	require.NoError(t, err)
 	b.image, b.tick = x.save(t), x.Tick()
+	b.captured, err = snapshot.Capture(x.World, snapshot.Options{Codecs: codecs(), Scheduler: x.scheduler})
+	require.NoError(t, err)
 	require.NoError(t, r.Hash(x.hasher))
 	x.runOn(t, dice, r, clients)
 	for _, c := range clients {
@@ -101,18 +112,19 @@ func playOn(t testing.TB, x *sea, b begun) {
 	require.EqualValues(t, 6, p.Ticks())
 }
 
-// TestBegins plays logs that begin at a snapshot, on other numbers of workers. The world that was
-// played to then goes on, by ports of its own, and is recorded and saved in turn.
+// TestBegins plays logs that begin at a snapshot to a world that is loaded from it, and to a fork,
+// on other numbers of workers. The fork then goes on, by ports of its own, and is recorded and saved
+// in turn.
 func TestBegins(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	x := newSea(t, options(), scheduler.Options{Workers: 2, Balancer: newWhim()})
 	for n := range uint64(2) { // as a server that dies twice
 		b := begin(t, x, seed+n)
-		for _, workers := range []int{1, 5} {
-			x = loaded(t, b.image, workers)
-			playOn(t, x, b)
-		}
+		playOn(t, loaded(t, b.image, 1), b)
+		x = forked(t, b.captured, 5)
+		playOn(t, x, b)
+		b.captured.Release()
 	}
 }
 
