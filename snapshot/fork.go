@@ -1,7 +1,6 @@
 package snapshot
 
 import (
-	"errors"
 	"sync"
 	"sync/atomic"
 
@@ -195,8 +194,6 @@ func (w *wrong) watch(at int64, f func() error) {
 		w.note(at, err, nil)
 	}
 }
-
-var errGoexit = errors.New("snapshot: a function has ended its goroutine, by runtime.Goexit")
 
 func (w *wrong) note(at int64, err error, v any) {
 	w.mu.Lock()

@@ -279,12 +279,16 @@ func TestForkOther(t *testing.T) {
 	require.ErrorIs(t, c.Load(empty, snapshot.Options{}), world.ErrClosed)
 }
 
-// TestForkPanics breaks the fork whose CloneBy panics, and that alone.
+// TestForkPanics breaks the fork whose CloneBy panics, or ends its goroutine, and that alone.
 func TestForkPanics(t *testing.T) {
 	var fail error
+	var end bool
 	make := func() *world.World {
 		w := world.MustNew(world.Options{})
 		world.Register[cloned](w, "cloned").CloneBy(func(to, from *cloned) {
+			if end {
+				runtime.Goexit()
+			}
 			if fail != nil {
 				panic(fail)
 			}
@@ -302,7 +306,10 @@ func TestForkPanics(t *testing.T) {
 	x := make()
 	require.PanicsWithError(t, "no copy", func() { _ = c.Load(x, snapshot.Options{}) })
 	require.ErrorIs(t, x.Err(), world.ErrBroken)
-	fail = nil
+	end = true
+	err = c.Load(make(), snapshot.Options{Workers: 3})
+	require.ErrorContains(t, err, "a function has ended its goroutine, by runtime.Goexit; the world is broken now")
+	fail, end = nil, false
 	y := make()
 	require.NoError(t, c.Load(y, snapshot.Options{}))
 	require.True(t, y.Alive(hs[49]))

@@ -33,7 +33,7 @@ func (s *saving) write(dst io.Writer, parts []part) (err error) {
 	var stopped atomic.Bool
 	var all sync.WaitGroup
 	for range workers {
-		all.Go(func() {
+		keepOn(&all, func() {
 			for {
 				x := <-free // before the number, so that the lowest has one
 				i := int(next.Add(1)) - 1
@@ -41,10 +41,12 @@ func (s *saving) write(dst io.Writer, parts []part) (err error) {
 					free <- x
 					return
 				}
-				if !stopped.Load() {
-					x.encode(&parts[i], s.o.Compression)
-				}
-				done[i] <- x
+				func() {
+					defer func() { done[i] <- x }()
+					if !stopped.Load() {
+						x.encode(&parts[i], s.o.Compression)
+					}
+				}()
 			}
 		})
 	}
@@ -71,9 +73,25 @@ func (s *saving) write(dst io.Writer, parts []part) (err error) {
 	return err
 }
 
+// keepOn calls f on a goroutine, and on another one if a function of the user's ends that.
+func keepOn(all *sync.WaitGroup, f func()) {
+	all.Go(func() {
+		returned := false
+		defer func() {
+			if !returned {
+				keepOn(all, f)
+			}
+		}()
+		f()
+		returned = true
+	})
+}
+
+var errGoexit = errors.New("snapshot: a function has ended its goroutine, by runtime.Goexit")
+
 // encode encodes a part. A panic, which is one of the user's code, is kept.
 func (x *encoded) encode(p *part, how Compression) {
-	x.panicked, x.err = nil, nil
+	x.panicked, x.err = nil, errGoexit
 	defer func() {
 		v := recover()
 		var failed *drive.CodecError
@@ -84,6 +102,7 @@ func (x *encoded) encode(p *part, how Compression) {
 		}
 	}()
 	x.raw = p.body(x.raw[:0])
+	x.err = nil
 	x.section = section{kind: p.kind, how: how, number: p.number, length: len(x.raw), body: x.raw}
 	if len(x.raw) > sectionMax {
 		x.err = fmt.Errorf("%w: a section of kind %q has %d bytes, more than %d", ErrTooLarge, p.kind, len(x.raw), sectionMax)

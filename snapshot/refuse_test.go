@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"math"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -263,4 +265,43 @@ func TestSaveFails(t *testing.T) {
 	world.NewBundle[struct{ Code }](y.World)
 	require.PanicsWithValue(t, "no", func() { _ = snapshot.Load(bytes.NewReader(image), y.World, snapshot.Options{Codecs: bad}) })
 	require.ErrorIs(t, y.Err(), world.ErrBroken)
+}
+
+// TestCodecEnds saves and loads by codecs that end their goroutine: that is an error.
+func TestCodecEnds(t *testing.T) {
+	type list struct{ Items []int }
+	appends, reads := math.MaxInt, math.MaxInt // until one ends its goroutine
+	o := snapshot.Options{Codecs: new(state.Codecs), Workers: 1}
+	state.Register(o.Codecs, state.Codec[list]{
+		Append: func(dst []byte, _ *list) []byte {
+			if appends--; appends < 0 {
+				runtime.Goexit()
+			}
+			return dst
+		},
+		Read: func(_ []byte, _ *list) error {
+			if reads--; reads < 0 {
+				runtime.Goexit()
+			}
+			return nil
+		},
+	})
+	newWorld := func() *world.World {
+		w := world.MustNew(world.Options{})
+		world.Register[list](w, "list")
+		return w
+	}
+	w := newWorld()
+	require.NoError(t, world.NewBundle[struct{ list }](w).CreateN(w, 100, nil))
+	var file bytes.Buffer
+	require.NoError(t, snapshot.Save(&file, w, o))
+	const ended = "a function has ended its goroutine, by runtime.Goexit"
+	appends = 101 // the hash has 100
+	require.ErrorContains(t, snapshot.Save(io.Discard, w, o), ended)
+	appends, reads = math.MaxInt, 1
+	x := newWorld()
+	require.ErrorContains(t, snapshot.Load(bytes.NewReader(file.Bytes()), x, o), ended)
+	require.ErrorIs(t, x.Err(), world.ErrBroken)
+	reads = math.MaxInt
+	require.NoError(t, snapshot.Load(bytes.NewReader(file.Bytes()), newWorld(), o))
 }

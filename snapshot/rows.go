@@ -149,10 +149,12 @@ func (l *loading) allRows(s *section) error {
 	var wrong wrong
 	var all sync.WaitGroup
 	for range l.o.Workers {
-		all.Go(func() {
+		keepOn(&all, func() {
 			for x := range full {
-				wrong.watch(x.at, func() error { return l.someRows(&x.section, &x.buf) })
-				free <- x
+				func() {
+					defer func() { free <- x }()
+					wrong.watch(x.at, func() error { return l.someRows(&x.section, &x.buf) })
+				}()
 			}
 		})
 	}
