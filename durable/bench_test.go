@@ -34,7 +34,7 @@ type field struct {
 }
 
 func newField() *field {
-	w := world.MustNew(world.Options{VersionsEach: 1_000_000})
+	w := world.MustNew(world.Options{VersionsEach: 10_000})
 	world.Register[position](w, "position")
 	moving := world.Register[velocity](w, "velocity")
 	world.Register[health](w, "health")

@@ -14,7 +14,7 @@ import (
 
 // newSea makes an empty world of ships.
 func newSea() (*world.World, *scheduler.Scheduler, *world.Bundle[fleet]) {
-	w := world.MustNew(world.Options{VersionsEach: 1_000_000})
+	w := world.MustNew(world.Options{VersionsEach: 10_000})
 	world.Register[Ship](w, "ship")
 	return w, scheduler.New(w, scheduler.Options{}), world.NewBundle[fleet](w)
 }

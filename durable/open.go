@@ -18,7 +18,7 @@ import (
 // Open makes a new world what the directory has, and keeps it there from now on. The world must be
 // new, as for snapshot.Load, with the scheduler that makes its ticks and all systems; no port may be
 // open. Open makes the ticks that the log has by s.Step, which calls the systems and OnTick. The
-// world needs Options.VersionsEach, such as 1,000,000, so that there are incarnations for crashes.
+// world needs Options.VersionsEach, such as 10,000, so that there are incarnations for crashes.
 //
 // It returns ErrInUse, ErrDamaged, world.ErrVersions when no incarnation is left, the errors of
 // snapshot.Load, inputlog.Log.Play and Options.New, or that of ctx. Then the world must not be used,
@@ -32,7 +32,7 @@ func Open(ctx context.Context, path string, w *world.World, s *scheduler.Schedul
 		panic(fmt.Sprintf("durable: Open with LogBytes = %d and Keep = %d; want more than 0, or 0 for the default", o.LogBytes, o.Keep))
 	}
 	if wo := w.Options(); wo.VersionsEach > wo.VersionMax/2 {
-		return nil, fmt.Errorf("durable: VersionsEach is %d of VersionMax = %d, so there is one incarnation; make the world with world.Options{VersionsEach: 1_000_000}", wo.VersionsEach, wo.VersionMax)
+		return nil, fmt.Errorf("durable: VersionsEach is %d of VersionMax = %d, so there is one incarnation; make the world with world.Options{VersionsEach: 10_000}", wo.VersionsEach, wo.VersionMax)
 	}
 	began := time.Now()
 	d := &Store{w: w, s: s, o: o, dir: snapshot.Dir{Path: path, Keep: o.Keep}, files: files.Of(path)}
@@ -62,8 +62,14 @@ func Open(ctx context.Context, path string, w *world.World, s *scheduler.Schedul
 		return nil, err
 	}
 	d.saves.Store(d.recovered.Snapshot.Info.Tick)
-	d.recovered.Took = time.Since(began)
-	d.info("restored", "snapshot", d.recovered.Snapshot.Path, "ticks", d.recovered.Ticks, "incarnation", d.recovered.Incarnation, "took", d.recovered.Took)
+	x := &d.recovered
+	x.Took = time.Since(began)
+	d.info("restored", "snapshot", x.Snapshot.Path, "ticks", x.Ticks, "incarnation", x.Incarnation, "took", x.Took)
+	if wo := w.Options(); o.Logger != nil {
+		if all := wo.VersionMax / wo.VersionsEach; x.Incarnation > all-all/10 {
+			o.Logger.Warn("durable: few incarnations are left; begin a new world, with fewer versions each", "incarnation", x.Incarnation, "of", all)
+		}
+	}
 	d.ends, d.stop = context.WithCancel(context.WithoutCancel(ctx))
 	if d.o.Every > 0 {
 		d.stopped.Go(d.keep)

@@ -8,20 +8,20 @@ import (
 
 // A world that goes on after a crash gives handles of its own: none of those that were lost.
 func ExampleWorld_Reincarnate() {
-	w := world.MustNew(world.Options{Shards: 1, VersionsEach: 1_000_000})
+	w := world.MustNew(world.Options{Shards: 1, VersionsEach: 10_000})
 	world.Register[Health](w, "health")
 	units := world.NewBundle[Unit](w)
 	lost, _ := units.Create(w, Unit{}) // then the process dies, before anything was saved
 
-	w = world.MustNew(world.Options{Shards: 1, VersionsEach: 1_000_000})
+	w = world.MustNew(world.Options{Shards: 1, VersionsEach: 10_000})
 	world.Register[Health](w, "health")
 	units = world.NewBundle[Unit](w)
 	err := w.Reincarnate(w.Incarnation() + 1)
 	next, _ := units.Create(w, Unit{})
 	fmt.Println(err, lost, w.Status(lost), next)
 
-	fmt.Println(w.Reincarnate(300))
+	fmt.Println(w.Reincarnate(30_000))
 	// Output:
-	// <nil> 0:0@1 stale 0:0@1000001
-	// world: out of versions: incarnation 300 would begin with version 299000001, of 268435455
+	// <nil> 0:0@1 stale 0:0@10001
+	// world: out of versions: incarnation 30000 would begin with version 299990001, of 268435455
 }

@@ -22,7 +22,7 @@ type (
 
 // newBank makes a world in which players are paid.
 func newBank() (*world.World, *scheduler.Scheduler, *world.Func[Pay]) {
-	w := world.MustNew(world.Options{VersionsEach: 1_000_000})
+	w := world.MustNew(world.Options{VersionsEach: 10_000})
 	savings := world.Register[Savings](w, "savings")
 	pay := world.RegisterFunc(w, "pay", func(self *world.EntityContext, p Pay) {
 		if own := savings.Write(self); p.Number == own.Last+1 { // else it was done

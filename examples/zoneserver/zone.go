@@ -69,7 +69,7 @@ type Zone struct {
 // NewZone makes an empty zone that ticks 20 times a second.
 func NewZone() (*Zone, error) {
 	// A client that asks for more than 32 things in a tick waits for the next.
-	w, err := world.New(world.Options{QueueRequests: 32, VersionsEach: 1_000_000})
+	w, err := world.New(world.Options{QueueRequests: 32, VersionsEach: 10_000})
 	if err != nil {
 		return nil, err
 	}

@@ -30,7 +30,7 @@ const (
 	// ports of those that went are free again.
 	portsPerClient = 4
 	// versionsEach is how often a slot is used in each incarnation of a realm that is kept.
-	versionsEach = 1_000_000
+	versionsEach = 10_000
 	// portsSpare is how many ports there are beside those of the clients.
 	portsSpare = 16
 )
