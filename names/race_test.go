@@ -113,7 +113,7 @@ func TestRace(t *testing.T) {
 		all.Go(func() { c.nosy(rand.New(rand.NewPCG(1, uint64(i)))) })
 		all.Go(func() { c.citizen(rand.New(rand.NewPCG(2, uint64(i)))) })
 	}
-	for n := 0; n < iterations(200) || c.looked.Load() < 1000 || c.names.Len() < 400; n++ {
+	for n := 0; n < iterations(200) || c.looked.Load() < int64(iterations(1000)) || c.names.Len() < 400; n++ {
 		require.NoError(t, s.Step(t.Context()))
 	}
 	c.stop.Store(true)

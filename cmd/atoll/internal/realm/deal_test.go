@@ -8,6 +8,7 @@ import (
 	"github.com/atoll-sim/atoll/cmd/atoll/internal/realm"
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/hierarchy"
+	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -316,7 +317,9 @@ func TestInventories(t *testing.T) {
 				}
 			}
 		}
-		g.sound()
+		if tick%4 == 0 || !check.Enabled { // else it takes ten seconds
+			g.sound()
+		}
 	}
 	for _, verb := range []realm.Verb{realm.Take, realm.Stack, realm.Trade} {
 		require.NotZero(t, done[verb], "verb %d", verb)
