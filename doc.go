@@ -36,6 +36,8 @@
 //	save a world, go on from it               snapshot.Save, snapshot.Load
 //	survive the death of the process          package durable
 //	try what would come of it, go back        snapshot.Capture, Captured.Load
+//	load what an older version has saved      snapshot.PlanLoad, Options.Changes
+//	tell what differs between two files       snapshot.Compare
 //	see what a world holds and does           World.Stats, World.Describe
 //	end it                                    World.Close
 //	share a value between systems             world.RegisterResource, RegisterAccumulator

@@ -201,17 +201,48 @@ func TestBytesMax(t *testing.T) {
 	require.Equal(t, image, y.save(t, snapshot.None), "what was reserved is")
 }
 
+// otherPond returns a snapshot of a world like a pond, whose types are others.
+func otherPond(f *testing.F) []byte {
+	type body struct {
+		Sum   uint16
+		Loud  [2]bool
+		Small uint8
+	}
+	type extra struct{ N int8 }
+	w := world.MustNew(world.Options{Shards: 2, ChunkRowsFirst: 2, ChunkRowsMax: 4, IndexMax: 20_000})
+	world.Register[body](w, "body")
+	world.Register[extra](w, "extra")
+	world.RegisterMessage[struct{ Damage uint8 }](w, "hit")
+	if err := world.NewBundle[struct {
+		body
+		extra
+	}](w).CreateN(w, 5, nil); err != nil {
+		f.Fatal(err)
+	}
+	var image bytes.Buffer
+	if err := snapshot.Save(&image, w, snapshot.Options{Compression: snapshot.None}); err != nil {
+		f.Fatal(err)
+	}
+	x := newPond()
+	if err := snapshot.Load(bytes.NewReader(image.Bytes()), x.World, x.options(0)); err != nil {
+		f.Fatal(err)
+	}
+	return image.Bytes()
+}
+
 // FuzzLoad loads bytes, with the checksums that they should have.
 func FuzzLoad(f *testing.F) {
 	image := newPond().live().save(f, snapshot.None)
 	f.Add(image)
 	f.Add(newPond().live().save(f, snapshot.Zstd))
 	f.Add(newPond().live().save(f, snapshot.S2))
+	f.Add(otherPond(f))
 	for _, at := range snapshot.SectionsOf(image) {
 		f.Add(image[:at])
 	}
 	f.Fuzz(func(t *testing.T, image []byte) {
 		_, _ = snapshot.Inspect(bytes.NewReader(image))
+		_, _ = snapshot.Compare(bytes.NewReader(snapshot.Repair(image)), bytes.NewReader(image), 10)
 		try(t, image)
 		try(t, snapshot.Repair(image))
 	})

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 
+	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/files"
 )
 
@@ -58,3 +59,26 @@ type (
 
 // Use makes a Dir use a file system.
 func (d *Dir) Use(f Files) { d.files = f }
+
+// Forge changes what a snapshot that is not compressed says of the form of its first component.
+func Forge(image []byte, forge func(parts []drive.Part) []drive.Part) []byte {
+	out := bytes.NewBuffer(bytes.Clone(image[:preamble]))
+	w, r := writer{out: out}, reader{in: bytes.NewReader(image)}
+	s, err := new(section), r.begin()
+	for err == nil {
+		if err = r.next(s); err != nil || s.kind == endSection {
+			break
+		}
+		if s.kind == namesSection {
+			x, _ := readCatalogue(s.body)
+			n := &x.components[0]
+			n.parts, n.hash = forge(n.parts), n.hash+1
+			s.body = x.append(nil)
+			s.length = len(s.body)
+		}
+		s.sum = s.checksum()
+		err = w.section(s)
+	}
+	_ = w.end()
+	return out.Bytes()
+}

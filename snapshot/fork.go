@@ -16,8 +16,8 @@ import (
 // other forks, and goes on as that world would have. It may be loaded from as often as it takes, and
 // by several goroutines at once into a world each, if the functions of o allow that.
 //
-// What the new world must be, what o must have, and the errors are those of the function Load. It
-// returns world.ErrClosed after Release.
+// What the new world must be, what o must have, and the errors are those of the function Load, but
+// that no component can be dropped. It returns world.ErrClosed after Release.
 func (c *Captured) Load(w *world.World, o Options) error {
 	if c.parts == nil {
 		return world.ErrClosed

@@ -269,10 +269,21 @@ func TestForkOther(t *testing.T) {
 	require.ErrorIs(t, c.Load(x, snapshot.Options{}), snapshot.ErrNotNew)
 	require.NoError(t, x.Err())
 
+	type wide struct{ M, N int64 }
+	y := world.MustNew(world.Options{})
+	world.Register[wide](y, "wide")
+	world.Register[paired](y, "pair")
+	require.NoError(t, c.Load(y, snapshot.Options{Changes: []snapshot.Change{snapshot.Renamed("extra", "wide")}}))
+	require.Equal(t, wide{0, 3}, *world.Read[wide](y).Get(h))
+	y = world.MustNew(world.Options{})
+	world.Register[paired](y, "pair")
+	require.ErrorContains(t, c.Load(y, snapshot.Options{Changes: []snapshot.Change{snapshot.Dropped("extra")}}), "load what Captured.Save writes")
+	require.NoError(t, y.Err())
+
 	empty := world.MustNew(world.Options{})
 	err = c.Load(empty, snapshot.Options{})
 	require.ErrorIs(t, err, snapshot.ErrOtherWorld)
-	require.ErrorContains(t, err, `component "pair" of the snapshot is not in this world`)
+	require.ErrorContains(t, err, `component "pair": is not in this world`)
 	require.ErrorIs(t, c.Load(world.MustNew(world.Options{Seed: 1}), snapshot.Options{}), snapshot.ErrOtherWorld)
 	require.PanicsWithValue(t, "snapshot: Captured.Load into a nil World; pass one of world.New", func() { _ = c.Load(nil, snapshot.Options{}) })
 	empty.Close()

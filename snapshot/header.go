@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"encoding/binary"
+	"fmt"
 	"io"
 	"math/bits"
 	"time"
@@ -141,20 +142,24 @@ func readHeader(r source, s *section) (x Info, all []setting, err error) {
 	return x, all, nil
 }
 
-// match compares the settings of a snapshot with those of the world that is to load it, and
+// compare compares the settings of a snapshot with those of the world that is to load it, and
 // reports whether the world has all that decides what happens next.
-func match(w *world.World, saved []setting, other bool) (same bool, err error) {
+func compare(own, saved []setting, other bool) (same bool, list []Difference) {
 	same = true
-	for i, own := range settings(infoOf(w)) {
+	for i, own := range own {
 		if saved[i].value == own.value || own.kind == told {
 			continue
 		}
-		if own.kind == shapes {
-			return false, otherWorld("%s is %d in the snapshot, %d here", own.name, saved[i].value, own.value)
+		d := Difference{Kind: "option", Name: own.name, Was: fmt.Sprint(saved[i].value), Is: fmt.Sprint(own.value), Refused: own.kind == shapes || !other}
+		switch {
+		case own.kind == shapes:
+			d.Text = "shapes handles: make the world with Info.Options"
+		case other:
+			d.Text = "is another"
+		default:
+			d.Text = "decides what happens next: make the world with Info.Options, or set OtherOptions"
 		}
-		if same = false; !other {
-			return false, otherWorld("%s is %d in the snapshot, %d here; make the world with Info.Options, or set OtherOptions", own.name, saved[i].value, own.value)
-		}
+		same, list = false, append(list, d)
 	}
-	return same, nil
+	return same, list
 }

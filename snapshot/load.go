@@ -70,56 +70,34 @@ func load(r source, from *Captured, w *world.World, call string, o Options) erro
 
 // loading is a world that is being loaded.
 type loading struct {
-	w      *world.World
-	v      drive.Survey // of it
-	o      *Options
-	r      source
-	from   *Captured // has the rows, or nil: the source has them
-	into   drive.Loader
-	info   Info
-	same   bool // the hash can be compared
-	names  *catalogue
-	tables [][]tablePlan // by shard
-	read   int64         // bytes that say what rows there are
-	rows   int64         // bytes of rows, used or not
-	codecs sync.Mutex    // the user's functions are called under it
-	put    []func()
-	also   []func() error
+	w        *world.World
+	v        drive.Survey // of it
+	o        *Options
+	r        source
+	from     *Captured // has the rows, or nil: the source has them
+	into     drive.Loader
+	info     Info
+	settings []setting
+	same     bool // the hash can be compared
+	names    *catalogue
+	tables   [][]tablePlan // by shard
+	read     int64         // bytes that say what rows there are
+	merged   []*mergedTable
+	rows     int64      // bytes of rows, used or not
+	codecs   sync.Mutex // the user's functions are called under it
+	put      []func()
+	also     []func() error
 }
 
 // begin reads what does not touch the world yet.
 func (l *loading) begin() error {
-	if err := l.r.begin(); err != nil {
-		return err
+	p, err := l.plan()
+	if err == nil {
+		err = p.err()
 	}
-	var s section
-	info, saved, err := readHeader(l.r, &s)
-	if err != nil {
-		return err
+	if err == nil && l.from != nil && l.drops() {
+		err = otherWorld("a fork has all components of the world that was captured; to drop one, load what Captured.Save writes")
 	}
-	l.info = info
-	if l.same, err = match(l.w, saved, l.o.OtherOptions); err != nil {
-		return err
-	}
-	var body []byte
-	if err = l.r.next(&s); err == nil {
-		body, err = s.unpack(new([]byte))
-	}
-	switch {
-	case err != nil:
-		return err
-	case s.kind != namesSection || s.number != 0:
-		return altered("%v: what is registered is wanted", &s)
-	}
-	if l.names, err = readCatalogue(body); err != nil {
-		return altered("%v: %v", &s, err)
-	}
-	own, err := catalogueOf(l.w, l.v, l.o)
-	if err != nil {
-		return err
-	}
-	same, err := l.names.match(own, l.o.Codecs)
-	l.same = l.same && same
 	return err
 }
 
@@ -155,6 +133,9 @@ func (l *loading) fill() error {
 		}
 		if err == nil {
 			err = l.allRows(&s)
+		}
+		if err == nil {
+			err = l.fillMerged()
 		}
 	}
 	if err == nil {
@@ -232,7 +213,9 @@ func (l *loading) world(s *section, c *drive.Cursor) error {
 		return altered("%v: it has %d hooks, want %d; tick %d, want %d", s, len(x.Hooks), len(l.names.hooks), x.Tick, l.info.Tick)
 	}
 	for i, h := range l.names.hooks {
-		own.Hooks[h.at] = x.Hooks[i]
+		if h.at >= 0 {
+			own.Hooks[h.at] = x.Hooks[i]
+		}
 	}
 	x.Hooks = own.Hooks
 	var err error
@@ -244,18 +227,6 @@ func (l *loading) world(s *section, c *drive.Cursor) error {
 		return l.within(s, err)
 	}
 	return nil
-}
-
-// components returns the numbers of components in this world.
-func (l *loading) components(saved []int) ([]int, error) {
-	own := make([]int, len(saved))
-	for i, c := range saved {
-		if c >= len(l.names.components) {
-			return nil, fmt.Errorf("component %d, of %d", c, len(l.names.components))
-		}
-		own[i] = l.names.components[c].at
-	}
-	return own, nil
 }
 
 // part loads a section that follows the rows.
@@ -272,9 +243,11 @@ func (l *loading) part(c *drive.Cursor, s *section) error {
 		if s.number >= len(l.names.extensions) {
 			return drive.ErrBody
 		}
-		body := slices.Clone(c.Take(len(c.Rest)))
-		x := l.v.Extensions()[l.names.extensions[s.number].at].(drive.Saved)
-		l.later("extension", l.names.extensions[s.number].name, func() error { return x.LoadSaved(body) })
+		body, n := slices.Clone(c.Take(len(c.Rest))), l.names.extensions[s.number]
+		if n.at >= 0 {
+			x := l.v.Extensions()[n.at].(drive.Saved)
+			l.later("extension", n.name, func() error { return x.LoadSaved(body) })
+		}
 	case schedulerSection:
 		body := slices.Clone(c.Take(len(c.Rest)))
 		l.later("state of", "scheduler", func() error { return l.o.Scheduler.LoadState(body) })
@@ -283,6 +256,9 @@ func (l *loading) part(c *drive.Cursor, s *section) error {
 			return drive.ErrBody
 		}
 		body, n := slices.Clone(c.Take(len(c.Rest))), l.names.also[s.number]
+		if n.at < 0 {
+			break
+		}
 		l.also = append(l.also, func() error {
 			if err := l.o.Also[n.at].Load(body); err != nil {
 				return fmt.Errorf("snapshot: also %q: %w", n.name, err)
@@ -304,6 +280,13 @@ func (l *loading) later(what, name string, load func() error) {
 }
 
 func (l *loading) resource(c *drive.Cursor, n *named) error {
+	if n.at < 0 {
+		err := l.pass(c, n, 1)
+		if err == nil {
+			err = l.pass(c, n, c.Int())
+		}
+		return err
+	}
 	value, parts, put := l.into.Resource(n.at)
 	err := l.values(c, n.form, value)
 	if count := c.Int(); err == nil && count != parts.Len {
@@ -324,6 +307,12 @@ func (l *loading) mail(c *drive.Cursor, from int) error {
 		for i := range l.names.messages {
 			n := &l.names.messages[i]
 			to := drive.WordsOf[handle.Handle](c)
+			if n.at < 0 {
+				if err := l.pass(c, n, len(to)); err != nil {
+					return err
+				}
+				continue
+			}
 			if least := n.form.Least(); least > 0 && len(to) > len(c.Rest)/least {
 				return drive.ErrBody
 			}
@@ -340,6 +329,12 @@ func (l *loading) mail(c *drive.Cursor, from int) error {
 			return drive.ErrBody
 		}
 		n := &l.names.kinds[kind]
+		if n.at < 0 {
+			if err := l.pass(c, n, 1); err != nil {
+				return err
+			}
+			continue
+		}
 		value, err := l.into.Request(sender(from, l.w.Shards()), n.at, flags, h)
 		if err != nil {
 			return fmt.Errorf("a %s: %w", n.name, err)
@@ -357,6 +352,7 @@ func (l *loading) mail(c *drive.Cursor, from int) error {
 		if err != nil {
 			return fmt.Errorf("a %s: %w", n.name, err)
 		}
+		l.v.Kinds().Renumber(n.at, value, l.component)
 	}
 	return nil
 }

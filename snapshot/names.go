@@ -16,14 +16,14 @@ import (
 // named is something that is registered, by name: in a world with how its values are written, in
 // a snapshot with how they were.
 type named struct {
-	name   string
-	typ    string // empty if there are no values
-	hash   uint64 // of the form
-	fields []drive.Field
+	name  string
+	typ   string // empty if there are no values
+	hash  uint64 // of the form
+	parts []drive.Part
 
 	form drive.Form
 	rows reflect.Type
-	at   int // in the world that loads: its number
+	at   int // in the world that loads: its number, or -1 for what is dropped
 }
 
 // catalogue lists what is registered, or in a snapshot what it has.
@@ -107,7 +107,7 @@ func (n *named) formOf(codecs *state.Codecs) (err error) {
 		return nil
 	}
 	if n.form, err = drive.FormOf(codecs, n.rows, true); err == nil {
-		n.typ, n.hash, n.fields = n.rows.String(), xxh3.HashString(n.form.Shape()), n.form.Fields()
+		n.typ, n.hash, n.parts = n.rows.String(), xxh3.HashString(n.form.Shape()), n.form.Parts()
 	}
 	return err
 }
@@ -118,9 +118,13 @@ func (x *catalogue) append(dst []byte) []byte {
 		dst = drive.AppendNumber(dst, len(*lists[what]))
 		for _, n := range *lists[what] {
 			dst = drive.AppendText(drive.AppendText(dst, n.name), n.typ)
-			dst = drive.AppendNumber(drive.AppendNumber(dst, n.hash), len(n.fields))
-			for _, f := range n.fields {
-				dst = drive.AppendNumber(drive.AppendText(drive.AppendText(dst, f.Path), f.Type), f.Offset)
+			dst = drive.AppendNumber(drive.AppendNumber(dst, n.hash), len(n.parts))
+			for _, p := range n.parts {
+				dst = drive.AppendNumber(drive.AppendNumber(drive.AppendNumber(dst, drive.FlagsOf(p.ByCodec)), p.Offset), p.Size)
+				dst = drive.AppendNumber(dst, len(p.Fields))
+				for _, f := range p.Fields {
+					dst = drive.AppendNumber(drive.AppendText(drive.AppendText(dst, f.Path), f.Type), f.Offset)
+				}
 			}
 		}
 	}
@@ -133,9 +137,13 @@ func readCatalogue(body []byte) (x *catalogue, err error) {
 	for _, what := range listed {
 		list := make([]named, c.Count(4))
 		for i := range list {
-			n := named{name: c.Text(), typ: c.Text(), hash: c.Number(), fields: make([]drive.Field, c.Count(3))}
-			for k := range n.fields {
-				n.fields[k] = drive.Field{Path: c.Text(), Type: c.Text(), Offset: c.Int()}
+			n := named{name: c.Text(), typ: c.Text(), hash: c.Number(), parts: make([]drive.Part, c.Count(4))}
+			for k := range n.parts {
+				p := drive.Part{ByCodec: c.Flags(1) != 0, Offset: c.Int(), Size: c.Int(), Fields: make([]drive.Field, c.Count(3))}
+				for m := range p.Fields {
+					p.Fields[m] = drive.Field{Path: c.Text(), Type: c.Text(), Offset: c.Int()}
+				}
+				n.parts[k] = p
 			}
 			list[i] = n
 		}
@@ -143,85 +151,4 @@ func readCatalogue(body []byte) (x *catalogue, err error) {
 	}
 	x.scheduler = c.Flags(1) != 0
 	return x, c.End()
-}
-
-// match finds what the snapshot has in the world that is to load it: at and form are the world's
-// from then on. It reports whether both have the same in the same order.
-func (x *catalogue) match(in *catalogue, codecs *state.Codecs) (same bool, err error) {
-	same = true
-	saved, own := x.lists(), in.lists()
-	for _, what := range listed {
-		if what != "request" && what != "also" && len(*saved[what]) != len(*own[what]) {
-			same = false
-		}
-		if err := find(what, *saved[what], *own[what], codecs); err != nil {
-			return false, err
-		}
-		for i, n := range *saved[what] {
-			same = same && (n.at == i || what == "request" || what == "also")
-		}
-	}
-	if x.scheduler && !in.scheduler {
-		return false, otherWorld("it has the state of a scheduler; pass one in Options.Scheduler")
-	}
-	return same, nil
-}
-
-// find finds each of a list in another. Of several with one name each is found once, in order.
-func find(what string, saved, own []named, codecs *state.Codecs) error {
-	byName := map[string][]int{}
-	for i, n := range own {
-		byName[n.name] = append(byName[n.name], i)
-	}
-	for i := range saved {
-		n := &saved[i]
-		all := byName[n.name]
-		if len(all) == 0 {
-			return otherWorld("%s %q of the snapshot is not in this world", what, n.name)
-		}
-		m := &own[all[0]]
-		byName[n.name] = all[1:]
-		if err := m.formOf(codecs); err != nil {
-			return fmt.Errorf("snapshot: %s %q: %w", what, n.name, err)
-		}
-		if err := sameForm(what, n, m); err != nil {
-			return err
-		}
-		n.form, n.rows, n.at = m.form, m.rows, m.at
-	}
-	return nil
-}
-
-// sameForm compares how values were written with how they are read. A migration would begin here.
-func sameForm(what string, saved, own *named) error {
-	if saved.hash == own.hash && (saved.typ == "") == (own.typ == "") {
-		return nil
-	}
-	for i, s := range saved.fields {
-		switch {
-		case i >= len(own.fields):
-			return otherWorld("%s %q: field %s, a %s, is not in this world's %s", what, saved.name, s.Path, s.Type, own.typ)
-		case own.fields[i].Path != s.Path && fieldName(own.fields[i].Path) != fieldName(s.Path):
-			return otherWorld("%s %q: field %s, a %s, is in the place of %s, a %s, of this world's %s", what, saved.name, s.Path, s.Type, own.fields[i].Path, own.fields[i].Type, own.typ)
-		case own.fields[i].Type != s.Type:
-			return otherWorld("%s %q: field %s is a %s in the snapshot, a %s here", what, saved.name, s.Path, s.Type, own.fields[i].Type)
-		case own.fields[i].Offset != s.Offset:
-			return otherWorld("%s %q: field %s is at byte %d in the snapshot, at %d here", what, saved.name, s.Path, s.Offset, own.fields[i].Offset)
-		}
-	}
-	if len(own.fields) > len(saved.fields) {
-		f := own.fields[len(saved.fields)]
-		return otherWorld("%s %q: field %s, a %s, of this world is not in the snapshot", what, saved.name, f.Path, f.Type)
-	}
-	return otherWorld("%s %q is a %s in the snapshot, a %s here", what, saved.name, saved.typ, own.typ)
-}
-
-// fieldName returns a path without the type that it begins with.
-func fieldName(path string) string {
-	for i := len(path) - 1; i >= 0; i-- {
-		if path[i] == '.' {
-			return path[i:]
-		}
-	}
-	return path
 }

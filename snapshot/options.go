@@ -27,6 +27,9 @@ type Options struct {
 	// handles: Shards, IndexMax and VersionMax must be equal. Without it they must be equal in
 	// everything that decides what happens next.
 	OtherOptions bool
+	// Changes say what has become of what a snapshot has and the world has no more, or has in
+	// another form. Load makes them; PlanLoad tells which are needed.
+	Changes []Change
 	// BytesMax is the most memory that Load takes for rows, room for more of them included.
 	// Default: 1 GB, and 64 bytes for each uncompressed byte that says what rows there are.
 	BytesMax int64

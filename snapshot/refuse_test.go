@@ -95,22 +95,19 @@ func TestOtherWorld(t *testing.T) {
 		Metres float32
 		Salty  bool
 	}
-	type Fish struct {
-		Name string
-		Age  int8
-	}
+	type Fish struct{ Age int8 }
 	for want, x := range map[string]*lake{
-		`component "depth" of the snapshot is not in this world`:     newLake(world.Options{}, steps[2:5]...),
-		`component "depth": field snapshot_test.Depth.Metres is a`:   newLake(world.Options{}, other(0, func(l *lake) { world.Register[Depth](l.World, "depth") })[:1]...),
-		`field snapshot_test.Fish.Age, a int8, of this world is not`: newLake(world.Options{}, steps[0], func(l *lake) { world.Register[Fish](l.World, "fish") }),
-		`message "wave" of the snapshot`:                             newLake(world.Options{}, other(2, nil)...),
-		`resource "sky" of the snapshot`:                             newLake(world.Options{}, other(3, nil)...),
-		`extension "tow" of the snapshot`:                            newLake(world.Options{}, other(4, nil)...),
-		`hook "seen" of the snapshot`:                                newLake(world.Options{}, other(6, nil)...),
-		`pass one in Options.Scheduler`:                              newLake(world.Options{}, other(7, nil)...),
-		`also "moon" of the snapshot`:                                newLake(world.Options{}, other(8, nil)...),
-		`Shards is 4 in the snapshot, 5 here`:                        newLake(world.Options{Shards: 5}, steps...),
-		`Seed is 0 in the snapshot, 1 here; make the world with`:     newLake(world.Options{Seed: 1}, steps...),
+		`component "depth": is not in this world`: newLake(world.Options{}, steps[2:5]...),
+		`component "depth", field Metres (float64 → float32): does not hold each of its values: say Narrowed("depth", "Metres")`:      newLake(world.Options{}, other(0, func(l *lake) { world.Register[Depth](l.World, "depth") })[:1]...),
+		`component "fish", field Name (string): is not in this world: say Dropped("fish", "Name") or RenamedField("fish", "Name", …)`: newLake(world.Options{}, steps[0], func(l *lake) { world.Register[Fish](l.World, "fish") }),
+		`message "wave": is not in this world: say Renamed("wave", …) or Dropped("wave"), or register it`:                             newLake(world.Options{}, other(2, nil)...),
+		`resource "sky": is not in this world: say Renamed("sky", …) or Dropped("sky"), or register it`:                               newLake(world.Options{}, other(3, nil)...),
+		`extension "tow": is not in this world: say Renamed("tow", …) or Dropped("tow"), or register it`:                              newLake(world.Options{}, other(4, nil)...),
+		`hook "seen": is not in this world: say Renamed("seen", …) or Dropped("seen"), or register it`:                                newLake(world.Options{}, other(6, nil)...),
+		`pass one in Options.Scheduler`: newLake(world.Options{}, other(7, nil)...),
+		`also "moon": is not in this world: say Renamed("moon", …) or Dropped("moon"), or register it`: newLake(world.Options{}, other(8, nil)...),
+		`option "Shards" (4 → 5): shapes handles`:                                                      newLake(world.Options{Shards: 5}, steps...),
+		`option "Seed" (0 → 1): decides what happens next: make the world with`:                        newLake(world.Options{Seed: 1}, steps...),
 	} {
 		err := snapshot.Load(bytes.NewReader(image.Bytes()), x.World, x.o)
 		require.ErrorIs(t, err, snapshot.ErrOtherWorld, want)

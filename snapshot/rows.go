@@ -27,11 +27,14 @@ const (
 type tablePlan struct {
 	columns []columnPlan  // in the order of the snapshot
 	filled  []atomic.Bool // by chunk: its rows are there
+	to      int           // the world's table
+	merged  *mergedTable  // if the rows of other tables are there, too
+	first   []int         // then by chunk: the row at which its rows begin there
 }
 
 type columnPlan struct {
 	*named
-	to int // the column of the world's table
+	to int // the column of the world's table, or -1 for what is dropped
 }
 
 // shard makes the tables and chunks of a shard.
@@ -46,6 +49,7 @@ func (l *loading) shard(s *section, c *drive.Cursor, i int, made func(c *store.C
 	for k := range x.Tables {
 		if err == nil {
 			err = l.table(&l.tables[i][k], &x.Tables[k], &rows)
+			l.tables[i][k].to = k
 		}
 	}
 	for k := range x.Changes {
@@ -53,14 +57,19 @@ func (l *loading) shard(s *section, c *drive.Cursor, i int, made func(c *store.C
 			x.Changes[k].Components, err = l.sorted(x.Changes[k].Components)
 		}
 	}
-	for k := range x.Stored {
-		own, e := l.components([]int{x.Stored[k].Component})
-		if err = errors.Join(err, e); err == nil {
-			x.Stored[k].Component = own[0]
+	stored := x.Stored[:0]
+	for _, n := range x.Stored {
+		own, e := l.components([]int{n.Component})
+		if err = errors.Join(err, e); err == nil && len(own) > 0 {
+			stored = append(stored, store.StoredImage{Handle: n.Handle, Component: own[0]})
 		}
 	}
+	x.Stored = stored
 	if err == nil && l.from == nil { // a Captured tells the truth, and is loaded by several goroutines
 		err = l.mayTake(int64(s.length), rows)
+	}
+	if err == nil {
+		err = l.merge(i, &x)
 	}
 	if err == nil {
 		err = l.into.Shard(i, x, made)
@@ -95,10 +104,12 @@ func (l *loading) table(p *tablePlan, t *store.TableImage, rows *int64) error {
 	}
 	t.Components = slices.Sorted(slices.Values(own))
 	row := int64(8)
-	for k, id := range own {
-		n := &l.names.components[saved[k]]
-		p.columns = append(p.columns, columnPlan{n, slices.Index(t.Components, id)})
-		row += int64(n.rows.Size())
+	for _, id := range saved {
+		n := &l.names.components[id]
+		p.columns = append(p.columns, columnPlan{n, slices.Index(t.Components, n.at)})
+		if n.at >= 0 {
+			row += int64(n.rows.Size())
+		}
 	}
 	*rows += bytesOfTable
 	p.filled = make([]atomic.Bool, len(t.Chunks))
@@ -106,7 +117,9 @@ func (l *loading) table(p *tablePlan, t *store.TableImage, rows *int64) error {
 		c := &t.Chunks[k]
 		written := make([]uint32, len(own))
 		for i, x := range p.columns {
-			written[x.to] = c.Written[i]
+			if x.to >= 0 {
+				written[x.to] = c.Written[i]
+			}
 		}
 		c.Written = written
 		p.filled[k].Store(c.Rows == 0)
@@ -216,14 +229,30 @@ func (l *loading) chunk(c *drive.Cursor, shard int) error {
 	if p.filled[at].Swap(true) {
 		return fmt.Errorf("chunk %d of table %d of shard %d has no rows, or has them twice", at, table, shard)
 	}
-	to := l.into.Chunk(shard, table, at)
+	if p.merged != nil {
+		return l.mergedRows(c, p, at, hs)
+	}
+	to := l.into.Chunk(shard, p.to, at)
 	if err := l.into.Fill(to, hs); err != nil {
 		return err
 	}
 	for _, x := range p.columns {
-		if err := l.values(c, x.form, to.Cells(x.to)); err != nil {
-			return fmt.Errorf("component %q: %w", x.name, err)
+		if err := l.column(c, &x, to, 0, len(hs)); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// column loads n values of a column, to rows of a chunk.
+func (l *loading) column(c *drive.Cursor, x *columnPlan, to *store.Chunk, row, n int) (err error) {
+	if x.to < 0 {
+		err = l.pass(c, x.named, n)
+	} else {
+		err = l.values(c, x.form, to.Cells(x.to).Slice(row, n))
+	}
+	if err != nil {
+		return fmt.Errorf("component %q: %w", x.name, err)
 	}
 	return nil
 }

@@ -5,8 +5,10 @@ import (
 	"encoding"
 	"errors"
 	"fmt"
+	"go/token"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -68,7 +70,8 @@ func (c cborCodec) each(values mem.Cells, scratch []byte, f func([]byte)) []byte
 	return scratch
 }
 
-// deep describes a type that CBOR writes, with the fields of all structs in it.
+// deep describes how CBOR writes a type: all structs in it with the names by which their fields are
+// written. What writes itself is named, in quotes.
 func deep(t reflect.Type) string {
 	switch {
 	case marshals(t):
@@ -81,17 +84,57 @@ func deep(t reflect.Type) string {
 	case t.Kind() == reflect.Map:
 		return fmt.Sprintf("map[%s]%s", deep(t.Key()), deep(t.Elem()))
 	case t.Kind() == reflect.Struct:
-		text := t.String() + "{"
-		for i := range t.NumField() {
-			if f := t.Field(i); f.Name != "_" {
-				text += f.Name + " " + deep(f.Type) + ";"
-			}
+		if listed := deepFields(t); !writtenAsArray(t) {
+			return "{" + listed + "}"
+		} else {
+			return strconv.Quote(t.String() + " as an array of " + listed)
 		}
-		return text + "}"
 	default:
 		return t.Kind().String()
 	}
-	return t.String()
+	return strconv.Quote(t.String())
+}
+
+func deepFields(t reflect.Type) (text string) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, inner := nameInCBOR(f)
+		switch {
+		case f.Name == "_":
+			continue
+		case inner:
+			text += deepFields(f.Type)
+			continue
+		case !token.IsIdentifier(name):
+			name = strconv.Quote(name)
+		}
+		text += name + " " + deep(f.Type) + ";"
+	}
+	return text
+}
+
+// nameInCBOR returns the name by which a field is written, and whether it is embedded: then its
+// fields are those of the struct. The name of one that is a number says so.
+func nameInCBOR(f reflect.StructField) (name string, inner bool) {
+	tag := f.Tag.Get("cbor")
+	if tag == "" {
+		tag = f.Tag.Get("json")
+	}
+	name, options, _ := strings.Cut(tag, ",")
+	inner = f.Anonymous && name == "" && f.Type.Kind() == reflect.Struct && !marshalsHalf(f.Type)
+	if name == "" {
+		name = f.Name
+	}
+	if slices.Contains(strings.Split(options, ","), "keyasint") {
+		name += ",keyasint"
+	}
+	return name, inner
+}
+
+// writtenAsArray reports whether the tag of a struct says that its fields have no names.
+func writtenAsArray(t reflect.Type) bool {
+	f, ok := t.FieldByName("_")
+	return ok && slices.Contains(strings.Split(f.Tag.Get("cbor"), ","), "toarray")
 }
 
 // marshals reports whether a type says itself how it is written and read.
@@ -151,26 +194,19 @@ func structByCBOR(t reflect.Type, path string, within []reflect.Type, names map[
 	for i := range t.NumField() {
 		f := t.Field(i)
 		at := path + "." + f.Name
-		tag, tagged := f.Tag.Lookup("cbor")
-		if !tagged {
-			tag = f.Tag.Get("json")
-		}
-		name, _, _ := strings.Cut(tag, ",")
-		inner := f.Anonymous && name == "" && f.Type.Kind() == reflect.Struct && !marshalsHalf(f.Type)
+		name, inner := nameInCBOR(f)
 		switch {
 		case f.Name == "_":
 			continue
 		case !f.IsExported():
 			return fmt.Errorf("%s is not exported", at)
-		case tag == "-":
+		case name == "-":
 			return fmt.Errorf("%s is left out by its tag", at)
 		case inner:
 			if err := structByCBOR(f.Type, at, within, names); err != nil {
 				return err
 			}
 			continue
-		case name == "":
-			name = f.Name
 		}
 		if names[name] {
 			return fmt.Errorf("%s has the name of another field, %q", at, name)

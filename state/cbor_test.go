@@ -80,7 +80,7 @@ func TestRows(t *testing.T) {
 	require.Equal(t, []byte{1, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 1, 1, 0, 0}, again[len(again)-12:])
 	_, err = f.ReadAll(image[:len(image)-1], mem.CellsOf(rows))
 	require.Error(t, err)
-	require.Equal(t, []drive.Field{
+	require.Equal(t, []drive.Part{{Size: 12, Fields: []drive.Field{
 		{Path: "state_test.Plate.A", Type: "bool"}, {Path: "state_test.Plate.B", Type: "uint32", Offset: 4}, {Path: "state_test.Plate.C", Type: "[2]bool", Offset: 8},
-	}, f.Fields())
+	}}}, f.Parts())
 }

@@ -31,14 +31,16 @@ type formPart struct {
 	*layout
 }
 
-// text is the codec of strings.
-var text = Codec[string]{
+// textCodec is the codec of strings that have no other.
+type textCodec struct{ Codec[string] }
+
+var text = textCodec{Codec[string]{
 	Append: func(dst []byte, s *string) []byte { return append(dst, *s...) },
 	Read: func(src []byte, s *string) error {
 		*s = string(src)
 		return nil
 	},
-}
+}}
 
 func init() {
 	drive.FormOf = func(codecs any, t reflect.Type, toRead bool) (drive.Form, error) {
@@ -148,15 +150,18 @@ func (f *form) encoded(x appender, t reflect.Type, at uintptr, path, shape strin
 	f.shape += fmt.Sprintf(" %s@%d", shape, at)
 }
 
-// shapeOf tells the layouts of types without pointers apart.
+// shapeOf describes the layout of a type without pointers: where the fields of structs are, and
+// behind them how large the struct is.
 func shapeOf(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Struct:
 		s := "{"
 		for i := range t.NumField() {
-			s += fmt.Sprintf("%s %s@%d;", t.Field(i).Name, shapeOf(t.Field(i).Type), t.Field(i).Offset)
+			if f := t.Field(i); f.Name != "_" {
+				s += fmt.Sprintf("%s %s@%d;", f.Name, shapeOf(f.Type), f.Offset)
+			}
 		}
-		return s + "}"
+		return fmt.Sprintf("%s%d}", s, t.Size())
 	case reflect.Array:
 		return fmt.Sprintf("[%d]%s", t.Len(), shapeOf(t.Elem()))
 	}

@@ -74,22 +74,29 @@ func (f *form) Least() (n int) {
 
 func (f *form) ByCodec() bool { return f.byCodec }
 
-func (f *form) Fields() (all []drive.Field) {
+func (f *form) Parts() (all []drive.Part) {
 	for _, p := range f.parts {
+		x := drive.Part{Offset: int(p.offset), Size: int(p.size), ByCodec: p.codec != nil}
 		if p.codec != nil {
 			how := fmt.Sprintf("%v, by a codec", p.typ)
 			switch p.codec.(type) {
 			case cborCodec:
 				how = deep(p.typ) + ", as CBOR"
-			case Codec[string]:
+			case textCodec:
 				how = "string"
 			}
-			all = append(all, drive.Field{Path: p.path, Type: how, Offset: int(p.offset)})
+			x.Fields = []drive.Field{{Path: p.path, Type: how, Offset: int(p.offset)}}
 		} else {
-			all = appendFields(all, p.typ, p.path, p.offset)
+			x.Fields = appendFields(nil, p.typ, p.path, p.offset)
 		}
+		all = append(all, x)
 	}
 	return all
+}
+
+func (f *form) ReadPart(part int, src []byte, value mem.Cells) error {
+	p := &f.parts[part]
+	return p.codec.read(src, value.Part(p.offset))
 }
 
 // appendFields appends the fields of a type of numbers.

@@ -32,6 +32,18 @@ func (c creator[T]) Describe() store.Description { return describe("create of bu
 
 func (c changer[T]) Describe() store.Description { return describe("exchange of bundle", c.b.name) }
 
+// Renumber says which components are removed.
+func (c changer[T]) Renumber(p mem.Pointer, now func(component int) int) {
+	x := mem.As[change[T]](p)
+	was := x.remove
+	x.remove = store.Set{}
+	for id := range was.All {
+		if id = now(id); id >= 0 {
+			x.remove.Add(id)
+		}
+	}
+}
+
 func (a assigner[T]) Describe() store.Description { return describe("set of bundle", a.b.name) }
 
 func (x *flagger) Describe() store.Description { return store.Description{Name: "flags of the entity"} }

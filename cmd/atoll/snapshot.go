@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,7 +16,12 @@ import (
 
 const snapshotAbout = `Snapshot tells what saved worlds are: files of package snapshot, or directories of
 them. With info it reads the head of each, with verify all of it, and looks at each
-checksum. It fails if any of them is not whole.`
+checksum. It fails if any of them is not whole.
+
+With plan it tells what Load does with the first file in the program that saved the
+second, and what it refuses: then it fails. With diff it tells what differs between
+two files, entities and values too, and exits with 1 if anything does. Of a directory
+they take the newest file.`
 
 // snapshotKinds are the words that may follow atoll snapshot, with what reads a file.
 var snapshotKinds = map[string]func(src io.Reader) (snapshot.Info, error){"info": snapshot.Inspect, "verify": snapshot.Verify}
@@ -35,9 +41,10 @@ type snapshotLine struct {
 func runSnapshot(_ context.Context, args []string, stdout, stderr io.Writer) int {
 	f := flag.NewFlagSet("atoll snapshot", flag.ContinueOnError)
 	f.SetOutput(io.Discard)
-	asJSON := f.Bool("json", false, "write each file as a JSON object in a line of its own")
+	asJSON := f.Bool("json", false, "write each file, or each difference, as a JSON object in a line of its own")
+	limit := f.Int("limit", 100, "the most differences that diff tells; 0 for all")
 	usage := func(w io.Writer) {
-		_, _ = fmt.Fprintf(w, "%s\n\nUsage: atoll snapshot info|verify [flags] <file or directory> …\n\n", snapshotAbout)
+		_, _ = fmt.Fprintf(w, "%s\n\nUsage: atoll snapshot info|verify [flags] <file or directory> …\n       atoll snapshot plan|diff [flags] <old> <new>\n\n", snapshotAbout)
 		f.SetOutput(w)
 		f.PrintDefaults()
 	}
@@ -46,8 +53,16 @@ func runSnapshot(_ context.Context, args []string, stdout, stderr io.Writer) int
 		return exitUsage
 	}
 	var read func(io.Reader) (snapshot.Info, error)
+	var both func(old, now io.Reader) (told, error)
 	if len(args) > 0 {
-		if read = snapshotKinds[args[0]]; read != nil {
+		read = snapshotKinds[args[0]]
+		switch args[0] {
+		case "plan":
+			both = plan
+		case "diff":
+			both = func(old, now io.Reader) (told, error) { return diff(old, now, *limit) }
+		}
+		if read != nil || both != nil {
 			args = args[1:]
 		}
 	}
@@ -57,8 +72,14 @@ func runSnapshot(_ context.Context, args []string, stdout, stderr io.Writer) int
 		return exitOK
 	case err != nil:
 		return wrong(err)
-	case read == nil:
-		return wrong(errors.New("say info or verify"))
+	case read == nil && both == nil:
+		return wrong(errors.New("say info, verify, plan or diff"))
+	case *limit < 0:
+		return wrong(errors.New("a limit is no negative number"))
+	case both != nil && f.NArg() != 2:
+		return wrong(errors.New("name two files, the old one first"))
+	case both != nil:
+		return runOnTwo(both, f.Arg(0), f.Arg(1), *asJSON, stdout, stderr)
 	case f.NArg() == 0:
 		return wrong(errors.New("name a file, or a directory of snapshots"))
 	}
@@ -78,6 +99,56 @@ func runSnapshot(_ context.Context, args []string, stdout, stderr io.Writer) int
 		}
 	}
 	return code
+}
+
+// told is what is told of two files.
+type told struct {
+	fmt.Stringer
+	differences []snapshot.Difference
+	failed      bool
+}
+
+func plan(old, now io.Reader) (told, error) {
+	p, err := snapshot.PlanFiles(old, now, snapshot.Options{})
+	return told{p, p.Differences, len(p.Refused()) > 0}, err
+}
+
+func diff(old, now io.Reader, limit int) (told, error) {
+	c, err := snapshot.Compare(old, now, limit)
+	return told{c, c.Differences, !c.Equal()}, err
+}
+
+// runOnTwo is runSnapshot for two files.
+func runOnTwo(do func(old, now io.Reader) (told, error), old, now string, asJSON bool, stdout, stderr io.Writer) int {
+	var files [2]*os.File
+	for i, path := range []string{old, now} {
+		names, err := snapshotFiles(path)
+		if err == nil {
+			files[i], err = os.Open(names[len(names)-1])
+		}
+		if err != nil {
+			_, _ = fmt.Fprintf(stderr, "atoll snapshot: %v\n", err)
+			return exitFailed
+		}
+		defer func() { _ = files[i].Close() }()
+	}
+	x, err := do(bufio.NewReader(files[0]), bufio.NewReader(files[1]))
+	switch {
+	case err != nil:
+		_, _ = fmt.Fprintf(stderr, "atoll snapshot: %v\n", err)
+		return exitFailed
+	case asJSON:
+		out := json.NewEncoder(stdout)
+		for _, d := range x.differences {
+			_ = out.Encode(d)
+		}
+	default:
+		_, _ = io.WriteString(stdout, x.String())
+	}
+	if x.failed {
+		return exitFailed
+	}
+	return exitOK
 }
 
 // snapshotFiles returns the path of a file, or those of the snapshots of a directory, the oldest

@@ -38,11 +38,16 @@ func TestSnapshot(t *testing.T) {
 	require.Regexp(t, `"entities":5.*\n.*damaged".*"error":".+"`, r.stdout)
 
 	for want, args := range map[string][]string{
-		"say info or verify":         {},
-		"name a file":                {"info"},
-		"flag provided but not defi": {"info", "-x"},
-		"say info or verify\natoll":  {"tell", path},
+		"say info, verify, plan or diff":        {},
+		"name a file":                           {"info"},
+		"flag provided but not defi":            {"info", "-x"},
+		"say info, verify, plan or diff\natoll": {"tell", path},
 	} {
+		r := atoll(t.Context(), append([]string{"snapshot"}, args...)...)
+		require.Equal(t, exitUsage, r.code)
+		require.Contains(t, r.stderr, want)
+	}
+	for want, args := range map[string][]string{"name two files": {"plan", path}, "no negative": {"diff", "-limit", "-1", path, path}} {
 		r := atoll(t.Context(), append([]string{"snapshot"}, args...)...)
 		require.Equal(t, exitUsage, r.code)
 		require.Contains(t, r.stderr, want)
@@ -55,4 +60,56 @@ func TestSnapshot(t *testing.T) {
 	r = atoll(t.Context(), "help", "snapshot")
 	require.Zero(t, r.code)
 	require.Contains(t, r.stdout, "Usage: atoll snapshot info|verify [flags]")
+}
+
+type (
+	ship    struct{ Speed, Mass float32 }
+	shipNow struct{ Speed float64 }
+)
+
+// saveShips saves a world with one kind of component.
+func saveShips[T any](t *testing.T, name string, n int) (path string) {
+	t.Helper()
+	w := world.MustNew(world.Options{Shards: 2})
+	world.Register[T](w, "ship")
+	require.NoError(t, world.NewBundle[struct{ V T }](w).CreateN(w, n, nil))
+	path = filepath.Join(t.TempDir(), name)
+	file, err := os.Create(path)
+	require.NoError(t, err)
+	require.NoError(t, snapshot.Save(file, w, snapshot.Options{}))
+	require.NoError(t, file.Close())
+	return path
+}
+
+// TestSnapshotsOfTwo plans a load, and tells what differs.
+func TestSnapshotsOfTwo(t *testing.T) {
+	old, now := saveShips[ship](t, "old.snapshot", 2), saveShips[shipNow](t, "new.snapshot", 3)
+	r := atoll(t.Context(), "snapshot", "plan", old, now)
+	require.Equal(t, exitFailed, r.code, r.stderr)
+	require.Equal(t, `loads    component "ship", field Speed (float32 → float64): is converted
+refuses  component "ship", field Mass (float32): is not in this world: say Dropped("ship", "Mass") or RenamedField("ship", "Mass", …)
+2 differences, 1 refused
+`, r.stdout)
+	r = atoll(t.Context(), "snapshot", "plan", "-json", old, old)
+	require.Zero(t, r.code)
+	require.Empty(t, r.stdout)
+
+	r = atoll(t.Context(), "snapshot", "diff", old, old)
+	require.Zero(t, r.code)
+	require.Equal(t, "0 created, 0 destroyed, 0 moved, 0 changed\n", r.stdout)
+	r = atoll(t.Context(), "snapshot", "diff", "-limit", "1", old, filepath.Dir(now))
+	require.Equal(t, exitFailed, r.code, r.stderr)
+	require.Regexp(t, `^option "hash" .*: differs\n… and \d+ more\n1 created, 0 destroyed, 0 moved, 2 changed\n$`, r.stdout)
+	r = atoll(t.Context(), "snapshot", "diff", "-json", "-limit", "0", old, now)
+	require.Equal(t, exitFailed, r.code)
+	require.Contains(t, r.stdout, `"Field":"ship.Mass","Was":"0","Is":"","Text":"is in the old one alone"`)
+
+	r = atoll(t.Context(), "snapshot", "diff", old, filepath.Join(t.TempDir(), "none"))
+	require.Equal(t, exitFailed, r.code)
+	require.Contains(t, r.stderr, "no such file")
+	broken := filepath.Join(t.TempDir(), "broken")
+	require.NoError(t, os.WriteFile(broken, []byte("no"), 0o600))
+	r = atoll(t.Context(), "snapshot", "plan", old, broken)
+	require.Equal(t, exitFailed, r.code)
+	require.Contains(t, r.stderr, "of the new one")
 }

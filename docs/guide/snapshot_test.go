@@ -1,6 +1,7 @@
 package guide_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -42,6 +43,87 @@ func Example_snapshot() {
 	// Output:
 	// <nil>
 	// <nil> 2 0.1
+}
+
+// What an older version of the game had, and what became of it.
+type (
+	OldHealth struct{ Points, Most int32 }
+	OldMood   struct{ Text string }
+	Paint     struct{ Colour uint32 }
+
+	Health struct {
+		Points, Full int64
+		Regains      float32
+	}
+	Mood struct{ Calm bool }
+	Fuel struct{ Litres int }
+)
+
+// olderGame returns what the older version has saved.
+func olderGame() []byte {
+	type creature struct {
+		OldHealth
+		OldMood
+		Paint
+	}
+	w := world.MustNew(world.Options{})
+	world.Register[OldHealth](w, "health")
+	world.Register[OldMood](w, "mood")
+	world.Register[Paint](w, "paint")
+	_, _ = world.NewBundle[creature](w).Create(w, creature{OldHealth{70, 100}, OldMood{"calm"}, Paint{}})
+	var file bytes.Buffer
+	_ = snapshot.Save(&file, w, snapshot.Options{})
+	return file.Bytes()
+}
+
+func Example_changes() {
+	old := olderGame()
+	w := world.MustNew(world.Options{})
+	world.Register[Health](w, "life")
+	world.Register[Mood](w, "mood")
+	fuel := world.Register[Fuel](w, "fuel")
+
+	plan, _ := snapshot.PlanLoad(bytes.NewReader(old), w, snapshot.Options{})
+	fmt.Print(plan)
+
+	o := snapshot.Options{Changes: []snapshot.Change{
+		snapshot.Renamed("health", "life"),
+		snapshot.RenamedField("life", "Most", "Full"),
+		snapshot.Dropped("paint"),
+		snapshot.Migrated(func(was OldMood) Mood { return Mood{Calm: was.Text == "calm"} }),
+	}}
+	plan, _ = snapshot.PlanLoad(bytes.NewReader(old), w, o)
+	fmt.Print(plan)
+	fmt.Println(snapshot.Load(bytes.NewReader(old), w, o))
+
+	full := world.Write[Fuel](w)
+	_ = fuel.AddTo(w.Query(world.With[Health](w)), func(rows world.Chunk) {
+		for i := range full.Slice(rows) {
+			full.Slice(rows)[i] = Fuel{100}
+		}
+	})
+	for rows := range w.Query().Chunks() {
+		fmt.Println(world.Read[Health](w).Slice(rows), world.Read[Mood](w).Slice(rows), full.Slice(rows))
+	}
+	// Output:
+	// refuses  component "health": is not in this world: say Renamed("health", …) or Dropped("health"), or register it
+	// loads    component "mood", field Calm (bool): is new, and begins at zero
+	// refuses  component "mood", field Text (string): is not in this world: say Dropped("mood", "Text") or RenamedField("mood", "Text", …)
+	// refuses  component "paint": is not in this world: say Renamed("paint", …) or Dropped("paint"), or register it
+	// loads    component "life" (guide_test.Health): is new: no entity has it
+	// loads    component "fuel" (guide_test.Fuel): is new: no entity has it
+	// 6 differences, 3 refused
+	// loads    component "health": is "life" now
+	// loads    component "health", field Points (int32 → int64): is converted
+	// loads    component "health", field Most (int32): is Full now
+	// loads    component "health", field Most (int32 → int64): is converted
+	// loads    component "health", field Regains (float32): is new, and begins at zero
+	// loads    component "mood" (guide_test.OldMood → guide_test.Mood): is made by a function
+	// loads    component "paint": is dropped
+	// loads    component "fuel" (guide_test.Fuel): is new: no entity has it
+	// 8 differences, 0 refused
+	// <nil>
+	// [{70 100 0}] [{true}] [{100}]
 }
 
 func Example_capture() {

@@ -29,15 +29,25 @@ type Form interface {
 	Least() int
 	// ByCodec reports whether functions of the user's are called.
 	ByCodec() bool
-	// Fields lists what a value holds, in the order of its memory, for errors about types that
-	// differ.
-	Fields() []Field
+	// Parts lists what Append writes, in order: enough to read it without the Go type.
+	Parts() []Part
+	// ReadPart reads what the codec of a part wrote, without its length, into the first of the
+	// cells.
+	ReadPart(part int, src []byte, value mem.Cells) error
 }
 
-// Field is a part of a value. What is written by a codec is one.
+// Part is a run of a value's memory, or one field that a codec, text or CBOR writes, behind a
+// length of 4 bytes.
+type Part struct {
+	Offset, Size int // in memory; Size is 0 for what is not written as memory
+	ByCodec      bool
+	Fields       []Field // in the order of the memory; one if it is by a codec
+}
+
+// Field is a field of a value.
 type Field struct {
 	Path, Type string
-	Offset     int
+	Offset     int // in the value
 }
 
 // CodecError is what Append panics with if a method of the user's returns an error.

@@ -46,6 +46,21 @@ func (c Cells) At(i int) Cells {
 	return Cells{Type: c.Type, Len: 1, at: unsafe.Add(c.at, uintptr(i)*c.Type.Size())}
 }
 
+// Slice returns n of the values, in place, as cells without Values.
+//
+// Safety: as of At.
+func (c Cells) Slice(from, n int) Cells {
+	if uint(from) > uint(c.Len) || uint(n) > uint(c.Len-from) {
+		panic("world: a part that is outside of its cells")
+	}
+	size := c.Type.Size()
+	s := Cells{Type: c.Type, Len: n, Plain: c.Plain, at: unsafe.Add(c.at, uintptr(from)*size)}
+	if len(c.Bytes) > 0 {
+		s.Bytes = c.Bytes[uintptr(from)*size : uintptr(from+n)*size]
+	}
+	return s
+}
+
 // PartBytes returns the memory of a part of the first value that holds no
 // pointers.
 //

@@ -265,6 +265,10 @@ var misuseSections = []struct {
 			}
 			return err
 		}},
+		{call: "snapshot.PlanLoad", why: doneInLoop, do: func(x *misuseScene) error {
+			_, err := snapshot.PlanLoad(bytes.NewReader(misuseSnapshot), x.w, snapshot.Options{Codecs: misuseCodecs()})
+			return err
+		}},
 		{call: "snapshot.Load", do: func(x *misuseScene) error {
 			return snapshot.Load(bytes.NewReader(misuseSnapshot), x.w, snapshot.Options{Codecs: misuseCodecs()})
 		}},

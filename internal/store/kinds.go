@@ -33,6 +33,13 @@ type Parted interface {
 	Complete(p mem.Pointer)
 }
 
+// Numbered is a Handler with payloads in which there are numbers of components.
+type Numbered interface {
+	// Renumber gives a payload the numbers that a function returns, and leaves out those that
+	// it returns -1 for.
+	Renumber(p mem.Pointer, now func(component int) int)
+}
+
 // Kinds are the kinds of requests of a space, by number, for tools. Kinds are
 // numbered in the order in which they were made.
 //
@@ -100,6 +107,13 @@ func (k Kinds) Resend(l *queue.Queue, kind int, flags queue.Flags, h handle.Hand
 		x.Complete(p)
 	}
 	return k.cells(kind, p), nil
+}
+
+// Renumber gives what comes with a request other numbers of components; see Numbered.
+func (k Kinds) Renumber(kind int, payload mem.Cells, now func(component int) int) {
+	if x, ok := k.space.handlers[kind].(Numbered); ok {
+		x.Renumber(payload.Part(0), now)
+	}
 }
 
 // Size returns what a request of a kind counts for in a queue; see queue.Queue.Room.

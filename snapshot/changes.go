@@ -1,0 +1,217 @@
+package snapshot
+
+import (
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/state"
+)
+
+// Change says what has become of something that a snapshot has and the world has no more, or has
+// in another form. Changes are made in their order, each as far as a snapshot needs it: a program
+// keeps them as long as there are snapshots from before, and loads newer ones with them, too.
+type Change struct {
+	in       string // the name of a component, or of something else that is registered
+	from, to string // of what is renamed
+	fields   []string
+	how      changeKind
+
+	old, now  reflect.Type
+	migration func(form drive.Form) drive.Form // of the saved values, by the form of old
+}
+
+type changeKind uint8
+
+const (
+	renamed changeKind = iota
+	renamedField
+	dropped
+	narrowed
+	migrated
+)
+
+// Renamed says that a component, message, resource, function, extension, hook or Also has another
+// name now. A type that a state.Codec writes, such as "game.Item", can be renamed as well.
+func Renamed(old, now string) Change { return Change{how: renamed, from: old, to: now} }
+
+// RenamedField says that a field of a component, message, resource or function's argument has
+// another name now. The path of a field within others has dots, such as "Place.X"; fields of the
+// elements of arrays, slices and maps belong to the field that holds these: "Slots.Count".
+func RenamedField(of, old, now string) Change {
+	return Change{how: renamedField, in: of, from: old, to: now}
+}
+
+// Dropped says that what was saved is not wanted: some fields, or without fields all of what has
+// that name. Entities stay, without the component; messages and requests under way go.
+func Dropped(name string, fields ...string) Change {
+	return Change{how: dropped, in: name, fields: fields}
+}
+
+// Narrowed says that fields have a type now that does not hold each value of the old one. Integers
+// and floats become the nearest value that there is; floats lose their fraction where integers are
+// wanted, and are 0 if they are no number. Arrays lose the elements at their end.
+func Narrowed(of string, fields ...string) Change {
+	return Change{how: narrowed, in: of, fields: fields}
+}
+
+// Migrated makes values of a component, message, resource or function's argument of type New by a
+// function. Old is a type that has the fields of the saved one, with their names, types and order:
+// what New was. Other forms are read without the function. It is called by one goroutine at a time,
+// for any value in any order.
+func Migrated[Old, New any](f func(Old) New) Change {
+	if f == nil {
+		panic("snapshot: Migrated with a nil function; pass what makes a new value of an old one")
+	}
+	return Change{how: migrated, old: reflect.TypeFor[Old](), now: reflect.TypeFor[New](), migration: func(form drive.Form) drive.Form {
+		return &migration[Old, New]{Form: form, f: f}
+	}}
+}
+
+// migration is a drive.Form that reads old values, and makes new ones of them.
+type migration[Old, New any] struct {
+	drive.Form // of Old
+	f          func(Old) New
+}
+
+func (m *migration[Old, New]) ByCodec() bool { return true }
+
+func (m *migration[Old, New]) Read(src []byte, value mem.Cells) (rest []byte, err error) {
+	old := make([]Old, 1)
+	if rest, err = m.Form.ReadAll(src, mem.CellsOf(old)); err == nil {
+		*mem.As[New](value.Part(0)) = m.f(old[0])
+	}
+	return rest, err
+}
+
+func (m *migration[Old, New]) ReadAll(src []byte, values mem.Cells) (rest []byte, err error) {
+	old := make([]Old, min(values.Len, len(src)/max(m.Form.Least(), 1)+1))
+	for i := range values.Len {
+		at := i % len(old)
+		if at == 0 {
+			clear(old)
+			if src, err = m.Form.ReadAll(src, mem.CellsOf(old[:min(len(old), values.Len-i)])); err != nil {
+				return nil, err
+			}
+		}
+		*mem.As[New](values.At(i).Part(0)) = m.f(old[at])
+	}
+	return src, nil
+}
+
+// rename returns what the changes make of the names of a list. Of kinds of requests, the name that
+// they end with, in quotes, is that of a component, message, function or bundle.
+func rename(changes []Change, what string, names []string) []string {
+	names = slices.Clone(names)
+	for _, c := range changes {
+		if c.how != renamed {
+			continue
+		}
+		from, to := c.from, c.to
+		known := func(name string) bool { return slices.Contains(names, name) }
+		if what == "request" {
+			from, to = strconv.Quote(from), strconv.Quote(to)
+			known = func(name string) bool { return false }
+		}
+		if known(to) {
+			continue
+		}
+		for i, n := range names {
+			if what != "request" && n == from {
+				names[i] = to
+				break
+			} else if rest, ok := strings.CutSuffix(n, " "+from); ok && what == "request" && !slices.Contains(names, rest+" "+to) {
+				names[i] = rest + " " + to
+			}
+		}
+	}
+	return names
+}
+
+// subject returns the name by which changes call something: of a kind of requests what it ends
+// with, in quotes.
+func subject(what, name string) string {
+	if what != "request" {
+		return name
+	}
+	if _, rest, ok := strings.Cut(name, ` "`); ok {
+		if name, err := strconv.Unquote(`"` + rest); err == nil {
+			return name
+		}
+	}
+	return name
+}
+
+// fieldRules are the changes of one thing's fields.
+type fieldRules struct {
+	subjects []string          // what it is called, in the snapshot and in the world
+	paths    map[string]string // of the fields that are renamed, by the saved path
+	changes  []Change
+}
+
+// rulesOf returns the rules for something whose fields have these paths.
+func rulesOf(changes []Change, saved, now string, paths []string) *fieldRules {
+	r := &fieldRules{subjects: []string{saved, now}, paths: map[string]string{}, changes: changes}
+	names := slices.Clone(paths)
+	has := func(path string) bool {
+		return slices.ContainsFunc(names, func(n string) bool { return n == path || strings.HasPrefix(n, path+".") })
+	}
+	for _, c := range changes {
+		if c.how != renamedField || !slices.Contains(r.subjects, c.in) || !has(c.from) || has(c.to) {
+			continue
+		}
+		for i, n := range names {
+			if rest, ok := strings.CutPrefix(n, c.from); ok && (rest == "" || rest[0] == '.') {
+				names[i] = c.to + rest
+				r.paths[paths[i]] = names[i]
+			}
+		}
+	}
+	return r
+}
+
+// path returns what a saved path is now.
+func (r *fieldRules) path(saved string) string {
+	if now, ok := r.paths[saved]; ok {
+		return now
+	}
+	return saved
+}
+
+// allow reports whether a change says that a field, by the one or the other path, is dropped, or
+// narrowed.
+func (r *fieldRules) allow(how changeKind, saved, now string) bool {
+	within := func(path, outer string) bool { return path == outer || strings.HasPrefix(path, outer+".") }
+	return slices.ContainsFunc(r.changes, func(c Change) bool {
+		return c.how == how && slices.Contains(r.subjects, c.in) && (slices.ContainsFunc(c.fields, func(f string) bool {
+			return within(saved, f) || within(now, f)
+		}))
+	})
+}
+
+// codecName returns the name that a type with a codec has now.
+func (r *fieldRules) codecName(saved string) string {
+	return rename(r.changes, "codec", []string{saved})[0]
+}
+
+// migrationOf returns the form that reads what was saved by a function, or nil, and whether there
+// is one for another form.
+func migrationOf(changes []Change, saved *named, now reflect.Type, codecs *state.Codecs) (form drive.Form, other bool, err error) {
+	for _, c := range changes {
+		if c.how != migrated || c.now != now {
+			continue
+		}
+		old := named{rows: c.old}
+		if err := old.formOf(codecs); err != nil {
+			return nil, false, err
+		}
+		if old.hash == saved.hash {
+			return c.migration(old.form), false, nil
+		}
+		other = true
+	}
+	return nil, other, nil
+}

@@ -1,0 +1,342 @@
+package snapshot
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/state"
+)
+
+// Comparison is what differs between two snapshots.
+type Comparison struct {
+	Old, Now                           Info
+	Created, Destroyed, Moved, Changed int // entities; those that moved have other components, or are in another shard
+	// Differences are those of options and of what is registered, then of entities, then of all
+	// else. Their Was and Is are values.
+	Differences []Difference
+	Omitted     int // more of them than were asked for
+}
+
+// Compare reads two whole snapshots and tells what differs, up to limit differences; 0 is for all.
+// It needs neither a world nor the types: values are read by what the snapshots say of them. It
+// takes the memory of both, uncompressed. Errors are those of Verify.
+func Compare(old, now io.Reader, limit int) (x Comparison, err error) {
+	var both [2]*picture
+	for i, src := range []io.Reader{old, now} {
+		both[i] = &picture{entities: map[handle.Handle]rowAt{}, rest: map[sectionKey][]byte{}}
+		if err := both[i].read(src); err != nil {
+			return x, fmt.Errorf("%w (of %s)", err, []string{"the old one", "the new one"}[i])
+		}
+	}
+	c := comparing{Comparison: &x, old: both[0], now: both[1], limit: limit}
+	x.Old, x.Now = c.old.info, c.now.info
+	c.heads()
+	c.rows()
+	c.others()
+	return x, nil
+}
+
+// Equal reports whether nothing differs.
+func (x Comparison) Equal() bool { return len(x.Differences)+x.Omitted == 0 }
+
+// String returns the differences line by line, and how many entities differ.
+func (x Comparison) String() string {
+	var b strings.Builder
+	for _, d := range x.Differences {
+		_, _ = fmt.Fprintln(&b, d)
+	}
+	if x.Omitted > 0 {
+		_, _ = fmt.Fprintf(&b, "… and %d more\n", x.Omitted)
+	}
+	_, _ = fmt.Fprintf(&b, "%d created, %d destroyed, %d moved, %d changed\n", x.Created, x.Destroyed, x.Moved, x.Changed)
+	return b.String()
+}
+
+// picture is a snapshot in memory, with its rows by entity.
+type picture struct {
+	info     Info
+	settings []setting
+	names    *catalogue
+	layouts  [][]leaf  // by component
+	tables   [][][]int // by shard: the components of each table
+	blocks   []block
+	entities map[handle.Handle]rowAt
+	rest     map[sectionKey][]byte
+}
+
+type sectionKey struct {
+	kind   byte
+	number int
+}
+
+type rowAt struct{ block, row int }
+
+// block is the rows of a chunk.
+type block struct {
+	shard, table int
+	handles      []handle.Handle
+	values       [][][]byte // by column and row
+}
+
+// read reads a whole snapshot.
+func (p *picture) read(src io.Reader) error {
+	l := &loading{r: &reader{in: src}}
+	if err := l.head(); err != nil {
+		return err
+	}
+	p.info, p.settings, p.names = l.info, l.settings, l.names
+	for i := range p.names.components {
+		n := &p.names.components[i]
+		all, err := n.layout()
+		if err != nil {
+			return altered("component %q: %w", n.name, err)
+		}
+		n.form = skipping(n.parts)
+		p.layouts = append(p.layouts, all)
+	}
+	var s section
+	err := l.r.next(&s)
+	for ; err == nil && s.kind != endSection; err = l.r.next(&s) {
+		var buf, body []byte
+		if body, err = s.unpack(&buf); err != nil {
+			return err
+		}
+		if err = p.section(&s, slices.Clone(body)); err != nil {
+			return altered("%v: %w", &s, err)
+		}
+	}
+	if err == nil {
+		err = l.r.finish(&s)
+	}
+	return err
+}
+
+func (p *picture) section(s *section, body []byte) error {
+	c := &drive.Cursor{Rest: body}
+	switch s.kind {
+	case shardSection:
+		var tables [][]int
+		for _, t := range readShard(c).Tables {
+			for _, id := range t.Components {
+				if id >= len(p.names.components) {
+					return drive.ErrBody
+				}
+			}
+			tables = append(tables, t.Components)
+		}
+		p.tables = append(p.tables, tables)
+	case rowsSection:
+		for len(c.Rest) > 0 && c.Err == nil {
+			if err := p.chunk(c, s.number); err != nil {
+				return err
+			}
+		}
+		return c.Err
+	}
+	p.rest[sectionKey{s.kind, s.number}] = body
+	return c.Err
+}
+
+// chunk reads the rows of a chunk.
+func (p *picture) chunk(c *drive.Cursor, shard int) error {
+	b := block{shard: shard, table: c.Int()}
+	c.Int()
+	b.handles = drive.WordsOf[handle.Handle](c)
+	if c.Err != nil || shard >= len(p.tables) || b.table >= len(p.tables[shard]) {
+		return drive.ErrBody
+	}
+	for _, id := range p.tables[shard][b.table] {
+		column := make([][]byte, len(b.handles))
+		for row := range column {
+			rest, err := p.names.components[id].form.Read(c.Rest, valueCells)
+			if err != nil {
+				return err
+			}
+			column[row] = c.Rest[:len(c.Rest)-len(rest)]
+			c.Rest = rest
+		}
+		b.values = append(b.values, column)
+	}
+	for row, h := range b.handles {
+		p.entities[h] = rowAt{len(p.blocks), row}
+	}
+	p.blocks = append(p.blocks, b)
+	return nil
+}
+
+// comparing compares two pictures.
+type comparing struct {
+	*Comparison
+	old, now *picture
+	limit    int
+}
+
+func (c *comparing) note(kind, name, field, was, is, text string) {
+	if c.limit > 0 && len(c.Differences) >= c.limit {
+		c.Omitted++
+		return
+	}
+	c.Differences = append(c.Differences, Difference{Kind: kind, Name: name, Field: field, Was: was, Is: is, Text: text})
+}
+
+// heads compares options, and what is registered.
+func (c *comparing) heads() {
+	for i, s := range c.old.settings {
+		if now := c.now.settings[i].value; s.value != now {
+			was, is := fmt.Sprint(s.value), fmt.Sprint(now)
+			if s.name == "hash" {
+				was, is = state.Hash(s.value).String(), state.Hash(now).String()
+			}
+			c.note("option", s.name, "", was, is, "differs")
+		}
+	}
+	old, now := c.old.names.lists(), c.now.names.lists()
+	for _, what := range listed {
+		for _, n := range *old[what] {
+			at := slices.IndexFunc(*now[what], func(m named) bool { return m.name == n.name })
+			switch {
+			case at < 0:
+				c.note(what, n.name, "", n.typ, "", "is in the old one alone")
+			case (*now[what])[at].hash != n.hash:
+				c.note(what, n.name, "", n.typ, (*now[what])[at].typ, "has another form")
+			}
+		}
+		for _, n := range *now[what] {
+			if !slices.ContainsFunc(*old[what], func(m named) bool { return m.name == n.name }) {
+				c.note(what, n.name, "", "", n.typ, "is in the new one alone")
+			}
+		}
+	}
+}
+
+// rows compares entities.
+func (c *comparing) rows() {
+	for i := range c.old.blocks {
+		was := &c.old.blocks[i]
+		for row, h := range was.handles {
+			at, ok := c.now.entities[h]
+			if !ok {
+				c.Destroyed++
+				c.note("entity", h.String(), "", c.old.home(was), "", "was destroyed")
+				continue
+			}
+			is := &c.now.blocks[at.block]
+			if from, to := c.old.home(was), c.now.home(is); from != to {
+				c.Moved++
+				c.note("entity", h.String(), "", from, to, "moved")
+			}
+			c.entity(h, was, row, is, at.row)
+		}
+	}
+	for i := range c.now.blocks {
+		is := &c.now.blocks[i]
+		for _, h := range is.handles {
+			if _, ok := c.old.entities[h]; !ok {
+				c.Created++
+				c.note("entity", h.String(), "", "", c.now.home(is), "was created")
+			}
+		}
+	}
+}
+
+// home says where rows are.
+func (p *picture) home(b *block) string {
+	var all []string
+	for _, id := range p.tables[b.shard][b.table] {
+		all = append(all, p.names.components[id].name)
+	}
+	slices.Sort(all)
+	return fmt.Sprintf("shard %d %q", b.shard, all)
+}
+
+// entity compares the components that an entity has in both.
+func (c *comparing) entity(h handle.Handle, was *block, row int, is *block, at int) {
+	changed := false
+	for k, id := range c.old.tables[was.shard][was.table] {
+		n := &c.old.names.components[id]
+		for j, to := range c.now.tables[is.shard][is.table] {
+			m := &c.now.names.components[to]
+			if m.name != n.name {
+				continue
+			}
+			a, b := was.values[k][row], is.values[j][at]
+			if n.hash == m.hash && bytes.Equal(a, b) {
+				continue
+			}
+			old, now := fieldsOf(n, c.old.layouts[id], a), fieldsOf(m, c.now.layouts[to], b)
+			c.fields("entity", h.String(), n.name, old, now, &changed)
+		}
+	}
+	if changed {
+		c.Changed++
+	}
+}
+
+// fields compares the fields of values.
+func (c *comparing) fields(kind, name, of string, old, now []fieldValue, changed *bool) {
+	for _, f := range old {
+		at := slices.IndexFunc(now, func(g fieldValue) bool { return g.path == f.path })
+		switch {
+		case at < 0:
+			*changed = true
+			c.note(kind, name, within(of, f.path), f.text(), "", "is in the old one alone")
+		case f.shape.text != now[at].shape.text && f.text() != now[at].text(), f.shape.text == now[at].shape.text && !bytes.Equal(f.bytes, now[at].bytes):
+			*changed = true
+			c.note(kind, name, within(of, f.path), f.text(), now[at].text(), "changed")
+		}
+	}
+	for _, g := range now {
+		if !slices.ContainsFunc(old, func(f fieldValue) bool { return g.path == f.path }) {
+			*changed = true
+			c.note(kind, name, within(of, g.path), "", g.text(), "is in the new one alone")
+		}
+	}
+}
+
+// within returns the path of a field with the name of its component.
+func within(of, path string) string {
+	if path == "" {
+		return of
+	}
+	return of + "." + path
+}
+
+// others compares what is no row.
+func (c *comparing) others() {
+	about := map[byte]string{
+		worldSection: "the world as a whole", shardSection: "slots, tables, flags and marks of shard", mailSection: "messages and requests of shard",
+		resourceSection: "resource", extensionSection: "extension", schedulerSection: "scheduler", alsoSection: "also",
+	}
+	name := func(p *picture, k sectionKey) string {
+		list := map[byte][]named{resourceSection: p.names.resources, extensionSection: p.names.extensions, alsoSection: p.names.also}[k.kind]
+		if k.number < len(list) {
+			return list[k.number].name
+		}
+		return fmt.Sprint(k.number)
+	}
+	byName := map[[2]string][]byte{}
+	for k, body := range c.now.rest {
+		byName[[2]string{about[k.kind], name(c.now, k)}] = body
+	}
+	var keys []sectionKey
+	for k := range c.old.rest {
+		keys = append(keys, k)
+	}
+	slices.SortFunc(keys, func(a, b sectionKey) int {
+		if a.kind != b.kind {
+			return rank(a.kind) - rank(b.kind)
+		}
+		return a.number - b.number
+	})
+	for _, k := range keys {
+		what, name := about[k.kind], name(c.old, k)
+		if now, ok := byName[[2]string{what, name}]; ok && !bytes.Equal(c.old.rest[k], now) {
+			c.note(what, name, "", "", "", "differs")
+		}
+	}
+}

@@ -1,0 +1,293 @@
+package snapshot
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// Plan is what Load would do about all in which a snapshot and a world differ.
+type Plan struct {
+	Info        Info // of the snapshot
+	Differences []Difference
+}
+
+// Difference is something that a snapshot and a world do not have alike.
+type Difference struct {
+	// Kind and Name say what it is, such as "component" and "health": by its name in the
+	// snapshot. Field is the path of a field, if it is about one.
+	Kind, Name, Field string
+	// Was and Is are types, or numbers of options; empty where there is none.
+	Was, Is string
+	// Text says what Load does, or if it is refused why, and what to write.
+	Text    string
+	Refused bool
+}
+
+// String returns the difference as a line.
+func (d Difference) String() string {
+	text := fmt.Sprintf("%s %q", d.Kind, d.Name)
+	if d.Field != "" {
+		text += ", field " + d.Field
+	}
+	switch {
+	case d.Was != "" && d.Is != "" && d.Was != d.Is:
+		text += fmt.Sprintf(" (%s → %s)", d.Was, d.Is)
+	case d.Was+d.Is != "":
+		text += fmt.Sprintf(" (%s)", max(d.Was, d.Is))
+	}
+	return text + ": " + d.Text
+}
+
+// Refused returns the differences because of which Load returns ErrOtherWorld.
+func (p Plan) Refused() (list []Difference) {
+	return slices.Collect(func(yield func(Difference) bool) {
+		for _, d := range p.Differences {
+			if d.Refused && !yield(d) {
+				return
+			}
+		}
+	})
+}
+
+// String returns the differences line by line, each behind what becomes of it.
+func (p Plan) String() string {
+	var b strings.Builder
+	for _, d := range p.Differences {
+		does := "loads  "
+		if d.Refused {
+			does = "refuses"
+		}
+		_, _ = fmt.Fprintf(&b, "%s  %s\n", does, d)
+	}
+	_, _ = fmt.Fprintf(&b, "%d differences, %d refused\n", len(p.Differences), len(p.Refused()))
+	return b.String()
+}
+
+// err returns the error of Load.
+func (p Plan) err() error {
+	switch all := p.Refused(); len(all) {
+	case 0:
+		return nil
+	case 1:
+		return otherWorld("%v", all[0])
+	default:
+		text := ""
+		for _, d := range all {
+			text += "\n\t" + d.String()
+		}
+		return otherWorld("%d differences:%s", len(all), text)
+	}
+}
+
+// PlanLoad returns what Load would do about all in which the snapshot and the world differ, and
+// what it would refuse. It reads the beginning of the snapshot and does not touch the world, which
+// need not be new. Errors are those of Load about what is no snapshot.
+func PlanLoad(src io.Reader, w *world.World, o Options) (Plan, error) {
+	if w == nil {
+		panic("snapshot: PlanLoad for a nil World; pass one of world.New")
+	}
+	o = o.validate("PlanLoad")
+	if err := w.Err(); err != nil {
+		return Plan{}, err
+	}
+	d := driver.Of(w)
+	d.MustIdle("snapshot.PlanLoad")
+	l := &loading{w: w, v: d.Survey(), o: &o, r: &reader{in: src}}
+	return l.plan()
+}
+
+// PlanFiles is PlanLoad for a world that is known by a snapshot of it, or of another of the same
+// program. What is known by a world alone is not looked at: kinds of requests, and whether a
+// Change.Migrated fits. Of the Options, Changes and OtherOptions count.
+func PlanFiles(old, now io.Reader, o Options) (p Plan, err error) {
+	o = o.validate("PlanFiles")
+	var saved [2]*loading
+	for i, src := range []io.Reader{old, now} {
+		saved[i] = &loading{r: &reader{in: src}}
+		if err := saved[i].head(); err != nil {
+			return p, fmt.Errorf("%w (of %s)", err, []string{"the old one", "the new one"}[i])
+		}
+	}
+	p.Info = saved[0].info
+	_, p.Differences = compare(saved[1].settings, saved[0].settings, o.OtherOptions)
+	m := matching{saved: saved[0].names, own: saved[1].names, o: &o, files: true, list: &p.Differences}
+	_, err = m.all()
+	return p, err
+}
+
+// matching finds what a snapshot has in a world that is to load it.
+type matching struct {
+	saved, own *catalogue
+	o          *Options
+	files      bool // the world is known by a snapshot
+	list       *[]Difference
+}
+
+func (m *matching) note(what, name, is string, refused bool, text string, args ...any) {
+	*m.list = append(*m.list, Difference{Kind: what, Name: name, Is: is, Refused: refused, Text: fmt.Sprintf(text, args...)})
+}
+
+// all finds everything: at and form of what the snapshot has are the world's from then on. It
+// reports whether both have the same in the same order.
+func (m *matching) all() (same bool, err error) {
+	same = true
+	saved, own := m.saved.lists(), m.own.lists()
+	for _, what := range listed {
+		if what == "request" && m.files {
+			continue
+		}
+		if what != "request" && what != "also" && len(*saved[what]) != len(*own[what]) {
+			same = false
+		}
+		before := len(*m.list)
+		if err := m.find(what, *saved[what], *own[what]); err != nil {
+			return false, err
+		}
+		same = same && len(*m.list) == before
+		for i, n := range *saved[what] {
+			same = same && (n.at == i || what == "request" || what == "also")
+		}
+	}
+	if m.saved.scheduler && !m.own.scheduler {
+		m.note("scheduler", "", "", true, "is in the snapshot; pass one in Options.Scheduler")
+	}
+	return same, nil
+}
+
+// find finds each of a list in another. Of several with one name each is found once, in order.
+func (m *matching) find(what string, saved, own []named) error {
+	byName := map[string][]*named{}
+	for i := range own {
+		byName[own[i].name] = append(byName[own[i].name], &own[i])
+	}
+	var names []string
+	for _, n := range saved {
+		names = append(names, n.name)
+	}
+	for i, name := range rename(m.o.Changes, what, names) {
+		n := &saved[i]
+		all := byName[name]
+		if len(all) == 0 {
+			m.missing(what, n, name)
+			continue
+		}
+		byName[name] = all[1:]
+		if name != n.name {
+			m.note(what, n.name, "", false, "is %q now", name)
+		}
+		if err := m.same(what, n, all[0]); err != nil {
+			return err
+		}
+	}
+	for i := range own {
+		n := &own[i]
+		if rest := byName[n.name]; len(rest) > 0 && rest[0] == n && what != "request" {
+			byName[n.name] = rest[1:]
+			m.note(what, n.name, n.typ, false, "is new%s", map[string]string{"component": ": no entity has it", "resource": ", and keeps its value"}[what])
+		}
+	}
+	return nil
+}
+
+// missing tells of something that is not in the world.
+func (m *matching) missing(what string, n *named, name string) {
+	old, now := subject(what, n.name), subject(what, name)
+	if n.at = -1; n.typ != "" {
+		n.form = skipping(n.parts)
+	}
+	for _, c := range m.o.Changes {
+		if c.how == dropped && len(c.fields) == 0 && (c.in == old || c.in == now) {
+			m.note(what, n.name, "", false, "is dropped")
+			return
+		}
+	}
+	m.note(what, n.name, "", true, "is not in this world: say Renamed(%q, …) or Dropped(%q), or register it", now, now)
+}
+
+// same finds how the values of something are read that the snapshot and the world have.
+func (m *matching) same(what string, n, own *named) error {
+	if err := own.formOf(m.o.Codecs); err != nil {
+		return fmt.Errorf("snapshot: %s %q: %w", what, own.name, err)
+	}
+	n.at, n.rows, n.form = own.at, own.rows, own.form
+	if n.hash == own.hash && (n.typ == "") == (own.typ == "") {
+		return nil
+	}
+	about := Difference{Kind: what, Name: n.name}
+	if (n.typ == "") != (own.typ == "") {
+		m.note(what, n.name, "", true, "has a value in one of both alone")
+		return nil
+	}
+	form, other, err := migrationOf(m.o.Changes, n, own.rows, m.o.Codecs)
+	switch {
+	case err != nil:
+		return fmt.Errorf("snapshot: the old type of a Migrated for %s %q: %w", what, own.name, err)
+	case form != nil:
+		about.Was, about.Is, about.Text = n.typ, own.typ, "is made by a function"
+		n.form, *m.list = form, append(*m.list, about)
+		return nil
+	}
+	saved, err := n.layout()
+	if err != nil {
+		return altered("%s %q: %w", what, n.name, err)
+	}
+	fields, err := own.layout()
+	if err != nil {
+		return altered("%s %q: %w", what, own.name, err)
+	}
+	if other {
+		about.Was, about.Is, about.Text = n.typ, own.typ, "is not made by a function: the old types of Migrated have other forms than the saved one"
+		*m.list = append(*m.list, about)
+		about.Was, about.Is, about.Text = "", "", ""
+	}
+	p := &pairing{rulesOf(m.o.Changes, subject(what, n.name), subject(what, own.name), paths(saved)), about, m.list}
+	n.form = p.compile(saved, fields, n.parts, own)
+	return nil
+}
+
+// plan reads what does not touch the world yet, and compares it with the world.
+func (l *loading) plan() (p Plan, err error) {
+	if err = l.head(); err != nil {
+		return p, err
+	}
+	p.Info = l.info
+	l.same, p.Differences = compare(settings(infoOf(l.w)), l.settings, l.o.OtherOptions)
+	own, err := catalogueOf(l.w, l.v, l.o)
+	if err != nil {
+		return p, err
+	}
+	m := matching{saved: l.names, own: own, o: l.o, list: &p.Differences}
+	same, err := m.all()
+	l.same = l.same && same
+	return p, err
+}
+
+// head reads the header and the names.
+func (l *loading) head() (err error) {
+	if err = l.r.begin(); err != nil {
+		return err
+	}
+	var s section
+	if l.info, l.settings, err = readHeader(l.r, &s); err != nil {
+		return err
+	}
+	var body []byte
+	if err = l.r.next(&s); err == nil {
+		body, err = s.unpack(new([]byte))
+	}
+	switch {
+	case err != nil:
+		return err
+	case s.kind != namesSection || s.number != 0:
+		return altered("%v: what is registered is wanted", &s)
+	}
+	if l.names, err = readCatalogue(body); err != nil {
+		return altered("%v: %v", &s, err)
+	}
+	return nil
+}

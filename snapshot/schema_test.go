@@ -1,0 +1,382 @@
+package snapshot_test
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"math/big"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/atoll-sim/atoll/snapshot"
+	"github.com/atoll-sim/atoll/state"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// saveOf saves a world with a component that has these values.
+func saveOf[T any](t testing.TB, values ...T) []byte {
+	t.Helper()
+	w := world.MustNew(world.Options{Shards: 1, ChunkRowsFirst: 4})
+	world.Register[T](w, "it")
+	require.NoError(t, world.NewBundle[struct{ V T }](w).CreateN(w, len(values), func(i int, x *struct{ V T }) { x.V = values[i] }))
+	w.Refresh()
+	var image bytes.Buffer
+	require.NoError(t, snapshot.Save(&image, w, snapshot.Options{Codecs: codecs(), Compression: snapshot.None}))
+	return image.Bytes()
+}
+
+// loadAs loads what saveOf saved into a world with another component of that name.
+func loadAs[T any](t testing.TB, image []byte, changes ...snapshot.Change) (values []T, err error) {
+	t.Helper()
+	w := world.MustNew(world.Options{Shards: 1, ChunkRowsFirst: 4})
+	world.Register[T](w, "it")
+	o := snapshot.Options{Codecs: codecs(), Changes: changes, Workers: 2}
+	plan, planErr := snapshot.PlanLoad(bytes.NewReader(image), w, o)
+	err = snapshot.Load(bytes.NewReader(image), w, o)
+	if refused := planErr != nil || len(plan.Refused()) > 0; refused != (err != nil) {
+		t.Fatalf("planned %v\n%v, loaded %v", planErr, plan, err)
+	}
+	if err != nil {
+		require.NoError(t, w.Err(), "the world is as it was")
+		return nil, err
+	}
+	for ch := range w.Query().Chunks() {
+		values = append(values, world.Read[T](w).Slice(ch)...)
+	}
+	var again bytes.Buffer
+	require.NoError(t, snapshot.Save(&again, w, snapshot.Options{Codecs: codecs()}))
+	_, err = state.StateHash(w, codecs())
+	return values, err
+}
+
+// mustBecome loads a value as one of another type.
+func mustBecome[Old, New any](t *testing.T, old Old, want New, changes ...snapshot.Change) {
+	t.Helper()
+	var zero Old
+	got, err := loadAs[New](t, saveOf(t, old, zero, old, old, old, old, old), changes...)
+	require.NoError(t, err)
+	require.Len(t, got, 7)
+	for _, i := range []int{0, 2, 6} {
+		require.Equal(t, want, got[i])
+	}
+}
+
+// mustRefuseAs checks that values are not loaded as those of another type.
+func mustRefuseAs[New, Old any](t *testing.T, old Old, want string, changes ...snapshot.Change) {
+	t.Helper()
+	_, err := loadAs[New](t, saveOf(t, old), changes...)
+	require.ErrorIs(t, err, snapshot.ErrOtherWorld)
+	require.ErrorContains(t, err, want)
+}
+
+type (
+	spot     struct{ X, Y int16 }
+	wideSpot struct {
+		Y float64
+		X int32
+	}
+	tall struct { // with padding
+		A bool
+		B int32
+		C [2]bool
+		D spot
+		E [3]spot
+	}
+	tallNow struct {
+		New int8
+		C   [4]bool
+		E   [4]wideSpot
+		B   int64
+		D   wideSpot
+		A   bool
+	}
+	thing struct {
+		Name  string
+		Count int8
+		Old   float32
+	}
+	thingNow struct {
+		Count int64
+		Label string
+		Fresh []string
+	}
+	crate struct {
+		Title  string
+		Things []thing
+		By     map[string]thing
+		First  *thing
+		Bytes  [4]byte
+		Code   Code
+		N      int32
+	}
+	crateNow struct {
+		N      int64
+		Code   Code
+		Bytes  [6]byte
+		First  *thingNow
+		By     map[string]thingNow
+		Things []thingNow
+		Caption,
+		More string
+	}
+)
+
+// TestFields loads values whose types have changed.
+func TestFields(t *testing.T) {
+	type (
+		health struct{ Points, Most int32 }
+		points struct{ Points int64 }
+		named  struct {
+			Name   string
+			Health health
+		}
+	)
+	mustBecome(t, health{3, 4}, struct{ Most, Points int32 }{4, 3})
+	mustBecome(t, health{3, 4}, struct {
+		Points, Most int32
+		Regains      float64
+	}{3, 4, 0})
+	mustBecome(t, health{-3, 4}, points{-3}, snapshot.Dropped("it", "Most"))
+	mustRefuseAs[points](t, health{3, 4}, `component "it", field Most (int32): is not in this world: say Dropped("it", "Most") or RenamedField("it", "Most", …)`)
+	mustBecome(t, health{3, 4}, struct{ Points, Full int32 }{3, 4}, snapshot.RenamedField("it", "Most", "Full"))
+	mustBecome(t, health{3, 4}, health{3, 4}, snapshot.RenamedField("it", "Most", "Full"), snapshot.Dropped("it", "Most"))
+	mustBecome(t, health{70000, 4}, struct{ Points, Most int16 }{math.MaxInt16, 4}, snapshot.Narrowed("it", "Points", "Most"))
+	mustBecome(t, health{70000, 4}, struct{ Points, Most int16 }{0, 4}, snapshot.Dropped("it", "Points"), snapshot.Narrowed("it", "Most"))
+	mustRefuseAs[struct {
+		Points int16
+		Most   string
+	}](t, health{1, 1}, "2 differences:")
+	mustRefuseAs[struct {
+		Points int32
+		Most   string
+	}](t, health{1, 1}, `field Most (int32 → string): does not become that by itself: say Dropped("it", "Most"), or give a Migrated`)
+	mustBecome(t, health{3, 4}, struct {
+		Points int32
+		Most   string
+	}{3, ""}, snapshot.Dropped("it", "Most"))
+
+	mustBecome(t, struct{}{}, health{})
+	mustBecome(t, health{3, 4}, struct{}{}, snapshot.Dropped("it", "Points", "Most"))
+	mustRefuseAs[struct{}](t, health{}, "2 differences")
+	mustBecome(t, int32(-7), int64(-7))
+	mustBecome(t, int32(-7), uint8(0), snapshot.Narrowed("it", ""))
+	mustBecome(t, complex64(complex(1, -2)), complex(1, -2))
+	mustBecome(t, [2]int8{1, -2}, [3]float32{1, -2, 0})
+	mustBecome(t, [2][2]int8{{1, 2}, {3, 4}}, [3][3]int16{{1, 2, 0}, {3, 4, 0}})
+	mustBecome(t, [3]int8{1, 2, 3}, [2]int8{1, 2}, snapshot.Narrowed("it", ""))
+	mustRefuseAs[[2]int8](t, [3]int8{}, "does not hold each of its values")
+	mustRefuseAs[uint8](t, true, "does not become that")
+
+	old := tall{true, -5, [2]bool{true, true}, spot{1, -2}, [3]spot{{3, 4}, {5, 6}, {-7, 8}}}
+	now := tallNow{0, [4]bool{true, true}, [4]wideSpot{{4, 3}, {6, 5}, {8, -7}}, -5, wideSpot{-2, 1}, true}
+	mustBecome(t, old, now)
+	mustBecome(t, old, struct {
+		Far struct{ H, Y int16 }
+		E   [3]struct{ H int32 }
+	}{struct{ H, Y int16 }{1, -2}, [3]struct{ H int32 }{{3}, {5}, {-7}}},
+		snapshot.RenamedField("it", "D", "Far"), snapshot.RenamedField("it", "Far.X", "Far.H"), snapshot.RenamedField("it", "E.X", "E.H"),
+		snapshot.Dropped("it", "A", "B", "C", "E.Y"))
+
+	mustBecome(t, named{"a", health{1, 2}}, struct {
+		Health struct{ Most, Points int64 }
+		Name   string
+		Titles map[string]int
+	}{struct{ Most, Points int64 }{2, 1}, "a", nil})
+	mustBecome(t, named{"a", health{1, 2}}, points{1}, snapshot.RenamedField("it", "Health.Points", "Points"), snapshot.Dropped("it", "Name", "Health.Most"))
+	mustBecome(t, points{1}, named{"", health{Points: 1}}, snapshot.RenamedField("it", "Points", "Health.Points"), snapshot.Narrowed("it", "Points"))
+}
+
+// TestFieldsOfCBOR loads values in which something within slices, maps and pointers has changed.
+func TestFieldsOfCBOR(t *testing.T) {
+	n := int64(12)
+	old := crate{"t", []thing{{"a", -1, 2}, {"b", 127, 3}}, map[string]thing{"k": {"c", 1, 1}}, &thing{"d", 2, 2}, [4]byte{1, 2, 3, 4}, Code{&n}, -9}
+	now := crateNow{
+		-9, Code{&n}, [6]byte{1, 2, 3, 4}, &thingNow{2, "d", nil}, map[string]thingNow{"k": {1, "c", nil}},
+		[]thingNow{{-1, "a", nil}, {127, "b", nil}}, "t", "",
+	}
+	changes := []snapshot.Change{
+		snapshot.RenamedField("it", "Title", "Caption"), snapshot.RenamedField("it", "Things.Name", "Things.Label"), snapshot.RenamedField("it", "By.Name", "By.Label"),
+		snapshot.RenamedField("it", "First.Name", "First.Label"), snapshot.Dropped("it", "Things.Old", "By.Old", "First.Old"),
+	}
+	mustBecome(t, old, now, changes...)
+	mustRefuseAs[crateNow](t, old, `field Things.Old (float32): is not in this world: say Dropped("it", "Things.Old") or`, changes[:4]...)
+	mustBecome(t, old.Things, []struct {
+		Name  string
+		Count int16
+		Old   float64
+		More  []int
+	}{{"a", -1, 2, nil}, {"b", 127, 3, nil}})
+	mustBecome(t, map[int8]int32{-1: 1 << 30}, map[int64]float64{-1: 1 << 30})
+	mustBecome(t, []uint32{1, math.MaxUint32}, []float64{1, math.MaxUint32})
+	mustBecome(t, []float32{1.5, math.MaxFloat32}, []float64{1.5, math.MaxFloat32})
+	mustBecome(t, [][2]string{{"a", "b"}}, [][3]string{{"a", "b", ""}})
+	mustRefuseAs[[]int8](t, []int16{1}, "does not become that by itself")
+	mustRefuseAs[[]float32](t, []float64{1}, "does not become that by itself")
+	mustRefuseAs[[][1]string](t, [][2]string{{"a", "b"}}, "does not become that by itself")
+	mustRefuseAs[[]string](t, map[string]int{}, "does not become that by itself")
+	type numbered struct {
+		A int8 `cbor:"1,keyasint"`
+		B int8 `cbor:"b"`
+	}
+	mustBecome(t, []numbered{{1, 2}}, []struct {
+		A int16 `cbor:"1,keyasint"`
+		C int8  `cbor:"b"`
+	}{{1, 2}})
+	mustRefuseAs[[]struct {
+		B int8 `cbor:"b"`
+	}](t, []numbered{{1, 2}}, "has a number instead of a name: give a Migrated")
+	type listed struct {
+		_    struct{} `cbor:",toarray"`
+		A, B int8
+	}
+	mustRefuseAs[[]struct{ A, B int8 }](t, []listed{{A: 1}}, "does not become")
+}
+
+// TestMigrated makes values by functions.
+func TestMigrated(t *testing.T) {
+	type (
+		first  struct{ Name, Family string }
+		second struct{ Names []string }
+		now    struct{ Full string }
+	)
+	changes := []snapshot.Change{
+		snapshot.Migrated(func(old first) now { return now{old.Name + " " + old.Family} }),
+		snapshot.Migrated(func(old second) now { return now{strings.Join(old.Names, " ")} }),
+	}
+	mustBecome(t, first{"Ada", "L"}, now{"Ada L"}, changes...)
+	mustBecome(t, second{[]string{"Ada", "L"}}, now{"Ada L"}, changes...)
+	mustBecome(t, now{"Ada L"}, now{"Ada L"}, changes...)
+	mustRefuseAs[now](t, spot{}, "is not in this world", changes...)
+	_, err := loadAs[now](t, saveOf(t, struct{ Full, More string }{"a", "b"}), append(changes, snapshot.Dropped("it", "More"))...)
+	require.NoError(t, err)
+	mustBecome(t, struct{}{}, now{"was a tag"}, snapshot.Migrated(func(struct{}) now { return now{"was a tag"} }))
+	require.Panics(t, func() { snapshot.Migrated[first, now](nil) })
+	_, err = loadAs[now](t, saveOf(t, spot{}), snapshot.Migrated(func(func()) now { return now{} }))
+	require.ErrorIs(t, err, state.ErrNoCodec)
+}
+
+type number interface {
+	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~uintptr | ~float32 | ~float64
+}
+
+// edges are numbers at which one of two types may not hold what the other does.
+func edges[F number]() (all []F) {
+	for _, bits := range []uint{0, 7, 8, 15, 16, 23, 24, 25, 31, 32, 52, 53, 54, 62, 63} {
+		for _, d := range []int{-1, 0, 1} {
+			all = append(all, F(uint64(1)<<bits+uint64(d)), -F(uint64(1)<<bits+uint64(d)))
+		}
+	}
+	half := F(1)
+	half /= 2 // of a float
+	return append(all, half, -half, half*3, F(0))
+}
+
+type (
+	padded[N number] struct {
+		_ bool
+		V N
+	}
+	shifted[N number] struct {
+		_ [3]bool
+		V N
+	}
+)
+
+// numberPair loads numbers of one type as those of another: by themselves if each of them stays what
+// it is, else as the nearest.
+func numberPair[F, T number](t *testing.T, image []byte, values []padded[F]) {
+	exact := true
+	got, err := loadAs[shifted[T]](t, image, snapshot.Narrowed("it", "V"))
+	require.NoError(t, err)
+	require.Len(t, got, len(values))
+	for i, x := range got {
+		was, is := bigOf(values[i].V), bigOf(x.V)
+		exact = exact && was.Cmp(is) == 0
+		if want := nearestOf[T](was); want.Cmp(is) != 0 {
+			t.Fatalf("%T %v became %T %v, want %v", values[i].V, values[i].V, x.V, x.V, want)
+		}
+	}
+	_, err = loadAs[shifted[T]](t, image)
+	require.Equal(t, exact, err == nil, "%T to %T: %v", F(0), T(0), err)
+}
+
+func bigOf[N number](v N) *big.Float {
+	if v := reflect.ValueOf(v); v.CanFloat() {
+		return big.NewFloat(v.Float())
+	}
+	whole, _ := new(big.Int).SetString(fmt.Sprint(v), 10)
+	return new(big.Float).SetInt(whole)
+}
+
+// nearestOf returns what a type has that is nearest to a number, towards zero for integers.
+func nearestOf[T number](v *big.Float) *big.Float {
+	typ := reflect.TypeFor[T]()
+	bits, least := uint(typ.Bits()), new(big.Int)
+	switch zero := reflect.Zero(typ); {
+	case typ.Kind() == reflect.Float32:
+		f, _ := v.Float32()
+		return big.NewFloat(float64(f))
+	case typ.Kind() == reflect.Float64:
+		f, _ := v.Float64()
+		return big.NewFloat(f)
+	case zero.CanInt():
+		bits--
+		least.Neg(least.Lsh(big.NewInt(1), bits))
+	}
+	most := new(big.Int).Lsh(big.NewInt(1), bits)
+	most.Sub(most, big.NewInt(1))
+	whole, _ := v.Int(nil)
+	switch {
+	case whole.Cmp(least) < 0:
+		whole = least
+	case whole.Cmp(most) > 0:
+		whole = most
+	}
+	return new(big.Float).SetInt(whole)
+}
+
+func numbersOf[F number](t *testing.T) {
+	var values []padded[F]
+	for _, v := range edges[F]() {
+		values = append(values, padded[F]{V: v})
+	}
+	image := saveOf(t, values...)
+	numberPair[F, int](t, image, values)
+	numberPair[F, int8](t, image, values)
+	numberPair[F, int16](t, image, values)
+	numberPair[F, int32](t, image, values)
+	numberPair[F, int64](t, image, values)
+	numberPair[F, uint](t, image, values)
+	numberPair[F, uint8](t, image, values)
+	numberPair[F, uint16](t, image, values)
+	numberPair[F, uint32](t, image, values)
+	numberPair[F, uint64](t, image, values)
+	numberPair[F, uintptr](t, image, values)
+	numberPair[F, float32](t, image, values)
+	numberPair[F, float64](t, image, values)
+}
+
+// TestNumbers loads each type of number as each.
+func TestNumbers(t *testing.T) {
+	numbersOf[int](t)
+	numbersOf[int8](t)
+	numbersOf[int16](t)
+	numbersOf[int32](t)
+	numbersOf[int64](t)
+	numbersOf[uint](t)
+	numbersOf[uint8](t)
+	numbersOf[uint16](t)
+	numbersOf[uint32](t)
+	numbersOf[uint64](t)
+	numbersOf[uintptr](t)
+	numbersOf[float32](t)
+	numbersOf[float64](t)
+	for f, want := range map[float64]int16{math.NaN(): 0, math.Inf(1): math.MaxInt16, math.Inf(-1): math.MinInt16} {
+		got, err := loadAs[int16](t, saveOf(t, f), snapshot.Narrowed("it", ""))
+		require.NoError(t, err)
+		require.Equal(t, []int16{want}, got)
+	}
+}
