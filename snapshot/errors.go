@@ -17,7 +17,7 @@ var (
 	// shows what no world can have.
 	ErrAltered = errors.New("snapshot: altered")
 	// ErrOtherWorld is returned for a world that lacks something that the snapshot has, or has it
-	// in another form.
+	// in another form, unless Options.Changes say what becomes of it. The error tells all of that.
 	ErrOtherWorld = errors.New("snapshot: of another world")
 	// ErrNotNew is returned for a world that has given a handle, made a tick, or was sent
 	// something.

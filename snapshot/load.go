@@ -19,9 +19,10 @@ import (
 
 // Load makes a new world what Save was called for. The world must be new: with everything
 // registered, hooks and extensions made and systems added, and nothing given, sent or ticked. What
-// the snapshot has must be there under the same name, with the same fields; what it lacks stays as
-// it is. If the world has the same options and registrations in the same order, its hash is compared
-// with that of the saved one.
+// the snapshot has must be there under the same name, and its values are read by the names of their
+// fields; Options.Changes say what is not, and PlanLoad tells it ahead. What the snapshot lacks stays
+// as it is. If the world has the same options and registrations in the same order, with the same
+// types, its hash is compared with that of the saved one.
 //
 // Load reads no further than the snapshot. Errors are those of this package, state.ErrNoCodec,
 // world.ErrClosed, the error of src and those of Options.Also. An error that comes before the world
