@@ -35,7 +35,7 @@ const (
 )
 
 // Renamed says that a component, message, resource, function, extension, hook or Also has another
-// name now. A type that a state.Codec writes, such as "game.Item", can be renamed as well.
+// name now: each of them that had the old one, and has the new. A type that a state.Codec writes, such as "game.Item", can be renamed as well.
 func Renamed(old, now string) Change { return Change{how: renamed, from: old, to: now} }
 
 // RenamedField says that a field of a component, message, resource or function's argument has
@@ -45,8 +45,8 @@ func RenamedField(of, old, now string) Change {
 	return Change{how: renamedField, in: of, from: old, to: now}
 }
 
-// Dropped says that what was saved is not wanted: some fields, or without fields all of what has
-// that name. Entities stay, without the component; messages and requests under way go.
+// Dropped says that some fields are gone, or without fields all that has that name: what was saved of
+// it is left out. Entities stay, without the component; messages and requests under way go.
 func Dropped(name string, fields ...string) Change {
 	return Change{how: dropped, in: name, fields: fields}
 }
@@ -102,29 +102,35 @@ func (m *migration[Old, New]) ReadAll(src []byte, values mem.Cells) (rest []byte
 	return src, nil
 }
 
-// rename returns what the changes make of the names of a list. Of kinds of requests, the name that
-// they end with, in quotes, is that of a component, message, function or bundle.
-func rename(changes []Change, what string, names []string) []string {
+// rename returns what the changes make of the names of a list, which a world has under names of its
+// own. A name is left alone that the world still has, while it lacks what the name would become, or
+// if the snapshot has that, too. Of kinds of requests, the name that they end with, in quotes, is
+// that of a component, message, function or bundle.
+func rename(changes []Change, what string, names, own []string) []string {
 	names = slices.Clone(names)
-	for _, c := range changes {
+	for i, c := range changes {
 		if c.how != renamed {
 			continue
 		}
-		from, to := c.from, c.to
-		known := func(name string) bool { return slices.Contains(names, name) }
-		if what == "request" {
-			from, to = strconv.Quote(from), strconv.Quote(to)
-			known = func(name string) bool { return false }
+		now := c.to
+		for _, later := range changes[i+1:] {
+			if later.how == renamed && later.from == now {
+				now = later.to
+			}
 		}
-		if known(to) {
-			continue
-		}
-		for i, n := range names {
-			if what != "request" && n == from {
-				names[i] = to
-				break
-			} else if rest, ok := strings.CutSuffix(n, " "+from); ok && what == "request" && !slices.Contains(names, rest+" "+to) {
-				names[i] = rest + " " + to
+		for k, name := range names {
+			to, last := c.to, now
+			if what == "request" {
+				rest, ok := strings.CutSuffix(name, " "+strconv.Quote(c.from))
+				if !ok {
+					continue
+				}
+				to, last = rest+" "+strconv.Quote(to), rest+" "+strconv.Quote(last)
+			} else if name != c.from {
+				continue
+			}
+			if !slices.Contains(names, to) && !slices.Contains(names, last) && (!slices.Contains(own, name) || slices.Contains(own, last)) {
+				names[k] = to
 			}
 		}
 	}
@@ -194,7 +200,7 @@ func (r *fieldRules) allow(how changeKind, saved, now string) bool {
 
 // codecName returns the name that a type with a codec has now.
 func (r *fieldRules) codecName(saved string) string {
-	return rename(r.changes, "codec", []string{saved})[0]
+	return rename(r.changes, "codec", []string{saved}, nil)[0]
 }
 
 // migrationOf returns the form that reads what was saved by a function, or nil, and whether there

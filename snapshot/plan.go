@@ -165,11 +165,7 @@ func (m *matching) find(what string, saved, own []named) error {
 	for i := range own {
 		byName[own[i].name] = append(byName[own[i].name], &own[i])
 	}
-	var names []string
-	for _, n := range saved {
-		names = append(names, n.name)
-	}
-	for i, name := range rename(m.o.Changes, what, names) {
+	for i, name := range rename(m.o.Changes, what, namesOf(saved), namesOf(own)) {
 		n := &saved[i]
 		all := byName[name]
 		if len(all) == 0 {
@@ -192,6 +188,13 @@ func (m *matching) find(what string, saved, own []named) error {
 		}
 	}
 	return nil
+}
+
+func namesOf(list []named) (names []string) {
+	for _, n := range list {
+		names = append(names, n.name)
+	}
+	return names
 }
 
 // missing tells of something that is not in the world.

@@ -211,6 +211,41 @@ func TestSchema(t *testing.T) {
 	}
 }
 
+// TestRenames loads what has been renamed once and again, and what has had its name.
+func TestRenames(t *testing.T) {
+	changes := []snapshot.Change{snapshot.Renamed("a", "b"), snapshot.Renamed("b", "c")}
+	save := func(register func(w *world.World)) []byte {
+		w := world.MustNew(world.Options{})
+		register(w)
+		var file bytes.Buffer
+		require.NoError(t, snapshot.Save(&file, w, snapshot.Options{}))
+		return file.Bytes()
+	}
+	now := func(w *world.World) { // a is another one
+		world.Register[Extra](w, "c")
+		world.Register[Tag](w, "a")
+		world.RegisterMessage[Hit](w, "a")
+	}
+	for name, test := range map[string]struct {
+		register func(w *world.World)
+		refused  int
+	}{
+		"the first version":  {func(w *world.World) { world.Register[Extra](w, "a"); world.RegisterMessage[Hit](w, "a") }, 0},
+		"the second version": {func(w *world.World) { world.Register[Extra](w, "b") }, 0},
+		"this version":       {now, 0},
+		"another":            {func(w *world.World) { world.Register[Extra](w, "d") }, 1},
+	} {
+		w := world.MustNew(world.Options{})
+		now(w)
+		image := save(test.register)
+		plan, err := snapshot.PlanLoad(bytes.NewReader(image), w, snapshot.Options{Changes: changes})
+		require.NoError(t, err)
+		require.Len(t, plan.Refused(), test.refused, "%s: %v", name, plan)
+		err = snapshot.Load(bytes.NewReader(image), w, snapshot.Options{Changes: changes})
+		require.Equal(t, test.refused == 0, err == nil, "%s: %v", name, err)
+	}
+}
+
 // TestOtherNumbers loads a request under way that removes a component, which has another number in
 // the new world.
 func TestOtherNumbers(t *testing.T) {
