@@ -111,6 +111,7 @@ func change[T any](to func(*T)) func(*realm.Realm) {
 // TestFaults injects one fault at a time. The audit must find it, in the line
 // that is for it and in no other.
 func TestFaults(t *testing.T) {
+	noLeaks(t)
 	type (
 		creature struct{ realm.Creature }
 		item     struct{ realm.Item }
@@ -236,7 +237,7 @@ func TestFaults(t *testing.T) {
 		}, "handles", "is forged"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			noLeaks(t)
+			t.Parallel() // each waits more than it works
 			c := demo.Default()
 			c.Duration, c.Creatures, c.Bots, c.Hz, c.Shards = 300*time.Millisecond, 500, 10, 50, 2
 			c.PauseMax(10 * time.Millisecond)

@@ -84,6 +84,7 @@ func TestFaults(t *testing.T) {
 		}, " goroutines at the end, "},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			t.Parallel() // each waits more than it works
 			c := small()
 			test.inject(&c)
 			var live bytes.Buffer
