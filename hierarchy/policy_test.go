@@ -7,6 +7,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/hierarchy"
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/reference"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -266,5 +267,36 @@ func TestPolicyRemove(t *testing.T) {
 			require.True(t, f.Alive(f.grandchild))
 			require.ErrorIs(t, f.rel.Remove(f.World, f.grandchild), hierarchy.ErrAbsent)
 		})
+	}
+}
+
+// TestPolicyRefuseWhileTheTableGrows spares an entity in the refresh that gathers its chunk in a
+// larger one, with nobody else dying. Then the shard is compacted for the sake of another table.
+func TestPolicyRefuseWhileTheTableGrows(t *testing.T) {
+	for _, keep := range []bool{false, true} {
+		w := world.MustNew(world.Options{Shards: 1, KeepOrder: keep, ChunkRowsFirst: 2, ChunkRowsFactor: 4})
+		world.Register[ID](w, "id")
+		world.Register[Weight](w, "weight")
+		ids := world.Read[ID](w)
+		things, heavy := world.NewBundle[Thing](w), world.NewBundle[Heavy](w)
+		rel := hierarchy.New(w, "relation", hierarchy.Options{OnParentDeath: hierarchy.Refuse})
+		all, err := things.AppendN(nil, w, 6, func(i int, v *Thing) { v.Number = i })
+		require.NoError(t, err)
+		require.NoError(t, rel.AddChild(w, all[0], all[1]))
+		require.True(t, w.Destroy(all[0]))
+		w.Refresh()
+		require.Empty(t, driver.Of(w).Survey().Shard(0).AppendMarks(nil), "no chunk has a marked row")
+
+		other, err := heavy.AppendN(nil, w, 3, func(i int, v *Heavy) { v.Number = 10 + i })
+		require.NoError(t, err)
+		require.True(t, w.Destroy(other[0]))
+		w.Refresh()
+		for i, h := range append(all, other[1:]...) {
+			want := ID{i}
+			if i >= len(all) {
+				want.Number += 5
+			}
+			require.Equal(t, want, *ids.Get(h))
+		}
 	}
 }

@@ -191,7 +191,7 @@ func (r *refresh) steps(parallel drive.Parallel) {
 		r.move(parallel, moves)
 	}
 	dying := r.sum((*store.Shard).MarkedRows)
-	r.step(parallel, n, dying+moves, r.compact)
+	r.step(parallel, n, dying+moves+r.sum((*store.Shard).Dirty), r.compact)
 	if sent > 0 || dying > 0 {
 		if foreign := r.sum((*store.Shard).Foreign); foreign > 0 {
 			r.remoteDead.Gather(w.shards)

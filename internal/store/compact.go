@@ -21,6 +21,13 @@ type compaction struct {
 // table, and hands the handles of the dead to the shard. Its cost grows with the number
 // of dead.
 func (t *Table) compact() {
+	t.dirty = slices.DeleteFunc(t.dirty, func(c *Chunk) bool {
+		c.touched = c.marked > 0
+		return !c.touched // its marked rows were spared
+	})
+	if len(t.dirty) == 0 {
+		return
+	}
 	t.sortDirty()
 	sh, before := t.shard, t.Rows()
 	sh.compaction.moves = sh.compaction.moves[:0]

@@ -240,6 +240,10 @@ func (s *Shard) MarkedRows() int {
 	return n
 }
 
+// Dirty returns how many tables have had marked rows since the last Compact, also if all of those
+// were spared: Compact must see these tables before any of their chunks is given up.
+func (s *Shard) Dirty() int { return len(s.dirty) }
+
 // Compact removes the rows of the marked atoms, and of those that have left, and fills the
 // holes. It recycles the slots of the marked atoms that are at home here; RemoteDead and
 // PortDead have the rest.

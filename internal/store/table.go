@@ -17,8 +17,10 @@ var ErrChunks = errors.New("world: out of chunks")
 //	         full     full     full      full       cur        spare
 //
 // Invariants: chunks before cur are full, chunks behind it are empty. The shard's dirty
-// tables are those with dirty chunks, each once. Its spare tables are those in which chunks may
-// be empty, or that are to be given back, each once. A table that is gone has no chunk.
+// tables are those with dirty chunks, each once. A chunk in which all marked rows were spared is
+// dirty until Compact, which comes before any chunk is given up. The shard's spare tables are
+// those in which chunks may be empty, or that are to be given back, each once. A table that is
+// gone has no chunk.
 //
 // Ownership: the shard's owner.
 type Table struct {

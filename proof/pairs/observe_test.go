@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -52,6 +53,10 @@ func (s *scene) compare() {
 	m := s.model
 	s.facts = s.facts[:0]
 	s.must(s.Tick() == m.tick, "the tick is %d", s.Tick())
+	for i := range s.Shards() {
+		marks := driver.Of(s.World).Survey().Shard(i).AppendMarks(nil)
+		s.must(len(marks) == 0, "shard %d has marked rows after the refresh: %v", i, marks)
+	}
 	all := make([]handle.Handle, 0, len(m.entities))
 	for h := range m.entities {
 		all = append(all, h)

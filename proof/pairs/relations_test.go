@@ -21,6 +21,9 @@ func relations() *feature {
 		name: "relations", rate: 900, by: byAny &^ byGlobal,
 		prepare: func(o *objects) {
 			p := hierarchy.OnParentDeath(o.seed % 4)
+			if o.has("coalesce") && o.has("order") {
+				p = hierarchy.Refuse
+			}
 			o.made["policy"] = policy{hierarchy.New(o.World, "tree", hierarchy.Options{OnParentDeath: p, Refusals: 100000}), p}
 		},
 		draw: func(d *drawer) (a *act) {
@@ -42,6 +45,13 @@ func relations() *feature {
 			}
 			a.joint = true
 			return a
+		},
+		between: func(s *scene) { // nobody may die in a refresh that spares some
+			for range 50 {
+				if e := s.model.alive(s.someone()); s.model.policy == hierarchy.Refuse && e != nil && len(e.children) > 2 {
+					s.byIdle(kill(e.h))
+				}
+			}
 		},
 		check: func(s *scene) {
 			read := of(s.objects).Read(s.World)

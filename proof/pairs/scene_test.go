@@ -77,6 +77,8 @@ func (p plan) has(name string) bool {
 	return slices.ContainsFunc(p.features, func(f *feature) bool { return f.name == name })
 }
 
+func (o *objects) has(name string) bool { return plan{features: o.features}.has(name) }
+
 // newObjects makes a world for a plan.
 func newObjects(p plan, workers int, chaos uint64) *objects {
 	dice := rand.New(rand.NewPCG(p.seed, 1))
