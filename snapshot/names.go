@@ -82,14 +82,16 @@ func (x *catalogue) keep(w *world.World, v drive.Survey, codecs *state.Codecs) (
 	used := map[string]bool{}
 	for from := range w.Shards() + 1 {
 		v.Requests(sender(from, w.Shards()), func(r queue.PendingRequest) {
-			n := &x.kinds[r.Kind()]
-			used[n.name] = true
-			if e := n.formOf(codecs); e != nil && err == nil {
-				err = fmt.Errorf("snapshot: a %s is under way: %w", n.name, e)
-			}
+			used[x.kinds[r.Kind()].name] = true
 		})
 	}
 	x.kinds = slices.DeleteFunc(x.kinds, func(n named) bool { return !used[n.name] })
+	for i := range x.kinds {
+		n := &x.kinds[i]
+		if e := n.formOf(codecs); e != nil && err == nil {
+			err = fmt.Errorf("snapshot: a %s is under way: %w", n.name, e)
+		}
+	}
 	return err
 }
 
