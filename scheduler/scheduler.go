@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode"
 
 	"github.com/atoll-sim/atoll/world"
 )
@@ -143,7 +145,7 @@ func (s *Scheduler) Workers() int { return s.options.Workers }
 // Add adds a system. It runs the constructor once for every shard, or once for a global
 // system. It returns an error, and adds nothing,
 //
-//   - if the name is empty or taken, or the options are invalid;
+//   - if the name is empty or taken or has a control character, or the options are invalid;
 //   - if the constructor is nil, returns nil, or asks for different access on different shards;
 //   - if the system asks for access that cannot be granted;
 //   - if systems would then have to come before each other in a circle;
@@ -155,6 +157,9 @@ func (s *Scheduler) Workers() int { return s.options.Workers }
 func (s *Scheduler) Add(name string, construct System, options ...Option) error {
 	if name == "" || construct == nil {
 		return fmt.Errorf("scheduler: system %q needs a name and a constructor", name)
+	}
+	if strings.ContainsFunc(name, unicode.IsControl) {
+		return fmt.Errorf("scheduler: system name %q has a control character; leave it out", name)
 	}
 	if x, _ := s.find(name); x != nil {
 		return fmt.Errorf("scheduler: system name %q is taken", name)

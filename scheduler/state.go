@@ -36,36 +36,42 @@ func (s *Scheduler) AppendState(dst []byte) []byte {
 }
 
 // LoadState makes the scheduler what it was when AppendState wrote src. All systems of src must be
-// there, in the same order. A Balancer with a state must have a method LoadState, like this one.
-// It returns an error, and changes nothing, for what it cannot load. Only the goroutine that owns
-// the scheduler may call it, between ticks.
+// there, in any order; those that src lacks, and a Balancer that it lacks, stay as they are. A
+// Balancer with a state must have a method LoadState, like this one. LoadState returns an error,
+// and changes nothing, for what it cannot load. Only the goroutine that owns the scheduler may
+// call it, between ticks.
 func (s *Scheduler) LoadState(src []byte) error {
 	s.mustRest("LoadState")
-	enabled, off := make([]bool, len(s.sorted)), make([][]bool, len(s.sorted))
-	for i, x := range s.sorted {
+	enabled, off := map[*system]bool{}, map[*system][]bool{}
+	for len(src) > 0 && src[0] > 1 { // no name begins so, but the state of a Balancer
 		name, rest, ok := bytes.Cut(src, []byte{0})
-		if !ok || string(name) != x.name {
-			return fmt.Errorf("scheduler: system %d is %q, and was %q", i, x.name, name)
+		x, err := s.find(string(name))
+		switch {
+		case !ok || len(rest) < 2:
+			return fmt.Errorf("scheduler: the state of system %q is none", name)
+		case err != nil:
+			return err
 		}
-		if off[i] = make([]bool, len(x.off)); len(rest) > 1 && rest[1] == 1 && len(rest) >= 2+len(x.off) {
+		on, disabled := rest[0] == 1, rest[1]
+		rest, off[x] = rest[2:], make([]bool, len(x.off))
+		if disabled > 1 || disabled == 1 && len(rest) < len(x.off) {
+			return fmt.Errorf("scheduler: the state of system %q is none", name)
+		}
+		if disabled == 1 {
 			for k := range x.off {
-				off[i][k] = rest[2+k] == 1
+				off[x][k] = rest[k] == 1
 			}
-			src = rest[2+len(x.off):]
-		} else if len(rest) > 1 && rest[1] == 0 {
-			src = rest[2:]
-		} else {
-			return fmt.Errorf("scheduler: the state of system %q is none", x.name)
+			rest = rest[len(x.off):]
 		}
-		enabled[i] = rest[0] == 1
+		enabled[x], src = on, rest
 	}
 	if err := s.balancing.load(src); err != nil {
 		return err
 	}
-	for i, x := range s.sorted {
-		x.enabled.Store(enabled[i])
+	for x, on := range enabled {
+		x.enabled.Store(on)
 		x.reenabled.Store(false)
-		copy(x.off, off[i])
+		copy(x.off, off[x])
 	}
 	s.planned = false // steps know where they are off
 	return nil
@@ -73,14 +79,11 @@ func (s *Scheduler) LoadState(src []byte) error {
 
 // load gives the Balancer the state that AppendState wrote.
 func (b *balancing) load(src []byte) error {
-	if b.by == nil {
-		if len(src) > 0 {
-			return errors.New("scheduler: there is more state than its systems have; add the same systems and Balancer")
-		}
+	if len(src) == 0 {
 		return nil
 	}
-	if len(src) == 0 {
-		return errors.New("scheduler: the state of the Balancer is missing; it was saved without one")
+	if b.by == nil {
+		return errors.New("scheduler: there is more state than its systems have; add the same systems and Balancer")
 	}
 	by, loads := b.by.(interface{ LoadState(src []byte) error })
 	if !loads && len(src) > 1 {

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/snapshot"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -50,4 +51,40 @@ func TestTwoBundlesOfOneType(t *testing.T) {
 	require.NoError(t, snapshot.Load(bytes.NewReader(saved(t, w, snapshot.Options{})), other, snapshot.Options{}))
 	other.Refresh()
 	require.Equal(t, Extra{7}, *world.Read[Extra](other).Get(h))
+}
+
+// crew is a world with a scheduler and systems that do nothing.
+func crew(systems ...string) (*world.World, *scheduler.Scheduler) {
+	w, _ := bowl(world.Options{})
+	s := scheduler.New(w, scheduler.Options{Balancer: scheduler.Level(scheduler.LevelOptions{})})
+	for _, name := range systems {
+		s.MustAdd(name, func(*world.Build) func(*world.Context) { return func(*world.Context) {} })
+	}
+	return w, s
+}
+
+// TestOtherSystems matches systems by their names.
+func TestOtherSystems(t *testing.T) {
+	w, s := crew("move", "rest")
+	require.NoError(t, s.Disable("rest"))
+	image := saved(t, w, snapshot.Options{Scheduler: s})
+
+	w, s = crew("new", "rest", "move", "newer")
+	require.NoError(t, s.Disable("newer"))
+	require.NoError(t, s.Disable("move"))
+	require.NoError(t, snapshot.Load(bytes.NewReader(image), w, snapshot.Options{Scheduler: s}))
+	require.True(t, s.Enabled("move") && s.Enabled("new"), "saved, and as it was added")
+	require.False(t, s.Enabled("rest") || s.Enabled("newer"), "saved, and as it was disabled")
+
+	w, s = crew("move", "new")
+	err := snapshot.Load(bytes.NewReader(image), w, snapshot.Options{Scheduler: s})
+	require.ErrorIs(t, err, snapshot.ErrOtherWorld)
+	require.ErrorContains(t, err, `system "rest"`)
+	require.NoError(t, w.Err(), "it is not touched")
+	require.ErrorContains(t, s.LoadState([]byte("move\x00\x00\x00rest\x00\x00\x00")), `no system "rest"`)
+	require.True(t, s.Enabled("move"), "nothing is changed")
+	for _, bad := range []string{"a", "move\x00", "move\x00\x01", "move\x00\x01\x01", "move\x00\x01\x02\x00"} {
+		require.Error(t, s.LoadState([]byte(bad)), "%q", bad)
+	}
+	require.ErrorContains(t, s.Add("a\x00b", func(*world.Build) func(*world.Context) { return func(*world.Context) {} }), "control character")
 }

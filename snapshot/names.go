@@ -28,20 +28,20 @@ type named struct {
 
 // catalogue lists what is registered, or in a snapshot what it has.
 type catalogue struct {
-	components, messages, resources, kinds, hooks, extensions, also []named
-	scheduler                                                       bool
+	components, messages, resources, kinds, hooks, extensions, also, systems []named
+	scheduler                                                                bool
 }
 
 // lists returns the lists, and what errors call what is in them.
 func (x *catalogue) lists() map[string]*[]named {
 	return map[string]*[]named{
 		"component": &x.components, "message": &x.messages, "resource": &x.resources, "request": &x.kinds,
-		"hook": &x.hooks, "extension": &x.extensions, "also": &x.also,
+		"hook": &x.hooks, "extension": &x.extensions, "also": &x.also, "system": &x.systems,
 	}
 }
 
 // listed is the order of the lists in a snapshot.
-var listed = []string{"component", "message", "resource", "request", "hook", "extension", "also"}
+var listed = []string{"component", "message", "resource", "request", "hook", "extension", "also", "system"}
 
 // catalogueOf lists what a world has. Of kinds of requests only names are listed: see formOf.
 func catalogueOf(w *world.World, v drive.Survey, o *Options) (x *catalogue, err error) {
@@ -73,6 +73,11 @@ func catalogueOf(w *world.World, v drive.Survey, o *Options) (x *catalogue, err 
 	}
 	for i, a := range o.Also {
 		x.also = append(x.also, named{name: a.Name, at: i})
+	}
+	if o.Scheduler != nil {
+		for i, name := range o.Scheduler.Systems() {
+			x.systems = append(x.systems, named{name: name, at: i})
+		}
 	}
 	return x, err
 }

@@ -138,6 +138,9 @@ func (m *matching) all() (same bool, err error) {
 	same = true
 	saved, own := m.saved.lists(), m.own.lists()
 	for _, what := range listed {
+		if what == "system" {
+			continue
+		}
 		if what == "request" && m.files {
 			continue
 		}
@@ -153,10 +156,27 @@ func (m *matching) all() (same bool, err error) {
 			same = same && (n.at == i || what == "request" || what == "also")
 		}
 	}
+	m.systems()
+	return same, nil
+}
+
+// systems compares the systems of the schedulers, by their names.
+func (m *matching) systems() {
 	if m.saved.scheduler && !m.own.scheduler {
 		m.note("scheduler", "", "", true, "is in the snapshot; pass one in Options.Scheduler")
+		return
 	}
-	return same, nil
+	saved, own := namesOf(m.saved.systems), namesOf(m.own.systems)
+	for _, name := range saved {
+		if !slices.Contains(own, name) {
+			m.note("system", name, "", true, "is not in Options.Scheduler: add it; it may do nothing")
+		}
+	}
+	for _, name := range own {
+		if m.saved.scheduler && !slices.Contains(saved, name) {
+			m.note("system", name, "", false, "is new, and stays as it was added")
+		}
+	}
 }
 
 // find finds each of a list in another. Of several with one name each is found once, in order.
