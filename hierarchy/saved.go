@@ -42,7 +42,11 @@ func (k adapter) LoadSaved(src []byte) error {
 			return fmt.Errorf("hierarchy: relation %q has %s %d, and was saved with %d", k.name, names[i], own[i], n)
 		}
 	}
-	refused := make([]Refusal, c.Count(5))
+	count := c.Count(5)
+	if count > k.options.Refusals {
+		return fmt.Errorf("hierarchy: relation %q has %d refusals, more than %d", k.name, count, k.options.Refusals)
+	}
+	refused := make([]Refusal, count)
 	k.paths = k.paths[:0]
 	for i := range refused {
 		f := Refusal{Change: c.Text(), Err: errorOf(c.Text()), Entity: c.Handle(), Other: c.Handle(), Path: drive.WordsOf[handle.Handle](&c)}

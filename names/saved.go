@@ -31,6 +31,9 @@ func (k adapter[K]) LoadSaved(src []byte) error {
 		k.count.Add(1)
 	}
 	k.refused = k.refused[:0]
+	if refused > uint64(k.options.Refusals) {
+		return fmt.Errorf("names: %q has %d refusals, more than %d (%w)", k.label, refused, k.options.Refusals, drive.ErrBody)
+	}
 	for range min(refused, uint64(len(c.Rest))) {
 		x := Refusal[K]{Entity: handle.Handle(c.Word64()), Holder: handle.Handle(c.Word64())}
 		x.Name = readName[K](&c)

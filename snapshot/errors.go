@@ -3,6 +3,8 @@ package snapshot
 import (
 	"errors"
 	"fmt"
+
+	"github.com/atoll-sim/atoll/internal/drive"
 )
 
 // Errors of Load and Inspect. What wraps them says where, and what is wrong.
@@ -32,7 +34,13 @@ var (
 
 // altered says what is wrong with a part of a snapshot.
 func altered(format string, args ...any) error {
-	return fmt.Errorf("%w: %w", ErrAltered, fmt.Errorf(format, args...))
+	err := fmt.Errorf(format, args...)
+	for _, x := range args {
+		if e, ok := x.(error); ok && errors.Is(e, drive.ErrMemory) {
+			return fmt.Errorf("%w: %w", ErrTooLarge, err)
+		}
+	}
+	return fmt.Errorf("%w: %w", ErrAltered, err)
 }
 
 // otherWorld says what the new world lacks.

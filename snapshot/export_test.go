@@ -39,6 +39,32 @@ func Repair(image []byte) []byte {
 	return out.Bytes()
 }
 
+// Exchange gives the first section of a kind another body, which is made of the one before.
+func Exchange(image []byte, kind byte, body func(old []byte) []byte) []byte {
+	out := bytes.NewBuffer(nil)
+	w, r := writer{out: out}, reader{in: bytes.NewReader(image)}
+	_, _, done := w.begin(), r.begin(), false
+	for s := new(section); s.kind != endSection; {
+		if err := r.next(s); err != nil {
+			panic(err)
+		}
+		switch {
+		case s.kind == endSection:
+			_ = w.end()
+			continue
+		case s.kind == kind && !done:
+			old := must(s.unpack(new([]byte)))
+			s.body, s.how, done = body(old), None, true
+			if s.length = len(s.body); s.kind != headerSection {
+				s.body, s.how = pack(Zstd, nil, s.body), Zstd
+			}
+			s.sum = s.checksum()
+		}
+		_ = w.section(s)
+	}
+	return out.Bytes()
+}
+
 // SectionsOf returns where the sections of a snapshot begin, by their kind and number.
 func SectionsOf(image []byte) map[string]int {
 	all, r := map[string]int{}, reader{in: bytes.NewReader(image)}

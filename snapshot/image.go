@@ -30,9 +30,9 @@ func appendState(dst []byte, x *drive.State) []byte {
 func readState(c *drive.Cursor) (x drive.State) {
 	x.Tick, x.Incarnation, x.Shard, x.Run, x.Misrouted = c.Number(), c.Word(), c.Int(), c.Int(), c.Flags(1) != 0
 	x.Moves, x.Gathered, x.Pinned = c.Word(), c.Word(), c.Numbers()
-	x.Hooks = make([][]bool, c.Count(1))
+	x.Hooks = drive.ListOf[[]bool](c, 1)
 	for i := range x.Hooks {
-		x.Hooks[i] = make([]bool, c.Count(1))
+		x.Hooks[i] = drive.ListOf[bool](c, 1)
 		for k := range x.Hooks[i] {
 			x.Hooks[i][k] = c.Flags(1) != 0
 		}
@@ -64,20 +64,20 @@ func appendShard(dst []byte, x *store.Image) []byte {
 
 func readShard(c *drive.Cursor) (x store.Image) {
 	x.Slots, x.Free = drive.WordsOf[uint32](c), drive.WordsOf[uint32](c)
-	x.Tables = make([]store.TableImage, c.Count(5))
+	x.Tables = drive.ListOf[store.TableImage](c, 5)
 	for i := range x.Tables {
 		x.Tables[i] = readTable(c)
 	}
-	x.Marked = make([]store.MarkedTable, c.Count(2))
+	x.Marked = drive.ListOf[store.MarkedTable](c, 2)
 	for i := range x.Marked {
 		x.Marked[i] = store.MarkedTable{Table: c.Int(), Chunks: c.Numbers()}
 	}
 	x.Created = drive.WordsOf[handle.Handle](c)
-	x.Changes = make([]store.ChangeImage, c.Count(3))
+	x.Changes = drive.ListOf[store.ChangeImage](c, 3)
 	for i := range x.Changes {
 		x.Changes[i].Handle, x.Changes[i].Moves, x.Changes[i].Components = c.Handle(), c.Word(), c.Numbers()
 	}
-	x.Stored = make([]store.StoredImage, c.Count(2))
+	x.Stored = drive.ListOf[store.StoredImage](c, 2)
 	for i := range x.Stored {
 		x.Stored[i] = store.StoredImage{Handle: c.Handle(), Component: c.Int()}
 	}
@@ -116,11 +116,13 @@ func readTable(c *drive.Cursor) (t store.TableImage) {
 	is := c.Flags(3)
 	t.Kept, t.Listed, t.Fragmented = is&1 != 0, is&2 != 0, is&4 != 0
 	t.Left, t.Current = c.Word(), c.Int()-1
-	t.Chunks = make([]store.ChunkImage, c.Count(6+len(t.Components)))
+	t.Chunks = drive.ListOf[store.ChunkImage](c, 6+len(t.Components))
 	for i := range t.Chunks {
 		x := &t.Chunks[i]
 		x.Cap, x.Rows, x.Reserved, x.Changed = c.Int(), c.Int(), c.Flags(1) != 0, c.Word()
-		x.Written = make([]uint32, len(t.Components))
+		if c.Takes(len(t.Components), 4) {
+			x.Written = make([]uint32, len(t.Components))
+		}
 		for k := range x.Written {
 			x.Written[k] = c.Word()
 		}

@@ -108,7 +108,10 @@ func (l *loading) fill() error {
 	var c drive.Cursor // of its body
 	var buf []byte
 	unpacked := func() (err error) {
-		c = drive.Cursor{}
+		if most := l.o.BytesMax; most > 0 && int64(s.length) > most && !s.sure {
+			return fmt.Errorf("%w: %v has %d bytes, with BytesMax = %d", ErrTooLarge, &s, s.length, most)
+		}
+		c = drive.Cursor{Most: l.mayList(&s)}
 		c.Rest, err = s.unpack(&buf)
 		return err
 	}
@@ -178,7 +181,7 @@ func (l *loading) within(s *section, err error) error {
 			return fmt.Errorf("%w (%v)", err, s)
 		}
 	}
-	return fmt.Errorf("%w: %v: %w", ErrAltered, s, err)
+	return altered("%v: %w", s, err)
 }
 
 // rank returns the place of a kind of section among all, or -1.
@@ -316,6 +319,9 @@ func (l *loading) mail(c *drive.Cursor, from int) error {
 			}
 			if least := n.form.Least(); least > 0 && len(to) > len(c.Rest)/least {
 				return drive.ErrBody
+			}
+			if !c.Takes(len(to), int(n.rows.Size())) {
+				return c.Err
 			}
 			bodies, put := l.into.Mail(n.at, from, to)
 			if err := l.values(c, n.form, bodies); err != nil {

@@ -2,11 +2,14 @@ package snapshot_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/hierarchy"
+	"github.com/atoll-sim/atoll/names"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/snapshot"
 	"github.com/atoll-sim/atoll/world"
@@ -87,4 +90,41 @@ func TestOtherSystems(t *testing.T) {
 		require.Error(t, s.LoadState([]byte(bad)), "%q", bad)
 	}
 	require.ErrorContains(t, s.Add("a\x00b", func(*world.Build) func(*world.Context) { return func(*world.Context) {} }), "control character")
+}
+
+// TestBytesMaxOfLists refuses lists whose elements take much more memory than bytes, before they are
+// made.
+func TestBytesMaxOfLists(t *testing.T) {
+	mk := func() *world.World {
+		w, _ := bowl(world.Options{})
+		names.New[string](w, "names", names.Options{})
+		hierarchy.New(w, "kin", hierarchy.Options{})
+		return w
+	}
+	image := saved(t, mk(), snapshot.Options{})
+	list := func(b []byte, n int) []byte { return append(binary.AppendUvarint(b, uint64(n)), make([]byte, 6*n)...) }
+	for what, file := range map[string][]byte{
+		"chunks":  snapshot.Exchange(image, 'S', func([]byte) []byte { return list([]byte{0, 0, 1, 0, 0, 0, 0}, 20_000) }),
+		"tables":  snapshot.Exchange(image, 'S', func([]byte) []byte { return list([]byte{0, 0}, 20_000) }),
+		"hooks":   snapshot.Exchange(image, 'W', func([]byte) []byte { return list(make([]byte, 8), 100_000) }),
+		"names":   snapshot.Exchange(image, 'N', func([]byte) []byte { return list(nil, 1<<20) }),
+		"refused": snapshot.Exchange(image, 'N', func(old []byte) []byte { return append(old, 0) }),
+	} {
+		w := mk()
+		err := snapshot.Load(bytes.NewReader(file), w, snapshot.Options{BytesMax: 1 << 20})
+		if what == "refused" {
+			require.ErrorIs(t, err, snapshot.ErrAltered, "another body is looked at")
+		} else {
+			require.ErrorIs(t, err, snapshot.ErrTooLarge, what)
+		}
+	}
+
+	long := snapshot.Exchange(image, 'X', func([]byte) []byte { return make([]byte, 1<<20+1) })
+	require.ErrorIs(t, snapshot.Load(bytes.NewReader(long), mk(), snapshot.Options{BytesMax: 1 << 20}), snapshot.ErrTooLarge)
+	many := func(old []byte) []byte {
+		b := append(bytes.Clone(old[:16]), make([]byte, 8)...)
+		return append(binary.LittleEndian.AppendUint64(b, 1<<20), make([]byte, 24<<20)...)
+	}
+	err := snapshot.Load(bytes.NewReader(snapshot.Exchange(image, 'X', many)), mk(), snapshot.Options{})
+	require.ErrorContains(t, err, "1048576 refusals, more than 1024")
 }

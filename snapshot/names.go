@@ -138,15 +138,18 @@ func (x *catalogue) append(dst []byte) []byte {
 	return drive.AppendNumber(dst, drive.FlagsOf(x.scheduler))
 }
 
+// namesMost is how much memory may be taken by what lists the names and fields of a snapshot.
+const namesMost = 64 << 20
+
 func readCatalogue(body []byte) (x *catalogue, err error) {
 	x = new(catalogue)
-	c, lists := drive.Cursor{Rest: body}, x.lists()
+	c, lists := drive.Cursor{Rest: body, Most: namesMost}, x.lists()
 	for _, what := range listed {
-		list := make([]named, c.Count(4))
+		list := drive.ListOf[named](&c, 4)
 		for i := range list {
-			n := named{name: c.Text(), typ: c.Text(), hash: c.Number(), parts: make([]drive.Part, c.Count(4))}
+			n := named{name: c.Text(), typ: c.Text(), hash: c.Number(), parts: drive.ListOf[drive.Part](&c, 4)}
 			for k := range n.parts {
-				p := drive.Part{ByCodec: c.Flags(1) != 0, Offset: c.Int(), Size: c.Int(), Fields: make([]drive.Field, c.Count(3))}
+				p := drive.Part{ByCodec: c.Flags(1) != 0, Offset: c.Int(), Size: c.Int(), Fields: drive.ListOf[drive.Field](&c, 3)}
 				for m := range p.Fields {
 					p.Fields[m] = drive.Field{Path: c.Text(), Type: c.Text(), Offset: c.Int()}
 				}

@@ -30,7 +30,8 @@ type Options struct {
 	// Changes say what has become of what a snapshot has and the world has no more, or has in
 	// another form. Load makes them; PlanLoad tells which are needed.
 	Changes []Change
-	// BytesMax is the most memory that Load takes for rows, room for more of them included.
+	// BytesMax is the most memory that Load takes for rows, room for more of them included, and
+	// beside that for any other section while it is read.
 	// Default: 1 GB, and 64 bytes for each uncompressed byte that says what rows there are.
 	BytesMax int64
 }

@@ -44,6 +44,9 @@ func (l *loading) shard(s *section, c *drive.Cursor, i int, made func(c *store.C
 	}
 	x := readShard(c)
 	err := c.End()
+	if err != nil {
+		return l.within(s, err)
+	}
 	rows := int64(0)
 	l.tables[i] = make([]tablePlan, len(x.Tables))
 	for k := range x.Tables {
@@ -84,14 +87,26 @@ func (l *loading) shard(s *section, c *drive.Cursor, i int, made func(c *store.C
 func (l *loading) mayTake(read, rows int64) error {
 	l.read += read
 	l.rows += rows
-	most := l.o.BytesMax
-	if most == 0 {
-		most = bytesFree + bytesPerByte*l.read
-	}
-	if l.rows > most {
+	if most := l.bytesMax(0); l.rows > most {
 		return fmt.Errorf("%w: rows take %d bytes, with BytesMax = %d", ErrTooLarge, l.rows, most)
 	}
 	return nil
+}
+
+// bytesMax is Options.BytesMax, or the default when so many bytes more are read.
+func (l *loading) bytesMax(read int64) int64 {
+	if l.o.BytesMax > 0 {
+		return l.o.BytesMax
+	}
+	return bytesFree + bytesPerByte*(l.read+read)
+}
+
+// mayList returns how much memory the lists of a section may take, while it is read.
+func (l *loading) mayList(s *section) int64 {
+	if l.from != nil {
+		return 0
+	}
+	return max(1, l.bytesMax(int64(s.length))-l.rows)
 }
 
 // table makes the plan of a table, and its image that of one of this world. It adds up the bytes of

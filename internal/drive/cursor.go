@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+	"reflect"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/mem"
@@ -56,17 +57,45 @@ func FlagsOf(all ...bool) (n int) {
 // ErrBody tells of a part that is not what its length and counts say.
 var ErrBody = errors.New("it ends too soon, or a number in it is too large")
 
+// ErrMemory tells of a part that would take more memory than Cursor.Most.
+var ErrMemory = errors.New("what it lists takes more memory than it may")
+
 // Cursor reads a part. After an error it returns zeroes, and no list.
 type Cursor struct {
 	Rest []byte
 	Err  error
+	// Most is how much memory the lists may take that are made of the part, or 0 for no limit: what
+	// it counts in a byte may take a hundred.
+	Most int64
+	took int64
 }
 
-func (c *Cursor) fail() {
+func (c *Cursor) fail() { c.failBy(ErrBody) }
+
+func (c *Cursor) failBy(err error) {
 	if c.Err == nil {
-		c.Err = ErrBody
+		c.Err = err
 	}
 	c.Rest = nil
+}
+
+// Takes counts memory that n things of a size are about to take. It reports whether they may.
+func (c *Cursor) Takes(n, size int) bool {
+	c.took += int64(n) * int64(size)
+	if c.Most > 0 && c.took > c.Most {
+		c.failBy(ErrMemory)
+	}
+	return c.Err == nil
+}
+
+// ListOf reads the length of a list, whose elements are written in so many bytes at least, and
+// makes the list.
+func ListOf[T any](c *Cursor, least int) []T {
+	n := c.Count(least)
+	if !c.Takes(n, int(reflect.TypeFor[T]().Size())) {
+		return nil
+	}
+	return make([]T, n)
 }
 
 func (c *Cursor) Number() uint64 {
@@ -119,7 +148,7 @@ func (c *Cursor) Take(n int) []byte {
 
 // Numbers reads what AppendNumbers wrote.
 func (c *Cursor) Numbers() []int {
-	all := make([]int, c.Count(1))
+	all := ListOf[int](c, 1)
 	for i := range all {
 		all[i] = c.Int()
 	}
