@@ -3,6 +3,7 @@ package snapshot_test
 import (
 	"bytes"
 	"encoding/binary"
+	"io"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -127,4 +128,50 @@ func TestBytesMaxOfLists(t *testing.T) {
 	}
 	err := snapshot.Load(bytes.NewReader(snapshot.Exchange(image, 'X', many)), mk(), snapshot.Options{})
 	require.ErrorContains(t, err, "1048576 refusals, more than 1024")
+}
+
+// TestWithinInit refuses to show entities that are not alive yet.
+func TestWithinInit(t *testing.T) {
+	for _, fill := range []func(w *world.World, b *world.Bundle[Small], call func()) error{
+		func(w *world.World, b *world.Bundle[Small], call func()) error {
+			return b.CreateN(w, 1, func(int, *Small) { call() })
+		},
+		func(w *world.World, b *world.Bundle[Small], call func()) error {
+			return b.CreateRows(w, 1, func(world.Chunk) { call() })
+		},
+		func(w *world.World, _ *world.Bundle[Small], call func()) error {
+			return w.Restore(w.Layout(), func(*world.Restoration) error { call(); return nil })
+		},
+	} {
+		w, b := bowl(world.Options{})
+		view, err := w.NewView()
+		require.NoError(t, err)
+		calls := []func(){
+			func() { _ = snapshot.Save(io.Discard, w, snapshot.Options{}) },
+			func() { _, _ = snapshot.Capture(w, snapshot.Options{}) },
+			func() { _, _ = view.Now() },
+		}
+		require.NoError(t, fill(w, b, func() {
+			for _, call := range calls {
+				require.Panics(t, call)
+			}
+		}))
+		for _, call := range calls {
+			call()
+		}
+	}
+}
+
+// TestNotNewForAPort loads into a world to which a port has sent something.
+func TestNotNewForAPort(t *testing.T) {
+	w, b := bowl(world.Options{})
+	h, err := b.Create(w, Small{})
+	require.NoError(t, err)
+	image := saved(t, w, snapshot.Options{})
+	w, _ = bowl(world.Options{})
+	p, err := w.OpenPort()
+	require.NoError(t, err)
+	require.NoError(t, p.Destroy(h))
+	require.ErrorIs(t, snapshot.Load(bytes.NewReader(image), w, snapshot.Options{}), snapshot.ErrNotNew)
+	require.NoError(t, w.Err())
 }

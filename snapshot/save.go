@@ -18,7 +18,8 @@ import (
 // handles it gives. Two saves of one state are the same bytes. Ports may be in use meanwhile;
 // what they have sent since the last refresh is not saved.
 //
-// It returns the error of dst, world.ErrClosed, or state.ErrNoCodec with the name of what cannot be
+// It panics within the init of a CreateN or CreateRows and within World.Restore. It returns the
+// error of dst, world.ErrClosed, or state.ErrNoCodec with the name of what cannot be
 // written. Then what dst got is no snapshot.
 func Save(dst io.Writer, w *world.World, o Options) error {
 	s, info, err := newSaving(w, "Save", o)
@@ -42,6 +43,7 @@ func newSaving(w *world.World, call string, o Options) (s *saving, info *Info, e
 	}
 	d := driver.Of(w)
 	d.MustIdle("snapshot." + call)
+	d.MustBeWhole("snapshot." + call)
 	s = &saving{shards: w.Shards(), o: &o, v: d.Survey()}
 	if s.names, err = catalogueOf(w, s.v, &o); err != nil {
 		return nil, nil, err

@@ -66,7 +66,8 @@ func (b *Bundle[T]) spread(by Actor, parts []bundlePart[T], n int, f *filling[T]
 	case *World:
 		idle = true
 		by.open++ // fill must not move rows
-		defer by.closeLoop()
+		by.filling++
+		defer by.closeFill()
 	case *EntityContext:
 		s := parts[0].shard
 		s.Loop = max(s.Loop, b.w.loop) // an idle world may be in a loop

@@ -52,6 +52,8 @@ func (d *driven) MustIdle(call string) {
 	d.w().mustIdle(call)
 }
 
+func (d *driven) MustBeWhole(call string) { d.w().mustBeWhole(call) }
+
 func (d *driven) Idle() bool { return d.phase.Load() == phaseIdle }
 
 func (d *driven) Binds(binder any, call string) bool {

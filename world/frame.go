@@ -142,12 +142,14 @@ func (v *View) Capture(ctx context.Context) (*Frame, error) {
 }
 
 // Now is Capture for whoever has the idle world: it returns the world as it is now, with the
-// entities that are marked.
+// entities that are marked. It panics within the init of a CreateN or CreateRows, and within
+// World.Restore.
 func (v *View) Now() (*Frame, error) {
 	mustView(v, "View.Now")
 	if err := v.w.ready("View.Now"); err != nil {
 		return nil, err
 	}
+	v.w.mustBeWhole("View.Now")
 	return v.w.frames.now(v)
 }
 

@@ -52,6 +52,9 @@ func (d *driven) Load(call string) (drive.Loader, error) {
 			return nil, fmt.Errorf("%w: messages were sent", errUsed)
 		}
 	}
+	if w.ports.sent() {
+		return nil, fmt.Errorf("%w: a port has sent something", errUsed)
+	}
 	l, err := slots.NewLoad(w.portSlots)
 	if err != nil {
 		return nil, err

@@ -136,6 +136,21 @@ func (t *ports) collect(to []*endpoint) []*endpoint {
 	return to
 }
 
+// sent reports whether a queue has what no refresh has taken.
+func (t *ports) sent() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, e := range t.mu.byNumber {
+		if e == nil {
+			continue
+		}
+		if q := e.queue.Load(); q != nil && !q.Empty() {
+			return true
+		}
+	}
+	return false
+}
+
 // retire frees the numbers of closed ports whose queues are empty.
 func (t *ports) retire() {
 	if t.closed.Load() {

@@ -78,9 +78,10 @@ func (w *World) Restore(of Layout, fill func(r *Restoration) error) error {
 		panic("world: World.Restore with a nil function; pass what makes the entities")
 	}
 	r := &Restoration{w: w, of: inner}
-	w.open++       // calls that move rows are refused
+	w.open++ // calls that move rows are refused
+	w.filling++
 	defer func() { // even if fill panics
-		w.closeLoop()
+		w.closeFill()
 		r.done = true
 		inner.Finish()
 	}()

@@ -79,6 +79,9 @@ type Join interface {
 	// MustIdle panics unless the world is idle; call is what messages name. Idle reports whether
 	// it is. Safe from any goroutine, but another one may begin a tick.
 	MustIdle(call string)
+	// MustBeWhole panics within a call of the idle world that is making entities: some have rows
+	// and are not alive yet.
+	MustBeWhole(call string)
 	Idle() bool
 	// Binds reports whether a world.Binder is of this world. It panics if this is the wrong time
 	// to ask of it.
