@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"encoding/binary"
 	"io"
+	"runtime"
+	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
@@ -13,6 +16,7 @@ import (
 	"github.com/atoll-sim/atoll/names"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/snapshot"
+	"github.com/atoll-sim/atoll/state"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -174,4 +178,72 @@ func TestNotNewForAPort(t *testing.T) {
 	require.NoError(t, p.Destroy(h))
 	require.ErrorIs(t, snapshot.Load(bytes.NewReader(image), w, snapshot.Options{}), snapshot.ErrNotNew)
 	require.NoError(t, w.Err())
+}
+
+// ends is a writer and a reader that calls end behind some calls.
+type ends struct {
+	left int
+	from io.Reader
+	end  func()
+}
+
+func (e *ends) call() {
+	if e.left--; e.left < 0 {
+		e.end()
+	}
+}
+
+func (e *ends) Write(p []byte) (int, error) { e.call(); return len(p), nil }
+func (e *ends) Read(p []byte) (int, error)  { e.call(); return e.from.Read(p) }
+
+// TestGoexit has codecs, writers and readers that end the goroutine they are called on, or panic.
+// Calls return, and leave no goroutine behind: in the bubble both would be a deadlock.
+func TestGoexit(t *testing.T) {
+	type Coded struct{ Code }
+	mk := func(entities, workers, at int) (*world.World, snapshot.Options) {
+		w := world.MustNew(world.Options{Shards: 2, ChunkRowsMax: 64})
+		world.Register[Code](w, "code")
+		var c state.Codecs
+		end := func() {
+			if at--; at == 0 {
+				runtime.Goexit()
+			}
+		}
+		state.Register(&c, state.Codec[Code]{
+			Append: func(dst []byte, _ *Code) []byte { end(); return dst },
+			Read:   func([]byte, *Code) error { end(); return nil },
+		})
+		require.NoError(t, world.NewBundle[Coded](w).CreateN(w, entities, nil))
+		return w, snapshot.Options{Codecs: &c, Workers: workers, Compression: snapshot.None}
+	}
+	const n = 100_000 // in several sections
+	w, o := mk(n, 1, 0)
+	image := saved(t, w, o)
+	apart := func(call func()) {
+		var wait sync.WaitGroup
+		wait.Go(func() {
+			defer func() { _ = recover() }()
+			call()
+		})
+		wait.Wait()
+	}
+	synctest.Test(t, func(t *testing.T) {
+		for _, workers := range []int{1, 3} {
+			for _, at := range []int{1, n} {
+				x, o := mk(0, workers, at)
+				err := snapshot.Load(bytes.NewReader(image), x, o)
+				require.ErrorContains(t, err, "runtime.Goexit")
+				require.ErrorIs(t, x.Err(), world.ErrBroken)
+			}
+			x, o := mk(9, workers, 10) // of a hash, and then of a section
+			require.ErrorContains(t, snapshot.Save(io.Discard, x, o), "runtime.Goexit")
+			for _, end := range []func(){runtime.Goexit, func() { panic("ends") }} {
+				x, o = mk(9, workers, 0)
+				apart(func() { _ = snapshot.Save(&ends{left: 4, end: end}, x, o) })
+				x, o = mk(0, workers, 0)
+				apart(func() { _ = snapshot.Load(&ends{left: 20, from: bytes.NewReader(image), end: end}, x, o) })
+				require.ErrorIs(t, x.Err(), world.ErrBroken)
+			}
+		}
+	})
 }

@@ -32,30 +32,49 @@ func (s *saving) write(dst io.Writer, parts []part) (err error) {
 	var next atomic.Int64
 	var stopped atomic.Bool
 	var all sync.WaitGroup
-	for range workers {
-		keepOn(&all, func() {
-			for {
-				x := <-free // before the number, so that the lowest has one
-				i := int(next.Add(1)) - 1
-				if i >= len(parts) {
-					free <- x
-					return
-				}
-				func() {
-					defer func() { done[i] <- x }()
-					if !stopped.Load() {
-						x.encode(&parts[i], s.o.Compression)
-					}
-				}()
+	var worker func()
+	worker = func() {
+		at, x := -1, (*encoded)(nil)
+		defer func() {
+			if at >= 0 { // a codec has ended this goroutine: another goes on
+				x.err = errGoexit
+				done[at] <- x
+				all.Go(worker)
 			}
-		})
+		}()
+		for {
+			x = <-free // before the number, so that the lowest has one
+			i := int(next.Add(1)) - 1
+			if i >= len(parts) {
+				free <- x
+				return
+			}
+			if !stopped.Load() {
+				at = i
+				x.encode(&parts[i], s.o.Compression)
+				at = -1
+			}
+			done[i] <- x
+		}
 	}
+	for range workers {
+		all.Go(worker)
+	}
+	taken := 0
+	defer func() { // also if dst panics, or ends this goroutine: nobody is left behind
+		stopped.Store(true)
+		for ; taken < len(parts); taken++ {
+			free <- <-done[taken]
+		}
+		all.Wait()
+	}()
 	out := writer{out: dst}
 	err = out.begin()
 	var panicked any
-	for i := range parts {
+	for taken < len(parts) {
 		stopped.Store(err != nil || panicked != nil)
-		x := <-done[i]
+		x := <-done[taken]
+		taken++
 		if !stopped.Load() {
 			if panicked, err = x.panicked, x.err; panicked == nil && err == nil {
 				err = out.section(&x.section)
@@ -71,20 +90,6 @@ func (s *saving) write(dst io.Writer, parts []part) (err error) {
 		err = out.end()
 	}
 	return err
-}
-
-// keepOn calls f on a goroutine, and on another one if a function of the user's ends that.
-func keepOn(all *sync.WaitGroup, f func()) {
-	all.Go(func() {
-		returned := false
-		defer func() {
-			if !returned {
-				keepOn(all, f)
-			}
-		}()
-		f()
-		returned = true
-	})
 }
 
 var errGoexit = errors.New("snapshot: a function has ended its goroutine, by runtime.Goexit")

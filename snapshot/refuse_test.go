@@ -193,7 +193,7 @@ func TestNotNew(t *testing.T) {
 	for want, use := range map[string]func(x *lake){
 		"handles were given": func(x *lake) { _ = x.boats.CreateN(x.World, 1, nil) },
 		"it is at tick 1":    func(x *lake) { x.Refresh() },
-		"handles":            func(x *lake) { p, _ := x.OpenPort(); _, _ = x.boats.Create(p, Boat{}) },
+		"has sent something": func(x *lake) { p, _ := x.OpenPort(); _, _ = x.boats.Create(p, Boat{}) },
 	} {
 		x := newLake(world.Options{}, steps...)
 		use(x)

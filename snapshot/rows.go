@@ -176,16 +176,31 @@ func (l *loading) allRows(s *section) error {
 	}
 	var wrong wrong
 	var all sync.WaitGroup
-	for range l.o.Workers {
-		keepOn(&all, func() {
-			for x := range full {
-				func() {
-					defer func() { free <- x }()
-					wrong.watch(x.at, func() error { return l.someRows(&x.section, &x.buf) })
-				}()
+	var worker func()
+	worker = func() {
+		var x *block
+		defer func() {
+			if x != nil { // a codec has ended this goroutine: another goes on
+				free <- x
+				all.Go(worker)
 			}
-		})
+		}()
+		for x = range full {
+			wrong.watch(x.at, func() error { return l.someRows(&x.section, &x.buf) })
+			free <- x
+			x = nil
+		}
 	}
+	for range l.o.Workers {
+		all.Go(worker)
+	}
+	read := false
+	defer func() { // if the source panics, or ends this goroutine
+		if !read {
+			close(full)
+			all.Wait()
+		}
+	}()
 	shard := 0
 	err := error(nil)
 	for !wrong.any.Load() {
@@ -205,6 +220,7 @@ func (l *loading) allRows(s *section) error {
 		full <- x
 	}
 	close(full)
+	read = true
 	all.Wait()
 	if e := wrong.first(); e != nil {
 		return e
