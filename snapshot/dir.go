@@ -1,10 +1,12 @@
 package snapshot
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -21,10 +23,12 @@ import (
 type Dir struct {
 	// Path is that of the directory, which the first Save makes.
 	Path string
-	// Keep is how many files are left when another was saved: older ones are removed. Default: 3.
+	// Keep is how many files are left when another was saved: older ones are removed. Damaged ones
+	// do not count. Default: 3.
 	Keep int
 
-	files files.Files // nil: those of the operating system
+	files files.Files     // nil: those of the operating system
+	whole map[string]bool // of files that a save has looked at, or written
 }
 
 // Found is a snapshot in a Dir.
@@ -56,7 +60,7 @@ func (d *Dir) Save(w *world.World, o Options) (path string, err error) {
 func (d *Dir) Write(c *Captured) (path string, err error) { return d.save(c.Save) }
 
 func (d *Dir) save(save func(to io.Writer) error) (path string, err error) {
-	f := d.of()
+	f, keep := d.of(), d.keep()
 	if err := f.Make(); err != nil {
 		return "", fmt.Errorf("snapshot: %w", err)
 	}
@@ -67,6 +71,9 @@ func (d *Dir) save(save func(to io.Writer) error) (path string, err error) {
 	name := nameOf(1)
 	if n := len(old); n > 0 {
 		last, _ := numberOf(old[n-1])
+		if last == math.MaxUint64 {
+			return "", fmt.Errorf("snapshot: %s has the last number that there is; give it another name", d.path(old[n-1]))
+		}
 		name = nameOf(last + 1)
 	}
 	part := name + partEnd
@@ -80,12 +87,34 @@ func (d *Dir) save(save func(to io.Writer) error) (path string, err error) {
 	if err := f.Sync(); err != nil {
 		return "", fmt.Errorf("snapshot: %s was written, and may not be on disk: %w", d.path(name), err)
 	}
-	for _, name := range old[:max(0, len(old)+1-d.keep())] {
-		if err := f.Remove(name); err != nil {
-			return d.path(name), fmt.Errorf("snapshot: %s was written, and an older file cannot be removed: %w", d.path(name), err)
-		}
+	if err := d.removeOld(f, old, name, keep); err != nil {
+		return d.path(name), fmt.Errorf("snapshot: %s was written, and an older file cannot be removed: %w", d.path(name), err)
 	}
 	return d.path(name), nil
+}
+
+// removeOld removes what is older than those to be kept, of which a new one was just written. So that
+// damaged ones do not count it reads those that it has not seen before.
+func (d *Dir) removeOld(f files.Files, old []string, written string, keep int) error {
+	whole, left := map[string]bool{written: true}, 1
+	for _, name := range slices.Backward(old) {
+		if left == keep {
+			if err := f.Remove(name); err != nil {
+				return err
+			}
+			continue
+		}
+		is, known := d.whole[name]
+		if !known {
+			_, err := d.verify(f, name)
+			is = err == nil
+		}
+		if whole[name] = is; is {
+			left++
+		}
+	}
+	d.whole = whole
+	return nil
 }
 
 // write writes a file that is to be renamed.
@@ -162,7 +191,11 @@ func (d *Dir) list(f files.Files) ([]string, error) {
 		return nil, fmt.Errorf("snapshot: %w", err)
 	}
 	names = slices.DeleteFunc(names, func(name string) bool { _, ok := numberOf(name); return !ok })
-	slices.Sort(names)
+	slices.SortFunc(names, func(a, b string) int {
+		x, _ := numberOf(a)
+		y, _ := numberOf(b)
+		return cmp.Compare(x, y)
+	})
 	return names, nil
 }
 

@@ -3,7 +3,10 @@ package snapshot_test
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"io"
+	"os"
+	"path/filepath"
 	"runtime"
 	"sync"
 	"testing"
@@ -216,7 +219,7 @@ func TestGoexit(t *testing.T) {
 		require.NoError(t, world.NewBundle[Coded](w).CreateN(w, entities, nil))
 		return w, snapshot.Options{Codecs: &c, Workers: workers, Compression: snapshot.None}
 	}
-	const n = 100_000 // in several sections
+	const n = 40_000 // in several sections
 	w, o := mk(n, 1, 0)
 	image := saved(t, w, o)
 	apart := func(call func()) {
@@ -246,4 +249,51 @@ func TestGoexit(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestDirOddFiles saves beside files that a Dir has not written.
+func TestDirOddFiles(t *testing.T) {
+	w, _ := bowl(world.Options{})
+	dir := &snapshot.Dir{Path: filepath.Join(t.TempDir(), "there"), Keep: -1}
+	save := func() error {
+		w.Refresh()
+		_, err := dir.Save(w, snapshot.Options{})
+		return err
+	}
+	require.Panics(t, func() { _ = save() })
+	require.NoDirExists(t, dir.Path, "before anything is done")
+	dir.Keep = 2
+	require.NoError(t, save())
+	first := filepath.Join(dir.Path, "000000000001.snapshot")
+	image, err := os.ReadFile(first)
+	require.NoError(t, err)
+	write := func(name string, b []byte) {
+		require.NoError(t, os.WriteFile(filepath.Join(dir.Path, name+".snapshot"), b, 0o600))
+	}
+
+	write("000000000002", image[:9])
+	write("000000000003", image[:9])
+	dir = &snapshot.Dir{Path: dir.Path, Keep: 2} // of another process
+	require.NoError(t, save())
+	require.FileExists(t, first, "the damaged ones do not count")
+	require.NoError(t, save())
+	require.NoFileExists(t, first)
+
+	require.NoError(t, os.Mkdir(filepath.Join(dir.Path, "elsewhere"), 0o700))
+	require.NoError(t, os.Symlink("elsewhere", filepath.Join(dir.Path, "000000000100.snapshot")))
+	found, err := dir.Newest()
+	require.NoError(t, err)
+	require.Equal(t, w.Tick(), found.Info.Tick)
+	require.ErrorContains(t, errors.Join(found.Passed...), "not a regular file")
+
+	write("999999999999", image)
+	require.NoError(t, save())
+	require.NoError(t, save())
+	found, err = dir.Newest()
+	require.NoError(t, err)
+	require.Equal(t, w.Tick(), found.Info.Tick, "a number of 13 digits is behind one of 12")
+	require.Contains(t, found.Path, "1000000000001")
+
+	write("18446744073709551615", image)
+	require.ErrorContains(t, save(), "the last number")
 }

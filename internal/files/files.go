@@ -57,7 +57,17 @@ func (d OS) Create(name string) (File, error) {
 	return os.OpenFile(d.path(name), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
 }
 
-func (d OS) Open(name string) (io.ReadCloser, error) { return os.Open(d.path(name)) }
+// Open opens a regular file: to open a pipe would wait for a writer.
+func (d OS) Open(name string) (io.ReadCloser, error) {
+	x, err := os.Stat(d.path(name))
+	if err != nil {
+		return nil, err
+	}
+	if !x.Mode().IsRegular() {
+		return nil, &os.PathError{Op: "open", Path: d.path(name), Err: errors.New("not a regular file")}
+	}
+	return os.Open(d.path(name))
+}
 
 func (d OS) Rename(from, to string) error { return os.Rename(d.path(from), d.path(to)) }
 
