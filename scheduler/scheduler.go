@@ -139,6 +139,9 @@ func New(w *world.World, o Options) *Scheduler {
 	return s
 }
 
+// World returns the world whose systems it runs.
+func (s *Scheduler) World() *world.World { return s.w }
+
 // Workers returns the number of goroutines that run systems.
 func (s *Scheduler) Workers() int { return s.options.Workers }
 

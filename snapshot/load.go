@@ -40,7 +40,7 @@ func load(r source, from *Captured, w *world.World, call string, o Options) erro
 	if w == nil {
 		panic("snapshot: " + short + " into a nil World; pass one of world.New")
 	}
-	o = o.validate(short)
+	o = o.validate(short).of(w, short)
 	if err := w.Err(); err != nil {
 		return err
 	}
@@ -343,6 +343,10 @@ func (l *loading) mail(c *drive.Cursor, from int) error {
 			continue
 		}
 		value, err := l.into.Request(sender(from, l.w.Shards()), n.at, flags, h)
+		if errors.Is(err, world.ErrFull) {
+			o := l.w.Options()
+			return otherWorld("more requests are under way than this world takes, with OutboxRequests = %d, OutboxBytes = %d; the saved one had %d and %d (a %s)", o.OutboxRequests, o.OutboxBytes, l.info.Options.OutboxRequests, l.info.Options.OutboxBytes, n.name)
+		}
 		if err != nil {
 			return fmt.Errorf("a %s: %w", n.name, err)
 		}

@@ -297,3 +297,45 @@ func TestDirOddFiles(t *testing.T) {
 	write("18446744073709551615", image)
 	require.ErrorContains(t, save(), "the last number")
 }
+
+// TestSmallerOutbox loads requests into a world that takes fewer of them.
+func TestSmallerOutbox(t *testing.T) {
+	mk := func(most int) (*world.World, *world.Bundle[Small]) {
+		w, b := bowl(world.Options{OutboxRequests: most})
+		w.Observe("seen", world.OnCreate, func(*world.Build) func(*world.Context, world.Event, []handle.Handle) {
+			return func(c *world.Context, _ world.Event, hs []handle.Handle) {
+				for _, h := range hs {
+					_ = b.Add(c, h, Small{Extra{7}})
+				}
+			}
+		})
+		return w, b
+	}
+	w, b := mk(100)
+	require.NoError(t, b.CreateN(w, 10, nil))
+	w.Refresh()
+	image := saved(t, w, snapshot.Options{})
+	w, _ = mk(5)
+	err := snapshot.Load(bytes.NewReader(image), w, snapshot.Options{OtherOptions: true})
+	require.ErrorIs(t, err, snapshot.ErrOtherWorld)
+	require.NotErrorIs(t, err, snapshot.ErrAltered)
+	require.ErrorContains(t, err, "OutboxRequests = 5,")
+}
+
+// TestSchedulerOfAnotherWorld panics before anything is done.
+func TestSchedulerOfAnotherWorld(t *testing.T) {
+	w, s := crew("move")
+	image := saved(t, w, snapshot.Options{Scheduler: s})
+	other, _ := crew("move")
+	const want = "Options.Scheduler of another world"
+	for _, call := range []func(){
+		func() { _ = snapshot.Save(io.Discard, other, snapshot.Options{Scheduler: s}) },
+		func() { _ = snapshot.Load(bytes.NewReader(image), other, snapshot.Options{Scheduler: s}) },
+	} {
+		func() {
+			defer func() { require.Contains(t, recover(), want) }()
+			call()
+		}()
+	}
+	require.NoError(t, other.Err())
+}

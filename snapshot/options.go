@@ -6,6 +6,7 @@ import (
 
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/state"
+	"github.com/atoll-sim/atoll/world"
 )
 
 // Options say what belongs to a snapshot beside the world. Save and Load are given the same. The
@@ -14,7 +15,7 @@ type Options struct {
 	// Codecs are those of the types that have one. Their functions are called by one goroutine
 	// at a time.
 	Codecs *state.Codecs
-	// Scheduler, if not nil, is saved too: which systems are enabled, and on which shards.
+	// Scheduler, if not nil, is that of the world, and saved too: which systems are enabled, and on which shards.
 	Scheduler *scheduler.Scheduler
 	// Also is state beside the world.
 	Also []Also
@@ -83,6 +84,14 @@ func (o Options) validate(call string) Options {
 			panic(fmt.Sprintf("snapshot: %s with an Also of name %q that has no name of its own, or lacks a function", call, x.Name))
 		}
 		known[x.Name] = true
+	}
+	return o
+}
+
+// of panics about a Scheduler of another world.
+func (o Options) of(w *world.World, call string) Options {
+	if o.Scheduler != nil && o.Scheduler.World() != w {
+		panic("snapshot: " + call + " with Options.Scheduler of another world; pass the one of this world")
 	}
 	return o
 }

@@ -37,7 +37,7 @@ func newSaving(w *world.World, call string, o Options) (s *saving, info *Info, e
 	if w == nil {
 		panic("snapshot: " + call + " of a nil World; pass one of world.New")
 	}
-	o = o.validate(call)
+	o = o.validate(call).of(w, call)
 	if err := w.Err(); err != nil {
 		return nil, nil, err
 	}

@@ -199,6 +199,7 @@ var misuseSections = []struct {
 		{call: "Scheduler.StepOnce", why: ownOnly, do: none(func(x *misuseScene) { x.s.StepOnce() })},
 		{call: "Scheduler.Stop", why: ownOnly, do: none(func(x *misuseScene) { x.s.Stop() })},
 		{call: "Scheduler.Enabled", why: ownOnly, do: none(func(x *misuseScene) { x.s.Enabled("system") })},
+		{call: "Scheduler.World", why: ownOnly, do: none(func(x *misuseScene) { x.s.World() })},
 		{call: "Scheduler.Workers", why: ownOnly, do: none(func(x *misuseScene) { x.s.Workers() })},
 		{call: "Scheduler.Systems", why: ownBetween, do: none(func(x *misuseScene) { x.s.Systems() })},
 		{call: "Scheduler.Stats", why: ownBetween, do: none(func(x *misuseScene) { x.s.Stats(new(scheduler.Stats)) })},
