@@ -24,7 +24,23 @@ func (k adapter) AppendSaved(dst []byte) []byte {
 		dst = drive.AppendNumber(drive.AppendNumber(dst, uint64(f.Entity)), uint64(f.Other))
 		dst = drive.AppendWords(dst, f.Path)
 	}
-	return k.tree.Save(dst)
+	k.tree.Settle()
+	return k.tree.Save(drive.AppendNumbers(dst, k.tree.room()))
+}
+
+// roomMost is the most memory that room takes in a tree that was saved, beyond what the new one has
+// and four times what it holds.
+const roomMost = 64 << 20
+
+// room returns how much memory there is for each part of the tree. When lists are moved to new
+// memory, and with ManualGrowth what is refused, depends on it.
+func (t *Tree) room() []int { return []int{cap(t.words), cap(t.records), cap(t.owners), len(t.block)} }
+
+// restoreRoom gives the tree room that another had.
+func (t *Tree) restoreRoom(room []int) {
+	fit := func(part []word, n int) []word { return append(make([]word, 0, max(n, len(part))), part...) }
+	t.words, t.records, t.block = fit(t.words, room[0]), fit(t.records, room[1]), make([]word, room[3])
+	t.owners = append(make([]handle.Handle, 0, max(room[2], len(t.owners))), t.owners...)
 }
 
 // policies are the options that decide what the relation does.
@@ -52,11 +68,23 @@ func (k adapter) LoadSaved(src []byte) error {
 		f := Refusal{Change: c.Text(), Err: errorOf(c.Text()), Entity: c.Handle(), Other: c.Handle(), Path: drive.WordsOf[handle.Handle](&c)}
 		refused[i] = f
 	}
+	room, here := c.Numbers(), 0
 	if c.Err != nil {
 		return c.Err
 	}
+	for _, n := range k.tree.room() {
+		here += n
+	}
+	for _, n := range room {
+		if len(room) != len(k.tree.room()) || room[len(room)-1]%pageSize != 0 || n > here+4*len(c.Rest)/wordBytes+roomMost/wordBytes {
+			return fmt.Errorf("hierarchy: relation %q has room for %v (%w)", k.name, room, drive.ErrBody)
+		}
+	}
 	if err := k.Load(c.Rest); err != nil {
 		return err
+	}
+	if len(room) > 0 {
+		k.tree.restoreRoom(room)
 	}
 	k.refused, k.stale = refused, true
 	return nil

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -338,4 +339,39 @@ func TestSchedulerOfAnotherWorld(t *testing.T) {
 		}()
 	}
 	require.NoError(t, other.Err())
+}
+
+// TestRoomOfRelations gives a relation the room that it had: the loaded world refuses what the saved
+// one refuses, and is saved as the same bytes when both have done the same.
+func TestRoomOfRelations(t *testing.T) {
+	for _, tree := range []hierarchy.TreeOptions{{}, {ManualGrowth: true, Reserve: hierarchy.Room{Entities: 1000, Parents: 15, Buckets: []int{30, 10, 10}}}} {
+		mk := func() (*world.World, *hierarchy.Relation, *world.Bundle[Small]) {
+			w, b := bowl(world.Options{})
+			return w, hierarchy.New(w, "kin", hierarchy.Options{Tree: tree}), b
+		}
+		w, kin, b := mk()
+		hs, err := b.AppendN(nil, w, 200, nil)
+		require.NoError(t, err)
+		dice, refused := rand.New(rand.NewPCG(1, 1)), 0
+		change := func(w *world.World, kin *hierarchy.Relation, parent, child int) error {
+			err := kin.AddChild(w, hs[parent], hs[child])
+			if errors.Is(err, hierarchy.ErrRoom) {
+				refused++
+			} else if err != nil {
+				return kin.RemoveChild(w, hs[child], hierarchy.Close)
+			}
+			return err
+		}
+		for range 100 {
+			_ = change(w, kin, dice.IntN(20), 20+dice.IntN(180))
+		}
+		x, other, _ := mk()
+		require.NoError(t, snapshot.Load(bytes.NewReader(saved(t, w, snapshot.Options{})), x, snapshot.Options{}))
+		for range 300 {
+			p, c := dice.IntN(20), 20+dice.IntN(180)
+			require.Equal(t, change(w, kin, p, c), change(x, other, p, c))
+		}
+		require.Equal(t, saved(t, w, snapshot.Options{}), saved(t, x, snapshot.Options{}))
+		require.Equal(t, tree.ManualGrowth, refused > 0)
+	}
 }
