@@ -47,3 +47,13 @@ func altered(format string, args ...any) error {
 func otherWorld(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrOtherWorld, fmt.Sprintf(format, args...))
 }
+
+// within says in which section an error is.
+func (l *loading) within(s *section, err error) error {
+	for _, own := range []error{ErrAltered, ErrOtherWorld, ErrTooLarge} {
+		if errors.Is(err, own) {
+			return fmt.Errorf("%w (%v)", err, s)
+		}
+	}
+	return altered("%v: %w", s, err)
+}

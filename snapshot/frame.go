@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/zeebo/xxh3"
 )
@@ -40,6 +41,12 @@ const (
 	alsoSection      = 'A'
 	endSection       = 'E'
 )
+
+// rank returns the place of a kind of section among all, or -1.
+func rank(kind byte) int {
+	return slices.Index([]byte{
+		headerSection, namesSection, worldSection, shardSection, rowsSection, mailSection, resourceSection, extensionSection, schedulerSection, alsoSection}, kind)
+}
 
 // section is one section, packed or not.
 type section struct {

@@ -174,21 +174,6 @@ func (l *loading) fill() error {
 	return err
 }
 
-// within says in which section an error is.
-func (l *loading) within(s *section, err error) error {
-	for _, own := range []error{ErrAltered, ErrOtherWorld, ErrTooLarge} {
-		if errors.Is(err, own) {
-			return fmt.Errorf("%w (%v)", err, s)
-		}
-	}
-	return altered("%v: %w", s, err)
-}
-
-// rank returns the place of a kind of section among all, or -1.
-func rank(kind byte) int {
-	return slices.Index([]byte{headerSection, namesSection, worldSection, shardSection, rowsSection, mailSection, resourceSection, extensionSection, schedulerSection, alsoSection}, kind)
-}
-
 // complete checks that no part is missing.
 func (l *loading) complete(counts map[byte]int) error {
 	want := map[byte]int{
