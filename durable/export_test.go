@@ -5,7 +5,7 @@ func (d *Store) Crash() {
 	d.closed.Store(true)
 	d.stop()
 	d.stopped.Wait()
-	d.saving.Lock() // nobody saves any more
+	d.saving <- struct{}{} // nobody saves any more
 	d.log.stop(ErrClosed)
 	d.log.done.Wait()
 	_ = d.lock.Close()

@@ -22,7 +22,8 @@ import (
 //
 // It returns ErrInUse, ErrDamaged, world.ErrVersions when no incarnation is left, the errors of
 // snapshot.Load, inputlog.Log.Play and Options.New, or that of ctx. Then the world must not be used,
-// and the files are as they were, but for an empty segment of the log. What is missing at the log's
+// and the files are as they were, but for an empty segment of the log, and a snapshot of what was
+// restored. What is missing at the log's
 // end is no error, but in Recovered.Torn.
 func Open(ctx context.Context, path string, w *world.World, s *scheduler.Scheduler, o Options) (_ *Store, err error) {
 	if w == nil || s == nil {
@@ -35,7 +36,7 @@ func Open(ctx context.Context, path string, w *world.World, s *scheduler.Schedul
 		return nil, fmt.Errorf("durable: VersionsEach is %d of VersionMax = %d, so there is one incarnation; make the world with world.Options{VersionsEach: 10_000}", wo.VersionsEach, wo.VersionMax)
 	}
 	began := time.Now()
-	d := &Store{w: w, s: s, o: o, dir: snapshot.Dir{Path: path, Keep: o.Keep}, files: files.Of(path)}
+	d := &Store{w: w, s: s, o: o, dir: snapshot.Dir{Path: path, Keep: o.Keep}, files: files.Of(path), saving: make(chan struct{}, 1), marks: map[string]uint64{}}
 	d.o.Snapshot.Scheduler = s
 	d.o.Snapshot.Also = append(slices.Clip(o.Snapshot.Also), d.mark.also())
 	if o.Every == 0 {
@@ -90,14 +91,9 @@ func (d *Store) restore(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer closeAll(all)
 	switch {
 	case none && len(found.Passed)+len(all) == 0:
-		x.New, x.Incarnation = true, d.w.Incarnation()
-		if d.o.New != nil {
-			return d.o.New(d.w)
-		}
-		return nil
+		return d.fresh()
 	case none:
 		return fmt.Errorf("%w: there is a log, or part of a snapshot, and no snapshot that is whole: %w", ErrDamaged, errors.Join(found.Passed...))
 	}
@@ -112,6 +108,9 @@ func (d *Store) restore(ctx context.Context) error {
 	for _, s := range all {
 		d.number = max(d.number, s.number)
 		x.Incarnation = max(x.Incarnation, s.Incarnation)
+		if s.wrong != nil && !errors.Is(s.wrong, inputlog.ErrTruncated) {
+			x.Incarnation++ // it may have been the first of a process
+		}
 	}
 	for len(all) > 0 && all[0].number < d.mark.number {
 		all = all[1:]
@@ -122,8 +121,8 @@ func (d *Store) restore(ctx context.Context) error {
 	}
 	for lost := len(x.Lost); len(all) > 0 && len(x.Lost) == lost; {
 		n := 1
-		for n < len(all) && !all[n].First {
-			n++
+		for n < len(all) && (!all[n].First || all[n].Incarnation == all[n-1].Incarnation) {
+			n++ // a process that was closed is gone on from by the next
 		}
 		if err := d.play(ctx, all[:n]); err != nil {
 			return err
@@ -132,6 +131,25 @@ func (d *Store) restore(ctx context.Context) error {
 	}
 	x.Incarnation = max(x.Incarnation, d.w.Incarnation())
 	if !x.Clean {
+		x.Incarnation++
+	}
+	return nil
+}
+
+// fresh makes a world that the directory does not have yet.
+func (d *Store) fresh() error {
+	x := &d.recovered
+	x.New = true
+	if d.o.New != nil {
+		if err := d.o.New(d.w); err != nil {
+			return err
+		}
+	}
+	x.Incarnation = d.w.Incarnation()
+	if err := d.w.Reincarnate(x.Incarnation); err != nil { // changes nothing
+		return fmt.Errorf("durable: behind Options.New: %w", err)
+	}
+	if d.w.Tick() > 0 { // New has loaded another world
 		x.Incarnation++
 	}
 	return nil
@@ -156,6 +174,12 @@ func (d *Store) chain(all []*segment) ([]*segment, error) {
 		}
 	}
 	slices.Reverse(used)
+	for _, s := range used { // a process that died may have left more than is on disk
+		if err := d.files.SyncFile(s.name); err != nil {
+			return nil, fmt.Errorf("durable: %w", err)
+		}
+	}
+	d.recovered.segments = len(used)
 	return used, nil
 }
 
@@ -177,35 +201,39 @@ func (d *Store) play(ctx context.Context, all []*segment) error {
 	x := &d.recovered
 	x.Torn = nil
 	readable := slices.IndexFunc(all, func(s *segment) bool { return s.wrong != nil })
-	switch {
-	case readable < 0:
-		readable = len(all)
-	case readable < len(all)-1:
+	if readable >= 0 {
 		if err := d.lose(fmt.Errorf("%s: %w", all[readable].name, all[readable].wrong)); err != nil {
 			return err
 		}
-	default:
-		x.Torn = fmt.Errorf("%s: %w", all[readable].name, all[readable].wrong)
+		all = all[:readable]
 	}
-	if readable == 0 {
+	if len(all) == 0 {
 		return nil
 	}
 	first := all[0]
-	if first.log.Tick() != d.w.Tick() {
-		return d.lose(fmt.Errorf("%s begins at tick %d, and what is before it ends at %d", first.name, first.log.Tick(), d.w.Tick()))
+	if first.tick != d.w.Tick() {
+		return d.lose(fmt.Errorf("%s begins at tick %d, and what is before it ends at %d", first.name, first.tick, d.w.Tick()))
 	}
 	if first.First && first.Incarnation > d.w.Incarnation() {
 		if err := d.w.Reincarnate(first.Incarnation); err != nil {
 			return fmt.Errorf("durable: %w", err)
 		}
 	}
-	p, err := first.log.Play(d.w, d.o.Snapshot.Codecs)
-	if err != nil {
-		return fmt.Errorf("durable: %s: %w", first.name, err)
-	}
-	defer p.Close()
-	for _, s := range all[1:readable] {
-		p.Then(s.log)
+	var p *inputlog.Player
+	for _, s := range all {
+		o, err := s.open(d.files)
+		if err != nil {
+			return fmt.Errorf("durable: %s: %w", s.name, err)
+		}
+		defer o.Close()
+		if p != nil {
+			p.Then(o.Log)
+			continue
+		}
+		if p, err = o.Play(d.w, d.o.Snapshot.Codecs); err != nil {
+			return d.cannotPlay(s, err)
+		}
+		defer p.Close()
 	}
 	for told := time.Now(); p.Next(); x.Ticks++ {
 		if err := d.step(ctx); err != nil {
@@ -216,18 +244,29 @@ func (d *Store) play(ctx context.Context, all []*segment) error {
 			d.info("playing the log", "ticks", x.Ticks)
 		}
 	}
-	err = p.Err()
-	at := all[readable-1-p.Left()]
+	err := p.Err()
+	at := all[len(all)-1-p.Left()]
 	switch {
 	case err == nil:
-		return nil // but for a last one without a header
+		return nil
 	case !errors.Is(err, inputlog.ErrTruncated) && !errors.Is(err, inputlog.ErrAltered):
-		return fmt.Errorf("durable: %s: %w", at.name, err)
+		return d.cannotPlay(at, err)
 	case p.Left() > 0:
 		return d.lose(fmt.Errorf("%s: %w", at.name, err))
 	}
 	x.Torn = fmt.Errorf("%s: %w", at.name, err)
 	return nil
+}
+
+// cannotPlay says why a segment cannot be played.
+func (d *Store) cannotPlay(s *segment, err error) error {
+	switch {
+	case errors.Is(err, inputlog.ErrDiffers): // what was before it is not all there
+		return d.lose(fmt.Errorf("%s: %w", s.name, err))
+	case errors.Is(err, inputlog.ErrOtherWorld):
+		return fmt.Errorf("durable: %s: %w; start the program that wrote it, and stop it by Close before you start another version", s.name, err)
+	}
+	return fmt.Errorf("durable: %s: %w", s.name, err)
 }
 
 // tellEvery is how often the Logger is told how far the log was played.
@@ -246,24 +285,25 @@ func (d *Store) step(ctx context.Context) error {
 	return nil // a system panicked, as it did when it was recorded
 }
 
+// segmentsMost is how many segments without ticks may be left by processes that died early.
+const segmentsMost = 8
+
 // begin begins a segment of the log. The number of the incarnation is on disk before it is used.
 func (d *Store) begin() error {
 	x := &d.recovered
 	d.number++
-	if x.New || len(x.Lost) > 0 || x.Ticks > 0 { // so that no log is played twice, however often the process dies
+	if x.New || len(x.Lost) > 0 || x.Ticks > 0 || x.segments > segmentsMost { // nothing is played twice, however often the process dies
 		d.mark = mark{number: d.number}
-		path, err := d.dir.Save(d.w, d.o.Snapshot)
-		if err != nil {
+		if err := d.saved(d.dir.Save(d.w, d.o.Snapshot)); err != nil {
 			return fmt.Errorf("durable: %w", err)
 		}
-		d.info("snapshot saved", "file", path)
 	}
 	file, err := d.create(d.number)
 	if err != nil {
 		return err
 	}
 	d.log = newLog(d.o.LogBytes, file, d.w.Tick, d.tell)
-	if err = d.record(note{Incarnation: x.Incarnation, First: true}); err == nil {
+	if err = d.record(note{Incarnation: x.Incarnation, First: true}, x.Clean); err == nil {
 		if d.o.NoLog { // the segment says the number, and no more
 			err = errors.Join(d.recorder.Close(), d.log.close())
 		} else {

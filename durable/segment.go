@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,12 +32,15 @@ const (
 	lockName      = "lock"
 )
 
-func segmentName(n uint64) string { return fmt.Sprintf("%0*d%s", segmentDigits, n, segmentEnd) }
+func segmentName(n uint64) string { return nameOf(n, segmentEnd) }
 
-func segmentNumber(name string) (n uint64, ok bool) {
-	digits, is := strings.CutSuffix(name, segmentEnd)
+func nameOf(n uint64, end string) string { return fmt.Sprintf("%0*d%s", segmentDigits, n, end) }
+
+// numberOf returns the number of a segment or a snapshot. Others may have files beside them.
+func numberOf(name, end string) (n uint64, ok bool) {
+	digits, is := strings.CutSuffix(name, end)
 	n, err := strconv.ParseUint(digits, 10, 64)
-	return n, is && err == nil && name == segmentName(n)
+	return n, is && err == nil && name == nameOf(n, end)
 }
 
 // mark is what a snapshot says about the log.
@@ -95,12 +99,11 @@ type segment struct {
 	name   string
 	number uint64
 	note
-	log   *inputlog.Log
-	in    io.Closer
-	wrong error // why it cannot be read
+	tick  uint64 // that it begins with
+	wrong error  // why it cannot be read
 }
 
-// segments lists the log, oldest first. The files are open.
+// segments lists the log, oldest first.
 func segments(f files.Files) (all []*segment, err error) {
 	names, err := f.List()
 	if err != nil {
@@ -108,28 +111,40 @@ func segments(f files.Files) (all []*segment, err error) {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		n, ok := segmentNumber(name)
-		if !ok {
-			continue
+		if n, ok := numberOf(name, segmentEnd); ok {
+			x := &segment{name: name, number: n}
+			log, err := x.open(f)
+			if err != nil {
+				x.wrong = err
+			} else {
+				x.tick = log.Tick()
+				_ = log.Close() // it was read
+			}
+			all = append(all, x)
 		}
-		in, err := f.Open(name)
-		if err != nil {
-			closeAll(all)
-			return nil, fmt.Errorf("durable: %w", err)
-		}
-		x := &segment{name: name, number: n, in: in}
-		if x.log, x.wrong = inputlog.Open(in); x.wrong == nil {
-			x.note, x.wrong = readNote(x.log.Note())
-		}
-		all = append(all, x)
 	}
 	return all, nil
 }
 
-func closeAll(all []*segment) {
-	for _, x := range all {
-		_ = x.in.Close() // it was read
+// opened is a segment to be played.
+type opened struct {
+	*inputlog.Log
+	io.Closer
+}
+
+func (x *segment) open(f files.Files) (o opened, err error) {
+	in, err := f.Open(x.name)
+	if err != nil {
+		return o, err
 	}
+	o.Closer = in
+	if o.Log, err = inputlog.Open(in); err == nil {
+		x.note, err = readNote(o.Note())
+	}
+	if err != nil {
+		_ = in.Close() // the first error counts
+	}
+	return o, err
 }
 
 // create makes the file of a segment, so that it is there after a crash.
@@ -144,29 +159,37 @@ func (d *Store) create(n uint64) (files.File, error) {
 	return nil, fmt.Errorf("durable: %w", err)
 }
 
-// prune removes the segments that no snapshot needs: those behind which another begins before the
-// oldest snapshot.
+// prune removes the segments that no snapshot needs: those before the one that the oldest names. Of
+// a snapshot that another process has saved its tick alone is known: behind what goes, another
+// segment begins before that.
 func (d *Store) prune() error {
 	names, err := d.files.List()
 	if err != nil {
 		return fmt.Errorf("durable: %w", err)
 	}
 	slices.Sort(names)
-	at := slices.IndexFunc(names, func(name string) bool { return strings.HasSuffix(name, snapshotEnd) })
+	at := slices.IndexFunc(names, func(name string) bool { _, ok := numberOf(name, snapshotEnd); return ok })
 	if at < 0 {
 		return nil
-	}
-	oldest, err := d.inspect(names[at])
-	if err != nil {
-		return nil // what it needs is not known
 	}
 	all, err := segments(d.files)
 	if err != nil {
 		return err
 	}
-	defer closeAll(all)
-	for i, x := range all {
-		if i+1 == len(all) || all[i+1].wrong != nil || all[i+1].log.Tick() >= oldest.Tick {
+	least, known := d.marks[filepath.Join(d.dir.Path, names[at])]
+	if !known {
+		oldest, err := d.inspect(names[at])
+		if err != nil {
+			return nil // what it needs is not known
+		}
+		for _, x := range all {
+			if x.wrong == nil && x.tick < oldest.Tick {
+				least = x.number
+			}
+		}
+	}
+	for _, x := range all {
+		if x.number >= least {
 			return nil
 		}
 		if err := d.files.Remove(x.name); err != nil {

@@ -60,12 +60,15 @@ type Recovered struct {
 	Incarnation uint32         // of the world, from now on
 	Lost        []error        // what AcceptLoss has accepted
 	Took        time.Duration
+
+	segments int // of the log since the snapshot
 }
 
 // Store keeps a world in a directory. Open returns it.
 //
 // Ownership: Wait, Durable, Save and Err are for any goroutine. Close is for one that may use the
-// idle World. saving guards number, ready and mark, which
+// idle World. who has put something into saving has number, ready, mark
+// and marks, which
 // Open, Close and capture use while nobody saves; recorder is for the idle world.
 type Store struct {
 	w         *world.World
@@ -78,11 +81,12 @@ type Store struct {
 	recorder  *inputlog.Recorder
 	recovered Recovered
 
-	saving  sync.Mutex
-	number  uint64          // of the segment that is written; the snapshot where it begins has it too
-	ready   files.File      // the next segment's, if it is made already
-	mark    mark            // what is saved beside the world
-	ends    context.Context // with the Store
+	saving  chan struct{}     // holds one thing while somebody saves
+	number  uint64            // of the segment that is written; the snapshot where it begins has it too
+	ready   files.File        // the next segment's, if it is made already
+	mark    mark              // what is saved beside the world
+	marks   map[string]uint64 // of the snapshots that this Store has saved, by their paths
+	ends    context.Context   // with the Store
 	stop    context.CancelFunc
 	stopped sync.WaitGroup
 	closed  atomic.Bool
@@ -107,11 +111,14 @@ func (d *Store) Durable() uint64 {
 
 // Wait waits until everything that has been applied by now is on disk: what a goroutine knows the
 // outcome of before it calls Wait is not lost when Wait has returned nil. It takes as long as one or
-// two syncs of the disk. It returns ErrFailed, or the error of ctx. Without a log it is Save. Safe from
+// two syncs of the disk. It returns ErrFailed, ErrClosed, or the error of ctx. Without a log it is Save. Safe from
 // any goroutine outside of ticks.
 func (d *Store) Wait(ctx context.Context) error {
 	if d.o.NoLog {
 		return d.Save(ctx)
+	}
+	if d.closed.Load() {
+		return ErrClosed
 	}
 	return d.log.wait(ctx)
 }
@@ -133,13 +140,22 @@ func (d *Store) Save(ctx context.Context) error {
 	if d.closed.Load() {
 		return ErrClosed
 	}
-	d.saving.Lock()
-	defer d.saving.Unlock()
+	select {
+	case d.saving <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-d.ends.Done():
+		return ErrClosed
+	}
+	defer func() { <-d.saving }()
 	return d.save(ctx)
 }
 
 // save saves a snapshot. saving is held.
 func (d *Store) save(ctx context.Context) error {
+	if d.closed.Load() {
+		return ErrClosed
+	}
 	if err := d.Err(); err != nil {
 		return err
 	}
@@ -190,6 +206,7 @@ func (d *Store) saved(path string, err error) error {
 		return err
 	}
 	d.info("snapshot saved", "file", path)
+	d.marks[path] = d.mark.number
 	return d.prune()
 }
 
@@ -206,7 +223,7 @@ func (d *Store) capture() (*snapshot.Captured, error) {
 	if err = d.recorder.Close(); err == nil {
 		d.log.next(d.ready)
 		d.number, d.ready = d.number+1, nil
-		err = d.record(note{Incarnation: d.w.Incarnation()})
+		err = d.record(note{Incarnation: d.w.Incarnation()}, false)
 	}
 	if err != nil {
 		c.Release()
@@ -216,10 +233,10 @@ func (d *Store) capture() (*snapshot.Captured, error) {
 	return c, nil
 }
 
-// record begins to record to the present segment.
-func (d *Store) record(n note) error {
+// record begins to record to the present segment, which says by a hash where it begins, or not.
+func (d *Store) record(n note, hash bool) error {
 	r, err := inputlog.NewRecorder(d.w, d.log, inputlog.Options{
-		Codecs: d.o.Snapshot.Codecs, Note: n.append(nil), NoHash: true, OnEnd: d.log.stop,
+		Codecs: d.o.Snapshot.Codecs, Note: n.append(nil), NoHash: !hash, OnEnd: d.log.stop,
 	})
 	if err == nil {
 		d.recorder = r
@@ -237,9 +254,7 @@ func (d *Store) keep() {
 			return
 		case <-ticker.C:
 		}
-		d.saving.Lock()
-		err := d.save(d.ends)
-		d.saving.Unlock()
+		err := d.Save(d.ends)
 		switch {
 		case d.ends.Err() != nil || errors.Is(err, ErrFailed):
 			return // which was told
@@ -263,8 +278,7 @@ func (d *Store) Close() error {
 	d.closed.Store(true)
 	d.stop()
 	d.stopped.Wait()
-	d.saving.Lock()
-	defer d.saving.Unlock()
+	d.saving <- struct{}{} // for ever: nobody saves any more
 	err = errors.Join(d.log.close(), err)
 	if d.ready != nil {
 		err = errors.Join(err, d.ready.Close(), d.files.Remove(segmentName(d.number+1)))

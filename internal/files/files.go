@@ -18,7 +18,8 @@ type Files interface {
 	Open(name string) (io.ReadCloser, error)
 	Rename(from, to string) error
 	Remove(name string) error
-	Sync() error // the directory
+	SyncFile(name string) error // what is in it, whoever wrote it
+	Sync() error                // the directory
 }
 
 // File is a file that is written.
@@ -72,6 +73,14 @@ func (d OS) Open(name string) (io.ReadCloser, error) {
 func (d OS) Rename(from, to string) error { return os.Rename(d.path(from), d.path(to)) }
 
 func (d OS) Remove(name string) error { return os.Remove(d.path(name)) }
+
+func (d OS) SyncFile(name string) error {
+	f, err := os.OpenFile(d.path(name), os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
 
 // Sync syncs the directory, where that can be done.
 func (d OS) Sync() error {

@@ -163,6 +163,10 @@ func (d *Disk) Rename(from, to string) error {
 
 func (d *Disk) Remove(name string) error { return d.locked(func() { delete(d.names, name) }) }
 
+func (d *Disk) SyncFile(name string) error {
+	return d.locked(func() { d.names[name].synced = len(d.names[name].data) })
+}
+
 func (d *Disk) Sync() error { return d.locked(func() { d.synced = maps.Clone(d.names) }) }
 
 type open struct {
