@@ -19,13 +19,17 @@ import (
 
 // Options say how a world is kept. The zero value means the defaults.
 type Options struct {
-	// New fills the world if the directory has none yet. Nil: it begins empty.
+	// New fills the world if the directory has none yet. Nil: it begins empty. To go on from a
+	// backup, load it here, into an empty directory, and call World.Reincarnate with a number above
+	// the last Recovered.Incarnation of the world that it replaces: else handles that were given
+	// since the backup are given again.
 	New func(w *world.World) error
 	// Snapshot says what belongs to a snapshot and how it is written. Its Codecs are also those of
 	// the log; its Scheduler is the one that Open is given.
 	Snapshot snapshot.Options
 	// Every is how often a snapshot is saved while the scheduler runs. Default: a minute. A
-	// negative one means never, but for Save and Close.
+	// negative one means never, but for Save and Close. A snapshot needs a frame of the world, one of
+	// world.Options.FramesMax.
 	Every time.Duration
 	// Keep is how many snapshots are kept, each with the log since. Default: 3.
 	Keep int

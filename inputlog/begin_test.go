@@ -259,3 +259,32 @@ func TestThen(t *testing.T) {
 	require.EqualValues(t, 5, p.Ticks())
 	require.Panics(t, func() { p.Then(nil) })
 }
+
+// TestOtherKinds refuses a log of a world with other requests, unless no tick of it is to be played.
+func TestOtherKinds(t *testing.T) {
+	for _, ticks := range []int{0, 1} {
+		for _, closed := range []bool{false, true} {
+			x := newSea(t, options(), scheduler.Options{})
+			world.RegisterFunc(x.World, "more", func(*world.EntityContext, int) {})
+			var log bytes.Buffer
+			r, err := inputlog.NewRecorder(x.World, &log, inputlog.Options{Codecs: codecs(), NoHash: true})
+			require.NoError(t, err)
+			for range ticks {
+				x.step(t)
+			}
+			if closed {
+				require.NoError(t, r.Close())
+			}
+			l, err := inputlog.Open(&log)
+			require.NoError(t, err)
+			p, err := l.Play(newSea(t, options(), scheduler.Options{}).World, codecs())
+			if ticks > 0 {
+				require.ErrorIs(t, err, inputlog.ErrOtherWorld)
+				continue
+			}
+			require.NoError(t, err)
+			require.False(t, p.Next())
+			require.Equal(t, closed, p.Err() == nil)
+		}
+	}
+}

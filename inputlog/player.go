@@ -118,7 +118,13 @@ func (p *Player) begin() error {
 		return nil // Next tells
 	}
 	p.pending = false
-	return p.learn(body)
+	err := p.learn(body)
+	if err != nil {
+		if kind, _ := p.peek(); p.err != nil || kind == endRecord {
+			return nil // no tick follows that would need them
+		}
+	}
+	return err
 }
 
 // Then adds a log that is played behind the one before, if that has its end mark: it must begin at

@@ -124,15 +124,14 @@ type Frame struct {
 
 // Capture waits for the end of the tick that is under way, or of the next one, and returns the
 // world as it is then. All that wait for one refresh share the copying, whatever their views, and
-// its error. It
-// costs the refresh a copy of the rows that came, or were handed out for writing, since the frame
+// its error. It costs the refresh a copy of the rows that came, or were handed out for writing, since the frame
 // before, by all workers; for whoever does not capture it costs nothing.
 //
 // It returns ErrFrames if Options.FramesMax frames of the world are held, or if the copies would
 // take more than Options.FramesBytes; the context's error if that ends first; or the world's if it
 // is closed or broken. It is for any goroutine outside of the tick: a system, function or hook
 // must not call it, because its tick would wait for itself, nor what a scheduler calls between
-// ticks. On an idle world use Now.
+// ticks. On an idle world use Now: when no more ticks come, Capture waits for ctx or World.Close.
 func (v *View) Capture(ctx context.Context) (*Frame, error) {
 	mustView(v, "View.Capture")
 	if ctx == nil {
