@@ -68,7 +68,8 @@ type Names[K Name] struct {
 	count    atomic.Int64
 	requests *drive.Requests[change[K]]
 	refused  []Refusal[K]
-	stale    bool // refused is of an earlier refresh
+	stale    bool   // refused is of an earlier refresh
+	encoded  []byte // what bindings returned
 }
 
 // New makes names for entities of a world; label is what messages call them. The

@@ -8,14 +8,10 @@ import (
 // AppendState appends all that decides what the names do next, for a hash of the
 // world's state.
 func (k adapter[K]) AppendState(dst []byte) []byte {
-	all := k.ordered()
-	for _, v := range []int{k.options.LengthMax, k.options.Refusals, len(all), len(k.refused)} {
+	for _, v := range []int{k.options.LengthMax, k.options.Refusals, k.Len(), len(k.refused)} {
 		dst = binary.LittleEndian.AppendUint64(dst, uint64(v))
 	}
-	for _, b := range all {
-		dst = binary.LittleEndian.AppendUint64(dst, uint64(b.handle))
-		dst = appendName(dst, &b.name)
-	}
+	dst = append(dst, k.bindings()...)
 	for i := range k.refused {
 		f := &k.refused[i]
 		dst = binary.LittleEndian.AppendUint64(dst, uint64(f.Entity))
@@ -23,6 +19,19 @@ func (k adapter[K]) AppendState(dst []byte) []byte {
 		dst = appendName(dst, &f.Name)
 	}
 	return dst
+}
+
+// bindings returns all names with their entities, in order: made anew if any has changed.
+func (n *Names[K]) bindings() []byte {
+	if !n.byHandle.changed {
+		return n.encoded
+	}
+	n.encoded, n.byHandle.changed = n.encoded[:0], false
+	for _, b := range n.ordered() {
+		n.encoded = binary.LittleEndian.AppendUint64(n.encoded, uint64(b.handle))
+		n.encoded = appendName(n.encoded, &b.name)
+	}
+	return n.encoded
 }
 
 // appendName appends a name, so that its end can be told.

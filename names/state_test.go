@@ -54,3 +54,34 @@ func TestState(t *testing.T) {
 		require.NoError(t, s.names.Bind(s.World, s.hs[0], "ann"))
 	}))
 }
+
+// TestStateAgain hashes names again and again while they change: that nothing was encoded anew when
+// nothing had changed does not show.
+func TestStateAgain(t *testing.T) {
+	f := newFixture(t, 2, names.Options{})
+	hs := f.make(3)
+	hash := func() state.Hash {
+		got, err := state.StateHash(f.World, nil)
+		require.NoError(t, err)
+		return got
+	}
+	was := hash()
+	for i, change := range []func(){
+		func() { require.NoError(t, f.names.Bind(f.World, hs[0], "ann")) },
+		func() { require.NoError(t, f.names.Bind(f.World, hs[0], "bob")) },
+		func() { require.NoError(t, f.names.Bind(f.World, hs[1], "ann")) },
+		func() { require.NoError(t, f.names.Unbind(f.World, hs[0])) },
+		func() { require.True(t, f.Destroy(hs[1])) },
+	} {
+		change()
+		now := hash()
+		require.NotEqual(t, was, now, "change %d", i)
+		require.Equal(t, now, hash())
+		was = now
+	}
+	f.Refresh()
+	require.Zero(t, f.names.Len())
+	empty := newFixture(t, 2, names.Options{})
+	require.NotEqual(t, hash(), was)
+	require.Zero(t, empty.names.Len())
+}

@@ -25,6 +25,7 @@ type index[K Name] struct {
 	stripes [stripes]stripe[K]
 	removed *binding[K] // stands where one was; its handle is None
 	hash    func(*binding[K]) uint64
+	changed bool // since somebody set it to false
 }
 
 // stripe is a part of an index, which grows by itself.
@@ -96,6 +97,7 @@ func (x *index[K]) of(h handle.Handle) *binding[K] {
 
 // put adds a binding of a name or handle that there is none of.
 func (x *index[K]) put(b *binding[K]) {
+	x.changed = true
 	s := x.stripe(x.hash(b))
 	t := s.table.Load()
 	if t == nil || 2*(s.used+1) > len(t.slots) {
@@ -142,6 +144,7 @@ func (x *index[K]) rebuild(s *stripe[K], old *table[K], n int) *table[K] {
 
 // replace puts a binding in the place of another with the same name or handle.
 func (x *index[K]) replace(old, b *binding[K]) {
+	x.changed = true
 	slots, i := x.find(old)
 	slots[i].Store(b) // publishes the binding
 }
@@ -149,6 +152,7 @@ func (x *index[K]) replace(old, b *binding[K]) {
 // remove takes a binding out. A table with a sixteenth of its slots in use gives back
 // three quarters of them.
 func (x *index[K]) remove(b *binding[K]) {
+	x.changed = true
 	x.clear(b)
 	if s := x.stripe(x.hash(b)); len(s.table.Load().slots) > max(slotsKept, 16*s.live) {
 		t := s.table.Load()
