@@ -147,9 +147,6 @@ func TestWithinInit(t *testing.T) {
 		func(w *world.World, b *world.Bundle[Small], call func()) error {
 			return b.CreateRows(w, 1, func(world.Chunk) { call() })
 		},
-		func(w *world.World, _ *world.Bundle[Small], call func()) error {
-			return w.Restore(w.Layout(), func(*world.Restoration) error { call(); return nil })
-		},
 	} {
 		w, b := bowl(world.Options{})
 		view, err := w.NewView()

@@ -199,7 +199,6 @@ func TestNotNew(t *testing.T) {
 		use(x)
 		err := snapshot.Load(bytes.NewReader(image.Bytes()), x.World, x.o)
 		require.ErrorIs(t, err, snapshot.ErrNotNew, want)
-		require.ErrorIs(t, err, world.ErrRestore)
 		require.ErrorContains(t, err, want)
 		require.NoError(t, x.Err())
 	}
@@ -302,4 +301,57 @@ func TestCodecEnds(t *testing.T) {
 	require.ErrorIs(t, x.Err(), world.ErrBroken)
 	reads = math.MaxInt
 	require.NoError(t, snapshot.Load(bytes.NewReader(file.Bytes()), newWorld(), o))
+}
+
+// Tale is read by a codec.
+type Tale struct{ text string }
+
+// TestLoadPorts has a port create while the world is loaded: it cannot, and what is loaded stays
+// whole.
+func TestLoadPorts(t *testing.T) {
+	type teller struct{ Tale }
+	during := func() {}
+	codecs := new(state.Codecs)
+	state.Register(codecs, state.Codec[Tale]{
+		Append: func(dst []byte, v *Tale) []byte { return append(dst, v.text...) },
+		Read:   func(src []byte, v *Tale) error { v.text = string(src); during(); return nil },
+	})
+	fresh := func() (*world.World, *world.Bundle[teller], *world.Port) {
+		w := world.MustNew(world.Options{Shards: 1})
+		world.Register[Tale](w, "tale")
+		p, err := w.OpenPort()
+		require.NoError(t, err)
+		return w, world.NewBundle[teller](w), p
+	}
+	given := map[handle.Handle]bool{}
+	create := func(w *world.World, b *world.Bundle[teller], p *world.Port) {
+		for range 100 {
+			h, err := b.Create(p, teller{Tale{"once"}})
+			require.NoError(t, err)
+			require.False(t, given[h], "%v is given twice", h)
+			given[h] = true
+		}
+		w.Refresh()
+	}
+	w, b, p := fresh()
+	create(w, b, p)
+	var image bytes.Buffer
+	o := snapshot.Options{Codecs: codecs, Workers: 1}
+	require.NoError(t, snapshot.Save(&image, w, o))
+
+	w, b, p = fresh()
+	refused := 0
+	during = func() {
+		_, err := b.Create(p, teller{})
+		require.ErrorIs(t, err, world.ErrIndexes)
+		require.ErrorContains(t, err, "create when snapshot.Load has returned")
+		refused++
+	}
+	require.NoError(t, snapshot.Load(&image, w, o))
+	require.Equal(t, 100, refused)
+	create(w, b, p)
+	require.Equal(t, len(given), w.Count())
+	for h := range given {
+		require.True(t, w.Alive(h))
+	}
 }

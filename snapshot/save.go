@@ -18,7 +18,7 @@ import (
 // handles it gives. Two saves of one state are the same bytes. Ports may be in use meanwhile;
 // what they have sent since the last refresh is not saved.
 //
-// It panics within the init of a CreateN or CreateRows and within World.Restore. It returns the
+// It panics within the init of a CreateN or CreateRows. It returns the
 // error of dst, world.ErrClosed, or state.ErrNoCodec with the name of what cannot be
 // written. Then what dst got is no snapshot.
 func Save(dst io.Writer, w *world.World, o Options) error {

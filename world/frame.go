@@ -141,8 +141,7 @@ func (v *View) Capture(ctx context.Context) (*Frame, error) {
 }
 
 // Now is Capture for whoever has the idle world: it returns the world as it is now, with the
-// entities that are marked. It panics within the init of a CreateN or CreateRows, and within
-// World.Restore.
+// entities that are marked. It panics within the init of a CreateN or CreateRows.
 func (v *View) Now() (*Frame, error) {
 	mustView(v, "View.Now")
 	if err := v.w.ready("View.Now"); err != nil {

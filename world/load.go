@@ -36,24 +36,21 @@ type loader struct {
 	slots *slots.Load
 }
 
-// errUsed is what errors about a world that is not new wrap.
-var errUsed = fmt.Errorf("%w; load into a world that is new", ErrRestore)
-
 func (d *driven) Load(call string) (drive.Loader, error) {
 	w := d.w()
 	if err := w.idle(call); err != nil {
 		return nil, err
 	}
 	if n := w.tick.Load(); n > 0 {
-		return nil, fmt.Errorf("%w: it is at tick %d", errUsed, n)
+		return nil, fmt.Errorf("it is at tick %d", n)
 	}
 	for _, m := range w.mailboxes {
 		if len(m.boxes) > 0 {
-			return nil, fmt.Errorf("%w: messages were sent", errUsed)
+			return nil, errors.New("messages were sent")
 		}
 	}
 	if w.ports.sent() {
-		return nil, fmt.Errorf("%w: a port has sent something", errUsed)
+		return nil, errors.New("a port has sent something")
 	}
 	l, err := slots.NewLoad(w.portSlots)
 	if err != nil {

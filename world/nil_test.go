@@ -28,7 +28,6 @@ func TestNilNamed(t *testing.T) {
 		"world.RegisterFunc: f":            func() { world.RegisterFunc[int](f.World, "nil", nil) },
 		"world.RegisterQuestion: f":        func() { world.RegisterQuestion[int, int](f.World, "nil", nil) },
 		"world.RegisterAccumulator: merge": func() { world.RegisterAccumulator[int](f.World, "nil", nil) },
-		"World.Restore: fill":              func() { _ = world.MustNew(world.Options{Shards: 1}).Restore(f.Layout(), nil) },
 		"Component.Ask: answer":            func() { _ = f.health.Ask(p, h, nil) },
 		"Question.Ask: answer":             func() { _ = ask.Ask(p, h, 0, nil) },
 		"Component.Ask: p":                 func() { _ = f.health.Ask(nil, h, new(world.Answer[Health])) },
@@ -48,7 +47,6 @@ func TestNilNamed(t *testing.T) {
 		"Bundle.Add: part 0":               func() { _ = f.unit.Add(p, h, Unit{}, nil) },
 		"Component.Read: self":             func() { f.health.Read(nil) },
 		"Component.Write: self":            func() { f.health.Write(nil) },
-		"Restoration.Free: r":              func() { _ = (*world.Restoration)(nil).Free(h) },
 	}
 	for name, by := range map[string]world.Actor{
 		"a nil Actor": nil, "a nil *world.World": (*world.World)(nil), "a nil *world.Context": (*world.Context)(nil),

@@ -161,3 +161,15 @@ func (o Options) validate() (Options, error) {
 	}
 	return o, errors.Join(errs...)
 }
+
+// Layout is what two worlds must have in common for handles of one to be good in the other: the
+// widths of the handle's fields, and the number of shards. The home of what ports create has
+// the number after those of the shards.
+type Layout struct {
+	ShardBits, IndexBits, VersionBits, Shards int
+}
+
+// Layout returns the layout of the world's handles.
+func (w *World) Layout() Layout {
+	return Layout{handle.ShardBits, handle.IndexBits, handle.VersionBits, len(w.shards)}
+}

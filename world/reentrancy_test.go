@@ -119,13 +119,10 @@ func (c calls) Settle() { run(c.settle) }
 func TestReentrancy(t *testing.T) {
 	for place, p := range places {
 		for call, run := range map[string]func(f *fixture, h handle.Handle){
-			"World.Refresh": func(f *fixture, _ handle.Handle) { f.Refresh() },
-			"World.Close":   func(f *fixture, _ handle.Handle) { f.Close() },
-			"World.Clear":   func(f *fixture, _ handle.Handle) { f.Clear() },
-			"a new tick":    func(f *fixture, _ handle.Handle) { driver.Of(f.World).BeginTick() },
-			"World.Restore": func(f *fixture, _ handle.Handle) {
-				_ = f.Restore(f.Layout(), func(*world.Restoration) error { return nil })
-			},
+			"World.Refresh":                 func(f *fixture, _ handle.Handle) { f.Refresh() },
+			"World.Close":                   func(f *fixture, _ handle.Handle) { f.Close() },
+			"World.Clear":                   func(f *fixture, _ handle.Handle) { f.Clear() },
+			"a new tick":                    func(f *fixture, _ handle.Handle) { driver.Of(f.World).BeginTick() },
 			"Component.Add by the World":    func(f *fixture, h handle.Handle) { _ = f.name.Add(f.World, h, Name{}) },
 			"Component.Remove by the World": func(f *fixture, h handle.Handle) { _ = f.health.Remove(f.World, h) },
 			"world.Move by the World":       func(f *fixture, h handle.Handle) { _ = world.Move(f.World, h, 1) },
@@ -220,11 +217,12 @@ func TestTakenAtOnce(t *testing.T) {
 
 // ears is a Recorder that makes calls.
 type ears struct {
-	begin, request, end func()
-	failed              func(error)
+	begin, request, end, settled func()
+	failed                       func(error)
 }
 
 func (e ears) Failed(err error)                       { e.failed(err) }
 func (e ears) Begin()                                 { run(e.begin) }
 func (e ears) Request(int, int, queue.PendingRequest) { run(e.request) }
 func (e ears) End(*drive.Inputs)                      { run(e.end) }
+func (e ears) Settled()                               { run(e.settled) }

@@ -49,7 +49,7 @@ type World struct {
 	user     *check.User // of what is asked of the idle world; nil except in the check build
 	turn     check.Turn  // for the check build
 	open     int         // number of query loops on the idle world, and of functions that it runs
-	filling  int         // number of those of open whose rows may not be alive yet: an init, a Restore
+	filling  int         // number of those of open whose rows may not be alive yet: an init
 	calling  string      // the function that it runs
 	loop     uint64      // number of the newest loop on the idle world
 
@@ -314,7 +314,7 @@ func (w *World) idle(call string) error {
 // mustBeWhole panics while there may be rows that are not alive yet.
 func (w *World) mustBeWhole(call string) {
 	if w.filling > 0 {
-		panic(fmt.Sprintf("world: %s inside the init of a CreateN or CreateRows, or inside World.Restore, would see entities that are not alive yet; call it after that", call))
+		panic(fmt.Sprintf("world: %s inside the init of a CreateN or CreateRows would see entities that are not alive yet; call it after that", call))
 	}
 }
 

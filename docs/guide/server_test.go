@@ -84,37 +84,6 @@ func Example_flag() {
 	// true 1
 }
 
-func Example_restore() {
-	old, ships := newSea()
-	kept, _ := ships.Create(old, Ship{Hull: Hull{7}})
-	gone, _ := ships.Create(old, Ship{})
-	old.Destroy(gone)
-	old.Refresh()
-
-	free, retired := old.Vacant() // saved with the ships, their handles, shards and old.Layout()
-
-	w, ships := newSea()
-	err := w.Restore(old.Layout(), func(r *world.Restoration) error {
-		if err := ships.Recreate(r, 0, kept, Ship{Hull: Hull{7}}); err != nil {
-			return err
-		}
-		for _, h := range free {
-			if err := r.Free(h); err != nil {
-				return err
-			}
-		}
-		for _, h := range retired {
-			if err := r.Retire(h); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	fmt.Println(err, *world.Read[Hull](w).Get(kept), w.Status(gone))
-	// Output:
-	// <nil> {7} stale
-}
-
 func Example_between() {
 	w, ships := newSea()
 	_ = ships.CreateN(w, 2, nil)

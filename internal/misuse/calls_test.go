@@ -67,9 +67,6 @@ var misuseSections = []struct {
 		{call: "World.Reincarnate", do: func(x *misuseScene) error { return x.w.Reincarnate(2) }},
 		{call: "World.Clear", do: none(func(x *misuseScene) { x.w.Clear() })},
 		{call: "World.Close", why: "of a closed world is no error", do: none(func(x *misuseScene) { x.w.Close() })},
-		{call: "World.Restore", do: func(x *misuseScene) error {
-			return x.w.Restore(x.w.Layout(), func(*world.Restoration) error { return nil })
-		}},
 		{call: "World.Status", why: doneInLoop, do: none(func(x *misuseScene) { x.w.Status(x.hs[0]) })},
 		{call: "World.Has", why: doneInLoop, do: none(func(x *misuseScene) { x.w.Has(x.hs[0], x.health) })},
 		{call: "World.Owner", why: doneInLoop, do: none(func(x *misuseScene) { x.w.Owner(x.hs[0]) })},
@@ -81,7 +78,6 @@ var misuseSections = []struct {
 		{call: "World.Failure", why: doneInLoop, do: none(func(x *misuseScene) { _ = x.w.Failure() })},
 		{call: "World.Describe", why: doneInLoop, do: none(func(x *misuseScene) { x.w.Describe() })},
 		{call: "World.DescribeEntity", why: doneInLoop, do: none(func(x *misuseScene) { x.w.DescribeEntity(x.hs[0]) })},
-		{call: "World.Vacant", why: doneInLoop, do: none(func(x *misuseScene) { x.w.Vacant() })},
 		{call: "World.Pin", why: doneInLoop, do: none(func(x *misuseScene) { x.w.Pin(x.health) })},
 		{call: "World.Observe", why: doneInLoop, do: none(func(x *misuseScene) {
 			x.w.Observe("late", world.OnCreate, func(*world.Build) func(*world.Context, world.Event, []handle.Handle) {

@@ -91,11 +91,6 @@ func foreignRows() (rows []misuseRow) {
 		return nil
 	})
 	add("Relation.Read by a Build", "", func(x, y *misuseScene) error { x.kin.Read(driver.Of(y.w).NewBuild(0, "late")); return nil })
-	add("World.Restore of a Layout", "", func(x, y *misuseScene) error {
-		of := y.w.Layout()
-		of.Shards++
-		return x.w.Restore(of, func(*world.Restoration) error { return nil })
-	})
 	add("Log.Play", "", func(x, _ *misuseScene) error {
 		log, err := inputlog.Open(bytes.NewReader(misuseLog))
 		if err == nil {
@@ -266,22 +261,6 @@ func keptRows() (rows []misuseRow) {
 		x.w.Close()
 		return r.Hash(state.NewHasher(x.w, misuseCodecs()))
 	})
-	restoration := func(x *misuseScene) (w *world.World, u *world.Bundle[misuseUnit], kept *world.Restoration) {
-		w = world.MustNew(world.Options{Shards: 2})
-		world.Register[misuseHealth](w, "health")
-		u = world.NewBundle[misuseUnit](w)
-		_ = w.Restore(w.Layout(), func(r *world.Restoration) error { kept = r; return nil })
-		return w, u, kept
-	}
-	add("Restoration.Free", "", func(x *misuseScene) error { _, _, r := restoration(x); return r.Free(x.hs[0]) })
-	add("Restoration.Retire", "", func(x *misuseScene) error { _, _, r := restoration(x); return r.Retire(x.hs[0]) })
-	add("Bundle.Recreate", "", func(x *misuseScene) error {
-		_, u, r := restoration(x)
-		return u.Recreate(r, 0, x.hs[0], misuseUnit{})
-	})
-	add("World.Restore of a used world", "", func(x *misuseScene) error {
-		return x.w.Restore(x.w.Layout(), func(*world.Restoration) error { return nil })
-	})
 	closed := func(x *misuseScene) *world.Port { x.port.Close(); return x.port }
 	add("Port.Destroy, closed", "", func(x *misuseScene) error { return closed(x).Destroy(x.hs[0]) })
 	add("Port.Batch, closed", "", func(x *misuseScene) error {
@@ -403,12 +382,6 @@ func twiceRows() (rows []misuseRow) {
 		}
 		x.w.Close()
 		return nil
-	})
-	add("World.Restore within World.Restore", "", func(x *misuseScene) error {
-		w := world.MustNew(world.Options{})
-		return w.Restore(w.Layout(), func(*world.Restoration) error {
-			return w.Restore(w.Layout(), func(*world.Restoration) error { return nil })
-		})
 	})
 	add("Port.Batch within Port.Batch", "", func(x *misuseScene) error {
 		return x.port.Batch(func() error { return x.port.Batch(func() error { return nil }) })

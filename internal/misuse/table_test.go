@@ -164,7 +164,6 @@ var named = []struct {
 	name answer
 }{
 	{world.ErrBroken, "ErrBroken"}, {world.ErrClosed, "ErrClosed"}, {world.ErrStale, "ErrStale"}, {world.ErrMissing, "ErrMissing"},
-	{world.ErrRestore, "ErrRestore"},
 	{hierarchy.ErrPort, "ErrPort"},
 }
 

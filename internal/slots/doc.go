@@ -6,5 +6,5 @@
 //	Allocator     (allocator.go)       one per shard: gives slots and frees them (free.go)
 //	PortAllocator (port_allocator.go)  the home of the entities that ports create
 //	Liveness      (liveness.go)        says who is alive, and keeps no world in memory
-//	Restore       (restore.go)         gives what another world had given
+//	Load          (load.go)            gives them the state of another world's
 package slots

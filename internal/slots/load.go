@@ -8,8 +8,13 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 )
 
-// ErrImage is what the errors of a Load wrap: an image that no world can have.
-var ErrImage = errors.New("world: an image that is none")
+// Errors of a Load.
+var (
+	// ErrImage is what its errors about an image wrap: no world can have it.
+	ErrImage = errors.New("world: an image that is none")
+	// ErrUsed is returned for a world that has given a handle.
+	ErrUsed = errors.New("world: handles were given before")
+)
 
 // PortImage is the state of the slots of the entities that ports create.
 type PortImage struct {
@@ -62,11 +67,16 @@ type Load struct {
 // NewLoad begins a load. Until Finish, ports get no handle. It returns ErrUsed if a handle was
 // given before.
 func NewLoad(out *PortAllocator) (*Load, error) {
-	r, err := NewRestore(out)
-	if err != nil {
-		return nil, err
+	if !out.shut() {
+		return nil, ErrUsed
 	}
-	return &Load{dir: r.dir, out: out}, nil
+	for _, home := range out.dir.homes {
+		if home.given > 0 {
+			out.open()
+			return nil, ErrUsed
+		}
+	}
+	return &Load{dir: out.dir, out: out}, nil
 }
 
 // Incarnation sets the window of versions, before any slot is loaded.
@@ -217,6 +227,24 @@ func (l *Load) Finish() error {
 	}
 	l.out.open()
 	return nil
+}
+
+// shut refuses handles to ports until open. If ports have taken some, or it is shut already,
+// it does nothing and returns false.
+func (o *PortAllocator) shut() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.mu.closed || o.mu.drawn > 0 {
+		return false
+	}
+	o.mu.closed = true
+	return true
+}
+
+func (o *PortAllocator) open() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.mu.closed = false
 }
 
 // indexes is a set of the indexes of a home.

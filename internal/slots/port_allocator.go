@@ -42,7 +42,7 @@ type PortAllocator struct {
 		drawn    uint64          // indexes that were ever taken
 		ports    int             // that have a hand
 		recalled []handle.Handle // given out, and taken back
-		closed   bool            // the world is being restored
+		closed   bool            // the world is being loaded
 	}
 }
 
@@ -79,7 +79,7 @@ func (o *PortAllocator) Take(dst []handle.Handle, n, most int) ([]handle.Handle,
 	defer o.mu.Unlock()
 	left := o.left()
 	if o.mu.closed {
-		return dst, fmt.Errorf("%w for ports while the world is restored; create when World.Restore has returned", ErrIndexes)
+		return dst, fmt.Errorf("%w for ports while the world is loaded; create when snapshot.Load has returned", ErrIndexes)
 	}
 	if n > left {
 		return dst, o.dir.errIndexes(int(o.id), o.retired)

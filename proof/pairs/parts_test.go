@@ -163,7 +163,6 @@ type bundle struct {
 	create   func(by world.Actor, n int64) (handle.Handle, error)
 	appendN  func(dst []handle.Handle, by world.Actor, count int, n int64) ([]handle.Handle, error)
 	rows     func(count int, init func(rows world.Chunk)) error
-	recreate func(r *world.Restoration, in int, h handle.Handle, n int64) error
 	exchange func(by world.Actor, h handle.Handle, n int64, remove ...world.ComponentSet) error
 }
 
@@ -181,9 +180,6 @@ func newBundle[T any](w *world.World, of parts, encode func(int64) T) *bundle {
 				return b.CreateN(w, count, nil)
 			}
 			return b.CreateRows(w, count, init)
-		},
-		recreate: func(r *world.Restoration, in int, h handle.Handle, n int64) error {
-			return b.Recreate(r, in, h, encode(n))
 		},
 		exchange: func(by world.Actor, h handle.Handle, n int64, remove ...world.ComponentSet) error {
 			return b.Add(by, h, encode(n), remove...)

@@ -220,9 +220,6 @@ func (s *scene) openPort() {
 // tick draws what everybody does, makes a tick, and compares.
 func (s *scene) tick(tick int) {
 	s.tape = append(s.tape, &given{scripts: make([][]*act, s.Shards()+1)})
-	if tick == 0 && s.plan.has("restore") {
-		s.restored()
-	}
 	if s.mayReload(tick) {
 		s.reload()
 	}
