@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/durable"
+	"github.com/atoll-sim/atoll/inputlog"
 	"github.com/atoll-sim/atoll/internal/files/faulty"
 	"github.com/atoll-sim/atoll/snapshot"
 	"github.com/atoll-sim/atoll/world"
@@ -223,4 +224,45 @@ func TestNewLoads(t *testing.T) {
 	require.Equal(t, uint32(6), x.Incarnation())
 	require.Equal(t, old.Tick(), x.Tick())
 	st.Crash()
+}
+
+// TestDiverges plays a log to systems that do something else than they did: that is told, with the
+// tick, and accepted if that is wanted.
+func TestDiverges(t *testing.T) {
+	path, disk := useDisk(t)
+	x := newBank(1)
+	store, err := x.open(path)
+	require.NoError(t, err)
+	for range 100 {
+		x.step(t)
+	}
+	require.NoError(t, store.Wait(t.Context()))
+	disk.PowerOff()
+	_ = store.Close() // it cannot
+	disk.Reboot()
+
+	other := func() *bank {
+		x := newBank(1)
+		x.s.MustAdd("draws", func(b *world.Build) func(*world.Context) {
+			b.Creates(x.ships)
+			return func(c *world.Context) {
+				if c.Tick() == 30 {
+					_, _ = x.ships.Create(c, fleet{Ship{N: 1}})
+				}
+			}
+		})
+		return x
+	}
+	_, err = other().open(path)
+	require.ErrorIs(t, err, durable.ErrDamaged)
+	require.ErrorIs(t, err, inputlog.ErrDiffers)
+	require.ErrorContains(t, err, "set NoLog if the systems cannot be deterministic")
+
+	y := other()
+	y.options.AcceptLoss = true
+	store, err = y.open(path)
+	require.NoError(t, err)
+	require.ErrorIs(t, store.Recovered().Lost[0], inputlog.ErrDiffers)
+	require.GreaterOrEqual(t, y.Tick(), uint64(30))
+	require.NoError(t, store.Close())
 }

@@ -186,7 +186,11 @@ func (d *Store) chain(all []*segment) ([]*segment, error) {
 // lose returns an error for something that was on disk and is lost, unless that is accepted.
 func (d *Store) lose(err error) error {
 	if !d.o.AcceptLoss {
-		return fmt.Errorf("%w: %w; restore the file, or set AcceptLoss to go on from what is whole before it", ErrDamaged, err)
+		remedy := "restore the file, or set AcceptLoss to go on from what is whole before it"
+		if errors.Is(err, inputlog.ErrDiffers) {
+			remedy = "set NoLog if the systems cannot be deterministic, and AcceptLoss to go on from what they have made"
+		}
+		return fmt.Errorf("%w: %w; %s", ErrDamaged, err, remedy)
 	}
 	d.recovered.Lost = append(d.recovered.Lost, err)
 	if l := d.o.Logger; l != nil {
@@ -249,6 +253,8 @@ func (d *Store) play(ctx context.Context, all []*segment) error {
 	switch {
 	case err == nil:
 		return nil
+	case errors.Is(err, inputlog.ErrDiffers):
+		return d.lose(fmt.Errorf("%s: %w", at.name, err))
 	case !errors.Is(err, inputlog.ErrTruncated) && !errors.Is(err, inputlog.ErrAltered):
 		return d.cannotPlay(at, err)
 	case p.Left() > 0:

@@ -19,7 +19,7 @@ import (
 // before: records cannot be left out, doubled or exchanged unnoticed.
 const (
 	magic        = "atollog"
-	version byte = 4
+	version byte = 5
 
 	headSize = 5
 	sumSize  = 8

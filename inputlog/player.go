@@ -71,6 +71,8 @@ type Player struct {
 	known    store.Kinds
 	kinds    []kind
 	in       drive.Inputs
+	turns    drive.Turns // nil: the state cannot be hashed
+	sum      uint64      // of the parts of the state before the next tick, or 0: not known
 	ticks    uint64
 	before   uint64 // of them by earlier logs
 	pending  bool   // a record was read ahead
@@ -108,7 +110,20 @@ func (l *Log) Play(w *world.World, codecs *state.Codecs) (*Player, error) {
 	if p.replayer, err = d.ReplayInputs(); err != nil {
 		return nil, err
 	}
+	p.turns = drive.NewTurns(w, codecs)
+	p.replayer.OnSettled(p.settled)
 	return p, nil
+}
+
+// settled hashes the parts of the state that the Recorder has hashed there.
+func (p *Player) settled() {
+	p.sum = 0
+	if p.turns != nil {
+		var err error
+		if p.sum, err = p.turns.Sum(); err != nil {
+			p.turns = nil
+		}
+	}
 }
 
 // begin reads what is before the first tick of a log.
@@ -193,8 +208,9 @@ func (p *Player) Next() bool {
 }
 
 // Err returns why Next returned false: nil if the log was played to its end mark,
-// ErrTruncated if it has none, ErrAltered or ErrOtherWorld. The ticks before are as
-// they were.
+// ErrTruncated if it has none, ErrAltered, ErrOtherWorld, or ErrDiffers if a hash of a part of the
+// state shows that the ticks before were not as they were. A tick may differ for up to 1,024 ticks
+// before that shows: see Recorder.
 func (p *Player) Err() error {
 	if errors.Is(p.err, io.EOF) {
 		return nil
@@ -252,6 +268,8 @@ func (p *Player) tick(body []byte) error {
 		return from.altered("%v", c.err)
 	case p.in.Tick != p.w.Tick():
 		return from.wrong(ErrOtherWorld, "it is of tick %d, the world is at %d; make one tick for each Next", p.in.Tick, p.w.Tick())
+	case p.in.Sum != 0 && p.sum != 0 && p.in.Sum != p.sum:
+		return fmt.Errorf("%w: before tick %d, in a part of the state; a system, function or hook is not deterministic, or the world was changed between ticks", ErrDiffers, p.in.Tick)
 	}
 	err := p.replayer.Draw(p.in.Drawn)
 	if err == nil {

@@ -33,7 +33,10 @@ type Options struct {
 // Recorder writes a log of what a world is given.
 //
 // Each tick is written by one Write, when its refresh is done but for notifying of
-// outcomes: a process that dies leaves all ticks that its senders can know of. Nothing is
+// outcomes: a process that dies leaves all ticks that its senders can know of. With it goes a hash of
+// a part of the state, another one with each tick, which a Player compares. In 64 ticks everything is
+// hashed once; but components that are encoded because they have pointers, in tables of more than 64
+// entities, resources of that kind, relations and names are hashed once in 1,024. Nothing is
 // buffered here; hand in a file, or a bufio.Writer if it matters less. In steady
 // state it allocates nothing.
 //
@@ -49,6 +52,8 @@ type Recorder struct {
 	kinds      []kind
 	to         writer
 	partitions [drive.PartitionsMax]partitionRecord
+	turns      drive.Turns // nil: the state cannot be hashed
+	sum        uint64      // of the parts of the state before the next tick, or 0
 	ticks      uint64
 	onEnd      func(error)
 	err        error
@@ -78,6 +83,7 @@ func NewRecorder(w *world.World, out io.Writer, o Options) (_ *Recorder, err err
 	d := driver.Of(w)
 	d.MustIdle("inputlog.NewRecorder")
 	r := &Recorder{w: w, codecs: o.Codecs, known: d.Survey().Kinds(), to: writer{out: out}}
+	r.turns = drive.NewTurns(w, o.Codecs)
 	kinds, err := learn(nil, r.known, r.codecs)
 	if err != nil {
 		return nil, err
@@ -216,6 +222,18 @@ func (l *recorder) Request(share, port int, q queue.PendingRequest) {
 	}
 }
 
+// Settled hashes parts of the state. They are written with the next tick.
+func (l *recorder) Settled() {
+	if l.turns == nil || l.err != nil {
+		return
+	}
+	sum, err := l.turns.Sum()
+	if err != nil { // as where the log begins
+		l.turns = nil
+	}
+	l.sum = sum
+}
+
 // Failed ends recording: the world has told the last tick in part, or not at all.
 func (l *recorder) Failed(err error) {
 	l.dropped = true
@@ -229,6 +247,7 @@ func (l *recorder) End(in *drive.Inputs) {
 	r := (*Recorder)(l)
 	if r.err == nil {
 		r.to.begin(tickRecord)
+		in.Sum, r.sum = r.sum, 0
 		r.to.buf = appendTick(r.to.buf, in)
 		for i := range r.partitions {
 			r.to.buf = append(r.to.buf, r.partitions[i].buf...)

@@ -10,13 +10,14 @@ import (
 // A tick's body is what follows, as numbers of one to ten bytes each but for values,
 // and then the requests:
 //
-//	tick  drawn
+//	tick  drawn  sum of parts of the state before the tick, or 0: 8 bytes
 //	n recalled   {handle}
 //	n released   {handle}
 //	n shifts     {from, to, entities}
 func appendTick(dst []byte, in *drive.Inputs) []byte {
 	dst = binary.AppendUvarint(dst, in.Tick)
 	dst = binary.AppendUvarint(dst, uint64(in.Drawn))
+	dst = binary.LittleEndian.AppendUint64(dst, in.Sum)
 	dst = appendHandles(dst, in.Recalled)
 	dst = appendHandles(dst, in.Released)
 	dst = binary.AppendUvarint(dst, uint64(len(in.Transfers)))
@@ -40,6 +41,7 @@ func appendHandles(dst []byte, hs []handle.Handle) []byte {
 func (c *cursor) readTick(in *drive.Inputs) {
 	in.Tick = c.number()
 	in.Drawn = uint32(c.below(1 << 32))
+	in.Sum = c.word()
 	in.Recalled = c.handles(in.Recalled[:0])
 	in.Released = c.handles(in.Released[:0])
 	in.Transfers = in.Transfers[:0]

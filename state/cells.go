@@ -16,10 +16,17 @@ func (h *Hasher) cells(c mem.Cells) {
 	case x.form != nil:
 		h.scratch = x.form.AppendAll(h.scratch[:0], c)
 		h.sum.bytes(h.scratch)
-	case x.whole:
-		h.sum.bytes(c.Bytes)
 	default:
-		h.masked(x.layout, c.Bytes)
+		h.plain(x.layout, c.Bytes)
+	}
+}
+
+// plain hashes values without pointers.
+func (h *Hasher) plain(l *layout, rows []byte) {
+	if l.whole {
+		h.sum.bytes(rows)
+	} else {
+		h.masked(l, rows)
 	}
 }
 

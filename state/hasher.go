@@ -179,13 +179,13 @@ func (h *Hasher) sections(call string, l *later, done func(shard int, kind, name
 		h.cells(parts)
 		done(nowhere, "resource", r.Name)
 	}
-	for i, x := range v.Extensions() {
+	extensions := v.Extensions()
+	if err := h.mustShow(extensions); err != nil {
+		return err
+	}
+	for i, x := range extensions {
 		h.sum.Reset()
-		shown, ok := x.(Stateful)
-		if !ok {
-			return fmt.Errorf("%w: extension %d of the world, a %T, has no AppendState", ErrNoCodec, i, x)
-		}
-		h.scratch = shown.AppendState(h.scratch[:0])
+		h.scratch = x.(Stateful).AppendState(h.scratch[:0])
 		h.sum.bytes(h.scratch)
 		done(nowhere, "extension", drive.NameOf(x, i))
 	}
@@ -222,6 +222,16 @@ func (h *Hasher) learn(what string, all []drive.Named) error {
 		h.writers[x.Type] = &writer{form: f}
 	}
 	return errors.Join(errs...)
+}
+
+// mustShow refuses extensions that do not show their state.
+func (h *Hasher) mustShow(all []drive.Extension) error {
+	for i, x := range all {
+		if _, ok := x.(Stateful); !ok {
+			return fmt.Errorf("%w: extension %d of the world, a %T, has no AppendState", ErrNoCodec, i, x)
+		}
+	}
+	return nil
 }
 
 // world hashes what shapes the world as a whole.

@@ -24,6 +24,7 @@ type recording struct {
 	begin      partitionRecorder
 	partitions [drive.PartitionsMax]partitionRecorder
 	end        partitionRecorder
+	settled    partitionRecorder
 	failed     atomic.Pointer[PanicError]
 }
 
@@ -45,6 +46,7 @@ func newRecording(w *World, l drive.Recorder) *recording {
 		s.init(x, "Request", s.look)
 	}
 	x.end.init(x, "End", func() { l.End(&x.Inputs) })
+	x.settled.init(x, "Settled", l.Settled)
 	return x
 }
 
@@ -111,13 +113,25 @@ func (w *World) recordInputs(l drive.Recorder) error {
 // handles of creates.
 func (x *recording) taken() { x.Drawn = x.w.portSlots.Drawn() }
 
-// finish calls End. If the Recorder has panicked, finish calls Failed and removes it.
+// finish calls End.
 func (x *recording) finish() {
 	w := x.w
 	x.Tick, x.Released = w.tick.Load(), w.refresh.releases.Due
 	x.Recalled = w.portSlots.TakeRecalls(x.Recalled[:0])
 	x.end.call()
 	x.Transfers = x.Transfers[:0]
+	x.check()
+}
+
+// settle calls Settled.
+func (x *recording) settle() {
+	x.settled.call()
+	x.check()
+}
+
+// check calls Failed and removes the Recorder, if it has panicked.
+func (x *recording) check() {
+	w := x.w
 	if w.recorderErr = x.failed.Load(); w.recorderErr != nil {
 		w.recording = nil
 		w.portSlots.Note(false)
@@ -137,6 +151,7 @@ var errReplaying = errors.New("world: ports and a replay of inputs at the same t
 type replayer struct {
 	w         *World
 	queue     *queue.Queue
+	settled   func()                 // of OnSettled, or nil
 	transfers []drive.Transfer       // of the next refresh
 	used      map[handle.Handle]bool // by creates and recalls since the last Publish
 }
@@ -176,6 +191,8 @@ func (f *replayer) ready(call string) error {
 	}
 	return nil
 }
+
+func (f *replayer) OnSettled(do func()) { f.settled = do }
 
 func (f *replayer) Draw(drawn uint32) error {
 	if err := f.ready("replaying inputs"); err != nil {

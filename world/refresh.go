@@ -217,6 +217,12 @@ func (r *refresh) steps(parallel drive.Parallel) {
 	if w.frames.asked.Load() > 0 || w.frames.last > 0 {
 		w.frames.refresh(w, parallel)
 	}
+	if w.recording != nil {
+		w.recording.settle()
+	}
+	if f := w.replayer; f != nil && f.settled != nil {
+		f.settled()
+	}
 	r.step(parallel, len(r.active), sent, r.notify) // last, so that whoever learns an outcome sees its effect
 }
 

@@ -39,6 +39,10 @@ func (s *survey) Resources() []drive.Named {
 	return all
 }
 
+func (s *survey) Counts() drive.Counts {
+	return drive.Counts{Components: len(s.components), Resources: len(s.resources), Extensions: len(s.extensions.all)}
+}
+
 func (s *survey) Placement() (shard, run int) { return s.cursor, s.run }
 
 func (s *survey) Pinned() []int { return slices.Collect(s.pinned.All) }

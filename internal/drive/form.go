@@ -61,6 +61,17 @@ func (e *CodecError) Unwrap() error { return e.Err }
 // the program starts.
 var FormOf func(codecs any, t reflect.Type, toRead bool) (Form, error)
 
+// Turns hashes the parts of a world's state whose turn it is.
+type Turns interface {
+	// Sum may be called once a tick, where a Recorder's Settled is. It returns an error if something
+	// lacks a codec.
+	Sum() (uint64, error)
+}
+
+// NewTurns makes the Turns of an idle *world.World with a *state.Codecs. Package state sets it when
+// the program starts.
+var NewTurns func(w, codecs any) Turns
+
 // Hashing is the hash of a world's state of which the shards are hashed later.
 type Hashing interface {
 	// Hash hashes them, by images that have handles and the components that were left out. It is

@@ -23,6 +23,8 @@ type Recorder interface {
 	// End is called with the other inputs when the refresh is done except for notifying
 	// outcomes. in is good until End returns.
 	End(in *Inputs)
+	// Settled is called behind that, when the state is the one that the next tick begins with.
+	Settled()
 	// Failed is called after the refresh if one of the other methods panicked or ended its
 	// goroutine. No method is called after that: a log would have a gap.
 	Failed(err error)
@@ -34,6 +36,7 @@ type Inputs struct {
 	Drawn     uint32          // how many indexes ports have drawn so far
 	Recalled  []handle.Handle // handles that a port gave out and took back
 	Released  []handle.Handle // by references, except those that are still pending
+	Sum       uint64          // of Turns before the tick, or 0; the Recorder's
 	Transfers []Transfer      // decisions to balance the shards, which may depend on time
 }
 
@@ -54,6 +57,9 @@ type Replayer interface {
 	Recall(h handle.Handle) error
 	Release(h handle.Handle)
 	Transfer(transfers []Transfer) error
+	// OnSettled sets what is called in each refresh at the point at which Settled of a Recorder is.
+	// It must not panic.
+	OnSettled(f func())
 	// Close allows ports to be opened again. Handles that ports of the recorded world had in
 	// hand are stale afterwards: free slots go on with their next version, so the hash of the
 	// state differs from the one before.

@@ -22,6 +22,8 @@ type Survey interface {
 	Resources() []Named
 	Extensions() []Extension
 	Hooks() []Hook
+	// Counts returns how many there are.
+	Counts() Counts
 	// Kinds returns the kinds of requests.
 	Kinds() store.Kinds
 	// Placement returns the shard of the next entity that the idle world creates, and how many
@@ -51,6 +53,9 @@ type Survey interface {
 	State() State
 	Image(shard int) store.Image
 }
+
+// Counts is how many of some things a world has.
+type Counts struct{ Components, Resources, Extensions int }
 
 // Frozen has the rows of a world as they were. Safe from any goroutine until Release.
 type Frozen interface {

@@ -17,10 +17,15 @@ import (
 // surveyed is an AnyColumn that shows its rows.
 type surveyed interface {
 	cells(number, rows int) mem.Cells
+	bytes(number, rows int) []byte
 }
 
 func (c *Column[T]) cells(number, rows int) mem.Cells {
 	return mem.CellsOf(c.dir.Load().rows[number][:rows])
+}
+
+func (c *Column[T]) bytes(number, rows int) []byte {
+	return mem.BytesOf(c.dir.Load().rows[number][:rows])
 }
 
 // AppendSpare appends what decides when the table gives back chunks, when it is given back
@@ -60,6 +65,10 @@ func (c *Chunk) Handles() []handle.Handle { return c.handles[:c.n:c.n] }
 
 // Cells returns the rows of the i-th component of the chunk's table.
 func (c *Chunk) Cells(i int) mem.Cells { return c.table.columns[i].(surveyed).cells(c.number(), c.n) }
+
+// Bytes returns the memory of the rows of the i-th component, whose type has no pointers. It
+// allocates nothing.
+func (c *Chunk) Bytes(i int) []byte { return c.table.columns[i].(surveyed).bytes(c.number(), c.n) }
 
 // Stamps returns the tick in which a row last came or was replaced, and for each
 // component that in which it was last handed out for writing.
