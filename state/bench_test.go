@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/internal/check"
+	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/state"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -39,6 +40,22 @@ func benchmarkHash[T any](b *testing.B) {
 		if _, err := h.StateHash(); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// BenchmarkTurns hashes the parts whose turn it is, which recording does with each tick.
+func BenchmarkTurns(b *testing.B) {
+	w := world.MustNew(world.Options{})
+	addRows[padded](b, w, 1<<20)
+	turns := drive.NewTurns(w, (*state.Codecs)(nil))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := turns.Sum(); err != nil {
+			b.Fatal(err)
+		}
+		b.StopTimer()
+		w.Refresh()
+		b.StartTimer()
 	}
 }
 
