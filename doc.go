@@ -34,6 +34,7 @@
 //	compare worlds, tick by tick              package state
 //	record what a world is given, replay it   package inputlog
 //	save a world, go on from it               snapshot.Save, snapshot.Load
+//	save what has changed since               snapshot.Chain, snapshot.Merge, Dir.Increments
 //	survive the death of the process          package durable
 //	try what would come of it, go back        snapshot.Capture, Captured.Load
 //	load what an older version has saved      snapshot.PlanLoad, Options.Changes

@@ -3,6 +3,7 @@ package snapshot_test
 import (
 	"bytes"
 	"errors"
+	"io"
 	"math/rand/v2"
 	"testing"
 	"testing/iotest"
@@ -162,11 +163,13 @@ func TestBehindChecksums(t *testing.T) {
 }
 
 // try loads bytes that need not be a snapshot, and uses the world if that worked.
-func try(t testing.TB, image []byte) bool {
+func try(t testing.TB, image []byte) bool { return tryFrom(t, bytes.NewReader(image)) }
+
+func tryFrom(t testing.TB, src io.Reader) bool {
 	x := newPond()
 	world.Register[Tag](x.World, "tag") // so that the hash is another anyway
 	o := x.options(0)
-	if err := snapshot.Load(bytes.NewReader(image), x.World, o); err != nil {
+	if err := snapshot.Load(src, x.World, o); err != nil {
 		return false
 	}
 	s := scheduler.New(x.World, scheduler.Options{Workers: 1})

@@ -4,6 +4,10 @@ import (
 	"bytes"
 	"encoding/gob"
 	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -232,5 +236,102 @@ func BenchmarkForks(b *testing.B) {
 	for b.Loop() {
 		w, _ := newAgents(b)
 		require.NoError(b, captured.Load(w, snapshot.Options{}))
+	}
+}
+
+// BenchmarkIncrement saves a million agents of 48 bytes, of which some have changed in one of three
+// components: those that are next to each other, or some everywhere. "MB" is the file; the time is
+// behind the ticks, with the hash of the state.
+func BenchmarkIncrement(b *testing.B) {
+	agents := agentsOf()
+	w, bundle := newAgents(b)
+	hs, err := bundle.AppendN(nil, w, agents, func(i int, a *Agent) {
+		*a = Agent{Place{float64(i), float64(i) / 3}, Motion{float64(i % 7), 1}, Life{int32(i % 100), 100, handle.None}}
+	})
+	require.NoError(b, err)
+	place := world.Write[Place](w)
+	dice := rand.New(rand.NewPCG(1, 1))
+	touch := map[string]func(){
+		"0": func() {},
+		"1 of 100, together": func() {
+			for _, h := range hs[:agents/100] {
+				place.Get(h).X += dice.Float64()
+			}
+		},
+		"1 of 100, scattered": func() {
+			for range agents / 100 {
+				place.Get(hs[dice.IntN(agents)]).X += dice.Float64()
+			}
+		},
+		"33 of 100, together": func() {
+			for _, h := range hs[:agents/3] {
+				place.Get(h).X += dice.Float64()
+			}
+		},
+		"all": func() {
+			for _, h := range hs {
+				place.Get(h).X += dice.Float64()
+			}
+		},
+	}
+	captured := func(o snapshot.Options) *snapshot.Captured {
+		c, err := snapshot.Capture(w, o)
+		require.NoError(b, err)
+		return c
+	}
+	for _, how := range []snapshot.Compression{snapshot.None, snapshot.S2, snapshot.Zstd} {
+		o := snapshot.Options{Compression: how}
+		var out, whole bytes.Buffer
+		for _, name := range append(slices.Sorted(maps.Keys(touch)), "whole") {
+			b.Run(fmt.Sprintf("%v/%s", how, name), func(b *testing.B) {
+				var chain snapshot.Chain
+				c := captured(o)
+				whole.Reset()
+				require.NoError(b, chain.Save(&whole, c))
+				c.Release()
+				b.SetBytes(int64(agents) * 56)
+				for b.Loop() {
+					b.StopTimer()
+					if f := touch[name]; f != nil {
+						f()
+					}
+					w.Refresh()
+					c := captured(o)
+					out.Reset()
+					out.Grow(whole.Len())
+					b.StartTimer()
+					if touch[name] != nil {
+						require.NoError(b, chain.Save(&out, c))
+					} else {
+						require.NoError(b, c.Save(&out))
+					}
+					b.StopTimer()
+					c.Release()
+					b.StartTimer()
+				}
+				b.ReportMetric(float64(out.Len())/1e6, "MB")
+			})
+		}
+		var links []io.Reader
+		b.Run(fmt.Sprintf("%v/merge 5", how), func(b *testing.B) {
+			var chain snapshot.Chain
+			var files [6]bytes.Buffer
+			for i := range files {
+				touch["1 of 100, scattered"]()
+				w.Refresh()
+				c := captured(o)
+				require.NoError(b, chain.Save(&files[i], c))
+				c.Release()
+			}
+			b.SetBytes(int64(agents) * 56)
+			for b.Loop() {
+				links = links[:0]
+				for i := range files {
+					links = append(links, bytes.NewReader(files[i].Bytes()))
+				}
+				_, err := snapshot.Verify(snapshot.Merge(links[0], links[1:]...))
+				require.NoError(b, err)
+			}
+		})
 	}
 }

@@ -130,7 +130,9 @@ func (c *Captured) Hash() (state.Hash, error) {
 
 // Save writes what was captured: the same bytes as the function Save would have. It may be called
 // again. It returns the error of dst, or world.ErrClosed after Release.
-func (c *Captured) Save(dst io.Writer) error {
+func (c *Captured) Save(dst io.Writer) error { return c.save(dst, nil) }
+
+func (c *Captured) save(dst io.Writer, x *Chain) error {
 	info := *c.info
 	var err error
 	if info.Hash, err = c.Hash(); err != nil {
@@ -138,7 +140,7 @@ func (c *Captured) Save(dst io.Writer) error {
 	}
 	parts := slices.Clone(c.parts)
 	parts[0].body = func(dst []byte) []byte { return appendHeader(dst, &info) }
-	return c.s.write(dst, parts)
+	return c.s.write(dst, parts, &info, x)
 }
 
 // Release gives the memory back. Releasing twice is no error. A Captured that is forgotten is

@@ -85,7 +85,7 @@ type block struct {
 
 // read reads a whole snapshot.
 func (p *picture) read(src io.Reader) error {
-	l := &loading{r: &reader{in: src}}
+	l := &loading{r: sourceOf(src)}
 	if err := l.head(); err != nil {
 		return err
 	}

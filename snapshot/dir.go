@@ -23,17 +23,26 @@ import (
 type Dir struct {
 	// Path is that of the directory, which the first Save makes.
 	Path string
-	// Keep is how many files are left when another was saved: older ones are removed. Damaged ones
-	// do not count. Default: 3.
+	// Keep is how many whole files are left when another was saved, each with the increments on it:
+	// older ones are removed. Damaged ones do not count. Default: 3.
 	Keep int
+	// Increments is how many increments follow each whole file: files that have only what has
+	// changed since the one before. The first file of a process is whole. To load one, all since
+	// the whole file before it must be there, and Newest passes over it if one of these is damaged.
+	// Default: 0.
+	Increments int
 
 	files files.Files     // nil: those of the operating system
 	whole map[string]bool // of files that a save has looked at, or written
+	chain Chain           // of what was saved since the last whole file, with Increments
+	since int             // increments
+	last  string          // the newest file, which the chain has written
 }
 
 // Found is a snapshot in a Dir.
 type Found struct {
 	Path string
+	// Info is that of the whole snapshot, also for an increment.
 	Info Info
 	// Passed says of newer files why they are not the one.
 	Passed []error
@@ -46,6 +55,7 @@ const (
 	keepDefault = 3
 	nameDigits  = 12
 	nameEnd     = ".snapshot"
+	moreEnd     = ".increment"
 	partEnd     = ".part" // of a file that is being written
 )
 
@@ -53,13 +63,13 @@ const (
 // It goes to a temporary file first, which is synced and renamed, and then the directory is synced.
 // On an error all older files are there as before.
 func (d *Dir) Save(w *world.World, o Options) (path string, err error) {
-	return d.save(func(to io.Writer) error { return Save(to, w, o) })
+	return d.save(func(to io.Writer, x *Chain) error { return save(to, w, o, x) })
 }
 
 // Write is Save of what was captured. It may be called while the world ticks.
-func (d *Dir) Write(c *Captured) (path string, err error) { return d.save(c.Save) }
+func (d *Dir) Write(c *Captured) (path string, err error) { return d.save(c.save) }
 
-func (d *Dir) save(save func(to io.Writer) error) (path string, err error) {
+func (d *Dir) save(save func(to io.Writer, x *Chain) error) (path string, err error) {
 	f, keep := d.of(), d.keep()
 	if err := f.Make(); err != nil {
 		return "", fmt.Errorf("snapshot: %w", err)
@@ -68,16 +78,28 @@ func (d *Dir) save(save func(to io.Writer) error) (path string, err error) {
 	if err != nil {
 		return "", err
 	}
-	name := nameOf(1)
+	number, newest, end := uint64(1), "", nameEnd
 	if n := len(old); n > 0 {
-		last, _ := numberOf(old[n-1])
+		newest = old[n-1]
+		last, _ := numberOf(newest)
 		if last == math.MaxUint64 {
-			return "", fmt.Errorf("snapshot: %s has the last number that there is; give it another name", d.path(old[n-1]))
+			return "", fmt.Errorf("snapshot: %s has the last number that there is; give it another name", d.path(newest))
 		}
-		name = nameOf(last + 1)
+		number = last + 1
 	}
+	var chain *Chain
+	if d.Increments > 0 {
+		chain = &d.chain
+		if d.since++; chain.last != nil && d.last == newest && d.since <= d.Increments {
+			end = moreEnd
+		} else {
+			d.chain, d.since = Chain{}, 0
+		}
+	}
+	name := nameOf(number, end)
 	part := name + partEnd
-	if err = d.write(f, part, save); err == nil {
+	d.last = "" // unless this one gets there, the next is whole
+	if err = d.write(f, part, func(to io.Writer) error { return save(to, chain) }); err == nil {
 		err = f.Rename(part, name)
 	}
 	if err != nil {
@@ -87,6 +109,10 @@ func (d *Dir) save(save func(to io.Writer) error) (path string, err error) {
 	if err := f.Sync(); err != nil {
 		return "", fmt.Errorf("snapshot: %s was written, and may not be on disk: %w", d.path(name), err)
 	}
+	d.last = name
+	if end == moreEnd {
+		return d.path(name), nil
+	}
 	if err := d.removeOld(f, old, name, keep); err != nil {
 		return d.path(name), fmt.Errorf("snapshot: %s was written, and an older file cannot be removed: %w", d.path(name), err)
 	}
@@ -94,7 +120,8 @@ func (d *Dir) save(save func(to io.Writer) error) (path string, err error) {
 }
 
 // removeOld removes what is older than those to be kept, of which a new one was just written. So that
-// damaged ones do not count it reads those that it has not seen before.
+// damaged ones do not count it reads those that it has not seen before. Increments go before what they
+// are based on.
 func (d *Dir) removeOld(f files.Files, old []string, written string, keep int) error {
 	whole, left := map[string]bool{written: true}, 1
 	for _, name := range slices.Backward(old) {
@@ -104,9 +131,12 @@ func (d *Dir) removeOld(f files.Files, old []string, written string, keep int) e
 			}
 			continue
 		}
+		if isIncrement(name) {
+			continue
+		}
 		is, known := d.whole[name]
 		if !known {
-			_, err := d.verify(f, name)
+			_, err := d.verify(f, []string{name})
 			is = err == nil
 		}
 		if whole[name] = is; is {
@@ -139,8 +169,9 @@ func (d *Dir) Newest() (Found, error) {
 	if err != nil {
 		return x, err
 	}
-	for _, name := range slices.Backward(all) {
-		info, err := d.verify(f, name)
+	broken := map[string]error{} // files whose increments are passed over without reading all again
+	for i, name := range slices.Backward(all) {
+		info, err := d.verifyChain(f, chainOf(all[:i+1]), broken)
 		if err == nil {
 			x.Path, x.Info = d.path(name), info
 			return x, nil
@@ -150,20 +181,102 @@ func (d *Dir) Newest() (Found, error) {
 	return x, fmt.Errorf("%w %s", errors.Join(append([]error{ErrNone}, x.Passed...)...), d.Path)
 }
 
-func (d *Dir) verify(f files.Files, name string) (Info, error) {
-	in, err := f.Open(name)
+// chainOf returns the files of which the last of some is made: the whole one before it, and all since.
+func chainOf(all []string) []string {
+	for i, name := range slices.Backward(all) {
+		if !isIncrement(name) {
+			return all[i:]
+		}
+	}
+	return all
+}
+
+// verifyChain reads the files of which the last one is made. It notes the one that is damaged.
+func (d *Dir) verifyChain(f files.Files, chain []string, broken map[string]error) (Info, error) {
+	last := chain[len(chain)-1]
+	if err := broken[last]; err != nil {
+		return Info{}, err
+	}
+	for _, name := range chain {
+		if err := broken[name]; err != nil {
+			return Info{}, fmt.Errorf("%w: it needs %s: %w", ErrBase, name, err)
+		}
+	}
+	info, err := d.verify(f, chain)
+	var at *chainError
+	if errors.As(err, &at) {
+		if name := chain[at.number]; name != last {
+			broken[name] = at.error
+			return info, fmt.Errorf("%w: it needs %s: %w", ErrBase, name, at.error)
+		}
+		err = at.error
+	}
+	return info, err
+}
+
+func (d *Dir) verify(f files.Files, chain []string) (Info, error) {
+	in, err := openChain(f, chain)
 	if err != nil {
 		return Info{}, err
 	}
 	defer in.Close()
-	info, err := Verify(in)
+	info, err := Verify(in.Reader)
+	for i, x := range in.files {
+		if n, _ := io.ReadFull(x, make([]byte, 1)); err == nil && n > 0 {
+			err = &chainError{i, altered("there is something behind its end")}
+		}
+	}
+	return info, err
+}
+
+// opened is the whole snapshot that some files make.
+type opened struct {
+	io.Reader
+	files []io.ReadCloser
+}
+
+func openChain(f files.Files, chain []string) (*opened, error) {
+	x := &opened{}
+	var all []io.Reader
+	for i, name := range chain {
+		in, err := f.Open(name)
+		if err != nil {
+			_ = x.Close() // the first error counts
+			return nil, &chainError{i, err}
+		}
+		x.files, all = append(x.files, in), append(all, in)
+	}
+	x.Reader = all[0]
+	if len(all) > 1 || isIncrement(chain[0]) {
+		x.Reader = Merge(all[0], all[1:]...)
+	}
+	return x, nil
+}
+
+func (x *opened) Close() (err error) {
+	for _, f := range x.files {
+		err = errors.Join(err, f.Close())
+	}
+	return err
+}
+
+// Open opens a file of the directory, by its name or path, as a whole snapshot: an increment with what
+// it is based on. The error of a file that is not there wraps fs.ErrNotExist.
+func (d *Dir) Open(name string) (io.ReadCloser, error) {
+	f, name := d.of(), filepath.Base(name)
+	all, err := d.list(f)
 	if err != nil {
-		return info, err
+		return nil, err
 	}
-	if n, _ := io.ReadFull(in, make([]byte, 1)); n > 0 {
-		return info, altered("there is something behind its end")
+	at := slices.Index(all, name)
+	if at < 0 {
+		return nil, fmt.Errorf("snapshot: %s: %w", d.path(name), fs.ErrNotExist)
 	}
-	return info, nil
+	in, err := openChain(f, chainOf(all[:at+1]))
+	if err != nil {
+		return nil, fmt.Errorf("snapshot: %s: %w", d.path(name), err)
+	}
+	return in, nil
 }
 
 // Load loads the newest snapshot that is whole into a new world. It returns the errors of Newest and
@@ -173,9 +286,9 @@ func (d *Dir) Load(w *world.World, o Options) (Found, error) {
 	if err != nil {
 		return x, err
 	}
-	in, err := d.of().Open(filepath.Base(x.Path))
+	in, err := d.Open(x.Path)
 	if err != nil {
-		return x, fmt.Errorf("snapshot: %w", err)
+		return x, err
 	}
 	defer in.Close()
 	if err := Load(in, w, o); err != nil {
@@ -200,19 +313,21 @@ func (d *Dir) list(f files.Files) ([]string, error) {
 }
 
 // nameOf returns the name of a file, by its number.
-func nameOf(n uint64) string { return fmt.Sprintf("%0*d%s", nameDigits, n, nameEnd) }
+func nameOf(n uint64, end string) string { return fmt.Sprintf("%0*d%s", nameDigits, n, end) }
 
 func numberOf(name string) (n uint64, ok bool) {
-	digits, is := strings.CutSuffix(name, nameEnd)
-	n, err := strconv.ParseUint(digits, 10, 64)
-	return n, is && err == nil && name == nameOf(n)
+	end := filepath.Ext(name)
+	n, err := strconv.ParseUint(strings.TrimSuffix(name, end), 10, 64)
+	return n, (end == nameEnd || end == moreEnd) && err == nil && name == nameOf(n, end)
 }
+
+func isIncrement(name string) bool { return filepath.Ext(name) == moreEnd }
 
 func (d *Dir) path(name string) string { return filepath.Join(d.Path, name) }
 
 func (d *Dir) keep() int {
-	if d.Keep < 0 {
-		panic(fmt.Sprintf("snapshot: a Dir keeps %d files; want 1 or more, or 0 for %d", d.Keep, keepDefault))
+	if d.Keep < 0 || d.Increments < 0 {
+		panic(fmt.Sprintf("snapshot: a Dir keeps %d files, each with %d increments; want 1 file or more, or 0 for %d, and 0 increments or more", d.Keep, d.Increments, keepDefault))
 	}
 	if d.Keep == 0 {
 		return keepDefault

@@ -13,6 +13,9 @@ var (
 	ErrNoSnapshot = errors.New("snapshot: not a snapshot")
 	// ErrVersion is returned for a snapshot of another version of the format.
 	ErrVersion = errors.New("snapshot: another version of the format")
+	// ErrBase is returned for an increment without the snapshot that it is based on, or with another.
+	// The error tells the tick and hash of that.
+	ErrBase = errors.New("snapshot: not with its base")
 	// ErrTruncated is returned for a snapshot that ends too soon.
 	ErrTruncated = errors.New("snapshot: truncated")
 	// ErrAltered is returned for a snapshot whose bytes are not those that Save wrote, or that

@@ -30,8 +30,11 @@ func Repair(image []byte) []byte {
 			s.length = len(s.body)
 		}
 		s.sum = s.checksum()
+		if s.kind == baseSection && w.sections == 0 {
+			w.base = new(base)
+		}
 		if s.kind == endSection {
-			_ = w.end()
+			_ = w.end(binary.LittleEndian.Uint64(append(bytes.Clone(s.body), make([]byte, 24)...)[16:]))
 			break
 		}
 		_ = w.section(&s)
@@ -49,8 +52,10 @@ func Exchange(image []byte, kind byte, body func(old []byte) []byte) []byte {
 			panic(err)
 		}
 		switch {
+		case s.kind == baseSection:
+			w.base = new(base)
 		case s.kind == endSection:
-			_ = w.end()
+			_ = w.end(0)
 			continue
 		case s.kind == kind && !done:
 			old := must(s.unpack(new([]byte)))
@@ -105,6 +110,6 @@ func Forge(image []byte, forge func(parts []drive.Part) []drive.Part) []byte {
 		s.sum = s.checksum()
 		err = w.section(s)
 	}
-	_ = w.end()
+	_ = w.end(0)
 	return out.Bytes()
 }

@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -29,6 +30,7 @@ const (
 
 // The kinds of sections, in their order.
 const (
+	baseSection      = 'B' // of an increment: on what it is based
 	headerSection    = 'H' // what world it is
 	namesSection     = 'N' // what is registered
 	worldSection     = 'W'
@@ -84,10 +86,18 @@ type writer struct {
 	head     []byte
 	sections uint64
 	chain    uint64 // of the checksums of all sections
+	base     *base  // of an increment
 }
 
 func (w *writer) begin() error {
-	return w.write(binary.LittleEndian.AppendUint32([]byte(magic), version))
+	err := w.write(binary.LittleEndian.AppendUint32([]byte(magic), version))
+	if err == nil && w.base != nil {
+		s := &section{kind: baseSection, how: None, body: appendBase(nil, *w.base)}
+		s.length = len(s.body)
+		s.sum = s.checksum()
+		err = w.section(s)
+	}
+	return err
 }
 
 // section writes a section that has its checksum.
@@ -109,14 +119,20 @@ func link(chain, sum uint64) uint64 {
 	return xxh3.Hash(both[:])
 }
 
-// end writes the last section.
-func (w *writer) end() error {
+// end writes the last section. That of an increment has the sum of the whole snapshot, too.
+func (w *writer) end(whole uint64) error {
 	s := &section{kind: endSection, how: None}
-	s.body = binary.LittleEndian.AppendUint64(s.body, w.sections)
-	s.body = binary.LittleEndian.AppendUint64(s.body, w.chain)
+	s.body = appendEnd(s.body, w.sections, w.chain)
+	if w.base != nil {
+		s.body = binary.LittleEndian.AppendUint64(s.body, whole)
+	}
 	s.length = len(s.body)
 	s.sum = s.checksum()
 	return w.section(s)
+}
+
+func appendEnd(dst []byte, sections, chain uint64) []byte {
+	return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(dst, sections), chain)
 }
 
 func (w *writer) write(p []byte) error {
@@ -138,11 +154,12 @@ type source interface {
 
 // reader is the source that reads a snapshot.
 type reader struct {
-	in       io.Reader
-	at       int64
-	sections uint64
-	chain    uint64
-	head     [headSize]byte
+	in        io.Reader
+	at        int64
+	sections  uint64
+	chain     uint64
+	head      [headSize]byte
+	increment bool // it begins with a base
 }
 
 func (r *reader) begin() error {
@@ -197,6 +214,7 @@ func (r *reader) next(s *section) error {
 		left -= some
 	}
 	r.sections++
+	r.increment = r.increment || r.sections == 1 && s.kind == baseSection
 	if s.kind != endSection {
 		r.chain = link(r.chain, s.sum)
 	}
@@ -231,7 +249,12 @@ func (r *reader) finish(s *section) error {
 	if err := s.check(); err != nil {
 		return err
 	}
-	if s.how != None || s.number != 0 || len(s.body) != 16 || binary.LittleEndian.Uint64(s.body) != r.sections-1 || binary.LittleEndian.Uint64(s.body[8:]) != r.chain {
+	want := appendEnd(nil, r.sections-1, r.chain)
+	size := len(want)
+	if r.increment {
+		size += 8
+	}
+	if s.how != None || s.number != 0 || len(s.body) != size || !bytes.HasPrefix(s.body, want) {
 		return altered("%v: it does not end the %d sections before it", s, r.sections-1)
 	}
 	return nil

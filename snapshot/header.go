@@ -22,16 +22,23 @@ type Info struct {
 	Hash state.Hash
 	// Entities is the number of entities, marked ones included.
 	Entities int
+	// Increment says that the snapshot has only what has changed since another, which is of BaseTick
+	// and BaseHash: it cannot be loaded without that. Merge makes a whole one of both.
+	Increment bool
+	BaseTick  uint64
+	BaseHash  state.Hash
+
+	base base
 }
 
-// Inspect reads the head of a snapshot. It returns ErrNoSnapshot, ErrVersion, ErrTruncated or
-// ErrAltered, or the error of src.
+// Inspect reads the head of a snapshot, also that of an increment. It returns ErrNoSnapshot,
+// ErrVersion, ErrTruncated or ErrAltered, or the error of src.
 func Inspect(src io.Reader) (Info, error) {
-	r := reader{in: src}
+	r := sourceOf(src)
 	if err := r.begin(); err != nil {
 		return Info{}, err
 	}
-	x, _, err := readHeader(&r, new(section))
+	x, _, err := readAnyHeader(r, new(section))
 	return x, err
 }
 
@@ -108,10 +115,27 @@ func appendHeader(dst []byte, x *Info) []byte {
 	return dst
 }
 
-// readHeader reads the section of the header, and returns the settings that it has.
+// readHeader reads the section of the header, and returns the settings that it has. That of an
+// increment is an error.
 func readHeader(r source, s *section) (x Info, all []setting, err error) {
-	if err = r.next(s); err == nil {
-		err = s.check()
+	if x, all, err = readAnyHeader(r, s); err == nil && x.Increment {
+		err = fmt.Errorf("%w: it is an increment on %v; pass both to Merge", ErrBase, x.base)
+	}
+	return x, all, err
+}
+
+func readAnyHeader(r source, s *section) (x Info, all []setting, err error) {
+	checked := func() error {
+		if err := r.next(s); err != nil {
+			return err
+		}
+		return s.check()
+	}
+	if err = checked(); err == nil && s.kind == baseSection {
+		if x.base, err = readBase(s); err == nil {
+			x.Increment, x.BaseTick, x.BaseHash = true, x.base.tick, x.base.hash
+			err = checked()
+		}
 	}
 	if err != nil {
 		return x, nil, err

@@ -30,7 +30,7 @@ import (
 // something that is registered. After a later one, such as for a snapshot that is cut off, the world
 // is broken and says so: make another. What Options.Also has loaded by then stays loaded.
 func Load(src io.Reader, w *world.World, o Options) error {
-	return load(&reader{in: src}, nil, w, "snapshot.Load", o)
+	return load(sourceOf(src), nil, w, "snapshot.Load", o)
 }
 
 // load loads from a source, of which a Captured has the rows, or nil, for the call that messages

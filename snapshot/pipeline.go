@@ -14,12 +14,17 @@ import (
 type encoded struct {
 	section
 	raw, packed []byte
+	cuts        []cut
+	delta       []byte   // in place of raw, in an increment
+	whole       uint64   // the checksum that it has in a whole snapshot without compression
+	blocks      []pieces // for the next increment
 	panicked    any
 	err         error
 }
 
-// write encodes parts on several goroutines and writes them in order.
-func (s *saving) write(dst io.Writer, parts []part) (err error) {
+// write encodes parts on several goroutines and writes them in order: those of an increment, if
+// there is a chain that has written one before.
+func (s *saving) write(dst io.Writer, parts []part, info *Info, chain *Chain) (err error) {
 	workers := min(s.o.Workers, len(parts))
 	free := make(chan *encoded, 2*workers) // as many are under way
 	for range cap(free) {
@@ -51,7 +56,7 @@ func (s *saving) write(dst io.Writer, parts []part) (err error) {
 			}
 			if !stopped.Load() {
 				at = i
-				x.encode(&parts[i], s.o.Compression)
+				s.encode(x, parts, i, chain)
 				at = -1
 			}
 			done[i] <- x
@@ -68,7 +73,10 @@ func (s *saving) write(dst io.Writer, parts []part) (err error) {
 		}
 		all.Wait()
 	}()
-	out := writer{out: dst}
+	out, now := writer{out: dst}, &written{base: base{tick: info.Tick, hash: info.Hash}}
+	if chain != nil {
+		out.base, now.blocks = chain.base(), map[blockKey]pieces{}
+	}
 	err = out.begin()
 	var panicked any
 	for taken < len(parts) {
@@ -78,6 +86,7 @@ func (s *saving) write(dst io.Writer, parts []part) (err error) {
 		if !stopped.Load() {
 			if panicked, err = x.panicked, x.err; panicked == nil && err == nil {
 				err = out.section(&x.section)
+				now.add(x)
 			}
 		}
 		free <- x
@@ -87,7 +96,10 @@ func (s *saving) write(dst io.Writer, parts []part) (err error) {
 		panic(panicked)
 	}
 	if err == nil {
-		err = out.end()
+		err = out.end(now.sum)
+	}
+	if err == nil && chain != nil {
+		chain.last = now
 	}
 	return err
 }
@@ -95,7 +107,7 @@ func (s *saving) write(dst io.Writer, parts []part) (err error) {
 var errGoexit = errors.New("snapshot: a function has ended its goroutine, by runtime.Goexit")
 
 // encode encodes a part. A panic, which is one of the user's code, is kept.
-func (x *encoded) encode(p *part, how Compression) {
+func (s *saving) encode(x *encoded, parts []part, at int, chain *Chain) {
 	x.panicked, x.err = nil, errGoexit
 	defer func() {
 		v := recover()
@@ -106,17 +118,28 @@ func (x *encoded) encode(p *part, how Compression) {
 			x.panicked = v
 		}
 	}()
-	x.raw = p.body(x.raw[:0])
+	p, cuts := &parts[at], (*[]cut)(nil)
+	if chain != nil {
+		x.cuts = x.cuts[:0]
+		cuts = &x.cuts
+	}
+	x.raw = s.append(x.raw[:0], p, cuts)
 	x.err = nil
-	x.section = section{kind: p.kind, how: how, number: p.number, length: len(x.raw), body: x.raw}
+	x.section = section{kind: p.kind, how: None, number: p.number, length: len(x.raw), body: x.raw}
 	if len(x.raw) > sectionMax {
 		x.err = fmt.Errorf("%w: a section of kind %q has %d bytes, more than %d", ErrTooLarge, p.kind, len(x.raw), sectionMax)
 		return
 	}
-	if how == None || p.plain {
-		x.how = None
-	} else {
-		x.packed = pack(how, x.packed[:0], x.raw)
+	if chain != nil {
+		x.whole = x.checksum()
+		x.delta, x.blocks = chain.last.compare(x.delta[:0], x.raw, at, x.cuts)
+		if chain.last != nil && p.kind != headerSection {
+			x.body, x.length = x.delta, len(x.delta)
+		}
+	}
+	if s.o.Compression != None && !p.plain {
+		x.how = s.o.Compression
+		x.packed = pack(x.how, x.packed[:0], x.body)
 		x.body = x.packed
 	}
 	x.sum = x.checksum()

@@ -97,7 +97,7 @@ func PlanLoad(src io.Reader, w *world.World, o Options) (Plan, error) {
 	}
 	d := driver.Of(w)
 	d.MustIdle("snapshot.PlanLoad")
-	l := &loading{w: w, v: d.Survey(), o: &o, r: &reader{in: src}}
+	l := &loading{w: w, v: d.Survey(), o: &o, r: sourceOf(src)}
 	return l.plan()
 }
 
@@ -108,7 +108,7 @@ func PlanFiles(old, now io.Reader, o Options) (p Plan, err error) {
 	o = o.validate("PlanFiles")
 	var saved [2]*loading
 	for i, src := range []io.Reader{old, now} {
-		saved[i] = &loading{r: &reader{in: src}}
+		saved[i] = &loading{r: sourceOf(src)}
 		if err := saved[i].head(); err != nil {
 			return p, fmt.Errorf("%w (of %s)", err, []string{"the old one", "the new one"}[i])
 		}

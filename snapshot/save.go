@@ -21,7 +21,9 @@ import (
 // It panics within the init of a CreateN or CreateRows. It returns the
 // error of dst, world.ErrClosed, or state.ErrNoCodec with the name of what cannot be
 // written. Then what dst got is no snapshot.
-func Save(dst io.Writer, w *world.World, o Options) error {
+func Save(dst io.Writer, w *world.World, o Options) error { return save(dst, w, o, nil) }
+
+func save(dst io.Writer, w *world.World, o Options, x *Chain) error {
 	s, info, err := newSaving(w, "Save", o)
 	if err != nil {
 		return err
@@ -29,7 +31,7 @@ func Save(dst io.Writer, w *world.World, o Options) error {
 	if info.Hash, err = state.StateHash(w, o.Codecs); err != nil {
 		return err
 	}
-	return s.write(dst, s.parts(info))
+	return s.write(dst, s.parts(info), info, x)
 }
 
 // newSaving prepares to save an idle world, for the call that messages name.
@@ -81,7 +83,8 @@ type part struct {
 	number int
 	plain  bool // it is not compressed
 	body   func(dst []byte) []byte
-	bytes  []byte // of a Captured: what body appends
+	rows   []place // in place of body: the chunks whose rows it has
+	bytes  []byte  // of a Captured: what body appends
 }
 
 // rowsAtOnce is about how many bytes of rows are in a section.
@@ -103,7 +106,7 @@ func (s *saving) parts(info *Info) (parts []part) {
 		add(shardSection, i, func(dst []byte) []byte { return appendShard(dst, &s.images[i]) })
 	}
 	for i := range s.images {
-		s.addRows(i, add)
+		parts = s.addRows(parts, i)
 	}
 	for i := range s.shards + 1 {
 		add(mailSection, i, func(dst []byte) []byte { return s.appendMail(dst, i) })
@@ -132,12 +135,12 @@ func (s *saving) parts(info *Info) (parts []part) {
 }
 
 // addRows adds the rows of a shard, some chunks at a time.
-func (s *saving) addRows(shard int, add func(kind byte, number int, body func(dst []byte) []byte)) {
+func (s *saving) addRows(parts []part, shard int) []part {
 	var chunks []place
 	bytes := 0
 	flush := func() {
-		if all := chunks; len(all) > 0 {
-			add(rowsSection, shard, func(dst []byte) []byte { return s.appendRows(dst, shard, all) })
+		if len(chunks) > 0 {
+			parts = append(parts, part{kind: rowsSection, number: shard, rows: chunks})
 		}
 		chunks, bytes = nil, 0
 	}
@@ -158,19 +161,38 @@ func (s *saving) addRows(shard int, add func(kind byte, number int, body func(ds
 		}
 	}
 	flush()
+	return parts
 }
 
 // place says where a chunk is in a shard.
 type place struct{ table, chunk int }
 
+// append appends a part, and where its blocks begin if anybody wants to know.
+func (s *saving) append(dst []byte, p *part, cuts *[]cut) []byte {
+	if p.rows != nil {
+		return s.appendRows(dst, p.number, p.rows, cuts)
+	}
+	if cuts != nil {
+		*cuts = append(*cuts, cut{blockKey: blockKey{kind: p.kind, number: p.number}})
+	}
+	return p.body(dst)
+}
+
 // appendRows appends the rows of some chunks.
-func (s *saving) appendRows(dst []byte, shard int, chunks []place) []byte {
+func (s *saving) appendRows(dst []byte, shard int, chunks []place, cuts *[]cut) []byte {
 	for _, p := range chunks {
+		begin := func(column int) {
+			if cuts != nil {
+				*cuts = append(*cuts, cut{len(dst), blockKey{rowsSection, shard, p, column}})
+			}
+		}
+		begin(ofHandles)
 		t := &s.images[shard].Tables[p.table]
 		c := &t.Chunks[p.chunk]
 		dst = drive.AppendNumber(drive.AppendNumber(dst, p.table), p.chunk)
 		dst = drive.AppendWords(dst, c.Handles)
 		for k, id := range t.Components {
+			begin(k)
 			if bytes, ok := s.kept[column{p, shard, k}]; ok {
 				dst = append(dst, bytes...)
 				continue

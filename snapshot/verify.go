@@ -2,14 +2,15 @@ package snapshot
 
 import "io"
 
-// Verify reads a whole snapshot and looks at each checksum. Errors are those of Inspect.
+// Verify reads a whole snapshot and looks at each checksum. Errors are those of
+// Inspect, and ErrBase for an increment: Verify what Merge makes of it.
 func Verify(src io.Reader) (Info, error) {
-	r := reader{in: src}
+	r := sourceOf(src)
 	if err := r.begin(); err != nil {
 		return Info{}, err
 	}
 	var s section
-	x, _, err := readHeader(&r, &s)
+	x, _, err := readHeader(r, &s)
 	for err == nil && s.kind != endSection {
 		if err = r.next(&s); err == nil {
 			err = s.check()

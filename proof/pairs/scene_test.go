@@ -11,6 +11,7 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/scheduler"
+	"github.com/atoll-sim/atoll/snapshot"
 	"github.com/atoll-sim/atoll/state"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -170,6 +171,8 @@ type scene struct {
 	tape    []*given // what no log of inputs has
 	last    []handle.Handle
 	closes  bool // with requests under way
+	chain   snapshot.Chain
+	links   [][]byte // what the chain has written
 }
 
 // given is what the idle world did before a tick, and what its systems did in it.

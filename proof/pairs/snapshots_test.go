@@ -2,6 +2,7 @@ package pairs_test
 
 import (
 	"bytes"
+	"io"
 
 	"github.com/atoll-sim/atoll/snapshot"
 	"github.com/atoll-sim/atoll/world"
@@ -35,6 +36,7 @@ func (s *scene) reload() {
 	} else {
 		x := s.captured(s.objects)
 		s.must(bytes.Equal(image, x.want), "what was captured is saved as other bytes than the world")
+		s.chained(x)
 		if way == 1 {
 			o = s.load(x.want)
 		} else {
@@ -70,6 +72,20 @@ func (s *scene) load(image []byte) *objects {
 	err := snapshot.Load(bytes.NewReader(image), o.World, snapshot.Options{Codecs: o.codecs, Scheduler: o.ticks, Workers: s.workers})
 	s.must(err == nil, "loading: %v", err)
 	return o
+}
+
+// chained saves the world to a chain, too: what it makes is what was saved.
+func (s *scene) chained(x *heldFrame) {
+	var b bytes.Buffer
+	err := s.chain.Save(&b, x.Captured)
+	s.must(err == nil, "saving to a chain: %v", err)
+	s.links = append(s.links, b.Bytes())
+	var all []io.Reader
+	for _, l := range s.links {
+		all = append(all, bytes.NewReader(l))
+	}
+	image, err := io.ReadAll(snapshot.Merge(all[0], all[1:]...))
+	s.must(err == nil && bytes.Equal(image, x.want), "a chain of %d makes other bytes than were saved: %v", len(s.links), err)
 }
 
 func (s *scene) saved(o *objects) []byte {
