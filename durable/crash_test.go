@@ -142,6 +142,7 @@ func TestCrashes(t *testing.T) {
 	}
 	for n := range *lives {
 		x := newBank(1 + b.dice.IntN(3))
+		x.options.Increments = b.dice.IntN(4)
 		st, err := x.open(path)
 		what := fmt.Sprintf("life %d", n)
 		require.NoError(t, err, what)
@@ -184,6 +185,7 @@ func TestFaultyDisk(t *testing.T) {
 					disk.FailAt(at, fault)
 				}
 				x := newBank(2)
+				x.options.Increments = at % 3
 				st, err := x.open(path)
 				if err == nil {
 					paid := b.check(x, st, what)

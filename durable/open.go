@@ -29,14 +29,14 @@ func Open(ctx context.Context, path string, w *world.World, s *scheduler.Schedul
 	if w == nil || s == nil {
 		panic("durable: Open with a nil World or Scheduler; pass those of world.New and scheduler.New")
 	}
-	if o.LogBytes < 0 || o.Keep < 0 {
-		panic(fmt.Sprintf("durable: Open with LogBytes = %d and Keep = %d; want more than 0, or 0 for the default", o.LogBytes, o.Keep))
+	if o.LogBytes < 0 || o.Keep < 0 || o.Increments < 0 {
+		panic(fmt.Sprintf("durable: Open with LogBytes = %d, Keep = %d and Increments = %d; want more than 0, or 0 for the default", o.LogBytes, o.Keep, o.Increments))
 	}
 	if wo := w.Options(); wo.VersionsEach > wo.VersionMax/2 {
 		return nil, fmt.Errorf("durable: VersionsEach is %d of VersionMax = %d, so there is one incarnation; make the world with world.Options{VersionsEach: 10_000}", wo.VersionsEach, wo.VersionMax)
 	}
 	began := time.Now()
-	d := &Store{w: w, s: s, o: o, dir: snapshot.Dir{Path: path, Keep: o.Keep}, files: files.Of(path), saving: make(chan struct{}, 1), marks: map[string]uint64{}}
+	d := &Store{w: w, s: s, o: o, dir: snapshot.Dir{Path: path, Keep: o.Keep, Increments: o.Increments}, files: files.Of(path), saving: make(chan struct{}, 1), marks: map[string]uint64{}}
 	d.o.Snapshot.Scheduler = s
 	d.o.Snapshot.Also = append(slices.Clip(o.Snapshot.Also), d.mark.also())
 	if o.Every == 0 {

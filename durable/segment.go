@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -18,6 +19,7 @@ import (
 // In the directory are
 //
 //	000000000007.snapshot   of snapshot.Dir; the mark in it says with which segment the log goes on
+//	000000000008.increment  the same, with what has changed since
 //	000000000031.log        a segment: a log of package inputlog, whose note is a note
 //	lock
 //
@@ -159,8 +161,8 @@ func (d *Store) create(n uint64) (files.File, error) {
 	return nil, fmt.Errorf("durable: %w", err)
 }
 
-// prune removes the segments that no snapshot needs: those before the one that the oldest names. Of
-// a snapshot that another process has saved its tick alone is known: behind what goes, another
+// prune removes the segments that no snapshot needs: those before the one that the oldest names, which
+// is whole. Of a snapshot that another process has saved its tick alone is known: behind what goes, another
 // segment begins before that.
 func (d *Store) prune() error {
 	names, err := d.files.List()
@@ -176,14 +178,16 @@ func (d *Store) prune() error {
 	if err != nil {
 		return err
 	}
-	least, known := d.marks[filepath.Join(d.dir.Path, names[at])]
+	oldest := filepath.Join(d.dir.Path, names[at])
+	maps.DeleteFunc(d.marks, func(path string, _ uint64) bool { return path < oldest })
+	least, known := d.marks[oldest]
 	if !known {
-		oldest, err := d.inspect(names[at])
+		info, err := d.inspect(names[at])
 		if err != nil {
 			return nil // what it needs is not known
 		}
 		for _, x := range all {
-			if x.wrong == nil && x.tick < oldest.Tick {
+			if x.wrong == nil && x.tick < info.Tick {
 				least = x.number
 			}
 		}

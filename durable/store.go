@@ -31,8 +31,13 @@ type Options struct {
 	// negative one means never, but for Save and Close. A snapshot needs a frame of the world, one of
 	// world.Options.FramesMax.
 	Every time.Duration
-	// Keep is how many snapshots are kept, each with the log since. Default: 3.
+	// Keep is how many whole snapshots are kept, each with the increments on it and the log since.
+	// Default: 3.
 	Keep int
+	// Increments is how many snapshots behind each whole one have only what has changed since the
+	// one before, as snapshot.Dir says. The first of a process is whole. If one of them is damaged,
+	// the log since the last that is whole makes up for it. Default: 0.
+	Increments int
 	// NoLog keeps snapshots alone: after a crash the world is that of the last one. It is for systems
 	// that are not deterministic, because what they do depends on a socket, say.
 	NoLog bool
