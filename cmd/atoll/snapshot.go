@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 
 	"github.com/atoll-sim/atoll/snapshot"
 )
@@ -17,6 +16,9 @@ import (
 const snapshotAbout = `Snapshot tells what saved worlds are: files of package snapshot, or directories of
 them. With info it reads the head of each, with verify all of it, and looks at each
 checksum. It fails if any of them is not whole.
+
+An increment is read with what it is based on, beside it in its directory. With merge
+a base and increments on it, in their order, become one new file.
 
 With plan it tells what Load does with the first file in the program that saved the
 second, and what it refuses: then it fails. With diff it tells what differs between
@@ -34,7 +36,9 @@ type snapshotLine struct {
 	Entities int    `json:"entities"`
 	Shards   int    `json:"shards"`
 	Hash     string `json:"hash,omitempty"`
-	Error    string `json:"error,omitempty"`
+	// Base is the tick of the snapshot that an increment is based on.
+	Base  *uint64 `json:"base,omitempty"`
+	Error string  `json:"error,omitempty"`
 }
 
 // runSnapshot is the snapshot command.
@@ -44,13 +48,16 @@ func runSnapshot(_ context.Context, args []string, stdout, stderr io.Writer) int
 	asJSON := f.Bool("json", false, "write each file, or each difference, as a JSON object in a line of its own")
 	limit := f.Int("limit", 100, "the most differences that diff tells; 0 for all")
 	usage := func(w io.Writer) {
-		_, _ = fmt.Fprintf(w, "%s\n\nUsage: atoll snapshot info|verify [flags] <file or directory> …\n       atoll snapshot plan|diff [flags] <old> <new>\n\n", snapshotAbout)
+		_, _ = fmt.Fprintf(w, "%s\n\nUsage: atoll snapshot info|verify [flags] <file or directory> …\n       atoll snapshot plan|diff [flags] <old> <new>\n       atoll snapshot merge <new> <base> <increment> …\n\n", snapshotAbout)
 		f.SetOutput(w)
 		f.PrintDefaults()
 	}
 	wrong := func(err error) int {
 		_, _ = fmt.Fprintf(stderr, "atoll snapshot: %v\natoll snapshot -help tells how to call it\n", err)
 		return exitUsage
+	}
+	if len(args) > 0 && args[0] == "merge" {
+		return runMerge(args[1:], stdout, stderr)
 	}
 	var read func(io.Reader) (snapshot.Info, error)
 	var both func(old, now io.Reader) (told, error)
@@ -73,7 +80,7 @@ func runSnapshot(_ context.Context, args []string, stdout, stderr io.Writer) int
 	case err != nil:
 		return wrong(err)
 	case read == nil && both == nil:
-		return wrong(errors.New("say info, verify, plan or diff"))
+		return wrong(errors.New("say info, verify, plan, diff or merge"))
 	case *limit < 0:
 		return wrong(errors.New("a limit is no negative number"))
 	case both != nil && f.NArg() != 2:
@@ -120,11 +127,11 @@ func diff(old, now io.Reader, limit int) (told, error) {
 
 // runOnTwo is runSnapshot for two files.
 func runOnTwo(do func(old, now io.Reader) (told, error), old, now string, asJSON bool, stdout, stderr io.Writer) int {
-	var files [2]*os.File
+	var files [2]io.ReadCloser
 	for i, path := range []string{old, now} {
 		names, err := snapshotFiles(path)
 		if err == nil {
-			files[i], err = os.Open(names[len(names)-1])
+			files[i], err = openWhole(names[len(names)-1])
 		}
 		if err != nil {
 			_, _ = fmt.Fprintf(stderr, "atoll snapshot: %v\n", err)
@@ -161,7 +168,7 @@ func snapshotFiles(path string) ([]string, error) {
 	if !info.IsDir() {
 		return []string{path}, nil
 	}
-	names, err := filepath.Glob(filepath.Join(path, "*.snapshot"))
+	names, err := snapshotNames(path)
 	if err == nil && len(names) == 0 {
 		err = fmt.Errorf("%s: %w", path, snapshot.ErrNone)
 	}
@@ -177,7 +184,10 @@ func lineOf(name string, read func(io.Reader) (snapshot.Info, error)) (x snapsho
 			x.Bytes = info.Size()
 		}
 		var info snapshot.Info
-		if info, err = read(file); err == nil {
+		if info, err = readIncrement(name, file, read); err == nil {
+			if info.Increment {
+				x.Base = &info.BaseTick
+			}
 			x.Tick, x.Entities, x.Shards = info.Tick, info.Entities, info.Options.Shards
 			if info.Hash != 0 {
 				x.Hash = info.Hash.String()
@@ -201,6 +211,6 @@ func writeSnapshot(w io.Writer, x snapshotLine, asJSON bool) {
 		if hash == "" {
 			hash = "none"
 		}
-		_, _ = fmt.Fprintf(w, "%s: tick %d, %d entities in %d shards, hash %s, %d bytes\n", x.Path, x.Tick, x.Entities, x.Shards, hash, x.Bytes)
+		_, _ = fmt.Fprintf(w, "%s: tick %d, %d entities in %d shards, hash %s, %d bytes%s\n", x.Path, x.Tick, x.Entities, x.Shards, hash, x.Bytes, onBase(x.Base))
 	}
 }
