@@ -26,6 +26,7 @@
 //	run code on an entity at the refresh      world.RegisterFunc, RegisterQuestion
 //	be told what was created or changed       World.Observe
 //	see the world as of one tick, from anywhere  World.NewView, View.Capture, Frame
+//	read relations and names as of one tick   Relation.Read, Names.Read
 //	tell what changed between two ticks       Frame.Diff
 //	mark entities by bits read from anywhere  world.Flag, world.FlagsOf
 //	keep them in trees, or lists with places  package hierarchy

@@ -19,6 +19,8 @@ var publicPackages = []string{"handle", "shard", "world", "scheduler", "hierarch
 // promotes lists the fields that exported types of the public packages embed, each
 // with the reason why whoever holds the type may have all that the field has.
 var promotes = map[string]string{
+	"hierarchy.Relation.part": "it exports nothing",
+	"names.Names.part":        "it exports nothing",
 	"world.Answer.Completion": "an answer is waited for as a completion is",
 	"world.Port.endpoint":     "it exports nothing",
 	"world.Port.sender":       "it exports nothing",

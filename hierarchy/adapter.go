@@ -126,6 +126,7 @@ func (t *Tree) unlinkChildren(number uint32, parents *[]handle.Handle) {
 		}
 		at := t.dir.place(child)
 		if n := node(*at); !n.hasList() {
+			t.touchNode(child)
 			*at = 0
 			continue
 		}
@@ -135,6 +136,7 @@ func (t *Tree) unlinkChildren(number uint32, parents *[]handle.Handle) {
 		}
 	}
 	l := t.list(number)
+	t.touchList(number)
 	t.links -= l.children()
 	l.setPlaces(0)
 	l[listState] &= childOne - 1

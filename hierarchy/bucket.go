@@ -122,6 +122,7 @@ func (t *Tree) freeBucket(l *list) {
 // move takes the buckets to other memory, one behind the other in the order of the
 // lists. A slice of the old memory keeps what was there.
 func (t *Tree) move(to []word) {
+	t.touchBuckets()
 	for n := range uint32(len(t.owners)) {
 		l := t.list(n)
 		if class := l.class(); class != noBucket {
@@ -145,6 +146,7 @@ func (t *Tree) resize(number uint32, class int) error {
 	l := t.list(number)
 	t.freeBucket(l)
 	l.setBucket(at, class)
+	t.touchPlaces(number, 0, l.places())
 	return nil
 }
 

@@ -139,6 +139,8 @@ func (t *Tree) swap(a, b handle.Handle) error {
 	}
 	ia, ib := t.items(t.number(la)), t.items(t.number(lb))
 	pa, pb := t.split.placeIn(ia, a, la), t.split.placeIn(ib, b, lb)
+	t.touchPlaces(t.number(la), pa, pa+1)
+	t.touchPlaces(t.number(lb), pb, pb+1)
 	ia[pa], ib[pb] = b, a
 	t.link(a, t.number(lb), pb)
 	t.link(b, t.number(la), pa)

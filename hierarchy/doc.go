@@ -8,7 +8,8 @@
 // ([OnParentDeath]), and of the place when a child does ([Gap]).
 //
 // A [Reader] reads a relation: in systems, of any entity of any shard, because while
-// systems run no relation changes; and on an idle world. Changes by systems and ports
+// systems run no relation changes; on an idle world; and of a [world.Frame], from any
+// goroutine. Changes by systems and ports
 // are requests that the refresh applies in order, before deaths spread; by an idle
 // world they are done at once.
 //

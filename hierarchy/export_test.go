@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/drive"
 )
 
 // Verify checks a tree's invariants.
@@ -48,3 +49,22 @@ func (r *Relation) OpenLists() int { return r.tree.OpenLists() }
 
 // AppendState appends the state of a relation.
 func (r *Relation) AppendState(dst []byte) []byte { return adapter{r}.AppendState(dst) }
+
+// Copy copies a tree as a frame does, into an old copy or nil, one part after the other, and
+// returns a reader of the copy. It reports whether the tree said that it had changed, and how many
+// bytes were copied.
+func (t *Tree) Copy(old drive.Copy) (c drive.Copy, r *Reader, changed bool, bytes int) {
+	k := adapter{&Relation{tree: t}}
+	changed = k.Changed()
+	c, parts, bytes := k.Copy(old)
+	for i := range parts {
+		c.Part(i)
+	}
+	return c, &Reader{tree: &c.(*frozen).tree}, changed, bytes
+}
+
+// Noting reports whether a relation notes what changes, for copies.
+func (r *Relation) Noting() bool { return r.tree.changes != nil }
+
+// CopySize returns how many bytes a copy for frames takes.
+func (r *Relation) CopySize() uint64 { return adapter{r}.CopySize() }

@@ -37,7 +37,13 @@ type fixture struct {
 
 func newFixture(t testing.TB, shards int, o hierarchy.Options) *fixture {
 	t.Helper()
-	w := world.MustNew(world.Options{Shards: shards})
+	return newFixtureOf(t, world.Options{Shards: shards}, o)
+}
+
+func newFixtureOf(t testing.TB, of world.Options, o hierarchy.Options) *fixture {
+	t.Helper()
+	w := world.MustNew(of)
+	shards := w.Shards()
 	world.Register[ID](w, "id")
 	world.Register[Weight](w, "weight")
 	f := &fixture{World: w, t: t, things: world.NewBundle[Thing](w), heavy: world.NewBundle[Heavy](w)}

@@ -28,8 +28,10 @@ func (g Gap) String() string {
 func (t *Tree) link(child handle.Handle, list uint32, place int) {
 	at := t.dir.place(child)
 	if n := node(*at); n.hasList() {
+		t.touchList(t.number(n))
 		t.list(t.number(n))[listLink] = word(t.split.link(list, place))
 	} else {
+		t.touchNode(child)
 		*at = word(child)<<versionShift | word(t.split.link(list, place))
 	}
 }
@@ -75,8 +77,10 @@ func (t *Tree) detach(child handle.Handle, gap Gap) bool {
 func (t *Tree) unlink(child handle.Handle) {
 	at := t.dir.place(child)
 	if n := node(*at); n.hasList() {
+		t.touchList(t.number(n))
 		t.list(t.number(n))[listLink] = 0
 	} else {
+		t.touchNode(child)
 		*at = 0
 	}
 }
@@ -95,16 +99,19 @@ func (t *Tree) leave(child handle.Handle, link node, gap Gap) {
 	items := t.items(number)
 	p := t.split.placeIn(items, child, link)
 	last, holes := len(items)-1, l.hasHoles()
+	t.touchPlaces(number, p, p+1)
 	items[p] = handle.None
 	l[listState] -= childOne
 	t.links--
 	switch {
 	case gap == Close && holes: // this gap alone
+		t.touchPlaces(number, p, last+1)
 		copy(items[p:], items[p+1:])
 		l.setPlaces(last)
 		t.renumber(number, p)
 	case l.is(fixed) || p == last || gap == Hole:
 	case gap == Swap:
+		t.touchPlaces(number, last, last+1)
 		items[p], items[last] = items[last], handle.None
 		t.link(items[p], number, p)
 	case !l.isOpen():
@@ -131,6 +138,7 @@ func (t *Tree) trim(number uint32) {
 	for n > 0 && items[n-1] == handle.None {
 		n--
 	}
+	t.touchList(number)
 	l.setPlaces(n)
 	if n == l.children() {
 		l.unsetOpen()
@@ -152,6 +160,7 @@ func (t *Tree) renumber(number uint32, from int) {
 func (t *Tree) close(number uint32) {
 	l := t.list(number)
 	items := t.items(number)
+	t.touchPlaces(number, 0, len(items))
 	to := 0
 	for p, child := range items {
 		if child == handle.None {
@@ -178,6 +187,7 @@ func (t *Tree) trimList(number uint32) {
 	case l.children() == 0 && !l.is(added):
 		t.dropList(number)
 	case l.places() == 0:
+		t.touchList(number)
 		t.freeBucket(l)
 	default:
 		for t.shrinks(class, l.places()) && t.resize(number, class-1) == nil {

@@ -139,13 +139,16 @@ func (t *Tree) enter(number uint32, child handle.Handle, where insertMode, place
 	l := t.list(number)
 	words := t.words[l.start():]
 	n := l.places()
+	t.touchPlaces(number, place, place+1)
 	l[listState] += childOne
 	t.links++
 	switch {
 	case place >= n:
+		t.touchPlaces(number, n, place)
 		clear(words[n:place])
 		l.setPlaces(place + 1)
 	case where == before:
+		t.touchPlaces(number, place, n+1)
 		copy(words[place+1:n+1], words[place:n])
 		l.setPlaces(n + 1)
 		t.renumber(number, place+1)

@@ -33,6 +33,8 @@ func (t *Tree) append(parent, child handle.Handle) bool {
 // putLast puts a child, whose node is at, behind the last of a list that has room.
 func (t *Tree) putLast(at *word, child handle.Handle, number uint32, l *list, words []word) {
 	place := l.places()
+	t.touchPlaces(number, place, place+1)
+	t.touchNode(child)
 	words[place] = child
 	l[listSpan]++ // one place more
 	l[listState] += childOne
@@ -63,7 +65,12 @@ func (t *Tree) swapRemove(child handle.Handle) bool {
 	if moved.hasList() {
 		return false
 	}
-	items[t.split.placeIn(items, child, n)], items[places-1] = last, handle.None
+	place := t.split.placeIn(items, child, n)
+	t.touchPlaces(number, place, place+1)
+	t.touchPlaces(number, places-1, places)
+	t.touchNode(child)
+	t.touchNode(last)
+	items[place], items[places-1] = last, handle.None
 	*at = word(moved&^linkMask | n&linkMask) // its new link is that of the child
 	*was = 0                                 // behind that: it may be the last itself
 	l[listSpan]--                            // one place less

@@ -103,6 +103,8 @@ func (t *Tree) listOf(h handle.Handle) (uint32, error) {
 	} else {
 		t.freeList = uint32(t.list(n)[listLink])
 	}
+	t.touchList(n)
+	t.touchNode(h)
 	t.owners[n] = h
 	t.list(n).reset(*at & linkMask)
 	*at = word(h)<<versionShift | word(owning(n))
@@ -136,6 +138,8 @@ func (t *Tree) recordsFull() bool {
 func (t *Tree) dropList(n uint32) {
 	l := t.list(n)
 	h, link := t.owners[n], l.link()
+	t.touchList(n)
+	t.touchNode(h)
 	t.owners[n] = handle.None
 	t.freeBucket(l)
 	l.reset(word(t.freeList))

@@ -84,6 +84,7 @@ func (t *Tree) number(n node) uint32 { return uint32(n >> listShift & t.split.li
 func (t *Tree) divide(by split) {
 	was := t.split
 	t.split = by
+	t.touchLinks()
 	again := func(n node) node { return n&^linkMask | by.link(uint32(n>>listShift&was.lists), was.place(n)) }
 	for _, p := range t.dir.each {
 		for i, w := range p {

@@ -205,8 +205,10 @@ func (p *pair) replace(h handle.Handle) {
 }
 
 // compare reads everything from both.
-func (p *pair) compare() {
-	r := p.tree.Read()
+func (p *pair) compare() { p.compareBy(p.tree.Read()) }
+
+// compareBy reads everything by a reader.
+func (p *pair) compareBy(r *hierarchy.Reader) {
 	links := 0
 	for _, h := range p.all {
 		require.Equal(p.t, p.has(h), r.Has(h), "has %v", h)

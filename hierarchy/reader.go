@@ -6,6 +6,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
+	"github.com/atoll-sim/atoll/world"
 )
 
 // Reader reads a tree. What it hands out is good until the next change of the
@@ -15,22 +16,38 @@ import (
 // children: it is never an error.
 //
 // Ownership: one goroutine at a time. It has scratch memory of its own, so each
-// system gets its own.
+// system gets its own. Of a world.Frame any number of goroutines, until that is
+// released.
 type Reader struct {
 	tree     *Tree
 	queue    []handle.Handle // of BreadthFirst and Levels, which may be nested
 	relation *Relation       // nil for a tree alone
+	refused  *[]Refusal      // nil for a tree alone
+	frame    world.Binder    // nil but for one of a frame
 }
 
 // Read returns the tree's own reader. Reading closes gaps that were put off, so it
 // counts as using the tree.
 func (t *Tree) Read() *Reader { return &t.reader }
 
-// guard panics if the reader for the idle world is used while a tick runs.
+// guard panics if the reader for the idle world is used while a tick runs, or that of
+// a frame when the frame is released.
 func (r *Reader) guard() {
 	if check.Enabled && r.relation != nil && r == &r.relation.idle {
 		r.relation.mustIdle("Read")
 	}
+	if check.Enabled && r.frame != nil {
+		r.relation.driver.Binds(r.frame, r.relation.part, "hierarchy.Reader")
+	}
+}
+
+// scratch returns the reader whose queue a walk may use.
+func (r *Reader) scratch() *Reader {
+	if r.frame == nil {
+		return r
+	}
+	own := *r
+	return &own
 }
 
 // Has reports whether the entity is in the tree: it was added, has a parent or has

@@ -87,6 +87,7 @@ const (
 // Ownership: the world's. Changes may be called by the owner of the Actor; reading goes
 // through a Reader.
 type Relation struct {
+	part
 	w         *world.World
 	driver    driver.World
 	name      string
@@ -97,11 +98,15 @@ type Relation struct {
 	refused   []Refusal         // of the last refresh, up to a limit
 	paths     []handle.Handle   // of those
 	stale     bool              // they are of an earlier refresh
+	retold    bool              // they are others than in the newest copy
 	dying     []handle.Handle   // parents that die by this relation
 	moved     []move            // children to be given to a grandparent
 	comparing bool              // the idle world sorts
 	sorting   [][]handle.Handle // scratch of Sort: of global systems, then by shard
 }
+
+// part makes a Relation what a view can have.
+type part = world.Viewable
 
 // New makes a relation of a world, under a name that messages use. The world
 // must be idle. It panics within a tick.
@@ -121,9 +126,9 @@ func New(w *world.World, name string, o Options) *Relation {
 	r := &Relation{
 		w: w, driver: d, name: name, options: o, tree: NewTree(o.Tree), sorting: make([][]handle.Handle, 1+w.Shards()),
 	}
-	r.idle = Reader{tree: r.tree, relation: r}
+	r.idle = Reader{tree: r.tree, relation: r, refused: &r.refused}
 	r.requests = drive.NewRequests(d, name, r.apply)
-	d.Extend(adapter{r})
+	r.part = d.Extend(adapter{r}).(part)
 	return r
 }
 
@@ -134,16 +139,21 @@ func (r *Relation) Name() string { return r.name }
 func (r *Relation) Options() Options { return r.options }
 
 // Read returns what reads the relation: asked of a Build, for the system and shard
-// that it is built for; asked of a World, for use between ticks. Systems may look at
-// any entity, of whatever shard: while they run no relation changes.
+// that it is built for; asked of a World, for use between ticks; asked of a Frame, as it
+// was then. Systems may look at any entity, of whatever shard: while they run no relation
+// changes. It panics if the frame's view does not have the relation.
 func (r *Relation) Read(a world.Binder) *Reader {
-	if !r.driver.Binds(a, "Relation.Read") {
+	of, c := r.driver.Binds(a, r.part, "Relation.Read")
+	if !of {
 		panic(fmt.Sprintf("hierarchy: relation %q belongs to another world than who asks to read it; use that world's own", r.name))
 	}
 	if _, idle := a.(*world.World); idle {
 		return &r.idle
 	}
-	return &Reader{tree: r.tree, relation: r}
+	if x, ok := c.(*frozen); ok {
+		return &Reader{tree: &x.tree, relation: r, refused: &x.refused, frame: a}
+	}
+	return &Reader{tree: r.tree, relation: r, refused: &r.refused}
 }
 
 // mustIdle panics while a tick runs, and in a closed world.

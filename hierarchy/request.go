@@ -26,15 +26,16 @@ type Refusal struct {
 // Refused returns the requests that the last refresh refused, in order, as many as
 // Options.Refusals allows.
 func (r *Reader) Refused() []Refusal {
-	if r.relation == nil {
+	if r.refused == nil {
 		return nil
 	}
-	return r.relation.refused
+	return *r.refused
 }
 
 // forget drops what earlier refreshes refused.
 func (r *Relation) forget() {
 	if r.stale {
+		r.retold = r.retold || len(r.refused) > 0
 		clear(r.refused)
 		r.refused, r.paths, r.stale = r.refused[:0], r.paths[:0], false
 	}
@@ -50,7 +51,7 @@ func (r *Relation) refuse(f Refusal) {
 		r.paths = append(r.paths, r.tree.path...)
 		f.Path = r.paths[from:len(r.paths):len(r.paths)]
 	}
-	r.refused = append(r.refused, f)
+	r.refused, r.retold = append(r.refused, f), true
 }
 
 // do makes a change, by an idle world at once, or sends the request.

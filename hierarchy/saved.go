@@ -86,7 +86,7 @@ func (k adapter) LoadSaved(src []byte) error {
 	if len(room) > 0 {
 		k.tree.restoreRoom(room)
 	}
-	k.refused, k.stale = refused, true
+	k.refused, k.stale, k.retold = refused, true, true
 	return nil
 }
 

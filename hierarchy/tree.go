@@ -39,6 +39,7 @@ type Tree struct {
 	keep     bool
 	manual   bool
 	reader   Reader
+	changes  *changes // nil but for a tree of which there are copies
 }
 
 // TreeOptions shape a tree. The zero value means the defaults.
@@ -141,6 +142,7 @@ func (t *Tree) entities(yield func(handle.Handle) bool) {
 func (t *Tree) Add(h handle.Handle) error {
 	n, err := t.listOf(h)
 	if err == nil {
+		t.touchList(n)
 		t.list(n).set(added)
 	}
 	return err
@@ -288,6 +290,8 @@ func (t *Tree) SwapPlaces(parent handle.Handle, i, j int) error {
 		return ErrPlace
 	}
 	items[i], items[j] = items[j], items[i]
+	t.touchPlaces(number, i, i+1)
+	t.touchPlaces(number, j, j+1)
 	for _, p := range [...]int{i, j} {
 		if items[p] != handle.None {
 			t.link(items[p], number, p)
@@ -327,6 +331,7 @@ func (t *Tree) SetPlaces(parent handle.Handle, n int) error {
 	}
 	l.setPlaces(n)
 	clear(t.items(number)[was:])
+	t.touchPlaces(number, was, n)
 	l.set(fixed)
 	return nil
 }

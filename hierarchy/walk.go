@@ -57,6 +57,7 @@ func (r *Reader) depthFirst(h handle.Handle, yield func(handle.Handle) bool) {
 // Reader remembers the parents of the level.
 func (r *Reader) BreadthFirst(h handle.Handle) iter.Seq[handle.Handle] {
 	return func(yield func(handle.Handle) bool) {
+		r := r.scratch()
 		base := len(r.queue)
 		defer func() { r.queue = r.queue[:base] }()
 		r.queue = append(r.queue, h)
@@ -80,6 +81,7 @@ func (r *Reader) BreadthFirst(h handle.Handle) iter.Seq[handle.Handle] {
 // 2 with its grandchildren, and so on. The slice is good until the next level.
 func (r *Reader) Levels(h handle.Handle) iter.Seq2[int, []handle.Handle] {
 	return func(yield func(int, []handle.Handle) bool) {
+		r := r.scratch()
 		base := len(r.queue)
 		defer func() { r.queue = r.queue[:base] }()
 		r.queue = append(r.queue, h)

@@ -25,9 +25,9 @@ func (n *Names[K]) do(by world.Actor, h handle.Handle, c change[K]) error {
 		return err
 	}
 	if c.bind {
-		n.mustIdle("Bind")
+		n.mustIdle("Names.Bind")
 	} else {
-		n.mustIdle("Unbind")
+		n.mustIdle("Names.Unbind")
 	}
 	switch {
 	case w.Locate(h) == 0:

@@ -3,7 +3,8 @@
 // [Names] gives entities of a world a name each: a string, or an id from outside such
 // as a row of a database. No two have the same. [Names.Lookup] takes a name to its
 // handle, [Names.NameOf] a handle to its name, from any goroutine at any time, without
-// waiting and without allocating.
+// waiting and without allocating. A [Reader] does so as well, and of a [world.Frame] finds
+// what was there then.
 //
 // While systems run nothing changes. Binding a name and giving it up are requests of
 // systems and ports, which the refresh applies in order; an idle world does them at

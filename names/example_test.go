@@ -79,3 +79,25 @@ func ExampleNew() {
 	// names: name is longer than LengthMax, which is 5 of "characters"
 	// <nil> <nil>
 }
+
+// A frame has the names as they were.
+func ExampleReader() {
+	type Level struct{ Number int }
+	type Character struct{ Level }
+	w := world.MustNew(world.Options{})
+	world.Register[Level](w, "level")
+	ann, _ := world.NewBundle[Character](w).Create(w, Character{})
+	called := names.New[string](w, "characters", names.Options{})
+	_ = called.Bind(w, ann, "Ann")
+
+	view, _ := w.NewView(called)
+	frame, _ := view.Now()
+	_ = called.Bind(w, ann, "Anna")
+	was := called.Read(frame) // for any goroutine, until frame.Release
+	h, ok := was.Lookup("Ann")
+	fmt.Println(h == ann, ok, was.Len())
+	fmt.Println(called.NameOf(ann))
+	// Output:
+	// true true 1
+	// Anna true
+}

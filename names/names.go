@@ -5,7 +5,6 @@ import (
 	"hash/maphash"
 	"iter"
 	"reflect"
-	"slices"
 	"sync/atomic"
 
 	"github.com/atoll-sim/atoll/handle"
@@ -58,6 +57,7 @@ const (
 // Ownership: the world's. Changes may be called by whoever holds the Actor; Lookup,
 // NameOf and Len by anyone at any time.
 type Names[K Name] struct {
+	part
 	w        *world.World
 	driver   driver.World
 	label    string
@@ -71,6 +71,9 @@ type Names[K Name] struct {
 	stale    bool   // refused is of an earlier refresh
 	encoded  []byte // what bindings returned
 }
+
+// part makes Names what a view can have.
+type part = world.Viewable
 
 // New makes names for entities of a world; label is what messages call them. The
 // world must be idle. It panics within a tick.
@@ -92,7 +95,7 @@ func New[K Name](w *world.World, label string, o Options) *Names[K] {
 		byHandle: newIndex(func(b *binding[K]) uint64 { return hashHandle(b.handle) }),
 	}
 	n.requests = drive.NewRequests(d, label, n.apply)
-	d.Extend(adapter[K]{n})
+	n.part = d.Extend(adapter[K]{n}).(part)
 	return n
 }
 
@@ -109,18 +112,12 @@ func (n *Names[K]) Options() Options { return n.options }
 // entity to another may be without an entity in between. In a closed world no name is found; see
 // World.Err.
 func (n *Names[K]) Lookup(name K) (handle.Handle, bool) {
-	if b := n.byName.named(maphash.Comparable(n.seed, name), name); b != nil {
-		return b.handle, true
-	}
-	return handle.None, false
+	return n.byName.lookup(maphash.Comparable(n.seed, name), name)
 }
 
 // NameOf returns the name of an entity, and whether it has one. As of Lookup.
 func (n *Names[K]) NameOf(h handle.Handle) (K, bool) {
-	if b := n.byHandle.of(h); b != nil {
-		return b.name, true
-	}
-	return *new(K), false
+	return n.byHandle.nameOf(h)
 }
 
 // Len returns the number of names. Safe from any goroutine at any time.
@@ -146,24 +143,18 @@ func (n *Names[K]) Unbind(by world.Actor, h handle.Handle) error {
 
 // All yields the entities that have a name, in the order of their handles, with the
 // names. For an idle world. It sorts them, O(n log n); what the loop changes it does not see.
-func (n *Names[K]) All() iter.Seq2[handle.Handle, K] {
-	n.mustIdle("All")
+func (n *Names[K]) All() iter.Seq2[handle.Handle, K] { return n.all("Names.All") }
+
+func (n *Names[K]) all(call string) iter.Seq2[handle.Handle, K] {
+	n.mustIdle(call)
 	return func(yield func(handle.Handle, K) bool) {
-		n.mustIdle("All")
-		for _, b := range n.ordered() {
+		n.mustIdle(call)
+		for _, b := range n.byHandle.ordered(n.Len()) {
 			if !yield(b.handle, b.name) {
 				return
 			}
 		}
 	}
-}
-
-// ordered returns the bindings in the order of their handles.
-func (n *Names[K]) ordered() []*binding[K] {
-	all := make([]*binding[K], 0, n.Len())
-	n.byHandle.all(func(b *binding[K]) { all = append(all, b) })
-	slices.SortFunc(all, func(a, b *binding[K]) int { return a.handle.Compare(b.handle) })
-	return all
 }
 
 // Refused returns the requests that the last refresh refused because the name was
@@ -174,10 +165,10 @@ func (n *Names[K]) Refused() []Refusal[K] { return n.refused }
 // mustIdle panics while a tick runs, and in a closed world.
 func (n *Names[K]) mustIdle(call string) {
 	if err := n.w.Err(); err != nil {
-		panic(fmt.Sprintf("names: Names.%s of %q in a world that is closed (%v); make another with world.New", call, n.label, err))
+		panic(fmt.Sprintf("names: %s of %q in a world that is closed (%v); make another with world.New", call, n.label, err))
 	}
 	if !n.driver.Idle() {
-		panic(fmt.Sprintf("names: Names.%s of %q by the World while a tick runs; within a system use its Context, elsewhere a Port", call, n.label))
+		panic(fmt.Sprintf("names: %s of %q by the World while a tick runs; within a system use its Context, elsewhere a Port", call, n.label))
 	}
 }
 

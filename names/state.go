@@ -27,7 +27,7 @@ func (n *Names[K]) bindings() []byte {
 		return n.encoded
 	}
 	n.encoded, n.byHandle.changed = n.encoded[:0], false
-	for _, b := range n.ordered() {
+	for _, b := range n.byHandle.ordered(n.Len()) {
 		n.encoded = binary.LittleEndian.AppendUint64(n.encoded, uint64(b.handle))
 		n.encoded = appendName(n.encoded, &b.name)
 	}

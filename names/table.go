@@ -25,7 +25,9 @@ type index[K Name] struct {
 	stripes [stripes]stripe[K]
 	removed *binding[K] // stands where one was; its handle is None
 	hash    func(*binding[K]) uint64
-	changed bool // since somebody set it to false
+	changed bool   // since somebody set it to false
+	now     uint64 // the number of the next copy
+	last    uint64 // what it was when a stripe changed last
 }
 
 // stripe is a part of an index, which grows by itself.
@@ -33,10 +35,17 @@ type stripe[K Name] struct {
 	table atomic.Pointer[table[K]] // nil until used
 	used  int                      // slots of the table that are not nil
 	live  int                      // of those, bindings
+	// changed is the number of the copy that was the next one when the stripe changed.
+	changed uint64
 }
 
 // table has a length that is a power of two, and at least half of it is nil.
-type table[K Name] struct{ slots []atomic.Pointer[binding[K]] }
+type table[K Name] struct{ slots []slot[K] }
+
+type slot[K Name] = atomic.Pointer[binding[K]]
+
+// slotBytes is the size of a slot.
+const slotBytes = bits.UintSize / 8
 
 const (
 	stripeBits = 6
@@ -46,7 +55,7 @@ const (
 )
 
 func newIndex[K Name](hash func(*binding[K]) uint64) *index[K] {
-	return &index[K]{removed: new(binding[K]), hash: hash}
+	return &index[K]{removed: new(binding[K]), hash: hash, now: 1}
 }
 
 // hashHandle spreads handles over 64 bits.
@@ -95,10 +104,29 @@ func (x *index[K]) of(h handle.Handle) *binding[K] {
 	return nil
 }
 
+// lookup returns whom a name names, and whether there is anybody.
+func (x *index[K]) lookup(hash uint64, name K) (handle.Handle, bool) {
+	if b := x.named(hash, name); b != nil {
+		return b.handle, true
+	}
+	return handle.None, false
+}
+
+// nameOf returns the name of an entity, and whether it has one.
+func (x *index[K]) nameOf(h handle.Handle) (K, bool) {
+	if b := x.of(h); b != nil {
+		return b.name, true
+	}
+	return *new(K), false
+}
+
+// touch notes that a stripe changes.
+func (x *index[K]) touch(s *stripe[K]) { x.changed, x.last, s.changed = true, x.now, x.now }
+
 // put adds a binding of a name or handle that there is none of.
 func (x *index[K]) put(b *binding[K]) {
-	x.changed = true
 	s := x.stripe(x.hash(b))
+	x.touch(s)
 	t := s.table.Load()
 	if t == nil || 2*(s.used+1) > len(t.slots) {
 		n := slotsMin
@@ -129,7 +157,7 @@ func (x *index[K]) fill(t *table[K], b *binding[K]) bool {
 // rebuild gives a stripe a table of n slots, without the removed. Who reads the old one
 // finds what was there.
 func (x *index[K]) rebuild(s *stripe[K], old *table[K], n int) *table[K] {
-	next := &table[K]{slots: make([]atomic.Pointer[binding[K]], n)}
+	next := &table[K]{slots: make([]slot[K], n)}
 	if old != nil {
 		for i := range old.slots {
 			if b := old.slots[i].Load(); b != nil && b != x.removed {
@@ -144,7 +172,7 @@ func (x *index[K]) rebuild(s *stripe[K], old *table[K], n int) *table[K] {
 
 // replace puts a binding in the place of another with the same name or handle.
 func (x *index[K]) replace(old, b *binding[K]) {
-	x.changed = true
+	x.touch(x.stripe(x.hash(old)))
 	slots, i := x.find(old)
 	slots[i].Store(b) // publishes the binding
 }
@@ -152,7 +180,7 @@ func (x *index[K]) replace(old, b *binding[K]) {
 // remove takes a binding out. A table with a sixteenth of its slots in use gives back
 // three quarters of them.
 func (x *index[K]) remove(b *binding[K]) {
-	x.changed = true
+	x.touch(x.stripe(x.hash(b)))
 	x.clear(b)
 	if s := x.stripe(x.hash(b)); len(s.table.Load().slots) > max(slotsKept, 16*s.live) {
 		t := s.table.Load()
@@ -178,7 +206,7 @@ func (x *index[K]) clear(b *binding[K]) {
 }
 
 // find returns where a binding is that is there.
-func (x *index[K]) find(b *binding[K]) (slots []atomic.Pointer[binding[K]], at uint64) {
+func (x *index[K]) find(b *binding[K]) (slots []slot[K], at uint64) {
 	slots = x.stripe(x.hash(b)).table.Load().slots
 	mask := uint64(len(slots) - 1)
 	for at = x.hash(b) & mask; slots[at].Load() != b; at = (at + 1) & mask {

@@ -24,7 +24,13 @@ type capturing struct {
 	frame   *store.Frame // that is captured
 	union   store.Set    // of the components that it is to have
 	cloning bool         // some of them have a CloneBy
+	rows    int          // in how many parts the copying of rows is divided
 	failed  atomic.Pointer[PanicError]
+
+	number     uint64         // of the newest capture
+	framed     []framed       // by number of the extension
+	extensions []bool         // of framed: the frame is to have it
+	jobs       []extensionJob // what is to be copied of them
 }
 
 // The coordinator looks at the chunks of so many entities, and copies so many bytes, by itself:
@@ -37,7 +43,13 @@ const (
 func newCapturing(w *World) *capturing {
 	c := &capturing{f: w.frames, copies: store.NewFrames(w.space, w.shards, uint64(w.options.FramesBytes))}
 	c.walk = func(i int) { c.copies.Walk(c.frame, i, &c.union) }
-	c.copy = c.copyPart
+	c.copy = func(i int) {
+		if i < c.rows {
+			c.copyPart(i)
+		} else {
+			c.jobs[i-c.rows].Part(c.jobs[i-c.rows].part)
+		}
+	}
 	return c
 }
 
@@ -48,8 +60,12 @@ func (w *World) capture(parallel drive.Parallel, waiting []*waiter) {
 	}
 	c := w.capturing
 	c.union, c.cloning = store.Set{}, false
+	c.extensions = append(c.extensions[:0], make([]bool, len(w.extensions.all))...)
 	for _, y := range waiting {
 		c.union = c.union.Union(y.view.components)
+		for _, i := range y.view.extensions {
+			c.extensions[i] = true
+		}
 	}
 	for id := range c.union.All {
 		c.cloning = c.cloning || w.components[id].cloned
@@ -60,17 +76,18 @@ func (w *World) capture(parallel drive.Parallel, waiting []*waiter) {
 	} else {
 		parallel(len(w.shards), c.walk)
 	}
-	parts, bytes, ok := c.copies.Plan()
+	bytes, ok := c.planAll(w, x)
 	if !ok && alone { // what is left of other frames may be what is too much
 		c.copies.Drop(x.frame)
 		c.copies.Forget()
+		c.forgetCopies()
 		serial(len(w.shards), c.walk)
-		parts, bytes, ok = c.copies.Plan()
+		bytes, ok = c.planAll(w, x)
 	}
 	var err error
 	if ok {
 		c.failed.Store(nil)
-		if bytes < copyAlone {
+		if parts := c.rows + len(c.jobs); bytes < copyAlone {
 			serial(parts, c.copy)
 		} else {
 			parallel(parts, c.copy)
@@ -83,6 +100,20 @@ func (w *World) capture(parallel drive.Parallel, waiting []*waiter) {
 		err = fmt.Errorf("%w: one more takes more than Options.FramesBytes, %d; release some, name fewer components in a view, or raise it", ErrFrames, w.options.FramesBytes)
 	}
 	c.end(w, x, waiting, err)
+}
+
+// planAll finds the memory for all that must be copied, and returns how many bytes that are. It
+// returns false if all copies together would take more than FramesBytes.
+func (c *capturing) planAll(w *World, x *image) (bytes int, ok bool) {
+	most, taken := uint64(w.options.FramesBytes), c.extensionBytes()
+	c.copies.BytesMax = most - min(most, taken)
+	c.rows, bytes, ok = c.copies.Plan()
+	if !ok {
+		return 0, false
+	}
+	c.copies.BytesMax = most
+	more, ok := c.plan(x)
+	return bytes + more, ok
 }
 
 // begin finds or makes the image of a frame. It reports whether no other is held.
@@ -98,6 +129,7 @@ func (c *capturing) begin(w *World) (x *image, alone bool) {
 		indexed = f.mu.indexed.frame.Number
 	}
 	lost = f.mu.lost
+	c.survey(w)
 	if n := len(f.mu.spare); n > 0 {
 		x, f.mu.spare = f.mu.spare[n-1], f.mu.spare[:n-1]
 	}
@@ -147,8 +179,10 @@ func (c *capturing) copyPart(i int) {
 func (c *capturing) end(w *World, x *image, waiting []*waiter, err error) {
 	f := c.f
 	f.last = w.tick.Load() + 1
+	clear(c.jobs)
 	if err != nil {
 		c.copies.Drop(x.frame)
+		c.dropCopies()
 	} else {
 		c.copies.End()
 	}
@@ -172,17 +206,18 @@ func (w *World) forgetFrames() {
 	if len(f.mu.held) == 0 {
 		f.mu.spare, f.mu.indexed, f.mu.lost = nil, nil, 0 // numbers begin again
 		w.capturing.copies.Forget()
+		w.capturing.forgetCopies()
 		w.capturing = nil
 		f.last = 0
 	}
 }
 
-// framesSize returns how many frames are held, and the memory of rows. The world is idle.
+// framesSize returns how many frames are held, and the memory of copies. The world is idle.
 func (w *World) framesSize() (held int, bytes uint64) {
 	w.frames.mu.Lock()
 	defer w.frames.mu.Unlock()
 	if w.capturing != nil {
-		bytes = w.capturing.copies.Bytes
+		bytes = w.capturing.bytes()
 	}
 	return len(w.frames.mu.held), bytes
 }

@@ -12,6 +12,7 @@ import (
 
 // ComponentSet names components: a *Component or a *Bundle.
 type ComponentSet interface {
+	Viewable
 	// components returns the set. It panics if they belong to another world.
 	components(w *World) store.Set
 }

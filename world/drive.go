@@ -56,9 +56,17 @@ func (d *driven) MustBeWhole(call string) { d.w().mustBeWhole(call) }
 
 func (d *driven) Idle() bool { return d.phase.Load() == phaseIdle }
 
-func (d *driven) Binds(binder any, call string) bool {
+func (d *driven) Binds(binder, x any, call string) (bool, drive.Copy) {
+	if is, ok := binder.(interface{ itself() *Frame }); ok { // without the index that bind makes
+		f := is.itself()
+		f.must(call)
+		if f.image.of != d.frames {
+			return false, nil
+		}
+		return true, f.copyOf(x.(*extensionView), call)
+	}
 	b, _ := binder.(Binder)
-	return bind(b, call).w == d.w()
+	return bind(b, call).w == d.w(), nil
 }
 
 func (d *driven) NewBuild(shard int, system string) *Build {
@@ -151,14 +159,16 @@ func (h *drivenHook) Disable(shard int) { h.parts[shard].off = true }
 
 func (t *running) FailedRecorder() *PanicError { return t.recorderErr }
 
-func (d *driven) Extend(x drive.Extension) {
+func (d *driven) Extend(x drive.Extension) any {
 	w := d.w()
 	w.mustIdle("an extension")
 	w.extensions.w = w
+	v := &extensionView{w, len(w.extensions.all), drive.NameOf(x, len(w.extensions.all))}
 	w.extensions.all = append(w.extensions.all, extended{Extension: x})
 	for _, s := range w.shards {
 		s.HoldDestroys = true
 	}
+	return v
 }
 
 func (d *driven) Liveness() *drive.Liveness {

@@ -4,13 +4,14 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/atoll-sim/atoll/names"
 	"github.com/atoll-sim/atoll/world"
 )
 
 // A view says what frames are to have.
 func ExampleView() {
 	w, mover, _, _ := zooExample()
-	moving, err := w.NewView() // all components; or some, as Register returned them
+	moving, err := w.NewView() // all that there is; or some of it
 	fmt.Println(err)
 
 	before, _ := moving.Now() // of the idle world
@@ -20,6 +21,25 @@ func ExampleView() {
 	// Output:
 	// <nil>
 	// {0 0} {9 0}
+}
+
+// A view may have some components, as Register returned them, and relations and names alike.
+func ExampleViewable() {
+	w, mover, _, _ := zooExample()
+	type Luck struct{ N int }
+	luck := world.Register[Luck](w, "luck")
+	called := names.New[string](w, "animals", names.Options{})
+	_, _ = luck.Add(w, mover, Luck{7}), called.Bind(w, mover, "Ann")
+
+	view, err := w.NewView(luck, called)
+	fmt.Println(err)
+	f, _ := view.Now()
+	_ = called.Unbind(w, mover)
+	h, ok := called.Read(f).Lookup("Ann")
+	fmt.Println(h == mover, ok, world.Read[Luck](f).Get(h).N)
+	// Output:
+	// <nil>
+	// true true 7
 }
 
 // A frame is the world as it was behind a refresh. Any goroutine may ask for one and look at it,

@@ -236,14 +236,17 @@ func TestExtensionMisuse(t *testing.T) {
 			require.ErrorIs(t, a.sent.Send(c, h+1, bind{}), world.ErrStale)
 			require.Panics(t, func() { driver.Of(f.World).Extend(a) })
 			require.Panics(t, func() { driver.Of(f.World).MustIdle("Test") })
-			require.Panics(t, func() { driver.Of(f.World).Binds(f.World, "Test") })
+			require.Panics(t, func() { driver.Of(f.World).Binds(f.World, nil, "Test") })
 		}
 	})
 	require.True(t, driver.Of(f.World).Idle())
-	require.True(t, driver.Of(f.World).Binds(f.World, "Test"))
-	require.True(t, driver.Of(f.World).Binds(driver.Of(f.World).NewBuild(1, "test"), "Test"))
-	require.False(t, driver.Of(f.World).Binds(g.World, "Test"))
-	require.Panics(t, func() { driver.Of(f.World).Binds(nil, "Test") })
+	of, _ := driver.Of(f.World).Binds(f.World, nil, "Test")
+	require.True(t, of)
+	of, _ = driver.Of(f.World).Binds(driver.Of(f.World).NewBuild(1, "test"), nil, "Test")
+	require.True(t, of)
+	of, _ = driver.Of(f.World).Binds(g.World, nil, "Test")
+	require.False(t, of)
+	require.Panics(t, func() { driver.Of(f.World).Binds(nil, nil, "Test") })
 }
 
 // TestExtensionAllocates counts: a tick with requests to an extension and deaths

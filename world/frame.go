@@ -15,29 +15,52 @@ import (
 	"github.com/atoll-sim/atoll/shard"
 )
 
-// View says which components frames are to have. See World.NewView.
+// View says what frames are to have. See World.NewView.
 //
 // Ownership: any goroutine.
 type View struct {
 	w          *World
 	components store.Set
+	extensions []int // by number
 }
 
-// NewView makes a view of some components, or without any of all that are registered. The frames
-// of a view have every entity of the world, with its flags, and of the components those of the
-// view. The world must be idle. NewView allocates little and costs nothing until a frame is
-// captured.
+// Viewable is what World.NewView takes: a *Component, a *Bundle, or what another package keeps
+// about entities, a *hierarchy.Relation or a *names.Names.
+type Viewable interface {
+	// enter adds it to a view. It panics if it belongs to another world.
+	enter(v *View)
+}
+
+func (c *Component[T]) enter(v *View) { v.components = v.components.Union(c.components(v.w)) }
+
+func (b *Bundle[T]) enter(v *View) { v.components = v.components.Union(b.components(v.w)) }
+
+// NewView makes a view of some components, relations and names, or without any of all that the
+// world has. The frames of a view have every entity of the world, with its flags, and of the rest
+// what the view names. The world must be idle. NewView allocates little and costs nothing until a
+// frame is captured.
 //
 // It returns an error, which names the component and the field, for a component with something in
 // it that a copy would share with the world: a pointer, slice, map, channel, function or
 // interface. Give such a component Component.CloneBy, or leave it out. Strings are no obstacle.
-func (w *World) NewView(components ...ComponentSet) (*View, error) {
+func (w *World) NewView(of ...Viewable) (*View, error) {
 	mustBe(w, "World.NewView")
 	w.mustIdle("World.NewView")
-	v := &View{w: w, components: w.setOf("World.NewView", components)}
-	if len(components) == 0 {
+	v := &View{w: w}
+	for i, x := range of {
+		if p := reflect.ValueOf(x); x == nil || p.Kind() == reflect.Pointer && p.IsNil() {
+			panic(fmt.Sprintf("world: World.NewView: part %d is nil; pass a component, a bundle, a relation or names", i))
+		}
+		x.enter(v)
+	}
+	if len(of) == 0 {
 		for id := range w.components {
 			v.components.Add(id)
+		}
+		for i := range w.extensions.all {
+			if _, ok := w.extensions.all[i].Extension.(drive.Framed); ok {
+				v.extensions = append(v.extensions, i)
+			}
 		}
 	}
 	for id := range v.components.All {
@@ -94,8 +117,8 @@ func (c *Component[T]) CloneBy(f func(to, from *T)) *Component[T] {
 }
 
 // Frame is the world as it was behind one refresh: what a View asked for, frozen. It is asked as
-// a World is, by queries and accessors, for reading only. Any number of goroutines may use it, at
-// any time, while the world ticks on.
+// a World is, by queries and accessors, and by Read of relations and names, for reading only. Any
+// number of goroutines may use it, at any time, while the world ticks on.
 //
 //	ships, err := w.NewView(position, health)
 //	…
@@ -118,6 +141,7 @@ func (c *Component[T]) CloneBy(f func(to, from *T)) *Component[T] {
 type Frame struct {
 	image      *image
 	components store.Set
+	extensions []int
 	released   atomic.Bool
 	cleanup    runtime.Cleanup
 }

@@ -90,7 +90,7 @@ func (got captured) frame(v *View) (*Frame, error) {
 	if got.err != nil {
 		return nil, got.err
 	}
-	f := &Frame{image: got.image, components: v.components}
+	f := &Frame{image: got.image, components: v.components, extensions: v.extensions}
 	f.cleanup = runtime.AddCleanup(f, func(x *image) { x.of.release(x, true) }, got.image)
 	return f, nil
 }
@@ -138,6 +138,11 @@ func (f *frames) release(x *image, lost bool) {
 	defer f.mu.Unlock()
 	if lost {
 		x.lost, f.mu.lost = true, max(f.mu.lost, x.frame.Number)
+		for _, y := range x.copies {
+			if y != nil {
+				y.lost = true
+			}
+		}
 	}
 	if x.refs--; x.refs > 0 {
 		return

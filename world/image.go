@@ -13,12 +13,13 @@ import (
 //
 // Ownership: refs as of frames.mu.
 type image struct {
-	of    *frames
-	w     *World // only what queries and accessors look at
-	frame *store.Frame
-	refs  int
-	lost  bool                        // a frame of it was not released, so somebody may still read it
-	index atomic.Pointer[slots.Index] // nil until it is asked for
+	of     *frames
+	w      *World // only what queries and accessors look at
+	frame  *store.Frame
+	copies []*extensionCopy // by number of the extension; nil for those that were not asked for
+	refs   int
+	lost   bool                        // a frame of it was not released, so somebody may still read it
+	index  atomic.Pointer[slots.Index] // nil until it is asked for
 }
 
 // lookup returns where entities were, by an index that is made when first asked for.

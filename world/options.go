@@ -98,7 +98,7 @@ type Options struct {
 	OutboxRequests int
 	OutboxBytes    int // by default 65536 requests and 16 MB
 	// FramesMax is how many frames can be held at a time, by default 3, at most 16. Frames of one
-	// refresh count once. FramesBytes limits the memory of their rows, by default 4 GB, or an
+	// refresh count once. FramesBytes limits the memory of their copies, by default 4 GB, or an
 	// eighth of what an int can count.
 	FramesMax   int
 	FramesBytes int

@@ -26,7 +26,7 @@ type Stats struct {
 	BytesUsed     uint64
 	BytesReserved uint64
 	Frames        int    // held
-	FramesBytes   uint64 // of the rows of frames that are held, and of what later ones share or use again
+	FramesBytes   uint64 // of the copies for frames that are held, and of what later ones share or use again
 	HugePages     int    // asked for from the system; see Options.HugePages
 	Shards        []ShardStats
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/atoll-sim/atoll/names"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -13,14 +14,16 @@ func Example_frames() {
 	world.Register[Velocity](w, "velocity")
 	ships := world.NewBundle[Ship](w)
 	h, _ := ships.Create(w, Ship{Position: Position{3, 4}, Hull: Hull{9}})
+	called := names.New[string](w, "ships", names.Options{})
+	_ = called.Bind(w, h, "Nostromo")
 
-	view, err := w.NewView(position, hull)
+	view, err := w.NewView(position, hull, called)
 	if err != nil {
 		fmt.Println(err)
 	}
 	seen := make(chan bool)
 	go func() {
-		if err := look(context.Background(), view, hull, seen); err != nil {
+		if err := look(context.Background(), view, hull, called, seen); err != nil {
 			fmt.Println(err)
 		}
 		close(seen)
@@ -40,10 +43,11 @@ func Example_frames() {
 	}
 	// Output:
 	// ship at {3 4} with 9
+	// true {3 4}
 	// 1 created 0 destroyed 1 hulls changed
 }
 
-func look(ctx context.Context, view *world.View, hull *world.Component[Hull], seen chan bool) error {
+func look(ctx context.Context, view *world.View, hull *world.Component[Hull], called *names.Names[string], seen chan bool) error {
 	frame, err := view.Capture(ctx) // on any goroutine
 	if err != nil {
 		return err
@@ -55,6 +59,8 @@ func look(ctx context.Context, view *world.View, hull *world.Component[Hull], se
 			fmt.Println("ship at", p, "with", hulls.Slice(ch)[i].Points)
 		}
 	}
+	h, ok := called.Read(frame).Lookup("Nostromo")
+	fmt.Println(ok, *pos.Get(h))
 	seen <- true
 	<-seen
 

@@ -83,12 +83,14 @@ type Join interface {
 	// and are not alive yet.
 	MustBeWhole(call string)
 	Idle() bool
-	// Binds reports whether a world.Binder is of this world. It panics if this is the wrong time
-	// to ask of it.
-	Binds(binder any, call string) bool
+	// Binds reports whether a world.Binder is of this world. Of a *world.Frame it returns the copy
+	// of the extension as which Extend returned x. It panics if this is the wrong time to ask of
+	// the binder, or if the frame has no such copy.
+	Binds(binder, x any, call string) (bool, Copy)
 	// Extend makes an extension take part in the world's refreshes, after the extensions that
-	// were added before. Entities that are marked already die without it.
-	Extend(x Extension)
+	// were added before. Entities that are marked already die without it. It returns the
+	// world.Viewable of the extension.
+	Extend(x Extension) any
 	// Liveness returns the world's liveness. Safe from any goroutine at any time.
 	Liveness() *Liveness
 	// IsDying reports whether an entity is marked, for the idle world and within the functions

@@ -58,6 +58,7 @@ type misuseScene struct {
 	weather *world.Resource[int]
 	hook    *world.Hook
 	names   *names.Names[string]
+	called  *names.Reader[string]
 	kin     *hierarchy.Relation
 	kept    *hierarchy.Reader
 	read    *world.Reader[misuseHealth]
@@ -92,6 +93,7 @@ func newMisuseScene(t testing.TB) *misuseScene {
 	x.points = world.RegisterQuestion(w, "points", func(self *world.EntityContext, _ int) int64 { return x.health.Read(self).Points })
 	x.weather = world.RegisterResource(w, "weather", 1)
 	x.names = names.New[string](w, "names", names.Options{})
+	x.called = x.names.Read(w)
 	x.kin = hierarchy.New(w, "kin", hierarchy.Options{})
 
 	driver.Of(w).Extend(misuseExtension{x})
