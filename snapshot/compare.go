@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/state"
 )
 
@@ -28,8 +27,8 @@ type Comparison struct {
 func Compare(old, now io.Reader, limit int) (x Comparison, err error) {
 	var both [2]*picture
 	for i, src := range []io.Reader{old, now} {
-		both[i] = &picture{entities: map[handle.Handle]rowAt{}, rest: map[sectionKey][]byte{}}
-		if err := both[i].read(src); err != nil {
+		var err error
+		if both[i], err = pictureOf(src, nil); err != nil {
 			return x, fmt.Errorf("%w (of %s)", err, []string{"the old one", "the new one"}[i])
 		}
 	}
@@ -55,118 +54,6 @@ func (x Comparison) String() string {
 	}
 	_, _ = fmt.Fprintf(&b, "%d created, %d destroyed, %d moved, %d changed\n", x.Created, x.Destroyed, x.Moved, x.Changed)
 	return b.String()
-}
-
-// picture is a snapshot in memory, with its rows by entity.
-type picture struct {
-	info     Info
-	settings []setting
-	names    *catalogue
-	layouts  [][]leaf  // by component
-	tables   [][][]int // by shard: the components of each table
-	blocks   []block
-	entities map[handle.Handle]rowAt
-	rest     map[sectionKey][]byte
-}
-
-type sectionKey struct {
-	kind   byte
-	number int
-}
-
-type rowAt struct{ block, row int }
-
-// block is the rows of a chunk.
-type block struct {
-	shard, table int
-	handles      []handle.Handle
-	values       [][][]byte // by column and row
-}
-
-// read reads a whole snapshot.
-func (p *picture) read(src io.Reader) error {
-	l := &loading{r: sourceOf(src)}
-	if err := l.head(); err != nil {
-		return err
-	}
-	p.info, p.settings, p.names = l.info, l.settings, l.names
-	for i := range p.names.components {
-		n := &p.names.components[i]
-		all, err := n.layout()
-		if err != nil {
-			return altered("component %q: %w", n.name, err)
-		}
-		n.form = skipping(n.parts)
-		p.layouts = append(p.layouts, all)
-	}
-	var s section
-	err := l.r.next(&s)
-	for ; err == nil && s.kind != endSection; err = l.r.next(&s) {
-		var buf, body []byte
-		if body, err = s.unpack(&buf); err != nil {
-			return err
-		}
-		if err = p.section(&s, slices.Clone(body)); err != nil {
-			return altered("%v: %w", &s, err)
-		}
-	}
-	if err == nil {
-		err = l.r.finish(&s)
-	}
-	return err
-}
-
-func (p *picture) section(s *section, body []byte) error {
-	c := &drive.Cursor{Rest: body}
-	switch s.kind {
-	case shardSection:
-		var tables [][]int
-		for _, t := range readShard(c).Tables {
-			for _, id := range t.Components {
-				if id >= len(p.names.components) {
-					return drive.ErrBody
-				}
-			}
-			tables = append(tables, t.Components)
-		}
-		p.tables = append(p.tables, tables)
-	case rowsSection:
-		for len(c.Rest) > 0 && c.Err == nil {
-			if err := p.chunk(c, s.number); err != nil {
-				return err
-			}
-		}
-		return c.Err
-	}
-	p.rest[sectionKey{s.kind, s.number}] = body
-	return c.Err
-}
-
-// chunk reads the rows of a chunk.
-func (p *picture) chunk(c *drive.Cursor, shard int) error {
-	b := block{shard: shard, table: c.Int()}
-	c.Int()
-	b.handles = drive.WordsOf[handle.Handle](c)
-	if c.Err != nil || shard >= len(p.tables) || b.table >= len(p.tables[shard]) {
-		return drive.ErrBody
-	}
-	for _, id := range p.tables[shard][b.table] {
-		column := make([][]byte, len(b.handles))
-		for row := range column {
-			rest, err := p.names.components[id].form.Read(c.Rest, valueCells)
-			if err != nil {
-				return err
-			}
-			column[row] = c.Rest[:len(c.Rest)-len(rest)]
-			c.Rest = rest
-		}
-		b.values = append(b.values, column)
-	}
-	for row, h := range b.handles {
-		p.entities[h] = rowAt{len(p.blocks), row}
-	}
-	p.blocks = append(p.blocks, b)
-	return nil
 }
 
 // comparing compares two pictures.
@@ -247,7 +134,7 @@ func (c *comparing) rows() {
 // home says where rows are.
 func (p *picture) home(b *block) string {
 	var all []string
-	for _, id := range p.tables[b.shard][b.table] {
+	for _, id := range p.components(b) {
 		all = append(all, p.names.components[id].name)
 	}
 	slices.Sort(all)
@@ -257,14 +144,14 @@ func (p *picture) home(b *block) string {
 // entity compares the components that an entity has in both.
 func (c *comparing) entity(h handle.Handle, was *block, row int, is *block, at int) {
 	changed := false
-	for k, id := range c.old.tables[was.shard][was.table] {
+	for k, id := range c.old.components(was) {
 		n := &c.old.names.components[id]
-		for j, to := range c.now.tables[is.shard][is.table] {
+		for j, to := range c.now.components(is) {
 			m := &c.now.names.components[to]
 			if m.name != n.name {
 				continue
 			}
-			a, b := was.values[k][row], is.values[j][at]
+			a, b := was.columns[k].value(row), is.columns[j].value(at)
 			if n.hash == m.hash && bytes.Equal(a, b) {
 				continue
 			}

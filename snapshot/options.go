@@ -33,7 +33,8 @@ type Options struct {
 	Changes []Change
 	// BytesMax is the most memory that Load takes for rows, room for more of them included, and
 	// beside that for any other section while it is read.
-	// Default: 1 GB, and 64 bytes for each uncompressed byte that says what rows there are.
+	// Default: 1 GB, and 64 bytes for each uncompressed byte that says what rows there are. For
+	// Export and Import see there.
 	BytesMax int64
 }
 
@@ -86,6 +87,14 @@ func (o Options) validate(call string) Options {
 		known[x.Name] = true
 	}
 	return o
+}
+
+// mayTake returns BytesMax, or the default when so many bytes were read.
+func (o *Options) mayTake(read int64) int64 {
+	if o.BytesMax > 0 {
+		return o.BytesMax
+	}
+	return bytesFree + bytesPerByte*read
 }
 
 // of panics about a Scheduler of another world.

@@ -95,10 +95,7 @@ func (l *loading) mayTake(read, rows int64) error {
 
 // bytesMax is Options.BytesMax, or the default when so many bytes more are read.
 func (l *loading) bytesMax(read int64) int64 {
-	if l.o.BytesMax > 0 {
-		return l.o.BytesMax
-	}
-	return bytesFree + bytesPerByte*(l.read+read)
+	return l.o.mayTake(l.read + read)
 }
 
 // mayList returns how much memory the lists of a section may take, while it is read.

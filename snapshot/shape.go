@@ -15,8 +15,9 @@ import (
 type shape struct {
 	kind   reflect.Kind // Invalid for what only its codec can read
 	text   string
-	size   int // of what is written as memory
-	n      int // of an array
+	handle bool // a uint64 is one
+	size   int  // of what is written as memory
+	n      int  // of an array
 	elem   *shape
 	key    *shape // of a map
 	fields []shapeField
@@ -120,7 +121,7 @@ func parseField(text string) (s *shape, how writtenBy, err error) {
 
 // typeParser reads types as package state describes them.
 //
-//	memory  kind │ [n]type │ {name type@offset; … size}
+//	memory  kind │ handle │ [n]type │ {name type@offset; … size}
 //	CBOR    kind │ [n]type │ []type │ *type │ map[type]type │ {name type; …} │ "a type that writes itself"
 type typeParser struct {
 	rest string
@@ -209,6 +210,8 @@ func (p *typeParser) parse(depth int) (s *shape) {
 			return p.fail()
 		}
 		p.rest = p.rest[len(quoted):]
+	case !p.cbor && p.cut("handle"):
+		s.kind, s.size, s.handle = reflect.Uint64, 8, true
 	default:
 		n := len(p.rest) - len(strings.TrimLeft(p.rest, "abcdefghijklmnopqrstuvwxyz0123456789"))
 		for kind, size := range kindSizes {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/mem"
 )
 
@@ -88,6 +89,8 @@ func (s *shape) show(src []byte) string {
 	var number [1]uint64
 	getNumbers(number[:], s.kind, src, 0)
 	switch _, signed := exact(s.kind); {
+	case s.handle:
+		return handle.Handle(number[0]).String()
 	case s.kind == reflect.Float32:
 		return strconv.FormatFloat(math.Float64frombits(number[0]), 'g', -1, 32)
 	case s.kind == reflect.Float64:

@@ -7,9 +7,9 @@ import (
 	"go/token"
 	"reflect"
 
-	"github.com/atoll-sim/atoll/internal/mem"
-
+	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -113,7 +113,7 @@ func (f *form) add(c *Codecs, n naming, t reflect.Type, at uintptr, path string,
 	l, err := layoutOf(t, path)
 	if err == nil {
 		f.parts = append(f.parts, formPart{path: path, typ: t, offset: at, size: t.Size(), layout: l})
-		f.shape += fmt.Sprintf(" %s@%d", shapeOf(t), at)
+		f.shape += fmt.Sprintf(" %s@%d", shapeOf(t, ""), at)
 		return nil
 	}
 	if t.Kind() != reflect.Struct || marshals(t) {
@@ -151,19 +151,23 @@ func (f *form) encoded(x appender, t reflect.Type, at uintptr, path, shape strin
 }
 
 // shapeOf describes the layout of a type without pointers: where the fields of structs are, and
-// behind them how large the struct is.
-func shapeOf(t reflect.Type) string {
+// behind them how large the struct is. Handles are called that, or what they are if that is empty.
+func shapeOf(t reflect.Type, handles string) string {
 	switch t.Kind() {
+	case reflect.Uint64:
+		if handles != "" && t == reflect.TypeFor[handle.Handle]() {
+			return handles
+		}
 	case reflect.Struct:
 		s := "{"
 		for i := range t.NumField() {
 			if f := t.Field(i); f.Name != "_" {
-				s += fmt.Sprintf("%s %s@%d;", f.Name, shapeOf(f.Type), f.Offset)
+				s += fmt.Sprintf("%s %s@%d;", f.Name, shapeOf(f.Type, handles), f.Offset)
 			}
 		}
 		return fmt.Sprintf("%s%d}", s, t.Size())
 	case reflect.Array:
-		return fmt.Sprintf("[%d]%s", t.Len(), shapeOf(t.Elem()))
+		return fmt.Sprintf("[%d]%s", t.Len(), shapeOf(t.Elem(), handles))
 	}
 	return t.Kind().String()
 }

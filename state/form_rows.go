@@ -102,7 +102,7 @@ func (f *form) ReadPart(part int, src []byte, value mem.Cells) error {
 // appendFields appends the fields of a type of numbers.
 func appendFields(all []drive.Field, t reflect.Type, path string, at uintptr) []drive.Field {
 	if t.Kind() != reflect.Struct {
-		return append(all, drive.Field{Path: path, Type: shapeOf(t), Offset: int(at)})
+		return append(all, drive.Field{Path: path, Type: shapeOf(t, "handle"), Offset: int(at)})
 	}
 	for i := range t.NumField() {
 		if f := t.Field(i); f.Name != "_" {
