@@ -40,6 +40,7 @@
 //	try what would come of it, go back        snapshot.Capture, Captured.Load
 //	load what an older version has saved      snapshot.PlanLoad, Options.Changes
 //	tell what differs between two files       snapshot.Compare
+//	see a saved world as text, change it      snapshot.Export, snapshot.Import
 //	see what a world holds and does           World.Stats, World.Describe
 //	end it                                    World.Close
 //	share a value between systems             world.RegisterResource, RegisterAccumulator

@@ -82,6 +82,7 @@ func (x *pond) save(t testing.TB, how snapshot.Compression) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	require.NoError(t, snapshot.Save(&b, x.World, x.options(how)))
+	asText(t, b.Bytes())
 	return b.Bytes()
 }
 

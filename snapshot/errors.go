@@ -7,7 +7,7 @@ import (
 	"github.com/atoll-sim/atoll/internal/drive"
 )
 
-// Errors of Load and Inspect. What wraps them says where, and what is wrong.
+// Errors of Load, Inspect and Import. What wraps them says where, and what is wrong.
 var (
 	// ErrNoSnapshot is returned for what does not begin as a snapshot does.
 	ErrNoSnapshot = errors.New("snapshot: not a snapshot")

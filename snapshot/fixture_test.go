@@ -394,6 +394,7 @@ func (x *sea) save() []byte {
 	x.t.Helper()
 	var b bytes.Buffer
 	require.NoError(x.t, snapshot.Save(&b, x.World, x.options))
+	asText(x.t, b.Bytes())
 	return b.Bytes()
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/snapshot"
@@ -202,4 +203,38 @@ func Example_back() {
 	// Output:
 	// 5 0.25
 	// 5 0.05 <nil>
+}
+
+func Example_text() {
+	type creature struct {
+		Health
+		Mood
+	}
+	newWorld := func() (*world.World, *world.Bundle[creature]) {
+		w := world.MustNew(world.Options{})
+		world.Register[Health](w, "health")
+		world.Register[Mood](w, "mood")
+		return w, world.NewBundle[creature](w)
+	}
+	w, creatures := newWorld()
+	next, _ := newWorld()
+	h, _ := creatures.Create(w, creature{Health{70, 100, 0}, Mood{true}})
+
+	var file, text, again bytes.Buffer
+	_ = snapshot.Save(&file, w, snapshot.Options{})
+	_, err := snapshot.Export(&file, &text, snapshot.Options{})
+	fmt.Println(err)
+
+	edited := strings.Replace(text.String(), `"Points":70`, `"Points":90`, 1)
+	for line := range strings.Lines(edited) {
+		if strings.HasPrefix(line, `{"entity":`) {
+			fmt.Print(line)
+		}
+	}
+	_, err = snapshot.Import(strings.NewReader(edited), &again, snapshot.Options{})
+	fmt.Println(err, snapshot.Load(&again, next, snapshot.Options{}), world.Read[Health](next).Get(h).Points)
+	// Output:
+	// <nil>
+	// {"entity":"0:0@1","components":{"health":{"Points":90,"Full":100,"Regains":0},"mood":{"Calm":true}}}
+	// <nil> <nil> 90
 }

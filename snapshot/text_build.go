@@ -1,0 +1,194 @@
+package snapshot
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/store"
+)
+
+// This file makes the sections of a snapshot of the lines of a text.
+
+// parts lists the sections, when all lines were read.
+func (x *importing) parts() (parts []part, err error) {
+	if n := x.info.Options.Shards; x.images == nil || len(x.images) != n {
+		return nil, altered("it has lines of %d shards, want %d", len(x.images), n)
+	}
+	add := func(kind byte, number int, body func(dst []byte) []byte) {
+		parts = append(parts, part{kind: kind, number: number, plain: kind == headerSection, body: body})
+	}
+	add(headerSection, 0, func(dst []byte) []byte { return appendHeader(dst, &x.info) })
+	add(namesSection, 0, x.names.append)
+	x.state.Tick = x.info.Tick
+	add(worldSection, 0, func(dst []byte) []byte { return appendState(dst, &x.state) })
+	for i := range x.images {
+		if err := x.place(i); err != nil {
+			return nil, err
+		}
+		add(shardSection, i, func(dst []byte) []byte { return appendShard(dst, &x.images[i]) })
+	}
+	for h, e := range x.entities {
+		if !e.placed {
+			return nil, altered("entity %v (line %d): it has no row: entities cannot be added to a text; load the snapshot, and create them there", h, e.line)
+		}
+	}
+	for i := range x.images {
+		if err := x.addRows(i, add); err != nil {
+			return nil, err
+		}
+	}
+	for i := range x.mail {
+		add(mailSection, i, func(dst []byte) []byte { return x.appendMail(dst, i) })
+	}
+	for i, n := range x.names.extensions {
+		if names := x.named[n.name]; names != nil {
+			*x.bodies[bytesKey{extensionSection, i}] = names.body()
+		}
+	}
+	for _, list := range []struct {
+		kind  byte
+		what  string
+		names []named
+	}{{resourceSection, "resource", x.names.resources}, {extensionSection, "extension", x.names.extensions}, {alsoSection, "also", x.names.also}} {
+		if list.kind == alsoSection && x.names.scheduler {
+			add(schedulerSection, 0, x.body(bytesKey{schedulerSection, 0}))
+		}
+		for i, n := range list.names {
+			if x.bodies[bytesKey{list.kind, i}] == nil {
+				return nil, altered("%s %q has no line", list.what, n.name)
+			}
+			add(list.kind, i, x.body(bytesKey{list.kind, i}))
+		}
+	}
+	return parts, nil
+}
+
+// body returns what appends a section that was read as it is.
+func (x *importing) body(key bytesKey) func(dst []byte) []byte {
+	return func(dst []byte) []byte { return append(dst, *x.bodies[key]...) }
+}
+
+// place gives the rows of a shard their entities, with flags and marks.
+func (x *importing) place(shard int) error {
+	for i := range x.images[shard].Tables {
+		t := &x.images[shard].Tables[i]
+		for k := range t.Chunks {
+			c := &t.Chunks[k]
+			if len(c.Handles) != c.Rows {
+				return altered("chunk %d of table %d of shard %d has %d entities, want %d rows", k, i, shard, len(c.Handles), c.Rows)
+			}
+			for row, h := range c.Handles {
+				e := x.entities[h]
+				switch {
+				case e == nil:
+					return altered("entity %v has a row in table %d of shard %d, and no line: entities cannot be removed from a text; load the snapshot, and destroy them there", h, i, shard)
+				case e.placed:
+					return altered("entity %v (line %d) has two rows", h, e.line)
+				case !slices.Equal(e.ids, t.Components):
+					return altered("entity %v (line %d) has the components %q, and its row is among those with %q: components cannot be added or removed in a text; load the snapshot, and do it there", h, e.line, x.componentNames(e.ids), x.componentNames(t.Components))
+				}
+				e.placed = true
+				for f := range c.Flags {
+					if e.flags>>f&1 != 0 {
+						setBit(&c.Flags[f], row)
+					}
+				}
+				if e.marked {
+					setBit(&c.Marks, row)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (x *importing) componentNames(ids []int) (all []string) {
+	for _, id := range ids {
+		all = append(all, x.names.components[id].name)
+	}
+	return all
+}
+
+// setBit adds a row to a set.
+func setBit(set *[]uint64, row int) {
+	for row/64 >= len(*set) {
+		*set = append(*set, 0)
+	}
+	(*set)[row/64] |= 1 << (row % 64)
+}
+
+// addRows adds the sections of the rows of a shard: as many as there were, with as many chunks each.
+func (x *importing) addRows(shard int, add func(kind byte, number int, body func(dst []byte) []byte)) error {
+	var chunks []place
+	for i := range x.images[shard].Tables {
+		for k := range x.images[shard].Tables[i].Chunks {
+			if x.images[shard].Tables[i].Chunks[k].Rows > 0 {
+				chunks = append(chunks, place{i, k})
+			}
+		}
+	}
+	for _, n := range x.sections[shard] {
+		if n < 0 || n > len(chunks) {
+			return altered("shard %d: sections: they have more chunks than there are", shard)
+		}
+		some := chunks[:n]
+		chunks = chunks[n:]
+		add(rowsSection, shard, func(dst []byte) []byte { return x.appendRows(dst, shard, some) })
+	}
+	if len(chunks) > 0 {
+		return altered("shard %d: sections: %d chunks are in none", shard, len(chunks))
+	}
+	return nil
+}
+
+// appendRows appends the rows of some chunks.
+func (x *importing) appendRows(dst []byte, shard int, chunks []place) []byte {
+	var cells [][]byte // of a chunk, row by row
+	for _, p := range chunks {
+		t := &x.images[shard].Tables[p.table]
+		c := &t.Chunks[p.chunk]
+		dst = drive.AppendNumber(drive.AppendNumber(dst, p.table), p.chunk)
+		dst = drive.AppendWords(dst, c.Handles)
+		cells = cells[:0]
+		for _, h := range c.Handles {
+			cells = x.appendCells(cells, t, h)
+		}
+		for k := range t.Components {
+			for row := range c.Handles {
+				dst = append(dst, cells[row*len(t.Components)+k]...)
+			}
+		}
+	}
+	return dst
+}
+
+// appendCells appends the values of an entity, one by one.
+func (x *importing) appendCells(cells [][]byte, t *store.TableImage, h handle.Handle) [][]byte {
+	rest := x.entities[h].values
+	for _, id := range t.Components {
+		behind, err := x.names.components[id].form.Read(rest, valueCells)
+		if err != nil {
+			panic(fmt.Sprintf("snapshot: what was made of the line of %v is no value: %v", h, err))
+		}
+		cells = append(cells, rest[:len(rest)-len(behind)])
+		rest = behind
+	}
+	return cells
+}
+
+func (x *importing) appendMail(dst []byte, from int) []byte {
+	m := &x.mail[from]
+	for i := range x.names.messages {
+		if from == len(x.images) {
+			break // global systems get none
+		}
+		if i >= len(m.to) {
+			dst = drive.AppendNumber(dst, 0)
+			continue
+		}
+		dst = append(drive.AppendWords(dst, m.to[i]), m.values[i]...)
+	}
+	return append(drive.AppendNumber(dst, m.count), m.requests...)
+}

@@ -1,0 +1,281 @@
+package snapshot
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/drive"
+)
+
+// Export writes a snapshot as text, of which Import makes the same bytes again: a JSON object in each
+// line. Entities are ordered by their handles, and where they are in memory is in lines of its own, so
+// that the lines that differ between two texts tell what happened in the game. It needs neither a world
+// nor the types. docs/snapshot-format.md says what is in the lines.
+//
+// Export takes the memory of the snapshot, uncompressed; of the options BytesMax counts, which bounds
+// that. Errors are those of Verify, ErrTooLarge, ErrOtherWorld for a snapshot of a machine or a
+// layout of handles that is another, and the error of dst.
+func Export(src io.Reader, dst io.Writer, o Options) (Info, error) {
+	o = o.validate("Export")
+	p, err := pictureOf(src, &o)
+	if err != nil {
+		return Info{}, err
+	}
+	if err := ofThisMachine(p.settings); err != nil {
+		return Info{}, err
+	}
+	x := &exporting{p: p, texts: map[*named]*valueText{}, out: bufio.NewWriterSize(dst, 1<<16)}
+	x.encoder = json.NewEncoder(&x.buf)
+	x.encoder.SetEscapeHTML(false)
+	if err := x.all(); err != nil {
+		return Info{}, err
+	}
+	return p.info, x.out.Flush()
+}
+
+// exporting is a snapshot that is written as text.
+type exporting struct {
+	p       *picture
+	out     *bufio.Writer
+	buf     bytes.Buffer
+	encoder *json.Encoder
+	sum     xxh3.Hasher
+	texts   map[*named]*valueText
+	err     error // of what is not as Save writes it
+}
+
+func (x *exporting) all() error {
+	x.line(headLine{textVersion, version, x.p.how.String()})
+	x.sum.Reset() // so that the compression can be changed
+	x.heads()
+	texts := x.components()
+	x.entities(texts)
+	x.resources()
+	for i := range x.p.images {
+		x.mail(i)
+	}
+	x.mail(len(x.p.images))
+	for i, n := range x.p.names.extensions {
+		x.extension(n.name, x.body(extensionSection, i))
+	}
+	x.state()
+	for i := range x.p.images {
+		x.shard(i)
+	}
+	if x.p.names.scheduler {
+		x.bytes("scheduler", "", x.body(schedulerSection, 0))
+	}
+	for i, n := range x.p.names.also {
+		x.bytes("also", n.name, x.body(alsoSection, i))
+	}
+	x.line(endLine{fmt.Sprintf("%016x", x.sum.Sum64())})
+	return x.err
+}
+
+// fail keeps the first error.
+func (x *exporting) fail(err error) {
+	if x.err == nil {
+		x.err = err
+	}
+}
+
+// line writes a line.
+func (x *exporting) line(v any) {
+	x.buf.Reset()
+	if err := x.encoder.Encode(v); err != nil {
+		x.fail(err)
+	}
+	x.write(x.buf.Bytes())
+}
+
+// write writes bytes that end a line. The error of dst comes with the last.
+func (x *exporting) write(line []byte) {
+	_, _ = x.sum.Write(line)
+	_, _ = x.out.Write(line)
+}
+
+// body returns a section.
+func (x *exporting) body(kind byte, number int) []byte {
+	body, ok := x.p.rest[sectionKey{kind, number}]
+	if !ok {
+		x.fail(altered("it has no section of kind %q, number %d", kind, number))
+	}
+	return body
+}
+
+// ended checks that a section was read to its end.
+func (x *exporting) ended(c *drive.Cursor, kind byte, number int) {
+	if err := c.End(); err != nil {
+		x.fail(altered("section of kind %q, number %d: %w", kind, number, err))
+	}
+}
+
+// heads writes the header, and what is registered.
+func (x *exporting) heads() {
+	options := []byte{'{'}
+	last := len(x.p.settings) - 3 // those behind it are in the line of the tick
+	for i, s := range x.p.settings[:last] {
+		options = appendWhole(appendName(options, s.name, i), s.value, false)
+	}
+	tick := tickLine{Tick: x.p.info.Tick, Entities: x.p.info.Entities}
+	if x.p.info.Hash != 0 {
+		tick.Hash = x.p.info.Hash.String()
+	}
+	x.line(tick)
+	x.line(optionsLine{append(options, '}')})
+	lists := x.p.names.lists()
+	for _, what := range listed {
+		known := map[string]bool{}
+		for _, n := range *lists[what] {
+			if known[n.name] && what != "request" && what != "hook" {
+				x.fail(altered("there are two of %s %q", what, n.name))
+			}
+			known[n.name] = true
+			line := registeredLine{Registered: what, Name: n.name, Type: n.typ}
+			if n.hash != 0 {
+				line.Form = fmt.Sprintf("%016x", n.hash)
+			}
+			for _, p := range n.parts {
+				part := partText{At: p.Offset, Size: p.Size, ByCodec: p.ByCodec}
+				for _, f := range p.Fields {
+					part.Fields = append(part.Fields, fieldText{f.Path, f.Type, f.Offset})
+				}
+				line.Parts = append(line.Parts, part)
+			}
+			x.line(line)
+		}
+	}
+}
+
+// textOf returns how values of something are written.
+func (x *exporting) textOf(what string, n *named) *valueText {
+	if t := x.texts[n]; t != nil {
+		return t
+	}
+	t, err := textOf(n)
+	if err != nil {
+		x.fail(altered("%s %q: %w", what, n.name, err))
+	}
+	x.texts[n] = t
+	return t
+}
+
+func (x *exporting) components() (all []*valueText) {
+	for i := range x.p.names.components {
+		all = append(all, x.textOf("component", &x.p.names.components[i]))
+	}
+	return all
+}
+
+// entities writes those that are in rows, in the order of their handles.
+func (x *exporting) entities(texts []*valueText) {
+	if x.err != nil {
+		return
+	}
+	var dst []byte
+	for _, h := range slices.Sorted(maps.Keys(x.p.entities)) {
+		at := x.p.entities[h]
+		b := &x.p.blocks[at.block]
+		chunk := x.p.chunkOf(b)
+		dst = appendHandle(append(dst[:0], `{"entity":`...), h)
+		first := true
+		for f := range chunk.Flags {
+			if !bitOf(chunk.Flags[f], at.row) {
+				continue
+			}
+			if first {
+				dst = append(dst, `,"flags":[`...)
+			} else {
+				dst = append(dst, ',')
+			}
+			first = false
+			dst = strconv.AppendInt(dst, int64(f), 10)
+		}
+		if !first {
+			dst = append(dst, ']')
+		}
+		if bitOf(chunk.Marks, at.row) {
+			dst = append(dst, `,"marked":true`...)
+		}
+		dst = append(dst, `,"components":{`...)
+		for i, id := range x.p.components(b) {
+			dst = texts[id].append(appendName(dst, texts[id].name, i), b.columns[i].value(at.row))
+		}
+		x.write(append(dst, "}}\n"...))
+	}
+}
+
+// bitOf reports whether a row is in a set.
+func bitOf(set []uint64, row int) bool { return row/64 < len(set) && set[row/64]>>(row%64)&1 != 0 }
+
+// value writes the first value of a section.
+func (x *exporting) value(c *drive.Cursor, t *valueText) []byte {
+	if c.Err != nil {
+		return nil
+	}
+	rest, err := t.form.Read(c.Rest, valueCells)
+	if err != nil {
+		c.Rest, c.Err = nil, err
+		return nil
+	}
+	value := c.Rest[:len(c.Rest)-len(rest)]
+	c.Rest = rest
+	return t.append(nil, value)
+}
+
+func (x *exporting) resources() {
+	for i := range x.p.names.resources {
+		n := &x.p.names.resources[i]
+		t, c := x.textOf("resource", n), &drive.Cursor{Rest: x.body(resourceSection, i), Most: x.p.most}
+		if x.err != nil {
+			return
+		}
+		line := resourceLine{Resource: n.name, Value: x.value(c, t)}
+		for count := c.Int(); count > 0 && c.Takes(1, 32); count-- {
+			line.Parts = append(line.Parts, x.value(c, t))
+		}
+		x.ended(c, resourceSection, i)
+		x.line(line)
+	}
+}
+
+// mail writes the messages for a shard, and what it has sent.
+func (x *exporting) mail(from int) {
+	c := &drive.Cursor{Rest: x.body(mailSection, from), Most: x.p.most}
+	if from < len(x.p.images) {
+		for i := range x.p.names.messages {
+			n := &x.p.names.messages[i]
+			t := x.textOf("message", n)
+			for _, h := range drive.WordsOf[handle.Handle](c) {
+				if value := x.value(c, t); c.Err == nil && x.err == nil {
+					x.line(messageLine{n.name, from, handleText(h), value})
+				}
+			}
+		}
+	}
+	for range c.Count(3) {
+		kind, flags, h := c.Int(), c.Below(1<<16), c.Handle()
+		if c.Err != nil || kind >= len(x.p.names.kinds) || x.err != nil {
+			x.fail(altered("a request of kind %d: %w", kind, drive.ErrBody))
+			return
+		}
+		n := &x.p.names.kinds[kind]
+		line := requestLine{Request: n.name, Kind: kind, Shard: from, Flags: uint16(flags), Entity: handleText(h)}
+		if n.typ != "" {
+			line.Value = x.value(c, x.textOf("request", n))
+		}
+		if c.Err == nil {
+			x.line(line)
+		}
+	}
+	x.ended(c, mailSection, from)
+}

@@ -1,0 +1,119 @@
+package snapshot
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/atoll-sim/atoll/internal/drive"
+)
+
+// This file writes and reads as text what package names has saved.
+
+type (
+	// namesLine is what package names has saved, of which the names are in lines of their own.
+	namesLine struct {
+		Names     string `json:"names"` // the extension
+		LengthMax uint64 `json:"lengthMax"`
+		Refusals  uint64 `json:"refusals"`
+	}
+	nameLine struct {
+		Name   json.RawMessage `json:"name"`
+		Of     string          `json:"of"`
+		Entity handleText      `json:"entity"`
+	}
+	refusedLine struct {
+		Refused json.RawMessage `json:"refused"`
+		Of      string          `json:"of"`
+		Entity  handleText      `json:"entity"`
+		Holder  handleText      `json:"holder"`
+	}
+)
+
+// nameBytes is about how much is kept of a name, beside its text.
+const nameBytes = 128
+
+// extension writes the state of an extension: of package names, if names are strings, by name.
+func (x *exporting) extension(name string, body []byte) {
+	c := &drive.Cursor{Rest: body, Most: x.p.most}
+	lines := []any{namesLine{name, c.Word64(), c.Word64()}}
+	named, refused := c.Word64(), c.Word64()
+	text := func() json.RawMessage { return appendText(nil, c.Take(int(min(c.Word64(), math.MaxInt32)))) }
+	for range named {
+		h := handleText(c.Word64())
+		if lines = append(lines, nameLine{text(), name, h}); !c.Takes(1, nameBytes) {
+			break
+		}
+	}
+	for range refused {
+		entity, holder := handleText(c.Word64()), handleText(c.Word64())
+		if lines = append(lines, refusedLine{text(), name, entity, holder}); !c.Takes(1, nameBytes) {
+			break
+		}
+	}
+	if c.End() != nil {
+		x.bytes("extension", name, body)
+		return
+	}
+	for _, l := range lines {
+		x.line(l)
+	}
+}
+
+// namesText is what the lines of names say of an extension.
+type namesText struct {
+	head           [2]uint64
+	names, refused []byte
+	counts         [2]uint64
+}
+
+func (x *importing) namesOf(l *namesLine) error {
+	at := slices.IndexFunc(x.names.extensions, func(n named) bool { return n.name == l.Names })
+	if at < 0 || x.named[l.Names] != nil {
+		return fmt.Errorf("names: there is no extension %q, or two lines of it", l.Names)
+	}
+	n := &namesText{head: [2]uint64{l.LengthMax, l.Refusals}}
+	x.named[l.Names] = n
+	return x.once(bytesKey{extensionSection, at}, nil)
+}
+
+func (x *importing) name(l *nameLine) error {
+	return x.addName(l.Of, 0, func(n *namesText) *[]byte { return &n.names }, l.Name, l.Entity)
+}
+
+func (x *importing) refusedName(l *refusedLine) error {
+	return x.addName(l.Of, 1, func(n *namesText) *[]byte { return &n.refused }, l.Refused, l.Entity, l.Holder)
+}
+
+// addName adds handles and a name to those of an extension.
+func (x *importing) addName(of string, list int, to func(n *namesText) *[]byte, text json.RawMessage, hs ...handleText) error {
+	n := x.named[of]
+	if n == nil {
+		return fmt.Errorf("of: there is no line of names %q before", of)
+	}
+	v, err := decodeText(text)
+	var name []byte
+	if err == nil {
+		name, err = parseText(nil, v)
+	}
+	if err != nil {
+		return inField("name", err)
+	}
+	dst := to(n)
+	for _, h := range hs {
+		*dst = binary.LittleEndian.AppendUint64(*dst, uint64(h))
+	}
+	*dst = append(binary.LittleEndian.AppendUint64(*dst, uint64(len(name))), name...)
+	n.counts[list]++
+	return x.keep(nameBytes + len(name))
+}
+
+// body returns what package names would have saved.
+func (n *namesText) body() (dst []byte) {
+	for _, v := range []uint64{n.head[0], n.head[1], n.counts[0], n.counts[1]} {
+		dst = binary.LittleEndian.AppendUint64(dst, v)
+	}
+	return append(append(dst, n.names...), n.refused...)
+}
