@@ -56,7 +56,6 @@ const (
 	nameDigits  = 12
 	nameEnd     = ".snapshot"
 	moreEnd     = ".increment"
-	partEnd     = ".part" // of a file that is being written
 )
 
 // Save saves a world to a new file and returns its path: the file is on disk then, under its name.
@@ -97,16 +96,11 @@ func (d *Dir) save(save func(to io.Writer, x *Chain) error) (path string, err er
 		}
 	}
 	name := nameOf(number, end)
-	part := name + partEnd
 	d.last = "" // unless this one gets there, the next is whole
-	if err = d.write(f, part, func(to io.Writer) error { return save(to, chain) }); err == nil {
-		err = f.Rename(part, name)
-	}
-	if err != nil {
-		_ = f.Remove(part) // it may not be there
+	switch named, err := files.Write(f, name, func(to io.Writer) error { return save(to, chain) }); {
+	case err != nil && !named:
 		return "", fmt.Errorf("snapshot: saving to %s: %w", d.path(name), err)
-	}
-	if err := f.Sync(); err != nil {
+	case err != nil:
 		return "", fmt.Errorf("snapshot: %s was written, and may not be on disk: %w", d.path(name), err)
 	}
 	d.last = name
@@ -145,19 +139,6 @@ func (d *Dir) removeOld(f files.Files, old []string, written string, keep int) e
 	}
 	d.whole = whole
 	return nil
-}
-
-// write writes a file that is to be renamed.
-func (d *Dir) write(f files.Files, part string, save func(to io.Writer) error) error {
-	out, err := f.Create(part)
-	if err != nil {
-		return err
-	}
-	err = save(out)
-	if err == nil {
-		err = out.Sync()
-	}
-	return errors.Join(err, out.Close())
 }
 
 // Newest finds the newest snapshot that is whole: it reads all of it. It returns ErrNone if there is

@@ -27,7 +27,7 @@ var commands = []command{
 	{"demo", "run a world of creatures, served to bots over TCP, and audit it", runDemo},
 	{"soak", "put a world under everything at once and hold it against the books", runSoak},
 	{"sim", "run the demo's world on scripted input and write hashes of its state", runSim},
-	{"snapshot", "tell what saved worlds are, and whether they are whole", runSnapshot},
+	{"snapshot", "tell what saved worlds are, make text of them, save and load one", runSnapshot},
 }
 
 // run runs a command line, the program's name left out, and returns the exit

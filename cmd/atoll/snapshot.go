@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 
 	"github.com/atoll-sim/atoll/snapshot"
 )
@@ -23,7 +24,12 @@ a base and increments on it, in their order, become one new file.
 With plan it tells what Load does with the first file in the program that saved the
 second, and what it refuses: then it fails. With diff it tells what differs between
 two files, entities and values too, and exits with 1 if anything does. Of a directory
-they take the newest file.`
+they take the newest file.
+
+With export it writes a file as text, JSON in each line, and with import it makes the
+same file again of that. With save it makes a world as atoll sim does, without players,
+runs it and saves it; with load it makes such a world of a file, audits it, and runs on.
+atoll snapshot <word> -help tells of their flags.`
 
 // snapshotKinds are the words that may follow atoll snapshot, with what reads a file.
 var snapshotKinds = map[string]func(src io.Reader) (snapshot.Info, error){"info": snapshot.Inspect, "verify": snapshot.Verify}
@@ -41,14 +47,22 @@ type snapshotLine struct {
 	Error string  `json:"error,omitempty"`
 }
 
+// snapshotWords are the words that have flags of their own.
+var snapshotWords = map[string]func(ctx context.Context, args []string, stdout, stderr io.Writer) int{
+	"export": runExport, "import": runImport, "save": runSave, "load": runLoad,
+}
+
 // runSnapshot is the snapshot command.
-func runSnapshot(_ context.Context, args []string, stdout, stderr io.Writer) int {
+func runSnapshot(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	if len(args) > 0 && snapshotWords[args[0]] != nil {
+		return snapshotWords[args[0]](ctx, args[1:], stdout, stderr)
+	}
 	f := flag.NewFlagSet("atoll snapshot", flag.ContinueOnError)
 	f.SetOutput(io.Discard)
 	asJSON := f.Bool("json", false, "write each file, or each difference, as a JSON object in a line of its own")
 	limit := f.Int("limit", 100, "the most differences that diff tells; 0 for all")
 	usage := func(w io.Writer) {
-		_, _ = fmt.Fprintf(w, "%s\n\nUsage: atoll snapshot info|verify [flags] <file or directory> …\n       atoll snapshot plan|diff [flags] <old> <new>\n       atoll snapshot merge <new> <base> <increment> …\n\n", snapshotAbout)
+		_, _ = fmt.Fprintf(w, "%s\n\nUsage: atoll snapshot info|verify [flags] <file or directory> …\n       atoll snapshot plan|diff [flags] <old> <new>\n       atoll snapshot merge <new> <base> <increment> …\n       atoll snapshot export|import|save|load …\n\n", snapshotAbout)
 		f.SetOutput(w)
 		f.PrintDefaults()
 	}
@@ -80,7 +94,7 @@ func runSnapshot(_ context.Context, args []string, stdout, stderr io.Writer) int
 	case err != nil:
 		return wrong(err)
 	case read == nil && both == nil:
-		return wrong(errors.New("say info, verify, plan, diff or merge"))
+		return wrong(errors.New("say info, verify, plan, diff, merge, export, import, save or load"))
 	case *limit < 0:
 		return wrong(errors.New("a limit is no negative number"))
 	case both != nil && f.NArg() != 2:
@@ -98,7 +112,8 @@ func runSnapshot(_ context.Context, args []string, stdout, stderr io.Writer) int
 			code = exitFailed
 		}
 		for _, name := range names {
-			line := lineOf(name, read)
+			bar := newProgress(stderr, filepath.Base(name))
+			line := lineOf(name, read, bar)
 			if line.Error != "" {
 				code = exitFailed
 			}
@@ -127,19 +142,19 @@ func diff(old, now io.Reader, limit int) (told, error) {
 
 // runOnTwo is runSnapshot for two files.
 func runOnTwo(do func(old, now io.Reader) (told, error), old, now string, asJSON bool, stdout, stderr io.Writer) int {
-	var files [2]io.ReadCloser
+	var files [2]io.Reader
+	bar := newProgress(stderr, "reading")
 	for i, path := range []string{old, now} {
-		names, err := snapshotFiles(path)
-		if err == nil {
-			files[i], err = openWhole(names[len(names)-1])
-		}
+		file, size, err := openNewest(path)
 		if err != nil {
 			_, _ = fmt.Fprintf(stderr, "atoll snapshot: %v\n", err)
 			return exitFailed
 		}
-		defer func() { _ = files[i].Close() }()
+		defer func() { _ = file.Close() }()
+		files[i] = bufio.NewReader(bar.reader(file, size))
 	}
-	x, err := do(bufio.NewReader(files[0]), bufio.NewReader(files[1]))
+	x, err := do(files[0], files[1])
+	bar.end()
 	switch {
 	case err != nil:
 		_, _ = fmt.Fprintf(stderr, "atoll snapshot: %v\n", err)
@@ -156,6 +171,34 @@ func runOnTwo(do func(old, now io.Reader) (told, error), old, now string, asJSON
 		return exitFailed
 	}
 	return exitOK
+}
+
+// openFile opens a file, and tells how long it is.
+func openFile(name string) (file *os.File, size int64, err error) {
+	if file, err = os.Open(name); err != nil {
+		return nil, 0, err
+	}
+	if info, err := file.Stat(); err == nil {
+		size = info.Size()
+	}
+	return file, size, nil
+}
+
+// openNewest opens a file, or the newest of a directory, as a whole snapshot, and tells how long the
+// file is.
+func openNewest(path string) (file io.ReadCloser, size int64, err error) {
+	names, err := snapshotFiles(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	newest := names[len(names)-1]
+	if file, err = openWhole(newest); err != nil {
+		return nil, 0, err
+	}
+	if info, err := os.Stat(newest); err == nil {
+		size = info.Size()
+	}
+	return file, size, nil
 }
 
 // snapshotFiles returns the path of a file, or those of the snapshots of a directory, the oldest
@@ -175,16 +218,15 @@ func snapshotFiles(path string) ([]string, error) {
 	return names, err
 }
 
-func lineOf(name string, read func(io.Reader) (snapshot.Info, error)) (x snapshotLine) {
+func lineOf(name string, read func(io.Reader) (snapshot.Info, error), bar *progress) (x snapshotLine) {
 	x.Path = name
-	file, err := os.Open(name)
+	defer bar.end()
+	file, size, err := openFile(name)
 	if err == nil {
 		defer func() { _ = file.Close() }()
-		if info, err := file.Stat(); err == nil {
-			x.Bytes = info.Size()
-		}
+		x.Bytes = size
 		var info snapshot.Info
-		if info, err = readIncrement(name, file, read); err == nil {
+		if info, err = readIncrement(name, bar.reader(file, size), read); err == nil {
 			if info.Increment {
 				x.Base = &info.BaseTick
 			}

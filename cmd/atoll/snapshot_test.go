@@ -38,10 +38,10 @@ func TestSnapshot(t *testing.T) {
 	require.Regexp(t, `"entities":5.*\n.*damaged".*"error":".+"`, r.stdout)
 
 	for want, args := range map[string][]string{
-		"say info, verify, plan, diff or merge":        {},
-		"name a file":                                  {"info"},
-		"flag provided but not defi":                   {"info", "-x"},
-		"say info, verify, plan, diff or merge\natoll": {"tell", path},
+		"say info, verify, plan, diff, merge, export": {},
+		"name a file":                {"info"},
+		"flag provided but not defi": {"info", "-x"},
+		"save or load\natoll":        {"tell", path},
 	} {
 		r := atoll(t.Context(), append([]string{"snapshot"}, args...)...)
 		require.Equal(t, exitUsage, r.code)

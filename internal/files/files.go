@@ -31,6 +31,30 @@ type File interface {
 // Of returns the directory of a path: one of the operating system. Tests replace it.
 var Of = func(path string) Files { return OS(path) }
 
+// PartEnd ends the name of a file that is being written.
+const PartEnd = ".part"
+
+// Write writes a file that gets its name when all of it is on disk: what had the name before is there
+// until then. It reports whether the file has its name; if it has not, nothing is left of it.
+func Write(f Files, name string, write func(to io.Writer) error) (named bool, err error) {
+	part := name + PartEnd
+	out, err := f.Create(part)
+	if err == nil {
+		if err = write(out); err == nil {
+			err = out.Sync()
+		}
+		err = errors.Join(err, out.Close())
+	}
+	if err == nil {
+		err = f.Rename(part, name)
+	}
+	if err != nil {
+		_ = f.Remove(part) // it may not be there
+		return false, err
+	}
+	return true, f.Sync()
+}
+
 // OS is a directory of the operating system's, by its path.
 type OS string
 

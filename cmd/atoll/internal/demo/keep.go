@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/atoll-sim/atoll/cmd/atoll/internal/realm"
@@ -45,22 +46,44 @@ func (d *demo) open(ctx context.Context, live io.Writer) (err error) {
 			err = errors.Join(err, d.store.Close())
 		}
 	}()
-	avatars := r.Avatars()
-	d.before = past{ledger: r.Ledger(), avatars: uint64(len(avatars))}
-	w.Stats(&d.before.stats)
+	avatars, books := r.Avatars(), BooksOf(r)
+	d.before = books.before
 	if x := d.store.Recovered(); !x.New {
 		_, _ = fmt.Fprintf(live, "goes on at tick %d, from %s and %d ticks of log, in %v; incarnation %d; %d entities\n",
 			w.Tick(), x.Snapshot.Path, x.Ticks, x.Took.Round(time.Millisecond), x.Incarnation, d.before.stats.Entities)
-		e := &evidence{before: d.before, realm: r, ledger: r.Ledger(), census: r.Census(), where: r.Possessions(nil), dead: r.AppendDead(nil, r.GravesMax())}
-		all := []*finding{e.entities(), e.items(), e.handles()}
-		writeAudit(live, all)
-		if wrong := violations(all); wrong != nil {
-			return fmt.Errorf("demo: %s: what was restored is wrong: %v", d.config.State, wrong)
+		if err := books.Audit(live); err != nil {
+			return fmt.Errorf("demo: %s: what was restored is wrong: %w", d.config.State, err)
 		}
 	}
 	d.before.left, err = d.dismissAvatars(ctx, avatars)
 	d.before.settled = r.Ledger()
 	return err
+}
+
+// Books are what a realm that was loaded is audited by. No tick may be running.
+type Books struct {
+	realm  *realm.Realm
+	before past
+}
+
+// BooksOf opens the books of a realm that was just loaded.
+func BooksOf(r *realm.Realm) *Books {
+	b := &Books{r, past{ledger: r.Ledger(), avatars: uint64(len(r.Avatars()))}}
+	r.World.Stats(&b.before.stats)
+	return b
+}
+
+// Audit holds the books of a realm without clients against each other, and writes what it finds. It
+// returns an error that says what is wrong.
+func (b *Books) Audit(live io.Writer) error {
+	r := b.realm
+	e := &evidence{before: b.before, realm: r, ledger: r.Ledger(), census: r.Census(), where: r.Possessions(nil), dead: r.AppendDead(nil, r.GravesMax())}
+	all := []*finding{e.entities(), e.items(), e.handles()}
+	writeAudit(live, all)
+	if wrong := violations(all); wrong != nil {
+		return errors.New(strings.Join(wrong, "; "))
+	}
+	return nil
 }
 
 // dismissAvatars destroys avatars, by a port, so that the log has it, and returns how many that were.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/atoll-sim/atoll/cmd/atoll/internal/demo"
 )
@@ -25,6 +26,9 @@ type Config struct {
 	Chaos     bool      // shards in a random order, and random delays
 	Every     int       // ticks from one hash to the next; 0: HashTicks
 	Record    io.Writer // what the players send is written there; nil: nowhere
+
+	kept     bool          // the world is filled by a snapshot, or by Save
+	interval time.Duration // of ticks; 0: the world's default
 }
 
 // HashTicks is how many ticks lie between two hashes.

@@ -75,7 +75,7 @@ func (s *sim) look(tell func(Look)) error {
 
 // newSim makes a sim, whose players act or, in a replay, have no ports.
 func newSim(c Config, act bool) (*sim, error) {
-	r, err := realm.New(realm.Options{Creatures: c.Creatures, Shards: c.Shards, Seed: c.Seed, ClientsMax: c.Players})
+	r, err := realm.New(realm.Options{Creatures: c.Creatures, Shards: c.Shards, Seed: c.Seed, ClientsMax: c.Players, TickInterval: c.interval, Kept: c.kept})
 	if err != nil {
 		return nil, err
 	}
