@@ -21,7 +21,7 @@ import (
 // world needs Options.VersionsEach, such as 10,000, so that there are incarnations for crashes.
 //
 // It returns ErrInUse, ErrDamaged, world.ErrVersions when no incarnation is left, the errors of
-// snapshot.Load, inputlog.Log.Play and Options.New, or that of ctx. Then the world must not be used,
+// snapshot.Load, inputlog.Log.Play, Options.New and Options.Upgrade, or that of ctx. Then the world must not be used,
 // and the files are as they were, but for an empty segment of the log, and a snapshot of what was
 // restored. What is missing at the log's
 // end is no error, but in Recovered.Torn.
@@ -58,6 +58,12 @@ func Open(ctx context.Context, path string, w *world.World, s *scheduler.Schedul
 	}()
 	if err := d.restore(ctx); err != nil {
 		return nil, err
+	}
+	if x := &d.recovered; x.Clean && o.Upgrade != nil {
+		if err := o.Upgrade(w); err != nil {
+			return nil, fmt.Errorf("durable: Options.Upgrade: %w", err)
+		}
+		x.upgraded = true
 	}
 	if err := d.begin(); err != nil {
 		return nil, err
@@ -298,7 +304,7 @@ const segmentsMost = 8
 func (d *Store) begin() error {
 	x := &d.recovered
 	d.number++
-	if x.New || len(x.Lost) > 0 || x.Ticks > 0 || x.segments > segmentsMost { // nothing is played twice, however often the process dies
+	if x.New || x.upgraded || len(x.Lost) > 0 || x.Ticks > 0 || x.segments > segmentsMost { // nothing is played twice, however often the process dies
 		d.mark = mark{number: d.number}
 		if err := d.saved(d.dir.Save(d.w, d.o.Snapshot)); err != nil {
 			return fmt.Errorf("durable: %w", err)

@@ -24,6 +24,11 @@ type Options struct {
 	// the last Recovered.Incarnation of the world that it replaces: else handles that were given
 	// since the backup are given again.
 	New func(w *world.World) error
+	// Upgrade, if not nil, changes a world that was closed by Close, before its first tick: a newer
+	// version of a program adds a component that is new to the entities that are to have it, say. Open
+	// then saves a snapshot, so what it does is done once, whenever the process dies. It is called at
+	// each start behind a Close.
+	Upgrade func(w *world.World) error
 	// Snapshot says what belongs to a snapshot and how it is written. Its Codecs are also those of
 	// the log; its Scheduler is the one that Open is given.
 	Snapshot snapshot.Options
@@ -70,7 +75,8 @@ type Recovered struct {
 	Lost        []error        // what AcceptLoss has accepted
 	Took        time.Duration
 
-	segments int // of the log since the snapshot
+	segments int  // of the log since the snapshot
+	upgraded bool // by Options.Upgrade
 }
 
 // Store keeps a world in a directory. Open returns it.
