@@ -13,9 +13,9 @@
 // In the directory are snapshots, and the inputs since: what ports have sent is written to a log as
 // the ticks apply it, behind the ticks, by a goroutine that syncs as many ticks at a time as came
 // meanwhile. Open loads the newest snapshot that is whole and plays the log as far as it is whole. So
-// the world must be deterministic, as docs/determinism.md says, and what is to survive must come
-// through ports; what the idle world is changed by, as in a function of scheduler.Between, is in the
-// next snapshot.
+// the world must be deterministic, as docs/determinism.md says. What changes the idle world outside of
+// its ticks, as in a function of scheduler.Between, no log has: the Store finds that out, and saves a
+// snapshot.
 //
 // After a crash the world is another incarnation, so no handle that anybody was given names another
 // entity than it did; see world.World.Reincarnate. Where the log ends is not where the process

@@ -3,6 +3,7 @@ package durable_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -42,6 +43,7 @@ func TestMain(m *testing.M) {
 //	account <client> <seq> <sum>   ship <n> <handle>   open <tick> <incarnation>     at its start
 //	pay <client> <seq>      →  paid <client> <seq>                  when it is on disk
 //	create <n>              →  given <n> <handle>, made <n>         at once, when it is on disk
+//	grant <n>               →  the same, made by the idle world
 //	destroy <handle>        →  gone <handle>                        when it is on disk
 func serve(path string) error {
 	ctx := context.Background()
@@ -84,6 +86,22 @@ func serve(path string) error {
 		_, _ = fmt.Sscan(in.Text(), &verb, &what, &n) // each verb has some of them
 		_, _ = fmt.Sscan(what, &client)
 		done := new(world.Completion)
+		if verb == "grant" {
+			between := x.s.Between(func(w *world.World) {
+				h, err := x.ships.Create(w, fleet{Ship{client}})
+				say("given %d %v", client, h)
+				if err != nil {
+					say("error %v", err)
+				}
+			})
+			go func() {
+				if err := errors.Join(<-between, st.Wait(ctx)); err != nil {
+					say("error %v", err)
+				}
+				say("made %d", client)
+			}()
+			continue
+		}
 		switch verb {
 		case "pay":
 			what = fmt.Sprintf("paid %d %d", client, n)
@@ -233,7 +251,7 @@ func (b *teller) life(t *testing.T, path string, dice *rand.Rand) {
 }
 
 func (b *teller) request(to io.Writer, dice *rand.Rand) {
-	switch client := dice.IntN(clientsMax); dice.IntN(3) {
+	switch client := dice.IntN(clientsMax); dice.IntN(4) {
 	case 0:
 		b.sent[client]++
 		_, _ = fmt.Fprintf(to, "pay %d %d\n", client, b.sent[client]) // it may be dead
@@ -241,6 +259,9 @@ func (b *teller) request(to io.Writer, dice *rand.Rand) {
 		b.number++
 		_, _ = fmt.Fprintf(to, "create %d\n", b.number)
 	case 2:
+		b.number++
+		_, _ = fmt.Fprintf(to, "grant %d\n", b.number)
+	case 3:
 		if n := len(b.alive); n > 0 {
 			h := b.alive[dice.IntN(n)]
 			delete(b.made, b.given[h])

@@ -33,7 +33,8 @@ type log struct {
 		spareBuf   []byte
 		bytes      int    // of the queue, and of what is being written
 		recorded   uint64 // ticks before this one are in the queue, or were
-		durable    uint64 // ticks before this one are on disk
+		synced     uint64 // ticks before this one are on disk
+		changes    changes
 		waiting    []waiter
 		err        error
 		closed     bool
@@ -47,16 +48,18 @@ type piece struct {
 	end bool // of the file
 }
 
-// waiter waits for a tick to be on disk.
+// waiter waits for a tick to be on disk, and for the changes of the idle world until then.
 type waiter struct {
-	tick uint64
-	done chan error
+	tick    uint64
+	changes uint64
+	done    chan error
 }
 
 func newLog(max int, file files.File, tick func() uint64, fail func(error)) *log {
 	l := &log{max: max, tick: tick, fail: fail}
 	l.mu.more.L, l.mu.room.L = &l.mu, &l.mu
-	l.mu.file, l.mu.recorded, l.mu.durable = file, tick(), tick()
+	l.mu.file, l.mu.recorded, l.mu.synced = file, tick(), tick()
+	l.mu.changes = changes{first: never, next: never}
 	l.done.Go(l.run)
 	return l
 }
@@ -122,10 +125,7 @@ func (l *log) stop(err error) {
 	if first {
 		l.mu.err = fmt.Errorf("%w: %w", ErrFailed, err)
 		err = l.mu.err
-		for _, x := range l.mu.waiting {
-			x.done <- err
-		}
-		l.mu.waiting = nil
+		l.answer()
 		l.mu.room.Broadcast()
 		l.mu.more.Signal()
 	}
@@ -185,27 +185,45 @@ func (l *log) synced(queue []piece, n int, recorded uint64) {
 	clear(queue)
 	l.mu.spare = queue[:0]
 	l.mu.bytes -= n
-	l.mu.durable = recorded
+	l.mu.synced = recorded
 	l.mu.room.Broadcast()
+	l.answer()
+}
+
+// answer tells those that wait for nothing more. mu is held.
+func (l *log) answer() {
 	left := l.mu.waiting[:0]
 	for _, x := range l.mu.waiting {
-		if x.tick <= recorded {
-			x.done <- nil
-		} else {
+		if waits, err := l.waits(x); waits {
 			left = append(left, x)
+		} else {
+			x.done <- err
 		}
 	}
+	clear(l.mu.waiting[len(left):])
 	l.mu.waiting = left
+}
+
+// waits reports whether a waiter has to wait, or else what to tell it. mu is held.
+func (l *log) waits(x waiter) (bool, error) {
+	unsaved := x.changes > l.mu.changes.saved
+	switch {
+	case l.mu.err != nil:
+		return false, l.mu.err
+	case unsaved && l.mu.changes.failed != nil:
+		return false, l.mu.changes.failed
+	}
+	return unsaved || x.tick > l.mu.synced, nil
 }
 
 // wait waits until all that is recorded now is on disk.
 func (l *log) wait(ctx context.Context) error {
 	l.mu.Lock()
-	if l.mu.err != nil || l.mu.durable >= l.mu.recorded {
-		defer l.mu.Unlock()
-		return l.mu.err
+	x := waiter{l.mu.recorded, l.mu.changes.made, make(chan error, 1)}
+	if waits, err := l.waits(x); !waits {
+		l.mu.Unlock()
+		return err
 	}
-	x := waiter{l.mu.recorded, make(chan error, 1)}
 	l.mu.waiting = append(l.mu.waiting, x)
 	l.mu.Unlock()
 	select {

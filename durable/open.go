@@ -36,7 +36,7 @@ func Open(ctx context.Context, path string, w *world.World, s *scheduler.Schedul
 		return nil, fmt.Errorf("durable: VersionsEach is %d of VersionMax = %d, so there is one incarnation; make the world with world.Options{VersionsEach: 10_000}", wo.VersionsEach, wo.VersionMax)
 	}
 	began := time.Now()
-	d := &Store{w: w, s: s, o: o, dir: snapshot.Dir{Path: path, Keep: o.Keep, Increments: o.Increments}, files: files.Of(path), saving: make(chan struct{}, 1), marks: map[string]uint64{}}
+	d := &Store{w: w, s: s, o: o, dir: snapshot.Dir{Path: path, Keep: o.Keep, Increments: o.Increments}, files: files.Of(path), saving: make(chan struct{}, 1), captures: make(chan *capture), marks: map[string]uint64{}}
 	d.o.Snapshot.Scheduler = s
 	d.o.Snapshot.Also = append(slices.Clip(o.Snapshot.Also), d.mark.also())
 	if o.Every == 0 {
@@ -59,7 +59,7 @@ func Open(ctx context.Context, path string, w *world.World, s *scheduler.Schedul
 	if err := d.restore(ctx); err != nil {
 		return nil, err
 	}
-	if x := &d.recovered; x.Clean && o.Upgrade != nil {
+	if x := &d.recovered; !x.New && o.Upgrade != nil {
 		if err := o.Upgrade(w); err != nil {
 			return nil, fmt.Errorf("durable: Options.Upgrade: %w", err)
 		}
@@ -246,7 +246,7 @@ func (d *Store) play(ctx context.Context, all []*segment) error {
 		defer p.Close()
 	}
 	for told := time.Now(); p.Next(); x.Ticks++ {
-		if err := d.step(ctx); err != nil {
+		if err := p.Make(func() error { return d.step(ctx) }); err != nil {
 			return err
 		}
 		if time.Since(told) > tellEvery {
@@ -259,8 +259,9 @@ func (d *Store) play(ctx context.Context, all []*segment) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, inputlog.ErrDiffers):
+	case errors.Is(err, inputlog.ErrDiffers), errors.Is(err, inputlog.ErrChanged) && len(x.Snapshot.Passed) > 0:
 		return d.lose(fmt.Errorf("%s: %w", at.name, err))
+	case errors.Is(err, inputlog.ErrChanged): // the process died before the change was saved
 	case !errors.Is(err, inputlog.ErrTruncated) && !errors.Is(err, inputlog.ErrAltered):
 		return d.cannotPlay(at, err)
 	case p.Left() > 0:
@@ -275,8 +276,10 @@ func (d *Store) cannotPlay(s *segment, err error) error {
 	switch {
 	case errors.Is(err, inputlog.ErrDiffers): // what was before it is not all there
 		return d.lose(fmt.Errorf("%s: %w", s.name, err))
+	case errors.Is(err, inputlog.ErrOtherWorld) && d.o.AcceptLoss:
+		return d.lose(fmt.Errorf("%s: %w", s.name, err))
 	case errors.Is(err, inputlog.ErrOtherWorld):
-		return fmt.Errorf("durable: %s: %w; start the program that wrote it, and stop it by Close before you start another version", s.name, err)
+		return fmt.Errorf("durable: %s: %w; start the program that wrote it, and stop it by Close before you start another version, or set AcceptLoss to go on from what is before it", s.name, err)
 	}
 	return fmt.Errorf("durable: %s: %w", s.name, err)
 }

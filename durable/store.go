@@ -24,10 +24,9 @@ type Options struct {
 	// the last Recovered.Incarnation of the world that it replaces: else handles that were given
 	// since the backup are given again.
 	New func(w *world.World) error
-	// Upgrade, if not nil, changes a world that was closed by Close, before its first tick: a newer
-	// version of a program adds a component that is new to the entities that are to have it, say. Open
-	// then saves a snapshot, so what it does is done once, whenever the process dies. It is called at
-	// each start behind a Close.
+	// Upgrade, if not nil, changes a world that was restored, before its first tick: a newer version of
+	// a program adds a component that is new to the entities that are to have it, say. It is called at
+	// each start but the first, so it must find out what is left to do. Open then saves a snapshot.
 	Upgrade func(w *world.World) error
 	// Snapshot says what belongs to a snapshot and how it is written. Its Codecs are also those of
 	// the log; its Scheduler is the one that Open is given.
@@ -82,9 +81,7 @@ type Recovered struct {
 // Store keeps a world in a directory. Open returns it.
 //
 // Ownership: Wait, Durable, Save and Err are for any goroutine. Close is for one that may use the
-// idle World. who has put something into saving has number, ready, mark
-// and marks, which
-// Open, Close and capture use while nobody saves; recorder is for the idle world.
+// idle World.
 type Store struct {
 	w         *world.World
 	s         *scheduler.Scheduler
@@ -96,7 +93,12 @@ type Store struct {
 	recorder  *inputlog.Recorder
 	recovered Recovered
 
-	saving  chan struct{}     // holds one thing while somebody saves
+	// saving holds one thing while somebody saves. Whoever has put it in owns number, ready, mark and
+	// marks, which Open and Close use while nobody saves. recorder and capturing are for the idle world.
+	saving    chan struct{}
+	captures  chan *capture // of Save, to changed
+	capturing bool          // what has changed is in the capture that is under way
+
 	number  uint64            // of the segment that is written; the snapshot where it begins has it too
 	ready   files.File        // the next segment's, if it is made already
 	mark    mark              // what is saved beside the world
@@ -114,20 +116,20 @@ func (d *Store) Recovered() Recovered { return d.recovered }
 // Durable returns the tick up to which everything is on disk: a process that begins anew makes all
 // ticks before it again, or has them in its snapshot. It grows while the world runs. A server that
 // holds answers back notes World.Tick plus 1 when it learns an outcome, and sends the answer when
-// Durable has come so far. Without a log it is the tick of the last snapshot. Safe from any goroutine.
+// Durable has come so far. If the idle world is changed outside of ticks, it stays until a snapshot has
+// that. Without a log it is the tick of the last snapshot. Safe from any goroutine.
 func (d *Store) Durable() uint64 {
 	if d.o.NoLog {
 		return d.saves.Load()
 	}
-	d.log.mu.Lock()
-	defer d.log.mu.Unlock()
-	return d.log.mu.durable
+	return d.log.durable()
 }
 
 // Wait waits until everything that has been applied by now is on disk: what a goroutine knows the
 // outcome of before it calls Wait is not lost when Wait has returned nil. It takes as long as one or
-// two syncs of the disk. It returns ErrFailed, ErrClosed, or the error of ctx. Without a log it is Save. Safe from
-// any goroutine outside of ticks.
+// two syncs of the disk, or as a snapshot if the idle world was changed outside of ticks. It returns
+// ErrFailed, ErrClosed, why that snapshot was not saved, or the error of ctx. Without a log it is Save.
+// Safe from any goroutine outside of ticks and of functions of Scheduler.Between.
 func (d *Store) Wait(ctx context.Context) error {
 	if d.o.NoLog {
 		return d.Save(ctx)
@@ -150,7 +152,7 @@ func (d *Store) Err() error {
 // ticks or be paused in Run, and written while the world ticks on. It returns when the file is on
 // disk, and older ones are removed. If it returns an error, the directory is as good as before, and
 // the log goes on; that of ctx, if the world was not captured in time. Safe from any goroutine
-// outside of ticks; one at a time saves.
+// outside of ticks and of functions of Scheduler.Between; one at a time saves.
 func (d *Store) Save(ctx context.Context) error {
 	if d.closed.Load() {
 		return ErrClosed
@@ -174,45 +176,36 @@ func (d *Store) save(ctx context.Context) error {
 	if err := d.Err(); err != nil {
 		return err
 	}
-	if d.ready == nil && !d.o.NoLog { // here, because it takes a sync
-		file, err := d.create(d.number + 1)
+	if err := d.prepare(); err != nil {
+		return err
+	}
+	x := &capture{store: d, done: make(chan struct{})}
+	called := d.s.Between(func(*world.World) { x.take() })
+	canceled, ends := ctx.Done(), d.ends.Done()
+	for {
+		var err error
+		select {
+		case err = <-called:
+		case d.captures <- x:
+			<-x.done
+		case <-canceled:
+			if !x.taken.Swap(true) {
+				return ctx.Err()
+			}
+			canceled = nil // it is being captured
+			continue
+		case <-ends:
+			if !x.taken.Swap(true) {
+				return ErrClosed
+			}
+			ends = nil
+			continue
+		}
 		if err != nil {
 			return err
 		}
-		d.ready = file
+		return x.write()
 	}
-	var captured *snapshot.Captured
-	var tick uint64
-	var failed error
-	var turn atomic.Bool // taken by the function, or by the end of the wait
-	done := d.s.Between(func(*world.World) {
-		if turn.CompareAndSwap(false, true) {
-			tick = d.w.Tick()
-			captured, failed = d.capture()
-		}
-	})
-	var err error
-	select {
-	case err = <-done:
-	case <-ctx.Done():
-		if turn.CompareAndSwap(false, true) {
-			return ctx.Err()
-		}
-		err = <-done // it is being captured
-	case <-d.ends.Done():
-		if turn.CompareAndSwap(false, true) {
-			return ErrClosed
-		}
-		err = <-done
-	}
-	if err = errors.Join(err, failed); err != nil {
-		return err
-	}
-	defer captured.Release()
-	if err = d.saved(d.dir.Write(captured)); err == nil {
-		d.saves.Store(tick)
-	}
-	return err
 }
 
 // saved logs that a snapshot was saved, and removes what is not needed any more.
@@ -225,33 +218,10 @@ func (d *Store) saved(path string, err error) error {
 	return d.prune()
 }
 
-// capture takes the state of the idle world, and begins the next segment of the log there.
-func (d *Store) capture() (*snapshot.Captured, error) {
-	if d.closed.Load() {
-		return nil, ErrClosed
-	}
-	d.mark = mark{number: d.number + 1}
-	c, err := snapshot.Capture(d.w, d.o.Snapshot)
-	if err != nil || d.o.NoLog {
-		return c, err
-	}
-	if err = d.recorder.Close(); err == nil {
-		d.log.next(d.ready)
-		d.number, d.ready = d.number+1, nil
-		err = d.record(note{Incarnation: d.w.Incarnation()}, false)
-	}
-	if err != nil {
-		c.Release()
-		d.log.stop(err)
-		return nil, d.Err()
-	}
-	return c, nil
-}
-
 // record begins to record to the present segment, which says by a hash where it begins, or not.
 func (d *Store) record(n note, hash bool) error {
 	r, err := inputlog.NewRecorder(d.w, d.log, inputlog.Options{
-		Codecs: d.o.Snapshot.Codecs, Note: n.append(nil), NoHash: !hash, OnEnd: d.log.stop,
+		Codecs: d.o.Snapshot.Codecs, Note: n.append(nil), NoHash: !hash, OnEnd: d.log.stop, OnChange: d.changed,
 	})
 	if err == nil {
 		d.recorder = r
@@ -289,6 +259,7 @@ func (d *Store) Close() error {
 		return nil
 	}
 	clean := d.w.Reincarnate(d.w.Incarnation()) == nil // changes nothing, and is an error while ports are open
+	d.capturing = true                                 // in the snapshot
 	err := d.recorder.Close()                          // panics unless the world is idle, as the line before
 	d.closed.Store(true)
 	d.stop()

@@ -138,6 +138,7 @@ func (r *Relation) Sort(by world.Actor, parent handle.Handle, compare func(a, b 
 		r.mustIdle("Sort")
 		outer := r.comparing
 		r.comparing = true // what compare changes would be lost
+		r.driver.Touched()
 		defer func() { r.comparing = outer }()
 		return r.tree.Sort(parent, compare)
 	case *world.Context:

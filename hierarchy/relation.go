@@ -221,6 +221,7 @@ func (r *Relation) Load(image []byte) error {
 			return fmt.Errorf("%w: %v in the image of relation %q", world.ErrStale, h, r.name)
 		}
 	}
+	r.driver.Touched()
 	r.tree.become(next)
 	return nil
 }

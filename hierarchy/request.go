@@ -73,6 +73,7 @@ func (r *Relation) do(by world.Actor, h handle.Handle, c change) error {
 	if !r.alive(h) || c.to != handle.None && !r.alive(c.to) {
 		return world.ErrStale
 	}
+	r.driver.Touched()
 	return r.tree.named(r.change(h, &c))
 }
 

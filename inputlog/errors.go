@@ -18,6 +18,9 @@ var (
 	ErrOtherWorld = errors.New("inputlog: the log is of another world")
 	// ErrDiffers tells that a hash is not the one in the log.
 	ErrDiffers = errors.New("inputlog: the world differs from the recorded one")
+	// ErrChanged tells that the recorded world was changed between two ticks by what is no input, so
+	// that the log cannot be played further: see Options.OnChange.
+	ErrChanged = errors.New("inputlog: the recorded world was changed outside of its ticks")
 	// ErrClosed is returned by a Recorder after Close.
 	ErrClosed = errors.New("inputlog: the recorder is closed")
 )

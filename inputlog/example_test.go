@@ -2,9 +2,11 @@ package inputlog_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 
 	"github.com/atoll-sim/atoll/inputlog"
+	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -40,5 +42,33 @@ func Example() {
 	// Output:
 	// <nil>
 	// two units
+	// 2 <nil>
+}
+
+func ExamplePlayer_Make() {
+	w := world.MustNew(world.Options{})
+	var file bytes.Buffer
+	recorder, _ := inputlog.NewRecorder(w, &file, inputlog.Options{})
+	s := scheduler.New(w, scheduler.Options{})
+	_ = s.Step(context.Background())
+	w.Refresh() // a tick without systems
+	_ = recorder.Close()
+
+	log, _ := inputlog.Open(&file)
+	again := world.MustNew(world.Options{})
+	s = scheduler.New(again, scheduler.Options{})
+	player, _ := log.Play(again, nil)
+	for player.Next() {
+		err := player.Make(func() error {
+			fmt.Println("the systems run in tick", again.Tick())
+			return s.Step(context.Background())
+		})
+		fmt.Println(err)
+	}
+	fmt.Println(again.Tick(), player.Err())
+	// Output:
+	// the systems run in tick 0
+	// <nil>
+	// <nil>
 	// 2 <nil>
 }

@@ -19,7 +19,7 @@ import (
 // before: records cannot be left out, doubled or exchanged unnoticed.
 const (
 	magic        = "atollog"
-	version byte = 5
+	version byte = 6
 
 	headSize = 5
 	sumSize  = 8
@@ -32,6 +32,7 @@ const (
 	kindsRecord  = 'K' // kinds of requests, before the first tick that has them
 	tickRecord   = 'T' // what one refresh was given
 	hashRecord   = 'S' // hashes of the state between two ticks
+	changeRecord = 'C' // the idle world was changed, by what is no input
 	endRecord    = 'E' // the last
 )
 

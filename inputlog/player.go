@@ -187,6 +187,8 @@ func (p *Player) Next() bool {
 		case kind == kindsRecord:
 			p.err = p.learn(body)
 		case kind == hashRecord: // nobody wanted it
+		case kind == changeRecord:
+			p.err = fmt.Errorf("%w: before tick %d", ErrChanged, p.w.Tick())
 		case kind == endRecord:
 			c := cursor{rest: body}
 			switch n := c.number(); {
@@ -207,8 +209,23 @@ func (p *Player) Next() bool {
 	return false
 }
 
+// Make makes the tick that Next has returned as it was recorded: by calling tick, which is to run
+// the systems and refresh the world, as Scheduler.Step does, or by World.Refresh or World.Clear where
+// the program had called these on the idle world. It returns the error of tick.
+func (p *Player) Make(tick func() error) error {
+	switch p.in.By {
+	case drive.ByRefresh:
+		p.w.Refresh()
+	case drive.ByClear:
+		p.w.Clear()
+	default:
+		return tick()
+	}
+	return nil
+}
+
 // Err returns why Next returned false: nil if the log was played to its end mark,
-// ErrTruncated if it has none, ErrAltered, ErrOtherWorld, or ErrDiffers if a hash of a part of the
+// ErrTruncated if it has none, ErrAltered, ErrOtherWorld, ErrChanged, or ErrDiffers if a hash of a part of the
 // state shows that the ticks before were not as they were. A tick may differ for up to 1,024 ticks
 // before that shows: see Recorder.
 func (p *Player) Err() error {

@@ -28,6 +28,15 @@ type Options struct {
 	// returns from then on: nothing is written any more, while the world goes on. It is called on a
 	// goroutine of the tick, and must not block.
 	OnEnd func(error)
+	// OnChange, if not nil, is called when the idle world is not as its last tick, and what the
+	// scheduler's OnTick has done, have left it: a function between ticks has created an entity, say. A
+	// log has none of that, so it can be played up to there, where Player.Err is ErrChanged: save the
+	// world, and begin another log. It is called on the goroutine that uses the idle world, behind the
+	// functions of Scheduler.Between or before the next tick, and may close the Recorder. Rows that
+	// are handed out for writing count as changed. What is not found is what a pointer or slice changes
+	// that an earlier call has returned. Without OnChange nothing looks for changes: whoever plays the
+	// log must make the same ones, which the hashes tell.
+	OnChange func()
 }
 
 // Recorder writes a log of what a world is given.
@@ -56,6 +65,7 @@ type Recorder struct {
 	sum        uint64      // of the parts of the state before the next tick, or 0
 	ticks      uint64
 	onEnd      func(error)
+	onChange   func()
 	err        error
 	closed     bool
 	dropped    bool // the world tells nothing any more
@@ -92,12 +102,17 @@ func NewRecorder(w *world.World, out io.Writer, o Options) (_ *Recorder, err err
 	if err != nil {
 		return nil, err
 	}
-	if err := d.RecordInputs((*recorder)(r)); err != nil {
+	r.onChange = o.OnChange
+	var changed func()
+	if o.OnChange != nil {
+		changed = r.changed
+	}
+	if err := d.RecordInputs((*recorder)(r), changed); err != nil {
 		return nil, fmt.Errorf("inputlog: %w", err)
 	}
 	defer func() {
 		if err != nil {
-			_ = d.RecordInputs(nil)
+			_ = d.RecordInputs(nil, nil)
 		}
 	}()
 	preamble := append([]byte(magic), version)
@@ -171,7 +186,13 @@ func (r *Recorder) Close() error {
 		return r.err
 	}
 	if !r.dropped && r.w.Err() == nil {
-		_ = driver.Of(r.w).RecordInputs(nil)
+		driver.Of(r.w).LookForChanges()
+	}
+	if r.closed { // by OnChange
+		return r.err
+	}
+	if !r.dropped && r.w.Err() == nil {
+		_ = driver.Of(r.w).RecordInputs(nil, nil)
 	}
 	r.closed = true
 	if r.err == nil {
@@ -220,6 +241,17 @@ func (l *recorder) Request(share, port int, q queue.PendingRequest) {
 	if k.form != nil {
 		s.buf = k.form.Append(s.buf, l.known.Payload(q))
 	}
+}
+
+// changed says that the log cannot be played further.
+func (r *Recorder) changed() {
+	if r.err != nil {
+		return
+	}
+	r.to.begin(changeRecord)
+	r.to.buf = binary.AppendUvarint(r.to.buf, r.w.Tick())
+	r.stop(r.to.end())
+	r.onChange()
 }
 
 // Settled hashes parts of the state. They are written with the next tick.

@@ -15,7 +15,7 @@ import (
 //	n released   {handle}
 //	n shifts     {from, to, entities}
 func appendTick(dst []byte, in *drive.Inputs) []byte {
-	dst = binary.AppendUvarint(dst, in.Tick)
+	dst = append(binary.AppendUvarint(dst, in.Tick), byte(in.By))
 	dst = binary.AppendUvarint(dst, uint64(in.Drawn))
 	dst = binary.LittleEndian.AppendUint64(dst, in.Sum)
 	dst = appendHandles(dst, in.Recalled)
@@ -40,6 +40,7 @@ func appendHandles(dst []byte, hs []handle.Handle) []byte {
 // readTick reads what appendTick wrote. The requests are left.
 func (c *cursor) readTick(in *drive.Inputs) {
 	in.Tick = c.number()
+	in.By = drive.Refresh(c.below(uint64(drive.ByClear) + 1))
 	in.Drawn = uint32(c.below(1 << 32))
 	in.Sum = c.word()
 	in.Recalled = c.handles(in.Recalled[:0])

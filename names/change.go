@@ -29,6 +29,7 @@ func (n *Names[K]) do(by world.Actor, h handle.Handle, c change[K]) error {
 	} else {
 		n.mustIdle("Names.Unbind")
 	}
+	n.driver.Touched()
 	switch {
 	case w.Locate(h) == 0:
 		return world.ErrStale

@@ -17,14 +17,21 @@ const BetweenMax = 1024
 // between is what waits to be done between ticks.
 //
 // Ownership: safe for concurrent use; mu guards. count is the length of waiting, for a look
-// without the lock.
+// without the lock. called belongs to the goroutine that runs functions.
 type between struct {
-	busy  atomic.Bool // a goroutine runs functions
-	count atomic.Int32
-	mu    struct {
+	busy   atomic.Bool // a goroutine runs functions
+	called []called
+	count  atomic.Int32
+	mu     struct {
 		sync.Mutex
 		waiting []asked
 	}
+}
+
+// called is a function that was called, with whom to tell what came of it.
+type called struct {
+	done chan<- error
+	err  error
 }
 
 // asked is a call of Between.
@@ -79,6 +86,8 @@ func (s *Scheduler) runBetween(ctx context.Context, call string) {
 		panic("scheduler: " + call + " while a tick, or a function of Between, runs; a world has one tick at a time")
 	}
 	defer b.busy.Store(false)
+	defer b.answer()
+	defer s.lookForChanges() // before anybody is told
 	for n := b.count.Load(); n > 0 && ctx.Err() == nil && !s.control.stopping(); n-- {
 		b.mu.Lock()
 		x := b.mu.waiting[0]
@@ -89,16 +98,37 @@ func (s *Scheduler) runBetween(ctx context.Context, call string) {
 	}
 }
 
+// lookForChanges lets a log of inputs know if the idle world was changed, by what a replay does not do.
+func (s *Scheduler) lookForChanges() {
+	if s.running.Load() {
+		return // whoever goes on is told
+	}
+	if s.switched.Load() && s.switched.Swap(false) {
+		s.tick.driver.Touched()
+	}
+	s.tick.driver.LookForChanges()
+}
+
+// answer tells the results of the functions that were called.
+func (b *between) answer() {
+	for _, x := range b.called {
+		x.done <- x.err
+	}
+	clear(b.called)
+	b.called = b.called[:0]
+}
+
 // call calls a function of Between.
 func (s *Scheduler) call(x asked) {
+	ended := func(err error) { s.between.called = append(s.between.called, called{x.done, err}) }
 	if err := s.w.Err(); err != nil {
-		x.done <- err
+		ended(err)
 		return
 	}
 	returned := false
 	defer func() {
 		if returned {
-			x.done <- nil
+			ended(nil)
 			return
 		}
 		v := recover()
@@ -108,7 +138,7 @@ func (s *Scheduler) call(x asked) {
 		err := &world.PanicError{In: inBetween, Shard: world.AllShards, Tick: s.w.Tick(), Value: v, Stack: debug.Stack()}
 		s.counts.Panics++
 		s.logPanic(err, "function between ticks panicked", "tick", err.Tick)
-		x.done <- err
+		ended(err)
 	}()
 	x.f(s.w)
 	returned = true

@@ -97,7 +97,7 @@ func TestStepRecorderFails(t *testing.T) {
 				f := newFixture(t, 6, 3)
 				all, err := f.movers.AppendN(nil, f.w, 5_000, nil)
 				require.NoError(t, err)
-				require.NoError(t, driver.Of(f.w).RecordInputs(hostile{in, fail}))
+				require.NoError(t, driver.Of(f.w).RecordInputs(hostile{in, fail}, nil))
 				for range 3 {
 					p, err := f.w.OpenPort()
 					require.NoError(t, err)

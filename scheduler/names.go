@@ -23,6 +23,7 @@ func (s *Scheduler) Enable(name string) error {
 	if err == nil {
 		x.reenabled.Store(true)
 		x.enabled.Store(true)
+		s.switched.Store(true)
 	}
 	return err
 }
@@ -33,6 +34,7 @@ func (s *Scheduler) Disable(name string) error {
 	x, err := s.find(name)
 	if err == nil {
 		x.enabled.Store(false)
+		s.switched.Store(true)
 	}
 	return err
 }

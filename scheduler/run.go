@@ -113,7 +113,7 @@ func (s *Scheduler) report(r *Report, before Stats) {
 	r.Skipped = s.counts.Skipped - before.Skipped
 	r.Slipped = s.counts.Slipped - before.Slipped
 	if s.options.OnTick != nil {
-		s.options.OnTick(*r)
+		s.onTick(*r)
 	}
 }
 

@@ -105,13 +105,14 @@ type Scheduler struct {
 		sync.RWMutex
 		systems map[string]*system
 	}
-	control control
-	between between
-	counts  Stats  // the counts of them that Run and Step keep
-	recent  recent // of whole ticks
-	began   int64  // when the tick began, by the clock
-	goesOn  bool   // the last tick's error does not end a Run
-	ended   bool   // the last step made a tick, which did not break the world
+	switched atomic.Bool // a system was enabled or disabled
+	control  control
+	between  between
+	counts   Stats  // the counts of them that Run and Step keep
+	recent   recent // of whole ticks
+	began    int64  // when the tick began, by the clock
+	goesOn   bool   // the last tick's error does not end a Run
+	ended    bool   // the last step made a tick, which did not break the world
 
 	balancing balancing
 }
@@ -269,7 +270,13 @@ func (s *Scheduler) Step(ctx context.Context) error {
 	if s.ended {
 		r.Duration = time.Since(began)
 		r.Overrun = r.Duration > s.options.Budget
-		s.options.OnTick(r)
+		s.onTick(r)
 	}
 	return err
+}
+
+// onTick calls OnTick. What it changes in the world a replay changes too.
+func (s *Scheduler) onTick(r Report) {
+	s.options.OnTick(r)
+	s.tick.driver.Left()
 }

@@ -15,6 +15,7 @@ import (
 // step makes a tick, for the call that messages name. The other workers have left it when it ends,
 // even if a panic or runtime.Goexit ends it.
 func (s *Scheduler) step(ctx context.Context, call string) (err error) {
+	s.lookForChanges()
 	s.ended = false
 	if !s.running.CompareAndSwap(false, true) {
 		panic("scheduler: " + call + " while a tick runs; a world has one tick at a time")

@@ -209,7 +209,7 @@ func TestRecorderFails(t *testing.T) {
 					all := f.newUnits(100)
 					var failed error
 					l.failed = func(err error) { failed = err }
-					require.NoError(t, driver.Of(f.World).RecordInputs(*l))
+					require.NoError(t, driver.Of(f.World).RecordInputs(*l, nil))
 					var done [2000]world.Completion
 					ports := []*world.Port{f.port(), f.port(), f.port()}
 					for i := range done {
@@ -228,8 +228,8 @@ func TestRecorderFails(t *testing.T) {
 					require.NoError(t, f.health.Set(ports[0], all[0], Health{}))
 					f.Refresh()
 					require.NoError(t, f.Failure())
-					require.NoError(t, driver.Of(f.World).RecordInputs(*l)) // nobody listens by now
-					require.NoError(t, driver.Of(f.World).RecordInputs(nil))
+					require.NoError(t, driver.Of(f.World).RecordInputs(*l, nil)) // nobody listens by now
+					require.NoError(t, driver.Of(f.World).RecordInputs(nil, nil))
 					f.mustGoOn(all)
 				})
 			}

@@ -54,6 +54,16 @@ func (d *driven) MustIdle(call string) {
 
 func (d *driven) MustBeWhole(call string) { d.w().mustBeWhole(call) }
 
+func (d *driven) Left() {
+	if x := d.recording; x != nil && d.Idle() {
+		x.leave()
+	}
+}
+
+func (d *driven) LookForChanges() { d.w().lookForChanges() }
+
+func (d *driven) Touched() { d.touched = true }
+
 func (d *driven) Idle() bool { return d.phase.Load() == phaseIdle }
 
 func (d *driven) Binds(binder, x any, call string) (bool, drive.Copy) {
@@ -86,6 +96,7 @@ func (d *driven) MergeResource(id int) { d.resources[id].mergeParts() }
 func (d *driven) BeginTick() drive.Tick[*PanicError] {
 	w := d.w()
 	w.enterPhase(beginTick, phaseTick)
+	w.refresh.by(drive.ByTick)
 	if w.misrouted {
 		w.forward()
 	}
@@ -302,6 +313,8 @@ func (f *frozen) Chunk(shard, table, chunk int) *store.Chunk {
 
 func (f *frozen) Release() { (*Frame)(f).Release() }
 
-func (d *driven) RecordInputs(r drive.Recorder) error { return d.w().recordInputs(r) }
+func (d *driven) RecordInputs(r drive.Recorder, changed func()) error {
+	return d.w().recordInputs(r, changed)
+}
 
 func (d *driven) ReplayInputs() (drive.Replayer, error) { return d.w().replayInputs() }

@@ -128,6 +128,7 @@ func (w *World) mustObserve(h *Hook) {
 // disabled. For an idle world.
 func (h *Hook) SetEnabled(on bool) {
 	h.w.mustIdle("Hook.SetEnabled")
+	h.w.touched = true
 	h.off = !on
 	for i := range h.parts {
 		h.parts[i].off = false

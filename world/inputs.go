@@ -25,6 +25,8 @@ type recording struct {
 	partitions [drive.PartitionsMax]partitionRecorder
 	end        partitionRecorder
 	settled    partitionRecorder
+	changed    func() // nil: nobody asks whether the idle world was changed
+	left       uint64 // fingerprint of the idle world as a replay makes it
 	failed     atomic.Pointer[PanicError]
 }
 
@@ -94,7 +96,7 @@ func (s *partitionRecorder) look() {
 
 // recordInputs sets the Recorder that receives the world's inputs; nil removes it. A world
 // without a Recorder pays nothing for this.
-func (w *World) recordInputs(l drive.Recorder) error {
+func (w *World) recordInputs(l drive.Recorder, changed func()) error {
 	w.mustIdle("recording inputs")
 	if l == nil {
 		w.recording = nil
@@ -105,8 +107,49 @@ func (w *World) recordInputs(l drive.Recorder) error {
 		return errors.New("world: the world's inputs are recorded already; close the other recorder first")
 	}
 	w.recording = newRecording(w, l)
+	w.recording.changed = changed
+	w.recording.leave()
 	w.portSlots.Note(true)
 	return nil
+}
+
+// by notes for the Recorder what the refresh is part of.
+func (r *refresh) by(what drive.Refresh) {
+	if x := r.w.recording; x != nil {
+		x.By = what
+	}
+}
+
+// leave notes how the world is.
+func (x *recording) leave() {
+	if x.changed != nil {
+		x.left, x.w.touched = x.w.fingerprint(), false
+	}
+}
+
+// fingerprint shows changes of the rows; what changes something else sets touched.
+func (w *World) fingerprint() uint64 {
+	d := uint64(w.cursor)<<32 | uint64(uint32(w.run))
+	for _, s := range w.shards {
+		d = s.Fingerprint(d)
+	}
+	return d
+}
+
+// lookForChanges calls what RecordInputs was given if the idle world is not as it was left.
+func (w *World) lookForChanges() {
+	if w.phase.Load() != phaseIdle {
+		return // whoever goes on says so
+	}
+	x := w.recording
+	switch {
+	case x == nil || x.changed == nil || w.open > 0 || x.failed.Load() != nil:
+		return
+	case !w.touched && w.fingerprint() == x.left:
+		return
+	}
+	x.leave()
+	x.changed()
 }
 
 // taken notes how many indexes were drawn until all requests were taken. That includes the
@@ -127,6 +170,7 @@ func (x *recording) finish() {
 func (x *recording) settle() {
 	x.settled.call()
 	x.check()
+	x.leave()
 }
 
 // check calls Failed and removes the Recorder, if it has panicked.

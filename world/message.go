@@ -96,6 +96,7 @@ func (m *Message[M]) Send(by Actor, to handle.Handle, body M) error {
 		return ErrStale
 	}
 	m.put(w.space.Owner(l), to, body)
+	w.touched = true
 	return nil
 }
 
@@ -134,6 +135,7 @@ func (m *Message[M]) direct(by Actor, call string, from, to int, body M) error {
 		for i := from; i < to; i++ {
 			m.put(i, handle.None, body)
 		}
+		by.touched = true
 	case *Context:
 		by.mustRun(call)
 		return sendDirect(&by.out, &m.sending, from, to, body)

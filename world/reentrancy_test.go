@@ -58,10 +58,10 @@ var places = map[string]struct {
 		driver.Of(f.World).BeginTick().End(serial)
 	}},
 	"a listener": {"while a refresh runs", func(f *fixture, h handle.Handle, call func()) {
-		require.NoError(f.t, driver.Of(f.World).RecordInputs(ears{request: call}))
+		require.NoError(f.t, driver.Of(f.World).RecordInputs(ears{request: call}, nil))
 		require.NoError(f.t, f.health.Set(f.port(), h, Health{7}))
 		f.Refresh()
-		require.NoError(f.t, driver.Of(f.World).RecordInputs(nil))
+		require.NoError(f.t, driver.Of(f.World).RecordInputs(nil, nil))
 	}},
 	"a tick": {"while a tick runs", func(f *fixture, _ handle.Handle, call func()) {
 		tick := driver.Of(f.World).BeginTick()

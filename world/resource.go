@@ -115,6 +115,7 @@ func (r *Resource[T]) Get() T {
 // Set stores a value, between ticks. The next merge of an accumulator replaces it.
 func (r *Resource[T]) Set(v T) {
 	r.w.mustIdle("Resource.Set")
+	r.w.touched = true
 	r.value = v
 }
 

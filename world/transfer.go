@@ -39,5 +39,6 @@ const transferMax = 1 << 30
 // Move can still move them.
 func (w *World) Pin(components ...ComponentSet) {
 	w.mustIdle("World.Pin")
+	w.touched = true
 	w.pinned = w.pinned.Union(w.setOf("World.Pin", components))
 }

@@ -69,6 +69,7 @@ type World struct {
 	hooks       hooks
 	recording   *recording  // nil: there is no Recorder
 	recorderErr *PanicError // of the last refresh
+	touched     bool        // the idle world was changed, not in its rows
 	replayer    *replayer   // nil: ports may be opened
 }
 
@@ -200,7 +201,9 @@ func (w *World) Count() int {
 // first, so every handle given until now is stale afterwards. Entities that hooks create
 // meanwhile stay, and so do those that an extension spares.
 func (w *World) Clear() {
+	w.lookForChanges()
 	w.enterPhase("World.Clear", phaseRefresh)
+	w.refresh.by(drive.ByClear)
 	w.refresh.clear = true
 	w.refresh.run(serial)
 	w.refresh.clear = false

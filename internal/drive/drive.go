@@ -35,6 +35,10 @@ type Schedule[B, C, E any] interface {
 	Context(shard int) C
 	// Acting returns the part of a Context that says which system it acts for.
 	Acting(c C) *Acting
+	// Left notes how the idle world is, if inputs are recorded: what was done to it since the refresh a
+	// replay does too. LookForChanges calls what RecordInputs was given if the world is not as it was left.
+	Left()
+	LookForChanges()
 	// ComponentName and ResourceName return the name that a number in an Access stands for.
 	ComponentName(id int) string
 	ComponentNames(set store.Set) string
@@ -83,6 +87,8 @@ type Join interface {
 	// and are not alive yet.
 	MustBeWhole(call string)
 	Idle() bool
+	// Touched says that something was changed outside of a tick that is not in the rows.
+	Touched()
 	// Binds reports whether a world.Binder is of this world. Of a *world.Frame it returns the copy
 	// of the extension as which Extend returned x. It panics if this is the wrong time to ask of
 	// the binder, or if the frame has no such copy.
@@ -111,8 +117,11 @@ type Tools interface {
 	// given a handle, made a tick, or was sent something. call is what messages name.
 	Load(call string) (Loader, error)
 	// RecordInputs sets the Recorder that receives the world's inputs, from the next refresh on;
-	// nil removes it. It returns an error if another Recorder is set.
-	RecordInputs(r Recorder) error
+	// nil removes it. It returns an error if another Recorder is set. changed, if not nil, is called
+	// when the idle world is not as it was left, because of what is no input: on the goroutine that uses
+	// the world, before a tick of a scheduler or a refresh, or behind functions between ticks. It may set
+	// another Recorder.
+	RecordInputs(r Recorder, changed func()) error
 	// ReplayInputs begins to replay inputs. No port may be open.
 	ReplayInputs() (Replayer, error)
 	// Scatter makes new entities go to the next shard after so few, for tests in which a small

@@ -33,12 +33,22 @@ type Recorder interface {
 // Inputs is what a refresh was given from outside, besides the requests of ports.
 type Inputs struct {
 	Tick      uint64
+	By        Refresh
 	Drawn     uint32          // how many indexes ports have drawn so far
 	Recalled  []handle.Handle // handles that a port gave out and took back
 	Released  []handle.Handle // by references, except those that are still pending
 	Sum       uint64          // of Turns before the tick, or 0; the Recorder's
 	Transfers []Transfer      // decisions to balance the shards, which may depend on time
 }
+
+// Refresh says what a refresh was part of.
+type Refresh uint8
+
+const (
+	ByTick    Refresh = iota // the end of a tick
+	ByRefresh                // World.Refresh
+	ByClear                  // World.Clear
+)
 
 // Replayer takes the place of a world's ports: it gives the world again what a Recorder
 // received. A tick's refresh applies what the Replayer was given before that tick. Its methods

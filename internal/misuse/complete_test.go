@@ -114,6 +114,6 @@ var misuseLeftOut = map[string]string{
 		Tree.Transfer`,
 	"are of a Store, which package durable tests": `durable.Open Store.Close Store.Durable Store.Err Store.Recovered Store.Save Store.Wait`,
 	"is a system": "Grid.System",
-	"are of what Log.Play returned, which looks at the time":          "Player.Close Player.Left Player.Next Player.Then Player.Verify",
+	"are of what Log.Play returned, which looks at the time":          "Player.Close Player.Left Player.Make Player.Next Player.Then Player.Verify",
 	"are look-ups of a few nanoseconds, unchecked in a release build": `Writer.At ResourceReader.Get`,
 }

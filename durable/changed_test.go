@@ -1,0 +1,266 @@
+package durable_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/atoll-sim/atoll/durable"
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/hierarchy"
+	"github.com/atoll-sim/atoll/internal/files/faulty"
+	"github.com/atoll-sim/atoll/names"
+	"github.com/atoll-sim/atoll/scheduler"
+	"github.com/atoll-sim/atoll/snapshot"
+	"github.com/atoll-sim/atoll/state"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// harbour is a world with some of everything that can be changed while it is idle.
+type harbour struct {
+	*world.World
+	s       *scheduler.Scheduler
+	all     []handle.Handle // ships, when it was opened; OnTick writes the first
+	ship    *world.Component[Ship]
+	ships   *world.Bundle[fleet]
+	account *world.Bundle[holder]
+	in      *hierarchy.Relation
+	called  *names.Names[string]
+	score   *world.Resource[int]
+	hail    *world.Message[int]
+	hook    *world.Hook
+}
+
+func newHarbour(t *testing.T, path string, o durable.Options) (*harbour, *durable.Store) {
+	w := world.MustNew(world.Options{Shards: 2, VersionsEach: 1000, FramesMax: 1})
+	x := &harbour{World: w, in: hierarchy.New(w, "in", hierarchy.Options{}), called: names.New[string](w, "called", names.Options{})}
+	world.Register[Account](w, "account")
+	x.ship, x.ships, x.account = world.Register[Ship](w, "ship"), world.NewBundle[fleet](w), world.NewBundle[holder](w)
+	x.score, x.hail = world.RegisterResource(w, "score", 0), world.RegisterMessage[int](w, "hail")
+	x.hook = w.Observe("greet", world.OnCreate, func(*world.Build) func(*world.Context, world.Event, []handle.Handle) {
+		return func(*world.Context, world.Event, []handle.Handle) {}
+	})
+	x.s = scheduler.New(w, scheduler.Options{Workers: 1, OnTick: func(scheduler.Report) {
+		for h := range w.Query(world.With[Ship](w)).Entities() {
+			world.Write[Ship](w).Get(h).N++ // a replay does this too
+			break
+		}
+	}})
+	x.s.MustAdd("count", func(b *world.Build) func(*world.Context) {
+		score := world.WriteResource[int](b)
+		return func(*world.Context) { *score++ }
+	}, scheduler.Global())
+	o.Every, o.New = -1, func(w *world.World) error { return x.ships.CreateN(w, 200, nil) }
+	o.Snapshot = snapshot.Options{Compression: snapshot.None}
+	st, err := durable.Open(t.Context(), path, w, x.s, o)
+	require.NoError(t, err)
+	for h := range w.Query(world.With[Ship](w)).Entities() {
+		x.all = append(x.all, h)
+	}
+	return x, st
+}
+
+func (x *harbour) hash(t *testing.T) state.Hash {
+	h, err := state.StateHash(x.World, nil)
+	require.NoError(t, err)
+	return h
+}
+
+// TestIdleChanges changes the idle world in each way that there is, and cuts the power when Wait says
+// that it is on disk: the world that comes back is as if nothing had happened.
+func TestIdleChanges(t *testing.T) {
+	for _, x := range []struct {
+		name   string
+		change func(x *harbour) error
+	}{
+		{"create", func(x *harbour) error { _, err := x.ships.Create(x.World, fleet{Ship{7}}); return err }},
+		{"create many", func(x *harbour) error { return x.ships.CreateN(x.World, 100, nil) }},
+		{"destroy", func(x *harbour) error { x.Destroy(x.all[3]); return nil }},
+		{"clear", func(x *harbour) error { x.Clear(); return nil }},
+		{"refresh", func(x *harbour) error { x.Refresh(); return nil }},
+		{"destroy, refresh and create", func(x *harbour) error {
+			x.Destroy(x.all[5])
+			x.Refresh()
+			_, err := x.ships.Create(x.World, fleet{Ship{8}})
+			return err
+		}},
+		{"add", func(x *harbour) error { return x.account.Add(x.World, x.all[2], holder{}) }},
+		{"copy", func(x *harbour) error { _, err := world.Copy(x.World, x.all[2]); return err }},
+		{"move", func(x *harbour) error {
+			owner, _ := x.Owner(x.all[4])
+			return world.Move(x.World, x.all[4], 1-owner)
+		}},
+		{"set", func(x *harbour) error { return x.ship.Set(x.World, x.all[150], Ship{9}) }},
+		{"write", func(x *harbour) error { world.Write[Ship](x.World).Get(x.all[199]).N = 4; return nil }},
+		{"resource", func(x *harbour) error { x.score.Set(-40); return nil }},
+		{"message", func(x *harbour) error { return x.hail.Send(x.World, x.all[1], 5) }},
+		{"message to shards", func(x *harbour) error { return x.hail.Broadcast(x.World, 5) }},
+		{"relation", func(x *harbour) error { return x.in.AddChild(x.World, x.all[0], x.all[1]) }},
+		{"name", func(x *harbour) error { return x.called.Bind(x.World, x.all[6], "Aurora") }},
+		{"flag", func(x *harbour) error { return world.Flag(x.World, x.all[8], 1<<3) }},
+		{"hook", func(x *harbour) error { x.hook.SetEnabled(false); return nil }},
+		{"pin", func(x *harbour) error { x.Pin(x.account); return nil }},
+		{"disable", func(x *harbour) error { return x.s.Disable("count") }},
+		{"reserve", func(x *harbour) error { return x.ships.Reserve(x.World, 10_000) }},
+	} {
+		for _, when := range []string{"between", "by hand"} {
+			t.Run(x.name+" "+when, func(t *testing.T) {
+				path, disk := useDisk(t)
+				run, st := newHarbour(t, path, durable.Options{})
+				for range 3 {
+					require.NoError(t, run.s.Step(t.Context()))
+				}
+				var done <-chan error
+				if when == "between" {
+					done = run.s.Between(func(*world.World) { require.NoError(t, x.change(run)) })
+				} else {
+					require.NoError(t, x.change(run))
+				}
+				for n := range 3 {
+					require.NoError(t, run.s.Step(t.Context()))
+					if n == 0 && done != nil {
+						require.NoError(t, <-done)
+					}
+				}
+				require.NoError(t, st.Wait(t.Context()))
+				require.Equal(t, run.Tick(), st.Durable())
+				st.Crash()
+				disk.PowerOff()
+				disk.Reboot()
+
+				back, st := newHarbour(t, path, durable.Options{})
+				require.Equal(t, run.Tick(), back.Tick())
+				require.NoError(t, run.Reincarnate(back.Incarnation()))
+				require.Equal(t, run.hash(t), back.hash(t))
+				require.NoError(t, st.Close())
+			})
+		}
+	}
+}
+
+// TestIdleLooks looks at the idle world, and changes it in OnTick: nothing needs a snapshot.
+func TestIdleLooks(t *testing.T) {
+	path, disk := useDisk(t)
+	x, st := newHarbour(t, path, durable.Options{})
+	before, err := disk.List()
+	require.NoError(t, err)
+	for range 100 {
+		x.s.Between(func(w *world.World) {
+			for rows := range w.Query(world.With[Ship](w)).Chunks() {
+				_ = world.Read[Ship](w).Slice(rows)
+			}
+			_, _ = x.score.Get(), x.in.Links()
+			_ = w.Describe()
+		})
+		require.NoError(t, x.s.Step(t.Context()))
+	}
+	require.NoError(t, st.Wait(t.Context()))
+	after, err := disk.List()
+	require.NoError(t, err)
+	require.ElementsMatch(t, before, after)
+	require.NoError(t, st.Close())
+}
+
+// TestIdleChangesFail lets each call of the disk fail, or the power go, around a change: the world that
+// comes back has it if Wait has said so, and is damaged never.
+func TestIdleChangesFail(t *testing.T) {
+	for _, fault := range faulty.Faults {
+		missed := 0
+		for at := 1; missed < 3; at++ {
+			what := fmt.Sprintf("%s at call %d", fault.Name, at)
+			path, disk := useDisk(t)
+			x, st := newHarbour(t, path, durable.Options{})
+			disk.FailAt(at, fault)
+			require.NoError(t, x.ships.CreateN(x.World, 200, nil))
+			for range 3 {
+				_ = x.s.Step(t.Context())
+			}
+			told := st.Wait(t.Context())
+			reached := disk.Calls() >= at
+			for range 70 {
+				_ = x.s.Step(t.Context())
+			}
+			require.LessOrEqual(t, st.Durable(), x.Tick(), what)
+			st.Crash()
+			disk.Reboot()
+
+			y, st := newHarbour(t, path, durable.Options{})
+			if ships := y.Query(world.With[Ship](y.World)).Count(); told == nil {
+				require.Equal(t, 400, ships, what)
+			} else {
+				require.Contains(t, []int{200, 400}, ships, what)
+			}
+			require.NoError(t, st.Close())
+			if missed++; reached {
+				missed = 0
+			}
+		}
+	}
+}
+
+// TestIdleChangesNotSaved makes a change that cannot be captured: Wait says so, until a snapshot has it.
+func TestIdleChangesNotSaved(t *testing.T) {
+	path, _ := useDisk(t)
+	x, st := newHarbour(t, path, durable.Options{})
+	view, err := x.NewView(x.ship)
+	require.NoError(t, err)
+	frame, err := view.Now()
+	require.NoError(t, err)
+	require.NoError(t, x.ships.CreateN(x.World, 200, nil))
+	for range 3 {
+		require.NoError(t, x.s.Step(t.Context()))
+		require.ErrorIs(t, st.Wait(t.Context()), world.ErrFrames)
+		require.Equal(t, uint64(0), st.Durable())
+	}
+	frame.Release()
+	saved := make(chan error, 1)
+	go func() { saved <- st.Save(context.Background()) }()
+	for len(saved) == 0 {
+		require.NoError(t, x.s.Step(t.Context()))
+	}
+	require.NoError(t, <-saved)
+	require.NoError(t, st.Wait(t.Context()))
+	require.Equal(t, x.Tick(), st.Durable())
+	require.NoError(t, st.Close())
+}
+
+// TestIdleChangesAtOnce changes and saves from many goroutines while the scheduler runs.
+func TestIdleChangesAtOnce(t *testing.T) {
+	path, disk := useDisk(t)
+	x, st := newHarbour(t, path, durable.Options{})
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- x.s.Run(ctx) }()
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for range 10 {
+				if err := <-x.s.Between(func(w *world.World) { _, _ = x.ships.Create(w, fleet{}) }); err != nil {
+					t.Error(err)
+				}
+				if err := st.Wait(t.Context()); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Go(func() {
+		for range 10 {
+			if err := st.Save(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	all.Wait()
+	stop()
+	require.NoError(t, <-ended)
+	st.Crash()
+	disk.PowerOff()
+	disk.Reboot()
+	y, st := newHarbour(t, path, durable.Options{})
+	require.Equal(t, 240, y.Query(world.With[Ship](y.World)).Count())
+	require.NoError(t, st.Close())
+}
