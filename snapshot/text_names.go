@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/drive"
 )
 
@@ -67,6 +68,8 @@ type namesText struct {
 	head           [2]uint64
 	names, refused []byte
 	counts         [2]uint64
+	taken          map[string]handleText // by name
+	entities       map[handleText]bool   // that have a name
 }
 
 func (x *importing) namesOf(l *namesLine) error {
@@ -74,7 +77,7 @@ func (x *importing) namesOf(l *namesLine) error {
 	if at < 0 || x.named[l.Names] != nil {
 		return fmt.Errorf("names: there is no extension %q, or two lines of it", l.Names)
 	}
-	n := &namesText{head: [2]uint64{l.LengthMax, l.Refusals}}
+	n := &namesText{head: [2]uint64{l.LengthMax, l.Refusals}, taken: map[string]handleText{}, entities: map[handleText]bool{}}
 	x.named[l.Names] = n
 	return x.once(bytesKey{extensionSection, at}, nil)
 }
@@ -101,6 +104,11 @@ func (x *importing) addName(of string, list int, to func(n *namesText) *[]byte, 
 	if err != nil {
 		return inField("name", err)
 	}
+	if list == 0 {
+		if err := x.bind(n, string(name), hs[0]); err != nil {
+			return err
+		}
+	}
 	dst := to(n)
 	for _, h := range hs {
 		*dst = binary.LittleEndian.AppendUint64(*dst, uint64(h))
@@ -108,6 +116,23 @@ func (x *importing) addName(of string, list int, to func(n *namesText) *[]byte, 
 	*dst = append(binary.LittleEndian.AppendUint64(*dst, uint64(len(name))), name...)
 	n.counts[list]++
 	return x.keep(nameBytes + len(name))
+}
+
+// bind refuses a name that a world could not give.
+func (x *importing) bind(n *namesText, name string, h handleText) error {
+	other, taken := n.taken[name]
+	switch {
+	case x.entities[handle.Handle(h)] == nil:
+		return fmt.Errorf("entity: there is no line of an entity %v before", handle.Handle(h))
+	case taken:
+		return fmt.Errorf("name: %q is that of entity %v too; give each another name", name, handle.Handle(other))
+	case n.entities[h]:
+		return fmt.Errorf("entity: %v has two names; leave one out", handle.Handle(h))
+	case uint64(len(name)) > n.head[0]:
+		return fmt.Errorf("name: it has %d bytes, and names have %d at most", len(name), n.head[0])
+	}
+	n.taken[name], n.entities[h] = h, true
+	return nil
 }
 
 // body returns what package names would have saved.
