@@ -124,10 +124,12 @@ func (r *Relation) SwapPlaces(by world.Actor, parent handle.Handle, i, j int) er
 	return r.do(by, parent, change{op: opSwapPlaces, place: clamp(i), from: handle.Handle(clamp(j))})
 }
 
-// Sort puts the children of an entity in order, holes last. By a *Context, compare is
-// called at once with the children as they are, and the order is sent: a request for
-// each child. A child that has left the parent by then is passed over. A *Port does not see
-// the children: ErrPort.
+// Sort puts the children of an entity in order, holes last. By an idle *World, compare
+// sees the relation as it was before the Sort, and so does a frame captured within it; it
+// must not change the relation, nor call what moves rows, as World.Refresh does: that panics.
+// If compare panics, nothing has changed. By a *Context, compare is called at once with the
+// children as they are, and the order is sent: a request for each child. A child that has
+// left the parent by then is passed over. A *Port does not see the children: ErrPort.
 func (r *Relation) Sort(by world.Actor, parent handle.Handle, compare func(a, b handle.Handle) int) error {
 	switch by := by.(type) {
 	case *world.World:
@@ -136,8 +138,9 @@ func (r *Relation) Sort(by world.Actor, parent handle.Handle, compare func(a, b 
 			return err
 		}
 		r.mustIdle("Sort")
+		defer r.driver.Hold("the comparison of Relation.Sort")()
 		outer := r.comparing
-		r.comparing = true // what compare changes would be lost
+		r.comparing = true
 		r.driver.Touched()
 		defer func() { r.comparing = outer }()
 		return r.tree.Sort(parent, compare)

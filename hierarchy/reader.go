@@ -10,7 +10,9 @@ import (
 )
 
 // Reader reads a tree. What it hands out is good until the next change of the
-// tree, which for a Relation is the refresh: within a tick nothing moves.
+// tree, which for a Relation is the refresh: within a tick nothing moves. A walk whose body
+// changes the tree ends, but what it yields from then on is not defined: collect the entities
+// first, and change the tree behind the loop.
 //
 // A handle that is not in the tree, a stale one among them, has no parent and no
 // children: it is never an error.

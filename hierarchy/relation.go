@@ -212,6 +212,7 @@ func (r *Relation) Load(image []byte) error {
 		return err
 	}
 	r.mustIdle("Load")
+	r.mustNotCompare("Load")
 	next, err := Load(image, TreeOptions{})
 	if err != nil {
 		return err

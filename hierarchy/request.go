@@ -67,14 +67,19 @@ func (r *Relation) do(by world.Actor, h handle.Handle, c change) error {
 		}
 		r.mustIdle(c.op.String())
 	}
-	if r.comparing {
-		panic(fmt.Sprintf("hierarchy: Relation.%s of %q within the comparison of a Sort; change the relation after it", c.op, r.name))
-	}
+	r.mustNotCompare(c.op.String())
 	if !r.alive(h) || c.to != handle.None && !r.alive(c.to) {
 		return world.ErrStale
 	}
 	r.driver.Touched()
 	return r.tree.named(r.change(h, &c))
+}
+
+// mustNotCompare panics within the comparison of a Sort by the World.
+func (r *Relation) mustNotCompare(call string) {
+	if r.comparing {
+		panic(fmt.Sprintf("hierarchy: Relation.%s of %q within the comparison of a Sort; change the relation after it", call, r.name))
+	}
 }
 
 // alive reports whether an entity is alive, for an idle world: what is in the relation

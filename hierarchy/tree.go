@@ -266,15 +266,24 @@ func (t *Tree) MoveAfter(child, sibling handle.Handle, gap Gap) error {
 }
 
 // Sort puts the children of an entity in order, those that are alike in the order
-// in which they are. Holes come last. O(children · log children).
+// in which they are. Holes come last. O(children · log children). It sorts a copy: until
+// all are compared, and if compare panics, the children are as they were. It panics if
+// compare gives the entity other children.
 func (t *Tree) Sort(parent handle.Handle, compare func(a, b handle.Handle) int) error {
-	number := t.listed(parent)
-	if number == 0 {
+	if t.listed(parent) == 0 {
 		return ErrAbsent
 	}
+	isHole := func(h handle.Handle) bool { return h == handle.None }
+	sorted := slices.DeleteFunc(slices.Clone(t.items(t.own(parent))), isHole)
+	slices.SortStableFunc(sorted, compare)
+	number := t.own(parent) // compare may have changed it
+	isOther := func(h handle.Handle) bool { return t.parent(h) != parent }
+	if t.list(number).children() != len(sorted) || slices.ContainsFunc(sorted, isOther) {
+		panic("hierarchy: Sort: the comparison has changed the children that it compares; change them after the Sort")
+	}
 	t.close(number)
-	defer t.renumber(number, 0) // even if compare panics
-	slices.SortStableFunc(t.items(number)[:t.list(number).children()], compare)
+	copy(t.items(number), sorted)
+	t.renumber(number, 0)
 	return nil
 }
 

@@ -215,3 +215,86 @@ func TestWalkAllocates(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(100, walk))
 	require.NotZero(t, n)
 }
+
+// TestWalkChanges changes the relation within walks by the idle world, in every way, and looks at
+// the world as a whole: the walk ends, and the relation is sound.
+func TestWalkChanges(t *testing.T) {
+	each := func(walk iter.Seq[handle.Handle]) func(func(handle.Handle)) {
+		return func(do func(handle.Handle)) {
+			for h := range walk {
+				do(h)
+			}
+		}
+	}
+	walks := map[string]func(f *fixture, h []handle.Handle) func(func(handle.Handle)){
+		"Children": func(f *fixture, h []handle.Handle) func(func(handle.Handle)) {
+			return each(slices.Values(f.read.Children(h[0])))
+		},
+		"Each":         func(f *fixture, h []handle.Handle) func(func(handle.Handle)) { return each(f.read.Each(h[0])) },
+		"Ancestors":    func(f *fixture, h []handle.Handle) func(func(handle.Handle)) { return each(f.read.Ancestors(h[8])) },
+		"DepthFirst":   func(f *fixture, h []handle.Handle) func(func(handle.Handle)) { return each(f.read.DepthFirst(h[0])) },
+		"BreadthFirst": func(f *fixture, h []handle.Handle) func(func(handle.Handle)) { return each(f.read.BreadthFirst(h[0])) },
+		"Levels": func(f *fixture, h []handle.Handle) func(func(handle.Handle)) {
+			return func(do func(handle.Handle)) {
+				for _, level := range f.read.Levels(h[0]) {
+					do(level[0])
+				}
+			}
+		},
+		"With": func(f *fixture, h []handle.Handle) func(func(handle.Handle)) {
+			return func(do func(handle.Handle)) {
+				for h := range hierarchy.With(f.read.Each(h[0]), world.Read[ID](f.World)) {
+					do(h)
+				}
+			}
+		},
+	}
+	changes := map[string]func(f *fixture, h []handle.Handle, at handle.Handle){
+		"Refresh": func(f *fixture, _ []handle.Handle, at handle.Handle) { f.Destroy(at); f.Refresh() },
+		"close": func(f *fixture, _ []handle.Handle, at handle.Handle) {
+			_ = f.rel.RemoveChild(f.World, at, hierarchy.Close)
+		},
+		"hole": func(f *fixture, _ []handle.Handle, at handle.Handle) {
+			_ = f.rel.RemoveChild(f.World, at, hierarchy.Hole)
+		},
+		"swap": func(f *fixture, _ []handle.Handle, at handle.Handle) {
+			_ = f.rel.RemoveChild(f.World, at, hierarchy.Swap)
+		},
+		"insert":    func(f *fixture, h []handle.Handle, _ handle.Handle) { f.add(h[0], f.make(30)...) },
+		"move":      func(f *fixture, h []handle.Handle, at handle.Handle) { _ = f.rel.Move(f.World, at, h[9]) },
+		"move back": func(f *fixture, h []handle.Handle, at handle.Handle) { _ = f.rel.MoveAt(f.World, at, h[0], 0) },
+		"sort": func(f *fixture, h []handle.Handle, _ handle.Handle) {
+			_ = f.rel.Sort(f.World, h[0], handle.Handle.Compare)
+		},
+		"reserve": func(f *fixture, _ []handle.Handle, _ handle.Handle) {
+			f.rel.Reserve(hierarchy.Room{Entities: 100, Parents: 9})
+		},
+		"load": func(f *fixture, _ []handle.Handle, _ handle.Handle) {
+			require.NoError(f.t, f.rel.Load(f.rel.Save(nil)))
+		},
+		"capture": func(f *fixture, h []handle.Handle, _ handle.Handle) {
+			frame := f.now(f.rel)
+			defer frame.Release()
+			require.Equal(f.t, f.read.Children(h[0]), f.rel.Read(frame).Children(h[0]))
+		},
+	}
+	for walking, walk := range walks {
+		for changing, change := range changes {
+			t.Run(walking+" "+changing, func(t *testing.T) {
+				f, h := newWalk(t)
+				f.add(h[0], f.make(70)...)
+				n := 0
+				walk(f, h)(func(at handle.Handle) {
+					if n++; n < 20 {
+						change(f, h, at)
+						f.sound()
+					}
+					require.Less(t, n, 2000, "it ends")
+				})
+				require.NotZero(t, n)
+				f.Refresh()
+				f.sound()
+			})
+		}
+	}
+}

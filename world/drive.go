@@ -64,6 +64,17 @@ func (d *driven) LookForChanges() { d.w().lookForChanges() }
 
 func (d *driven) Touched() { d.touched = true }
 
+func (d *driven) Hold(within string) func() {
+	w := d.w()
+	outer := w.within
+	w.within = within
+	w.open++
+	return func() {
+		w.within = outer
+		w.closeLoop()
+	}
+}
+
 func (d *driven) Idle() bool { return d.phase.Load() == phaseIdle }
 
 func (d *driven) Binds(binder, x any, call string) (bool, drive.Copy) {

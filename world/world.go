@@ -51,6 +51,7 @@ type World struct {
 	open     int         // number of query loops on the idle world, and of functions that it runs
 	filling  int         // number of those of open whose rows may not be alive yet: an init
 	calling  string      // the function that it runs
+	within   string      // what of an extension's it runs that a refresh would disturb
 	loop     uint64      // number of the newest loop on the idle world
 
 	tick      clock
@@ -332,6 +333,8 @@ func (w *World) mustNotLoop(call string) {
 	case w.open == 0:
 	case w.calling != "":
 		panic(fmt.Sprintf("world: %s inside function %q would move the row it works on; call it after the function, or use its EntityContext", call, w.calling))
+	case w.within != "":
+		panic(fmt.Sprintf("world: %s inside %s; call it after that", call, w.within))
 	default:
 		panic(fmt.Sprintf("world: %s inside a query loop would move the rows it walks; call it after the loop", call))
 	}

@@ -89,6 +89,9 @@ type Join interface {
 	Idle() bool
 	// Touched says that something was changed outside of a tick that is not in the rows.
 	Touched()
+	// Hold refuses what moves rows of the idle world, as a query loop does, until the function
+	// that it returns is called. within is what messages name.
+	Hold(within string) (over func())
 	// Binds reports whether a world.Binder is of this world. Of a *world.Frame it returns the copy
 	// of the extension as which Extend returned x. It panics if this is the wrong time to ask of
 	// the binder, or if the frame has no such copy.

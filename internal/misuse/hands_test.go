@@ -412,6 +412,20 @@ func twiceRows() (rows []misuseRow) {
 			return a.Compare(b)
 		})
 	})
+	add("World.Refresh within Relation.Sort", "", func(x *misuseScene) error {
+		return x.kin.Sort(x.w, x.hs[10], func(a, b handle.Handle) int {
+			x.w.Refresh()
+			return a.Compare(b)
+		})
+	})
+	add("View.Now within Relation.Sort", "has the order as it was", func(x *misuseScene) error {
+		return x.kin.Sort(x.w, x.hs[10], func(a, b handle.Handle) int {
+			if frame, err := x.view.Now(); err == nil {
+				frame.Release()
+			}
+			return a.Compare(b)
+		})
+	})
 	return rows
 }
 
