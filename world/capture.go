@@ -78,6 +78,9 @@ func (w *World) capture(parallel drive.Parallel, waiting []*waiter) {
 	}
 	bytes, ok := c.planAll(w, x)
 	if !ok && alone { // what is left of other frames may be what is too much
+		c.f.mu.Lock()
+		c.f.forgetIndex()
+		c.f.mu.Unlock()
 		c.copies.Drop(x.frame)
 		c.copies.Forget()
 		c.forgetCopies()
@@ -153,7 +156,6 @@ func (c *capturing) begin(w *World) (x *image, alone bool) {
 		x.w.components, x.w.componentID = c.names, maps.Clone(w.componentID)
 	}
 	x.w.tick.set(w.tick.Load())
-	x.index.Store(nil)
 	return x, len(held) == 0
 }
 
@@ -204,7 +206,8 @@ func (w *World) forgetFrames() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.mu.held) == 0 {
-		f.mu.spare, f.mu.indexed, f.mu.lost = nil, nil, 0 // numbers begin again
+		f.forgetIndex()
+		f.mu.spare, f.mu.lost = nil, 0 // numbers begin again
 		w.capturing.copies.Forget()
 		w.capturing.forgetCopies()
 		w.capturing = nil

@@ -11,6 +11,7 @@ import (
 	"weak"
 
 	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/slots"
 )
 
 // ErrFrames is returned when as many frames are held as FramesMax allows, or when one more would
@@ -148,16 +149,43 @@ func (f *frames) release(x *image, lost bool) {
 		return
 	}
 	f.mu.held = slices.DeleteFunc(f.mu.held, func(y *image) bool { return y == x })
-	if x != f.mu.indexed {
+	f.spare(x)
+}
+
+// spare keeps an image that nobody has, to be used again, or for its index. It takes from it what
+// counts for FramesBytes: whoever counts may give that back. The lock is held.
+func (f *frames) spare(x *image) {
+	if x.lost || f.mu.over != nil {
+		return
+	}
+	clear(x.copies)
+	if x == f.mu.indexed {
+		x.frame.LeaveColumns()
+		return
+	}
+	x.frame.Empty()
+	x.index.Store(nil)
+	x.w.space.Lookup = slots.Lookup{}
+	f.mu.spare = append(f.mu.spare, x)
+}
+
+// unindex gives up the image whose index is the newest. Both locks are held.
+func (f *frames) unindex() {
+	x := f.mu.indexed
+	f.mu.indexed = nil
+	if x != nil && x.refs == 0 {
 		f.spare(x)
 	}
 }
 
-// spare keeps an image that nobody has, to be used again. The lock is held.
-func (f *frames) spare(x *image) {
-	if f.mu.over == nil && !x.lost {
-		f.mu.spare = append(f.mu.spare, x)
+// forgetIndex is unindex while no frame is held. The lock is held. If one that was forgotten is
+// still making its index, from that of the image, this is left to the collector.
+func (f *frames) forgetIndex() {
+	if f.indexing.TryLock() {
+		f.unindex()
+		f.indexing.Unlock()
 	}
+	f.mu.indexed = nil
 }
 
 // now captures a frame of the idle world.

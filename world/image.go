@@ -47,10 +47,8 @@ func (x *image) lookup() *slots.Lookup {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.mu.over == nil && x.refs > 0 {
+		f.unindex()
 		f.mu.indexed = x
-		if from != nil && from.refs == 0 {
-			f.spare(from)
-		}
 	}
 	return &index.Lookup
 }

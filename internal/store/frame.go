@@ -21,15 +21,26 @@ type Frame struct {
 	Number uint64 // of the capture, from 1
 }
 
-// empty takes the chunks out of the frame's lists.
-func (x *Frame) empty() {
+// LeaveColumns takes all rows but the handles from a frame that nobody has any more.
+func (x *Frame) LeaveColumns() {
 	for _, s := range x.Shards {
 		for _, t := range s.tables {
 			for _, c := range t.chunks {
-				(*x.Space.chunks.Load())[c.number()] = chunkEntry{}
 				for _, col := range t.columns {
 					col.leave(c.number())
 				}
+			}
+		}
+	}
+}
+
+// Empty takes the handles, too, and the chunks: the frame keeps no buffer in memory.
+func (x *Frame) Empty() {
+	x.LeaveColumns()
+	for _, s := range x.Shards {
+		for _, t := range s.tables {
+			for _, c := range t.chunks {
+				(*x.Space.chunks.Load())[c.number()], c.handles = chunkEntry{}, nil
 			}
 		}
 	}

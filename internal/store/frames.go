@@ -105,11 +105,11 @@ func NewFrames(space *Space, shards []*Shard, bytesMax uint64) *Frames {
 	return &Frames{BytesMax: bytesMax, space: space, shards: shards, pools: map[poolKey]*pool{}, found: make([][]copyJob, len(shards))}
 }
 
-// Begin begins a frame of some components, in the memory of one that nobody has any more, or nil,
-// in a tick. held has the numbers of the frames that are held, indexed is that of the one whose
-// handles are still needed, or 0. Frames up to the number lost may be read by somebody who does
-// not hold them: their buffers are not used again, but left to the collector. Then comes Walk for
-// each shard, Plan, Copy for each part, and End, or Drop if it is not wanted after all.
+// Begin begins a frame of some components, in the memory of one that is empty, or nil, in a tick.
+// held has the numbers of the frames that are held, indexed is that of the one whose handles are
+// still needed, or 0. Frames up to the number lost may be read by somebody who does not hold them:
+// their buffers are not used again, but left to the collector. Then comes Walk for each shard, Plan,
+// Copy for each part, and End, or Drop if it is not wanted after all.
 func (f *Frames) Begin(old *Frame, components *Set, tick uint64, held []uint64, indexed, lost uint64) *Frame {
 	f.held, f.indexed, f.lost, f.now = append(f.held[:0], held...), indexed, lost, tick
 	f.reclaim()
@@ -122,7 +122,6 @@ func (f *Frames) Begin(old *Frame, components *Set, tick uint64, held []uint64, 
 		}
 	}
 	x.Number, x.Space.now = f.number, f.space.now
-	x.empty()
 	x.lengthen(f.space, components)
 	return x
 }
@@ -261,7 +260,7 @@ func (f *Frames) End() {
 
 // Drop gives up a frame that could not be completed. What was to be copied for it is not kept.
 func (f *Frames) Drop(x *Frame) {
-	x.empty()
+	x.Empty()
 	for _, s := range x.Shards {
 		for _, t := range s.tables {
 			t.chunks, t.cur = t.chunks[:0], noChunk
