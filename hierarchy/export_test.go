@@ -68,3 +68,6 @@ func (r *Relation) Noting() bool { return r.tree.changes != nil }
 
 // CopySize returns how many bytes a copy for frames takes.
 func (r *Relation) CopySize() uint64 { return adapter{r}.CopySize() }
+
+// Divide is Tree.Divide.
+func (r *Relation) Divide(placeBits int) { r.tree.Divide(placeBits) }

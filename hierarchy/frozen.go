@@ -98,6 +98,7 @@ type frozen struct {
 	paths   []handle.Handle // of those
 	of      *changes        // by which it is kept up to date
 	at      uint64          // which copy of the tree it is
+	times   changes         // when pages and runs had changed, for Reader.Diff
 	runs    drive.Runs[word]
 }
 
@@ -132,6 +133,7 @@ func (k adapter) Copy(old drive.Copy) (drive.Copy, int, int) {
 	x.copyWords(&to.owners, t.owners, c.lists, c.runs, 1<<runBits)
 	x.copyWords(&to.words, t.words, c.words, c.spans, 1<<spanBits)
 	to.split = t.split
+	x.times.follow(c)
 	x.at = c.now
 	c.now++
 	clear(x.refused)
@@ -146,6 +148,18 @@ func (k adapter) Copy(old drive.Copy) (drive.Copy, int, int) {
 	k.retold = false
 	parts, words := x.runs.Parts()
 	return x, parts, words * wordBytes
+}
+
+// follow takes the times of nodes and lists.
+func (c *changes) follow(from *changes) {
+	c.nodes, c.lists = from.nodes, from.lists
+	c.runs = append(c.runs[:0], from.runs...)
+	for home, times := range from.pages {
+		if home == len(c.pages) {
+			c.pages = append(c.pages, nil)
+		}
+		c.pages[home] = append(c.pages[home][:0], times...)
+	}
 }
 
 // copyNodes finds the pages of nodes that must be copied.
@@ -202,7 +216,7 @@ func (x *frozen) copyWords(to *[]word, from []word, all uint64, times []uint64, 
 // Part does a part of the copying.
 func (x *frozen) Part(i int) { x.runs.Part(i) }
 
-// Bytes returns the memory of the copy.
+// Bytes returns the memory of the copy, but for some 8 bytes for each page and run.
 func (x *frozen) Bytes() uint64 { return uint64(x.tree.Bytes()) }
 
 // Forget stops noting what changes.

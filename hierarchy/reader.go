@@ -26,6 +26,7 @@ type Reader struct {
 	relation *Relation       // nil for a tree alone
 	refused  *[]Refusal      // nil for a tree alone
 	frame    world.Binder    // nil but for one of a frame
+	frozen   *frozen         // what that has
 }
 
 // Read returns the tree's own reader. Reading closes gaps that were put off, so it

@@ -151,7 +151,7 @@ func (r *Relation) Read(a world.Binder) *Reader {
 		return &r.idle
 	}
 	if x, ok := c.(*frozen); ok {
-		return &Reader{tree: &x.tree, relation: r, refused: &x.refused, frame: a}
+		return &Reader{tree: &x.tree, relation: r, refused: &x.refused, frame: a, frozen: x}
 	}
 	return &Reader{tree: r.tree, relation: r, refused: &r.refused}
 }
