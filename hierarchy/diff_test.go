@@ -164,3 +164,18 @@ func BenchmarkDiff(b *testing.B) {
 		})
 	}
 }
+
+// TestDiffParents compares frames between which entities moved that are parents themselves: their
+// nodes say nothing of it.
+func TestDiffParents(t *testing.T) {
+	f := newFixture(t, 1, hierarchy.Options{})
+	h := f.make(5)
+	f.add(h[0], h[1], h[2])
+	f.add(h[1], h[3])
+	f.add(h[2], h[4])
+	before := f.now(f.rel)
+	require.NoError(t, f.rel.Swap(f.World, h[1], h[2]))
+	after := f.now(f.rel)
+	first, second := hierarchy.Position{Parent: h[0]}, hierarchy.Position{Parent: h[0], Place: 1}
+	require.Equal(t, []hierarchy.Moved{{h[1], first, second}, {h[2], second, first}}, f.rel.Read(after).Diff(f.rel.Read(before)))
+}

@@ -132,6 +132,7 @@ func (x *index[K]) follow(from *index[K], at uint64, runs *drive.Runs[slot[K]]) 
 	for i := range from.stripes {
 		s, to := &from.stripes[i], &x.stripes[i]
 		t := s.table.Load()
+		to.changed = s.changed
 		if t == nil || at > 0 && s.changed <= at {
 			continue
 		}

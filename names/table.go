@@ -217,14 +217,19 @@ func (x *index[K]) find(b *binding[K]) (slots []slot[K], at uint64) {
 // all calls f with all bindings, in no order.
 func (x *index[K]) all(f func(*binding[K])) {
 	for i := range x.stripes {
-		t := x.stripes[i].table.Load()
-		if t == nil {
-			continue
-		}
-		for k := range t.slots {
-			if b := t.slots[k].Load(); b != nil && b != x.removed {
-				f(b)
-			}
+		x.each(i, f)
+	}
+}
+
+// each calls f with the bindings of a stripe, in no order.
+func (x *index[K]) each(i int, f func(*binding[K])) {
+	t := x.stripes[i].table.Load()
+	if t == nil {
+		return
+	}
+	for k := range t.slots {
+		if b := t.slots[k].Load(); b != nil && b != x.removed {
+			f(b)
 		}
 	}
 }

@@ -1,0 +1,60 @@
+package names
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/atoll-sim/atoll/handle"
+)
+
+// Renamed is an entity that has another name in one frame than in another.
+type Renamed[K Name] struct {
+	Entity   handle.Handle
+	From, To K
+	// Was and Is say whether it had a name, which is From, and whether it has one, which is To: an
+	// entity that was bound has Is alone, one that was unbound or died has Was alone.
+	Was, Is bool
+}
+
+// Diff returns the entities that have another name than in an earlier frame, or have one in one of
+// the frames alone, in the order of their handles. It looks at the stripes that changed in between,
+// each with a 64th of the names, and not at the others. It panics if one of the Readers is not of a
+// frame, if they are of two Names, and if a frame was released. Any number of goroutines may call
+// it.
+func (r *Reader[K]) Diff(before *Reader[K]) []Renamed[K] {
+	for _, x := range []*Reader[K]{r, before} {
+		if x.frozen == nil {
+			panic("names: Reader.Diff needs two Readers of frames; pass a world.Frame to Names.Read")
+		}
+		x.names.driver.Binds(x.frame, x.names.part, "Reader.Diff")
+	}
+	if r.names != before.names {
+		panic(fmt.Sprintf("names: Reader.Diff of %q and %q; compare frames of one", r.names.label, before.names.label))
+	}
+	was, is := &before.frozen.byHandle, &r.frozen.byHandle
+	older, newer := before.frozen, r.frozen
+	if older.at > newer.at {
+		older, newer = newer, older
+	}
+	var all []Renamed[K]
+	for i := range newer.byHandle.stripes {
+		if newer.byHandle.stripes[i].changed <= older.at {
+			continue
+		}
+		is.each(i, func(b *binding[K]) {
+			switch had := was.of(b.handle); {
+			case had == nil:
+				all = append(all, Renamed[K]{Entity: b.handle, To: b.name, Is: true})
+			case had.name != b.name:
+				all = append(all, Renamed[K]{b.handle, had.name, b.name, true, true})
+			}
+		})
+		was.each(i, func(b *binding[K]) {
+			if is.of(b.handle) == nil {
+				all = append(all, Renamed[K]{Entity: b.handle, From: b.name, Was: true})
+			}
+		})
+	}
+	slices.SortFunc(all, func(a, b Renamed[K]) int { return a.Entity.Compare(b.Entity) })
+	return all
+}
