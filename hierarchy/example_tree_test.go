@@ -92,6 +92,29 @@ func ExampleWithForeign() {
 	// Output: 10
 }
 
+// What two frames differ in is found without looking at all links.
+func ExampleReader_Diff() {
+	w := world.MustNew(world.Options{})
+	world.Register[ID](w, "id")
+	inventory := hierarchy.New(w, "inventory", hierarchy.Options{})
+	all, _ := world.NewBundle[Thing](w).AppendN(nil, w, 4, nil)
+	bag, chest, sword, coin := all[0], all[1], all[2], all[3]
+	_ = inventory.AddChildren(w, bag, coin, sword)
+
+	view, _ := w.NewView(inventory)
+	before, _ := view.Now()
+	defer before.Release()
+	_ = inventory.Move(w, coin, chest)
+	after, _ := view.Now()
+	defer after.Release()
+	for _, m := range inventory.Read(after).Diff(inventory.Read(before)) {
+		fmt.Println(m.Child == sword, m.From.Parent == bag, m.From.Place, m.To.Parent == bag, m.To.Place)
+	}
+	// Output:
+	// true true 1 true 0
+	// false true 0 false 0
+}
+
 // A tree alone, whose user says how much memory it gets.
 func ExampleNewTree() {
 	tree := hierarchy.NewTree(hierarchy.TreeOptions{Buckets: []int{4, 16}, ManualGrowth: true})

@@ -101,3 +101,25 @@ func ExampleReader() {
 	// true true 1
 	// Anna true
 }
+
+// What two frames differ in is found without looking at all names.
+func ExampleReader_Diff() {
+	w := world.MustNew(world.Options{})
+	all, _ := world.NewBundle[struct{}](w).AppendN(nil, w, 2, nil)
+	called := names.New[string](w, "characters", names.Options{})
+	_ = called.Bind(w, all[0], "Ann")
+
+	view, _ := w.NewView(called)
+	before, _ := view.Now()
+	defer before.Release()
+	_ = called.Bind(w, all[0], "Anna")
+	_ = called.Bind(w, all[1], "Bob")
+	after, _ := view.Now()
+	defer after.Release()
+	for _, x := range called.Read(after).Diff(called.Read(before)) {
+		fmt.Printf("%q %v, %q %v\n", x.From, x.Was, x.To, x.Is)
+	}
+	// Output:
+	// "Ann" true, "Anna" true
+	// "" false, "Bob" true
+}

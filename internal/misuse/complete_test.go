@@ -35,14 +35,15 @@ func TestMisuseComplete(t *testing.T) {
 	for _, pkg := range []string{"world", "scheduler", "reference", "names", "hierarchy", "region", "state", "inputlog", "snapshot", "durable"} {
 		addExported(t, exported, pkg)
 	}
+	unknown := maps.Clone(leftOut)
 	for _, name := range slices.Sorted(maps.Keys(exported)) {
 		_, short, _ := strings.Cut(name, ":")
 		if inTable[short] == leftOut[short] {
 			t.Errorf("%s is in the table: %v, left out: %v; want one of them", name, inTable[short], leftOut[short])
 		}
-		delete(leftOut, short)
+		delete(unknown, short) // several packages may have one of that name
 	}
-	require.Empty(t, leftOut, "is exported by no package")
+	require.Empty(t, unknown, "is exported by no package")
 }
 
 // addExported adds the functions and methods that a package exports.
@@ -106,7 +107,7 @@ var misuseLeftOut = map[string]string{
 		`,
 	"are for any goroutine at any time": `Owner.Alive Owner.Handle Owner.Shares Owner.Weak Weak.Alive Weak.Clear Weak.Equal
 		Completion.Done Completion.Outcome Answer.Value Frame.Alive Frame.Count Frame.Diff Frame.Flags Frame.Has Frame.Locate Frame.Owner
-		Frame.Query Frame.Release Frame.Tick Diff.Changed`,
+		Frame.Query Frame.Release Frame.Tick Diff.Changed Reader.Diff`,
 	"waits for a refresh: within a tick it must not be called": `View.Capture`,
 	"are of a tree without a world, which one goroutine has": `Tree.Add Tree.AddChild Tree.AddChildAt Tree.AddChildren Tree.Bytes Tree.Links Tree.Load
 		Tree.Move Tree.MoveAfter Tree.MoveAt Tree.MoveBefore Tree.NeedsGrowth Tree.Put Tree.PutFree Tree.Read Tree.Remove Tree.RemoveBranch
