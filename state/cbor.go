@@ -2,7 +2,6 @@ package state
 
 import (
 	"bytes"
-	"encoding"
 	"errors"
 	"fmt"
 	"go/token"
@@ -113,19 +112,28 @@ func deepFields(t reflect.Type) (text string) {
 	return text
 }
 
-// nameInCBOR returns the name by which a field is written, and whether it is embedded: then its
-// fields are those of the struct. The name of one that is a number says so.
-func nameInCBOR(f reflect.StructField) (name string, inner bool) {
+// tagOf returns the tag of a field that counts: its name, and options.
+func tagOf(f reflect.StructField) (name string, options []string) {
 	tag := f.Tag.Get("cbor")
 	if tag == "" {
 		tag = f.Tag.Get("json")
 	}
-	name, options, _ := strings.Cut(tag, ",")
-	inner = f.Anonymous && name == "" && f.Type.Kind() == reflect.Struct && !marshalsHalf(f.Type)
+	all := strings.Split(tag, ",")
+	return all[0], all[1:]
+}
+
+// nameInCBOR returns the name by which a field is written, and whether it is embedded: then its
+// fields are those of the struct. The name of one that is a number says so.
+func nameInCBOR(f reflect.StructField) (name string, inner bool) {
+	name, options := tagOf(f)
+	inner = f.Anonymous && name == "" && f.Type.Kind() == reflect.Struct
 	if name == "" {
 		name = f.Name
 	}
-	if slices.Contains(strings.Split(options, ","), "keyasint") {
+	if slices.Contains(options, "keyasint") {
+		if n, err := strconv.Atoi(name); err == nil {
+			name = strconv.Itoa(n) // 01 is 1
+		}
 		name += ",keyasint"
 	}
 	return name, inner
@@ -135,88 +143,6 @@ func nameInCBOR(f reflect.StructField) (name string, inner bool) {
 func writtenAsArray(t reflect.Type) bool {
 	f, ok := t.FieldByName("_")
 	return ok && slices.Contains(strings.Split(f.Tag.Get("cbor"), ","), "toarray")
-}
-
-// marshals reports whether a type says itself how it is written and read.
-func marshals(t reflect.Type) bool {
-	p := reflect.PointerTo(t)
-	is := func(i reflect.Type) bool { return p.Implements(i) }
-	return is(reflect.TypeFor[encoding.BinaryMarshaler]()) && is(reflect.TypeFor[encoding.BinaryUnmarshaler]()) ||
-		is(reflect.TypeFor[cbor.Marshaler]()) && is(reflect.TypeFor[cbor.Unmarshaler]())
-}
-
-// marshalsHalf reports whether a type has some of the methods by which it would be written or read.
-func marshalsHalf(t reflect.Type) bool {
-	p := reflect.PointerTo(t)
-	return slices.ContainsFunc([]reflect.Type{
-		reflect.TypeFor[encoding.BinaryMarshaler](), reflect.TypeFor[encoding.BinaryUnmarshaler](),
-		reflect.TypeFor[cbor.Marshaler](), reflect.TypeFor[cbor.Unmarshaler](),
-	}, p.Implements)
-}
-
-// byCBOR returns an error that says what in a type CBOR would lose.
-func byCBOR(t reflect.Type, path string, within []reflect.Type) error {
-	switch {
-	case marshals(t):
-		return nil
-	case marshalsHalf(t):
-		return fmt.Errorf("%s is a %v, which has a method to be written or to be read, and not both", path, t)
-	case t.Name() != "" && slices.Contains(within, t):
-		return fmt.Errorf("%s is a %v, which may hold itself", path, t)
-	}
-	within = append(within[:len(within):len(within)], t)
-	switch t.Kind() {
-	case reflect.Bool, reflect.String, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
-		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Float32, reflect.Float64:
-		return nil
-	case reflect.Slice, reflect.Array:
-		return byCBOR(t.Elem(), path+"[0]", within)
-	case reflect.Pointer:
-		if k := t.Elem().Kind(); k == reflect.Pointer || k == reflect.Slice || k == reflect.Map {
-			return fmt.Errorf("%s is a pointer to a %v, which may be nil as well", path, k)
-		}
-		return byCBOR(t.Elem(), path, within)
-	case reflect.Map:
-		switch k := t.Key().Kind(); {
-		case marshalsHalf(t.Key()), k != reflect.String && (k < reflect.Bool || k > reflect.Uint64):
-			return fmt.Errorf("%s has keys that are no strings or integers", path)
-		}
-		return byCBOR(t.Elem(), path+"[]", within)
-	case reflect.Struct:
-		return structByCBOR(t, path, within, map[string]bool{})
-	}
-	return fmt.Errorf("%s is a %s", path, kindName(t))
-}
-
-// structByCBOR is byCBOR for a struct, or one that is embedded in it: their fields have the same
-// names.
-func structByCBOR(t reflect.Type, path string, within []reflect.Type, names map[string]bool) error {
-	for i := range t.NumField() {
-		f := t.Field(i)
-		at := path + "." + f.Name
-		name, inner := nameInCBOR(f)
-		switch {
-		case f.Name == "_":
-			continue
-		case !f.IsExported():
-			return fmt.Errorf("%s is not exported", at)
-		case name == "-":
-			return fmt.Errorf("%s is left out by its tag", at)
-		case inner:
-			if err := structByCBOR(f.Type, at, within, names); err != nil {
-				return err
-			}
-			continue
-		}
-		if names[name] {
-			return fmt.Errorf("%s has the name of another field, %q", at, name)
-		}
-		names[name] = true
-		if err := byCBOR(f.Type, at, within); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // asError makes an error of a panic by append, and repeats others.

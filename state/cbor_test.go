@@ -84,3 +84,49 @@ func TestRows(t *testing.T) {
 		{Path: "state_test.Plate.A", Type: "bool"}, {Path: "state_test.Plate.B", Type: "uint32", Offset: 4}, {Path: "state_test.Plate.C", Type: "[2]bool", Offset: 8},
 	}}}, f.Parts())
 }
+
+type (
+	// Tagged has fields whose tags or embedding say how they are written.
+	Tagged struct {
+		Under
+		*Title `cbor:"title"`
+		Named  `json:"named"`
+		Number int8          `cbor:"-1,keyasint"`
+		Text   string        `json:"text,omitempty"`
+		Least  *int          `cbor:",omitempty"`
+		Dash   []int         `json:"-,"`
+		Flags  map[bool]int8 `cbor:"a b"`
+		Listed []Listed      `json:"listed,string"`
+		_      func()
+	}
+	Under  struct{ N int }
+	Named  []string
+	Listed struct {
+		_ struct{} `cbor:",toarray"`
+		Under
+		Sums map[uint8][]float32
+	}
+)
+
+// TestTags reads what was written by tags, with nil and empty told apart.
+func TestTags(t *testing.T) {
+	n := 0
+	full := Tagged{
+		Under: Under{1}, Title: &Title{}, Named: Named{""}, Number: -1, Text: "x", Least: &n, Dash: []int{}, Flags: map[bool]int8{true: 1, false: 2},
+		Listed: []Listed{{}, {Under: Under{-1}, Sums: map[uint8][]float32{9: nil, 0: {}, 255: {-0.5}}}},
+	}
+	roundTrip(t, [][]Tagged{nil, {}, {{}}, {full, {}, full}, {{Flags: map[bool]int8{}, Listed: []Listed{}, Named: Named{}}}})
+}
+
+// roundTrip checks that values are read as they were written.
+func roundTrip[T any](t *testing.T, values []T) {
+	t.Helper()
+	f, err := drive.FormOf(new(state.Codecs), mem.CellsOf(values).Type, true)
+	require.NoError(t, err)
+	image := f.AppendAll(nil, mem.CellsOf(values))
+	read := make([]T, len(values))
+	_, err = f.ReadAll(image, mem.CellsOf(read))
+	require.NoError(t, err)
+	require.Equal(t, values, read)
+	require.Equal(t, image, f.AppendAll(nil, mem.CellsOf(read)))
+}

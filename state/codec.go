@@ -10,10 +10,16 @@ import (
 // Codec writes values of a type as bytes, for hashes, logs and snapshots. Types need one that hold
 // an interface, channel or function. Others are written by themselves, and one of them that has a
 // Codec is written by that: numbers as they are in memory, strings by their text, slices, maps and
-// pointers as CBOR. Within these, fields must be exported, have names of their own and no tag that
-// leaves them out, and a type must not hold itself; otherwise it needs a Codec, too. A type with
-// encoding.BinaryMarshaler and BinaryUnmarshaler, or the same of package
-// github.com/fxamacker/cbor/v2, is written by these, unless it is made of numbers alone.
+// pointers as CBOR, with the tags cbor and json of package github.com/fxamacker/cbor/v2. A type with
+// the methods MarshalCBOR and UnmarshalCBOR of that package, or with encoding.BinaryMarshaler and
+// BinaryUnmarshaler, is written by these, unless it is made of numbers alone.
+//
+// What is written by itself is read as a value that is reflect.DeepEqual to it. But two pointers to
+// one value, or two slices of one array, share nothing when they are read. Types that would lose
+// more need a Codec, and errors name the field: within slices, maps and pointers fields must be
+// exported, have names of their own and no tag that leaves out more than zero; they embed neither
+// pointers nor types with such methods; keys of maps are strings, integers or bools; and a type
+// must not hold itself.
 type Codec[T any] struct {
 	// Append appends v to dst. The same value gives the same bytes: a map must be
 	// written in the order of its keys. It must not write v.

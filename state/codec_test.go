@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -34,8 +35,26 @@ type (
 		A int
 		B int `cbor:"A"`
 	}
-	Chain struct{ Next *Chain }
+	Chain     struct{ Next *Chain }
+	shadowing struct { // whose Text hides that of Title
+		*Title
+		Text string
+	}
+	bothTimes struct { // has neither's methods
+		Dawn
+		Dusk
+	}
+	Dawn  struct{ time.Time }
+	Dusk  struct{ time.Time }
+	dated struct { // has Time's methods
+		time.Time
+		Text string
+	}
+	datedAt struct{ *time.Time }
+	mixedUp struct{ time.Time } // would be written as CBOR, and read as bytes
 )
+
+func (mixedUp) MarshalCBOR() ([]byte, error) { return []byte{0}, nil }
 
 var _ = hidden{}.secret
 
@@ -56,6 +75,42 @@ func TestRefused(t *testing.T) {
 		{func(w *world.World) { world.Register[*Chain](w, "chain") }, `component "chain": *state_test.Chain.Next is a state_test.Chain, which may hold itself`},
 		{func(w *world.World) { world.Register[map[float64]int](w, "keys") }, `component "keys": map[float64]int has keys that are no strings or integers`},
 		{func(w *world.World) { world.Register[[]**int](w, "two") }, `component "two": []**int[0] is a pointer to a ptr, which may be nil as well`},
+		{func(w *world.World) { world.Register[[]shadowing](w, "it") }, `[0].Title is an embedded pointer: give it a name, as with the tag cbor:"Title"`},
+		{func(w *world.World) { world.Register[[]bothTimes](w, "it") }, `[0].Dawn is embedded, and has methods to be written or to be read: give it a name`},
+		{func(w *world.World) { world.Register[dated](w, "it") }, `state_test.dated is a state_test.dated, which may be written by the methods of what it embeds, Time; do not embed that`},
+		{func(w *world.World) { world.Register[[]datedAt](w, "it") }, `[0] is a state_test.datedAt, which may be written by the methods of what it embeds, Time; do not embed that`},
+		{func(w *world.World) { world.Register[[]mixedUp](w, "it") }, `[0] is a state_test.mixedUp, which has a method to be written or to be read, and not both`},
+		{func(w *world.World) { world.Register[[]*mixedUp](w, "it") }, `[0] is a state_test.mixedUp, which has a method`},
+		{func(w *world.World) {
+			world.Register[[]struct {
+				A int `cbor:"1,keyasint"`
+				B int `cbor:"01,keyasint"`
+			}](w, "it")
+		}, `[0].B has the name of another field, "1,keyasint"`},
+		{func(w *world.World) {
+			world.Register[[]struct {
+				A int `cbor:",keyasint"`
+			}](w, "it")
+		}, `[0].A has the tag keyasint, and "A" is no number`},
+		{func(w *world.World) {
+			world.Register[[]struct {
+				A []int `json:",omitempty"`
+			}](w, "it")
+		}, `[0].A is left out by omitempty or omitzero, and what is left out may not be zero`},
+		{func(w *world.World) {
+			world.Register[[]struct {
+				A *time.Time `cbor:",omitzero"`
+			}](w, "it")
+		}, `[0].A is left out by omitempty or omitzero`},
+		{func(w *world.World) {
+			world.Register[[]struct {
+				A float32 `cbor:"a,omitempty"`
+			}](w, "it")
+		}, `[0].A is left out by omitempty or omitzero`},
+		{func(w *world.World) { world.Register[[]struct{ A uintptr }](w, "it") }, `[0].A is a uintptr`},
+		{func(w *world.World) { world.Register[[]complex64](w, "it") }, `[0] is a complex64`},
+		{func(w *world.World) { world.Register[[]struct{ error }](w, "it") }, `[0].error is not exported`},
+		{func(w *world.World) { world.Register[[]struct{ hidden }](w, "it") }, `[0].hidden is not exported`},
 		{func(w *world.World) { world.RegisterMessage[Reaction](w, "say") }, `message "say": state_test.Reaction.Do is a function`},
 		{func(w *world.World) { world.RegisterResource(w, "map", Anything{}) }, `resource "map": state_test.Anything.Value is a interface`},
 	} {
