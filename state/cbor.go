@@ -19,11 +19,14 @@ import (
 
 // cborCodec is the codec of a type that nobody registered one of: CBOR, whose bytes depend on the
 // value alone.
-type cborCodec struct{ typ reflect.Type }
+type cborCodec struct {
+	typ reflect.Type
+	as  reflect.Type // of the same memory, which is written and read
+}
 
 var cborWriter = must(cbor.EncOptions{
 	Sort: cbor.SortCoreDeterministic, ShortestFloat: cbor.ShortestFloatNone, NaNConvert: cbor.NaNConvertNone,
-	InfConvert: cbor.InfConvertNone, Time: cbor.TimeRFC3339Nano, NilContainers: cbor.NilContainerAsNull,
+	InfConvert: cbor.InfConvertNone, NilContainers: cbor.NilContainerAsNull,
 }.UserBufferEncMode())
 
 var cborReader = must(cbor.DecOptions{
@@ -46,14 +49,14 @@ func (c cborCodec) append(dst []byte, v mem.Pointer) []byte {
 	b := cborBuffers.Get().(*bytes.Buffer)
 	defer cborBuffers.Put(b)
 	b.Reset()
-	if err := cborWriter.MarshalToBuffer(reflect.NewAt(c.typ, v.Address).Interface(), b); err != nil {
+	if err := cborWriter.MarshalToBuffer(reflect.NewAt(c.as, v.Address).Interface(), b); err != nil {
 		panic(&drive.CodecError{Err: fmt.Errorf("state: a %v as CBOR: %w", c.typ, err)})
 	}
 	return append(dst, b.Bytes()...)
 }
 
 func (c cborCodec) read(src []byte, v mem.Pointer) error {
-	if err := cborReader.Unmarshal(src, reflect.NewAt(c.typ, v.Address).Interface()); err != nil {
+	if err := cborReader.Unmarshal(src, reflect.NewAt(c.as, v.Address).Interface()); err != nil {
 		return fmt.Errorf("state: a %v as CBOR: %w", c.typ, err)
 	}
 	return nil

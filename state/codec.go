@@ -15,7 +15,8 @@ import (
 // BinaryUnmarshaler, is written by these, unless it is made of numbers alone.
 //
 // What is written by itself is read as a value that is reflect.DeepEqual to it. But two pointers to
-// one value, or two slices of one array, share nothing when they are read. Types that would lose
+// one value, or two slices of one array, share nothing when they are read; and a time.Time is the
+// same moment with the same offset from UTC, without the name of its zone or a monotonic clock. Types that would lose
 // more need a Codec, and errors name the field: within slices, maps and pointers fields must be
 // exported, have names of their own and no tag that leaves out more than zero; they embed neither
 // pointers nor types with such methods; keys of maps are strings, integers or bools; and a type
