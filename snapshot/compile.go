@@ -56,8 +56,11 @@ func (p *pairing) compile(saved, own []leaf, savedParts []drive.Part, to *named)
 			p.refuse(s.path, o.path, s.shape, o.shape, s.how == byCodec || o.how == byCodec)
 		default:
 			x := &c.parts[s.part]
-			if x.to = o.part; s.how == asCBOR {
+			if s.how == asCBOR {
 				x.rewrite = p.cbor(s.path, o.path, s.shape, o.shape)
+			}
+			if x.rewrite != leftOut {
+				x.to = o.part
 			}
 		}
 	}
@@ -230,7 +233,7 @@ func join(path, name string) string {
 }
 
 // cbor returns what is to be changed in a value so that a type reads it that CBOR reads by the names
-// of its fields, or nil for nothing.
+// of its fields, or nil for nothing. If nothing of it can be read, it is leftOut.
 func (p *pairing) cbor(saved, own string, s, o *shape) *rewriting {
 	switch {
 	case s.text == o.text && len(p.rules.paths) == 0:
@@ -239,6 +242,7 @@ func (p *pairing) cbor(saved, own string, s, o *shape) *rewriting {
 		was, _ := strconv.Unquote(s.text)
 		if is, _ := strconv.Unquote(o.text); is != p.rules.codecName(was) {
 			p.refuse(saved, own, &shape{text: was}, &shape{text: is}, true)
+			return leftOut
 		}
 		return nil
 	case isNumber(s.kind) && isNumber(o.kind) && lossless(s.kind, o.kind):
@@ -246,20 +250,20 @@ func (p *pairing) cbor(saved, own string, s, o *shape) *rewriting {
 			p.note(saved, s.text, o.text, false, "is converted")
 		}
 		return nil
-	case s.kind != o.kind || s.kind == reflect.Array && s.n > o.n:
+	case s.kind != o.kind || s.kind == reflect.Array && s.n > o.n || s.isBytes() != o.isBytes():
 		p.refuse(saved, own, s, o, false)
-		return nil
+		return leftOut
 	}
 	switch s.kind {
 	case reflect.Array, reflect.Slice, reflect.Map, reflect.Pointer:
 		if s.kind == reflect.Array && s.n < o.n {
 			p.note(saved, s.text, o.text, false, "is longer; what is new begins at zero")
 		}
-		if s.kind == reflect.Map {
-			p.cbor(saved, own, s.key, o.key)
+		if s.kind == reflect.Map && p.cbor(saved, own, s.key, o.key) != nil {
+			return leftOut
 		}
 		elem := p.cbor(saved, own, s.elem, o.elem)
-		if elem == nil || s.kind == reflect.Pointer {
+		if elem == nil || elem == leftOut || s.kind == reflect.Pointer {
 			return elem
 		}
 		return &rewriting{elem: elem}
@@ -286,11 +290,11 @@ func (p *pairing) object(saved, own string, s, o *shape) *rewriting {
 		delete(known, path)
 		p.renamed(join(saved, f.name), path, f.shape)
 		inner := p.cbor(join(saved, f.name), path, f.shape, g.shape)
-		if f.name != g.name && strings.Contains(f.name+g.name, ",") {
-			p.refuse(join(saved, f.name), path, f.shape, g.shape, false)
-		}
-		if inner != nil || f.name != g.name {
-			x.fields[f.name] = fieldRewriting{name: g.name, rewriting: inner}
+		switch key := string(cborKey(f.name)); {
+		case inner == leftOut:
+			x.fields[key] = fieldRewriting{}
+		case inner != nil || f.name != g.name:
+			x.fields[key] = fieldRewriting{key: cborKey(g.name), rewriting: inner}
 		}
 	}
 	for _, f := range s.fields {
@@ -298,12 +302,8 @@ func (p *pairing) object(saved, own string, s, o *shape) *rewriting {
 		if _, ok := known[p.rules.path(path)]; !ok {
 			continue
 		}
-		if strings.Contains(f.name, ",") {
-			p.note(path, f.text, "", true, "is not in this world, and has a number instead of a name: give a Migrated")
-		} else {
-			p.removed(path, f.shape)
-		}
-		x.fields[f.name] = fieldRewriting{}
+		p.removed(path, f.shape)
+		x.fields[string(cborKey(f.name))] = fieldRewriting{}
 	}
 	if len(x.fields) == 0 {
 		return nil

@@ -3,6 +3,8 @@ package snapshot
 import (
 	"encoding/binary"
 	"errors"
+	"strconv"
+	"strings"
 )
 
 // This file changes the names of fields in CBOR (RFC 8949), and leaves some out. What package
@@ -11,13 +13,31 @@ import (
 
 // rewriting says what is changed in a value; nil for nothing.
 type rewriting struct {
-	fields map[string]fieldRewriting // of a struct, by the saved name
+	fields map[string]fieldRewriting // of a struct, by the CBOR of the saved name
 	elem   *rewriting                // of an array, slice or map
 }
 
 type fieldRewriting struct {
-	name string // empty to leave it out
+	key []byte // the CBOR of the name; nil to leave it out
 	*rewriting
+}
+
+// leftOut is for a value of which nothing is read.
+var leftOut = new(rewriting)
+
+// byNumber ends the name of a field that has a number instead.
+const byNumber = ",keyasint"
+
+// cborKey returns the CBOR of the name of a field.
+func cborKey(name string) []byte {
+	if number, ok := strings.CutSuffix(name, byNumber); ok {
+		if n, err := strconv.ParseInt(number, 10, 64); err == nil && n < 0 {
+			return appendCBORHead(nil, 1, ^uint64(n))
+		} else if err == nil {
+			return appendCBORHead(nil, 0, uint64(n))
+		}
+	}
+	return append(appendCBORHead(nil, cborText, uint64(len(name))), name...)
 }
 
 // The major types of CBOR that hold others.
@@ -82,33 +102,24 @@ func (r *rewriting) object(dst, src []byte, n uint64, depth int) (out, rest []by
 	var fields []byte
 	kept := uint64(0)
 	for ; n > 0; n-- {
-		major, length, name, err := cborHead(src)
-		if err != nil || major == cborText && length > uint64(len(name)) {
-			return nil, nil, errCBOR
-		}
 		key, value, err := (*rewriting)(nil).value(nil, src, depth+1)
 		if err != nil {
 			return nil, nil, err
 		}
-		how, known := fieldRewriting{}, false
-		if major == cborText {
-			how, known = r.fields[string(name[:length])]
-		}
+		how, known := r.fields[string(key)]
 		changed, rest, err := how.value(nil, value, depth+1)
 		if err != nil {
 			return nil, nil, err
 		}
 		src = rest
 		switch {
-		case known && how.name == "":
+		case known && how.key == nil:
 			continue
 		case known:
-			fields = append(appendCBORHead(fields, cborText, uint64(len(how.name))), how.name...)
-		default:
-			fields = append(fields, key...)
+			key = how.key
 		}
 		kept++
-		fields = append(fields, changed...)
+		fields = append(append(fields, key...), changed...)
 	}
 	return append(appendCBORHead(dst, cborMap, kept), fields...), src, nil
 }

@@ -2,12 +2,10 @@ package snapshot_test
 
 import (
 	"bytes"
-	"fmt"
 	"math"
-	"math/big"
-	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -225,14 +223,51 @@ func TestFieldsOfCBOR(t *testing.T) {
 		A int16 `cbor:"1,keyasint"`
 		C int8  `cbor:"b"`
 	}{{1, 2}})
-	mustRefuseAs[[]struct {
+	type onlyB struct {
 		B int8 `cbor:"b"`
-	}](t, []numbered{{1, 2}}, "has a number instead of a name: give a Migrated")
+	}
+	mustRefuseAs[[]onlyB](t, []numbered{{1, 2}}, `field 1,keyasint (int8): is not in this world: say Dropped("it", "1,keyasint") or RenamedField(`)
+	mustBecome(t, []numbered{{1, 2}}, []onlyB{{2}}, snapshot.Dropped("it", "1,keyasint"))
+	type negative struct {
+		A int8 `cbor:"-300,keyasint"`
+		B int8 `cbor:"9,keyasint"`
+	}
+	mustBecome(t, []numbered{{1, 2}}, []negative{{1, 2}}, snapshot.RenamedField("it", "1,keyasint", "-300,keyasint"), snapshot.RenamedField("it", "b", "9,keyasint"))
+	mustBecome(t, []negative{{1, 2}}, []numbered{{1, 2}}, snapshot.RenamedField("it", "-300,keyasint", "1,keyasint"), snapshot.RenamedField("it", "9,keyasint", "b"))
+	type outer[T any] struct {
+		In []T `cbor:"7,keyasint"`
+	}
+	mustBecome(t, []outer[thing]{{[]thing{{"a", 1, 2}}}}, []outer[thingNow]{{[]thingNow{{1, "a", nil}}}},
+		snapshot.RenamedField("it", "7,keyasint.Name", "7,keyasint.Label"), snapshot.Dropped("it", "7,keyasint.Old"))
+	mustRefuseAs[[]int32](t, []byte{1}, "does not become that by itself")
+	mustRefuseAs[[][2]uint16](t, [][2]byte{{1}}, "does not become that by itself")
+	mustRefuseAs[[]Code](t, []byte{1}, "does not become that by itself")
 	type listed struct {
 		_    struct{} `cbor:",toarray"`
 		A, B int8
 	}
 	mustRefuseAs[[]struct{ A, B int8 }](t, []listed{{A: 1}}, "does not become")
+}
+
+// TestDroppedInCBOR gives the name of a field that is dropped to another.
+func TestDroppedInCBOR(t *testing.T) {
+	type holds[T any] struct {
+		Kept int8
+		A    T
+	}
+	type in[T any] struct{ X []holds[T] }
+	drop := snapshot.Dropped("it", "A")
+	mustBecome(t, holds[string]{1, "x"}, holds[int32]{1, 0}, drop)
+	mustBecome(t, []holds[string]{{1, "x"}}, []holds[int32]{{1, 0}}, drop)
+	mustBecome(t, map[string]*holds[[]byte]{"k": {1, []byte{1}}}, map[string]*holds[[]int32]{"k": {1, nil}}, drop)
+	mustBecome(t, []holds[map[string]int8]{{1, map[string]int8{"x": 1}}}, []holds[map[int32]int8]{{1, nil}}, drop)
+	mustBecome(t, []holds[[3]string]{{1, [3]string{"a"}}}, []holds[[2]string]{{1, [2]string{}}}, drop)
+	mustBecome(t, []holds[Code]{{1, Code{new(int64)}}}, []holds[time.Time]{{1, time.Time{}}}, drop)
+	mustBecome(t, in[string]{[]holds[string]{{1, "x"}}}, in[[]int8]{[]holds[[]int8]{{1, nil}}}, snapshot.Dropped("it", "X.A"))
+	mustBecome(t, in[string]{[]holds[string]{{1, "x"}}}, in[[]int8]{[]holds[[]int8]{{1, nil}}}, snapshot.Dropped("it", "X"))
+	mustBecome(t, []string{"a"}, []int8(nil), snapshot.Dropped("it", ""))
+	mustBecome(t, holds[[]string]{1, []string{"a"}}, holds[[]int8]{1, nil}, drop)
+	mustBecome(t, holds[[]string]{1, []string{"a"}}, holds[[2]int8]{Kept: 1}, drop)
 }
 
 // TestMigrated makes values by functions.
@@ -256,127 +291,4 @@ func TestMigrated(t *testing.T) {
 	require.Panics(t, func() { snapshot.Migrated[first, now](nil) })
 	_, err = loadAs[now](t, saveOf(t, spot{}), snapshot.Migrated(func(func()) now { return now{} }))
 	require.ErrorIs(t, err, state.ErrNoCodec)
-}
-
-type number interface {
-	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~uintptr | ~float32 | ~float64
-}
-
-// edges are numbers at which one of two types may not hold what the other does.
-func edges[F number]() (all []F) {
-	for _, bits := range []uint{0, 7, 8, 15, 16, 23, 24, 25, 31, 32, 52, 53, 54, 62, 63} {
-		for _, d := range []int{-1, 0, 1} {
-			all = append(all, F(uint64(1)<<bits+uint64(d)), -F(uint64(1)<<bits+uint64(d)))
-		}
-	}
-	half := F(1)
-	half /= 2 // of a float
-	return append(all, half, -half, half*3, F(0))
-}
-
-type (
-	padded[N number] struct {
-		_ bool
-		V N
-	}
-	shifted[N number] struct {
-		_ [3]bool
-		V N
-	}
-)
-
-// numberPair loads numbers of one type as those of another: by themselves if each of them stays what
-// it is, else as the nearest.
-func numberPair[F, T number](t *testing.T, image []byte, values []padded[F]) {
-	exact := true
-	got, err := loadAs[shifted[T]](t, image, snapshot.Narrowed("it", "V"))
-	require.NoError(t, err)
-	require.Len(t, got, len(values))
-	for i, x := range got {
-		was, is := bigOf(values[i].V), bigOf(x.V)
-		exact = exact && was.Cmp(is) == 0
-		if want := nearestOf[T](was); want.Cmp(is) != 0 {
-			t.Fatalf("%T %v became %T %v, want %v", values[i].V, values[i].V, x.V, x.V, want)
-		}
-	}
-	_, err = loadAs[shifted[T]](t, image)
-	require.Equal(t, exact, err == nil, "%T to %T: %v", F(0), T(0), err)
-}
-
-func bigOf[N number](v N) *big.Float {
-	if v := reflect.ValueOf(v); v.CanFloat() {
-		return big.NewFloat(v.Float())
-	}
-	whole, _ := new(big.Int).SetString(fmt.Sprint(v), 10)
-	return new(big.Float).SetInt(whole)
-}
-
-// nearestOf returns what a type has that is nearest to a number, towards zero for integers.
-func nearestOf[T number](v *big.Float) *big.Float {
-	typ := reflect.TypeFor[T]()
-	bits, least := uint(typ.Bits()), new(big.Int)
-	switch zero := reflect.Zero(typ); {
-	case typ.Kind() == reflect.Float32:
-		f, _ := v.Float32()
-		return big.NewFloat(float64(f))
-	case typ.Kind() == reflect.Float64:
-		f, _ := v.Float64()
-		return big.NewFloat(f)
-	case zero.CanInt():
-		bits--
-		least.Neg(least.Lsh(big.NewInt(1), bits))
-	}
-	most := new(big.Int).Lsh(big.NewInt(1), bits)
-	most.Sub(most, big.NewInt(1))
-	whole, _ := v.Int(nil)
-	switch {
-	case whole.Cmp(least) < 0:
-		whole = least
-	case whole.Cmp(most) > 0:
-		whole = most
-	}
-	return new(big.Float).SetInt(whole)
-}
-
-func numbersOf[F number](t *testing.T) {
-	var values []padded[F]
-	for _, v := range edges[F]() {
-		values = append(values, padded[F]{V: v})
-	}
-	image := saveOf(t, values...)
-	numberPair[F, int](t, image, values)
-	numberPair[F, int8](t, image, values)
-	numberPair[F, int16](t, image, values)
-	numberPair[F, int32](t, image, values)
-	numberPair[F, int64](t, image, values)
-	numberPair[F, uint](t, image, values)
-	numberPair[F, uint8](t, image, values)
-	numberPair[F, uint16](t, image, values)
-	numberPair[F, uint32](t, image, values)
-	numberPair[F, uint64](t, image, values)
-	numberPair[F, uintptr](t, image, values)
-	numberPair[F, float32](t, image, values)
-	numberPair[F, float64](t, image, values)
-}
-
-// TestNumbers loads each type of number as each.
-func TestNumbers(t *testing.T) {
-	numbersOf[int](t)
-	numbersOf[int8](t)
-	numbersOf[int16](t)
-	numbersOf[int32](t)
-	numbersOf[int64](t)
-	numbersOf[uint](t)
-	numbersOf[uint8](t)
-	numbersOf[uint16](t)
-	numbersOf[uint32](t)
-	numbersOf[uint64](t)
-	numbersOf[uintptr](t)
-	numbersOf[float32](t)
-	numbersOf[float64](t)
-	for f, want := range map[float64]int16{math.NaN(): 0, math.Inf(1): math.MaxInt16, math.Inf(-1): math.MinInt16} {
-		got, err := loadAs[int16](t, saveOf(t, f), snapshot.Narrowed("it", ""))
-		require.NoError(t, err)
-		require.Equal(t, []int16{want}, got)
-	}
 }

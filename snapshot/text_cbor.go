@@ -164,9 +164,6 @@ func (s *shape) appendPairs(dst []byte, n uint64, src []byte) (out, rest []byte,
 	return append(dst, '}'), src, true
 }
 
-// byNumber ends the name of a field that has a number instead.
-const byNumber = ",keyasint"
-
 // field returns the type of a field, or nil.
 func (s *shape) field(name string) *shape {
 	for i := range s.fields {
