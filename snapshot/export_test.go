@@ -3,9 +3,12 @@ package snapshot
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
+	"reflect"
 
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/files"
+	"github.com/atoll-sim/atoll/state"
 )
 
 // Pack and Unpack are those of sections.
@@ -112,4 +115,20 @@ func Forge(image []byte, forge func(parts []drive.Part) []drive.Part) []byte {
 	}
 	_ = w.end(0)
 	return out.Bytes()
+}
+
+// Conversion returns what Load would do about a component of one type in a world with another, and
+// the form by which it reads the values.
+func Conversion(old, now reflect.Type, changes ...Change) (p Plan, form drive.Form, err error) {
+	saved, own := named{name: "it", rows: old}, named{name: "it", rows: now}
+	if err := errors.Join(saved.formOf(new(state.Codecs)), own.formOf(new(state.Codecs))); err != nil {
+		return p, nil, err
+	}
+	saved.rows, saved.form = nil, nil // a file has none
+	m := matching{
+		saved: &catalogue{components: []named{saved}}, own: &catalogue{components: []named{own}},
+		o: &Options{Codecs: new(state.Codecs), Changes: changes}, list: &p.Differences,
+	}
+	_, err = m.all()
+	return p, m.saved.components[0].form, err
 }
