@@ -2,10 +2,12 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,19 +15,18 @@ import (
 	"github.com/atoll-sim/atoll/snapshot"
 )
 
-// runMerge makes a new file of a base and increments.
-func runMerge(args []string, stdout, stderr io.Writer) int {
-	if len(args) < 2 {
-		_, _ = fmt.Fprintf(stderr, "atoll snapshot: name the new file, the base and its increments\natoll snapshot -help tells how to call it\n")
-		return exitUsage
+const mergeAbout = `Merge makes one new file of a base and increments on it, in their order.`
+
+func runMerge(_ context.Context, args []string, stdout, stderr io.Writer) int {
+	f := wordFlags("merge", mergeAbout, "<new file> <base> <increment> …")
+	if code, done := parseFiles(f, args, 2, math.MaxInt, stdout, stderr); done {
+		return code
 	}
-	info, err := mergeFiles(args[0], args[1:])
-	if err != nil {
-		_, _ = fmt.Fprintf(stderr, "atoll snapshot: %v\n", err)
-		return exitFailed
+	info, err := mergeFiles(f.Arg(0), f.Args()[1:])
+	if err == nil {
+		_, _ = fmt.Fprintf(stdout, "%s: tick %d, %d entities, of %d files\n", f.Arg(0), info.Tick, info.Entities, f.NArg()-1)
 	}
-	_, _ = fmt.Fprintf(stdout, "%s: tick %d, %d entities, of %d files\n", args[0], info.Tick, info.Entities, len(args)-1)
-	return exitOK
+	return failed(f, err, stderr)
 }
 
 // mergeFiles writes a file beside the new one, and renames it when it is whole.

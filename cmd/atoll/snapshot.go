@@ -8,31 +8,37 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 
+	"github.com/atoll-sim/atoll/cmd/atoll/internal/demo"
 	"github.com/atoll-sim/atoll/snapshot"
 )
 
-const snapshotAbout = `Snapshot tells what saved worlds are: files of package snapshot, or directories of
-them. With info it reads the head of each, with verify all of it, and looks at each
-checksum. It fails if any of them is not whole.
+const (
+	snapshotAbout = `Snapshot tells what saved worlds are: files of package snapshot, or directories of
+them. atoll snapshot <word> -help tells of a word:
 
-An increment is read with what it is based on, beside it in its directory. With merge
-a base and increments on it, in their order, become one new file.
-
-With plan it tells what Load does with the first file in the program that saved the
-second, and what it refuses: then it fails. With diff it tells what differs between
-two files, entities and values too, and exits with 1 if anything does. Of a directory
-they take the newest file.
-
-With export it writes a file as text, JSON in each line, and with import it makes the
-same file again of that. With save it makes a world as atoll sim does, without players,
-runs it and saves it; with load it makes such a world of a file, audits it, and runs on.
-atoll snapshot <word> -help tells of their flags.`
-
-// snapshotKinds are the words that may follow atoll snapshot, with what reads a file.
-var snapshotKinds = map[string]func(src io.Reader) (snapshot.Info, error){"info": snapshot.Inspect, "verify": snapshot.Verify}
+  info    read the head of each file
+  verify  read all of each file, and look at each checksum
+  plan    tell what Load does with a file in the program that saved another
+  diff    tell what differs between two files
+  merge   make one file of a base and increments on it
+  export  write a file as text
+  import  make a file of such a text
+  save    make a world as atoll sim does, and save it
+  load    load such a world, audit it and run it on`
+	infoAbout = `Info reads the head of each file, or of each in a directory, and tells what it is. An
+increment is read with what it is based on, beside it in its directory.`
+	verifyAbout = `Verify reads all of each file, or of each in a directory, looks at each checksum and tells
+what it is. It fails if any of them is not whole. An increment is read with what it is
+based on, beside it in its directory.`
+	planAbout = `Plan tells what Load does with the old file in the program that saved the new one, and
+what it refuses: then it fails. Of a directory it takes the newest file.`
+	diffAbout = `Diff tells what differs between two files, entities and values too, and exits with 1 if
+anything does. Of a directory it takes the newest file.`
+)
 
 // snapshotLine is what is told of a file.
 type snapshotLine struct {
@@ -47,8 +53,9 @@ type snapshotLine struct {
 	Error string  `json:"error,omitempty"`
 }
 
-// snapshotWords are the words that have flags of their own.
+// snapshotWords are the words that may follow atoll snapshot.
 var snapshotWords = map[string]func(ctx context.Context, args []string, stdout, stderr io.Writer) int{
+	"info": runInfo, "verify": runVerify, "plan": runPlan, "diff": runDiff, "merge": runMerge,
 	"export": runExport, "import": runImport, "save": runSave, "load": runLoad,
 }
 
@@ -57,59 +64,39 @@ func runSnapshot(ctx context.Context, args []string, stdout, stderr io.Writer) i
 	if len(args) > 0 && snapshotWords[args[0]] != nil {
 		return snapshotWords[args[0]](ctx, args[1:], stdout, stderr)
 	}
-	f := flag.NewFlagSet("atoll snapshot", flag.ContinueOnError)
-	f.SetOutput(io.Discard)
-	asJSON := f.Bool("json", false, "write each file, or each difference, as a JSON object in a line of its own")
-	limit := f.Int("limit", 100, "the most differences that diff tells; 0 for all")
-	usage := func(w io.Writer) {
-		_, _ = fmt.Fprintf(w, "%s\n\nUsage: atoll snapshot info|verify [flags] <file or directory> …\n       atoll snapshot plan|diff [flags] <old> <new>\n       atoll snapshot merge <new> <base> <increment> …\n       atoll snapshot export|import|save|load …\n\n", snapshotAbout)
-		f.SetOutput(w)
-		f.PrintDefaults()
+	f := newFlags("snapshot", snapshotAbout)
+	f.Usage = func() {
+		_, _ = fmt.Fprintf(f.Output(), "%s\n\nUsage: atoll snapshot <word> [flags] <file or directory> …\n", snapshotAbout)
 	}
-	wrong := func(err error) int {
-		_, _ = fmt.Fprintf(stderr, "atoll snapshot: %v\natoll snapshot -help tells how to call it\n", err)
-		return exitUsage
-	}
-	if len(args) > 0 && args[0] == "merge" {
-		return runMerge(args[1:], stdout, stderr)
-	}
-	var read func(io.Reader) (snapshot.Info, error)
-	var both func(old, now io.Reader) (told, error)
-	if len(args) > 0 {
-		read = snapshotKinds[args[0]]
-		switch args[0] {
-		case "plan":
-			both = plan
-		case "diff":
-			both = func(old, now io.Reader) (told, error) { return diff(old, now, *limit) }
-		}
-		if read != nil || both != nil {
-			args = args[1:]
-		}
-	}
-	switch err := f.Parse(args); {
-	case errors.Is(err, flag.ErrHelp):
-		usage(stdout)
+	if errors.Is(f.Parse(args), flag.ErrHelp) {
+		f.SetOutput(stdout)
+		f.Usage()
 		return exitOK
-	case err != nil:
-		return wrong(err)
-	case read == nil && both == nil:
-		return wrong(errors.New("say info, verify, plan, diff, merge, export, import, save or load"))
-	case *limit < 0:
-		return wrong(errors.New("a limit is no negative number"))
-	case both != nil && f.NArg() != 2:
-		return wrong(errors.New("name two files, the old one first"))
-	case both != nil:
-		return runOnTwo(both, f.Arg(0), f.Arg(1), *asJSON, stdout, stderr)
-	case f.NArg() == 0:
-		return wrong(errors.New("name a file, or a directory of snapshots"))
+	}
+	_, _ = fmt.Fprint(stderr, "atoll snapshot: say info, verify, plan, diff, merge, export, import, save or load\natoll snapshot -help tells what they do\n")
+	return exitUsage
+}
+
+func runInfo(_ context.Context, args []string, stdout, stderr io.Writer) int {
+	return runOnEach("info", infoAbout, snapshot.Inspect, args, stdout, stderr)
+}
+
+func runVerify(_ context.Context, args []string, stdout, stderr io.Writer) int {
+	return runOnEach("verify", verifyAbout, snapshot.Verify, args, stdout, stderr)
+}
+
+// runOnEach is a word that reads each file by itself.
+func runOnEach(word, about string, read func(io.Reader) (snapshot.Info, error), args []string, stdout, stderr io.Writer) int {
+	f := wordFlags(word, about, "[flags] <file or directory> …")
+	asJSON := f.Bool("json", false, "write each file as a JSON object in a line of its own")
+	if code, done := parseFiles(f, args, 1, math.MaxInt, stdout, stderr); done {
+		return code
 	}
 	code := exitOK
 	for _, path := range f.Args() {
 		names, err := snapshotFiles(path)
 		if err != nil {
-			_, _ = fmt.Fprintf(stderr, "atoll snapshot: %v\n", err)
-			code = exitFailed
+			code = failed(f, err, stderr)
 		}
 		for _, name := range names {
 			bar := newProgress(stderr, filepath.Base(name))
@@ -130,25 +117,38 @@ type told struct {
 	failed      bool
 }
 
-func plan(old, now io.Reader) (told, error) {
-	p, err := snapshot.PlanFiles(old, now, snapshot.Options{})
-	return told{p, p.Differences, len(p.Refused()) > 0}, err
+func runPlan(_ context.Context, args []string, stdout, stderr io.Writer) int {
+	f := wordFlags("plan", planAbout, twoFiles)
+	return runOnTwo(f, args, func(old, now io.Reader) (told, error) {
+		p, err := snapshot.PlanFiles(old, now, snapshot.Options{})
+		return told{p, p.Differences, len(p.Refused()) > 0}, err
+	}, stdout, stderr)
 }
 
-func diff(old, now io.Reader, limit int) (told, error) {
-	c, err := snapshot.Compare(old, now, limit)
-	return told{c, c.Differences, !c.Equal()}, err
+func runDiff(_ context.Context, args []string, stdout, stderr io.Writer) int {
+	f := wordFlags("diff", diffAbout, twoFiles)
+	limit := 100
+	f.Var(number{&limit, demo.Range{Max: math.MaxInt32}}, "limit", "the most differences that are told; 0 for all")
+	return runOnTwo(f, args, func(old, now io.Reader) (told, error) {
+		c, err := snapshot.Compare(old, now, limit)
+		return told{c, c.Differences, !c.Equal()}, err
+	}, stdout, stderr)
 }
 
-// runOnTwo is runSnapshot for two files.
-func runOnTwo(do func(old, now io.Reader) (told, error), old, now string, asJSON bool, stdout, stderr io.Writer) int {
+const twoFiles = "[flags] <old file or directory> <new file or directory>"
+
+// runOnTwo is a word that reads two files.
+func runOnTwo(f *flag.FlagSet, args []string, do func(old, now io.Reader) (told, error), stdout, stderr io.Writer) int {
+	asJSON := f.Bool("json", false, "write each difference as a JSON object in a line of its own")
+	if code, done := parseFiles(f, args, 2, 2, stdout, stderr); done {
+		return code
+	}
 	var files [2]io.Reader
 	bar := newProgress(stderr, "reading")
-	for i, path := range []string{old, now} {
+	for i, path := range f.Args() {
 		file, size, err := openNewest(path)
 		if err != nil {
-			_, _ = fmt.Fprintf(stderr, "atoll snapshot: %v\n", err)
-			return exitFailed
+			return failed(f, err, stderr)
 		}
 		defer func() { _ = file.Close() }()
 		files[i] = bufio.NewReader(bar.reader(file, size))
@@ -157,9 +157,8 @@ func runOnTwo(do func(old, now io.Reader) (told, error), old, now string, asJSON
 	bar.end()
 	switch {
 	case err != nil:
-		_, _ = fmt.Fprintf(stderr, "atoll snapshot: %v\n", err)
-		return exitFailed
-	case asJSON:
+		return failed(f, err, stderr)
+	case *asJSON:
 		out := json.NewEncoder(stdout)
 		for _, d := range x.differences {
 			_ = out.Encode(d)

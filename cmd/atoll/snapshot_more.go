@@ -49,7 +49,7 @@ func parseFiles(f *flag.FlagSet, args []string, least, most int, stdout, stderr 
 		f.Usage()
 		return exitOK, true
 	case err == nil && f.NArg() < least:
-		err = errors.New("name a file")
+		err = errors.New([]string{"name a file", "name two files at least, in the order of the usage"}[least-1])
 	case err == nil && f.NArg() > most:
 		err = fmt.Errorf("unexpected argument %q; flags come before files", f.Arg(most))
 	}

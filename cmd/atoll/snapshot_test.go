@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -47,7 +48,7 @@ func TestSnapshot(t *testing.T) {
 		require.Equal(t, exitUsage, r.code)
 		require.Contains(t, r.stderr, want)
 	}
-	for want, args := range map[string][]string{"name two files": {"plan", path}, "no negative": {"diff", "-limit", "-1", path, path}} {
+	for want, args := range map[string][]string{"name two files": {"plan", path}, "want a whole number from 0": {"diff", "-limit", "-1", path, path}} {
 		r := atoll(t.Context(), append([]string{"snapshot"}, args...)...)
 		require.Equal(t, exitUsage, r.code)
 		require.Contains(t, r.stderr, want)
@@ -59,7 +60,13 @@ func TestSnapshot(t *testing.T) {
 	}
 	r = atoll(t.Context(), "help", "snapshot")
 	require.Zero(t, r.code)
-	require.Contains(t, r.stdout, "Usage: atoll snapshot info|verify [flags]")
+	require.Contains(t, r.stdout, "Usage: atoll snapshot <word> [flags]")
+	for word := range snapshotWords {
+		r = atoll(t.Context(), "snapshot", word, "-help")
+		require.Zero(t, r.code, word)
+		require.Contains(t, r.stdout, "Usage: atoll snapshot "+word+" ")
+		require.Equal(t, 1, strings.Count(r.stdout, "Usage:"), word)
+	}
 }
 
 type (
