@@ -35,25 +35,32 @@ const (
 )
 
 // Renamed says that a component, message, resource, function, extension, hook or Also has another
-// name now: each of them that had the old one, and has the new. A type that a state.Codec writes, such as "game.Item", can be renamed as well.
+// name now: each of them that had the old one, and has the new. A type that a state.Codec writes,
+// such as "game.Item", can be renamed as well. A name is left alone that the world still has while it
+// lacks the new one, and so is one of a snapshot that has the new one, too: the old name may be used
+// again.
 func Renamed(old, now string) Change { return Change{how: renamed, from: old, to: now} }
 
 // RenamedField says that a field of a component, message, resource or function's argument has
 // another name now. The path of a field within others has dots, such as "Place.X"; fields of the
-// elements of arrays, slices and maps belong to the field that holds these: "Slots.Count".
+// elements of arrays, slices and maps belong to the field that holds these: "Slots.Count". Names are
+// left alone as by Renamed.
 func RenamedField(of, old, now string) Change {
 	return Change{how: renamedField, in: of, from: old, to: now}
 }
 
 // Dropped says that some fields are gone, or without fields all that has that name: what was saved of
-// it is left out. Entities stay, without the component; messages and requests under way go.
+// it is left out. Entities stay, without the component; messages and requests under way go. What the
+// world still has, in a type that holds what was saved, is not dropped. So another field may take
+// the name, and if it could hold the old values, too, a Migrated says of which type they are.
 func Dropped(name string, fields ...string) Change {
 	return Change{how: dropped, in: name, fields: fields}
 }
 
 // Narrowed says that fields have a type now that does not hold each value of the old one. Integers
-// and floats become the nearest value that there is; floats lose their fraction where integers are
-// wanted, and are 0 if they are no number. Arrays lose the elements at their end.
+// and floats become the nearest value that there is, and complex128 the nearest complex64; floats
+// lose their fraction where integers are wanted, and are 0 if they are no number. Arrays lose the
+// elements at their end.
 func Narrowed(of string, fields ...string) Change {
 	return Change{how: narrowed, in: of, fields: fields}
 }
@@ -158,25 +165,46 @@ type fieldRules struct {
 	changes  []Change
 }
 
-// rulesOf returns the rules for something whose fields have these paths.
-func rulesOf(changes []Change, saved, now string, paths []string) *fieldRules {
+// rulesOf returns the rules for something whose fields have these paths, and others in the world. A
+// path is left alone as a name is: see rename.
+func rulesOf(changes []Change, saved, now string, paths, own []string) *fieldRules {
 	r := &fieldRules{subjects: []string{saved, now}, paths: map[string]string{}, changes: changes}
 	names := slices.Clone(paths)
-	has := func(path string) bool {
-		return slices.ContainsFunc(names, func(n string) bool { return n == path || strings.HasPrefix(n, path+".") })
+	has := func(all []string, path string) bool {
+		return slices.ContainsFunc(all, func(n string) bool { return within(n, path) })
 	}
-	for _, c := range changes {
-		if c.how != renamedField || !slices.Contains(r.subjects, c.in) || !has(c.from) || has(c.to) {
+	for i, c := range changes {
+		if !r.renames(c) || !has(names, c.from) {
+			continue
+		}
+		last := c.to
+		for _, later := range changes[i+1:] {
+			if r.renames(later) && within(last, later.from) {
+				last = later.to + last[len(later.from):]
+			}
+		}
+		if has(names, c.to) || has(names, last) || has(own, c.from) && !has(own, last) {
 			continue
 		}
 		for i, n := range names {
-			if rest, ok := strings.CutPrefix(n, c.from); ok && (rest == "" || rest[0] == '.') {
-				names[i] = c.to + rest
+			if within(n, c.from) {
+				names[i] = c.to + n[len(c.from):]
 				r.paths[paths[i]] = names[i]
 			}
 		}
 	}
 	return r
+}
+
+// renames reports whether a change renames a field of what the rules are for.
+func (r *fieldRules) renames(c Change) bool {
+	return c.how == renamedField && slices.Contains(r.subjects, c.in)
+}
+
+// within reports whether a path is that of a field, or of one in it.
+func within(path, outer string) bool {
+	rest, ok := strings.CutPrefix(path, outer)
+	return ok && (rest == "" || rest[0] == '.')
 }
 
 // path returns what a saved path is now.
@@ -190,7 +218,6 @@ func (r *fieldRules) path(saved string) string {
 // allow reports whether a change says that a field, by the one or the other path, is dropped, or
 // narrowed.
 func (r *fieldRules) allow(how changeKind, saved, now string) bool {
-	within := func(path, outer string) bool { return path == outer || strings.HasPrefix(path, outer+".") }
 	return slices.ContainsFunc(r.changes, func(c Change) bool {
 		return c.how == how && slices.Contains(r.subjects, c.in) && (slices.ContainsFunc(c.fields, func(f string) bool {
 			return within(saved, f) || within(now, f)

@@ -171,22 +171,22 @@ func (c *comparing) fields(kind, name, of string, old, now []fieldValue, changed
 		switch {
 		case at < 0:
 			*changed = true
-			c.note(kind, name, within(of, f.path), f.text(), "", "is in the old one alone")
+			c.note(kind, name, fieldOf(of, f.path), f.text(), "", "is in the old one alone")
 		case f.shape.text != now[at].shape.text && f.text() != now[at].text(), f.shape.text == now[at].shape.text && !bytes.Equal(f.bytes, now[at].bytes):
 			*changed = true
-			c.note(kind, name, within(of, f.path), f.text(), now[at].text(), "changed")
+			c.note(kind, name, fieldOf(of, f.path), f.text(), now[at].text(), "changed")
 		}
 	}
 	for _, g := range now {
 		if !slices.ContainsFunc(old, func(f fieldValue) bool { return g.path == f.path }) {
 			*changed = true
-			c.note(kind, name, within(of, g.path), "", g.text(), "is in the new one alone")
+			c.note(kind, name, fieldOf(of, g.path), "", g.text(), "is in the new one alone")
 		}
 	}
 }
 
-// within returns the path of a field with the name of its component.
-func within(of, path string) string {
+// fieldOf returns the path of a field with the name of its component.
+func fieldOf(of, path string) string {
 	if path == "" {
 		return of
 	}

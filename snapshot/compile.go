@@ -196,6 +196,11 @@ func (p *pairing) steps(saved, own string, s, o *shape, from, to int) (all []ste
 	case s.kind == reflect.Complex64 && o.kind == reflect.Complex128:
 		p.note(saved, s.text, o.text, false, "is converted")
 		return []step{{from: from, to: to, n: 2, kind: reflect.Float32, as: reflect.Float64}}
+	case s.kind == reflect.Complex128 && o.kind == reflect.Complex64:
+		if !p.narrow(saved, own, s, o) {
+			return nil
+		}
+		return []step{{from: from, to: to, n: 2, kind: reflect.Float64, as: reflect.Float32}}
 	}
 	p.refuse(saved, own, s, o, false)
 	return nil
@@ -313,19 +318,19 @@ func (p *pairing) object(saved, own string, s, o *shape) *rewriting {
 
 // paths lists the paths of fields, and of those within.
 func paths(all []leaf) (list []string) {
-	var within func(path string, s *shape)
-	within = func(path string, s *shape) {
+	var add func(path string, s *shape)
+	add = func(path string, s *shape) {
 		if s.elem != nil {
-			within(path, s.elem)
+			add(path, s.elem)
 		}
 		for _, f := range s.fields {
 			list = append(list, join(path, f.name))
-			within(join(path, f.name), f.shape)
+			add(join(path, f.name), f.shape)
 		}
 	}
 	for _, x := range all {
 		list = append(list, x.path)
-		within(x.path, x.shape)
+		add(x.path, x.shape)
 	}
 	return list
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/atoll-sim/atoll/internal/driver"
@@ -30,7 +31,10 @@ type Difference struct {
 
 // String returns the difference as a line.
 func (d Difference) String() string {
-	text := fmt.Sprintf("%s %q", d.Kind, d.Name)
+	text := d.Kind
+	if d.Name != "" {
+		text += " " + strconv.Quote(d.Name)
+	}
 	if d.Field != "" {
 		text += ", field " + d.Field
 	}
@@ -102,8 +106,9 @@ func PlanLoad(src io.Reader, w *world.World, o Options) (Plan, error) {
 }
 
 // PlanFiles is PlanLoad for a world that is known by a snapshot of it, or of another of the same
-// program. What is known by a world alone is not looked at: kinds of requests, and whether a
-// Change.Migrated fits. Of the Options, Changes and OtherOptions count.
+// program. What is known by a world or its Options alone is not looked at: kinds of requests, whether
+// a Change.Migrated fits, and whether Load is given an Also or a Scheduler that the new snapshot
+// lacks, as package durable does. Of the Options, Changes and OtherOptions count.
 func PlanFiles(old, now io.Reader, o Options) (p Plan, err error) {
 	o = o.validate("PlanFiles")
 	var saved [2]*loading
@@ -163,7 +168,11 @@ func (m *matching) all() (same bool, err error) {
 // systems compares the systems of the schedulers, by their names.
 func (m *matching) systems() {
 	if m.saved.scheduler && !m.own.scheduler {
-		m.note("scheduler", "", "", true, "is in the snapshot; pass one in Options.Scheduler")
+		if m.files {
+			m.note("scheduler", "", "", false, "is in the old one alone; Load needs one in Options.Scheduler")
+		} else {
+			m.note("scheduler", "", "", true, "is in the snapshot; pass one in Options.Scheduler")
+		}
 		return
 	}
 	saved, own := namesOf(m.saved.systems), namesOf(m.own.systems)
@@ -229,6 +238,10 @@ func (m *matching) missing(what string, n *named, name string) {
 			return
 		}
 	}
+	if what == "also" && m.files {
+		m.note(what, n.name, "", false, "is in the old one alone; Load needs it in Options.Also")
+		return
+	}
 	m.note(what, n.name, "", true, "is not in this world: say Renamed(%q, …) or Dropped(%q), or register it", now, now)
 }
 
@@ -268,7 +281,7 @@ func (m *matching) same(what string, n, own *named) error {
 		*m.list = append(*m.list, about)
 		about.Was, about.Is, about.Text = "", "", ""
 	}
-	p := &pairing{rulesOf(m.o.Changes, subject(what, n.name), subject(what, own.name), paths(saved)), about, m.list}
+	p := &pairing{rulesOf(m.o.Changes, subject(what, n.name), subject(what, own.name), paths(saved), paths(fields)), about, m.list}
 	n.form = p.compile(saved, fields, n.parts, own)
 	return nil
 }

@@ -1,0 +1,70 @@
+package snapshot_test
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/atoll-sim/atoll/scheduler"
+	"github.com/atoll-sim/atoll/snapshot"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// TestNamesUsedAgain loads files of each version with one list of changes: a field is renamed twice,
+// and others take its old names.
+func TestNamesUsedAgain(t *testing.T) {
+	type (
+		first  struct{ A int8 }
+		second struct{ B int8 }
+		third  struct{ A, B int8 }
+		fourth struct{ A, C int8 }
+		last   struct{ A, B, C int16 }
+	)
+	changes := []snapshot.Change{snapshot.RenamedField("it", "A", "B"), snapshot.RenamedField("it", "B", "C")}
+	mustBecome(t, first{1}, third{0, 1}, changes[:1]...)
+	mustBecome(t, second{1}, third{0, 1}, changes[:1]...)
+	mustBecome(t, third{1, 2}, struct{ A, B int16 }{1, 2}, changes[:1]...)
+	mustBecome(t, first{1}, last{0, 0, 1}, changes...)
+	mustBecome(t, second{1}, last{0, 0, 1}, changes...)
+	mustBecome(t, fourth{1, 2}, last{1, 0, 2}, changes...)
+	mustBecome(t, fourth{1, 2}, struct{ A, C int16 }{1, 2}, changes...)
+	mustBecome(t, []fourth{{1, 2}}, []last{{1, 0, 2}}, changes...)
+	mustBecome(t, struct{ P fourth }{fourth{1, 2}}, struct{ P last }{last{1, 0, 2}},
+		snapshot.RenamedField("it", "P.A", "P.B"), snapshot.RenamedField("it", "P.B", "P.C"))
+	mustBecome(t, struct{ P first }{first{1}}, struct{ Q last }{last{0, 0, 1}},
+		snapshot.RenamedField("it", "P.A", "P.C"), snapshot.RenamedField("it", "P", "Q"))
+	// While the world lacks the new name, the old one is what it was.
+	mustBecome(t, first{1}, struct{ A int16 }{1}, changes...)
+}
+
+// TestDroppedNames gives the name of a field that is gone to another.
+func TestDroppedNames(t *testing.T) {
+	type (
+		first  struct{ A, Kept int32 }
+		second struct{ A, Kept int64 }
+	)
+	gone := snapshot.Dropped("it", "A")
+	mustBecome(t, struct {
+		A    string
+		Kept int32
+	}{"x", 1}, second{0, 1}, gone)
+	fresh := snapshot.Migrated(func(was first) second { return second{Kept: int64(was.Kept)} })
+	mustBecome(t, first{7, 1}, second{0, 1}, gone, fresh)
+	mustBecome(t, second{7, 1}, second{7, 1}, gone, fresh)
+}
+
+// TestPlanFilesOptions plans a load of a file that has what only the Options of Load know.
+func TestPlanFilesOptions(t *testing.T) {
+	w := world.MustNew(world.Options{})
+	var old, now bytes.Buffer
+	also := []snapshot.Also{{Name: "moon", Save: func(dst []byte) []byte { return dst }, Load: func([]byte) error { return nil }}}
+	require.NoError(t, snapshot.Save(&old, w, snapshot.Options{Also: also, Scheduler: scheduler.New(w, scheduler.Options{})}))
+	require.NoError(t, snapshot.Save(&now, w, snapshot.Options{}))
+	plan, err := snapshot.PlanFiles(&old, &now, snapshot.Options{})
+	require.NoError(t, err)
+	require.Equal(t, `loads    also "moon": is in the old one alone; Load needs it in Options.Also
+loads    scheduler: is in the old one alone; Load needs one in Options.Scheduler
+2 differences, 0 refused
+`, plan.String())
+}
