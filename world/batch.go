@@ -207,8 +207,9 @@ func (c *Component[T]) AddTo(q *Query, init func(rows Chunk)) error {
 
 // AddTo gives the bundle's components to all entities that match, and takes away those of remove,
 // in one move. Components that an entity has keep their values; the new ones are zero before init,
-// which is called with all rows that changed. A component that is both in the bundle and in
-// remove is kept. For the rest as Component.AddTo.
+// which is called with all rows that changed. What was taken away is gone by then: to read it, leave
+// remove out and call Query.Remove afterwards. A component that is both in the bundle and in remove
+// is kept. For the rest as Component.AddTo.
 func (b *Bundle[T]) AddTo(q *Query, init func(rows Chunk), remove ...ComponentSet) error {
 	w := q.ofWorld("Bundle.AddTo")
 	return q.exchange("Bundle.AddTo", init, b.components(w), w.setOf("Bundle.AddTo", remove))

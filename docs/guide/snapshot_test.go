@@ -127,6 +127,43 @@ func Example_changes() {
 	// [{70 100 0}] [{true}] [{100}]
 }
 
+// A component of the older game, and the two that have taken its place.
+type (
+	OldShip struct{ Armour, Tons int }
+	Armour  struct{ Points int }
+	Cargo   struct{ Tons int }
+)
+
+func Example_split() {
+	olds := world.MustNew(world.Options{})
+	world.Register[OldShip](olds, "ship")
+	_, _ = world.NewBundle[struct{ OldShip }](olds).Create(olds, struct{ OldShip }{OldShip{70, 3}})
+	var file bytes.Buffer
+	_ = snapshot.Save(&file, olds, snapshot.Options{})
+	w := world.MustNew(world.Options{})
+
+	old := world.Register[OldShip](w, "ship")
+	world.Register[Armour](w, "armour")
+	world.Register[Cargo](w, "cargo")
+	parts := world.NewBundle[struct {
+		Armour
+		Cargo
+	}](w)
+	err := snapshot.Load(&file, w, snapshot.Options{})
+
+	ships := w.Query(world.With[OldShip](w))
+	was, armours, cargos := world.Read[OldShip](w), world.Write[Armour](w), world.Write[Cargo](w)
+	err = errors.Join(err, parts.AddTo(ships, func(rows world.Chunk) {
+		for i, ship := range was.Slice(rows) {
+			armours.Slice(rows)[i], cargos.Slice(rows)[i] = Armour{ship.Armour}, Cargo{ship.Tons}
+		}
+	}), ships.Remove(old))
+	for rows := range w.Query().Chunks() {
+		fmt.Println(armours.Slice(rows), cargos.Slice(rows), was.Slice(rows), err)
+	}
+	// Output: [{70}] [{3}] [] <nil>
+}
+
 func Example_capture() {
 	path, _ := os.MkdirTemp("", "guide")
 	defer func() { _ = os.RemoveAll(path) }()
