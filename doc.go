@@ -38,6 +38,7 @@
 //	save what has changed since               snapshot.Chain, snapshot.Merge, Dir.Increments
 //	survive the death of the process          package durable
 //	try what would come of it, go back        snapshot.Capture, Captured.Load
+//	load a zone or a prefab into a world      snapshot.Insert
 //	load what an older version has saved      snapshot.PlanLoad, Options.Changes
 //	tell what differs between two files       snapshot.Compare
 //	see a saved world as text, change it      snapshot.Export, snapshot.Import

@@ -49,13 +49,16 @@ func (r *Relation) policies() []int {
 	return []int{int(o.OnParentDeath), int(o.OnChildDeath), o.Places, o.PlacesMax, o.Refusals}
 }
 
+// policyNames are their names.
+var policyNames = []string{"OnParentDeath", "OnChildDeath", "Places", "PlacesMax", "Refusals"}
+
 // LoadSaved makes the relation what AppendSaved wrote.
 func (k adapter) LoadSaved(src []byte) error {
 	c := drive.Cursor{Rest: src}
-	names, own := []string{"OnParentDeath", "OnChildDeath", "Places", "PlacesMax", "Refusals"}, k.policies()
+	own := k.policies()
 	for i, n := range c.Numbers() {
 		if i < len(own) && n != own[i] {
-			return fmt.Errorf("hierarchy: relation %q has %s %d, and was saved with %d", k.name, names[i], own[i], n)
+			return fmt.Errorf("hierarchy: relation %q has %s %d, and was saved with %d", k.name, policyNames[i], own[i], n)
 		}
 	}
 	count := c.Count(5)

@@ -10,6 +10,8 @@
 // Capture takes the state in memory: to write it while the world ticks on, or to load it into other
 // worlds, as often as it takes.
 //
+// Insert puts the entities of a loaded world into one that has others.
+//
 // A Chain writes what has changed since the snapshot before, and Merge makes whole ones of that.
 //
 // What is saved, and what is not, is in docs/snapshot-format.md.

@@ -305,12 +305,23 @@ func (d *driven) Survey() drive.Survey {
 func (d *driven) Freeze() (drive.Frozen, error) {
 	v := &View{w: d.w()}
 	for id := range d.components {
-		if _, what := d.components[id].sharing(); what == 0 {
+		if (*survey)(d).Copied(id) {
 			v.components.Add(id)
 		}
 	}
 	f, err := v.Now()
 	return (*frozen)(f), err
+}
+
+func (d *driven) MayInsert(call string) error {
+	w := d.w()
+	if err := w.idle(call); err != nil {
+		return err
+	}
+	for _, s := range w.shards {
+		s.Loop = w.loop
+	}
+	return nil
 }
 
 // frozen is a Frame as a drive.Frozen.

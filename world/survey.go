@@ -47,6 +47,11 @@ func (s *survey) Placement() (shard, run int) { return s.cursor, s.run }
 
 func (s *survey) Pinned() []int { return slices.Collect(s.pinned.All) }
 
+func (s *survey) Copied(component int) bool {
+	_, what := s.components[component].sharing()
+	return what == 0
+}
+
 func (s *survey) Misrouted() bool { return s.misrouted }
 
 func (s *survey) Shard(i int) *store.Shard { return s.shards[i] }

@@ -119,6 +119,9 @@ type Tools interface {
 	// Load begins to load the state of another world. It returns an error for a world that has
 	// given a handle, made a tick, or was sent something. call is what messages name.
 	Load(call string) (Loader, error)
+	// MayInsert returns an error if the world is closed, and makes its shards ready to be given
+	// entities. It panics at the wrong time; call is what messages name.
+	MayInsert(call string) error
 	// RecordInputs sets the Recorder that receives the world's inputs, from the next refresh on;
 	// nil removes it. It returns an error if another Recorder is set. changed, if not nil, is called
 	// when the idle world is not as it was left, because of what is no input: on the goroutine that uses

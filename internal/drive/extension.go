@@ -38,6 +38,22 @@ type Extension interface {
 	Settle()
 }
 
+// Insertable is an Extension whose share in entities can be put into another world with them.
+//
+// Ownership: the owner of the idle world calls.
+type Insertable interface {
+	// AppendFollowers appends the entities that go where an entity goes.
+	AppendFollowers(dst []handle.Handle, h handle.Handle) []handle.Handle
+	// Unique reports whether what an entity has here can be had by only one, such as a name.
+	Unique() bool
+	// Excerpt returns what the extension has about the entities that to maps to others, as if it
+	// were about those; nil for nothing.
+	Excerpt(to map[handle.Handle]handle.Handle) any
+	// PlanInsert returns what adds an excerpt that an extension of another world has made. It
+	// returns an error if that cannot be added, and changes nothing itself.
+	PlanInsert(excerpt any) (insert func(), err error)
+}
+
 // NameOf returns the name of an extension, or its number.
 func NameOf(x Extension, number int) string {
 	switch x := x.(type) {

@@ -38,6 +38,8 @@ type Survey interface {
 	Shard(i int) *store.Shard
 	// PortSlots returns the slots of the entities that ports create.
 	PortSlots() *slots.PortAllocator
+	// Copied reports whether a copy of a component shares nothing with it, as frames copy it.
+	Copied(component int) bool
 	// Requests calls f with the requests that systems, and functions called on entities, have
 	// sent and that the next refresh will apply: those of one shard, in order, or with
 	// world.AllShards those of global systems. What f is given is good until it returns.

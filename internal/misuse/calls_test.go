@@ -274,6 +274,10 @@ var misuseSections = []struct {
 		{call: "snapshot.Load", do: func(x *misuseScene) error {
 			return snapshot.Load(bytes.NewReader(misuseSnapshot), x.w, snapshot.Options{Codecs: misuseCodecs()})
 		}},
+		{call: "snapshot.Insert", do: func(x *misuseScene) error {
+			_, err := snapshot.Insert(x.w, misusePiece, snapshot.InsertOptions{})
+			return err
+		}},
 		{call: "Captured.Load", do: func(x *misuseScene) error {
 			return misuseCaptured.Load(x.w, snapshot.Options{Codecs: misuseCodecs()})
 		}},
@@ -282,6 +286,9 @@ var misuseSections = []struct {
 	{"Kept for longer than it is good", misuseOnce, keptRows()},
 	{"Twice at once, or within itself", misuseOnce, twiceRows()},
 }
+
+// misusePiece is a world with nobody in it.
+var misusePiece = world.MustNew(world.Options{})
 
 // misuseCodecs are what the scene's world needs.
 func misuseCodecs() *state.Codecs {

@@ -99,9 +99,9 @@ var misuseLeftOut = map[string]string{
 	"make what is used later, or belong to no world": `New MustNew scheduler.After scheduler.Before scheduler.Disabled scheduler.Every scheduler.Global
 		scheduler.IfPanics scheduler.In scheduler.Level scheduler.When AnyOf Optional Query.Limit inputlog.Open snapshot.Inspect snapshot.Verify snapshot.PlanFiles snapshot.Compare snapshot.Merge snapshot.Export snapshot.Import Comparison.Equal Plan.Refused snapshot.Renamed snapshot.RenamedField snapshot.Dropped snapshot.Narrowed snapshot.Migrated Dir.Newest Dir.Open state.NewHasher state.Register
 		region.Divide hierarchy.NewTree hierarchy.Load TreeOptions.SizeNeeded hierarchy.With hierarchy.WithForeign Hasher.Also `,
-	"is Add, and panics with its error":                              "Scheduler.MustAdd",
-	"are snapshot.Save and Load, with a file":                        "Dir.Save Dir.Load",
-	"are of what snapshot.Capture returned, which looks at the time": "Captured.Hash Captured.Release Captured.Save Chain.Save Dir.Write",
+	"is Add, and panics with its error":                                        "Scheduler.MustAdd",
+	"are snapshot.Save and Load, with a file":                                  "Dir.Save Dir.Load",
+	"are of what snapshot.Capture or Insert returned, which looks at the time": "Inserted.All Inserted.Handle Inserted.Len Captured.Hash Captured.Release Captured.Save Chain.Save Dir.Write",
 	"tell what does not change": `World.Incarnation Relation.Options Names.Label Names.Options Grid.AppendNeighbours Grid.Corner Grid.Options Grid.Regions Grid.Shard Grid.Side
 		Build.Shard Build.Shards Log.Note Log.Tick Player.Ticks Player.Err Recorder.Err Plan.DOT 
 		`,

@@ -1,6 +1,7 @@
 package slots
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
@@ -96,6 +97,22 @@ func (h *Allocator) recycle(dead handle.Handle) {
 	} else {
 		h.retired++
 	}
+}
+
+// AppendNext appends the handles that the next n creates give, without taking them. It returns
+// ErrIndexes, and dst, if there are fewer.
+func (h *Allocator) AppendNext(dst []handle.Handle, n int) ([]handle.Handle, error) {
+	if left := int64(len(h.free)) + int64(h.dir.indexMax) + 1 - int64(h.given); int64(n) > left {
+		return dst, fmt.Errorf("%w: home %d has %d left, of IndexMax = %d", ErrIndexes, h.id, left, h.dir.indexMax)
+	}
+	for k := range n {
+		next := Compose(h.id, h.given+uint32(k-len(h.free)), h.dir.versions.first)
+		if i := len(h.free) - 1 - k; i >= 0 {
+			next, _ = h.Next(h.free[i])
+		}
+		dst = append(dst, next)
+	}
+	return dst, nil
 }
 
 // PopN takes the next n indexes out of the free list; the last is next.

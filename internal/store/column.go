@@ -108,6 +108,11 @@ type AnyColumn interface {
 	wipe(number, from, to int)
 	// put stores the T at src.
 	put(at slots.Loc, src mem.Address)
+	// values makes n values. copyValues stores copies of rows of a chunk in some of them, from
+	// number at on, and putValues stores some in rows of a chunk of a column of the same type.
+	values(n int) mem.Cells
+	copyValues(to mem.Cells, at, number, row, n int)
+	putValues(number, row int, from mem.Cells, at, n int)
 	// layout returns the size of a row, and whether it may be copied as bytes.
 	layout() (size uintptr, plain bool)
 	// value returns a copy of a row, or nil if the chunk lacks the component.
@@ -254,6 +259,16 @@ func (c *Column[T]) wipe(number, from, to int) {
 
 func (c *Column[T]) put(at slots.Loc, src mem.Address) {
 	c.dir.Load().rows[at>>slots.RowBits][at&slots.RowMask] = *valueAt[T](src)
+}
+
+func (c *Column[T]) values(n int) mem.Cells { return mem.CellsOf(make([]T, n)) }
+
+func (c *Column[T]) copyValues(to mem.Cells, at, number, row, n int) {
+	c.copyRows(to.Values.([]T)[at:at+n], c.dir.Load().rows[number][row:row+n])
+}
+
+func (c *Column[T]) putValues(number, row int, from mem.Cells, at, n int) {
+	copy(c.dir.Load().rows[number][row:row+n], from.Values.([]T)[at:at+n])
 }
 
 func (c *Column[T]) value(l slots.Loc) any {
