@@ -284,7 +284,7 @@ func TestTextRefused(t *testing.T) {
 		{`"components":{"body"`, `"components":{"hull"`, inLine(`there is no component "hull"`)},
 		{`"components":{"body"`, `"tags":[],"components":{"body"`, fmt.Sprintf(`line %d: json: unknown field "tags"`, at)},
 		{`"label":{"Text"`, `"extra":{"N":1},"label":{"Text"`, "components cannot be added or removed in a text; load the snapshot, and do it there"},
-		{entity + "\n", "", "entity 0:0@1 has a row in table 0 of shard 0, and no line: entities cannot be removed"},
+		{entity + "\n", "", "there is no line of an entity 0:0@1 before"},
 		{entity, strings.Replace(entity, "0:0@1", "0:1@1", 1) + "\n" + entity, fmt.Sprintf("entity 0:1@1 (line %d): it has no row: entities cannot be added", at)},
 		{entity, entity + "\n" + entity, "it has a line already, line " + fmt.Sprint(at)},
 		{entity, entity + "x", "there is something behind the object"},
@@ -311,6 +311,7 @@ func TestTextRefused(t *testing.T) {
 		require.Contains(t, text, c.was)
 		refuse(strings.Replace(text, c.was, c.is, 1), snapshot.ErrAltered, c.want)
 	}
+	refuse(strings.NewReplacer(entity+"\n", "", ada+"\n", "").Replace(text), snapshot.ErrAltered, "entity 0:0@1 has a row in table 0 of shard 0, and no line: entities cannot be removed")
 	refuse("", snapshot.ErrTruncated, "the text ends at line 1")
 	refuse("hello\n", snapshot.ErrNoSnapshot, "line 1")
 	refuse(string(x.save()), snapshot.ErrNoSnapshot, "line 1")

@@ -1,7 +1,8 @@
-package snapshot_test
+package changes_test
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -13,6 +14,31 @@ import (
 	"github.com/atoll-sim/atoll/state"
 	"github.com/atoll-sim/atoll/world"
 )
+
+// Code has a codec.
+type Code struct{ N *int64 }
+
+// codecs has that of Code.
+func codecs() *state.Codecs {
+	c := new(state.Codecs)
+	state.Register(c, state.Codec[Code]{
+		Append: func(dst []byte, v *Code) []byte {
+			if v.N == nil {
+				return dst
+			}
+			return fmt.Append(dst, *v.N)
+		},
+		Read: func(src []byte, v *Code) error {
+			if len(src) == 0 {
+				return nil
+			}
+			v.N = new(int64)
+			_, err := fmt.Sscan(string(src), v.N)
+			return err
+		},
+	})
+	return c
+}
 
 // saveOf saves a world with a component that has these values.
 func saveOf[T any](t testing.TB, values ...T) []byte {
