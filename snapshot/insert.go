@@ -73,7 +73,8 @@ func (x *Inserted) All() iter.Seq2[handle.Handle, handle.Handle] {
 // Both worlds must be idle, as within Scheduler.Between, and no query loop may be open on w. One
 // goroutine copies: an entity with three components takes about 0.2 µs. To spread a large piece over
 // ticks, insert it by Roots, some at a time: handles from one part to another are cut. The same
-// inserts give the same world. It is a change of the idle world, so no log has it: see package durable.
+// inserts give the same world. It is a change of the idle world, which no log has and a durable.Store
+// saves.
 //
 // After an error the world is as it was. Errors are ErrOtherWorld for something that w lacks or has in
 // another form, names.ErrTaken and names.ErrLength, hierarchy.ErrLimit, world.ErrIndexes,

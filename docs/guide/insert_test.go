@@ -54,10 +54,14 @@ func Example_insert() {
 
 	for i := range 2 {
 		made, err := snapshot.Insert(w, piece, snapshot.InsertOptions{WithoutNames: true})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
 		for _, h := range made.All() {
 			world.Write[Spot](w).Get(h).X += float64(100 * i)
 		}
-		fmt.Println(err, made.Len(), made.Cut)
+		fmt.Println(made.Len(), made.Cut)
 	}
 	_ = s.Step(context.Background())
 
@@ -70,8 +74,8 @@ func Example_insert() {
 	}
 	// Output:
 	// <nil> 2
-	// <nil> 2 0
-	// <nil> 2 0
+	// 2 0
+	// 2 0
 	// 2 guards 1 true
 	// 102 guards 101 true
 }
