@@ -32,9 +32,14 @@ type harbour struct {
 	score   *world.Resource[int]
 	hail    *world.Message[int]
 	hook    *world.Hook
+	onTick  func()
 }
 
 func newHarbour(t *testing.T, path string, o durable.Options) (*harbour, *durable.Store) {
+	return newHarbourOf(t, path, o, func(*harbour) {})
+}
+
+func newHarbourOf(t *testing.T, path string, o durable.Options, before func(*harbour)) (*harbour, *durable.Store) {
 	w := world.MustNew(world.Options{Shards: 2, VersionsEach: 1000, FramesMax: 1})
 	x := &harbour{World: w, in: hierarchy.New(w, "in", hierarchy.Options{}), called: names.New[string](w, "called", names.Options{})}
 	world.Register[Account](w, "account")
@@ -48,6 +53,9 @@ func newHarbour(t *testing.T, path string, o durable.Options) (*harbour, *durabl
 			world.Write[Ship](w).Get(h).N++ // a replay does this too
 			break
 		}
+		if x.onTick != nil {
+			x.onTick()
+		}
 	}})
 	x.s.MustAdd("count", func(b *world.Build) func(*world.Context) {
 		score := world.WriteResource[int](b)
@@ -55,6 +63,7 @@ func newHarbour(t *testing.T, path string, o durable.Options) (*harbour, *durabl
 	}, scheduler.Global())
 	o.Every, o.New = -1, func(w *world.World) error { return x.ships.CreateN(w, 200, nil) }
 	o.Snapshot = snapshot.Options{Compression: snapshot.None}
+	before(x)
 	st, err := durable.Open(t.Context(), path, w, x.s, o)
 	require.NoError(t, err)
 	for h := range w.Query(world.With[Ship](w)).Entities() {
@@ -141,6 +150,48 @@ func TestIdleChanges(t *testing.T) {
 	}
 }
 
+// TestIdleOnTick does in OnTick what a replay does too, or cannot.
+func TestIdleOnTick(t *testing.T) {
+	for _, x := range []struct {
+		name   string
+		change func(x *harbour) error
+		saves  bool
+	}{
+		{"create", func(x *harbour) error { _, err := x.ships.Create(x.World, fleet{}); return err }, false},
+		{"resource", func(x *harbour) error { x.score.Set(-40); return nil }, false},
+		{"disable", func(x *harbour) error { return x.s.Disable("count") }, false},
+		{"enable what is", func(x *harbour) error { return x.s.Enable("count") }, false},
+		{"refresh", func(x *harbour) error { x.Refresh(); return nil }, true},
+		{"clear", func(x *harbour) error { x.Clear(); return nil }, true},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			path, disk := useDisk(t)
+			run, st := newHarbour(t, path, durable.Options{})
+			run.onTick = func() { require.NoError(t, x.change(run)) }
+			before, err := disk.List()
+			require.NoError(t, err)
+			for range 10 {
+				require.NoError(t, run.s.Step(t.Context()))
+			}
+			require.NoError(t, st.Wait(t.Context()))
+			st.Crash()
+			disk.PowerOff()
+			disk.Reboot()
+			after, err := disk.List()
+			require.NoError(t, err)
+			require.Equal(t, x.saves, len(after) > len(before))
+
+			back, st := newHarbourOf(t, path, durable.Options{}, func(back *harbour) {
+				back.onTick = func() { require.NoError(t, x.change(back)) }
+			})
+			require.Equal(t, run.Tick(), back.Tick())
+			require.NoError(t, run.Reincarnate(back.Incarnation()))
+			require.Equal(t, run.hash(t), back.hash(t))
+			require.NoError(t, st.Close())
+		})
+	}
+}
+
 // TestIdleLooks looks at the idle world, and changes it in OnTick: nothing needs a snapshot.
 func TestIdleLooks(t *testing.T) {
 	path, disk := useDisk(t)
@@ -153,7 +204,7 @@ func TestIdleLooks(t *testing.T) {
 				_ = world.Read[Ship](w).Slice(rows)
 			}
 			_, _ = x.score.Get(), x.in.Links()
-			_ = w.Describe()
+			_, _ = w.Describe(), x.s.Enable("count")
 		})
 		require.NoError(t, x.s.Step(t.Context()))
 	}

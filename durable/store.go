@@ -127,7 +127,8 @@ func (d *Store) Durable() uint64 {
 
 // Wait waits until everything that has been applied by now is on disk: what a goroutine knows the
 // outcome of before it calls Wait is not lost when Wait has returned nil. It takes as long as one or
-// two syncs of the disk, or as a snapshot if the idle world was changed outside of ticks. It returns
+// two syncs of the disk, or as a snapshot if the idle world was changed outside of ticks: such a change
+// counts from the end of its function of Scheduler.Between, any other from the next tick on. It returns
 // ErrFailed, ErrClosed, why that snapshot was not saved, or the error of ctx. Without a log it is Save.
 // Safe from any goroutine outside of ticks and of functions of Scheduler.Between.
 func (d *Store) Wait(ctx context.Context) error {

@@ -103,7 +103,7 @@ func (s *Scheduler) lookForChanges() {
 	if s.running.Load() {
 		return // whoever goes on is told
 	}
-	if s.switched.Load() && s.switched.Swap(false) {
+	if s.isSwitched() {
 		s.tick.driver.Touched()
 	}
 	s.tick.driver.LookForChanges()

@@ -1,6 +1,9 @@
 package scheduler
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // find returns the system of that name. Safe from any goroutine.
 func (s *Scheduler) find(name string) (*system, error) {
@@ -37,6 +40,21 @@ func (s *Scheduler) Disable(name string) error {
 		s.switched.Store(true)
 	}
 	return err
+}
+
+// isSwitched reports whether Enable or Disable have changed anything since the last time.
+func (s *Scheduler) isSwitched() (is bool) {
+	if !s.switched.Load() || !s.switched.Swap(false) {
+		return false
+	}
+	s.names.RLock()
+	defer s.names.RUnlock()
+	for _, x := range s.names.systems {
+		on := x.enabled.Load()
+		is = is || on != x.was || x.reenabled.Load() && slices.Contains(x.off, true)
+		x.was = on
+	}
+	return is
 }
 
 // Enabled reports whether the system is there and enabled. Safe from any

@@ -277,6 +277,8 @@ func (s *Scheduler) Step(ctx context.Context) error {
 
 // onTick calls OnTick. What it changes in the world a replay changes too.
 func (s *Scheduler) onTick(r Report) {
-	s.options.OnTick(r)
-	s.tick.driver.Left()
+	s.tick.driver.Replayed(func() {
+		s.options.OnTick(r)
+		s.isSwitched()
+	})
 }

@@ -70,6 +70,7 @@ func (s *Scheduler) LoadState(src []byte) error {
 	}
 	for x, on := range enabled {
 		x.enabled.Store(on)
+		x.was = on
 		x.reenabled.Store(false)
 		copy(x.off, off[x])
 	}

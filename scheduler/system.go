@@ -27,6 +27,7 @@ type system struct {
 	off       []bool                 // likewise: it panicked there, and no longer runs there
 	enabled   atomic.Bool
 	reenabled atomic.Bool // it is to run on all shards again
+	was       bool        // enabled, when isSwitched looked
 	recent    recent      // how long its runs in a tick took
 	merges    bool        // the scheduler added it: it merges an accumulator
 }
@@ -91,6 +92,7 @@ func newSystem(w *world.World, name string, o options) *system {
 	}
 	s := &system{options: o, name: name, run: make([]func(*world.Context), n), access: make([]*drive.Access, n), off: make([]bool, n)}
 	s.enabled.Store(!o.disabled)
+	s.was = !o.disabled
 	return s
 }
 

@@ -54,7 +54,10 @@ func (d *driven) MustIdle(call string) {
 
 func (d *driven) MustBeWhole(call string) { d.w().mustBeWhole(call) }
 
-func (d *driven) Left() {
+func (d *driven) Replayed(f func()) {
+	d.replayed = true
+	defer func() { d.replayed = false }()
+	f()
 	if x := d.recording; x != nil && d.Idle() {
 		x.leave()
 	}

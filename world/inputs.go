@@ -120,6 +120,13 @@ func (r *refresh) by(what drive.Refresh) {
 	}
 }
 
+// refreshing looks for changes before a refresh that ends no tick. A replay would call one that OnTick
+// calls without its inputs, so that is a change.
+func (w *World) refreshing() {
+	w.touched = w.touched || w.replayed && w.phase.Load() == phaseIdle
+	w.lookForChanges()
+}
+
 // leave notes how the world is.
 func (x *recording) leave() {
 	if x.changed != nil {

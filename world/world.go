@@ -71,6 +71,7 @@ type World struct {
 	recording   *recording  // nil: there is no Recorder
 	recorderErr *PanicError // of the last refresh
 	touched     bool        // the idle world was changed, not in its rows
+	replayed    bool        // within a function that a replay calls too
 	replayer    *replayer   // nil: ports may be opened
 }
 
@@ -202,7 +203,7 @@ func (w *World) Count() int {
 // first, so every handle given until now is stale afterwards. Entities that hooks create
 // meanwhile stay, and so do those that an extension spares.
 func (w *World) Clear() {
-	w.lookForChanges()
+	w.refreshing()
 	w.enterPhase("World.Clear", phaseRefresh)
 	w.refresh.by(drive.ByClear)
 	w.refresh.clear = true

@@ -35,9 +35,9 @@ type Schedule[B, C, E any] interface {
 	Context(shard int) C
 	// Acting returns the part of a Context that says which system it acts for.
 	Acting(c C) *Acting
-	// Left notes how the idle world is, if inputs are recorded: what was done to it since the refresh a
-	// replay does too. LookForChanges calls what RecordInputs was given if the world is not as it was left.
-	Left()
+	// Replayed calls a function that a replay calls too, on the idle world. LookForChanges calls what
+	// RecordInputs was given if the world is not as the last refresh, or Replayed, has left it.
+	Replayed(f func())
 	LookForChanges()
 	// ComponentName and ResourceName return the name that a number in an Access stands for.
 	ComponentName(id int) string
