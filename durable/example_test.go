@@ -76,3 +76,23 @@ func ExampleOpen() {
 	// true <nil>
 	// <nil> false 3
 }
+
+// What a newer version of a program would do with a directory is known before it is started.
+func ExamplePlan() {
+	path, _ := os.MkdirTemp("", "durable")
+	defer func() { _ = os.RemoveAll(path) }()
+	w, s, _ := newSea()
+	store, _ := durable.Open(context.Background(), path, w, s, durable.Options{})
+	_ = store.Close()
+
+	w = world.MustNew(world.Options{VersionsEach: 10_000})
+	world.Register[struct{ N float64 }](w, "ship") // was a uint64
+	s = scheduler.New(w, scheduler.Options{})
+	plan, err := durable.Plan(path, w, s, durable.Options{})
+	fmt.Print(plan)
+	fmt.Println(err)
+	// Output:
+	// refuses  component "ship", field N (uint64 → float64): does not hold each of its values: say Narrowed("ship", "N"), Dropped("ship", "N"), or give a Migrated
+	// 1 differences, 1 refused
+	// <nil>
+}

@@ -80,6 +80,7 @@ func (x *Inserted) All() iter.Seq2[handle.Handle, handle.Handle] {
 // another form, names.ErrTaken and names.ErrLength, hierarchy.ErrLimit, world.ErrIndexes,
 // world.ErrChunks, world.ErrStale for a root that is not alive, world.ErrClosed, state.ErrNoCodec,
 // and those of codecs. Entities of the piece that are marked to be destroyed are an error as well.
+// Insert panics for a world into itself, and for a Shard that the world does not have.
 func Insert(w, piece *world.World, o InsertOptions) (*Inserted, error) {
 	x, err := newInsertion(w, piece, o)
 	if err == nil {
