@@ -51,8 +51,9 @@ func (l *log) capturing() {
 	x.captured, x.next, x.failed = x.made, never, nil
 }
 
-// saved notes that the snapshot was saved, or why it was not.
-func (l *log) saved(err error) {
+// saved notes that the snapshot was saved, or why it was not. It reports whether there is a change
+// that none has.
+func (l *log) saved(err error) (unsaved bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	x := &l.mu.changes
@@ -63,6 +64,7 @@ func (l *log) saved(err error) {
 		x.failed = fmt.Errorf("durable: the idle world was changed, which is not saved: %w", err)
 	}
 	l.answer()
+	return x.made > x.saved && err != nil
 }
 
 // changed saves a snapshot because the idle world was changed. It is called on the goroutine that
@@ -150,7 +152,12 @@ func (x *capture) write() error {
 	if x.err == nil {
 		d.saves.Store(x.tick)
 	}
-	d.log.saved(x.err)
+	if d.log.saved(x.err) {
+		select {
+		case d.again <- struct{}{}:
+		default:
+		}
+	}
 	return x.err
 }
 

@@ -36,7 +36,7 @@ func Open(ctx context.Context, path string, w *world.World, s *scheduler.Schedul
 		return nil, fmt.Errorf("durable: VersionsEach is %d of VersionMax = %d, so there is one incarnation; make the world with world.Options{VersionsEach: 10_000}", wo.VersionsEach, wo.VersionMax)
 	}
 	began := time.Now()
-	d := &Store{w: w, s: s, o: o, dir: snapshot.Dir{Path: path, Keep: o.Keep, Increments: o.Increments}, files: files.Of(path), saving: make(chan struct{}, 1), captures: make(chan *capture), marks: map[string]uint64{}}
+	d := &Store{w: w, s: s, o: o, dir: snapshot.Dir{Path: path, Keep: o.Keep, Increments: o.Increments}, files: files.Of(path), saving: make(chan struct{}, 1), captures: make(chan *capture), again: make(chan struct{}, 1), marks: map[string]uint64{}}
 	d.o.Snapshot.Scheduler = s
 	d.o.Snapshot.Also = append(slices.Clip(o.Snapshot.Also), d.mark.also())
 	if o.Every == 0 {
@@ -78,9 +78,7 @@ func Open(ctx context.Context, path string, w *world.World, s *scheduler.Schedul
 		}
 	}
 	d.ends, d.stop = context.WithCancel(context.WithoutCancel(ctx))
-	if d.o.Every > 0 {
-		d.stopped.Go(d.keep)
-	}
+	d.stopped.Go(d.keep)
 	return d, nil
 }
 

@@ -97,6 +97,7 @@ type Store struct {
 	// marks, which Open and Close use while nobody saves. recorder and capturing are for the idle world.
 	saving    chan struct{}
 	captures  chan *capture // of Save, to changed
+	again     chan struct{} // to keep: a change was not saved
 	capturing bool          // what has changed is in the capture that is under way
 
 	number  uint64            // of the segment that is written; the snapshot where it begins has it too
@@ -130,7 +131,7 @@ func (d *Store) Durable() uint64 {
 // two syncs of the disk, or as a snapshot if the idle world was changed outside of ticks: such a change
 // counts from the end of its function of Scheduler.Between, any other from the next tick on. It returns
 // ErrFailed, ErrClosed, why that snapshot was not saved, or the error of ctx. Without a log it is Save.
-// Safe from any goroutine outside of ticks and of functions of Scheduler.Between.
+// Safe from any goroutine outside of ticks, of functions of Scheduler.Between and of OnTick.
 func (d *Store) Wait(ctx context.Context) error {
 	if d.o.NoLog {
 		return d.Save(ctx)
@@ -153,7 +154,7 @@ func (d *Store) Err() error {
 // ticks or be paused in Run, and written while the world ticks on. It returns when the file is on
 // disk, and older ones are removed. If it returns an error, the directory is as good as before, and
 // the log goes on; that of ctx, if the world was not captured in time. Safe from any goroutine
-// outside of ticks and of functions of Scheduler.Between; one at a time saves.
+// outside of ticks, of functions of Scheduler.Between and of OnTick; one at a time saves.
 func (d *Store) Save(ctx context.Context) error {
 	if d.closed.Load() {
 		return ErrClosed
@@ -230,16 +231,29 @@ func (d *Store) record(n note, hash bool) error {
 	return err
 }
 
-// keep saves snapshots now and then.
+// retryAfter is when a change of the idle world that could not be saved is tried again.
+const retryAfter = time.Second
+
+// keep saves snapshots now and then, and again where a change was not saved.
 func (d *Store) keep() {
-	ticker := time.NewTicker(d.o.Every)
-	defer ticker.Stop()
+	var every <-chan time.Time
+	if d.o.Every > 0 {
+		ticker := time.NewTicker(d.o.Every)
+		defer ticker.Stop()
+		every = ticker.C
+	}
+	var retry <-chan time.Time
 	for {
 		select {
 		case <-d.ends.Done():
 			return
-		case <-ticker.C:
+		case <-d.again:
+			retry = time.After(retryAfter)
+			continue
+		case <-retry:
+		case <-every:
 		}
+		retry = nil
 		err := d.Save(d.ends)
 		switch {
 		case d.ends.Err() != nil || errors.Is(err, ErrFailed):

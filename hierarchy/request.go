@@ -71,8 +71,11 @@ func (r *Relation) do(by world.Actor, h handle.Handle, c change) error {
 	if !r.alive(h) || c.to != handle.None && !r.alive(c.to) {
 		return world.ErrStale
 	}
-	r.driver.Touched()
-	return r.tree.named(r.change(h, &c))
+	err := r.change(h, &c)
+	if err == nil {
+		r.driver.Touched()
+	}
+	return r.tree.named(err)
 }
 
 // mustNotCompare panics within the comparison of a Sort by the World.

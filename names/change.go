@@ -29,14 +29,18 @@ func (n *Names[K]) do(by world.Actor, h handle.Handle, c change[K]) error {
 	} else {
 		n.mustIdle("Names.Unbind")
 	}
-	n.driver.Touched()
+	var err error
 	switch {
 	case w.Locate(h) == 0:
 		return world.ErrStale
 	case !c.bind:
-		return n.unbind(h)
+		err = n.unbind(h)
+	default:
+		_, err = n.bind(h, c.name)
 	}
-	_, err := n.bind(h, c.name)
+	if err == nil {
+		n.driver.Touched()
+	}
 	return err
 }
 

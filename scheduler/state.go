@@ -68,6 +68,7 @@ func (s *Scheduler) LoadState(src []byte) error {
 	if err := s.balancing.load(src); err != nil {
 		return err
 	}
+	s.tick.driver.Touched()
 	for x, on := range enabled {
 		x.enabled.Store(on)
 		x.was = on

@@ -306,15 +306,15 @@ func (x *importing) registered(l *registeredLine) (err error) {
 	if err != nil {
 		return err
 	}
+	if l.Registered != "request" && slices.ContainsFunc(*list, func(other named) bool { return other.name == n.name }) {
+		return fmt.Errorf("there are two of %s %q", l.Registered, n.name)
+	}
 	*list = append(*list, n)
 	switch at := slices.Index(listed, l.Registered); {
 	case at < len(x.lists):
 		known := &x.lists[at]
 		if known.byName == nil {
 			known.byName = map[string]int{}
-		}
-		if _, ok := known.byName[n.name]; ok {
-			return fmt.Errorf("there are two of %s %q", l.Registered, n.name)
 		}
 		known.byName[n.name], known.all = len(known.all), append(known.all, t)
 	case l.Registered == "request":

@@ -261,6 +261,8 @@ func TestTextRefused(t *testing.T) {
 		require.Empty(t, dst.Bytes())
 	}
 	entity := entityLines(text)[0]
+	kin := text[strings.Index(text, `{"registered":"extension"`):]
+	kin = kin[:strings.Index(kin, "\n")]
 	ada := `{"name":"Ada","of":"names","entity":"0:0@1"}`
 	for _, c := range []struct{ was, is, want string }{
 		{`"Small":1,`, `"Small":256,`, inLine("body.Small: 256 does not fit in a uint8")},
@@ -304,6 +306,7 @@ func TestTextRefused(t *testing.T) {
 		{`{"bytes":"also"`, `{"bytes":"and"`, "there are extension, scheduler and also"},
 		{`{"name":"Ada","of":"names"`, `{"name":"Ada","of":"kin"`, `there is no line of names "kin" before`},
 		{`{"name":"Ada"`, `{"name":5`, `name: 5 is no text`},
+		{kin, kin + "\n" + kin, "there are two of extension"},
 		{ada, ada + "\n" + ada, `name: "Ada" is that of entity 0:0@1 too`},
 		{ada, ada + "\n" + strings.Replace(ada, "Ada", "Eve", 1), "entity: 0:0@1 has two names"},
 		{ada, strings.Replace(ada, "0:0@1", "1:9@1", 1), "there is no line of an entity 1:9@1 before"},

@@ -128,9 +128,10 @@ func (w *World) mustObserve(h *Hook) {
 // disabled. For an idle world.
 func (h *Hook) SetEnabled(on bool) {
 	h.w.mustIdle("Hook.SetEnabled")
-	h.w.touched = true
+	h.w.touched = h.w.touched || h.off == on
 	h.off = !on
 	for i := range h.parts {
+		h.w.touched = h.w.touched || h.parts[i].off
 		h.parts[i].off = false
 	}
 }
