@@ -119,15 +119,15 @@ func Forge(image []byte, forge func(parts []drive.Part) []drive.Part) []byte {
 
 // Conversion returns what Load would do about a component of one type in a world with another, and
 // the form by which it reads the values.
-func Conversion(old, now reflect.Type, changes ...Change) (p Plan, form drive.Form, err error) {
+func Conversion(old, now reflect.Type, codecs *state.Codecs, changes ...Change) (p Plan, form drive.Form, err error) {
 	saved, own := named{name: "it", rows: old}, named{name: "it", rows: now}
-	if err := errors.Join(saved.formOf(new(state.Codecs)), own.formOf(new(state.Codecs))); err != nil {
+	if err := errors.Join(saved.formOf(codecs), own.formOf(codecs)); err != nil {
 		return p, nil, err
 	}
 	saved.rows, saved.form = nil, nil // a file has none
 	m := matching{
 		saved: &catalogue{components: []named{saved}}, own: &catalogue{components: []named{own}},
-		o: &Options{Codecs: new(state.Codecs), Changes: changes}, list: &p.Differences,
+		o: &Options{Codecs: codecs, Changes: changes}, list: &p.Differences,
 	}
 	_, err = m.all()
 	return p, m.saved.components[0].form, err

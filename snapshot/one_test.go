@@ -21,28 +21,3 @@ func saveOf[T any](t testing.TB, values ...T) []byte {
 	require.NoError(t, snapshot.Save(&image, w, snapshot.Options{Codecs: codecs(), Compression: snapshot.None}))
 	return image.Bytes()
 }
-
-type (
-	spot     struct{ X, Y int16 }
-	wideSpot struct {
-		Y float64
-		X int32
-	}
-	tall struct { // with padding
-		A bool
-		B int32
-		C [2]bool
-		D spot
-		E [3]spot
-	}
-	thing struct {
-		Name  string
-		Count int8
-		Old   float32
-	}
-	thingNow struct {
-		Count int64
-		Label string
-		Fresh []string
-	}
-)

@@ -193,7 +193,7 @@ func TestPlans(t *testing.T) {
 	for _, old := range all {
 		for _, now := range all {
 			about := fmt.Sprintf("%v → %v", old, now)
-			plan, form, err := snapshot.Conversion(old.Type, now.Type)
+			plan, form, err := snapshot.Conversion(old.Type, now.Type, new(state.Codecs))
 			require.NoError(t, err, about)
 			if len(plan.Refused()) == 0 {
 				read, err := now.read(form, old.image, 4)
@@ -210,7 +210,7 @@ func TestPlans(t *testing.T) {
 			for _, d := range plan.Refused() {
 				changes = append(changes, snapshot.Dropped("it", d.Field))
 			}
-			plan, form, err = snapshot.Conversion(old.Type, now.Type, changes...)
+			plan, form, err = snapshot.Conversion(old.Type, now.Type, new(state.Codecs), changes...)
 			require.NoError(t, err, about)
 			require.Empty(t, plan.Refused(), about)
 			_, err = now.read(form, old.image, 4)

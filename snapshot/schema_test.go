@@ -1,78 +1,50 @@
-package changes_test
+package snapshot_test
 
 import (
-	"bytes"
 	"fmt"
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/snapshot"
 	"github.com/atoll-sim/atoll/state"
-	"github.com/atoll-sim/atoll/world"
 )
 
-// Code has a codec.
-type Code struct{ N *int64 }
-
-// codecs has that of Code.
-func codecs() *state.Codecs {
-	c := new(state.Codecs)
-	state.Register(c, state.Codec[Code]{
-		Append: func(dst []byte, v *Code) []byte {
-			if v.N == nil {
-				return dst
-			}
-			return fmt.Append(dst, *v.N)
-		},
-		Read: func(src []byte, v *Code) error {
-			if len(src) == 0 {
-				return nil
-			}
-			v.N = new(int64)
-			_, err := fmt.Sscan(string(src), v.N)
-			return err
-		},
-	})
-	return c
+// valuesOf are values of a component, as a snapshot has them.
+type valuesOf struct {
+	reflect.Type
+	image []byte
+	n     int
 }
 
-// saveOf saves a world with a component that has these values.
-func saveOf[T any](t testing.TB, values ...T) []byte {
+// packed packs values as Save does. No world is made: the compiler takes most of a second for each
+// type of component that a world has.
+func packed[T any](t testing.TB, values ...T) valuesOf {
 	t.Helper()
-	w := world.MustNew(world.Options{Shards: 1, ChunkRowsFirst: 4})
-	world.Register[T](w, "it")
-	require.NoError(t, world.NewBundle[struct{ V T }](w).CreateN(w, len(values), func(i int, x *struct{ V T }) { x.V = values[i] }))
-	w.Refresh()
-	var image bytes.Buffer
-	require.NoError(t, snapshot.Save(&image, w, snapshot.Options{Codecs: codecs(), Compression: snapshot.None}))
-	return image.Bytes()
+	f, err := drive.FormOf(codecs(), reflect.TypeFor[T](), true)
+	require.NoError(t, err)
+	return valuesOf{reflect.TypeFor[T](), f.AppendAll(nil, mem.CellsOf(values)), len(values)}
 }
 
-// loadAs loads what saveOf saved into a world with another component of that name.
-func loadAs[T any](t testing.TB, image []byte, changes ...snapshot.Change) (values []T, err error) {
+// loadAs reads what packed has packed as Load does for a world with another type.
+func loadAs[T any](t testing.TB, from valuesOf, changes ...snapshot.Change) (values []T, err error) {
 	t.Helper()
-	w := world.MustNew(world.Options{Shards: 1, ChunkRowsFirst: 4})
-	world.Register[T](w, "it")
-	o := snapshot.Options{Codecs: codecs(), Changes: changes, Workers: 2}
-	plan, planErr := snapshot.PlanLoad(bytes.NewReader(image), w, o)
-	err = snapshot.Load(bytes.NewReader(image), w, o)
-	if refused := planErr != nil || len(plan.Refused()) > 0; refused != (err != nil) {
-		t.Fatalf("planned %v\n%v, loaded %v", planErr, plan, err)
-	}
+	plan, form, err := snapshot.Conversion(from.Type, reflect.TypeFor[T](), codecs(), changes...)
 	if err != nil {
-		require.NoError(t, w.Err(), "the world is as it was")
 		return nil, err
 	}
-	for ch := range w.Query().Chunks() {
-		values = append(values, world.Read[T](w).Slice(ch)...)
+	if refused := plan.Refused(); len(refused) > 0 {
+		return nil, fmt.Errorf("%w: %d differences: %v", snapshot.ErrOtherWorld, len(refused), refused)
 	}
-	var again bytes.Buffer
-	require.NoError(t, snapshot.Save(&again, w, snapshot.Options{Codecs: codecs()}))
-	_, err = state.StateHash(w, codecs())
+	values = make([]T, from.n)
+	rest, err := form.ReadAll(from.image, mem.CellsOf(values))
+	require.Empty(t, rest)
 	return values, err
 }
 
@@ -80,7 +52,7 @@ func loadAs[T any](t testing.TB, image []byte, changes ...snapshot.Change) (valu
 func mustBecome[Old, New any](t *testing.T, old Old, want New, changes ...snapshot.Change) {
 	t.Helper()
 	var zero Old
-	got, err := loadAs[New](t, saveOf(t, old, zero, old, old, old, old, old), changes...)
+	got, err := loadAs[New](t, packed(t, old, zero, old, old, old, old, old), changes...)
 	require.NoError(t, err)
 	require.Len(t, got, 7)
 	for _, i := range []int{0, 2, 6} {
@@ -91,7 +63,7 @@ func mustBecome[Old, New any](t *testing.T, old Old, want New, changes ...snapsh
 // mustRefuseAs checks that values are not loaded as those of another type.
 func mustRefuseAs[New, Old any](t *testing.T, old Old, want string, changes ...snapshot.Change) {
 	t.Helper()
-	_, err := loadAs[New](t, saveOf(t, old), changes...)
+	_, err := loadAs[New](t, packed(t, old), changes...)
 	require.ErrorIs(t, err, snapshot.ErrOtherWorld)
 	require.ErrorContains(t, err, want)
 }
@@ -315,10 +287,10 @@ func TestMigrated(t *testing.T) {
 	mustBecome(t, second{[]string{"Ada", "L"}}, now{"Ada L"}, changes...)
 	mustBecome(t, now{"Ada L"}, now{"Ada L"}, changes...)
 	mustRefuseAs[now](t, spot{}, "is not in this world", changes...)
-	_, err := loadAs[now](t, saveOf(t, struct{ Full, More string }{"a", "b"}), append(changes, snapshot.Dropped("it", "More"))...)
+	_, err := loadAs[now](t, packed(t, struct{ Full, More string }{"a", "b"}), append(changes, snapshot.Dropped("it", "More"))...)
 	require.NoError(t, err)
 	mustBecome(t, struct{}{}, now{"was a tag"}, snapshot.Migrated(func(struct{}) now { return now{"was a tag"} }))
 	require.Panics(t, func() { snapshot.Migrated[first, now](nil) })
-	_, err = loadAs[now](t, saveOf(t, spot{}), snapshot.Migrated(func(func()) now { return now{} }))
+	_, err = loadAs[now](t, packed(t, spot{}), snapshot.Migrated(func(func()) now { return now{} }))
 	require.ErrorIs(t, err, state.ErrNoCodec)
 }

@@ -1,4 +1,4 @@
-package changes_test
+package snapshot_test
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package changes_test
+package snapshot_test
 
 import (
 	"fmt"
@@ -41,7 +41,7 @@ type (
 
 // numberPair loads numbers of one type as those of another: by themselves if each of them stays what
 // it is, else as the nearest.
-func numberPair[F, T number](t *testing.T, image []byte, values []padded[F]) {
+func numberPair[F, T number](t *testing.T, image valuesOf, values []padded[F]) {
 	exact := true
 	got, err := loadAs[shifted[T]](t, image, snapshot.Narrowed("it", "V"))
 	require.NoError(t, err)
@@ -97,7 +97,7 @@ func numbersOf[F number](t *testing.T) {
 	for _, v := range edges[F]() {
 		values = append(values, padded[F]{V: v})
 	}
-	image := saveOf(t, values...)
+	image := packed(t, values...)
 	numberPair[F, int](t, image, values)
 	numberPair[F, int8](t, image, values)
 	numberPair[F, int16](t, image, values)
@@ -129,7 +129,7 @@ func TestNumbers(t *testing.T) {
 	numbersOf[float32](t)
 	numbersOf[float64](t)
 	for f, want := range map[float64]int16{math.NaN(): 0, math.Inf(1): math.MaxInt16, math.Inf(-1): math.MinInt16} {
-		got, err := loadAs[int16](t, saveOf(t, f), snapshot.Narrowed("it", ""))
+		got, err := loadAs[int16](t, packed(t, f), snapshot.Narrowed("it", ""))
 		require.NoError(t, err)
 		require.Equal(t, []int16{want}, got)
 	}
