@@ -156,7 +156,7 @@ func TestInsertRefused(t *testing.T) {
 		"a type without a codec": {func(f *fixture) {
 			type hidden struct{ value any }
 			world.Register[hidden](f.piece, "odd")
-			create(f.piece, hidden{})
+			create(f.piece, hidden{value: 1})
 			world.Register[hidden](f.w, "odd")
 		}, `component "odd"`, state.ErrNoCodec},
 		"a closed piece": {func(f *fixture) { f.piece.Close() }, "", world.ErrClosed},

@@ -91,12 +91,14 @@ type (
 		Under
 		*Title `cbor:"title"`
 		Named  `json:"named"`
-		Number int8          `cbor:"-1,keyasint"`
-		Text   string        `json:"text,omitempty"`
-		Least  *int          `cbor:",omitempty"`
-		Dash   []int         `json:"-,"`
-		Flags  map[bool]int8 `cbor:"a b"`
-		Listed []Listed      `json:"listed,string"`
+		Number int8   `cbor:"-1,keyasint"`
+		Text   string `json:"text,omitempty"`
+		Least  *int   `cbor:",omitempty"`
+		//lint:ignore SA5008 it is odd on purpose
+		Dash  []int         `json:"-,"`
+		Flags map[bool]int8 `cbor:"a b"`
+		//lint:ignore SA5008 it is odd on purpose
+		Listed []Listed `json:"listed,string"`
 		_      func()
 	}
 	Under  struct{ N int }
