@@ -123,7 +123,10 @@ func (r *refresh) by(what drive.Refresh) {
 // refreshing looks for changes before a refresh that ends no tick. A replay would call one that OnTick
 // calls without its inputs, so that is a change.
 func (w *World) refreshing() {
-	w.touched = w.touched || w.replayed && w.phase.Load() == phaseIdle
+	if w.recording == nil || w.phase.Load() != phaseIdle {
+		return // two goroutines may try at once, and one is refused
+	}
+	w.touched = w.touched || w.replayed
 	w.lookForChanges()
 }
 
