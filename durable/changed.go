@@ -59,12 +59,14 @@ func (l *log) saved(err error) (unsaved bool) {
 	x := &l.mu.changes
 	if err == nil {
 		x.saved, x.first = x.captured, x.next
-	} else {
+	}
+	unsaved = x.made > x.saved && err != nil
+	if unsaved {
 		x.next = x.first
 		x.failed = fmt.Errorf("durable: the idle world was changed, which is not saved: %w", err)
 	}
 	l.answer()
-	return x.made > x.saved && err != nil
+	return unsaved
 }
 
 // changed saves a snapshot because the idle world was changed. It is called on the goroutine that

@@ -37,8 +37,7 @@ func Open(ctx context.Context, path string, w *world.World, s *scheduler.Schedul
 	}
 	began := time.Now()
 	d := &Store{w: w, s: s, o: o, dir: snapshot.Dir{Path: path, Keep: o.Keep, Increments: o.Increments}, files: files.Of(path), saving: make(chan struct{}, 1), captures: make(chan *capture), again: make(chan struct{}, 1), marks: map[string]uint64{}}
-	d.o.Snapshot.Scheduler = s
-	d.o.Snapshot.Also = append(slices.Clip(o.Snapshot.Also), d.mark.also())
+	d.o.Snapshot = o.snapshot(s, &d.mark)
 	if o.Every == 0 {
 		d.o.Every = everyDefault
 	}
@@ -192,7 +191,7 @@ func (d *Store) lose(err error) error {
 	if !d.o.AcceptLoss {
 		remedy := "restore the file, or set AcceptLoss to go on from what is whole before it"
 		if errors.Is(err, inputlog.ErrDiffers) {
-			remedy = "set NoLog if the systems cannot be deterministic, and AcceptLoss to go on from what they have made"
+			remedy = "start the program that wrote it, without a change, if this is another; set NoLog if the systems cannot be deterministic, and AcceptLoss to go on from what they have made"
 		}
 		return fmt.Errorf("%w: %w; %s", ErrDamaged, err, remedy)
 	}

@@ -3,7 +3,6 @@ package durable
 import (
 	"fmt"
 	"path/filepath"
-	"slices"
 
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/snapshot"
@@ -28,7 +27,5 @@ func Plan(path string, w *world.World, s *scheduler.Scheduler, o Options) (snaps
 		return snapshot.Plan{}, fmt.Errorf("durable: %w", err)
 	}
 	defer in.Close()
-	o.Snapshot.Scheduler = s
-	o.Snapshot.Also = append(slices.Clip(o.Snapshot.Also), new(mark).also())
-	return snapshot.PlanLoad(in, w, o.Snapshot)
+	return snapshot.PlanLoad(in, w, o.snapshot(s, new(mark)))
 }

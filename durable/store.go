@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -56,6 +57,13 @@ type Options struct {
 	OnError func(error)
 	// Logger, if not nil, gets records of what is restored, saved and removed.
 	Logger *slog.Logger
+}
+
+// snapshot returns what belongs to a snapshot, with what a Store keeps there.
+func (o *Options) snapshot(s *scheduler.Scheduler, m *mark) snapshot.Options {
+	all := o.Snapshot
+	all.Scheduler, all.Also = s, append(slices.Clip(all.Also), m.also())
+	return all
 }
 
 const (

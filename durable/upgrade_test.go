@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/durable"
+	"github.com/atoll-sim/atoll/inputlog"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -62,6 +63,103 @@ func TestUpgrade(t *testing.T) {
 		}
 		require.NoError(t, st.Wait(t.Context()))
 		st.Crash()
+		disk.Reboot()
+	}
+}
+
+// TestOtherProgram starts a program with another component and resource where the one before it died.
+func TestOtherProgram(t *testing.T) {
+	path, disk := useDisk(t)
+	type Fuel struct{ Left int64 }
+	var x *bank
+	var fuel *world.Component[Fuel]
+	open := func(options func(*durable.Options)) (*durable.Store, error) {
+		x = newBank(1)
+		fuel = world.Register[Fuel](x.World, "fuel")
+		world.RegisterResource(x.World, "prices", 3)
+		x.options.Upgrade = func(w *world.World) error {
+			return fuel.AddTo(w.Query(world.With[Account](w), world.Without[Fuel](w)), nil)
+		}
+		options(&x.options)
+		return x.open(path)
+	}
+	fueled := func() int { return x.Query(world.With[Fuel](x.World)).Count() }
+	old := newBank(1)
+	store, err := old.open(path)
+	require.NoError(t, err)
+	old.step(t)
+	require.NoError(t, store.Close())
+	old = newBank(1)
+	store, err = old.open(path)
+	require.NoError(t, err)
+	for range 5 {
+		old.step(t)
+	}
+	require.NoError(t, store.Wait(t.Context()))
+	store.Crash()
+	disk.Reboot()
+
+	_, err = open(func(*durable.Options) {})
+	require.ErrorIs(t, err, inputlog.ErrOtherWorld)
+	require.ErrorContains(t, err, "set AcceptLoss to go on from what is before it")
+
+	store, err = open(func(o *durable.Options) { o.AcceptLoss = true })
+	require.NoError(t, err)
+	require.ErrorIs(t, store.Recovered().Lost[0], inputlog.ErrOtherWorld)
+	saved := x.Tick()
+	require.True(t, 0 < saved && saved < old.Tick(), saved)
+	require.Equal(t, clientsMax, fueled())
+	for range 5 {
+		x.step(t)
+	}
+	require.NoError(t, store.Wait(t.Context()))
+	store.Crash()
+	disk.Reboot()
+
+	store, err = open(func(*durable.Options) {})
+	require.NoError(t, err, "its log is of this program")
+	require.Empty(t, store.Recovered().Lost)
+	require.Equal(t, saved+5, x.Tick())
+	require.Equal(t, clientsMax, fueled())
+	require.NoError(t, store.Close())
+}
+
+// TestUpgradeWithoutLog upgrades where only snapshots are kept.
+func TestUpgradeWithoutLog(t *testing.T) {
+	path, disk := useDisk(t)
+	upgrades := 0
+	life := func() (*bank, *durable.Store) {
+		x := newBank(1)
+		x.options.NoLog = true
+		x.options.Upgrade = func(w *world.World) error {
+			upgrades++
+			_, err := x.ships.Create(w, fleet{Ship{uint64(upgrades)}})
+			return err
+		}
+		store, err := x.open(path)
+		require.NoError(t, err)
+		return x, store
+	}
+	made := func(x *bank) (n int) {
+		for h := range x.Query(world.With[Ship](x.World)).Entities() {
+			if x.ship.Get(h).N>>63 == 0 { // not by the system
+				n++
+			}
+		}
+		return n
+	}
+	x, store := life()
+	x.step(t)
+	x.saves(t, store, 1)
+	store.Crash()
+	disk.Reboot()
+	require.Zero(t, upgrades)
+	for n := 1; n <= 3; n++ { // Open has saved what Upgrade did
+		x, store = life()
+		require.Equal(t, n, upgrades)
+		require.Equal(t, n, made(x))
+		x.step(t)
+		store.Crash()
 		disk.Reboot()
 	}
 }
