@@ -87,7 +87,7 @@ func (s *Shard) Fingerprint(d uint64) uint64 {
 			d = mix(mix(mix(d, uint64(c.n)<<32|uint64(c.marked)), uint64(c.changed)), uint64(len(c.handles)))
 			for i, tick := range c.written {
 				if d = mix(d, uint64(tick)); tick == s.space.now {
-					d = mix(d, maphash.Bytes(fingerprints, c.Bytes(i)))
+					d = mix(d, maphash.Bytes(digestSeed, c.Bytes(i)))
 				}
 			}
 			if c.flags.none() {
@@ -102,8 +102,6 @@ func (s *Shard) Fingerprint(d uint64) uint64 {
 	}
 	return d
 }
-
-var fingerprints = maphash.MakeSeed()
 
 func mix(d, n uint64) uint64 { return bits.RotateLeft64((d^n)*0x9e3779b97f4a7c15, 29) }
 
