@@ -43,8 +43,8 @@ func (x *importing) parts() (parts []part, err error) {
 		add(mailSection, i, func(dst []byte) []byte { return x.appendMail(dst, i) })
 	}
 	for i, n := range x.names.extensions {
-		if names, body := x.named[n.name], x.bodies[bytesKey{extensionSection, i}]; names != nil && body != nil {
-			*body = names.body()
+		if names := x.named[n.name]; names != nil {
+			*x.bodies[bytesKey{extensionSection, i}] = names.body()
 		}
 	}
 	for _, list := range []struct {
