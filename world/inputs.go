@@ -120,16 +120,6 @@ func (r *refresh) by(what drive.Refresh) {
 	}
 }
 
-// refreshing looks for changes before a refresh that ends no tick. A replay would call one that OnTick
-// calls without its inputs, so that is a change.
-func (w *World) refreshing() {
-	if w.recording == nil || w.phase.Load() != phaseIdle {
-		return // two goroutines may try at once, and one is refused
-	}
-	w.touched = w.touched || w.replayed
-	w.lookForChanges()
-}
-
 // leave notes how the world is.
 func (x *recording) leave() {
 	if x.changed != nil {
@@ -146,7 +136,8 @@ func (w *World) fingerprint() uint64 {
 	return d
 }
 
-// lookForChanges calls what RecordInputs was given if the idle world is not as it was left.
+// lookForChanges calls what RecordInputs was given if the idle world is not as it was left. A refresh
+// within what a replay calls too is a change: the replay would make it without its inputs.
 func (w *World) lookForChanges() {
 	if w.phase.Load() != phaseIdle {
 		return // whoever goes on says so
@@ -155,7 +146,7 @@ func (w *World) lookForChanges() {
 	switch {
 	case x == nil || x.changed == nil || w.open > 0 || x.failed.Load() != nil:
 		return
-	case !w.touched && w.fingerprint() == x.left:
+	case !w.touched && !w.replayed && w.fingerprint() == x.left:
 		return
 	}
 	x.leave()

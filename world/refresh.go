@@ -133,7 +133,7 @@ func serial(n int, f func(int)) {
 // the loop walks. It panics with a *BrokenError if an extension panics: the world is broken
 // then.
 func (w *World) Refresh() {
-	w.refreshing()
+	w.lookForChanges()
 	w.enterPhase("World.Refresh", phaseRefresh)
 	w.refresh.by(drive.ByRefresh)
 	w.refresh.run(serial)

@@ -203,7 +203,7 @@ func (w *World) Count() int {
 // first, so every handle given until now is stale afterwards. Entities that hooks create
 // meanwhile stay, and so do those that an extension spares.
 func (w *World) Clear() {
-	w.refreshing()
+	w.lookForChanges()
 	w.enterPhase("World.Clear", phaseRefresh)
 	w.refresh.by(drive.ByClear)
 	w.refresh.clear = true
