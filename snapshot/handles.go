@@ -7,6 +7,7 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/reference"
 )
 
 // rewriter replaces handles in values, wherever a field, an element, a key or what a pointer points
@@ -26,18 +27,35 @@ type rewrite func(at mem.Address)
 // deepMost bounds how deep values may be nested: one that holds itself has no end.
 const deepMost = 10_000
 
-var errDeep = errors.New("a value holds itself, or is nested too deep")
+// The values that are refused.
+var (
+	errDeep  = errors.New("a value holds itself, or is nested too deep")
+	errOwner = errors.New("it holds a reference.Owner, whose share nobody would release; keep a handle or a reference.Weak in components")
+)
 
 // The types that are replaced.
 var (
 	handleType   = reflect.TypeFor[handle.Handle]()
 	livenessType = reflect.TypeFor[*drive.Liveness]() // of a reference
+	ownerType    = reflect.TypeFor[reference.Owner]()
 )
 
-// hasHandles reports whether values of a type may hold handles. Types in which it was looked for
+// hasHandles reports whether values of a type may hold handles.
+func hasHandles(t reflect.Type) bool {
+	return holds(t, map[reflect.Type]bool{}, func(t reflect.Type) bool {
+		return t == handleType || t == livenessType || t.Kind() == reflect.Interface
+	})
+}
+
+// hasOwners reports whether values of a type may hold owners, but within interfaces.
+func hasOwners(t reflect.Type) bool {
+	return holds(t, map[reflect.Type]bool{}, func(t reflect.Type) bool { return t == ownerType })
+}
+
+// holds reports whether values of a type may hold one that is meant. Types in which it was looked for
 // already are left out.
-func hasHandles(t reflect.Type, looked map[reflect.Type]bool) bool {
-	if t == handleType || t == livenessType {
+func holds(t reflect.Type, looked map[reflect.Type]bool, meant func(reflect.Type) bool) bool {
+	if meant(t) {
 		return true
 	}
 	if looked[t] {
@@ -45,17 +63,15 @@ func hasHandles(t reflect.Type, looked map[reflect.Type]bool) bool {
 	}
 	looked[t] = true
 	switch t.Kind() {
-	case reflect.Interface:
-		return true
 	case reflect.Slice, reflect.Pointer:
-		return hasHandles(t.Elem(), looked)
+		return holds(t.Elem(), looked, meant)
 	case reflect.Array:
-		return t.Len() > 0 && hasHandles(t.Elem(), looked)
+		return t.Len() > 0 && holds(t.Elem(), looked, meant)
 	case reflect.Map:
-		return hasHandles(t.Key(), looked) || hasHandles(t.Elem(), looked)
+		return holds(t.Key(), looked, meant) || holds(t.Elem(), looked, meant)
 	case reflect.Struct:
 		for i := range t.NumField() {
-			if hasHandles(t.Field(i).Type, looked) {
+			if holds(t.Field(i).Type, looked, meant) {
 				return true
 			}
 		}
@@ -69,7 +85,7 @@ func (r *rewriter) of(t reflect.Type) rewrite {
 		return f
 	}
 	var f rewrite
-	if hasHandles(t, map[reflect.Type]bool{}) {
+	if hasHandles(t) {
 		r.known[t] = func(at mem.Address) { f(at) } // for a type that holds itself
 		f = r.make(t)
 	}
@@ -83,6 +99,8 @@ func (r *rewriter) make(t reflect.Type) rewrite {
 		return r.handle
 	case livenessType:
 		return r.reference
+	case ownerType: // in an interface
+		return func(mem.Address) { panic(errOwner) }
 	}
 	switch t.Kind() {
 	case reflect.Struct:

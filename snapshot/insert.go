@@ -60,15 +60,15 @@ func (x *Inserted) All() iter.Seq2[handle.Handle, handle.Handle] {
 // Insert puts copies of the entities of piece, such as a zone or a prefab that Load has loaded, into
 // the world: with new handles, their components and flags, their places in relations and their
 // names. Each handle.Handle in a component becomes the new one of that entity, also within arrays,
-// slices, maps, pointers, interfaces and references of package reference. A handle that is kept as
+// slices, maps, pointers and interfaces, and that of a reference.Weak. A handle that is kept as
 // another type, such as a uint64 or a string, stays as it is. Resources, messages, requests, hooks
 // and systems of the piece are not inserted. The piece stays as it is.
 //
 // Components, relations and names are found by their names, and must have the same types and
 // policies in both worlds; a world may lack those that nobody who is inserted has. Components are
 // copied by world.Component.CloneBy, else, if a plain copy would share something with the piece, by
-// their codec or as CBOR. To everybody else the entities are new: the next refresh calls hooks for
-// them as for all that were created.
+// their codec or as CBOR; what two pointers or slices share becomes two values. To everybody else
+// the entities are new: the next refresh calls hooks for them as for all that were created.
 //
 // Both worlds must be idle, as within Scheduler.Between, and no query loop may be open on w. One
 // goroutine copies: an entity with three components takes about 0.2 µs. To spread a large piece over
@@ -79,8 +79,10 @@ func (x *Inserted) All() iter.Seq2[handle.Handle, handle.Handle] {
 // After an error the world is as it was. Errors are ErrOtherWorld for something that w lacks or has in
 // another form, names.ErrTaken and names.ErrLength, hierarchy.ErrLimit, world.ErrIndexes,
 // world.ErrChunks, world.ErrStale for a root that is not alive, world.ErrClosed, state.ErrNoCodec,
-// and those of codecs. Entities of the piece that are marked to be destroyed are an error as well.
-// Insert panics for a world into itself, and for a Shard that the world does not have.
+// and those of codecs. Also refused are pieces with entities that are marked to be destroyed, with a
+// value that holds itself or is nested more than 10,000 deep, and with a reference.Owner. Insert
+// panics for a world into itself, for a Shard that the world does not have, and as a CloneBy or codec
+// panics.
 func Insert(w, piece *world.World, o InsertOptions) (*Inserted, error) {
 	x, err := newInsertion(w, piece, o)
 	if err == nil {

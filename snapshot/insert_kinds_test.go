@@ -159,6 +159,22 @@ func TestInsertRefused(t *testing.T) {
 			create(f.piece, hidden{value: 1})
 			world.Register[hidden](f.w, "odd")
 		}, `component "odd"`, state.ErrNoCodec},
+		"a type with an owner": {func(f *fixture) {
+			type held struct{ by [2]*reference.Owner }
+			clone := func(to, from *held) {
+				c := from.by[0].Clone()
+				to.by[0] = &c
+			}
+			world.Register[held](f.piece, "odd").CloneBy(clone)
+			world.Register[held](f.w, "odd").CloneBy(clone)
+			owner := reference.Own(f.piece, one(f), nil)
+			create(f.piece, held{[2]*reference.Owner{&owner}})
+			t.Cleanup(func() { require.Equal(t, 1, owner.Shares()) })
+		}, `component "odd": it holds a reference.Owner`, nil},
+		"an owner in an interface": {func(f *fixture) {
+			owner := reference.Own(f.piece, one(f), nil)
+			create(f.piece, Knot{any: &owner})
+		}, "snapshot_test.Knot: it holds a reference.Owner", nil},
 		"a closed piece": {func(f *fixture) { f.piece.Close() }, "", world.ErrClosed},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -167,7 +183,7 @@ func TestInsertRefused(t *testing.T) {
 			f.w = newKinds(t, world.Options{Shards: 1, IndexMax: 63})
 			c.set(f)
 			before, err := state.StateHash(f.w, knotCodec())
-			if name != "a type without a codec" {
+			if name != "a type without a codec" && name != "a type with an owner" {
 				require.NoError(t, err)
 			}
 			made, err := snapshot.Insert(f.w, f.piece, f.o)

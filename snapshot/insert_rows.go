@@ -114,6 +114,9 @@ func (x *insertion) component(id int) (int, error) {
 		case x.own.Components()[at].Type != n.Type:
 			return 0, otherWorld("component %q is a %v in the piece, and a %v in the world", n.Name, n.Type, x.own.Components()[at].Type)
 		}
+		if hasOwners(n.Type) {
+			return 0, fmt.Errorf("snapshot: Insert: component %q: %w", n.Name, errOwner)
+		}
 		x.components[id] = at
 	}
 	return x.components[id], nil
@@ -212,9 +215,11 @@ func (x *insertion) rewrite() (err error) {
 	var what reflect.Type
 	defer func() {
 		x.made.Cut = r.cut
-		if v := recover(); v == errDeep {
-			err = fmt.Errorf("snapshot: Insert: a component of type %v: %w", what, errDeep)
-		} else if v != nil {
+		switch v := recover(); v {
+		case nil:
+		case errDeep, errOwner:
+			err = fmt.Errorf("snapshot: Insert: a component of type %v: %w", what, v.(error))
+		default:
 			panic(v)
 		}
 	}()

@@ -102,10 +102,11 @@ func sharing(t reflect.Type, path string) (string, reflect.Kind) {
 
 // CloneBy says how frames copy a value of the component, for a type in which a plain copy would
 // share something with the world. f sets *to, which may hold a value from before, to a copy of
-// *from that shares nothing with it that is ever written. It is called in the refresh, for each
-// entity of a chunk that was handed out for writing, on several goroutines at once; if it panics,
-// the frame is not made, and whoever waits for it gets a *PanicError. The world must be idle.
-// CloneBy returns the component.
+// *from that shares nothing with it that is ever written, and that nobody need release: no share of a
+// // reference.Owner, no count of references. It is called in the refresh, for each entity of a chunk
+// that was handed out for writing, on several goroutines at once; if it panics, the frame is not
+// made, and whoever waits for it gets a *PanicError. The world must be idle. CloneBy returns the
+// component.
 func (c *Component[T]) CloneBy(f func(to, from *T)) *Component[T] {
 	c.w.mustIdle("Component.CloneBy")
 	if f == nil {
