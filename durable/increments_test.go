@@ -1,6 +1,9 @@
 package durable_test
 
 import (
+	"bytes"
+	"errors"
+	"log/slog"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -64,4 +67,55 @@ func TestIncrements(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestMendByHand changes the text of the newest snapshot after a clean stop, and puts it back as a whole
+// one with the next number, as the guide says.
+func TestMendByHand(t *testing.T) {
+	path, disk := useDisk(t)
+	x := newBank(1)
+	x.options.Increments = 3
+	st, err := x.open(path)
+	require.NoError(t, err)
+	x.create(t, st, 77001)
+	x.saves(t, st, 1)
+	require.NoError(t, st.Close())
+
+	dir := snapshot.Dir{Path: path}
+	newest, err := dir.Newest()
+	require.NoError(t, err)
+	require.Equal(t, "000000000003.increment", filepath.Base(newest.Path))
+	in, err := dir.Open(newest.Path)
+	require.NoError(t, err)
+	var text, again bytes.Buffer
+	_, err = snapshot.Export(in, &text, snapshot.Options{})
+	require.NoError(t, err)
+	require.NoError(t, in.Close())
+	require.Contains(t, text.String(), `{"N":77001}`)
+	edited := strings.Replace(text.String(), `{"N":77001}`, `{"N":77002}`, 1)
+	_, err = snapshot.Import(strings.NewReader(edited), &again, snapshot.Options{})
+	require.NoError(t, err)
+
+	put := func(d *faulty.Disk, name string) {
+		_ = d.Remove(name)
+		file, err := d.Create(name)
+		require.NoError(t, err)
+		_, err = file.Write(again.Bytes())
+		require.NoError(t, errors.Join(err, file.Close()))
+	}
+	y, st, err := opened(t, disk, func(d *faulty.Disk) { put(d, "000000000004.snapshot") }, func(o *durable.Options) { o.Increments = 3 })
+	require.NoError(t, err)
+	require.Empty(t, st.Recovered().Snapshot.Passed)
+	require.Contains(t, y.observe(), "{77002}")
+
+	// Under its old name it is no increment, and what is whole before it counts. The Logger tells.
+	var told strings.Builder
+	y, st, err = opened(t, disk, func(d *faulty.Disk) { put(d, "000000000003.increment") }, func(o *durable.Options) {
+		o.Logger = slog.New(slog.NewTextHandler(&told, nil))
+	})
+	require.NoError(t, err)
+	require.Len(t, st.Recovered().Snapshot.Passed, 1)
+	require.Contains(t, told.String(), "level=WARN msg=\"durable: passed over a snapshot\"")
+	require.Contains(t, told.String(), "000000000003.increment")
+	require.NotContains(t, y.observe(), "{77002}")
 }

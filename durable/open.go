@@ -70,11 +70,13 @@ func Open(ctx context.Context, path string, w *world.World, s *scheduler.Schedul
 	d.saves.Store(d.recovered.Snapshot.Info.Tick)
 	x := &d.recovered
 	x.Took = time.Since(began)
+	for _, err := range x.Snapshot.Passed {
+		d.warn("passed over a snapshot", "because", err)
+	}
 	d.info("restored", "snapshot", x.Snapshot.Path, "ticks", x.Ticks, "incarnation", x.Incarnation, "took", x.Took)
-	if wo := w.Options(); o.Logger != nil {
-		if all := wo.VersionMax / wo.VersionsEach; x.Incarnation > all-all/10 {
-			o.Logger.Warn("durable: few incarnations are left; begin a new world, with fewer versions each", "incarnation", x.Incarnation, "of", all)
-		}
+	wo := w.Options()
+	if all := wo.VersionMax / wo.VersionsEach; x.Incarnation > all-all/10 {
+		d.warn("few incarnations are left; begin a new world, with fewer versions each", "incarnation", x.Incarnation, "of", all)
 	}
 	d.ends, d.stop = context.WithCancel(context.WithoutCancel(ctx))
 	d.stopped.Go(d.keep)
@@ -196,9 +198,7 @@ func (d *Store) lose(err error) error {
 		return fmt.Errorf("%w: %w; %s", ErrDamaged, err, remedy)
 	}
 	d.recovered.Lost = append(d.recovered.Lost, err)
-	if l := d.o.Logger; l != nil {
-		l.Warn("durable: accepted a loss", "of", err)
-	}
+	d.warn("accepted a loss", "of", err)
 	return nil
 }
 

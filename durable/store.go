@@ -309,6 +309,12 @@ func (d *Store) tell(err error) {
 	}
 }
 
+func (d *Store) warn(what string, values ...any) {
+	if l := d.o.Logger; l != nil {
+		l.Warn("durable: "+what, values...)
+	}
+}
+
 func (d *Store) info(what string, values ...any) {
 	if l := d.o.Logger; l != nil {
 		l.Info("durable: "+what, append([]any{"tick", d.w.Tick()}, values...)...)
