@@ -25,6 +25,7 @@ type between struct {
 	mu     struct {
 		sync.Mutex
 		waiting []asked
+		closed  error // of the world, when it is closed
 	}
 }
 
@@ -48,10 +49,9 @@ type asked struct {
 //
 // The channel gets one value: nil when f has returned, a *world.PanicError if f panicked, the
 // world's error if it is closed or broken by then, or world.ErrFull at once if BetweenMax functions
-// wait. Nobody needs to receive it. A scheduler that makes no more ticks calls nothing: a
-// goroutine that must not wait for ever selects on a context, too. A system, function or hook must
-// not receive from the channel, because its tick would never end; nor must OnTick or f, because the
-// next tick would never begin.
+// wait. Nobody needs to receive it. A scheduler that makes no more ticks calls nothing; who waits is
+// told when the world is closed. A system, function or hook must not receive from the channel, because
+// its tick would never end; nor must OnTick or f, because the next tick would never begin.
 //
 // What f changes is no input: a log of inputs does not have it.
 //
@@ -63,9 +63,13 @@ func (s *Scheduler) Between(f func(*world.World)) <-chan error {
 	done := make(chan error, 1)
 	b := &s.between
 	b.mu.Lock()
+	err := b.mu.closed
 	if len(b.mu.waiting) == BetweenMax {
+		err = fmt.Errorf("%w: %d functions wait to be called between ticks", world.ErrFull, BetweenMax)
+	}
+	if err != nil {
 		b.mu.Unlock()
-		done <- fmt.Errorf("%w: %d functions wait to be called between ticks", world.ErrFull, BetweenMax)
+		done <- err
 		return done
 	}
 	b.mu.waiting = append(b.mu.waiting, asked{f, done})
@@ -89,13 +93,34 @@ func (s *Scheduler) runBetween(ctx context.Context, call string) {
 	defer b.answer()
 	defer s.lookForChanges() // before anybody is told
 	for n := b.count.Load(); n > 0 && ctx.Err() == nil && !s.control.stopping(); n-- {
-		b.mu.Lock()
-		x := b.mu.waiting[0]
-		b.mu.waiting = slices.Delete(b.mu.waiting, 0, 1)
-		b.count.Store(int32(len(b.mu.waiting)))
-		b.mu.Unlock()
-		s.call(x)
+		if x, ok := b.next(); ok {
+			s.call(x)
+		}
 	}
+}
+
+// next takes the first function that waits. There may be none left if one has closed the world.
+func (b *between) next() (x asked, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.mu.waiting) == 0 {
+		return x, false
+	}
+	x = b.mu.waiting[0]
+	b.mu.waiting = slices.Delete(b.mu.waiting, 0, 1)
+	b.count.Store(int32(len(b.mu.waiting)))
+	return x, true
+}
+
+// close tells all who wait, now and later, that the world is closed.
+func (b *between) close(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, x := range b.mu.waiting {
+		x.done <- err
+	}
+	b.mu.waiting, b.mu.closed = nil, err
+	b.count.Store(0)
 }
 
 // lookForChanges lets a log of inputs know if the idle world was changed, by what a replay does not do.

@@ -84,6 +84,13 @@ func TestBetweenClosed(t *testing.T) {
 	late := f.Between(func(*world.World) { t.Error("called") })
 	require.ErrorIs(t, f.Run(t.Context()), world.ErrClosed)
 	require.ErrorIs(t, <-late, world.ErrClosed)
+	require.ErrorIs(t, <-scheduler.New(f.w, scheduler.Options{}).Between(func(*world.World) { t.Error("called") }), world.ErrClosed)
+
+	f = newFixture(t, 1, 1) // nobody makes a tick any more
+	waiting = f.Between(func(*world.World) { t.Error("called") })
+	f.w.Close()
+	require.ErrorIs(t, <-waiting, world.ErrClosed)
+	require.ErrorIs(t, <-f.Between(func(*world.World) { t.Error("called") }), world.ErrClosed)
 }
 
 // TestBetweenFull refuses one function too many, and calls the others.

@@ -130,6 +130,7 @@ func New(w *world.World, o Options) *Scheduler {
 	s.balancing.init(&o, w.Shards())
 	t := &s.tick
 	t.init(w, o.Workers)
+	t.driver.OnClose(func() { s.between.close(w.Err()) })
 	t.labels = o.Labels || o.Watchdog.After > 0
 	if t.chaos = o.Chaos != 0; t.chaos {
 		t.seed(o.Chaos)

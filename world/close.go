@@ -51,6 +51,10 @@ func (w *World) close() {
 		w.refresh.run(serial)
 	}
 	w.drop()
+	for _, f := range w.closing {
+		f()
+	}
+	w.closing = nil
 }
 
 // drop gives back the memory of a world in which all entities are dead, and notifies senders

@@ -65,6 +65,14 @@ func (d *driven) Replayed(f func()) {
 
 func (d *driven) LookForChanges() { d.w().lookForChanges() }
 
+func (d *driven) OnClose(f func()) {
+	if d.closed.Load() {
+		f()
+		return
+	}
+	d.closing = append(d.closing, f)
+}
+
 func (d *driven) Touched() { d.touched = true }
 
 func (d *driven) Hold(within string) func() {

@@ -68,6 +68,7 @@ type World struct {
 
 	extensions  extensions
 	hooks       hooks
+	closing     []func()    // called when the world is closed
 	recording   *recording  // nil: there is no Recorder
 	recorderErr *PanicError // of the last refresh
 	touched     bool        // the idle world was changed, not in its rows
