@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -91,6 +92,12 @@ func TestBetweenClosed(t *testing.T) {
 	f.w.Close()
 	require.ErrorIs(t, <-waiting, world.ErrClosed)
 	require.ErrorIs(t, <-f.Between(func(*world.World) { t.Error("called") }), world.ErrClosed)
+
+	f = newFixture(t, 1, 1)
+	waiting = f.Between(func(*world.World) { t.Error("called") })
+	_ = driver.Of(f.w).BeginTick().Break("wrong")
+	var broken *world.BrokenError
+	require.ErrorAs(t, <-waiting, &broken)
 }
 
 // TestBetweenFull refuses one function too many, and calls the others.

@@ -51,10 +51,6 @@ func (w *World) close() {
 		w.refresh.run(serial)
 	}
 	w.drop()
-	for _, f := range w.closing {
-		f()
-	}
-	w.closing = nil
 }
 
 // drop gives back the memory of a world in which all entities are dead, and notifies senders
@@ -69,6 +65,10 @@ func (w *World) drop() {
 	}
 	w.space.Drop()
 	w.ports.notifyAbandoned()
+	for _, f := range w.closing {
+		f()
+	}
+	w.closing = nil
 }
 
 // markAll marks every entity and returns how many were not marked yet.

@@ -87,7 +87,7 @@ type Join interface {
 	// and are not alive yet.
 	MustBeWhole(call string)
 	Idle() bool
-	// OnClose has f called when the world is closed, or at once if it is.
+	// OnClose has f called when the world is closed or broken, or at once if it is.
 	OnClose(f func())
 	// Touched says that something was changed outside of a tick that is not in the rows.
 	Touched()
