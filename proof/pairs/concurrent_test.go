@@ -47,6 +47,7 @@ type crowd struct {
 	plan
 	numbers atomic.Int64
 	players []*player
+	pieces  []handle.Handle // inserted
 }
 
 // player is one goroutine and its book.
@@ -88,6 +89,9 @@ func (p plan) concurrent(t *testing.T) {
 		x.scriptAll(rand.New(rand.NewPCG(p.seed+uint64(tick), 5)), known)
 		for _, y := range x.players {
 			y.turns <- 400
+		}
+		if p.has("insert") {
+			x.insert(t, rand.New(rand.NewPCG(p.seed+uint64(tick), 6)))
 		}
 		x.mustStep(t)
 	}
@@ -241,6 +245,10 @@ func (y *player) batch() {
 // audit checks what holds whatever happened.
 func (x *crowd) audit(t *testing.T) {
 	given := map[handle.Handle]bool{}
+	for _, h := range x.pieces {
+		require.False(t, given[h], "%v was given twice", h)
+		given[h] = true
+	}
 	for _, y := range x.players {
 		require.NoError(t, y.err)
 		for _, h := range slices.Concat(y.made, y.back) {

@@ -47,6 +47,8 @@ type entity struct {
 	name     int64
 	parent   handle.Handle
 	children []handle.Handle
+	bound    bool
+	bond     handle.Handle
 
 	pending   bool
 	marked    bool

@@ -25,6 +25,7 @@ type objects struct {
 	seed     uint64
 	parts    [partsN]*part
 	bundles  []*bundle
+	bonds    *world.Component[Bond]
 	ticks    *scheduler.Scheduler
 	hasher   *state.Hasher
 	codecs   *state.Codecs
@@ -99,7 +100,7 @@ func newObjects(p plan, workers int, chaos uint64) *objects {
 	driver.Of(o.World).Scatter(4)
 	n := o.Shards() + 1
 	o.scripts, o.did, o.late, o.notes, o.children = make([][]*act, n), make([][]deed, n), make([][]deed, n), make([][]note, n), make([][]child, n)
-	o.parts, o.bundles = newParts(o.World), newBundles(o.World)
+	o.parts, o.bundles, o.bonds = newParts(o.World), newBundles(o.World), newBonds(o.World)
 	o.ticks = scheduler.New(o.World, ticks)
 	o.hasher = state.NewHasher(o.World, o.codecs)
 	o.ticks.MustAdd("act", o.act)
@@ -120,6 +121,7 @@ func (o *objects) act(b *world.Build) func(*world.Context) {
 	for _, x := range o.bundles {
 		b.Creates(x.part)
 	}
+	world.Write[Bond](b)
 	return func(c *world.Context) {
 		i := c.Shard()
 		if i == world.AllShards {
@@ -395,6 +397,10 @@ func (s *scene) bear(a *act, made []handle.Handle, err error, shard int, pending
 		if !s.model.create(h, a.born.has, a.born.value(i), shard, pending) {
 			s.fail("%s gave %v, which was given before", a.name, h)
 		}
+		if of := s.model.entities[a.born.of]; of != nil {
+			e := s.model.entities[h]
+			e.bound, e.bond = of.bound, of.bond
+		}
 	}
 }
 
@@ -516,6 +522,9 @@ func (s *scene) close() {
 			s.Clear()
 		}
 		s.must(s.Count() == 0, "%d are left in a world that was cleared", s.Count())
+		if s.plan.has("insert") {
+			s.insertAndClear()
+		}
 		s.Refresh()
 		p, err := s.OpenPort()
 		s.must(err == nil, "OpenPort: %v", err)
