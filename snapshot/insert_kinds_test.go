@@ -80,6 +80,31 @@ func TestInsertKinds(t *testing.T) {
 	require.Equal(t, []Link{{b}, {gone}}, last.hidden, "which the piece shares, by its function")
 }
 
+// TestInsertOtherNumbers inserts into a world whose components are registered in another order, with
+// others among them, and which has another bundle of them.
+func TestInsertOtherNumbers(t *testing.T) {
+	type both struct {
+		Link
+		Links
+	}
+	piece, w := world.MustNew(world.Options{}), world.MustNew(world.Options{})
+	world.Register[Link](piece, "link")
+	world.Register[Links](piece, "links")
+	world.Register[Tag](w, "tag")
+	world.Register[Links](w, "links")
+	world.Register[Extra](w, "extra")
+	world.Register[Link](w, "link")
+	a := create(piece, Link{})
+	b := must(world.NewBundle[both](piece).Create(piece, both{Link{a}, Links{One: a, Raw: 7}}))
+	made, err := snapshot.Insert(w, piece, snapshot.InsertOptions{})
+	require.NoError(t, err)
+	c, d := made.Handle(a), made.Handle(b)
+	require.Equal(t, Link{}, *world.Read[Link](w).Get(c))
+	require.Equal(t, Link{c}, *world.Read[Link](w).Get(d))
+	require.Equal(t, Links{One: c, Raw: 7}, *world.Read[Links](w).Get(d))
+	require.Nil(t, world.Read[Links](w).Get(c))
+}
+
 // create makes an entity of one component.
 func create[T any](w *world.World, v T) handle.Handle {
 	type only struct{ One T }

@@ -74,7 +74,7 @@ func (n *named) layout() (all []leaf, err error) {
 				return nil, fmt.Errorf("field %s, a %s, is not in a part of its kind", f.Path, f.Type)
 			case known[x.path]:
 				return nil, fmt.Errorf("there are two fields %s", f.Path)
-			case f.Offset < at || !p.ByCodec && x.size > p.Offset+p.Size-f.Offset:
+			case f.Offset < at || f.Offset > sectionMax || !p.ByCodec && x.size > p.Offset+p.Size-f.Offset:
 				return nil, fmt.Errorf("field %s, a %s, is at byte %d, outside of its place", f.Path, f.Type, f.Offset)
 			}
 			known[x.path] = true

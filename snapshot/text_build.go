@@ -34,6 +34,9 @@ func (x *importing) parts() (parts []part, err error) {
 			return nil, altered("entity %v (line %d): it has no row: entities cannot be added to a text; load the snapshot, and create them there", h, e.line)
 		}
 	}
+	if err := x.check(); err != nil {
+		return nil, err
+	}
 	for i := range x.images {
 		if err := x.addRows(i, add); err != nil {
 			return nil, err

@@ -253,6 +253,11 @@ func (s *shape) parseOwn(dst []byte, v any) ([]byte, error) {
 	if !ok {
 		return nil, wants(`a text, or {"cbor":"…"}`, v)
 	}
+	if s.text == byTime {
+		if err := checkTime(text); err != nil {
+			return nil, err
+		}
+	}
 	return append(appendCBORHead(dst, cborText, uint64(len(text))), text...), nil
 }
 

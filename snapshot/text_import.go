@@ -23,8 +23,10 @@ import (
 // the state, for which Load would look. Entities and components cannot be added or removed there:
 // load the snapshot for that.
 //
-// Import writes nothing before all of the text was read and found to be whole. It takes the memory of
-// the snapshot, uncompressed; of the options BytesMax counts, which bounds that and whose default is 1 GB
+// Import writes nothing before all of the text was read and found to be whole, and to be what a world
+// can have: only what the world that loads knows is left to Load, such as what is registered there, and
+// what codecs and other packages have written. It takes the memory of the snapshot, uncompressed, and of
+// a world with as many slots and chunks; of the options BytesMax counts, which bounds that and whose default is 1 GB
 // and 64 bytes for each byte of the text, and Workers. A line has a 64th of it at the most. It
 // returns what the head of the snapshot says. Errors are ErrNoSnapshot, ErrVersion, ErrTruncated,
 // ErrAltered and ErrTooLarge, with line and field, ErrOtherWorld for a machine or a layout of handles
@@ -44,12 +46,16 @@ func Import(src io.Reader, dst io.Writer, o Options) (Info, error) {
 
 // importing is the text of a snapshot that is read.
 type importing struct {
-	o        *Options
-	info     Info
-	names    *catalogue
-	lists    [3]textList  // components, messages, resources
-	kinds    []*valueText // of requests
-	line     int
+	o     *Options
+	info  Info
+	names *catalogue
+	lists [3]textList  // components, messages, resources
+	kinds []*valueText // of requests
+	line  int
+	lines struct {
+		tick, options, state int
+		shards               []int
+	}
 	consumed int64 // bytes of the text
 	took     int64 // bytes that are kept of it
 	sum      xxh3.Hasher
@@ -227,6 +233,10 @@ func (x *importing) head(line []byte, is bool) error {
 }
 
 func (x *importing) tick(l *tickLine) (err error) {
+	if x.lines.tick != 0 {
+		return fmt.Errorf("it is there twice, first in line %d", x.lines.tick)
+	}
+	x.lines.tick = x.line
 	x.info.Tick, x.info.Entities = l.Tick, l.Entities
 	if l.Hash != "" {
 		n, e := strconv.ParseUint(l.Hash, 16, 64)
@@ -276,6 +286,7 @@ func (x *importing) options(l *optionsLine) error {
 	if n := x.info.Options.Shards; n < 1 || n > handle.ShardMax+1 {
 		return inField("Shards", fmt.Errorf("%d is no number of shards", n))
 	}
+	x.lines.options = x.line
 	x.images, x.sections = []store.Image{}, [][]int{}
 	x.mail = make([]mailText, x.info.Options.Shards+1)
 	return nil

@@ -135,6 +135,9 @@ func (x *importing) request(l *requestLine) error {
 		return fmt.Errorf("kind: there is no %d", l.Kind)
 	}
 	t := x.kinds[l.Kind]
+	if err := l.check(t.name, x.info.Options.Shards); err != nil {
+		return err
+	}
 	m.count++
 	m.requests = drive.AppendNumber(drive.AppendNumber(drive.AppendNumber(m.requests, l.Kind), uint64(l.Flags)), uint64(l.Entity))
 	if t.typ != "" {
@@ -186,6 +189,10 @@ func (x *importing) bytes(l *bytesLine) error {
 }
 
 func (x *importing) world(l *stateLine) (err error) {
+	if x.lines.state != 0 {
+		return fmt.Errorf("it is there twice, first in line %d", x.lines.state)
+	}
+	x.lines.state = x.line
 	s := &x.state
 	s.Incarnation, s.Shard, s.Run, s.Misrouted, s.Moves, s.Gathered, s.Hooks = l.Incarnation, l.Shard, l.Run, l.Misrouted, l.Moves, l.Gathered, l.Hooks
 	s.Pinned, err = x.ids(l.Pinned)
@@ -294,7 +301,7 @@ func (x *importing) shard(l *shardLine) (err error) {
 			s.Stored = append(s.Stored, store.StoredImage{Handle: handle.Handle(n.Entity), Component: ids[0]})
 		}
 	}
-	x.images, x.sections = append(x.images, s), append(x.sections, l.Sections)
+	x.images, x.sections, x.lines.shards = append(x.images, s), append(x.sections, l.Sections), append(x.lines.shards, x.line)
 	return err
 }
 
@@ -329,8 +336,11 @@ func (x *importing) chunk(l *chunkLine) error {
 	if l.Chunk != len(t.Chunks) || l.Room < 0 || l.Rows < 0 || len(l.Written) != len(t.Components) {
 		return fmt.Errorf("chunk: it is %d, with %d rows of %d and %d stamps, and %d chunks came before", l.Chunk, l.Rows, l.Room, len(l.Written), len(t.Chunks))
 	}
+	if err := l.check(); err != nil {
+		return err
+	}
 	t.Chunks = append(t.Chunks, store.ChunkImage{Cap: l.Room, Rows: l.Rows, Reserved: l.Reserved, Changed: l.Changed, Written: l.Written})
-	return x.keep(bytesOfChunk)
+	return x.keep(bytesOfChunk + 9*l.Room)
 }
 
 // end reads the last line. If what came before it is not what Export wrote, the state has another hash.

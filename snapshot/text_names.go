@@ -77,6 +77,9 @@ func (x *importing) namesOf(l *namesLine) error {
 	if at < 0 || x.named[l.Names] != nil {
 		return fmt.Errorf("names: there is no extension %q, or two lines of it", l.Names)
 	}
+	if err := l.check(); err != nil {
+		return err
+	}
 	n := &namesText{head: [2]uint64{l.LengthMax, l.Refusals}, taken: map[string]handleText{}, entities: map[handleText]bool{}}
 	x.named[l.Names] = n
 	return x.once(bytesKey{extensionSection, at}, nil)
@@ -103,6 +106,9 @@ func (x *importing) addName(of string, list int, to func(n *namesText) *[]byte, 
 	}
 	if err != nil {
 		return inField("name", err)
+	}
+	if list == 1 && n.counts[1] == n.head[1] {
+		return fmt.Errorf("refused: there are more than %d, which is the limit of names %q", n.head[1], of)
 	}
 	if list == 0 {
 		if err := x.bind(n, string(name), hs[0]); err != nil {

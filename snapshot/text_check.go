@@ -1,0 +1,124 @@
+package snapshot
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/queue"
+	"github.com/atoll-sim/atoll/internal/slots"
+	"github.com/atoll-sim/atoll/internal/store"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// This file looks whether a world can have what a text says of it.
+
+// check loads all but the values into a world of its own, as Load would.
+func (x *importing) check() error {
+	switch {
+	case x.lines.tick == 0:
+		return altered("the line of the tick is missing")
+	case x.lines.state == 0:
+		return altered("the line of the state of the world is missing")
+	case x.info.Entities != len(x.entities):
+		return altered("line %d: entities: it is %d, and %d have a line", x.lines.tick, x.info.Entities, len(x.entities))
+	}
+	w, err := x.empty()
+	if err != nil {
+		return altered("line %d: options: %w", x.lines.options, err)
+	}
+	if n := len(x.names.hooks); len(x.state.Hooks) != n {
+		return altered("line %d: hooks: there are %d, and %d are registered", x.lines.state, len(x.state.Hooks), n)
+	}
+	for i, on := range x.state.Hooks {
+		if len(on) != w.Shards() {
+			return altered("line %d: hooks: hook %d is on %d shards, want %d", x.lines.state, i, len(on), w.Shards())
+		}
+	}
+	l, err := driver.Of(w).Load("snapshot.Import")
+	if err != nil {
+		return err
+	}
+	s := x.state
+	s.Hooks, s.Pinned = nil, nil // which this world does not have
+	if err := l.World(s); err != nil {
+		return altered("the lines of the world, from line %d on: %w", x.lines.state, err)
+	}
+	for i := range x.images {
+		var filled error
+		err := l.Shard(i, x.images[i], func(c *store.Chunk, table, chunk int) {
+			if filled == nil {
+				filled = l.Fill(c, x.images[i].Tables[table].Chunks[chunk].Handles)
+			}
+		})
+		if err = errors.Join(err, filled); err != nil {
+			return altered("the lines of shard %d, from line %d on: %w", i, x.lines.shards[i], err)
+		}
+	}
+	if err := l.Finish(); err != nil {
+		return altered("%w", err)
+	}
+	return nil
+}
+
+// empty makes a world with the options of the text and as many components, which have no values.
+func (x *importing) empty() (*world.World, error) {
+	o := x.info.Options
+	o.HugePages = false
+	w, err := world.New(o)
+	switch {
+	case err != nil:
+		return nil, err
+	case w.Options() != o:
+		return nil, fmt.Errorf("one is 0, where a world has another number: %+v", w.Options())
+	case len(x.names.components) > store.ComponentsMax:
+		return nil, fmt.Errorf("%d components are registered, of %d at most", len(x.names.components), store.ComponentsMax)
+	}
+	for range x.names.components {
+		store.NewColumn[struct{}](driver.Of(w).Space())
+	}
+	return w, nil
+}
+
+// check refuses a number of rows that no chunk has: they take memory.
+func (l *chunkLine) check() error {
+	if l.Room < 1 || l.Room > slots.RowsMax || l.Room&(l.Room-1) != 0 {
+		return inField("room", fmt.Errorf("%d is no power of two up to %d", l.Room, slots.RowsMax))
+	}
+	return nil
+}
+
+// check refuses limits that no names have.
+func (l *namesLine) check() error {
+	for name, n := range map[string]uint64{"lengthMax": l.LengthMax, "refusals": l.Refusals} {
+		if n < 1 || n > math.MaxInt {
+			return inField(name, fmt.Errorf("%d is no limit of names", n))
+		}
+	}
+	return nil
+}
+
+// check refuses flags that no request has.
+func (l *requestLine) check(kind string, shards int) error {
+	f := queue.Flags(l.Flags)
+	to := f & queue.Shards
+	move, _ := store.Kinds{}.Describe(queue.MoveKind)
+	if f&^(queue.Shards|queue.Direct) != 0 || int(to) >= shards || to != 0 && f&queue.Direct == 0 && kind != move.Name {
+		return inField("flags", fmt.Errorf("a %s has no flags %d", kind, l.Flags))
+	}
+	return nil
+}
+
+// byTime is how a type says that it writes itself which is a time.Time.
+var byTime = strconv.Quote("time.Time")
+
+// checkTime refuses what is not read as a time.
+func checkTime(text string) error {
+	if _, err := time.Parse(time.RFC3339, text); err != nil {
+		return fmt.Errorf("%q is no time, as in 2006-01-02T15:04:05Z", text)
+	}
+	return nil
+}
