@@ -1,12 +1,12 @@
 package snapshot
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"strconv"
 	"time"
 
+	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/slots"
@@ -48,18 +48,36 @@ func (x *importing) check() error {
 		return altered("the lines of the world, from line %d on: %w", x.lines.state, err)
 	}
 	for i := range x.images {
-		var filled error
-		err := l.Shard(i, x.images[i], func(c *store.Chunk, table, chunk int) {
-			if filled == nil {
-				filled = l.Fill(c, x.images[i].Tables[table].Chunks[chunk].Handles)
-			}
-		})
-		if err = errors.Join(err, filled); err != nil {
-			return altered("the lines of shard %d, from line %d on: %w", i, x.lines.shards[i], err)
+		if err := l.Shard(i, x.images[i], nil); err != nil {
+			return x.inShard(i, err)
+		}
+	}
+	for i := range x.images { // an entity may be in another shard than its slot
+		if err := x.fill(l, i); err != nil {
+			return x.inShard(i, err)
 		}
 	}
 	if err := l.Finish(); err != nil {
 		return altered("%w", err)
+	}
+	return nil
+}
+
+func (x *importing) inShard(i int, err error) error {
+	return altered("the lines of shard %d, from line %d on: %w", i, x.lines.shards[i], err)
+}
+
+// fill gives the rows of a shard their entities.
+func (x *importing) fill(l drive.Loader, shard int) error {
+	for i := range x.images[shard].Tables {
+		for k, c := range x.images[shard].Tables[i].Chunks {
+			if c.Rows == 0 {
+				continue
+			}
+			if err := l.Fill(l.Chunk(shard, i, k), c.Handles); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
