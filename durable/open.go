@@ -50,22 +50,22 @@ func Open(ctx context.Context, path string, w *world.World, s *scheduler.Schedul
 	if d.lock, err = lock(filepath.Join(path, lockName)); err != nil {
 		return nil, err
 	}
+	opened := false
 	defer func() {
-		if err != nil {
+		if !opened { // by an error, or a panic of the user's
 			_ = d.lock.Close()
 		}
 	}()
 	if err := d.restore(ctx); err != nil {
 		return nil, err
 	}
-	if x := &d.recovered; !x.New && o.Upgrade != nil {
-		if err := o.Upgrade(w); err != nil {
-			return nil, fmt.Errorf("durable: Options.Upgrade: %w", err)
-		}
-		x.upgraded = true
-	}
 	if err := d.begin(); err != nil {
 		return nil, err
+	}
+	if !d.recovered.New && o.Upgrade != nil {
+		if err := d.upgrade(); err != nil {
+			return nil, err
+		}
 	}
 	d.saves.Store(d.recovered.Snapshot.Info.Tick)
 	x := &d.recovered
@@ -80,6 +80,7 @@ func Open(ctx context.Context, path string, w *world.World, s *scheduler.Schedul
 	}
 	d.ends, d.stop = context.WithCancel(context.WithoutCancel(ctx))
 	d.stopped.Go(d.keep)
+	opened = true
 	return d, nil
 }
 
@@ -297,6 +298,29 @@ func (d *Store) step(ctx context.Context) error {
 	return nil // a system panicked, as it did when it was recorded
 }
 
+// upgrade calls Options.Upgrade, which gives handles of this incarnation, and saves what comes of it.
+func (d *Store) upgrade() (err error) {
+	done := false
+	defer func() {
+		if !done { // also if the function panics
+			defer d.log.close()
+			_ = d.recorder.Close()
+		}
+	}()
+	d.capturing = true // behind it
+	if err = d.o.Upgrade(d.w); err != nil {
+		return fmt.Errorf("durable: Options.Upgrade: %w", err)
+	}
+	d.capturing = false
+	x := &capture{store: d}
+	d.log.changed(d.w.Tick())
+	if x.err = d.prepare(); x.err == nil {
+		x.take()
+	}
+	done = x.write() == nil
+	return x.err
+}
+
 // segmentsMost is how many segments without ticks may be left by processes that died early.
 const segmentsMost = 8
 
@@ -304,7 +328,7 @@ const segmentsMost = 8
 func (d *Store) begin() error {
 	x := &d.recovered
 	d.number++
-	if x.New || x.upgraded || len(x.Lost) > 0 || x.Ticks > 0 || x.segments > segmentsMost { // nothing is played twice, however often the process dies
+	if x.New || len(x.Lost) > 0 || x.Ticks > 0 || x.segments > segmentsMost { // nothing is played twice, however often the process dies
 		d.mark = mark{number: d.number}
 		if err := d.saved(d.dir.Save(d.w, d.o.Snapshot)); err != nil {
 			return fmt.Errorf("durable: %w", err)

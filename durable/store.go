@@ -82,8 +82,7 @@ type Recovered struct {
 	Lost        []error        // what AcceptLoss has accepted
 	Took        time.Duration
 
-	segments int  // of the log since the snapshot
-	upgraded bool // by Options.Upgrade
+	segments int // of the log since the snapshot
 }
 
 // Store keeps a world in a directory. Open returns it.

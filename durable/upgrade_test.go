@@ -7,7 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/durable"
+	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/inputlog"
+	"github.com/atoll-sim/atoll/internal/files"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -162,4 +164,54 @@ func TestUpgradeWithoutLog(t *testing.T) {
 		store.Crash()
 		disk.Reboot()
 	}
+}
+
+// TestUpgradeGives handles of its own incarnation, whatever the process before it gave.
+func TestUpgradeGives(t *testing.T) {
+	for _, noLog := range []bool{true, false} {
+		path, disk := useDisk(t)
+		x := newBank(1)
+		x.options.NoLog = noLog
+		store, err := x.open(path)
+		require.NoError(t, err)
+		kept := disk.Clone() // the power goes here: nothing of what follows is on disk
+		told, err := x.ships.Create(x.World, fleet{Ship{1}})
+		require.NoError(t, err)
+		store.Crash()
+
+		useAs(t, path, func() files.Files { return kept })
+		x = newBank(1)
+		x.options.NoLog = noLog
+		var given handle.Handle
+		x.options.Upgrade = func(w *world.World) (err error) {
+			given, err = x.ships.Create(w, fleet{Ship{2}})
+			return err
+		}
+		_, err = x.open(path)
+		require.NoError(t, err)
+		require.NotEqual(t, told, given)
+		require.True(t, x.Alive(given))
+	}
+}
+
+// TestUpgradePanics leaves the directory to the next who opens it.
+func TestUpgradePanics(t *testing.T) {
+	path, _ := useDisk(t)
+	x := newBank(1)
+	store, err := x.open(path)
+	require.NoError(t, err)
+	store.Crash()
+	x = newBank(1)
+	x.options.Upgrade = func(*world.World) error { panic("wrong") }
+	require.PanicsWithValue(t, "wrong", func() { _, _ = x.open(path) })
+	x = newBank(1)
+	store, err = x.open(path)
+	require.NoError(t, err)
+	require.NoError(t, store.Close())
+	empty := t.TempDir()
+	x = newBank(1)
+	x.options.New = func(*world.World) error { panic("wrong") }
+	require.PanicsWithValue(t, "wrong", func() { _, _ = x.open(empty) })
+	_, err = newBank(1).open(empty)
+	require.NoError(t, err)
 }
