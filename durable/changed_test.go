@@ -323,3 +323,75 @@ func TestIdleChangesAtOnce(t *testing.T) {
 	require.Equal(t, 240, y.Query(world.With[Ship](y.World)).Count())
 	require.NoError(t, st.Close())
 }
+
+// TestWaitBesideClose waits for a change that Close saves.
+func TestWaitBesideClose(t *testing.T) {
+	for range 20 {
+		path, _ := useDisk(t)
+		x := newBank(1)
+		store, err := x.open(path)
+		require.NoError(t, err)
+		var over sync.WaitGroup
+		for range 2 {
+			over.Go(func() {
+				for store.Wait(t.Context()) == nil {
+				}
+			})
+		}
+		x.step(t)
+		_, err = x.ships.Create(x.World, fleet{Ship{1}})
+		require.NoError(t, err)
+		require.NoError(t, store.Close())
+		over.Wait()
+		require.ErrorIs(t, store.Wait(t.Context()), durable.ErrClosed)
+	}
+}
+
+// TestCloseBetween closes the Store in a function of Between, behind that of a Save.
+func TestCloseBetween(t *testing.T) {
+	path, _ := useDisk(t)
+	x := newBank(1)
+	store, err := x.open(path)
+	require.NoError(t, err)
+	saved := make(chan error, 1)
+	x.s.Between(func(*world.World) { // so that the Save asks while functions are called
+		go func() { saved <- store.Save(t.Context()) }()
+		time.Sleep(20 * time.Millisecond)
+		x.s.Between(func(*world.World) { require.NoError(t, store.Close()) })
+	})
+	x.step(t)
+	x.step(t)
+	err = <-saved
+	require.True(t, err == nil || errors.Is(err, durable.ErrClosed), err)
+	_, err = newBank(1).open(path)
+	require.NoError(t, err)
+}
+
+// TestWorldClosedFirst has what was done to the idle world before World.Close.
+func TestWorldClosedFirst(t *testing.T) {
+	for _, between := range []bool{true, false} {
+		path, _ := useDisk(t)
+		x := newBank(1)
+		store, err := x.open(path)
+		require.NoError(t, err)
+		x.step(t)
+		last := func(w *world.World) {
+			_, err := x.ships.Create(w, fleet{Ship{7}})
+			require.NoError(t, err)
+			w.Close()
+		}
+		if between {
+			called := x.s.Between(last)
+			require.ErrorIs(t, x.s.Step(t.Context()), world.ErrClosed)
+			require.NoError(t, <-called)
+		} else {
+			last(x.World)
+		}
+		require.NoError(t, store.Wait(t.Context()))
+		require.NoError(t, store.Close())
+		x = newBank(1)
+		_, err = x.open(path)
+		require.NoError(t, err)
+		require.Contains(t, x.observe(), "{7}")
+	}
+}

@@ -38,6 +38,7 @@ type log struct {
 		waiting    []waiter
 		err        error
 		closed     bool
+		over       bool // nothing comes to be saved any more
 	}
 }
 
@@ -213,7 +214,10 @@ func (l *log) waits(x waiter) (bool, error) {
 	case unsaved && l.mu.changes.failed != nil:
 		return false, l.mu.changes.failed
 	}
-	return unsaved || x.tick > l.mu.synced, nil
+	if waits := unsaved || x.tick > l.mu.synced; !waits || !l.mu.over {
+		return waits, nil
+	}
+	return false, ErrClosed
 }
 
 // wait waits until all that is recorded now is on disk.
@@ -232,6 +236,17 @@ func (l *log) wait(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// end tells those that still wait, and those to come, what is on disk now that nothing more is written.
+func (l *log) end(saved bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if x := &l.mu.changes; saved {
+		x.saved, x.first = x.made, never
+	}
+	l.mu.over = true
+	l.answer()
 }
 
 // flushed waits until all that was written until now is on disk, ticks or not.

@@ -189,12 +189,17 @@ func (d *Store) save(ctx context.Context) error {
 		return err
 	}
 	x := &capture{store: d, done: make(chan struct{})}
-	called := d.s.Between(func(*world.World) { x.take() })
+	taken := make(chan struct{})
+	called := d.s.Between(func(*world.World) {
+		x.take()
+		close(taken) // before those behind it are called, which may wait for this Save
+	})
 	canceled, ends := ctx.Done(), d.ends.Done()
 	for {
 		var err error
 		select {
 		case err = <-called:
+		case <-taken:
 		case d.captures <- x:
 			<-x.done
 		case <-canceled:
@@ -291,10 +296,12 @@ func (d *Store) Close() error {
 	if d.ready != nil {
 		err = errors.Join(err, d.ready.Close(), d.files.Remove(segmentName(d.number+1)))
 	}
-	if err == nil && d.w.Err() == nil {
+	saved := err == nil && d.w.Err() == nil
+	if saved {
 		d.mark = mark{number: d.number + 1, clean: clean}
 		err = d.saved(d.dir.Save(d.w, d.o.Snapshot))
 	}
+	d.log.end(saved && err == nil)
 	return errors.Join(err, d.lock.Close())
 }
 

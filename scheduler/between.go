@@ -81,8 +81,8 @@ func (s *Scheduler) Between(f func(*world.World)) <-chan error {
 }
 
 // runBetween calls the functions that wait now, for the call that messages name. It leaves those that
-// are left when the context ends, or Run is to stop, to the next Run or Step.
-func (s *Scheduler) runBetween(ctx context.Context, call string) {
+// are left when the context ends, or the Run is stopping, to the next Run or Step.
+func (s *Scheduler) runBetween(ctx context.Context, call string, stopping func() bool) {
 	b := &s.between
 	if b.count.Load() == 0 && !b.busy.Load() {
 		return
@@ -93,7 +93,7 @@ func (s *Scheduler) runBetween(ctx context.Context, call string) {
 	defer b.busy.Store(false)
 	defer b.answer()
 	defer s.lookForChanges() // before anybody is told
-	for n := b.count.Load(); n > 0 && ctx.Err() == nil && !s.control.stopping(); n-- {
+	for n := b.count.Load(); n > 0 && ctx.Err() == nil && !stopping(); n-- {
 		if x, ok := b.next(); ok {
 			s.call(x)
 		}

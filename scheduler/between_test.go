@@ -100,6 +100,17 @@ func TestBetweenClosed(t *testing.T) {
 	require.ErrorAs(t, <-waiting, &broken)
 }
 
+// TestBetweenStopped calls functions before a Step also when Stop was called, which is for Run.
+func TestBetweenStopped(t *testing.T) {
+	f := newFixture(t, 1, 1)
+	f.Stop()
+	done := f.Between(func(*world.World) { f.Stop() })
+	also := f.Between(func(*world.World) {})
+	f.step(1)
+	require.NoError(t, <-done)
+	require.NoError(t, <-also)
+}
+
 // TestBetweenFull refuses one function too many, and calls the others.
 func TestBetweenFull(t *testing.T) {
 	f := newFixture(t, 1, 1)

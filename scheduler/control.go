@@ -107,7 +107,7 @@ func (s *Scheduler) await(ctx context.Context, timer *time.Timer, due time.Time)
 	c := &s.control
 	timer.Reset(max(0, time.Until(due)))
 	for isDue := false; ctx.Err() == nil; {
-		s.runBetween(ctx, "Scheduler.Run")
+		s.runBetween(ctx, "Scheduler.Run", s.control.stopping)
 		if s.w.Err() != nil {
 			return true, stood // the tick will say so
 		}

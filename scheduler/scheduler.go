@@ -262,7 +262,7 @@ func (s *Scheduler) Step(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	s.runBetween(ctx, "Scheduler.Step")
+	s.runBetween(ctx, "Scheduler.Step", func() bool { return false }) // Stop is for Run
 	if s.options.OnTick == nil {
 		return s.step(ctx, "Scheduler.Step")
 	}

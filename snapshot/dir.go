@@ -86,6 +86,9 @@ func (d *Dir) save(save func(to io.Writer, x *Chain) error) (path string, err er
 		}
 		number = last + 1
 	}
+	if err := removeParts(f, number); err != nil {
+		return "", fmt.Errorf("snapshot: %w", err)
+	}
 	var chain *Chain
 	if d.Increments > 0 {
 		chain = &d.chain
@@ -111,6 +114,18 @@ func (d *Dir) save(save func(to io.Writer, x *Chain) error) (path string, err er
 		return d.path(name), fmt.Errorf("snapshot: %s was written, and an older file cannot be removed: %w", d.path(name), err)
 	}
 	return d.path(name), nil
+}
+
+// removeParts removes what is left of saves below a number, whose process died.
+func removeParts(f files.Files, number uint64) error {
+	names, err := f.List()
+	for _, name := range names {
+		whole, isPart := strings.CutSuffix(name, files.PartEnd)
+		if n, ok := numberOf(whole); isPart && ok && n < number && err == nil {
+			err = f.Remove(name)
+		}
+	}
+	return err
 }
 
 // removeOld removes what is older than those to be kept, of which a new one was just written. So that

@@ -11,6 +11,7 @@ import (
 	"github.com/atoll-sim/atoll/internal/files/faulty"
 	"github.com/atoll-sim/atoll/snapshot"
 	"github.com/atoll-sim/atoll/state"
+	"github.com/atoll-sim/atoll/world"
 )
 
 // TestFaultyDisk lets each call of a save fail, or the power go: the newest file that is whole is
@@ -98,3 +99,30 @@ func TestDir(t *testing.T) {
 	require.ErrorIs(t, err, snapshot.ErrTruncated)
 	require.Panics(t, func() { _, _ = (&snapshot.Dir{Path: dir.Path, Keep: -1}).Save(x.World, o) })
 }
+
+// TestDirParts removes what saves have left whose process died, and nothing else.
+func TestDirParts(t *testing.T) {
+	d := snapshot.Dir{Path: t.TempDir(), Keep: 1}
+	w := world.MustNew(world.Options{})
+	for n := range 3 {
+		for _, name := range []string{nameOf(n) + ".snapshot.part", nameOf(n) + ".increment.part", nameOf(n+9) + ".snapshot.part", "x.part"} {
+			require.NoError(t, os.WriteFile(filepath.Join(d.Path, name), []byte("part"), 0o666))
+		}
+		_, err := d.Save(w, snapshot.Options{})
+		require.NoError(t, err)
+		var left []string
+		all, err := os.ReadDir(d.Path)
+		require.NoError(t, err)
+		for _, x := range all {
+			left = append(left, x.Name())
+		}
+		for k := range n {
+			require.NotContains(t, left, nameOf(k)+".snapshot.part")
+			require.NotContains(t, left, nameOf(k)+".increment.part")
+		}
+		require.Contains(t, left, "x.part")
+		require.Contains(t, left, nameOf(n+9)+".snapshot.part")
+	}
+}
+
+func nameOf(n int) string { return fmt.Sprintf("%012d", n) }

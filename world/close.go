@@ -25,6 +25,7 @@ import (
 // stop the scheduler first. Ports may be in use meanwhile. Closing twice is no error; the
 // second call returns at once, even if the first Close is still running.
 func (w *World) Close() {
+	w.lookForChanges()
 	for w.phase.Load() != phaseOver {
 		if w.tryEnterPhase("World.Close", phaseOver) {
 			w.close()
