@@ -8,6 +8,7 @@ import (
 
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
@@ -95,8 +96,9 @@ func (x *importing) empty() (*world.World, error) {
 	case len(x.names.components) > store.ComponentsMax:
 		return nil, fmt.Errorf("%d components are registered, of %d at most", len(x.names.components), store.ComponentsMax)
 	}
+	of := mem.TypeOf[struct{}]()
 	for range x.names.components {
-		store.NewColumn[struct{}](driver.Of(w).Space())
+		store.NewColumn(driver.Of(w).Space(), of)
 	}
 	return w, nil
 }

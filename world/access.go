@@ -29,7 +29,7 @@ type Reader[T any] struct {
 	runs  *mem.Address
 	owner uint32
 
-	view   store.View[T]
+	view   store.View
 	lookup *slots.Lookup
 	id     int
 }
@@ -39,30 +39,57 @@ type Reader[T any] struct {
 type Writer[T any] struct{ Reader[T] }
 
 // Get is Reader.Get for writing. It costs a call.
-func (w *Writer[T]) Get(h handle.Handle) *T { return w.view.AtWrite(w.lookup.Locate(h)) }
+func (w *Writer[T]) Get(h handle.Handle) *T { return store.AtWrite[T](&w.view, w.lookup.Locate(h)) }
 
 // At is Reader.At for writing. It is small enough to be inlined.
-func (w *Writer[T]) At(l shard.Loc) *T { return w.view.AtWrite(l) }
+func (w *Writer[T]) At(l shard.Loc) *T { return store.AtWrite[T](&w.view, l) }
 
 // Slice is Reader.Slice for writing. It is small enough to be inlined.
-func (w *Writer[T]) Slice(ch Chunk) []T { return w.view.SliceWrite(store.Rows(ch)) }
+func (w *Writer[T]) Slice(ch Chunk) []T { return store.SliceWrite[T](&w.view, store.Rows(ch)) }
 
 // Read asks for reading a component. It panics if T is not registered.
 func Read[T any](a Binder) *Reader[T] {
-	return ask[T](a, "world.Read", false, func() (*Reader[T], *Reader[T]) { r := new(Reader[T]); return r, r })
+	x := ask(a, "world.Read", false, reflect.TypeFor[T]())
+	if r, ok := x.known.(*Reader[T]); ok {
+		return r
+	}
+	r := new(Reader[T])
+	r.set(&x)
+	x.keep(r, &r.view)
+	return r
 }
 
 // Write asks for reading and writing a component. It panics if T is not
 // registered.
 func Write[T any](a Binder) *Writer[T] {
-	return ask[T](a, "world.Write", true, func() (*Writer[T], *Reader[T]) { w := new(Writer[T]); return w, &w.Reader })
+	x := ask(a, "world.Write", true, reflect.TypeFor[T]())
+	if w, ok := x.known.(*Writer[T]); ok {
+		return w
+	}
+	w := new(Writer[T])
+	w.set(&x)
+	x.keep(w, &w.view)
+	return w
 }
 
-// ask declares the access and returns its accessor. An idle world returns the same accessor
-// each time: it is kept up to date for as long as the world lives.
-func ask[T, A any](a Binder, call string, write bool, make func() (*A, *Reader[T])) *A {
+func (r *Reader[T]) set(x *asking) {
+	r.id, r.lookup, r.view = x.id, x.lookup, x.w.space.Columns[x.id].View(x.owner)
+	r.refs, r.mask, r.runs, r.owner = x.lookup.Refs, x.lookup.Mask, r.view.Runs, r.view.Owner
+}
+
+// asking is an access that is declared. An idle world returns the same accessor each time: it is
+// kept up to date for as long as the world lives.
+type asking struct {
+	binding
+	id    int
+	key   accessorKey
+	known any // the accessor of the idle world, or nil
+}
+
+// ask declares the access to a component.
+func ask(a Binder, call string, write bool, t reflect.Type) asking {
 	b := bind(a, call)
-	id := b.w.componentOf(reflect.TypeFor[T](), b.call)
+	id := b.w.componentOf(t, b.call)
 	if b.frame != nil {
 		if write {
 			panic(fmt.Sprintf("world: %s of a Frame, which is for reading only; use world.Read", call))
@@ -74,20 +101,21 @@ func ask[T, A any](a Binder, call string, write bool, make func() (*A, *Reader[T
 	} else {
 		b.access.Reads.Add(id)
 	}
-	key := accessorKey{id, write}
-	if x, ok := b.w.accessors[key].(*A); ok && b.idle {
-		return x
-	}
-	x, r := make()
-	r.id, r.lookup, r.view = id, b.lookup, b.w.space.Columns[id].(*store.Column[T]).View(b.owner)
-	r.refs, r.mask, r.runs, r.owner = b.lookup.Refs, b.lookup.Mask, r.view.Runs, r.view.Owner
-	if check.Enabled && b.frame == nil {
-		r.view.Guard(b.guard(fmt.Sprintf("the accessor of component %q", b.w.components[id].name)))
-	}
+	x := asking{binding: b, id: id, key: accessorKey{id, write}}
 	if b.idle {
-		b.w.accessors[key] = x
+		x.known = b.w.accessors[x.key]
 	}
 	return x
+}
+
+// keep ends the making of an accessor, which has the view.
+func (x *asking) keep(accessor any, v *store.View) {
+	if check.Enabled && x.frame == nil {
+		v.Guard(x.guard(fmt.Sprintf("the accessor of component %q", x.w.components[x.id].name)))
+	}
+	if x.idle {
+		x.w.accessors[x.key] = accessor
+	}
 }
 
 type accessorKey struct {
@@ -99,11 +127,11 @@ type accessorKey struct {
 // returned in this tick; or nil if the entity lacks the component or is not within reach. A
 // location that is kept over a refresh, or made up, finds nothing or some row of this
 // component; which one is unchecked. At is small enough to be inlined.
-func (r *Reader[T]) At(l shard.Loc) *T { return r.view.At(l) }
+func (r *Reader[T]) At(l shard.Loc) *T { return store.At[T](&r.view, l) }
 
 // Slice returns the components of the chunk's entities, or nil if they lack the
 // component. It is small enough to be inlined.
-func (r *Reader[T]) Slice(ch Chunk) []T { return r.view.Slice(store.Rows(ch)) }
+func (r *Reader[T]) Slice(ch Chunk) []T { return store.Slice[T](&r.view, store.Rows(ch)) }
 
 // ForeignReader reads one component of any shard's entities. A release build does not check
 // that its system is running.
@@ -112,7 +140,7 @@ func (r *Reader[T]) Slice(ch Chunk) []T { return r.view.Slice(store.Rows(ch)) }
 // system run only when no shard is writing the component.
 type ForeignReader[T any] struct {
 	space  *store.Space
-	column *store.Column[T]
+	column *store.Column
 	guard  check.Guard
 	reach  []bool // by shard; nil for all
 }
@@ -125,7 +153,7 @@ func ReadForeign[T any](b *Build, shards ...int) *ForeignReader[T] {
 	bound := b.bind("world.ReadForeign")
 	id := b.w.componentOf(reflect.TypeFor[T](), bound.call)
 	f := &ForeignReader[T]{
-		space: b.w.space, column: b.w.space.Columns[id].(*store.Column[T]),
+		space: b.w.space, column: b.w.space.Columns[id],
 		guard: bound.guard(fmt.Sprintf("the foreign reader of component %q", b.w.components[id].name)),
 	}
 	if len(shards) == 0 {
@@ -145,7 +173,7 @@ func (f *ForeignReader[T]) Get(h handle.Handle) (T, bool) {
 	}
 	if l := f.space.Locate(h); l != 0 && (f.reach == nil || f.reach[f.space.Owner(l)]) {
 		if p := f.column.At(l); p != nil {
-			return *p, true
+			return *(*T)(p), true
 		}
 	}
 	return *new(T), false

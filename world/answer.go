@@ -65,21 +65,35 @@ func (a *Answer[T]) Get(ctx context.Context) (T, error) {
 // if the request was not accepted. The outcome is Gone or Missing if there is nothing to copy.
 func (c *Component[T]) Ask(p *Port, of handle.Handle, answer *Answer[T]) error {
 	if answer == nil {
-		panic(fmt.Sprintf("world: Component.Ask of %q with a nil Answer; pass where the answer goes", c.name()))
+		panic(c.core.nilAnswer())
 	}
+	x, err := c.core.ask(p, of, &answer.Completion)
+	if err == nil {
+		*mem.As[*Answer[T]](x.to) = answer
+		x.done()
+	}
+	return err
+}
+
+func (c *component) nilAnswer() string {
+	return fmt.Sprintf("world: Component.Ask of %q with a nil Answer; pass where the answer goes", c.name())
+}
+
+func (c *component) ask(p *Port, of handle.Handle, done *Completion) (sending, error) {
 	c.check(p, "Component.Ask")
-	return portSend(p.notifyAnswer(&answer.Completion), &c.asking, of, answer)
+	return p.notifyAnswer(done).request(&c.asking, of)
 }
 
 // asker applies a request to ask at the refresh.
-type asker[T any] struct{ c *Component[T] }
+type asker struct{ c *component }
 
-func (a asker[T]) Apply(_ *store.Shard, _ handle.Handle, l slots.Loc, to mem.Pointer) queue.Outcome {
+func (a asker) Apply(_ *store.Shard, _ handle.Handle, l slots.Loc, to mem.Pointer) queue.Outcome {
 	p := a.c.column.At(l)
 	if p == nil {
 		return queue.Missing
 	}
-	(*mem.As[*Answer[T]](to)).value = *p
+	value := mem.Pointer{Address: *mem.As[mem.Address](to)}.At(1, a.c.answer)
+	a.c.setting.Type().Copy(value.Address, p, 1)
 	return queue.Applied
 }
 

@@ -3,9 +3,9 @@ package world
 import (
 	"errors"
 	"fmt"
-	"reflect"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
@@ -17,6 +17,10 @@ import (
 //
 // On an error the entities before it are made; the error says how many.
 func (b *Bundle[T]) CreateRows(by Actor, n int, init func(rows Chunk)) error {
+	return b.core.createRows(by, n, init)
+}
+
+func (b *bundle) createRows(by Actor, n int, init func(rows Chunk)) error {
 	const call = "Bundle.CreateRows"
 	if n < 0 {
 		panic(fmt.Sprintf("world: bundle %s: cannot create %d entities; want 0 or more", b.name, n))
@@ -32,35 +36,45 @@ func (b *Bundle[T]) CreateRows(by Actor, n int, init func(rows Chunk)) error {
 	if err != nil {
 		return err
 	}
-	return b.spread(by, parts, n, &filling[T]{rows: init})
+	_, err = b.spread(nil, by, parts, n, &fill{rows: init})
+	return err
 }
 
-// filling is what is done with new rows: one of init and rows, or neither.
-type filling[T any] struct {
-	init func(i int, v *T)
-	made int // how many init was called for
+// fill is what is done with new rows: one of init and rows, or neither.
+type fill struct {
+	of   *mem.Type                   // of the bundle
+	init func(at mem.Address, n int) // fills in n bundles
+	made *int                        // how many init has filled in, ever
 	rows func(Chunk)
 	want bool // the handles
-	dst  []handle.Handle
 }
 
-// of fills in rows.
-func (f *filling[T]) of(p *bundlePart[T], rows store.Rows) {
+// fillIn fills in rows, and appends their handles to dst if they are wanted.
+func (p *bundlePart) fillIn(dst []handle.Handle, rows store.Rows, f *fill) []handle.Handle {
 	switch {
 	case f.init != nil:
-		f.made += rows.Len()
-		p.initRows(rows, f.made-rows.Len(), f.init)
+		p.initRows(rows, f)
 	case f.rows != nil:
 		f.rows(Chunk(rows))
 	}
 	if f.want {
-		f.dst = append(f.dst, rows.Handles()...)
+		dst = append(dst, rows.Handles()...)
+	}
+	return dst
+}
+
+// values fills in n bundles that may hold something already.
+func (f *fill) values(at mem.Address, n int) {
+	if f.init != nil {
+		f.init(at, n)
+	} else {
+		f.of.Clear(at, n)
 	}
 }
 
 // spread makes n entities in the shards of parts. Many are spread evenly; few are placed as single
 // ones are.
-func (b *Bundle[T]) spread(by Actor, parts []bundlePart[T], n int, f *filling[T]) error {
+func (b *bundle) spread(dst []handle.Handle, by Actor, parts []bundlePart, n int, f *fill) ([]handle.Handle, error) {
 	idle := false
 	switch by := by.(type) {
 	case *World:
@@ -94,35 +108,37 @@ func (b *Bundle[T]) spread(by Actor, parts []bundlePart[T], n int, f *filling[T]
 		if idle {
 			p.shard.Loop = b.w.loop
 		}
-		k, err := p.make(end-made, f)
+		var k int
+		var err error
+		dst, k, err = p.make(dst, end-made, f)
 		made += k
 		switch full++; {
 		case err == nil:
 			full = 0
 		case !errors.Is(err, ErrIndexes) || full == len(parts):
-			return fmt.Errorf("%w (after %d of %d)", err, made, n)
+			return dst, after(err, made, n)
 		}
 	}
-	return nil
+	return dst, nil
 }
 
 // make makes n entities in the shard, and returns how many it could make.
-func (p *bundlePart[T]) make(n int, f *filling[T]) (made int, err error) {
+func (p *bundlePart) make(dst []handle.Handle, n int, f *fill) (to []handle.Handle, made int, err error) {
 	_ = p.shard.Prepare(p.table, n)        // if there is no room, creating returns the error at the right place
 	zero := f.init == nil && f.rows == nil // alive at once
 	for made < n {
 		rows, err := p.shard.CreateRows(p.table, n-made, zero)
 		if err != nil {
-			return made, err
+			return dst, made, err
 		}
 		made += rows.Len()
 		if zero {
-			f.of(p, rows)
+			dst = p.fillIn(dst, rows, f)
 		} else {
-			p.fill(rows, f)
+			dst = p.fill(dst, rows, f)
 		}
 	}
-	return made, nil
+	return dst, made, nil
 }
 
 // valuesBytes is the size of what CreateN fills in before it stores it: it stays in the
@@ -130,48 +146,44 @@ func (p *bundlePart[T]) make(n int, f *filling[T]) (made int, err error) {
 // it, in pieces of another size, which the processor cannot forward.
 const valuesBytes = 2 << 10
 
-// initRows calls init for each of the rows, the first of which is number i, and stores what it
-// filled in, even if it panics.
-func (p *bundlePart[T]) initRows(rows store.Rows, i int, init func(i int, v *T)) {
-	values := p.values
+// initRows calls init for the rows, and stores what it filled in, even if it panics.
+func (p *bundlePart) initRows(rows store.Rows, f *fill) {
+	values, room := p.values, min(max(1, valuesBytes/max(1, int(p.of.Size))), 256)
 	if p.values = nil; values == nil { // or init creates from the bundle
-		values = make([]T, min(max(1, valuesBytes/max(1, int(reflect.TypeFor[T]().Size()))), 256))
+		values = p.of.New(room)
 	}
-	at, n := 0, 0
+	at, before := 0, *f.made
 	defer func() {
-		p.writeRows(rows, at, values[:n])
-		if !p.plain {
-			clear(values) // keeps nothing alive
+		p.writeRows(rows, at, values, *f.made-before-at) // if it panicked
+		if !p.of.Plain {
+			p.of.Clear(values, room) // keeps nothing alive
 		}
 		p.values = values
 	}()
-	for k := range rows.Len() {
-		if n == len(values) {
-			p.writeRows(rows, at, values)
-			at, n = at+n, 0
-		}
-		values[n] = *new(T)
-		init(i+k, &values[n])
-		n++
+	for at < rows.Len() {
+		n := min(room, rows.Len()-at)
+		f.init(values, n)
+		p.writeRows(rows, at, values, n)
+		at += n
 	}
 }
 
-// writeRows stores values in as many of the rows, from number at on.
-func (p *bundlePart[T]) writeRows(rows store.Rows, at int, values []T) {
-	if p.plain {
-		store.StorePlainRows(rows, at, p.fields, values)
+// writeRows stores n values in as many of the rows, from number at on.
+func (p *bundlePart) writeRows(rows store.Rows, at int, values mem.Address, n int) {
+	if p.of.Plain {
+		store.StorePlainRows(rows, at, p.fields, values, p.of.Size, n)
 		return
 	}
-	for k := range values {
-		store.Store(rows.Atom(at+k), p.fields, &values[k])
+	for k := range n {
+		store.Store(rows.Atom(at+k), p.fields, p.of.At(values, k))
 	}
 }
 
 // fill fills in the rows and makes them alive, even if that panics, because they are in the table
 // already.
-func (p *bundlePart[T]) fill(rows store.Rows, f *filling[T]) {
+func (p *bundlePart) fill(dst []handle.Handle, rows store.Rows, f *fill) []handle.Handle {
 	defer p.shard.PublishRows(rows)
-	f.of(p, rows)
+	return p.fillIn(dst, rows, f)
 }
 
 // Destroy marks all entities that match and returns how many were not marked before. The
@@ -202,7 +214,7 @@ func (q *Query) Destroy() int {
 //
 // It returns ErrChunks if the world is full; then some entities have not changed.
 func (c *Component[T]) AddTo(q *Query, init func(rows Chunk)) error {
-	return q.exchange("Component.AddTo", init, c.components(q.ofWorld("Component.AddTo")), store.Set{})
+	return q.addTo("Component.AddTo", init, c, nil)
 }
 
 // AddTo gives the bundle's components to all entities that match, and takes away those of remove,
@@ -211,14 +223,18 @@ func (c *Component[T]) AddTo(q *Query, init func(rows Chunk)) error {
 // remove out and call Query.Remove afterwards. A component that is both in the bundle and in remove
 // is kept. For the rest as Component.AddTo.
 func (b *Bundle[T]) AddTo(q *Query, init func(rows Chunk), remove ...ComponentSet) error {
-	w := q.ofWorld("Bundle.AddTo")
-	return q.exchange("Bundle.AddTo", init, b.components(w), w.setOf("Bundle.AddTo", remove))
+	return q.addTo("Bundle.AddTo", init, b, remove)
 }
 
 // Remove takes the components of the parts from all entities that match, as far as they have
 // them, in one move. Errors and cost are those of Component.AddTo.
 func (q *Query) Remove(parts ...ComponentSet) error {
 	return q.exchange("Query.Remove", nil, store.Set{}, q.ofWorld("Query.Remove").setOf("Query.Remove", parts))
+}
+
+func (q *Query) addTo(call string, init func(rows Chunk), of ComponentSet, remove []ComponentSet) error {
+	w := q.ofWorld(call)
+	return q.exchange(call, init, of.components(w), w.setOf(call, remove))
 }
 
 // exchange gives and takes components.

@@ -194,6 +194,10 @@ func (b *Bundle[T]) components(w *World) store.Set {
 	if b == nil {
 		panic(fmt.Sprintf("world: a bundle is a nil %T; pass what world.NewBundle returned", b))
 	}
+	return b.core.components(w)
+}
+
+func (b *bundle) components(w *World) store.Set {
 	if b.w != w {
 		panic(fmt.Sprintf("world: bundle %s belongs to another world; use the one that was made for this world", b.name))
 	}

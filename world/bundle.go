@@ -19,39 +19,55 @@ import (
 // Ownership: the world's; each part belongs to its shard. Create may be called by any goroutine
 // that holds the Actor passed to it.
 type Bundle[T any] struct {
-	w        *World
-	name     string
-	set      store.Set
-	fields   []store.Field
-	parts    []bundlePart[T] // by shard
-	place    func(T) int
-	creating queue.Kind[T]
-	changing queue.Kind[change[T]]
-	setting  queue.Kind[T]
+	core  bundle
+	place func(T) int
 }
 
-// bundlePart is what one shard needs to store a T. Ownership: the shard's owner.
-type bundlePart[T any] struct {
+// bundle is what a Bundle does without knowing T; see component.
+type bundle struct {
+	w        *World
+	name     string
+	of       *mem.Type
+	plain    bool // it has no pointers
+	set      store.Set
+	fields   []store.Field
+	parts    []bundlePart                 // by shard
+	place    func(bundle mem.Address) int // by PlaceBy; the bundle is on the heap
+	creating queue.Kind
+	changing queue.Kind
+	setting  queue.Kind
+	remove   uintptr // where what is to be removed is in a change
+}
+
+// bundlePart is what one shard needs to store a bundle. Ownership: the shard's owner.
+type bundlePart struct {
 	shard   *store.Shard
 	table   *store.Table
 	fields  []store.Field // as they are in that table
-	plain   bool          // T has no pointers
-	scratch T             // a T on the heap
-	values  []T           // for CreateN, to be filled in before they are stored; nil while in use
+	of      *mem.Type
+	scratch mem.Pointer // a bundle, which its caller stores before it becomes a row
+	values  mem.Address // for CreateN, to be filled in before they are stored; nil while in use
 }
 
 // NewBundle makes a bundle of T's fields. It panics if T is not a struct, or if a field is not
 // a registered component or is the same component as another field. A component is not a
 // bundle: for a single component, make a struct with that as its field.
 func NewBundle[T any](w *World) *Bundle[T] {
+	b := new(Bundle[T])
+	b.core.init(w, mem.TypeOf[T](), mem.TypeOf[change[T]]())
+	return b
+}
+
+func (b *bundle) init(w *World, of, change *mem.Type) {
 	mustBe(w, "world.NewBundle")
 	w.mustIdle("world.NewBundle")
-	t := reflect.TypeFor[T]()
+	t := of.Of
 	w.refuseComponent(t)
 	if t.Kind() != reflect.Struct {
 		panic(fmt.Sprintf("world: bundle %v is not a struct; make one whose fields are components", t))
 	}
-	b := &Bundle[T]{w: w, name: t.String()}
+	remove, _ := change.Of.FieldByName("remove")
+	*b = bundle{w: w, name: t.String(), of: of, plain: of.Plain, remove: remove.Offset}
 	for i := range t.NumField() {
 		f := t.Field(i)
 		id := w.componentOf(f.Type, fmt.Sprintf("bundle %v, field %s", t, f.Name))
@@ -61,17 +77,17 @@ func NewBundle[T any](w *World) *Bundle[T] {
 		b.set.Add(id)
 		b.fields = append(b.fields, store.Field{Component: id, Offset: f.Offset})
 	}
-	b.creating = store.NewKind[T](w.space, creator[T]{b})
-	b.changing = store.NewKind[change[T]](w.space, changer[T]{b})
-	b.setting = store.NewKind[T](w.space, assigner[T]{b})
-	b.parts = make([]bundlePart[T], len(w.shards))
+	b.creating = store.NewKind(w.space, of, creator{b})
+	b.changing = store.NewKind(w.space, change, changer{b})
+	b.setting = store.NewKind(w.space, of, assigner{b})
+	b.parts = make([]bundlePart, len(w.shards))
 	for i, s := range w.shards { // here, so that the first create in a tick does not have to
 		p := &b.parts[i]
-		p.shard, p.table = s, s.Table(b.set)
+		p.shard, p.table, p.of = s, s.Table(b.set), of
 		p.table.Keep()
-		p.fields, p.plain = p.table.Fields(b.fields)
+		p.fields, _ = p.table.Fields(b.fields)
+		p.scratch.Address = of.New(1)
 	}
-	return b
 }
 
 // refuseComponent panics if a bundle's type is itself a component, unless its fields are
@@ -99,84 +115,154 @@ func (w *World) refuseComponent(t reflect.Type) {
 // Create returns ErrFull if the request was not accepted; then no slot was used. A *Context
 // must have declared the bundle with Build.Creates.
 func (b *Bundle[T]) Create(by Actor, v T) (handle.Handle, error) {
-	if w, ok := by.(*World); ok && w == b.w { // handled here, because servers do this most
-		if w.phase.Load() != phaseIdle {
-			if err := w.unready("Bundle.Create by the World"); err != nil {
-				return handle.None, err
-			}
-		}
-		i := w.next()
-		if b.place != nil {
-			i = b.placed(v)
-		}
-		p := &b.parts[i]
-		if check.Enabled {
-			p.shard.Enter(&creating)
-			defer p.shard.Leave()
-		}
-		p.shard.Loop = w.loop // a loop on the idle world covers all shards
-		var h handle.Handle
-		var err error
-		if p.plain {
-			h, err = store.CreatePlain(p.shard, p.table, p.fields, &v)
-		} else {
-			h, err = p.store(&v)
-		}
-		if err != nil && b.place == nil {
-			return b.elsewhere(&v, i, err)
+	var place func() int
+	if b.place != nil {
+		place = func() int { return b.core.placed(b.place(v)) }
+	} else if w, ok := by.(*World); ok && b.core.plain { // here, because servers do this most
+		return b.core.createPlain(w, mem.PointerTo(&v).Address)
+	}
+	if p, ok := by.(*Port); ok {
+		h, to, err := b.core.createByPort(p, place)
+		if err == nil {
+			*mem.As[T](to) = v
+			p.send()
 		}
 		return h, err
 	}
-	return b.createBy(by, &v)
+	if b.core.plain {
+		return b.core.createPlainBy(by, mem.PointerTo(&v).Address, place)
+	}
+	p, how, err := b.core.where(by, place)
+	if err != nil {
+		return handle.None, err
+	}
+	*mem.As[T](p.scratch) = v
+	return b.core.createFrom(p, how)
 }
 
-// createBy is Create by all other actors. It is a function of its own because it defers
-// something, which costs a function some stores whether it defers or not.
-func (b *Bundle[T]) createBy(by Actor, v *T) (handle.Handle, error) {
+func (b *bundle) createByPort(p *Port, place func() int) (handle.Handle, mem.Pointer, error) {
+	if p.world() != b.w {
+		b.w.refuse(p, "Bundle.Create", "bundle", b.name)
+	}
+	return p.create(&b.creating, place)
+}
+
+// createPlain is Create of a bundle without pointers by a *World, without a PlaceBy. v may be on the
+// stack.
+func (b *bundle) createPlain(w *World, v mem.Address) (handle.Handle, error) {
+	if w != b.w || w.phase.Load() != phaseIdle {
+		return b.createPlainBy(w, v, nil)
+	}
+	i := w.next()
+	p := &b.parts[i]
+	if check.Enabled {
+		p.shard.Enter(&creating)
+		defer p.shard.Leave()
+	}
+	p.shard.Loop = w.loop // a loop on the idle world covers all shards
+	h, err := p.shard.CreatePlain(p.table, p.fields, v)
+	if err != nil {
+		return b.elsewhere(v, i, err)
+	}
+	return h, err
+}
+
+// createPlainBy is createPlain in all other cases but a *Port's.
+func (b *bundle) createPlainBy(by Actor, v mem.Address, place func() int) (handle.Handle, error) {
+	p, how, err := b.where(by, place)
+	if err != nil {
+		return handle.None, err
+	}
+	if check.Enabled && how&byWorld != 0 {
+		p.shard.Enter(&creating)
+		defer p.shard.Leave()
+	}
+	h, err := p.shard.CreatePlain(p.table, p.fields, v)
+	if err != nil && how&inTurn != 0 {
+		return b.elsewhere(v, p.shard.ID(), err)
+	}
+	return h, err
+}
+
+// creatingHow says how a bundle is created.
+type creatingHow uint8
+
+const (
+	inTurn  creatingHow = 1 << iota // it is the turn of the shard: another may take it
+	byWorld                         // a *World creates
+)
+
+// where returns where an actor creates that is no *Port.
+func (b *bundle) where(by Actor, place func() int) (*bundlePart, creatingHow, error) {
 	switch by := by.(type) {
 	case *World:
-		b.w.refuse(by, "Bundle.Create", "bundle", b.name)
+		if by != b.w {
+			b.w.refuse(by, "Bundle.Create", "bundle", b.name)
+		}
+		if by.phase.Load() != phaseIdle {
+			if err := by.unready("Bundle.Create by the World"); err != nil {
+				return nil, 0, err
+			}
+		}
+		i, how := by.next(), inTurn|byWorld
+		if place != nil {
+			i, how = place(), byWorld
+		}
+		p := &b.parts[i]
+		p.shard.Loop = by.loop
+		return p, how, nil
 	case *Context:
 		by.mustCreate("Bundle.Create", b.w, &b.set, b.name)
 		switch s := by.shard; {
 		case s != nil:
-			return b.part(s).store(v)
-		case b.place != nil:
-			return b.parts[b.placed(*v)].store(v)
+			return b.part(s), 0, nil
+		case place != nil:
+			return &b.parts[place()], 0, nil
 		}
-		i := b.w.next()
-		h, err := b.parts[i].store(v)
-		if err != nil {
-			return b.elsewhere(v, i, err)
-		}
-		return h, nil
-	case *Port:
-		if by.world() != b.w {
-			b.w.refuse(by, "Bundle.Create", "bundle", b.name)
-		}
-		return portCreate(by, b, v)
+		return &b.parts[b.w.next()], inTurn, nil
 	case *EntityContext:
 		b.check(by, "Bundle.Create")
 		by.mustRun("Bundle.Create")
 		p := b.part(by.c.shard)
 		p.shard.Loop = max(p.shard.Loop, b.w.loop) // an idle world may be in a loop
-		return p.store(v)
+		return p, 0, nil
 	}
 	b.check(by, "Bundle.Create") // nil
 	panic(embedded(by, "Bundle.Create"))
 }
 
+// createFrom creates, at once, what its caller has stored in the part.
+func (b *bundle) createFrom(p *bundlePart, how creatingHow) (handle.Handle, error) {
+	if check.Enabled && how&byWorld != 0 {
+		p.shard.Enter(&creating)
+		defer p.shard.Leave()
+	}
+	h, err := p.store(p.scratch)
+	if err != nil && how&inTurn != 0 {
+		h, err = b.elsewhere(nil, p.shard.ID(), err)
+	}
+	p.forget()
+	return h, err
+}
+
 // elsewhere is Create when the shard whose turn it is has failed: if that shard has no index
-// left, the next shard that has one takes the turn.
+// left, the next shard that has one takes the turn. It creates the bundle at plain, which has no
+// pointers, or if that is nil what is in the scratch of the shard that has failed.
 //
 //go:noinline
-func (b *Bundle[T]) elsewhere(v *T, full int, err error) (handle.Handle, error) {
+func (b *bundle) elsewhere(plain mem.Address, full int, err error) (handle.Handle, error) {
 	w := b.w
 	for k := 1; k < len(b.parts) && errors.Is(err, ErrIndexes); k++ {
 		i := (full + k) % len(b.parts)
-		b.parts[i].shard.Loop = w.loop
+		p := &b.parts[i]
+		p.shard.Loop = w.loop
 		var h handle.Handle
-		if h, err = b.parts[i].store(v); err == nil {
+		if plain != nil {
+			h, err = p.shard.CreatePlain(p.table, p.fields, plain)
+		} else {
+			h, err = p.store(b.parts[full].scratch)
+		}
+		if err == nil {
 			w.cursor = i
 			return h, nil
 		}
@@ -184,111 +270,19 @@ func (b *Bundle[T]) elsewhere(v *T, full int, err error) (handle.Handle, error) 
 	return handle.None, err
 }
 
-// CreateN makes n entities; init, if not nil, fills in each from the zero T. init is called by
-// the calling goroutine, in the order of i. A *World places few entities as Create does, and
-// spreads many evenly over its shards, unless there is a PlaceBy. A *Port sends them in one step, all or none, published at
-// once, in runs of 16 or more a shard; init must not use the port. With any other actor, the
-// entities before an error are made, and the error says how many. The errors are those of Create,
-// and by a *Port ErrTooLarge if a queue never has room for n. It panics if n is negative.
-//
-// For many entities it costs half as much as that many calls of Create, and a sixth without init.
-// CreateRows costs a third.
-func (b *Bundle[T]) CreateN(by Actor, n int, init func(i int, v *T)) error {
-	_, err := b.appendN(nil, false, by, n, init)
-	return err
-}
-
-// AppendN is CreateN that also appends the handles to dst.
-func (b *Bundle[T]) AppendN(dst []handle.Handle, by Actor, n int, init func(i int, v *T)) ([]handle.Handle, error) {
-	return b.appendN(dst, true, by, n, init)
-}
-
-func (b *Bundle[T]) appendN(dst []handle.Handle, want bool, by Actor, n int, init func(i int, v *T)) ([]handle.Handle, error) {
-	if n < 0 {
-		turnDownBy(by)
-		panic(fmt.Sprintf("world: bundle %s: cannot create %d entities; want 0 or more", b.name, n))
-	}
-	switch by := by.(type) {
-	case *Port:
-		b.check(by, createNCall(want))
-		return portCreateN(by, b, dst, want, n, init)
-	}
-	parts, err := b.mayCreateN(by, createNCall(want))
-	switch {
-	case err != nil:
-		return dst, err
-	case b.place != nil && len(parts) > 1:
-		return b.appendPlaced(dst, want, by, n, init)
-	}
-	f := filling[T]{init: init, want: want, dst: dst}
-	err = b.spread(by, parts, n, &f)
-	return f.dst, err
-}
-
-// appendPlaced is appendN where PlaceBy chooses the shard of each entity.
-func (b *Bundle[T]) appendPlaced(dst []handle.Handle, want bool, by Actor, n int, init func(i int, v *T)) ([]handle.Handle, error) {
-	v := new(T)
-	for i := range n {
-		if init != nil {
-			*v = *new(T)
-			init(i, v)
-		}
-		h, err := b.Create(by, *v)
-		if err != nil {
-			return dst, fmt.Errorf("%w (after %d of %d)", err, i, n)
-		}
-		if want {
-			dst = append(dst, h)
-		}
-	}
-	return dst, nil
-}
-
-// mayCreateN returns the parts of the shards in which the actor creates: one, or all. It refuses
-// a call at the wrong time.
-func (b *Bundle[T]) mayCreateN(by Actor, call string) ([]bundlePart[T], error) {
-	b.check(by, call)
-	switch by := by.(type) {
-	case *World:
-		if by.phase.Load() != phaseIdle {
-			return nil, by.unready(call + " by the World")
-		}
-		return b.parts, nil
-	case *Context:
-		by.mustCreate(call, b.w, &b.set, b.name)
-		if s := by.shard; s != nil {
-			return b.parts[s.ID() : s.ID()+1], nil
-		}
-		return b.parts, nil
-	case *EntityContext:
-		by.mustRun(call)
-		i := by.c.shard.ID()
-		return b.parts[i : i+1], nil
-	}
-	panic(embedded(by, call))
-}
-
-// createNCall returns the name of the call: AppendN if handles are wanted, else CreateN.
-func createNCall(want bool) string {
-	if want {
-		return "Bundle.AppendN"
-	}
-	return "Bundle.CreateN"
-}
-
 // check refuses an actor of another world.
-func (b *Bundle[T]) check(by Actor, call string) {
+func (b *bundle) check(by Actor, call string) {
 	if by == nil || by.world() != b.w {
 		b.w.refuse(by, call, "bundle", b.name)
 	}
 }
 
-func (b *Bundle[T]) part(s *store.Shard) *bundlePart[T] { return &b.parts[s.ID()] }
+func (b *bundle) part(s *store.Shard) *bundlePart { return &b.parts[s.ID()] }
 
-// store creates the atom in the shard, at once.
-func (p *bundlePart[T]) store(v *T) (handle.Handle, error) {
-	if p.plain {
-		return store.CreatePlain(p.shard, p.table, p.fields, v)
+// store creates an atom of the bundle at v, which is on the heap.
+func (p *bundlePart) store(v mem.Pointer) (handle.Handle, error) {
+	if p.of.Plain {
+		return p.shard.CreatePlain(p.table, p.fields, v.Address)
 	}
 	a, err := p.shard.Create(p.table)
 	if err == nil {
@@ -297,12 +291,19 @@ func (p *bundlePart[T]) store(v *T) (handle.Handle, error) {
 	return a.Handle, err
 }
 
-// creator applies requests to create at the refresh: it stores the atoms.
-type creator[T any] struct{ b *Bundle[T] }
+// forget clears the scratch, so that it keeps nothing alive.
+func (p *bundlePart) forget() {
+	if !p.of.Plain {
+		p.of.Clear(p.scratch.Address, 1)
+	}
+}
 
-func (c creator[T]) CreateAll(s *store.Shard, creates []queue.PendingRequest) {
+// creator applies requests to create at the refresh: it stores the atoms.
+type creator struct{ b *bundle }
+
+func (c creator) CreateAll(s *store.Shard, creates []queue.PendingRequest) {
 	p := c.b.part(s)
-	if p.plain {
+	if p.of.Plain {
 		store.AdoptPlain(s, p.table, p.fields, creates)
 		return
 	}
@@ -312,48 +313,47 @@ func (c creator[T]) CreateAll(s *store.Shard, creates []queue.PendingRequest) {
 			s.DecideCreate(r, queue.Refused)
 			continue
 		}
-		p.put(a, mem.As[T](r.Payload()))
+		p.put(a, r.Payload())
 		s.DecideCreate(r, queue.Applied)
 	}
 }
 
-func (c creator[T]) CreateMany(s *store.Shard, creates queue.PendingRequest) {
+func (c creator) CreateMany(s *store.Shard, creates queue.PendingRequest) {
 	p := c.b.part(s)
-	if p.plain {
-		store.AdoptManyPlain[T](s, p.table, p.fields, creates)
+	if p.of.Plain {
+		store.AdoptManyPlain(s, p.table, p.fields, creates)
 		return
 	}
-	values := queue.Values[T](creates)
-	s.AdoptMany(p.table, creates, func(a store.Atom, i int) { p.put(a, &values[i]) })
+	values := c.b.w.space.Registry.Values(creates)
+	s.AdoptMany(p.table, creates, func(a store.Atom, i int) { p.put(a, values.At(i, p.of.Size)) })
 }
 
-func (creator[T]) Apply(*store.Shard, handle.Handle, slots.Loc, mem.Pointer) queue.Outcome {
+func (creator) Apply(*store.Shard, handle.Handle, slots.Loc, mem.Pointer) queue.Outcome {
 	panic("world: a create is applied with others of its kind")
 }
 
 // put stores the fields of v in the atom's row and makes it alive.
-func (p *bundlePart[T]) put(a store.Atom, v *T) {
-	p.write(a, p.fields, v)
+func (p *bundlePart) put(a store.Atom, v mem.Pointer) {
+	store.Store(a, p.fields, v.Address)
 	a.Publish()
 }
 
-func (p *bundlePart[T]) write(a store.Atom, fields []store.Field, v *T) {
-	if p.plain {
-		store.StorePlain(a, fields, v)
+// write stores the fields of v in the row of an atom that has them, whichever table it is in.
+func (b *bundle) write(s *store.Shard, a store.Atom, v mem.Pointer) {
+	if fields := b.fieldsAt(s, a); b.plain {
+		store.StorePlain(a, fields, v.Address)
 	} else {
-		p.scratch = *v
-		store.Store(a, fields, &p.scratch)
-		p.scratch = *new(T) // keeps nothing alive
+		store.Store(a, fields, v.Address)
 	}
 }
 
-// write stores the fields of v in the row of an atom that has them, whichever table it is in.
-func (b *Bundle[T]) write(s *store.Shard, a store.Atom, v *T) {
+// fieldsAt returns the fields of the bundle in an atom's table, where they are about to be stored.
+func (b *bundle) fieldsAt(s *store.Shard, a store.Atom) []store.Field {
 	p := b.part(s)
 	fields := p.fields
 	if t := a.Chunk.Table(); t != p.table {
 		fields = t.FieldsOf(b.creating.Number(), fields)
 	}
 	a.Overwrite(fields)
-	p.write(a, fields, v)
+	return fields
 }

@@ -17,20 +17,19 @@ type ComponentSet interface {
 	components(w *World) store.Set
 }
 
-// change is a request to give an entity the fields of a T and take others away.
+// change is a request to give an entity the fields of a T and take others away. Its value is first,
+// so that it is found where the change is.
 type change[T any] struct {
 	value  T
 	remove store.Set
 }
 
-// adder, remover and changer apply requests to add and remove at the refresh. They do
-// not embed the component or bundle: that would double what is compiled for each component
-// type.
-type adder[T any] struct{ c *Component[T] }
+// adder, remover and changer apply requests to add and remove at the refresh.
+type adder struct{ c *component }
 
-type remover[T any] struct{ c *Component[T] }
+type remover struct{ c *component }
 
-type changer[T any] struct{ b *Bundle[T] }
+type changer struct{ b *bundle }
 
 // Add gives an entity the component; an entity that has it already gets the value. A *World
 // adds at once. With any other actor Add is a request that the refresh applies, even by a
@@ -40,55 +39,73 @@ type changer[T any] struct{ b *Bundle[T] }
 // It returns ErrStale if the entity is known not to be alive, ErrFull if the
 // request was not accepted, ErrChunks if the world is full.
 func (c *Component[T]) Add(by Actor, h handle.Handle, v T) error {
+	x, err := c.core.add(by, h)
+	if err != nil {
+		return err
+	}
+	*mem.As[T](x.to) = v
+	x.done()
+	return nil
+}
+
+func (c *component) add(by Actor, h handle.Handle) (sending, error) {
 	if w, ok := by.(*World); ok && w == c.w {
 		if err := w.idle("Component.Add by the World"); err != nil {
-			return err
+			return sending{}, err
 		}
 		w.outdate()
 		if l := w.lookup.Locate(h); l != 0 {
-			return c.add(l, v)
+			to, err := c.addAt(l)
+			return sending{to: to}, err
 		}
-		return ErrStale
+		return sending{}, ErrStale
 	}
 	c.check(by, "Component.Add")
-	return request(by, "Component.Add", &c.adding, h, v)
+	return request(by, "Component.Add", &c.adding, h)
 }
 
 // Remove takes the component from an entity, at once or by request as Add does. It returns
 // ErrStale, ErrMissing if the entity is known to lack the component, or ErrFull.
-func (c *Component[T]) Remove(by Actor, h handle.Handle) error {
+func (c *Component[T]) Remove(by Actor, h handle.Handle) error { return c.core.remove(by, h) }
+
+func (c *component) remove(by Actor, h handle.Handle) error {
 	if w, ok := by.(*World); ok && w == c.w {
 		if err := w.idle("Component.Remove by the World"); err != nil {
 			return err
 		}
 		w.outdate()
 		if l := w.lookup.Locate(h); l != 0 {
-			return c.remove(l)
+			return c.removeAt(l)
 		}
 		return ErrStale
 	}
 	c.check(by, "Component.Remove")
-	return request(by, "Component.Remove", &c.removing, h, struct{}{})
+	x, err := request(by, "Component.Remove", &c.removing, h)
+	if err == nil {
+		x.done()
+	}
+	return err
 }
 
-func (c *Component[T]) check(by Actor, call string) {
+func (c *component) check(by Actor, call string) {
 	if by == nil || by.world() != c.w {
 		c.w.refuse(by, call, "component", c.name())
 	}
 }
 
-func (c *Component[T]) add(l slots.Loc, v T) error {
+// addAt returns where the component is stored of an entity that has it from now on.
+func (c *component) addAt(l slots.Loc) (to mem.Pointer, err error) {
 	a, err := c.w.space.With(l, c.id)
 	if err == nil {
-		*store.Value[T](a, c.id) = v
+		to.Address = store.Value(a, c.id)
 		if c.column.Watched() && a.Loc() == l { // the entity had it already
 			c.w.space.NoteStored(l, c.id)
 		}
 	}
-	return err
+	return to, err
 }
 
-func (c *Component[T]) remove(l slots.Loc) error {
+func (c *component) removeAt(l slots.Loc) error {
 	had, err := c.w.space.Without(l, c.id)
 	if !had {
 		return ErrMissing
@@ -97,10 +114,13 @@ func (c *Component[T]) remove(l slots.Loc) error {
 }
 
 func (c *Component[T]) components(w *World) store.Set {
-	var set store.Set
 	if c == nil {
 		panic(fmt.Sprintf("world: a component is a nil %T; pass what world.Register returned", c))
 	}
+	return c.core.components(w)
+}
+
+func (c *component) components(w *World) (set store.Set) {
 	if w != c.w {
 		panic(fmt.Sprintf("world: component %q belongs to another world; use the one that was registered in this world", c.name()))
 	}
@@ -108,12 +128,16 @@ func (c *Component[T]) components(w *World) store.Set {
 	return set
 }
 
-func (a adder[T]) Apply(_ *store.Shard, _ handle.Handle, l slots.Loc, v mem.Pointer) queue.Outcome {
-	return outcomeOf(a.c.add(l, *mem.As[T](v)))
+func (a adder) Apply(_ *store.Shard, _ handle.Handle, l slots.Loc, v mem.Pointer) queue.Outcome {
+	to, err := a.c.addAt(l)
+	if err == nil {
+		a.c.adding.Type().Copy(to.Address, v.Address, 1)
+	}
+	return outcomeOf(err)
 }
 
-func (r remover[T]) Apply(_ *store.Shard, _ handle.Handle, l slots.Loc, _ mem.Pointer) queue.Outcome {
-	return outcomeOf(r.c.remove(l))
+func (r remover) Apply(_ *store.Shard, _ handle.Handle, l slots.Loc, _ mem.Pointer) queue.Outcome {
+	return outcomeOf(r.c.removeAt(l))
 }
 
 // outcomeOf is the outcome of a request whose apply returned err.
@@ -133,26 +157,60 @@ func outcomeOf(err error) queue.Outcome {
 // component that is both in the bundle and in remove is kept. It acts at once or by request, and
 // returns errors, as Component.Add does.
 func (b *Bundle[T]) Add(by Actor, h handle.Handle, v T, remove ...ComponentSet) error {
-	b.check(by, "Bundle.Add")
-	gone := b.w.setOf("Bundle.Add", remove)
-	w, ok := by.(*World)
-	if !ok {
-		return request(by, "Bundle.Add", &b.changing, h, change[T]{v, gone})
-	}
-	if err := w.idle("Bundle.Add by the World"); err != nil {
+	gone := b.core.setOf(by, remove)
+	x, p, l, err := b.core.add(by, h)
+	switch {
+	case err != nil:
 		return err
+	case p == nil:
+		*mem.As[change[T]](x.to) = change[T]{v, gone}
+		x.done()
+		return nil
 	}
-	l := w.lookup.Locate(h)
-	if l == 0 {
-		return ErrStale
-	}
-	w.outdate()
-	return b.change(w.shardOf(l), l, &v, gone)
+	*mem.As[T](x.to) = v
+	return b.core.changeFrom(p, l, &gone)
 }
 
-func (b *Bundle[T]) change(s *store.Shard, l slots.Loc, v *T, remove store.Set) error {
+// setOf returns what a call of Add removes.
+func (b *bundle) setOf(by Actor, remove []ComponentSet) store.Set {
+	b.check(by, "Bundle.Add")
+	return b.w.setOf("Bundle.Add", remove)
+}
+
+// add accepts a request with a change, or returns the arguments of changeFrom, with the place for the
+// bundle.
+func (b *bundle) add(by Actor, h handle.Handle) (x sending, p *bundlePart, l slots.Loc, err error) {
+	w, ok := by.(*World)
+	if !ok {
+		x, err = request(by, "Bundle.Add", &b.changing, h)
+		return x, nil, 0, err
+	}
+	if err := w.idle("Bundle.Add by the World"); err != nil {
+		return x, nil, 0, err
+	}
+	if l = w.lookup.Locate(h); l == 0 {
+		return x, nil, 0, ErrStale
+	}
+	w.outdate()
+	p = b.part(w.shardOf(l))
+	return sending{to: p.scratch}, p, l, nil
+}
+
+// removeOf returns what a change[T] says is to be removed.
+func (b *bundle) removeOf(p mem.Pointer) *store.Set {
+	return mem.As[store.Set](p.At(1, b.remove))
+}
+
+// changeFrom gives an entity what its caller has stored in the part, at once.
+func (b *bundle) changeFrom(p *bundlePart, l slots.Loc, remove *store.Set) error {
+	err := b.change(p.shard, l, p.scratch, remove)
+	p.forget()
+	return err
+}
+
+func (b *bundle) change(s *store.Shard, l slots.Loc, v mem.Pointer, remove *store.Set) error {
 	had := *b.w.space.Set(l)
-	a, err := s.Change(l, had.Minus(remove).Union(b.set))
+	a, err := s.Change(l, had.Minus(*remove).Union(b.set))
 	if err != nil {
 		return err
 	}
@@ -161,16 +219,6 @@ func (b *Bundle[T]) change(s *store.Shard, l slots.Loc, v *T, remove store.Set) 
 	return nil
 }
 
-func (c changer[T]) Apply(s *store.Shard, _ handle.Handle, l slots.Loc, p mem.Pointer) queue.Outcome {
-	v := mem.As[change[T]](p)
-	return outcomeOf(c.b.change(s, l, &v.value, v.remove))
-}
-
-// contextSend sends a request of a system.
-func contextSend[T any](c *Context, call string, k *queue.Kind[T], h handle.Handle, v T) error {
-	c.mustRun(call)
-	if !c.w.space.Alive(h) {
-		return ErrStale
-	}
-	return send(&c.out, k, h, nil, v)
+func (c changer) Apply(s *store.Shard, _ handle.Handle, l slots.Loc, p mem.Pointer) queue.Outcome {
+	return outcomeOf(c.b.change(s, l, p, c.b.removeOf(p)))
 }

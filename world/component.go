@@ -22,14 +22,19 @@ type componentInfo struct {
 
 // Component is a registered component type: the right to ask entities for it.
 // Safe for concurrent use.
-type Component[T any] struct {
+type Component[T any] struct{ core component }
+
+// component is what a Component does without knowing T. The compiler makes all methods of Component
+// anew for each T, so these do no more than to move a T; and so it is with Bundle.
+type component struct {
 	w        *World
 	id       int
-	column   *store.Column[T]
-	setting  queue.Kind[T]
-	adding   queue.Kind[T]
-	removing queue.Kind[struct{}]
-	asking   queue.Kind[*Answer[T]]
+	column   *store.Column
+	setting  queue.Kind
+	adding   queue.Kind
+	removing queue.Kind
+	asking   queue.Kind
+	answer   uintptr // where the value of an Answer is
 }
 
 // Register makes T a component of the world under a name that logs, tools and saved states use.
@@ -41,9 +46,15 @@ type Component[T any] struct {
 // It panics if the name is empty, if the type or name is registered already, or if there are
 // 256 components already.
 func Register[T any](w *World, name string) *Component[T] {
+	c := new(Component[T])
+	c.core.register(w, name, mem.TypeOf[T](), mem.TypeOf[*Answer[T]]())
+	return c
+}
+
+func (c *component) register(w *World, name string, of, answer *mem.Type) {
 	mustBe(w, "world.Register")
 	w.mustIdle("world.Register")
-	t := reflect.TypeFor[T]()
+	t := of.Of
 	switch {
 	case name == "":
 		panic(fmt.Sprintf("world: component %v needs a name; pass one that logs and saved states can use", t))
@@ -61,16 +72,17 @@ func Register[T any](w *World, name string) *Component[T] {
 	id := len(w.components)
 	w.components = append(w.components, componentInfo{name: name, typ: t})
 	w.componentID[t] = id
-	column := store.NewColumn[T](w.space)
-	c := &Component[T]{w: w, id: id, column: column}
-	c.setting = store.NewKind[T](w.space, setter[T]{c})
-	c.adding = store.NewKind[T](w.space, adder[T]{c})
-	c.removing = store.NewKind[struct{}](w.space, remover[T]{c})
-	c.asking = store.NewKind[*Answer[T]](w.space, asker[T]{c})
-	return c
+	value, _ := answer.Of.Elem().FieldByName("value")
+	*c = component{w: w, id: id, column: store.NewColumn(w.space, of), answer: value.Offset}
+	c.setting = store.NewKind(w.space, of, setter{c})
+	c.adding = store.NewKind(w.space, of, adder{c})
+	c.removing = store.NewKind(w.space, nothing, remover{c})
+	c.asking = store.NewKind(w.space, answer, asker{c})
 }
 
-func (c *Component[T]) name() string { return c.w.components[c.id].name }
+var nothing = mem.TypeOf[struct{}]()
+
+func (c *component) name() string { return c.w.components[c.id].name }
 
 // Set stores v. A *World, a *Context in its own shard, and an *EntityContext in its own entity
 // store at once. For other entities, and by a *Port, Set is a request that the refresh applies.
@@ -79,34 +91,44 @@ func (c *Component[T]) name() string { return c.w.components[c.id].name }
 // is known to lack the component, ErrFull if the request was not accepted. A
 // *Context must have asked its Build to Write the component.
 func (c *Component[T]) Set(by Actor, h handle.Handle, v T) error {
+	x, err := c.core.set(by, h)
+	if err != nil {
+		return err
+	}
+	*mem.As[T](x.to) = v
+	x.done()
+	return nil
+}
+
+func (c *component) set(by Actor, h handle.Handle) (sending, error) {
 	c.check(by, "Component.Set")
 	switch by := by.(type) {
 	case *World:
 		if err := by.ready("Component.Set by the World"); err != nil {
-			return err
+			return sending{}, err
 		}
 		l := by.space.Locate(h)
 		if l == 0 {
-			return ErrStale
+			return sending{}, ErrStale
 		}
-		return c.store(l, v)
+		return c.row(l)
 	case *Context:
 		by.mustRun("Component.Set")
 		l := by.w.space.Locate(h)
 		switch {
 		case l == 0:
-			return ErrStale
+			return sending{}, ErrStale
 		case !by.owns(l):
-			return send(&by.out, &c.setting, h, nil, v)
+			return by.out.send(&c.setting, h)
 		}
 		by.mustWrite(c.id, "Component.Set")
-		return c.store(l, v)
+		return c.row(l)
 	case *EntityContext:
 		if l := by.mustRun("Component.Set"); h == by.h {
-			return c.store(l, v)
+			return c.row(l)
 		}
 	}
-	return request(by, "Component.Set", &c.setting, h, v)
+	return request(by, "Component.Set", &c.setting, h)
 }
 
 // SetN is Set for each of some entities, with values in the order of the handles. A *Port sends the
@@ -116,27 +138,48 @@ func (c *Component[T]) Set(by Actor, h handle.Handle, v T) error {
 // error says how many. It returns ErrFull if a port's queue has no room for all, and ErrTooLarge
 // if it never has. It panics if the slices differ in length. SetN keeps nothing of them.
 func (c *Component[T]) SetN(by Actor, hs []handle.Handle, values []T) error {
-	if len(hs) != len(values) {
-		turnDownBy(by)
-		panic(fmt.Sprintf("world: Component.SetN of %q: %d handles and %d values; want a value for each handle", c.name(), len(hs), len(values)))
-	}
-	if p, ok := by.(*Port); ok {
-		c.check(by, "Component.SetN")
-		return portSendN(p, &c.setting, hs, values)
-	}
-	if len(hs) == 0 {
-		return c.mayAct(by, "Component.SetN")
+	x, sent, err := c.core.setN(by, hs, len(values))
+	switch {
+	case err != nil || len(hs) == 0:
+		return err
+	case sent:
+		copy(mem.Slice[T](x.to.Address, len(hs)), values)
+		x.done()
+		return nil
 	}
 	for i, h := range hs {
 		if err := c.Set(by, h, values[i]); err != nil {
-			return fmt.Errorf("%w (after %d of %d)", err, i, len(hs))
+			return after(err, i, len(hs))
 		}
 	}
 	return nil
 }
 
+// setN accepts the requests of a port. For other actors, which set one value after the other, it
+// reports that nothing was sent.
+func (c *component) setN(by Actor, hs []handle.Handle, values int) (x sending, sent bool, err error) {
+	if len(hs) != values {
+		turnDownBy(by)
+		panic(fmt.Sprintf("world: Component.SetN of %q: %d handles and %d values; want a value for each handle", c.name(), len(hs), values))
+	}
+	if p, ok := by.(*Port); ok {
+		c.check(by, "Component.SetN")
+		x, err = p.sendN(&c.setting, hs)
+		return x, true, err
+	}
+	if len(hs) == 0 {
+		err = c.mayAct(by, "Component.SetN")
+	}
+	return sending{}, false, err
+}
+
+// after is the error of a call that did some of what it was asked to do.
+func after(err error, done, of int) error {
+	return fmt.Errorf("%w (after %d of %d)", err, done, of)
+}
+
 // mayAct is what a call that has nothing to do says, by an actor that is no port.
-func (c *Component[T]) mayAct(by Actor, call string) error {
+func (c *component) mayAct(by Actor, call string) error {
 	c.check(by, call)
 	switch by := by.(type) {
 	case *World:
@@ -151,27 +194,25 @@ func (c *Component[T]) mayAct(by Actor, call string) error {
 	return nil
 }
 
-func (c *Component[T]) store(l slots.Loc, v T) error {
+// row returns where the component is stored anew.
+func (c *component) row(l slots.Loc) (sending, error) {
 	p := c.column.AtWrite(l)
 	if p == nil {
-		return ErrMissing
+		return sending{}, ErrMissing
 	}
-	*p = v
 	if c.column.Watched() {
 		c.w.space.NoteStored(l, c.id)
 	}
-	return nil
+	return sending{to: mem.Pointer{Address: p}}, nil
 }
 
 // setter applies a request to set at the refresh.
-type setter[T any] struct{ c *Component[T] }
+type setter struct{ c *component }
 
-func (s setter[T]) Apply(_ *store.Shard, _ handle.Handle, l slots.Loc, v mem.Pointer) queue.Outcome {
-	p := s.c.column.AtWrite(l)
-	if p == nil {
+func (s setter) Apply(_ *store.Shard, _ handle.Handle, l slots.Loc, v mem.Pointer) queue.Outcome {
+	if !s.c.column.Store(l, v.Address) {
 		return queue.Missing
 	}
-	*p = *mem.As[T](v)
 	if s.c.column.Watched() {
 		s.c.w.space.NoteStored(l, s.c.id)
 	}

@@ -15,36 +15,36 @@ func describe(what, name string) store.Description {
 	return store.Description{Name: fmt.Sprintf("%s %q", what, name)}
 }
 
-func (s setter[T]) Describe() store.Description { return describe("set of component", s.c.name()) }
+func (s setter) Describe() store.Description { return describe("set of component", s.c.name()) }
 
-func (a adder[T]) Describe() store.Description { return describe("add of component", a.c.name()) }
+func (a adder) Describe() store.Description { return describe("add of component", a.c.name()) }
 
-func (r remover[T]) Describe() store.Description { return describe("remove of component", r.c.name()) }
+func (r remover) Describe() store.Description { return describe("remove of component", r.c.name()) }
 
 // Describe says that asking for a component changes nothing.
-func (a asker[T]) Describe() store.Description {
+func (a asker) Describe() store.Description {
 	d := describe("question for component", a.c.name())
 	d.Asks = true
 	return d
 }
 
-func (c creator[T]) Describe() store.Description { return describe("create of bundle", c.b.name) }
+func (c creator) Describe() store.Description { return describe("create of bundle", c.b.name) }
 
-func (c changer[T]) Describe() store.Description { return describe("exchange of bundle", c.b.name) }
+func (c changer) Describe() store.Description { return describe("exchange of bundle", c.b.name) }
 
 // Renumber says which components are removed.
-func (c changer[T]) Renumber(p mem.Pointer, now func(component int) int) {
-	x := mem.As[change[T]](p)
-	was := x.remove
-	x.remove = store.Set{}
+func (c changer) Renumber(p mem.Pointer, now func(component int) int) {
+	x := c.b.removeOf(p)
+	was := *x
+	*x = store.Set{}
 	for id := range was.All {
 		if id = now(id); id >= 0 {
-			x.remove.Add(id)
+			x.Add(id)
 		}
 	}
 }
 
-func (a assigner[T]) Describe() store.Description { return describe("set of bundle", a.b.name) }
+func (a assigner) Describe() store.Description { return describe("set of bundle", a.b.name) }
 
 func (x *flagger) Describe() store.Description { return store.Description{Name: "flags of the entity"} }
 

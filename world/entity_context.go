@@ -123,19 +123,10 @@ func (s *EntityContext) refuseLate(call string) {
 // Read returns the component of the entity that a function is called on, or nil if the entity
 // lacks it. The component must not be written, and is good until the function returns.
 func (c *Component[T]) Read(self *EntityContext) *T {
-	return c.column.At(self.mustRun("Component.Read"))
+	return (*T)(c.core.column.At(self.mustRun("Component.Read")))
 }
 
 // Write is Read for writing.
 func (c *Component[T]) Write(self *EntityContext) *T {
-	return c.column.AtWrite(self.mustRun("Component.Write"))
-}
-
-// selfSend sends a request of a function.
-func selfSend[T any](s *EntityContext, call string, k *queue.Kind[T], h handle.Handle, v T) error {
-	s.mustRun(call)
-	if !s.Alive(h) {
-		return ErrStale
-	}
-	return send(&s.c.out, k, h, nil, v)
+	return (*T)(c.core.column.AtWrite(self.mustRun("Component.Write")))
 }

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"weak"
 
+	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/store"
 )
@@ -27,7 +28,7 @@ type filler struct{}
 func FillComponents(w *World, n int) {
 	for i := len(w.components); i < n; i++ {
 		w.components = append(w.components, componentInfo{name: fmt.Sprint("filler ", i), typ: reflect.TypeFor[filler]()})
-		store.NewColumn[filler](w.space)
+		store.NewColumn(w.space, mem.TypeOf[filler]())
 	}
 }
 

@@ -70,11 +70,11 @@ func FlagsOf(by Actor, h handle.Handle) Flags {
 type flagging struct{ set, cleared Flags }
 
 // flagger applies it.
-type flagger struct{ flagging queue.Kind[flagging] }
+type flagger struct{ flagging queue.Kind }
 
 func newFlagger(w *World) *flagger {
 	x := new(flagger)
-	x.flagging = store.NewKind[flagging](w.space, x)
+	x.flagging = store.NewKind(w.space, mem.TypeOf[flagging](), x)
 	return x
 }
 
@@ -106,7 +106,12 @@ func setFlags(by Actor, call string, h handle.Handle, f flagging) error {
 			return nil
 		}
 	}
-	return request(by, call, &x.flagging, h, f)
+	to, err := request(by, call, &x.flagging, h)
+	if err == nil {
+		*mem.As[flagging](to.to) = f
+		to.done()
+	}
+	return err
 }
 
 func (x *flagger) Apply(s *store.Shard, _ handle.Handle, l slots.Loc, p mem.Pointer) queue.Outcome {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/shard"
@@ -108,13 +109,17 @@ func sharing(t reflect.Type, path string) (string, reflect.Kind) {
 // made, and whoever waits for it gets a *PanicError. The world must be idle. CloneBy returns the
 // component.
 func (c *Component[T]) CloneBy(f func(to, from *T)) *Component[T] {
+	c.core.mayClone(f == nil)
+	c.core.column.CloneBy(func(to, from mem.Address) { f((*T)(to), (*T)(from)) })
+	return c
+}
+
+func (c *component) mayClone(isNil bool) {
 	c.w.mustIdle("Component.CloneBy")
-	if f == nil {
+	if isNil {
 		panic(fmt.Sprintf("world: Component.CloneBy of %q with a nil function", c.name()))
 	}
 	c.w.components[c.id].cloned = true
-	c.column.CloneBy(f)
-	return c
 }
 
 // Frame is the world as it was behind one refresh: what a View asked for, frozen. It is asked as

@@ -17,7 +17,7 @@ type Func[A any] struct {
 	w       *World
 	name    string
 	run     func(*EntityContext, A)
-	calling queue.Kind[A]
+	calling queue.Kind
 }
 
 // RegisterFunc makes f a function of the world, under a name. f runs on any shard, and on
@@ -27,7 +27,7 @@ type Func[A any] struct {
 func RegisterFunc[A any](w *World, name string, f func(self *EntityContext, arg A)) *Func[A] {
 	w.addFunction("world.RegisterFunc", name, f == nil)
 	x := &Func[A]{w: w, name: name, run: f}
-	x.calling = store.NewCall[A](w.space, caller[A]{x})
+	x.calling = store.NewCall(w.space, mem.TypeOf[A](), caller[A]{x})
 	return x
 }
 
@@ -46,7 +46,12 @@ func (f *Func[A]) Call(by Actor, on handle.Handle, arg A) error {
 	}
 	w, ok := by.(*World)
 	if !ok {
-		return request(by, "Func.Call", &f.calling, on, arg)
+		x, err := request(by, "Func.Call", &f.calling, on)
+		if err == nil {
+			*mem.As[A](x.to) = arg
+			x.done()
+		}
+		return err
 	}
 	if err := w.ready("Func.Call by the World"); err != nil {
 		return err
@@ -108,7 +113,7 @@ type Question[A, R any] struct {
 	w      *World
 	name   string
 	run    func(*EntityContext, A) R
-	asking queue.Kind[asked[A, R]]
+	asking queue.Kind
 }
 
 // asked is the payload of a question: its argument, and where the answer goes.
@@ -122,7 +127,7 @@ type asked[A, R any] struct {
 func RegisterQuestion[A, R any](w *World, name string, f func(self *EntityContext, arg A) R) *Question[A, R] {
 	w.addFunction("world.RegisterQuestion", name, f == nil)
 	x := &Question[A, R]{w: w, name: name, run: f}
-	x.asking = store.NewCall[asked[A, R]](w.space, replier[A, R]{x})
+	x.asking = store.NewCall(w.space, mem.TypeOf[asked[A, R]](), replier[A, R]{x})
 	return x
 }
 
@@ -136,7 +141,12 @@ func (q *Question[A, R]) Ask(p *Port, of handle.Handle, arg A, answer *Answer[R]
 	if p.world() != q.w {
 		q.w.refuse(p, "Question.Ask", "question", q.name)
 	}
-	return portSend(p.notifyAnswer(&answer.Completion), &q.asking, of, asked[A, R]{arg, answer})
+	x, err := p.notifyAnswer(&answer.Completion).request(&q.asking, of)
+	if err == nil {
+		*mem.As[asked[A, R]](x.to) = asked[A, R]{arg, answer}
+		x.done()
+	}
+	return err
 }
 
 // replier applies a request to ask at the refresh.

@@ -27,16 +27,16 @@ func TestInlines(t *testing.T) {
 	}
 	const file = "testdata/access/access.go"
 	want := map[string][]string{
-		"Slice":            {"world.(*Reader).Slice", "store.(*View).Slice", "atomic.(*Pointer).Load"},
-		"SliceWrite":       {"world.(*Writer).Slice", "store.(*View).SliceWrite", "atomic.(*Pointer).Load"},
-		"At":               {"world.(*Reader).At", "store.(*View).At"},
-		"AtWrite":          {"world.(*Writer).At", "store.(*View).AtWrite"},
+		"Slice":            {"world.(*Reader).Slice", "store.Slice", "atomic.(*Pointer).Load"},
+		"SliceWrite":       {"world.(*Writer).Slice", "store.SliceWrite", "atomic.(*Pointer).Load"},
+		"At":               {"world.(*Reader).At", "store.At"},
+		"AtWrite":          {"world.(*Writer).At", "store.AtWrite"},
 		"Locate":           {"world.(*Context).Locate", "slots.(*Lookup).Locate", "atomic.(*Uint64).Load", "atomic.(*Pointer).Load", "slots.(*Slot).Load"},
 		"LocateIdle":       {"world.(*World).Locate", "slots.(*Lookup).Locate", "atomic.(*Uint64).Load", "atomic.(*Pointer).Load", "slots.(*Slot).Load"},
 		"Alive":            {"world.(*World).Alive", "slots.(*Lookup).Alive", "atomic.(*Uint64).Load", "atomic.(*Pointer).Load", "slots.(*Slot).Load"},
 		"AliveInSystem":    {"world.(*Context).Alive", "slots.(*Lookup).Alive", "atomic.(*Uint64).Load", "atomic.(*Pointer).Load", "slots.(*Slot).Load"},
 		"AliveFromOutside": {"world.(*Port).Alive", "slots.(*Lookup).Alive", "atomic.(*Uint64).Load", "atomic.(*Pointer).Load", "slots.(*Slot).Load"},
-		"ColumnAt":         {"store.(*Column).At", "atomic.(*Pointer).Load"},
+		"ColumnAt":         {"store.(*Column).At", "atomic.(*Pointer).Load", "mem.(*Type).At"},
 		"Get":              {"world.(*Reader).Get"},
 	}
 

@@ -20,7 +20,7 @@ type Message[M any] struct {
 	w       *World
 	name    string
 	typ     reflect.Type
-	sending queue.Kind[M]
+	sending queue.Kind
 	boxes   []messageBox[M]                   // by shard
 	came    store.Groups[misroutedMessage[M]] // in a refresh: messages of atoms that migrate
 }
@@ -63,7 +63,7 @@ func RegisterMessage[M any](w *World, name string) *Message[M] {
 		}
 	}
 	m := &Message[M]{w: w, name: name, typ: t, boxes: make([]messageBox[M], len(w.shards))}
-	m.sending = store.NewKind[M](w.space, deliverer[M]{m})
+	m.sending = store.NewKind(w.space, mem.TypeOf[M](), deliverer[M]{m})
 	for i := range m.boxes {
 		m.boxes[i].of = m
 	}
@@ -86,7 +86,12 @@ func (m *Message[M]) Send(by Actor, to handle.Handle, body M) error {
 	m.check(by, "Message.Send")
 	w, ok := by.(*World)
 	if !ok {
-		return request(by, "Message.Send", &m.sending, to, body)
+		x, err := request(by, "Message.Send", &m.sending, to)
+		if err == nil {
+			*mem.As[M](x.to) = body
+			x.done()
+		}
+		return err
 	}
 	if err := w.ready("Message.Send by the World"); err != nil {
 		return err
@@ -127,26 +132,25 @@ func (m *Message[M]) check(by Actor, call string) {
 
 // direct sends a message to each of a run of shards; call is the name for panics.
 func (m *Message[M]) direct(by Actor, call string, from, to int, body M) error {
-	switch by := by.(type) {
-	case *World:
-		if err := by.ready(call); err != nil {
+	w, ok := by.(*World)
+	if !ok {
+		x, err := roomFor(by, call, &m.sending, to-from)
+		if err != nil {
 			return err
 		}
 		for i := from; i < to; i++ {
-			m.put(i, handle.None, body)
+			*mem.As[M](x.direct(m.w, &m.sending, i)) = body
 		}
-		by.touched = true
-	case *Context:
-		by.mustRun(call)
-		return sendDirect(&by.out, &m.sending, from, to, body)
-	case *EntityContext:
-		by.mustRun(call)
-		return sendDirect(&by.c.out, &m.sending, from, to, body)
-	case *Port:
-		return portDirect(by, &m.sending, from, to, body)
-	default:
-		panic(embedded(by, call))
+		x.done()
+		return nil
 	}
+	if err := w.ready(call); err != nil {
+		return err
+	}
+	for i := from; i < to; i++ {
+		m.put(i, handle.None, body)
+	}
+	w.touched = true
 	return nil
 }
 

@@ -1,6 +1,10 @@
 package world
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/atoll-sim/atoll/internal/mem"
+)
 
 // New entities are created in the same shard in runs. Each change of shard touches other columns
 // and slots: one entity at a time, over eight shards, costs a third more at 1M entities; and for
@@ -59,13 +63,16 @@ func (w *World) nextShard() {
 // ports included. It must be safe for concurrent use and depend on its argument alone. Systems
 // create in their own shard regardless.
 func (b *Bundle[T]) PlaceBy(place func(T) int) *Bundle[T] {
-	b.w.mustIdle("Bundle.PlaceBy")
-	b.place = place
+	b.core.w.mustIdle("Bundle.PlaceBy")
+	b.place, b.core.place = place, nil
+	if place != nil {
+		b.core.place = func(v mem.Address) int { return b.core.placed(place(*(*T)(v))) }
+	}
 	return b
 }
 
-func (b *Bundle[T]) placed(v T) int {
-	i := b.place(v)
+// placed returns the shard that PlaceBy chose.
+func (b *bundle) placed(i int) int {
 	if i < 0 || i >= len(b.w.shards) {
 		panic(fmt.Sprintf("world: bundle %s: PlaceBy chose shard %d, want 0 to %d", b.name, i, len(b.w.shards)-1))
 	}
@@ -74,7 +81,9 @@ func (b *Bundle[T]) placed(v T) int {
 
 // Reserve makes room for n more entities, spread evenly over the shards, so that creating them
 // allocates nothing. Few are not spread, so there is room for all of them in each shard.
-func (b *Bundle[T]) Reserve(w *World, n int) error {
+func (b *Bundle[T]) Reserve(w *World, n int) error { return b.core.reserve(w, n) }
+
+func (b *bundle) reserve(w *World, n int) error {
 	b.check(w, "Bundle.Reserve")
 	if err := w.ready("Bundle.Reserve"); err != nil {
 		return err

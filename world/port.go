@@ -7,6 +7,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
+	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/queue"
 )
 
@@ -128,42 +129,41 @@ func (p *Port) sendBare(b queue.Bare, h handle.Handle) error {
 	return nil
 }
 
-// portSend sends a request with a payload.
-func portSend[T any](p *Port, k *queue.Kind[T], h handle.Handle, v T) error {
+// request accepts a request with a payload.
+func (p *Port) request(k *queue.Kind, h handle.Handle) (sending, error) {
 	if check.Enabled {
 		p.enter()
 		defer p.leave()
 	}
 	if p.unusual() || !p.out.Room(1, k.Size()) {
 		if err := p.ready(1, k.Size()); err != nil {
-			return err
+			return sending{}, err
 		}
 	}
 	_, at := k.Push(p.out, h, p.w.epoch.Load(), 0, p.finisher())
-	*at = v
-	p.send()
-	return nil
+	return sending{to: at, port: p}, nil
 }
 
-// portCreate takes a handle and sends the bundle with it. It first makes sure that there is
-// room, so that a refused create costs no slot.
-func portCreate[T any](p *Port, b *Bundle[T], v *T) (handle.Handle, error) {
+// create takes a handle and accepts a request to create it, which is sent by send. It returns the
+// place of the payload. It first makes sure that there is
+// room, so that a refused create costs no slot. place, if not nil, chooses the shard.
+func (p *Port) create(k *queue.Kind, place func() int) (handle.Handle, mem.Pointer, error) {
 	if check.Enabled {
 		p.enter()
 		defer p.leave()
 	}
 	at := -1
-	if b.place != nil {
-		at = p.placed(func() int { return b.placed(*v) }) // may panic, so before anything is taken
+	if place != nil {
+		at = p.placed(place) // may panic, so before anything is taken
 	}
-	if p.unusual() || !p.out.Room(1, b.creating.Size()) {
-		if err := p.ready(1, b.creating.Size()); err != nil {
-			return handle.None, err
+	if p.unusual() || !p.out.Room(1, k.Size()) {
+		if err := p.ready(1, k.Size()); err != nil {
+			return handle.None, mem.Pointer{}, err
 		}
 	}
 	if len(p.cache) == 0 {
 		if err := p.draw(1); err != nil {
-			return handle.None, err
+			return handle.None, mem.Pointer{}, err
 		}
 	}
 	if at < 0 {
@@ -171,11 +171,9 @@ func portCreate[T any](p *Port, b *Bundle[T], v *T) (handle.Handle, error) {
 	}
 	done := p.finisher() // may panic, so before the handle is taken
 	h := p.take()
-	r, to := b.creating.Push(p.out, h, p.w.epoch.Load(), queue.Create, done)
-	*to = *v
+	r, to := k.Push(p.out, h, p.w.epoch.Load(), queue.Create, done)
 	r.Place(at)
-	p.send()
-	return h, nil
+	return h, to, nil
 }
 
 // placed returns the shard that a PlaceBy chooses. If that panics, the create is refused.

@@ -119,8 +119,8 @@ func (p *Port) endBatch() {
 	p.special = true // to be looked at again
 }
 
-// portCreateN creates n entities in one step.
-func portCreateN[T any](p *Port, b *Bundle[T], dst []handle.Handle, want bool, n int, init func(int, *T)) ([]handle.Handle, error) {
+// createN creates n entities of a bundle in one step.
+func (p *Port) createN(b *bundle, dst []handle.Handle, n int, f *fill) ([]handle.Handle, error) {
 	if n == 0 {
 		return dst, p.nothing()
 	}
@@ -146,7 +146,7 @@ func portCreateN[T any](p *Port, b *Bundle[T], dst []handle.Handle, want bool, n
 		err = p.draw(n)
 	}
 	if err == nil {
-		dst = pushN(p, b, dst, want, n, init)
+		dst = p.pushN(b, dst, n, f)
 	}
 	over = true
 	if !nested {
@@ -156,57 +156,51 @@ func portCreateN[T any](p *Port, b *Bundle[T], dst []handle.Handle, want bool, n
 }
 
 // pushN pushes n creates, for which there is room, in one record.
-func pushN[T any](p *Port, b *Bundle[T], dst []handle.Handle, want bool, n int, init func(int, *T)) []handle.Handle {
+func (p *Port) pushN(b *bundle, dst []handle.Handle, n int, f *fill) []handle.Handle {
 	each := max(portRun, (n+len(p.w.shards)-1)/len(p.w.shards))
 	runs := (n + each - 1) / each
 	if b.place != nil {
 		runs = n
 	}
-	if n == 1 { // as portSendN
-		return push1(p, b, dst, want, init)
+	if n == 1 { // as sendN
+		return p.push1(b, dst, f)
 	}
 	m := b.creating.PushMany(p.out, n, runs, 0, queue.Create, p.finisher())
 	p.takeN(m.Handles)
-	for i := range m.Values {
-		v := &m.Values[i]
-		*v = *new(T)
-		if init != nil {
-			init(i, v)
-		}
-		if b.place != nil {
-			m.Place(i, b.placed(*v))
-		}
-	}
 	if b.place == nil {
+		f.values(m.Values.Address, n)
 		for i := 0; i < n; i += each {
 			p.run = 0
 			m.Place(i, p.next())
 		}
 		p.run = 0
+	} else {
+		for i := range n {
+			at := b.of.At(m.Values.Address, i)
+			f.values(at, 1)
+			m.Place(i, b.place(at))
+		}
 	}
-	if want {
+	if f.want {
 		dst = append(dst, m.Handles...)
 	}
 	return dst
 }
 
 // push1 is pushN for one create.
-func push1[T any](p *Port, b *Bundle[T], dst []handle.Handle, want bool, init func(int, *T)) []handle.Handle {
+func (p *Port) push1(b *bundle, dst []handle.Handle, f *fill) []handle.Handle {
 	done := p.finisher()
 	h := p.take()
 	r, v := b.creating.Push(p.out, h, 0, queue.Create, done)
-	*v = *new(T)
-	if init != nil {
-		init(0, v)
-	}
+	f.values(v.Address, 1)
 	if b.place != nil {
-		r.Place(b.placed(*v))
+		r.Place(b.place(v.Address))
 	} else {
 		p.run = 0
 		r.Place(p.next())
 		p.run = 0
 	}
-	if want {
+	if f.want {
 		dst = append(dst, h)
 	}
 	return dst
@@ -228,21 +222,21 @@ func (p *Port) takeN(to []handle.Handle) {
 // first other outcome in their order. It returns ErrFull if the queue has no room for all, and
 // ErrTooLarge if it never has. DestroyN keeps nothing of the slice.
 func (p *Port) DestroyN(hs []handle.Handle) error {
-	return portSendN(p, &queue.Destroys, hs, nil)
+	x, err := p.sendN(&queue.Destroys, hs)
+	if err == nil {
+		x.done()
+	}
+	return err
 }
 
-// portSendN sends a request for each handle, in one record.
-func portSendN[T any](p *Port, k *queue.Kind[T], hs []handle.Handle, values []T) error {
+// sendN accepts a request for each handle, in one record; their payloads are side by side.
+func (p *Port) sendN(k *queue.Kind, hs []handle.Handle) (sending, error) {
 	n := len(hs)
 	switch n {
 	case 0:
-		return p.nothing()
+		return sending{}, p.nothing()
 	case 1: // a record of many takes more of the queue's memory than its limit counts
-		var v T
-		if len(values) > 0 {
-			v = values[0]
-		}
-		return portSend(p, k, hs[0], v)
+		return p.request(k, hs[0])
 	}
 	if check.Enabled {
 		p.enter()
@@ -250,14 +244,12 @@ func portSendN[T any](p *Port, k *queue.Kind[T], hs []handle.Handle, values []T)
 	}
 	if p.unusual() || !p.out.Room(n, k.Size()) {
 		if err := p.ready(n, k.Size()); err != nil {
-			return err
+			return sending{}, err
 		}
 	}
 	m := k.PushMany(p.out, n, 0, p.w.epoch.Load(), 0, p.finisher())
 	copy(m.Handles, hs)
-	copy(m.Values, values)
-	p.send()
-	return nil
+	return sending{to: m.Values, port: p}, nil
 }
 
 // nothing is for a call that has nothing to send: all of it is done, or is with the batch.

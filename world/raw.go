@@ -18,10 +18,10 @@ import (
 // Safety: as of slots.Lookup.Slot. The list of runs is loaded after the generation that made the
 // entity alive, so it has an entry for the entity's chunk.
 func (r *Reader[T]) Get(h handle.Handle) (row *T) {
-	// This is slots.Lookup.Locate and store.View.At in one. It does not check that the chunk has
+	// This is slots.Lookup.Locate and store.At in one. It does not check that the chunk has
 	// the row, because the location of an entity is always that of a row.
 	if check.Enabled {
-		return r.view.At(r.lookup.Locate(h))
+		return store.At[T](&r.view, r.lookup.Locate(h))
 	}
 	p := unsafe.Add(r.refs, h>>slots.HomeShift&r.mask)
 	if uint64(h) < atomic.LoadUint64((*uint64)(p)) {

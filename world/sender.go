@@ -6,6 +6,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
+	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/queue"
 )
 
@@ -55,16 +56,32 @@ func tooLarge(requests, staged, bytes uint64, count string, mostRequests int, si
 	return fmt.Errorf("%w: requests: %d, with %s = %d; bytes: %d, with %s = %d", ErrTooLarge, requests, count, mostRequests, bytes, size, mostBytes)
 }
 
-// send hands over a request with a payload.
-func send[T any](s *sender, k *queue.Kind[T], h handle.Handle, done queue.Finisher, v T) error {
+// sending is a place for what its caller stores there before done: the payload of a request that
+// was accepted, or a row.
+type sending struct {
+	to    mem.Pointer
+	port  *Port        // that sends it
+	queue *queue.Queue // likewise, of systems
+}
+
+// done hands over the request.
+func (x sending) done() {
+	switch {
+	case x.port != nil:
+		x.port.send()
+	case x.queue != nil:
+		x.queue.Publish()
+	}
+}
+
+// send accepts a request with a payload.
+func (s *sender) send(k *queue.Kind, h handle.Handle) (sending, error) {
 	l := s.open()
 	if !l.Room(1, k.Size()) {
-		return s.refuse(l, 1, k.Size())
+		return sending{}, s.refuse(l, 1, k.Size())
 	}
-	_, at := k.Push(l, h, s.w.epoch.Load(), 0, done)
-	*at = v
-	l.Publish()
-	return nil
+	_, at := k.Push(l, h, s.w.epoch.Load(), 0, nil)
+	return sending{to: at, queue: l}, nil
 }
 
 // sendBare hands over a request without a payload.
@@ -78,50 +95,65 @@ func (s *sender) sendBare(b queue.Bare, h handle.Handle) error {
 	return nil
 }
 
-// request sends a request of an actor that can only request.
-func request[T any](by Actor, call string, k *queue.Kind[T], h handle.Handle, v T) error {
+// request accepts a request of an actor that can only request.
+func request(by Actor, call string, k *queue.Kind, h handle.Handle) (sending, error) {
 	switch by := by.(type) {
 	case *Port:
-		return portSend(by, k, h, v)
+		return by.request(k, h)
 	case *Context:
-		return contextSend(by, call, k, h, v)
+		by.mustRun(call)
+		if !by.w.space.Alive(h) {
+			return sending{}, ErrStale
+		}
+		return by.out.send(k, h)
 	case *EntityContext:
-		return selfSend(by, call, k, h, v)
+		by.mustRun(call)
+		if !by.Alive(h) {
+			return sending{}, ErrStale
+		}
+		return by.c.out.send(k, h)
 	}
 	panic(embedded(by, call))
 }
 
-// sendDirect sends a request to each of a run of shards: all are accepted, or none.
-func sendDirect[T any](s *sender, k *queue.Kind[T], from, to int, v T) error {
-	l := s.open()
-	if !l.Room(to-from, k.Size()) {
-		return s.refuse(l, to-from, k.Size())
+// roomFor makes sure that there is room for a request to each of n shards.
+func roomFor(by Actor, call string, k *queue.Kind, n int) (sending, error) {
+	switch by := by.(type) {
+	case *Context:
+		by.mustRun(call)
+		return by.out.roomFor(k, n)
+	case *EntityContext:
+		by.mustRun(call)
+		return by.c.out.roomFor(k, n)
+	case *Port:
+		if check.Enabled {
+			by.enter()
+			defer by.leave()
+		}
+		if by.unusual() || !by.out.Room(n, k.Size()) {
+			if err := by.ready(n, k.Size()); err != nil {
+				return sending{}, err
+			}
+		}
+		return sending{port: by}, nil
 	}
-	epoch := s.w.epoch.Load()
-	for i := from; i < to; i++ {
-		_, at := k.Push(l, handle.None, epoch, queue.To(i), nil)
-		*at = v
-	}
-	l.Publish()
-	return nil
+	panic(embedded(by, call))
 }
 
-// portDirect is sendDirect by a port.
-func portDirect[T any](p *Port, k *queue.Kind[T], from, to int, v T) error {
-	if check.Enabled {
-		p.enter()
-		defer p.leave()
+func (s *sender) roomFor(k *queue.Kind, n int) (sending, error) {
+	l := s.open()
+	if !l.Room(n, k.Size()) {
+		return sending{}, s.refuse(l, n, k.Size())
 	}
-	if p.unusual() || !p.out.Room(to-from, k.Size()) {
-		if err := p.ready(to-from, k.Size()); err != nil {
-			return err
-		}
+	return sending{queue: l}, nil
+}
+
+// direct returns where the payload of a request to a shard goes, for which there is room.
+func (x *sending) direct(w *World, k *queue.Kind, shard int) mem.Pointer {
+	l, done := x.queue, queue.Finisher(nil)
+	if x.port != nil {
+		l, done = x.port.out, x.port.finisher()
 	}
-	epoch := p.w.epoch.Load()
-	for i := from; i < to; i++ {
-		_, at := k.Push(p.out, handle.None, epoch, queue.To(i), p.finisher())
-		*at = v
-	}
-	p.send()
-	return nil
+	_, at := k.Push(l, handle.None, w.epoch.Load(), queue.To(shard), done)
+	return at
 }

@@ -38,9 +38,17 @@ func (t term) term() term { return t }
 
 func (r *Reader[T]) term() term {
 	if r == nil {
-		panic(fmt.Sprintf("world: the accessor of %v in a query is nil; ask for it with world.Read or world.Write", reflect.TypeFor[T]()))
+		return accessorTerm(0, nil, reflect.TypeFor[T]())
 	}
-	t := newTerm(requires, r.id, r.lookup, reflect.TypeFor[T]())
+	return accessorTerm(r.id, r.lookup, reflect.TypeFor[T]())
+}
+
+// accessorTerm is the term of an accessor; one that is nil has no look-up.
+func accessorTerm(component int, asked *slots.Lookup, typ reflect.Type) term {
+	if asked == nil {
+		panic(fmt.Sprintf("world: the accessor of %v in a query is nil; ask for it with world.Read or world.Write", typ))
+	}
+	t := newTerm(requires, component, asked, typ)
 	t.accessed = t.of
 	return t
 }

@@ -139,7 +139,7 @@ type requester interface {
 //
 // Ownership: the extension's. Send may be called by whoever holds the actor.
 type Requests[T any] struct {
-	kind queue.Kind[T]
+	kind queue.Kind
 	w    requester
 	name string
 }
@@ -148,7 +148,7 @@ type Requests[T any] struct {
 // request was sent with, if that entity is alive and not marked. What do returns is the outcome
 // of the request. name is for panics.
 func NewRequests[T any](w Join, name string, do func(h handle.Handle, v *T) queue.Outcome) *Requests[T] {
-	return &Requests[T]{store.NewJoint[T](w.Space(), jointly[T]{w, name, name, do}), w, name}
+	return &Requests[T]{store.NewJoint(w.Space(), mem.TypeOf[T](), jointly[T]{w, name, name, do}), w, name}
 }
 
 // Check panics unless by, a world.Actor, acts on the world of the extension.
@@ -171,7 +171,7 @@ func (r *Requests[T]) Send(by any, h handle.Handle, v T) error {
 		return err
 	}
 	_, at := r.kind.Push(q, h, epoch, 0, done)
-	*at = v
+	*mem.As[T](at) = v
 	r.w.Publish(by)
 	return nil
 }

@@ -1,7 +1,6 @@
 package mem
 
 import (
-	"reflect"
 	"sync"
 
 	"github.com/atoll-sim/atoll/internal/hugepage"
@@ -28,34 +27,34 @@ const (
 	largeBytes = 16 << 10
 )
 
-// Take allocates n zeroed values, and touches them.
-func Take[T any](m *Memory, n int) []T {
-	data := Reserve[T](m, n)
-	Touch(data)
-	return data
+// Take allocates n zeroed values of a type, and touches them. It returns the address of the first.
+func (m *Memory) Take(t *Type, n int) Address {
+	at := m.Reserve(t, n)
+	t.Touch(at, n)
+	return at
 }
 
 // Reserve allocates n zeroed values, of which large parts are to be touched before they are
 // used.
-func Reserve[T any](m *Memory, n int) []T {
-	data := make([]T, n)
-	if size := n * int(reflect.TypeFor[T]().Size()); m.HugePages && size >= largeBytes {
-		m.ask(uintptr(AddressOf(data)), uintptr(size))
+func (m *Memory) Reserve(t *Type, n int) Address {
+	at := t.New(n)
+	if size := n * int(t.Size); m.HugePages && size >= largeBytes {
+		m.ask(uintptr(at), uintptr(size))
 	}
-	return data
+	return at
 }
 
 // Touch writes to each page of zeroed values, if they are many, so that the pages are likely to
 // be neighbours in physical memory as they are in virtual memory. Without that, creates would
 // touch the pages of several columns in turns, and pages that alternate make a loop over a
 // million entities a twentieth slower.
-func Touch[T any](data []T) {
-	size := int(reflect.TypeFor[T]().Size())
-	if len(data)*size < largeBytes {
+func (t *Type) Touch(at Address, n int) {
+	size := int(t.Size)
+	if n*size < largeBytes {
 		return
 	}
-	for i := 0; i < len(data); i += max(1, pageBytes/size) {
-		data[i] = *new(T)
+	for i := 0; i < n; i += max(1, pageBytes/size) {
+		t.Clear(t.At(at, i), 1)
 	}
 }
 

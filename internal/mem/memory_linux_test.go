@@ -15,7 +15,7 @@ import (
 func TestLargeRunsAreTouched(t *testing.T) {
 	type page [4096]byte
 	const n = 16 << 10 // 64 MB
-	all := mem.Take[page](new(mem.Memory), n)
+	all := mem.Slice[page](new(mem.Memory).Take(mem.TypeOf[page](), n), n)
 	given := make([]byte, n)
 	at := uintptr(unsafe.Pointer(&all[0]))
 	first := (at + 4095) &^ 4095 // a page begins there

@@ -1,6 +1,7 @@
 package mem
 
 import (
+	"reflect"
 	"unsafe"
 )
 
@@ -24,6 +25,99 @@ func BytesOf[T any](data []T) []byte {
 	return unsafe.Slice((*byte)(AddressOf(data)), uintptr(len(data))*unsafe.Sizeof(data[0]))
 }
 
+// TypeOf returns a type that the compiler knows. It is all that is compiled for each type: the
+// function assigns, so that the collector sees what pointers come and go.
+//
+// Safety: as of Type.Copy; only newType keeps the function.
+func TypeOf[T any]() *Type {
+	return newType(reflect.TypeFor[T](), func(to, from Address, n int) {
+		switch {
+		case n == 1 && from != nil:
+			*(*T)(to) = *(*T)(from)
+		case n == 1:
+			*(*T)(to) = *new(T)
+		case from == nil:
+			clear(unsafe.Slice((*T)(to), n))
+		default:
+			copy(unsafe.Slice((*T)(to), n), unsafe.Slice((*T)(from), n))
+		}
+	})
+}
+
+// At returns the address of value i of those in a row that begin there. It is small enough to be
+// inlined.
+//
+// Safety: there are more than i.
+func (t *Type) At(first Address, i int) Address { return unsafe.Add(first, uintptr(i)*t.Size) }
+
+// Copy copies n values in a row, which may overlap those that they become.
+//
+// Safety: both addresses are of that many values of the type.
+func (t *Type) Copy(to, from Address, n int) {
+	switch {
+	case n == 0 || t.Size == 0:
+	case t.Plain:
+		copy(t.Bytes(to, n), t.Bytes(from, n))
+	default:
+		t.move(to, from, n)
+	}
+}
+
+// Assign is Copy for one value of a type with pointers. It is small enough to be inlined.
+//
+// Safety: as of Copy.
+func (t *Type) Assign(to, from Address) { t.move(to, from, 1) }
+
+// Clear sets n values in a row to zero.
+//
+// Safety: as of Copy.
+func (t *Type) Clear(at Address, n int) {
+	switch {
+	case n == 0 || t.Size == 0:
+	case t.Plain:
+		clear(t.Bytes(at, n))
+	default:
+		t.move(at, nil, n)
+	}
+}
+
+// Bytes returns the memory of n values in a row.
+//
+// Safety: as of Copy; what is written there must hold no pointers.
+func (t *Type) Bytes(at Address, n int) []byte {
+	return unsafe.Slice((*byte)(at), uintptr(n)*t.Size)
+}
+
+// Cells returns n values in a row as cells.
+//
+// Safety: as of Copy; the memory behind a []T is that of n values.
+func (t *Type) Cells(at Address, n int) Cells {
+	list := struct {
+		first    Address
+		len, cap int
+	}{at, n, n}
+	c := Cells{Type: t.Of, Len: n, Plain: t.Plain, Values: reflect.NewAt(t.slice, unsafe.Pointer(&list)).Elem().Interface(), at: at}
+	if t.Plain && n > 0 {
+		c.Bytes = t.Bytes(at, n)
+	}
+	return c
+}
+
+// Cell is CellOf for a value at an address.
+//
+// Safety: as of Copy.
+func (t *Type) Cell(at Address) Cells { return Cells{Type: t.Of, Len: 1, at: at} }
+
+// Value returns a copy of the value at an address.
+//
+// Safety: as of Copy.
+func (t *Type) Value(at Address) any { return reflect.NewAt(t.Of, at).Elem().Interface() }
+
+// Slice returns n values in a row.
+//
+// Safety: as of As, for each of them.
+func Slice[T any](at Address, n int) []T { return unsafe.Slice((*T)(at), n) }
+
 // Part returns a part of the first value, such as a field. offset must be within the
 // value, and the part there must have the type that the caller takes it as.
 //
@@ -35,6 +129,11 @@ func (c Cells) Part(offset uintptr) Pointer {
 	}
 	return Pointer{unsafe.Add(c.at, offset)}
 }
+
+// First returns the address of the first value.
+//
+// Safety: as of Part.
+func (c Cells) First() Address { return c.at }
 
 // At returns value i alone, in place, as cells without Bytes and Values.
 //

@@ -39,16 +39,16 @@ func (s span) len() uint32       { return uint32(s) }
 // Many is a record of many requests, for the sender to fill in.
 //
 // Ownership: the sender, until it publishes.
-type Many[T any] struct {
+type Many struct {
 	Handles []handle.Handle
-	Values  []T
+	Values  mem.Pointer // the first payload; the others are behind it
 
 	head *manyHead
 	runs []run
 }
 
 // Place says that the creates from number i on go to a shard.
-func (m *Many[T]) Place(i, shard int) {
+func (m *Many) Place(i, shard int) {
 	if n := m.head.runs; n == 0 || m.runs[n-1].shard != uint32(shard) {
 		m.runs[n] = run{uint32(i), uint32(shard)}
 		m.head.runs++
@@ -58,10 +58,10 @@ func (m *Many[T]) Place(i, shard int) {
 // PushMany is Push for n requests in one record. Creates go to shards in at most runs runs; see
 // Many.Place. done, if not nil, is told Applied if all are applied, otherwise the first other
 // outcome in the order of the requests. Producer only.
-func (k *Kind[T]) PushMany(l *Queue, n, runs int, epoch uint32, how Flags, done Finisher) Many[T] {
+func (k *Kind) PushMany(l *Queue, n, runs int, epoch uint32, how Flags, done Finisher) Many {
 	values := uint64(0)
 	if k.plain {
-		values = uint64(n) * uint64(k.bytes)
+		values = uint64(n) * uint64(k.of.Size)
 	}
 	units := 2 + uint32((runsAt(uint64(n), values)+uint64(runs)*runBytes+unitBytes-1)/unitBytes)
 	r := l.push(handle.None, epoch, k.number|many, how, units, uint32(n)*k.size)
@@ -71,11 +71,11 @@ func (k *Kind[T]) PushMany(l *Queue, n, runs int, epoch uint32, how Flags, done 
 	}
 	head := r.many()
 	*head = manyHead{n: uint32(n), units: units}
-	m := Many[T]{Handles: r.handles(), head: head, runs: r.runs(values, runs)}
+	m := Many{Handles: r.handles(), head: head, runs: r.runs(values, runs)}
 	if k.plain {
-		m.Values = valuesAt[T](r.values(values), n)
+		m.Values.Address = r.values(values)
 	} else {
-		m.Values, head.skip = queueOf[T](l, k.number).PushRun(n)
+		m.Values.Address, head.skip = l.ringOf(k.number, k.of).PushRun(n)
 	}
 	return m
 }
@@ -84,7 +84,7 @@ func (k *Kind[T]) PushMany(l *Queue, n, runs int, epoch uint32, how Flags, done 
 func runsAt(n, values uint64) uint64 { return n*handleBytes + (values+7)&^7 }
 
 // Destroys is the kind of requests to destroy.
-var Destroys = Kind[struct{}]{number: DestroyKind, plain: true, units: 1, size: BareSize}
+var Destroys = Kind{number: DestroyKind, plain: true, units: 1, size: BareSize, of: mem.TypeOf[struct{}]()}
 
 // drainMany takes a record of many requests. It returns how many there are.
 func (l *Queue) drainMany(r *Request, to *Drained) (n uint32) {
@@ -116,7 +116,7 @@ func (l *Queue) nextMany(r *Request) (PendingRequest, *kindInfo) {
 	l.records.got += head.units
 	q := PendingRequest{Request: r, payload: mem.Pointer{Address: r.values(k.inRecord(head.n))}, of: spanOf(0, head.n)}
 	if !k.plain {
-		q.payload = l.streamOf(r.kind&^many).run(head.skip, head.n)
+		q.payload.Address = l.streamOf(r.kind&^many).PopRun(head.skip, head.n)
 	}
 	return q, k
 }
@@ -157,9 +157,9 @@ func (r PendingRequest) Len() int { return max(1, int(r.of.len())) }
 // Handles returns the handles of many requests.
 func (r PendingRequest) Handles() []handle.Handle { return r.handles()[r.of.from():][:r.of.len()] }
 
-// Values returns the payloads of many requests.
-func Values[T any](r PendingRequest) []T {
-	return valuesAt[T](r.payload.Address, int(r.of.from()+r.of.len()))[r.of.from():]
+// Values returns the first payload of many requests; the others are behind it.
+func (x *Registry) Values(r PendingRequest) mem.Pointer {
+	return r.payload.At(int(r.of.from()), x.kinds[r.Kind()].bytes)
 }
 
 // PayloadOf returns the payload of number i of many requests that are no creates.

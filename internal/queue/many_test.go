@@ -18,8 +18,9 @@ func (x *traffic) pushMany(n uint64, count, kind int, how queue.Flags, done queu
 	case 0:
 		m := x.plain.PushMany(x.queue, count, count, 1, how, done)
 		hs = m.Handles
-		for i := range m.Values {
-			m.Values[i] = [3]uint64{n + uint64(i), 0, uint64(i)}
+		values := mem.Slice[[3]uint64](m.Values.Address, count)
+		for i := range values {
+			values[i] = [3]uint64{n + uint64(i), 0, uint64(i)}
 			if how == queue.Create {
 				m.Place(i, i/3%2)
 			}
@@ -27,9 +28,10 @@ func (x *traffic) pushMany(n uint64, count, kind int, how queue.Flags, done queu
 	case 1:
 		m := x.boxed.PushMany(x.queue, count, 0, 1, 0, done)
 		hs = m.Handles
-		for i := range m.Values {
+		values := mem.Slice[*uint64](m.Values.Address, count)
+		for i := range values {
 			v := n + uint64(i)
-			m.Values[i] = &v
+			values[i] = &v
 		}
 	default:
 		hs = queue.Destroys.PushMany(x.queue, count, 0, 1, 0, done).Handles
@@ -135,7 +137,7 @@ func (x *traffic) mustBeAll(next uint64) uint64 {
 			note(h)
 			switch {
 			case q.IsCreate():
-				v := queue.Values[[3]uint64](q)[i]
+				v := mem.Slice[[3]uint64](x.kinds.Values(q).Address, q.Len())[i]
 				require.Equal(x.t, uint64(h), v[0])
 			case k >= 0:
 				require.Equal(x.t, uint64(h), number(k, x.kinds.PayloadOf(q, i)))
@@ -145,7 +147,7 @@ func (x *traffic) mustBeAll(next uint64) uint64 {
 	for i, all := range x.drained.Creates {
 		for _, q := range all {
 			require.True(x.t, q.IsCreate())
-			require.Equal(x.t, uint64(i), queue.Values[[3]uint64](q)[0][2]/3%2, "its shard")
+			require.Equal(x.t, uint64(i), mem.As[[3]uint64](x.kinds.Values(q))[2]/3%2, "its shard")
 			of(q)
 		}
 	}

@@ -45,19 +45,7 @@ type Queue struct {
 // stream holds the payloads of one kind, in the order in which they were sent.
 type stream struct {
 	kind uint16
-	payloads
-}
-
-// payloads is a *Queue of any type.
-type payloads interface {
-	next() mem.Pointer
-	run(skip, n uint32) mem.Pointer
-	Begin()
-	Commit()
-	Rollback()
-	Hold()
-	Rewind()
-	Release()
+	*Ring
 }
 
 // awaited is a request that somebody waits for.
@@ -71,12 +59,12 @@ type awaited struct {
 // bytes, payloads included.
 func New(kinds *Registry, requests, bytes int) *Queue {
 	l := &Queue{kinds: kinds, maxCount: uint32(requests), maxSize: uint32(bytes / unitBytes)}
-	l.records.init(firstRecords)
+	l.records.init(unitType, firstRecords)
 	return l
 }
 
 // Size returns how many units a request of the kind counts for in a queue.
-func (k *Kind[T]) Size() uint32 { return k.size }
+func (k *Kind) Size() uint32 { return k.size }
 
 // BareSize is how many units a request without a payload counts for.
 const BareSize = 1
@@ -133,15 +121,15 @@ func (l *Queue) Waiting() int { return int(l.published.Load() - l.applied.Load()
 // fills in the payload. Before it, the caller asks Room and loads the epoch of the world;
 // after it, unless a batch is under way, the caller calls Publish. done, if not nil, is
 // notified of the outcome. Producer only.
-func (k *Kind[T]) Push(l *Queue, h handle.Handle, epoch uint32, how Flags, done Finisher) (*Request, *T) {
+func (k *Kind) Push(l *Queue, h handle.Handle, epoch uint32, how Flags, done Finisher) (*Request, mem.Pointer) {
 	r := l.push(h, epoch, k.number, how, k.units, k.size)
 	if done != nil {
 		l.await(r, done)
 	}
 	if k.plain {
-		return r, mem.As[T](r.payload(k.units))
+		return r, r.payload(k.units)
 	}
-	return r, queueOf[T](l, k.number).Push()
+	return r, mem.Pointer{Address: l.ringOf(k.number, k.of).Push()}
 }
 
 // PushBare is Push for a request without a payload.
@@ -154,19 +142,19 @@ func (l *Queue) PushBare(b Bare, h handle.Handle, epoch uint32, done Finisher) {
 
 func (l *Queue) push(h handle.Handle, epoch uint32, kind uint16, how Flags, units, size uint32) *Request {
 	q := l.records.tail
-	n := uint32(len(q.buf))
+	n := q.size
 	at := l.records.put & (n - 1)
 	if at+units > n || l.records.put+units-q.head.Load() > n {
 		q, at = l.records.turn(units)
 	}
-	r := q.buf[at].head()
+	r := q.record(at)
 	l.records.put += units
 	if l.batch.open {
 		how |= l.batch.add(r)
 	}
 	*r = Request{h, epoch, kind, how}
 	if at%unitsPerLine+units >= unitsPerLine {
-		prefetchWrite(q.at(l.records.put + unitsAhead).head())
+		prefetchWrite(q.record((l.records.put + unitsAhead) & (q.size - 1)))
 	}
 	l.sent++
 	l.size += size
@@ -176,21 +164,23 @@ func (l *Queue) push(h handle.Handle, epoch uint32, kind uint16, how Flags, unit
 // await arranges that done is notified of the outcome of a request.
 func (l *Queue) await(r *Request, done Finisher) {
 	r.flags |= notify
-	*queueOf[Finisher](l, doneKind).Push() = done
+	*mem.As[Finisher](mem.Pointer{Address: l.ringOf(doneKind, finisherType).Push()}) = done
 }
 
-// queueOf returns the ring of the payloads of a kind, made when first asked for.
-func queueOf[T any](l *Queue, kind uint16) *Ring[T] {
+var finisherType = mem.TypeOf[Finisher]()
+
+// ringOf returns the ring of the payloads of a kind, made when first asked for.
+func (l *Queue) ringOf(kind uint16, of *mem.Type) *Ring {
 	var have []stream
 	if all := l.streams.Load(); all != nil {
 		have = *all
 	}
 	for i := range have {
 		if have[i].kind == kind {
-			return have[i].payloads.(*Ring[T])
+			return have[i].Ring
 		}
 	}
-	q := NewRing[T]()
+	q := NewRing(of)
 	if l.batch.open {
 		q.Begin()
 	}
@@ -224,7 +214,7 @@ func (b *queueBatch) add(r *Request) Flags {
 // published. Producer only.
 func (l *Queue) Begin() {
 	l.batch = queueBatch{open: true, sent: l.sent, size: l.size}
-	l.eachQueue(payloads.Begin)
+	l.eachRing((*Ring).Begin)
 }
 
 // Commit publishes the batch, with the world's epoch as it was loaded just
@@ -234,7 +224,7 @@ func (l *Queue) Commit(epoch uint32) {
 		l.batch.first.mark = epoch
 	}
 	l.batch = queueBatch{}
-	l.eachQueue(payloads.Commit)
+	l.eachRing((*Ring).Commit)
 	l.Publish()
 }
 
@@ -244,15 +234,15 @@ func (l *Queue) Rollback() int {
 	n := l.sent - l.batch.sent
 	l.sent, l.size = l.batch.sent, l.batch.size
 	l.batch = queueBatch{}
-	l.eachQueue(payloads.Rollback)
+	l.eachRing((*Ring).Rollback)
 	return int(n)
 }
 
-func (l *Queue) eachQueue(f func(payloads)) {
-	f(&l.records)
+func (l *Queue) eachRing(f func(*Ring)) {
+	f(&l.records.Ring)
 	if all := l.streams.Load(); all != nil {
 		for i := range *all {
-			f((*all)[i].payloads)
+			f((*all)[i].Ring)
 		}
 	}
 }
@@ -304,13 +294,15 @@ func (l *Queue) Drain(published, cut uint32, to *Drained) (creates int) {
 }
 
 // nextOf takes the next payload of a kind.
-func (l *Queue) nextOf(kind uint16) mem.Pointer { return l.streamOf(kind).next() }
+func (l *Queue) nextOf(kind uint16) mem.Pointer {
+	return mem.Pointer{Address: l.streamOf(kind).Pop()}
+}
 
 // streamOf returns the stream of a kind, which must have one.
-func (l *Queue) streamOf(kind uint16) payloads {
+func (l *Queue) streamOf(kind uint16) *Ring {
 	for i, all := 0, *l.streams.Load(); ; i++ {
 		if all[i].kind == kind {
-			return all[i].payloads
+			return all[i].Ring
 		}
 	}
 }
@@ -335,7 +327,7 @@ func (l *Queue) Release() {
 			t.outcome, t.request = Outcome(t.request.mark&outcomeMask), nil
 		}
 	}
-	l.eachQueue(payloads.Release)
+	l.eachRing((*Ring).Release)
 	l.appliedSize.Store(l.takenSize)
 	l.applied.Store(l.taken) // the sender may reuse the room
 }

@@ -20,15 +20,15 @@ type traffic struct {
 	t       testing.TB
 	kinds   *queue.Registry
 	queue   *queue.Queue
-	plain   queue.Kind[[3]uint64]
-	boxed   queue.Kind[*uint64]
-	bare    queue.Kind[struct{}]
+	plain   queue.Kind
+	boxed   queue.Kind
+	bare    queue.Kind
 	drained queue.Drained
 }
 
 func newTraffic(t testing.TB, requests, bytes int) *traffic {
 	kinds := newKinds()
-	x := &traffic{t: t, kinds: kinds, plain: queue.NewKind[[3]uint64](kinds), boxed: queue.NewKind[*uint64](kinds), bare: queue.NewKind[struct{}](kinds)}
+	x := &traffic{t: t, kinds: kinds, plain: queue.NewKind(kinds, mem.TypeOf[[3]uint64]()), boxed: queue.NewKind(kinds, mem.TypeOf[*uint64]()), bare: queue.NewKind(kinds, mem.TypeOf[struct{}]())}
 	x.queue = queue.New(kinds, requests, bytes)
 	x.drained.Creates = make([][]queue.PendingRequest, 2)
 	return x
@@ -55,7 +55,7 @@ func (x *traffic) push(n uint64, epoch uint32, done queue.Finisher) bool {
 		}
 		_, p := x.boxed.Push(l, h, epoch, 0, done)
 		v := n
-		*p = &v
+		*mem.As[*uint64](p) = &v
 	default:
 		if !l.Room(1, x.plain.Size()) {
 			return false
@@ -65,7 +65,7 @@ func (x *traffic) push(n uint64, epoch uint32, done queue.Finisher) bool {
 			how = queue.Create
 		}
 		r, p := x.plain.Push(l, h, epoch, how, done)
-		*p = [3]uint64{n, n, n}
+		*mem.As[[3]uint64](p) = [3]uint64{n, n, n}
 		if creates(n) {
 			r.Place(1)
 		}
@@ -162,8 +162,8 @@ func TestQueueLimits(t *testing.T) {
 // TestQueueSizes asks for room for payloads of different sizes.
 func TestQueueSizes(t *testing.T) {
 	kinds := newKinds()
-	large, small := queue.NewKind[[960]byte](kinds), queue.NewKind[[1]byte](kinds)
-	text := queue.NewKind[string](kinds)
+	large, small := queue.NewKind(kinds, mem.TypeOf[[960]byte]()), queue.NewKind(kinds, mem.TypeOf[[1]byte]())
+	text := queue.NewKind(kinds, mem.TypeOf[string]())
 	l := queue.New(kinds, 100, 1000)
 	require.False(t, l.Fits(2, large.Size()))
 	require.False(t, l.Fits(101, queue.BareSize))
@@ -401,13 +401,13 @@ func TestQueueEndsTwice(t *testing.T) {
 // TestQueueForgets keeps nothing alive of what was released or taken back.
 func TestQueueForgets(t *testing.T) {
 	kinds := newKinds()
-	kind := queue.NewKind[*[64]byte](kinds)
+	kind := queue.NewKind(kinds, mem.TypeOf[*[64]byte]())
 	l := queue.New(kinds, 1000, 1<<20)
 	push := func(n int) (seen []weak.Pointer[[64]byte]) {
 		for range n {
 			p := new([64]byte)
 			_, at := kind.Push(l, 1, 0, 0, nil)
-			*at = p
+			*mem.As[*[64]byte](at) = p
 			seen = append(seen, weak.Make(p))
 		}
 		return seen

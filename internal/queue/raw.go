@@ -9,11 +9,13 @@ import (
 
 // This file holds the layout of requests in memory.
 
-// head returns the request that begins at a unit.
+// record returns the request that begins at a unit of a segment of records.
 //
 // Safety: a unit has the size and alignment of a Request, which holds no
-// pointers that the collector would have to see.
-func (u *unit) head() *Request { return (*Request)(unsafe.Pointer(u)) }
+// pointers that the collector would have to see. Callers mask i by the segment's size.
+func (r *segment) record(i uint32) *Request {
+	return (*Request)(unsafe.Add(r.buf, uintptr(i)*unitBytes))
+}
 
 // behind returns the place behind the head of a request.
 //
@@ -72,20 +74,3 @@ func (r *Request) runs(values uint64, n int) []run {
 	}
 	return unsafe.Slice((*run)(unsafe.Add(r.behind(), unitBytes+uintptr(runsAt(uint64(r.many().n), values)))), n)
 }
-
-// valuesAt returns n values in a row.
-//
-// Safety: as of mem.As, for each of them.
-func valuesAt[T any](at mem.Address, n int) []T { return unsafe.Slice((*T)(at), n) }
-
-// run takes the next n payloads, which are side by side.
-//
-// Safety: as of next.
-func (q *Ring[T]) run(skip, n uint32) mem.Pointer {
-	return mem.Pointer{Address: unsafe.Pointer(q.PopRun(skip, n))}
-}
-
-// next takes the next payload.
-//
-// Safety: the address is used as that of a T alone, by As.
-func (q *Ring[T]) next() mem.Pointer { return mem.Pointer{Address: unsafe.Pointer(q.Pop())} }

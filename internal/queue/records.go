@@ -1,5 +1,7 @@
 package queue
 
+import "github.com/atoll-sim/atoll/internal/mem"
+
 // unitBytes is the size of a unit: that of a request's head.
 const unitBytes = 16
 
@@ -11,6 +13,8 @@ const (
 // unit is the granule of a record: a request's head, or part of its payload.
 type unit [2]uint64
 
+var unitType = mem.TypeOf[unit]()
+
 // records is a queue of requests, each a run of units: its head and, if that has
 // no pointers, its payload.
 //
@@ -21,21 +25,21 @@ type unit [2]uint64
 //
 // Ownership: as of Queue.
 type records struct {
-	Ring[unit]
+	Ring
 	stop uint32 // where the consumer goes to the next ring
 }
 
 // turn goes to a place with room for a record of so many units: the beginning of the
 // ring, or a larger ring.
-func (q *records) turn(units uint32) (r *segment[unit], at uint32) {
+func (q *records) turn(units uint32) (r *segment, at uint32) {
 	r = q.tail
-	n, used := uint32(len(r.buf)), q.put-r.head.Load()
+	n, used := r.size, q.put-r.head.Load()
 	if left := n - q.put&(n-1); used+left+units > n {
 		r = q.grow(2 * units)
-		n = uint32(len(r.buf))
+		n = r.size
 	}
 	if at = q.put & (n - 1); at+units > n {
-		r.buf[at].head().kind = skipKind
+		r.record(at).kind = skipKind
 		q.put += n - at
 		at = 0
 	}
@@ -52,7 +56,7 @@ func (q *records) look() {
 
 // peek returns the next request, which must have been published before look, or
 // what is in its place: see passed. Consumer only.
-func (q *records) peek() *Request { return q.front.at(q.got).head() }
+func (q *records) peek() *Request { return q.front.record(q.got & (q.front.size - 1)) }
 
 // passed reports whether r, which peek returned, is no request: the ring ends
 // there, or the run does.
@@ -61,7 +65,7 @@ func (q *records) passed(r *Request) bool { return q.got == q.stop || r.kind == 
 // seek goes to the next request, over the ends of runs and rings. Consumer only.
 func (q *records) seek() *Request {
 	for r := q.peek(); ; r = q.peek() {
-		switch n := uint32(len(q.front.buf)); {
+		switch n := q.front.size; {
 		case q.got == q.stop:
 			q.front = q.front.next.Load() // requests taken from the old ring stay good
 			q.look()

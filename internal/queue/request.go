@@ -3,7 +3,6 @@ package queue
 import (
 	"fmt"
 	"math"
-	"reflect"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/mem"
@@ -76,18 +75,21 @@ func (r *Request) Decide(o Outcome) {
 	}
 }
 
-// Kind is a kind of request with a T as payload: the right to send such requests.
+// Kind is a kind of request with a value of some type as payload: the right to send such requests.
 // Immutable.
-type Kind[T any] struct {
+type Kind struct {
 	number uint16
-	plain  bool   // T has no pointers: it is in the record
-	bytes  uint32 // of a T
+	plain  bool   // payloads have no pointers: they are in the record
 	units  uint32 // of a record in the queue
 	size   uint32 // units that count against the queue's limit
+	of     *mem.Type
 }
 
 // Number returns the kind's number.
-func (k Kind[T]) Number() int { return int(k.number) }
+func (k *Kind) Number() int { return int(k.number) }
+
+// Type returns the type of the payloads.
+func (k *Kind) Type() *mem.Type { return k.of }
 
 // Registry numbers the kinds of requests of a world, and says how they lie in a queue.
 //
@@ -103,18 +105,9 @@ type kindInfo struct {
 	size  uint32
 	bytes uintptr // of a payload
 	plain bool
-	call  bool    // runs a function of the user's
-	joint bool    // may concern entities of several shards
-	any   AnyKind // nil if the kind has no payload
-}
-
-// AnyKind is a Kind of any type.
-type AnyKind interface {
-	// Type is that of payloads.
-	Type() reflect.Type
-	// Cells returns a payload as cells.
-	Cells(p mem.Pointer) mem.Cells
-	push(l *Queue, h handle.Handle, epoch uint32, how Flags) mem.Pointer
+	call  bool  // runs a function of the user's
+	joint bool  // may concern entities of several shards
+	kind  *Kind // nil if the kind has no payload
 }
 
 // The kinds without a payload, which every Registry has.
@@ -141,31 +134,36 @@ func (x *Registry) Len() int { return len(x.kinds) }
 // Size returns how many units a request of a kind counts for in a queue.
 func (x *Registry) Size(kind int) uint32 { return x.kinds[kind].size }
 
-// Any returns a kind by its number, or nil if it has no payload.
-func (x *Registry) Any(kind int) AnyKind { return x.kinds[kind].any }
+// TypeOf returns the type of the payloads of a kind, or nil if it has none.
+func (x *Registry) TypeOf(kind int) *mem.Type {
+	if k := x.kinds[kind].kind; k != nil {
+		return k.of
+	}
+	return nil
+}
 
 // Push pushes a request of a kind by its number. It returns its payload, to be filled in.
 // Producer only.
 func (x *Registry) Push(l *Queue, kind int, how Flags, h handle.Handle, epoch uint32) mem.Pointer {
-	if k := x.kinds[kind].any; k != nil {
-		return k.push(l, h, epoch, how)
+	if k := x.kinds[kind].kind; k != nil {
+		_, at := k.Push(l, h, epoch, how, nil)
+		return at
 	}
 	l.PushBare(Bare{uint16(kind), how}, h, epoch, nil)
 	return mem.Pointer{}
 }
 
-// NewKind makes a kind of request. The world must be idle.
-func NewKind[T any](x *Registry) Kind[T] {
+// NewKind makes a kind of request with payloads of a type. The world must be idle.
+func NewKind(x *Registry, of *mem.Type) Kind {
 	n := len(x.kinds)
 	if n == many-1 {
 		panic(fmt.Sprintf("world: a kind of request is one more than the %d a world can have beside its own", many-1-ownKinds))
 	}
-	t := reflect.TypeFor[T]()
-	k := Kind[T]{number: uint16(n), bytes: uint32(t.Size()), units: 1, size: unitsOf(t.Size()), plain: !mem.HasPointers(t)}
+	k := Kind{number: uint16(n), units: 1, size: unitsOf(of.Size), plain: of.Plain, of: of}
 	if k.plain {
 		k.units = k.size
 	}
-	x.kinds = append(x.kinds, kindInfo{units: k.units, size: k.size, bytes: t.Size(), plain: k.plain, any: k})
+	x.kinds = append(x.kinds, kindInfo{units: k.units, size: k.size, bytes: of.Size, plain: k.plain, kind: &k})
 	return k
 }
 
@@ -174,17 +172,6 @@ func (x *Registry) Calls(kind int) { x.kinds[kind].call = true }
 
 // IsJoint says that requests of a kind may concern any entities, of any shards.
 func (x *Registry) IsJoint(kind int) { x.kinds[kind].joint = true }
-
-// Type implements AnyKind.
-func (k Kind[T]) Type() reflect.Type { return reflect.TypeFor[T]() }
-
-// Cells implements AnyKind.
-func (k Kind[T]) Cells(p mem.Pointer) mem.Cells { return mem.CellOf(mem.As[T](p)) }
-
-func (k Kind[T]) push(l *Queue, h handle.Handle, epoch uint32, how Flags) mem.Pointer {
-	_, v := k.Push(l, h, epoch, how, nil)
-	return mem.PointerTo(v)
-}
 
 // unitsOf returns the number of units of a record with a payload of that size.
 func unitsOf(payload uintptr) uint32 {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/queue"
 )
 
@@ -15,10 +16,10 @@ func TestNewKindLimit(t *testing.T) {
 	kinds := newKinds()
 	made := 0
 	for ; kinds.Len() < math.MaxInt16; made++ {
-		queue.NewKind[struct{}](kinds)
+		queue.NewKind(kinds, mem.TypeOf[struct{}]())
 	}
 	text := fmt.Sprintf("world: a kind of request is one more than the %d a world can have beside its own", made)
-	require.PanicsWithValue(t, text, func() { queue.NewKind[struct{}](kinds) })
+	require.PanicsWithValue(t, text, func() { queue.NewKind(kinds, mem.TypeOf[struct{}]()) })
 	require.Equal(t, math.MaxInt16, kinds.Len())
 }
 

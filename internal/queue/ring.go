@@ -1,7 +1,6 @@
 package queue
 
 import (
-	"reflect"
 	"sync/atomic"
 
 	"github.com/atoll-sim/atoll/internal/mem"
@@ -20,6 +19,8 @@ const (
 //	front ──▶ [segment 2] ──next──▶ [segment 4] ◀── tail
 //	          being emptied      being filled
 //
+// It does not know the type of its elements. It returns the addresses of their places.
+//
 // A full segment gets a successor of twice the size; an emptied one is dropped.
 //
 // Invariants: segments are emptied in the order in which they were filled.
@@ -27,89 +28,106 @@ const (
 // Ownership: put, tail and saved belong to the producer, got, front and held to the
 // consumer. A segment's head is written by the consumer in Release; its end and
 // next by the producer, and again only while nothing behind end is published.
-type Ring[T any] struct {
-	tail *segment[T]
+type Ring struct {
+	of   *mem.Type
+	tail *segment
 	put  uint32
 
-	front *segment[T]
+	front *segment
 	got   uint32
 
 	saved struct { // between Begin and Commit or Rollback
-		tail *segment[T]
+		tail *segment
 		put  uint32
 	}
 	held struct { // between Hold and Rewind
-		front *segment[T]
+		front *segment
 		got   uint32
 	}
-	pointers bool
 }
 
-type segment[T any] struct {
-	buf  []T
+type segment struct {
+	buf  mem.Address // of size elements, a power of two
+	size uint32
 	head atomic.Uint32
 	end  atomic.Uint32 // put when the segment was closed; written before next
-	next atomic.Pointer[segment[T]]
+	next atomic.Pointer[segment]
 }
 
 // NewRing makes an empty ring.
-func NewRing[T any]() *Ring[T] {
-	q := new(Ring[T])
-	q.init(firstSegment)
+func NewRing(of *mem.Type) *Ring {
+	q := new(Ring)
+	q.init(of, firstSegment)
 	return q
 }
 
-func (q *Ring[T]) init(first int) {
-	q.pointers = mem.HasPointers(reflect.TypeFor[T]())
-	q.tail = &segment[T]{buf: make([]T, first)}
+func (q *Ring) init(of *mem.Type, first uint32) {
+	q.of = of
+	q.tail = q.newSegment(first)
 	q.front = q.tail
 }
 
-func (r *segment[T]) at(i uint32) *T { return &r.buf[i&uint32(len(r.buf)-1)] }
+func (q *Ring) newSegment(size uint32) *segment {
+	return &segment{buf: q.of.New(int(size)), size: size}
+}
+
+// at returns the place of element i.
+func (q *Ring) at(r *segment, i uint32) mem.Address { return q.of.At(r.buf, int(i&(r.size-1))) }
+
+// clear sets the elements from from to to, exclusive, to zero, if they have pointers.
+func (q *Ring) clear(r *segment, from, to uint32) {
+	if q.of.Plain || from == to {
+		return
+	}
+	first := from & (r.size - 1)
+	n := min(to-from, r.size-first)
+	q.of.Clear(q.of.At(r.buf, int(first)), int(n))
+	q.of.Clear(r.buf, int(to-from-n)) // what is over the end
+}
 
 // Push returns the place of the next element, to be filled before it is
 // published. Producer only.
-func (q *Ring[T]) Push() *T {
+func (q *Ring) Push() mem.Address {
 	r := q.tail
-	if q.put-r.head.Load() == uint32(len(r.buf)) {
+	if q.put-r.head.Load() == r.size {
 		r = q.grow(1)
 	}
-	p := r.at(q.put)
+	p := q.at(r, q.put)
 	q.put++
 	return p
 }
 
-// PushRun returns the places of the next n elements, side by side, and how many places it passed
-// over for that. Producer only.
-func (q *Ring[T]) PushRun(n int) (run []T, skip uint32) {
+// PushRun returns the first of the places of the next n elements, side by side, and how many places
+// it passed over for that. Producer only.
+func (q *Ring) PushRun(n int) (run mem.Address, skip uint32) {
 	r := q.tail
 	at, skip := r.place(q.put, n)
-	if used := q.put - r.head.Load(); uint64(used)+uint64(skip)+uint64(n) > uint64(len(r.buf)) {
+	if used := q.put - r.head.Load(); uint64(used)+uint64(skip)+uint64(n) > uint64(r.size) {
 		r = q.grow(2 * uint32(n))
 		at, skip = r.place(q.put, n)
 	}
 	q.put += skip + uint32(n)
-	return r.buf[at : at+n], skip
+	return q.of.At(r.buf, at), skip
 }
 
 // place returns where n elements in a row begin, from element i on, and how many are passed over.
-func (r *segment[T]) place(i uint32, n int) (at int, skip uint32) {
-	at = int(i & uint32(len(r.buf)-1))
-	if at+n > len(r.buf) {
-		return 0, uint32(len(r.buf) - at)
+func (r *segment) place(i uint32, n int) (at int, skip uint32) {
+	at = int(i & (r.size - 1))
+	if at+n > int(r.size) {
+		return 0, r.size - uint32(at)
 	}
 	return at, 0
 }
 
 // grow closes the segment and returns its successor, which has room for at least least
 // elements.
-func (q *Ring[T]) grow(least uint32) *segment[T] {
+func (q *Ring) grow(least uint32) *segment {
 	r := q.tail
-	size := 2 * uint32(len(r.buf))
+	size := 2 * r.size
 	for size < least {
 		size *= 2
 	}
-	next := &segment[T]{buf: make([]T, size)}
+	next := q.newSegment(size)
 	next.head.Store(q.put)
 	r.end.Store(q.put)
 	r.next.Store(next) // publishes end
@@ -118,26 +136,22 @@ func (q *Ring[T]) grow(least uint32) *segment[T] {
 }
 
 // Begin remembers the present end of the queue, for Rollback. Producer only.
-func (q *Ring[T]) Begin() { q.saved.tail, q.saved.put = q.tail, q.put }
+func (q *Ring) Begin() { q.saved.tail, q.saved.put = q.tail, q.put }
 
 // Commit forgets what Begin remembered. Producer only.
-func (q *Ring[T]) Commit() { q.saved.tail = nil }
+func (q *Ring) Commit() { q.saved.tail = nil }
 
 // Rollback takes back what was pushed since Begin, none of which may have been
 // published. Producer only.
-func (q *Ring[T]) Rollback() {
+func (q *Ring) Rollback() {
 	r, put := q.saved.tail, q.saved.put
 	q.saved.tail = nil
-	if q.pointers {
-		end := q.put
-		if r != q.tail {
-			end = r.end.Load()
-			clear(q.tail.buf)
-		}
-		for i := put; i != end; i++ {
-			clear(r.buf[i&uint32(len(r.buf)-1):][:1])
-		}
+	end := q.put
+	if r != q.tail {
+		end = r.end.Load()
+		q.clear(q.tail, 0, q.tail.size)
 	}
+	q.clear(r, put, end)
 	if r != q.tail { // the consumer is not beyond put, so it has not left r
 		q.tail.head.Store(put)
 		r.end.Store(put)
@@ -148,17 +162,17 @@ func (q *Ring[T]) Rollback() {
 
 // Peek returns the next element without taking it. Something must be there.
 // Consumer only.
-func (q *Ring[T]) Peek() *T {
+func (q *Ring) Peek() mem.Address {
 	r := q.front
 	for n := r.next.Load(); n != nil && r.end.Load() == q.got; n = r.next.Load() {
 		q.front, r = n, n // elements popped from the old segment stay good
 	}
-	return r.at(q.got)
+	return q.at(r, q.got)
 }
 
 // Pop takes the next element. Something must be there. The element stays good
 // until Release. Consumer only.
-func (q *Ring[T]) Pop() *T {
+func (q *Ring) Pop() mem.Address {
 	p := q.Peek()
 	q.got++
 	return p
@@ -166,34 +180,30 @@ func (q *Ring[T]) Pop() *T {
 
 // PopRun passes over skip elements and takes the next n, which PushRun made. It returns the first.
 // Consumer only.
-func (q *Ring[T]) PopRun(skip, n uint32) *T {
+func (q *Ring) PopRun(skip, n uint32) mem.Address {
 	q.Peek() // goes to their segment
-	p := q.front.at(q.got + skip)
+	p := q.at(q.front, q.got+skip)
 	q.got += skip + n
 	return p
 }
 
 // Hold remembers the present beginning of the queue, for Rewind. Consumer only.
-func (q *Ring[T]) Hold() { q.held.front, q.held.got = q.front, q.got }
+func (q *Ring) Hold() { q.held.front, q.held.got = q.front, q.got }
 
 // Rewind undoes what was popped since Hold. Consumer only.
-func (q *Ring[T]) Rewind() {
+func (q *Ring) Rewind() {
 	q.front, q.got = q.held.front, q.held.got
 	q.held.front = nil
 }
 
 // Release gives the room of all popped elements back to the producer. Consumer
 // only.
-func (q *Ring[T]) Release() {
+func (q *Ring) Release() {
 	r := q.front
 	head := r.head.Load()
 	if head == q.got {
 		return
 	}
-	if q.pointers {
-		for i := head; i != q.got; i++ {
-			clear(r.buf[i&uint32(len(r.buf)-1):][:1])
-		}
-	}
+	q.clear(r, head, q.got)
 	r.head.Store(q.got) // the producer may overwrite
 }

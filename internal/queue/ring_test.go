@@ -10,15 +10,27 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/internal/allocs"
+	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/queue"
 )
+
+// ring is a Ring of elements whose type is known.
+type ring[T any] struct{ *queue.Ring }
+
+func newRing[T any]() ring[T] { return ring[T]{queue.NewRing(mem.TypeOf[T]())} }
+
+func (r ring[T]) Push() *T { return (*T)(r.Ring.Push()) }
+
+func (r ring[T]) Peek() *T { return (*T)(r.Ring.Peek()) }
+
+func (r ring[T]) Pop() *T { return (*T)(r.Ring.Pop()) }
 
 // TestRingAgainstModel pushes, takes back, peeks, pops and releases at random, and
 // compares with a slice. What was popped stays good until it is released.
 func TestRingAgainstModel(t *testing.T) {
 	for seed := range uint64(iterations(50)) {
 		r := newRand(t, seed)
-		q := queue.NewRing[string]()
+		q := newRing[string]()
 		var model []string
 		type popped struct {
 			p    *string
@@ -81,7 +93,7 @@ func TestRingAgainstModel(t *testing.T) {
 // allocates nothing.
 func TestRingSteady(t *testing.T) {
 	for _, n := range []int{1, 7, 8, 9, 100, 1000} {
-		q := queue.NewRing[[4]uint64]()
+		q := newRing[[4]uint64]()
 		round := func() {
 			for i := range n {
 				q.Push()[0] = uint64(i)
@@ -113,7 +125,7 @@ func TestRingStress(t *testing.T) {
 		words [3]uint64 // all n, too: torn elements show
 	}
 	n := uint64(iterations(300_000))
-	q := queue.NewRing[element]()
+	q := newRing[element]()
 	var published atomic.Uint64
 	go func() {
 		r := newRand(t, 1)
@@ -158,7 +170,7 @@ func TestRingStress(t *testing.T) {
 
 // TestRingForgets keeps nothing alive that was released.
 func TestRingForgets(t *testing.T) {
-	q := queue.NewRing[*[64]byte]()
+	q := newRing[*[64]byte]()
 	var seen []weak.Pointer[[64]byte]
 	for range 100 {
 		p := new([64]byte)
@@ -182,7 +194,7 @@ func TestRingForgets(t *testing.T) {
 // TestRingRollbackTwice takes back what made a ring, and then what filled that and made
 // another: between what there was and what comes now is a ring without anything in it.
 func TestRingRollbackTwice(t *testing.T) {
-	q := queue.NewRing[int]()
+	q := newRing[int]()
 	*q.Push(), *q.Push() = 0, 1 // the first ring is full
 	for _, n := range []int{1, 5} {
 		q.Begin()

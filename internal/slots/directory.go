@@ -79,7 +79,8 @@ func (d *Directory) grow(home uint32, least int) error {
 	if have >= limit {
 		return d.errIndexes(int(home), 0)
 	}
-	block := mem.Take[page](d.memory, min(max(1, have/2), pagesAtOnce, limit-have))
+	more := min(max(1, have/2), pagesAtOnce, limit-have)
+	block := mem.Slice[page](d.memory.Take(pageType, more), more)
 	table, n := d.mu.tables[home], have+len(block)
 	if n > len(table) {
 		table = append(make([]*page, 0, max(n, 2*have)), table...) // the old one stays valid for its readers

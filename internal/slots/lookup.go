@@ -39,6 +39,8 @@ const PageSlots = pageSize
 // page is 1024 neighbouring slots of one home.
 type page [pageSize]Slot
 
+var pageType = mem.TypeOf[page]()
+
 // Lookup takes handles to slots and locations. All copies of one find the same
 // slots.
 //

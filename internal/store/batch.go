@@ -1,6 +1,7 @@
 package store
 
 import (
+	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/slots"
 )
@@ -89,14 +90,15 @@ type Field struct {
 
 	column int // position in the table
 	size   uintptr
+	of     *mem.Type // nil if it has no pointers
 }
 
 // AdoptManyPlain stores the atoms of many creates with bundles without pointers as payloads, and
 // decides their outcomes.
 //
 // Safety: as of AdoptPlain.
-func AdoptManyPlain[T any](s *Shard, t *Table, fields []Field, creates queue.PendingRequest) {
-	handles, values := creates.Handles(), queue.Values[T](creates)
+func AdoptManyPlain(s *Shard, t *Table, fields []Field, creates queue.PendingRequest) {
+	handles, values, size := creates.Handles(), s.space.Registry.Values(creates), s.space.Registry.TypeOf(creates.Kind()).Size
 	for at := 0; at < len(handles); {
 		if t.ensureRow() != nil {
 			s.refuseMany(creates, at)
@@ -104,7 +106,7 @@ func AdoptManyPlain[T any](s *Shard, t *Table, fields []Field, creates queue.Pen
 		}
 		c := t.cur
 		n := min(len(handles)-at, len(c.handles)-c.n, adoptAtOnce)
-		adoptMany(s, c, fields, handles[at:at+n], values[at:at+n])
+		s.adoptMany(c, fields, handles[at:at+n], values.At(at, size).Address, size)
 		at += n
 	}
 }

@@ -20,7 +20,7 @@ type extent struct {
 }
 
 // extents returns those of the chunks that have the component, by number.
-func extents[T any](s *storage, column *store.Column[T], component int) map[uint32]extent {
+func extents[T any](s *storage, column store.Typed[T], component int) map[uint32]extent {
 	all := map[uint32]extent{}
 	for owner, sh := range s.shards {
 		for _, t := range sh.Tables() {
@@ -61,9 +61,9 @@ func TestForgedLocations(t *testing.T) {
 	t.Run("dropped", func(t *testing.T) { forge(t, s, s.numbers, extents(s, s.numbers, number)) })
 }
 
-func forge[T any](t *testing.T, s *storage, column *store.Column[T], all map[uint32]extent) {
+func forge[T any](t *testing.T, s *storage, column store.Typed[T], all map[uint32]extent) {
 	require.NotEmpty(t, all)
-	views := make([]store.View[T], len(s.shards)+1)
+	views := make([]store.TypedView[T], len(s.shards)+1)
 	for i := range views {
 		views[i] = column.View(i)
 	}

@@ -55,7 +55,7 @@ type notifySets struct {
 func (s *Space) SetWatch(w Watch, shards []*Shard) {
 	s.watch = w
 	for id, c := range s.Columns {
-		c.watch(w.Stored.Has(id))
+		c.watched = w.Stored.Has(id)
 	}
 	for _, sh := range shards {
 		sh.tally.watched = w.Created
@@ -67,10 +67,8 @@ func (s *Space) SetWatch(w Watch, shards []*Shard) {
 	}
 }
 
-func (c *Column[T]) watch(on bool) { c.watched = on }
-
 // Watched reports whether the caller must note each row that it stores anew, by NoteStored.
-func (c *Column[T]) Watched() bool { return c.watched }
+func (c *Column) Watched() bool { return c.watched }
 
 // logChange notes that an atom leaves a table for one with other components.
 func (s *Shard) logChange(h handle.Handle, from *Table) {

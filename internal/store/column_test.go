@@ -15,7 +15,7 @@ import (
 func TestColumnViews(t *testing.T) {
 	const shards = 3
 	s := newStorage(t, shards, handle.IndexMax, handle.VersionMax)
-	views := make([]store.View[int64], shards+1)
+	views := make([]store.TypedView[int64], shards+1)
 	for i := range views {
 		views[i] = s.numbers.View(i)
 	}
@@ -110,7 +110,7 @@ func TestColumnOneRow(t *testing.T) {
 func TestColumnLaterShards(t *testing.T) {
 	s := newStorage(t, 3, handle.IndexMax, handle.VersionMax)
 	s.space.Growth.RowsFirst, s.space.Growth.RowsMax = 1, 1
-	var views []store.View[int64]
+	var views []store.TypedView[int64]
 	for i := range len(s.shards) + 1 {
 		views = append(views, s.numbers.View(i))
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
@@ -30,8 +31,8 @@ func TestCopySizes(t *testing.T) {
 func copySize[T comparable](t *testing.T, value func(byte) T) {
 	t.Run(reflect.TypeFor[T]().String(), func(t *testing.T) {
 		space := store.NewSpace(3, handle.IndexMax, handle.VersionMax, handle.VersionMax)
-		sized := store.NewColumn[T](space)
-		store.NewColumn[struct{}](space)
+		sized := store.NewTyped[T](space)
+		store.NewTyped[struct{}](space)
 		shards := []*store.Shard{store.New(space, 0), store.New(space, 1)}
 		table := shards[0].Table(set(0))
 		fields, plain := table.Fields([]store.Field{{Component: 0}})
@@ -39,7 +40,7 @@ func copySize[T comparable](t *testing.T, value func(byte) T) {
 		var all []handle.Handle
 		for n := range byte(40) {
 			v := value(n)
-			h, err := store.CreatePlain(shards[0], table, fields, &v)
+			h, err := shards[0].CreatePlain(table, fields, mem.PointerTo(&v).Address)
 			require.NoError(t, err)
 			all = append(all, h)
 		}

@@ -2,7 +2,6 @@ package store
 
 import (
 	"bytes"
-	"reflect"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/mem"
@@ -83,17 +82,19 @@ func (d *Diff) rows(c *Chunk, before *Frame, components *Set, was *slots.Lookup)
 	}
 }
 
-func (c *Column[T]) address(number int) mem.Address { return mem.AddressOf(c.dir.Load().rows[number]) }
+// address returns where a chunk's first row is, in a frame's column.
+func (c *Column) address(number int) mem.Address { return c.dir.Load().rows[number].first }
 
-func (c *Column[T]) same(l slots.Loc, in AnyColumn, at slots.Loc) bool {
-	a, b := c.At(l), in.(*Column[T]).At(at)
+// same reports whether a row is known to hold the same as one of another frame's column.
+func (c *Column) same(l slots.Loc, in *Column, at slots.Loc) bool {
+	a, b := c.At(l), in.At(at)
 	switch {
 	case a == nil || b == nil:
 		return a == b
-	case !c.pointers:
-		return bytes.Equal(bytesOf(a), bytesOf(b))
-	case c.clone == nil && reflect.TypeFor[T]().Comparable():
-		return any(*a) == any(*b)
+	case c.of.Plain:
+		return bytes.Equal(c.of.Bytes(a, 1), c.of.Bytes(b, 1))
+	case c.clone == nil && c.of.Of.Comparable():
+		return c.of.Value(a) == c.of.Value(b)
 	}
 	return false
 }

@@ -22,7 +22,8 @@ func (s *Space) Drop() {
 	}
 }
 
-func (c *Column[T]) dropAll(runs []Run) {
-	c.publish(&columnDir[T]{own: runs, all: runs})
+// dropAll is drop for every chunk, for good. runs is as of stretch.
+func (c *Column) dropAll(runs []Run) {
+	c.publish(&columnDir{own: runs, all: runs})
 	c.spare, c.held = nil, 0
 }

@@ -24,14 +24,14 @@ type storage struct {
 	space   *store.Space
 	shards  []*store.Shard
 	outside *slots.PortAllocator
-	numbers *store.Column[int64]
-	texts   *store.Column[*string]
+	numbers store.Typed[int64]
+	texts   store.Typed[*string]
 	idle    slots.Lookup
 }
 
 func newStorage(t testing.TB, shards int, indexMax, versionMax uint32) *storage {
 	s := &storage{t: t, space: store.NewSpace(shards+1, indexMax, versionMax, versionMax)}
-	s.numbers, s.texts = store.NewColumn[int64](s.space), store.NewColumn[*string](s.space)
+	s.numbers, s.texts = store.NewTyped[int64](s.space), store.NewTyped[*string](s.space)
 	for i := range shards {
 		s.shards = append(s.shards, store.New(s.space, i))
 	}

@@ -145,87 +145,65 @@ func sameRows(a, b *Chunk) bool {
 	return a != nil && b != nil && a.n == b.n && mem.AddressOf(a.handles) == mem.AddressOf(b.handles)
 }
 
-// frozenColumn is what an AnyColumn does for frames. The column of a frame shares its
-// buffers with others, and has no strips and no stamps.
-type frozenColumn interface {
-	// frozen makes the column of a frame, for values of the same type.
-	frozen(space *Space, homes int) AnyColumn
-	// reach makes the lists of a frame's column as long as runs, which has no rows and is shared,
-	// and its own if it will have rows. of is the world's column.
-	reach(runs []Run, rows bool, of AnyColumn)
-	// enter gives a chunk its rows, and leave takes them away, in a frame's column.
-	enter(number int, rows mem.Address, n int)
-	leave(number int)
-	// reserve makes a buffer.
-	reserve(m *mem.Memory, rows int) mem.Address
-	// copyOut copies the first rows of a chunk to a buffer.
-	copyOut(to mem.Address, number, n int)
-	// copyIn copies the first rows of a chunk of a frame's column of the same type to a chunk.
-	copyIn(number int, from AnyColumn, at, n int)
-	// address returns where a chunk's first row is, in a frame's column.
-	address(number int) mem.Address
-	// same reports whether a row is known to hold the same as one of another frame's column.
-	same(l slots.Loc, in AnyColumn, at slots.Loc) bool
-}
-
-func (c *Column[T]) frozen(space *Space, homes int) AnyColumn {
-	x := &Column[T]{pointers: c.pointers, clone: c.clone, world: uint32(homes - 1), now: &space.now}
+// frozen makes the column of a frame, for values of the same type. It shares its buffers with
+// others, and has no strips and no stamps.
+func (c *Column) frozen(space *Space, homes int) *Column {
+	x := &Column{of: c.of, clone: c.clone, world: uint32(homes - 1), now: &space.now}
 	runs := newRuns(1)
-	x.publish(&columnDir[T]{own: runs, all: runs})
+	x.publish(&columnDir{own: runs, all: runs})
 	return x
 }
 
-func (c *Column[T]) reach(runs []Run, rows bool, of AnyColumn) {
-	c.clone = of.(*Column[T]).clone
+// reach makes the lists of a frame's column as long as runs, which has no rows and is shared,
+// and its own if it will have rows. of is the world's column.
+func (c *Column) reach(runs []Run, rows bool, of *Column) {
+	c.clone = of.clone
 	d := c.dir.Load()
 	switch {
 	case len(d.rows) >= len(runs):
 		return
 	case d.rows == nil && !rows:
-		c.publish(&columnDir[T]{own: runs, all: runs})
+		c.publish(&columnDir{own: runs, all: runs})
 		return
 	}
-	next := &columnDir[T]{rows: make([][]T, len(runs)), all: newRuns(len(runs))}
+	next := &columnDir{rows: make([]rowList, len(runs)), all: newRuns(len(runs))}
 	next.own = next.all
 	c.publish(next)
 }
 
-func (c *Column[T]) enter(number int, rows mem.Address, n int) {
+// enter gives a chunk its rows, in a frame's column.
+func (c *Column) enter(number int, rows mem.Address, n int) {
 	d := c.dir.Load()
-	d.rows[number] = rowsAt[T](rows, n)
+	d.rows[number] = listOf(rows, n)
 	low := slots.Loc(number)<<slots.RowBits + slots.Loc(n) - slots.RowsMax
 	d.all[number] = Run{First: rows, Low: low, Owner: c.world + 1}
 }
 
-func (c *Column[T]) leave(number int) {
+// leave takes a chunk's rows away, in a frame's column.
+func (c *Column) leave(number int) {
 	if d := c.dir.Load(); d.rows != nil {
-		d.rows[number], d.all[number] = nil, Run{}
+		d.rows[number], d.all[number] = rowList{}, Run{}
 	}
-}
-
-func (c *Column[T]) reserve(m *mem.Memory, rows int) mem.Address {
-	return mem.AddressOf(mem.Reserve[T](m, rows))
 }
 
 // CloneBy sets how values are copied for frames. The world is idle.
-func (c *Column[T]) CloneBy(f func(to, from *T)) { c.clone = f }
+func (c *Column) CloneBy(f func(to, from mem.Address)) { c.clone = f }
 
-func (c *Column[T]) copyOut(to mem.Address, number, n int) {
-	c.copyRows(rowsAt[T](to, n), c.dir.Load().rows[number][:n])
+// copyOut copies the first rows of a chunk to a buffer.
+func (c *Column) copyOut(to mem.Address, number, n int) { c.copyRows(to, c.row(number, 0), n) }
+
+// copyIn copies the first rows of a chunk of a frame's column of the same type to a chunk.
+func (c *Column) copyIn(number int, from *Column, at, n int) {
+	from.copyRows(c.row(number, 0), from.row(at, 0), n)
 }
 
-func (c *Column[T]) copyIn(number int, from AnyColumn, at, n int) {
-	x := from.(*Column[T])
-	x.copyRows(c.dir.Load().rows[number][:n], x.dir.Load().rows[at])
-}
-
-func (c *Column[T]) copyRows(to, from []T) {
+func (c *Column) copyRows(to, from mem.Address, n int) {
 	if c.clone == nil {
-		copy(to, from)
+		c.of.Copy(to, from, n)
 		return
 	}
-	for i := range from {
-		c.clone(&to[i], &from[i])
+	for i := range n {
+		c.clone(c.of.At(to, i), c.of.At(from, i))
 	}
 }
 

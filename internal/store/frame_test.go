@@ -32,6 +32,6 @@ func TestFrameAges(t *testing.T) {
 	s.space.SetTick(3 + 1<<32 - 10)
 	*column.AtWrite(l) = 2
 	young := capture(3+1<<32+10, old.Number)
-	require.Equal(t, int64(2), *young.Space.Columns[number].(*store.Column[int64]).At(l))
-	require.Equal(t, int64(1), *old.Space.Columns[number].(*store.Column[int64]).At(l))
+	require.Equal(t, int64(2), *(*int64)(young.Space.Columns[number].At(l)))
+	require.Equal(t, int64(1), *(*int64)(old.Space.Columns[number].At(l)))
 }

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"reflect"
 	"slices"
 
 	"github.com/atoll-sim/atoll/handle"
@@ -49,6 +48,8 @@ func (j copyJob) component() int {
 
 // handleColumn stands for the handles, in place of a component.
 const handleColumn = ComponentsMax
+
+var handleType = mem.TypeOf[handle.Handle]()
 
 // Frames makes the frames of a world.
 //
@@ -167,7 +168,7 @@ func (f *Frames) walk(to, from *Table, components *Set, jobs *[]copyJob) {
 			c.kept = &kept{ids: from.ids, cap: len(c.handles), columns: make([]copied, len(from.ids))}
 		}
 		if f.good(&c.kept.handles, c.changed) {
-			x.handles = handlesAt(c.kept.handles.rows, c.n)
+			x.handles = mem.Slice[handle.Handle](c.kept.handles.rows, c.n)
 		} else {
 			*jobs = append(*jobs, copyJob{c, x, -1})
 		}
@@ -214,7 +215,7 @@ func (f *Frames) Plan() (parts, bytes int, ok bool) {
 			k := j.copied()
 			*k = copied{rows, f.now, f.number}
 			if j.at < 0 {
-				j.to.handles = handlesAt(rows, j.to.n)
+				j.to.handles = mem.Slice[handle.Handle](rows, j.to.n)
 			} else {
 				j.to.table.columns[j.at].enter(j.to.number(), rows, j.to.n)
 			}
@@ -303,9 +304,9 @@ func (f *Frames) buffer(j copyJob) (mem.Address, bool) {
 	}
 	f.Bytes += bytes
 	if key.component == handleColumn {
-		return mem.AddressOf(mem.Reserve[handle.Handle](&f.memory, key.rows)), true
+		return f.memory.Reserve(handleType, key.rows), true
 	}
-	return f.space.Columns[key.component].reserve(&f.memory, key.rows), true
+	return f.memory.Reserve(f.space.Columns[key.component].of, key.rows), true
 }
 
 // bytes is the size of a buffer.
@@ -313,10 +314,9 @@ func (f *Frames) bytes(key poolKey) uint64 { return uint64(key.rows) * uint64(f.
 
 func (f *Frames) size(component int) uintptr {
 	if component == handleColumn {
-		return reflect.TypeFor[handle.Handle]().Size()
+		return handleType.Size
 	}
-	size, _ := f.space.Columns[component].layout()
-	return size
+	return f.space.Columns[component].of.Size
 }
 
 // release makes a buffer free, or leaves it to the collector.

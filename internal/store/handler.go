@@ -22,25 +22,25 @@ type Creator interface {
 	CreateMany(s *Shard, creates queue.PendingRequest)
 }
 
-// NewKind makes a kind of request in a space. The world must be idle.
-func NewKind[T any](s *Space, a Handler) queue.Kind[T] {
-	k := queue.NewKind[T](s.Registry)
+// NewKind makes a kind of request with payloads of a type in a space. The world must be idle.
+func NewKind(s *Space, of *mem.Type, a Handler) queue.Kind {
+	k := queue.NewKind(s.Registry, of)
 	s.handlers = append(s.handlers, a)
 	return k
 }
 
 // NewCall is NewKind for requests that run a function of the user's, which may end
 // its goroutine.
-func NewCall[T any](s *Space, a Handler) queue.Kind[T] {
-	k := NewKind[T](s, a)
+func NewCall(s *Space, of *mem.Type, a Handler) queue.Kind {
+	k := NewKind(s, of, a)
 	s.Registry.Calls(k.Number())
 	return k
 }
 
 // NewJoint is NewKind for requests that may concern any entities, of any shards. Space.Apply
 // applies them one by one, with a nil shard.
-func NewJoint[T any](s *Space, a Handler) queue.Kind[T] {
-	k := NewKind[T](s, a)
+func NewJoint(s *Space, of *mem.Type, a Handler) queue.Kind {
+	k := NewKind(s, of, a)
 	s.Registry.IsJoint(k.Number())
 	return k
 }

@@ -8,7 +8,7 @@ import (
 // This file is for atoms that come from another world, by callers that know no types.
 
 // Values makes room for n values of a component.
-func (s *Space) Values(component, n int) mem.Cells { return s.Columns[component].values(n) }
+func (s *Space) Values(component, n int) mem.Cells { return s.Columns[component].of.NewCells(n) }
 
 // CopyValues copies n rows of the i-th component, from a row on, to values from number at on: by
 // what CloneBy was given, if anything, else by assignment.

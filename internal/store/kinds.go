@@ -69,7 +69,7 @@ func (k Kinds) Describe(kind int) (Description, reflect.Type) {
 	if x, ok := handler.(Parted); ok {
 		return d, x.PartType()
 	}
-	return d, k.space.Registry.Any(kind).Type()
+	return d, k.space.Registry.TypeOf(kind).Of
 }
 
 // Payload returns what came with a request, in place, or nothing. Of a Parted kind that is
@@ -77,14 +77,14 @@ func (k Kinds) Describe(kind int) (Description, reflect.Type) {
 func (k Kinds) Payload(r queue.PendingRequest) mem.Cells { return k.cells(r.Kind(), r.Payload()) }
 
 func (k Kinds) cells(kind int, p mem.Pointer) mem.Cells {
-	of := k.space.Registry.Any(kind)
+	of := k.space.Registry.TypeOf(kind)
 	switch x, ok := k.space.handlers[kind].(Parted); {
 	case of == nil:
 		return mem.Cells{}
 	case ok:
 		return x.Part(p)
 	}
-	return of.Cells(p)
+	return of.Cell(p.Address)
 }
 
 // Reasons why a request cannot be sent again.

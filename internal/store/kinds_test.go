@@ -41,11 +41,11 @@ func (parted) Complete(p mem.Pointer) { mem.As[question](p).Answer = new(string)
 // can have sent.
 func TestResend(t *testing.T) {
 	space := store.NewSpace(4, handle.IndexMax, handle.VersionMax, handle.VersionMax) // three shards
-	store.NewKind[int64](space, described{store.Description{Name: "message"}})
-	store.NewKind[int64](space, described{store.Description{Name: "shard message", Direct: true}})
-	store.NewKind[int64](space, doing{}) // creates
-	store.NewKind[question](space, parted{described{store.Description{Name: "question"}}})
-	store.NewKind[int64](space, described{store.Description{Name: "ask", Asks: true}})
+	store.NewKind(space, mem.TypeOf[int64](), described{store.Description{Name: "message"}})
+	store.NewKind(space, mem.TypeOf[int64](), described{store.Description{Name: "shard message", Direct: true}})
+	store.NewKind(space, mem.TypeOf[int64](), doing{}) // creates
+	store.NewKind(space, mem.TypeOf[question](), parted{described{store.Description{Name: "question"}}})
+	store.NewKind(space, mem.TypeOf[int64](), described{store.Description{Name: "ask", Asks: true}})
 	const destroy, move, message, direct, create, ask, asks, beyond = 0, 1, 2, 3, 4, 5, 6, 7
 	k := space.Kinds()
 	require.Equal(t, beyond, k.Len())

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/store"
 )
@@ -36,7 +37,7 @@ func TestStamps(t *testing.T) {
 		}},
 		{"create plain", sh.Table(one).Chunks()[0], func() {
 			n := int64(1)
-			_, err := store.CreatePlain(sh, sh.Table(one), fields, &n)
+			_, err := sh.CreatePlain(sh.Table(one), fields, mem.PointerTo(&n).Address)
 			require.NoError(t, err)
 		}},
 		{"adopt", sh.Table(one).Chunks()[0], func() {
@@ -117,10 +118,10 @@ func (x adopting) CreateAll(s *store.Shard, creates []queue.PendingRequest) {
 // adoptPlain stores the atom of a pending handle as a refresh does.
 func (o *office) adoptPlain(sh *store.Shard, fields []store.Field, h handle.Handle, n int64) {
 	o.t.Helper()
-	kind := store.NewKind[int64](o.space, adopting{fields: fields})
+	kind := store.NewKind(o.space, mem.TypeOf[int64](), adopting{fields: fields})
 	told := new(finished)
 	r, at := kind.Push(o.queue, h, 0, queue.Create, told)
-	*at = n
+	*mem.As[int64](at) = n
 	r.Place(sh.ID())
 	o.queue.Publish()
 	o.queue.Drain(o.queue.Sent(), 0, &o.drained)

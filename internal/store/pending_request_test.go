@@ -40,7 +40,7 @@ func (doing) CreateMany(*store.Shard, queue.PendingRequest) { panic("deeds are s
 // office is a storage with one queue, for deeds.
 type office struct {
 	*storage
-	kind    queue.Kind[deed]
+	kind    queue.Kind
 	queue   *queue.Queue
 	drained queue.Drained
 	tick    uint64 // that a test has set
@@ -50,7 +50,7 @@ type office struct {
 
 func newOffice(t *testing.T, shards int) *office {
 	o := &office{storage: newStorage(t, shards, handle.IndexMax, handle.VersionMax)}
-	o.kind = store.NewKind[deed](o.space, doing{})
+	o.kind = store.NewKind(o.space, mem.TypeOf[deed](), doing{})
 	o.queue = queue.New(o.space.Registry, 1000, 1<<20)
 	o.drained.Creates = make([][]queue.PendingRequest, shards)
 	return o
@@ -60,7 +60,7 @@ func newOffice(t *testing.T, shards int) *office {
 func (o *office) ask(h handle.Handle, f deed) *finished {
 	told := new(finished)
 	_, at := o.kind.Push(o.queue, h, 0, 0, told)
-	*at = f
+	*mem.As[deed](at) = f
 	o.queue.Publish()
 	return told
 }
@@ -75,7 +75,7 @@ func (o *office) askDestroy(h handle.Handle) *finished {
 func (o *office) askCreate(h handle.Handle, at int, f deed) *finished {
 	told := new(finished)
 	r, to := o.kind.Push(o.queue, h, 0, queue.Create, told)
-	*to = f
+	*mem.As[deed](to) = f
 	r.Place(at)
 	o.queue.Publish()
 	return told
@@ -237,7 +237,7 @@ func TestRoutedNobody(t *testing.T) {
 		new(finished),
 	}
 	_, at := o.kind.Push(o.queue, handle.None, 0, queue.To(1), told[3])
-	*at = func(_ handle.Handle, l slots.Loc) queue.Outcome {
+	*mem.As[deed](at) = func(_ handle.Handle, l slots.Loc) queue.Outcome {
 		require.Zero(t, l)
 		return queue.Applied
 	}
@@ -287,7 +287,7 @@ func TestRoutedFull(t *testing.T) {
 	o := newOffice(t, 1)
 	sh := o.shards[0]
 	fields, _ := sh.Table(set(number)).Fields([]store.Field{{Component: number}})
-	kind := store.NewKind[int64](o.space, adopting{fields: fields})
+	kind := store.NewKind(o.space, mem.TypeOf[int64](), adopting{fields: fields})
 	o.mustCreate(sh, 14) // of 16 rows
 	o.space.SetChunks(slots.ChunksMax)
 	drawn, err := o.outside.Take(nil, 4, 0)

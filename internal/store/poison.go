@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"hash/maphash"
 	"math/bits"
-	"reflect"
 
 	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/internal/mem"
@@ -39,7 +38,7 @@ func (s *Space) Shift() {
 }
 
 // rebase notes that a chunk's rows of a column have moved.
-func (s *Space) rebase(number int, col AnyColumn, to mem.Address) {
+func (s *Space) rebase(number int, col *Column, to mem.Address) {
 	c := (*s.chunks.Load())[number].chunk
 	for i, x := range c.table.columns {
 		if x == col {
@@ -48,59 +47,59 @@ func (s *Space) rebase(number int, col AnyColumn, to mem.Address) {
 	}
 }
 
-func (c *Column[T]) shift(s *Space) {
+// shift is Space.Shift for the column.
+func (c *Column) shift(s *Space) {
 	d := c.dir.Load()
 	for _, v := range c.views {
 		v.guard.Lent(func(number int) {
-			if number >= len(d.rows) || len(d.rows[number]) == 0 { // the chunk lost the component
+			if number >= len(d.rows) || d.rows[number].len == 0 { // the chunk lost the component
 				return
 			}
 			old := d.rows[number]
-			rows := c.newRows(len(old))
-			copy(rows, old)
-			c.poison(old)
-			at := mem.AddressOf(rows)
+			rows := c.newRows(old.len)
+			c.of.Copy(rows, old.first, old.len)
+			c.poison(old.first, old.len)
 			c.replace(number, rows)
-			s.rebase(number, c, at)
+			s.rebase(number, c, rows)
 		})
 	}
 }
 
 // poison makes rows unfit for use.
-func (c *Column[T]) poison(data []T) {
-	if c.pointers {
-		clear(data)
+func (c *Column) poison(at mem.Address, n int) {
+	if !c.of.Plain {
+		c.of.Clear(at, n)
 		return
 	}
-	b := mem.BytesOf(data)
+	b := c.of.Bytes(at, n)
 	for i := range b {
 		b[i] = Poison
 	}
 }
 
 // Guard puts a guard before the view, which must stay at its address. Check build only.
-func (v *View[T]) Guard(g check.Guard) {
+func (v *View) Guard(g check.Guard) {
 	v.guard = g
 	v.column.views = append(v.column.views, v)
 }
 
 // borrow checks that the view may hand out rows, and returns their chunk's number.
-func (v *View[T]) borrow(r Rows) int {
+func (v *View) borrow(r Rows) int {
 	v.guard.Must()
 	r.mustBeGood()
 	number, sh := r.chunk.number(), r.chunk.table.shard
 	switch {
 	case v.now != &sh.space.now:
-		panic(fmt.Sprintf("world: a Chunk of another world is used with an accessor of %v; use accessors and queries of one world", reflect.TypeFor[T]()))
+		panic(fmt.Sprintf("world: a Chunk of another world is used with an accessor of %v; use accessors and queries of one world", v.column.of.Of))
 	case !v.all() && int(v.Owner) != sh.id+1:
-		panic(fmt.Sprintf("world: a Chunk of shard %d is used with an accessor of %v that was made for shard %d; use accessors and queries of one Build", sh.id, reflect.TypeFor[T](), v.Owner-1))
+		panic(fmt.Sprintf("world: a Chunk of shard %d is used with an accessor of %v that was made for shard %d; use accessors and queries of one Build", sh.id, v.column.of.Of, v.Owner-1))
 	}
 	v.guard.Borrow(number)
 	return number
 }
 
 // borrowAt is borrow for a row.
-func (v *View[T]) borrowAt(l slots.Loc) {
+func (v *View) borrowAt(l slots.Loc) {
 	v.guard.Must()
 	v.guard.Borrow(int(l >> slots.RowBits))
 }
@@ -126,12 +125,8 @@ func (s *Shard) Digest(component int) uint64 {
 			continue
 		}
 		for _, c := range t.chunks[:t.cur.order+1] {
-			t.columns[i].digest(&h, c.number(), c.n)
+			_, _ = h.Write(c.Bytes(i))
 		}
 	}
 	return h.Sum64()
-}
-
-func (c *Column[T]) digest(h *maphash.Hash, number, rows int) {
-	_, _ = h.Write(mem.BytesOf(c.dir.Load().rows[number][:rows]))
 }

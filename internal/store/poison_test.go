@@ -75,7 +75,7 @@ func TestOutdatedShift(t *testing.T) {
 			s.space.Shift()
 			require.Equal(t, poisoned, *kept)
 			require.Equal(t, int64(3), *s.numbers.At(l))
-			require.Same(t, s.numbers.At(l), store.Value[int64](store.Atom{Chunk: table.Chunks()[0], Row: l.Row()}, number))
+			require.Same(t, s.numbers.At(l), (*int64)(store.Value(store.Atom{Chunk: table.Chunks()[0], Row: l.Row()}, number)))
 			require.Same(t, other, s.texts.At(l), "nobody had it")
 			now := s.numbers.At(l)
 			s.space.Shift()

@@ -70,4 +70,4 @@ func (t *Table) Marked() int {
 
 // ValueAt returns a copy of a component of the atom at l, or nil if it lacks it. The
 // caller may read the row.
-func ValueAt(c AnyColumn, l slots.Loc) any { return c.value(l) }
+func ValueAt(c *Column, l slots.Loc) any { return c.value(l) }

@@ -37,7 +37,7 @@ const RunBytes = slots.Loc(unsafe.Sizeof(Run{}))
 //
 // Safety: a list has a power of two of entries and Low of the first, which has no owner, is the
 // number of the last. So the entry is within. First is the address of the rows up to the last.
-func (v *View[T]) At(l slots.Loc) (row *T) {
+func At[T any](v *View, l slots.Loc) (row *T) {
 	if check.Enabled {
 		v.borrowAt(l)
 	}
@@ -52,7 +52,7 @@ func (v *View[T]) At(l slots.Loc) (row *T) {
 // AtWrite is At for writing: it stamps the chunk's column with the tick.
 //
 // Safety: as of At.
-func (v *View[T]) AtWrite(l slots.Loc) (row *T) {
+func AtWrite[T any](v *View, l slots.Loc) (row *T) {
 	if check.Enabled {
 		v.borrowAt(l)
 	}
@@ -65,15 +65,33 @@ func (v *View[T]) AtWrite(l slots.Loc) (row *T) {
 	return
 }
 
+// Slice returns the component of the rows, or nil if they lack it. It is small
+// enough to be inlined.
+//
+// Safety: a rowList is laid out as a []T is; the rows in it are of the T of the column.
+func Slice[T any](v *View, r Rows) []T {
+	if check.Enabled {
+		r.number = v.borrow(r)
+	}
+	if rows := v.column.dir.Load().rows; uint(r.number) < uint(len(rows)) {
+		if data := *(*[]T)(unsafe.Pointer(&rows[r.number])); r.to <= len(data) {
+			return data[r.from:r.to]
+		}
+	}
+	return nil
+}
+
+var _ = [1]struct{}{}[unsafe.Sizeof(rowList{})-unsafe.Sizeof([]int{})]
+
 // SliceWrite is Slice for writing.
 //
-// Safety: as of AtWrite.
-func (v *View[T]) SliceWrite(r Rows) []T {
+// Safety: as of Slice.
+func SliceWrite[T any](v *View, r Rows) []T {
 	if check.Enabled {
 		r.number = v.borrow(r)
 	}
 	if d := v.column.dir.Load(); uint(r.number) < uint(len(d.rows)) {
-		if data := d.rows[r.number]; r.from < r.to && r.to <= len(data) {
+		if data := *(*[]T)(unsafe.Pointer(&d.rows[r.number])); r.from < r.to && r.to <= len(data) {
 			*d.own[r.number].Stamp = *v.now
 			return data[r.from:r.to]
 		}
@@ -81,55 +99,36 @@ func (v *View[T]) SliceWrite(r Rows) []T {
 	return nil
 }
 
-// rowsAt returns n rows at an address.
-//
-// Safety: callers pass the address of a buffer that was made for values of the T of their column,
-// or for handles, with room for n.
-func rowsAt[T any](at mem.Address, n int) []T { return unsafe.Slice((*T)(at), n) }
-
-// bytesOf returns the memory of a value.
-//
-// Safety: it is read, and holds no pointers.
-func bytesOf[T any](v *T) []byte { return unsafe.Slice((*byte)(unsafe.Pointer(v)), unsafe.Sizeof(*v)) }
-
-// handlesAt is rowsAt for handles.
-//
-// Safety: as of rowsAt.
-func handlesAt(at mem.Address, n int) []handle.Handle { return rowsAt[handle.Handle](at, n) }
-
-// valueAt returns the T at an address.
-//
-// Safety: callers pass the address of a field whose type was compared with T
-// when its bundle was made.
-func valueAt[T any](src mem.Address) *T { return (*T)(src) }
-
-// Store stores the fields of a bundle in the atom's row, by the typed columns. v
+// Store stores the fields of a bundle at v in the atom's row, by the types of the columns. v
 // must be on the heap.
 //
 // Safety: each field's offset and component are those that reflection found in
-// T.
-func Store[T any](a Atom, fields []Field, v *T) {
+// the bundle; as of storePlain for the columns without pointers.
+func Store(a Atom, fields []Field, v mem.Address) {
 	for i := range fields {
 		f := &fields[i]
-		a.Chunk.table.columns[f.column].put(a.Loc(), unsafe.Add(unsafe.Pointer(v), f.Offset))
+		to, from := unsafe.Add(a.Chunk.bases[f.column], uintptr(a.Row)*f.size), unsafe.Add(v, f.Offset)
+		if f.of == nil {
+			copyPlain(to, from, f.size)
+		} else {
+			f.of.Assign(to, from)
+		}
 	}
 }
 
 // StorePlain is Store for a bundle without pointers. v may be on the stack.
 //
-// Safety: as of Store and storePlain.
-func StorePlain[T any](a Atom, fields []Field, v *T) {
-	a.Chunk.storePlain(fields, a.Row, unsafe.Pointer(v))
-}
+// Safety: as of Store.
+func StorePlain(a Atom, fields []Field, v mem.Address) { a.Chunk.storePlain(fields, a.Row, v) }
 
-// StorePlainRows stores values of a bundle without pointers in as many rows, from number at on,
-// column by column.
+// StorePlainRows stores n values of a bundle without pointers, each of so many bytes, in as many
+// rows, from number at on, column by column.
 //
 // Safety: as of StorePlain; there are so many rows.
-func StorePlainRows[T any](r Rows, at int, fields []Field, values []T) {
-	if len(values) > 0 {
-		_ = r.Handles()[at+len(values)-1]
-		r.chunk.storePlainRows(fields, r.from+at, unsafe.Pointer(&values[0]), unsafe.Sizeof(values[0]), len(values))
+func StorePlainRows(r Rows, at int, fields []Field, values mem.Address, size uintptr, n int) {
+	if n > 0 {
+		_ = r.Handles()[at+n-1]
+		r.chunk.storePlainRows(fields, r.from+at, values, size, n)
 	}
 }
 
@@ -160,18 +159,11 @@ func (c *Chunk) storePlainRows(fields []Field, row int, src unsafe.Pointer, stri
 // Value returns the place of a component of the atom, where the caller stores it. The atom
 // must have the component.
 //
-// Safety: a column's base is the address of rows of its own type, and the caller
-// names the component that T is.
-func Value[T any](a Atom, component int) *T {
-	p := (*T)(a.Chunk.bases[a.Chunk.table.position(component)])
-	return (*T)(unsafe.Add(unsafe.Pointer(p), uintptr(a.Row)*unsafe.Sizeof(*p)))
-}
-
-// CreatePlain is Create, StorePlain and Publish in one, because servers do that most often.
-//
-// Safety: as of StorePlain.
-func CreatePlain[T any](s *Shard, t *Table, fields []Field, v *T) (handle.Handle, error) {
-	return s.createPlain(t, fields, unsafe.Pointer(v))
+// Safety: a column's base is the address of its rows.
+func Value(a Atom, component int) mem.Address {
+	t := a.Chunk.table
+	at := t.position(component)
+	return unsafe.Add(a.Chunk.bases[at], uintptr(a.Row)*t.sizes[at])
 }
 
 // storePlain copies the fields of a bundle at src into a row.
@@ -203,6 +195,21 @@ func copyRows(to mem.Address, toRow int, from mem.Address, fromRow, n int, size 
 	copy(unsafe.Slice((*byte)(unsafe.Add(to, uintptr(toRow)*size)), length), unsafe.Slice((*byte)(unsafe.Add(from, uintptr(fromRow)*size)), length))
 }
 
+// movePlain copies rows of a column without pointers, in order.
+//
+// Safety: the lists have the rows.
+func movePlain(rows []rowList, moves []relocation, size uintptr) {
+	for _, m := range moves {
+		to := unsafe.Add(rows[m.to>>slots.RowBits].first, uintptr(m.to&slots.RowMask)*size)
+		from := unsafe.Add(rows[m.from>>slots.RowBits].first, uintptr(m.from&slots.RowMask)*size)
+		if size == 16 { // the commonest: two numbers
+			*(*[16]byte)(to) = *(*[16]byte)(from)
+			continue
+		}
+		copyPlain(to, from, size)
+	}
+}
+
 // copyPlain copies a value without pointers. It calls nothing, so that a loop around it can
 // keep its values in registers.
 //
@@ -232,10 +239,10 @@ func zeroPlain(rows mem.Address, from, to int, size uintptr) {
 	clear(unsafe.Slice((*byte)(unsafe.Add(rows, uintptr(from)*size)), uintptr(to-from)*size))
 }
 
-// createPlain is CreatePlain for the bundle at src.
+// CreatePlain is Create, StorePlain and Publish in one, because servers do that most often.
 //
 // Safety: as of storePlain; an index in the free list has a slot.
-func (s *Shard) createPlain(t *Table, fields []Field, src unsafe.Pointer) (handle.Handle, error) {
+func (s *Shard) CreatePlain(t *Table, fields []Field, src unsafe.Pointer) (handle.Handle, error) {
 	if !s.hasRoom(t) {
 		if err := s.prepare(t, 1); err != nil {
 			return handle.None, err
@@ -260,21 +267,22 @@ func (s *Shard) createPlain(t *Table, fields []Field, src unsafe.Pointer) (handl
 	return h, nil
 }
 
-// adoptMany stores atoms in the next rows of a chunk, which has room for them.
+// adoptMany stores atoms in the next rows of a chunk, which has room for them. Their bundles are at
+// values, each of step bytes.
 //
 // Safety: as of StorePlain; a pending handle has a slot.
-func adoptMany[T any](s *Shard, c *Chunk, fields []Field, creates []handle.Handle, values []T) {
-	from, step := c.n, unsafe.Sizeof(values[0])
+func (s *Shard) adoptMany(c *Chunk, fields []Field, creates []handle.Handle, values mem.Address, step uintptr) {
+	from, n := c.n, uintptr(len(creates))
 	for i := range fields {
 		f := &fields[i]
-		to, src := unsafe.Add(c.bases[f.column], uintptr(from)*f.size), unsafe.Add(unsafe.Pointer(unsafe.SliceData(values)), f.Offset)
+		to, src := unsafe.Add(c.bases[f.column], uintptr(from)*f.size), unsafe.Add(values, f.Offset)
 		if f.size == 16 { // the commonest: two numbers
-			for k := range uintptr(len(values)) {
+			for k := range n {
 				*(*[16]byte)(unsafe.Add(to, k*16)) = *(*[16]byte)(unsafe.Add(src, k*step))
 			}
 			continue
 		}
-		for k := range uintptr(len(values)) {
+		for k := range n {
 			copyPlain(unsafe.Add(to, k*f.size), unsafe.Add(src, k*step), f.size)
 		}
 	}

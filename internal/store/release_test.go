@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
 )
@@ -24,7 +25,7 @@ func TestReleaseLitmus(t *testing.T) {
 		"at once": func(s *storage, table *store.Table, n int64) (handle.Handle, error) {
 			fields, plain := table.Fields([]store.Field{{Component: number}})
 			require.True(s.t, plain)
-			return store.CreatePlain(s.shards[0], table, fields, &n)
+			return s.shards[0].CreatePlain(table, fields, mem.PointerTo(&n).Address)
 		},
 		"as a batch": func(s *storage, table *store.Table, n int64) (handle.Handle, error) {
 			rows, err := s.shards[0].CreateRows(table, 1, false)

@@ -78,14 +78,13 @@ func (s *Shard) Table(set Set) *Table {
 	n := set.Len()
 	t := &Table{
 		shard: s, set: set, cur: noChunk,
-		ids: make([]int, 0, n), columns: make([]AnyColumn, 0, n), sizes: make([]uintptr, 0, n), plain: make([]bool, 0, n),
+		ids: make([]int, 0, n), columns: make([]*Column, 0, n), sizes: make([]uintptr, 0, n), plain: make([]bool, 0, n),
 	}
 	for c := range set.All {
 		col := s.space.Columns[c]
-		size, plain := col.layout()
 		t.ids, t.columns = append(t.ids, c), append(t.columns, col)
-		t.sizes, t.plain = append(t.sizes, size), append(t.plain, plain)
-		t.pointers = t.pointers || !plain
+		t.sizes, t.plain = append(t.sizes, col.of.Size), append(t.plain, col.of.Plain)
+		t.pointers = t.pointers || !col.of.Plain
 	}
 	t.same = t.newEdge(t)
 	s.bySet[set] = t

@@ -19,7 +19,7 @@ import (
 type Space struct {
 	slots.Directory
 	Memory    mem.Memory                   // of rows and slots
-	Columns   []AnyColumn                  // by component; grows while the world is idle
+	Columns   []*Column                    // by component; grows while the world is idle
 	noRuns    []Run                        // of columns without rows; replaced under the lock
 	chunks    atomic.Pointer[[]chunkEntry] // by number
 	now       uint32                       // the tick in progress; written by the coordinator between ticks
@@ -77,7 +77,7 @@ type chunkEntry struct {
 }
 
 // firstChunks is the length of the first list of chunks. That of each is a power of two; see
-// View.At.
+// At.
 const firstChunks = 16
 
 // lengthen makes the lists of chunks long enough for number n.
@@ -92,7 +92,7 @@ func (s *Space) lengthen(n int) {
 }
 
 // add numbers a chunk and gives it its rows, here and in the columns of its table; see
-// AnyColumn.add.
+// Column.add.
 func (s *Space) add(c *Chunk, rows, before, parts int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,7 +107,7 @@ func (s *Space) add(c *Chunk, rows, before, parts int) error {
 		s.lengthen(n)
 	}
 	c.base = slots.Loc(n) << slots.RowBits
-	c.handles = mem.Take[handle.Handle](&s.Memory, rows)
+	c.handles = mem.Slice[handle.Handle](s.Memory.Take(handleType, rows), rows)
 	for _, col := range c.table.columns {
 		c.bases = append(c.bases, col.add(n, c.table.shard.id, rows, before, parts))
 	}

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"reflect"
 	"slices"
 
 	"github.com/atoll-sim/atoll/internal/check"
@@ -20,16 +19,18 @@ import (
 // when chunks of another table come between.
 //
 // Ownership: under the space's lock.
-type strip[T any] struct {
-	rest  []T // no chunk had it yet; for the chunk behind the one that has the last part
-	parts int // that chunks have, or that are spare
-	idle  int // spare parts that were not used since the last trim; scratch of trim
+type strip struct {
+	rest  mem.Address // no chunk had it yet; for the chunk behind the one that has the last part
+	left  int         // rows in rest
+	parts int         // that chunks have, or that are spare
+	idle  int         // spare parts that were not used since the last trim; scratch of trim
 }
 
 // part is the rows of one chunk, and the strip that they are a part of, or nil.
-type part[T any] struct {
-	rows  []T
-	strip *strip[T]
+type part struct {
+	rows  mem.Address
+	len   int
+	strip *strip
 }
 
 const (
@@ -66,14 +67,14 @@ func (t *Table) limitParts(n, rows int) int {
 
 // take returns zeroed rows for a chunk: those behind the rows of the chunk before it, spare
 // ones, or the first part of a new strip. What became spare last is used first.
-func (c *Column[T]) take(rows, before, parts int) part[T] {
-	if s := c.dir.Load().strips[before]; s != nil && len(s.rest) >= rows {
+func (c *Column) take(rows, before, parts int) part {
+	if s := c.dir.Load().strips[before]; s != nil && s.left >= rows {
 		c.held -= rows
-		return s.cut(rows)
+		return s.cut(c.of, rows)
 	}
 	for i := len(c.spare) - 1; i >= 0; i-- {
 		p := c.spare[i]
-		if len(p.rows) != rows {
+		if p.len != rows {
 			continue
 		}
 		c.spare = slices.Delete(c.spare, i, i+1)
@@ -82,24 +83,28 @@ func (c *Column[T]) take(rows, before, parts int) part[T] {
 			c.idle--
 		}
 		if check.Enabled {
-			clear(p.rows) // they were poisoned
+			c.of.Clear(p.rows, rows) // they were poisoned
 		}
 		return p
 	}
 	if parts == 1 {
-		return part[T]{rows: c.newRows(rows)}
+		return part{rows: c.newRows(rows), len: rows}
 	}
-	s := &strip[T]{rest: mem.Reserve[T](c.memory, rows*parts)}
+	s := &strip{rest: c.memory.Reserve(c.of, rows*parts), left: rows * parts}
 	c.held += rows * (parts - 1)
-	return s.cut(rows)
+	return s.cut(c.of, rows)
 }
 
 // cut makes the first rows of the rest a part.
-func (s *strip[T]) cut(rows int) part[T] {
-	p := part[T]{s.rest[:rows:rows], s}
-	s.rest = s.rest[rows:]
+func (s *strip) cut(of *mem.Type, rows int) part {
+	p := part{s.rest, rows, s}
+	if s.left -= rows; s.left > 0 {
+		s.rest = of.At(s.rest, rows)
+	} else {
+		s.rest = nil
+	}
 	s.parts++
-	mem.Touch(p.rows)
+	of.Touch(p.rows, rows)
 	return p
 }
 
@@ -119,27 +124,29 @@ func (t *Table) releaseRests() {
 	}
 }
 
-func (c *Column[T]) releaseRests(chunks []*Chunk) (some bool) {
+// releaseRests makes those rests of strips spare rows that the last of a table's chunks cannot
+// continue, and reports whether there were some. The space's lock is held.
+func (c *Column) releaseRests(chunks []*Chunk) (some bool) {
 	strips := c.dir.Load().strips
 	last := len(chunks) - 1
 	for _, x := range chunks[:last] {
 		s := strips[x.number()]
-		if s == nil || len(s.rest) == 0 || s == strips[chunks[last].number()] {
+		if s == nil || s.left == 0 || s == strips[chunks[last].number()] {
 			continue
 		}
-		n := len(s.rest) / x.Cap()
+		n := s.left / x.Cap()
 		for i := range n {
-			rows := s.rest[(n-1-i)*x.Cap():] // the first is used first
-			c.spare = append(c.spare, part[T]{rows[:x.Cap():x.Cap()], s})
+			rows := c.of.At(s.rest, (n-1-i)*x.Cap()) // the first is used first
+			c.spare = append(c.spare, part{rows, x.Cap(), s})
 		}
-		s.rest, s.parts, some = nil, s.parts+n, true
+		s.rest, s.left, s.parts, some = nil, 0, s.parts+n, true
 	}
 	return some
 }
 
 // newRows returns rows that are not a part of a strip.
-func (c *Column[T]) newRows(n int) []T {
-	return mem.Take[T](c.memory, n+stagger(n*int(reflect.TypeFor[T]().Size())))[:n:n]
+func (c *Column) newRows(n int) mem.Address {
+	return c.memory.Take(c.of, n+stagger(n*int(c.of.Size)))
 }
 
 // stagger returns how many rows more to allocate than a run of so many bytes
@@ -153,32 +160,37 @@ func stagger(bytes int) int {
 	return 0
 }
 
-func (c *Column[T]) drop(number, used int) {
+// drop takes a chunk's rows away, and keeps them to use them again. From the given
+// number on they hold zeroes. The space's lock is held, and no system runs.
+func (c *Column) drop(number, used int) {
 	d := c.dir.Load()
-	p := part[T]{d.rows[number], d.strips[number]}
+	p := part{d.rows[number].first, d.rows[number].len, d.strips[number]}
 	if check.Enabled {
-		c.poison(p.rows)
+		c.poison(p.rows, p.len)
 	} else {
-		clear(p.rows[:used])
+		c.of.Clear(p.rows, used)
 	}
 	c.spare = append(c.spare, p)
-	c.held += len(p.rows)
-	d.rows[number], d.own[number], d.all[number], d.strips[number] = nil, Run{}, Run{}, nil
+	c.held += p.len
+	d.rows[number], d.own[number], d.all[number], d.strips[number] = rowList{}, Run{}, Run{}, nil
 }
 
 // replace gives a chunk other rows, of its own. For the check build.
-func (c *Column[T]) replace(number int, rows []T) {
+func (c *Column) replace(number int, rows mem.Address) {
 	d := c.dir.Load()
-	d.rows[number], d.own[number].First, d.all[number].First = rows, mem.AddressOf(rows), mem.AddressOf(rows)
+	d.rows[number].first, d.own[number].First, d.all[number].First = rows, rows, rows
 	if s := d.strips[number]; s != nil {
 		if s.parts--; s.parts == 0 {
-			c.held -= len(s.rest)
+			c.held -= s.left
 		}
 		d.strips[number] = nil
 	}
 }
 
-func (c *Column[T]) trim(all bool) (some bool) {
+// trim lets go of the kept rows that were not used since the last trim, or of all kept
+// rows, but not of a strip that is partly in use. It reports whether some are left. The
+// space's lock is held.
+func (c *Column) trim(all bool) (some bool) {
 	if all {
 		c.idle = len(c.spare)
 	}
@@ -193,10 +205,10 @@ func (c *Column[T]) trim(all bool) (some bool) {
 			left = append(left, p)
 			continue
 		}
-		c.held -= len(p.rows)
+		c.held -= p.len
 		if s := p.strip; s != nil {
-			c.held -= len(s.rest)
-			s.rest = nil // so that the other parts do not count it
+			c.held -= s.left
+			s.rest, s.left = nil, 0 // so that the other parts do not count it
 		}
 	}
 	clear(c.spare[len(left):])
@@ -209,4 +221,5 @@ func (c *Column[T]) trim(all bool) (some bool) {
 	return c.idle > 0
 }
 
-func (c *Column[T]) heldBytes() uint64 { return uint64(c.held) * uint64(reflect.TypeFor[T]().Size()) }
+// heldBytes is the memory of rows that no chunk has. The space's lock is held.
+func (c *Column) heldBytes() uint64 { return uint64(c.held) * uint64(c.of.Size) }

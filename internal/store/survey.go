@@ -16,20 +16,6 @@ import (
 // world changes. Chunk numbers are left out: they are given in the order in
 // which shards ask for them.
 
-// surveyed is an AnyColumn that shows its rows.
-type surveyed interface {
-	cells(number, rows int) mem.Cells
-	bytes(number, rows int) []byte
-}
-
-func (c *Column[T]) cells(number, rows int) mem.Cells {
-	return mem.CellsOf(c.dir.Load().rows[number][:rows])
-}
-
-func (c *Column[T]) bytes(number, rows int) []byte {
-	return mem.BytesOf(c.dir.Load().rows[number][:rows])
-}
-
 // AppendSpare appends what decides when the table gives back chunks, when it is given back
 // itself, and whether its small chunks are to be coalesced, now or when the next row comes.
 func (t *Table) AppendSpare(dst []byte) []byte {
@@ -66,11 +52,17 @@ func (t *Table) Chunks() []*Chunk { return t.chunks }
 func (c *Chunk) Handles() []handle.Handle { return c.handles[:c.n:c.n] }
 
 // Cells returns the rows of the i-th component of the chunk's table.
-func (c *Chunk) Cells(i int) mem.Cells { return c.table.columns[i].(surveyed).cells(c.number(), c.n) }
+func (c *Chunk) Cells(i int) mem.Cells {
+	col := c.table.columns[i]
+	return col.of.Cells(col.row(c.number(), 0), c.n)
+}
 
 // Bytes returns the memory of the rows of the i-th component, whose type has no pointers. It
 // allocates nothing.
-func (c *Chunk) Bytes(i int) []byte { return c.table.columns[i].(surveyed).bytes(c.number(), c.n) }
+func (c *Chunk) Bytes(i int) []byte {
+	col := c.table.columns[i]
+	return col.of.Bytes(col.row(c.number(), 0), c.n)
+}
 
 // Stamps returns the tick in which a row last came or was replaced, and for each
 // component that in which it was last handed out for writing.

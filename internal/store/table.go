@@ -35,7 +35,7 @@ type Table struct {
 	shard       *Shard
 	set         Set
 	ids         []int // the components, ascending
-	columns     []AnyColumn
+	columns     []*Column
 	sizes       []uintptr // of the columns' rows
 	plain       []bool    // which columns may be copied as bytes
 	same        edge      // to the table itself
@@ -69,7 +69,9 @@ func (t *Table) Fields(fields []Field) (complete []Field, plain bool) {
 		f := &complete[i]
 		f.column = t.position(f.Component)
 		f.size = t.sizes[f.column]
-		plain = plain && t.plain[f.column]
+		if f.of = nil; !t.plain[f.column] {
+			f.of, plain = t.columns[f.column].of, false
+		}
 	}
 	return complete, plain
 }

@@ -185,9 +185,9 @@ func TestTableLoopsAgainstModel(t *testing.T) {
 // TestManyComponents stores components whose numbers are in different words of a set.
 func TestManyComponents(t *testing.T) {
 	space := store.NewSpace(2, handle.IndexMax, handle.VersionMax, handle.VersionMax)
-	var typed []*store.Column[int64]
+	var typed []store.Typed[int64]
 	for range store.ComponentsMax {
-		c := store.NewColumn[int64](space)
+		c := store.NewTyped[int64](space)
 		typed = append(typed, c)
 	}
 	sh := store.New(space, 0)
@@ -195,7 +195,7 @@ func TestManyComponents(t *testing.T) {
 		a, err := sh.Create(sh.Table(set(components...)))
 		require.NoError(t, err)
 		for _, c := range components {
-			*store.Value[int64](a, c) = int64(c + 1000)
+			*(*int64)(store.Value(a, c)) = int64(c + 1000)
 		}
 		a.Publish()
 		for c, column := range typed {

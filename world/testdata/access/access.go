@@ -43,4 +43,4 @@ func AliveInSystem(c *world.Context, h handle.Handle) bool { return c.Alive(h) }
 func AliveFromOutside(p *world.Port, h handle.Handle) bool { return p.Alive(h) }
 
 // ColumnAt is access to an atom of any shard, as a foreign reader has it.
-func ColumnAt(c *store.Column[Position], l slots.Loc) *Position { return c.At(l) }
+func ColumnAt(c *store.Column, l slots.Loc) *Position { return (*Position)(c.At(l)) }
