@@ -3,6 +3,7 @@ package snapshot
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"strconv"
 	"time"
 
@@ -133,7 +134,7 @@ func (l *requestLine) check(kind string, shards int) error {
 }
 
 // byTime is how a type says that it writes itself which is a time.Time.
-var byTime = strconv.Quote("time.Time")
+var byTime = strconv.Quote(reflect.TypeFor[time.Time]().String())
 
 // checkTime refuses what is not read as a time.
 func checkTime(text string) error {
