@@ -61,8 +61,8 @@ func (x *Inserted) All() iter.Seq2[handle.Handle, handle.Handle] {
 // the world: with new handles, their components and flags, their places in relations and their
 // names. Each handle.Handle in a component becomes the new one of that entity, also within arrays,
 // slices, maps, pointers and interfaces, and that of a reference.Weak. A handle that is kept as
-// another type, such as a uint64 or a string, stays as it is. Resources, messages, requests, hooks
-// and systems of the piece are not inserted. The piece stays as it is.
+// another type, such as a uint64 or a string, stays as it is. Resources, messages, timers, requests,
+// hooks and systems of the piece are not inserted. The piece stays as it is.
 //
 // Components, relations and names are found by their names, and must have the same types and
 // policies in both worlds; a world may lack those that nobody who is inserted has. Components are
@@ -157,6 +157,9 @@ func (x *insertion) planExtensions() error {
 	own, used := x.own.Extensions(), map[int]bool{}
 	for i, e := range x.other.Extensions() {
 		name := drive.NameOf(e, i)
+		if _, late := e.(drive.Late); late {
+			continue // timers
+		}
 		from, ok := e.(drive.Insertable)
 		if !ok {
 			return otherWorld("extension %q, a %T, cannot be inserted", name, e)

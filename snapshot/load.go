@@ -234,8 +234,13 @@ func (l *loading) part(c *drive.Cursor, s *section) error {
 		}
 		body, n := slices.Clone(c.Take(len(c.Rest))), l.names.extensions[s.number]
 		if n.at >= 0 {
-			x := l.v.Extensions()[n.at].(drive.Saved)
-			l.later("extension", n.name, func() error { return x.LoadSaved(body) })
+			l.later("extension", n.name, func() error {
+				x, err := drive.StateOf(l.v.Extensions()[n.at], l.o.Codecs, true)
+				if err != nil {
+					return err
+				}
+				return x.(drive.Saved).LoadSaved(body)
+			})
 		}
 	case schedulerSection:
 		body := slices.Clone(c.Take(len(c.Rest)))

@@ -24,6 +24,8 @@ type named struct {
 	form drive.Form
 	rows reflect.Type
 	at   int // in the world that loads: its number, or -1 for what is dropped
+
+	saved drive.Saved // of an extension in a world
 }
 
 // catalogue lists what is registered, or in a snapshot what it has.
@@ -66,10 +68,15 @@ func catalogueOf(w *world.World, v drive.Survey, o *Options) (x *catalogue, err 
 		x.hooks = append(x.hooks, named{name: h.Name(), at: i})
 	}
 	for i, e := range v.Extensions() {
-		if _, ok := e.(drive.Saved); !ok {
+		shown, wrong := drive.StateOf(e, o.Codecs, true)
+		if wrong != nil {
+			return nil, fmt.Errorf("snapshot: extension %q: %w", drive.NameOf(e, i), wrong)
+		}
+		saved, ok := shown.(drive.Saved)
+		if !ok {
 			return nil, fmt.Errorf("snapshot: %w: extension %d of the world, a %T, has no AppendSaved and LoadSaved", state.ErrNoCodec, i, e)
 		}
-		x.extensions = append(x.extensions, named{name: drive.NameOf(e, i), at: i})
+		x.extensions = append(x.extensions, named{name: drive.NameOf(e, i), saved: saved, at: i})
 	}
 	for i, a := range o.Also {
 		x.also = append(x.also, named{name: a.Name, at: i})

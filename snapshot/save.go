@@ -118,8 +118,8 @@ func (s *saving) parts(info *Info) (parts []part) {
 			return s.appendCells(drive.AppendNumber(s.appendCells(dst, form, value), parts.Len), form, parts)
 		})
 	}
-	for i, x := range s.v.Extensions() {
-		add(extensionSection, i, x.(drive.Saved).AppendSaved)
+	for i := range s.names.extensions {
+		add(extensionSection, i, s.names.extensions[i].saved.AppendSaved)
 	}
 	now := func(kind byte, number int, save func(dst []byte) []byte) { // on this goroutine
 		body := save(nil)

@@ -180,14 +180,15 @@ func (h *Hasher) sections(call string, l *later, done func(shard int, kind, name
 		done(nowhere, "resource", r.Name)
 	}
 	extensions := v.Extensions()
-	if err := h.mustShow(extensions); err != nil {
+	stateful, err := h.stateful(extensions)
+	if err != nil {
 		return err
 	}
-	for i, x := range extensions {
+	for i, x := range stateful {
 		h.sum.Reset()
-		h.scratch = x.(Stateful).AppendState(h.scratch[:0])
+		h.scratch = x.AppendState(h.scratch[:0])
 		h.sum.bytes(h.scratch)
-		done(nowhere, "extension", drive.NameOf(x, i))
+		done(nowhere, "extension", drive.NameOf(extensions[i], i))
 	}
 	for _, x := range h.also {
 		h.sum.Reset()
@@ -224,14 +225,20 @@ func (h *Hasher) learn(what string, all []drive.Named) error {
 	return errors.Join(errs...)
 }
 
-// mustShow refuses extensions that do not show their state.
-func (h *Hasher) mustShow(all []drive.Extension) error {
-	for i, x := range all {
-		if _, ok := x.(Stateful); !ok {
-			return fmt.Errorf("%w: extension %d of the world, a %T, has no AppendState", ErrNoCodec, i, x)
+// stateful returns what shows the state of extensions. It refuses those that do not.
+func (h *Hasher) stateful(extensions []any) (all []Stateful, err error) {
+	for i, e := range extensions {
+		x, err := drive.StateOf(e, h.codecs, false)
+		if err != nil {
+			return nil, fmt.Errorf("extension %q: %w", drive.NameOf(e, i), err)
 		}
+		s, ok := x.(Stateful)
+		if !ok {
+			return nil, fmt.Errorf("%w: extension %d of the world, a %T, has no AppendState", ErrNoCodec, i, e)
+		}
+		all = append(all, s)
 	}
-	return nil
+	return all, nil
 }
 
 // world hashes what shapes the world as a whole.

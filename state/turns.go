@@ -26,6 +26,7 @@ type turns struct {
 	counts     drive.Counts // of which the types are known
 	components []*writer    // by number
 	resources  []*writer
+	extensions []Stateful
 }
 
 const (
@@ -73,7 +74,7 @@ func (x *turns) Sum() (sum uint64, err error) {
 	}
 	for i := range x.counts.Extensions {
 		if turn(seldom/2+i, seldom) {
-			h.scratch = x.v.Extensions()[i].(Stateful).AppendState(h.scratch[:0])
+			h.scratch = x.extensions[i].AppendState(h.scratch[:0])
 			h.sum.bytes(h.scratch)
 		}
 	}
@@ -89,7 +90,8 @@ func (x *turns) learn() error {
 	if err := x.h.learn("resource", resources); err != nil {
 		return err
 	}
-	if err := x.h.mustShow(x.v.Extensions()); err != nil {
+	var err error
+	if x.extensions, err = x.h.stateful(x.v.Extensions()); err != nil {
 		return err
 	}
 	x.components, x.resources = x.components[:0], x.resources[:0]

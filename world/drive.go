@@ -198,10 +198,56 @@ func (d *driven) Extend(x drive.Extension) any {
 	w.extensions.w = w
 	v := &extensionView{w, len(w.extensions.all), drive.NameOf(x, len(w.extensions.all))}
 	w.extensions.all = append(w.extensions.all, extended{Extension: x})
+	w.extensions.parts = append(w.extensions.parts, x)
 	for _, s := range w.shards {
 		s.HoldDestroys = true
 	}
 	return v
+}
+
+func (d *driven) ExtendLate(x drive.Late) {
+	w := d.w()
+	w.mustIdle("an extension")
+	w.extensions.late = append(w.extensions.late, late{x, x.Collect, w.refresh.in("deliver", x.Deliver)})
+	w.extensions.parts = append(w.extensions.parts, x)
+}
+
+func (d *driven) Acts(actor any, extension, call string) (home int, err error) {
+	w := d.w()
+	switch by := actor.(type) {
+	case *World:
+		if by == w {
+			if err = by.ready(call); err == nil {
+				by.touched = true
+			}
+			return drive.ByWorld, err
+		}
+	case *Port:
+		if by.world() == w {
+			return drive.ByPort, nil
+		}
+	case *Context:
+		if by != nil && by.w == w {
+			if by.mustRun(call); by.shard != nil {
+				return by.shard.ID(), nil
+			}
+			return len(w.shards), nil
+		}
+	case *EntityContext:
+		if by.world() == w {
+			if by.mustRun(call); w.phase.Load() == phaseIdle {
+				w.touched = true
+				return drive.ByWorld, nil
+			}
+			return by.c.shard.ID(), nil
+		}
+	}
+	d.MustActOn(actor, extension)
+	panic(embedded(actor.(Actor), call))
+}
+
+func (d *driven) Delivers(message any) drive.Deliver {
+	return message.(interface{ delivers(w *World) drive.Deliver }).delivers(d.w())
 }
 
 func (d *driven) Liveness() *drive.Liveness {

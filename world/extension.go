@@ -10,6 +10,8 @@ import (
 type extensions struct {
 	w      *World
 	all    []extended
+	late   []late
+	parts  []any // both, in the order in which they were added
 	deaths drive.DyingSet
 
 	// What is running, for errors: a drive.Extension and its method, or the name of a
@@ -21,6 +23,12 @@ type extensions struct {
 type extended struct {
 	drive.Extension
 	told int // of how many of the deaths it was notified
+}
+
+// late is a drive.Late, with its steps bound once.
+type late struct {
+	drive.Late
+	collect, deliver func(int)
 }
 
 // extend applies the requests to extensions.

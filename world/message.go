@@ -6,6 +6,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
+	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/slots"
@@ -154,10 +155,22 @@ func (m *Message[M]) direct(by Actor, call string, from, to int, body M) error {
 	return nil
 }
 
-// put delivers a message on the idle world, for the next tick.
+// put delivers a message for the next tick, on the idle world or behind the swap of the boxes.
 func (m *Message[M]) put(shard int, to handle.Handle, body M) {
 	box := m.box(shard)
 	box.now = append(box.now, Envelope[M]{to, body})
+}
+
+func (m *Message[M]) delivers(w *World) drive.Deliver {
+	if m.w != w {
+		panic(fmt.Sprintf("world: message %q belongs to another world; use that world's own", m.name))
+	}
+	return m.deliver
+}
+
+// deliver is a drive.Deliver.
+func (m *Message[M]) deliver(shard int, to handle.Handle, body mem.Pointer) {
+	m.put(shard, to, *mem.As[M](body))
 }
 
 // deliverer applies a request to send at the refresh.

@@ -28,6 +28,7 @@ const smallStep = 512
 //	recycle           free the slots of the dead that are at home elsewhere   by home
 //	release           give the queues' room back                         by partition
 //	end tick          swap mailboxes, coalesce, publish flags            by owner
+//	deliver           what is due of timers                              by home, by owner
 //	capture           copy rows for a frame, if somebody waits for one   by shard, by column
 //	notify            report outcomes                                    by partition
 //
@@ -216,6 +217,12 @@ func (r *refresh) steps(parallel drive.Parallel) {
 		unsettled += len(w.mailboxes[i].boxes)
 	}
 	r.step(parallel, n, unsettled, r.endTick)
+	for i := range w.extensions.late {
+		x := &w.extensions.late[i]
+		due := x.Due(w.tick.Load())
+		r.step(parallel, n+1, due, x.collect)
+		r.step(parallel, n, due, x.deliver)
+	}
 	if w.frames.asked.Load() > 0 || w.frames.last > 0 {
 		w.frames.refresh(w, parallel)
 	}

@@ -40,7 +40,7 @@ func (s *survey) Resources() []drive.Named {
 }
 
 func (s *survey) Counts() drive.Counts {
-	return drive.Counts{Components: len(s.components), Resources: len(s.resources), Extensions: len(s.extensions.all)}
+	return drive.Counts{Components: len(s.components), Resources: len(s.resources), Extensions: len(s.extensions.parts)}
 }
 
 func (s *survey) Placement() (shard, run int) { return s.cursor, s.run }
@@ -58,13 +58,7 @@ func (s *survey) Shard(i int) *store.Shard { return s.shards[i] }
 
 func (s *survey) PortSlots() *slots.PortAllocator { return s.portSlots }
 
-func (s *survey) Extensions() []drive.Extension {
-	all := make([]drive.Extension, len(s.extensions.all))
-	for i, x := range s.extensions.all {
-		all[i] = x.Extension
-	}
-	return all
-}
+func (s *survey) Extensions() []any { return s.extensions.parts }
 
 func (s *survey) Hooks() []drive.Hook {
 	all := make([]drive.Hook, len(s.hooks.all))

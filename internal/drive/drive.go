@@ -102,6 +102,14 @@ type Join interface {
 	// were added before. Entities that are marked already die without it. It returns the
 	// world.Viewable of the extension.
 	Extend(x Extension) any
+	// ExtendLate makes x take part in the world's refreshes, after those that were added before.
+	ExtendLate(x Late)
+	// Acts returns the home in which an actor acts, or ByWorld or ByPort. It returns an error if that
+	// may not change the world now, and panics if it is not of this world, or a Context of a system
+	// that does not run; extension and call are what messages name.
+	Acts(actor any, extension, call string) (home int, err error)
+	// Delivers returns what delivers a *world.Message, for Late.Deliver.
+	Delivers(message any) Deliver
 	// Liveness returns the world's liveness. Safe from any goroutine at any time.
 	Liveness() *Liveness
 	// IsDying reports whether an entity is marked, for the idle world and within the functions

@@ -54,8 +54,8 @@ type Insertable interface {
 	PlanInsert(excerpt any) (insert func(), err error)
 }
 
-// NameOf returns the name of an extension, or its number.
-func NameOf(x Extension, number int) string {
+// NameOf returns the name of an Extension or Late, or its number.
+func NameOf(x any, number int) string {
 	switch x := x.(type) {
 	case interface{ Name() string }:
 		return x.Name()
@@ -151,6 +151,12 @@ func NewRequests[T any](w Join, name string, do func(h handle.Handle, v *T) queu
 	return &Requests[T]{store.NewJoint(w.Space(), mem.TypeOf[T](), jointly[T]{w, name, name, do}), w, name}
 }
 
+// NewOwned is NewRequests for requests that concern what an entity's shard has. do is called with the
+// shard that has the entity, on the goroutine of that shard.
+func NewOwned[T any](w Join, name string, do func(shard int, h handle.Handle, v *T) queue.Outcome) *Requests[T] {
+	return &Requests[T]{store.NewKind(w.Space(), mem.TypeOf[T](), owned[T]{name, do}), w, name}
+}
+
 // Check panics unless by, a world.Actor, acts on the world of the extension.
 func (r *Requests[T]) Check(by any) { r.w.MustActOn(by, r.name) }
 
@@ -190,6 +196,20 @@ func (j jointly[T]) Apply(_ *store.Shard, h handle.Handle, l slots.Loc, v mem.Po
 	}
 	j.w.Run(j.label)
 	return j.do(h, mem.As[T](v))
+}
+
+// owned applies a request of NewOwned.
+type owned[T any] struct {
+	name string
+	do   func(shard int, h handle.Handle, v *T) queue.Outcome
+}
+
+func (o owned[T]) Apply(s *store.Shard, h handle.Handle, _ slots.Loc, v mem.Pointer) queue.Outcome {
+	return o.do(s.ID(), h, mem.As[T](v))
+}
+
+func (o owned[T]) Describe() store.Description {
+	return store.Description{Name: "extension \"" + o.name + "\""}
 }
 
 func (j jointly[T]) Describe() store.Description {

@@ -20,7 +20,7 @@ type Survey interface {
 	Components() []Named
 	Messages() []Named
 	Resources() []Named
-	Extensions() []Extension
+	Extensions() []any
 	Hooks() []Hook
 	// Counts returns how many there are.
 	Counts() Counts
