@@ -16,6 +16,7 @@ import (
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/snapshot"
 	"github.com/atoll-sim/atoll/state"
+	"github.com/atoll-sim/atoll/timer"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -232,6 +233,14 @@ var misuseSections = []struct {
 		{call: "Names.All", why: doneInLoop, do: none(func(x *misuseScene) { walk2(x.names.All()) })},
 		{call: "Names.Bind by a Port", why: byRequest, do: func(x *misuseScene) error { return x.names.Bind(x.port, x.hs[0], "zero") }},
 		{call: "Names.Unbind by a Port", why: byRequest, do: func(x *misuseScene) error { return x.names.Unbind(x.port, x.hs[20]) }},
+		{call: "Timers.After", why: doneInLoop, do: func(x *misuseScene) error { _, err := x.timers.After(x.w, x.hs[0], 5, misuseHit{}); return err }},
+		{call: "Timers.At", why: doneInLoop, do: func(x *misuseScene) error { _, err := x.timers.At(x.w, x.hs[0], 5, misuseHit{}); return err }},
+		{call: "Timers.Every", why: doneInLoop, do: func(x *misuseScene) error { _, err := x.timers.Every(x.w, x.hs[0], 5, misuseHit{}); return err }},
+		{call: "Timers.Reset", why: doneInLoop, do: func(x *misuseScene) error { return x.timers.Reset(x.w, x.timer, 500) }},
+		{call: "Timers.Cancel", why: doneInLoop, do: func(x *misuseScene) error { return x.timers.Cancel(x.w, x.timer) }},
+		{call: "Timers.Len", why: doneInLoop, do: none(func(x *misuseScene) { x.timers.Len() })},
+		{call: "Timers.After by a Port", why: byRequest, do: func(x *misuseScene) error { _, err := x.timers.After(x.port, x.hs[0], 5, misuseHit{}); return err }},
+		{call: "timer.New", why: doneInLoop, do: none(func(x *misuseScene) { timer.New(x.w, "late", x.hit, timer.Options{}) })},
 		{call: "names.New", why: doneInLoop, do: none(func(x *misuseScene) { names.New[string](x.w, "late", names.Options{}) })},
 	}},
 	{"Relations", nil, relationRows()},

@@ -51,6 +51,14 @@ func foreignRows() (rows []misuseRow) {
 			"Message.Broadcast": func(x *misuseScene, by world.Actor) error { return x.hit.Broadcast(by, misuseHit{}) },
 			"Names.Bind":        func(x *misuseScene, by world.Actor) error { return x.names.Bind(by, x.hs[0], "zero") },
 			"Names.Unbind":      func(x *misuseScene, by world.Actor) error { return x.names.Unbind(by, x.hs[20]) },
+			"Timers.After": func(x *misuseScene, by world.Actor) error {
+				_, err := x.timers.After(by, x.hs[0], 5, misuseHit{})
+				return err
+			},
+			"Timers.Every": func(x *misuseScene, by world.Actor) error {
+				_, err := x.timers.Every(by, x.hs[0], 5, misuseHit{})
+				return err
+			},
 			"Relation.AddChild": func(x *misuseScene, by world.Actor) error { return x.kin.AddChild(by, x.hs[10], x.hs[1]) },
 			"Relation.Remove":   func(x *misuseScene, by world.Actor) error { return x.kin.Remove(by, x.hs[11]) },
 			"Relation.Sort":     func(x *misuseScene, by world.Actor) error { return x.kin.Sort(by, x.hs[10], handle.Handle.Compare) },
@@ -134,6 +142,11 @@ func keptRows() (rows []misuseRow) {
 		"Message.Send by Context":      func(x *misuseScene, c *world.Context) error { return x.hit.Send(c, x.hs[0], misuseHit{}) },
 		"Message.Broadcast by Context": func(x *misuseScene, c *world.Context) error { return x.hit.Broadcast(c, misuseHit{}) },
 		"Names.Bind by Context":        func(x *misuseScene, c *world.Context) error { return x.names.Bind(c, x.hs[0], "zero") },
+		"Timers.After by Context": func(x *misuseScene, c *world.Context) error {
+			_, err := x.timers.After(c, x.hs[0], 5, misuseHit{})
+			return err
+		},
+		"Timers.Cancel by Context":     func(x *misuseScene, c *world.Context) error { return x.timers.Cancel(c, x.timer) },
 		"Relation.AddChild by Context": func(x *misuseScene, c *world.Context) error { return x.kin.AddChild(c, x.hs[10], x.hs[1]) },
 	} {
 		add(call, "", func(x *misuseScene) error { return do(x, system(x)) })
@@ -172,7 +185,11 @@ func keptRows() (rows []misuseRow) {
 		"Func.Call by EntityContext":         func(x *misuseScene, s *world.EntityContext) error { return x.heal.Call(s, x.hs[1], 1) },
 		"Message.Send by EntityContext":      func(x *misuseScene, s *world.EntityContext) error { return x.hit.Send(s, x.hs[1], misuseHit{}) },
 		"Message.Broadcast by EntityContext": func(x *misuseScene, s *world.EntityContext) error { return x.hit.Broadcast(s, misuseHit{}) },
-		"Names.Bind by EntityContext":        func(x *misuseScene, s *world.EntityContext) error { return x.names.Bind(s, x.hs[0], "zero") },
+		"Timers.After by EntityContext": func(x *misuseScene, s *world.EntityContext) error {
+			_, err := x.timers.After(s, x.hs[1], 5, misuseHit{})
+			return err
+		},
+		"Names.Bind by EntityContext": func(x *misuseScene, s *world.EntityContext) error { return x.names.Bind(s, x.hs[0], "zero") },
 	} {
 		add(call, "", func(x *misuseScene) error { return do(x, self(x)) })
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/names"
 	"github.com/atoll-sim/atoll/scheduler"
+	"github.com/atoll-sim/atoll/timer"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -58,6 +59,8 @@ type misuseScene struct {
 	weather *world.Resource[int]
 	hook    *world.Hook
 	names   *names.Names[string]
+	timers  *timer.Timers[misuseHit]
+	timer   timer.ID
 	called  *names.Reader[string]
 	kin     *hierarchy.Relation
 	kept    *hierarchy.Reader
@@ -94,6 +97,7 @@ func newMisuseScene(t testing.TB) *misuseScene {
 	x.weather = world.RegisterResource(w, "weather", 1)
 	x.names = names.New[string](w, "names", names.Options{})
 	x.called = x.names.Read(w)
+	x.timers = timer.New(w, "timers", x.hit, timer.Options{})
 	x.kin = hierarchy.New(w, "kin", hierarchy.Options{})
 
 	driver.Of(w).Extend(misuseExtension{x})
@@ -120,6 +124,8 @@ func newMisuseScene(t testing.TB) *misuseScene {
 	require.NoError(t, x.kin.AddChild(w, x.hs[10], x.hs[11]))
 	require.NoError(t, x.kin.AddChild(w, x.hs[10], x.hs[12]))
 	require.NoError(t, x.names.Bind(w, x.hs[20], "twenty"))
+	x.timer, err = x.timers.After(w, x.hs[20], 500, misuseHit{})
+	require.NoError(t, err)
 	x.port, err = w.OpenPort()
 	require.NoError(t, err)
 	w.Refresh()
@@ -171,7 +177,7 @@ var named = []struct {
 
 // misusePanics is what a panic says: the package, the culprit, and behind a semicolon the
 // remedy.
-var misusePanics = regexp.MustCompile(`(?s)^(world|scheduler|reference|names|hierarchy|region|state|inputlog|snapshot|durable|check): .+; .+`)
+var misusePanics = regexp.MustCompile(`(?s)^(world|scheduler|reference|names|hierarchy|timer|region|state|inputlog|snapshot|durable|check): .+; .+`)
 
 // did makes a call and returns what it did, and what a panic said.
 func did(call func() error) (a answer, said string) {

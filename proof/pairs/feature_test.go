@@ -46,7 +46,7 @@ func features() []*feature {
 	return []*feature{
 		create(), destroy(), move(), level(), flags(), hooks(), uniqueNames(), relations(), references(),
 		batches(), many(), functions(), questions(), messages(), coalesce(), changes(), sets(), copies(), queries(),
-		foreign(), deferred(), globals(), accumulators(), reopen(), wear(), order(), shrink(), insert(),
+		foreign(), deferred(), globals(), accumulators(), reopen(), wear(), order(), shrink(), insert(), timers(),
 		frames(), snapshots(), inputs(), closing(), // their ends in this order
 	}
 }
@@ -65,6 +65,7 @@ type act struct {
 	born *creation
 
 	own   bool // a system does it at once to an entity of its shard
+	away  bool // a system does it at once to any entity, as functions and hooks do what is own
 	joint bool // it concerns several entities, and is done behind all that concerns one
 	again bool // a system that does it to a marked entity is not told
 	moves bool // an idle world refuses it for the marked
@@ -85,6 +86,7 @@ type drawer struct {
 	shards int
 	known  []handle.Handle // alive, or just dead
 	next   func() int64    // a number that was not there before
+	now    uint64          // the tick
 	crowd  int             // how many live, as far as is known
 	rush   int             // the shard where most of this tick go who move
 }

@@ -20,6 +20,7 @@ type model struct {
 
 	hits     map[handle.Handle][]int64 // messages for the next tick
 	heard    map[handle.Handle][]int64 // for this one
+	timed    map[int64]timed           // timers that are set
 	children map[int64]handle.Handle   // what functions created, by argument
 	names    map[int64]handle.Handle
 	policy   hierarchy.OnParentDeath
@@ -82,7 +83,7 @@ type promise struct {
 
 func newModel() *model {
 	return &model{
-		entities: map[handle.Handle]*entity{}, given: map[handle.Handle]bool{}, hits: map[handle.Handle][]int64{},
+		entities: map[handle.Handle]*entity{}, given: map[handle.Handle]bool{}, hits: map[handle.Handle][]int64{}, timed: map[int64]timed{},
 		children: map[int64]handle.Handle{}, names: map[int64]handle.Handle{}, created: [][]handle.Handle{nil}, destroyed: [][]handle.Handle{nil},
 	}
 }

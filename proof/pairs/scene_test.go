@@ -274,6 +274,7 @@ func (s *scene) populate() {
 
 // draw draws the acts of all features, in any order.
 func (s *scene) draw() {
+	s.now = s.Tick()
 	var order []*feature
 	for _, f := range s.plan.features {
 		if f.between != nil {
@@ -484,6 +485,8 @@ func (s *scene) bySystem(i int, d deed) {
 		if !errors.Is(d.err, world.ErrStale) {
 			s.fail("%s of %v by %s: %v, but it is not alive", d.name, d.h, who, d.err)
 		}
+	case d.away:
+		s.mustErr(d.act, d.err, m.now(d.act, e), who)
 	case owns && d.own:
 		if d.again && e.marked {
 			s.must(d.err == nil, "%s of %v by %s: %v", d.name, d.h, who, d.err)

@@ -1,0 +1,97 @@
+package timer
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/atoll-sim/atoll/internal/mem"
+)
+
+// adapter is Timers as the world sees them, so that the methods are not among those of Timers.
+type adapter[M any] struct{ *Timers[M] }
+
+// merged are a shard's timers that are due, of several wheels.
+//
+// Ownership: the shard's owner, in a refresh.
+type merged struct {
+	all []of
+	_   [64]byte
+}
+
+// of is a timer that is due, and its wheel.
+type of struct {
+	fired
+	wheel int32
+}
+
+// Due returns how many timers are in the slots of a tick, and how many changes are to be made.
+func (t adapter[M]) Due(tick uint64) (n int) {
+	for i := range t.wheels {
+		w := &t.wheels[i]
+		n += int(w.slot(tick).len) + len(w.changes)
+	}
+	return n
+}
+
+// Collect makes the changes to a wheel that others have asked for, in their order, and finds what is
+// due.
+func (t adapter[M]) Collect(home int) {
+	for i := range t.wheels {
+		for _, c := range t.wheels[i].changes {
+			if c.id.home() == home {
+				t.apply(c)
+			}
+		}
+	}
+	w := &t.wheels[home]
+	w.collect(t.w.Tick(), t.owner)
+	away := false
+	for i := range w.fired {
+		if x := &w.fired[i]; x.owner != int32(home) {
+			if away = true; x.owner == gone {
+				*t.bodies[home].at(int(x.index)) = *new(M)
+			}
+		}
+	}
+	if away {
+		slices.SortStableFunc(w.fired, func(a, b fired) int { return cmp.Compare(a.owner, b.owner) })
+	}
+}
+
+// Deliver delivers what is due for entities of a shard.
+func (t adapter[M]) Deliver(shard int) {
+	t.wheels[shard].changes = t.wheels[shard].changes[:0]
+	if last := len(t.wheels) - 1; shard == 0 {
+		t.wheels[last].changes = t.wheels[last].changes[:0]
+	}
+	m := &t.merged[shard]
+	wheels := 0
+	for i := range t.wheels {
+		all := t.wheels[i].fired
+		from, _ := slices.BinarySearchFunc(all, int32(shard), func(x fired, owner int32) int { return cmp.Compare(x.owner, owner) })
+		before := len(m.all)
+		for _, x := range all[from:] {
+			if x.owner != int32(shard) {
+				break
+			}
+			m.all = append(m.all, of{x, int32(i)})
+		}
+		if len(m.all) > before {
+			wheels++
+		}
+	}
+	if wheels > 1 {
+		slices.SortStableFunc(m.all, func(a, b of) int { return cmp.Compare(a.armed, b.armed) })
+	}
+	for _, x := range m.all {
+		body := t.bodies[x.wheel].at(int(x.index))
+		t.deliver(shard, x.to, mem.PointerTo(body))
+		if x.last {
+			*body = *new(M)
+		}
+	}
+	m.all = m.all[:0]
+}
+
+// Name returns the label.
+func (t adapter[M]) Name() string { return t.label }

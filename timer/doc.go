@@ -1,0 +1,17 @@
+// Package timer sends messages to entities later.
+//
+// [Timers] are those of one message of a world. [Timers.After], [Timers.At] and [Timers.Every] set
+// one, from systems, functions, hooks, ports and the idle world; when it is due the message is
+// delivered to whichever shard has the entity then, as any other message. A timer goes with its
+// entity.
+//
+//	wheel   one for each shard, and one for global systems: 64 to 16,384 slots, by the tick modulo
+//	        their number; a tick looks at one slot
+//	slot    the timers in it, due in this round or a later one, in the order in which they were set
+//	timer   48 bytes and the message
+//
+// A timer stays in the wheel of the shard in which it was set, so that a move of its entity costs
+// nothing. Timers are state of the world: they count for the hash, and are saved, recorded and forked
+// with it. (Hashed wheels are scheme 6 of Varghese and Lauck, Hashed and Hierarchical Timing Wheels,
+// 1987.)
+package timer

@@ -1,0 +1,249 @@
+package timer
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// Errors that a call can be refused with, for errors.Is. Nothing was changed then.
+var (
+	// ErrMax is returned if the shard has Options.Max timers, or has asked for as many changes of
+	// other shards' timers in the tick.
+	ErrMax = errors.New("timer: the shard has Options.Max timers")
+	// ErrGone is returned for a timer that is not set any more.
+	ErrGone = errors.New("timer: it is not set any more")
+)
+
+// Options shape Timers. The zero value means the defaults.
+type Options struct {
+	// Max is how many timers may be set in each shard, and by global systems. It is at most
+	// 16,777,216. Default: 1,048,576. The memory of the most that were ever set is kept.
+	Max int
+}
+
+const (
+	maxDefault = 1 << 20
+	maxMost    = 1 << indexBits
+)
+
+// Timers deliver messages of one type later. Setting one costs about as much as sending a message.
+//
+// A timer is due at the beginning of a tick, behind the messages that were sent for it: in the order
+// of the ticks in which the timers were set, of shards, and of the calls. If its entity is dead by
+// then, nothing is delivered. What is set within a tick is due in the next one at the earliest.
+//
+// Contexts set timers at once, in whatever shard the entity is; their ID can be used in the same tick.
+// A *world.Port sends a request, so that it can set timers of an entity that it has just created; it
+// gets no ID, and has a function called that uses one. In a function that a port calls, set timers by
+// its *world.EntityContext.
+//
+// Ownership: the world's. Methods may be called by whoever holds the Actor.
+type Timers[M any] struct {
+	w       *world.World
+	driver  driver.World
+	message *world.Message[M]
+	label   string
+	options Options
+	wheels  []wheel // by home
+	bodies  []bodies[M]
+	merged  []merged // by shard
+	deliver drive.Deliver
+	owner   func(handle.Handle) int32 // bound once
+	asks    *drive.Requests[request[M]]
+}
+
+// bodies are the messages of a wheel's timers, by index.
+type bodies[M any] struct{ pages [][]M }
+
+func (b *bodies[M]) at(index int) *M {
+	for index>>pageBits >= len(b.pages) {
+		b.pages = append(b.pages, make([]M, 1<<pageBits))
+	}
+	return &b.pages[index>>pageBits][index&pageMask]
+}
+
+// request is what a port asks for.
+type request[M any] struct {
+	Due, Period uint64
+	Body        M
+}
+
+// New makes timers of a message. label is what messages call them, and what they are found by in a
+// snapshot. The world must be idle and, if it is to be loaded, new. It panics for options out of
+// range.
+func New[M any](w *world.World, label string, m *world.Message[M], o Options) *Timers[M] {
+	d := driver.Of(w)
+	d.MustIdle("timer.New")
+	if m == nil {
+		panic(fmt.Sprintf("timer: New of %q with a nil Message; pass one of world.RegisterMessage", label))
+	}
+	if o.Max < 0 || o.Max > maxMost {
+		panic(fmt.Sprintf("timer: Options.Max of %q is %d; want 1 to %d, or 0 for %d", label, o.Max, maxMost, maxDefault))
+	}
+	if o.Max == 0 {
+		o.Max = maxDefault
+	}
+	homes := w.Shards() + 1
+	t := &Timers[M]{
+		w: w, driver: d, message: m, label: label, options: o, wheels: make([]wheel, homes), bodies: make([]bodies[M], homes), merged: make([]merged, w.Shards()),
+	}
+	for i := range t.wheels {
+		t.wheels[i] = newWheel()
+	}
+	t.deliver = d.Delivers(m)
+	space := d.Space()
+	t.owner = func(h handle.Handle) int32 {
+		if l := space.Locate(h); l != 0 {
+			return int32(space.Owner(l))
+		}
+		return gone
+	}
+	t.asks = drive.NewOwned(d, label, func(shard int, to handle.Handle, r *request[M]) world.Outcome {
+		if _, err := t.set(shard, to, r.Due, r.Period, r.Body); err != nil {
+			return world.Refused
+		}
+		return world.Applied
+	})
+	d.ExtendLate(adapter[M]{t})
+	return t
+}
+
+// Label returns what messages call these timers.
+func (t *Timers[M]) Label() string { return t.label }
+
+// Options returns the options with the defaults filled in.
+func (t *Timers[M]) Options() Options { return t.options }
+
+// After sets a timer that is due in some ticks: as many ticks behind the one that runs, or is next if
+// the world is idle; in the one behind it for less than 1.
+//
+// It returns ErrMax if the shard has as many timers as it may, and world.ErrStale if the entity is
+// known not to be alive. A port's call returns no ID; it returns world.ErrFull if the request was not
+// accepted, and its outcome is Refused for ErrMax.
+func (t *Timers[M]) After(by world.Actor, to handle.Handle, ticks int, body M) (ID, error) {
+	return t.start(by, "Timers.After", to, t.in(ticks), 0, body)
+}
+
+// At sets a timer that is due at the beginning of a tick, of those that World.Tick and Context.Tick
+// count: if that has begun, in the next one. For the rest as After.
+func (t *Timers[M]) At(by world.Actor, to handle.Handle, tick uint64, body M) (ID, error) {
+	return t.start(by, "Timers.At", to, tick, 0, body)
+}
+
+// Every sets a timer that is due in some ticks, and as many behind that again, until it is cancelled
+// or its entity is dead: each time counted from when it was due. It panics for less than 1. For the
+// rest as After.
+func (t *Timers[M]) Every(by world.Actor, to handle.Handle, ticks int, body M) (ID, error) {
+	if ticks < 1 {
+		panic(fmt.Sprintf("timer: Timers.Every of %q with %d ticks; want 1 or more", t.label, ticks))
+	}
+	return t.start(by, "Timers.Every", to, t.in(ticks), uint64(ticks), body)
+}
+
+// Reset has a timer be due in some ticks from now, as by After; one of Every goes on from there.
+//
+// It returns ErrGone for a timer that is not set any more, as far as that is known: one that another
+// shard has set is changed at the refresh, unless it is gone by then.
+func (t *Timers[M]) Reset(by world.Actor, id ID, ticks int) error {
+	return t.change(by, "Timers.Reset", change{id, t.in(ticks), t.w.Tick()})
+}
+
+// Cancel ends a timer. One that is not set any more is no error. A timer that another shard has set
+// ends at the refresh, before timers are due there.
+func (t *Timers[M]) Cancel(by world.Actor, id ID) error {
+	return t.change(by, "Timers.Cancel", change{id: id})
+}
+
+// Len returns how many timers are set, those of entities that have died since their last turn among
+// them. The world must be idle.
+func (t *Timers[M]) Len() (n int) {
+	t.driver.MustIdle("Timers.Len")
+	for i := range t.wheels {
+		n += t.wheels[i].count
+	}
+	return n
+}
+
+// in returns the tick that is some ticks from now.
+func (t *Timers[M]) in(ticks int) uint64 { return t.w.Tick() + uint64(max(ticks, 1)) }
+
+// start sets a timer, or asks for it.
+func (t *Timers[M]) start(by world.Actor, call string, to handle.Handle, due, period uint64, body M) (ID, error) {
+	home, err := t.driver.Acts(by, t.label, call)
+	switch {
+	case err != nil:
+		return None, err
+	case home == drive.ByPort:
+		return None, t.asks.Send(by, to, request[M]{due, period, body})
+	case home == drive.ByWorld:
+		home = int(t.owner(to))
+	}
+	if home < 0 || !t.driver.Space().Present(to) {
+		return None, world.ErrStale
+	}
+	return t.set(home, to, due, period, body)
+}
+
+// set sets a timer in a home.
+func (t *Timers[M]) set(home int, to handle.Handle, due, period uint64, body M) (ID, error) {
+	w := &t.wheels[home]
+	if w.count >= t.options.Max {
+		return None, ErrMax
+	}
+	index := w.take()
+	x := w.at(index)
+	x.to, x.period = to, period
+	*t.bodies[home].at(index) = body
+	now := t.w.Tick()
+	w.set(index, max(due, now+1), now)
+	w.grow()
+	return idOf(home, index, x.generation), nil
+}
+
+// change changes a timer at once if it is in the home of who acts, else at the refresh.
+func (t *Timers[M]) change(by world.Actor, call string, c change) error {
+	home, err := t.driver.Acts(by, t.label, call)
+	switch {
+	case err != nil:
+		return err
+	case home == drive.ByPort:
+		panic(fmt.Sprintf("timer: %s of %q by a *world.Port; have a world.Func called that does it", call, t.label))
+	case c.id.home() >= len(t.wheels) || home == drive.ByWorld || home == c.id.home():
+		if !t.apply(c) && c.due != 0 {
+			return ErrGone
+		}
+		return nil
+	}
+	w := &t.wheels[home]
+	if len(w.changes) >= t.options.Max {
+		return ErrMax
+	}
+	w.changes = append(w.changes, c)
+	return nil
+}
+
+// apply changes a timer, and reports whether it is set.
+func (t *Timers[M]) apply(c change) bool {
+	home := c.id.home()
+	if home >= len(t.wheels) {
+		return false
+	}
+	w := &t.wheels[home]
+	index, ok := w.find(c.id)
+	if !ok {
+		return false
+	}
+	w.unset(index)
+	if c.due != 0 {
+		w.set(index, c.due, c.armed)
+		return true
+	}
+	w.release(index)
+	*t.bodies[home].at(index) = *new(M)
+	return true
+}
