@@ -75,6 +75,8 @@ type Player struct {
 	sum      uint64      // of the parts of the state before the next tick, or 0: not known
 	ticks    uint64
 	before   uint64 // of them by earlier logs
+	drawn    uint32 // indexes, when the log began
+	length   int    // of its ticks
 	pending  bool   // a record was read ahead
 	kind     byte
 	body     []byte
@@ -110,6 +112,7 @@ func (l *Log) Play(w *world.World, codecs *state.Codecs) (*Player, error) {
 	if p.replayer, err = d.ReplayInputs(); err != nil {
 		return nil, err
 	}
+	p.drawn = p.replayer.Drawn()
 	p.turns = drive.NewTurns(w, codecs)
 	p.replayer.OnSettled(p.settled)
 	return p, nil
@@ -160,6 +163,7 @@ func (p *Player) Left() int { return len(p.next) }
 func (p *Player) follow() error {
 	p.log, p.next = p.next[0], p.next[1:]
 	p.kinds, p.before = nil, p.ticks
+	p.drawn, p.length = p.replayer.Drawn(), 0
 	if err := p.log.header.mustMatch(p.w); err != nil {
 		return err
 	}
@@ -280,11 +284,14 @@ func (p *Player) learn(body []byte) (err error) {
 func (p *Player) tick(body []byte) error {
 	from, c := &p.log.from, cursor{rest: body}
 	c.readTick(&p.in)
+	p.length += len(body)
 	switch {
 	case c.err != nil:
 		return from.altered("%v", c.err)
 	case p.in.Tick != p.w.Tick():
 		return from.wrong(ErrOtherWorld, "it is of tick %d, the world is at %d; make one tick for each Next", p.in.Tick, p.w.Tick())
+	case unexplained(p.in.Drawn, p.drawn, p.length) > 0:
+		return from.altered("tick %d: ports have drawn %d handles, of which the log has too little", p.in.Tick, p.in.Drawn)
 	case p.in.Sum != 0 && p.sum != 0 && p.in.Sum != p.sum:
 		return fmt.Errorf("%w: before tick %d, in a part of the state; a system, function or hook is not deterministic, or the world was changed between ticks", ErrDiffers, p.in.Tick)
 	}
@@ -303,6 +310,8 @@ func (p *Player) tick(body []byte) error {
 	switch {
 	case c.err != nil:
 		return from.altered("tick %d: %v", p.in.Tick, c.err)
+	case errors.Is(err, drive.ErrForged):
+		return from.altered("tick %d: %v", p.in.Tick, err)
 	case err != nil:
 		return from.wrong(ErrOtherWorld, "tick %d: %v", p.in.Tick, err)
 	}
@@ -340,59 +349,4 @@ func (p *Player) requests(c *cursor) error {
 		}
 	}
 	return c.err
-}
-
-// Verify compares the state of the world with the hashes that were recorded here,
-// between two ticks, and reports whether there were any. hasher is of the played
-// world, as that of the Recorder was. It returns ErrDiffers, with the tick and the
-// first section that differs, or the hasher's error. After the last tick, call it
-// before Next does not find another.
-func (p *Player) Verify(hasher *state.Hasher) (verified bool, err error) {
-	for {
-		kind, body := p.peek()
-		if p.err == nil && kind == kindsRecord {
-			p.pending, p.err = false, p.learn(body)
-			continue
-		}
-		if p.err != nil || kind != hashRecord {
-			return verified, nil // Next tells
-		}
-		p.pending = false
-		if err := p.verify(hasher, body); err != nil {
-			return true, err
-		}
-		verified = true
-	}
-}
-
-func (p *Player) verify(hasher *state.Hasher, body []byte) error {
-	mine, err := hasher.Sections()
-	if err != nil {
-		return err
-	}
-	c := cursor{rest: body}
-	tick, n := c.number(), c.count()
-	if c.err == nil && tick != p.w.Tick() {
-		return p.log.from.wrong(ErrOtherWorld, "it has the hashes of tick %d, the world is at %d", tick, p.w.Tick())
-	}
-	for i := range n {
-		name := string(c.bytes())
-		hash := state.Hash(c.word())
-		if c.err != nil {
-			break
-		}
-		if i >= len(mine) || mine[i].Name != name {
-			return fmt.Errorf("%w: before tick %d, in what it consists of: it has no %s in that place", ErrDiffers, tick, name)
-		}
-		if mine[i].Hash != hash {
-			return fmt.Errorf("%w: before tick %d, first in %s: %v, was %v", ErrDiffers, tick, name, mine[i].Hash, hash)
-		}
-	}
-	switch {
-	case c.err != nil:
-		return p.log.from.altered("%v", c.err)
-	case n < len(mine):
-		return fmt.Errorf("%w: before tick %d, in what it consists of: it has a %s beside", ErrDiffers, tick, mine[n].Name)
-	}
-	return nil
 }

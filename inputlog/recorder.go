@@ -64,6 +64,7 @@ type Recorder struct {
 	turns      drive.Turns // nil: the state cannot be hashed
 	sum        uint64      // of the parts of the state before the next tick, or 0
 	ticks      uint64
+	length     int // of the ticks
 	onEnd      func(error)
 	onChange   func()
 	err        error
@@ -283,6 +284,11 @@ func (l *recorder) End(in *drive.Inputs) {
 		r.to.buf = appendTick(r.to.buf, in)
 		for i := range r.partitions {
 			r.to.buf = append(r.to.buf, r.partitions[i].buf...)
+		}
+		r.length += len(r.to.buf) - headSize
+		for n := unexplained(in.Drawn, in.Settled, r.length); n > 0; n -= 2 {
+			r.to.buf = append(r.to.buf, 0, 0) // what follows is of port 0: nothing
+			r.length += 2
 		}
 		r.stop(r.to.end())
 		r.ticks++

@@ -58,3 +58,16 @@ func (c *cursor) handles(to []handle.Handle) []handle.Handle {
 	}
 	return to
 }
+
+// drawnFree is how many indexes ports may have drawn beyond one for each byte of the log.
+//
+// Ports draw some at a time, and send what they create with them later, or never. So the log does
+// not say what they were drawn for. Replaying them takes memory all the same, which a number that is
+// wrong must not decide. Where a world has drawn more, the Recorder fills up the tick.
+const drawnFree = 1 << 18
+
+// unexplained returns how many more bytes a log must have in its ticks for the number of indexes
+// that were drawn since it began.
+func unexplained(drawn, before uint32, bytes int) int {
+	return int(drawn) - int(before) - drawnFree - bytes
+}

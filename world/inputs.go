@@ -108,6 +108,7 @@ func (w *World) recordInputs(l drive.Recorder, changed func()) error {
 	}
 	w.recording = newRecording(w, l)
 	w.recording.changed = changed
+	w.recording.Inputs.Settled = w.portSlots.Settled()
 	w.recording.leave()
 	w.portSlots.Note(true)
 	return nil
@@ -246,6 +247,8 @@ func (f *replayer) Draw(drawn uint32) error {
 	return f.w.portSlots.Follow(drawn)
 }
 
+func (f *replayer) Drawn() uint32 { return f.w.portSlots.Drawn() }
+
 func (f *replayer) Recall(h handle.Handle) error {
 	if err := f.ready("replaying inputs"); err != nil {
 		return err
@@ -286,7 +289,10 @@ func (f *replayer) Request(kind int, flags queue.Flags, h handle.Handle) (mem.Ce
 
 // use marks a handle as no longer in a port's hand.
 func (f *replayer) use(h handle.Handle) error {
-	if !f.w.portSlots.Pending(h) || f.used[h] {
+	if int(h.Shard()) != len(f.w.shards) || h.Index() >= f.w.portSlots.Drawn() || f.used[h] {
+		return fmt.Errorf("%w: handle %v is created or recalled twice, or no port has drawn it", drive.ErrForged, h)
+	}
+	if !f.w.portSlots.Pending(h) {
 		return fmt.Errorf("world: handle %v is created or recalled, and is not one that a port can have in hand", h)
 	}
 	f.used[h] = true

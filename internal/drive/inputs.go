@@ -1,6 +1,8 @@
 package drive
 
 import (
+	"errors"
+
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/queue"
@@ -30,11 +32,15 @@ type Recorder interface {
 	Failed(err error)
 }
 
+// ErrForged is what a Replayer returns for inputs that no world can have had.
+var ErrForged = errors.New("world: these inputs contradict each other")
+
 // Inputs is what a refresh was given from outside, besides the requests of ports.
 type Inputs struct {
 	Tick      uint64
 	By        Refresh
 	Drawn     uint32          // how many indexes ports have drawn so far
+	Settled   uint32          // how many of them surely before the recording; not recorded
 	Recalled  []handle.Handle // handles that a port gave out and took back
 	Released  []handle.Handle // by references, except those that are still pending
 	Sum       uint64          // of Turns before the tick, or 0; the Recorder's
@@ -62,9 +68,11 @@ type Replayer interface {
 	Request(kind int, flags queue.Flags, h handle.Handle) (mem.Cells, error)
 	Publish()
 	// Draw, Recall, Release and Transfer replay Inputs. They return an error if the world is not
-	// in the state that was recorded. What Transfer is given is carried out by the next refresh.
+	// in the state that was recorded, and ErrForged for handles that nobody has drawn. What Transfer is given is carried out by the next refresh.
 	Draw(drawn uint32) error
 	Recall(h handle.Handle) error
+	// Drawn returns how many indexes are drawn.
+	Drawn() uint32
 	Release(h handle.Handle)
 	Transfer(transfers []Transfer) error
 	// OnSettled sets what is called in each refresh at the point at which Settled of a Recorder is.

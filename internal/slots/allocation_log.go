@@ -28,6 +28,14 @@ func (o *PortAllocator) Drawn() uint32 {
 	return uint32(o.mu.drawn)
 }
 
+// Settled returns how many indexes the idle world had drawn at least, whenever it was saved since
+// its last refresh. Safe from any goroutine.
+func (o *PortAllocator) Settled() uint32 {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return uint32(o.mu.settled)
+}
+
 // Follow puts the port allocator in the state in which so many indexes were drawn, all of
 // them by ports of another world. What was recalled before, and is not freed yet, is to be recalled
 // again. No port may take any until Reopen. It returns an error if

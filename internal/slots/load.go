@@ -138,7 +138,7 @@ func (l *Load) Ports(x PortImage) error {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.mu.drawn, o.mu.pool = uint64(len(x.Slots)), o.mu.pool[:0]
+	o.mu.drawn, o.mu.settled, o.mu.pool = uint64(len(x.Slots)), uint64(len(x.Slots)), o.mu.pool[:0]
 	for _, i := range x.Pool {
 		h, _ := o.at(i)
 		o.mu.pool = append(o.mu.pool, h)

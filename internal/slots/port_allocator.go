@@ -40,6 +40,7 @@ type PortAllocator struct {
 		sync.Mutex
 		pool     []handle.Handle // the last is taken first
 		drawn    uint64          // indexes that were ever taken
+		settled  uint64          // drawn when the last refresh, or load, was under way
 		ports    int             // that have a hand
 		recalled []handle.Handle // given out, and taken back
 		closed   bool            // the world is being loaded
@@ -151,11 +152,12 @@ func (o *PortAllocator) Recall(told ...handle.Handle) {
 
 // Cut makes the next Restock free what was recalled until now. Refresh only.
 func (o *PortAllocator) Cut() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.mu.settled = o.mu.drawn
 	if !o.recalled.Load() {
 		return
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
 	o.due, o.mu.recalled = o.mu.recalled, o.due[:0]
 	o.recalled.Store(false)
 }
