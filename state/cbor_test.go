@@ -36,7 +36,7 @@ func TestByItself(t *testing.T) {
 		{},
 		{
 			Number: -1, secret: []string{"", "\xff\xfe"}, Text: "\xff", Bytes: []byte{}, Floats: []float64{math.Inf(1), math.Copysign(0, -1), 0.1},
-			Map: map[int8][]string{-1: nil, 2: {}, 3: {"a"}}, Pointer: &Title{"x"}, When: time.Unix(1, 2).UTC(), Who: []handle.Handle{1<<63 | 1, handle.None}, Flags: [3]bool{true, false, true},
+			Map: map[int8][]string{-1: nil, 2: {}, 3: {"a"}}, Pointer: &Title{"x"}, When: time.Unix(1, 2).UTC(), Who: []handle.Handle{1<<63 | 1, handle.None, 1 << 49, ^handle.None}, Flags: [3]bool{true, false, true},
 		},
 	}
 	image := f.AppendAll(nil, mem.CellsOf(values))

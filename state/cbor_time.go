@@ -2,7 +2,6 @@ package state
 
 import (
 	"fmt"
-	"reflect"
 	"time"
 )
 
@@ -50,63 +49,4 @@ func within(t time.Time, offset int) time.Time {
 		return t.UTC()
 	}
 	return t.In(time.FixedZone("", offset))
-}
-
-// withMoments returns a type of the same memory, in which each time.Time is a moment.
-func withMoments(t reflect.Type) reflect.Type {
-	if t == reflect.TypeFor[time.Time]() {
-		return reflect.TypeFor[moment]()
-	}
-	if marshals(t) || !holdsTime(t) {
-		return t
-	}
-	switch t.Kind() {
-	case reflect.Slice:
-		return reflect.SliceOf(withMoments(t.Elem()))
-	case reflect.Array:
-		return reflect.ArrayOf(t.Len(), withMoments(t.Elem()))
-	case reflect.Pointer:
-		return reflect.PointerTo(withMoments(t.Elem()))
-	case reflect.Map:
-		return reflect.MapOf(t.Key(), withMoments(t.Elem()))
-	}
-	return structWithMoments(t)
-}
-
-// structWithMoments is withMoments for a struct. What it embeds has no methods there, for
-// reflect.StructOf takes none.
-func structWithMoments(t reflect.Type) reflect.Type {
-	var fields []reflect.StructField
-	for i := range t.NumField() {
-		f := t.Field(i)
-		_, inner := nameInCBOR(f)
-		if f.Anonymous = inner; inner {
-			f.Type = structWithMoments(f.Type)
-		} else if f.Name != "_" {
-			f.Type = withMoments(f.Type)
-		}
-		fields = append(fields, f)
-	}
-	return reflect.StructOf(fields)
-}
-
-// holdsTime reports whether there is a time.Time in a type that does not write itself.
-func holdsTime(t reflect.Type) bool {
-	switch {
-	case t == reflect.TypeFor[time.Time]():
-		return true
-	case marshals(t):
-		return false
-	}
-	switch t.Kind() {
-	case reflect.Slice, reflect.Array, reflect.Pointer, reflect.Map:
-		return holdsTime(t.Elem())
-	case reflect.Struct:
-		for i := range t.NumField() {
-			if f := t.Field(i); f.Name != "_" && holdsTime(f.Type) {
-				return true
-			}
-		}
-	}
-	return false
 }
