@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/inputlog"
+	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/state"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -59,4 +60,42 @@ func TestHashAtTheEnd(t *testing.T) {
 		}
 	}
 	require.Equal(t, []string{"slots of what ports create"}, differ)
+}
+
+// TestPlayTwice refuses a log that a Player has, for the same world and for another, and that Player
+// goes on.
+func TestPlayTwice(t *testing.T) {
+	log := small(t, 3)
+	l, err := inputlog.Open(bytes.NewReader(log))
+	require.NoError(t, err)
+	x, other := newSea(t, options(), scheduler.Options{Workers: 1}), newSea(t, options(), scheduler.Options{Workers: 1})
+	p, err := l.Play(x.World, codecs())
+	require.NoError(t, err)
+	for _, w := range []*world.World{x.World, other.World} {
+		_, err = l.Play(w, codecs())
+		require.ErrorContains(t, err, "the log was given to a Player before; open it again, with inputlog.Open")
+	}
+	other.port(t)
+	for p.Next() {
+		x.step(t)
+		_, err := p.Verify(x.hasher)
+		require.NoError(t, err)
+	}
+	require.NoError(t, p.Err())
+	require.EqualValues(t, 3, p.Ticks())
+	_, err = l.Play(newSea(t, options(), scheduler.Options{}).World, codecs())
+	require.ErrorContains(t, err, "open it again")
+
+	behind := newSea(t, options(), scheduler.Options{})
+	var next bytes.Buffer
+	r, err := inputlog.NewRecorder(behind.World, &next, inputlog.Options{Codecs: codecs()})
+	require.NoError(t, err)
+	require.NoError(t, r.Close())
+	l, err = inputlog.Open(&next)
+	require.NoError(t, err)
+	p, err = l.Play(newSea(t, options(), scheduler.Options{}).World, codecs())
+	require.NoError(t, err)
+	p.Then(l)
+	require.False(t, p.Next())
+	require.ErrorContains(t, p.Err(), "open it again")
 }

@@ -197,6 +197,8 @@ func TestPortsWhileFed(t *testing.T) {
 	open.Close()
 
 	x = newSea(t, options(), scheduler.Options{Workers: 1})
+	l, err = inputlog.Open(bytes.NewReader(log))
+	require.NoError(t, err)
 	p, err := l.Play(x.World, codecs())
 	require.NoError(t, err)
 	_, err = x.OpenPort()

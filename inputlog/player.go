@@ -20,6 +20,7 @@ import (
 type Log struct {
 	from   reader
 	header header
+	played bool
 }
 
 // Open reads the beginning of a log. It returns ErrNoLog, ErrVersion, ErrTruncated
@@ -88,7 +89,8 @@ type Player struct {
 // same way or, if the log does not begin at tick 0, loaded from a snapshot or fork of then. It
 // returns ErrOtherWorld, naming the first difference in what the world was made of or the tick, or
 // ErrDiffers, naming the first part of the state that has another hash, or an error if ports are
-// open. Ports cannot be opened until the log ends or the Player is closed.
+// open. A log that was played before, even in part, or given to a Player in vain, is refused: open it
+// again. Ports cannot be opened until the log ends or the Player is closed.
 func (l *Log) Play(w *world.World, codecs *state.Codecs) (*Player, error) {
 	if w == nil {
 		panic("inputlog: Play to a nil World; make one with world.New")
@@ -100,6 +102,9 @@ func (l *Log) Play(w *world.World, codecs *state.Codecs) (*Player, error) {
 	d.MustIdle("Log.Play")
 	err := l.header.mustMatch(w)
 	if err != nil {
+		return nil, err
+	}
+	if err = l.once(); err != nil {
 		return nil, err
 	}
 	p := &Player{log: l, w: w, codecs: codecs, known: d.Survey().Kinds()}
@@ -116,6 +121,15 @@ func (l *Log) Play(w *world.World, codecs *state.Codecs) (*Player, error) {
 	p.turns = drive.NewTurns(w, codecs)
 	p.replayer.OnSettled(p.settled)
 	return p, nil
+}
+
+// once returns an error if the log was read beyond its header.
+func (l *Log) once() error {
+	if l.played {
+		return errors.New("inputlog: the log was given to a Player before; open it again, with inputlog.Open")
+	}
+	l.played = true
+	return nil
 }
 
 // settled hashes the parts of the state that the Recorder has hashed there.
@@ -165,6 +179,9 @@ func (p *Player) follow() error {
 	p.kinds, p.before = nil, p.ticks
 	p.drawn, p.length = p.replayer.Drawn(), 0
 	if err := p.log.header.mustMatch(p.w); err != nil {
+		return err
+	}
+	if err := p.log.once(); err != nil {
 		return err
 	}
 	if err := p.begin(); err != nil {
