@@ -52,24 +52,44 @@ func (r *Relation) policies() []int {
 // policyNames are their names.
 var policyNames = []string{"OnParentDeath", "OnChildDeath", "Places", "PlacesMax", "Refusals"}
 
+// kept is how many of the policies must be the same where the relation is loaded.
+const kept = 3
+
+// SavedOptions tells of the policies.
+func (k adapter) SavedOptions() (all, same string) {
+	values := k.policies()
+	for i, name := range policyNames {
+		value := any(values[i])
+		switch name {
+		case "OnParentDeath":
+			value = k.options.OnParentDeath
+		case "OnChildDeath":
+			value = k.options.OnChildDeath
+		}
+		all += fmt.Sprintf(", %s %v", name, value)
+		if i < kept {
+			same = all
+		}
+	}
+	return all[2:], same[2:]
+}
+
 // LoadSaved makes the relation what AppendSaved wrote.
 func (k adapter) LoadSaved(src []byte) error {
 	c := drive.Cursor{Rest: src}
 	own := k.policies()
 	for i, n := range c.Numbers() {
-		if i < len(own) && n != own[i] {
+		if i < kept && n != own[i] {
 			return fmt.Errorf("hierarchy: relation %q has %s %d, and was saved with %d", k.name, policyNames[i], own[i], n)
 		}
 	}
-	count := c.Count(5)
-	if count > k.options.Refusals {
-		return fmt.Errorf("hierarchy: relation %q has %d refusals, more than %d", k.name, count, k.options.Refusals)
-	}
-	refused := make([]Refusal, count)
+	var refused []Refusal
 	k.paths = k.paths[:0]
-	for i := range refused {
+	for range c.Count(5) {
 		f := Refusal{Change: c.Text(), Err: errorOf(c.Text()), Entity: c.Handle(), Other: c.Handle(), Path: drive.WordsOf[handle.Handle](&c)}
-		refused[i] = f
+		if len(refused) < k.options.Refusals {
+			refused = append(refused, f)
+		}
 	}
 	room, here := c.Numbers(), 0
 	if c.Err != nil {

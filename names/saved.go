@@ -12,35 +12,41 @@ import (
 // AppendSaved appends the state for LoadSaved: that which counts for a hash is all.
 func (k adapter[K]) AppendSaved(dst []byte) []byte { return k.AppendState(dst) }
 
+// SavedOptions tells of the options, and of the kind of names, which must be the same.
+func (k adapter[K]) SavedOptions() (all, same string) {
+	same = "names of " + reflect.TypeFor[K]().Kind().String()
+	return fmt.Sprintf("%s, LengthMax %d, Refusals %d", same, k.options.LengthMax, k.options.Refusals), same
+}
+
 // LoadSaved gives names without bindings those that AppendSaved wrote.
 func (k adapter[K]) LoadSaved(src []byte) error {
 	c := drive.Cursor{Rest: src}
-	lengthMax, refusals, bound, refused := c.Word64(), c.Word64(), c.Word64(), c.Word64()
-	if int(lengthMax) != k.options.LengthMax || int(refusals) != k.options.Refusals {
-		return fmt.Errorf("names: %q has LengthMax %d and Refusals %d, and was saved with %d and %d", k.label, k.options.LengthMax, k.options.Refusals, lengthMax, refusals)
-	}
+	c.Take(8) // LengthMax: that of this world counts from now on
+	most, bound, refused := c.Word64(), c.Word64(), c.Word64()
 	for range min(bound, uint64(len(c.Rest))) {
 		h := handle.Handle(c.Word64())
 		name := readName[K](&c)
 		b := &binding[K]{hash: maphash.Comparable(k.seed, name), name: name, handle: h}
-		if c.Err != nil || length(&name) > k.options.LengthMax || !k.w.Alive(h) || k.byHandle.of(h) != nil || k.byName.named(b.hash, name) != nil {
-			return fmt.Errorf("names: %q: entity %v is dead or has two names, or the name %v has two entities or is too long (%w)", k.label, h, name, drive.ErrImage)
+		if c.Err != nil || !k.w.Alive(h) || k.byHandle.of(h) != nil || k.byName.named(b.hash, name) != nil {
+			return fmt.Errorf("names: %q: entity %v is dead or has two names, or the name %v has two entities (%w)", k.label, h, name, drive.ErrImage)
 		}
 		k.byName.put(b)
 		k.byHandle.put(b)
 		k.count.Add(1)
 	}
 	k.refused = k.refused[:0]
-	if refused > uint64(k.options.Refusals) {
-		return fmt.Errorf("names: %q has %d refusals, more than %d (%w)", k.label, refused, k.options.Refusals, drive.ErrBody)
+	if most = min(most, uint64(len(c.Rest))); refused > most {
+		return fmt.Errorf("names: %q has %d refusals, more than %d (%w)", k.label, refused, most, drive.ErrBody)
 	}
-	for range min(refused, uint64(len(c.Rest))) {
+	for range refused {
 		x := Refusal[K]{Entity: handle.Handle(c.Word64()), Holder: handle.Handle(c.Word64())}
 		x.Name = readName[K](&c)
-		k.refused = append(k.refused, x)
+		if len(k.refused) < k.options.Refusals {
+			k.refused = append(k.refused, x)
+		}
 	}
 	k.stale = true
-	if err := c.End(); err != nil || uint64(k.Len()) != bound || len(k.refused) != int(refused) {
+	if err := c.End(); err != nil || uint64(k.Len()) != bound {
 		return fmt.Errorf("names: %q has %d names, want %d (%w)", k.label, k.Len(), bound, drive.ErrBody)
 	}
 	return nil

@@ -21,7 +21,8 @@ import (
 // registered, hooks and extensions made and systems added, and nothing given, sent or ticked. What
 // the snapshot has must be there under the same name, and its values are read by the names of their
 // fields; Options.Changes say what is not, and PlanLoad tells it ahead. What the snapshot lacks stays
-// as it is. If the world has the same options and registrations in the same order, with the same
+// as it is. Relations and names must have the options that they were saved with, but for limits, which
+// are Refusals, PlacesMax and LengthMax: lists and names beyond them stay. If the world has the same options and registrations in the same order, with the same
 // types, its hash is compared with that of the saved one.
 //
 // Load reads no further than the snapshot. Errors are those of this package, state.ErrNoCodec,

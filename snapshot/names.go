@@ -17,8 +17,8 @@ import (
 // a snapshot with how they were.
 type named struct {
 	name  string
-	typ   string // empty if there are no values
-	hash  uint64 // of the form
+	typ   string // empty if there are no values; of an extension its options
+	hash  uint64 // of the form, or of the options that must be the same
 	parts []drive.Part
 
 	form drive.Form
@@ -76,7 +76,12 @@ func catalogueOf(w *world.World, v drive.Survey, o *Options) (x *catalogue, err 
 		if !ok {
 			return nil, fmt.Errorf("snapshot: %w: extension %d of the world, a %T, has no AppendSaved and LoadSaved", state.ErrNoCodec, i, e)
 		}
-		x.extensions = append(x.extensions, named{name: drive.NameOf(e, i), saved: saved, at: i})
+		n := named{name: drive.NameOf(e, i), saved: saved, at: i}
+		if e, ok := saved.(drive.Optioned); ok {
+			all, same := e.SavedOptions()
+			n.typ, n.hash = all, xxh3.HashString(same)
+		}
+		x.extensions = append(x.extensions, n)
 	}
 	for i, a := range o.Also {
 		x.also = append(x.also, named{name: a.Name, at: i})

@@ -205,6 +205,10 @@ func (m *matching) find(what string, saved, own []named) error {
 		if name != n.name {
 			m.note(what, n.name, "", false, "is %q now", name)
 		}
+		if what == "extension" {
+			m.options(n, all[0])
+			continue
+		}
 		if err := m.same(what, n, all[0]); err != nil {
 			return err
 		}
@@ -243,6 +247,21 @@ func (m *matching) missing(what string, n *named, name string) {
 		return
 	}
 	m.note(what, n.name, "", true, "is not in this world: say Renamed(%q, …) or Dropped(%q), or register it", now, now)
+}
+
+// options compares the options of an extension.
+func (m *matching) options(n, own *named) {
+	n.at = own.at
+	about := Difference{Kind: "extension", Name: n.name, Was: n.typ, Is: own.typ, Refused: n.hash != own.hash}
+	switch {
+	case n.typ == "" || n.typ == own.typ: // of an earlier version, or the same
+		return
+	case about.Refused:
+		about.Text = fmt.Sprintf("decides what it does: make it with the options that it was saved with, or another under a new name, and say Dropped(%q)", subject("extension", n.name))
+	default:
+		about.Text = "has other limits, which count from now on: what is beyond them stays"
+	}
+	*m.list = append(*m.list, about)
 }
 
 // same finds how the values of something are read that the snapshot and the world have.

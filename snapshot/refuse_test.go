@@ -124,12 +124,7 @@ func TestOtherWorld(t *testing.T) {
 		require.False(t, x.Alive(h))
 	}
 
-	x := newLake(world.Options{}, other(4, func(l *lake) { hierarchy.New(l.World, "tow", hierarchy.Options{OnParentDeath: hierarchy.Orphan}) })...)
-	err = snapshot.Load(bytes.NewReader(image.Bytes()), x.World, x.o)
-	require.ErrorIs(t, err, snapshot.ErrOtherWorld)
-	require.ErrorContains(t, err, `relation "tow" has OnParentDeath 1, and was saved with 0`)
-
-	x = newLake(world.Options{}, other(8, func(l *lake) {
+	x := newLake(world.Options{}, other(8, func(l *lake) {
 		l.o.Also = []snapshot.Also{{Name: "moon", Save: func(dst []byte) []byte { return dst }, Load: func([]byte) error { return errFull }}}
 	})...)
 	err = snapshot.Load(bytes.NewReader(image.Bytes()), x.World, x.o)

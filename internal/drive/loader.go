@@ -52,5 +52,12 @@ type Saved interface {
 	LoadSaved(src []byte) error
 }
 
+// Optioned is a Saved extension with options that a snapshot tells of.
+type Optioned interface {
+	// SavedOptions returns a text of the options, and of it the part that must be the same in a world
+	// that loads: the others are limits, which may change.
+	SavedOptions() (all, same string)
+}
+
 // ErrImage is what errors about a state that no world can have wrap.
 var ErrImage = slots.ErrImage
