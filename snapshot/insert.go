@@ -59,7 +59,8 @@ func (x *Inserted) All() iter.Seq2[handle.Handle, handle.Handle] {
 
 // Insert puts copies of the entities of piece, such as a zone or a prefab that Load has loaded, into
 // the world: with new handles, their components and flags, their places in relations and their
-// names. Each handle.Handle in a component becomes the new one of that entity, also within arrays,
+// names. Who has a parent that is not inserted leaves it, as with Relation.RemoveChild. Each
+// handle.Handle in a component becomes the new one of that entity, also within arrays,
 // slices, maps, pointers and interfaces, and that of a reference.Weak. A handle that is kept as
 // another type, such as a uint64 or a string, stays as it is. Resources, messages, timers, requests,
 // hooks and systems of the piece are not inserted. The piece stays as it is.
