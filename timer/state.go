@@ -21,6 +21,12 @@ func (t adapter[M]) Coded(codecs any, toRead bool) (any, error) {
 	return coded[M]{t.Timers, form}, err
 }
 
+// SavedOptions tells of the limit, and of the messages, which must be the same.
+func (t coded[M]) SavedOptions() (all, same string) {
+	same = "timers of " + t.form.Shape()
+	return fmt.Sprintf("%s, Max %d", same, t.options.Max), same
+}
+
 // AppendState appends all that decides what the timers do next: of each wheel its generations, the
 // order of what is free, and of what is set.
 func (t coded[M]) AppendState(dst []byte) []byte {
@@ -81,8 +87,8 @@ func (t coded[M]) load(c *drive.Cursor, home int) error {
 		return c.Err
 	case slots < slotsFirst || slots > slotsMost || slots&(slots-1) != 0:
 		return fmt.Errorf("it has %d slots (%w)", slots, drive.ErrImage)
-	case used > t.options.Max:
-		return fmt.Errorf("it has had %d timers, and Options.Max is %d: set it to that", used, t.options.Max)
+	case used > maxMost:
+		return fmt.Errorf("it has had %d timers, and %d is the most (%w)", used, maxMost, drive.ErrImage)
 	}
 	w.slots = make([]list, slots)
 	for range used {

@@ -66,7 +66,12 @@ func TestNotTheSame(t *testing.T) {
 	}
 	body := g.saved().AppendSaved(nil)
 	require.ErrorContains(t, newGame(t, 3, 1, timer.Options{}).saved().LoadSaved(body), `"pings" has 4 wheels, and was saved with 3`)
-	require.ErrorContains(t, newGame(t, 2, 1, timer.Options{Max: 4}).saved().LoadSaved(body), "it has had 5 timers, and Options.Max is 4: set it to that")
+	less := newGame(t, 2, 1, timer.Options{Max: 4}) // what is beyond the limit stays
+	h = less.create(1)
+	require.NoError(t, less.saved().LoadSaved(body))
+	require.Equal(t, 5, less.timers.Len())
+	_, err := less.timers.After(less.World, h, 1, Ping{})
+	require.ErrorIs(t, err, timer.ErrMax)
 
 	w := world.MustNew(world.Options{Shards: 2, Seed: 5})
 	world.Register[Body](w, "body")
@@ -74,6 +79,24 @@ func TestNotTheSame(t *testing.T) {
 	timer.New(w, "pings", world.RegisterMessage[Ping](w, "ping"), timer.Options{})
 	other := &game{t: t, World: w}
 	require.ErrorContains(t, other.saved().LoadSaved(body), `the messages of "pings" were saved as`)
+}
+
+// TestPlan refuses a snapshot whose messages were others before a world is touched, and takes another Max.
+func TestPlan(t *testing.T) {
+	g := newGame(t, 1, 1, timer.Options{Max: 7})
+	g.must(g.timers.After(g.World, g.create(1), 2, Ping{}))
+	image := g.save()
+	require.Equal(t, "[2:0]", loaded(t, image, 1, 1).until(4))
+
+	w := world.MustNew(world.Options{Shards: 1, Seed: 5})
+	world.Register[Body](w, "body")
+	type Ping struct{ N int }
+	timer.New(w, "pings", world.RegisterMessage[Ping](w, "ping"), timer.Options{})
+	plan, err := snapshot.PlanLoad(bytes.NewReader(image), w, snapshot.Options{Changes: []snapshot.Change{snapshot.Dropped("ping", "Text")}})
+	require.NoError(t, err)
+	require.Contains(t, plan.String(), `refuses  extension "pings"`)
+	require.ErrorContains(t, snapshot.Load(bytes.NewReader(image), w, snapshot.Options{}), `extension "pings"`)
+	require.NoError(t, w.Err())
 }
 
 // TestNeedsCodec tells which message lacks a codec.

@@ -22,7 +22,8 @@ var (
 // Options shape Timers. The zero value means the defaults.
 type Options struct {
 	// Max is how many timers may be set in each shard, and by global systems. It is at most
-	// 16,777,216. Default: 1,048,576. The memory of the most that were ever set is kept.
+	// 16,777,216. Default: 1,048,576. The memory of the most that were ever set is kept. A snapshot
+	// with more can be loaded.
 	Max int
 }
 
