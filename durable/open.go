@@ -299,19 +299,20 @@ func (d *Store) step(ctx context.Context) error {
 }
 
 // upgrade calls Options.Upgrade, which gives handles of this incarnation, and saves what comes of it.
+// No log has that: if the process dies within, the next one calls it again.
 func (d *Store) upgrade() (err error) {
 	done := false
 	defer func() {
 		if !done { // also if the function panics
-			defer d.log.close()
-			_ = d.recorder.Close()
+			_ = d.log.close()
 		}
 	}()
-	d.capturing = true // behind it
+	if err = d.recorder.Close(); err != nil {
+		return fmt.Errorf("durable: %w", err)
+	}
 	if err = d.o.Upgrade(d.w); err != nil {
 		return fmt.Errorf("durable: Options.Upgrade: %w", err)
 	}
-	d.capturing = false
 	x := &capture{store: d}
 	d.log.changed(d.w.Tick())
 	if x.err = d.prepare(); x.err == nil {

@@ -3,6 +3,7 @@ package durable_test
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/inputlog"
 	"github.com/atoll-sim/atoll/internal/files"
+	"github.com/atoll-sim/atoll/internal/files/faulty"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -191,6 +193,42 @@ func TestUpgradeGives(t *testing.T) {
 		require.NoError(t, err)
 		require.NotEqual(t, told, given)
 		require.True(t, x.Alive(given))
+	}
+}
+
+// TestUpgradeDies starts again where the process died within Upgrade, behind a refresh and ticks.
+func TestUpgradeDies(t *testing.T) {
+	path, disk := useDisk(t)
+	x := newBank(1)
+	store, err := x.open(path)
+	require.NoError(t, err)
+	x.step(t)
+	require.NoError(t, store.Wait(t.Context()))
+	store.Crash()
+	x = newBank(1)
+	var within *faulty.Disk
+	x.options.Upgrade = func(w *world.World) error {
+		for range 3 {
+			_, err := x.ships.Create(w, fleet{Ship{2}})
+			require.NoError(t, err)
+			w.Refresh()
+			x.step(t)
+		}
+		time.Sleep(20 * time.Millisecond) // what a log has would be on disk
+		within = disk.Clone()
+		return nil
+	}
+	store, err = x.open(path)
+	require.NoError(t, err)
+	store.Crash()
+	for which, left := range []*faulty.Disk{within, disk} {
+		y, _, err := opened(t, left, nil, nil)
+		require.NoError(t, err)
+		if which == 0 {
+			require.NotContains(t, y.observe(), "{2}")
+			continue
+		}
+		require.Equal(t, x.observe(), y.observe())
 	}
 }
 
