@@ -68,3 +68,22 @@ loads    scheduler: is in the old one alone; Load needs one in Options.Scheduler
 2 differences, 0 refused
 `, plan.String())
 }
+
+// TestFieldsChangePlaces reads fields by their names where others are strings, too.
+func TestFieldsChangePlaces(t *testing.T) {
+	type old struct {
+		Damage, Heal int
+		By           string
+	}
+	type now struct {
+		Heal, Damage int
+		By           string
+	}
+	w := world.MustNew(world.Options{Shards: 1, ChunkRowsFirst: 4})
+	world.Register[now](w, "it")
+	image := saveOf(t, old{1, 2, "x"})
+	require.NoError(t, snapshot.Load(bytes.NewReader(image), w, snapshot.Options{}))
+	for rows := range w.Query(world.With[now](w)).Chunks() {
+		require.Equal(t, []now{{Heal: 2, Damage: 1, By: "x"}}, world.Read[now](w).Slice(rows))
+	}
+}

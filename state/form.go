@@ -17,6 +17,7 @@ import (
 type form struct {
 	parts   []formPart
 	shape   string
+	trail   string  // of names to the field that is being added; not of the type, which may be renamed
 	size    uintptr // of a value
 	byCodec bool
 }
@@ -113,7 +114,7 @@ func (f *form) add(c *Codecs, n naming, t reflect.Type, at uintptr, path string,
 	l, err := layoutOf(t, path)
 	if err == nil {
 		f.parts = append(f.parts, formPart{path: path, typ: t, offset: at, size: t.Size(), layout: l})
-		f.shape += fmt.Sprintf(" %s@%d", shapeOf(t, ""), at)
+		f.shape += fmt.Sprintf(" %s%s@%d", f.trail, shapeOf(t, ""), at)
 		return nil
 	}
 	if t.Kind() != reflect.Struct || marshals(t) {
@@ -132,13 +133,16 @@ func (f *form) add(c *Codecs, n naming, t reflect.Type, at uintptr, path string,
 	}
 	for i := range t.NumField() {
 		if x := t.Field(i); x.Name != "_" {
-			name := path + "." + x.Name
+			name, trail := path+"."+x.Name, f.trail
 			if wrapper {
 				name = x.Type.String()
+			} else {
+				f.trail += x.Name + " "
 			}
 			if err := f.add(c, within, x.Type, at+x.Offset, name, toRead); err != nil {
 				return err
 			}
+			f.trail = trail
 		}
 	}
 	return nil
@@ -147,7 +151,7 @@ func (f *form) add(c *Codecs, n naming, t reflect.Type, at uintptr, path string,
 // encoded adds what a codec writes.
 func (f *form) encoded(x appender, t reflect.Type, at uintptr, path, shape string) {
 	f.parts = append(f.parts, formPart{path: path, typ: t, offset: at, codec: x})
-	f.shape += fmt.Sprintf(" %s@%d", shape, at)
+	f.shape += fmt.Sprintf(" %s%s@%d", f.trail, shape, at)
 }
 
 // shapeOf describes the layout of a type without pointers: where the fields of structs are, and

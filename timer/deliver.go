@@ -24,26 +24,29 @@ type of struct {
 	wheel int32
 }
 
-// Due returns how many timers are in the slots of a tick, and how many changes are to be made.
+// Due returns how many timers are in the slots of a tick, and how many changes are to be made. It hands
+// the changes to the wheels that they are about, in the order of those that ask.
 func (t adapter[M]) Due(tick uint64) (n int) {
 	for i := range t.wheels {
 		w := &t.wheels[i]
 		n += int(w.slot(tick).len) + len(w.changes)
+		for _, c := range w.changes {
+			if home := c.id.home(); home < len(t.wheels) {
+				t.wheels[home].asked = append(t.wheels[home].asked, c)
+			}
+		}
+		w.changes = w.changes[:0]
 	}
 	return n
 }
 
-// Collect makes the changes to a wheel that others have asked for, in their order, and finds what is
-// due.
+// Collect makes the changes to a wheel that others have asked for, and finds what is due.
 func (t adapter[M]) Collect(home int) {
-	for i := range t.wheels {
-		for _, c := range t.wheels[i].changes {
-			if c.id.home() == home {
-				t.apply(c)
-			}
-		}
-	}
 	w := &t.wheels[home]
+	for _, c := range w.asked {
+		t.apply(c)
+	}
+	w.asked = w.asked[:0]
 	w.collect(t.w.Tick(), t.owner)
 	away := false
 	for i := range w.fired {
@@ -53,6 +56,7 @@ func (t adapter[M]) Collect(home int) {
 			}
 		}
 	}
+	t.away[home] = away
 	if away {
 		slices.SortStableFunc(w.fired, func(a, b fired) int { return cmp.Compare(a.owner, b.owner) })
 	}
@@ -60,13 +64,12 @@ func (t adapter[M]) Collect(home int) {
 
 // Deliver delivers what is due for entities of a shard.
 func (t adapter[M]) Deliver(shard int) {
-	t.wheels[shard].changes = t.wheels[shard].changes[:0]
-	if last := len(t.wheels) - 1; shard == 0 {
-		t.wheels[last].changes = t.wheels[last].changes[:0]
-	}
 	m := &t.merged[shard]
 	wheels := 0
-	for i := range t.wheels {
+	for i, away := range t.away {
+		if i != shard && !away {
+			continue
+		}
 		all := t.wheels[i].fired
 		from, _ := slices.BinarySearchFunc(all, int32(shard), func(x fired, owner int32) int { return cmp.Compare(x.owner, owner) })
 		before := len(m.all)

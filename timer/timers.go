@@ -3,6 +3,8 @@ package timer
 import (
 	"errors"
 	"fmt"
+	"math/bits"
+	"reflect"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/drive"
@@ -53,19 +55,35 @@ type Timers[M any] struct {
 	wheels  []wheel // by home
 	bodies  []bodies[M]
 	merged  []merged // by shard
+	away    []bool   // by home: something is due there of entities of other shards
 	deliver drive.Deliver
 	owner   func(handle.Handle) int32 // bound once
 	asks    *drive.Requests[request[M]]
 }
 
-// bodies are the messages of a wheel's timers, by index.
-type bodies[M any] struct{ pages [][]M }
+// bodies are the messages of a wheel's timers, by index: in pages of 64 KB, of which those are there
+// that a timer was in.
+type bodies[M any] struct {
+	pages [][]M
+	bits  int // a page has 1<<bits
+}
+
+func newBodies[M any]() bodies[M] {
+	size := max(1, reflect.TypeFor[M]().Size())
+	return bodies[M]{bits: min(pageBits, max(0, bits.Len64(bodyBytes/uint64(size))-1))}
+}
+
+const bodyBytes = 64 << 10
 
 func (b *bodies[M]) at(index int) *M {
-	for index>>pageBits >= len(b.pages) {
-		b.pages = append(b.pages, make([]M, 1<<pageBits))
+	page := index >> b.bits
+	for page >= len(b.pages) {
+		b.pages = append(b.pages, nil)
 	}
-	return &b.pages[index>>pageBits][index&pageMask]
+	if b.pages[page] == nil {
+		b.pages[page] = make([]M, 1<<b.bits)
+	}
+	return &b.pages[page][index&(1<<b.bits-1)]
 }
 
 // request is what a port asks for.
@@ -75,11 +93,14 @@ type request[M any] struct {
 }
 
 // New makes timers of a message. label is what messages call them, and what they are found by in a
-// snapshot. The world must be idle and, if it is to be loaded, new. It panics for options out of
-// range.
+// snapshot. The world must be idle and, if it is to be loaded, new. It panics for a label that is
+// empty or taken, and for options out of range.
 func New[M any](w *world.World, label string, m *world.Message[M], o Options) *Timers[M] {
 	d := driver.Of(w)
 	d.MustIdle("timer.New")
+	if label == "" {
+		panic("timer: New without a label; pass one that snapshots can use")
+	}
 	if m == nil {
 		panic(fmt.Sprintf("timer: New of %q with a nil Message; pass one of world.RegisterMessage", label))
 	}
@@ -89,12 +110,17 @@ func New[M any](w *world.World, label string, m *world.Message[M], o Options) *T
 	if o.Max == 0 {
 		o.Max = maxDefault
 	}
+	for i, x := range d.Survey().Extensions() {
+		if drive.NameOf(x, i) == label {
+			panic(fmt.Sprintf("timer: New with the label %q, which something of the world has; pass another", label))
+		}
+	}
 	homes := w.Shards() + 1
 	t := &Timers[M]{
-		w: w, driver: d, message: m, label: label, options: o, wheels: make([]wheel, homes), bodies: make([]bodies[M], homes), merged: make([]merged, w.Shards()),
+		w: w, driver: d, message: m, label: label, options: o, wheels: make([]wheel, homes), bodies: make([]bodies[M], homes), merged: make([]merged, w.Shards()), away: make([]bool, homes),
 	}
 	for i := range t.wheels {
-		t.wheels[i] = newWheel()
+		t.wheels[i], t.bodies[i] = newWheel(), newBodies[M]()
 	}
 	t.deliver = d.Delivers(m)
 	space := d.Space()
@@ -120,8 +146,9 @@ func (t *Timers[M]) Label() string { return t.label }
 // Options returns the options with the defaults filled in.
 func (t *Timers[M]) Options() Options { return t.options }
 
-// After sets a timer that is due in some ticks: as many ticks behind the one that runs, or is next if
-// the world is idle; in the one behind it for less than 1.
+// After sets a timer that is due in some ticks: as many ticks behind the one that runs, or is the next
+// if the world is idle; for less than 1 in the one behind it. What is to be there in the next tick of
+// the idle world is sent by Message.Send.
 //
 // It returns ErrMax if the shard has as many timers as it may, and world.ErrStale if the entity is
 // known not to be alive. A port's call returns no ID; it returns world.ErrFull if the request was not
@@ -131,14 +158,16 @@ func (t *Timers[M]) After(by world.Actor, to handle.Handle, ticks int, body M) (
 }
 
 // At sets a timer that is due at the beginning of a tick, of those that World.Tick and Context.Tick
-// count: if that has begun, in the next one. For the rest as After.
+// count: if that is not behind the one that runs, or is the next if the world is idle, in the one
+// behind that. For the rest as After.
 func (t *Timers[M]) At(by world.Actor, to handle.Handle, tick uint64, body M) (ID, error) {
 	return t.start(by, "Timers.At", to, tick, 0, body)
 }
 
 // Every sets a timer that is due in some ticks, and as many behind that again, until it is cancelled
-// or its entity is dead: each time counted from when it was due. It panics for less than 1. For the
-// rest as After.
+// or its entity is dead: each time counted from when it was due. Each time the message has the same
+// slices, maps and pointers, so receivers must not write what is behind them. It panics for less than
+// 1. For the rest as After.
 func (t *Timers[M]) Every(by world.Actor, to handle.Handle, ticks int, body M) (ID, error) {
 	if ticks < 1 {
 		panic(fmt.Sprintf("timer: Timers.Every of %q with %d ticks; want 1 or more", t.label, ticks))

@@ -25,6 +25,7 @@ type wheel struct {
 	free    list
 	count   int      // of those that are set
 	changes []change // to other wheels' timers, for the refresh
+	asked   []change // by others, in a refresh
 
 	fired []fired // in the last refresh that looked: by owner, and then in the order in which they were set
 	_     [64]byte
