@@ -121,7 +121,7 @@ func (x *sea) obey(self *world.EntityContext, o Order) {
 	_ = x.hit.Send(self, o.Who, Hit{o.N})
 	_ = x.extra.Add(self, self.Handle(), Extra{int32(o.N)})
 	if o.N%7 == 0 {
-		_ = x.note.SendShard(self, int(o.N)%x.Shards(), Note{"from a function"})
+		_ = x.note.SendShard(self, int(uint64(o.N)%uint64(x.Shards())), Note{"from a function"})
 	}
 	if o.N%11 == 0 {
 		_, _ = x.plain.Create(self, Plain{Body{Target: o.Who}})

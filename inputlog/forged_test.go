@@ -128,7 +128,7 @@ func TestManyDrawn(t *testing.T) {
 	const n = 1<<18 + 1<<15
 	errNot := errors.New("not sent")
 	for _, end := range []error{nil, errNot} {
-		o := world.Options{Shards: 3, QueueRequests: 2 * n, QueueBytes: 1 << 28}
+		o := world.Options{Shards: 3, QueueRequests: 2 * n, QueueBytes: 1<<28 - 1}
 		w, b := shore(t, o)
 		var log bytes.Buffer
 		r, err := inputlog.NewRecorder(w, &log, inputlog.Options{})
