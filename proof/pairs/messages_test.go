@@ -17,17 +17,7 @@ func messages() *feature {
 		name: "messages", rate: 900, by: byAny,
 		prepare: func(o *objects) {
 			o.made["hit"] = world.RegisterMessage[Hit](o.World, "hit")
-			o.ticks.MustAdd("hear", func(b *world.Build) func(*world.Context) {
-				hits := world.Receive[Hit](b)
-				return func(c *world.Context) {
-					for _, e := range hits.All() {
-						if c.Owns(e.To) != c.Alive(e.To) {
-							o.note(c, "message in another shard", e.To, e.Body.N)
-						}
-						o.note(c, "message", e.To, e.Body.N)
-					}
-				}
-			})
+			hear(o, "hear", "message", func(m Hit) int64 { return m.N })
 		},
 		draw: func(d *drawer) *act {
 			n := d.next()
@@ -55,4 +45,21 @@ func messages() *feature {
 			}
 		},
 	}
+}
+
+// hear adds a system that notes the numbers of the messages of a type, and which are in another shard
+// than their entity.
+func hear[M any](o *objects, system, what string, number func(M) int64) {
+	elsewhere := what + " in another shard"
+	o.ticks.MustAdd(system, func(b *world.Build) func(*world.Context) {
+		in := world.Receive[M](b)
+		return func(c *world.Context) {
+			for _, e := range in.All() {
+				if c.Owns(e.To) != c.Alive(e.To) {
+					o.note(c, elsewhere, e.To, number(e.Body))
+				}
+				o.note(c, what, e.To, number(e.Body))
+			}
+		}
+	})
 }

@@ -23,17 +23,7 @@ func timers() *feature {
 		name: "timers", rate: 300, by: byAny,
 		prepare: func(o *objects) {
 			o.made["timers"] = timer.New(o.World, "tocks", world.RegisterMessage[Tock](o.World, "tock"), timer.Options{})
-			o.ticks.MustAdd("tock", func(b *world.Build) func(*world.Context) {
-				tocks := world.Receive[Tock](b)
-				return func(c *world.Context) {
-					for _, e := range tocks.All() {
-						if c.Owns(e.To) != c.Alive(e.To) {
-							o.note(c, "timer in another shard", e.To, e.Body.N)
-						}
-						o.note(c, "timer", e.To, e.Body.N)
-					}
-				}
-			})
+			hear(o, "tock", "timer", func(m Tock) int64 { return m.N })
 		},
 		draw: func(d *drawer) *act {
 			n, ticks := d.next(), 1+d.n(most)
