@@ -21,10 +21,9 @@ import (
 // world needs Options.VersionsEach, such as 10,000, so that there are incarnations for crashes.
 //
 // It returns ErrInUse, ErrDamaged, world.ErrVersions when no incarnation is left, the errors of
-// snapshot.Load, inputlog.Log.Play, Options.New and Options.Upgrade, or that of ctx. Then the world must not be used,
-// and the files are as they were, but for an empty segment of the log, and a snapshot of what was
-// restored. What is missing at the log's
-// end is no error, but in Recovered.Torn.
+// snapshot.Load, inputlog.Log.Play, Options.New and Options.Upgrade, or that of ctx. Then the world must
+// not be used, and the files are as they were, but for an empty segment of the log, and a snapshot of
+// what was restored. What is missing at the log's end is no error, but in Recovered.Torn.
 func Open(ctx context.Context, path string, w *world.World, s *scheduler.Scheduler, o Options) (_ *Store, err error) {
 	if w == nil || s == nil {
 		panic("durable: Open with a nil World or Scheduler; pass those of world.New and scheduler.New")

@@ -26,8 +26,8 @@ import (
 // Import writes nothing before all of the text was read and found to be whole, and to be what a world
 // can have: only what the world that loads knows is left to Load, such as what is registered there, and
 // what codecs and other packages have written. It takes the memory of the snapshot, uncompressed, and of
-// a world with as many slots and chunks; of the options BytesMax counts, which bounds that and whose default is 1 GB
-// and 64 bytes for each byte of the text, and Workers. A line has a 64th of it at the most. It
+// a world with as many slots and chunks; of the options BytesMax counts, which bounds that and whose
+// default is 1 GB and 64 bytes for each byte of the text, and Workers. A line has a 64th of it at the most. It
 // returns what the head of the snapshot says. Errors are ErrNoSnapshot, ErrVersion, ErrTruncated,
 // ErrAltered and ErrTooLarge, with line and field, ErrOtherWorld for a machine or a layout of handles
 // that is another, and those of src and dst.

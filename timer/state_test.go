@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/inputlog"
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/driver"
@@ -190,4 +192,36 @@ func TestAllocates(t *testing.T) {
 	}
 	g.until(200)
 	require.Zero(t, testing.AllocsPerRun(100, func() { _ = g.s.Step(t.Context()) }))
+}
+
+// TestLargeMessages keeps memory for the messages that are there, and not for all below the highest.
+func TestLargeMessages(t *testing.T) {
+	type large struct{ Bytes [16 << 10]byte }
+	newWorld := func() (*world.World, handle.Handle, *timer.Timers[large]) {
+		w := world.MustNew(world.Options{Shards: 1})
+		world.Register[Body](w, "body")
+		h, err := world.NewBundle[unit](w).Create(w, unit{})
+		require.NoError(t, err)
+		return w, h, timer.New(w, "large", world.RegisterMessage[large](w, "large"), timer.Options{})
+	}
+	w, h, timers := newWorld()
+	const n = 4000
+	var ids []timer.ID
+	for range n {
+		id, err := timers.After(w, h, 100, large{})
+		require.NoError(t, err)
+		ids = append(ids, id)
+	}
+	for _, id := range ids[:n-1] {
+		require.NoError(t, timers.Cancel(w, id))
+	}
+	body := (&game{t: t, World: w}).saved().AppendSaved(nil)
+	require.Less(t, len(body), 100<<10)
+	w, _, timers = newWorld()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	require.NoError(t, (&game{t: t, World: w}).saved().LoadSaved(body))
+	runtime.ReadMemStats(&after)
+	require.Equal(t, 1, timers.Len())
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(4<<20), "all of them are 64 MB")
 }

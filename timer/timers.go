@@ -157,9 +157,8 @@ func (t *Timers[M]) After(by world.Actor, to handle.Handle, ticks int, body M) (
 	return t.start(by, "Timers.After", to, t.in(ticks), 0, body)
 }
 
-// At sets a timer that is due at the beginning of a tick, of those that World.Tick and Context.Tick
-// count: if that is not behind the one that runs, or is the next if the world is idle, in the one
-// behind that. For the rest as After.
+// At sets a timer that is due at the beginning of a tick, as World.Tick and Context.Tick count them, but
+// no earlier than one that After sets. For the rest as After.
 func (t *Timers[M]) At(by world.Actor, to handle.Handle, tick uint64, body M) (ID, error) {
 	return t.start(by, "Timers.At", to, tick, 0, body)
 }
