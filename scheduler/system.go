@@ -42,6 +42,7 @@ func build(w *world.World, name string, construct System, o options) (*system, e
 		}
 		s.run[i], s.access[i] = constructOn(w, shard, name, construct)
 		s.access[i].Delta *= float64(s.every)
+		s.access[i].Every = uint64(s.every)
 		switch {
 		case s.run[i] == nil && s.global:
 			return nil, fmt.Errorf("scheduler: the constructor of system %q returned nil; return a function", name)

@@ -191,7 +191,7 @@ func (p *bundlePart) fill(dst []handle.Handle, rows store.Rows, f *fill) []handl
 // Context.Destroy.
 func (q *Query) Destroy() int {
 	q.ofWorld("Query.Destroy").mustIdle("Query.Destroy")
-	n, left := 0, q.limit
+	n, left, f := 0, q.limit, q.matching()
 	for i := range q.parts {
 		p := &q.parts[i]
 		p.look(q)
@@ -199,7 +199,7 @@ func (q *Query) Destroy() int {
 			if t.Rows() == 0 {
 				continue
 			}
-			met, marked := t.MarkMatching(&q.filter, left)
+			met, marked := t.MarkMatching(f, left)
 			left, n = left-met, n+marked
 		}
 	}
@@ -276,7 +276,7 @@ func (w *World) setOf(call string, parts []ComponentSet) (set store.Set) {
 // meant, counted from the first. It does not visit tables that f makes, nor count rows again
 // that f moves.
 func (q *Query) eachTable(f func(t *store.Table, most int) error) error {
-	left := q.limit
+	left, filter := q.limit, q.matching()
 	for i := range q.parts { // count all shards first: f may create
 		p := &q.parts[i]
 		p.look(q)
@@ -285,7 +285,7 @@ func (q *Query) eachTable(f func(t *store.Table, most int) error) error {
 		for _, t := range p.tables {
 			n := 0
 			if t.Rows() > 0 {
-				n = min(t.MatchingRows(&q.filter), left)
+				n = min(t.MatchingRows(filter), left)
 				left -= n
 			}
 			p.meant = append(p.meant, n)

@@ -2,6 +2,7 @@ package world_test
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/world"
@@ -193,4 +194,48 @@ func ExampleQuery_At() {
 	// 1 0:1@1 10
 	// 2 0:2@1 20
 	// sum 30
+}
+
+// Minds think in turns: each once in four ticks, a quarter of them in each.
+func ExampleTurns() {
+	w := world.MustNew(world.Options{})
+	world.Register[Health](w, "health")
+	all, _ := world.NewBundle[Unit](w).AppendN(nil, w, 100, nil)
+	turns := map[handle.Handle]int{}
+	q := w.Query(world.Read[Health](w), world.Turns(w, 4))
+	for range 8 {
+		for ch := range q.Chunks() {
+			for _, h := range ch.Handles() {
+				turns[h]++
+			}
+		}
+		fmt.Print(q.Count(), " ")
+		w.Refresh()
+	}
+	fmt.Println(turns[all[0]], turns[all[99]])
+	// Output: 25 25 25 25 25 25 25 25 2 2
+}
+
+// However many there are, about 100 of them have their turn in a tick.
+func ExampleTurnsFor() {
+	w := world.MustNew(world.Options{TickInterval: time.Second})
+	world.Register[Health](w, "health")
+	units := world.NewBundle[Unit](w)
+	q := w.Query(world.Read[Health](w), world.TurnsFor(w, 100))
+	for range 3 {
+		_, _ = units.AppendN(nil, w, 100, nil)
+		fmt.Println(q.Count(), "of", w.Count(), "have their turn, which comes every", q.Delta(), "seconds")
+	}
+	// Output:
+	// 100 of 100 have their turn, which comes every 1 seconds
+	// 100 of 200 have their turn, which comes every 2 seconds
+	// 75 of 300 have their turn, which comes every 4 seconds
+}
+
+// The time between two turns is that of four ticks.
+func ExampleQuery_Delta() {
+	w := world.MustNew(world.Options{TickInterval: time.Second})
+	world.Register[Health](w, "health")
+	fmt.Println(w.Query(world.Read[Health](w)).Delta(), w.Query(world.Turns(w, 4)).Delta())
+	// Output: 1 4
 }

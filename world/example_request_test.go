@@ -77,3 +77,22 @@ func ExampleOutcome() {
 	// gone
 	// missing
 }
+
+// What sleeps is left out by queries until a message wakes it.
+func ExampleMessage_Wakes() {
+	const asleep world.Flags = 1
+	type Knock struct{}
+	w := world.MustNew(world.Options{})
+	world.Register[Health](w, "health")
+	knocks := world.RegisterMessage[Knock](w, "knock")
+	knocks.Wakes(asleep)
+	unit, _ := world.NewBundle[Unit](w).Create(w, Unit{})
+
+	_ = world.Flag(w, unit, asleep)
+	fmt.Println(w.Query(world.WithoutFlags(w, asleep)).Count())
+	_ = knocks.Send(w, unit, Knock{})
+	fmt.Println(w.Query(world.WithoutFlags(w, asleep)).Count())
+	// Output:
+	// 0
+	// 1
+}

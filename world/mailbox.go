@@ -15,11 +15,11 @@ type mailboxes struct {
 	_     [64]byte // other shards' mail is changed by other workers
 }
 
-// swap swaps the boxes and keeps those that still hold messages.
-func (m *mailboxes) swap() {
+// swap swaps the boxes of a shard and keeps those that still hold messages.
+func (m *mailboxes) swap(s *store.Shard) {
 	kept := m.boxes[:0]
 	for _, box := range m.boxes {
-		if box.swap() {
+		if box.swap(s) {
 			kept = append(kept, box)
 		}
 	}
@@ -40,9 +40,9 @@ func (w *World) forward() {
 
 // mailbox is a messageBox of any type.
 type mailbox interface {
-	// swap makes the messages of the next tick those of this one. It returns
-	// false if there are none: then the box is no longer listed.
-	swap() bool
+	// swap makes the messages of the next tick those of this one, and wakes whoever they are for. It
+	// returns false if there are none: then the box is no longer listed.
+	swap(s *store.Shard) bool
 	// collectOutgoing takes out the messages for atoms that leave the shard.
 	collectOutgoing(s *store.Shard)
 	// countMisrouted and addMisrouted add what was taken out to the message's came.
@@ -86,13 +86,18 @@ func (m *Message[M]) box(shard int) *messageBox[M] {
 	return box
 }
 
-func (b *messageBox[M]) swap() bool {
+func (b *messageBox[M]) swap(s *store.Shard) bool {
 	clear(b.now)
 	b.now, b.next = b.next, b.now[:0]
 	b.order = b.order[:0]
 	clear(b.misrouted)
 	b.misrouted = b.misrouted[:0]
 	b.listed = len(b.now) > 0
+	if f := b.of.wakes; f != 0 {
+		for i := range b.now {
+			b.of.w.wake(s, b.now[i].To, f)
+		}
+	}
 	return b.listed
 }
 

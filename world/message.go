@@ -22,6 +22,7 @@ type Message[M any] struct {
 	name    string
 	typ     reflect.Type
 	sending queue.Kind
+	wakes   Flags                             // taken from whoever a message is delivered to
 	boxes   []messageBox[M]                   // by shard
 	came    store.Groups[misroutedMessage[M]] // in a refresh: messages of atoms that migrate
 }
@@ -73,6 +74,37 @@ func RegisterMessage[M any](w *World, name string) *Message[M] {
 }
 
 func (m *Message[M]) messageName() string { return m.name }
+
+// Wakes makes each message of the type take flags from the entity that it is delivered to, so that queries that
+// leave out what has those flags see the entity in the tick in which the message is there. What else is asked for in that
+// refresh, as by Flag, comes before. Entities that sleep cost a query a bit each:
+//
+//	const asleep world.Flags = 1
+//	hits.Wakes(asleep)
+//	minds := b.Query(mind, world.WithoutFlags(b, asleep))
+//
+// A message to a shard wakes nobody. Call it before the first tick, in each process alike, as snapshots and logs do not
+// have it. It panics if f is empty.
+func (m *Message[M]) Wakes(f Flags) {
+	if m == nil {
+		panic(fmt.Sprintf("world: Message.Wakes of a nil %T; use what world.RegisterMessage returned", m))
+	}
+	m.w.mustIdle("Message.Wakes")
+	if f == 0 {
+		panic("world: Message.Wakes of no flags; name one or more")
+	}
+	m.wakes |= f
+}
+
+// wake takes flags from an entity of the shard, which is in a step of its own. It reports whether that had any.
+func (w *World) wake(s *store.Shard, h handle.Handle, f Flags) bool {
+	l := w.space.Locate(h)
+	if l == 0 || w.space.FlagsAt(l)&f == 0 {
+		return false
+	}
+	s.SetFlags(l, 0, f)
+	return true
+}
 
 // Send sends a message to an entity. If a *World sends it, it is there for the next tick. By
 // other actors Send is a request that the refresh applies: an entity that is dead by then does
@@ -159,6 +191,9 @@ func (m *Message[M]) direct(by Actor, call string, from, to int, body M) error {
 func (m *Message[M]) put(shard int, to handle.Handle, body M) {
 	box := m.box(shard)
 	box.now = append(box.now, Envelope[M]{to, body})
+	if s := m.w.shards[shard]; m.wakes != 0 && m.w.wake(s, to, m.wakes) {
+		s.PublishFlags()
+	}
 }
 
 func (m *Message[M]) delivers(w *World) drive.Deliver {

@@ -27,13 +27,14 @@ func (q *Query) At(i int) (Chunk, bool) {
 	if i < 0 || i >= q.limit {
 		return Chunk{}, false
 	}
+	f := q.matching()
 	for k := range q.parts {
 		p := &q.parts[k]
 		p.look(q)
 		for _, t := range p.tables {
-			n := t.MatchingRows(&q.filter)
+			n := t.MatchingRows(f)
 			if i < n {
-				return Chunk(t.RowAt(i, &q.filter)), true
+				return Chunk(t.RowAt(i, f)), true
 			}
 			i -= n
 		}

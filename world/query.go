@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/atoll-sim/atoll/internal/check"
+	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/shard"
 )
@@ -22,11 +23,13 @@ type Query struct {
 	accessed             store.Set   // by readers and writers, optional ones among them
 	parts                []queryPart
 	w                    *World
+	access               *drive.Access // of the system
 	idle                 bool
 	frame                bool // of a Frame: its parts have all tables, and nothing changes
 	limited              bool // by Limit
 	limit                int
-	filter               store.Filter // selects rows of its tables
+	filter               store.Filter // selects rows of its tables; see matching
+	turns                turns
 	guard                check.Guard
 }
 
@@ -45,7 +48,7 @@ type queryPart struct {
 func (w *World) Query(terms ...Term) *Query { return newQuery(w.bind("World.Query"), w.shards, terms) }
 
 func newQuery(b binding, shards []*store.Shard, terms []Term) *Query {
-	q := &Query{w: b.w, idle: b.idle, frame: b.frame != nil, guard: b.guard("a Query"), limit: math.MaxInt, parts: make([]queryPart, len(shards))}
+	q := &Query{w: b.w, access: b.access, idle: b.idle, frame: b.frame != nil, guard: b.guard("a Query"), limit: math.MaxInt, parts: make([]queryPart, len(shards))}
 	for i, s := range shards {
 		q.parts[i].shard = s
 	}
@@ -54,6 +57,9 @@ func newQuery(b binding, shards []*store.Shard, terms []Term) *Query {
 	}
 	if q.frame {
 		q.findTables()
+		if q.turns.n != 0 {
+			q.findTurn()
+		}
 	}
 	return q
 }
@@ -260,7 +266,7 @@ func (p *queryPart) look(q *Query) {
 // each yields the rows that match, as they were when the loop began. It is short for a table of
 // one chunk, because a small world has many: there the price of a table is most of the loop's.
 func (q *Query) each(loop uint64, yield func(Chunk) bool) {
-	all := q.filter.All()
+	all := q.matching().All()
 	for i := range q.parts {
 		p := &q.parts[i]
 		p.look(q)
@@ -301,12 +307,12 @@ func (q *Query) Count() int {
 	if check.Enabled {
 		q.guard.Must()
 	}
-	n := 0
+	n, f := 0, q.matching()
 	for i := range q.parts {
 		p := &q.parts[i]
 		p.look(q)
 		for _, t := range p.tables {
-			n += t.MatchingRows(&q.filter)
+			n += t.MatchingRows(f)
 		}
 	}
 	return min(n, q.limit)

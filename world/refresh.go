@@ -99,7 +99,7 @@ func (r *refresh) init(w *World) {
 	}
 	r.release = func(i int) { r.active[i].release() }
 	r.endTick = r.in("end tick", func(i int) {
-		w.mailboxes[i].swap()
+		w.mailboxes[i].swap(w.shards[i])
 		w.shards[i].EndTick()
 	})
 	r.notify = func(i int) { r.active[i].notify() }

@@ -9,7 +9,7 @@ import (
 )
 
 // Term is a condition of a query: a *Reader or *Writer (the entity has the component), With,
-// Without, Optional, AnyOf, WithFlags or WithoutFlags. All terms of a query must be asked of
+// Without, Optional, AnyOf, WithFlags, WithoutFlags, Turns or TurnsFor. All terms of a query must be asked of
 // the World or Build that the query is asked of.
 type Term interface{ term() term }
 
@@ -20,6 +20,7 @@ type term struct {
 	accessed store.Set
 	asked    *slots.Lookup // the look-up of the World or Build it was asked of: it identifies world and shard
 	flags    Flags
+	turns    turns
 	names    string // of the component types, for messages
 }
 
@@ -32,6 +33,7 @@ const (
 	requiresAny
 	requiresFlags
 	excludesFlags
+	takesTurns
 )
 
 func (t term) term() term { return t }
@@ -137,6 +139,8 @@ func (q *Query) add(b *binding, i int, x Term) {
 		q.any = append(q.any, t.of)
 	case requiresFlags, excludesFlags:
 		q.addFlags(b, t)
+	case takesTurns:
+		q.addTurns(b, t)
 	}
 }
 

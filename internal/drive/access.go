@@ -24,6 +24,8 @@ type Access struct {
 	// Delta is the simulated time from one run of the system to the next, in seconds: that of a
 	// tick, unless the scheduler sets it.
 	Delta float64
+	// Every is every how many ticks the system runs, if the scheduler sets it; 0 stands for 1.
+	Every uint64
 }
 
 // Same reports whether a and b asked for the same. Their Neighbours may differ, as they do from

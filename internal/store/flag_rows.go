@@ -3,6 +3,7 @@ package store
 import (
 	"math/bits"
 
+	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/slots"
 )
 
@@ -84,47 +85,135 @@ func (c *Chunk) clearFlags() {
 }
 
 // Filter says which rows of a table match a query: those with all flags of With and none
-// of Without.
-type Filter struct{ With, Without slots.Flags }
+// of Without, whose turn it is.
+type Filter struct {
+	With, Without slots.Flags
+	// It is an entity's turn if the low bits of its turn number, those that are set in Mask, are those
+	// of Turn. Mask is a power of two less 1; with 0 it is the turn of all.
+	Turn, Mask uint32
+}
 
-// All reports whether all rows match: the filter asks for no flags.
-func (f *Filter) All() bool { return f.With|f.Without == 0 }
+// All reports whether all rows match: the filter asks for no flags, and it is the turn of all.
+func (f *Filter) All() bool { return uint32(f.With|f.Without)|f.Mask == 0 }
 
-// Matching yields the runs of the rows that match. It stops and returns false if yield does.
+// Matching yields the runs of the rows that match. It stops and returns false if yield does. A flag
+// that yield sets or clears counts for rows behind those that it was called with.
 func (r Rows) Matching(f *Filter, yield func(Rows) bool) bool {
 	if f.All() {
 		return yield(r)
 	}
-	for from := r.from; ; {
-		from = r.chunk.seek(f, from, r.to, true)
-		if from == r.to {
-			return true
-		}
-		to := r.chunk.seek(f, from, r.to, false)
-		if !yield(r.chunk.rows(from, to)) {
-			return false
-		}
-		from = to
+	c, flags := r.chunk, f.With|f.Without != 0
+	var set flagSet
+	if flags {
+		set = c.flagSet(f)
 	}
+	began := -1 // the row that a run began with which reaches the end of 64 rows
+	for base := r.from &^ 63; base < r.to; base += 64 {
+		if began < 0 && set.one {
+			if base = set.skip(base, r.to); base >= r.to {
+				break
+			}
+		}
+		some := ^uint64(0) << max(r.from-base, 0)
+		if f.Mask != 0 {
+			some &= c.inTurn(f, base/64)
+		}
+		if rest := r.to - base; rest < 64 {
+			some &= 1<<rest - 1
+		}
+		for {
+			w, first := some, 0
+			if flags {
+				w &^= c.unmatched(f, base/64)
+			}
+			if began < 0 {
+				if w == 0 {
+					break
+				}
+				first = bits.TrailingZeros64(w)
+				began = base + first
+			}
+			end := first + bits.TrailingZeros64(^(w >> first))
+			if end == 64 && base+64 < r.to {
+				break
+			}
+			run := c.rows(began, base+end)
+			began = -1
+			if !yield(run) {
+				return false
+			}
+			if flags {
+				set = c.flagSet(f)
+			}
+			some &= ^uint64(0) << end
+		}
+	}
+	return true
 }
 
-// seek returns the first row from row on and below to that matches or, if matching is false,
-// that does not. It returns to if there is none. It looks at 64 rows at a time.
-func (c *Chunk) seek(f *Filter, row, to int, matching bool) int {
-	for row < to {
-		w := c.unmatched(f, row/64)
-		if matching {
-			w = ^w
+// flagSet is the set of a filter with one flag that some rows of a chunk have.
+type flagSet struct {
+	words []uint64
+	other uint64 // what a word is where no row matches
+	one   bool   // there is such a set
+}
+
+func (c *Chunk) flagSet(f *Filter) flagSet {
+	both := uint8(f.With | f.Without)
+	if both&(both-1) != 0 || c.flags == nil {
+		return flagSet{}
+	}
+	words := c.flags.sets[bits.TrailingZeros8(both)]
+	if f.With != 0 {
+		return flagSet{words, 0, words != nil}
+	}
+	return flagSet{words, ^uint64(0), words != nil}
+}
+
+// skip returns the first of the rows from base on, by 64, of which one may match.
+func (s *flagSet) skip(base, to int) int {
+	words := s.words[base/64 : (to+63)/64]
+	for i, w := range words {
+		if w != s.other {
+			return base + i*64
 		}
-		if w &= ^uint64(0) << (row % 64); w != 0 {
-			return min(row&^63+bits.TrailingZeros64(w), to)
-		}
-		row = row&^63 + 64
 	}
 	return to
 }
 
-// unmatched returns which of 64 rows do not match.
+// inTurn returns of which of 64 rows it is the turn. The turn number of an entity is made of its handle
+// alone, so it is the same wherever the row is.
+func (c *Chunk) inTurn(f *Filter, word int) uint64 {
+	if f.Mask == 0 {
+		return ^uint64(0)
+	}
+	not, rest := ^(uint64(f.Turn) << handle.VersionBits), ^(uint64(f.Mask) << handle.VersionBits)
+	some := c.handles[word*64 : min(word*64+64, len(c.handles))]
+	w := uint64(0)
+	for ; len(some)%4 != 0; some = some[:len(some)-1] {
+		w = shiftTurn(w, some[len(some)-1], not, rest)
+	}
+	for ; len(some) >= 4; some = some[:len(some)-4] {
+		x := (*[4]handle.Handle)(some[len(some)-4:])
+		w = shiftTurn(w, x[3], not, rest)
+		w = shiftTurn(w, x[2], not, rest)
+		w = shiftTurn(w, x[1], not, rest)
+		w = shiftTurn(w, x[0], not, rest)
+	}
+	return w
+}
+
+// shiftTurn shifts into w whether it is the turn of h. The turn number, which is index^home, begins in
+// h^h>>IndexBits where the index begins in h. Where it is the turn, all bits of match are set, so that adding 1
+// carries.
+func shiftTurn(w uint64, h handle.Handle, not, rest uint64) uint64 {
+	match := uint64(h) ^ uint64(h)>>handle.IndexBits ^ not | rest
+	_, carry := bits.Add64(match, 1, 0)
+	w, _ = bits.Add64(w, w, carry)
+	return w
+}
+
+// unmatched returns which of 64 rows do not have the flags that match.
 func (c *Chunk) unmatched(f *Filter, word int) (w uint64) {
 	for m := f.With | f.Without; m != 0; m &= m - 1 {
 		i, have := bits.TrailingZeros8(uint8(m)), uint64(0)
@@ -149,7 +238,7 @@ func (t *Table) MatchingRows(f *Filter) int {
 	}
 	for _, c := range t.chunks[:t.cur.order+1] {
 		for from := 0; from < c.n; from += 64 {
-			w := c.unmatched(f, from/64)
+			w := c.unmatched(f, from/64) | ^c.inTurn(f, from/64)
 			if rest := c.n - from; rest < 64 {
 				w &= 1<<rest - 1
 			}

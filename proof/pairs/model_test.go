@@ -21,6 +21,8 @@ type model struct {
 	hits     map[handle.Handle][]int64 // messages for the next tick
 	heard    map[handle.Handle][]int64 // for this one
 	timed    map[int64]timed           // timers that are set
+	turns    map[handle.Handle]int64   // the tick of each one's last turn
+	nudged   []*entity                 // in this refresh
 	children map[int64]handle.Handle   // what functions created, by argument
 	names    map[int64]handle.Handle
 	policy   hierarchy.OnParentDeath
@@ -83,7 +85,7 @@ type promise struct {
 
 func newModel() *model {
 	return &model{
-		entities: map[handle.Handle]*entity{}, given: map[handle.Handle]bool{}, hits: map[handle.Handle][]int64{}, timed: map[int64]timed{},
+		entities: map[handle.Handle]*entity{}, given: map[handle.Handle]bool{}, hits: map[handle.Handle][]int64{}, timed: map[int64]timed{}, turns: map[handle.Handle]int64{},
 		children: map[int64]handle.Handle{}, names: map[int64]handle.Handle{}, created: [][]handle.Handle{nil}, destroyed: [][]handle.Handle{nil},
 	}
 }
@@ -176,6 +178,7 @@ func (m *model) refresh() {
 	}
 	m.queue = m.queue[:0]
 	m.tell()
+	m.wake()
 	m.settle()
 }
 
