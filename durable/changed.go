@@ -79,9 +79,7 @@ func (d *Store) changed() {
 	for waits := true; waits; {
 		select {
 		case x := <-d.captures: // a Save that waits for an idle world
-			took := x.take()
-			close(x.done)
-			if took {
+			if x.take() {
 				return
 			}
 		case d.saving <- struct{}{}:
@@ -106,7 +104,9 @@ func (d *Store) changed() {
 type capture struct {
 	store *Store
 	taken atomic.Bool   // or given up
-	done  chan struct{} // closed when changed has taken it
+	done  chan struct{} // closed when it was taken
+	saved bool          // for a Save that was called
+	hash  bool          // the segment says by a hash where it begins, which takes time
 	*snapshot.Captured
 	tick uint64
 	err  error
@@ -117,6 +117,9 @@ type capture struct {
 func (x *capture) take() bool {
 	if x.taken.Swap(true) {
 		return false
+	}
+	if x.done != nil {
+		defer close(x.done)
 	}
 	d := x.store
 	if d.closed.Load() {
@@ -134,7 +137,7 @@ func (x *capture) take() bool {
 		d.log.capturing()
 		d.log.next(d.ready)
 		d.number, d.ready = d.number+1, nil
-		err = d.record(note{Incarnation: d.w.Incarnation()}, false)
+		err = d.record(note{Incarnation: d.w.Incarnation(), Saved: x.saved}, x.hash)
 	}
 	if err != nil {
 		x.Release()
@@ -142,6 +145,16 @@ func (x *capture) take() bool {
 		x.err = d.Err()
 	}
 	return true
+}
+
+// isTaken reports whether it was captured.
+func (x *capture) isTaken() bool {
+	select {
+	case <-x.done:
+		return true
+	default:
+		return false
+	}
 }
 
 // write writes what was captured. saving is held.

@@ -108,10 +108,14 @@ func TestMendByHand(t *testing.T) {
 	require.Empty(t, st.Recovered().Snapshot.Passed)
 	require.Contains(t, y.observe(), "{77002}")
 
-	// Under its old name it is no increment, and what is whole before it counts. The Logger tells.
+	// Under its old name it is no increment, and the log does not lead to what it has. The Logger tells.
 	var told strings.Builder
-	y, st, err = opened(t, disk, func(d *faulty.Disk) { put(d, "000000000003.increment") }, func(o *durable.Options) {
-		o.Logger = slog.New(slog.NewTextHandler(&told, nil))
+	asIncrement := func(d *faulty.Disk) { put(d, "000000000003.increment") }
+	_, _, err = opened(t, disk, asIncrement, nil)
+	require.ErrorIs(t, err, durable.ErrDamaged)
+	require.ErrorContains(t, err, "000000000003.increment: the log leads to tick")
+	y, st, err = opened(t, disk, asIncrement, func(o *durable.Options) {
+		o.Logger, o.AcceptLoss = slog.New(slog.NewTextHandler(&told, nil)), true
 	})
 	require.NoError(t, err)
 	require.Len(t, st.Recovered().Snapshot.Passed, 1)

@@ -3,6 +3,7 @@ package durable
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/atoll-sim/atoll/internal/files"
@@ -234,6 +235,9 @@ func (l *log) wait(ctx context.Context) error {
 	case err := <-x.done:
 		return err
 	case <-ctx.Done():
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.mu.waiting = slices.DeleteFunc(l.mu.waiting, func(y waiter) bool { return y.done == x.done })
 		return ctx.Err()
 	}
 }

@@ -52,7 +52,7 @@ func Open(ctx context.Context, path string, w *world.World, s *scheduler.Schedul
 	opened := false
 	defer func() {
 		if !opened { // by an error, or a panic of the user's
-			_ = d.lock.Close()
+			_ = d.lock.Close() // the first error counts
 		}
 	}()
 	if err := d.restore(ctx); err != nil {
@@ -109,20 +109,27 @@ func (d *Store) restore(ctx context.Context) error {
 			}
 		}
 	}
-	d.number = d.mark.number - 1
+	d.number, x.Incarnation = d.mark.number-1, d.lastIncarnation()
+	unread := uint32(0) // segments behind the last whose incarnation is known
 	for _, s := range all {
 		d.number = max(d.number, s.number)
-		x.Incarnation = max(x.Incarnation, s.Incarnation)
-		if s.wrong != nil && !errors.Is(s.wrong, inputlog.ErrTruncated) {
-			x.Incarnation++ // it may have been the first of a process
+		switch {
+		case s.wrong == nil:
+			x.Incarnation, unread = max(x.Incarnation, s.Incarnation), 0
+		case !errors.Is(s.wrong, inputlog.ErrTruncated): // it may have been the first of a process
+			unread++
 		}
 	}
+	x.Incarnation += unread
 	for len(all) > 0 && all[0].number < d.mark.number {
 		all = all[1:]
 	}
-	x.Clean = d.mark.clean && len(all) == 0
+	x.Clean = d.mark.clean && len(all) == 0 && x.Incarnation <= d.w.Incarnation()
 	if all, err = d.chain(all); err != nil {
 		return err
+	}
+	if len(found.Passed) > 0 {
+		d.passed = d.pass(found, all)
 	}
 	for lost := len(x.Lost); len(all) > 0 && len(x.Lost) == lost; {
 		n := 1
@@ -133,6 +140,16 @@ func (d *Store) restore(ctx context.Context) error {
 			return err
 		}
 		all = all[n:]
+	}
+	for _, p := range d.passed {
+		if len(x.Lost) > 0 {
+			break // what it had was lost before
+		}
+		if err := p.missed(d); err != nil {
+			if err = d.lose(err); err != nil {
+				return err
+			}
+		}
 	}
 	x.Incarnation = max(x.Incarnation, d.w.Incarnation())
 	if !x.Clean {
@@ -151,6 +168,9 @@ func (d *Store) fresh() error {
 		}
 	}
 	x.Incarnation = d.w.Incarnation()
+	if n := d.lastIncarnation(); n > 0 { // of a world that was removed
+		x.Incarnation = max(x.Incarnation, n+1)
+	}
 	if err := d.w.Reincarnate(x.Incarnation); err != nil { // changes nothing
 		return fmt.Errorf("durable: behind Options.New: %w", err)
 	}
@@ -192,7 +212,7 @@ func (d *Store) chain(all []*segment) ([]*segment, error) {
 func (d *Store) lose(err error) error {
 	if !d.o.AcceptLoss {
 		remedy := "restore the file, or set AcceptLoss to go on from what is whole before it"
-		if errors.Is(err, inputlog.ErrDiffers) {
+		if errors.Is(err, inputlog.ErrDiffers) && len(d.recovered.Snapshot.Passed) == 0 {
 			remedy = "start the program that wrote it, without a change, if this is another; set NoLog if the systems cannot be deterministic, and AcceptLoss to go on from what they have made"
 		}
 		return fmt.Errorf("%w: %w; %s", ErrDamaged, err, remedy)
@@ -242,15 +262,18 @@ func (d *Store) play(ctx context.Context, all []*segment) error {
 		}
 		defer p.Close()
 	}
+	d.passed.meet(d)
 	for told := time.Now(); p.Next(); x.Ticks++ {
 		if err := p.Make(func() error { return d.step(ctx) }); err != nil {
 			return err
 		}
+		d.passed.meet(d)
 		if time.Since(told) > tellEvery {
 			told = time.Now()
 			d.info("playing the log", "ticks", x.Ticks)
 		}
 	}
+	d.passed.meet(d) // the next process begins here
 	err := p.Err()
 	at := all[len(all)-1-p.Left()]
 	switch {
@@ -312,7 +335,7 @@ func (d *Store) upgrade() (err error) {
 	if err = d.o.Upgrade(d.w); err != nil {
 		return fmt.Errorf("durable: Options.Upgrade: %w", err)
 	}
-	x := &capture{store: d}
+	x := &capture{store: d, hash: true}
 	d.log.changed(d.w.Tick())
 	if x.err = d.prepare(); x.err == nil {
 		x.take()
@@ -339,14 +362,17 @@ func (d *Store) begin() error {
 		return err
 	}
 	d.log = newLog(d.o.LogBytes, file, d.w.Tick, d.tell)
-	if err = d.record(note{Incarnation: x.Incarnation, First: true}, x.Clean); err == nil {
+	if err = d.w.Reincarnate(x.Incarnation); err == nil { // nobody gets a handle before Open returns
+		err = d.record(note{Incarnation: x.Incarnation, First: true}, !d.o.NoLog)
+	}
+	if err == nil {
 		if d.o.NoLog { // the segment says the number, and no more
 			err = errors.Join(d.recorder.Close(), d.log.close())
 		} else {
 			err = d.log.flushed()
 		}
 		if err == nil {
-			err = d.w.Reincarnate(x.Incarnation)
+			err = d.keepIncarnation(x.Incarnation)
 		}
 		if err != nil {
 			_ = d.recorder.Close() // the first error counts

@@ -281,7 +281,7 @@ func TestKeeps(t *testing.T) {
 	names, err := disk.List()
 	require.NoError(t, err)
 	slices.Sort(names)
-	require.Equal(t, []string{"000000000005.log", "000000000006.log", "000000000006.snapshot", "000000000007.snapshot"}, names)
+	require.Equal(t, []string{"000000000005.log", "000000000006.log", "000000000006.snapshot", "000000000007.snapshot", "incarnation"}, names)
 }
 
 // slow is a disk whose syncs of files wait.

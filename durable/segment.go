@@ -21,6 +21,7 @@ import (
 //	000000000007.snapshot   of snapshot.Dir; the mark in it says with which segment the log goes on
 //	000000000008.increment  the same, with what has changed since
 //	000000000031.log        a segment: a log of package inputlog, whose note is a note
+//	incarnation             the number of the last one, in case that its segments are lost
 //	lock
 //
 // A segment begins where the one before ends; a snapshot may begin there too. One that is the first
@@ -31,7 +32,10 @@ const (
 	segmentDigits = 12
 	segmentEnd    = ".log"
 	snapshotEnd   = ".snapshot"
+	incrementEnd  = ".increment"
 	lockName      = "lock"
+
+	incarnationName = "incarnation"
 )
 
 func segmentName(n uint64) string { return nameOf(n, segmentEnd) }
@@ -43,6 +47,18 @@ func numberOf(name, end string) (n uint64, ok bool) {
 	digits, is := strings.CutSuffix(name, end)
 	n, err := strconv.ParseUint(digits, 10, 64)
 	return n, is && err == nil && name == nameOf(n, end)
+}
+
+// snapshotNumber returns the number of a snapshot, which is 1 or more, or 0 for another file.
+func snapshotNumber(name string) uint64 {
+	if n, ok := numberOf(name, snapshotEnd); ok {
+		return n
+	}
+	n, ok := numberOf(name, incrementEnd)
+	if !ok {
+		return 0
+	}
+	return n
 }
 
 // mark is what a snapshot says about the log.
@@ -78,22 +94,28 @@ func (m *mark) also() snapshot.Also {
 type note struct {
 	Incarnation uint32
 	First       bool // of its process
+	Saved       bool // it begins with a snapshot that Store.Save was called for
 }
+
+const firstFlag, savedFlag = 1, 2
 
 func (n note) append(dst []byte) []byte {
 	flags := byte(0)
 	if n.First {
-		flags = 1
+		flags |= firstFlag
+	}
+	if n.Saved {
+		flags |= savedFlag
 	}
 	return append(binary.AppendUvarint(dst, uint64(n.Incarnation)), flags)
 }
 
 func readNote(src []byte) (note, error) {
 	n, size := binary.Uvarint(src)
-	if size <= 0 || len(src) != size+1 || src[size] > 1 || n == 0 || n > 1<<32-1 {
+	if size <= 0 || len(src) != size+1 || src[size] > firstFlag|savedFlag || n == 0 || n > 1<<32-1 {
 		return note{}, errors.New("it is a log of another program")
 	}
-	return note{uint32(n), src[size] == 1}, nil
+	return note{uint32(n), src[size]&firstFlag != 0, src[size]&savedFlag != 0}, nil
 }
 
 // segment is a file of the log.

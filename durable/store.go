@@ -99,13 +99,16 @@ type Store struct {
 	log       *log
 	recorder  *inputlog.Recorder
 	recovered Recovered
+	passed    passed // Open's
 
 	// saving holds one thing while somebody saves. Whoever has put it in owns number, ready, mark and
 	// marks, which Open and Close use while nobody saves. recorder and capturing are for the idle world.
 	saving    chan struct{}
-	captures  chan *capture // of Save, to changed
-	again     chan struct{} // to keep: a change was not saved
-	capturing bool          // what has changed is in the capture that is under way
+	captures  chan *capture           // of Save, to changed
+	wanted    atomic.Pointer[capture] // by the Save that holds saving: the function that called is of takes it
+	called    <-chan error            // of a function of Between that has not been called, or nil; owned as number is
+	again     chan struct{}           // to keep: a change was not saved
+	capturing bool                    // what has changed is in the capture that is under way
 
 	number  uint64            // of the segment that is written; the snapshot where it begins has it too
 	ready   files.File        // the next segment's, if it is made already
@@ -162,7 +165,10 @@ func (d *Store) Err() error {
 // disk, and older ones are removed. If it returns an error, the directory is as good as before, and
 // the log goes on; that of ctx, if the world was not captured in time. Safe from any goroutine
 // outside of ticks, of functions of Scheduler.Between and of OnTick; one at a time saves.
-func (d *Store) Save(ctx context.Context) error {
+func (d *Store) Save(ctx context.Context) error { return d.save(ctx, true) }
+
+// save is Save, called by the user or because it is time.
+func (d *Store) save(ctx context.Context, byUser bool) error {
 	if d.closed.Load() {
 		return ErrClosed
 	}
@@ -174,11 +180,11 @@ func (d *Store) Save(ctx context.Context) error {
 		return ErrClosed
 	}
 	defer func() { <-d.saving }()
-	return d.save(ctx)
+	return d.saveOne(ctx, byUser)
 }
 
-// save saves a snapshot. saving is held.
-func (d *Store) save(ctx context.Context) error {
+// saveOne saves a snapshot. saving is held.
+func (d *Store) saveOne(ctx context.Context, byUser bool) error {
 	if d.closed.Load() {
 		return ErrClosed
 	}
@@ -188,37 +194,40 @@ func (d *Store) save(ctx context.Context) error {
 	if err := d.prepare(); err != nil {
 		return err
 	}
-	x := &capture{store: d, done: make(chan struct{})}
-	taken := make(chan struct{})
-	called := d.s.Between(func(*world.World) {
-		x.take()
-		close(taken) // before those behind it are called, which may wait for this Save
-	})
+	x := &capture{store: d, saved: byUser, done: make(chan struct{})}
+	d.wanted.Store(x)
 	canceled, ends := ctx.Done(), d.ends.Done()
-	for {
+	for !x.isTaken() {
+		if d.called == nil {
+			d.called = d.s.Between(d.takeWanted)
+		}
 		var err error
 		select {
-		case err = <-called:
-		case <-taken:
+		case <-x.done:
+			continue
 		case d.captures <- x:
 			<-x.done
+			continue
+		case err = <-d.called: // of this Save, or of one that was given up
+			if d.called = nil; err == nil {
+				continue
+			}
 		case <-canceled:
-			if !x.taken.Swap(true) {
-				return ctx.Err()
-			}
-			canceled = nil // it is being captured
-			continue
+			err, canceled = ctx.Err(), nil
 		case <-ends:
-			if !x.taken.Swap(true) {
-				return ErrClosed
-			}
-			ends = nil
-			continue
+			err, ends = ErrClosed, nil
 		}
-		if err != nil {
+		if !x.taken.Swap(true) {
 			return err
-		}
-		return x.write()
+		} // else it is being captured
+	}
+	return x.write()
+}
+
+// takeWanted is called between two ticks, once for all Saves that were given up before.
+func (d *Store) takeWanted(*world.World) {
+	if x := d.wanted.Swap(nil); x != nil {
+		x.take()
 	}
 }
 
@@ -266,7 +275,7 @@ func (d *Store) keep() {
 		case <-every:
 		}
 		retry = nil
-		err := d.Save(d.ends)
+		err := d.save(d.ends, false)
 		switch {
 		case d.ends.Err() != nil || errors.Is(err, ErrFailed):
 			return // which was told

@@ -268,7 +268,11 @@ func (l *loading) part(c *drive.Cursor, s *section) error {
 func (l *loading) later(what, name string, load func() error) {
 	l.also = append(l.also, func() error {
 		if err := load(); err != nil {
-			return fmt.Errorf("%w: %s %q: %w", ErrOtherWorld, what, name, err)
+			kind := ErrOtherWorld
+			if errors.Is(err, drive.ErrImage) {
+				kind = ErrAltered
+			}
+			return fmt.Errorf("%w: %s %q: %w", kind, what, name, err)
 		}
 		return nil
 	})

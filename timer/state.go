@@ -2,6 +2,7 @@ package timer
 
 import (
 	"fmt"
+	"math"
 	"reflect"
 
 	"github.com/atoll-sim/atoll/handle"
@@ -114,7 +115,7 @@ func (t coded[M]) load(c *drive.Cursor, home int) error {
 	for range used - free {
 		index, ok := next()
 		to, due, armed, period := handle.Handle(c.Number()), c.Number(), c.Number(), c.Number()
-		if !ok || c.Err != nil || due <= now || armed > now {
+		if !ok || c.Err != nil || due <= now || armed > now || period > math.MaxInt64 {
 			return t.wrong(c)
 		}
 		rest, err := t.form.Read(c.Rest, mem.CellOf(t.bodies[home].at(index)))

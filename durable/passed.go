@@ -1,0 +1,71 @@
+package durable
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/atoll-sim/atoll/snapshot"
+	"github.com/atoll-sim/atoll/state"
+)
+
+// The log makes up for a snapshot that is damaged, unless the world was changed between two ticks where that was
+// saved: by a write through a pointer before Store.Save, say, or by Options.Upgrade. The head of a snapshot has
+// the hash of the state, so it is looked whether the log leads there.
+
+// passed are the snapshots that Open passes over.
+type passed []*passedOver
+
+// passedOver is one of them.
+type passedOver struct {
+	name   string
+	err    error // why its head cannot be read
+	tick   uint64
+	hash   state.Hash
+	byUser bool // Save was called for one of them, so the log may not lead there
+	met    bool // the log leads there
+}
+
+// pass lists the snapshots that are newer than the one that was found. all are the segments since that.
+func (d *Store) pass(found snapshot.Found, all []*segment) (p passed) {
+	names, _ := d.files.List() // which was read before
+	byUser := len(all) > 0 && slices.ContainsFunc(all[1:], func(s *segment) bool { return s.Saved })
+	for _, name := range names {
+		if snapshotNumber(name) <= snapshotNumber(filepath.Base(found.Path)) {
+			continue
+		}
+		x := &passedOver{name: name, byUser: byUser}
+		if info, err := d.inspect(name); err == nil {
+			x.tick, x.hash = info.Tick, info.Hash
+		} else {
+			x.err = err
+		}
+		p = append(p, x)
+	}
+	return p
+}
+
+// meet looks whether the world is as it was saved in one of them.
+func (p passed) meet(d *Store) {
+	tick := d.w.Tick()
+	for _, x := range p {
+		if !x.met && x.err == nil && x.tick == tick {
+			hash, err := state.StateHash(d.w, d.o.Snapshot.Codecs)
+			x.met = err == nil && hash == x.hash
+		}
+	}
+}
+
+// missed returns an error if the log does not make up for a snapshot.
+func (x *passedOver) missed(d *Store) error {
+	closed := d.recovered.Torn == nil // so the log leads to all that was saved
+	switch {
+	case x.met || x.err == nil && x.tick > d.w.Tick() && !closed || x.err != nil && !x.byUser && !closed:
+		return nil
+	case x.err != nil:
+		return fmt.Errorf("%s, whose head cannot be read, and there may be changes in it that the log does not have: %w", x.name, x.err)
+	case x.tick > d.w.Tick():
+		return fmt.Errorf("%s is of tick %d, and the log ends at %d", x.name, x.tick, d.w.Tick())
+	}
+	return fmt.Errorf("%s: the log leads to tick %d, and not to the state that was saved there: the world was changed between ticks", x.name, x.tick)
+}
