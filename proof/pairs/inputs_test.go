@@ -6,6 +6,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/inputlog"
+	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -49,6 +50,9 @@ func (o *objects) visible() (all []fact) {
 	}
 	slices.Sort(found)
 	for _, h := range found {
+		if check.Enabled && h.Index()%sampled != 0 {
+			continue
+		}
 		shard, _ := o.Owner(h)
 		hash := uint64(0)
 		for i := range o.parts {

@@ -29,6 +29,9 @@ func uniqueNames() *feature {
 			return a
 		},
 		check: func(s *scene) {
+			if s.quiet {
+				return
+			}
 			all := of(s.objects)
 			s.must(all.Len() == len(s.model.names), "%d names, by the model %d", all.Len(), len(s.model.names))
 			for name := range int64(nameMax) {

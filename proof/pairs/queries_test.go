@@ -26,6 +26,9 @@ func queries() *feature {
 			}
 		},
 		check: func(s *scene) {
+			if s.quiet {
+				return
+			}
 			for set := range parts(1 << partsN) {
 				hidden := world.Flags(set) << 1
 				q := s.Query(s.terms(set, 0, hidden)...)
