@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/wheel"
 )
 
 // adapter is Timers as the world sees them, so that the methods are not among those of Timers.
@@ -20,8 +21,8 @@ type merged struct {
 
 // of is a timer that is due, and its wheel.
 type of struct {
-	fired
-	wheel int32
+	wheel.Fired
+	home int32
 }
 
 // Due returns how many timers are in the slots of a tick, and how many changes are to be made. It hands
@@ -29,7 +30,7 @@ type of struct {
 func (t adapter[M]) Due(tick uint64) (n int) {
 	for i := range t.wheels {
 		w := &t.wheels[i]
-		n += int(w.slot(tick).len) + len(w.changes)
+		n += w.InSlot(tick) + len(w.changes)
 		for _, c := range w.changes {
 			if home := c.id.home(); home < len(t.wheels) {
 				t.wheels[home].asked = append(t.wheels[home].asked, c)
@@ -47,18 +48,18 @@ func (t adapter[M]) Collect(home int) {
 		t.apply(c)
 	}
 	w.asked = w.asked[:0]
-	w.collect(t.w.Tick(), t.owner)
+	w.Collect(home, t.w.Tick(), t.owner)
 	away := false
-	for i := range w.fired {
-		if x := &w.fired[i]; x.owner != int32(home) {
-			if away = true; x.owner == gone {
-				*t.bodies[home].at(int(x.index)) = *new(M)
+	for i := range w.Fired {
+		if x := &w.Fired[i]; x.Owner != int32(home) {
+			if away = true; x.Owner == wheel.Gone {
+				*t.bodies[home].At(x.ID.Index()) = *new(M)
 			}
 		}
 	}
 	t.away[home] = away
 	if away {
-		slices.SortStableFunc(w.fired, func(a, b fired) int { return cmp.Compare(a.owner, b.owner) })
+		slices.SortStableFunc(w.Fired, func(a, b wheel.Fired) int { return cmp.Compare(a.Owner, b.Owner) })
 	}
 }
 
@@ -70,11 +71,11 @@ func (t adapter[M]) Deliver(shard int) {
 		if i != shard && !away {
 			continue
 		}
-		all := t.wheels[i].fired
-		from, _ := slices.BinarySearchFunc(all, int32(shard), func(x fired, owner int32) int { return cmp.Compare(x.owner, owner) })
+		all := t.wheels[i].Fired
+		from, _ := slices.BinarySearchFunc(all, int32(shard), func(x wheel.Fired, owner int32) int { return cmp.Compare(x.Owner, owner) })
 		before := len(m.all)
 		for _, x := range all[from:] {
-			if x.owner != int32(shard) {
+			if x.Owner != int32(shard) {
 				break
 			}
 			m.all = append(m.all, of{x, int32(i)})
@@ -84,12 +85,12 @@ func (t adapter[M]) Deliver(shard int) {
 		}
 	}
 	if wheels > 1 {
-		slices.SortStableFunc(m.all, func(a, b of) int { return cmp.Compare(a.armed, b.armed) })
+		slices.SortStableFunc(m.all, func(a, b of) int { return cmp.Compare(a.Armed, b.Armed) })
 	}
 	for _, x := range m.all {
-		body := t.bodies[x.wheel].at(int(x.index))
-		t.deliver(shard, x.to, mem.PointerTo(body))
-		if x.last {
+		body := t.bodies[x.home].At(x.ID.Index())
+		t.deliver(shard, x.To, mem.PointerTo(body))
+		if x.Last {
 			*body = *new(M)
 		}
 	}

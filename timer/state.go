@@ -2,10 +2,8 @@ package timer
 
 import (
 	"fmt"
-	"math"
 	"reflect"
 
-	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/mem"
 )
@@ -33,25 +31,9 @@ func (t coded[M]) SavedOptions() (all, same string) {
 func (t coded[M]) AppendState(dst []byte) []byte {
 	dst = drive.AppendNumber(dst, len(t.wheels))
 	for i := range t.wheels {
-		w := &t.wheels[i]
-		dst = drive.AppendNumber(drive.AppendNumber(dst, len(w.slots)), w.used)
-		for k := range w.used {
-			dst = drive.AppendNumber(dst, w.at(k).generation-1)
-		}
-		dst = drive.AppendNumber(dst, w.free.len)
-		for at := w.free.first; at != 0; at = w.at(int(at - 1)).next {
-			dst = drive.AppendNumber(dst, at-1)
-		}
-		for _, l := range w.slots {
-			for at := l.first; at != 0; {
-				x := w.at(int(at - 1))
-				for _, n := range [...]uint64{uint64(at - 1), uint64(x.to), x.due, x.armed, x.period} {
-					dst = drive.AppendNumber(dst, n)
-				}
-				dst = t.form.Append(dst, mem.CellOf(t.bodies[i].at(int(at-1))))
-				at = x.next
-			}
-		}
+		dst = t.wheels[i].AppendState(dst, func(dst []byte, index int) []byte {
+			return t.form.Append(dst, mem.CellOf(t.bodies[i].At(index)))
+		})
 	}
 	return dst
 }
@@ -72,68 +54,12 @@ func (t coded[M]) LoadSaved(src []byte) error {
 		return fmt.Errorf("timer: %q has %d wheels, and was saved with %d (%w)", t.label, len(t.wheels), homes, drive.ErrImage)
 	}
 	for i := range t.wheels {
-		if err := t.load(&c, i); err != nil {
+		err := t.wheels[i].Load(&c, t.w.Tick(), func(src []byte, index int) ([]byte, error) {
+			return t.form.Read(src, mem.CellOf(t.bodies[i].At(index)))
+		})
+		if err != nil {
 			return fmt.Errorf("timer: %q, wheel %d: %w", t.label, i, err)
 		}
 	}
 	return c.End()
-}
-
-// load reads a wheel.
-func (t coded[M]) load(c *drive.Cursor, home int) error {
-	w := &t.wheels[home]
-	slots, used := c.Int(), c.Count(1)
-	switch {
-	case c.Err != nil:
-		return c.Err
-	case slots < slotsFirst || slots > slotsMost || slots&(slots-1) != 0:
-		return fmt.Errorf("it has %d slots (%w)", slots, drive.ErrImage)
-	case used > maxMost:
-		return fmt.Errorf("it has had %d timers, and %d is the most (%w)", used, maxMost, drive.ErrImage)
-	}
-	w.slots = make([]list, slots)
-	for range used {
-		w.at(w.take()).generation = 1 + uint32(c.Below(generationMost))
-	}
-	w.count = 0
-	free, seen := int(c.Below(uint64(used)+1)), make([]bool, used)
-	next := func() (index int, ok bool) {
-		if index = int(c.Below(uint64(used))); c.Err != nil || seen[index] {
-			return 0, false
-		}
-		seen[index] = true
-		return index, true
-	}
-	for range free {
-		index, ok := next()
-		if !ok {
-			return t.wrong(c)
-		}
-		w.append(&w.free, index)
-	}
-	now := t.w.Tick()
-	for range used - free {
-		index, ok := next()
-		to, due, armed, period := handle.Handle(c.Number()), c.Number(), c.Number(), c.Number()
-		if !ok || c.Err != nil || due <= now || armed > now || period > math.MaxInt64 {
-			return t.wrong(c)
-		}
-		rest, err := t.form.Read(c.Rest, mem.CellOf(t.bodies[home].at(index)))
-		if err != nil {
-			return err
-		}
-		c.Rest = rest
-		x := w.at(index)
-		x.to, x.period = to, period
-		w.set(index, due, armed)
-		w.count++
-	}
-	return nil
-}
-
-func (t coded[M]) wrong(c *drive.Cursor) error {
-	if c.Err != nil {
-		return c.Err
-	}
-	return fmt.Errorf("a timer is where none can be (%w)", drive.ErrImage)
 }

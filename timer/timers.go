@@ -3,12 +3,11 @@ package timer
 import (
 	"errors"
 	"fmt"
-	"math/bits"
-	"reflect"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/wheel"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -31,7 +30,7 @@ type Options struct {
 
 const (
 	maxDefault = 1 << 20
-	maxMost    = 1 << indexBits
+	maxMost    = wheel.Most
 )
 
 // Timers deliver messages of one type later. Setting one costs about as much as sending a message.
@@ -52,8 +51,8 @@ type Timers[M any] struct {
 	message *world.Message[M]
 	label   string
 	options Options
-	wheels  []wheel // by home
-	bodies  []bodies[M]
+	wheels  []home // by home
+	bodies  []wheel.Bodies[M]
 	merged  []merged // by shard
 	away    []bool   // by home: something is due there of entities of other shards
 	deliver drive.Deliver
@@ -61,30 +60,31 @@ type Timers[M any] struct {
 	asks    *drive.Requests[request[M]]
 }
 
-// bodies are the messages of a wheel's timers, by index: in pages of 64 KB, of which those are there
-// that a timer was in.
-type bodies[M any] struct {
-	pages [][]M
-	bits  int // a page has 1<<bits
+// home has the timers that were set in a shard, or by global systems.
+//
+// Ownership: as of the Wheel.
+type home struct {
+	wheel.Wheel
+	changes []change // to other wheels' timers, for the refresh
+	asked   []change // by others, in a refresh
+	_       [64]byte
 }
 
-func newBodies[M any]() bodies[M] {
-	size := max(1, reflect.TypeFor[M]().Size())
-	return bodies[M]{bits: min(pageBits, max(0, bits.Len64(bodyBytes/uint64(size))-1))}
+// change is a Cancel or Reset of a timer in another wheel.
+type change struct {
+	id         ID
+	due, armed uint64 // due is 0 to cancel
 }
 
-const bodyBytes = 64 << 10
+// ID names a timer that is set: keep it in a component to reset or cancel the timer. It is None for
+// one that a port has set. The ID of a timer that is gone is never given to another, until its place
+// was used 268 million times.
+type ID uint64
 
-func (b *bodies[M]) at(index int) *M {
-	page := index >> b.bits
-	for page >= len(b.pages) {
-		b.pages = append(b.pages, nil)
-	}
-	if b.pages[page] == nil {
-		b.pages[page] = make([]M, 1<<b.bits)
-	}
-	return &b.pages[page][index&(1<<b.bits-1)]
-}
+// None is the ID of no timer.
+const None ID = 0
+
+func (id ID) home() int { return wheel.ID(id).Home() }
 
 // request is what a port asks for.
 type request[M any] struct {
@@ -117,10 +117,10 @@ func New[M any](w *world.World, label string, m *world.Message[M], o Options) *T
 	}
 	homes := w.Shards() + 1
 	t := &Timers[M]{
-		w: w, driver: d, message: m, label: label, options: o, wheels: make([]wheel, homes), bodies: make([]bodies[M], homes), merged: make([]merged, w.Shards()), away: make([]bool, homes),
+		w: w, driver: d, message: m, label: label, options: o, wheels: make([]home, homes), bodies: make([]wheel.Bodies[M], homes), merged: make([]merged, w.Shards()), away: make([]bool, homes),
 	}
 	for i := range t.wheels {
-		t.wheels[i], t.bodies[i] = newWheel(), newBodies[M]()
+		t.wheels[i].Wheel, t.bodies[i] = wheel.New(), wheel.NewBodies[M]()
 	}
 	t.deliver = d.Delivers(m)
 	space := d.Space()
@@ -128,7 +128,7 @@ func New[M any](w *world.World, label string, m *world.Message[M], o Options) *T
 		if l := space.Locate(h); l != 0 {
 			return int32(space.Owner(l))
 		}
-		return gone
+		return wheel.Gone
 	}
 	t.asks = drive.NewOwned(d, label, func(shard int, to handle.Handle, r *request[M]) world.Outcome {
 		if _, err := t.set(shard, to, r.Due, r.Period, r.Body); err != nil {
@@ -193,7 +193,7 @@ func (t *Timers[M]) Cancel(by world.Actor, id ID) error {
 func (t *Timers[M]) Len() (n int) {
 	t.driver.MustIdle("Timers.Len")
 	for i := range t.wheels {
-		n += t.wheels[i].count
+		n += t.wheels[i].Count()
 	}
 	return n
 }
@@ -221,17 +221,13 @@ func (t *Timers[M]) start(by world.Actor, call string, to handle.Handle, due, pe
 // set sets a timer in a home.
 func (t *Timers[M]) set(home int, to handle.Handle, due, period uint64, body M) (ID, error) {
 	w := &t.wheels[home]
-	if w.count >= t.options.Max {
+	if w.Count() >= t.options.Max {
 		return None, ErrMax
 	}
-	index := w.take()
-	x := w.at(index)
-	x.to, x.period = to, period
-	*t.bodies[home].at(index) = body
 	now := t.w.Tick()
-	w.set(index, max(due, now+1), now)
-	w.grow()
-	return idOf(home, index, x.generation), nil
+	index, id := w.Add(home, to, max(due, now+1), now, period)
+	*t.bodies[home].At(index) = body
+	return ID(id), nil
 }
 
 // change changes a timer at once if it is in the home of who acts, else at the refresh.
@@ -263,16 +259,16 @@ func (t *Timers[M]) apply(c change) bool {
 		return false
 	}
 	w := &t.wheels[home]
-	index, ok := w.find(c.id)
+	index, ok := w.Find(wheel.ID(c.id))
 	if !ok {
 		return false
 	}
-	w.unset(index)
+	w.Unset(index)
 	if c.due != 0 {
-		w.set(index, c.due, c.armed)
+		w.Set(index, c.due, c.armed)
 		return true
 	}
-	w.release(index)
-	*t.bodies[home].at(index) = *new(M)
+	w.Release(index)
+	*t.bodies[home].At(index) = *new(M)
 	return true
 }

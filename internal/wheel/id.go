@@ -1,0 +1,22 @@
+package wheel
+
+// ID names an entry that is set. 0 is that of none. The ID of an entry that is gone is never given to
+// another, until its place was used 268 million times.
+type ID uint64
+
+// An ID has the home of an entry, its index there, and the generation of that.
+const (
+	generationBits = 28
+	generationMost = 1<<generationBits - 1
+	indexBits      = 24
+)
+
+func idOf(home, index int, generation uint32) ID {
+	return ID(home)<<(indexBits+generationBits) | ID(index)<<generationBits | ID(generation)
+}
+
+// Home returns the home, and Index the index, whether or not there are such.
+func (id ID) Home() int  { return int(id >> (indexBits + generationBits)) }
+func (id ID) Index() int { return int(id>>generationBits) & (1<<indexBits - 1) }
+
+func (id ID) generation() uint32 { return uint32(id) & generationMost }

@@ -1,0 +1,90 @@
+package wheel
+
+import (
+	"fmt"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/drive"
+)
+
+// AppendState appends all that decides what the wheel does next: its generations, the order of what is
+// free, and of what is set. body appends what comes with an entry.
+func (w *Wheel) AppendState(dst []byte, body func(dst []byte, index int) []byte) []byte {
+	dst = drive.AppendNumber(drive.AppendNumber(dst, len(w.slots)), w.used)
+	for k := range w.used {
+		dst = drive.AppendNumber(dst, w.At(k).generation-1)
+	}
+	dst = drive.AppendNumber(dst, w.free.len)
+	for at := w.free.first; at != 0; at = w.At(int(at - 1)).next {
+		dst = drive.AppendNumber(dst, at-1)
+	}
+	for _, l := range w.slots {
+		for at := l.first; at != 0; {
+			x := w.At(int(at - 1))
+			for _, n := range [...]uint64{uint64(at - 1), uint64(x.To), x.due, x.armed, x.Period} {
+				dst = drive.AppendNumber(dst, n)
+			}
+			dst = body(dst, int(at-1))
+			at = x.next
+		}
+	}
+	return dst
+}
+
+// Load reads what AppendState wrote, into a new wheel. now is the tick. body reads what comes with an
+// entry, and returns what is behind it.
+func (w *Wheel) Load(c *drive.Cursor, now uint64, body func(src []byte, index int) ([]byte, error)) error {
+	slots, used := c.Int(), c.Count(1)
+	switch {
+	case c.Err != nil:
+		return c.Err
+	case slots < slotsFirst || slots > slotsMost || slots&(slots-1) != 0:
+		return fmt.Errorf("it has %d slots (%w)", slots, drive.ErrImage)
+	case used > Most:
+		return fmt.Errorf("it has had %d entries, and %d is the most (%w)", used, Most, drive.ErrImage)
+	}
+	w.slots = make([]list, slots)
+	for range used {
+		w.At(w.take()).generation = 1 + uint32(c.Below(generationMost))
+	}
+	w.count = 0
+	free, seen := int(c.Below(uint64(used)+1)), make([]bool, used)
+	next := func() (index int, ok bool) {
+		if index = int(c.Below(uint64(used))); c.Err != nil || seen[index] {
+			return 0, false
+		}
+		seen[index] = true
+		return index, true
+	}
+	for range free {
+		index, ok := next()
+		if !ok {
+			return wrong(c)
+		}
+		w.append(&w.free, index)
+	}
+	for range used - free {
+		index, ok := next()
+		to, due, armed, period := handle.Handle(c.Number()), c.Number(), c.Number(), c.Number()
+		if !ok || c.Err != nil || due <= now || armed > now {
+			return wrong(c)
+		}
+		rest, err := body(c.Rest, index)
+		if err != nil {
+			return err
+		}
+		c.Rest = rest
+		x := w.At(index)
+		x.To, x.Period = to, period
+		w.Set(index, due, armed)
+		w.count++
+	}
+	return nil
+}
+
+func wrong(c *drive.Cursor) error {
+	if c.Err != nil {
+		return c.Err
+	}
+	return fmt.Errorf("an entry is where none can be (%w)", drive.ErrImage)
+}

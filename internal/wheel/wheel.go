@@ -1,0 +1,201 @@
+package wheel
+
+import "github.com/atoll-sim/atoll/handle"
+
+const (
+	slotsFirst = 64
+	slotsMost  = 16384
+	// slotEntries is how many entries a slot has on average before there are more slots.
+	slotEntries = 64
+
+	pageBits = 10 // entries in a page
+	pageMask = 1<<pageBits - 1
+)
+
+// Most is how many entries a Wheel can have.
+const Most = 1 << indexBits
+
+// Wheel holds the entries that were set in one home.
+//
+// Invariants: an entry is in the list of the slot of its tick, behind all that were set before it, or
+// in the list of those that are free.
+//
+// Ownership: whoever acts in the home; in a refresh, its steps.
+type Wheel struct {
+	slots []list
+	pages [][]Entry
+	used  int // how many indexes were ever used
+	free  list
+	count int // of those that are set
+
+	Fired []Fired // by the last Collect, in the order in which they were set
+}
+
+// list is a chain of entries, by index + 1.
+type list struct{ first, last, len uint32 }
+
+// Entry is one that is set, or free, of which the tick is 0.
+type Entry struct {
+	To         handle.Handle
+	due, armed uint64 // ticks
+	Period     uint64 // 0: once
+	generation uint32
+	prev, next uint32 // index + 1
+}
+
+// Fired is an entry that was due, or whose entity is dead.
+type Fired struct {
+	To    handle.Handle
+	Armed uint64
+	ID    ID
+	Owner int32 // of the entity; Gone if there is none
+	Last  bool  // the entry is free now
+}
+
+// Gone is the owner of who is dead.
+const Gone = -1
+
+// New returns a Wheel of nothing.
+func New() Wheel { return Wheel{slots: make([]list, slotsFirst)} }
+
+// Count returns how many entries are set.
+func (w *Wheel) Count() int { return w.count }
+
+// InSlot returns how many entries are in the slot of a tick.
+func (w *Wheel) InSlot(tick uint64) int { return int(w.slot(tick).len) }
+
+// At returns the entry at an index.
+func (w *Wheel) At(index int) *Entry { return &w.pages[index>>pageBits][index&pageMask] }
+
+// Add sets a new entry, and returns its index and ID.
+func (w *Wheel) Add(home int, to handle.Handle, due, armed, period uint64) (index int, id ID) {
+	index = w.take()
+	x := w.At(index)
+	x.To, x.Period = to, period
+	w.Set(index, due, armed)
+	w.grow()
+	return index, idOf(home, index, x.generation)
+}
+
+// take takes a free index.
+func (w *Wheel) take() int {
+	w.count++
+	if w.free.len > 0 {
+		index := int(w.free.first - 1)
+		w.remove(&w.free, index)
+		return index
+	}
+	if w.used>>pageBits == len(w.pages) {
+		w.pages = append(w.pages, make([]Entry, 1<<pageBits))
+	}
+	w.used++
+	w.At(w.used - 1).generation = 1
+	return w.used - 1
+}
+
+// Release frees the entry at an index, which is in no slot.
+func (w *Wheel) Release(index int) {
+	x := w.At(index)
+	*x = Entry{generation: x.generation%generationMost + 1}
+	w.append(&w.free, index)
+	w.count--
+}
+
+// Set puts the entry at an index, which is in no slot, behind those of its tick.
+func (w *Wheel) Set(index int, due, armed uint64) {
+	x := w.At(index)
+	x.due, x.armed = due, armed
+	w.append(w.slot(due), index)
+}
+
+// Unset takes the entry at an index out of its slot.
+func (w *Wheel) Unset(index int) { w.remove(w.slot(w.At(index).due), index) }
+
+func (w *Wheel) slot(due uint64) *list { return &w.slots[due&uint64(len(w.slots)-1)] }
+
+func (w *Wheel) append(l *list, index int) {
+	x := w.At(index)
+	x.prev, x.next = l.last, 0
+	if l.len == 0 {
+		l.first = uint32(index) + 1
+	} else {
+		w.At(int(l.last - 1)).next = uint32(index) + 1
+	}
+	l.last = uint32(index) + 1
+	l.len++
+}
+
+func (w *Wheel) remove(l *list, index int) {
+	x := w.At(index)
+	if x.prev == 0 {
+		l.first = x.next
+	} else {
+		w.At(int(x.prev - 1)).next = x.next
+	}
+	if x.next == 0 {
+		l.last = x.prev
+	} else {
+		w.At(int(x.next - 1)).prev = x.prev
+	}
+	l.len--
+}
+
+// grow makes twice as many slots when they have become full: one is divided in two, each in the same
+// order.
+func (w *Wheel) grow() {
+	if w.count <= slotEntries*len(w.slots) || len(w.slots) == slotsMost {
+		return
+	}
+	old := w.slots
+	w.slots = make([]list, 2*len(old))
+	for _, l := range old {
+		for at := l.first; at != 0; {
+			index := int(at - 1)
+			at = w.At(index).next
+			w.append(w.slot(w.At(index).due), index)
+		}
+	}
+}
+
+// Find returns the index of the entry with an ID of this wheel.
+func (w *Wheel) Find(id ID) (index int, ok bool) {
+	index = id.Index()
+	if index >= w.used {
+		return 0, false
+	}
+	x := w.At(index)
+	return index, x.generation == id.generation() && x.due != 0
+}
+
+// Each calls f with each entry that is set. f changes nothing.
+func (w *Wheel) Each(home int, f func(index int, id ID)) {
+	for _, l := range w.slots {
+		for at := l.first; at != 0; at = w.At(int(at - 1)).next {
+			f(int(at-1), idOf(home, int(at-1), w.At(int(at-1)).generation))
+		}
+	}
+}
+
+// Collect takes out what is due at a tick, and drops the entries in its slot whose entity is dead.
+// owner returns the shard of an entity, or Gone.
+func (w *Wheel) Collect(home int, tick uint64, owner func(handle.Handle) int32) {
+	w.Fired = w.Fired[:0]
+	l := w.slot(tick)
+	for at := l.first; at != 0; {
+		index := int(at - 1)
+		x := w.At(index)
+		at = x.next
+		by := owner(x.To)
+		if by != Gone && x.due != tick {
+			continue
+		}
+		w.remove(l, index)
+		f := Fired{To: x.To, Armed: x.armed, ID: idOf(home, index, x.generation), Owner: by, Last: by == Gone || x.Period == 0}
+		w.Fired = append(w.Fired, f)
+		if f.Last {
+			w.Release(index)
+		} else {
+			w.Set(index, tick+x.Period, tick)
+		}
+	}
+}
