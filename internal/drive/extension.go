@@ -157,6 +157,14 @@ func NewOwned[T any](w Join, name string, do func(shard int, h handle.Handle, v 
 	return &Requests[T]{store.NewKind(w.Space(), mem.TypeOf[T](), owned[T]{name, do}), w, name}
 }
 
+// NewDirect is NewOwned for requests that concern a shard itself; see SendShard.
+func NewDirect[T any](w Join, name string, do func(shard int, v *T) queue.Outcome) *Requests[T] {
+	return &Requests[T]{store.NewKind(w.Space(), mem.TypeOf[T](), direct[T]{name, do}), w, name}
+}
+
+// Bytes returns how many bytes a request counts for in a queue.
+func (r *Requests[T]) Bytes() uint64 { return queue.BytesOf(1, r.kind.Size()) }
+
 // Check panics unless by, a world.Actor, acts on the world of the extension.
 func (r *Requests[T]) Check(by any) { r.w.MustActOn(by, r.name) }
 
@@ -170,13 +178,21 @@ func (r *Requests[T]) Refuse(by any, err error) error {
 // Send sends a request of a *world.Context, *world.EntityContext or *world.Port about an
 // entity. It returns world.ErrStale for an entity that a system knows not to be alive, and
 // world.ErrFull if the request was not accepted.
-func (r *Requests[T]) Send(by any, h handle.Handle, v T) error {
+func (r *Requests[T]) Send(by any, h handle.Handle, v T) error { return r.send(by, h, 0, v) }
+
+// SendShard sends a request of NewDirect to a shard, by a *world.Port. It returns world.ErrFull if it
+// was not accepted.
+func (r *Requests[T]) SendShard(by any, shard int, v T) error {
+	return r.send(by, handle.None, queue.To(shard), v)
+}
+
+func (r *Requests[T]) send(by any, h handle.Handle, flags queue.Flags, v T) error {
 	r.Check(by)
 	q, epoch, done, err := r.w.Open(by, r.name, h, r.kind.Size())
 	if err != nil {
 		return err
 	}
-	_, at := r.kind.Push(q, h, epoch, 0, done)
+	_, at := r.kind.Push(q, h, epoch, flags, done)
 	*mem.As[T](at) = v
 	r.w.Publish(by)
 	return nil
@@ -210,6 +226,20 @@ func (o owned[T]) Apply(s *store.Shard, h handle.Handle, _ slots.Loc, v mem.Poin
 
 func (o owned[T]) Describe() store.Description {
 	return store.Description{Name: "extension \"" + o.name + "\""}
+}
+
+// direct applies a request of NewDirect.
+type direct[T any] struct {
+	name string
+	do   func(shard int, v *T) queue.Outcome
+}
+
+func (d direct[T]) Apply(s *store.Shard, _ handle.Handle, _ slots.Loc, v mem.Pointer) queue.Outcome {
+	return d.do(s.ID(), mem.As[T](v))
+}
+
+func (d direct[T]) Describe() store.Description {
+	return store.Description{Name: "extension \"" + d.name + "\"", Direct: true}
 }
 
 func (j jointly[T]) Describe() store.Description {

@@ -1,0 +1,209 @@
+package async
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/wheel"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// Errors that a call can be refused with, for errors.Is. Nothing was changed then.
+var (
+	// ErrPending is returned if the shard has Options.Pending asks under way.
+	ErrPending = errors.New("async: the shard has Options.Pending asks under way")
+	// ErrAttached is returned by Attach if the world has a Pool that is not closed.
+	ErrAttached = errors.New("async: the world has a Pool; close it first")
+)
+
+// Options shape a Call. The zero value means the defaults.
+type Options struct {
+	// Pending is how many asks may be under way in each shard, and of global systems. It is at most
+	// 16,777,216. Default: 4,096. The memory of the most that ever were is kept. A snapshot with more
+	// can be loaded.
+	Pending int
+	// Ticks is after how many ticks an ask has timed out: 2, since a result takes as long, to 2³⁰.
+	// Default: 600.
+	Ticks int
+	// Again says that the function may run twice for one ask: it only reads, say, or what it writes
+	// is the same the second time. If the process dies, or the Pool is closed, before there is a
+	// result, the next Pool runs it again. Otherwise the result is then Lost.
+	Again bool
+}
+
+const (
+	pendingDefault = 1 << 12
+	pendingMost    = wheel.Most
+	ticksDefault   = 600
+	ticksLeast     = 2
+	ticksMost      = 1 << 30
+)
+
+// validate fills in the defaults. It panics for options out of range.
+func (o Options) validate(label string) Options {
+	limit := func(name string, v *int, def, least, most int) {
+		if *v == 0 {
+			*v = def
+		}
+		if *v < least || *v > most {
+			panic(fmt.Sprintf("async: Options.%s of %q is %d; want %d to %d, or 0 for %d", name, label, *v, least, most, def))
+		}
+	}
+	limit("Pending", &o.Pending, pendingDefault, 1, pendingMost)
+	limit("Ticks", &o.Ticks, ticksDefault, ticksLeast, ticksMost)
+	return o
+}
+
+// Status says what became of an ask.
+type Status uint8
+
+// What becomes of an ask.
+const (
+	Done     Status = iota // the function has returned no error
+	Failed                 // the function has returned an error, or PoolOptions.Gate, and it was not called
+	Panicked               // the function has panicked, or ended its goroutine
+	TimedOut               // there is no result after Options.Ticks; the function may still run
+	Lost                   // the world had no Pool, or lost it, and Options.Again is not set; it may have run
+	statuses
+)
+
+// String returns the name.
+func (s Status) String() string {
+	if s < statuses {
+		return [...]string{"Done", "Failed", "Panicked", "TimedOut", "Lost"}[s]
+	}
+	return fmt.Sprintf("Status(%d)", uint8(s))
+}
+
+// Result is the message that tells what became of an ask.
+type Result[R any] struct {
+	ID     ID // as Call.Go has returned it
+	Status Status
+	Value  R // what the function has returned, also with an error
+}
+
+// ID names an ask. It is not given to another ask while a result is under way.
+type ID uint64
+
+// None is the ID of no ask.
+const None ID = 0
+
+// Call is a function that runs outside of the world: the right to ask for it.
+//
+// Results are delivered behind the messages that were sent for a tick and the timers that were made
+// before the Call: in the order of shards that have asked, and of each in the order in which the results
+// came, then those that have timed out.
+//
+// Ownership: the world's. Go may be called by whoever holds the Actor.
+type Call[A, R any] struct {
+	w       *world.World
+	driver  driver.World
+	label   string
+	options Options
+	run     func(context.Context, A) (R, error)
+	homes   []home[A, R]
+	deliver drive.Deliver
+	owner   func(handle.Handle) int32 // bound once
+	answers *drive.Requests[answer[R]]
+	pool    *Pool        // nil: none was attached. Changed while the world is idle.
+	free    []*job[A, R] // guarded by the Pool, until it is closed
+}
+
+// New makes a function a Call of the world: its results are sent as m. label is what messages and logs
+// call it, and what it is found by in a snapshot. Several Calls may have one m.
+//
+// run is called on any goroutine of a Pool, on several at the same time. It must not touch the world
+// but by a port of its own. It must not write what args point to. ctx ends when the ask has timed out,
+// when the Pool gives up, and within 64 ticks after the death of the entity, or more if over 4,096 asks
+// of the shard are under way. What the function returns then is dropped.
+//
+// The world must be idle and, if it is to be loaded, new. New panics for a label that is empty or taken,
+// a nil m or run, an R larger than world.Options.QueueBytes, and options out of range.
+func New[A, R any](w *world.World, label string, m *world.Message[Result[R]], run func(ctx context.Context, args A) (R, error), o Options) *Call[A, R] {
+	d := driver.Of(w)
+	d.MustIdle("async.New")
+	switch {
+	case label == "":
+		panic("async: New without a label; pass one that snapshots can use")
+	case m == nil:
+		panic(fmt.Sprintf("async: New of %q with a nil Message; pass one of world.RegisterMessage", label))
+	case run == nil:
+		panic(fmt.Sprintf("async: New of %q with a nil function; pass what to do", label))
+	}
+	c := &Call[A, R]{w: w, driver: d, label: label, options: o.validate(label), run: run, homes: make([]home[A, R], w.Shards()+1)}
+	for i, x := range d.Survey().Extensions() {
+		if drive.NameOf(x, i) == label {
+			panic(fmt.Sprintf("async: New with the label %q, which something of the world has; pass another", label))
+		}
+		if other, ok := x.(attachable); ok {
+			c.pool = other.attached()
+		}
+	}
+	for i := range c.homes {
+		c.homes[i].Wheel, c.homes[i].args = wheel.New(), wheel.NewBodies[A]()
+	}
+	c.deliver = d.Delivers(m)
+	space := d.Space()
+	c.owner = func(h handle.Handle) int32 {
+		if l := space.Locate(h); l != 0 {
+			return int32(space.Owner(l))
+		}
+		return wheel.Gone
+	}
+	c.answers = drive.NewDirect(d, label, c.answer)
+	if n, most := c.answers.Bytes(), w.Options().QueueBytes; n > uint64(most) {
+		panic(fmt.Sprintf("async: a result of %q takes %d bytes, and no port sends more than world.Options.QueueBytes = %d; raise that, or return a pointer", label, n, most))
+	}
+	d.ExtendLate(adapter[A, R]{c})
+	d.OnClose(func() {
+		if c.pool != nil {
+			c.pool.abort()
+		}
+	})
+	return c
+}
+
+// Go asks for a call of the function with args, about an entity. It is called when the tick has ended,
+// or the next one if the world is idle, unless the entity is dead by then. The result is delivered in
+// the tick behind that at the earliest.
+//
+// It returns ErrPending if the shard has as many asks as it may, and world.ErrStale if the entity is
+// not alive. A *world.Port cannot ask: Go panics, for it has a world.Func called that does. Once warm it
+// does not allocate.
+func (c *Call[A, R]) Go(by world.Actor, to handle.Handle, args A) (ID, error) {
+	at, err := c.driver.Acts(by, c.label, "Call.Go")
+	switch {
+	case err != nil:
+		return None, err
+	case at == drive.ByPort:
+		panic(fmt.Sprintf("async: Call.Go of %q by a *world.Port; have a world.Func called that does it", c.label))
+	case at == drive.ByWorld:
+		at = int(c.owner(to))
+	}
+	if at < 0 || !c.driver.Space().Present(to) {
+		return None, world.ErrStale
+	}
+	h := &c.homes[at]
+	if h.Count() >= c.options.Pending {
+		return None, ErrPending
+	}
+	now := c.w.Tick()
+	index, id := h.Add(at, to, now+uint64(c.options.Ticks), now, 0)
+	*h.args.At(index) = args
+	h.fresh = append(h.fresh, id)
+	return ID(id), nil
+}
+
+// Len returns how many asks are under way, those of entities that have died since their last turn among
+// them. The world must be idle.
+func (c *Call[A, R]) Len() (n int) {
+	c.driver.MustIdle("Call.Len")
+	for i := range c.homes {
+		n += c.homes[i].Count()
+	}
+	return n
+}

@@ -1,0 +1,217 @@
+package async
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// PoolOptions shape a Pool. The zero value means the defaults.
+type PoolOptions struct {
+	// Workers is how many functions run at a time. Each has a port. Default: 16.
+	Workers int
+	// Gate, if not nil, is called before a function is, with its context, unless a call that began
+	// behind the tick of the ask has returned nil. With durable.Store.Wait as the Gate nothing acts
+	// outside because of a tick that may be lost: what has been done is always known to the world that
+	// comes back. If it returns an error, the function is not called, and the result is Failed.
+	// Workers call it at the same time.
+	Gate func(ctx context.Context) error
+	// Logger, if not nil, gets the errors and panics of functions, and what cannot be sent.
+	Logger *slog.Logger
+}
+
+const (
+	workersDefault = 16
+	workersMost    = 4096
+)
+
+// Pool runs what a world's Calls ask for. Attach returns it. What waits to be run is in the order of
+// ticks; at most Options.Pending of each shard do.
+//
+// Ownership: any goroutine closes it. mu guards what is nested with it, and the tasks.
+type Pool struct {
+	o       PoolOptions
+	ctx     context.Context // ends when the Pool gives up
+	cancel  context.CancelFunc
+	workers sync.WaitGroup
+	over    chan struct{} // closed when all workers have ended
+
+	mu struct {
+		sync.Mutex
+		more        sync.Cond
+		first, last *task  // that wait
+		pushed      uint64 // how many came
+		passed      uint64 // up to which one the Gate has returned nil
+		closed      bool
+	}
+}
+
+// attachable is a Call of any types.
+type attachable interface {
+	attached() *Pool
+	attach(p *Pool)
+}
+
+// Attach gives the world a Pool: from its next tick on what its Calls ask for is run. What was asked
+// for in ticks without one, or was under way when the last Pool was closed or the process died, is run
+// again or Lost, as Options.Again says. Attach when the world is as it is to be: behind snapshot.Load or
+// durable.Open, since no log can be played while ports are open, and before its first tick. Close the
+// Pool when no tick is to come, before durable.Store.Close.
+//
+// It returns ErrAttached, world.ErrPorts, world.ErrClosed, and an error while a log is replayed. It
+// panics for a world without Calls. The world must be idle.
+func Attach(w *world.World, o PoolOptions) (*Pool, error) {
+	d := driver.Of(w)
+	if err := w.Err(); err != nil {
+		return nil, err
+	}
+	d.MustIdle("async.Attach")
+	if o.Workers < 0 || o.Workers > workersMost {
+		panic(fmt.Sprintf("async: PoolOptions.Workers is %d; want 1 to %d, or 0 for %d", o.Workers, workersMost, workersDefault))
+	}
+	if o.Workers == 0 {
+		o.Workers = workersDefault
+	}
+	var calls []attachable
+	for _, x := range d.Survey().Extensions() {
+		if c, ok := x.(attachable); ok {
+			if p := c.attached(); p != nil && !p.isClosed() {
+				return nil, ErrAttached
+			}
+			calls = append(calls, c)
+		}
+	}
+	if len(calls) == 0 {
+		panic("async: Attach to a World without Calls; make them with async.New first")
+	}
+	ports := make([]*world.Port, 0, o.Workers)
+	for range o.Workers {
+		port, err := w.OpenPort()
+		if err != nil {
+			for _, port := range ports {
+				port.Close()
+			}
+			return nil, fmt.Errorf("async: %w", err)
+		}
+		ports = append(ports, port)
+	}
+	p := &Pool{o: o, over: make(chan struct{})}
+	p.mu.more.L = &p.mu
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	for _, c := range calls {
+		c.attach(p)
+	}
+	for _, port := range ports {
+		p.workers.Go(func() { p.work(port) })
+	}
+	go func() {
+		p.workers.Wait()
+		p.cancel()
+		close(p.over)
+	}()
+	return p, nil
+}
+
+// Close ends the Pool: what runs may end, and its results are sent; what waits is not begun, and is run
+// again or Lost when the world is given another Pool. It returns nil when all goroutines have ended. If
+// ctx ends before, the contexts of all functions end, and Close returns its error: functions may still
+// run, and results count only of those that return no error. Call Close again to wait for them. Closing
+// twice is no error. Results are applied by the next refresh, if there is one. Safe from any goroutine,
+// but for those of the functions and what the tick calls.
+func (p *Pool) Close(ctx context.Context) error {
+	if ctx == nil {
+		panic("async: Pool.Close with a nil Context; pass one that ends, or context.Background")
+	}
+	p.stop()
+	select {
+	case <-p.over:
+		return nil
+	default:
+	}
+	select {
+	case <-p.over:
+		return nil
+	case <-ctx.Done():
+		p.cancel()
+		return ctx.Err()
+	}
+}
+
+// stop lets nothing more be begun.
+func (p *Pool) stop() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.mu.closed, p.mu.first, p.mu.last = true, nil, nil
+	p.mu.more.Broadcast()
+}
+
+// abort ends the Pool of a world that is closed.
+func (p *Pool) abort() {
+	p.stop()
+	p.cancel()
+}
+
+func (p *Pool) isClosed() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.mu.closed
+}
+
+// work runs what waits, until the Pool is closed.
+func (p *Pool) work(port *world.Port) {
+	returned := false
+	defer func() {
+		if !returned { // a function has ended the goroutine
+			p.workers.Go(func() { p.work(port) })
+		}
+	}()
+	for p.next(port) {
+	}
+	port.Close()
+	returned = true
+}
+
+// next runs what waits next. It returns false when the Pool is closed.
+func (p *Pool) next(port *world.Port) bool {
+	ctx, cancel := context.WithCancel(p.ctx)
+	defer cancel()
+	t := p.take(cancel)
+	if t == nil {
+		return false
+	}
+	defer p.finish(t)
+	t.job.run(ctx, p, port)
+	return true
+}
+
+// pass waits for the Gate.
+func (p *Pool) pass(ctx context.Context, t *task) error {
+	if p.o.Gate == nil {
+		return nil
+	}
+	p.mu.Lock()
+	pushed, passed := p.mu.pushed, p.mu.passed
+	p.mu.Unlock()
+	if t.number <= passed {
+		return nil
+	}
+	if err := p.o.Gate(ctx); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	p.mu.passed = max(p.mu.passed, pushed)
+	p.mu.Unlock()
+	return nil
+}
+
+// log logs what has gone wrong, if it was not the end of the Pool.
+func (p *Pool) log(what, label string, err error, values ...any) {
+	if l := p.o.Logger; l != nil && !errors.Is(err, world.ErrClosed) {
+		l.Error("async: "+what, append([]any{"call", label, "error", err}, values...)...)
+	}
+}
