@@ -51,6 +51,7 @@
 //	learn what became of that                 Port.Notify, world.Completion
 //	send something to an entity               world.RegisterMessage, Message.Send
 //	send it later, or every so many ticks     package timer
+//	ask a database or service outside         package async
 //	name an entity in a database or packet    package handle
 //	write a tool that looks into the storage  package shard
 //	watch a world live                        go run ./cmd/atoll demo

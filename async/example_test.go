@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/atoll-sim/atoll/async"
+	"github.com/atoll-sim/atoll/durable"
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
@@ -29,7 +31,7 @@ type server struct {
 }
 
 func newServer(find func(ctx context.Context, name string) (Row, error), o async.Options) *server {
-	w := world.MustNew(world.Options{Shards: 1})
+	w := world.MustNew(world.Options{Shards: 1, VersionsEach: 10_000})
 	world.Register[Player](w, "player")
 	x := &server{World: w, players: world.NewBundle[online](w)}
 	loaded := world.RegisterMessage[async.Result[Row]](w, "loaded")
@@ -108,4 +110,73 @@ func ExampleOptions() {
 	fmt.Println(err, x.load.Len())
 	// Output:
 	// async: the shard has Options.Pending asks under way 1
+}
+
+// Each ask has one Result, with the ID that Go has returned.
+func ExampleResult() {
+	x := newServer(rows, async.Options{})
+	pool, _ := async.Attach(x.World, async.PoolOptions{Workers: 1})
+	h, _ := x.players.Create(x.World, online{})
+	id, _ := x.load.Go(x.World, h, "ada")
+	pending := map[async.ID]string{id: "ada"}
+	x.until(1)
+	fmt.Println(pending[id], async.Done, async.TimedOut)
+	_ = pool.Close(context.Background())
+	// Output:
+	// Done 7
+	// ada Done TimedOut
+}
+
+// A server attaches a Pool when the world is restored, and closes it before the Store.
+func ExampleAttach() {
+	path, _ := os.MkdirTemp("", "async")
+	defer func() { _ = os.RemoveAll(path) }()
+	ctx := context.Background()
+	x := newServer(rows, async.Options{Again: true})
+	store, _ := durable.Open(ctx, path, x.World, x.s, durable.Options{})
+	pool, err := async.Attach(x.World, async.PoolOptions{Workers: 4, Gate: store.Wait})
+	fmt.Println(err)
+	h, _ := x.players.Create(x.World, online{})
+	_, _ = x.load.Go(x.World, h, "ada")
+	x.until(1)
+	fmt.Println(pool.Close(ctx), store.Close())
+	// Output:
+	// <nil>
+	// Done 7
+	// <nil> <nil>
+}
+
+// When its time is over, the contexts of what runs end.
+func ExamplePool_Close() {
+	begun := make(chan bool)
+	x := newServer(func(ctx context.Context, _ string) (Row, error) {
+		begun <- true
+		<-ctx.Done()
+		return Row{}, ctx.Err()
+	}, async.Options{})
+	pool, _ := async.Attach(x.World, async.PoolOptions{})
+	h, _ := x.players.Create(x.World, online{})
+	_, _ = x.load.Go(x.World, h, "ada")
+	_ = x.s.Step(context.Background())
+	<-begun
+	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+	defer cancel()
+	fmt.Println(pool.Close(ctx))
+	fmt.Println(pool.Close(context.Background()))
+	// Output:
+	// context deadline exceeded
+	// <nil>
+}
+
+func ExampleCall_Len() {
+	x := newServer(rows, async.Options{})
+	h, _ := x.players.Create(x.World, online{})
+	_, _ = x.load.Go(x.World, h, "ada")
+	x.Destroy(h)
+	fmt.Println(x.load.Len())
+	x.Refresh()
+	fmt.Println(x.load.Len())
+	// Output:
+	// 1
+	// 0
 }

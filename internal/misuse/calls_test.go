@@ -7,6 +7,7 @@ import (
 	"iter"
 	"testing"
 
+	"github.com/atoll-sim/atoll/async"
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/hierarchy"
 	"github.com/atoll-sim/atoll/inputlog"
@@ -245,6 +246,17 @@ var misuseSections = []struct {
 		{call: "Timers.Len", why: doneInLoop, do: none(func(x *misuseScene) { x.timers.Len() })},
 		{call: "Timers.After by a Port", why: byRequest, do: func(x *misuseScene) error { _, err := x.timers.After(x.port, x.hs[0], 5, misuseHit{}); return err }},
 		{call: "timer.New", why: doneInLoop, do: none(func(x *misuseScene) { timer.New(x.w, "late", x.hit, timer.Options{}) })},
+		{call: "Call.Go", why: doneInLoop, do: func(x *misuseScene) error { _, err := x.calls.Go(x.w, x.hs[0], 1); return err }},
+		{call: "Call.Go by a Port", do: func(x *misuseScene) error { _, err := x.calls.Go(x.port, x.hs[0], 1); return err }},
+		{call: "Call.Len", why: doneInLoop, do: none(func(x *misuseScene) { x.calls.Len() })},
+		{call: "async.New", why: doneInLoop, do: none(func(x *misuseScene) { async.New(x.w, "late", x.done, misuseRun, async.Options{}) })},
+		{call: "async.Attach", why: doneInLoop, do: func(x *misuseScene) error {
+			p, err := async.Attach(x.w, async.PoolOptions{})
+			if err == nil {
+				err = p.Close(context.Background())
+			}
+			return err
+		}},
 		{call: "names.New", why: doneInLoop, do: none(func(x *misuseScene) { names.New[string](x.w, "late", names.Options{}) })},
 	}},
 	{"Relations", nil, relationRows()},

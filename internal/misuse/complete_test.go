@@ -32,7 +32,7 @@ func TestMisuseComplete(t *testing.T) {
 		}
 	}
 	exported := map[string]bool{}
-	for _, pkg := range []string{"world", "scheduler", "reference", "names", "hierarchy", "timer", "region", "state", "inputlog", "snapshot", "durable"} {
+	for _, pkg := range []string{"world", "scheduler", "reference", "names", "hierarchy", "timer", "async", "region", "state", "inputlog", "snapshot", "durable"} {
 		addExported(t, exported, pkg)
 	}
 	unknown := maps.Clone(leftOut)
@@ -113,7 +113,8 @@ var misuseLeftOut = map[string]string{
 		Tree.Move Tree.MoveAfter Tree.MoveAt Tree.MoveBefore Tree.NeedsGrowth Tree.Put Tree.PutFree Tree.Read Tree.Remove Tree.RemoveBranch
 		Tree.RemoveChild Tree.RemoveHoles Tree.Reserve Tree.Save Tree.SaveSize Tree.SetPlaces Tree.Settle Tree.Sort Tree.Swap Tree.SwapPlaces
 		Tree.Transfer`,
-	"are of a Store, which package durable tests": `durable.Open durable.Plan Store.Close Store.Durable Store.Err Store.Recovered Store.Save Store.Wait`,
+	"are of a Store, which package durable tests":               `durable.Open durable.Plan Store.Close Store.Durable Store.Err Store.Recovered Store.Save Store.Wait`,
+	"is for any goroutine at any time, and waits for what runs": "Pool.Close",
 	"is a system": "Grid.System",
 	"are of what Log.Play returned, which looks at the time":          "Player.Close Player.Left Player.Make Player.Next Player.Then Player.Verify",
 	"are look-ups of a few nanoseconds, unchecked in a release build": `Writer.At ResourceReader.Get`,

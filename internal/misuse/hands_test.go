@@ -59,6 +59,7 @@ func foreignRows() (rows []misuseRow) {
 				_, err := x.timers.Every(by, x.hs[0], 5, misuseHit{})
 				return err
 			},
+			"Call.Go":           func(x *misuseScene, by world.Actor) error { _, err := x.calls.Go(by, x.hs[0], 1); return err },
 			"Relation.AddChild": func(x *misuseScene, by world.Actor) error { return x.kin.AddChild(by, x.hs[10], x.hs[1]) },
 			"Relation.Remove":   func(x *misuseScene, by world.Actor) error { return x.kin.Remove(by, x.hs[11]) },
 			"Relation.Sort":     func(x *misuseScene, by world.Actor) error { return x.kin.Sort(by, x.hs[10], handle.Handle.Compare) },
@@ -147,6 +148,7 @@ func keptRows() (rows []misuseRow) {
 			return err
 		},
 		"Timers.Cancel by Context":     func(x *misuseScene, c *world.Context) error { return x.timers.Cancel(c, x.timer) },
+		"Call.Go by Context":           func(x *misuseScene, c *world.Context) error { _, err := x.calls.Go(c, x.hs[0], 1); return err },
 		"Relation.AddChild by Context": func(x *misuseScene, c *world.Context) error { return x.kin.AddChild(c, x.hs[10], x.hs[1]) },
 	} {
 		add(call, "", func(x *misuseScene) error { return do(x, system(x)) })
@@ -189,6 +191,7 @@ func keptRows() (rows []misuseRow) {
 			_, err := x.timers.After(s, x.hs[1], 5, misuseHit{})
 			return err
 		},
+		"Call.Go by EntityContext":    func(x *misuseScene, s *world.EntityContext) error { _, err := x.calls.Go(s, x.hs[1], 1); return err },
 		"Names.Bind by EntityContext": func(x *misuseScene, s *world.EntityContext) error { return x.names.Bind(s, x.hs[0], "zero") },
 	} {
 		add(call, "", func(x *misuseScene) error { return do(x, self(x)) })

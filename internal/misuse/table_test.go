@@ -1,6 +1,7 @@
 package misuse_test
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/atoll-sim/atoll/async"
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/hierarchy"
 	"github.com/atoll-sim/atoll/internal/check"
@@ -61,6 +63,8 @@ type misuseScene struct {
 	names   *names.Names[string]
 	timers  *timer.Timers[misuseHit]
 	timer   timer.ID
+	done    *world.Message[async.Result[int]]
+	calls   *async.Call[int, int]
 	called  *names.Reader[string]
 	kin     *hierarchy.Relation
 	kept    *hierarchy.Reader
@@ -98,6 +102,8 @@ func newMisuseScene(t testing.TB) *misuseScene {
 	x.names = names.New[string](w, "names", names.Options{})
 	x.called = x.names.Read(w)
 	x.timers = timer.New(w, "timers", x.hit, timer.Options{})
+	x.done = world.RegisterMessage[async.Result[int]](w, "done")
+	x.calls = async.New(w, "calls", x.done, misuseRun, async.Options{})
 	x.kin = hierarchy.New(w, "kin", hierarchy.Options{})
 
 	driver.Of(w).Extend(misuseExtension{x})
@@ -131,6 +137,8 @@ func newMisuseScene(t testing.TB) *misuseScene {
 	w.Refresh()
 	return x
 }
+
+func misuseRun(context.Context, int) (int, error) { return 0, nil }
 
 // once runs what is to run once.
 func once(f *func(*world.Context), c *world.Context) {
@@ -177,7 +185,7 @@ var named = []struct {
 
 // misusePanics is what a panic says: the package, the culprit, and behind a semicolon the
 // remedy.
-var misusePanics = regexp.MustCompile(`(?s)^(world|scheduler|reference|names|hierarchy|timer|region|state|inputlog|snapshot|durable|check): .+; .+`)
+var misusePanics = regexp.MustCompile(`(?s)^(world|scheduler|reference|names|hierarchy|timer|async|region|state|inputlog|snapshot|durable|check): .+; .+`)
 
 // did makes a call and returns what it did, and what a panic said.
 func did(call func() error) (a answer, said string) {
