@@ -24,7 +24,7 @@ var (
 	// before it.
 	layers = []string{
 		"handle", "internal/mem", "internal/slots", "internal/queue", "internal/store", "shard",
-		"internal/drive", "world", "internal/driver", "scheduler",
+		"internal/drive", "internal/wheel", "world", "internal/driver", "scheduler",
 	}
 
 	// thirdParty are the modules that the library may import, commands and
