@@ -22,3 +22,9 @@ func (p *Pool) Waits() (n int) {
 	}
 	return n
 }
+
+// Repeat makes an ask one that comes again, as no Call does.
+func (c *Call[A, R]) Repeat(id ID) { c.homes[id.Home()].At(wheel.ID(id).Index()).Period = 1 }
+
+// Args returns what is kept as the arguments of an ask.
+func (c *Call[A, R]) Args(id ID) A { return *c.homes[id.Home()].args.At(wheel.ID(id).Index()) }

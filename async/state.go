@@ -44,8 +44,12 @@ func (c coded[A, R]) AppendSaved(dst []byte) []byte {
 	return c.AppendState(drive.AppendText(dst, c.form.Shape()))
 }
 
-// LoadSaved gives a new world's Call what AppendSaved wrote. No Pool has seen what is loaded.
+// LoadSaved gives a new world's Call what AppendSaved wrote. No Pool has seen that, so there must be
+// none.
 func (c coded[A, R]) LoadSaved(src []byte) error {
+	if c.pool != nil && !c.pool.isClosed() {
+		return fmt.Errorf("async: %q has a Pool already; close the Pool, and attach one behind the load", c.label)
+	}
 	x := drive.Cursor{Rest: src}
 	if shape := x.Text(); x.Err == nil && shape != c.form.Shape() {
 		return fmt.Errorf("async: the arguments of %q were saved as %s, and are %s now; keep their type as it was", c.label, shape, c.form.Shape())

@@ -3,6 +3,7 @@ package async_test
 import (
 	"bytes"
 	"context"
+	"runtime"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/atoll-sim/atoll/async"
 	"github.com/atoll-sim/atoll/inputlog"
+	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/snapshot"
@@ -53,6 +55,9 @@ func TestHostile(t *testing.T) {
 			try(body)
 		}
 	}
+	forged := newGame(t, 1, 1, async.Options{}, o.run)
+	forged.call.Repeat(forged.ask(forged.create(1), Ask{}))
+	require.ErrorContains(t, newGame(t, 1, 1, async.Options{}, o.run).saved().LoadSaved(forged.saved().AppendSaved(nil)), "an ask is there that repeats")
 	again := newGame(t, 1, 1, async.Options{Ticks: 50}, o.run).load(image)
 	require.Equal(t, whole, again.saved().AppendSaved(nil))
 	require.Equal(t, g.hash(), again.hash())
@@ -154,6 +159,36 @@ func TestInsert(t *testing.T) {
 	require.Equal(t, 1, piece.call.Len())
 }
 
+// TestLoadBehindAttach refuses a world that has a Pool: it would run nothing of what is loaded.
+func TestLoadBehindAttach(t *testing.T) {
+	var o outside
+	g := newGame(t, 1, 1, async.Options{}, o.run)
+	g.ask(g.create(1), Ask{})
+	image := g.save()
+	back := newGame(t, 1, 1, async.Options{}, o.run)
+	p := back.attach(async.PoolOptions{})
+	err := snapshot.Load(bytes.NewReader(image), back.World, snapshot.Options{Scheduler: back.s})
+	require.ErrorContains(t, err, "close the Pool, and attach one behind the load")
+	require.NoError(t, p.Close(t.Context()))
+}
+
+// TestForgets the arguments of what has ended.
+func TestForgets(t *testing.T) {
+	var o outside
+	g := newGame(t, 1, 1, async.Options{Ticks: 5}, o.run)
+	h, dead := g.create(1), g.create(2)
+	ids := []async.ID{g.ask(h, Ask{Text: "answered"}), g.ask(h, Ask{Text: "times out"}), g.ask(dead, Ask{Text: "dies"})}
+	for _, id := range ids {
+		require.NotZero(t, g.call.Args(id))
+	}
+	g.call.Answer(0, ids[0], async.Done, Reply{})
+	g.Destroy(dead)
+	g.until(6)
+	for _, id := range ids {
+		require.Zero(t, g.call.Args(id))
+	}
+}
+
 // TestNeedsCodec tells which arguments or results lack a codec.
 func TestNeedsCodec(t *testing.T) {
 	w := world.MustNew(world.Options{})
@@ -169,6 +204,30 @@ func TestNeedsCodec(t *testing.T) {
 	_, err = inputlog.NewRecorder(w, new(bytes.Buffer), inputlog.Options{})
 	require.ErrorIs(t, err, state.ErrNoCodec)
 	require.ErrorContains(t, err, `extension "others" cannot be recorded`)
+}
+
+// TestPoolAllocates no more than a context for each ask.
+func TestPoolAllocates(t *testing.T) {
+	if check.Enabled {
+		t.Skip("it counts what the race detector and checks allocate")
+	}
+	g := newGame(t, 1, 1, async.Options{Ticks: 1 << 30}, at)
+	g.attach(async.PoolOptions{Workers: 1})
+	h := g.create(1)
+	const asks = 100
+	round := func() {
+		for range asks {
+			_, _ = g.call.Go(g.World, h, Ask{})
+		}
+		for g.call.Len() > 0 {
+			_ = g.s.Step(t.Context())
+			runtime.Gosched()
+		}
+	}
+	for range 10 {
+		round()
+	}
+	require.Less(t, testing.AllocsPerRun(50, round), 2.5*asks)
 }
 
 // TestAllocates nothing in a tick once warm, for what is asked, has a result, and times out.
