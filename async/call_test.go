@@ -151,6 +151,33 @@ func TestMove(t *testing.T) {
 	require.Len(t, g.got[(from+2)%3], 1)
 }
 
+// TestOwners delivers what one shard has asked to all that have the entities, in order.
+func TestOwners(t *testing.T) {
+	var o outside
+	g := newGame(t, 3, 2, async.Options{Ticks: 3}, o.run)
+	var hs []handle.Handle
+	for n := range 9 {
+		h := g.create(n)
+		require.NoError(t, world.Move(g.World, h, (7*n+2)%3))
+		hs = append(hs, h)
+	}
+	var want [3][]async.ID
+	g.global = func(c *world.Context) {
+		for n, h := range hs {
+			want[(7*n+2)%3] = append(want[(7*n+2)%3], g.must(g.call.Go(c, h, Ask{})))
+		}
+	}
+	g.step()
+	g.global = nil
+	g.until(3)
+	for shard, ids := range want {
+		require.Len(t, g.got[shard], 3)
+		for i, m := range g.got[shard] {
+			require.Equal(t, result{ID: ids[i], Status: async.TimedOut}, m.Body)
+		}
+	}
+}
+
 // TestEverywhere asks from all that can.
 func TestEverywhere(t *testing.T) {
 	var o outside
