@@ -251,6 +251,7 @@ func TestMisuse(t *testing.T) {
 	before := g.hash()
 	port, err := g.OpenPort()
 	require.NoError(t, err)
+	var nobody context.Context
 	for _, x := range []struct {
 		want string
 		f    func()
@@ -269,7 +270,7 @@ func TestMisuse(t *testing.T) {
 		{`PoolOptions.Workers is -1`, func() { _, _ = async.Attach(g.World, async.PoolOptions{Workers: -1}) }},
 		{`PoolOptions.Workers is 4097`, func() { _, _ = async.Attach(g.World, async.PoolOptions{Workers: 4097}) }},
 		{`Attach to a World without Calls`, func() { _, _ = async.Attach(world.MustNew(world.Options{}), async.PoolOptions{}) }},
-		{`Pool.Close with a nil Context`, func() { _ = other.attach(async.PoolOptions{}).Close(nil) }},
+		{`Pool.Close with a nil Context`, func() { _ = other.attach(async.PoolOptions{}).Close(nobody) }},
 	} {
 		func() {
 			defer func() { require.Contains(t, recover(), x.want) }()
