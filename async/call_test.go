@@ -16,7 +16,7 @@ import (
 // TestStatuses has what becomes of functions, of one after another.
 func TestStatuses(t *testing.T) {
 	var o outside
-	g := newGame(t, 2, 2, async.Options{Ticks: 600}, o.run)
+	g := newGame(t, 2, 2, async.Options{}, o.run)
 	g.attach(async.PoolOptions{Workers: 1})
 	h := g.create(1)
 	for range 3 { // the worker whose goroutine has ended has another

@@ -63,6 +63,9 @@ func newGame(t testing.TB, shards, workers int, o async.Options, f run) *game {
 }
 
 func newGameIn(t testing.TB, wo world.Options, workers int, o async.Options, f run) *game {
+	if o.Ticks == 0 {
+		o.Ticks = 1 << 20 // however slow the machine is
+	}
 	w := world.MustNew(wo)
 	world.Register[Body](w, "body")
 	g := &game{t: t, World: w, units: world.NewBundle[unit](w), replies: world.RegisterMessage[result](w, "reply"), got: make([][]world.Envelope[result], w.Shards())}

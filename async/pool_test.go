@@ -122,7 +122,7 @@ func TestGate(t *testing.T) {
 	var o outside
 	var calls atomic.Int32
 	var wrong atomic.Pointer[error]
-	g := newGame(t, 1, 1, async.Options{Ticks: 40}, o.run)
+	g := newGame(t, 1, 1, async.Options{Ticks: 5000}, o.run)
 	enter := make(chan bool, 100)
 	p := g.attach(async.PoolOptions{Workers: 1, Gate: func(ctx context.Context) error {
 		calls.Add(1)
@@ -152,7 +152,7 @@ func TestGate(t *testing.T) {
 	g.ask(h, Ask{N: kinds}) // the Gate ends with the ask
 	g.step()
 	require.Eventually(t, func() bool { return calls.Load() == 2 }, time.Minute, time.Millisecond)
-	require.Regexp(t, ":TimedOut 0", g.until(60))
+	require.Regexp(t, ":TimedOut 0", g.until(5000))
 	require.Zero(t, o.called(kinds))
 
 	no := errors.New("no")
@@ -166,13 +166,16 @@ func TestGate(t *testing.T) {
 func TestLogger(t *testing.T) {
 	var o outside
 	var text bytes.Buffer
-	g := newGame(t, 1, 1, async.Options{Ticks: 50}, o.run)
+	g := newGame(t, 1, 1, async.Options{}, o.run)
 	p := g.attach(async.PoolOptions{Workers: 1, Logger: slog.New(slog.NewTextHandler(&text, nil))})
 	h := g.create(1)
-	for _, n := range []int{returns, fails, panics, exits, waits} {
+	for _, n := range []int{returns, fails, panics, exits} {
 		g.ask(h, Ask{N: n})
 		g.next()
 	}
+	g.ask(h, Ask{N: waits})
+	g.step()
+	require.Eventually(t, func() bool { return o.called(waits) == 1 }, time.Minute, time.Millisecond)
 	g.close(p)
 	require.Equal(t, 3, bytes.Count(text.Bytes(), []byte("\n")))
 	require.Contains(t, text.String(), `msg="async: a function has failed" call=calls error="it fails"`)
