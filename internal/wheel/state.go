@@ -2,6 +2,7 @@ package wheel
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/drive"
@@ -66,7 +67,7 @@ func (w *Wheel) Load(c *drive.Cursor, now uint64, body func(src []byte, index in
 	for range used - free {
 		index, ok := next()
 		to, due, armed, period := handle.Handle(c.Number()), c.Number(), c.Number(), c.Number()
-		if !ok || c.Err != nil || due <= now || armed > now {
+		if !ok || c.Err != nil || due <= now || armed > now || period > math.MaxInt64 {
 			return wrong(c)
 		}
 		rest, err := body(c.Rest, index)
