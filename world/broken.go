@@ -77,7 +77,8 @@ func (w *World) fail(e *BrokenError) {
 	w.capturing = nil
 	w.closed.Store(true) // before the queues are emptied: senders look here after they have sent
 	w.ports.abandonAll(w, w.refresh.ports)
-	w.extensions.all, w.extensions.late, w.extensions.parts, w.hooks.all, w.recording = nil, nil, nil, nil, nil
+	w.extensions.all, w.extensions.late, w.extensions.parts, w.extensions.derived = nil, nil, nil, nil
+	w.hooks.all, w.recording = nil, nil
 	w.space.EndAll()
 	w.drop()
 	if check.Enabled {

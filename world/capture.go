@@ -60,7 +60,7 @@ func (w *World) capture(parallel drive.Parallel, waiting []*waiter) {
 	}
 	c := w.capturing
 	c.union, c.cloning = store.Set{}, false
-	c.extensions = append(c.extensions[:0], make([]bool, len(w.extensions.all))...)
+	c.extensions = append(c.extensions[:0], make([]bool, len(w.extensions.framed))...)
 	for _, y := range waiting {
 		c.union = c.union.Union(y.view.components)
 		for _, i := range y.view.extensions {

@@ -43,7 +43,7 @@ func (w *World) close() {
 	}
 	w.markAll()
 	w.refresh.run(serial)
-	w.extensions.all, w.extensions.late, w.extensions.parts = nil, nil, nil
+	w.extensions.all, w.extensions.late, w.extensions.parts, w.extensions.derived = nil, nil, nil, nil
 	if w.markAll() > 0 { // extensions have spared some
 		w.refresh.run(serial)
 	}

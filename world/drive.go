@@ -125,6 +125,7 @@ func (d *driven) BeginTick() drive.Tick[*PanicError] {
 	begun := false
 	defer w.guard(&begun)
 	w.extensions.begin()
+	w.derive(drive.Alone)
 	begun = true
 	return (*running)(w)
 }
@@ -196,7 +197,7 @@ func (d *driven) Extend(x drive.Extension) any {
 	w := d.w()
 	w.mustIdle("an extension")
 	w.extensions.w = w
-	v := &extensionView{w, len(w.extensions.all), drive.NameOf(x, len(w.extensions.all))}
+	v := w.extensions.view(x, drive.NameOf(x, len(w.extensions.all)))
 	w.extensions.all = append(w.extensions.all, extended{Extension: x})
 	w.extensions.parts = append(w.extensions.parts, x)
 	for _, s := range w.shards {

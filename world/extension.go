@@ -8,11 +8,13 @@ import (
 
 // extensions holds the extensions of a world.
 type extensions struct {
-	w      *World
-	all    []extended
-	late   []late
-	parts  []any // both, in the order in which they were added
-	deaths drive.DyingSet
+	w       *World
+	all     []extended
+	late    []late
+	framed  []drive.Framed // of which frames have copies
+	derived []drive.Derived
+	parts   []any // of all and late, in the order in which they were added
+	deaths  drive.DyingSet
 
 	// What is running, for errors: a drive.Extension and its method, or the name of a
 	// drive.Requests.

@@ -26,7 +26,7 @@ type View struct {
 }
 
 // Viewable is what World.NewView takes: a *Component, a *Bundle, or what another package keeps
-// about entities, a *hierarchy.Relation or a *names.Names.
+// about entities: a *hierarchy.Relation, a *names.Names or a *near.Index.
 type Viewable interface {
 	// enter adds it to a view. It panics if it belongs to another world.
 	enter(v *View)
@@ -58,10 +58,8 @@ func (w *World) NewView(of ...Viewable) (*View, error) {
 		for id := range w.components {
 			v.components.Add(id)
 		}
-		for i := range w.extensions.all {
-			if _, ok := w.extensions.all[i].Extension.(drive.Framed); ok {
-				v.extensions = append(v.extensions, i)
-			}
+		for i := range w.extensions.framed {
+			v.extensions = append(v.extensions, i)
 		}
 	}
 	for id := range v.components.All {

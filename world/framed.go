@@ -14,6 +14,15 @@ type extensionView struct {
 	name   string
 }
 
+// view returns what is to be a Viewable, if frames can have it.
+func (e *extensions) view(x any, name string) *extensionView {
+	v := &extensionView{e.w, len(e.framed), name}
+	if of, ok := x.(drive.Framed); ok {
+		e.framed = append(e.framed, of)
+	}
+	return v
+}
+
 func (x *extensionView) enter(v *View) {
 	if x.w != v.w {
 		panic(fmt.Sprintf("world: World.NewView: %q belongs to another world; use that world's own", x.name))
@@ -44,7 +53,7 @@ type extensionCopy struct {
 
 // framed has the copies of an extension for frames. While nothing of it changes, frames share one.
 type framed struct {
-	of     drive.Framed // nil for one that frames do not have
+	of     drive.Framed
 	copies []*extensionCopy
 	newest *extensionCopy // nil if it must be copied anew
 }
@@ -60,8 +69,7 @@ type extensionJob struct {
 
 // survey finds out which copies frames have. frames.mu is held.
 func (c *capturing) survey(w *World) {
-	for i := len(c.framed); i < len(w.extensions.all); i++ {
-		of, _ := w.extensions.all[i].Extension.(drive.Framed)
+	for _, of := range w.extensions.framed[len(c.framed):] {
 		c.framed = append(c.framed, framed{of: of})
 	}
 	c.number++
@@ -162,9 +170,8 @@ func (c *capturing) dropCopies() {
 // forgetCopies gives all copies of extensions back.
 func (c *capturing) forgetCopies() {
 	for i := range c.framed {
-		if e := &c.framed[i]; e.of != nil {
-			e.copies, e.newest = nil, nil
-			e.of.Forget()
-		}
+		e := &c.framed[i]
+		e.copies, e.newest = nil, nil
+		e.of.Forget()
 	}
 }

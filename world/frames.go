@@ -199,6 +199,7 @@ func (f *frames) now(v *View) (*Frame, error) {
 	}
 	v.w.phase.Store(phaseRefresh) // for functions of CloneBy
 	defer v.w.phase.Store(phaseIdle)
+	v.w.derive(drive.Alone)
 	v.w.capture(concurrently, []*waiter{x})
 	return (<-x.done).frame(v)
 }

@@ -29,6 +29,7 @@ const smallStep = 512
 //	release           give the queues' room back                         by partition
 //	end tick          swap mailboxes, coalesce, publish flags            by owner
 //	deliver           what is due of timers                              by home, by owner
+//	derive            compute again what is derived from rows      coordinator, in parallel
 //	capture           copy rows for a frame, if somebody waits for one   by shard, by column
 //	notify            report outcomes                                    by partition
 //
@@ -53,6 +54,8 @@ type refresh struct {
 	transferred int // how many are to migrate by Transfer
 
 	part      func(int)                   // the step that runs in parallel
+	parallel  drive.Parallel              // of the step derive
+	derive    drive.Step                  // bound once
 	guarded   func(int)                   // guard, bound once
 	recovered atomic.Pointer[BrokenError] // by guarded
 
@@ -63,6 +66,7 @@ type refresh struct {
 func (r *refresh) init(w *World) {
 	r.w = w
 	r.guarded = r.guard
+	r.derive = func(n, work int, f func(int)) { r.step(r.parallel, n, work, f) }
 	r.read = func(i int) { r.active[i].read(r.cut) }
 	r.create = r.in("create", func(i int) {
 		for _, x := range r.active {
@@ -222,6 +226,11 @@ func (r *refresh) steps(parallel drive.Parallel) {
 		due := x.Due(w.tick.Load())
 		r.step(parallel, n+1, due, x.collect)
 		r.step(parallel, n, due, x.deliver)
+	}
+	if w.extensions.derived != nil {
+		r.parallel = parallel
+		w.derive(r.derive)
+		r.parallel = nil
 	}
 	if w.frames.asked.Load() > 0 || w.frames.last > 0 {
 		w.frames.refresh(w, parallel)

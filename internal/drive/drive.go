@@ -102,6 +102,11 @@ type Join interface {
 	// were added before. Entities that are marked already die without it. It returns the
 	// world.Viewable of the extension.
 	Extend(x Extension) any
+	// Derive keeps x up to date, and returns its world.Viewable; name is what messages call it.
+	Derive(x Derived, name string) any
+	// Tables calls f for each table with rows that match a *world.Query of the idle world, at any
+	// time at which no rows are written, and returns which of its rows do.
+	Tables(query any, f func(*store.Table)) store.Filter
 	// ExtendLate makes x take part in the world's refreshes, after those that were added before.
 	ExtendLate(x Late)
 	// Acts returns the home in which an actor acts, or ByWorld or ByPort. It returns an error if that

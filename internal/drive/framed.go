@@ -1,10 +1,9 @@
 package drive
 
-// Framed is an Extension of which frames can have a copy, as of their refresh.
+// Framed is an Extension, or a Derived, of which frames can have a copy, as of their refresh.
 //
 // Ownership: as of Extension; the capture step of the refresh calls, or the idle world.
 type Framed interface {
-	Extension
 	// Changed reports whether readers may see anything else than in the newest copy.
 	Changed() bool
 	// CopySize returns how many bytes a new copy takes, about.

@@ -1,0 +1,35 @@
+package world
+
+import (
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/store"
+)
+
+func (d *driven) Derive(x drive.Derived, name string) any {
+	w := d.w()
+	w.mustIdle("an index")
+	w.extensions.w = w
+	w.extensions.derived = append(w.extensions.derived, x)
+	return w.extensions.view(x, name)
+}
+
+func (d *driven) Tables(query any, f func(*store.Table)) store.Filter {
+	q := query.(*Query)
+	for i := range q.parts {
+		p := &q.parts[i]
+		p.look(q)
+		for _, t := range p.tables {
+			if t.Rows() > 0 {
+				f(t)
+			}
+		}
+	}
+	return q.filter
+}
+
+// derive brings up to date what is derived from rows.
+func (w *World) derive(step drive.Step) {
+	for _, x := range w.extensions.derived {
+		x.Update(w.tick.Load(), step)
+	}
+}
