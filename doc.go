@@ -31,6 +31,7 @@
 //	mark entities by bits read from anywhere  world.Flag, world.FlagsOf
 //	keep them in trees, or lists with places  package hierarchy
 //	find them by a name                       package names
+//	find what is near                         package near
 //	divide a world by space                   package region
 //	compare worlds, tick by tick              package state
 //	record what a world is given, replay it   package inputlog

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/near"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -157,41 +157,18 @@ func Example_connection() {
 	// <nil>
 }
 
-// near is how far one sees.
-const near = 50
-
-type (
-	Sighting  struct{ At Position } // of a ship
-	Sightings []Sighting
-)
-
-// Show adds the shard's ships to what all see.
-func Show(b *world.Build) func(*world.Context) {
-	pos, seen := world.Read[Position](b), world.Accumulate[Sightings](b)
-	fleet := b.Query(pos)
-	return func(*world.Context) {
-		for ch := range fleet.Chunks() {
-			for _, p := range pos.Slice(ch) {
-				*seen = append(*seen, Sighting{p})
-			}
-		}
-	}
-}
-
 // Look counts for each ship those near it.
-func Look(b *world.Build) func(*world.Context) {
-	pos, crowd, seen := world.Read[Position](b), world.Write[Crowd](b), world.ReadResource[Sightings](b)
-	fleet := b.Query(pos, crowd)
-	return func(*world.Context) {
-		all := seen.Get()
-		for ch := range fleet.Chunks() {
-			p, ships := pos.Slice(ch), crowd.Slice(ch)
-			for i := range p {
-				ships[i].Ships = 0
-				for _, other := range all {
-					if math.Hypot(other.At.X-p[i].X, other.At.Y-p[i].Y) <= near {
-						ships[i].Ships++
-					}
+func Look(index *near.Index) func(*world.Build) func(*world.Context) {
+	return func(b *world.Build) func(*world.Context) {
+		around, pos, crowd := index.Read(b), world.Read[Position](b), world.Write[Crowd](b)
+		fleet := b.Query(pos, crowd)
+		var hits []near.Hit // used again for each ship
+		return func(*world.Context) {
+			for ch := range fleet.Chunks() {
+				p, ships := pos.Slice(ch), crowd.Slice(ch)
+				for i := range p {
+					hits = around.AppendWithin(hits[:0], near.Point{X: p[i].X, Y: p[i].Y}, 50)
+					ships[i].Ships = len(hits)
 				}
 			}
 		}
@@ -217,10 +194,10 @@ func Example_near() {
 	_, _ = lookouts.Create(w, Lookout{Position: Position{110, 0}}) // in another shard
 	_, _ = lookouts.Create(w, Lookout{Position: Position{190, 0}})
 
-	world.RegisterAccumulator(w, "sightings", func(total, part *Sightings) { *total = append(*total, *part...) })
+	index := near.New(w, func(p Position) near.Point { return near.Point{X: p.X, Y: p.Y} },
+		near.Options{Max: near.Point{X: 1000, Y: 1000}, Cell: 50})
 	s := scheduler.New(w, scheduler.Options{})
-	s.MustAdd("show", Show)
-	s.MustAdd("look", Look)
+	s.MustAdd("look", Look(index))
 	_ = s.Step(context.Background())
 	fmt.Println(world.Read[Crowd](w).Get(here).Ships, "ships near")
 	// Output:

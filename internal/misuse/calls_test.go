@@ -12,6 +12,7 @@ import (
 	"github.com/atoll-sim/atoll/hierarchy"
 	"github.com/atoll-sim/atoll/inputlog"
 	"github.com/atoll-sim/atoll/names"
+	"github.com/atoll-sim/atoll/near"
 	"github.com/atoll-sim/atoll/reference"
 	"github.com/atoll-sim/atoll/region"
 	"github.com/atoll-sim/atoll/scheduler"
@@ -245,6 +246,14 @@ var misuseSections = []struct {
 		{call: "Timers.Cancel", why: doneInLoop, do: func(x *misuseScene) error { return x.timers.Cancel(x.w, x.timer) }},
 		{call: "Timers.Len", why: doneInLoop, do: none(func(x *misuseScene) { x.timers.Len() })},
 		{call: "Timers.After by a Port", why: byRequest, do: func(x *misuseScene) error { _, err := x.timers.After(x.port, x.hs[0], 5, misuseHit{}); return err }},
+		{call: "Index.Read", why: doneInLoop, do: none(func(x *misuseScene) { x.near.Read(x.w) })},
+		{call: "Reader.AppendWithin", why: doneInLoop, do: none(func(x *misuseScene) { x.nearby.AppendWithin(nil, near.Point{}, 1) })},
+		{call: "Reader.AppendBox", why: doneInLoop, do: none(func(x *misuseScene) { x.nearby.AppendBox(nil, near.Point{}, near.Point{}) })},
+		{call: "Reader.AppendNearest", why: doneInLoop, do: none(func(x *misuseScene) { x.nearby.AppendNearest(nil, near.Point{}, 1, 1) })},
+		{call: "Reader.AppendAlong", why: doneInLoop, do: none(func(x *misuseScene) { x.nearby.AppendAlong(nil, near.Point{}, near.Point{}, 1) })},
+		{call: "near.New", why: doneInLoop, do: none(func(x *misuseScene) {
+			near.New(x.w, func(misuseHealth) near.Point { return near.Point{} }, misuseSpace)
+		})},
 		{call: "timer.New", why: doneInLoop, do: none(func(x *misuseScene) { timer.New(x.w, "late", x.hit, timer.Options{}) })},
 		{call: "Call.Go", why: doneInLoop, do: func(x *misuseScene) error { _, err := x.calls.Go(x.w, x.hs[0], 1); return err }},
 		{call: "Call.Go by a Port", do: func(x *misuseScene) error { _, err := x.calls.Go(x.port, x.hs[0], 1); return err }},

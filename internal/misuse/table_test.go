@@ -22,6 +22,7 @@ import (
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/names"
+	"github.com/atoll-sim/atoll/near"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/timer"
 	"github.com/atoll-sim/atoll/world"
@@ -45,6 +46,9 @@ type (
 )
 
 // misuseScene is a world with something of everything.
+// misuseSpace is that of the scene's index.
+var misuseSpace = near.Options{Max: near.Point{X: 10, Y: 10}, Cell: 1}
+
 type misuseScene struct {
 	t       testing.TB
 	w       *world.World
@@ -65,6 +69,8 @@ type misuseScene struct {
 	timer   timer.ID
 	done    *world.Message[async.Result[int]]
 	calls   *async.Call[int, int]
+	near    *near.Index
+	nearby  *near.Reader
 	called  *names.Reader[string]
 	kin     *hierarchy.Relation
 	kept    *hierarchy.Reader
@@ -104,6 +110,8 @@ func newMisuseScene(t testing.TB) *misuseScene {
 	x.timers = timer.New(w, "timers", x.hit, timer.Options{})
 	x.done = world.RegisterMessage[async.Result[int]](w, "done")
 	x.calls = async.New(w, "calls", x.done, misuseRun, async.Options{})
+	x.near = near.New(w, func(h misuseHealth) near.Point { return near.Point{X: float64(h.Points)} }, misuseSpace)
+	x.nearby = x.near.Read(w)
 	x.kin = hierarchy.New(w, "kin", hierarchy.Options{})
 
 	driver.Of(w).Extend(misuseExtension{x})
@@ -185,7 +193,7 @@ var named = []struct {
 
 // misusePanics is what a panic says: the package, the culprit, and behind a semicolon the
 // remedy.
-var misusePanics = regexp.MustCompile(`(?s)^(world|scheduler|reference|names|hierarchy|timer|async|region|state|inputlog|snapshot|durable|check): .+; .+`)
+var misusePanics = regexp.MustCompile(`(?s)^(world|scheduler|reference|names|hierarchy|timer|async|near|region|state|inputlog|snapshot|durable|check): .+; .+`)
 
 // did makes a call and returns what it did, and what a panic said.
 func did(call func() error) (a answer, said string) {

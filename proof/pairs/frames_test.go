@@ -7,6 +7,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/names"
+	"github.com/atoll-sim/atoll/near"
 	"github.com/atoll-sim/atoll/snapshot"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -38,6 +39,11 @@ func (o *objects) said(from world.Binder, hs []handle.Handle) (all []handle.Hand
 		}
 		for _, f := range r.Refused() {
 			all = append(append(all, f.Entity, f.Other), f.Path...)
+		}
+	}
+	if x, ok := o.made["places"].(*near.Index); ok {
+		for _, h := range x.Read(from).AppendBox(nil, anywhere.Min, anywhere.Max) {
+			all = append(all, h.Handle, handle.Handle(h.At.X))
 		}
 	}
 	if n, ok := o.made["names"].(*names.Names[int64]); ok {
@@ -87,6 +93,9 @@ func frames() *feature {
 			}
 			if n, ok := s.made["names"].(*names.Names[int64]); ok {
 				of = append(of, n)
+			}
+			if x, ok := s.made["places"].(*near.Index); ok {
+				of = append(of, x)
 			}
 			if of == nil {
 				of = append(of, s.parts[0].component)

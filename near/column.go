@@ -1,0 +1,63 @@
+package near
+
+import (
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/mem"
+)
+
+// column reads positions of rows that begin at an address: of the given ones, or of those from one on
+// if there are none given. It knows their type; so that little is compiled for each, others do not.
+type column interface {
+	// points tells where rows are.
+	points(first mem.Address, rows []uint32, from int, to []Point)
+	// cells tells their cells, which is none for a place that is not finite.
+	cells(first mem.Address, rows []uint32, from int, g *grid, to []uint32)
+	// put puts rows in the entries that at tells, none of them in none.
+	put(first mem.Address, rows []uint32, from int, handles []handle.Handle, at []uint32, entries []entry)
+}
+
+// columnOf is the column of a component.
+type columnOf[P any] func(P) Point
+
+func (at columnOf[P]) points(first mem.Address, rows []uint32, from int, to []Point) {
+	if rows != nil {
+		for i, row := range rows[from : from+len(to)] {
+			to[i] = at(mem.Slice[P](first, int(row)+1)[row])
+		}
+		return
+	}
+	for i, v := range mem.Slice[P](first, from+len(to))[from:] {
+		to[i] = at(v)
+	}
+}
+
+func (at columnOf[P]) cells(first mem.Address, rows []uint32, from int, g *grid, to []uint32) {
+	if rows != nil {
+		for i, row := range rows[from : from+len(to)] {
+			p := at(mem.Slice[P](first, int(row)+1)[row])
+			to[i] = g.find(&p)
+		}
+		return
+	}
+	for i, v := range mem.Slice[P](first, from+len(to))[from:] {
+		p := at(v)
+		to[i] = g.find(&p)
+	}
+}
+
+func (at columnOf[P]) put(first mem.Address, rows []uint32, from int, handles []handle.Handle, to []uint32, entries []entry) {
+	if rows != nil {
+		for i, row := range rows[from : from+len(to)] {
+			entries[to[i]] = entry{at(mem.Slice[P](first, int(row)+1)[row]), handles[row]}
+		}
+		return
+	}
+	handles = handles[from : from+len(to)]
+	for i, v := range mem.Slice[P](first, from+len(to))[from:] {
+		if k := to[i]; k != none {
+			p := at(v)
+			e := &entries[k]
+			e.X, e.Y, e.Z, e.handle = p.X, p.Y, p.Z, handles[i]
+		}
+	}
+}

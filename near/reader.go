@@ -1,0 +1,174 @@
+package near
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/atoll-sim/atoll/handle"
+)
+
+// Hit is an entity that was found.
+type Hit struct {
+	Handle handle.Handle
+	At     Point // where the entity was
+	// Distance2 is the square of the distance: from the point that was asked about, or from where the
+	// line begins. That of a box is 0.
+	Distance2 float64
+}
+
+// Reader reads an Index. Its methods append what they find, and return what they append to, as append
+// does: with room in it they allocate nothing. Distances are compared by their squares.
+//
+// AppendWithin and AppendBox find in the order of cells, in z, y and x, and in each by handle. What is
+// found depends on where entities are alone.
+//
+// Ownership: of a Build, the systems that run; of a World, whoever has the idle world; of a Frame, any
+// number of goroutines until the frame is released.
+type Reader struct {
+	index  *Index
+	frozen *version // of a frame
+	idle   bool
+}
+
+// version returns what is to be read.
+func (r *Reader) version(call string) *version {
+	if r.frozen != nil {
+		return r.frozen
+	}
+	if r.idle {
+		r.index.driver.MustIdle(call)
+	}
+	if r.index.current == nil {
+		panic(fmt.Sprintf("near: %s of the %s, whose function has panicked; call Index.Read again", call, r.index.name))
+	}
+	return r.index.current
+}
+
+// AppendWithin appends the entities no farther than radius from a point. It finds nothing if radius is
+// negative, or something is not a number.
+func (r *Reader) AppendWithin(dst []Hit, c Point, radius float64) []Hit {
+	v := r.version("Reader.AppendWithin")
+	if !c.finite() || !(radius >= 0) {
+		return dst
+	}
+	s := shape{kind: ball, at: c, square: radius * radius}
+	return v.find(dst, &s, v.grid.around(&c, radius))
+}
+
+// AppendBox appends the entities in a box, whose bounds belong to it, and may be infinite. It finds
+// nothing if a bound of min is above that of max, or is not a number.
+func (r *Reader) AppendBox(dst []Hit, min, max Point) []Hit {
+	v := r.version("Reader.AppendBox")
+	if !(min.X <= max.X && min.Y <= max.Y && min.Z <= max.Z) {
+		return dst
+	}
+	s := shape{kind: box, at: min, to: max}
+	return v.find(dst, &s, v.grid.blockOf(min, max))
+}
+
+// AppendAlong appends the entities no farther than radius from the line between two points, ordered by
+// their distance from the first one, and by handle among those at the same distance: what a shot hits.
+// It finds nothing if radius is negative, or something is infinite or not a number.
+func (r *Reader) AppendAlong(dst []Hit, from, to Point, radius float64) []Hit {
+	v := r.version("Reader.AppendAlong")
+	if !from.finite() || !to.finite() || !(radius >= 0) {
+		return dst
+	}
+	s := newLine(from, to, radius)
+	first := len(dst)
+	b := v.grid.blockOf(Point{min(from.X, to.X) - s.reach, min(from.Y, to.Y) - s.reach, min(from.Z, to.Z) - s.reach},
+		Point{max(from.X, to.X) + s.reach, max(from.Y, to.Y) + s.reach, max(from.Z, to.Z) + s.reach})
+	dst = v.find(dst, &s, b)
+	byDistance(dst[first:])
+	return dst
+}
+
+// find appends what is in a shape, whose points are all in a block of cells.
+func (v *version) find(dst []Hit, s *shape, b block) []Hit {
+	for z := b.z0; z <= b.z1; z++ {
+		for y := b.y0; y <= b.y1; y++ {
+			x0, x1 := b.x0, b.x1
+			if s.kind == line {
+				x0, x1 = s.clip(&v.grid, y, z, x0, x1)
+			}
+			if x0 <= x1 {
+				row := v.grid.row(y, z)
+				dst = v.findRun(dst, s, row+x0, row+x1)
+			}
+		}
+	}
+	return dst
+}
+
+// findRun appends what is in a shape, of a run of cells.
+func (v *version) findRun(dst []Hit, s *shape, first, last int) []Hit {
+	delta := v.delta.entries
+	if len(delta) > 0 {
+		if from, to := v.delta.run(first, last); from == to {
+			delta = nil
+		}
+	}
+	base, starts := v.base.entries, v.base.starts[first:last+2]
+	from := int(starts[0])
+	for i, to := range starts[1:] {
+		n := len(dst)
+		if from < int(to) {
+			dst = s.collect(dst, base[from:to], v.dead, from)
+			from = int(to)
+		}
+		if len(delta) > 0 {
+			a, b := v.delta.run(first+i, first+i)
+			dst = s.collect(dst, delta[a:b], nil, 0)
+		}
+		if len(dst)-n > 1 {
+			byHandle(dst[n:])
+		}
+	}
+	return dst
+}
+
+// few is how many hits are ordered by insertion.
+const few = 24
+
+// byHandle orders hits of a cell, which mostly are in order.
+func byHandle(hits []Hit) {
+	if len(hits) > few {
+		if compare := func(a, b Hit) int { return cmp.Compare(a.Handle, b.Handle) }; !slices.IsSortedFunc(hits, compare) {
+			slices.SortFunc(hits, compare)
+		}
+		return
+	}
+	for i := 1; i < len(hits); i++ {
+		if hits[i-1].Handle <= hits[i].Handle {
+			continue
+		}
+		x, k := hits[i], i
+		for ; k > 0 && hits[k-1].Handle > x.Handle; k-- {
+			hits[k] = hits[k-1]
+		}
+		hits[k] = x
+	}
+}
+
+// farther reports whether a hit is behind another by distance, or by handle at the same.
+func (x *Hit) farther(y *Hit) bool {
+	return x.Distance2 > y.Distance2 || x.Distance2 == y.Distance2 && x.Handle > y.Handle
+}
+
+// byDistance orders hits by their distance, and by handle.
+func byDistance(hits []Hit) {
+	if len(hits) > few {
+		slices.SortFunc(hits, func(a, b Hit) int {
+			return cmp.Or(cmp.Compare(a.Distance2, b.Distance2), cmp.Compare(a.Handle, b.Handle))
+		})
+		return
+	}
+	for i := 1; i < len(hits); i++ {
+		x, k := hits[i], i
+		for ; k > 0 && hits[k-1].farther(&x); k-- {
+			hits[k] = hits[k-1]
+		}
+		hits[k] = x
+	}
+}

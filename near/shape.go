@@ -1,0 +1,108 @@
+package near
+
+import "math"
+
+// shape is what queries ask for, other than the nearest.
+type shape struct {
+	kind   kind
+	at, to Point // the centre; the lowest and highest corner; both ends
+	square float64
+	dir    Point   // of a line, from at to to
+	over   float64 // 1 / the square of its length
+	reach  float64 // from it, a little more than the radius
+}
+
+type kind uint8
+
+const (
+	ball kind = iota
+	box
+	line
+)
+
+func newLine(from, to Point, radius float64) shape {
+	s := shape{kind: line, at: from, to: to, square: radius * radius}
+	s.dir = Point{to.X - from.X, to.Y - from.Y, to.Z - from.Z}
+	if l := s.dir.X*s.dir.X + s.dir.Y*s.dir.Y + s.dir.Z*s.dir.Z; l > 0 {
+		s.over = 1 / l
+	}
+	size := math.Abs(from.X) + math.Abs(from.Y) + math.Abs(from.Z) + math.Abs(to.X) + math.Abs(to.Y) + math.Abs(to.Z)
+	s.reach = radius + rounding*(size+radius)
+	return s
+}
+
+// collect appends the entries that are in the shape, except dead ones. from is the number of the first.
+func (s *shape) collect(dst []Hit, entries []entry, dead []uint64, from int) []Hit {
+	switch s.kind {
+	case ball:
+		for i := range entries {
+			e := &entries[i]
+			x, y, z := e.X-s.at.X, e.Y-s.at.Y, e.Z-s.at.Z
+			d := x*x + y*y + z*z
+			if d <= s.square && (len(dead) == 0 || !anyOf(dead, from+i)) {
+				dst = append(dst, Hit{e.handle, e.Point, d})
+			}
+		}
+	case box:
+		for i := range entries {
+			e := &entries[i]
+			if e.X >= s.at.X && e.X <= s.to.X && e.Y >= s.at.Y && e.Y <= s.to.Y && e.Z >= s.at.Z && e.Z <= s.to.Z &&
+				(len(dead) == 0 || !anyOf(dead, from+i)) {
+				dst = append(dst, Hit{e.handle, e.Point, 0})
+			}
+		}
+	case line:
+		for i := range entries {
+			e := &entries[i]
+			if s.off(&e.Point) <= s.square && (len(dead) == 0 || !anyOf(dead, from+i)) {
+				dst = append(dst, Hit{e.handle, e.Point, e.Point.square(&s.at)})
+			}
+		}
+	}
+	return dst
+}
+
+// off returns the square of the distance of a point from a line.
+func (s *shape) off(p *Point) float64 {
+	x, y, z := p.X-s.at.X, p.Y-s.at.Y, p.Z-s.at.Z
+	t := min(max((x*s.dir.X+y*s.dir.Y+z*s.dir.Z)*s.over, 0), 1)
+	x, y, z = x-t*s.dir.X, y-t*s.dir.Y, z-t*s.dir.Z
+	return x*x + y*y + z*z
+}
+
+// clip returns which cells of a row may have points that are near the line, of those from x0 to x1.
+func (s *shape) clip(g *grid, y, z, x0, x1 int) (first, last int) {
+	from, to := 0.0, 1.0 // the part of the line that comes near the row
+	from, to = s.part(from, to, s.at.Y, s.dir.Y, g.min.Y, g.side, y, g.y)
+	from, to = s.part(from, to, s.at.Z, s.dir.Z, g.min.Z, g.side, z, g.z)
+	if from > to {
+		return 1, 0
+	}
+	a, b := s.at.X+from*s.dir.X, s.at.X+to*s.dir.X
+	first, last = g.span(min(a, b)-s.reach, max(a, b)+s.reach, g.min.X, g.x)
+	return max(first, x0), min(last, x1)
+}
+
+// part returns the part of a line, from 0 to 1, whose coordinate comes near those of a row.
+func (s *shape) part(from, to, at, dir, least, side float64, row, n int) (float64, float64) {
+	low, high := math.Inf(-1), math.Inf(1)
+	if row > 0 {
+		low = least + float64(row)*side - s.reach
+		low -= rounding * math.Abs(low)
+	}
+	if row < n-1 {
+		high = least + float64(row+1)*side + s.reach
+		high += rounding * math.Abs(high)
+	}
+	if dir == 0 {
+		if at < low || at > high {
+			return 1, 0
+		}
+		return from, to
+	}
+	a, b := (low-at)/dir, (high-at)/dir
+	if a > b {
+		a, b = b, a
+	}
+	return max(from, a-rounding), min(to, b+rounding)
+}

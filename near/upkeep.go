@@ -1,0 +1,253 @@
+package near
+
+import (
+	"math"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/store"
+)
+
+// upkeep keeps an index up to date.
+//
+// Ownership: as of drive.Derived.
+type upkeep struct {
+	builder
+	valid  bool    // the last update was completed
+	seen   uint64  // the tick of it
+	walks  uint32  // how many times all chunks were looked at
+	chunks []chunk // by number
+	all    []source
+	dirty  []source
+	moved  []source
+	rows   int // in all chunks
+	hot    int // in those that have changed
+	shrunk bool
+	where  []uint32 // which entry of base each row became that it was made of, or none
+	cells  []uint32 // the same of the delta, for as long as it is made
+	tick   uint64
+
+	table    func(*store.Table) // bound once
+	diffPart func(int)
+	pool
+}
+
+// chunk is what an index knows of a chunk of the world, by its number.
+type chunk struct {
+	walk  uint32 // the last one that has seen it
+	table *store.Table
+	n     int      // rows, when it was looked at
+	out   []uint64 // rows that did not match, if flags count
+	where []uint32 // the entry of base that each row became, or none
+	rows  []uint32 // those that are not as in base
+	dead  []uint32 // the entries of base that are not as the rows
+}
+
+func (u *upkeep) init(x *Index) {
+	u.builder.Index = x
+	u.countPart, u.putPart = u.count, u.put
+	u.table, u.diffPart = u.look, u.diff
+}
+
+// update brings the index up to date.
+func (u *upkeep) update(tick uint64, step drive.Step) {
+	whole := u.current == nil || !u.valid
+	u.valid, u.tick = false, tick
+	u.walk()
+	switch {
+	case whole || u.hot > u.rows/4:
+		u.rebuild(step)
+	case len(u.dirty) > 0 || u.shrunk:
+		u.patch(step)
+	}
+	u.seen, u.valid = tick, true
+}
+
+// walk looks at all chunks: which are there, and in which something may have changed.
+func (u *upkeep) walk() {
+	u.walks++
+	u.all, u.dirty = u.all[:0], u.dirty[:0]
+	u.rows, u.hot, u.shrunk = 0, 0, false
+	u.filter = u.driver.Tables(u.query, u.table)
+	for i := range u.chunks {
+		if c := &u.chunks[i]; c.walk != u.walks && c.n > 0 {
+			u.shrunk = true
+			c.n, c.table, c.rows, c.dead = 0, nil, c.rows[:0], c.dead[:0]
+			c.bury(0)
+		}
+	}
+}
+
+// look looks at the chunks of a table.
+func (u *upkeep) look(t *store.Table) {
+	column := u.columnIn(t)
+	for _, of := range t.Chunks() {
+		n := len(of.Handles())
+		if n == 0 {
+			return
+		}
+		number := of.Number()
+		for number >= len(u.chunks) {
+			u.chunks = append(u.chunks, chunk{})
+		}
+		c := &u.chunks[number]
+		changed, written := of.Stamps()
+		dirty := c.n != n || c.table != t || u.young(changed) || u.young(written[column])
+		if !u.filter.All() {
+			dirty = c.reflag(of, &u.filter, n) || dirty
+		}
+		c.walk, c.table, c.n = u.walks, t, n
+		s := source{chunk: of, column: column, number: number, n: n}
+		u.all = append(u.all, s)
+		u.rows += n
+		if dirty {
+			u.dirty = append(u.dirty, s)
+			u.hot += n
+		}
+	}
+}
+
+// young reports whether a stamp is of the time since the last update. What was stamped in the tick that
+// was to come then may have been written behind it.
+func (u *upkeep) young(stamp uint32) bool { return uint64(uint32(u.tick)-stamp) <= u.tick-u.seen }
+
+// reflag notes which rows match, and reports whether others did.
+func (c *chunk) reflag(of *store.Chunk, f *store.Filter, n int) (changed bool) {
+	words := (n + 63) / 64
+	if changed = len(c.out) != words; changed {
+		c.out = sized(c.out, words)
+	}
+	for i := range c.out {
+		if w := of.Unmatched(f, i); w != c.out[i] {
+			c.out[i], changed = w, true
+		}
+	}
+	return changed
+}
+
+// bury adds the entries of base to dead that rows from n on became.
+func (c *chunk) bury(n int) {
+	for _, at := range c.where[min(n, len(c.where)):] {
+		if at != none {
+			c.dead = append(c.dead, at)
+		}
+	}
+}
+
+// rebuild makes base of all rows, in the memory of the present one unless frames have that: nobody reads
+// it now, and memory that was just read is in the cache.
+func (u *upkeep) rebuild(step drive.Step) {
+	for i := range u.chunks {
+		c := &u.chunks[i]
+		c.where, c.rows, c.dead = nil, c.rows[:0], c.dead[:0]
+	}
+	if was := u.current; was != nil && !was.copied {
+		u.current = nil
+		u.recycle(was)
+	}
+	base := u.takeBase(u.rows)
+	u.where = sized(u.where, u.rows)
+	u.build(base, u.all, u.where, step)
+	for i := range u.all {
+		s := &u.all[i]
+		u.chunks[s.number].where = u.where[s.offset : s.offset+s.n]
+	}
+	u.publish(u.take(base))
+}
+
+// patch makes the delta of the rows that are not as in base; or if there are many of which few change
+// now, base.
+func (u *upkeep) patch(step drive.Step) {
+	u.divide(u.dirty)
+	step(len(u.ends), u.hot, u.diffPart)
+	moved, dead, late := 0, 0, 0
+	u.moved = u.moved[:0]
+	for i := range u.dirty {
+		late -= len(u.chunks[u.dirty[i].number].rows)
+	}
+	for _, s := range u.all {
+		c := &u.chunks[s.number]
+		if n := len(c.rows); n > 0 {
+			moved += n
+			if s.rows = c.rows; n == s.n {
+				s.rows = nil
+			}
+			s.n = n
+			u.moved = append(u.moved, s)
+		}
+	}
+	if late += moved; late > u.rows/16+partRows {
+		u.rebuild(step)
+		return
+	}
+	v := u.take(u.current.base)
+	v.dead = sized(v.dead, (len(v.base.entries)+63)/64)
+	clear(v.dead)
+	for i := range u.chunks {
+		c := &u.chunks[i]
+		for _, at := range c.dead {
+			v.dead[at/64] |= 1 << (at % 64)
+		}
+		dead += len(c.dead)
+	}
+	if dead == 0 {
+		v.dead = v.dead[:0]
+	}
+	u.cells = sized(u.cells, moved)
+	u.build(&v.delta, u.moved, u.cells, step)
+	u.publish(v)
+}
+
+// diff finds which rows of a part's chunks are not as in base.
+func (u *upkeep) diff(part int) {
+	points := &u.parts[part].points
+	sources := u.part(part)
+	entries := u.current.base.entries
+	for k := range sources {
+		s := &sources[k]
+		c := &u.chunks[s.number]
+		c.rows, c.dead = c.rows[:0], c.dead[:0]
+		handles := s.chunk.Handles()
+		for from := 0; from < s.n; from += 64 {
+			some := points[:min(64, s.n-from)]
+			out := u.read(s, from, some)
+			for i := range some {
+				row, at := from+i, uint32(none)
+				if row < len(c.where) {
+					at = c.where[row]
+				}
+				there := out>>i&1 == 0
+				if at != none {
+					if there && entries[at].is(handles[row], &some[i]) {
+						continue
+					}
+					c.dead = append(c.dead, at)
+				}
+				if there {
+					c.rows = append(c.rows, uint32(row))
+				}
+			}
+		}
+		c.bury(s.n)
+	}
+}
+
+// read reads where up to 64 rows of a source are, from one on. It returns which of them are left out.
+func (b *builder) read(s *source, from int, to []Point) (out uint64) {
+	b.column.points(s.chunk.Column(s.column), nil, from, to)
+	if !b.filter.All() {
+		out = s.chunk.Unmatched(&b.filter, from/64)
+	}
+	for i := range to {
+		if !to[i].finite() {
+			out |= 1 << i
+		}
+	}
+	return out
+}
+
+// is reports whether an entry is of an entity at a place. It tells 0 from -0, which readers can.
+func (e *entry) is(h handle.Handle, p *Point) bool {
+	return e.handle == h && math.Float64bits(e.X) == math.Float64bits(p.X) &&
+		math.Float64bits(e.Y) == math.Float64bits(p.Y) && math.Float64bits(e.Z) == math.Float64bits(p.Z)
+}

@@ -1,0 +1,101 @@
+package near
+
+import "github.com/atoll-sim/atoll/internal/drive"
+
+// version is an index as it is read, from one update to the next, or as a frame has it.
+//
+// Invariants: nothing of it is written while it is the current one, or frames have it.
+type version struct {
+	grid   grid
+	base   *layer
+	delta  layer
+	dead   []uint64 // the entries of base that count no more; empty for none
+	copied bool     // frames have it, or may have it again
+}
+
+// Part is for copies that are made in parts, which a version is not.
+func (v *version) Part(int) {}
+
+// Bytes returns the memory that the version takes. Frames share that of base.
+func (v *version) Bytes() uint64 {
+	return v.delta.bytes() + 8*uint64(cap(v.dead)) + v.base.bytes()/uint64(max(1, v.base.copies))
+}
+
+// pool has the memory of versions that nobody reads.
+type pool struct {
+	free   []*version
+	bases  []*layer
+	newest *version // of those that frames have
+}
+
+// spareMax is how many are kept of each; others are left to the collector.
+const spareMax = 2
+
+// takeBase returns a layer that is nobody's, for so many rows.
+func (p *pool) takeBase(rows int) *layer {
+	if n := len(p.bases); n > 0 {
+		l := p.bases[n-1]
+		if p.bases = p.bases[:n-1]; cap(l.entries) > 8*rows+partRows {
+			l.entries = nil // there were far more
+		}
+		return l
+	}
+	return new(layer)
+}
+
+// take returns a version with a base, without delta and dead.
+func (u *upkeep) take(base *layer) *version {
+	var v *version
+	if n := len(u.free); n > 0 {
+		v, u.free = u.free[n-1], u.free[:n-1]
+	} else {
+		v = new(version)
+	}
+	v.grid, v.base = u.grid, base
+	base.users++
+	v.delta.entries, v.dead = v.delta.entries[:0], v.dead[:0]
+	return v
+}
+
+// publish makes a version the current one.
+func (u *upkeep) publish(v *version) {
+	if was := u.current; was != nil && !was.copied {
+		u.recycle(was)
+	}
+	u.current = v
+}
+
+// recycle takes the memory of a version that nobody reads any more.
+func (u *upkeep) recycle(v *version) {
+	if v.base.users--; v.base.users == 0 && len(u.bases) < spareMax {
+		u.bases = append(u.bases, v.base)
+	}
+	if v.base = nil; len(u.free) < spareMax {
+		u.free = append(u.free, v)
+	}
+}
+
+// Changed reports whether the newest version is not one that frames have.
+func (a adapter) Changed() bool { return a.current != a.upkeep.newest }
+
+// CopySize returns how many bytes the newest version takes.
+func (a adapter) CopySize() uint64 { return a.current.Bytes() }
+
+// Copy gives frames the newest version, and takes back the memory of one that they no longer need.
+func (a adapter) Copy(old drive.Copy) (c drive.Copy, parts, bytes int) {
+	if was, ok := old.(*version); ok && was != a.current {
+		was.copied = false
+		was.base.copies--
+		a.upkeep.recycle(was)
+	}
+	if a.current.copied { // somebody may have it of whom nobody knows: it is never given back
+		a.upkeep.rebuild(drive.Alone)
+	}
+	a.current.copied = true
+	a.current.base.copies++
+	a.upkeep.newest = a.current
+	return a.current, 0, 0
+}
+
+// Forget forgets the versions that frames have, which are left to the collector.
+func (a adapter) Forget() { a.upkeep.newest = nil }
