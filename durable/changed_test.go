@@ -13,6 +13,7 @@ import (
 	"github.com/atoll-sim/atoll/durable"
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/hierarchy"
+	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/internal/files/faulty"
 	"github.com/atoll-sim/atoll/names"
 	"github.com/atoll-sim/atoll/scheduler"
@@ -230,9 +231,13 @@ func TestIdleLooks(t *testing.T) {
 // TestIdleChangesFail lets each call of the disk fail, or the power go, around a change: the world that
 // comes back has it if Wait has said so, and is damaged never.
 func TestIdleChangesFail(t *testing.T) {
+	stride := 1
+	if testing.Short() || check.Enabled {
+		stride = 5
+	}
 	for _, fault := range faulty.Faults {
 		missed := 0
-		for at := 1; missed < 3; at++ {
+		for at := 1; missed < 3; at += stride {
 			what := fmt.Sprintf("%s at call %d", fault.Name, at)
 			path, disk := useDisk(t)
 			x, st := newHarbour(t, path, durable.Options{})

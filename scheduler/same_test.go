@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -25,6 +26,9 @@ func TestSameWorld(t *testing.T) {
 		require.Greater(t, len(want[len(want)-1]), 10_000, "there is something to compare")
 		for _, workers := range []int{1, 2, 3, 8, 32} {
 			for _, procs := range []int{1, 2, 8} {
+				if check.Enabled && (procs+workers+shards)%3 != 0 { // each number is with each other in some
+					continue
+				}
 				chaos := uint64(workers+procs) % 2 * uint64(time.Now().UnixNano())
 				t.Run(fmt.Sprintf("%d shards, %d workers, %d processors, chaos %d", shards, workers, procs, chaos), func(t *testing.T) {
 					defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/internal/files/faulty"
 	"github.com/atoll-sim/atoll/snapshot"
 	"github.com/atoll-sim/atoll/state"
@@ -159,9 +160,13 @@ func TestDirOpen(t *testing.T) {
 // TestFaultyDiskIncrements is TestFaultyDisk with increments: whatever fails, the newest file of which
 // all is there is the one that was saved, or the one before it, and all that were kept can be read.
 func TestFaultyDiskIncrements(t *testing.T) {
+	stride := 1
+	if testing.Short() || check.Enabled {
+		stride = 4
+	}
 	for _, before := range []int{1, 2, 3, 5} { // the next is an increment, or whole and removes others
 		for _, fault := range faulty.Faults {
-			for at := 1; ; at++ {
+			for at := 1; ; at += stride {
 				where := fmt.Sprintf("%s at call %d behind %d", fault.Name, at, before)
 				x := newPonds(t, 1, 2)
 				names := x.saved(before)

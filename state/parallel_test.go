@@ -40,7 +40,7 @@ func TestFlagsOfMovers(t *testing.T) {
 	rounds, ticks := 10, 25
 	switch {
 	case check.Enabled:
-		rounds = 2
+		rounds, ticks = 1, 16
 	case testing.Short():
 		rounds = 3
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -364,7 +365,11 @@ func TestShrinkRests(t *testing.T) {
 	with := f.Query(health, world.With[Frozen](f.World))
 	const chunk = 4096
 	require.NoError(t, f.unit.CreateN(f.World, 16*chunk, nil))
-	for range 40 {
+	rounds := 40
+	if check.Enabled {
+		rounds = 10
+	}
+	for range rounds {
 		require.NoError(t, f.unit.CreateN(f.World, chunk, nil)) // begins a strip of 16
 		for range 16 {
 			require.NoError(t, tagged.CreateN(f.World, chunk, nil))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/hierarchy"
+	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/names"
 	"github.com/atoll-sim/atoll/reference"
 	"github.com/atoll-sim/atoll/world"
@@ -77,7 +78,7 @@ func (p plan) concurrent(t *testing.T) {
 	}
 	var wait sync.WaitGroup
 	for i := range 3 {
-		y := &player{crowd: x, turns: make(chan int, p.ticks*6)}
+		y := &player{crowd: x, turns: make(chan int, p.busyTicks())}
 		y.drawer = drawer{
 			dice: rand.New(rand.NewPCG(p.seed, 100+uint64(i))), shards: x.Shards(), known: slices.Clone(known),
 			next: func() int64 { return x.numbers.Add(1) }, crowd: population,
@@ -85,7 +86,7 @@ func (p plan) concurrent(t *testing.T) {
 		x.players = append(x.players, y)
 		wait.Go(y.play)
 	}
-	for tick := range p.ticks * 6 {
+	for tick := range p.busyTicks() {
 		x.scriptAll(rand.New(rand.NewPCG(p.seed+uint64(tick), 5)), known)
 		for _, y := range x.players {
 			y.turns <- 400
@@ -106,6 +107,14 @@ func (p plan) concurrent(t *testing.T) {
 		x.mustStep(t)
 	}
 	x.audit(t)
+}
+
+// busyTicks is how many ticks are made while goroutines use the world.
+func (p plan) busyTicks() int {
+	if check.Enabled {
+		return p.ticks * 3
+	}
+	return p.ticks * 6
 }
 
 func (x *crowd) mustStep(t *testing.T) {
