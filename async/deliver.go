@@ -3,6 +3,7 @@ package async
 import (
 	"cmp"
 	"slices"
+	"sort"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/mem"
@@ -141,7 +142,8 @@ func (c adapter[A, R]) Deliver(shard int) {
 		if i != shard && !h.away {
 			continue
 		}
-		from, _ := slices.BinarySearchFunc(h.results, int32(shard), func(x result[R], owner int32) int { return cmp.Compare(x.owner, owner) })
+		// Others take their Results out at the same time: only owners are read.
+		from := sort.Search(len(h.results), func(k int) bool { return h.results[k].owner >= int32(shard) })
 		for k := from; k < len(h.results) && h.results[k].owner == int32(shard); k++ {
 			x := &h.results[k]
 			c.deliver(shard, x.to, mem.PointerTo(&x.Result))
