@@ -2,6 +2,7 @@ package inputlog
 
 import (
 	"encoding/binary"
+	"errors"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/drive"
@@ -10,12 +11,13 @@ import (
 // A tick's body is what follows, as numbers of one to ten bytes each but for values,
 // and then the requests:
 //
-//	tick  drawn  sum of parts of the state before the tick, or 0: 8 bytes
+//	tick  by | rung<<2  drawn  sum of parts of the state before the tick, or 0: 8 bytes
 //	n recalled   {handle}
 //	n released   {handle}
 //	n shifts     {from, to, entities}
 func appendTick(dst []byte, in *drive.Inputs) []byte {
-	dst = append(binary.AppendUvarint(dst, in.Tick), byte(in.By))
+	dst = binary.AppendUvarint(dst, in.Tick)
+	dst = binary.AppendUvarint(dst, uint64(in.By)|uint64(in.Rung)<<2)
 	dst = binary.AppendUvarint(dst, uint64(in.Drawn))
 	dst = binary.LittleEndian.AppendUint64(dst, in.Sum)
 	dst = appendHandles(dst, in.Recalled)
@@ -40,7 +42,10 @@ func appendHandles(dst []byte, hs []handle.Handle) []byte {
 // readTick reads what appendTick wrote. The requests are left.
 func (c *cursor) readTick(in *drive.Inputs) {
 	in.Tick = c.number()
-	in.By = drive.Refresh(c.below(uint64(drive.ByClear) + 1))
+	by := c.below(drive.RungsMax << 2)
+	if in.By, in.Rung = drive.Refresh(by&3), uint8(by>>2); in.By > drive.ByClear {
+		c.fail(errors.New("a refresh is of no kind that there is"))
+	}
 	in.Drawn = uint32(c.below(1 << 32))
 	in.Sum = c.word()
 	in.Recalled = c.handles(in.Recalled[:0])

@@ -15,6 +15,7 @@ type Report struct {
 	Overruns uint64        // how many ticks of this Run did so far
 	Skipped  uint64        // ticks given up so far, because Run was too far behind
 	Slipped  time.Duration // how slow the clock is so far; see SlowClock
+	Rung     int           // how many rungs of Options.Ladder were in force
 }
 
 // Run makes ticks at the world's TickInterval until the context ends or Stop is
@@ -45,6 +46,7 @@ func (s *Scheduler) Run(ctx context.Context) (err error) {
 	defer timer.Stop()
 	due := time.Now()
 	before := s.counts
+	defer s.goTo(0)
 	for {
 		more, stood := s.await(ctx, timer, due)
 		if !more {
@@ -59,11 +61,13 @@ func (s *Scheduler) Run(ctx context.Context) (err error) {
 		err := s.step(ctx, "Scheduler.Run")
 		goesOn := err == nil || s.goesOn
 		if goesOn {
+			interval := interval * time.Duration(s.ladder.slow(s.ladder.at))
 			due = s.next(due.Add(interval), interval)
 		}
 		if s.ended {
 			r.Duration = time.Since(began)
 			s.report(&r, before)
+			s.climb(r.Duration)
 		}
 		if !goesOn {
 			return err
@@ -105,9 +109,10 @@ func (s *Scheduler) skip(due time.Time, n, interval time.Duration) time.Time {
 // report completes the Report of a tick of Run, and logs and delivers it. before is what was
 // counted before Run began.
 func (s *Scheduler) report(r *Report, before Stats) {
-	if r.Overrun = r.Duration > s.options.Budget; r.Overrun {
+	budget := s.options.Budget * time.Duration(s.ladder.slow(s.ladder.at))
+	if r.Overrun = r.Duration > budget; r.Overrun {
 		s.counts.Overruns++
-		s.log(slog.LevelWarn, "tick took too long", "tick", r.Tick, "took", r.Duration, "budget", s.options.Budget)
+		s.log(slog.LevelWarn, "tick took too long", "tick", r.Tick, "took", r.Duration, "budget", budget)
 	}
 	r.Overruns = s.counts.Overruns - before.Overruns
 	r.Skipped = s.counts.Skipped - before.Skipped

@@ -39,6 +39,12 @@ type Options struct {
 	// Default: 5.
 	CatchUpMax int
 
+	// Ladder is what Run gives up while ticks take too long, the first thing first: after 3 of 4 ticks that take
+	// longer than the budget the next rung is in force, too, and after 64 in a row that take less than 70 % of it the
+	// last one is not. The simulation depends on that, so a log of inputs records it. Report.Rung and the Logger tell.
+	// Step goes up and down no ladder.
+	Ladder []Rung
+
 	// Balancer, if not nil, moves entities from shards with much to do to others;
 	// see Level. World.Pin excepts some.
 	Balancer Balancer
@@ -108,6 +114,7 @@ type Scheduler struct {
 	switched atomic.Bool // a system was enabled or disabled
 	control  control
 	between  between
+	ladder   ladder
 	counts   Stats  // the counts of them that Run and Step keep
 	recent   recent // of whole ticks
 	began    int64  // when the tick began, by the clock
@@ -128,6 +135,7 @@ func New(w *world.World, o Options) *Scheduler {
 	s.names.systems = map[string]*system{}
 	s.control.init()
 	s.balancing.init(&o, w.Shards())
+	s.ladder.init(w, o.Ladder)
 	t := &s.tick
 	t.init(w, o.Workers)
 	t.driver.OnClose(func() { s.between.close(w.Err()) })
@@ -278,6 +286,7 @@ func (s *Scheduler) Step(ctx context.Context) error {
 
 // onTick calls OnTick. What it changes in the world a replay changes too.
 func (s *Scheduler) onTick(r Report) {
+	r.Rung = s.ladder.ran
 	s.tick.driver.Replayed(func() {
 		s.options.OnTick(r)
 		s.isSwitched()

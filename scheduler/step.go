@@ -29,7 +29,7 @@ func (s *Scheduler) step(ctx context.Context, call string) (err error) {
 		return err
 	}
 	s.began = clock.Now()
-	early := s.decide()
+	early := s.decide(s.ladder.begin())
 	if err := s.w.Err(); err != nil { // a condition may have closed the world
 		return err
 	}
@@ -123,15 +123,15 @@ func (s *Scheduler) giveUp(ctx context.Context, early []failure, v any) error {
 }
 
 // decide finds the systems that run in the next tick, and returns the panics of
-// conditions.
-func (s *Scheduler) decide() (early []failure) {
+// conditions. If skip is set, optional systems do not run.
+func (s *Scheduler) decide(skip bool) (early []failure) {
 	tick := s.w.Tick()
 	for i, x := range s.tick.systems {
 		if x.reenabled.Load() && x.reenabled.Swap(false) {
 			clear(x.off)
 			s.tick.each(i, func(_ int, step *step) { step.off = false })
 		}
-		due := x.enabled.Load() && x.due(tick)
+		due := x.enabled.Load() && x.due(tick) && !(skip && x.optional)
 		if due && len(x.when) > 0 {
 			var err *world.PanicError
 			if due, err = x.holds(s.w); err != nil {

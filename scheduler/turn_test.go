@@ -147,7 +147,7 @@ func TestTurnsFor(t *testing.T) {
 		require.NoError(t, err)
 		f.step(2)
 		require.Equal(t, float64(2*test.delta), delta, "after %d more", test.more)
-		require.LessOrEqual(t, rows, 100)
+		require.LessOrEqual(t, rows, 125)
 	}
 }
 
@@ -196,5 +196,36 @@ func TestWakes(t *testing.T) {
 			}
 		}
 		f.step(1)
+	}
+}
+
+// TestTurnsSpread creates kinds of entities by turns, and entities in many shards: each kind is spread over the ticks.
+func TestTurnsSpread(t *testing.T) {
+	const n, each = 8, 160
+	for _, kinds := range []int{1, 2, 3, 4, 8} {
+		for _, shards := range []int{1, 16} {
+			f := newFixture(t, shards, 1)
+			for i := range kinds * each {
+				var err error
+				if i%kinds == 0 {
+					_, err = f.movers.Create(f.w, Mover{})
+				} else {
+					_, err = f.markers.Create(f.w, Marker{Value{uint64(i % shards)}})
+				}
+				require.NoError(t, err)
+			}
+			q := f.w.Query(world.Read[Velocity](f.w), world.Turns(f.w, n))
+			for range n {
+				require.InDelta(t, each/n, q.Count(), each/n/2+2, "%d kinds, %d shards", kinds, shards)
+				f.w.Refresh()
+			}
+		}
+	}
+	f := newFixture(t, 64, 1)
+	f.mark() // one in each shard, of the same index
+	q := f.w.Query(world.Turns(f.w, 8))
+	for range 8 {
+		require.InDelta(t, 8, q.Count(), 8)
+		f.w.Refresh()
 	}
 }

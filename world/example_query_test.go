@@ -213,7 +213,7 @@ func ExampleTurns() {
 		w.Refresh()
 	}
 	fmt.Println(turns[all[0]], turns[all[99]])
-	// Output: 25 25 25 25 25 25 25 25 2 2
+	// Output: 25 26 25 24 25 26 25 24 2 2
 }
 
 // However many there are, about 100 of them have their turn in a tick.
@@ -229,7 +229,7 @@ func ExampleTurnsFor() {
 	// Output:
 	// 100 of 100 have their turn, which comes every 1 seconds
 	// 100 of 200 have their turn, which comes every 2 seconds
-	// 75 of 300 have their turn, which comes every 4 seconds
+	// 74 of 300 have their turn, which comes every 4 seconds
 }
 
 // The time between two turns is that of four ticks.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -95,4 +96,13 @@ func ExampleMessage_Wakes() {
 	// Output:
 	// 0
 	// 1
+}
+
+// Messages, functions and questions are what a server may refuse while it is late.
+func ExampleRefusable() {
+	w := world.MustNew(world.Options{})
+	var chat world.Refusable = world.RegisterFunc(w, "chat", func(*world.EntityContext, string) {})
+	s := scheduler.New(w, scheduler.Options{Ladder: []scheduler.Rung{scheduler.Refuse(chat)}})
+	fmt.Println(s.Step(context.Background())) // Run goes up the ladder
+	// Output: <nil>
 }

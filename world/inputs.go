@@ -161,7 +161,7 @@ func (x *recording) taken() { x.Drawn = x.w.portSlots.Drawn() }
 // finish calls End.
 func (x *recording) finish() {
 	w := x.w
-	x.Tick, x.Released = w.tick.Load(), w.refresh.releases.Due
+	x.Tick, x.Released, x.Rung = w.tick.Load(), w.refresh.releases.Due, w.rung
 	x.Recalled = w.portSlots.TakeRecalls(x.Recalled[:0])
 	x.end.call()
 	x.Transfers = x.Transfers[:0]
@@ -199,6 +199,7 @@ type replayer struct {
 	queue     *queue.Queue
 	settled   func()                 // of OnSettled, or nil
 	transfers []drive.Transfer       // of the next refresh
+	rung      uint8                  // of the next tick
 	used      map[handle.Handle]bool // by creates and recalls since the last Publish
 }
 
@@ -274,6 +275,8 @@ func (f *replayer) Transfer(transfers []drive.Transfer) error {
 	f.transfers = append(f.transfers[:0], transfers...)
 	return nil
 }
+
+func (f *replayer) Rung(n uint8) { f.rung = n }
 
 func (f *replayer) Request(kind int, flags queue.Flags, h handle.Handle) (mem.Cells, error) {
 	if err := f.ready("replaying inputs"); err != nil {

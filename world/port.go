@@ -135,6 +135,9 @@ func (p *Port) request(k *queue.Kind, h handle.Handle) (sending, error) {
 		p.enter()
 		defer p.leave()
 	}
+	if err := p.refusedNow(k); err != nil {
+		return sending{}, err
+	}
 	if p.unusual() || !p.out.Room(1, k.Size()) {
 		if err := p.ready(1, k.Size()); err != nil {
 			return sending{}, err

@@ -130,6 +130,9 @@ func roomFor(by Actor, call string, k *queue.Kind, n int) (sending, error) {
 			by.enter()
 			defer by.leave()
 		}
+		if err := by.refusedNow(k); err != nil {
+			return sending{}, err
+		}
 		if by.unusual() || !by.out.Room(n, k.Size()) {
 			if err := by.ready(n, k.Size()); err != nil {
 				return sending{}, err

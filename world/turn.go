@@ -26,7 +26,7 @@ type turns struct {
 // The turn of an entity follows from its handle and the number of the tick, wherever the entity is: n runs lie
 // between two turns of an entity, even if its row moves, and there is nothing to save. Query.Delta tells the time
 // since its last turn. A system that runs Every m ticks divides its entities among n of those runs. Where
-// When or Disable keep a system from a run, the turns of that run pass. In the query of an idle world or of a
+// When or Disable keep a system from a run, the turns of that run pass. scheduler.Stretch makes n larger for as long as ticks take too long. In the query of an idle world or of a
 // frame, a tick counts as a run.
 //
 // A loop looks at the handle of each row, which takes less than a nanosecond, and yields each run of rows whose turn
@@ -81,6 +81,9 @@ func (q *Query) findTurn() {
 	n := q.turns.n
 	if q.turns.rows > 0 {
 		n = q.turnsFor(q.turns.rows)
+	}
+	if !q.idle && !q.frame {
+		n = min(n*max(1, q.w.stretch), TurnsMax)
 	}
 	q.filter.Turn, q.filter.Mask = uint32(tick/max(1, q.access.Every)), n-1
 }

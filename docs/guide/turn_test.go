@@ -15,6 +15,9 @@ type (
 	Noise struct{}
 )
 
+// Weather is a system that is not needed all the time.
+func Weather(*world.Build) func(*world.Context) { return func(*world.Context) {} }
+
 func Example_turns() {
 	type thinker struct{ Mind }
 	w := world.MustNew(world.Options{Shards: 1})
@@ -50,8 +53,16 @@ func Example_turns() {
 		_ = noises.Send(w, h, Noise{}) // by a system, port or timer just as well
 	}
 	_ = s.Step(context.Background())
+	late := func(w *world.World, chat world.Refusable) *scheduler.Scheduler {
+		s := scheduler.New(w, scheduler.Options{Ladder: []scheduler.Rung{
+			scheduler.SkipOptional(), scheduler.Stretch(2), scheduler.Refuse(chat), scheduler.Slow(2),
+		}})
+		s.MustAdd("weather", Weather, scheduler.Optional())
+		return s
+	}
+	_ = late(w, noises)
 	// Output:
-	// tick 0: 10 think, of 0.2 s
-	// tick 1: 10 think, of 0.2 s
-	// tick 2: 15 think, of 0.2 s
+	// tick 0: 9 think, of 0.2 s
+	// tick 1: 11 think, of 0.2 s
+	// tick 2: 16 think, of 0.2 s
 }

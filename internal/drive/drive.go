@@ -39,6 +39,13 @@ type Schedule[B, C, E any] interface {
 	// RecordInputs was given if the world is not as the last refresh, or Replayed, has left it.
 	Replayed(f func())
 	LookForChanges()
+	// Rung chooses the rung of the ladder that the next tick runs with, which is recorded, and returns
+	// it: while inputs are replayed it is the one of then. Stretch says how many times as many runs there are
+	// to Turns in systems.
+	Rung(wanted uint8) uint8
+	Stretch(times uint32)
+	// RefuseAtPorts says whether ports may send a world.Refusable. It returns false if that is of another world.
+	RefuseAtPorts(x any, refused bool) (name string, ok bool)
 	// ComponentName and ResourceName return the name that a number in an Access stands for.
 	ComponentName(id int) string
 	ComponentNames(set store.Set) string

@@ -44,8 +44,12 @@ type Inputs struct {
 	Recalled  []handle.Handle // handles that a port gave out and took back
 	Released  []handle.Handle // by references, except those that are still pending
 	Sum       uint64          // of Turns before the tick, or 0; the Recorder's
+	Rung      uint8           // of the scheduler's ladder, below RungsMax
 	Transfers []Transfer      // decisions to balance the shards, which may depend on time
 }
+
+// RungsMax is how many rungs there may be, with none being one.
+const RungsMax = 64
 
 // Refresh says what a refresh was part of.
 type Refresh uint8
@@ -75,6 +79,8 @@ type Replayer interface {
 	Drawn() uint32
 	Release(h handle.Handle)
 	Transfer(transfers []Transfer) error
+	// Rung sets the rung of the next tick.
+	Rung(n uint8)
 	// OnSettled sets what is called in each refresh at the point at which Settled of a Recorder is.
 	// It must not panic.
 	OnSettled(f func())

@@ -96,7 +96,7 @@ var plainMethods = []string{"Error", "LogValue", "MarshalJSON", "MarshalText", "
 
 // misuseLeftOut are the calls that the table does not have, by the reason.
 var misuseLeftOut = map[string]string{
-	"make what is used later, or belong to no world": `New MustNew scheduler.After scheduler.Before scheduler.Disabled scheduler.Every scheduler.Global
+	"make what is used later, or belong to no world": `New MustNew scheduler.After scheduler.Before scheduler.Disabled scheduler.Every scheduler.Optional scheduler.SkipOptional scheduler.Stretch scheduler.Refuse scheduler.Slow scheduler.Global
 		scheduler.IfPanics scheduler.In scheduler.Level scheduler.When AnyOf Optional Query.Limit inputlog.Open snapshot.Inspect snapshot.Verify snapshot.PlanFiles snapshot.Compare snapshot.Merge snapshot.Export snapshot.Import Comparison.Equal Plan.Refused snapshot.Renamed snapshot.RenamedField snapshot.Dropped snapshot.Narrowed snapshot.Migrated Dir.Newest Dir.Open state.NewHasher state.Register
 		region.Divide hierarchy.NewTree hierarchy.Load TreeOptions.SizeNeeded hierarchy.With hierarchy.WithForeign Hasher.Also `,
 	"is Add, and panics with its error":                                        "Scheduler.MustAdd",

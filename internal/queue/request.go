@@ -76,8 +76,11 @@ func (r *Request) Decide(o Outcome) {
 }
 
 // Kind is a kind of request with a value of some type as payload: the right to send such requests.
-// Immutable.
+// Immutable, but for Refused.
 type Kind struct {
+	// Refused is 1 while ports may not send such requests. Any goroutine, by atomic operations.
+	Refused uint32
+
 	number uint16
 	plain  bool   // payloads have no pointers: they are in the record
 	units  uint32 // of a record in the queue

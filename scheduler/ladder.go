@@ -1,0 +1,163 @@
+package scheduler
+
+import (
+	"fmt"
+	"log/slog"
+	"math/bits"
+	"time"
+
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// When Run goes a rung up the ladder and down again.
+const (
+	lateTicks  = 3 // of the last lateOf that took longer than the budget
+	lateOf     = 4
+	calmTicks  = 64 // in a row that took less than calmShare of the budget
+	calmShare  = 0.7
+	rungsMax   = drive.RungsMax - 1
+	stretchMax = world.TurnsMax
+	slowMax    = 1 << 10
+)
+
+// Rung is something that a server gives up while its ticks take too long: SkipOptional, Stretch, Refuse or Slow. See
+// Options.Ladder.
+type Rung struct {
+	skip    bool
+	stretch int
+	refuse  []world.Refusable
+	slow    int
+	what    string // for messages
+}
+
+// SkipOptional leaves out the systems that are Optional.
+func SkipOptional() Rung { return Rung{skip: true, what: "SkipOptional"} }
+
+// Stretch gives n times as many runs to each entity's turn in the queries of systems with world.Turns and world.TurnsFor,
+// whose Query.Delta tells. n must be a power of two, 2 or more.
+func Stretch(n int) Rung { return Rung{stretch: n, what: fmt.Sprintf("Stretch(%d)", n)} }
+
+// Refuse makes ports that send one of these messages, call one of these functions or ask one of these
+// questions get world.ErrRefused. Other senders are not refused.
+func Refuse(requests ...world.Refusable) Rung {
+	return Rung{refuse: requests, what: fmt.Sprintf("Refuse of %d", len(requests))}
+}
+
+// Slow makes ticks come n times as far apart, so that the simulation runs slower than the clock and each tick has
+// n times the budget. n must be 2 or more.
+func Slow(n int) Rung { return Rung{slow: n, what: fmt.Sprintf("Slow(%d)", n)} }
+
+// String returns what the rung does.
+func (r Rung) String() string { return r.what }
+
+// check returns an error that says what is wrong with a rung.
+func (r Rung) check() error {
+	switch {
+	case r.what == "":
+		return fmt.Errorf("it is a zero Rung; use SkipOptional, Stretch, Refuse or Slow")
+	case r.stretch != 0 && (r.stretch < 2 || r.stretch > stretchMax || r.stretch&(r.stretch-1) != 0):
+		return fmt.Errorf("%v; want a power of two, from 2 to %d", r, stretchMax)
+	case !r.skip && r.stretch == 0 && len(r.refuse) == 0 && (r.slow < 2 || r.slow > slowMax):
+		return fmt.Errorf("%v; want something to refuse, or to go 2 to %d times slower", r, slowMax)
+	}
+	return nil
+}
+
+// ladder is what the scheduler gives up while ticks take too long.
+//
+// Ownership: the goroutine of Run or Step.
+type ladder struct {
+	w     driver.World
+	rungs []Rung
+	at    int    // how many are in force, for the next tick of Run
+	ran   int    // how many were in force in the last tick, which a replay decides
+	late  uint64 // of the last ticks, a bit each: it took too long
+	calm  int    // ticks in a row that did not take long
+}
+
+func (l *ladder) init(w *world.World, rungs []Rung) {
+	l.w, l.rungs = driver.Of(w), rungs
+	if len(rungs) > rungsMax {
+		panic(fmt.Sprintf("scheduler: Ladder has %d rungs, want %d or fewer", len(rungs), rungsMax))
+	}
+	for i, r := range rungs {
+		err := r.check()
+		for _, x := range r.refuse {
+			if x == nil {
+				err = fmt.Errorf("%v has a nil request; pass what Register returned", r)
+			} else if name, ok := l.w.RefuseAtPorts(x, false); !ok {
+				err = fmt.Errorf("%v: %q belongs to another world", r, name)
+			}
+		}
+		if err != nil {
+			panic(fmt.Sprintf("scheduler: Ladder, rung %d: %v", i, err))
+		}
+	}
+}
+
+// begin chooses the rung of the next tick, and reports whether optional systems are left out.
+func (l *ladder) begin() (skip bool) {
+	l.ran = min(int(l.w.Rung(uint8(l.at))), len(l.rungs))
+	stretch := 1
+	for _, r := range l.rungs[:l.ran] {
+		skip = skip || r.skip
+		stretch = min(stretch*max(1, r.stretch), stretchMax)
+	}
+	l.w.Stretch(uint32(stretch))
+	return skip
+}
+
+// slow returns how many times as far apart ticks come with n rungs in force.
+func (l *ladder) slow(n int) (times int) {
+	times = 1
+	for _, r := range l.rungs[:n] {
+		times = min(times*max(1, r.slow), slowMax)
+	}
+	return times
+}
+
+// climb goes a rung up or down, after a tick of Run.
+func (s *Scheduler) climb(took time.Duration) {
+	l := &s.ladder
+	if len(l.rungs) == 0 {
+		return
+	}
+	l.late = l.late << 1 & (1<<lateOf - 1)
+	if took > s.options.Budget*time.Duration(l.slow(l.at)) {
+		l.late |= 1
+	}
+	l.calm++
+	if l.at == 0 || took > time.Duration(calmShare*float64(s.options.Budget))*time.Duration(l.slow(l.at-1)) {
+		l.calm = 0
+	}
+	switch {
+	case bits.OnesCount64(l.late) >= lateTicks && l.at < len(l.rungs):
+		s.goTo(l.at + 1)
+	case l.calm >= calmTicks:
+		s.goTo(l.at - 1)
+	}
+}
+
+// goTo makes n rungs be in force from the next tick on.
+func (s *Scheduler) goTo(n int) {
+	l := &s.ladder
+	for l.at != n {
+		i, up := l.at-1, l.at < n
+		if up {
+			i++
+		}
+		for _, x := range l.rungs[i].refuse {
+			l.w.RefuseAtPorts(x, up)
+		}
+		if up {
+			l.at++
+			s.log(slog.LevelWarn, "a rung up the ladder: ticks take too long", "rung", l.at, "what", l.rungs[i])
+		} else {
+			l.at--
+			s.log(slog.LevelInfo, "a rung down the ladder", "rung", l.at, "without", l.rungs[i])
+		}
+	}
+	l.late, l.calm = 0, 0
+}

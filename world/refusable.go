@@ -1,0 +1,56 @@
+package world
+
+import (
+	"sync/atomic"
+
+	"github.com/atoll-sim/atoll/internal/queue"
+)
+
+// Refusable is what ports may be refused while a server is late: a *Message, *Func or *Question. See
+// scheduler.Refuse.
+type Refusable interface {
+	// of is the world, and kind what is sent.
+	of() (w *World, name string, kind *queue.Kind)
+}
+
+func (m *Message[M]) of() (*World, string, *queue.Kind) { return m.w, m.name, &m.sending }
+
+func (f *Func[A]) of() (*World, string, *queue.Kind) { return f.w, f.name, &f.calling }
+
+func (x *Question[A, R]) of() (*World, string, *queue.Kind) { return x.w, x.name, &x.asking }
+
+// refusedNow returns an error if ports may not send such requests now.
+func (p *Port) refusedNow(k *queue.Kind) error {
+	if atomic.LoadUint32(&k.Refused) == 0 {
+		return nil
+	}
+	return p.turnDown(ErrRefused)
+}
+
+func (d *driven) Rung(wanted uint8) uint8 {
+	w := d.w()
+	w.rung = wanted
+	if f := w.replayer; f != nil {
+		w.rung = f.rung
+	}
+	return w.rung
+}
+
+func (d *driven) Stretch(times uint32) { d.stretch = times }
+
+func (d *driven) RefuseAtPorts(x any, refused bool) (name string, ok bool) {
+	of, is := x.(Refusable)
+	if !is {
+		return "", false
+	}
+	w, name, kind := of.of()
+	if w != d.w() {
+		return name, false
+	}
+	n := uint32(0)
+	if refused {
+		n = 1
+	}
+	atomic.StoreUint32(&kind.Refused, n)
+	return name, true
+}
