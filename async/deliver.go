@@ -20,6 +20,7 @@ type home[A, R any] struct {
 	wheel.Wheel
 	args  wheel.Bodies[A]
 	fresh []wheel.ID // that were asked since the last refresh
+	dead  []wheel.ID // those of them whose entity is dead: scratch
 	tasks []*task    // by index: what the Pool has of the asks
 	ended []*task    // of asks that have ended in this refresh
 
@@ -125,14 +126,20 @@ func (h *home[A, R]) dropDead(owner func(handle.Handle) int32) {
 		switch index, ok := h.Find(id); {
 		case !ok:
 		case owner(h.At(index).To) == wheel.Gone:
-			h.Unset(index)
-			h.Release(index)
-			h.end(index)
+			h.dead = append(h.dead, id)
 		default:
 			alive = append(alive, id)
 		}
 	}
 	h.fresh = alive
+	slices.Sort(h.dead) // a world that was loaded does not know in which order they were asked
+	for _, id := range h.dead {
+		index := id.Index()
+		h.Unset(index)
+		h.Release(index)
+		h.end(index)
+	}
+	h.dead = h.dead[:0]
 }
 
 // Deliver delivers the results for entities of a shard.

@@ -229,7 +229,7 @@ func (j *job[A, R]) send(p *Pool, port *world.Port, a answer[R]) {
 		return // given up, so that the next Pool may run it again
 	}
 	c := j.call
-	if err := c.answers.SendShard(port.Within(p.ctx), c.shardOf(a.ID), a); err != nil && p.ctx.Err() == nil {
-		p.log("a result cannot be sent, so the ask will time out", c.label, err)
+	if err := c.answers.SendShard(port.Within(p.room), c.shardOf(a.ID), a); err != nil && p.ctx.Err() == nil {
+		p.log("a result cannot be sent, so the ask will time out, or be Lost or run again with another Pool", c.label, err)
 	}
 }

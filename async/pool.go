@@ -38,6 +38,8 @@ type Pool struct {
 	o       PoolOptions
 	ctx     context.Context // ends when the Pool gives up
 	cancel  context.CancelFunc
+	room    context.Context // ends when it is closed: results wait for room in a port until then
+	noRoom  context.CancelFunc
 	workers sync.WaitGroup
 	over    chan struct{} // closed when all workers have ended
 
@@ -103,6 +105,7 @@ func Attach(w *world.World, o PoolOptions) (*Pool, error) {
 	p := &Pool{o: o, over: make(chan struct{})}
 	p.mu.more.L = &p.mu
 	p.ctx, p.cancel = context.WithCancel(context.Background())
+	p.room, p.noRoom = context.WithCancel(p.ctx)
 	for _, c := range calls {
 		c.attach(p)
 	}
@@ -118,7 +121,8 @@ func Attach(w *world.World, o PoolOptions) (*Pool, error) {
 }
 
 // Close ends the Pool: what runs may end, and its results are sent; what waits is not begun, and is run
-// again or Lost when the world is given another Pool. It returns nil when all goroutines have ended. If
+// again or Lost when the world is given another Pool, as is that for whose result the port has no room, since no tick
+// may come that makes some. It returns nil when all goroutines have ended. If
 // ctx ends before, the contexts of all functions end, and Close returns its error: functions may still
 // run, and results count only of those that return no error. Call Close again to wait for them. Closing
 // twice is no error. Results are applied by the next refresh, if there is one. Safe from any goroutine,
@@ -148,6 +152,7 @@ func (p *Pool) stop() {
 	defer p.mu.Unlock()
 	p.mu.closed, p.mu.first, p.mu.last = true, nil, nil
 	p.mu.more.Broadcast()
+	p.noRoom()
 }
 
 // abort ends the Pool of a world that is closed.

@@ -65,7 +65,11 @@ func (c coded[A, R]) LoadSaved(src []byte) error {
 		if err != nil {
 			return fmt.Errorf("async: %q, wheel %d: %w", c.label, i, err)
 		}
-		h.Each(i, func(index int, _ wheel.ID) {
+		h.fresh = h.fresh[:0]
+		h.Each(i, func(index int, id wheel.ID) {
+			if h.At(index).Armed() == c.w.Tick() { // by the idle world
+				h.fresh = append(h.fresh, id)
+			}
 			if h.At(index).Period != 0 {
 				x.Err = fmt.Errorf("async: %q, wheel %d: an ask is there that repeats (%w)", c.label, i, drive.ErrImage)
 			}

@@ -43,6 +43,9 @@ type Entry struct {
 	prev, next uint32 // index + 1
 }
 
+// Armed returns the tick in which the entry was set.
+func (x *Entry) Armed() uint64 { return x.armed }
+
 // Fired is an entry that was due, or whose entity is dead.
 type Fired struct {
 	To    handle.Handle
