@@ -84,7 +84,8 @@ func (m *Message[M]) messageName() string { return m.name }
 //	minds := b.Query(mind, world.WithoutFlags(b, asleep))
 //
 // A message to a shard wakes nobody. Call it before the first tick, in each process alike, as snapshots and logs do not
-// have it. It panics if f is empty.
+// have it. A message of the idle world takes the flags at once; what is flagged behind it stays flagged. It panics if f
+// is empty.
 func (m *Message[M]) Wakes(f Flags) {
 	if m == nil {
 		panic(fmt.Sprintf("world: Message.Wakes of a nil %T; use what world.RegisterMessage returned", m))

@@ -266,7 +266,8 @@ func (p *queryPart) look(q *Query) {
 // each yields the rows that match, as they were when the loop began. It is short for a table of
 // one chunk, because a small world has many: there the price of a table is most of the loop's.
 func (q *Query) each(loop uint64, yield func(Chunk) bool) {
-	all := q.matching().All()
+	filter := *q.matching() // what is called within the loop may change that of the query
+	all := filter.All()
 	for i := range q.parts {
 		p := &q.parts[i]
 		p.look(q)
@@ -279,7 +280,7 @@ func (q *Query) each(loop uint64, yield func(Chunk) bool) {
 				if !yield(Chunk(rows)) {
 					return
 				}
-			} else if !q.runs(t, left, yield) {
+			} else if !runs(t, left, &filter, yield) {
 				return
 			}
 		}
@@ -287,11 +288,11 @@ func (q *Query) each(loop uint64, yield func(Chunk) bool) {
 }
 
 // runs yields those of the first left rows of a table that match.
-func (q *Query) runs(t *store.Table, left int, yield func(Chunk) bool) bool {
+func runs(t *store.Table, left int, f *store.Filter, yield func(Chunk) bool) bool {
 	for i := 0; left > 0; i++ {
 		rows := t.Run(i, left)
 		left -= rows.Len()
-		if !rows.Matching(&q.filter, func(r store.Rows) bool { return yield(Chunk(r)) }) {
+		if !rows.Matching(f, func(r store.Rows) bool { return yield(Chunk(r)) }) {
 			return false
 		}
 	}

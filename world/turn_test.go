@@ -87,3 +87,19 @@ func TestTurnsMisuse(t *testing.T) {
 		require.PanicsWithValue(t, what, do)
 	}
 }
+
+// TestTurnsWithinLoop creates entities in a loop on the idle world, and asks the query for more: the loop goes on as it
+// began.
+func TestTurnsWithinLoop(t *testing.T) {
+	f := newFixture(t, world.Options{Shards: 1})
+	f.newUnits(96)
+	q := f.Query(world.Read[Health](f.World), world.TurnsFor(f.World, 96))
+	met := 0
+	for ch := range q.Chunks() {
+		met += ch.Len()
+		f.newUnits(100)
+		require.Greater(t, q.Delta(), 0.0)
+		require.LessOrEqual(t, q.Count(), 196)
+	}
+	require.Equal(t, 96, met)
+}
