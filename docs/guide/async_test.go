@@ -75,7 +75,7 @@ func Example_asks() {
 	}
 	fmt.Println(world.Read[Wallet](w).Get(h).Gold)
 
-	_ = pool.Close(ctx) // what runs may end
+	_ = pool.Close(ctx) // what runs may end; it does not wait for a tick
 	_ = s.Step(ctx)     // its results are applied
 	_ = store.Close()
 	// Output:
