@@ -3,6 +3,7 @@ package pairs_test
 import (
 	"math/rand/v2"
 
+	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -57,7 +58,11 @@ func shrink() *feature {
 	return &feature{
 		name: "shrink",
 		between: func(s *scene) {
-			for range 3 {
+			times := 3
+			if check.Enabled {
+				times = 1
+			}
+			for range times {
 				s.byIdle(spawn(&s.drawer, 1500))
 			}
 			s.know()
