@@ -19,6 +19,7 @@ import (
 type (
 	Position struct{ X, Y, Z float64 }
 	Still    struct{}
+	Out      struct{}
 	Tree     struct {
 		Position
 		Still
@@ -35,6 +36,7 @@ type game struct {
 	s     *scheduler.Scheduler
 	units *world.Bundle[Unit]
 	trees *world.Bundle[Tree]
+	out   *world.Component[Out]
 	index *near.Index
 
 	systems func(c *world.Context, r *near.Reader, pos *world.Writer[Position], all *world.Query)
@@ -47,7 +49,8 @@ func newGame(t testing.TB, wo world.Options, workers int, o near.Options, terms 
 	w := world.MustNew(wo)
 	world.Register[Position](w, "position")
 	world.Register[Still](w, "still")
-	g := &game{World: w, t: t, units: world.NewBundle[Unit](w), trees: world.NewBundle[Tree](w)}
+	g := &game{World: w, t: t, out: world.Register[Out](w, "out")}
+	g.units, g.trees = world.NewBundle[Unit](w), world.NewBundle[Tree](w)
 	var all []world.Term
 	if terms != nil {
 		all = terms(w)

@@ -53,7 +53,7 @@ type viewable = world.Viewable
 // The world must be idle. New panics if P is not registered, and for options that are out of range. An
 // index takes 36 bytes for each entity, and at each refresh 25 to 30 ns for each that is in a chunk that
 // was handed out for writing P, or in which rows came or went. If those are more than a quarter of all,
-// or as many as a sixteenth have moved and rest since, it is computed from all.
+// or more than a sixteenth have moved and rest since, or are gone, it is computed from all.
 func New[P any](w *world.World, at func(P) Point, o Options, terms ...world.Term) *Index {
 	d := driver.Of(w)
 	d.MustIdle("near.New")

@@ -137,6 +137,7 @@ func (c *chunk) bury(n int) {
 // rebuild makes base of all rows, in the memory of the present one unless frames have that: nobody reads
 // it now, and memory that was just read is in the cache.
 func (u *upkeep) rebuild(step drive.Step) {
+	u.trim()
 	for i := range u.chunks {
 		c := &u.chunks[i]
 		c.where, c.rows, c.dead = nil, c.rows[:0], c.dead[:0]
@@ -145,7 +146,7 @@ func (u *upkeep) rebuild(step drive.Step) {
 		u.current = nil
 		u.recycle(was)
 	}
-	base := u.takeBase(u.rows)
+	base := u.takeBase()
 	u.where = sized(u.where, u.rows)
 	u.build(base, u.all, u.where, step)
 	for i := range u.all {
@@ -156,7 +157,7 @@ func (u *upkeep) rebuild(step drive.Step) {
 }
 
 // patch makes the delta of the rows that are not as in base; or if there are many of which few change
-// now, base.
+// now, or base has many entries that are gone, base.
 func (u *upkeep) patch(step drive.Step) {
 	u.divide(u.dirty)
 	step(len(u.ends), u.hot, u.diffPart)
@@ -176,7 +177,10 @@ func (u *upkeep) patch(step drive.Step) {
 			u.moved = append(u.moved, s)
 		}
 	}
-	if late += moved; late > u.rows/16+partRows {
+	for i := range u.chunks {
+		dead += len(u.chunks[i].dead)
+	}
+	if late += moved; max(late, dead-u.hot) > u.rows/16+partRows { // a hot row makes one dead, mostly
 		u.rebuild(step)
 		return
 	}
@@ -188,7 +192,6 @@ func (u *upkeep) patch(step drive.Step) {
 		for _, at := range c.dead {
 			v.dead[at/64] |= 1 << (at % 64)
 		}
-		dead += len(c.dead)
 	}
 	if dead == 0 {
 		v.dead = v.dead[:0]

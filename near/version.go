@@ -31,13 +31,11 @@ type pool struct {
 // spareMax is how many are kept of each; others are left to the collector.
 const spareMax = 2
 
-// takeBase returns a layer that is nobody's, for so many rows.
-func (p *pool) takeBase(rows int) *layer {
+// takeBase returns a layer that is nobody's.
+func (p *pool) takeBase() *layer {
 	if n := len(p.bases); n > 0 {
 		l := p.bases[n-1]
-		if p.bases = p.bases[:n-1]; cap(l.entries) > 8*rows+partRows {
-			l.entries = nil // there were far more
-		}
+		p.bases = p.bases[:n-1]
 		return l
 	}
 	return new(layer)
@@ -67,11 +65,27 @@ func (u *upkeep) publish(v *version) {
 
 // recycle takes the memory of a version that nobody reads any more.
 func (u *upkeep) recycle(v *version) {
-	if v.base.users--; v.base.users == 0 && len(u.bases) < spareMax {
+	fit := u.fit(cap(v.base.entries))
+	if v.base.users--; v.base.users == 0 && fit && len(u.bases) < spareMax {
 		u.bases = append(u.bases, v.base)
 	}
-	if v.base = nil; len(u.free) < spareMax {
+	if v.base = nil; fit && len(u.free) < spareMax {
 		u.free = append(u.free, v)
+	}
+}
+
+// fit reports whether memory for so many rows is worth keeping: it is not if there were far more.
+func (u *upkeep) fit(rows int) bool { return rows <= 8*u.rows+partRows }
+
+// trim leaves to the collector what is kept for far more rows than there are.
+func (u *upkeep) trim() {
+	if u.fit(cap(u.where)) {
+		return
+	}
+	u.where, u.cells, u.bases, u.free = nil, nil, nil, nil
+	for i := range u.chunks {
+		c := &u.chunks[i]
+		c.where, c.rows, c.dead = nil, nil, nil
 	}
 }
 
