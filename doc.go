@@ -30,6 +30,7 @@
 //	tell what changed between two ticks       Frame.Diff
 //	mark entities by bits read from anywhere  world.Flag, world.FlagsOf
 //	keep them in trees, or lists with places  package hierarchy
+//	make trees of them from templates, copy them  package prefab
 //	find them by a name                       package names
 //	find what is near                         package near
 //	divide a world by space                   package region
@@ -39,7 +40,7 @@
 //	save what has changed since               snapshot.Chain, snapshot.Merge, Dir.Increments
 //	survive the death of the process          package durable
 //	try what would come of it, go back        snapshot.Capture, Captured.Load
-//	load a zone or a prefab into a world      snapshot.Insert
+//	load a zone into a world                  snapshot.Insert
 //	load what an older version has saved      snapshot.PlanLoad, Options.Changes
 //	tell what differs between two files       snapshot.Compare
 //	see a saved world as text, change it      snapshot.Export, snapshot.Import

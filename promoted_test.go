@@ -14,7 +14,7 @@ import (
 )
 
 // publicPackages are the packages that a program outside of the module may import.
-var publicPackages = []string{"handle", "shard", "world", "scheduler", "hierarchy", "names", "timer", "async", "near", "reference", "region", "state", "inputlog", "snapshot", "durable", "worldtest"}
+var publicPackages = []string{"handle", "shard", "world", "scheduler", "hierarchy", "names", "timer", "async", "near", "prefab", "reference", "region", "state", "inputlog", "snapshot", "durable", "worldtest"}
 
 // promotes lists the fields that exported types of the public packages embed, each
 // with the reason why whoever holds the type may have all that the field has.
@@ -22,6 +22,7 @@ var promotes = map[string]string{
 	"hierarchy.Relation.part": "it exports nothing",
 	"names.Names.part":        "it exports nothing",
 	"near.Index.viewable":     "it exports nothing",
+	"prefab.Prefab.part":      "it exports nothing",
 	"world.Answer.Completion": "an answer is waited for as a completion is",
 	"world.Port.endpoint":     "it exports nothing",
 	"world.Port.sender":       "it exports nothing",

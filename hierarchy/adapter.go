@@ -65,6 +65,14 @@ func (k adapter) Spread(d *drive.DyingSet, from int) {
 	k.adoptMoved()
 }
 
+// LinkSize returns the size of a request of the relation.
+func (k adapter) LinkSize() uint32 { return k.requests.Size() }
+
+// Children returns the children of an entity.
+func (k adapter) Children(h handle.Handle) ([]handle.Handle, bool) {
+	return k.tree.children(h), k.tree.list(k.tree.own(h)).is(fixed)
+}
+
 // move is a child that another parent gets.
 type move struct{ child, to handle.Handle }
 

@@ -94,7 +94,7 @@ func (r *Relation) alive(h handle.Handle) bool {
 // apply is what a request does at the refresh. Its entity is alive and not dying.
 func (r *Relation) apply(h handle.Handle, c *change) world.Outcome {
 	r.forget()
-	if c.to != handle.None && !r.w.Alive(c.to) {
+	if c.to != handle.None && r.driver.Space().LocateStaged(c.to) == 0 { // one that dies with this refresh is there
 		return world.Gone
 	}
 	switch err := r.change(h, c); err {

@@ -16,15 +16,15 @@ func doors() (*world.World, *world.Bundle[struct{ exampleDoor }]) {
 	return w, world.NewBundle[struct{ exampleDoor }](w)
 }
 
-// A prefab is inserted twice: each door has a key of its own.
+// A piece is inserted twice: each door has a key of its own.
 func ExampleInsert() {
-	prefab, made := doors()
-	key, _ := made.Create(prefab, struct{ exampleDoor }{})
-	door, _ := made.Create(prefab, struct{ exampleDoor }{exampleDoor{key}})
+	piece, made := doors()
+	key, _ := made.Create(piece, struct{ exampleDoor }{})
+	door, _ := made.Create(piece, struct{ exampleDoor }{exampleDoor{key}})
 
 	w, _ := doors()
 	for range 2 {
-		in, err := snapshot.Insert(w, prefab, snapshot.InsertOptions{})
+		in, err := snapshot.Insert(w, piece, snapshot.InsertOptions{})
 		opens := world.Read[exampleDoor](w).Get(in.Handle(door)).Key
 		fmt.Println(err, in.Len(), in.Cut, opens == in.Handle(key))
 	}

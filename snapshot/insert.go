@@ -57,7 +57,7 @@ func (x *Inserted) All() iter.Seq2[handle.Handle, handle.Handle] {
 	}
 }
 
-// Insert puts copies of the entities of piece, such as a zone or a prefab that Load has loaded, into
+// Insert puts copies of the entities of piece, such as a zone that Load has loaded, into
 // the world: with new handles, their components and flags, their places in relations and their
 // names. Who has a parent that is not inserted leaves it, as with Relation.RemoveChild. Each
 // handle.Handle in a component becomes the new one of that entity, also within arrays,

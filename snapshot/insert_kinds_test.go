@@ -273,7 +273,7 @@ func TestInsertPanics(t *testing.T) {
 	}
 }
 
-// TestInsertOften inserts a prefab many times, between frames that show each.
+// TestInsertOften inserts a piece many times, between frames that show each.
 func TestInsertOften(t *testing.T) {
 	piece, x := newSea(t, options(), 1), newSea(t, options(), 2)
 	top := must(piece.plain.Create(piece.World, Plain{}))

@@ -9,8 +9,10 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/drive/remap"
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/store"
+	"github.com/atoll-sim/atoll/reference"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -114,8 +116,8 @@ func (x *insertion) component(id int) (int, error) {
 		case x.own.Components()[at].Type != n.Type:
 			return 0, otherWorld("component %q is a %v in the piece, and a %v in the world", n.Name, n.Type, x.own.Components()[at].Type)
 		}
-		if hasOwners(n.Type) {
-			return 0, fmt.Errorf("snapshot: Insert: component %q: %w", n.Name, errOwner)
+		if remap.Holds(n.Type, ownerType) {
+			return 0, fmt.Errorf("snapshot: Insert: component %q: %w", n.Name, remap.ErrOwner)
 		}
 		x.components[id] = at
 	}
@@ -209,15 +211,21 @@ func (x *insertion) copyColumn(g *insertGroup, component int, to mem.Cells) (err
 	return nil
 }
 
+// ownerType is the type that is refused.
+var ownerType = reflect.TypeFor[reference.Owner]()
+
 // rewrite replaces the handles in the copies.
 func (x *insertion) rewrite() (err error) {
-	r := &rewriter{to: x.made.to, liveness: x.to.Liveness(), known: map[reflect.Type]rewrite{}}
+	m := remap.New(x.to.Liveness(), ownerType, func(old handle.Handle) (handle.Handle, bool) {
+		now, ok := x.made.to[old]
+		return now, ok
+	})
 	var what reflect.Type
 	defer func() {
-		x.made.Cut = r.cut
+		x.made.Cut = m.Cut
 		switch v := recover(); v {
 		case nil:
-		case errDeep, errOwner:
+		case remap.ErrDeep, remap.ErrOwner:
 			err = fmt.Errorf("snapshot: Insert: a component of type %v: %w", what, v.(error))
 		default:
 			panic(v)
@@ -226,7 +234,7 @@ func (x *insertion) rewrite() (err error) {
 	for _, g := range x.groups {
 		for _, values := range g.values {
 			what = values.Type
-			f, size := r.of(what), what.Size()
+			f, size := m.Of(what), what.Size()
 			if f == nil {
 				continue
 			}

@@ -77,16 +77,22 @@ func (b *bundle) init(w *World, of, change *mem.Type) {
 		b.set.Add(id)
 		b.fields = append(b.fields, store.Field{Component: id, Offset: f.Offset})
 	}
-	b.creating = store.NewKind(w.space, of, creator{b})
+	b.prepare()
 	b.changing = store.NewKind(w.space, change, changer{b})
 	b.setting = store.NewKind(w.space, of, assigner{b})
+}
+
+// prepare makes what creates need.
+func (b *bundle) prepare() {
+	w := b.w
+	b.creating = store.NewKind(w.space, b.of, creator{b})
 	b.parts = make([]bundlePart, len(w.shards))
 	for i, s := range w.shards { // here, so that the first create in a tick does not have to
 		p := &b.parts[i]
-		p.shard, p.table, p.of = s, s.Table(b.set), of
+		p.shard, p.table, p.of = s, s.Table(b.set), b.of
 		p.table.Keep()
 		p.fields, _ = p.table.Fields(b.fields)
-		p.scratch.Address = of.New(1)
+		p.scratch.Address = b.of.New(1)
 	}
 }
 
@@ -212,7 +218,7 @@ func (b *bundle) where(by Actor, place func() int) (*bundlePart, creatingHow, er
 		p.shard.Loop = by.loop
 		return p, how, nil
 	case *Context:
-		by.mustCreate("Bundle.Create", b.w, &b.set, b.name)
+		by.mustCreate("Bundle.Create", b.w, &b.set, "bundle", b.name)
 		switch s := by.shard; {
 		case s != nil:
 			return b.part(s), 0, nil

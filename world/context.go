@@ -225,13 +225,13 @@ func (c *Context) mustWrite(component int, call string) {
 	}
 }
 
-func (c *Context) mustCreate(call string, w *World, set *store.Set, bundle string) {
+func (c *Context) mustCreate(call string, w *World, set *store.Set, what, name string) {
 	if w != c.world() {
-		w.refuse(c, call, "bundle", bundle)
+		w.refuse(c, call, what, name)
 	}
 	c.mustRun(call)
 	if !c.acting.Access.Writes.Contains(set) {
-		panic(fmt.Sprintf("world: %s creates from bundle %s without having asked for it; call b.Creates in its constructor",
-			c.who(), bundle))
+		panic(fmt.Sprintf("world: %s creates from %s %s without having asked for it; call b.Creates in its constructor",
+			c.who(), what, name))
 	}
 }

@@ -93,7 +93,7 @@ func (b *bundle) mayCreateN(by Actor, call string) ([]bundlePart, error) {
 		}
 		return b.parts, nil
 	case *Context:
-		by.mustCreate(call, b.w, &b.set, b.name)
+		by.mustCreate(call, b.w, &b.set, "bundle", b.name)
 		if s := by.shard; s != nil {
 			return b.parts[s.ID() : s.ID()+1], nil
 		}

@@ -30,11 +30,17 @@ type View struct {
 type Viewable interface {
 	// enter adds it to a view. It panics if it belongs to another world.
 	enter(v *View)
+	// framed returns the number and the world of an extension, or nil.
+	framed() (*World, int)
 }
 
 func (c *Component[T]) enter(v *View) { v.components = v.components.Union(c.components(v.w)) }
 
 func (b *Bundle[T]) enter(v *View) { v.components = v.components.Union(b.components(v.w)) }
+
+func (c *Component[T]) framed() (*World, int) { return nil, 0 }
+
+func (b *Bundle[T]) framed() (*World, int) { return nil, 0 }
 
 // NewView makes a view of some components, relations and names, or without any of all that the
 // world has. The frames of a view have every entity of the world, with its flags, and of the rest

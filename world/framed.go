@@ -30,6 +30,8 @@ func (x *extensionView) enter(v *View) {
 	v.extensions = append(v.extensions, x.number)
 }
 
+func (x *extensionView) framed() (*World, int) { return x.w, x.number }
+
 // itself returns the Frame of whatever embeds it.
 func (f *Frame) itself() *Frame { return f }
 

@@ -66,6 +66,7 @@ type World struct {
 	frames    *frames
 	capturing *capturing // makes frames; nil until the first
 
+	bundles     map[store.Set]*bundle // of groups
 	extensions  extensions
 	hooks       hooks
 	closing     []func()    // called when the world is closed

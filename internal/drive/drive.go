@@ -114,6 +114,10 @@ type Join interface {
 	// Tables calls f for each table with rows that match a *world.Query of the idle world, at any
 	// time at which no rows are written, and returns which of its rows do.
 	Tables(query any, f func(*store.Table)) store.Filter
+	// Extension returns the Framed of what Extend returned, or of what embeds that. It returns nil if
+	// that is of another world. Components returns the components of a world.ComponentSet.
+	Extension(viewable any) any
+	Components(of any) store.Set
 	// ExtendLate makes x take part in the world's refreshes, after those that were added before.
 	ExtendLate(x Late)
 	// Acts returns the home in which an actor acts, or ByWorld or ByPort. It returns an error if that
@@ -144,6 +148,14 @@ type Tools interface {
 	// MayInsert returns an error if the world is closed, and makes its shards ready to be given
 	// entities. It panics at the wrong time; call is what messages name.
 	MayInsert(call string) error
+	// MayCopy returns the components of an entity that an actor may copy, as world.Copy says; call is
+	// what messages name. CopyAll copies such entities with their flags, all or none, if there is room
+	// for them, and for the requests.
+	MayCopy(actor any, call string, h handle.Handle) (*store.Set, error)
+	CopyAll(actor any, c *Copying) error
+	// NewGroup makes what makes groups: a world.ComponentSet. It returns world.ErrTooLarge for one that
+	// no queue has ever room for. The world must be idle.
+	NewGroup(x Grouping) (Group, error)
 	// RecordInputs sets the Recorder that receives the world's inputs, from the next refresh on;
 	// nil removes it. It returns an error if another Recorder is set. changed, if not nil, is called
 	// when the idle world is not as it was left, because of what is no input: on the goroutine that uses

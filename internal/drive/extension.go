@@ -54,6 +54,15 @@ type Insertable interface {
 	PlanInsert(excerpt any) (insert func(), err error)
 }
 
+// Family is an Extension in which entities have parents and children.
+type Family interface {
+	// LinkSize returns what a request to make an entity a child counts for in a queue.
+	LinkSize() uint32
+	// Children returns the children of an entity in order, holes among them, and whether the places are
+	// fixed. It may be called while the Extension does not change.
+	Children(h handle.Handle) (all []handle.Handle, fixed bool)
+}
+
 // NameOf returns the name of an Extension or Late, or its number.
 func NameOf(x any, number int) string {
 	switch x := x.(type) {
@@ -167,6 +176,9 @@ func (r *Requests[T]) Bytes() uint64 { return queue.BytesOf(1, r.kind.Size()) }
 
 // Check panics unless by, a world.Actor, acts on the world of the extension.
 func (r *Requests[T]) Check(by any) { r.w.MustActOn(by, r.name) }
+
+// Size returns what a request counts for in a queue.
+func (r *Requests[T]) Size() uint32 { return r.kind.Size() }
 
 // Refuse ends a call that sends nothing, because of err or, if err is nil, because there is nothing
 // to do, and returns err. Each call by an actor ends in Send or Refuse.

@@ -2,6 +2,7 @@ package mem
 
 import (
 	"reflect"
+	"strconv"
 	"unsafe"
 )
 
@@ -42,6 +43,34 @@ func TypeOf[T any]() *Type {
 			copy(unsafe.Slice((*T)(to), n), unsafe.Slice((*T)(from), n))
 		}
 	})
+}
+
+// StructOf returns the type of a struct of others, and where they are in it.
+//
+// Safety: each part is copied as its type copies it, at the offset that reflection found.
+func StructOf(parts []*Type) (of *Type, offsets []uintptr) {
+	fields := make([]reflect.StructField, len(parts))
+	for i, p := range parts {
+		fields[i] = reflect.StructField{Name: "F" + strconv.Itoa(i), Type: p.Of}
+	}
+	t := reflect.StructOf(fields)
+	for i := range parts {
+		offsets = append(offsets, t.Field(i).Offset)
+	}
+	return newType(t, func(to, from Address, n int) {
+		for i := range uintptr(n) {
+			for k, p := range parts {
+				at := i*t.Size() + offsets[k]
+				switch {
+				case p.Size == 0:
+				case from == nil:
+					p.move(unsafe.Add(to, at), nil, 1)
+				default:
+					p.move(unsafe.Add(to, at), unsafe.Add(from, at), 1)
+				}
+			}
+		}
+	}), offsets
 }
 
 // At returns the address of value i of those in a row that begin there. It is small enough to be

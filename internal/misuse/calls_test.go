@@ -6,6 +6,7 @@ import (
 	"io"
 	"iter"
 	"testing"
+	"testing/fstest"
 
 	"github.com/atoll-sim/atoll/async"
 	"github.com/atoll-sim/atoll/handle"
@@ -13,6 +14,7 @@ import (
 	"github.com/atoll-sim/atoll/inputlog"
 	"github.com/atoll-sim/atoll/names"
 	"github.com/atoll-sim/atoll/near"
+	"github.com/atoll-sim/atoll/prefab"
 	"github.com/atoll-sim/atoll/reference"
 	"github.com/atoll-sim/atoll/region"
 	"github.com/atoll-sim/atoll/scheduler"
@@ -254,6 +256,13 @@ var misuseSections = []struct {
 		{call: "near.New", why: doneInLoop, do: none(func(x *misuseScene) {
 			near.New(x.w, func(misuseHealth) near.Point { return near.Point{} }, misuseSpace)
 		})},
+		{call: "Prefab.Create", why: doneInLoop, do: func(x *misuseScene) error { _, err := x.pair.Create(x.w); return err }},
+		{call: "Prefab.Append", why: doneInLoop, do: func(x *misuseScene) error { _, err := x.pair.Append(nil, x.w); return err }},
+		{call: "Prefab.CreateN", why: doneInLoop, do: func(x *misuseScene) error { _, err := x.pair.CreateN(x.w, 2, nil); return err }},
+		{call: "Prefab.Create by a Port", why: byRequest, do: func(x *misuseScene) error { _, err := x.pair.Create(x.port); return err }},
+		{call: "prefab.Copy", why: doneInLoop, do: func(x *misuseScene) error { _, err := prefab.Copy(x.w, x.hs[10], x.kin); return err }},
+		{call: "prefab.New", why: doneInLoop, do: none(func(x *misuseScene) { prefab.New(x.w, "late", prefab.With(x.name, misuseName{})) })},
+		{call: "prefab.Load", why: doneInLoop, do: func(x *misuseScene) error { _, err := prefab.Load(x.w, misuseFiles, "*"); return err }},
 		{call: "timer.New", why: doneInLoop, do: none(func(x *misuseScene) { timer.New(x.w, "late", x.hit, timer.Options{}) })},
 		{call: "Call.Go", why: doneInLoop, do: func(x *misuseScene) error { _, err := x.calls.Go(x.w, x.hs[0], 1); return err }},
 		{call: "Call.Go by a Port", do: func(x *misuseScene) error { _, err := x.calls.Go(x.port, x.hs[0], 1); return err }},
@@ -320,6 +329,9 @@ var misuseSections = []struct {
 	{"Kept for longer than it is good", misuseOnce, keptRows()},
 	{"Twice at once, or within itself", misuseOnce, twiceRows()},
 }
+
+// misuseFiles have a prefab.
+var misuseFiles = fstest.MapFS{"late.json": {Data: []byte(`{"late": {"components": {"health": {}}}}`)}}
 
 // misusePiece is a world with nobody in it.
 var misusePiece = world.MustNew(world.Options{})

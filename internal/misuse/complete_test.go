@@ -32,7 +32,7 @@ func TestMisuseComplete(t *testing.T) {
 		}
 	}
 	exported := map[string]bool{}
-	for _, pkg := range []string{"world", "scheduler", "reference", "names", "hierarchy", "timer", "async", "near", "region", "state", "inputlog", "snapshot", "durable"} {
+	for _, pkg := range []string{"world", "scheduler", "reference", "names", "hierarchy", "timer", "async", "near", "prefab", "region", "state", "inputlog", "snapshot", "durable"} {
 		addExported(t, exported, pkg)
 	}
 	unknown := maps.Clone(leftOut)
@@ -98,11 +98,11 @@ var plainMethods = []string{"Error", "LogValue", "MarshalJSON", "MarshalText", "
 var misuseLeftOut = map[string]string{
 	"make what is used later, or belong to no world": `New MustNew scheduler.After scheduler.Before scheduler.Disabled scheduler.Every scheduler.Optional scheduler.SkipOptional scheduler.Stretch scheduler.Refuse scheduler.Slow scheduler.Global
 		scheduler.IfPanics scheduler.In scheduler.Level scheduler.When AnyOf Optional Query.Limit inputlog.Open snapshot.Inspect snapshot.Verify snapshot.PlanFiles snapshot.Compare snapshot.Merge snapshot.Export snapshot.Import Comparison.Equal Plan.Refused snapshot.Renamed snapshot.RenamedField snapshot.Dropped snapshot.Narrowed snapshot.Migrated Dir.Newest Dir.Open state.NewHasher state.Register
-		region.Divide hierarchy.NewTree hierarchy.Load TreeOptions.SizeNeeded hierarchy.With hierarchy.WithForeign Hasher.Also `,
+		prefab.With prefab.Child prefab.Extends prefab.In prefab.Local region.Divide hierarchy.NewTree hierarchy.Load TreeOptions.SizeNeeded hierarchy.With hierarchy.WithForeign Hasher.Also `,
 	"is Add, and panics with its error":                                        "Scheduler.MustAdd",
 	"are snapshot.Save and Load, with a file":                                  "Dir.Save Dir.Load",
 	"are of what snapshot.Capture or Insert returned, which looks at the time": "Inserted.All Inserted.Handle Inserted.Len Captured.Hash Captured.Release Captured.Save Chain.Save Dir.Write",
-	"tell what does not change": `World.Incarnation Relation.Options Names.Label Names.Options Timers.Label Timers.Options Index.Options Index.Cell Grid.AppendNeighbours Grid.Corner Grid.Options Grid.Regions Grid.Shard Grid.Side
+	"tell what does not change": `World.Incarnation Relation.Options Names.Label Names.Options Timers.Label Timers.Options Index.Options Index.Cell Prefab.Entity Prefab.Len Grid.AppendNeighbours Grid.Corner Grid.Options Grid.Regions Grid.Shard Grid.Side
 		Build.Shard Build.Shards Log.Note Log.Tick Player.Ticks Player.Err Recorder.Err Plan.DOT 
 		`,
 	"are for any goroutine at any time": `Owner.Alive Owner.Handle Owner.Shares Owner.Weak Weak.Alive Weak.Clear Weak.Equal
@@ -113,8 +113,9 @@ var misuseLeftOut = map[string]string{
 		Tree.Move Tree.MoveAfter Tree.MoveAt Tree.MoveBefore Tree.NeedsGrowth Tree.Put Tree.PutFree Tree.Read Tree.Remove Tree.RemoveBranch
 		Tree.RemoveChild Tree.RemoveHoles Tree.Reserve Tree.Save Tree.SaveSize Tree.SetPlaces Tree.Settle Tree.Sort Tree.Swap Tree.SwapPlaces
 		Tree.Transfer`,
-	"are of a Store, which package durable tests":               `durable.Open durable.Plan Store.Close Store.Durable Store.Err Store.Recovered Store.Save Store.Wait`,
-	"is for any goroutine at any time, and waits for what runs": "Pool.Close",
+	"are of a Store, which package durable tests":                       `durable.Open durable.Plan Store.Close Store.Durable Store.Err Store.Recovered Store.Save Store.Wait`,
+	"is for any goroutine at any time, and waits for what runs":         "Pool.Close",
+	"is of what Prefab.CreateN gives out, for the time of its function": "Instance.Set",
 	"is a system": "Grid.System",
 	"are of what Log.Play returned, which looks at the time":          "Player.Close Player.Left Player.Make Player.Next Player.Then Player.Verify",
 	"are look-ups of a few nanoseconds, unchecked in a release build": `Writer.At ResourceReader.Get`,

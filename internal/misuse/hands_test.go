@@ -14,6 +14,7 @@ import (
 	"github.com/atoll-sim/atoll/hierarchy"
 	"github.com/atoll-sim/atoll/inputlog"
 	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/prefab"
 	"github.com/atoll-sim/atoll/reference"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/state"
@@ -59,6 +60,9 @@ func foreignRows() (rows []misuseRow) {
 				_, err := x.timers.Every(by, x.hs[0], 5, misuseHit{})
 				return err
 			},
+			"Prefab.Create":     func(x *misuseScene, by world.Actor) error { _, err := x.pair.Create(by); return err },
+			"Prefab.CreateN":    func(x *misuseScene, by world.Actor) error { _, err := x.pair.CreateN(by, 2, nil); return err },
+			"prefab.Copy":       func(x *misuseScene, by world.Actor) error { _, err := prefab.Copy(by, x.hs[0], x.kin); return err },
 			"Call.Go":           func(x *misuseScene, by world.Actor) error { _, err := x.calls.Go(by, x.hs[0], 1); return err },
 			"Relation.AddChild": func(x *misuseScene, by world.Actor) error { return x.kin.AddChild(by, x.hs[10], x.hs[1]) },
 			"Relation.Remove":   func(x *misuseScene, by world.Actor) error { return x.kin.Remove(by, x.hs[11]) },
@@ -148,6 +152,8 @@ func keptRows() (rows []misuseRow) {
 			return err
 		},
 		"Timers.Cancel by Context":     func(x *misuseScene, c *world.Context) error { return x.timers.Cancel(c, x.timer) },
+		"Prefab.Create by Context":     func(x *misuseScene, c *world.Context) error { _, err := x.pair.Create(c); return err },
+		"prefab.Copy by Context":       func(x *misuseScene, c *world.Context) error { _, err := prefab.Copy(c, x.hs[10], x.kin); return err },
 		"Call.Go by Context":           func(x *misuseScene, c *world.Context) error { _, err := x.calls.Go(c, x.hs[0], 1); return err },
 		"Relation.AddChild by Context": func(x *misuseScene, c *world.Context) error { return x.kin.AddChild(c, x.hs[10], x.hs[1]) },
 	} {
@@ -191,8 +197,9 @@ func keptRows() (rows []misuseRow) {
 			_, err := x.timers.After(s, x.hs[1], 5, misuseHit{})
 			return err
 		},
-		"Call.Go by EntityContext":    func(x *misuseScene, s *world.EntityContext) error { _, err := x.calls.Go(s, x.hs[1], 1); return err },
-		"Names.Bind by EntityContext": func(x *misuseScene, s *world.EntityContext) error { return x.names.Bind(s, x.hs[0], "zero") },
+		"Prefab.Create by EntityContext": func(x *misuseScene, s *world.EntityContext) error { _, err := x.pair.Create(s); return err },
+		"Call.Go by EntityContext":       func(x *misuseScene, s *world.EntityContext) error { _, err := x.calls.Go(s, x.hs[1], 1); return err },
+		"Names.Bind by EntityContext":    func(x *misuseScene, s *world.EntityContext) error { return x.names.Bind(s, x.hs[0], "zero") },
 	} {
 		add(call, "", func(x *misuseScene) error { return do(x, self(x)) })
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/names"
 	"github.com/atoll-sim/atoll/near"
+	"github.com/atoll-sim/atoll/prefab"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/timer"
 	"github.com/atoll-sim/atoll/world"
@@ -69,6 +70,7 @@ type misuseScene struct {
 	timer   timer.ID
 	done    *world.Message[async.Result[int]]
 	calls   *async.Call[int, int]
+	pair    *prefab.Prefab
 	near    *near.Index
 	nearby  *near.Reader
 	called  *names.Reader[string]
@@ -113,6 +115,7 @@ func newMisuseScene(t testing.TB) *misuseScene {
 	x.near = near.New(w, func(h misuseHealth) near.Point { return near.Point{X: float64(h.Points)} }, misuseSpace)
 	x.nearby = x.near.Read(w)
 	x.kin = hierarchy.New(w, "kin", hierarchy.Options{})
+	x.pair = prefab.New(w, "pair", prefab.With(x.health, misuseHealth{}), prefab.Child(x.kin, -1, prefab.With(x.health, misuseHealth{})))
 
 	driver.Of(w).Extend(misuseExtension{x})
 	x.hook = w.Observe("hook", world.OnSet, func(*world.Build) func(*world.Context, world.Event, []handle.Handle) {
@@ -193,7 +196,7 @@ var named = []struct {
 
 // misusePanics is what a panic says: the package, the culprit, and behind a semicolon the
 // remedy.
-var misusePanics = regexp.MustCompile(`(?s)^(world|scheduler|reference|names|hierarchy|timer|async|near|region|state|inputlog|snapshot|durable|check): .+; .+`)
+var misusePanics = regexp.MustCompile(`(?s)^(world|scheduler|reference|names|hierarchy|timer|async|near|prefab|region|state|inputlog|snapshot|durable|check): .+; .+`)
 
 // did makes a call and returns what it did, and what a panic said.
 func did(call func() error) (a answer, said string) {

@@ -176,6 +176,9 @@ func (x *Registry) Calls(kind int) { x.kinds[kind].call = true }
 // IsJoint says that requests of a kind may concern any entities, of any shards.
 func (x *Registry) IsJoint(kind int) { x.kinds[kind].joint = true }
 
+// SizeOf returns how many units a request with a payload of a type counts for in a queue.
+func SizeOf(payload *mem.Type) uint32 { return unitsOf(payload.Size) }
+
 // unitsOf returns the number of units of a record with a payload of that size.
 func unitsOf(payload uintptr) uint32 {
 	return 1 + uint32((payload+unitBytes-1)/unitBytes)

@@ -99,11 +99,19 @@ func (h *Allocator) recycle(dead handle.Handle) {
 	}
 }
 
+// Left returns ErrIndexes if there are fewer than n handles left.
+func (h *Allocator) Left(n int) error {
+	if left := int64(len(h.free)) + int64(h.dir.indexMax) + 1 - int64(h.given); int64(n) > left {
+		return fmt.Errorf("%w: home %d has %d left, of IndexMax = %d", ErrIndexes, h.id, left, h.dir.indexMax)
+	}
+	return nil
+}
+
 // AppendNext appends the handles that the next n creates give, without taking them. It returns
 // ErrIndexes, and dst, if there are fewer.
 func (h *Allocator) AppendNext(dst []handle.Handle, n int) ([]handle.Handle, error) {
-	if left := int64(len(h.free)) + int64(h.dir.indexMax) + 1 - int64(h.given); int64(n) > left {
-		return dst, fmt.Errorf("%w: home %d has %d left, of IndexMax = %d", ErrIndexes, h.id, left, h.dir.indexMax)
+	if err := h.Left(n); err != nil {
+		return dst, err
 	}
 	for k := range n {
 		next := Compose(h.id, h.given+uint32(k-len(h.free)), h.dir.versions.first)

@@ -7,8 +7,19 @@ import (
 
 // This file is for atoms that come from another world, by callers that know no types.
 
+// TypeOf returns the type of a component's values.
+func (s *Space) TypeOf(component int) *mem.Type { return s.Columns[component].of }
+
 // Values makes room for n values of a component.
 func (s *Space) Values(component, n int) mem.Cells { return s.Columns[component].of.NewCells(n) }
+
+// CopyValue copies a value of a component, by what CloneBy was given, if anything: Cloned reports that.
+func (s *Space) CopyValue(component int, to, from mem.Address) {
+	s.Columns[component].copyRows(to, from, 1)
+}
+
+// Cloned reports whether a component has a CloneBy.
+func (s *Space) Cloned(component int) bool { return s.Columns[component].clone != nil }
 
 // CopyValues copies n rows of the i-th component, from a row on, to values from number at on: by
 // what CloneBy was given, if anything, else by assignment.

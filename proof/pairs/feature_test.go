@@ -47,6 +47,7 @@ func features() []*feature {
 		create(), destroy(), move(), level(), flags(), hooks(), uniqueNames(), relations(), references(),
 		batches(), many(), functions(), questions(), messages(), coalesce(), changes(), sets(), copies(), queries(),
 		foreign(), deferred(), globals(), accumulators(), reopen(), wear(), order(), shrink(), insert(), timers(), turns(), asks(), places(),
+		prefabs(),
 		frames(), snapshots(), inputs(), closing(), // their ends in this order
 	}
 }
@@ -63,6 +64,8 @@ type act struct {
 	model func(m *model, e *entity) world.Outcome
 	// born is what do creates; nil if it creates nothing.
 	born *creation
+	// links is what is asked behind that, about whom it created.
+	links func(made []handle.Handle, byPort bool) []*act
 
 	own   bool // a system does it at once to an entity of its shard
 	away  bool // a system does it at once to any entity, as functions and hooks do what is own

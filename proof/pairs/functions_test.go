@@ -57,9 +57,7 @@ func (o *objects) function(self *world.EntityContext, x orderTo) {
 	case dies:
 		_ = self.Destroy(h)
 	case breeds:
-		if made, err := o.bundles[1].create(self, x.n); err == nil {
-			o.children[i] = append(o.children[i], child{x.n, made})
-		}
+		o.breed(self, x.n)
 	case panics:
 		panic(errAsked)
 	case hunts:
@@ -68,6 +66,23 @@ func (o *objects) function(self *world.EntityContext, x orderTo) {
 		if x.other != h { // its own goes at once
 			_, err := a.do(o, self)
 			o.late[i] = append(o.late[i], deed{a, nil, err})
+		}
+	}
+}
+
+// breed creates an entity, or an instance of a prefab.
+func (o *objects) breed(self *world.EntityContext, n int64) {
+	i := self.Shard()
+	if o.made["grove"] == nil {
+		if made, err := o.bundles[1].create(self, n); err == nil {
+			o.children[i] = append(o.children[i], child{n, []handle.Handle{made}})
+		}
+		return
+	}
+	if made, err := o.instance(self, 1, n); err == nil {
+		o.children[i] = append(o.children[i], child{n, made})
+		for _, l := range links(made) {
+			o.late[i] = append(o.late[i], deed{l, nil, nil})
 		}
 	}
 }
@@ -82,10 +97,10 @@ func (m *model) call(e *entity, n int64) world.Outcome {
 	case dies:
 		m.destroy(e)
 	case breeds:
-		if h, ok := m.children[n]; ok {
-			delete(m.children, n)
-			m.create(h, bundleParts[1], alike(n), e.shard, false)
+		for k, h := range m.children[n] {
+			m.create(h, bundleParts[1], instanceValue(n, k), e.shard, false)
 		}
+		delete(m.children, n)
 	case panics:
 		return world.Failed
 	}

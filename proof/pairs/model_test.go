@@ -24,7 +24,7 @@ type model struct {
 	turns    map[handle.Handle]int64   // the tick of each one's last turn
 	nudged   []*entity                 // in this refresh
 	asked    map[timed]int             // asks that have no result, by entity and tick
-	children map[int64]handle.Handle   // what functions created, by argument
+	children map[int64][]handle.Handle // what functions created, by argument
 	names    map[int64]handle.Handle
 	policy   hierarchy.OnParentDeath
 	released []handle.Handle      // by references
@@ -87,7 +87,7 @@ type promise struct {
 func newModel() *model {
 	return &model{
 		entities: map[handle.Handle]*entity{}, given: map[handle.Handle]bool{}, hits: map[handle.Handle][]int64{}, timed: map[int64]timed{}, turns: map[handle.Handle]int64{}, asked: map[timed]int{},
-		children: map[int64]handle.Handle{}, names: map[int64]handle.Handle{}, created: [][]handle.Handle{nil}, destroyed: [][]handle.Handle{nil},
+		children: map[int64][]handle.Handle{}, names: map[int64]handle.Handle{}, created: [][]handle.Handle{nil}, destroyed: [][]handle.Handle{nil},
 	}
 }
 

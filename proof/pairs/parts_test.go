@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/prefab"
 	"github.com/atoll-sim/atoll/state"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -34,6 +35,7 @@ func alike(n int64) values { return values{n, n, n, 0, int64(int32(n))} }
 type part struct {
 	name          string
 	component     world.ComponentSet
+	give          func(n int64) prefab.Part
 	set, add      func(by world.Actor, h handle.Handle, n int64) error
 	setN          func(by world.Actor, hs []handle.Handle, first int64) error
 	remove        func(by world.Actor, h handle.Handle) error
@@ -53,6 +55,7 @@ func newPart[T any](w *world.World, name string, encode func(int64) T, decode fu
 	return &part{
 		name:      name,
 		component: c,
+		give:      func(n int64) prefab.Part { return prefab.With(c, encode(n)) },
 		set:       func(by world.Actor, h handle.Handle, n int64) error { return c.Set(by, h, encode(n)) },
 		add:       func(by world.Actor, h handle.Handle, n int64) error { return c.Add(by, h, encode(n)) },
 		setN: func(by world.Actor, hs []handle.Handle, first int64) error {

@@ -19,13 +19,7 @@ func relations() *feature {
 	of := func(o *objects) policy { return o.made["policy"].(policy) }
 	return &feature{
 		name: "relations", rate: 900, by: byAny &^ byGlobal,
-		prepare: func(o *objects) {
-			p := hierarchy.OnParentDeath(o.seed % 4)
-			if o.has("coalesce") && o.has("order") {
-				p = hierarchy.Refuse
-			}
-			o.made["policy"] = policy{hierarchy.New(o.World, "tree", hierarchy.Options{OnParentDeath: p, Refusals: 100000}), p}
-		},
+		prepare: func(o *objects) { makeTree(o) },
 		draw: func(d *drawer) (a *act) {
 			child, parent := d.someone(), d.someone()
 			if len(d.known) > 100 && d.coin() { // large families
@@ -53,35 +47,51 @@ func relations() *feature {
 				}
 			}
 		},
-		check: func(s *scene) {
-			read := of(s.objects).Read(s.World)
-			for h, e := range s.model.entities {
-				if read.Parent(h) != e.parent {
-					s.fail("the parent of %v is %v, by the model %v", h, read.Parent(h), e.parent)
-				}
-				got := slices.Collect(read.Each(h))
-				if s.model.policy == hierarchy.Grandparent { // in the order of rows, of which the model knows nothing
-					got, e.children = slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(e.children))
-				}
-				if !slices.Equal(got, e.children) {
-					s.fail("the children of %v are %v, by the model %v", h, got, e.children)
-				}
-			}
-			for _, r := range read.Refused() {
-				s.see("refused "+r.Change, r.Entity, uint64(r.Other))
-			}
-			image := of(s.objects).Save(nil)
-			_, err := hierarchy.Load(image, hierarchy.TreeOptions{})
-			s.must(err == nil, "the relation: %v", err)
-			s.see("relation", 0, text(image))
-		},
+		check: checkTree,
 	}
+}
+
+// makeTree returns the relation of a world, which the first to ask makes.
+func makeTree(o *objects) policy {
+	if o.made["policy"] == nil {
+		p := hierarchy.OnParentDeath(o.seed % 4)
+		if o.has("coalesce") && o.has("order") {
+			p = hierarchy.Refuse
+		}
+		o.made["policy"] = policy{hierarchy.New(o.World, "tree", hierarchy.Options{OnParentDeath: p, Refusals: 100000}), p}
+	}
+	return o.made["policy"].(policy)
+}
+
+// checkTree compares the relation with the model.
+func checkTree(s *scene) {
+	tree := s.made["policy"].(policy)
+	read := tree.Read(s.World)
+	for h, e := range s.model.entities {
+		if read.Parent(h) != e.parent {
+			s.fail("the parent of %v is %v, by the model %v", h, read.Parent(h), e.parent)
+		}
+		got := slices.Collect(read.Each(h))
+		if s.model.policy == hierarchy.Grandparent { // in the order of rows, of which the model knows nothing
+			got, e.children = slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(e.children))
+		}
+		if !slices.Equal(got, e.children) {
+			s.fail("the children of %v are %v, by the model %v", h, got, e.children)
+		}
+	}
+	for _, r := range read.Refused() {
+		s.see("refused "+r.Change, r.Entity, uint64(r.Other))
+	}
+	image := tree.Save(nil)
+	_, err := hierarchy.Load(image, hierarchy.TreeOptions{})
+	s.must(err == nil, "the relation: %v", err)
+	s.see("relation", 0, text(image))
 }
 
 func (m *model) adopt(e *entity, parent handle.Handle, anyway bool) world.Outcome {
 	to := m.alive(parent)
 	switch {
-	case e == nil || to == nil || to.cancelled:
+	case e == nil || to == nil:
 		return world.Gone
 	case e.parent != handle.None && !anyway:
 		return world.Refused

@@ -57,8 +57,8 @@ type note struct {
 
 // child is what a function created, for an argument.
 type child struct {
-	n int64
-	h handle.Handle
+	n  int64
+	hs []handle.Handle
 }
 
 // plan is what a run is made of.
@@ -340,6 +340,9 @@ func (s *scene) byIdle(a *act) {
 			s.model.entities[h].shard, _ = s.Owner(h)
 		}
 		s.crowd += len(made)
+		for _, l := range a.linked(made, false) {
+			s.must(s.model.now(l, s.model.alive(l.h)) == world.Applied, "%s of %v by the idle world", l.name, l.h)
+		}
 		return
 	}
 	s.foster()
@@ -360,7 +363,7 @@ func (s *scene) byIdle(a *act) {
 func (s *scene) foster() {
 	for i, some := range s.children {
 		for _, c := range some {
-			s.model.children[c.n] = c.h
+			s.model.children[c.n] = c.hs
 		}
 		s.children[i] = some[:0]
 	}
@@ -439,6 +442,17 @@ func (s *scene) accept(sender int, r *request) {
 		s.waiting = append(s.waiting, r.promise)
 	}
 	s.model.queue = append(s.model.queue, r)
+	for _, l := range r.linked(r.made, true) {
+		s.model.queue = append(s.model.queue, &request{act: l, sender: sender})
+	}
+}
+
+// linked returns what is asked behind an act that has created some.
+func (a *act) linked(made []handle.Handle, byPort bool) []*act {
+	if a.links == nil || len(made) == 0 {
+		return nil
+	}
+	return a.links(made, byPort)
 }
 
 // settle does in the model what the systems have done, and compares.
@@ -476,6 +490,9 @@ func (s *scene) bySystem(i int, d deed) {
 			shard = nowhere
 		}
 		s.bear(d.act, d.made, d.err, shard, false)
+		for _, l := range d.linked(d.made, false) {
+			m.queue = append(m.queue, &request{act: l, sender: s.sender(i)})
+		}
 		return
 	}
 	e := m.alive(d.h)

@@ -1,4 +1,5 @@
-package snapshot
+// Package remap replaces handles in values.
+package remap
 
 import (
 	"errors"
@@ -7,49 +8,57 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/mem"
-	"github.com/atoll-sim/atoll/reference"
 )
 
-// rewriter replaces handles in values, wherever a field, an element, a key or what a pointer points
+// Mapper replaces handles in values, wherever a field, an element, a key or what a pointer points
 // to has the type handle.Handle. Memory behind slices, pointers, maps and interfaces is never
 // written, because others may share it: what has handles is copied.
-type rewriter struct {
-	to       map[handle.Handle]handle.Handle
-	liveness *drive.Liveness // of the world that the values come to
-	cut      int             // handles that to does not have
+//
+// Ownership: one goroutine at a time.
+type Mapper struct {
+	// Cut is how many handles were cut.
+	Cut      int
+	to       func(handle.Handle) (to handle.Handle, ok bool)
+	liveness *drive.Liveness // of the world that the values come to; nil if it is theirs
+	owner    reflect.Type
 	depth    int
-	known    map[reflect.Type]rewrite
+	known    map[reflect.Type]Map
 }
 
-// rewrite replaces the handles in the value at an address. It is nil for a type without handles.
-type rewrite func(at mem.Address)
+// Map replaces the handles in the value at an address. It panics with ErrDeep or ErrOwner.
+type Map func(at mem.Address)
+
+// New makes a Mapper for values that come to a world, or with nil stay in theirs. Handles become what to returns for them, or
+// None if that reports false: they are cut. owner is the type reference.Owner.
+func New(liveness *drive.Liveness, owner reflect.Type, to func(handle.Handle) (handle.Handle, bool)) *Mapper {
+	return &Mapper{to: to, liveness: liveness, owner: owner, known: map[reflect.Type]Map{}}
+}
 
 // deepMost bounds how deep values may be nested: one that holds itself has no end.
 const deepMost = 10_000
 
 // The values that are refused.
 var (
-	errDeep  = errors.New("a value holds itself, or is nested too deep")
-	errOwner = errors.New("it holds a reference.Owner, whose share nobody would release; keep a handle or a reference.Weak in components")
+	ErrDeep  = errors.New("a value holds itself, or is nested too deep")
+	ErrOwner = errors.New("it holds a reference.Owner, whose share nobody would release; keep a handle or a reference.Weak in components")
 )
 
 // The types that are replaced.
 var (
 	handleType   = reflect.TypeFor[handle.Handle]()
 	livenessType = reflect.TypeFor[*drive.Liveness]() // of a reference
-	ownerType    = reflect.TypeFor[reference.Owner]()
 )
 
-// hasHandles reports whether values of a type may hold handles.
-func hasHandles(t reflect.Type) bool {
+// HoldsHandles reports whether values of a type may hold handles.
+func HoldsHandles(t reflect.Type) bool {
 	return holds(t, map[reflect.Type]bool{}, func(t reflect.Type) bool {
 		return t == handleType || t == livenessType || t.Kind() == reflect.Interface
 	})
 }
 
-// hasOwners reports whether values of a type may hold owners, but within interfaces.
-func hasOwners(t reflect.Type) bool {
-	return holds(t, map[reflect.Type]bool{}, func(t reflect.Type) bool { return t == ownerType })
+// Holds reports whether values of a type may hold some of another, but within interfaces.
+func Holds(t, some reflect.Type) bool {
+	return holds(t, map[reflect.Type]bool{}, func(t reflect.Type) bool { return t == some })
 }
 
 // holds reports whether values of a type may hold one that is meant. Types in which it was looked for
@@ -79,39 +88,39 @@ func holds(t reflect.Type, looked map[reflect.Type]bool, meant func(reflect.Type
 	return false
 }
 
-// of returns what rewrites values of a type.
-func (r *rewriter) of(t reflect.Type) rewrite {
-	if f, ok := r.known[t]; ok {
+// Of returns what replaces the handles in values of a type. It is nil for a type without handles.
+func (m *Mapper) Of(t reflect.Type) Map {
+	if f, ok := m.known[t]; ok {
 		return f
 	}
-	var f rewrite
-	if hasHandles(t) {
-		r.known[t] = func(at mem.Address) { f(at) } // for a type that holds itself
-		f = r.make(t)
+	var f Map
+	if HoldsHandles(t) {
+		m.known[t] = func(at mem.Address) { f(at) } // for a type that holds itself
+		f = m.make(t)
 	}
-	r.known[t] = f
+	m.known[t] = f
 	return f
 }
 
-func (r *rewriter) make(t reflect.Type) rewrite {
+func (m *Mapper) make(t reflect.Type) Map {
 	switch t {
 	case handleType:
-		return r.handle
+		return m.handle
 	case livenessType:
-		return r.reference
-	case ownerType: // in an interface
-		return func(mem.Address) { panic(errOwner) }
+		return m.reference
+	case m.owner:
+		return func(mem.Address) { panic(ErrOwner) }
 	}
 	switch t.Kind() {
 	case reflect.Struct:
-		return r.structOf(t)
+		return m.structOf(t)
 	case reflect.Array:
-		return r.arrayOf(t.Elem(), t.Len())
+		return m.arrayOf(t.Elem(), t.Len())
 	}
 	var copied func(v reflect.Value) // has something to copy
 	switch t.Kind() {
 	case reflect.Slice:
-		elem, size := r.of(t.Elem()), t.Elem().Size()
+		elem, size := m.Of(t.Elem()), t.Elem().Size()
 		copied = func(v reflect.Value) {
 			all := reflect.MakeSlice(t, v.Len(), v.Len())
 			reflect.Copy(all, v)
@@ -121,13 +130,13 @@ func (r *rewriter) make(t reflect.Type) rewrite {
 			}
 		}
 	case reflect.Map:
-		copied = r.mapOf(t)
+		copied = m.mapOf(t)
 	case reflect.Pointer:
-		elem := r.of(t.Elem())
+		elem := m.Of(t.Elem())
 		copied = func(v reflect.Value) { v.Set(copyOf(v.Elem(), elem).Addr().Convert(t)) }
 	default: // an interface
 		copied = func(v reflect.Value) {
-			if f := r.of(v.Elem().Type()); f != nil {
+			if f := m.Of(v.Elem().Type()); f != nil {
 				v.Set(copyOf(v.Elem(), f))
 			}
 		}
@@ -137,16 +146,17 @@ func (r *rewriter) make(t reflect.Type) rewrite {
 		if v.IsNil() {
 			return
 		}
-		if r.depth++; r.depth > deepMost {
-			panic(errDeep)
+		if m.depth++; m.depth > deepMost {
+			m.depth = 0
+			panic(ErrDeep)
 		}
 		copied(v)
-		r.depth--
+		m.depth--
 	}
 }
 
 // copyOf returns a copy of a value, rewritten.
-func copyOf(v reflect.Value, f rewrite) reflect.Value {
+func copyOf(v reflect.Value, f Map) reflect.Value {
 	x := reflect.New(v.Type())
 	x.Elem().Set(v)
 	if f != nil {
@@ -155,44 +165,44 @@ func copyOf(v reflect.Value, f rewrite) reflect.Value {
 	return x.Elem()
 }
 
-func (r *rewriter) handle(at mem.Address) {
+func (m *Mapper) handle(at mem.Address) {
 	h := mem.As[handle.Handle](mem.Pointer{Address: at})
 	if *h == handle.None {
 		return
 	}
-	to, ok := r.to[*h]
+	to, ok := m.to(*h)
 	if *h = to; !ok {
-		r.cut++
+		m.Cut++
 	}
 }
 
 // reference binds a reference to the other world.
-func (r *rewriter) reference(at mem.Address) {
-	if l := mem.As[*drive.Liveness](mem.Pointer{Address: at}); *l != nil {
-		*l = r.liveness
+func (m *Mapper) reference(at mem.Address) {
+	if l := mem.As[*drive.Liveness](mem.Pointer{Address: at}); *l != nil && m.liveness != nil {
+		*l = m.liveness
 	}
 }
 
-func (r *rewriter) structOf(t reflect.Type) rewrite {
+func (m *Mapper) structOf(t reflect.Type) Map {
 	type field struct {
 		offset uintptr
-		rewrite
+		of     Map
 	}
 	var fields []field
 	for i := range t.NumField() {
-		if f := r.of(t.Field(i).Type); f != nil {
+		if f := m.Of(t.Field(i).Type); f != nil {
 			fields = append(fields, field{t.Field(i).Offset, f})
 		}
 	}
 	return func(at mem.Address) {
 		for _, f := range fields {
-			f.rewrite(mem.Pointer{Address: at}.At(1, f.offset).Address)
+			f.of(mem.Pointer{Address: at}.At(1, f.offset).Address)
 		}
 	}
 }
 
-func (r *rewriter) arrayOf(elem reflect.Type, n int) rewrite {
-	f, size := r.of(elem), elem.Size()
+func (m *Mapper) arrayOf(elem reflect.Type, n int) Map {
+	f, size := m.Of(elem), elem.Size()
 	return func(at mem.Address) {
 		for i := range n {
 			f(mem.Pointer{Address: at}.At(i, size).Address)
@@ -201,13 +211,13 @@ func (r *rewriter) arrayOf(elem reflect.Type, n int) rewrite {
 }
 
 // mapOf leaves out what has a key with a handle that is cut: such keys would become one.
-func (r *rewriter) mapOf(t reflect.Type) func(v reflect.Value) {
-	key, elem := r.of(t.Key()), r.of(t.Elem())
+func (m *Mapper) mapOf(t reflect.Type) func(v reflect.Value) {
+	key, elem := m.Of(t.Key()), m.Of(t.Elem())
 	return func(v reflect.Value) {
 		all := reflect.MakeMapWithSize(t, v.Len())
 		for i := v.MapRange(); i.Next(); {
-			before := r.cut
-			if k := copyOf(i.Key(), key); r.cut == before {
+			before := m.Cut
+			if k := copyOf(i.Key(), key); m.Cut == before {
 				all.SetMapIndex(k, copyOf(i.Value(), elem))
 			}
 		}

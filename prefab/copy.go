@@ -1,0 +1,232 @@
+package prefab
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"sync"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/hierarchy"
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/drive/remap"
+	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// Copy copies an entity with all that are below it by the relations, and returns the handle of its
+// copy. Each copy is in the shard of its original, with its components and flags, and has its place
+// among the copies; that of the root has no parent. A handle.Handle in a component that names one
+// of the copied entities names its copy then, also within arrays, slices, maps, pointers and
+// interfaces, as with snapshot.Insert; what has no such handle is copied by assignment, as by
+// world.Copy. Names, timers and messages are not copied.
+//
+// By a *World all is there at once. By a *Context the copies are; their places are requests, which are
+// applied at the end of the tick. All originals must be in the system's shard then, and the system
+// must have declared, with Write or Creates, that it writes their components. Other actors cannot copy.
+//
+// It returns ErrStale for an entity that is not alive, or not of the system's shard, ErrIndexes or
+// ErrChunks if the world is full, ErrFull if the outbox has no room, and an error for a component with
+// a reference.Owner. Nothing is copied then. By a *World the errors of Relation.Put, and of a value that
+// holds itself, destroy what was copied with the next refresh. It costs about 300 ns an entity, and a change of a relation for each child.
+func Copy(by world.Actor, root handle.Handle, rs ...*hierarchy.Relation) (handle.Handle, error) {
+	x := copiers.Get().(*copier)
+	x.driver = driver.Of(by)
+	err := x.find(by, root, rs)
+	if err == nil {
+		err = x.driver.CopyAll(by, &x.Copying)
+	}
+	if err == nil {
+		err = x.complete(by)
+	}
+	h := handle.None
+	if err == nil {
+		h = x.Made[0]
+	}
+	x.reset()
+	copiers.Put(x)
+	return h, err
+}
+
+// copiers keeps what Copy needs for the next call.
+var copiers = sync.Pool{New: func() any {
+	x := &copier{at: map[handle.Handle]int{}}
+	x.mapper = remap.New(nil, ownerType, func(h handle.Handle) (handle.Handle, bool) {
+		if i, ok := x.at[h]; ok {
+			return x.Made[i], true
+		}
+		return h, true
+	})
+	return x
+}}
+
+// copier is a Copy that is under way.
+type copier struct {
+	drive.Copying
+	driver    driver.World
+	relations []copiedRelation
+	at        map[handle.Handle]int // in Of
+	mapper    *remap.Mapper
+	types     []copiedType // by component
+}
+
+// copiedRelation is a relation that Copy follows.
+type copiedRelation struct {
+	*hierarchy.Relation
+	family drive.Family
+}
+
+// copiedType is what Copy knows of the type of a component.
+type copiedType struct {
+	of    reflect.Type
+	owner bool      // it holds a reference.Owner
+	remap remap.Map // or nil
+}
+
+// reset empties it, so that it keeps no world alive.
+func (x *copier) reset() {
+	x.Reset()
+	clear(x.at)
+	clear(x.relations)
+	x.driver, x.relations = nil, x.relations[:0]
+}
+
+// typeOf returns what is known of a component's type.
+func (x *copier) typeOf(component int) *copiedType {
+	for component >= len(x.types) {
+		x.types = append(x.types, copiedType{})
+	}
+	t := &x.types[component]
+	if of := x.driver.Space().TypeOf(component).Of; t.of != of {
+		*t = copiedType{of, remap.Holds(of, ownerType), x.mapper.Of(of)}
+	}
+	return t
+}
+
+// find lists the entities, and counts the requests.
+func (x *copier) find(by world.Actor, root handle.Handle, rs []*hierarchy.Relation) error {
+	for _, r := range rs {
+		if r == nil {
+			panic("prefab: Copy with a nil Relation; pass those of hierarchy.New")
+		}
+		f, ok := x.driver.Extension(r).(drive.Family)
+		if !ok {
+			panic(fmt.Sprintf("prefab: Copy with relation %q, which belongs to another world; use that world's own", r.Name()))
+		}
+		if one := (copiedRelation{r, f}); !slices.Contains(x.relations, one) {
+			x.relations = append(x.relations, one)
+		}
+		x.RequestSize = f.LinkSize()
+	}
+	x.Of, x.at[root] = append(x.Of, root), 0
+	for i := 0; i < len(x.Of); i++ {
+		components, err := x.driver.MayCopy(by, "prefab.Copy", x.Of[i])
+		if err != nil {
+			return err
+		}
+		for id := range components.All {
+			if x.typeOf(id).owner {
+				return fmt.Errorf("prefab: Copy of %v: component %q: %w", x.Of[i], x.driver.ComponentName(id), remap.ErrOwner)
+			}
+		}
+		for _, r := range x.relations {
+			x.follow(r, x.Of[i])
+		}
+	}
+	return nil
+}
+
+// follow lists the children of an entity.
+func (x *copier) follow(r copiedRelation, parent handle.Handle) {
+	all, fixed := r.family.Children(parent)
+	switch {
+	case len(all) == 0:
+	case fixed:
+		x.Requests++
+	case r.Options().Places > 0:
+		x.Requests += 2
+	}
+	for _, h := range all {
+		if h == handle.None {
+			continue
+		}
+		x.Requests++
+		if _, ok := x.at[h]; !ok {
+			x.at[h] = len(x.Of)
+			x.Of = append(x.Of, h)
+		}
+	}
+}
+
+// complete gives the copies each other's handles, and their places.
+func (x *copier) complete(by world.Actor) (err error) {
+	space, done := x.driver.Space(), false
+	defer func() {
+		if done {
+			return
+		}
+		for _, h := range x.Made {
+			space.Mark(space.Locate(h))
+		}
+		switch v := recover(); v {
+		case nil:
+		case remap.ErrDeep, remap.ErrOwner:
+			err = fmt.Errorf("prefab: Copy of %v: %w", x.Of[0], v.(error))
+		default:
+			panic(v)
+		}
+	}()
+	for _, h := range x.Made {
+		l := space.Locate(h)
+		for id := range space.Set(l).All {
+			if f := x.typeOf(id).remap; f != nil {
+				f(space.Columns[id].AtWrite(l))
+			}
+		}
+	}
+	for i := range x.Of {
+		for _, r := range x.relations {
+			if err := x.place(by, r, i); err != nil {
+				return err
+			}
+		}
+	}
+	done = true
+	return nil
+}
+
+// place gives the children of a copy their places.
+func (x *copier) place(by world.Actor, r copiedRelation, i int) error {
+	old, parent := x.Of[i], x.Made[i]
+	all, fixed := r.family.Children(old)
+	if len(all) == 0 {
+		return nil
+	}
+	free := !fixed && r.Options().Places > 0 // a list of others' would be fixed
+	if fixed || free {
+		if err := r.SetPlaces(by, parent, len(all)); err != nil {
+			return err
+		}
+	}
+	hole := fixed || free
+	for at := range all {
+		all, _ = r.family.Children(old) // again: a change of the relation may move it
+		if all[at] == handle.None {
+			hole = true
+			continue
+		}
+		child, err := x.Made[x.at[all[at]]], error(nil)
+		if hole {
+			err = r.Put(by, child, parent, at)
+		} else {
+			err = r.AddChild(by, parent, child)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if free {
+		return r.SetPlaces(by, parent, 0)
+	}
+	return nil
+}

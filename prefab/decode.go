@@ -1,0 +1,251 @@
+package prefab
+
+import (
+	"encoding"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/atoll-sim/atoll/handle"
+)
+
+// decoder reads values of components. It is strict, and knows the names of entities: package
+// encoding/json passes over members with other case or none, and over those that are there twice.
+type decoder struct {
+	*file
+	names map[string]int
+}
+
+var handleType = reflect.TypeFor[handle.Handle]()
+
+// into reads v. What an object does not name stays as it is. Memory behind pointers, slices and maps
+// is never written: it may be that of another prefab.
+func (d *decoder) into(to reflect.Value, v *value, path string) error {
+	wants := func(what string) error {
+		return d.errorf(v.from, path, "want %s for a %v, not %s", what, to.Type(), v.kind())
+	}
+	if to.Type() == handleType {
+		return d.handle(to, v, path)
+	}
+	if done, err := d.byMethod(to, v, path); done {
+		return err
+	}
+	if v.is == nil {
+		switch to.Kind() {
+		case reflect.Pointer, reflect.Slice, reflect.Map:
+			to.SetZero()
+			return nil
+		}
+	}
+	switch to.Kind() {
+	case reflect.Bool:
+		is, ok := v.is.(bool)
+		if !ok {
+			return wants("true or false")
+		}
+		to.SetBool(is)
+	case reflect.String:
+		text, ok := v.is.(string)
+		if !ok {
+			return wants("a string")
+		}
+		to.SetString(text)
+	case reflect.Struct:
+		return d.object(to, v, path)
+	case reflect.Slice, reflect.Array:
+		return d.list(to, v, path)
+	case reflect.Map:
+		return d.mapping(to, v, path)
+	case reflect.Pointer:
+		p := reflect.New(to.Type().Elem())
+		if !to.IsNil() {
+			p.Elem().Set(to.Elem())
+		}
+		if err := d.into(p.Elem(), v, path); err != nil {
+			return err
+		}
+		to.Set(p)
+	case reflect.Interface, reflect.Func, reflect.Chan, reflect.UnsafePointer, reflect.Complex64, reflect.Complex128:
+		return d.errorf(v.from, path, "a %v is not read from JSON; give its type UnmarshalJSON", to.Type())
+	default:
+		number, ok := v.is.(json.Number)
+		if !ok {
+			return wants("a number")
+		}
+		if err := setNumber(to, number.String()); err != nil {
+			return d.errorf(v.from, path, "%w", err)
+		}
+	}
+	return nil
+}
+
+// setNumber stores a number of any kind.
+func setNumber(to reflect.Value, text string) error {
+	bits := to.Type().Bits()
+	var err error
+	switch {
+	case to.CanInt():
+		var n int64
+		if n, err = strconv.ParseInt(text, 10, bits); err == nil {
+			to.SetInt(n)
+		}
+	case to.CanUint():
+		var n uint64
+		if n, err = strconv.ParseUint(text, 10, bits); err == nil {
+			to.SetUint(n)
+		}
+	default:
+		var n float64
+		if n, err = strconv.ParseFloat(text, bits); err == nil {
+			to.SetFloat(n)
+		}
+	}
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		return fmt.Errorf("%s does not fit in a %v", text, to.Type())
+	case err != nil:
+		return fmt.Errorf("want a whole number for a %v, not %s", to.Type(), text)
+	}
+	return nil
+}
+
+// handle reads "$axe", which stands for an entity of the prefab, or a handle's own text.
+func (d *decoder) handle(to reflect.Value, v *value, path string) error {
+	h := handle.None
+	text, ok := v.is.(string)
+	switch name, local := strings.CutPrefix(text, "$"); {
+	case v.is == nil:
+	case !ok:
+		return d.errorf(v.from, path, `want "$" and the name of an entity, or a handle, not %s`, v.kind())
+	case local:
+		i, ok := d.names[name]
+		if !ok {
+			return d.errorf(v.from, path, "no entity of the prefab has the name %q", name)
+		}
+		h = Local(i)
+	default:
+		var err error
+		if h, err = handle.Parse(text); err != nil {
+			return d.errorf(v.from, path, "%w", err)
+		}
+	}
+	to.SetUint(uint64(h))
+	return nil
+}
+
+// byMethod reads a value by what its type has for that.
+func (d *decoder) byMethod(to reflect.Value, v *value, path string) (done bool, err error) {
+	fresh := reflect.New(to.Type())
+	switch x := fresh.Interface().(type) {
+	case json.Unmarshaler:
+		err = x.UnmarshalJSON(d.data[v.from:v.to])
+	case encoding.TextUnmarshaler:
+		text, ok := v.is.(string)
+		if !ok {
+			return true, d.errorf(v.from, path, "want a string for a %v, not %s", to.Type(), v.kind())
+		}
+		err = x.UnmarshalText([]byte(text))
+	default:
+		return false, nil
+	}
+	if err != nil {
+		return true, d.errorf(v.from, path, "%w", err)
+	}
+	to.Set(fresh.Elem())
+	return true, nil
+}
+
+// object reads a struct.
+func (d *decoder) object(to reflect.Value, v *value, path string) error {
+	all, ok := v.is.([]member)
+	if !ok {
+		return d.errorf(v.from, path, "want an object for a %v, not %s", to.Type(), v.kind())
+	}
+	for i := range all {
+		m := &all[i]
+		at := fieldNamed(to.Type(), m.name)
+		if at < 0 {
+			return d.errorf(m.at, path, "%v has no field %q that is exported", to.Type(), m.name)
+		}
+		if err := d.into(to.Field(at), &m.value, join(path, m.name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fieldNamed returns the field of a struct that JSON calls by a name, or -1.
+func fieldNamed(t reflect.Type, name string) int {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		called, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if called == "" {
+			called = f.Name
+		}
+		if f.IsExported() && called == name && f.Tag.Get("json") != "-" {
+			return i
+		}
+	}
+	return -1
+}
+
+// list reads a slice or array. A slice of bytes is a string in base64.
+func (d *decoder) list(to reflect.Value, v *value, path string) error {
+	if text, ok := v.is.(string); ok && to.Kind() == reflect.Slice && to.Type().Elem().Kind() == reflect.Uint8 {
+		bytes, err := base64.StdEncoding.DecodeString(text)
+		if err != nil {
+			return d.errorf(v.from, path, "%w", err)
+		}
+		to.SetBytes(bytes)
+		return nil
+	}
+	all, ok := v.is.([]value)
+	if !ok {
+		return d.errorf(v.from, path, "want a list for a %v, not %s", to.Type(), v.kind())
+	}
+	if to.Kind() == reflect.Slice {
+		to.Set(reflect.MakeSlice(to.Type(), len(all), len(all)))
+	} else if len(all) != to.Len() {
+		return d.errorf(v.from, path, "want %d elements for a %v, not %d", to.Len(), to.Type(), len(all))
+	}
+	for i := range all {
+		if err := d.into(to.Index(i), &all[i], fmt.Sprintf("%s[%d]", path, i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mapping reads a map, whose keys are strings, or numbers, or have UnmarshalText.
+func (d *decoder) mapping(to reflect.Value, v *value, path string) error {
+	all, ok := v.is.([]member)
+	if !ok {
+		return d.errorf(v.from, path, "want an object for a %v, not %s", to.Type(), v.kind())
+	}
+	made := reflect.MakeMapWithSize(to.Type(), len(all))
+	for i := range all {
+		m := &all[i]
+		key, elem := reflect.New(to.Type().Key()).Elem(), reflect.New(to.Type().Elem()).Elem()
+		k := value{m.at, m.end, m.name}
+		if key.CanInt() || key.CanUint() && key.Type() != handleType {
+			if err := setNumber(key, m.name); err != nil {
+				return d.errorf(m.at, path, "%w", err)
+			}
+		} else if err := d.into(key, &k, path); err != nil {
+			return err
+		}
+		if made.MapIndex(key).IsValid() {
+			return d.errorf(m.at, path, "%q is there twice", m.name)
+		}
+		if err := d.into(elem, &m.value, join(path, m.name)); err != nil {
+			return err
+		}
+		made.SetMapIndex(key, elem)
+	}
+	to.Set(made)
+	return nil
+}

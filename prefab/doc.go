@@ -1,0 +1,17 @@
+// Package prefab makes entities that belong together from templates.
+//
+// A [Prefab] is a tree of entities: the components of each, with their values, and the relation by
+// which it is a child of another. [New] makes one from Go values, [Load] makes all of some JSON files.
+// [Prefab.Create] and [Prefab.CreateN] make instances of it, for the idle world, systems, functions,
+// hooks and ports; an instance is made whole or not at all. [Copy] copies an entity with all that is
+// below it.
+//
+//	prefab    orc: health, wields ── holds, place 0 ──▶ axe: damage
+//	          entity 0                                  entity 1
+//	Local(1)  a handle in wields that stands for the axe; each instance has that of its own
+//
+// Prefabs are configuration of a world, as its components and systems are: they count for no hash and
+// are in no snapshot and no log. Worlds that are to be compared, and one that replays the log of
+// another, make the same prefabs in the same order. What has become of an entity does not depend on
+// its prefab any more: a template that is changed changes nothing that lives.
+package prefab

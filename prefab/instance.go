@@ -1,0 +1,251 @@
+package prefab
+
+import (
+	"fmt"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/drive/remap"
+	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// Instance is one that is about to be made, as CreateN gives it out: it is good until the function
+// returns.
+type Instance struct {
+	of      *Prefab
+	call    string
+	home    int
+	shard   int           // or -1
+	values  []mem.Address // by entity: a copy of the template's, or nil
+	used    []bool        // by entity: the copy is what is made
+	mapper  *remap.Mapper
+	maps    [][]remap.Map // by entity and field
+	target  target
+	making  drive.Making
+	handles []handle.Handle
+}
+
+// target is an entity that a Part is about: of a draft or of an instance.
+type target struct {
+	draft    *draft
+	instance *Instance
+	entity   int
+	err      error
+}
+
+// at returns where the entity has a component.
+func (t *target) at(of world.ComponentSet) mem.Pointer {
+	if t.draft == nil {
+		return t.instance.at(t.entity, of)
+	}
+	component := 0
+	for component = range t.draft.driver.Components(of).All {
+	}
+	at, err := t.draft.value(t.entity, component)
+	if t.err = err; err != nil {
+		at = t.draft.driver.Space().TypeOf(component).New(1)
+	}
+	return mem.Pointer{Address: at}
+}
+
+// Set gives an entity values for components that it has. 0 is the root; Local says which are the
+// others. In, for the root, makes the instance in a shard.
+func (x *Instance) Set(entity int, with ...Part) {
+	if x.call == "" {
+		panic(fmt.Sprintf("prefab: Instance.Set of %q after the function of CreateN returned; set it within", x.of.name))
+	}
+	if entity < 0 || entity >= len(x.of.nodes) {
+		panic(fmt.Sprintf("prefab: Instance.Set of entity %d of %q; want 0 to %d", entity, x.of.name, len(x.of.nodes)-1))
+	}
+	for i := range with {
+		x.set(entity, &with[i])
+	}
+}
+
+func (x *Instance) set(entity int, part *Part) {
+	switch {
+	case part.set != nil:
+		x.target = target{instance: x, entity: entity}
+		part.set(&x.target)
+	case part.shard > 0 && entity == 0:
+		x.shard = part.shard - 1
+	default:
+		panic(fmt.Sprintf("prefab: %s of %q: a part is no value of a component; pass With, and to the root In", x.call, x.of.name))
+	}
+}
+
+// setAll gives the root values.
+func (x *Instance) setAll(by world.Actor, with []Part) {
+	if len(with) == 0 {
+		return
+	}
+	done := false
+	defer func() {
+		if !done {
+			x.of.refuse(by)
+		}
+	}()
+	for i := range with {
+		x.set(0, &with[i])
+	}
+	done = true
+}
+
+// callEach calls what CreateN was given.
+func (x *Instance) callEach(by world.Actor, each func(i int, x *Instance), i int) {
+	done := false
+	defer func() {
+		if !done {
+			x.of.refuse(by)
+		}
+	}()
+	each(i, x)
+	done = true
+}
+
+// at returns where an entity has a component.
+func (x *Instance) at(entity int, of world.ComponentSet) mem.Pointer {
+	p := x.of
+	set := p.driver.Components(of)
+	for i := range p.nodes[entity].fields {
+		if f := &p.nodes[entity].fields[i]; set.Has(f.component) {
+			return mem.Pointer{Address: x.own(entity)}.At(1, f.offset)
+		}
+	}
+	component := 0
+	for component = range set.All {
+	}
+	panic(fmt.Sprintf("prefab: %s of %q: entity %d lacks component %q; pass With to prefab.New, or add the component to the entity",
+		x.call, p.name, entity, p.driver.ComponentName(component)))
+}
+
+// own makes the instance have a copy of the values of an entity.
+func (x *Instance) own(entity int) mem.Address {
+	n := &x.of.nodes[entity]
+	if x.used[entity] {
+		return x.values[entity]
+	}
+	if x.values[entity] == nil {
+		x.values[entity] = n.rows.Type().New(1)
+	}
+	x.used[entity] = true
+	to, from := mem.Pointer{Address: x.values[entity]}, mem.Pointer{Address: n.value}
+	if !n.copied {
+		n.rows.Type().Copy(to.Address, from.Address, 1)
+		return to.Address
+	}
+	space := x.of.driver.Space()
+	for i := range n.fields {
+		at := n.fields[i].offset
+		space.CopyValue(n.fields[i].component, to.At(1, at).Address, from.At(1, at).Address)
+	}
+	return to.Address
+}
+
+// complete puts the handles of the instance where those of Local are.
+func (x *Instance) complete() {
+	for i := range x.of.nodes {
+		n := &x.of.nodes[i]
+		if !x.used[i] && !n.local && !(n.copied && x.of.clones(n)) {
+			continue
+		}
+		at := mem.Pointer{Address: x.own(i)}
+		for k := range n.fields {
+			if n.fields[k].handles {
+				x.mapOf(i, k)(at.At(1, n.fields[k].offset).Address)
+			}
+		}
+	}
+}
+
+// clones reports whether some component of an entity has a CloneBy.
+func (p *Prefab) clones(n *node) bool {
+	for i := range n.fields {
+		if p.driver.Space().Cloned(n.fields[i].component) {
+			return true
+		}
+	}
+	return false
+}
+
+// mapOf returns what replaces the handles in a field.
+func (x *Instance) mapOf(entity, field int) remap.Map {
+	if x.maps[entity] == nil {
+		x.maps[entity] = make([]remap.Map, len(x.of.nodes[entity].fields))
+	}
+	if x.maps[entity][field] == nil {
+		if x.mapper == nil {
+			x.mapper = remap.New(x.of.driver.Liveness(), ownerType, x.now)
+		}
+		x.maps[entity][field] = x.mapper.Of(x.of.nodes[entity].fields[field].of.Of)
+	}
+	return x.maps[entity][field]
+}
+
+// now returns the handle of the entity that a handle of Local stands for.
+func (x *Instance) now(h handle.Handle) (handle.Handle, bool) {
+	i, ok := localOf(h)
+	switch {
+	case !ok:
+		return h, true
+	case i >= len(x.handles):
+		panic(fmt.Sprintf("prefab: %s of %q: Local(%d), and there are %d entities", x.call, x.of.name, i, len(x.handles)))
+	}
+	return x.handles[i], true
+}
+
+// row returns the values of an entity.
+func (x *Instance) row(entity int) mem.Address {
+	if x.used[entity] {
+		return x.values[entity]
+	}
+	return x.of.nodes[entity].value
+}
+
+// take returns an Instance to make one in.
+func (p *Prefab) take(by world.Actor, call string) (x *Instance) {
+	home := p.group.Home(by)
+	if home >= 0 {
+		x, p.kept[home].instance = p.kept[home].instance, nil
+	} else {
+		x = p.free.take()
+	}
+	if x == nil {
+		n := len(p.nodes)
+		x = &Instance{of: p, values: make([]mem.Address, n), used: make([]bool, n), maps: make([][]remap.Map, n)}
+	}
+	x.call, x.home, x.shard = call, home, -1
+	return x
+}
+
+// put keeps an Instance for the next time.
+func (p *Prefab) put(x *Instance) {
+	x.call, x.making = "", drive.Making{}
+	for i, used := range x.used {
+		if used && p.nodes[i].copied {
+			p.nodes[i].rows.Type().Clear(x.values[i], 1) // keeps nothing alive
+		}
+		x.used[i] = false
+	}
+	if x.home >= 0 {
+		p.kept[x.home].instance = x
+	} else {
+		p.free.put(x)
+	}
+}
+
+func (l *pool) take() (x *Instance) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if n := len(l.all) - 1; n >= 0 {
+		x, l.all = l.all[n], l.all[:n]
+	}
+	return x
+}
+
+func (l *pool) put(x *Instance) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all = append(l.all, x)
+}
