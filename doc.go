@@ -33,6 +33,7 @@
 //	make trees of them from templates, copy them  package prefab
 //	find them by a name                       package names
 //	find what is near                         package near
+//	tell clients what they see                package interest
 //	divide a world by space                   package region
 //	compare worlds, tick by tick              package state
 //	record what a world is given, replay it   package inputlog

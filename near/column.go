@@ -3,6 +3,8 @@ package near
 import (
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/slots"
+	"github.com/atoll-sim/atoll/internal/store"
 )
 
 // column reads positions of rows that begin at an address: of the given ones, or of those from one on
@@ -14,6 +16,8 @@ type column interface {
 	cells(first mem.Address, rows []uint32, from int, g *grid, to []uint32)
 	// put puts rows in the entries that at tells, none of them in none.
 	put(first mem.Address, rows []uint32, from int, handles []handle.Handle, at []uint32, entries []entry)
+	// where tells where the row at a location is, and false if there is none or its place not finite.
+	where(v store.View, l slots.Loc) (Point, bool)
 }
 
 // columnOf is the column of a component.
@@ -43,6 +47,14 @@ func (at columnOf[P]) cells(first mem.Address, rows []uint32, from int, g *grid,
 		p := at(v)
 		to[i] = g.find(&p)
 	}
+}
+
+func (at columnOf[P]) where(v store.View, l slots.Loc) (Point, bool) {
+	if row := store.At[P](&v, l); row != nil {
+		p := at(*row)
+		return p, p.finite()
+	}
+	return Point{}, false
 }
 
 func (at columnOf[P]) put(first mem.Address, rows []uint32, from int, handles []handle.Handle, to []uint32, entries []entry) {

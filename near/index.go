@@ -5,6 +5,7 @@ import (
 	"math"
 	"reflect"
 
+	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/internal/store"
@@ -113,9 +114,21 @@ func (x *Index) Read(b world.Binder) *Reader {
 		return &Reader{index: x, idle: true}
 	}
 	if v, ok := c.(*version); ok {
-		return &Reader{index: x, frozen: v}
+		return &v.reader
 	}
 	return &Reader{index: x}
+}
+
+// Where returns where an entity was in a frame, whether it matched the terms or not. It returns false if
+// the entity was dead, or at a place that is infinite or not a number. It panics if the frame is of
+// another world, or if its view does not have the component. Safe from any goroutine while the frame is
+// held.
+func (x *Index) Where(f *world.Frame, h handle.Handle) (Point, bool) {
+	rows, ok := x.driver.Frame(f, "Index.Where")
+	if !ok {
+		panic(fmt.Sprintf("near: the %s belongs to another world than the frame; use that world's own", x.name))
+	}
+	return x.column.where(rows.View(x.of, "near.Index.Where"), rows.Lookup().Locate(h))
 }
 
 // adapter is an Index as the world sees it, so that the methods are not among those of Index.

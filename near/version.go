@@ -11,6 +11,7 @@ type version struct {
 	delta  layer
 	dead   []uint64 // the entries of base that count no more; empty for none
 	copied bool     // frames have it, or may have it again
+	reader Reader   // of frames
 }
 
 // Part is for copies that are made in parts, which a version is not.
@@ -50,6 +51,7 @@ func (u *upkeep) take(base *layer) *version {
 		v = new(version)
 	}
 	v.grid, v.base = u.grid, base
+	v.reader = Reader{index: u.Index, frozen: v}
 	base.users++
 	v.delta.entries, v.dead = v.delta.entries[:0], v.dead[:0]
 	return v

@@ -105,6 +105,9 @@ type Join interface {
 	// of the extension as which Extend returned x. It panics if this is the wrong time to ask of
 	// the binder, or if the frame has no such copy.
 	Binds(binder, x any, call string) (bool, Copy)
+	// Frame returns the rows of a *world.Frame of this world, or false for one of another world. It
+	// panics for none, or one that was released; call is what messages name.
+	Frame(f any, call string) (Frozen, bool)
 	// Extend makes an extension take part in the world's refreshes, after the extensions that
 	// were added before. Entities that are marked already die without it. It returns the
 	// world.Viewable of the extension.

@@ -76,7 +76,7 @@ func (h *Allocator) fresh(n int) {
 	h.given += uint32(n)
 }
 
-func (h *Allocator) pages() int { return h.dir.pages(h.id) }
+func (h *Allocator) pages() int { return h.dir.Pages(h.id) }
 
 func (h *Allocator) grow() error { return h.dir.grow(h.id, h.pages()) }
 

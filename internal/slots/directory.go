@@ -71,7 +71,7 @@ const pagesAtOnce = 8
 func (d *Directory) grow(home uint32, least int) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	have := d.pages(home)
+	have := d.Pages(home)
 	if have > least {
 		return nil
 	}
@@ -143,7 +143,7 @@ func (d *Directory) EndAll() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for home := range uint32(len(d.homes)) {
-		for n := range uint32(d.pages(home) * pageSize) {
+		for n := range uint32(d.Pages(home) * pageSize) {
 			h := Compose(home, n, 0)
 			slot := d.Slot(h)
 			version, state := unpack(slot.Load(), h)

@@ -11,7 +11,7 @@ func FullHome(home uint32) (alive, hasSlot func(handle.Handle) bool) {
 		table[i] = slots
 	}
 	l.enter(home, table, pagesMax)
-	if l.pages(home) != pagesMax {
+	if l.Pages(home) != pagesMax {
 		panic("not all pages")
 	}
 	hasSlot = func(h handle.Handle) bool { return l.Slot(h) != nil }

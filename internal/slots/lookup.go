@@ -79,8 +79,8 @@ func newLookup(homes int) Lookup {
 	return Lookup{Refs: mem.AddressOf(refs), Mask: handle.Handle(len(refs)-1) << refBits}
 }
 
-// pages returns the number of pages of a home.
-func (l *Lookup) pages(home uint32) int {
+// Pages returns the number of pages of a home, each of PageSlots slots. Safe from any goroutine.
+func (l *Lookup) Pages(home uint32) int {
 	end := l.ref(home).end.Load()
 	if end == 0 {
 		return 0

@@ -66,7 +66,7 @@ func (v *versions) begin(p *page, first handle.Handle, revived func(i uint32)) {
 func (d *Directory) beginHome(home uint32) (revived []uint32) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for n := range d.pages(home) {
+	for n := range d.Pages(home) {
 		d.versions.begin(d.mu.tables[home][n], Compose(home, uint32(n)<<pageBits, 0), func(i uint32) { revived = append(revived, i) })
 	}
 	slices.Reverse(revived)

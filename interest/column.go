@@ -1,0 +1,58 @@
+package interest
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/atoll-sim/atoll/internal/slots"
+	"github.com/atoll-sim/atoll/internal/store"
+)
+
+// ColumnsMax is how many columns a Set can have, at most.
+const ColumnsMax = 32
+
+// Column is a component that views are told of. See Encode.
+type Column struct{ of column }
+
+// Encode makes a component a column. encode appends a value to dst, as clients shall have it, and returns
+// what it appends to. It is called once in each Update for each entity that is seen, on several goroutines
+// at once, with a value of a frame, which it must not write or keep. Equal bytes count as unchanged: what
+// clients need not know exactly, it best rounds.
+func Encode[C any](encode func(dst []byte, v *C) []byte) Column {
+	if encode == nil {
+		panic(fmt.Sprintf("interest: Encode of %v with a nil function; pass one that appends a value", reflect.TypeFor[C]()))
+	}
+	return Column{columnOf[C](encode)}
+}
+
+// column is a columnOf without its type.
+type column interface {
+	component() reflect.Type
+	// append appends the values of rows to dst, and notes where each ends: in the next one of ends, or where
+	// the last one did and that it is absent.
+	append(dst []byte, v store.View, rows []slots.Loc, ends []end) []byte
+}
+
+// end is where a value ends.
+type end struct {
+	at     uint32
+	absent bool
+}
+
+type columnOf[C any] func(dst []byte, v *C) []byte
+
+func (encode columnOf[C]) component() reflect.Type { return reflect.TypeFor[C]() }
+
+func (encode columnOf[C]) append(dst []byte, v store.View, rows []slots.Loc, ends []end) []byte {
+	for i, l := range rows {
+		row := store.At[C](&v, l)
+		if row != nil {
+			was := len(dst)
+			if dst = encode(dst, row); len(dst) < was {
+				panic(fmt.Sprintf("interest: the function of Encode of %v returned less than it was given; it must append", encode.component()))
+			}
+		}
+		ends[i] = end{uint32(len(dst)), row == nil}
+	}
+	return dst
+}

@@ -1,0 +1,147 @@
+package interest
+
+import "github.com/atoll-sim/atoll/handle"
+
+// pair is an entity that is seen in a view, or was. Its place is the client's slot.
+type pair struct {
+	handle handle.Handle // none for a free slot
+	row    uint32
+	// since is the Update in which it was told of last, or if it was not, in which it came.
+	since uint32
+	seen  uint32 // the last Update in which it was seen
+	class uint8  // how far away
+	told  bool
+	// mayHave says that a packet had it: perhaps the client has it, though told is false again.
+	mayHave bool
+	left    bool // its Leave is under way
+}
+
+// pairs are those of a view.
+type pairs struct {
+	all  []pair
+	hint int // no slot below is free
+}
+
+// add puts an entity in the lowest free slot.
+func (p *pairs) add(h handle.Handle, now uint32) int {
+	for ; p.hint < len(p.all); p.hint++ {
+		if p.all[p.hint].handle == handle.None {
+			break
+		}
+	}
+	if p.hint == len(p.all) {
+		p.all = append(p.all, pair{})
+	}
+	p.all[p.hint] = pair{handle: h, since: now}
+	p.hint++
+	return p.hint - 1
+}
+
+// free frees a slot.
+func (p *pairs) free(slot int) {
+	p.all[slot] = pair{}
+	p.hint = min(p.hint, slot)
+}
+
+// trim takes away free slots at the end, and the memory of those if it is much.
+func (p *pairs) trim() {
+	n := len(p.all)
+	for n > 0 && p.all[n-1].handle == handle.None {
+		n--
+	}
+	p.all = p.all[:n]
+	p.hint = min(p.hint, n)
+	if cap(p.all) > 1024 && cap(p.all) > 8*n {
+		p.all = append(make([]pair, 0, 2*n), p.all...)
+	}
+}
+
+// unacked are packets of which is not known whether they were received.
+type unacked struct {
+	ring        []sent
+	first, n    int
+	firstNumber uint64
+}
+
+// sent is what a packet told.
+type sent struct {
+	acked, lost bool
+	leaves      []uint32
+	rows        []sentRow
+}
+
+// sentRow is a pair as it was before.
+type sentRow struct {
+	slot, since uint32
+	told        bool
+}
+
+func (u *unacked) at(i int) *sent { return &u.ring[(u.first+i)%len(u.ring)] }
+
+func (u *unacked) full() bool { return len(u.ring) > 0 && u.n == len(u.ring) }
+
+// spare returns where to note what the next packet tells.
+func (u *unacked) spare() *sent {
+	x := u.at(u.n)
+	x.acked, x.lost, x.leaves, x.rows = false, false, x.leaves[:0], x.rows[:0]
+	return x
+}
+
+// add adds that packet.
+func (u *unacked) add(number uint64) {
+	if u.n == 0 {
+		u.firstNumber = number
+	}
+	u.n++
+}
+
+// resolve notes that a packet was received or lost. Those before it are lost.
+func (u *unacked) resolve(number uint64, acked bool) {
+	if u.n == 0 || number < u.firstNumber || number-u.firstNumber >= uint64(u.n) {
+		return
+	}
+	last := int(number - u.firstNumber)
+	for i := range last + 1 {
+		if x := u.at(i); !x.acked {
+			x.lost = true
+		}
+	}
+	if acked {
+		u.at(last).acked = true
+	}
+}
+
+// apply does what follows for the pairs. looked is the last Update.
+func (u *unacked) apply(p *pairs, looked uint32) {
+	for u.n > 0 {
+		x := u.at(0)
+		switch {
+		case x.acked:
+			for _, slot := range x.leaves {
+				if x := &p.all[slot]; x.seen >= looked { // again: the slot is its own now as if it had just come
+					*x = pair{handle: x.handle, row: x.row, since: looked, seen: looked, class: x.class}
+				} else {
+					p.free(int(slot))
+				}
+			}
+		case x.lost:
+			for _, slot := range x.leaves {
+				p.all[slot].left, p.all[slot].told = false, false
+			}
+			for _, r := range x.rows {
+				p.all[r.slot].lose(r)
+			}
+		default:
+			return
+		}
+		u.first, u.n, u.firstNumber = (u.first+1)%len(u.ring), u.n-1, u.firstNumber+1
+	}
+}
+
+// lose makes what a packet told due again.
+func (p *pair) lose(r sentRow) {
+	if !r.told {
+		p.told = false
+	}
+	p.since = min(p.since, r.since)
+}

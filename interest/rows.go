@@ -1,0 +1,184 @@
+package interest
+
+import (
+	"math/bits"
+	"sync/atomic"
+
+	"github.com/atoll-sim/atoll/handle"
+)
+
+// row is an entity that is seen in an Update. Rows are about in the order in which they were seen first, so
+// those of entities that are near each other are near each other. It has the size of a cache line.
+//
+// Ownership: the worker's that has claimed it; once done is set, nobody writes.
+type row struct {
+	handle  handle.Handle
+	bytes   []byte // of all columns, then of news if that is no part of these
+	all     uint32 // how many bytes are those of all columns
+	from    uint32 // where those of news begin and end
+	to      uint32
+	newest  uint32 // the last Update in which one of the columns had changed
+	present uint32 // which columns the entity has
+	news    uint32 // which have changed since the last Update
+	weight  uint8
+	done    atomic.Bool
+}
+
+// value is a column of a row.
+type value struct {
+	changed uint32 // the last Update that found it other than the one before
+	end     uint32 // of its bytes, from those of the row on
+}
+
+// chunk is some rows, and their values.
+type chunk struct {
+	rows   [chunkRows]row
+	values []value
+}
+
+const (
+	chunkBits = 9
+	chunkRows = 1 << chunkBits
+)
+
+// rows are those of an Update. A row has a number.
+//
+// Ownership: a chunk is the worker's that has taken its number from used.
+type rows struct {
+	chunks []*chunk
+	used   atomic.Int64
+}
+
+// fit forgets all rows, and makes room for as many.
+func (r *rows) fit(n int) {
+	if used := int(r.used.Swap(0)); len(r.chunks) > 8*(used+64) { // there were far more
+		clear(r.chunks[used:])
+	}
+	for len(r.chunks) < n/chunkRows+1 {
+		r.chunks = append(r.chunks, nil)
+	}
+}
+
+// at returns a row by its number.
+func (r *rows) at(number uint32) *row {
+	return &r.chunks[number>>chunkBits].rows[number%chunkRows]
+}
+
+// valuesOf returns the values of a row, by its number.
+func (r *rows) valuesOf(number uint32, columns int) []value {
+	return r.chunks[number>>chunkBits].values[int(number%chunkRows)*columns:][:columns]
+}
+
+// rows returns those of this Update, and last those of the one before.
+func (s *Set) rows() *rows { return &s.both[s.now%2] }
+func (s *Set) last() *rows { return &s.both[(s.now+1)%2] }
+
+// claim is a row that a worker is to encode.
+type claim struct {
+	number uint32
+	before uint32 // its number in the last Update, or none
+}
+
+const none = 1<<32 - 1
+
+// rowOf returns the number of an entity's row. If nobody has seen the entity in this Update the worker gets the
+// row, to encode it.
+func (w *worker) rowOf(h handle.Handle) uint32 {
+	mark := w.marks.of(h)
+	was := mark.Load()
+	if uint32(was>>32) == w.now {
+		return uint32(was)
+	}
+	return w.claim(h, mark, was)
+}
+
+func (w *worker) claim(h handle.Handle, mark *atomic.Uint64, was uint64) uint32 {
+	rows := w.rows()
+	if w.chunk == nil || w.chunkUsed == chunkRows {
+		w.chunkNumber, w.chunkUsed = uint32(rows.used.Add(1)-1), 0
+		at := &rows.chunks[w.chunkNumber]
+		if *at == nil {
+			*at = &chunk{values: make([]value, chunkRows*len(w.columns))}
+		}
+		w.chunk = *at
+	}
+	number := w.chunkNumber<<chunkBits | w.chunkUsed
+	r := &w.chunk.rows[w.chunkUsed]
+	r.handle = h
+	r.done.Store(false)
+	if !mark.CompareAndSwap(was, uint64(w.now)<<32|uint64(number)) {
+		return uint32(mark.Load())
+	}
+	w.chunkUsed++
+	before := uint32(none)
+	if uint32(was>>32) == w.now-1 {
+		before = uint32(was)
+	}
+	w.claims = append(w.claims, claim{number, before})
+	return number
+}
+
+// span returns where some of a row's columns are in its bytes, and whether those of no others are between them.
+func (r *row) span(values []value, columns uint32) (from, to uint32, whole bool) {
+	if columns == 0 {
+		return 0, 0, true
+	}
+	first, last := bits.TrailingZeros32(columns), bits.Len32(columns)-1
+	if first > 0 {
+		from = values[first-1].end
+	}
+	return from, values[last].end, r.present>>first<<first&(2<<last-1) == columns
+}
+
+// join appends some of a row's columns.
+func (r *row) join(dst []byte, values []value, columns uint32) []byte {
+	from := uint32(0)
+	for i, v := range values {
+		if columns>>i&1 != 0 {
+			dst = append(dst, r.bytes[from:v.end]...)
+		}
+		from = v.end
+	}
+	return dst
+}
+
+// arena has the bytes of rows of an Update. What it has given stays where it is until it is emptied.
+type arena struct {
+	blocks [][]byte
+	used   int // how many blocks are
+}
+
+const blockBytes = 1 << 16
+
+// empty forgets all bytes.
+func (a *arena) empty() {
+	if len(a.blocks) > 8*(a.used+4) { // there were far more
+		clear(a.blocks[a.used:])
+		a.blocks = a.blocks[:a.used]
+	}
+	for i := range a.blocks[:a.used] {
+		if cap(a.blocks[i]) > blockBytes {
+			a.blocks[i] = nil // it was made for one row
+		} else {
+			a.blocks[i] = a.blocks[i][:0]
+		}
+	}
+	a.used = 0
+}
+
+// room returns a block with room for n bytes more.
+func (a *arena) room(n int) *[]byte {
+	if a.used > 0 {
+		if b := &a.blocks[a.used-1]; cap(*b)-len(*b) >= n {
+			return b
+		}
+	}
+	if a.used == len(a.blocks) {
+		a.blocks = append(a.blocks, nil)
+	}
+	b := &a.blocks[a.used]
+	if a.used++; cap(*b) < n || *b == nil {
+		*b = make([]byte, 0, max(n, blockBytes))
+	}
+	return b
+}

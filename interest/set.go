@@ -1,0 +1,225 @@
+package interest
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/slots"
+	"github.com/atoll-sim/atoll/internal/store"
+	"github.com/atoll-sim/atoll/near"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// Options shape a Set. Each function is called at the beginning of an Update, with its frame, and returns
+// what that Update calls: on several goroutines at once, for each view or each entity in it, so it is to be
+// fast. It depends on the frame and its arguments alone.
+type Options struct {
+	// Hide tells who is not seen in a view, though near or of Also.
+	Hide func(f *world.Frame) func(v *View, h handle.Handle) bool
+	// Also appends who is seen in a view from wherever: the members of a party, what somebody carries. The
+	// dead are left out.
+	Also func(f *world.Frame) func(dst []handle.Handle, v *View) []handle.Handle
+	// Weight tells how important an entity is, from 1 to 255: one of weight 20 is told of as often as one of
+	// weight 10 at half the distance. Without it all have 1.
+	Weight func(f *world.Frame) func(h handle.Handle) int
+}
+
+// What rows and leaves count for Viewer.Bytes, beside their columns.
+const (
+	RowBytes   = 4
+	LeaveBytes = 4
+	enterBytes = RowBytes + 8
+)
+
+// Set has the views of a world's clients. New makes one.
+//
+// Ownership: any goroutine may call Open; one at a time Update.
+type Set struct {
+	index   *near.Index
+	driver  driver.World
+	options Options
+	columns []Column
+	ids     []int        // of the columns' components
+	opened  []store.View // of the frame's columns
+
+	running atomic.Bool
+	mu      struct {
+		sync.Mutex
+		opened []*View
+	}
+
+	views   []*View // in the order of their cells, about
+	sorted  uint32  // the Update in which they were sorted
+	now     uint32  // the number of the Update; the first is 2
+	marks   marks
+	both    [2]rows // by the Update modulo 2
+	workers []*worker
+	use     int // how many of the workers the Update has
+	next    atomic.Int64
+	group   sync.WaitGroup
+	failure atomic.Pointer[failure]
+
+	frame *world.Frame
+	read  *near.Reader
+	found *slots.Lookup
+	sink  func(*View, *Packet)
+	hide  func(*View, handle.Handle) bool
+	also  func([]handle.Handle, *View) []handle.Handle
+	value func(handle.Handle) int
+}
+
+// New makes a Set for the clients of a world, which see what an index finds, and of those the columns, in
+// that order. The world must be idle. New panics if a component is not registered or comes twice, and if
+// there are more than ColumnsMax. A Set takes 8 bytes for each entity; for each that is seen 80, and
+// twice the bytes of its columns and 16 for each; and for each pair of a view and an entity that it shows 24.
+func New(w *world.World, x *near.Index, o Options, columns ...Column) *Set {
+	d := driver.Of(w)
+	d.MustIdle("interest.New")
+	switch {
+	case x == nil:
+		panic("interest: New with a nil Index; make one with near.New")
+	case len(columns) > ColumnsMax:
+		panic(fmt.Sprintf("interest: New with %d columns; want %d at most", len(columns), ColumnsMax))
+	}
+	s := &Set{index: x, driver: d, options: o, columns: slices.Clone(columns), now: 1}
+	s.marks.homes = make([][]atomic.Pointer[markPage], w.Shards()+1)
+	for i, c := range columns {
+		if c.of == nil {
+			panic(fmt.Sprintf("interest: New with an empty Column %d; make it with Encode", i))
+		}
+		id := slices.IndexFunc(d.Survey().Components(), func(n drive.Named) bool { return n.Type == c.of.component() })
+		switch {
+		case id < 0:
+			panic(fmt.Sprintf("interest: New with a Column of %v, which is not registered; call world.Register first", c.of.component()))
+		case slices.Contains(s.ids, id):
+			panic(fmt.Sprintf("interest: New with two Columns of %v; encode both at once", c.of.component()))
+		}
+		s.ids = append(s.ids, id)
+	}
+	return s
+}
+
+// Open opens a view, which gets its first packet in the next Update. It panics if a number of v is out of
+// range. Safe from any goroutine.
+func (s *Set) Open(v Viewer) *View {
+	v.check("Set.Open")
+	view := &View{client: v.Client, viewer: v}
+	view.mu.viewer = v
+	view.mu.unacked.ring = make([]sent, v.Unacked)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mu.opened = append(s.mu.opened, view)
+	return view
+}
+
+// Update tells views what they see in a frame: it calls sink for each view that there is something to tell,
+// once. The work is divided among so many goroutines, on which sink is called at once. sink may call Open and
+// the methods of views, and must not release the frame.
+//
+// Frames must be of the world, and come in the order of their ticks; some may be left out. Their view must
+// have the index, its component and all columns. Update panics otherwise, for fewer than one worker, during
+// another Update, and if sink or another function panics: then some views have got no packet, and the next
+// Update goes on.
+//
+// An Update takes some 100 ns for each pair of a view and an entity that it shows. It allocates nothing once
+// there have been as many.
+func (s *Set) Update(f *world.Frame, workers int, sink func(*View, *Packet)) {
+	switch {
+	case workers < 1:
+		panic(fmt.Sprintf("interest: Set.Update with %d workers; want 1 or more", workers))
+	case sink == nil:
+		panic("interest: Set.Update with a nil sink; pass a function that sends packets")
+	case !s.running.CompareAndSwap(false, true):
+		panic("interest: Set.Update during another one; call one at a time, and none in its functions")
+	}
+	defer s.end()
+	s.begin(f)
+	s.sink = sink
+	s.grow(workers)
+	s.rows().fit(s.marks.fit(s.found) + workers*chunkRows)
+	s.parallel()
+}
+
+// begin makes a frame ready for the workers.
+func (s *Set) begin(f *world.Frame) {
+	rows, ok := s.driver.Frame(f, "Set.Update")
+	if !ok {
+		panic("interest: Set.Update with a Frame of another world; pass one of the world that the Set was made for")
+	}
+	for _, id := range s.ids {
+		s.opened = append(s.opened, rows.View(id, "interest.Set.Update"))
+	}
+	s.read, s.frame, s.found = s.index.Read(f), f, rows.Lookup()
+	if s.options.Hide != nil {
+		s.hide = s.options.Hide(f)
+	}
+	if s.options.Also != nil {
+		s.also = s.options.Also(f)
+	}
+	if s.options.Weight != nil {
+		s.value = s.options.Weight(f)
+	}
+	if s.now++; s.now == lastUpdate {
+		s.renumber()
+	}
+	s.enter()
+}
+
+// sortEach is in how many Updates views are put in the order of their cells.
+const sortEach = 16
+
+// enter brings the list of views up to date.
+func (s *Set) enter() {
+	s.mu.Lock()
+	s.views = append(s.views, s.mu.opened...)
+	come := len(s.mu.opened) > 0
+	clear(s.mu.opened)
+	s.mu.opened = s.mu.opened[:0]
+	s.mu.Unlock()
+	s.views = slices.DeleteFunc(s.views, func(v *View) bool { return v.closed.Load() })
+	if come || s.now-s.sorted >= sortEach {
+		slices.SortStableFunc(s.views, func(a, b *View) int { return cmp.Compare(a.order, b.order) })
+		s.sorted = s.now
+	}
+}
+
+// end forgets the frame.
+func (s *Set) end() {
+	clear(s.opened)
+	s.opened = s.opened[:0]
+	s.read, s.frame, s.found, s.sink, s.hide, s.also, s.value = nil, nil, nil, nil, nil, nil, nil
+	s.running.Store(false)
+}
+
+// lastUpdate is the number of an Update that numbers them anew.
+const lastUpdate = math.MaxUint32
+
+// renumber numbers Updates anew: everything counts as changed.
+func (s *Set) renumber() {
+	s.now, s.sorted = 2, 0
+	for _, home := range s.marks.homes {
+		for i := range home {
+			home[i].Store(nil)
+		}
+	}
+	for _, v := range s.views {
+		was := v.looked
+		v.looked = 1
+		for i := range v.pairs.all {
+			p := &v.pairs.all[i]
+			p.since = 0
+			if p.seen == was {
+				p.seen = 1
+			} else {
+				p.seen = 0
+			}
+		}
+	}
+}

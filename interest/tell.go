@@ -1,0 +1,213 @@
+package interest
+
+import (
+	"math/bits"
+
+	"github.com/atoll-sim/atoll/handle"
+)
+
+// due is a row that a view is to be told.
+type due struct {
+	slot    uint32
+	columns uint32 // which have changed, those that the entity does not have any more among them
+	urgency uint8
+	enter   bool
+	bytes   []byte
+}
+
+// tell makes the packet of a view.
+func (w *worker) tell(v *View) {
+	if v.closed.Load() || v.looked != w.now {
+		return
+	}
+	p := &w.packet
+	p.Leaves, p.Rows, p.Waiting, w.due, w.sent = p.Leaves[:0], p.Rows[:0], 0, w.due[:0], nil
+	w.bound = v.viewer.Bytes > 0
+	waits := v.mu.unacked.full()
+	if len(v.mu.unacked.ring) > 0 && !waits {
+		w.sent = v.mu.unacked.spare()
+	}
+	w.find(v, waits)
+	if len(w.due) > 0 {
+		w.put(v)
+	}
+	if len(p.Leaves)+len(p.Rows) > 0 {
+		w.leave(v)
+		v.number++
+		if w.sent != nil {
+			v.mu.Lock()
+			v.mu.unacked.add(v.number)
+			v.mu.Unlock()
+		}
+		p.Number = v.number
+		w.sink(v, p)
+	}
+	v.pairs.trim()
+}
+
+// find finds what a view is to be told, or if it waits only how much that is. It frees the slots of those that
+// have gone before the client was told of them.
+func (w *worker) find(v *View, waits bool) {
+	for slot := range v.pairs.all {
+		p := &v.pairs.all[slot]
+		switch {
+		case p.handle == handle.None:
+		case p.seen == w.now:
+			if !p.told || p.left {
+				w.packet.Waiting++
+			}
+			if !p.left && !waits {
+				w.findRow(v, uint32(slot), p)
+			}
+		case p.left:
+		case !p.mayHave:
+			v.pairs.free(slot)
+		case !waits:
+			w.packet.Leaves = append(w.packet.Leaves, Leave{p.handle, uint32(slot), w.found.Locate(p.handle) == 0})
+		}
+	}
+}
+
+// findRow finds what is to be told of an entity. Without a bound it goes in the packet at once.
+func (w *worker) findRow(v *View, slot uint32, p *pair) {
+	r := w.rows().at(p.row)
+	if !r.done.Load() {
+		w.wait(r)
+	}
+	var columns uint32
+	var bytes []byte
+	switch {
+	case !p.told:
+		columns, bytes = r.present, r.bytes[:r.all:r.all]
+	case r.newest <= p.since:
+		return
+	case p.since == w.now-1:
+		columns, bytes = r.news, r.bytes[r.from:r.to:r.to]
+	default:
+		columns, bytes = w.changed(r, p.row, p.since)
+	}
+	if w.bound {
+		w.due = append(w.due, due{slot, columns, urgency(uint32(r.weight), w.now-p.since, uint32(p.class)), !p.told, bytes})
+		return
+	}
+	w.putRow(slot, p, columns, r.present, bytes)
+}
+
+// changed returns which columns of a row have changed behind an Update, and their bytes.
+func (w *worker) changed(r *row, number, since uint32) (columns uint32, bytes []byte) {
+	values := w.rows().valuesOf(number, len(w.columns))
+	for i := range values {
+		if values[i].changed > since {
+			columns |= 1 << i
+		}
+	}
+	from, to, whole := r.span(values, columns&r.present)
+	if whole {
+		return columns, r.bytes[from:to:to]
+	}
+	start := len(w.joined)
+	w.joined = r.join(w.joined, values, columns&r.present)
+	return columns, w.joined[start:len(w.joined):len(w.joined)]
+}
+
+// urgency returns how urgent a row is, from 0 to 63: half octaves of weight times age by distance.
+func urgency(weight, age, class uint32) uint8 {
+	x := weight * min(age+1, 1<<16) * (classes / (class + 1))
+	n := bits.Len32(x)
+	return uint8(2*(n-1)) + uint8(x<<(32-n)>>30&1)
+}
+
+// put puts what is due in the packet: all, or what is most urgent.
+func (w *worker) put(v *View) {
+	spent, all, most := LeaveBytes*len(w.packet.Leaves), 0, v.viewer.Bytes
+	for i := range w.due {
+		all += w.due[i].size()
+	}
+	if spent+all <= most {
+		for i := range w.due {
+			w.putDue(v, &w.due[i])
+		}
+		return
+	}
+	enters := w.sort()
+	next := w.putSome(v, w.order[:enters], &spent, min(spent+max(1, most/4), most))
+	w.putSome(v, w.order[enters:], &spent, most)
+	w.putSome(v, w.order[next:enters], &spent, most)
+}
+
+// putSome puts rows in the packet as long as less is spent, and at least one in all. It returns how many.
+func (w *worker) putSome(v *View, which []int32, spent *int, most int) int {
+	for i, at := range which {
+		if *spent >= most && len(w.packet.Rows) > 0 {
+			return i
+		}
+		d := &w.due[at]
+		*spent += d.size()
+		w.putDue(v, d)
+	}
+	return len(which)
+}
+
+// size returns how many bytes a row counts as.
+func (d *due) size() int {
+	if d.enter {
+		return enterBytes + len(d.bytes)
+	}
+	return RowBytes + len(d.bytes)
+}
+
+func (w *worker) putDue(v *View, d *due) {
+	p := &v.pairs.all[d.slot]
+	w.putRow(d.slot, p, d.columns, w.rows().at(p.row).present, d.bytes)
+}
+
+// putRow puts a row in the packet, and notes that it is told.
+func (w *worker) putRow(slot uint32, p *pair, columns, present uint32, bytes []byte) {
+	if w.sent != nil {
+		w.sent.rows = append(w.sent.rows, sentRow{slot, p.since, p.told})
+	}
+	if !p.told {
+		w.packet.Waiting--
+	}
+	w.packet.Rows = append(w.packet.Rows, Row{p.handle, slot, !p.told, columns & present, columns &^ present, bytes})
+	p.told, p.mayHave, p.since = true, true, w.now
+}
+
+// leave notes that leaves are told.
+func (w *worker) leave(v *View) {
+	for _, l := range w.packet.Leaves {
+		if w.sent == nil {
+			v.pairs.free(int(l.Slot))
+			continue
+		}
+		v.pairs.all[l.Slot].left = true
+		w.sent.leaves = append(w.sent.leaves, l.Slot)
+	}
+}
+
+// sort orders what is due by urgency, the most urgent first and otherwise by slot: enters, of which it returns
+// the number, before others.
+func (w *worker) sort() (enters int) {
+	var starts [2*64 + 1]int32
+	key := func(d *due) int {
+		k := 63 - int(d.urgency)
+		if !d.enter {
+			k += 64
+		}
+		return k
+	}
+	for i := range w.due {
+		starts[key(&w.due[i])+1]++
+	}
+	for i := range starts[1:] {
+		starts[i+1] += starts[i]
+	}
+	enters = int(starts[64])
+	w.order = append(w.order[:0], make([]int32, len(w.due))...)
+	for i := range w.due {
+		k := key(&w.due[i])
+		w.order[starts[k]] = int32(i)
+		starts[k]++
+	}
+	return enters
+}

@@ -1,0 +1,138 @@
+package interest
+
+import (
+	"fmt"
+	"math"
+	"sync"
+	"sync/atomic"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/near"
+)
+
+// Viewer says what a View shows. Lengths are in the units of the index.
+type Viewer struct {
+	// Entity is who sees. While it is dead, or has no place, nobody is seen but by Options.Also. An entity
+	// sees itself.
+	Entity handle.Handle
+	// At is from where is seen if there is no Entity, as by a camera.
+	At near.Point
+	// Who comes as near as Radius is seen, until farther away than Radius and Margin together: with a Margin,
+	// entities that move along the border do not come and go in each Update.
+	Radius, Margin float64
+	// Bytes bounds a packet: it gets rows until it has so many bytes, so it has up to a row more. Rows count
+	// as their bytes and RowBytes, those with Enter as 8 more; leaves count as LeaveBytes. All leaves are in
+	// the first packet, and each packet has a row if one is due. 0 is no bound.
+	Bytes int
+	// Unacked is how many packets may be under way: then the view gets none until Ack or Lost is called. 0 is
+	// for a transport that loses nothing and takes all packets: each counts as received. At most UnackedMax.
+	Unacked int
+	// Client is the program's own, for the sink and the functions of Options to find. See View.Client.
+	Client any
+}
+
+// UnackedMax bounds Viewer.Unacked.
+const UnackedMax = 1024
+
+func (v *Viewer) check(call string) {
+	bad := func(what string, x any, want string) {
+		panic(fmt.Sprintf("interest: %s with Viewer.%s of %v; want %s", call, what, x, want))
+	}
+	switch {
+	case !(v.Radius >= 0):
+		bad("Radius", v.Radius, "0 or more")
+	case !(v.Margin >= 0):
+		bad("Margin", v.Margin, "0 or more")
+	case v.Bytes < 0:
+		bad("Bytes", v.Bytes, "0 for no bound, or more")
+	case v.Unacked < 0 || v.Unacked > UnackedMax:
+		bad("Unacked", v.Unacked, fmt.Sprintf("0 to %d", UnackedMax))
+	}
+}
+
+// View is what one client sees. Set.Open opens one.
+//
+// Invariants: between Updates, a pair that a client may have stays until its Leave is received.
+//
+// Ownership: any goroutine, at any time, calls the methods; they take effect in the next Update. The rest is
+// the worker's that has the view in a step of Update.
+type View struct {
+	client any
+	closed atomic.Bool
+	mu     struct {
+		sync.Mutex
+		viewer  Viewer
+		changed bool
+		unacked unacked
+	}
+
+	viewer Viewer
+	from   near.Point // where the viewer is
+	placed bool       // it is somewhere
+	order  uint64     // views are visited in its order
+	looked uint32     // the last Update
+	pairs  pairs
+	number uint64 // of the last packet
+}
+
+// Client returns Viewer.Client, as the view was opened with.
+func (v *View) Client() any { return v.client }
+
+// Viewer returns what the view was opened with, or changed to.
+func (v *View) Viewer() Viewer {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.mu.viewer
+}
+
+// Change changes what the view shows: another entity, as when somebody is born again, another radius or
+// budget. Who is still seen is not told of again. Client and Unacked stay as they were. It panics as
+// Set.Open does.
+func (v *View) Change(to Viewer) {
+	to.check("View.Change")
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	to.Client, to.Unacked = v.mu.viewer.Client, v.mu.viewer.Unacked
+	v.mu.viewer, v.mu.changed = to, true
+}
+
+// Close ends the view. It gets no packet any more, except one that an Update on other goroutines is making.
+// Closing twice is no error.
+func (v *View) Close() { v.closed.Store(true) }
+
+// Ack says that the client has applied a packet. Clients must apply packets in the order of their numbers and
+// leave out those that come behind a later one: so earlier packets which were not acknowledged are lost, and
+// what they told is told again. Call it for each packet that the client tells of, the earliest first. It does
+// nothing for other numbers, and if Viewer.Unacked is 0.
+func (v *View) Ack(number uint64) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.mu.unacked.resolve(number, true)
+}
+
+// Lost says that a packet, and earlier ones which were not acknowledged, are taken for lost: what they told is
+// told again. If they come later nevertheless, no harm is done. Without it a view of which all packets under
+// way are lost would wait forever: call it if there is no Ack for some time.
+func (v *View) Lost(number uint64) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.mu.unacked.resolve(number, false)
+}
+
+// begin applies what was called since the last Update.
+func (v *View) begin() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.mu.changed {
+		v.viewer, v.mu.changed = v.mu.viewer, false
+	}
+	v.mu.unacked.apply(&v.pairs, v.looked)
+}
+
+// class returns how far away somebody is, from 0 to classes-1: rings of the same area.
+func (v *View) class(square float64) uint8 {
+	if r := v.viewer.Radius; square < r*r && !math.IsInf(r, 0) {
+		return uint8(square / (r * r) * classes)
+	}
+	return classes - 1
+}

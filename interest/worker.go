@@ -1,0 +1,134 @@
+package interest
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/near"
+)
+
+// worker does a part of an Update.
+//
+// Ownership: a goroutine, which others read nothing of but rows that are done.
+type worker struct {
+	*Set
+	number int
+	run    func() // bound once
+
+	hits    []near.Hit
+	handles []handle.Handle
+	table   table
+	// The rows that the worker has taken the numbers of, and is to encode.
+	chunk       *chunk
+	chunkNumber uint32
+	chunkUsed   uint32
+	claims      []claim
+	batch       batch
+	bytes       [2]arena // by the Update modulo 2
+
+	joined []byte // of rows without some of the columns between others
+
+	due    []due
+	order  []int32
+	packet Packet
+	sent   *sent // where to note what the packet tells, or nil
+	bound  bool  // the view has one
+	_      [64]byte
+}
+
+// grow makes so many workers ready.
+func (s *Set) grow(n int) {
+	for len(s.workers) < n {
+		w := &worker{Set: s, number: len(s.workers)}
+		w.run = func() {
+			defer s.group.Done()
+			w.work()
+		}
+		s.workers = append(s.workers, w)
+	}
+	s.use = n
+	for _, w := range s.workers {
+		w.joined, w.claims, w.chunk = w.joined[:0], w.claims[:0], nil
+		w.bytes[s.now%2].empty()
+	}
+}
+
+// parallel has the workers make the Update.
+func (s *Set) parallel() {
+	s.next.Store(0)
+	for _, w := range s.workers[1:s.use] {
+		s.group.Add(1)
+		go w.run()
+	}
+	defer s.group.Wait() // if the next line ends the goroutine
+	s.workers[0].work()
+	s.group.Wait()
+	if f := s.failure.Load(); f != nil {
+		panic(f)
+	}
+}
+
+// work does the part, and keeps how it failed.
+func (w *worker) work() {
+	done := false
+	defer func() {
+		if !done {
+			w.failure.CompareAndSwap(nil, &failure{recover(), debug.Stack()})
+		}
+	}()
+	w.update()
+	done = true
+}
+
+// failure is what a worker has panicked with.
+type failure struct {
+	value any
+	stack []byte
+}
+
+func (f *failure) Error() string {
+	if f.value == nil {
+		return "interest: a function that Set.Update calls has called runtime.Goexit, as a test that fails does; it must return"
+	}
+	return fmt.Sprintf("interest: a function that Set.Update calls panicked: %v; some views have got no packet\n\n%s", f.value, f.stack)
+}
+
+func (f *failure) Unwrap() error {
+	err, _ := f.value.(error)
+	return err
+}
+
+// viewsEach is how many views a worker takes at a time.
+const viewsEach = 16
+
+// update makes the Update for views until there are none left: some look, what they see is encoded, and they
+// are told. Nobody waits for others before telling.
+func (w *worker) update() {
+	for w.failure.Load() == nil {
+		to := int(w.next.Add(viewsEach))
+		from := to - viewsEach
+		if from >= len(w.views) {
+			return
+		}
+		views := w.views[from:min(to, len(w.views))]
+		for _, v := range views {
+			w.look(v)
+		}
+		w.encode()
+		for _, v := range views {
+			w.tell(v)
+		}
+	}
+}
+
+// wait waits until another worker has encoded a row.
+func (w *worker) wait(r *row) {
+	for !r.done.Load() {
+		if w.failure.Load() != nil {
+			panic("interest: another worker has failed")
+		}
+		runtime.Gosched()
+	}
+}
