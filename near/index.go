@@ -51,10 +51,12 @@ type viewable = world.Viewable
 // must depend on its argument alone, is called on several goroutines at once, and breaks the world if
 // it panics. An entity at a place that is infinite or not a number is not found.
 //
-// The world must be idle. New panics if P is not registered, and for options that are out of range. An
-// index takes 36 bytes for each entity, and at each refresh 25 to 30 ns for each that is in a chunk that
-// was handed out for writing P, or in which rows came or went. If those are more than a quarter of all,
-// or more than a sixteenth have moved and rest since, or are gone, it is computed from all.
+// The world must be idle. New panics if P is not registered, for options that are out of range, and for
+// Turns and TurnsFor, which are for the queries of systems.
+//
+// An index takes 36 bytes for each entity, and at each refresh 25 to 30 ns for each that is in a chunk
+// that was handed out for writing P, or in which rows came or went. If those are more than a quarter of
+// all, or more than a sixteenth have moved and rest since, or are gone, it is computed from all.
 func New[P any](w *world.World, at func(P) Point, o Options, terms ...world.Term) *Index {
 	d := driver.Of(w)
 	d.MustIdle("near.New")
@@ -64,6 +66,9 @@ func New[P any](w *world.World, at func(P) Point, o Options, terms ...world.Term
 	}
 	x := &Index{w: w, driver: d, options: o, column: columnOf[P](at), name: fmt.Sprintf("near.Index of %v", typ), grid: gridOf(o)}
 	x.query = w.Query(append([]world.Term{world.With[P](w)}, terms...)...)
+	if d.TakesTurns(x.query) {
+		panic(fmt.Sprintf("near: New for %v with Turns or TurnsFor, but an index has entities whose turn it is not, too; pass them to the query of a system", typ))
+	}
 	for id, c := range d.Survey().Components() {
 		if c.Type == typ {
 			x.of = id

@@ -50,6 +50,35 @@ func TestBadOptions(t *testing.T) {
 		near.New[Position](w, nil, space)
 	})
 	require.Panics(t, func() { near.New(w, func(Still) near.Point { return near.Point{} }, space) }, "not registered")
+	for _, turns := range []world.Term{world.Turns(w, 1), world.Turns(w, 8), world.TurnsFor(w, 100)} {
+		require.PanicsWithValue(t, "near: New for near_test.Position with Turns or TurnsFor, but an index has entities whose turn it is not, too; pass them to the query of a system", func() {
+			near.New(w, Position.point, space, turns)
+		})
+	}
+}
+
+// TestFlags has an index of those with one flag, and not with another, as these change.
+func TestFlags(t *testing.T) {
+	g := newGame(t, world.Options{Shards: 2}, 1, space, func(w *world.World) []world.Term {
+		return []world.Term{world.WithFlags(w, 1), world.WithoutFlags(w, 2)}
+	})
+	h := g.unit(1, 1, 0)
+	g.unit(1, 1, 0)
+	view, err := g.NewView(g.index)
+	require.NoError(t, err)
+	for _, x := range []struct {
+		change func(world.Actor, handle.Handle, world.Flags) error
+		flag   world.Flags
+		found  []handle.Handle
+	}{{world.Flag, 4, nil}, {world.Flag, 1, []handle.Handle{h}}, {world.Flag, 2, nil}, {world.Unflag, 2, []handle.Handle{h}}, {world.Unflag, 1, nil}} {
+		require.NoError(t, x.change(g.World, h, x.flag))
+		require.Equal(t, x.found, handles(g.index.Read(g.World).AppendWithin(nil, near.Point{}, 5)))
+		g.step()
+		f, err := view.Now()
+		require.NoError(t, err)
+		require.Equal(t, x.found, handles(g.index.Read(f).AppendWithin(nil, near.Point{}, 5)))
+		f.Release()
+	}
 }
 
 type errX struct{}

@@ -27,6 +27,8 @@ func (d *driven) Tables(query any, f func(*store.Table)) store.Filter {
 	return q.filter
 }
 
+func (d *driven) TakesTurns(query any) bool { return query.(*Query).turns.n != 0 }
+
 // derive brings up to date what is derived from rows.
 func (w *World) derive(step drive.Step) {
 	for _, x := range w.extensions.derived {

@@ -121,6 +121,8 @@ type Join interface {
 	// that is of another world. Components returns the components of a world.ComponentSet.
 	Extension(viewable any) any
 	Components(of any) store.Set
+	// TakesTurns reports whether a *world.Query has Turns or TurnsFor, which Tables leaves out.
+	TakesTurns(query any) bool
 	// ExtendLate makes x take part in the world's refreshes, after those that were added before.
 	ExtendLate(x Late)
 	// Acts returns the home in which an actor acts, or ByWorld or ByPort. It returns an error if that
