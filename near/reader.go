@@ -69,13 +69,17 @@ func (r *Reader) AppendBox(dst []Hit, min, max Point) []Hit {
 
 // AppendAlong appends the entities no farther than radius from the line between two points, ordered by
 // their distance from the first one, and by handle among those at the same distance: what a shot hits.
-// It finds nothing if radius is negative, or something is infinite or not a number.
+// It finds nothing if radius is negative, or something, such as the length of the line, is infinite or
+// not a number.
 func (r *Reader) AppendAlong(dst []Hit, from, to Point, radius float64) []Hit {
 	v := r.version("Reader.AppendAlong")
 	if !from.finite() || !to.finite() || !(radius >= 0) {
 		return dst
 	}
 	s := newLine(from, to, radius)
+	if !s.dir.finite() {
+		return dst
+	}
 	first := len(dst)
 	b := v.grid.blockOf(Point{min(from.X, to.X) - s.reach, min(from.Y, to.Y) - s.reach, min(from.Z, to.Z) - s.reach},
 		Point{max(from.X, to.X) + s.reach, max(from.Y, to.Y) + s.reach, max(from.Z, to.Z) + s.reach})

@@ -8,7 +8,8 @@ type shape struct {
 	at, to Point // the centre; the lowest and highest corner; both ends
 	square float64
 	dir    Point   // of a line, from at to to
-	over   float64 // 1 / the square of its length
+	unit   Point   // dir by a power of two, so that no square is too large or small for a float64
+	over   float64 // that power / the square of the length of unit
 	reach  float64 // from it, a little more than the radius
 }
 
@@ -23,8 +24,11 @@ const (
 func newLine(from, to Point, radius float64) shape {
 	s := shape{kind: line, at: from, to: to, square: radius * radius}
 	s.dir = Point{to.X - from.X, to.Y - from.Y, to.Z - from.Z}
-	if l := s.dir.X*s.dir.X + s.dir.Y*s.dir.Y + s.dir.Z*s.dir.Z; l > 0 {
-		s.over = 1 / l
+	if most := max(math.Abs(s.dir.X), math.Abs(s.dir.Y), math.Abs(s.dir.Z)); most > 0 {
+		_, e := math.Frexp(most)
+		s.unit = Point{math.Ldexp(s.dir.X, -e), math.Ldexp(s.dir.Y, -e), math.Ldexp(s.dir.Z, -e)}
+		l := s.unit.X*s.unit.X + s.unit.Y*s.unit.Y + s.unit.Z*s.unit.Z
+		s.over = min(math.Ldexp(1/l, -e), math.MaxFloat64)
 	}
 	size := math.Abs(from.X) + math.Abs(from.Y) + math.Abs(from.Z) + math.Abs(to.X) + math.Abs(to.Y) + math.Abs(to.Z)
 	s.reach = radius + rounding*(size+radius)
@@ -65,7 +69,7 @@ func (s *shape) collect(dst []Hit, entries []entry, dead []uint64, from int) []H
 // off returns the square of the distance of a point from a line.
 func (s *shape) off(p *Point) float64 {
 	x, y, z := p.X-s.at.X, p.Y-s.at.Y, p.Z-s.at.Z
-	t := min(max((x*s.dir.X+y*s.dir.Y+z*s.dir.Z)*s.over, 0), 1)
+	t := min(max((x*s.unit.X+y*s.unit.Y+z*s.unit.Z)*s.over, 0), 1)
 	x, y, z = x-t*s.dir.X, y-t*s.dir.Y, z-t*s.dir.Z
 	return x*x + y*y + z*z
 }
