@@ -43,7 +43,7 @@ func profile(t *testing.T, label string) (found []string) {
 	var out bytes.Buffer
 	require.NoError(t, pprof.Lookup("goroutine").WriteTo(&out, 1))
 	for _, record := range strings.Split(out.String(), "\n\n") {
-		if strings.Contains(record, label) {
+		if strings.Contains(record, label) && !strings.Contains(record, "scheduler.doNothing") { // which ends at once
 			found = append(found, record)
 		}
 	}
