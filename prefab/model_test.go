@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/hierarchy"
 	"github.com/atoll-sim/atoll/internal/allocs"
+	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/prefab"
 	"github.com/atoll-sim/atoll/world"
 )
