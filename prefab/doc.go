@@ -11,7 +11,9 @@
 //	Local(1)  a handle in wields that stands for the axe; each instance has that of its own
 //
 // Prefabs are configuration of a world, as its components and systems are: they count for no hash and
-// are in no snapshot and no log. Worlds that are to be compared, and one that replays the log of
-// another, make the same prefabs in the same order. What has become of an entity does not depend on
-// its prefab any more: a template that is changed changes nothing that lives.
+// are in no snapshot and no log. A world that replays the log of another makes the same prefabs in the
+// same order; one that loads a snapshot need not. A log has what ports make with its values, so a
+// replay with other prefabs differs from the tick on in which a system makes what is another there.
+// An entity that is made has nothing to do with its prefab any more: who changes that changes nothing
+// that lives.
 package prefab

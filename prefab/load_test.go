@@ -11,6 +11,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/hierarchy"
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/prefab"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -126,6 +127,7 @@ func TestLoadKinds(t *testing.T) {
 	}, get[kinds](f, h))
 	base, err := all["base"].Create(f.w)
 	require.NoError(t, err)
+	require.Zero(t, get[kinds](f, base).inner)
 	require.Equal(t, &kinds{Small: 1, Wide: 2}, get[kinds](f, base).More, "the base's memory was written")
 }
 
@@ -215,16 +217,17 @@ func TestLoadNothingIsMade(t *testing.T) {
 	f := newFixture(t, world.Options{})
 	_, err := f.load("a.json", items, "b.json", `{"c": {"extends": "d"}}`)
 	require.Error(t, err)
-	var before, after world.Stats
-	f.w.Stats(&before)
+	kinds := func() int { return driver.Of(f.w).Survey().Kinds().Len() }
+	before := kinds()
 	_, err = f.load("a.json", items, "b.json", `{"c": {"extends": "d"}}`)
 	require.Error(t, err)
-	f.w.Stats(&after)
-	require.Equal(t, before, after)
+	require.Equal(t, before, kinds())
 	_, err = f.load("a.json", items)
 	require.NoError(t, err)
-	f.w.Stats(&after)
-	require.NotEqual(t, before.Tables, after.Tables)
+	require.Equal(t, before+2, kinds(), "one for each set of components")
+	_, err = f.load("a.json", items)
+	require.NoError(t, err)
+	require.Equal(t, before+2, kinds())
 }
 
 // TestLoadLarge loads prefabs that are too large: what doubles with each line is refused while it is

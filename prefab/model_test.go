@@ -391,7 +391,9 @@ func TestAllocations(t *testing.T) {
 		for range 100 {
 			f.tick()
 		}
-		require.Zero(t, allocs.Least(20, f.tick), name)
+		if n := allocs.Least(20, f.tick); !check.Enabled { // the race detector has a sync.Pool forget
+			require.Zero(t, n, name)
+		}
 	}
 	run = func(*world.Context) {}
 	for range 100 {

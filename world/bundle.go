@@ -78,6 +78,9 @@ func (b *bundle) init(w *World, of, change *mem.Type) {
 		b.fields = append(b.fields, store.Field{Component: id, Offset: f.Offset})
 	}
 	b.prepare()
+	for i := range b.parts { // here, so that the first create in a tick does not have to
+		b.parts[i].open(b)
+	}
 	b.changing = store.NewKind(w.space, change, changer{b})
 	b.setting = store.NewKind(w.space, of, assigner{b})
 }
@@ -87,13 +90,16 @@ func (b *bundle) prepare() {
 	w := b.w
 	b.creating = store.NewKind(w.space, b.of, creator{b})
 	b.parts = make([]bundlePart, len(w.shards))
-	for i, s := range w.shards { // here, so that the first create in a tick does not have to
-		p := &b.parts[i]
-		p.shard, p.table, p.of = s, s.Table(b.set), b.of
-		p.table.Keep()
-		p.fields, _ = p.table.Fields(b.fields)
-		p.scratch.Address = b.of.New(1)
+	for i, s := range w.shards {
+		b.parts[i] = bundlePart{shard: s, of: b.of, scratch: mem.Pointer{Address: b.of.New(1)}}
 	}
+}
+
+// open makes the table, which stays.
+func (p *bundlePart) open(b *bundle) {
+	p.table = p.shard.Table(b.set)
+	p.table.Keep()
+	p.fields, _ = p.table.Fields(b.fields)
 }
 
 // refuseComponent panics if a bundle's type is itself a component, unless its fields are
@@ -283,7 +289,14 @@ func (b *bundle) check(by Actor, call string) {
 	}
 }
 
-func (b *bundle) part(s *store.Shard) *bundlePart { return &b.parts[s.ID()] }
+// part returns that of a shard. One without a T, which may never be used, has no table before.
+func (b *bundle) part(s *store.Shard) *bundlePart {
+	p := &b.parts[s.ID()]
+	if p.table == nil {
+		p.open(b)
+	}
+	return p
+}
 
 // store creates an atom of the bundle at v, which is on the heap.
 func (p *bundlePart) store(v mem.Pointer) (handle.Handle, error) {

@@ -14,11 +14,11 @@ import (
 )
 
 // rowsOf returns the bundle of a set of components, for which there is no T. There is one for each;
-// one that Ready has not seen is in new.
-func (w *World) rowsOf(set store.Set, new map[store.Set]*bundle) *bundle {
+// one that Ready has not seen is in fresh.
+func (w *World) rowsOf(set store.Set, fresh map[store.Set]*bundle) *bundle {
 	b := w.bundles[set]
 	if b == nil {
-		b = new[set]
+		b = fresh[set]
 	}
 	if b != nil {
 		return b
@@ -34,7 +34,7 @@ func (w *World) rowsOf(set store.Set, new map[store.Set]*bundle) *bundle {
 		b.fields[i].Offset = at
 	}
 	b.of, b.plain = of, of.Plain
-	new[set] = b
+	fresh[set] = b
 	return b
 }
 
@@ -78,10 +78,10 @@ type groupPart struct {
 func (d *driven) NewGroup(x drive.Grouping) (drive.Group, error) {
 	w := d.w()
 	g := &group{w: w, name: x.Name, links: x.Links, size: x.LinkSize, requests: len(x.Of) + x.Links}
-	units, new := uint64(x.Links)*uint64(x.LinkSize), map[store.Set]*bundle{}
+	units, fresh := uint64(x.Links)*uint64(x.LinkSize), map[store.Set]*bundle{}
 	for _, set := range x.Of {
 		g.set = g.set.Union(set)
-		of := w.rowsOf(set, new)
+		of := w.rowsOf(set, fresh)
 		g.of = append(g.of, of)
 		units += uint64(queue.SizeOf(of.of))
 	}
@@ -277,7 +277,7 @@ func (g *group) reserveIn(m *drive.Making, i int, dst []handle.Handle) ([]handle
 		if err != nil {
 			return dst, err
 		}
-		err = s.Prepare(x.of.parts[i].table, x.n)
+		err = s.Prepare(x.of.part(s).table, x.n)
 	}
 	return to, err
 }
