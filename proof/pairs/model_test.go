@@ -179,7 +179,6 @@ func (m *model) refresh() {
 	}
 	m.queue = m.queue[:0]
 	m.tell()
-	m.wake()
 	m.settle()
 }
 

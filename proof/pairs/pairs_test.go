@@ -23,7 +23,7 @@ var (
 
 // How many features are in a set: of those that bring any three together, and of those, fewer
 // for the race detector, that bring any two together.
-const setSize, largeSize = 7, 10
+const setSize, largeSize = 7, 14
 
 // together are sets that no pair can stand for. An entity is spared while its chunk is gathered in
 // another, and the rows of its table keep their order; nobody else dies.
@@ -31,7 +31,7 @@ var together = []string{"relations,coalesce,order"}
 
 // TestPairs runs every pair of features once, and the sets above, with 1, 2 and 5 workers. With -runs it goes
 // on with larger sets, any three of which are together in one before they begin again.
-// Under the race detector and -short there are sets of ten instead, in which each pair is.
+// Under the race detector and -short there are larger sets instead, in which each pair is.
 func TestPairs(t *testing.T) {
 	began, all, seed := time.Now(), plans(), *firstSeed
 	for i := range all {

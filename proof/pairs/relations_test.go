@@ -128,7 +128,7 @@ func (m *model) spare() {
 		again = false
 		for _, e := range m.entities {
 			if e.marked && slices.ContainsFunc(e.children, func(h handle.Handle) bool { return !m.entities[h].marked }) {
-				e.marked, e.spared, again = false, true, true
+				e.marked, e.cancelled, e.spared, again = false, false, true, true
 			}
 		}
 	}

@@ -470,6 +470,7 @@ func (s *scene) settle() {
 	}
 	m.refresh()
 	s.catchUp()
+	m.wake()
 	m.end()
 	s.compare()
 	s.last = append(s.last[:0], m.dead...)
