@@ -1,3 +1,5 @@
+//go:build !race
+
 package atoll_test
 
 import (

@@ -201,7 +201,7 @@ func iterations(n int) int {
 	case testing.Short():
 		return max(1, n/20)
 	case check.Enabled:
-		return max(1, n/5)
+		return max(1, n/10)
 	}
 	return n
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-var operations = flag.Int("operations", 3_000_000, "operations to do, a tenth of that under -short")
+var operations = flag.Int("operations", 1_000_000, "operations to do, a tenth of that under -short")
 
 // stepsInARow is how many steps are done on one world, on average, and operationsOnOne
 // how many operations that is, with those of systems.
