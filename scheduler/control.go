@@ -119,6 +119,7 @@ func (s *Scheduler) await(ctx context.Context, timer *time.Timer, due time.Time)
 			return true, true
 		case standStill:
 			stood = true
+			s.goTo(0) // nothing takes too long any more
 		case goOn:
 			if isDue || stood {
 				return true, stood

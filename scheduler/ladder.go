@@ -87,7 +87,7 @@ func (l *ladder) init(w *world.World, rungs []Rung) {
 		for _, x := range r.refuse {
 			if x == nil {
 				err = fmt.Errorf("%v has a nil request; pass what Register returned", r)
-			} else if name, ok := l.w.RefuseAtPorts(x, false); !ok {
+			} else if name, ok := l.w.RefuseAtPorts(x, 0); !ok {
 				err = fmt.Errorf("%v: %q belongs to another world", r, name)
 			}
 		}
@@ -144,14 +144,14 @@ func (s *Scheduler) climb(took time.Duration) {
 func (s *Scheduler) goTo(n int) {
 	l := &s.ladder
 	for l.at != n {
-		i, up := l.at-1, l.at < n
-		if up {
-			i++
+		i, by := l.at-1, -1
+		if l.at < n {
+			i, by = l.at, 1
 		}
 		for _, x := range l.rungs[i].refuse {
-			l.w.RefuseAtPorts(x, up)
+			l.w.RefuseAtPorts(x, by)
 		}
-		if up {
+		if by > 0 {
 			l.at++
 			s.log(slog.LevelWarn, "a rung up the ladder: ticks take too long", "rung", l.at, "what", l.rungs[i])
 		} else {

@@ -21,7 +21,7 @@ func (x *Question[A, R]) of() (*World, string, *queue.Kind) { return x.w, x.name
 
 // refusedNow returns an error if ports may not send such requests now.
 func (p *Port) refusedNow(k *queue.Kind) error {
-	if atomic.LoadUint32(&k.Refused) == 0 {
+	if atomic.LoadInt32(&k.Refused) == 0 {
 		return nil
 	}
 	return p.turnDown(ErrRefused)
@@ -38,7 +38,7 @@ func (d *driven) Rung(wanted uint8) uint8 {
 
 func (d *driven) Stretch(times uint32) { d.stretch = times }
 
-func (d *driven) RefuseAtPorts(x any, refused bool) (name string, ok bool) {
+func (d *driven) RefuseAtPorts(x any, rungs int) (name string, ok bool) {
 	of, is := x.(Refusable)
 	if !is {
 		return "", false
@@ -47,10 +47,6 @@ func (d *driven) RefuseAtPorts(x any, refused bool) (name string, ok bool) {
 	if w != d.w() {
 		return name, false
 	}
-	n := uint32(0)
-	if refused {
-		n = 1
-	}
-	atomic.StoreUint32(&kind.Refused, n)
+	atomic.AddInt32(&kind.Refused, int32(rungs))
 	return name, true
 }

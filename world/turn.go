@@ -83,7 +83,7 @@ func (q *Query) findTurn() {
 		n = q.turnsFor(q.turns.rows)
 	}
 	if !q.idle && !q.frame {
-		n = min(n*max(1, q.w.stretch), TurnsMax)
+		n = uint32(min(uint64(n)*uint64(max(1, q.w.stretch)), TurnsMax))
 	}
 	q.filter.Turn, q.filter.Mask = uint32(tick/max(1, q.access.Every)), n-1
 }

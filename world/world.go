@@ -264,6 +264,7 @@ func (w *World) leavePhase() {
 	if check.Enabled {
 		w.turn.Begin(idleTurn)
 	}
+	w.stretch = 0 // for hooks of an idle world, which are the same after a load
 	w.phase.Store(phaseIdle)
 }
 

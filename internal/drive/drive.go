@@ -44,8 +44,9 @@ type Schedule[B, C, E any] interface {
 	// to Turns in systems.
 	Rung(wanted uint8) uint8
 	Stretch(times uint32)
-	// RefuseAtPorts says whether ports may send a world.Refusable. It returns false if that is of another world.
-	RefuseAtPorts(x any, refused bool) (name string, ok bool)
+	// RefuseAtPorts says that ports may not send a world.Refusable for so many rungs more, or fewer. It returns
+	// false if that is of another world.
+	RefuseAtPorts(x any, rungs int) (name string, ok bool)
 	// ComponentName and ResourceName return the name that a number in an Access stands for.
 	ComponentName(id int) string
 	ComponentNames(set store.Set) string

@@ -78,8 +78,8 @@ func (r *Request) Decide(o Outcome) {
 // Kind is a kind of request with a value of some type as payload: the right to send such requests.
 // Immutable, but for Refused.
 type Kind struct {
-	// Refused is 1 while ports may not send such requests. Any goroutine, by atomic operations.
-	Refused uint32
+	// Refused is for how many reasons ports may not send such requests now. Any goroutine, by atomic operations.
+	Refused int32
 
 	number uint16
 	plain  bool   // payloads have no pointers: they are in the record

@@ -1,0 +1,135 @@
+package scheduler_test
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/scheduler"
+	"github.com/atoll-sim/atoll/snapshot"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// climber has one system that takes too long while it is heavy.
+type climber struct {
+	*scheduler.Scheduler
+	w     *world.World
+	all   *world.Bundle[struct{ Velocity }]
+	chat  *world.Func[int]
+	trade *world.Func[int]
+	heavy bool                   // the goroutine of Run
+	tick  func(scheduler.Report) // after a tick
+	delta float64                // of a query with Turns
+	met   int                    // by a query with Turns of a hook
+}
+
+func newClimber(rungs func(x *climber) []scheduler.Rung) *climber {
+	x := &climber{w: world.MustNew(world.Options{Shards: 1, TickInterval: 2 * time.Millisecond}), heavy: true}
+	vel := world.Register[Velocity](x.w, "velocity")
+	x.chat = world.RegisterFunc(x.w, "chat", func(*world.EntityContext, int) {})
+	x.trade = world.RegisterFunc(x.w, "trade", func(*world.EntityContext, int) {})
+	x.all = world.NewBundle[struct{ Velocity }](x.w)
+	x.w.Observe("meet", world.OnDestroy, func(b *world.Build) func(*world.Context, world.Event, []handle.Handle) {
+		q := b.Query(world.With[Velocity](b), world.Turns(b, 2))
+		return func(*world.Context, world.Event, []handle.Handle) { x.met = q.Count() }
+	}, vel)
+	x.Scheduler = scheduler.New(x.w, scheduler.Options{Workers: 1, Overrun: scheduler.Skip, Ladder: rungs(x),
+		OnTick: func(r scheduler.Report) { x.tick(r) }})
+	x.MustAdd("work", func(b *world.Build) func(*world.Context) {
+		q := b.Query(world.With[Velocity](b), world.Turns(b, world.TurnsMax))
+		return func(*world.Context) {
+			x.delta = q.Delta()
+			if x.heavy {
+				time.Sleep(5 * time.Millisecond)
+			}
+		}
+	})
+	return x
+}
+
+// TestLadderRefusesTwice leaves a rung that refuses what the one below it refuses, too.
+func TestLadderRefusesTwice(t *testing.T) {
+	x := newClimber(func(x *climber) []scheduler.Rung {
+		return []scheduler.Rung{scheduler.Refuse(x.chat), scheduler.Refuse(x.chat, x.trade)}
+	})
+	h, err := x.all.Create(x.w, struct{ Velocity }{})
+	require.NoError(t, err)
+	p, err := x.w.OpenPort()
+	require.NoError(t, err)
+	x.tick = func(r scheduler.Report) {
+		switch {
+		case r.Rung == 2:
+			x.heavy = false
+		case r.Rung == 1 && !x.heavy:
+			require.ErrorIs(t, x.chat.Call(p, h, 1), world.ErrRefused)
+			require.NoError(t, x.trade.Call(p, h, 1))
+			x.Stop()
+		}
+	}
+	require.NoError(t, x.Run(t.Context()))
+	require.NoError(t, x.chat.Call(p, h, 1))
+}
+
+// TestLadderPaused leaves all rungs when Run pauses.
+func TestLadderPaused(t *testing.T) {
+	x := newClimber(func(x *climber) []scheduler.Rung { return []scheduler.Rung{scheduler.Refuse(x.chat)} })
+	h, err := x.all.Create(x.w, struct{ Velocity }{})
+	require.NoError(t, err)
+	p, err := x.w.OpenPort()
+	require.NoError(t, err)
+	up := make(chan error, 1)
+	x.tick = func(r scheduler.Report) {
+		if r.Rung == 1 {
+			up <- x.chat.Call(p, h, 1)
+			x.Pause()
+		}
+	}
+	over := make(chan error)
+	go func() { over <- x.Run(t.Context()) }()
+	require.ErrorIs(t, <-up, world.ErrRefused)
+	require.Eventually(t, func() bool { return x.chat.Call(p, h, 1) == nil }, 20*time.Second, time.Millisecond)
+	x.Stop()
+	require.NoError(t, <-over)
+}
+
+// TestStretchMost stretches the longest turns.
+func TestStretchMost(t *testing.T) {
+	x := newClimber(func(*climber) []scheduler.Rung { return []scheduler.Rung{scheduler.Stretch(world.TurnsMax)} })
+	deltas := map[int]float64{}
+	x.tick = func(r scheduler.Report) {
+		if deltas[r.Rung] = x.delta; r.Rung == 1 {
+			x.Stop()
+		}
+	}
+	require.NoError(t, x.Run(t.Context()))
+	require.Equal(t, deltas[0], deltas[1])
+}
+
+// TestStretchIsOver has a hook of the idle world meet as many behind a Run that was late as in a world that was loaded.
+func TestStretchIsOver(t *testing.T) {
+	make := func() *climber {
+		x := newClimber(func(*climber) []scheduler.Rung { return []scheduler.Rung{scheduler.Stretch(16)} })
+		x.tick = func(r scheduler.Report) {
+			if r.Rung == 1 {
+				x.Stop()
+			}
+		}
+		return x
+	}
+	x, y := make(), make()
+	hs, err := x.all.AppendN(nil, x.w, 1000, nil)
+	require.NoError(t, err)
+	require.NoError(t, x.Run(t.Context()))
+	var file bytes.Buffer
+	require.NoError(t, snapshot.Save(&file, x.w, snapshot.Options{Scheduler: x.Scheduler}))
+	require.NoError(t, snapshot.Load(&file, y.w, snapshot.Options{Scheduler: y.Scheduler}))
+	for _, x := range []*climber{x, y} {
+		x.w.Destroy(hs[0])
+		x.w.Refresh()
+		require.InDelta(t, 500, x.met, 10)
+	}
+	require.Equal(t, x.met, y.met)
+}
