@@ -205,7 +205,7 @@ func TestCrashes(t *testing.T) {
 func TestFaultyDisk(t *testing.T) {
 	stride := 1
 	if testing.Short() || check.Enabled {
-		stride = 5
+		stride = 9
 	}
 	for _, fault := range faulty.Faults {
 		missed := 0 // calls in a row that no life came to

@@ -162,7 +162,7 @@ func TestDirOpen(t *testing.T) {
 func TestFaultyDiskIncrements(t *testing.T) {
 	stride := 1
 	if testing.Short() || check.Enabled {
-		stride = 4
+		stride = 9
 	}
 	for _, before := range []int{1, 2, 3, 5} { // the next is an increment, or whole and removes others
 		for _, fault := range faulty.Faults {

@@ -79,7 +79,7 @@ func TestDiffers(t *testing.T) {
 
 // TestScript checks that players do enough to show what is not the same.
 func TestScript(t *testing.T) {
-	r, err := sim.Play(t.Context(), sim.Config{Ticks: 200, Players: 32, Creatures: 9000, Shards: 3, Seed: 7})
+	r, err := sim.Play(t.Context(), sim.Config{Ticks: 200, Players: 32, Creatures: 6000, Shards: 3, Seed: 7})
 	require.NoError(t, err)
 	l := r.Ledger()
 	var s world.Stats
