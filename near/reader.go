@@ -34,9 +34,15 @@ type Reader struct {
 // version returns what is to be read.
 func (r *Reader) version(call string) *version {
 	if r.frozen != nil {
+		if r.frozen.base == nil { // taken back; what has it then reads as something else
+			panic(fmt.Sprintf("near: %s of a Frame that was released; release it behind its last use", call))
+		}
 		return r.frozen
 	}
 	if r.idle {
+		if !r.index.driver.Idle() && r.index.w.Err() == nil {
+			panic(fmt.Sprintf("near: %s by the World's Reader while a tick or refresh runs; in systems and hooks use that of Index.Read of their Build, elsewhere that of a Frame", call))
+		}
 		r.index.driver.MustIdle(call)
 	}
 	if r.index.current == nil {
