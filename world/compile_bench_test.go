@@ -16,6 +16,9 @@ import (
 // BenchmarkCompile reports what one more component costs the compiler: a type that is registered,
 // with a bundle of its own, read and written.
 func BenchmarkCompile(b *testing.B) {
+	if testing.Short() {
+		b.Skip("compiles")
+	}
 	const few, many = 2, 22
 	least := map[int][2]time.Duration{}
 	for i := 0; b.Loop(); i++ {

@@ -16,6 +16,9 @@ import (
 func BenchmarkHugePages(b *testing.B) {
 	for _, huge := range []bool{false, true} {
 		for _, n := range []int{1_000_000, 4_000_000} {
+			if testing.Short() && n > 1_000_000 {
+				continue
+			}
 			setUp := func(b *testing.B) (*world.World, *world.Bundle[Mover]) {
 				w := world.MustNew(world.Options{HugePages: huge})
 				world.Register[Position](w, "position")

@@ -17,7 +17,7 @@ import (
 func BenchmarkFrames(b *testing.B) {
 	var games [2]*game
 	for i := range games {
-		games[i] = newGame(b, realm.Options{Creatures: 100_000, Seed: 1}, 0)
+		games[i] = newGame(b, realm.Options{Creatures: inBench(), Seed: 1}, 0)
 		games[i].step(100)
 	}
 	view, err := games[1].World.NewView()

@@ -162,8 +162,16 @@ func TestTickAllocatesNothing(t *testing.T) {
 	require.Less(t, testing.AllocsPerRun(100, func() { g.step(1) }), 1.0)
 }
 
+// inBench is how many creatures benchmarks have.
+func inBench() int {
+	if testing.Short() {
+		return 5000
+	}
+	return 100_000
+}
+
 func BenchmarkTick(b *testing.B) {
-	g := newGame(b, realm.Options{Creatures: 100_000, Seed: 1}, 0)
+	g := newGame(b, realm.Options{Creatures: inBench(), Seed: 1}, 0)
 	g.step(100)
 	before := g.Ledger()
 	b.ReportAllocs()
