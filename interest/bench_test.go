@@ -1,6 +1,7 @@
 package interest_test
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
 	"math/rand/v2"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/interest"
+	"github.com/atoll-sim/atoll/near"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -87,28 +89,99 @@ func cpu() time.Duration {
 // that takes at 10 Hz, with the wire.
 func BenchmarkUpdate(b *testing.B) {
 	c := newCrowd(b, 100_000, 46, interest.Options{})
-	for i := range 10_000 {
-		c.set.Open(interest.Viewer{Entity: c.players[i*10], Radius: 10, Margin: 1})
+	for _, h := range c.viewers() {
+		c.set.Open(interest.Viewer{Entity: h, Radius: 10, Margin: 1})
 	}
 	var to wire
+	send := to.send
+	c.measure(b, &to, func(f *world.Frame) { c.set.Update(f, 1, send) })
+}
+
+// BenchmarkByHand does the same without a Set: each viewer finds who is near, encodes them, and compares that
+// with what it was told last.
+func BenchmarkByHand(b *testing.B) {
+	c := newCrowd(b, 100_000, 46, interest.Options{})
+	var to wire
+	var clients []*byHand
+	for _, h := range c.viewers() {
+		clients = append(clients, &byHand{viewer: h, known: map[handle.Handle]told{}})
+	}
+	c.measure(b, &to, func(f *world.Frame) {
+		read, places, health := c.index.Read(f), world.Read[Place](f), world.Read[Health](f)
+		for _, x := range clients {
+			x.update(read, places, health, &to)
+		}
+	})
+}
+
+type byHand struct {
+	viewer handle.Handle
+	known  map[handle.Handle]told
+	now    uint32
+	hits   []near.Hit
+}
+
+type told struct {
+	seen, size uint32
+	bytes      [16]byte
+}
+
+func (x *byHand) update(read *near.Reader, places *world.Reader[Place], health *world.Reader[Health], to *wire) {
+	x.now++
+	x.hits = read.AppendWithin(x.hits[:0], places.Get(x.viewer).point(), 11)
+	out := to.buf[:0]
+	for i := range x.hits {
+		h := x.hits[i].Handle
+		t, ok := x.known[h]
+		if !ok && x.hits[i].Distance2 > 100 {
+			continue
+		}
+		value := appendHealth(appendPlace(make([]byte, 0, 16), places.Get(h)), health.Get(h))
+		if !ok || !bytes.Equal(value, t.bytes[:t.size]) {
+			out = append(append(binary.LittleEndian.AppendUint64(out, uint64(h)), 1), value...)
+			to.rows++
+		}
+		t.seen, t.size = x.now, uint32(copy(t.bytes[:], value))
+		x.known[h] = t
+	}
+	for h, t := range x.known {
+		if t.seen != x.now {
+			out = append(binary.LittleEndian.AppendUint64(out, uint64(h)), 0)
+			delete(x.known, h)
+		}
+	}
+	to.buf = out
+	to.bytes += len(out)
+}
+
+// viewers are a tenth of the crowd.
+func (c *crowd) viewers() (all []handle.Handle) {
+	for i := 0; i < len(c.players); i += 10 {
+		all = append(all, c.players[i])
+	}
+	return all
+}
+
+// measure tells what update takes for frames of the crowd as it moves.
+func (c *crowd) measure(b *testing.B, to *wire, update func(f *world.Frame)) {
 	var took time.Duration
-	update := func() {
+	step := func() {
 		c.step()
 		f, err := c.view.Now()
 		require.NoError(b, err)
 		f.Alive(handle.None) // makes the index
 		at := cpu()
-		c.set.Update(f, 1, to.send)
+		update(f)
 		took += cpu() - at
 		f.Release()
 	}
-	for range 20 {
-		update()
+	for range 40 {
+		step()
 	}
-	to, took = wire{buf: to.buf}, 0
+	*to, took = wire{buf: to.buf}, 0
 	b.ReportAllocs()
 	for b.Loop() {
-		update()
+		step()
 	}
 	b.ReportMetric(float64(to.rows)/float64(b.N), "rows/op")
 	b.ReportMetric(float64(to.bytes)/float64(b.N)/1e6, "MB/op")

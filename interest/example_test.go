@@ -58,7 +58,7 @@ func newIsland(o interest.Options) *island {
 func newIslandOf(side float64, o interest.Options) *island {
 	w := world.MustNew(world.Options{Shards: 2})
 	place, health := world.Register[Place](w, "place"), world.Register[Health](w, "health")
-	index := near.New(w, Place.point, near.Options{Max: near.Point{X: side, Y: side}, Cell: 5})
+	index := near.New(w, Place.point, near.Options{Max: near.Point{X: side, Y: side}, Cell: 10})
 	x := &island{World: w, index: index}
 	x.set = interest.New(w, index, o, interest.Encode(appendPlace), interest.Encode(appendHealth))
 	var err error
@@ -104,4 +104,87 @@ func Example() {
 	// anna slot 1 enter true columns 11: 9 bytes
 	// anna slot 1 enter false columns 1: 8 bytes
 	// anna leave 1 gone true
+}
+
+// What is encoded alike is no change: here lengths are rounded.
+func ExampleEncode() {
+	w := world.MustNew(world.Options{})
+	place := world.Register[Place](w, "place")
+	index := near.New(w, Place.point, near.Options{Max: near.Point{X: 100, Y: 100}, Cell: 10})
+	set := interest.New(w, index, interest.Options{}, interest.Encode(func(dst []byte, p *Place) []byte {
+		return append(dst, byte(p.X), byte(p.Y))
+	}))
+	view, _ := w.NewView(index, place)
+	h, _ := world.NewBundle[struct{ Place }](w).Create(w, struct{ Place }{Place{3, 4}})
+	set.Open(interest.Viewer{Entity: h, Radius: 10})
+	for _, x := range []float64{3, 3.5, 4} {
+		world.Write[Place](w).Get(h).X = x
+		frame, _ := view.Now()
+		set.Update(frame, 1, func(_ *interest.View, p *interest.Packet) { fmt.Println(x, p.Rows[0].Bytes) })
+		frame.Release()
+	}
+	// Output:
+	// 3 [3 4]
+	// 4 [4 4]
+}
+
+// Who has a cloak is hidden from others.
+func ExampleNew() {
+	const cloaked = world.Flags(1)
+	x := newIsland(interest.Options{
+		Hide: func(f *world.Frame) func(*interest.View, handle.Handle) bool {
+			return func(v *interest.View, h handle.Handle) bool {
+				return f.Flags(h)&cloaked != 0 && v.Viewer().Entity != h
+			}
+		},
+	})
+	x.set.Open(interest.Viewer{Entity: x.players[0], Radius: 20, Client: "anna"})
+	x.set.Open(interest.Viewer{Entity: x.players[1], Radius: 20, Client: "bob"})
+	x.update(func(*interest.View, *interest.Packet) {})
+	_ = world.Flag(x.World, x.players[1], cloaked)
+	x.Refresh()
+	x.update(show)
+	// Output:
+	// anna leave 1 gone false
+}
+
+// A budget has some wait, and the nearest come first.
+func ExampleSet() {
+	x := newIsland(interest.Options{})
+	x.set.Open(interest.Viewer{Entity: x.players[0], Radius: 100, Bytes: 30, Client: "anna"})
+	for range 2 {
+		x.update(func(v *interest.View, p *interest.Packet) {
+			show(v, p)
+			fmt.Println(p.Waiting, "wait")
+		})
+	}
+	// Output:
+	// anna slot 0 enter true columns 11: 9 bytes
+	// anna slot 1 enter true columns 11: 9 bytes
+	// 1 wait
+	// anna slot 2 enter true columns 11: 9 bytes
+	// 0 wait
+}
+
+// What was in a packet that got lost is told again, as it is by then.
+func ExampleView() {
+	x := newIsland(interest.Options{})
+	anna := x.set.Open(interest.Viewer{Entity: x.players[2], Radius: 20, Unacked: 4, Client: "anna"})
+	x.update(show)
+	anna.Ack(1)
+	health := world.Write[Health](x.World)
+	health.Get(x.players[2]).Points = 200
+	x.update(show)
+	x.update(show) // nothing is new
+	anna.Lost(2)
+	x.update(show)
+	anna.Ack(3)
+	anna.Change(interest.Viewer{Entity: x.players[2], Radius: 1000})
+	x.update(show)
+	// Output:
+	// anna slot 0 enter true columns 11: 9 bytes
+	// anna slot 0 enter false columns 10: 2 bytes
+	// anna slot 0 enter false columns 10: 2 bytes
+	// anna slot 1 enter true columns 11: 9 bytes
+	// anna slot 2 enter true columns 11: 9 bytes
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -30,7 +31,7 @@ type (
 	Thing struct{ Level } // is nowhere
 )
 
-func (p Position) point() near.Point { return near.Point(struct{ X, Y, Z float64 }{p.X, p.Y, 0}) }
+func (p Position) point() near.Point { return near.Point{X: p.X, Y: p.Y} }
 
 // hidden is the flag of entities that are not seen.
 const hidden = world.Flags(1)
@@ -54,7 +55,6 @@ const (
 	names
 	levels
 	tags
-	allColumns = 1<<iota - 1
 )
 
 func encodePosition(dst []byte, p *Position) []byte {
@@ -82,7 +82,9 @@ func split(t testing.TB, columns uint32, b []byte) map[int]string {
 		}
 		values[c], b = string(b[:n]), b[n:]
 	}
-	require.Empty(t, b)
+	if len(b) > 0 {
+		require.Fail(t, "bytes behind the last column", b)
+	}
 	return values
 }
 
@@ -96,8 +98,6 @@ func newField(t testing.TB, o world.Options) *field {
 	x.units, x.things = world.NewBundle[Unit](w), world.NewBundle[Thing](w)
 	x.index = near.New(w, Position.point, near.Options{Max: near.Point{X: 100, Y: 100}, Cell: 10})
 	var err error
-	x.view, err = w.NewView(x.index, x.position, x.name, x.units)
-	require.NoError(t, err)
 	x.view, err = w.NewView()
 	require.NoError(t, err)
 	return x
@@ -108,13 +108,23 @@ func (x *field) newSet(o interest.Options) *interest.Set {
 	return interest.New(x.World, x.index, o, interest.Encode(encodePosition), interest.Encode(encodeName), interest.Encode(encodeLevel), interest.Encode(encodeTag))
 }
 
+// drift moves all eastwards, around the world.
+func (x *field) drift() {
+	pos := world.Write[Position](x.World)
+	for ch := range x.Query(pos).Chunks() {
+		for i := range pos.Slice(ch) {
+			pos.Slice(ch)[i].X = math.Mod(pos.Slice(ch)[i].X+1, 100)
+		}
+	}
+}
+
 func (x *field) unit(px, py float64) handle.Handle {
 	h, err := x.units.Create(x.World, Unit{Position{px, py}, Level{1}})
 	require.NoError(x.t, err)
 	return h
 }
 
-// now returns a frame, which is released at the end.
+// now returns a frame.
 func (x *field) now() *world.Frame {
 	f, err := x.view.Now()
 	require.NoError(x.t, err)
@@ -159,14 +169,15 @@ func (c *client) apply(p *interest.Packet, lossy bool) {
 		values := split(c.t, r.Columns, r.Bytes)
 		k := c.slots[r.Slot]
 		if r.Enter {
-			if !lossy {
-				require.Nil(c.t, k, "slot %d is taken", r.Slot)
+			if !lossy && k != nil {
+				require.Fail(c.t, "a slot is taken", r.Slot)
 			}
 			c.slots[r.Slot] = &known{r.Handle, values}
 			continue
 		}
-		require.NotZero(c.t, r.Columns|r.Removed)
-		require.Zero(c.t, r.Columns&r.Removed)
+		if r.Columns|r.Removed == 0 || r.Columns&r.Removed != 0 {
+			require.Fail(c.t, "a row tells nothing, or both", r)
+		}
 		if k == nil || k.handle != r.Handle {
 			require.True(c.t, lossy)
 			continue
@@ -184,9 +195,9 @@ func (c *client) apply(p *interest.Packet, lossy bool) {
 func (c *client) has() map[handle.Handle]map[int]string {
 	all := map[handle.Handle]map[int]string{}
 	for _, k := range c.slots {
-		require.NotContains(c.t, all, k.handle, "the client has it twice")
 		all[k.handle] = k.values
 	}
+	require.Len(c.t, all, len(c.slots), "the client has somebody twice")
 	return all
 }
 
@@ -279,17 +290,26 @@ func newRand(t testing.TB, seed uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// text is a packet as a text, to be compared.
-func text(p *interest.Packet) string {
-	return fmt.Sprintf("%d %v %v %d", p.Number, p.Leaves, p.Rows, p.Waiting)
-}
-
 // clone copies a packet, which is good for a while only.
 func clone(p *interest.Packet) interest.Packet {
 	c := *p
-	c.Leaves, c.Rows = slices.Clone(p.Leaves), slices.Clone(p.Rows)
+	c.Leaves, c.Rows = append([]interest.Leave(nil), p.Leaves...), append([]interest.Row(nil), p.Rows...)
 	for i := range c.Rows {
 		c.Rows[i].Bytes = slices.Clone(c.Rows[i].Bytes)
 	}
 	return c
 }
+
+// mustPanic requires a panic that says all of that.
+func mustPanic(t testing.TB, says string, f func()) {
+	t.Helper()
+	defer func() {
+		t.Helper()
+		v := recover()
+		require.NotNil(t, v, "no panic")
+		require.Contains(t, fmt.Sprint(v), says)
+	}()
+	f()
+}
+
+func none(*interest.View, *interest.Packet) {}

@@ -5,14 +5,14 @@ import (
 	"github.com/atoll-sim/atoll/near"
 )
 
-// classes is into how many rings of the same area the radius is divided.
+// classes is into how many parts the radius is divided.
 const classes = 32
 
 // look finds who is seen in a view.
 func (w *worker) look(v *View) {
 	v.begin()
 	w.hits = w.hits[:0]
-	if v.place(w); v.placed {
+	if v.place(w.Set); v.placed {
 		w.hits = w.read.AppendWithin(w.hits, v.from, v.viewer.Radius+v.viewer.Margin)
 	}
 	w.table.begin(&v.pairs, len(w.hits))
@@ -39,17 +39,16 @@ func (w *worker) look(v *View) {
 			}
 		}
 	}
-	v.looked = w.now
+	if v.looked = w.now; w.now-w.sorted == sortEach-1 {
+		v.order = w.orderOf(v.from)
+	}
 }
 
 // place finds where the viewer is.
-func (v *View) place(w *worker) {
+func (v *View) place(s *Set) {
 	v.from, v.placed = v.viewer.At, true
 	if h := v.viewer.Entity; h != handle.None {
-		v.from, v.placed = w.index.Where(w.frame, h)
-	}
-	if v.placed && w.now-w.sorted == sortEach-1 || v.order == 0 {
-		v.order = w.orderOf(v.from)
+		v.from, v.placed = s.index.Where(s.frame, h)
 	}
 }
 

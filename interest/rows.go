@@ -51,8 +51,8 @@ type rows struct {
 
 // fit forgets all rows, and makes room for as many.
 func (r *rows) fit(n int) {
-	if used := int(r.used.Swap(0)); len(r.chunks) > 8*(used+64) { // there were far more
-		clear(r.chunks[used:])
+	if keep := 4 * (int(r.used.Swap(0)) + 2); keep < len(r.chunks) { // there were far more
+		clear(r.chunks[keep:])
 	}
 	for len(r.chunks) < n/chunkRows+1 {
 		r.chunks = append(r.chunks, nil)

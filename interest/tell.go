@@ -48,6 +48,9 @@ func (w *worker) tell(v *View) {
 // find finds what a view is to be told, or if it waits only how much that is. It frees the slots of those that
 // have gone before the client was told of them.
 func (w *worker) find(v *View, waits bool) {
+	if w.use > 1 {
+		w.wait(v)
+	}
 	for slot := range v.pairs.all {
 		p := &v.pairs.all[slot]
 		switch {
@@ -71,9 +74,6 @@ func (w *worker) find(v *View, waits bool) {
 // findRow finds what is to be told of an entity. Without a bound it goes in the packet at once.
 func (w *worker) findRow(v *View, slot uint32, p *pair) {
 	r := w.rows().at(p.row)
-	if !r.done.Load() {
-		w.wait(r)
-	}
 	var columns uint32
 	var bytes []byte
 	switch {
@@ -112,7 +112,7 @@ func (w *worker) changed(r *row, number, since uint32) (columns uint32, bytes []
 
 // urgency returns how urgent a row is, from 0 to 63: half octaves of weight times age by distance.
 func urgency(weight, age, class uint32) uint8 {
-	x := weight * min(age+1, 1<<16) * (classes / (class + 1))
+	x := weight * min(age+1, 1<<15) * (8 * classes / (class + 1))
 	n := bits.Len32(x)
 	return uint8(2*(n-1)) + uint8(x<<(32-n)>>30&1)
 }

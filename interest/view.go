@@ -59,6 +59,7 @@ func (v *Viewer) check(call string) {
 type View struct {
 	client any
 	closed atomic.Bool
+	called atomic.Bool // Change, Ack or Lost, since the last Update
 	mu     struct {
 		sync.Mutex
 		viewer  Viewer
@@ -94,6 +95,7 @@ func (v *View) Change(to Viewer) {
 	defer v.mu.Unlock()
 	to.Client, to.Unacked = v.mu.viewer.Client, v.mu.viewer.Unacked
 	v.mu.viewer, v.mu.changed = to, true
+	v.called.Store(true)
 }
 
 // Close ends the view. It gets no packet any more, except one that an Update on other goroutines is making.
@@ -108,6 +110,7 @@ func (v *View) Ack(number uint64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.mu.unacked.resolve(number, true)
+	v.called.Store(true)
 }
 
 // Lost says that a packet, and earlier ones which were not acknowledged, are taken for lost: what they told is
@@ -117,10 +120,26 @@ func (v *View) Lost(number uint64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.mu.unacked.resolve(number, false)
+	v.called.Store(true)
+}
+
+// ended reports whether the view is closed, and then gives back its memory, as somebody may still have the view.
+func (v *View) ended() bool {
+	if !v.closed.Load() {
+		return false
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.pairs, v.mu.unacked = pairs{}, unacked{}
+	return true
 }
 
 // begin applies what was called since the last Update.
 func (v *View) begin() {
+	if !v.called.Load() {
+		return
+	}
+	v.called.Store(false)
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.mu.changed {
@@ -129,10 +148,13 @@ func (v *View) begin() {
 	v.mu.unacked.apply(&v.pairs, v.looked)
 }
 
-// class returns how far away somebody is, from 0 to classes-1: rings of the same area.
+// class returns how far away somebody is: a part of the radius, from 0 to classes-1.
 func (v *View) class(square float64) uint8 {
-	if r := v.viewer.Radius; square < r*r && !math.IsInf(r, 0) {
-		return uint8(square / (r * r) * classes)
+	if v.viewer.Bytes == 0 {
+		return 0 // nobody asks
+	}
+	if part := math.Sqrt(square) / v.viewer.Radius * classes; part < classes {
+		return uint8(part)
 	}
 	return classes - 1
 }

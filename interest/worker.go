@@ -123,12 +123,16 @@ func (w *worker) update() {
 	}
 }
 
-// wait waits until another worker has encoded a row.
-func (w *worker) wait(r *row) {
-	for !r.done.Load() {
-		if w.failure.Load() != nil {
-			panic("interest: another worker has failed")
+// wait waits until other workers have encoded all that is seen in a view. If one of them has failed it panics,
+// before pairs count as told.
+func (w *worker) wait(v *View) {
+	for i := range v.pairs.all {
+		p := &v.pairs.all[i]
+		for p.seen == w.now && !w.rows().at(p.row).done.Load() {
+			if w.failure.Load() != nil {
+				panic("interest: another worker has failed")
+			}
+			runtime.Gosched()
 		}
-		runtime.Gosched()
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/hierarchy"
 	"github.com/atoll-sim/atoll/inputlog"
+	"github.com/atoll-sim/atoll/interest"
 	"github.com/atoll-sim/atoll/names"
 	"github.com/atoll-sim/atoll/near"
 	"github.com/atoll-sim/atoll/prefab"
@@ -256,6 +257,7 @@ var misuseSections = []struct {
 		{call: "near.New", why: doneInLoop, do: none(func(x *misuseScene) {
 			near.New(x.w, func(misuseHealth) near.Point { return near.Point{} }, misuseSpace)
 		})},
+		{call: "interest.New", why: doneInLoop, do: none(func(x *misuseScene) { interest.New(x.w, x.near, interest.Options{}) })},
 		{call: "Prefab.Create", why: doneInLoop, do: func(x *misuseScene) error { _, err := x.pair.Create(x.w); return err }},
 		{call: "Prefab.Append", why: doneInLoop, do: func(x *misuseScene) error { _, err := x.pair.Append(nil, x.w); return err }},
 		{call: "Prefab.CreateN", why: doneInLoop, do: func(x *misuseScene) error { _, err := x.pair.CreateN(x.w, 2, nil); return err }},

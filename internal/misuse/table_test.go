@@ -196,7 +196,7 @@ var named = []struct {
 
 // misusePanics is what a panic says: the package, the culprit, and behind a semicolon the
 // remedy.
-var misusePanics = regexp.MustCompile(`(?s)^(world|scheduler|reference|names|hierarchy|timer|async|near|prefab|region|state|inputlog|snapshot|durable|check): .+; .+`)
+var misusePanics = regexp.MustCompile(`(?s)^(world|scheduler|reference|names|hierarchy|timer|async|near|prefab|interest|region|state|inputlog|snapshot|durable|check): .+; .+`)
 
 // did makes a call and returns what it did, and what a panic said.
 func did(call func() error) (a answer, said string) {

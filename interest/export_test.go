@@ -1,0 +1,13 @@
+package interest
+
+// Skip makes the next Updates have numbers as if there had been so many of them.
+func Skip(s *Set, n uint32) {
+	for _, v := range s.views {
+		v.looked += n
+		for i := range v.pairs.all {
+			v.pairs.all[i].seen += n
+			v.pairs.all[i].since += n
+		}
+	}
+	s.now += n
+}

@@ -1,0 +1,167 @@
+package interest_test
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/interest"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// TestSink opens, changes and closes views within the sink, and there alone.
+func TestSink(t *testing.T) {
+	for _, n := range workers {
+		x := newField(t, world.Options{})
+		s := x.newSet(interest.Options{})
+		h := x.unit(5, 5)
+		var all []*interest.View
+		for range 50 {
+			all = append(all, s.Open(interest.Viewer{Entity: h, Radius: 10}))
+		}
+		var mu sync.Mutex
+		told := map[*interest.View]int{}
+		f := x.now()
+		s.Update(f, n, func(v *interest.View, p *interest.Packet) {
+			mu.Lock()
+			defer mu.Unlock()
+			told[v]++
+			v.Ack(p.Number)
+			v.Change(interest.Viewer{Entity: h, Radius: 1})
+			s.Open(interest.Viewer{Entity: h, Radius: 10, Client: len(told)})
+			v.Close()
+			v.Close()
+		})
+		require.Len(t, told, 50)
+		f.Release()
+		clear(told)
+		world.Write[Position](x.World).Get(h).X++
+		require.Len(t, x.update(s, n), 50, "those that were opened")
+		for _, v := range all {
+			require.Nil(t, v.Client())
+			require.InDelta(t, 1, v.Viewer().Radius, 0)
+		}
+		f = x.now()
+		world.Write[Position](x.World).Get(h).X++
+		g := x.now()
+		if n == 1 { // a view that another one's sink closes is not told
+			s.Update(g, 1, func(v *interest.View, _ *interest.Packet) {
+				told[v]++
+				for _, o := range all {
+					o.Close()
+				}
+			})
+			require.Len(t, told, 50)
+		}
+		g.Release()
+		f.Release()
+	}
+}
+
+// TestFailures has functions panic. The next Update goes on, and clients come to know all.
+func TestFailures(t *testing.T) {
+	cause := errors.New("cause")
+	for name, fail := range map[string]func(){"panic": func() { panic(cause) }, "exit": runtime.Goexit} {
+		for _, where := range []string{"sink", "hide", "also", "weight", "encode", "begin"} {
+			for _, n := range workers {
+				t.Run(fmt.Sprint(name, " in ", where, " of ", n), func(t *testing.T) { failing(t, where, n, cause, fail) })
+			}
+		}
+	}
+}
+
+func failing(t *testing.T, where string, n int, cause error, fail func()) {
+	x := newField(t, world.Options{})
+	failing := ""
+	var bad handle.Handle
+	try := func(at string, h handle.Handle) {
+		if failing == at && h == bad {
+			fail()
+		}
+	}
+	s := interest.New(x.World, x.index, interest.Options{
+		Hide: func(*world.Frame) func(*interest.View, handle.Handle) bool {
+			try("begin", bad)
+			return func(_ *interest.View, h handle.Handle) bool { try("hide", h); return false }
+		},
+		Also: func(*world.Frame) func([]handle.Handle, *interest.View) []handle.Handle {
+			return func(dst []handle.Handle, v *interest.View) []handle.Handle {
+				try("also", v.Viewer().Entity)
+				return dst
+			}
+		},
+		Weight: func(*world.Frame) func(handle.Handle) int {
+			return func(h handle.Handle) int { try("weight", h); return 1 }
+		},
+	}, interest.Encode(encodePosition), interest.Encode(encodeName), interest.Encode(func(dst []byte, l *Level) []byte {
+		if l.Number == 77 {
+			try("encode", bad)
+		}
+		return encodeLevel(dst, l)
+	}))
+	clients := map[*interest.View]*client{}
+	r := newRand(t, 3)
+	for i := range 60 {
+		h := x.unit(r.Float64()*100, r.Float64()*100)
+		if i == 45 {
+			bad = h
+			world.Write[Level](x.World).Get(h).Number = 77
+		}
+		clients[s.Open(interest.Viewer{Entity: h, Radius: 20, Margin: 5})] = newClient(t)
+	}
+	var mu sync.Mutex
+	tell := func() {
+		f := x.now()
+		defer f.Release()
+		s.Update(f, n, func(v *interest.View, p *interest.Packet) {
+			mu.Lock()
+			defer mu.Unlock()
+			q := clone(p)
+			clients[v].apply(&q, false)
+			try("sink", v.Viewer().Entity)
+		})
+	}
+	for i := range 7 {
+		pos := world.Write[Position](x.World)
+		for ch := range x.Query(pos).Chunks() {
+			for i := range pos.Slice(ch) {
+				pos.Slice(ch)[i].X += r.Float64()*4 - 2
+			}
+		}
+		failing = ""
+		if i%2 == 1 {
+			failing = where
+		}
+		var v any
+		exited := true
+		done := make(chan struct{})
+		go func() { // is a worker, too
+			defer close(done)
+			defer func() { v = recover() }()
+			tell()
+			exited = false
+		}()
+		<-done
+		require.Equal(t, failing != "", exited, v)
+		if err, ok := v.(error); ok && where != "begin" {
+			require.True(t, errors.Is(err, cause) || strings.Contains(err.Error(), "Goexit"), err)
+		}
+	}
+	sees := look(x.now(), interest.Options{})
+	for v, c := range clients {
+		is := map[handle.Handle]bool{}
+		for h, values := range c.has() {
+			is[h] = true
+			require.Equal(t, sees.all[h][0], values[0])
+		}
+		for h := range sees.by(v, nil) {
+			require.Contains(t, is, h)
+		}
+	}
+}
