@@ -1,0 +1,254 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/atoll-sim/atoll/world"
+	"github.com/coder/websocket"
+)
+
+// Who goes and comes again at once is there.
+func TestAgain(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	s := serve(t, t.TempDir())
+	var all sync.WaitGroup
+	defer all.Wait()
+	for i := range 20 {
+		name := fmt.Sprintf("p%02d", i)
+		all.Go(func() {
+			for range 10 {
+				for there := false; !there; { // until the name is free
+					p, err := s.join(ctx, name)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					for refused := false; !there && !refused; time.Sleep(time.Millisecond) {
+						p.mu.Lock()
+						there, refused = p.self() != nil, p.err != nil
+						p.mu.Unlock()
+						if ctx.Err() != nil {
+							t.Errorf("%s does not see itself", name)
+							return
+						}
+					}
+					p.conn.CloseNow()
+				}
+			}
+		})
+	}
+}
+
+// After a crash a zone goes on where it was, and nobody is there who has no client.
+func TestCrash(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	dir, copied := t.TempDir(), t.TempDir()
+	s := serve(t, dir)
+	all := joinAll(t, ctx, s, 1)
+	await(t, "itself", all, func(p *player) bool { return p.self() != nil })
+	if err := s.store.Wait(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(copied, os.DirFS(dir)); err != nil { // as the files are at this moment
+		t.Fatal(err)
+	}
+	z, err := openZone(ctx, copied, 100*time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	me, ok := z.players.Lookup("p00")
+	if f := world.FlagsOf(z.world, me); !ok || f != absent {
+		t.Errorf("p00 is known: %v, and has flags %b", ok, f)
+	}
+	if err := errors.Join(z.pool.Close(ctx), z.store.Close(), z.db.Close()); err != nil {
+		t.Error(err)
+	}
+}
+
+// A client that does not read is dropped, and nobody else notices.
+func TestSlow(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	s := serve(t, t.TempDir())
+	all := joinAll(t, ctx, s, 30)
+	slow, _, err := websocket.Dial(ctx, s.address+"slow", &websocket.DialOptions{HTTPClient: &http.Client{
+		Transport: &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := new(net.Dialer).DialContext(ctx, network, address)
+			if err == nil {
+				err = conn.(*net.TCPConn).SetReadBuffer(1)
+			}
+			return conn, err
+		}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer slow.CloseNow()
+	sees := func(p *player) bool {
+		for _, e := range p.seen {
+			if e.name == "slow" {
+				return true
+			}
+		}
+		return false
+	}
+	await(t, "the slow one", all[:1], sees)
+	begin := time.Now()
+	for i := 0; ; i++ { // all but one walk to and fro, so there is much to tell
+		for j, p := range all[1:] {
+			if err := p.walk(ctx, 500+float64((i+j)%2*20), 500+float64(j), 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(100 * time.Millisecond)
+		all[0].mu.Lock()
+		gone, packets := !sees(all[0]), all[0].packets
+		all[0].mu.Unlock()
+		took := time.Since(begin)
+		if gone && took > patience {
+			if least := int(took.Seconds() * 5); packets < least {
+				t.Errorf("who reads got %d packets, expected %d at least", packets, least)
+			}
+			break
+		}
+		if gone || took > 20*time.Second {
+			t.Fatalf("after %v the slow one is gone: %v", took, gone)
+		}
+	}
+}
+
+// Fifty clients see each other come, walk and go; in the end each knows what the server does. Then the
+// server is started again, with the world and the database, and with the database alone.
+func TestZone(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	dir := t.TempDir()
+	s := serve(t, dir)
+	all := joinAll(t, ctx, s, 50)
+	await(t, "all 50 players", all, func(p *player) bool { return len(p.seen) >= 50 && p.self() != nil })
+
+	hunter, others := all[0], all[1:]
+	for i, p := range others { // to a circle, on which each sees some others
+		angle := 2 * math.Pi * float64(i) / float64(len(others))
+		if err := p.walk(ctx, 500+150*math.Cos(angle), 500+150*math.Sin(angle), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := hunter.walk(ctx, 550, 450, 1); err != nil { // a rat is there
+		t.Fatal(err)
+	}
+	await(t, "who walks and leaves", all, func(p *player) bool { return p.moves > 0 && p.leaves >= 30 })
+	await(t, "a kill", all[:1], func(p *player) bool { return p.self() != nil && p.self().score > 0 })
+	if hunter.wounds == 0 {
+		t.Error("the hunter has not seen the health of the rat change")
+	}
+
+	// The world comes to rest: nobody is there to fight, and all players stand where they are.
+	if err := <-s.systems.Between(func(w *world.World) {
+		w.Query(world.With[Body](w), world.Without[Player](w)).Destroy()
+		goals, positions := world.Write[Goal](w), world.Read[Position](w)
+		for h := range w.Query(world.With[Player](w)).Entities() {
+			*goals.Get(h) = Goal{positions.Get(h).X, positions.Get(h).Y, false}
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	var differs string
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		if differs = s.compare(t, all); differs == "" {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal(differs)
+		}
+	}
+	for _, p := range all {
+		p.mu.Lock()
+		if p.err != nil {
+			t.Errorf("%s: %v", p.name, p.err)
+		}
+		p.mu.Unlock()
+	}
+	was := *hunter.self()
+	s.stop()
+
+	s = serve(t, dir)
+	again := joinAll(t, ctx, s, 1)
+	await(t, "itself again", again, func(p *player) bool { return p.self() != nil })
+	if is := *again[0].self(); is != was {
+		t.Errorf("the hunter is %+v, and was %+v", is, was)
+	}
+	s.stop()
+
+	if err := os.RemoveAll(filepath.Join(dir, "world")); err != nil {
+		t.Fatal(err)
+	}
+	s = serve(t, dir)
+	again = joinAll(t, ctx, s, 1)
+	await(t, "itself in a new world", again, func(p *player) bool { return p.self() != nil })
+	if is := *again[0].self(); is.score != was.score || is.x != 500*64 {
+		t.Errorf("in a new world the hunter is %+v, and was %+v", is, was)
+	}
+}
+
+// What a client must not do ends its connection, and nothing else.
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	s := serve(t, t.TempDir())
+	good := joinAll(t, ctx, s, 1)
+
+	if _, _, err := websocket.Dial(ctx, s.address+"eve", &websocket.DialOptions{
+		HTTPHeader: map[string][]string{"Origin": {"https://elsewhere.example"}},
+	}); err == nil || !strings.Contains(err.Error(), "403") {
+		t.Errorf("a page of another origin: %v", err)
+	}
+	for _, c := range []struct{ name, sends, says string }{
+		{"", "", "a name has 1 to 16 letters"},
+		{"much-too-bad", "", "a name has 1 to 16 letters"},
+		{"abcdefghijklmnopq", "", "a name has 1 to 16 letters"},
+		{"p00", "", "somebody plays under this name"},
+		{"bob", "12345678", "a message has 9 bytes"},
+		{"bob", "\x00\x00\xc0\x7f\x00\x00\x00\x00\x00", "not in the zone"}, // NaN
+		{"bob", "\x00\x00\x80\xbf\x00\x00\x00\x00\x00", "not in the zone"}, // -1
+		{"bob", strings.Repeat("x", 10), "StatusMessageTooBig"},
+	} {
+		p, err := s.join(ctx, c.name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.sends != "" {
+			_ = p.conn.Write(ctx, websocket.MessageBinary, []byte(c.sends)) // it may be refused before its end
+		}
+		for end := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) {
+			p.mu.Lock()
+			err := p.err
+			p.mu.Unlock()
+			if err != nil || time.Now().After(end) {
+				if err == nil || !strings.Contains(err.Error(), c.says) {
+					t.Errorf("%q sends %.20q: %v, expected %q", c.name, c.sends, err, c.says)
+				}
+				break
+			}
+		}
+	}
+	await(t, "itself", good, func(p *player) bool { return p.self() != nil && p.err == nil })
+}
