@@ -1,25 +1,82 @@
 package timer_test
 
 import (
+	"container/heap"
 	"testing"
+	"time"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/timer"
 	"github.com/atoll-sim/atoll/world"
 )
 
-// BenchmarkSet sets a timer in a system and cancels it.
+// BenchmarkSet sets timers in a system, beside pushes on a heap, which is what one would write by hand. It cancels
+// them a thousand at a time; that time is told apart.
 func BenchmarkSet(b *testing.B) {
-	g := newGame(b, 1, 1, timer.Options{})
-	h := g.create(1)
-	g.systems = func(c *world.Context) {
-		for b.Loop() {
-			id, _ := g.timers.After(c, h, 100, Ping{N: 1})
-			_ = g.timers.Cancel(c, id)
+	const each = 1000
+	b.Run("by=timer", func(b *testing.B) {
+		g := newGame(b, 1, 1, timer.Options{})
+		h := g.create(1)
+		var ids [each]timer.ID
+		var sets, cancels time.Duration
+		g.systems = func(c *world.Context) {
+			for b.Loop() {
+				began := time.Now()
+				for i := range ids {
+					ids[i], _ = g.timers.After(c, h, 100+i&63, Ping{N: i})
+				}
+				set := time.Now()
+				for _, id := range ids {
+					_ = g.timers.Cancel(c, id)
+				}
+				sets, cancels = sets+set.Sub(began), cancels+time.Since(set)
+			}
 		}
-	}
-	b.ReportAllocs()
-	g.step()
+		b.ReportAllocs()
+		g.step()
+		perTimer(b, sets, each, "ns/set")
+		perTimer(b, cancels, each, "ns/cancel")
+	})
+	b.Run("by=heap", func(b *testing.B) {
+		var q alarms
+		var sets time.Duration
+		for b.Loop() {
+			began := time.Now()
+			for i := range each {
+				heap.Push(&q, alarm{due: uint64(100 + i&63), order: i, body: Ping{N: i}})
+			}
+			sets += time.Since(began)
+			q = q[:0]
+		}
+		perTimer(b, sets, each, "ns/set")
+	})
+}
+
+func perTimer(b *testing.B, d time.Duration, each int, unit string) {
+	b.ReportMetric(float64(d.Nanoseconds())/float64(b.N)/float64(each), unit)
+}
+
+// alarm is a timer in a heap.
+type alarm struct {
+	due   uint64
+	order int
+	to    handle.Handle
+	body  Ping
+}
+
+type alarms []alarm
+
+func (q alarms) Len() int { return len(q) }
+func (q alarms) Less(i, j int) bool {
+	return q[i].due < q[j].due || q[i].due == q[j].due && q[i].order < q[j].order
+}
+func (q alarms) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
+func (q *alarms) Push(x any)   { *q = append(*q, x.(alarm)) }
+func (q *alarms) Pop() any {
+	last := len(*q) - 1
+	x := (*q)[last]
+	*q = (*q)[:last]
+	return x
 }
 
 // BenchmarkDue makes ticks in which 10,000 timers are due, of entities in four shards.
@@ -40,9 +97,31 @@ func BenchmarkDue(b *testing.B) {
 			for b.Loop() {
 				g.step()
 			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/due, "ns/timer")
+			perTimer(b, b.Elapsed(), due, "ns/timer")
 		})
 	}
+	b.Run("of-a-million/by=heap", func(b *testing.B) {
+		const due, pending = 10_000, 1_000_000
+		var q alarms
+		tick, order := uint64(0), 0
+		set := func(at uint64) {
+			order++
+			heap.Push(&q, alarm{due: at, order: order})
+		}
+		for range due {
+			set(1)
+		}
+		for i := range pending {
+			set(uint64(72_000 + i))
+		}
+		for b.Loop() {
+			for tick++; q[0].due <= tick; {
+				heap.Pop(&q)
+				set(tick + 1)
+			}
+		}
+		perTimer(b, b.Elapsed(), due, "ns/timer")
+	})
 }
 
 // BenchmarkRound makes ticks in which nothing is due, with a million timers set.
