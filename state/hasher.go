@@ -49,7 +49,8 @@ type Hasher struct {
 	w       *world.World
 	codecs  *Codecs
 	writers map[reflect.Type]*writer
-	forms   map[int]*form // of what comes with requests, by kind
+	kinds   []kind         // of requests, by number
+	alike   map[string]int // how many of them have a name
 	also    []also
 	sum     sum
 	total   sum
@@ -76,7 +77,7 @@ func NewHasher(w *world.World, codecs *Codecs) *Hasher {
 	if w == nil {
 		panic("state: NewHasher of a nil World; make one with world.New")
 	}
-	return &Hasher{w: w, codecs: codecs, writers: map[reflect.Type]*writer{}, forms: map[int]*form{}}
+	return &Hasher{w: w, codecs: codecs, writers: map[reflect.Type]*writer{}, alike: map[string]int{}}
 }
 
 // StateHash hashes a world once. See Hasher.StateHash.
@@ -244,7 +245,7 @@ func (h *Hasher) stateful(extensions []any) (all []Stateful, err error) {
 // world hashes what shapes the world as a whole.
 func (h *Hasher) world(v drive.Survey, lists ...[]drive.Named) {
 	o := h.w.Options()
-	h.sum.text("atoll state 6")
+	h.sum.text("atoll state 7")
 	for _, n := range []uint64{
 		uint64(o.Shards), uint64(o.IndexMax), uint64(o.VersionMax), uint64(o.VersionsEach), uint64(h.w.Incarnation()), uint64(o.TickInterval), o.Seed,
 		uint64(o.OutboxRequests), uint64(o.OutboxBytes), h.w.Tick(),

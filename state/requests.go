@@ -5,7 +5,25 @@ import (
 
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/queue"
+	"github.com/atoll-sim/atoll/internal/store"
 )
+
+// kind is what a hash has of a kind of requests. Its number is not the same in another world, where
+// something else is registered before it, such as a prefab.
+type kind struct {
+	name  string
+	alike int   // how many kinds with that name are before it
+	form  *form // of what comes with a request; nil: nothing, or none was seen
+}
+
+// learnKinds names the kinds that are new.
+func (h *Hasher) learnKinds(kinds store.Kinds) {
+	for i := len(h.kinds); i < kinds.Len(); i++ {
+		d, _ := kinds.Describe(i)
+		h.kinds = append(h.kinds, kind{name: d.Name, alike: h.alike[d.Name]})
+		h.alike[d.Name]++
+	}
+}
 
 // requests hashes what systems, and functions in a refresh, have sent and no refresh
 // has applied: from a shard, or with world.AllShards that of global systems.
@@ -13,23 +31,23 @@ func (h *Hasher) requests(v drive.Survey, from int) (err error) {
 	h.sum.Reset()
 	kinds := v.Kinds()
 	v.Requests(from, func(r queue.PendingRequest) {
-		h.sum.number(uint64(r.Kind()))
+		h.learnKinds(kinds)
+		k := &h.kinds[r.Kind()]
+		h.sum.text(k.name)
+		h.sum.number(uint64(k.alike))
 		h.sum.number(uint64(r.Flags()))
 		h.sum.number(uint64(r.Handle))
 		value := kinds.Payload(r)
 		if value.Type == nil || err != nil {
 			return
 		}
-		form := h.forms[r.Kind()]
-		if form == nil {
-			d, _ := kinds.Describe(r.Kind())
-			if form, err = h.codecs.form(value.Type, false); err != nil {
-				err = fmt.Errorf("%w (%s)", err, d.Name)
+		if k.form == nil {
+			if k.form, err = h.codecs.form(value.Type, false); err != nil {
+				err = fmt.Errorf("%w (%s)", err, k.name)
 				return
 			}
-			h.forms[r.Kind()] = form
 		}
-		h.scratch = form.Append(h.scratch[:0], value)
+		h.scratch = k.form.Append(h.scratch[:0], value)
 		h.sum.bytes(h.scratch)
 	})
 	return err
