@@ -10,6 +10,7 @@ import (
 	"github.com/atoll-sim/atoll/names"
 	"github.com/atoll-sim/atoll/prefab"
 	"github.com/atoll-sim/atoll/reference"
+	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -151,4 +152,33 @@ func TestCopyRefused(t *testing.T) {
 	})
 	f.tick()
 	require.Equal(t, count+3, f.w.Count())
+}
+
+// TestCopyInAllShards copies in each shard while the others create. The race detector looks.
+func TestCopyInAllShards(t *testing.T) {
+	f := newFixture(t, world.Options{Shards: 4})
+	orc := f.orc()
+	roots := make([]handle.Handle, 4)
+	for i := range roots {
+		var err error
+		roots[i], err = orc.Create(f.w, prefab.In(i))
+		require.NoError(t, err)
+	}
+	f.sched = scheduler.New(f.w, scheduler.Options{Workers: 4})
+	f.sched.MustAdd("copy", func(b *world.Build) func(*world.Context) {
+		b.Creates(orc)
+		return func(c *world.Context) {
+			for range 100 {
+				h, err := prefab.Copy(c, roots[c.Shard()], f.holds, f.carries)
+				require.NoError(t, err)
+				require.NoError(t, c.Destroy(h))
+				h, err = orc.Create(c)
+				require.NoError(t, err)
+				require.NoError(t, c.Destroy(h))
+			}
+		}
+	})
+	for range 3 {
+		f.tick()
+	}
 }

@@ -114,6 +114,9 @@ func (d *driven) roomFor(actor any, x *drive.Copying) error {
 		x.Shards[c.Table().Shard().ID()]++
 	}
 	for i, n := range x.Shards {
+		if n == 0 { // maybe not the actor's to look at
+			continue
+		}
 		if err := w.shards[i].Left(n); err != nil {
 			return err
 		}
