@@ -6,6 +6,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/world"
 )
 
 // adapter is a relation as the world sees it, so that the methods are not among
@@ -71,6 +72,16 @@ func (k adapter) LinkSize() uint32 { return k.requests.Size() }
 // Children returns the children of an entity.
 func (k adapter) Children(h handle.Handle) ([]handle.Handle, bool) {
 	return k.tree.children(h), k.tree.list(k.tree.own(h)).is(fixed)
+}
+
+// Fix is SetPlaces without the limit.
+func (k adapter) Fix(by any, parent handle.Handle, places int) error {
+	return k.do(by.(world.Actor), parent, change{op: opSetPlaces, place: clamp(places)})
+}
+
+// Place is Put without the limit.
+func (k adapter) Place(by any, child, parent handle.Handle, place int) error {
+	return k.do(by.(world.Actor), child, change{op: opPut, to: parent, place: clamp(place)})
 }
 
 // move is a child that another parent gets.

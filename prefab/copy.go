@@ -27,8 +27,9 @@ import (
 //
 // It returns ErrStale for an entity that is not alive, or not of the system's shard, ErrIndexes or
 // ErrChunks if the world is full, ErrFull if the outbox has no room, and an error for a component with
-// a reference.Owner. Nothing is copied then. By a *World the errors of Relation.Put, and of a value that
-// holds itself, destroy what was copied with the next refresh. It costs about 300 ns an entity, and a change of a relation for each child.
+// a reference.Owner. Nothing is copied then. By a *World hierarchy.ErrRoom and ErrLimit, and the error of
+// a value that holds itself, destroy what was copied with the next refresh. A list that is longer than
+// PlacesMax is copied, too. It costs about 300 ns an entity, and a change of a relation for each child.
 func Copy(by world.Actor, root handle.Handle, rs ...*hierarchy.Relation) (handle.Handle, error) {
 	x := copiers.Get().(*copier)
 	x.driver = driver.Of(by)
@@ -204,7 +205,7 @@ func (x *copier) place(by world.Actor, r copiedRelation, i int) error {
 	}
 	free := !fixed && r.Options().Places > 0 // a list of others' would be fixed
 	if fixed || free {
-		if err := r.SetPlaces(by, parent, len(all)); err != nil {
+		if err := r.family.Fix(by, parent, len(all)); err != nil {
 			return err
 		}
 	}
@@ -217,7 +218,7 @@ func (x *copier) place(by world.Actor, r copiedRelation, i int) error {
 		}
 		child, err := x.Made[x.at[all[at]]], error(nil)
 		if hole {
-			err = r.Put(by, child, parent, at)
+			err = r.family.Place(by, child, parent, at)
 		} else {
 			err = r.AddChild(by, parent, child)
 		}
@@ -226,7 +227,7 @@ func (x *copier) place(by world.Actor, r copiedRelation, i int) error {
 		}
 	}
 	if free {
-		return r.SetPlaces(by, parent, 0)
+		return r.family.Fix(by, parent, 0)
 	}
 	return nil
 }

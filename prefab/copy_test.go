@@ -182,3 +182,50 @@ func TestCopyInAllShards(t *testing.T) {
 		f.tick()
 	}
 }
+
+// TestCopyLongList copies lists that AddChild has made longer than SetPlaces and Put may.
+func TestCopyLongList(t *testing.T) {
+	for name, o := range map[string]hierarchy.Options{
+		"no longer fixed": {Places: 2, PlacesMax: 2},
+		"with a hole":     {PlacesMax: 2, OnChildDeath: hierarchy.Hole},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t, world.Options{Shards: 1})
+			r := hierarchy.New(f.w, "long", o)
+			hs, err := world.NewBundle[struct{ place }](f.w).AppendN(nil, f.w, 7, nil)
+			require.NoError(t, err)
+			require.NoError(t, r.AddChild(f.w, hs[0], hs[1]))
+			if o.Places > 0 {
+				require.NoError(t, r.SetPlaces(f.w, hs[0], 0))
+			}
+			for _, h := range hs[2:] {
+				require.NoError(t, r.AddChild(f.w, hs[0], h))
+			}
+			f.w.Destroy(hs[3])
+			f.w.Refresh()
+			h, err := prefab.Copy(f.w, hs[0], r)
+			require.NoError(t, err)
+			copies := []handle.Handle{h}
+			f.sched.MustAdd("copy", func(b *world.Build) func(*world.Context) {
+				world.Write[place](b)
+				return func(c *world.Context) {
+					h, err := prefab.Copy(c, hs[0], r)
+					require.NoError(t, err)
+					copies = append(copies, h)
+				}
+			})
+			f.tick()
+			read := r.Read(f.w)
+			for _, h := range copies {
+				require.Equal(t, 5, read.Count(h))
+				require.Equal(t, read.Places(hs[0]), read.Places(h))
+				require.Equal(t, read.Fixed(hs[0]), read.Fixed(h))
+				for at := range read.Places(h) {
+					require.Equal(t, read.At(hs[0], at) == handle.None, read.At(h, at) == handle.None)
+				}
+			}
+			require.Empty(t, read.Refused())
+			require.ErrorIs(t, r.SetPlaces(f.w, copies[0], 3), hierarchy.ErrPlace, "the limit is as it was")
+		})
+	}
+}
