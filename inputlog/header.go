@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"time"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/state"
@@ -46,6 +47,14 @@ func settings(w *world.World) []setting {
 		{"OutboxRequests", uint64(o.OutboxRequests)},
 		{"OutboxBytes", uint64(o.OutboxBytes)},
 	}
+}
+
+// String returns the name and the value as people write it.
+func (s setting) String() string {
+	if s.name == "TickInterval" {
+		return fmt.Sprintf("%s is %v", s.name, time.Duration(s.value))
+	}
+	return fmt.Sprintf("%s is %d", s.name, s.value)
 }
 
 // header says of what world a log is, and where it begins.
@@ -109,7 +118,7 @@ func (h *header) mustMatch(w *world.World) error {
 	}
 	for i, s := range own {
 		if r := h.settings[i]; r != s {
-			return fmt.Errorf("%w: %s is %d in the log, %s is %d here", ErrOtherWorld, r.name, r.value, s.name, s.value)
+			return fmt.Errorf("%w: %v in the log, %v here", ErrOtherWorld, r, s)
 		}
 	}
 	if h.tick != w.Tick() {

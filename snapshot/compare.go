@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/state"
 )
 
 // Comparison is what differs between two snapshots.
@@ -74,12 +73,8 @@ func (c *comparing) note(kind, name, field, was, is, text string) {
 // heads compares options, and what is registered.
 func (c *comparing) heads() {
 	for i, s := range c.old.settings {
-		if now := c.now.settings[i].value; s.value != now {
-			was, is := fmt.Sprint(s.value), fmt.Sprint(now)
-			if s.name == "hash" {
-				was, is = state.Hash(s.value).String(), state.Hash(now).String()
-			}
-			c.note("option", s.name, "", was, is, "differs")
+		if now := c.now.settings[i]; s.value != now.value {
+			c.note("option", s.name, "", s.String(), now.String(), "differs")
 		}
 	}
 	old, now := c.old.names.lists(), c.now.names.lists()

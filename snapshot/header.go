@@ -51,6 +51,17 @@ type setting struct {
 	kind settingKind
 }
 
+// String returns the value as people write it.
+func (s setting) String() string {
+	switch s.name {
+	case "TickInterval":
+		return time.Duration(s.value).String()
+	case "hash":
+		return state.Hash(s.value).String()
+	}
+	return fmt.Sprint(s.value)
+}
+
 type settingKind uint8
 
 const (
@@ -174,7 +185,7 @@ func compare(own, saved []setting, other bool) (same bool, list []Difference) {
 		if saved[i].value == own.value || own.kind == told {
 			continue
 		}
-		d := Difference{Kind: "option", Name: own.name, Was: fmt.Sprint(saved[i].value), Is: fmt.Sprint(own.value), Refused: own.kind == shapes || !other}
+		d := Difference{Kind: "option", Name: own.name, Was: saved[i].String(), Is: own.String(), Refused: own.kind == shapes || !other}
 		switch {
 		case own.kind == shapes:
 			d.Text = "shapes handles: make the world with Info.Options"

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"sync"
 	"testing"
+	"time"
 	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
@@ -318,6 +319,17 @@ func TestSmallerOutbox(t *testing.T) {
 	require.ErrorIs(t, err, snapshot.ErrOtherWorld)
 	require.NotErrorIs(t, err, snapshot.ErrAltered)
 	require.ErrorContains(t, err, "OutboxRequests = 5,")
+}
+
+// TestOtherInterval tells intervals as people write them.
+func TestOtherInterval(t *testing.T) {
+	w, _ := bowl(world.Options{TickInterval: 100 * time.Millisecond})
+	image := saved(t, w, snapshot.Options{})
+	other, _ := bowl(world.Options{TickInterval: 50 * time.Millisecond})
+	err := snapshot.Load(bytes.NewReader(image), other, snapshot.Options{})
+	require.ErrorIs(t, err, snapshot.ErrOtherWorld)
+	require.ErrorContains(t, err, "100ms")
+	require.ErrorContains(t, err, "50ms")
 }
 
 // TestSchedulerOfAnotherWorld panics before anything is done.
