@@ -11,8 +11,8 @@ import (
 	"runtime"
 	"sync"
 	"testing"
-	"time"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
