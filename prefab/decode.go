@@ -24,7 +24,7 @@ var handleType = reflect.TypeFor[handle.Handle]()
 
 // into reads v. What an object does not name stays as it is. Memory behind pointers, slices and maps
 // is never written: it may be that of another prefab.
-func (d *decoder) into(to reflect.Value, v *value, path string) error {
+func (d *decoder) into(to reflect.Value, v *value, path *path) error {
 	wants := func(what string) error {
 		return d.errorf(v.from, path, "want %s for a %v, not %s", what, to.Type(), v.kind())
 	}
@@ -106,15 +106,15 @@ func setNumber(to reflect.Value, text string) error {
 	}
 	switch {
 	case errors.Is(err, strconv.ErrRange):
-		return fmt.Errorf("%s does not fit in a %v", text, to.Type())
+		return fmt.Errorf("%s does not fit in a %v", short(text), to.Type())
 	case err != nil:
-		return fmt.Errorf("want a whole number for a %v, not %s", to.Type(), text)
+		return fmt.Errorf("want a whole number for a %v, not %s", to.Type(), short(text))
 	}
 	return nil
 }
 
 // handle reads "$axe", which stands for an entity of the prefab, or a handle's own text.
-func (d *decoder) handle(to reflect.Value, v *value, path string) error {
+func (d *decoder) handle(to reflect.Value, v *value, path *path) error {
 	h := handle.None
 	text, ok := v.is.(string)
 	switch name, local := strings.CutPrefix(text, "$"); {
@@ -138,7 +138,7 @@ func (d *decoder) handle(to reflect.Value, v *value, path string) error {
 }
 
 // byMethod reads a value by what its type has for that.
-func (d *decoder) byMethod(to reflect.Value, v *value, path string) (done bool, err error) {
+func (d *decoder) byMethod(to reflect.Value, v *value, path *path) (done bool, err error) {
 	fresh := reflect.New(to.Type())
 	switch x := fresh.Interface().(type) {
 	case json.Unmarshaler:
@@ -160,7 +160,7 @@ func (d *decoder) byMethod(to reflect.Value, v *value, path string) (done bool, 
 }
 
 // object reads a struct.
-func (d *decoder) object(to reflect.Value, v *value, path string) error {
+func (d *decoder) object(to reflect.Value, v *value, path *path) error {
 	all, ok := v.is.([]member)
 	if !ok {
 		return d.errorf(v.from, path, "want an object for a %v, not %s", to.Type(), v.kind())
@@ -171,7 +171,7 @@ func (d *decoder) object(to reflect.Value, v *value, path string) error {
 		if at < 0 {
 			return d.errorf(m.at, path, "%v has no field %q that is exported", to.Type(), m.name)
 		}
-		if err := d.into(to.Field(at), &m.value, join(path, m.name)); err != nil {
+		if err := d.into(to.Field(at), &m.value, path.member(m.name)); err != nil {
 			return err
 		}
 	}
@@ -194,7 +194,7 @@ func fieldNamed(t reflect.Type, name string) int {
 }
 
 // list reads a slice or array. A slice of bytes is a string in base64.
-func (d *decoder) list(to reflect.Value, v *value, path string) error {
+func (d *decoder) list(to reflect.Value, v *value, path *path) error {
 	if text, ok := v.is.(string); ok && to.Kind() == reflect.Slice && to.Type().Elem().Kind() == reflect.Uint8 {
 		bytes, err := base64.StdEncoding.DecodeString(text)
 		if err != nil {
@@ -213,7 +213,7 @@ func (d *decoder) list(to reflect.Value, v *value, path string) error {
 		return d.errorf(v.from, path, "want %d elements for a %v, not %d", to.Len(), to.Type(), len(all))
 	}
 	for i := range all {
-		if err := d.into(to.Index(i), &all[i], fmt.Sprintf("%s[%d]", path, i)); err != nil {
+		if err := d.into(to.Index(i), &all[i], path.element(i)); err != nil {
 			return err
 		}
 	}
@@ -221,7 +221,7 @@ func (d *decoder) list(to reflect.Value, v *value, path string) error {
 }
 
 // mapping reads a map, whose keys are strings, or numbers, or have UnmarshalText.
-func (d *decoder) mapping(to reflect.Value, v *value, path string) error {
+func (d *decoder) mapping(to reflect.Value, v *value, path *path) error {
 	all, ok := v.is.([]member)
 	if !ok {
 		return d.errorf(v.from, path, "want an object for a %v, not %s", to.Type(), v.kind())
@@ -241,7 +241,7 @@ func (d *decoder) mapping(to reflect.Value, v *value, path string) error {
 		if made.MapIndex(key).IsValid() {
 			return d.errorf(m.at, path, "%q is there twice", m.name)
 		}
-		if err := d.into(elem, &m.value, join(path, m.name)); err != nil {
+		if err := d.into(elem, &m.value, path.member(m.name)); err != nil {
 			return err
 		}
 		made.SetMapIndex(key, elem)

@@ -260,6 +260,7 @@ func (x *draft) places() error {
 			for o.Places > 0 && taken[l][at] {
 				at++
 			}
+			next[l] = at
 		}
 		var err error
 		switch {

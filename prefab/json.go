@@ -15,13 +15,19 @@ type file struct {
 	data []byte
 }
 
-// errorf returns an error about what is at an offset.
-func (f *file) errorf(offset int, path, format string, args ...any) error {
+// errorf returns an error about what is at an offset. Texts of the file are cut.
+func (f *file) errorf(offset int, at *path, format string, args ...any) error {
 	line := 1 + bytes.Count(f.data[:max(0, min(offset, len(f.data)))], []byte("\n"))
-	if path != "" {
-		path += ": "
+	for i, x := range args {
+		if text, ok := x.(string); ok {
+			args[i] = short(text)
+		}
 	}
-	return fmt.Errorf("prefab: %s:%d: %s%w", f.name, line, path, fmt.Errorf(format, args...))
+	where := at.String()
+	if where != "" {
+		where += ": "
+	}
+	return fmt.Errorf("prefab: %s:%d: %s%w", f.name, line, where, fmt.Errorf(format, args...))
 }
 
 // value is a JSON value.
@@ -43,18 +49,18 @@ const depthMost = 100
 // parse reads the whole file.
 func (f *file) parse() (value, error) {
 	if at := invalidAt(f.data); at >= 0 {
-		return value{}, f.errorf(at, "", "it is not UTF-8")
+		return value{}, f.errorf(at, nil, "it is not UTF-8")
 	}
 	var raw json.RawMessage
 	var syntax *json.SyntaxError
 	if err := json.Unmarshal(f.data, &raw); errors.As(err, &syntax) {
-		return value{}, f.errorf(int(syntax.Offset)-1, "", "%w", err)
+		return value{}, f.errorf(int(syntax.Offset)-1, nil, "%w", err)
 	} else if err != nil {
-		return value{}, f.errorf(0, "", "%w", err)
+		return value{}, f.errorf(0, nil, "%w", err)
 	}
 	d := json.NewDecoder(bytes.NewReader(f.data))
 	d.UseNumber()
-	return f.value(d, "", depthMost)
+	return f.value(d, nil, depthMost)
 }
 
 // invalidAt returns where data stops to be UTF-8, or -1.
@@ -82,17 +88,17 @@ func (f *file) next(d *json.Decoder) (token json.Token, from, to int) {
 	return token, from, int(d.InputOffset())
 }
 
-func (f *file) value(d *json.Decoder, path string, depth int) (v value, err error) {
+func (f *file) value(d *json.Decoder, at *path, depth int) (v value, err error) {
 	token, from, to := f.next(d)
 	v = value{from, to, token}
 	if depth == 0 {
-		return v, f.errorf(from, path, "it is nested more than %d deep", depthMost)
+		return v, f.errorf(from, at, "it is nested more than %d deep", depthMost)
 	}
 	switch token {
 	case json.Delim('['):
 		all := []value{}
 		for d.More() {
-			one, err := f.value(d, fmt.Sprintf("%s[%d]", path, len(all)), depth-1)
+			one, err := f.value(d, at.element(len(all)), depth-1)
 			if err != nil {
 				return v, err
 			}
@@ -100,7 +106,7 @@ func (f *file) value(d *json.Decoder, path string, depth int) (v value, err erro
 		}
 		v.is = all
 	case json.Delim('{'):
-		if v.is, err = f.members(d, path, depth); err != nil {
+		if v.is, err = f.members(d, at, depth); err != nil {
 			return v, err
 		}
 	default:
@@ -111,30 +117,22 @@ func (f *file) value(d *json.Decoder, path string, depth int) (v value, err erro
 }
 
 // members reads the members of an object, of which no two have a name.
-func (f *file) members(d *json.Decoder, path string, depth int) (all []member, err error) {
+func (f *file) members(d *json.Decoder, in *path, depth int) (all []member, err error) {
 	all, seen := []member{}, map[string]bool{}
 	for d.More() {
 		token, at, end := f.next(d)
 		name := token.(string)
 		if seen[name] {
-			return nil, f.errorf(at, path, "%q is there twice", name)
+			return nil, f.errorf(at, in, "%q is there twice", name)
 		}
 		seen[name] = true
-		v, err := f.value(d, join(path, name), depth-1)
+		v, err := f.value(d, in.member(name), depth-1)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, member{name, at, end, v})
 	}
 	return all, nil
-}
-
-// join appends a name to a path.
-func join(path, name string) string {
-	if path == "" {
-		return name
-	}
-	return path + "." + name
 }
 
 // kind says what a value is, for errors.

@@ -123,11 +123,11 @@ func (x *loading) read(files fs.FS, pattern string) error {
 		}
 		all, ok := v.is.([]member)
 		if !ok {
-			return f.errorf(v.from, "", "want an object of prefabs, not %s", v.kind())
+			return f.errorf(v.from, nil, "want an object of prefabs, not %s", v.kind())
 		}
 		for _, m := range all {
 			if was := x.all[m.name]; was != nil {
-				return f.errorf(m.at, "", "there is a prefab %q already, in %s", m.name, was.in.name)
+				return f.errorf(m.at, nil, "there is a prefab %q already, in %s", m.name, was.in.name)
 			}
 			x.all[m.name] = &definition{name: m.name, in: f, at: m.at, text: m.value}
 			x.order = append(x.order, x.all[m.name])
@@ -143,9 +143,10 @@ func (x *loading) build(f *definition) error {
 	}
 	f.building = true
 	x.path = append(x.path, f.name)
-	b := &building{loading: x, decoder: decoder{file: f.in}, draft: newDraft(x.driver, x.w.Options()), places: []position{{f.at, f.name}}}
+	root := (*path)(nil).member(f.name)
+	b := &building{loading: x, decoder: decoder{file: f.in}, draft: newDraft(x.driver, x.w.Options()), places: []position{{f.at, root}}}
 	b.decoder.names = b.draft.names
-	if err := b.entity(0, &f.text, f.name); err != nil {
+	if err := b.entity(0, &f.text, root); err != nil {
 		return err
 	}
 	for _, c := range b.components {
@@ -159,7 +160,7 @@ func (x *loading) build(f *definition) error {
 	}
 	if err != nil {
 		at := b.places[0]
-		if one, ok := errors.AsType[*entityError](err); ok && one.entity < len(b.places) && b.places[one.entity].path != "" {
+		if one, ok := errors.AsType[*entityError](err); ok && one.entity < len(b.places) && b.places[one.entity].path != nil {
 			at = b.places[one.entity]
 		}
 		return f.in.errorf(at.offset, at.path, "%w", err)
@@ -172,7 +173,7 @@ func (x *loading) build(f *definition) error {
 // position is where an entity is in the file; that of one which is not has no path.
 type position struct {
 	offset int
-	path   string
+	path   *path
 }
 
 // building is a prefab of a file that is being built.
@@ -187,12 +188,12 @@ type building struct {
 // componentText is a component of an entity.
 type componentText struct {
 	entity int
-	path   string
+	path   *path
 	member
 }
 
 // entity reads an entity.
-func (b *building) entity(at int, v *value, path string) error {
+func (b *building) entity(at int, v *value, path *path) error {
 	all, ok := v.is.([]member)
 	if !ok {
 		return b.errorf(v.from, path, "want an object, not %s", v.kind())
@@ -200,7 +201,7 @@ func (b *building) entity(at int, v *value, path string) error {
 	for _, name := range []string{"extends", "name", "components", "children"} { // what is extended comes first
 		for i := range all {
 			if m := &all[i]; m.name == name {
-				if err := b.part(at, m, join(path, name)); err != nil {
+				if err := b.part(at, m, path.member(name)); err != nil {
 					return err
 				}
 			}
@@ -221,7 +222,7 @@ func (b *building) entity(at int, v *value, path string) error {
 }
 
 // part reads a member of an entity.
-func (b *building) part(at int, m *member, path string) error {
+func (b *building) part(at int, m *member, path *path) error {
 	switch m.name {
 	case "components":
 		all, ok := m.is.([]member)
@@ -229,7 +230,7 @@ func (b *building) part(at int, m *member, path string) error {
 			return b.errorf(m.from, path, "want an object of components, not %s", m.kind())
 		}
 		for _, c := range all {
-			b.components = append(b.components, componentText{at, join(path, c.name), c})
+			b.components = append(b.components, componentText{at, path.member(c.name), c})
 		}
 		return nil
 	case "children":
@@ -238,7 +239,7 @@ func (b *building) part(at int, m *member, path string) error {
 			return b.errorf(m.from, path, "want a list, not %s", m.kind())
 		}
 		for i := range all {
-			if err := b.child(at, &all[i], fmt.Sprintf("%s[%d]", path, i)); err != nil {
+			if err := b.child(at, &all[i], path.element(i)); err != nil {
 				return err
 			}
 		}
@@ -259,7 +260,7 @@ func (b *building) part(at int, m *member, path string) error {
 }
 
 // extend has an entity extend a prefab. The names of entities are known if the root does.
-func (b *building) extend(entity int, name string, at int, path string) error {
+func (b *building) extend(entity int, name string, at int, path *path) error {
 	base := b.all[name]
 	if base == nil {
 		return b.errorf(at, path, "there is no prefab %q", name)
@@ -283,7 +284,7 @@ func (b *building) extend(entity int, name string, at int, path string) error {
 }
 
 // child reads a child.
-func (b *building) child(parent int, v *value, path string) error {
+func (b *building) child(parent int, v *value, path *path) error {
 	var r *hierarchy.Relation
 	place, at := -1, v.from
 	all, _ := v.is.([]member)
@@ -294,14 +295,14 @@ func (b *building) child(parent int, v *value, path string) error {
 			name, _ := m.is.(string)
 			i := slices.IndexFunc(b.relations, func(r *hierarchy.Relation) bool { return r.Name() == name })
 			if i < 0 {
-				return b.errorf(m.from, join(path, "relation"), "there is no relation %q among those that Load was given", name)
+				return b.errorf(m.from, path.member("relation"), "there is no relation %q among those that Load was given", name)
 			}
 			r = b.relations[i]
 		case "place":
 			number, _ := m.is.(json.Number)
 			n, err := strconv.ParseInt(number.String(), 10, 32)
 			if err != nil || n < 0 {
-				return b.errorf(m.from, join(path, "place"), "want a whole number from 0 to %d", math.MaxInt32)
+				return b.errorf(m.from, path.member("place"), "want a whole number from 0 to %d", math.MaxInt32)
 			}
 			place, at = int(n), m.from
 		}

@@ -190,7 +190,7 @@ func TestLoadRefused(t *testing.T) {
 			`2: a.children[1]: a child by "holds" at place 1: hierarchy: place is taken`},
 		{`{"a": {"children": [{"relation": "carries", "place": 4}]}}`, `1: a.children[0]: a child by "carries" at place 4: hierarchy: no such place`},
 		{`{"a": {"name": "x", "children": [{"relation": "holds", "name": "x"}]}}`, `1: a.children[0].name: there is an entity "x" already in the prefab`},
-		{`{"a": ` + strings.Repeat(`{"a":`, 200) + `1` + strings.Repeat(`}`, 201), strings.Repeat("a.", 98) + "a.a: it is nested more than 100 deep"},
+		{`{"a": ` + strings.Repeat(`{"a":`, 200) + `1` + strings.Repeat(`}`, 201), strings.Repeat("a.", 40) + "….a" + strings.Repeat(".a", 39) + ": it is nested more than 100 deep"},
 	}
 	for _, test := range tests {
 		made, err := f.load("a.json", test.text)
@@ -277,4 +277,23 @@ func FuzzLoad(f *testing.F) {
 			x.w.Clear()
 		}
 	})
+}
+
+// TestLoadLong loads a file with a long name in front of many values: it takes time and memory by its
+// length, and errors cut what is in it.
+func TestLoadLong(t *testing.T) {
+	f := newFixture(t, world.Options{})
+	long := strings.Repeat("x", 100_000)
+	for _, text := range []string{
+		`{"` + long + `": [` + strings.Repeat("0,", 100_000) + `0]}`,
+		`{"orc": {"components": {"` + long + `": {}}}}`,
+		`{"orc": {"` + long + `": {}}}`,
+		`{"orc": {"components": {"wields": {"Weapon": "` + long + `"}}}}`,
+		`{"orc": {"components": {"health": {"Points": 1` + strings.Repeat("0", 100_000) + `}}}}`,
+		`{"` + long + `": {"children": [{"` + long + `": 1}]}}`,
+	} {
+		_, err := f.load("a.json", text)
+		require.Error(t, err)
+		require.Less(t, len(err.Error()), 1000)
+	}
 }
