@@ -22,8 +22,9 @@ type draft struct {
 	driver driver.World
 	nodes  []*draftNode
 	names  map[string]int
-	queue  int // world.Options.QueueRequests
-	most   int // entities
+	fresh  map[store.Set]bool // see drive.Grouping
+	queue  int                // world.Options.QueueRequests
+	most   int                // entities
 }
 
 // draftNode is an entity of a draft.
@@ -42,7 +43,7 @@ type draftValue struct {
 }
 
 func newDraft(d driver.World, o world.Options) *draft {
-	return &draft{driver: d, queue: o.QueueRequests, most: (o.QueueRequests + 1) / 2, nodes: []*draftNode{{parent: -1}}, names: map[string]int{}}
+	return &draft{driver: d, queue: o.QueueRequests, most: (o.QueueRequests + 1) / 2, nodes: []*draftNode{{parent: -1}}, names: map[string]int{}, fresh: map[store.Set]bool{}}
 }
 
 // errNothing is for the zero Part.
@@ -180,7 +181,7 @@ func (x *draft) finish(name string) (*Prefab, error) {
 		return nil, err
 	}
 	p := &Prefab{driver: x.driver, name: name, names: x.names}
-	g := drive.Grouping{Name: name, Links: len(x.nodes) - 1}
+	g := drive.Grouping{Name: name, Links: len(x.nodes) - 1, Fresh: x.fresh}
 	for _, n := range x.nodes {
 		var set store.Set
 		for _, v := range n.values {

@@ -14,6 +14,7 @@ import (
 	"github.com/atoll-sim/atoll/hierarchy"
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -52,7 +53,7 @@ func Load(w *world.World, files fs.FS, pattern string, rs ...*hierarchy.Relation
 	if files == nil {
 		panic("prefab: Load of nil files; pass a directory, or files that are embedded")
 	}
-	x := &loading{w: w, driver: d, all: map[string]*definition{}, left: loadMost, registered: d.Survey().Components()}
+	x := &loading{w: w, driver: d, all: map[string]*definition{}, left: loadMost, fresh: map[store.Set]bool{}, registered: d.Survey().Components()}
 	for _, r := range rs {
 		if r == nil {
 			panic("prefab: Load with a nil Relation; pass those of hierarchy.New")
@@ -89,6 +90,7 @@ type loading struct {
 	order      []*definition // by file and place in it
 	path       []string      // those that are being built, each extended by the one before it
 	left       int
+	fresh      map[store.Set]bool // that the prefabs need
 }
 
 // definition is a prefab in a file.
@@ -145,7 +147,7 @@ func (x *loading) build(f *definition) error {
 	x.path = append(x.path, f.name)
 	root := (*path)(nil).member(f.name)
 	b := &building{loading: x, decoder: decoder{file: f.in}, draft: newDraft(x.driver, x.w.Options()), places: []position{{f.at, root}}}
-	b.decoder.names = b.draft.names
+	b.decoder.names, b.draft.fresh = b.draft.names, x.fresh
 	if err := b.entity(0, &f.text, root); err != nil {
 		return err
 	}

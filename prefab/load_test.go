@@ -297,3 +297,24 @@ func TestLoadLong(t *testing.T) {
 		require.Less(t, len(err.Error()), 1000)
 	}
 }
+
+// TestLoadKindsLimit loads prefabs of more sets of components than the world has kinds of requests left.
+func TestLoadKindsLimit(t *testing.T) {
+	f := newFixture(t, world.Options{})
+	kinds := driver.Of(f.w).Survey().Kinds()
+	for i := 0; kinds.Len() < 32_767-3; i++ {
+		world.RegisterFunc(f.w, fmt.Sprint("fill ", i), func(*world.EntityContext, int8) {})
+	}
+	prefab.New(f.w, "axe", prefab.With(f.damage, damage{}))
+	before := kinds.Len()
+	_, err := f.load("a.json", `{"a": {"components": {"damage": {}}},
+		"b": {"components": {"place": {}}},
+		"c": {"components": {"health": {}}},
+		"d": {"components": {"notes": {}}}}`)
+	require.ErrorIs(t, err, world.ErrTooLarge)
+	require.ErrorContains(t, err, "a.json:4: d: ")
+	require.ErrorContains(t, err, "of which 2 are left")
+	require.Equal(t, before, kinds.Len(), "nothing is made")
+	_, err = f.load("a.json", `{"a": {"components": {"damage": {}}}, "b": {"components": {"place": {}}}, "c": {"components": {"health": {}}}}`)
+	require.NoError(t, err)
+}

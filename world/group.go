@@ -80,10 +80,16 @@ func (d *driven) NewGroup(x drive.Grouping) (drive.Group, error) {
 	g := &group{w: w, name: x.Name, links: x.Links, size: x.LinkSize, requests: len(x.Of) + x.Links}
 	units, fresh := uint64(x.Links)*uint64(x.LinkSize), map[store.Set]*bundle{}
 	for _, set := range x.Of {
+		if w.bundles[set] == nil {
+			x.Fresh[set] = true
+		}
 		g.set = g.set.Union(set)
 		of := w.rowsOf(set, fresh)
 		g.of = append(g.of, of)
 		units += uint64(queue.SizeOf(of.of))
+	}
+	if left := w.space.Registry.Left(); len(x.Fresh) > left {
+		return nil, fmt.Errorf("%w: each other set of components takes a kind of request, of which %d are left", ErrTooLarge, left)
 	}
 	return g, g.fits(units)
 }

@@ -19,6 +19,8 @@ type Rows interface {
 type Grouping struct {
 	Name string
 	Of   []store.Set // the components of each entity
+	// Fresh has the sets for which groups that are not Ready yet are the first. NewGroup adds to it.
+	Fresh map[store.Set]bool
 	// Links is how many requests of LinkSize follow the creates of a group, by actors that request.
 	Links    int
 	LinkSize uint32

@@ -156,10 +156,13 @@ func (x *Registry) Push(l *Queue, kind int, how Flags, h handle.Handle, epoch ui
 	return mem.Pointer{}
 }
 
+// Left returns how many more kinds there may be.
+func (x *Registry) Left() int { return many - 1 - len(x.kinds) }
+
 // NewKind makes a kind of request with payloads of a type. The world must be idle.
 func NewKind(x *Registry, of *mem.Type) Kind {
 	n := len(x.kinds)
-	if n == many-1 {
+	if x.Left() == 0 {
 		panic(fmt.Sprintf("world: a kind of request is one more than the %d a world can have beside its own", many-1-ownKinds))
 	}
 	k := Kind{number: uint16(n), units: 1, size: unitsOf(of.Size), plain: of.Plain, of: of}
