@@ -16,7 +16,7 @@ import (
 
 // Copy copies an entity with all that are below it by the relations, and returns the handle of its
 // copy. Each copy is in the shard of its original, with its components and flags, and has its place
-// among the copies; that of the root has no parent. A handle.Handle in a component that names one
+// among the copies; that of the root has no parent outside of them. A handle.Handle in a component that names one
 // of the copied entities names its copy then, also within arrays, slices, maps, pointers and
 // interfaces, as with snapshot.Insert; what has no such handle is copied by assignment, as by
 // world.Copy. Names, timers and messages are not copied.
@@ -31,6 +31,9 @@ import (
 // a value that holds itself, destroy what was copied with the next refresh. A list that is longer than
 // PlacesMax is copied, too. It costs about 300 ns an entity, and a change of a relation for each child.
 func Copy(by world.Actor, root handle.Handle, rs ...*hierarchy.Relation) (handle.Handle, error) {
+	if by == nil {
+		panic("prefab: Copy by a nil Actor; pass a *world.World or a *world.Context")
+	}
 	x := copiers.Get().(*copier)
 	x.driver = driver.Of(by)
 	err := x.find(by, root, rs)

@@ -53,6 +53,7 @@ func (p *Prefab) Append(dst []handle.Handle, by world.Actor, with ...Part) ([]ha
 // is negative.
 func (p *Prefab) CreateN(by world.Actor, n int, each func(i int, x *Instance)) (made int, err error) {
 	const call = "Prefab.CreateN"
+	p.mustBe(call)
 	if n < 0 {
 		p.refuse(by)
 		panic(fmt.Sprintf("prefab: %s of %q: %d instances; want 0 or more", call, p.name, n))

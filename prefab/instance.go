@@ -205,6 +205,7 @@ func (x *Instance) row(entity int) mem.Address {
 
 // take returns an Instance to make one in.
 func (p *Prefab) take(by world.Actor, call string) (x *Instance) {
+	p.mustBe(call)
 	home := p.group.Home(by)
 	if home >= 0 {
 		x, p.kept[home].instance = p.kept[home].instance, nil

@@ -101,10 +101,15 @@ func Child(r *hierarchy.Relation, place int, parts ...Part) Part {
 // Extends gives an entity all that the root of another prefab has, children among it. It comes first
 // among the parts of an entity.
 func Extends(p *Prefab) Part {
-	if p == nil {
-		panic("prefab: Extends of a nil Prefab; pass one of New or Load")
-	}
+	p.mustBe("Extends")
 	return Part{base: p}
+}
+
+// mustBe refuses a nil or a zero Prefab.
+func (p *Prefab) mustBe(call string) {
+	if p == nil || p.group == nil {
+		panic(fmt.Sprintf("prefab: %s of a nil or zero Prefab; use one of New, or of Load under a name that its files have", call))
+	}
 }
 
 // In makes an instance in a shard, as a Bundle.PlaceBy does. Systems and functions create in their

@@ -62,7 +62,17 @@ func TestNewRefused(t *testing.T) {
 	}
 	require.Equal(t, kinds, driver.Of(f.w).Survey().Kinds().Len(), "something was made")
 	require.Panics(t, func() { prefab.New(nil, "bad") })
-	require.PanicsWithValue(t, `prefab: Extends of a nil Prefab; pass one of New or Load`, func() { prefab.Extends(nil) })
+	require.PanicsWithValue(t, "prefab: Copy by a nil Actor; pass a *world.World or a *world.Context", func() { _, _ = prefab.Copy(nil, handle.None) })
+	for _, none := range []*prefab.Prefab{nil, {}} {
+		for call, do := range map[string]func(){
+			"Extends":        func() { prefab.Extends(none) },
+			"Prefab.Create":  func() { _, _ = none.Create(f.w) },
+			"Prefab.Append":  func() { _, _ = none.Append(nil, f.w) },
+			"Prefab.CreateN": func() { _, _ = none.CreateN(f.w, 0, nil) },
+		} {
+			require.PanicsWithValue(t, "prefab: "+call+" of a nil or zero Prefab; use one of New, or of Load under a name that its files have", do)
+		}
+	}
 	require.PanicsWithValue(t, `prefab: In of shard -1; want 0 or more`, func() { prefab.In(-1) })
 	require.Panics(t, func() { prefab.Local(-1) })
 	require.Panics(t, func() { prefab.Local(handle.IndexMax) })
