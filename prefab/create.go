@@ -83,6 +83,7 @@ func (p *Prefab) CreateN(by world.Actor, n int, each func(i int, x *Instance)) (
 func (x *Instance) create(by world.Actor) (err error) {
 	p := x.of
 	m := &x.making
+	x.cloneAll(by) // before handles are given: what a CloneBy creates would get them
 	if *m, x.handles, err = p.group.Begin(by, x.call, x.shard, x.handles[:0]); err != nil {
 		return err
 	}

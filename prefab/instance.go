@@ -147,7 +147,7 @@ func (x *Instance) own(entity int) mem.Address {
 func (x *Instance) complete() {
 	for i := range x.of.nodes {
 		n := &x.of.nodes[i]
-		if !x.used[i] && !n.local && !(n.copied && x.of.clones(n)) {
+		if !x.used[i] && !n.local {
 			continue
 		}
 		at := mem.Pointer{Address: x.own(i)}
@@ -157,6 +157,25 @@ func (x *Instance) complete() {
 			}
 		}
 	}
+}
+
+// cloneAll calls what CloneBy was given, for the values that nobody has set.
+func (x *Instance) cloneAll(by world.Actor) {
+	if !x.of.copied {
+		return
+	}
+	done := false
+	defer func() {
+		if !done {
+			x.of.refuse(by)
+		}
+	}()
+	for i := range x.of.nodes {
+		if n := &x.of.nodes[i]; n.copied && x.of.clones(n) {
+			x.own(i)
+		}
+	}
+	done = true
 }
 
 // clones reports whether some component of an entity has a CloneBy.

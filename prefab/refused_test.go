@@ -355,3 +355,34 @@ func TestSystemMisused(t *testing.T) {
 	})
 	require.False(t, errors.Is(f.w.Err(), world.ErrClosed))
 }
+
+// TestCloneByCreates has what CloneBy was given create by the actor that makes the instance.
+func TestCloneByCreates(t *testing.T) {
+	f := newFixture(t, world.Options{Shards: 1})
+	type deep struct{ All []int }
+	c := world.Register[deep](f.w, "deep")
+	other := world.NewBundle[struct{ health }](f.w)
+	port, err := f.w.OpenPort()
+	require.NoError(t, err)
+	var by world.Actor
+	c.CloneBy(func(to, from *deep) {
+		to.All = append(to.All[:0], from.All...)
+		if by != nil {
+			actor := by
+			by = nil
+			_, err := other.Create(actor, struct{ health }{})
+			require.NoError(t, err)
+		}
+	})
+	p := prefab.New(f.w, "family", prefab.With(c, deep{[]int{1}}), prefab.Child(f.holds, -1, prefab.With(c, deep{[]int{2}})))
+	for _, actor := range []world.Actor{f.w, port} {
+		by = actor
+		hs, err := p.Append(nil, actor)
+		require.NoError(t, err)
+		f.w.Refresh()
+		require.Equal(t, []int{1}, get[deep](f, hs[0]).All)
+		require.Equal(t, []int{2}, get[deep](f, hs[1]).All)
+		require.Equal(t, hs[0], f.holds.Read(f.w).Parent(hs[1]))
+	}
+	require.Equal(t, 6, f.w.Count())
+}
