@@ -36,7 +36,7 @@ import (
 //
 //	extends     another prefab, of any of the files: the entity has all that its root has
 //	components  values by the names of components. What an object does not name stays as it is in what
-//	            the entity extends, or is zero
+//	            the entity extends, or is zero; a type with UnmarshalJSON begins at its zero value
 //	children    entities, in their order, with the members of a prefab
 //	name        what "$" and the name stand for, in a handle.Handle within the prefab. It is not seen
 //	            in what extends the prefab as a child
