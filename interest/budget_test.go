@@ -122,3 +122,43 @@ func TestWeight(t *testing.T) {
 	}
 	require.Greater(t, heavy, 2*light)
 }
+
+// TestChangesTakeTurns has more come in each Update than a packet has room for: changes are told of, too.
+func TestChangesTakeTurns(t *testing.T) {
+	for _, most := range []int{1, 20, 100} {
+		x := newField(t, world.Options{})
+		s := x.newSet(interest.Options{})
+		h := x.unit(50, 50)
+		s.Open(interest.Viewer{Entity: h, Radius: 5, Bytes: most})
+		x.update(s, 1)
+		levels, told, n := world.Write[Level](x.World), 0, 50
+		for i := range n {
+			for range 20 {
+				x.unit(50, 50)
+			}
+			levels.Get(h).Number = i + 2
+			for _, p := range x.update(s, 1) {
+				for _, r := range p.Rows {
+					if r.Handle == h {
+						told++
+					}
+				}
+			}
+		}
+		require.GreaterOrEqual(t, told, n/2-1, "of %d bytes", most)
+	}
+}
+
+// TestUrgency orders by weight, age and distance, and has whoever waits long enough be the most urgent.
+func TestUrgency(t *testing.T) {
+	near, far := interest.Urgency(255, 7, 0), uint8(0)
+	for age := uint32(1); age < 1<<20; age *= 2 {
+		next := interest.Urgency(1, age, 31)
+		require.GreaterOrEqual(t, next, far)
+		far = next
+	}
+	require.Greater(t, far, near)
+	require.Less(t, interest.Urgency(1, 1<<10, 31), near)
+	require.Equal(t, uint8(63), interest.Urgency(255, math.MaxUint32, 0))
+	require.Equal(t, interest.Urgency(10, 3, 3), interest.Urgency(20, 3, 7), "half the weight at half the distance")
+}

@@ -11,3 +11,6 @@ func Skip(s *Set, n uint32) {
 	}
 	s.now += n
 }
+
+// Urgency is how urgent a row is.
+func Urgency(weight, age, class uint32) uint8 { return urgency(weight, age, class) }

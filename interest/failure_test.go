@@ -165,3 +165,27 @@ func failing(t *testing.T, where string, n int, cause error, fail func()) {
 		}
 	}
 }
+
+// TestNoPosition updates with a frame that has no positions: the next Update goes on.
+func TestNoPosition(t *testing.T) {
+	x := newField(t, world.Options{})
+	h := x.unit(5, 5)
+	s := interest.New(x.World, x.index, interest.Options{}, interest.Encode(encodeTag))
+	narrow, err := x.NewView(x.index, x.tag)
+	require.NoError(t, err)
+	f, err := narrow.Now()
+	require.NoError(t, err)
+	defer f.Release()
+	v := s.Open(interest.Viewer{Entity: h, Radius: 5})
+	require.Panics(t, func() { s.Update(f, 1, none) })
+	s.Open(interest.Viewer{Entity: h, Radius: 5})
+	g := x.now()
+	defer g.Release()
+	calls := map[*interest.View]int{}
+	s.Update(g, 1, func(v *interest.View, p *interest.Packet) {
+		require.Len(t, p.Rows, 1)
+		calls[v]++
+	})
+	require.Len(t, calls, 2)
+	require.Equal(t, 1, calls[v], "it is there once")
+}

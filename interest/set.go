@@ -176,18 +176,20 @@ const sortEach = 16
 
 // enter brings the list of views up to date.
 func (s *Set) enter() {
+	old := len(s.views)
 	s.mu.Lock()
 	s.views = append(s.views, s.mu.opened...)
-	come := len(s.mu.opened) > 0
-	for _, v := range s.mu.opened {
-		v.place(s)
-		v.order = s.orderOf(v.from)
-	}
 	clear(s.mu.opened)
 	s.mu.opened = s.mu.opened[:0]
 	s.mu.Unlock()
+	come := s.views[old:]
+	for _, v := range come {
+		v.place(s) // may panic
+		v.order = s.orderOf(v.from)
+	}
+	sort := len(come) > 0
 	s.views = slices.DeleteFunc(s.views, (*View).ended)
-	if come || s.now-s.sorted >= sortEach {
+	if sort || s.now-s.sorted >= sortEach {
 		slices.SortStableFunc(s.views, func(a, b *View) int { return cmp.Compare(a.order, b.order) })
 		s.sorted = s.now
 	}

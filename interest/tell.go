@@ -1,6 +1,7 @@
 package interest
 
 import (
+	"math"
 	"math/bits"
 
 	"github.com/atoll-sim/atoll/handle"
@@ -112,9 +113,9 @@ func (w *worker) changed(r *row, number, since uint32) (columns uint32, bytes []
 
 // urgency returns how urgent a row is, from 0 to 63: half octaves of weight times age by distance.
 func urgency(weight, age, class uint32) uint8 {
-	x := weight * min(age+1, 1<<15) * (8 * classes / (class + 1))
-	n := bits.Len32(x)
-	return uint8(2*(n-1)) + uint8(x<<(32-n)>>30&1)
+	x := min(uint64(weight)*(uint64(age)+1)*uint64(8*classes/(class+1)), math.MaxUint32)
+	n := bits.Len64(x)
+	return uint8(2*(n-1)) + uint8(x<<(64-n)>>62&1)
 }
 
 // put puts what is due in the packet: all, or what is most urgent.
@@ -129,10 +130,14 @@ func (w *worker) put(v *View) {
 		}
 		return
 	}
-	enters := w.sort()
-	next := w.putSome(v, w.order[:enters], &spent, min(spent+max(1, most/4), most))
-	w.putSome(v, w.order[enters:], &spent, most)
-	w.putSome(v, w.order[next:enters], &spent, most)
+	n := w.sort()
+	first, then, part := w.order[:n], w.order[n:], max(1, most/4)
+	if v.number%2 != 0 { // the first row is put even if it takes all: in turn, that of who comes and a change
+		first, then, part = then, first, most-most/4
+	}
+	next := w.putSome(v, first, &spent, min(spent+part, most))
+	w.putSome(v, then, &spent, most)
+	w.putSome(v, first[next:], &spent, most)
 }
 
 // putSome puts rows in the packet as long as less is spent, and at least one in all. It returns how many.
