@@ -24,8 +24,10 @@ type Leave struct {
 // Row is an entity that has come, or of which something has changed.
 type Row struct {
 	Handle handle.Handle
-	// Slot is a number that stands for the entity in this view, from the row with Enter until its Leave. It
-	// is less than how many have been seen at once, so it takes fewer bytes than a handle.
+	// Slot is a small number that stands for the entity in this view, from the row with Enter until its Leave.
+	// Slots are given again, the lowest first, but who leaves keeps one until that is told, or acknowledged: a
+	// client keeps them in a map, or in a slice that grows. With Viewer.Unacked a client leaves out rows without
+	// Enter, and leaves, of slots in which it has nobody: it has lost the packet with Enter, which comes again.
 	Slot uint32
 	// Enter says that the entity has come: the client forgets what it knows of the slot. Only then must it be
 	// told the handle.

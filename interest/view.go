@@ -13,7 +13,7 @@ import (
 // Viewer says what a View shows. Lengths are in the units of the index.
 type Viewer struct {
 	// Entity is who sees. While it is dead, or has no place, nobody is seen but by Options.Also. An entity
-	// sees itself.
+	// sees itself, unless Options.Hide or a term of the index leaves it out.
 	Entity handle.Handle
 	// At is from where is seen if there is no Entity, as by a camera.
 	At near.Point
@@ -115,7 +115,7 @@ func (v *View) Ack(number uint64) {
 
 // Lost says that a packet, and earlier ones which were not acknowledged, are taken for lost: what they told is
 // told again. If they come later nevertheless, no harm is done. Without it a view of which all packets under
-// way are lost would wait forever: call it if there is no Ack for some time.
+// way are lost would wait forever: call it with the number of the last packet if there is no Ack for some time.
 func (v *View) Lost(number uint64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
