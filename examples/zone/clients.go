@@ -18,6 +18,7 @@ import (
 
 const (
 	patience  = 5 * time.Second // with who does not read
+	namesMax  = 100_000         // players, here or not
 	packetMax = 3200            // bytes, or a row more: at ten packets a second 256 kbit
 )
 
@@ -33,7 +34,8 @@ func (z *zone) play(rw http.ResponseWriter, r *http.Request) {
 	}
 	conn.SetReadLimit(9)
 	err = z.session(r.Context(), conn, r.FormValue("name"))
-	_ = conn.Close(websocket.StatusPolicyViolation, err.Error()) // unless it is closed already
+	why := err.Error()
+	_ = conn.Close(websocket.StatusPolicyViolation, why[:min(len(why), 123)]) // unless it is closed already
 }
 
 // session logs a player in, and ends with an error. Until the row is there, others do not see the player.
@@ -51,10 +53,15 @@ func (z *zone) session(ctx context.Context, conn *websocket.Conn, name string) e
 	}
 	defer port.Close()
 	me, known := z.players.Lookup(name)
+	if !known && z.players.Len() >= namesMax {
+		return errors.New("there are as many players as can be; come back under an old name")
+	}
 	if err := port.Batch(func() (err error) {
 		if !known {
-			me, err = z.player.Create(port, prefab.With(z.name, Name{name}))
-			err = errors.Join(err, z.players.Bind(port, me, name))
+			if me, err = z.player.Create(port, prefab.With(z.name, Name{name})); err != nil {
+				return err
+			}
+			err = z.players.Bind(port, me, name)
 		}
 		return errors.Join(err, world.Flag(port, me, loading), world.Unflag(port, me, absent), z.load.Call(port, me, name))
 	}); err != nil {

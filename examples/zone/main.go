@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/signal"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -27,7 +28,10 @@ func main() {
 	dir := flag.String("dir", "zone.state", "the `directory` that keeps the zone; it is made if there is none")
 	tick := flag.Duration("tick", 100*time.Millisecond, "how long a tick is, always the same for a directory")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	if *tick <= 0 {
+		log.Fatalf("-tick is %v; want more than 0", *tick)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	l, err := net.Listen("tcp", *addr)
 	if err != nil {
@@ -59,16 +63,24 @@ func (z *zone) serve(ctx context.Context, l net.Listener) error {
 	parts.Go(func() { cancel(server.Serve(l)) })
 	parts.Go(func() { cancel(z.tell(ctx)) })
 	parts.Go(func() { cancel(z.systems.Run(context.Background())) })
-	<-ctx.Done()
+	select {
+	case err := <-z.failed:
+		cancel(err)
+	case <-ctx.Done():
+	}
 	if err = context.Cause(ctx); errors.Is(err, context.Canceled) {
 		err = nil
 	}
 	late, done := context.WithTimeout(context.Background(), patience)
-	defer done()
-	err = errors.Join(err, server.Shutdown(late)) // it does not wait for clients
+	if server.Shutdown(late) != nil { // somebody has not sent all of a request
+		err = errors.Join(err, server.Close())
+	}
+	done()
 	z.clients.Wait()
 	z.systems.Stop()
 	parts.Wait()
+	late, done = context.WithTimeout(context.Background(), patience)
+	defer done()
 	err = errors.Join(err, z.pool.Close(late), z.systems.Step(late), z.store.Close(), z.db.Close())
 	z.world.Close()
 	return err

@@ -71,7 +71,9 @@ func live(kill *world.Message[Kill], rise *timer.Timers[Rise], save *async.Call[
 				}
 			}
 			for _, m := range rises.All() {
-				health.Get(m.To).Points = health.Get(m.To).Max
+				if h := health.Get(m.To); h != nil {
+					h.Points = h.Max
+				}
 				_ = world.Unflag(c, m.To, dead)
 			}
 			for _, m := range scores.All() { // if the database failed, what the world knows counts

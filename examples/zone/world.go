@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"log/slog"
 	"path/filepath"
 	"sync"
 	"time"
@@ -37,15 +38,16 @@ type zone struct {
 	views   *interest.Set
 	online  sync.Map // the names of clients
 	clients sync.WaitGroup
+	failed  chan error // of the store
 }
 
 // openZone goes on with the zone of a directory, or makes one there.
 func openZone(ctx context.Context, dir string, tick time.Duration) (*zone, error) {
-	w, err := world.New(world.Options{TickInterval: tick, IndexMax: 1 << 16, QueueRequests: 32, VersionsEach: 10_000})
+	w, err := world.New(world.Options{TickInterval: tick, IndexMax: 1 << 20, QueueRequests: 32, VersionsEach: 10_000})
 	if err != nil {
 		return nil, err
 	}
-	z := &zone{world: w, systems: scheduler.New(w, scheduler.Options{}), players: names.New[string](w, "players", names.Options{})}
+	z := &zone{world: w, systems: scheduler.New(w, scheduler.Options{}), players: names.New[string](w, "players", names.Options{}), failed: make(chan error, 1)}
 	position, health := world.Register[Position](w, "position"), world.Register[Health](w, "health")
 	z.name, z.goal = world.Register[Name](w, "name"), world.Register[Goal](w, "goal")
 	player := world.Register[Player](w, "player")
@@ -70,12 +72,12 @@ func openZone(ctx context.Context, dir string, tick time.Duration) (*zone, error
 	scored := world.RegisterMessage[async.Result[int]](w, "scored")
 	load := async.New(w, "load", scored, func(ctx context.Context, name string) (score int, err error) {
 		err = z.db.QueryRowContext(ctx, "SELECT coalesce(max(score), 0) FROM players WHERE name = ?", name).Scan(&score)
-		return score, err
+		return score, logged(err)
 	}, async.Options{Again: true})
 	save := async.New(w, "save", scored, func(ctx context.Context, r Row) (int, error) {
 		_, err := z.db.ExecContext(ctx, `INSERT INTO players VALUES (?, ?)
 			ON CONFLICT DO UPDATE SET score = max(score, excluded.score)`, r.Name, r.Score)
-		return r.Score, err
+		return r.Score, logged(err)
 	}, async.Options{Again: true})
 	z.load = world.RegisterFunc(w, "load", func(self *world.EntityContext, name string) {
 		if _, err := load.Go(self, self.Handle(), name); err != nil {
@@ -90,6 +92,13 @@ func openZone(ctx context.Context, dir string, tick time.Duration) (*zone, error
 	z.systems.MustAdd("defend", fight(world.With[Player], monsters, hit))
 	z.systems.MustAdd("walk", walk)
 	if z.store, err = durable.Open(ctx, filepath.Join(dir, "world"), w, z.systems, durable.Options{
+		Logger: slog.Default(),
+		OnError: func(err error) { // a full disk, say: better no zone than one that forgets
+			select {
+			case z.failed <- err:
+			default:
+			}
+		},
 		New: func(w *world.World) (err error) { // a monster each 100
 			for i := range 100 {
 				x, y := float64(i%10*100+50), float64(i/10*100+50)
@@ -117,4 +126,12 @@ func openZone(ctx context.Context, dir string, tick time.Duration) (*zone, error
 	pool, noPool := async.Attach(w, async.PoolOptions{Workers: 4, Gate: z.store.Wait})
 	z.pool = pool
 	return z, errors.Join(err, noPool)
+}
+
+// logged logs an error of the database, which the world does without.
+func logged(err error) error {
+	if err != nil {
+		slog.Error("the database failed", "err", err)
+	}
+	return err
 }
