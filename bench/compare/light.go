@@ -32,7 +32,7 @@ the first 5 are not measured. What came of each is compared, bit by bit.`,
 					return slicesLight(goroutines, n)
 				}
 				return newArkLight(goroutines, n)
-			}, turns{rounds: rounds, ticks: 25, cold: 5, settle: 50})
+			}, turns{rounds: min(rounds, 4*s.plan.roundsMax), ticks: 25, cold: 5, settle: 50})
 		},
 	}
 }

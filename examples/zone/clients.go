@@ -78,12 +78,12 @@ func (z *zone) session(ctx context.Context, conn *websocket.Conn, name string) e
 	view := z.views.Open(interest.Viewer{Entity: me, Radius: sight, Margin: 5, Bytes: packetMax, Unacked: 1, Client: conn})
 	defer view.Close()
 	for {
-		_, m, err := conn.Read(ctx)
+		kind, m, err := conn.Read(ctx)
 		if err != nil {
 			return err
 		}
-		if len(m) != 9 {
-			return errors.New("a message has 9 bytes")
+		if kind != websocket.MessageBinary || len(m) != 9 || m[8] > 1 {
+			return errors.New("a message has 9 bytes, the last of which is 0 or 1")
 		}
 		x, y := math.Float32frombits(binary.LittleEndian.Uint32(m)), math.Float32frombits(binary.LittleEndian.Uint32(m[4:]))
 		if !(x >= 0 && x <= side && y >= 0 && y <= side) {

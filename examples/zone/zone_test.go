@@ -227,6 +227,7 @@ func TestRefused(t *testing.T) {
 		{"abcdefghijklmnopq", "", "a name has 1 to 16 letters"},
 		{"p00", "", "somebody plays under this name"},
 		{"bob", "12345678", "a message has 9 bytes"},
+		{"bob", "\x00\x00\x00\x00\x00\x00\x00\x00\x02", "0 or 1"},
 		{"bob", "\x00\x00\xc0\x7f\x00\x00\x00\x00\x00", "not in the zone"}, // NaN
 		{"bob", "\x00\x00\x80\xbf\x00\x00\x00\x00\x00", "not in the zone"}, // -1
 		{"bob", strings.Repeat("x", 10), "StatusMessageTooBig"},
