@@ -56,3 +56,26 @@ func TestMemory(t *testing.T) {
 	require.Less(t, heap()-before, 8<<20, "what a worker has for the largest view is kept")
 	runtime.KeepAlive(views)
 }
+
+// TestMixedSizes has small and large views: once warm, nothing is allocated.
+func TestMixedSizes(t *testing.T) {
+	if check.Enabled {
+		t.Skip("the race detector has more allocated")
+	}
+	x := newField(t, world.Options{})
+	for range 10_000 {
+		x.unit(90, 90)
+	}
+	s := x.newSet(interest.Options{})
+	for range 20 {
+		s.Open(interest.Viewer{At: near.Point{X: 5, Y: 5}, Radius: 5})
+		s.Open(interest.Viewer{At: near.Point{X: 90, Y: 90}, Radius: 5})
+	}
+	f := x.now()
+	defer f.Release()
+	update := func() { s.Update(f, 1, none) }
+	for range 5 {
+		update()
+	}
+	require.Zero(t, testing.AllocsPerRun(20, update))
+}

@@ -13,14 +13,30 @@ type table struct {
 	all   []uint32 // the memory
 	shift int
 	n     int
+	most  int // the largest size in this Update
+	small int // Updates in a row in which all sizes were far smaller than the memory
+}
+
+// After so many of them the memory goes: small and large views take turns within an Update.
+const smallMost = 64
+
+// rest ends an Update.
+func (t *table) rest() {
+	if t.small++; len(t.all) <= 1<<14 || len(t.all) <= 64*t.most {
+		t.small = 0
+	}
+	if t.most = 0; t.small >= smallMost {
+		t.all, t.small = nil, 0
+	}
 }
 
 // begin makes it the table of some pairs, with room for more.
 func (t *table) begin(p *pairs, more int) {
 	size := 1 << bits.Len(uint(2*(len(p.all)+more)+15))
-	if size > len(t.all) || len(t.all) > 1<<14 && len(t.all) > 64*size {
+	if size > len(t.all) {
 		t.all = make([]uint32, size)
 	}
+	t.most = max(t.most, size)
 	t.slots, t.shift, t.n, t.pairs = t.all[:size], 64-bits.Len(uint(size-1)), 0, p
 	clear(t.slots)
 	for slot := range p.all {

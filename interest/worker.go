@@ -106,6 +106,7 @@ const viewsEach = 16
 // update makes the Update for views until there are none left: some look, what they see is encoded, and they
 // are told. Nobody waits for others before telling.
 func (w *worker) update() {
+	w.table.rest()
 	for w.failure.Load() == nil {
 		to := int(w.next.Add(viewsEach))
 		from := to - viewsEach
