@@ -187,9 +187,8 @@ func (s *Set) enter() {
 		v.place(s) // may panic
 		v.order = s.orderOf(v.from)
 	}
-	sort := len(come) > 0
 	s.views = slices.DeleteFunc(s.views, (*View).ended)
-	if sort || s.now-s.sorted >= sortEach {
+	if len(come) > 0 || s.now-s.sorted >= sortEach {
 		slices.SortStableFunc(s.views, func(a, b *View) int { return cmp.Compare(a.order, b.order) })
 		s.sorted = s.now
 	}

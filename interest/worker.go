@@ -104,7 +104,7 @@ func (f *failure) Unwrap() error {
 const viewsEach = 16
 
 // update makes the Update for views until there are none left: some look, what they see is encoded, and they
-// are told. Nobody waits for others before telling.
+// are told. There is no barrier between: a worker waits only for rows that another one encodes.
 func (w *worker) update() {
 	w.table.rest()
 	for w.failure.Load() == nil {

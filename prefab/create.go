@@ -129,6 +129,13 @@ func (p *Prefab) undo(by world.Actor, made []handle.Handle) {
 	}
 }
 
+// refuseUnless refuses if a call has not come to its end, for a panic or Goexit of the caller's code.
+func (p *Prefab) refuseUnless(done *bool, by world.Actor) {
+	if !*done {
+		p.refuse(by)
+	}
+}
+
 // refuse ends a port's call that is about to panic, and refuses the batch that it is in.
 func (p *Prefab) refuse(by world.Actor) {
 	if port, ok := by.(*world.Port); ok && port != nil {

@@ -202,7 +202,7 @@ func (x *draft) finish(name string) (*Prefab, error) {
 		if err != nil {
 			return nil, err
 		}
-		p.nodes, p.copied = append(p.nodes, to), p.copied || to.copied
+		p.nodes = append(p.nodes, to)
 	}
 	p.kept = make([]kept, x.driver.Space().Homes())
 	return p, nil

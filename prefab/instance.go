@@ -81,11 +81,7 @@ func (x *Instance) setAll(by world.Actor, with []Part) {
 		return
 	}
 	done := false
-	defer func() {
-		if !done {
-			x.of.refuse(by)
-		}
-	}()
+	defer x.of.refuseUnless(&done, by)
 	for i := range with {
 		x.set(0, &with[i])
 	}
@@ -95,11 +91,7 @@ func (x *Instance) setAll(by world.Actor, with []Part) {
 // callEach calls what CreateN was given.
 func (x *Instance) callEach(by world.Actor, each func(i int, x *Instance), i int) {
 	done := false
-	defer func() {
-		if !done {
-			x.of.refuse(by)
-		}
-	}()
+	defer x.of.refuseUnless(&done, by)
 	each(i, x)
 	done = true
 }
@@ -161,15 +153,8 @@ func (x *Instance) complete() {
 
 // cloneAll calls what CloneBy was given, for the values that nobody has set.
 func (x *Instance) cloneAll(by world.Actor) {
-	if !x.of.copied {
-		return
-	}
 	done := false
-	defer func() {
-		if !done {
-			x.of.refuse(by)
-		}
-	}()
+	defer x.of.refuseUnless(&done, by)
 	for i := range x.of.nodes {
 		if n := &x.of.nodes[i]; n.copied && x.of.clones(n) {
 			x.own(i)

@@ -22,7 +22,6 @@ type Prefab struct {
 	driver driver.World
 	name   string
 	nodes  []node
-	copied bool // of some node
 	names  map[string]int
 	group  drive.Group
 	kept   []kept // by home

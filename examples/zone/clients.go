@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"regexp"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/atoll-sim/atoll/interest"
@@ -35,7 +36,7 @@ func (z *zone) play(rw http.ResponseWriter, r *http.Request) {
 	conn.SetReadLimit(9)
 	err = z.session(r.Context(), conn, r.FormValue("name"))
 	why := err.Error()
-	_ = conn.Close(websocket.StatusPolicyViolation, why[:min(len(why), 123)]) // unless it is closed already
+	_ = conn.Close(websocket.StatusPolicyViolation, strings.ToValidUTF8(why[:min(len(why), 123)], "")) // unless it is closed already
 }
 
 // session logs a player in, and ends with an error. Until the row is there, others do not see the player.

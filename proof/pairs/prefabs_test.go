@@ -71,18 +71,18 @@ func prefabs() *feature {
 			if d.crowd > population*3/2 {
 				return nil
 			}
-			i, n, doomed := d.n(len(bundleParts)), d.next(), d.n(4) == 0
+			i, n, dying := d.n(len(bundleParts)), d.next(), d.n(4) == 0
 			a := &act{name: "instance", born: &creation{has: bundleParts[i], value: func(k int) values { return instanceValue(n, k) }}}
 			a.do = func(o *objects, by world.Actor) ([]handle.Handle, error) {
 				made, err := o.instance(by, i, n)
-				if p, ok := by.(*world.Port); ok && err == nil && doomed {
+				if p, ok := by.(*world.Port); ok && err == nil && dying {
 					err = p.Destroy(made[0])
 				}
 				return made, err
 			}
 			a.links = func(made []handle.Handle, byPort bool) []*act {
 				all := links(made)
-				if byPort && doomed {
+				if byPort && dying {
 					all = append(all, kill(made[0]))
 				}
 				return all
