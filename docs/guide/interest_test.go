@@ -23,7 +23,8 @@ func Example_interest() {
 		hs = append(hs, h)
 	}
 
-	set := interest.New(w, index, interest.Options{Hide: cloaks}, interest.Encode(appendPosition), interest.Encode(appendHull))
+	set := interest.New(w, index, interest.Options{Hide: cloaks},
+		interest.Encode(appendPosition), interest.Encode(appendHull))
 	view, err := w.NewView(index, position, hull)
 	if err != nil {
 		fmt.Println(err)
