@@ -6,6 +6,7 @@ import (
 	"runtime/pprof"
 	"slices"
 
+	"github.com/atoll-sim/atoll/stats"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -14,7 +15,6 @@ func (t *tick) compile(w *world.World, systems []*system, labels bool) {
 	t.systems = systems
 	t.due = make([]bool, len(systems))
 	t.ran = make([]bool, len(systems))
-	t.took = make([]int64, len(systems))
 	for i := range t.programs {
 		t.programs[i].compile(systems, labels)
 	}
@@ -23,8 +23,8 @@ func (t *tick) compile(w *world.World, systems []*system, labels bool) {
 
 // compile gives the program its steps, without fences.
 func (p *program) compile(systems []*system, labels bool) {
-	old, meters := p.steps, p.stepTimes
-	p.steps, p.stepTimes = nil, nil
+	old, meters, times := p.steps, p.stepTimes, p.times
+	p.steps, p.stepTimes, p.times = nil, nil, nil
 	for at, s := range systems {
 		if s.global != (p.shard == world.AllShards) {
 			continue
@@ -37,11 +37,11 @@ func (p *program) compile(systems []*system, labels bool) {
 		if labels {
 			x.labels = pprof.WithLabels(context.Background(), pprof.Labels(labelsOf(s.name, p.shard)...))
 		}
-		m := stepTime{}
+		m, time := stepTime{}, stats.Histogram{}
 		if k := slices.IndexFunc(old, func(o step) bool { return o.system == s }); k >= 0 {
-			m = meters[k]
+			m, time = meters[k], times[k]
 		}
-		p.steps, p.stepTimes = append(p.steps, x), append(p.stepTimes, m)
+		p.steps, p.stepTimes, p.times = append(p.steps, x), append(p.stepTimes, m), append(p.times, time)
 	}
 }
 
@@ -79,7 +79,7 @@ func (t *tick) raise() {
 		if !ok {
 			n = int32(len(t.fences))
 			number[f.after] = n
-			t.fences = append(t.fences, countdown{})
+			t.fences = append(t.fences, countdown{after: int32(f.after)})
 			t.fences[n].from = int32(t.each(f.after, func(_ int, s *step) { s.signal = n }))
 		}
 		t.each(f.system, func(_ int, s *step) {

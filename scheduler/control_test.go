@@ -213,7 +213,7 @@ func TestOverrun(t *testing.T) {
 				var s scheduler.Stats
 				r.Stats(&s)
 				require.Equal(t, scheduler.Stats{
-					Ticks: r.w.Tick(), Overruns: 2, Skipped: test.skipped, Slipped: test.slipped, Recent: s.Recent, Systems: s.Systems,
+					Ticks: r.w.Tick(), Overruns: 2, Skipped: test.skipped, Slipped: test.slipped, Time: s.Time, Systems: s.Systems,
 				}, s)
 			})
 		})

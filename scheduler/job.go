@@ -3,6 +3,10 @@ package scheduler
 import (
 	"math/rand/v2"
 	"sync/atomic"
+
+	"github.com/atoll-sim/atoll/internal/clock"
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/world"
 )
 
 // jobsMax is the number of steps of a refresh that can run in parallel. The coordinator runs
@@ -15,10 +19,11 @@ const jobsMax = 64
 // Ownership: the coordinator, until it opens the job.
 type job struct {
 	f     func(int)
+	step  drive.RefreshStep
 	n     int
 	stamp uint64 // higher than that of any job before, in any tick
 	done  atomic.Int32
-	_     [36]byte
+	_     [28]byte
 }
 
 // runJobs takes part in the refresh until it is over.
@@ -27,7 +32,7 @@ func (t *tick) runJobs(w *worker) {
 		switch {
 		case k < t.opened.Load():
 			w.backoff.end()
-			t.work(&t.jobs[k], w, &w.chance)
+			t.work(&t.jobs[k], w, &w.chance, &w.spans)
 			k++
 		case t.over.Load():
 			w.backoff.end()
@@ -40,31 +45,41 @@ func (t *tick) runJobs(w *worker) {
 
 // work takes items of a job until none is left. It begins with those of the shards that the
 // worker has run, because its processor's cache has them, and goes on with what is left from a
-// place of its own.
-func (t *tick) work(j *job, w *worker, chance *rand.PCG) {
+// place of its own. chance and notes are the caller's.
+func (t *tick) work(j *job, w *worker, chance *rand.PCG, notes *[]span) {
 	for _, i := range w.mine {
 		if int(i) < j.n {
-			t.try(j, int(i), chance)
+			t.try(j, int(i), chance, notes)
 		}
 	}
 	from := w.number * j.n / len(t.workers)
 	for i := from; i < j.n; i++ {
-		t.try(j, i, chance)
+		t.try(j, i, chance, notes)
 	}
 	for i := range from {
-		t.try(j, i, chance)
+		t.try(j, i, chance, notes)
 	}
 }
 
 // try does an item of a job if nobody has taken it.
-func (t *tick) try(j *job, i int, chance *rand.PCG) {
+func (t *tick) try(j *job, i int, chance *rand.PCG, notes *[]span) {
 	if !t.claim(j, i) {
 		return
 	}
 	if t.chaos {
 		randomDelay(chance)
 	}
+	if !t.traced {
+		t.item(j, i)
+		return
+	}
+	x := span{SpanStep, int32(j.step), world.AllShards, clock.Now(), 0}
+	if j.step.ByShard() && i < len(t.programs)-1 {
+		x.shard = int32(i)
+	}
 	t.item(j, i)
+	x.to = clock.Now()
+	*notes = append(*notes, x)
 }
 
 // claim takes an item of a job.
@@ -96,12 +111,12 @@ func (t *tick) parallel(n int, f func(int)) {
 	}
 	t.call(t.workers[0])
 	j := &t.jobs[k]
-	j.f, j.n, j.stamp = f, n, t.made*jobsMax+uint64(k)
+	j.f, j.step, j.n, j.stamp = f, t.world.Step(), n, t.made*jobsMax+uint64(k)
 	j.done.Store(0)
 	t.opened.Store(k + 1) // publishes the job
 	t.gate.open()
-	defer t.awaitJob(j) // also if an item has ended this goroutine
-	t.work(j, t.workers[0], &t.chance)
+	defer t.awaitJob(j)                          // also if an item has ended this goroutine
+	t.work(j, t.workers[0], &t.chance, &t.notes) // not the worker's: another goroutine may have taken its place
 }
 
 // awaitJob waits until a job is done. If items are not taken yet, because this goroutine is

@@ -7,6 +7,7 @@ import (
 
 	"github.com/atoll-sim/atoll/internal/clock"
 	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/stats"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -22,11 +23,15 @@ type program struct {
 	progress  atomic.Int32 // 1 + the place of the last passed system that neighbours wait for
 	next      int          // the step to take next
 	steps     []step
-	stepTimes []stepTime // by step
+	stepTimes []stepTime        // by step
+	times     []stats.Histogram // likewise, of their runs; the coordinator's
 	context   *world.Context
 	acting    *drive.Acting // of context
 	shard     int           // or world.AllShards
 	worker    int           // the number of the one that ran it last
+	stood     int64         // when it came to stand before a fence, or 0
+	before    int64         // the state in which it then was
+	waits     []wait        // in this tick
 	spent     int64
 	cost      int64 // moving average of what was spent in a tick, in ticks of the clock
 	errs      []failure
@@ -68,13 +73,17 @@ type nearWait struct{ shard, after int32 }
 type stepTime struct {
 	runs, panics     uint64
 	total, most, now int64
+	ended            int64 // the last run, by the clock
+	waited           int64 // how long the program stood before it
+	heldUp           int64 // how long others stood for this program, as the last, to pass it
 }
 
-func (m *stepTime) add(spent int64) {
+func (m *stepTime) add(spent, ended int64) {
 	m.runs++
 	m.total += spent
 	m.most = max(m.most, spent)
 	m.now = spent
+	m.ended = ended
 }
 
 // closed returns the state of a program that stands before a closed fence of the
@@ -110,6 +119,9 @@ func (t *tick) runnable(state int64) bool {
 // stands before a closed fence.
 func (t *tick) advance(w *worker, p *program) {
 	began := w.now
+	if p.stood != 0 {
+		p.stand(began)
+	}
 	for again := true; again; {
 		var handed bool
 		if again, handed = t.forward(w, p); handed {
@@ -120,7 +132,9 @@ func (t *tick) advance(w *worker, p *program) {
 	p.spent += w.now - began
 	state := int64(finished)
 	if p.next < len(p.steps) {
-		state = t.closed(&p.steps[p.next])
+		if state = t.closed(&p.steps[p.next]); state != ready {
+			p.stood, p.before = w.now, state
+		}
 	}
 	p.state.Store(state) // hands the program over
 	if state == finished && t.unfinished.Add(-1) == 0 {
@@ -165,7 +179,10 @@ func (t *tick) forward(w *worker, p *program) (again, handed bool) {
 // with the same reading of the clock.
 func (t *tick) measure(w *worker, p *program) {
 	now := clock.Now()
-	p.stepTimes[p.next].add(now - w.now)
+	p.stepTimes[p.next].add(now-w.now, now)
+	if t.traced {
+		w.spans = append(w.spans, span{SpanSystem, p.steps[p.next].at, int32(p.shard), w.now, now})
+	}
 	w.now = now
 	if now > w.callAt {
 		t.call(w)

@@ -114,12 +114,12 @@ type Scheduler struct {
 	switched atomic.Bool // a system was enabled or disabled
 	control  control
 	between  between
+	traces   traces
 	ladder   ladder
-	counts   Stats  // the counts of them that Run and Step keep
-	recent   recent // of whole ticks
-	began    int64  // when the tick began, by the clock
-	goesOn   bool   // the last tick's error does not end a Run
-	ended    bool   // the last step made a tick, which did not break the world
+	counts   Stats // the counts of them that Run and Step keep
+	began    int64 // when the tick began, by the clock
+	goesOn   bool  // the last tick's error does not end a Run
+	ended    bool  // the last step made a tick, which did not break the world
 
 	balancing balancing
 }
@@ -138,7 +138,10 @@ func New(w *world.World, o Options) *Scheduler {
 	s.ladder.init(w, o.Ladder)
 	t := &s.tick
 	t.init(w, o.Workers)
-	t.driver.OnClose(func() { s.between.close(w.Err()) })
+	t.driver.OnClose(func() {
+		s.between.close(w.Err())
+		s.traces.close(w.Err())
+	})
 	t.labels = o.Labels || o.Watchdog.After > 0
 	if t.chaos = o.Chaos != 0; t.chaos {
 		t.seed(o.Chaos)
@@ -148,6 +151,9 @@ func New(w *world.World, o Options) *Scheduler {
 	}
 	return s
 }
+
+// Options returns the scheduler's options, with the defaults filled in.
+func (s *Scheduler) Options() Options { return s.options }
 
 // World returns the world whose systems it runs.
 func (s *Scheduler) World() *world.World { return s.w }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/atoll-sim/atoll/internal/clock"
+	"github.com/atoll-sim/atoll/stats"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -13,13 +14,14 @@ import (
 type Stats struct {
 	Ticks    uint64
 	Panics   uint64
-	Overruns uint64        // ticks of Run that took longer than the budget
-	Skipped  uint64        // ticks that Run gave up
-	Slipped  time.Duration // how slow Run's clock is
-	Shifts   uint64        // decisions of the Balancer
-	Shifted  uint64        // entities that these were to move; world.Stats.Moved counts all that moved
-	Recent   Quantiles     // of the last ticks, systems, Balancer and refresh
-	Systems  []SystemStats // in the order in which they run, merges included
+	Overruns uint64          // ticks of Run that took longer than the budget
+	Skipped  uint64          // ticks that Run gave up
+	Slipped  time.Duration   // how slow Run's clock is
+	Shifts   uint64          // decisions of the Balancer
+	Shifted  uint64          // entities that these were to move; world.Stats.Moved counts all that moved
+	Rung     int             // how many rungs of Options.Ladder are in force
+	Time     stats.Histogram // of ticks: systems, Balancer and refresh
+	Systems  []SystemStats   // in the order in which they run, merges included
 }
 
 // SystemStats are the Stats of one system.
@@ -27,20 +29,25 @@ type SystemStats struct {
 	Name    string
 	Global  bool
 	Enabled bool
-	Runs    uint64        // over all shards
-	Panics  uint64        // likewise
-	Total   time.Duration // likewise
-	Last    time.Duration // the last runs of each shard, added up
-	Max     time.Duration // the longest run on a shard
-	Recent  Quantiles     // of the last ticks in which it ran, the runs of all shards added up
-	Shards  []ShardStats  // by shard; of a global system one
+	Runs    uint64          // over all shards
+	Panics  uint64          // likewise
+	Total   time.Duration   // likewise
+	Last    time.Duration   // the last runs of each shard, added up
+	Max     time.Duration   // the longest run on a shard
+	Waited  time.Duration   // how long shards stood before it at fences
+	Time    stats.Histogram // of each run on a shard
+	Shards  []ShardStats    // by shard; of a global system one
 }
 
 // ShardStats are the Stats of a system on one shard.
 type ShardStats struct {
 	Runs, Panics     uint64
 	Total, Last, Max time.Duration
-	Off              bool // it panicked here, and no longer runs here
+	// Waited is how long the shard stood before the system at fences, until a worker took it again. HeldUp is how long
+	// other shards stood because this one was the last to pass the system; a shard stands for one other at a time.
+	Waited, HeldUp time.Duration
+	Time           stats.Histogram // of its runs here
+	Off            bool            // it panicked here, and no longer runs here
 }
 
 // Stats writes the counts and times to dst. It is for the goroutine that owns the
@@ -53,7 +60,7 @@ func (s *Scheduler) Stats(dst *Stats) {
 	s.mustRest("Stats")
 	systems := dst.Systems[:0]
 	*dst = s.counts
-	dst.Recent, dst.Systems = s.recent.quantiles(), systems
+	dst.Systems, dst.Rung = systems, s.ladder.at
 	t := &s.tick
 	for at, x := range t.systems {
 		if len(dst.Systems) < cap(dst.Systems) {
@@ -62,7 +69,7 @@ func (s *Scheduler) Stats(dst *Stats) {
 			dst.Systems = append(dst.Systems, SystemStats{})
 		}
 		to := &dst.Systems[at]
-		*to = SystemStats{Name: x.name, Global: x.global, Enabled: x.enabled.Load(), Recent: x.recent.quantiles(), Shards: to.Shards[:0]}
+		*to = SystemStats{Name: x.name, Global: x.global, Enabled: x.enabled.Load(), Shards: to.Shards[:0]}
 		for i := range t.programs {
 			if p := &t.programs[i]; x.global == (p.shard == world.AllShards) {
 				to.add(t, p, at)
@@ -78,31 +85,33 @@ func (s *SystemStats) add(t *tick, p *program, at int) {
 	one := ShardStats{
 		Runs: m.runs, Panics: m.panics, Off: p.steps[i].off,
 		Total: t.scale.Duration(m.total), Last: t.scale.Duration(m.now), Max: t.scale.Duration(m.most),
+		Waited: t.scale.Duration(m.waited), HeldUp: t.scale.Duration(m.heldUp), Time: p.times[i],
 	}
 	s.Runs += one.Runs
 	s.Panics += one.Panics
 	s.Total += one.Total
 	s.Last += one.Last
 	s.Max = max(s.Max, one.Max)
+	s.Waited += one.Waited
+	s.Time.Merge(&one.Time)
 	s.Shards = append(s.Shards, one)
 }
 
-// record adds the time of the tick, and that of each system in it, to the recent ones.
+// record counts the time of the tick, and that of each system in it.
 func (s *Scheduler) record() {
 	t := &s.tick
-	s.recent.add(t.scale.Duration(clock.Now() - s.began))
-	clear(t.took)
+	took := t.scale.Duration(clock.Now() - s.began)
+	s.counts.Time.Add(took)
 	for i := range t.programs {
 		p := &t.programs[i]
 		for k := range p.steps {
-			if x := &p.steps[k]; !x.off {
-				t.took[x.at] += p.stepTimes[k].now
+			if m := &p.stepTimes[k]; m.ended >= s.began {
+				p.times[k].Add(t.scale.Duration(m.now))
 			}
 		}
+		t.blame(p, s.began)
 	}
-	for at, x := range t.systems {
-		if t.due[at] {
-			x.recent.add(t.scale.Duration(t.took[at]))
-		}
+	if t.traced {
+		s.trace(took)
 	}
 }

@@ -38,6 +38,7 @@ func (s *Scheduler) step(ctx context.Context, call string) (err error) {
 		return err
 	}
 	t.observed = t.observer.begin(ctx)
+	t.beginTrace(s.traces.wanted.Load())
 	ran := false
 	defer func() {
 		if ran {
@@ -83,7 +84,7 @@ func (s *Scheduler) endTick(ctx context.Context, early []failure) error {
 			_ = s.refresh(ctx, early)
 		}
 	}()
-	s.balance(s.tick.world)
+	s.tracedBalance()
 	balanced = true
 	return s.refresh(ctx, early)
 }

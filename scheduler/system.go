@@ -28,7 +28,6 @@ type system struct {
 	enabled   atomic.Bool
 	reenabled atomic.Bool // it is to run on all shards again
 	was       bool        // enabled, when isSwitched looked
-	recent    recent      // how long its runs in a tick took
 	merges    bool        // the scheduler added it: it merges an accumulator
 }
 

@@ -26,7 +26,6 @@ type tick struct {
 	made       uint64 // ticks made so far
 	systems    []*system
 	due, ran   []bool    // by system: in this tick, in the last one
-	took       []int64   // by system: scratch
 	programs   []program // by shard; the last is that of the global systems
 	global     *program  // the last, if it has steps
 	order      []int32   // the shards' programs, costliest first
@@ -49,14 +48,17 @@ type tick struct {
 	small   bool            // the last tick was short
 	scale   clock.Scale
 
-	observed bool // the observer has something to do
+	traced   bool   // spans are kept in this tick
+	notes    []span // the coordinator's, outside of its programs
+	observed bool   // the observer has something to do
 	observer
 }
 
 type countdown struct {
-	left atomic.Int32
-	from int32
-	_    [56]byte // counted down by different workers
+	left  atomic.Int32
+	from  int32
+	after int32    // the place of the system
+	_     [52]byte // counted down by different workers
 }
 
 func (t *tick) init(w *world.World, workers int) {
@@ -94,6 +96,7 @@ func (t *tick) begin(ctx context.Context, w driver.Tick) {
 	for i := range t.programs {
 		p := &t.programs[i]
 		p.next = 0
+		p.stood, p.waits = 0, p.waits[:0]
 		p.progress.Store(0)
 		if len(p.steps) == 0 {
 			p.state.Store(finished)

@@ -26,6 +26,7 @@ type worker struct {
 	callAt   int64   // when it calls the others; only the coordinator does
 	backoff  backoff
 	chance   rand.PCG // for chaos
+	spans    []span   // of a tick that is traced
 
 	// state is gone, working or staying, and above that the number of the goroutine whose state that
 	// is. A goroutine that finds another number there is not wanted any more.

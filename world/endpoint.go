@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/clock"
 	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/slots"
 )
@@ -22,12 +23,14 @@ const (
 // Ownership: cache to recalledIn belong to the sender, and once the port is closed to whatever
 // closes it: what the sender last did to these happened before it last published something in
 // the queue. queue is written by the sender once, and cut by the refresh when the port is closed and
-// the queue is empty. room is made by the sender before it first sets waiting. closed is guarded by
+// the queue is empty. room is made by the sender before it first sets waiting. since is
+// written by whoever sets the bit, before that. closed is guarded by
 // ports.mu.
 type endpoint struct {
 	ports  *ports
 	active *atomic.Uint64              // the word of ports.active that holds the port's bit
 	queue  atomic.Pointer[queue.Queue] // nil until something was sent, and of a closed port
+	since  atomic.Int64                // when the bit was set, by package clock
 	number int32
 	closed bool
 
@@ -79,6 +82,7 @@ func (e *endpoint) takeBack(o *slots.PortAllocator, told []handle.Handle, epoch 
 // that clears the bit after this sees the request.
 func (e *endpoint) activate() {
 	if bit := e.bit(); e.active.Load()&bit == 0 {
+		e.since.Store(clock.Now())
 		e.active.Or(bit)
 	}
 	if t := e.ports; !t.some.Load() {

@@ -93,10 +93,10 @@ func (w *World) owner(h handle.Handle) (shard int, ok bool) {
 // messages for them, then other shards take them in.
 func (r *refresh) move(parallel drive.Parallel, asked int) {
 	n := len(r.w.shards)
-	r.step(parallel, n, asked, r.collectOutgoing)
+	r.step(drive.StepCollectOutgoing, parallel, n, asked, r.collectOutgoing)
 	r.incoming.Gather(r.w.shards)
 	r.gatherMisrouted()
-	r.step(parallel, n, asked, r.copyIncoming)
+	r.step(drive.StepCopyIncoming, parallel, n, asked, r.copyIncoming)
 	r.w.space.Moved()
 	for _, s := range r.w.shards {
 		r.w.misrouted = r.w.misrouted || s.Full() // messages have gone ahead to a shard that refused their atom

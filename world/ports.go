@@ -151,6 +151,22 @@ func (t *ports) sent() bool {
 	return false
 }
 
+// count returns how many ports there are, and how many requests are in their queues.
+func (t *ports) count() (n, waiting int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, e := range t.mu.byNumber {
+		if e == nil {
+			continue
+		}
+		n++
+		if q := e.queue.Load(); q != nil {
+			waiting += q.Waiting()
+		}
+	}
+	return n, waiting
+}
+
 // retire frees the numbers of closed ports whose queues are empty.
 func (t *ports) retire() {
 	if t.closed.Load() {

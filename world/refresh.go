@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"github.com/atoll-sim/atoll/internal/check"
+	"github.com/atoll-sim/atoll/internal/clock"
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/store"
 )
@@ -52,6 +53,7 @@ type refresh struct {
 	incoming    store.Incoming
 	remoteDead  store.RemoteDead
 	transferred int // how many are to migrate by Transfer
+	stepTimes
 
 	part      func(int)                   // the step that runs in parallel
 	parallel  drive.Parallel              // of the step derive
@@ -65,8 +67,9 @@ type refresh struct {
 
 func (r *refresh) init(w *World) {
 	r.w = w
+	r.scale = clock.Measure()
 	r.guarded = r.guard
-	r.derive = func(n, work int, f func(int)) { r.step(r.parallel, n, work, f) }
+	r.derive = func(n, work int, f func(int)) { r.step(drive.StepDerive, r.parallel, n, work, f) }
 	r.read = func(i int) { r.active[i].read(r.cut) }
 	r.create = r.in("create", func(i int) {
 		for _, x := range r.active {
@@ -170,6 +173,7 @@ func (r *refresh) steps(parallel drive.Parallel) {
 		w.transfer(f.transfers)
 		f.transfers = f.transfers[:0]
 	}
+	r.start()
 	cut, ports := w.ports.cut(&w.epoch)
 	r.cut = cut
 	sent, moves := r.gather(ports), 0
@@ -188,24 +192,27 @@ func (r *refresh) steps(parallel drive.Parallel) {
 			w.space.Mark(l)
 		}
 	}
-	if len(w.extensions.all) > 0 && w.extensions.refresh(r.active) && r.staged {
-		serial(n, r.commit) // the spared entities are not marked any more
+	if len(w.extensions.all) > 0 {
+		r.begin(drive.StepExtend)
+		if w.extensions.refresh(r.active) && r.staged {
+			serial(n, r.commit) // the spared entities are not marked any more
+		}
 	}
 	if len(w.hooks.all) > 0 {
-		r.step(parallel, n, w.hooks.due(), r.observe)
+		r.step(drive.StepObserve, parallel, n, w.hooks.due(), r.observe)
 	}
 	if moves > 0 {
 		r.move(parallel, moves)
 	}
 	dying := r.sum((*store.Shard).MarkedRows)
-	r.step(parallel, n, dying+moves+r.sum((*store.Shard).Dirty), r.compact)
+	r.step(drive.StepCompact, parallel, n, dying+moves+r.sum((*store.Shard).Dirty), r.compact)
 	if sent > 0 || dying > 0 {
 		if foreign := r.sum((*store.Shard).Foreign); foreign > 0 {
 			r.remoteDead.Gather(w.shards)
-			r.step(parallel, n+1, foreign, r.recycle)
+			r.step(drive.StepRecycle, parallel, n+1, foreign, r.recycle)
 		}
 	}
-	r.step(parallel, len(r.active), sent, r.release)
+	r.step(drive.StepRelease, parallel, len(r.active), sent, r.release)
 	w.ports.retire()
 	w.portSlots.Restock()
 	if w.recording != nil {
@@ -220,19 +227,21 @@ func (r *refresh) steps(parallel drive.Parallel) {
 	for i := range w.mailboxes {
 		unsettled += len(w.mailboxes[i].boxes)
 	}
-	r.step(parallel, n, unsettled, r.endTick)
+	r.step(drive.StepEndTick, parallel, n, unsettled, r.endTick)
 	for i := range w.extensions.late {
 		x := &w.extensions.late[i]
 		due := x.Due(w.tick.Load())
-		r.step(parallel, n+1, due, x.collect)
-		r.step(parallel, n, due, x.deliver)
+		r.step(drive.StepDeliver, parallel, n+1, due, x.collect)
+		r.step(drive.StepDeliver, parallel, n, due, x.deliver)
 	}
 	if w.extensions.derived != nil {
+		r.begin(drive.StepDerive)
 		r.parallel = parallel
 		w.derive(r.derive)
 		r.parallel = nil
 	}
 	if w.frames.asked.Load() > 0 || w.frames.last > 0 {
+		r.begin(drive.StepCapture)
 		w.frames.refresh(w, parallel)
 	}
 	if w.recording != nil {
@@ -241,7 +250,8 @@ func (r *refresh) steps(parallel drive.Parallel) {
 	if f := w.replayer; f != nil && f.settled != nil {
 		f.settled()
 	}
-	r.step(parallel, len(r.active), sent, r.notify) // last, so that whoever learns an outcome sees its effect
+	r.step(drive.StepNotify, parallel, len(r.active), sent, r.notify) // last, so that whoever learns an outcome sees its effect
+	r.settle()
 }
 
 // requests applies what was sent, except moves and requests to extensions, and returns how many
@@ -250,7 +260,7 @@ func (r *refresh) requests(parallel drive.Parallel, sent int) (moves int) {
 	n := len(r.w.shards)
 	r.divide(sent)
 	r.staged, r.calls = r.clear, false
-	r.step(parallel, len(r.active), sent, r.read)
+	r.step(drive.StepRead, parallel, len(r.active), sent, r.read)
 	created, waiting, others := 0, 0, 0
 	for _, x := range r.active {
 		created, waiting, others = created+x.created, waiting+x.waiting(), others+x.Count
@@ -261,18 +271,18 @@ func (r *refresh) requests(parallel drive.Parallel, sent int) (moves int) {
 	for _, s := range r.w.shards {
 		s.InMigration = moves > 0
 	}
-	r.step(parallel, n, created, r.create)
-	r.step(parallel, len(r.active), waiting, r.route)
+	r.step(drive.StepCreate, parallel, n, created, r.create)
+	r.step(drive.StepRoute, parallel, len(r.active), waiting, r.route)
 	if r.calls {
-		r.step(parallel, n, others, r.call)
+		r.step(drive.StepApply, parallel, n, others, r.call)
 	} else {
-		r.step(parallel, n, others, r.apply)
+		r.step(drive.StepApply, parallel, n, others, r.apply)
 	}
 	if r.clear { // before the commit, so that hooks are not called for what was created
 		r.w.markAll()
 	}
 	if r.staged {
-		r.step(parallel, n, created, r.commit)
+		r.step(drive.StepCommit, parallel, n, created, r.commit)
 	}
 	return moves
 }
@@ -294,9 +304,12 @@ func (r *refresh) sum(of func(*store.Shard) int) int {
 
 // step runs f in parallel if there is enough work, on one goroutine if there is little, and not
 // at all if there is none.
-func (r *refresh) step(parallel drive.Parallel, n, work int, f func(int)) {
+func (r *refresh) step(step drive.RefreshStep, parallel drive.Parallel, n, work int, f func(int)) {
+	if work == 0 {
+		return
+	}
+	r.begin(step)
 	switch {
-	case work == 0:
 	case work < smallStep || n == 1:
 		serial(n, f)
 	default:
@@ -334,6 +347,7 @@ func (r *refresh) gather(ports bool) (sent int) {
 		r.ports = w.ports.collect(r.ports)
 	}
 	for _, e := range r.ports {
+		r.waited = append(r.waited, e.since.Load())
 		queue := e.queue.Load()
 		sent += queue.Ready()
 		r.producers = append(r.producers, producer{queue, e})

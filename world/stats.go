@@ -1,8 +1,10 @@
 package world
 
 import (
+	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/queue"
 	"github.com/atoll-sim/atoll/internal/store"
+	"github.com/atoll-sim/atoll/stats"
 )
 
 // Stats counts what has happened in a world since it was made.
@@ -28,15 +30,32 @@ type Stats struct {
 	Frames        int    // held
 	FramesBytes   uint64 // of the copies for frames that are held, and of what later ones share or use again
 	HugePages     int    // asked for from the system; see Options.HugePages
+	Ports         int    // open, or closed with something in their queues
+	Waiting       int    // requests in the queues of ports
+	Indexes       int    // in use or retired, in all homes
 	Shards        []ShardStats
+	Steps         []StepStats // of the refresh, in their order
+	// Latency has a value for each refresh and port with requests in it: how long the one that was accepted first had
+	// waited when the refresh had ended.
+	Latency stats.Histogram
+}
+
+// StepStats is the time that a step of the refresh took, in each refresh in which it had something to do. Steps that
+// follow one another in a refresh make up its time. See the refresh in docs/architecture.md for what they do.
+type StepStats struct {
+	Name string
+	Time stats.Histogram
 }
 
 // ShardStats is the part of Stats of one shard.
 type ShardStats struct {
 	Entities  int
 	Tables    int
+	Indexes   int // in use or retired, of its home; Options.IndexMax limits them
 	Created   uint64
 	Destroyed uint64
+	Arrived   uint64 // entities that came from other shards
+	Departed  uint64 // and that went to them
 }
 
 // Stats stores the world's counts in dst. The world must be idle. The Shards of dst are reused,
@@ -46,22 +65,29 @@ func (w *World) Stats(dst *Stats) {
 	if dst == nil {
 		panic("world: World.Stats to a nil Stats; pass where they go")
 	}
-	*dst = Stats{Tick: w.Tick(), Rejected: w.rejected.Load(), Retired: w.portSlots.Retired(), BytesReserved: w.space.HeldBytes(), HugePages: w.space.Memory.Asked(), Shards: dst.Shards[:0]}
+	*dst = Stats{Tick: w.Tick(), Rejected: w.rejected.Load(), Retired: w.portSlots.Retired(), BytesReserved: w.space.HeldBytes(), HugePages: w.space.Memory.Asked(), Shards: dst.Shards[:0], Steps: dst.Steps[:0]}
 	dst.Frames, dst.FramesBytes = w.framesSize()
 	for _, x := range w.refresh.partitions {
 		dst.count(&x.lost)
 	}
+	dst.Ports, dst.Waiting = w.ports.count()
+	dst.Latency = w.refresh.latency
+	for step := range drive.RefreshSteps {
+		dst.Steps = append(dst.Steps, StepStats{step.String(), w.refresh.times[step]})
+	}
 	dst.measure(store.Size{Size: w.portSlots.Size()})
 	for _, s := range w.shards {
 		dst.count(&s.Outcomes)
-		dst.measure(s.Size())
+		size := s.Size()
+		dst.measure(size)
 		dst.Entities += s.Alive()
 		dst.Created += s.Created()
 		dst.Destroyed += s.Destroyed()
 		dst.Moved += s.Arrived()
 		dst.Retired += s.Retired()
 		dst.Shards = append(dst.Shards, ShardStats{
-			Entities: s.Alive(), Tables: len(s.Tables()), Created: s.Created(), Destroyed: s.Destroyed(),
+			Entities: s.Alive(), Tables: len(s.Tables()), Indexes: size.Taken, Created: s.Created(), Destroyed: s.Destroyed(),
+			Arrived: s.Arrived(), Departed: s.Departed(),
 		})
 	}
 }
@@ -76,6 +102,7 @@ func (s *Stats) count(b *queue.Outcomes) {
 
 func (s *Stats) measure(size store.Size) {
 	s.Tables += size.Tables
+	s.Indexes += size.Taken
 	s.Chunks += size.Chunks
 	s.BytesUsed += size.Used
 	s.BytesReserved += size.Reserved

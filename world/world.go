@@ -54,7 +54,7 @@ type World struct {
 	within   string      // what of an extension's it runs that a refresh would disturb
 	loop     uint64      // number of the newest loop on the idle world
 
-	tick      clock
+	tick      tickCount
 	epoch     atomic.Uint32
 	phase     atomic.Uint32               // what the world is in use for: see phaseIdle
 	closed    atomic.Bool                 // no request is accepted any more

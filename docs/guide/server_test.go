@@ -112,9 +112,9 @@ func Example_metrics() {
 	s = scheduler.New(w, scheduler.Options{OnTick: func(r scheduler.Report) {
 		s.Stats(&ticks)
 		w.Stats(&held)
-		late := ticks.Recent.P99 > 50*time.Millisecond
+		late := ticks.Time.Quantile(0.99) > 50*time.Millisecond
 		for _, x := range ticks.Systems {
-			fmt.Println(r.Tick, x.Name, x.Runs, x.Recent.P50 <= x.Recent.Max, late, w.Count())
+			fmt.Println(r.Tick, x.Name, x.Runs, x.Time.Quantile(0.5) <= x.Time.Max(), late, w.Count())
 		}
 		s.Stop()
 	}})

@@ -54,7 +54,7 @@ func TestLoad(t *testing.T) {
 	}
 	time.Sleep(warmUp)
 	stats := s.stats(t)
-	t.Logf("while they come and spread: tick p50 %v, p99 %v, max %v", stats.Recent.P50, stats.Recent.P99, stats.Recent.Max)
+	t.Logf("while they come and spread: tick p50 %v, p99 %v, max %v", stats.Time.Quantile(0.5), stats.Time.Quantile(0.99), stats.Time.Max())
 	before := processorTime(t)
 	time.Sleep(measured)
 	took := processorTime(t) - before
@@ -67,7 +67,7 @@ func TestLoad(t *testing.T) {
 	}
 	stats = s.stats(t)
 	t.Logf("%d clients, from the first on: tick p50 %v, p99 %v, max %v; %d ticks, %d over the budget", *clients,
-		stats.Recent.P50, stats.Recent.P99, stats.Recent.Max, stats.Ticks, stats.Overruns)
+		stats.Time.Quantile(0.5), stats.Time.Quantile(0.99), stats.Time.Max(), stats.Ticks, stats.Overruns)
 	t.Logf("each gets %.0f bytes a second in %.1f packets, the most in any second %.0f (%.0f kbit)",
 		r.Mean, r.Packets, r.Most, r.Most*8/1000)
 	t.Logf("the server takes %.2f s of processor time a second", took.Seconds()/measured.Seconds())

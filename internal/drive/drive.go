@@ -72,6 +72,11 @@ type Tick[E any] interface {
 	// End refreshes the world, running the steps with parallel, and makes it idle again. No
 	// system may be running. It panics as World.Refresh does if the world breaks.
 	End(parallel Parallel)
+	// Trace makes the coming refreshes keep spans of their steps, which StepSpans returns in order until the next
+	// refresh. Step returns the step that runs, for those who run it in parallel.
+	Trace(on bool)
+	StepSpans() []StepSpan
+	Step() RefreshStep
 	// Break gives up a tick that cannot be completed: the world is broken, with the value of a
 	// panic as the cause. It returns the *world.BrokenError. No system may be running.
 	Break(value any) error

@@ -113,8 +113,8 @@ func (l *Queue) Staged() (requests int, bytes uint64) {
 	return int(l.sent - l.batch.sent), uint64(l.size-l.batch.size) * unitBytes
 }
 
-// Waiting returns how many requests are sent and not yet applied. Producer
-// only.
+// Waiting returns how many requests are sent and not yet applied. Producer, or
+// anyone while no refresh runs.
 func (l *Queue) Waiting() int { return int(l.published.Load() - l.applied.Load()) }
 
 // Push adds a request with a payload. It returns the request, and the place where the caller

@@ -11,11 +11,13 @@ const (
 type Size struct {
 	Used     uint64 // of given ones
 	Reserved uint64 // of all pages, and of lists
+	Taken    int    // how many indexes are in use, or retired
 }
 
 // Size measures the slots of a home.
 func (h *Allocator) Size() Size {
 	return Size{
+		Taken:    int(h.given) - len(h.free),
 		Used:     slotBytes * uint64(int(h.given)-len(h.free)-h.retired),
 		Reserved: slotBytes*pageSize*uint64(h.pages()) + indexBytes*uint64(cap(h.free)),
 	}
@@ -27,6 +29,7 @@ func (o *PortAllocator) Size() Size {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return Size{
+		Taken:    int(o.mu.drawn) - len(o.mu.pool),
 		Used:     slotBytes * uint64(int(o.mu.drawn)-len(o.mu.pool)-o.retired),
 		Reserved: slotBytes*pageSize*uint64(pages) + handleBytes*uint64(cap(o.mu.pool)+cap(o.freed)),
 	}

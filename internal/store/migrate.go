@@ -283,5 +283,8 @@ func (s *Shard) Migrate(l slots.Loc) error {
 // must be idle, or in a step that the coordinator does alone.
 func (s *Space) Moved() { s.moves++ }
 
+// Departed returns how many atoms ever went to other shards.
+func (s *Shard) Departed() uint64 { return s.migration.departed }
+
 // Arrived returns how many atoms ever came from other shards.
 func (s *Shard) Arrived() uint64 { return s.migration.arrived }

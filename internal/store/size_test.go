@@ -23,7 +23,7 @@ func TestSize(t *testing.T) {
 	require.Equal(t, store.Size{
 		Tables: 2, Chunks: 4,
 		Size: slots.Size{
-			Used:     90*(8+8) + 1*(8+8+pointer) + 91*8,
+			Taken: 91, Used: 90*(8+8) + 1*(8+8+pointer) + 91*8,
 			Reserved: (16+64+256)*(8+8) + 16*(8+8+pointer) + (1+1+4+1)*8 + 1024*8 + 4*uint64(cap(sh.FreeList())),
 		},
 	}, sh.Size())
@@ -36,6 +36,7 @@ func TestSize(t *testing.T) {
 	s.refresh()
 	require.Equal(t, 10, sh.Retired())
 	require.Equal(t, uint64(80*(8+8)+1*(8+8+pointer)+81*8), sh.Size().Used, "nor the retired")
+	require.Equal(t, 91, sh.Size().Taken, "but the retired are lost")
 
 	drawn, err := s.outside.Take(nil, 16, 0)
 	require.NoError(t, err)
@@ -51,6 +52,7 @@ func TestSize(t *testing.T) {
 	s.outside.Recycle(again) // its last version
 	require.Equal(t, 1, s.outside.Retired())
 	require.Equal(t, uint64(8*8), s.outside.Size().Used, "nor the retired")
+	require.Equal(t, 9, s.outside.Size().Taken)
 	_, err = s.outside.Take(nil, 1<<20, 0)
 	require.NoError(t, err)
 }

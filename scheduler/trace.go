@@ -1,0 +1,273 @@
+package scheduler
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/atoll-sim/atoll/internal/clock"
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// TraceTicksMax is the most ticks that Scheduler.Trace and Scheduler.KeepOverruns take.
+const TraceTicksMax = 1024
+
+// Trace is what each worker did in a tick, and when.
+type Trace struct {
+	Tick     uint64
+	Began    time.Time
+	Duration time.Duration // systems, Balancer and refresh
+	Budget   time.Duration
+	Overrun  bool // it took longer than the budget
+	Workers  int
+	Spans    []Span // ordered by From
+}
+
+// Span is a part of a tick. From and To count from when the tick began.
+type Span struct {
+	Kind SpanKind
+	// Name is that of the system, or of the step of the refresh. For a wait it is the system that others had to pass.
+	Name string
+	// Shard is what was worked on, or what waited, and world.AllShards for global systems and where it is no shard.
+	Shard int
+	// Worker is the number of the goroutine that did it, from 0, or -1 for a wait, and for a step as a whole: its parts
+	// follow.
+	Worker int
+	// For is the shard that was waited for, the last of them all, or world.AllShards.
+	For      int
+	From, To time.Duration
+	// Critical says that the tick would have been shorter without it: it is on the longest chain of what had to
+	// wait for each other, for a worker or for a fence.
+	Critical bool
+}
+
+// SpanKind says what a Span is.
+type SpanKind int
+
+// The kinds of spans.
+const (
+	SpanSystem  SpanKind = iota // a run of a system
+	SpanWait                    // a shard stood before a fence
+	SpanBalance                 // the Balancer decided
+	SpanStep                    // a step of the refresh, or a part of one
+)
+
+// String returns "system", "wait", "balance" or "step".
+func (k SpanKind) String() string {
+	if names := [...]string{"system", "wait", "balance", "step"}; uint(k) < uint(len(names)) {
+		return names[k]
+	}
+	return fmt.Sprintf("SpanKind(%d)", int(k))
+}
+
+// span is a Span as a worker notes it, in ticks of the clock.
+type span struct {
+	kind     SpanKind
+	number   int32 // of the system, or of the step
+	shard    int32
+	from, to int64
+}
+
+// traces is what was asked to be traced, and what is kept.
+//
+// Ownership: safe for concurrent use; mu guards. wanted says that there is something, for a look without the lock.
+type traces struct {
+	wanted atomic.Bool
+	mu     struct {
+		sync.Mutex
+		waiting  []*tracing
+		keep     int
+		overruns []Trace // the oldest first
+		closed   error
+	}
+}
+
+// tracing is a call of Trace.
+type tracing struct {
+	left int
+	got  []Trace
+	done chan error // holds one
+}
+
+// Trace records the next ticks, at most TraceTicksMax, and returns when they have been made. If the context ends
+// before, or the world is closed, it returns those that were made, with the error. While ticks are traced, each run of a
+// system costs a few nanoseconds more, and the end of a tick some microseconds. A system, hook or function must not
+// call it, because its tick would never end. Safe from any goroutine at any time.
+func (s *Scheduler) Trace(ctx context.Context, ticks int) ([]Trace, error) {
+	mustContext(ctx, "Scheduler.Trace")
+	if ticks < 1 || ticks > TraceTicksMax {
+		return nil, fmt.Errorf("scheduler: Scheduler.Trace of %d ticks; want 1 to %d", ticks, TraceTicksMax)
+	}
+	t := &s.traces
+	x := &tracing{left: ticks, done: make(chan error, 1)}
+	t.mu.Lock()
+	if err := t.mu.closed; err != nil {
+		t.mu.Unlock()
+		return nil, err
+	}
+	t.mu.waiting = append(t.mu.waiting, x)
+	t.wanted.Store(true)
+	t.mu.Unlock()
+	select {
+	case err := <-x.done:
+		return x.got, err
+	case <-ctx.Done():
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.mu.waiting = slices.DeleteFunc(t.mu.waiting, func(y *tracing) bool { return y == x })
+	t.settle()
+	return x.got, ctx.Err()
+}
+
+// KeepOverruns makes the scheduler trace all ticks from the next one on and keep the last n that took longer than
+// their budget, for Overran; 0 ends it. It panics if n is negative or more than TraceTicksMax. What it costs stands with
+// Trace. Safe from any goroutine at any time.
+func (s *Scheduler) KeepOverruns(n int) {
+	if n < 0 || n > TraceTicksMax {
+		panic(fmt.Sprintf("scheduler: Scheduler.KeepOverruns of %d; want 0 to %d", n, TraceTicksMax))
+	}
+	t := &s.traces
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.mu.keep = n
+	t.drop()
+	t.settle()
+}
+
+// Overran returns the ticks that KeepOverruns kept, the oldest first. Its result must not be changed. Safe from any
+// goroutine at any time.
+func (s *Scheduler) Overran() []Trace {
+	s.traces.mu.Lock()
+	defer s.traces.mu.Unlock()
+	return slices.Clone(s.traces.mu.overruns)
+}
+
+// drop forgets overruns that are too many. The lock is held.
+func (t *traces) drop() {
+	if n := len(t.mu.overruns) - t.mu.keep; n > 0 {
+		t.mu.overruns = slices.Delete(t.mu.overruns, 0, n)
+	}
+}
+
+// settle finds out whether ticks are to be traced. The lock is held.
+func (t *traces) settle() {
+	t.wanted.Store(t.mu.closed == nil && (len(t.mu.waiting) > 0 || t.mu.keep > 0))
+}
+
+// close tells those that wait that no more ticks come.
+func (t *traces) close(err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.mu.closed = err
+	for _, x := range t.mu.waiting {
+		x.done <- err
+	}
+	t.mu.waiting = nil
+	t.settle()
+}
+
+// trace keeps the trace of a tick that is over, if anybody wants it.
+func (s *Scheduler) trace(took time.Duration) {
+	t := &s.traces
+	budget := s.options.Budget * time.Duration(s.ladder.slow(s.ladder.at))
+	overrun := took > budget
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.mu.waiting) == 0 && !(overrun && t.mu.keep > 0) {
+		return
+	}
+	x := Trace{
+		Tick: s.tick.number, Began: time.Now().Add(-took), Duration: took, Budget: budget, Overrun: overrun,
+		Workers: len(s.tick.workers), Spans: s.tick.spans(s.began),
+	}
+	if overrun && t.mu.keep > 0 {
+		t.mu.overruns = append(t.mu.overruns, x)
+		t.drop()
+	}
+	for _, y := range t.mu.waiting {
+		y.got = append(y.got, x)
+		if y.left--; y.left == 0 {
+			y.done <- nil
+		}
+	}
+	t.mu.waiting = slices.DeleteFunc(t.mu.waiting, func(y *tracing) bool { return y.left == 0 })
+	t.settle()
+}
+
+// beginTrace begins a tick, which is traced or not. The other workers are not called yet.
+func (t *tick) beginTrace(on bool) {
+	if t.traced == on && !on {
+		return
+	}
+	t.traced = on
+	t.world.Trace(on)
+	t.notes = t.notes[:0]
+	for _, w := range t.workers {
+		w.spans = w.spans[:0]
+	}
+}
+
+// tracedBalance asks the Balancer.
+func (s *Scheduler) tracedBalance() {
+	t := &s.tick
+	if !t.traced || s.balancing.by == nil {
+		s.balance(t.world)
+		return
+	}
+	x := span{SpanBalance, 0, world.AllShards, clock.Now(), 0}
+	s.balance(t.world)
+	x.to = clock.Now()
+	t.notes = append(t.notes, x)
+}
+
+// spans makes the spans of the tick that began then, ordered.
+func (t *tick) spans(began int64) []Span {
+	var all []Span
+	add := func(x span, name string, worker, of int) {
+		all = append(all, Span{
+			Kind: x.kind, Name: name, Shard: int(x.shard), Worker: worker, For: of,
+			From: t.scale.Duration(x.from - began), To: t.scale.Duration(x.to - began),
+		})
+	}
+	parts := map[drive.RefreshStep]bool{}
+	of := func(worker int, spans []span) {
+		for _, x := range spans {
+			switch x.kind {
+			case SpanSystem:
+				add(x, t.systems[x.number].name, worker, world.AllShards)
+			case SpanStep:
+				parts[drive.RefreshStep(x.number)] = true
+				add(x, drive.RefreshStep(x.number).String(), worker, world.AllShards)
+			case SpanBalance:
+				add(x, "balancer", worker, world.AllShards)
+			}
+		}
+	}
+	of(0, t.notes)
+	for _, w := range t.workers {
+		of(w.number, w.spans)
+	}
+	for i := range t.programs {
+		p := &t.programs[i]
+		for _, x := range p.waits {
+			q, after := t.waitedFor(x.before, began)
+			add(span{SpanWait, 0, int32(p.shard), x.from, x.to}, t.systems[after].name, -1, q.shard)
+		}
+	}
+	for _, x := range t.world.StepSpans() {
+		whole := span{SpanStep, int32(x.Step), world.AllShards, x.From, x.To}
+		add(whole, x.Step.String(), -1, world.AllShards)
+		if !parts[x.Step] {
+			add(whole, x.Step.String(), 0, world.AllShards)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Span) int { return cmp.Compare(a.From, b.From) })
+	markCritical(all)
+	return all
+}

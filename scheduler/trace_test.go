@@ -1,0 +1,268 @@
+package scheduler_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/atoll-sim/atoll/scheduler"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// traced makes ticks while a goroutine traces n of them.
+func (f *fixture) traced(n int) []scheduler.Trace {
+	f.t.Helper()
+	type result struct {
+		traces []scheduler.Trace
+		err    error
+	}
+	got := make(chan result, 1)
+	go func() {
+		traces, err := f.Trace(f.t.Context(), n)
+		got <- result{traces, err}
+	}()
+	for {
+		select {
+		case r := <-got:
+			require.NoError(f.t, r.err)
+			require.Len(f.t, r.traces, n)
+			return r.traces
+		default:
+			f.step(1)
+		}
+	}
+}
+
+// fenced adds systems of which the last waits for all shards to pass the first, which takes long on shard 1.
+func (f *fixture) fenced(long time.Duration) {
+	f.mark()
+	f.MustAdd("write", func(b *world.Build) func(*world.Context) {
+		world.Write[Value](b)
+		return func(c *world.Context) {
+			if c.Shard() == 1 {
+				time.Sleep(long)
+			}
+		}
+	})
+	f.MustAdd("read", func(b *world.Build) func(*world.Context) {
+		world.ReadForeign[Value](b)
+		return func(*world.Context) {}
+	}, scheduler.After("write"))
+}
+
+// TestTraceSpans looks at the spans of ticks in which one shard holds up the others, on 1, 2 and 5 workers.
+func TestTraceSpans(t *testing.T) {
+	const long = 4 * time.Millisecond
+	for _, workers := range []int{1, 2, 5} {
+		f := newFixture(t, 5, workers)
+		f.fenced(long)
+		for _, x := range f.traced(3) {
+			checkTrace(t, x, workers)
+			var slow *scheduler.Span
+			runs := map[string][]int{}
+			for i := range x.Spans {
+				s := &x.Spans[i]
+				if s.Kind == scheduler.SpanSystem {
+					runs[s.Name] = append(runs[s.Name], s.Shard)
+					if s.Name == "write" && s.Shard == 1 {
+						slow = s
+					}
+				}
+				if s.Kind == scheduler.SpanWait {
+					require.Equal(t, "write", s.Name)
+					require.NotEqual(t, s.Shard, s.For)
+				}
+			}
+			for _, shards := range runs {
+				slices.Sort(shards)
+				require.Equal(t, []int{0, 1, 2, 3, 4}, shards)
+			}
+			require.Len(t, runs, 2)
+			require.GreaterOrEqual(t, slow.To-slow.From, long)
+			require.True(t, slow.Critical)
+			if workers == 5 {
+				require.True(t, slices.ContainsFunc(x.Spans, func(s scheduler.Span) bool {
+					return s.Kind == scheduler.SpanWait && s.For == 1 && s.To-s.From > long/4
+				}), "somebody waited for shard 1: %v", x.Spans)
+			}
+		}
+		var s scheduler.Stats
+		f.Stats(&s)
+		require.Equal(t, s.Ticks, s.Time.Count())
+		require.GreaterOrEqual(t, s.Time.Quantile(0.5), long*7/8)
+		write, read := s.Systems[0], s.Systems[1]
+		require.Equal(t, write.Runs, write.Time.Count())
+		require.Equal(t, write.Shards[1].Runs, write.Shards[1].Time.Count())
+		require.GreaterOrEqual(t, write.Shards[1].Time.Quantile(0.5), long*7/8)
+		require.Zero(t, write.Waited, "nothing is before it")
+		require.Zero(t, read.Shards[1].HeldUp)
+		if workers == 5 {
+			require.Greater(t, read.Waited, long/4)
+			require.Greater(t, write.Shards[1].HeldUp, long/4)
+		}
+		sum := time.Duration(0)
+		for _, x := range read.Shards {
+			sum += x.Waited
+		}
+		require.Equal(t, read.Waited, sum)
+	}
+}
+
+// checkTrace checks what holds for each trace.
+func checkTrace(t *testing.T, x scheduler.Trace, workers int) {
+	t.Helper()
+	require.Equal(t, workers, x.Workers)
+	require.Positive(t, x.Duration)
+	require.WithinDuration(t, time.Now(), x.Began, time.Minute)
+	require.Equal(t, x.Duration > x.Budget, x.Overrun)
+	ends := map[int]time.Duration{}
+	steps := 0
+	for i, s := range x.Spans {
+		require.LessOrEqual(t, s.From, s.To, "%v", s)
+		require.LessOrEqual(t, s.To, x.Duration+time.Millisecond, "%v", s)
+		if i > 0 {
+			require.LessOrEqual(t, x.Spans[i-1].From, s.From, "ordered")
+		}
+		if s.Worker < 0 {
+			require.Contains(t, []scheduler.SpanKind{scheduler.SpanWait, scheduler.SpanStep}, s.Kind)
+			if s.Kind == scheduler.SpanStep {
+				steps++
+			}
+			continue
+		}
+		require.Less(t, s.Worker, workers)
+		require.LessOrEqual(t, ends[s.Worker], s.From+time.Microsecond, "a worker does one thing at a time: %v", s)
+		ends[s.Worker] = s.To
+	}
+	require.Positive(t, steps, "there is a refresh in each tick")
+	require.True(t, slices.ContainsFunc(x.Spans, func(s scheduler.Span) bool { return s.Critical }))
+}
+
+// TestTraceSteps traces refreshes with work for several workers.
+func TestTraceSteps(t *testing.T) {
+	f := newFixtureOf(t, world.Options{Shards: 4}, scheduler.Options{Workers: 3, Balancer: scheduler.Level(scheduler.LevelOptions{})})
+	f.MustAdd("churn", func(b *world.Build) func(*world.Context) {
+		b.Creates(f.movers)
+		q := b.Query(world.With[Position](b))
+		return func(c *world.Context) {
+			for h := range q.Entities() {
+				_ = c.Destroy(h)
+			}
+			require.NoError(t, f.movers.CreateN(c, 1000, nil))
+		}
+	})
+	for _, x := range f.traced(3) {
+		checkTrace(t, x, 3)
+		names := map[string]bool{}
+		for _, s := range x.Spans {
+			names[s.Name] = true
+			if s.Name == "compact" && s.Worker >= 0 {
+				require.Contains(t, []int{0, 1, 2, 3}, s.Shard)
+			}
+		}
+		require.Subset(t, []bool{true}, []bool{names["compact"], names["gather"], names["churn"], names["balancer"]})
+	}
+	var s world.Stats
+	f.w.Stats(&s)
+	for _, x := range s.Steps {
+		if x.Name == "compact" || x.Name == "gather" {
+			require.Positive(t, x.Time.Count(), x.Name)
+			require.Positive(t, x.Time.Sum(), x.Name)
+		}
+		if x.Name == "apply" {
+			require.Zero(t, x.Time.Count(), "nothing was requested")
+		}
+	}
+}
+
+// TestOverruns keeps the last ticks that took too long.
+func TestOverruns(t *testing.T) {
+	f := newFixtureOf(t, world.Options{Shards: 2}, scheduler.Options{Workers: 2, Budget: 2 * time.Millisecond})
+	f.MustAdd("sleep", func(*world.Build) func(*world.Context) {
+		return func(c *world.Context) {
+			if c.Tick()%2 == 1 && c.Shard() == 0 {
+				time.Sleep(5 * time.Millisecond)
+			}
+		}
+	})
+	f.step(2)
+	require.Empty(t, f.Overran(), "nobody asked")
+	f.KeepOverruns(2)
+	f.step(7) // ticks 2 to 8
+	got := f.Overran()
+	require.Len(t, got, 2)
+	for _, x := range got {
+		checkTrace(t, x, 2)
+		require.True(t, x.Overrun)
+	}
+	require.Equal(t, []uint64{5, 7}, []uint64{got[0].Tick, got[1].Tick})
+	f.KeepOverruns(1)
+	require.Equal(t, uint64(7), f.Overran()[0].Tick)
+	f.KeepOverruns(0)
+	f.step(2)
+	require.Empty(t, f.Overran())
+}
+
+// TestTraceEnds traces what does not come.
+func TestTraceEnds(t *testing.T) {
+	f := newFixture(t, 1, 1)
+	for _, n := range []int{0, -1, scheduler.TraceTicksMax + 1} {
+		_, err := f.Trace(t.Context(), n)
+		require.ErrorContains(t, err, "want 1 to 1024")
+		if n != 0 {
+			require.Panics(t, func() { f.KeepOverruns(n) })
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	got, err := f.Trace(ctx, 1)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.Empty(t, got)
+
+	result := make(chan error, 1)
+	go func() {
+		got, err = f.Trace(context.Background(), 1000)
+		result <- err
+	}()
+	for f.traced(2); ; f.step(1) {
+		if f.w.Tick() > 10 {
+			break
+		}
+	}
+	f.w.Close()
+	require.ErrorIs(t, <-result, world.ErrClosed)
+	_, err = f.Trace(t.Context(), 1)
+	require.True(t, errors.Is(err, world.ErrClosed))
+}
+
+// TestTraceMany traces from many goroutines, beside Overran, while ticks run.
+func TestTraceMany(t *testing.T) {
+	f := newFixture(t, 4, 2)
+	f.fenced(0)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan bool)
+	for i := range 8 {
+		go func() {
+			defer func() { ended <- true }()
+			for n := 1; ctx.Err() == nil; n = n%3 + 1 {
+				if got, err := f.Trace(ctx, n); err == nil && len(got) != n {
+					t.Errorf("%d traces of %d", len(got), n)
+				}
+				f.KeepOverruns(i)
+				f.Overran()
+			}
+		}()
+	}
+	f.step(300)
+	stop()
+	for range 8 {
+		<-ended
+	}
+	f.KeepOverruns(0)
+	f.step(10)
+	require.Zero(t, testing.AllocsPerRun(20, func() { f.step(1) }), "nothing is traced any more")
+}
