@@ -136,6 +136,30 @@ func ExampleStats() {
 	// 100 101 1
 }
 
+// What the steps of refreshes took, and how long requests of ports waited.
+func ExampleStepStats() {
+	w := world.MustNew(world.Options{Shards: 2})
+	world.Register[Health](w, "health")
+	units := world.NewBundle[Unit](w)
+	port, _ := w.OpenPort()
+	_, _ = units.Create(port, Unit{})
+	var stats world.Stats
+	w.Stats(&stats)
+	fmt.Println("waiting:", stats.Waiting)
+	w.Refresh()
+	w.Stats(&stats)
+	for _, step := range stats.Steps {
+		if step.Name == "create" {
+			fmt.Println("refreshes that created:", step.Time.Count(), step.Time.Max() > 0)
+		}
+	}
+	fmt.Println("waiting:", stats.Waiting, "waited:", stats.Latency.Count())
+	// Output:
+	// waiting: 1
+	// refreshes that created: 1 true
+	// waiting: 0 waited: 1
+}
+
 // How evenly the shards are filled.
 func ExampleShardStats() {
 	w := world.MustNew(world.Options{Shards: 2})

@@ -202,6 +202,15 @@ var misuseSections = []struct {
 		{call: "Scheduler.Resume", why: ownOnly, do: none(func(x *misuseScene) { x.s.Resume() })},
 		{call: "Scheduler.Between", why: ownOnly, do: none(func(x *misuseScene) { x.s.Between(func(*world.World) {}) })},
 		{call: "Scheduler.Paused", why: ownOnly, do: none(func(x *misuseScene) { x.s.Paused() })},
+		{call: "Scheduler.Trace", why: ownOnly, do: func(x *misuseScene) error {
+			ctx, cancel := context.WithCancel(context.Background())
+			cancel()
+			_, err := x.s.Trace(ctx, 1)
+			return err
+		}},
+		{call: "Scheduler.KeepOverruns", why: ownOnly, do: none(func(x *misuseScene) { x.s.KeepOverruns(0) })},
+		{call: "Scheduler.Overran", why: ownOnly, do: none(func(x *misuseScene) { x.s.Overran() })},
+		{call: "Scheduler.Options", why: ownOnly, do: none(func(x *misuseScene) { x.s.Options() })},
 		{call: "Scheduler.StepOnce", why: ownOnly, do: none(func(x *misuseScene) { x.s.StepOnce() })},
 		{call: "Scheduler.Stop", why: ownOnly, do: none(func(x *misuseScene) { x.s.Stop() })},
 		{call: "Scheduler.Enabled", why: ownOnly, do: none(func(x *misuseScene) { x.s.Enabled("system") })},
