@@ -79,7 +79,7 @@ func (t *tick) raise() {
 		if !ok {
 			n = int32(len(t.fences))
 			number[f.after] = n
-			t.fences = append(t.fences, countdown{after: int32(f.after)})
+			t.fences = append(t.fences, countdown{})
 			t.fences[n].from = int32(t.each(f.after, func(_ int, s *step) { s.signal = n }))
 		}
 		t.each(f.system, func(_ int, s *step) {

@@ -24,7 +24,7 @@ type program struct {
 	next      int          // the step to take next
 	steps     []step
 	stepTimes []stepTime        // by step
-	times     []stats.Histogram // likewise, of their runs; the coordinator's
+	times     []stats.Histogram // likewise, of their runs
 	context   *world.Context
 	acting    *drive.Acting // of context
 	shard     int           // or world.AllShards
@@ -73,17 +73,15 @@ type nearWait struct{ shard, after int32 }
 type stepTime struct {
 	runs, panics     uint64
 	total, most, now int64
-	ended            int64 // the last run, by the clock
 	waited           int64 // how long the program stood before it
 	heldUp           int64 // how long others stood for this program, as the last, to pass it
 }
 
-func (m *stepTime) add(spent, ended int64) {
+func (m *stepTime) add(spent int64) {
 	m.runs++
 	m.total += spent
 	m.most = max(m.most, spent)
 	m.now = spent
-	m.ended = ended
 }
 
 // closed returns the state of a program that stands before a closed fence of the
@@ -179,7 +177,8 @@ func (t *tick) forward(w *worker, p *program) (again, handed bool) {
 // with the same reading of the clock.
 func (t *tick) measure(w *worker, p *program) {
 	now := clock.Now()
-	p.stepTimes[p.next].add(now-w.now, now)
+	p.stepTimes[p.next].add(now - w.now)
+	p.times[p.next].Add(t.scale.Duration(now - w.now))
 	if t.traced {
 		w.spans = append(w.spans, span{SpanSystem, p.steps[p.next].at, int32(p.shard), w.now, now})
 	}
@@ -193,13 +192,24 @@ func (t *tick) measure(w *worker, p *program) {
 // shard to the programs that wait for it.
 func (t *tick) pass(p *program, s *step) {
 	p.next++
-	if s.signal != none && t.fences[s.signal].left.Add(-1) == 0 {
-		t.gate.open()
+	if s.signal != none {
+		if f := &t.fences[s.signal]; f.left.Add(-1) == 0 {
+			f.last, f.step = t.numberOf(p), int32(p.next-1)
+			t.gate.open()
+		}
 	}
 	if s.publish {
 		p.progress.Store(s.at + 1)
 		t.gate.open()
 	}
+}
+
+// numberOf returns the number of a program.
+func (t *tick) numberOf(p *program) int32 {
+	if p.shard == world.AllShards {
+		return int32(len(t.programs) - 1)
+	}
+	return int32(p.shard)
 }
 
 // recovered ends a step that panicked, or that ended its goroutine as a failed test does. In

@@ -97,19 +97,15 @@ func (s *SystemStats) add(t *tick, p *program, at int) {
 	s.Shards = append(s.Shards, one)
 }
 
-// record counts the time of the tick, and that of each system in it.
+// record counts the time of the tick, and who waited in it for whom.
 func (s *Scheduler) record() {
 	t := &s.tick
 	took := t.scale.Duration(clock.Now() - s.began)
 	s.counts.Time.Add(took)
 	for i := range t.programs {
-		p := &t.programs[i]
-		for k := range p.steps {
-			if m := &p.stepTimes[k]; m.ended >= s.began {
-				p.times[k].Add(t.scale.Duration(m.now))
-			}
+		if p := &t.programs[i]; len(p.waits) > 0 {
+			t.blame(p)
 		}
-		t.blame(p, s.began)
 	}
 	if t.traced {
 		s.trace(took)

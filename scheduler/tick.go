@@ -55,10 +55,11 @@ type tick struct {
 }
 
 type countdown struct {
-	left  atomic.Int32
-	from  int32
-	after int32    // the place of the system
-	_     [52]byte // counted down by different workers
+	left atomic.Int32
+	from int32
+	last int32    // the number of the program that opened it in this tick; written by the worker that runs that
+	step int32    // and of its step
+	_    [48]byte // counted down by different workers
 }
 
 func (t *tick) init(w *world.World, workers int) {

@@ -256,8 +256,8 @@ func (t *tick) spans(began int64) []Span {
 	for i := range t.programs {
 		p := &t.programs[i]
 		for _, x := range p.waits {
-			q, after := t.waitedFor(x.before, began)
-			add(span{SpanWait, 0, int32(p.shard), x.from, x.to}, t.systems[after].name, -1, q.shard)
+			q, step := t.waitedFor(x.before)
+			add(span{SpanWait, 0, int32(p.shard), x.from, x.to}, q.steps[step].system.name, -1, q.shard)
 		}
 	}
 	for _, x := range t.world.StepSpans() {

@@ -1,7 +1,5 @@
 package scheduler
 
-import "github.com/atoll-sim/atoll/world"
-
 // wait is a time for which a program stood before a fence, in ticks of the clock.
 type wait struct {
 	step     int32 // of the program
@@ -18,43 +16,21 @@ func (p *program) stand(now int64) {
 	p.stood = 0
 }
 
-// blame adds what a program waited for to the times of those that it waited for. All systems have run; began is when
-// the tick did.
-func (t *tick) blame(p *program, began int64) {
-	for _, x := range p.waits {
-		if q, after := t.waitedFor(x.before, began); q != nil {
-			q.stepTimes[q.find(after)].heldUp += x.to - x.from
-		}
+// blame adds what a program waited for to the times of those that it waited for. All systems have run.
+func (t *tick) blame(p *program) {
+	for i := range p.waits {
+		x := &p.waits[i]
+		q, step := t.waitedFor(x.before)
+		q.stepTimes[step].heldUp += x.to - x.from
 	}
 }
 
-// waitedFor returns the program that was the last to open what another stood before, and the place of the system that
-// it had to pass.
-func (t *tick) waitedFor(before, began int64) (q *program, after int) {
+// waitedFor returns the program that opened what another stood before, and the step that it had to pass.
+func (t *tick) waitedFor(before int64) (q *program, step int) {
 	if before&nearBit != 0 {
-		return &t.programs[before&^nearBit>>32], int(int32(before))
+		q = &t.programs[before&^nearBit>>32]
+		return q, q.find(int(int32(before)))
 	}
-	after = int(t.fences[before-1].after)
-	last := int64(-1)
-	for i := range t.programs {
-		p := &t.programs[i]
-		if t.systems[after].global != (p.shard == world.AllShards) {
-			continue
-		}
-		if at := p.passed(after, began); at > last {
-			q, last = p, at
-		}
-	}
-	return q, after
-}
-
-// passed returns when the program passed a system in the tick that began then, about: when it had run the last system
-// up to that one.
-func (p *program) passed(at int, began int64) int64 {
-	for k := p.find(at); k >= 0; k-- {
-		if ended := p.stepTimes[k].ended; ended >= began {
-			return ended
-		}
-	}
-	return 0
+	f := &t.fences[before-1]
+	return &t.programs[f.last], int(f.step)
 }

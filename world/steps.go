@@ -1,6 +1,8 @@
 package world
 
 import (
+	"math/bits"
+
 	"github.com/atoll-sim/atoll/internal/clock"
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/stats"
@@ -15,6 +17,7 @@ type stepTimes struct {
 	at      drive.RefreshStep
 	since   int64
 	took    [drive.RefreshSteps]int64
+	begun   uint32 // a bit for each step that was
 	times   [drive.RefreshSteps]stats.Histogram
 	waited  []int64 // since when the oldest request of each port in this refresh had waited
 	latency stats.Histogram
@@ -27,6 +30,7 @@ func (t *stepTimes) begin(step drive.RefreshStep) {
 	now := clock.Now()
 	t.end(now)
 	t.at, t.since = step, now
+	t.begun |= 1 << step
 }
 
 // end ends the running step, if there is one.
@@ -34,7 +38,7 @@ func (t *stepTimes) end(now int64) {
 	if t.since == 0 {
 		return
 	}
-	t.took[t.at] += max(1, now-t.since)
+	t.took[t.at] += now - t.since
 	if t.traced {
 		t.spans = append(t.spans, drive.StepSpan{Step: t.at, From: t.since, To: now})
 	}
@@ -42,8 +46,7 @@ func (t *stepTimes) end(now int64) {
 
 // start begins a refresh.
 func (t *stepTimes) start() {
-	t.since, t.spans, t.waited = 0, t.spans[:0], t.waited[:0]
-	clear(t.took[:])
+	t.since, t.begun, t.spans, t.waited = 0, 0, t.spans[:0], t.waited[:0]
 	t.begin(drive.StepGather)
 }
 
@@ -52,10 +55,10 @@ func (t *stepTimes) settle() {
 	now := clock.Now()
 	t.end(now)
 	t.since = 0
-	for step, took := range t.took {
-		if took > 0 {
-			t.times[step].Add(t.scale.Duration(took))
-		}
+	for ; t.begun != 0; t.begun &= t.begun - 1 {
+		step := bits.TrailingZeros32(t.begun)
+		t.times[step].Add(t.scale.Duration(t.took[step]))
+		t.took[step] = 0
 	}
 	for _, since := range t.waited {
 		t.latency.Add(t.scale.Duration(now - since))
