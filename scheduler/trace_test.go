@@ -112,6 +112,23 @@ func TestTraceSpans(t *testing.T) {
 	}
 }
 
+// TestParkedTakesNoTime has a worker wait for long before it runs a system: the wait is not the system's time.
+func TestParkedTakesNoTime(t *testing.T) {
+	const long = 10 * time.Millisecond
+	f := newFixture(t, 3, 2)
+	f.fenced(long)
+	var s scheduler.Stats
+	wrong := 0
+	for range 20 {
+		f.step(1)
+		f.Stats(&s)
+		if s.Systems[1].Last > long*3/4 {
+			wrong++
+		}
+	}
+	require.LessOrEqual(t, wrong, 3, "of 20 ticks; on a busy machine one may take long")
+}
+
 // checkTrace checks what holds for each trace.
 func checkTrace(t *testing.T, x scheduler.Trace, workers int) {
 	t.Helper()

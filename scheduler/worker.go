@@ -131,13 +131,15 @@ func (t *tick) take(p *program) bool {
 // runSystems runs programs forward until all are finished.
 func (t *tick) runSystems(w *worker) {
 	w.now = clock.Now()
-	for t.unfinished.Load() > 0 {
+	for idle := false; t.unfinished.Load() > 0; {
 		p := t.pick(w)
 		if p == nil {
+			idle = true
 			w.backoff.failed()
 			continue
 		}
-		if w.backoff.looks > 0 {
+		if idle {
+			idle = false
 			w.backoff.end()
 			w.now = clock.Now()
 		}
