@@ -50,7 +50,7 @@ func (f *fixture) fenced(long time.Duration) {
 	})
 	f.MustAdd("read", func(b *world.Build) func(*world.Context) {
 		world.ReadForeign[Value](b)
-		return func(*world.Context) {}
+		return func(*world.Context) { time.Sleep(long / 20) }
 	}, scheduler.After("write"))
 }
 
