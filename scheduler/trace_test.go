@@ -248,11 +248,7 @@ func TestTraceEnds(t *testing.T) {
 		got, err = f.Trace(context.Background(), 1000)
 		result <- err
 	}()
-	for f.traced(2); ; f.step(1) {
-		if f.w.Tick() > 10 {
-			break
-		}
-	}
+	f.step(10)
 	f.w.Close()
 	require.ErrorIs(t, <-result, world.ErrClosed)
 	_, err = f.Trace(t.Context(), 1)
