@@ -46,6 +46,7 @@
 //	tell what differs between two files       snapshot.Compare
 //	see a saved world as text, change it      snapshot.Export, snapshot.Import
 //	see what a world holds and does           World.Stats, World.Describe
+//	let Prometheus read all that              module metrics
 //	see what takes long, and who waits        Scheduler.Stats, Scheduler.Trace, package stats
 //	end it                                    World.Close
 //	share a value between systems             world.RegisterResource, RegisterAccumulator

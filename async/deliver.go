@@ -6,6 +6,7 @@ import (
 	"sort"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/wheel"
 	"github.com/atoll-sim/atoll/world"
@@ -157,4 +158,9 @@ func (c adapter[A, R]) Deliver(shard int) {
 			x.Result = Result[R]{}
 		}
 	}
+}
+
+// Measure tells how many asks have no result yet.
+func (c adapter[A, R]) Measure(add func(drive.Measured)) {
+	add(drive.Measured{Name: "atoll_async_pending", Help: "Asks of work outside that have no result yet.", Of: c.label, Value: float64(c.Len())})
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"sync/atomic"
+	"time"
 
 	"github.com/atoll-sim/atoll/snapshot"
 )
@@ -159,13 +160,17 @@ func (x *capture) isTaken() bool {
 
 // write writes what was captured. saving is held.
 func (x *capture) write() error {
-	d := x.store
+	d, began := x.store, time.Now()
 	if x.err == nil {
 		x.err = d.saved(d.dir.Write(x.Captured))
 		x.Release()
 	}
 	if x.err == nil {
 		d.saves.Store(x.tick)
+		d.written.snapshots.Add(1)
+		d.written.took.Add(int64(time.Since(began)))
+	} else {
+		d.written.failed.Add(1)
 	}
 	if d.log.saved(x.err) {
 		select {

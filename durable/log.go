@@ -262,3 +262,10 @@ func (l *log) flushed() error {
 	}
 	return l.mu.err
 }
+
+// waitingBytes returns how much is not on disk yet.
+func (l *log) waitingBytes() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.mu.bytes
+}

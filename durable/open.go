@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/atoll-sim/atoll/inputlog"
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/internal/files"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/snapshot"
@@ -78,6 +79,7 @@ func Open(ctx context.Context, path string, w *world.World, s *scheduler.Schedul
 		d.warn("few incarnations are left; begin a new world, with fewer versions each", "incarnation", x.Incarnation, "of", all)
 	}
 	d.ends, d.stop = context.WithCancel(context.WithoutCancel(ctx))
+	driver.Of(w).AddMeasured(measured{d})
 	d.stopped.Go(d.keep)
 	opened = true
 	return d, nil

@@ -119,6 +119,10 @@ type Store struct {
 	stopped sync.WaitGroup
 	closed  atomic.Bool
 	saves   atomic.Uint64 // the tick of the last snapshot
+	written struct {      // while the world runs, for statistics
+		snapshots, failed atomic.Uint64
+		took              atomic.Int64 // by all snapshots
+	}
 }
 
 // Recovered returns what Open has found.

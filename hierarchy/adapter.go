@@ -200,3 +200,9 @@ func (t *Tree) appendState(dst []byte) []byte {
 	}
 	return dst
 }
+
+// Measure tells how many children there are.
+func (k adapter) Measure(add func(drive.Measured)) {
+	add(drive.Measured{Name: "atoll_relation_children", Help: "Children in a relation.", Of: k.name, Value: float64(k.tree.Links())})
+	add(drive.Measured{Name: "atoll_relation_bytes", Help: "Memory of a relation.", Of: k.name, Value: float64(k.tree.Bytes())})
+}

@@ -134,3 +134,8 @@ func (k adapter[K]) Settle() {
 	k.forget()
 	k.stale = true
 }
+
+// Measure tells how many names there are.
+func (k adapter[K]) Measure(add func(drive.Measured)) {
+	add(drive.Measured{Name: "atoll_names", Help: "Names that entities have.", Of: k.label, Value: float64(k.Len())})
+}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/wheel"
 )
@@ -99,3 +100,8 @@ func (t adapter[M]) Deliver(shard int) {
 
 // Name returns the label.
 func (t adapter[M]) Name() string { return t.label }
+
+// Measure tells how many timers are set.
+func (t adapter[M]) Measure(add func(drive.Measured)) {
+	add(drive.Measured{Name: "atoll_timers", Help: "Timers that are set.", Of: t.label, Value: float64(t.Len())})
+}

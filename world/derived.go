@@ -35,3 +35,24 @@ func (w *World) derive(step drive.Step) {
 		x.Update(w.tick.Load(), step)
 	}
 }
+
+func (d *driven) AddMeasured(x drive.Measurable) {
+	d.extensions.measured = append(d.extensions.measured, x)
+}
+
+func (d *driven) Measure(add func(drive.Measured)) {
+	d.MustIdle("a measurement")
+	for _, x := range d.extensions.parts {
+		if m, ok := x.(drive.Measurable); ok {
+			m.Measure(add)
+		}
+	}
+	for _, x := range d.extensions.derived {
+		if m, ok := x.(drive.Measurable); ok {
+			m.Measure(add)
+		}
+	}
+	for _, x := range d.extensions.measured {
+		x.Measure(add)
+	}
+}

@@ -16,6 +16,8 @@ type extensions struct {
 	parts   []any // of all and late, in the order in which they were added
 	deaths  drive.DyingSet
 
+	measured []drive.Measurable
+
 	// What is running, for errors: a drive.Extension and its method, or the name of a
 	// drive.Requests.
 	running any

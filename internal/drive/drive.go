@@ -175,6 +175,10 @@ type Tools interface {
 	RecordInputs(r Recorder, changed func()) error
 	// ReplayInputs begins to replay inputs. No port may be open.
 	ReplayInputs() (Replayer, error)
+	// AddMeasured makes Measure call x, too, which is no extension. Measure tells the figures of all that has some; the
+	// world must be idle.
+	AddMeasured(x Measurable)
+	Measure(add func(Measured))
 	// Scatter makes new entities go to the next shard after so few, for tests in which a small
 	// world is to have entities in all its shards.
 	Scatter(run int)

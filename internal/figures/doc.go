@@ -1,0 +1,3 @@
+// Package figures tells the statistics of a world and its scheduler as families of figures, with names, units and
+// labels as Prometheus wants them. Package inspect writes them as text, and module metrics gives them to a registry.
+package figures

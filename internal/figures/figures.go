@@ -1,0 +1,283 @@
+package figures
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/scheduler"
+	"github.com/atoll-sim/atoll/stats"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// What bounds the labels.
+const (
+	// ShardsMax is the most shards of which each has figures of its own. Those of more are summed up, without a label.
+	ShardsMax = 256
+	// PairsMax is the most pairs of a system and a shard that have figures.
+	PairsMax = 1024
+	// SetsMax is the most component sets that have figures. The rest is "others".
+	SetsMax = 50
+)
+
+// Kind is what a figure does.
+type Kind int
+
+// The kinds, by what Prometheus calls them.
+const (
+	Gauge Kind = iota
+	Counter
+	Histogram
+)
+
+// String returns the name of the kind.
+func (k Kind) String() string { return [...]string{"gauge", "counter", "histogram"}[k] }
+
+// Family is the figures of one name. They have the same labels.
+type Family struct {
+	Name, Help string
+	Kind       Kind
+	Labels     []string
+	Figures    []Figure
+}
+
+// Figure is one of them. A histogram is in seconds.
+type Figure struct {
+	Values    []string // of the labels
+	Value     float64
+	Histogram *stats.Histogram
+}
+
+// Sample is what figures are made from.
+type Sample struct {
+	Scheduler scheduler.Stats
+	World     world.Stats
+	options   scheduler.Options
+	interval  time.Duration
+	paused    bool
+	sets      []set
+	more      []Family
+}
+
+type set struct {
+	name string
+	n    int
+}
+
+// Take looks at a world, which is idle.
+func (s *Sample) Take(by *scheduler.Scheduler, w *world.World) {
+	by.Stats(&s.Scheduler)
+	w.Stats(&s.World)
+	s.options, s.interval, s.paused = by.Options(), w.Options().TickInterval, by.Paused()
+	s.sets = s.sets[:0]
+	at := map[string]int{}
+	for _, x := range w.Describe().Shards {
+		for _, t := range x.Tables {
+			name := strings.Join(t.Components, ",")
+			i, ok := at[name]
+			if !ok {
+				i = len(s.sets)
+				at[name] = i
+				s.sets = append(s.sets, set{name: name})
+			}
+			s.sets[i].n += t.Entities
+		}
+	}
+	s.more = Others(w)
+}
+
+// Others returns what is kept beside the entities of an idle world, where it is used: timers, names and the like.
+func Others(w *world.World) (all []Family) {
+	at := map[string]int{}
+	driver.Of(w).Measure(func(x drive.Measured) {
+		i, ok := at[x.Name]
+		if !ok {
+			i = len(all)
+			at[x.Name] = i
+			f := Family{Name: x.Name, Help: x.Help}
+			if x.Counts {
+				f.Kind = Counter
+			}
+			if x.Of != "" {
+				f.Labels = []string{"of"}
+			}
+			all = append(all, f)
+		}
+		y := Figure{Value: x.Value}
+		if x.Of != "" {
+			y.Values = []string{x.Of}
+		}
+		all[i].Figures = append(all[i].Figures, y)
+	})
+	return all
+}
+
+// list collects families.
+type list []Family
+
+func (l *list) add(f Family) { *l = append(*l, f) }
+
+func (l *list) one(kind Kind, name, help string, value float64) {
+	l.add(Family{name, help, kind, nil, []Figure{{Value: value}}})
+}
+
+func (l *list) gauge(name, help string, value int)      { l.one(Gauge, name, help, float64(value)) }
+func (l *list) counter(name, help string, value uint64) { l.one(Counter, name, help, float64(value)) }
+
+func (l *list) time(name, help string, h *stats.Histogram) {
+	l.add(Family{name, help, Histogram, nil, []Figure{{Histogram: h}}})
+}
+
+// Families returns the figures of the sample, which they share memory with.
+func (s *Sample) Families() []Family {
+	var l list
+	s.ticks(&l)
+	s.entities(&l)
+	s.shards(&l)
+	s.requests(&l)
+	s.memory(&l)
+	s.systems(&l)
+	return append(l, s.more...)
+}
+
+func (s *Sample) ticks(l *list) {
+	c := &s.Scheduler
+	l.counter("atoll_ticks_total", "Ticks that the scheduler has made.", c.Ticks)
+	l.gauge("atoll_tick", "Number of the next tick.", int(s.World.Tick))
+	l.time("atoll_tick_duration_seconds", "How long ticks took: systems, Balancer and refresh.", &c.Time)
+	l.one(Gauge, "atoll_tick_interval_seconds", "Time from one tick to the next.", s.interval.Seconds())
+	l.one(Gauge, "atoll_tick_budget_seconds", "Time that a tick may take.", s.options.Budget.Seconds())
+	l.counter("atoll_tick_overruns_total", "Ticks that took longer than the budget.", c.Overruns)
+	l.counter("atoll_ticks_skipped_total", "Ticks given up because Run was too far behind.", c.Skipped)
+	l.one(Counter, "atoll_clock_slipped_seconds_total", "How far the simulation's clock has fallen behind.", c.Slipped.Seconds())
+	l.gauge("atoll_ladder_rung", "How many rungs of the ladder are in force.", c.Rung)
+	l.gauge("atoll_paused", "1 while Run is paused, or would be.", map[bool]int{true: 1}[s.paused])
+	l.gauge("atoll_workers", "Goroutines that run systems.", s.options.Workers)
+	l.counter("atoll_panics_total", "Panics of systems, functions, hooks and the like.", c.Panics)
+	l.counter("atoll_balancer_moved_entities_total", "Entities that the Balancer decided to move.", c.Shifted)
+	steps := Family{"atoll_refresh_step_duration_seconds", "How long the steps of refreshes took that had something to do.", Histogram, []string{"step"}, nil}
+	for i := range s.World.Steps {
+		x := &s.World.Steps[i]
+		steps.Figures = append(steps.Figures, Figure{Values: []string{x.Name}, Histogram: &x.Time})
+	}
+	l.add(steps)
+}
+
+func (s *Sample) entities(l *list) {
+	sets := Family{"atoll_component_set_entities", "Entities by their components, separated by commas. The rarest are summed up as \"others\".", Gauge, []string{"components"}, nil}
+	others := 0
+	for i, n := range order(s.sets) {
+		if i >= SetsMax {
+			others += n.n
+			continue
+		}
+		sets.Figures = append(sets.Figures, Figure{Values: []string{n.name}, Value: float64(n.n)})
+	}
+	if others > 0 {
+		sets.Figures = append(sets.Figures, Figure{Values: []string{"others"}, Value: float64(others)})
+	}
+	l.add(sets)
+}
+
+// perShard adds a family with a figure for each shard, or for more than ShardsMax one for all.
+func (s *Sample) perShard(l *list, kind Kind, name, help string, of func(shard int) float64) {
+	f := Family{Name: name, Help: help, Kind: kind}
+	sum := 0.0
+	for i := range s.World.Shards {
+		v := of(i)
+		sum += v
+		if len(s.World.Shards) <= ShardsMax {
+			f.Figures = append(f.Figures, Figure{Values: []string{strconv.Itoa(i)}, Value: v})
+		}
+	}
+	if f.Figures == nil {
+		f.Figures = []Figure{{Value: sum}}
+	} else {
+		f.Labels = []string{"shard"}
+	}
+	l.add(f)
+}
+
+func (s *Sample) shards(l *list) {
+	of := s.World.Shards
+	l.gauge("atoll_shards", "Shards of the world.", len(of))
+	s.perShard(l, Gauge, "atoll_entities", "Entities alive.", func(i int) float64 { return float64(of[i].Entities) })
+	s.perShard(l, Counter, "atoll_entities_created_total", "Entities created.", func(i int) float64 { return float64(of[i].Created) })
+	s.perShard(l, Counter, "atoll_entities_destroyed_total", "Entities destroyed.", func(i int) float64 { return float64(of[i].Destroyed) })
+	s.perShard(l, Counter, "atoll_entities_moved_in_total", "Entities that came from other shards.", func(i int) float64 { return float64(of[i].Arrived) })
+	s.perShard(l, Counter, "atoll_entities_moved_out_total", "Entities that went to other shards.", func(i int) float64 { return float64(of[i].Departed) })
+	s.perShard(l, Gauge, "atoll_indexes_used", "Indexes of handles in use or retired, of those that have their home in a shard.", func(i int) float64 { return float64(of[i].Indexes) })
+	s.perShard(l, Gauge, "atoll_tables", "Tables, one for each component set and shard.", func(i int) float64 { return float64(of[i].Tables) })
+	for _, x := range []struct {
+		name, help string
+		of         func(*scheduler.ShardStats) time.Duration
+	}{
+		{"busy", "How long systems ran.", func(x *scheduler.ShardStats) time.Duration { return x.Total }},
+		{"waited", "How long the shard stood before systems for others to pass fences.", func(x *scheduler.ShardStats) time.Duration { return x.Waited }},
+		{"held_up", "How long others stood because the shard was the last to pass.", func(x *scheduler.ShardStats) time.Duration { return x.HeldUp }},
+	} {
+		s.perShard(l, Counter, "atoll_shard_"+x.name+"_seconds_total", x.help, func(i int) float64 {
+			sum := time.Duration(0)
+			for k := range s.Scheduler.Systems {
+				if y := &s.Scheduler.Systems[k]; !y.Global {
+					sum += x.of(&y.Shards[i])
+				}
+			}
+			return sum.Seconds()
+		})
+	}
+}
+
+func (s *Sample) requests(l *list) {
+	w := &s.World
+	f := Family{"atoll_requests_total", "Requests that were applied at a refresh, by outcome.", Counter, []string{"outcome"}, nil}
+	for _, x := range []struct {
+		outcome string
+		n       uint64
+	}{{"applied", w.Applied}, {"gone", w.Gone}, {"missing", w.Missing}, {"refused", w.Refused}, {"failed", w.Failed}} {
+		f.Figures = append(f.Figures, Figure{Values: []string{x.outcome}, Value: float64(x.n)})
+	}
+	l.add(f)
+	l.counter("atoll_requests_rejected_total", "Requests that were not accepted because a queue was full.", w.Rejected)
+	l.gauge("atoll_requests_waiting", "Requests in the queues of ports.", w.Waiting)
+	l.time("atoll_request_wait_seconds", "How long the request that a port sent first waited until the refresh that applied it had ended, for each refresh and port.", &w.Latency)
+	l.gauge("atoll_ports", "Open ports.", w.Ports)
+}
+
+func (s *Sample) memory(l *list) {
+	w := &s.World
+	l.one(Gauge, "atoll_memory_used_bytes", "Bytes of occupied rows and given slots.", float64(w.BytesUsed))
+	l.one(Gauge, "atoll_memory_reserved_bytes", "Bytes of all chunks and slots, and of what is held for more.", float64(w.BytesReserved))
+	l.gauge("atoll_chunks", "Chunks of rows.", w.Chunks)
+	l.gauge("atoll_slots_retired", "Slots whose versions are used up.", w.Retired)
+	l.gauge("atoll_frames", "Frames that are held.", w.Frames)
+	l.one(Gauge, "atoll_frames_bytes", "Bytes of the copies for frames.", float64(w.FramesBytes))
+}
+
+func (s *Sample) systems(l *list) {
+	all := s.Scheduler.Systems
+	name := []string{"system"}
+	took := Family{"atoll_system_duration_seconds", "How long a run of a system on a shard took.", Histogram, name, nil}
+	waited := Family{"atoll_system_waited_seconds_total", "How long shards stood before a system at fences.", Counter, name, nil}
+	panics := Family{"atoll_system_panics_total", "Panics of a system.", Counter, name, nil}
+	enabled := Family{"atoll_system_enabled", "1 if the system is enabled.", Gauge, name, nil}
+	by := Family{"atoll_system_shard_seconds_total", "How long a system ran on a shard. Not told for more than 1,024 pairs.", Counter, []string{"shard", "system"}, nil}
+	for i := range all {
+		x := &all[i]
+		of := []string{x.Name}
+		took.Figures = append(took.Figures, Figure{Values: of, Histogram: &x.Time})
+		waited.Figures = append(waited.Figures, Figure{Values: of, Value: x.Waited.Seconds()})
+		panics.Figures = append(panics.Figures, Figure{Values: of, Value: float64(x.Panics)})
+		enabled.Figures = append(enabled.Figures, Figure{Values: of, Value: map[bool]float64{true: 1}[x.Enabled]})
+		for k := range x.Shards {
+			if !x.Global && len(all)*len(s.World.Shards) <= PairsMax {
+				by.Figures = append(by.Figures, Figure{Values: []string{strconv.Itoa(k), x.Name}, Value: x.Shards[k].Total.Seconds()})
+			}
+		}
+	}
+	for _, f := range []Family{took, waited, panics, enabled, by} {
+		l.add(f)
+	}
+}

@@ -1,0 +1,63 @@
+package figures
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// order returns the sets with the largest first.
+func order(sets []set) []set {
+	all := slices.Clone(sets)
+	slices.SortFunc(all, func(a, b set) int { return cmp.Or(cmp.Compare(b.n, a.n), cmp.Compare(a.name, b.name)) })
+	return all
+}
+
+// TextType is the content type of AppendText.
+const TextType = "text/plain; version=0.0.4; charset=utf-8"
+
+var (
+	escapeHelp  = strings.NewReplacer(`\`, `\\`, "\n", `\n`)
+	escapeValue = strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`)
+)
+
+// AppendText appends families in Prometheus' text format, version 0.0.4.
+func AppendText(dst []byte, families []Family) []byte {
+	for i := range families {
+		f := &families[i]
+		dst = append(dst, "# HELP "+f.Name+" "+escapeHelp.Replace(f.Help)+"\n# TYPE "+f.Name+" "+f.Kind.String()+"\n"...)
+		for _, x := range f.Figures {
+			dst = f.append(dst, x)
+		}
+	}
+	return dst
+}
+
+func (f *Family) append(dst []byte, x Figure) []byte {
+	var labels strings.Builder
+	for i, name := range f.Labels {
+		labels.WriteString(name + `="` + escapeValue.Replace(strings.ToValidUTF8(x.Values[i], "\uFFFD")) + `",`)
+	}
+	line := func(suffix, labels, value string) {
+		dst = append(dst, f.Name+suffix...)
+		if labels = strings.TrimSuffix(labels, ","); labels != "" {
+			dst = append(dst, "{"+labels+"}"...)
+		}
+		dst = append(dst, " "+value+"\n"...)
+	}
+	if f.Kind != Histogram {
+		line("", labels.String(), number(x.Value))
+		return dst
+	}
+	for bound, n := range x.Histogram.Buckets() {
+		line("_bucket", labels.String()+`le="`+number(bound.Seconds())+`"`, strconv.FormatUint(n, 10))
+	}
+	n := strconv.FormatUint(x.Histogram.Count(), 10)
+	line("_bucket", labels.String()+`le="+Inf"`, n)
+	line("_sum", labels.String(), number(x.Histogram.Sum().Seconds()))
+	line("_count", labels.String(), n)
+	return dst
+}
+
+func number(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }

@@ -1,0 +1,4 @@
+package metrics
+
+// Collect gives families to Prometheus.
+var Collect = collect

@@ -1,0 +1,80 @@
+// Package metrics gives the statistics of a world and its scheduler to Prometheus. It is a module of its own, so that who
+// does not want it does not compile Prometheus' client.
+//
+//	registry := prometheus.NewRegistry()
+//	registry.MustRegister(metrics.New(s))
+//	http.Handle("/metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+//
+// A scrape reads between two ticks and costs the tick some microseconds; without one nothing is done. The names begin
+// with atoll_, times are in seconds, and labels are bounded: docs/metrics.md lists all, and docs/grafana.json is a
+// dashboard of them. OpenTelemetry takes them by its bridge for Prometheus, go.opentelemetry.io/contrib/bridges/prometheus.
+// Package inspect serves the same without this module.
+package metrics
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/atoll-sim/atoll/internal/figures"
+	"github.com/atoll-sim/atoll/scheduler"
+)
+
+// waitMax is how long a scrape waits for the end of a tick.
+const waitMax = time.Second
+
+// collector is a prometheus.Collector.
+type collector struct{ reader *figures.Reader }
+
+// New returns a collector of the figures of a scheduler and its world, for one registry. Of two worlds in one registry
+// wrap each by prometheus.WrapRegistererWith and a label of yours.
+//
+// A scrape waits for the end of the tick that is under way, a second at most. After that it gets the figures of the
+// scrape before, with their age as atoll_sample_age_seconds: when ticks stand still, atoll_ticks_total does, too.
+func New(s *scheduler.Scheduler) prometheus.Collector {
+	if s == nil {
+		panic("metrics: New of a nil Scheduler; pass that of scheduler.New")
+	}
+	return &collector{figures.NewReader(s)}
+}
+
+// Describe describes nothing: which figures there are depends on what the world has, so the collector is an unchecked
+// one.
+func (c *collector) Describe(chan<- *prometheus.Desc) {}
+
+// Collect reads the figures.
+func (c *collector) Collect(to chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), waitMax)
+	defer cancel()
+	collect(c.reader.Read(ctx), to)
+}
+
+func collect(families []figures.Family, to chan<- prometheus.Metric) {
+	for _, f := range families {
+		desc := prometheus.NewDesc(f.Name, f.Help, f.Labels, nil)
+		for _, x := range f.Figures {
+			values := make([]string, len(x.Values))
+			for i, v := range x.Values {
+				values[i] = strings.ToValidUTF8(v, "\uFFFD")
+			}
+			to <- metric(desc, f.Kind, x, values)
+		}
+	}
+}
+
+func metric(desc *prometheus.Desc, kind figures.Kind, x figures.Figure, values []string) prometheus.Metric {
+	switch kind {
+	case figures.Histogram:
+		buckets := map[float64]uint64{}
+		for bound, n := range x.Histogram.Buckets() {
+			buckets[bound.Seconds()] = n
+		}
+		return prometheus.MustNewConstHistogram(desc, x.Histogram.Count(), x.Histogram.Sum().Seconds(), buckets, values...)
+	case figures.Counter:
+		return prometheus.MustNewConstMetric(desc, prometheus.CounterValue, x.Value, values...)
+	default:
+		return prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, x.Value, values...)
+	}
+}
