@@ -74,6 +74,9 @@ func (k adapter) Children(h handle.Handle) ([]handle.Handle, bool) {
 	return k.tree.children(h), k.tree.list(k.tree.own(h)).is(fixed)
 }
 
+// Parent returns the parent of an entity.
+func (k adapter) Parent(h handle.Handle) handle.Handle { return k.tree.parent(h) }
+
 // Fix is SetPlaces without the limit.
 func (k adapter) Fix(by any, parent handle.Handle, places int) error {
 	return k.do(by.(world.Actor), parent, change{op: opSetPlaces, place: clamp(places)})

@@ -182,3 +182,14 @@ func length[K Name](name *K) int {
 	}
 	return 0
 }
+
+// TextOf returns the name of an entity as text; 16 bytes in hexadecimal, unless their type has a text.
+func (k adapter[K]) TextOf(h handle.Handle) (string, bool) {
+	name, ok := k.NameOf(h)
+	if v := reflect.ValueOf(name); v.Kind() == reflect.Array && !v.Type().Implements(stringer) {
+		return fmt.Sprintf("%x", name), ok
+	}
+	return fmt.Sprint(name), ok
+}
+
+var stringer = reflect.TypeFor[fmt.Stringer]()

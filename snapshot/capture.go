@@ -41,7 +41,7 @@ func Capture(w *world.World, o Options) (c *Captured, err error) {
 		return nil, err
 	}
 	c = &Captured{s: s, info: info}
-	if c.frozen, err = driver.Of(w).Freeze(); err != nil {
+	if c.frozen, err = driver.Of(w).Freeze(nil); err != nil {
 		return nil, err
 	}
 	taken, frozen := false, c.frozen

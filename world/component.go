@@ -72,6 +72,7 @@ func (c *component) register(w *World, name string, of, answer *mem.Type) {
 	id := len(w.components)
 	w.components = append(w.components, componentInfo{name: name, typ: t})
 	w.componentID[t] = id
+	w.cores = append(w.cores, c)
 	value, _ := answer.Of.Elem().FieldByName("value")
 	*c = component{w: w, id: id, column: store.NewColumn(w.space, of), answer: value.Offset}
 	c.setting = store.NewKind(w.space, of, setter{c})

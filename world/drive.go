@@ -360,10 +360,10 @@ func (d *driven) Survey() drive.Survey {
 	return (*survey)(d)
 }
 
-func (d *driven) Freeze() (drive.Frozen, error) {
+func (d *driven) Freeze(only *store.Set) (drive.Frozen, error) {
 	v := &View{w: d.w()}
 	for id := range d.components {
-		if (*survey)(d).Copied(id) {
+		if (only == nil || only.Has(id)) && (*survey)(d).Copied(id) {
 			v.components.Add(id)
 		}
 	}
@@ -391,7 +391,20 @@ func (f *frozen) Chunk(shard, table, chunk int) *store.Chunk {
 	return f.image.w.shards[shard].Tables()[table].Chunks()[chunk]
 }
 
+func (f *frozen) Shard(i int) *store.Shard { return f.image.w.shards[i] }
+
 func (f *frozen) Release() { (*Frame)(f).Release() }
+
+func (d *driven) SetBy(port any, component int, h handle.Handle, value any) error {
+	x, err := d.cores[component].set(port.(*Port), h)
+	if err != nil {
+		return err
+	}
+	of := d.space.TypeOf(component)
+	of.Copy(x.to.Address, of.Box(value), 1)
+	x.done()
+	return nil
+}
 
 func (d *driven) RecordInputs(r drive.Recorder, changed func()) error {
 	return d.w().recordInputs(r, changed)

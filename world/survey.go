@@ -48,8 +48,12 @@ func (s *survey) Placement() (shard, run int) { return s.cursor, s.run }
 func (s *survey) Pinned() []int { return slices.Collect(s.pinned.All) }
 
 func (s *survey) Copied(component int) bool {
-	_, what := s.components[component].sharing()
+	_, what := s.Shares(component)
 	return what == 0
+}
+
+func (s *survey) Shares(component int) (string, reflect.Kind) {
+	return s.components[component].sharing()
 }
 
 func (s *survey) Misrouted() bool { return s.misrouted }

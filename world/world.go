@@ -32,6 +32,7 @@ type World struct {
 	portSlots *slots.PortAllocator
 
 	components  []componentInfo
+	cores       []*component // of them
 	componentID map[reflect.Type]int
 	accessors   map[accessorKey]any // the idle world's
 	flagger     *flagger

@@ -150,9 +150,11 @@ type Join interface {
 type Tools interface {
 	// Survey returns the world's whole state.
 	Survey() Survey
-	// Freeze copies the rows of the idle world, as far as a copy shares nothing with it. It
-	// returns world.ErrFrames if too many frames are held.
-	Freeze() (Frozen, error)
+	// Freeze copies the rows of the idle world, of all components or only of some, as far as a copy
+	// shares nothing with it. It returns world.ErrFrames if too many frames are held.
+	Freeze(only *store.Set) (Frozen, error)
+	// SetBy sets a component of an entity by a *world.Port, to a value of its type, as Component.Set does.
+	SetBy(port any, component int, h handle.Handle, value any) error
 	// Load begins to load the state of another world. It returns an error for a world that has
 	// given a handle, made a tick, or was sent something. call is what messages name.
 	Load(call string) (Loader, error)

@@ -61,10 +61,18 @@ type Family interface {
 	// Children returns the children of an entity in order, holes among them, and whether the places are
 	// fixed. It may be called while the Extension does not change.
 	Children(h handle.Handle) (all []handle.Handle, fixed bool)
+	// Parent returns the parent of an entity, or None, at the same times.
+	Parent(h handle.Handle) handle.Handle
 	// Fix makes the places of a parent fixed, or with 0 not, and Place takes a child to one, by a
 	// world.Actor: both beyond what the user has limited them to, as others' lists may be.
 	Fix(by any, parent handle.Handle, places int) error
 	Place(by any, child, parent handle.Handle, place int) error
+}
+
+// Naming is an Extension that gives entities names.
+type Naming interface {
+	// TextOf returns the name of an entity as text, and whether it has one. Safe from any goroutine.
+	TextOf(h handle.Handle) (string, bool)
 }
 
 // NameOf returns the name of an Extension or Late, or its number.

@@ -38,8 +38,10 @@ type Survey interface {
 	Shard(i int) *store.Shard
 	// PortSlots returns the slots of the entities that ports create.
 	PortSlots() *slots.PortAllocator
-	// Copied reports whether a copy of a component shares nothing with it, as frames copy it.
+	// Copied reports whether a copy of a component shares nothing with it, as frames copy it. Shares
+	// returns the path to what it would share, and what that is, or 0.
 	Copied(component int) bool
+	Shares(component int) (path string, what reflect.Kind)
 	// Requests calls f with the requests that systems, and functions called on entities, have
 	// sent and that the next refresh will apply: those of one shard, in order, or with
 	// world.AllShards those of global systems. What f is given is good until it returns.
@@ -66,6 +68,9 @@ type Frozen interface {
 	// Chunk returns a chunk by its place in the store.Image of the world, if it has rows: its
 	// handles, and the Cells of components that were copied.
 	Chunk(shard, table, chunk int) *store.Chunk
+	// Shard returns a shard as it was: its tables and chunks, with the Cells of components that were
+	// copied, and nothing else.
+	Shard(i int) *store.Shard
 	// Lookup returns where entities were, for the View of a Column.
 	Lookup() *slots.Lookup
 	// View finds the rows of a component. It panics if that was not copied; call is what messages name.

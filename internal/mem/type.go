@@ -24,6 +24,13 @@ func (t *Type) make(n int) reflect.Value { return reflect.MakeSlice(t.slice, n, 
 // New allocates n zeroed values, and returns the address of the first.
 func (t *Type) New(n int) Address { return t.make(n).UnsafePointer() }
 
+// Box returns the address of a copy of a value of the type.
+func (t *Type) Box(value any) Address {
+	p := reflect.New(t.Of)
+	p.Elem().Set(reflect.ValueOf(value))
+	return p.UnsafePointer()
+}
+
 // NewCells is New for a run of values as cells.
 func (t *Type) NewCells(n int) Cells {
 	values := t.make(n)
