@@ -66,6 +66,9 @@ func (s *Scheduler) Paused() bool {
 	return s.control.mu.paused
 }
 
+// Running reports whether a Run is under way, paused or not. Safe as Pause.
+func (s *Scheduler) Running() bool { return s.runs.Load() }
+
 // orders are what control says at a moment.
 type orders int
 

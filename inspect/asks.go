@@ -1,0 +1,145 @@
+package inspect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+
+	"github.com/atoll-sim/atoll/world"
+)
+
+// asks are functions that are to look at the idle world. All that wait are called in one function of
+// Scheduler.Between.
+//
+// Ownership: mu guards what is below it.
+type asks struct {
+	x       *Inspector
+	mu      sync.Mutex
+	waiting []*ask
+	sent    bool // a function of Between will call those that wait
+	over    bool
+	all     sync.WaitGroup
+}
+
+// ask is a function that waits.
+type ask struct {
+	f    func(*world.World)
+	done chan error // holds one
+}
+
+func (a *asks) init(x *Inspector) { a.x = x }
+
+var errStands = busy(http.StatusServiceUnavailable, "no tick has ended for 2 seconds: the world is stuck, or nobody runs it; ask again later")
+
+var errClosed = refuse(http.StatusServiceUnavailable, "the inspector or its world is closed")
+
+// do has f called between two ticks and waits for it. If the context ends first, f is not called, or
+// has returned.
+func (a *asks) do(ctx context.Context, f func(*world.World)) error {
+	ctx, cancel := context.WithTimeout(ctx, waitMax)
+	defer cancel()
+	x := &ask{f, make(chan error, 1)}
+	if err := a.enter(x); err != nil {
+		return err
+	}
+	select {
+	case err := <-x.done:
+		return err
+	case <-ctx.Done():
+	}
+	a.mu.Lock()
+	i := slices.Index(a.waiting, x)
+	if i >= 0 {
+		a.waiting = slices.Delete(a.waiting, i, i+1)
+	}
+	a.mu.Unlock()
+	if i < 0 { // it runs
+		return <-x.done
+	}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return errStands
+	}
+	return ctx.Err()
+}
+
+// enter makes a function wait.
+func (a *asks) enter(x *ask) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.over {
+		return errClosed
+	}
+	a.waiting = append(a.waiting, x)
+	if a.sent {
+		return nil
+	}
+	a.sent = true
+	come := a.x.s.Between(a.serve)
+	a.all.Go(func() {
+		select {
+		case err := <-come:
+			if err != nil {
+				a.fail(err)
+			}
+		case <-a.x.ctx.Done():
+		}
+	})
+	return nil
+}
+
+// take returns those that wait.
+func (a *asks) take() []*ask {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	all := a.waiting
+	a.waiting, a.sent = nil, false
+	return all
+}
+
+// serve calls those that wait.
+func (a *asks) serve(w *world.World) {
+	for _, x := range a.take() {
+		x.done <- x.call(w)
+	}
+}
+
+// call contains a panic, so that nobody else suffers from it.
+func (x *ask) call(w *world.World) (err error) {
+	returned := false
+	defer func() {
+		if !returned {
+			err = fmt.Errorf("inspect: looking at the world panicked: %v", recover())
+		}
+	}()
+	x.f(w)
+	returned = true
+	return nil
+}
+
+// fail tells those that wait that Between was refused.
+func (a *asks) fail(err error) {
+	switch {
+	case errors.Is(err, world.ErrFull):
+		err = busy(http.StatusServiceUnavailable, err.Error())
+	case a.x.w.Err() != nil:
+		err = errClosed
+		a.x.end()
+	}
+	for _, x := range a.take() {
+		x.done <- err
+	}
+}
+
+// close lets nothing more wait.
+func (a *asks) close() {
+	a.mu.Lock()
+	a.over = true
+	a.mu.Unlock()
+	a.all.Wait()
+	for _, x := range a.take() {
+		x.done <- errClosed
+	}
+}

@@ -1,0 +1,291 @@
+package inspect
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"reflect"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/store"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// stepsMax is how many ticks one request may step.
+const stepsMax = 1000
+
+// port is what changes go through, so that a log of inputs has them. It is opened for the first.
+//
+// Ownership: mu guards.
+type port struct {
+	mu   sync.Mutex
+	p    *world.Port
+	over bool
+}
+
+// use calls f with the port.
+func (p *port) use(w *world.World, f func(*world.Port) error) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.over {
+		return errClosed
+	}
+	if p.p == nil {
+		var err error
+		if p.p, err = w.OpenPort(); err != nil {
+			return busy(http.StatusServiceUnavailable, err.Error())
+		}
+	}
+	err := f(p.p)
+	if errors.Is(err, world.ErrFull) {
+		err = busy(http.StatusServiceUnavailable, err.Error())
+	}
+	return err
+}
+
+func (p *port) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.over = true
+	if p.p != nil {
+		p.p.Close()
+		p.p = nil
+	}
+}
+
+// changed logs what was asked for.
+func (x *Inspector) changed(r *http.Request, what string, values ...any) {
+	x.log(levelChanged, "inspector: "+what, append(values, "from", r.RemoteAddr, "tick", x.w.Tick())...)
+}
+
+// writeState answers with whether the world stands still, and where.
+func (x *Inspector) writeState(w http.ResponseWriter) error {
+	x.samples.wake()
+	writeJSON(w, http.StatusOK, struct {
+		Paused bool   `json:"paused"`
+		Tick   uint64 `json:"tick"`
+	}{x.s.Paused(), x.w.Tick()})
+	return nil
+}
+
+func (x *Inspector) pause(w http.ResponseWriter, r *http.Request) error {
+	if err := readBody(w, r, &struct{}{}); err != nil {
+		return err
+	}
+	x.s.Pause()
+	x.changed(r, "pause")
+	return x.writeState(w)
+}
+
+func (x *Inspector) resume(w http.ResponseWriter, r *http.Request) error {
+	if err := readBody(w, r, &struct{}{}); err != nil {
+		return err
+	}
+	x.s.Resume()
+	x.changed(r, "resume")
+	return x.writeState(w)
+}
+
+// step makes ticks of a paused Run, and waits for them.
+func (x *Inspector) step(w http.ResponseWriter, r *http.Request) error {
+	body := struct {
+		Ticks int `json:"ticks"`
+	}{1}
+	if err := readBody(w, r, &body); err != nil {
+		return err
+	}
+	if body.Ticks < 1 || body.Ticks > stepsMax {
+		return refuse(http.StatusBadRequest, fmt.Sprintf("ticks is %d, want 1 to %d", body.Ticks, stepsMax))
+	}
+	from := x.w.Tick()
+	for range body.Ticks {
+		if !x.s.StepOnce() {
+			return refuse(http.StatusConflict, "the world is not paused; pause it first")
+		}
+	}
+	x.changed(r, "step", "ticks", body.Ticks)
+	for end := time.Now().Add(waitMax); x.w.Tick() < from+uint64(body.Ticks) && time.Now().Before(end) && r.Context().Err() == nil && x.ctx.Err() == nil; {
+		time.Sleep(time.Millisecond)
+	}
+	return x.writeState(w)
+}
+
+// enable enables or disables a system.
+func (x *Inspector) enable(w http.ResponseWriter, r *http.Request) error {
+	var body struct {
+		Name    string `json:"name"`
+		Enabled *bool  `json:"enabled"`
+	}
+	if err := readBody(w, r, &body); err != nil {
+		return err
+	}
+	if body.Enabled == nil {
+		return refuse(http.StatusBadRequest, "enabled is missing, want true or false")
+	}
+	do := x.s.Disable
+	if *body.Enabled {
+		do = x.s.Enable
+	}
+	if err := do(body.Name); err != nil {
+		return refuse(http.StatusNotFound, err.Error())
+	}
+	x.changed(r, "system", "name", body.Name, "enabled", *body.Enabled)
+	x.samples.wake()
+	writeJSON(w, http.StatusOK, struct {
+		Enabled bool `json:"enabled"`
+	}{x.s.Enabled(body.Name)})
+	return nil
+}
+
+// set sets a field of a component. It reads the component between two ticks and sends all of it by the
+// port: what systems write to its other fields in the next tick is lost.
+func (x *Inspector) set(w http.ResponseWriter, r *http.Request) error {
+	var body struct {
+		Handle    string `json:"handle"`
+		Component string `json:"component"`
+		Path      string `json:"path"`
+		Value     any    `json:"value"`
+	}
+	if err := readBody(w, r, &body); err != nil {
+		return err
+	}
+	h, err := handle.Parse(body.Handle)
+	if err != nil {
+		return refuse(http.StatusBadRequest, err.Error())
+	}
+	var done world.Completion
+	failed := x.asks.do(r.Context(), func(w *world.World) {
+		err = x.setNow(w, h, body.Component, body.Path, body.Value, &done)
+	})
+	if failed != nil {
+		return failed
+	}
+	if err != nil {
+		return err
+	}
+	x.changed(r, "set", "handle", h, "component", body.Component, "path", body.Path, "value", body.Value)
+	return x.writeOutcome(w, r, &done)
+}
+
+// setNow sends a request of the idle world's value with another field.
+func (x *Inspector) setNow(w *world.World, h handle.Handle, component, path string, value any, done *world.Completion) error {
+	id, f, err := x.schemas.of(w).fieldNamed(component, path)
+	if err != nil {
+		return err
+	}
+	d := driver.Of(w)
+	space := d.Space()
+	l := space.Locate(h)
+	if l == 0 {
+		return refuse(http.StatusConflict, fmt.Sprintf("%v is not alive: %v", h, w.Status(h)))
+	}
+	if !space.Set(l).Has(id) {
+		return refuse(http.StatusConflict, fmt.Sprintf("%v has no %s", h, component))
+	}
+	next := reflect.New(space.TypeOf(id).Of).Elem()
+	next.Set(reflect.ValueOf(store.ValueAt(space.Columns[id], l)))
+	if err := setField(f.of(next), value); err != nil {
+		return refuse(http.StatusBadRequest, "value: "+err.Error())
+	}
+	return x.port.use(w, func(p *world.Port) error {
+		return d.SetBy(p.Notify(done), id, h, next.Interface())
+	})
+}
+
+// setField stores a JSON value in a field. Numbers may be texts, as large ones and NaN are written.
+func setField(to reflect.Value, value any) error {
+	wants := func(what string) error { return fmt.Errorf("want %s for a %v, not %v", what, to.Type(), value) }
+	text := ""
+	switch v := value.(type) {
+	case json.Number:
+		text = v.String()
+	case string:
+		text = v
+	}
+	bits := 0
+	var err error
+	switch k := to.Kind(); {
+	case k == reflect.Bool:
+		is, ok := value.(bool)
+		if !ok {
+			return wants("true or false")
+		}
+		to.SetBool(is)
+		return nil
+	case k == reflect.String:
+		text, ok := value.(string)
+		if !ok {
+			return wants("a text")
+		}
+		to.SetString(text)
+		return nil
+	default:
+		bits = to.Type().Bits()
+	}
+	switch {
+	case to.CanInt():
+		var n int64
+		if n, err = strconv.ParseInt(text, 10, bits); err == nil {
+			to.SetInt(n)
+		}
+	case to.CanUint():
+		var n uint64
+		if n, err = strconv.ParseUint(text, 10, bits); err == nil {
+			to.SetUint(n)
+		}
+	default:
+		var n float64
+		if n, err = strconv.ParseFloat(text, bits); err == nil {
+			to.SetFloat(n)
+		}
+	}
+	if err != nil {
+		return wants("a number in its range")
+	}
+	return nil
+}
+
+// destroy destroys an entity.
+func (x *Inspector) destroy(w http.ResponseWriter, r *http.Request) error {
+	var body struct {
+		Handle string `json:"handle"`
+	}
+	if err := readBody(w, r, &body); err != nil {
+		return err
+	}
+	h, err := handle.Parse(body.Handle)
+	if err != nil {
+		return refuse(http.StatusBadRequest, err.Error())
+	}
+	var done world.Completion
+	if err := x.port.use(x.w, func(p *world.Port) error { return p.Notify(&done).Destroy(h) }); err != nil {
+		return err
+	}
+	x.changed(r, "destroy", "handle", h)
+	return x.writeOutcome(w, r, &done)
+}
+
+// writeOutcome waits for the outcome of a request. It answers 202 if no tick has brought one.
+func (x *Inspector) writeOutcome(w http.ResponseWriter, r *http.Request, done *world.Completion) error {
+	wait := waitMax
+	if x.s.Paused() {
+		wait /= 20 // the next tick may be far off
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), wait)
+	defer cancel()
+	outcome, err := done.Wait(ctx)
+	status := http.StatusOK
+	if err != nil {
+		status = http.StatusAccepted
+	}
+	writeJSON(w, status, struct {
+		Outcome string `json:"outcome"`
+	}{outcome.String()})
+	return nil
+}

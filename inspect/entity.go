@@ -1,0 +1,208 @@
+package inspect
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/store"
+	"github.com/atoll-sim/atoll/world"
+)
+
+const (
+	childrenMax   = 100
+	referencesMax = 100
+)
+
+// entity is what /api/entity answers with.
+type entity struct {
+	Tick       uint64            `json:"tick"`
+	Handle     handle.Handle     `json:"handle"`
+	Status     string            `json:"status"`
+	Shard      int               `json:"shard"` // -1 for one that is not alive
+	Flags      json.RawMessage   `json:"flags"`
+	Components []entityComponent `json:"components"`
+	Names      []entityName      `json:"names"`
+	Relations  []entityRelation  `json:"relations"`
+	References []reference       `json:"references"`
+}
+
+type entityComponent struct {
+	Name   string          `json:"name"`
+	Type   string          `json:"type"`
+	Value  json.RawMessage `json:"value"`
+	Fields []entityField   `json:"fields"`
+	WhyNot string          `json:"why_not,omitempty"`
+
+	copy reflect.Value // of the value, which may share with the world what a copy shares
+}
+
+type entityField struct {
+	Path     string          `json:"path"`
+	Type     string          `json:"type"`
+	Value    json.RawMessage `json:"value"`
+	Editable bool            `json:"editable"`
+}
+
+type entityName struct {
+	Label string `json:"label"`
+	Name  string `json:"name"`
+}
+
+type entityRelation struct {
+	Label    string          `json:"label"`
+	Parent   string          `json:"parent"` // "" for none
+	Children []handle.Handle `json:"children"`
+	Count    int             `json:"children_count"`
+}
+
+type reference struct {
+	Component string        `json:"component"`
+	Path      string        `json:"path"`
+	Handle    handle.Handle `json:"handle"`
+	Status    string        `json:"status"`
+}
+
+func (x *Inspector) serveEntity(w http.ResponseWriter, r *http.Request) error {
+	h, err := entityOf(r)
+	if err != nil {
+		return err
+	}
+	body, err := x.entityOf(r.Context(), h)
+	if err != nil {
+		return err
+	}
+	writeBody(w, http.StatusOK, body)
+	return nil
+}
+
+// entityOf returns the entity that a request is about.
+func entityOf(r *http.Request) (handle.Handle, error) {
+	p := parametersOf(r, "handle")
+	h := p.handle("handle")
+	if h == handle.None {
+		p.fail("the parameter handle is missing")
+	}
+	return h, p.err
+}
+
+// entityOf describes an entity, once for all who ask at the same time.
+func (x *Inspector) entityOf(ctx context.Context, h handle.Handle) ([]byte, error) {
+	return x.answers.of(ctx, "entity?"+h.String(), frameAge/2, func(ctx context.Context) ([]byte, error) {
+		var e entity
+		var s *schema
+		err := x.asks.do(ctx, func(w *world.World) {
+			s = x.schemas.of(w)
+			e.read(w, s, h)
+		})
+		if err != nil {
+			return nil, err
+		}
+		e.write(s)
+		return json.Marshal(&e)
+	})
+}
+
+// read takes what the entity has from the idle world. No method of a user's type is called, and what is
+// written here is bounded: the next tick waits for it.
+func (e *entity) read(w *world.World, s *schema, h handle.Handle) {
+	d := driver.Of(w)
+	space := d.Space()
+	*e = entity{
+		Tick: w.Tick(), Handle: h, Status: w.Status(h).String(), Shard: -1, Flags: appendFlags(nil, 0),
+		Components: []entityComponent{}, Names: []entityName{}, Relations: []entityRelation{}, References: []reference{},
+	}
+	l := space.Locate(h)
+	if l == 0 {
+		return
+	}
+	e.Shard, e.Flags = space.Owner(l), appendFlags(nil, uint8(space.FlagsAt(l)))
+	for id := range space.Set(l).All {
+		c := &s.components[id]
+		of := entityComponent{Name: c.name, Type: c.typ.String(), WhyNot: c.whyNot, copy: reflect.New(c.typ).Elem()}
+		of.copy.Set(reflect.ValueOf(store.ValueAt(space.Columns[id], l)))
+		if !c.plain {
+			of.Value = appendValue(nil, of.copy, false)
+		}
+		for i := range c.fields {
+			if f := &c.fields[i]; f.typ == handleType && len(e.References) < referencesMax {
+				if to := handle.Handle(f.of(of.copy).Uint()); to != handle.None {
+					e.References = append(e.References, reference{c.name, f.path, to, w.Status(to).String()})
+				}
+			}
+		}
+		e.Components = append(e.Components, of)
+	}
+	for i, x := range d.Survey().Extensions() {
+		label := drive.NameOf(x, i)
+		if n, ok := x.(drive.Naming); ok {
+			if name, ok := n.TextOf(h); ok {
+				e.Names = append(e.Names, entityName{label, name})
+			}
+		}
+		if f, ok := x.(drive.Family); ok {
+			e.relate(label, f)
+		}
+	}
+}
+
+// relate adds what a relation says of the entity, if it is in it.
+func (e *entity) relate(label string, f drive.Family) {
+	r := entityRelation{Label: label, Children: []handle.Handle{}}
+	if p := f.Parent(e.Handle); p != handle.None {
+		r.Parent = p.String()
+	}
+	children, _ := f.Children(e.Handle)
+	for _, child := range children {
+		if child == handle.None {
+			continue
+		}
+		if r.Count++; r.Count <= childrenMax {
+			r.Children = append(r.Children, child)
+		}
+	}
+	if r.Parent != "" || r.Count > 0 {
+		e.Relations = append(e.Relations, r)
+	}
+}
+
+// write completes the description from the copies.
+func (e *entity) write(s *schema) {
+	for i := range e.Components {
+		c := &e.Components[i]
+		of := &s.components[s.byName[c.Name]]
+		if c.Fields = []entityField{}; c.Value == nil {
+			c.Value = appendValue(nil, c.copy, true)
+		}
+		for k := range of.fields {
+			f := &of.fields[k]
+			c.Fields = append(c.Fields, entityField{f.path, f.typ.String(), appendValue(nil, f.of(c.copy), false), of.edits(f)})
+		}
+	}
+}
+
+// edits reports whether a field can be set from here.
+func (c *component) edits(f *field) bool { return c.plain && f.open && f.typ != handleType }
+
+// fieldNamed returns a field that can be set.
+func (s *schema) fieldNamed(component, path string) (int, *field, error) {
+	id, ok := s.byName[component]
+	if !ok {
+		return 0, nil, refuse(http.StatusBadRequest, fmt.Sprintf("there is no component %q", component))
+	}
+	c := &s.components[id]
+	for i := range c.fields {
+		if f := &c.fields[i]; f.path == path {
+			if c.edits(f) {
+				return id, f, nil
+			}
+			return 0, nil, refuse(http.StatusBadRequest, fmt.Sprintf("the field %q of %s cannot be set from here: only exported numbers, truth values and texts of components that frames copy as they are", path, component))
+		}
+	}
+	return 0, nil, refuse(http.StatusBadRequest, fmt.Sprintf("%s has no field %q", component, path))
+}

@@ -1,0 +1,124 @@
+package inspect
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/atoll-sim/atoll/internal/drive"
+	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/store"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// frameAge is how long a frame is shared.
+const frameAge = 250 * time.Millisecond
+
+// frame is a copy of some components of the world, for all who look at the same time.
+//
+// Ownership: users, old and unused as of frames.mu; nobody writes the rest.
+type frame struct {
+	frozen drive.Frozen
+	schema *schema
+	has    store.Set
+	tick   uint64
+	at     time.Time
+	users  int
+	old    bool          // nobody else gets it
+	gone   chan struct{} // closed when it is released
+}
+
+// frames captures, and holds one frame at a time at the most.
+//
+// Ownership: turn is of one who captures at a time. mu guards newest.
+type frames struct {
+	x      *Inspector
+	turn   limit
+	mu     sync.Mutex
+	newest *frame
+}
+
+func (f *frames) init(x *Inspector) { f.x, f.turn = x, newLimit(1) }
+
+// get returns a frame with some components, not older than frameAge. Release it.
+func (f *frames) get(ctx context.Context, need store.Set) (*frame, error) {
+	select {
+	case f.turn <- struct{}{}:
+		defer f.turn.leave()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	f.mu.Lock()
+	was := f.newest
+	if was != nil && !was.old && was.has.Contains(&need) && time.Since(was.at) <= frameAge {
+		was.users++
+		f.mu.Unlock()
+		return was, nil
+	}
+	f.retire(was)
+	f.mu.Unlock()
+	if was != nil {
+		select {
+		case <-was.gone:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	return f.capture(ctx, need)
+}
+
+// capture makes a frame between two ticks.
+func (f *frames) capture(ctx context.Context, need store.Set) (*frame, error) {
+	x := &frame{has: need, users: 1, gone: make(chan struct{})}
+	var err error
+	failed := f.x.asks.do(ctx, func(w *world.World) {
+		x.schema, x.tick = f.x.schemas.of(w), w.Tick()
+		x.frozen, err = driver.Of(w).Freeze(&need)
+	})
+	switch {
+	case failed != nil:
+		return nil, failed
+	case errors.Is(err, world.ErrFrames):
+		return nil, busy(http.StatusServiceUnavailable, err.Error())
+	case err != nil:
+		return nil, err
+	}
+	x.at = time.Now()
+	f.mu.Lock()
+	f.newest = x
+	f.mu.Unlock()
+	time.AfterFunc(frameAge, func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.retire(x)
+	})
+	return x, nil
+}
+
+// release ends the use of a frame.
+func (f *frames) release(x *frame) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	x.users--
+	if x.old {
+		f.retire(x)
+	}
+}
+
+// retire gives a frame to nobody else, and releases it when nobody has it. The lock is held.
+func (f *frames) retire(x *frame) {
+	if x == nil {
+		return
+	}
+	x.old = true
+	if x.users == 0 && x.frozen != nil {
+		x.frozen.Release()
+		x.frozen = nil
+		close(x.gone)
+		if f.newest == x {
+			f.newest = nil
+		}
+	}
+}

@@ -1,0 +1,149 @@
+package inspect
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+)
+
+// bodyMax is how large the body of a POST may be.
+const bodyMax = 64 << 10
+
+// policy is what the page may load: only what is served here, and nothing inline.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// refusal is an error with its status.
+type refusal struct {
+	status int
+	text   string
+	at     int    // the column of a query; 0 for none
+	header string // "Name: value", if not empty
+}
+
+func (e *refusal) Error() string { return e.text }
+
+// refuse makes a refusal.
+func refuse(status int, text string) error { return &refusal{status: status, text: text} }
+
+// busy is a refusal of what may be asked again.
+func busy(status int, text string) error {
+	return &refusal{status: status, text: text, header: "Retry-After: 1"}
+}
+
+// writeError answers with an error.
+func (x *Inspector) writeError(w http.ResponseWriter, r *http.Request, err error) {
+	e := &refusal{status: http.StatusInternalServerError, text: err.Error()}
+	if !errors.As(err, &e) {
+		x.log(levelFailed, "inspector failed", "path", r.URL.Path, "err", err)
+	}
+	if name, value, ok := strings.Cut(e.header, ": "); ok {
+		w.Header().Set(name, value)
+	}
+	writeJSON(w, e.status, struct {
+		Error string `json:"error"`
+		At    int    `json:"at,omitempty"`
+	}{e.text, e.at})
+}
+
+// writeJSON answers with a value.
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	body, err := json.Marshal(v)
+	if err != nil {
+		status, body = http.StatusInternalServerError, []byte(`{"error":"the answer cannot be written as JSON"}`)
+	}
+	writeBody(w, status, body)
+}
+
+func writeBody(w http.ResponseWriter, status int, body []byte) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // nobody reads any more, then
+}
+
+// isLocal reports whether a request comes from this machine: not by a proxy, and not by a page of a
+// foreign name that was made to lead here.
+func isLocal(r *http.Request) bool {
+	from, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil || !from.Addr().Unmap().IsLoopback() {
+		return false
+	}
+	for name := range r.Header {
+		if name == "Forwarded" || strings.HasPrefix(name, "X-Forwarded-") {
+			return false
+		}
+	}
+	host := r.Host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	return isLoopback(strings.TrimSuffix(strings.TrimPrefix(host, "["), "]"))
+}
+
+// isLoopback reports whether a host, a name or an address, is this machine by definition.
+func isLoopback(host string) bool {
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	a, err := netip.ParseAddr(host)
+	return err == nil && a.Unmap().IsLoopback()
+}
+
+// mayAsk returns an error unless a request may be served.
+func (x *Inspector) mayAsk(r *http.Request, isPage bool) error {
+	change := r.Method != http.MethodGet && r.Method != http.MethodHead
+	switch {
+	case x.o.Token == "" && change:
+		return refuse(http.StatusForbidden, "this server has no token, so nothing can be changed; set inspect.Options.Token")
+	case x.o.Token == "" && !isLocal(r):
+		return refuse(http.StatusForbidden, "this server has no token, so it serves only this machine, as localhost; set inspect.Options.Token")
+	case !change && (isPage || isLocal(r)):
+		return nil
+	}
+	if err := x.origins.Check(r); err != nil {
+		return refuse(http.StatusForbidden, "the request comes from a page of another site; use the inspector's own")
+	}
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	got, want := sha256.Sum256([]byte(strings.TrimSpace(token))), sha256.Sum256([]byte(x.o.Token))
+	if !strings.EqualFold(scheme, "Bearer") || subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
+		return &refusal{
+			status: http.StatusUnauthorized, text: `the token is missing or wrong; send "Authorization: Bearer" and inspect.Options.Token`,
+			header: `WWW-Authenticate: Bearer realm="atoll"`,
+		}
+	}
+	return nil
+}
+
+// readBody reads the JSON of a POST, one object without members that nobody knows.
+func readBody(w http.ResponseWriter, r *http.Request, to any) error {
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		return refuse(http.StatusUnsupportedMediaType, "the body must be JSON; send Content-Type: application/json")
+	}
+	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, bodyMax))
+	d.DisallowUnknownFields()
+	d.UseNumber()
+	err := d.Decode(to)
+	if err == nil {
+		if _, more := d.Token(); more != io.EOF {
+			err = errors.New("something stands behind the object")
+			if tooLarge := new(http.MaxBytesError); errors.As(more, &tooLarge) {
+				err = more
+			}
+		}
+	}
+	tooLarge := new(http.MaxBytesError)
+	switch {
+	case errors.As(err, &tooLarge):
+		return refuse(http.StatusRequestEntityTooLarge, "the body is larger than 64 KB")
+	case err != nil:
+		return refuse(http.StatusBadRequest, "the body is not the JSON that was expected: "+err.Error())
+	}
+	return nil
+}

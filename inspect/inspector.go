@@ -1,0 +1,122 @@
+package inspect
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+	"sync/atomic"
+
+	"github.com/atoll-sim/atoll/scheduler"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// TokenMin is the least number of characters of Options.Token.
+const TokenMin = 16
+
+// ConnectionsMax is the default of Options.ConnectionsMax.
+const ConnectionsMax = 1000
+
+// Options shape an Inspector. The zero value means the defaults: only who is on the same machine may
+// look, and nobody may change anything.
+type Options struct {
+	Name string // of the server, for the page's title
+	// Token is what has to be sent, as "Authorization: Bearer …", for every change, and by whoever is not
+	// on the same machine for everything but the page's own files. It has TokenMin characters or more.
+	// Without one there are no changes, and nobody else is served.
+	Token string
+	// TLS is what ListenAndServe serves with, if it is not nil.
+	TLS *tls.Config
+	// Insecure lets ListenAndServe serve other machines without TLS: behind a proxy that has it, or in a
+	// network that is trusted with the token.
+	Insecure bool
+	// Logger, if not nil, gets records of changes that were asked for, and of what fails.
+	Logger *slog.Logger
+	// ConnectionsMax is how many streams may be open at a time, and how many connections
+	// ListenAndServe has besides. Default: 1,000.
+	ConnectionsMax int
+}
+
+// check returns an error that says which option is wrong.
+func (o *Options) check() error {
+	switch {
+	case o.Token != "" && len(o.Token) < TokenMin:
+		return fmt.Errorf("inspect: Token has %d characters, want %d or more, or none for no controls", len(o.Token), TokenMin)
+	case o.ConnectionsMax < 0:
+		return fmt.Errorf("inspect: ConnectionsMax is %d, want 1 or more, or 0 for %d", o.ConnectionsMax, ConnectionsMax)
+	}
+	if o.ConnectionsMax == 0 {
+		o.ConnectionsMax = ConnectionsMax
+	}
+	return nil
+}
+
+// Inspector serves the inspector of one world over HTTP. It is an [http.Handler].
+//
+// Ownership: any goroutine. The world is looked at only in functions of Scheduler.Between.
+type Inspector struct {
+	s       *scheduler.Scheduler
+	w       *world.World
+	o       Options
+	routes  map[string]route
+	origins *http.CrossOriginProtection
+	asks    asks
+	frames  frames
+	answers answers
+	streams limit
+	samples samples
+	schemas schemas
+	stages  atomic.Pointer[map[string]string] // of systems, as of the last plan
+	port    port
+	ctx     context.Context // ends with the Inspector
+	end     context.CancelFunc
+	done    sync.WaitGroup
+}
+
+// New makes the inspector of a scheduler and its world. It serves when it is mounted in a server, or by
+// ListenAndServe, and ends by Close or when the world is closed. It returns an error that names the
+// option that is wrong, or the world's if that is closed or broken. It panics for a nil Scheduler.
+//
+// Safe from any goroutine at any time, while ticks run, too. A world may have several.
+func New(s *scheduler.Scheduler, o Options) (*Inspector, error) {
+	if s == nil {
+		panic("inspect: New for a nil Scheduler; make one with scheduler.New")
+	}
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	w := s.World()
+	if err := w.Err(); err != nil {
+		return nil, err
+	}
+	x := &Inspector{s: s, w: w, o: o, origins: http.NewCrossOriginProtection(), streams: newLimit(o.ConnectionsMax)}
+	x.ctx, x.end = context.WithCancel(context.Background())
+	x.asks.init(x)
+	x.frames.init(x)
+	x.answers.init(x.ctx)
+	x.samples.init(x)
+	x.routes = x.makeRoutes()
+	x.done.Go(x.samples.run)
+	return x, nil
+}
+
+// Close ends all streams, and the sampling, and waits for that. From then on every request is
+// answered with 503. Closing twice is no error. Safe from any goroutine, but not in a function of
+// Scheduler.Between, which it may wait for.
+func (x *Inspector) Close() error {
+	x.end()
+	x.answers.close()
+	x.asks.close()
+	x.done.Wait()
+	x.port.close()
+	return nil
+}
+
+// log writes to the Logger, if there is one.
+func (x *Inspector) log(level slog.Level, what string, values ...any) {
+	if l := x.o.Logger; l != nil {
+		l.Log(context.Background(), level, what, values...)
+	}
+}

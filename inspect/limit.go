@@ -1,0 +1,162 @@
+package inspect
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// limit is how many of something there may be at a time. Sending takes a place.
+type limit chan struct{}
+
+func newLimit(n int) limit { return make(limit, n) }
+
+// try takes a place, if there is one.
+func (l limit) try() bool {
+	select {
+	case l <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
+// leave gives a place back.
+func (l limit) leave() { <-l }
+
+const (
+	computedMax = 8               // answers that are computed at a time
+	waitMax     = 2 * time.Second // for a place among them, and for the world
+	answersKept = 64
+	answersMax  = 1024
+)
+
+// answers are computed once for all who ask the same within a short time.
+//
+// Ownership: mu guards byKey and over.
+type answers struct {
+	ctx   context.Context
+	busy  limit
+	mu    sync.Mutex
+	byKey map[string]*answer
+	over  bool
+	all   sync.WaitGroup
+}
+
+// answer is one that is computed, or was. ready is closed then, and nobody writes any more.
+type answer struct {
+	ready chan struct{}
+	at    time.Time // when it was begun
+	body  []byte
+	err   error
+}
+
+func (a *answers) init(ctx context.Context) {
+	a.ctx, a.busy, a.byKey = ctx, newLimit(computedMax), map[string]*answer{}
+}
+
+// of returns the answer to what is asked, computed not longer ago than age, or computes it. It goes on for
+// others if who asked first goes away.
+func (a *answers) of(ctx context.Context, key string, age time.Duration, compute func(context.Context) ([]byte, error)) ([]byte, error) {
+	now := time.Now()
+	a.mu.Lock()
+	x := a.byKey[key]
+	if x == nil || now.Sub(x.at) > age {
+		if len(a.byKey) >= answersKept {
+			a.forget(now)
+		}
+		if a.over || len(a.byKey) >= answersMax {
+			a.mu.Unlock()
+			return nil, errBusy
+		}
+		x = &answer{ready: make(chan struct{}), at: now}
+		a.byKey[key] = x
+		a.all.Go(func() { a.compute(x, compute) })
+	}
+	a.mu.Unlock()
+	select {
+	case <-x.ready:
+		return x.body, x.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+var errBusy = busy(http.StatusTooManyRequests, "too many queries and maps are computed at a time; ask again later")
+
+// close waits for what is computed, whose context has ended, and lets nothing more begin.
+func (a *answers) close() {
+	a.mu.Lock()
+	a.over = true
+	a.mu.Unlock()
+	a.all.Wait()
+}
+
+// forget drops answers that are old. Those that are computed, or have just been, stay for who waits for
+// them. The lock is held.
+func (a *answers) forget(now time.Time) {
+	for key, x := range a.byKey {
+		if now.Sub(x.at) > time.Second {
+			delete(a.byKey, key)
+		}
+	}
+}
+
+// computeMax is how long an answer may take.
+const computeMax = 10 * time.Second
+
+func (a *answers) compute(x *answer, f func(context.Context) ([]byte, error)) {
+	defer close(x.ready)
+	ctx, cancel := context.WithTimeout(a.ctx, computeMax)
+	defer cancel()
+	place := time.NewTimer(waitMax)
+	defer place.Stop()
+	select {
+	case a.busy <- struct{}{}:
+		defer a.busy.leave()
+	case <-place.C:
+		x.err = errBusy
+		return
+	case <-ctx.Done():
+		x.err = ctx.Err()
+		return
+	}
+	returned := false
+	defer func() {
+		if !returned {
+			x.err = fmt.Errorf("inspect: computing an answer panicked: %v", recover())
+		}
+	}()
+	x.body, x.err = f(ctx)
+	returned = true
+}
+
+// listener accepts so many connections at a time; others wait.
+type listener struct {
+	net.Listener
+	places limit
+}
+
+func (l listener) Accept() (net.Conn, error) {
+	l.places <- struct{}{}
+	c, err := l.Listener.Accept()
+	if err != nil {
+		l.places.leave()
+		return nil, err
+	}
+	return &conn{Conn: c, close: sync.OnceFunc(l.places.leave)}, nil
+}
+
+// conn gives its place back when it is closed.
+type conn struct {
+	net.Conn
+	close func()
+}
+
+func (c *conn) Close() error {
+	defer c.close()
+	return c.Conn.Close()
+}

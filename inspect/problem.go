@@ -1,0 +1,155 @@
+package inspect
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+)
+
+const (
+	problemsMax = 200
+	repeatFor   = time.Minute // the same problem within this time is counted
+)
+
+// problem is something that went wrong.
+type problem struct {
+	At        int64  `json:"at_ms"`
+	Kind      string `json:"kind"`
+	Tick      uint64 `json:"tick"`
+	What      string `json:"what"`
+	Detail    string `json:"detail"`
+	Times     int    `json:"times"`
+	Recording string `json:"recording"`
+
+	number uint64 // of the last change of the list
+}
+
+// problems has the last ones, the oldest first.
+//
+// Ownership: mu guards.
+type problems struct {
+	mu     sync.Mutex
+	all    []problem
+	number uint64
+}
+
+// add adds a problem, or counts it if the same was there lately.
+func (p *problems) add(x problem) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	x.At, x.Times = time.Now().UnixMilli(), 1
+	p.number++
+	x.number = p.number
+	i := slices.IndexFunc(p.all, func(y problem) bool {
+		return y.Kind == x.Kind && y.What == x.What && x.At-y.At < repeatFor.Milliseconds()
+	})
+	if i >= 0 {
+		x.Times += p.all[i].Times
+		p.all = slices.Delete(p.all, i, i+1)
+	} else if len(p.all) == problemsMax {
+		p.all = slices.Delete(p.all, 0, 1)
+	}
+	p.all = append(p.all, x)
+}
+
+// last returns the number of the newest change.
+func (p *problems) last() uint64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.number
+}
+
+// since returns the problems that came or were repeated behind a number, as JSON, and moves that on.
+func (p *problems) since(seen *uint64) (all [][]byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i := range p.all {
+		if x := &p.all[i]; x.number > *seen {
+			body, _ := json.Marshal(x) // of numbers and texts
+			all = append(all, body)
+		}
+	}
+	*seen = p.number
+	return all
+}
+
+func (x *Inspector) serveProblems(w http.ResponseWriter, r *http.Request) error {
+	p := parametersOf(r)
+	if p.err != nil {
+		return p.err
+	}
+	m := &x.samples.problems
+	m.mu.Lock()
+	all := append([]problem{}, m.all...)
+	m.mu.Unlock()
+	writeJSON(w, http.StatusOK, struct {
+		Problems []problem `json:"problems"`
+	}{all})
+	return nil
+}
+
+// signs are counts that grow when something goes wrong.
+type signs struct {
+	seen                                uint64 // ticks
+	skipped, refused, rejected, overran uint64
+	slipped                             time.Duration
+	rung                                int
+	panics                              []uint64 // by system
+	all                                 uint64   // panics
+}
+
+// findProblems compares the sample with the one before.
+func (m *samples) findProblems() {
+	c, w := &m.scheduler, &m.world
+	now := signs{
+		seen: c.Ticks + 1, skipped: c.Skipped, refused: w.Refused, rejected: w.Rejected, slipped: c.Slipped, rung: c.Rung, all: c.Panics,
+		overran: m.before.overran,
+	}
+	add := func(kind, what, format string, values ...any) {
+		m.problems.add(problem{Kind: kind, Tick: w.Tick, What: what, Detail: fmt.Sprintf(format, values...)})
+	}
+	for _, t := range m.x.s.Overran() {
+		if t.Tick+1 > now.overran {
+			now.overran = t.Tick + 1
+			m.problems.add(problem{
+				Kind: "overrun", Tick: t.Tick, What: "a tick took longer than its budget",
+				Detail: fmt.Sprintf("%v of %v", t.Duration.Round(time.Microsecond), t.Budget), Recording: overrunID(t.Tick),
+			})
+		}
+	}
+	inSystems := uint64(0)
+	for i := range c.Systems {
+		x := &c.Systems[i]
+		now.panics = append(now.panics, x.Panics)
+		if len(m.before.panics) == len(c.Systems) && x.Panics > m.before.panics[i] {
+			inSystems += x.Panics - m.before.panics[i]
+			add("panic", "system "+x.Name, "%d panics since the start", x.Panics)
+		}
+	}
+	was := m.before
+	m.before = now
+	if was.seen == 0 {
+		return
+	}
+	if n := now.all - was.all; n > inSystems {
+		add("panic", "a function, hook or condition", "%d more panics; the log says where", n-inSystems)
+	}
+	if n := now.refused - was.refused; n > 0 {
+		add("refused", "requests met a limit of the world", "%d more", n)
+	}
+	if n := now.rejected - was.rejected; n > 0 {
+		add("refused", "queues of ports were full", "%d more requests were not accepted", n)
+	}
+	if n := now.skipped - was.skipped; n > 0 {
+		add("slow", "ticks were given up", "%d more", n)
+	}
+	if d := now.slipped - was.slipped; d > 0 {
+		add("slow", "the clock of the world slips", "by %v more", d.Round(time.Millisecond))
+	}
+	if now.rung != was.rung {
+		add("rung", fmt.Sprintf("rung %d of the ladder", now.rung), "it was %d", was.rung)
+	}
+}

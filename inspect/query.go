@@ -1,0 +1,268 @@
+package inspect
+
+import (
+	"container/heap"
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/mem"
+	"github.com/atoll-sim/atoll/internal/store"
+	"github.com/atoll-sim/atoll/world"
+)
+
+const (
+	rowsMax     = 1000
+	rowsDefault = 50
+)
+
+// parameters are those of a request. The first that is wrong is the error.
+type parameters struct {
+	url.Values
+	err error
+}
+
+// parametersOf returns the parameters of a request, which may have no others, and each once.
+func parametersOf(r *http.Request, known ...string) parameters {
+	values, err := url.ParseQuery(r.URL.RawQuery)
+	p := parameters{Values: values}
+	if err != nil {
+		p.fail("the address has a bad escape or separator: %v", err)
+	}
+	for name, all := range values {
+		if !slices.Contains(known, name) {
+			p.fail("there is no parameter %q; there are %s", name, strings.Join(known, ", "))
+		} else if len(all) > 1 {
+			p.fail("the parameter %s is there twice", name)
+		}
+	}
+	return p
+}
+
+func (p *parameters) fail(format string, values ...any) {
+	if p.err == nil {
+		p.err = refuse(http.StatusBadRequest, fmt.Sprintf(format, values...))
+	}
+}
+
+// number returns a whole number.
+func (p *parameters) number(name string, otherwise, least, most int) int {
+	text := p.Get(name)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < least || n > most {
+		p.fail("%s is %q, want a number from %d to %d", name, text, least, most)
+	}
+	return n
+}
+
+// handle returns a handle, or None if there is no such parameter.
+func (p *parameters) handle(name string) handle.Handle {
+	text := p.Get(name)
+	if text == "" {
+		return handle.None
+	}
+	h, err := handle.Parse(text)
+	if err != nil || h == handle.None {
+		p.fail("%s is %q, want a handle as 3:1047@5", name, text)
+	}
+	return h
+}
+
+// schemaNow returns what the world has.
+func (x *Inspector) schemaNow(ctx context.Context) (s *schema, err error) {
+	err = x.asks.do(ctx, func(w *world.World) { s = x.schemas.of(w) })
+	return s, err
+}
+
+// serveQuery answers with entities that match, in the order of their handles.
+func (x *Inspector) serveQuery(w http.ResponseWriter, r *http.Request) error {
+	p := parametersOf(r, "q", "limit", "after", "show")
+	limit, after := p.number("limit", rowsDefault, 1, rowsMax), p.handle("after")
+	if p.err != nil {
+		return p.err
+	}
+	if _, err := parse(p.Get("q")); err != nil {
+		return err
+	}
+	body, err := x.answers.of(r.Context(), "query?"+p.Encode(), frameAge, func(ctx context.Context) ([]byte, error) {
+		return x.query(ctx, p.Get("q"), p.Get("show"), limit, after)
+	})
+	if err != nil {
+		return err
+	}
+	writeBody(w, http.StatusOK, body)
+	return nil
+}
+
+// shown returns the components that rows show: those that are named, or else those of the query.
+func (s *schema) shown(f *filter, names string) ([]int, error) {
+	all := slices.Clone(f.named)
+	if names != "" {
+		all = all[:0]
+		for name := range strings.SplitSeq(names, ",") {
+			id, ok := s.byName[strings.TrimSpace(name)]
+			if !ok {
+				return nil, refuse(http.StatusBadRequest, fmt.Sprintf("show: there is no component %q", name))
+			}
+			if !slices.Contains(all, id) {
+				all = append(all, id)
+			}
+		}
+	}
+	if len(all) > showMax {
+		return nil, refuse(http.StatusBadRequest, fmt.Sprintf("%d components are to be shown, want %d or fewer; name some in show", len(all), showMax))
+	}
+	return all, nil
+}
+
+// needs returns the components that a frame must have.
+func (f *filter) needs(s *schema, more ...int) (set store.Set) {
+	for _, t := range f.tests {
+		set.Add(t.component)
+	}
+	for _, id := range more {
+		if s.components[id].framed {
+			set.Add(id)
+		}
+	}
+	return set
+}
+
+// found is a row of an answer.
+type found struct {
+	handle handle.Handle
+	rows   // of its chunk
+	row    int
+}
+
+// foundHeap has the highest handle first.
+type foundHeap []found
+
+func (h foundHeap) Len() int           { return len(h) }
+func (h foundHeap) Less(i, j int) bool { return h[i].handle > h[j].handle }
+func (h foundHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *foundHeap) Push(x any)        { *h = append(*h, x.(found)) }
+func (h *foundHeap) Pop() any {
+	last := (*h)[len(*h)-1]
+	*h = (*h)[:len(*h)-1]
+	return last
+}
+
+// lowest collects the entities with the lowest handles behind one.
+type lowest struct {
+	after handle.Handle
+	limit int
+	all   foundHeap
+	count int  // of all that match, whatever their handles
+	more  bool // there are others behind them
+}
+
+func (p *lowest) add(r *rows) {
+	p.count += len(r.which)
+	hs := r.chunk.Handles()
+	for _, row := range r.which {
+		h := hs[row]
+		switch {
+		case h <= p.after:
+		case len(p.all) < p.limit:
+			heap.Push(&p.all, found{h, *r, int(row)})
+		default:
+			p.more = true
+			if h < p.all[0].handle {
+				p.all[0] = found{h, *r, int(row)}
+				heap.Fix(&p.all, 0)
+			}
+		}
+	}
+}
+
+func (x *Inspector) query(ctx context.Context, query, show string, limit int, after handle.Handle) ([]byte, error) {
+	s, err := x.schemaNow(ctx)
+	if err != nil {
+		return nil, err
+	}
+	f, err := s.compile(query)
+	if err != nil {
+		return nil, err
+	}
+	shown, err := s.shown(f, show)
+	if err != nil {
+		return nil, err
+	}
+	of, err := x.frames.get(ctx, f.needs(s, shown...))
+	if err != nil {
+		return nil, err
+	}
+	defer x.frames.release(of)
+	p := lowest{after: after, limit: limit}
+	if err := f.scan(ctx, of, x.w.Shards(), p.add); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(p.all, func(a, b found) int { return a.handle.Compare(b.handle) })
+	dst := fmt.Appendf(nil, `{"tick":%d,"count":%d,"rows":[`, of.tick, p.count)
+	for i := range p.all {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = p.all[i].append(dst, s, shown)
+	}
+	next := ""
+	if p.more && len(p.all) > 0 {
+		next = p.all[len(p.all)-1].handle.String()
+	}
+	return fmt.Appendf(dst, `],"next":%q}`, next), nil
+}
+
+// append appends a row as JSON.
+func (r *found) append(dst []byte, s *schema, shown []int) []byte {
+	dst = fmt.Appendf(dst, `{"handle":%q,"shard":%d,"flags":`, r.handle, r.shard)
+	dst = appendFlags(dst, uint8(r.chunk.FlagsAt(r.row)))
+	dst = append(dst, `,"components":{`...)
+	set, first := r.table.Set(), true
+	for _, id := range shown {
+		if !set.Has(id) {
+			continue
+		}
+		if !first {
+			dst = append(dst, ',')
+		}
+		first = false
+		dst = append(appendText(dst, s.components[id].name), ':')
+		if s.components[id].framed {
+			dst = appendValue(dst, valueAt(r.cells(id), r.row), true)
+		} else {
+			dst = appendText(dst, "not in copies: "+s.components[id].whyNot)
+		}
+	}
+	return append(dst, "}}"...)
+}
+
+// valueAt returns a copy of a value, of which methods may be called.
+func valueAt(cells mem.Cells, row int) reflect.Value {
+	v := reflect.New(cells.Type).Elem()
+	v.Set(reflect.ValueOf(cells.Values).Index(row))
+	return v
+}
+
+// appendFlags appends the numbers of flags.
+func appendFlags(dst []byte, flags uint8) []byte {
+	dst = append(dst, '[')
+	for i := range 8 {
+		if flags>>i&1 != 0 {
+			if dst[len(dst)-1] != '[' {
+				dst = append(dst, ',')
+			}
+			dst = strconv.AppendInt(dst, int64(i), 10)
+		}
+	}
+	return append(dst, ']')
+}

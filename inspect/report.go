@@ -1,0 +1,361 @@
+package inspect
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"runtime/debug"
+	"time"
+
+	"github.com/atoll-sim/atoll/scheduler"
+	"github.com/atoll-sim/atoll/stats"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// report is what /api/stats answers with.
+type report struct {
+	Tick    uint64    `json:"tick"`
+	At      int64     `json:"at_ms"`
+	Paused  bool      `json:"paused"`
+	Rung    int       `json:"rung"`
+	Running bool      `json:"running"`
+	Ticks   tickTimes `json:"ticks"`
+	Panics  uint64    `json:"panics"`
+
+	Entities  int    `json:"entities"`
+	Created   uint64 `json:"created"`
+	Destroyed uint64 `json:"destroyed"`
+	Moved     uint64 `json:"moved"`
+	Applied   uint64 `json:"applied"`
+	Gone      uint64 `json:"gone"`
+	Missing   uint64 `json:"missing"`
+	Refused   uint64 `json:"refused"`
+	Failed    uint64 `json:"failed"`
+	Rejected  uint64 `json:"rejected"`
+	Waiting   int    `json:"waiting"`
+	Ports     int    `json:"ports"`
+
+	Latency  quantiles `json:"latency"`
+	Indexes  int       `json:"indexes"`
+	Retired  int       `json:"retired"`
+	Tables   int       `json:"tables"`
+	Chunks   int       `json:"chunks"`
+	Used     uint64    `json:"bytes_used"`
+	Reserved uint64    `json:"bytes_reserved"`
+	Frames   int       `json:"frames"`
+	Copies   uint64    `json:"frames_bytes"`
+
+	Shards  []shardReport  `json:"shards"`
+	Systems []systemReport `json:"systems"`
+	Steps   []stepReport   `json:"steps"`
+	Sets    []setReport    `json:"sets"`
+	Others  []struct{}     `json:"others"`
+}
+
+type quantiles struct {
+	P50   time.Duration `json:"p50_ns"`
+	P99   time.Duration `json:"p99_ns"`
+	Max   time.Duration `json:"max_ns"`
+	Count uint64        `json:"count"`
+}
+
+func quantilesOf(now, before *stats.Histogram) quantiles {
+	h := now.Since(before)
+	return quantiles{h.Quantile(0.5), h.Quantile(0.99), h.Max(), h.Count()}
+}
+
+type tickTimes struct {
+	Count    uint64        `json:"count"` // of the last 10 seconds, as the quantiles
+	Overruns uint64        `json:"overruns"`
+	Skipped  uint64        `json:"skipped"`
+	Slipped  time.Duration `json:"slipped_ns"`
+	P50      time.Duration `json:"p50_ns"`
+	P99      time.Duration `json:"p99_ns"`
+	Max      time.Duration `json:"max_ns"`
+}
+
+type shardReport struct {
+	Shard     int           `json:"shard"`
+	Entities  int           `json:"entities"`
+	Created   uint64        `json:"created"`
+	Destroyed uint64        `json:"destroyed"`
+	MovedIn   uint64        `json:"moved_in"`
+	MovedOut  uint64        `json:"moved_out"`
+	Tables    int           `json:"tables"`
+	Busy      time.Duration `json:"busy_ns"` // these three a tick, over the last second
+	Waited    time.Duration `json:"waited_ns"`
+	HeldUp    time.Duration `json:"held_up_ns"`
+}
+
+type systemReport struct {
+	Name    string              `json:"name"`
+	Stage   string              `json:"stage"`
+	Global  bool                `json:"global"`
+	Enabled bool                `json:"enabled"`
+	Runs    uint64              `json:"runs"`
+	Panics  uint64              `json:"panics"`
+	Share   float64             `json:"share"`
+	P50     time.Duration       `json:"p50_ns"`
+	P99     time.Duration       `json:"p99_ns"`
+	Max     time.Duration       `json:"max_ns"`
+	Total   time.Duration       `json:"total_ns"`
+	Waited  time.Duration       `json:"waited_ns"`
+	Shards  []systemShardReport `json:"shards,omitempty"`
+}
+
+type systemShardReport struct {
+	Shard  int           `json:"shard"`
+	Runs   uint64        `json:"runs"`
+	Total  time.Duration `json:"total_ns"`
+	Last   time.Duration `json:"last_ns"`
+	Max    time.Duration `json:"max_ns"`
+	Waited time.Duration `json:"waited_ns"`
+	HeldUp time.Duration `json:"held_up_ns"`
+	Off    bool          `json:"off"`
+}
+
+type stepReport struct {
+	Name  string        `json:"name"`
+	Runs  uint64        `json:"runs"`
+	P50   time.Duration `json:"p50_ns"`
+	P99   time.Duration `json:"p99_ns"`
+	Max   time.Duration `json:"max_ns"`
+	Total time.Duration `json:"total_ns"`
+}
+
+type setReport struct {
+	Components []string `json:"components"`
+	Entities   int      `json:"entities"`
+	Shards     []int    `json:"shards"`
+}
+
+// report makes the report of the sample, with quantiles of what was since before.
+func (m *samples) report(s *schema, now, before *moment, paused bool) *report {
+	w, c := &m.world, &m.scheduler
+	t := quantilesOf(&now.time, &before.time)
+	r := &report{
+		Tick: w.Tick, At: now.at.UnixMilli(), Paused: paused, Rung: c.Rung, Running: m.x.s.Running(),
+		Ticks:  tickTimes{t.Count, c.Overruns, c.Skipped, c.Slipped, t.P50, t.P99, t.Max},
+		Panics: c.Panics, Entities: w.Entities, Created: w.Created, Destroyed: w.Destroyed, Moved: w.Moved, Applied: w.Applied,
+		Gone: w.Gone, Missing: w.Missing, Refused: w.Refused, Failed: w.Failed, Rejected: w.Rejected, Waiting: w.Waiting, Ports: w.Ports,
+		Latency: quantilesOf(&now.latency, &before.latency), Indexes: w.Indexes, Retired: w.Retired, Tables: w.Tables, Chunks: w.Chunks,
+		Used: w.BytesUsed, Reserved: w.BytesReserved, Frames: w.Frames, Copies: w.FramesBytes,
+		Systems: []systemReport{}, Steps: []stepReport{}, Sets: []setReport{}, Others: []struct{}{},
+	}
+	r.addShards(m, now)
+	r.addSystems(m, now, before)
+	for i := range w.Steps {
+		q := quantiles{}
+		if i < len(before.steps) {
+			q = quantilesOf(&now.steps[i], &before.steps[i])
+		}
+		h := &w.Steps[i].Time
+		r.Steps = append(r.Steps, stepReport{w.Steps[i].Name, h.Count(), q.P50, q.P99, q.Max, h.Sum()})
+	}
+	for _, x := range m.sets {
+		of := setReport{[]string{}, x.n, x.shards}
+		for id := range x.set.All {
+			of.Components = append(of.Components, s.components[id].name)
+		}
+		r.Sets = append(r.Sets, of)
+	}
+	return r
+}
+
+func (r *report) addShards(m *samples, now *moment) {
+	second := m.second(now)
+	ticks := time.Duration(max(1, now.ticks-second.ticks))
+	for i, x := range m.world.Shards {
+		of := shardReport{
+			Shard: i, Entities: x.Entities, Created: x.Created, Destroyed: x.Destroyed, MovedIn: x.Arrived, MovedOut: x.Departed, Tables: x.Tables,
+			Busy: (now.shards[i].busy - second.shards[i].busy) / ticks, Waited: (now.shards[i].waited - second.shards[i].waited) / ticks,
+			HeldUp: (now.shards[i].heldUp - second.shards[i].heldUp) / ticks,
+		}
+		r.Shards = append(r.Shards, of)
+	}
+}
+
+func (r *report) addSystems(m *samples, now, before *moment) {
+	same := len(before.systems) == len(now.systems) // or systems were added since
+	all := time.Duration(0)
+	for i := range now.total {
+		if all += now.total[i]; same {
+			all -= before.total[i]
+		}
+	}
+	for i := range m.scheduler.Systems {
+		x := &m.scheduler.Systems[i]
+		was, took := &stats.Histogram{}, x.Total
+		if same {
+			was, took = &before.systems[i], took-before.total[i]
+		}
+		q := quantilesOf(&now.systems[i], was)
+		of := systemReport{
+			Name: x.Name, Stage: m.x.stageOf(x.Name), Global: x.Global, Enabled: x.Enabled, Runs: x.Runs, Panics: x.Panics,
+			Share: float64(took) / float64(max(1, all)), P50: q.P50, P99: q.P99, Max: q.Max, Total: x.Total, Waited: x.Waited,
+		}
+		for k, y := range x.Shards {
+			if x.Global {
+				k = world.AllShards
+			}
+			of.Shards = append(of.Shards, systemShardReport{k, y.Runs, y.Total, y.Last, y.Max, y.Waited, y.HeldUp, y.Off})
+		}
+		r.Systems = append(r.Systems, of)
+	}
+}
+
+// encode writes the report as JSON, with what each system did on each shard or without.
+func (r *report) encode(full bool) []byte {
+	own := *r
+	if !full {
+		own.Systems = append([]systemReport{}, r.Systems...)
+		for i := range own.Systems {
+			own.Systems[i].Shards = nil
+		}
+	}
+	body, _ := json.Marshal(&own) // of numbers and texts
+	return body
+}
+
+// withAge adds the age of a report.
+func withAge(body []byte, age time.Duration) []byte {
+	return append(fmt.Appendf(nil, `{"age_ms":%d,`, age.Milliseconds()), body[1:]...)
+}
+
+// serveWorld answers with what does not change.
+func (x *Inspector) serveWorld(w http.ResponseWriter, r *http.Request) error {
+	s, err := x.schemaNow(r.Context())
+	if err != nil {
+		return err
+	}
+	type fieldJSON struct {
+		Path    string `json:"path"`
+		Type    string `json:"type"`
+		Numeric bool   `json:"numeric"`
+	}
+	type componentJSON struct {
+		Name   string      `json:"name"`
+		Type   string      `json:"type"`
+		Size   uintptr     `json:"size"`
+		Framed bool        `json:"framed"`
+		WhyNot string      `json:"why_not"`
+		Fields []fieldJSON `json:"fields"`
+	}
+	components := []componentJSON{}
+	for i := range s.components {
+		c := &s.components[i]
+		of := componentJSON{c.name, c.typ.String(), c.typ.Size(), c.framed, c.whyNot, []fieldJSON{}}
+		for k := range c.fields {
+			f := &c.fields[k]
+			of.Fields = append(of.Fields, fieldJSON{f.path, f.typ.String(), f.numeric()})
+		}
+		components = append(components, of)
+	}
+	writeJSON(w, http.StatusOK, struct {
+		Name       string          `json:"name"`
+		Version    string          `json:"version"`
+		Started    int64           `json:"started_ms"`
+		Interval   time.Duration   `json:"interval_ns"`
+		Budget     time.Duration   `json:"budget_ns"`
+		Shards     int             `json:"shards"`
+		Workers    int             `json:"workers"`
+		Controls   bool            `json:"controls"`
+		Components []componentJSON `json:"components"`
+		Messages   []string        `json:"messages"`
+		Resources  []string        `json:"resources"`
+		Flags      int             `json:"flags"`
+	}{
+		x.o.Name, version(), x.samples.began.UnixMilli(), x.w.Options().TickInterval, x.s.Options().Budget, x.w.Shards(), x.s.Workers(),
+		x.o.Token != "", components, s.messages, s.resources, 8,
+	})
+	return nil
+}
+
+// version returns the version of this module in the program.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	for _, m := range append(info.Deps, &info.Main) {
+		if m.Path == "github.com/atoll-sim/atoll" && m.Version != "" {
+			return m.Version
+		}
+	}
+	return "(devel)"
+}
+
+// plan is the newest plan of the scheduler.
+func (x *Inspector) planNow(w *world.World) (*scheduler.Plan, error) {
+	p, err := x.s.Plan()
+	if err == nil {
+		stages := map[string]string{}
+		for _, s := range p.Systems {
+			stages[s.Name] = s.Stage.String()
+		}
+		x.stages.Store(&stages)
+	}
+	return p, err
+}
+
+// stageOf returns the stage of a system, as of the last plan.
+func (x *Inspector) stageOf(name string) string {
+	if all := x.stages.Load(); all != nil {
+		return (*all)[name]
+	}
+	return ""
+}
+
+// servePlan answers with the order of the systems and their fences.
+func (x *Inspector) servePlan(w http.ResponseWriter, r *http.Request) error {
+	var p *scheduler.Plan
+	var err error
+	failed := x.asks.do(r.Context(), func(w *world.World) { p, err = x.planNow(w) })
+	if failed != nil {
+		return failed
+	}
+	if err != nil {
+		return refuse(http.StatusConflict, err.Error())
+	}
+	type systemJSON struct {
+		Name       string   `json:"name"`
+		Stage      string   `json:"stage"`
+		Global     bool     `json:"global"`
+		Enabled    bool     `json:"enabled"`
+		Every      int      `json:"every"`
+		Offset     int      `json:"offset"`
+		After      []string `json:"after"`
+		Before     []string `json:"before"`
+		Conditions int      `json:"conditions"`
+		Merge      bool     `json:"merge"`
+	}
+	type reasonJSON struct {
+		Name  string `json:"name"`
+		First string `json:"first"`
+		Then  string `json:"then"`
+	}
+	type fenceJSON struct {
+		System  string       `json:"system"`
+		After   string       `json:"after"`
+		Near    bool         `json:"near"`
+		Reasons []reasonJSON `json:"reasons"`
+	}
+	systems, fences := []systemJSON{}, []fenceJSON{}
+	for _, s := range p.Systems {
+		systems = append(systems, systemJSON{
+			s.Name, s.Stage.String(), s.Global, s.Enabled, s.Every, s.Offset, append([]string{}, s.After...), append([]string{}, s.Before...), s.Conditions, s.Merge,
+		})
+	}
+	for _, f := range p.Fences {
+		of := fenceJSON{f.System, f.After, f.Near, []reasonJSON{}}
+		for _, y := range f.Reasons {
+			of.Reasons = append(of.Reasons, reasonJSON(y))
+		}
+		fences = append(fences, of)
+	}
+	writeJSON(w, http.StatusOK, struct {
+		Systems []systemJSON `json:"systems"`
+		Fences  []fenceJSON  `json:"fences"`
+	}{systems, fences})
+	return nil
+}

@@ -1,0 +1,300 @@
+package inspect
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/store"
+	"github.com/atoll-sim/atoll/scheduler"
+	"github.com/atoll-sim/atoll/stats"
+	"github.com/atoll-sim/atoll/world"
+)
+
+const (
+	sampleRest = time.Second            // between samples while nobody looks
+	sampleLook = 250 * time.Millisecond // while somebody does
+	lookFor    = 5 * time.Second        // behind a request, somebody looks
+	windowMax  = 10                     // seconds that quantiles are of
+	setsMax    = 100
+)
+
+// samples looks at the statistics now and then.
+//
+// Ownership: turn is of whoever takes a sample, and guards scheduler, world, sets and window. mu guards body,
+// at and history. The rest is for any goroutine.
+type samples struct {
+	x        *Inspector
+	began    time.Time
+	streams  atomic.Int32
+	fulls    atomic.Int32
+	asked    atomic.Int64 // when somebody looked last, in nanoseconds since began
+	wakes    chan struct{}
+	short    feed // the newest, as JSON
+	full     feed // with what each system did on each shard
+	problems problems
+
+	turn      limit
+	scheduler scheduler.Stats
+	world     world.Stats
+	sets      []componentSet
+	window    []moment // one each second, the oldest first
+	before    signs    // of the sample before
+
+	mu      sync.Mutex
+	body    [2][]byte // short and full, without their age
+	at      time.Time
+	history history
+}
+
+// moment is what windows are computed from.
+type moment struct {
+	at      time.Time
+	ticks   uint64
+	time    stats.Histogram
+	latency stats.Histogram
+	systems []stats.Histogram
+	steps   []stats.Histogram
+	shards  []shardTimes
+	total   []time.Duration // of systems
+}
+
+type shardTimes struct{ busy, waited, heldUp time.Duration }
+
+// componentSet is the entities with one set of components.
+type componentSet struct {
+	set    store.Set
+	n      int
+	shards []int
+}
+
+func (m *samples) init(x *Inspector) {
+	m.x, m.began, m.turn, m.wakes = x, time.Now(), newLimit(1), make(chan struct{}, 1)
+	m.history.init()
+	m.asked.Store(int64(-lookFor))
+}
+
+// look says that a stream begins, or ends.
+func (m *samples) look(n int32) {
+	m.streams.Add(n)
+	m.wake()
+}
+
+func (m *samples) lookFull(n int32) { m.fulls.Add(n) }
+
+// wake makes the next sample come soon.
+func (m *samples) wake() {
+	m.asked.Store(int64(time.Since(m.began)))
+	select {
+	case m.wakes <- struct{}{}:
+	default:
+	}
+}
+
+// looks reports whether somebody looks.
+func (m *samples) looks() bool {
+	return m.streams.Load() > 0 || time.Since(m.began)-time.Duration(m.asked.Load()) < lookFor
+}
+
+// run takes samples until the Inspector ends.
+func (m *samples) run() {
+	for m.x.ctx.Err() == nil {
+		if err := m.take(m.x.ctx); err != nil {
+			m.stands(err)
+		}
+		wait := time.NewTimer(sampleLook)
+		if !m.looks() {
+			wait.Reset(sampleRest)
+		}
+		select {
+		case <-wait.C:
+		case <-m.wakes:
+			m.pause() // whatever wakes it how often
+		case <-m.x.ctx.Done():
+		}
+		wait.Stop()
+	}
+}
+
+// pause waits a little.
+func (m *samples) pause() {
+	select {
+	case <-time.After(sampleLook / 5):
+	case <-m.x.ctx.Done():
+	}
+}
+
+// stands publishes the last sample again, which has become older, and notes why there is no other.
+func (m *samples) stands(err error) {
+	if errors.Is(err, errStands) && m.x.s.Running() && !m.x.s.Paused() {
+		m.problems.add(problem{Kind: "stuck", Tick: m.x.w.Tick(), What: "no tick ends", Detail: "a system does not return, or takes more than 2 seconds"})
+	}
+	m.publish()
+}
+
+// take takes a sample.
+func (m *samples) take(ctx context.Context) error {
+	select {
+	case m.turn <- struct{}{}:
+		defer m.turn.leave()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	looks, paused := m.looks(), false
+	var s *schema
+	err := m.x.asks.do(ctx, func(w *world.World) {
+		m.x.s.Stats(&m.scheduler)
+		w.Stats(&m.world)
+		if looks {
+			m.sets, s = setsOf(w), m.x.schemas.of(w)
+		}
+		paused = m.x.s.Paused()
+	})
+	if err != nil {
+		return err
+	}
+	now := m.moment()
+	m.findProblems()
+	before := &now
+	if len(m.window) > 0 {
+		before = &m.window[0]
+	}
+	var body [2][]byte
+	if looks {
+		r := m.report(s, &now, before, paused)
+		body[0] = r.encode(false)
+		if m.fulls.Load() > 0 {
+			body[1] = r.encode(true)
+		}
+	}
+	m.mu.Lock()
+	m.body, m.at = body, now.at
+	m.history.add(&now, &m.scheduler, &m.world)
+	m.mu.Unlock()
+	if n := len(m.window); n == 0 || now.at.Sub(m.window[n-1].at) >= sampleRest-sampleLook/2 {
+		if m.window = append(m.window, now); n >= windowMax {
+			m.window = slices.Delete(m.window, 0, 1)
+		}
+	}
+	m.publish()
+	return nil
+}
+
+// publish gives the newest sample, with its age, to streams.
+func (m *samples) publish() {
+	for i, f := range []*feed{&m.short, &m.full} {
+		if body := m.newest(i); body != nil {
+			f.put(body)
+		}
+	}
+}
+
+// newest returns the newest sample with its age, or nil.
+func (m *samples) newest(i int) []byte {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.body[i] == nil {
+		return nil
+	}
+	return withAge(m.body[i], time.Since(m.at))
+}
+
+// setsOf returns the sets of components, those with most entities first.
+func setsOf(w *world.World) (all []componentSet) {
+	survey := driver.Of(w).Survey()
+	places := map[store.Set]int{}
+	for i := range w.Shards() {
+		for _, t := range survey.Shard(i).Tables() {
+			if t.Rows() == 0 {
+				continue
+			}
+			at, ok := places[t.Set()]
+			if !ok {
+				at = len(all)
+				places[t.Set()] = at
+				all = append(all, componentSet{set: t.Set(), shards: make([]int, w.Shards())})
+			}
+			all[at].n += t.Rows()
+			all[at].shards[i] += t.Rows()
+		}
+	}
+	slices.SortStableFunc(all, func(a, b componentSet) int { return cmp.Compare(b.n, a.n) })
+	return all[:min(len(all), setsMax)]
+}
+
+// moment keeps of the sample what windows are computed from.
+func (m *samples) moment() moment {
+	now := moment{
+		at: time.Now(), ticks: m.scheduler.Ticks, time: m.scheduler.Time, latency: m.world.Latency,
+		shards: make([]shardTimes, len(m.world.Shards)),
+	}
+	for i := range m.scheduler.Systems {
+		x := &m.scheduler.Systems[i]
+		now.systems, now.total = append(now.systems, x.Time), append(now.total, x.Total)
+		if x.Global {
+			continue
+		}
+		for k := range x.Shards {
+			now.shards[k].busy += x.Shards[k].Total
+			now.shards[k].waited += x.Shards[k].Waited
+			now.shards[k].heldUp += x.Shards[k].HeldUp
+		}
+	}
+	for i := range m.world.Steps {
+		now.steps = append(now.steps, m.world.Steps[i].Time)
+	}
+	return now
+}
+
+// second returns the moment a second ago, or the oldest.
+func (m *samples) second(now *moment) *moment {
+	for i := len(m.window) - 1; i >= 0; i-- {
+		if now.at.Sub(m.window[i].at) >= sampleRest-sampleLook/2 {
+			return &m.window[i]
+		}
+	}
+	if len(m.window) > 0 {
+		return &m.window[0]
+	}
+	return now
+}
+
+// serveStats answers with a sample that is not much older than one of those for streams.
+func (x *Inspector) serveStats(w http.ResponseWriter, r *http.Request) error {
+	m := &x.samples
+	m.asked.Store(int64(time.Since(m.began)))
+	m.mu.Lock()
+	fresh := m.body[0] != nil && time.Since(m.at) < sampleLook
+	m.mu.Unlock()
+	if !fresh {
+		ctx, cancel := context.WithTimeout(r.Context(), waitMax/4)
+		defer cancel()
+		if err := m.take(ctx); err != nil && m.newest(0) == nil {
+			return errStands
+		}
+	}
+	writeBody(w, http.StatusOK, m.newest(0))
+	return nil
+}
+
+func (x *Inspector) serveHistory(w http.ResponseWriter, r *http.Request) error {
+	p := parametersOf(r, "span")
+	span, ok := spans[p.Get("span")]
+	if !ok {
+		p.fail("span is %q, want minute, hour or day", p.Get("span"))
+	}
+	if p.err != nil {
+		return p.err
+	}
+	x.samples.mu.Lock()
+	body := x.samples.history.append(nil, span)
+	x.samples.mu.Unlock()
+	writeBody(w, http.StatusOK, body)
+	return nil
+}
