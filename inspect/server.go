@@ -70,6 +70,11 @@ func (x *Inspector) serve(w http.ResponseWriter, r *http.Request) error {
 	if err := x.mayAsk(r, isPage); err != nil {
 		return err
 	}
+	if whole, _, _ := strings.Cut(r.RequestURI, "?"); r.URL.Path == "" && whole != "" && !strings.HasSuffix(whole, "/") {
+		w.Header().Set("Location", path.Base(whole)+"/") // below a prefix, for the page's relative addresses
+		w.WriteHeader(http.StatusMovedPermanently)
+		return nil
+	}
 	to, ok := x.routes[at]
 	if isPage {
 		to, ok = route{http.MethodGet, x.servePage}, true
