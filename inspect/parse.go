@@ -188,7 +188,7 @@ func (p *parser) special(t *term) (done bool, err error) {
 	at := p.at()
 	switch t.name {
 	case "Flag":
-		t.on, t.number, err = onFlag, 0, p.number(&t.number, 7, "a flag from 0 to 7")
+		t.on, err = onFlag, p.number(&t.number, 7, "a flag from 0 to 7")
 	case "Shard":
 		t.on, err = onShard, p.number(&t.number, handle.ShardMax, "the number of a shard")
 	case "Handle":
