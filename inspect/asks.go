@@ -20,8 +20,6 @@ type asks struct {
 	mu      sync.Mutex
 	waiting []*ask
 	sent    bool // a function of Between will call those that wait
-	over    bool
-	all     sync.WaitGroup
 }
 
 // ask is a function that waits.
@@ -69,25 +67,29 @@ func (a *asks) do(ctx context.Context, f func(*world.World)) error {
 func (a *asks) enter(x *ask) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.over {
+	if a.x.ctx.Err() != nil {
 		return errClosed
 	}
-	a.waiting = append(a.waiting, x)
-	if a.sent {
-		return nil
-	}
-	a.sent = true
-	come := a.x.s.Between(a.serve)
-	a.all.Go(func() {
-		select {
-		case err := <-come:
-			if err != nil {
-				a.fail(err)
-			}
-		case <-a.x.ctx.Done():
+	if !a.sent {
+		if !a.x.work.start(a.send) {
+			return errClosed
 		}
-	})
+		a.sent = true
+	}
+	a.waiting = append(a.waiting, x)
 	return nil
+}
+
+// send has those that wait called.
+func (a *asks) send() {
+	select {
+	case err := <-a.x.s.Between(a.serve):
+		if err != nil {
+			a.fail(err)
+		}
+	case <-a.x.ctx.Done():
+		a.fail(errClosed)
+	}
 }
 
 // take returns those that wait.
@@ -130,16 +132,5 @@ func (a *asks) fail(err error) {
 	}
 	for _, x := range a.take() {
 		x.done <- err
-	}
-}
-
-// close lets nothing more wait.
-func (a *asks) close() {
-	a.mu.Lock()
-	a.over = true
-	a.mu.Unlock()
-	a.all.Wait()
-	for _, x := range a.take() {
-		x.done <- errClosed
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"sync"
 	"sync/atomic"
 
 	"github.com/atoll-sim/atoll/scheduler"
@@ -57,22 +56,23 @@ func (o *Options) check() error {
 //
 // Ownership: any goroutine. The world is looked at only in functions of Scheduler.Between.
 type Inspector struct {
-	s       *scheduler.Scheduler
-	w       *world.World
-	o       Options
-	routes  map[string]route
-	origins *http.CrossOriginProtection
-	asks    asks
-	frames  frames
-	answers answers
-	streams limit
-	samples samples
-	schemas schemas
-	stages  atomic.Pointer[map[string]string] // of systems, as of the last plan
-	port    port
-	ctx     context.Context // ends with the Inspector
-	end     context.CancelFunc
-	done    sync.WaitGroup
+	s        *scheduler.Scheduler
+	w        *world.World
+	o        Options
+	routes   map[string]route
+	origins  *http.CrossOriginProtection
+	asks     asks
+	frames   frames
+	answers  answers
+	streams  limit
+	samples  samples
+	schemas  schemas
+	stages   atomic.Pointer[map[string]string] // of systems, as of the last plan
+	recorder recorder
+	port     port
+	ctx      context.Context // ends with the Inspector
+	end      context.CancelFunc
+	work     group
 }
 
 // New makes the inspector of a scheduler and its world. It serves when it is mounted in a server, or by
@@ -95,10 +95,12 @@ func New(s *scheduler.Scheduler, o Options) (*Inspector, error) {
 	x.ctx, x.end = context.WithCancel(context.Background())
 	x.asks.init(x)
 	x.frames.init(x)
-	x.answers.init(x.ctx)
+	x.answers.init(x)
+	x.recorder.x = x
 	x.samples.init(x)
 	x.routes = x.makeRoutes()
-	x.done.Go(x.samples.run)
+	s.KeepOverruns(overrunsMax)
+	x.work.start(x.samples.run)
 	return x, nil
 }
 
@@ -107,10 +109,9 @@ func New(s *scheduler.Scheduler, o Options) (*Inspector, error) {
 // Scheduler.Between, which it may wait for.
 func (x *Inspector) Close() error {
 	x.end()
-	x.answers.close()
-	x.asks.close()
-	x.done.Wait()
+	x.work.close()
 	x.port.close()
+	x.s.KeepOverruns(0)
 	return nil
 }
 

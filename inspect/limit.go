@@ -36,14 +36,12 @@ const (
 
 // answers are computed once for all who ask the same within a short time.
 //
-// Ownership: mu guards byKey and over.
+// Ownership: mu guards byKey.
 type answers struct {
-	ctx   context.Context
+	x     *Inspector
 	busy  limit
 	mu    sync.Mutex
 	byKey map[string]*answer
-	over  bool
-	all   sync.WaitGroup
 }
 
 // answer is one that is computed, or was. ready is closed then, and nobody writes any more.
@@ -54,8 +52,8 @@ type answer struct {
 	err   error
 }
 
-func (a *answers) init(ctx context.Context) {
-	a.ctx, a.busy, a.byKey = ctx, newLimit(computedMax), map[string]*answer{}
+func (a *answers) init(x *Inspector) {
+	a.x, a.busy, a.byKey = x, newLimit(computedMax), map[string]*answer{}
 }
 
 // of returns the answer to what is asked, computed not longer ago than age, or computes it. It goes on for
@@ -68,13 +66,12 @@ func (a *answers) of(ctx context.Context, key string, age time.Duration, compute
 		if len(a.byKey) >= answersKept {
 			a.forget(now)
 		}
-		if a.over || len(a.byKey) >= answersMax {
+		x = &answer{ready: make(chan struct{}), at: now}
+		if len(a.byKey) >= answersMax || !a.x.work.start(func() { a.compute(x, compute) }) {
 			a.mu.Unlock()
 			return nil, errBusy
 		}
-		x = &answer{ready: make(chan struct{}), at: now}
 		a.byKey[key] = x
-		a.all.Go(func() { a.compute(x, compute) })
 	}
 	a.mu.Unlock()
 	select {
@@ -86,14 +83,6 @@ func (a *answers) of(ctx context.Context, key string, age time.Duration, compute
 }
 
 var errBusy = busy(http.StatusTooManyRequests, "too many queries and maps are computed at a time; ask again later")
-
-// close waits for what is computed, whose context has ended, and lets nothing more begin.
-func (a *answers) close() {
-	a.mu.Lock()
-	a.over = true
-	a.mu.Unlock()
-	a.all.Wait()
-}
 
 // forget drops answers that are old. Those that are computed, or have just been, stay for who waits for
 // them. The lock is held.
@@ -110,7 +99,7 @@ const computeMax = 10 * time.Second
 
 func (a *answers) compute(x *answer, f func(context.Context) ([]byte, error)) {
 	defer close(x.ready)
-	ctx, cancel := context.WithTimeout(a.ctx, computeMax)
+	ctx, cancel := context.WithTimeout(a.x.ctx, computeMax)
 	defer cancel()
 	place := time.NewTimer(waitMax)
 	defer place.Stop()
@@ -132,6 +121,33 @@ func (a *answers) compute(x *answer, f func(context.Context) ([]byte, error)) {
 	}()
 	x.body, x.err = f(ctx)
 	returned = true
+}
+
+// group is goroutines that end with the Inspector.
+//
+// Ownership: mu guards over, and that nothing is started while close waits.
+type group struct {
+	mu   sync.Mutex
+	over bool
+	all  sync.WaitGroup
+}
+
+// start runs f on a goroutine, unless the Inspector has ended.
+func (g *group) start(f func()) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.over {
+		g.all.Go(f)
+	}
+	return !g.over
+}
+
+// close waits for all, and lets nothing more start.
+func (g *group) close() {
+	g.mu.Lock()
+	g.over = true
+	g.mu.Unlock()
+	g.all.Wait()
 }
 
 // listener accepts so many connections at a time; others wait.

@@ -1,10 +1,267 @@
 package inspect
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"runtime/trace"
+	"slices"
 	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/atoll-sim/atoll/scheduler"
 )
+
+const (
+	tracesMax     = 8               // ticks that are kept for the timeline
+	traceFor      = 5 * time.Second // ticks are traced so long after they were asked for
+	overrunsMax   = 16
+	recordingsMax = 4
+	spansMax      = 1 << 20  // of a recording, about
+	goTraceMax    = 64 << 20 // bytes
+)
+
+// recorder traces ticks for the timeline while somebody asks, and on request.
+//
+// Ownership: mu guards what is below it.
+type recorder struct {
+	x      *Inspector
+	mu     sync.Mutex
+	until  time.Time
+	runs   bool
+	newest []scheduler.Trace // the oldest first
+	asked  []*recording      // likewise
+	number int
+}
+
+// recording is some ticks in detail.
+//
+// Ownership: as of recorder; what was recorded does not change once it is done.
+type recording struct {
+	id     string
+	at     time.Time
+	ticks  int
+	traces []scheduler.Trace
+	isGo   bool
+	goData []byte
+	done   bool
+}
 
 func overrunID(tick uint64) string { return "o" + strconv.FormatUint(tick, 10) }
 
-var _ context.Context
+// serveTicks answers with the newest traced ticks, and has ticks traced for a while.
+func (x *Inspector) serveTicks(w http.ResponseWriter, r *http.Request) error {
+	p := parametersOf(r, "after")
+	after, err := int64(-1), error(nil)
+	if text := p.Get("after"); text != "" {
+		if after, err = strconv.ParseInt(text, 10, 64); err != nil || after < -1 {
+			p.fail("after is %q, want the number of a tick", text)
+		}
+	}
+	if p.err != nil {
+		return p.err
+	}
+	c := &x.recorder
+	c.mu.Lock()
+	c.until = time.Now().Add(traceFor)
+	if !c.runs {
+		c.runs = x.work.start(c.follow)
+	}
+	some := slices.DeleteFunc(slices.Clone(c.newest), func(t scheduler.Trace) bool { return int64(t.Tick) <= after })
+	c.mu.Unlock()
+	writeBody(w, http.StatusOK, appendTraces(nil, some))
+	return nil
+}
+
+// follow traces a tick now and then, until nobody asks any more.
+func (c *recorder) follow() {
+	for {
+		c.mu.Lock()
+		c.runs = time.Now().Before(c.until) && c.x.ctx.Err() == nil
+		runs := c.runs
+		if !runs {
+			c.newest = nil
+		}
+		c.mu.Unlock()
+		if !runs {
+			return
+		}
+		ctx, cancel := context.WithTimeout(c.x.ctx, waitMax)
+		some, _ := c.x.s.Trace(ctx, 1)
+		cancel()
+		c.mu.Lock()
+		c.newest = append(c.newest, some...)
+		c.newest = slices.Delete(c.newest, 0, max(0, len(c.newest)-tracesMax))
+		c.mu.Unlock()
+		select {
+		case <-time.After(sampleLook):
+		case <-c.x.ctx.Done():
+		}
+	}
+}
+
+// record records the next ticks.
+func (x *Inspector) record(w http.ResponseWriter, r *http.Request) error {
+	body := struct {
+		Ticks int  `json:"ticks"`
+		Go    bool `json:"go"`
+	}{Ticks: 100}
+	if err := readBody(w, r, &body); err != nil {
+		return err
+	}
+	x.samples.turn <- struct{}{}
+	systems := len(x.samples.scheduler.Systems)
+	x.samples.turn.leave()
+	most := min(scheduler.TraceTicksMax, max(1, spansMax/((systems+20)*x.w.Shards())))
+	if body.Ticks < 1 || body.Ticks > most {
+		return refuse(http.StatusBadRequest, fmt.Sprintf("ticks is %d, want 1 to %d", body.Ticks, most))
+	}
+	c := &x.recorder
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if n := len(c.asked); n > 0 && !c.asked[n-1].done {
+		return refuse(http.StatusConflict, "a recording is under way; wait until it is done")
+	}
+	c.number++
+	of := &recording{id: "r" + strconv.Itoa(c.number), at: time.Now(), ticks: body.Ticks, isGo: body.Go}
+	data := &bounded{most: goTraceMax}
+	if body.Go {
+		if err := trace.Start(data); err != nil {
+			return refuse(http.StatusConflict, "the Go runtime cannot be traced: "+err.Error())
+		}
+	}
+	if !x.work.start(func() { c.finish(of, data) }) {
+		if body.Go {
+			trace.Stop()
+		}
+		return errClosed
+	}
+	c.asked = append(c.asked, of)
+	c.asked = slices.Delete(c.asked, 0, max(0, len(c.asked)-recordingsMax))
+	x.changed(r, "record", "ticks", body.Ticks, "go", body.Go)
+	writeJSON(w, http.StatusOK, struct {
+		ID string `json:"id"`
+	}{of.id})
+	return nil
+}
+
+// finish makes a recording. One that waits for ticks ends after a while.
+func (c *recorder) finish(of *recording, data *bounded) {
+	ctx, cancel := context.WithTimeout(c.x.ctx, time.Minute+10*time.Duration(of.ticks)*c.x.w.Options().TickInterval)
+	defer cancel()
+	some, _ := c.x.s.Trace(ctx, of.ticks)
+	if of.isGo {
+		trace.Stop()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	of.traces, of.done = some, true
+	if of.isGo {
+		of.goData = data.Bytes()
+	}
+}
+
+// bounded is a buffer that refuses what is too much.
+type bounded struct {
+	bytes.Buffer
+	most int
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if b.Len()+len(p) > b.most {
+		return 0, errors.New("inspect: the trace of the Go runtime is too large")
+	}
+	return b.Buffer.Write(p)
+}
+
+// all returns the recordings, those of ticks that overran first, and each the oldest first.
+func (c *recorder) all() (all []recording) {
+	for _, t := range c.x.s.Overran() {
+		all = append(all, recording{id: overrunID(t.Tick), at: t.Began, ticks: 1, traces: []scheduler.Trace{t}, done: true})
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, of := range c.asked {
+		all = append(all, *of)
+	}
+	return all
+}
+
+// spanBytes is about what a span takes.
+const spanBytes = 88
+
+func (x *Inspector) serveRecordings(w http.ResponseWriter, r *http.Request) error {
+	type recordingJSON struct {
+		ID    string `json:"id"`
+		Why   string `json:"why"`
+		Tick  uint64 `json:"tick"`
+		Ticks int    `json:"ticks"`
+		Done  bool   `json:"done"`
+		At    int64  `json:"at_ms"`
+		Bytes int    `json:"bytes"`
+		Go    bool   `json:"go"`
+	}
+	all := []recordingJSON{}
+	for _, of := range x.recorder.all() {
+		y := recordingJSON{of.id, "asked", 0, of.ticks, of.done, of.at.UnixMilli(), len(of.goData), of.isGo}
+		if of.id[0] == 'o' {
+			y.Why = "overrun"
+		}
+		for i := range of.traces {
+			y.Bytes += len(of.traces[i].Spans) * spanBytes
+		}
+		if of.done {
+			y.Ticks = len(of.traces)
+		}
+		if len(of.traces) > 0 {
+			y.Tick = of.traces[0].Tick
+		}
+		all = append(all, y)
+	}
+	writeJSON(w, http.StatusOK, struct {
+		Recordings []recordingJSON `json:"recordings"`
+	}{all})
+	return nil
+}
+
+// serveRecording answers with a recording, in one of three formats.
+func (x *Inspector) serveRecording(w http.ResponseWriter, r *http.Request) error {
+	p := parametersOf(r, "format")
+	if p.err != nil {
+		return p.err
+	}
+	id := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
+	all := x.recorder.all()
+	i := slices.IndexFunc(all, func(of recording) bool { return of.id == id })
+	switch {
+	case i < 0:
+		return refuse(http.StatusNotFound, fmt.Sprintf("there is no recording %q; the last %d of ticks that overran are kept, and the last %d that were asked for", id, overrunsMax, recordingsMax))
+	case !all[i].done:
+		return busy(http.StatusConflict, "the recording is under way; ask again later")
+	}
+	of := &all[i]
+	attach := func(name string) {
+		w.Header().Set("Content-Disposition", `attachment; filename="`+name+`"`)
+	}
+	switch format := p.Get("format"); format {
+	case "":
+		writeBody(w, http.StatusOK, appendTraces(nil, of.traces))
+	case "perfetto":
+		attach("atoll-" + id + ".json")
+		writeBody(w, http.StatusOK, appendPerfetto(nil, of.traces))
+	case "go":
+		if !of.isGo {
+			return refuse(http.StatusNotFound, "the recording has no trace of the Go runtime")
+		}
+		attach("atoll-" + id + ".trace")
+		w.Header().Set("Content-Type", "application/octet-stream")
+		_, _ = w.Write(of.goData) // nobody reads any more, then
+	default:
+		return refuse(http.StatusBadRequest, fmt.Sprintf("format is %q, want perfetto or go, or none", format))
+	}
+	return nil
+}

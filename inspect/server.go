@@ -33,6 +33,9 @@ func (x *Inspector) makeRoutes() map[string]route {
 		"/api/plan":           get(x.servePlan),
 		"/api/events":         get(x.streamEvents),
 		"/api/problems":       get(x.serveProblems),
+		"/api/ticks":          get(x.serveTicks),
+		"/api/recordings":     get(x.serveRecordings),
+		"/api/record":         post(x.record),
 		"/api/query":          get(x.serveQuery),
 		"/api/map":            get(x.serveMap),
 		"/api/map/stream":     get(x.streamMap),
@@ -76,6 +79,9 @@ func (x *Inspector) serve(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	to, ok := x.routes[at]
+	if strings.HasPrefix(at, "/api/recordings/") {
+		to, ok = route{http.MethodGet, x.serveRecording}, true
+	}
 	if isPage {
 		to, ok = route{http.MethodGet, x.servePage}, true
 	}
