@@ -181,7 +181,9 @@ func (e *entity) write(s *schema) {
 		}
 		for k := range of.fields {
 			f := &of.fields[k]
-			c.Fields = append(c.Fields, entityField{f.path, f.typ.String(), appendValue(nil, f.of(c.copy), false), of.edits(f)})
+			v := f.of(c.copy)
+			cut := f.typ.Kind() == reflect.String && v.Len() > textMax // to set it would cut it for good
+			c.Fields = append(c.Fields, entityField{f.path, f.typ.String(), appendValue(nil, v, false), of.edits(f) && !cut})
 		}
 	}
 }

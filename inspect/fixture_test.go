@@ -182,6 +182,11 @@ func (f *fixture) answer(status int, r *http.Response) (v map[string]any) {
 	return v
 }
 
+func jsonOf(v any) string {
+	text, _ := json.Marshal(v)
+	return string(text)
+}
+
 func record(h http.Handler, r *http.Request) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)

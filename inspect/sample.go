@@ -153,6 +153,9 @@ func (m *samples) take(ctx context.Context) error {
 		w.Stats(&m.world)
 		if looks {
 			m.sets, s = setsOf(w), m.x.schemas.of(w)
+			if known := m.x.stages.Load(); known == nil || len(*known) != len(m.scheduler.Systems) {
+				_, _ = m.x.planNow(w) // without one there are no stages
+			}
 		}
 		paused = m.x.s.Paused()
 	})
