@@ -1,0 +1,107 @@
+package inspect_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/atoll-sim/atoll/inspect"
+	"github.com/atoll-sim/atoll/scheduler"
+	"github.com/atoll-sim/atoll/state"
+	"github.com/atoll-sim/atoll/world"
+)
+
+func nothing(*world.World) {}
+
+// TestUnaffected looks at everything, between two hashes of a world that stands still.
+func TestUnaffected(t *testing.T) {
+	f := newFixture(t)
+	f.s.Pause()
+	var before, after state.Hash
+	hash := func(to *state.Hash) {
+		require.NoError(t, <-f.s.Between(func(w *world.World) {
+			var err error
+			*to, err = state.StateHash(f.w, nil)
+			require.NoError(t, err)
+		}))
+	}
+	require.Eventually(t, func() bool {
+		hash(&before)
+		time.Sleep(10 * time.Millisecond)
+		hash(&after)
+		return before == after
+	}, 5*time.Second, time.Millisecond)
+	h := f.one("Health.HP == 7")
+	for _, target := range []string{
+		"/api/world", "/api/stats", "/api/plan", "/api/history?span=day", "/api/problems", "/api/ticks", "/api/recordings", "/api/query",
+		queryOf("Position.X < 7, Owner"), mapPath, mapPath + "&color=set", "/api/entity?handle=" + h,
+	} {
+		f.get(200, target)
+	}
+	hash(&after)
+	require.Equal(t, before, after)
+}
+
+// TestSameWorld makes 200 ticks with and without an inspector that is asked all the time: the worlds are the same.
+func TestSameWorld(t *testing.T) {
+	run := func(workers int, looks bool) state.Hash {
+		f := newWorld(t, 5, workers)
+		_, err := f.units.AppendN(nil, f.w, 3000, func(i int, u *Unit) { u.Velocity = Velocity{float32(i), 1} })
+		require.NoError(t, err)
+		f.s.MustAdd("churn", func(b *world.Build) func(*world.Context) {
+			health := world.Write[Health](b)
+			q := b.Query(health)
+			return func(c *world.Context) {
+				for ch := range q.Chunks() {
+					hs := health.Slice(ch)
+					for i := range hs {
+						if hs[i].HP++; c.Rand().IntN(300) == 0 {
+							_ = c.Destroy(ch.Handle(i))
+						}
+					}
+				}
+			}
+		}, scheduler.After("move"))
+		stop, ended := make(chan struct{}), make(chan struct{})
+		if looks {
+			f.inspect(inspect.Options{})
+			go func() {
+				defer close(ended)
+				for {
+					select {
+					case <-stop:
+						return
+					default:
+						f.do(request("GET", "/api/stats", ""))
+						f.do(request("GET", queryOf("Position.X > 7"), ""))
+						f.do(request("GET", mapPath, ""))
+						f.do(request("GET", "/api/entity?handle=0:3@1", ""))
+						f.do(request("GET", "/api/ticks", ""))
+					}
+				}
+			}()
+		} else {
+			close(ended)
+		}
+		for range 200 {
+			require.NoError(t, f.s.Step(context.Background()))
+			if looks {
+				time.Sleep(time.Millisecond)
+			}
+		}
+		close(stop)
+		if looks {
+			require.NoError(t, f.x.Close())
+		}
+		<-ended
+		h, err := state.StateHash(f.w, nil)
+		require.NoError(t, err)
+		return h
+	}
+	want := run(1, false)
+	for _, workers := range []int{1, 2, 5} {
+		require.Equal(t, want, run(workers, true), "%d workers", workers)
+	}
+}
