@@ -103,6 +103,13 @@ type schemas struct {
 	is *schema
 }
 
+// known returns the schema as it was when the last sample was taken, or nil.
+func (s *schemas) known() *schema {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.is
+}
+
 // of returns the schema of the idle world.
 func (s *schemas) of(w *world.World) *schema {
 	survey := driver.Of(w).Survey()

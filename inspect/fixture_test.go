@@ -73,7 +73,11 @@ type fixture struct {
 }
 
 func newWorld(t testing.TB, shards, workers int) *fixture {
-	f := &fixture{t: t, w: world.MustNew(world.Options{Shards: shards, TickInterval: 5 * time.Millisecond})}
+	return newWorldEvery(t, shards, workers, 5*time.Millisecond)
+}
+
+func newWorldEvery(t testing.TB, shards, workers int, interval time.Duration) *fixture {
+	f := &fixture{t: t, w: world.MustNew(world.Options{Shards: shards, TickInterval: interval})}
 	w := f.w
 	world.Register[Position](w, "Position")
 	world.Register[Velocity](w, "Velocity")

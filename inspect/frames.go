@@ -21,7 +21,6 @@ const frameAge = 250 * time.Millisecond
 // Ownership: users, old and unused as of frames.mu; nobody writes the rest.
 type frame struct {
 	frozen drive.Frozen
-	schema *schema
 	has    store.Set
 	tick   uint64
 	at     time.Time
@@ -74,7 +73,7 @@ func (f *frames) capture(ctx context.Context, need store.Set) (*frame, error) {
 	x := &frame{has: need, users: 1, gone: make(chan struct{})}
 	var err error
 	failed := f.x.asks.do(ctx, func(w *world.World) {
-		x.schema, x.tick = f.x.schemas.of(w), w.Tick()
+		x.tick = w.Tick()
 		x.frozen, err = driver.Of(w).Freeze(&need)
 	})
 	switch {

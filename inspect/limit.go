@@ -84,12 +84,16 @@ func (a *answers) of(ctx context.Context, key string, age time.Duration, compute
 
 var errBusy = busy(http.StatusTooManyRequests, "too many queries and maps are computed at a time; ask again later")
 
-// forget drops answers that are old. Those that are computed, or have just been, stay for who waits for
-// them. The lock is held.
+// forget drops answers that are there and old, or, if there are too many, all that are there. The lock is held.
 func (a *answers) forget(now time.Time) {
+	full := len(a.byKey) >= answersMax
 	for key, x := range a.byKey {
-		if now.Sub(x.at) > time.Second {
-			delete(a.byKey, key)
+		select {
+		case <-x.ready:
+			if full || now.Sub(x.at) > frameAge {
+				delete(a.byKey, key)
+			}
+		default:
 		}
 	}
 }

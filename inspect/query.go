@@ -77,8 +77,11 @@ func (p *parameters) handle(name string) handle.Handle {
 	return h
 }
 
-// schemaNow returns what the world has.
+// schemaNow returns what the world has. What was registered lately may be missing.
 func (x *Inspector) schemaNow(ctx context.Context) (s *schema, err error) {
+	if s = x.schemas.known(); s != nil {
+		return s, nil
+	}
 	err = x.asks.do(ctx, func(w *world.World) { s = x.schemas.of(w) })
 	return s, err
 }

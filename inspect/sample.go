@@ -151,8 +151,9 @@ func (m *samples) take(ctx context.Context) error {
 	err := m.x.asks.do(ctx, func(w *world.World) {
 		m.x.s.Stats(&m.scheduler)
 		w.Stats(&m.world)
+		s = m.x.schemas.of(w)
 		if looks {
-			m.sets, s = setsOf(w), m.x.schemas.of(w)
+			m.sets = setsOf(w)
 			if known := m.x.stages.Load(); known == nil || len(*known) != len(m.scheduler.Systems) {
 				_, _ = m.x.planNow(w) // without one there are no stages
 			}

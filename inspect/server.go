@@ -126,7 +126,7 @@ func (x *Inspector) servePage(w http.ResponseWriter, r *http.Request) error {
 }
 
 // ListenAndServe serves at an address, as in "127.0.0.1:7070", until the context ends or the Inspector
-// is closed, and then returns nil, within 5 seconds. Streams end with an event that says so. An
+// is closed, and then returns nil, about a second later at the most. Streams end with an event that says so. An
 // address that other machines can reach needs a Token, and TLS or Insecure: without them it returns an
 // error that says what is missing, and listens to nothing. It returns the error of the network if that
 // fails.
@@ -165,7 +165,7 @@ func (x *Inspector) ListenAndServe(ctx context.Context, addr string) error {
 	select {
 	case err = <-ended:
 	case <-ctx.Done():
-		out, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeWait)
+		out, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
 		if server.Shutdown(out) != nil {
 			_ = server.Close()
