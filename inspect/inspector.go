@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"sync/atomic"
 
+	"github.com/atoll-sim/atoll/internal/figures"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -69,6 +70,7 @@ type Inspector struct {
 	schemas  schemas
 	stages   atomic.Pointer[map[string]string] // of systems, as of the last plan
 	recorder recorder
+	figures  *figures.Reader
 	port     port
 	ctx      context.Context // ends with the Inspector
 	end      context.CancelFunc
@@ -97,6 +99,7 @@ func New(s *scheduler.Scheduler, o Options) (*Inspector, error) {
 	x.frames.init(x)
 	x.answers.init(x)
 	x.recorder.x = x
+	x.figures = figures.NewReader(s)
 	x.samples.init(x)
 	x.routes = x.makeRoutes()
 	s.KeepOverruns(overrunsMax)

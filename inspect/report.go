@@ -1,12 +1,14 @@
 package inspect
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"runtime/debug"
 	"time"
 
+	"github.com/atoll-sim/atoll/internal/figures"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/stats"
 	"github.com/atoll-sim/atoll/world"
@@ -49,7 +51,7 @@ type report struct {
 	Systems []systemReport `json:"systems"`
 	Steps   []stepReport   `json:"steps"`
 	Sets    []setReport    `json:"sets"`
-	Others  []struct{}     `json:"others"`
+	Others  []otherReport  `json:"others"`
 }
 
 type quantiles struct {
@@ -123,6 +125,14 @@ type stepReport struct {
 	Total time.Duration `json:"total_ns"`
 }
 
+// otherReport is a figure of timers, names and the like.
+type otherReport struct {
+	Name   string            `json:"name"`
+	Help   string            `json:"help"`
+	Value  float64           `json:"value"`
+	Labels map[string]string `json:"labels"`
+}
+
 type setReport struct {
 	Components []string `json:"components"`
 	Entities   int      `json:"entities"`
@@ -140,7 +150,16 @@ func (m *samples) report(s *schema, now, before *moment, paused bool) *report {
 		Gone: w.Gone, Missing: w.Missing, Refused: w.Refused, Failed: w.Failed, Rejected: w.Rejected, Waiting: w.Waiting, Ports: w.Ports,
 		Latency: quantilesOf(&now.latency, &before.latency), Indexes: w.Indexes, Retired: w.Retired, Tables: w.Tables, Chunks: w.Chunks,
 		Used: w.BytesUsed, Reserved: w.BytesReserved, Frames: w.Frames, Copies: w.FramesBytes,
-		Systems: []systemReport{}, Steps: []stepReport{}, Sets: []setReport{}, Others: []struct{}{},
+		Systems: []systemReport{}, Steps: []stepReport{}, Sets: []setReport{}, Others: []otherReport{},
+	}
+	for _, f := range m.others {
+		for _, y := range f.Figures {
+			labels := map[string]string{}
+			for i, name := range f.Labels {
+				labels[name] = y.Values[i]
+			}
+			r.Others = append(r.Others, otherReport{f.Name, f.Help, y.Value, labels})
+		}
 	}
 	r.addShards(m, now)
 	r.addSystems(m, now, before)
@@ -357,5 +376,14 @@ func (x *Inspector) servePlan(w http.ResponseWriter, r *http.Request) error {
 		Systems []systemJSON `json:"systems"`
 		Fences  []fenceJSON  `json:"fences"`
 	}{systems, fences})
+	return nil
+}
+
+// serveMetrics answers a scrape in the text format of Prometheus.
+func (x *Inspector) serveMetrics(w http.ResponseWriter, r *http.Request) error {
+	ctx, cancel := context.WithTimeout(r.Context(), waitMax/2)
+	defer cancel()
+	w.Header().Set("Content-Type", figures.TextType)
+	_, _ = w.Write(figures.AppendText(nil, x.figures.Read(ctx))) // nobody reads any more, then
 	return nil
 }

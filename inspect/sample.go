@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/figures"
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/stats"
@@ -27,7 +28,7 @@ const (
 
 // samples looks at the statistics now and then.
 //
-// Ownership: turn is of whoever takes a sample, and guards scheduler, world, sets and window. mu guards body,
+// Ownership: turn is of whoever takes a sample, and guards scheduler, world, sets, others and window. mu guards body,
 // at and history. The rest is for any goroutine.
 type samples struct {
 	x        *Inspector
@@ -44,6 +45,7 @@ type samples struct {
 	scheduler scheduler.Stats
 	world     world.Stats
 	sets      []componentSet
+	others    []figures.Family
 	window    []moment // one each second, the oldest first
 	before    signs    // of the sample before
 
@@ -153,7 +155,7 @@ func (m *samples) take(ctx context.Context) error {
 		w.Stats(&m.world)
 		s = m.x.schemas.of(w)
 		if looks {
-			m.sets = setsOf(w)
+			m.sets, m.others = setsOf(w), figures.Others(w)
 			if known := m.x.stages.Load(); known == nil || len(*known) != len(m.scheduler.Systems) {
 				_, _ = m.x.planNow(w) // without one there are no stages
 			}

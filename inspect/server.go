@@ -27,6 +27,7 @@ func (x *Inspector) makeRoutes() map[string]route {
 	get := func(f func(http.ResponseWriter, *http.Request) error) route { return route{http.MethodGet, f} }
 	post := func(f func(http.ResponseWriter, *http.Request) error) route { return route{http.MethodPost, f} }
 	return map[string]route{
+		"/metrics":            get(x.serveMetrics),
 		"/api/world":          get(x.serveWorld),
 		"/api/stats":          get(x.serveStats),
 		"/api/history":        get(x.serveHistory),
@@ -144,6 +145,18 @@ func (x *Inspector) ListenAndServe(ctx context.Context, addr string) error {
 	if err != nil {
 		return fmt.Errorf("inspect: %w", err)
 	}
+	return x.Serve(ctx, l)
+}
+
+// Serve is ListenAndServe with a listener that is there already, of a port that the system chose, say. It closes the
+// listener.
+func (x *Inspector) Serve(ctx context.Context, l net.Listener) error {
+	if at, ok := l.Addr().(*net.TCPAddr); ok {
+		if err := x.mayListen(at); err != nil {
+			return errors.Join(err, l.Close())
+		}
+	}
+	var err error
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(x.ctx, cancel)()

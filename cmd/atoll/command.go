@@ -25,6 +25,8 @@ type command struct {
 // commands lists them in the order in which help does.
 var commands = []command{
 	{"demo", "run a world of creatures, served to bots over TCP, and audit it", runDemo},
+	{"top", "show what a world with an inspector does, in the terminal", runTop},
+	{"inspect", "ask a world with an inspector, or change it", runInspect},
 	{"soak", "put a world under everything at once and hold it against the books", runSoak},
 	{"sim", "run the demo's world on scripted input and write hashes of its state", runSim},
 	{"snapshot", "tell what saved worlds are, make text of them, save and load one", runSnapshot},

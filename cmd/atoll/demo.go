@@ -28,6 +28,8 @@ func runDemo(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	f.Var(natural{&c.Seed}, "seed", "`number` that all chance comes from")
 	f.Var(address{&c.Listen}, "listen", "`host:port` to serve on; port 0: any that is free")
 	f.StringVar(&c.State, "state", "", "`directory` that the world is kept in: it is saved every ten seconds, what clients send is logged,\nand it goes on from there after a stop or a crash, with the same -shards, -hz and -seed; empty: none")
+	f.Var(address{&c.Inspect}, "inspect", "`host:port` to serve a page on that shows the world live, with an API below /api/ and /metrics;\nthe audit finds what is changed there; empty: none")
+	f.StringVar(&c.Token, "token", "", "`secret` that pausing, changing and the like takes in the page and API, of 16 characters or more; empty: a new one")
 	f.BoolVar(&c.Describe, "describe", false, "tell at the end what each shard is made of, too")
 	asJSON := f.Bool("json", false, "write one JSON object to standard output at the end, and all else to standard error")
 	if code, done := parse(f, args, stdout, stderr); done {

@@ -36,6 +36,8 @@ type Config struct {
 	Seed      uint64
 	Listen    string // host:port; port 0: any
 	State     string // the directory that the world is kept in, and goes on from; empty: none
+	Inspect   string // host:port to serve the inspector on; empty: none
+	Token     string // for what the inspector may change; empty: a new one, which is told
 	Describe  bool   // put what the world is made of at the end into the Summary
 
 	hooks hooks

@@ -30,6 +30,7 @@ type demo struct {
 	realm     *realm.Realm
 	scheduler *scheduler.Scheduler
 	server    *server.Server
+	inspector *inspector // nil without Config.Inspect
 	watcher   watcher
 	bots      []*bot.Bot
 	store     *durable.Store // nil without Config.State
@@ -56,6 +57,9 @@ func Run(ctx context.Context, c Config, live io.Writer) (*Summary, error) {
 		return nil, err
 	}
 	err = d.run(ctx)
+	if d.inspector != nil {
+		err = errors.Join(err, d.inspector.Close())
+	}
 	if d.store != nil {
 		err = errors.Join(err, d.store.Close())
 	}
@@ -97,6 +101,11 @@ func newDemo(ctx context.Context, c Config, live io.Writer) (*demo, error) {
 	}
 	d.server = server.New(r, listener, server.Options{Deliver: c.hooks.deliver, OutcomeWaitMax: c.hooks.outcomeWaitMax})
 	d.watcher = watcher{out: live, budget: c.budget(), port: port, totals: d.server.Totals, last: sample{ledger: r.Ledger()}}
+	if c.Inspect != "" {
+		if d.inspector, err = newInspector(ctx, d.scheduler, c, live); err != nil {
+			return nil, fmt.Errorf("demo: %w", err)
+		}
+	}
 	_, _ = fmt.Fprintf(live, "listening on %s (try: nc %s)\n%d creatures and %d bots, %d shards, %d workers, %d Hz, seed %d\n\n",
 		d.server.Addr(), nc(d.server.Addr()), c.Creatures, c.Bots, r.World.Shards(), d.scheduler.Workers(), c.Hz, c.Seed)
 	return d, nil
@@ -122,6 +131,9 @@ func (d *demo) run(ctx context.Context) error {
 		return d.scheduler.Run(ticking)
 	})
 	g.Go(func() error { return d.server.Serve(serving) })
+	if d.inspector != nil {
+		g.Go(func() error { return d.inspector.serve(serving) })
+	}
 	g.Go(func() error {
 		defer close(d.still)
 		d.watcher.watch(d.samples)
