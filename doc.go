@@ -48,6 +48,7 @@
 //	see what a world holds and does           World.Stats, World.Describe
 //	let Prometheus read all that              module metrics
 //	see what takes long, and who waits        Scheduler.Stats, Scheduler.Trace, package stats
+//	see and control it in a browser           package inspect
 //	end it                                    World.Close
 //	share a value between systems             world.RegisterResource, RegisterAccumulator
 //	test one system                           package worldtest

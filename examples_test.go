@@ -20,7 +20,7 @@ import (
 // shown are the packages whose entry points have examples: every function, and
 // every type that has methods of its own; of package world every type, and every
 // method is called in one of the files with examples.
-var shown = []string{"handle", "stats", "world", "scheduler", "reference", "hierarchy", "worldtest", "names", "timer", "async", "near", "prefab", "interest", "region", "state", "snapshot", "durable"}
+var shown = []string{"handle", "stats", "world", "scheduler", "reference", "hierarchy", "worldtest", "names", "timer", "async", "near", "prefab", "interest", "inspect", "region", "state", "snapshot", "durable"}
 
 // plainMethods are those that are called by other packages, for what a type is.
 var plainMethods = []string{"Error", "LogValue", "MarshalJSON", "String", "Unwrap"}

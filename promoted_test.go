@@ -16,7 +16,7 @@ import (
 )
 
 // publicPackages are the packages that a program outside of the module may import.
-var publicPackages = []string{"handle", "shard", "stats", "world", "scheduler", "hierarchy", "names", "timer", "async", "near", "prefab", "interest", "reference", "region", "state", "inputlog", "snapshot", "durable", "worldtest"}
+var publicPackages = []string{"handle", "shard", "stats", "world", "scheduler", "hierarchy", "names", "timer", "async", "near", "prefab", "interest", "inspect", "reference", "region", "state", "inputlog", "snapshot", "durable", "worldtest"}
 
 // promotes lists the fields that exported types of the public packages embed, each
 // with the reason why whoever holds the type may have all that the field has.

@@ -140,13 +140,18 @@ func (x *Inspector) record(w http.ResponseWriter, r *http.Request) error {
 		}
 		return errClosed
 	}
-	c.asked = append(c.asked, of)
-	c.asked = slices.Delete(c.asked, 0, max(0, len(c.asked)-recordingsMax))
+	c.keep(of)
 	x.changed(r, "record", "ticks", body.Ticks, "go", body.Go)
 	writeJSON(w, http.StatusOK, struct {
 		ID string `json:"id"`
 	}{of.id})
 	return nil
+}
+
+// keep keeps a recording, and the last ones before it. The lock is held.
+func (c *recorder) keep(of *recording) {
+	c.asked = append(c.asked, of)
+	c.asked = slices.Delete(c.asked, 0, max(0, len(c.asked)-recordingsMax))
 }
 
 // finish makes a recording. One that waits for ticks ends after a while.

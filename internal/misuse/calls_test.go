@@ -208,6 +208,7 @@ var misuseSections = []struct {
 			_, err := x.s.Trace(ctx, 1)
 			return err
 		}},
+		{call: "Scheduler.Running", why: ownOnly, do: none(func(x *misuseScene) { x.s.Running() })},
 		{call: "Scheduler.KeepOverruns", why: ownOnly, do: none(func(x *misuseScene) { x.s.KeepOverruns(0) })},
 		{call: "Scheduler.Overran", why: ownOnly, do: none(func(x *misuseScene) { x.s.Overran() })},
 		{call: "Scheduler.Options", why: ownOnly, do: none(func(x *misuseScene) { x.s.Options() })},

@@ -15,7 +15,7 @@ import (
 )
 
 // textPackages are the packages whose names texts may use.
-var textPackages = []string{"world", "shard", "scheduler", "reference", "names", "hierarchy", "timer", "async", "near", "prefab", "interest", "region", "state", "inputlog", "snapshot", "durable", "handle"}
+var textPackages = []string{"world", "shard", "scheduler", "reference", "names", "hierarchy", "timer", "async", "near", "prefab", "interest", "inspect", "region", "state", "inputlog", "snapshot", "durable", "handle"}
 
 // dotted is a name such as World.Count or world.Register in a text.
 var dotted = regexp.MustCompile(`\b([A-Za-z]\w*)\.([A-Z]\w*)`)

@@ -1,0 +1,227 @@
+package inspect
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/atoll-sim/atoll/internal/store"
+	"github.com/atoll-sim/atoll/scheduler"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// TestAnswersBusy computes as many answers as can be at a time, and one more, which waits and is refused. What others
+// ask for the same is computed once.
+func TestAnswersBusy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := &Inspector{}
+		x.ctx, x.end = context.WithCancel(t.Context())
+		x.answers.init(x)
+		block := make(chan struct{})
+		slow := func(context.Context) ([]byte, error) { <-block; return []byte("slow"), nil }
+		type got struct {
+			body []byte
+			err  error
+		}
+		all := make(chan got, 2*computedMax)
+		for i := range 2 * computedMax {
+			go func() {
+				body, err := x.answers.of(t.Context(), fmt.Sprint(i/2), time.Hour, slow)
+				all <- got{body, err}
+			}()
+		}
+		synctest.Wait()
+		began := time.Now()
+		_, err := x.answers.of(t.Context(), "more", time.Hour, slow)
+		require.Equal(t, waitMax, time.Since(began))
+		e := new(refusal)
+		require.ErrorAs(t, err, &e)
+		require.Equal(t, http.StatusTooManyRequests, e.status)
+		require.Equal(t, "Retry-After: 1", e.header)
+		close(block)
+		for range 2 * computedMax {
+			x := <-all
+			require.NoError(t, x.err)
+			require.Equal(t, "slow", string(x.body))
+		}
+		_, err = x.answers.of(t.Context(), "panics", 0, func(context.Context) ([]byte, error) { panic("of old age") })
+		require.ErrorContains(t, err, "of old age")
+		for i := range 2 * answersMax {
+			_, err = x.answers.of(t.Context(), fmt.Sprint("fast", i), time.Hour, func(context.Context) ([]byte, error) { return nil, nil })
+			require.NoError(t, err)
+			require.LessOrEqual(t, len(x.answers.byKey), answersMax)
+		}
+		gone, cancel := context.WithCancel(t.Context())
+		cancel()
+		block = make(chan struct{})
+		_, err = x.answers.of(gone, "gone", 0, func(ctx context.Context) ([]byte, error) { <-ctx.Done(); return nil, ctx.Err() })
+		require.ErrorIs(t, err, context.Canceled)
+		x.end()
+		x.work.close()
+		_, err = x.answers.of(t.Context(), "late", 0, slow)
+		require.Error(t, err)
+	})
+}
+
+// newInside is an Inspector of a world that runs.
+func newInside(t *testing.T) *Inspector {
+	w := world.MustNew(world.Options{TickInterval: time.Millisecond, FramesMax: 1})
+	type value struct{ N int }
+	world.Register[value](w, "a")
+	type other struct{ N int }
+	world.Register[other](w, "b")
+	s := scheduler.New(w, scheduler.Options{})
+	x, err := New(s, Options{})
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	t.Cleanup(func() {
+		require.NoError(t, x.Close())
+		cancel()
+		require.NoError(t, <-done)
+		w.Close()
+	})
+	return x
+}
+
+func setOf(ids ...int) (s store.Set) {
+	for _, id := range ids {
+		s.Add(id)
+	}
+	return s
+}
+
+// TestFrames holds one frame at a time, which is shared, and gives it back.
+func TestFrames(t *testing.T) {
+	x := newInside(t)
+	a, err := x.frames.get(t.Context(), setOf(0))
+	require.NoError(t, err)
+	again, err := x.frames.get(t.Context(), setOf(0))
+	require.NoError(t, err)
+	require.Same(t, a, again)
+	got := make(chan *frame)
+	go func() {
+		b, err := x.frames.get(context.Background(), setOf(0, 1))
+		if err != nil {
+			t.Error(err)
+		}
+		got <- b
+	}()
+	x.frames.release(a)
+	select {
+	case <-got:
+		t.Fatal("there are two frames")
+	case <-time.After(20 * time.Millisecond):
+	}
+	soon, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	_, err = x.frames.get(soon, setOf(1))
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	x.frames.release(again)
+	b := <-got
+	require.True(t, b.frozen.Has(1))
+	x.frames.release(b)
+	held := func() (n int) {
+		require.NoError(t, <-x.s.Between(func(w *world.World) {
+			var s world.Stats
+			w.Stats(&s)
+			n = s.Frames
+		}))
+		return n
+	}
+	require.Eventually(t, func() bool { return held() == 0 }, 5*time.Second, 10*time.Millisecond)
+	// Somebody else has all frames that there may be.
+	var of *world.Frame
+	require.NoError(t, <-x.s.Between(func(w *world.World) {
+		v, err := w.NewView()
+		require.NoError(t, err)
+		of, err = v.Now()
+		require.NoError(t, err)
+	}))
+	_, err = x.frames.get(t.Context(), setOf(0))
+	e := new(refusal)
+	require.ErrorAs(t, err, &e)
+	require.Equal(t, http.StatusServiceUnavailable, e.status)
+	of.Release()
+}
+
+// TestAsks contains panics of what looks at the world.
+func TestAsks(t *testing.T) {
+	x := newInside(t)
+	require.ErrorContains(t, x.asks.do(t.Context(), func(*world.World) { panic("of old age") }), "of old age")
+	require.NoError(t, x.asks.do(t.Context(), func(*world.World) {}))
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	err := x.asks.do(gone, func(*world.World) {})
+	require.True(t, err == nil || errors.Is(err, context.Canceled))
+}
+
+// TestHistoryRing adds samples of two days, with a gap.
+func TestHistoryRing(t *testing.T) {
+	var h history
+	h.init()
+	var s scheduler.Stats
+	var w world.Stats
+	at := time.UnixMilli(1e12)
+	for i := range 2 * 24 * 3600 {
+		s.Time.Add(time.Duration(1+i%2) * time.Millisecond)
+		w.Created += 2
+		w.Entities = i
+		if second := i % 3600; second < 1000 || second > 1100 {
+			h.add(&moment{at: at.Add(time.Duration(i) * time.Second)}, &s, &w)
+		}
+	}
+	for i, r := range resolutions {
+		body := string(h.append(nil, i))
+		require.Equal(t, r.n, strings.Count(body[strings.Index(body, `"created":[`):strings.Index(body, `],"destroyed`)], ",")+1, r.name)
+		require.Equal(t, r.name != "minute", strings.Contains(body, "null") || r.name == "day", "%s has no gap", r.name)
+		each := fmt.Sprint(2 * int(r.step.Seconds()))
+		require.True(t, strings.Contains(body, each+","+each+","+each), "%s: want %s created in each step", r.name, each)
+	}
+}
+
+// TestProblemsMax adds more problems than are kept, and repeats.
+func TestProblemsMax(t *testing.T) {
+	var p problems
+	for i := range 2 * problemsMax {
+		p.add(problem{Kind: "panic", What: fmt.Sprint("system ", i)})
+	}
+	require.Len(t, p.all, problemsMax)
+	seen := p.last()
+	require.Empty(t, p.since(&seen))
+	for range 5 {
+		p.add(problem{Kind: "panic", What: "system 399", Detail: "again"})
+	}
+	require.Len(t, p.all, problemsMax)
+	all := p.since(&seen)
+	require.Len(t, all, 1)
+	require.Contains(t, string(all[0]), `"detail":"again","times":6`)
+}
+
+// TestRecordingsMax makes more recordings than are kept.
+func TestRecordingsMax(t *testing.T) {
+	x := newInside(t)
+	for i := range 2 * recordingsMax {
+		x.recorder.mu.Lock()
+		x.recorder.keep(&recording{id: fmt.Sprint("r", i)})
+		x.recorder.mu.Unlock()
+	}
+	require.Len(t, x.recorder.all(), recordingsMax)
+	require.Equal(t, "r7", x.recorder.all()[recordingsMax-1].id)
+	b := bounded{most: 10}
+	_, err := b.Write(make([]byte, 10))
+	require.NoError(t, err)
+	_, err = b.Write([]byte{1})
+	require.Error(t, err)
+	require.Equal(t, 10, b.Len())
+	require.Empty(t, bytes.Trim(b.Bytes(), "\x00"))
+}
