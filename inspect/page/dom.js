@@ -1,0 +1,89 @@
+// Elements, and tables whose rows stay the same elements while their values change. Data gets into
+// the page as text only.
+
+// h makes an element. Functions in props are listeners, the others attributes.
+export function h(tag, props = {}, ...children) {
+	const el = document.createElement(tag);
+	for (const [name, value] of Object.entries(props)) {
+		if (typeof value === 'function') el.addEventListener(name, value);
+		else if (value === true) el.setAttribute(name, '');
+		else if (value !== false && value !== null && value !== undefined) el.setAttribute(name, value);
+	}
+	el.append(...children.filter(c => c !== null && c !== undefined && c !== false));
+	return el;
+}
+
+// put sets the text of an element where it is another one: an element that did not change is not drawn.
+export function put(el, text) {
+	text = String(text);
+	if (el.textContent !== text) el.textContent = text;
+}
+
+// colours of the page's theme, by the names of style.css.
+export const colour = name => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+export const palette = () => Array.from({ length: 8 }, (_, i) => colour(`c${i}`));
+export const onTheme = f => {
+	const dark = matchMedia('(prefers-color-scheme: dark)');
+	dark.addEventListener('change', f);
+	return () => dark.removeEventListener('change', f);
+};
+
+// field is a labelled input or select.
+let fields = 0;
+export function field(label, input) {
+	input.id ||= `field-${++fields}`;
+	return h('span', { class: 'field' }, h('label', { for: input.id }, label), input);
+}
+
+export function select(options, chosen, change) {
+	const el = h('select', { change: () => change(el.value) });
+	for (const [value, text] of options) el.append(h('option', { value, selected: value === chosen }, text));
+	return el;
+}
+
+// choice is a group of buttons of which one is pressed.
+export function choice(label, options, chosen, change) {
+	const buttons = options.map(([value, text]) => h('button', { type: 'button', 'aria-pressed': String(value === chosen), click: () => {
+		buttons.forEach((b, i) => b.setAttribute('aria-pressed', String(options[i][0] === value)));
+		change(value);
+	} }, text));
+	return h('span', { class: 'choice', role: 'group', 'aria-label': label }, ...buttons);
+}
+
+// bar draws a share of 0 to 1 behind a text.
+export function bar(td, share, text) {
+	if (!td.firstElementChild) td.append(h('span', { class: 'bar' }, h('span')), h('span'));
+	td.firstElementChild.firstElementChild.style.width = `${Math.min(100, Math.max(0, share * 100 || 0)).toFixed(1)}%`;
+	put(td.lastElementChild, text);
+}
+
+// table makes a table. A column has a name and what it is for (help); text(item), or cell(td, item),
+// which fills the cell; and by(item), which gives what it is sorted by. Rows are kept by key(item).
+export function table(caption, columns, key) {
+	const rows = new Map(), body = h('tbody');
+	let sorted = null, down = false, items = [];
+	const heads = columns.map((c, i) => h('th', { scope: 'col', class: c.right ? 'right' : null, title: c.help },
+		c.by ? h('button', { type: 'button', click: () => { down = sorted === i ? !down : !!c.right; sorted = i; show(items); } }, c.name) : c.name));
+	const el = h('div', { class: 'scroll', role: 'region', 'aria-label': caption, tabindex: '0' },
+		h('table', {}, h('caption', { class: 'hidden' }, caption), h('thead', {}, h('tr', {}, ...heads)), body));
+	function show(now) {
+		items = now;
+		let order = items;
+		if (sorted !== null) {
+			const by = columns[sorted].by, sign = down ? -1 : 1;
+			order = [...items].sort((a, b) => { const x = by(a), y = by(b); return sign * (x < y ? -1 : x > y ? 1 : 0); });
+		}
+		heads.forEach((th, i) => th.setAttribute('aria-sort', i !== sorted ? 'none' : down ? 'descending' : 'ascending'));
+		const left = new Set(rows.keys());
+		order.forEach((item, at) => {
+			const k = key(item);
+			left.delete(k);
+			let row = rows.get(k);
+			if (!row) rows.set(k, row = h('tr', {}, ...columns.map(c => h('td', { class: c.right ? 'right' : null }))));
+			if (body.children[at] !== row) body.insertBefore(row, body.children[at] ?? null);
+			columns.forEach((c, i) => c.cell ? c.cell(row.children[i], item) : put(row.children[i], c.text(item)));
+		});
+		for (const k of left) { rows.get(k).remove(); rows.delete(k); }
+	}
+	return { el, show };
+}
