@@ -13,6 +13,6 @@ export function axes(all) {
 	const last = f => f.path.split('.').at(-1).toLowerCase(), before = f => f.path.slice(0, f.path.length - last(f).length);
 	const pairs = all.filter(f => last(f) === 'x').flatMap(x =>
 		['y', 'z'].map(name => all.find(y => y.component === x.component && before(y) === before(x) && last(y) === name)).filter(Boolean).slice(0, 1).map(y => [x, y]));
-	const [x, y] = pairs.find(([x]) => /pos|place|loc|coord/i.test(x.name)) ?? pairs[0] ?? [all[0], all[1] ?? all[0]];
+	const [x, y] = pairs.find(([x]) => /pos|place|location|coord/i.test(x.name)) ?? pairs[0] ?? [all[0], all[1] ?? all[0]];
 	return [x?.name ?? '', y?.name ?? ''];
 }

@@ -8,7 +8,7 @@ export const none = '–';
 const missing = n => n === null || n === undefined || Number.isNaN(n);
 
 export const count = n => missing(n) ? none : whole.format(n);
-export const percent = part => missing(part) || !isFinite(part) ? none : `${short.format(part * 100)} %`;
+export const percent = part => missing(part) || !isFinite(part) ? none : `${(part * 100).toFixed(1)} %`;
 export const ratio = n => missing(n) || !isFinite(n) ? none : `${n.toFixed(2)} ×`;
 
 function scaled(n, units) {

@@ -30,8 +30,7 @@ function mount(main, ctx) {
 		{ name: 'Size', right: true, by: r => r.bytes, text: r => r.done ? bytes(r.bytes) : 'recording…' },
 		{ name: 'Open', cell: (td, r) => {
 			if (td.firstChild || !r.done) return;
-			td.className = 'row';
-			td.append(look(r.id), save(r.id, 'perfetto', 'Perfetto', 'json'), ...r.go ? [save(r.id, 'go', 'Go trace', 'trace')] : []);
+			td.append(h('span', { class: 'row' }, look(r.id), save(r.id, 'perfetto', 'Perfetto', 'json'), r.go && save(r.id, 'go', 'Go trace', 'trace')));
 		} },
 	], r => r.id);
 	const viewer = h('section', { hidden: true }), none = h('p', { class: 'note' });

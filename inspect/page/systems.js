@@ -14,7 +14,7 @@ function mount(main, ctx) {
 	const ticks = h('input', { type: 'number', min: '1', max: '10000', value: '1', id: 'step-ticks' });
 	const done = answer => ctx.say(answer.paused ? `Paused at tick ${count(answer.tick)}.` : `Running; tick ${count(answer.tick)}.`);
 	const act = (name, path, ask, then) => ctx.control(world, name, path, ask, then ?? done);
-	const body = h('div'), shards = h('section', { 'aria-live': 'off' });
+	const body = h('div', { class: 'plan' }), shards = h('section', { 'aria-live': 'off' });
 	const now = h('p', { class: 'note' });
 	main.append(h('h2', { class: 'hidden' }, 'Systems'),
 		h('div', { class: 'row' }, act('Pause', 'api/pause', () => ({})), act('Resume', 'api/resume', () => ({})), act('Step', 'api/step', () => ({ ticks: Math.max(1, Number(ticks.value) || 1) })), field('ticks', ticks)),
@@ -22,9 +22,9 @@ function mount(main, ctx) {
 
 	const columns = [
 		{ name: 'System', by: s => s.name, cell: (td, s) => {
-			if (!td.firstChild) td.append(h('button', { type: 'button', class: 'link', title: 'Show it by shard', click: () => { open = open === s.name ? '' : s.name; ctx.set({ system: open }); detail(); } }, s.name), h('div', { class: 'note' }));
+			if (!td.firstChild) td.append(h('button', { type: 'button', class: 'link', title: 'Show it by shard', click: () => { open = open === s.name ? '' : s.name; ctx.set({ system: open }); shards.replaceChildren(); detail().then(() => open && title.focus()); } }, s.name), h('div', { class: 'note' }));
 			td.parentNode.classList.toggle('off', !s.enabled);
-			put(td.lastChild, [words(s.plan ?? s), ...(fences.get(s.name) ?? []).map(fence), s.panics && `panicked ${count(s.panics)} times`].filter(Boolean).join('. '));
+			put(td.lastChild, [words(s.plan ?? s), ...(fences.get(s.name) ?? []).map(fence), s.panics && `panics: ${count(s.panics)}`].filter(Boolean).join('. '));
 		} },
 		{ name: 'Share of time', by: s => s.share, cell: (td, s) => bar(td, s.share, percent(s.share)) },
 		{ name: 'p50', right: true, by: s => s.p50_ns, text: s => time(s.p50_ns) },
@@ -77,7 +77,7 @@ function mount(main, ctx) {
 		const one = (await ctx.get('api/stats')).systems.find(s => s.name === open);
 		if (!open || !one) return shards.replaceChildren();
 		put(title, `${open} by shard`);
-		if (!shards.firstChild) { shards.append(title, byShard.el); title.scrollIntoView({ block: 'nearest' }); title.focus({ preventScroll: true }); }
+		if (!shards.firstChild) shards.append(title, byShard.el);
 		byShard.show(one.shards ?? []);
 	});
 	return { stats: s => { if (plan) show(s); } };
