@@ -32,10 +32,11 @@ export function chart(title, series, show, closing) {
 		const at = Math.min(data[0].length - 1, Math.max(0, (plot.cursor.idx ?? data[0].length) + step));
 		plot.setCursor({ left: plot.valToPos(data[0][at], 'x'), top: 0 });
 	}
-	const sized = new ResizeObserver(() => plot?.setSize({ width: Math.max(200, el.clientWidth), height }));
+	// The legend may wrap then, which changes the size again: so it is done in the next frame.
+	const sized = new ResizeObserver(() => requestAnimationFrame(() => plot?.setSize({ width: Math.max(200, el.clientWidth), height })));
 	sized.observe(el);
 	closing(onTheme(() => data && make()));
-	closing(() => { sized.disconnect(); plot?.destroy(); });
+	closing(() => { sized.disconnect(); plot?.destroy(); plot = null; });
 	return {
 		el,
 		set(columns) {

@@ -31,7 +31,7 @@ function mount(main, ctx) {
 		{ name: 'p99', right: true, by: s => s.p99_ns, text: s => time(s.p99_ns) },
 		{ name: 'Longest', right: true, by: s => s.max_ns, text: s => time(s.max_ns) },
 		{ name: 'Waited', right: true, by: s => s.waited_ns, text: s => time(s.waited_ns), help: 'at fences, since the start' },
-		{ name: 'Runs', cell: (td, s) => {
+		{ name: 'Control', cell: (td, s) => {
 			if (td.firstChild) { td.enabled = s.enabled; put(td.firstChild, s.enabled ? 'Disable' : 'Enable'); return; }
 			td.enabled = s.enabled;
 			td.append(act(s.enabled ? 'Disable' : 'Enable', 'api/systems', () => ({ name: s.name, enabled: !td.enabled }), a => { ctx.say(`${s.name} is ${a.enabled ? 'enabled' : 'disabled'}.`); load(); }));

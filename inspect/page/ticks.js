@@ -12,7 +12,7 @@ export function ticks(ctx) {
 	const title = h('p', { class: 'note' }, 'No tick has been traced yet.');
 	let all = [], at = -1, held = false;
 	const hold = h('button', { type: 'button', 'aria-pressed': 'false', click: () => keep(!held) }, 'Hold still');
-	const step = by => () => { keep(true); show(Math.min(all.length - 1, Math.max(0, at + by))); };
+	const step = by => () => { keep(true); if (all.length) show(Math.min(all.length - 1, Math.max(0, at + by))); };
 	const older = h('button', { type: 'button', click: step(-1) }, '◀ Older'), newer = h('button', { type: 'button', click: step(1) }, 'Newer ▶');
 	function keep(yes) { held = yes; hold.setAttribute('aria-pressed', String(yes)); }
 	function show(i) {
@@ -21,9 +21,9 @@ export function ticks(ctx) {
 		lines.show(all[i]);
 	}
 	ctx.every(500, async () => {
-		if (held) return;
+		if (held && all.length) return;
 		const { ticks } = await ctx.get('api/ticks');
-		if (held || !ticks?.length || Math.max(...ticks.map(t => t.tick)) === all.at(-1)?.tick) return;
+		if ((held && all.length) || !ticks?.length || Math.max(...ticks.map(t => t.tick)) === all.at(-1)?.tick) return;
 		all = ticks.sort((a, b) => a.tick - b.tick);
 		show(all.length - 1);
 	});
