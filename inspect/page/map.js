@@ -3,8 +3,9 @@
 import { h, put, field, select, choice, colour, palette, onTheme } from './dom.js';
 import { count } from './format.js';
 import { numbers, axes } from './fields.js';
+import { read } from './address.js';
 
-const edge = 26; // pixels of an axis
+const left = 56, below = 18; // pixels of the axes
 
 function mount(main, ctx) {
 	const all = numbers(ctx.world), p = ctx.params, found = axes(all);
@@ -54,15 +55,17 @@ function mount(main, ctx) {
 		if (labels !== known) { known = labels; explain(); }
 		draw();
 	}
-	// fit widens a box to the shape of the canvas, where both axes have one measure.
+	// fit widens a box to the shape of the canvas, where both axes have one measure, and leaves room for
+	// the axes.
 	function fit([x0, y0, x1, y1]) {
 		if (!(x1 > x0)) [x0, x1] = [x0 - 1, x0 + 1];
 		if (!(y1 > y0)) [y0, y1] = [y0 - 1, y0 + 1];
-		let wide = (x1 - x0) * 1.04, high = (y1 - y0) * 1.04;
-		const [x, y] = ['x', 'y'].map(a => all.find(f => f.name === of[a])), shape = canvas.clientWidth / Math.max(1, canvas.clientHeight);
-		if (x.component === y.component) wide / high < shape ? wide = high * shape : high = wide / shape;
+		const w = Math.max(1, canvas.clientWidth - left), tall = Math.max(1, canvas.clientHeight - below);
+		let wide = (x1 - x0) * 1.04 / w, high = (y1 - y0) * 1.04 / tall; // of a pixel
+		const [x, y] = ['x', 'y'].map(a => all.find(f => f.name === of[a]));
+		if (x.component === y.component) wide = high = Math.max(wide, high);
 		const cx = (x0 + x1) / 2, cy = (y0 + y1) / 2;
-		return [cx - wide / 2, cy - high / 2, cx + wide / 2, cy + high / 2];
+		return [cx - wide * (w / 2 + left), cy - high * (tall / 2 + below), cx + wide * w / 2, cy + high * tall / 2];
 	}
 	function explain() {
 		const shown = data.legend.map((l, i) => ({ ...l, i })).sort((a, b) => b.n - a.n).slice(0, 24);
@@ -84,10 +87,17 @@ function mount(main, ctx) {
 		c.clearRect(0, 0, w, tall);
 		if (!data) return;
 		const faint = colour('line'), hue = i => only < 0 || only === i ? hues[i % hues.length] : faint;
-		if (data.binned) cells(c, hue); else for (const [x, y, i] of data.points) { c.fillStyle = hue(i); c.fillRect(sx(x) - 2, sy(y) - 2, 4, 4); }
+		if (data.binned) cells(c, hue); else points(c, hue);
 		c.globalAlpha = 1;
 		rules(c, w, tall);
 		if (document.activeElement === canvas && canvas.matches(':focus-visible')) { c.fillStyle = colour('text'); c.fillRect(w / 2 - 8, tall / 2, 17, 1); c.fillRect(w / 2, tall / 2 - 8, 1, 17); }
+	}
+	function points(c, hue) {
+		const opened = read().params.get('entity');
+		for (const [x, y, i, handle] of data.points) {
+			c.fillStyle = hue(i); c.fillRect(sx(x) - 2, sy(y) - 2, 4, 4);
+			if (handle === opened) { c.strokeStyle = colour('text'); c.lineWidth = 2; c.strokeRect(sx(x) - 6, sy(y) - 6, 12, 12); }
+		}
 	}
 	function cells(c, hue) {
 		const { nx, ny, cells } = data.cells, [x0, y0, x1, y1] = data.box, dx = (x1 - x0) / nx, dy = (y1 - y0) / ny;
@@ -100,12 +110,12 @@ function mount(main, ctx) {
 	}
 	function rules(c, w, tall) {
 		c.font = '11px system-ui, sans-serif';
-		c.fillStyle = colour('back'); c.globalAlpha = .8; c.fillRect(0, tall - 18, w, 18); c.fillRect(0, 0, 56, tall); c.globalAlpha = 1;
+		c.fillStyle = colour('back'); c.globalAlpha = .8; c.fillRect(0, tall - below, w, below); c.fillRect(0, 0, left, tall); c.globalAlpha = 1;
 		c.fillStyle = colour('soft');
 		const marks = (from, to, px, at) => { const wish = (to - from) / Math.max(2, px / 110), ten = 10 ** Math.floor(Math.log10(wish)), step = ten * [1, 2, 5, 10].find(m => ten * m >= wish); for (let v = Math.ceil(from / step) * step; v <= to; v += step) at(v, +v.toPrecision(6)); };
-		marks(view[0], view[2], w, (v, text) => { const x = sx(v); if (x > 60 && x < w - 60) { c.fillRect(x, tall - 18, 1, 4); c.fillText(text, x + 3, tall - 5); } });
-		marks(view[1], view[3], tall, (v, text) => { const y = sy(v); if (y > 12 && y < tall - edge) { c.fillRect(52, y, 4, 1); c.fillText(text, 4, y + 4, 46); } });
-		c.fillText(of.x, Math.max(60, w - 8 - c.measureText(of.x).width), tall - 22); c.fillText(of.y, 60, 12);
+		marks(view[0], view[2], w, (v, text) => { const x = sx(v); if (x > left && x < w - 60) { c.fillRect(x, tall - below, 1, 4); c.fillText(text, x + 3, tall - 5); } });
+		marks(view[1], view[3], tall, (v, text) => { const y = sy(v); if (y > 12 && y < tall - below - 8) { c.fillRect(left - 4, y, 4, 1); c.fillText(text, 4, y + 4, 46); } });
+		c.fillText(of.x, Math.max(left + 4, w - 8 - c.measureText(of.x).width), tall - below - 4); c.fillText(of.y, left + 4, 12);
 	}
 
 	function look(next) {
@@ -132,19 +142,19 @@ function mount(main, ctx) {
 		if (was?.moved) look(view); else if (was) pick(e.clientX - r.left, e.clientY - r.top);
 	}
 	// pick opens the entity nearest to a place. Cells have no entities: those around it are asked for.
-	async function pick(px, py) {
+	async function pick(px, py, near = 30) {
 		let points = data?.points;
 		for (let size = 12; data?.binned && !points && size > .01; size /= 4) {
 			const [x0, y0] = place(px - size, py + size), [x1, y1] = place(px + size, py - size);
 			points = (await ctx.get('api/map', asked([x0, y0, x1, y1])).catch(() => ({ points: [] }))).points;
 		}
-		let best = null, near = 20;
+		let best = null;
 		for (const [x, y, i, handle] of points ?? []) { const d = Math.hypot(sx(x) - px, sy(y) - py); if (d < near && (only < 0 || only === i)) [best, near] = [handle, d]; }
 		best ? ctx.open(best) : ctx.say('There is no entity near this place.');
 	}
 	function key(e) {
 		const go = { ArrowLeft: () => look(pan(view, -.1, 0)), ArrowRight: () => look(pan(view, .1, 0)), ArrowUp: () => look(pan(view, 0, .1)), ArrowDown: () => look(pan(view, 0, -.1)),
-			'+': () => zoom(.7), '=': () => zoom(.7), '-': () => zoom(1 / .7), 0: whole, Enter: () => pick(canvas.clientWidth / 2, canvas.clientHeight / 2) }[e.key];
+			'+': () => zoom(.7), '=': () => zoom(.7), '-': () => zoom(1 / .7), 0: whole, Enter: () => pick(canvas.clientWidth / 2, canvas.clientHeight / 2, Infinity) }[e.key];
 		if (go && data) { e.preventDefault(); go(); }
 	}
 	const sized = new ResizeObserver(() => { if (data && !box) view = fit(data.box); draw(); });
@@ -152,7 +162,7 @@ function mount(main, ctx) {
 	ctx.closing(() => { sized.disconnect(); clearTimeout(timer); cancelAnimationFrame(due); });
 	ctx.closing(onTheme(() => { hues = palette(); if (data) explain(); draw(); }));
 	open();
-	return {};
+	return { params: draw };
 }
 
 export default { title: 'Map', mount };
