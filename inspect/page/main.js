@@ -29,19 +29,21 @@ function context(params) {
 	return {
 		world, params, control, say,
 		stats: () => stats,
-		set: write,
+		set(changes) { write(changes); mark(); },
 		go: (name, params) => { location.hash = link(name, params); },
 		open: handle => write({ entity: handle }, true),
 		get: (path, params) => get(path, params, life.signal),
 		closing: f => ends.push(f),
 		stream: (path, params, on) => { const end = stream(path, params, on); ends.push(end); return end; },
-		// every calls f now and again, each time so many milliseconds after it ended.
+		// every calls f now and again, each time so many milliseconds after it ended, or later where it
+		// takes long.
 		every(ms, f) {
 			let timer = 0;
 			const call = async () => {
 				clearTimeout(timer);
+				const began = performance.now();
 				if (!document.hidden) await Promise.resolve(f()).catch(e => life.signal.aborted || since || say(e.message, true));
-				if (!life.signal.aborted) timer = setTimeout(call, ms);
+				if (!life.signal.aborted) timer = setTimeout(call, Math.max(ms, 3 * (performance.now() - began)));
 			};
 			ends.push(() => clearTimeout(timer));
 			call();
@@ -70,13 +72,14 @@ function route() {
 	const entity = params.get('entity') ?? '';
 	panel.show(entity, world);
 	if (name === 'problems') unseen = 0;
-	mark(entity);
+	mark();
 	document.title = `${views[name].title} – ${world.name || 'world'} – Inspector`;
 }
 
 // mark shows where the user is, and where each link leads: to the view as it was left.
-function mark(entity) {
+function mark() {
 	last[shown] = read().params;
+	const entity = last[shown].get('entity');
 	for (const name in views) {
 		const params = new URLSearchParams(last[name]);
 		entity ? params.set('entity', entity) : params.delete('entity');
@@ -92,9 +95,9 @@ function banner(...content) {
 	document.body.classList.toggle('stale', content.length > 0);
 }
 
-function broken() {
+function broken(why) {
 	since ||= Date.now();
-	banner(`Not connected since ${clock(since)}; trying again. What is shown is from then.`);
+	banner(`Not connected since ${clock(since)}; trying again. What is shown is from then.${why ? ' ' + why : ''}`);
 	state('not connected', 'bad');
 }
 
@@ -106,7 +109,8 @@ function state(text, kind = '') {
 // take gets the figures. A server that began anew may have another world: all views start again.
 async function take(now) {
 	if (!world || since) {
-		const found = await get('api/world');
+		const found = await get('api/world').catch(() => null); // the next figures ask again
+		if (!found) return;
 		if (world?.started_ms !== found.started_ms) close();
 		world = found;
 		since = 0;
@@ -130,11 +134,11 @@ let taking = false;
 stream('api/events', null, {
 	quiet,
 	event(name, data) {
-		if (name === 'bye') return broken();
-		if (name === 'problem') { if (shown === 'problems') view.problem?.(); else if (shown) { unseen++; mark(read().params.get('entity')); } }
+		if (name === 'bye') return broken('The server has ended.');
+		if (name === 'problem') { if (shown === 'problems') view.problem?.(); else if (shown) { unseen++; mark(); } }
 		if (name !== 'stats' || taking) return;
 		taking = true;
-		take(data).catch(e => { console.warn(e); }).finally(() => { taking = false; });
+		take(data).finally(() => { taking = false; });
 	},
 	broken,
 	refused(error) {

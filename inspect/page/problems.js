@@ -4,7 +4,7 @@ import { count, bytes, moment } from './format.js';
 import { download, token } from './server.js';
 import { note } from './control.js';
 import { timeline } from './timeline.js';
-import { describe } from './ticks.js';
+import { describe, lanesOf } from './ticks.js';
 
 const kinds = { overrun: 'overrun', panic: 'panic', stuck: 'stuck system', refused: 'refused', slow: 'slow', rung: 'overload' };
 const traceMax = 200; // ticks of a recording that the page shows
@@ -47,7 +47,7 @@ function mount(main, ctx) {
 		download(`api/recordings/${encodeURIComponent(id)}`, { format }, `atoll-${id}.${ext}`).catch(e => ctx.say(e.message, true));
 	} }, name);
 
-	const lines = timeline(ctx.stats()?.systems.map(s => s.name) ?? [], ctx.closing, '', () => {});
+	const lines = timeline(ctx.stats()?.systems.map(s => s.name) ?? [], ctx.closing, lanesOf(ctx), lanes => ctx.set({ lanes }));
 	const title = h('p', { class: 'note', role: 'status' });
 	const step = by => () => { at = Math.min(shown.length - 1, Math.max(0, at + by)); turn(); };
 	const longest = () => { at = shown.reduce((best, t, i) => t.duration_ns > shown[best].duration_ns ? i : best, 0); turn(); };

@@ -10,7 +10,7 @@ const help = [
 ];
 
 function mount(main, ctx) {
-	let q = ctx.params.get('q') ?? '', starts = [''], at = 0, next = '', known = '', rows = null;
+	let q = ctx.params.get('q') ?? '', starts = [''], at = 0, turn = 0, next = '', known = '', rows = null;
 	const input = h('input', { type: 'search', class: 'code', value: q, spellcheck: 'false', autocapitalize: 'off', autocomplete: 'off', placeholder: 'Position, Health.HP < 20, !Dead', 'aria-describedby': 'query-wrong query-count', id: 'query' });
 	const wrong = h('div', { id: 'query-wrong', role: 'alert' }), counted = h('p', { class: 'note', id: 'query-count', role: 'status' });
 	const results = h('div');
@@ -33,10 +33,12 @@ function mount(main, ctx) {
 	}
 	async function run() {
 		input.setAttribute('aria-invalid', 'false');
+		const mine = ++turn;
 		let found;
 		try {
 			found = await ctx.get('api/query', { q, limit: 50, ...starts[at] && { after: starts[at] } });
-		} catch (e) { return refused(e); }
+		} catch (e) { return mine === turn ? refused(e) : null; }
+		if (mine !== turn) return;
 		wrong.replaceChildren();
 		next = found.next;
 		put(counted, `${count(found.count)} entities at tick ${count(found.tick)}` + (found.rows.length ? `; from ${count(at * 50 + 1)} to ${count(at * 50 + found.rows.length)}` : ''));

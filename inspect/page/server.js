@@ -95,7 +95,7 @@ async function events(answer, take) {
 }
 
 // stream keeps a stream open until the function that it returns is called. It closes it while the
-// page is hidden, opens it again when it broke, and where the server says no for good calls
+// page is hidden, opens it again when it broke (on.broken), and where the server says no for good calls
 // on.refused. on.quiet is how many milliseconds without an event count as broken.
 export function stream(path, params, on) {
 	let stop = null, ended = false, tries = 0, again = 0;
@@ -103,19 +103,21 @@ export function stream(path, params, on) {
 		clearTimeout(again);
 		if (ended || stop || document.hidden) return;
 		const mine = stop = new AbortController();
-		let watch = 0;
+		let watch = 0, why = '';
 		const alive = () => { clearTimeout(watch); if (on.quiet) watch = setTimeout(() => mine.abort(), on.quiet); };
 		try {
 			alive();
 			const answer = await request(path, { params, signal: mine.signal });
 			await events(answer, (name, data) => { alive(); tries = 0; if (!mine.signal.aborted) on.event(name, data); });
 		} catch (error) {
-			if (error instanceof Refusal && error.status < 500 && error.status !== 429) { on.refused?.(error); ended = error.status !== 401; }
+			why = error instanceof Refusal ? error.message : '';
+			ended = why !== '' && error.status < 500 && error.status !== 429;
+			if (ended) on.refused?.(error);
 		}
 		clearTimeout(watch);
 		if (stop === mine) stop = null;
 		if (ended || document.hidden) return;
-		on.broken?.();
+		on.broken?.(why);
 		again = setTimeout(run, Math.min(5000, 500 * 2 ** tries++));
 	}
 	const seen = () => { if (document.hidden) { stop?.abort(); stop = null; } else { tries = 0; run(); } };

@@ -32,10 +32,10 @@ function mount(main, ctx) {
 		{ name: 'Longest', right: true, by: s => s.max_ns, text: s => time(s.max_ns) },
 		{ name: 'Waited', right: true, by: s => s.waited_ns, text: s => time(s.waited_ns), help: 'at fences, since the start' },
 		{ name: 'Control', cell: (td, s) => {
-			if (td.firstChild) { td.enabled = s.enabled; put(td.firstChild, s.enabled ? 'Disable' : 'Enable'); return; }
+			if (!td.firstChild) td.append(act('', 'api/systems', () => ({ name: s.name, enabled: !td.enabled }), a => { ctx.say(`${s.name} is ${a.enabled ? 'enabled' : 'disabled'}.`); load(); }));
 			td.enabled = s.enabled;
-			td.append(act(s.enabled ? 'Disable' : 'Enable', 'api/systems', () => ({ name: s.name, enabled: !td.enabled }), a => { ctx.say(`${s.name} is ${a.enabled ? 'enabled' : 'disabled'}.`); load(); }));
-			td.firstChild.setAttribute('aria-description', s.name);
+			put(td.firstChild, s.enabled ? 'Disable' : 'Enable');
+			td.firstChild.setAttribute('aria-label', `${s.enabled ? 'Disable' : 'Enable'} ${s.name}`);
 		} },
 	];
 	const steps = table('Steps of the refresh', columns.filter(c => ['p50', 'p99', 'Longest'].includes(c.name)).reduce((all, c) => [...all, c], [{ name: 'Step', by: s => s.name, text: s => s.name }]), s => s.name);

@@ -5,24 +5,33 @@ import { time, percent } from './format.js';
 const gutter = 74, head = 18;
 
 function describe(s, tick) {
-	const where = `${s.shard >= 0 ? `shard ${s.shard}, ` : ''}worker ${s.worker}`;
-	const what = s.kind === 'wait' ? `waits for ${s.for >= 0 ? `shard ${s.for}` : 'all shards'} to pass ${s.name}`
-		: s.kind === 'system' ? s.name : s.kind === 'balance' ? `balancer ${s.name}` : `refresh: ${s.name}`;
-	return `${what} · ${where} · ${time(s.to_ns - s.from_ns)} (${percent((s.to_ns - s.from_ns) / tick.duration_ns)}), from ${time(s.from_ns)} to ${time(s.to_ns)}${s.critical ? ' · on the critical path' : ''}`;
+	const where = [s.shard >= 0 && `shard ${s.shard}`, s.worker >= 0 && `worker ${s.worker}`].filter(Boolean).join(', ');
+	const what = s.kind === 'wait' ? (s.for >= 0 ? `waits for shard ${s.for} to pass ${s.name}` : `waits for ${s.name}, which runs once for all shards`)
+		: s.kind === 'system' ? s.name : s.kind === 'balance' ? 'balancer' : `refresh: ${s.name}`;
+	return [what, where, `${time(s.to_ns - s.from_ns)} (${percent((s.to_ns - s.from_ns) / tick.duration_ns)}), from ${time(s.from_ns)} to ${time(s.to_ns)}`, s.critical && 'on the critical path'].filter(Boolean).join(' · ');
 }
+
+// laneOf is the number of a span's lane, and null where another span in sight says the same: who
+// waits is a shard and no worker, and steps of the refresh are there as a whole, too.
+const refresh = 1e9;
+function laneOf(s, by) {
+	if (s.kind === 'step' && s.worker < 0) return refresh;
+	if (by === 'worker') return s.kind === 'wait' ? null : s.worker;
+	return s.kind === 'step' && s.shard < 0 ? null : s.shard;
+}
+const laneName = (at, by) => at === refresh ? 'refresh' : at >= 0 ? `${by} ${at}` : by === 'shard' ? 'global' : 'all';
 
 // timeline draws ticks. Systems have a colour each, by their order in names; by is 'worker' or 'shard'.
 export function timeline(names, closing, by, chosen) {
-	if (by !== 'shard') by = 'worker';
 	const canvas = h('canvas', { tabindex: '0', role: 'application', 'aria-label': 'Timeline of the tick. Arrow keys move between spans, plus and minus zoom, 0 shows all.',
-		keydown: key, pointermove: hover, pointerdown: down, pointerup: up, pointerleave: () => { if (!dragged) point(null); } });
+		keydown: key, pointermove: hover, pointerdown: down, pointerup: up, pointercancel: () => { dragged = null; }, pointerleave: e => { if (!dragged && e.pointerType === 'mouse') point(null); } });
 	canvas.addEventListener('wheel', wheel, { passive: false });
 	const told = h('output', { class: 'told', 'aria-live': 'polite' }, 'Point at a span, or use the arrow keys.');
 	const legend = h('div', { class: 'legend' });
 	const box = h('div', { class: 'lanes' }, canvas);
 	const el = h('div', { class: 'timeline' }, box, told, legend);
 	const zoomBy = f => () => zoom((from + to) / 2, f);
-	const controls = h('span', { class: 'row' }, choice('Lanes', [['worker', 'By worker'], ['shard', 'By shard']], by, v => { by = v; chosen(v === 'worker' ? '' : v); lay(); }),
+	const controls = h('span', { class: 'row' }, choice('Lanes', [['worker', 'By worker'], ['shard', 'By shard']], by, v => { by = v; chosen(v); lay(); }),
 		h('button', { type: 'button', 'aria-label': 'Zoom in', click: zoomBy(.5) }, '+'), h('button', { type: 'button', 'aria-label': 'Zoom out', click: zoomBy(2) }, '−'));
 	let tick = null, lanes = [], tall = 20, from = 0, to = 1, whole = true, picked = null, dragged = null, due = 0, hatch = null, hues = [];
 
@@ -39,7 +48,7 @@ export function timeline(names, closing, by, chosen) {
 			const key = h('i'); key.style.background = hue(name);
 			return h('span', {}, key, `${name} ${time(ns)}`);
 		}), ...used.size > most.length ? [h('span', {}, `and ${used.size - most.length} more systems`)] : [],
-		h('span', {}, h('i', { class: 'step' }), 'refresh'), h('span', {}, h('i', { class: 'wait' }), 'waits'), h('span', {}, h('i', { class: 'critical' }), 'critical path'));
+		h('span', {}, h('i', { class: 'step' }), 'refresh'), h('span', {}, h('i', { class: 'wait' }), 'waits (by shard)'), h('span', {}, h('i', { class: 'critical' }), 'critical path'));
 	}
 	const end = () => Math.max(tick.duration_ns, ...tick.spans.map(s => s.to_ns)) * 1.01 || 1;
 	const hue = name => { const i = names.indexOf(name); return hues[(i < 0 ? [...name].reduce((n, c) => n + c.charCodeAt(0), 0) : i) % hues.length]; };
@@ -49,10 +58,10 @@ export function timeline(names, closing, by, chosen) {
 		if (!tick) return;
 		const found = new Map();
 		for (const s of tick.spans) {
-			const at = by === 'worker' ? s.worker : s.shard;
-			found.get(at)?.push(s) ?? found.set(at, [s]);
+			const at = laneOf(s, by);
+			if (at !== null) found.get(at)?.push(s) ?? found.set(at, [s]);
 		}
-		lanes = [...found].sort((a, b) => a[0] - b[0]).map(([at, spans]) => ({ name: at < 0 ? 'all' : `${by} ${at}`, spans: spans.sort((a, b) => a.from_ns - b.from_ns) }));
+		lanes = [...found].sort((a, b) => a[0] - b[0]).map(([at, spans]) => ({ name: laneName(at, by), spans: spans.sort((a, b) => a.from_ns - b.from_ns) }));
 		tall = lanes.length <= 8 ? 24 : lanes.length <= 32 ? 16 : 11;
 		draw();
 	}
@@ -80,7 +89,8 @@ export function timeline(names, closing, by, chosen) {
 			canvas.width = w * scale; canvas.height = tallAll * scale;
 			canvas.style.width = `${w}px`; canvas.style.height = `${tallAll}px`;
 		}
-		const c = canvas.getContext('2d'), text = colour('text'), soft = colour('soft'), on = colour('on'), grey = colour('step');
+		const c = canvas.getContext('2d'), soft = colour('soft');
+		const look = { text: colour('text'), on: colour('on'), grey: colour('step'), back: colour('back'), waits: c.createPattern(hatch, 'repeat') };
 		c.setTransform(scale, 0, 0, scale, 0, 0);
 		c.clearRect(0, 0, w, tallAll);
 		c.font = '11px system-ui, sans-serif';
@@ -92,7 +102,12 @@ export function timeline(names, closing, by, chosen) {
 			c.fillText(lane.name, 4, y + tall / 2);
 			c.save();
 			c.beginPath(); c.rect(gutter, y, width(), tall); c.clip();
-			for (const s of lane.spans) if (s.to_ns >= from && s.from_ns <= to) span(c, s, y + 1, tall - 3, { text, on, grey });
+			let drawn = 0; // as far as there is nothing to see of further spans within the same pixel
+			for (const s of lane.spans) {
+				if (s.to_ns < from || s.from_ns > to || (x(s.to_ns) < drawn && s !== picked)) continue;
+				span(c, s, y + 1, tall - 3, look);
+				drawn = Math.max(drawn, Math.floor(x(s.to_ns)) + .5);
+			}
 			c.restore();
 		});
 	}
@@ -105,9 +120,9 @@ export function timeline(names, closing, by, chosen) {
 		}
 		if (tick.budget_ns <= to && tick.budget_ns >= from) { c.fillStyle = colour('bad'); c.fillRect(x(tick.budget_ns), 0, 2, tallAll); }
 	}
-	function span(c, s, y, tall, { text, on, grey }) {
+	function span(c, s, y, tall, { text, on, grey, back, waits }) {
 		const left = Math.max(gutter - 2, x(s.from_ns)), right = Math.min(gutter + width() + 2, x(s.to_ns)), wide = Math.max(1, right - left - .5);
-		c.fillStyle = s.kind === 'wait' ? c.createPattern(hatch, 'repeat') : s.kind === 'system' ? hue(s.name) : grey;
+		c.fillStyle = s.kind === 'wait' ? waits : s.kind === 'system' ? hue(s.name) : grey;
 		c.fillRect(left, y, wide, tall);
 		if (s.critical || s === picked) {
 			c.strokeStyle = text; c.lineWidth = s === picked ? 3 : 1.5;
@@ -117,8 +132,8 @@ export function timeline(names, closing, by, chosen) {
 		c.save();
 		c.beginPath(); c.rect(left, y, wide - 2, tall); c.clip();
 		if (s.kind === 'wait') {
-			const label = `for ${s.for >= 0 ? `shard ${s.for}` : 'all'}: ${s.name}`, room = c.measureText(label).width + 4;
-			c.fillStyle = colour('back'); c.fillRect(left + 3, y + 2, room, tall - 4);
+			const label = s.for >= 0 ? `for shard ${s.for}: ${s.name}` : `for ${s.name}`, room = c.measureText(label).width + 4;
+			c.fillStyle = back; c.fillRect(left + 3, y + 2, room, tall - 4);
 			c.fillStyle = text; c.fillText(label, left + 5, y + tall / 2);
 		} else { c.fillStyle = s.kind === 'system' ? on : text; c.fillText(s.name, left + 4, y + tall / 2 + .5); }
 		c.restore();
