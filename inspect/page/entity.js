@@ -9,28 +9,21 @@ const aside = document.getElementById('entity');
 let handle = '', end = null, parts = null;
 
 const link = to => h('button', { type: 'button', class: 'link code', click: () => write({ entity: to }, true) }, to);
-const numeric = type => /^(u?int|float)\d*$|^uintptr$/.test(type);
+// told says what became of a change.
+const told = (what, { outcome }) => outcome === 'undecided' ? say(`${what}: waits for the next tick`) : say(`${what}: ${outcome}`, outcome !== 'applied');
 
-// typed makes the value that is sent of what was typed: integers that a float64 cannot hold go as text.
-function typed(type, text) {
-	if (type === 'bool') return text === 'true';
-	if (!numeric(type)) return text;
-	const n = Number(text);
-	if (text.trim() === '' || Number.isNaN(n)) throw new Error(`${JSON.stringify(text)} is not a number.`);
-	return /int/.test(type) && !Number.isSafeInteger(n) ? text.trim() : n;
-}
-
-// line is a field: its name, its value, and a button to edit it where that can be done.
+// line is a field: its name, its value, and a button to edit it where that can be done. Numbers are
+// sent as text, which has all that a float64 has not.
 function line(world, component, f) {
 	const shown = h('span', { class: 'code' }), label = component + (f.path ? '.' + f.path : '');
 	const place = h('span', {}, shown), tools = h('span');
-	let type = f.type;
+	let is = typeof f.value;
 	const back = () => { place.replaceChildren(shown); tools.replaceChildren(...f.editable ? [edit] : []); };
 	const edit = h('button', { type: 'button', 'aria-label': `Edit ${label}`, click: () => {
-		const input = type === 'bool' ? h('select', { 'aria-label': label }, h('option', {}, 'true'), h('option', {}, 'false'))
-			: h('input', { 'aria-label': label, inputmode: numeric(type) ? 'decimal' : 'text' });
+		const input = is === 'boolean' ? h('select', { 'aria-label': label }, h('option', {}, 'true'), h('option', {}, 'false'))
+			: h('input', { 'aria-label': label, inputmode: is === 'number' ? 'decimal' : 'text' });
 		input.value = shown.textContent;
-		const set = control(world, 'Set', 'api/entity/set', () => ({ handle, component, path: f.path, value: typed(type, input.value) }), a => { say(`${label}: ${a.outcome}`, a.outcome !== 'applied'); back(); edit.focus(); });
+		const set = control(world, 'Set', 'api/entity/set', () => ({ handle, component, path: f.path, value: is === 'boolean' ? input.value === 'true' : is === 'number' ? input.value.trim() : input.value }), a => { told(label, a); back(); edit.focus(); });
 		input.addEventListener('keydown', e => { if (e.key === 'Enter') set.click(); if (e.key === 'Escape') { e.stopPropagation(); back(); edit.focus(); } });
 		place.replaceChildren(input);
 		tools.replaceChildren(set);
@@ -38,7 +31,7 @@ function line(world, component, f) {
 		input.select?.();
 	} }, 'Edit');
 	back();
-	return { cells: [h('span', {}, f.path || 'value'), place, tools], show: now => { type = now.type; put(shown, value(now.value)); } };
+	return { cells: [h('span', {}, f.path || 'value'), place, tools], show: now => { is = typeof now.value; put(shown, value(now.value)); } };
 }
 
 // section is a component with its fields; it is made anew where the fields are others.
@@ -93,12 +86,12 @@ function open(world) {
 	const title = h('h2', { tabindex: '-1', class: 'code' }, handle), wrong = h('p', { class: 'bad', role: 'alert' });
 	parts = { about: h('p', { class: 'note' }), body: h('div'), rest: h('div'), shape: '', links: '', sections: [], before: document.activeElement };
 	const mine = handle;
-	parts.destroy = control(world, 'Destroy', 'api/entity/destroy', async () => await sure(`Destroy the entity ${mine}?`) && { handle: mine }, a => say(`${mine}: ${a.outcome}`, a.outcome !== 'applied'), { class: 'danger' });
+	parts.destroy = control(world, 'Destroy', 'api/entity/destroy', async () => await sure(`Destroy the entity ${mine}?`) && { handle: mine }, a => told(mine, a), { class: 'danger' });
 	aside.replaceChildren(h('div', { class: 'top' }, title, h('button', { type: 'button', 'aria-label': 'Close the entity', click: close }, '✕')), parts.about, wrong, parts.body, parts.rest,
 		h('p', { class: 'row' }, parts.destroy), ...[note(world)].filter(Boolean));
 	title.focus({ preventScroll: true });
 	end = stream('api/entity/stream', { handle }, {
-		event: (name, e) => { if (name === 'entity') { put(wrong, ''); take(world, e); } },
+		event: (name, e) => { if (name === 'entity') { put(wrong, ''); take(world, e); } else if (name === 'failed') put(wrong, e.error); },
 		refused: e => { if (e instanceof Refusal) put(wrong, e.message); },
 	});
 }

@@ -12,7 +12,8 @@ function mount(main, ctx) {
 	if (!all.length) return void main.append(h('p', { class: 'note' }, 'No component that frames can hold has a field that is a number, so there is nothing to draw a map of.'));
 	const has = name => all.some(f => f.name === name), of = { x: has(p.get('x')) ? p.get('x') : found[0], y: has(p.get('y')) ? p.get('y') : found[1] };
 	let by = p.get('color') === 'set' ? 'set' : 'shard', where = p.get('where') ?? '', box = boxOf(p.get('box')), end = null, paused = false;
-	let data = null, only = -1, drag = null, due = 0, hues = palette(), timer = 0, view = [0, 0, 1, 1], known = '';
+	let data = null, only = '', drag = null, due = 0, hues = palette(), timer = 0, view = [0, 0, 1, 1], known = '';
+	const seen = []; // sets of components, in the order in which they came
 	const names = all.map(f => [f.name, f.name]);
 	const filter = h('input', { type: 'search', value: where, class: 'code', placeholder: 'all entities', change: () => { where = filter.value.trim(); ctx.set({ where }); open(); } });
 	const pause = h('button', { type: 'button', 'aria-pressed': 'false', click: () => { paused = !paused; pause.setAttribute('aria-pressed', String(paused)); open(); } }, 'Pause');
@@ -24,7 +25,7 @@ function mount(main, ctx) {
 	const axis = name => field(name, select(names, of[name], v => { of[name] = v; ctx.set({ [name]: v, box: '' }); box = null; open(); }));
 	main.append(h('h2', { class: 'hidden' }, 'Map'),
 		h('form', { class: 'row', submit: e => e.preventDefault() }, axis('x'), axis('y'),
-			choice('Colour', [['shard', 'By shard'], ['set', 'By components']], by, v => { by = v; only = -1; ctx.set({ color: v === 'shard' ? '' : v }); open(); }),
+			choice('Colour', [['shard', 'By shard'], ['set', 'By components']], by, v => { by = v; only = ''; ctx.set({ color: v === 'shard' ? '' : v }); open(); }),
 			h('span', { class: 'field wide' }, field('Where', filter)), pause,
 			h('button', { type: 'button', 'aria-label': 'Zoom in', click: () => zoom(.6) }, '+'), h('button', { type: 'button', 'aria-label': 'Zoom out', click: () => zoom(1 / .6) }, '−'), h('button', { type: 'button', click: whole }, 'All')),
 		wrong, told, holder, legend);
@@ -43,11 +44,12 @@ function mount(main, ctx) {
 			put(wrong, '');
 			const bad = e => put(wrong, e.message);
 			if (paused) ctx.get('api/map', asked(box)).then(take, bad);
-			else end = ctx.stream('api/map/stream', asked(box), { event: (name, map) => { if (name === 'map') take(map); }, refused: bad });
+			else end = ctx.stream('api/map/stream', asked(box), { event: (name, map) => { if (name === 'map') take(map); else if (name === 'failed') put(wrong, map.error); }, refused: bad });
 		}, data ? 200 : 0);
 	}
 	function take(map) {
 		data = map;
+		put(wrong, '');
 		if (!drag) view = box ?? fit(map.box);
 		const kind = map.binned ? `counted in ${count(map.cells.nx)} × ${count(map.cells.ny)} cells, as there are more than 4,000; zoom in to see each` : 'each drawn';
 		put(told, `${count(map.all)} entities match, ${count(map.shown)} of them here, ${kind}. Tick ${count(map.tick)}.`);
@@ -67,11 +69,19 @@ function mount(main, ctx) {
 		const cx = (x0 + x1) / 2, cy = (y0 + y1) / 2;
 		return [cx - wide * (w / 2 + left), cy - high * (tall / 2 + below), cx + wide * w / 2, cy + high * tall / 2];
 	}
+	// hueOf is the colour of a line of the legend. Lines come in the order of their numbers, which
+	// change: a colour goes by what the line stands for.
+	function hueOf(label) {
+		const shard = /^shard (\d+)$/.exec(label);
+		if (!shard && label === 'others') return colour('step');
+		if (!shard && !seen.includes(label)) seen.push(label);
+		return hues[(shard ? Number(shard[1]) : seen.indexOf(label)) % hues.length];
+	}
 	function explain() {
-		const shown = data.legend.map((l, i) => ({ ...l, i })).sort((a, b) => b.n - a.n).slice(0, 24);
+		const shown = [...data.legend].sort((a, b) => b.n - a.n).slice(0, 24);
 		legend.replaceChildren(...shown.map(l => {
-			const key = h('i'); key.style.background = hues[l.i % hues.length];
-			return h('button', { type: 'button', 'aria-pressed': String(only === l.i), click: () => { only = only === l.i ? -1 : l.i; explain(); draw(); legend.children[shown.indexOf(l)].focus(); } }, key, `${l.label}: ${count(l.n)}`);
+			const key = h('i'); key.style.background = hueOf(l.label);
+			return h('button', { type: 'button', 'aria-pressed': String(only === l.label), click: () => { only = only === l.label ? '' : l.label; explain(); draw(); legend.children[shown.indexOf(l)].focus(); } }, key, `${l.label}: ${count(l.n)}`);
 		}), ...data.legend.length > shown.length ? [h('span', {}, `and ${count(data.legend.length - shown.length)} more`)] : []);
 	}
 	const sx = x => (x - view[0]) / (view[2] - view[0]) * canvas.clientWidth, sy = y => canvas.clientHeight - (y - view[1]) / (view[3] - view[1]) * canvas.clientHeight;
@@ -86,7 +96,7 @@ function mount(main, ctx) {
 		c.setTransform(scale, 0, 0, scale, 0, 0);
 		c.clearRect(0, 0, w, tall);
 		if (!data) return;
-		const faint = colour('line'), hue = i => only < 0 || only === i ? hues[i % hues.length] : faint;
+		const faint = colour('line'), lines = data.legend.map(l => only && only !== l.label ? faint : hueOf(l.label)), hue = i => lines[i];
 		if (data.binned) cells(c, hue); else points(c, hue);
 		c.globalAlpha = 1;
 		rules(c, w, tall);
@@ -149,7 +159,7 @@ function mount(main, ctx) {
 			points = (await ctx.get('api/map', asked([x0, y0, x1, y1])).catch(() => ({ points: [] }))).points;
 		}
 		let best = null;
-		for (const [x, y, i, handle] of points ?? []) { const d = Math.hypot(sx(x) - px, sy(y) - py); if (d < near && (only < 0 || only === i)) [best, near] = [handle, d]; }
+		for (const [x, y, i, handle] of points ?? []) { const d = Math.hypot(sx(x) - px, sy(y) - py); if (d < near && (!only || only === data.legend[i]?.label)) [best, near] = [handle, d]; }
 		best ? ctx.open(best) : ctx.say('There is no entity near this place.');
 	}
 	function key(e) {

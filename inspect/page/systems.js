@@ -11,7 +11,7 @@ const fence = f => `waits until ${f.near ? 'the neighbour shards have' : 'all sh
 function mount(main, ctx) {
 	const { world } = ctx;
 	let plan = null, open = ctx.params.get('system') ?? '', fences = new Map(), known = '', tables = [];
-	const ticks = h('input', { type: 'number', min: '1', max: '10000', value: '1', id: 'step-ticks' });
+	const ticks = h('input', { type: 'number', min: '1', max: '1000', value: '1', id: 'step-ticks' });
 	const done = answer => ctx.say(answer.paused ? `Paused at tick ${count(answer.tick)}.` : `Running; tick ${count(answer.tick)}.`);
 	const act = (name, path, ask, then) => ctx.control(world, name, path, ask, then ?? done);
 	const body = h('div', { class: 'plan' }), shards = h('section', { 'aria-live': 'off' });
