@@ -111,8 +111,7 @@ export function stream(path, params, on) {
 			await events(answer, (name, data) => { alive(); tries = 0; if (!mine.signal.aborted) on.event(name, data); });
 		} catch (error) {
 			why = error instanceof Refusal ? error.message : '';
-			ended = why !== '' && error.status < 500 && error.status !== 429;
-			if (ended) on.refused?.(error);
+			if (!ended && why && error.status < 500 && error.status !== 429) { ended = true; on.refused?.(error); }
 		}
 		clearTimeout(watch);
 		if (stop === mine) stop = null;
