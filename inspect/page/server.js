@@ -108,14 +108,14 @@ export function stream(path, params, on) {
 		try {
 			alive();
 			const answer = await request(path, { params, signal: mine.signal });
-			await events(answer, (name, data) => { alive(); tries = 0; if (!mine.signal.aborted) on.event(name, data); });
+			await events(answer, (name, data) => { alive(); tries = 0; if (!mine.signal.aborted) try { on.event(name, data); } catch (fault) { reportError(fault); } });
 		} catch (error) {
 			why = error instanceof Refusal ? error.message : '';
 			if (!ended && why && error.status < 500 && error.status !== 429) { ended = true; on.refused?.(error); }
 		}
 		clearTimeout(watch);
-		if (stop === mine) stop = null;
-		if (ended || document.hidden) return;
+		if (stop !== mine || ended) return; // the page was hidden, or nobody wants it any more
+		stop = null;
 		on.broken?.(why);
 		again = setTimeout(run, Math.min(5000, 500 * 2 ** tries++));
 	}
