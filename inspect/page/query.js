@@ -13,6 +13,7 @@ function mount(main, ctx) {
 	let q = ctx.params.get('q') ?? '', starts = [''], at = 0, turn = 0, next = '', known = '', rows = null;
 	const input = h('input', { type: 'search', class: 'code', value: q, spellcheck: 'false', autocapitalize: 'off', autocomplete: 'off', placeholder: 'Position, Health.HP < 20, !Dead', 'aria-describedby': 'query-wrong query-count', id: 'query' });
 	const wrong = h('div', { id: 'query-wrong', role: 'alert' }), counted = h('p', { class: 'note', id: 'query-count', role: 'status' });
+	const some = ctx.world.components.filter(c => c.framed && !c.name.includes(',')).slice(0, 4).map(c => c.name).join(); // what all entities are shown with
 	const results = h('div');
 	const page = (name, to) => h('button', { type: 'button', click: () => { at = to(); run(); } }, name);
 	const first = page('First page', () => 0), before = page('Before', () => at - 1), after = page('Next', () => { starts[at + 1] = next; return at + 1; });
@@ -36,7 +37,7 @@ function mount(main, ctx) {
 		const mine = ++turn;
 		let found;
 		try {
-			found = await ctx.get('api/query', { q, limit: 50, ...starts[at] && { after: starts[at] } });
+			found = await ctx.get('api/query', { q, limit: 50, ...starts[at] && { after: starts[at] }, ...!q && some && { show: some } });
 		} catch (e) { return mine === turn ? refused(e) : null; }
 		if (mine !== turn) return;
 		wrong.replaceChildren();

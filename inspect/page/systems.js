@@ -6,7 +6,7 @@ import { note } from './control.js';
 
 const words = s => [s.global && 'global', s.merge && 'merge', s.every > 1 && `each ${s.every}th tick${s.offset ? ` from ${s.offset}` : ''}`, s.conditions > 0 && `${s.conditions} condition${s.conditions > 1 ? 's' : ''}`,
 	s.after?.length && `after ${s.after.join(', ')}`, s.before?.length && `before ${s.before.join(', ')}`].filter(Boolean).join('; ');
-const fence = f => `waits until ${f.near ? 'the neighbour shards have' : 'all shards have'} passed ${f.after}: ` + (f.reasons ?? []).map(r => `${r.name} (${f.after} ${r.first}, ${f.system} ${r.then})`).join('; ');
+const fence = f => `waits until ${f.near ? 'the neighbour shards have' : 'all shards have'} passed ${f.after} (${(f.reasons ?? []).map(r => `${r.name}: ${r.first}, then ${r.then}`).join('; ')})`;
 
 function mount(main, ctx) {
 	const { world } = ctx;

@@ -13,13 +13,13 @@ function describe(s, tick) {
 
 // laneOf is the number of a span's lane, and null where another span in sight says the same: who
 // waits is a shard and no worker, and steps of the refresh are there as a whole, too.
-const refresh = 1e9;
+const refresh = 1e9, others = refresh - 1; // lanes below those of shards or workers
 function laneOf(s, by) {
 	if (s.kind === 'step' && s.worker < 0) return refresh;
-	if (by === 'worker') return s.kind === 'wait' ? null : s.worker;
-	return s.kind === 'step' && s.shard < 0 ? null : s.shard;
+	if (by === 'worker' ? s.kind === 'wait' : s.kind === 'step' && s.shard < 0) return null;
+	return s[by] < 0 ? others : s[by];
 }
-const laneName = (at, by) => at === refresh ? 'refresh' : at >= 0 ? `${by} ${at}` : by === 'shard' ? 'global' : 'all';
+const laneName = (at, by) => at === refresh ? 'refresh' : at === others ? 'all shards' : `${by} ${at}`;
 
 // timeline draws ticks. Systems have a colour each, by their order in names; by is 'worker' or 'shard'.
 export function timeline(names, closing, by, chosen) {

@@ -32,7 +32,7 @@ func TestScreenshots(t *testing.T) {
 		{"shards", "#shards", "Imbalance"},
 		{"map", "#map?entity=" + ship, "each drawn"},
 		{"query", "#query?q=Hull,+Hull.Leaks+%3D%3D+true", "from 1 to"},
-		{"systems", "#systems", "passed sail"},
+		{"systems", "#systems", "passed steer"},
 		{"problems", "#problems", "an overrun"},
 		{"dark", "#overview", "of the last"},
 		{"phone", "#map", "each drawn"},
