@@ -22,6 +22,11 @@ export function put(el, text) {
 // colours of the page's theme, by the names of style.css.
 export const colour = name => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 export const palette = () => Array.from({ length: 8 }, (_, i) => colour(`c${i}`));
+// ink is black or white, whichever is easier to read on a colour such as #0072b2.
+export function ink(hex) {
+	const [r, g, b] = [1, 3, 5].map(i => (parseInt(hex.slice(i, i + 2), 16) / 255) ** 2.2);
+	return .2126 * r + .7152 * g + .0722 * b > .18 ? '#000' : '#fff';
+}
 export const onTheme = f => {
 	const dark = matchMedia('(prefers-color-scheme: dark)');
 	dark.addEventListener('change', f);

@@ -1,5 +1,5 @@
 // A tick as lanes of spans: who ran what when, who waited for whom, and the critical path.
-import { h, put, choice, colour, palette, onTheme } from './dom.js';
+import { h, put, choice, colour, palette, ink, onTheme } from './dom.js';
 import { time, percent } from './format.js';
 
 const gutter = 74, head = 18;
@@ -90,7 +90,7 @@ export function timeline(names, closing, by, chosen) {
 			canvas.style.width = `${w}px`; canvas.style.height = `${tallAll}px`;
 		}
 		const c = canvas.getContext('2d'), soft = colour('soft');
-		const look = { text: colour('text'), on: colour('on'), grey: colour('step'), back: colour('back'), waits: c.createPattern(hatch, 'repeat') };
+		const look = { text: colour('text'), grey: colour('step'), back: colour('back'), waits: c.createPattern(hatch, 'repeat') };
 		c.setTransform(scale, 0, 0, scale, 0, 0);
 		c.clearRect(0, 0, w, tallAll);
 		c.font = '11px system-ui, sans-serif';
@@ -120,7 +120,7 @@ export function timeline(names, closing, by, chosen) {
 		}
 		if (tick.budget_ns <= to && tick.budget_ns >= from) { c.fillStyle = colour('bad'); c.fillRect(x(tick.budget_ns), 0, 2, tallAll); }
 	}
-	function span(c, s, y, tall, { text, on, grey, back, waits }) {
+	function span(c, s, y, tall, { text, grey, back, waits }) {
 		const left = Math.max(gutter - 2, x(s.from_ns)), right = Math.min(gutter + width() + 2, x(s.to_ns)), wide = Math.max(1, right - left - .5);
 		c.fillStyle = s.kind === 'wait' ? waits : s.kind === 'system' ? hue(s.name) : grey;
 		c.fillRect(left, y, wide, tall);
@@ -135,7 +135,7 @@ export function timeline(names, closing, by, chosen) {
 			const label = s.for >= 0 ? `for shard ${s.for}: ${s.name}` : `for ${s.name}`, room = c.measureText(label).width + 4;
 			c.fillStyle = back; c.fillRect(left + 3, y + 2, room, tall - 4);
 			c.fillStyle = text; c.fillText(label, left + 5, y + tall / 2);
-		} else { c.fillStyle = s.kind === 'system' ? on : text; c.fillText(s.name, left + 4, y + tall / 2 + .5); }
+		} else { c.fillStyle = s.kind === 'system' ? ink(hue(s.name)) : text; c.fillText(s.name, left + 4, y + tall / 2 + .5); }
 		c.restore();
 	}
 

@@ -104,17 +104,20 @@ func (h *harbour) settle() {
 	h.w.Refresh()
 }
 
-// steer turns ships to their towns, whichever shard these are in.
+// steer turns ships to their towns, whichever shard these are in, and sends those that arrive to another.
 func (h *harbour) steer(b *world.Build) func(*world.Context) {
-	pos, vel, course, town := world.Read[Position](b), world.Write[Velocity](b), world.Read[Course](b), world.ReadForeign[Position](b)
+	pos, vel, course, town := world.Read[Position](b), world.Write[Velocity](b), world.Write[Course](b), world.ReadForeign[Position](b)
 	q := b.Query(pos, vel, course)
-	return func(*world.Context) {
+	return func(ctx *world.Context) {
 		for c := range q.Chunks() {
 			ps, vs, to := pos.Slice(c), vel.Slice(c), course.Slice(c)
 			for i := range ps {
 				if at, ok := town.Get(to[i].To); ok {
 					dx, dy := at.X-ps[i].X, at.Y-ps[i].Y
 					d := math.Hypot(dx, dy) + 1
+					if d < 20 {
+						to[i].To = h.towns[(int(ctx.Tick())+i)%towns]
+					}
 					vs[i] = Velocity{.98*vs[i].X + .05*dx/d, .98*vs[i].Y + .05*dy/d}
 				}
 			}
