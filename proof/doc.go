@@ -3,6 +3,7 @@
 // the go.mod of the library. docs/reliability.md lists the promises, the commands
 // and the figures.
 //
+//	inspector the inspector's page shows a live world, in a browser
 //	linear    histories of handle operations by many goroutines are linearizable
 //	pairs     every pair of features does together what a model says, on any number of workers
 //	stateful  the whole API does what a map of entities does, operation by operation

@@ -14,7 +14,7 @@ export function chart(title, series, show, closing) {
 		plot?.destroy();
 		const text = colour('soft'), grid = { stroke: colour('line'), width: 1 }, ticks = { ...grid, size: 4 };
 		plot = new uPlot({
-			width: Math.max(200, el.clientWidth), height, ms: 1, padding: [8, 8, 0, 0],
+			width: Math.max(200, el.clientWidth), height, ms: 1, padding: [8, 28, 0, 0],
 			cursor: { drag: { x: false, y: false }, points: { size: 6 } },
 			scales: { y: { range: (_, min, max) => [0, (max || 1) * 1.05] } },
 			axes: [{ stroke: text, grid, ticks, space: 70, values: (_, at) => at.map(v => clock(v)) },

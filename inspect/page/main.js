@@ -96,9 +96,19 @@ function banner(...content) {
 }
 
 function broken(why) {
+	const first = !since;
 	since ||= Date.now();
-	banner(`Not connected since ${clock(since)}; trying again. What is shown is from then.${why ? ' ' + why : ''}`);
 	state('not connected', 'bad');
+	if (first || why) banner(`Not connected since ${clock(since)}; trying again. What is shown is from then.${why ? ' ' + why : ''}`);
+	if (!why) get('api/stats').catch(stuck);
+}
+
+// stuck says what a server answers that has no figures.
+function stuck(e) {
+	if (!e.status) return; // it does not answer
+	since ||= Date.now();
+	state('no figures', 'bad');
+	banner(`No figures since ${clock(since)}; trying again. ${e.message}`);
 }
 
 function state(text, kind = '') {
@@ -109,7 +119,7 @@ function state(text, kind = '') {
 // take gets the figures. A server that began anew may have another world: all views start again.
 async function take(now) {
 	if (!world || since) {
-		const found = await get('api/world').catch(() => null); // the next figures ask again
+		const found = await get('api/world').catch(stuck); // the next figures ask again
 		if (!found) return;
 		if (world?.started_ms !== found.started_ms) close();
 		world = found;

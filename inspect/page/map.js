@@ -13,7 +13,7 @@ function mount(main, ctx) {
 	const has = name => all.some(f => f.name === name), of = { x: has(p.get('x')) ? p.get('x') : found[0], y: has(p.get('y')) ? p.get('y') : found[1] };
 	let by = p.get('color') === 'set' ? 'set' : 'shard', where = p.get('where') ?? '', box = boxOf(p.get('box')), end = null, paused = false;
 	let data = null, only = '', drag = null, due = 0, hues = palette(), timer = 0, view = [0, 0, 1, 1], known = '';
-	const seen = []; // sets of components, in the order in which they came
+	const seen = []; // what got a colour, in the order in which it came
 	const names = all.map(f => [f.name, f.name]);
 	const filter = h('input', { type: 'search', value: where, class: 'code', placeholder: 'all entities', change: () => { where = filter.value.trim(); ctx.set({ where }); open(); } });
 	const pause = h('button', { type: 'button', 'aria-pressed': 'false', click: () => { paused = !paused; pause.setAttribute('aria-pressed', String(paused)); open(); } }, 'Pause');
@@ -72,8 +72,8 @@ function mount(main, ctx) {
 	// hueOf is the colour of a line of the legend. Lines come in the order of their numbers, which
 	// change: a colour goes by what the line stands for.
 	function hueOf(label) {
-		const shard = /^shard (\d+)$/.exec(label);
-		if (!shard && label === 'others') return colour('step');
+		if (label === 'others') return colour('soft');
+		const shard = ctx.world.shards <= hues.length && /^shard (\d+)$/.exec(label);
 		if (!shard && !seen.includes(label)) seen.push(label);
 		return hues[(shard ? Number(shard[1]) : seen.indexOf(label)) % hues.length];
 	}

@@ -236,6 +236,18 @@ func TestReconnects(t *testing.T) {
 	b.clean("ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_CONNECTION_RESET", "ERR_EMPTY_RESPONSE")
 }
 
+// TestNoFigures has a server whose world makes no ticks: the page gives the reason, and waits.
+func TestNoFigures(t *testing.T) {
+	b, h := browser(t), idleHarbour(t, inspect.Options{})
+	b.open(h, "#shards")
+	b.sees("no tick has ended", "#banner")
+	b.sees("no figures", "#state")
+	h.run()
+	b.sees("Imbalance", "main")
+	b.until("document.getElementById('banner').hidden")
+	b.clean("status of 503")
+}
+
 // TestNarrow looks at each view on a phone: nothing is wider than the screen.
 func TestNarrow(t *testing.T) {
 	b, h := browser(t), newHarbour(t, inspect.Options{})

@@ -63,6 +63,13 @@ type harbour struct {
 }
 
 func newHarbour(t *testing.T, o inspect.Options) *harbour {
+	h := idleHarbour(t, o)
+	h.run()
+	return h
+}
+
+// idleHarbour is one that nobody runs yet.
+func idleHarbour(t *testing.T, o inspect.Options) *harbour {
 	h := &harbour{t: t, w: world.MustNew(world.Options{Shards: 4, TickInterval: 25 * time.Millisecond})}
 	t.Cleanup(func() { h.w.Close() })
 	world.Register[Position](h.w, "Position")
@@ -79,7 +86,6 @@ func newHarbour(t *testing.T, o inspect.Options) *harbour {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, x.Close()) })
 	h.by = x
-	h.run()
 	h.listen("127.0.0.1:0")
 	return h
 }
