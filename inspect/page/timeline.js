@@ -116,7 +116,8 @@ export function timeline(names, closing, by, chosen) {
 		const wish = (to - from) / Math.max(2, width() / 110), ten = 10 ** Math.floor(Math.log10(wish)), step = ten * [1, 2, 5, 10].find(m => ten * m >= wish);
 		for (let at = Math.ceil(from / step) * step; at <= to; at += step) {
 			c.fillStyle = line; c.fillRect(x(at), head - 4, 1, tallAll);
-			c.fillStyle = soft; c.fillText(at ? time(at) : '0', x(at) + 3, 7);
+			c.fillStyle = soft;
+			if (x(at) < box.clientWidth - 44) c.fillText(at ? time(at) : '0', x(at) + 3, 7);
 		}
 		if (tick.budget_ns <= to && tick.budget_ns >= from) { c.fillStyle = colour('bad'); c.fillRect(x(tick.budget_ns), 0, 2, tallAll); }
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
@@ -44,9 +45,10 @@ func TestScreenshots(t *testing.T) {
 		}
 		b.sees(shot.sees, "main")
 		time.Sleep(2 * time.Second)
-		picture, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
+		quality := int64(70)
+		picture, err := chromedp.Call(b.ctx, page.CaptureScreenshot, page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatWebp, Quality: &quality})
 		require.NoError(t, err)
-		require.NoError(t, os.WriteFile(filepath.Join("../../docs", "inspector-"+shot.name+".png"), picture, 0o644))
+		require.NoError(t, os.WriteFile(filepath.Join("../../docs", "inspector-"+shot.name+".webp"), picture.Data, 0o644))
 	}
 	b.clean()
 }
