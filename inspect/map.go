@@ -50,7 +50,7 @@ func plotOf(r *http.Request) (*plot, error) {
 	p := parametersOf(r, "x", "y", "color", "where", "box", "cells")
 	m := &plot{query: p.Get("where"), x: p.Get("x"), y: p.Get("y"), cells: p.number("cells", cellsDefault, 1, cellsMax), key: "map?" + p.Encode()}
 	if m.x == "" || m.y == "" {
-		p.fail("x and y are missing; name numeric fields, as in x=Position.X&y=Position.Y")
+		p.fail("x and y are missing; name a numeric field in each, as a query does")
 	}
 	switch p.Get("color") {
 	case "set":

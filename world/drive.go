@@ -360,17 +360,6 @@ func (d *driven) Survey() drive.Survey {
 	return (*survey)(d)
 }
 
-func (d *driven) Freeze(only *store.Set) (drive.Frozen, error) {
-	v := &View{w: d.w()}
-	for id := range d.components {
-		if (only == nil || only.Has(id)) && (*survey)(d).Copied(id) {
-			v.components.Add(id)
-		}
-	}
-	f, err := v.Now()
-	return (*frozen)(f), err
-}
-
 func (d *driven) MayInsert(call string) error {
 	w := d.w()
 	if err := w.idle(call); err != nil {
@@ -382,18 +371,11 @@ func (d *driven) MayInsert(call string) error {
 	return nil
 }
 
-// frozen is a Frame as a drive.Frozen.
-type frozen Frame
-
-func (f *frozen) Has(component int) bool { return f.components.Has(component) }
-
-func (f *frozen) Chunk(shard, table, chunk int) *store.Chunk {
-	return f.image.w.shards[shard].Tables()[table].Chunks()[chunk]
+func (d *driven) RecordInputs(r drive.Recorder, changed func()) error {
+	return d.w().recordInputs(r, changed)
 }
 
-func (f *frozen) Shard(i int) *store.Shard { return f.image.w.shards[i] }
-
-func (f *frozen) Release() { (*Frame)(f).Release() }
+func (d *driven) ReplayInputs() (drive.Replayer, error) { return d.w().replayInputs() }
 
 func (d *driven) SetBy(port any, component int, h handle.Handle, value any) error {
 	x, err := d.cores[component].set(port.(*Port), h)
@@ -405,9 +387,3 @@ func (d *driven) SetBy(port any, component int, h handle.Handle, value any) erro
 	x.done()
 	return nil
 }
-
-func (d *driven) RecordInputs(r drive.Recorder, changed func()) error {
-	return d.w().recordInputs(r, changed)
-}
-
-func (d *driven) ReplayInputs() (drive.Replayer, error) { return d.w().replayInputs() }
