@@ -68,6 +68,7 @@ type Inspector struct {
 	streams  limit
 	samples  samples
 	schemas  schemas
+	figures  *figures.Reader
 	stages   atomic.Pointer[map[string]string] // of systems, as of the last plan
 	recorder recorder
 	figures  *figures.Reader
@@ -98,8 +99,7 @@ func New(s *scheduler.Scheduler, o Options) (*Inspector, error) {
 	x.asks.init(x)
 	x.frames.init(x)
 	x.answers.init(x)
-	x.recorder.x = x
-	x.figures = figures.NewReader(s)
+	x.recorder.x, x.figures = x, figures.NewReader(s)
 	x.samples.init(x)
 	x.routes = x.makeRoutes()
 	s.KeepOverruns(overrunsMax)

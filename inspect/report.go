@@ -4,12 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/http"
 	"runtime/debug"
 	"time"
 
 	"github.com/atoll-sim/atoll/internal/figures"
-	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/stats"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -139,6 +139,14 @@ type setReport struct {
 	Shards     []int    `json:"shards"`
 }
 
+// otherReport is a figure of what is kept beside the entities.
+type otherReport struct {
+	Name   string            `json:"name"`
+	Help   string            `json:"help"`
+	Value  float64           `json:"value"`
+	Labels map[string]string `json:"labels"`
+}
+
 // report makes the report of the sample, with quantiles of what was since before.
 func (m *samples) report(s *schema, now, before *moment, paused bool) *report {
 	w, c := &m.world, &m.scheduler
@@ -152,15 +160,6 @@ func (m *samples) report(s *schema, now, before *moment, paused bool) *report {
 		Used: w.BytesUsed, Reserved: w.BytesReserved, Frames: w.Frames, Copies: w.FramesBytes,
 		Systems: []systemReport{}, Steps: []stepReport{}, Sets: []setReport{}, Others: []otherReport{},
 	}
-	for _, f := range m.others {
-		for _, y := range f.Figures {
-			labels := map[string]string{}
-			for i, name := range f.Labels {
-				labels[name] = y.Values[i]
-			}
-			r.Others = append(r.Others, otherReport{f.Name, f.Help, y.Value, labels})
-		}
-	}
 	r.addShards(m, now)
 	r.addSystems(m, now, before)
 	for i := range w.Steps {
@@ -170,6 +169,18 @@ func (m *samples) report(s *schema, now, before *moment, paused bool) *report {
 		}
 		h := &w.Steps[i].Time
 		r.Steps = append(r.Steps, stepReport{w.Steps[i].Name, h.Count(), q.P50, q.P99, q.Max, h.Sum()})
+	}
+	for _, family := range m.others {
+		for _, x := range family.Figures {
+			if x.Histogram != nil || math.IsNaN(x.Value) || math.IsInf(x.Value, 0) {
+				continue
+			}
+			of := otherReport{family.Name, family.Help, x.Value, map[string]string{}}
+			for i, name := range family.Labels {
+				of.Labels[name] = x.Values[i]
+			}
+			r.Others = append(r.Others, of)
+		}
 	}
 	for _, x := range m.sets {
 		of := setReport{[]string{}, x.n, x.shards}
@@ -304,78 +315,18 @@ func version() string {
 	return "(devel)"
 }
 
-// plan is the newest plan of the scheduler.
-func (x *Inspector) planNow(w *world.World) (*scheduler.Plan, error) {
-	p, err := x.s.Plan()
-	if err == nil {
-		stages := map[string]string{}
-		for _, s := range p.Systems {
-			stages[s.Name] = s.Stage.String()
-		}
-		x.stages.Store(&stages)
-	}
-	return p, err
-}
-
-// stageOf returns the stage of a system, as of the last plan.
-func (x *Inspector) stageOf(name string) string {
-	if all := x.stages.Load(); all != nil {
-		return (*all)[name]
-	}
-	return ""
-}
-
-// servePlan answers with the order of the systems and their fences.
-func (x *Inspector) servePlan(w http.ResponseWriter, r *http.Request) error {
-	var p *scheduler.Plan
-	var err error
-	failed := x.asks.do(r.Context(), func(w *world.World) { p, err = x.planNow(w) })
-	if failed != nil {
-		return failed
-	}
+// serveMetrics answers with the figures for Prometheus.
+func (x *Inspector) serveMetrics(w http.ResponseWriter, r *http.Request) error {
+	body, err := x.answers.of(r.Context(), "metrics", frameAge, func(ctx context.Context) ([]byte, error) {
+		ctx, cancel := context.WithTimeout(ctx, waitMax)
+		defer cancel()
+		return figures.AppendText(nil, x.figures.Read(ctx)), nil
+	})
 	if err != nil {
-		return refuse(http.StatusConflict, err.Error())
+		return err
 	}
-	type systemJSON struct {
-		Name       string   `json:"name"`
-		Stage      string   `json:"stage"`
-		Global     bool     `json:"global"`
-		Enabled    bool     `json:"enabled"`
-		Every      int      `json:"every"`
-		Offset     int      `json:"offset"`
-		After      []string `json:"after"`
-		Before     []string `json:"before"`
-		Conditions int      `json:"conditions"`
-		Merge      bool     `json:"merge"`
-	}
-	type reasonJSON struct {
-		Name  string `json:"name"`
-		First string `json:"first"`
-		Then  string `json:"then"`
-	}
-	type fenceJSON struct {
-		System  string       `json:"system"`
-		After   string       `json:"after"`
-		Near    bool         `json:"near"`
-		Reasons []reasonJSON `json:"reasons"`
-	}
-	systems, fences := []systemJSON{}, []fenceJSON{}
-	for _, s := range p.Systems {
-		systems = append(systems, systemJSON{
-			s.Name, s.Stage.String(), s.Global, s.Enabled, s.Every, s.Offset, append([]string{}, s.After...), append([]string{}, s.Before...), s.Conditions, s.Merge,
-		})
-	}
-	for _, f := range p.Fences {
-		of := fenceJSON{f.System, f.After, f.Near, []reasonJSON{}}
-		for _, y := range f.Reasons {
-			of.Reasons = append(of.Reasons, reasonJSON(y))
-		}
-		fences = append(fences, of)
-	}
-	writeJSON(w, http.StatusOK, struct {
-		Systems []systemJSON `json:"systems"`
-		Fences  []fenceJSON  `json:"fences"`
-	}{systems, fences})
+	w.Header().Set("Content-Type", figures.TextType)
+	_, _ = w.Write(body) // nobody reads any more, then
 	return nil
 }
 

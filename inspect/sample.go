@@ -28,7 +28,7 @@ const (
 
 // samples looks at the statistics now and then.
 //
-// Ownership: turn is of whoever takes a sample, and guards scheduler, world, sets, others and window. mu guards body,
+// Ownership: turn is of whoever takes a sample, and guards what is below it. mu guards body,
 // at and history. The rest is for any goroutine.
 type samples struct {
 	x        *Inspector

@@ -38,6 +38,17 @@ func TestStats(t *testing.T) {
 	for _, s := range got["steps"].([]any) {
 		require.NotEmpty(t, s.(map[string]any)["name"])
 	}
+	others := map[string]bool{}
+	for _, o := range got["others"].([]any) {
+		others[o.(map[string]any)["name"].(string)] = true
+	}
+	require.NotEmpty(t, others)
+	metrics := f.do(request("GET", "/metrics", ""))
+	require.Equal(t, 200, metrics.StatusCode)
+	require.Equal(t, "text/plain; version=0.0.4; charset=utf-8", metrics.Header.Get("Content-Type"))
+	text, err := io.ReadAll(metrics.Body)
+	require.NoError(t, err)
+	require.Contains(t, string(text), "\natoll_")
 	plan := f.get(200, "/api/plan")
 	require.Equal(t, "move", plan["systems"].([]any)[0].(map[string]any)["name"])
 	require.Equal(t, []any{}, plan["fences"])
