@@ -71,7 +71,6 @@ type Inspector struct {
 	figures  *figures.Reader
 	stages   atomic.Pointer[map[string]string] // of systems, as of the last plan
 	recorder recorder
-	figures  *figures.Reader
 	port     port
 	ctx      context.Context // ends with the Inspector
 	end      context.CancelFunc

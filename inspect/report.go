@@ -125,14 +125,6 @@ type stepReport struct {
 	Total time.Duration `json:"total_ns"`
 }
 
-// otherReport is a figure of timers, names and the like.
-type otherReport struct {
-	Name   string            `json:"name"`
-	Help   string            `json:"help"`
-	Value  float64           `json:"value"`
-	Labels map[string]string `json:"labels"`
-}
-
 type setReport struct {
 	Components []string `json:"components"`
 	Entities   int      `json:"entities"`
@@ -327,14 +319,5 @@ func (x *Inspector) serveMetrics(w http.ResponseWriter, r *http.Request) error {
 	}
 	w.Header().Set("Content-Type", figures.TextType)
 	_, _ = w.Write(body) // nobody reads any more, then
-	return nil
-}
-
-// serveMetrics answers a scrape in the text format of Prometheus.
-func (x *Inspector) serveMetrics(w http.ResponseWriter, r *http.Request) error {
-	ctx, cancel := context.WithTimeout(r.Context(), waitMax/2)
-	defer cancel()
-	w.Header().Set("Content-Type", figures.TextType)
-	_, _ = w.Write(figures.AppendText(nil, x.figures.Read(ctx))) // nobody reads any more, then
 	return nil
 }

@@ -56,29 +56,10 @@ func TestStats(t *testing.T) {
 	require.Equal(t, "test", about["name"])
 	require.Equal(t, true, about["controls"])
 	require.Len(t, about["components"], 8)
-	others := map[string]any{}
-	for _, o := range got["others"].([]any) {
-		others[o.(map[string]any)["name"].(string)] = o.(map[string]any)["labels"]
-	}
-	require.Equal(t, map[string]any{"of": "names"}, others["atoll_names"])
-	require.Equal(t, map[string]any{"of": "family"}, others["atoll_relation_children"])
 	bag := about["components"].([]any)[5].(map[string]any)
 	require.Equal(t, false, bag["framed"])
 	require.Contains(t, bag["why_not"], "is a map")
 	require.Equal(t, []any{map[string]any{"path": "", "type": "inspect_test.Score", "numeric": true}}, about["components"].([]any)[7].(map[string]any)["fields"])
-}
-
-// TestMetrics scrapes, as Prometheus does. What the figures are is the business of module metrics.
-func TestMetrics(t *testing.T) {
-	f := newFixture(t)
-	answer := f.do(request(http.MethodGet, "/metrics", ""))
-	text, err := io.ReadAll(answer.Body)
-	require.NoError(t, err)
-	require.Equal(t, 200, answer.StatusCode)
-	require.Equal(t, "text/plain; version=0.0.4; charset=utf-8", answer.Header.Get("Content-Type"))
-	for _, line := range []string{"atoll_up 1\n", "atoll_shards 3\n", "# TYPE atoll_tick_duration_seconds histogram\n", `atoll_component_set_entities{components="Position,Velocity,Health,Label"} `} {
-		require.Contains(t, string(text), line)
-	}
 }
 
 func join(v any) (text string) {

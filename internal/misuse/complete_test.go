@@ -117,7 +117,7 @@ var misuseLeftOut = map[string]string{
 	"are of a Store, which package durable tests":                       `durable.Open durable.Plan Store.Close Store.Durable Store.Err Store.Recovered Store.Save Store.Wait`,
 	"is for any goroutine at any time, and waits for what runs":         "Pool.Close",
 	"is of what Prefab.CreateN gives out, for the time of its function": "Instance.Set",
-	"are of an Inspector, for any goroutine at any time, and wait for the world": `inspect.New Inspector.Close Inspector.ListenAndServe Inspector.ServeHTTP`,
+	"are of an Inspector, for any goroutine at any time, and wait for the world": `inspect.New Inspector.Close Inspector.ListenAndServe Inspector.Serve Inspector.ServeHTTP`,
 	"is a system": "Grid.System",
 	"are of what Log.Play returned, which looks at the time":          "Player.Close Player.Left Player.Make Player.Next Player.Then Player.Verify",
 	"are look-ups of a few nanoseconds, unchecked in a release build": `Writer.At ResourceReader.Get`,
