@@ -1,7 +1,6 @@
 package near
 
 import (
-	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/internal/store"
@@ -12,10 +11,6 @@ import (
 type column interface {
 	// points tells where rows are.
 	points(first mem.Address, rows []uint32, from int, to []Point)
-	// cells tells their cells, which is none for a place that is not finite.
-	cells(first mem.Address, rows []uint32, from int, g *grid, to []uint32)
-	// put puts rows in the entries that at tells, none of them in none.
-	put(first mem.Address, rows []uint32, from int, handles []handle.Handle, at []uint32, entries []entry)
 	// where tells where the row at a location is, and false if there is none or its place not finite.
 	where(v store.View, l slots.Loc) (Point, bool)
 }
@@ -35,41 +30,10 @@ func (at columnOf[P]) points(first mem.Address, rows []uint32, from int, to []Po
 	}
 }
 
-func (at columnOf[P]) cells(first mem.Address, rows []uint32, from int, g *grid, to []uint32) {
-	if rows != nil {
-		for i, row := range rows[from : from+len(to)] {
-			p := at(mem.Slice[P](first, int(row)+1)[row])
-			to[i] = g.find(&p)
-		}
-		return
-	}
-	for i, v := range mem.Slice[P](first, from+len(to))[from:] {
-		p := at(v)
-		to[i] = g.find(&p)
-	}
-}
-
 func (at columnOf[P]) where(v store.View, l slots.Loc) (Point, bool) {
 	if row := store.At[P](&v, l); row != nil {
 		p := at(*row)
 		return p, p.finite()
 	}
 	return Point{}, false
-}
-
-func (at columnOf[P]) put(first mem.Address, rows []uint32, from int, handles []handle.Handle, to []uint32, entries []entry) {
-	if rows != nil {
-		for i, row := range rows[from : from+len(to)] {
-			entries[to[i]] = entry{at(mem.Slice[P](first, int(row)+1)[row]), handles[row]}
-		}
-		return
-	}
-	handles = handles[from : from+len(to)]
-	for i, v := range mem.Slice[P](first, from+len(to))[from:] {
-		if k := to[i]; k != none {
-			p := at(v)
-			e := &entries[k]
-			e.X, e.Y, e.Z, e.handle = p.X, p.Y, p.Z, handles[i]
-		}
-	}
 }

@@ -51,12 +51,21 @@ func (g *grid) cell(p *Point) int {
 	return k*g.x + step(p.X, g.min.X, g.each, g.x)
 }
 
-// find returns the cell that a point is in, or none if that is not finite.
-func (g *grid) find(p *Point) uint32 {
-	if !p.finite() {
-		return none
+// find tells the cells that points are in, which is none for those that are not finite.
+func (g *grid) find(points []Point, cells []uint32) {
+	least, each, x, y, z := g.min, g.each, g.x, g.y, g.z
+	for i := range points[:len(cells)] {
+		p := &points[i]
+		if !p.finite() {
+			cells[i] = none
+			continue
+		}
+		k := step(p.Y, least.Y, each, y)
+		if z > 1 {
+			k += step(p.Z, least.Z, each, z) * y
+		}
+		cells[i] = uint32(k*x + step(p.X, least.X, each, x))
 	}
-	return uint32(g.cell(p))
 }
 
 // row returns the first cell of a row.

@@ -50,6 +50,10 @@ const (
 	partRows = 4096
 )
 
+// batch is how many rows are read at a time: enough that the loop which writes all over memory rarely has to
+// wait for its last writes.
+const batch = 512
+
 // builder makes layers.
 //
 // Ownership: the coordinator; steps that run in parallel have one part each.
@@ -62,7 +66,7 @@ type builder struct {
 	at      []uint32 // the cell of each row, or none; then the number of its entry
 	parts   [partsMax]struct {
 		next   []uint32 // entries by cell; then where the next one goes
-		points [64]Point
+		points []Point  // batch of them
 		_      [64]byte
 	}
 	countPart, putPart func(int) // bound once
@@ -81,6 +85,11 @@ func (b *builder) divide(sources []source) (rows int) {
 	for i := range sources {
 		if done := sources[i].offset + sources[i].n; done*parts >= rows*(len(b.ends)+1) {
 			b.ends = append(b.ends, i+1)
+		}
+	}
+	for i := range b.ends {
+		if p := &b.parts[i]; p.points == nil {
+			p.points = make([]Point, batch)
 		}
 	}
 	return rows
@@ -125,7 +134,10 @@ func (b *builder) count(i int) {
 	for k := range sources {
 		s := &sources[k]
 		cells := b.at[s.offset : s.offset+s.n]
-		b.column.cells(s.chunk.Column(s.column), s.rows, 0, &b.grid, cells)
+		for from := 0; from < s.n; from += batch {
+			some := cells[from:min(from+batch, s.n)]
+			b.grid.find(b.points(s, from, p.points[:len(some)]), some)
+		}
 		if s.rows == nil && !b.filter.All() {
 			s.leaveOut(&b.filter, cells)
 		}
@@ -173,19 +185,45 @@ func (b *builder) prefix() {
 	b.to.starts, b.to.entries = starts, sized(b.to.entries, int(sum))
 }
 
+// points reads where rows of a source are, from one on.
+func (b *builder) points(s *source, from int, to []Point) []Point {
+	b.column.points(s.chunk.Column(s.column), s.rows, from, to)
+	return to
+}
+
 // put puts a part's rows where they belong.
 func (b *builder) put(i int) {
-	next, sources := b.parts[i].next, b.part(i)
+	p, sources := &b.parts[i], b.part(i)
 	for k := range sources {
 		s := &sources[k]
-		at := b.at[s.offset : s.offset+s.n]
-		for i, cell := range at {
-			if cell != none {
-				at[i] = next[cell]
-				next[cell]++
+		for from := 0; from < s.n; from += batch {
+			at := b.at[s.offset+from : s.offset+min(from+batch, s.n)]
+			for i, cell := range at {
+				if cell != none {
+					at[i] = p.next[cell]
+					p.next[cell]++
+				}
+			}
+			s.put(from, b.points(s, from, p.points[:len(at)]), at, b.to.entries)
+		}
+	}
+}
+
+// put puts rows, from one on, in the entries that at tells, none of them in none.
+func (s *source) put(from int, points []Point, at []uint32, entries []entry) {
+	handles := s.chunk.Handles()
+	if s.rows == nil {
+		handles = handles[from:]
+		for i, k := range at {
+			if k != none {
+				e := &entries[k]
+				e.Point, e.handle = points[i], handles[i]
 			}
 		}
-		b.column.put(s.chunk.Column(s.column), s.rows, 0, s.chunk.Handles(), at, b.to.entries)
+		return
+	}
+	for i, row := range s.rows[from : from+len(at)] {
+		entries[at[i]] = entry{points[i], handles[row]}
 	}
 }
 

@@ -203,7 +203,7 @@ func (u *upkeep) patch(step drive.Step) {
 
 // diff finds which rows of a part's chunks are not as in base.
 func (u *upkeep) diff(part int) {
-	points := &u.parts[part].points
+	points := u.parts[part].points[:64]
 	sources := u.part(part)
 	entries := u.current.base.entries
 	for k := range sources {
