@@ -28,6 +28,8 @@ func Encode[C any](encode func(dst []byte, v *C) []byte) Column {
 // column is a columnOf without its type.
 type column interface {
 	component() reflect.Type
+	// touch reads from rows, so that append waits less. See store.Touch.
+	touch(v store.View, rows []slots.Loc) uint64
 	// append appends the values of rows to dst, and notes where each ends: in the next one of ends, or where
 	// the last one did and that it is absent.
 	append(dst []byte, v store.View, rows []slots.Loc, ends []end) []byte
@@ -42,6 +44,10 @@ type end struct {
 type columnOf[C any] func(dst []byte, v *C) []byte
 
 func (encode columnOf[C]) component() reflect.Type { return reflect.TypeFor[C]() }
+
+func (encode columnOf[C]) touch(v store.View, rows []slots.Loc) uint64 {
+	return store.Touch[C](&v, rows)
+}
 
 func (encode columnOf[C]) append(dst []byte, v store.View, rows []slots.Loc, ends []end) []byte {
 	for i, l := range rows {

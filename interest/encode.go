@@ -37,6 +37,9 @@ func (w *worker) encodeRows(claims []claim) {
 	}
 	b.values = b.values[:0]
 	for c := range w.columns {
+		w.ahead += w.columns[c].of.touch(w.opened[c], b.at[:len(claims)])
+	}
+	for c := range w.columns {
 		ends := b.ends[c*endsEach:]
 		ends[0].at = uint32(len(b.values))
 		b.values = w.columns[c].of.append(b.values, w.opened[c], b.at[:len(claims)], ends[1:])

@@ -16,6 +16,9 @@ func (w *worker) look(v *View) {
 		w.hits = w.read.AppendWithin(w.hits, v.from, v.viewer.Radius+v.viewer.Margin)
 	}
 	w.table.begin(&v.pairs, len(w.hits))
+	for i := range w.hits { // the marks are all over memory: wait for all at once
+		w.ahead += w.marks.of(w.hits[i].Handle).Load()
+	}
 	square := v.viewer.Radius * v.viewer.Radius
 	for i := range w.hits {
 		hit := &w.hits[i]

@@ -26,6 +26,7 @@ type worker struct {
 	chunkUsed   uint32
 	claims      []claim
 	batch       batch
+	ahead       uint64   // what was read ahead, to be in the cache; means nothing
 	bytes       [2]arena // by the Update modulo 2
 
 	joined []byte // of rows without some of the columns between others

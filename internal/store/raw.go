@@ -49,6 +49,22 @@ func At[T any](v *View, l slots.Loc) (row *T) {
 	return
 }
 
+// Touch reads a byte of each row that At would return, so that the processor waits for all of them at
+// once and not for one after the other. It returns their sum, which the caller must keep: else no row is read.
+//
+// Safety: as of At; a row that takes no bytes is not read.
+func Touch[T any](v *View, at []slots.Loc) (sum uint64) {
+	if unsafe.Sizeof(*new(T)) == 0 {
+		return 0
+	}
+	for _, l := range at {
+		if row := At[T](v, l); row != nil {
+			sum += uint64(*(*byte)(unsafe.Pointer(row)))
+		}
+	}
+	return sum
+}
+
 // AtWrite is At for writing: it stamps the chunk's column with the tick.
 //
 // Safety: as of At.
