@@ -25,8 +25,8 @@ type server struct {
 // serve serves the zone of a directory until stop, or the end of the test.
 func serve(t *testing.T, dir string) *server {
 	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	z, err := openZone(ctx, dir, 100*time.Millisecond)
+	ctx, fail := context.WithCancelCause(context.Background())
+	z, err := open(ctx, fail, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,9 +35,9 @@ func serve(t *testing.T, dir string) *server {
 		t.Fatal(err)
 	}
 	served := make(chan error, 1)
-	go func() { served <- z.serve(ctx, narrow{l}) }()
+	go func() { served <- z.serve(ctx, fail, narrow{l}) }()
 	stop := sync.OnceFunc(func() {
-		cancel()
+		fail(nil)
 		if err := <-served; err != nil {
 			t.Errorf("serve: %v", err)
 		}
@@ -75,6 +75,7 @@ type player struct {
 	seen                   map[uint64]*thing
 	enters, leaves, bytes  int
 	moves, wounds, packets int
+	most                   int // bytes of a packet
 	err                    error
 }
 
@@ -120,6 +121,7 @@ func (p *player) apply(m []byte) error {
 		return x
 	}
 	p.bytes, p.packets = p.bytes+len(m), p.packets+1
+	p.most = max(p.most, len(m))
 	for range uvarint() {
 		slot := uvarint()
 		if p.seen[slot] == nil {
@@ -129,7 +131,8 @@ func (p *player) apply(m []byte) error {
 		p.leaves++
 	}
 	for len(m) > 0 && !short {
-		slot, columns := uvarint(), take(1)[0]
+		slot, bits := uvarint(), take(1)[0]
+		columns, removed := bits&15, bits>>4
 		e := p.seen[slot]
 		comes := e == nil
 		if comes {
@@ -137,15 +140,15 @@ func (p *player) apply(m []byte) error {
 			p.seen[slot] = e
 			p.enters++
 		}
-		e.columns |= columns
+		e.columns = e.columns&^removed | columns
 		if columns&1 != 0 {
 			e.x, e.y = binary.LittleEndian.Uint16(take(2)), binary.LittleEndian.Uint16(take(2))
 		}
 		if columns&2 != 0 {
-			e.name = string(take(int(take(1)[0])))
-		}
-		if columns&4 != 0 {
 			e.health = take(1)[0]
+		}
+		if columns&(4|8) != 0 { // a monster or a player
+			e.name = string(take(int(take(1)[0])))
 		}
 		if columns&8 != 0 {
 			e.score = uvarint()
@@ -153,7 +156,7 @@ func (p *player) apply(m []byte) error {
 		if !comes && columns&1 != 0 {
 			p.moves++
 		}
-		if !comes && columns&4 != 0 {
+		if !comes && columns&2 != 0 {
 			p.wounds++
 		}
 	}
@@ -165,15 +168,15 @@ func (p *player) apply(m []byte) error {
 
 // walk sends a command.
 func (p *player) walk(ctx context.Context, x, y float64, fight byte) error {
-	b := binary.LittleEndian.AppendUint32(nil, math.Float32bits(float32(x)))
-	b = append(binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(y))), fight)
+	b := binary.LittleEndian.AppendUint64(nil, math.Float64bits(x))
+	b = append(binary.LittleEndian.AppendUint64(b, math.Float64bits(y)), fight)
 	return p.conn.Write(ctx, websocket.MessageBinary, b)
 }
 
 // self returns what a client sees of its own player, or nil.
 func (p *player) self() *thing {
 	for _, e := range p.seen {
-		if e.columns == 15 && e.name == p.name {
+		if e.columns == 1|2|8 && e.name == p.name {
 			return e
 		}
 	}
@@ -221,14 +224,16 @@ func (s *server) compare(t *testing.T, all []*player) (differs string) {
 	}
 	var there []entity
 	if err := <-s.systems.Between(func(w *world.World) {
-		position, name := world.Read[Position](w), world.Read[Name](w)
-		health, score := world.Read[Health](w), world.Read[Player](w)
-		for h := range w.Query(position, name, health, world.WithoutFlags(w, away)).Entities() {
+		position, monster := world.Read[Position](w), world.Read[Monster](w)
+		health, player := world.Read[Health](w), world.Read[Player](w)
+		for h := range w.Query(position, health, world.WithoutFlags(w, absent|dead)).Entities() {
 			p := *position.Get(h)
-			e := thing{x: uint16(p.X * 64), y: uint16(p.Y * 64), name: name.Get(h).Text, columns: 7}
+			e := thing{x: uint16(p.X * 64), y: uint16(p.Y * 64)}
 			e.health = byte(health.Get(h).Points * 255 / health.Get(h).Max)
-			if it := score.Get(h); it != nil {
-				e.score, e.columns = uint64(it.Score), 15
+			if it := player.Get(h); it != nil {
+				e.name, e.score, e.columns = it.Name, uint64(it.Score), 1|2|8
+			} else {
+				e.name, e.columns = monster.Get(h).Kind, 1|2|4
 			}
 			there = append(there, entity{p, e})
 		}

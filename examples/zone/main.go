@@ -6,82 +6,225 @@ package main
 
 import (
 	"context"
+	"database/sql"
 	"embed"
+	"encoding/binary"
 	"errors"
 	"flag"
 	"io/fs"
 	"log"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"runtime"
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/atoll-sim/atoll/async"
+	"github.com/atoll-sim/atoll/durable"
+	"github.com/atoll-sim/atoll/interest"
+	"github.com/atoll-sim/atoll/names"
+	"github.com/atoll-sim/atoll/prefab"
+	"github.com/atoll-sim/atoll/scheduler"
+	"github.com/atoll-sim/atoll/world"
+	"github.com/coder/websocket"
+	_ "modernc.org/sqlite"
+)
+
+const (
+	patience  = 5 * time.Second // with who does not read or write
+	namesMax  = 100_000         // players, here or not
+	packetMax = 3200            // bytes, or a row more: at ten packets a second 256 kbit
 )
 
 //go:embed page prefabs
 var files embed.FS
 
+// zone is a world, and what clients do in it and are told of it.
+type zone struct {
+	world    *world.World
+	systems  *scheduler.Scheduler
+	store    *durable.Store
+	db       *sql.DB
+	pool     *async.Pool
+	names    *names.Names[string]
+	kinds    map[string]*prefab.Prefab
+	view     *world.View
+	views    *interest.Set
+	online   sync.Map // the names of clients
+	position *world.Component[Position]
+	goal     *world.Component[Goal]
+	player   *world.Component[Player]
+	score    *world.Func[int]
+	clients  sync.WaitGroup
+}
+
 func main() {
 	addr := flag.String("addr", "localhost:8080", "the `address` to listen at; beyond localhost put TLS in front")
 	dir := flag.String("dir", "zone.state", "the `directory` that keeps the zone; it is made if there is none")
-	tick := flag.Duration("tick", 100*time.Millisecond, "how long a tick is, always the same for a directory")
 	flag.Parse()
-	if *tick <= 0 {
-		log.Fatalf("-tick is %v; want more than 0", *tick)
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	ctx, end := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer end()
+	ctx, fail := context.WithCancelCause(ctx)
 	l, err := net.Listen("tcp", *addr)
 	if err != nil {
 		log.Fatal(err)
 	}
-	z, err := openZone(ctx, *dir, *tick)
+	z, err := open(ctx, fail, *dir)
 	if err != nil {
 		log.Fatal(err)
 	}
 	log.Printf("http://%v", l.Addr())
-	if err := z.serve(ctx, l); err != nil {
+	if err := z.serve(ctx, fail, l); err != nil {
 		log.Fatal(err)
 	}
 }
 
-// serve serves a zone until ctx ends or something fails. The clients leave while the world still ticks, and the
-// database answers before the world is saved.
-func (z *zone) serve(ctx context.Context, l net.Listener) error {
-	page, err := fs.Sub(files, "page")
-	if err != nil {
-		return err
-	}
+// serve serves a zone until ctx ends, by a signal or by fail. It saves the world before the clients go.
+func (z *zone) serve(ctx context.Context, fail context.CancelCauseFunc, l net.Listener) error {
+	page, _ := fs.Sub(files, "page") // it is there
 	mux := http.NewServeMux()
 	mux.Handle("GET /", http.FileServerFS(page))
 	mux.HandleFunc("GET /play", z.play)
-	ctx, cancel := context.WithCancelCause(ctx)
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: patience, BaseContext: func(net.Listener) context.Context { return ctx }}
-	var parts sync.WaitGroup
-	parts.Go(func() { cancel(server.Serve(l)) })
-	parts.Go(func() { cancel(z.tell(ctx)) })
-	parts.Go(func() { cancel(z.systems.Run(context.Background())) })
-	select {
-	case err := <-z.failed:
-		cancel(err)
-	case <-ctx.Done():
-	}
-	if err = context.Cause(ctx); errors.Is(err, context.Canceled) {
-		err = nil
-	}
+	server := http.Server{Handler: mux, ReadHeaderTimeout: patience,
+		BaseContext: func(net.Listener) context.Context { return ctx }}
+	go func() { fail(server.Serve(l)) }()
+	var told sync.WaitGroup
+	told.Go(func() { fail(z.tell(ctx)) })
+	fail(z.systems.Run(ctx))
+	told.Wait()
 	late, done := context.WithTimeout(context.Background(), patience)
-	if server.Shutdown(late) != nil { // somebody has not sent all of a request
-		err = errors.Join(err, server.Close())
-	}
-	done()
-	z.clients.Wait()
-	z.systems.Stop()
-	parts.Wait()
-	late, done = context.WithTimeout(context.Background(), patience)
 	defer done()
-	err = errors.Join(err, z.pool.Close(late), z.systems.Step(late), z.store.Close(), z.db.Close())
-	z.world.Close()
+	err := errors.Join(server.Close(), z.pool.Close(late), z.systems.Step(late), z.store.Close(), z.db.Close())
+	z.world.Close() // whoever waits for a tick goes on
+	z.clients.Wait()
+	if why := context.Cause(ctx); !errors.Is(why, context.Canceled) {
+		err = errors.Join(why, err)
+	}
 	return err
+}
+
+// open goes on with the zone of a directory, or makes one there. fail is told when its disk is full, or fails.
+func open(ctx context.Context, fail context.CancelCauseFunc, dir string) (z *zone, err error) {
+	if z, err = newZone(); err != nil {
+		return nil, err
+	}
+	if z.store, err = durable.Open(ctx, filepath.Join(dir, "world"), z.world, z.systems, durable.Options{
+		Logger: slog.Default(), OnError: fail, New: z.populate,
+		Upgrade: func(w *world.World) error { // at each start but the first: nobody is here
+			for h := range w.Query(world.With[Player](w)).Entities() {
+				_ = world.Flag(w, h, absent)
+			}
+			return nil
+		},
+	}); err != nil {
+		return nil, err
+	}
+	if z.db, err = sql.Open("sqlite", filepath.Join(dir, "players.db")); err == nil {
+		_, err = z.db.ExecContext(ctx, "CREATE TABLE IF NOT EXISTS players (name TEXT PRIMARY KEY, score INTEGER)")
+	}
+	if err != nil {
+		return nil, err
+	}
+	// SQLite has one writer. With the Gate the database learns nothing that a crash could undo.
+	z.pool, err = async.Attach(z.world, async.PoolOptions{Workers: 1, Gate: z.store.Wait, Logger: slog.Default()})
+	return z, err
+}
+
+// best tells the database the score of a player, and returns the best that it knows.
+func (z *zone) best(ctx context.Context, p Player) (score int, err error) {
+	err = z.db.QueryRowContext(ctx, `INSERT INTO players VALUES (?, ?) ON CONFLICT DO
+		UPDATE SET score = max(score, excluded.score) RETURNING score`, p.Name, p.Score).Scan(&score)
+	return score, err
+}
+
+// play serves a client. Each message of it is a Goal.
+func (z *zone) play(rw http.ResponseWriter, r *http.Request) {
+	z.clients.Add(1)
+	defer z.clients.Done()
+	conn, err := websocket.Accept(rw, r, nil) // not of a page of another origin
+	if err != nil {
+		return // it has answered
+	}
+	conn.SetReadLimit(17)
+	defer context.AfterFunc(r.Context(), func() { _ = conn.Close(websocket.StatusGoingAway, "the server stops") })()
+	_ = conn.Close(websocket.StatusPolicyViolation, z.session(conn, r.FormValue("name")).Error()) // if it is open
+}
+
+// session has a player in the world until it returns why no longer.
+func (z *zone) session(conn *websocket.Conn, name string) error {
+	ctx := context.Background() // play ends it by closing the connection, serve by closing the world
+	if len(name) < 1 || len(name) > 32 {
+		return errors.New("a name has 1 to 32 bytes")
+	}
+	if _, twice := z.online.LoadOrStore(name, true); twice {
+		return errors.New("somebody plays under this name")
+	}
+	defer z.online.Delete(name)
+	port, err := z.world.OpenPort()
+	if err != nil {
+		return err
+	}
+	defer port.Close()
+	me, known := z.names.Lookup(name)
+	if !known && z.names.Len() >= namesMax {
+		return errors.New("there are as many players as can be; come back under an old name")
+	}
+	if err := port.Batch(func() error {
+		if !known {
+			me, _ = z.kinds["player"].Create(port, prefab.With(z.player, Player{Name: name}))
+			_ = z.names.Bind(port, me, name)
+		}
+		_ = z.score.Call(port, me, 0)
+		return world.Unflag(port, me, absent) // has the error of the first that was refused
+	}); err != nil {
+		return err
+	}
+	defer func() { // before the name is free, as requests of the next port may be applied first
+		var left world.Completion
+		if world.Flag(port.Within(ctx).Notify(&left), me, absent) == nil {
+			_, _ = left.Wait(ctx)
+		}
+	}()
+	view := z.views.Open(interest.Viewer{Entity: me, Radius: sight, Margin: 5, Bytes: packetMax, Unacked: 1, Client: conn})
+	defer view.Close()
+	for {
+		var goal Goal
+		_, m, err := conn.Read(ctx)
+		if err != nil {
+			return err
+		}
+		if _, err := binary.Decode(m, binary.LittleEndian, &goal); err != nil || !(goal.X >= 0 && goal.X <= side && goal.Y >= 0 && goal.Y <= side) {
+			return errors.New("a message has 17 bytes, and its goal is in the zone")
+		}
+		// If it sends faster than the world ticks it waits here, and the world for nobody.
+		if err := z.goal.Set(port.Within(ctx), me, goal); err != nil {
+			return err
+		}
+	}
+}
+
+// tell tells clients what they see, beside the ticks. It sends a packet when the one before was written, so who
+// reads slowly gets fewer, with all that is new.
+func (z *zone) tell(ctx context.Context) error {
+	for {
+		frame, err := z.view.Capture(ctx)
+		if err != nil {
+			return err
+		}
+		z.views.Update(frame, runtime.GOMAXPROCS(0), func(v *interest.View, p *interest.Packet) {
+			bytes, number := appendPacket(nil, p), p.Number
+			go func() {
+				late, done := context.WithTimeout(context.Background(), patience)
+				defer done()
+				_ = v.Client().(*websocket.Conn).Write(late, websocket.MessageBinary, bytes) // or it closes the connection
+				v.Ack(number)
+			}()
+		})
+		frame.Release()
+	}
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/atoll-sim/atoll/prefab"
 	"github.com/atoll-sim/atoll/world"
 	"github.com/coder/websocket"
 )
@@ -67,11 +68,11 @@ func TestCrash(t *testing.T) {
 	if err := os.CopyFS(copied, os.DirFS(dir)); err != nil { // as the files are at this moment
 		t.Fatal(err)
 	}
-	z, err := openZone(ctx, copied, 100*time.Millisecond)
+	z, err := open(ctx, func(err error) { t.Error(err) }, copied)
 	if err != nil {
 		t.Fatal(err)
 	}
-	me, ok := z.players.Lookup("p00")
+	me, ok := z.names.Lookup("p00")
 	if f := world.FlagsOf(z.world, me); !ok || f != absent {
 		t.Errorf("p00 is known: %v, and has flags %b", ok, f)
 	}
@@ -202,9 +203,64 @@ func TestZone(t *testing.T) {
 	}
 	s = serve(t, dir)
 	again = joinAll(t, ctx, s, 1)
-	await(t, "itself in a new world", again, func(p *player) bool { return p.self() != nil })
-	if is := *again[0].self(); is.score != was.score || is.x != 500*64 {
+	await(t, "its score in a new world", again, func(p *player) bool { return p.self() != nil && p.self().score == was.score })
+	if is := *again[0].self(); is.x != 500*64 {
 		t.Errorf("in a new world the hunter is %+v, and was %+v", is, was)
+	}
+}
+
+// A client is told of a component that is no more.
+func TestRemoved(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	s := serve(t, t.TempDir())
+	all := joinAll(t, ctx, s, 1)
+	await(t, "itself", all, func(p *player) bool { return p.self() != nil })
+	if err := <-s.systems.Between(func(w *world.World) {
+		if err := w.Query(world.With[Player](w)).Remove(world.NewBundle[struct{ Health }](w)); err != nil {
+			t.Error(err)
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "that it has no health", all, func(p *player) bool {
+		for _, e := range p.seen {
+			if e.name == p.name && e.columns == 1|8 {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// However much there is to tell, a client gets at most 256 kbit in a second of ticks.
+func TestBudget(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	s := serve(t, t.TempDir())
+	all := joinAll(t, ctx, s, 1)
+	await(t, "itself", all, func(p *player) bool { return p.self() != nil })
+	if err := <-s.systems.Between(func(w *world.World) { // a crowd that walks
+		for i := range 1000 {
+			at := Position{X: 480 + float64(i%40), Y: 480 + float64(i/40)}
+			if _, err := s.kinds["rat"].Create(w, prefab.With(s.position, at), prefab.With(s.goal, Goal{X: side, Y: side})); err != nil {
+				t.Error(err)
+			}
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "the crowd", all, func(p *player) bool { return p.moves > 1000 })
+	all[0].mu.Lock()
+	defer all[0].mu.Unlock()
+	const row = 40 // and leaves, of which there are few
+	if all[0].most < packetMax/2 || all[0].most > packetMax+row {
+		t.Errorf("the largest packet has %d bytes, expected half of %d to a row more", all[0].most, packetMax)
+	}
+	if ticks := int(s.world.Tick()); all[0].packets > ticks {
+		t.Errorf("it got %d packets in %d ticks", all[0].packets, ticks)
 	}
 }
 
@@ -222,15 +278,13 @@ func TestRefused(t *testing.T) {
 		t.Errorf("a page of another origin: %v", err)
 	}
 	for _, c := range []struct{ name, sends, says string }{
-		{"", "", "a name has 1 to 16 letters"},
-		{"much-too-bad", "", "a name has 1 to 16 letters"},
-		{"abcdefghijklmnopq", "", "a name has 1 to 16 letters"},
+		{"", "", "a name has 1 to 32 bytes"},
+		{strings.Repeat("x", 33), "", "a name has 1 to 32 bytes"},
 		{"p00", "", "somebody plays under this name"},
-		{"bob", "12345678", "a message has 9 bytes"},
-		{"bob", "\x00\x00\x00\x00\x00\x00\x00\x00\x02", "0 or 1"},
-		{"bob", "\x00\x00\xc0\x7f\x00\x00\x00\x00\x00", "not in the zone"}, // NaN
-		{"bob", "\x00\x00\x80\xbf\x00\x00\x00\x00\x00", "not in the zone"}, // -1
-		{"bob", strings.Repeat("x", 10), "StatusMessageTooBig"},
+		{"bob", "12345678", "a message has 17 bytes"},
+		{"bob", "\x00\x00\x00\x00\x00\x00\xf8\x7f" + strings.Repeat("\x00", 9), "in the zone"}, // NaN
+		{"bob", "\x00\x00\x00\x00\x00\x00\xf0\xbf" + strings.Repeat("\x00", 9), "in the zone"}, // -1
+		{"bob", strings.Repeat("x", 18), "StatusMessageTooBig"},
 	} {
 		p, err := s.join(ctx, c.name)
 		if err != nil {

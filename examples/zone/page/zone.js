@@ -28,7 +28,7 @@ function join(name) {
   }
 }
 
-// apply reads a packet, as clients.go writes it.
+// apply reads a packet, as appendPacket writes it.
 function apply(m, name) {
   let at = 0
   const byte = () => m.getUint8(at++)
@@ -47,7 +47,7 @@ function apply(m, name) {
     seen.delete(slot)
   }
   while (at < m.byteLength) {
-    const slot = uvarint(), columns = byte(), comes = !seen.has(slot)
+    const slot = uvarint(), bits = byte(), columns = bits & 15, removed = bits >> 4, comes = !seen.has(slot)
     if (comes) seen.set(slot, {})
     const it = seen.get(slot)
     if (columns & 1) {
@@ -55,13 +55,15 @@ function apply(m, name) {
       const from = comes ? { x, y } : place(it, now)
       Object.assign(it, { fromX: from.x, fromY: from.y, x, y, since: now })
     }
-    if (columns & 2) {
+    if (columns & 2) it.health = byte() / 255
+    if (columns & 12) { // a monster or a player
       const length = byte()
       it.name = new TextDecoder().decode(new Uint8Array(m.buffer, at, length))
       at += length
     }
-    if (columns & 4) it.health = byte() / 255
-    if (columns & 8) it.score = uvarint() // only players have one
+    if (columns & 8) it.score = uvarint()
+    if (removed & 2) delete it.health
+    if (removed & 8) delete it.score
     if (it.score !== undefined && it.name === name) me = it
   }
 }
@@ -135,10 +137,10 @@ function line(x, y, toX, toY) {
 // walk tells the server where to walk to, and whether to fight there.
 function walk(x, y, fight) {
   if (!socket || socket.readyState !== WebSocket.OPEN) return
-  const m = new DataView(new ArrayBuffer(9)), inside = (v) => Math.min(Math.max(v, 0), side)
-  m.setFloat32(0, inside(x), true)
-  m.setFloat32(4, inside(y), true)
-  m.setUint8(8, fight ? 1 : 0)
+  const m = new DataView(new ArrayBuffer(17)), inside = (v) => Math.min(Math.max(v, 0), side)
+  m.setFloat64(0, inside(x), true)
+  m.setFloat64(8, inside(y), true)
+  m.setUint8(16, fight ? 1 : 0)
   socket.send(m)
 }
 
