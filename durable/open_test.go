@@ -207,12 +207,15 @@ func TestSyncFails(t *testing.T) {
 	require.Equal(t, before, st.Durable())
 	require.ErrorIs(t, st.Err(), durable.ErrFailed)
 	require.ErrorIs(t, st.Save(context.Background()), durable.ErrFailed)
+	tick := x.Tick()
 	require.ErrorIs(t, st.Close(), durable.ErrFailed)
 	require.Len(t, told, 1)
 	x = newBank(1)
 	st, err = x.open(path)
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, x.Tick(), before)
+	require.Less(t, x.Tick(), tick, "Close saved a snapshot")
+	require.False(t, st.Recovered().Clean)
 	st.Crash()
 }
 

@@ -52,7 +52,7 @@ type Options struct {
 	// AcceptLoss makes Open go on from what is whole, where it would return ErrDamaged.
 	AcceptLoss bool
 	// OnError, if not nil, is told what goes wrong while the world runs: an error that wraps
-	// ErrFailed, once, or one for each snapshot that could not be saved. Any goroutine may call it,
+	// ErrFailed, once, after which nothing more is saved, or one for each snapshot that could not be saved. Any goroutine may call it,
 	// one in the middle of a tick too; it must not block, nor call the Store.
 	OnError func(error)
 	// Logger, if not nil, gets records of what is restored, saved and removed.
@@ -294,6 +294,10 @@ func (d *Store) keep() {
 // hold handles that are given again; so close them before, and refresh the world, or the next Open
 // begins another incarnation. It returns why the directory may lack something. Closing twice is no
 // error.
+//
+// When the Store has failed, by a full disk say, Close saves no snapshot, even if there is room again, and returns
+// ErrFailed: the next Open has the world as it was at Durable, or some ticks later. What came behind that only
+// a snapshot.Save of the idle world to another place keeps.
 func (d *Store) Close() error {
 	if d.closed.Load() {
 		return nil

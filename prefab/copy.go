@@ -16,7 +16,8 @@ import (
 
 // Copy copies an entity with all that are below it by the relations, and returns the handle of its
 // copy. Each copy is in the shard of its original, with its components and flags, and has its place
-// among the copies; that of the root has no parent outside of them. A handle.Handle in a component that names one
+// among the copies. The copy of the root has no parent, as the original's may have no room for it: give it one by
+// Relation.AddChild or Put. A handle.Handle in a component that names one
 // of the copied entities names its copy then, also within arrays, slices, maps, pointers and
 // interfaces, as with snapshot.Insert; what has no such handle is copied by assignment, as by
 // world.Copy. Names, timers and messages are not copied.

@@ -137,6 +137,16 @@ func (x *Instance) own(entity int) mem.Address {
 
 // complete puts the handles of the instance where those of Local are.
 func (x *Instance) complete() {
+	component := 0
+	defer func() {
+		switch v := recover(); v {
+		case nil:
+		case remap.ErrDeep, remap.ErrOwner:
+			panic(fmt.Sprintf("prefab: %s of %q: component %q: %v", x.call, x.of.name, x.of.driver.ComponentName(component), v))
+		default:
+			panic(v)
+		}
+	}()
 	for i := range x.of.nodes {
 		n := &x.of.nodes[i]
 		if !x.used[i] && !n.local {
@@ -145,6 +155,7 @@ func (x *Instance) complete() {
 		at := mem.Pointer{Address: x.own(i)}
 		for k := range n.fields {
 			if n.fields[k].handles {
+				component = n.fields[k].component
 				x.mapOf(i, k)(at.At(1, n.fields[k].offset).Address)
 			}
 		}

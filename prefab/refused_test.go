@@ -50,6 +50,16 @@ func TestNewRefused(t *testing.T) {
 			prefab.Child(f.carries, 2), prefab.Child(f.carries, -1), prefab.Child(f.carries, -1), prefab.Child(f.carries, -1), prefab.Child(f.carries, -1)}},
 		{`world: component "health" belongs to another world; use the one that was registered in this world`, []prefab.Part{prefab.With(g.health, health{})}},
 	}
+	looped := prefab.New(f.w, "looped", prefab.With(loops, loop{}))
+	require.PanicsWithValue(t, `prefab: Prefab.Create of "looped": component "loop": a value holds itself, or is nested too deep`, func() {
+		_, _ = looped.Create(f.w, prefab.With(loops, ring))
+	})
+	require.PanicsWithValue(t, `scheduler: the constructor of system "raid" panicked on shard 0: world: Build.Creates: part 1 is a nil *prefab.Prefab; pass what world.NewBundle, prefab.New or prefab.Load returned`, func() {
+		f.sched.MustAdd("raid", func(b *world.Build) func(*world.Context) {
+			b.Creates(base, (*prefab.Prefab)(nil))
+			return func(*world.Context) {}
+		})
+	})
 	kinds := driver.Of(f.w).Survey().Kinds().Len()
 	for _, test := range tests {
 		func() {

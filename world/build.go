@@ -2,6 +2,7 @@ package world
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 
 	"github.com/atoll-sim/atoll/internal/slots"
@@ -84,6 +85,11 @@ func (b *Build) Shards() int { return len(b.w.shards) }
 // writing their components.
 func (b *Build) Creates(bundles ...ComponentSet) {
 	b.mustOpen("Build.Creates")
+	for i, x := range bundles { // a Prefab that is nil cannot say so itself
+		if v := reflect.ValueOf(x); v.Kind() == reflect.Pointer && v.IsNil() {
+			panic(fmt.Sprintf("world: Build.Creates: part %d is a nil %T; pass what world.NewBundle, prefab.New or prefab.Load returned", i, x))
+		}
+	}
 	b.access.Writes = b.access.Writes.Union(b.w.setOf("Build.Creates", bundles))
 }
 
