@@ -29,12 +29,14 @@ func (p *Port) refusedNow(k *queue.Kind) error {
 
 func (d *driven) Rung(wanted uint8) uint8 {
 	w := d.w()
-	w.rung = wanted
+	w.rung = max(wanted, w.rungLeast)
 	if f := w.replayer; f != nil {
 		w.rung = f.rung
 	}
 	return w.rung
 }
+
+func (d *driven) LeastRung(n uint8) { d.rungLeast = n }
 
 func (d *driven) Stretch(times uint32) { d.stretch = times }
 

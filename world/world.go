@@ -76,6 +76,7 @@ type World struct {
 	touched     bool        // the idle world was changed, not in its rows
 	replayed    bool        // within a function that a replay calls too
 	rung        uint8       // of the scheduler's ladder, in this tick
+	rungLeast   uint8       // see drive.World.LeastRung
 	stretch     uint32      // how many times as many runs there are to Turns in systems; 0 for 1
 	replayer    *replayer   // nil: ports may be opened
 }

@@ -184,6 +184,8 @@ type Tools interface {
 	// Scatter makes new entities go to the next shard after so few, for tests in which a small
 	// world is to have entities in all its shards.
 	Scatter(run int)
+	// LeastRung makes the rung of each tick at least n, for tests in which ticks do not take too long.
+	LeastRung(n uint8)
 }
 
 // Parallel runs f(0) … f(n-1), on as many goroutines as it likes, and returns when all are done.

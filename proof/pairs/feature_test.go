@@ -46,7 +46,7 @@ func features() []*feature {
 	return []*feature{
 		create(), destroy(), move(), level(), flags(), hooks(), uniqueNames(), relations(), references(),
 		batches(), many(), functions(), questions(), messages(), coalesce(), changes(), sets(), copies(), queries(),
-		foreign(), deferred(), globals(), accumulators(), reopen(), wear(), order(), shrink(), insert(), timers(), turns(), asks(), places(),
+		foreign(), deferred(), globals(), accumulators(), reopen(), wear(), order(), shrink(), insert(), timers(), turns(), ladder(), asks(), places(),
 		prefabs(),
 		frames(), snapshots(), inputs(), closing(), // their ends in this order
 	}

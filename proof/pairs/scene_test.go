@@ -93,8 +93,11 @@ func newObjects(p plan, workers int, chaos uint64) *objects {
 		if f.options != nil {
 			f.options(dice, &options)
 		}
-		if f.name == "level" {
+		switch f.name {
+		case "level":
 			ticks.Balancer = whim(p.seed)
+		case "ladder":
+			ticks.Ladder = rungs()
 		}
 	}
 	o := &objects{World: world.MustNew(options), seed: p.seed, made: map[string]any{}, features: p.features, codecs: newCodecs()}
@@ -252,6 +255,9 @@ func (s *scene) play() {
 	copy(s.scripts, s.tape[len(s.tape)-1].scripts)
 	m := s.model
 	m.heard, m.hits = m.hits, map[handle.Handle][]int64{}
+	if s.plan.has("ladder") {
+		driver.Of(s.World).LeastRung(rungAt(s.seed(), s.Tick()))
+	}
 	s.step()
 	s.settle()
 }
