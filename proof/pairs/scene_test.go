@@ -107,6 +107,9 @@ func newObjects(p plan, workers int, chaos uint64) *objects {
 	o.parts, o.bundles, o.bonds = newParts(o.World), newBundles(o.World), newBonds(o.World)
 	o.ticks = scheduler.New(o.World, ticks)
 	o.hasher = state.NewHasher(o.World, o.codecs)
+	if o.has("clones") {
+		o.made["nests"] = newNests(o)
+	}
 	o.ticks.MustAdd("act", o.act)
 	for _, f := range p.features {
 		if f.prepare != nil {
@@ -126,6 +129,9 @@ func (o *objects) act(b *world.Build) func(*world.Context) {
 		b.Creates(x.part)
 	}
 	world.Write[Bond](b)
+	if o.has("clones") {
+		world.Write[Nest](b)
+	}
 	return func(c *world.Context) {
 		i := c.Shard()
 		if i == world.AllShards {
