@@ -172,7 +172,7 @@ func (y *player) act() {
 		a := new(world.Answer[int64])
 		q := y.objects.made["question"].(*world.Question[int64, int64])
 		y.sent(&a.Completion, q.Ask(y.port, y.someone(), 1, a))
-	case f.draw == nil || f.by&byPort == 0:
+	case f.draw == nil || f.by&byPort == 0 || f.name == "clones": // a CloneBy is not told who makes an instance
 		y.ask(spawn(&y.drawer, 1))
 		y.ask(kill(y.someone()))
 	default:
