@@ -23,7 +23,12 @@ function line(world, component, f) {
 		const input = is === 'boolean' ? h('select', { 'aria-label': label }, h('option', {}, 'true'), h('option', {}, 'false'))
 			: h('input', { 'aria-label': label, inputmode: is === 'number' ? 'decimal' : 'text' });
 		input.value = shown.textContent;
-		const set = control(world, 'Set', 'api/entity/set', () => ({ handle, component, path: f.path, value: is === 'boolean' ? input.value === 'true' : is === 'number' ? input.value.trim() : input.value }), a => { told(label, a); back(); edit.focus(); });
+		const sent = () => is === 'boolean' ? input.value === 'true' : is === 'number' ? input.value.trim() : input.value;
+		const set = control(world, 'Set', 'api/entity/set', () => ({ handle, component, path: f.path, value: sent() }), answer => {
+			told(label, answer);
+			back();
+			edit.focus();
+		});
 		input.addEventListener('keydown', e => { if (e.key === 'Enter') set.click(); if (e.key === 'Escape') { e.stopPropagation(); back(); edit.focus(); } });
 		place.replaceChildren(input);
 		tools.replaceChildren(set);

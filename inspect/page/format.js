@@ -30,3 +30,11 @@ export function value(v) {
 	const text = v === undefined ? none : JSON.stringify(v);
 	return text.length > 400 ? text.slice(0, 400) + '…' : text;
 }
+
+// steps are round numbers of a range, at most about n of them, for the marks of an axis.
+export function steps(from, to, n) {
+	const wish = (to - from) / Math.max(2, n), ten = 10 ** Math.floor(Math.log10(wish)), step = ten * [1, 2, 5, 10].find(m => ten * m >= wish);
+	const all = [];
+	for (let at = Math.ceil(from / step) * step; at <= to && all.length < 100; at += step) all.push(+at.toPrecision(9));
+	return all;
+}

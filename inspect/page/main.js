@@ -17,7 +17,7 @@ const by = id => document.getElementById(id);
 const quiet = 5000; // milliseconds without figures that count as a broken connection
 
 let world = null, stats = null;
-let shown = '', view = null, ends = []; // the view, and what ends with it
+let shown = '', own = '', view = null, ends = []; // the view, its part of the address, and what ends with it
 let since = 0, unseen = 0; // when the connection broke; how many problems came while another view was shown
 const last = {}; // the address that each view had last
 const links = {};
@@ -29,7 +29,11 @@ function context(params) {
 	return {
 		world, params, control, say,
 		stats: () => stats,
-		set(changes) { write(changes); mark(); },
+		set(changes) {
+			write(changes);
+			own = ownOf(read().params);
+			mark();
+		},
 		go: (name, params) => { location.hash = link(name, params); },
 		open: handle => write({ entity: handle }, true),
 		get: (path, params) => get(path, params, life.signal),
@@ -59,13 +63,20 @@ function close() {
 	shown = '';
 }
 
+// ownOf is what the address says of the view alone.
+function ownOf(params) {
+	const rest = new URLSearchParams(params);
+	rest.delete('entity');
+	return String(rest);
+}
+
 function route() {
 	if (!world) return;
 	const { view: asked, params } = read();
 	const name = views[asked] ? asked : 'overview';
-	if (name !== shown) {
+	if (name !== shown || ownOf(params) !== own) {
 		close();
-		shown = name;
+		[shown, own] = [name, ownOf(params)];
 		view = views[name].mount(by('main'), context(params)) ?? {};
 		if (stats) view.stats?.(stats);
 	} else view.params?.(params);

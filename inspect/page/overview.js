@@ -33,15 +33,32 @@ function mount(main, ctx) {
 	const { world } = ctx, budget = world.budget_ns;
 	const heads = figures.map(([name, , help]) => h('div', { title: help }, h('dt', {}, name), h('dd', {}, '–')));
 	let span = spans[ctx.params.get('span')] ? ctx.params.get('span') : 'minute', asked = 0;
-	const durations = chart('How long ticks take', [{ label: 'p50', colour: 'c0', width: 2 }, { label: 'p99', colour: 'c1', width: 2 }, { label: 'max', colour: 'c2', dash: [4, 3], width: 1 }, { label: 'budget', colour: 'bad', dash: [8, 4] }], time, ctx.closing);
-	const lives = chart('Entities created and destroyed', [{ label: 'created', colour: 'c0', width: 2 }, { label: 'destroyed', colour: 'c1', dash: [4, 3], width: 2 }], n => n % 1 ? '' : count(n), ctx.closing);
-	const rest = table('More figures', [{ name: 'Figure', cell: (td, f) => { put(td, f.name); td.title = f.help ?? ''; } }, { name: 'Value', right: true, text: f => f.text }], f => f.name);
-	const sets = table('Sets of components', [{ name: 'Components', text: s => s.components.join(', ') || '(none)' }, { name: 'Entities', right: true, text: s => count(s.entities), by: s => s.entities }], s => s.components.join());
+	const durations = chart('How long ticks take', [
+		{ label: 'p50', colour: 'c0', width: 2 }, { label: 'p99', colour: 'c1', width: 2 },
+		{ label: 'max', colour: 'c2', dash: [4, 3], width: 1 }, { label: 'budget', colour: 'bad', dash: [8, 4] },
+	], time, ctx.closing);
+	const lives = chart('Entities created and destroyed', [
+		{ label: 'created', colour: 'c0', width: 2 }, { label: 'destroyed', colour: 'c1', dash: [4, 3], width: 2 },
+	], n => n % 1 ? '' : count(n), ctx.closing);
+	const rest = table('More figures', [
+		{ name: 'Figure', cell: (td, f) => { put(td, f.name); td.title = f.help ?? ''; } },
+		{ name: 'Value', right: true, text: f => f.text },
+	], f => f.name);
+	const sets = table('Sets of components', [
+		{ name: 'Components', text: s => s.components.join(', ') || '(none)' },
+		{ name: 'Entities', right: true, text: s => count(s.entities), by: s => s.entities },
+	], s => s.components.join());
 	const details = h('details', {}, h('summary', {}, 'More figures and sets of components'), h('div', { class: 'pair' }, rest.el, sets.el));
 	main.append(
 		h('h2', { class: 'hidden' }, 'Overview'), h('dl', { class: 'figures' }, ...heads),
-		h('div', { class: 'row' }, choice('Time', [['minute', 'Minutes'], ['hour', 'Hour'], ['day', 'Day']], span, s => { span = s; asked = 0; ctx.set({ span: s === 'minute' ? '' : s }); history(); })),
-		h('div', { class: 'pair' }, h('section', {}, h('h3', {}, 'How long ticks take'), durations.el), h('section', {}, h('h3', {}, 'Entities created and destroyed'), lives.el)),
+		h('div', { class: 'row' }, choice('Time', [['minute', 'Minutes'], ['hour', 'Hour'], ['day', 'Day']], span, s => {
+			[span, asked] = [s, 0];
+			ctx.set({ span: s === 'minute' ? '' : s });
+			history();
+		})),
+		h('div', { class: 'pair' },
+			h('section', {}, h('h3', {}, 'How long ticks take'), durations.el),
+			h('section', {}, h('h3', {}, 'Entities created and destroyed'), lives.el)),
 		details);
 	details.before(ticks(ctx));
 	const history = ctx.every(1000, async () => {

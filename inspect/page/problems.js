@@ -35,7 +35,10 @@ function mount(main, ctx) {
 	], r => r.id);
 	const viewer = h('section', { hidden: true }), none = h('p', { class: 'note' });
 	main.append(h('h2', { class: 'hidden' }, 'Problems'),
-		h('div', { class: 'row' }, ctx.control(ctx.world, 'Record the next 100 ticks', 'api/record', () => ({ ticks: 100, go: go.checked }), () => { ctx.say('The next 100 ticks are recorded.'); load(); }), go, h('label', { for: 'record-go' }, 'with a trace of the Go runtime')),
+		h('div', { class: 'row' }, ctx.control(ctx.world, 'Record the next 100 ticks', 'api/record', () => ({ ticks: 100, go: go.checked }), () => {
+			ctx.say('The next 100 ticks are recorded.');
+			load();
+		}), go, h('label', { for: 'record-go' }, 'with a trace of the Go runtime')),
 		...[note(ctx.world)].filter(Boolean), viewer,
 		h('h3', {}, 'Recordings'), recordings.el, h('h3', {}, 'Problems'), none, list.el);
 
@@ -51,8 +54,14 @@ function mount(main, ctx) {
 	const title = h('p', { class: 'note', role: 'status' });
 	const step = by => () => { at = Math.min(shown.length - 1, Math.max(0, at + by)); turn(); };
 	const longest = () => { at = shown.reduce((best, t, i) => t.duration_ns > shown[best].duration_ns ? i : best, 0); turn(); };
-	viewer.append(h('h3', {}, 'Recording'), h('div', { class: 'row' }, h('button', { type: 'button', click: step(-1) }, '◀ Earlier'), h('button', { type: 'button', click: step(1) }, 'Later ▶'), h('button', { type: 'button', click: longest }, 'Longest'),
-		lines.controls, h('button', { type: 'button', click: () => { viewer.hidden = true; shown = []; open = ''; ctx.set({ recording: '' }); } }, 'Close')), title, lines.el);
+	const shut = () => {
+		[viewer.hidden, shown, open] = [true, [], ''];
+		ctx.set({ recording: '' });
+	};
+	const button = (text, click) => h('button', { type: 'button', click }, text);
+	viewer.append(h('h3', {}, 'Recording'),
+		h('div', { class: 'row' }, button('◀ Earlier', step(-1)), button('Later ▶', step(1)), button('Longest', longest), lines.controls, button('Close', shut)),
+		title, lines.el);
 	function turn() {
 		put(title, `${describe(shown[at])}. ${at + 1} of ${count(shown.length)}.`);
 		lines.show(shown[at]);

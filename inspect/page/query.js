@@ -11,20 +11,30 @@ const help = [
 
 function mount(main, ctx) {
 	let q = ctx.params.get('q') ?? '', starts = [''], at = 0, turn = 0, next = '', known = '', rows = null;
-	const input = h('input', { type: 'search', class: 'code', value: q, spellcheck: 'false', autocapitalize: 'off', autocomplete: 'off', placeholder: 'Position, Health.HP < 20, !Dead', 'aria-describedby': 'query-wrong query-count', id: 'query' });
+	const input = h('input', {
+		type: 'search', id: 'query', class: 'code', value: q, spellcheck: 'false', autocapitalize: 'off', autocomplete: 'off',
+		placeholder: 'Position, Health.HP < 20, !Dead', 'aria-describedby': 'query-wrong query-count',
+	});
 	const wrong = h('div', { id: 'query-wrong', role: 'alert' }), counted = h('p', { class: 'note', id: 'query-count', role: 'status' });
 	const some = ctx.world.components.filter(c => c.framed && !c.name.includes(',')).slice(0, 4).map(c => c.name).join(); // what all entities are shown with
 	const results = h('div');
 	const page = (name, to) => h('button', { type: 'button', click: () => { at = to(); run(); } }, name);
 	const first = page('First page', () => 0), before = page('Before', () => at - 1), after = page('Next', () => { starts[at + 1] = next; return at + 1; });
 	const pages = h('div', { class: 'row' }, first, before, after);
-	const add = name => h('button', { type: 'button', class: 'link code', click: () => { input.value = [input.value.trim().replace(/,$/, ''), quoted(name)].filter(Boolean).join(', '); input.focus(); } }, name);
+	const add = name => h('button', { type: 'button', class: 'link code', click: () => {
+		input.value = [input.value.trim().replace(/,$/, ''), quoted(name)].filter(Boolean).join(', ');
+		input.focus();
+	} }, name);
+	const names = ctx.world.components.map(c => c.framed ? add(c.name) : h('span', { class: 'note', title: c.why_not }, `${c.name} (not in frames)`));
 	main.append(h('h2', { class: 'hidden' }, 'Query'),
-		h('form', { class: 'row', role: 'search', submit: e => { e.preventDefault(); ask(input.value.trim()); } }, h('span', { class: 'field wide' }, h('label', { for: 'query' }, 'Entities with'), input), h('button', { type: 'submit' }, 'Run')),
+		h('form', { class: 'row', role: 'search', submit: e => { e.preventDefault(); ask(input.value.trim()); } },
+			h('span', { class: 'field wide' }, h('label', { for: 'query' }, 'Entities with'), input), h('button', { type: 'submit' }, 'Run')),
 		wrong,
-		h('details', {}, h('summary', {}, 'How to ask'), h('p', {}, 'Terms with commas between them; an entity must fit all of them. Nothing asks for all entities. Names with other signs than letters, digits, _ . and - stand in backquotes.'),
+		h('details', {}, h('summary', {}, 'How to ask'),
+			h('p', {}, 'Terms with commas between them; an entity must fit all of them. Nothing asks for all entities. ',
+				'Names with other signs than letters, digits, _ . and - stand in backquotes.'),
 			h('dl', { class: 'figures' }, ...help.map(([term, what]) => h('div', {}, h('dt', { class: 'code' }, term), what))),
-			h('p', { class: 'row' }, 'Components: ', ...ctx.world.components.map(c => c.framed ? add(c.name) : h('span', { class: 'note', title: c.why_not }, `${c.name} (not in frames)`)))),
+			h('p', { class: 'row' }, 'Components: ', ...names)),
 		h('div', { class: 'row' }, counted, pages), results);
 
 	function ask(text) {
@@ -69,10 +79,14 @@ function mount(main, ctx) {
 		if (!rows || names !== known) {
 			known = names;
 			rows = table('Entities', [
-				{ name: 'Entity', by: r => r.handle, cell: (td, r) => { if (td.textContent !== r.handle) td.replaceChildren(h('button', { type: 'button', class: 'link code', click: () => ctx.open(r.handle) }, r.handle)); } },
+				{ name: 'Entity', by: r => r.handle, cell: (td, r) => {
+					if (!td.firstChild) td.append(h('button', { type: 'button', class: 'link code', click: () => ctx.open(r.handle) }, r.handle));
+				} },
 				{ name: 'Shard', right: true, by: r => r.shard, text: r => r.shard },
 				{ name: 'Flags', by: r => (r.flags ?? []).join(), text: r => (r.flags ?? []).join(' ') },
-				...[...columns].map(([name, of]) => ({ name, by: r => of(r) ?? '', right: all.some(r => typeof of(r) === 'number'), text: r => of(r) === undefined ? '' : value(of(r)) })),
+				...[...columns].map(([name, of]) => ({
+					name, by: r => of(r) ?? '', right: all.some(r => typeof of(r) === 'number'), text: r => of(r) === undefined ? '' : value(of(r)),
+				})),
 			], r => r.handle);
 			results.replaceChildren(rows.el);
 		}
@@ -80,9 +94,6 @@ function mount(main, ctx) {
 		rows.el.scrollTop = 0;
 	}
 	run();
-	return {
-		params(p) { if ((p.get('q') ?? '') !== q) { input.value = p.get('q') ?? ''; ask(input.value); } },
-	};
 }
 
 export default { title: 'Query', mount };

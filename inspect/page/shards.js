@@ -25,7 +25,8 @@ function mount(main, ctx) {
 			const over = all => Math.max(...all) * all.length / sum(all);
 			busy = sum(of(x => x.busy_ns)) || 1;
 			most = Math.max(...of(x => x.busy_ns)) || 1;
-			put(headline, `Imbalance: the busiest of ${count(s.shards.length)} shards takes ${ratio(over(of(x => x.busy_ns)))} the mean time, the fullest has ${ratio(over(of(x => x.entities)))} the mean number of entities.`);
+			const time = ratio(over(of(x => x.busy_ns))), entities = ratio(over(of(x => x.entities)));
+			put(headline, `Imbalance: the busiest of ${count(s.shards.length)} shards takes ${time} the mean time, the fullest has ${entities} the mean number of entities.`);
 			rows.show(s.shards);
 		},
 	};

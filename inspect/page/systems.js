@@ -4,9 +4,13 @@ import { h, put, bar, field, table } from './dom.js';
 import { count, time, percent } from './format.js';
 import { note } from './control.js';
 
-const words = s => [s.global && 'global', s.merge && 'merge', s.every > 1 && `each ${s.every}th tick${s.offset ? ` from ${s.offset}` : ''}`, s.conditions > 0 && `${s.conditions} condition${s.conditions > 1 ? 's' : ''}`,
-	s.after?.length && `after ${s.after.join(', ')}`, s.before?.length && `before ${s.before.join(', ')}`].filter(Boolean).join('; ');
-const fence = f => `waits until ${f.near ? 'the neighbour shards have' : 'all shards have'} passed ${f.after} (${(f.reasons ?? []).map(r => `${r.name}: ${r.first}, then ${r.then}`).join('; ')})`;
+const words = s => [
+	s.global && 'global', s.merge && 'merge', s.every > 1 && `each ${s.every}th tick${s.offset ? ` from ${s.offset}` : ''}`,
+	s.conditions > 0 && `${s.conditions} condition${s.conditions > 1 ? 's' : ''}`,
+	s.after?.length && `after ${s.after.join(', ')}`, s.before?.length && `before ${s.before.join(', ')}`,
+].filter(Boolean).join('; ');
+const fence = f => `waits until ${f.near ? 'the neighbour shards' : 'all shards'} have passed ${f.after} (${
+	(f.reasons ?? []).map(r => `${r.name}: ${r.first}, then ${r.then}`).join('; ')})`;
 
 function mount(main, ctx) {
 	const { world } = ctx;
@@ -17,12 +21,18 @@ function mount(main, ctx) {
 	const body = h('div', { class: 'plan' }), shards = h('section', { 'aria-live': 'off' });
 	const now = h('p', { class: 'note' });
 	main.append(h('h2', { class: 'hidden' }, 'Systems'),
-		h('div', { class: 'row' }, act('Pause', 'api/pause', () => ({})), act('Resume', 'api/resume', () => ({})), act('Step', 'api/step', () => ({ ticks: Math.max(1, Number(ticks.value) || 1) })), field('ticks', ticks)),
+		h('div', { class: 'row' }, act('Pause', 'api/pause', () => ({})), act('Resume', 'api/resume', () => ({})),
+			act('Step', 'api/step', () => ({ ticks: Math.max(1, Number(ticks.value) || 1) })), field('ticks', ticks)),
 		...[note(world)].filter(Boolean), now, body, shards);
 
 	const columns = [
 		{ name: 'System', by: s => s.name, cell: (td, s) => {
-			if (!td.firstChild) td.append(h('button', { type: 'button', class: 'link', title: 'Show it by shard', click: () => { open = open === s.name ? '' : s.name; ctx.set({ system: open }); shards.replaceChildren(); detail().then(() => open && title.focus()); } }, s.name), h('div', { class: 'note' }));
+			if (!td.firstChild) td.append(h('button', { type: 'button', class: 'link', title: 'Show it by shard', click: () => {
+				open = open === s.name ? '' : s.name;
+				ctx.set({ system: open });
+				shards.replaceChildren();
+				detail().then(() => open && title.focus());
+			} }, s.name), h('div', { class: 'note' }));
 			td.parentNode.classList.toggle('off', !s.enabled);
 			put(td.lastChild, [words(s.plan ?? s), ...(fences.get(s.name) ?? []).map(fence), s.panics && `panics: ${count(s.panics)}`].filter(Boolean).join('. '));
 		} },
@@ -32,13 +42,16 @@ function mount(main, ctx) {
 		{ name: 'Longest', right: true, by: s => s.max_ns, text: s => time(s.max_ns) },
 		{ name: 'Waited', right: true, by: s => s.waited_ns, text: s => time(s.waited_ns), help: 'at fences, since the start' },
 		{ name: 'Control', cell: (td, s) => {
-			if (!td.firstChild) td.append(act('', 'api/systems', () => ({ name: s.name, enabled: !td.enabled }), a => { ctx.say(`${s.name} is ${a.enabled ? 'enabled' : 'disabled'}.`); load(); }));
+			if (!td.firstChild) td.append(act('', 'api/systems', () => ({ name: s.name, enabled: !td.enabled }), a => {
+				ctx.say(`${s.name} is ${a.enabled ? 'enabled' : 'disabled'}.`);
+				load();
+			}));
 			td.enabled = s.enabled;
 			put(td.firstChild, s.enabled ? 'Disable' : 'Enable');
 			td.firstChild.setAttribute('aria-label', `${s.enabled ? 'Disable' : 'Enable'} ${s.name}`);
 		} },
 	];
-	const steps = table('Steps of the refresh', columns.filter(c => ['p50', 'p99', 'Longest'].includes(c.name)).reduce((all, c) => [...all, c], [{ name: 'Step', by: s => s.name, text: s => s.name }]), s => s.name);
+	const steps = table('Steps of the refresh', [{ name: 'Step', by: s => s.name, text: s => s.name }, ...columns.filter(c => ['p50', 'p99', 'Longest'].includes(c.name))], s => s.name);
 	const load = ctx.every(10_000, async () => {
 		plan = await ctx.get('api/plan');
 		fences = Map.groupBy(plan.fences ?? [], f => f.system);

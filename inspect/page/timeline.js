@@ -1,6 +1,6 @@
 // A tick as lanes of spans: who ran what when, who waited for whom, and the critical path.
 import { h, put, choice, colour, palette, ink, onTheme } from './dom.js';
-import { time, percent } from './format.js';
+import { time, percent, steps } from './format.js';
 
 const gutter = 74, head = 18;
 
@@ -8,7 +8,8 @@ function describe(s, tick) {
 	const where = [s.shard >= 0 && `shard ${s.shard}`, s.worker >= 0 && `worker ${s.worker}`].filter(Boolean).join(', ');
 	const what = s.kind === 'wait' ? (s.for >= 0 ? `waits for shard ${s.for} to pass ${s.name}` : `waits for ${s.name}, which runs once for all shards`)
 		: s.kind === 'system' ? s.name : s.kind === 'balance' ? 'balancer' : `refresh: ${s.name}`;
-	return [what, where, `${time(s.to_ns - s.from_ns)} (${percent((s.to_ns - s.from_ns) / tick.duration_ns)}), from ${time(s.from_ns)} to ${time(s.to_ns)}`, s.critical && 'on the critical path'].filter(Boolean).join(' · ');
+	const took = s.to_ns - s.from_ns, when = `${time(took)} (${percent(took / tick.duration_ns)}), from ${time(s.from_ns)} to ${time(s.to_ns)}`;
+	return [what, where, when, s.critical && 'on the critical path'].filter(Boolean).join(' · ');
 }
 
 // laneOf is the number of a span's lane, and null where another span in sight says the same: who
@@ -113,8 +114,7 @@ export function timeline(names, closing, by, chosen) {
 	}
 	// rule draws the times on top, and the budget where it is in sight.
 	function rule(c, tallAll, soft, line) {
-		const wish = (to - from) / Math.max(2, width() / 110), ten = 10 ** Math.floor(Math.log10(wish)), step = ten * [1, 2, 5, 10].find(m => ten * m >= wish);
-		for (let at = Math.ceil(from / step) * step; at <= to; at += step) {
+		for (const at of steps(from, to, width() / 110)) {
 			c.fillStyle = line; c.fillRect(x(at), head - 4, 1, tallAll);
 			c.fillStyle = soft;
 			if (x(at) < box.clientWidth - 44) c.fillText(at ? time(at) : '0', x(at) + 3, 7);

@@ -110,11 +110,12 @@ func (b *tab) sees(text string, within ...string) {
 	b.until(fmt.Sprintf("document.querySelector(%s)?.innerText.includes(%s)", quote(where), quote(text)))
 }
 
-// press finds the visible button or link with a name, as a screen reader says it, and presses it.
+// press finds the visible button or link with a name, as a screen reader says it, and presses it once it
+// is not busy.
 func (b *tab) press(name string) {
 	b.t.Helper()
 	find := fmt.Sprintf(`[...document.querySelectorAll('button, a, summary')].find(e =>
-		e.checkVisibility() && (e.getAttribute('aria-label') ?? e.innerText).trim() === %s)`, quote(name))
+		e.checkVisibility() && !e.hasAttribute('aria-busy') && (e.getAttribute('aria-label') ?? e.innerText).trim() === %s)`, quote(name))
 	b.until(find)
 	b.do(chromedp.Evaluate[chromedp.Void]("(" + find + ").click()"))
 }
