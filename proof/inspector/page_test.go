@@ -5,10 +5,12 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/accessibility"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
@@ -246,6 +248,29 @@ func TestNoFigures(t *testing.T) {
 	b.sees("Imbalance", "main")
 	b.until("document.getElementById('banner').hidden")
 	b.clean("status of 503")
+}
+
+// TestNames looks at what a screen reader says: each control has a name.
+func TestNames(t *testing.T) {
+	b, h := browser(t), newHarbour(t, inspect.Options{Token: token})
+	b.open(h, "#overview?entity="+h.ships[0].String())
+	b.sees("Anna", "#entity")
+	for _, view := range strings.Fields("Overview Shards Map Query Systems Problems") {
+		b.show(view)
+		b.until("document.querySelector('main').childElementCount > 1")
+		time.Sleep(300 * time.Millisecond)
+		tree, err := chromedp.Call(b.ctx, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{})
+		require.NoError(t, err)
+		controls := 0
+		for _, n := range tree.Nodes {
+			if n.Ignored || n.Role == nil || !slices.Contains(strings.Fields(`"button" "link" "textbox" "searchbox" "combobox" "checkbox" "spinbutton" "application" "img"`), string(n.Role.Value)) {
+				continue
+			}
+			controls++
+			require.Greater(t, len(n.Name.Value), len(`""`), "%s: a %s without a name", view, n.Role.Value)
+		}
+		require.Greater(t, controls, 10, view)
+	}
 }
 
 // TestNarrow looks at each view on a phone: nothing is wider than the screen.
