@@ -60,7 +60,7 @@
 //	ask a database or service outside         package async
 //	name an entity in a database or packet    package handle
 //	write a tool that looks into the storage  package shard
-//	watch a world live                        go run ./cmd/atoll demo
+//	watch a world live                        go run ./cmd/atoll demo -inspect 127.0.0.1:8080, atoll top
 //	see what a saved world is                 go run ./cmd/atoll snapshot info
 //	put a world under stress                  go run ./cmd/atoll soak
 //	compare it with other libraries           go run ./bench/compare
