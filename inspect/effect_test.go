@@ -1,12 +1,14 @@
 package inspect_test
 
 import (
+	"bytes"
 	"context"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/atoll-sim/atoll/inputlog"
 	"github.com/atoll-sim/atoll/inspect"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/state"
@@ -104,4 +106,55 @@ func TestSameWorld(t *testing.T) {
 	for _, workers := range []int{1, 2, 5} {
 		require.Equal(t, want, run(workers, true), "%d workers", workers)
 	}
+}
+
+// TestRecorded edits a world that is recorded: its log has what was set and destroyed, and not who looked.
+func TestRecorded(t *testing.T) {
+	fresh := func() *fixture {
+		f := newWorld(t, 3, 2)
+		_, err := f.units.AppendN(nil, f.w, 100, func(i int, u *Unit) { u.HP, u.Velocity = i, Velocity{1, 2} })
+		require.NoError(t, err)
+		return f
+	}
+	f := fresh()
+	var file bytes.Buffer
+	recorder, err := inputlog.NewRecorder(f.w, &file, inputlog.Options{})
+	require.NoError(t, err)
+	hasher := state.NewHasher(f.w, nil)
+	f.inspect(inspect.Options{Token: token})
+	edited := false
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		h := f.one("Health.HP == 7")
+		f.post(200, "/api/entity/set", `{"handle":"`+h+`","component":"Health","path":"HP","value":1000}`)
+		f.post(200, "/api/entity/destroy", `{"handle":"`+f.one("Health.HP == 8")+`"}`)
+		f.get(200, mapPath)
+		edited = true
+	}()
+	for looking := true; looking; {
+		select {
+		case <-done:
+			looking = false
+		default:
+			require.NoError(t, f.s.Step(t.Context()))
+			require.NoError(t, recorder.Hash(hasher))
+			time.Sleep(time.Millisecond)
+		}
+	}
+	require.True(t, edited)
+	require.NoError(t, recorder.Close())
+	log, err := inputlog.Open(&file)
+	require.NoError(t, err)
+	again := fresh()
+	player, err := log.Play(again.w, nil)
+	require.NoError(t, err)
+	hasher = state.NewHasher(again.w, nil)
+	for player.Next() {
+		require.NoError(t, again.s.Step(t.Context()))
+		_, err := player.Verify(hasher)
+		require.NoError(t, err)
+	}
+	require.NoError(t, player.Err())
+	require.Equal(t, 99, again.w.Count())
 }

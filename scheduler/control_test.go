@@ -238,3 +238,19 @@ func TestBudget(t *testing.T) {
 		}
 	})
 }
+
+// TestRunning asks whether a Run is under way.
+func TestRunning(t *testing.T) {
+	f := newFixture(t, 1, 1)
+	require.False(t, f.Running())
+	f.step(1)
+	require.False(t, f.Running())
+	done := make(chan error, 1)
+	go func() { done <- f.Run(t.Context()) }()
+	require.Eventually(t, f.Running, 5*time.Second, time.Millisecond)
+	f.Pause()
+	require.True(t, f.Running())
+	f.Stop()
+	require.NoError(t, <-done)
+	require.False(t, f.Running())
+}
