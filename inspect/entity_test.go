@@ -148,6 +148,7 @@ func TestValues(t *testing.T) {
 	require.Contains(t, value("Long"), "too many to show")
 	require.Equal(t, "text \ufffd", value("Texts"))
 	require.Contains(t, value("Pointer"), "To")
+	require.Equal(t, 5, strings.Count(jsonOf(value("Pointer")), "To"), "the circle ends")
 	require.Equal(t, map[string]any{
 		"A": "-9223372036854775808", "B": "18446744073709551615", "C": "(0+1i)", "D": "-Inf", "F": map[string]any{},
 		"E": append(make257(), "… 44 more"),
@@ -227,6 +228,17 @@ func TestDestroy(t *testing.T) {
 	parsed, err := handle.Parse(h)
 	require.NoError(t, err)
 	require.False(t, f.w.Alive(parsed))
+	ports := func() (n int) {
+		require.NoError(t, <-f.s.Between(func(w *world.World) {
+			var s world.Stats
+			w.Stats(&s)
+			n = s.Ports
+		}))
+		return n
+	}
+	require.Equal(t, 1, ports())
+	require.NoError(t, f.x.Close())
+	require.Eventually(t, func() bool { return ports() == 0 }, 5*time.Second, time.Millisecond)
 }
 
 // TestPause pauses, looks, edits and steps.

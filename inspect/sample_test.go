@@ -147,6 +147,7 @@ func TestOverrun(t *testing.T) {
 	got := f.post(200, "/api/record", `{"ticks":20,"go":true}`)
 	f.post(409, "/api/record", `{"ticks":20}`)
 	id = got["id"].(string)
+	f.get(409, "/api/recordings/"+id)
 	require.Eventually(t, func() bool {
 		all := f.get(200, "/api/recordings")["recordings"].([]any)
 		last := all[len(all)-1].(map[string]any)
@@ -170,6 +171,9 @@ func TestOverrun(t *testing.T) {
 	f.get(404, "/api/recordings/"+id+"?format=go")
 	f.post(400, "/api/record", `{"ticks":0}`)
 	f.post(400, "/api/record", `{"ticks":1000000}`)
+	require.NotEmpty(t, f.s.Overran())
+	require.NoError(t, f.x.Close())
+	require.Empty(t, f.s.Overran())
 }
 
 // TestTicks traces ticks while somebody asks.

@@ -30,7 +30,6 @@ func (x *Inspector) open(w http.ResponseWriter, r *http.Request, f func(*stream)
 	}
 	defer x.streams.leave()
 	s := &stream{w, http.NewResponseController(w), r.Context()}
-	_ = s.control.SetReadDeadline(time.Time{}) // of the request, which is read
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no")
 	if r.Method == http.MethodHead {
