@@ -137,6 +137,11 @@ func (m *samples) stands(err error) {
 	if errors.Is(err, errStands) && m.x.s.Running() && !m.x.s.Paused() {
 		m.problems.add(problem{Kind: "stuck", Tick: m.x.w.Tick(), What: "no tick ends", Detail: "a system does not return, or takes more than 2 seconds"})
 	}
+	m.mu.Lock()
+	if m.body[1] == nil {
+		m.body[1] = m.body[0] // there is nothing more for streams that want more
+	}
+	m.mu.Unlock()
 	m.publish()
 }
 
@@ -171,13 +176,10 @@ func (m *samples) take(ctx context.Context) error {
 	if len(m.window) > 0 {
 		before = &m.window[0]
 	}
-	var body [2][]byte
-	if looks {
-		r := m.report(s, &now, before, paused)
-		body[0] = r.encode(false)
-		if m.fulls.Load() > 0 {
-			body[1] = r.encode(true)
-		}
+	r := m.report(s, &now, before, paused)
+	body := [2][]byte{r.encode(false), nil}
+	if m.fulls.Load() > 0 {
+		body[1] = r.encode(true)
 	}
 	m.mu.Lock()
 	m.body, m.at = body, now.at

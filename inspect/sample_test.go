@@ -217,6 +217,27 @@ func TestNobodyRuns(t *testing.T) {
 	require.Greater(t, f.get(200, "/api/stats")["age_ms"], 500.0, "the last one")
 }
 
+// TestStuckUnseen asks about a world that stopped before anybody looked: the last sample is there, and streams have it.
+func TestStuckUnseen(t *testing.T) {
+	f := newWorld(t, 1, 1).inspect(inspect.Options{})
+	for range 100 {
+		require.NoError(t, f.s.Step(t.Context()))
+		time.Sleep(3 * time.Millisecond)
+	}
+	require.EqualValues(t, 0, f.get(200, "/api/stats")["entities"])
+	s := f.serve()
+	for _, target := range []string{"/api/events", "/api/events?shards=1"} {
+		n := 0
+		events(t, open(t, s.URL+target).Body, func(event, data string) bool {
+			require.Equal(t, "stats", event)
+			require.Contains(t, data, `"age_ms":`)
+			n++
+			return n < 2
+		})
+		require.Equal(t, 2, n)
+	}
+}
+
 // TestClosed asks when the Inspector, or its world, is closed.
 func TestClosed(t *testing.T) {
 	f := newFixture(t)
