@@ -165,6 +165,15 @@ func TestAsks(t *testing.T) {
 	require.True(t, err == nil || errors.Is(err, context.Canceled))
 }
 
+// TestLeast takes samples less often if they take long.
+func TestLeast(t *testing.T) {
+	var m samples
+	for took, want := range map[time.Duration]time.Duration{0: sampleLook, time.Millisecond: sampleLook, 10 * time.Millisecond: time.Second, time.Second: sampleMost} {
+		m.took.Store(int64(took))
+		require.Equal(t, want, m.least())
+	}
+}
+
 // TestHistoryRing adds samples of two days, with a gap.
 func TestHistoryRing(t *testing.T) {
 	var h history

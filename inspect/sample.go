@@ -21,6 +21,7 @@ import (
 const (
 	sampleRest = time.Second            // between samples while nobody looks
 	sampleLook = 250 * time.Millisecond // while somebody does
+	sampleMost = 4 * time.Second        // if samples take long
 	lookFor    = 5 * time.Second        // behind a request, somebody looks
 	windowMax  = 10                     // seconds that quantiles are of
 	setsMax    = 100
@@ -36,6 +37,7 @@ type samples struct {
 	streams  atomic.Int32
 	fulls    atomic.Int32
 	asked    atomic.Int64 // when somebody looked last, in nanoseconds since began
+	took     atomic.Int64 // how long the world waited for the newest sample, in nanoseconds
 	wakes    chan struct{}
 	short    feed // the newest, as JSON
 	full     feed // with what each system did on each shard
@@ -104,15 +106,21 @@ func (m *samples) looks() bool {
 	return m.streams.Load() > 0 || time.Since(m.began)-time.Duration(m.asked.Load()) < lookFor
 }
 
+// least returns how far apart samples are at least: with many systems on many shards one takes long, and the world is
+// to wait for a hundredth of the time at the most.
+func (m *samples) least() time.Duration {
+	return min(max(sampleLook, 100*time.Duration(m.took.Load())), sampleMost)
+}
+
 // run takes samples until the Inspector ends.
 func (m *samples) run() {
 	for m.x.ctx.Err() == nil {
 		if err := m.take(m.x.ctx); err != nil {
 			m.stands(err)
 		}
-		wait := time.NewTimer(sampleLook)
+		wait := time.NewTimer(m.least())
 		if !m.looks() {
-			wait.Reset(sampleRest)
+			wait.Reset(max(m.least(), sampleRest))
 		}
 		select {
 		case <-wait.C:
@@ -127,7 +135,7 @@ func (m *samples) run() {
 // pause waits a little.
 func (m *samples) pause() {
 	select {
-	case <-time.After(sampleLook / 5):
+	case <-time.After(m.least() / 5):
 	case <-m.x.ctx.Done():
 	}
 }
@@ -156,6 +164,8 @@ func (m *samples) take(ctx context.Context) error {
 	looks, paused := m.looks(), false
 	var s *schema
 	err := m.x.asks.do(ctx, func(w *world.World) {
+		began := time.Now()
+		defer func() { m.took.Store(int64(time.Since(began))) }()
 		m.x.s.Stats(&m.scheduler)
 		w.Stats(&m.world)
 		s = m.x.schemas.of(w)
@@ -278,7 +288,7 @@ func (x *Inspector) serveStats(w http.ResponseWriter, r *http.Request) error {
 	m := &x.samples
 	m.asked.Store(int64(time.Since(m.began)))
 	m.mu.Lock()
-	fresh := m.body[0] != nil && time.Since(m.at) < sampleLook
+	fresh := m.body[0] != nil && time.Since(m.at) < m.least()
 	m.mu.Unlock()
 	if !fresh {
 		ctx, cancel := context.WithTimeout(r.Context(), waitMax/4)
