@@ -71,6 +71,7 @@ type Inspector struct {
 	figures  *figures.Reader
 	stages   atomic.Pointer[map[string]string] // of systems, as of the last plan
 	recorder recorder
+	overruns *scheduler.Overruns
 	port     port
 	ctx      context.Context // ends with the Inspector
 	end      context.CancelFunc
@@ -101,7 +102,7 @@ func New(s *scheduler.Scheduler, o Options) (*Inspector, error) {
 	x.recorder.x, x.figures = x, figures.NewReader(s)
 	x.samples.init(x)
 	x.routes = x.makeRoutes()
-	s.KeepOverruns(overrunsMax)
+	x.overruns = s.KeepOverruns(overrunsMax)
 	x.work.start(x.samples.run)
 	return x, nil
 }
@@ -113,7 +114,7 @@ func (x *Inspector) Close() error {
 	x.end()
 	x.work.close()
 	x.port.close()
-	x.s.KeepOverruns(0)
+	x.overruns.Close()
 	return nil
 }
 

@@ -111,7 +111,7 @@ func (m *samples) findProblems() {
 	add := func(kind, what, format string, values ...any) {
 		m.problems.add(problem{Kind: kind, Tick: w.Tick, What: what, Detail: fmt.Sprintf(format, values...)})
 	}
-	for _, t := range m.x.s.Overran() {
+	for _, t := range m.x.overruns.Traces() {
 		if t.Tick+1 > now.overran {
 			now.overran = t.Tick + 1
 			m.problems.add(problem{

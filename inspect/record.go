@@ -185,7 +185,7 @@ func (b *bounded) Write(p []byte) (int, error) {
 
 // all returns the recordings, those of ticks that overran first, and each the oldest first.
 func (c *recorder) all() (all []recording) {
-	for _, t := range c.x.s.Overran() {
+	for _, t := range c.x.overruns.Traces() {
 		all = append(all, recording{id: overrunID(t.Tick), at: t.Began, ticks: 1, traces: []scheduler.Trace{t}, done: true})
 	}
 	c.mu.Lock()

@@ -171,9 +171,7 @@ func TestOverrun(t *testing.T) {
 	f.get(404, "/api/recordings/"+id+"?format=go")
 	f.post(400, "/api/record", `{"ticks":0}`)
 	f.post(400, "/api/record", `{"ticks":1000000}`)
-	require.NotEmpty(t, f.s.Overran())
 	require.NoError(t, f.x.Close())
-	require.Empty(t, f.s.Overran())
 }
 
 // TestTicks traces ticks while somebody asks.

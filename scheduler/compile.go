@@ -6,7 +6,6 @@ import (
 	"runtime/pprof"
 	"slices"
 
-	"github.com/atoll-sim/atoll/stats"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -15,6 +14,11 @@ func (t *tick) compile(w *world.World, systems []*system, labels bool) {
 	t.systems = systems
 	t.due = make([]bool, len(systems))
 	t.ran = make([]bool, len(systems))
+	for _, s := range systems {
+		if s.times == nil {
+			s.times = make([]ofWorker, len(t.workers))
+		}
+	}
 	for i := range t.programs {
 		t.programs[i].compile(systems, labels)
 	}
@@ -23,8 +27,8 @@ func (t *tick) compile(w *world.World, systems []*system, labels bool) {
 
 // compile gives the program its steps, without fences.
 func (p *program) compile(systems []*system, labels bool) {
-	old, meters, times := p.steps, p.stepTimes, p.times
-	p.steps, p.stepTimes, p.times = nil, nil, nil
+	old, meters, spreads := p.steps, p.stepTimes, p.spreads
+	p.steps, p.stepTimes, p.spreads = nil, nil, nil
 	for at, s := range systems {
 		if s.global != (p.shard == world.AllShards) {
 			continue
@@ -37,11 +41,11 @@ func (p *program) compile(systems []*system, labels bool) {
 		if labels {
 			x.labels = pprof.WithLabels(context.Background(), pprof.Labels(labelsOf(s.name, p.shard)...))
 		}
-		m, time := stepTime{}, stats.Histogram{}
+		m, took := stepTime{}, spread{}
 		if k := slices.IndexFunc(old, func(o step) bool { return o.system == s }); k >= 0 {
-			m, time = meters[k], times[k]
+			m, took = meters[k], spreads[k]
 		}
-		p.steps, p.stepTimes, p.times = append(p.steps, x), append(p.stepTimes, m), append(p.times, time)
+		p.steps, p.stepTimes, p.spreads = append(p.steps, x), append(p.stepTimes, m), append(p.spreads, took)
 	}
 }
 

@@ -45,7 +45,7 @@ func ExampleScheduler_Trace() {
 }
 
 // Ticks that take longer than the budget are kept, to be looked at later.
-func ExampleScheduler_KeepOverruns() {
+func ExampleOverruns() {
 	w := world.MustNew(world.Options{Shards: 1})
 	s := scheduler.New(w, scheduler.Options{Budget: 10 * time.Millisecond})
 	s.MustAdd("slow", func(*world.Build) func(*world.Context) {
@@ -55,11 +55,12 @@ func ExampleScheduler_KeepOverruns() {
 			}
 		}
 	})
-	s.KeepOverruns(16)
+	overruns := s.KeepOverruns(16)
+	defer overruns.Close()
 	for range 5 {
 		_ = s.Step(context.Background())
 	}
-	for _, x := range s.Overran() {
+	for _, x := range overruns.Traces() {
 		fmt.Println("the longest span of tick 3 is", longest(x).Name, x.Tick == 3)
 	}
 	// Output:

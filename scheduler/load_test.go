@@ -128,3 +128,23 @@ func spin() uint64 {
 	}
 	return x
 }
+
+// BenchmarkStats reads the statistics of worlds with many systems and shards.
+func BenchmarkStats(b *testing.B) {
+	for _, size := range [][2]int{{4, 20}, {64, 100}, {256, 200}} {
+		b.Run(fmt.Sprintf("shards=%d/systems=%d", size[0], size[1]), func(b *testing.B) {
+			w := world.MustNew(world.Options{Shards: size[0]})
+			s := scheduler.New(w, scheduler.Options{})
+			for i := range size[1] {
+				s.MustAdd(fmt.Sprint(i), func(*world.Build) func(*world.Context) { return nothing })
+			}
+			if err := s.Step(b.Context()); err != nil {
+				b.Fatal(err)
+			}
+			var stats scheduler.Stats
+			for b.Loop() {
+				s.Stats(&stats)
+			}
+		})
+	}
+}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/atoll-sim/atoll/internal/clock"
 	"github.com/atoll-sim/atoll/internal/drive"
-	"github.com/atoll-sim/atoll/stats"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -23,8 +22,8 @@ type program struct {
 	progress  atomic.Int32 // 1 + the place of the last passed system that neighbours wait for
 	next      int          // the step to take next
 	steps     []step
-	stepTimes []stepTime        // by step
-	times     []stats.Histogram // likewise, of their runs
+	stepTimes []stepTime // by step
+	spreads   []spread   // likewise
 	context   *world.Context
 	acting    *drive.Acting // of context
 	shard     int           // or world.AllShards
@@ -178,7 +177,9 @@ func (t *tick) forward(w *worker, p *program) (again, handed bool) {
 func (t *tick) measure(w *worker, p *program) {
 	now := clock.Now()
 	p.stepTimes[p.next].add(now - w.now)
-	p.times[p.next].Add(t.scale.Duration(now - w.now))
+	took := t.scale.Duration(now - w.now)
+	p.spreads[p.next].add(took)
+	p.steps[p.next].system.times[w.number].Add(took)
 	if t.traced {
 		w.spans = append(w.spans, span{SpanSystem, p.steps[p.next].at, int32(p.shard), w.now, now})
 	}

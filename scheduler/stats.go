@@ -5,7 +5,6 @@ import (
 
 	"github.com/atoll-sim/atoll/internal/clock"
 	"github.com/atoll-sim/atoll/stats"
-	"github.com/atoll-sim/atoll/world"
 )
 
 // Stats are what was counted and measured since the scheduler was made. Times
@@ -46,8 +45,9 @@ type ShardStats struct {
 	// Waited is how long the shard stood before the system at fences, until a worker took it again. HeldUp is how long
 	// other shards stood because this one was the last to pass the system; a shard stands for one other at a time.
 	Waited, HeldUp time.Duration
-	Time           stats.Histogram // of its runs here
-	Off            bool            // it panicked here, and no longer runs here
+	// Of its runs here, half took no longer than P50, and 99 of 100 no longer than P99. They are off by a quarter at most.
+	P50, P99 time.Duration
+	Off      bool // it panicked here, and no longer runs here
 }
 
 // Stats writes the counts and times to dst. It is for the goroutine that owns the
@@ -70,30 +70,33 @@ func (s *Scheduler) Stats(dst *Stats) {
 		}
 		to := &dst.Systems[at]
 		*to = SystemStats{Name: x.name, Global: x.global, Enabled: x.enabled.Load(), Shards: to.Shards[:0]}
-		for i := range t.programs {
-			if p := &t.programs[i]; x.global == (p.shard == world.AllShards) {
-				to.add(t, p, at)
-			}
+		for i := range x.times {
+			to.Time.Merge(&x.times[i].Histogram)
+		}
+	}
+	for i := range t.programs {
+		p := &t.programs[i]
+		for k := range p.steps {
+			dst.Systems[p.steps[k].at].add(t, p, k)
 		}
 	}
 }
 
-// add adds the times of one shard.
-func (s *SystemStats) add(t *tick, p *program, at int) {
-	i := p.find(at)
+// add adds the times of one shard, which are those of a step.
+func (s *SystemStats) add(t *tick, p *program, i int) {
 	m := &p.stepTimes[i]
 	one := ShardStats{
 		Runs: m.runs, Panics: m.panics, Off: p.steps[i].off,
 		Total: t.scale.Duration(m.total), Last: t.scale.Duration(m.now), Max: t.scale.Duration(m.most),
-		Waited: t.scale.Duration(m.waited), HeldUp: t.scale.Duration(m.heldUp), Time: p.times[i],
+		Waited: t.scale.Duration(m.waited), HeldUp: t.scale.Duration(m.heldUp),
 	}
+	one.P50, one.P99 = p.spreads[i].quantiles(m.runs, one.Max)
 	s.Runs += one.Runs
 	s.Panics += one.Panics
 	s.Total += one.Total
 	s.Last += one.Last
 	s.Max = max(s.Max, one.Max)
 	s.Waited += one.Waited
-	s.Time.Merge(&one.Time)
 	s.Shards = append(s.Shards, one)
 }
 

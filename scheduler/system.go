@@ -29,6 +29,7 @@ type system struct {
 	reenabled atomic.Bool // it is to run on all shards again
 	was       bool        // enabled, when isSwitched looked
 	merges    bool        // the scheduler added it: it merges an accumulator
+	times     []ofWorker  // of its runs, by worker
 }
 
 // build runs a constructor for every shard.

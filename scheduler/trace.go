@@ -81,8 +81,7 @@ type traces struct {
 	mu     struct {
 		sync.Mutex
 		waiting  []*tracing
-		keep     int
-		overruns []Trace // the oldest first
+		overruns []*Overruns
 		closed   error
 	}
 }
@@ -125,39 +124,51 @@ func (s *Scheduler) Trace(ctx context.Context, ticks int) ([]Trace, error) {
 	return x.got, ctx.Err()
 }
 
-// KeepOverruns makes the scheduler trace all ticks from the next one on and keep the last n that took longer than
-// their budget, for Overran; 0 ends it. It panics if n is negative or more than TraceTicksMax. What it costs stands with
-// Trace. Safe from any goroutine at any time.
-func (s *Scheduler) KeepOverruns(n int) {
-	if n < 0 || n > TraceTicksMax {
-		panic(fmt.Sprintf("scheduler: Scheduler.KeepOverruns of %d; want 0 to %d", n, TraceTicksMax))
+// Overruns keeps the traces of ticks that took longer than their budget. Scheduler.KeepOverruns makes it.
+//
+// Ownership: any goroutine, at any time.
+type Overruns struct {
+	of     *traces
+	keep   int
+	traces []Trace // the oldest first; of.mu guards it
+}
+
+// KeepOverruns makes the scheduler trace all ticks from the next one on, and keep the last n that took longer than
+// their budget, until Overruns.Close. It panics if n is not 1 to TraceTicksMax. What it costs stands with Trace. Several
+// may keep them. Safe from any goroutine at any time.
+func (s *Scheduler) KeepOverruns(n int) *Overruns {
+	if n < 1 || n > TraceTicksMax {
+		panic(fmt.Sprintf("scheduler: Scheduler.KeepOverruns of %d; want 1 to %d", n, TraceTicksMax))
 	}
 	t := &s.traces
+	o := &Overruns{of: t, keep: n}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.mu.keep = n
-	t.drop()
+	t.mu.overruns = append(t.mu.overruns, o)
 	t.settle()
+	return o
 }
 
-// Overran returns the ticks that KeepOverruns kept, the oldest first. Its result must not be changed. Safe from any
-// goroutine at any time.
-func (s *Scheduler) Overran() []Trace {
-	s.traces.mu.Lock()
-	defer s.traces.mu.Unlock()
-	return slices.Clone(s.traces.mu.overruns)
+// Traces returns the ticks that were kept, the oldest first. What it returns must not be changed.
+func (o *Overruns) Traces() []Trace {
+	o.of.mu.Lock()
+	defer o.of.mu.Unlock()
+	return slices.Clone(o.traces)
 }
 
-// drop forgets overruns that are too many. The lock is held.
-func (t *traces) drop() {
-	if n := len(t.mu.overruns) - t.mu.keep; n > 0 {
-		t.mu.overruns = slices.Delete(t.mu.overruns, 0, n)
-	}
+// Close ends the keeping, and forgets the traces. Closing twice is no error.
+func (o *Overruns) Close() {
+	t := o.of
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	o.traces = nil
+	t.mu.overruns = slices.DeleteFunc(t.mu.overruns, func(x *Overruns) bool { return x == o })
+	t.settle()
 }
 
 // settle finds out whether ticks are to be traced. The lock is held.
 func (t *traces) settle() {
-	t.wanted.Store(t.mu.closed == nil && (len(t.mu.waiting) > 0 || t.mu.keep > 0))
+	t.wanted.Store(t.mu.closed == nil && len(t.mu.waiting)+len(t.mu.overruns) > 0)
 }
 
 // close tells those that wait that no more ticks come.
@@ -179,16 +190,20 @@ func (s *Scheduler) trace(took time.Duration) {
 	overrun := took > budget
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.mu.waiting) == 0 && !(overrun && t.mu.keep > 0) {
+	if len(t.mu.waiting) == 0 && !(overrun && len(t.mu.overruns) > 0) {
 		return
 	}
 	x := Trace{
 		Tick: s.tick.number, Began: time.Now().Add(-took), Duration: took, Budget: budget, Overrun: overrun,
 		Workers: len(s.tick.workers), Spans: s.tick.spans(s.began),
 	}
-	if overrun && t.mu.keep > 0 {
-		t.mu.overruns = append(t.mu.overruns, x)
-		t.drop()
+	if overrun {
+		for _, o := range t.mu.overruns {
+			if len(o.traces) == o.keep {
+				o.traces = slices.Delete(o.traces, 0, 1)
+			}
+			o.traces = append(o.traces, x)
+		}
 	}
 	for _, y := range t.mu.waiting {
 		y.got = append(y.got, x)

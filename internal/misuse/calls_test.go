@@ -209,8 +209,9 @@ var misuseSections = []struct {
 			return err
 		}},
 		{call: "Scheduler.Running", why: ownOnly, do: none(func(x *misuseScene) { x.s.Running() })},
-		{call: "Scheduler.KeepOverruns", why: ownOnly, do: none(func(x *misuseScene) { x.s.KeepOverruns(0) })},
-		{call: "Scheduler.Overran", why: ownOnly, do: none(func(x *misuseScene) { x.s.Overran() })},
+		{call: "Scheduler.KeepOverruns", why: ownOnly, do: none(func(x *misuseScene) { x.s.KeepOverruns(1).Close() })},
+		{call: "Overruns.Traces", why: ownOnly, do: none(func(x *misuseScene) { x.s.KeepOverruns(1).Traces() })},
+		{call: "Overruns.Close", why: ownOnly, do: none(func(x *misuseScene) { x.s.KeepOverruns(1).Close() })},
 		{call: "Scheduler.Options", why: ownOnly, do: none(func(x *misuseScene) { x.s.Options() })},
 		{call: "Scheduler.StepOnce", why: ownOnly, do: none(func(x *misuseScene) { x.s.StepOnce() })},
 		{call: "Scheduler.Stop", why: ownOnly, do: none(func(x *misuseScene) { x.s.Stop() })},
