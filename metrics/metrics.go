@@ -13,7 +13,6 @@ package metrics
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -55,26 +54,22 @@ func collect(families []figures.Family, to chan<- prometheus.Metric) {
 	for _, f := range families {
 		desc := prometheus.NewDesc(f.Name, f.Help, f.Labels, nil)
 		for _, x := range f.Figures {
-			values := make([]string, len(x.Values))
-			for i, v := range x.Values {
-				values[i] = strings.ToValidUTF8(v, "\uFFFD")
-			}
-			to <- metric(desc, f.Kind, x, values)
+			to <- metric(desc, f.Kind, x)
 		}
 	}
 }
 
-func metric(desc *prometheus.Desc, kind figures.Kind, x figures.Figure, values []string) prometheus.Metric {
+func metric(desc *prometheus.Desc, kind figures.Kind, x figures.Figure) prometheus.Metric {
 	switch kind {
 	case figures.Histogram:
 		buckets := map[float64]uint64{}
 		for bound, n := range x.Histogram.Buckets() {
 			buckets[bound.Seconds()] = n
 		}
-		return prometheus.MustNewConstHistogram(desc, x.Histogram.Count(), x.Histogram.Sum().Seconds(), buckets, values...)
+		return prometheus.MustNewConstHistogram(desc, x.Histogram.Count(), x.Histogram.Sum().Seconds(), buckets, x.Values...)
 	case figures.Counter:
-		return prometheus.MustNewConstMetric(desc, prometheus.CounterValue, x.Value, values...)
+		return prometheus.MustNewConstMetric(desc, prometheus.CounterValue, x.Value, x.Values...)
 	default:
-		return prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, x.Value, values...)
+		return prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, x.Value, x.Values...)
 	}
 }

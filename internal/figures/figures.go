@@ -139,7 +139,11 @@ func (s *Sample) Families() []Family {
 	s.requests(&l)
 	s.memory(&l)
 	s.systems(&l)
-	return append(l, s.more...)
+	l = append(l, s.more...)
+	for i := range l {
+		l[i].distinguish()
+	}
+	return l
 }
 
 func (s *Sample) ticks(l *list) {

@@ -14,6 +14,28 @@ func order(sets []set) []set {
 	return all
 }
 
+// distinguish makes the values of labels UTF-8, and different from each other: Prometheus refuses a whole scrape in which
+// two figures of a family have the same ones.
+func (f *Family) distinguish() {
+	if len(f.Labels) == 0 {
+		return
+	}
+	seen := make(map[string]bool, len(f.Figures))
+	for i := range f.Figures {
+		values := slices.Clone(f.Figures[i].Values)
+		for k, v := range values {
+			values[k] = strings.ToValidUTF8(v, "\uFFFD")
+		}
+		last := &values[len(values)-1]
+		plain := *last
+		for n := 2; seen[strings.Join(values, "\xff")]; n++ {
+			*last = plain + " (" + strconv.Itoa(n) + ")"
+		}
+		seen[strings.Join(values, "\xff")] = true
+		f.Figures[i].Values = values
+	}
+}
+
 // TextType is the content type of AppendText.
 const TextType = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -37,7 +59,7 @@ func AppendText(dst []byte, families []Family) []byte {
 func (f *Family) append(dst []byte, x Figure) []byte {
 	var labels strings.Builder
 	for i, name := range f.Labels {
-		labels.WriteString(name + `="` + escapeValue.Replace(strings.ToValidUTF8(x.Values[i], "\uFFFD")) + `",`)
+		labels.WriteString(name + `="` + escapeValue.Replace(x.Values[i]) + `",`)
 	}
 	line := func(suffix, labels, value string) {
 		dst = append(dst, f.Name+suffix...)
