@@ -31,10 +31,11 @@ type frame struct {
 
 // frames captures, and holds one frame at a time at the most.
 //
-// Ownership: turn is of one who captures at a time. mu guards newest.
+// Ownership: turn is of one who captures at a time, and guards stats. mu guards newest.
 type frames struct {
 	x      *Inspector
 	turn   limit
+	stats  world.Stats
 	mu     sync.Mutex
 	newest *frame
 }
@@ -68,11 +69,19 @@ func (f *frames) get(ctx context.Context, need store.Set) (*frame, error) {
 	return f.capture(ctx, need)
 }
 
+// errLastFrame is why there is no frame although one could be held: the program, and what saves the world, go first.
+var errLastFrame = busy(http.StatusServiceUnavailable,
+	"the last frame of Options.FramesMax is left to the program; ask again when it holds fewer, or raise FramesMax, to 2 or more")
+
 // capture makes a frame between two ticks.
 func (f *frames) capture(ctx context.Context, need store.Set) (*frame, error) {
 	x := &frame{has: need, users: 1, gone: make(chan struct{})}
 	var err error
 	failed := f.x.asks.do(ctx, func(w *world.World) {
+		if w.Stats(&f.stats); f.stats.Frames+1 >= w.Options().FramesMax {
+			err = errLastFrame
+			return
+		}
 		x.tick = w.Tick()
 		x.frozen, err = driver.Of(w).Freeze(&need)
 	})

@@ -73,7 +73,7 @@ func TestAnswersBusy(t *testing.T) {
 
 // newInside is an Inspector of a world that runs.
 func newInside(t *testing.T) *Inspector {
-	w := world.MustNew(world.Options{TickInterval: time.Millisecond, FramesMax: 1})
+	w := world.MustNew(world.Options{TickInterval: time.Millisecond, FramesMax: 2})
 	type value struct{ N int }
 	world.Register[value](w, "a")
 	type other struct{ N int }
