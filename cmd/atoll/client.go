@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // client asks an inspector.
@@ -85,14 +86,28 @@ func (c *client) ask(ctx context.Context, method, path string, body []byte) ([]b
 			At    *int   `json:"at"`
 		}
 		if json.Unmarshal(got, &why) != nil || why.Error == "" {
-			return nil, fmt.Errorf("%s answers %s; is that an inspector?", c.base, answer.Status)
+			return nil, fmt.Errorf("%s answers %d %s; is that an inspector?", c.base, answer.StatusCode, http.StatusText(answer.StatusCode))
 		}
 		if why.At != nil {
-			return nil, fmt.Errorf("%s (column %d)", why.Error, *why.At)
+			return nil, fmt.Errorf("%s (column %d)", harmless(why.Error), *why.At)
 		}
-		return nil, errors.New(why.Error)
+		return nil, errors.New(harmless(why.Error))
 	}
 	return got, nil
+}
+
+// harmless writes the characters that a terminal acts on, or that show text in another order, as escapes: names and texts
+// may come from players.
+func harmless(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if r == '\n' || r > 0xFFFF || !unicode.In(r, unicode.Cc, unicode.Cf) {
+			b.WriteRune(r)
+		} else {
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
 }
 
 // read reads what is at a path as JSON.

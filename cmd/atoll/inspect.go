@@ -195,10 +195,10 @@ func runInspect(ctx context.Context, args []string, stdout, stderr io.Writer) in
 		return failed(f, err, stderr)
 	}
 	var text bytes.Buffer
-	if json.Indent(&text, got, "", "  ") == nil {
-		got = text.Bytes()
+	if err := json.Indent(&text, got, "", "  "); err != nil {
+		return failed(f, fmt.Errorf("%s does not answer with JSON; is that an inspector?", c.base), stderr)
 	}
-	_, _ = fmt.Fprintf(stdout, "%s\n", bytes.TrimSpace(got))
+	_, _ = fmt.Fprintf(stdout, "%s\n", harmless(strings.TrimSpace(text.String())))
 	return exitOK
 }
 

@@ -140,7 +140,12 @@ func (x *figures) screen(rows int) string {
 		x.Entities, mega(x.Used), mega(x.Reserved), x.Ports, x.Waiting, short(x.Latency.P50), short(x.Latency.P99), x.Rejected)
 
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	line := func(cells ...string) { _, _ = fmt.Fprintln(t, strings.Join(cells, "\t")) }
+	line := func(cells ...string) {
+		for i := range cells {
+			cells[i] = strings.ReplaceAll(harmless(cells[i]), "\n", `\n`)
+		}
+		_, _ = fmt.Fprintln(t, strings.Join(cells, "\t"))
+	}
 	line("SHARD", "ENTITIES", "BUSY", "WAITED", "HELD OTHERS UP")
 	for _, s := range most(x.Shards, rows, func(s shardFigures) float64 { return float64(s.Busy) }) {
 		line(strconv.Itoa(s.Shard), strconv.Itoa(s.Entities), short(s.Busy), short(s.Waited), short(s.HeldUp))
@@ -155,7 +160,7 @@ func (x *figures) screen(rows int) string {
 		if s.Panics > 0 {
 			name += fmt.Sprintf(" (%d panics)", s.Panics)
 		}
-		line(strconv.Quote(name)[1:len(strconv.Quote(name))-1], fmt.Sprintf("%.1f%%", 100*s.Share), short(s.P50), short(s.P99), short(s.Max))
+		line(name, fmt.Sprintf("%.1f%%", 100*s.Share), short(s.P50), short(s.P99), short(s.Max))
 	}
 	line("")
 	line("STEP OF THE REFRESH", "", "P50", "P99", "LONGEST")
