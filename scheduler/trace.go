@@ -95,7 +95,7 @@ type tracing struct {
 
 // Trace records the next ticks, at most TraceTicksMax, and returns when they have been made. If the context ends
 // before, or the world is closed, it returns those that were made, with the error. While ticks are traced, each run of a
-// system costs a few nanoseconds more, and the end of a tick some microseconds. A system, hook or function must not
+// system costs a few nanoseconds more, and the end of a tick that is returned or kept about half a microsecond for each. A system, hook or function must not
 // call it, because its tick would never end. Safe from any goroutine at any time.
 func (s *Scheduler) Trace(ctx context.Context, ticks int) ([]Trace, error) {
 	mustContext(ctx, "Scheduler.Trace")

@@ -127,10 +127,15 @@ func (l *list) gauge(name, help string, value int)      { l.one(Gauge, name, hel
 func (l *list) counter(name, help string, value uint64) { l.one(Counter, name, help, float64(value)) }
 
 func (l *list) time(name, help string, h *stats.Histogram) {
-	l.add(Family{name, help, Histogram, nil, []Figure{{Histogram: h}}})
+	l.add(Family{name, help, Histogram, nil, []Figure{{Histogram: clone(h)}}})
 }
 
-// Families returns the figures of the sample, which they share memory with.
+func clone(h *stats.Histogram) *stats.Histogram {
+	own := *h
+	return &own
+}
+
+// Families returns the figures of the sample. They share no memory with it that Take writes.
 func (s *Sample) Families() []Family {
 	var l list
 	s.ticks(&l)
@@ -164,7 +169,7 @@ func (s *Sample) ticks(l *list) {
 	steps := Family{"atoll_refresh_step_duration_seconds", "How long the steps of refreshes took that had something to do.", Histogram, []string{"step"}, nil}
 	for i := range s.World.Steps {
 		x := &s.World.Steps[i]
-		steps.Figures = append(steps.Figures, Figure{Values: []string{x.Name}, Histogram: &x.Time})
+		steps.Figures = append(steps.Figures, Figure{Values: []string{x.Name}, Histogram: clone(&x.Time)})
 	}
 	l.add(steps)
 }
@@ -271,7 +276,7 @@ func (s *Sample) systems(l *list) {
 	for i := range all {
 		x := &all[i]
 		of := []string{x.Name}
-		took.Figures = append(took.Figures, Figure{Values: of, Histogram: &x.Time})
+		took.Figures = append(took.Figures, Figure{Values: of, Histogram: clone(&x.Time)})
 		waited.Figures = append(waited.Figures, Figure{Values: of, Value: x.Waited.Seconds()})
 		panics.Figures = append(panics.Figures, Figure{Values: of, Value: float64(x.Panics)})
 		enabled.Figures = append(enabled.Figures, Figure{Values: of, Value: map[bool]float64{true: 1}[x.Enabled]})

@@ -16,10 +16,11 @@ type Reader struct {
 	s  *scheduler.Scheduler
 	mu struct {
 		sync.Mutex
-		under <-chan error // of a reading that has not ended, or nil
-		next  *Sample      // which that reading fills
-		last  *Sample
-		at    time.Time
+		under   <-chan error // of a reading that has not ended, or nil
+		samples [2]Sample    // by turns, so that a reading has memory: it keeps the tick waiting
+		last    int          // the newest; a reading fills the other
+		is      bool         // there is one
+		at      time.Time
 	}
 }
 
@@ -33,21 +34,21 @@ func (r *Reader) Read(ctx context.Context) []Family {
 	m.Lock()
 	defer m.Unlock()
 	if m.under == nil {
-		next := new(Sample)
-		m.next, m.under = next, r.s.Between(func(w *world.World) { next.Take(r.s, w) })
+		next := &m.samples[1-m.last]
+		m.under = r.s.Between(func(w *world.World) { next.Take(r.s, w) })
 	}
 	select {
 	case err := <-m.under:
 		if m.under = nil; err == nil {
-			m.last, m.at = m.next, time.Now()
+			m.last, m.is, m.at = 1-m.last, true, time.Now()
 		}
 	case <-ctx.Done():
 	}
-	if m.last == nil {
+	if !m.is {
 		return []Family{up(0)}
 	}
 	age := Family{"atoll_sample_age_seconds", "How old these figures are: they are read between ticks.", Gauge, nil, []Figure{{Value: time.Since(m.at).Seconds()}}}
-	return append(m.last.Families(), up(1), age)
+	return append(m.samples[m.last].Families(), up(1), age)
 }
 
 func up(is float64) Family {
