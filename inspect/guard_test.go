@@ -48,6 +48,8 @@ func TestRefusals(t *testing.T) {
 		{"no host", without, "GET", "/api/world", "", host(""), 403, "no token", ""},
 		{"by a proxy", without, "GET", "/api/world", "", header("X-Forwarded-For", "127.0.0.1"), 403, "no token", ""},
 		{"by a proxy of now", without, "GET", "/api/world", "", header("Forwarded", "for=127.0.0.1"), 403, "no token", ""},
+		{"by a proxy that says so", without, "GET", "/api/world", "", header("Via", "1.1 proxy"), 403, "no token", ""},
+		{"by a proxy that names an address", without, "GET", "/api/world", "", header("X-Real-IP", "127.0.0.1"), 403, "no token", ""},
 		{"by a proxy that names a host", without, "GET", "/api/world", "", header("X-Forwarded-Host", "localhost"), 403, "no token", ""},
 		{"change without a token", without, "POST", "/api/pause", "{}", ok, 403, "no token", ""},
 		{"change of what is not there without a token", without, "DELETE", "/api/pause", "", ok, 403, "no token", ""},

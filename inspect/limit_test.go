@@ -234,3 +234,15 @@ func TestRecordingsMax(t *testing.T) {
 	require.Equal(t, 10, b.Len())
 	require.Empty(t, bytes.Trim(b.Bytes(), "\x00"))
 }
+
+// TestSampleStays keeps the last sample for whoever has found that it is new.
+func TestSampleStays(t *testing.T) {
+	x := newInside(t)
+	m := &x.samples
+	m.wake()
+	require.NoError(t, m.take(t.Context()))
+	require.NotNil(t, m.newest(0))
+	m.asked.Store(int64(-lookFor))
+	require.NoError(t, m.take(t.Context()))
+	require.NotNil(t, m.newest(0))
+}

@@ -20,6 +20,7 @@ import (
 const (
 	rowsMax     = 1000
 	rowsDefault = 50
+	answerMax   = 4 << 20 // bytes of rows, about
 )
 
 // parameters are those of a request. The first that is wrong is the error.
@@ -213,6 +214,10 @@ func (x *Inspector) query(ctx context.Context, query, show string, limit int, af
 	slices.SortFunc(p.all, func(a, b found) int { return a.handle.Compare(b.handle) })
 	dst := fmt.Appendf(nil, `{"tick":%d,"count":%d,"rows":[`, of.tick, p.count)
 	for i := range p.all {
+		if len(dst) > answerMax { // the rest is for the next page
+			p.all, p.more = p.all[:i], true
+			break
+		}
 		if i > 0 {
 			dst = append(dst, ',')
 		}

@@ -192,7 +192,9 @@ func (m *samples) take(ctx context.Context) error {
 		body[1] = r.encode(true)
 	}
 	m.mu.Lock()
-	m.body, m.at = body, now.at
+	if looks { // the last one may be on its way to somebody
+		m.body, m.at = body, now.at
+	}
 	m.history.add(&now, &m.scheduler, &m.world)
 	m.mu.Unlock()
 	if n := len(m.window); n == 0 || now.at.Sub(m.window[n-1].at) >= sampleRest-sampleLook/2 {
