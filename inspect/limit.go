@@ -30,7 +30,6 @@ func (l limit) leave() { <-l }
 const (
 	computedMax = 8               // answers that are computed at a time
 	waitMax     = 2 * time.Second // for a place among them, and for the world
-	answersKept = 64
 	answersMax  = 1024
 )
 
@@ -63,11 +62,15 @@ func (a *answers) of(ctx context.Context, key string, age time.Duration, compute
 	a.mu.Lock()
 	x := a.byKey[key]
 	if x == nil || now.Sub(x.at) > age {
-		if len(a.byKey) >= answersKept {
-			a.forget(now)
+		if len(a.byKey) >= answersMax {
+			a.forget()
 		}
 		x = &answer{ready: make(chan struct{}), at: now}
-		if len(a.byKey) >= answersMax || !a.x.work.start(func() { a.compute(x, compute) }) {
+		start := func() {
+			a.compute(x, compute)
+			time.AfterFunc(age, func() { a.drop(key, x) }) // it may be large
+		}
+		if len(a.byKey) >= answersMax || !a.x.work.start(start) {
 			a.mu.Unlock()
 			return nil, errBusy
 		}
@@ -84,15 +87,21 @@ func (a *answers) of(ctx context.Context, key string, age time.Duration, compute
 
 var errBusy = busy(http.StatusTooManyRequests, "too many queries and maps are computed at a time; ask again later")
 
-// forget drops answers that are there and old, or, if there are too many, all that are there. The lock is held.
-func (a *answers) forget(now time.Time) {
-	full := len(a.byKey) >= answersMax
+// drop drops an answer, unless there is a newer one.
+func (a *answers) drop(key string, x *answer) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.byKey[key] == x {
+		delete(a.byKey, key)
+	}
+}
+
+// forget drops all answers that are there. The lock is held.
+func (a *answers) forget() {
 	for key, x := range a.byKey {
 		select {
 		case <-x.ready:
-			if full || now.Sub(x.at) > frameAge {
-				delete(a.byKey, key)
-			}
+			delete(a.byKey, key)
 		default:
 		}
 	}

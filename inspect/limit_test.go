@@ -59,6 +59,9 @@ func TestAnswersBusy(t *testing.T) {
 			require.NoError(t, err)
 			require.LessOrEqual(t, len(x.answers.byKey), answersMax)
 		}
+		time.Sleep(2 * time.Hour)
+		synctest.Wait()
+		require.Empty(t, x.answers.byKey, "old answers take no memory")
 		gone, cancel := context.WithCancel(t.Context())
 		cancel()
 		block = make(chan struct{})

@@ -233,6 +233,16 @@ func (x *Inspector) serveRecordings(w http.ResponseWriter, r *http.Request) erro
 	return nil
 }
 
+// writeTraces answers with ticks, which may be a hundred megabytes: they are written once for all who ask at the same time.
+func (x *Inspector) writeTraces(w http.ResponseWriter, r *http.Request, key string, all []scheduler.Trace, write func([]byte, []scheduler.Trace) []byte) error {
+	body, err := x.answers.of(r.Context(), "recording?"+key, frameAge, func(context.Context) ([]byte, error) { return write(nil, all), nil })
+	if err != nil {
+		return err
+	}
+	writeBody(w, http.StatusOK, body)
+	return nil
+}
+
 // serveRecording answers with a recording, in one of three formats.
 func (x *Inspector) serveRecording(w http.ResponseWriter, r *http.Request) error {
 	p := parametersOf(r, "format")
@@ -254,10 +264,10 @@ func (x *Inspector) serveRecording(w http.ResponseWriter, r *http.Request) error
 	}
 	switch format := p.Get("format"); format {
 	case "":
-		writeBody(w, http.StatusOK, appendTraces(nil, of.traces))
+		return x.writeTraces(w, r, id, of.traces, appendTraces)
 	case "perfetto":
 		attach("atoll-" + id + ".json")
-		writeBody(w, http.StatusOK, appendPerfetto(nil, of.traces))
+		return x.writeTraces(w, r, id+"?perfetto", of.traces, appendPerfetto)
 	case "go":
 		if !of.isGo {
 			return refuse(http.StatusNotFound, "the recording has no trace of the Go runtime")
