@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"fmt"
 	"math"
 	"math/big"
 	"reflect"
@@ -51,6 +52,26 @@ func (s *schema) find(t *term) (id int, path string, ok bool) {
 	}
 }
 
+// namesTold is how many components an error names.
+const namesTold = 12
+
+// noComponent says that no component has a name, and which one may be meant, or some there are.
+func (s *schema) noComponent(name string) string {
+	var all []string
+	for i := range s.components {
+		of := s.components[i].name
+		if rest := name[min(len(of), len(name)):]; strings.EqualFold(name[:len(name)-len(rest)], of) && (rest == "" || rest[0] == '.') {
+			return fmt.Sprintf("there is no component %q; %q is one, and case matters", name, of)
+		}
+		all = append(all, of)
+	}
+	told := strings.Join(all[:min(namesTold, len(all))], ", ")
+	if len(all) > namesTold {
+		told += ", …"
+	}
+	return fmt.Sprintf("there is no component %q; there are: %s", name, told)
+}
+
 // compile makes a filter of a query. Its errors say the column.
 func (s *schema) compile(query string) (*filter, error) {
 	terms, err := parse(query)
@@ -90,7 +111,7 @@ func (f *filter) add(s *schema, t *term) error {
 	}
 	id, path, ok := s.find(t)
 	if !ok {
-		return syntaxError(t.at, "there is no component %q", t.quoted+t.name)
+		return syntaxError(t.at, "%s", s.noComponent(t.quoted+t.name))
 	}
 	if t.not {
 		f.hasNot.Add(id)

@@ -200,7 +200,7 @@ func (x *Inspector) setNow(w *world.World, h handle.Handle, component, path stri
 
 // setField stores a JSON value in a field. Numbers may be texts, as large ones and NaN are written.
 func setField(to reflect.Value, value any) error {
-	wants := func(what string) error { return fmt.Errorf("want %s for a %v, not %v", what, to.Type(), value) }
+	wants := func(what string) error { return fmt.Errorf("want %s, of type %v, not %v", what, to.Type(), value) }
 	text := ""
 	switch v := value.(type) {
 	case json.Number:

@@ -195,7 +195,7 @@ func (c *component) edits(f *field) bool { return c.plain && f.open && f.typ != 
 func (s *schema) fieldNamed(component, path string) (int, *field, error) {
 	id, ok := s.byName[component]
 	if !ok {
-		return 0, nil, refuse(http.StatusBadRequest, fmt.Sprintf("there is no component %q", component))
+		return 0, nil, refuse(http.StatusBadRequest, s.noComponent(component))
 	}
 	c := &s.components[id]
 	for i := range c.fields {

@@ -113,7 +113,7 @@ func (m *plot) resolve(s *schema) (err error) {
 		axis := "xy"[i : i+1]
 		id, path, ok := s.find(t)
 		if !ok {
-			return refuse(http.StatusBadRequest, fmt.Sprintf("%s: there is no component %q", axis, name))
+			return refuse(http.StatusBadRequest, axis+": "+s.noComponent(name))
 		}
 		f, err := s.field(id, path, 0)
 		switch {

@@ -115,7 +115,7 @@ func (s *schema) shown(f *filter, names string) ([]int, error) {
 		for name := range strings.SplitSeq(names, ",") {
 			id, ok := s.byName[strings.TrimSpace(name)]
 			if !ok {
-				return nil, refuse(http.StatusBadRequest, fmt.Sprintf("show: there is no component %q", name))
+				return nil, refuse(http.StatusBadRequest, "show: "+s.noComponent(name))
 			}
 			if !slices.Contains(all, id) {
 				all = append(all, id)

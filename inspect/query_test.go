@@ -70,6 +70,9 @@ func TestQuery(t *testing.T) {
 	} {
 		require.EqualValues(t, at, f.get(400, queryOf(q))["at"], q)
 	}
+	require.Equal(t, `there is no component "health.HP"; "Health" is one, and case matters`, f.get(400, queryOf("health.HP < 3"))["error"])
+	require.Equal(t, `there is no component "Healthy"; there are: Position, Velocity, Health, Label, Owner, Bag, Dead, odd/Score`,
+		f.get(400, queryOf("Healthy"))["error"])
 	rows := f.get(200, queryOf("Owner.Big == 1152921504606846977", "&show=Position,Owner,Bag,Dead"))["rows"].([]any)
 	require.Len(t, rows, 1)
 	row := rows[0].(map[string]any)
