@@ -84,6 +84,14 @@ func TestTop(t *testing.T) {
 	require.NotContains(t, r.stdout, "%!")
 }
 
+// TestTopNames shows names as they are, but nothing that a terminal obeys.
+func TestTopNames(t *testing.T) {
+	x := figures{Systems: []systemFigures{{Name: "merge \"town\""}, {Name: "a\x1b[2Jb\n"}}}
+	screen := x.screen(9)
+	require.Contains(t, screen, "merge \"town\" ")
+	require.Contains(t, screen, "a?[2Jb? ")
+}
+
 // TestInspectRefuses says what is wrong with a command line, and with what answers.
 func TestInspectRefuses(t *testing.T) {
 	other := httptest.NewServer(http.NotFoundHandler())

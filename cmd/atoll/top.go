@@ -11,6 +11,7 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode"
 
 	"github.com/atoll-sim/atoll/cmd/atoll/internal/demo"
 )
@@ -146,7 +147,7 @@ func (x *figures) screen(rows int) string {
 		}
 		_, _ = fmt.Fprintln(t, strings.Join(cells, "\t"))
 	}
-	line("SHARD", "ENTITIES", "BUSY", "WAITED", "HELD OTHERS UP")
+	line("SHARD", "ENTITIES", "BUSY IN A TICK", "WAITED", "HELD OTHERS UP")
 	for _, s := range most(x.Shards, rows, func(s shardFigures) float64 { return float64(s.Busy) }) {
 		line(strconv.Itoa(s.Shard), strconv.Itoa(s.Entities), short(s.Busy), short(s.Waited), short(s.HeldUp))
 	}
