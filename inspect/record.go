@@ -208,16 +208,18 @@ func (x *Inspector) serveRecordings(w http.ResponseWriter, r *http.Request) erro
 		Done  bool   `json:"done"`
 		At    int64  `json:"at_ms"`
 		Bytes int    `json:"bytes"`
+		Max   int64  `json:"max_ns"` // the longest tick
 		Go    bool   `json:"go"`
 	}
 	all := []recordingJSON{}
 	for _, of := range x.recorder.all() {
-		y := recordingJSON{of.id, "asked", 0, of.ticks, of.done, of.at.UnixMilli(), len(of.goData), of.isGo}
+		y := recordingJSON{of.id, "asked", 0, of.ticks, of.done, of.at.UnixMilli(), len(of.goData), 0, of.isGo}
 		if of.id[0] == 'o' {
 			y.Why = "overrun"
 		}
 		for i := range of.traces {
 			y.Bytes += len(of.traces[i].Spans) * spanBytes
+			y.Max = max(y.Max, of.traces[i].Duration.Nanoseconds())
 		}
 		if of.done {
 			y.Ticks = len(of.traces)

@@ -100,11 +100,12 @@ type systemReport struct {
 	P50     time.Duration       `json:"p50_ns"`
 	P99     time.Duration       `json:"p99_ns"`
 	Max     time.Duration       `json:"max_ns"`
-	Total   time.Duration       `json:"total_ns"`
-	Waited  time.Duration       `json:"waited_ns"`
+	Total   time.Duration       `json:"total_ns"`  // since the start
+	Waited  time.Duration       `json:"waited_ns"` // of all shards, a tick, over the last 10 seconds
 	Shards  []systemShardReport `json:"shards,omitempty"`
 }
 
+// systemShardReport counts since the start.
 type systemShardReport struct {
 	Shard  int           `json:"shard"`
 	Runs   uint64        `json:"runs"`
@@ -199,6 +200,7 @@ func (r *report) addShards(m *samples, now *moment) {
 
 func (r *report) addSystems(m *samples, now, before *moment) {
 	same := len(before.systems) == len(now.systems) // or systems were added since
+	ticks := time.Duration(max(1, now.ticks-before.ticks))
 	all := time.Duration(0)
 	for i := range now.total {
 		if all += now.total[i]; same {
@@ -207,14 +209,14 @@ func (r *report) addSystems(m *samples, now, before *moment) {
 	}
 	for i := range m.scheduler.Systems {
 		x := &m.scheduler.Systems[i]
-		was, took := &stats.Histogram{}, x.Total
+		was, took, waited := &stats.Histogram{}, x.Total, x.Waited
 		if same {
-			was, took = &before.systems[i], took-before.total[i]
+			was, took, waited = &before.systems[i], took-before.total[i], waited-before.waited[i]
 		}
 		q := quantilesOf(&now.systems[i], was)
 		of := systemReport{
 			Name: x.Name, Stage: m.x.stageOf(x.Name), Global: x.Global, Enabled: x.Enabled, Runs: x.Runs, Panics: x.Panics,
-			Share: float64(took) / float64(max(1, all)), P50: q.P50, P99: q.P99, Max: q.Max, Total: x.Total, Waited: x.Waited,
+			Share: float64(took) / float64(max(1, all)), P50: q.P50, P99: q.P99, Max: q.Max, Total: x.Total, Waited: waited / ticks,
 		}
 		for k, y := range x.Shards {
 			if x.Global {

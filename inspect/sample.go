@@ -67,6 +67,7 @@ type moment struct {
 	steps   []stats.Histogram
 	shards  []shardTimes
 	total   []time.Duration // of systems
+	waited  []time.Duration // likewise
 }
 
 type shardTimes struct{ busy, waited, heldUp time.Duration }
@@ -256,7 +257,7 @@ func (m *samples) moment() moment {
 	}
 	for i := range m.scheduler.Systems {
 		x := &m.scheduler.Systems[i]
-		now.systems, now.total = append(now.systems, x.Time), append(now.total, x.Total)
+		now.systems, now.total, now.waited = append(now.systems, x.Time), append(now.total, x.Total), append(now.waited, x.Waited)
 		if x.Global {
 			continue
 		}

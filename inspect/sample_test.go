@@ -72,6 +72,33 @@ func join(v any) (text string) {
 	return text
 }
 
+// TestWaited tells what a system waits at its fence in a tick, not since the start.
+func TestWaited(t *testing.T) {
+	f := newWorld(t, 2, 2)
+	f.s.MustAdd("late", func(b *world.Build) func(*world.Context) {
+		world.Write[Health](b)
+		return func(c *world.Context) {
+			if c.Shard() == 0 {
+				time.Sleep(2 * time.Millisecond)
+			}
+		}
+	})
+	f.s.MustAdd("look", func(b *world.Build) func(*world.Context) {
+		world.ReadForeign[Health](b)
+		return func(*world.Context) {}
+	})
+	f.inspect(inspect.Options{}).run()
+	require.Eventually(t, func() bool { return f.w.Tick() > 200 }, 20*time.Second, 10*time.Millisecond)
+	for _, s := range f.get(200, "/api/stats")["systems"].([]any) {
+		if s := s.(map[string]any); s["name"] == "look" {
+			require.Greater(t, s["waited_ns"], 0.5e6)
+			require.Less(t, s["waited_ns"], 100e6)
+			return
+		}
+	}
+	t.Fatal("no such system")
+}
+
 // TestHistory looks at the points of each span.
 func TestHistory(t *testing.T) {
 	f := newFixture(t)
@@ -142,7 +169,9 @@ func TestOverrun(t *testing.T) {
 	require.Len(t, ticks, 1)
 	require.Equal(t, true, ticks[0].(map[string]any)["overrun"])
 	require.GreaterOrEqual(t, ticks[0].(map[string]any)["critical_ns"], 20e6)
-	require.Contains(t, f.get(200, "/api/recordings")["recordings"].([]any)[0].(map[string]any)["why"], "overrun")
+	kept := f.get(200, "/api/recordings")["recordings"].([]any)[0].(map[string]any)
+	require.Equal(t, "overrun", kept["why"])
+	require.GreaterOrEqual(t, kept["max_ns"], 20e6)
 
 	got := f.post(200, "/api/record", `{"ticks":20,"go":true}`)
 	f.post(409, "/api/record", `{"ticks":20}`)

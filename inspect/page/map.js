@@ -31,7 +31,7 @@ function mount(main, ctx) {
 		paused = !paused;
 		pause.setAttribute('aria-pressed', String(paused));
 		open();
-	} }, 'Pause');
+	} }, 'Hold still');
 	const told = h('p', { class: 'note' }, 'The map comes with the next tick.'), wrong = h('p', { class: 'bad', role: 'alert' });
 	const legend = h('div', { class: 'legend', role: 'group', 'aria-label': 'Colours; a button shows its entities alone' });
 	const canvas = h('canvas', {

@@ -1,6 +1,6 @@
 // What went wrong, and the recordings of ticks: to download, and to look at here.
 import { h, put, table } from './dom.js';
-import { count, bytes, moment } from './format.js';
+import { count, bytes, moment, time } from './format.js';
 import { download, token } from './server.js';
 import { note } from './control.js';
 import { timeline } from './timeline.js';
@@ -27,6 +27,7 @@ function mount(main, ctx) {
 		{ name: 'When', by: r => r.at_ms, text: r => moment(r.at_ms) },
 		{ name: 'Why', by: r => r.why, text: r => r.why === 'overrun' ? 'an overrun' : 'asked for' },
 		{ name: 'Ticks', right: true, by: r => r.tick, text: r => `${count(r.ticks)} from ${count(r.tick)}` },
+		{ name: 'Longest', right: true, by: r => r.max_ns, text: r => r.done ? time(r.max_ns) : '' },
 		{ name: 'Size', right: true, by: r => r.bytes, text: r => r.done ? bytes(r.bytes) : 'recording…' },
 		{ name: 'Open', cell: (td, r) => {
 			if (td.firstChild || !r.done) return;

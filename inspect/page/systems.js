@@ -40,8 +40,9 @@ function mount(main, ctx) {
 		{ name: 'p50', right: true, by: s => s.p50_ns, text: s => time(s.p50_ns) },
 		{ name: 'p99', right: true, by: s => s.p99_ns, text: s => time(s.p99_ns) },
 		{ name: 'Longest', right: true, by: s => s.max_ns, text: s => time(s.max_ns) },
-		{ name: 'Waited', right: true, by: s => s.waited_ns, text: s => time(s.waited_ns), help: 'at fences, since the start' },
+		{ name: 'Waited in a tick', right: true, by: s => s.waited_ns, text: s => time(s.waited_ns), help: 'at fences, all shards together, in a tick of the last 10 seconds' },
 		{ name: 'Control', cell: (td, s) => {
+			if (s.plan?.merge) return; // it goes with the accumulator
 			if (!td.firstChild) td.append(act('', 'api/systems', () => ({ name: s.name, enabled: !td.enabled }), a => {
 				ctx.say(`${s.name} is ${a.enabled ? 'enabled' : 'disabled'}.`);
 				load();
@@ -89,7 +90,7 @@ function mount(main, ctx) {
 		if (!open) return shards.replaceChildren();
 		const one = (await ctx.get('api/stats')).systems.find(s => s.name === open);
 		if (!open || !one) return shards.replaceChildren();
-		put(title, `${open} by shard`);
+		put(title, `${open} by shard, since the start`);
 		if (!shards.firstChild) shards.append(title, byShard.el);
 		byShard.show(one.shards ?? []);
 	});
