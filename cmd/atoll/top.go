@@ -11,7 +11,6 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
-	"unicode"
 
 	"github.com/atoll-sim/atoll/cmd/atoll/internal/demo"
 )

@@ -40,7 +40,7 @@ function mount(main, ctx) {
 		{ name: 'p50', right: true, by: s => s.p50_ns, text: s => time(s.p50_ns) },
 		{ name: 'p99', right: true, by: s => s.p99_ns, text: s => time(s.p99_ns) },
 		{ name: 'Longest', right: true, by: s => s.max_ns, text: s => time(s.max_ns) },
-		{ name: 'Waited in a tick', right: true, by: s => s.waited_ns, text: s => time(s.waited_ns), help: 'at fences, all shards together, in a tick of the last 10 seconds' },
+		{ name: 'Waited', right: true, by: s => s.waited_ns, text: s => time(s.waited_ns), help: 'at fences, all shards together, in a tick of the last 10 seconds' },
 		{ name: 'Control', cell: (td, s) => {
 			if (s.plan?.merge) return; // it goes with the accumulator
 			if (!td.firstChild) td.append(act('', 'api/systems', () => ({ name: s.name, enabled: !td.enabled }), a => {
