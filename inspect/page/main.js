@@ -40,14 +40,14 @@ function context(params) {
 		closing: f => ends.push(f),
 		stream: (path, params, on) => { const end = stream(path, params, on); ends.push(end); return end; },
 		// every calls f now and again, each time so many milliseconds after it ended, or later where it
-		// takes long.
+		// takes long or the connection is broken.
 		every(ms, f) {
 			let timer = 0;
 			const call = async () => {
 				clearTimeout(timer);
 				const began = performance.now();
 				if (!document.hidden) await Promise.resolve(f()).catch(e => life.signal.aborted || since || say(e.message, true));
-				if (!life.signal.aborted) timer = setTimeout(call, Math.max(ms, 3 * (performance.now() - began)));
+				if (!life.signal.aborted) timer = setTimeout(call, Math.max(since ? Math.max(ms, 2000) : ms, 3 * (performance.now() - began)));
 			};
 			ends.push(() => clearTimeout(timer));
 			call();
