@@ -3,7 +3,7 @@
 //
 //	x, err := inspect.New(s, inspect.Options{Name: "zone 3"})
 //	…
-//	go x.ListenAndServe(ctx, "127.0.0.1:7070")
+//	go x.ListenAndServe(ctx, "127.0.0.1:8080")
 //
 // What it shows: ticks, systems, shards and requests over time; entities on a map and by queries; all
 // that one entity has; what went wrong. With a token it also pauses and steps, enables and disables

@@ -59,8 +59,8 @@ func ExampleInspector() {
 	answer := httptest.NewRecorder()
 	x.ServeHTTP(answer, r)
 	fmt.Println(answer.Code)
-	fmt.Println(x.ListenAndServe(context.Background(), "0.0.0.0:7070"))
+	fmt.Println(x.ListenAndServe(context.Background(), "0.0.0.0:8080"))
 	// Output:
 	// 403
-	// inspect: other machines can reach 0.0.0.0:7070, and there is no Token; set one, or listen at 127.0.0.1
+	// inspect: other machines can reach 0.0.0.0:8080, and there is no Token; set one, or listen at 127.0.0.1
 }

@@ -193,9 +193,10 @@ func (m *samples) take(ctx context.Context) error {
 		body[1] = r.encode(true)
 	}
 	m.mu.Lock()
-	if looks { // the last one may be on its way to somebody
-		m.body, m.at = body, now.at
+	if body[1] == nil && m.body[1] != nil {
+		body[1] = body[0] // somebody may have been promised one
 	}
+	m.body, m.at = body, now.at
 	m.history.add(&now, &m.scheduler, &m.world)
 	m.mu.Unlock()
 	if n := len(m.window); n == 0 || now.at.Sub(m.window[n-1].at) >= sampleRest-sampleLook/2 {

@@ -126,7 +126,7 @@ func (x *Inspector) servePage(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// ListenAndServe serves at an address, as in "127.0.0.1:7070", until the context ends or the Inspector
+// ListenAndServe serves at an address, as in "127.0.0.1:8080", until the context ends or the Inspector
 // is closed, and then returns nil, about a second later at the most. Streams end with an event that says so. An
 // address that other machines can reach needs a Token, and TLS or Insecure: without them it returns an
 // error that says what is missing, and listens to nothing. It returns the error of the network if that

@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/atoll-sim/atoll/world"
 )
 
 const inspectAbout = `Inspect asks the world at an inspector's address, and writes what it says as
@@ -28,7 +30,9 @@ JSON. What changes the world takes the inspector's token.
   pause, resume, step [ticks]     stop the world, go on, or make some ticks while paused
   enable <system>, disable <system>
   set <handle> <field> <value>    change a field, as in: set 3:17@1 Health.HP 20
-  destroy <handle>`
+  destroy <handle>
+
+It exits with 1 if a change was not applied.`
 
 // inspectorFlags adds the flags that say which inspector.
 func inspectorFlags(f *flag.FlagSet) (addr, token *string) {
@@ -199,6 +203,12 @@ func runInspect(ctx context.Context, args []string, stdout, stderr io.Writer) in
 		return failed(f, fmt.Errorf("%s does not answer with JSON; is that an inspector?", c.base), stderr)
 	}
 	_, _ = fmt.Fprintf(stdout, "%s\n", harmless(strings.TrimSpace(text.String())))
+	var change struct {
+		Outcome string `json:"outcome"`
+	}
+	if json.Unmarshal(got, &change) == nil && change.Outcome != "" && change.Outcome != world.Applied.String() {
+		return exitFailed // such as gone, or undecided while the world is paused
+	}
 	return exitOK
 }
 

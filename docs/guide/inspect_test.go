@@ -16,7 +16,7 @@ func operate(ctx context.Context, s *scheduler.Scheduler, secret string, log *sl
 		return err
 	}
 	defer x.Close()
-	return x.ListenAndServe(ctx, "127.0.0.1:7070")
+	return x.ListenAndServe(ctx, "127.0.0.1:8080")
 }
 
 func Example_inspect() {

@@ -15,7 +15,7 @@ function mount(main, ctx) {
 		{ name: 'Moved in', right: true, by: s => s.moved_in, text: s => count(s.moved_in) },
 		{ name: 'Moved out', right: true, by: s => s.moved_out ?? 0, text: s => count(s.moved_out) },
 		{ name: 'Waited', right: true, by: s => s.waited_ns, text: s => time(s.waited_ns), help: 'for other shards to pass a fence' },
-		{ name: 'Held others up', right: true, by: s => s.held_up_ns, text: s => time(s.held_up_ns), help: 'how long others waited for this one' },
+		{ name: 'Held others up', right: true, by: s => s.held_up_ns, text: s => time(s.held_up_ns), help: 'how long others waited for this one, all of them together' },
 		{ name: 'Tables', right: true, by: s => s.tables, text: s => count(s.tables) },
 	], s => s.shard);
 	main.append(h('h2', { class: 'hidden' }, 'Shards'), headline, rows.el);

@@ -71,7 +71,7 @@ function mount(main, ctx) {
 			body.replaceChildren(...tables.flatMap(t => [h('h3', {}, `Stage ${t.stage}`), t.table.el]), h('h3', {}, 'Refresh'), steps.el);
 		}
 		for (const t of tables) t.table.show(stages.get(t.stage));
-		steps.show(s.steps ?? []);
+		steps.show((s.steps ?? []).filter(x => x.runs > 0));
 	}
 
 	// detail shows the open system by shard. Only it asks for that: it is much where there are many shards.
