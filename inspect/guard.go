@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/json"
@@ -41,6 +42,12 @@ func busy(status int, text string) error {
 // writeError answers with an error.
 func (x *Inspector) writeError(w http.ResponseWriter, r *http.Request, err error) {
 	e := &refusal{status: http.StatusInternalServerError, text: err.Error()}
+	switch {
+	case x.ctx.Err() != nil && errors.Is(err, context.Canceled):
+		err = errClosed // while it was asked
+	case errors.Is(err, context.DeadlineExceeded):
+		err = errBusy // to be computed in time
+	}
 	if !errors.As(err, &e) {
 		x.log(levelFailed, "inspector failed", "path", r.URL.Path, "err", err)
 	}

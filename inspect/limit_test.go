@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -248,4 +249,25 @@ func TestSampleStays(t *testing.T) {
 	m.asked.Store(int64(-lookFor))
 	require.NoError(t, m.take(t.Context()))
 	require.NotNil(t, m.newest(0))
+}
+
+// TestClosedMeanwhile answers with the same status whether the Inspector was closed before a request or during it.
+func TestClosedMeanwhile(t *testing.T) {
+	x := newInside(t)
+	for _, c := range []struct {
+		err    error
+		end    bool
+		status int
+	}{
+		{context.DeadlineExceeded, false, http.StatusTooManyRequests},
+		{context.Canceled, false, http.StatusInternalServerError}, // nobody reads it
+		{context.Canceled, true, http.StatusServiceUnavailable},
+	} {
+		if c.end {
+			x.end()
+		}
+		w := httptest.NewRecorder()
+		x.writeError(w, httptest.NewRequest(http.MethodGet, "/api/query", nil), c.err)
+		require.Equal(t, c.status, w.Code, "%v", c.err)
+	}
 }
