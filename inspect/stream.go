@@ -39,6 +39,9 @@ func (x *Inspector) open(w http.ResponseWriter, r *http.Request, f func(*stream)
 	defer cancel()
 	defer context.AfterFunc(x.ctx, cancel)()
 	s.ctx = ctx
+	if s.write(": hello\n\n") != nil { // so that the reader knows at once, also if there is nothing to send yet
+		return nil
+	}
 	x.samples.look(1)
 	defer x.samples.look(-1)
 	_ = f(s) // an end of some kind
