@@ -107,8 +107,8 @@ func New(s *scheduler.Scheduler, o Options) (*Inspector, error) {
 	return x, nil
 }
 
-// Close ends all streams, and the sampling, and waits for that. From then on every request is
-// answered with 503. Closing twice is no error. Safe from any goroutine, but not in a function of
+// Close ends all streams, and the sampling, and waits for the sampling. From then on every request is
+// answered with 503, but for problems, history and the list of recordings. Closing twice is no error. Safe from any goroutine, but not in a function of
 // Scheduler.Between, which it may wait for.
 func (x *Inspector) Close() error {
 	x.end()

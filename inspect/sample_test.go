@@ -272,6 +272,9 @@ func TestClosed(t *testing.T) {
 	require.NoError(t, f.x.Close())
 	require.Contains(t, f.get(503, "/api/stats")["error"], "closed")
 	require.Contains(t, f.post(503, "/api/pause", "{}")["error"], "closed")
+	f.get(200, "/api/problems")
+	f.get(200, "/api/history?span=minute")
+	f.get(200, "/api/recordings")
 
 	g := newWorld(t, 1, 1).inspect(inspect.Options{})
 	g.w.Close()

@@ -17,6 +17,9 @@ const (
 	levelFailed  = slog.LevelWarn
 )
 
+// kept is what is answered when the world is closed or broken, too: why, and what was before.
+var kept = map[string]bool{"/api/problems": true, "/api/history": true, "/api/recordings": true}
+
 // route is who answers at a path.
 type route struct {
 	method string
@@ -95,7 +98,7 @@ func (x *Inspector) serve(w http.ResponseWriter, r *http.Request) error {
 			allow = "GET, HEAD"
 		}
 		return &refusal{status: http.StatusMethodNotAllowed, text: at + " takes " + allow, header: "Allow: " + allow}
-	case x.ctx.Err() != nil && !isPage:
+	case x.ctx.Err() != nil && !isPage && !kept[at]:
 		return errClosed
 	}
 	return to.serve(w, r)

@@ -17,7 +17,10 @@ import (
 // TraceTicksMax is the most ticks that Scheduler.Trace and Scheduler.KeepOverruns take.
 const TraceTicksMax = 1024
 
-// Trace is what each worker did in a tick, and when.
+// TraceSpansMax is the most spans of a Trace.
+const TraceSpansMax = 16384
+
+// Trace is what each worker did in a tick, and when. Who traces the same tick shares its Spans: they must not be changed.
 type Trace struct {
 	Tick     uint64
 	Began    time.Time
@@ -26,6 +29,7 @@ type Trace struct {
 	Overrun  bool // it took longer than the budget
 	Workers  int
 	Spans    []Span // ordered by From
+	Omitted  int    // how many spans there were beyond TraceSpansMax: the shortest
 }
 
 // Span is a part of a tick. From and To count from when the tick began.
@@ -193,10 +197,8 @@ func (s *Scheduler) trace(took time.Duration) {
 	if len(t.mu.waiting) == 0 && !(overrun && len(t.mu.overruns) > 0) {
 		return
 	}
-	x := Trace{
-		Tick: s.tick.number, Began: time.Now().Add(-took), Duration: took, Budget: budget, Overrun: overrun,
-		Workers: len(s.tick.workers), Spans: s.tick.spans(s.began),
-	}
+	x := Trace{Tick: s.tick.number, Began: time.Now().Add(-took), Duration: took, Budget: budget, Overrun: overrun, Workers: len(s.tick.workers)}
+	x.Spans, x.Omitted = s.tick.spans(s.began)
 	if overrun {
 		for _, o := range t.mu.overruns {
 			if len(o.traces) == o.keep {
@@ -241,9 +243,8 @@ func (s *Scheduler) tracedBalance() {
 	t.notes = append(t.notes, x)
 }
 
-// spans makes the spans of the tick that began then, ordered.
-func (t *tick) spans(began int64) []Span {
-	var all []Span
+// spans makes the spans of the tick that began then, ordered, and says how many are left out.
+func (t *tick) spans(began int64) (all []Span, omitted int) {
 	add := func(x span, name string, worker, of int) {
 		all = append(all, Span{
 			Kind: x.kind, Name: name, Shard: int(x.shard), Worker: worker, For: of,
@@ -282,7 +283,11 @@ func (t *tick) spans(began int64) []Span {
 			add(whole, x.Step.String(), 0, world.AllShards)
 		}
 	}
+	if omitted = max(0, len(all)-TraceSpansMax); omitted > 0 {
+		slices.SortStableFunc(all, func(a, b Span) int { return cmp.Compare(b.To-b.From, a.To-a.From) })
+		all = slices.Clone(all[:TraceSpansMax])
+	}
 	slices.SortStableFunc(all, func(a, b Span) int { return cmp.Compare(a.From, b.From) })
 	markCritical(all)
-	return all
+	return all, omitted
 }

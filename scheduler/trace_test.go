@@ -3,6 +3,7 @@ package scheduler_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -229,6 +230,26 @@ func TestOverruns(t *testing.T) {
 	require.Empty(t, o.Traces())
 	require.Equal(t, uint64(9), last.Traces()[0].Tick, "another's Close does not end it")
 	last.Close()
+}
+
+// TestTraceLarge traces a tick of more spans than a trace takes.
+func TestTraceLarge(t *testing.T) {
+	const shards, systems = 256, 70
+	f := newFixture(t, shards, 2)
+	for i := range systems {
+		f.MustAdd(fmt.Sprint(i), func(*world.Build) func(*world.Context) {
+			return func(c *world.Context) {
+				if i == systems-1 && c.Shard() == shards-1 {
+					time.Sleep(3 * time.Millisecond)
+				}
+			}
+		})
+	}
+	x := f.traced(1)[0]
+	require.Len(t, x.Spans, scheduler.TraceSpansMax)
+	require.Greater(t, x.Omitted, shards*systems-scheduler.TraceSpansMax-1)
+	checkTrace(t, x, 2)
+	require.True(t, slices.ContainsFunc(x.Spans, func(s scheduler.Span) bool { return s.Name == "69" && s.Shard == shards-1 && s.Critical }))
 }
 
 // TestTraceEnds traces what does not come.
