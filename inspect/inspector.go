@@ -34,6 +34,10 @@ type Options struct {
 	Insecure bool
 	// Logger, if not nil, gets records of changes that were asked for, and of what fails.
 	Logger *slog.Logger
+	// GoTraces keeps an execution trace of the Go runtime of the last 5 seconds in memory, 8 MB, and adds it to
+	// recordings of ticks that overran, for `go tool trace`. It costs the program a few percent, and a program can
+	// have one such trace.
+	GoTraces bool
 	// ConnectionsMax is how many streams may be open at a time, and how many connections
 	// ListenAndServe has besides. Default: 1,000.
 	ConnectionsMax int
@@ -71,6 +75,7 @@ type Inspector struct {
 	figures  *figures.Reader
 	stages   atomic.Pointer[map[string]string] // of systems, as of the last plan
 	recorder recorder
+	flights  flights
 	overruns *scheduler.Overruns
 	port     port
 	ctx      context.Context // ends with the Inspector
@@ -102,6 +107,11 @@ func New(s *scheduler.Scheduler, o Options) (*Inspector, error) {
 	x.recorder.x, x.figures = x, figures.NewReader(s)
 	x.samples.init(x)
 	x.routes = x.makeRoutes()
+	if o.GoTraces {
+		if err := x.flights.start(); err != nil {
+			return nil, err
+		}
+	}
 	x.overruns = s.KeepOverruns(overrunsMax)
 	x.work.start(x.samples.run)
 	return x, nil
@@ -115,6 +125,7 @@ func (x *Inspector) Close() error {
 	x.work.close()
 	x.port.close()
 	x.overruns.Close()
+	x.flights.stop()
 	return nil
 }
 

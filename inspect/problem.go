@@ -120,6 +120,9 @@ func (m *samples) findProblems() {
 			})
 		}
 	}
+	if now.overran > m.before.overran && m.x.flights.recorder != nil {
+		m.x.flights.keep(overrunID(now.overran - 1))
+	}
 	inSystems := uint64(0)
 	for i := range c.Systems {
 		x := &c.Systems[i]

@@ -186,7 +186,10 @@ func (b *bounded) Write(p []byte) (int, error) {
 // all returns the recordings, those of ticks that overran first, and each the oldest first.
 func (c *recorder) all() (all []recording) {
 	for _, t := range c.x.overruns.Traces() {
-		all = append(all, recording{id: overrunID(t.Tick), at: t.Began, ticks: 1, traces: []scheduler.Trace{t}, done: true})
+		of := recording{id: overrunID(t.Tick), at: t.Began, ticks: 1, traces: []scheduler.Trace{t}, done: true}
+		of.goData = c.x.flights.find(of.id)
+		of.isGo = of.goData != nil
+		all = append(all, of)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -272,7 +275,7 @@ func (x *Inspector) serveRecording(w http.ResponseWriter, r *http.Request) error
 		return x.writeTraces(w, r, id+"?perfetto", of.traces, appendPerfetto)
 	case "go":
 		if !of.isGo {
-			return refuse(http.StatusNotFound, "the recording has no trace of the Go runtime")
+			return refuse(http.StatusNotFound, "the recording has no trace of the Go runtime; ask for one with go, or set inspect.Options.GoTraces")
 		}
 		attach("atoll-" + id + ".trace")
 		w.Header().Set("Content-Type", "application/octet-stream")

@@ -203,6 +203,39 @@ func TestOverrun(t *testing.T) {
 	require.NoError(t, f.x.Close())
 }
 
+// TestGoTraces finds the trace of the Go runtime with the recording of a tick that took too long.
+func TestGoTraces(t *testing.T) {
+	f := newWorld(t, 2, 1)
+	f.s.MustAdd("late", func(*world.Build) func(*world.Context) {
+		return func(c *world.Context) {
+			if c.Tick() == 99 && c.Shard() == 0 {
+				time.Sleep(50 * time.Millisecond)
+			}
+		}
+	})
+	f.inspect(inspect.Options{GoTraces: true}).run()
+	_, err := inspect.New(f.s, inspect.Options{GoTraces: true})
+	require.ErrorContains(t, err, "GoTraces")
+	var id string
+	require.Eventually(t, func() bool {
+		for _, r := range f.get(200, "/api/recordings")["recordings"].([]any) {
+			if r := r.(map[string]any); r["go"] == true {
+				id = r["id"].(string)
+			}
+		}
+		return id != ""
+	}, 20*time.Second, 50*time.Millisecond)
+	answer := f.do(request(http.MethodGet, "/api/recordings/"+id+"?format=go", ""))
+	require.Equal(t, 200, answer.StatusCode)
+	data, err := io.ReadAll(answer.Body)
+	require.NoError(t, err)
+	require.Contains(t, string(data), "system late")
+	require.NoError(t, f.x.Close())
+	x, err := inspect.New(f.s, inspect.Options{GoTraces: true})
+	require.NoError(t, err, "the first is closed")
+	require.NoError(t, x.Close())
+}
+
 // TestTicks traces ticks while somebody asks.
 func TestTicks(t *testing.T) {
 	f := newFixture(t)

@@ -35,7 +35,7 @@ func markCritical(all []Span) {
 			x.Critical = true // the steps of a refresh follow one another
 		}
 	}
-	for last >= 0 {
+	for last >= 0 && !all[last].Critical {
 		all[last].Critical = true
 		last = c.before(last)
 	}

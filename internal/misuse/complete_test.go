@@ -114,9 +114,9 @@ var misuseLeftOut = map[string]string{
 		Tree.Move Tree.MoveAfter Tree.MoveAt Tree.MoveBefore Tree.NeedsGrowth Tree.Put Tree.PutFree Tree.Read Tree.Remove Tree.RemoveBranch
 		Tree.RemoveChild Tree.RemoveHoles Tree.Reserve Tree.Save Tree.SaveSize Tree.SetPlaces Tree.Settle Tree.Sort Tree.Swap Tree.SwapPlaces
 		Tree.Transfer`,
-	"are of a Store, which package durable tests":                       `durable.Open durable.Plan Store.Close Store.Durable Store.Err Store.Recovered Store.Save Store.Wait`,
-	"is for any goroutine at any time, and waits for what runs":         "Pool.Close",
-	"is of what Prefab.CreateN gives out, for the time of its function": "Instance.Set",
+	"are of a Store, which package durable tests":                                `durable.Open durable.Plan Store.Close Store.Durable Store.Err Store.Recovered Store.Save Store.Wait`,
+	"is for any goroutine at any time, and waits for what runs":                  "Pool.Close",
+	"is of what Prefab.CreateN gives out, for the time of its function":          "Instance.Set",
 	"are of an Inspector, for any goroutine at any time, and wait for the world": `inspect.New Inspector.Close Inspector.ListenAndServe Inspector.Serve Inspector.ServeHTTP`,
 	"is a system": "Grid.System",
 	"are of what Log.Play returned, which looks at the time":          "Player.Close Player.Left Player.Make Player.Next Player.Then Player.Verify",
