@@ -135,7 +135,7 @@ func TestManyStreams(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
 	defer cancel()
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: -1}}
-	began, ticks := time.Now(), f.w.Tick()
+	ticks := f.w.Tick()
 	for i := range n {
 		all.Go(func() {
 			target := []string{"/api/events", "/api/events", mapPath[:8] + "/stream" + mapPath[8:]}[i%3]
@@ -157,7 +157,7 @@ func TestManyStreams(t *testing.T) {
 	}
 	all.Wait()
 	require.EqualValues(t, n, served.Load())
-	require.Greater(t, f.w.Tick()-ticks, uint64(time.Since(began)/(5*time.Millisecond)/5), "ticks go on")
+	require.Greater(t, f.w.Tick()-ticks, uint64(3), "ticks go on")
 }
 
 // stuck is a writer for whom nothing can be written.

@@ -7,7 +7,8 @@ import (
 	"github.com/atoll-sim/atoll/stats"
 )
 
-// Stats counts what has happened in a world since it was made.
+// Stats counts what has happened in a world since it was made. Equal runs have equal counts; Steps and Latency are times,
+// which differ.
 type Stats struct {
 	Tick      uint64
 	Entities  int    // alive, marked ones included
