@@ -87,7 +87,9 @@ func TestViews(t *testing.T) {
 			b.sees("Anna", "#entity")
 			b.press(h.ships[1].String()) // its child
 			b.sees("fleet: parent", "#entity")
-			b.press(h.towns[1].String()) // where it sails
+			link := "[...document.querySelectorAll('#entity a, #entity button')].filter(e => /^\\d+:\\d+@\\d+$/.test(e.innerText.trim())).at(-1)"
+			b.until(link)
+			b.do(chromedp.Evaluate[chromedp.Void](link + ".click()")) // where it sails now: the last of its links
 			b.sees("Cargo", "#entity")
 			was := is[string](b, "document.querySelector('#entity .fields').innerText + document.getElementById('entity').innerText")
 			b.until("document.querySelector('#entity .fields').innerText + document.getElementById('entity').innerText !== " + quote(was)) // it is live
