@@ -211,31 +211,43 @@ func TestOverruns(t *testing.T) {
 		}
 	})
 	f.step(2)
-	o, last := f.KeepOverruns(2), f.KeepOverruns(1)
+	all, o, last := f.KeepOverruns(100), f.KeepOverruns(2), f.KeepOverruns(1)
 	require.Empty(t, o.Traces())
-	f.step(7) // ticks 2 to 8
-	got := o.Traces()
-	require.Len(t, got, 2)
-	for _, x := range got {
-		checkTrace(t, x, 2)
-		require.True(t, x.Overrun)
+	f.step(7) // ticks 2 to 8; on a busy machine others than 3, 5 and 7 may overrun, too
+	ticks := func(o *scheduler.Overruns) (got []uint64) {
+		for _, x := range o.Traces() {
+			checkTrace(t, x, 2)
+			require.True(t, x.Overrun)
+			got = append(got, x.Tick)
+		}
+		return got
 	}
-	require.Equal(t, []uint64{5, 7}, []uint64{got[0].Tick, got[1].Tick})
-	require.Len(t, last.Traces(), 1)
-	require.Equal(t, uint64(7), last.Traces()[0].Tick)
+	got := ticks(all)
+	require.Subset(t, got, []uint64{3, 5, 7})
+	require.IsIncreasing(t, got)
+	require.Equal(t, got[len(got)-2:], ticks(o))
+	require.Equal(t, got[len(got)-1:], ticks(last))
 	o.Close()
 	o.Close()
 	require.Empty(t, o.Traces())
 	f.step(2)
 	require.Empty(t, o.Traces())
-	require.Equal(t, uint64(9), last.Traces()[0].Tick, "another's Close does not end it")
+	require.GreaterOrEqual(t, ticks(last)[0], uint64(9), "another's Close does not end it")
 	last.Close()
 }
 
-// TestTraceLarge traces a tick of more spans than a trace takes.
+// TestOverrunsNone keeps nothing of ticks within their budget.
+func TestOverrunsNone(t *testing.T) {
+	f := newFixtureOf(t, world.Options{}, scheduler.Options{Workers: 2, Budget: time.Hour})
+	o := f.KeepOverruns(10)
+	f.step(20)
+	require.Empty(t, o.Traces())
+}
+
+// TestTraceLarge traces a tick of more spans than a trace takes. The only worker did all of it, one after the other.
 func TestTraceLarge(t *testing.T) {
 	const shards, systems = 256, 70
-	f := newFixture(t, shards, 2)
+	f := newFixture(t, shards, 1)
 	for i := range systems {
 		f.MustAdd(fmt.Sprint(i), func(*world.Build) func(*world.Context) {
 			return func(c *world.Context) {
@@ -248,7 +260,7 @@ func TestTraceLarge(t *testing.T) {
 	x := f.traced(1)[0]
 	require.Len(t, x.Spans, scheduler.TraceSpansMax)
 	require.Greater(t, x.Omitted, shards*systems-scheduler.TraceSpansMax-1)
-	checkTrace(t, x, 2)
+	checkTrace(t, x, 1)
 	require.True(t, slices.ContainsFunc(x.Spans, func(s scheduler.Span) bool { return s.Name == "69" && s.Shard == shards-1 && s.Critical }))
 }
 
