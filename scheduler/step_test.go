@@ -118,17 +118,17 @@ func TestStepDoesNotWait(t *testing.T) {
 // TestStepEndedContext does not run, and returns the context's error.
 func TestStepEndedContext(t *testing.T) {
 	f := newFixture(t, 2, 2)
-	ran := false
+	var ran atomic.Bool
 	f.MustAdd("never", func(*world.Build) func(*world.Context) {
-		return func(*world.Context) { ran = true }
+		return func(*world.Context) { ran.Store(true) }
 	})
 	ended, cancel := context.WithCancelCause(t.Context())
 	cancel(fmt.Errorf("a reason"))
 	require.ErrorIs(t, f.Step(ended), context.Canceled)
-	require.False(t, ran)
+	require.False(t, ran.Load())
 	require.Zero(t, f.w.Tick())
 	f.step(1)
-	require.True(t, ran)
+	require.True(t, ran.Load())
 }
 
 // TestStepLeavesNobodyBehind looks for goroutines that stay when all ticks are made.
