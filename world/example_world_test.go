@@ -1,11 +1,13 @@
 package world_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -146,17 +148,17 @@ func ExampleStepStats() {
 	var stats world.Stats
 	w.Stats(&stats)
 	fmt.Println("waiting:", stats.Waiting)
-	w.Refresh()
+	_ = scheduler.New(w, scheduler.Options{}).Step(context.Background())
 	w.Stats(&stats)
 	for _, step := range stats.Steps {
 		if step.Name == "create" {
-			fmt.Println("refreshes that created:", step.Time.Count(), step.Time.Max() > 0)
+			fmt.Println("ticks that created:", step.Time.Count(), step.Time.Max() > 0)
 		}
 	}
 	fmt.Println("waiting:", stats.Waiting, "waited:", stats.Latency.Count())
 	// Output:
 	// waiting: 1
-	// refreshes that created: 1 true
+	// ticks that created: 1 true
 	// waiting: 0 waited: 1
 }
 

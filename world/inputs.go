@@ -114,8 +114,9 @@ func (w *World) recordInputs(l drive.Recorder, changed func()) error {
 	return nil
 }
 
-// by notes for the Recorder what the refresh is part of.
+// by notes what the refresh is part of.
 func (r *refresh) by(what drive.Refresh) {
+	r.tick = what == drive.ByTick
 	if x := r.w.recording; x != nil {
 		x.By = what
 	}

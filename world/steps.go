@@ -8,13 +8,14 @@ import (
 	"github.com/atoll-sim/atoll/stats"
 )
 
-// stepTimes measure the steps of refreshes. A reading of the clock ends a step and begins the next one; a step that
-// has nothing to do is not begun.
+// stepTimes measure the steps of refreshes that end ticks. A reading of the clock ends a step and begins the next one; a
+// step that has nothing to do is not begun. World.Refresh is not measured: with little to do, that would take as long.
 //
 // Ownership: the coordinator. In a step that runs in parallel all may read at.
 type stepTimes struct {
 	scale   clock.Scale
 	at      drive.RefreshStep
+	tick    bool // the refresh ends a tick
 	since   int64
 	took    [drive.RefreshSteps]int64
 	begun   uint32 // a bit for each step that was
@@ -27,6 +28,10 @@ type stepTimes struct {
 
 // begin ends the running step, and begins one.
 func (t *stepTimes) begin(step drive.RefreshStep) {
+	if !t.tick {
+		t.at = step
+		return
+	}
 	now := clock.Now()
 	t.end(now)
 	t.at, t.since = step, now
@@ -52,6 +57,9 @@ func (t *stepTimes) start() {
 
 // settle ends the refresh, and counts.
 func (t *stepTimes) settle() {
+	if !t.tick && len(t.waited) == 0 {
+		return
+	}
 	now := clock.Now()
 	t.end(now)
 	t.since = 0
