@@ -27,10 +27,10 @@ func (w *worker) encode() {
 }
 
 // encodeRows encodes some rows.
-func (w *worker) encodeRows(claims []claim) {
+func (w *worker) encodeRows(claims []uint32) {
 	b, rows := &w.batch, w.rows()
-	for i, c := range claims {
-		b.at[i] = w.found.Locate(rows.at(c.number).handle)
+	for i, number := range claims {
+		b.at[i] = w.found.Locate(rows.at(number).handle)
 	}
 	if len(b.ends) == 0 {
 		b.ends = make([]end, endsEach*len(w.columns))
@@ -44,20 +44,20 @@ func (w *worker) encodeRows(claims []claim) {
 		ends[0].at = uint32(len(b.values))
 		b.values = w.columns[c].of.append(b.values, w.opened[c], b.at[:len(claims)], ends[1:])
 	}
-	for i, c := range claims {
-		w.finish(c, i)
+	for i, number := range claims {
+		w.finish(number, i)
 	}
 }
 
 // finish puts the columns of a row together, and finds out what has changed since the last Update. If nobody
 // has seen the entity then, everything counts as changed.
-func (w *worker) finish(c claim, i int) {
-	r, values := w.rows().at(c.number), w.rows().valuesOf(c.number, len(w.columns))
+func (w *worker) finish(number uint32, i int) {
+	r, values := w.rows().at(number), w.rows().valuesOf(number, len(w.columns))
 	var was *row
 	var before []value
-	if c.before != none {
-		if x := w.last().at(c.before); x.handle == r.handle && x.done.Load() {
-			was, before = x, w.last().valuesOf(c.before, len(w.columns))
+	if r.before != none {
+		if x := w.last().at(r.before); x.handle == r.handle && x.done.Load() {
+			was, before = x, w.last().valuesOf(r.before, len(w.columns))
 		}
 	}
 	b, size := &w.batch, uint32(0)

@@ -9,7 +9,7 @@ func Skip(s *Set, n uint32) {
 			v.pairs.all[i].since += n
 		}
 	}
-	s.now += n
+	s.now += n + 1 // marks do not follow
 }
 
 // Urgency is how urgent a row is.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/interest"
+	"github.com/atoll-sim/atoll/near"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -188,4 +189,28 @@ func TestNoPosition(t *testing.T) {
 	})
 	require.Len(t, calls, 2)
 	require.Equal(t, 1, calls[v], "it is there once")
+}
+
+// TestHideFails has Hide panic while some have come into a view: they are in no other view in the next Update.
+func TestHideFails(t *testing.T) {
+	x := newField(t, world.Options{})
+	var bad handle.Handle
+	s := x.newSet(interest.Options{Hide: func(*world.Frame) func(*interest.View, handle.Handle) bool {
+		return func(_ *interest.View, h handle.Handle) bool {
+			if h == bad {
+				panic("cause")
+			}
+			return false
+		}
+	}})
+	x.unit(9, 50)
+	bad = x.unit(15, 50) // in the next cell
+	v := s.Open(interest.Viewer{At: near.Point{X: 15, Y: 50}, Radius: 10})
+	f := x.now()
+	defer f.Release()
+	require.Panics(t, func() { s.Update(f, 1, none) })
+	v.Close()
+	bad = handle.None
+	s.Open(interest.Viewer{At: near.Point{X: 90, Y: 50}, Radius: 10})
+	require.Empty(t, x.update(s, 1))
 }

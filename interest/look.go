@@ -1,7 +1,12 @@
 package interest
 
 import (
+	"cmp"
+	"slices"
+	"sync/atomic"
+
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/nearby"
 	"github.com/atoll-sim/atoll/near"
 )
 
@@ -11,40 +16,144 @@ const classes = 32
 // look finds who is seen in a view.
 func (w *worker) look(v *View) {
 	v.begin()
-	w.hits = w.hits[:0]
+	w.hits, w.come = w.hits[:0], w.come[:0]
 	if v.place(w.Set); v.placed {
-		w.hits = w.read.AppendWithin(w.hits, v.from, v.viewer.Radius+v.viewer.Margin)
+		w.hits = w.near.Within(w.hits, v.from.X, v.from.Y, v.from.Z, v.viewer.Radius+v.viewer.Margin)
 	}
-	w.table.begin(&v.pairs, len(w.hits))
-	for i := range w.hits { // the marks are all over memory: wait for all at once
-		w.ahead += w.marks.of(w.hits[i].Handle).Load()
-	}
+	w.recall(v)
+	w.foresee()
 	square := v.viewer.Radius * v.viewer.Radius
 	for i := range w.hits {
 		hit := &w.hits[i]
-		slot := w.table.slot(hit.Handle)
+		known := atomic.LoadUint64(&w.places[hit.Place])
+		if known == 0 {
+			known = w.knownAt(hit)
+		}
+		slot := w.slot(v, hit.Handle, known)
 		if hit.Distance2 > square && (slot < 0 || v.pairs.all[slot].seen < v.looked) {
 			continue
 		}
-		w.see(v, hit.Handle, slot, v.class(hit.Distance2))
-	}
-	if w.also != nil {
-		w.handles = w.also(w.handles[:0], v)
-		for _, h := range w.handles {
-			if w.found.Locate(h) == 0 {
-				continue
-			}
-			if w.table.full() {
-				w.table.begin(&v.pairs, len(w.handles))
-			}
-			if slot := w.table.slot(h); slot < 0 || v.pairs.all[slot].seen != w.now {
-				w.see(v, h, slot, 0)
-			}
+		if w.hide != nil && w.hide(v, hit.Handle) {
+			continue
 		}
+		if slot < 0 {
+			w.come = append(w.come, comer{hit, known, w.near.Cell(hit.Place)})
+			continue
+		}
+		p := &v.pairs.all[slot]
+		p.row, p.seen, p.class = w.rowOf(hit.Handle, hit.Place, known), w.now, v.class(hit.Distance2)
+	}
+	w.welcome(v)
+	if w.also != nil {
+		w.lookAlso(v)
 	}
 	if v.looked = w.now; w.now-w.sorted == sortEach-1 {
 		v.order = w.orderOf(v.from)
 	}
+}
+
+// foresee reads the marks of hits that nobody has seen yet in this Update. They are all over memory: so it waits
+// for all at once.
+func (w *worker) foresee() {
+	w.missed = append(w.missed[:0], make([]handle.Handle, len(w.hits))...)
+	n := 0
+	for i := range w.hits { // without a jump that could go either way
+		hit := &w.hits[i]
+		w.missed[n] = hit.Handle
+		if next := n + 1; atomic.LoadUint64(&w.places[hit.Place]) == 0 {
+			n = next
+		}
+	}
+	for _, h := range w.missed[:n] {
+		w.ahead += w.marks.of(h).Load()
+	}
+}
+
+// comer is a hit that a view has no pair of.
+type comer struct {
+	*nearby.Hit
+	known uint64 // of the entity
+	cell  int
+}
+
+// welcome adds who has come, in the order of cells, and in each by handle.
+func (w *worker) welcome(v *View) {
+	if len(w.come) > 1 {
+		slices.SortFunc(w.come, func(a, b comer) int {
+			return cmp.Or(cmp.Compare(a.cell, b.cell), cmp.Compare(a.Handle, b.Handle))
+		})
+	}
+	for i := range w.come {
+		c := &w.come[i]
+		w.add(v, c.Handle, w.rowOf(c.Handle, c.Place, c.known), v.class(c.Distance2))
+	}
+}
+
+// lookAlso finds who else is seen in a view.
+func (w *worker) lookAlso(v *View) {
+	w.handles = w.also(w.handles[:0], v)
+	for _, h := range w.handles {
+		if w.found.Locate(h) == 0 {
+			continue
+		}
+		known := w.known(h)
+		slot := w.slot(v, h, known)
+		if slot >= 0 && v.pairs.all[slot].seen == w.now || w.hide != nil && w.hide(v, h) {
+			continue
+		}
+		row := w.rowOf(h, none, known)
+		if slot < 0 {
+			w.add(v, h, row, 0)
+			continue
+		}
+		p := &v.pairs.all[slot]
+		p.row, p.seen, p.class = row, w.now, 0
+	}
+}
+
+// add adds an entity that has come.
+func (w *worker) add(v *View, h handle.Handle, row uint32, class uint8) {
+	slot := v.pairs.add(h, w.now)
+	p := &v.pairs.all[slot]
+	p.row, p.seen, p.class = row, w.now, class
+	if !w.hashed {
+		return
+	}
+	if w.table.full() {
+		w.table.begin(&v.pairs, 1, w.now-1)
+		return
+	}
+	w.table.put(h, slot)
+}
+
+// recall notes which pairs a view has: those seen in the last Update by their rows then, others in the table.
+func (w *worker) recall(v *View) {
+	w.hashed = w.also != nil
+	for slot := range v.pairs.all {
+		p := &v.pairs.all[slot]
+		switch {
+		case p.seen == w.now-1:
+			w.slots[p.row] = uint32(slot)
+		case p.handle != handle.None:
+			w.hashed = true
+		}
+	}
+	if w.hashed {
+		w.table.begin(&v.pairs, len(w.hits), w.now-1)
+	}
+}
+
+// slot returns the slot of an entity in a view, or -1.
+func (w *worker) slot(v *View, h handle.Handle, known uint64) int {
+	if before := uint32(known); before != none {
+		if slot := int(w.slots[before]); slot < len(v.pairs.all) && v.pairs.all[slot].handle == h {
+			return slot
+		}
+	}
+	if w.hashed {
+		return w.table.slot(h)
+	}
+	return -1
 }
 
 // place finds where the viewer is.
@@ -71,17 +180,4 @@ func spread(f float64) uint64 {
 	x = (x | x<<8) & 0x100f00f00f00f00f
 	x = (x | x<<4) & 0x10c30c30c30c30c3
 	return (x | x<<2) & 0x1249249249249249
-}
-
-// see notes that an entity is seen, which has a slot already, or -1.
-func (w *worker) see(v *View, h handle.Handle, slot int, class uint8) {
-	if w.hide != nil && w.hide(v, h) {
-		return
-	}
-	if slot < 0 {
-		slot = v.pairs.add(h, w.now)
-		w.table.put(h, slot)
-	}
-	p := &v.pairs.all[slot]
-	p.row, p.seen, p.class = w.rowOf(h), w.now, class
 }

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/nearby"
 )
 
 // row is an entity that is seen in an Update. Rows are about in the order in which they were seen first, so
@@ -20,6 +21,7 @@ type row struct {
 	newest  uint32 // the last Update in which one of the columns had changed
 	present uint32 // which columns the entity has
 	news    uint32 // which have changed since the last Update
+	before  uint32 // the number of the entity's row in the last Update, or none
 	weight  uint8
 	done    atomic.Bool
 }
@@ -73,26 +75,51 @@ func (r *rows) valuesOf(number uint32, columns int) []value {
 func (s *Set) rows() *rows { return &s.both[s.now%2] }
 func (s *Set) last() *rows { return &s.both[(s.now+1)%2] }
 
-// claim is a row that a worker is to encode.
-type claim struct {
-	number uint32
-	before uint32 // its number in the last Update, or none
+const none = 1<<32 - 1
+
+// What is known of an entity is a number: in the upper half 1 + that of its row, or 0 if nobody has seen it in
+// this Update; in the lower half that of its row in the last one, or none.
+
+// knownAt finds what is known of a hit by its handle.
+func (w *worker) knownAt(hit *nearby.Hit) uint64 {
+	known := w.known(hit.Handle)
+	if known>>32 != 0 {
+		w.publish(hit.Place, known)
+	}
+	return known
 }
 
-const none = 1<<32 - 1
+// known returns what is known of an entity.
+func (w *worker) known(h handle.Handle) uint64 {
+	was := w.marks.of(h).Load()
+	switch uint32(was >> 32) {
+	case w.now:
+		return (was&none+1)<<32 | uint64(w.rows().at(uint32(was)).before)
+	case w.now - 1:
+		return was & none
+	}
+	return none
+}
+
+// publish notes what is known of the entity at a place, so that others need not look for its mark.
+func (w *worker) publish(place uint32, known uint64) {
+	if w.use == 1 {
+		w.places[place] = known
+		return
+	}
+	atomic.StoreUint64(&w.places[place], known)
+}
 
 // rowOf returns the number of an entity's row. If nobody has seen the entity in this Update the worker gets the
 // row, to encode it.
-func (w *worker) rowOf(h handle.Handle) uint32 {
-	mark := w.marks.of(h)
-	was := mark.Load()
-	if uint32(was>>32) == w.now {
-		return uint32(was)
+func (w *worker) rowOf(h handle.Handle, place uint32, known uint64) uint32 {
+	if known>>32 != 0 {
+		return uint32(known>>32) - 1
 	}
-	return w.claim(h, mark, was)
+	return w.claim(h, place, uint32(known))
 }
 
-func (w *worker) claim(h handle.Handle, mark *atomic.Uint64, was uint64) uint32 {
+func (w *worker) claim(h handle.Handle, place, before uint32) uint32 {
 	rows := w.rows()
 	if w.chunk == nil || w.chunkUsed == chunkRows {
 		w.chunkNumber, w.chunkUsed = uint32(rows.used.Add(1)-1), 0
@@ -104,17 +131,18 @@ func (w *worker) claim(h handle.Handle, mark *atomic.Uint64, was uint64) uint32 
 	}
 	number := w.chunkNumber<<chunkBits | w.chunkUsed
 	r := &w.chunk.rows[w.chunkUsed]
-	r.handle = h
+	r.handle, r.before = h, before
 	r.done.Store(false)
-	if !mark.CompareAndSwap(was, uint64(w.now)<<32|uint64(number)) {
+	mark := w.marks.of(h)
+	was := mark.Load()
+	if uint32(was>>32) == w.now || !mark.CompareAndSwap(was, uint64(w.now)<<32|uint64(number)) {
 		return uint32(mark.Load())
 	}
 	w.chunkUsed++
-	before := uint32(none)
-	if uint32(was>>32) == w.now-1 {
-		before = uint32(was)
+	w.claims = append(w.claims, number)
+	if place != none {
+		w.publish(place, uint64(number+1)<<32|uint64(before))
 	}
-	w.claims = append(w.claims, claim{number, before})
 	return number
 }
 
@@ -181,4 +209,12 @@ func (a *arena) room(n int) *[]byte {
 		*b = make([]byte, 0, max(n, blockBytes))
 	}
 	return b
+}
+
+// sized returns a slice of a length, whose elements may be any, with room for some more if it must be made.
+func sized[T any](s []T, n int) []T {
+	if cap(s) < n || cap(s) > 8*n+1<<14 {
+		s = make([]T, n+n/8)
+	}
+	return s[:n]
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 )
 
-// table finds the pairs of a view by their handles. It is used for one view after the other.
+// table finds pairs of a view by their handles, if their rows do not tell. It is used for one view after the other.
 type table struct {
 	pairs *pairs
 	slots []uint32 // slots, plus 1, or 0: a power of two
@@ -30,8 +30,9 @@ func (t *table) rest() {
 	}
 }
 
-// begin makes it the table of some pairs, with room for more.
-func (t *table) begin(p *pairs, more int) {
+// begin makes it the table of pairs, but for those that were seen last in the Update called fresh, with room for
+// more.
+func (t *table) begin(p *pairs, more int, fresh uint32) {
 	size := 1 << bits.Len(uint(2*(len(p.all)+more)+15))
 	if size > len(t.all) {
 		t.all = make([]uint32, size)
@@ -40,7 +41,7 @@ func (t *table) begin(p *pairs, more int) {
 	t.slots, t.shift, t.n, t.pairs = t.all[:size], 64-bits.Len(uint(size-1)), 0, p
 	clear(t.slots)
 	for slot := range p.all {
-		if h := p.all[slot].handle; h != handle.None {
+		if h := p.all[slot].handle; h != handle.None && p.all[slot].seen != fresh {
 			t.put(h, slot)
 		}
 	}

@@ -84,7 +84,7 @@ func TestRenumber(t *testing.T) {
 	v := s.Open(interest.Viewer{Entity: a, Radius: 10, Margin: 5})
 	w := s.Open(interest.Viewer{Entity: a, Radius: 10, Unacked: 3})
 	x.update(s, 1)
-	interest.Skip(s, math.MaxUint32-3)
+	interest.Skip(s, math.MaxUint32-4)
 	c := newClient(t)
 	for i := range 8 {
 		world.Write[Position](x.World).Get(b).X = 61 + float64(i%2) // in the margin

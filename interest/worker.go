@@ -6,7 +6,7 @@ import (
 	"runtime/debug"
 
 	"github.com/atoll-sim/atoll/handle"
-	"github.com/atoll-sim/atoll/near"
+	"github.com/atoll-sim/atoll/internal/nearby"
 )
 
 // worker does a part of an Update.
@@ -17,14 +17,18 @@ type worker struct {
 	number int
 	run    func() // bound once
 
-	hits    []near.Hit
+	hits    []nearby.Hit
+	missed  []handle.Handle // hits that nobody has seen before in this Update
+	come    []comer
 	handles []handle.Handle
-	table   table
+	slots   []uint32 // of a view's pairs, by their rows in the last Update
+	table   table    // of its pairs that have none
+	hashed  bool     // there may be some
 	// The rows that the worker has taken the numbers of, and is to encode.
 	chunk       *chunk
 	chunkNumber uint32
 	chunkUsed   uint32
-	claims      []claim
+	claims      []uint32
 	batch       batch
 	ahead       uint64   // what was read ahead, to be in the cache; means nothing
 	bytes       [2]arena // by the Update modulo 2
@@ -50,9 +54,11 @@ func (s *Set) grow(n int) {
 		s.workers = append(s.workers, w)
 	}
 	s.use = n
+	last := int(s.last().used.Load()) * chunkRows
 	for _, w := range s.workers {
 		w.joined, w.claims, w.chunk = w.joined[:0], w.claims[:0], nil
 		w.bytes[s.now%2].empty()
+		w.slots = sized(w.slots, last)
 	}
 }
 

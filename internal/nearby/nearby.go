@@ -1,0 +1,32 @@
+// Package nearby opens indexes of package near to package interest.
+package nearby
+
+import "github.com/atoll-sim/atoll/handle"
+
+// Index is an index as of a frame. Its entities have places: numbers from 0 to Places-1, of which those that
+// are near each other have mostly near ones.
+//
+// Ownership: any goroutine reads it until the frame is released.
+type Index interface {
+	Places() int
+	// Within appends the entities no farther than radius from a point, in no order that counts.
+	Within(dst []Hit, x, y, z, radius float64) []Hit
+	// Cell returns the number of the cell that the entity at a place is in.
+	Cell(place uint32) int
+}
+
+// Hit is an entity that was found.
+type Hit struct {
+	Handle    handle.Handle
+	Distance2 float64
+	Place     uint32
+}
+
+// open returns the Index that a *near.Reader reads. It is set once, when the program starts.
+var open func(reader any) Index
+
+// Register sets what Of calls. It is for package near.
+func Register(f func(reader any) Index) { open = f }
+
+// Of returns the Index that a *near.Reader of a frame reads.
+func Of(reader any) Index { return open(reader) }
