@@ -16,12 +16,12 @@ const classes = 32
 // look finds who is seen in a view.
 func (w *worker) look(v *View) {
 	v.begin()
-	w.hits, w.come = w.hits[:0], w.come[:0]
+	w.hits, w.fresh = w.hits[:0], w.fresh[:0]
 	if v.place(w.Set); v.placed {
 		w.hits = w.near.Within(w.hits, v.from.X, v.from.Y, v.from.Z, v.viewer.Radius+v.viewer.Margin)
 	}
-	w.recall(v)
-	w.foresee()
+	w.indexPairs(v)
+	w.readAhead()
 	square := v.viewer.Radius * v.viewer.Radius
 	for i := range w.hits {
 		hit := &w.hits[i]
@@ -37,13 +37,13 @@ func (w *worker) look(v *View) {
 			continue
 		}
 		if slot < 0 {
-			w.come = append(w.come, comer{hit, known, w.near.Cell(hit.Place)})
+			w.fresh = append(w.fresh, newHit{hit, known, w.near.Cell(hit.Place)})
 			continue
 		}
 		p := &v.pairs.all[slot]
 		p.row, p.seen, p.class = w.rowOf(hit.Handle, hit.Place, known), w.now, v.class(hit.Distance2)
 	}
-	w.welcome(v)
+	w.addNew(v)
 	if w.also != nil {
 		w.lookAlso(v)
 	}
@@ -52,9 +52,9 @@ func (w *worker) look(v *View) {
 	}
 }
 
-// foresee reads the marks of hits that nobody has seen yet in this Update. They are all over memory: so it waits
+// readAhead reads the marks of hits that nobody has seen yet in this Update. They are all over memory: so it waits
 // for all at once.
-func (w *worker) foresee() {
+func (w *worker) readAhead() {
 	w.missed = append(w.missed[:0], make([]handle.Handle, len(w.hits))...)
 	n := 0
 	for i := range w.hits { // without a jump that could go either way
@@ -69,22 +69,22 @@ func (w *worker) foresee() {
 	}
 }
 
-// comer is a hit that a view has no pair of.
-type comer struct {
+// newHit is a hit that a view has no pair of.
+type newHit struct {
 	*nearby.Hit
 	known uint64 // of the entity
 	cell  int
 }
 
-// welcome adds who has come, in the order of cells, and in each by handle.
-func (w *worker) welcome(v *View) {
-	if len(w.come) > 1 {
-		slices.SortFunc(w.come, func(a, b comer) int {
+// addNew adds who has come, in the order of cells, and in each by handle.
+func (w *worker) addNew(v *View) {
+	if len(w.fresh) > 1 {
+		slices.SortFunc(w.fresh, func(a, b newHit) int {
 			return cmp.Or(cmp.Compare(a.cell, b.cell), cmp.Compare(a.Handle, b.Handle))
 		})
 	}
-	for i := range w.come {
-		c := &w.come[i]
+	for i := range w.fresh {
+		c := &w.fresh[i]
 		w.add(v, c.Handle, w.rowOf(c.Handle, c.Place, c.known), v.class(c.Distance2))
 	}
 }
@@ -126,8 +126,8 @@ func (w *worker) add(v *View, h handle.Handle, row uint32, class uint8) {
 	w.table.put(h, slot)
 }
 
-// recall notes which pairs a view has: those seen in the last Update by their rows then, others in the table.
-func (w *worker) recall(v *View) {
+// indexPairs notes which pairs a view has: those seen in the last Update by their rows then, others in the table.
+func (w *worker) indexPairs(v *View) {
 	w.hashed = w.also != nil
 	for slot := range v.pairs.all {
 		p := &v.pairs.all[slot]

@@ -30,9 +30,9 @@ func (t *table) rest() {
 	}
 }
 
-// begin makes it the table of pairs, but for those that were seen last in the Update called fresh, with room for
+// begin makes it the table of pairs, but for those that were seen last in the Update last, with room for
 // more.
-func (t *table) begin(p *pairs, more int, fresh uint32) {
+func (t *table) begin(p *pairs, more int, last uint32) {
 	size := 1 << bits.Len(uint(2*(len(p.all)+more)+15))
 	if size > len(t.all) {
 		t.all = make([]uint32, size)
@@ -41,7 +41,7 @@ func (t *table) begin(p *pairs, more int, fresh uint32) {
 	t.slots, t.shift, t.n, t.pairs = t.all[:size], 64-bits.Len(uint(size-1)), 0, p
 	clear(t.slots)
 	for slot := range p.all {
-		if h := p.all[slot].handle; h != handle.None && p.all[slot].seen != fresh {
+		if h := p.all[slot].handle; h != handle.None && p.all[slot].seen != last {
 			t.put(h, slot)
 		}
 	}

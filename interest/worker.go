@@ -19,7 +19,7 @@ type worker struct {
 
 	hits    []nearby.Hit
 	missed  []handle.Handle // hits that nobody has seen before in this Update
-	come    []comer
+	fresh   []newHit
 	handles []handle.Handle
 	slots   []uint32 // of a view's pairs, by their rows in the last Update
 	table   table    // of its pairs that have none
