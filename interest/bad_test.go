@@ -17,6 +17,7 @@ func TestBadArguments(t *testing.T) {
 	x, other := newField(t, world.Options{}), newField(t, world.Options{})
 	one := interest.Encode(encodeLevel)
 	mustPanic(t, "nil Index", func() { interest.New(x.World, nil, interest.Options{}) })
+	mustPanic(t, "Index of another world", func() { interest.New(x.World, other.index, interest.Options{}) })
 	mustPanic(t, "empty Column 1", func() { interest.New(x.World, x.index, interest.Options{}, one, interest.Column{}) })
 	mustPanic(t, "two Columns", func() { interest.New(x.World, x.index, interest.Options{}, one, one) })
 	mustPanic(t, "33 columns; want 32", func() { interest.New(x.World, x.index, interest.Options{}, make([]interest.Column, 33)...) })
@@ -57,6 +58,12 @@ func TestBadArguments(t *testing.T) {
 		g.Release()
 	}
 	s.Update(f, 1, none)
+	x.Refresh()
+	later := x.now()
+	s.Update(later, 1, none)
+	s.Update(later, 1, none)
+	later.Release()
+	mustPanic(t, "of tick 1 behind one of tick 2", func() { s.Update(f, 1, none) })
 	f.Release()
 	mustPanic(t, "was released", func() { s.Update(f, 1, none) })
 }

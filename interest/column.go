@@ -1,6 +1,7 @@
 package interest
 
 import (
+	"bytes"
 	"fmt"
 	"reflect"
 
@@ -53,12 +54,15 @@ func (encode columnOf[C]) append(dst []byte, v store.View, rows []slots.Loc, end
 	for i, l := range rows {
 		row := store.At[C](&v, l)
 		if row != nil {
-			was := len(dst)
-			if dst = encode(dst, row); len(dst) < was {
-				panic(fmt.Sprintf("interest: the function of Encode of %v returned less than it was given; it must append", encode.component()))
+			was := dst
+			if dst = encode(dst, row); len(dst) < len(was) || cap(dst) != cap(was) && !grown(dst, was) {
+				panic(fmt.Sprintf("interest: the function of Encode of %v returned other bytes than those it was given with more behind; it must append to dst", encode.component()))
 			}
 		}
 		ends[i] = end{uint32(len(dst)), row == nil}
 	}
 	return dst
 }
+
+// grown reports whether bytes may be a larger copy of others, with more behind.
+func grown(b, of []byte) bool { return cap(b) > cap(of) && bytes.Equal(b[:len(of)], of) }

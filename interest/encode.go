@@ -9,6 +9,8 @@ import (
 const (
 	rowsEach = 128 // how many rows are encoded at a time
 	endsEach = rowsEach + 1
+	// valuesFirst is more than what a function returns that does not append: so that is found out.
+	valuesFirst = 4000
 )
 
 // batch is what a worker encodes rows in, column by column: it waits for memory less often than row by row.
@@ -34,6 +36,7 @@ func (w *worker) encodeRows(claims []uint32) {
 	}
 	if len(b.ends) == 0 {
 		b.ends = make([]end, endsEach*len(w.columns))
+		b.values = make([]byte, 0, valuesFirst)
 	}
 	b.values = b.values[:0]
 	for c := range w.columns {

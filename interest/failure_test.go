@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -46,7 +47,6 @@ func TestSink(t *testing.T) {
 		require.Len(t, x.update(s, n), 50, "those that were opened")
 		for _, v := range all {
 			require.Nil(t, v.Client())
-			require.InDelta(t, 1, v.Viewer().Radius, 0)
 		}
 		f = x.now()
 		world.Write[Position](x.World).Get(h).X++
@@ -63,6 +63,64 @@ func TestSink(t *testing.T) {
 		g.Release()
 		f.Release()
 	}
+}
+
+// TestChangeMeanwhile changes a view while an Update looks at it: Hide and Also find what the Update uses.
+func TestChangeMeanwhile(t *testing.T) {
+	x := newField(t, world.Options{})
+	a, b := x.unit(5, 5), x.unit(50, 50)
+	var v *interest.View
+	s := x.newSet(interest.Options{
+		Hide: func(*world.Frame) func(*interest.View, handle.Handle) bool {
+			v.Change(interest.Viewer{Entity: a, Radius: 1})
+			return func(v *interest.View, h handle.Handle) bool {
+				v.Change(interest.Viewer{Entity: b, Radius: 10, Client: 1, Unacked: 1})
+				return v.Viewer().Entity != h
+			}
+		},
+	})
+	v = s.Open(interest.Viewer{Entity: b, Radius: 10})
+	p := x.update(s, 1)[v]
+	require.Len(t, p.Rows, 1, "who begins the Update has changed the view before")
+	require.Equal(t, a, p.Rows[0].Handle)
+	require.Equal(t, interest.Viewer{Entity: a, Radius: 1}, v.Viewer())
+}
+
+// TestEncodeReturns has functions of Encode that return other bytes than those that they were given.
+func TestEncodeReturns(t *testing.T) {
+	own := make([]byte, 0, 100)
+	for name, encode := range map[string]func(dst []byte, l *Level) []byte{
+		"nothing":    func([]byte, *Level) []byte { return nil },
+		"less":       func(dst []byte, _ *Level) []byte { return dst[:max(0, len(dst)-1)] },
+		"new":        func(_ []byte, l *Level) []byte { return []byte{byte(l.Number)} },
+		"its own":    func(_ []byte, l *Level) []byte { return append(own, byte(l.Number)) },
+		"a long one": func([]byte, *Level) []byte { return make([]byte, 10_000) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			x := newField(t, world.Options{})
+			s := interest.New(x.World, x.index, interest.Options{}, interest.Encode(encodePosition), interest.Encode(encode))
+			h := x.unit(1, 1)
+			x.unit(1, 1)
+			s.Open(interest.Viewer{Entity: h, Radius: 10})
+			f := x.now()
+			defer f.Release()
+			mustPanic(t, "the function of Encode of interest_test.Level", func() { s.Update(f, 1, none) })
+		})
+	}
+	x := newField(t, world.Options{})
+	s := interest.New(x.World, x.index, interest.Options{}, interest.Encode(func(dst []byte, p *Position) []byte {
+		return append(slices.Grow(dst, 3000), byte(p.X)) // appends, to a copy now and then
+	}))
+	for i := range 300 {
+		x.unit(float64(i%100), 1)
+	}
+	v := s.Open(interest.Viewer{Radius: 1000})
+	var sum int
+	for _, r := range x.update(s, 1)[v].Rows {
+		require.Len(t, r.Bytes, 1)
+		sum += int(r.Bytes[0])
+	}
+	require.Equal(t, 3*99*100/2, sum)
 }
 
 // TestFailures has functions panic. The next Update goes on, and clients come to know all.

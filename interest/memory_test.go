@@ -1,6 +1,7 @@
 package interest_test
 
 import (
+	"bytes"
 	"runtime"
 	"strings"
 	"testing"
@@ -26,12 +27,6 @@ func TestMemory(t *testing.T) {
 	}
 	f := x.now()
 	defer f.Release()
-	heap := func() int {
-		runtime.GC()
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return int(m.HeapAlloc)
-	}
 	s.Update(f, 1, none)
 	before := heap()
 	at := interest.Viewer{At: near.Point{X: 50, Y: 50}, Radius: 10}
@@ -55,6 +50,45 @@ func TestMemory(t *testing.T) {
 	}
 	require.Less(t, heap()-before, 8<<20, "what a worker has for the largest view is kept")
 	runtime.KeepAlive(views)
+}
+
+func heap() int {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int(m.HeapAlloc)
+}
+
+// TestLongRows has rows of 20 to 300 kB among short ones: once warm, nothing is allocated. When they are seen no
+// more, their memory comes back.
+func TestLongRows(t *testing.T) {
+	if check.Enabled {
+		t.Skip("the race detector has more allocated")
+	}
+	x := newField(t, world.Options{})
+	long := bytes.Repeat([]byte("x"), 300_000)
+	s := interest.New(x.World, x.index, interest.Options{}, interest.Encode(encodePosition), interest.Encode(func(dst []byte, l *Level) []byte {
+		return append(dst, long[:20_000*l.Number]...)
+	}))
+	for i := range 1000 {
+		x.unit(50, 50)
+		world.Write[Level](x.World).Get(x.unit(50, 50)).Number = max(0, i-985)
+	}
+	v := s.Open(interest.Viewer{At: near.Point{X: 50, Y: 50}, Radius: 10})
+	f := x.now()
+	defer f.Release()
+	before := heap()
+	update := func() { s.Update(f, 1, none) }
+	for range 5 {
+		update()
+	}
+	require.Zero(t, testing.AllocsPerRun(20, update))
+	require.Greater(t, heap()-before, 2*14*15/2*20_000)
+	v.Change(interest.Viewer{})
+	for range 4 {
+		update()
+	}
+	require.Less(t, heap()-before, 8<<20)
 }
 
 // TestMixedSizes has small and large views: once warm, nothing is allocated.

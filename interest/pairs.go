@@ -58,7 +58,8 @@ func (p *pairs) trim() {
 
 // unacked are packets of which is not known whether they were received.
 type unacked struct {
-	ring        []sent
+	most        int
+	ring        []sent // has room for one more, unless it is full
 	first, n    int
 	firstNumber uint64
 }
@@ -78,7 +79,10 @@ type sentRow struct {
 
 func (u *unacked) at(i int) *sent { return &u.ring[(u.first+i)%len(u.ring)] }
 
-func (u *unacked) full() bool { return len(u.ring) > 0 && u.n == len(u.ring) }
+// init makes room for the first of so many packets.
+func (u *unacked) init(most int) { u.most, u.ring = most, make([]sent, min(1, most)) }
+
+func (u *unacked) full() bool { return u.most > 0 && u.n == u.most }
 
 // spare returns where to note what the next packet tells.
 func (u *unacked) spare() *sent {
@@ -92,7 +96,13 @@ func (u *unacked) add(number uint64) {
 	if u.n == 0 {
 		u.firstNumber = number
 	}
-	u.n++
+	if u.n++; u.n == len(u.ring) && u.n < u.most {
+		more := make([]sent, min(2*u.n, u.most))
+		for i := range u.n {
+			more[i] = *u.at(i)
+		}
+		u.ring, u.first = more, 0
+	}
 }
 
 // resolve notes that a packet was received or lost. Those before it are lost.

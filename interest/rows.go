@@ -170,45 +170,47 @@ func (r *row) join(dst []byte, values []value, columns uint32) []byte {
 	return dst
 }
 
-// arena has the bytes of rows of an Update. What it has given stays where it is until it is emptied.
-type arena struct {
-	blocks [][]byte
-	used   int // how many blocks are
-}
+// arena has the bytes of rows of an Update. What it has given stays where it is until it is emptied. Blocks of one
+// size are behind each other, so that those for long rows are found again.
+type arena [35 - blockBits]blocks
 
-const blockBytes = 1 << 16
+const blockBits = 16
+
+// blocks are those of a size, a power of two.
+type blocks struct {
+	all  [][]byte
+	used int // how many are
+}
 
 // empty forgets all bytes.
 func (a *arena) empty() {
-	if len(a.blocks) > 8*(a.used+4) { // there were far more
-		clear(a.blocks[a.used:])
-		a.blocks = a.blocks[:a.used]
-	}
-	for i := range a.blocks[:a.used] {
-		if cap(a.blocks[i]) > blockBytes {
-			a.blocks[i] = nil // it was made for one row
-		} else {
-			a.blocks[i] = a.blocks[i][:0]
+	for i := range a {
+		b := &a[i]
+		if i > 0 || len(b.all) > 8*(b.used+4) { // long rows are few, or there were far more
+			clear(b.all[b.used:])
+			b.all = b.all[:b.used]
 		}
+		for i := range b.all[:b.used] {
+			b.all[i] = b.all[i][:0]
+		}
+		b.used = 0
 	}
-	a.used = 0
 }
 
 // room returns a block with room for n bytes more.
 func (a *arena) room(n int) *[]byte {
-	if a.used > 0 {
-		if b := &a.blocks[a.used-1]; cap(*b)-len(*b) >= n {
-			return b
+	size := max(bits.Len(uint(max(n, 1)-1)), blockBits)
+	b := &a[size-blockBits]
+	if b.used > 0 {
+		if x := &b.all[b.used-1]; cap(*x)-len(*x) >= n {
+			return x
 		}
 	}
-	if a.used == len(a.blocks) {
-		a.blocks = append(a.blocks, nil)
+	if b.used == len(b.all) {
+		b.all = append(b.all, make([]byte, 0, 1<<size))
 	}
-	b := &a.blocks[a.used]
-	if a.used++; cap(*b) < n || *b == nil {
-		*b = make([]byte, 0, max(n, blockBytes))
-	}
-	return b
+	b.used++
+	return &b.all[b.used-1]
 }
 
 // sized returns a slice of a length, whose elements may be any, with room for some more if it must be made.

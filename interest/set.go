@@ -41,7 +41,7 @@ const (
 
 // Set has the views of a world's clients. New makes one.
 //
-// Ownership: any goroutine may call Open; one at a time Update.
+// Ownership: any goroutine may call Open; one at a time Update, or Run.
 type Set struct {
 	index   *near.Index
 	driver  driver.World
@@ -50,7 +50,8 @@ type Set struct {
 	ids     []int        // of the columns' components
 	opened  []store.View // of the frame's columns
 
-	running atomic.Bool
+	running atomic.Bool // an Update
+	loops   atomic.Bool // Run
 	mu      struct {
 		sync.Mutex
 		opened []*View
@@ -68,6 +69,7 @@ type Set struct {
 	group   sync.WaitGroup
 	failure atomic.Pointer[failure]
 
+	tick  uint64 // of the last frame
 	frame *world.Frame
 	near  nearby.Index
 	found *slots.Lookup
@@ -78,16 +80,20 @@ type Set struct {
 }
 
 // New makes a Set for the clients of a world, which see what an index finds, and of those the columns, in
-// that order. The world must be idle. New panics if a component is not registered or comes twice, and if
-// there are more than ColumnsMax. A Set takes 8 bytes for each entity, and as many for each in the
-// index; for each that is seen 128, 4 for each worker, and for each of its columns 16 and twice its bytes; and for
-// each pair of a view and an entity that it shows 24.
+// that order. The world must be idle. New panics if the index is of another world, if a component is not
+// registered or comes twice, and if there are more than ColumnsMax.
+//
+// A Set takes 8 bytes for each entity, and as many for each in the index; for each that is seen 128, 4 for each
+// worker, and for each of its columns 16 and twice its bytes, or up to eight times if those of all columns are
+// above 32 kB; and for each pair of a view and an entity that it shows 24.
 func New(w *world.World, x *near.Index, o Options, columns ...Column) *Set {
 	d := driver.Of(w)
 	d.MustIdle("interest.New")
 	switch {
 	case x == nil:
 		panic("interest: New with a nil Index; make one with near.New")
+	case d.Extension(x) == nil:
+		panic("interest: New with an Index of another world; use that world's own")
 	case len(columns) > ColumnsMax:
 		panic(fmt.Sprintf("interest: New with %d columns; want %d at most", len(columns), ColumnsMax))
 	}
@@ -114,8 +120,7 @@ func New(w *world.World, x *near.Index, o Options, columns ...Column) *Set {
 func (s *Set) Open(v Viewer) *View {
 	v.check("Set.Open")
 	view := &View{client: v.Client, viewer: v}
-	view.mu.viewer = v
-	view.mu.unacked.ring = make([]sent, v.Unacked)
+	view.mu.unacked.init(v.Unacked)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.mu.opened = append(s.mu.opened, view)
@@ -127,8 +132,9 @@ func (s *Set) Open(v Viewer) *View {
 // the methods of views, and must not release the frame.
 //
 // The frame must be of the world, and its view must have the index, its component and all columns. Ticks may be
-// left out. Update panics otherwise, for fewer than one worker, during another Update, and if sink or another
-// function panics: then some views have got no packet, and the next Update goes on.
+// left out, and a tick may come twice, but none behind a later one. Update panics otherwise, for fewer than one
+// worker, during another Update, and if sink or another function panics: then some views have got no packet, and
+// the next Update goes on.
 //
 // An Update takes some 170 ns for each pair of a view and an entity that it shows. It allocates nothing once
 // there have been as many.
@@ -157,6 +163,10 @@ func (s *Set) begin(f *world.Frame) {
 	if !ok {
 		panic("interest: Set.Update with a Frame of another world; pass one of the world that the Set was made for")
 	}
+	if s.tick > f.Tick() {
+		panic(fmt.Sprintf("interest: Set.Update with a Frame of tick %d behind one of tick %d; pass frames in the order of their ticks", f.Tick(), s.tick))
+	}
+	s.tick = f.Tick()
 	for _, id := range s.ids {
 		s.opened = append(s.opened, rows.View(id, "interest.Set.Update"))
 	}

@@ -25,7 +25,7 @@ func (w *worker) tell(v *View) {
 	p.Leaves, p.Rows, p.Waiting, w.due, w.sent = p.Leaves[:0], p.Rows[:0], 0, w.due[:0], nil
 	w.bound = v.viewer.Bytes > 0
 	waits := v.mu.unacked.full()
-	if len(v.mu.unacked.ring) > 0 && !waits {
+	if v.mu.unacked.most > 0 && !waits {
 		w.sent = v.mu.unacked.spare()
 	}
 	w.find(v, waits)

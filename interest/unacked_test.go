@@ -2,6 +2,7 @@ package interest_test
 
 import (
 	"math"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -74,6 +75,46 @@ func TestUnacked(t *testing.T) {
 	p = next()
 	require.Equal(t, d, p.Rows[0].Handle)
 	require.Equal(t, uint32(1), p.Rows[0].Slot)
+}
+
+// TestUnackedMost has ever more packets under way, of which some get lost, and then fewer.
+func TestUnackedMost(t *testing.T) {
+	x := newField(t, world.Options{})
+	s := x.newSet(interest.Options{})
+	v := s.Open(interest.Viewer{Entity: x.unit(50, 50), Radius: 50, Unacked: 11})
+	c, r := newClient(t), newRand(t, 1)
+	var sent []interest.Packet
+	for i := range iterations(1000) {
+		x.drift()
+		if p, told := x.update(s, 1)[v]; told {
+			sent = append(sent, p)
+		}
+		require.LessOrEqual(t, len(sent), 11)
+		for len(sent) > 0 && (len(sent) == 11 || r.IntN(1+i%40) == 0) {
+			if p := sent[0]; r.IntN(3) > 0 {
+				c.apply(&p, true)
+				v.Ack(p.Number)
+			} else {
+				v.Lost(p.Number)
+			}
+			sent = sent[1:]
+		}
+	}
+	for len(x.update(s, 1)) > 0 { // what was lost
+		x.update(s, 1)
+	}
+}
+
+// TestUnackedMemory opens views that may have many packets under way, and have none.
+func TestUnackedMemory(t *testing.T) {
+	x := newField(t, world.Options{})
+	s := x.newSet(interest.Options{})
+	before := heap()
+	for range 1000 {
+		s.Open(interest.Viewer{Unacked: interest.UnackedMax})
+	}
+	require.Less(t, heap()-before, 1000<<10)
+	runtime.KeepAlive(s)
 }
 
 // TestRenumber goes on behind the last number of an Update.

@@ -62,12 +62,11 @@ type View struct {
 	called atomic.Bool // Change, Ack or Lost, since the last Update
 	mu     struct {
 		sync.Mutex
-		viewer  Viewer
-		changed bool
+		changed *Viewer // what Change was called with last, until an Update uses it
 		unacked unacked
 	}
 
-	viewer Viewer
+	viewer Viewer     // written in begin, and with mu
 	from   near.Point // where the viewer is
 	placed bool       // it is somewhere
 	order  uint64     // views are visited in its order
@@ -79,22 +78,23 @@ type View struct {
 // Client returns Viewer.Client, as the view was opened with.
 func (v *View) Client() any { return v.client }
 
-// Viewer returns what the view was opened with, or changed to.
+// Viewer returns what Updates use: what the view was opened with, or changed to before the last Update. In
+// Options.Hide and Options.Also it is what that Update uses, whoever calls Change meanwhile.
 func (v *View) Viewer() Viewer {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return v.mu.viewer
+	return v.viewer
 }
 
 // Change changes what the view shows: another entity, as when somebody is born again, another radius or
-// budget. Who is still seen is not told of again. Client and Unacked stay as they were. It panics as
-// Set.Open does.
+// budget. Who is still seen is not told of again. Client and Unacked stay as they were. The next Update uses
+// it, or what a later Change says: all of that, not only what differs. It panics as Set.Open does.
 func (v *View) Change(to Viewer) {
 	to.check("View.Change")
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	to.Client, to.Unacked = v.mu.viewer.Client, v.mu.viewer.Unacked
-	v.mu.viewer, v.mu.changed = to, true
+	to.Client, to.Unacked = v.viewer.Client, v.viewer.Unacked
+	v.mu.changed = &to
 	v.called.Store(true)
 }
 
@@ -142,8 +142,8 @@ func (v *View) begin() {
 	v.called.Store(false)
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.mu.changed {
-		v.viewer, v.mu.changed = v.mu.viewer, false
+	if v.mu.changed != nil {
+		v.viewer, v.mu.changed = *v.mu.changed, nil
 	}
 	v.mu.unacked.apply(&v.pairs, v.looked)
 }
