@@ -1,13 +1,16 @@
 package interest_test
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"math"
+	"sync"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/interest"
 	"github.com/atoll-sim/atoll/near"
+	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -164,6 +167,47 @@ func ExampleSet() {
 	// 1 wait
 	// anna slot 2 enter true columns 11: 9 bytes
 	// 0 wait
+}
+
+// A client reads what AppendTo has written: here who comes, with 2 columns of 8 and 1 bytes.
+func ExamplePacket_AppendTo() {
+	x := newIsland(interest.Options{})
+	x.set.Open(interest.Viewer{Entity: x.players[2], Radius: 20})
+	var wire []byte
+	x.update(func(_ *interest.View, p *interest.Packet) { wire = p.AppendTo(nil) })
+
+	number := func() uint64 {
+		n, size := binary.Uvarint(wire)
+		wire = wire[size:]
+		return n
+	}
+	fmt.Println("packet", number(), "leaves", number())
+	slot, columns := number(), number()
+	fmt.Println("slot", slot/2, "enter", slot%2, "columns", columns/2, "removed", columns%2)
+	fmt.Println("handle", handle.Handle(binary.LittleEndian.Uint64(wire)), "values", len(wire[8:]))
+	// Output:
+	// packet 1 leaves 0
+	// slot 0 enter 1 columns 3 removed 0
+	// handle 0:2@1 values 9
+}
+
+// Run takes frames while the world ticks, and tells clients beside the ticks.
+func ExampleSet_Run() {
+	x := newIsland(interest.Options{})
+	x.set.Open(interest.Viewer{Entity: x.players[0], Radius: 20, Client: "anna"})
+	ctx, cancel := context.WithCancel(context.Background())
+	var all sync.WaitGroup
+	all.Go(func() { _ = scheduler.New(x.World, scheduler.Options{}).Run(ctx) })
+	err := x.set.Run(ctx, x.view, 0, 1, func(v *interest.View, p *interest.Packet) {
+		show(v, p) // or send what AppendTo writes
+		cancel()
+	})
+	all.Wait()
+	fmt.Println(err)
+	// Output:
+	// anna slot 0 enter true columns 11: 9 bytes
+	// anna slot 1 enter true columns 11: 9 bytes
+	// <nil>
 }
 
 // What was in a packet that got lost is told again, as it is by then.

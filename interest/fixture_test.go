@@ -156,6 +156,7 @@ func newClient(t testing.TB) *client { return &client{t: t, slots: map[uint32]*k
 func (c *client) apply(p *interest.Packet, lossy bool) {
 	require.Greater(c.t, p.Number, c.last)
 	c.last = p.Number
+	sameOnWire(c.t, p)
 	for _, l := range p.Leaves {
 		if k := c.slots[l.Slot]; k == nil || k.handle != l.Handle {
 			require.True(c.t, lossy, "leave of %v, whom the client does not know as %d", l.Handle, l.Slot)

@@ -108,8 +108,8 @@ var misuseLeftOut = map[string]string{
 	"are for any goroutine at any time": `Owner.Alive Owner.Handle Owner.Shares Owner.Weak Weak.Alive Weak.Clear Weak.Equal
 		Completion.Done Completion.Outcome Answer.Value Frame.Alive Frame.Count Frame.Diff Frame.Flags Frame.Has Frame.Locate Frame.Owner
 		Frame.Query Frame.Release Frame.Tick Diff.Changed Reader.Diff
-		Set.Open Set.Update View.Ack View.Change View.Client View.Close View.Lost View.Viewer`,
-	"waits for a refresh: within a tick it must not be called": `View.Capture`,
+		Packet.AppendTo Set.Open Set.Update View.Ack View.Change View.Client View.Close View.Lost View.Viewer`,
+	"wait for a refresh: within a tick they must not be called": `View.Capture Set.Run`,
 	"are of a tree without a world, which one goroutine has": `Tree.Add Tree.AddChild Tree.AddChildAt Tree.AddChildren Tree.Bytes Tree.Links Tree.Load
 		Tree.Move Tree.MoveAfter Tree.MoveAt Tree.MoveBefore Tree.NeedsGrowth Tree.Put Tree.PutFree Tree.Read Tree.Remove Tree.RemoveBranch
 		Tree.RemoveChild Tree.RemoveHoles Tree.Reserve Tree.Save Tree.SaveSize Tree.SetPlaces Tree.Settle Tree.Sort Tree.Swap Tree.SwapPlaces
