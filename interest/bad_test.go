@@ -45,6 +45,7 @@ func TestBadArguments(t *testing.T) {
 	f := x.now()
 	mustPanic(t, "0 workers", func() { s.Update(f, 0, none) })
 	mustPanic(t, "nil sink", func() { s.Update(f, 1, nil) })
+	mustPanic(t, "Viewer.Unacked of 1; want 0 with a Write", func() { s.Open(interest.Viewer{Unacked: 1, Write: func([]byte) {}}) })
 	mustPanic(t, "nil Frame", func() { s.Update(nil, 1, none) })
 	g := other.now()
 	mustPanic(t, "another world", func() { s.Update(g, 1, none) })

@@ -9,6 +9,9 @@
 //	encode   who is seen in some view: components as bytes, and whether those are others than before
 //	tell     views: leaves, enters and changes, as many as fit in
 //
+// [Set.Run] does so while the world ticks. A connection that keeps the order has a [Viewer.Write]; for others
+// [Packet.AppendTo] makes bytes of a packet.
+//
 // Work follows the number of views and what is seen in each, and not that of clients times entities. Bytes
 // are made once for each entity and shared by all packets.
 package interest

@@ -194,19 +194,18 @@ func ExamplePacket_AppendTo() {
 // Run takes frames while the world ticks, and tells clients beside the ticks.
 func ExampleSet_Run() {
 	x := newIsland(interest.Options{})
-	x.set.Open(interest.Viewer{Entity: x.players[0], Radius: 20, Client: "anna"})
 	ctx, cancel := context.WithCancel(context.Background())
+	x.set.Open(interest.Viewer{Entity: x.players[0], Radius: 20, Write: func(packet []byte) {
+		fmt.Println(len(packet), "bytes") // or conn.Write(packet)
+		cancel()
+	}})
 	var all sync.WaitGroup
 	all.Go(func() { _ = scheduler.New(x.World, scheduler.Options{}).Run(ctx) })
-	err := x.set.Run(ctx, x.view, 0, 1, func(v *interest.View, p *interest.Packet) {
-		show(v, p) // or send what AppendTo writes
-		cancel()
-	})
+	err := x.set.Run(ctx, x.view, 0, 1, nil)
 	all.Wait()
 	fmt.Println(err)
 	// Output:
-	// anna slot 0 enter true columns 11: 9 bytes
-	// anna slot 1 enter true columns 11: 9 bytes
+	// 40 bytes
 	// <nil>
 }
 

@@ -1,5 +1,7 @@
 package interest
 
+import "runtime"
+
 // Skip makes the next Updates have numbers as if there had been so many of them.
 func Skip(s *Set, n uint32) {
 	for _, v := range s.views {
@@ -14,3 +16,12 @@ func Skip(s *Set, n uint32) {
 
 // Urgency is how urgent a row is.
 func Urgency(weight, age, class uint32) uint8 { return urgency(weight, age, class) }
+
+// Writes reports whether a packet of a view is written. Written waits until none is.
+func Writes(v *View) bool { return v.writer.waits() }
+
+func Written(v *View) {
+	for Writes(v) {
+		runtime.Gosched()
+	}
+}

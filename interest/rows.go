@@ -174,7 +174,10 @@ func (r *row) join(dst []byte, values []value, columns uint32) []byte {
 // size are behind each other, so that those for long rows are found again.
 type arena [35 - blockBits]blocks
 
-const blockBits = 16
+const (
+	blockBits  = 16
+	blockBytes = 1 << blockBits // the smallest
+)
 
 // blocks are those of a size, a power of two.
 type blocks struct {

@@ -121,6 +121,9 @@ func (s *Set) Open(v Viewer) *View {
 	v.check("Set.Open")
 	view := &View{client: v.Client, viewer: v}
 	view.mu.unacked.init(v.Unacked)
+	if v.Write != nil {
+		view.writer = newWriter(v.Write)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.mu.opened = append(s.mu.opened, view)
@@ -128,12 +131,12 @@ func (s *Set) Open(v Viewer) *View {
 }
 
 // Update tells views what they see in a frame: it calls sink for each view that there is something to tell,
-// once. The work is divided among so many goroutines, on which sink is called at once. sink may call Open and
+// once, but for those with a Viewer.Write. If all have one, sink may be nil. The work is divided among so many goroutines, on which sink is called at once. sink may call Open and
 // the methods of views, and must not release the frame.
 //
 // The frame must be of the world, and its view must have the index, its component and all columns. Ticks may be
 // left out, and a tick may come twice, but none behind a later one. Update panics otherwise, for fewer than one
-// worker, during another Update, and if sink or another function panics: then some views have got no packet, and
+// worker, if it has no sink and a view no Write, during another Update, and if sink or another function panics: then some views have got no packet, and
 // the next Update goes on.
 //
 // An Update takes some 170 ns for each pair of a view and an entity that it shows. It allocates nothing once
@@ -142,14 +145,12 @@ func (s *Set) Update(f *world.Frame, workers int, sink func(*View, *Packet)) {
 	switch {
 	case workers < 1:
 		panic(fmt.Sprintf("interest: Set.Update with %d workers; want 1 or more", workers))
-	case sink == nil:
-		panic("interest: Set.Update with a nil sink; pass a function that sends packets")
 	case !s.running.CompareAndSwap(false, true):
 		panic("interest: Set.Update during another one; call one at a time, and none in its functions")
 	}
 	defer s.end()
-	s.begin(f)
 	s.sink = sink
+	s.begin(f)
 	s.grow(workers)
 	s.places = sized(s.places, s.near.Places())
 	clear(s.places)
@@ -203,6 +204,9 @@ func (s *Set) enter() {
 		v.order = s.orderOf(v.from)
 	}
 	s.views = slices.DeleteFunc(s.views, (*View).ended)
+	if s.sink == nil && slices.ContainsFunc(s.views, func(v *View) bool { return v.writer == nil }) {
+		panic("interest: Set.Update with a nil sink, and a View without Viewer.Write; pass a function that sends packets")
+	}
 	if len(come) > 0 || s.now-s.sorted >= sortEach {
 		slices.SortStableFunc(s.views, func(a, b *View) int { return cmp.Compare(a.order, b.order) })
 		s.sorted = s.now

@@ -24,7 +24,7 @@ func (w *worker) tell(v *View) {
 	p := &w.packet
 	p.Leaves, p.Rows, p.Waiting, w.due, w.sent = p.Leaves[:0], p.Rows[:0], 0, w.due[:0], nil
 	w.bound = v.viewer.Bytes > 0
-	waits := v.mu.unacked.full()
+	waits := v.mu.unacked.full() || v.writer.waits()
 	if v.mu.unacked.most > 0 && !waits {
 		w.sent = v.mu.unacked.spare()
 	}
@@ -41,7 +41,11 @@ func (w *worker) tell(v *View) {
 			v.mu.Unlock()
 		}
 		p.Number = v.number
-		w.sink(v, p)
+		if v.writer != nil {
+			v.writer.begin(p)
+		} else {
+			w.sink(v, p)
+		}
 	}
 	v.pairs.trim()
 }

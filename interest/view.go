@@ -27,6 +27,11 @@ type Viewer struct {
 	// Unacked is how many packets may be under way: then the view gets none until Ack or Lost is called. 0 is
 	// for a transport that loses nothing and takes all packets: each counts as received. At most UnackedMax.
 	Unacked int
+	// Write, if not nil, is given the view's packets in place of the sink, as AppendTo writes them: for a connection
+	// that keeps the order, such as a websocket. It has a goroutine for each packet, so it may wait for the network,
+	// and must not keep the packet. The view gets the next one when Write has returned, so whoever reads slowly gets
+	// fewer, each with all that is new. Each counts as received: when one cannot be written, close the connection.
+	Write func(packet []byte)
 	// Client is the program's own, for the sink and the functions of Options to find. See View.Client.
 	Client any
 }
@@ -47,6 +52,8 @@ func (v *Viewer) check(call string) {
 		bad("Bytes", v.Bytes, "0 for no bound, or more")
 	case v.Unacked < 0 || v.Unacked > UnackedMax:
 		bad("Unacked", v.Unacked, fmt.Sprintf("0 to %d", UnackedMax))
+	case v.Unacked > 0 && v.Write != nil:
+		bad("Unacked", v.Unacked, "0 with a Write, which takes one packet after the other")
 	}
 }
 
@@ -58,6 +65,7 @@ func (v *Viewer) check(call string) {
 // the worker's that has the view in a step of Update.
 type View struct {
 	client any
+	writer *writer // or nil
 	closed atomic.Bool
 	called atomic.Bool // Change, Ack or Lost, since the last Update
 	mu     struct {
@@ -87,13 +95,14 @@ func (v *View) Viewer() Viewer {
 }
 
 // Change changes what the view shows: another entity, as when somebody is born again, another radius or
-// budget. Who is still seen is not told of again. Client and Unacked stay as they were. The next Update uses
+// budget. Who is still seen is not told of again. Client, Write and Unacked stay as they were. The next Update uses
 // it, or what a later Change says: all of that, not only what differs. It panics as Set.Open does.
 func (v *View) Change(to Viewer) {
+	to.Write = nil
 	to.check("View.Change")
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	to.Client, to.Unacked = v.viewer.Client, v.viewer.Unacked
+	to.Client, to.Write, to.Unacked = v.viewer.Client, v.viewer.Write, v.viewer.Unacked
 	v.mu.changed = &to
 	v.called.Store(true)
 }

@@ -1,12 +1,17 @@
 package guide_test
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
+	"io"
+	"net"
+	"sync"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/interest"
 	"github.com/atoll-sim/atoll/near"
+	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -30,16 +35,16 @@ func Example_interest() {
 		fmt.Println(err)
 	}
 	anna := set.Open(interest.Viewer{Entity: hs[0], Radius: 50, Margin: 5, Client: "anna"})
-	tell := func() {
+	step := func() {
 		if err := update(view, set); err != nil {
 			fmt.Println(err)
 		}
 	}
-	tell()
+	step()
 	_ = hull.Set(w, hs[1], Hull{8})
 	_ = world.Flag(w, hs[2], cloaked)
 	w.Refresh()
-	tell()
+	step()
 	anna.Close()
 	// Output:
 	// anna: 0 comes, columns 11, 9 bytes
@@ -47,6 +52,50 @@ func Example_interest() {
 	// anna: 2 comes, columns 11, 9 bytes
 	// anna: 2 goes, gone false
 	// anna: 1 changes, columns 10, 1 bytes
+}
+
+func Example_interestRun() {
+	w := world.MustNew(world.Options{})
+	position, hull := world.Register[Position](w, "position"), world.Register[Hull](w, "hull")
+	index := near.New(w, func(p Position) near.Point { return near.Point{X: p.X, Y: p.Y} },
+		near.Options{Max: near.Point{X: 1000, Y: 1000}, Cell: 50})
+	set := interest.New(w, index, interest.Options{}, interest.Encode(appendPosition), interest.Encode(appendHull))
+	view, _ := w.NewView(index, position, hull)
+	h, _ := world.NewBundle[struct {
+		Position
+		Hull
+	}](w).Create(w, struct {
+		Position
+		Hull
+	}{Position{10, 0}, Hull{9}})
+	read, written := net.Pipe()
+	connect(set, h, written)
+
+	ctx, cancel := context.WithCancel(context.Background())
+	var all sync.WaitGroup
+	all.Go(func() { _ = scheduler.New(w, scheduler.Options{}).Run(ctx) })
+	all.Go(func() {
+		if err := tell(ctx, view, set); err != nil {
+			fmt.Println(err)
+		}
+	})
+	packet := make([]byte, 100)
+	n, _ := read.Read(packet)
+	fmt.Println(packet[:n])
+	cancel()
+	all.Wait()
+	// Output:
+	// [1 0 1 6 1 0 0 0 0 0 0 0 232 3 0 0 0 0 0 0 9]
+}
+
+func connect(set *interest.Set, ship handle.Handle, conn io.Writer) *interest.View {
+	return set.Open(interest.Viewer{Entity: ship, Radius: 50, Write: func(packet []byte) {
+		_, _ = conn.Write(packet)
+	}})
+}
+
+func tell(ctx context.Context, view *world.View, set *interest.Set) error {
+	return set.Run(ctx, view, 0, 2, nil)
 }
 
 func appendPosition(dst []byte, p *Position) []byte {

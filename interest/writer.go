@@ -1,0 +1,34 @@
+package interest
+
+import "sync/atomic"
+
+// writer gives the packets of a view to Viewer.Write.
+//
+// Ownership: the worker's that tells the view, or while writes is set the goroutine of run.
+type writer struct {
+	packet []byte
+	writes atomic.Bool
+	run    func() // bound once
+}
+
+func newWriter(write func(packet []byte)) *writer {
+	w := &writer{}
+	w.run = func() {
+		defer w.writes.Store(false)
+		write(w.packet)
+		if cap(w.packet) > 8*len(w.packet)+blockBytes {
+			w.packet = nil // others were far larger
+		}
+	}
+	return w
+}
+
+// waits reports whether a packet is still written.
+func (w *writer) waits() bool { return w != nil && w.writes.Load() }
+
+// begin begins to write a packet.
+func (w *writer) begin(p *Packet) {
+	w.packet = p.AppendTo(w.packet[:0])
+	w.writes.Store(true)
+	go w.run()
+}
