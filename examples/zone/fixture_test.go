@@ -122,8 +122,11 @@ func (p *player) apply(m []byte) error {
 	}
 	p.bytes, p.packets = p.bytes+len(m), p.packets+1
 	p.most = max(p.most, len(m))
+	if number := uvarint(); number != uint64(p.packets) {
+		return fmt.Errorf("packet %d has the number %d", p.packets, number)
+	}
 	for range uvarint() {
-		slot := uvarint()
+		slot := uvarint() >> 1
 		if p.seen[slot] == nil {
 			return fmt.Errorf("nobody is in slot %d, who leaves", slot)
 		}
@@ -131,14 +134,20 @@ func (p *player) apply(m []byte) error {
 		p.leaves++
 	}
 	for len(m) > 0 && !short {
-		slot, bits := uvarint(), take(1)[0]
-		columns, removed := bits&15, bits>>4
+		first, bits := uvarint(), uvarint()
+		slot, comes, columns, removed := first>>1, first&1 != 0, byte(bits>>1), byte(0)
 		e := p.seen[slot]
-		comes := e == nil
+		if comes != (e == nil) {
+			return fmt.Errorf("of slot %d, in which is %v, a packet says that it comes: %v", slot, e, comes)
+		}
 		if comes {
+			take(8) // its handle
 			e = new(thing)
 			p.seen[slot] = e
 			p.enters++
+		}
+		if bits&1 != 0 {
+			removed = byte(uvarint())
 		}
 		e.columns = e.columns&^removed | columns
 		if columns&1 != 0 {

@@ -152,20 +152,6 @@ func act(of func(world.Binder) world.Term, foes *near.Index, hit *world.Func[Hit
 	}
 }
 
-// appendPacket appends how many leave, and their slots; then of each row its slot, a bit for each column that it
-// has and one for each that is gone, and the columns. Slots and counts are uvarints. Who is in a new slot is new.
-func appendPacket(b []byte, p *interest.Packet) []byte {
-	b = binary.AppendUvarint(b, uint64(len(p.Leaves)))
-	for _, l := range p.Leaves {
-		b = binary.AppendUvarint(b, uint64(l.Slot))
-	}
-	for _, r := range p.Rows {
-		b = append(binary.AppendUvarint(b, uint64(r.Slot)), byte(r.Columns|r.Removed<<4))
-		b = append(b, r.Bytes...)
-	}
-	return b
-}
-
 func appendPosition(b []byte, p *Position) []byte {
 	return binary.LittleEndian.AppendUint32(b, uint32(p.X*64)|uint32(p.Y*64)<<16)
 }

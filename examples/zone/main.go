@@ -93,10 +93,8 @@ func (z *zone) serve(ctx context.Context, fail context.CancelCauseFunc, l net.Li
 	server := http.Server{Handler: mux, ReadHeaderTimeout: patience,
 		BaseContext: func(net.Listener) context.Context { return ctx }}
 	go func() { fail(server.Serve(l)) }()
-	var told sync.WaitGroup
-	told.Go(func() { fail(z.tell(ctx)) })
+	go func() { fail(z.views.Run(ctx, z.view, 0, runtime.GOMAXPROCS(0), nil)) }()
 	fail(z.systems.Run(ctx))
-	told.Wait()
 	late, done := context.WithTimeout(context.Background(), patience)
 	defer done()
 	err := errors.Join(server.Close(), z.pool.Close(late), z.systems.Step(late), z.store.Close(), z.db.Close())
@@ -186,11 +184,14 @@ func (z *zone) session(conn *websocket.Conn, name string) error {
 	}
 	defer func() { // before the name is free, as requests of the next port may be applied first
 		var left world.Completion
-		if world.Flag(port.Within(ctx).Notify(&left), me, absent) == nil {
-			_, _ = left.Wait(ctx)
-		}
+		_ = world.Flag(port.Within(ctx).Notify(&left), me, absent)
+		_, _ = left.Wait(ctx)
 	}()
-	view := z.views.Open(interest.Viewer{Entity: me, Radius: sight, Margin: 5, Bytes: packetMax, Unacked: 1, Client: conn})
+	view := z.views.Open(interest.Viewer{Entity: me, Radius: sight, Margin: 5, Bytes: packetMax, Write: func(packet []byte) {
+		late, done := context.WithTimeout(ctx, patience)
+		defer done()
+		_ = conn.Write(late, websocket.MessageBinary, packet) // or it closes the connection
+	}})
 	defer view.Close()
 	for {
 		var goal Goal
@@ -205,26 +206,5 @@ func (z *zone) session(conn *websocket.Conn, name string) error {
 		if err := z.goal.Set(port.Within(ctx), me, goal); err != nil {
 			return err
 		}
-	}
-}
-
-// tell tells clients what they see, beside the ticks. It sends a packet when the one before was written, so who
-// reads slowly gets fewer, with all that is new.
-func (z *zone) tell(ctx context.Context) error {
-	for {
-		frame, err := z.view.Capture(ctx)
-		if err != nil {
-			return err
-		}
-		z.views.Update(frame, runtime.GOMAXPROCS(0), func(v *interest.View, p *interest.Packet) {
-			bytes, number := appendPacket(nil, p), p.Number
-			go func() {
-				late, done := context.WithTimeout(context.Background(), patience)
-				defer done()
-				_ = v.Client().(*websocket.Conn).Write(late, websocket.MessageBinary, bytes) // or it closes the connection
-				v.Ack(number)
-			}()
-		})
-		frame.Release()
 	}
 }

@@ -28,7 +28,7 @@ function join(name) {
   }
 }
 
-// apply reads a packet, as appendPacket writes it.
+// apply reads a packet, as Packet.AppendTo of package interest writes it.
 function apply(m, name) {
   let at = 0
   const byte = () => m.getUint8(at++)
@@ -41,14 +41,19 @@ function apply(m, name) {
     }
   }
   const now = performance.now()
+  uvarint() // the number: packets do not get lost here
   for (let n = uvarint(); n > 0; n--) {
-    const slot = uvarint()
+    const slot = uvarint() >> 1
     if (seen.get(slot) === me) me = null
     seen.delete(slot)
   }
   while (at < m.byteLength) {
-    const slot = uvarint(), bits = byte(), columns = bits & 15, removed = bits >> 4, comes = !seen.has(slot)
-    if (comes) seen.set(slot, {})
+    const first = uvarint(), slot = first >> 1, comes = first & 1, bits = uvarint(), columns = bits >> 1
+    if (comes) {
+      at += 8 // the handle, which no command needs
+      seen.set(slot, {})
+    }
+    const removed = bits & 1 ? uvarint() : 0
     const it = seen.get(slot)
     if (columns & 1) {
       const x = short() / 64, y = short() / 64
