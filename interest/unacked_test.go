@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/interest"
 	"github.com/atoll-sim/atoll/near"
 	"github.com/atoll-sim/atoll/world"
@@ -77,31 +78,45 @@ func TestUnacked(t *testing.T) {
 	require.Equal(t, uint32(1), p.Rows[0].Slot)
 }
 
-// TestUnackedMost has ever more packets under way, of which some get lost, and then fewer.
+// TestUnackedMost has ever more packets under way, of which some get lost. In the end the client knows all.
 func TestUnackedMost(t *testing.T) {
 	x := newField(t, world.Options{})
 	s := x.newSet(interest.Options{})
-	v := s.Open(interest.Viewer{Entity: x.unit(50, 50), Radius: 50, Unacked: 11})
-	c, r := newClient(t), newRand(t, 1)
-	var sent []interest.Packet
-	for i := range iterations(1000) {
-		x.drift()
-		if p, told := x.update(s, 1)[v]; told {
-			sent = append(sent, p)
-		}
-		require.LessOrEqual(t, len(sent), 11)
-		for len(sent) > 0 && (len(sent) == 11 || r.IntN(1+i%40) == 0) {
-			if p := sent[0]; r.IntN(3) > 0 {
-				c.apply(&p, true)
-				v.Ack(p.Number)
-			} else {
-				v.Lost(p.Number)
-			}
-			sent = sent[1:]
-		}
+	var units []handle.Handle
+	for range 20 {
+		units = append(units, x.unit(50, 50))
 	}
-	for len(x.update(s, 1)) > 0 { // what was lost
-		x.update(s, 1)
+	r := newRand(t, 1)
+	for range iterations(200) {
+		v := s.Open(interest.Viewer{At: near.Point{X: 50, Y: 50}, Radius: 5, Unacked: 11})
+		c := newClient(t)
+		var sent []interest.Packet
+		for len(sent) < 11 {
+			world.Write[Level](x.World).Get(units[r.IntN(len(units))]).Number = r.IntN(250)
+			if p, told := x.update(s, 1)[v]; told {
+				sent = append(sent, p)
+			}
+			for len(sent) > 0 && r.IntN(3) == 0 {
+				if p := sent[0]; r.IntN(3) > 0 {
+					c.apply(&p, true)
+					v.Ack(p.Number)
+				} else {
+					v.Lost(p.Number)
+				}
+				sent = sent[1:]
+			}
+		}
+		world.Write[Level](x.World).Get(units[0]).Number++
+		require.Empty(t, x.update(s, 1)[v].Rows, "11 are under way")
+		v.Lost(sent[10].Number)
+		for p, told := x.update(s, 1)[v]; told; p, told = x.update(s, 1)[v] {
+			c.apply(&p, true)
+			v.Ack(p.Number)
+		}
+		f := x.now()
+		require.Equal(t, look(f, interest.Options{}).by(v, c.has()), c.has())
+		f.Release()
+		v.Close()
 	}
 }
 

@@ -102,7 +102,7 @@ func TestWriteAmongSinks(t *testing.T) {
 	s.Update(f, 1, nil)
 }
 
-// TestWriteChange changes a view, which keeps its Write.
+// TestWriteChange changes views, which keep what they write to.
 func TestWriteChange(t *testing.T) {
 	x := newField(t, world.Options{})
 	s := x.newSet(interest.Options{})
@@ -114,6 +114,13 @@ func TestWriteChange(t *testing.T) {
 	defer f.Release()
 	s.Update(f, 1, nil)
 	require.Equal(t, "1", <-written)
+	require.NotNil(t, v.Viewer().Write)
+	require.Zero(t, v.Viewer().Unacked)
+
+	v = s.Open(interest.Viewer{Unacked: 2, Client: "anna"})
+	v.Change(interest.Viewer{Entity: h, Client: "bob"})
+	s.Update(f, 1, none)
+	require.Equal(t, interest.Viewer{Entity: h, Unacked: 2, Client: "anna"}, v.Viewer())
 }
 
 // TestWriteAllocates writes packets again and again.
