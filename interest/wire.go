@@ -38,7 +38,7 @@ func (p *Packet) AppendTo(dst []byte) []byte {
 	return dst
 }
 
-// and returns a number with a bit behind it.
+// and returns a number and a bit in one: the bit is the lowest.
 func and(n uint32, bit bool) uint64 {
 	if bit {
 		return uint64(n)<<1 | 1

@@ -7,7 +7,7 @@ import (
 )
 
 func init() {
-	nearby.Register(func(reader any) nearby.Index { return reader.(*Reader).version("nearby.Of") })
+	nearby.Register(func(reader any) nearby.Index { return reader.(*Reader).version("interest.Set.Update") })
 }
 
 // Places returns how many entries there are. Those of base come first.
