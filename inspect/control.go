@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
-	"strconv"
 	"sync"
 	"time"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/number"
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -74,22 +74,16 @@ func (x *Inspector) writeState(w http.ResponseWriter) error {
 	return nil
 }
 
-func (x *Inspector) pause(w http.ResponseWriter, r *http.Request) error {
-	if err := readBody(w, r, &struct{}{}); err != nil {
-		return err
+// stand returns what pauses the world or lets it go on: do, which the log calls what.
+func (x *Inspector) stand(do func(), what string) func(http.ResponseWriter, *http.Request) error {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if err := readBody(w, r, &struct{}{}); err != nil {
+			return err
+		}
+		do()
+		x.changed(r, what)
+		return x.writeState(w)
 	}
-	x.s.Pause()
-	x.changed(r, "pause")
-	return x.writeState(w)
-}
-
-func (x *Inspector) resume(w http.ResponseWriter, r *http.Request) error {
-	if err := readBody(w, r, &struct{}{}); err != nil {
-		return err
-	}
-	x.s.Resume()
-	x.changed(r, "resume")
-	return x.writeState(w)
 }
 
 // step makes ticks of a paused Run, and waits for them.
@@ -201,52 +195,27 @@ func (x *Inspector) setNow(w *world.World, h handle.Handle, component, path stri
 // setField stores a JSON value in a field. Numbers may be texts, as large ones and NaN are written.
 func setField(to reflect.Value, value any) error {
 	wants := func(what string) error { return fmt.Errorf("want %s, of type %v, not %v", what, to.Type(), value) }
-	text := ""
-	switch v := value.(type) {
-	case json.Number:
-		text = v.String()
-	case string:
-		text = v
-	}
-	bits := 0
-	var err error
-	switch k := to.Kind(); {
-	case k == reflect.Bool:
+	switch to.Kind() {
+	case reflect.Bool:
 		is, ok := value.(bool)
 		if !ok {
 			return wants("true or false")
 		}
 		to.SetBool(is)
-		return nil
-	case k == reflect.String:
+	case reflect.String:
 		text, ok := value.(string)
 		if !ok {
 			return wants("a text")
 		}
 		to.SetString(text)
-		return nil
 	default:
-		bits = to.Type().Bits()
-	}
-	switch {
-	case to.CanInt():
-		var n int64
-		if n, err = strconv.ParseInt(text, 10, bits); err == nil {
-			to.SetInt(n)
+		text, _ := value.(string)
+		if n, ok := value.(json.Number); ok {
+			text = n.String()
 		}
-	case to.CanUint():
-		var n uint64
-		if n, err = strconv.ParseUint(text, 10, bits); err == nil {
-			to.SetUint(n)
+		if number.Set(to, text) != nil {
+			return wants("a number in its range")
 		}
-	default:
-		var n float64
-		if n, err = strconv.ParseFloat(text, bits); err == nil {
-			to.SetFloat(n)
-		}
-	}
-	if err != nil {
-		return wants("a number in its range")
 	}
 	return nil
 }

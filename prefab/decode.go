@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/number"
 )
 
 // decoder reads values of components. It is strict, and knows the names of entities: package
@@ -72,11 +73,11 @@ func (d *decoder) into(to reflect.Value, v *value, path *path) error {
 	case reflect.Interface, reflect.Func, reflect.Chan, reflect.UnsafePointer, reflect.Complex64, reflect.Complex128:
 		return d.errorf(v.from, path, "a %v is not read from JSON; give its type UnmarshalJSON", to.Type())
 	default:
-		number, ok := v.is.(json.Number)
+		text, ok := v.is.(json.Number)
 		if !ok {
 			return wants("a number")
 		}
-		if err := setNumber(to, number.String()); err != nil {
+		if err := setNumber(to, text.String()); err != nil {
 			return d.errorf(v.from, path, "%w", err)
 		}
 	}
@@ -85,25 +86,7 @@ func (d *decoder) into(to reflect.Value, v *value, path *path) error {
 
 // setNumber stores a number of any kind.
 func setNumber(to reflect.Value, text string) error {
-	bits := to.Type().Bits()
-	var err error
-	switch {
-	case to.CanInt():
-		var n int64
-		if n, err = strconv.ParseInt(text, 10, bits); err == nil {
-			to.SetInt(n)
-		}
-	case to.CanUint():
-		var n uint64
-		if n, err = strconv.ParseUint(text, 10, bits); err == nil {
-			to.SetUint(n)
-		}
-	default:
-		var n float64
-		if n, err = strconv.ParseFloat(text, bits); err == nil {
-			to.SetFloat(n)
-		}
-	}
+	err := number.Set(to, text)
 	switch {
 	case errors.Is(err, strconv.ErrRange):
 		return fmt.Errorf("%s does not fit in a %v", short(text), to.Type())
