@@ -33,9 +33,11 @@ func (c *control) notify(change func()) {
 }
 
 // Pause makes Run stand still after the tick that is under way: the world is idle
-// but still belongs to Run. Safe from any goroutine at any time; a system may call it. It
-// does not wait. It has no effect on Step.
-func (s *Scheduler) Pause() { s.control.notify(func() { s.control.mu.paused = true }) }
+// but still belongs to Run. Ticks of StepOnce that have not begun are dropped. Safe from any
+// goroutine at any time; a system may call it. It does not wait. It has no effect on Step.
+func (s *Scheduler) Pause() {
+	s.control.notify(func() { s.control.mu.paused, s.control.mu.steps = true, 0 })
+}
 
 // Resume ends a pause. Ticks that would have been due during the pause are not made up
 // for. Safe as Pause.

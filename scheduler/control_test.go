@@ -89,6 +89,32 @@ func TestPause(t *testing.T) {
 	})
 }
 
+// TestPauseDropsSteps pauses again in the second of five single ticks: the others are not made.
+func TestPauseDropsSteps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newTimed(t, scheduler.Options{}, nil)
+		r.MustAdd("stop", func(*world.Build) func(*world.Context) {
+			return func(c *world.Context) {
+				if c.Tick() == 1 {
+					r.Pause()
+				}
+			}
+		})
+		r.Pause()
+		for range 5 {
+			require.True(t, r.StepOnce())
+		}
+		r.start(t.Context())
+		r.mustHaveMade(t, 2)
+		time.Sleep(100 * second)
+		r.mustHaveMade(t, 2)
+		require.True(t, r.StepOnce())
+		r.mustHaveMade(t, 3)
+		r.Stop()
+		require.NoError(t, <-r.ended)
+	})
+}
+
 // TestPauseBeforeRun begins paused; a stop or the context ends a paused Run.
 func TestPauseBeforeRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
