@@ -156,7 +156,7 @@ func TestListenLongStream(t *testing.T) {
 	require.NoError(t, <-done)
 }
 
-// TestListenMany opens more connections than there may be: the others wait, and those that say nothing end.
+// TestListenMany opens more connections than there may be: the others wait.
 func TestListenMany(t *testing.T) {
 	at := make(addresses, 1)
 	f := newWorld(t, 1, 1).inspect(inspect.Options{Logger: slog.New(at), ConnectionsMax: 1}).run()
