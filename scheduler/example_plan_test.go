@@ -3,6 +3,7 @@ package scheduler_test
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
@@ -134,6 +135,11 @@ func ExampleScheduler_Stats() {
 		fmt.Println(x.Name, x.Runs, x.Total > 0, x.Max <= x.Total)
 	}
 	fmt.Println("ticks:", all.Time.Count(), all.Time.Quantile(0.5) <= all.Time.Max())
+	for _, x := range all.Waits { // who held up the tick
+		if x.Time > 10*time.Second {
+			fmt.Printf("shard %d waited %v for shard %d\n", x.Shard, x.Time, x.For)
+		}
+	}
 	// Output:
 	// turn 1 true true
 	// shine 4 true true

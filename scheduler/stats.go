@@ -21,6 +21,7 @@ type Stats struct {
 	Rung     int             // how many rungs of Options.Ladder are in force
 	Time     stats.Histogram // of ticks: systems, Balancer and refresh
 	Systems  []SystemStats   // in the order in which they run, merges included
+	Waits    []Wait          // who stood at fences for whom, by Shard, then For; none with more than WaitShardsMax shards
 }
 
 // SystemStats are the Stats of one system.
@@ -58,10 +59,10 @@ func (s *Scheduler) Stats(dst *Stats) {
 		panic("scheduler: Scheduler.Stats to a nil Stats; pass where they go")
 	}
 	s.mustRest("Stats")
-	systems := dst.Systems[:0]
+	systems, waits := dst.Systems[:0], dst.Waits[:0]
 	*dst = s.counts
-	dst.Systems, dst.Rung = systems, s.ladder.at
 	t := &s.tick
+	dst.Systems, dst.Waits, dst.Rung = systems, t.appendWaits(waits), s.ladder.at
 	for at, x := range t.systems {
 		if len(dst.Systems) < cap(dst.Systems) {
 			dst.Systems = dst.Systems[:at+1]

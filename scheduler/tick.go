@@ -30,6 +30,7 @@ type tick struct {
 	global     *program  // the last, if it has steps
 	order      []int32   // the shards' programs, costliest first
 	fences     []countdown
+	pairs      []int64 // how long programs waited for each other, a row for each that waited; nil for too many shards
 
 	unfinished atomic.Int32 // programs
 	jobs       [jobsMax]job
@@ -70,6 +71,9 @@ func (t *tick) init(w *world.World, workers int) {
 	t.scale = clock.Measure()
 	t.claims = make([]atomic.Uint64, max(n+1, drive.PartitionsMax))
 	t.programs = make([]program, n+1)
+	if n <= WaitShardsMax {
+		t.pairs = make([]int64, (n+1)*(n+1))
+	}
 	for i := range n {
 		t.programs[i].shard = i
 		t.programs[i].worker = i * workers / n

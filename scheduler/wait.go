@@ -1,5 +1,18 @@
 package scheduler
 
+import "time"
+
+// WaitShardsMax is the most shards of a world for which Stats.Waits tells who waited for whom: the table of all pairs
+// takes half a megabyte for as many.
+const WaitShardsMax = 256
+
+// Wait is how long a shard stood at fences because another one was the last to pass, or world.AllShards, which stands
+// for global systems.
+type Wait struct {
+	Shard, For int
+	Time       time.Duration // since the scheduler was made
+}
+
 // wait is a time for which a program stood before a fence, in ticks of the clock.
 type wait struct {
 	step     int32 // of the program
@@ -18,11 +31,29 @@ func (p *program) stand(now int64) {
 
 // blame adds what a program waited for to the times of those that it waited for. All systems have run.
 func (t *tick) blame(p *program) {
+	var row []int64
+	if n := len(t.programs); t.pairs != nil {
+		row = t.pairs[int(t.numberOf(p))*n:][:n]
+	}
 	for i := range p.waits {
 		x := &p.waits[i]
 		q, step := t.waitedFor(x.before)
 		q.stepTimes[step].heldUp += x.to - x.from
+		if row != nil {
+			row[t.numberOf(q)] += x.to - x.from
+		}
 	}
+}
+
+// appendWaits appends who waited for whom.
+func (t *tick) appendWaits(dst []Wait) []Wait {
+	n := len(t.programs)
+	for at, took := range t.pairs {
+		if took > 0 {
+			dst = append(dst, Wait{t.programs[at/n].shard, t.programs[at%n].shard, t.scale.Duration(took)})
+		}
+	}
+	return dst
 }
 
 // waitedFor returns the program that opened what another stood before, and the step that it had to pass.
