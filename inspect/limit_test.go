@@ -183,6 +183,20 @@ func TestLeast(t *testing.T) {
 	}
 }
 
+// TestWaitsSince tells who waited longest since a moment, in a tick.
+func TestWaitsSince(t *testing.T) {
+	before := []scheduler.Wait{{Shard: 0, For: 2, Time: 100}, {Shard: 1, For: 0, Time: 50}, {Shard: -1, For: 0, Time: 10}}
+	now := []scheduler.Wait{{Shard: 0, For: 1, Time: 7}, {Shard: 0, For: 2, Time: 100}, {Shard: 1, For: 0, Time: 60}, {Shard: -1, For: 0, Time: 40}}
+	require.Equal(t, []waitReport{{-1, 0, 15}, {1, 0, 5}, {0, 1, 3}}, waitsSince(now, before, 2))
+	require.Empty(t, waitsSince(now, now, 1))
+	for i := range waitsMax {
+		now = append(now, scheduler.Wait{Shard: 3, For: 4 + i, Time: 1000})
+	}
+	got := waitsSince(now, nil, 1)
+	require.Len(t, got, waitsMax)
+	require.Equal(t, waitReport{3, 4, 1000}, got[0])
+}
+
 // TestHistoryRing adds samples of two days, with a gap.
 func TestHistoryRing(t *testing.T) {
 	var h history

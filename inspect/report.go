@@ -1,15 +1,18 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"math"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/atoll-sim/atoll/internal/figures"
+	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/stats"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -48,6 +51,7 @@ type report struct {
 	Copies   uint64    `json:"frames_bytes"`
 
 	Shards  []shardReport  `json:"shards"`
+	Waits   []waitReport   `json:"waits"`
 	Systems []systemReport `json:"systems"`
 	Steps   []stepReport   `json:"steps"`
 	Sets    []setReport    `json:"sets"`
@@ -88,6 +92,16 @@ type shardReport struct {
 	Waited    time.Duration `json:"waited_ns"`
 	HeldUp    time.Duration `json:"held_up_ns"`
 }
+
+// waitReport is how long a shard stood at fences for another, or -1 for global systems, in a tick of the last second.
+type waitReport struct {
+	Shard  int           `json:"shard"`
+	For    int           `json:"for"`
+	Waited time.Duration `json:"waited_ns"`
+}
+
+// waitsMax is how many pairs are told: all those of 16 shards and the global systems.
+const waitsMax = 16 * 17
 
 type systemReport struct {
 	Name    string              `json:"name"`
@@ -196,6 +210,23 @@ func (r *report) addShards(m *samples, now *moment) {
 		}
 		r.Shards = append(r.Shards, of)
 	}
+	r.Waits = waitsSince(now.waits, second.waits, ticks)
+}
+
+// waitsSince returns who waited for whom since a moment, the longest first.
+func waitsSince(now, before []scheduler.Wait, ticks time.Duration) []waitReport {
+	all := []waitReport{}
+	for _, x := range now {
+		if len(before) > 0 && before[0].Shard == x.Shard && before[0].For == x.For { // both are in one order
+			x.Time -= before[0].Time
+			before = before[1:]
+		}
+		if x.Time >= ticks {
+			all = append(all, waitReport{x.Shard, x.For, x.Time / ticks})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b waitReport) int { return cmp.Compare(b.Waited, a.Waited) })
+	return all[:min(len(all), waitsMax)]
 }
 
 func (r *report) addSystems(m *samples, now, before *moment) {

@@ -66,8 +66,9 @@ type moment struct {
 	systems []stats.Histogram
 	steps   []stats.Histogram
 	shards  []shardTimes
-	total   []time.Duration // of systems
-	waited  []time.Duration // likewise
+	total   []time.Duration  // of systems
+	waited  []time.Duration  // likewise
+	waits   []scheduler.Wait // none but in the newest moments
 }
 
 type shardTimes struct{ busy, waited, heldUp time.Duration }
@@ -200,6 +201,9 @@ func (m *samples) take(ctx context.Context) error {
 	m.history.add(&now, &m.scheduler, &m.world)
 	m.mu.Unlock()
 	if n := len(m.window); n == 0 || now.at.Sub(m.window[n-1].at) >= sampleRest-sampleLook/2 {
+		if n > 1 {
+			m.window[n-2].waits = nil // it is more than a second old
+		}
 		if m.window = append(m.window, now); n >= windowMax {
 			m.window = slices.Delete(m.window, 0, 1)
 		}
@@ -254,7 +258,7 @@ func setsOf(w *world.World) (all []componentSet) {
 func (m *samples) moment() moment {
 	now := moment{
 		at: time.Now(), ticks: m.scheduler.Ticks, time: m.scheduler.Time, latency: m.world.Latency,
-		shards: make([]shardTimes, len(m.world.Shards)),
+		shards: make([]shardTimes, len(m.world.Shards)), waits: slices.Clone(m.scheduler.Waits),
 	}
 	for i := range m.scheduler.Systems {
 		x := &m.scheduler.Systems[i]

@@ -72,7 +72,7 @@ func join(v any) (text string) {
 	return text
 }
 
-// TestWaited tells what a system waits at its fence in a tick, not since the start.
+// TestWaited tells what a system waits at its fence in a tick, and which shard for which, not since the start.
 func TestWaited(t *testing.T) {
 	f := newWorld(t, 2, 2)
 	f.s.MustAdd("late", func(b *world.Build) func(*world.Context) {
@@ -89,7 +89,13 @@ func TestWaited(t *testing.T) {
 	})
 	f.inspect(inspect.Options{}).run()
 	require.Eventually(t, func() bool { return f.w.Tick() > 200 }, 20*time.Second, 10*time.Millisecond)
-	for _, s := range f.get(200, "/api/stats")["systems"].([]any) {
+	got := f.get(200, "/api/stats")
+	first := got["waits"].([]any)[0].(map[string]any) // the longest wait
+	require.EqualValues(t, 1, first["shard"])
+	require.EqualValues(t, 0, first["for"])
+	require.Greater(t, first["waited_ns"], 0.5e6)
+	require.Less(t, first["waited_ns"], 100e6)
+	for _, s := range got["systems"].([]any) {
 		if s := s.(map[string]any); s["name"] == "look" {
 			require.Greater(t, s["waited_ns"], 0.5e6)
 			require.Less(t, s["waited_ns"], 100e6)

@@ -56,8 +56,10 @@ func TestViews(t *testing.T) {
 			b.sees("worker", ".told")
 		}},
 		{"Shards", func() {
-			b.until("document.querySelectorAll('main tbody tr').length === 4")
+			b.until("document.querySelectorAll('main .scroll:not(.matrix) tbody tr').length === 4")
 			b.sees("Imbalance: the busiest of 4 shards", "main")
+			b.until("document.querySelectorAll('.matrix tbody tr').length === 5")
+			b.until("[...document.querySelectorAll('.matrix td')].some(td => /^[0-9.]+ [nµm]?s$/.test(td.innerText))")
 		}},
 		{"Map", func() {
 			b.sees("2,040 entities match, 2,040 of them here, each drawn", "main")
