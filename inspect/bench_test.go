@@ -26,8 +26,11 @@ func million(b *testing.B) *fixture {
 func BenchmarkAPI(b *testing.B) {
 	f := million(b).inspect(inspect.Options{}).run()
 	for name, target := range map[string]func(i int) string{
-		"stats":   func(int) string { return "/api/stats" },
-		"query":   func(i int) string { return queryOf(fmt.Sprintf("Health.HP == %d, Position.X > 0.%d", i%100, i)) },
+		"stats": func(int) string { return "/api/stats" },
+		"query": func(i int) string { return queryOf(fmt.Sprintf("Health.HP == %d, Position.X > 0.%d", i%100, i)) },
+		"order": func(i int) string {
+			return queryOf(fmt.Sprintf("Position.X > 0.%d", i), "&order=Position.Y&total=Position.X")
+		},
 		"map":     func(i int) string { return fmt.Sprintf("%s&box=0,0,1000,%d", mapPath, 900+i) },
 		"map set": func(i int) string { return fmt.Sprintf("%s&color=set&box=0,0,1000,%d", mapPath, 900+i) },
 		"entity":  func(i int) string { return fmt.Sprintf("/api/entity?handle=0:%d@1", i%10000) },

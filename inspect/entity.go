@@ -138,15 +138,10 @@ func (e *entity) read(w *world.World, s *schema, h handle.Handle) {
 		}
 		e.Components = append(e.Components, of)
 	}
+	e.Names = s.namesOf(h)
 	for i, x := range d.Survey().Extensions() {
-		label := drive.NameOf(x, i)
-		if n, ok := x.(drive.Naming); ok {
-			if name, ok := n.TextOf(h); ok {
-				e.Names = append(e.Names, entityName{label, name})
-			}
-		}
 		if f, ok := x.(drive.Family); ok {
-			e.relate(label, f)
+			e.relate(drive.NameOf(x, i), f)
 		}
 	}
 }

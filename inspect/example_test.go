@@ -44,7 +44,7 @@ func ExampleNew() {
 	x.Close()
 	cancel()
 	<-ended
-	// Output: 200 :[{"handle":"0:0@1","shard":0,"flags":[],"components":{"Health":{"HP":0,"Most":0}}}],"next":"0:0@1"}
+	// Output: 200 :[{"handle":"0:0@1","shard":0,"flags":[],"components":{"Health":{"HP":0,"Most":0}}}],"more":true,"next":"0:0@1"}
 }
 
 // Who has no token changes nothing, and other machines see nothing.

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -95,6 +96,25 @@ type schema struct {
 	byName     map[string]int
 	messages   []string
 	resources  []string
+	extensions int
+	namings    []naming
+}
+
+// naming is an extension that gives entities names. Any goroutine may ask it.
+type naming struct {
+	label string
+	drive.Naming
+}
+
+// namesOf returns the names that an entity has now.
+func (s *schema) namesOf(h handle.Handle) []entityName {
+	all := []entityName{}
+	for _, n := range s.namings {
+		if name, ok := n.TextOf(h); ok {
+			all = append(all, entityName{n.label, name})
+		}
+	}
+	return all
 }
 
 // schemas has the newest schema.
@@ -115,10 +135,12 @@ func (s *schemas) of(w *world.World) *schema {
 	survey := driver.Of(w).Survey()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if n := survey.Counts(); s.is != nil && n.Components == len(s.is.components) && n.Resources == len(s.is.resources) && len(survey.Messages()) == len(s.is.messages) {
+	extensions := survey.Extensions()
+	if n := survey.Counts(); s.is != nil && n.Components == len(s.is.components) && n.Resources == len(s.is.resources) &&
+		len(survey.Messages()) == len(s.is.messages) && len(extensions) == s.is.extensions {
 		return s.is
 	}
-	x := &schema{byName: map[string]int{}, components: []component{}, messages: []string{}, resources: []string{}}
+	x := &schema{byName: map[string]int{}, components: []component{}, messages: []string{}, resources: []string{}, extensions: len(extensions)}
 	space := driver.Of(w).Space()
 	for id, c := range survey.Components() {
 		of := component{name: c.Name, typ: c.Type, framed: survey.Copied(id), fields: fieldsOf(c.Type)}
@@ -133,6 +155,11 @@ func (s *schemas) of(w *world.World) *schema {
 	}
 	for _, r := range survey.Resources() {
 		x.resources = append(x.resources, r.Name)
+	}
+	for i, e := range extensions {
+		if n, ok := e.(drive.Naming); ok {
+			x.namings = append(x.namings, naming{drive.NameOf(e, i), n})
+		}
 	}
 	s.is = x
 	return x

@@ -105,25 +105,12 @@ func (m *plot) resolve(s *schema) (err error) {
 		return err
 	}
 	for i, name := range []string{m.x, m.y} {
-		t := &term{name: name}
-		if quoted, ok := strings.CutPrefix(name, "`"); ok {
-			t.quoted, t.name, _ = strings.Cut(quoted, "`")
-			t.name = strings.TrimPrefix(t.name, ".")
+		c, err := s.number("xy"[i:i+1], name)
+		if err != nil {
+			return err
 		}
-		axis := "xy"[i : i+1]
-		id, path, ok := s.find(t)
-		if !ok {
-			return refuse(http.StatusBadRequest, axis+": "+s.noComponent(name))
-		}
-		f, err := s.field(id, path, 0)
-		switch {
-		case err != nil:
-			return refuse(http.StatusBadRequest, axis+": "+err.Error())
-		case !f.numeric():
-			return refuse(http.StatusBadRequest, fmt.Sprintf("%s: %s is a %v, want a number", axis, name, f.typ))
-		}
-		m.ids[i], m.fields[i] = id, f
-		m.filter.has.Add(id)
+		m.ids[i], m.fields[i] = c.component, c.field
+		m.filter.has.Add(c.component)
 	}
 	m.filter.never = m.filter.never || m.filter.has.Meets(&m.filter.hasNot)
 	return nil

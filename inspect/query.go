@@ -1,8 +1,8 @@
 package inspect
 
 import (
-	"container/heap"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -87,18 +87,35 @@ func (x *Inspector) schemaNow(ctx context.Context) (s *schema, err error) {
 	return s, err
 }
 
-// serveQuery answers with entities that match, in the order of their handles.
+// question is what a query asks for.
+type question struct {
+	query, show, order, totals string
+	down                       bool
+	limit                      int
+	after                      handle.Handle
+}
+
+// serveQuery answers with entities that match, in the order of their handles or of a field.
 func (x *Inspector) serveQuery(w http.ResponseWriter, r *http.Request) error {
-	p := parametersOf(r, "q", "limit", "after", "show")
-	limit, after := p.number("limit", rowsDefault, 1, rowsMax), p.handle("after")
+	p := parametersOf(r, "q", "limit", "after", "show", "order", "down", "total")
+	q := &question{
+		query: p.Get("q"), show: p.Get("show"), order: p.Get("order"), totals: p.Get("total"), down: p.number("down", 0, 0, 1) == 1,
+		limit: p.number("limit", rowsDefault, 1, rowsMax), after: p.handle("after"),
+	}
+	switch {
+	case q.order != "" && q.after != handle.None:
+		p.fail("after goes on in the order of handles; leave out order, or ask for more rows with limit")
+	case q.order == "" && q.down:
+		p.fail("down is of order, which is missing")
+	}
 	if p.err != nil {
 		return p.err
 	}
-	if _, err := parse(p.Get("q")); err != nil {
+	if _, err := parse(q.query); err != nil {
 		return err
 	}
 	body, err := x.answers.of(r.Context(), "query?"+p.Encode(), frameAge, func(ctx context.Context) ([]byte, error) {
-		return x.query(ctx, p.Get("q"), p.Get("show"), limit, after)
+		return q.answer(ctx, x)
 	})
 	if err != nil {
 		return err
@@ -141,99 +158,86 @@ func (f *filter) needs(s *schema, more ...int) (set store.Set) {
 	return set
 }
 
-// found is a row of an answer.
-type found struct {
-	handle handle.Handle
-	rows   // of its chunk
-	row    int
-}
-
-// foundHeap has the highest handle first.
-type foundHeap []found
-
-func (h foundHeap) Len() int           { return len(h) }
-func (h foundHeap) Less(i, j int) bool { return h[i].handle > h[j].handle }
-func (h foundHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *foundHeap) Push(x any)        { *h = append(*h, x.(found)) }
-func (h *foundHeap) Pop() any {
-	last := (*h)[len(*h)-1]
-	*h = (*h)[:len(*h)-1]
-	return last
-}
-
-// lowest collects the entities with the lowest handles behind one.
-type lowest struct {
-	after handle.Handle
-	limit int
-	all   foundHeap
-	count int  // of all that match, whatever their handles
-	more  bool // there are others behind them
-}
-
-func (p *lowest) add(r *rows) {
-	p.count += len(r.which)
-	hs := r.chunk.Handles()
-	for _, row := range r.which {
-		h := hs[row]
-		switch {
-		case h <= p.after:
-		case len(p.all) < p.limit:
-			heap.Push(&p.all, found{h, *r, int(row)})
-		default:
-			p.more = true
-			if h < p.all[0].handle {
-				p.all[0] = found{h, *r, int(row)}
-				heap.Fix(&p.all, 0)
-			}
-		}
-	}
-}
-
-func (x *Inspector) query(ctx context.Context, query, show string, limit int, after handle.Handle) ([]byte, error) {
+// answer returns the entities that match as JSON.
+func (q *question) answer(ctx context.Context, x *Inspector) ([]byte, error) {
 	s, err := x.schemaNow(ctx)
 	if err != nil {
 		return nil, err
 	}
-	f, err := s.compile(query)
+	f, err := s.compile(q.query)
 	if err != nil {
 		return nil, err
 	}
-	shown, err := s.shown(f, show)
+	shown, err := s.shown(f, q.show)
 	if err != nil {
 		return nil, err
 	}
-	of, err := x.frames.get(ctx, f.needs(s, shown...))
+	totals, err := s.totals(q.totals)
+	if err != nil {
+		return nil, err
+	}
+	p, needs := ranking{down: q.down, after: q.after, limit: q.limit}, slices.Clone(shown)
+	if q.order != "" {
+		by, err := s.column("order", q.order)
+		if err != nil {
+			return nil, err
+		}
+		p.by, needs = &by, append(needs, by.component)
+	}
+	for _, t := range totals {
+		needs = append(needs, t.component)
+	}
+	of, err := x.frames.get(ctx, f.needs(s, needs...))
 	if err != nil {
 		return nil, err
 	}
 	defer x.frames.release(of)
-	p := lowest{after: after, limit: limit}
-	if err := f.scan(ctx, of, x.w.Shards(), p.add); err != nil {
+	err = f.scan(ctx, of, x.w.Shards(), func(r *rows) {
+		p.add(r)
+		for i := range totals {
+			totals[i].add(r)
+		}
+	})
+	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(p.all, func(a, b found) int { return a.handle.Compare(b.handle) })
-	dst := fmt.Appendf(nil, `{"tick":%d,"count":%d,"rows":[`, of.tick, p.count)
-	for i := range p.all {
+	dst := fmt.Appendf(nil, `{"tick":%d,"count":%d,"totals":[`, of.tick, p.count)
+	for i := range totals {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = totals[i].append(dst)
+	}
+	return q.rows(append(dst, `],"rows":[`...), s, shown, p.sorted(), p.more), nil
+}
+
+// rows appends the rows of an answer, and its end.
+func (q *question) rows(dst []byte, s *schema, shown []int, all []found, more bool) []byte {
+	for i := range all {
 		if len(dst) > answerMax { // the rest is for the next page
-			p.all, p.more = p.all[:i], true
+			all, more = all[:i], true
 			break
 		}
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = p.all[i].append(dst, s, shown)
+		dst = all[i].append(dst, s, shown)
 	}
 	next := ""
-	if p.more && len(p.all) > 0 {
-		next = p.all[len(p.all)-1].handle.String()
+	if more && len(all) > 0 && q.order == "" {
+		next = all[len(all)-1].handle.String()
 	}
-	return fmt.Appendf(dst, `],"next":%q}`, next), nil
+	return fmt.Appendf(dst, `],"more":%t,"next":%q}`, more, next)
 }
 
 // append appends a row as JSON.
 func (r *found) append(dst []byte, s *schema, shown []int) []byte {
 	dst = fmt.Appendf(dst, `{"handle":%q,"shard":%d,"flags":`, r.handle, r.shard)
 	dst = appendFlags(dst, uint8(r.chunk.FlagsAt(r.row)))
+	if len(s.namings) > 0 {
+		names, _ := json.Marshal(s.namesOf(r.handle)) // of texts
+		dst = append(append(dst, `,"names":`...), names...)
+	}
 	dst = append(dst, `,"components":{`...)
 	set, first := r.table.Set(), true
 	for _, id := range shown {

@@ -63,12 +63,14 @@ export function bar(td, share, text) {
 }
 
 // table makes a table. A column has a name and what it is for (help); text(item), or cell(td, item),
-// which fills the cell; and by(item), which gives what it is sorted by. Rows are kept by key(item).
+// which fills the cell; and by(item), which gives what it is sorted by, or ask(), which has others
+// order the rows, and order(), which says how they are. Rows are kept by key(item).
 export function table(caption, columns, key) {
 	const rows = new Map(), body = h('tbody');
 	let sorted = null, down = false, items = [];
 	const heads = columns.map((c, i) => h('th', { scope: 'col', class: c.right ? 'right' : null, title: c.help },
-		c.by ? h('button', { type: 'button', click: () => { down = sorted === i ? !down : !!c.right; sorted = i; show(items); } }, c.name) : c.name));
+		c.ask ? h('button', { type: 'button', click: c.ask }, c.name)
+			: c.by ? h('button', { type: 'button', click: () => { down = sorted === i ? !down : !!c.right; sorted = i; show(items); } }, c.name) : c.name));
 	const el = h('div', { class: 'scroll', role: 'region', 'aria-label': caption, tabindex: '0' },
 		h('table', {}, h('caption', { class: 'hidden' }, caption), h('thead', {}, h('tr', {}, ...heads)), body));
 	function show(now) {
@@ -78,7 +80,7 @@ export function table(caption, columns, key) {
 			const by = columns[sorted].by, sign = down ? -1 : 1;
 			order = [...items].sort((a, b) => { const x = by(a), y = by(b); return sign * (x < y ? -1 : x > y ? 1 : 0); });
 		}
-		heads.forEach((th, i) => th.setAttribute('aria-sort', i !== sorted ? 'none' : down ? 'descending' : 'ascending'));
+		heads.forEach((th, i) => th.setAttribute('aria-sort', columns[i].order?.() ?? (i !== sorted ? 'none' : down ? 'descending' : 'ascending')));
 		const left = new Set(rows.keys());
 		order.forEach((item, at) => {
 			const k = key(item);

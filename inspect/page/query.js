@@ -1,7 +1,7 @@
 // Entities by a query, as a table that is read page by page.
-import { h, put, table } from './dom.js';
+import { h, put, field, select, table } from './dom.js';
 import { count, value } from './format.js';
-import { quoted } from './fields.js';
+import { named, numbers, quoted } from './fields.js';
 
 const help = [
 	['Position', 'has the component'], ['!Dead', 'does not have it'],
@@ -9,7 +9,10 @@ const help = [
 	['Flag 3', 'has the flag; !Flag 3: has it not'], ['Shard 2', 'is in this shard'], ['Handle 3:1047@5', 'is this entity'],
 ];
 
+const limit = 50, orderedMax = 200; // rows of a page, and of the first in an order, which has no pages
+
 function mount(main, ctx) {
+	let order = ctx.params.get('order') ?? '', down = ctx.params.get('down') === '1', total = ctx.params.get('total') ?? '';
 	let q = ctx.params.get('q') ?? '', starts = [''], at = 0, turn = 0, next = '', known = '', rows = null;
 	const input = h('input', {
 		type: 'search', id: 'query', class: 'code', value: q, spellcheck: 'false', autocapitalize: 'off', autocomplete: 'off',
@@ -20,7 +23,10 @@ function mount(main, ctx) {
 	const results = h('div');
 	const page = (name, to) => h('button', { type: 'button', click: () => { at = to(); run(); } }, name);
 	const first = page('First page', () => 0), before = page('Before', () => at - 1), after = page('Next', () => { starts[at + 1] = next; return at + 1; });
-	const pages = h('div', { class: 'row' }, first, before, after);
+	const pages = h('div', { class: 'row' }, first, before, after), sums = h('p', { class: 'note', role: 'status' });
+	const totals = field('Totals of', select([['', 'nothing'], ...numbers(ctx.world).map(f => [f.name, f.name])], total, name => { total = name; keep(); run(); }));
+	// fields are those that the server can order by, as columns are called.
+	const fields = new Map(ctx.world.components.filter(c => c.framed).flatMap(c => c.fields.map(f => [f.path ? `${c.name}.${f.path}` : c.name, { name: named(c.name, f.path), ...f }])));
 	const add = name => h('button', { type: 'button', class: 'link code', click: () => {
 		input.value = [input.value.trim().replace(/,$/, ''), quoted(name)].filter(Boolean).join(', ');
 		input.focus();
@@ -35,11 +41,18 @@ function mount(main, ctx) {
 				'Names with other signs than letters, digits, _ . and - stand in backquotes.'),
 			h('dl', { class: 'figures' }, ...help.map(([term, what]) => h('div', {}, h('dt', { class: 'code' }, term), what))),
 			h('p', { class: 'row' }, 'Components: ', ...names)),
-		h('div', { class: 'row' }, counted, pages), results);
+		h('div', { class: 'row' }, counted, pages, totals), sums, results);
 
+	const keep = () => ctx.set({ q, order, down: order && down ? '1' : '', total });
 	function ask(text) {
 		[q, starts, at] = [text, [''], 0];
-		ctx.set({ q });
+		keep();
+		run();
+	}
+	// sort orders by a field, the greatest number first, and then the other way round; '' is the order of handles.
+	function sort(name, numeric) {
+		[order, down, starts, at] = [name, name === order ? !down : numeric, [''], 0];
+		keep();
 		run();
 	}
 	async function run() {
@@ -47,12 +60,17 @@ function mount(main, ctx) {
 		const mine = ++turn;
 		let found;
 		try {
-			found = await ctx.get('api/query', { q, limit: 50, ...starts[at] && { after: starts[at] }, ...!q && some && { show: some } });
+			found = await ctx.get('api/query', {
+				q, limit: order ? orderedMax : limit, ...order && { order, down: Number(down) }, ...total && { total }, ...starts[at] && { after: starts[at] }, ...!q && some && { show: some },
+			});
 		} catch (e) { return mine === turn ? refused(e) : null; }
 		if (mine !== turn) return;
 		wrong.replaceChildren();
 		next = found.next;
-		put(counted, `${count(found.count)} entities at tick ${count(found.tick)}` + (found.rows.length ? `; from ${count(at * 50 + 1)} to ${count(at * 50 + found.rows.length)}` : ''));
+		put(counted, `${count(found.count)} entities at tick ${count(found.tick)}` + (!found.rows.length ? ''
+			: !order ? `; from ${count(at * limit + 1)} to ${count(at * limit + found.rows.length)}`
+				: `; ${found.more ? `the first ${count(found.rows.length)}` : 'all'} by ${order}, ${down ? 'the greatest' : 'the least'} first`));
+		put(sums, found.totals.map(t => `${t.field}: ${count(t.count)} values` + (t.count ? `, sum ${value(t.sum)}, mean ${value(t.sum / t.count)}, from ${value(t.min)} to ${value(t.max)}` : '')).join());
 		first.disabled = before.disabled = at === 0;
 		after.disabled = !next;
 		show(found.rows);
@@ -75,20 +93,27 @@ function mount(main, ctx) {
 			const parts = v && typeof v === 'object' && !Array.isArray(v) ? Object.keys(v) : [''];
 			for (const part of parts) if (columns.size < 40) columns.set(part ? `${name}.${part}` : name, row => part ? row.components?.[name]?.[part] : row.components?.[name]);
 		}
-		const names = [...columns.keys()].join();
+		const hasNames = all.some(r => r.names?.length), names = [hasNames, ...columns.keys()].join();
 		if (!rows || names !== known) {
 			known = names;
+			const focused = results.contains(document.activeElement) && document.activeElement.closest('th')?.textContent;
 			rows = table('Entities', [
-				{ name: 'Entity', by: r => r.handle, cell: (td, r) => {
+				{ name: 'Entity', ask: () => sort('', false), order: () => order ? 'none' : 'ascending', cell: (td, r) => {
 					if (!td.firstChild) td.append(h('button', { type: 'button', class: 'link code', click: () => ctx.open(r.handle) }, r.handle));
 				} },
-				{ name: 'Shard', right: true, by: r => r.shard, text: r => r.shard },
-				{ name: 'Flags', by: r => (r.flags ?? []).join(), text: r => (r.flags ?? []).join(' ') },
-				...[...columns].map(([name, of]) => ({
-					name, by: r => of(r) ?? '', right: all.some(r => typeof of(r) === 'number'), text: r => of(r) === undefined ? '' : value(of(r)),
-				})),
+				...hasNames ? [{ name: 'Name', text: r => r.names.map(n => n.name).join(', ') }] : [],
+				{ name: 'Shard', right: true, text: r => r.shard },
+				{ name: 'Flags', text: r => (r.flags ?? []).join(' ') },
+				...[...columns].map(([name, of]) => {
+					const f = fields.get(name);
+					return {
+						name, right: all.some(r => typeof of(r) === 'number'), text: r => of(r) === undefined ? '' : value(of(r)),
+						...f && { ask: () => sort(f.name, f.numeric), order: () => order !== f.name ? 'none' : down ? 'descending' : 'ascending' },
+					};
+				}),
 			], r => r.handle);
 			results.replaceChildren(rows.el);
+			if (focused) [...results.querySelectorAll('th button')].find(b => b.textContent === focused)?.focus();
 		}
 		rows.show(all);
 		rows.el.scrollTop = 0;
