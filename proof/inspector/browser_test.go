@@ -82,12 +82,15 @@ func (b *tab) do(actions ...chromedp.Action[chromedp.Void]) {
 	require.NoError(b.t, chromedp.Do(ctx, actions...))
 }
 
-// is evaluates an expression in the page.
+// is evaluates an expression in the page, once more if the page is loaded anew meanwhile.
 func is[T any](b *tab, expression string) T {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
 	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression))
+	if err != nil && strings.Contains(err.Error(), "target navigated") {
+		value, err = chromedp.Run(ctx, chromedp.Evaluate[T](expression))
+	}
 	require.NoError(b.t, err, expression)
 	return value
 }

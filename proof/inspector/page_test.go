@@ -253,7 +253,7 @@ func TestReconnects(t *testing.T) {
 
 // TestNoFigures has a server whose world makes no ticks: the page gives the reason, and waits.
 func TestNoFigures(t *testing.T) {
-	b, h := browser(t), idleHarbour(t, inspect.Options{})
+	b, h := browser(t), idleHarbour(t, inspect.Options{}, 4)
 	b.open(h, "#shards")
 	b.sees("no tick has ended", "#banner")
 	b.sees("no figures", "#state")
@@ -261,6 +261,16 @@ func TestNoFigures(t *testing.T) {
 	b.sees("Imbalance", "main")
 	b.until("document.getElementById('banner').hidden")
 	b.clean("status of 503")
+}
+
+// TestManyShards has too many shards for a matrix: the page lists those that waited longest.
+func TestManyShards(t *testing.T) {
+	b, h := browser(t), idleHarbour(t, inspect.Options{}, 20)
+	h.run()
+	b.open(h, "#shards")
+	b.sees("The 20 longest:", "main")
+	b.until("document.querySelectorAll('[aria-label=\"Who waited for whom\"] tbody tr').length === 20 && !document.querySelector('.matrix')")
+	b.clean()
 }
 
 // TestNames looks at what a screen reader says: each control has a name.

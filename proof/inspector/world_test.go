@@ -63,14 +63,14 @@ type harbour struct {
 }
 
 func newHarbour(t *testing.T, o inspect.Options) *harbour {
-	h := idleHarbour(t, o)
+	h := idleHarbour(t, o, 4)
 	h.run()
 	return h
 }
 
 // idleHarbour is one that nobody runs yet.
-func idleHarbour(t *testing.T, o inspect.Options) *harbour {
-	h := &harbour{t: t, w: world.MustNew(world.Options{Shards: 4, TickInterval: 25 * time.Millisecond})}
+func idleHarbour(t *testing.T, o inspect.Options, shards int) *harbour {
+	h := &harbour{t: t, w: world.MustNew(world.Options{Shards: shards, TickInterval: 25 * time.Millisecond})}
 	t.Cleanup(func() { h.w.Close() })
 	world.Register[Position](h.w, "Position")
 	world.Register[Velocity](h.w, "Velocity")
