@@ -54,7 +54,7 @@ func TestInspect(t *testing.T) {
 		require.NoError(t, json.Unmarshal([]byte(r.stdout), &v), r.stdout)
 		return v
 	}
-	require.Greater(t, ask("stats")["entities"], 500.0)
+	require.Eventually(t, func() bool { return ask("stats")["entities"].(float64) > 500 }, 5*time.Second, 20*time.Millisecond)
 	require.NotEmpty(t, ask("plan")["systems"])
 	require.Contains(t, ask("problems"), "problems")
 	require.Equal(t, true, ask("pause")["paused"])
