@@ -170,7 +170,7 @@ func TestIdleOnTick(t *testing.T) {
 	}{
 		{"create", func(x *harbour) error { _, err := x.ships.Create(x.World, fleet{}); return err }, false},
 		{"resource", func(x *harbour) error { x.score.Set(-40); return nil }, false},
-		{"disable", func(x *harbour) error { return x.s.Disable("count") }, false},
+		{"disable", func(x *harbour) error { return x.s.Disable("count") }, true}, // as another goroutine might
 		{"enable what is", func(x *harbour) error { return x.s.Enable("count") }, false},
 		{"refresh", func(x *harbour) error { x.Refresh(); return nil }, true},
 		{"clear", func(x *harbour) error { x.Clear(); return nil }, true},
@@ -200,6 +200,58 @@ func TestIdleOnTick(t *testing.T) {
 			require.Equal(t, run.hash(t), back.hash(t))
 			require.NoError(t, st.Close())
 		})
+	}
+}
+
+// TestSwitchedWhenever has another goroutine switch a system off while a tick goes on: the switch counts from the next
+// tick on, and the Store knows it.
+func TestSwitchedWhenever(t *testing.T) {
+	for _, when := range []string{"system", "condition", "OnTick", "Between"} {
+		for _, more := range []int{0, 1, 30} {
+			t.Run(fmt.Sprint(when, ", ticks behind: ", more), func(t *testing.T) {
+				path, disk := useDisk(t)
+				var run *harbour
+				now := ""
+				at := func(moment string) {
+					if now != moment {
+						return
+					}
+					now = ""
+					done := make(chan error)
+					go func() { done <- run.s.Disable("count") }()
+					require.NoError(t, <-done)
+				}
+				slow := func(x *harbour) {
+					x.onTick = func() { at("OnTick") }
+					x.s.MustAdd("slow", func(*world.Build) func(*world.Context) {
+						return func(*world.Context) { at("system") }
+					}, scheduler.Global(), scheduler.Before("count"), scheduler.When(func(*world.World) bool {
+						at("condition")
+						return true
+					}))
+				}
+				run, st := newHarbourOf(t, path, durable.Options{}, slow)
+				require.NoError(t, run.s.Step(t.Context()))
+				now = when
+				run.s.Between(func(*world.World) { at("Between") })
+				require.NoError(t, run.s.Step(t.Context()))
+				counted := run.score.Get()
+				for range more {
+					require.NoError(t, run.s.Step(t.Context()))
+				}
+				require.Equal(t, counted, run.score.Get())
+				require.NoError(t, st.Wait(t.Context()))
+				st.Crash()
+				disk.PowerOff()
+				disk.Reboot()
+				back, st := newHarbourOf(t, path, durable.Options{}, slow)
+				require.Equal(t, run.Tick(), back.Tick())
+				require.Equal(t, more == 0 && when != "Between", back.s.Enabled("count"))
+				require.NoError(t, run.Reincarnate(back.Incarnation()))
+				require.Equal(t, run.hash(t), back.hash(t))
+				require.NoError(t, st.Close())
+			})
+		}
 	}
 }
 

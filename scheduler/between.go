@@ -129,7 +129,8 @@ func (s *Scheduler) lookForChanges() {
 	if s.running.Load() {
 		return // whoever goes on is told
 	}
-	if s.isSwitched() {
+	if s.takeSwitches(); s.changed {
+		s.changed = false
 		s.tick.driver.Touched()
 	}
 	s.tick.driver.LookForChanges()

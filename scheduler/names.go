@@ -42,19 +42,19 @@ func (s *Scheduler) Disable(name string) error {
 	return err
 }
 
-// isSwitched reports whether Enable or Disable have changed anything since the last time.
-func (s *Scheduler) isSwitched() (is bool) {
+// takeSwitches makes what Enable and Disable have asked for count from the next tick on. All at once: a system that is
+// switched later counts in the tick behind that, even if the next one has not asked its conditions yet.
+func (s *Scheduler) takeSwitches() {
 	if !s.switched.Load() || !s.switched.Swap(false) {
-		return false
+		return
 	}
 	s.names.RLock()
 	defer s.names.RUnlock()
 	for _, x := range s.names.systems {
-		on := x.enabled.Load()
-		is = is || on != x.was || x.reenabled.Load() && slices.Contains(x.off, true)
-		x.was = on
+		on, restarts := x.enabled.Load(), x.reenabled.Swap(false) && slices.Contains(x.off, true)
+		s.changed = s.changed || on != x.on || restarts
+		x.on, x.restarts = on, x.restarts || restarts
 	}
-	return is
 }
 
 // Enabled reports whether the system is there and enabled. Safe from any

@@ -111,7 +111,8 @@ type Scheduler struct {
 		sync.RWMutex
 		systems map[string]*system
 	}
-	switched atomic.Bool // a system was enabled or disabled
+	switched atomic.Bool // Enable or Disable was called, since takeSwitches
+	changed  bool        // takeSwitches has found something, since lookForChanges
 	control  control
 	between  between
 	traces   traces
@@ -290,11 +291,9 @@ func (s *Scheduler) Step(ctx context.Context) error {
 	return err
 }
 
-// onTick calls OnTick. What it changes in the world a replay changes too.
+// onTick calls OnTick. What it changes in the world a replay changes too. Systems that it switches are not known from
+// those that other goroutines switch meanwhile, so these are changes.
 func (s *Scheduler) onTick(r Report) {
 	r.Rung = s.ladder.ran
-	s.tick.driver.Replayed(func() {
-		s.options.OnTick(r)
-		s.isSwitched()
-	})
+	s.tick.driver.Replayed(func() { s.options.OnTick(r) })
 }

@@ -14,10 +14,11 @@ import (
 // ticks.
 func (s *Scheduler) AppendState(dst []byte) []byte {
 	s.mustRest("AppendState")
+	s.takeSwitches()
 	for _, x := range s.sorted {
 		dst = append(dst, x.name...)
-		dst = append(dst, 0, bit(x.enabled.Load()))
-		if !slices.Contains(x.off, true) || x.reenabled.Load() {
+		dst = append(dst, 0, bit(x.on))
+		if !slices.Contains(x.off, true) || x.restarts {
 			dst = append(dst, 0)
 			continue
 		}
@@ -71,8 +72,8 @@ func (s *Scheduler) LoadState(src []byte) error {
 	s.tick.driver.Touched()
 	for x, on := range enabled {
 		x.enabled.Store(on)
-		x.was = on
 		x.reenabled.Store(false)
+		x.on, x.restarts = on, false
 		copy(x.off, off[x])
 	}
 	s.planned = false // steps know where they are off

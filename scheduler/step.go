@@ -128,11 +128,12 @@ func (s *Scheduler) giveUp(ctx context.Context, early []failure, v any) error {
 func (s *Scheduler) decide(skip bool) (early []failure) {
 	tick := s.w.Tick()
 	for i, x := range s.tick.systems {
-		if x.reenabled.Load() && x.reenabled.Swap(false) {
+		if x.restarts {
+			x.restarts = false
 			clear(x.off)
 			s.tick.each(i, func(_ int, step *step) { step.off = false })
 		}
-		due := x.enabled.Load() && x.due(tick) && !(skip && x.optional)
+		due := x.on && x.due(tick) && !(skip && x.optional)
 		if due && len(x.when) > 0 {
 			var err *world.PanicError
 			if due, err = x.holds(s.w); err != nil {
@@ -253,6 +254,7 @@ func (s *Scheduler) applyPolicy(e failure) {
 	switch {
 	case x.policy == DisableSystem, x.policy == DisableOnShard && e.Shard == world.AllShards:
 		x.enabled.Store(false)
+		x.on = false
 	}
 	s.logPanic(e.PanicError, "system panicked", "system", e.Name, "shard", e.Shard, "tick", e.Tick, "policy", x.policy)
 }

@@ -18,18 +18,19 @@ type System func(b *world.Build) func(c *world.Context)
 // system is a System that was added, or the merge of an accumulator.
 //
 // Ownership: the scheduler's goroutine between ticks. Any goroutine may use enabled and
-// reenabled. A shard's element of off belongs to the worker that runs the shard.
+// reenabled, which takeSwitches takes. A shard's element of off belongs to the worker that runs the shard.
 type system struct {
 	options
 	name      string
 	run       []func(*world.Context) // by shard; of a global system one
 	access    []*drive.Access        // likewise
 	off       []bool                 // likewise: it panicked there, and no longer runs there
-	enabled   atomic.Bool
-	reenabled atomic.Bool // it is to run on all shards again
-	was       bool        // enabled, when isSwitched looked
-	merges    bool        // the scheduler added it: it merges an accumulator
-	times     []ofWorker  // of its runs, by worker
+	enabled   atomic.Bool            // as was last asked for
+	reenabled atomic.Bool            // it is to run on all shards again
+	on        bool                   // enabled, as ticks go by
+	restarts  bool                   // the next tick clears off
+	merges    bool                   // the scheduler added it: it merges an accumulator
+	times     []ofWorker             // of its runs, by worker
 }
 
 // build runs a constructor for every shard.
@@ -93,7 +94,7 @@ func newSystem(w *world.World, name string, o options) *system {
 	}
 	s := &system{options: o, name: name, run: make([]func(*world.Context), n), access: make([]*drive.Access, n), off: make([]bool, n)}
 	s.enabled.Store(!o.disabled)
-	s.was = !o.disabled
+	s.on = !o.disabled
 	return s
 }
 
