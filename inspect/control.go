@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"slices"
 	"sync"
 	"time"
 
@@ -167,7 +168,7 @@ func (x *Inspector) set(w http.ResponseWriter, r *http.Request) error {
 	return x.writeOutcome(w, r, &done)
 }
 
-// setNow sends a request of the idle world's value with another field.
+// setNow sends a request of the idle world's value, or that of the edit before, with another field.
 func (x *Inspector) setNow(w *world.World, h handle.Handle, component, path string, value any, done *world.Completion) error {
 	id, f, err := x.schemas.of(w).fieldNamed(component, path)
 	if err != nil {
@@ -183,13 +184,40 @@ func (x *Inspector) setNow(w *world.World, h handle.Handle, component, path stri
 		return refuse(http.StatusConflict, fmt.Sprintf("%v has no %s", h, component))
 	}
 	next := reflect.New(space.TypeOf(id).Of).Elem()
-	next.Set(reflect.ValueOf(store.ValueAt(space.Columns[id], l)))
+	if last := x.lastEdit(h, id); last != nil {
+		next.Set(last.value)
+	} else {
+		next.Set(reflect.ValueOf(store.ValueAt(space.Columns[id], l)))
+	}
 	if err := setField(f.of(next), value); err != nil {
 		return refuse(http.StatusBadRequest, "value: "+err.Error())
 	}
-	return x.port.use(w, func(p *world.Port) error {
+	err = x.port.use(w, func(p *world.Port) error {
 		return d.SetBy(p.Notify(done), id, h, next.Interface())
 	})
+	if err == nil {
+		x.edits = append(x.edits, edit{h, id, next, done})
+	}
+	return err
+}
+
+// edit is a component that was sent by setNow.
+type edit struct {
+	of        handle.Handle
+	component int
+	value     reflect.Value
+	done      *world.Completion
+}
+
+// lastEdit returns the last edit of a component that waits for a refresh, or nil: what is set next must keep its fields.
+func (x *Inspector) lastEdit(h handle.Handle, component int) (last *edit) {
+	x.edits = slices.DeleteFunc(x.edits, func(e edit) bool { return e.done.Outcome() != world.Undecided })
+	for i := range x.edits {
+		if e := &x.edits[i]; e.of == h && e.component == component {
+			last = e
+		}
+	}
+	return last
 }
 
 // setField stores a JSON value in a field. Numbers may be texts, as large ones and NaN are written.

@@ -3,7 +3,9 @@ package inspect_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -269,4 +271,35 @@ func TestPause(t *testing.T) {
 	require.False(t, f.s.Enabled("move"))
 	require.Equal(t, true, f.post(200, "/api/systems", `{"name":"move","enabled":true}`)["enabled"])
 	require.True(t, f.s.Enabled("move"))
+}
+
+// TestEditsOfOne sets two fields of one component before the next tick, one after the other and at once: both stay.
+func TestEditsOfOne(t *testing.T) {
+	f := newFixture(t)
+	h, err := handle.Parse(f.one("Health.HP == 7"))
+	require.NoError(t, err)
+	set := func(path string, value int) *http.Response {
+		return f.do(request(http.MethodPost, "/api/entity/set", fmt.Sprintf(`{"handle":%q,"component":"Health","path":%q,"value":%d}`, h, path, value)))
+	}
+	health := func() (got Health) {
+		<-f.s.Between(func(w *world.World) { got = *world.Read[Health](w).Get(h) })
+		return got
+	}
+	f.post(200, "/api/pause", `{}`)
+	require.Equal(t, 202, set("HP", 5).StatusCode)
+	require.Equal(t, 202, set("Most", 6).StatusCode)
+	require.Equal(t, 202, set("HP", 8).StatusCode)
+	f.post(200, "/api/step", `{"ticks":3}`)
+	require.Equal(t, Health{8, 6}, health())
+	f.post(200, "/api/resume", `{}`)
+	for i := range 20 {
+		first := make(chan bool)
+		go func() {
+			set("HP", i)
+			close(first)
+		}()
+		set("Most", i)
+		<-first
+		require.Equal(t, Health{i, uint8(i)}, health())
+	}
 }

@@ -78,6 +78,7 @@ type Inspector struct {
 	flights  flights
 	overruns *scheduler.Overruns
 	port     port
+	edits    []edit          // those that wait for a refresh, and some before; whoever has the idle world
 	ctx      context.Context // ends with the Inspector
 	end      context.CancelFunc
 	work     group
