@@ -79,7 +79,7 @@ func (s Status) String() string {
 	return fmt.Sprintf("Status(%d)", uint8(s))
 }
 
-// Result is the message that tells what became of an ask.
+// Result is the message with the result of an ask.
 type Result[R any] struct {
 	ID     ID // as Call.Go has returned it
 	Status Status
@@ -94,11 +94,11 @@ const None ID = 0
 
 // Call is a function that runs outside of the world: the right to ask for it.
 //
-// Results are delivered behind the messages that were sent for a tick and the timers that were made
-// before the Call: in the order of shards that have asked, and of each in the order in which the results
-// came, then those that have timed out.
+// Results are delivered after the messages that were sent for a tick and the timers that were made
+// before the Call: in the order of shards that have asked, and of each in the order in which the
+// results came, then those that have timed out.
 //
-// Ownership: the world's. Go may be called by whoever holds the Actor.
+// Ownership: the world's. Go may be called by the goroutine that holds the Actor.
 type Call[A, R any] struct {
 	w       *world.World
 	driver  driver.World
@@ -168,8 +168,8 @@ func New[A, R any](w *world.World, label string, m *world.Message[Result[R]], ru
 }
 
 // Go asks for a call of the function with args, about an entity. It is called when the tick has ended,
-// or the next one if the world is idle, unless the entity is dead by then. The result is delivered in
-// the tick behind that at the earliest.
+// or the next one if the world is idle, unless the entity is dead by then. The result is delivered
+// in the tick after that at the earliest.
 //
 // It returns ErrPending if the shard has as many asks as it may, and world.ErrStale if the entity is
 // not alive. A *world.Port cannot ask: Go panics, for it has a world.Func called that does. Once warm it

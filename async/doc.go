@@ -5,13 +5,13 @@
 //	               └── time-out ─────────────────────────────────────────────────▶
 //
 // A [Call] is a function that runs outside. [Call.Go] asks for it about an entity, from systems,
-// functions, hooks and the idle world. A [Pool] runs what was asked for in the tick behind it, on a
+// functions, hooks and the idle world. When the tick has ended, a [Pool] runs what it asked for, on a
 // fixed number of goroutines. The [Result] is delivered to whichever shard has the entity then. Each ask
 // has exactly one result, at the latest when Options.Ticks are over, unless its entity dies.
 //
 // Asks are state of the world: they count for the hash, and are saved, recorded and forked with it.
-// Results come in as requests of ports do, so a log has them, and a replay asks nobody. A world acts
-// outside only while it has a Pool, and a new one has none: asks of forks and replays time out. What was
-// under way when a world is given another Pool is run again if Options.Again says so; otherwise its
-// result is Lost.
+// Results come in like requests of ports, so a log has them, and a replay makes no calls. A world
+// acts outside only while it has a Pool, and a new world has none: asks of forks and replays time
+// out. What was under way when a world is given another Pool is run again if Options.Again says so;
+// otherwise its result is Lost.
 package async

@@ -16,10 +16,10 @@ type PoolOptions struct {
 	// Workers is how many functions run at a time. Each has a port. Default: 16.
 	Workers int
 	// Gate, if not nil, is called before a function is, with its context, unless a call that began
-	// behind the tick of the ask has returned nil. With durable.Store.Wait as the Gate nothing acts
-	// outside because of a tick that may be lost: what has been done is always known to the world that
-	// comes back. If it returns an error, the function is not called, and the result is Failed.
-	// Workers call it at the same time.
+	// after the tick of the ask has returned nil. With durable.Store.Wait as the Gate nothing acts
+	// outside because of a tick that may be lost: what has been done is always known to the world
+	// that comes back. If it returns an error, the function is not called, and the result is
+	// Failed. Workers call it at the same time.
 	Gate func(ctx context.Context) error
 	// Logger, if not nil, gets the errors and panics of functions, and what cannot be sent.
 	Logger *slog.Logger
@@ -61,9 +61,9 @@ type attachable interface {
 
 // Attach gives the world a Pool: from its next tick on what its Calls ask for is run. What was asked
 // for in ticks without one, or was under way when the last Pool was closed or the process died, is run
-// again or Lost, as Options.Again says. Attach when the world is as it is to be: behind snapshot.Load or
-// durable.Open, since no log can be played while ports are open, and before its first tick. Close the
-// Pool when no tick is to come, before durable.Store.Close.
+// again or Lost, as Options.Again says. Attach when the world is complete: after snapshot.Load or
+// durable.Open, since no log can be played while ports are open, and before its first tick. Close
+// the Pool when no tick is to come, before durable.Store.Close.
 //
 // It returns ErrAttached, world.ErrPorts, world.ErrClosed, and an error while a log is replayed. It
 // panics for a world without Calls. The world must be idle.

@@ -10,15 +10,15 @@
 //	…
 //	err = store.Close() // when Run has returned
 //
-// In the directory are snapshots, and the inputs since: what ports have sent is written to a log as
-// the ticks apply it, behind the ticks, by a goroutine that syncs as many ticks at a time as came
-// meanwhile. Open loads the newest snapshot that is whole and plays the log as far as it is whole. So
-// the world must be deterministic, as docs/determinism.md says. What changes the idle world outside of
-// its ticks, as in a function of scheduler.Between, no log has: the Store finds that out, and saves a
+// In the directory are snapshots, and the inputs since: as ticks apply the requests of ports, a
+// goroutine writes them to a log, and syncs it for all ticks since the last sync at once. Open
+// loads the newest snapshot that is whole and plays the log as far as it is whole. So the world
+// must be deterministic, as docs/determinism.md says. What changes the idle world outside of its
+// ticks, as in a function of scheduler.Between, no log has: the Store finds that out, and saves a
 // snapshot.
 //
-// After a crash the world is another incarnation, so no handle that anybody was given names another
-// entity than it did; see world.World.Reincarnate. Where the log ends is not where the process
-// ended: what was not synced is lost. A server that tells its clients nothing before Wait returns
-// loses nothing that anybody knows of.
+// After a crash the world is another incarnation, so no handle that was given before names another
+// entity; see world.World.Reincarnate. The log may end before the process did: what was not synced
+// is lost. A server that answers its clients only when Wait has returned loses nothing that they
+// know of.
 package durable

@@ -39,7 +39,7 @@ type Options struct {
 	// Keep is how many whole snapshots are kept, each with the increments on it and the log since.
 	// Default: 3.
 	Keep int
-	// Increments is how many snapshots behind each whole one have only what has changed since the
+	// Increments is how many snapshots after each whole one have only what has changed since the
 	// one before, as snapshot.Dir says. The first of a process is whole. If one of them is damaged,
 	// the log since the last that is whole makes up for it. Default: 0.
 	Increments int
@@ -51,8 +51,8 @@ type Options struct {
 	LogBytes int
 	// AcceptLoss makes Open go on from what is whole, where it would return ErrDamaged.
 	AcceptLoss bool
-	// OnError, if not nil, is told what goes wrong while the world runs: an error that wraps
-	// ErrFailed, once, after which nothing more is saved, or one for each snapshot that could not be saved. Any goroutine may call it,
+	// OnError, if not nil, is called with what goes wrong while the world runs: an error that wraps ErrFailed, once,
+	// after which nothing more is saved, or one for each snapshot that could not be saved. Any goroutine may call it,
 	// one in the middle of a tick too; it must not block, nor call the Store.
 	OnError func(error)
 	// Logger, if not nil, gets records of what is restored, saved and removed.
@@ -296,8 +296,8 @@ func (d *Store) keep() {
 // error.
 //
 // When the Store has failed, by a full disk say, Close saves no snapshot, even if there is room again, and returns
-// ErrFailed: the next Open has the world as it was at Durable, or some ticks later. What came behind that only
-// a snapshot.Save of the idle world to another place keeps.
+// ErrFailed: the next Open has the world as it was at Durable, or some ticks later. To keep what came after that,
+// call snapshot.Save with the idle world, to another place.
 func (d *Store) Close() error {
 	if d.closed.Load() {
 		return nil

@@ -70,9 +70,9 @@ const None Handle = 0
 // which no other goroutine may be using.
 type Handle uint64
 
-// New packs shard, index and version into a handle. It is meant for those who
-// give handles out; reading them from outside is for [Parse] and the Unmarshal
-// methods.
+// New packs shard, index and version into a handle. It is meant for code
+// that gives handles out; to read them from outside use [Parse] and the
+// Unmarshal methods.
 //
 // It panics when shard is above [ShardMax], index is above [IndexMax], or
 // version is 0 or above [VersionMax]: such a handle would name another entity,
@@ -90,9 +90,9 @@ func New(shard, index, version uint32) Handle {
 }
 
 // Shard returns the number of the entity's home, 0 to [ShardMax]: where its slot is, for good.
-// It is no index of what there is for each shard of a world. The entity may have moved, and what
-// a port creates has a home behind the shards, whose number is that of the shards: with 4 shards,
-// 4. For the shard that an entity is in now ask World.Owner or Context.Owner.
+// It is no index of what there is for each shard of a world. The entity may have moved, and
+// entities that ports create have a home after the shards, with the number of shards as its number:
+// with 4 shards, 4. For the shard that an entity is in now ask World.Owner or Context.Owner.
 // Cost: it inlines to one shift. Safe from any goroutine.
 func (h Handle) Shard() uint32 { return uint32(h >> shardShift & ShardMax) }
 

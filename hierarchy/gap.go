@@ -7,8 +7,8 @@ type Gap uint8
 
 // The kinds of gap. In a fixed list every gap stays a hole.
 const (
-	// Close moves those behind up, in order. O(children), once for any number of
-	// children that leave before the list is read.
+	// Close moves later children up, in order. O(children), once for any number of children that
+	// leave before the list is read.
 	Close Gap = iota
 	// Hole leaves the place empty: no other child moves. O(1).
 	Hole

@@ -28,9 +28,9 @@ func (r *Relation) mayAtOnce(by world.Actor) bool {
 	return ok && w == r.w && r.driver.Idle() && !r.comparing
 }
 
-// AddChild makes an entity that has no parent a child of another, behind its
-// children, or in a fixed list at the first free place. It is refused with ErrParent
-// if it has a parent, with a CycleError if it is the other or its ancestor.
+// AddChild makes an entity that has no parent a child of another, after its children, or in a fixed
+// list at the first free place. It is refused with ErrParent if it has a parent, with a CycleError
+// if it is the other or its ancestor.
 func (r *Relation) AddChild(by world.Actor, parent, child handle.Handle) error {
 	if r.options.Places == 0 && r.mayAtOnce(by) && r.w.Locate(child) != 0 && r.tree.append(parent, child) {
 		return nil
@@ -85,8 +85,8 @@ func (r *Relation) RemoveHoles(by world.Actor, parent handle.Handle) error {
 	return r.do(by, parent, change{op: opRemoveHoles})
 }
 
-// Move makes an entity a child of another, from wherever it is, behind its children
-// or in a fixed list at the first free place.
+// Move makes an entity a child of another, from wherever it is, after its children or in a fixed
+// list at the first free place.
 func (r *Relation) Move(by world.Actor, child, parent handle.Handle) error {
 	if r.options.OnChildDeath == Swap && r.mayAtOnce(by) && r.tree.moveAppend(child, parent) {
 		return nil
@@ -100,13 +100,13 @@ func (r *Relation) MoveAt(by world.Actor, child, parent handle.Handle, place int
 	return r.do(by, child, change{op: opMoveAt, to: parent, place: clamp(place)})
 }
 
-// MoveBefore is Move to the place of another child, which moves back by one with those
-// behind. It is refused with ErrAbsent if that one has no parent.
+// MoveBefore is Move to the place of another child, which moves back by one with those after it. It
+// is refused with ErrAbsent if that one has no parent.
 func (r *Relation) MoveBefore(by world.Actor, child, sibling handle.Handle) error {
 	return r.do(by, child, change{op: opMoveBefore, to: sibling})
 }
 
-// MoveAfter is Move to the place behind another child.
+// MoveAfter is Move to the place after another child.
 func (r *Relation) MoveAfter(by world.Actor, child, sibling handle.Handle) error {
 	return r.do(by, child, change{op: opMoveAfter, to: sibling})
 }

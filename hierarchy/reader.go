@@ -12,7 +12,7 @@ import (
 // Reader reads a tree. What it hands out is good until the next change of the
 // tree, which for a Relation is the refresh: within a tick nothing moves. A walk whose body
 // changes the tree ends, but what it yields from then on is not defined: collect the entities
-// first, and change the tree behind the loop.
+// first, and change the tree after the loop.
 //
 // A handle that is not in the tree, a stale one among them, has no parent and no
 // children: it is never an error.
@@ -108,7 +108,7 @@ func (r *Reader) Place(child handle.Handle) (int, bool) {
 }
 
 // FirstFree returns the first free place of an entity's list, and whether there is
-// one. The place behind the last of a list that is not fixed does not count. O(places).
+// one. The place after the last of a list that is not fixed does not count. O(places).
 func (r *Reader) FirstFree(h handle.Handle) (int, bool) {
 	place := slices.Index(r.Children(h), handle.None)
 	return max(place, 0), place >= 0

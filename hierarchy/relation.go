@@ -19,16 +19,14 @@ const (
 	Destroy OnParentDeath = iota
 	// Orphan leaves them without a parent.
 	Orphan
-	// Grandparent gives them to the nearest ancestor that lives, behind its other
-	// children; where there is none, or its list is fixed and full, they become
-	// orphans.
+	// Grandparent gives them to the nearest ancestor that lives, after its other children; where
+	// there is none, or its list is fixed and full, they become orphans.
 	Grandparent
 	// Refuse spares the parent instead: an entity that has a living child is not
-	// destroyed, and the outcome of the request is Refused. What is asked of it
-	// behind that request in the same refresh is Gone all the same. Where it dies
-	// with a parent in another relation, its children become orphans. One that the
-	// last reference.Owner released is spared as well: it has no owner then, and
-	// a system that finds it in Reader.Refused may destroy it later.
+	// destroyed, and the outcome of the request is Refused. Later requests on it in the same
+	// refresh are Gone all the same. If it dies with a parent in another relation, its children
+	// become orphans. One that the last reference.Owner released is spared as well: it has no owner
+	// then, and a system that finds it in Reader.Refused may destroy it later.
 	Refuse
 )
 

@@ -51,8 +51,8 @@ func (o TreeOptions) SizeNeeded(r Room) int {
 	return (r.pages()*pageSize + max(r.Parents, 0)*(listWords+1) + r.bucketWords(o.classes())) * wordBytes
 }
 
-// Reserve makes room for so much more, in one allocation beside the directory:
-// what fits in it allocates nothing. Lists that are there move to the new memory.
+// Reserve makes room for that much more, in one allocation besides the directory: what fits in it
+// allocates nothing. Existing lists move to the new memory.
 func (t *Tree) Reserve(r Room) {
 	if r.Entities <= 0 && r.Parents <= 0 && len(r.Buckets) == 0 {
 		return

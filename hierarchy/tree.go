@@ -190,9 +190,8 @@ func (t *Tree) erase(h handle.Handle, gap Gap) {
 	}
 }
 
-// AddChild makes an entity a child of another, behind those it has; in a fixed
-// list, at the first free place. Both come to be in the tree. O(1), or for a child
-// that has children itself, O(depth).
+// AddChild makes an entity a child of another, after its children; in a fixed list, at the first
+// free place. Both are added to the tree. O(1), or for a child that has children itself, O(depth).
 //
 // It returns ErrParent if the child has a parent already, a CycleError if it is the
 // parent or its ancestor, ErrNoPlace if a fixed list is full.
@@ -200,9 +199,8 @@ func (t *Tree) AddChild(parent, child handle.Handle) error {
 	return t.do(child, change{op: opAddChild, to: parent})
 }
 
-// AddChildAt is AddChild at a place, from 0 to the number of places: those from
-// there on move back by one. O(children behind). It returns ErrPlace beyond, and
-// ErrFixed for a fixed list.
+// AddChildAt is AddChild at a place, from 0 to the number of places: those from there on move back
+// by one. O(later children). It returns ErrPlace beyond, and ErrFixed for a fixed list.
 func (t *Tree) AddChildAt(parent, child handle.Handle, place int) error {
 	return t.do(child, change{op: opAddChildAt, to: parent, place: clamp(place)})
 }
@@ -260,7 +258,7 @@ func (t *Tree) MoveBefore(child, sibling handle.Handle, gap Gap) error {
 	return t.do(child, change{op: opMoveBefore, to: sibling, gap: gap})
 }
 
-// MoveAfter is Move to the place behind another child, as Relation.MoveAfter.
+// MoveAfter is Move to the place after another child, as Relation.MoveAfter.
 func (t *Tree) MoveAfter(child, sibling handle.Handle, gap Gap) error {
 	return t.do(child, change{op: opMoveAfter, to: sibling, gap: gap})
 }

@@ -59,8 +59,8 @@ func (l *Log) Tick() uint64 { return l.header.tick }
 //
 // Compare hashes of the state before the Next that returns false, as Verify does. When the log
 // ends, or the Player is closed, ports can be opened again, and the free slots of what ports
-// create go on with their next version, as ports of the recorded world may have told somebody of
-// the last one. So state.StateHash is then another than that of the recorded world.
+// create go on with their next version, as ports of the recorded world may have given out the last
+// one. So state.StateHash then differs from that of the recorded world.
 //
 // Ownership: the world's goroutine.
 type Player struct {
@@ -159,10 +159,10 @@ func (p *Player) begin() error {
 	return err
 }
 
-// Then adds a log that is played behind the one before, if that has its end mark: it must begin at
+// Then adds a log that is played after the one before, if that has its end mark: it must begin at
 // the tick at which that ends. So a world is recorded in several logs, each by a Recorder that is
-// made where the one before is closed, while the world stays idle, and played as by one. If it
-// does not match, Next returns false there, and Err says why.
+// made where the one before is closed, while the world stays idle, and played as by one. If it does
+// not match, Next returns false there, and Err says why.
 func (p *Player) Then(next *Log) {
 	if next == nil {
 		panic("inputlog: Player.Then of a nil Log; pass one of Open")

@@ -31,11 +31,11 @@ type Options struct {
 	// OnChange, if not nil, is called when the idle world is not as its last tick, and what the
 	// scheduler's OnTick has done, have left it: a function between ticks has created an entity, say. A
 	// log has none of that, so it can be played up to there, where Player.Err is ErrChanged: save the
-	// world, and begin another log. It is called on the goroutine that uses the idle world, behind the
-	// functions of Scheduler.Between or before the next tick, and may close the Recorder. Rows that
-	// are handed out for writing count as changed. What is not found is what a pointer or slice changes
-	// that an earlier call has returned. Without OnChange nothing looks for changes: whoever plays the
-	// log must make the same ones, which the hashes tell.
+	// world, and begin another log. It is called on the goroutine that uses the idle world, after
+	// the functions of Scheduler.Between or before the next tick, and may close the Recorder. Rows
+	// that are handed out for writing count as changed. Writes through a pointer or slice that an
+	// earlier call has returned are not found. Without OnChange nothing looks for changes: a
+	// program that plays the log must make the same ones, which the hashes check.
 	OnChange func()
 }
 

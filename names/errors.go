@@ -19,10 +19,10 @@ var (
 // Refusal is a request of a system or a port that the last refresh refused, because
 // the name was taken.
 type Refusal[K Name] struct {
-	// Entity is who was to get the name.
+	// Entity is the one that was to get the name.
 	Entity handle.Handle
 	// Name is what it was to be called.
 	Name K
-	// Holder is who had the name then.
+	// Holder is the entity that had the name then.
 	Holder handle.Handle
 }

@@ -39,22 +39,22 @@ const (
 // Changes take an actor. By an idle *World they are done at once. By a *Context or a
 // *Port they are requests, which the refresh applies one after the other: ports by
 // number, then source shards, each in the order sent; after all requests on single
-// entities. So who is created in a refresh can be named in it, and the name of one
-// that is marked by then is free for another, even if an extension then spares the entity,
-// which has no name any more. One that comes to die only because
-// another does, as a child in a hierarchy, has its name until the end of the refresh.
+// entities. So an entity that is created in a refresh can be named in it, and the name of one that
+// is marked by then is free for another, even if an extension then spares the entity, which loses
+// its name. One that comes to die only because another does, as a child in a hierarchy, has its
+// name until the end of the refresh.
 //
-// Who is told: the port that waits with Notify gets the outcome, which is Refused for
-// a name that is taken, Gone if the entity was dead or dying by then, or Missing if it
-// had no name to give up. Systems find the refused requests in Refused.
+// A port that waits with Notify gets the outcome, which is Refused for a name that is taken, Gone
+// if the entity was dead or dying by then, or Missing if it had no name to give up. Systems find
+// the refused requests in Refused.
 //
 // A binding takes one allocation, of 16 bytes and the name, and 32 to 128 bytes in
 // the indexes; a string is kept, with whatever memory it is a part of.
 //
-// Invariants: no two entities have the same name, and who has one is alive, but for
-// readers while a refresh is under way.
+// Invariants: no two entities have the same name, and an entity with a name is alive, except as
+// seen by readers while a refresh is under way.
 //
-// Ownership: the world's. Changes may be called by whoever holds the Actor; Lookup,
+// Ownership: the world's. Changes may be called by the goroutine that holds the Actor; Lookup,
 // NameOf and Len by anyone at any time.
 type Names[K Name] struct {
 	part

@@ -2,8 +2,9 @@
 // the nearest ones, in all shards.
 //
 // An [Index] is computed from a component at the end of each refresh. Systems and frames read it by a
-// [Reader], which shows where entities were when the tick began: nobody changes it meanwhile, so no
-// system waits for another, and what is found does not depend on shards, workers or the order of rows.
+// [Reader], which shows where entities were when the tick began: it does not change meanwhile, so
+// no system waits for another, and what is found does not depend on shards, workers or the order of
+// rows.
 //
 //	base     entities by cell, as of some refresh: cells are rows in x, one behind the other
 //	delta    those that have come or moved since, by cell

@@ -20,11 +20,11 @@ type Hit struct {
 // Reader reads an Index. Its methods append what they find, and return what they append to, as append
 // does: with room in it they allocate nothing. Distances are compared by their squares.
 //
-// AppendWithin and AppendBox find in the order of cells, in z, y and x, and in each by handle. What is
-// found depends on where entities are alone.
+// AppendWithin and AppendBox find in the order of cells, in z, y and x, and in each by handle. What
+// is found depends only on where entities are.
 //
-// Ownership: of a Build, the systems that run; of a World, whoever has the idle world; of a Frame, any
-// number of goroutines until the frame is released.
+// Ownership: of a Build, the systems that run; of a World, the goroutine that has the idle world;
+// of a Frame, any number of goroutines until the frame is released.
 type Reader struct {
 	index  *Index
 	frozen *version // of a frame

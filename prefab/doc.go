@@ -14,6 +14,5 @@
 // are in no snapshot and no log. A world that replays the log of another makes the same prefabs in the
 // same order; one that loads a snapshot need not. A log has what ports make with its values, so a
 // replay with other prefabs differs from the tick on in which a system makes what is another there.
-// An entity that is made has nothing to do with its prefab any more: who changes that changes nothing
-// that lives.
+// A created entity is independent of its prefab: a change of the prefab changes no existing entity.
 package prefab

@@ -15,8 +15,8 @@ import (
 // Prefab is a template of one or more entities. Build.Creates takes it: a system that makes
 // instances declares it there.
 //
-// Ownership: the world's; what instances are made in belongs to whoever makes them. Methods may be
-// called by whoever holds the Actor.
+// Ownership: the world's; scratch memory for instances belongs to the goroutine that makes them.
+// Methods may be called by the goroutine that holds the Actor.
 type Prefab struct {
 	part
 	driver driver.World
@@ -93,7 +93,7 @@ func With[C any](c *world.Component[C], v C) Part {
 }
 
 // Child adds an entity with its parts, which is a child by a relation: at a place as Relation.Put puts
-// it there, or with a negative place behind the others.
+// it there, or with a negative place after the others.
 func Child(r *hierarchy.Relation, place int, parts ...Part) Part {
 	return Part{child: &child{r, max(place, -1), parts}}
 }

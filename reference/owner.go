@@ -14,9 +14,9 @@ import (
 // Owner is a share in an entity. Clone makes another; with the release of the last
 // the entity is destroyed at the next refresh. The zero value owns nothing.
 //
-// An Owner must not be copied, but cloned: each is released once. Releasing one
-// twice is a panic, as far as it can be told: in the check build (-race, or -tags
-// atollcheck) for copies, too, and then it names the first release.
+// An Owner must not be copied, but cloned: each is released once. Releasing one twice panics, as
+// far as that can be detected: in the check build (-race, or -tags atollcheck) for copies, too, and
+// then it names the first release.
 //
 // Ownership: a variable is for one goroutine at a time; clones of one entity may be
 // with any goroutines.
@@ -43,8 +43,8 @@ type block struct {
 
 // Own takes the ownership of an entity, which is to have no other owner. It
 // returns an Owner of nothing if the entity is not alive; one that a port has
-// just created may be owned at once. One that is marked is alive until the refresh,
-// whoever asks. It allocates once.
+// just created may be owned at once. A marked entity counts as alive until the refresh. Own
+// allocates once.
 //
 // forgotten, if not nil, is called with the handle, on a goroutine of the runtime,
 // when the collector finds that shares were lost without being released. The entity
@@ -77,8 +77,8 @@ func (l lost) notify() {
 	}
 }
 
-// Handle returns the entity, or handle.None if it owns nothing. It need not be alive:
-// whoever may destroy may destroy what has an owner.
+// Handle returns the entity, or handle.None if it owns nothing. It need not be alive: entities with
+// an owner can still be destroyed.
 func (o *Owner) Handle() handle.Handle {
 	if o.block == nil || o.released {
 		return handle.None

@@ -24,9 +24,9 @@ type Options struct {
 	// as there are shards, Rows being the largest number of rows that divides that
 	// and does not exceed Columns.
 	Columns, Rows int
-	// Margin is how far behind the border an entity must be before it is moved, so
-	// that one that walks along the border is not moved in every tick. Default: a
-	// sixteenth of the shorter side of a region.
+	// Margin is how far beyond the border an entity must be before it is moved, so that one that
+	// walks along the border is not moved in every tick. Default: a sixteenth of the shorter side
+	// of a region.
 	Margin float64
 	// Limit is how many entities leave a shard in one tick, at most; the others
 	// follow in the next ones. Default: DefaultLimit.

@@ -49,10 +49,10 @@ type asked struct {
 //
 // The channel gets one value: nil when f has returned, a *world.PanicError if f panicked, the
 // world's error if it is closed or broken by then, or world.ErrFull at once if BetweenMax functions
-// wait. Nobody needs to receive it. A scheduler that makes no more ticks calls nothing; who waits is
-// told when the world is closed or breaks. A system, function or hook must not receive from the
-// channel, because its tick would never end; nor must OnTick or f, because the next tick would never
-// begin.
+// wait. The caller need not receive it. A scheduler that makes no more ticks does not call f: the
+// channel then gets its value when the world is closed or breaks. A system, function or hook must
+// not receive from the channel, because its tick would never end; nor must OnTick or f, because the
+// next tick would never begin.
 //
 // What f changes is no input: a log of inputs does not have it.
 //

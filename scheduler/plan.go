@@ -23,8 +23,8 @@ type PlannedSystem struct {
 	Conditions    int  // how many When options it has
 	Enabled       bool // not disabled by name or by a panic
 	Before, After []string
-	// Merge says that the scheduler added the system: it merges an accumulator behind the
-	// last system that adds to it.
+	// Merge says that the scheduler added the system: it merges an accumulator after the last
+	// system that adds to it.
 	Merge bool
 }
 

@@ -20,7 +20,8 @@ const TraceTicksMax = 1024
 // TraceSpansMax is the most spans of a Trace.
 const TraceSpansMax = 16384
 
-// Trace is what each worker did in a tick, and when. Who traces the same tick shares its Spans: they must not be changed.
+// Trace is what each worker did in a tick, and when. All callers that trace the same tick share its Spans: they must
+// not be changed.
 type Trace struct {
 	Tick     uint64
 	Began    time.Time

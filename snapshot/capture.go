@@ -17,7 +17,7 @@ import (
 // the world ticks on.
 //
 // Ownership: any goroutines, at once, as far as the functions of Options.Codecs allow that; Release
-// is behind all other uses.
+// comes after all other uses.
 type Captured struct {
 	s       *saving
 	info    *Info

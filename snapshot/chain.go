@@ -9,9 +9,9 @@ import (
 	"github.com/atoll-sim/atoll/state"
 )
 
-// Chain writes snapshots one after the other. The first is whole, and each one behind it is an
-// increment: it has what has changed since the one before, and is as large as that. Merge makes
-// whole ones of them again. The zero value is ready.
+// Chain writes a sequence of snapshots. The first is whole, and each later one is an increment: it
+// has what has changed since the one before, and is as large as that. Merge makes whole ones from
+// them again. The zero value is ready.
 //
 // A Chain remembers a digest of 16 bytes for each piece of 256 bytes that it wrote last.
 //
@@ -22,8 +22,8 @@ type Chain struct {
 }
 
 // Save writes what was captured, and the errors are those of Captured.Save. If there is one, the
-// Chain is as before. If what was written is lost later, go on with a new Chain: nobody can read
-// increments whose base is not there.
+// Chain is as before. If what was written is lost later, go on with a new Chain: increments cannot
+// be read without their base.
 func (x *Chain) Save(dst io.Writer, c *Captured) error { return c.save(dst, x) }
 
 const (

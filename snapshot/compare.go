@@ -20,9 +20,9 @@ type Comparison struct {
 	Omitted     int // more of them than were asked for
 }
 
-// Compare reads two whole snapshots and tells what differs, up to limit differences; 0 is for all.
-// It needs neither a world nor the types: values are read by what the snapshots say of them. It
-// takes the memory of both, uncompressed. Errors are those of Verify.
+// Compare reads two whole snapshots and returns how they differ, up to limit differences; 0 is for
+// all. It needs neither a world nor the types: values are read by what the snapshots say of them.
+// It takes the memory of both, uncompressed. Errors are those of Verify.
 func Compare(old, now io.Reader, limit int) (x Comparison, err error) {
 	var both [2]*picture
 	for i, src := range []io.Reader{old, now} {

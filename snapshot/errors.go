@@ -14,7 +14,7 @@ var (
 	// ErrVersion is returned for a snapshot of another version of the format.
 	ErrVersion = errors.New("snapshot: another version of the format")
 	// ErrBase is returned for an increment without the snapshot that it is based on, or with another.
-	// The error tells the tick and hash of that.
+	// The error has the tick and hash of that base.
 	ErrBase = errors.New("snapshot: not with its base")
 	// ErrTruncated is returned for a snapshot that ends too soon.
 	ErrTruncated = errors.New("snapshot: truncated")
@@ -22,7 +22,7 @@ var (
 	// shows what no world can have.
 	ErrAltered = errors.New("snapshot: altered")
 	// ErrOtherWorld is returned for a world that lacks something that the snapshot has, or has it
-	// in another form, unless Options.Changes say what becomes of it. The error tells all of that.
+	// in another form, unless Options.Changes say what becomes of it. The error lists all of that.
 	ErrOtherWorld = errors.New("snapshot: of another world")
 	// ErrNotNew is returned for a world that has given a handle, made a tick, or was sent
 	// something.

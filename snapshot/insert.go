@@ -21,7 +21,7 @@ type InsertOptions struct {
 	// all entities.
 	Roots []handle.Handle
 	// Shard is where entities of the piece's shard 0 come to; those of its next shard come to the
-	// next one, and behind the last to the first.
+	// next one, and after the last to the first.
 	Shard int
 	// WithoutNames leaves out the names of package names. A piece that has some can be inserted only
 	// once with them.
@@ -32,8 +32,8 @@ type InsertOptions struct {
 //
 // Ownership: immutable.
 type Inserted struct {
-	// Cut is how many handles in components named nobody who was inserted. They are None now; where
-	// one was in the key of a map, the entry is left out.
+	// Cut is how many handles in components named no inserted entity. They are None now; where one
+	// was in the key of a map, the entry is left out.
 	Cut int
 	old []handle.Handle
 	to  map[handle.Handle]handle.Handle
@@ -59,17 +59,17 @@ func (x *Inserted) All() iter.Seq2[handle.Handle, handle.Handle] {
 
 // Insert puts copies of the entities of piece, such as a zone that Load has loaded, into
 // the world: with new handles, their components and flags, their places in relations and their
-// names. Who has a parent that is not inserted leaves it, as with Relation.RemoveChild. Each
-// handle.Handle in a component becomes the new one of that entity, also within arrays,
-// slices, maps, pointers and interfaces, and that of a reference.Weak. A handle that is kept as
-// another type, such as a uint64 or a string, stays as it is. Resources, messages, timers, requests,
-// hooks and systems of the piece are not inserted. The piece stays as it is.
+// names. An entity whose parent is not inserted loses it, as with Relation.RemoveChild. Each
+// handle.Handle in a component becomes the new one of that entity, also within arrays, slices,
+// maps, pointers and interfaces, and that of a reference.Weak. A handle that is kept as another
+// type, such as a uint64 or a string, stays as it is. Resources, messages, timers, requests, hooks
+// and systems of the piece are not inserted. The piece stays as it is.
 //
 // Components, relations and names are found by their names, and must have the same types and
-// policies in both worlds; a world may lack those that nobody who is inserted has. Components are
+// policies in both worlds; a world may lack those that no inserted entity has. Components are
 // copied by world.Component.CloneBy, else, if a plain copy would share something with the piece, by
-// their codec or as CBOR; what two pointers or slices share becomes two values. To everybody else
-// the entities are new: the next refresh calls hooks for them as for all that were created.
+// their codec or as CBOR; what two pointers or slices share becomes two values. In the world the
+// entities are new: the next refresh calls hooks for them as for all that were created.
 //
 // Both worlds must be idle, as within Scheduler.Between, and no query loop may be open on w. One
 // goroutine copies: an entity with three components takes about 0.2 µs. To spread a large piece over

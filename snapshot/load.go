@@ -20,10 +20,10 @@ import (
 // Load makes a new world what Save was called for. The world must be new: with everything
 // registered, hooks and extensions made and systems added, and nothing given, sent or ticked. What
 // the snapshot has must be there under the same name, and its values are read by the names of their
-// fields; Options.Changes say what is not, and PlanLoad tells it ahead. What the snapshot lacks stays
-// as it is. Relations and names must have the options that they were saved with, but for limits, which
-// are Refusals, PlacesMax and LengthMax: lists and names beyond them stay. If the world has the same options and registrations in the same order, with the same
-// types, its hash is compared with that of the saved one.
+// fields; Options.Changes declare exceptions, and PlanLoad lists them beforehand. What the snapshot lacks stays as it
+// is. Relations and names must have the options that they were saved with, but for limits, which are Refusals,
+// PlacesMax and LengthMax: lists and names beyond them stay. If the world has the same options and registrations in the
+// same order, with the same types, its hash is compared with that of the saved one.
 //
 // Load reads no further than the snapshot. Errors are those of this package, state.ErrNoCodec,
 // world.ErrClosed, the error of src and those of Options.Also. An error that comes before the world

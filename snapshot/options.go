@@ -9,7 +9,7 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// Options say what belongs to a snapshot beside the world. Save and Load are given the same. The
+// Options say what belongs to a snapshot besides the world. Pass the same to Save and Load. The
 // zero value is that of a world without codecs and scheduler.
 type Options struct {
 	// Codecs are those of the types that have one. Their functions are called by one goroutine
@@ -17,7 +17,7 @@ type Options struct {
 	Codecs *state.Codecs
 	// Scheduler, if not nil, is that of the world, and saved too: which systems are enabled, and on which shards.
 	Scheduler *scheduler.Scheduler
-	// Also is state beside the world.
+	// Also is state outside the world.
 	Also []Also
 	// Compression is how Save writes. Load finds out by itself.
 	Compression Compression
@@ -29,17 +29,16 @@ type Options struct {
 	// everything that decides what happens next.
 	OtherOptions bool
 	// Changes say what has become of what a snapshot has and the world has no more, or has in
-	// another form. Load makes them; PlanLoad tells which are needed.
+	// another form. Load makes them; PlanLoad returns which are needed.
 	Changes []Change
-	// BytesMax is the most memory that Load takes for rows, room for more of them included, and
-	// beside that for any other section while it is read.
-	// Default: 1 GB, and 64 bytes for each uncompressed byte that says what rows there are. For
-	// Export and Import see there.
+	// BytesMax is the most memory that Load takes for rows, room for more of them included, and in
+	// addition for any other section while it is read. Default: 1 GB, and 64 bytes for each
+	// uncompressed byte that says what rows there are. For Export and Import see there.
 	BytesMax int64
 }
 
-// Also is state beside the world, that of a game outside of components and resources, under a
-// name.
+// Also is state outside the world, such as a game keeps outside of components and resources, under
+// a name.
 type Also struct {
 	Name string
 	// Save appends the state to dst: the same state as the same bytes.

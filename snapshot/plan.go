@@ -58,7 +58,7 @@ func (p Plan) Refused() (list []Difference) {
 	})
 }
 
-// String returns the differences line by line, each behind what becomes of it.
+// String returns the differences line by line, each after what becomes of it.
 func (p Plan) String() string {
 	var b strings.Builder
 	for _, d := range p.Differences {

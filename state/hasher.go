@@ -93,9 +93,9 @@ type Stateful interface {
 	AppendState(dst []byte) []byte
 }
 
-// Also makes state beside the world count: what the game keeps outside of
-// components and resources and what decides what its systems do. write appends it
-// to dst, the same state as the same bytes.
+// Also adds state outside the world to the hash: what the game keeps outside of components and
+// resources and what decides what its systems do. write appends it to dst, the same state as the
+// same bytes.
 func (h *Hasher) Also(name string, write func(dst []byte) []byte) {
 	h.also = append(h.also, also{name, write})
 }

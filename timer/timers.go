@@ -35,7 +35,7 @@ const (
 
 // Timers deliver messages of one type later. Setting one costs about as much as sending a message.
 //
-// A timer is due at the beginning of a tick, behind the messages that were sent for it: in the order
+// A timer is due at the beginning of a tick, after the messages that were sent for it: in the order
 // of the ticks in which the timers were set, of shards, and of the calls. If its entity is dead by
 // then, nothing is delivered. What is set within a tick is due in the next one at the earliest.
 //
@@ -44,7 +44,7 @@ const (
 // gets no ID, and has a function called that uses one. In a function that a port calls, set timers by
 // its *world.EntityContext.
 //
-// Ownership: the world's. Methods may be called by whoever holds the Actor.
+// Ownership: the world's. Methods may be called by the goroutine that holds the Actor.
 type Timers[M any] struct {
 	w       *world.World
 	driver  driver.World
@@ -146,9 +146,9 @@ func (t *Timers[M]) Label() string { return t.label }
 // Options returns the options with the defaults filled in.
 func (t *Timers[M]) Options() Options { return t.options }
 
-// After sets a timer that is due in some ticks: as many ticks behind the one that runs, or is the next
-// if the world is idle; for less than 1 in the one behind it. What is to be there in the next tick of
-// the idle world is sent by Message.Send.
+// After sets a timer that is due that many ticks after the one that runs, or after the next one if
+// the world is idle; less than 1 counts as 1. To deliver something in the next tick from the idle
+// world use Message.Send.
 //
 // It returns ErrMax if the shard has as many timers as it may, and world.ErrStale if the entity is
 // known not to be alive. A port's call returns no ID; it returns world.ErrFull if the request was not
@@ -163,9 +163,9 @@ func (t *Timers[M]) At(by world.Actor, to handle.Handle, tick uint64, body M) (I
 	return t.start(by, "Timers.At", to, tick, 0, body)
 }
 
-// Every sets a timer that is due in some ticks, and as many behind that again, until it is cancelled
-// or its entity is dead: each time counted from when it was due. Each time the message has the same
-// slices, maps and pointers, so receivers must not write what is behind them. It panics for less than
+// Every sets a timer that is due every so many ticks, until it is cancelled or its entity is dead:
+// each time counted from when it was due. Each time the message has the same slices, maps and
+// pointers, so receivers must not write what they point to. It panics for less than
 // 1. For the rest as After.
 func (t *Timers[M]) Every(by world.Actor, to handle.Handle, ticks int, body M) (ID, error) {
 	if ticks < 1 {

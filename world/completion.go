@@ -32,8 +32,8 @@ const (
 //
 // The zero value is ready. A Completion may be used again once its outcome is known. Asking
 // only for the Outcome needs no memory; the first Wait or Done allocates, later ones do not.
-// Outcomes are notified at the end of the refresh: whoever learns that an entity was destroyed
-// finds its handle stale. A Completion must not be copied after its first use.
+// Outcomes are notified at the end of the refresh: when a goroutine learns that an entity was
+// destroyed, its handle is stale. A Completion must not be copied after its first use.
 //
 // Ownership: the sender arms it; one goroutine may wait; any goroutine may call Outcome.
 type Completion struct {

@@ -107,10 +107,10 @@ func sharing(t reflect.Type, path string) (string, reflect.Kind) {
 
 // CloneBy says how frames copy a value of the component, for a type in which a plain copy would
 // share something with the world. f sets *to, which may hold a value from before, to a copy of
-// *from that shares nothing with it that is ever written, and that nobody need release: no share of a
-// // reference.Owner, no count of references. It is called in the refresh, for each entity of a chunk
+// *from that shares nothing with it that is ever written, and that needs no release: no share of a
+// reference.Owner, no count of references. It is called in the refresh, for each entity of a chunk
 // that was handed out for writing, on several goroutines at once; if it panics, the frame is not
-// made, and whoever waits for it gets a *PanicError. The world must be idle. CloneBy returns the
+// made, and callers that wait for it get a *PanicError. The world must be idle. CloneBy returns the
 // component.
 func (c *Component[T]) CloneBy(f func(to, from *T)) *Component[T] {
 	c.core.mayClone(f == nil)
@@ -126,9 +126,9 @@ func (c *component) mayClone(isNil bool) {
 	c.w.components[c.id].cloned = true
 }
 
-// Frame is the world as it was behind one refresh: what a View asked for, frozen. It is asked as
-// a World is, by queries and accessors, and by Read of relations and names, for reading only. Any
-// number of goroutines may use it, at any time, while the world ticks on.
+// Frame is the frozen state of a world after one refresh: what its View names. It is read like a
+// World, by queries and accessors, and by Read of relations and names. Any number of goroutines may
+// use it, at any time, while the world ticks on.
 //
 //	ships, err := w.NewView(position, health)
 //	…
@@ -147,7 +147,7 @@ func (c *component) mayClone(isNil bool) {
 // released by the collector, some time later; then what was asked of it stays good, and its memory
 // is not used again.
 //
-// Ownership: any goroutine; Release is behind all other uses.
+// Ownership: any goroutine; Release comes after all other uses.
 type Frame struct {
 	image      *image
 	components store.Set
@@ -159,7 +159,7 @@ type Frame struct {
 // Capture waits for the end of the tick that is under way, or of the next one, and returns the
 // world as it is then. All that wait for one refresh share the copying, whatever their views, and
 // its error. It costs the refresh a copy of the rows that came, or were handed out for writing, since the frame
-// before, by all workers; for whoever does not capture it costs nothing.
+// before, by all workers; without captures it costs nothing.
 //
 // It returns ErrFrames if Options.FramesMax frames of the world are held, or if the copies would
 // take more than Options.FramesBytes; the context's error if that ends first; or the world's if it
@@ -174,8 +174,8 @@ func (v *View) Capture(ctx context.Context) (*Frame, error) {
 	return v.w.frames.wait(ctx, v)
 }
 
-// Now is Capture for whoever has the idle world: it returns the world as it is now, with the
-// entities that are marked. It panics within the init of a CreateN or CreateRows.
+// Now is Capture on the idle world: it returns the world as it is now, with the entities that are
+// marked. It panics within the init of a CreateN or CreateRows.
 func (v *View) Now() (*Frame, error) {
 	mustView(v, "View.Now")
 	if err := v.w.ready("View.Now"); err != nil {

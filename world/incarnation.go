@@ -7,7 +7,7 @@ import (
 )
 
 // ErrVersions is returned by World.Reincarnate when no versions are left for that incarnation: it
-// would begin behind Options.VersionMax.
+// would begin above Options.VersionMax.
 var ErrVersions = slots.ErrVersions
 
 // Incarnation returns the number of the world's incarnation, from 1. It is saved and restored with
@@ -16,10 +16,10 @@ func (w *World) Incarnation() uint32 { return w.space.Incarnation() }
 
 // Reincarnate makes the world its n-th incarnation: from now on it gives handles of the n-th
 // Options.VersionsEach versions. That is for a world that was restored after a crash. What happened
-// between the state that was saved and the crash is lost, but for the handles that were given then:
-// somebody may still know them. With a number that no process has used before, none of them is ever
-// given again: such a handle is stale, and stays so. So write the number to a file, and sync it,
-// before Reincarnate, and whatever the snapshot says. Package durable does that.
+// between the state that was saved and the crash is lost, except that clients or databases may
+// still have handles that were given then. With a number that no process has used before, none of
+// them is ever given again: such a handle is stale, and stays so. So write the number to a file,
+// and sync it, before Reincarnate, and whatever the snapshot says. Package durable does that.
 //
 // Living entities keep their handles. Slots that were retired are used again. The number must not be
 // lower than Incarnation. It returns ErrVersions, ErrClosed, or an error if ports are open, and has

@@ -77,8 +77,8 @@ type Options struct {
 	// is scattered. By default false.
 	HugePages bool
 	// KeepOrder makes the refresh keep the order among the living entities of a shard that have
-	// the same components. The cost of a refresh then depends on the number of entities behind
-	// the first dead one, not on the number of dead. By default false.
+	// the same components. The cost of a refresh then depends on the number of entities after the
+	// first dead one, not on the number of dead. By default false.
 	KeepOrder bool
 	// TickInterval is the simulated time of one tick, by default 50 ms.
 	TickInterval time.Duration

@@ -26,9 +26,9 @@ import (
 // The handles of entities that a port creates have a home of their own, numbered after the
 // shards: see World.Shards.
 //
-// Ownership: one goroutine at a time; several goroutines share a port behind a mutex of their
-// own. Open as many ports as there are senders: an idle port takes less than 1 KB, and costs
-// the refresh nothing.
+// Ownership: one goroutine at a time; several goroutines that share a port need a mutex. Open as
+// many ports as there are senders: an idle port takes less than 1 KB, and costs the refresh
+// nothing.
 type Port struct {
 	sender
 	*endpoint
@@ -66,8 +66,8 @@ func (p *Port) Status(h handle.Handle) Status { return status(p.w, h) }
 // its first request. Of a CreateN, AppendN, SetN or DestroyN c learns Applied if all was done,
 // which it learns at once, or with its batch, if there is nothing to do; otherwise the first other
 // outcome in order. A second Notify before that request replaces the first. If the request is refused there is no
-// outcome, and c is free again. Component.Ask and Question.Ask panic behind it: an Answer is a
-// Completion of its own.
+// outcome, and c is free again. Component.Ask and Question.Ask panic after it: an Answer is a Completion of its
+// own.
 func (p *Port) Notify(c *Completion) *Port {
 	p.notify, p.special = c, true
 	return p

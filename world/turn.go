@@ -24,10 +24,10 @@ type turns struct {
 //	minds := b.Query(pos, mind, world.Turns(b, 8))
 //
 // The turn of an entity follows from its handle and the number of the tick, wherever the entity is: n runs lie
-// between two turns of an entity, even if its row moves, and there is nothing to save. Query.Delta tells the time
-// since its last turn. A system that runs Every m ticks divides its entities among n of those runs. Where
-// When or Disable keep a system from a run, the turns of that run pass. scheduler.Stretch makes n larger for as long as ticks take too long. In the query of an idle world or of a
-// frame, a tick counts as a run.
+// between two turns of an entity, even if its row moves, and there is nothing to save. Query.Delta returns the time
+// since its last turn. A system that runs Every m ticks divides its entities among n of those runs. Where When or
+// Disable keep a system from a run, the turns of that run pass. scheduler.Stretch makes n larger for as long as ticks
+// take too long. In the query of an idle world or of a frame, a tick counts as a run.
 //
 // A loop looks at the handle of each row, which takes less than a nanosecond, and yields each run of rows whose turn
 // it is as a chunk: most have one row.
