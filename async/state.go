@@ -48,7 +48,7 @@ func (c coded[A, R]) AppendSaved(dst []byte) []byte {
 // none.
 func (c coded[A, R]) LoadSaved(src []byte) error {
 	if c.pool != nil && !c.pool.isClosed() {
-		return fmt.Errorf("async: %q has a Pool already; close the Pool, and attach one behind the load", c.label)
+		return fmt.Errorf("async: %q has a Pool already; close the Pool, and attach one after the load", c.label)
 	}
 	x := drive.Cursor{Rest: src}
 	if shape := x.Text(); x.Err == nil && shape != c.form.Shape() {

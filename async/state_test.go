@@ -168,7 +168,7 @@ func TestLoadBehindAttach(t *testing.T) {
 	back := newGame(t, 1, 1, async.Options{}, o.run)
 	p := back.attach(async.PoolOptions{})
 	err := snapshot.Load(bytes.NewReader(image), back.World, snapshot.Options{Scheduler: back.s})
-	require.ErrorContains(t, err, "close the Pool, and attach one behind the load")
+	require.ErrorContains(t, err, "close the Pool, and attach one after the load")
 	require.NoError(t, p.Close(t.Context()))
 }
 

@@ -174,7 +174,7 @@ func (d *Store) fresh() error {
 		x.Incarnation = max(x.Incarnation, n+1)
 	}
 	if err := d.w.Reincarnate(x.Incarnation); err != nil { // changes nothing
-		return fmt.Errorf("durable: behind Options.New: %w", err)
+		return fmt.Errorf("durable: after Options.New: %w", err)
 	}
 	if d.w.Tick() > 0 { // New has loaded another world
 		x.Incarnation++

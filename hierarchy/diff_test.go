@@ -132,7 +132,7 @@ func TestDiffRefuses(t *testing.T) {
 	require.Panics(t, func() { read.Diff(other.rel.Read(other.now(other.rel))) })
 	require.Empty(t, read.Diff(read))
 	frame.Release()
-	require.PanicsWithValue(t, "world: Reader.Diff of a Frame that was released; release it behind its last use", func() { read.Diff(read) })
+	require.PanicsWithValue(t, "world: Reader.Diff of a Frame that was released; release it after its last use", func() { read.Diff(read) })
 }
 
 // BenchmarkDiff compares frames of 100,000 links between which none, one or all have changed.

@@ -131,9 +131,9 @@ func TestFrameRefuses(t *testing.T) {
 	require.PanicsWithValue(t, `world: Relation.Read: "other" is not in the view that the frame is of; name it in World.NewView`, func() { other.Read(frame) })
 	read := f.rel.Read(frame)
 	frame.Release()
-	require.PanicsWithValue(t, "world: Relation.Read of a Frame that was released; release it behind its last use", func() { f.rel.Read(frame) })
+	require.PanicsWithValue(t, "world: Relation.Read of a Frame that was released; release it after its last use", func() { f.rel.Read(frame) })
 	if check.Enabled {
-		require.PanicsWithValue(t, "world: hierarchy.Reader of a Frame that was released; release it behind its last use", func() { read.Parent(1) })
+		require.PanicsWithValue(t, "world: hierarchy.Reader of a Frame that was released; release it after its last use", func() { read.Parent(1) })
 	}
 }
 

@@ -143,7 +143,7 @@ func (r *Relation) Options() Options { return r.options }
 func (r *Relation) Read(a world.Binder) *Reader {
 	of, c := r.driver.Binds(a, r.part, "Relation.Read")
 	if !of {
-		panic(fmt.Sprintf("hierarchy: relation %q belongs to another world than who asks to read it; use that world's own", r.name))
+		panic(fmt.Sprintf("hierarchy: relation %q belongs to another world than the reader; use that world's own", r.name))
 	}
 	if _, idle := a.(*world.World); idle {
 		return &r.idle

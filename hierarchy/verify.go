@@ -65,7 +65,7 @@ func (t *Tree) verifyNodes() (links int, err error) {
 			switch link := t.linkOf(n); {
 			case link != 0:
 				if up := t.number(link); int(up) >= len(t.owners) || t.owners[up] == handle.None {
-					return 0, fmt.Errorf("the link of %v is %#x, and that list is nobody's", h, uint64(link))
+					return 0, fmt.Errorf("the link of %v is %#x, and that list has no owner", h, uint64(link))
 				}
 				links++
 			case !n.hasList():

@@ -130,7 +130,7 @@ func (r *reader) read(n int) error {
 		r.end += int64(got)
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 			if r.end == r.start {
-				return fmt.Errorf("%w: it ends at byte %d, behind record %d, without its end mark", ErrTruncated, r.end, r.number-1)
+				return fmt.Errorf("%w: it ends at byte %d, after record %d, without its end mark", ErrTruncated, r.end, r.number-1)
 			}
 			return fmt.Errorf("%w: it ends at byte %d, within record %d, which begins at byte %d", ErrTruncated, r.end, r.number, r.start)
 		}

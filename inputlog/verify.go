@@ -56,7 +56,7 @@ func (p *Player) verify(hasher *state.Hasher, body []byte) error {
 	case c.err != nil:
 		return p.log.from.altered("%v", c.err)
 	case n < len(mine):
-		return fmt.Errorf("%w: before tick %d, in what it consists of: it has a %s beside", ErrDiffers, tick, mine[n].Name)
+		return fmt.Errorf("%w: before tick %d, in what it consists of: it also has a %s", ErrDiffers, tick, mine[n].Name)
 	}
 	return nil
 }

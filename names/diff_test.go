@@ -113,7 +113,7 @@ func TestDiffRefuses(t *testing.T) {
 	require.PanicsWithValue(t, `names: Reader.Diff of "names" and "others"; compare frames of one`, func() { read.Diff(others.Read(frame)) })
 	require.Empty(t, read.Diff(read))
 	frame.Release()
-	require.PanicsWithValue(t, "world: Reader.Diff of a Frame that was released; release it behind its last use", func() { read.Diff(read) })
+	require.PanicsWithValue(t, "world: Reader.Diff of a Frame that was released; release it after its last use", func() { read.Diff(read) })
 }
 
 // BenchmarkDiff compares frames of 100,000 names of which none, one or all have changed.

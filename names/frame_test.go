@@ -160,7 +160,7 @@ func TestFrameRefuses(t *testing.T) {
 	require.NoError(t, err)
 	for want, do := range map[string]func(){
 		`world: Names.Read: "ids" is not in the view that the frame is of; name it in World.NewView`:                   func() { ids.Read(frame) },
-		`names: Names.Read of "names", which belong to another world than who asks to read them; use that world's own`: func() { g.names.Read(frame) },
+		`names: Names.Read of "names", which belong to another world than the reader; use that world's own`: func() { g.names.Read(frame) },
 		`world: World.NewView: "names" belongs to another world; use that world's own`:                                 func() { _, _ = g.NewView(f.names) },
 		`world: World.NewView: part 1 is nil; pass a component, a bundle, a relation or names`:                         func() { _, _ = f.NewView(f.names, nil) },
 		`world: World.NewView: part 0 is nil; pass a component, a bundle, a relation or names`:                         func() { _, _ = f.NewView((*names.Names[string])(nil)) },
@@ -171,8 +171,8 @@ func TestFrameRefuses(t *testing.T) {
 	}
 	read := f.names.Read(frame)
 	frame.Release()
-	require.PanicsWithValue(t, "world: Names.Read of a Frame that was released; release it behind its last use", func() { f.names.Read(frame) })
+	require.PanicsWithValue(t, "world: Names.Read of a Frame that was released; release it after its last use", func() { f.names.Read(frame) })
 	if check.Enabled {
-		require.PanicsWithValue(t, "world: names.Reader of a Frame that was released; release it behind its last use", func() { read.Len() })
+		require.PanicsWithValue(t, "world: names.Reader of a Frame that was released; release it after its last use", func() { read.Len() })
 	}
 }

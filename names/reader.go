@@ -27,7 +27,7 @@ type Reader[K Name] struct {
 func (n *Names[K]) Read(a world.Binder) *Reader[K] {
 	of, c := n.driver.Binds(a, n.part, "Names.Read")
 	if !of {
-		panic(fmt.Sprintf("names: Names.Read of %q, which belong to another world than who asks to read them; use that world's own", n.label))
+		panic(fmt.Sprintf("names: Names.Read of %q, which belong to another world than the reader; use that world's own", n.label))
 	}
 	if x, ok := c.(*frozen[K]); ok {
 		return &Reader[K]{names: n, frozen: x, frame: a}

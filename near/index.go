@@ -111,7 +111,7 @@ func (x *Index) Cell(p Point) int { return x.grid.cell(&p) }
 func (x *Index) Read(b world.Binder) *Reader {
 	of, c := x.driver.Binds(b, x.viewable, "Index.Read")
 	if !of {
-		panic(fmt.Sprintf("near: the %s belongs to another world than who asks to read it; use that world's own", x.name))
+		panic(fmt.Sprintf("near: the %s belongs to another world than the reader; use that world's own", x.name))
 	}
 	if _, idle := b.(*world.World); idle {
 		x.driver.MustBeWhole("Index.Read")

@@ -32,7 +32,7 @@ func TestReleased(t *testing.T) {
 	defer next.Release()
 	for call, do := range calls {
 		require.NotPanics(t, func() { do(g.index.Read(next)) })
-		require.PanicsWithValue(t, "near: "+call+" of a Frame that was released; release it behind its last use", func() { do(r) })
+		require.PanicsWithValue(t, "near: "+call+" of a Frame that was released; release it after its last use", func() { do(r) })
 	}
 }
 

@@ -125,7 +125,7 @@ func TestHostile(t *testing.T) {
 // TestMisuse uses an index for another world than its own, and at the wrong time.
 func TestMisuse(t *testing.T) {
 	g, other := newGame(t, world.Options{}, 1, space, nil), newGame(t, world.Options{}, 1, space, nil)
-	require.PanicsWithValue(t, "near: the near.Index of near_test.Position belongs to another world than who asks to read it; use that world's own", func() {
+	require.PanicsWithValue(t, "near: the near.Index of near_test.Position belongs to another world than the reader; use that world's own", func() {
 		g.index.Read(other.World)
 	})
 	require.Panics(t, func() { _, _ = g.NewView(other.index) })

@@ -35,7 +35,7 @@ type Reader struct {
 func (r *Reader) version(call string) *version {
 	if r.frozen != nil {
 		if r.frozen.base == nil { // taken back; what has it then reads as something else
-			panic(fmt.Sprintf("near: %s of a Frame that was released; release it behind its last use", call))
+			panic(fmt.Sprintf("near: %s of a Frame that was released; release it after its last use", call))
 		}
 		return r.frozen
 	}

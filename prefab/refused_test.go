@@ -41,7 +41,7 @@ func TestNewRefused(t *testing.T) {
 		{`prefab: New of "bad": relation "holds" belongs to another world; use that world's own`, []prefab.Part{prefab.Child(g.holds, 0)}},
 		{`prefab: New of "bad": component "wields" has Local(2), and there are 2 entities`, []prefab.Part{prefab.Child(f.holds, 0, prefab.With(f.wields, wields{Other: prefab.Local(2)}))}},
 		{`prefab: New of "bad": component "notes" has Local(1), and there are 1 entities`, []prefab.Part{prefab.With(f.notes, notes{Of: []handle.Handle{prefab.Local(1)}})}},
-		{`prefab: New of "bad": component "owner": it holds a reference.Owner, whose share nobody would release; keep a handle or a reference.Weak in components`, []prefab.Part{prefab.With(owner, struct{ Of reference.Owner }{})}},
+		{`prefab: New of "bad": component "owner": it holds a reference.Owner, whose share would never be released; keep a handle or a reference.Weak in components`, []prefab.Part{prefab.With(owner, struct{ Of reference.Owner }{})}},
 		{`prefab: New of "bad": component "loop": a value holds itself, or is nested too deep`, []prefab.Part{prefab.With(loops, ring)}},
 		{`prefab: New of "bad": a child by "holds" at place 1: hierarchy: place is taken`, []prefab.Part{prefab.Child(f.holds, 1), prefab.Child(f.holds, 1)}},
 		{`prefab: New of "bad": a child by "carries" at place 4: hierarchy: no such place`, []prefab.Part{prefab.Child(f.carries, 4)}},

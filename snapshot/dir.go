@@ -219,7 +219,7 @@ func (d *Dir) verify(f files.Files, chain []string) (Info, error) {
 	info, err := Verify(in.Reader)
 	for i, x := range in.files {
 		if n, _ := io.ReadFull(x, make([]byte, 1)); err == nil && n > 0 {
-			err = &chainError{i, altered("there is something behind its end")}
+			err = &chainError{i, altered("there is more data after its end")}
 		}
 	}
 	return info, err

@@ -209,7 +209,7 @@ func decodeLine(line []byte, to any) error {
 		return err
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("there is something behind the object")
+		return errors.New("there is more text after the object")
 	}
 	return nil
 }

@@ -289,7 +289,7 @@ func TestTextRefused(t *testing.T) {
 		{entity + "\n", "", "there is no line of an entity 0:0@1 before"},
 		{entity, strings.Replace(entity, "0:0@1", "0:1@1", 1) + "\n" + entity, fmt.Sprintf("entity 0:1@1 (line %d): it has no row: entities cannot be added", at)},
 		{entity, entity + "\n" + entity, "it has a line already, line " + fmt.Sprint(at)},
-		{entity, entity + "x", "there is something behind the object"},
+		{entity, entity + "x", "there is more text after the object"},
 		{entity, entity[:40], fmt.Sprintf("line %d: unexpected EOF", at)},
 		{entity, `["entity"]`, "the first name in a line says what it is"},
 		{`{"entity"`, `{"creature"`, "the first name in a line says what it is"},

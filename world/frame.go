@@ -207,7 +207,7 @@ func (f *Frame) must(call string) {
 	case f == nil:
 		panic(fmt.Sprintf("world: %s of a nil Frame; View.Capture returns one", call))
 	case f.released.Load():
-		panic(fmt.Sprintf("world: %s of a Frame that was released; release it behind its last use", call))
+		panic(fmt.Sprintf("world: %s of a Frame that was released; release it after its last use", call))
 	}
 }
 

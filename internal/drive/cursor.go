@@ -175,7 +175,7 @@ func WordsOf[W uint32 | uint64 | handle.Handle](c *Cursor) []W {
 // End returns an error unless all was read.
 func (c *Cursor) End() error {
 	if c.Err == nil && len(c.Rest) > 0 {
-		c.Err = errors.New("there is something behind it")
+		c.Err = errors.New("there is more data after it")
 	}
 	return c.Err
 }

@@ -195,7 +195,7 @@ func (t *Table) loadChunk(x *ChunkImage, needs int) (*Chunk, error) {
 func (c *Chunk) loadBits(to, words []uint64) (n int, err error) {
 	for i, w := range words {
 		if i*64+bits.Len64(w) > c.n {
-			return 0, fmt.Errorf("%w: a mark or flag is of a row behind its %d", slots.ErrImage, c.n)
+			return 0, fmt.Errorf("%w: a mark or flag is of a row beyond its %d", slots.ErrImage, c.n)
 		}
 		if w != 0 {
 			to[i] = w

@@ -40,7 +40,7 @@ const deepMost = 10_000
 // The values that are refused.
 var (
 	ErrDeep  = errors.New("a value holds itself, or is nested too deep")
-	ErrOwner = errors.New("it holds a reference.Owner, whose share nobody would release; keep a handle or a reference.Weak in components")
+	ErrOwner = errors.New("it holds a reference.Owner, whose share would never be released; keep a handle or a reference.Weak in components")
 )
 
 // The types that are replaced.
