@@ -159,13 +159,13 @@ func TestFrameRefuses(t *testing.T) {
 	frame, err := view.Now()
 	require.NoError(t, err)
 	for want, do := range map[string]func(){
-		`world: Names.Read: "ids" is not in the view that the frame is of; name it in World.NewView`:                   func() { ids.Read(frame) },
-		`names: Names.Read of "names", which belong to another world than the reader; use that world's own`: func() { g.names.Read(frame) },
-		`world: World.NewView: "names" belongs to another world; use that world's own`:                                 func() { _, _ = g.NewView(f.names) },
-		`world: World.NewView: part 1 is nil; pass a component, a bundle, a relation or names`:                         func() { _, _ = f.NewView(f.names, nil) },
-		`world: World.NewView: part 0 is nil; pass a component, a bundle, a relation or names`:                         func() { _, _ = f.NewView((*names.Names[string])(nil)) },
-		`world: Names.Read of a nil Frame; View.Capture returns one`:                                                   func() { f.names.Read((*world.Frame)(nil)) },
-		`world: Names.Read is asked of nil; ask a *Build in a system's constructor, or a *World between ticks`:         func() { f.names.Read(nil) },
+		`world: Names.Read: "ids" is not in the view that the frame is of; name it in World.NewView`:           func() { ids.Read(frame) },
+		`names: Names.Read of "names", which belong to another world than the reader; use that world's own`:    func() { g.names.Read(frame) },
+		`world: World.NewView: "names" belongs to another world; use that world's own`:                         func() { _, _ = g.NewView(f.names) },
+		`world: World.NewView: part 1 is nil; pass a component, a bundle, a relation or names`:                 func() { _, _ = f.NewView(f.names, nil) },
+		`world: World.NewView: part 0 is nil; pass a component, a bundle, a relation or names`:                 func() { _, _ = f.NewView((*names.Names[string])(nil)) },
+		`world: Names.Read of a nil Frame; View.Capture returns one`:                                           func() { f.names.Read((*world.Frame)(nil)) },
+		`world: Names.Read is asked of nil; ask a *Build in a system's constructor, or a *World between ticks`: func() { f.names.Read(nil) },
 	} {
 		require.PanicsWithValue(t, want, do)
 	}
