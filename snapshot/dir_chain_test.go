@@ -122,7 +122,7 @@ func TestDirIncrements(t *testing.T) {
 	x.disk = whole.Clone()
 	x.dir.Use(x.disk)
 	x.disk.Edit(names[7], func(data []byte) []byte { return append(data, 1) })
-	require.ErrorContains(t, x.newest(names[6], 1).Passed[0], "behind its end")
+	require.ErrorContains(t, x.newest(names[6], 1).Passed[0], "more data after its end")
 	require.NoError(t, x.disk.Remove(names[4])) // a link is missing
 	require.NoError(t, x.disk.Remove(names[6]))
 	require.ErrorIs(t, x.newest(names[3], 2).Passed[1], snapshot.ErrBase)
