@@ -64,7 +64,7 @@ func TestBadArguments(t *testing.T) {
 	s.Update(later, 1, none)
 	s.Update(later, 1, none)
 	later.Release()
-	mustPanic(t, "of tick 1 behind one of tick 2", func() { s.Update(f, 1, none) })
+	mustPanic(t, "of tick 1 after one of tick 2", func() { s.Update(f, 1, none) })
 	f.Release()
 	mustPanic(t, "was released", func() { s.Update(f, 1, none) })
 }

@@ -12,13 +12,13 @@ import (
 // ColumnsMax is how many columns a Set can have, at most.
 const ColumnsMax = 32
 
-// Column is a component that views are told of. See Encode.
+// Column is a component that packets have. See Encode.
 type Column struct{ of column }
 
-// Encode makes a component a column. encode appends a value to dst, as clients shall have it, and returns
-// what it appends to. It is called once in each Update for each entity that is seen, on several goroutines
-// at once, with a value of a frame, which it must not write or keep. Equal bytes count as unchanged: what
-// clients need not know exactly, it best rounds.
+// Encode makes a component a column. encode appends a value to dst, in the form that clients read, and
+// returns the extended slice. An Update calls it once for each entity that is seen, on several goroutines at
+// once, with a value of a frame, which it must not change or keep. Equal bytes count as unchanged, so round
+// what clients need not know exactly.
 func Encode[C any](encode func(dst []byte, v *C) []byte) Column {
 	if encode == nil {
 		panic(fmt.Sprintf("interest: Encode of %v with a nil function; pass one that appends a value", reflect.TypeFor[C]()))

@@ -1,17 +1,17 @@
-// Package interest tells each client what it sees of a world, and of that what it does not know yet.
+// Package interest sends each client what it sees of a world, and of that only what it does not know yet.
 //
-// A [Set] has a [View] for each client. [Set.Update] takes a frame, finds by an index of package near who is
-// seen in each view, and makes for each view with something to tell a [Packet]: who has come, who has gone,
-// and of the others the components that have changed. It runs beside the ticks, on frames, so the world
-// knows nothing of it: views are no state, and nothing that clients do here is an input.
+// A [Set] has a [View] for each client. [Set.Update] takes a frame, finds the entities that each view sees by
+// an index of package near, and makes a [Packet] for each view that has news: entities that have come,
+// entities that have gone, and of the others the components that have changed. It works on frames while the
+// world ticks, so the world does not depend on it: views are not saved, and what clients do here is no input.
 //
-//	look     views, in the order of their cells: who is seen
-//	encode   who is seen in some view: components as bytes, and whether those are others than before
-//	tell     views: leaves, enters and changes, as many as fit in
+//	look     for each view, in the order of cells: which entities it sees
+//	encode   for each entity that some view sees: its components as bytes, and which of them have changed
+//	tell     for each view: leaves, enters and changes, as many as fit in its budget
 //
-// [Set.Run] does so while the world ticks. A connection that keeps the order has a [Viewer.Write]; for others
-// [Packet.AppendTo] makes bytes of a packet.
+// [Set.Run] calls Update at a rate while the world ticks. A connection that keeps the order has a
+// [Viewer.Write]; for others [Packet.AppendTo] makes the bytes of a packet.
 //
-// Work follows the number of views and what is seen in each, and not that of clients times entities. Bytes
-// are made once for each entity and shared by all packets.
+// The work grows with the number of views and what each sees, not with clients times entities. An entity is
+// encoded once in an Update, and all packets share the bytes.
 package interest

@@ -52,7 +52,7 @@ func (w *worker) encodeRows(claims []uint32) {
 	}
 }
 
-// finish puts the columns of a row together, and finds out what has changed since the last Update. If nobody
+// finish puts the columns of a row together, and finds out what has changed since the last Update. If no view
 // has seen the entity then, everything counts as changed.
 func (w *worker) finish(number uint32, i int) {
 	r, values := w.rows().at(number), w.rows().valuesOf(number, len(w.columns))

@@ -13,7 +13,7 @@ import (
 // classes is into how many parts the radius is divided.
 const classes = 32
 
-// look finds who is seen in a view.
+// look finds the entities that a view sees.
 func (w *worker) look(v *View) {
 	v.begin()
 	w.hits, w.fresh = w.hits[:0], w.fresh[:0]
@@ -52,7 +52,7 @@ func (w *worker) look(v *View) {
 	}
 }
 
-// readAhead reads the marks of hits that nobody has seen yet in this Update. They are all over memory: so it waits
+// readAhead reads the marks of hits that no view has seen yet in this Update. They are all over memory: so it waits
 // for all at once.
 func (w *worker) readAhead() {
 	w.missed = append(w.missed[:0], make([]handle.Handle, len(w.hits))...)
@@ -76,7 +76,7 @@ type newHit struct {
 	cell  int
 }
 
-// addNew adds who has come, in the order of cells, and in each by handle.
+// addNew adds the entities that have come, in the order of cells, and in each by handle.
 func (w *worker) addNew(v *View) {
 	if len(w.fresh) > 1 {
 		slices.SortFunc(w.fresh, func(a, b newHit) int {
@@ -89,7 +89,7 @@ func (w *worker) addNew(v *View) {
 	}
 }
 
-// lookAlso finds who else is seen in a view.
+// lookAlso adds the entities of Options.Also.
 func (w *worker) lookAlso(v *View) {
 	w.handles = w.also(w.handles[:0], v)
 	for _, h := range w.handles {

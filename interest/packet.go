@@ -2,40 +2,41 @@ package interest
 
 import "github.com/atoll-sim/atoll/handle"
 
-// Packet is what a View is told in one Update. The packet and its slices are good until the sink returns,
-// the Bytes of its rows until the next Update; none of it must be written.
+// Packet is what one Update has for a View. The packet and its slices are valid until the sink returns,
+// the Bytes of its rows until the next Update. They must not be changed.
 type Packet struct {
 	Number uint64 // of the view's packets, from 1
-	// Leaves are who is seen no more. A client handles them before Rows, which has nobody of them.
+	// Leaves are the entities that are no longer seen. A client handles them before Rows, which has none of them.
 	Leaves []Leave
-	// Rows are who has come, and who has changed.
+	// Rows are the entities that have come or changed.
 	Rows []Row
-	// Waiting is how many are seen of whom the client has not been told yet.
+	// Waiting is how many entities are seen that the client does not know yet.
 	Waiting int
 }
 
-// Leave is an entity that is seen no more.
+// Leave is an entity that is no longer seen.
 type Leave struct {
 	Handle handle.Handle
-	Slot   uint32 // from now on it may be another's
-	Gone   bool   // it is dead; otherwise it is hidden, or too far away
+	Slot   uint32 // from now on another entity may have it
+	Gone   bool   // the entity is dead; otherwise it is hidden or too far away
 }
 
-// Row is an entity that has come, or of which something has changed.
+// Row is an entity that has come or changed.
 type Row struct {
 	Handle handle.Handle
 	// Slot is a small number that stands for the entity in this view, from the row with Enter until its Leave.
-	// Slots are given again, the lowest first, but who leaves keeps one until that is told, or acknowledged: a
-	// client keeps them in a map, or in a slice that grows. With Viewer.Unacked a client leaves out rows without
-	// Enter, and leaves, of slots in which it has nobody: it has lost the packet with Enter, which comes again.
+	// Slots are used again, the lowest first. An entity that leaves keeps its slot until the Leave is sent, or
+	// with Viewer.Unacked acknowledged. So a client keeps its entities in a map by slot, or in a slice that
+	// grows. With Viewer.Unacked a client ignores leaves, and rows without Enter, of slots that it has no entity
+	// in: it has lost the packet with Enter, which comes again.
 	Slot uint32
-	// Enter says that the entity has come: the client forgets what it knows of the slot. Only then must it be
-	// told the handle.
+	// Enter says that the entity has come: the client forgets what it had in the slot. Only then does it need
+	// the handle.
 	Enter bool
-	// Columns are the columns whose values Bytes has, one behind the other: bit i stands for column i of New.
-	// A row with Enter has all that the entity has.
+	// Columns are the columns whose values are in Bytes, one after the other: bit i stands for column i of New.
+	// A row with Enter has all columns that the entity has.
 	Columns uint32
-	// Removed are columns that the entity does not have any more.
+	// Removed are columns that the entity no longer has.
 	Removed uint32
 	Bytes   []byte
 }

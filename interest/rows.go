@@ -11,7 +11,7 @@ import (
 // row is an entity that is seen in an Update. Rows are about in the order in which they were seen first, so
 // those of entities that are near each other are near each other. It has the size of a cache line.
 //
-// Ownership: the worker's that has claimed it; once done is set, nobody writes.
+// Ownership: the worker's that has claimed it; once done is set, it is not written.
 type row struct {
 	handle  handle.Handle
 	bytes   []byte // of all columns, then of news if that is no part of these
@@ -77,7 +77,7 @@ func (s *Set) last() *rows { return &s.both[(s.now+1)%2] }
 
 const none = 1<<32 - 1
 
-// What is known of an entity is a number: in the upper half 1 + that of its row, or 0 if nobody has seen it in
+// What is known of an entity is a number: in the upper half 1 + that of its row, or 0 if no view has seen it in
 // this Update; in the lower half that of its row in the last one, or none.
 
 // knownAt finds what is known of a hit by its handle.
@@ -110,7 +110,7 @@ func (w *worker) publish(place uint32, known uint64) {
 	atomic.StoreUint64(&w.places[place], known)
 }
 
-// rowOf returns the number of an entity's row. If nobody has seen the entity in this Update the worker gets the
+// rowOf returns the number of an entity's row. If no view has seen the entity in this Update the worker gets the
 // row, to encode it.
 func (w *worker) rowOf(h handle.Handle, place uint32, known uint64) uint32 {
 	if known>>32 != 0 {

@@ -22,17 +22,17 @@ import (
 // what that Update calls: on several goroutines at once, for each view or each entity in it, so it is to be
 // fast. It depends on the frame and its arguments alone.
 type Options struct {
-	// Hide tells who is not seen in a view, though near or of Also.
+	// Hide reports whether a view does not show an entity, though it is near or of Also.
 	Hide func(f *world.Frame) func(v *View, h handle.Handle) bool
-	// Also appends who is seen in a view from wherever: the members of a party, what somebody carries. The
-	// dead are left out.
+	// Also appends entities that a view shows wherever they are: the members of a party, the items that a
+	// player carries. Dead entities are left out.
 	Also func(f *world.Frame) func(dst []handle.Handle, v *View) []handle.Handle
-	// Weight tells how important an entity is, from 1 to 255: one of weight 20 is told of as often as one of
-	// weight 10 at half the distance. Without it all have 1.
+	// Weight returns how important an entity is, from 1 to 255: one of weight 20 is updated as often as one
+	// of weight 10 at half the distance. Without Weight all have 1.
 	Weight func(f *world.Frame) func(h handle.Handle) int
 }
 
-// What rows and leaves count for Viewer.Bytes, beside their columns.
+// What rows and leaves count for Viewer.Bytes, in addition to their columns.
 const (
 	RowBytes   = 4
 	LeaveBytes = 4
@@ -79,8 +79,8 @@ type Set struct {
 	value func(handle.Handle) int
 }
 
-// New makes a Set for the clients of a world, which see what an index finds, and of those the columns, in
-// that order. The world must be idle. New panics if the index is of another world, if a component is not
+// New makes a Set for the clients of a world. They see the entities that the index finds, and of each the
+// columns, in that order. The world must be idle. New panics if the index is of another world, if a component is not
 // registered or comes twice, and if there are more than ColumnsMax.
 //
 // A Set takes 8 bytes for each entity, and as many for each in the index; for each that is seen 128, 4 for each
@@ -130,17 +130,18 @@ func (s *Set) Open(v Viewer) *View {
 	return view
 }
 
-// Update tells views what they see in a frame: it calls sink for each view that there is something to tell,
-// once, but for those with a Viewer.Write. If all have one, sink may be nil. The work is divided among so many goroutines, on which sink is called at once. sink may call Open and
-// the methods of views, and must not release the frame.
+// Update brings all views up to date with a frame. It calls sink once for each view that has news, except
+// views with a Viewer.Write; if all have one, sink may be nil. So many workers share the work, each on a
+// goroutine, and call sink at the same time. sink may call Open and the methods of views, and must not
+// release the frame.
 //
-// The frame must be of the world, and its view must have the index, its component and all columns. Ticks may be
-// left out, and a tick may come twice, but none behind a later one. Update panics otherwise, for fewer than one
-// worker, if it has no sink and a view no Write, during another Update, and if sink or another function panics: then some views have got no packet, and
-// the next Update goes on.
+// The frame must be of the world, and its view must have the index, its component and all columns. Frames may
+// skip ticks and may repeat the last one, but must not go back. Update panics otherwise, for fewer than one
+// worker, for a nil sink if a view has no Write, during another Update, and if sink or another function
+// panics: then some views have no packet, and the next Update continues.
 //
 // An Update takes some 170 ns for each pair of a view and an entity that it shows. It allocates nothing once
-// there have been as many.
+// there have been as many pairs before.
 func (s *Set) Update(f *world.Frame, workers int, sink func(*View, *Packet)) {
 	switch {
 	case workers < 1:
@@ -165,7 +166,7 @@ func (s *Set) begin(f *world.Frame) {
 		panic("interest: Set.Update with a Frame of another world; pass one of the world that the Set was made for")
 	}
 	if s.tick > f.Tick() {
-		panic(fmt.Sprintf("interest: Set.Update with a Frame of tick %d behind one of tick %d; pass frames in the order of their ticks", f.Tick(), s.tick))
+		panic(fmt.Sprintf("interest: Set.Update with a Frame of tick %d after one of tick %d; pass frames in the order of their ticks", f.Tick(), s.tick))
 	}
 	s.tick = f.Tick()
 	for _, id := range s.ids {

@@ -136,7 +136,7 @@ func (w *worker) put(v *View) {
 	}
 	n := w.sort()
 	first, then, part := w.order[:n], w.order[n:], max(1, most/4)
-	if v.number%2 != 0 { // the first row is put even if it takes all: in turn, that of who comes and a change
+	if v.number%2 != 0 { // the first row is put even if it takes all: in turn, that of an enter and that of a change
 		first, then, part = then, first, most-most/4
 	}
 	next := w.putSome(v, first, &spent, min(spent+part, most))

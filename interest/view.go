@@ -12,27 +12,28 @@ import (
 
 // Viewer says what a View shows. Lengths are in the units of the index.
 type Viewer struct {
-	// Entity is who sees. While it is dead, or has no place, nobody is seen but by Options.Also. An entity
-	// sees itself, unless Options.Hide or a term of the index leaves it out.
+	// Entity is the one that sees. While it is dead, or has no place, the view shows only what Options.Also
+	// returns. An entity sees itself, unless Options.Hide or a term of the index leaves it out.
 	Entity handle.Handle
-	// At is from where is seen if there is no Entity, as by a camera.
+	// At is the place of a viewer without an Entity, such as a camera.
 	At near.Point
-	// Who comes as near as Radius is seen, until farther away than Radius and Margin together: with a Margin,
-	// entities that move along the border do not come and go in each Update.
+	// An entity is seen when it comes within Radius, until it is farther away than Radius and Margin together:
+	// with a Margin, entities that move along the border do not come and go in each Update.
 	Radius, Margin float64
-	// Bytes bounds a packet: it gets rows until it has so many bytes, so it has up to a row more. Rows count
-	// as their bytes and RowBytes, those with Enter as 8 more; leaves count as LeaveBytes. All leaves are in
+	// Bytes bounds a packet: it gets rows until it has so many bytes, so it can exceed them by a row. A row
+	// counts as its bytes and RowBytes, with Enter as 8 more; a leave counts as LeaveBytes. All leaves go into
 	// the first packet, and each packet has a row if one is due. 0 is no bound.
 	Bytes int
-	// Unacked is how many packets may be under way: then the view gets none until Ack or Lost is called. 0 is
-	// for a transport that loses nothing and takes all packets: each counts as received. At most UnackedMax.
+	// Unacked is how many packets may be under way: with so many, the view gets none until Ack or Lost is
+	// called. 0 is for a transport that loses nothing and takes all packets: each counts as received. At most
+	// UnackedMax.
 	Unacked int
-	// Write, if not nil, is given the view's packets in place of the sink, as AppendTo writes them: for a connection
-	// that keeps the order, such as a websocket. It has a goroutine for each packet, so it may wait for the network,
-	// and must not keep the packet. The view gets the next one when Write has returned, so whoever reads slowly gets
-	// fewer, each with all that is new. Each counts as received: when one cannot be written, close the connection.
+	// Write, if not nil, gets the view's packets instead of the sink, as AppendTo encodes them: for a connection
+	// that keeps the order, such as a websocket. Each call has a goroutine of its own, so it may wait for the
+	// network; it must not keep the packet. The view gets no packet until Write has returned, so a slow client
+	// gets fewer packets, each with all news. Each counts as received: when a write fails, close the connection.
 	Write func(packet []byte)
-	// Client is the program's own, for the sink and the functions of Options to find. See View.Client.
+	// Client is any value of the program, for the sink and the functions of Options. See View.Client.
 	Client any
 }
 
@@ -94,9 +95,9 @@ func (v *View) Viewer() Viewer {
 	return v.viewer
 }
 
-// Change changes what the view shows: another entity, as when somebody is born again, another radius or
-// budget. Who is still seen is not told of again. Client, Write and Unacked stay as they were. The next Update uses
-// it, or what a later Change says: all of that, not only what differs. It panics as Set.Open does.
+// Change changes what the view shows: another entity, as when a player respawns, another radius or budget.
+// Entities that are still seen are not sent again. Client, Write and Unacked stay as they were. The next Update
+// uses all of to, or of what a later Change passes. It panics as Set.Open does.
 func (v *View) Change(to Viewer) {
 	to.Write = nil
 	to.check("View.Change")
@@ -107,13 +108,13 @@ func (v *View) Change(to Viewer) {
 	v.called.Store(true)
 }
 
-// Close ends the view. It gets no packet any more, except one that an Update on other goroutines is making.
+// Close ends the view. It gets no more packets, except one that an Update on other goroutines is making.
 // Closing twice is no error.
 func (v *View) Close() { v.closed.Store(true) }
 
 // Ack says that the client has applied a packet. Clients must apply packets in the order of their numbers and
-// leave out those that come behind a later one: so earlier packets which were not acknowledged are lost, and
-// what they told is told again. Call it for each packet that the client tells of, the earliest first. It does
+// ignore those that come after a later one. So earlier packets that were not acknowledged count as lost, and
+// their news is sent again. Call Ack for each packet that the client acknowledges, the earliest first. It does
 // nothing for other numbers, and if Viewer.Unacked is 0.
 func (v *View) Ack(number uint64) {
 	v.mu.Lock()
@@ -122,9 +123,9 @@ func (v *View) Ack(number uint64) {
 	v.called.Store(true)
 }
 
-// Lost says that a packet, and earlier ones which were not acknowledged, are taken for lost: what they told is
-// told again. If they come later nevertheless, no harm is done. Without it a view of which all packets under
-// way are lost would wait forever: call it with the number of the last packet if there is no Ack for some time.
+// Lost says that a packet, and earlier ones that were not acknowledged, count as lost: their news is sent
+// again. If they arrive later after all, no harm is done. If all packets under way are lost, a view waits
+// forever without it: call it with the number of the last packet when there is no Ack for some time.
 func (v *View) Lost(number uint64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -132,7 +133,7 @@ func (v *View) Lost(number uint64) {
 	v.called.Store(true)
 }
 
-// ended reports whether the view is closed, and then gives back its memory, as somebody may still have the view.
+// ended reports whether the view is closed, and then gives back its memory, as the program may still have the view.
 func (v *View) ended() bool {
 	if !v.closed.Load() {
 		return false
@@ -157,10 +158,10 @@ func (v *View) begin() {
 	v.mu.unacked.apply(&v.pairs, v.looked)
 }
 
-// class returns how far away somebody is: a part of the radius, from 0 to classes-1.
+// class returns how far away an entity is: a part of the radius, from 0 to classes-1.
 func (v *View) class(square float64) uint8 {
 	if v.viewer.Bytes == 0 {
-		return 0 // nobody asks
+		return 0 // it is not used
 	}
 	if part := math.Sqrt(square) / v.viewer.Radius * classes; part < classes {
 		return uint8(part)

@@ -18,7 +18,7 @@ type worker struct {
 	run    func() // bound once
 
 	hits    []nearby.Hit
-	missed  []handle.Handle // hits that nobody has seen before in this Update
+	missed  []handle.Handle // hits that no view has seen before in this Update
 	fresh   []newHit
 	handles []handle.Handle
 	slots   []uint32 // of a view's pairs, by their rows in the last Update
