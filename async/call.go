@@ -125,7 +125,7 @@ type Call[A, R any] struct {
 // a nil m or run, an R larger than world.Options.QueueBytes, and options out of range.
 func New[A, R any](w *world.World, label string, m *world.Message[Result[R]], run func(ctx context.Context, args A) (R, error), o Options) *Call[A, R] {
 	d := driver.Of(w)
-	d.MustIdle("async.New")
+	d.MustRegister("async.New", label)
 	switch {
 	case label == "":
 		panic("async: New without a label; pass one that snapshots can use")

@@ -10,6 +10,11 @@
 //	…
 //	err = store.Close() // when Run has returned
 //
+// Register everything before Open: components, bundles, messages, functions, questions, resources,
+// hooks, extensions such as timers, names and relations, and prefabs. Snapshots and the log name
+// them, and the next start reads those in Open, where it does not call Options.New. To register in
+// Options.New, or after Open, panics.
+//
 // In the directory are snapshots, and the inputs since: as ticks apply the requests of ports, a
 // goroutine writes them to a log, and syncs it for all ticks since the last sync at once. Open
 // loads the newest snapshot that is whole and plays the log as far as it is whole. So the world

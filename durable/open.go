@@ -18,8 +18,10 @@ import (
 
 // Open makes a new world what the directory has, and keeps it there from now on. The world must be
 // new, as for snapshot.Load, with the scheduler that makes its ticks and all systems; no port may be
-// open. Open makes the ticks that the log has by s.Step, which calls the systems and OnTick. The
-// world needs Options.VersionsEach, such as 10,000, so that there are incarnations for crashes.
+// open. Everything must be registered: from Open on, and in Options.New, registering panics, because
+// the next start could not read it back. Open makes the ticks that the log has by s.Step, which calls
+// the systems and OnTick. The world needs Options.VersionsEach, such as 10,000, so that there are
+// incarnations for crashes.
 //
 // It returns ErrInUse, ErrDamaged, world.ErrVersions when no incarnation is left, the errors of
 // snapshot.Load, inputlog.Log.Play, Options.New and Options.Upgrade, or that of ctx. Then the world must
@@ -56,6 +58,7 @@ func Open(ctx context.Context, path string, w *world.World, s *scheduler.Schedul
 			_ = d.lock.Close() // the first error counts
 		}
 	}()
+	driver.Of(w).Seal("durable.Open") // the next start restores before it comes to what would be registered later
 	if err := d.restore(ctx); err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/internal/files"
 	"github.com/atoll-sim/atoll/internal/files/faulty"
+	"github.com/atoll-sim/atoll/state"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -219,17 +220,46 @@ func TestSyncFails(t *testing.T) {
 	st.Crash()
 }
 
-// TestNotRecorded tells when something is sent that cannot be recorded: nothing after it is durable.
+// whisper is what cannot be recorded if it is empty.
+type whisper struct{ text []byte }
+
+func (x whisper) MarshalBinary() ([]byte, error) {
+	if len(x.text) == 0 {
+		return nil, errors.New("too quiet")
+	}
+	return x.text, nil
+}
+
+func (x *whisper) UnmarshalBinary(data []byte) error {
+	x.text = slices.Clone(data)
+	return nil
+}
+
+// TestNotRecorded tells when something can be sent, or is sent, that cannot be recorded: nothing after
+// it is durable.
 func TestNotRecorded(t *testing.T) {
 	path, _ := useDisk(t)
 	x := newBank(1)
+	world.RegisterFunc(x.World, "closure", func(*world.EntityContext, func()) {})
+	_, err := x.open(path)
+	require.ErrorIs(t, err, state.ErrNoCodec)
+	require.ErrorContains(t, err, `"closure"`)
+
+	path, _ = useDisk(t)
+	x = newBank(1)
+	hear := world.RegisterFunc(x.World, "hear", func(*world.EntityContext, whisper) {})
 	st, err := x.open(path)
 	require.NoError(t, err)
-	world.RegisterFunc(x.World, "closure", func(*world.EntityContext, func()) {})
+	port, err := x.OpenPort()
+	require.NoError(t, err)
+	require.NoError(t, hear.Call(port, x.accounts()[0], whisper{[]byte("psst")}))
 	x.step(t)
+	require.NoError(t, st.Wait(context.Background()))
+	require.NoError(t, hear.Call(port, x.accounts()[0], whisper{}))
+	require.ErrorContains(t, x.s.Step(context.Background()), "too quiet")
 	err = st.Wait(context.Background())
 	require.ErrorIs(t, err, durable.ErrFailed)
-	require.ErrorContains(t, err, `"closure"`)
+	require.ErrorContains(t, err, "too quiet")
 	require.ErrorIs(t, st.Close(), durable.ErrFailed)
 }
 

@@ -20,10 +20,10 @@ import (
 
 // Options say how a world is kept. The zero value means the defaults.
 type Options struct {
-	// New fills the world if the directory has none yet. Nil: it begins empty. To go on from a
-	// backup, load it here, into an empty directory, and call World.Reincarnate with a number above
-	// the last Recovered.Incarnation of the world that it replaces: else handles that were given
-	// since the backup are given again.
+	// New fills the world if the directory has none yet, with what was registered before Open:
+	// registering panics here. Nil: it begins empty. To go on from a backup, load it here, into an empty
+	// directory, and call World.Reincarnate with a number above the last Recovered.Incarnation of the
+	// world that it replaces: else handles that were given since the backup are given again.
 	New func(w *world.World) error
 	// Upgrade, if not nil, changes a world that was restored, before its first tick: a newer version of
 	// a program adds a component that is new to the entities that are to have it, say. It is called at

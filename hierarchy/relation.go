@@ -110,7 +110,7 @@ type part = world.Viewable
 // must be idle. It panics within a tick.
 func New(w *world.World, name string, o Options) *Relation {
 	d := driver.Of(w)
-	d.MustIdle("hierarchy.New")
+	d.MustRegister("hierarchy.New", name)
 	if o.PlacesMax == 0 {
 		o.PlacesMax = max(defaultPlacesMax, o.Places)
 	}

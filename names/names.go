@@ -79,7 +79,7 @@ type part = world.Viewable
 // world must be idle. It panics within a tick.
 func New[K Name](w *world.World, label string, o Options) *Names[K] {
 	d := driver.Of(w)
-	d.MustIdle("names.New")
+	d.MustRegister("names.New", label)
 	if o.LengthMax < 0 || o.Refusals < 0 {
 		panic(fmt.Sprintf("names: options of %q have a negative number: %+v", label, o))
 	}

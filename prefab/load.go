@@ -49,7 +49,7 @@ import (
 // extend themselves in a circle, and what New panics for. Nothing is made then. The world must be idle.
 func Load(w *world.World, files fs.FS, pattern string, rs ...*hierarchy.Relation) (map[string]*Prefab, error) {
 	d := driver.Of(w)
-	d.MustIdle("prefab.Load")
+	d.MustRegister("prefab.Load", pattern)
 	if files == nil {
 		panic("prefab: Load of nil files; pass a directory, or files that are embedded")
 	}

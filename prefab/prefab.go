@@ -149,7 +149,7 @@ func localOf(h handle.Handle) (entity int, ok bool) {
 // they need in a world.
 func New(w *world.World, name string, parts ...Part) *Prefab {
 	d := driver.Of(w)
-	d.MustIdle("prefab.New")
+	d.MustRegister("prefab.New", name)
 	x := newDraft(d, w.Options())
 	err := x.add(0, parts)
 	var p *Prefab

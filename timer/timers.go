@@ -97,7 +97,7 @@ type request[M any] struct {
 // empty or taken, and for options out of range.
 func New[M any](w *world.World, label string, m *world.Message[M], o Options) *Timers[M] {
 	d := driver.Of(w)
-	d.MustIdle("timer.New")
+	d.MustRegister("timer.New", label)
 	if label == "" {
 		panic("timer: New without a label; pass one that snapshots can use")
 	}

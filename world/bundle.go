@@ -62,6 +62,7 @@ func (b *bundle) init(w *World, of, change *mem.Type) {
 	mustBe(w, "world.NewBundle")
 	w.mustIdle("world.NewBundle")
 	t := of.Of
+	w.mustRegister("world.NewBundle of %v", t)
 	w.refuseComponent(t)
 	if t.Kind() != reflect.Struct {
 		panic(fmt.Sprintf("world: bundle %v is not a struct; make one whose fields are components", t))

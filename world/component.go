@@ -39,12 +39,13 @@ type component struct {
 
 // Register makes T a component of the world under a name that logs, tools and saved states use.
 // A component is any Go type; one without pointers costs the garbage collector nothing. The
-// world must be idle: before the first tick, or between two. A world that is to be compared
+// world must be idle: before the first tick, or between two; and before durable.Open, if that is to
+// keep the world, as for all that registers something. A world that is to be compared
 // with another, or that replays the log of another, must register the same components in the
 // same order, before the same tick.
 //
-// It panics if the name is empty, if the type or name is registered already, or if there are
-// 256 components already.
+// It panics if the name is empty, if the type or name is registered already, if there are
+// 256 components already, or after durable.Open.
 func Register[T any](w *World, name string) *Component[T] {
 	c := new(Component[T])
 	c.core.register(w, name, mem.TypeOf[T](), mem.TypeOf[*Answer[T]]())
@@ -55,6 +56,7 @@ func (c *component) register(w *World, name string, of, answer *mem.Type) {
 	mustBe(w, "world.Register")
 	w.mustIdle("world.Register")
 	t := of.Of
+	w.mustRegister("world.Register of %v as %q", t, name)
 	switch {
 	case name == "":
 		panic(fmt.Sprintf("world: component %v needs a name; pass one that logs and saved states can use", t))
@@ -79,6 +81,16 @@ func (c *component) register(w *World, name string, of, answer *mem.Type) {
 	c.adding = store.NewKind(w.space, of, adder{c})
 	c.removing = store.NewKind(w.space, nothing, remover{c})
 	c.asking = store.NewKind(w.space, answer, asker{c})
+}
+
+// mustRegister panics if the world is sealed. What is registered then would be in snapshots and logs,
+// and the next start of the program would not know it before it reads those. format and values say
+// what is registered.
+func (w *World) mustRegister(format string, values ...any) {
+	if w.sealed != "" {
+		panic(fmt.Sprintf("world: %s after %s: the next start reads the world back and would not have it; register before %[2]s",
+			fmt.Sprintf(format, values...), w.sealed))
+	}
 }
 
 var nothing = mem.TypeOf[struct{}]()

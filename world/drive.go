@@ -52,6 +52,13 @@ func (d *driven) MustIdle(call string) {
 	d.w().mustIdle(call)
 }
 
+func (d *driven) MustRegister(call, name string) {
+	d.MustIdle(call)
+	d.w().mustRegister("%s of %q", call, name)
+}
+
+func (d *driven) Seal(by string) { d.sealed = by }
+
 func (d *driven) MustBeWhole(call string) { d.w().mustBeWhole(call) }
 
 func (d *driven) Replayed(f func()) {
@@ -195,7 +202,7 @@ func (t *running) FailedRecorder() *PanicError { return t.recorderErr }
 
 func (d *driven) Extend(x drive.Extension) any {
 	w := d.w()
-	w.mustIdle("an extension")
+	d.MustRegister("an extension", drive.NameOf(x, len(w.extensions.all)))
 	w.extensions.w = w
 	v := w.extensions.view(x, drive.NameOf(x, len(w.extensions.all)))
 	w.extensions.all = append(w.extensions.all, extended{Extension: x})
@@ -208,7 +215,7 @@ func (d *driven) Extend(x drive.Extension) any {
 
 func (d *driven) ExtendLate(x drive.Late) {
 	w := d.w()
-	w.mustIdle("an extension")
+	d.MustRegister("an extension", drive.NameOf(x, len(w.extensions.parts)))
 	w.extensions.late = append(w.extensions.late, late{x, x.Collect, w.refresh.in("deliver", x.Deliver)})
 	w.extensions.parts = append(w.extensions.parts, x)
 }

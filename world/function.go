@@ -92,6 +92,7 @@ func (c caller[A]) Apply(s *store.Shard, h handle.Handle, l slots.Loc, arg mem.P
 func (w *World) addFunction(call, name string, isNil bool) {
 	mustBe(w, call)
 	w.mustIdle(call)
+	w.mustRegister("%s of %q", call, name)
 	if name == "" {
 		panic(fmt.Sprintf("world: %s needs a name; pass one that logs can use", call))
 	}

@@ -71,6 +71,7 @@ type hookPart struct {
 func (w *World) Observe(name string, on Event, build func(b *Build) func(c *Context, on Event, hs []handle.Handle), parts ...ComponentSet) *Hook {
 	mustBe(w, "World.Observe")
 	w.mustIdle("World.Observe")
+	w.mustRegister("World.Observe of %q", name)
 	if build == nil {
 		panic(fmt.Sprintf("world: World.Observe of hook %q without a constructor; pass one as for a system", name))
 	}

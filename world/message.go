@@ -53,6 +53,7 @@ func RegisterMessage[M any](w *World, name string) *Message[M] {
 	mustBe(w, "world.RegisterMessage")
 	w.mustIdle("world.RegisterMessage")
 	t := reflect.TypeFor[M]()
+	w.mustRegister("world.RegisterMessage of %v as %q", t, name)
 	if name == "" {
 		panic(fmt.Sprintf("world: message %v needs a name; pass one that logs can use", t))
 	}

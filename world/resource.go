@@ -74,6 +74,7 @@ func newResource[T any](w *World, call, name string) *Resource[T] {
 	mustBe(w, call)
 	w.mustIdle(call)
 	t := reflect.TypeFor[T]()
+	w.mustRegister("%s of %v as %q", call, t, name)
 	switch {
 	case name == "":
 		panic(fmt.Sprintf("world: resource %v needs a name", t))

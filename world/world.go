@@ -41,6 +41,7 @@ type World struct {
 	mailboxes   []mailboxes // by shard
 	misrouted   bool        // messages may be in another shard's box than their entity
 	resources   []anyResource
+	sealed      string // by this call, so nothing more is registered; empty: not sealed. The owner of the idle world writes it.
 
 	contexts []*Context  // by shard; the last is that of the global systems
 	cursor   int         // shard of the next new entity

@@ -20,8 +20,8 @@ type (
 	Pay struct{ Number, Coins uint64 }
 )
 
-// newBank makes a world in which players are paid.
-func newBank() (*world.World, *scheduler.Scheduler, *world.Func[Pay]) {
+// newBank makes a world in which players are paid, and registers everything.
+func newBank() (*world.World, *scheduler.Scheduler, *world.Bundle[Saver], *world.Func[Pay]) {
 	w := world.MustNew(world.Options{VersionsEach: 10_000})
 	savings := world.Register[Savings](w, "savings")
 	pay := world.RegisterFunc(w, "pay", func(self *world.EntityContext, p Pay) {
@@ -29,7 +29,7 @@ func newBank() (*world.World, *scheduler.Scheduler, *world.Func[Pay]) {
 			own.Coins, own.Last = own.Coins+p.Coins, p.Number
 		}
 	})
-	return w, scheduler.New(w, scheduler.Options{}), pay
+	return w, scheduler.New(w, scheduler.Options{}), world.NewBundle[Saver](w), pay
 }
 
 func Example_durable() {
@@ -37,11 +37,11 @@ func Example_durable() {
 	path, _ := os.MkdirTemp("", "guide")
 	defer func() { _ = os.RemoveAll(path) }()
 
-	w, s, pay := newBank()
+	w, s, savers, pay := newBank()
 	var player handle.Handle
 	store, err := durable.Open(ctx, path, w, s, durable.Options{
 		New: func(w *world.World) (err error) { // the first start
-			player, err = world.NewBundle[Saver](w).Create(w, Saver{})
+			player, err = savers.Create(w, Saver{})
 			return err
 		},
 	})
@@ -59,7 +59,7 @@ func Example_durable() {
 	_ = s.Step(ctx)
 	err = store.Close()
 
-	w, s, _ = newBank() // the next start of the program
+	w, s, _, _ = newBank() // the next start of the program
 	store, _ = durable.Open(ctx, path, w, s, durable.Options{})
 	fmt.Println(err, *world.Read[Savings](w).Get(player), store.Recovered().Clean)
 	_ = store.Close()

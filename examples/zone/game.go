@@ -56,7 +56,8 @@ func newZone() (*zone, error) {
 	w := world.MustNew(world.Options{TickInterval: tick, IndexMax: 1 << 20, QueueRequests: 32, VersionsEach: 10_000})
 	z := &zone{world: w, systems: scheduler.New(w, scheduler.Options{}), names: names.New[string](w, "names", names.Options{})}
 	z.position, z.goal, z.player = world.Register[Position](w, "position"), world.Register[Goal](w, "goal"), world.Register[Player](w, "player")
-	health, monster := world.Register[Health](w, "health"), world.Register[Monster](w, "monster")
+	z.health = world.Register[Health](w, "health")
+	monster := world.Register[Monster](w, "monster")
 	world.Register[Body](w, "body")
 	world.Register[Weapon](w, "weapon")
 
@@ -79,7 +80,7 @@ func newZone() (*zone, error) {
 	})
 	rise := timer.New(w, "rise", world.RegisterMessage[Rise](w, "rise"), timer.Options{})
 	hit := world.RegisterFunc(w, "hit", func(self *world.EntityContext, by Hit) {
-		h := health.Write(self)
+		h := z.health.Write(self)
 		if h.Points > 0 && h.Points <= by.Points {
 			_ = world.Flag(self, self.Handle(), dead)
 			_, _ = rise.After(self, self.Handle(), int(5*time.Second/tick), Rise{})
@@ -93,7 +94,7 @@ func newZone() (*zone, error) {
 
 	var noKinds, noView error
 	z.kinds, noKinds = prefab.Load(w, files, "prefabs/*.json", hierarchy.New(w, "holds", hierarchy.Options{}))
-	z.view, noView = w.NewView(all, z.position, health, monster, z.player)
+	z.view, noView = w.NewView(all, z.position, z.health, monster, z.player)
 	return z, errors.Join(noKinds, noView)
 }
 

@@ -58,6 +58,7 @@ type zone struct {
 	online   sync.Map // the names of clients
 	position *world.Component[Position]
 	goal     *world.Component[Goal]
+	health   *world.Component[Health]
 	player   *world.Component[Player]
 	score    *world.Func[int]
 	clients  sync.WaitGroup

@@ -218,7 +218,7 @@ func TestRemoved(t *testing.T) {
 	all := joinAll(t, ctx, s, 1)
 	await(t, "itself", all, func(p *player) bool { return p.self() != nil })
 	if err := <-s.systems.Between(func(w *world.World) {
-		if err := w.Query(world.With[Player](w)).Remove(world.NewBundle[struct{ Health }](w)); err != nil {
+		if err := w.Query(world.With[Player](w)).Remove(s.health); err != nil {
 			t.Error(err)
 		}
 	}); err != nil {

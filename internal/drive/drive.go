@@ -96,6 +96,9 @@ type Join interface {
 	// MustIdle panics unless the world is idle; call is what messages name. Idle reports whether
 	// it is. Safe from any goroutine, but another one may begin a tick.
 	MustIdle(call string)
+	// MustRegister is MustIdle for what makes something that snapshots or logs name, and panics if the
+	// world is sealed, too.
+	MustRegister(call, name string)
 	// MustBeWhole panics within a call of the idle world that is making entities: some have rows
 	// and are not alive yet.
 	MustBeWhole(call string)
@@ -169,6 +172,8 @@ type Tools interface {
 	// NewGroup makes what makes groups: a world.ComponentSet. It returns world.ErrTooLarge for one that
 	// no queue has ever room for. The world must be idle.
 	NewGroup(x Grouping) (Group, error)
+	// Seal makes registering panic from now on; by is the call that messages name.
+	Seal(by string)
 	// RecordInputs sets the Recorder that receives the world's inputs, from the next refresh on;
 	// nil removes it. It returns an error if another Recorder is set. changed, if not nil, is called
 	// when the idle world is not as it was left, because of what is no input: on the goroutine that uses
