@@ -8,6 +8,7 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/wheel"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -86,11 +87,14 @@ type Result[R any] struct {
 	Value  R // what the function has returned, also with an error
 }
 
-// ID names an ask. It is not given to another ask while a result is under way.
+// ID names an ask. It is not given to another ask while a result is under way. In the components of a
+// copy of an entity it is None, as a timer.ID is: the result comes to the original.
 type ID uint64
 
 // None is the ID of no ask.
 const None ID = 0
+
+func init() { mem.Single[ID]() }
 
 // Call is a function that runs outside of the world: the right to ask for it.
 //

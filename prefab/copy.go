@@ -20,7 +20,8 @@ import (
 // Relation.AddChild or Put. A handle.Handle in a component that names one
 // of the copied entities names its copy then, also within arrays, slices, maps, pointers and
 // interfaces, as with snapshot.Insert; what has no such handle is copied by assignment, as by
-// world.Copy. Names, timers and messages are not copied.
+// world.Copy. Names, timers, asks and messages are not copied, and a timer.ID or async.ID in a component
+// is None.
 //
 // By a *World all is there at once. By a *Context the copies are; their places are requests, which are
 // applied at the end of the tick. All originals must be in the system's shard then, and the system

@@ -235,6 +235,7 @@ func (x *draft) node(n *draftNode, rows drive.Rows) (to node, err error) {
 		f.handles = remap.HoldsHandles(f.of.Of)
 		at := mem.Pointer{Address: to.value}.At(1, f.offset).Address
 		x.driver.Space().CopyValue(component, at, v.at)
+		f.of.ClearSingles(at, 1)
 		if f.handles {
 			m.Of(f.of.Of)(at)
 		}

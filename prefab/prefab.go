@@ -140,7 +140,8 @@ func localOf(h handle.Handle) (entity int, ok bool) {
 }
 
 // New makes a prefab of the parts of its root. name is what messages call it. The world must be
-// idle. Values are copied by assignment, or by Component.CloneBy where there is one.
+// idle. Values are copied by assignment, or by Component.CloneBy where there is one, and a timer.ID or
+// async.ID in them is None.
 //
 // It panics for a part that is In, a component that is there twice or is of another world, a value
 // that holds a reference.Owner, a Local of an entity that the prefab does not have, a place that two

@@ -62,8 +62,9 @@ func (x *Inserted) All() iter.Seq2[handle.Handle, handle.Handle] {
 // names. An entity whose parent is not inserted loses it, as with Relation.RemoveChild. Each
 // handle.Handle in a component becomes the new one of that entity, also within arrays, slices,
 // maps, pointers and interfaces, and that of a reference.Weak. A handle that is kept as another
-// type, such as a uint64 or a string, stays as it is. Resources, messages, timers, requests, hooks
-// and systems of the piece are not inserted. The piece stays as it is.
+// type, such as a uint64 or a string, stays as it is. Resources, messages, timers, asks, requests, hooks
+// and systems of the piece are not inserted, and a timer.ID or async.ID in a component becomes None.
+// The piece stays as it is.
 //
 // Components, relations and names are found by their names, and must have the same types and
 // policies in both worlds; a world may lack those that no inserted entity has. Components are

@@ -180,6 +180,7 @@ func (x *insertion) copy() (err error) {
 			if err := x.copyColumn(g, slices.Index(x.components, id), values); err != nil {
 				return err
 			}
+			x.to.Space().TypeOf(id).ClearSingles(values.Part(0).Address, g.rows)
 			g.values = append(g.values, values)
 		}
 	}

@@ -32,6 +32,7 @@ type game struct {
 	t testing.TB
 	*world.World
 	s      *scheduler.Scheduler
+	bodies *world.Component[Body]
 	units  *world.Bundle[unit]
 	pings  *world.Message[Ping]
 	timers *timer.Timers[Ping]
@@ -45,8 +46,7 @@ type game struct {
 
 func newGame(t testing.TB, shards, workers int, o timer.Options) *game {
 	w := world.MustNew(world.Options{Shards: shards, Seed: 5})
-	world.Register[Body](w, "body")
-	g := &game{t: t, World: w, units: world.NewBundle[unit](w), pings: world.RegisterMessage[Ping](w, "ping"), got: make([][]world.Envelope[Ping], shards)}
+	g := &game{t: t, World: w, bodies: world.Register[Body](w, "body"), units: world.NewBundle[unit](w), pings: world.RegisterMessage[Ping](w, "ping"), got: make([][]world.Envelope[Ping], shards)}
 	g.timers = timer.New(w, "pings", g.pings, o)
 	g.act = world.RegisterFunc(w, "act", func(self *world.EntityContext, n int) { g.function(self, n) })
 	g.s = scheduler.New(w, scheduler.Options{Workers: workers})

@@ -7,6 +7,7 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/wheel"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -79,10 +80,16 @@ type change struct {
 // ID names a timer that is set: keep it in a component to reset or cancel the timer. It is None for
 // one that a port has set. The ID of a timer that is gone is never given to another, until its place
 // was used 268 million times.
+//
+// A copy of the entity has no timers: by world.Copy, prefab.Copy and snapshot.Insert, and in instances
+// of a prefab, each ID in a component is None, also within structs and arrays. One that is kept as
+// another type, or behind a slice, map, pointer or interface, stays the original's.
 type ID uint64
 
 // None is the ID of no timer.
 const None ID = 0
+
+func init() { mem.Single[ID]() }
 
 func (id ID) home() int { return wheel.ID(id).Home() }
 

@@ -10,9 +10,10 @@ import (
 )
 
 // Copy makes an entity with the same components as another, each copied by assignment: what they
-// point to is shared. The copy is in the same shard. By a *World it is allowed within a query
-// loop. By a *Context the entity must be of its shard, and the system must have declared, with
-// Write or Creates, that it writes each of the entity's components. Other actors cannot copy.
+// point to is shared. A timer.ID or async.ID in them is None in the copy. The copy is in the same
+// shard. By a *World it is allowed within a query loop. By a *Context the entity must be of its
+// shard, and the system must have declared, with Write or Creates, that it writes each of the
+// entity's components. Other actors cannot copy.
 //
 // It returns ErrStale for a handle that is not alive, or not of the system's shard; ErrIndexes or
 // ErrChunks if the world is full.

@@ -110,6 +110,17 @@ func (t *Type) Clear(at Address, n int) {
 	}
 }
 
+// ClearSingles sets what is of types of Single to zero, in n values in a row.
+//
+// Safety: as of Copy; reflection found the spans, in which there are no pointers.
+func (t *Type) ClearSingles(first Address, n int) {
+	for _, x := range t.singles {
+		for i := range n {
+			clear(unsafe.Slice((*byte)(unsafe.Add(t.At(first, i), x.at)), x.size))
+		}
+	}
+}
+
 // Bytes returns the memory of n values in a row.
 //
 // Safety: as of Copy; what is written there must hold no pointers.

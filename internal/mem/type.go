@@ -1,22 +1,63 @@
 package mem
 
-import "reflect"
+import (
+	"reflect"
+	"slices"
+)
 
 // Type is a type of values, for code that does not know it: what works on values by their
 // addresses is compiled once, and not for each type.
 //
 // Ownership: immutable.
 type Type struct {
-	Of    reflect.Type
-	Size  uintptr
-	Plain bool // without pointers: values may be copied as bytes
-	slice reflect.Type
-	move  func(to, from Address, n int) // copies n values; without from it sets them to zero
+	Of      reflect.Type
+	Size    uintptr
+	Plain   bool // without pointers: values may be copied as bytes
+	slice   reflect.Type
+	move    func(to, from Address, n int) // copies n values; without from it sets them to zero
+	singles []span                        // what a copy of an entity has not, in order; mostly nil
 }
 
+// span is a part of a value.
+type span struct{ at, size uintptr }
+
 func newType(of reflect.Type, move func(to, from Address, n int)) *Type {
-	return &Type{Of: of, Size: of.Size(), Plain: !HasPointers(of), slice: reflect.SliceOf(of), move: move}
+	return &Type{Of: of, Size: of.Size(), Plain: !HasPointers(of), slice: reflect.SliceOf(of), move: move, singles: appendSingles(nil, of, 0)}
 }
+
+// singles are those of Single.
+//
+// Ownership: written when the program starts.
+var singles []reflect.Type
+
+// Single says that a T names something that one entity has, as the ID of a timer does: a copy of the
+// entity has zero in its place. It is for types without pointers, and called when the program starts.
+func Single[T any]() { singles = append(singles, reflect.TypeFor[T]()) }
+
+// appendSingles appends where values of t, which begin at an offset, have such types: in fields and
+// arrays, and not behind slices, maps, pointers and interfaces.
+func appendSingles(dst []span, t reflect.Type, at uintptr) []span {
+	switch {
+	case slices.Contains(singles, t):
+		if last := len(dst) - 1; last >= 0 && dst[last].at+dst[last].size == at {
+			dst[last].size += t.Size()
+			return dst
+		}
+		return append(dst, span{at, t.Size()})
+	case t.Kind() == reflect.Array && t.Len() > 0 && appendSingles(nil, t.Elem(), 0) != nil:
+		for i := range t.Len() {
+			dst = appendSingles(dst, t.Elem(), at+uintptr(i)*t.Elem().Size())
+		}
+	case t.Kind() == reflect.Struct:
+		for i := range t.NumField() {
+			dst = appendSingles(dst, t.Field(i).Type, at+t.Field(i).Offset)
+		}
+	}
+	return dst
+}
+
+// HasSingles reports whether ClearSingles has something to do.
+func (t *Type) HasSingles() bool { return t.singles != nil }
 
 // make allocates n zeroed values.
 func (t *Type) make(n int) reflect.Value { return reflect.MakeSlice(t.slice, n, n) }

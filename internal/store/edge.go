@@ -238,7 +238,8 @@ func (t *Table) swapRemove(c *Chunk, row int) {
 	}
 }
 
-// Copy makes an atom with the components of the one at l, which must be here.
+// Copy makes an atom with the components of the one at l, which must be here, without what mem.Single
+// says.
 func (s *Shard) Copy(l slots.Loc) (handle.Handle, error) {
 	t := s.space.chunk(l).table
 	a, err := s.Create(t)
@@ -247,6 +248,11 @@ func (s *Shard) Copy(l slots.Loc) (handle.Handle, error) {
 	}
 	s.migration.moves = append(s.migration.moves[:0], relocation{to: a.Loc(), from: l})
 	s.copyIn(t)
+	for _, col := range t.columns {
+		if col.of.HasSingles() {
+			col.of.ClearSingles(col.rowAt(a.Loc()), 1)
+		}
+	}
 	a.Publish()
 	return a.Handle, nil
 }
