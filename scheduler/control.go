@@ -46,7 +46,8 @@ func (s *Scheduler) Resume() {
 }
 
 // StepOnce makes a paused Run make one tick at once. Several calls make several
-// ticks. It reports whether Run was paused. Safe as Pause.
+// ticks. Nobody waits for such a tick, so it is never late: no rung of Options.Ladder is in force, Run
+// goes up none after it, and gives up no ticks. It reports whether Run was paused. Safe as Pause.
 func (s *Scheduler) StepOnce() bool {
 	paused := false
 	s.control.notify(func() {
@@ -106,28 +107,29 @@ func (c *control) next() orders {
 }
 
 // await waits until the time of the next tick, or until an order makes the tick due or ends
-// the Run. It returns false if Run is to return; stood says that Run stood still
-// meanwhile. It calls the functions of Between.
-func (s *Scheduler) await(ctx context.Context, timer *time.Timer, due time.Time) (more, stood bool) {
+// the Run. It returns stop if Run is to return, and stepOnce for a single tick, for which no rung of
+// the ladder is in force; stood says that Run stood still meanwhile. It calls the functions of Between.
+func (s *Scheduler) await(ctx context.Context, timer *time.Timer, due time.Time) (order orders, stood bool) {
 	c := &s.control
 	timer.Reset(max(0, time.Until(due)))
 	for isDue := false; ctx.Err() == nil; {
 		s.runBetween(ctx, "Scheduler.Run", s.control.stopping)
 		if s.w.Err() != nil {
-			return true, stood // the tick will say so
+			return goOn, stood // the tick will say so
 		}
 		var come <-chan time.Time
 		switch c.next() {
 		case stop:
-			return false, stood
+			return stop, stood
 		case stepOnce:
-			return true, true
+			s.goTo(0) // Run may not have stood still before
+			return stepOnce, true
 		case standStill:
 			stood = true
 			s.goTo(0) // nothing takes too long any more
 		case goOn:
 			if isDue || stood {
-				return true, stood
+				return goOn, stood
 			}
 			come = timer.C
 		}
@@ -138,5 +140,5 @@ func (s *Scheduler) await(ctx context.Context, timer *time.Timer, due time.Time)
 			isDue = true
 		}
 	}
-	return false, stood
+	return stop, stood
 }

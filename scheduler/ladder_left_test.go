@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/inputlog"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/snapshot"
 	"github.com/atoll-sim/atoll/world"
@@ -93,6 +94,70 @@ func TestLadderPaused(t *testing.T) {
 	require.Eventually(t, func() bool { return x.chat.Call(p, h, 1) == nil }, 20*time.Second, time.Millisecond)
 	x.Stop()
 	require.NoError(t, <-over)
+}
+
+// TestLadderSingleTicks makes single ticks in a pause that take too long: none of them is on a rung, and
+// Run begins at the foot of the ladder when it goes on. A replay sees the same.
+func TestLadderSingleTicks(t *testing.T) {
+	x := newLaddered(t)
+	h, err := x.movers.Create(x.w, Mover{})
+	require.NoError(t, err)
+	require.NoError(t, x.movers.CreateN(x.w, 199, nil))
+	p, err := x.w.OpenPort()
+	require.NoError(t, err)
+	var log bytes.Buffer
+	recorder, err := inputlog.NewRecorder(x.w, &log, inputlog.Options{})
+	require.NoError(t, err)
+	const singles = 8
+	single, skipped, runs, gone := 0, uint64(0), 0, []int(nil)
+	x.heavy.Store(true)
+	x.tick = func(r scheduler.Report) {
+		switch {
+		case single == 0 && r.Rung == 4: // the next ticks begin before Run can stand still
+			single = 1
+			x.Pause()
+			for range singles {
+				x.StepOnce()
+			}
+			skipped = r.Skipped
+		case 1 <= single && single <= singles:
+			require.Zero(t, r.Rung, "single tick %d", single)
+			require.Equal(t, skipped, r.Skipped, "single tick %d", single)
+			require.Equal(t, runs+1, x.runs, "single tick %d: the optional system", single)
+			require.InDelta(t, 100, x.turns, 8, "single tick %d", single)
+			require.NoError(t, x.chat.Call(p, h, 1))
+			require.NoError(t, x.push.SendShard(p, 0, Push{}))
+			if single++; single > singles {
+				x.Resume()
+			}
+		case single > singles:
+			if gone = append(gone, r.Rung); r.Rung == 1 {
+				x.Stop()
+			}
+		}
+		runs = x.runs
+	}
+	require.NoError(t, x.Run(t.Context()))
+	require.Equal(t, []int{0, 0, 0, 1}, gone)
+	p.Close()
+	require.NoError(t, recorder.Close())
+
+	y := newLaddered(t)
+	_, err = y.movers.Create(y.w, Mover{})
+	require.NoError(t, err)
+	require.NoError(t, y.movers.CreateN(y.w, 199, nil))
+	played, err := inputlog.Open(&log)
+	require.NoError(t, err)
+	player, err := played.Play(y.w, nil)
+	require.NoError(t, err)
+	for player.Next() {
+		y.step(1)
+	}
+	require.NoError(t, player.Err())
+	require.Equal(t, len(x.seen), len(y.seen))
+	for i, r := range x.seen {
+		require.Equal(t, r.Rung, y.seen[i].Rung, "tick %d", i)
+	}
 }
 
 // TestStretchMost stretches the longest turns.

@@ -48,8 +48,8 @@ func (s *Scheduler) Run(ctx context.Context) (err error) {
 	before := s.counts
 	defer s.goTo(0)
 	for {
-		more, stood := s.await(ctx, timer, due)
-		if !more {
+		order, stood := s.await(ctx, timer, due)
+		if order == stop {
 			return nil
 		}
 		began := time.Now()
@@ -60,14 +60,18 @@ func (s *Scheduler) Run(ctx context.Context) (err error) {
 		r := Report{Tick: s.w.Tick(), Late: began.Sub(due)}
 		err := s.step(ctx, "Scheduler.Run")
 		goesOn := err == nil || s.goesOn
-		if goesOn {
+		if order == stepOnce {
+			due = time.Now().Add(interval) // if the pause is over
+		} else if goesOn {
 			interval := interval * time.Duration(s.ladder.slow(s.ladder.at))
 			due = s.next(due.Add(interval), interval)
 		}
 		if s.ended {
 			r.Duration = time.Since(began)
 			s.report(&r, before)
-			s.climb(r.Duration)
+			if order != stepOnce {
+				s.climb(r.Duration)
+			}
 		}
 		if !goesOn {
 			return err

@@ -42,7 +42,7 @@ type Options struct {
 	// Ladder is what Run gives up while ticks take too long, the first thing first: after 3 of 4 ticks that take
 	// longer than the budget the next rung is in force, too, and after 64 in a row that take less than 70 % of it the
 	// last one is not. The simulation depends on that, so a log of inputs records it. Report.Rung and the Logger tell.
-	// Step goes up and down no ladder.
+	// Step goes up and down no ladder. A pause leaves all rungs, and single ticks of StepOnce go up none.
 	Ladder []Rung
 
 	// Balancer, if not nil, moves entities from shards with much to do to others;
