@@ -19,3 +19,6 @@ var (
 	// ErrClosed is returned by calls after Close.
 	ErrClosed = errors.New("durable: closed")
 )
+
+// errNoPath is for a path that somebody has forgotten, as by a setting without a value.
+var errNoPath = errors.New(`durable: the path of the directory is empty; pass "." for the working directory`)

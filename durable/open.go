@@ -34,6 +34,9 @@ func Open(ctx context.Context, path string, w *world.World, s *scheduler.Schedul
 	if o.LogBytes < 0 || o.Keep < 0 || o.Increments < 0 {
 		panic(fmt.Sprintf("durable: Open with LogBytes = %d, Keep = %d and Increments = %d; want more than 0, or 0 for the default", o.LogBytes, o.Keep, o.Increments))
 	}
+	if path == "" {
+		return nil, errNoPath
+	}
 	if wo := w.Options(); wo.VersionsEach > wo.VersionMax/2 {
 		return nil, fmt.Errorf("durable: VersionsEach is %d of VersionMax = %d, so there is one incarnation; make the world with world.Options{VersionsEach: 10_000}", wo.VersionsEach, wo.VersionMax)
 	}

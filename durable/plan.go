@@ -17,6 +17,9 @@ func Plan(path string, w *world.World, s *scheduler.Scheduler, o Options) (snaps
 	if w == nil || s == nil {
 		panic("durable: Plan with a nil World or Scheduler; pass those of world.New and scheduler.New")
 	}
+	if path == "" {
+		return snapshot.Plan{}, errNoPath
+	}
 	dir := snapshot.Dir{Path: path}
 	found, err := dir.Newest()
 	if err != nil {
