@@ -198,8 +198,15 @@ func ExampleLoad() {
 	}`)}}
 	all, err := prefab.Load(c.w, files, "*.json", c.holds)
 	fmt.Println(len(all), err)
-	h, _ := all["chief"].Create(c.w)
+	chief, ok := all["chief"] // when the program starts: a nil Prefab would panic in Create
+	if !ok {
+		fmt.Println("the files have no chief")
+		return
+	}
+	h, _ := chief.Create(c.w)
 	c.show(h)
+	_, ok = all["cheif"]
+	fmt.Println(ok)
 	files["orcs.json"].Data = []byte(`{
 		"orc": {"components": {"health": {"Pionts": 10}}}
 	}`)
@@ -208,6 +215,7 @@ func ExampleLoad() {
 	// Output:
 	// 3 <nil>
 	// {30 10} {0 0} {3} true
+	// false
 	// prefab: orcs.json:2: orc.components.health: prefab_test.Health has no field "Pionts" that is exported
 }
 

@@ -19,7 +19,11 @@ import (
 )
 
 // Load makes the prefabs of the files that match a pattern, as fs.Glob has it, and returns them by
-// their names. rs are the relations that the files name. A file is an object of prefabs:
+// their names. A name that is in no file gives a nil Prefab, as from any map, and to create from that
+// panics. So look up each prefab that the code names when the program starts, and check that it is
+// there, as the example does.
+//
+// rs are the relations that the files name. A file is an object of prefabs:
 //
 //	{
 //	  "axe": {"components": {"damage": {"Points": 3}}},
