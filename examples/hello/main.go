@@ -1,5 +1,12 @@
-// Command hello is the program of the README: one system that moves ships, and a port that
-// creates one.
+// Hello is the program of the README: two components and a bundle, one system that moves ships, and
+// a port that creates one.
+//
+//	go run ./examples/hello
+//
+// It makes two ticks. The refresh of the first creates the ship, the second moves it:
+//
+//	4:0@1 pending
+//	4:0@1 alive {0.05 0.1}
 package main
 
 import (
