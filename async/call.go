@@ -136,12 +136,12 @@ func New[A, R any](w *world.World, label string, m *world.Message[Result[R]], ru
 	case m == nil:
 		panic(fmt.Sprintf("async: New of %q with a nil Message; pass one of world.RegisterMessage", label))
 	case run == nil:
-		panic(fmt.Sprintf("async: New of %q with a nil function; pass what to do", label))
+		panic(fmt.Sprintf("async: New of %q with a nil function; pass one to call", label))
 	}
 	c := &Call[A, R]{w: w, driver: d, label: label, options: o.validate(label), run: run, homes: make([]home[A, R], w.Shards()+1)}
 	for i, x := range d.Survey().Extensions() {
 		if drive.NameOf(x, i) == label {
-			panic(fmt.Sprintf("async: New with the label %q, which something of the world has; pass another", label))
+			panic(fmt.Sprintf("async: New with the label %q, which is taken in this world; pass another", label))
 		}
 		if other, ok := x.(attachable); ok {
 			c.pool = other.attached()
@@ -184,7 +184,7 @@ func (c *Call[A, R]) Go(by world.Actor, to handle.Handle, args A) (ID, error) {
 	case err != nil:
 		return None, err
 	case at == drive.ByPort:
-		panic(fmt.Sprintf("async: Call.Go of %q by a *world.Port; have a world.Func called that does it", c.label))
+		panic(fmt.Sprintf("async: Call.Go of %q by a *world.Port; call a world.Func that does it", c.label))
 	case at == drive.ByWorld:
 		at = int(c.owner(to))
 	}

@@ -256,7 +256,7 @@ func TestMisuse(t *testing.T) {
 		want string
 		f    func()
 	}{
-		{`async: Call.Go of "calls" by a *world.Port; have a world.Func called`, func() { _, _ = g.call.Go(port, h, Ask{}) }},
+		{`async: Call.Go of "calls" by a *world.Port; call a world.Func`, func() { _, _ = g.call.Go(port, h, Ask{}) }},
 		{`belongs to another world`, func() { _, _ = g.call.Go(other.World, h, Ask{}) }},
 		{`by a nil`, func() { _, _ = g.call.Go(nil, h, Ask{}) }},
 		{`New without a label`, func() { async.New(g.World, "", g.replies, o.run, async.Options{}) }},

@@ -115,7 +115,7 @@ func New(w *world.World, name string, o Options) *Relation {
 		o.PlacesMax = max(defaultPlacesMax, o.Places)
 	}
 	if o.OnParentDeath > Refuse || o.OnChildDeath > Swap || o.Refusals < 0 || o.Places < 0 || o.PlacesMax < o.Places || o.PlacesMax > PlaceMax {
-		panic(fmt.Sprintf("hierarchy: relation %q has a policy that there is not, or a negative number: %+v", name, o))
+		panic(fmt.Sprintf("hierarchy: relation %q has an unknown policy or a negative number in its options: %+v", name, o))
 	}
 	if o.Refusals == 0 {
 		o.Refusals = defaultRefusals

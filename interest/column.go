@@ -56,7 +56,7 @@ func (encode columnOf[C]) append(dst []byte, v store.View, rows []slots.Loc, end
 		if row != nil {
 			was := dst
 			if dst = encode(dst, row); len(dst) < len(was) || cap(dst) != cap(was) && !grown(dst, was) {
-				panic(fmt.Sprintf("interest: the function of Encode of %v returned other bytes than those it was given with more behind; it must append to dst", encode.component()))
+				panic(fmt.Sprintf("interest: the function of Encode of %v did not append to dst; return dst with the bytes of the value behind it", encode.component()))
 			}
 		}
 		ends[i] = end{uint32(len(dst)), row == nil}

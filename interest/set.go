@@ -108,7 +108,7 @@ func New(w *world.World, x *near.Index, o Options, columns ...Column) *Set {
 		case id < 0:
 			panic(fmt.Sprintf("interest: New with a Column of %v, which is not registered; call world.Register first", c.of.component()))
 		case slices.Contains(s.ids, id):
-			panic(fmt.Sprintf("interest: New with two Columns of %v; one has all of it", c.of.component()))
+			panic(fmt.Sprintf("interest: New with two Columns of %v; pass one, which has the whole component", c.of.component()))
 		}
 		s.ids = append(s.ids, id)
 	}

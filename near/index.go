@@ -67,7 +67,7 @@ func New[P any](w *world.World, at func(P) Point, o Options, terms ...world.Term
 	x := &Index{w: w, driver: d, options: o, column: columnOf[P](at), name: fmt.Sprintf("near.Index of %v", typ), grid: gridOf(o)}
 	x.query = w.Query(append([]world.Term{world.With[P](w)}, terms...)...)
 	if d.TakesTurns(x.query) {
-		panic(fmt.Sprintf("near: New for %v with Turns or TurnsFor, but an index has entities whose turn it is not, too; pass them to the query of a system", typ))
+		panic(fmt.Sprintf("near: New for %v with Turns or TurnsFor; an index has all entities in every tick, so pass them to the query of a system", typ))
 	}
 	for id, c := range d.Survey().Components() {
 		if c.Type == typ {

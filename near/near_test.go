@@ -51,7 +51,7 @@ func TestBadOptions(t *testing.T) {
 	})
 	require.Panics(t, func() { near.New(w, func(Still) near.Point { return near.Point{} }, space) }, "not registered")
 	for _, turns := range []world.Term{world.Turns(w, 1), world.Turns(w, 8), world.TurnsFor(w, 100)} {
-		require.PanicsWithValue(t, "near: New for near_test.Position with Turns or TurnsFor, but an index has entities whose turn it is not, too; pass them to the query of a system", func() {
+		require.PanicsWithValue(t, "near: New for near_test.Position with Turns or TurnsFor; an index has all entities in every tick, so pass them to the query of a system", func() {
 			near.New(w, Position.point, space, turns)
 		})
 	}

@@ -71,7 +71,7 @@ func (x *Instance) set(entity int, part *Part) {
 	case part.shard > 0 && entity == 0:
 		x.shard = part.shard - 1
 	default:
-		panic(fmt.Sprintf("prefab: %s of %q: a part is no value of a component; pass With, and to the root In", x.call, x.of.name))
+		panic(fmt.Sprintf("prefab: %s of %q: a part is neither With nor, for the root, In; pass Child and Extends to prefab.New", x.call, x.of.name))
 	}
 }
 
@@ -205,7 +205,7 @@ func (x *Instance) now(h handle.Handle) (handle.Handle, bool) {
 	case !ok:
 		return h, true
 	case i >= len(x.handles):
-		panic(fmt.Sprintf("prefab: %s of %q: Local(%d), and there are %d entities", x.call, x.of.name, i, len(x.handles)))
+		panic(fmt.Sprintf("prefab: %s of %q: Local(%d) stands for none of its %d entities", x.call, x.of.name, i, len(x.handles)))
 	}
 	return x.handles[i], true
 }

@@ -59,7 +59,7 @@ type asked struct {
 // Safe from any goroutine at any time, f among them.
 func (s *Scheduler) Between(f func(*world.World)) <-chan error {
 	if f == nil {
-		panic("scheduler: Scheduler.Between of a nil function; pass what is to be done")
+		panic("scheduler: Scheduler.Between of a nil function; pass one to call")
 	}
 	done := make(chan error, 1)
 	b := &s.between

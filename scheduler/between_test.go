@@ -56,7 +56,7 @@ func TestBetweenPanics(t *testing.T) {
 	require.EqualError(t, e, "scheduler: function between ticks panicked in tick 0: broken")
 	require.ErrorContains(t, <-nested, "Scheduler.Step while a tick, or a function of Between, runs")
 	require.NoError(t, <-goes)
-	require.PanicsWithValue(t, "scheduler: Scheduler.Between of a nil function; pass what is to be done", func() { f.Between(nil) })
+	require.PanicsWithValue(t, "scheduler: Scheduler.Between of a nil function; pass one to call", func() { f.Between(nil) })
 	var stats scheduler.Stats
 	f.Stats(&stats)
 	require.Equal(t, uint64(2), stats.Panics)

@@ -56,7 +56,7 @@ type ShardStats struct {
 // so that a call in each tick allocates nothing.
 func (s *Scheduler) Stats(dst *Stats) {
 	if dst == nil {
-		panic("scheduler: Scheduler.Stats to a nil Stats; pass where they go")
+		panic("scheduler: Scheduler.Stats to a nil Stats; pass one to fill")
 	}
 	s.mustRest("Stats")
 	systems, waits := dst.Systems[:0], dst.Waits[:0]

@@ -71,7 +71,7 @@ func Narrowed(of string, fields ...string) Change {
 // for any value in any order.
 func Migrated[Old, New any](f func(Old) New) Change {
 	if f == nil {
-		panic("snapshot: Migrated with a nil function; pass what makes a new value of an old one")
+		panic("snapshot: Migrated with a nil function; pass one that makes a new value from an old one")
 	}
 	return Change{how: migrated, old: reflect.TypeFor[Old](), now: reflect.TypeFor[New](), migration: func(form drive.Form) drive.Form {
 		return &migration[Old, New]{Form: form, f: f}

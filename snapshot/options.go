@@ -81,7 +81,7 @@ func (o Options) validate(call string) Options {
 	known := map[string]bool{}
 	for _, x := range o.Also {
 		if x.Name == "" || known[x.Name] || x.Save == nil || x.Load == nil {
-			panic(fmt.Sprintf("snapshot: %s with an Also of name %q that has no name of its own, or lacks a function", call, x.Name))
+			panic(fmt.Sprintf("snapshot: %s with an Also named %q; each needs a name that no other has, and both functions", call, x.Name))
 		}
 		known[x.Name] = true
 	}

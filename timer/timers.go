@@ -119,7 +119,7 @@ func New[M any](w *world.World, label string, m *world.Message[M], o Options) *T
 	}
 	for i, x := range d.Survey().Extensions() {
 		if drive.NameOf(x, i) == label {
-			panic(fmt.Sprintf("timer: New with the label %q, which something of the world has; pass another", label))
+			panic(fmt.Sprintf("timer: New with the label %q, which is taken in this world; pass another", label))
 		}
 	}
 	homes := w.Shards() + 1
@@ -244,7 +244,7 @@ func (t *Timers[M]) change(by world.Actor, call string, c change) error {
 	case err != nil:
 		return err
 	case home == drive.ByPort:
-		panic(fmt.Sprintf("timer: %s of %q by a *world.Port; have a world.Func called that does it", call, t.label))
+		panic(fmt.Sprintf("timer: %s of %q by a *world.Port; call a world.Func that does it", call, t.label))
 	case c.id.home() >= len(t.wheels) || home == drive.ByWorld || home == c.id.home():
 		if !t.apply(c) && c.due != 0 {
 			return ErrGone

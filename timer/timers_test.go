@@ -204,12 +204,12 @@ func TestMisuse(t *testing.T) {
 	var nobody *world.World
 	for text, f := range map[string]func(){
 		`timer: Timers.Every of "pings" with 0 ticks; want 1 or more`:                                                              func() { _, _ = g.timers.Every(g.World, h, 0, Ping{}) },
-		`timer: Timers.Cancel of "pings" by a *world.Port; have a world.Func called that does it`:                                  func() { _ = g.timers.Cancel(port, 1) },
-		`timer: Timers.Reset of "pings" by a *world.Port; have a world.Func called that does it`:                                   func() { _ = g.timers.Reset(port, 1, 1) },
+		`timer: Timers.Cancel of "pings" by a *world.Port; call a world.Func that does it`:                                         func() { _ = g.timers.Cancel(port, 1) },
+		`timer: Timers.Reset of "pings" by a *world.Port; call a world.Func that does it`:                                          func() { _ = g.timers.Reset(port, 1, 1) },
 		`timer: New of "x" with a nil Message; pass one of world.RegisterMessage`:                                                  func() { timer.New[Ping](g.World, "x", nil, timer.Options{}) },
 		`world: message "ping" belongs to another world; use that world's own`:                                                     func() { timer.New(g.World, "x", other.pings, timer.Options{}) },
 		`timer: New without a label; pass one that snapshots can use`:                                                              func() { timer.New(g.World, "", g.pings, timer.Options{}) },
-		`timer: New with the label "pings", which something of the world has; pass another`:                                        func() { timer.New(g.World, "pings", g.pings, timer.Options{}) },
+		`timer: New with the label "pings", which is taken in this world; pass another`:                                            func() { timer.New(g.World, "pings", g.pings, timer.Options{}) },
 		`timer: Options.Max of "x" is -1; want 1 to 16777216, or 0 for 1048576`:                                                    func() { timer.New(g.World, "x", g.pings, timer.Options{Max: -1}) },
 		`world: a request of extension "pings" by a nil Actor; pass a *World, *Context, *EntityContext or *Port`:                   func() { _, _ = g.timers.After(nil, h, 1, Ping{}) },
 		`world: a request of extension "pings" by a nil *world.World; pass one of a world`:                                         func() { _, _ = g.timers.After(nobody, h, 1, Ping{}) },

@@ -76,7 +76,7 @@ func (c *Component[T]) Ask(p *Port, of handle.Handle, answer *Answer[T]) error {
 }
 
 func (c *component) nilAnswer() string {
-	return fmt.Sprintf("world: Component.Ask of %q with a nil Answer; pass where the answer goes", c.name())
+	return fmt.Sprintf("world: Component.Ask of %q with a nil Answer; pass one to fill", c.name())
 }
 
 func (c *component) ask(p *Port, of handle.Handle, done *Completion) (sending, error) {
@@ -100,7 +100,7 @@ func (a asker) Apply(_ *store.Shard, _ handle.Handle, l slots.Loc, to mem.Pointe
 // notifyAnswer makes an answer's Completion learn the outcome of the next request.
 func (p *Port) notifyAnswer(c *Completion) *Port {
 	if p.notify != nil {
-		panic(fmt.Sprintf("world: Port.Notify before Component.Ask or Question.Ask on port %d; an Answer is told by itself", p.number))
+		panic(fmt.Sprintf("world: Port.Notify before Component.Ask or Question.Ask on port %d; leave Notify out: the Answer has the outcome", p.number))
 	}
 	return p.Notify(c)
 }

@@ -26,7 +26,7 @@ func (b *bundle) createRows(by Actor, n int, init func(rows Chunk)) error {
 		panic(fmt.Sprintf("world: bundle %s: cannot create %d entities; want 0 or more", b.name, n))
 	}
 	if init == nil {
-		panic(fmt.Sprintf("world: bundle %s: %s with a nil init; without one, CreateN costs the same", b.name, call))
+		panic(fmt.Sprintf("world: bundle %s: %s with a nil init; use Bundle.CreateN, which needs none", b.name, call))
 	}
 	if p, ok := by.(*Port); ok {
 		turnDownBy(p)

@@ -321,7 +321,7 @@ func TestCreateNPanics(t *testing.T) {
 	}
 	require.Equal(t, map[int64]int{5: 700, 7: 10, 0: 300}, count)
 	require.NoError(t, pair.CreateN(w, 5, func(_ int, v *changePair) { v.A.N = 9 }))
-	require.PanicsWithValue(t, "world: bundle world_test.changePair: Bundle.CreateRows with a nil init; without one, CreateN costs the same", func() { _ = pair.CreateRows(w, 1, nil) })
+	require.PanicsWithValue(t, "world: bundle world_test.changePair: Bundle.CreateRows with a nil init; use Bundle.CreateN, which needs none", func() { _ = pair.CreateRows(w, 1, nil) })
 	port, err := w.OpenPort()
 	require.NoError(t, err)
 	require.PanicsWithValue(t, "world: bundle world_test.changePair: Bundle.CreateRows by a *Port, which has no rows; use Bundle.CreateN", func() { _ = pair.CreateRows(port, 1, func(world.Chunk) {}) })

@@ -97,7 +97,7 @@ func (w *World) addFunction(call, name string, isNil bool) {
 		panic(fmt.Sprintf("world: %s needs a name; pass one that logs can use", call))
 	}
 	if isNil {
-		panic(fmt.Sprintf("world: %s of %q with a nil function; pass what to do", call, name))
+		panic(fmt.Sprintf("world: %s of %q with a nil function; pass one to call", call, name))
 	}
 	if w.functions[name] {
 		panic(fmt.Sprintf("world: function name %q is taken; pass another", name))
@@ -137,7 +137,7 @@ func RegisterQuestion[A, R any](w *World, name string, f func(self *EntityContex
 // tick, as with Func.Call.
 func (q *Question[A, R]) Ask(p *Port, of handle.Handle, arg A, answer *Answer[R]) error {
 	if answer == nil {
-		panic(fmt.Sprintf("world: Question.Ask of %q with a nil Answer; pass where the answer goes", q.name))
+		panic(fmt.Sprintf("world: Question.Ask of %q with a nil Answer; pass one to fill", q.name))
 	}
 	if p.world() != q.w {
 		q.w.refuse(p, "Question.Ask", "question", q.name)

@@ -423,7 +423,7 @@ func TestFunctionMisuse(t *testing.T) {
 		"ask by nil":       {func() { _ = ask.Ask(nil, h, 1, new(world.Answer[int])) }, []string{`question "ask"`}},
 		"component by nil": {func() { _ = f.health.Ask(nil, h, &health) }, []string{`component "health"`}},
 		"notified twice": {func() { _ = f.health.Ask(p.Notify(new(world.Completion)), h, &health) },
-			[]string{"Port.Notify before Component.Ask or Question.Ask on port 0", "told by itself"}},
+			[]string{"Port.Notify before Component.Ask or Question.Ask on port 0", "leave Notify out"}},
 	} {
 		t.Run(name, func(t *testing.T) { mustPanic(t, test.says, test.run) })
 	}

@@ -84,7 +84,7 @@ func (w *World) Observe(name string, on Event, build func(b *Build) func(c *Cont
 			panic(fmt.Sprintf("world: the constructor of hook %q returned nil; return the function that is to be called", name))
 		}
 		if a.Foreign.Len()+a.Neighbour.Len()+a.ResourceParts.Len() > 0 {
-			panic(fmt.Sprintf("world: hook %q asks to read foreign shards or to add to accumulators, which change or are merged while it runs; let it send what a system is to do", name))
+			panic(fmt.Sprintf("world: hook %q asks to read other shards or to add to an accumulator, which hooks cannot do; let it send a message to a system that does", name))
 		}
 		h.parts[i].access = a
 	}

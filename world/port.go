@@ -104,7 +104,7 @@ func (p *Port) Destroy(h handle.Handle) error { return p.sendBare(queue.Destroyi
 // hand go back. Closing twice is no error.
 func (p *Port) Close() {
 	if p.batch != nil {
-		panic(fmt.Sprintf("world: Port.Close within a batch of port %d; close it after it", p.number))
+		panic(fmt.Sprintf("world: Port.Close within a batch of port %d; close it after the batch", p.number))
 	}
 	if !p.closed {
 		p.closed, p.special = true, true

@@ -30,7 +30,7 @@ type batch struct {
 // Whatever f does besides requests is not undone. Batches do not nest: a Batch within f panics.
 func (p *Port) Batch(f func() error) error {
 	if f == nil {
-		panic("world: Port.Batch of a nil function; pass one that asks for what belongs together")
+		panic("world: Port.Batch of a nil function; pass one that sends the requests of the batch")
 	}
 	if err := p.begin("Port.Batch"); err != nil {
 		return err

@@ -126,7 +126,7 @@ func TestPortBatchMisuse(t *testing.T) {
 	p := f.port()
 	require.NoError(t, p.Batch(func() error {
 		mustPanic(t, []string{"Port.Batch within a batch of port 0", "do not nest"}, func() { _ = p.Batch(func() error { return nil }) })
-		mustPanic(t, []string{"Port.Close within a batch of port 0", "after it"}, p.Close)
+		mustPanic(t, []string{"Port.Close within a batch of port 0", "after the batch"}, p.Close)
 		return p.Destroy(f.newUnit(1))
 	}))
 	f.Refresh()

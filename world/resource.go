@@ -77,16 +77,16 @@ func newResource[T any](w *World, call, name string) *Resource[T] {
 	w.mustRegister("%s of %v as %q", call, t, name)
 	switch {
 	case name == "":
-		panic(fmt.Sprintf("world: resource %v needs a name", t))
+		panic(fmt.Sprintf("world: resource %v needs a name; pass one that logs can use", t))
 	case len(w.resources) == store.ComponentsMax:
-		panic(fmt.Sprintf("world: resource %q is one more than the %d a world can hold", name, store.ComponentsMax))
+		panic(fmt.Sprintf("world: resource %q is one more than the %d a world can hold; register fewer, or put several into one struct", name, store.ComponentsMax))
 	}
 	for _, other := range w.resources {
 		switch o, same := other.(*Resource[T]); {
 		case same:
-			panic(fmt.Sprintf("world: resource type %v is registered already, as %q", t, o.name))
+			panic(fmt.Sprintf("world: resource type %v is registered already, as %q; use what the first call returned, or make a type of its own", t, o.name))
 		case other.resourceName() == name:
-			panic(fmt.Sprintf("world: resource name %q is taken by another type than %v", name, t))
+			panic(fmt.Sprintf("world: resource name %q is taken by another type than %v; pass another", name, t))
 		}
 	}
 	r := &Resource[T]{w: w, id: len(w.resources), name: name}

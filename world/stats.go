@@ -65,7 +65,7 @@ type ShardStats struct {
 func (w *World) Stats(dst *Stats) {
 	w.mustIdle("World.Stats")
 	if dst == nil {
-		panic("world: World.Stats to a nil Stats; pass where they go")
+		panic("world: World.Stats to a nil Stats; pass one to fill")
 	}
 	*dst = Stats{Tick: w.Tick(), Rejected: w.rejected.Load(), Retired: w.portSlots.Retired(), BytesReserved: w.space.HeldBytes(), HugePages: w.space.Memory.Asked(), Shards: dst.Shards[:0], Steps: dst.Steps[:0]}
 	dst.Frames, dst.FramesBytes = w.framesSize()

@@ -163,7 +163,7 @@ func (x *Registry) Left() int { return many - 1 - len(x.kinds) }
 func NewKind(x *Registry, of *mem.Type) Kind {
 	n := len(x.kinds)
 	if x.Left() == 0 {
-		panic(fmt.Sprintf("world: a kind of request is one more than the %d a world can have besides its own", many-1-ownKinds))
+		panic(fmt.Sprintf("world: a kind of request is one more than the %d that a world can have besides its own; register fewer components, bundles, messages and functions", many-1-ownKinds))
 	}
 	k := Kind{number: uint16(n), units: 1, size: unitsOf(of.Size), plain: of.Plain, of: of}
 	if k.plain {

@@ -18,7 +18,7 @@ func TestNewKindLimit(t *testing.T) {
 	for ; kinds.Len() < math.MaxInt16; made++ {
 		queue.NewKind(kinds, mem.TypeOf[struct{}]())
 	}
-	text := fmt.Sprintf("world: a kind of request is one more than the %d a world can have besides its own", made)
+	text := fmt.Sprintf("world: a kind of request is one more than the %d that a world can have besides its own; register fewer components, bundles, messages and functions", made)
 	require.Zero(t, kinds.Left())
 	require.PanicsWithValue(t, text, func() { queue.NewKind(kinds, mem.TypeOf[struct{}]()) })
 	require.Equal(t, math.MaxInt16, kinds.Len())
