@@ -27,13 +27,13 @@ import (
 
 // Why calls return at a time that is not theirs.
 const (
-	atAnyTime  = "is for any goroutine at any time; in a closed world all are dead"
-	fixed      = "tells what does not change once the world is made"
-	byRequest  = "is a request, for any time; it is accepted, and the refresh applies it"
-	doneInLoop = "is done at once in a query loop, and by the World's own functions: it moves no row that is there"
-	unlocked   = "is unchecked in a release build: it is a look-up of a few nanoseconds"
-	ownOnly    = "concerns the scheduler, not the world; for any goroutine"
-	ownBetween = "concerns the scheduler, not the world; between its ticks"
+	atAnyTime  = "safe from any goroutine at any time; in a closed world every handle is dead"
+	fixed      = "what it returns never changes"
+	byRequest  = "a request, accepted at any time; the refresh applies it"
+	doneInLoop = "done at once in a query loop and in a function by the World, because it moves no row"
+	unlocked   = "not checked in a release build, because a check would cost as much as the look-up"
+	ownOnly    = "about the scheduler, not the world; safe from any goroutine"
+	ownBetween = "about the scheduler, not the world; allowed between its ticks"
 )
 
 // none makes a row of a call without an error.
@@ -72,7 +72,7 @@ var misuseSections = []struct {
 		{call: "World.Refresh", do: none(func(x *misuseScene) { x.w.Refresh() })},
 		{call: "World.Reincarnate", do: func(x *misuseScene) error { return x.w.Reincarnate(2) }},
 		{call: "World.Clear", do: none(func(x *misuseScene) { x.w.Clear() })},
-		{call: "World.Close", why: "of a closed world is no error", do: none(func(x *misuseScene) { x.w.Close() })},
+		{call: "World.Close", why: "closing a closed world is no error", do: none(func(x *misuseScene) { x.w.Close() })},
 		{call: "World.Status", why: doneInLoop, do: none(func(x *misuseScene) { x.w.Status(x.hs[0]) })},
 		{call: "World.Has", why: doneInLoop, do: none(func(x *misuseScene) { x.w.Has(x.hs[0], x.health) })},
 		{call: "World.Owner", why: doneInLoop, do: none(func(x *misuseScene) { x.w.Owner(x.hs[0]) })},
@@ -168,7 +168,7 @@ var misuseSections = []struct {
 		{call: "Port.Number", why: atAnyTime, do: none(func(x *misuseScene) { x.port.Number() })},
 		{call: "Port.Waiting", why: atAnyTime, do: none(func(x *misuseScene) { x.port.Waiting() })},
 		{call: "Port.Rejected", why: atAnyTime, do: none(func(x *misuseScene) { x.port.Rejected() })},
-		{call: "Port.Close", why: "is for any time, and of a closed port no error", do: none(func(x *misuseScene) { x.port.Close() })},
+		{call: "Port.Close", why: "allowed at any time; closing a closed port is no error", do: none(func(x *misuseScene) { x.port.Close() })},
 		{call: "Port.Destroy", why: byRequest, do: func(x *misuseScene) error { return x.port.Destroy(x.hs[1]) }},
 		{call: "Port.DestroyN", why: byRequest, do: func(x *misuseScene) error { return x.port.DestroyN(x.hs[1:3]) }},
 		{call: "Component.SetN by a Port", why: byRequest, do: func(x *misuseScene) error { return x.health.SetN(x.port, x.hs[:2], make([]misuseHealth, 2)) }},
@@ -241,7 +241,7 @@ var misuseSections = []struct {
 	{"Names", nil, []misuseRow{
 		{call: "Names.Lookup", why: atAnyTime, do: none(func(x *misuseScene) { x.names.Lookup("twenty") })},
 		{call: "Names.NameOf", why: atAnyTime, do: none(func(x *misuseScene) { x.names.NameOf(x.hs[20]) })},
-		{call: "Names.Refused", why: "is unchecked: a refresh writes what it reads", do: none(func(x *misuseScene) { x.names.Refused() })},
+		{call: "Names.Refused", why: "not checked, but wrong beside a refresh, which writes what it reads", do: none(func(x *misuseScene) { x.names.Refused() })},
 		{call: "Names.Len", why: atAnyTime, do: none(func(x *misuseScene) { x.names.Len() })},
 		{call: "Names.Read", why: doneInLoop, do: none(func(x *misuseScene) { x.names.Read(x.w) })},
 		{call: "Reader.Lookup", why: atAnyTime, do: none(func(x *misuseScene) { x.called.Lookup("twenty") })},
@@ -443,7 +443,7 @@ func relationRows() (rows []misuseRow) {
 	} {
 		rows = append(rows, misuseRow{call: "Relation." + name, why: doneInLoop, do: do})
 	}
-	const reads = "reads what only a refresh changes: for systems and the idle world; unchecked beside a refresh"
+	const reads = "for systems and the idle world; not checked, but wrong beside a refresh, which changes what it reads"
 	for name, do := range map[string]func(r *hierarchy.Reader, h, child handle.Handle){
 		"Children":     func(r *hierarchy.Reader, h, _ handle.Handle) { r.Children(h) },
 		"Each":         func(r *hierarchy.Reader, h, _ handle.Handle) { walk(r.Each(h)) },

@@ -115,7 +115,7 @@ func foreignRows() (rows []misuseRow) {
 }
 
 // unlockedBehind is why something that is kept is not looked for.
-const unlockedBehind = "is unchecked in a release build: the time would have to stand beside each; kept pointers and locations name rows that may hold others"
+const unlockedBehind = "not checked in a release build; what was kept may be rows that hold other entities by now"
 
 // keptRows use what is kept behind its time.
 func keptRows() (rows []misuseRow) {
@@ -159,7 +159,7 @@ func keptRows() (rows []misuseRow) {
 	} {
 		add(call, "", func(x *misuseScene) error { return do(x, system(x)) })
 	}
-	add("Context.Locate", "is unchecked in a release build: it is a look-up of a few nanoseconds", func(x *misuseScene) error { system(x).Locate(x.hs[0]); return nil })
+	add("Context.Locate", "not checked in a release build, because a check would cost as much as the look-up", func(x *misuseScene) error { system(x).Locate(x.hs[0]); return nil })
 	for call, do := range map[string]func(c *world.Context, h handle.Handle){
 		"Context.Alive":  func(c *world.Context, h handle.Handle) { c.Alive(h) },
 		"Context.Tick":   func(c *world.Context, _ handle.Handle) { c.Tick() },
@@ -168,7 +168,7 @@ func keptRows() (rows []misuseRow) {
 		"Context.Shards": func(c *world.Context, _ handle.Handle) { c.Shards() },
 		"Context.System": func(c *world.Context, _ handle.Handle) { c.System() },
 	} {
-		add(call, "reads what does no harm", func(x *misuseScene) error { do(system(x), x.hs[0]); return nil })
+		add(call, "only reads, and does no harm", func(x *misuseScene) error { do(system(x), x.hs[0]); return nil })
 	}
 
 	self := func(x *misuseScene) (kept *world.EntityContext) {
@@ -209,7 +209,7 @@ func keptRows() (rows []misuseRow) {
 		"EntityContext.Tick":   func(s *world.EntityContext, _ handle.Handle) { s.Tick() },
 		"EntityContext.Shard":  func(s *world.EntityContext, _ handle.Handle) { s.Shard() },
 	} {
-		add(call, "reads what does no harm", func(x *misuseScene) error { do(self(x), x.hs[0]); return nil })
+		add(call, "only reads, and does no harm", func(x *misuseScene) error { do(self(x), x.hs[0]); return nil })
 	}
 
 	build := func(x *misuseScene) *world.Build {
@@ -240,7 +240,7 @@ func keptRows() (rows []misuseRow) {
 		x.read.Slice(ch)
 		return nil
 	})
-	add("Query.Chunks, an iterator", "walks anew", func(x *misuseScene) error {
+	add("Query.Chunks, an iterator", "begins a new walk", func(x *misuseScene) error {
 		all := x.all.Chunks()
 		x.w.Refresh()
 		walk(all)
@@ -296,7 +296,7 @@ func keptRows() (rows []misuseRow) {
 	})
 	add("Bundle.Create by a Port, closed", "", func(x *misuseScene) error { _, err := x.unit.Create(closed(x), misuseUnit{}); return err })
 	add("Bundle.CreateN by a Port, closed", "", func(x *misuseScene) error { return x.unit.CreateN(closed(x), 2, nil) })
-	add("Port.Close, closed", "of a closed port is no error", func(x *misuseScene) error { closed(x).Close(); return nil })
+	add("Port.Close, closed", "closing a closed port is no error", func(x *misuseScene) error { closed(x).Close(); return nil })
 	add("Completion under way", "", func(x *misuseScene) error {
 		var done world.Completion
 		if err := x.port.Notify(&done).Destroy(x.hs[0]); err != nil {
@@ -304,7 +304,7 @@ func keptRows() (rows []misuseRow) {
 		}
 		return x.port.Notify(&done).Destroy(x.hs[1])
 	})
-	add("Completion.Wait of nothing", "returns Undecided", func(*misuseScene) error {
+	add("Completion.Wait of nothing", "the outcome is Undecided", func(*misuseScene) error {
 		_, err := new(world.Completion).Wait(context.Background())
 		return err
 	})
@@ -324,7 +324,7 @@ func keptRows() (rows []misuseRow) {
 		o.Clone()
 		return nil
 	})
-	add("Recorder.Close", "of a closed one is no error", func(x *misuseScene) error {
+	add("Recorder.Close", "closing a closed Recorder is no error", func(x *misuseScene) error {
 		r, err := inputlog.NewRecorder(x.w, io.Discard, inputlog.Options{Codecs: misuseCodecs()})
 		if err == nil {
 			err = r.Close()
@@ -402,7 +402,7 @@ func twiceRows() (rows []misuseRow) {
 		x.w.Refresh()
 		panic(err.(panicError).value)
 	})
-	add("World.Close beside World.Close", "returns at once: the first goes on", func(x *misuseScene) error {
+	add("World.Close beside World.Close", "the second call returns at once, and the first goes on", func(x *misuseScene) error {
 		x.onSet = func(*world.Context) { x.w.Close() }
 		if err := x.health.Set(x.w, x.hs[0], misuseHealth{}); err != nil {
 			return err
@@ -416,7 +416,7 @@ func twiceRows() (rows []misuseRow) {
 	add("Port.Close within Port.Batch", "", func(x *misuseScene) error {
 		return x.port.Batch(func() error { x.port.Close(); return nil })
 	})
-	const init = "is unchecked in a release build: init must not use the port"
+	const init = "not checked in a release build; init must not use the port"
 	add("Port.Destroy within CreateN's init", init, func(x *misuseScene) error {
 		return x.unit.CreateN(x.port, 2, func(int, *misuseUnit) { _ = x.port.Destroy(x.hs[0]) })
 	})
@@ -427,7 +427,7 @@ func twiceRows() (rows []misuseRow) {
 		_, err := inputlog.NewRecorder(x.w, io.Discard, inputlog.Options{Codecs: misuseCodecs()})
 		return err
 	})
-	add("Relation.Sort within Relation.Sort", "sorts both", func(x *misuseScene) error {
+	add("Relation.Sort within Relation.Sort", "both are sorted", func(x *misuseScene) error {
 		return x.kin.Sort(x.w, x.hs[10], func(a, b handle.Handle) int {
 			_ = x.kin.Sort(x.w, x.hs[1], handle.Handle.Compare)
 			return a.Compare(b)
@@ -445,7 +445,7 @@ func twiceRows() (rows []misuseRow) {
 			return a.Compare(b)
 		})
 	})
-	add("View.Now within Relation.Sort", "has the order as it was", func(x *misuseScene) error {
+	add("View.Now within Relation.Sort", "the frame has the order from before the Sort", func(x *misuseScene) error {
 		return x.kin.Sort(x.w, x.hs[10], func(a, b handle.Handle) int {
 			if frame, err := x.view.Now(); err == nil {
 				frame.Release()

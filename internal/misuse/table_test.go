@@ -341,7 +341,7 @@ func TestMisuse(t *testing.T) {
 		for _, time := range times {
 			b.WriteString(" " + time.name + " |")
 		}
-		b.WriteString(" where it returns, it |\n|---|" + strings.Repeat("---|", len(times)) + "---|\n")
+		b.WriteString(" why, where it returns |\n|---|" + strings.Repeat("---|", len(times)) + "---|\n")
 		var groups []misuseGroup
 		for _, row := range section.rows {
 			cells := row.answers(t, times)
