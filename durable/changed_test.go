@@ -424,6 +424,26 @@ func TestCloseBetween(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// TestWorldClosedFirstNoLog says what is lost: there is neither a log nor a snapshot.
+func TestWorldClosedFirstNoLog(t *testing.T) {
+	path, _ := useDisk(t)
+	x := newBank(1)
+	x.options.NoLog = true
+	store, err := x.open(path)
+	require.NoError(t, err)
+	x.step(t)
+	x.World.Close()
+	err = store.Close()
+	require.ErrorIs(t, err, world.ErrClosed)
+	require.ErrorContains(t, err, "after tick 0")
+	require.NoError(t, store.Close())
+	x = newBank(1)
+	x.options.NoLog = true
+	_, err = x.open(path)
+	require.NoError(t, err)
+	require.Zero(t, x.Tick())
+}
+
 // TestWorldClosedFirst has what was done to the idle world before World.Close.
 func TestWorldClosedFirst(t *testing.T) {
 	for _, between := range []bool{true, false} {

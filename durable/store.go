@@ -292,8 +292,9 @@ func (d *Store) keep() {
 // Close ends the Store: it waits until the log is on disk, and saves a last snapshot. The world must
 // be idle, so call it when Run has returned, and before World.Close. Ports that are open then may
 // hold handles that are given again; so close them before, and refresh the world, or the next Open
-// begins another incarnation. It returns why the directory may lack something. Closing twice is no
-// error.
+// begins another incarnation. It returns why the directory may lack something. With Options.NoLog
+// that may be because the world is closed or broken, of which no snapshot is saved; without it the
+// log has everything. Closing twice is no error.
 //
 // When the Store has failed, by a full disk say, Close saves no snapshot, even if there is room again, and returns
 // ErrFailed: the next Open has the world as it was at Durable, or some ticks later. To keep what came after that,
@@ -313,10 +314,14 @@ func (d *Store) Close() error {
 	if d.ready != nil {
 		err = errors.Join(err, d.ready.Close(), d.files.Remove(segmentName(d.number+1)))
 	}
-	saved := err == nil && d.w.Err() == nil
-	if saved {
+	wrong := d.w.Err()
+	saved := err == nil && wrong == nil
+	switch {
+	case saved:
 		d.mark = mark{number: d.number + 1, clean: clean}
 		err = d.saved(d.dir.Save(d.w, d.o.Snapshot))
+	case err == nil && d.o.NoLog: // which would have it all
+		err = fmt.Errorf("durable: Store.Close saved no snapshot, and there is no log of what came after tick %d: %w", d.saves.Load(), wrong)
 	}
 	d.log.end(saved && err == nil)
 	return errors.Join(err, d.lock.Close())
