@@ -10,6 +10,7 @@ import (
 
 	"github.com/atoll-sim/atoll/async"
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -36,6 +37,19 @@ func TestStatuses(t *testing.T) {
 	require.Zero(t, g.call.Len())
 	require.Equal(t, "Lost", async.Lost.String())
 	require.Equal(t, "Status(9)", async.Status(9).String())
+}
+
+// TestNotRefused delivers results while ports may not send their message.
+func TestNotRefused(t *testing.T) {
+	var o outside
+	g := newGame(t, 2, 2, async.Options{}, o.run)
+	g.attach(async.PoolOptions{Workers: 1})
+	h := g.create(1)
+	_, ok := driver.Of(g.World).RefuseAtPorts(g.replies, 1)
+	require.True(t, ok)
+	want := result{Status: async.Done, Value: Reply{returns, "text!"}}
+	want.ID = g.ask(h, Ask{returns, "text"})
+	require.Equal(t, want, g.next())
 }
 
 // TestTimeout has the result when its ticks are over, and ends the context then.

@@ -39,8 +39,9 @@ func SkipOptional() Rung { return Rung{skip: true, what: "SkipOptional"} }
 // whose Query.Delta tells. n must be a power of two, 2 or more.
 func Stretch(n int) Rung { return Rung{stretch: n, what: fmt.Sprintf("Stretch(%d)", n)} }
 
-// Refuse makes ports that send one of these messages, call one of these functions or ask one of these
-// questions get world.ErrRefused. Other senders are not refused.
+// Refuse makes ports that send one of these messages or set a timer of it, call one of these functions or
+// ask one of these questions get world.ErrRefused. Other senders are not refused, nor are timers that are
+// set already, the results of package async, and what else ports ask for, such as a Prefab.Create.
 func Refuse(requests ...world.Refusable) Rung {
 	return Rung{refuse: requests, what: fmt.Sprintf("Refuse of %d", len(requests))}
 }

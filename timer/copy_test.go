@@ -122,7 +122,7 @@ func TestCopiedID(t *testing.T) {
 			x.s.MustAdd("copy", func(b *world.Build) func(*world.Context) {
 				b.Creates(x.owners)
 				return func(c *world.Context) {
-					if copied == handle.None && c.Owns(h) {
+					if c.Owns(h) && copied == handle.None {
 						var err error
 						copied, err = make(c, h)
 						require.NoError(t, err)

@@ -42,8 +42,9 @@ const (
 //
 // Contexts set timers at once, in whatever shard the entity is; their ID can be used in the same tick.
 // A *world.Port sends a request, so that it can set timers of an entity that it has just created; it
-// gets no ID, and has a function called that uses one. In a function that a port calls, set timers by
-// its *world.EntityContext.
+// gets no ID, and has a function called that uses one. While scheduler.Refuse keeps it from sending the
+// message, it can set no timer either. In a function that a port calls, set timers by its
+// *world.EntityContext, which is not refused.
 //
 // Ownership: the world's. Methods may be called by the goroutine that holds the Actor.
 type Timers[M any] struct {
@@ -159,7 +160,7 @@ func (t *Timers[M]) Options() Options { return t.options }
 //
 // It returns ErrMax if the shard has as many timers as it may, and world.ErrStale if the entity is
 // known not to be alive. A port's call returns no ID; it returns world.ErrFull if the request was not
-// accepted, and its outcome is Refused for ErrMax.
+// accepted, and world.ErrRefused as Message.Send does; its outcome is Refused for ErrMax.
 func (t *Timers[M]) After(by world.Actor, to handle.Handle, ticks int, body M) (ID, error) {
 	return t.start(by, "Timers.After", to, t.in(ticks), 0, body)
 }
@@ -215,6 +216,9 @@ func (t *Timers[M]) start(by world.Actor, call string, to handle.Handle, due, pe
 	case err != nil:
 		return None, err
 	case home == drive.ByPort:
+		if err := t.driver.RefusedAtPort(by, t.message); err != nil {
+			return None, err
+		}
 		return None, t.asks.Send(by, to, request[M]{due, period, body})
 	case home == drive.ByWorld:
 		home = int(t.owner(to))

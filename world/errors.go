@@ -18,8 +18,8 @@ var (
 	// ErrTooLarge is an ErrFull for what an empty queue would not accept either: a
 	// batch or a request beyond QueueRequests or QueueBytes. The error says how large it is.
 	ErrTooLarge = fmt.Errorf("%w, and will be: it is more than a queue ever takes; send less at a time, or raise QueueRequests or QueueBytes, or for systems OutboxRequests or OutboxBytes", ErrFull)
-	// ErrRefused is returned for a message, function or question that ports may not send for now, because
-	// ticks take too long: see scheduler.Refuse. Nothing was sent.
+	// ErrRefused is returned for a message, a timer of one, a function or question that ports may not send
+	// for now, because ticks take too long: see scheduler.Refuse. Nothing was sent.
 	ErrRefused = errors.New("world: refused while ticks take too long; send it later")
 	// ErrStale is returned for a handle that is not alive.
 	ErrStale = errors.New("world: entity is not alive")

@@ -3,6 +3,7 @@ package world
 import (
 	"sync/atomic"
 
+	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/internal/queue"
 )
 
@@ -25,6 +26,16 @@ func (p *Port) refusedNow(k *queue.Kind) error {
 		return nil
 	}
 	return p.turnDown(ErrRefused)
+}
+
+func (d *driven) RefusedAtPort(port, x any) error {
+	p := port.(*Port)
+	if check.Enabled {
+		p.enter()
+		defer p.leave()
+	}
+	_, _, kind := x.(Refusable).of()
+	return p.refusedNow(kind)
 }
 
 func (d *driven) Rung(wanted uint8) uint8 {

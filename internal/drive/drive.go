@@ -138,6 +138,9 @@ type Join interface {
 	// may not change the world now, and panics if it is not of this world, or a Context of a system
 	// that does not run; extension and call are what messages name.
 	Acts(actor any, extension, call string) (home int, err error)
+	// RefusedAtPort returns the error with which a *world.Port may not send a world.Refusable now, or nil.
+	// With an error it ends the call, as Refuse does.
+	RefusedAtPort(port, x any) error
 	// Delivers returns what delivers a *world.Message, for Late.Deliver.
 	Delivers(message any) Deliver
 	// Liveness returns the world's liveness. Safe from any goroutine at any time.
