@@ -116,10 +116,11 @@ func (m *samples) least() time.Duration {
 
 // run takes samples until the Inspector ends.
 func (m *samples) run() {
-	for m.x.ctx.Err() == nil {
-		if err := m.take(m.x.ctx); err != nil {
+	for take := m.refresh; m.x.ctx.Err() == nil; {
+		if err := take(m.x.ctx); err != nil {
 			m.stands(err)
 		}
+		take = m.refresh
 		wait := time.NewTimer(m.least())
 		if !m.looks() {
 			wait.Reset(max(m.least(), sampleRest))
@@ -128,6 +129,7 @@ func (m *samples) run() {
 		case <-wait.C:
 		case <-m.wakes:
 			m.pause() // whatever wakes it how often
+			take = m.take
 		case <-m.x.ctx.Done():
 		}
 		wait.Stop()
@@ -155,14 +157,44 @@ func (m *samples) stands(err error) {
 	m.publish()
 }
 
+// isFresh reports whether the newest sample is not much older than one of those for streams.
+func (m *samples) isFresh() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.body[0] != nil && time.Since(m.at) < m.least()
+}
+
+// refresh takes a sample unless the newest one is fresh. All who wait for their turn meanwhile share it.
+func (m *samples) refresh(ctx context.Context) error {
+	if m.isFresh() {
+		return nil
+	}
+	return m.inTurn(ctx, func() error {
+		if m.isFresh() {
+			return nil
+		}
+		return m.takeNow(ctx)
+	})
+}
+
 // take takes a sample.
 func (m *samples) take(ctx context.Context) error {
+	return m.inTurn(ctx, func() error { return m.takeNow(ctx) })
+}
+
+// inTurn calls f, which takes a sample, while nobody else does.
+func (m *samples) inTurn(ctx context.Context, f func() error) error {
 	select {
 	case m.turn <- struct{}{}:
 		defer m.turn.leave()
+		return f()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// takeNow takes a sample. It is the caller's turn.
+func (m *samples) takeNow(ctx context.Context) error {
 	looks, paused := m.looks(), false
 	var s *schema
 	err := m.x.asks.do(ctx, func(w *world.World) {
@@ -295,15 +327,10 @@ func (m *samples) second(now *moment) *moment {
 func (x *Inspector) serveStats(w http.ResponseWriter, r *http.Request) error {
 	m := &x.samples
 	m.asked.Store(int64(time.Since(m.began)))
-	m.mu.Lock()
-	fresh := m.body[0] != nil && time.Since(m.at) < m.least()
-	m.mu.Unlock()
-	if !fresh {
-		ctx, cancel := context.WithTimeout(r.Context(), waitMax/4)
-		defer cancel()
-		if err := m.take(ctx); err != nil && m.newest(0) == nil {
-			return errStands
-		}
+	ctx, cancel := context.WithTimeout(r.Context(), waitMax/4)
+	defer cancel()
+	if err := m.refresh(ctx); err != nil && m.newest(0) == nil {
+		return errStands
 	}
 	writeBody(w, http.StatusOK, m.newest(0))
 	return nil
