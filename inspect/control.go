@@ -65,8 +65,12 @@ func (x *Inspector) changed(r *http.Request, what string, values ...any) {
 	x.log(levelChanged, "inspector: "+what, append(values, "from", r.RemoteAddr, "tick", x.w.Tick())...)
 }
 
+// made notes that a change was made, before it is answered: whoever asks from then on sees it.
+func (x *Inspector) made() { x.changes.Add(1) }
+
 // writeState answers with whether the world stands still, and where.
 func (x *Inspector) writeState(w http.ResponseWriter) error {
+	x.made()
 	x.samples.wake()
 	writeJSON(w, http.StatusOK, struct {
 		Paused bool   `json:"paused"`
@@ -131,6 +135,7 @@ func (x *Inspector) enable(w http.ResponseWriter, r *http.Request) error {
 		return refuse(http.StatusNotFound, err.Error())
 	}
 	x.changed(r, "system", "name", body.Name, "enabled", *body.Enabled)
+	x.made()
 	x.samples.wake()
 	writeJSON(w, http.StatusOK, struct {
 		Enabled bool `json:"enabled"`
@@ -277,6 +282,7 @@ func (x *Inspector) writeOutcome(w http.ResponseWriter, r *http.Request, done *w
 	ctx, cancel := context.WithTimeout(r.Context(), wait)
 	defer cancel()
 	outcome, err := done.Wait(ctx)
+	x.made()
 	status := http.StatusOK
 	if err != nil {
 		status = http.StatusAccepted

@@ -23,6 +23,7 @@ type frame struct {
 	frozen drive.Frozen
 	has    store.Set
 	tick   uint64
+	change uint64 // how many changes had been made
 	at     time.Time
 	users  int
 	old    bool          // nobody else gets it
@@ -42,8 +43,9 @@ type frames struct {
 
 func (f *frames) init(x *Inspector) { f.x, f.turn = x, newLimit(1) }
 
-// get returns a frame with some components, not older than frameAge. Release it.
+// get returns a frame with some components, not older than frameAge, nor than the last change. Release it.
 func (f *frames) get(ctx context.Context, need store.Set) (*frame, error) {
+	change := f.x.changes.Load()
 	select {
 	case f.turn <- struct{}{}:
 		defer f.turn.leave()
@@ -52,7 +54,7 @@ func (f *frames) get(ctx context.Context, need store.Set) (*frame, error) {
 	}
 	f.mu.Lock()
 	was := f.newest
-	if was != nil && !was.old && was.has.Contains(&need) && time.Since(was.at) <= frameAge {
+	if was != nil && !was.old && was.has.Contains(&need) && time.Since(was.at) <= frameAge && was.change >= change {
 		was.users++
 		f.mu.Unlock()
 		return was, nil
@@ -82,7 +84,7 @@ func (f *frames) capture(ctx context.Context, need store.Set) (*frame, error) {
 			err = errLastFrame
 			return
 		}
-		x.tick = w.Tick()
+		x.tick, x.change = w.Tick(), f.x.changes.Load()
 		x.frozen, err = driver.Of(w).Freeze(&need)
 	})
 	switch {

@@ -67,6 +67,7 @@ type Inspector struct {
 	routes   map[string]route
 	origins  *http.CrossOriginProtection
 	asks     asks
+	changes  atomic.Uint64 // made by the controls; what was read before the last one is given to no later reader
 	frames   frames
 	answers  answers
 	streams  limit

@@ -3,6 +3,7 @@ package inspect
 import (
 	"context"
 	"fmt"
+	"math"
 	"net"
 	"net/http"
 	"sync"
@@ -44,28 +45,33 @@ type answers struct {
 }
 
 // answer is one that is computed, or was. ready is closed then, and nobody writes any more.
+//
+// Ownership: change as of answers.mu; the rest is of who computes.
 type answer struct {
-	ready chan struct{}
-	at    time.Time // when it was begun
-	body  []byte
-	err   error
+	ready  chan struct{}
+	at     time.Time // when it was asked for
+	change uint64    // how many changes had been made when it was begun; notBegun before
+	body   []byte
+	err    error
 }
+
+const notBegun = math.MaxUint64
 
 func (a *answers) init(x *Inspector) {
 	a.x, a.busy, a.byKey = x, newLimit(computedMax), map[string]*answer{}
 }
 
-// of returns the answer to what is asked, computed not longer ago than age, or computes it. It goes on for
-// others if who asked first goes away.
+// of returns the answer to what is asked, computed not longer ago than age, and not before the last change, or computes
+// it. It goes on for others if who asked first goes away.
 func (a *answers) of(ctx context.Context, key string, age time.Duration, compute func(context.Context) ([]byte, error)) ([]byte, error) {
-	now := time.Now()
+	now, change := time.Now(), a.x.changes.Load()
 	a.mu.Lock()
 	x := a.byKey[key]
-	if x == nil || now.Sub(x.at) > age {
+	if x == nil || now.Sub(x.at) > age || x.change < change {
 		if len(a.byKey) >= answersMax {
 			a.forget()
 		}
-		x = &answer{ready: make(chan struct{}), at: now}
+		x = &answer{ready: make(chan struct{}), at: now, change: notBegun}
 		start := func() {
 			a.compute(x, compute)
 			time.AfterFunc(age, func() { a.drop(key, x) }) // it may be large
@@ -126,6 +132,9 @@ func (a *answers) compute(x *answer, f func(context.Context) ([]byte, error)) {
 		x.err = ctx.Err()
 		return
 	}
+	a.mu.Lock()
+	x.change = a.x.changes.Load()
+	a.mu.Unlock()
 	returned := false
 	defer func() {
 		if !returned {

@@ -80,6 +80,60 @@ func TestAnswersBusy(t *testing.T) {
 	})
 }
 
+// TestAnswersChange asks for the same before a change and after it. What was begun before is not given to who asks
+// after it; what had not been begun yet is.
+func TestAnswersChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := &Inspector{}
+		x.ctx, x.end = context.WithCancel(t.Context())
+		defer x.end()
+		x.answers.init(x)
+		computed, block := 0, make(chan struct{})
+		ask := func(key string) <-chan string {
+			got := make(chan string, 1)
+			go func() {
+				body, err := x.answers.of(t.Context(), key, time.Hour, func(context.Context) ([]byte, error) {
+					computed++
+					body := fmt.Sprint(x.changes.Load())
+					<-block
+					return []byte(body), nil
+				})
+				if err != nil {
+					body = []byte(err.Error())
+				}
+				got <- string(body)
+			}()
+			synctest.Wait()
+			return got
+		}
+		before := []<-chan string{ask("a"), ask("a")}
+		require.Equal(t, 1, computed)
+		x.made()
+		after := []<-chan string{ask("a"), ask("a"), ask("a")}
+		require.Equal(t, 2, computed)
+		for i := range computedMax - 2 {
+			ask(fmt.Sprint("other", i))
+		}
+		require.Equal(t, computedMax, computed)
+		late := ask("b")
+		x.made()
+		later := ask("b")
+		require.Equal(t, computedMax, computed, "it has no place yet")
+		close(block)
+		synctest.Wait()
+		require.Equal(t, computedMax+1, computed)
+		for _, got := range before {
+			require.Equal(t, "0", <-got)
+		}
+		for _, got := range after {
+			require.Equal(t, "1", <-got)
+		}
+		require.Equal(t, "2", <-late)
+		require.Equal(t, "2", <-later)
+		x.work.close()
+	})
+}
+
 // newInside is an Inspector of a world that runs.
 func newInside(t *testing.T) *Inspector {
 	w := world.MustNew(world.Options{TickInterval: time.Millisecond, FramesMax: 2})
@@ -262,12 +316,14 @@ func TestRecordingsMax(t *testing.T) {
 func TestSampleStays(t *testing.T) {
 	x := newInside(t)
 	m := &x.samples
-	m.wake()
-	require.NoError(t, m.take(t.Context()))
-	require.NotNil(t, m.newest(0))
-	m.asked.Store(int64(-lookFor))
-	require.NoError(t, m.take(t.Context()))
-	require.NotNil(t, m.newest(0))
+	for _, asked := range []time.Duration{0, -lookFor} {
+		m.asked.Store(int64(asked))
+		x.made()
+		require.NoError(t, m.refresh(t.Context()))
+		body, change := m.newest(0)
+		require.NotNil(t, body)
+		require.Equal(t, x.changes.Load(), change)
+	}
 }
 
 // TestClosedMeanwhile answers with the same status whether the Inspector was closed before a request or during it.

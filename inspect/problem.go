@@ -81,6 +81,7 @@ func (x *Inspector) serveProblems(w http.ResponseWriter, r *http.Request) error 
 	if p.err != nil {
 		return p.err
 	}
+	x.samples.follow(r.Context())
 	m := &x.samples.problems
 	m.mu.Lock()
 	all := append([]problem{}, m.all...)

@@ -29,8 +29,8 @@ const (
 
 // samples looks at the statistics now and then.
 //
-// Ownership: turn is of whoever takes a sample, and guards what is below it. mu guards body,
-// at and history. The rest is for any goroutine.
+// Ownership: turn is of whoever takes a sample, and guards what is below it. mu guards what is below it.
+// The rest is for any goroutine.
 type samples struct {
 	x        *Inspector
 	began    time.Time
@@ -54,6 +54,8 @@ type samples struct {
 	mu      sync.Mutex
 	body    [2][]byte // short and full, without their age
 	at      time.Time
+	change  uint64 // how many changes had been made
+	whole   bool   // all of it is from then: sets and others are found only while somebody looks
 	history history
 }
 
@@ -116,11 +118,10 @@ func (m *samples) least() time.Duration {
 
 // run takes samples until the Inspector ends.
 func (m *samples) run() {
-	for take := m.refresh; m.x.ctx.Err() == nil; {
-		if err := take(m.x.ctx); err != nil {
+	for m.x.ctx.Err() == nil {
+		if err := m.refresh(m.x.ctx); err != nil {
 			m.stands(err)
 		}
-		take = m.refresh
 		wait := time.NewTimer(m.least())
 		if !m.looks() {
 			wait.Reset(max(m.least(), sampleRest))
@@ -129,7 +130,6 @@ func (m *samples) run() {
 		case <-wait.C:
 		case <-m.wakes:
 			m.pause() // whatever wakes it how often
-			take = m.take
 		case <-m.x.ctx.Done():
 		}
 		wait.Stop()
@@ -157,11 +157,19 @@ func (m *samples) stands(err error) {
 	m.publish()
 }
 
-// isFresh reports whether the newest sample is not much older than one of those for streams.
-func (m *samples) isFresh() bool {
+// has reports whether there is a sample that has so many changes.
+func (m *samples) has(change uint64) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.body[0] != nil && time.Since(m.at) < m.least()
+	return m.body[0] != nil && m.change >= change
+}
+
+// isFresh reports whether the newest sample has all changes, and is not much older than one of those for streams.
+func (m *samples) isFresh() bool {
+	change := m.x.changes.Load()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.whole && m.change >= change && time.Since(m.at) < m.least()
 }
 
 // refresh takes a sample unless the newest one is fresh. All who wait for their turn meanwhile share it.
@@ -169,41 +177,38 @@ func (m *samples) refresh(ctx context.Context) error {
 	if m.isFresh() {
 		return nil
 	}
-	return m.inTurn(ctx, func() error {
-		if m.isFresh() {
-			return nil
-		}
-		return m.takeNow(ctx)
-	})
-}
-
-// take takes a sample.
-func (m *samples) take(ctx context.Context) error {
-	return m.inTurn(ctx, func() error { return m.takeNow(ctx) })
-}
-
-// inTurn calls f, which takes a sample, while nobody else does.
-func (m *samples) inTurn(ctx context.Context, f func() error) error {
 	select {
 	case m.turn <- struct{}{}:
 		defer m.turn.leave()
-		return f()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+	if m.isFresh() {
+		return nil
+	}
+	return m.take(ctx)
 }
 
-// takeNow takes a sample. It is the caller's turn.
-func (m *samples) takeNow(ctx context.Context) error {
-	looks, paused := m.looks(), false
+// follow takes a sample if there was a change since the newest one, and the world lets it.
+func (m *samples) follow(ctx context.Context) {
+	if change := m.x.changes.Load(); change > 0 && !m.has(change) {
+		ctx, cancel := context.WithTimeout(ctx, waitMax/4)
+		defer cancel()
+		_ = m.refresh(ctx) // or there is nothing newer to tell
+	}
+}
+
+// take takes a sample. It is the caller's turn.
+func (m *samples) take(ctx context.Context) error {
+	looks, paused, change := false, false, uint64(0)
 	var s *schema
 	err := m.x.asks.do(ctx, func(w *world.World) {
 		began := time.Now()
 		defer func() { m.took.Store(int64(time.Since(began))) }()
 		m.x.s.Stats(&m.scheduler)
 		w.Stats(&m.world)
-		s = m.x.schemas.of(w)
-		if looks {
+		s, change = m.x.schemas.of(w), m.x.changes.Load()
+		if looks = m.looks() || !m.has(change); looks {
 			m.sets, m.others = setsOf(w), figures.Others(w)
 			if known := m.x.stages.Load(); known == nil || len(*known) != len(m.scheduler.Systems) {
 				_, _ = m.x.planNow(w) // without one there are no stages
@@ -229,7 +234,7 @@ func (m *samples) takeNow(ctx context.Context) error {
 	if body[1] == nil && m.body[1] != nil {
 		body[1] = body[0] // somebody may have been promised one
 	}
-	m.body, m.at = body, now.at
+	m.body, m.at, m.change, m.whole = body, now.at, change, looks
 	m.history.add(&now, &m.scheduler, &m.world)
 	m.mu.Unlock()
 	if n := len(m.window); n == 0 || now.at.Sub(m.window[n-1].at) >= sampleRest-sampleLook/2 {
@@ -247,20 +252,20 @@ func (m *samples) takeNow(ctx context.Context) error {
 // publish gives the newest sample, with its age, to streams.
 func (m *samples) publish() {
 	for i, f := range []*feed{&m.short, &m.full} {
-		if body := m.newest(i); body != nil {
-			f.put(body)
+		if body, change := m.newest(i); body != nil {
+			f.put(body, change)
 		}
 	}
 }
 
-// newest returns the newest sample with its age, or nil.
-func (m *samples) newest(i int) []byte {
+// newest returns the newest sample with its age, or nil, and how many changes had been made.
+func (m *samples) newest(i int) (body []byte, change uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.body[i] == nil {
-		return nil
+		return nil, 0
 	}
-	return withAge(m.body[i], time.Since(m.at))
+	return withAge(m.body[i], time.Since(m.at)), m.change
 }
 
 // setsOf returns the sets of components, those with most entities first.
@@ -323,17 +328,27 @@ func (m *samples) second(now *moment) *moment {
 	return now
 }
 
-// serveStats answers with a sample that is not much older than one of those for streams.
+// serveStats answers with a sample that has all changes, and is not much older than one of those for streams if the
+// world lets it.
 func (x *Inspector) serveStats(w http.ResponseWriter, r *http.Request) error {
 	m := &x.samples
 	m.asked.Store(int64(time.Since(m.began)))
-	ctx, cancel := context.WithTimeout(r.Context(), waitMax/4)
-	defer cancel()
-	if err := m.refresh(ctx); err != nil && m.newest(0) == nil {
-		return errStands
+	wait, change := waitMax/4, x.changes.Load()
+	if !m.has(change) {
+		wait = waitMax // there is nothing to fall back to
 	}
-	writeBody(w, http.StatusOK, m.newest(0))
-	return nil
+	ctx, cancel := context.WithTimeout(r.Context(), wait)
+	defer cancel()
+	err := m.refresh(ctx)
+	if m.has(change) {
+		body, _ := m.newest(0)
+		writeBody(w, http.StatusOK, body)
+		return nil
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return errStands // who had the turn waited for a tick
+	}
+	return err
 }
 
 func (x *Inspector) serveHistory(w http.ResponseWriter, r *http.Request) error {
@@ -345,6 +360,7 @@ func (x *Inspector) serveHistory(w http.ResponseWriter, r *http.Request) error {
 	if p.err != nil {
 		return p.err
 	}
+	x.samples.follow(r.Context())
 	x.samples.mu.Lock()
 	body := x.samples.history.append(nil, span)
 	x.samples.mu.Unlock()

@@ -125,28 +125,33 @@ func (x *Inspector) streamEntity(w http.ResponseWriter, r *http.Request) error {
 //
 // Ownership: mu guards.
 type feed struct {
-	mu   sync.Mutex
-	next chan struct{} // closed when there is something newer
-	body []byte
+	mu     sync.Mutex
+	next   chan struct{} // closed when there is something newer
+	body   []byte
+	change uint64 // how many changes it has
 }
 
 // put replaces what is there and wakes the readers.
-func (f *feed) put(body []byte) {
+func (f *feed) put(body []byte, change uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.body = body
+	f.body, f.change = body, change
 	if f.next != nil {
 		close(f.next)
 	}
 	f.next = make(chan struct{})
 }
 
-// get returns what is newest, or nil, and a channel that is closed when there is something newer.
-func (f *feed) get() ([]byte, <-chan struct{}) {
+// get returns what is newest, or nil if that has not as many changes, and a channel that is closed when there is
+// something newer.
+func (f *feed) get(change uint64) ([]byte, <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.next == nil {
 		f.next = make(chan struct{})
+	}
+	if f.change < change {
+		return nil, f.next
 	}
 	return f.body, f.next
 }
@@ -169,7 +174,7 @@ func (x *Inspector) streamEvents(w http.ResponseWriter, r *http.Request) error {
 		defer silent.Stop()
 		seen := x.samples.problems.last()
 		for {
-			body, next := from.get()
+			body, next := from.get(x.changes.Load())
 			if body != nil {
 				if err := s.send("stats", body); err != nil {
 					return err

@@ -57,6 +57,7 @@ type Sample struct {
 	options   scheduler.Options
 	interval  time.Duration
 	paused    bool
+	at        time.Time
 	sets      []set
 	more      []Family
 }
@@ -68,6 +69,7 @@ type set struct {
 
 // Take looks at a world, which is idle.
 func (s *Sample) Take(by *scheduler.Scheduler, w *world.World) {
+	s.at = time.Now()
 	by.Stats(&s.Scheduler)
 	w.Stats(&s.World)
 	s.options, s.interval, s.paused = by.Options(), w.Options().TickInterval, by.Paused()

@@ -20,35 +20,45 @@ type Reader struct {
 		samples [2]Sample    // by turns, so that a reading has memory: it keeps the tick waiting
 		last    int          // the newest; a reading fills the other
 		is      bool         // there is one
-		at      time.Time
 	}
 }
 
 // NewReader makes one.
 func NewReader(s *scheduler.Scheduler) *Reader { return &Reader{s: s} }
 
-// Read returns the figures as they are between two ticks. It waits for that until the context ends; then, or if the
-// world is closed, it returns the last ones there were, or only their age if there are none. Callers wait for each other.
+// Read returns the figures as they are between two ticks, read after it was called. It waits for that until the context
+// ends; then, or if the world is closed, it returns the last ones there were, or only their age if there are none. Callers
+// wait for each other.
 func (r *Reader) Read(ctx context.Context) []Family {
 	m := &r.mu
 	m.Lock()
 	defer m.Unlock()
+	if m.under != nil {
+		r.wait(ctx) // of a caller who went away: it may have ended long ago
+	}
 	if m.under == nil {
 		next := &m.samples[1-m.last]
 		m.under = r.s.Between(func(w *world.World) { next.Take(r.s, w) })
-	}
-	select {
-	case err := <-m.under:
-		if m.under = nil; err == nil {
-			m.last, m.is, m.at = 1-m.last, true, time.Now()
-		}
-	case <-ctx.Done():
+		r.wait(ctx)
 	}
 	if !m.is {
 		return []Family{up(0)}
 	}
-	age := Family{"atoll_sample_age_seconds", "How old these figures are: they are read between ticks.", Gauge, nil, []Figure{{Value: time.Since(m.at).Seconds()}}}
-	return append(m.samples[m.last].Families(), up(1), age)
+	last := &m.samples[m.last]
+	age := Family{"atoll_sample_age_seconds", "How old these figures are: they are read between ticks.", Gauge, nil, []Figure{{Value: time.Since(last.at).Seconds()}}}
+	return append(last.Families(), up(1), age)
+}
+
+// wait waits for the reading that is under way. The lock is held.
+func (r *Reader) wait(ctx context.Context) {
+	m := &r.mu
+	select {
+	case err := <-m.under:
+		if m.under = nil; err == nil {
+			m.last, m.is = 1-m.last, true
+		}
+	case <-ctx.Done():
+	}
 }
 
 func up(is float64) Family {
