@@ -9,7 +9,6 @@ import (
 	"reflect"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/driver"
@@ -68,30 +67,72 @@ func (x *Inspector) changed(r *http.Request, what string, values ...any) {
 // made notes that a change was made, before it is answered: whoever asks from then on sees it.
 func (x *Inspector) made() { x.changes.Add(1) }
 
-// writeState answers with whether the world stands still, and where.
-func (x *Inspector) writeState(w http.ResponseWriter) error {
+// state is whether the world stands still, and where.
+type state struct {
+	Paused bool   `json:"paused"`
+	Tick   uint64 `json:"tick"`
+}
+
+// writeState answers with a state that a change led to.
+func (x *Inspector) writeState(w http.ResponseWriter, now state) error {
 	x.made()
 	x.samples.wake()
-	writeJSON(w, http.StatusOK, struct {
-		Paused bool   `json:"paused"`
-		Tick   uint64 `json:"tick"`
-	}{x.s.Paused(), x.w.Tick()})
+	writeJSON(w, http.StatusOK, now)
 	return nil
 }
 
-// stand returns what pauses the world or lets it go on: do, which the log calls what.
-func (x *Inspector) stand(do func(), what string) func(http.ResponseWriter, *http.Request) error {
-	return func(w http.ResponseWriter, r *http.Request) error {
-		if err := readBody(w, r, &struct{}{}); err != nil {
+// look looks at the state between two ticks. If it returns an error, now is as it was.
+func (x *Inspector) look(ctx context.Context, now *state) error {
+	return x.asks.do(ctx, func(w *world.World) { *now = state{x.s.Paused(), w.Tick()} })
+}
+
+var errPauses = busy(http.StatusServiceUnavailable,
+	"the tick under way has not ended for 2 seconds; the world pauses when it does. A system takes long, or nobody runs the world; ask again later")
+
+// pause pauses the world, and answers when the tick under way has ended.
+func (x *Inspector) pause(w http.ResponseWriter, r *http.Request) error {
+	if err := readBody(w, r, &struct{}{}); err != nil {
+		return err
+	}
+	x.s.Pause()
+	x.changed(r, "pause")
+	var now state
+	switch err := x.look(r.Context(), &now); {
+	case errors.Is(err, errStands):
+		return errPauses
+	case err != nil:
+		return err
+	}
+	return x.writeState(w, now)
+}
+
+// resume lets the world go on.
+func (x *Inspector) resume(w http.ResponseWriter, r *http.Request) error {
+	if err := readBody(w, r, &struct{}{}); err != nil {
+		return err
+	}
+	x.s.Resume()
+	x.changed(r, "resume")
+	return x.writeState(w, state{x.s.Paused(), x.w.Tick()})
+}
+
+// rest waits until a paused world makes none of the ticks that it was told to make: between two looks at the same tick
+// Run has found none left. It returns at once if the world is not paused. If it returns an error, now is what it saw last.
+func (x *Inspector) rest(ctx context.Context, now *state) error {
+	for {
+		was := *now
+		if err := x.look(ctx, now); err != nil || !now.Paused || *now == was {
 			return err
 		}
-		do()
-		x.changed(r, what)
-		return x.writeState(w)
 	}
 }
 
-// step makes ticks of a paused Run, and waits for them.
+var (
+	errRuns  = refuse(http.StatusConflict, "the world is not paused; pause it first")
+	errSteps = refuse(http.StatusConflict, "ticks of another step are not made yet; ask again later, or pause, which drops them")
+)
+
+// step makes ticks of a paused Run, and answers when they are made.
 func (x *Inspector) step(w http.ResponseWriter, r *http.Request) error {
 	body := struct {
 		Ticks int `json:"ticks"`
@@ -102,17 +143,51 @@ func (x *Inspector) step(w http.ResponseWriter, r *http.Request) error {
 	if body.Ticks < 1 || body.Ticks > stepsMax {
 		return refuse(http.StatusBadRequest, fmt.Sprintf("ticks is %d, want 1 to %d", body.Ticks, stepsMax))
 	}
-	from := x.w.Tick()
-	for range body.Ticks {
-		if !x.s.StepOnce() {
-			return refuse(http.StatusConflict, "the world is not paused; pause it first")
+	if !x.s.Paused() {
+		return errRuns
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), waitMax)
+	defer cancel()
+	select {
+	case x.steps <- struct{}{}:
+		defer x.steps.leave()
+	case <-ctx.Done():
+		return errSteps
+	}
+	var now state
+	switch err := x.rest(ctx, &now); {
+	case errors.Is(err, errStands) && now.Paused:
+		return errSteps
+	case err != nil:
+		return err
+	case !now.Paused:
+		return errRuns
+	}
+	if err := x.asks.do(ctx, func(w *world.World) {
+		now = state{true, w.Tick()}
+		for range body.Ticks {
+			now.Paused = x.s.StepOnce() && now.Paused
 		}
+	}); err != nil {
+		return err
+	}
+	if !now.Paused {
+		return errRuns
 	}
 	x.changed(r, "step", "ticks", body.Ticks)
-	for end := time.Now().Add(waitMax); x.w.Tick() < from+uint64(body.Ticks) && time.Now().Before(end) && r.Context().Err() == nil && x.ctx.Err() == nil; {
-		time.Sleep(time.Millisecond)
+	from := now.Tick
+	err := x.rest(ctx, &now)
+	made := now.Tick - from
+	switch {
+	case errors.Is(err, errStands):
+		return refuse(http.StatusServiceUnavailable, fmt.Sprintf("%d of %d ticks were made in 2 seconds; the others follow, unless you pause, which drops them", made, body.Ticks))
+	case err != nil:
+		return err
+	case made < uint64(body.Ticks):
+		x.made()
+		return refuse(http.StatusConflict, fmt.Sprintf("%d of %d ticks were made; then somebody paused, resumed or stopped the world", made, body.Ticks))
 	}
-	return x.writeState(w)
+	return x.writeState(w, now)
 }
 
 // enable enables or disables a system.

@@ -71,6 +71,7 @@ type Inspector struct {
 	frames   frames
 	answers  answers
 	streams  limit
+	steps    limit // one at a time: another's ticks would pass for its own
 	samples  samples
 	schemas  schemas
 	figures  *figures.Reader
@@ -101,7 +102,7 @@ func New(s *scheduler.Scheduler, o Options) (*Inspector, error) {
 	if err := w.Err(); err != nil {
 		return nil, err
 	}
-	x := &Inspector{s: s, w: w, o: o, origins: http.NewCrossOriginProtection(), streams: newLimit(o.ConnectionsMax)}
+	x := &Inspector{s: s, w: w, o: o, origins: http.NewCrossOriginProtection(), streams: newLimit(o.ConnectionsMax), steps: newLimit(1)}
 	x.ctx, x.end = context.WithCancel(context.Background())
 	x.asks.init(x)
 	x.frames.init(x)

@@ -47,8 +47,8 @@ func (x *Inspector) makeRoutes() map[string]route {
 		"/api/entity/stream":  get(x.streamEntity),
 		"/api/entity/set":     post(x.set),
 		"/api/entity/destroy": post(x.destroy),
-		"/api/pause":          post(x.stand(x.s.Pause, "pause")),
-		"/api/resume":         post(x.stand(x.s.Resume, "resume")),
+		"/api/pause":          post(x.pause),
+		"/api/resume":         post(x.resume),
 		"/api/step":           post(x.step),
 		"/api/systems":        post(x.enable),
 	}
