@@ -58,7 +58,8 @@ function mount(main, ctx) {
 				open();
 			}),
 			h('span', { class: 'field wide' }, field('Where', filter)), pause,
-			button('+', () => look(plot.zoomed(.6)), 'Zoom in'), button('−', () => look(plot.zoomed(1 / .6)), 'Zoom out'), button('All', whole)),
+			h('span', { class: 'field' },
+				button('+', () => look(plot.zoomed(.6)), 'Zoom in'), button('−', () => look(plot.zoomed(1 / .6)), 'Zoom out'), button('All', whole))),
 		wrong, told, holder, legend);
 
 	const asked = box => ({ x: of.x, y: of.y, color: by, cells, ...where && { where }, ...box && { box: box.join() } });

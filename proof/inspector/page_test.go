@@ -296,6 +296,20 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// TestMapRow looks at the controls above the map where the page is 1,280 pixels wide: they take one line, beside an
+// entity, too.
+func TestMapRow(t *testing.T) {
+	b, h := browser(t), newHarbour(t, inspect.Options{})
+	for _, hash := range []string{"#map", "#map?entity=" + h.ships[0].String()} {
+		b.open(h, hash)
+		b.sees("2,040 entities match", "main")
+		b.until("document.querySelector('#entity').hidden === " + fmt.Sprint(hash == "#map"))
+		lines := `new Set([...document.querySelectorAll('main form > *')].map(e => { const r = e.getBoundingClientRect(); return Math.round((r.top + r.bottom) / 2); })).size`
+		require.Equal(t, 1, is[int](b, lines), hash)
+	}
+	b.clean()
+}
+
 // TestNarrow looks at each view on a phone: nothing is wider than the screen.
 func TestNarrow(t *testing.T) {
 	b, h := browser(t), newHarbour(t, inspect.Options{})
