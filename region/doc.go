@@ -5,13 +5,12 @@
 // The rows of another shard no system can walk, a neighbour's no more than any. Of an entity
 // there it can read by its handle, with world.ForeignReader.Get; AppendNeighbours is for
 // world.ReadForeign, so that nothing waits for shards that are further away. To find what
-// is near across a border, publish positions in an accumulator: see "What is near me" in
-// docs/guide.md.
+// is near across a border, use package near, whose Index has the entities of all shards.
 //
 // A Grid knows which region a position is in. Its Shard is for Bundle.PlaceBy, so
 // that entities are created where they belong; its System moves those that have
 // crossed a border, by request, so they are in their new shard from the next tick
-// on, with their handle as it was.
+// on, with their handle as it was. It moves no children: see world.Move.
 //
 // Do not let a scheduler.Balancer work against it: that moves entities wherever
 // there is room.

@@ -87,6 +87,10 @@ func (p shardLoad) above(mean float64) int { return int(p.load - mean) }
 // shards below it, until each has the mean. It begins with the highest and the lowest load. It
 // looks at each shard in each tick, and does more only while entities are to be moved. A
 // Balancer serves one scheduler. Level panics if a limit in the options is broken.
+//
+// It moves single entities, so parents and children of a hierarchy may come into different
+// shards. Where systems look up one from the other by Read or Write, keep both kinds in their
+// shards by World.Pin.
 func Level(o LevelOptions) Balancer {
 	return &leveler{
 		o:       o.validate(),

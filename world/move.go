@@ -16,6 +16,9 @@ import (
 // its messages. A move is neither a create nor a destroy. Moving an entity to the shard where
 // it is does nothing.
 //
+// Only this entity moves. Its children in a hierarchy stay in their shard, so a system of the
+// parent's new shard that looks one up by Read or Write gets nil: move them as well.
+//
 // A *World moves at once; within a query loop that panics. By a *Context, even of its own
 // shard's entities, an *EntityContext or a *Port, Move is a request. The refresh migrates
 // entities when all other requests are done. So the other requests find the entity where it
