@@ -38,12 +38,14 @@ import (
 //
 // All members may be left out but a child's relation:
 //
-//	extends     another prefab, of any of the files: the entity has all that its root has
+//	extends     another prefab, of any of the files: the entity has all that its root has, and all
+//	            children, none of which can be changed or left out
 //	components  values by the names of components. What an object does not name stays as it is in what
 //	            the entity extends, or is zero; a type with UnmarshalJSON begins at its zero value
 //	children    entities, in their order, with the members of a prefab
 //	name        what "$" and the name stand for, in a handle.Handle within the prefab. It is not seen
-//	            in what extends the prefab as a child
+//	            in what extends the prefab as a child; the root of what extends it sees it, and cannot
+//	            give it to another
 //	relation    of a child: that by which it is a child, by its name
 //	place       of a child: as Child takes it; without it the child is behind the others
 //

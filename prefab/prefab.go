@@ -99,7 +99,8 @@ func Child(r *hierarchy.Relation, place int, parts ...Part) Part {
 }
 
 // Extends gives an entity all that the root of another prefab has, children among it. It comes first
-// among the parts of an entity.
+// among the parts of an entity. Those after it can replace values and add children, but not change or
+// leave out a child.
 func Extends(p *Prefab) Part {
 	p.mustBe("Extends")
 	return Part{base: p}
