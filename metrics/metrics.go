@@ -5,7 +5,7 @@
 //	registry.MustRegister(metrics.New(s))
 //	http.Handle("/metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 //
-// A scrape reads between two ticks, about half a microsecond for each pair of a system and a shard; without one nothing is
+// A scrape reads between two ticks, about a tenth of a microsecond for each pair of a system and a shard; without one nothing is
 // done. The names begin with atoll_, times are in seconds, and labels are bounded: docs/metrics.md lists all, and
 // docs/grafana.json is a dashboard of them. OpenTelemetry takes them by its bridge for Prometheus, go.opentelemetry.io/contrib/bridges/prometheus.
 // Package inspect serves the same without this module.
