@@ -50,7 +50,7 @@ func (s *Scheduler) step(ctx context.Context, call string) (err error) {
 		}
 		// A system has ended this goroutine. The tick is still completed.
 		t.helpers.Add(1)
-		go t.workers[0].start()
+		go t.workers[0].run()
 		t.awaitSystems()
 		_ = s.endTick(ctx, early)
 	}()

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"context"
 	"runtime"
+	"slices"
 	"sync/atomic"
 
 	"github.com/atoll-sim/atoll/internal/clock"
@@ -40,7 +41,7 @@ type tick struct {
 	gate       gate
 
 	workers []*worker
-	helpers atomic.Int32 // workers that were called and have not left the tick
+	helpers atomic.Int32 // workers that were called and have not left the tick; without late ones
 	called  bool         // the helpers were called in this tick
 	stays   bool         // the helpers stay awake for a while after this tick
 	ctx     context.Context
@@ -142,6 +143,11 @@ func (t *tick) callOthers() {
 	}
 }
 
+// anyLate reports whether a worker was called and has not begun.
+func (t *tick) anyLate() bool {
+	return slices.ContainsFunc(t.workers[1:], func(w *worker) bool { return w.state.Load()&stateMask == late })
+}
+
 // more reports whether a system runs that did not run in the last tick, so that the time of
 // the last tick says nothing about this one.
 func (t *tick) more() bool {
@@ -166,6 +172,7 @@ func (t *tick) awaitSystems() {
 // finish ends the tick for the workers and waits for them.
 func (t *tick) finish() {
 	t.over.Store(true)
+	t.dismiss()
 	t.gate.open()
 	p := backoff{gate: &t.gate}
 	for t.helpers.Load() > 0 {
@@ -187,7 +194,7 @@ func (t *tick) settle() {
 	t.small = t.scale.Duration(spent) < aloneMax
 	copy(t.ran, t.due)
 	t.ctx = nil
-	if !t.stays {
+	if !t.stays && !t.anyLate() {
 		t.caller = nil // a context may hold much
 	}
 	t.ended = clock.Now()

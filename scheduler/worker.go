@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"runtime"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -19,7 +20,8 @@ import (
 // state alone. The watchdog may read running and since.
 type worker struct {
 	number   int
-	start    func()  // its goroutine; the coordinator's, the one that takes its place
+	start    func()  // its goroutine
+	run      func()  // what that does from when it takes part in a tick; for the coordinator, what takes its place
 	mine     []int32 // the programs it ran last, costliest first
 	own, all cursor  // in mine, and in the tick's order
 	now      int64   // when it last finished something
@@ -28,8 +30,8 @@ type worker struct {
 	chance   rand.PCG // for chaos
 	spans    []span   // of a tick that is traced
 
-	// state is gone, working or staying, and above that the number of the goroutine whose state that
-	// is. A goroutine that finds another number there is not wanted any more.
+	// state is one of those below, and above that the number of the goroutine whose state that is.
+	// A goroutine that finds another number there is not wanted any more.
 	state atomic.Uint32
 
 	running atomic.Pointer[step]
@@ -38,14 +40,17 @@ type worker struct {
 	_       [64]byte
 }
 
-// The states of a worker that is not the coordinator. The coordinator makes it working, and
-// nobody else does; the worker's goroutine changes that when it has ended its tick.
+// The states of a worker that is not the coordinator. Only the coordinator calls it, or makes it late
+// if the tick ends before its goroutine takes part: on a busy machine that goroutine may come many
+// milliseconds later. The rest the goroutine does itself.
 const (
 	gone    = iota // it has no goroutine
-	working        // it takes part in a tick
-	staying        // its goroutine looks for the next tick
+	wanted         // its goroutine is to take part in a tick
+	late           // it did not begin to, and that tick is over
+	working        // it takes part
+	staying        // it looks for the next tick
 
-	stateMask     = 3
+	stateMask     = 7
 	nextGoroutine = stateMask + 1
 )
 
@@ -153,10 +158,15 @@ func (t *tick) runSystems(w *worker) {
 func (t *tick) newWorker(number int) *worker {
 	w := &worker{number: number, callAt: never, backoff: backoff{gate: &t.gate}}
 	w.start = func() {
+		if w.join(w.state.Load() &^ stateMask) {
+			w.run()
+		}
+	}
+	w.run = func() {
 		done := false
 		defer func() {
 			if !done {
-				go w.start()
+				go w.run()
 			}
 		}()
 		for again := true; again; again = t.stay(w) {
@@ -182,11 +192,40 @@ func (t *tick) stay(w *worker) bool {
 	w.state.Store(mine | staying)
 	t.leave()
 	for looks := 0; looks < spinMax && clock.Now() < until; looks++ {
-		if s := w.state.Load(); s != mine|staying {
-			return s == mine|working
+		if w.state.Load() != mine|staying {
+			return w.join(mine)
 		}
 	}
-	return !w.state.CompareAndSwap(mine|staying, mine) && w.state.Load() == mine|working
+	return !w.state.CompareAndSwap(mine|staying, mine) && w.join(mine)
+}
+
+// join takes part in the tick that the worker was called for, and reports whether it may: that tick is
+// not over, and the worker has no other goroutine. mine is the number of the caller's.
+func (w *worker) join(mine uint32) bool {
+	for {
+		switch s := w.state.Load(); {
+		case s == mine|wanted:
+			if w.state.CompareAndSwap(s, mine|working) {
+				return true
+			}
+		case s == mine|late:
+			if w.state.CompareAndSwap(s, mine) { // it is gone
+				return false
+			}
+		default:
+			return false
+		}
+	}
+}
+
+// dismiss ends the tick for the workers that were called and did not begin to take part. They need not be waited for.
+// Coordinator only.
+func (t *tick) dismiss() {
+	for _, w := range t.workers[1:] {
+		if s := w.state.Load(); s&stateMask == wanted && w.state.CompareAndSwap(s, s&^stateMask|late) {
+			t.helpers.Add(-1)
+		}
+	}
 }
 
 // leave is the last that a worker does in a tick.
@@ -197,8 +236,8 @@ func (t *tick) leave() {
 }
 
 // call calls the other workers, once in a tick, and starts the goroutines of those that have
-// none. Those that are awake it calls only for the caller they worked for: a goroutine has the profile
-// labels and the bubble of the one that started it. Coordinator only.
+// none. Those that are awake, or late, it calls only for the caller they worked for: a goroutine has the
+// profile labels and the bubble of the one that started it. Coordinator only.
 func (t *tick) call(w *worker) {
 	w.callAt = never
 	if t.called {
@@ -210,12 +249,16 @@ func (t *tick) call(w *worker) {
 	started, same := false, t.sameCaller()
 	for _, w := range t.workers[1:] {
 		s := w.state.Load()
-		goroutine := s &^ stateMask
-		if !same || s != goroutine|staying || !w.state.CompareAndSwap(s, goroutine|working) {
-			w.state.Store(goroutine + nextGoroutine | working)
-			go w.start()
-			started = true
+		goroutine, is := s&^stateMask, s&stateMask
+		if same && (is == staying || is == late) && w.state.CompareAndSwap(s, goroutine|wanted) {
+			continue
 		}
+		for w.state.Load()&stateMask == late { // it would take this call for its own
+			runtime.Gosched()
+		}
+		w.state.Store(goroutine + nextGoroutine | wanted)
+		go w.start()
+		started = true
 	}
 	if started {
 		t.caller = t.ctx
@@ -223,7 +266,7 @@ func (t *tick) call(w *worker) {
 	}
 }
 
-// sameCaller reports whether the workers that are awake may take part in this tick: it has the
+// sameCaller reports whether the workers that are awake, or late, may take part in this tick: it has the
 // context that they were started for, and is not in a bubble of synctest, in which none stays.
 func (t *tick) sameCaller() bool {
 	if t.caller == nil || !reflect.ValueOf(t.ctx).Comparable() {
