@@ -11,9 +11,10 @@
 //	err = store.Close() // when Run has returned
 //
 // Register everything before Open: components, bundles, messages, functions, questions, resources,
-// hooks, extensions such as timers, names and relations, and prefabs. Snapshots and the log name
-// them, and the next start reads those in Open, where it does not call Options.New. To register in
-// Options.New, or after Open, panics.
+// hooks, extensions such as timers, names and relations, and prefabs. Add all systems before, and call
+// Message.Wakes. Snapshots and the log name them, and the next start reads those in Open, and makes the
+// ticks of the log, where it does not call Options.New. To register in Options.New, or after Open,
+// panics.
 //
 // In the directory are snapshots, and the inputs since: as ticks apply the requests of ports, a
 // goroutine writes them to a log, and syncs it for all ticks since the last sync at once. Open

@@ -119,6 +119,10 @@ var late = map[string]func(x *marina){
 	`hierarchy.New of "late"`: func(x *marina) { hierarchy.New(x.World, "late", hierarchy.Options{}) },
 	`names.New of "late"`:     func(x *marina) { names.New[string](x.World, "late", names.Options{}) },
 	`prefab.New of "late"`:    func(x *marina) { prefab.New(x.World, "late", prefab.With(x.berth, Berth{1})) },
+	`Scheduler.Add of "late"`: func(x *marina) {
+		x.s.MustAdd("late", func(*world.Build) func(*world.Context) { return func(*world.Context) {} })
+	},
+	`Message.Wakes of "call"`: func(x *marina) { x.call.Wakes(1) },
 	`prefab.Load of "*.json"`: func(x *marina) {
 		files := fstest.MapFS{"late.json": {Data: []byte(`{"late": {"components": {"berth": {"Number": 1}}}}`)}}
 		_, _ = prefab.Load(x.World, files, "*.json")

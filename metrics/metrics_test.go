@@ -41,8 +41,8 @@ type (
 	Wake   struct{}
 )
 
-// newWorld makes a world with one of each thing that has figures.
-func newWorld(t testing.TB, shards int) (*world.World, *scheduler.Scheduler) {
+// newWorld makes a world with one of each thing that has figures, and more systems that do nothing.
+func newWorld(t testing.TB, shards int, systems ...string) (*world.World, *scheduler.Scheduler) {
 	t.Helper()
 	w := world.MustNew(world.Options{Shards: shards, TickInterval: time.Millisecond, VersionsEach: 10_000})
 	world.Register[Health](w, "health")
@@ -63,6 +63,9 @@ func newWorld(t testing.TB, shards int) (*world.World, *scheduler.Scheduler) {
 			}
 		}
 	})
+	for _, name := range systems {
+		s.MustAdd(name, func(*world.Build) func(*world.Context) { return func(*world.Context) {} })
+	}
 	fill := func(w *world.World) error {
 		if err := units.CreateN(w, 3000, nil); err != nil {
 			return err
@@ -218,10 +221,7 @@ var update = flag.Bool("update", false, "write docs/metrics.md")
 
 // TestLimits has so many shards and systems that not each has figures of its own.
 func TestLimits(t *testing.T) {
-	w, s := newWorld(t, figures.ShardsMax+1)
-	for i := range 8 {
-		s.MustAdd(fmt.Sprint("system ", i), func(*world.Build) func(*world.Context) { return func(*world.Context) {} })
-	}
+	w, s := newWorld(t, figures.ShardsMax+1, "1", "2", "3", "4", "5", "6", "7", "8")
 	require.NoError(t, s.Step(t.Context()))
 	sample := new(figures.Sample)
 	sample.Take(s, w)

@@ -172,7 +172,8 @@ func (s *Scheduler) Workers() int { return s.options.Workers }
 //   - if the world is closed (world.ErrClosed) or broken.
 //
 // If the constructor panics, for example in world.Read of a type that is not registered, Add
-// panics with the name of the system before the value. The first Step returns an error if
+// panics with the name of the system before the value. It panics after durable.Open, too: the next
+// start makes the ticks of the log there, and would make them without the system. The first Step returns an error if
 // Before or After names a system that was not added.
 func (s *Scheduler) Add(name string, construct System, options ...Option) error {
 	if name == "" || construct == nil {
@@ -190,6 +191,7 @@ func (s *Scheduler) Add(name string, construct System, options ...Option) error 
 	if !s.tick.driver.Idle() {
 		panic(fmt.Sprintf("scheduler: Scheduler.Add of system %q while a tick runs; add systems between ticks", name))
 	}
+	s.tick.driver.MustRegister("Scheduler.Add", name)
 	o := optionsOf(options)
 	if err := o.check(name); err != nil {
 		return err

@@ -96,8 +96,8 @@ type Join interface {
 	// MustIdle panics unless the world is idle; call is what messages name. Idle reports whether
 	// it is. Safe from any goroutine, but another one may begin a tick.
 	MustIdle(call string)
-	// MustRegister is MustIdle for what makes something that snapshots or logs name, and panics if the
-	// world is sealed, too.
+	// MustRegister is MustIdle for what makes something that snapshots or logs name, or that decides what
+	// a replay does, and panics if the world is sealed, too.
 	MustRegister(call, name string)
 	// MustBeWhole panics within a call of the idle world that is making entities: some have rows
 	// and are not alive yet.
