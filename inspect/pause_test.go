@@ -156,6 +156,31 @@ func TestStepLate(t *testing.T) {
 	})
 }
 
+// TestStepLateSeen reads after such an answer: what is told is not older than the ticks that it says were made.
+func TestStepLateSeen(t *testing.T) {
+	inHeld(t, func(t *testing.T, h *held) {
+		h.s.Pause()
+		h.end(1)
+		step := h.ask("/api/step", `{"ticks":3}`)
+		time.Sleep(1800 * time.Millisecond)
+		read := func() <-chan map[string]any {
+			answer := make(chan map[string]any, 1)
+			go func() { answer <- h.get(200, queryOf("Position")) }()
+			h.pass()
+			return answer
+		}
+		before := read()
+		h.end(1)
+		require.EqualValues(t, 2, (<-before)["tick"])
+		h.end(1)
+		time.Sleep(110 * time.Millisecond)
+		require.Contains(t, h.answer(503, <-step)["error"], "2 of 3 ticks were made in 2 seconds")
+		after := read()
+		h.end(1)
+		require.EqualValues(t, 4, (<-after)["tick"])
+	})
+}
+
 // TestStepEnded pauses again, or resumes, before all ticks are made.
 func TestStepEnded(t *testing.T) {
 	inHeld(t, func(t *testing.T, h *held) {
