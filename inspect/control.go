@@ -43,8 +43,11 @@ func (p *port) use(w *world.World, f func(*world.Port) error) error {
 		}
 	}
 	err := f(p.p)
-	if errors.Is(err, world.ErrFull) {
+	switch {
+	case errors.Is(err, world.ErrFull):
 		err = busy(http.StatusServiceUnavailable, err.Error())
+	case err != nil && w.Err() != nil:
+		err = errClosed
 	}
 	return err
 }

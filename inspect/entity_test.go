@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -295,4 +296,21 @@ func TestEditsOfOne(t *testing.T) {
 		<-first
 		require.Equal(t, Health{i, uint8(i)}, health())
 	}
+}
+
+// TestDestroyClosed destroys by a port whose world was closed since: that is no fault of the inspector.
+func TestDestroyClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newWorld(t, 1, 1).inspect(inspect.Options{Token: token})
+		h, err := f.units.Create(f.w, Unit{})
+		require.NoError(t, err)
+		ran := make(chan error, 1)
+		go func() { ran <- f.s.Run(t.Context()) }()
+		body := fmt.Sprintf(`{"handle":"%v"}`, h)
+		require.Equal(t, "applied", f.post(200, "/api/entity/destroy", body)["outcome"])
+		time.Sleep(20 * time.Millisecond) // the sampler rests, and does not learn that the world is closed
+		require.NoError(t, <-f.s.Between(func(w *world.World) { w.Close() }))
+		require.Contains(t, f.post(503, "/api/entity/destroy", body)["error"], "the inspector or its world is closed")
+		require.ErrorIs(t, <-ran, world.ErrClosed)
+	})
 }
