@@ -64,7 +64,7 @@ func TestLateWorker(t *testing.T) {
 		require.NoError(t, x.Step(t.Context()))
 	}
 	require.Equal(t, int32(1), x.starts.Load())
-	require.Equal(t, uint32(late), x.tick.workers[1].state.Load()&stateMask)
+	require.True(t, x.tick.workers[1].isLate())
 
 	x.meet(t)
 	met := x.ran

@@ -1,6 +1,7 @@
 package scheduler_test
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -127,6 +128,58 @@ func spin() uint64 {
 		x = (x ^ x>>7) * 0x9e3779b97f4a7c15
 	}
 	return x
+}
+
+// BenchmarkBesideOthers makes a tick of 20,000 entities each millisecond in a process with 200 other goroutines, which
+// take a processor together: mean and p99 of the ticks.
+func BenchmarkBesideOthers(b *testing.B) {
+	for _, workers := range []int{1, 2} {
+		b.Run(fmt.Sprint("workers=", workers), func(b *testing.B) {
+			w := world.MustNew(world.Options{})
+			world.Register[Position](w, "position")
+			if err := world.NewBundle[struct{ Position }](w).CreateN(w, 20_000, nil); err != nil {
+				b.Fatal(err)
+			}
+			s := scheduler.New(w, scheduler.Options{Workers: workers})
+			s.MustAdd("move", func(b *world.Build) func(*world.Context) {
+				pos := world.Write[Position](b)
+				all := b.Query(pos)
+				return func(*world.Context) {
+					for ch := range all.Chunks() {
+						for i := range pos.Slice(ch) {
+							pos.Slice(ch)[i].X++
+						}
+					}
+				}
+			})
+			ctx, stop := context.WithCancel(b.Context())
+			var others sync.WaitGroup
+			for range 200 {
+				others.Go(func() {
+					for ctx.Err() == nil {
+						for began := time.Now(); time.Since(began) < 50*time.Microsecond; {
+						}
+						time.Sleep(10 * time.Millisecond)
+					}
+				})
+			}
+			ticks := int64(0)
+			for b.Loop() {
+				began := time.Now()
+				if err := s.Step(ctx); err != nil {
+					b.Fatal(err)
+				}
+				ticks += time.Since(began).Nanoseconds()
+				time.Sleep(time.Millisecond)
+			}
+			stop()
+			others.Wait()
+			var stats scheduler.Stats
+			s.Stats(&stats)
+			b.ReportMetric(float64(ticks)/float64(b.N), "ns/tick")
+			b.ReportMetric(float64(stats.Time.Quantile(0.99)), "p99-ns/tick")
+		})
+	}
 }
 
 // BenchmarkStats reads the statistics of worlds with many systems and shards.

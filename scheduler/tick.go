@@ -145,7 +145,7 @@ func (t *tick) callOthers() {
 
 // anyLate reports whether a worker was called and has not begun.
 func (t *tick) anyLate() bool {
-	return slices.ContainsFunc(t.workers[1:], func(w *worker) bool { return w.state.Load()&stateMask == late })
+	return slices.ContainsFunc(t.workers[1:], (*worker).isLate)
 }
 
 // more reports whether a system runs that did not run in the last tick, so that the time of

@@ -40,15 +40,16 @@ type worker struct {
 	_       [64]byte
 }
 
-// The states of a worker that is not the coordinator. Only the coordinator calls it, or makes it late
+// The states of a worker that is not the coordinator. Only the coordinator makes it wanted, or late
 // if the tick ends before its goroutine takes part: on a busy machine that goroutine may come many
 // milliseconds later. The rest the goroutine does itself.
 const (
-	gone    = iota // it has no goroutine
-	wanted         // its goroutine is to take part in a tick
-	late           // it did not begin to, and that tick is over
-	working        // it takes part
-	staying        // it looks for the next tick
+	gone      = iota // it has no goroutine
+	wanted           // its goroutine is to take part in a tick
+	working          // it takes part
+	staying          // it looks for the next tick
+	late             // it did not begin to take part, and that tick is over; it is to end
+	lateStays        // the same, but it is to stay
 
 	stateMask     = 7
 	nextGoroutine = stateMask + 1
@@ -158,7 +159,7 @@ func (t *tick) runSystems(w *worker) {
 func (t *tick) newWorker(number int) *worker {
 	w := &worker{number: number, callAt: never, backoff: backoff{gate: &t.gate}}
 	w.start = func() {
-		if w.join(w.state.Load() &^ stateMask) {
+		if t.join(w, w.state.Load()&^stateMask) {
 			w.run()
 		}
 	}
@@ -188,28 +189,35 @@ func (t *tick) stay(w *worker) bool {
 		t.leave()
 		return false
 	}
-	until := clock.Now() + t.gate.spin
 	w.state.Store(mine | staying)
 	t.leave()
-	for looks := 0; looks < spinMax && clock.Now() < until; looks++ {
-		if w.state.Load() != mine|staying {
-			return w.join(mine)
-		}
-	}
-	return !w.state.CompareAndSwap(mine|staying, mine) && w.join(mine)
+	return t.join(w, mine)
 }
 
-// join takes part in the tick that the worker was called for, and reports whether it may: that tick is
-// not over, and the worker has no other goroutine. mine is the number of the caller's.
-func (w *worker) join(mine uint32) bool {
+// join takes part in a tick that the worker was called for, and reports whether it may: it may not if
+// that tick is over, or the worker has another goroutine. One that stays waits for a while to be
+// called. mine is the number of the caller's goroutine.
+func (t *tick) join(w *worker, mine uint32) bool {
+	looks, until := 0, int64(0)
 	for {
-		switch s := w.state.Load(); {
-		case s == mine|wanted:
+		switch s := w.state.Load(); s {
+		case mine | wanted:
 			if w.state.CompareAndSwap(s, mine|working) {
 				return true
 			}
-		case s == mine|late:
+		case mine | late:
 			if w.state.CompareAndSwap(s, mine) { // it is gone
+				return false
+			}
+		case mine | lateStays:
+			w.state.CompareAndSwap(s, mine|staying)
+			looks, until = 0, 0
+		case mine | staying:
+			now := clock.Now()
+			if looks++; looks == 1 {
+				until = now + t.scale.Ticks(spinTime)
+			}
+			if (looks > spinMax || now >= until) && w.state.CompareAndSwap(s, mine) {
 				return false
 			}
 		default:
@@ -221,12 +229,19 @@ func (w *worker) join(mine uint32) bool {
 // dismiss ends the tick for the workers that were called and did not begin to take part. They need not be waited for.
 // Coordinator only.
 func (t *tick) dismiss() {
+	next := uint32(late)
+	if t.stays {
+		next = lateStays
+	}
 	for _, w := range t.workers[1:] {
-		if s := w.state.Load(); s&stateMask == wanted && w.state.CompareAndSwap(s, s&^stateMask|late) {
+		if s := w.state.Load(); s&stateMask == wanted && w.state.CompareAndSwap(s, s&^stateMask|next) {
 			t.helpers.Add(-1)
 		}
 	}
 }
+
+// isLate reports whether the worker was called and has not begun.
+func (w *worker) isLate() bool { return w.state.Load()&stateMask >= late }
 
 // leave is the last that a worker does in a tick.
 func (t *tick) leave() {
@@ -250,10 +265,10 @@ func (t *tick) call(w *worker) {
 	for _, w := range t.workers[1:] {
 		s := w.state.Load()
 		goroutine, is := s&^stateMask, s&stateMask
-		if same && (is == staying || is == late) && w.state.CompareAndSwap(s, goroutine|wanted) {
+		if same && is >= staying && w.state.CompareAndSwap(s, goroutine|wanted) {
 			continue
 		}
-		for w.state.Load()&stateMask == late { // it would take this call for its own
+		for w.isLate() { // it would take this call for its own
 			runtime.Gosched()
 		}
 		w.state.Store(goroutine + nextGoroutine | wanted)
