@@ -114,3 +114,21 @@ func TestLateWorkerEnds(t *testing.T) {
 	require.NoError(t, x.Step(t.Context()))
 	require.Equal(t, int32(2), x.starts.Load())
 }
+
+// TestContextsOfAllKinds makes ticks at once behind each other, for which contexts are compared, with those that cannot be.
+func TestContextsOfAllKinds(t *testing.T) {
+	type list struct {
+		context.Context
+		all []int
+	}
+	type wrapped struct{ context.Context }
+	for _, ctx := range []context.Context{
+		context.Background(), context.TODO(), t.Context(), list{t.Context(), nil}, wrapped{t.Context()}, wrapped{list{t.Context(), []int{1}}}, &list{Context: t.Context()},
+	} {
+		x := newHeld()
+		close(x.hold)
+		for range 50 {
+			require.NoError(t, x.Step(ctx))
+		}
+	}
+}
