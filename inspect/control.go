@@ -44,6 +44,8 @@ func (p *port) use(w *world.World, f func(*world.Port) error) error {
 	}
 	err := f(p.p)
 	switch {
+	case errors.Is(err, world.ErrTooLarge):
+		err = refuse(http.StatusRequestEntityTooLarge, err.Error())
 	case errors.Is(err, world.ErrFull):
 		err = busy(http.StatusServiceUnavailable, err.Error())
 	case err != nil && w.Err() != nil:

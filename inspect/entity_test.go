@@ -15,6 +15,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/inspect"
+	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -218,6 +219,22 @@ func TestSet(t *testing.T) {
 	require.Contains(t, set(409, "Health", "HP", "1")["error"], "is not alive")
 	h = "x"
 	set(400, "Health", "HP", "1")
+}
+
+// TestSetLarge refuses to set a field of a component that no queue has room for, which goes through one as a whole.
+func TestSetLarge(t *testing.T) {
+	type Large struct {
+		First int
+		Rest  [64]int
+	}
+	w := world.MustNew(world.Options{QueueBytes: 256})
+	t.Cleanup(func() { w.Close() })
+	world.Register[Large](w, "Large")
+	h, err := world.NewBundle[struct{ Large }](w).Create(w, struct{ Large }{})
+	require.NoError(t, err)
+	f := (&fixture{t: t, w: w, s: scheduler.New(w, scheduler.Options{})}).inspect(inspect.Options{Token: token}).run()
+	refused := f.post(413, "/api/entity/set", `{"handle":"`+h.String()+`","component":"Large","path":"First","value":1}`)
+	require.Contains(t, refused["error"], "raise QueueRequests or QueueBytes")
 }
 
 // TestDestroy destroys an entity by a port.
