@@ -6,12 +6,12 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// column reads positions of rows that begin at an address: of the given ones, or of those from one on
-// if there are none given. It knows their type; so that little is compiled for each, others do not.
+// column reads the positions of rows of one chunk: of the given rows, or without any of those from one on. first is
+// the address of the chunk's column. Only columnOf knows the component's type, so that little is compiled per type.
 type column interface {
-	// points tells where rows are.
+	// points reads where rows are.
 	points(first mem.Address, rows []uint32, from int, to []Point)
-	// where tells where the row at a location is, and false if there is none or its place not finite.
+	// where returns where the row at a location is. It returns false if there is no row or its place is not finite.
 	where(v store.View, l slots.Loc) (Point, bool)
 }
 

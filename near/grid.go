@@ -23,7 +23,7 @@ type grid struct {
 	x, y, z    int     // how many cells there are each way
 }
 
-// block is a block of cells, of which it has the last ones.
+// block is a block of cells. Both bounds belong to it.
 type block struct{ x0, x1, y0, y1, z0, z1 int }
 
 // step returns the number of the cell that a coordinate is in. It is small enough to be inlined, and
@@ -51,7 +51,7 @@ func (g *grid) cell(p *Point) int {
 	return k*g.x + step(p.X, g.min.X, g.each, g.x)
 }
 
-// find tells the cells that points are in, which is none for those that are not finite.
+// find sets cells to the cells of points: none for a point that is not finite.
 func (g *grid) find(points []Point, cells []uint32) {
 	least, each, x, y, z := g.min, g.each, g.x, g.y, g.z
 	for i := range points[:len(cells)] {
@@ -71,7 +71,7 @@ func (g *grid) find(points []Point, cells []uint32) {
 // row returns the first cell of a row.
 func (g *grid) row(y, z int) int { return (z*g.y + y) * g.x }
 
-// rounding is more than what coordinates are off by, of the sizes of those that they are made of.
+// rounding bounds the error of coordinates, relative to the size of the numbers that they are computed from.
 const rounding = 0x1p-48
 
 // blockOf returns the cells that may have points with coordinates from min to max.
@@ -103,8 +103,7 @@ func (g *grid) clamp(p Point) Point {
 	}
 }
 
-// clear returns a distance from p, which is in the block, within which is no point that is in other
-// cells.
+// clear returns a distance from p, which is in the block. All points nearer than that are in the block's cells.
 func (g *grid) clear(p *Point, b *block) float64 {
 	least := math.Inf(1)
 	side := func(v, from float64, first, last, n int) {

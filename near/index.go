@@ -14,8 +14,8 @@ import (
 
 // Options shape an Index. Lengths are in the units of the positions.
 type Options struct {
-	// Min and Max bound the space that is divided in cells. What is outside is found, too, but the cells
-	// at the border have all of it. With Min.Z equal to Max.Z cells are columns.
+	// Min and Max bound the space that is divided into cells. Entities outside are found, too, but all of them are in the
+	// cells at the border. With Min.Z equal to Max.Z cells are columns.
 	Min, Max Point
 	// Cell is the side of a cell. The radius of most queries is a good one, as is a length with which a
 	// cell has two to eight entities. There may be 4,194,304 cells; each takes some 12 bytes, and a
@@ -25,10 +25,10 @@ type Options struct {
 
 const cellsMax = 1 << 22
 
-// Index finds entities by where they are. To name it in World.NewView gives frames of the view the
-// index, as of the frame.
+// Index finds entities by where they are. Pass it to World.NewView, and frames of the view have the
+// index as of the frame.
 //
-// Ownership: the world's; Readers may be asked for as accessors are.
+// Ownership: the world's. Call Read where accessors may be asked for.
 type Index struct {
 	viewable
 	w       *world.World
@@ -43,20 +43,20 @@ type Index struct {
 	upkeep  upkeep
 }
 
-// viewable makes an Index what a view can have.
+// viewable makes an Index something that a view can have.
 type viewable = world.Viewable
 
-// New makes an index of the entities of a world that have a component P and match the terms, such as
-// With, Without, WithFlags and WithoutFlags, asked of the world. at returns where a value of P is; it
+// New makes an index of the entities of a world that have a component P and match the terms: With, Without,
+// WithFlags and WithoutFlags, made with the world. at returns where a value of P is; it
 // must depend on its argument alone, is called on several goroutines at once, and breaks the world if
 // it panics. An entity at a place that is infinite or not a number is not found.
 //
 // The world must be idle. New panics if P is not registered, for options that are out of range, and for
 // Turns and TurnsFor, which are for the queries of systems.
 //
-// An index takes 36 bytes for each entity, and at each refresh 20 to 35 ns for each that is in a chunk
-// that was handed out for writing P, or in which rows came or went. If those are more than a quarter of
-// all, or more than a sixteenth have moved and rest since, or are gone, it is computed from all.
+// An index takes 36 bytes for each entity. A refresh takes 20 to 35 ns for each entity in a chunk that was
+// handed out for writing P, or in which rows came or went. The whole index is computed anew if those are more
+// than a quarter of all entities, or if more than a sixteenth have moved and rest since, or are gone.
 func New[P any](w *world.World, at func(P) Point, o Options, terms ...world.Term) *Index {
 	d := driver.Of(w)
 	d.MustIdle("near.New")
@@ -99,15 +99,15 @@ func gridOf(o Options) grid {
 // Options returns the options.
 func (x *Index) Options() Options { return x.options }
 
-// Cell returns the number of the cell that a point is in. Queries of points that are in the order of
-// their cells find in the cache what the one before has read. Safe from any goroutine.
+// Cell returns the number of the cell that a point is in. A query finds more in the cache if the one before was
+// in the same cell or the one next to it, so order queries by cell. Safe from any goroutine.
 func (x *Index) Cell(p Point) int { return x.grid.cell(&p) }
 
-// Read returns what reads the index: asked of a Build, for systems; asked of a World, for use between
-// ticks; asked of a Frame, as it was then. It panics if the frame's view does not have the index.
+// Read returns a Reader of the index: given a Build, for systems; given a World, for use between
+// ticks; given a Frame, of the index as it was then. It panics if the frame's view does not have the index.
 //
-// Systems find entities where they were when the tick began. The idle world finds them where they were
-// at the last refresh or the last call of Read: asked of a World, it looks at what has changed.
+// Systems find entities where they were when the tick began. Between ticks, entities are found where they were
+// at the last refresh or the last Read: Read of a World updates the index if something has changed.
 func (x *Index) Read(b world.Binder) *Reader {
 	of, c := x.driver.Binds(b, x.viewable, "Index.Read")
 	if !of {
@@ -136,7 +136,7 @@ func (x *Index) Where(f *world.Frame, h handle.Handle) (Point, bool) {
 	return x.column.where(rows.View(x.of, "near.Index.Where"), rows.Lookup().Locate(h))
 }
 
-// adapter is an Index as the world sees it, so that the methods are not among those of Index.
+// adapter is an Index as the world sees it. It keeps its methods out of the exported ones of Index.
 type adapter struct{ *Index }
 
 // Update brings the index up to date.

@@ -15,8 +15,8 @@ type entry struct {
 	handle handle.Handle
 }
 
-// layer is some entities by cell: those of cell k are entries[starts[k]:starts[k+1]], in no order that
-// counts.
+// layer is some entities by cell: those of cell k are entries[starts[k]:starts[k+1]]. Their order in a cell has no
+// meaning.
 type layer struct {
 	starts  []uint32
 	entries []entry
@@ -31,27 +31,27 @@ func (l *layer) run(first, last int) (from, to int) {
 	return int(l.starts[first]), int(l.starts[last+1])
 }
 
-// source is rows of a chunk that are to be looked at.
+// source is the rows of a chunk that are to be looked at.
 type source struct {
 	chunk  *store.Chunk
 	column int
 	number int      // of the chunk
 	n      int      // how many rows
 	rows   []uint32 // which ones; nil for the first n
-	offset int      // how many rows other sources have before
+	offset int      // how many rows the sources before it have
 }
 
 // none stands for no entry, and for no cell.
 const none = math.MaxUint32
 
-// Work is divided in parts of a size, of which there are so many at most.
+// Work is divided into parts of about partRows rows, partsMax of them at most.
 const (
 	partsMax = 8
 	partRows = 4096
 )
 
-// batch is how many rows are read at a time: enough that the loop which writes all over memory rarely has to
-// wait for its last writes.
+// batch is how many rows are read at a time. It is large enough that the loop of scattered writes rarely waits for the
+// last writes of the one before.
 const batch = 512
 
 // builder makes layers.
@@ -63,23 +63,23 @@ type builder struct {
 	sources []source
 	ends    []int // of the parts: the number of sources up to there
 	to      *layer
-	at      []uint32 // the cell of each row, or none; then the number of its entry
+	at      []uint32 // by row: its cell, or none; then the number of its entry
 	parts   [partsMax]struct {
-		next   []uint32 // entries by cell; then where the next one goes
+		next   []uint32 // by cell: the number of entries; then where the next one goes
 		points []Point  // batch of them
 		_      [64]byte
 	}
 	countPart, putPart func(int) // bound once
 }
 
-// divide divides the sources in parts of about the same number of rows, and returns how many rows there
+// divide divides the sources into parts of about the same number of rows. It returns how many rows there
 // are.
 func (b *builder) divide(sources []source) (rows int) {
 	for i := range sources {
 		sources[i].offset = rows
 		rows += sources[i].n
 	}
-	// Each part counts the rows of every cell: that must cost less than its rows.
+	// Each part counts the rows of every cell. That must cost less than the work on its rows.
 	parts := min(partsMax, runtime.GOMAXPROCS(0), 1+rows/partRows, 1+4*rows/b.grid.cells())
 	b.sources, b.ends = sources, b.ends[:0]
 	for i := range sources {
@@ -104,10 +104,10 @@ func (b *builder) part(i int) []source {
 	return b.sources[from:b.ends[i]]
 }
 
-// build makes a layer of rows. It sets the elements of at, of which there are as many, to the entries
+// build makes a layer of rows. It sets at, which has an element for each row, to the entries
 // that the rows became, or none.
 //
-// Loops that write all over memory do nothing else: what waits for it would wait for them, too.
+// Loops with scattered writes do nothing else: other work in them would wait for the writes, too.
 func (b *builder) build(to *layer, sources []source, at []uint32, step drive.Step) {
 	rows := b.divide(sources)
 	b.to, b.at = to, at
@@ -185,13 +185,13 @@ func (b *builder) prefix() {
 	b.to.starts, b.to.entries = starts, sized(b.to.entries, int(sum))
 }
 
-// points reads where rows of a source are, from one on.
+// points reads where the rows of a source are, from one row on.
 func (b *builder) points(s *source, from int, to []Point) []Point {
 	b.column.points(s.chunk.Column(s.column), s.rows, from, to)
 	return to
 }
 
-// put puts a part's rows where they belong.
+// put copies a part's rows to their entries.
 func (b *builder) put(i int) {
 	p, sources := &b.parts[i], b.part(i)
 	for k := range sources {
@@ -209,7 +209,7 @@ func (b *builder) put(i int) {
 	}
 }
 
-// put puts rows, from one on, in the entries that at tells, none of them in none.
+// put copies rows, from one on, to the entries that at names. It leaves out a row whose element of at is none.
 func (s *source) put(from int, points []Point, at []uint32, entries []entry) {
 	handles := s.chunk.Handles()
 	if s.rows == nil {

@@ -17,11 +17,11 @@ type Hit struct {
 	Distance2 float64
 }
 
-// Reader reads an Index. Its methods append what they find, and return what they append to, as append
-// does: with room in it they allocate nothing. Distances are compared by their squares.
+// Reader reads an Index. Its methods append to dst and return the result, as append
+// does: with room in dst they allocate nothing. Distances are compared by their squares.
 //
-// AppendWithin and AppendBox find in the order of cells, in z, y and x, and in each by handle. What
-// is found depends only on where entities are.
+// AppendWithin and AppendBox order hits by cell, in z, y and x, and within a cell by handle. What
+// they find depends only on where entities are.
 //
 // Ownership: of a Build, the systems that run; of a World, the goroutine that has the idle world;
 // of a Frame, any number of goroutines until the frame is released.
@@ -31,10 +31,10 @@ type Reader struct {
 	idle   bool
 }
 
-// version returns what is to be read.
+// version returns the version to read.
 func (r *Reader) version(call string) *version {
 	if r.frozen != nil {
-		if r.frozen.base == nil { // taken back; what has it then reads as something else
+		if r.frozen.base == nil { // the frame was released: its memory may hold something else by now
 			panic(fmt.Sprintf("near: %s of a Frame that was released; release it after its last use", call))
 		}
 		return r.frozen
@@ -52,7 +52,7 @@ func (r *Reader) version(call string) *version {
 }
 
 // AppendWithin appends the entities no farther than radius from a point. It finds nothing if radius is
-// negative, or something is not a number.
+// negative, or an argument is not a number.
 func (r *Reader) AppendWithin(dst []Hit, c Point, radius float64) []Hit {
 	v := r.version("Reader.AppendWithin")
 	if !c.finite() || !(radius >= 0) {
@@ -62,7 +62,7 @@ func (r *Reader) AppendWithin(dst []Hit, c Point, radius float64) []Hit {
 	return v.find(dst, &s, v.grid.around(&c, radius))
 }
 
-// AppendBox appends the entities in a box, whose bounds belong to it, and may be infinite. It finds
+// AppendBox appends the entities in a box. Its bounds belong to it and may be infinite. It finds
 // nothing if a bound of min is above that of max, or is not a number.
 func (r *Reader) AppendBox(dst []Hit, min, max Point) []Hit {
 	v := r.version("Reader.AppendBox")
@@ -75,7 +75,7 @@ func (r *Reader) AppendBox(dst []Hit, min, max Point) []Hit {
 
 // AppendAlong appends the entities no farther than radius from the line between two points, ordered by
 // their distance from the first one, and by handle among those at the same distance: what a shot hits.
-// It finds nothing if radius is negative, or something, such as the length of the line, is infinite or
+// It finds nothing if radius is negative, or if an argument or the length of the line is infinite or
 // not a number.
 func (r *Reader) AppendAlong(dst []Hit, from, to Point, radius float64) []Hit {
 	v := r.version("Reader.AppendAlong")
@@ -94,7 +94,7 @@ func (r *Reader) AppendAlong(dst []Hit, from, to Point, radius float64) []Hit {
 	return dst
 }
 
-// find appends what is in a shape, whose points are all in a block of cells.
+// find appends the entities in a shape. All points of the shape are in the block b.
 func (v *version) find(dst []Hit, s *shape, b block) []Hit {
 	for z := b.z0; z <= b.z1; z++ {
 		for y := b.y0; y <= b.y1; y++ {
@@ -111,7 +111,7 @@ func (v *version) find(dst []Hit, s *shape, b block) []Hit {
 	return dst
 }
 
-// findRun appends what is in a shape, of a run of cells.
+// findRun appends the entities of a run of cells that are in a shape.
 func (v *version) findRun(dst []Hit, s *shape, first, last int) []Hit {
 	delta := v.delta.entries
 	if len(delta) > 0 {
@@ -138,10 +138,10 @@ func (v *version) findRun(dst []Hit, s *shape, first, last int) []Hit {
 	return dst
 }
 
-// few is how many hits are ordered by insertion.
+// few is up to how many hits insertion sort orders.
 const few = 24
 
-// byHandle orders hits of a cell, which mostly are in order.
+// byHandle orders hits of a cell, which mostly are in order already.
 func byHandle(hits []Hit) {
 	if len(hits) > few {
 		if compare := func(a, b Hit) int { return cmp.Compare(a.Handle, b.Handle) }; !slices.IsSortedFunc(hits, compare) {

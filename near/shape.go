@@ -8,9 +8,9 @@ type shape struct {
 	at, to Point // the centre; the lowest and highest corner; both ends
 	square float64
 	dir    Point   // of a line, from at to to
-	unit   Point   // dir by a power of two, so that no square is too large or small for a float64
+	unit   Point   // dir, scaled by a power of two so that no square overflows or underflows a float64
 	over   float64 // that power / the square of the length of unit
-	reach  float64 // from it, a little more than the radius
+	reach  float64 // a little more than the radius, for rounding
 }
 
 type kind uint8
@@ -74,7 +74,7 @@ func (s *shape) off(p *Point) float64 {
 	return x*x + y*y + z*z
 }
 
-// clip returns which cells of a row may have points that are near the line, of those from x0 to x1.
+// clip returns which cells of a row, of those from x0 to x1, may have points near the line.
 func (s *shape) clip(g *grid, y, z, x0, x1 int) (first, last int) {
 	from, to := 0.0, 1.0 // the part of the line that comes near the row
 	from, to = s.part(from, to, s.at.Y, s.dir.Y, g.min.Y, g.side, y, g.y)
@@ -87,7 +87,7 @@ func (s *shape) clip(g *grid, y, z, x0, x1 int) (first, last int) {
 	return max(first, x0), min(last, x1)
 }
 
-// part returns the part of a line, from 0 to 1, whose coordinate comes near those of a row.
+// part returns the part of a line, from 0 to 1, whose coordinate is within side of a row's.
 func (s *shape) part(from, to, at, dir, least, side float64, row, n int) (float64, float64) {
 	low, high := math.Inf(-1), math.Inf(1)
 	if row > 0 {

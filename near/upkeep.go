@@ -10,11 +10,11 @@ import (
 
 // upkeep keeps an index up to date.
 //
-// Ownership: as of drive.Derived.
+// Ownership: as that of drive.Derived.
 type upkeep struct {
 	builder
 	valid  bool    // the last update was completed
-	seen   uint64  // the tick of it
+	seen   uint64  // the tick of the last update
 	walks  uint32  // how many times all chunks were looked at
 	chunks []chunk // by number
 	all    []source
@@ -23,8 +23,8 @@ type upkeep struct {
 	rows   int // in all chunks
 	hot    int // in those that have changed
 	shrunk bool
-	where  []uint32 // which entry of base each row became that it was made of, or none
-	cells  []uint32 // the same of the delta, for as long as it is made
+	where  []uint32 // by row of base: the entry of base that it became, or none
+	cells  []uint32 // by row of the delta: its cell, while the delta is made
 	tick   uint64
 
 	table    func(*store.Table) // bound once
@@ -32,15 +32,15 @@ type upkeep struct {
 	pool
 }
 
-// chunk is what an index knows of a chunk of the world, by its number.
+// chunk is what an index knows of a chunk of the world. It has the chunk's number.
 type chunk struct {
-	walk  uint32 // the last one that has seen it
+	walk  uint32 // the last walk that has seen it
 	table *store.Table
 	n     int      // rows, when it was looked at
 	out   []uint64 // rows that did not match, if flags count
 	where []uint32 // the entry of base that each row became, or none
 	rows  []uint32 // those that are not as in base
-	dead  []uint32 // the entries of base that are not as the rows
+	dead  []uint32 // the entries of base that their rows no longer match
 }
 
 func (u *upkeep) init(x *Index) {
@@ -63,7 +63,7 @@ func (u *upkeep) update(tick uint64, step drive.Step) {
 	u.seen, u.valid = tick, true
 }
 
-// walk looks at all chunks: which are there, and in which something may have changed.
+// walk looks at all chunks: which exist, and in which something may have changed.
 func (u *upkeep) walk() {
 	u.walks++
 	u.all, u.dirty = u.all[:0], u.dirty[:0]
@@ -73,7 +73,7 @@ func (u *upkeep) walk() {
 		if c := &u.chunks[i]; c.walk != u.walks && c.n > 0 {
 			u.shrunk = true
 			c.n, c.table, c.rows, c.dead = 0, nil, c.rows[:0], c.dead[:0]
-			c.bury(0)
+			c.markDead(0)
 		}
 	}
 }
@@ -107,11 +107,11 @@ func (u *upkeep) look(t *store.Table) {
 	}
 }
 
-// young reports whether a stamp is of the time since the last update. What was stamped in the tick that
-// was to come then may have been written behind it.
+// young reports whether a stamp is as new as the last update. A chunk stamped with the tick of that update may have
+// been written after it.
 func (u *upkeep) young(stamp uint32) bool { return uint64(uint32(u.tick)-stamp) <= u.tick-u.seen }
 
-// reflag notes which rows match, and reports whether others did.
+// reflag notes which rows match, and reports whether they differ from those noted before.
 func (c *chunk) reflag(of *store.Chunk, f *store.Filter, n int) (changed bool) {
 	words := (n + 63) / 64
 	if changed = len(c.out) != words; changed {
@@ -125,8 +125,8 @@ func (c *chunk) reflag(of *store.Chunk, f *store.Filter, n int) (changed bool) {
 	return changed
 }
 
-// bury adds the entries of base to dead that rows from n on became.
-func (c *chunk) bury(n int) {
+// markDead adds to dead the entries of base that rows from n on became.
+func (c *chunk) markDead(n int) {
 	for _, at := range c.where[min(n, len(c.where)):] {
 		if at != none {
 			c.dead = append(c.dead, at)
@@ -134,8 +134,8 @@ func (c *chunk) bury(n int) {
 	}
 }
 
-// rebuild makes base of all rows, in the memory of the present one unless frames have that: nobody reads
-// it now, and memory that was just read is in the cache.
+// rebuild makes base of all rows. It reuses the memory of the present one unless frames have that: nobody reads
+// it now, and it is in the cache.
 func (u *upkeep) rebuild(step drive.Step) {
 	u.trim()
 	for i := range u.chunks {
@@ -156,8 +156,8 @@ func (u *upkeep) rebuild(step drive.Step) {
 	u.publish(u.take(base))
 }
 
-// patch makes the delta of the rows that are not as in base; or if there are many of which few change
-// now, or base has many entries that are gone, base.
+// patch makes the delta of the rows that are not as in base. It rebuilds base instead if many rows differ but few of
+// them change now, or if many entries of base are gone.
 func (u *upkeep) patch(step drive.Step) {
 	u.divide(u.dirty)
 	step(len(u.ends), u.hot, u.diffPart)
@@ -180,7 +180,7 @@ func (u *upkeep) patch(step drive.Step) {
 	for i := range u.chunks {
 		dead += len(u.chunks[i].dead)
 	}
-	if late += moved; max(late, dead-u.hot) > u.rows/16+partRows { // a hot row makes one dead, mostly
+	if late += moved; max(late, dead-u.hot) > u.rows/16+partRows { // a row that changes makes mostly one entry dead
 		u.rebuild(step)
 		return
 	}
@@ -231,11 +231,11 @@ func (u *upkeep) diff(part int) {
 				}
 			}
 		}
-		c.bury(s.n)
+		c.markDead(s.n)
 	}
 }
 
-// read reads where up to 64 rows of a source are, from one on. It returns which of them are left out.
+// read reads where up to 64 rows of a source are, from one row on. It returns which of them do not match.
 func (b *builder) read(s *source, from int, to []Point) (out uint64) {
 	b.column.points(s.chunk.Column(s.column), nil, from, to)
 	if !b.filter.All() {
@@ -249,7 +249,7 @@ func (b *builder) read(s *source, from int, to []Point) (out uint64) {
 	return out
 }
 
-// is reports whether an entry is of an entity at a place. It tells 0 from -0, which readers can.
+// is reports whether an entry is of an entity at a place. 0 and -0 differ, because readers can tell them apart.
 func (e *entry) is(h handle.Handle, p *Point) bool {
 	return e.handle == h && math.Float64bits(e.X) == math.Float64bits(p.X) &&
 		math.Float64bits(e.Y) == math.Float64bits(p.Y) && math.Float64bits(e.Z) == math.Float64bits(p.Z)

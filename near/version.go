@@ -2,19 +2,19 @@ package near
 
 import "github.com/atoll-sim/atoll/internal/drive"
 
-// version is an index as it is read, from one update to the next, or as a frame has it.
+// version is an index as readers see it, from one update to the next, or as a frame has it.
 //
-// Invariants: nothing of it is written while it is the current one, or frames have it.
+// Invariants: nothing writes to it while it is the current one or frames have it.
 type version struct {
 	grid   grid
 	base   *layer
 	delta  layer
-	dead   []uint64 // the entries of base that count no more; empty for none
+	dead   []uint64 // the entries of base that are not valid; empty if there are none
 	copied bool     // frames have it, or may have it again
 	reader Reader   // of frames
 }
 
-// Part is for copies that are made in parts, which a version is not.
+// Part does nothing: a version is not copied in parts.
 func (v *version) Part(int) {}
 
 // Bytes returns the memory that the version takes. Frames share that of base.
@@ -22,17 +22,17 @@ func (v *version) Bytes() uint64 {
 	return v.delta.bytes() + 8*uint64(cap(v.dead)) + v.base.bytes()/uint64(max(1, v.base.copies))
 }
 
-// pool has the memory of versions that nobody reads.
+// pool keeps the memory of versions that nobody reads.
 type pool struct {
 	free   []*version
 	bases  []*layer
 	newest *version // of those that frames have
 }
 
-// spareMax is how many are kept of each; others are left to the collector.
+// spareMax is how many layers or versions are kept; others are left to the collector.
 const spareMax = 2
 
-// takeBase returns a layer that is nobody's.
+// takeBase returns a layer that no version has.
 func (p *pool) takeBase() *layer {
 	if n := len(p.bases); n > 0 {
 		l := p.bases[n-1]
@@ -42,7 +42,7 @@ func (p *pool) takeBase() *layer {
 	return new(layer)
 }
 
-// take returns a version with a base, without delta and dead.
+// take returns a version with a base. Its delta and dead are empty.
 func (u *upkeep) take(base *layer) *version {
 	var v *version
 	if n := len(u.free); n > 0 {
@@ -76,10 +76,10 @@ func (u *upkeep) recycle(v *version) {
 	}
 }
 
-// fit reports whether memory for so many rows is worth keeping: it is not if there were far more.
+// fit reports whether memory for so many rows is worth keeping: it is not if that is far more than there are now.
 func (u *upkeep) fit(rows int) bool { return rows <= 8*u.rows+partRows }
 
-// trim leaves to the collector what is kept for far more rows than there are.
+// trim leaves memory to the collector that is for far more rows than there are.
 func (u *upkeep) trim() {
 	if u.fit(cap(u.where)) {
 		return
@@ -104,7 +104,7 @@ func (a adapter) Copy(old drive.Copy) (c drive.Copy, parts, bytes int) {
 		was.base.copies--
 		a.upkeep.recycle(was)
 	}
-	if a.current.copied { // somebody may have it of whom nobody knows: it is never given back
+	if a.current.copied { // an unknown frame may have it: its memory is never reused
 		a.upkeep.rebuild(drive.Alone)
 	}
 	a.current.copied = true
