@@ -29,10 +29,10 @@ func Encode[C any](encode func(dst []byte, v *C) []byte) Column {
 // column is a columnOf without its type.
 type column interface {
 	component() reflect.Type
-	// touch reads from rows, so that append waits less. See store.Touch.
+	// touch reads from rows ahead of append, so that append waits less. See store.Touch.
 	touch(v store.View, rows []slots.Loc) uint64
-	// append appends the values of rows to dst, and notes where each ends: in the next one of ends, or where
-	// the last one did and that it is absent.
+	// append appends the values of rows to dst, and notes in ends where each value ends. For a row without the component
+	// it notes the end of the value before, and that the value is absent.
 	append(dst []byte, v store.View, rows []slots.Loc, ends []end) []byte
 }
 
@@ -64,5 +64,5 @@ func (encode columnOf[C]) append(dst []byte, v store.View, rows []slots.Loc, end
 	return dst
 }
 
-// grown reports whether bytes may be a larger copy of others, with more behind.
+// grown reports whether b may be a larger copy of another slice, with more bytes after it.
 func grown(b, of []byte) bool { return cap(b) > cap(of) && bytes.Equal(b[:len(of)], of) }

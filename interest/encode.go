@@ -9,15 +9,15 @@ import (
 const (
 	rowsEach = 128 // how many rows are encoded at a time
 	endsEach = rowsEach + 1
-	// valuesFirst is more than what a function returns that does not append: so that is found out.
+	// valuesFirst is longer than what encode returns if it fails to append. So that mistake is detected.
 	valuesFirst = 4000
 )
 
-// batch is what a worker encodes rows in, column by column: it waits for memory less often than row by row.
+// batch is a worker's memory for encoding rows column by column. That waits for memory less often than row by row.
 type batch struct {
 	at     [rowsEach]slots.Loc
 	values []byte
-	ends   []end // of each column: where it begins, and ends for each row
+	ends   []end // by column: where its values begin, and where that of each row ends
 }
 
 // encode encodes what the worker has claimed.
@@ -52,8 +52,8 @@ func (w *worker) encodeRows(claims []uint32) {
 	}
 }
 
-// finish puts the columns of a row together, and finds out what has changed since the last Update. If no view
-// has seen the entity then, everything counts as changed.
+// finish joins the columns of a row, and finds out what has changed since the last Update. If no view
+// has seen the entity in that Update, everything counts as changed.
 func (w *worker) finish(number uint32, i int) {
 	r, values := w.rows().at(number), w.rows().valuesOf(number, len(w.columns))
 	var was *row

@@ -10,7 +10,7 @@ import (
 	"github.com/atoll-sim/atoll/near"
 )
 
-// classes is into how many parts the radius is divided.
+// classes is how many parts the radius is divided into.
 const classes = 32
 
 // look finds the entities that a view sees.
@@ -52,12 +52,12 @@ func (w *worker) look(v *View) {
 	}
 }
 
-// readAhead reads the marks of hits that no view has seen yet in this Update. They are all over memory: so it waits
-// for all at once.
+// readAhead reads the marks of hits that no view has seen yet in this Update. They are scattered over memory: this way
+// the reads overlap.
 func (w *worker) readAhead() {
 	w.missed = append(w.missed[:0], make([]handle.Handle, len(w.hits))...)
 	n := 0
-	for i := range w.hits { // without a jump that could go either way
+	for i := range w.hits { // without an unpredictable branch
 		hit := &w.hits[i]
 		w.missed[n] = hit.Handle
 		if next := n + 1; atomic.LoadUint64(&w.places[hit.Place]) == 0 {
@@ -69,7 +69,7 @@ func (w *worker) readAhead() {
 	}
 }
 
-// newHit is a hit that a view has no pair of.
+// newHit is a hit for which a view has no pair.
 type newHit struct {
 	*nearby.Hit
 	known uint64 // of the entity
@@ -126,7 +126,7 @@ func (w *worker) add(v *View, h handle.Handle, row uint32, class uint8) {
 	w.table.put(h, slot)
 }
 
-// indexPairs notes which pairs a view has: those seen in the last Update by their rows then, others in the table.
+// indexPairs notes which pairs a view has: those seen in the last Update by their rows in it, others in the table.
 func (w *worker) indexPairs(v *View) {
 	w.hashed = w.also != nil
 	for slot := range v.pairs.all {
@@ -164,15 +164,15 @@ func (v *View) place(s *Set) {
 	}
 }
 
-// orderOf returns where a point is in an order in which points behind each other are near each other: that of
-// Morton, whose numbers have the bits of x, y and z in turn.
+// orderOf returns the place of a point on a Morton curve, so that points next to each other in the order are near each
+// other. The bits of x, y and z take turns in it.
 func (s *Set) orderOf(p near.Point) uint64 {
 	o := s.index.Options()
 	each := 1 / o.Cell
 	return spread((p.X-o.Min.X)*each) | spread((p.Y-o.Min.Y)*each)<<1 | spread((p.Z-o.Min.Z)*each)<<2
 }
 
-// spread returns the lower 21 bits of a number, two apart.
+// spread returns the lower 21 bits of a number, with two zero bits after each.
 func spread(f float64) uint64 {
 	x := uint64(min(max(f, 0), 1<<21-1))
 	x = (x | x<<32) & 0x1f00000000ffff

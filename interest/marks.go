@@ -7,9 +7,9 @@ import (
 	"github.com/atoll-sim/atoll/internal/slots"
 )
 
-// marks tell the number of an entity's row, by the slot of its handle.
+// marks map the slot of an entity's handle to the number of its row.
 //
-// Ownership: any worker; between Updates the one that calls the next.
+// Ownership: any worker; between Updates the goroutine that calls the next one.
 type marks struct {
 	homes [][]atomic.Pointer[markPage] // by index / pageSlots
 }
@@ -17,7 +17,7 @@ type marks struct {
 const pageSlots = slots.PageSlots
 
 // markPage has for each slot the last Update in which its entity was seen, and in the lower half the number of
-// its row then. Setting it publishes the row, but for what is published by done.
+// its row in that Update. Setting it publishes the row, except for the fields that done publishes.
 type markPage [pageSlots]atomic.Uint64
 
 // fit makes room for the slots of all homes, and returns how many there are.

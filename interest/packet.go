@@ -10,7 +10,7 @@ type Packet struct {
 	Leaves []Leave
 	// Rows are the entities that have come or changed.
 	Rows []Row
-	// Waiting is how many entities are seen that the client does not know yet.
+	// Waiting is how many entities the view sees that the client does not know yet.
 	Waiting int
 }
 

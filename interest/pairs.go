@@ -6,12 +6,12 @@ import "github.com/atoll-sim/atoll/handle"
 type pair struct {
 	handle handle.Handle // none for a free slot
 	row    uint32
-	// since is the Update in which it was told of last, or if it was not, in which it came.
+	// since is the last Update whose packet had it. If none had, it is the Update in which the entity came.
 	since uint32
-	seen  uint32 // the last Update in which it was seen
+	seen  uint32 // the last Update in which the view saw it
 	class uint8  // how far away
 	told  bool
-	// mayHave says that a packet had it: perhaps the client has it, though told is false again.
+	// mayHave says that some packet had it. The client may have it even if told is false again.
 	mayHave bool
 	left    bool // its Leave is under way
 }
@@ -56,7 +56,7 @@ func (p *pairs) trim() {
 	}
 }
 
-// unacked are packets of which is not known whether they were received.
+// unacked are the packets that the client has neither acknowledged nor lost.
 type unacked struct {
 	most        int
 	ring        []sent // has room for one more, unless it is full
@@ -64,7 +64,7 @@ type unacked struct {
 	firstNumber uint64
 }
 
-// sent is what a packet told.
+// sent is what a packet contained.
 type sent struct {
 	acked, lost bool
 	leaves      []uint32
@@ -84,14 +84,14 @@ func (u *unacked) init(most int) { u.most, u.ring = most, make([]sent, min(1, mo
 
 func (u *unacked) full() bool { return u.most > 0 && u.n == u.most }
 
-// spare returns where to note what the next packet tells.
+// spare returns where to note what the next packet contains.
 func (u *unacked) spare() *sent {
 	x := u.at(u.n)
 	x.acked, x.lost, x.leaves, x.rows = false, false, x.leaves[:0], x.rows[:0]
 	return x
 }
 
-// add adds that packet.
+// add adds the packet that spare was filled for.
 func (u *unacked) add(number uint64) {
 	if u.n == 0 {
 		u.firstNumber = number
@@ -121,14 +121,14 @@ func (u *unacked) resolve(number uint64, acked bool) {
 	}
 }
 
-// apply does what follows for the pairs. looked is the last Update.
+// apply brings the pairs up to date with what was received and lost. looked is the last Update.
 func (u *unacked) apply(p *pairs, looked uint32) {
 	for u.n > 0 {
 		x := u.at(0)
 		switch {
 		case x.acked:
 			for _, slot := range x.leaves {
-				if x := &p.all[slot]; x.seen >= looked { // again: the slot is its own now as if it had just come
+				if x := &p.all[slot]; x.seen >= looked { // seen again: it keeps the slot as if it had just come
 					*x = pair{handle: x.handle, row: x.row, since: looked, seen: looked, class: x.class}
 				} else {
 					p.free(int(slot))
@@ -148,7 +148,7 @@ func (u *unacked) apply(p *pairs, looked uint32) {
 	}
 }
 
-// lose makes what a packet told due again.
+// lose makes what a lost packet contained due again.
 func (p *pair) lose(r sentRow) {
 	if !r.told {
 		p.told = false

@@ -8,15 +8,15 @@ import (
 	"github.com/atoll-sim/atoll/internal/nearby"
 )
 
-// row is an entity that is seen in an Update. Rows are about in the order in which they were seen first, so
-// those of entities that are near each other are near each other. It has the size of a cache line.
+// row is an entity that is seen in an Update. Rows are about in the order in which they were first seen, so
+// entities near each other have rows near each other. It has the size of a cache line.
 //
-// Ownership: the worker's that has claimed it; once done is set, it is not written.
+// Ownership: the worker's that has claimed it. Nothing writes it once done is set.
 type row struct {
 	handle  handle.Handle
-	bytes   []byte // of all columns, then of news if that is no part of these
-	all     uint32 // how many bytes are those of all columns
-	from    uint32 // where those of news begin and end
+	bytes   []byte // of all columns, then of news unless those are a part of them
+	all     uint32 // how many bytes all columns take
+	from    uint32 // where the bytes of news begin and end
 	to      uint32
 	newest  uint32 // the last Update in which one of the columns had changed
 	present uint32 // which columns the entity has
@@ -28,8 +28,8 @@ type row struct {
 
 // value is a column of a row.
 type value struct {
-	changed uint32 // the last Update that found it other than the one before
-	end     uint32 // of its bytes, from those of the row on
+	changed uint32 // the last Update in which it differed from the one before
+	end     uint32 // of its bytes, from the beginning of the row's
 }
 
 // chunk is some rows, and their values.
@@ -43,7 +43,7 @@ const (
 	chunkRows = 1 << chunkBits
 )
 
-// rows are those of an Update. A row has a number.
+// rows are those of an Update. Each has a number.
 //
 // Ownership: a chunk is the worker's that has taken its number from used.
 type rows struct {
@@ -51,9 +51,9 @@ type rows struct {
 	used   atomic.Int64
 }
 
-// fit forgets all rows, and makes room for as many.
+// fit forgets all rows, and makes room for n.
 func (r *rows) fit(n int) {
-	if keep := 4 * (int(r.used.Swap(0)) + 2); keep < len(r.chunks) { // there were far more
+	if keep := 4 * (int(r.used.Swap(0)) + 2); keep < len(r.chunks) { // there were far more before
 		clear(r.chunks[keep:])
 	}
 	for len(r.chunks) < n/chunkRows+1 {
@@ -71,7 +71,7 @@ func (r *rows) valuesOf(number uint32, columns int) []value {
 	return r.chunks[number>>chunkBits].values[int(number%chunkRows)*columns:][:columns]
 }
 
-// rows returns those of this Update, and last those of the one before.
+// rows returns the rows of this Update, and last returns those of the one before.
 func (s *Set) rows() *rows { return &s.both[s.now%2] }
 func (s *Set) last() *rows { return &s.both[(s.now+1)%2] }
 
@@ -146,7 +146,7 @@ func (w *worker) claim(h handle.Handle, place, before uint32) uint32 {
 	return number
 }
 
-// span returns where some of a row's columns are in its bytes, and whether those of no others are between them.
+// span returns where some of a row's columns are in its bytes, and whether no others lie between them.
 func (r *row) span(values []value, columns uint32) (from, to uint32, whole bool) {
 	if columns == 0 {
 		return 0, 0, true

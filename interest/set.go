@@ -18,9 +18,9 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// Options shape a Set. Each function is called at the beginning of an Update, with its frame, and returns
-// what that Update calls: on several goroutines at once, for each view or each entity in it, so it is to be
-// fast. It depends on the frame and its arguments alone.
+// Options shape a Set. Each function is called at the beginning of an Update, with its frame. The function that it
+// returns is called by that Update for each view or each entity in it, on several goroutines at once, so it must be
+// fast. Its result must depend on the frame and its arguments alone.
 type Options struct {
 	// Hide reports whether a view does not show an entity, though it is near or of Also.
 	Hide func(f *world.Frame) func(v *View, h handle.Handle) bool
@@ -32,7 +32,7 @@ type Options struct {
 	Weight func(f *world.Frame) func(h handle.Handle) int
 }
 
-// What rows and leaves count for Viewer.Bytes, in addition to their columns.
+// What rows and leaves count against Viewer.Bytes, in addition to their columns.
 const (
 	RowBytes   = 4
 	LeaveBytes = 4
@@ -41,7 +41,7 @@ const (
 
 // Set has the views of a world's clients. New makes one.
 //
-// Ownership: any goroutine may call Open; one at a time Update, or Run.
+// Ownership: any goroutine may call Open; one at a time calls Update or Run.
 type Set struct {
 	index   *near.Index
 	driver  driver.World
@@ -83,9 +83,9 @@ type Set struct {
 // columns, in that order. The world must be idle. New panics if the index is of another world, if a component is not
 // registered or comes twice, and if there are more than ColumnsMax.
 //
-// A Set takes 8 bytes for each entity, and as many for each in the index; for each that is seen 128, 4 for each
-// worker, and for each of its columns 16 and twice its bytes, or up to eight times if those of all columns are
-// above 32 kB; and for each pair of a view and an entity that it shows 24.
+// A Set takes 8 bytes for each entity in the world and for each in the index, and 24 for each pair of a view and an
+// entity that it shows. Each entity that is seen takes 128, 4 for each worker, and for each of its columns 16 and
+// twice its bytes, or up to eight times if all its columns together exceed 32 kB.
 func New(w *world.World, x *near.Index, o Options, columns ...Column) *Set {
 	d := driver.Of(w)
 	d.MustIdle("interest.New")
@@ -131,8 +131,8 @@ func (s *Set) Open(v Viewer) *View {
 }
 
 // Update brings all views up to date with a frame. It calls sink once for each view that has news, except
-// views with a Viewer.Write; if all have one, sink may be nil. So many workers share the work, each on a
-// goroutine, and call sink at the same time. sink may call Open and the methods of views, and must not
+// views with a Viewer.Write; if all have one, sink may be nil. The workers, each a goroutine, share the work
+// and call sink at the same time. sink may call Open and the methods of views, and must not
 // release the frame.
 //
 // The frame must be of the world, and its view must have the index, its component and all columns. Frames may
@@ -159,7 +159,7 @@ func (s *Set) Update(f *world.Frame, workers int, sink func(*View, *Packet)) {
 	s.parallel()
 }
 
-// begin makes a frame ready for the workers.
+// begin prepares a frame for the workers.
 func (s *Set) begin(f *world.Frame) {
 	rows, ok := s.driver.Frame(f, "Set.Update")
 	if !ok {
@@ -188,7 +188,7 @@ func (s *Set) begin(f *world.Frame) {
 	s.enter()
 }
 
-// sortEach is in how many Updates views are put in the order of their cells.
+// sortEach is after how many Updates views are sorted by cell again.
 const sortEach = 16
 
 // enter brings the list of views up to date.
@@ -223,12 +223,12 @@ func (s *Set) end() {
 	s.running.Store(false)
 }
 
-// lastUpdate is the number of an Update that numbers them anew.
+// lastUpdate is the highest number of an Update. After it they are numbered anew.
 const lastUpdate = math.MaxUint32
 
 // renumber numbers Updates anew: everything counts as changed.
 func (s *Set) renumber() {
-	s.now, s.sorted = 3, 0 // no pair was seen in the last Update: rows are forgotten
+	s.now, s.sorted = 3, 0 // no pair counts as seen in the last Update: rows are forgotten
 	for _, home := range s.marks.homes {
 		for i := range home {
 			home[i].Store(nil)

@@ -6,7 +6,7 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 )
 
-// table finds pairs of a view by their handles, if their rows do not tell. It is used for one view after the other.
+// table finds pairs of a view by their handles, when their rows do not identify them. Views use it one after the other.
 type table struct {
 	pairs *pairs
 	slots []uint32 // slots, plus 1, or 0: a power of two
@@ -17,10 +17,10 @@ type table struct {
 	small int // Updates in a row in which all sizes were far smaller than the memory
 }
 
-// After so many of them the memory goes: small and large views take turns within an Update.
+// After so many small Updates the memory is given back. One is not enough: an Update has small and large views.
 const smallMost = 64
 
-// rest ends an Update.
+// rest ends an Update, and gives back memory that was not used for long.
 func (t *table) rest() {
 	if t.small++; len(t.all) <= 1<<14 || len(t.all) <= 64*t.most {
 		t.small = 0
@@ -30,7 +30,7 @@ func (t *table) rest() {
 	}
 }
 
-// begin makes it the table of pairs, but for those that were seen last in the Update last, with room for
+// begin fills the table with the pairs that were not seen in the Update last, with room for
 // more.
 func (t *table) begin(p *pairs, more int, last uint32) {
 	size := 1 << bits.Len(uint(2*(len(p.all)+more)+15))

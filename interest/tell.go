@@ -7,10 +7,10 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 )
 
-// due is a row that a view is to be told.
+// due is a row that is to go into a view's packet.
 type due struct {
 	slot    uint32
-	columns uint32 // which have changed, those that the entity does not have any more among them
+	columns uint32 // which have changed, including those that the entity no longer has
 	urgency uint8
 	enter   bool
 	bytes   []byte
@@ -50,8 +50,8 @@ func (w *worker) tell(v *View) {
 	v.pairs.trim()
 }
 
-// find finds what a view is to be told, or if it waits only how much that is. It frees the slots of those that
-// have gone before the client was told of them.
+// find finds what is to go into a view's packet, or if the view waits only how much that is. It frees the slots of
+// entities that have gone before a packet had them.
 func (w *worker) find(v *View, waits bool) {
 	if w.use > 1 {
 		w.wait(v)
@@ -76,7 +76,7 @@ func (w *worker) find(v *View, waits bool) {
 	}
 }
 
-// findRow finds what is to be told of an entity. Without a bound it goes in the packet at once.
+// findRow finds what is due of an entity. Without a bound it goes into the packet at once.
 func (w *worker) findRow(v *View, slot uint32, p *pair) {
 	r := w.rows().at(p.row)
 	var columns uint32
@@ -98,7 +98,7 @@ func (w *worker) findRow(v *View, slot uint32, p *pair) {
 	w.putRow(slot, p, columns, r.present, bytes)
 }
 
-// changed returns which columns of a row have changed behind an Update, and their bytes.
+// changed returns which columns of a row have changed after an Update, and their bytes.
 func (w *worker) changed(r *row, number, since uint32) (columns uint32, bytes []byte) {
 	values := w.rows().valuesOf(number, len(w.columns))
 	for i := range values {
@@ -115,14 +115,14 @@ func (w *worker) changed(r *row, number, since uint32) (columns uint32, bytes []
 	return columns, w.joined[start:len(w.joined):len(w.joined)]
 }
 
-// urgency returns how urgent a row is, from 0 to 63: half octaves of weight times age by distance.
+// urgency returns how urgent a row is, from 0 to 63: the logarithm of weight times age by distance, in half octaves.
 func urgency(weight, age, class uint32) uint8 {
 	x := min(uint64(weight)*(uint64(age)+1)*uint64(8*classes/(class+1)), math.MaxUint32)
 	n := bits.Len64(x)
 	return uint8(2*(n-1)) + uint8(x<<(64-n)>>62&1)
 }
 
-// put puts what is due in the packet: all, or what is most urgent.
+// put puts what is due into the packet: all, or the most urgent.
 func (w *worker) put(v *View) {
 	spent, all, most := LeaveBytes*len(w.packet.Leaves), 0, v.viewer.Bytes
 	for i := range w.due {
@@ -136,7 +136,7 @@ func (w *worker) put(v *View) {
 	}
 	n := w.sort()
 	first, then, part := w.order[:n], w.order[n:], max(1, most/4)
-	if v.number%2 != 0 { // the first row is put even if it takes all: in turn, that of an enter and that of a change
+	if v.number%2 != 0 { // the first row is put even if it takes all: an enter and a change take turns
 		first, then, part = then, first, most-most/4
 	}
 	next := w.putSome(v, first, &spent, min(spent+part, most))
@@ -144,7 +144,7 @@ func (w *worker) put(v *View) {
 	w.putSome(v, first[next:], &spent, most)
 }
 
-// putSome puts rows in the packet as long as less is spent, and at least one in all. It returns how many.
+// putSome puts rows into the packet until most is spent, and at least one into a packet. It returns how many.
 func (w *worker) putSome(v *View, which []int32, spent *int, most int) int {
 	for i, at := range which {
 		if *spent >= most && len(w.packet.Rows) > 0 {
@@ -170,7 +170,7 @@ func (w *worker) putDue(v *View, d *due) {
 	w.putRow(d.slot, p, d.columns, w.rows().at(p.row).present, d.bytes)
 }
 
-// putRow puts a row in the packet, and notes that it is told.
+// putRow puts a row into the packet, and notes that the packet has it.
 func (w *worker) putRow(slot uint32, p *pair, columns, present uint32, bytes []byte) {
 	if w.sent != nil {
 		w.sent.rows = append(w.sent.rows, sentRow{slot, p.since, p.told})
@@ -182,7 +182,7 @@ func (w *worker) putRow(slot uint32, p *pair, columns, present uint32, bytes []b
 	p.told, p.mayHave, p.since = true, true, w.now
 }
 
-// leave notes that leaves are told.
+// leave notes that the packet has its leaves.
 func (w *worker) leave(v *View) {
 	for _, l := range w.packet.Leaves {
 		if w.sent == nil {
@@ -194,8 +194,8 @@ func (w *worker) leave(v *View) {
 	}
 }
 
-// sort orders what is due by urgency, the most urgent first and otherwise by slot: enters, of which it returns
-// the number, before others.
+// sort orders what is due: enters before others, then the most urgent first, then by slot. It returns how many
+// enters there are.
 func (w *worker) sort() (enters int) {
 	var starts [2*64 + 1]int32
 	key := func(d *due) int {

@@ -24,7 +24,7 @@ type Viewer struct {
 	// counts as its bytes and RowBytes, with Enter as 8 more; a leave counts as LeaveBytes. All leaves go into
 	// the first packet, and each packet has a row if one is due. 0 is no bound.
 	Bytes int
-	// Unacked is how many packets may be under way: with so many, the view gets none until Ack or Lost is
+	// Unacked is how many packets may be unacknowledged: at that number the view gets none until Ack or Lost is
 	// called. 0 is for a transport that loses nothing and takes all packets: each counts as received. At most
 	// UnackedMax.
 	Unacked int
@@ -62,8 +62,8 @@ func (v *Viewer) check(call string) {
 //
 // Invariants: between Updates, a pair that a client may have stays until its Leave is received.
 //
-// Ownership: any goroutine, at any time, calls the methods; they take effect in the next Update. The rest is
-// the worker's that has the view in a step of Update.
+// Ownership: any goroutine calls the methods, at any time; they take effect in the next Update. The rest belongs to
+// the worker that has the view in a step of Update.
 type View struct {
 	client any
 	writer *writer // or nil
@@ -71,14 +71,14 @@ type View struct {
 	called atomic.Bool // Change, Ack or Lost, since the last Update
 	mu     struct {
 		sync.Mutex
-		changed *Viewer // what Change was called with last, until an Update uses it
+		changed *Viewer // what Change was last called with, until an Update uses it
 		unacked unacked
 	}
 
 	viewer Viewer     // written in begin, and with mu
-	from   near.Point // where the viewer is
-	placed bool       // it is somewhere
-	order  uint64     // views are visited in its order
+	from   near.Point // where the viewer is, if placed
+	placed bool       // the viewer has a place
+	order  uint64     // its place in the order of views
 	looked uint32     // the last Update
 	pairs  pairs
 	number uint64 // of the last packet
@@ -87,8 +87,8 @@ type View struct {
 // Client returns Viewer.Client, as the view was opened with.
 func (v *View) Client() any { return v.client }
 
-// Viewer returns what Updates use: what the view was opened with, or changed to before the last Update. In
-// Options.Hide and Options.Also it is what that Update uses, whoever calls Change meanwhile.
+// Viewer returns what Updates use: what the view was opened with, or changed to before the last Update. Within
+// Options.Hide and Options.Also it is what that Update uses, even if Change is called meanwhile.
 func (v *View) Viewer() Viewer {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -133,7 +133,7 @@ func (v *View) Lost(number uint64) {
 	v.called.Store(true)
 }
 
-// ended reports whether the view is closed, and then gives back its memory, as the program may still have the view.
+// ended reports whether the view is closed. A closed view gives back its memory, as the program may keep the View.
 func (v *View) ended() bool {
 	if !v.closed.Load() {
 		return false
@@ -144,7 +144,7 @@ func (v *View) ended() bool {
 	return true
 }
 
-// begin applies what was called since the last Update.
+// begin applies the calls since the last Update.
 func (v *View) begin() {
 	if !v.called.Load() {
 		return

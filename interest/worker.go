@@ -11,39 +11,39 @@ import (
 
 // worker does a part of an Update.
 //
-// Ownership: a goroutine, which others read nothing of but rows that are done.
+// Ownership: a goroutine. Others read nothing of it but rows that are done.
 type worker struct {
 	*Set
 	number int
-	run    func() // bound once
+	run    func() // bound once, so that go allocates nothing
 
 	hits    []nearby.Hit
-	missed  []handle.Handle // hits that no view has seen before in this Update
+	missed  []handle.Handle // hits that no view has seen in this Update yet
 	fresh   []newHit
 	handles []handle.Handle
-	slots   []uint32 // of a view's pairs, by their rows in the last Update
-	table   table    // of its pairs that have none
-	hashed  bool     // there may be some
-	// The rows that the worker has taken the numbers of, and is to encode.
+	slots   []uint32 // of a view's pairs, by the number of their row in the last Update
+	table   table    // of the view's pairs without a row in the last Update
+	hashed  bool     // the table may have some
+	// The rows whose numbers the worker has taken, and which it must encode.
 	chunk       *chunk
 	chunkNumber uint32
 	chunkUsed   uint32
 	claims      []uint32
 	batch       batch
-	ahead       uint64   // what was read ahead, to be in the cache; means nothing
+	ahead       uint64   // what was read ahead into the cache; the value has no meaning
 	bytes       [2]arena // by the Update modulo 2
 
-	joined []byte // of rows without some of the columns between others
+	joined []byte // joined columns of a row whose bytes are not contiguous
 
 	due    []due
 	order  []int32
 	packet Packet
-	sent   *sent // where to note what the packet tells, or nil
-	bound  bool  // the view has one
+	sent   *sent // where to note what the packet contains, or nil
+	bound  bool  // the view's packets have a bound
 	_      [64]byte
 }
 
-// grow makes so many workers ready.
+// grow makes n workers ready.
 func (s *Set) grow(n int) {
 	for len(s.workers) < n {
 		w := &worker{Set: s, number: len(s.workers)}
@@ -69,7 +69,7 @@ func (s *Set) parallel() {
 		s.group.Add(1)
 		go w.run()
 	}
-	defer s.group.Wait() // if the next line ends the goroutine
+	defer s.group.Wait() // even if the next line ends the goroutine
 	s.workers[0].work()
 	s.group.Wait()
 	if f := s.failure.Load(); f != nil {
@@ -77,7 +77,7 @@ func (s *Set) parallel() {
 	}
 }
 
-// work does the part, and keeps how it failed.
+// work does a worker's part of the Update, and keeps a panic for the caller.
 func (w *worker) work() {
 	done := false
 	defer func() {
@@ -89,7 +89,7 @@ func (w *worker) work() {
 	done = true
 }
 
-// failure is what a worker has panicked with.
+// failure is a worker's panic.
 type failure struct {
 	value any
 	stack []byte
@@ -110,8 +110,8 @@ func (f *failure) Unwrap() error {
 // viewsEach is how many views a worker takes at a time.
 const viewsEach = 16
 
-// update makes the Update for views until there are none left: some look, what they see is encoded, and they
-// are told. There is no barrier between: a worker waits only for rows that another one encodes.
+// update makes the Update for views until none are left. It looks at some, encodes what they see, and makes their
+// packets. There is no barrier in between: a worker waits only for rows that another one encodes.
 func (w *worker) update() {
 	w.table.rest()
 	for w.failure.Load() == nil {
@@ -131,8 +131,8 @@ func (w *worker) update() {
 	}
 }
 
-// wait waits until other workers have encoded all that is seen in a view. If one of them has failed it panics,
-// before pairs count as told.
+// wait waits until other workers have encoded all that a view sees. If one of them has failed it panics,
+// before pairs count as sent.
 func (w *worker) wait(v *View) {
 	for i := range v.pairs.all {
 		p := &v.pairs.all[i]

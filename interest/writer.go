@@ -4,7 +4,7 @@ import "sync/atomic"
 
 // writer gives the packets of a view to Viewer.Write.
 //
-// Ownership: the worker's that tells the view, or while writes is set the goroutine of run.
+// Ownership: the worker's that makes the view's packet; while writes is set, the goroutine of run.
 type writer struct {
 	packet []byte
 	writes atomic.Bool
@@ -17,13 +17,13 @@ func newWriter(write func(packet []byte)) *writer {
 		defer w.writes.Store(false)
 		write(w.packet)
 		if cap(w.packet) > 8*len(w.packet)+blockBytes {
-			w.packet = nil // others were far larger
+			w.packet = nil // the one before was far larger
 		}
 	}
 	return w
 }
 
-// waits reports whether a packet is still written.
+// waits reports whether a packet is still being written.
 func (w *writer) waits() bool { return w != nil && w.writes.Load() }
 
 // begin begins to write a packet.
