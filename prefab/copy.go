@@ -15,23 +15,23 @@ import (
 )
 
 // Copy copies an entity with all that are below it by the relations, and returns the handle of its
-// copy. Each copy is in the shard of its original, with its components and flags, and has its place
-// among the copies. The copy of the root has no parent, as the original's may have no room for it: give it one by
-// Relation.AddChild or Put. A handle.Handle in a component that names one
-// of the copied entities names its copy then, also within arrays, slices, maps, pointers and
-// interfaces, as with snapshot.Insert; what has no such handle is copied by assignment, as by
+// copy. Each copy is in the shard of its original, with its components and flags, and with its place
+// among the copies. The copy of the root has no parent, because that of the original may have no room: give it one by
+// Relation.AddChild or Put. Where a component's handle.Handle names one of the copied entities, the copy's names the
+// copy of that, also within arrays, slices, maps, pointers and
+// interfaces, as with snapshot.Insert. Components without such handles are copied by assignment, as by
 // world.Copy. Names, timers, asks and messages are not copied, and a timer.ID or async.ID in a component
 // is None.
 //
-// By a *World all is there at once. By a *Context the copies are; their places are requests, which are
-// applied at the end of the tick. All originals must be in the system's shard then, and the system
+// With a *World everything exists at once. With a *Context the copies do; their places are requests, which are
+// applied at the end of the tick. Then all originals must be in the system's shard, and the system
 // must have declared, with Write or Creates, that it writes their components. Other actors cannot copy.
 //
-// It returns ErrStale for an entity that is not alive, or not of the system's shard, ErrIndexes or
-// ErrChunks if the world is full, ErrFull if the outbox has no room, and an error for a component with
-// a reference.Owner. Nothing is copied then. By a *World hierarchy.ErrRoom and ErrLimit, and the error of
-// a value that holds itself, destroy what was copied with the next refresh. A list that is longer than
-// PlacesMax is copied, too. It costs about 300 ns an entity, and a change of a relation for each child.
+// Copy copies nothing and returns an error if an entity is not alive or not of the system's shard (ErrStale), the
+// world is full (ErrIndexes, ErrChunks), the outbox has no room (ErrFull), or a component has
+// a reference.Owner. With a *World it can also fail later, by hierarchy.ErrRoom, ErrLimit or
+// a value that contains itself: the next refresh destroys what was copied. Lists longer than
+// PlacesMax are copied, too. It costs about 300 ns an entity, and a change of a relation for each child.
 func Copy(by world.Actor, root handle.Handle, rs ...*hierarchy.Relation) (handle.Handle, error) {
 	if by == nil {
 		panic("prefab: Copy by a nil Actor; pass a *world.World or a *world.Context")
@@ -73,7 +73,7 @@ type copier struct {
 	relations []copiedRelation
 	at        map[handle.Handle]int // in Of
 	mapper    *remap.Mapper
-	types     []copiedType // by component
+	types     []copiedType // by number of the component
 }
 
 // copiedRelation is a relation that Copy follows.
@@ -208,7 +208,7 @@ func (x *copier) place(by world.Actor, r copiedRelation, i int) error {
 	if len(all) == 0 {
 		return nil
 	}
-	free := !fixed && r.Options().Places > 0 // a list of others' would be fixed
+	free := !fixed && r.Options().Places > 0 // a fixed list of others could refuse the copy
 	if fixed || free {
 		if err := r.family.Fix(by, parent, len(all)); err != nil {
 			return err
@@ -216,7 +216,7 @@ func (x *copier) place(by world.Actor, r copiedRelation, i int) error {
 	}
 	hole := fixed || free
 	for at := range all {
-		all, _ = r.family.Children(old) // again: a change of the relation may move it
+		all, _ = r.family.Children(old) // asked again, because a change of the relation may move it
 		if all[at] == handle.None {
 			hole = true
 			continue

@@ -8,20 +8,20 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// Create makes an instance, and returns the handle of its root. with are values for the root, of
-// components that it has, and a shard.
+// Create makes an instance, and returns the handle of its root. with may have values for components of the root,
+// and a shard.
 //
-// All entities are made in one shard: by a *World, a *Context and an *EntityContext at once; by a
-// *Port by requests, in one batch or in the one that is under way. By a *World the children have their
-// parents at once. By a system they get them at the end of the tick, by a function or a hook at the
-// end of the next one: those whose parent is gone by then have none. A port's get them as they are
-// created. A system declares the prefab with Build.Creates.
+// All entities are made in one shard. A *World, a *Context and an *EntityContext make them at once; a
+// *Port sends requests, in one batch or in the one that is under way. When the children get their parents depends on
+// the actor: at once with a *World, at the end of the tick in a system, at the end of the next tick in a function or
+// a hook, and as they are created with a port. A child whose parent is gone by then has
+// none. A system declares the prefab with Build.Creates.
 //
 // It returns ErrIndexes or ErrChunks if the world is full, and ErrFull if a port's queue, or the outbox
-// of a system, has no room for the whole instance. Nothing is made then. The errors of Relation.Put are
-// returned to a *World alone; what it has made then is destroyed by the next refresh. Port.Within
-// waits for room; Port.Notify learns the outcome of the root. An instance costs as much as its entities
-// by Bundle.Create, and its children by Relation.AddChild.
+// of a system, has no room for the whole instance. Nothing is made then. Only a *World gets the errors of
+// Relation.Put; the next refresh destroys what was made. Port.Within
+// waits for room; Port.Notify learns the outcome of the root. An instance costs as much as creating its entities
+// by Bundle.Create, and a Relation.AddChild for each child.
 func (p *Prefab) Create(by world.Actor, with ...Part) (handle.Handle, error) {
 	x := p.take(by, "Prefab.Create")
 	x.setAll(by, with)
@@ -47,8 +47,8 @@ func (p *Prefab) Append(dst []handle.Handle, by world.Actor, with ...Part) ([]ha
 }
 
 // CreateN makes n instances, each as Create does, and returns how many it made before an error. Each is
-// made whole or not at all; all of them together are not, because no queue has room for many. each, if
-// not nil, may change an instance before it is made. A *Port waits for room for each instance, until
+// made whole or not at all. All together are not, because no queue has room for many. If each is not
+// nil, it may change an instance before it is made. With a *Port it waits for room for each instance, until
 // the context of Port.Within ends; within a Port.Batch all instances are part of that. It panics if n
 // is negative.
 func (p *Prefab) CreateN(by world.Actor, n int, each func(i int, x *Instance)) (made int, err error) {
@@ -83,7 +83,7 @@ func (p *Prefab) CreateN(by world.Actor, n int, each func(i int, x *Instance)) (
 func (x *Instance) create(by world.Actor) (err error) {
 	p := x.of
 	m := &x.making
-	x.cloneAll(by) // before handles are given: what a CloneBy creates would get them
+	x.cloneAll(by) // before handles are allocated: entities that a CloneBy creates must not get them
 	if *m, x.handles, err = p.group.Begin(by, x.call, x.shard, x.handles[:0]); err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (x *Instance) create(by world.Actor) (err error) {
 	return p.group.End(m, nil)
 }
 
-// errPanicked is what a port's batch returns in which a call panicked, if that was recovered.
+// errPanicked is what a port's batch returns if a call in it panicked and the caller recovered.
 var errPanicked = fmt.Errorf("%w: a call of a Prefab in the batch; so nothing of it is sent", world.ErrFailed)
 
 // undo destroys what was made at once.
@@ -129,14 +129,14 @@ func (p *Prefab) undo(by world.Actor, made []handle.Handle) {
 	}
 }
 
-// refuseUnless refuses if a call has not come to its end, for a panic or Goexit of the caller's code.
+// refuseUnless refuses the batch if a call has not returned, because of a panic or Goexit in the caller's code.
 func (p *Prefab) refuseUnless(done *bool, by world.Actor) {
 	if !*done {
 		p.refuse(by)
 	}
 }
 
-// refuse ends a port's call that is about to panic, and refuses the batch that it is in.
+// refuse ends a port's call that is about to panic, and refuses the batch that the call is in.
 func (p *Prefab) refuse(by world.Actor) {
 	if port, ok := by.(*world.Port); ok && port != nil {
 		_ = p.driver.Refuse(port, errPanicked)

@@ -14,8 +14,8 @@ import (
 	"github.com/atoll-sim/atoll/internal/number"
 )
 
-// decoder reads values of components. It is strict, and knows the names of entities: package
-// encoding/json passes over members with other case or none, and over those that are there twice.
+// decoder reads values of components. It is strict and knows the names of entities. Package
+// encoding/json would ignore the case of members, and members that come twice.
 type decoder struct {
 	*file
 	names map[string]int
@@ -23,8 +23,8 @@ type decoder struct {
 
 var handleType = reflect.TypeFor[handle.Handle]()
 
-// into reads v. What an object does not name stays as it is. Memory behind pointers, slices and maps
-// is never written: it may be that of another prefab.
+// into reads v. Members that an object lacks keep their values. It never writes memory behind pointers, slices and
+// maps, because that may be another prefab's.
 func (d *decoder) into(to reflect.Value, v *value, path *path) error {
 	wants := func(what string) error {
 		return d.errorf(v.from, path, "want %s for a %v, not %s", what, to.Type(), v.kind())
@@ -120,7 +120,7 @@ func (d *decoder) handle(to reflect.Value, v *value, path *path) error {
 	return nil
 }
 
-// byMethod reads a value by what its type has for that.
+// byMethod reads a value by the methods that its type has for JSON or text.
 func (d *decoder) byMethod(to reflect.Value, v *value, path *path) (done bool, err error) {
 	fresh := reflect.New(to.Type())
 	switch x := fresh.Interface().(type) {
@@ -161,7 +161,7 @@ func (d *decoder) object(to reflect.Value, v *value, path *path) error {
 	return nil
 }
 
-// fieldNamed returns the field of a struct that JSON calls by a name, or -1.
+// fieldNamed returns the field of a struct that has a name in JSON, or -1.
 func fieldNamed(t reflect.Type, name string) int {
 	for i := range t.NumField() {
 		f := t.Field(i)

@@ -8,11 +8,11 @@
 //
 //	prefab    orc: health, wields ── holds, place 0 ──▶ axe: damage
 //	          entity 0                                  entity 1
-//	Local(1)  a handle in wields that stands for the axe; each instance has that of its own
+//	Local(1)  a handle in wields that stands for the axe; in each instance it is that of its own axe
 //
-// Prefabs are configuration of a world, as its components and systems are: they count for no hash and
-// are in no snapshot and no log. A world that replays the log of another makes the same prefabs in the
-// same order; one that loads a snapshot need not. A log has what ports make with its values, so a
-// replay with other prefabs differs from the tick on in which a system makes what is another there.
+// Prefabs are configuration of a world, as its components and systems are: they are in no hash,
+// no snapshot and no log. A world that replays the log of another must make the same prefabs in the
+// same order; one that loads a snapshot need not. A log has the values of what ports make. So a
+// replay with other prefabs differs only from the first tick in which a system makes one that differs.
 // A created entity is independent of its prefab: a change of the prefab changes no existing entity.
 package prefab

@@ -33,7 +33,7 @@ type draftNode struct {
 	relation *hierarchy.Relation
 	place    int
 	values   []draftValue // by component
-	own      store.Set    // given by parts of the entity itself
+	own      store.Set    // given by parts of the entity itself, not by Extends
 }
 
 // draftValue is a component of an entity.
@@ -102,13 +102,13 @@ type entityError struct {
 func (e *entityError) Error() string { return e.err.Error() }
 func (e *entityError) Unwrap() error { return e.err }
 
-// tooMany is the error of a prefab that no port's queue can ever hold: two requests for each entity
-// but the root. That is found while it is small.
+// tooMany is the error of a prefab that no port's queue can ever hold: it takes two requests for each entity
+// but the root. It is checked as entities are added, before the draft gets large.
 func (x *draft) tooMany() error {
 	return fmt.Errorf("%w: it has more than %d entities, with QueueRequests = %d", world.ErrTooLarge, x.most, x.queue)
 }
 
-// extend adds to an entity, which has nothing yet, what the root of a prefab has.
+// extend adds what the root of a prefab has to an entity, which has nothing yet.
 func (x *draft) extend(entity int, base *Prefab) error {
 	if base.driver != x.driver {
 		return fmt.Errorf("prefab %q belongs to another world; use that world's own", base.name)
@@ -145,15 +145,15 @@ func (x *draft) extend(entity int, base *Prefab) error {
 	return nil
 }
 
-// ownerType is the type that is refused.
+// ownerType is a type that no component of a prefab may contain.
 var ownerType = reflect.TypeFor[reference.Owner]()
 
-// mapper returns what replaces handles in values.
+// mapper returns a mapper that replaces handles in values.
 func (x *draft) mapper(to func(handle.Handle) handle.Handle) *remap.Mapper {
 	return remap.New(x.driver.Liveness(), ownerType, func(h handle.Handle) (handle.Handle, bool) { return to(h), true })
 }
 
-// value returns where an entity has a component, which it gives it if it lacks it.
+// value returns where an entity has a component. It adds the component if the entity lacks it.
 func (x *draft) value(entity, component int) (mem.Address, error) {
 	n, of := x.nodes[entity], x.driver.Space().TypeOf(component)
 	if n.own.Has(component) {
@@ -175,7 +175,7 @@ func (x *draft) value(entity, component int) (mem.Address, error) {
 	return n.values[i].at, nil
 }
 
-// finish makes the prefab, of which nothing is in the world until its group is ready.
+// finish makes the prefab. Nothing of it is in the world until its group is ready.
 func (x *draft) finish(name string) (*Prefab, error) {
 	if err := x.places(); err != nil {
 		return nil, err
@@ -244,7 +244,7 @@ func (x *draft) node(n *draftNode, rows drive.Rows) (to node, err error) {
 	return to, err
 }
 
-// places checks that each child can come to its place, and makes a place behind the others -1.
+// places checks that each child can have its place. A place after all others becomes -1.
 func (x *draft) places() error {
 	type list struct {
 		of     *hierarchy.Relation

@@ -10,7 +10,7 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// Instance is one that is about to be made, as CreateN gives it out: it is good until the function
+// Instance is one that is about to be made, as CreateN passes it to each. It is valid until the function
 // returns.
 type Instance struct {
 	of      *Prefab
@@ -18,7 +18,7 @@ type Instance struct {
 	home    int
 	shard   int           // or -1
 	values  []mem.Address // by entity: a copy of the template's, or nil
-	used    []bool        // by entity: the copy is what is made
+	used    []bool        // by entity: the copy is used instead of the template
 	mapper  *remap.Mapper
 	maps    [][]remap.Map // by entity and field
 	target  target
@@ -49,8 +49,8 @@ func (t *target) at(of world.ComponentSet) mem.Pointer {
 	return mem.Pointer{Address: at}
 }
 
-// Set gives an entity values for components that it has. 0 is the root; Local says which are the
-// others. In, for the root, makes the instance in a shard.
+// Set gives values to components that an entity has. 0 is the root; the others have the numbers of
+// Local. In, for the root, makes the instance in a shard.
 func (x *Instance) Set(entity int, with ...Part) {
 	if x.call == "" {
 		panic(fmt.Sprintf("prefab: Instance.Set of %q after the function of CreateN returned; set it within", x.of.name))
@@ -88,7 +88,7 @@ func (x *Instance) setAll(by world.Actor, with []Part) {
 	done = true
 }
 
-// callEach calls what CreateN was given.
+// callEach calls the each of CreateN.
 func (x *Instance) callEach(by world.Actor, each func(i int, x *Instance), i int) {
 	done := false
 	defer x.of.refuseUnless(&done, by)
@@ -112,7 +112,7 @@ func (x *Instance) at(entity int, of world.ComponentSet) mem.Pointer {
 		x.call, p.name, entity, p.driver.ComponentName(component)))
 }
 
-// own makes the instance have a copy of the values of an entity.
+// own gives the instance its own copy of the values of an entity.
 func (x *Instance) own(entity int) mem.Address {
 	n := &x.of.nodes[entity]
 	if x.used[entity] {
@@ -135,7 +135,7 @@ func (x *Instance) own(entity int) mem.Address {
 	return to.Address
 }
 
-// complete puts the handles of the instance where those of Local are.
+// complete replaces handles of Local by those of the instance.
 func (x *Instance) complete() {
 	component := 0
 	defer func() {
@@ -162,7 +162,7 @@ func (x *Instance) complete() {
 	}
 }
 
-// cloneAll calls what CloneBy was given, for the values that nobody has set.
+// cloneAll calls the CloneBy of each value that was not set.
 func (x *Instance) cloneAll(by world.Actor) {
 	done := false
 	defer x.of.refuseUnless(&done, by)
@@ -184,7 +184,7 @@ func (p *Prefab) clones(n *node) bool {
 	return false
 }
 
-// mapOf returns what replaces the handles in a field.
+// mapOf returns what maps the handles in a field.
 func (x *Instance) mapOf(entity, field int) remap.Map {
 	if x.maps[entity] == nil {
 		x.maps[entity] = make([]remap.Map, len(x.of.nodes[entity].fields))
@@ -198,7 +198,7 @@ func (x *Instance) mapOf(entity, field int) remap.Map {
 	return x.maps[entity][field]
 }
 
-// now returns the handle of the entity that a handle of Local stands for.
+// now returns the handle of the entity that a handle of Local stands for in this instance.
 func (x *Instance) now(h handle.Handle) (handle.Handle, bool) {
 	i, ok := localOf(h)
 	switch {
@@ -218,7 +218,7 @@ func (x *Instance) row(entity int) mem.Address {
 	return x.of.nodes[entity].value
 }
 
-// take returns an Instance to make one in.
+// take returns an unused Instance.
 func (p *Prefab) take(by world.Actor, call string) (x *Instance) {
 	p.mustBe(call)
 	home := p.group.Home(by)
@@ -240,7 +240,7 @@ func (p *Prefab) put(x *Instance) {
 	x.call, x.making = "", drive.Making{}
 	for i, used := range x.used {
 		if used && p.nodes[i].copied {
-			p.nodes[i].rows.Type().Clear(x.values[i], 1) // keeps nothing alive
+			p.nodes[i].rows.Type().Clear(x.values[i], 1) // so that it keeps nothing alive
 		}
 		x.used[i] = false
 	}

@@ -8,14 +8,14 @@ import (
 	"unicode/utf8"
 )
 
-// file is a file of prefabs. Its values know where they are, which package encoding/json tells of
-// errors alone.
+// file is a file of prefabs. Its values know their offsets; package encoding/json gives those only with
+// errors.
 type file struct {
 	name string
 	data []byte
 }
 
-// errorf returns an error about what is at an offset. Texts of the file are cut.
+// errorf returns an error about what is at an offset. It shortens texts of the file.
 func (f *file) errorf(offset int, at *path, format string, args ...any) error {
 	line := 1 + bytes.Count(f.data[:max(0, min(offset, len(f.data)))], []byte("\n"))
 	for i, x := range args {
@@ -63,7 +63,7 @@ func (f *file) parse() (value, error) {
 	return f.value(d, nil, depthMost)
 }
 
-// invalidAt returns where data stops to be UTF-8, or -1.
+// invalidAt returns where data stops being UTF-8, or -1.
 func invalidAt(data []byte) int {
 	for at := 0; at < len(data); {
 		r, n := utf8.DecodeRune(data[at:])
@@ -116,7 +116,7 @@ func (f *file) value(d *json.Decoder, at *path, depth int) (v value, err error) 
 	return v, nil
 }
 
-// members reads the members of an object, of which no two have a name.
+// members reads the members of an object. Two with the same name are an error.
 func (f *file) members(d *json.Decoder, in *path, depth int) (all []member, err error) {
 	all, seen := []member{}, map[string]bool{}
 	for d.More() {

@@ -18,10 +18,10 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// Load makes the prefabs of the files that match a pattern, as fs.Glob has it, and returns them by
-// their names. A name that is in no file gives a nil Prefab, as from any map, and to create from that
-// panics. So look up each prefab that the code names when the program starts, and check that it is
-// there, as the example does.
+// Load makes the prefabs of the files that match a pattern of fs.Glob, and returns them by
+// name. The map has nil for a name that is in no file, and Create of a nil Prefab
+// panics. So look up all prefabs that the code names when the program starts, and check that they
+// exist, as the example does.
 //
 // rs are the relations that the files name. A file is an object of prefabs:
 //
@@ -40,19 +40,19 @@ import (
 //
 //	extends     another prefab, of any of the files: the entity has all that its root has, and all
 //	            children, none of which can be changed or left out
-//	components  values by the names of components. What an object does not name stays as it is in what
-//	            the entity extends, or is zero; a type with UnmarshalJSON begins at its zero value
+//	components  values by the names of components. Fields that an object lacks keep what the entity
+//	            extends, or are zero; a type with UnmarshalJSON begins at its zero value
 //	children    entities, in their order, with the members of a prefab
-//	name        what "$" and the name stand for, in a handle.Handle within the prefab. It is not seen
-//	            in what extends the prefab as a child; the root of what extends it sees it, and cannot
-//	            give it to another
-//	relation    of a child: that by which it is a child, by its name
-//	place       of a child: as Child takes it; without it the child is behind the others
+//	name        "$" and this name stand for the entity, in a handle.Handle within the prefab. It is not visible
+//	            in prefabs that extend this one as a child; the root of one that extends it sees it, and cannot
+//	            give it to another entity
+//	relation    of a child: the name of the relation to its parent
+//	place       of a child: as Child takes it; without it the child comes after the others
 //
 // Values are read by the names of Go's fields, or those of their json tags, and by UnmarshalJSON and
-// UnmarshalText. Errors name the file, the line and the field. Refused are members, components,
-// relations and prefabs that there are not, what is there twice, values of other types, prefabs that
-// extend themselves in a circle, and what New panics for. Nothing is made then. The world must be idle.
+// UnmarshalText. Errors name the file, the line and the field. Load refuses unknown members, components,
+// relations and prefabs, duplicates, values of other types, prefabs that
+// extend themselves in a circle, and what New panics for. Then it makes nothing. The world must be idle.
 func Load(w *world.World, files fs.FS, pattern string, rs ...*hierarchy.Relation) (map[string]*Prefab, error) {
 	d := driver.Of(w)
 	d.MustRegister("prefab.Load", pattern)
@@ -82,8 +82,8 @@ func Load(w *world.World, files fs.FS, pattern string, rs ...*hierarchy.Relation
 	return made, nil
 }
 
-// loadMost is how many entities the prefabs of one Load may have together: each line may be one that
-// extends a large prefab.
+// loadMost is how many entities the prefabs of one Load may have together. Without it a short file could ask for very
+// many: each line may extend a large prefab.
 const loadMost = 1 << 18
 
 // loading is a Load that is under way.
@@ -96,7 +96,7 @@ type loading struct {
 	order      []*definition // by file and place in it
 	path       []string      // those that are being built, each extended by the one before it
 	left       int
-	fresh      map[store.Set]bool // that the prefabs need
+	fresh      map[store.Set]bool // see drive.Grouping
 }
 
 // definition is a prefab in a file.
@@ -144,7 +144,7 @@ func (x *loading) read(files fs.FS, pattern string) error {
 	return nil
 }
 
-// build makes a prefab, after what it extends.
+// build makes a prefab, after the one that it extends.
 func (x *loading) build(f *definition) error {
 	if f.made != nil {
 		return nil
@@ -178,7 +178,7 @@ func (x *loading) build(f *definition) error {
 	return nil
 }
 
-// position is where an entity is in the file; that of one which is not has no path.
+// position is where an entity is in the file. If it is not in the file, it has no path.
 type position struct {
 	offset int
 	path   *path
@@ -206,7 +206,7 @@ func (b *building) entity(at int, v *value, path *path) error {
 	if !ok {
 		return b.errorf(v.from, path, "want an object, not %s", v.kind())
 	}
-	for _, name := range []string{"extends", "name", "components", "children"} { // what is extended comes first
+	for _, name := range []string{"extends", "name", "components", "children"} { // extends first: the other members change what it gives
 		for i := range all {
 			if m := &all[i]; m.name == name {
 				if err := b.part(at, m, path.member(name)); err != nil {

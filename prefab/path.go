@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// path is the way to a value in a file; errors alone make a text of it. nil leads to the whole file.
+// path is the way to a value in a file; it becomes text only in an error. nil is the path of the whole file.
 type path struct {
 	in   *path
 	name string // of a member
@@ -29,7 +29,7 @@ func (p *path) String() string {
 	return short(text) + text[from:]
 }
 
-// append appends the text. No path is longer than depthMost, and some more for what Load itself names.
+// append appends the text. A path has at most depthMost parts, and a few more that Load itself names.
 func (p *path) append(dst []byte) []byte {
 	switch {
 	case p == nil:
@@ -43,7 +43,7 @@ func (p *path) append(dst []byte) []byte {
 	return append(dst, short(p.name)...)
 }
 
-// shortMost is how many bytes of a text of a file errors have.
+// shortMost is how many bytes of a text of a file an error shows.
 const shortMost = 80
 
 // short cuts a text.

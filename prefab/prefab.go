@@ -28,7 +28,7 @@ type Prefab struct {
 	free   pool   // of ports
 }
 
-// part makes a Prefab what Build.Creates takes.
+// part makes a Prefab something that Build.Creates takes.
 type part = world.ComponentSet
 
 // node is an entity of a prefab.
@@ -37,12 +37,12 @@ type part = world.ComponentSet
 type node struct {
 	parent   int
 	relation *hierarchy.Relation // nil for the root
-	place    int                 // or -1: behind the others
+	place    int                 // or -1: after the others
 	rows     drive.Rows
 	value    mem.Address // of the type of rows
 	fields   []field
 	local    bool // a value has a handle of Local
-	copied   bool // a value has pointers: what CloneBy was given copies them
+	copied   bool // a value has pointers, so the functions of CloneBy copy it
 }
 
 // field is a component of a node.
@@ -53,9 +53,9 @@ type field struct {
 	handles   bool // its values may hold handles
 }
 
-// kept is an Instance that is kept for the next call, alone in its line of the cache.
+// kept is an Instance that is kept for the next call, in a cache line of its own.
 //
-// Ownership: of one home's, the goroutine that acts there.
+// Ownership: the goroutine that acts in the home.
 type kept struct {
 	instance *Instance
 	_        [56]byte
@@ -69,15 +69,15 @@ type pool struct {
 	all []*Instance
 }
 
-// Part is a part of a prefab, or of what one call changes of it: With, Child, Extends or In.
+// Part is a part of a prefab, or a change to it in one call: With, Child, Extends or In.
 type Part struct {
 	set   func(t *target)
 	child *child
 	base  *Prefab
-	shard int // and one more
+	shard int // the shard, plus 1
 }
 
-// child is what Child was given.
+// child is the arguments of Child.
 type child struct {
 	relation *hierarchy.Relation
 	place    int
@@ -92,15 +92,15 @@ func With[C any](c *world.Component[C], v C) Part {
 	}}
 }
 
-// Child adds an entity with its parts, which is a child by a relation: at a place as Relation.Put puts
-// it there, or with a negative place after the others.
+// Child adds a child entity with its parts. It is a child by the relation: at a place as with Relation.Put,
+// or with a negative place after the others.
 func Child(r *hierarchy.Relation, place int, parts ...Part) Part {
 	return Part{child: &child{r, max(place, -1), parts}}
 }
 
-// Extends gives an entity all that the root of another prefab has, children among it. It comes first
-// among the parts of an entity. Those after it can replace values and add children, but not change or
-// leave out a child.
+// Extends gives an entity all that the root of another prefab has, including children. It must be the
+// first of the entity's parts. Later parts can replace values and add children, but not change or leave
+// out a child.
 func Extends(p *Prefab) Part {
 	p.mustBe("Extends")
 	return Part{base: p}
@@ -123,8 +123,8 @@ func In(shard int) Part {
 }
 
 // Local returns a handle that stands, in values of a prefab, for one of its entities: 0 is the root,
-// the others are numbered in the order of Child, each before its own children. Each instance has its
-// own entity there. It is never the handle of an entity.
+// and the others are numbered in the order of Child, each before its own children. In an instance it becomes the
+// handle of the instance's own entity. It is never the handle of an entity.
 func Local(entity int) handle.Handle {
 	if entity < 0 || entity >= entitiesMax {
 		panic(fmt.Sprintf("prefab: Local of entity %d; want 0 to %d", entity, entitiesMax-1))
@@ -141,14 +141,14 @@ func localOf(h handle.Handle) (entity int, ok bool) {
 }
 
 // New makes a prefab of the parts of its root. name is what messages call it. The world must be
-// idle. Values are copied by assignment, or by Component.CloneBy where there is one, and a timer.ID or
-// async.ID in them is None.
+// idle. Values are copied by assignment, or by Component.CloneBy if the component has one. A timer.ID or
+// async.ID in them becomes None.
 //
-// It panics for a part that is In, a component that is there twice or is of another world, a value
-// that holds a reference.Owner, a Local of an entity that the prefab does not have, a place that two
-// children have or that there is not, and with the size and the limit for a prefab that no queue of a
-// port, or no outbox of a system, can ever hold. Prefabs of the same sets of components share what
-// they need in a world.
+// It panics for a part that is In; a component that comes twice or is of another world; a value
+// that holds a reference.Owner; a Local of an entity that the prefab does not have; a place that two
+// children have or that does not exist; and for a prefab that no queue of a
+// port, or no outbox of a system, can ever hold: the text has its size and the limit. Prefabs with the same sets of
+// components share what they need in a world.
 func New(w *world.World, name string, parts ...Part) *Prefab {
 	d := driver.Of(w)
 	d.MustRegister("prefab.New", name)
@@ -171,8 +171,8 @@ func (p *Prefab) Name() string { return p.name }
 // Len returns how many entities an instance has.
 func (p *Prefab) Len() int { return len(p.nodes) }
 
-// Entity returns the number of the entity that has a name in the file of the prefab, as Local takes
-// it and Instance.Set.
+// Entity returns the number of the entity with a name in the prefab's file, as Local and Instance.Set take
+// it.
 func (p *Prefab) Entity(name string) (entity int, ok bool) {
 	entity, ok = p.names[name]
 	return entity, ok
