@@ -9,7 +9,7 @@ import (
 	"github.com/atoll-sim/atoll/internal/wheel"
 )
 
-// adapter is Timers as the world sees them, so that the methods are not among those of Timers.
+// adapter is Timers as the world sees them. It keeps its methods out of the exported ones of Timers.
 type adapter[M any] struct{ *Timers[M] }
 
 // merged are a shard's timers that are due, of several wheels.
@@ -27,7 +27,7 @@ type of struct {
 }
 
 // Due returns how many timers are in the slots of a tick, and how many changes are to be made. It hands
-// the changes to the wheels that they are about, in the order of those that ask.
+// each change to the wheel that it is about, in the order of the homes that asked.
 func (t adapter[M]) Due(tick uint64) (n int) {
 	for i := range t.wheels {
 		w := &t.wheels[i]
@@ -42,7 +42,7 @@ func (t adapter[M]) Due(tick uint64) (n int) {
 	return n
 }
 
-// Collect makes the changes to a wheel that others have asked for, and finds what is due.
+// Collect makes the changes to a wheel that others have asked for, and finds the timers that are due.
 func (t adapter[M]) Collect(home int) {
 	w := &t.wheels[home]
 	for _, c := range w.asked {
@@ -64,7 +64,7 @@ func (t adapter[M]) Collect(home int) {
 	}
 }
 
-// Deliver delivers what is due for entities of a shard.
+// Deliver delivers the due timers of a shard's entities.
 func (t adapter[M]) Deliver(shard int) {
 	m := &t.merged[shard]
 	wheels := 0
@@ -101,7 +101,7 @@ func (t adapter[M]) Deliver(shard int) {
 // Name returns the label.
 func (t adapter[M]) Name() string { return t.label }
 
-// Measure tells how many timers are set.
+// Measure reports how many timers are set.
 func (t adapter[M]) Measure(add func(drive.Measured)) {
 	add(drive.Measured{Name: "atoll_timers", Help: "Timers that are set.", Of: t.label, Value: float64(t.Len())})
 }

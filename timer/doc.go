@@ -1,8 +1,8 @@
 // Package timer sends messages to entities later.
 //
-// [Timers] are those of one message of a world. [Timers.After], [Timers.At] and [Timers.Every] set
-// one, from systems, functions, hooks, ports and the idle world; when it is due the message is
-// delivered to whichever shard has the entity then, as any other message. A timer goes with its
+// [Timers] are the timers of a world for one message type. [Timers.After], [Timers.At] and [Timers.Every] set
+// one, from systems, functions, hooks, ports and the idle world. When it is due, the message is
+// delivered to whichever shard has the entity then, as any other message. A timer ends with its
 // entity.
 //
 //	wheel   one for each shard, and one for global systems: 64 to 16,384 slots, by the tick modulo

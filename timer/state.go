@@ -20,14 +20,14 @@ func (t adapter[M]) Coded(codecs any, toRead bool) (any, error) {
 	return coded[M]{t.Timers, form}, err
 }
 
-// SavedOptions tells of the limit, and of the messages, which must be the same.
+// SavedOptions describes the limit, and the messages, which must be the same.
 func (t coded[M]) SavedOptions() (all, same string) {
 	same = "timers of " + t.form.Shape()
 	return fmt.Sprintf("%s, Max %d", same, t.options.Max), same
 }
 
 // AppendState appends all that decides what the timers do next: of each wheel its generations, the
-// order of what is free, and of what is set.
+// order of free places, and the timers that are set.
 func (t coded[M]) AppendState(dst []byte) []byte {
 	dst = drive.AppendNumber(dst, len(t.wheels))
 	for i := range t.wheels {
@@ -38,7 +38,7 @@ func (t coded[M]) AppendState(dst []byte) []byte {
 	return dst
 }
 
-// AppendSaved appends the state for LoadSaved, behind the shape of the messages.
+// AppendSaved appends the state for LoadSaved, after the shape of the messages.
 func (t coded[M]) AppendSaved(dst []byte) []byte {
 	shape := t.form.Shape()
 	return t.AppendState(append(drive.AppendNumber(dst, len(shape)), shape...))

@@ -12,9 +12,9 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// Errors that a call can be refused with, for errors.Is. Nothing was changed then.
+// Errors of refused calls, for errors.Is. A refused call changes nothing.
 var (
-	// ErrMax is returned if the shard has Options.Max timers, or has asked for as many changes of
+	// ErrMax is returned if the shard has Options.Max timers, or has requested as many changes of
 	// other shards' timers in the tick.
 	ErrMax = errors.New("timer: the shard has Options.Max timers")
 	// ErrGone is returned for a timer that is not set any more.
@@ -41,9 +41,9 @@ const (
 // then, nothing is delivered. What is set within a tick is due in the next one at the earliest.
 //
 // Contexts set timers at once, in whatever shard the entity is; their ID can be used in the same tick.
-// A *world.Port sends a request, so that it can set timers of an entity that it has just created; it
-// gets no ID, and has a function called that uses one. While scheduler.Refuse keeps it from sending the
-// message, it can set no timer either. In a function that a port calls, set timers by its
+// A *world.Port sends a request, so that it can set timers of an entity that it has just created. It
+// gets no ID; to reset or cancel a timer it sends a function that does. While scheduler.Refuse keeps a port from
+// sending the message, the port can set no timer either. A function that a port sends should set timers by its
 // *world.EntityContext, which is not refused.
 //
 // Ownership: the world's. Methods may be called by the goroutine that holds the Actor.
@@ -56,7 +56,7 @@ type Timers[M any] struct {
 	wheels  []home // by home
 	bodies  []wheel.Bodies[M]
 	merged  []merged // by shard
-	away    []bool   // by home: something is due there of entities of other shards
+	away    []bool   // by home: it has due timers of entities in other shards
 	deliver drive.Deliver
 	owner   func(handle.Handle) int32 // bound once
 	asks    *drive.Requests[request[M]]
@@ -72,19 +72,19 @@ type home struct {
 	_       [64]byte
 }
 
-// change is a Cancel or Reset of a timer in another wheel.
+// change is a Cancel or Reset of a timer in another home's wheel.
 type change struct {
 	id         ID
 	due, armed uint64 // due is 0 to cancel
 }
 
-// ID names a timer that is set: keep it in a component to reset or cancel the timer. It is None for
-// one that a port has set. The ID of a timer that is gone is never given to another, until its place
+// ID names a timer that is set: keep it in a component to reset or cancel the timer. A timer that a port has set has
+// None. The ID of a timer that is gone is not given to another until its place
 // was used 268 million times.
 //
-// A copy of the entity has no timers: by world.Copy, prefab.Copy and snapshot.Insert, and in instances
-// of a prefab, each ID in a component is None, also within structs and arrays. One that is kept as
-// another type, or behind a slice, map, pointer or interface, stays the original's.
+// A copy of an entity has no timers: in copies by world.Copy, prefab.Copy and snapshot.Insert, and in instances
+// of a prefab, each ID in a component is None, also within structs and arrays. An ID that is kept as
+// another type, or behind a slice, map, pointer or interface, remains that of the original's timer.
 type ID uint64
 
 // None is the ID of no timer.
@@ -94,13 +94,13 @@ func init() { mem.Single[ID]() }
 
 func (id ID) home() int { return wheel.ID(id).Home() }
 
-// request is what a port asks for.
+// request is what a port sends.
 type request[M any] struct {
 	Due, Period uint64
 	Body        M
 }
 
-// New makes timers of a message. label is what messages call them, and what they are found by in a
+// New makes timers for a message. label is what messages call them, and how they are found in a
 // snapshot. The world must be idle and, if it is to be loaded, new. It panics for a label that is
 // empty or taken, and for options out of range.
 func New[M any](w *world.World, label string, m *world.Message[M], o Options) *Timers[M] {
@@ -171,8 +171,8 @@ func (t *Timers[M]) At(by world.Actor, to handle.Handle, tick uint64, body M) (I
 	return t.start(by, "Timers.At", to, tick, 0, body)
 }
 
-// Every sets a timer that is due every so many ticks, until it is cancelled or its entity is dead:
-// each time counted from when it was due. Each time the message has the same slices, maps and
+// Every sets a timer that is due every so many ticks, counted from when it was last due, until it is cancelled or its
+// entity is dead. Each message has the same slices, maps and
 // pointers, so receivers must not write what they point to. It panics for less than
 // 1. For the rest as After.
 func (t *Timers[M]) Every(by world.Actor, to handle.Handle, ticks int, body M) (ID, error) {
@@ -182,22 +182,22 @@ func (t *Timers[M]) Every(by world.Actor, to handle.Handle, ticks int, body M) (
 	return t.start(by, "Timers.Every", to, t.in(ticks), uint64(ticks), body)
 }
 
-// Reset has a timer be due in some ticks from now, as by After; one of Every goes on from there.
+// Reset makes a timer due in some ticks from now, as with After. One of Every continues from there.
 //
-// It returns ErrGone for a timer that is not set any more, as far as that is known: one that another
+// It returns ErrGone for a timer that is known not to be set any more. A timer that another
 // shard has set is changed at the refresh, unless it is gone by then.
 func (t *Timers[M]) Reset(by world.Actor, id ID, ticks int) error {
 	return t.change(by, "Timers.Reset", change{id, t.in(ticks), t.w.Tick()})
 }
 
-// Cancel ends a timer. One that is not set any more is no error. A timer that another shard has set
+// Cancel ends a timer. It is no error if the timer is not set any more. A timer that another shard has set
 // ends at the refresh, before timers are due there.
 func (t *Timers[M]) Cancel(by world.Actor, id ID) error {
 	return t.change(by, "Timers.Cancel", change{id: id})
 }
 
-// Len returns how many timers are set, those of entities that have died since their last turn among
-// them. The world must be idle.
+// Len returns how many timers are set, including those of dead entities that have not come due since.
+// The world must be idle.
 func (t *Timers[M]) Len() (n int) {
 	t.driver.MustIdle("Timers.Len")
 	for i := range t.wheels {
@@ -209,7 +209,7 @@ func (t *Timers[M]) Len() (n int) {
 // in returns the tick that is some ticks from now.
 func (t *Timers[M]) in(ticks int) uint64 { return t.w.Tick() + uint64(max(ticks, 1)) }
 
-// start sets a timer, or asks for it.
+// start sets a timer, or requests it.
 func (t *Timers[M]) start(by world.Actor, call string, to handle.Handle, due, period uint64, body M) (ID, error) {
 	home, err := t.driver.Acts(by, t.label, call)
 	switch {
@@ -241,7 +241,7 @@ func (t *Timers[M]) set(home int, to handle.Handle, due, period uint64, body M) 
 	return ID(id), nil
 }
 
-// change changes a timer at once if it is in the home of who acts, else at the refresh.
+// change changes a timer: at once if the actor's home has it, otherwise at the refresh.
 func (t *Timers[M]) change(by world.Actor, call string, c change) error {
 	home, err := t.driver.Acts(by, t.label, call)
 	switch {
