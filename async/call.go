@@ -13,7 +13,7 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// Errors that a call can be refused with, for errors.Is. Nothing was changed then.
+// Errors of refused calls, for errors.Is. A refused call changes nothing.
 var (
 	// ErrPending is returned if the shard has Options.Pending asks under way.
 	ErrPending = errors.New("async: the shard has Options.Pending asks under way")
@@ -27,12 +27,12 @@ type Options struct {
 	// 16,777,216. Default: 4,096. The memory of the most that ever were is kept. A snapshot with more
 	// can be loaded.
 	Pending int
-	// Ticks is after how many ticks an ask has timed out: 2, since a result takes as long, to 2³⁰.
+	// Ticks is after how many ticks an ask times out: from 2, since a result takes as long, to 2³⁰.
 	// Default: 600.
 	Ticks int
-	// Again says that the function may run twice for one ask: it only reads, say, or what it writes
-	// is the same the second time. If the process dies, or the Pool is closed, before there is a
-	// result, the next Pool runs it again. Otherwise the result is then Lost.
+	// Again says that the function may run twice for one ask: it only reads, say, or writes
+	// the same the second time. If the process dies, or the Pool is closed, before there is a
+	// result, the next Pool runs it again. Without Again the result is Lost then.
 	Again bool
 }
 
@@ -65,10 +65,10 @@ type Status uint8
 // What becomes of an ask.
 const (
 	Done     Status = iota // the function has returned no error
-	Failed                 // the function has returned an error, or PoolOptions.Gate, and it was not called
+	Failed                 // the function has returned an error; or PoolOptions.Gate has, and the function was not called
 	Panicked               // the function has panicked, or ended its goroutine
 	TimedOut               // there is no result after Options.Ticks; the function may still run
-	Lost                   // the world had no Pool, or lost it, and Options.Again is not set; it may have run
+	Lost                   // the world had no Pool, or lost it, and Options.Again is not set; the function may have run
 	statuses
 )
 
@@ -82,13 +82,13 @@ func (s Status) String() string {
 
 // Result is the message with the result of an ask.
 type Result[R any] struct {
-	ID     ID // as Call.Go has returned it
+	ID     ID // the one that Call.Go returned
 	Status Status
-	Value  R // what the function has returned, also with an error
+	Value  R // what the function has returned, even if it returned an error, too
 }
 
-// ID names an ask. It is not given to another ask while a result is under way. In the components of a
-// copy of an entity it is None, as a timer.ID is: the result comes to the original.
+// ID names an ask. No other ask gets it while a result is under way. In components of a
+// copied entity it becomes None, as a timer.ID does: the result comes to the original.
 type ID uint64
 
 // None is the ID of no ask.
@@ -96,10 +96,10 @@ const None ID = 0
 
 func init() { mem.Single[ID]() }
 
-// Call is a function that runs outside of the world: the right to ask for it.
+// Call is a function that runs outside of the world. Go requests a run of it.
 //
-// Results are delivered after the messages that were sent for a tick and the timers that were made
-// before the Call: in the order of shards that have asked, and of each in the order in which the
+// Results are delivered after the messages that were sent for a tick and after the timers that were made
+// before the Call: in the order of the shards that asked, and within a shard in the order in which the
 // results came, then those that have timed out.
 //
 // Ownership: the world's. Go may be called by the goroutine that holds the Actor.
@@ -118,10 +118,10 @@ type Call[A, R any] struct {
 }
 
 // New makes a function a Call of the world: its results are sent as m. label is what messages and logs
-// call it, and what it is found by in a snapshot. Several Calls may have one m.
+// call it, and how it is found in a snapshot. Several Calls may share one m.
 //
 // run is called on any goroutine of a Pool, on several at the same time. It must not touch the world
-// but by a port of its own. It must not write what args point to. ctx ends when the ask has timed out,
+// except through a port of its own. It must not write what args point to. ctx ends when the ask has timed out,
 // when the Pool gives up, and within 64 ticks after the death of the entity, or more if over 4,096 asks
 // of the shard are under way. What the function returns then is dropped.
 //
@@ -171,12 +171,12 @@ func New[A, R any](w *world.World, label string, m *world.Message[Result[R]], ru
 	return c
 }
 
-// Go asks for a call of the function with args, about an entity. It is called when the tick has ended,
-// or the next one if the world is idle, unless the entity is dead by then. The result is delivered
+// Go requests a call of the function with args, about an entity. The function is called after the current tick, or
+// after the next one if the world is idle, unless the entity is dead by then. The result is delivered
 // in the tick after that at the earliest.
 //
 // It returns ErrPending if the shard has as many asks as it may, and world.ErrStale if the entity is
-// not alive. A *world.Port cannot ask: Go panics, for it has a world.Func called that does. Once warm it
+// not alive. Go panics for a *world.Port, which must send a world.Func that calls Go. Once warm it
 // does not allocate.
 func (c *Call[A, R]) Go(by world.Actor, to handle.Handle, args A) (ID, error) {
 	at, err := c.driver.Acts(by, c.label, "Call.Go")
@@ -202,8 +202,8 @@ func (c *Call[A, R]) Go(by world.Actor, to handle.Handle, args A) (ID, error) {
 	return ID(id), nil
 }
 
-// Len returns how many asks are under way, those of entities that have died since their last turn among
-// them. The world must be idle.
+// Len returns how many asks are under way, including those of entities that died and were not removed
+// yet. The world must be idle.
 func (c *Call[A, R]) Len() (n int) {
 	c.driver.MustIdle("Call.Len")
 	for i := range c.homes {

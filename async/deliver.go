@@ -20,8 +20,8 @@ import (
 type home[A, R any] struct {
 	wheel.Wheel
 	args  wheel.Bodies[A]
-	fresh []wheel.ID // that were asked since the last refresh
-	dead  []wheel.ID // those of them whose entity is dead: scratch
+	fresh []wheel.ID // asked since the last refresh
+	dead  []wheel.ID // those of fresh whose entity is dead: scratch
 	tasks []*task    // by index: what the Pool has of the asks
 	ended []*task    // of asks that have ended in this refresh
 
@@ -31,32 +31,32 @@ type home[A, R any] struct {
 	_       [64]byte
 }
 
-// result is a Result, and who is to have it.
+// result is a Result and its receiver.
 type result[R any] struct {
 	to    handle.Handle
 	owner int32 // of the entity; wheel.Gone if there is none
 	Result[R]
 }
 
-// answer is what a Pool sends about an ask.
+// answer is what a Pool sends as the end of an ask.
 type answer[R any] struct {
 	ID     wheel.ID
 	Status Status
 	Value  R
 }
 
-// adapter is a Call as the world sees it, so that the methods are not among those of Call.
+// adapter is a Call as the world sees it. It keeps its methods out of the exported ones of Call.
 type adapter[A, R any] struct{ *Call[A, R] }
 
 // Name returns the label.
 func (c adapter[A, R]) Name() string { return c.label }
 
-// shardOf returns the shard that answers to an ask are sent to: those of global systems to the first.
+// shardOf returns the shard that gets answers to an ask. Answers to global systems go to shard 0.
 func (c *Call[A, R]) shardOf(id wheel.ID) int { return id.Home() % c.w.Shards() }
 
 // answer applies an answer at the refresh, in the shard that it was sent to.
 func (c *Call[A, R]) answer(shard int, x *answer[R]) world.Outcome {
-	if x.ID.Home() >= len(c.homes) || c.shardOf(x.ID) != shard || x.Status >= statuses { // it is of a log that was altered
+	if x.ID.Home() >= len(c.homes) || c.shardOf(x.ID) != shard || x.Status >= statuses { // only in a log that was altered
 		return world.Gone
 	}
 	h := &c.homes[x.ID.Home()]
@@ -80,7 +80,7 @@ func (h *home[A, R]) end(index int) {
 	}
 }
 
-// Due returns how much there is to do at a tick.
+// Due returns how much work there is at a tick.
 func (c adapter[A, R]) Due(tick uint64) (n int) {
 	for i := range c.homes {
 		h := &c.homes[i]
@@ -89,7 +89,7 @@ func (c adapter[A, R]) Due(tick uint64) (n int) {
 	return n
 }
 
-// Collect finds who is to have the results of a home's asks, ends what has timed out, and tells the Pool.
+// Collect finds the receivers of a home's results, ends asks that have timed out, and hands the changes to the Pool.
 func (c adapter[A, R]) Collect(at int) {
 	h := &c.homes[at]
 	h.results, h.came = h.came, h.results[:0]
@@ -120,7 +120,7 @@ func (c adapter[A, R]) Collect(at int) {
 	}
 }
 
-// dropDead forgets the asks since the last refresh whose entity is dead, so that they do not run.
+// dropDead forgets asks since the last refresh whose entity is dead, so that they do not run.
 func (h *home[A, R]) dropDead(owner func(handle.Handle) int32) {
 	alive := h.fresh[:0]
 	for _, id := range h.fresh {
@@ -133,7 +133,7 @@ func (h *home[A, R]) dropDead(owner func(handle.Handle) int32) {
 		}
 	}
 	h.fresh = alive
-	slices.Sort(h.dead) // a world that was loaded does not know in which order they were asked
+	slices.Sort(h.dead) // a world that was loaded does not know the order in which they were asked
 	for _, id := range h.dead {
 		index := id.Index()
 		h.Unset(index)
@@ -150,7 +150,7 @@ func (c adapter[A, R]) Deliver(shard int) {
 		if i != shard && !h.away {
 			continue
 		}
-		// Others take their Results out at the same time: only owners are read.
+		// Other shards take out their Results at the same time, so only owners are read.
 		from := sort.Search(len(h.results), func(k int) bool { return h.results[k].owner >= int32(shard) })
 		for k := from; k < len(h.results) && h.results[k].owner == int32(shard); k++ {
 			x := &h.results[k]
@@ -160,7 +160,7 @@ func (c adapter[A, R]) Deliver(shard int) {
 	}
 }
 
-// Measure tells how many asks have no result yet.
+// Measure reports how many asks have no result yet.
 func (c adapter[A, R]) Measure(add func(drive.Measured)) {
 	add(drive.Measured{Name: "atoll_async_pending", Help: "Asks of work outside that have no result yet.", Of: c.label, Value: float64(c.Len())})
 }

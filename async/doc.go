@@ -1,4 +1,4 @@
-// Package async has work done outside of the world, such as a query of a database or an HTTP call, and
+// Package async does work outside of the world, such as a query of a database or an HTTP call, and
 // delivers its result as a message.
 //
 //	system ──Go──▶ ask ──end of tick──▶ Pool: func(ctx, args) ──port──▶ refresh ──▶ message
@@ -10,8 +10,8 @@
 // has exactly one result, at the latest when Options.Ticks are over, unless its entity dies.
 //
 // Asks are state of the world: they count for the hash, and are saved, recorded and forked with it.
-// Results come in like requests of ports, so a log has them, and a replay makes no calls. A world
-// acts outside only while it has a Pool, and a new world has none: asks of forks and replays time
-// out. What was under way when a world is given another Pool is run again if Options.Again says so;
-// otherwise its result is Lost.
+// Results arrive as requests of ports do, so a log has them, and a replay makes no calls. A world
+// acts outside only while it has a Pool. Forks and replays are new worlds without one, so their asks time
+// out. If a world is given another Pool, it runs again what was under way if Options.Again says so;
+// otherwise the result is Lost.
 package async

@@ -14,9 +14,9 @@ import (
 //	waits ──▶ runs ──▶ ran
 //	  └── ended: the world has a result, a time-out, or no such entity any more
 //
-// A task is used again when it was run, or is not to be, and its ask has ended.
+// A task is reused once its ask has ended and it was run, or will not be.
 //
-// Ownership: mu of the Pool guards it, but for number, id and job.
+// Ownership: mu of the Pool guards it, except for number, id and job.
 type task struct {
 	id         wheel.ID
 	job        runner
@@ -45,7 +45,7 @@ type job[A, R any] struct {
 // attached returns the Pool of the Call.
 func (c adapter[A, R]) attached() *Pool { return c.pool }
 
-// attach sets the Pool, and gives it all asks but those that the next refresh does.
+// attach sets the Pool, and gives it all asks except those that the next refresh hands over.
 func (c adapter[A, R]) attach(p *Pool) {
 	c.pool, c.free = p, nil
 	p.mu.Lock()
@@ -65,7 +65,7 @@ func (c adapter[A, R]) attach(p *Pool) {
 	}
 }
 
-// tell gives the Pool the asks since the last refresh, and ends what it has of others.
+// tell hands the Pool the asks since the last refresh, and ends the tasks of asks that have ended.
 func (c *Call[A, R]) tell(h *home[A, R]) {
 	if len(h.fresh)+len(h.ended) == 0 {
 		return
@@ -101,7 +101,7 @@ func (c *Call[A, R]) push(h *home[A, R], id wheel.ID, lost bool) {
 	c.pool.push(&j.task)
 }
 
-// push puts a task behind those that wait. mu is held.
+// push adds a task after those that wait. mu is held.
 func (p *Pool) push(t *task) {
 	p.mu.pushed++
 	t.number, t.waits = p.mu.pushed, true
@@ -129,7 +129,7 @@ func (p *Pool) remove(t *task) {
 	t.prev, t.next, t.waits = nil, nil, false
 }
 
-// take waits for a task, which cancel ends while it runs. It returns nil if the Pool is closed.
+// take waits for a task. cancel ends it while it runs. take returns nil if the Pool is closed.
 func (p *Pool) take(cancel context.CancelFunc) *task {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -146,7 +146,7 @@ func (p *Pool) take(cancel context.CancelFunc) *task {
 
 // end ends a task whose ask has ended. mu is held.
 func (p *Pool) end(t *task) {
-	if p.mu.closed { // nothing waits, and nothing is used again
+	if p.mu.closed { // no task waits, and none is reused
 		t.waits = false
 	} else if t.waits {
 		p.remove(t)
@@ -173,21 +173,21 @@ func (p *Pool) reuse(t *task) {
 	}
 }
 
-// hasEnded reports whether nobody waits for the result.
+// hasEnded reports whether the ask has ended, so that its result is not needed.
 func (p *Pool) hasEnded(t *task) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return t.ended
 }
 
-// release has the job used again. mu of the Pool is held.
+// release makes the job reusable. mu of the Pool is held.
 func (j *job[A, R]) release() {
 	c := j.call
 	*j = job[A, R]{}
 	c.free = append(c.free, j)
 }
 
-// run calls the function, and sends what becomes of it.
+// run calls the function, and sends the result.
 func (j *job[A, R]) run(ctx context.Context, p *Pool, port *world.Port) {
 	a := answer[R]{ID: j.id, Status: Panicked}
 	returned := false
@@ -205,7 +205,7 @@ func (j *job[A, R]) run(ctx context.Context, p *Pool, port *world.Port) {
 	returned = true
 }
 
-// do calls the function, behind the Gate.
+// do calls the function, after the Gate.
 func (c *Call[A, R]) do(ctx context.Context, p *Pool, t *task, args A, lost bool) (value R, _ Status) {
 	if lost {
 		return value, Lost
@@ -223,10 +223,10 @@ func (c *Call[A, R]) do(ctx context.Context, p *Pool, t *task, args A, lost bool
 	return value, Failed
 }
 
-// send sends an answer, if anybody waits for it.
+// send sends an answer, unless the ask has ended.
 func (j *job[A, R]) send(p *Pool, port *world.Port, a answer[R]) {
 	if p.hasEnded(&j.task) || a.Status != Done && p.ctx.Err() != nil {
-		return // given up, so that the next Pool may run it again
+		return // not sent, so that the next Pool may run it again
 	}
 	c := j.call
 	if err := c.answers.SendShard(port.Within(p.room), c.shardOf(a.ID), a); err != nil && p.ctx.Err() == nil {

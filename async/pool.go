@@ -15,13 +15,13 @@ import (
 type PoolOptions struct {
 	// Workers is how many functions run at a time. Each has a port. Default: 16.
 	Workers int
-	// Gate, if not nil, is called before a function is, with its context, unless a call that began
-	// after the tick of the ask has returned nil. With durable.Store.Wait as the Gate nothing acts
-	// outside because of a tick that may be lost: what has been done is always known to the world
-	// that comes back. If it returns an error, the function is not called, and the result is
+	// Gate, if not nil, is called with the function's context before the function, unless a Gate call that began
+	// after the tick of the ask has already returned nil. With durable.Store.Wait as the Gate nothing acts
+	// outside because of a tick that may be lost: a world that is restored after a crash knows of all that
+	// was done. If it returns an error, the function is not called, and the result is
 	// Failed. Workers call it at the same time.
 	Gate func(ctx context.Context) error
-	// Logger, if not nil, gets the errors and panics of functions, and what cannot be sent.
+	// Logger, if not nil, gets the errors and panics of functions, and reports of what cannot be sent.
 	Logger *slog.Logger
 }
 
@@ -30,15 +30,15 @@ const (
 	workersMost    = 4096
 )
 
-// Pool runs what a world's Calls ask for. Attach returns it. What waits to be run is in the order of
-// ticks; at most Options.Pending of each shard do.
+// Pool runs what a world's Calls ask for. Attach returns it. Asks wait in the order of
+// ticks, at most Options.Pending of each shard.
 //
 // Ownership: any goroutine closes it. mu guards what is nested with it, and the tasks.
 type Pool struct {
 	o       PoolOptions
 	ctx     context.Context // ends when the Pool gives up
 	cancel  context.CancelFunc
-	room    context.Context // ends when it is closed: results wait for room in a port until then
+	room    context.Context // ends when the Pool is closed: until then results wait for room in a port
 	noRoom  context.CancelFunc
 	workers sync.WaitGroup
 	over    chan struct{} // closed when all workers have ended
@@ -46,9 +46,9 @@ type Pool struct {
 	mu struct {
 		sync.Mutex
 		more        sync.Cond
-		first, last *task  // that wait
-		pushed      uint64 // how many came
-		passed      uint64 // up to which one the Gate has returned nil
+		first, last *task  // waiting tasks
+		pushed      uint64 // how many were added
+		passed      uint64 // up to which one the Gate let tasks pass
 		closed      bool
 	}
 }
@@ -59,13 +59,13 @@ type attachable interface {
 	attach(p *Pool)
 }
 
-// Attach gives the world a Pool: from its next tick on what its Calls ask for is run. What was asked
-// for in ticks without one, or was under way when the last Pool was closed or the process died, is run
+// Attach gives the world a Pool, which runs what Calls ask for from the next tick on. Asks that were made
+// in ticks without one, or were under way when the last Pool was closed or the process died, are run
 // again or Lost, as Options.Again says. Attach when the world is complete: after snapshot.Load or
 // durable.Open, since no log can be played while ports are open, and before its first tick. Close
-// the Pool when no tick is to come, before durable.Store.Close.
+// the Pool after the last tick, before durable.Store.Close.
 //
-// It returns ErrAttached, world.ErrPorts, world.ErrClosed, and an error while a log is replayed. It
+// It returns ErrAttached, world.ErrPorts, world.ErrClosed, or an error if a log is being replayed. It
 // panics for a world without Calls. The world must be idle.
 func Attach(w *world.World, o PoolOptions) (*Pool, error) {
 	d := driver.Of(w)
@@ -120,13 +120,13 @@ func Attach(w *world.World, o PoolOptions) (*Pool, error) {
 	return p, nil
 }
 
-// Close ends the Pool: what runs may end, and its results are sent; what waits is not begun, and is run
-// again or Lost when the world is given another Pool, as is that for whose result the port has no room, since no tick
-// may come that makes some. It returns nil when all goroutines have ended. If
-// ctx ends before, the contexts of all functions end, and Close returns its error: functions may still
-// run, and results count only of those that return no error. Call Close again to wait for them. Closing
-// twice is no error. Results are applied by the next refresh, if there is one. Safe from any goroutine,
-// but for those of the functions and what the tick calls.
+// Close ends the Pool. Functions that run may end, and their results are sent. Asks that wait are not begun: the next
+// Pool runs them again, or they are Lost. The same goes for a result for which the port has no room, since no tick
+// may come that makes some. Close returns nil when all goroutines have ended. If
+// ctx ends before that, the contexts of all functions end, and Close returns its error: functions may still
+// run, and their results count only if they return no error. Call Close again to wait for them. Closing
+// twice is no error. The next refresh applies the results, if there is one. Safe from any goroutine,
+// except those of the functions and those that run the tick.
 func (p *Pool) Close(ctx context.Context) error {
 	if ctx == nil {
 		panic("async: Pool.Close with a nil Context; pass one that ends, or context.Background")
@@ -146,7 +146,7 @@ func (p *Pool) Close(ctx context.Context) error {
 	}
 }
 
-// stop lets nothing more be begun.
+// stop keeps workers from beginning anything more.
 func (p *Pool) stop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -155,7 +155,7 @@ func (p *Pool) stop() {
 	p.noRoom()
 }
 
-// abort ends the Pool of a world that is closed.
+// abort ends the Pool because the world is closed.
 func (p *Pool) abort() {
 	p.stop()
 	p.cancel()
@@ -167,7 +167,7 @@ func (p *Pool) isClosed() bool {
 	return p.mu.closed
 }
 
-// work runs what waits, until the Pool is closed.
+// work runs tasks until the Pool is closed.
 func (p *Pool) work(port *world.Port) {
 	returned := false
 	defer func() {
@@ -181,7 +181,7 @@ func (p *Pool) work(port *world.Port) {
 	returned = true
 }
 
-// next runs what waits next. It returns false when the Pool is closed.
+// next runs the next task. It returns false when the Pool is closed.
 func (p *Pool) next(port *world.Port) bool {
 	ctx, cancel := context.WithCancel(p.ctx)
 	defer cancel()
@@ -214,7 +214,7 @@ func (p *Pool) pass(ctx context.Context, t *task) error {
 	return nil
 }
 
-// log logs what has gone wrong, if it was not the end of the Pool.
+// log logs what has gone wrong, except the end of the Pool.
 func (p *Pool) log(what, label string, err error, values ...any) {
 	if l := p.o.Logger; l != nil && !errors.Is(err, world.ErrClosed) {
 		l.Error("async: "+what, append([]any{"call", label, "error", err}, values...)...)

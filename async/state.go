@@ -21,13 +21,13 @@ func (c adapter[A, R]) Coded(codecs any, toRead bool) (any, error) {
 	return coded[A, R]{c.Call, form}, err
 }
 
-// SavedOptions tells of the limits, and of the arguments, which must be the same.
+// SavedOptions describes the limits, and the arguments, which must be the same.
 func (c coded[A, R]) SavedOptions() (all, same string) {
 	same = "asks with " + c.form.Shape()
 	return fmt.Sprintf("%s, Pending %d, Ticks %d", same, c.options.Pending, c.options.Ticks), same
 }
 
-// AppendState appends all asks that are under way, with what decides the next IDs.
+// AppendState appends all asks that are under way, and what decides the next IDs.
 func (c coded[A, R]) AppendState(dst []byte) []byte {
 	dst = drive.AppendNumber(dst, len(c.homes))
 	for i := range c.homes {
@@ -39,13 +39,13 @@ func (c coded[A, R]) AppendState(dst []byte) []byte {
 	return dst
 }
 
-// AppendSaved appends the state for LoadSaved, behind the shape of the arguments.
+// AppendSaved appends the state for LoadSaved, after the shape of the arguments.
 func (c coded[A, R]) AppendSaved(dst []byte) []byte {
 	return c.AppendState(drive.AppendText(dst, c.form.Shape()))
 }
 
-// LoadSaved gives a new world's Call what AppendSaved wrote. No Pool has seen that, so there must be
-// none.
+// LoadSaved gives a new world's Call what AppendSaved wrote. The world must have no Pool, which would not know of
+// it.
 func (c coded[A, R]) LoadSaved(src []byte) error {
 	if c.pool != nil && !c.pool.isClosed() {
 		return fmt.Errorf("async: %q has a Pool already; close the Pool, and attach one after the load", c.label)
@@ -67,7 +67,7 @@ func (c coded[A, R]) LoadSaved(src []byte) error {
 		}
 		h.fresh = h.fresh[:0]
 		h.Each(i, func(index int, id wheel.ID) {
-			if h.At(index).Armed() == c.w.Tick() { // by the idle world
+			if h.At(index).Armed() == c.w.Tick() { // asked by the idle world
 				h.fresh = append(h.fresh, id)
 			}
 			if h.At(index).Period != 0 {
