@@ -8,13 +8,13 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// change is a wish: that an entity has a name, or none.
+// change is a request: that an entity has a name, or none.
 type change[K Name] struct {
 	name K
 	bind bool
 }
 
-// do makes a change, by an idle world at once, or sends the request.
+// do makes a change: at once with an idle world, otherwise by a request.
 func (n *Names[K]) do(by world.Actor, h handle.Handle, c change[K]) error {
 	w, ok := by.(*world.World)
 	if !ok {
@@ -63,7 +63,7 @@ func (n *Names[K]) apply(h handle.Handle, c *change[K]) world.Outcome {
 	return world.Refused
 }
 
-// bind gives a living entity a name. It returns who has it if that is another.
+// bind gives a living entity a name. If another entity has the name, bind returns that.
 func (n *Names[K]) bind(h handle.Handle, name K) (holder handle.Handle, err error) {
 	b := &binding[K]{hash: maphash.Comparable(n.seed, name), name: name, handle: h}
 	had, other := n.byHandle.of(h), n.byName.named(b.hash, name)
@@ -85,7 +85,7 @@ func (n *Names[K]) bind(h handle.Handle, name K) (holder handle.Handle, err erro
 		return h, nil
 	}
 	n.byHandle.replace(had, b)
-	n.byName.remove(had) // last, so that who looks for either name meanwhile finds one
+	n.byName.remove(had) // last, so that a reader that looks for either name meanwhile finds one
 	return h, nil
 }
 
@@ -109,17 +109,17 @@ func (n *Names[K]) forget() {
 	}
 }
 
-// adapter is Names as the world sees it, so that the methods are not among those of
+// adapter is Names as the world sees it. It keeps its methods out of the exported ones of
 // Names.
 type adapter[K Name] struct{ *Names[K] }
 
 // Begin has nothing to do: names change at once.
 func (k adapter[K]) Begin() {}
 
-// Spare spares nobody.
+// Spare spares no entity.
 func (k adapter[K]) Spare(*drive.DyingSet) bool { return false }
 
-// Spread takes the names of the dying away.
+// Spread removes the names of dying entities.
 func (k adapter[K]) Spread(d *drive.DyingSet, from int) {
 	for _, h := range d.All()[from:] {
 		if k.count.Load() == 0 {
@@ -135,7 +135,7 @@ func (k adapter[K]) Settle() {
 	k.stale = true
 }
 
-// Measure tells how many names there are.
+// Measure reports how many names there are.
 func (k adapter[K]) Measure(add func(drive.Measured)) {
 	add(drive.Measured{Name: "atoll_names", Help: "Names that entities have.", Of: k.label, Value: float64(k.Len())})
 }

@@ -11,14 +11,14 @@ import (
 type Renamed[K Name] struct {
 	Entity   handle.Handle
 	From, To K
-	// Was and Is say whether it had a name, which is From, and whether it has one, which is To: an
+	// Was says whether it had a name, which is From; Is says whether it has one, which is To. An
 	// entity that was bound has Is alone, one that was unbound or died has Was alone.
 	Was, Is bool
 }
 
-// Diff returns the entities that have another name than in an earlier frame, or have one in one of
-// the frames alone, in the order of their handles. It looks at the stripes that changed in between,
-// each with a 64th of the names, and not at the others. It panics if one of the Readers is not of a
+// Diff returns the entities whose name differs from that in an earlier frame, or that have one in only one of
+// the frames, in the order of their handles. It looks only at the stripes that changed in between,
+// each with a 64th of the names. It panics if one of the Readers is not of a
 // frame, if they are of two Names, and if a frame was released. Any number of goroutines may call
 // it.
 func (r *Reader[K]) Diff(before *Reader[K]) []Renamed[K] {

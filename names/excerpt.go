@@ -6,13 +6,13 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 )
 
-// named is an entity of another world, by the handle that it has in this one, and its name.
+// named is an entity of another world, by its handle in this one, and its name.
 type named[K Name] struct {
 	handle handle.Handle
 	name   K
 }
 
-// AppendFollowers appends nobody.
+// AppendFollowers appends nothing.
 func (k adapter[K]) AppendFollowers(dst []handle.Handle, _ handle.Handle) []handle.Handle { return dst }
 
 // Unique reports that a name is that of one entity.

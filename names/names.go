@@ -35,27 +35,25 @@ const (
 
 // Names gives entities of a world a name each, under which they are found. A world
 // may have any number of Names: characters by name, and by their id in a database.
-//
-// Changes take an actor. By an idle *World they are done at once. By a *Context or a
-// *Port they are requests, which the refresh applies one after the other: ports by
-// number, then source shards, each in the order sent; after all requests on single
-// entities. So an entity that is created in a refresh can be named in it, and the name of one that
+// Changes take an actor. With an idle *World they are made at once. With a *Context or a
+// *Port they are requests. The refresh applies them one after the other, after all requests on single
+// entities: ports by number, then source shards, each in the order sent.
+// So an entity that is created in a refresh can be named in it. The name of an entity that
 // is marked by then is free for another, even if an extension then spares the entity, which loses
-// its name. One that comes to die only because another does, as a child in a hierarchy, has its
+// its name. An entity that dies only because another does, as a child in a hierarchy, keeps its
 // name until the end of the refresh.
 //
-// A port that waits with Notify gets the outcome, which is Refused for a name that is taken, Gone
-// if the entity was dead or dying by then, or Missing if it had no name to give up. Systems find
+// A port that waits with Notify gets the outcome: Refused for a name that is taken, Gone
+// if the entity was dead or dying by then, or Missing if it had no name to remove. Systems find
 // the refused requests in Refused.
 //
 // A binding takes one allocation, of 16 bytes and the name, and 32 to 128 bytes in
 // the indexes; a string is kept, with whatever memory it is a part of.
-//
 // Invariants: no two entities have the same name, and an entity with a name is alive, except as
 // seen by readers while a refresh is under way.
 //
-// Ownership: the world's. Changes may be called by the goroutine that holds the Actor; Lookup,
-// NameOf and Len by anyone at any time.
+// Ownership: the world's. The goroutine that holds the Actor may make changes; any goroutine may call Lookup,
+// NameOf and Len at any time.
 type Names[K Name] struct {
 	part
 	w        *world.World
@@ -72,11 +70,11 @@ type Names[K Name] struct {
 	encoded  []byte // what bindings returned
 }
 
-// part makes Names what a view can have.
+// part makes Names something that a view can have.
 type part = world.Viewable
 
 // New makes names for entities of a world; label is what messages call them. The
-// world must be idle. It panics within a tick.
+// world must be idle, or New panics.
 func New[K Name](w *world.World, label string, o Options) *Names[K] {
 	d := driver.Of(w)
 	d.MustRegister("names.New", label)
@@ -105,11 +103,11 @@ func (n *Names[K]) Label() string { return n.label }
 // Options returns the options with the defaults filled in.
 func (n *Names[K]) Options() Options { return n.options }
 
-// Lookup returns the entity that has a name, and whether there is one. It may be dead
-// by the time the caller looks, as any handle. Safe from any goroutine at any time: it
+// Lookup returns the entity that has a name, and whether there is one. Like any handle it may be dead
+// by the time the caller uses it. Safe from any goroutine at any time: it
 // does not wait, write or allocate. Systems find what the last refresh left. During a
-// refresh a name is found as it was before or as it is after; one that goes from one
-// entity to another may be without an entity in between. In a closed world no name is found; see
+// refresh a name is found as it was before or as it is after; one that moves from one
+// entity to another may have no entity in between. In a closed world no name is found; see
 // World.Err.
 func (n *Names[K]) Lookup(name K) (handle.Handle, bool) {
 	return n.byName.lookup(maphash.Comparable(n.seed, name), name)
@@ -123,10 +121,10 @@ func (n *Names[K]) NameOf(h handle.Handle) (K, bool) {
 // Len returns the number of names. Safe from any goroutine at any time.
 func (n *Names[K]) Len() int { return int(n.count.Load()) }
 
-// Bind gives an entity a name; the one that it had it gives up in the same moment, and
-// keeps if the new one is refused. It returns world.ErrStale if the entity is known
-// not to be alive, ErrLength; by an idle *World ErrTaken if another entity has the
-// name; else world.ErrFull if the request was not accepted.
+// Bind gives an entity a name, and removes the one that it had. If the new name is refused, the entity
+// keeps the old one. It returns world.ErrStale if the entity is known
+// not to be alive, and ErrLength. An idle *World also gets ErrTaken if another entity has the
+// name; other actors get world.ErrFull if the request was not accepted.
 func (n *Names[K]) Bind(by world.Actor, h handle.Handle, name K) error {
 	if length(&name) > n.options.LengthMax {
 		return n.requests.Refuse(by, fmt.Errorf("%w, which is %d of %q", ErrLength, n.options.LengthMax, n.label))
@@ -134,15 +132,15 @@ func (n *Names[K]) Bind(by world.Actor, h handle.Handle, name K) error {
 	return n.do(by, h, change[K]{name: name, bind: true})
 }
 
-// Unbind makes an entity give up its name. It returns world.ErrStale if the entity is
-// known not to be alive; by an idle *World ErrUnnamed if it has none; else
-// world.ErrFull if the request was not accepted.
+// Unbind removes the name of an entity. It returns world.ErrStale if the entity is
+// known not to be alive. An idle *World also gets ErrUnnamed if the entity has no name; other actors
+// get world.ErrFull if the request was not accepted.
 func (n *Names[K]) Unbind(by world.Actor, h handle.Handle) error {
 	return n.do(by, h, change[K]{})
 }
 
 // All yields the entities that have a name, in the order of their handles, with the
-// names. For an idle world. It sorts them, O(n log n); what the loop changes it does not see.
+// names. For an idle world. It sorts them, O(n log n). The loop does not see changes that it makes.
 func (n *Names[K]) All() iter.Seq2[handle.Handle, K] { return n.all("Names.All") }
 
 func (n *Names[K]) all(call string) iter.Seq2[handle.Handle, K] {
@@ -158,8 +156,8 @@ func (n *Names[K]) all(call string) iter.Seq2[handle.Handle, K] {
 }
 
 // Refused returns the requests that the last refresh refused because the name was
-// taken, in order, as many as Options.Refusals allows. For systems, and the idle
-// world; it is good until the refresh.
+// taken, in order, up to Options.Refusals. For systems, and the idle
+// world. The slice is valid until the next refresh.
 func (n *Names[K]) Refused() []Refusal[K] { return n.refused }
 
 // mustIdle panics while a tick runs, and in a closed world.

@@ -12,7 +12,7 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// Reader reads Names: those of a world as they are, or of a world.Frame as they were then.
+// Reader reads Names: those of a world now, or those of a world.Frame as they were then.
 //
 // Ownership: any goroutine; of a frame until that is released.
 type Reader[K Name] struct {
@@ -21,8 +21,8 @@ type Reader[K Name] struct {
 	frame  world.Binder // nil but for a frame
 }
 
-// Read returns what reads the names: asked of a World or a Build, as they are, by the calls of
-// Names; asked of a Frame, as they were then. It panics if the frame's view does not have the
+// Read returns a Reader: given a World or a Build, of the names now, by the calls of
+// Names; given a Frame, of the names as they were then. It panics if the frame's view does not have the
 // names.
 func (n *Names[K]) Read(a world.Binder) *Reader[K] {
 	of, c := n.driver.Binds(a, n.part, "Names.Read")
@@ -69,8 +69,8 @@ func (r *Reader[K]) Len() int {
 	return r.frozen.count
 }
 
-// All yields the entities that have a name, in the order of their handles, with the names: those
-// of a frame at any time, others as of Names.All. It sorts them, O(n log n).
+// All yields the entities that have a name, in the order of their handles, with the names. A Reader of a frame
+// may call it at any time, another as Names.All. It sorts them, O(n log n).
 func (r *Reader[K]) All() iter.Seq2[handle.Handle, K] {
 	r.guard()
 	if r.frozen == nil {
@@ -95,7 +95,7 @@ func (x *index[K]) ordered(n int) []*binding[K] {
 
 // frozen is a copy of names. Bindings are never changed, so it shares them.
 //
-// Ownership: as of drive.Copy.
+// Ownership: as that of drive.Copy.
 type frozen[K Name] struct {
 	byName   index[K]
 	byHandle index[K]
@@ -104,7 +104,7 @@ type frozen[K Name] struct {
 	runs     drive.Runs[slot[K]]
 }
 
-// Changed reports whether the names are others than in the newest copy.
+// Changed reports whether the names differ from those in the newest copy.
 func (k adapter[K]) Changed() bool { return k.byHandle.last == k.byHandle.now }
 
 // CopySize returns how many bytes a copy takes.
@@ -126,7 +126,7 @@ func (k adapter[K]) Copy(old drive.Copy) (drive.Copy, int, int) {
 	return x, parts, slots * slotBytes
 }
 
-// follow makes the index one that will be as another, and finds what must be copied of it.
+// follow prepares the index to become a copy of another, and finds what must be copied.
 func (x *index[K]) follow(from *index[K], at uint64, runs *drive.Runs[slot[K]]) {
 	x.removed = from.removed
 	for i := range from.stripes {
@@ -161,5 +161,5 @@ func (x *frozen[K]) Part(i int) { x.runs.Part(i) }
 // Bytes returns the memory of the copy, without that of the bindings.
 func (x *frozen[K]) Bytes() uint64 { return x.byName.bytes() + x.byHandle.bytes() }
 
-// Forget has nothing to do: a stripe says itself when it changed.
+// Forget has nothing to do: each stripe keeps when it last changed.
 func (k adapter[K]) Forget() {}

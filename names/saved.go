@@ -9,10 +9,10 @@ import (
 	"github.com/atoll-sim/atoll/internal/drive"
 )
 
-// AppendSaved appends the state for LoadSaved: that which counts for a hash is all.
+// AppendSaved appends the state for LoadSaved. It is the state that is hashed.
 func (k adapter[K]) AppendSaved(dst []byte) []byte { return k.AppendState(dst) }
 
-// SavedOptions tells of the options, and of the kind of names, which must be the same.
+// SavedOptions describes the options, and the kind of names, which must be the same.
 func (k adapter[K]) SavedOptions() (all, same string) {
 	same = "names of " + reflect.TypeFor[K]().Kind().String()
 	return fmt.Sprintf("%s, LengthMax %d, Refusals %d", same, k.options.LengthMax, k.options.Refusals), same
@@ -21,7 +21,7 @@ func (k adapter[K]) SavedOptions() (all, same string) {
 // LoadSaved gives names without bindings those that AppendSaved wrote.
 func (k adapter[K]) LoadSaved(src []byte) error {
 	c := drive.Cursor{Rest: src}
-	c.Take(8) // LengthMax: that of this world counts from now on
+	c.Take(8) // LengthMax: this world's limit applies from now on
 	most, bound, refused := c.Word64(), c.Word64(), c.Word64()
 	for range min(bound, uint64(len(c.Rest))) {
 		h := handle.Handle(c.Word64())

@@ -21,7 +21,7 @@ func (k adapter[K]) AppendState(dst []byte) []byte {
 	return dst
 }
 
-// bindings returns all names with their entities, in order: made anew if any has changed.
+// bindings returns all names with their entities, in order. It encodes them again if any has changed.
 func (n *Names[K]) bindings() []byte {
 	if !n.byHandle.changed {
 		return n.encoded
@@ -34,7 +34,7 @@ func (n *Names[K]) bindings() []byte {
 	return n.encoded
 }
 
-// appendName appends a name, so that its end can be told.
+// appendName appends a name in a form whose end can be found.
 func appendName[K Name](dst []byte, name *K) []byte {
 	switch v := reflect.ValueOf(name).Elem(); v.Kind() {
 	case reflect.String:

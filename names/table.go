@@ -16,18 +16,18 @@ type binding[K Name] struct {
 
 // index finds bindings by name, or by handle.
 //
-// Invariants: a binding that is there stays findable while others come and go. In a
-// table, what is not nil has become nil again only where no binding was behind it.
+// Invariants: a binding stays findable while others come and go. A used slot of a
+// table becomes nil again only if no binding follows it.
 //
-// Ownership: one writer at a time, the refresh or who uses the idle world. Anyone may
+// Ownership: one writer at a time, the refresh or the goroutine that has the idle world. Any goroutine may
 // look up at any time.
 type index[K Name] struct {
 	stripes [stripes]stripe[K]
-	removed *binding[K] // stands where one was; its handle is None
+	removed *binding[K] // stands where a binding was removed; its handle is None
 	hash    func(*binding[K]) uint64
-	changed bool   // since somebody set it to false
+	changed bool   // since a caller last reset it
 	now     uint64 // the number of the next copy
-	last    uint64 // what it was when a stripe changed last
+	last    uint64 // the value of now when a stripe last changed
 }
 
 // stripe is a part of an index, which grows by itself.
@@ -67,7 +67,7 @@ func hashHandle(h handle.Handle) uint64 {
 func (x *index[K]) stripe(hash uint64) *stripe[K] { return &x.stripes[hash>>(64-stripeBits)] }
 
 // named returns the binding of a name, or nil. Safe from any goroutine; it looks at
-// no slot twice.
+// each slot once at most.
 func (x *index[K]) named(hash uint64, name K) *binding[K] {
 	t := x.stripe(hash).table.Load()
 	if t == nil {
@@ -85,7 +85,7 @@ func (x *index[K]) named(hash uint64, name K) *binding[K] {
 	return nil
 }
 
-// of returns the binding of an entity, or nil. As of named.
+// of returns the binding of an entity, or nil. As named.
 func (x *index[K]) of(h handle.Handle) *binding[K] {
 	hash := hashHandle(h)
 	t := x.stripe(hash).table.Load()
@@ -104,7 +104,7 @@ func (x *index[K]) of(h handle.Handle) *binding[K] {
 	return nil
 }
 
-// lookup returns whom a name names, and whether there is anybody.
+// lookup returns the entity that has a name, and whether there is one.
 func (x *index[K]) lookup(hash uint64, name K) (handle.Handle, bool) {
 	if b := x.named(hash, name); b != nil {
 		return b.handle, true
@@ -123,7 +123,7 @@ func (x *index[K]) nameOf(h handle.Handle) (K, bool) {
 // touch notes that a stripe changes.
 func (x *index[K]) touch(s *stripe[K]) { x.changed, x.last, s.changed = true, x.now, x.now }
 
-// put adds a binding of a name or handle that there is none of.
+// put adds a binding whose name or handle is not in the index.
 func (x *index[K]) put(b *binding[K]) {
 	s := x.stripe(x.hash(b))
 	x.touch(s)
@@ -154,7 +154,7 @@ func (x *index[K]) fill(t *table[K], b *binding[K]) bool {
 	}
 }
 
-// rebuild gives a stripe a table of n slots, without the removed. Who reads the old one
+// rebuild gives a stripe a table of n slots, without removed bindings. A reader of the old table
 // finds what was there.
 func (x *index[K]) rebuild(s *stripe[K], old *table[K], n int) *table[K] {
 	next := &table[K]{slots: make([]slot[K], n)}
@@ -177,7 +177,7 @@ func (x *index[K]) replace(old, b *binding[K]) {
 	slots[i].Store(b) // publishes the binding
 }
 
-// remove takes a binding out. A table with a sixteenth of its slots in use gives back
+// remove removes a binding. A table that uses only a sixteenth of its slots gives back
 // three quarters of them.
 func (x *index[K]) remove(b *binding[K]) {
 	x.touch(x.stripe(x.hash(b)))
@@ -196,7 +196,7 @@ func (x *index[K]) clear(b *binding[K]) {
 	mask := uint64(len(slots) - 1)
 	slots[i].Store(x.removed)
 	if slots[(i+1)&mask].Load() != nil {
-		return // a binding behind it is found by way of it
+		return // a binding that follows is found by way of this slot
 	}
 	for slots[i].Load() == x.removed {
 		slots[i].Store(nil)
@@ -205,7 +205,7 @@ func (x *index[K]) clear(b *binding[K]) {
 	}
 }
 
-// find returns where a binding is that is there.
+// find returns the slot of a binding that is in the index.
 func (x *index[K]) find(b *binding[K]) (slots []slot[K], at uint64) {
 	slots = x.stripe(x.hash(b)).table.Load().slots
 	mask := uint64(len(slots) - 1)
@@ -214,14 +214,14 @@ func (x *index[K]) find(b *binding[K]) (slots []slot[K], at uint64) {
 	return slots, at
 }
 
-// all calls f with all bindings, in no order.
+// all calls f with all bindings, in any order.
 func (x *index[K]) all(f func(*binding[K])) {
 	for i := range x.stripes {
 		x.each(i, f)
 	}
 }
 
-// each calls f with the bindings of a stripe, in no order.
+// each calls f with the bindings of a stripe, in any order.
 func (x *index[K]) each(i int, f func(*binding[K])) {
 	t := x.stripes[i].table.Load()
 	if t == nil {
