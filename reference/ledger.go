@@ -30,7 +30,7 @@ func (l *ledger) open() share {
 	if !check.Enabled {
 		return 0
 	}
-	if l.mu == nil { // by Own, before there are others
+	if l.mu == nil { // set by Own, before there are other shares
 		l.mu = &struct {
 			sync.Mutex
 			last   share

@@ -31,7 +31,7 @@ type Owner struct {
 // Invariants: count is the number of shares that are not released. When it comes to
 // 0 the entity is handed to the refresh.
 //
-// Ownership: of all who have a share.
+// Ownership: shared by all Owners.
 type block struct {
 	count    atomic.Int64
 	liveness *drive.Liveness
@@ -41,17 +41,17 @@ type block struct {
 	watched  bool
 }
 
-// Own takes the ownership of an entity, which is to have no other owner. It
-// returns an Owner of nothing if the entity is not alive; one that a port has
+// Own takes ownership of an entity, which must have no other owner. It
+// returns an Owner of nothing if the entity is not alive. An entity that a port has
 // just created may be owned at once. A marked entity counts as alive until the refresh. Own
 // allocates once.
 //
 // forgotten, if not nil, is called with the handle, on a goroutine of the runtime,
 // when the collector finds that shares were lost without being released. The entity
-// stays alive: when the collector runs must not show in the world.
+// stays alive, because the time of a collection must not affect the world.
 func Own(by world.Actor, h handle.Handle, forgotten func(handle.Handle)) Owner {
 	liveness := driver.Of(by).Liveness()
-	if _, ok := liveness.State(h); !ok { // not by.Status: that tells Dying to some and not to others
+	if _, ok := liveness.State(h); !ok { // not by.Status, which reports Dying to some actors only
 		return Owner{}
 	}
 	b := &block{liveness: liveness, handle: h}
@@ -77,7 +77,7 @@ func (l lost) notify() {
 	}
 }
 
-// Handle returns the entity, or handle.None if it owns nothing. It need not be alive: entities with
+// Handle returns the entity, or handle.None if o owns nothing. The entity may be dead: entities with
 // an owner can still be destroyed.
 func (o *Owner) Handle() handle.Handle {
 	if o.block == nil || o.released {
@@ -86,12 +86,12 @@ func (o *Owner) Handle() handle.Handle {
 	return o.block.handle
 }
 
-// Alive reports whether it owns an entity and that is alive.
+// Alive reports whether o owns an entity that is alive.
 func (o *Owner) Alive() bool {
 	return o.block != nil && !o.released && o.block.liveness.Alive(o.block.handle)
 }
 
-// Weak returns a reference to the entity that has no share in it. It is empty if the
+// Weak returns a reference to the entity without a share in it. The reference is empty if the
 // entity is neither alive nor pending.
 func (o *Owner) Weak() Weak {
 	if o.block == nil || o.released {
@@ -115,9 +115,9 @@ func (o *Owner) Clone() Owner {
 }
 
 // Release gives the share back: one locked subtraction. After the last one the next
-// refresh destroys the entity, or the one that creates it if it is pending still; that
-// is never refused, and may be asked from any
-// goroutine. Releasing an Owner of nothing does nothing. It panics if o was
+// refresh destroys the entity, or if it is still pending the refresh that creates it. That
+// is never refused, and any
+// goroutine may do it. Releasing an Owner of nothing does nothing. It panics if o was
 // released before.
 func (o *Owner) Release() {
 	b := o.block
@@ -138,7 +138,7 @@ func (o *Owner) Release() {
 	}
 }
 
-// Shares returns how many shares there are in the entity.
+// Shares returns how many shares the entity has.
 func (o *Owner) Shares() int {
 	if o.block == nil {
 		return 0

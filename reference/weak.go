@@ -13,8 +13,8 @@ import (
 
 // Weak refers to an entity without keeping it alive. The zero value is empty.
 //
-// A Weak that finds its entity gone empties itself. What a Weak says of an entity that is
-// marked is what World.Alive says. One that a port has created since the last refresh is
+// A Weak that finds its entity gone empties itself. For an entity that is
+// marked it returns what World.Alive does. An entity that a port has created since the last refresh is
 // not alive yet; a reference to it is kept, and finds it after the refresh.
 //
 // Ownership: a variable is for one goroutine at a time; copies are variables of
@@ -25,7 +25,7 @@ type Weak struct {
 }
 
 // To returns a reference to an entity. It is empty if the entity is neither alive nor
-// pending. As safe as by is.
+// pending. It may be called wherever by may be used.
 func To(by world.Actor, h handle.Handle) Weak {
 	r := Weak{liveness: driver.Of(by).Liveness(), handle: h}
 	r.Get()
@@ -40,8 +40,8 @@ func (r *Weak) Get() (handle.Handle, bool) {
 	return r.lost()
 }
 
-// lost empties a reference whose entity is gone; one that was not bound yet stays, and so
-// does one whose entity is pending.
+// lost empties a reference whose entity is gone. It keeps one that is not bound yet, and one
+// whose entity is pending.
 func (r *Weak) lost() (handle.Handle, bool) {
 	if r.liveness == nil {
 		return handle.None, false
@@ -64,9 +64,9 @@ func (r *Weak) Alive() bool {
 // Clear empties the variable.
 func (r *Weak) Clear() { *r = Weak{} }
 
-// Destroy empties the variable at once and makes the next refresh destroy the
-// entity, or the refresh that creates it if it is pending still. It reports whether there
-// was one, alive or pending. Safe while a tick runs; it cannot be refused.
+// Destroy empties the variable at once. The next refresh destroys the
+// entity, or if it is still pending the refresh that creates it. It reports whether there
+// was an entity, alive or pending. Safe while a tick runs; it cannot be refused.
 func (r *Weak) Destroy() bool {
 	r.Get()
 	if r.liveness == nil {
@@ -77,9 +77,9 @@ func (r *Weak) Destroy() bool {
 	return true
 }
 
-// Equal reports whether both refer to the same entity of the same world, alive or
-// not found out yet to be dead. A reference that is empty, or whose world is gone,
-// equals nothing, itself included.
+// Equal reports whether both refer to the same entity of the same world, which is alive or
+// not yet found to be dead. A reference that is empty, or whose world is gone,
+// equals nothing, not even itself.
 func (r Weak) Equal(s Weak) bool {
 	return r.liveness != nil && r == s && !r.liveness.Gone()
 }
@@ -111,8 +111,8 @@ func (r Weak) MarshalText() ([]byte, error) {
 	return r.handle.MarshalText()
 }
 
-// UnmarshalText reads what MarshalText wrote. The reference is to be bound to a
-// world then. On an error it is as before.
+// UnmarshalText reads what MarshalText wrote. Call Bind afterwards to give the reference its
+// world. On an error the reference is unchanged.
 func (r *Weak) UnmarshalText(text []byte) error {
 	if len(text) == 0 {
 		*r = Weak{}
