@@ -3,13 +3,13 @@ package region
 import "github.com/atoll-sim/atoll/world"
 
 // System is the constructor of the system that moves entities which have crossed a
-// border, to be added after those that change positions:
+// border. Add it after those that change positions:
 //
 //	s.MustAdd("cross", grid.System, scheduler.In(scheduler.PostUpdate))
 //
-// It asks to read P, looks at every entity that has one, and costs about 5 ns for
-// each. It requests moves for those beyond a border by more than the margin, in the order of the
-// rows, at most Limit. A request that finds the shard's outbox full is made again in the next tick.
+// It reads P of every entity that has one, which costs about 5 ns for
+// each. It requests moves for entities beyond a border by more than the margin, in the order of the
+// rows, at most Limit. If the shard's outbox is full, it requests the move again in the next tick.
 func (g *Grid[P]) System(b *world.Build) func(*world.Context) {
 	if b.Shard() == world.AllShards {
 		panic("region: Grid.System is to run on each shard; add it without scheduler.Global")

@@ -1,9 +1,9 @@
 // Package region partitions a world by space: each shard holds what is in one
-// region of a grid. Then what is near is mostly in the same shard, where a query of a system
-// finds it.
+// region of a grid. Then entities near each other are mostly in the same shard, where a query of a system
+// finds them.
 //
-// The rows of another shard no system can walk, a neighbour's no more than any. Of an entity
-// there it can read by its handle, with world.ForeignReader.Get; AppendNeighbours is for
+// A system cannot iterate over the rows of another shard, not even of a neighbour. It can read an entity
+// there by its handle, with world.ForeignReader.Get. Pass AppendNeighbours to
 // world.ReadForeign, so that nothing waits for shards that are further away. To find what
 // is near across a border, use package near, whose Index has the entities of all shards.
 //
@@ -12,6 +12,6 @@
 // crossed a border, by request, so they are in their new shard from the next tick
 // on, with their handle as it was. It moves no children: see world.Move.
 //
-// Do not let a scheduler.Balancer work against it: that moves entities wherever
+// Do not use a scheduler.Balancer with it: that moves entities wherever
 // there is room.
 package region

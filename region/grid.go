@@ -6,7 +6,7 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// Grid divides an area into regions, each of them that of one shard. P is the
+// Grid divides an area into regions, one for each shard. P is the
 // component that holds an entity's position.
 //
 //	y ▲  ┌─────┬─────┬─────┐
@@ -28,8 +28,8 @@ type Grid[P any] struct {
 type bounds struct{ left, right, bottom, top float64 }
 
 // New makes a grid for a world. at returns the coordinates of a position; it must
-// depend on its argument alone and be safe for concurrent use. New returns an error
-// that names every option that is wrong.
+// depend on its argument alone and be safe for concurrent use. The error of New
+// names every option that is wrong.
 func New[P any](w *world.World, at func(P) (x, y float64), o Options) (*Grid[P], error) {
 	if w == nil || at == nil {
 		panic("region: New needs a world and a function that tells the coordinates of a position")
@@ -49,7 +49,7 @@ func New[P any](w *world.World, at func(P) (x, y float64), o Options) (*Grid[P],
 // bounds returns where a shard's entities stay.
 func (g *Grid[P]) bounds(shard int) bounds {
 	if shard >= g.Regions() {
-		return bounds{left: math.Inf(1)} // nobody stays
+		return bounds{left: math.Inf(1)} // no entity stays
 	}
 	column, row := shard%g.o.Columns, shard/g.o.Columns
 	from := func(least, side float64, at int) float64 {
@@ -73,7 +73,7 @@ func (g *Grid[P]) bounds(shard int) bounds {
 // Options returns the options with the defaults filled in.
 func (g *Grid[P]) Options() Options { return g.o }
 
-// Regions returns the number of regions, which are the shards from 0 on.
+// Regions returns the number of regions. Region i is shard i.
 func (g *Grid[P]) Regions() int { return g.o.Columns * g.o.Rows }
 
 // Corner returns the least coordinates of a shard's region, and Side its size.
@@ -84,8 +84,8 @@ func (g *Grid[P]) Corner(shard int) (x, y float64) {
 // Side returns the size of a region.
 func (g *Grid[P]) Side() (x, y float64) { return g.sides.x, g.sides.y }
 
-// Shard returns the shard whose region a position is in. It is for the placement
-// of bundles:
+// Shard returns the shard whose region a position is in. Use it to place
+// bundles:
 //
 //	trees.PlaceBy(func(t Tree) int { return grid.Shard(t.Position) })
 //
@@ -103,7 +103,7 @@ func (g *Grid[P]) shard(x, y float64) int {
 // step returns the whole number of steps in f, 0 to n-1.
 func step(f float64, n int) int {
 	switch {
-	case !(f >= 1): // also what is not a number
+	case !(f >= 1): // also if f is not a number
 		return 0
 	case f >= float64(n):
 		return n - 1

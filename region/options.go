@@ -28,8 +28,8 @@ type Options struct {
 	// walks along the border is not moved in every tick. Default: a sixteenth of the shorter side
 	// of a region.
 	Margin float64
-	// Limit is how many entities leave a shard in one tick, at most; the others
-	// follow in the next ones. Default: DefaultLimit.
+	// Limit is how many entities leave a shard in one tick at most; the others
+	// follow in the next ticks. Default: DefaultLimit.
 	Limit int
 }
 
