@@ -7,8 +7,8 @@ import (
 )
 
 // The buckets of a Histogram. Each doubling is divided into parts, so that a bucket's width is at most a
-// quarter of its lower bound. The first has all that is shorter than least, the last all that is longer
-// than the others, from 68 seconds on.
+// quarter of its lower bound. The first has all durations below least, the last all from 68 seconds
+// on.
 const (
 	partBits  = 2
 	parts     = 1 << partBits
@@ -63,7 +63,7 @@ func (h *Histogram) Merge(other *Histogram) {
 }
 
 // Since returns what was counted after an earlier copy of the same histogram was made. Its Max is exact only if
-// the longest of all came since then, and otherwise the upper end of a bucket.
+// the longest duration of all came after the copy; otherwise it is the upper end of a bucket.
 func (h *Histogram) Since(earlier *Histogram) (since Histogram) {
 	for i, n := range h.counts {
 		since.counts[i] = n - earlier.counts[i]
@@ -89,7 +89,7 @@ func (h *Histogram) Sum() time.Duration { return h.sum }
 // Max returns the longest duration, or 0 if there is none.
 func (h *Histogram) Max() time.Duration { return h.most }
 
-// Quantile returns a duration that the share q of all did not exceed, from 0 to 1: 0.5 is the median. It is off by
+// Quantile returns a duration that the share q of all, from 0 to 1, did not exceed: 0.5 is the median. It is off by
 // 12.5 % at most between 128 ns and 68 s. It returns 0 if nothing was counted.
 func (h *Histogram) Quantile(q float64) time.Duration {
 	n := h.Count()
@@ -109,8 +109,8 @@ func (h *Histogram) Quantile(q float64) time.Duration {
 	return h.most
 }
 
-// Buckets yields upper bounds, ascending, with how many durations were shorter, each count with those before it. The
-// bounds are the same for all histograms: the powers of two from 128 ns to 68 s. What is longer is in Count only.
+// Buckets yields ascending upper bounds, each with how many durations in all were shorter. The
+// bounds are the same for all histograms: the powers of two from 128 ns to 68 s. Longer durations are only in Count.
 func (h *Histogram) Buckets() iter.Seq2[time.Duration, uint64] {
 	return func(yield func(time.Duration, uint64) bool) {
 		var n uint64
