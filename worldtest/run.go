@@ -15,13 +15,13 @@ const Name = "system under test"
 
 // Run makes ticks of w with one system and nothing else. The world is idle before
 // and after. Every shard has a worker of its own, and the shards run with random
-// delays, so that a system in which they share what they should not is seen by the
-// race detector, and one that depends on their order by its results. The checks
-// that a release build does without are on under the race detector and under the
+// delays. So the race detector finds shards that share what they should not, and
+// a system that depends on their order gives different results. The checks
+// that a release build leaves out are on under the race detector and under the
 // build tag atollcheck.
 //
-// It fails the test and ends it if the system cannot be added, or panics: with
-// what it panicked with and where, on which shard and in which tick. Several Runs
+// It fails the test and ends it if the system cannot be added, or panics: it reports the
+// value of the panic, the stack, the shard and the tick. Several Runs
 // may follow each other on one world.
 func Run(t testing.TB, w *world.World, ticks int, system scheduler.System, options ...scheduler.Option) {
 	t.Helper()
