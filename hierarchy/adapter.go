@@ -9,8 +9,8 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// adapter is a relation as the world sees it, so that the methods are not among
-// those of Relation.
+// adapter is a relation as the world sees it. It keeps its methods out of the
+// exported ones of Relation.
 type adapter struct{ *Relation }
 
 // Begin closes the gaps that the idle world has left, so that systems only read.
@@ -23,8 +23,8 @@ func (k adapter) Settle() {
 	k.tree.Settle()
 }
 
-// Spare spares entities that have living children, if that is the policy, and their
-// ancestors among the dying: these have a living child then.
+// Spare spares entities that have living children, if that is the policy. It also spares their
+// ancestors among the dying, because these have a living child then.
 func (k adapter) Spare(d *drive.DyingSet) bool {
 	if k.options.OnParentDeath != Refuse {
 		return false
@@ -45,12 +45,12 @@ func (k adapter) Spare(d *drive.DyingSet) bool {
 	return spared
 }
 
-// Spread takes the dying out of the relation and does to their children what the
-// policy says. Children that it marks are taken out with their parent; those of
+// Spread removes dying entities from the relation and applies the policy to their
+// children. Children that it marks are removed with their parent; those of
 // them that are parents wait in k.dying.
 func (k adapter) Spread(d *drive.DyingSet, from int) {
 	if k.options.OnParentDeath == Grandparent {
-		for _, h := range d.All()[from:] { // while all links are there to be followed
+		for _, h := range d.All()[from:] { // while all links still exist
 			k.passOn(h, d.Has)
 		}
 	}
@@ -87,20 +87,20 @@ func (k adapter) Place(by any, child, parent handle.Handle, place int) error {
 	return k.do(by.(world.Actor), child, change{op: opPut, to: parent, place: clamp(place)})
 }
 
-// move is a child that another parent gets.
+// move is a child that gets another parent.
 type move struct{ child, to handle.Handle }
 
 // adoptMoved gives the children in r.moved to their new parents.
 func (r *Relation) adoptMoved() {
 	for _, m := range r.moved {
-		// A fixed list may be full, or memory short: it is an orphan then.
+		// A fixed list may be full, or memory short. Then the child becomes an orphan.
 		_ = r.tree.change(m.child, &change{op: opAddChild, to: m.to})
 	}
 	r.moved = r.moved[:0]
 }
 
-// passOn notes, in r.moved, that the nearest ancestor of h that does not die gets the
-// children of h that do not die.
+// passOn notes, in r.moved, that the children of h that do not die move to the nearest ancestor of h
+// that does not die either.
 func (r *Relation) passOn(h handle.Handle, dies func(handle.Handle) bool) {
 	t, up := r.tree, handle.None
 	for _, child := range t.items(t.own(h)) {
@@ -139,7 +139,7 @@ func (k adapter) remove(d *drive.DyingSet, h handle.Handle) {
 	t.dropList(number)
 }
 
-// unlinkChildren makes the children of a list roots, and adds those that have children
+// unlinkChildren makes the children of a list roots, and appends those that have children
 // to parents, unless that is nil.
 func (t *Tree) unlinkChildren(number uint32, parents *[]handle.Handle) {
 	for _, child := range t.items(number) {
@@ -168,8 +168,8 @@ func (t *Tree) unlinkChildren(number uint32, parents *[]handle.Handle) {
 
 // AppendState appends all that decides what the relation does next, for a hash of
 // the world's state: the options, what was refused, and the children of each parent with
-// their places. What the memory has been through does not show, other than in an image.
-// (So it does not say when a relation with ManualGrowth runs out of room.)
+// their places. How the memory is laid out is not a part of it, other than in an image.
+// (So with ManualGrowth it does not say when the relation runs out of room.)
 func (k adapter) AppendState(dst []byte) []byte {
 	o := k.options
 	for _, v := range []int{int(o.OnParentDeath), int(o.OnChildDeath), o.Places, o.PlacesMax, o.Refusals, len(k.refused)} {
@@ -183,9 +183,9 @@ func (k adapter) AppendState(dst []byte) []byte {
 	return k.tree.appendState(dst)
 }
 
-// appendState appends the lists in the order of their owners' handles: owner, what
-// the list is, its length, and the children with the holes. Lists that are there for
-// their capacity alone are left out.
+// appendState appends the lists in the order of their owners' handles: owner, flags of
+// the list, its length, and the children with the holes. It leaves out lists that exist
+// only to keep their capacity.
 func (t *Tree) appendState(dst []byte) []byte {
 	t.Settle()
 	for first, p := range t.dir.each {
@@ -204,7 +204,7 @@ func (t *Tree) appendState(dst []byte) []byte {
 	return dst
 }
 
-// Measure tells how many children there are.
+// Measure reports how many children there are.
 func (k adapter) Measure(add func(drive.Measured)) {
 	add(drive.Measured{Name: "atoll_relation_children", Help: "Children in a relation.", Of: k.name, Value: float64(k.tree.Links())})
 	add(drive.Measured{Name: "atoll_relation_bytes", Help: "Memory of a relation.", Of: k.name, Value: float64(k.tree.Bytes())})

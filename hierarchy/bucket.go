@@ -10,10 +10,10 @@ import "slices"
 //	words  [bucket of 4][bucket of 8  ][free, 4 ][bucket of 12     ] … room
 //	free   4: ─────────────────────────▲ its first word names the next free one
 //
-// Invariants: buckets do not overlap; each is a list's or in the chain of its
-// class. Growing leaves none free.
+// Invariants: buckets do not overlap; each belongs to a list or is in the chain of its
+// class. Growing leaves no free buckets.
 
-// classes are the sizes of buckets: those chosen, and beyond them each twice the
+// classes are the sizes of buckets: those of the options, and beyond them each twice the
 // one before.
 type classes []int
 
@@ -119,8 +119,8 @@ func (t *Tree) freeBucket(l *list) {
 	}
 }
 
-// move takes the buckets to other memory, one behind the other in the order of the
-// lists. A slice of the old memory keeps what was there.
+// move copies the buckets to other memory, one after the other in the order of the
+// lists. A slice of the old memory keeps its contents.
 func (t *Tree) move(to []word) {
 	t.touchBuckets()
 	for n := range uint32(len(t.owners)) {
@@ -136,7 +136,7 @@ func (t *Tree) move(to []word) {
 	clear(t.free)
 }
 
-// resize takes a list to a bucket of another class that has room for its places.
+// resize moves a list to a bucket of another class, which has room for its places.
 func (t *Tree) resize(number uint32, class int) error {
 	at, err := t.newBucket(class)
 	if err != nil {
@@ -158,7 +158,7 @@ func (t *Tree) makeRoom(number uint32, n int) error {
 	return nil
 }
 
-// shrinks reports whether so many places need far less than a bucket of a class.
+// shrinks reports whether that many places need far less than a bucket of a class.
 func (t *Tree) shrinks(class, places int) bool {
 	return class >= 2 && places <= t.classes.size(class-2)
 }

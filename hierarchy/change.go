@@ -6,7 +6,7 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 )
 
-// change is what is to become of the entity that it is applied to, or sent with.
+// change is a change of the entity that it is applied to or sent with.
 type change struct {
 	to    handle.Handle // the parent, the sibling or the partner
 	from  handle.Handle // the parent that the entity must have; of SwapPlaces the other place
@@ -93,7 +93,7 @@ func (t *Tree) change(h handle.Handle, c *change) error {
 // do makes a change, for a call of the user's.
 func (t *Tree) do(h handle.Handle, c change) error { return t.named(t.change(h, &c)) }
 
-// named returns the error of a public call: ErrCycle with the path that was noted.
+// named returns the error of a public call: for ErrCycle a CycleError with the path that was noted.
 func (t *Tree) named(err error) error {
 	if err == ErrCycle {
 		return &CycleError{slices.Clone(t.path)}
@@ -111,7 +111,7 @@ func (t *Tree) isAncestor(a, h handle.Handle) bool {
 	return true
 }
 
-// cycle notes the path down from child to parent, which is below it or itself, and
+// cycle notes the path down from child to parent, which is the child or below it, and
 // returns ErrCycle.
 func (t *Tree) cycle(child, parent handle.Handle) error {
 	t.path = t.path[:0]

@@ -20,14 +20,14 @@ type Moved struct {
 	From, To Position
 }
 
-// Diff returns the entities that have another parent, or another place, than in an earlier frame,
-// in the order of their handles: those that came to have a parent, or have none any more, dead or
-// not, are among them. That an entity is in the relation without a parent, or that a list is fixed,
-// does not count.
+// Diff returns the entities whose parent or place differs from that in an earlier frame,
+// in the order of their handles. Among them are entities that got a parent, or have none any more, dead or
+// alive. Diff ignores whether an entity without a parent is in the relation, and whether a list is
+// fixed.
 //
-// It looks at the parts in which something changed in between, of 1,024 entities or 64 parents
-// each, and not at the others; at all if the relation was loaded, or if there was no frame for a
-// while. It panics if one of the Readers is not of a frame, if they are of two relations, and if a
+// It looks only at the parts in which something changed in between, of 1,024 entities or 64 parents
+// each. It looks at all if the relation was loaded, or if there was no frame for a
+// while. It panics if one of the Readers is not of a frame, if they are of two relations, or if a
 // frame was released. Any number of goroutines may call it.
 func (r *Reader) Diff(before *Reader) []Moved {
 	for _, x := range []*Reader{r, before} {
@@ -54,12 +54,12 @@ func (r *Reader) Diff(before *Reader) []Moved {
 // diff compares two copies of a relation.
 type diff struct {
 	was, is      *frozen
-	older, newer *frozen // the same two
+	older, newer *frozen // the same two, by age
 	moved        []Moved
 }
 
-// changed reports whether something changed between the copies whose parts changed last at these
-// times.
+// changed reports whether something changed between the two copies: last is when the part changed, all when
+// everything did.
 func (d *diff) changed(all, last uint64) bool {
 	return d.older.of != d.newer.of || d.older.at < max(all, last)
 }
@@ -92,7 +92,7 @@ func (d *diff) nodes() {
 	}
 }
 
-// lists compares the owners of lists that changed, whose nodes did not: their links are in the
+// lists compares the owners of lists that changed but whose nodes did not: the links of owners are in the
 // lists.
 func (d *diff) lists() {
 	times := &d.newer.times
@@ -109,7 +109,7 @@ func (d *diff) entity(h handle.Handle) {
 	}
 }
 
-// position returns where an entity is, in a tree without gaps that are to be closed.
+// position returns where an entity is, in a tree without open gaps.
 func (t *Tree) position(h handle.Handle) Position {
 	number := t.number(t.linkOf(t.look(h)))
 	if number == 0 {
@@ -118,7 +118,7 @@ func (t *Tree) position(h handle.Handle) Position {
 	return Position{t.owners[number], t.placeOf(h)}
 }
 
-// pagesOf returns how many pages a home has, and page one of them, or an empty one.
+// pagesOf returns how many pages a home has, and a function that returns them; a missing page is an empty one.
 func (d *directory) pagesOf(home int) int {
 	if home < len(d.homes) {
 		return len(d.homes[home])

@@ -11,19 +11,19 @@ const (
 	pageSize  = 1 << pageBits
 	pageShift = handle.VersionBits + pageBits
 	homeShift = handle.VersionBits + handle.IndexBits
-	homePages = 1 << (handle.IndexBits - pageBits) // the most that a home has
+	homePages = 1 << (handle.IndexBits - pageBits) // the most pages that a home has
 )
 
 // page is the nodes of 1024 consecutive indexes of a home.
 type page [pageSize]word
 
-// directory takes a handle to its page: by its home, and by the page within that.
+// directory maps a handle to its page: by its home, and by the page within that.
 //
 //	homes ─▶ [home 0][home 1][home 2] …
 //	             └─▶ [page 0][page 1][no page] …  as many as the highest index needs
 //
-// Its size goes by the indexes of each home alone, so a home with many entities costs
-// the others nothing. What has no page shares one that stays empty.
+// Each home's table is as long as its own indexes need, so a home with many entities costs
+// the others nothing. All missing pages are one shared page that stays empty.
 //
 // Invariants: every entry of a home's table is a page; noPage is all zeroes.
 type directory struct {
@@ -33,7 +33,7 @@ type directory struct {
 
 var noPage page
 
-// reserve makes room for so many more pages of each of the first homes.
+// reserve makes room for more pages in each of the first homes.
 func (d *directory) reserve(homes, pages int) {
 	d.addHomes(homes)
 	for i := range d.homes[:homes] {
@@ -70,7 +70,7 @@ func (d *directory) each(yield func(handle.Handle, *page) bool) {
 	}
 }
 
-// place returns where the node of h is, of any version, or nil.
+// place returns where the node of h is, whatever the version, or nil.
 func (d *directory) place(h handle.Handle) *word {
 	if home := h >> homeShift; home < handle.Handle(len(d.homes)) {
 		table := d.homes[home]

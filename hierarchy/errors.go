@@ -7,21 +7,21 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 )
 
-// Errors that a change can be refused with, for errors.Is. Nothing was changed
-// then.
+// Errors of refused changes, for errors.Is. A refused change changes
+// nothing.
 var (
 	// ErrCycle is returned when an entity would come to be its own ancestor. It is
 	// wrapped in a CycleError, which names the path.
 	ErrCycle = errors.New("hierarchy: would be its own ancestor")
-	// ErrParent is returned when a child is added that has a parent already. Move
-	// takes it from there.
+	// ErrParent is returned when a child is added that already has a parent. Use Move
+	// to give it another.
 	ErrParent = errors.New("hierarchy: has a parent already")
 	// ErrChildren is returned when an entity is removed that has children.
 	ErrChildren = errors.New("hierarchy: has children")
 	// ErrAbsent is returned for an entity that is not in the relation, or has no
 	// parent where it needs one.
 	ErrAbsent = errors.New("hierarchy: is not in the relation, or has no parent there")
-	// ErrPlace is returned for a place that there is not.
+	// ErrPlace is returned for a place that does not exist.
 	ErrPlace = errors.New("hierarchy: no such place")
 	// ErrTaken is returned for a place where another child is.
 	ErrTaken = errors.New("hierarchy: place is taken")
@@ -29,7 +29,7 @@ var (
 	ErrNoPlace = errors.New("hierarchy: no place is free")
 	// ErrFixed is returned when places of a fixed list would have to shift.
 	ErrFixed = errors.New("hierarchy: list has fixed places")
-	// ErrElsewhere is returned by Transfer for an item that is not where it should
+	// ErrElsewhere is returned by Transfer for an item that is not where it is to
 	// be taken from.
 	ErrElsewhere = errors.New("hierarchy: is not where it should be taken from")
 	// ErrRoom is returned by a tree with ManualGrowth that has no room left.
@@ -40,10 +40,10 @@ var (
 	// ErrVersion is returned when an entity is added while the tree still has an
 	// earlier one of the same slot.
 	ErrVersion = errors.New("hierarchy: the tree still has an earlier entity of this slot")
-	// ErrImage is returned for an image that is not whole, or not one.
+	// ErrImage is returned for bytes that are not a complete image of a tree.
 	ErrImage = errors.New("hierarchy: image refused")
-	// ErrPort is returned where a change needs to see children, which a port does
-	// not.
+	// ErrPort is returned for a change that must read children, which a port cannot
+	// do.
 	ErrPort = errors.New("hierarchy: a port does not see children")
 )
 

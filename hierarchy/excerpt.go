@@ -7,7 +7,7 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 )
 
-// excerpt is a part of a relation, for one of another world.
+// excerpt is a part of a relation, to be inserted into one of another world.
 type excerpt struct {
 	policies []int
 	lists    []listExcerpt
@@ -17,7 +17,7 @@ type excerpt struct {
 type listExcerpt struct {
 	owner  handle.Handle
 	kept   word            // added, fixed
-	places []handle.Handle // holes among them
+	places []handle.Handle // including holes
 }
 
 // AppendFollowers appends the children of an entity.
@@ -30,10 +30,10 @@ func (k adapter) AppendFollowers(dst []handle.Handle, h handle.Handle) []handle.
 	return dst
 }
 
-// Unique reports that any number of entities may have such children.
+// Unique reports false: several entities may have lists with the same children.
 func (k adapter) Unique() bool { return false }
 
-// Excerpt returns the lists of the entities in to, by the handles that it maps to. They come in the
+// Excerpt returns the lists of the entities in to, with the handles that it maps to. They are in the
 // order of the old handles.
 func (k adapter) Excerpt(to map[handle.Handle]handle.Handle) any {
 	t := k.tree
@@ -56,8 +56,8 @@ func (k adapter) Excerpt(to map[handle.Handle]handle.Handle) any {
 	return x
 }
 
-// PlanInsert returns what adds an excerpt, whose entities the tree does not have. It makes the room
-// for that, with ManualGrowth too.
+// PlanInsert returns a function that adds an excerpt. The tree must not have its entities. It makes the room
+// for that, even with ManualGrowth.
 func (k adapter) PlanInsert(from any) (insert func(), err error) {
 	x, ok := from.(*excerpt)
 	if !ok {

@@ -5,20 +5,20 @@ import (
 	"github.com/atoll-sim/atoll/internal/drive"
 )
 
-// changes notes which parts of a tree have changed, and when, so that a copy is brought up to date
-// by copying these alone. Times are numbers of copies: what has changed since a copy was begun has
+// changes notes which parts of a tree have changed, and when, so that a copy is updated
+// by copying only these. Times are numbers of copies: what has changed since a copy was begun has
 // a higher one.
 //
-// Ownership: as of the tree.
+// Ownership: as that of the tree.
 type changes struct {
 	now   uint64     // the number of the next copy
 	last  uint64     // when anything changed
-	nodes uint64     // when all nodes did, and so on
-	lists uint64     //
-	words uint64     //
-	pages [][]uint64 // when a page of nodes did, by home and number
-	runs  []uint64   // when a run of lists did
-	spans []uint64   // when a span of words in buckets did
+	nodes uint64     // when all nodes changed
+	lists uint64     // when all records of lists changed
+	words uint64     // when all words of buckets changed
+	pages [][]uint64 // when a page of nodes changed, by home and number
+	runs  []uint64   // when a run of lists changed
+	spans []uint64   // when a span of words in buckets changed
 }
 
 const (
@@ -89,20 +89,20 @@ func (t *Tree) touchBuckets() {
 	}
 }
 
-// frozen is a copy of a relation. Its tree has what a Reader looks at.
+// frozen is a copy of a relation. Its tree has only what a Reader reads.
 //
-// Ownership: as of drive.Copy.
+// Ownership: as that of drive.Copy.
 type frozen struct {
 	tree    Tree
 	refused []Refusal
-	paths   []handle.Handle // of those
-	of      *changes        // by which it is kept up to date
+	paths   []handle.Handle // of the refusals
+	of      *changes        // from which it is updated
 	at      uint64          // which copy of the tree it is
 	times   changes         // when pages and runs had changed, for Reader.Diff
 	runs    drive.Runs[word]
 }
 
-// Changed reports whether the relation is another than in the newest copy.
+// Changed reports whether the relation differs from the newest copy.
 func (k adapter) Changed() bool {
 	c := k.tree.changes
 	return c == nil || c.last == c.now || k.retold
@@ -150,7 +150,7 @@ func (k adapter) Copy(old drive.Copy) (drive.Copy, int, int) {
 	return x, parts, words * wordBytes
 }
 
-// follow takes the times of nodes and lists.
+// follow takes over the times of nodes and lists.
 func (c *changes) follow(from *changes) {
 	c.nodes, c.lists = from.nodes, from.lists
 	c.runs = append(c.runs[:0], from.runs...)
@@ -193,8 +193,8 @@ func (c *changes) timesOf(home int) []uint64 {
 	return nil
 }
 
-// copyWords finds what must be copied of some memory, which changed in all at a time, and in pieces
-// of a size at others.
+// copyWords finds what must be copied of some memory. all is when all of it changed, and times is when each piece
+// of a size did.
 func (x *frozen) copyWords(to *[]word, from []word, all uint64, times []uint64, size int) {
 	if len(from) > cap(*to) {
 		*to, all = make([]word, 0, len(from)+len(from)/4), x.of.now
@@ -216,7 +216,7 @@ func (x *frozen) copyWords(to *[]word, from []word, all uint64, times []uint64, 
 // Part does a part of the copying.
 func (x *frozen) Part(i int) { x.runs.Part(i) }
 
-// Bytes returns the memory of the copy, but for some 8 bytes for each page and run.
+// Bytes returns the memory of the copy, without some 8 bytes for each page and run.
 func (x *frozen) Bytes() uint64 { return uint64(x.tree.Bytes()) }
 
 // Forget stops noting what changes.

@@ -36,7 +36,7 @@ func (t *Tree) link(child handle.Handle, list uint32, place int) {
 	}
 }
 
-// linkOf returns the link of a node to its parent's list, or 0.
+// linkOf returns the link of a node to its parent's list, or 0 if it has no parent.
 func (t *Tree) linkOf(n node) node {
 	if n.hasList() {
 		return t.list(t.number(n)).link()
@@ -44,8 +44,8 @@ func (t *Tree) linkOf(n node) node {
 	return n & linkMask
 }
 
-// placeIn returns the place of a child in a list: its link has the low bits, which in
-// all but huge lists are all.
+// placeIn returns the place of a child in a list. The link has the low bits of it, which are all the bits except in
+// huge lists.
 func (s split) placeIn(items []handle.Handle, child handle.Handle, link node) int {
 	p := s.place(link)
 	for round := s.round(); len(items) > round && items[p] != child; {
@@ -54,14 +54,14 @@ func (s split) placeIn(items []handle.Handle, child handle.Handle, link node) in
 	return p
 }
 
-// placeOf returns the place of a child, whose list has no open gaps.
+// placeOf returns the place of a child whose list has no open gaps.
 func (t *Tree) placeOf(child handle.Handle) int {
 	link := t.linkOf(t.look(child))
 	return t.split.placeIn(t.items(t.number(link)), child, link)
 }
 
-// detach takes a child out of its parent's list, and reports whether it had a parent.
-// With a list of its own that is worth keeping it stays in the tree, as a root.
+// detach removes a child from its parent's list, and reports whether it had a parent.
+// A child that has a list worth keeping stays in the tree, as a root.
 func (t *Tree) detach(child handle.Handle, gap Gap) bool {
 	link := t.linkOf(t.look(child))
 	if link == 0 {
@@ -88,7 +88,7 @@ func (t *Tree) unlink(child handle.Handle) {
 // placesSpare is how many gaps are put off in the shortest of lists.
 const placesSpare = 64
 
-// leave empties the place of a child. Its link stays; the list is to be tidied after.
+// leave empties the place of a child. The child's link stays; the caller trims the list afterwards.
 func (t *Tree) leave(child handle.Handle, link node, gap Gap) {
 	number := t.number(link)
 	l := t.list(number)
@@ -104,7 +104,7 @@ func (t *Tree) leave(child handle.Handle, link node, gap Gap) {
 	l[listState] -= childOne
 	t.links--
 	switch {
-	case gap == Close && holes: // this gap alone
+	case gap == Close && holes: // only this gap: the holes stay
 		t.touchPlaces(number, p, last+1)
 		copy(items[p:], items[p+1:])
 		l.setPlaces(last)
@@ -156,7 +156,7 @@ func (t *Tree) renumber(number uint32, from int) {
 }
 
 // close moves the children of a list up over its gaps and holes, in order. In a
-// fixed list the free places are then the last.
+// fixed list the free places are last then.
 func (t *Tree) close(number uint32) {
 	l := t.list(number)
 	items := t.items(number)
@@ -177,13 +177,13 @@ func (t *Tree) close(number uint32) {
 	t.trim(number)
 }
 
-// trimList gives back what a list that lost children needs no more: its record, its
-// bucket, or some of its room once a bucket two classes below would do, so that a list
-// at the edge of a class does not go to and fro.
+// trimList gives back what a list that lost children no longer needs: its record, its
+// bucket, or some of its room. It shrinks the bucket only when one two classes below would do, so that a list
+// at the edge of a class does not alternate between two.
 func (t *Tree) trimList(number uint32) {
 	l := t.list(number)
 	switch class := l.class(); {
-	case t.keep || l.is(fixed) || t.owners[number] == handle.None: // none, or it was dropped before
+	case t.keep || l.is(fixed) || t.owners[number] == handle.None: // no list, or it was dropped before
 	case l.children() == 0 && !l.is(added):
 		t.dropList(number)
 	case l.places() == 0:

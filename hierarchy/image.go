@@ -16,8 +16,8 @@ import (
 //	pages of nodes · records · owners · buckets     the memory, as it is
 //	checksum
 //
-// What is in memory says where by number, never by address, so it is copied as it
-// is; only the directory is made anew.
+// Records refer to each other by number, never by address, so the memory is copied as it
+// is. Only the directory is built again.
 const (
 	imageMagic   = 0x454552544c4f5441 // "ATOLTREE"
 	imageVersion = 3
@@ -59,8 +59,8 @@ func (t *Tree) Save(dst []byte) []byte {
 	return dst
 }
 
-// Load makes a tree of an image. It returns ErrImage, and says why, for one that is
-// truncated or altered, or that is not a tree: every link is looked at.
+// Load makes a tree of an image. It returns ErrImage with the reason for bytes that are
+// truncated, altered, or not a tree. It checks every link.
 func Load(image []byte, o TreeOptions) (*Tree, error) {
 	t := NewTree(TreeOptions{KeepCapacity: o.KeepCapacity})
 	t.manual = o.ManualGrowth
@@ -70,8 +70,8 @@ func Load(image []byte, o TreeOptions) (*Tree, error) {
 	return t, nil
 }
 
-// Load replaces what is in the tree, and the sizes of its buckets, by an image. On
-// an error, as of the function Load, the tree is as it was.
+// Load replaces the contents of the tree, and the sizes of its buckets, by an image. On
+// an error, as those of the function Load, the tree is unchanged.
 func (t *Tree) Load(image []byte) error {
 	next, err := decode(image)
 	if err == nil {
@@ -91,8 +91,8 @@ func (t *Tree) become(next *Tree) {
 	*t = *next
 }
 
-// decode copies an image and finds a tree's parts in the copy. Of what they say it
-// checks only that they are there.
+// decode copies an image and finds a tree's parts in the copy. It checks only that the parts are
+// present; verify checks their contents.
 func decode(image []byte) (*Tree, error) {
 	n := len(image) - wordBytes
 	if n < imageHead*wordBytes || n%wordBytes != 0 {

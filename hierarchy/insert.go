@@ -6,22 +6,22 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 )
 
-// PlaceMax is the highest place that a child can be put into.
+// PlaceMax is the highest place that a child can have.
 const PlaceMax = 1<<31 - 2
 
-// insertMode says how a child comes into a list.
+// insertMode says where a child is inserted into a list.
 type insertMode uint8
 
 const (
-	atEnd  insertMode = iota // behind the last; in a fixed list, at the first free place
-	before                   // at a place, those from there on moving back
-	beside                   // before another child, or with MoveAfter behind it
+	atEnd  insertMode = iota // after the last; in a fixed list, at the first free place
+	before                   // at a place; children from there on move back
+	beside                   // before another child, or with MoveAfter after it
 	into                     // into a free place
 	free                     // into the first free place
 )
 
-// insert makes an entity a child of c.to, or a sibling. It leaves its parent for it, but
-// with AddChild and AddChildAt, which refuse a child that has one.
+// insert makes an entity a child of c.to, or a sibling. The entity leaves its parent, except
+// that AddChild and AddChildAt refuse a child that has a parent.
 func (t *Tree) insert(child handle.Handle, c *change, where insertMode) error {
 	parent, gap, adds := c.to, c.gap, c.op <= opAddChildAt
 	if where == beside {
@@ -54,7 +54,7 @@ func (t *Tree) insert(child handle.Handle, c *change, where insertMode) error {
 		if where != atEnd {
 			t.settled(number)
 		}
-		if where == free || where == into { // it moves alone
+		if where == free || where == into { // no other child moves
 			if where == free && l.children() == l.places() || where == into && int(c.place) == t.placeOf(child) {
 				return nil
 			}
@@ -89,9 +89,9 @@ func (t *Tree) insert(child handle.Handle, c *change, where insertMode) error {
 	return nil
 }
 
-// prepare checks that a child can come into a list, makes the room, and returns
-// the place. After it, enter cannot fail. With leaves, the child closes a gap of the
-// list before it comes in.
+// prepare checks that a child can be inserted into a list, makes room, and returns
+// the place. After it, enter cannot fail. With leaves, the child first leaves a place of the same
+// list, whose gap is closed.
 func (t *Tree) prepare(number uint32, where insertMode, place int, leaves bool) (int, error) {
 	l := t.list(number)
 	if where != atEnd || l.is(fixed) {
@@ -134,7 +134,7 @@ func (t *Tree) firstFree(number uint32) int {
 	return slices.Index(t.items(number), handle.None)
 }
 
-// enter puts a child without a parent into the place that prepare returned.
+// enter inserts a child without a parent at the place that prepare returned.
 func (t *Tree) enter(number uint32, child handle.Handle, where insertMode, place int) {
 	l := t.list(number)
 	words := t.words[l.start():]

@@ -2,14 +2,14 @@ package hierarchy
 
 import "github.com/atoll-sim/atoll/handle"
 
-// This file has the changes of leaves, children that are no parents, for the usual
-// case, in which nothing has to be made or given back. Each reports whether it was
-// that; if not, nothing was done. In a large tree they wait for memory, the node of
-// each child being anywhere, so no branch waits for what is only just being loaded:
-// the processor is then at the next change before this one is done.
+// This file changes leaves, children that are no parents, in the usual
+// case, in which nothing has to be allocated or given back. Each function reports whether this was
+// the usual case; if not, it did nothing. In a large tree such a change waits for memory, because the nodes of
+// children are scattered. So no branch depends on memory that is still being loaded,
+// and the processor begins the next change before this one is done.
 
-// behind returns the list of an entity and its memory, if there is room in it behind
-// the last.
+// behind returns the list of an entity and its memory, if there is room after
+// the last child.
 func (t *Tree) behind(parent handle.Handle) (number uint32, l *list, words []word) {
 	number = t.own(parent)
 	l = t.list(number)
@@ -19,7 +19,7 @@ func (t *Tree) behind(parent handle.Handle) (number uint32, l *list, words []wor
 	return number, l, t.words[l.start():]
 }
 
-// append is AddChild, of an entity that is not in the tree to a list that has room.
+// append is AddChild for a child that is not in the tree and a list that has room.
 func (t *Tree) append(parent, child handle.Handle) bool {
 	at := t.dir.place(child)
 	number, l, words := t.behind(parent)
@@ -30,19 +30,19 @@ func (t *Tree) append(parent, child handle.Handle) bool {
 	return true
 }
 
-// putLast puts a child, whose node is at, behind the last of a list that has room.
+// putLast puts a child, whose node is at, after the last of a list that has room.
 func (t *Tree) putLast(at *word, child handle.Handle, number uint32, l *list, words []word) {
 	place := l.places()
 	t.touchPlaces(number, place, place+1)
 	t.touchNode(child)
 	words[place] = child
-	l[listSpan]++ // one place more
+	l[listSpan]++ // one more place
 	l[listState] += childOne
 	t.links++
 	*at = word(child)<<versionShift | word(t.split.link(number, place))
 }
 
-// swapRemove is RemoveChild with a swap, of a list without gaps that keeps its size.
+// swapRemove is RemoveChild with a swap, in a list without gaps that keeps its size.
 func (t *Tree) swapRemove(child handle.Handle) bool {
 	was := t.dir.place(child)
 	if was == nil {
@@ -72,14 +72,14 @@ func (t *Tree) swapRemove(child handle.Handle) bool {
 	t.touchNode(last)
 	items[place], items[places-1] = last, handle.None
 	*at = word(moved&^linkMask | n&linkMask) // its new link is that of the child
-	*was = 0                                 // behind that: it may be the last itself
+	*was = 0                                 // after the line above, because the child may be the last itself
 	l[listSpan]--                            // one place less
 	l[listState] -= childOne
 	t.links--
 	return true
 }
 
-// moveAppend is a move with a swap, to the end of a list, which may be that it was in.
+// moveAppend is a move with a swap, to the end of a list, which may be the list that the child leaves.
 func (t *Tree) moveAppend(child, parent handle.Handle) bool {
 	number, l, words := t.behind(parent)
 	if l == nil || !t.swapRemove(child) {

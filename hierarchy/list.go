@@ -2,8 +2,8 @@ package hierarchy
 
 import "github.com/atoll-sim/atoll/handle"
 
-// list is the record of an entity's children, in three words. Its owner stands apart, by
-// number, in Tree.owners: looking up a parent needs that alone.
+// list is the record of an entity's children, in three words. Its owner is in Tree.owners, by
+// number, because looking up a parent needs only the owner.
 //
 //	link                           the owner's own, to its parent; 0 for a root. In a
 //	                               free record, the number of the next free one
@@ -12,8 +12,8 @@ import "github.com/atoll-sim/atoll/handle"
 //	children 32 | flags | class 8  how many places are taken; the bucket's class
 //
 // Invariants: a record has a bucket if it has places. The last place of a list
-// that is not fixed is taken. An empty place is a gap in an open list, to stay so in
-// another: a hole. An open list is neither fixed nor without gaps. Record 0 is that of an
+// that is not fixed is taken. An empty place is a gap in an open list, and a hole, which stays, in
+// any other. An open list is not fixed, and has gaps. Record 0 is that of an
 // empty list without an owner.
 type list [listWords]word
 
@@ -27,13 +27,13 @@ const (
 
 // flags of a list.
 const (
-	added word = 1 << (8 + iota) // stays when it has no children
+	added word = 1 << (8 + iota) // the entity stays in the tree when it has no children
 	fixed                        // the number of places does not change by itself
-	noted                        // it is in Tree.open; a free record may be as well
+	noted                        // it is in Tree.open; a free record may have it, too
 )
 
-// open is the bit of the span of a list in which places were left empty that are
-// to be closed up. It stands there, and not among the flags, so that reading the
+// open is the bit in the span of a list that says that it has gaps, which are
+// to be closed. It is there, and not among the flags, so that reading the
 // children takes one word.
 const open word = 1 << 31
 
@@ -41,7 +41,7 @@ const (
 	classMask = 1<<8 - 1
 	noBucket  = classMask
 
-	childOne = 1 << 32 // one child in the state
+	childOne = 1 << 32 // one child, in the state word
 )
 
 func (l *list) link() node        { return node(l[listLink]) }
@@ -57,7 +57,7 @@ func (l *list) set(flag word)     { l[listState] |= flag }
 func (l *list) unset(flag word)   { l[listState] &^= flag }
 func (l *list) setPlaces(n int)   { l[listSpan] = l[listSpan]&^(open-1) | word(n) }
 
-// hasHoles reports whether a list that is not fixed has places that stay empty.
+// hasHoles reports whether a list that is not fixed has holes.
 func (l *list) hasHoles() bool { return !l.is(fixed) && !l.isOpen() && l.children() < l.places() }
 
 func (l *list) setBucket(start, class int) {
@@ -71,7 +71,7 @@ func (l *list) reset(link word) { *l = list{link, 0, l[listState]&noted | noBuck
 // list returns a record by number.
 func (t *Tree) list(n uint32) *list { return (*list)(t.records[n*listWords:]) }
 
-// items returns the places of a list, holes among them.
+// items returns the places of a list, including holes.
 func (t *Tree) items(number uint32) []handle.Handle {
 	l := t.list(number)
 	from, n := l.start(), l.places()
@@ -86,7 +86,7 @@ func (t *Tree) own(h handle.Handle) uint32 {
 	return 0
 }
 
-// listOf returns the list of h, made if there is none.
+// listOf returns the list of h. It makes one if h has none.
 func (t *Tree) listOf(h handle.Handle) (uint32, error) {
 	if n := t.own(h); n != 0 {
 		return n, nil
@@ -133,7 +133,7 @@ func (t *Tree) recordsFull() bool {
 	return len(t.owners) == cap(t.owners) || len(t.records)+listWords > cap(t.records)
 }
 
-// dropList takes the record of an entity without children, and its bucket. The
+// dropList frees the record of an entity without children, and its bucket. The
 // entity stays in the tree if it has a parent.
 func (t *Tree) dropList(n uint32) {
 	l := t.list(n)

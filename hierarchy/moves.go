@@ -8,29 +8,29 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// Add puts an entity in the relation, as a root, where it stays until it is removed
-// or dies. It is not needed to give it children or a parent.
+// Add puts an entity in the relation, as a root. It stays there until it is removed
+// or dies. An entity need not be added before it gets children or a parent.
 func (r *Relation) Add(by world.Actor, h handle.Handle) error {
 	return r.do(by, h, change{op: opAdd})
 }
 
-// Remove takes an entity out of its parent and out of the relation. With children it
-// is refused with ErrChildren, unless the policy is Orphan or Grandparent: then that
-// is what becomes of them.
+// Remove removes an entity from its parent and from the relation. If it has children it
+// is refused with ErrChildren, unless the policy is Orphan or Grandparent, which then
+// applies to them.
 func (r *Relation) Remove(by world.Actor, h handle.Handle) error {
 	return r.do(by, h, change{op: opRemove})
 }
 
-// mayAtOnce reports whether by is the idle world: then the usual case of a change
-// can be tried at once, before all that the others need. What is in the relation lives.
+// mayAtOnce reports whether by is the idle world. Then the usual case of a change
+// can be tried first, without the checks of other cases: every entity in the relation is alive.
 func (r *Relation) mayAtOnce(by world.Actor) bool {
 	w, ok := by.(*world.World)
 	return ok && w == r.w && r.driver.Idle() && !r.comparing
 }
 
-// AddChild makes an entity that has no parent a child of another, after its children, or in a fixed
-// list at the first free place. It is refused with ErrParent if it has a parent, with a CycleError
-// if it is the other or its ancestor.
+// AddChild makes an entity that has no parent a child of another: its last one, or in a fixed
+// list at the first free place. It is refused with ErrParent if child has a parent, and with a CycleError
+// if child is parent or an ancestor of it.
 func (r *Relation) AddChild(by world.Actor, parent, child handle.Handle) error {
 	if r.options.Places == 0 && r.mayAtOnce(by) && r.w.Locate(child) != 0 && r.tree.append(parent, child) {
 		return nil
@@ -38,13 +38,13 @@ func (r *Relation) AddChild(by world.Actor, parent, child handle.Handle) error {
 	return r.do(by, child, change{op: opAddChild, to: parent})
 }
 
-// AddChildAt is AddChild at a place, those from there on moving back.
+// AddChildAt is AddChild at a place; children from there on move back.
 func (r *Relation) AddChildAt(by world.Actor, parent, child handle.Handle, place int) error {
 	return r.do(by, child, change{op: opAddChildAt, to: parent, place: clamp(place)})
 }
 
-// AddChildren is AddChild for each in turn: by a *Context or a *Port a request
-// each. On an error those before it are added or sent; the error says how many.
+// AddChildren is AddChild for each in turn. A *Context or a *Port sends a request for
+// each. On an error the children before it are added or sent; the error says how many.
 func (r *Relation) AddChildren(by world.Actor, parent handle.Handle, children ...handle.Handle) error {
 	w, ok := by.(*world.World)
 	atOnce := ok && w.Err() == nil
@@ -71,7 +71,7 @@ func (r *Relation) AddChildren(by world.Actor, parent handle.Handle, children ..
 	return nil
 }
 
-// RemoveChild takes a child out of its parent; gap says what becomes of the place.
+// RemoveChild removes a child from its parent; gap says what becomes of the place.
 func (r *Relation) RemoveChild(by world.Actor, child handle.Handle, gap Gap) error {
 	if gap == Swap && r.mayAtOnce(by) && r.tree.swapRemove(child) {
 		return nil
@@ -79,14 +79,14 @@ func (r *Relation) RemoveChild(by world.Actor, child handle.Handle, gap Gap) err
 	return r.do(by, child, change{op: opRemoveChild, gap: gap})
 }
 
-// RemoveHoles closes the holes among an entity's children, in order; in a fixed list
-// the free places are then the last.
+// RemoveHoles closes the holes among an entity's children, in order. In a fixed list
+// the free places are last then.
 func (r *Relation) RemoveHoles(by world.Actor, parent handle.Handle) error {
 	return r.do(by, parent, change{op: opRemoveHoles})
 }
 
-// Move makes an entity a child of another, from wherever it is, after its children or in a fixed
-// list at the first free place.
+// Move makes an entity a child of another, whatever its parent is: the last child, or in a
+// fixed list at the first free place.
 func (r *Relation) Move(by world.Actor, child, parent handle.Handle) error {
 	if r.options.OnChildDeath == Swap && r.mayAtOnce(by) && r.tree.moveAppend(child, parent) {
 		return nil
@@ -94,14 +94,14 @@ func (r *Relation) Move(by world.Actor, child, parent handle.Handle) error {
 	return r.do(by, child, change{op: opMove, to: parent})
 }
 
-// MoveAt is Move to a place, counted when the child has left its old one, those from
-// there on moving back.
+// MoveAt is Move to a place; children from there on move back. Places are counted without the
+// child itself.
 func (r *Relation) MoveAt(by world.Actor, child, parent handle.Handle, place int) error {
 	return r.do(by, child, change{op: opMoveAt, to: parent, place: clamp(place)})
 }
 
 // MoveBefore is Move to the place of another child, which moves back by one with those after it. It
-// is refused with ErrAbsent if that one has no parent.
+// is refused with ErrAbsent if that child has no parent.
 func (r *Relation) MoveBefore(by world.Actor, child, sibling handle.Handle) error {
 	return r.do(by, child, change{op: opMoveBefore, to: sibling})
 }
@@ -112,24 +112,24 @@ func (r *Relation) MoveAfter(by world.Actor, child, sibling handle.Handle) error
 }
 
 // Swap exchanges the places of two children, of one parent or of two: a trade, in
-// one step. It is refused with ErrAbsent if one of them has no parent, with a CycleError
-// if one is the other's ancestor.
+// one step. It is refused with ErrAbsent if one of them has no parent, and with a CycleError
+// if one is an ancestor of the other.
 func (r *Relation) Swap(by world.Actor, a, b handle.Handle) error {
 	return r.do(by, a, change{op: opSwap, to: b})
 }
 
-// SwapPlaces exchanges what is at two places of an entity's list: children or
+// SwapPlaces exchanges the contents of two places of an entity's list: children or
 // nothing.
 func (r *Relation) SwapPlaces(by world.Actor, parent handle.Handle, i, j int) error {
 	return r.do(by, parent, change{op: opSwapPlaces, place: clamp(i), from: handle.Handle(clamp(j))})
 }
 
-// Sort puts the children of an entity in order, holes last. By an idle *World, compare
-// sees the relation as it was before the Sort, and so does a frame captured within it; it
-// must not change the relation, nor call what moves rows, as World.Refresh does: that panics.
-// If compare panics, nothing has changed. By a *Context, compare is called at once with the
-// children as they are, and the order is sent: a request for each child. A child that has
-// left the parent by then is passed over. A *Port does not see the children: ErrPort.
+// Sort sorts the children of an entity, holes last. With an idle *World, compare
+// sees the relation as it was before the Sort, and so does a frame captured within it. compare
+// must not change the relation, nor call what moves rows, such as World.Refresh: that panics.
+// If compare panics, nothing has changed. With a *Context, compare is called at once with the
+// present children, and Sort sends a request for each child. A child that has
+// left the parent by then is skipped. A *Port cannot read children: ErrPort.
 func (r *Relation) Sort(by world.Actor, parent handle.Handle, compare func(a, b handle.Handle) int) error {
 	switch by := by.(type) {
 	case *world.World:
@@ -146,9 +146,9 @@ func (r *Relation) Sort(by world.Actor, parent handle.Handle, compare func(a, b 
 		return r.tree.Sort(parent, compare)
 	case *world.Context:
 		r.requests.Check(by)
-		buffer := &r.sorting[by.Shard()+1] // that of a global system is the first
+		buffer := &r.sorting[by.Shard()+1] // global systems use the first
 		sorted := (*buffer)[:0]
-		*buffer = nil // compare may sort too
+		*buffer = nil // compare may call Sort, too
 		for child := range (&Reader{tree: r.tree}).Each(parent) {
 			sorted = append(sorted, child)
 		}
@@ -164,31 +164,31 @@ func (r *Relation) Sort(by world.Actor, parent handle.Handle, compare func(a, b 
 	return r.requests.Refuse(by, ErrPort)
 }
 
-// SetPlaces makes an entity's list a fixed one of n places, whose index is meaning:
-// children that leave make holes, and none is added beyond. With 0 it becomes one
-// that grows and shrinks. It is refused with ErrTaken if a place beyond is taken, with
-// ErrPlace beyond Options.PlacesMax.
+// SetPlaces makes an entity's list a fixed one of n places, whose indexes have a meaning:
+// children that leave make holes, and the list does not grow. With 0 the list
+// grows and shrinks again. It is refused with ErrTaken if a child is at a place beyond n, and with
+// ErrPlace if n exceeds Options.PlacesMax.
 func (r *Relation) SetPlaces(by world.Actor, parent handle.Handle, n int) error {
 	return r.do(by, parent, change{op: opSetPlaces, place: r.limit(n)})
 }
 
-// Put takes an entity to a free place of a parent, from wherever it is, in one step:
-// it is never in two places, nor in none. A list that is not fixed grows as far as
-// needed. It is refused with ErrTaken, or with ErrPlace for a place that there is
-// not, or beyond Options.PlacesMax.
+// Put moves an entity to a free place of a parent, whatever its parent is, in one step:
+// at no time is it in two places, or in none. A list that is not fixed grows as far as
+// needed. It is refused with ErrTaken, or with ErrPlace for a place that does not
+// exist or exceeds Options.PlacesMax.
 func (r *Relation) Put(by world.Actor, child, parent handle.Handle, place int) error {
 	return r.do(by, child, change{op: opPut, to: parent, place: r.limit(place)})
 }
 
-// PutFree is Put into the first free place, of a list that is not fixed a hole or the
-// end. An entity whose own list has no free place stays where it is there. It is refused
+// PutFree is Put into the first free place: in a list that is not fixed a hole or the
+// end. An entity that is in this list already stays at its place if no other is free. It is refused
 // with ErrNoPlace if a fixed list is full.
 func (r *Relation) PutFree(by world.Actor, child, parent handle.Handle) error {
 	return r.do(by, child, change{op: opPutFree, to: parent})
 }
 
-// Transfer is Put, or with a negative place PutFree, of an entity that must be
-// from's child, or with None a root. Of two requests for the same item the first is
+// Transfer is Put, or with a negative place PutFree, of an entity that must be a
+// child of from, or a root if from is None. Of two requests for the same item the first is
 // done; the other is refused with ErrElsewhere.
 func (r *Relation) Transfer(by world.Actor, child, from, to handle.Handle, place int) error {
 	return r.do(by, child, change{op: opTransfer, to: to, from: from, place: r.limit(place)})

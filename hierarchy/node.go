@@ -7,7 +7,7 @@ import (
 )
 
 // word is the unit of a tree's memory: a child's handle, or fields packed in 64
-// bits. As all is of one type, one allocation serves all.
+// bits. As everything has one type, one allocation can hold it all.
 type word = handle.Handle
 
 // node is what a tree knows of one entity:
@@ -17,14 +17,14 @@ type word = handle.Handle
 //	│ version   │ place   │ list     │ own │
 //	└───────────┴─────────┴──────────┴─────┘
 //
-// Without own, the list is the one that the entity is a child in, and place the
-// low bits of its place there. With own, it is the list of its own children, which
-// keeps the link to the parent. The zero node is that of no entity: versions start at 1.
-// How many bits are the list's is said by the tree's split.
+// Without own, list is the list of the parent, and place has the
+// low bits of the place in it. With own, list is the list of the entity's own children, which
+// has the link to the parent. The zero node is that of no entity: versions start at 1.
+// The tree's split says how many bits list has.
 //
-// With the wide layout of handles the version has 26 bits, and what is below it 38.
+// With the wide layout of handles the version has 26 bits, and the rest 38.
 //
-// The version makes a node answer to one handle alone, with no second load to
+// The version makes a node match one handle only, without a second load to
 // check it.
 type node word
 
@@ -41,7 +41,7 @@ const (
 	listBitsMin  = 16
 )
 
-// ParentsMax is the number of entities of a tree that can have children, or have
+// ParentsMax is how many entities of a tree can have children, or have
 // been added, at a time.
 const ParentsMax = 1<<listBitsMax - 1
 
@@ -51,7 +51,7 @@ func (n node) hasList() bool { return n&hasListBit != 0 }
 func owning(list uint32) node { return node(list)<<listShift | hasListBit }
 
 // split is how the bits of a link are divided between list and place. With few
-// parents the place has many, so that it is whole, and found without looking,
+// parents place has many bits. Then it is the whole place, which is found without a search,
 // however many children there are.
 type split struct {
 	lists node // the mask of a list's number
@@ -72,14 +72,14 @@ func (s split) link(list uint32, place int) node {
 // place returns what a link says of the place: its low bits.
 func (s split) place(link node) int { return int(link & linkMask >> (s.shift & 63)) }
 
-// round is the number of places from one to the next of the same low bits.
+// round is the distance of two places with the same low bits.
 func (s split) round() int { return 1 << (versionShift - s.shift) }
 
 // number returns the number of the list that a node or a link names, or 0.
 func (t *Tree) number(n node) uint32 { return uint32(n >> listShift & t.split.lists) }
 
-// divide makes the links those of another split, with fewer bits for the place.
-// Owners' nodes have none. O(entities), once for each doubling of more than 65,536
+// divide converts the links to another split, with fewer bits for the place.
+// Owners' nodes have no place. O(entities), once for each doubling of more than 65,536
 // parents.
 func (t *Tree) divide(by split) {
 	was := t.split

@@ -7,12 +7,13 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 )
 
-// This file is the one with unsafe: it finds lists, which is most of what every reading
-// does, without checking again what the tree's invariants promise; and it copies memory as bytes, which is what makes saving and loading one copy.
+// This is the package's file with unsafe. It finds lists, which is most of what every reading
+// does, without checking again what the tree's invariants promise. It also copies memory as bytes, so that saving and
+// loading are one copy.
 
 // parent returns the parent of h, or None.
 //
-// Safety: a node's list has an owner; that of list 0, which is that of no node, is
+// Safety: a node's list has an owner. No node has list 0, whose owner is
 // None.
 func (t *Tree) parent(h handle.Handle) handle.Handle {
 	n := t.look(h)
@@ -22,7 +23,7 @@ func (t *Tree) parent(h handle.Handle) handle.Handle {
 	return *(*handle.Handle)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(t.owners)), uintptr(t.number(n))*wordBytes))
 }
 
-// children returns the places of the list of h, holes among them.
+// children returns the places of the list of h, including holes.
 //
 // Safety: a node's list has a record, and its places are in its bucket.
 func (t *Tree) children(h handle.Handle) []handle.Handle {
@@ -41,7 +42,7 @@ func (t *Tree) children(h handle.Handle) []handle.Handle {
 	return (*[min(open, WordsMax)]handle.Handle)(first)[:places:places]
 }
 
-// littleEndian says whether words in memory are as they are in an image.
+// littleEndian says whether words have the same bytes in memory as in an image.
 var littleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 
 // bytesOf returns the memory of words as bytes.
@@ -54,7 +55,7 @@ func bytesOf(words []word) []byte {
 
 // appendWords appends words in the order of an image.
 //
-// Safety: as of bytesOf.
+// Safety: as that of bytesOf.
 func appendWords(dst []byte, words []word) []byte {
 	if littleEndian {
 		return append(dst, bytesOf(words)...)
@@ -65,9 +66,9 @@ func appendWords(dst []byte, words []word) []byte {
 	return dst
 }
 
-// readWords fills words from an image, which has as many.
+// readWords fills words from an image of the same size.
 //
-// Safety: as of bytesOf.
+// Safety: as that of bytesOf.
 func readWords(words []word, image []byte) {
 	if littleEndian {
 		copy(bytesOf(words), image)

@@ -9,32 +9,32 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// Reader reads a tree. What it hands out is good until the next change of the
-// tree, which for a Relation is the refresh: within a tick nothing moves. A walk whose body
-// changes the tree ends, but what it yields from then on is not defined: collect the entities
+// Reader reads a tree. What it returns is valid until the next change of the
+// tree, which for a Relation is the refresh: within a tick nothing changes. If the body of a loop over a walk
+// changes the tree, the walk ends, but what it yields after that is undefined. Collect the entities
 // first, and change the tree after the loop.
 //
-// A handle that is not in the tree, a stale one among them, has no parent and no
-// children: it is never an error.
+// A handle that is not in the tree, stale ones included, has no parent and no
+// children. It is never an error.
 //
-// Ownership: one goroutine at a time. It has scratch memory of its own, so each
-// system gets its own. Of a world.Frame any number of goroutines, until that is
+// Ownership: one goroutine at a time. A Reader has scratch memory, so each
+// system gets its own. A Reader of a world.Frame is for any number of goroutines, until the frame is
 // released.
 type Reader struct {
 	tree     *Tree
 	queue    []handle.Handle // of BreadthFirst and Levels, which may be nested
 	relation *Relation       // nil for a tree alone
 	refused  *[]Refusal      // nil for a tree alone
-	frame    world.Binder    // nil but for one of a frame
-	frozen   *frozen         // what that has
+	frame    world.Binder    // nil unless it is of a frame
+	frozen   *frozen         // the copy of the relation in the frame
 }
 
 // Read returns the tree's own reader. Reading closes gaps that were put off, so it
 // counts as using the tree.
 func (t *Tree) Read() *Reader { return &t.reader }
 
-// guard panics if the reader for the idle world is used while a tick runs, or that of
-// a frame when the frame is released.
+// guard panics if the reader of the idle world is used while a tick runs, or the reader of
+// a frame after the frame was released.
 func (r *Reader) guard() {
 	if check.Enabled && r.relation != nil && r == &r.relation.idle {
 		r.relation.mustIdle("Read")
@@ -57,9 +57,9 @@ func (r *Reader) scratch() *Reader {
 // children. O(1).
 func (r *Reader) Has(h handle.Handle) bool { return r.tree.has(h) }
 
-// Children returns the children of an entity in order, holes, which are None, among
-// them: a view of the tree's own memory, which must not be written. O(1), or
-// O(children) for the first to look after children were removed.
+// Children returns the children of an entity in order, including holes, which are None. It is
+// the tree's own memory, which must not be written. O(1), or
+// O(children) for the first call after children were removed.
 func (r *Reader) Children(h handle.Handle) []handle.Handle {
 	r.guard()
 	return r.tree.children(h)
@@ -82,7 +82,7 @@ func (r *Reader) Count(h handle.Handle) int {
 	return r.tree.list(r.tree.own(h)).children()
 }
 
-// Places returns the number of places, holes among them: the length of Children.
+// Places returns the number of places, including holes: the length of Children.
 func (r *Reader) Places(h handle.Handle) int { return len(r.Children(h)) }
 
 // At returns the child at a place, or None. O(1).
@@ -94,8 +94,8 @@ func (r *Reader) At(h handle.Handle, place int) handle.Handle {
 }
 
 // Place returns the place of a child among its parent's children, and whether it
-// has a parent. O(1), but one more step for every 524,288 places of the list, or, in
-// a tree of more than 65,536 parents, for as many fewer as there are more parents.
+// has a parent. O(1), and one more step for every 524,288 places of the list. In
+// a tree of more than 65,536 parents that number is smaller, in proportion.
 func (r *Reader) Place(child handle.Handle) (int, bool) {
 	r.guard()
 	t := r.tree
@@ -132,8 +132,8 @@ func (r *Reader) Depth(h handle.Handle) int {
 	return depth
 }
 
-// Root returns the ancestor that has no parent: for a root, and for an entity that
-// is not in the tree, itself. O(depth).
+// Root returns the topmost ancestor of an entity. For a root, and for an entity that
+// is not in the tree, it returns h. O(depth).
 func (r *Reader) Root(h handle.Handle) handle.Handle {
 	for up := range r.Ancestors(h) {
 		h = up

@@ -9,23 +9,24 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// OnParentDeath is what becomes of the children of an entity that dies.
+// OnParentDeath is what becomes of the children when an entity dies.
 type OnParentDeath uint8
 
 // The policies for children.
 const (
-	// Destroy destroys them too, and their children, in the same refresh, in
-	// whatever shards.
+	// Destroy destroys them too, and their descendants, in the same refresh, whatever their
+	// shards.
 	Destroy OnParentDeath = iota
 	// Orphan leaves them without a parent.
 	Orphan
-	// Grandparent gives them to the nearest ancestor that lives, after its other children; where
-	// there is none, or its list is fixed and full, they become orphans.
+	// Grandparent gives them to the nearest living ancestor, after its other children. If there is
+	// none, or its list is fixed and full, they become orphans.
 	Grandparent
 	// Refuse spares the parent instead: an entity that has a living child is not
 	// destroyed, and the outcome of the request is Refused. Later requests on it in the same
-	// refresh are Gone all the same. If it dies with a parent in another relation, its children
-	// become orphans. One that the last reference.Owner released is spared as well: it has no owner
+	// refresh are Gone all the same. If the entity dies with a parent in another relation, its children
+	// become orphans. An entity that its last reference.Owner released is spared as well. It has no owner
+	// then; a system that finds it in Reader.Refused may destroy it later.
 	// then, and a system that finds it in Reader.Refused may destroy it later.
 	Refuse
 )
@@ -40,17 +41,17 @@ func (p OnParentDeath) String() string {
 
 // Options shape a relation. The zero value means the defaults.
 type Options struct {
-	// OnParentDeath is what becomes of the children of one that dies. Default:
+	// OnParentDeath is what becomes of the children when an entity dies. Default:
 	// Destroy.
 	OnParentDeath OnParentDeath
-	// OnChildDeath is what becomes of the place of a child that dies, or moves to
+	// OnChildDeath is what becomes of the place when a child dies or moves to
 	// another parent. Default: Close.
 	OnChildDeath Gap
-	// Places makes the list of each new parent a fixed one of so many places, as
+	// Places makes the list of each new parent a fixed one of that many places, as
 	// SetPlaces does. Default: lists grow and shrink.
 	Places int
-	// PlacesMax is the number of places up to which SetPlaces and Put may make a
-	// list. Lists that children are added to have no such limit. Default: 65536.
+	// PlacesMax is how many places SetPlaces and Put may give a
+	// list. Adding children has no such limit. Default: 65536.
 	PlacesMax int
 	// Refusals is how many refused requests are remembered of each refresh, for
 	// Reader.Refused. Default: 1024.
@@ -65,25 +66,25 @@ const (
 	defaultPlacesMax = 1 << 16
 )
 
-// Relation is a hierarchy of a world's entities: each has one parent at the most,
-// and its children in order, in whichever shards they are. A world may have any
+// Relation is a hierarchy of a world's entities. An entity has at most one parent,
+// and its children are in order, whatever their shards. A world may have any
 // number of relations; each has its policies.
 //
-// Changes take an actor. By an idle *World they are done at once. By a *Context or a
-// *Port they are requests, which the refresh applies one after the other: ports by
-// number, then source shards, each in the order sent; after all requests on single
-// entities, and before deaths spread. So an item that was moved out of a bag lives on
-// when the bag dies in the same refresh, whichever was asked first; one that was
-// moved into it goes the way of the bag's children; and of two moves that together
-// would be a cycle the first is done, the second refused.
+// Changes take an actor. With an idle *World they are made at once. With a *Context or a
+// *Port they are requests. The refresh applies them one after the other, after all requests on single
+// entities and before deaths spread: ports by number, then source shards, each in the order sent.
+// So an item that was moved out of a bag survives
+// if the bag dies in the same refresh, whichever was requested first. An item that was
+// moved into it is treated as the bag's children are. Of two moves that together
+// would be a cycle, the first is done and the second refused.
 //
-// The port that waits with Notify gets the outcome, which is Refused,
-// Gone if one of the entities was dead or dying by then, or Missing if it was not in
+// A port that waits with Notify gets the outcome: Refused;
+// Gone if one of the entities was dead or dying by then; or Missing if it was not in
 // the relation. Systems find the refused requests of the last refresh in
 // Reader.Refused.
 //
-// Ownership: the world's. Changes may be called by the owner of the Actor; reading goes
-// through a Reader.
+// Ownership: the world's. The owner of the Actor may make changes; a Reader
+// reads.
 type Relation struct {
 	part
 	w         *world.World
@@ -94,20 +95,20 @@ type Relation struct {
 	idle      Reader
 	requests  *drive.Requests[change]
 	refused   []Refusal         // of the last refresh, up to a limit
-	paths     []handle.Handle   // of those
-	stale     bool              // they are of an earlier refresh
-	retold    bool              // they are others than in the newest copy
+	paths     []handle.Handle   // of the refusals
+	stale     bool              // refused is of an earlier refresh
+	retold    bool              // refused differs from the newest copy
 	dying     []handle.Handle   // parents that die by this relation
 	moved     []move            // children to be given to a grandparent
-	comparing bool              // the idle world sorts
+	comparing bool              // the idle world is in a Sort
 	sorting   [][]handle.Handle // scratch of Sort: of global systems, then by shard
 }
 
-// part makes a Relation what a view can have.
+// part makes a Relation something that a view can have.
 type part = world.Viewable
 
-// New makes a relation of a world, under a name that messages use. The world
-// must be idle. It panics within a tick.
+// New makes a relation of a world, with a name for messages. The world
+// must be idle, or New panics.
 func New(w *world.World, name string, o Options) *Relation {
 	d := driver.Of(w)
 	d.MustRegister("hierarchy.New", name)
@@ -136,10 +137,10 @@ func (r *Relation) Name() string { return r.name }
 // Options returns the options with the defaults filled in.
 func (r *Relation) Options() Options { return r.options }
 
-// Read returns what reads the relation: asked of a Build, for the system and shard
-// that it is built for; asked of a World, for use between ticks; asked of a Frame, as it
-// was then. Systems may look at any entity, of whatever shard: while they run no relation
-// changes. It panics if the frame's view does not have the relation.
+// Read returns a Reader: given a Build, for the system and shard
+// that it is built for; given a World, for use between ticks; given a Frame, of the relation as it
+// was then. Systems may read any entity, whatever its shard, because no relation
+// changes while they run. It panics if the frame's view does not have the relation.
 func (r *Relation) Read(a world.Binder) *Reader {
 	of, c := r.driver.Binds(a, r.part, "Relation.Read")
 	if !of {
@@ -174,24 +175,24 @@ func (r *Relation) forCall(call string) *Tree {
 // world.
 func (r *Relation) Links() int { return r.forCall("Links").Links() }
 
-// Bytes returns the memory that the relation takes, room that is not used among
-// it. For an idle world.
+// Bytes returns the memory that the relation takes, including unused room. For an
+// idle world.
 func (r *Relation) Bytes() int { return r.forCall("Bytes").Bytes() }
 
-// Reserve makes room for so much more, in one allocation: what fits in it allocates
-// nothing. Without Room.Homes, entities are taken to be spread over all shards. For an
+// Reserve makes room for that much more, in one allocation: what fits in it allocates
+// nothing. Without Room.Homes, it assumes that entities are spread over all shards. For an
 // idle world.
 func (r *Relation) Reserve(room Room) { r.forCall("Reserve").Reserve(spread(r.w, room)) }
 
 // spread fills in the number of a world's homes.
 func spread(w *world.World, room Room) Room {
 	if room.Homes == 0 {
-		room.Homes = w.Shards() + 1 // ports create from a home of their own
+		room.Homes = w.Shards() + 1 // ports have a home of their own, in which they create
 	}
 	return room
 }
 
-// NeedsGrowth reports whether adding so many more children to an entity would
+// NeedsGrowth reports whether adding that many more children to an entity would
 // allocate memory. For an idle world.
 func (r *Relation) NeedsGrowth(parent handle.Handle, children int) bool {
 	return r.forCall("NeedsGrowth").NeedsGrowth(parent, children)
@@ -201,10 +202,10 @@ func (r *Relation) NeedsGrowth(parent handle.Handle, children int) bool {
 // world.
 func (r *Relation) Save(dst []byte) []byte { return r.forCall("Save").Save(dst) }
 
-// Load replaces the relation by an image of one of the same world in the same state,
-// as far as the entities go. It returns ErrImage for an image that is not whole, and
-// world.ErrStale if it names an entity that is not alive; then the relation is as it
-// was. For an idle world.
+// Load replaces the relation by an image. The world must be the one of the image, with the same
+// entities. It returns ErrImage for an image that is not complete, and
+// world.ErrStale if it names an entity that is not alive; then the relation is
+// unchanged. For an idle world.
 func (r *Relation) Load(image []byte) error {
 	if err := r.w.Err(); err != nil {
 		return err

@@ -9,22 +9,22 @@ import (
 
 // Refusal is a request of a system or a port that the last refresh refused.
 type Refusal struct {
-	// Change is the method of Relation that asked, or "Destroy" for a parent that was
+	// Change is the method of Relation that was called, or "Destroy" for a parent that was
 	// spared because of its children.
 	Change string
-	// Entity is what was to change: the child, or the parent whose list it is.
+	// Entity is the entity to be changed: the child, or the parent that owns the list.
 	Entity handle.Handle
 	// Other is the parent, sibling or partner, if there was one.
 	Other handle.Handle
-	// Err is why.
+	// Err is the reason.
 	Err error
-	// Path is that of a CycleError, from the entity down. It is good until the
+	// Path is that of a CycleError, from the entity down. It is valid until the
 	// next refresh.
 	Path []handle.Handle
 }
 
-// Refused returns the requests that the last refresh refused, in order, as many as
-// Options.Refusals allows.
+// Refused returns the requests that the last refresh refused, in order, up to
+// Options.Refusals.
 func (r *Reader) Refused() []Refusal {
 	if r.refused == nil {
 		return nil
@@ -54,7 +54,7 @@ func (r *Relation) refuse(f Refusal) {
 	r.refused, r.retold = append(r.refused, f), true
 }
 
-// do makes a change, by an idle world at once, or sends the request.
+// do makes a change: at once with an idle world, otherwise by a request.
 func (r *Relation) do(by world.Actor, h handle.Handle, c change) error {
 	w, ok := by.(*world.World)
 	if !ok {
@@ -85,16 +85,16 @@ func (r *Relation) mustNotCompare(call string) {
 	}
 }
 
-// alive reports whether an entity is alive, for an idle world: what is in the relation
+// alive reports whether an entity is alive, for an idle world. Every entity in the relation
 // is.
 func (r *Relation) alive(h handle.Handle) bool {
 	return r.tree.look(h) != 0 || r.w.Locate(h) != 0
 }
 
-// apply is what a request does at the refresh. Its entity is alive and not dying.
+// apply applies a request at the refresh. Its entity is alive and not dying.
 func (r *Relation) apply(h handle.Handle, c *change) world.Outcome {
 	r.forget()
-	if c.to != handle.None && r.driver.Space().LocateStaged(c.to) == 0 { // one that dies with this refresh is there
+	if c.to != handle.None && r.driver.Space().LocateStaged(c.to) == 0 { // one that dies with this refresh is still found
 		return world.Gone
 	}
 	switch err := r.change(h, c); err {
@@ -138,8 +138,8 @@ func (r *Relation) change(h handle.Handle, c *change) error {
 	return err
 }
 
-// leaveChildren does to the children of an entity that is removed what the policy says:
-// they go to the grandparent, if there is one, or have no parent.
+// leaveChildren applies the policy to the children of an entity that is removed:
+// they go to the grandparent if there is one, or become roots.
 func (r *Relation) leaveChildren(h handle.Handle) error {
 	t := r.tree
 	number := t.own(h)
@@ -157,7 +157,7 @@ func (r *Relation) leaveChildren(h handle.Handle) error {
 	return nil
 }
 
-// limit makes a number of places, or a place, that is beyond the limit one that is
+// limit replaces a place, or a number of places, beyond the limit by one that will be
 // refused.
 func (r *Relation) limit(place int) int32 {
 	if place > r.options.PlacesMax {

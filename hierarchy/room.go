@@ -11,12 +11,12 @@ import (
 type Room struct {
 	Entities int // entities that are parents or children, with handles in a row
 	Parents  int // of these, the ones that have children or were added
-	// Buckets is how many buckets there are to be of each size, in the order of
-	// TreeOptions.Buckets. While a list grows, it holds on to a bucket until it
+	// Buckets is how many buckets of each size there are to be, in the order of
+	// TreeOptions.Buckets. While a list grows, it keeps its bucket until it
 	// has the next.
 	Buckets []int
-	// Homes is over how many homes the entities are spread evenly, from 0 on; by
-	// default 1.
+	// Homes is over how many homes the entities are evenly spread, from 0 on. Default:
+	// 1.
 	Homes int
 }
 
@@ -45,13 +45,13 @@ func (r Room) bucketWords(c classes) int {
 	return words
 }
 
-// SizeNeeded returns how many bytes a tree of these options takes for so much
+// SizeNeeded returns how many bytes a tree with these options takes for that much
 // room.
 func (o TreeOptions) SizeNeeded(r Room) int {
 	return (r.pages()*pageSize + max(r.Parents, 0)*(listWords+1) + r.bucketWords(o.classes())) * wordBytes
 }
 
-// Reserve makes room for that much more, in one allocation besides the directory: what fits in it
+// Reserve makes room for that much more, in one allocation and one for the directory: what fits in it
 // allocates nothing. Existing lists move to the new memory.
 func (t *Tree) Reserve(r Room) {
 	if r.Entities <= 0 && r.Parents <= 0 && len(r.Buckets) == 0 {
@@ -72,8 +72,8 @@ func (t *Tree) Reserve(r Room) {
 	t.dir.reserve(r.homes(), (pages+r.homes()-1)/r.homes())
 }
 
-// NeedsGrowth reports whether adding so many more children to an entity, each new
-// to the tree and with a handle next to those that are there, would allocate.
+// NeedsGrowth reports whether adding that many more children to an entity would allocate, if each is new
+// to the tree and its handle is next to those in the tree.
 func (t *Tree) NeedsGrowth(parent handle.Handle, children int) bool {
 	number := t.own(parent)
 	if number == 0 && (t.dir.place(parent) == nil && len(t.block) == 0 || t.freeList == 0 && t.recordsFull()) {
@@ -88,7 +88,7 @@ func (t *Tree) NeedsGrowth(parent handle.Handle, children int) bool {
 	return t.free[class] == 0 && len(t.words)+t.classes.size(class) > cap(t.words)
 }
 
-// Bytes returns the memory that a tree takes, room that is not used among it.
+// Bytes returns the memory that a tree takes, including unused room.
 func (t *Tree) Bytes() int {
 	words := len(t.block) + cap(t.owners) + cap(t.records) + cap(t.words) + t.dir.pages*pageSize
 	refs := 3 * cap(t.dir.homes) // a slice for each home

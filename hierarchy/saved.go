@@ -9,7 +9,7 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// told are the errors that a Refusal has: they are saved by their texts.
+// told are the errors that a Refusal can have. They are saved by their texts.
 var told = []error{
 	ErrCycle, ErrParent, ErrChildren, ErrAbsent, ErrPlace, ErrTaken, ErrNoPlace, ErrFixed, ErrElsewhere, ErrRoom, ErrLimit,
 	ErrVersion, ErrPort, world.ErrStale,
@@ -28,12 +28,12 @@ func (k adapter) AppendSaved(dst []byte) []byte {
 	return k.tree.Save(drive.AppendNumbers(dst, k.tree.room()))
 }
 
-// roomMost is the most memory that room takes in a tree that was saved, beyond what the new one has
-// and four times what it holds.
+// roomMost bounds the unused room that is restored with a saved tree, beyond the room of the new one
+// and four times the contents.
 const roomMost = 64 << 20
 
-// room returns how much memory there is for each part of the tree. When lists are moved to new
-// memory, and with ManualGrowth what is refused, depends on it.
+// room returns the capacity of each part of the tree. It decides when lists are moved to new
+// memory, and with ManualGrowth what is refused.
 func (t *Tree) room() []int { return []int{cap(t.words), cap(t.records), cap(t.owners), len(t.block)} }
 
 // restoreRoom gives the tree room that another had.
@@ -52,10 +52,10 @@ func (r *Relation) policies() []int {
 // policyNames are their names.
 var policyNames = []string{"OnParentDeath", "OnChildDeath", "Places", "PlacesMax", "Refusals"}
 
-// kept is how many of the policies must be the same where the relation is loaded.
+// kept is how many of the policies must be the same in the world that loads the relation.
 const kept = 3
 
-// SavedOptions tells of the policies.
+// SavedOptions describes the policies.
 func (k adapter) SavedOptions() (all, same string) {
 	values := k.policies()
 	for i, name := range policyNames {

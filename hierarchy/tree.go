@@ -6,23 +6,23 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 )
 
-// Tree is a forest over handles, each entity with one parent at the most and its
-// children in order. It knows nothing of a world, nor which entities are alive. Relation
-// is a Tree on a world.
+// Tree is a forest of handles. Each entity has at most one parent, and its
+// children are in order. A Tree has no world and does not know which entities are alive. Relation
+// is a Tree for a world.
 //
 //	look-up   handle ─▶ page of nodes ─▶ list ─▶ bucket
 //
-// Looking up a parent or a list of children is O(1), as are adding, and removing
-// with a hole or by moving the last in. Closing a gap in order is O(children); it
+// Looking up a parent or a list of children is O(1), and so are adding, and removing
+// with a hole or by moving the last in. Closing a gap in order is O(children). It
 // is put off until that list is read, so any number of removals cost it
 // once.
 //
 // Invariants: a child is in one place of one list, which its node names; there is
 // no cycle; a list's record, bucket and owner's node name each other.
 //
-// Ownership: one goroutine at a time, readings through its Readers included. After
-// Settle, and until the next change, any number may read, each with a Reader of
-// its own.
+// Ownership: one goroutine at a time, even for reading through Readers. After
+// Settle, and until the next change, any number of goroutines may read, each with its own
+// Reader.
 type Tree struct {
 	dir      directory
 	split    split
@@ -30,30 +30,30 @@ type Tree struct {
 	owners   []handle.Handle // by number of list; None for a free one
 	freeList uint32          // the first free record, or 0
 	words    []word          // buckets
-	free     []uint32        // by class: where the first free bucket is, plus 1
+	free     []uint32        // by class: the first free bucket, plus 1
 	classes  classes
-	block    []word   // what is left of a reserve, for pages of nodes
+	block    []word   // what is left of a Reserve, for pages of nodes
 	open     []uint32 // lists that may have gaps, each once
 	links    int      // children
 	path     []handle.Handle
 	keep     bool
 	manual   bool
 	reader   Reader
-	changes  *changes // nil but for a tree of which there are copies
+	changes  *changes // nil unless there are copies of the tree
 }
 
 // TreeOptions shape a tree. The zero value means the defaults.
 type TreeOptions struct {
 	// Buckets are the sizes of buckets, ascending: how many children one holds.
-	// A list that outgrows the largest goes to buckets of twice its size, and so
-	// on. The default goes up by halves from 4.
+	// Beyond the largest, each size is twice the one
+	// before. The default goes up by halves from 4.
 	Buckets []int
-	// KeepCapacity leaves a list its bucket when children are removed.
+	// KeepCapacity lets a list keep its bucket when children are removed.
 	KeepCapacity bool
-	// ManualGrowth makes the tree never allocate by itself: what needs more room
+	// ManualGrowth stops the tree from allocating by itself: what needs more room
 	// than was reserved is refused with ErrRoom.
 	ManualGrowth bool
-	// Reserve is room to begin with, as of Tree.Reserve.
+	// Reserve is the initial room, as with Tree.Reserve.
 	Reserve Room
 }
 
@@ -74,10 +74,10 @@ func NewTree(o TreeOptions) *Tree {
 // Links returns the number of children: entities that have a parent.
 func (t *Tree) Links() int { return t.links }
 
-// node returns where the node of h is to be written.
+// node returns where to write the node of h.
 func (t *Tree) node(h handle.Handle) (*word, error) {
 	if h.Version() == 0 {
-		return nil, ErrAbsent // None, and what never was a handle
+		return nil, ErrAbsent // None, and values that were never a handle
 	}
 	at := t.dir.place(h)
 	if at == nil {
@@ -97,7 +97,7 @@ func (t *Tree) node(h handle.Handle) (*word, error) {
 	return at, nil
 }
 
-// listed returns the list of an entity, or 0 if it has none but for the capacity of one.
+// listed returns the list of an entity, or 0 if it has none, or one that only keeps capacity.
 func (t *Tree) listed(h handle.Handle) uint32 {
 	number := t.own(h)
 	if l := t.list(number); l.children() == 0 && !l.is(added|fixed) {
@@ -106,11 +106,11 @@ func (t *Tree) listed(h handle.Handle) uint32 {
 	return number
 }
 
-// has reports whether an entity is in the tree: it may be there but for the capacity
-// that it keeps.
+// has reports whether an entity is in the tree. An entity with a list that only keeps capacity is
+// not.
 func (t *Tree) has(h handle.Handle) bool { return t.linkOf(t.look(h)) != 0 || t.listed(h) != 0 }
 
-// expect makes room for so many more children of an entity.
+// expect makes room for that many more children of an entity.
 func (t *Tree) expect(parent handle.Handle, children int) error {
 	number, err := t.listOf(parent)
 	if err != nil {
@@ -137,8 +137,8 @@ func (t *Tree) entities(yield func(handle.Handle) bool) {
 }
 
 // Add puts an entity in the tree, as a root. It stays until it is removed, with
-// or without children; an entity that was not added is in the tree for as long as
-// it has a parent or children. Adding again is no error.
+// or without children. An entity that was not added is in the tree only while
+// it has a parent or children. Adding an entity again is no error.
 func (t *Tree) Add(h handle.Handle) error {
 	n, err := t.listOf(h)
 	if err == nil {
@@ -148,9 +148,9 @@ func (t *Tree) Add(h handle.Handle) error {
 	return err
 }
 
-// Remove takes an entity out of its parent, where what gap says becomes of its
-// place, and out of the tree. It returns ErrChildren if it has children, ErrAbsent
-// if it is not there.
+// Remove removes an entity from its parent and from the tree. gap says what becomes of its
+// place. It returns ErrChildren if the entity has children, and ErrAbsent
+// if it is not in the tree.
 func (t *Tree) Remove(h handle.Handle, gap Gap) error {
 	if t.list(t.own(h)).children() > 0 {
 		return ErrChildren
@@ -158,8 +158,8 @@ func (t *Tree) Remove(h handle.Handle, gap Gap) error {
 	return t.RemoveBranch(h, gap)
 }
 
-// RemoveBranch takes an entity and all of its descendants out of the tree. It
-// returns ErrAbsent if the entity is not there.
+// RemoveBranch removes an entity and all of its descendants from the tree. It
+// returns ErrAbsent if the entity is not in the tree.
 func (t *Tree) RemoveBranch(h handle.Handle, gap Gap) error {
 	had := t.has(h)
 	for at := h; ; {
@@ -190,23 +190,23 @@ func (t *Tree) erase(h handle.Handle, gap Gap) {
 	}
 }
 
-// AddChild makes an entity a child of another, after its children; in a fixed list, at the first
-// free place. Both are added to the tree. O(1), or for a child that has children itself, O(depth).
+// AddChild makes an entity a child of another: its last one, or in a fixed list at the first
+// free place. Both are added to the tree. O(1), or O(depth) for a child that has children itself.
 //
-// It returns ErrParent if the child has a parent already, a CycleError if it is the
-// parent or its ancestor, ErrNoPlace if a fixed list is full.
+// It returns ErrParent if the child already has a parent, a CycleError if it is the
+// parent or an ancestor of it, and ErrNoPlace if a fixed list is full.
 func (t *Tree) AddChild(parent, child handle.Handle) error {
 	return t.do(child, change{op: opAddChild, to: parent})
 }
 
-// AddChildAt is AddChild at a place, from 0 to the number of places: those from there on move back
-// by one. O(later children). It returns ErrPlace beyond, and ErrFixed for a fixed list.
+// AddChildAt is AddChild at a place, from 0 to the number of places. Children from there on move back
+// by one. O(later children). It returns ErrPlace for a place beyond, and ErrFixed for a fixed list.
 func (t *Tree) AddChildAt(parent, child handle.Handle, place int) error {
 	return t.do(child, change{op: opAddChildAt, to: parent, place: clamp(place)})
 }
 
-// AddChildren is AddChild for each in turn, with room made once. On an error those
-// before it are added; it returns how many.
+// AddChildren is AddChild for each in turn, with room made once. On an error the children before it
+// are added; it returns how many.
 func (t *Tree) AddChildren(parent handle.Handle, children []handle.Handle) (int, error) {
 	if err := t.expect(parent, len(children)); err != nil {
 		return 0, err
@@ -220,8 +220,8 @@ func (t *Tree) AddChildren(parent handle.Handle, children []handle.Handle) (int,
 	return len(children), nil
 }
 
-// RemoveChild takes a child out of its parent: with children of its own, or if it
-// was added, it stays in the tree as a root. It returns ErrAbsent if it has no
+// RemoveChild removes a child from its parent. If the child has children, or
+// was added, it stays in the tree as a root. It returns ErrAbsent if the child has no
 // parent.
 func (t *Tree) RemoveChild(child handle.Handle, gap Gap) error {
 	if gap == Swap && t.swapRemove(child) || t.detach(child, gap) {
@@ -231,7 +231,7 @@ func (t *Tree) RemoveChild(child handle.Handle, gap Gap) error {
 }
 
 // RemoveHoles closes the holes of a list, in order. In a fixed list the free
-// places are then the last. It returns ErrAbsent if the entity has no list.
+// places are last then. It returns ErrAbsent if the entity has no list.
 func (t *Tree) RemoveHoles(parent handle.Handle) error {
 	number := t.listed(parent)
 	if number == 0 {
@@ -242,13 +242,13 @@ func (t *Tree) RemoveHoles(parent handle.Handle) error {
 	return nil
 }
 
-// Move is Relation.Move, at once; what gap says becomes of the place that the child
-// leaves, if it has a parent. Errors as of AddChild, but for ErrParent.
+// Move is Relation.Move, at once. gap says what becomes of the place that the child
+// leaves, if it has a parent. It returns the errors of AddChild except ErrParent.
 func (t *Tree) Move(child, parent handle.Handle, gap Gap) error {
 	return t.do(child, change{op: opMove, to: parent, gap: gap})
 }
 
-// MoveAt is Move to a place, as Relation.MoveAt. Errors as of AddChildAt.
+// MoveAt is Move to a place, as Relation.MoveAt. It returns the errors of AddChildAt except ErrParent.
 func (t *Tree) MoveAt(child, parent handle.Handle, place int, gap Gap) error {
 	return t.do(child, change{op: opMoveAt, to: parent, place: clamp(place), gap: gap})
 }
@@ -263,9 +263,9 @@ func (t *Tree) MoveAfter(child, sibling handle.Handle, gap Gap) error {
 	return t.do(child, change{op: opMoveAfter, to: sibling, gap: gap})
 }
 
-// Sort puts the children of an entity in order, those that are alike in the order
-// in which they are. Holes come last. O(children · log children). It sorts a copy: until
-// all are compared, and if compare panics, the children are as they were. It panics if
+// Sort sorts the children of an entity. The sort is stable. Holes come last.
+// O(children · log children). It sorts a copy: until
+// all are compared, and if compare panics, the children are unchanged. It panics if
 // compare gives the entity other children.
 func (t *Tree) Sort(parent handle.Handle, compare func(a, b handle.Handle) int) error {
 	if t.listed(parent) == 0 {
@@ -285,7 +285,7 @@ func (t *Tree) Sort(parent handle.Handle, compare func(a, b handle.Handle) int) 
 	return nil
 }
 
-// SwapPlaces exchanges what is at two places of a list: children or nothing.
+// SwapPlaces exchanges the contents of two places of a list: children or nothing.
 func (t *Tree) SwapPlaces(parent handle.Handle, i, j int) error {
 	number := t.listed(parent)
 	if number == 0 {
@@ -312,7 +312,7 @@ func (t *Tree) SwapPlaces(parent handle.Handle, i, j int) error {
 func (t *Tree) Swap(a, b handle.Handle) error { return t.do(a, change{op: opSwap, to: b}) }
 
 // SetPlaces makes the list of an entity a fixed one of n places, or with 0 one that
-// grows and shrinks, as Relation.SetPlaces.
+// grows and shrinks, as Relation.SetPlaces does.
 func (t *Tree) SetPlaces(parent handle.Handle, n int) error {
 	if n < 0 || n > PlaceMax {
 		return ErrPlace
@@ -343,9 +343,9 @@ func (t *Tree) SetPlaces(parent handle.Handle, n int) error {
 	return nil
 }
 
-// Put takes a child to a free place of a list, as Relation.Put: from another
-// parent's, where what gap says becomes of the place it leaves, from the same, where it
-// leaves a hole, or from none. It returns a CycleError as well.
+// Put moves a child to a free place of a list, as Relation.Put: from the list of another
+// parent, where gap says what becomes of the place; from the same list, where it
+// leaves a hole; or from none. It can return a CycleError.
 func (t *Tree) Put(child, parent handle.Handle, place int, gap Gap) error {
 	return t.do(child, change{op: opPut, to: parent, place: clamp(place), gap: gap})
 }
@@ -355,11 +355,11 @@ func (t *Tree) PutFree(child, parent handle.Handle, gap Gap) error {
 	return t.do(child, change{op: opPutFree, to: parent, gap: gap})
 }
 
-// Transfer is Put, or with a negative place PutFree, of a child that must be from's, as
+// Transfer is Put, or with a negative place PutFree, of a child that from must have, as
 // Relation.Transfer.
 func (t *Tree) Transfer(child, from, to handle.Handle, place int, gap Gap) error {
 	return t.do(child, change{op: opTransfer, to: to, from: from, place: clamp(place), gap: gap})
 }
 
-// clamp makes a place that is out of range one that still is.
+// clamp keeps a place within int32. A place out of range remains out of range.
 func clamp(place int) int32 { return int32(min(max(place, -1), PlaceMax+1)) }

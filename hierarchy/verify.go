@@ -12,7 +12,7 @@ func (t *Tree) verify() error {
 	if t.owners[0] != handle.None || t.list(0).link() != 0 {
 		return fmt.Errorf("list 0 is %#x, of %v", *t.list(0), t.owners[0])
 	}
-	links, err := t.verifyNodes() // first: the rest follows what they name
+	links, err := t.verifyNodes() // first: the rest follows the links that it checks
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (t *Tree) verifyList(number uint32, buckets *buckets) error {
 	return nil
 }
 
-// buckets are those that lists and chains of free ones name.
+// buckets are those of lists and of the chains of free ones.
 type buckets struct {
 	tree  *Tree
 	class []uint8 // by word: 1 more than the class of the bucket that begins there, or 0
@@ -153,9 +153,9 @@ func (b *buckets) verify() error {
 	return nil
 }
 
-// verifyRoots checks that every way up ends: that there is no cycle.
+// verifyRoots checks that there is no cycle: every way up must end.
 func (t *Tree) verifyRoots() error {
-	from := make([]uint32, len(t.owners)) // the list from which the way led here first
+	from := make([]uint32, len(t.owners)) // the list from which a way up first came here
 	for n := range uint32(len(t.owners)) {
 		if t.owners[n] == handle.None {
 			continue

@@ -15,7 +15,7 @@ func (r *Reader) Ancestors(h handle.Handle) iter.Seq[handle.Handle] {
 	}
 }
 
-// DepthFirst yields the descendants of an entity, each before its own children and
+// DepthFirst yields the descendants of an entity: each before its own children, and
 // these before its next sibling. It needs no memory.
 func (r *Reader) DepthFirst(h handle.Handle) iter.Seq[handle.Handle] {
 	return func(yield func(handle.Handle) bool) { r.depthFirst(h, yield) }
@@ -78,7 +78,7 @@ func (r *Reader) BreadthFirst(h handle.Handle) iter.Seq[handle.Handle] {
 }
 
 // Levels yields the descendants of an entity level by level: 1 with its children,
-// 2 with its grandchildren, and so on. The slice is good until the next level.
+// 2 with its grandchildren, and so on. The slice is valid until the next level.
 func (r *Reader) Levels(h handle.Handle) iter.Seq2[int, []handle.Handle] {
 	return func(yield func(int, []handle.Handle) bool) {
 		r := r.scratch()
@@ -110,8 +110,8 @@ type ForeignGetter[T any] interface {
 	Get(h handle.Handle) (T, bool)
 }
 
-// With yields those of a walk that have a component, as far as the accessor finds
-// it, and the component: in a system for the shard's own entities. The children of h
+// With yields the entities of a walk that have a component, with the component, as far as the accessor finds
+// it: in a system those of the system's own shard. The children of h
 // that have a Weight:
 //
 //	for item, weight := range hierarchy.With(bags.Each(h), weights)
@@ -125,8 +125,8 @@ func With[T any](walk iter.Seq[handle.Handle], component Getter[T]) iter.Seq2[ha
 	}
 }
 
-// WithForeign is With for entities of any shard, of whose components it yields
-// copies.
+// WithForeign is With for entities of any shard. It yields copies of their
+// components.
 func WithForeign[T any](walk iter.Seq[handle.Handle], component ForeignGetter[T]) iter.Seq2[handle.Handle, T] {
 	return func(yield func(handle.Handle, T) bool) {
 		for h := range walk {
