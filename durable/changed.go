@@ -10,20 +10,20 @@ import (
 	"github.com/atoll-sim/atoll/snapshot"
 )
 
-// What the idle world is changed by outside of its ticks is not in the log: in a function of
-// Scheduler.Between, say. The world is captured right there, before its next tick, and another
-// segment begins. Until the snapshot is on disk, nothing from there on is durable.
+// The log does not have changes of the idle world outside of its ticks, as in a function of
+// Scheduler.Between. So the world is captured right after such a change, before its next tick, and another
+// segment begins. From there on nothing is durable until the snapshot is on disk.
 
-// changes are those of the idle world that no log has, counted from 1.
+// changes counts the changes of the idle world that no log has, from 1.
 //
 // Ownership: mu of the log guards them.
 type changes struct {
 	made     uint64
-	captured uint64 // up to which the snapshot has them that is written
-	saved    uint64 // up to which they are on disk
-	first    uint64 // the tick before which the first was made that is not saved, or never
-	next     uint64 // the same of the first that is not captured
-	failed   error  // why the last capture was not saved, until the next
+	captured uint64 // the last change in the snapshot that is being written
+	saved    uint64 // the last change in a snapshot on disk
+	first    uint64 // the tick before which the first unsaved change was made, or never
+	next     uint64 // the same for the first change that is not captured
+	failed   error  // why the last capture was not saved; nil from the next capture on
 }
 
 const never = math.MaxUint64
@@ -44,7 +44,7 @@ func (l *log) changed(tick uint64) {
 	x.first, x.next = min(x.first, tick), min(x.next, tick)
 }
 
-// capturing notes that a snapshot has all changes until now, if it is saved.
+// capturing notes that a snapshot, once saved, has all changes until now.
 func (l *log) capturing() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -53,7 +53,7 @@ func (l *log) capturing() {
 }
 
 // saved notes that the snapshot was saved, or why it was not. It reports whether there is a change
-// that none has.
+// that no snapshot has.
 func (l *log) saved(err error) (unsaved bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -101,20 +101,20 @@ func (d *Store) changed() {
 
 // capture is a snapshot that is captured, and then written.
 //
-// Ownership: whoever has taken it, and then whoever writes it.
+// Ownership: the goroutine that has taken it, and then the one that writes it.
 type capture struct {
 	store *Store
 	taken atomic.Bool   // or given up
-	done  chan struct{} // closed when it was taken
+	done  chan struct{} // closed when it is taken
 	saved bool          // for a Save that was called
-	hash  bool          // the segment says by a hash where it begins, which takes time
+	hash  bool          // the segment begins with a hash of the state, which takes time
 	*snapshot.Captured
 	tick uint64
 	err  error
 }
 
-// take takes the state of the idle world, and begins the next segment of the log there. It reports
-// false if that was done, or given up.
+// take captures the idle world, and begins the next segment of the log there. It returns
+// false if the capture was already taken, or given up.
 func (x *capture) take() bool {
 	if x.taken.Swap(true) {
 		return false

@@ -1,5 +1,5 @@
-// Package durable keeps a world in a directory: the process may die at any moment, and the next one
-// goes on where it was.
+// Package durable keeps a world in a directory. The process may die at any moment, and the next one
+// continues where it was.
 //
 //	w, s := newWorld() // registers everything, as always
 //	store, err := durable.Open(ctx, "state", w, s, durable.Options{New: fill})
@@ -11,20 +11,19 @@
 //	err = store.Close() // when Run has returned
 //
 // Register everything before Open: components, bundles, messages, functions, questions, resources,
-// hooks, extensions such as timers, names and relations, and prefabs. Add all systems before, and call
-// Message.Wakes. Snapshots and the log name them, and the next start reads those in Open, and makes the
-// ticks of the log, where it does not call Options.New. To register in Options.New, or after Open,
-// panics.
+// hooks, extensions such as timers, names and relations, and prefabs. Also add all systems before, and
+// call Message.Wakes. Snapshots and the log name them. The next start reads those in Open and makes the
+// ticks of the log there, without calling Options.New. Registering in Options.New, or after Open, panics.
 //
-// In the directory are snapshots, and the inputs since: as ticks apply the requests of ports, a
-// goroutine writes them to a log, and syncs it for all ticks since the last sync at once. Open
-// loads the newest snapshot that is whole and plays the log as far as it is whole. So the world
-// must be deterministic, as docs/determinism.md says. What changes the idle world outside of its
-// ticks, as in a function of scheduler.Between, no log has: the Store finds that out, and saves a
+// The directory has snapshots, and the inputs since. As ticks apply the requests of ports, a
+// goroutine writes them to a log, and one sync puts all ticks since the last sync on disk. Open
+// loads the newest intact snapshot and plays the log as far as it is intact. So the world
+// must be deterministic, as docs/determinism.md says. The log does not have changes of the idle world outside of its
+// ticks, as in a function of scheduler.Between. The Store detects such a change, and saves a
 // snapshot.
 //
-// After a crash the world is another incarnation, so no handle that was given before names another
+// After a crash the world is another incarnation, so no handle from before it names another
 // entity; see world.World.Reincarnate. The log may end before the process did: what was not synced
-// is lost. A server that answers its clients only when Wait has returned loses nothing that they
+// is lost. If a server answers its clients only after Wait has returned, nothing is lost that they
 // know of.
 package durable

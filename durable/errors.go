@@ -2,23 +2,23 @@ package durable
 
 import "errors"
 
-// Errors of this package wrap one of these, or what they name.
+// Errors of this package wrap one of these, or one that the method's text names.
 var (
-	// ErrDamaged is returned by Open if something in the directory is not whole that was on disk:
-	// the error says which file. Restore it, or set Options.AcceptLoss, which goes on from what is
-	// whole.
+	// ErrDamaged is returned by Open if a file in the directory is damaged or missing:
+	// the error says which. Restore it, or set Options.AcceptLoss, which continues from what is
+	// intact.
 	ErrDamaged = errors.New("durable: damaged")
 	// ErrInUse is returned by Open if another process, or another Store of this one, uses the
 	// directory.
 	ErrInUse = errors.New("durable: in use")
 	// ErrFailed is what Wait, Save and Close return, with the reason, when inputs can no longer be
 	// written: a write or sync of the log has failed, or something was sent that cannot be recorded.
-	// What comes after Durable is lost with the process: Close saves no snapshot then. Stop the server, and start
+	// What comes after Durable is lost when the process ends: Close saves no snapshot then. Stop the server, and start
 	// it again.
 	ErrFailed = errors.New("durable: inputs are not written any more")
 	// ErrClosed is returned by calls after Close.
 	ErrClosed = errors.New("durable: closed")
 )
 
-// errNoPath is for a path that somebody has forgotten, as by a setting without a value.
+// errNoPath is for a path that was forgotten, as by a setting without a value.
 var errNoPath = errors.New(`durable: the path of the directory is empty; pass "." for the working directory`)

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Each segment says of which incarnation it is. A file of its own says the last, too: without it, handles
+// Each segment names its incarnation. A file of its own names the last one, too: without it, handles
 // would be given again if the last segments were lost.
 
 // lastIncarnation returns what the file says, or 0 if there is none: then the segments count.

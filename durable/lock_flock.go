@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// lock makes sure that nobody else uses a directory, until it is closed or the process ends.
+// lock locks a directory against other Stores, until it is closed or the process ends.
 func lock(path string) (io.Closer, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"os"
 )
 
-// lock does not keep others away from the directory here: there is no lock that ends with its
-// process and that the standard library has.
+// lock does nothing here: the standard library has no lock for this system that ends with its
+// process.
 func lock(path string) (io.Closer, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {

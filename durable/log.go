@@ -9,20 +9,20 @@ import (
 	"github.com/atoll-sim/atoll/internal/files"
 )
 
-// tickRecord is the kind of the records that inputlog writes for ticks. Each record is one Write,
+// tickRecord is the kind of the records that inputlog writes for ticks. Each record is one Write
 // and begins with its kind.
 const tickRecord = 'T'
 
-// log writes what a Recorder writes to files, behind the ticks.
+// log writes the output of a Recorder to files, while the ticks go on.
 //
 //	Write ──▶ queue ──▶ one goroutine: write, sync ──▶ durable
 //
-// Ownership: mu guards what is nested with it. Write and next are for the world's goroutine, the rest
-// for any.
+// Ownership: mu guards what is nested with it. Only the world's goroutine calls Write and next; any goroutine
+// calls the rest.
 type log struct {
 	max  int           // bytes of the queue
 	tick func() uint64 // of the world
-	fail func(error)   // is told, once, why inputs are not written any more
+	fail func(error)   // is called once, with the reason why inputs are not written any more
 	done sync.WaitGroup
 
 	mu struct {
@@ -39,11 +39,11 @@ type log struct {
 		waiting    []waiter
 		err        error
 		closed     bool
-		over       bool // nothing comes to be saved any more
+		over       bool // nothing more will be saved
 	}
 }
 
-// piece is what goes to one file.
+// piece is bytes for one file.
 type piece struct {
 	to  files.File
 	buf []byte
@@ -66,7 +66,7 @@ func newLog(max int, file files.File, tick func() uint64, fail func(error)) *log
 	return l
 }
 
-// Write takes a record in. It waits if there is too much that is not on disk yet: then the disk is
+// Write queues a record. It waits if too many bytes are not on disk yet: then the disk is
 // slower than the world.
 func (l *log) Write(p []byte) (int, error) {
 	l.mu.Lock()
@@ -96,7 +96,7 @@ func (l *log) last() *piece {
 	return &l.mu.queue[len(l.mu.queue)-1]
 }
 
-// next ends the present file and goes on with another.
+// next ends the present file and continues with another.
 func (l *log) next(file files.File) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -105,7 +105,7 @@ func (l *log) next(file files.File) {
 	l.mu.more.Signal()
 }
 
-// close ends the present file, and returns when all is on disk, or why it is not.
+// close ends the present file. It returns when all is on disk, or the reason why it is not.
 func (l *log) close() error {
 	l.mu.Lock()
 	if !l.mu.closed {
@@ -120,7 +120,7 @@ func (l *log) close() error {
 	return l.mu.err
 }
 
-// stop ends the log for a reason. Only the first counts.
+// stop ends the log for a reason. Later reasons are ignored.
 func (l *log) stop(err error) {
 	l.mu.Lock()
 	first := l.mu.err == nil
@@ -179,7 +179,7 @@ func (x *piece) write() error {
 	return err
 }
 
-// synced tells that pieces are on disk.
+// synced notes that pieces are on disk.
 func (l *log) synced(queue []piece, n int, recorded uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -192,7 +192,7 @@ func (l *log) synced(queue []piece, n int, recorded uint64) {
 	l.answer()
 }
 
-// answer tells those that wait for nothing more. mu is held.
+// answer answers the waiters that need not wait any more. mu is held.
 func (l *log) answer() {
 	left := l.mu.waiting[:0]
 	for _, x := range l.mu.waiting {
@@ -206,7 +206,7 @@ func (l *log) answer() {
 	l.mu.waiting = left
 }
 
-// waits reports whether a waiter has to wait, or else what to tell it. mu is held.
+// waits reports whether a waiter must still wait, and otherwise the answer for it. mu is held.
 func (l *log) waits(x waiter) (bool, error) {
 	unsaved := x.changes > l.mu.changes.saved
 	switch {
@@ -242,7 +242,7 @@ func (l *log) wait(ctx context.Context) error {
 	}
 }
 
-// end tells those that still wait, and those to come, what is on disk now that nothing more is written.
+// end answers present and later waiters with what is on disk, now that nothing more is written.
 func (l *log) end(saved bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

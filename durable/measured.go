@@ -9,7 +9,7 @@ import (
 // measured is a Store as the world sees it, for statistics.
 type measured struct{ *Store }
 
-// Measure tells what is on disk, and what waits to be.
+// Measure reports what is on disk, and what is not yet.
 func (d measured) Measure(add func(drive.Measured)) {
 	figure := func(name, help string, counts bool, value float64) {
 		add(drive.Measured{Name: "atoll_store_" + name, Help: help, Counts: counts, Value: value})

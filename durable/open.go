@@ -16,17 +16,17 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// Open makes a new world what the directory has, and keeps it there from now on. The world must be
+// Open restores the world of a directory into a new world, and keeps that there from now on. The world must be
 // new, as for snapshot.Load, with the scheduler that makes its ticks and all systems; no port may be
 // open. Everything must be registered: from Open on, and in Options.New, registering panics, because
-// the next start could not read it back. Open makes the ticks that the log has by s.Step, which calls
+// the next start could not read it back. Open makes the ticks of the log by s.Step, which calls
 // the systems and OnTick. The world needs Options.VersionsEach, such as 10,000, so that there are
 // incarnations for crashes.
 //
 // It returns ErrInUse, ErrDamaged, world.ErrVersions when no incarnation is left, the errors of
 // snapshot.Load, inputlog.Log.Play, Options.New and Options.Upgrade, or that of ctx. Then the world must
-// not be used, and the files are as they were, but for an empty segment of the log, and a snapshot of
-// what was restored. What is missing at the log's end is no error, but in Recovered.Torn.
+// not be used. The files are unchanged, but there may be an empty segment of the log, and a snapshot of
+// what was restored. A log that is cut off at its end is no error; see Recovered.Torn.
 func Open(ctx context.Context, path string, w *world.World, s *scheduler.Scheduler, o Options) (_ *Store, err error) {
 	if w == nil || s == nil {
 		panic("durable: Open with a nil World or Scheduler; pass those of world.New and scheduler.New")
@@ -57,11 +57,11 @@ func Open(ctx context.Context, path string, w *world.World, s *scheduler.Schedul
 	}
 	opened := false
 	defer func() {
-		if !opened { // by an error, or a panic of the user's
-			_ = d.lock.Close() // the first error counts
+		if !opened { // because of an error, or a panic in the user's code
+			_ = d.lock.Close() // an earlier error counts
 		}
 	}()
-	driver.Of(w).Seal("durable.Open") // the next start restores before it comes to what would be registered later
+	driver.Of(w).Seal("durable.Open") // the next start restores before it could register anything later
 	if err := d.restore(ctx); err != nil {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ func Open(ctx context.Context, path string, w *world.World, s *scheduler.Schedul
 	return d, nil
 }
 
-// restore makes the world what the directory has.
+// restore restores the world from the directory.
 func (d *Store) restore(ctx context.Context) error {
 	x := &d.recovered
 	found, err := d.dir.Load(d.w, d.o.Snapshot)
@@ -110,7 +110,7 @@ func (d *Store) restore(ctx context.Context) error {
 	case none:
 		return fmt.Errorf("%w: there is a log, or part of a snapshot, and no snapshot that is whole: %w", ErrDamaged, errors.Join(found.Passed...))
 	}
-	if d.o.NoLog { // which would make up for them
+	if d.o.NoLog { // a log would make up for them
 		for _, e := range found.Passed {
 			if err := d.lose(e); err != nil {
 				return err
@@ -118,13 +118,13 @@ func (d *Store) restore(ctx context.Context) error {
 		}
 	}
 	d.number, x.Incarnation = d.mark.number-1, d.lastIncarnation()
-	unread := uint32(0) // segments behind the last whose incarnation is known
+	unread := uint32(0) // segments after the last whose incarnation is known
 	for _, s := range all {
 		d.number = max(d.number, s.number)
 		switch {
 		case s.wrong == nil:
 			x.Incarnation, unread = max(x.Incarnation, s.Incarnation), 0
-		case !errors.Is(s.wrong, inputlog.ErrTruncated): // it may have been the first of a process
+		case !errors.Is(s.wrong, inputlog.ErrTruncated): // it may have been the first segment of a process
 			unread++
 		}
 	}
@@ -142,7 +142,7 @@ func (d *Store) restore(ctx context.Context) error {
 	for lost := len(x.Lost); len(all) > 0 && len(x.Lost) == lost; {
 		n := 1
 		for n < len(all) && (!all[n].First || all[n].Incarnation == all[n-1].Incarnation) {
-			n++ // a process that was closed is gone on from by the next
+			n++ // the next process continues one that was closed
 		}
 		if err := d.play(ctx, all[:n]); err != nil {
 			return err
@@ -166,7 +166,7 @@ func (d *Store) restore(ctx context.Context) error {
 	return nil
 }
 
-// fresh makes a world that the directory does not have yet.
+// fresh fills a world that the directory does not have yet.
 func (d *Store) fresh() error {
 	x := &d.recovered
 	x.New = true
@@ -179,7 +179,7 @@ func (d *Store) fresh() error {
 	if n := d.lastIncarnation(); n > 0 { // of a world that was removed
 		x.Incarnation = max(x.Incarnation, n+1)
 	}
-	if err := d.w.Reincarnate(x.Incarnation); err != nil { // changes nothing
+	if err := d.w.Reincarnate(x.Incarnation); err != nil { // changes nothing if it fails
 		return fmt.Errorf("durable: after Options.New: %w", err)
 	}
 	if d.w.Tick() > 0 { // New has loaded another world
@@ -188,8 +188,8 @@ func (d *Store) fresh() error {
 	return nil
 }
 
-// chain returns those of the segments from the snapshot on that follow one another, without those
-// that were made and had not even their header on disk when their process died.
+// chain returns the segments from the snapshot on that follow one another. It leaves out those
+// whose process died before even the header was on disk.
 func (d *Store) chain(all []*segment) ([]*segment, error) {
 	for i, s := range all {
 		if want := d.mark.number + uint64(i); s.number != want {
@@ -207,7 +207,7 @@ func (d *Store) chain(all []*segment) ([]*segment, error) {
 		}
 	}
 	slices.Reverse(used)
-	for _, s := range used { // a process that died may have left more than is on disk
+	for _, s := range used { // a process that died may have left segments that were not synced
 		if err := d.files.SyncFile(s.name); err != nil {
 			return nil, fmt.Errorf("durable: %w", err)
 		}
@@ -216,7 +216,7 @@ func (d *Store) chain(all []*segment) ([]*segment, error) {
 	return used, nil
 }
 
-// lose returns an error for something that was on disk and is lost, unless that is accepted.
+// lose returns an error for lost data, unless AcceptLoss is set.
 func (d *Store) lose(err error) error {
 	if !d.o.AcceptLoss {
 		remedy := "restore the file, or set AcceptLoss to go on from what is whole before it"
@@ -230,8 +230,8 @@ func (d *Store) lose(err error) error {
 	return nil
 }
 
-// play plays the segments that one process wrote, or those of them since the snapshot. Only the last
-// may end anywhere.
+// play plays the segments that one process wrote, from the snapshot on. Only the last
+// may be cut off.
 func (d *Store) play(ctx context.Context, all []*segment) error {
 	x := &d.recovered
 	x.Torn = nil
@@ -302,7 +302,7 @@ func (d *Store) play(ctx context.Context, all []*segment) error {
 // cannotPlay says why a segment cannot be played.
 func (d *Store) cannotPlay(s *segment, err error) error {
 	switch {
-	case errors.Is(err, inputlog.ErrDiffers): // what was before it is not all there
+	case errors.Is(err, inputlog.ErrDiffers): // ticks before it are missing
 		return d.lose(fmt.Errorf("%s: %w", s.name, err))
 	case errors.Is(err, inputlog.ErrOtherWorld) && d.o.AcceptLoss:
 		return d.lose(fmt.Errorf("%s: %w", s.name, err))
@@ -312,7 +312,7 @@ func (d *Store) cannotPlay(s *segment, err error) error {
 	return fmt.Errorf("durable: %s: %w", s.name, err)
 }
 
-// tellEvery is how often the Logger is told how far the log was played.
+// tellEvery is how often the Logger gets how far the log was played.
 const tellEvery = 5 * time.Second
 
 // step makes a tick that was recorded.
@@ -328,8 +328,8 @@ func (d *Store) step(ctx context.Context) error {
 	return nil // a system panicked, as it did when it was recorded
 }
 
-// upgrade calls Options.Upgrade, which gives handles of this incarnation, and saves what comes of it.
-// No log has that: if the process dies within, the next one calls it again.
+// upgrade calls Options.Upgrade, which may create entities of this incarnation, and saves the result.
+// No log has it: if the process dies during the call, the next one calls it again.
 func (d *Store) upgrade() (err error) {
 	done := false
 	defer func() {
@@ -352,14 +352,14 @@ func (d *Store) upgrade() (err error) {
 	return x.err
 }
 
-// segmentsMost is how many segments without ticks may be left by processes that died early.
+// segmentsMost is how many segments without ticks are tolerated. Processes that died early leave them.
 const segmentsMost = 8
 
 // begin begins a segment of the log. The number of the incarnation is on disk before it is used.
 func (d *Store) begin() error {
 	x := &d.recovered
 	d.number++
-	if x.New || len(x.Lost) > 0 || x.Ticks > 0 || x.segments > segmentsMost { // nothing is played twice, however often the process dies
+	if x.New || len(x.Lost) > 0 || x.Ticks > 0 || x.segments > segmentsMost { // a snapshot, so that the same ticks are not played again if the process keeps dying
 		d.mark = mark{number: d.number}
 		if err := d.saved(d.dir.Save(d.w, d.o.Snapshot)); err != nil {
 			return fmt.Errorf("durable: %w", err)
@@ -370,11 +370,11 @@ func (d *Store) begin() error {
 		return err
 	}
 	d.log = newLog(d.o.LogBytes, file, d.w.Tick, d.tell)
-	if err = d.w.Reincarnate(x.Incarnation); err == nil { // nobody gets a handle before Open returns
+	if err = d.w.Reincarnate(x.Incarnation); err == nil { // no caller gets a handle before Open returns
 		err = d.record(note{Incarnation: x.Incarnation, First: true}, !d.o.NoLog)
 	}
 	if err == nil {
-		if d.o.NoLog { // the segment says the number, and no more
+		if d.o.NoLog { // the segment has the number of the incarnation and nothing else
 			err = errors.Join(d.recorder.Close(), d.log.close())
 		} else {
 			err = d.log.flushed()
@@ -383,7 +383,7 @@ func (d *Store) begin() error {
 			err = d.keepIncarnation(x.Incarnation)
 		}
 		if err != nil {
-			_ = d.recorder.Close() // the first error counts
+			_ = d.recorder.Close() // an earlier error counts
 		}
 	}
 	if err != nil {

@@ -9,11 +9,11 @@ import (
 	"github.com/atoll-sim/atoll/state"
 )
 
-// The log makes up for a snapshot that is damaged, unless the world was changed between two ticks where that was
-// saved: by a write through a pointer before Store.Save, say, or by Options.Upgrade. The head of a snapshot has
-// the hash of the state, so it is looked whether the log leads there.
+// The log makes up for a damaged snapshot, unless the world was changed between two ticks just before that was
+// saved: by a write through a pointer before Store.Save, or by Options.Upgrade. The head of a snapshot has
+// the hash of the state, so Open checks whether the log leads to it.
 
-// passed are the snapshots that Open passes over.
+// passed are the snapshots that Open skipped.
 type passed []*passedOver
 
 // passedOver is one of them.
@@ -22,13 +22,13 @@ type passedOver struct {
 	err    error // why its head cannot be read
 	tick   uint64
 	hash   state.Hash
-	byUser bool // Save was called for one of them, so the log may not lead there
-	met    bool // the log leads there
+	byUser bool // Store.Save was called for one of them, so the log may not lead there
+	met    bool // the log led to its state
 }
 
-// pass lists the snapshots that are newer than the one that was found. all are the segments since that.
+// pass lists the snapshots that are newer than the one found. all are the segments since that.
 func (d *Store) pass(found snapshot.Found, all []*segment) (p passed) {
-	names, _ := d.files.List() // which was read before
+	names, _ := d.files.List() // no error: the list was read before
 	byUser := len(all) > 0 && slices.ContainsFunc(all[1:], func(s *segment) bool { return s.Saved })
 	for _, name := range names {
 		if snapshotNumber(name) <= snapshotNumber(filepath.Base(found.Path)) {
@@ -45,7 +45,7 @@ func (d *Store) pass(found snapshot.Found, all []*segment) (p passed) {
 	return p
 }
 
-// meet looks whether the world is as it was saved in one of them.
+// meet checks whether the world is now in the state of one of them.
 func (p passed) meet(d *Store) {
 	tick := d.w.Tick()
 	for _, x := range p {
@@ -58,7 +58,7 @@ func (p passed) meet(d *Store) {
 
 // missed returns an error if the log does not make up for a snapshot.
 func (x *passedOver) missed(d *Store) error {
-	closed := d.recovered.Torn == nil // so the log leads to all that was saved
+	closed := d.recovered.Torn == nil // then the log leads to all that was saved
 	switch {
 	case x.met || x.err == nil && x.tick > d.w.Tick() && !closed || x.err != nil && !x.byUser && !closed:
 		return nil

@@ -16,16 +16,16 @@ import (
 	"github.com/atoll-sim/atoll/snapshot"
 )
 
-// In the directory are
+// The files of a directory are
 //
-//	000000000007.snapshot   of snapshot.Dir; the mark in it says with which segment the log goes on
+//	000000000007.snapshot   of snapshot.Dir; its mark names the segment with which the log goes on
 //	000000000008.increment  the same, with what has changed since
 //	000000000031.log        a segment: a log of package inputlog, whose note is a note
-//	incarnation             the number of the last one, in case that its segments are lost
+//	incarnation             the number of the last one, in case its segments are lost
 //	lock
 //
-// A segment begins where the one before ends; a snapshot may begin there too. One that is the first
-// of a process says so: before it, the world was made another incarnation, whose number is on disk
+// A segment begins where the one before ends; a snapshot may begin there too. The first segment
+// of a process says so: the world became another incarnation before it. The number of that is on disk
 // with the segment before it is used.
 
 const (
@@ -42,7 +42,7 @@ func segmentName(n uint64) string { return nameOf(n, segmentEnd) }
 
 func nameOf(n uint64, end string) string { return fmt.Sprintf("%0*d%s", segmentDigits, n, end) }
 
-// numberOf returns the number of a segment or a snapshot. Others may have files beside them.
+// numberOf returns the number of a segment or a snapshot. The directory may have other files.
 func numberOf(name, end string) (n uint64, ok bool) {
 	digits, is := strings.CutSuffix(name, end)
 	n, err := strconv.ParseUint(digits, 10, 64)
@@ -64,7 +64,7 @@ func snapshotNumber(name string) uint64 {
 // mark is what a snapshot says about the log.
 type mark struct {
 	number uint64 // of the segment that begins there
-	clean  bool   // the Store was closed: nobody was given a handle since
+	clean  bool   // the Store was closed: no caller got a handle since
 }
 
 const markName = "durable"
@@ -123,7 +123,7 @@ type segment struct {
 	name   string
 	number uint64
 	note
-	tick  uint64 // that it begins with
+	tick  uint64 // the first tick
 	wrong error  // why it cannot be read
 }
 
@@ -142,7 +142,7 @@ func segments(f files.Files) (all []*segment, err error) {
 				x.wrong = err
 			} else {
 				x.tick = log.Tick()
-				_ = log.Close() // it was read
+				_ = log.Close() // only read
 			}
 			all = append(all, x)
 		}
@@ -166,12 +166,12 @@ func (x *segment) open(f files.Files) (o opened, err error) {
 		x.note, err = readNote(o.Note())
 	}
 	if err != nil {
-		_ = in.Close() // the first error counts
+		_ = in.Close() // an earlier error counts
 	}
 	return o, err
 }
 
-// create makes the file of a segment, so that it is there after a crash.
+// create makes the file of a segment, which is still there after a crash.
 func (d *Store) create(n uint64) (files.File, error) {
 	file, err := d.files.Create(segmentName(n))
 	if err == nil {
@@ -183,9 +183,9 @@ func (d *Store) create(n uint64) (files.File, error) {
 	return nil, fmt.Errorf("durable: %w", err)
 }
 
-// prune removes the segments that no snapshot needs: those before the one that the oldest names, which
-// is whole. Of a snapshot that another process has saved its tick alone is known: behind what goes, another
-// segment begins before that.
+// prune removes the segments that no snapshot needs: those before the segment that the oldest snapshot, which
+// is whole, names. If another process saved that, only its tick is known: then the segment with which the rest begins
+// must begin before the tick.
 func (d *Store) prune() error {
 	names, err := d.files.List()
 	if err != nil {
@@ -206,7 +206,7 @@ func (d *Store) prune() error {
 	if !known {
 		info, err := d.inspect(names[at])
 		if err != nil {
-			return nil // what it needs is not known
+			return nil // unknown which segments it needs
 		}
 		for _, x := range all {
 			if x.wrong == nil && x.tick < info.Tick {

@@ -20,20 +20,20 @@ import (
 
 // Options say how a world is kept. The zero value means the defaults.
 type Options struct {
-	// New fills the world if the directory has none yet, with what was registered before Open:
-	// registering panics here. Nil: it begins empty. To go on from a backup, load it here, into an empty
+	// New fills the world if the directory has none yet. It uses what was registered before Open:
+	// registering panics here. Nil: the world begins empty. To continue from a backup, load it here, into an empty
 	// directory, and call World.Reincarnate with a number above the last Recovered.Incarnation of the
-	// world that it replaces: else handles that were given since the backup are given again.
+	// world that it replaces. Otherwise handles that were given since the backup are given again.
 	New func(w *world.World) error
-	// Upgrade, if not nil, changes a world that was restored, before its first tick: a newer version of
-	// a program adds a component that is new to the entities that are to have it, say. It is called at
+	// Upgrade, if not nil, changes a world that was restored, before its first tick. For example, a newer version of
+	// a program adds a new component to existing entities. It is called at
 	// each start but the first, so it must find out what is left to do. Open then saves a snapshot.
 	Upgrade func(w *world.World) error
 	// Snapshot says what belongs to a snapshot and how it is written. Its Codecs are also those of
 	// the log; its Scheduler is the one that Open is given.
 	Snapshot snapshot.Options
-	// Every is how often a snapshot is saved while the scheduler runs. Default: a minute. A
-	// negative one means never, but for Save and Close. A snapshot needs a frame of the world, one of
+	// Every is how often a snapshot is saved while the scheduler runs. Default: a minute. Negative:
+	// only Save and Close save. A snapshot needs a frame of the world, one of
 	// world.Options.FramesMax.
 	Every time.Duration
 	// Keep is how many whole snapshots are kept, each with the increments on it and the log since.
@@ -41,25 +41,25 @@ type Options struct {
 	Keep int
 	// Increments is how many snapshots after each whole one have only what has changed since the
 	// one before, as snapshot.Dir says. The first of a process is whole. If one of them is damaged,
-	// the log since the last that is whole makes up for it. Default: 0.
+	// the log since the last intact one makes up for it. Default: 0.
 	Increments int
-	// NoLog keeps snapshots alone: after a crash the world is that of the last one. It is for systems
-	// that are not deterministic, because what they do depends on a socket, say.
+	// NoLog keeps only snapshots: after a crash the world is that of the last one. It is for systems
+	// that are not deterministic, because they read a socket, say.
 	NoLog bool
-	// LogBytes is how much of the log may wait to be on disk. If there is more, the tick waits.
+	// LogBytes is how much of the log may be not on disk yet. If there is more, the tick waits.
 	// Default: 64 MB.
 	LogBytes int
-	// AcceptLoss makes Open go on from what is whole, where it would return ErrDamaged.
+	// AcceptLoss makes Open continue from what is intact, where it would return ErrDamaged.
 	AcceptLoss bool
-	// OnError, if not nil, is called with what goes wrong while the world runs: an error that wraps ErrFailed, once,
-	// after which nothing more is saved, or one for each snapshot that could not be saved. Any goroutine may call it,
-	// one in the middle of a tick too; it must not block, nor call the Store.
+	// OnError, if not nil, is called with what goes wrong while the world runs: once with an error that wraps ErrFailed,
+	// after which nothing more is saved, and once for each snapshot that could not be saved. Any goroutine may call it,
+	// even in the middle of a tick; it must not block, nor call the Store.
 	OnError func(error)
 	// Logger, if not nil, gets records of what is restored, saved and removed.
 	Logger *slog.Logger
 }
 
-// snapshot returns what belongs to a snapshot, with what a Store keeps there.
+// snapshot returns the options of a snapshot, with what a Store adds to it.
 func (o *Options) snapshot(s *scheduler.Scheduler, m *mark) snapshot.Options {
 	all := o.Snapshot
 	all.Scheduler, all.Also = s, append(slices.Clip(all.Also), m.also())
@@ -74,7 +74,7 @@ const (
 // Recovered says what Open has found.
 type Recovered struct {
 	New         bool           // nothing: the world is new
-	Snapshot    snapshot.Found // the one that was loaded, with why newer ones were passed over
+	Snapshot    snapshot.Found // the one that was loaded, with why newer ones were skipped
 	Ticks       uint64         // that were played from the log
 	Torn        error          // why the log ends where it does, if it has no end mark
 	Clean       bool           // the last Store was closed, and nothing is lost
@@ -87,7 +87,7 @@ type Recovered struct {
 
 // Store keeps a world in a directory. Open returns it.
 //
-// Ownership: Wait, Durable, Save and Err are for any goroutine. Close is for one that may use the
+// Ownership: any goroutine may call Wait, Durable, Save and Err. Close is for one that may use the
 // idle World.
 type Store struct {
 	w         *world.World
@@ -99,40 +99,40 @@ type Store struct {
 	log       *log
 	recorder  *inputlog.Recorder
 	recovered Recovered
-	passed    passed // Open's
+	passed    passed // used by Open only
 
-	// saving holds one thing while somebody saves. Whoever has put it in owns number, ready, mark and
-	// marks, which Open and Close use while nobody saves. recorder and capturing are for the idle world.
+	// saving holds one element while a goroutine saves. The goroutine that put it there owns number, ready, mark and
+	// marks; Open and Close use them while none saves. recorder and capturing are for the idle world.
 	saving    chan struct{}
-	captures  chan *capture           // of Save, to changed
-	wanted    atomic.Pointer[capture] // by the Save that holds saving: the function that called is of takes it
-	called    <-chan error            // of a function of Between that has not been called, or nil; owned as number is
-	again     chan struct{}           // to keep: a change was not saved
-	capturing bool                    // what has changed is in the capture that is under way
+	captures  chan *capture           // from Save to changed
+	wanted    atomic.Pointer[capture] // by the Save that holds saving; the function whose result called has takes it
+	called    <-chan error            // of a function of Between that was not called yet, or nil; owned as number is
+	again     chan struct{}           // tells keep that a change was not saved
+	capturing bool                    // the capture under way has what was changed
 
 	number  uint64            // of the segment that is written; the snapshot where it begins has it too
 	ready   files.File        // the next segment's, if it is made already
-	mark    mark              // what is saved beside the world
-	marks   map[string]uint64 // of the snapshots that this Store has saved, by their paths
-	ends    context.Context   // with the Store
+	mark    mark              // what is saved with the world
+	marks   map[string]uint64 // of the snapshots that this Store has saved, by path
+	ends    context.Context   // ends with the Store
 	stop    context.CancelFunc
 	stopped sync.WaitGroup
 	closed  atomic.Bool
 	saves   atomic.Uint64 // the tick of the last snapshot
 	written struct {      // while the world runs, for statistics
 		snapshots, failed atomic.Uint64
-		took              atomic.Int64 // by all snapshots
+		took              atomic.Int64 // by all snapshots together
 	}
 }
 
 // Recovered returns what Open has found.
 func (d *Store) Recovered() Recovered { return d.recovered }
 
-// Durable returns the tick up to which everything is on disk: a process that begins anew makes all
-// ticks before it again, or has them in its snapshot. It grows while the world runs. A server that
+// Durable returns the tick up to which everything is on disk: after a restart the world has all
+// ticks before it, from the log or in its snapshot. It grows while the world runs. A server that
 // holds answers back notes World.Tick plus 1 when it learns an outcome, and sends the answer when
-// Durable has come so far. If the idle world is changed outside of ticks, it stays until a snapshot has
-// that. Without a log it is the tick of the last snapshot. Safe from any goroutine.
+// Durable has reached that. If the idle world is changed outside of ticks, Durable stands still until a snapshot has
+// the change. Without a log it is the tick of the last snapshot. Safe from any goroutine.
 func (d *Store) Durable() uint64 {
 	if d.o.NoLog {
 		return d.saves.Load()
@@ -140,10 +140,10 @@ func (d *Store) Durable() uint64 {
 	return d.log.durable()
 }
 
-// Wait waits until everything that has been applied by now is on disk: what a goroutine knows the
-// outcome of before it calls Wait is not lost when Wait has returned nil. It takes as long as one or
-// two syncs of the disk, or as a snapshot if the idle world was changed outside of ticks: such a change
-// counts from the end of its function of Scheduler.Between, any other from the next tick on. It returns
+// Wait waits until everything that has been applied by now is on disk. If a goroutine learns an
+// outcome before it calls Wait, that is not lost once Wait has returned nil. Wait takes as long as one or
+// two syncs of the disk, or as a snapshot if the idle world was changed outside of ticks. Such a change
+// counts from the end of its function of Scheduler.Between, any other from the next tick on. Wait returns
 // ErrFailed, ErrClosed, why that snapshot was not saved, or the error of ctx. Without a log it is Save.
 // Safe from any goroutine outside of ticks, of functions of Scheduler.Between and of OnTick.
 func (d *Store) Wait(ctx context.Context) error {
@@ -164,14 +164,14 @@ func (d *Store) Err() error {
 	return d.log.mu.err
 }
 
-// Save saves a snapshot now: it is captured between two ticks of the scheduler, which must make
-// ticks or be paused in Run, and written while the world ticks on. It returns when the file is on
-// disk, and older ones are removed. If it returns an error, the directory is as good as before, and
-// the log goes on; that of ctx, if the world was not captured in time. Safe from any goroutine
+// Save saves a snapshot now. The world is captured between two ticks of the scheduler, which must make
+// ticks or be paused in Run, and written while the world ticks on. Save returns when the file is on
+// disk, and older ones are removed. On an error the directory is as good as before, and
+// the log goes on. The error is that of ctx if the world was not captured in time. Safe from any goroutine
 // outside of ticks, of functions of Scheduler.Between and of OnTick; one at a time saves.
 func (d *Store) Save(ctx context.Context) error { return d.save(ctx, true) }
 
-// save is Save, called by the user or because it is time.
+// save is Save, called by the user or by a timer.
 func (d *Store) save(ctx context.Context, byUser bool) error {
 	if d.closed.Load() {
 		return ErrClosed
@@ -228,14 +228,14 @@ func (d *Store) saveOne(ctx context.Context, byUser bool) error {
 	return x.write()
 }
 
-// takeWanted is called between two ticks, once for all Saves that were given up before.
+// takeWanted is called between two ticks, once even if Saves before were given up.
 func (d *Store) takeWanted(*world.World) {
 	if x := d.wanted.Swap(nil); x != nil {
 		x.take()
 	}
 }
 
-// saved logs that a snapshot was saved, and removes what is not needed any more.
+// saved logs that a snapshot was saved, and removes files that are no longer needed.
 func (d *Store) saved(path string, err error) error {
 	if err != nil {
 		return err
@@ -245,7 +245,7 @@ func (d *Store) saved(path string, err error) error {
 	return d.prune()
 }
 
-// record begins to record to the present segment, which says by a hash where it begins, or not.
+// record begins to record to the present segment. With hash, the segment begins with a hash of the state.
 func (d *Store) record(n note, hash bool) error {
 	r, err := inputlog.NewRecorder(d.w, d.log, inputlog.Options{
 		Codecs: d.o.Snapshot.Codecs, Note: n.append(nil), NoHash: !hash, OnEnd: d.log.stop, OnChange: d.changed,
@@ -256,10 +256,10 @@ func (d *Store) record(n note, hash bool) error {
 	return err
 }
 
-// retryAfter is when a change of the idle world that could not be saved is tried again.
+// retryAfter is the delay after which a change of the idle world that could not be saved is saved again.
 const retryAfter = time.Second
 
-// keep saves snapshots now and then, and again where a change was not saved.
+// keep saves snapshots regularly, and again after a change that was not saved.
 func (d *Store) keep() {
 	var every <-chan time.Time
 	if d.o.Every > 0 {
@@ -282,7 +282,7 @@ func (d *Store) keep() {
 		err := d.save(d.ends, false)
 		switch {
 		case d.ends.Err() != nil || errors.Is(err, ErrFailed):
-			return // which was told
+			return // already reported
 		case err != nil:
 			d.tell(fmt.Errorf("durable: no snapshot was saved: %w", err))
 		}
@@ -291,25 +291,25 @@ func (d *Store) keep() {
 
 // Close ends the Store: it waits until the log is on disk, and saves a last snapshot. The world must
 // be idle, so call it when Run has returned, and before World.Close. Ports that are open then may
-// hold handles that are given again; so close them before, and refresh the world, or the next Open
-// begins another incarnation. It returns why the directory may lack something. With Options.NoLog
-// that may be because the world is closed or broken, of which no snapshot is saved; without it the
+// hold handles that are given again. Close them before, and refresh the world; otherwise the next Open
+// begins another incarnation. Close returns why the directory may lack something. With Options.NoLog
+// that may be because a closed or broken world cannot be saved; without it the
 // log has everything. Closing twice is no error.
 //
-// When the Store has failed, by a full disk say, Close saves no snapshot, even if there is room again, and returns
-// ErrFailed: the next Open has the world as it was at Durable, or some ticks later. To keep what came after that,
-// call snapshot.Save with the idle world, to another place.
+// When the Store has failed, because of a full disk say, Close saves no snapshot, even if there is room again, and
+// returns ErrFailed. The next Open has the world as it was at Durable, or some ticks later. To keep what came after
+// that, call snapshot.Save with the idle world, to another place.
 func (d *Store) Close() error {
 	if d.closed.Load() {
 		return nil
 	}
-	clean := d.w.Reincarnate(d.w.Incarnation()) == nil // changes nothing, and is an error while ports are open
-	d.capturing = true                                 // in the snapshot
-	err := d.recorder.Close()                          // panics unless the world is idle, as the line before
+	clean := d.w.Reincarnate(d.w.Incarnation()) == nil // changes nothing; an error if ports are open
+	d.capturing = true                                 // the snapshot will have all changes
+	err := d.recorder.Close()                          // panics unless the world is idle, as the line before does
 	d.closed.Store(true)
 	d.stop()
 	d.stopped.Wait()
-	d.saving <- struct{}{} // for ever: nobody saves any more
+	d.saving <- struct{}{} // for ever: nothing saves any more
 	err = errors.Join(d.log.close(), err)
 	if d.ready != nil {
 		err = errors.Join(err, d.ready.Close(), d.files.Remove(segmentName(d.number+1)))
@@ -320,14 +320,14 @@ func (d *Store) Close() error {
 	case saved:
 		d.mark = mark{number: d.number + 1, clean: clean}
 		err = d.saved(d.dir.Save(d.w, d.o.Snapshot))
-	case err == nil && d.o.NoLog: // which would have it all
+	case err == nil && d.o.NoLog: // a log would have everything
 		err = fmt.Errorf("durable: Store.Close saved no snapshot, and there is no log of what came after tick %d: %w", d.saves.Load(), wrong)
 	}
 	d.log.end(saved && err == nil)
 	return errors.Join(err, d.lock.Close())
 }
 
-// tell says that something is wrong.
+// tell reports that something went wrong.
 func (d *Store) tell(err error) {
 	if l := d.o.Logger; l != nil {
 		l.Error(err.Error())
