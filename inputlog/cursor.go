@@ -31,8 +31,8 @@ func (c *cursor) fail(err error) {
 	}
 }
 
-// count reads the number of things to come, of which each takes some bytes: so no
-// number that is wrong makes anybody allocate more than the log is long.
+// count reads the number of elements that follow. Each takes some bytes, so count refuses numbers that exceed
+// the rest of the record, and a wrong number cannot allocate more than the log is long.
 func (c *cursor) count() int {
 	n := c.number()
 	if n > uint64(len(c.rest)) {
@@ -42,7 +42,7 @@ func (c *cursor) count() int {
 	return int(n)
 }
 
-// times yields as often as count says, and stops at an error.
+// times yields count times, and stops at an error.
 func (c *cursor) times(yield func() bool) {
 	for n := c.count(); n > 0 && c.err == nil; n-- {
 		if !yield() {

@@ -1,6 +1,6 @@
-// Package inputlog records what a world is given from outside, tick by tick, and
-// gives it to another world again, which becomes the same: to look into a failure
-// after the fact, with other tools on, as often as it takes.
+// Package inputlog records the inputs of a world, tick by tick, and
+// plays them to another world, which becomes the same. So a failure can be studied
+// after the fact, with other tools, as often as needed.
 //
 //	recorder, err := inputlog.NewRecorder(w, file, inputlog.Options{})
 //	…                        // ticks
@@ -13,5 +13,5 @@
 //	}
 //	err = player.Err()
 //
-// What is recorded, and what the game has to do itself, is in docs/determinism.md.
+// docs/determinism.md says what is recorded, and what the game must do itself.
 package inputlog

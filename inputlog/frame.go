@@ -16,7 +16,7 @@ import (
 //	record    kind │ length │ body        │ checksum    1, 4, length and 8 bytes, little endian
 //
 // The checksum is xxh3 over kind, length and body, seeded with that of the record
-// before: records cannot be left out, doubled or exchanged unnoticed.
+// before. So a record that is left out, doubled or exchanged is detected.
 const (
 	magic        = "atollog"
 	version byte = 6
@@ -28,11 +28,11 @@ const (
 
 // The kinds of records.
 const (
-	headerRecord = 'H' // the first: of what world it is, and where it begins
+	headerRecord = 'H' // the first: which world it is of, and where it begins
 	kindsRecord  = 'K' // kinds of requests, before the first tick that has them
-	tickRecord   = 'T' // what one refresh was given
+	tickRecord   = 'T' // the inputs of one refresh
 	hashRecord   = 'S' // hashes of the state between two ticks
-	changeRecord = 'C' // the idle world was changed, by what is no input
+	changeRecord = 'C' // the idle world was changed by something that is not an input
 	endRecord    = 'E' // the last
 )
 
@@ -45,7 +45,7 @@ type writer struct {
 	chain uint64
 }
 
-// begin begins a record, whose body is to be appended to buf.
+// begin begins a record. The caller appends its body to buf.
 func (w *writer) begin(kind byte) {
 	w.buf = append(w.buf[:0], kind, 0, 0, 0, 0)
 }
@@ -71,7 +71,7 @@ type reader struct {
 	in     *bufio.Reader
 	buf    []byte // of the record
 	chain  uint64
-	number int   // of the record, from 0
+	number int   // which record it is, from 0
 	start  int64 // where it begins
 	end    int64
 }
@@ -94,7 +94,7 @@ func (r *reader) open() error {
 	return nil
 }
 
-// next reads the next record. The body is good until the one after.
+// next reads the next record. The body is valid until the call after.
 func (r *reader) next() (kind byte, body []byte, err error) {
 	r.number++
 	r.start = r.end
@@ -118,7 +118,7 @@ func (r *reader) next() (kind byte, body []byte, err error) {
 	return r.buf[0], r.buf[headSize : headSize+n], nil
 }
 
-// readAtOnce bounds what a length that is wrong makes the reader allocate.
+// readAtOnce bounds how much a wrong length makes the reader allocate.
 const readAtOnce = 1 << 20
 
 // read appends n bytes to buf.
@@ -142,7 +142,7 @@ func (r *reader) read(n int) error {
 	return nil
 }
 
-// altered tells what is wrong with the present record.
+// altered returns an error about the present record.
 func (r *reader) altered(format string, args ...any) error {
 	return r.wrong(ErrAltered, format, args...)
 }

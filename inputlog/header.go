@@ -49,7 +49,7 @@ func settings(w *world.World) []setting {
 	}
 }
 
-// String returns the name and the value as people write it.
+// String returns the name and the value as text for people.
 func (s setting) String() string {
 	if s.name == "TickInterval" {
 		return fmt.Sprintf("%s is %v", s.name, time.Duration(s.value))
@@ -57,12 +57,12 @@ func (s setting) String() string {
 	return fmt.Sprintf("%s is %d", s.name, s.value)
 }
 
-// header says of what world a log is, and where it begins.
+// header says which world a log is of, and where it begins.
 type header struct {
 	note     []byte
 	settings []setting
 	tick     uint64
-	hashes   []state.Hash // of the sections of the state, in order; nil: not known
+	hashes   []state.Hash // of the sections of the state, in order; nil if not known
 }
 
 // headerOf returns the header of a log that begins now.
@@ -96,7 +96,7 @@ func (h *header) append(dst []byte) []byte {
 	return dst
 }
 
-// read reads what append wrote.
+// read reads a header that append wrote.
 func (h *header) read(body []byte) error {
 	c := cursor{rest: body}
 	h.note = append([]byte(nil), c.bytes()...)
@@ -110,7 +110,7 @@ func (h *header) read(body []byte) error {
 	return c.err
 }
 
-// mustMatch refuses a world that is not as the recorded one was, or is at another tick.
+// mustMatch refuses a world that differs from the recorded one, or is at another tick.
 func (h *header) mustMatch(w *world.World) error {
 	own := settings(w)
 	if len(own) != len(h.settings) {
@@ -127,7 +127,7 @@ func (h *header) mustMatch(w *world.World) error {
 	return nil
 }
 
-// mustBeThere refuses a world whose state is not the one where the log begins.
+// mustBeThere refuses a world whose state differs from that at the beginning of the log.
 func (h *header) mustBeThere(w *world.World, codecs *state.Codecs) error {
 	if len(h.hashes) == 0 {
 		return nil

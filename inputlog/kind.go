@@ -12,12 +12,12 @@ import (
 // kind is how requests of one kind are recorded.
 type kind struct {
 	store.Description
-	form  drive.Form // of what comes with it; nil: nothing, or not recorded
-	shape string     // tells whether two worlds have the same
+	form  drive.Form // of its value; nil: it has none, or is not recorded
+	shape string     // compared to find out whether two worlds have the same
 }
 
-// learn appends the kinds that the world has and all does not. It returns an error if
-// some cannot be recorded, naming them.
+// learn appends the kinds of the world that all does not have. If some cannot be recorded,
+// it returns an error that names them.
 func learn(all []kind, kinds store.Kinds, codecs *state.Codecs) ([]kind, error) {
 	var errs []error
 	for i := len(all); i < kinds.Len(); i++ {

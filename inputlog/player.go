@@ -14,7 +14,7 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// Log is a log that was opened to be played.
+// Log is a log that is opened for playing.
 //
 // Ownership: one goroutine at a time.
 type Log struct {
@@ -46,11 +46,11 @@ func Open(in io.Reader) (*Log, error) {
 // Note returns Options.Note of the Recorder.
 func (l *Log) Note() []byte { return l.header.note }
 
-// Tick returns the tick that the log begins with: what Info.Tick of the snapshot says to which it
-// is played, or 0 for a new world.
+// Tick returns the tick that the log begins with: Info.Tick of the snapshot that it
+// is played to, or 0 for a new world.
 func (l *Log) Tick() uint64 { return l.header.tick }
 
-// Player gives a world what a log has, tick by tick:
+// Player gives a world the inputs of a log, tick by tick:
 //
 //	for player.Next() {
 //		… // one tick of the world
@@ -58,9 +58,9 @@ func (l *Log) Tick() uint64 { return l.header.tick }
 //	err := player.Err()
 //
 // Compare hashes of the state before the Next that returns false, as Verify does. When the log
-// ends, or the Player is closed, ports can be opened again, and the free slots of what ports
-// create go on with their next version, as ports of the recorded world may have given out the last
-// one. So state.StateHash then differs from that of the recorded world.
+// ends, or the Player is closed, ports can be opened again. Then the free slots of entities that ports
+// created continue with their next version, because ports of the recorded world may have given out the last
+// one. So state.StateHash differs from that of the recorded world from then on.
 //
 // Ownership: the world's goroutine.
 type Player struct {
@@ -72,24 +72,24 @@ type Player struct {
 	known    store.Kinds
 	kinds    []kind
 	in       drive.Inputs
-	turns    drive.Turns // nil: the state cannot be hashed
-	sum      uint64      // of the parts of the state before the next tick, or 0: not known
+	turns    drive.Turns // nil if the state cannot be hashed
+	sum      uint64      // of the parts of the state before the next tick, or 0 if not known
 	ticks    uint64
-	before   uint64 // of them by earlier logs
-	drawn    uint32 // indexes, when the log began
-	length   int    // of its ticks
+	before   uint64 // bytes of ticks in earlier logs
+	drawn    uint32 // how many indexes ports had drawn when the log began
+	length   int    // bytes of its ticks
 	pending  bool   // a record was read ahead
 	kind     byte
 	body     []byte
 	err      error
 }
 
-// Play begins to play a log, once, to a world that is as the recorded one was when recording
+// Play begins to play a log to a world that is as the recorded one was when recording
 // began: with the same options, registrations in the same order and systems, and filled in the
-// same way or, if the log does not begin at tick 0, loaded from a snapshot or fork of then. It
-// returns ErrOtherWorld, naming the first difference in what the world was made of or the tick, or
-// ErrDiffers, naming the first part of the state that has another hash, or an error if ports are
-// open. A log that was played before, even in part, or given to a Player in vain, is refused: open it
+// same way or, if the log does not begin at tick 0, loaded from a snapshot or fork of that tick. It
+// returns ErrOtherWorld, naming the first difference in how the world was made or in the tick; or
+// ErrDiffers, naming the first part of the state that has another hash; or an error if ports are
+// open. A log can be played once. If it was played even in part, or passed to a Player that refused it, open it
 // again. Ports cannot be opened until the log ends or the Player is closed.
 func (l *Log) Play(w *world.World, codecs *state.Codecs) (*Player, error) {
 	if w == nil {
@@ -132,7 +132,7 @@ func (l *Log) once() error {
 	return nil
 }
 
-// settled hashes the parts of the state that the Recorder has hashed there.
+// settled hashes the parts of the state that the Recorder hashed at this tick.
 func (p *Player) settled() {
 	p.sum = 0
 	if p.turns != nil {
@@ -143,11 +143,11 @@ func (p *Player) settled() {
 	}
 }
 
-// begin reads what is before the first tick of a log.
+// begin reads the records before the first tick of a log.
 func (p *Player) begin() error {
 	kind, body := p.peek()
 	if p.err != nil || kind != kindsRecord {
-		return nil // Next tells
+		return nil // Next reports it
 	}
 	p.pending = false
 	err := p.learn(body)
@@ -160,8 +160,8 @@ func (p *Player) begin() error {
 }
 
 // Then adds a log that is played after the one before, if that has its end mark: it must begin at
-// the tick at which that ends. So a world is recorded in several logs, each by a Recorder that is
-// made where the one before is closed, while the world stays idle, and played as by one. If it does
+// the tick at which that ends. So a world can be recorded in several logs. Make each Recorder
+// where the one before is closed, while the world stays idle. If a log does
 // not match, Next returns false there, and Err says why.
 func (p *Player) Then(next *Log) {
 	if next == nil {
@@ -173,7 +173,7 @@ func (p *Player) Then(next *Log) {
 // Left returns how many logs of Then were not begun.
 func (p *Player) Left() int { return len(p.next) }
 
-// follow goes on with the next log.
+// follow continues with the next log.
 func (p *Player) follow() error {
 	p.log, p.next = p.next[0], p.next[1:]
 	p.kinds, p.before = nil, p.ticks
@@ -190,7 +190,7 @@ func (p *Player) follow() error {
 	return p.log.header.mustBeThere(p.w, p.codecs)
 }
 
-// Next gives the world what the next tick needs: make that tick, and ask again. It
+// Next gives the world the inputs of the next tick: make that tick, and call Next again. It
 // returns false when the log ends or something is wrong with it; see Err. The world
 // must be idle.
 func (p *Player) Next() bool {
@@ -207,7 +207,7 @@ func (p *Player) Next() bool {
 			}
 		case kind == kindsRecord:
 			p.err = p.learn(body)
-		case kind == hashRecord: // nobody wanted it
+		case kind == hashRecord: // the program did not call Verify
 		case kind == changeRecord:
 			p.err = fmt.Errorf("%w: before tick %d", ErrChanged, p.w.Tick())
 		case kind == endRecord:
@@ -230,8 +230,8 @@ func (p *Player) Next() bool {
 	return false
 }
 
-// Make makes the tick that Next has returned as it was recorded: by calling tick, which is to run
-// the systems and refresh the world, as Scheduler.Step does, or by World.Refresh or World.Clear where
+// Make makes the tick that Next has prepared, in the way in which it was recorded: by calling tick, which must run
+// the systems and refresh the world, as Scheduler.Step does; or by World.Refresh or World.Clear if
 // the program had called these on the idle world. It returns the error of tick.
 func (p *Player) Make(tick func() error) error {
 	switch p.in.By {
@@ -247,8 +247,8 @@ func (p *Player) Make(tick func() error) error {
 
 // Err returns why Next returned false: nil if the log was played to its end mark,
 // ErrTruncated if it has none, ErrAltered, ErrOtherWorld, ErrChanged, or ErrDiffers if a hash of a part of the
-// state shows that the ticks before were not as they were. A tick may differ for up to 1,024 ticks
-// before that shows: see Recorder.
+// state shows that earlier ticks differed from the recorded ones. A difference may show only after up to 1,024
+// ticks: see Recorder.
 func (p *Player) Err() error {
 	if errors.Is(p.err, io.EOF) {
 		return nil
@@ -259,12 +259,12 @@ func (p *Player) Err() error {
 // Ticks returns how many ticks were given to the world until now.
 func (p *Player) Ticks() uint64 { return p.ticks }
 
-// Close ends the playing early, and lets ports be opened, which changes the hash of the state:
+// Close ends the playing early, and allows ports to be opened, which changes the hash of the state:
 // see Player. The world must be idle.
 // Closing twice is no error.
 func (p *Player) Close() { p.replayer.Close() }
 
-// peek returns the next record, which stays the next one.
+// peek returns the next record without consuming it.
 func (p *Player) peek() (byte, []byte) {
 	if !p.pending && p.err == nil {
 		p.kind, p.body, p.err = p.log.from.next()
@@ -273,7 +273,7 @@ func (p *Player) peek() (byte, []byte) {
 	return p.kind, p.body
 }
 
-// learn checks that the world has the kinds that the recorded one had.
+// learn checks that the world has the kinds of the recorded one.
 func (p *Player) learn(body []byte) (err error) {
 	from := &p.log.from
 	if p.kinds, err = learn(p.kinds, p.known, p.codecs); err != nil {
@@ -297,7 +297,7 @@ func (p *Player) learn(body []byte) (err error) {
 	return nil
 }
 
-// tick hands over a tick.
+// tick gives the world the inputs of a tick.
 func (p *Player) tick(body []byte) error {
 	from, c := &p.log.from, cursor{rest: body}
 	c.readTick(&p.in)
@@ -345,7 +345,7 @@ func (p *Player) requests(c *cursor) error {
 	for c.err == nil && len(c.rest) > 0 {
 		number := c.number()
 		if number == 0 {
-			c.number() // the port: for who reads the log
+			c.number() // the port, for programs that read the log
 			continue
 		}
 		flags, h := queue.Flags(c.below(1<<16)), c.handle()

@@ -15,45 +15,45 @@ import (
 
 // Options say how to record. The zero value means the defaults.
 type Options struct {
-	// Codecs are those of what holds more than numbers. They need a Read.
+	// Codecs are those of values that hold more than numbers. They need a Read.
 	Codecs *state.Codecs
-	// Note is kept at the beginning of the log: what a program needs to make the same
-	// world again, say.
+	// Note is kept at the beginning of the log: for example, what a program needs to make the same
+	// world again.
 	Note []byte
 	// NoHash leaves out the hash of the state where the log begins, which Log.Play compares. It
-	// takes as long as state.StateHash. There is none either if the state cannot be hashed because
-	// something lacks a codec.
+	// takes as long as state.StateHash. If something lacks a codec, so that the state cannot be hashed, there is
+	// no hash either.
 	NoHash bool
-	// OnEnd, if not nil, is called once when recording ends before Close, with the error that Err
-	// returns from then on: nothing is written any more, while the world goes on. It is called on a
-	// goroutine of the tick, and must not block.
+	// OnEnd, if not nil, is called once if recording ends before Close, with the error that Err
+	// returns from then on: nothing is written any more, while the world goes on. A goroutine of the tick calls it,
+	// so it must not block.
 	OnEnd func(error)
-	// OnChange, if not nil, is called when the idle world is not as its last tick, and what the
-	// scheduler's OnTick has done, have left it: a function between ticks has created an entity, say. A
-	// log has none of that, so it can be played up to there, where Player.Err is ErrChanged: save the
-	// world, and begin another log. It is called on the goroutine that uses the idle world, after
+	// OnChange, if not nil, is called when the idle world was changed after its last tick and the
+	// scheduler's OnTick: for example, a function between ticks has created an entity. A
+	// log does not have such a change, so it can be played up to there, where Player.Err is ErrChanged. Save the
+	// world, and begin another log. OnChange is called on the goroutine that uses the idle world, after
 	// the functions of Scheduler.Between or before the next tick, and may close the Recorder. Rows
 	// that are handed out for writing count as changed. Writes through a pointer or slice that an
-	// earlier call has returned are not found. Without OnChange nothing looks for changes: a
+	// earlier call has returned are not detected. Without OnChange changes are not detected at all: a
 	// program that plays the log must make the same ones, which the hashes check.
 	OnChange func()
 }
 
-// Recorder writes a log of what a world is given.
+// Recorder writes a log of a world's inputs.
 //
-// Each tick is written by one Write, when its refresh is done but for notifying of
-// outcomes: a process that dies leaves all ticks that its senders can know of. With it goes a hash of
-// a part of the state, another one with each tick, which a Player compares. In 64 ticks everything is
-// hashed once; but components that are encoded because they have pointers, in tables of more than 64
+// Each tick is written by one Write, after its refresh but before senders are notified of
+// outcomes. So the log of a process that dies has all ticks that its senders can know of. With each tick goes a hash of
+// another part of the state, which a Player compares. In 64 ticks everything is
+// hashed once. But components that are encoded because they have pointers, in tables of more than 64
 // entities, resources of that kind, relations and names are hashed once in 1,024. Nothing is
-// buffered here; hand in a file, or a bufio.Writer if it matters less. In steady
+// buffered here: pass a file, or a bufio.Writer if losing some ticks is acceptable. In steady
 // state it allocates nothing.
 //
-// Invariants: what is written is a log as far as it goes. After an error nothing is
+// Invariants: what is written is a valid log up to its end. After an error nothing is
 // written any more.
 //
-// Ownership: the world's goroutine. In a refresh the partitions' readers append to their
-// own part each.
+// Ownership: the world's goroutine. In a refresh each reader of a partition appends to its
+// own part.
 type Recorder struct {
 	w          *world.World
 	codecs     *state.Codecs
@@ -61,29 +61,29 @@ type Recorder struct {
 	kinds      []kind
 	to         writer
 	partitions [drive.PartitionsMax]partitionRecord
-	turns      drive.Turns // nil: the state cannot be hashed
+	turns      drive.Turns // nil if the state cannot be hashed
 	sum        uint64      // of the parts of the state before the next tick, or 0
 	ticks      uint64
-	length     int // of the ticks
+	length     int // bytes of the ticks
 	onEnd      func(error)
 	onChange   func()
 	err        error
 	closed     bool
-	dropped    bool // the world tells nothing any more
+	dropped    bool // the world sends no more inputs
 }
 
-// shareRecord is what one reader in a refresh recorded.
+// partitionRecord is what one reader in a refresh recorded.
 type partitionRecord struct {
 	buf  []byte
 	port int // of the last request
 	any  bool
-	_    [64]byte // others are written by other workers
+	_    [64]byte // other workers write its neighbours
 }
 
-// NewRecorder begins to record w to out, with the next tick. A log of a world that has ticked, or
-// that was loaded, begins there: to play it, save the world at the same moment. NewRecorder returns
-// an error wrapping state.ErrNoCodec if something that ports can send cannot be recorded, naming
-// it, if the world has a Recorder, or what out returned. The world must be idle.
+// NewRecorder begins to record w to out, with the next tick. To play the log of a world that has ticked, or
+// that was loaded, save that world at the same moment. NewRecorder returns
+// an error wrapping state.ErrNoCodec, with the name, if something that ports can send cannot be recorded; an
+// error if the world has a Recorder; or the error of out. The world must be idle.
 func NewRecorder(w *world.World, out io.Writer, o Options) (_ *Recorder, err error) {
 	if w == nil {
 		panic("inputlog: NewRecorder of a nil World; make one with world.New")
@@ -132,7 +132,7 @@ func NewRecorder(w *world.World, out io.Writer, o Options) (_ *Recorder, err err
 	return r, nil
 }
 
-// writeKinds writes which kinds are new.
+// writeKinds writes the kinds that are new.
 func (r *Recorder) writeKinds(all []kind) {
 	r.to.begin(kindsRecord)
 	r.to.buf = binary.AppendUvarint(r.to.buf, uint64(len(r.kinds)))
@@ -154,9 +154,9 @@ func (r *Recorder) stop(err error) {
 // Err returns why recording ended early, or nil. Between ticks.
 func (r *Recorder) Err() error { return r.err }
 
-// Hash writes the hashes of the state, of a hasher of the recorded world: a replay
-// can then say where it differs. The world must be idle. It returns the hasher's
-// error, or as of Err.
+// Hash writes the hashes of the state by a hasher of the recorded world. A replay
+// can then find out where it differs. The world must be idle. It returns the hasher's
+// error, or that of Err.
 func (r *Recorder) Hash(h *state.Hasher) error {
 	switch {
 	case r.closed:
@@ -180,8 +180,8 @@ func (r *Recorder) Hash(h *state.Hasher) error {
 }
 
 // Close writes the end mark and ends recording. It returns why recording ended
-// early, if it did. The world must be idle. Closing twice is no error. out stays
-// open.
+// early, if it did. The world must be idle. Closing twice is no error. It does not close
+// out.
 func (r *Recorder) Close() error {
 	if r.closed {
 		return r.err
@@ -207,7 +207,7 @@ func (r *Recorder) Close() error {
 // recorder is the Recorder for the world.
 type recorder Recorder
 
-// Begin learns kinds of requests that were made since the last tick.
+// Begin learns the kinds of requests that were registered since the last tick.
 func (l *recorder) Begin() {
 	r := (*Recorder)(l)
 	if r.err != nil || r.known.Len() == len(r.kinds) {
@@ -221,7 +221,7 @@ func (l *recorder) Begin() {
 	r.writeKinds(kinds)
 }
 
-// Request appends a request to what its partition has.
+// Request appends a request to the record of its partition.
 //
 //	[0 port]  kind+1 flags handle value   kind+1 flags handle value  [0 port] …
 func (l *recorder) Request(share, port int, q queue.PendingRequest) {
@@ -244,7 +244,7 @@ func (l *recorder) Request(share, port int, q queue.PendingRequest) {
 	}
 }
 
-// changed says that the log cannot be played further.
+// changed writes that the log cannot be played further.
 func (r *Recorder) changed() {
 	if r.err != nil {
 		return
@@ -255,19 +255,19 @@ func (r *Recorder) changed() {
 	r.onChange()
 }
 
-// Settled hashes parts of the state. They are written with the next tick.
+// Settled hashes parts of the state. The next tick is written with the hash.
 func (l *recorder) Settled() {
 	if l.turns == nil || l.err != nil {
 		return
 	}
 	sum, err := l.turns.Sum()
-	if err != nil { // as where the log begins
+	if err != nil { // the same as where the log begins
 		l.turns = nil
 	}
 	l.sum = sum
 }
 
-// Failed ends recording: the world has told the last tick in part, or not at all.
+// Failed ends recording: the world has sent the last tick only in part, or not at all.
 func (l *recorder) Failed(err error) {
 	l.dropped = true
 	if l.err == nil {

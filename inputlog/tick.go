@@ -8,7 +8,7 @@ import (
 	"github.com/atoll-sim/atoll/internal/drive"
 )
 
-// A tick's body is what follows, as numbers of one to ten bytes each but for values,
+// A tick's body has the following, as numbers of one to ten bytes each except for values,
 // and then the requests:
 //
 //	tick  by | rung<<2  drawn  sum of parts of the state before the tick, or 0: 8 bytes
@@ -39,7 +39,7 @@ func appendHandles(dst []byte, hs []handle.Handle) []byte {
 	return dst
 }
 
-// readTick reads what appendTick wrote. The requests are left.
+// readTick reads what appendTick wrote. It leaves the requests.
 func (c *cursor) readTick(in *drive.Inputs) {
 	in.Tick = c.number()
 	by := c.below(drive.RungsMax << 2)
@@ -64,14 +64,14 @@ func (c *cursor) handles(to []handle.Handle) []handle.Handle {
 	return to
 }
 
-// drawnFree is how many indexes ports may have drawn beyond one for each byte of the log.
+// drawnFree is how many indexes ports may have drawn in addition to one for each byte of the log.
 //
-// Ports draw some at a time, and send what they create with them later, or never. So the log does
-// not say what they were drawn for. Replaying them takes memory all the same, which a number that is
-// wrong must not decide. Where a world has drawn more, the Recorder fills up the tick.
+// Ports draw several indexes at a time, and send what they create with them later, or never. So the log does
+// not show what they were drawn for. Replaying them takes memory, which a wrong number
+// must not decide. If a world has drawn more, the Recorder pads the tick.
 const drawnFree = 1 << 18
 
-// unexplained returns how many more bytes a log must have in its ticks for the number of indexes
+// unexplained returns how many more bytes the ticks of a log must have for the number of indexes
 // that were drawn since it began.
 func unexplained(drawn, before uint32, bytes int) int {
 	return int(drawn) - int(before) - drawnFree - bytes

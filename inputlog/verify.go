@@ -6,11 +6,11 @@ import (
 	"github.com/atoll-sim/atoll/state"
 )
 
-// Verify compares the state of the world with the hashes that were recorded here,
-// between two ticks, and reports whether there were any. hasher is of the played
-// world, as that of the Recorder was. It returns ErrDiffers, with the tick and the
+// Verify compares the state of the world with the hashes that were recorded between these two
+// ticks, and reports whether there were any. hasher must be one of the played
+// world with the options of the Recorder's. It returns ErrDiffers, with the tick and the
 // first section that differs, or the hasher's error. After the last tick, call it
-// before Next does not find another.
+// before the Next that returns false.
 func (p *Player) Verify(hasher *state.Hasher) (verified bool, err error) {
 	for {
 		kind, body := p.peek()
@@ -19,7 +19,7 @@ func (p *Player) Verify(hasher *state.Hasher) (verified bool, err error) {
 			continue
 		}
 		if p.err != nil || kind != hashRecord {
-			return verified, nil // Next tells
+			return verified, nil // Next reports it
 		}
 		p.pending = false
 		if err := p.verify(hasher, body); err != nil {
