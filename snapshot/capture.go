@@ -13,7 +13,7 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// Captured is the state of a world at one moment, to be written, or loaded into other worlds, while
+// Captured is the state of a world at one moment. It can be written, or loaded into other worlds, while
 // the world ticks on.
 //
 // Ownership: any goroutines, at once, as far as the functions of Options.Codecs allow that; Release
@@ -24,17 +24,17 @@ type Captured struct {
 	parts   []part
 	frozen  drive.Frozen
 	hashing drive.Hashing
-	hash    func() state.Hash // once
+	hash    func() state.Hash // computed once
 }
 
-// Capture takes the state of an idle world for Captured.Save and Captured.Load. It costs a copy in memory, in
-// parallel, of the components that were handed out for writing since the frame or capture before;
-// of the rest what Save costs, which is little: but for components of which a copy would share
-// something with the world, such as slices, unless they have a world.Component.CloneBy. So it is
-// what a server calls in a function of Scheduler.Between, and then saves on another goroutine.
+// Capture takes the state of an idle world for Captured.Save and Captured.Load. It copies in memory, in
+// parallel, the components that were handed out for writing since the frame or capture before. For
+// the rest it costs what Save does, which is little, except for components of which a plain copy would share
+// something with the world, such as slices, and that have no world.Component.CloneBy. So a
+// server calls it in a function of Scheduler.Between, and saves on another goroutine.
 //
-// A Captured holds a frame of the world, one of world.Options.FramesMax. It returns
-// world.ErrFrames if there are too many, and else the errors of Save.
+// A Captured holds a frame of the world, one of world.Options.FramesMax. Capture returns
+// world.ErrFrames if too many are held, and otherwise the errors of Save.
 func Capture(w *world.World, o Options) (c *Captured, err error) {
 	s, info, err := newSaving(w, "Capture", o)
 	if err != nil {
@@ -68,7 +68,7 @@ func Capture(w *world.World, o Options) (c *Captured, err error) {
 	return c, nil
 }
 
-// take makes what the parts are written of independent of the world.
+// take makes what the parts will write independent of the world.
 func (c *Captured) take() {
 	s := c.s
 	c.parts = s.parts(c.info)
@@ -101,7 +101,7 @@ func (c *Captured) take() {
 	}
 }
 
-// image returns the image of a shard, as it was.
+// image returns the image of a shard at the capture.
 func (c *Captured) image(shard int) *store.Image {
 	x := readShard(&drive.Cursor{Rest: c.shard(shard).bytes})
 	for i := range x.Tables {
@@ -113,13 +113,13 @@ func (c *Captured) image(shard int) *store.Image {
 	return &x
 }
 
-// shard returns the part of a shard.
+// shard returns the part with a shard.
 func (c *Captured) shard(i int) *part {
 	return &c.parts[slices.IndexFunc(c.parts, func(p part) bool { return p.kind == shardSection })+i]
 }
 
-// Hash returns the hash of the state that was captured: that of state.StateHash at that moment. It
-// is made when it is asked for first, which takes as long, but no tick waits for it. It returns
+// Hash returns the hash of the captured state: that of state.StateHash at that moment. The first call computes
+// it, which takes as long as that, but no tick waits for it. It returns
 // world.ErrClosed after Release.
 func (c *Captured) Hash() (state.Hash, error) {
 	if c.parts == nil {
@@ -128,7 +128,7 @@ func (c *Captured) Hash() (state.Hash, error) {
 	return c.hash(), nil
 }
 
-// Save writes what was captured: the same bytes as the function Save would have. It may be called
+// Save writes the captured state: the same bytes as the function Save would have written then. It may be called
 // again. It returns the error of dst, or world.ErrClosed after Release.
 func (c *Captured) Save(dst io.Writer) error { return c.save(dst, nil) }
 
@@ -143,8 +143,8 @@ func (c *Captured) save(dst io.Writer, x *Chain) error {
 	return c.s.write(dst, parts, &info, x)
 }
 
-// Release gives the memory back. Releasing twice is no error. A Captured that is forgotten is
-// released by the collector.
+// Release gives the memory back. Releasing twice is no error. The collector releases a Captured that is
+// forgotten.
 func (c *Captured) Release() {
 	if c.parts != nil {
 		c.parts, c.s, c.hash, c.hashing = nil, nil, nil, nil

@@ -9,32 +9,32 @@ import (
 	"github.com/atoll-sim/atoll/state"
 )
 
-// Chain writes a sequence of snapshots. The first is whole, and each later one is an increment: it
-// has what has changed since the one before, and is as large as that. Merge makes whole ones from
-// them again. The zero value is ready.
+// Chain writes a sequence of snapshots. The first is whole. Each later one is an increment, which has only
+// what has changed since the one before. Merge makes whole snapshots of
+// them. The zero value is ready.
 //
 // A Chain remembers a digest of 16 bytes for each piece of 256 bytes that it wrote last.
 //
-// Ownership: one goroutine at a time saves. A Captured that another one saves meanwhile is no
-// trouble.
+// Ownership: one goroutine at a time saves. Another may save a Captured without the Chain
+// meanwhile.
 type Chain struct {
 	last *written // nil: the next is whole
 }
 
-// Save writes what was captured, and the errors are those of Captured.Save. If there is one, the
-// Chain is as before. If what was written is lost later, go on with a new Chain: increments cannot
+// Save writes a capture. The errors are those of Captured.Save; after one, the
+// Chain is unchanged. If what was written is lost later, use a new Chain: increments cannot
 // be read without their base.
 func (x *Chain) Save(dst io.Writer, c *Captured) error { return c.save(dst, x) }
 
 const (
-	// pieceSize is how much of what is compared is written when one byte of it has changed.
+	// pieceSize is the unit of comparison: one changed byte makes that many be written.
 	pieceSize = 256
-	// ofHandles is the number of the column that handles are.
+	// ofHandles stands for the column of handles.
 	ofHandles = -1
 )
 
-// digest tells a piece from all others: the first half of its SHA-256. Players write what is in
-// pieces, so a sum that somebody can forge will not do.
+// digest identifies a piece: the first half of its SHA-256. Players write what is in
+// pieces, so the digest must be hard to forge.
 type digest [16]byte
 
 func digestOf(piece []byte) digest {
@@ -42,7 +42,7 @@ func digestOf(piece []byte) digest {
 	return digest(sum[:])
 }
 
-// written is what a snapshot has, by digests.
+// written has the digests of a snapshot.
 type written struct {
 	base
 	blocks map[blockKey]pieces
@@ -56,7 +56,7 @@ func (x *Chain) base() *base {
 	return &x.last.base
 }
 
-// add takes a section in.
+// add adds a section.
 func (w *written) add(x *encoded) {
 	w.sum = link(w.sum, x.whole)
 	for i, b := range x.blocks {
@@ -64,11 +64,11 @@ func (w *written) add(x *encoded) {
 	}
 }
 
-// base names the snapshot that an increment is to be merged with.
+// base names the snapshot with which an increment must be merged.
 type base struct {
 	tick uint64
 	hash state.Hash
-	sum  uint64 // what section E has, without compression
+	sum  uint64 // the sum in its section E, as without compression
 }
 
 func (b base) String() string { return fmt.Sprintf("that of tick %d with hash %v", b.tick, b.hash) }
@@ -81,7 +81,7 @@ type blockKey struct {
 	column int
 }
 
-// pieces is where something is in a snapshot, and the digests of its pieces.
+// pieces says where a block is in a snapshot, and has the digests of its pieces.
 type pieces struct {
 	section, at int
 	digests     []digest
@@ -93,8 +93,8 @@ type cut struct {
 	blockKey
 }
 
-// compare finds what of a section is in the base. It returns the section as in an increment, and its
-// blocks for the next one. The blocks are in order in both, so that what an increment refers to comes
+// compare finds the bytes of a section that are in the base. It returns the section as in an increment, and its
+// blocks for the next one. Blocks are in the same order in both, so an increment refers to bytes
 // in the order of the base.
 func (w *written) compare(dst, raw []byte, number int, cuts []cut) ([]byte, []pieces) {
 	d := delta{dst: dst, raw: raw}
@@ -126,15 +126,15 @@ func (w *written) compare(dst, raw []byte, number int, cuts []cut) ([]byte, []pi
 	return d.end(), blocks
 }
 
-// delta writes a section as bytes of its own, and parts of the sections of the base.
+// delta writes a section as new bytes and references to the sections of the base.
 type delta struct {
 	dst, raw    []byte
-	done        int // of raw
-	at, n       int // of raw: what is the same, so far
-	section, of int // where it is in the base
+	done        int // bytes of raw that were written
+	at, n       int // bytes of raw that are in the base, so far
+	section, of int // where those are in the base
 }
 
-// same says that n bytes are in the base.
+// same notes that n bytes are in the base.
 func (d *delta) same(at, n, section, of int) {
 	if d.n > 0 && d.at+d.n == at && d.section == section && d.of+d.n == of {
 		d.n += n
@@ -165,7 +165,7 @@ func (d *delta) end() []byte {
 	return d.dst
 }
 
-// appendBase appends the section that an increment begins with.
+// appendBase appends the first section of an increment.
 func appendBase(dst []byte, b base) []byte {
 	for _, n := range []uint64{b.tick, uint64(b.hash), b.sum} {
 		dst = drive.AppendNumber(dst, n)

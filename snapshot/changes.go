@@ -11,9 +11,9 @@ import (
 	"github.com/atoll-sim/atoll/state"
 )
 
-// Change says what has become of something that a snapshot has and the world has no more, or has
-// in another form. Changes are made in their order, each as far as a snapshot needs it: a program
-// keeps them as long as there are snapshots from before, and loads newer ones with them, too.
+// Change says what becomes of something in a snapshot that the world no longer has, or has
+// in another form. Changes are applied in their order, each only if a snapshot needs it. So a program
+// keeps them as long as there are older snapshots, and passes them for newer ones, too.
 type Change struct {
 	in       string // the name of a component, or of something else that is registered
 	from, to string // of what is renamed
@@ -35,40 +35,40 @@ const (
 )
 
 // Renamed says that a component, message, resource, function, extension, hook or Also has another
-// name now: each of them that had the old one, and has the new. A type that a state.Codec writes,
-// such as "game.Item", can be renamed as well. A name is left alone that the world still has while it
-// lacks the new one, and so is one of a snapshot that has the new one, too: the old name may be used
+// name now. It applies to each of them that has the old name in the snapshot and the new one in the world. A type
+// that a state.Codec writes, such as "game.Item", can be renamed as well. Renamed does nothing if the world still has
+// the old name and lacks the new one, or if the snapshot has the new one, too: so the old name may be used
 // again.
 func Renamed(old, now string) Change { return Change{how: renamed, from: old, to: now} }
 
 // RenamedField says that a field of a component, message, resource or function's argument has
-// another name now. The path of a field within others has dots, such as "Place.X"; fields of the
-// elements of arrays, slices and maps belong to the field that holds these: "Slots.Count". Names are
-// left alone as by Renamed.
+// another name now. The path of a field within others has dots, such as "Place.X". Fields of the
+// elements of arrays, slices and maps belong to the field that holds these: "Slots.Count". It does
+// nothing in the cases of Renamed.
 func RenamedField(of, old, now string) Change {
 	return Change{how: renamedField, in: of, from: old, to: now}
 }
 
-// Dropped says that some fields are gone, or without fields all that has that name: what was saved of
-// it is left out. Entities stay, without the component; messages and requests under way go. What the
-// world still has, in a type that holds what was saved, is not dropped. So another field may take
-// the name, and if it could hold the old values, too, a Migrated says of which type they are.
+// Dropped says that some fields are gone, or without fields everything with that name: Load leaves out what was
+// saved of it. Entities stay, without the component; messages and requests under way are dropped. What the
+// world still has, in a type that can hold the saved values, is not dropped. So another field may take
+// the name. If that could hold the old values, too, use Migrated to say which type they have.
 func Dropped(name string, fields ...string) Change {
 	return Change{how: dropped, in: name, fields: fields}
 }
 
-// Narrowed says that fields have a type now that does not hold each value of the old one. Integers
-// and floats become the nearest value that there is, and complex128 the nearest complex64; floats
-// lose their fraction where integers are wanted, and are 0 if they are no number. Arrays lose the
+// Narrowed says that fields now have a type that does not hold each value of the old one. Integers
+// and floats become the nearest value of the new type, and complex128 the nearest complex64. Floats
+// that become integers lose their fraction, and NaN becomes 0. Arrays lose the
 // elements at their end.
 func Narrowed(of string, fields ...string) Change {
 	return Change{how: narrowed, in: of, fields: fields}
 }
 
-// Migrated makes values of a component, message, resource or function's argument of type New by a
+// Migrated converts values of a component, message, resource or function's argument to type New by a
 // function. Old is a type that has the fields of the saved one, with their names, types and order:
-// what New was. Other forms are read without the function. It is called by one goroutine at a time,
-// for any value in any order.
+// what New was. Other saved forms are read without the function. One goroutine at a time calls it,
+// for the values in any order.
 func Migrated[Old, New any](f func(Old) New) Change {
 	if f == nil {
 		panic("snapshot: Migrated with a nil function; pass one that makes a new value from an old one")
@@ -78,7 +78,7 @@ func Migrated[Old, New any](f func(Old) New) Change {
 	}}
 }
 
-// migration is a drive.Form that reads old values, and makes new ones of them.
+// migration is a drive.Form that reads old values and converts them.
 type migration[Old, New any] struct {
 	drive.Form // of Old
 	f          func(Old) New
@@ -109,9 +109,9 @@ func (m *migration[Old, New]) ReadAll(src []byte, values mem.Cells) (rest []byte
 	return src, nil
 }
 
-// rename returns what the changes make of the names of a list, which a world has under names of its
-// own. A name is left alone that the world still has, while it lacks what the name would become, or
-// if the snapshot has that, too. Of kinds of requests, the name that they end with, in quotes, is
+// rename applies the changes to the names of a list. own are the world's names. It leaves a name
+// that the world still has, if the world lacks the new one, and it leaves the name
+// if the snapshot has the new one, too. The name of a kind of requests ends, in quotes, with
 // that of a component, message, function or bundle.
 func rename(changes []Change, what string, names, own []string) []string {
 	names = slices.Clone(names)
@@ -144,8 +144,8 @@ func rename(changes []Change, what string, names, own []string) []string {
 	return names
 }
 
-// subject returns the name by which changes call something: of a kind of requests what it ends
-// with, in quotes.
+// subject returns the name that changes use for something: for a kind of requests the name in quotes at
+// the end.
 func subject(what, name string) string {
 	if what != "request" {
 		return name
@@ -160,13 +160,13 @@ func subject(what, name string) string {
 
 // fieldRules are the changes of one thing's fields.
 type fieldRules struct {
-	subjects []string          // what it is called, in the snapshot and in the world
-	paths    map[string]string // of the fields that are renamed, by the saved path
+	subjects []string          // its names, in the snapshot and in the world
+	paths    map[string]string // of renamed fields, by the saved path
 	changes  []Change
 }
 
-// rulesOf returns the rules for something whose fields have these paths, and others in the world. A
-// path is left alone as a name is: see rename.
+// rulesOf returns the rules for something with these paths of fields in the snapshot, and own in the world. It
+// leaves a path as rename leaves a name.
 func rulesOf(changes []Change, saved, now string, paths, own []string) *fieldRules {
 	r := &fieldRules{subjects: []string{saved, now}, paths: map[string]string{}, changes: changes}
 	names := slices.Clone(paths)
@@ -196,7 +196,7 @@ func rulesOf(changes []Change, saved, now string, paths, own []string) *fieldRul
 	return r
 }
 
-// renames reports whether a change renames a field of what the rules are for.
+// renames reports whether a change renames a field that the rules are for.
 func (r *fieldRules) renames(c Change) bool {
 	return c.how == renamedField && slices.Contains(r.subjects, c.in)
 }
@@ -207,7 +207,7 @@ func within(path, outer string) bool {
 	return ok && (rest == "" || rest[0] == '.')
 }
 
-// path returns what a saved path is now.
+// path returns the present path of a saved one.
 func (r *fieldRules) path(saved string) string {
 	if now, ok := r.paths[saved]; ok {
 		return now
@@ -215,7 +215,7 @@ func (r *fieldRules) path(saved string) string {
 	return saved
 }
 
-// allow reports whether a change says that a field, by the one or the other path, is dropped, or
+// allow reports whether a change says that a field, by its saved or its present path, is dropped or
 // narrowed.
 func (r *fieldRules) allow(how changeKind, saved, now string) bool {
 	return slices.ContainsFunc(r.changes, func(c Change) bool {
@@ -225,13 +225,13 @@ func (r *fieldRules) allow(how changeKind, saved, now string) bool {
 	})
 }
 
-// codecName returns the name that a type with a codec has now.
+// codecName returns the present name of a type with a codec.
 func (r *fieldRules) codecName(saved string) string {
 	return rename(r.changes, "codec", []string{saved}, nil)[0]
 }
 
-// migrationOf returns the form that reads what was saved by a function, or nil, and whether there
-// is one for another form.
+// migrationOf returns the form that reads saved values by a Migrated, or nil, and whether there
+// is a Migrated for another form.
 func migrationOf(changes []Change, saved *named, now reflect.Type, codecs *state.Codecs) (form drive.Form, other bool, err error) {
 	for _, c := range changes {
 		if c.how != migrated || c.now != now {

@@ -14,14 +14,14 @@ import (
 type Comparison struct {
 	Old, Now                           Info
 	Created, Destroyed, Moved, Changed int // entities; those that moved have other components, or are in another shard
-	// Differences are those of options and of what is registered, then of entities, then of all
-	// else. Their Was and Is are values.
+	// Differences are those of options and of what is registered, then of entities, then of the
+	// rest. Their Was and Is are values.
 	Differences []Difference
-	Omitted     int // more of them than were asked for
+	Omitted     int // how many more there are than the limit
 }
 
-// Compare reads two whole snapshots and returns how they differ, up to limit differences; 0 is for
-// all. It needs neither a world nor the types: values are read by what the snapshots say of them.
+// Compare reads two whole snapshots and returns how they differ, up to limit differences; 0 means
+// all. It needs neither a world nor the types: the snapshots describe their values.
 // It takes the memory of both, uncompressed. Errors are those of Verify.
 func Compare(old, now io.Reader, limit int) (x Comparison, err error) {
 	var both [2]*picture
@@ -70,7 +70,7 @@ func (c *comparing) note(kind, name, field, was, is, text string) {
 	c.Differences = append(c.Differences, Difference{Kind: kind, Name: name, Field: field, Was: was, Is: is, Text: text})
 }
 
-// heads compares options, and what is registered.
+// heads compares options and registrations.
 func (c *comparing) heads() {
 	for i, s := range c.old.settings {
 		if now := c.now.settings[i]; s.value != now.value {
@@ -126,7 +126,7 @@ func (c *comparing) rows() {
 	}
 }
 
-// home says where rows are.
+// home describes where rows are.
 func (p *picture) home(b *block) string {
 	var all []string
 	for _, id := range p.components(b) {
@@ -188,7 +188,7 @@ func fieldOf(of, path string) string {
 	return of + "." + path
 }
 
-// others compares what is no row.
+// others compares everything but rows.
 func (c *comparing) others() {
 	about := map[byte]string{
 		worldSection: "the world as a whole", shardSection: "slots, tables, flags and marks of shard", mailSection: "messages and requests of shard",

@@ -9,9 +9,9 @@ import (
 	"github.com/atoll-sim/atoll/internal/drive"
 )
 
-// This file finds how values of one form become values of another: by the names of their fields.
+// This file matches two forms of a type: by the names of their fields.
 
-// pairing is what is found out about one thing that has another form in the world.
+// pairing is the comparison of a saved form with the world's.
 type pairing struct {
 	rules *fieldRules
 	about Difference // what it is
@@ -25,13 +25,13 @@ func (p *pairing) note(field, was, is string, refused bool, text string, args ..
 	*p.list = append(*p.list, d)
 }
 
-// say quotes what a change is said of.
+// say returns a Change, as Go code, for an error to suggest.
 func (p *pairing) say(how, path string, more ...string) string {
 	all := append([]string{strconv.Quote(p.rules.subjects[1]), strconv.Quote(path)}, more...)
 	return fmt.Sprintf("%s(%s)", how, strings.Join(all, ", "))
 }
 
-// compile returns what reads the values of one form as those of another.
+// compile returns a converter that reads values of one form as values of another.
 func (p *pairing) compile(saved, own []leaf, savedParts []drive.Part, to *named) *converter {
 	before := len(*p.list)
 	c := skipping(savedParts)
@@ -75,7 +75,7 @@ func (p *pairing) compile(saved, own []leaf, savedParts []drive.Part, to *named)
 	return c
 }
 
-// memoryOf returns how many bytes of memory a form has.
+// memoryOf returns how many bytes of memory a form takes.
 func memoryOf(parts []drive.Part) string {
 	size := 0
 	for _, p := range parts {
@@ -96,7 +96,7 @@ func (s *savedPart) add(to int, steps []step) {
 	*all = joined(append(*all, steps...))
 }
 
-// joined makes one step of copies that are side by side.
+// joined merges copies of adjacent bytes into one step.
 func joined(steps []step) (all []step) {
 	for _, x := range steps {
 		if n := len(all); n > 0 && x.copies() && all[n-1].copies() && all[n-1].from+all[n-1].n == x.from && all[n-1].to+all[n-1].n == x.to {
@@ -129,7 +129,7 @@ func (p *pairing) removed(path string, s *shape) {
 	p.note(path, s.text, "", true, "is not in this world: say %s or %s", p.say("Dropped", path), p.say("RenamedField", path, "…"))
 }
 
-// refuse tells of types of which none becomes the other.
+// refuse notes that a type cannot become another.
 func (p *pairing) refuse(saved, own string, s, o *shape, codec bool) {
 	switch {
 	case p.rules.allow(dropped, saved, own):
@@ -141,7 +141,7 @@ func (p *pairing) refuse(saved, own string, s, o *shape, codec bool) {
 	}
 }
 
-// narrow reports whether it is said that a field loses what its new type does not hold.
+// narrow reports whether a change allows a field to lose what its new type does not hold.
 func (p *pairing) narrow(saved, own string, s, o *shape) bool {
 	switch {
 	case p.rules.allow(narrowed, saved, own):
@@ -155,7 +155,7 @@ func (p *pairing) narrow(saved, own string, s, o *shape) bool {
 	return false
 }
 
-// steps returns what copies memory at one place to another.
+// steps returns the steps that copy memory from one place to another.
 func (p *pairing) steps(saved, own string, s, o *shape, from, to int) (all []step) {
 	switch {
 	case s.kind == reflect.Struct && o.kind == reflect.Struct:
@@ -237,8 +237,8 @@ func join(path, name string) string {
 	return path + "." + name
 }
 
-// cbor returns what is to be changed in a value so that a type reads it that CBOR reads by the names
-// of its fields, or nil for nothing. If nothing of it can be read, it is leftOut.
+// cbor returns what must be changed in a value so that another type can read it from CBOR, which finds fields by
+// their names. It returns nil for nothing, and leftOut if the type can read nothing of the value.
 func (p *pairing) cbor(saved, own string, s, o *shape) *rewriting {
 	switch {
 	case s.text == o.text && len(p.rules.paths) == 0:
@@ -316,7 +316,7 @@ func (p *pairing) object(saved, own string, s, o *shape) *rewriting {
 	return x
 }
 
-// paths lists the paths of fields, and of those within.
+// paths lists the paths of fields and of the fields within them.
 func paths(all []leaf) (list []string) {
 	var add func(path string, s *shape)
 	add = func(path string, s *shape) {

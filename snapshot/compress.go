@@ -11,18 +11,18 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// A compressed body is a row of blocks, each compressed by itself, so that what a block says of
-// its size cannot make a reader allocate much:
+// A compressed body is a sequence of blocks, each compressed by itself and of limited size, so that a false size
+// cannot make a reader allocate much:
 //
-//	length │ stored │ stored bytes    4, 4 bytes; stored is length for a block that is as it was
+//	length │ stored │ stored bytes    4, 4 bytes; stored is length for an uncompressed block
 const (
 	blockMax  = 1 << 20
 	blockHead = 8
-	// blockSpare is room that the decompressor wants behind a block.
+	// blockSpare is room that the decompressor needs after a block.
 	blockSpare = 64
 )
 
-// One of each serves all: EncodeAll and DecodeAll are safe for concurrent use.
+// One of each is enough: EncodeAll and DecodeAll are safe for concurrent use.
 var (
 	zstdWriter = sync.OnceValue(func() *zstd.Encoder {
 		return must(zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderCRC(false)))

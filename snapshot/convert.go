@@ -12,10 +12,10 @@ import (
 
 // This file reads values that were saved in another form than the world's.
 
-// converter is a drive.Form that reads what another form of the type wrote. It is made once for a
-// component. Immutable.
+// converter is a drive.Form that reads values written by another form of the type. Each component has
+// one. Immutable.
 type converter struct {
-	drive.Form              // of the world's type; nil for values that are passed over
+	drive.Form              // of the world's type; nil for values that are skipped
 	own        []drive.Part // of it
 	parts      []savedPart
 	least      int
@@ -23,11 +23,11 @@ type converter struct {
 
 // savedPart is a part of the saved form, and where it goes.
 type savedPart struct {
-	size    int // of what was written as memory
+	size    int // of the bytes that are memory
 	byCodec bool
-	to      int // of what a codec wrote: the part of the world's form, or -1
+	to      int // of a codec's bytes: the part of the world's form, or -1
 	rewrite *rewriting
-	copies  []copying // of what was written as memory, by part of the world's form
+	copies  []copying // of the bytes that are memory, by part of the world's form
 }
 
 // copying copies memory to a part of the world's form.
@@ -48,7 +48,7 @@ type step struct {
 
 var errShort = errors.New("a value ends before its last field")
 
-// skipping returns what passes values over.
+// skipping returns a converter that skips values.
 func skipping(parts []drive.Part) *converter {
 	c := &converter{}
 	for _, p := range parts {
@@ -57,7 +57,7 @@ func skipping(parts []drive.Part) *converter {
 	return c.measured()
 }
 
-// measured sets what is known when all parts are there.
+// measured fills in what depends on all parts.
 func (c *converter) measured() *converter {
 	for _, p := range c.parts {
 		if c.least += p.size; p.byCodec {
@@ -71,7 +71,7 @@ func (c *converter) Least() int { return c.least }
 
 func (c *converter) ByCodec() bool { return c.Form != nil && c.Form.ByCodec() }
 
-// ReadAll reads values. Those that hold numbers alone are read step by step, each for all of them.
+// ReadAll reads values. It reads values of numbers step by step, each step for all values.
 func (c *converter) ReadAll(src []byte, values mem.Cells) (rest []byte, err error) {
 	if c.flat() {
 		if c.least > 0 && values.Len > len(src)/c.least {
@@ -99,7 +99,7 @@ func (c *converter) ReadAll(src []byte, values mem.Cells) (rest []byte, err erro
 	return src, nil
 }
 
-// flat reports whether values were saved as memory alone, and are that.
+// flat reports whether values were saved as memory alone, and are only memory now.
 func (c *converter) flat() bool {
 	for _, p := range c.parts {
 		if p.byCodec {
@@ -155,7 +155,7 @@ func (c *converter) Read(src []byte, value mem.Cells) (rest []byte, err error) {
 	return src, nil
 }
 
-// run makes a step for n values, which are so many bytes apart.
+// run makes a step for n values, which are that many bytes apart.
 func (s *step) run(dst, src []byte, n, apartTo, apartFrom int) {
 	switch {
 	case s.elements != nil:
@@ -186,12 +186,12 @@ func (s *step) run(dst, src []byte, n, apartTo, apartFrom int) {
 	}
 }
 
-// numbersAtOnce is how many numbers are converted at once, so that what depends on kinds is decided
+// numbersAtOnce is how many numbers are converted at once, so that the switches over kinds run
 // once for all of them.
 const numbersAtOnce = 256
 
-// numbers converts n numbers that are so many bytes apart: to the nearest one, if there is not the
-// same.
+// numbers converts n numbers that are that many bytes apart, each to the nearest number of the other
+// kind.
 func (s *step) numbers(dst, src []byte, n, apartTo, apartFrom int) {
 	var block [numbersAtOnce]uint64
 	for n > 0 {
@@ -249,7 +249,7 @@ func getNumbers(to []uint64, kind reflect.Kind, src []byte, apart int) {
 	}
 }
 
-// between makes of numbers as getNumbers reads them those that putNumbers writes.
+// between converts numbers from the form of getNumbers to that of putNumbers.
 func between(all []uint64, kind, as reflect.Kind) {
 	_, signed := exact(kind)
 	width, negative := exact(as)
@@ -259,8 +259,8 @@ func between(all []uint64, kind, as reflect.Kind) {
 	}
 	switch {
 	case lossless(kind, as) && (isFloat(kind) || !isFloat(as)):
-	case isFloat(kind) && isFloat(as): // by putNumbers
-	case as == reflect.Float32 && signed: // rounded once
+	case isFloat(kind) && isFloat(as): // putNumbers does it
+	case as == reflect.Float32 && signed: // converted directly, to round once
 		for i, v := range all {
 			all[i] = math.Float64bits(float64(float32(int64(v))))
 		}
@@ -295,14 +295,14 @@ func between(all []uint64, kind, as reflect.Kind) {
 	}
 }
 
-// wholeOf returns what of a float an integer holds.
+// wholeOf returns the integer part of a float, within the bounds of an integer type.
 func wholeOf(f float64, least int64, most uint64) uint64 {
 	switch {
 	case math.IsNaN(f):
 		return 0
 	case f <= float64(least):
 		return uint64(least)
-	case f >= float64(most): // which may be one more than most
+	case f >= float64(most): // as a float, most may be one more
 		return most
 	case f < 0:
 		return uint64(int64(f))

@@ -16,39 +16,39 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// Dir keeps the last snapshots of a world as files of one directory. A file that is there is whole:
-// it gets its name when all of it is on disk. A file that is there is never written again.
+// Dir keeps the last snapshots of a world as files of one directory. A file gets its name only when
+// all of it is on disk, so each file is complete. A file with a name is never written again.
 //
 // Ownership: one goroutine of one process at a time saves.
 type Dir struct {
-	// Path is that of the directory, which the first Save makes.
+	// Path is the path of the directory, which the first Save makes.
 	Path string
-	// Keep is how many whole files are left when another was saved, each with the increments on it:
+	// Keep is how many whole files remain when another is saved, each with the increments on it;
 	// older ones are removed. Damaged ones do not count. Default: 3.
 	Keep int
 	// Increments is how many increments follow each whole file: files that have only what has
-	// changed since the one before. The first file of a process is whole. To load one, all since
-	// the whole file before it must be there, and Newest passes over it if one of these is damaged.
+	// changed since the one before. The first file of a process is whole. Loading an increment needs
+	// all files from the whole one on; Newest skips it if one of these is damaged.
 	// Default: 0.
 	Increments int
 
 	files files.Files     // nil: those of the operating system
-	whole map[string]bool // of files that a save has looked at, or written
+	whole map[string]bool // by name: read and intact, or written
 	chain Chain           // of what was saved since the last whole file, with Increments
-	since int             // increments
-	last  string          // the newest file, which the chain has written
+	since int             // increments since the whole file
+	last  string          // the newest file that the chain has written
 }
 
 // Found is a snapshot in a Dir.
 type Found struct {
 	Path string
-	// Info is that of the whole snapshot, also for an increment.
+	// Info is that of the whole snapshot, even for an increment.
 	Info Info
-	// Passed says of newer files why they are not the one.
+	// Passed says why newer files were skipped.
 	Passed []error
 }
 
-// ErrNone is returned for a directory without a snapshot that is whole.
+// ErrNone is returned for a directory without an intact snapshot.
 var ErrNone = errors.New("snapshot: none in the directory")
 
 const (
@@ -58,9 +58,9 @@ const (
 	moreEnd     = ".increment"
 )
 
-// Save saves a world to a new file and returns its path: the file is on disk then, under its name.
-// It goes to a temporary file first, which is synced and renamed, and then the directory is synced.
-// On an error all older files are there as before.
+// Save saves a world to a new file and returns its path. The file is on disk then, under its name.
+// It is written to a temporary file, which is synced and renamed, and then the directory is synced.
+// On an error all older files are unchanged.
 func (d *Dir) Save(w *world.World, o Options) (path string, err error) {
 	return d.save(func(to io.Writer, x *Chain) error { return save(to, w, o, x) })
 }
@@ -99,7 +99,7 @@ func (d *Dir) save(save func(to io.Writer, x *Chain) error) (path string, err er
 		}
 	}
 	name := nameOf(number, end)
-	d.last = "" // unless this one gets there, the next is whole
+	d.last = "" // after an error the next is whole
 	switch named, err := files.Write(f, name, func(to io.Writer) error { return save(to, chain) }); {
 	case err != nil && !named:
 		return "", fmt.Errorf("snapshot: saving to %s: %w", d.path(name), err)
@@ -116,7 +116,7 @@ func (d *Dir) save(save func(to io.Writer, x *Chain) error) (path string, err er
 	return d.path(name), nil
 }
 
-// removeParts removes what is left of saves below a number, whose process died.
+// removeParts removes the unfinished files of processes that died, below a number.
 func removeParts(f files.Files, number uint64) error {
 	names, err := f.List()
 	for _, name := range names {
@@ -128,9 +128,9 @@ func removeParts(f files.Files, number uint64) error {
 	return err
 }
 
-// removeOld removes what is older than those to be kept, of which a new one was just written. So that
-// damaged ones do not count it reads those that it has not seen before. Increments go before what they
-// are based on.
+// removeOld removes files that are older than those to be kept, among which is the one just written. It reads
+// those that it has not seen before, so that damaged ones do not count. Increments are removed before their
+// base.
 func (d *Dir) removeOld(f files.Files, old []string, written string, keep int) error {
 	whole, left := map[string]bool{written: true}, 1
 	for _, name := range slices.Backward(old) {
@@ -156,8 +156,8 @@ func (d *Dir) removeOld(f files.Files, old []string, written string, keep int) e
 	return nil
 }
 
-// Newest finds the newest snapshot that is whole: it reads all of it. It returns ErrNone if there is
-// none, with why each file was passed over in Found.Passed.
+// Newest finds the newest intact snapshot. It reads all of it. If there is none, it returns ErrNone;
+// Found.Passed says why each file was skipped.
 func (d *Dir) Newest() (Found, error) {
 	var x Found
 	f := d.of()
@@ -165,7 +165,7 @@ func (d *Dir) Newest() (Found, error) {
 	if err != nil {
 		return x, err
 	}
-	broken := map[string]error{} // files whose increments are passed over without reading all again
+	broken := map[string]error{} // their increments are skipped without reading all again
 	for i, name := range slices.Backward(all) {
 		info, err := d.verifyChain(f, chainOf(all[:i+1]), broken)
 		if err == nil {
@@ -177,7 +177,7 @@ func (d *Dir) Newest() (Found, error) {
 	return x, fmt.Errorf("%w %s", errors.Join(append([]error{ErrNone}, x.Passed...)...), d.Path)
 }
 
-// chainOf returns the files of which the last of some is made: the whole one before it, and all since.
+// chainOf returns the files that make the last of some: the whole one before it, and all since.
 func chainOf(all []string) []string {
 	for i, name := range slices.Backward(all) {
 		if !isIncrement(name) {
@@ -187,7 +187,7 @@ func chainOf(all []string) []string {
 	return all
 }
 
-// verifyChain reads the files of which the last one is made. It notes the one that is damaged.
+// verifyChain reads the files that make the last of them. If one is damaged, verifyChain notes it in broken.
 func (d *Dir) verifyChain(f files.Files, chain []string, broken map[string]error) (Info, error) {
 	last := chain[len(chain)-1]
 	if err := broken[last]; err != nil {
@@ -237,7 +237,7 @@ func openChain(f files.Files, chain []string) (*opened, error) {
 	for i, name := range chain {
 		in, err := f.Open(name)
 		if err != nil {
-			_ = x.Close() // the first error counts
+			_ = x.Close() // an earlier error counts
 			return nil, &chainError{i, err}
 		}
 		x.files, all = append(x.files, in), append(all, in)
@@ -256,8 +256,8 @@ func (x *opened) Close() (err error) {
 	return err
 }
 
-// Open opens a file of the directory, by its name or path, as a whole snapshot: an increment with what
-// it is based on. The error of a file that is not there wraps fs.ErrNotExist.
+// Open opens a file of the directory, by its name or path, as a whole snapshot: it merges an increment with its
+// base. The error for a missing file wraps fs.ErrNotExist.
 func (d *Dir) Open(name string) (io.ReadCloser, error) {
 	f, name := d.of(), filepath.Base(name)
 	all, err := d.list(f)
@@ -275,7 +275,7 @@ func (d *Dir) Open(name string) (io.ReadCloser, error) {
 	return in, nil
 }
 
-// Load loads the newest snapshot that is whole into a new world. It returns the errors of Newest and
+// Load loads the newest intact snapshot into a new world. It returns the errors of Newest and
 // of the function Load.
 func (d *Dir) Load(w *world.World, o Options) (Found, error) {
 	x, err := d.Newest()
@@ -293,7 +293,7 @@ func (d *Dir) Load(w *world.World, o Options) (Found, error) {
 	return x, nil
 }
 
-// list returns the names of the snapshots, the oldest first.
+// list returns the names of the snapshots, oldest first.
 func (d *Dir) list(f files.Files) ([]string, error) {
 	names, err := f.List()
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

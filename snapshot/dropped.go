@@ -13,8 +13,8 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// This file passes over what is dropped, and puts the rows of several tables in one: those of
-// entities that had different components, and have the same when some are dropped.
+// This file skips what is dropped. Entities that had different components may have the same ones when some
+// are dropped, so it also puts the rows of several tables in one.
 
 // components returns the numbers of components in this world, without those that are dropped.
 func (l *loading) components(saved []int) (own []int, err error) {
@@ -37,7 +37,7 @@ func (l *loading) component(saved int) int {
 	return -1
 }
 
-// pass passes over the values of something that is dropped.
+// pass skips the values of something that is dropped.
 func (l *loading) pass(c *drive.Cursor, n *named, values int) error {
 	if n.form == nil {
 		return c.Err
@@ -47,7 +47,7 @@ func (l *loading) pass(c *drive.Cursor, n *named, values int) error {
 
 // mergedTable is a table of the world with the rows of several in the snapshot.
 //
-// Ownership: of handles, each row is its chunk's.
+// Ownership: each row of handles belongs to the goroutine that has its chunk.
 type mergedTable struct {
 	shard, to int
 	handles   []handle.Handle
@@ -58,7 +58,7 @@ type mergedTable struct {
 // chunkOf returns the chunk of a row of the table.
 func (m *mergedTable) chunkOf(row int) int {
 	at, _ := slices.BinarySearch(m.first, row+1)
-	return at - 1 // those without rows are behind all others, and begin behind the last row
+	return at - 1 // chunks without rows come last, and begin after the last row
 }
 
 // drops reports whether components are dropped.
@@ -66,10 +66,10 @@ func (l *loading) drops() bool {
 	return slices.ContainsFunc(l.names.components, func(n named) bool { return n.at < 0 })
 }
 
-// merge makes tables with the same components one, in the image and in the plans of a shard.
+// merge makes tables with the same components one table, in the image and in the plans of a shard.
 func (l *loading) merge(shard int, x *store.Image) error {
 	if !l.drops() {
-		return nil // if two tables are one, the world refuses them
+		return nil // the world refuses two tables with the same components
 	}
 	plans := l.tables[shard]
 	groups, merged := map[string][]int{}, false
@@ -107,14 +107,14 @@ func (l *loading) merge(shard int, x *store.Image) error {
 // mergeGroup returns the image of a table with the rows of several.
 func (l *loading) mergeGroup(m *mergedTable, x *store.Image, plans []tablePlan, group []int) (t store.TableImage, err error) {
 	t = store.TableImage{Components: x.Tables[group[0]].Components, Current: -1}
-	now := uint32(l.info.Tick) + 2 // behind all stamps
+	now := uint32(l.info.Tick) + 2 // after all stamps
 	younger := func(a, b uint32) uint32 {
 		if now-a < now-b {
 			return a
 		}
 		return b
 	}
-	written, changed, rows := slices.Repeat([]uint32{now + 1}, len(t.Components)), now+1, 0 // the oldest that there are
+	written, changed, rows := slices.Repeat([]uint32{now + 1}, len(t.Components)), now+1, 0 // the oldest possible
 	t.Left = now + 1
 	for _, k := range group {
 		from := &x.Tables[k]
@@ -180,7 +180,7 @@ func (m *mergedTable) copyBits(set func(to *store.ChunkImage) *[]uint64, from []
 	return nil
 }
 
-// mergeMarks gives the image its tables, and the order of marks in them.
+// mergeMarks gives the image its tables, and updates the order of marks to them.
 func (l *loading) mergeMarks(x *store.Image, plans []tablePlan, tables []store.TableImage) error {
 	var marked []store.MarkedTable
 	for _, m := range x.Marked {
@@ -206,7 +206,7 @@ func (l *loading) mergeMarks(x *store.Image, plans []tablePlan, tables []store.T
 	return nil
 }
 
-// mergedRows loads the rows of a chunk, which are among others in the world's table.
+// mergedRows loads the rows of a chunk, which are part of a larger table of the world.
 func (l *loading) mergedRows(c *drive.Cursor, p *tablePlan, chunk int, hs []handle.Handle) error {
 	m := p.merged
 	first, end := p.first[chunk], p.first[chunk+1]
@@ -227,7 +227,7 @@ func (l *loading) mergedRows(c *drive.Cursor, p *tablePlan, chunk int, hs []hand
 	return nil
 }
 
-// fillMerged gives the tables that have the rows of several their handles.
+// fillMerged gives the merged tables their handles.
 func (l *loading) fillMerged() error {
 	for _, m := range l.merged {
 		rest := m.handles

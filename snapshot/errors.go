@@ -7,9 +7,9 @@ import (
 	"github.com/atoll-sim/atoll/internal/drive"
 )
 
-// Errors of Load, Inspect and Import. What wraps them says where, and what is wrong.
+// Errors of Load, Inspect and Import. Errors that wrap them say what is wrong, and where.
 var (
-	// ErrNoSnapshot is returned for what does not begin as a snapshot does.
+	// ErrNoSnapshot is returned for data that does not begin as a snapshot does.
 	ErrNoSnapshot = errors.New("snapshot: not a snapshot")
 	// ErrVersion is returned for a snapshot of another version of the format.
 	ErrVersion = errors.New("snapshot: another version of the format")
@@ -19,10 +19,10 @@ var (
 	// ErrTruncated is returned for a snapshot that ends too soon.
 	ErrTruncated = errors.New("snapshot: truncated")
 	// ErrAltered is returned for a snapshot whose bytes are not those that Save wrote, or that
-	// shows what no world can have.
+	// has contents that no world can have.
 	ErrAltered = errors.New("snapshot: altered")
-	// ErrOtherWorld is returned for a world that lacks something that the snapshot has, or has it
-	// in another form, unless Options.Changes say what becomes of it. The error lists all of that.
+	// ErrOtherWorld is returned if the world lacks something that the snapshot has, or has it
+	// in another form, and no Options.Changes says what becomes of it. The error lists all of that.
 	ErrOtherWorld = errors.New("snapshot: of another world")
 	// ErrNotNew is returned for a world that has given a handle, made a tick, or was sent
 	// something.
@@ -30,12 +30,12 @@ var (
 	// ErrTooLarge is returned for a snapshot that would take more memory than Options.BytesMax,
 	// and by Save for a part of more than a gigabyte.
 	ErrTooLarge = errors.New("snapshot: too large")
-	// ErrDiffers is returned if the loaded state has another hash than the saved one, as when a
-	// codec reads another value than was written.
+	// ErrDiffers is returned if the loaded state has another hash than the saved one, for example because a
+	// codec read another value than was written.
 	ErrDiffers = errors.New("snapshot: the loaded state differs")
 )
 
-// altered says what is wrong with a part of a snapshot.
+// altered returns an error about a part of a snapshot.
 func altered(format string, args ...any) error {
 	err := fmt.Errorf(format, args...)
 	for _, x := range args {
@@ -46,12 +46,12 @@ func altered(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", ErrAltered, err)
 }
 
-// otherWorld says what the new world lacks.
+// otherWorld returns an error about something that the new world lacks.
 func otherWorld(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrOtherWorld, fmt.Sprintf(format, args...))
 }
 
-// within says in which section an error is.
+// within adds the section to an error.
 func (l *loading) within(s *section, err error) error {
 	for _, own := range []error{ErrAltered, ErrOtherWorld, ErrTooLarge} {
 		if errors.Is(err, own) {

@@ -9,14 +9,14 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// Load makes a new world what was captured, as the function Load would what Save has written, but
-// without writing it: a fork. Components are copied on o.Workers goroutines as frames copy them, by
-// world.Component.CloneBy if they have one; those of which a copy would share something, and have
-// none, go through their bytes. The fork shares nothing with the world that was captured, nor with
-// other forks, and goes on as that world would have. It may be loaded from as often as it takes, and
-// by several goroutines at once into a world each, if the functions of o allow that.
+// Load loads what was captured into a new world, a fork. It has the effect of Save and the function Load, but
+// writes nothing. Components are copied on o.Workers goroutines as frames copy them, by
+// world.Component.CloneBy if they have one. Components without it, of which a plain copy would share something, are
+// encoded and decoded. The fork shares nothing with the captured world, nor with
+// other forks, and continues as that world would have. Load may be called as often as needed, and
+// by several goroutines at once for a world each, if the functions of o allow that.
 //
-// What the new world must be, what o must have, and the errors are those of the function Load, but
+// The requirements for the new world and for o, and the errors, are those of the function Load, except
 // that no component can be dropped. It returns world.ErrClosed after Release.
 func (c *Captured) Load(w *world.World, o Options) error {
 	if c.parts == nil {
@@ -25,7 +25,7 @@ func (c *Captured) Load(w *world.World, o Options) error {
 	return load(&memory{parts: c.parts}, c, w, "Captured.Load", o)
 }
 
-// memory is the source of what was captured. It leaves out shards and rows: see copyShards.
+// memory is the source of a capture. It leaves out shards and rows: see copyShards.
 type memory struct {
 	parts []part
 }
@@ -58,13 +58,13 @@ type chunkJob struct {
 	place
 }
 
-// copyShards loads the shards that were captured. Who makes a chunk, and has cleared it, copies its
-// components at once, while it is in a cache, unless somebody else has nothing to do.
+// copyShards loads the captured shards. A goroutine that has made and cleared a chunk copies its
+// components at once, while it is in the cache, unless another goroutine is idle.
 func (l *loading) copyShards() error {
 	workers := l.o.Workers
 	var next, making atomic.Int64
 	making.Store(int64(workers))
-	spare := make(chan chunkJob) // for those that are idle
+	spare := make(chan chunkJob) // for idle goroutines
 	var wrong wrong
 	var all sync.WaitGroup
 	for range workers {
@@ -91,7 +91,7 @@ func (l *loading) copyShards() error {
 	return l.placeRows()
 }
 
-// copyShard makes a shard.
+// copyShard makes a shard and copies its chunks.
 func (l *loading) copyShard(i int, spare chan<- chunkJob, wrong *wrong) error {
 	s := l.from.shard(i).section()
 	return l.shard(&s, &drive.Cursor{Rest: s.body}, i, func(c *store.Chunk, table, chunk int) {
@@ -104,7 +104,7 @@ func (l *loading) copyShard(i int, spare chan<- chunkJob, wrong *wrong) error {
 	})
 }
 
-// copyChunk loads the components of a chunk that was captured.
+// copyChunk loads the components of a captured chunk.
 func (l *loading) copyChunk(x chunkJob) error {
 	s := l.from.s
 	t, from := &s.images[x.shard].Tables[x.table], l.from.frozen.Chunk(x.shard, x.table, x.chunk)
@@ -130,7 +130,7 @@ func (l *loading) copyChunk(x chunkJob) error {
 	return nil
 }
 
-// placeRows loads the handles of all rows, when all shards have their slots.
+// placeRows loads the handles of all rows, once all shards have their slots.
 func (l *loading) placeRows() error {
 	var all []chunkJob
 	for i := range l.from.s.images {
@@ -150,7 +150,7 @@ func (l *loading) placeRows() error {
 	})
 }
 
-// spread calls f(0) … f(n-1) on some goroutines, and returns the first error by number.
+// spread calls f(0) … f(n-1) on some goroutines. It returns the error with the lowest number.
 func spread(workers, n int, f func(i int) error) error {
 	var next atomic.Int64
 	var wrong wrong
@@ -170,7 +170,7 @@ func spread(workers, n int, f func(i int) error) error {
 	return wrong.first()
 }
 
-// wrong is what went wrong first, by number, in what several goroutines do.
+// wrong is the first failure, by number, of work on several goroutines.
 type wrong struct {
 	any      atomic.Bool
 	mu       sync.Mutex
@@ -179,7 +179,7 @@ type wrong struct {
 	panicked any
 }
 
-// watch does something that may fail or panic.
+// watch calls a function that may fail or panic.
 func (w *wrong) watch(at int64, f func() error) {
 	returned := false
 	defer func() {
@@ -203,7 +203,7 @@ func (w *wrong) note(at int64, err error, v any) {
 	}
 }
 
-// first returns the error, or panics again, when all goroutines are done.
+// first returns the error, or repeats the panic, when all goroutines are done.
 func (w *wrong) first() error {
 	if w.panicked != nil {
 		panic(w.panicked)

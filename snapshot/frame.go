@@ -15,7 +15,7 @@ import (
 //
 //	preamble  "atollsnp" │ version                                            12 bytes
 //	section   kind │ compression │ 0 │ number │ length │ stored │ checksum    32 bytes
-//	          body, stored bytes of it
+//	          body, of stored bytes
 const (
 	magic           = "atollsnp"
 	version  uint32 = 1
@@ -24,14 +24,14 @@ const (
 	sumAt           = headSize - 8
 	// sectionMax bounds a section, uncompressed.
 	sectionMax = 1 << 30
-	// readAtOnce bounds what a length that is wrong makes the reader allocate.
+	// readAtOnce bounds how much a wrong length makes the reader allocate.
 	readAtOnce = 1 << 20
 )
 
 // The kinds of sections, in their order.
 const (
-	baseSection      = 'B' // of an increment: on what it is based
-	headerSection    = 'H' // what world it is
+	baseSection      = 'B' // of an increment: what it is based on
+	headerSection    = 'H' // which world it is of
 	namesSection     = 'N' // what is registered
 	worldSection     = 'W'
 	shardSection     = 'S' // of each shard: slots, tables and chunks
@@ -54,12 +54,12 @@ func rank(kind byte) int {
 type section struct {
 	kind   byte
 	how    Compression // of the body
-	number int         // of the shard, or of the one among those of its kind
+	number int         // of the shard, or among the sections of its kind
 	length int         // of the body, uncompressed
 	body   []byte
 	sum    uint64
-	at     int64 // where it begins in the snapshot
-	sure   bool  // it was never written: there is no checksum
+	at     int64 // its offset in the snapshot
+	sure   bool  // it comes from memory: there is no checksum
 }
 
 // head appends the head of a section without its checksum.
@@ -70,7 +70,7 @@ func (s *section) head(dst []byte) []byte {
 	return binary.LittleEndian.AppendUint64(dst, uint64(len(s.body)))
 }
 
-// checksum is that of the head and the body.
+// checksum returns the checksum of head and body.
 func (s *section) checksum() uint64 {
 	var head [sumAt]byte
 	return xxh3.HashSeed(s.body, xxh3.Hash(s.head(head[:0])))
@@ -100,7 +100,7 @@ func (w *writer) begin() error {
 	return err
 }
 
-// section writes a section that has its checksum.
+// section writes a section with its checksum.
 func (w *writer) section(s *section) error {
 	w.head = binary.LittleEndian.AppendUint64(s.head(w.head[:0]), s.sum)
 	w.sections++
@@ -111,7 +111,7 @@ func (w *writer) section(s *section) error {
 	return w.write(s.body)
 }
 
-// link takes the checksum of a section into the one of all.
+// link adds the checksum of a section to that of all.
 func link(chain, sum uint64) uint64 {
 	var both [16]byte
 	binary.LittleEndian.PutUint64(both[:], chain)
@@ -119,7 +119,7 @@ func link(chain, sum uint64) uint64 {
 	return xxh3.Hash(both[:])
 }
 
-// end writes the last section. That of an increment has the sum of the whole snapshot, too.
+// end writes the last section. In an increment it also has the sum of the whole snapshot.
 func (w *writer) end(whole uint64) error {
 	s := &section{kind: endSection, how: None}
 	s.body = appendEnd(s.body, w.sections, w.chain)
@@ -146,13 +146,13 @@ func (w *writer) write(p []byte) error {
 // source has the sections of a snapshot.
 type source interface {
 	begin() error
-	// next makes s the next section. It may use the body again that s has.
+	// next makes s the next section. It may reuse the body of s.
 	next(s *section) error
-	// finish looks at what the last section says.
+	// finish checks the last section.
 	finish(s *section) error
 }
 
-// reader is the source that reads a snapshot.
+// reader is a source that reads a snapshot.
 type reader struct {
 	in        io.Reader
 	at        int64
@@ -178,7 +178,7 @@ func (r *reader) begin() error {
 	return nil
 }
 
-// short tells of bytes that are not there.
+// short returns an error for a snapshot that ends too soon.
 func (r *reader) short(err error, within string, args ...any) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("%w: it ends at byte %d, within %s", ErrTruncated, r.at, fmt.Sprintf(within, args...))
@@ -186,8 +186,8 @@ func (r *reader) short(err error, within string, args ...any) error {
 	return fmt.Errorf("snapshot: at byte %d: %w", r.at, err)
 }
 
-// next reads a section into s, whose body it uses again. It does not look at the checksum of the
-// body; see check.
+// next reads a section into s, and reuses its body. It does not check the checksum of the
+// body; check does.
 func (r *reader) next(s *section) error {
 	s.at = r.at
 	n, err := io.ReadFull(r.in, r.head[:])
@@ -221,7 +221,7 @@ func (r *reader) next(s *section) error {
 	return nil
 }
 
-// check compares the checksum of a section.
+// check compares the checksum of a section with its contents.
 func (s *section) check() error {
 	if !s.sure && s.checksum() != s.sum {
 		return altered("%v: its checksum is wrong", s)
@@ -229,7 +229,7 @@ func (s *section) check() error {
 	return nil
 }
 
-// unpack checks a section and returns its body as it was before it was packed. It may be in buf.
+// unpack checks a section and returns its uncompressed body, which may be in buf.
 func (s *section) unpack(buf *[]byte) (body []byte, err error) {
 	if err := s.check(); err != nil {
 		return nil, err
@@ -244,7 +244,7 @@ func (s *section) unpack(buf *[]byte) (body []byte, err error) {
 	return *buf, nil
 }
 
-// finish reads what the last section says.
+// finish reads and checks the last section.
 func (r *reader) finish(s *section) error {
 	if err := s.check(); err != nil {
 		return err

@@ -12,18 +12,18 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// Info is what the head of a snapshot says.
+// Info is the head of a snapshot.
 type Info struct {
 	// Options are those of the saved world: a world that is made with them can load it.
 	Options world.Options
 	Layout  world.Layout
 	Tick    uint64
-	// Hash is that of the saved world's state, by package state.
+	// Hash is the hash of the saved world's state, by package state.
 	Hash state.Hash
-	// Entities is the number of entities, marked ones included.
+	// Entities is the number of entities, including marked ones.
 	Entities int
-	// Increment says that the snapshot has only what has changed since another, which is of BaseTick
-	// and BaseHash: it cannot be loaded without that. Merge makes a whole one of both.
+	// Increment says that the snapshot has only what has changed since another, with BaseTick
+	// and BaseHash. It cannot be loaded without that; Merge makes a whole snapshot of both.
 	Increment bool
 	BaseTick  uint64
 	BaseHash  state.Hash
@@ -31,7 +31,7 @@ type Info struct {
 	base base
 }
 
-// Inspect reads the head of a snapshot, also that of an increment. It returns ErrNoSnapshot,
+// Inspect reads the head of a snapshot, which may be an increment. It returns ErrNoSnapshot,
 // ErrVersion, ErrTruncated or ErrAltered, or the error of src.
 func Inspect(src io.Reader) (Info, error) {
 	r := sourceOf(src)
@@ -47,11 +47,11 @@ type setting struct {
 	name  string
 	value uint64
 	to    func(x *Info, v uint64)
-	// kind says whether the new world must have the same.
+	// kind says whether the new world must have the same value.
 	kind settingKind
 }
 
-// String returns the value as people write it.
+// String returns the value as text for people.
 func (s setting) String() string {
 	switch s.name {
 	case "TickInterval":
@@ -65,12 +65,12 @@ func (s setting) String() string {
 type settingKind uint8
 
 const (
-	told   settingKind = iota // it need not
+	told   settingKind = iota // it need not be the same
 	shapes                    // handles or memory depend on it
 	counts                    // what happens next depends on it
 )
 
-// settings lists what shapes the world that an Info is of.
+// settings lists the settings of the world of an Info.
 func settings(x *Info) []setting {
 	o := &x.Options
 	is := func(v bool) uint64 {
@@ -112,7 +112,7 @@ func settings(x *Info) []setting {
 	}
 }
 
-// infoOf returns what a world's own snapshot would say, without hash and entities.
+// infoOf returns the Info of a world, as in its own snapshot, without hash and entities.
 func infoOf(w *world.World) *Info {
 	return &Info{Options: w.Options(), Layout: w.Layout(), Tick: w.Tick()}
 }
@@ -126,7 +126,7 @@ func appendHeader(dst []byte, x *Info) []byte {
 	return dst
 }
 
-// readHeader reads the section of the header, and returns the settings that it has. That of an
+// readHeader reads the section of the header, and returns its settings. An
 // increment is an error.
 func readHeader(r source, s *section) (x Info, all []setting, err error) {
 	if x, all, err = readAnyHeader(r, s); err == nil && x.Increment {
@@ -177,8 +177,8 @@ func readAnyHeader(r source, s *section) (x Info, all []setting, err error) {
 	return x, all, nil
 }
 
-// compare compares the settings of a snapshot with those of the world that is to load it, and
-// reports whether the world has all that decides what happens next.
+// compare compares the settings of a snapshot with those of the world that loads it. It
+// reports whether the settings that decide what happens next are the same.
 func compare(own, saved []setting, other bool) (same bool, list []Difference) {
 	same = true
 	for i, own := range own {

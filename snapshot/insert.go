@@ -17,14 +17,14 @@ import (
 type InsertOptions struct {
 	// Codecs are those of the types that have one.
 	Codecs *state.Codecs
-	// Roots are the entities to insert, with all that are below them in any relation. Nil stands for
+	// Roots are the entities to insert, with all entities below them in any relation. Nil means
 	// all entities.
 	Roots []handle.Handle
-	// Shard is where entities of the piece's shard 0 come to; those of its next shard come to the
-	// next one, and after the last to the first.
+	// Shard gets the entities of the piece's shard 0. Those of its shard 1 go to the
+	// next shard, and so on; after the last shard comes the first.
 	Shard int
-	// WithoutNames leaves out the names of package names. A piece that has some can be inserted only
-	// once with them.
+	// WithoutNames leaves out the names of package names. With its names a piece can be inserted only
+	// once.
 	WithoutNames bool
 }
 
@@ -32,8 +32,8 @@ type InsertOptions struct {
 //
 // Ownership: immutable.
 type Inserted struct {
-	// Cut is how many handles in components named no inserted entity. They are None now; where one
-	// was in the key of a map, the entry is left out.
+	// Cut is how many handles in components named an entity that was not inserted. They are None now. A map
+	// entry with such a handle in its key is left out.
 	Cut int
 	old []handle.Handle
 	to  map[handle.Handle]handle.Handle
@@ -58,32 +58,32 @@ func (x *Inserted) All() iter.Seq2[handle.Handle, handle.Handle] {
 }
 
 // Insert puts copies of the entities of piece, such as a zone that Load has loaded, into
-// the world: with new handles, their components and flags, their places in relations and their
+// the world. The copies have new handles, and their components and flags, places in relations and
 // names. An entity whose parent is not inserted loses it, as with Relation.RemoveChild. Each
-// handle.Handle in a component becomes the new one of that entity, also within arrays, slices,
-// maps, pointers and interfaces, and that of a reference.Weak. A handle that is kept as another
+// handle.Handle in a component becomes the new handle of that entity, also within arrays, slices,
+// maps, pointers and interfaces, and in a reference.Weak. A handle that is kept as another
 // type, such as a uint64 or a string, stays as it is. Resources, messages, timers, asks, requests, hooks
 // and systems of the piece are not inserted, and a timer.ID or async.ID in a component becomes None.
-// The piece stays as it is.
+// The piece is not changed.
 //
-// Components, relations and names are found by their names, and must have the same types and
-// policies in both worlds; a world may lack those that no inserted entity has. Components are
-// copied by world.Component.CloneBy, else, if a plain copy would share something with the piece, by
-// their codec or as CBOR; what two pointers or slices share becomes two values. In the world the
-// entities are new: the next refresh calls hooks for them as for all that were created.
+// Components, relations and names are matched by their names, and must have the same types and
+// policies in both worlds. The world may lack those that no inserted entity has. Components are
+// copied by world.Component.CloneBy. Without that, if a plain copy would share something with the piece, they are
+// copied by their codec or as CBOR; then what two pointers or slices share becomes two values. The next refresh
+// calls hooks for the entities, as for all that were created.
 //
 // Both worlds must be idle, as within Scheduler.Between, and no query loop may be open on w. One
 // goroutine copies: an entity with three components takes about 0.2 µs. To spread a large piece over
-// ticks, insert it by Roots, some at a time: handles from one part to another are cut. The same
-// inserts give the same world. It is a change of the idle world, which no log has and a durable.Store
-// saves.
+// ticks, insert it by Roots, some at a time; handles from one part to another are cut. The same
+// inserts give the same world. An Insert is a change of the idle world, which no log has; a durable.Store
+// saves a snapshot after it.
 //
-// After an error the world is as it was. Errors are ErrOtherWorld for something that w lacks or has in
+// After an error the world is unchanged. Errors are ErrOtherWorld for something that w lacks or has in
 // another form, names.ErrTaken and names.ErrLength, hierarchy.ErrLimit, world.ErrIndexes,
 // world.ErrChunks, world.ErrStale for a root that is not alive, world.ErrClosed, state.ErrNoCodec,
-// and those of codecs. Also refused are pieces with entities that are marked to be destroyed, with a
-// value that holds itself or is nested more than 10,000 deep, and with a reference.Owner. Insert
-// panics for a world into itself, for a Shard that the world does not have, and as a CloneBy or codec
+// and those of codecs. Insert also refuses pieces with entities that are marked to be destroyed, with a
+// value that contains itself or is nested more than 10,000 deep, or with a reference.Owner. It
+// panics if w is piece, for a Shard that the world does not have, and if a CloneBy or codec
 // panics.
 func Insert(w, piece *world.World, o InsertOptions) (*Inserted, error) {
 	x, err := newInsertion(w, piece, o)
@@ -93,7 +93,7 @@ func Insert(w, piece *world.World, o InsertOptions) (*Inserted, error) {
 	if err == nil {
 		err = x.copy()
 	}
-	if err == nil { // from here on no function of the user's is called
+	if err == nil { // no user's code runs from here on
 		err = x.number()
 	}
 	if err == nil {
@@ -119,10 +119,10 @@ type insertion struct {
 	to, from   driver.World
 	own, other drive.Survey // of the worlds
 	o          InsertOptions
-	components []int          // of the piece's: the number in the world, or -1 if that was not looked for
+	components []int          // by component of the piece: its number in the world, or -1 if not looked up yet
 	groups     []*insertGroup // by table
 	made       *Inserted
-	puts       []func() // of extensions
+	puts       []func() // insert the parts of extensions
 }
 
 func newInsertion(w, piece *world.World, o InsertOptions) (*insertion, error) {
@@ -154,7 +154,7 @@ func newInsertion(w, piece *world.World, o InsertOptions) (*insertion, error) {
 	return x, nil
 }
 
-// planExtensions finds what extensions have about the entities.
+// planExtensions plans what extensions have of the entities.
 func (x *insertion) planExtensions() error {
 	own, used := x.own.Extensions(), map[int]bool{}
 	for i, e := range x.other.Extensions() {

@@ -16,7 +16,7 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// insertGroup is what comes to one table.
+// insertGroup is the rows for one table.
 type insertGroup struct {
 	shard   *store.Shard
 	set     store.Set
@@ -32,7 +32,7 @@ type insertRun struct {
 	from, to int
 }
 
-// plan finds the entities, the tables that they come to, and their new handles.
+// plan finds the entities, their tables in the world, and their new handles.
 func (x *insertion) plan() error {
 	runs, err := x.runs()
 	if err != nil {
@@ -124,7 +124,7 @@ func (x *insertion) component(id int) (int, error) {
 	return x.components[id], nil
 }
 
-// number finds whether there is room, and the new handles.
+// number checks that there is room, and finds the new handles.
 func (x *insertion) number() error {
 	byShard, chunks := make([]int, x.to.Space().Homes()-1), 0
 	for _, g := range x.groups {
@@ -212,7 +212,7 @@ func (x *insertion) copyColumn(g *insertGroup, component int, to mem.Cells) (err
 	return nil
 }
 
-// ownerType is the type that is refused.
+// ownerType is a type that Insert refuses.
 var ownerType = reflect.TypeFor[reference.Owner]()
 
 // rewrite replaces the handles in the copies.
@@ -267,7 +267,7 @@ func (g *insertGroup) insert() {
 	g.insertFlags(made)
 }
 
-// insertFlags gives the entities the flags that they have in the piece.
+// insertFlags gives the entities their flags in the piece.
 func (g *insertGroup) insertFlags(made []store.Rows) {
 	at := 0 // in the first of made
 	for _, r := range g.runs {

@@ -17,25 +17,25 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// Load makes a new world what Save was called for. The world must be new: with everything
-// registered, hooks and extensions made and systems added, and nothing given, sent or ticked. What
-// the snapshot has must be there under the same name, and its values are read by the names of their
-// fields; Options.Changes declare exceptions, and PlanLoad lists them beforehand. What the snapshot lacks stays as it
-// is. Relations and names must have the options that they were saved with, but for limits, which are Refusals,
-// PlacesMax and LengthMax: lists and names beyond them stay. If the world has the same options and registrations in the
-// same order, with the same types, its hash is compared with that of the saved one.
+// Load restores what Save wrote into a new world. New means: everything is
+// registered, hooks and extensions are made, systems are added, and nothing was given, sent or ticked. Everything in
+// the snapshot must be registered under the same name, and its values are read by the names of their
+// fields. Options.Changes declare exceptions, and PlanLoad lists them beforehand. What the snapshot lacks stays as it
+// is. Relations and names must have the options that they were saved with, except the limits Refusals,
+// PlacesMax and LengthMax: lists and names beyond them stay. If the world has the same options and registrations in
+// the same order, with the same types, Load compares its hash with that of the saved one.
 //
-// Load reads no further than the snapshot. Errors are those of this package, state.ErrNoCodec,
-// world.ErrClosed, the error of src and those of Options.Also. An error that comes before the world
-// is touched leaves it as it was: for what is no snapshot, or a world that is not new or lacks
-// something that is registered. After a later one, such as for a snapshot that is cut off, the world
+// Load does not read beyond the end of the snapshot. Errors are those of this package, state.ErrNoCodec,
+// world.ErrClosed, the error of src and those of Options.Also. Early errors leave the world
+// unchanged: that the data is no snapshot, or that the world is not new or lacks
+// something. After a later one, such as for a snapshot that is cut off, the world
 // is broken and says so: make another. What Options.Also has loaded by then stays loaded.
 func Load(src io.Reader, w *world.World, o Options) error {
 	return load(sourceOf(src), nil, w, "snapshot.Load", o)
 }
 
-// load loads from a source, of which a Captured has the rows, or nil, for the call that messages
-// name.
+// load loads from a source. If from is not nil, that has the rows. call is the name of the call for
+// messages.
 func load(r source, from *Captured, w *world.World, call string, o Options) error {
 	short := strings.TrimPrefix(call, "snapshot.")
 	if w == nil {
@@ -80,18 +80,18 @@ type loading struct {
 	into     drive.Loader
 	info     Info
 	settings []setting
-	same     bool // the hash can be compared
+	same     bool // the hashes can be compared
 	names    *catalogue
 	tables   [][]tablePlan // by shard
-	read     int64         // bytes that say what rows there are
+	read     int64         // bytes that describe rows
 	merged   []*mergedTable
 	rows     int64      // bytes of rows, used or not
-	codecs   sync.Mutex // the user's functions are called under it
+	codecs   sync.Mutex // held while the user's functions are called
 	put      []func()
 	also     []func() error
 }
 
-// begin reads what does not touch the world yet.
+// begin reads the sections that do not change the world.
 func (l *loading) begin() error {
 	p, err := l.plan()
 	if err == nil {
@@ -264,7 +264,7 @@ func (l *loading) part(c *drive.Cursor, s *section) error {
 	return nil
 }
 
-// later loads something when all entities are there.
+// later calls load once all entities exist.
 func (l *loading) later(what, name string, load func() error) {
 	l.also = append(l.also, func() error {
 		if err := load(); err != nil {
@@ -376,7 +376,7 @@ func (l *loading) values(c *drive.Cursor, form drive.Form, values mem.Cells) (er
 	return err
 }
 
-// finish ends the load when all sections were read.
+// finish ends the load after all sections were read.
 func (l *loading) finish() error {
 	for _, put := range l.put {
 		put()

@@ -10,14 +10,14 @@ import (
 )
 
 // Merge returns a reader of the whole snapshot that a base and increments on it make: the same bytes
-// that Save would have written when the last increment was. The increments are in their order, each
+// that Save would have written at the time of the last increment. Pass the increments in their order, each
 // based on the one before; the base is whole. To make one file of a chain, copy to it:
 //
 //	_, err := io.Copy(file, snapshot.Merge(base, first, second))
 //
-// Load, Verify and all others that read a snapshot take the reader as well; then nothing is compressed
-// again. All files are read at once, from their beginnings to their ends, a section of each at a time.
-// Errors are those of Verify, with the number of the file, and ErrBase for those that do not belong
+// Load, Verify and everything else that reads a snapshot accepts the reader, too; then nothing is compressed
+// again. All files are read at the same time, from beginning to end, a section of each at a time.
+// Errors are those of Verify, with the number of the file, and ErrBase for files that do not belong
 // together.
 func Merge(base io.Reader, increments ...io.Reader) io.Reader {
 	top := &layer{in: reader{in: base}}
@@ -39,7 +39,7 @@ func sourceOf(src io.Reader) source {
 	return &reader{in: src}
 }
 
-// merging writes what it merges to whoever reads it.
+// merging merges sections as its reader asks for bytes.
 type merging struct {
 	top    *layer
 	began  bool
@@ -88,7 +88,7 @@ func (m *merging) step() error {
 	return m.w.section(&out)
 }
 
-// layer is the source of what a file of a chain makes of the layer below it. Its sections are not
+// layer is a source that merges a file of a chain with the layer below it. Its sections are not
 // compressed.
 type layer struct {
 	in     reader
@@ -97,15 +97,15 @@ type layer struct {
 	packed section // of the file
 	buf    []byte
 	info   Info
-	told   bool    // the header, which is in packed
+	told   bool    // the header, which is in packed, was returned
 	chain  uint64  // of the checksums of all sections
 	count  uint64  // of sections
 	cur    section // of the base
-	at     int     // its number, from 1
-	used   int     // of its bytes
+	at     int     // the number of cur, from 1
+	used   int     // bytes of cur that were used
 }
 
-// chainError says of which file of a chain an error is.
+// chainError adds the file of the chain to an error.
 type chainError struct {
 	number int
 	error
@@ -127,7 +127,7 @@ func (l *layer) fail(err error) error {
 	return &chainError{l.number, err}
 }
 
-// begin reads all headers, and looks whether the files belong together.
+// begin reads all headers, and checks that the files belong together.
 func (l *layer) begin() error {
 	if l.base == nil {
 		err := l.in.begin()
@@ -188,7 +188,7 @@ func (l *layer) next(s *section) error {
 
 func (l *layer) finish(*section) error { return nil }
 
-// end checks that nothing is missing, in the files below neither.
+// end checks that nothing is missing, in the files below too.
 func (l *layer) end(s *section) error {
 	if err := l.in.finish(&l.packed); err != nil {
 		return l.fail(err)
@@ -213,7 +213,7 @@ func (l *layer) end(s *section) error {
 	return nil
 }
 
-// apply makes a section of the base and of what the increment says.
+// apply merges a section of the base with the increment.
 func (l *layer) apply(s *section, delta []byte) error {
 	c := drive.Cursor{Rest: delta}
 	s.body = s.body[:0]
@@ -244,8 +244,8 @@ func (l *layer) apply(s *section, delta []byte) error {
 	return nil
 }
 
-// part returns bytes of a section of the base. Each of them is used once, in their order: so one
-// section is in memory at a time, and what is merged is no longer than all files together.
+// part returns bytes of a section of the base. Each byte is used once, and in order. So only one
+// section is in memory at a time, and the result is no longer than all files together.
 func (l *layer) part(s *section, number, at, size int) ([]byte, error) {
 	for l.at <= number && l.cur.kind != endSection {
 		if err := l.base.next(&l.cur); err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// named is something that is registered, by name: in a world with how its values are written, in
-// a snapshot with how they were.
+// named is something that is registered, by name. In a world it has the form that writes its values, in
+// a snapshot a description of the form.
 type named struct {
 	name  string
 	typ   string // empty if there are no values; of an extension its options
@@ -23,18 +23,18 @@ type named struct {
 
 	form drive.Form
 	rows reflect.Type
-	at   int // in the world that loads: its number, or -1 for what is dropped
+	at   int // its number in the world that loads, or -1 if dropped
 
 	saved drive.Saved // of an extension in a world
 }
 
-// catalogue lists what is registered, or in a snapshot what it has.
+// catalogue lists everything that is registered, or that a snapshot has.
 type catalogue struct {
 	components, messages, resources, kinds, hooks, extensions, also, systems []named
 	scheduler                                                                bool
 }
 
-// lists returns the lists, and what errors call what is in them.
+// lists returns the lists by the names that errors use.
 func (x *catalogue) lists() map[string]*[]named {
 	return map[string]*[]named{
 		"component": &x.components, "message": &x.messages, "resource": &x.resources, "request": &x.kinds,
@@ -45,7 +45,7 @@ func (x *catalogue) lists() map[string]*[]named {
 // listed is the order of the lists in a snapshot.
 var listed = []string{"component", "message", "resource", "request", "hook", "extension", "also", "system"}
 
-// catalogueOf lists what a world has. Of kinds of requests only names are listed: see formOf.
+// catalogueOf lists what a world has. Kinds of requests are listed by name only: see formOf.
 func catalogueOf(w *world.World, v drive.Survey, o *Options) (x *catalogue, err error) {
 	x = &catalogue{scheduler: o.Scheduler != nil}
 	typed := func(what string, all []drive.Named) (list []named) {
@@ -94,7 +94,7 @@ func catalogueOf(w *world.World, v drive.Survey, o *Options) (x *catalogue, err 
 	return x, err
 }
 
-// keep leaves the kinds of requests that are under way, and those of the same names, in the list.
+// keep removes all kinds of requests from the list but those under way and those with the same names.
 func (x *catalogue) keep(w *world.World, v drive.Survey, codecs *state.Codecs) (err error) {
 	used := map[string]bool{}
 	for from := range w.Shards() + 1 {
@@ -112,7 +112,7 @@ func (x *catalogue) keep(w *world.World, v drive.Survey, codecs *state.Codecs) (
 	return err
 }
 
-// sender is who sends the requests of a section: a shard, or behind them global systems.
+// sender returns the sender of a section's requests: a shard or, after the shards, global systems.
 func sender(from, shards int) int {
 	if from == shards {
 		return world.AllShards
@@ -150,7 +150,7 @@ func (x *catalogue) append(dst []byte) []byte {
 	return drive.AppendNumber(dst, drive.FlagsOf(x.scheduler))
 }
 
-// namesMost is how much memory may be taken by what lists the names and fields of a snapshot.
+// namesMost bounds the memory of the names and fields of a snapshot.
 const namesMost = 64 << 20
 
 func readCatalogue(body []byte) (x *catalogue, err error) {

@@ -10,44 +10,44 @@ import (
 )
 
 // Options say what belongs to a snapshot besides the world. Pass the same to Save and Load. The
-// zero value is that of a world without codecs and scheduler.
+// zero value is for a world without codecs and scheduler.
 type Options struct {
 	// Codecs are those of the types that have one. Their functions are called by one goroutine
 	// at a time.
 	Codecs *state.Codecs
-	// Scheduler, if not nil, is that of the world, and saved too: which systems are enabled, and on which shards.
+	// Scheduler, if not nil, is that of the world. It is saved, too: which systems are enabled, and on which shards.
 	Scheduler *scheduler.Scheduler
 	// Also is state outside the world.
 	Also []Also
-	// Compression is how Save writes. Load finds out by itself.
+	// Compression is how Save compresses. Load detects it.
 	Compression Compression
-	// Workers is the number of goroutines that encode and decode. Default: GOMAXPROCS. The bytes
-	// do not depend on it.
+	// Workers is the number of goroutines that encode and decode. Default: GOMAXPROCS. It does not
+	// change the bytes.
 	Workers int
-	// OtherOptions makes Load take a world with other world.Options, as far as they do not shape
-	// handles: Shards, IndexMax and VersionMax must be equal. Without it they must be equal in
-	// everything that decides what happens next.
+	// OtherOptions makes Load accept a world with other world.Options, except those that shape
+	// handles: Shards, IndexMax and VersionMax must be equal. Without it all options that decide what happens next
+	// must be equal.
 	OtherOptions bool
-	// Changes say what has become of what a snapshot has and the world has no more, or has in
-	// another form. Load makes them; PlanLoad returns which are needed.
+	// Changes say what becomes of something in a snapshot that the world no longer has, or has in
+	// another form. Load applies them; PlanLoad returns which are needed.
 	Changes []Change
-	// BytesMax is the most memory that Load takes for rows, room for more of them included, and in
+	// BytesMax is the most memory that Load takes for rows, including room for more of them, and in
 	// addition for any other section while it is read. Default: 1 GB, and 64 bytes for each
-	// uncompressed byte that says what rows there are. For Export and Import see there.
+	// uncompressed byte that describes rows. For Export and Import see there.
 	BytesMax int64
 }
 
-// Also is state outside the world, such as a game keeps outside of components and resources, under
-// a name.
+// Also is state outside the world, under a name: what a game keeps outside of components and
+// resources.
 type Also struct {
 	Name string
-	// Save appends the state to dst: the same state as the same bytes.
+	// Save appends the state to dst. The same state must give the same bytes.
 	Save func(dst []byte) []byte
-	// Load makes the state what Save was called for. It must not keep src.
+	// Load restores the state that Save wrote. It must not keep src.
 	Load func(src []byte) error
 }
 
-// Compression is how what is saved is compressed.
+// Compression is how a snapshot is compressed.
 type Compression uint8
 
 // The compressions.
@@ -70,7 +70,7 @@ func (c Compression) String() string {
 	return fmt.Sprintf("compression %d", uint8(c))
 }
 
-// validate fills in the defaults. It panics about options that are no options.
+// validate fills in the defaults. It panics about invalid options.
 func (o Options) validate(call string) Options {
 	if o.Workers < 0 || o.BytesMax < 0 || o.Compression > None {
 		panic(fmt.Sprintf("snapshot: %s with options that have a negative number, or no compression: %d workers, %d bytes, %v", call, o.Workers, o.BytesMax, o.Compression))
@@ -88,7 +88,7 @@ func (o Options) validate(call string) Options {
 	return o
 }
 
-// mayTake returns BytesMax, or the default when so many bytes were read.
+// mayTake returns BytesMax, or the default after that many bytes were read.
 func (o *Options) mayTake(read int64) int64 {
 	if o.BytesMax > 0 {
 		return o.BytesMax

@@ -15,13 +15,13 @@ type picture struct {
 	info     Info
 	settings []setting
 	names    *catalogue
-	how      Compression   // of all sections that may be compressed
+	how      Compression   // of the sections that may be compressed
 	layouts  [][]leaf      // by component
 	images   []store.Image // by shard; chunks have their handles, and no columns
 	sections [][]int       // by shard: how many chunks are in each section of rows
-	blocks   []block       // those of a chunk that has rows
+	blocks   []block       // of chunks that have rows
 	entities map[handle.Handle]rowAt
-	rest     map[sectionKey][]byte // all but rows
+	rest     map[sectionKey][]byte // all sections but rows
 	most     int64                 // how many bytes it may take, or 0 for no limit
 }
 
@@ -43,7 +43,7 @@ type block struct {
 type valueColumn struct {
 	bytes []byte
 	size  int      // of each value, if ends is nil
-	ends  []uint32 // where the values end
+	ends  []uint32 // offsets of the ends of values
 }
 
 func (c *valueColumn) value(row int) []byte {
@@ -57,8 +57,8 @@ func (c *valueColumn) value(row int) []byte {
 	return c.bytes[from:c.ends[row]]
 }
 
-// pictureOf reads a whole snapshot, unless that takes more bytes than the options allow, if there are
-// any.
+// pictureOf reads a whole snapshot. If o is not nil, it fails if that takes more bytes than the options
+// allow.
 func pictureOf(src io.Reader, o *Options) (*picture, error) {
 	l := &loading{r: sourceOf(src)}
 	if err := l.head(); err != nil {

@@ -15,18 +15,18 @@ type encoded struct {
 	section
 	raw, packed []byte
 	cuts        []cut
-	delta       []byte   // in place of raw, in an increment
-	whole       uint64   // the checksum that it has in a whole snapshot without compression
+	delta       []byte   // for an increment, instead of raw
+	whole       uint64   // its checksum in a whole, uncompressed snapshot
 	blocks      []pieces // for the next increment
 	panicked    any
 	err         error
 }
 
-// write encodes parts on several goroutines and writes them in order: those of an increment, if
-// there is a chain that has written one before.
+// write encodes parts on several goroutines and writes them in order: as an increment, if
+// chain is not nil and has written a snapshot before.
 func (s *saving) write(dst io.Writer, parts []part, info *Info, chain *Chain) (err error) {
 	workers := min(s.o.Workers, len(parts))
-	free := make(chan *encoded, 2*workers) // as many are under way
+	free := make(chan *encoded, 2*workers) // bounds how many are under way
 	for range cap(free) {
 		free <- new(encoded)
 	}
@@ -41,14 +41,14 @@ func (s *saving) write(dst io.Writer, parts []part, info *Info, chain *Chain) (e
 	worker = func() {
 		at, x := -1, (*encoded)(nil)
 		defer func() {
-			if at >= 0 { // a codec has ended this goroutine: another goes on
+			if at >= 0 { // a codec has ended this goroutine: another replaces it
 				x.err = errGoexit
 				done[at] <- x
 				all.Go(worker)
 			}
 		}()
 		for {
-			x = <-free // before the number, so that the lowest has one
+			x = <-free // before taking the number, so that the lowest number has one
 			i := int(next.Add(1)) - 1
 			if i >= len(parts) {
 				free <- x
@@ -66,7 +66,7 @@ func (s *saving) write(dst io.Writer, parts []part, info *Info, chain *Chain) (e
 		all.Go(worker)
 	}
 	taken := 0
-	defer func() { // also if dst panics, or ends this goroutine: nobody is left behind
+	defer func() { // also if dst panics or ends this goroutine: no goroutine is left waiting
 		stopped.Store(true)
 		for ; taken < len(parts); taken++ {
 			free <- <-done[taken]
@@ -106,7 +106,7 @@ func (s *saving) write(dst io.Writer, parts []part, info *Info, chain *Chain) (e
 
 var errGoexit = errors.New("snapshot: a function has ended its goroutine, by runtime.Goexit")
 
-// encode encodes a part. A panic, which is one of the user's code, is kept.
+// encode encodes a part. It keeps a panic of the user's code.
 func (s *saving) encode(x *encoded, parts []part, at int, chain *Chain) {
 	x.panicked, x.err = nil, errGoexit
 	defer func() {

@@ -11,20 +11,20 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// Plan is what Load would do about all in which a snapshot and a world differ.
+// Plan is what Load would do about each difference of a snapshot and a world.
 type Plan struct {
 	Info        Info // of the snapshot
 	Differences []Difference
 }
 
-// Difference is something that a snapshot and a world do not have alike.
+// Difference is something in which a snapshot and a world differ.
 type Difference struct {
-	// Kind and Name say what it is, such as "component" and "health": by its name in the
-	// snapshot. Field is the path of a field, if it is about one.
+	// Kind and Name say what it is, such as "component" and "health"; Name is its name in the
+	// snapshot. Field is the path of a field, if the difference is about one.
 	Kind, Name, Field string
-	// Was and Is are types, or numbers of options; empty where there is none.
+	// Was and Is are types, or numbers of options; empty if there is none.
 	Was, Is string
-	// Text says what Load does, or if it is refused why, and what to write.
+	// Text says what Load does. If Load refuses, it says why, and which Change to declare.
 	Text    string
 	Refused bool
 }
@@ -47,7 +47,7 @@ func (d Difference) String() string {
 	return text + ": " + d.Text
 }
 
-// Refused returns the differences because of which Load returns ErrOtherWorld.
+// Refused returns the differences for which Load returns ErrOtherWorld.
 func (p Plan) Refused() (list []Difference) {
 	return slices.Collect(func(yield func(Difference) bool) {
 		for _, d := range p.Differences {
@@ -58,7 +58,7 @@ func (p Plan) Refused() (list []Difference) {
 	})
 }
 
-// String returns the differences line by line, each after what becomes of it.
+// String returns the differences line by line, each with what becomes of it.
 func (p Plan) String() string {
 	var b strings.Builder
 	for _, d := range p.Differences {
@@ -88,9 +88,9 @@ func (p Plan) err() error {
 	}
 }
 
-// PlanLoad returns what Load would do about all in which the snapshot and the world differ, and
+// PlanLoad returns what Load would do about each difference of the snapshot and the world, and
 // what it would refuse. It reads the beginning of the snapshot and does not touch the world, which
-// need not be new. Errors are those of Load about what is no snapshot.
+// need not be new. Errors are those of Load for data that is no snapshot.
 func PlanLoad(src io.Reader, w *world.World, o Options) (Plan, error) {
 	if w == nil {
 		panic("snapshot: PlanLoad for a nil World; pass one of world.New")
@@ -105,10 +105,10 @@ func PlanLoad(src io.Reader, w *world.World, o Options) (Plan, error) {
 	return l.plan()
 }
 
-// PlanFiles is PlanLoad for a world that is known by a snapshot of it, or of another of the same
-// program. What is known by a world or its Options alone is not looked at: kinds of requests, whether
-// a Change.Migrated fits, and whether Load is given an Also or a Scheduler that the new snapshot
-// lacks, as package durable does. Of the Options, Changes and OtherOptions count.
+// PlanFiles is PlanLoad with a snapshot instead of a world: of that world, or of another of the same
+// program. It cannot check what only a world or its Options have: kinds of requests, whether
+// a Change.Migrated fits, and whether Load gets an Also or a Scheduler that the new snapshot
+// lacks, as package durable does. Of the Options it uses Changes and OtherOptions.
 func PlanFiles(old, now io.Reader, o Options) (p Plan, err error) {
 	o = o.validate("PlanFiles")
 	var saved [2]*loading
@@ -125,11 +125,11 @@ func PlanFiles(old, now io.Reader, o Options) (p Plan, err error) {
 	return p, err
 }
 
-// matching finds what a snapshot has in a world that is to load it.
+// matching matches the contents of a snapshot with a world that is to load it.
 type matching struct {
 	saved, own *catalogue
 	o          *Options
-	files      bool // the world is known by a snapshot
+	files      bool // a snapshot stands for the world
 	list       *[]Difference
 }
 
@@ -137,7 +137,7 @@ func (m *matching) note(what, name, is string, refused bool, text string, args .
 	*m.list = append(*m.list, Difference{Kind: what, Name: name, Is: is, Refused: refused, Text: fmt.Sprintf(text, args...)})
 }
 
-// all finds everything: at and form of what the snapshot has are the world's from then on. It
+// all matches everything, and sets at and form of what the snapshot has to the world's. It
 // reports whether both have the same in the same order.
 func (m *matching) all() (same bool, err error) {
 	same = true
@@ -165,7 +165,7 @@ func (m *matching) all() (same bool, err error) {
 	return same, nil
 }
 
-// systems compares the systems of the schedulers, by their names.
+// systems compares the systems of the schedulers by name.
 func (m *matching) systems() {
 	if m.saved.scheduler && !m.own.scheduler {
 		if m.files {
@@ -188,7 +188,7 @@ func (m *matching) systems() {
 	}
 }
 
-// find finds each of a list in another. Of several with one name each is found once, in order.
+// find finds each element of a list in another. Several with the same name are matched in order.
 func (m *matching) find(what string, saved, own []named) error {
 	byName := map[string][]*named{}
 	for i := range own {
@@ -230,7 +230,7 @@ func namesOf(list []named) (names []string) {
 	return names
 }
 
-// missing tells of something that is not in the world.
+// missing notes something that the world lacks.
 func (m *matching) missing(what string, n *named, name string) {
 	old, now := subject(what, n.name), subject(what, name)
 	if n.at = -1; n.typ != "" {
@@ -254,7 +254,7 @@ func (m *matching) options(n, own *named) {
 	n.at = own.at
 	about := Difference{Kind: "extension", Name: n.name, Was: n.typ, Is: own.typ, Refused: n.hash != own.hash}
 	switch {
-	case n.typ == "" || n.typ == own.typ: // of an earlier version, or the same
+	case n.typ == "" || n.typ == own.typ: // the same, or saved by an earlier version
 		return
 	case about.Refused:
 		about.Text = fmt.Sprintf("decides what it does: make it with the options that it was saved with, or another under a new name, and say Dropped(%q)", subject("extension", n.name))
@@ -264,7 +264,7 @@ func (m *matching) options(n, own *named) {
 	*m.list = append(*m.list, about)
 }
 
-// same finds how the values of something are read that the snapshot and the world have.
+// same finds how to read the values of something that both have.
 func (m *matching) same(what string, n, own *named) error {
 	if err := own.formOf(m.o.Codecs); err != nil {
 		return fmt.Errorf("snapshot: %s %q: %w", what, own.name, err)
@@ -305,7 +305,7 @@ func (m *matching) same(what string, n, own *named) error {
 	return nil
 }
 
-// plan reads what does not touch the world yet, and compares it with the world.
+// plan reads the sections that do not change the world, and compares them with the world.
 func (l *loading) plan() (p Plan, err error) {
 	if err = l.head(); err != nil {
 		return p, err

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// This file changes the names of fields in CBOR (RFC 8949), and leaves some out. What package
-// state reads by the names of fields is changed by nobody else: new fields begin at zero, and each
+// This file renames and removes fields in CBOR (RFC 8949). Nothing else has to be changed in it, because
+// package state reads fields by name: new fields are zero, and each
 // number is read by a type that holds it.
 
 // rewriting says what is changed in a value; nil for nothing.
@@ -22,10 +22,10 @@ type fieldRewriting struct {
 	*rewriting
 }
 
-// leftOut is for a value of which nothing is read.
+// leftOut is for a value that is left out.
 var leftOut = new(rewriting)
 
-// byNumber ends the name of a field that has a number instead.
+// byNumber is the suffix of a field's name that is a number in CBOR.
 const byNumber = ",keyasint"
 
 // cborKey returns the CBOR of the name of a field.
@@ -60,7 +60,7 @@ func (r *rewriting) all(src []byte) (dst []byte, err error) {
 	return dst, err
 }
 
-// value rewrites the first value of src, and returns what is behind it.
+// value rewrites the first value of src, and returns the bytes after it.
 func (r *rewriting) value(dst, src []byte, depth int) (out, rest []byte, err error) {
 	major, n, rest, err := cborHead(src)
 	if err != nil || depth > 4*nestedMost {

@@ -15,26 +15,26 @@ import (
 
 // This file loads shards, and rows on several goroutines.
 
-// The default of Options.BytesMax.
+// For the default of Options.BytesMax.
 const (
 	bytesFree    = 1 << 30
 	bytesPerByte = 64
-	bytesOfChunk = 512 // about, beside its rows
+	bytesOfChunk = 512 // about, without its rows
 	bytesOfTable = 4096
 )
 
-// tablePlan says how the rows of a table are read.
+// tablePlan says how to read the rows of a table.
 type tablePlan struct {
 	columns []columnPlan  // in the order of the snapshot
-	filled  []atomic.Bool // by chunk: its rows are there
+	filled  []atomic.Bool // by chunk: its rows are loaded
 	to      int           // the world's table
-	merged  *mergedTable  // if the rows of other tables are there, too
-	first   []int         // then by chunk: the row at which its rows begin there
+	merged  *mergedTable  // if the table also has the rows of others
+	first   []int         // with merged, by chunk: its first row there
 }
 
 type columnPlan struct {
 	*named
-	to int // the column of the world's table, or -1 for what is dropped
+	to int // the column of the world's table, or -1 if dropped
 }
 
 // shard makes the tables and chunks of a shard.
@@ -68,7 +68,7 @@ func (l *loading) shard(s *section, c *drive.Cursor, i int, made func(c *store.C
 		}
 	}
 	x.Stored = stored
-	if err == nil && l.from == nil { // a Captured tells the truth, and is loaded by several goroutines
+	if err == nil && l.from == nil { // a Captured needs no check, and is loaded by several goroutines
 		err = l.mayTake(int64(s.length), rows)
 	}
 	if err == nil {
@@ -83,7 +83,7 @@ func (l *loading) shard(s *section, c *drive.Cursor, i int, made func(c *store.C
 	return nil
 }
 
-// mayTake checks the memory that rows take, which so many bytes tell of.
+// mayTake checks the memory of rows, after that many bytes described them.
 func (l *loading) mayTake(read, rows int64) error {
 	l.read += read
 	l.rows += rows
@@ -93,12 +93,12 @@ func (l *loading) mayTake(read, rows int64) error {
 	return nil
 }
 
-// bytesMax is Options.BytesMax, or the default when so many bytes more are read.
+// bytesMax is Options.BytesMax, or the default after that many more bytes are read.
 func (l *loading) bytesMax(read int64) int64 {
 	return l.o.mayTake(l.read + read)
 }
 
-// mayList returns how much memory the lists of a section may take, while it is read.
+// mayList returns how much memory the lists of a section may take while it is read.
 func (l *loading) mayList(s *section) int64 {
 	if l.from != nil {
 		return 0
@@ -106,7 +106,7 @@ func (l *loading) mayList(s *section) int64 {
 	return max(1, l.bytesMax(int64(s.length))-l.rows)
 }
 
-// table makes the plan of a table, and its image that of one of this world. It adds up the bytes of
+// table makes the plan of a table, and converts its image to this world's. It adds up the bytes of
 // its rows.
 func (l *loading) table(p *tablePlan, t *store.TableImage, rows *int64) error {
 	saved := t.Components
@@ -161,7 +161,7 @@ func (l *loading) allFilled() error {
 	return nil
 }
 
-// allRows loads the sections of rows, and leaves the first section behind them in s.
+// allRows loads the sections of rows, and leaves the next section in s.
 func (l *loading) allRows(s *section) error {
 	type block struct {
 		section
@@ -177,7 +177,7 @@ func (l *loading) allRows(s *section) error {
 	worker = func() {
 		var x *block
 		defer func() {
-			if x != nil { // a codec has ended this goroutine: another goes on
+			if x != nil { // a codec has ended this goroutine: another replaces it
 				free <- x
 				all.Go(worker)
 			}
@@ -192,7 +192,7 @@ func (l *loading) allRows(s *section) error {
 		all.Go(worker)
 	}
 	read := false
-	defer func() { // if the source panics, or ends this goroutine
+	defer func() { // if the source panics or ends this goroutine
 		if !read {
 			close(full)
 			all.Wait()

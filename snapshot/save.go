@@ -20,7 +20,7 @@ import (
 //
 // It panics within the init of a CreateN or CreateRows. It returns the
 // error of dst, world.ErrClosed, or state.ErrNoCodec with the name of what cannot be
-// written. Then what dst got is no snapshot.
+// written. After an error, the bytes in dst are no snapshot.
 func Save(dst io.Writer, w *world.World, o Options) error { return save(dst, w, o, nil) }
 
 func save(dst io.Writer, w *world.World, o Options, x *Chain) error {
@@ -34,7 +34,7 @@ func save(dst io.Writer, w *world.World, o Options, x *Chain) error {
 	return s.write(dst, s.parts(info), info, x)
 }
 
-// newSaving prepares to save an idle world, for the call that messages name.
+// newSaving prepares to save an idle world. call is the name of the call for messages.
 func newSaving(w *world.World, call string, o Options) (s *saving, info *Info, err error) {
 	if w == nil {
 		panic("snapshot: " + call + " of a nil World; pass one of world.New")
@@ -60,34 +60,34 @@ func newSaving(w *world.World, call string, o Options) (s *saving, info *Info, e
 
 // saving is a world that is being saved.
 //
-// Ownership: what the parts read is not written meanwhile.
+// Ownership: nothing writes what the parts read.
 type saving struct {
 	shards int
 	o      *Options
 	v      drive.Survey
 	names  *catalogue
 	images []store.Image // by shard
-	codecs sync.Mutex    // the user's functions are called under it
+	codecs sync.Mutex    // held while the user's functions are called
 	kept   map[column][]byte
 }
 
-// column says where a column of a chunk is, of which kept has the bytes.
+// column says where a column of a chunk is, if kept has its bytes.
 type column struct {
 	place
 	shard, at int
 }
 
-// part is a section to come.
+// part is a section that is to be written.
 type part struct {
 	kind   byte
 	number int
 	plain  bool // it is not compressed
 	body   func(dst []byte) []byte
-	rows   []place // in place of body: the chunks whose rows it has
-	bytes  []byte  // of a Captured: what body appends
+	rows   []place // instead of body: the chunks whose rows it has
+	bytes  []byte  // of a Captured: the bytes that body would append
 }
 
-// rowsAtOnce is about how many bytes of rows are in a section.
+// rowsAtOnce is about how many bytes of rows a section has.
 const rowsAtOnce = 256 << 10
 
 // parts lists what is to be written.
@@ -121,7 +121,7 @@ func (s *saving) parts(info *Info) (parts []part) {
 	for i := range s.names.extensions {
 		add(extensionSection, i, s.names.extensions[i].saved.AppendSaved)
 	}
-	now := func(kind byte, number int, save func(dst []byte) []byte) { // on this goroutine
+	now := func(kind byte, number int, save func(dst []byte) []byte) { // encoded at once, on this goroutine
 		body := save(nil)
 		add(kind, number, func(dst []byte) []byte { return append(dst, body...) })
 	}
@@ -167,7 +167,7 @@ func (s *saving) addRows(parts []part, shard int) []part {
 // place says where a chunk is in a shard.
 type place struct{ table, chunk int }
 
-// append appends a part, and where its blocks begin if anybody wants to know.
+// append appends a part, and if cuts is not nil where its blocks begin.
 func (s *saving) append(dst []byte, p *part, cuts *[]cut) []byte {
 	if p.rows != nil {
 		return s.appendRows(dst, p.number, p.rows, cuts)

@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// This file reads what the section of names says of types. Nothing of it is trusted.
+// This file reads the descriptions of types in the section of names. None of them is trusted.
 
-// shape is a type as a snapshot describes it: what is written as memory, and how CBOR writes what
-// it does.
+// shape is a type as a snapshot describes it: as memory, or as
+// CBOR.
 type shape struct {
-	kind   reflect.Kind // Invalid for what only its codec can read
+	kind   reflect.Kind // Invalid if only its codec can read it
 	text   string
-	handle bool // a uint64 is one
-	size   int  // of what is written as memory
+	handle bool // the type, a uint64, is a handle
+	size   int  // in memory
 	n      int  // of an array
 	elem   *shape
 	key    *shape // of a map
@@ -29,10 +29,10 @@ type shapeField struct {
 	*shape
 }
 
-// leaf is a field of a value that is described by itself: a number, an array, or what a codec,
+// leaf is a field with a description of its own: a number, an array, or something that a codec,
 // text or CBOR writes.
 type leaf struct {
-	path string // without the type, such as Place.X; empty if the value is no struct
+	path string // without the type, such as Place.X; empty if the value is not a struct
 	part int    // of the form
 	at   int    // in the part
 	how  writtenBy
@@ -86,7 +86,7 @@ func (n *named) layout() (all []leaf, err error) {
 	return all, nil
 }
 
-// pathWithin returns a path without the type that it begins with.
+// pathWithin returns a path without the type at its beginning.
 func pathWithin(typ, path string) string {
 	rest, ok := strings.CutPrefix(path, typ)
 	if ok && rest == "" {
@@ -136,7 +136,7 @@ func (p *typeParser) fail() *shape {
 	return &shape{}
 }
 
-// cut takes a text that must be next, or reports that it is not.
+// cut removes a text from the front, or reports that it is not there.
 func (p *typeParser) cut(text string) (ok bool) {
 	p.rest, ok = strings.CutPrefix(p.rest, text)
 	return ok
@@ -160,7 +160,7 @@ func (p *typeParser) number() int {
 	return int(v)
 }
 
-// name reads the name of a field, in quotes if it is no identifier.
+// name reads the name of a field, which is in quotes if it is no identifier.
 func (p *typeParser) name() string {
 	if quoted, err := strconv.QuotedPrefix(p.rest); err == nil && quoted[0] == '"' {
 		p.rest = p.rest[len(quoted):]
@@ -263,7 +263,7 @@ func (p *typeParser) fields(s *shape, depth int) {
 	}
 }
 
-// kindSizes are the sizes of kinds in memory, of those that are written as memory.
+// kindSizes are the sizes of kinds that are written as memory.
 var kindSizes = [...]int{
 	reflect.Bool: 1, reflect.Int: bits.UintSize / 8, reflect.Int8: 1, reflect.Int16: 2, reflect.Int32: 4, reflect.Int64: 8,
 	reflect.Uint: bits.UintSize / 8, reflect.Uint8: 1, reflect.Uint16: 2, reflect.Uint32: 4, reflect.Uint64: 8,

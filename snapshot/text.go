@@ -8,13 +8,13 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// The text of a snapshot has a JSON object in each line. The first name in it says what the line is.
+// The text of a snapshot has a JSON object in each line. Its first name identifies the kind of line.
 // docs/snapshot-format.md has all of them.
 
 // textVersion is that of the text.
 const textVersion = 1
 
-// The lines of a text, but for those of entities, which are written by hand: there are many.
+// The lines of a text, except those of entities: these are many, and encoded by hand.
 type (
 	headLine struct {
 		Text        int    `json:"text"` // the version of the text
@@ -30,7 +30,7 @@ type (
 		Options json.RawMessage `json:"options"`
 	}
 	registeredLine struct {
-		Registered string     `json:"registered"` // what, as in listed
+		Registered string     `json:"registered"` // its list, as in listed
 		Name       string     `json:"name"`
 		Type       string     `json:"type,omitempty"`
 		Form       string     `json:"form,omitempty"` // its hash
@@ -67,14 +67,14 @@ type (
 	requestLine struct {
 		Request string          `json:"request"`
 		Kind    int             `json:"kind"`  // its number among those that are registered
-		Shard   int             `json:"shard"` // that has sent it; the number of shards for a global system
+		Shard   int             `json:"shard"` // the sender; the number of shards for global systems
 		Flags   uint16          `json:"flags"`
 		Entity  handleText      `json:"entity"`
 		Value   json.RawMessage `json:"value,omitempty"`
 	}
 	// bytesLine is some of the bytes of a section.
 	bytesLine struct {
-		Bytes string          `json:"bytes"` // what it is: extension, scheduler, also
+		Bytes string          `json:"bytes"` // its kind: extension, scheduler, also
 		Name  string          `json:"name"`
 		From  int             `json:"from"`
 		Is    json.RawMessage `json:"is"`
@@ -90,7 +90,7 @@ type (
 		Pinned      []string `json:"pinned"`
 		Hooks       [][]bool `json:"hooks"`
 	}
-	// wordsLine is some of the slots or free indexes of a shard, or of ports, whose number is behind
+	// wordsLine is some of the slots or free indexes of a shard, or of ports, whose number comes after
 	// those of shards.
 	wordsLine struct {
 		Words string   `json:"words"`
@@ -98,8 +98,8 @@ type (
 		From  int      `json:"from"`
 		Are   []uint32 `json:"are"`
 	}
-	// handlesLine is some of the handles that ports were given back, that hooks are to be told of, or
-	// that are in the rows of a chunk.
+	// handlesLine is some handles: those that ports have given back, those that hooks will be notified of, or
+	// those in the rows of a chunk.
 	handlesLine struct {
 		Handles string       `json:"handles"`
 		Shard   int          `json:"shard"`
@@ -149,18 +149,18 @@ type (
 		Written  []uint32 `json:"written"`
 	}
 	endLine struct {
-		End string `json:"end"` // the xxh3 of the lines before it, but for the first
+		End string `json:"end"` // the xxh3 of the lines before it, except the first
 	}
 )
 
-// How much is in a line of what is no entity.
+// How many elements a line has that is not of an entity.
 const (
 	wordsInLine   = 32
 	handlesInLine = 16
 	bytesInLine   = 1536
 )
 
-// handleText is a handle in a line: as text, or as a number if it is none.
+// handleText is a handle in a line: text, or a number if it is not a valid handle.
 type handleText handle.Handle
 
 func (h handleText) MarshalJSON() ([]byte, error) { return appendHandle(nil, handle.Handle(h)), nil }
@@ -177,10 +177,10 @@ func (h *handleText) UnmarshalJSON(text []byte) error {
 
 var handleShape = &shape{kind: reflect.Uint64, size: 8, handle: true}
 
-// ofThisMachine checks that numbers and handles are what they are here.
+// ofThisMachine checks that the layout of numbers and handles is the one of this program.
 func ofThisMachine(saved []setting) error {
 	own := settings(&Info{Layout: world.Layout{ShardBits: handle.ShardBits, IndexBits: handle.IndexBits, VersionBits: handle.VersionBits}})
-	for i := range 5 { // those of the machine and of handles are the first
+	for i := range 5 { // those of the machine and of handles come first
 		if s := &own[i]; s.value != saved[i].value {
 			return otherWorld("%s: it was saved with %d, and this program has %d; use one that is built for that", s.name, saved[i].value, s.value)
 		}

@@ -9,9 +9,9 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// This file makes the sections of a snapshot of the lines of a text.
+// This file makes the sections of a snapshot from the lines of a text.
 
-// parts lists the sections, when all lines were read.
+// parts lists the sections, once all lines were read.
 func (x *importing) parts() (parts []part, err error) {
 	if n := x.info.Options.Shards; x.images == nil || len(x.images) != n {
 		return nil, altered("it has lines of %d shards, want %d", len(x.images), n)
@@ -68,12 +68,12 @@ func (x *importing) parts() (parts []part, err error) {
 	return parts, nil
 }
 
-// body returns what appends a section that was read as it is.
+// body returns a function that appends a section which the text has as bytes.
 func (x *importing) body(key bytesKey) func(dst []byte) []byte {
 	return func(dst []byte) []byte { return append(dst, *x.bodies[key]...) }
 }
 
-// place gives the rows of a shard their entities, with flags and marks.
+// place puts the entities of a shard into its rows, with flags and marks.
 func (x *importing) place(shard int) error {
 	for i := range x.images[shard].Tables {
 		t := &x.images[shard].Tables[i]
@@ -122,7 +122,7 @@ func setBit(set *[]uint64, row int) {
 	(*set)[row/64] |= 1 << (row % 64)
 }
 
-// addRows adds the sections of the rows of a shard: as many as there were, with as many chunks each.
+// addRows adds the sections of a shard's rows: as many as there were, each with as many chunks.
 func (x *importing) addRows(shard int, add func(kind byte, number int, body func(dst []byte) []byte)) error {
 	var chunks []place
 	for i := range x.images[shard].Tables {
@@ -185,7 +185,7 @@ func (x *importing) appendMail(dst []byte, from int) []byte {
 	m := &x.mail[from]
 	for i := range x.names.messages {
 		if from == len(x.images) {
-			break // global systems get none
+			break // global systems get no messages
 		}
 		if i >= len(m.to) {
 			dst = drive.AppendNumber(dst, 0)

@@ -15,10 +15,10 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 )
 
-// This file writes as JSON what package state has written as CBOR, and reads it. A value that would
-// not be read as the same bytes is written in base64: as {"cbor":"…"}.
+// This file converts CBOR that package state has written to JSON, and back. A value that would
+// not come back as the same bytes is written in base64: as {"cbor":"…"}.
 
-// CBOR has these bytes for what is no number.
+// The CBOR of values that are not numbers.
 const (
 	cborFalse   = 0xf4
 	cborTrue    = 0xf5
@@ -27,7 +27,7 @@ const (
 	cborFloat64 = 0xfb
 )
 
-// byHandle is how a type says that it writes itself which is a handle.
+// byHandle is the description of a handle, as of a type that writes itself.
 var byHandle = strconv.Quote(reflect.TypeFor[handle.Handle]().String())
 
 // appendCBORText appends a value as JSON.
@@ -56,8 +56,8 @@ func decodeText(text []byte) (v any, err error) {
 	return v, err
 }
 
-// appendCBOR appends the first value of CBOR as JSON, and returns what is behind it. It reports false if
-// that is not of the type, or cannot be written.
+// appendCBOR appends the first value of CBOR as JSON, and returns the bytes after it. It returns false if
+// the value is not of the type, or cannot be written.
 func (s *shape) appendCBOR(dst, src []byte) (out, rest []byte, ok bool) {
 	major, n, rest, err := cborHead(src)
 	switch {
@@ -111,7 +111,7 @@ func (s *shape) isBytes() bool {
 	return (s.kind == reflect.Slice || s.kind == reflect.Array) && s.elem.kind == reflect.Uint8
 }
 
-// appendOwn appends what a type has written that writes itself.
+// appendOwn appends the bytes of a type that writes itself.
 func (s *shape) appendOwn(dst, src []byte, major byte, n uint64, rest []byte) (out, behind []byte, ok bool) {
 	switch {
 	case major == cborText && utf8.Valid(rest[:n]) && s.text != byHandle:
@@ -261,7 +261,7 @@ func (s *shape) parseOwn(dst []byte, v any) ([]byte, error) {
 	return append(appendCBORHead(dst, cborText, uint64(len(text))), text...), nil
 }
 
-// parsePairs appends a map or a struct: by their keys in the order of their bytes.
+// parsePairs appends a map or a struct. It sorts the keys by their bytes.
 func (s *shape) parsePairs(dst []byte, v any) ([]byte, error) {
 	all, err := objectOf(v)
 	if err != nil {
@@ -300,7 +300,7 @@ func (s *shape) parsePairs(dst []byte, v any) ([]byte, error) {
 	return dst, nil
 }
 
-// parseKey returns the CBOR of a key, which is a text in JSON.
+// parseKey returns the CBOR of a key, which is text in JSON.
 func (s *shape) parseKey(name string) ([]byte, error) {
 	if s.kind == reflect.Bool {
 		return parseCBORText(nil, name == "true", s)

@@ -16,9 +16,9 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// This file looks whether a world can have what a text says of it.
+// This file checks that a world can have the contents of a text.
 
-// check loads all but the values into a world of its own, as Load would.
+// check loads everything except values into a world of its own, as Load would.
 func (x *importing) check() error {
 	switch {
 	case x.lines.tick == 0:
@@ -45,7 +45,7 @@ func (x *importing) check() error {
 		return err
 	}
 	s := x.state
-	s.Hooks, s.Pinned = nil, nil // which this world does not have
+	s.Hooks, s.Pinned = nil, nil // this world has none
 	if err := l.World(s); err != nil {
 		return altered("the lines of the world, from line %d on: %w", x.lines.state, err)
 	}
@@ -84,7 +84,7 @@ func (x *importing) fill(l drive.Loader, shard int) error {
 	return nil
 }
 
-// empty makes a world with the options of the text and as many components, which have no values.
+// empty makes a world with the options of the text and as many components, without values.
 func (x *importing) empty() (*world.World, error) {
 	o := x.info.Options
 	o.HugePages = false
@@ -104,7 +104,7 @@ func (x *importing) empty() (*world.World, error) {
 	return w, nil
 }
 
-// check refuses a number of rows that no chunk has: they take memory.
+// check refuses more rows than a chunk can have, because they take memory.
 func (l *chunkLine) check() error {
 	if l.Room < 1 || l.Room > slots.RowsMax || l.Room&(l.Room-1) != 0 {
 		return inField("room", fmt.Errorf("%d is no power of two up to %d", l.Room, slots.RowsMax))
@@ -112,7 +112,7 @@ func (l *chunkLine) check() error {
 	return nil
 }
 
-// check refuses limits that no names have.
+// check refuses limits that names cannot have.
 func (l *namesLine) check() error {
 	for name, n := range map[string]uint64{"lengthMax": l.LengthMax, "refusals": l.Refusals} {
 		if n < 1 || n > math.MaxInt {
@@ -122,7 +122,7 @@ func (l *namesLine) check() error {
 	return nil
 }
 
-// check refuses flags that no request has.
+// check refuses flags that requests cannot have.
 func (l *requestLine) check(kind string, shards int) error {
 	f := queue.Flags(l.Flags)
 	to := f & queue.Shards
@@ -133,10 +133,10 @@ func (l *requestLine) check(kind string, shards int) error {
 	return nil
 }
 
-// byTime is how a type says that it writes itself which is a time.Time.
+// byTime is the description of a time.Time, as of a type that writes itself.
 var byTime = strconv.Quote(reflect.TypeFor[time.Time]().String())
 
-// checkTime refuses what is not read as a time.
+// checkTime refuses text that is not a time.
 func checkTime(text string) error {
 	if _, err := time.Parse(time.RFC3339, text); err != nil {
 		return fmt.Errorf("%q is no time, as in 2006-01-02T15:04:05Z", text)

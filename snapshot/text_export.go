@@ -16,14 +16,14 @@ import (
 	"github.com/atoll-sim/atoll/internal/drive"
 )
 
-// Export writes a snapshot as text, of which Import makes the same bytes again: a JSON object in each
-// line. Entities are ordered by their handles, and where they are in memory is in lines of its own, so
-// that the lines that differ between two texts tell what happened in the game. It needs neither a world
-// nor the types. docs/snapshot-format.md says what is in the lines.
+// Export writes a snapshot as text, a JSON object in each line. Import makes the same bytes of it again.
+// Entities are in the order of their handles, and the layout of memory is in lines of its own. So
+// the lines that differ between two texts show what happened in the game. Export needs neither a world
+// nor the types. docs/snapshot-format.md describes the lines.
 //
-// Export takes the memory of the snapshot, uncompressed; of the options BytesMax counts, which bounds
-// that. Errors are those of Verify, ErrTooLarge, ErrOtherWorld for a snapshot of a machine or a
-// layout of handles that is another, and the error of dst.
+// Export takes the memory of the uncompressed snapshot, bounded by BytesMax, the only option that it
+// uses. Errors are those of Verify, ErrTooLarge, ErrOtherWorld for a snapshot of another kind of machine or
+// another layout of handles, and the error of dst.
 func Export(src io.Reader, dst io.Writer, o Options) (Info, error) {
 	o = o.validate("Export")
 	p, err := pictureOf(src, &o)
@@ -50,12 +50,12 @@ type exporting struct {
 	encoder *json.Encoder
 	sum     xxh3.Hasher
 	texts   map[*named]*valueText
-	err     error // of what is not as Save writes it
+	err     error // the first deviation from what Save writes
 }
 
 func (x *exporting) all() error {
 	x.line(headLine{textVersion, version, x.p.how.String()})
-	x.sum.Reset() // so that the compression can be changed
+	x.sum.Reset() // so that the compression can be edited
 	x.heads()
 	texts := x.components()
 	x.entities(texts)
@@ -97,7 +97,7 @@ func (x *exporting) line(v any) {
 	x.write(x.buf.Bytes())
 }
 
-// write writes bytes that end a line. The error of dst comes with the last.
+// write writes the end of a line. The end of the text returns an error of dst.
 func (x *exporting) write(line []byte) {
 	_, _ = x.sum.Write(line)
 	_, _ = x.out.Write(line)
@@ -122,7 +122,7 @@ func (x *exporting) ended(c *drive.Cursor, kind byte, number int) {
 // heads writes the header, and what is registered.
 func (x *exporting) heads() {
 	options := []byte{'{'}
-	last := len(x.p.settings) - 3 // those behind it are in the line of the tick
+	last := len(x.p.settings) - 3 // the others are in the line of the tick
 	for i, s := range x.p.settings[:last] {
 		options = appendWhole(appendName(options, s.name, i), s.value, false)
 	}
@@ -156,7 +156,7 @@ func (x *exporting) heads() {
 	}
 }
 
-// textOf returns how values of something are written.
+// textOf returns the format of something's values.
 func (x *exporting) textOf(what string, n *named) *valueText {
 	if t := x.texts[n]; t != nil {
 		return t
@@ -176,7 +176,7 @@ func (x *exporting) components() (all []*valueText) {
 	return all
 }
 
-// entities writes those that are in rows, in the order of their handles.
+// entities writes the entities with rows, in the order of their handles.
 func (x *exporting) entities(texts []*valueText) {
 	if x.err != nil {
 		return
@@ -248,7 +248,7 @@ func (x *exporting) resources() {
 	}
 }
 
-// mail writes the messages for a shard, and what it has sent.
+// mail writes the messages for a shard, and the requests that it has sent.
 func (x *exporting) mail(from int) {
 	c := &drive.Cursor{Rest: x.body(mailSection, from), Most: x.p.most}
 	if from < len(x.p.images) {

@@ -19,18 +19,18 @@ import (
 )
 
 // Import makes a snapshot of the text that Export wrote: the same bytes. Values in the text may have
-// been changed: fields of entities and resources, flags, messages. Then what it writes has no hash of
-// the state, for which Load would look. Entities and components cannot be added or removed there:
+// been changed: fields of entities and resources, flags, messages. Then the snapshot has no hash of
+// the state for Load to compare. Entities and components cannot be added or removed in the text:
 // load the snapshot for that.
 //
-// Import writes nothing before all of the text was read and found to be whole, and to be what a world
-// can have: only what the world that loads knows is left to Load, such as what is registered there, and
-// what codecs and other packages have written. It takes the memory of the snapshot, uncompressed, and of
-// a world with as many slots and chunks; of the options BytesMax counts, which bounds that and whose
-// default is 1 GB and 64 bytes for each byte of the text, and Workers. A line has a 64th of it at the most. It
-// returns what the head of the snapshot says. Errors are ErrNoSnapshot, ErrVersion, ErrTruncated,
-// ErrAltered and ErrTooLarge, with line and field, ErrOtherWorld for a machine or a layout of handles
-// that is another, and those of src and dst.
+// Import writes nothing before it has read all of the text and found it complete, and possible for a
+// world. It leaves to Load only what the loading world knows, such as registrations, and
+// what codecs and other packages have written. It takes the memory of the uncompressed snapshot, and of
+// a world with as many slots and chunks. It uses the options Workers and BytesMax, which bounds the memory; the
+// default is 1 GB and 64 bytes for each byte of the text. A line may have a 64th of it. It
+// returns the head of the snapshot. Errors are ErrNoSnapshot, ErrVersion, ErrTruncated,
+// ErrAltered and ErrTooLarge, with line and field, ErrOtherWorld for another kind of machine or another layout
+// of handles, and those of src and dst.
 func Import(src io.Reader, dst io.Writer, o Options) (Info, error) {
 	o = o.validate("Import")
 	x := &importing{o: &o, names: &catalogue{}, entities: map[handle.Handle]*entityText{}, bodies: map[bytesKey]*[]byte{}, named: map[string]*namesText{}}
@@ -44,7 +44,7 @@ func Import(src io.Reader, dst io.Writer, o Options) (Info, error) {
 	return x.info, (&saving{o: x.o}).write(dst, parts, &x.info, nil)
 }
 
-// importing is the text of a snapshot that is read.
+// importing is the text of a snapshot that is being read.
 type importing struct {
 	o     *Options
 	info  Info
@@ -57,7 +57,7 @@ type importing struct {
 		shards               []int
 	}
 	consumed int64 // bytes of the text
-	took     int64 // bytes that are kept of it
+	took     int64 // bytes of memory kept for it
 	sum      xxh3.Hasher
 	began    bool
 	ended    bool
@@ -72,7 +72,7 @@ type importing struct {
 	named    map[string]*namesText // by extension
 }
 
-// textList is how the values of some that are registered are written.
+// textList has the formats of the values in a list of what is registered.
 type textList struct {
 	all    []*valueText
 	byName map[string]int
@@ -83,7 +83,7 @@ type bytesKey struct {
 	number int
 }
 
-// entityText is an entity, as its line has it.
+// entityText is an entity as in its line.
 type entityText struct {
 	line   int
 	ids    []int // of its components, ascending
@@ -93,7 +93,7 @@ type entityText struct {
 	placed bool // it has a row
 }
 
-// mailText is what the lines of messages and requests say of a shard.
+// mailText has a shard's messages and requests.
 type mailText struct {
 	to       [][]handle.Handle // by message
 	values   [][]byte
@@ -101,7 +101,7 @@ type mailText struct {
 	count    int
 }
 
-// keep counts bytes that are kept. It reports an error if they are too many.
+// keep counts bytes that are kept. It returns an error if they are too many.
 func (x *importing) keep(n int) error {
 	x.took += int64(n)
 	if most := x.o.mayTake(x.consumed); x.took > most {
@@ -142,7 +142,7 @@ func (x *importing) read(src *bufio.Reader) error {
 	return nil
 }
 
-// in says in which line an error is.
+// in adds the line to an error.
 func (x *importing) in(err error) error {
 	for _, own := range []error{ErrNoSnapshot, ErrVersion, ErrAltered, ErrOtherWorld, ErrTooLarge} {
 		if errors.Is(err, own) {
@@ -176,10 +176,10 @@ func (x *importing) one(line []byte) error {
 	return nil
 }
 
-// textLines are what reads the lines, by the first name in them.
+// textLines are the functions that read lines, by the first name in the line.
 var textLines map[string]func(x *importing, line []byte) error
 
-func init() { // they are methods that use it
+func init() { // in init, because the functions use textLines
 	textLines = map[string]func(x *importing, line []byte) error{
 		"tick": lineOf((*importing).tick), "options": lineOf((*importing).options), "registered": lineOf((*importing).registered),
 		"entity": lineOf((*importing).entity), "resource": lineOf((*importing).resource), "message": lineOf((*importing).message), "request": lineOf((*importing).request),
@@ -189,7 +189,7 @@ func init() { // they are methods that use it
 	}
 }
 
-// lineOf returns what reads lines of a type.
+// lineOf returns a function that reads lines of a type.
 func lineOf[L any](then func(x *importing, l *L) error) func(x *importing, line []byte) error {
 	return func(x *importing, line []byte) error {
 		l := new(L)
@@ -200,7 +200,7 @@ func lineOf[L any](then func(x *importing, l *L) error) func(x *importing, line 
 	}
 }
 
-// decodeLine reads a line that has nothing that is not known.
+// decodeLine reads a line. Unknown names are an error.
 func decodeLine(line []byte, to any) error {
 	d := json.NewDecoder(bytes.NewReader(line))
 	d.UseNumber()
@@ -247,7 +247,7 @@ func (x *importing) tick(l *tickLine) (err error) {
 	return err
 }
 
-// options reads the settings of the header, all but those of the line of the tick.
+// options reads the settings of the header, except those in the line of the tick.
 func (x *importing) options(l *optionsLine) error {
 	if x.images != nil {
 		return errors.New("there is a second line of options")
@@ -334,7 +334,7 @@ func (x *importing) registered(l *registeredLine) (err error) {
 	return x.keep(namedBytes)
 }
 
-// namedBytes is about how much is kept of what is registered, beside its line.
+// namedBytes is about how much memory something registered takes, besides its line.
 const namedBytes = 1024
 
 // find finds something that is registered by its name.

@@ -6,21 +6,21 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// This file writes as text what is not for people: slots, tables and chunks, and bytes.
+// This file writes what is not for people: slots, tables, chunks and bytes.
 
 // chunkOf returns the chunk that rows are in.
 func (p *picture) chunkOf(b *block) *store.ChunkImage {
 	return &p.images[b.shard].Tables[b.table].Chunks[b.chunk]
 }
 
-// bytes writes a section that only what has saved it can read.
+// bytes writes a section that only its writer can read.
 func (x *exporting) bytes(what, name string, body []byte) {
 	for from := 0; from == 0 || from < len(body); from += bytesInLine {
 		x.line(bytesLine{what, name, from, appendBytes(nil, body[from:min(from+bytesInLine, len(body))])})
 	}
 }
 
-// state writes what shapes the world as a whole.
+// state writes the state of the world as a whole.
 func (x *exporting) state() {
 	c := &drive.Cursor{Rest: x.body(worldSection, 0), Most: x.p.most}
 	s := readState(c)

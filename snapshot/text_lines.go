@@ -13,9 +13,9 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// This file reads the lines of a text that have what is in a world.
+// This file reads the lines with the contents of a world.
 
-// entityBytes is about how much is kept of an entity, beside its values.
+// entityBytes is about how much memory an entity takes, besides its values.
 const entityBytes = 160
 
 func (x *importing) entity(l *entityLine) error {
@@ -148,7 +148,7 @@ func (x *importing) request(l *requestLine) error {
 	return x.keep(16)
 }
 
-// bytes reads some of a section.
+// bytes reads some bytes of a section.
 func (x *importing) bytes(l *bytesLine) error {
 	key := bytesKey{schedulerSection, 0}
 	var list []named
@@ -214,7 +214,7 @@ func (x *importing) ids(names []string) (all []int, err error) {
 	return all, x.keep(16 * len(names))
 }
 
-// image returns that of the last shard, if that is the one.
+// image returns the image of the last shard, which must be this one.
 func (x *importing) image(shard int) (*store.Image, error) {
 	if shard != len(x.images)-1 || shard < 0 {
 		return nil, inField("shard", fmt.Errorf("it is %d, and %d lines of shards came before", shard, len(x.images)))
@@ -274,7 +274,7 @@ func addTo[T any](x *importing, lists map[string]*[]T, name string, from int, so
 	return x.keep(8 * len(some))
 }
 
-// lastOf returns the last of some, if that has the number.
+// lastOf returns the last element, which must have this number.
 func lastOf[T any](all []T, what string, number int) (*T, error) {
 	if number != len(all)-1 || number < 0 {
 		return nil, inField(what, fmt.Errorf("it is %d, and %d lines of them came before", number, len(all)))
@@ -343,7 +343,7 @@ func (x *importing) chunk(l *chunkLine) error {
 	return x.keep(bytesOfChunk + 9*l.Room)
 }
 
-// end reads the last line. If what came before it is not what Export wrote, the state has another hash.
+// end reads the last line. If the lines before it are not those that Export wrote, the hash of the state is not kept.
 func (x *importing) end(l *endLine) error {
 	sum, err := strconv.ParseUint(l.End, 16, 64)
 	if err != nil {

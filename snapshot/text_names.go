@@ -11,10 +11,10 @@ import (
 	"github.com/atoll-sim/atoll/internal/drive"
 )
 
-// This file writes and reads as text what package names has saved.
+// This file converts the state of package names to text, and back.
 
 type (
-	// namesLine is what package names has saved, of which the names are in lines of their own.
+	// namesLine is the state of package names. The names are in lines of their own.
 	namesLine struct {
 		Names     string `json:"names"` // the extension
 		LengthMax uint64 `json:"lengthMax"`
@@ -33,10 +33,10 @@ type (
 	}
 )
 
-// nameBytes is about how much is kept of a name, beside its text.
+// nameBytes is about how much memory a name takes, besides its text.
 const nameBytes = 128
 
-// extension writes the state of an extension: of package names, if names are strings, by name.
+// extension writes the state of an extension: by name if it is package names, with names that are strings.
 func (x *exporting) extension(name string, body []byte) {
 	c := &drive.Cursor{Rest: body, Most: x.p.most}
 	lines := []any{namesLine{name, c.Word64(), c.Word64()}}
@@ -63,13 +63,13 @@ func (x *exporting) extension(name string, body []byte) {
 	}
 }
 
-// namesText is what the lines of names say of an extension.
+// namesText has the lines of one extension's names.
 type namesText struct {
 	head           [2]uint64
 	names, refused []byte
 	counts         [2]uint64
 	taken          map[string]handleText // by name
-	entities       map[handleText]bool   // that have a name
+	entities       map[handleText]bool   // those that have a name
 }
 
 func (x *importing) namesOf(l *namesLine) error {
@@ -124,7 +124,7 @@ func (x *importing) addName(of string, list int, to func(n *namesText) *[]byte, 
 	return x.keep(nameBytes + len(name))
 }
 
-// bind refuses a name that a world could not give.
+// bind refuses a name that a world could not bind.
 func (x *importing) bind(n *namesText, name string, h handleText) error {
 	other, taken := n.taken[name]
 	switch {
@@ -141,7 +141,7 @@ func (x *importing) bind(n *namesText, name string, h handleText) error {
 	return nil
 }
 
-// body returns what package names would have saved.
+// body returns the state as package names would have saved it.
 func (n *namesText) body() (dst []byte) {
 	for _, v := range []uint64{n.head[0], n.head[1], n.counts[0], n.counts[1]} {
 		dst = binary.LittleEndian.AppendUint64(dst, v)

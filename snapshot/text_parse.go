@@ -18,7 +18,7 @@ import (
 
 // This file reads values from JSON.
 
-// parse appends the value that a JSON value is.
+// parse appends the value of a JSON value.
 func (t *valueText) parse(dst []byte, v any) (out []byte, err error) {
 	values := make([]any, len(t.leaves))
 	if t.tree == nil {
@@ -148,7 +148,7 @@ func wants(what string, v any) error {
 	return fmt.Errorf("%s is no %s", text, strings.TrimPrefix(strings.TrimPrefix(what, "a "), "an "))
 }
 
-// parseMemory sets memory, which is zero, to what a JSON value is.
+// parseMemory sets memory, which is zero, to a JSON value.
 func (s *shape) parseMemory(dst []byte, v any) error {
 	switch {
 	case s.kind == reflect.Array:

@@ -16,13 +16,13 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 )
 
-// This file writes values as JSON and reads them, by what a snapshot says of their types.
+// This file writes values as JSON and reads them, by the description of their types in a snapshot.
 
-// valueText is how the values of something are written as JSON.
+// valueText is the format of something's values in JSON.
 type valueText struct {
 	*named
 	leaves []leaf
-	tree   []branch // what is in the object that a value is; nil if a value is the one leaf
+	tree   []branch // the fields of the object; nil if a value is a single leaf
 }
 
 // branch is a field of an object: a leaf, or an object.
@@ -57,7 +57,8 @@ func textOf(n *named) (*valueText, error) {
 	return t, nil
 }
 
-// plant adds a leaf. It reports false if what is at its place is no object, or others came after that.
+// plant adds a leaf. It returns false if its place is taken by something that is no object, or is in an object that
+// was left.
 func plant(tree *[]branch, path []string, leaf int) bool {
 	at := slices.IndexFunc(*tree, func(b branch) bool { return b.name == path[0] })
 	switch {
@@ -123,7 +124,7 @@ func (s *shape) appendMemory(dst, src []byte) []byte {
 	case s.kind == reflect.Array:
 		n := s.n
 		if s.elem.size == 0 {
-			n = 0 // there may be any number of them
+			n = 0 // omitted, as there may be any number of them
 		}
 		dst = append(dst, '[')
 		for i := range n {
@@ -169,11 +170,11 @@ func bitsOf(src []byte, size int) uint64 {
 	return binary.NativeEndian.Uint64(src)
 }
 
-// wholeMost is the largest integer that is written as a number: floats of 64 bits hold all up to it,
-// and so does each tool.
+// wholeMost is the largest integer that is written as a number. Floats of 64 bits hold all up to it,
+// and so do all JSON tools.
 const wholeMost = 1 << 53
 
-// appendWhole appends an integer, as text if it is a large one.
+// appendWhole appends an integer, as text if it is large.
 func appendWhole(dst []byte, n uint64, signed bool) []byte {
 	quoted := n > wholeMost
 	if signed {
@@ -193,7 +194,7 @@ func appendWhole(dst []byte, n uint64, signed bool) []byte {
 	return dst
 }
 
-// appendHandle appends a handle as text, or as a number if it is none.
+// appendHandle appends a handle as text, or as a number if it is not a valid handle.
 func appendHandle(dst []byte, h handle.Handle) []byte {
 	if text, err := h.AppendText(append(dst, '"')); err == nil {
 		return append(text, '"')
@@ -201,7 +202,7 @@ func appendHandle(dst []byte, h handle.Handle) []byte {
 	return appendWhole(dst, uint64(h), false)
 }
 
-// notANumber is NaN, as Go has it. Others are written with their bits.
+// notANumber is Go's NaN. Others are written by their bits.
 var notANumber = map[int]uint64{4: uint64(math.Float32bits(float32(math.NaN()))), 8: math.Float64bits(math.NaN())}
 
 func appendFloat(dst []byte, bits uint64, size int) []byte {
@@ -222,7 +223,7 @@ func appendFloat(dst []byte, bits uint64, size int) []byte {
 	return strconv.AppendFloat(dst, f, format, -1, size*8)
 }
 
-// appendString appends a text that is UTF-8.
+// appendString appends a valid UTF-8 string.
 func appendString(dst []byte, s string) []byte {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
@@ -244,7 +245,7 @@ func appendText(dst, bytes []byte) []byte {
 	return append(append64(append(dst, `{"base64":`...), bytes), '}')
 }
 
-// appendBytes is appendText for what is text only if it has nothing but letters and the like.
+// appendBytes is appendText for bytes. They are text only if they are letters and the like.
 func appendBytes(dst, bytes []byte) []byte {
 	for _, c := range bytes {
 		if c < ' ' || c == 0x7f {

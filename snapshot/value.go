@@ -13,9 +13,9 @@ import (
 	"github.com/atoll-sim/atoll/internal/mem"
 )
 
-// This file shows values that were saved, by what a snapshot says of their types.
+// This file shows saved values, by the description of their types in a snapshot.
 
-// valueCells stands for a value that is passed over.
+// valueCells stands for a value that is skipped.
 var valueCells = mem.Cells{Len: 1}
 
 // fieldValue is a field of a value.
@@ -46,7 +46,7 @@ func fieldsOf(n *named, layout []leaf, value []byte) (all []fieldValue) {
 	return all
 }
 
-// shownMost is how many bytes of what only a codec can read are shown.
+// shownMost is how many bytes of a codec's output are shown.
 const shownMost = 32
 
 // text shows the value of a field.
@@ -63,7 +63,7 @@ func (f fieldValue) text() string {
 	return f.shape.show(f.bytes)
 }
 
-// show shows what was written as memory.
+// show shows memory as a value.
 func (s *shape) show(src []byte) string {
 	switch {
 	case s.size == 0:
@@ -101,7 +101,7 @@ func (s *shape) show(src []byte) string {
 	return strconv.FormatUint(number[0], 10)
 }
 
-// showCBOR shows the first value of CBOR, and returns what is behind it.
+// showCBOR shows the first value of CBOR, and returns the bytes after it.
 func showCBOR(src []byte, depth int) (text string, rest []byte) {
 	major, n, rest, err := cborHead(src)
 	if err != nil || depth > nestedMost || major >= cborBytes && major <= cborText && n > uint64(len(rest)) {

@@ -2,8 +2,8 @@ package snapshot
 
 import "io"
 
-// Verify reads a whole snapshot and looks at each checksum. Errors are those of
-// Inspect, and ErrBase for an increment: Verify what Merge makes of it.
+// Verify reads a whole snapshot and checks each checksum. Errors are those of
+// Inspect, and ErrBase for an increment: pass the result of Merge instead.
 func Verify(src io.Reader) (Info, error) {
 	r := sourceOf(src)
 	if err := r.begin(); err != nil {
