@@ -17,11 +17,11 @@ import (
 	"github.com/atoll-sim/atoll/internal/mem"
 )
 
-// cborCodec is the codec of a type that nobody registered one of: CBOR, whose bytes depend on the
+// cborCodec is the codec of a type without a registered one: CBOR, whose bytes depend on the
 // value alone.
 type cborCodec struct {
 	typ reflect.Type
-	as  reflect.Type // of the same memory, which is written and read
+	as  reflect.Type // the type that is written and read, with the same memory
 }
 
 var cborWriter = must(cbor.EncOptions{
@@ -44,7 +44,7 @@ func must[M any](mode M, err error) M {
 
 var cborBuffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// append panics with a *drive.CodecError if a method of the user's returns an error.
+// append panics with a *drive.CodecError if a user's method returns an error.
 func (c cborCodec) append(dst []byte, v mem.Pointer) []byte {
 	b := cborBuffers.Get().(*bytes.Buffer)
 	defer cborBuffers.Put(b)
@@ -72,8 +72,8 @@ func (c cborCodec) each(values mem.Cells, scratch []byte, f func([]byte)) []byte
 	return scratch
 }
 
-// deep describes how CBOR writes a type: all structs in it with the names by which their fields are
-// written. What writes itself is named, in quotes.
+// deep describes how CBOR writes a type: all its structs, with the names by which their fields are
+// written. A type that writes itself is named in quotes.
 func deep(t reflect.Type) string {
 	switch {
 	case marshals(t):
@@ -115,7 +115,7 @@ func deepFields(t reflect.Type) (text string) {
 	return text
 }
 
-// tagOf returns the tag of a field that counts: its name, and options.
+// tagOf returns the name and the options of the tag that CBOR uses.
 func tagOf(f reflect.StructField) (name string, options []string) {
 	tag := f.Tag.Get("cbor")
 	if tag == "" {
@@ -125,8 +125,8 @@ func tagOf(f reflect.StructField) (name string, options []string) {
 	return all[0], all[1:]
 }
 
-// nameInCBOR returns the name by which a field is written, and whether it is embedded: then its
-// fields are those of the struct. The name of one that is a number says so.
+// nameInCBOR returns the name by which a field is written, and whether the field is embedded, so that its
+// fields are those of the struct. A name that is a number has a suffix.
 func nameInCBOR(f reflect.StructField) (name string, inner bool) {
 	name, options := tagOf(f)
 	inner = f.Anonymous && name == "" && f.Type.Kind() == reflect.Struct
@@ -142,13 +142,13 @@ func nameInCBOR(f reflect.StructField) (name string, inner bool) {
 	return name, inner
 }
 
-// writtenAsArray reports whether the tag of a struct says that its fields have no names.
+// writtenAsArray reports whether a struct's tag makes it an array, without names of fields.
 func writtenAsArray(t reflect.Type) bool {
 	f, ok := t.FieldByName("_")
 	return ok && slices.Contains(strings.Split(f.Tag.Get("cbor"), ","), "toarray")
 }
 
-// asError makes an error of a panic by append, and repeats others.
+// asError converts a panic of append to an error. It repeats other panics.
 func asError(err *error) {
 	if v := recover(); v != nil {
 		e, ok := v.(error)

@@ -9,17 +9,17 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 )
 
-// others are the types whose own methods would lose or refuse values, with those of the same memory
-// that are written and read in their place.
+// others are the types whose own methods would lose or refuse values. Each has a type with the same memory
+// that is written and read instead.
 var others = map[reflect.Type]reflect.Type{
 	reflect.TypeFor[time.Time]():     reflect.TypeFor[moment](),
 	reflect.TypeFor[handle.Handle](): reflect.TypeFor[anyHandle](),
 }
 
-// anyHandle is a handle.Handle that is written even if it is none: components may hold any number.
+// anyHandle is a handle.Handle that can be written even if it is not valid: components may hold any number.
 type anyHandle handle.Handle
 
-// MarshalBinary writes what a handle's writes.
+// MarshalBinary writes the bytes that a valid handle's method would.
 func (h anyHandle) MarshalBinary() ([]byte, error) {
 	return binary.BigEndian.AppendUint64(nil, uint64(h)), nil
 }
@@ -33,7 +33,7 @@ func (h *anyHandle) UnmarshalBinary(src []byte) error {
 	return nil
 }
 
-// withOthers returns a type of the same memory, in which types of others take their place.
+// withOthers returns a type with the same memory, in which the types in others are replaced.
 func withOthers(t reflect.Type) reflect.Type {
 	if other := others[t]; other != nil {
 		return other
@@ -54,8 +54,8 @@ func withOthers(t reflect.Type) reflect.Type {
 	return structWithOthers(t)
 }
 
-// structWithOthers is withOthers for a struct. What it embeds has no methods there, for
-// reflect.StructOf takes none.
+// structWithOthers is withOthers for a struct. Its embedded fields lose their methods, because
+// reflect.StructOf does not support them.
 func structWithOthers(t reflect.Type) reflect.Type {
 	var fields []reflect.StructField
 	for i := range t.NumField() {
@@ -71,7 +71,7 @@ func structWithOthers(t reflect.Type) reflect.Type {
 	return reflect.StructOf(fields)
 }
 
-// holdsOther reports whether there is a type of others in a type that does not write itself.
+// holdsOther reports whether a type that does not write itself contains a type in others.
 func holdsOther(t reflect.Type) bool {
 	switch {
 	case others[t] != nil:

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// moment is a time.Time that is read as the same moment, with the same offset from UTC. The CBOR of
-// time.Time itself has no seconds of an offset and no years of five digits, and the zero time is nil.
+// moment is a time.Time that is read back as the same moment with the same offset from UTC. The CBOR of
+// time.Time itself cannot have seconds in an offset or years of five digits, and writes the zero time as nil.
 type moment time.Time
 
-// MarshalCBOR writes text, or where that cannot tell the year or the offset, seconds since 1970,
+// MarshalCBOR writes text. If that cannot express the year or the offset, it writes seconds since 1970,
 // nanoseconds and the offset.
 func (m moment) MarshalCBOR() ([]byte, error) {
 	t := time.Time(m)
@@ -43,7 +43,7 @@ func (m *moment) UnmarshalCBOR(src []byte) error {
 	return err
 }
 
-// within returns a time with an offset, and not with the zone of this machine.
+// within returns a time with an offset instead of the zone of this machine.
 func within(t time.Time, offset int) time.Time {
 	if offset == 0 {
 		return t.UTC()

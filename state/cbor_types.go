@@ -11,10 +11,10 @@ import (
 	"github.com/fxamacker/cbor/v2"
 )
 
-// This file finds what in a type CBOR would lose, so that no field is left out without a word.
+// This file finds what CBOR would lose of a type, so that no field is left out silently.
 
-// marshals reports whether a type says itself how it is written and read. Methods for CBOR come
-// before those for bytes.
+// marshals reports whether a type has methods to write and read itself. Methods for CBOR take
+// precedence over those for bytes.
 func marshals(t reflect.Type) bool {
 	is := reflect.PointerTo(t).Implements
 	write, read := is(reflect.TypeFor[cbor.Marshaler]()), is(reflect.TypeFor[cbor.Unmarshaler]())
@@ -24,7 +24,7 @@ func marshals(t reflect.Type) bool {
 	return is(reflect.TypeFor[encoding.BinaryMarshaler]()) && is(reflect.TypeFor[encoding.BinaryUnmarshaler]())
 }
 
-// marshalsHalf reports whether a type has some of the methods by which it would be written or read.
+// marshalsHalf reports whether a type has some of the methods to write and read itself.
 func marshalsHalf(t reflect.Type) bool { return hasMethods(reflect.PointerTo(t)) }
 
 // hasMethods is marshalsHalf without the methods of a pointer.
@@ -35,7 +35,7 @@ func hasMethods(t reflect.Type) bool {
 	}, t.Implements)
 }
 
-// byCBOR returns an error that says what in a type CBOR would lose.
+// byCBOR returns an error that says what CBOR would lose of a type.
 func byCBOR(t reflect.Type, path string, within []reflect.Type) error {
 	switch {
 	case marshals(t):
@@ -70,7 +70,7 @@ func byCBOR(t reflect.Type, path string, within []reflect.Type) error {
 }
 
 // promoted returns an error if the methods by which a struct writes itself may be those of an
-// embedded field, which do not write the other fields. Whether they are cannot be told.
+// embedded field, which do not write the other fields. reflect cannot tell whether they are.
 func promoted(t reflect.Type, path string) error {
 	if t.Kind() != reflect.Struct {
 		return nil
@@ -115,7 +115,7 @@ func structByCBOR(t reflect.Type, path string, within []reflect.Type, names map[
 	return nil
 }
 
-// fieldByCBOR returns an error if the tag of a field, or that it is embedded, would lose something.
+// fieldByCBOR returns an error if CBOR would lose something because a field has a tag or is embedded.
 func fieldByCBOR(f reflect.StructField, at, name string) error {
 	tag, options := tagOf(f)
 	number, isNumber := strings.CutSuffix(name, ",keyasint")
@@ -138,7 +138,7 @@ func fieldByCBOR(f reflect.StructField, at, name string) error {
 	return nil
 }
 
-// omits reports whether options of a tag leave out values of a type that are not zero: an empty
+// omits reports whether the options of a tag would leave out some values of a type that are not zero: an empty
 // slice, or -0.
 func omits(t reflect.Type, options []string) bool {
 	k := t.Kind()

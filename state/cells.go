@@ -6,7 +6,7 @@ import (
 	"github.com/atoll-sim/atoll/internal/mem"
 )
 
-// cells hashes values of a type that was learnt.
+// cells hashes values of a type that learn has seen.
 func (h *Hasher) cells(c mem.Cells) {
 	h.sum.number(uint64(c.Len))
 	x := h.writers[c.Type]
@@ -30,7 +30,7 @@ func (h *Hasher) plain(l *layout, rows []byte) {
 	}
 }
 
-// maskedAtOnce is how many bytes are masked before they are hashed, about: they
+// maskedAtOnce is about how many bytes are masked before they are hashed, so that they
 // stay in the processor's first cache.
 const maskedAtOnce = 8 << 10
 

@@ -7,26 +7,26 @@ import (
 	"github.com/atoll-sim/atoll/internal/mem"
 )
 
-// Codec writes values of a type as bytes, for hashes, logs and snapshots. Types need one that hold
-// an interface, channel or function. Others are written by themselves, and one of them that has a
-// Codec is written by that: numbers as they are in memory, strings by their text, slices, maps and
+// Codec writes values of a type as bytes, for hashes, logs and snapshots. Types that hold
+// an interface, channel or function need one. For other types it is optional. Without one,
+// numbers are written as they are in memory, strings by their text, and slices, maps and
 // pointers as CBOR, with the tags cbor and json of package github.com/fxamacker/cbor/v2. A type with
 // the methods MarshalCBOR and UnmarshalCBOR of that package, or with encoding.BinaryMarshaler and
 // BinaryUnmarshaler, is written by these, unless it is made of numbers alone.
 //
-// What is written by itself is read as a value that is reflect.DeepEqual to it. But two pointers to
+// A value that is written without a Codec is read as one that is reflect.DeepEqual to it. But two pointers to
 // one value, or two slices of one array, share nothing when they are read; and a time.Time is the
 // same moment with the same offset from UTC, without the name of its zone or a monotonic clock. Types that would lose
-// more need a Codec, and errors name the field: within slices, maps and pointers fields must be
-// exported, have names of their own and no tag that leaves out more than zero; they embed neither
+// more need a Codec, and errors name the field. So within slices, maps and pointers, fields must be
+// exported, have names of their own and no tag that leaves out more than zero; structs embed neither
 // pointers nor types with such methods; keys of maps are strings, integers or bools; and a type
-// must not hold itself.
+// must not contain itself.
 type Codec[T any] struct {
-	// Append appends v to dst. The same value gives the same bytes: a map must be
-	// written in the order of its keys. It must not write v.
+	// Append appends v to dst. The same value must give the same bytes, so write a map
+	// in the order of its keys. Append must not change v.
 	Append func(dst []byte, v *T) []byte
-	// Read sets v, which is zero, to the value that src was appended for. It must not
-	// keep src. Only what is read needs it: see package inputlog.
+	// Read sets v, which is zero, to the value that was appended as src. It must not
+	// keep src. Only logs and snapshots that are read need it: see package inputlog.
 	Read func(src []byte, v *T) error
 }
 
@@ -37,15 +37,15 @@ type Codecs struct{ byType map[reflect.Type]appender }
 
 // appender is a Codec of any type.
 type appender interface {
-	// each calls f with the bytes of each value. The bytes are good until the next.
+	// each calls f with the bytes of each value. The bytes are valid until the next call.
 	each(values mem.Cells, scratch []byte, f func([]byte)) []byte
 	append(dst []byte, v mem.Pointer) []byte
 	read(src []byte, v mem.Pointer) error
 	canRead() bool
 }
 
-// Register adds the codec of T. It panics if there is one already, or without
-// Append.
+// Register adds the codec of T. It panics if T already has one, or if Append is
+// nil.
 func Register[T any](to *Codecs, codec Codec[T]) {
 	t := reflect.TypeFor[T]()
 	if codec.Append == nil {

@@ -17,7 +17,7 @@ import (
 type form struct {
 	parts   []formPart
 	shape   string
-	trail   string  // of names to the field that is being added; not of the type, which may be renamed
+	trail   string  // names on the way to the field that is being added; without the type, which may be renamed
 	size    uintptr // of a value
 	byCodec bool
 }
@@ -28,11 +28,11 @@ type formPart struct {
 	typ    reflect.Type
 	offset uintptr
 	size   uintptr
-	codec  appender // nil: by the layout
+	codec  appender // nil if the layout writes it
 	*layout
 }
 
-// textCodec is the codec of strings that have no other.
+// textCodec is the codec of strings without a registered one.
 type textCodec struct{ Codec[string] }
 
 var text = textCodec{Codec[string]{
@@ -58,7 +58,7 @@ func (c *Codecs) form(t reflect.Type, toRead bool) (*form, error) {
 	return f, nil
 }
 
-// newForm is form with an error that only says what is wrong with the type.
+// newForm is form. Its error only says what is wrong with the type.
 func (c *Codecs) newForm(t reflect.Type, toRead bool) (*form, error) {
 	f := &form{size: t.Size()}
 	user := t
@@ -71,9 +71,9 @@ func (c *Codecs) newForm(t reflect.Type, toRead bool) (*form, error) {
 	return f, nil
 }
 
-// naming says which types an error can tell the user to register a codec of.
+// naming finds the type for which an error should ask the user to register a codec.
 type naming struct {
-	pkg string       // the user's, which can name its own types
+	pkg string       // the user's package, which can name its own types
 	in  reflect.Type // the innermost type around a field that the user can name
 }
 
@@ -92,12 +92,12 @@ func (n naming) can(t reflect.Type) bool {
 	return t.PkgPath() == "" || t.PkgPath() == n.pkg || token.IsExported(t.Name())
 }
 
-// wraps reports whether a type is one that package world makes around the user's.
+// wraps reports whether a type is one of package world that contains the user's.
 func wraps(t reflect.Type) bool {
 	return t.Kind() == reflect.Struct && t.NumField() > 0 && t.PkgPath() == reflect.TypeFor[world.World]().PkgPath() && !token.IsExported(t.Name())
 }
 
-// add adds what is of type t, a part of what the naming says.
+// add adds a part of a value: the part has type t, within the type of the naming.
 func (f *form) add(c *Codecs, n naming, t reflect.Type, at uintptr, path string, toRead bool) error {
 	if x := c.of(t); x != nil {
 		if toRead && !x.canRead() {
@@ -148,14 +148,14 @@ func (f *form) add(c *Codecs, n naming, t reflect.Type, at uintptr, path string,
 	return nil
 }
 
-// encoded adds what a codec writes.
+// encoded adds a part that a codec writes.
 func (f *form) encoded(x appender, t reflect.Type, at uintptr, path, shape string) {
 	f.parts = append(f.parts, formPart{path: path, typ: t, offset: at, codec: x})
 	f.shape += fmt.Sprintf(" %s%s@%d", f.trail, shape, at)
 }
 
 // shapeOf describes the layout of a type without pointers: where the fields of structs are, and
-// behind them how large the struct is. Handles are called that, or what they are if that is empty.
+// then how large the struct is. handles is the name for handles; if it is empty, they are described as numbers.
 func shapeOf(t reflect.Type, handles string) string {
 	switch t.Kind() {
 	case reflect.Uint64:
@@ -198,10 +198,10 @@ func (f *form) Append(dst []byte, value mem.Cells) []byte {
 	return dst
 }
 
-// lengthBytes is the size of the length in front of what a codec writes.
+// lengthBytes is the size of the length before the bytes of a codec.
 const lengthBytes = 4
 
-// errShort tells of bytes that end too soon.
+// errShort is for bytes that end too soon.
 var errShort = errors.New("a value ends before its last field")
 
 func (f *form) Read(src []byte, value mem.Cells) (rest []byte, err error) {

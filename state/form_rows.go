@@ -9,7 +9,7 @@ import (
 	"github.com/atoll-sim/atoll/internal/mem"
 )
 
-// flat returns the layout of a form whose values are numbers alone, or nil.
+// flat returns the layout of a form for values of numbers alone, or nil.
 func (f *form) flat() *layout {
 	if len(f.parts) == 1 && f.parts[0].codec == nil && f.parts[0].size == f.size {
 		return f.parts[0].layout

@@ -17,18 +17,18 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// ErrNoCodec is returned for a world with a component, message, resource or request that has no
-// codec, and holds what cannot be written without one: see Codec.
+// ErrNoCodec is returned for a world with a component, message, resource or request that needs a
+// codec and has none: see Codec.
 var ErrNoCodec = errors.New("state: no codec")
 
-// Hash is a hash of a world's state. Its String is what logs and tools write.
+// Hash is a hash of a world's state. Logs and tools write its String.
 type Hash uint64
 
 // String returns 16 hexadecimal digits.
 func (h Hash) String() string { return fmt.Sprintf("%016x", uint64(h)) }
 
-// MarshalText returns the String, so that JSON, whose numbers lose digits, has it as
-// one.
+// MarshalText returns the String. So it is a string in JSON, whose numbers lose
+// digits.
 func (h Hash) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
 
 // UnmarshalText reads what MarshalText writes.
@@ -50,7 +50,7 @@ type Hasher struct {
 	codecs  *Codecs
 	writers map[reflect.Type]*writer
 	kinds   []kind         // of requests, by number
-	alike   map[string]int // how many of them have a name
+	alike   map[string]int // how many of them have the same name
 	also    []also
 	sum     sum
 	total   sum
@@ -58,7 +58,7 @@ type Hasher struct {
 	numbers []uint32
 }
 
-// writer is how values of one type are hashed.
+// writer hashes the values of one type.
 type writer struct {
 	codec appender // of the type itself, or nil
 	form  *form    // where parts have a codec, or nil
@@ -85,27 +85,27 @@ func StateHash(w *world.World, codecs *Codecs) (Hash, error) {
 	return NewHasher(w, codecs).stateHash("state.StateHash")
 }
 
-// Stateful is an extension of a world that shows its state. All must: a relation of
+// Stateful is an extension of a world that shows its state. All extensions must; a relation of
 // package hierarchy does.
 type Stateful interface {
-	// AppendState appends all that decides what the extension does next to dst,
-	// the same state as the same bytes.
+	// AppendState appends all that decides what the extension does next to dst.
+	// The same state must give the same bytes.
 	AppendState(dst []byte) []byte
 }
 
 // Also adds state outside the world to the hash: what the game keeps outside of components and
-// resources and what decides what its systems do. write appends it to dst, the same state as the
+// resources, and what decides what its systems do. write appends it to dst. The same state must give the
 // same bytes.
 func (h *Hasher) Also(name string, write func(dst []byte) []byte) {
 	h.also = append(h.also, also{name, write})
 }
 
 // StateHash hashes everything that decides what the world does next, given the
-// same systems and inputs: two worlds of the same hash stay the same. It reads
+// same systems and inputs: two worlds with the same hash stay the same. It reads
 // every component of every entity once, at some gigabytes per second. The world
-// must be idle. It returns ErrNoCodec, naming what lacks one.
+// must be idle. It returns ErrNoCodec with the name of the type that lacks one.
 //
-// Hashes of machines of another byte order, or size of int, are others. So is that of a world to
+// The hash depends on the machine's byte order and size of int. It also differs for a world to
 // which a log was played to its end: see inputlog.Player.
 func (h *Hasher) StateHash() (Hash, error) { return h.stateHash("Hasher.StateHash") }
 
@@ -121,8 +121,8 @@ type Section struct {
 	Hash Hash
 }
 
-// Sections returns the hashes of the parts of the state, in a fixed order: where
-// two worlds differ, the first sections that do say in what.
+// Sections returns the hashes of the parts of the state, in a fixed order. If two
+// worlds differ, the first sections that differ show where.
 func (h *Hasher) Sections() ([]Section, error) {
 	var all []Section
 	err := h.sections("Hasher.Sections", nil, func(shard int, kind, name string) {
@@ -141,8 +141,8 @@ func (h *Hasher) Sections() ([]Section, error) {
 // nowhere is the shard of sections that belong to none.
 const nowhere = -1
 
-// sections hashes one section after the other and calls done behind each. What l will hash, if it is
-// not nil, is left out.
+// sections hashes one section after the other and calls done after each. If l is not nil, it leaves out what l
+// will hash.
 func (h *Hasher) sections(call string, l *later, done func(shard int, kind, name string)) (err error) {
 	defer asError(&err)
 	if err := h.w.Err(); err != nil {
@@ -200,7 +200,7 @@ func (h *Hasher) sections(call string, l *later, done func(shard int, kind, name
 	return nil
 }
 
-// learn makes the writers of types that are new.
+// learn makes writers for types that are new.
 func (h *Hasher) learn(what string, all []drive.Named) error {
 	var errs []error
 	for _, x := range all {
@@ -226,7 +226,7 @@ func (h *Hasher) learn(what string, all []drive.Named) error {
 	return errors.Join(errs...)
 }
 
-// stateful returns what shows the state of extensions. It refuses those that do not.
+// stateful returns the extensions as Stateful. It refuses those that are not.
 func (h *Hasher) stateful(extensions []any) (all []Stateful, err error) {
 	for i, e := range extensions {
 		x, err := drive.StateOf(e, h.codecs, false)
@@ -277,7 +277,7 @@ func (h *Hasher) world(v drive.Survey, lists ...[]drive.Named) {
 	}
 }
 
-// shard hashes a shard: its slots, who is where, the components and the messages.
+// shard hashes a shard: its slots, the entity of each row, the components and the messages.
 func (h *Hasher) shard(v drive.Survey, i int, components, messages []drive.Named, l *later, done func(int, string, string)) {
 	s := v.Shard(i)
 	h.sum.Reset()
@@ -326,7 +326,7 @@ func (h *Hasher) shard(v drive.Survey, i int, components, messages []drive.Named
 	}
 }
 
-// changes hashes what hooks are to be told of, if there is something.
+// changes hashes the changes that hooks will be notified of, if there are any.
 func (h *Hasher) changes(notes []byte) {
 	if len(notes) > 0 {
 		h.sum.bytes(notes)
@@ -338,8 +338,8 @@ func (h *Hasher) slots(words, free []uint32) {
 	h.list(free)
 }
 
-// table and chunk hash who is in a table, how its rows are divided into chunks, which are marked,
-// which have flags, when they changed, and when what is empty was used last.
+// table and chunk hash the entities in a table, how its rows are divided into chunks, which are marked,
+// which have flags, when they changed, and when unused capacity was last used.
 func (h *Hasher) table(components []int, spare []byte, chunks int) {
 	h.sum.number(uint64(len(components)))
 	for _, id := range components {
@@ -381,7 +381,7 @@ func (h *Hasher) rows(written uint32, cells mem.Cells) {
 	h.cells(cells)
 }
 
-// bits hashes a set of rows. One that is empty is as none.
+// bits hashes a set of rows. An empty set is hashed as nil is.
 func (h *Hasher) bits(words []uint64) {
 	n := 0
 	for i, w := range words {

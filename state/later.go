@@ -15,10 +15,10 @@ func init() {
 	}
 }
 
-// later is the hash of a state of which the shards are hashed when the world has gone on, from an
-// image of them: their slots, who is in which row, and the components that the image has.
+// later is the hash of a state whose shards are hashed after the world has gone on, from an
+// image of them: their slots, the entity of each row, and the components that the image has.
 //
-// Ownership: one goroutine at a time, any.
+// Ownership: any goroutine, one at a time.
 type later struct {
 	h      *Hasher
 	has    []bool   // by component: it is hashed later
@@ -26,10 +26,10 @@ type later struct {
 	shards []laterShard
 }
 
-// laterShard is what an image does not have as it is hashed.
+// laterShard is what an image lacks for the hash.
 type laterShard struct {
 	at             int      // its first section
-	spare          [][]byte // by table, as Table.AppendSpare
+	spare          [][]byte // by table, as Table.AppendSpare appends it
 	marks, changes []byte
 }
 
@@ -42,7 +42,7 @@ func hashLater(w *world.World, codecs *Codecs, has func(component int) bool) (*l
 	return l, err
 }
 
-// note keeps what is needed of a shard.
+// note keeps what the hash needs of a shard besides its image.
 func (l *later) note(s *store.Shard) {
 	x := laterShard{at: len(l.sums), marks: s.AppendMarks(nil), changes: s.AppendChanges(nil)}
 	for _, t := range s.Tables() {

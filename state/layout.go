@@ -6,9 +6,9 @@ import (
 	"reflect"
 )
 
-// layout says which bytes of a type without pointers hold something: a row of it
-// is hashed as its memory with everything else zeroed. Floats thus count by their
-// bits: -0 is not 0, and a NaN is itself.
+// layout says which bytes of a type without pointers are part of its value. A row
+// is hashed as its memory with all other bytes zeroed. So floats count by their
+// bits: -0 is not 0, and a NaN equals only one with the same bits.
 //
 //	struct { A uint8; B uint32; C uint8 }
 //
@@ -19,14 +19,14 @@ import (
 type layout struct {
 	size  int
 	whole bool     // every byte counts
-	mask  []uint64 // little endian, of as many rows as end at a multiple of 8 bytes, and of some hundred bytes
+	mask  []uint64 // little endian; for whole rows that end at a multiple of 8 bytes, and at least maskBytes long
 	bools []int    // offsets of those in a row
 }
 
-// maskBytes is how long a mask is at least: the loop over it is worth while.
+// maskBytes is the least length of a mask: shorter loops cost more.
 const maskBytes = 512
 
-// layoutOf makes the layout of a type. path is what to call it in errors.
+// layoutOf makes the layout of a type. path is its name in errors.
 func layoutOf(t reflect.Type, path string) (*layout, error) {
 	counts := make([]coverage, t.Size())
 	if err := cover(counts, t, 0, path); err != nil {
@@ -58,7 +58,7 @@ func layoutOf(t reflect.Type, path string) (*layout, error) {
 	return l, nil
 }
 
-// coverage is what is in a byte.
+// coverage says what a byte holds.
 type coverage uint8
 
 const (
@@ -67,8 +67,8 @@ const (
 	truth          // a bool
 )
 
-// cover marks the bytes that a value of type t at an offset holds something in,
-// or says what it holds that is no number. Fields without a name hold nothing.
+// cover marks the bytes of a value of type t at an offset that are part of the value. It
+// returns an error if they are not numbers. Fields named _ are not a part.
 func cover(counts []coverage, t reflect.Type, at uintptr, path string) error {
 	switch t.Kind() {
 	case reflect.Struct:
@@ -90,7 +90,7 @@ func cover(counts []coverage, t reflect.Type, at uintptr, path string) error {
 			return err
 		}
 		size := t.Elem().Size()
-		for i := size; i < t.Size(); i++ { // as the first element
+		for i := size; i < t.Size(); i++ { // like the first element
 			counts[at+i] = counts[at+i-size]
 		}
 		return nil
@@ -108,7 +108,7 @@ func cover(counts []coverage, t reflect.Type, at uintptr, path string) error {
 	return fmt.Errorf("%s is a %s", path, kindName(t))
 }
 
-// kindName names what cannot be hashed by itself.
+// kindName describes a type that cannot be hashed by itself.
 func kindName(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Pointer, reflect.UnsafePointer:
@@ -121,8 +121,8 @@ func kindName(t reflect.Type) string {
 	return t.Kind().String()
 }
 
-// masked writes rows to dst, which is as long, with everything zeroed that holds
-// nothing.
+// masked writes rows to dst, which has the same length, with all bytes zeroed that are not
+// part of a value.
 func (l *layout) masked(dst, rows []byte) {
 	for len(rows) >= 8*len(l.mask) {
 		n := 8 * len(l.mask)
@@ -145,8 +145,8 @@ func maskWords(dst, src []byte, mask []uint64) {
 	}
 }
 
-// read copies a row from src, with everything zeroed that holds nothing, and bools
-// made 0 or 1, to where it is used as a value.
+// read copies a row from src, to be used as a value. It zeroes bytes that are not part of the value, and makes
+// bools 0 or 1.
 func (l *layout) read(row, src []byte) {
 	if l.whole {
 		copy(row, src)

@@ -8,12 +8,12 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// kind is what a hash has of a kind of requests. Its number is not the same in another world, where
+// kind is how a kind of requests is hashed. Its number may be different in another world, where
 // something else is registered before it, such as a prefab.
 type kind struct {
 	name  string
-	alike int   // how many kinds with that name are before it
-	form  *form // of what comes with a request; nil: nothing, or none was seen
+	alike int   // how many earlier kinds have that name
+	form  *form // of its value; nil: it has none, or none was seen
 }
 
 // learnKinds names the kinds that are new.
@@ -25,8 +25,8 @@ func (h *Hasher) learnKinds(kinds store.Kinds) {
 	}
 }
 
-// requests hashes what systems, and functions in a refresh, have sent and no refresh
-// has applied: from a shard, or with world.AllShards that of global systems.
+// requests hashes what systems and functions have sent and no refresh has applied
+// yet: from a shard, or with world.AllShards from global systems.
 func (h *Hasher) requests(v drive.Survey, from int) (err error) {
 	h.sum.Reset()
 	kinds := v.Kinds()

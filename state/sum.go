@@ -6,8 +6,8 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// sum takes in what is hashed. Whatever has no fixed length goes in behind it, so
-// that nothing can be taken for something else.
+// sum hashes what it is given. The length comes before everything without a fixed length, so
+// that different contents cannot have the same bytes.
 //
 // Ownership: the Hasher's.
 type sum struct {
@@ -33,8 +33,8 @@ func (s *sum) text(v string) {
 	_, _ = s.WriteString(v)
 }
 
-// runMin is the length from which on bytes are hashed by themselves, where they
-// are, and their hash goes in: a Hasher would copy them.
+// runMin is the length from which on bytes are hashed by themselves, in place,
+// and their hash is added: a Hasher would copy them.
 const runMin = 512
 
 func (s *sum) bytes(v []byte) {

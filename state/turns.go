@@ -14,16 +14,16 @@ func init() {
 	}
 }
 
-// turns hashes a part of the state at each tick, at little cost, so that a log can tell soon that a
-// replay has gone another way. Chunks of rows, the slots of a shard and plain resources take turns:
-// one in often ticks each. So does, once in seldom ticks, what has to be encoded and may be large.
-// Messages and requests under way are left out: what they do shows in a later tick.
+// turns hashes a part of the state at each tick, at little cost, so that a log can show soon that a
+// replay differs. Chunks of rows, the slots of a shard and plain resources take turns:
+// each is hashed once in often ticks. Types that must be encoded and may be large take turns once in seldom ticks.
+// Messages and requests under way are left out: their effects show in a later tick.
 //
 // Ownership: the coordinator, at the end of a refresh.
 type turns struct {
 	h          *Hasher
 	v          drive.Survey
-	counts     drive.Counts // of which the types are known
+	counts     drive.Counts // when the types were learnt
 	components []*writer    // by number
 	resources  []*writer
 	extensions []Stateful
@@ -34,11 +34,11 @@ const (
 	seldom = 16 * often
 )
 
-// rowsOften is how many rows of a type that has to be encoded are hashed as often as others.
+// rowsOften is up to how many rows a type that must be encoded is hashed as often as others.
 const rowsOften = 64
 
-// Sum hashes the parts whose turn it is at the world's tick. It returns ErrNoCodec, or what a codec
-// has panicked with.
+// Sum hashes the parts whose turn it is at the world's tick. It returns ErrNoCodec, or the value of a codec's
+// panic.
 func (x *turns) Sum() (sum uint64, err error) {
 	defer asError(&err)
 	if x.counts != x.v.Counts() {
@@ -81,7 +81,7 @@ func (x *turns) Sum() (sum uint64, err error) {
 	return h.sum.Sum64(), nil
 }
 
-// learn makes the writers of all types.
+// learn makes writers for all types.
 func (x *turns) learn() error {
 	components, resources := x.v.Components(), x.v.Resources()
 	if err := x.h.learn("component", components); err != nil {
@@ -105,7 +105,7 @@ func (x *turns) learn() error {
 	return nil
 }
 
-// turns returns once in how many ticks values are hashed.
+// turns returns in how many ticks values are hashed once.
 func (x *writer) turns() int {
 	if x.layout != nil {
 		return often
@@ -113,7 +113,7 @@ func (x *writer) turns() int {
 	return seldom
 }
 
-// shard hashes the chunks whose turn it is: of each table one in often, begun with another one each.
+// shard hashes the chunks whose turn it is: of each table one in often. Each table begins with another one.
 func (x *turns) shard(s *store.Shard, at uint64) {
 	h := x.h
 	for k, t := range s.Tables() {
