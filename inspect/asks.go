@@ -11,10 +11,10 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// asks are functions that are to look at the idle world. All that wait are called in one function of
-// Scheduler.Between.
+// asks are functions that must read the idle world. One function of Scheduler.Between calls all that
+// wait.
 //
-// Ownership: mu guards what is below it.
+// Ownership: mu guards the fields after it.
 type asks struct {
 	x       *Inspector
 	mu      sync.Mutex
@@ -34,8 +34,8 @@ var errStands = busy(http.StatusServiceUnavailable, "no tick has ended for 2 sec
 
 var errClosed = refuse(http.StatusServiceUnavailable, "the inspector or its world is closed")
 
-// do has f called between two ticks and waits for it. If the context ends first, f is not called, or
-// has returned.
+// do has f called between two ticks and waits for it. If the context ends first, f was not called and will not be, or
+// it has returned.
 func (a *asks) do(ctx context.Context, f func(*world.World)) error {
 	ctx, cancel := context.WithTimeout(ctx, waitMax)
 	defer cancel()
@@ -54,7 +54,7 @@ func (a *asks) do(ctx context.Context, f func(*world.World)) error {
 		a.waiting = slices.Delete(a.waiting, i, i+1)
 	}
 	a.mu.Unlock()
-	if i < 0 { // it runs
+	if i < 0 { // it is running
 		return <-x.done
 	}
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
@@ -63,7 +63,7 @@ func (a *asks) do(ctx context.Context, f func(*world.World)) error {
 	return ctx.Err()
 }
 
-// enter makes a function wait.
+// enter adds a function to those that wait.
 func (a *asks) enter(x *ask) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -80,7 +80,7 @@ func (a *asks) enter(x *ask) error {
 	return nil
 }
 
-// send has those that wait called.
+// send has the waiting functions called.
 func (a *asks) send() {
 	select {
 	case err := <-a.x.s.Between(a.serve):
@@ -92,7 +92,7 @@ func (a *asks) send() {
 	}
 }
 
-// take returns those that wait.
+// take removes and returns the waiting functions.
 func (a *asks) take() []*ask {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -101,14 +101,14 @@ func (a *asks) take() []*ask {
 	return all
 }
 
-// serve calls those that wait.
+// serve calls the waiting functions.
 func (a *asks) serve(w *world.World) {
 	for _, x := range a.take() {
 		x.done <- x.call(w)
 	}
 }
 
-// call contains a panic, so that nobody else suffers from it.
+// call recovers a panic of f, so that the other functions are still called.
 func (x *ask) call(w *world.World) (err error) {
 	returned := false
 	defer func() {
@@ -121,7 +121,7 @@ func (x *ask) call(w *world.World) (err error) {
 	return nil
 }
 
-// fail tells those that wait that Between was refused.
+// fail answers the waiting functions with the error of Between.
 func (a *asks) fail(err error) {
 	switch {
 	case errors.Is(err, world.ErrFull):

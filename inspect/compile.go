@@ -28,13 +28,13 @@ type test struct {
 	component int
 	field     *field
 	op        op
-	number    uint64 // the bits of what a number is compared with, of the field's type; a handle; 1 for true
+	number    uint64 // what a number is compared with, as bits of the field's type; a handle; 1 for true
 	text      string
 }
 
 const showMax = 16 // components that a row shows
 
-// find returns the component that a name begins with, and the rest of the name, which is the path of a field.
+// find splits a name into the component that it begins with and the path of a field.
 func (s *schema) find(t *term) (id int, path string, ok bool) {
 	if t.quoted != "" {
 		id, ok = s.byName[t.quoted]
@@ -52,10 +52,10 @@ func (s *schema) find(t *term) (id int, path string, ok bool) {
 	}
 }
 
-// namesTold is how many components an error names.
+// namesTold is how many components an error lists.
 const namesTold = 12
 
-// noComponent says that no component has a name, and which one may be meant, or some there are.
+// noComponent returns the error for an unknown component. It suggests a similar name, or lists some.
 func (s *schema) noComponent(name string) string {
 	var all []string
 	for i := range s.components {
@@ -72,7 +72,7 @@ func (s *schema) noComponent(name string) string {
 	return fmt.Sprintf("there is no component %q; there are: %s", name, told)
 }
 
-// compile makes a filter of a query. Its errors say the column.
+// compile makes a filter of a query. Its errors have the column.
 func (s *schema) compile(query string) (*filter, error) {
 	terms, err := parse(query)
 	if err != nil {
@@ -175,7 +175,7 @@ func (c *component) somePaths() string {
 	return ", as " + strings.Join(some, ", ")
 }
 
-// verdict says what a comparison amounts to, whatever the value.
+// verdict is the result of a comparison without looking at values.
 type verdict int
 
 const (
@@ -191,7 +191,7 @@ func verdictOf(is bool) verdict {
 	return never
 }
 
-// against completes the test with what the field is compared with.
+// against adds the literal to the test.
 func (x *test) against(l *literal) (verdict, error) {
 	wants := func(what string) error {
 		return syntaxError(l.at, "want %s for a %v, not %s", what, x.field.typ, l.text)
@@ -231,7 +231,7 @@ func (x *test) against(l *literal) (verdict, error) {
 	return asked, nil
 }
 
-// whole completes a test of an integer. What lies between two integers, or beyond what the type has, is
+// whole completes a test of an integer. Numbers between two integers, or outside the type's range, are
 // decided here, so that no value need be converted.
 func (x *test) whole(text string, f float64) (verdict, error) {
 	v, isWhole := new(big.Int).SetString(strings.TrimPrefix(text, "+"), 10)

@@ -20,9 +20,9 @@ import (
 // stepsMax is how many ticks one request may step.
 const stepsMax = 1000
 
-// port is what changes go through, so that a log of inputs has them. It is opened for the first.
+// port sends the changes, so that a log of inputs has them. The first change opens it.
 //
-// Ownership: mu guards.
+// Ownership: mu guards it.
 type port struct {
 	mu   sync.Mutex
 	p    *world.Port
@@ -64,21 +64,21 @@ func (p *port) close() {
 	}
 }
 
-// changed logs what was asked for.
+// changed logs a change that was requested.
 func (x *Inspector) changed(r *http.Request, what string, values ...any) {
 	x.log(levelChanged, "inspector: "+what, append(values, "from", r.RemoteAddr, "tick", x.w.Tick())...)
 }
 
-// made notes that a change was made, before it is answered: whoever asks from then on sees it.
+// made notes that a change was made, before the answer is sent: later readers see the change.
 func (x *Inspector) made() { x.changes.Add(1) }
 
-// state is whether the world stands still, and where.
+// state says whether the world is paused, and at which tick.
 type state struct {
 	Paused bool   `json:"paused"`
 	Tick   uint64 `json:"tick"`
 }
 
-// writeState answers with a state that a change led to.
+// writeState answers with the state after a change.
 func (x *Inspector) writeState(w http.ResponseWriter, now state) error {
 	x.made()
 	x.samples.wake()
@@ -86,7 +86,7 @@ func (x *Inspector) writeState(w http.ResponseWriter, now state) error {
 	return nil
 }
 
-// look looks at the state between two ticks. If it returns an error, now is as it was.
+// look reads the state between two ticks. If it returns an error, now is unchanged.
 func (x *Inspector) look(ctx context.Context, now *state) error {
 	return x.asks.do(ctx, func(w *world.World) { *now = state{x.s.Paused(), w.Tick()} })
 }
@@ -121,8 +121,8 @@ func (x *Inspector) resume(w http.ResponseWriter, r *http.Request) error {
 	return x.writeState(w, state{x.s.Paused(), x.w.Tick()})
 }
 
-// rest waits until a paused world makes none of the ticks that it was told to make: between two looks at the same tick
-// Run has found none left. It returns at once if the world is not paused. If it returns an error, now is what it saw last.
+// rest waits until a paused world has made all ticks that were requested: when two looks find the same tick,
+// Run has none left. It returns at once if the world is not paused. If it returns an error, now is what it last saw.
 func (x *Inspector) rest(ctx context.Context, now *state) error {
 	for {
 		was := *now
@@ -224,7 +224,7 @@ func (x *Inspector) enable(w http.ResponseWriter, r *http.Request) error {
 }
 
 // set sets a field of a component. It reads the component between two ticks and sends all of it by the
-// port: what systems write to its other fields in the next tick is lost.
+// port, so it overwrites what systems write to other fields in the next tick.
 func (x *Inspector) set(w http.ResponseWriter, r *http.Request) error {
 	var body struct {
 		Handle    string `json:"handle"`
@@ -253,7 +253,7 @@ func (x *Inspector) set(w http.ResponseWriter, r *http.Request) error {
 	return x.writeOutcome(w, r, &done)
 }
 
-// setNow sends a request of the idle world's value, or that of the edit before, with another field.
+// setNow sends a request with the idle world's value, or that of the edit before, and one field changed.
 func (x *Inspector) setNow(w *world.World, h handle.Handle, component, path string, value any, done *world.Completion) error {
 	id, f, err := x.schemas.of(w).fieldNamed(component, path)
 	if err != nil {
@@ -294,7 +294,7 @@ type edit struct {
 	done      *world.Completion
 }
 
-// lastEdit returns the last edit of a component that waits for a refresh, or nil: what is set next must keep its fields.
+// lastEdit returns the last edit of a component that waits for a refresh, or nil. The next edit must keep its fields.
 func (x *Inspector) lastEdit(h handle.Handle, component int) (last *edit) {
 	x.edits = slices.DeleteFunc(x.edits, func(e edit) bool { return e.done.Outcome() != world.Undecided })
 	for i := range x.edits {
@@ -305,7 +305,7 @@ func (x *Inspector) lastEdit(h handle.Handle, component int) (last *edit) {
 	return last
 }
 
-// setField stores a JSON value in a field. Numbers may be texts, as large ones and NaN are written.
+// setField stores a JSON value in a field. Numbers may be text, because large ones and NaN are written so.
 func setField(to reflect.Value, value any) error {
 	wants := func(what string) error { return fmt.Errorf("want %s, of type %v, not %v", what, to.Type(), value) }
 	switch to.Kind() {
@@ -353,11 +353,11 @@ func (x *Inspector) destroy(w http.ResponseWriter, r *http.Request) error {
 	return x.writeOutcome(w, r, &done)
 }
 
-// writeOutcome waits for the outcome of a request. It answers 202 if no tick has brought one.
+// writeOutcome waits for the outcome of a request. It answers 202 if there is none yet.
 func (x *Inspector) writeOutcome(w http.ResponseWriter, r *http.Request, done *world.Completion) error {
 	wait := waitMax
 	if x.s.Paused() {
-		wait /= 20 // the next tick may be far off
+		wait /= 20 // the next tick may not come for long
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), wait)
 	defer cancel()

@@ -15,8 +15,8 @@
 // [scheduler.Scheduler.Between]. That takes about a tenth of a microsecond for each pair of a system and a
 // shard; if it takes more than a hundredth of the time, it happens less often, down to once in 4 seconds. Rows
 // for queries and maps come from a copy that is made between two ticks as a [world.Frame] is, at most 4 times a
-// second, of the components that were asked for. One entity is read between two ticks. All who look at the same
-// time share what is read. After a change that was made here, whoever looks next has it read once more, so that
+// second, of the components that were asked for. One entity is read between two ticks. Simultaneous readers
+// share what is read. After a change by the page or its JSON, the next reader causes a new reading, so that
 // no answer is older than the change. A slow or stuck reader never delays a tick: newer data replaces what was
 // not sent, and the connection ends when nothing can be written for 5 seconds.
 //

@@ -19,7 +19,7 @@ const (
 	referencesMax = 100
 )
 
-// entity is what /api/entity answers with.
+// entity is the answer of /api/entity.
 type entity struct {
 	Tick       uint64            `json:"tick"`
 	Handle     handle.Handle     `json:"handle"`
@@ -39,7 +39,7 @@ type entityComponent struct {
 	Fields []entityField   `json:"fields"`
 	WhyNot string          `json:"why_not,omitempty"`
 
-	copy reflect.Value // of the value, which may share with the world what a copy shares
+	copy reflect.Value // an assigned copy of the value, so it may share memory with the world
 }
 
 type entityField struct {
@@ -91,7 +91,7 @@ func entityOf(r *http.Request) (handle.Handle, error) {
 	return h, p.err
 }
 
-// entityOf describes an entity, once for all who ask at the same time.
+// entityOf describes an entity, once for all simultaneous readers.
 func (x *Inspector) entityOf(ctx context.Context, h handle.Handle) ([]byte, error) {
 	return x.answers.of(ctx, "entity?"+h.String(), frameAge/2, func(ctx context.Context) ([]byte, error) {
 		var e entity
@@ -108,8 +108,8 @@ func (x *Inspector) entityOf(ctx context.Context, h handle.Handle) ([]byte, erro
 	})
 }
 
-// read takes what the entity has from the idle world. No method of a user's type is called, and what is
-// written here is bounded: the next tick waits for it.
+// read copies what the entity has from the idle world. It calls no method of a user's type, and bounds
+// its work, because the next tick waits for it.
 func (e *entity) read(w *world.World, s *schema, h handle.Handle) {
 	d := driver.Of(w)
 	space := d.Space()
@@ -146,7 +146,7 @@ func (e *entity) read(w *world.World, s *schema, h handle.Handle) {
 	}
 }
 
-// relate adds what a relation says of the entity, if it is in it.
+// relate adds the entity's place in a relation, if it is in it.
 func (e *entity) relate(label string, f drive.Family) {
 	r := entityRelation{Label: label, Children: []handle.Handle{}}
 	if p := f.Parent(e.Handle); p != handle.None {
@@ -177,13 +177,13 @@ func (e *entity) write(s *schema) {
 		for k := range of.fields {
 			f := &of.fields[k]
 			v := f.of(c.copy)
-			cut := f.typ.Kind() == reflect.String && v.Len() > textMax // to set it would cut it for good
+			cut := f.typ.Kind() == reflect.String && v.Len() > textMax // setting it would cut the value for good
 			c.Fields = append(c.Fields, entityField{f.path, f.typ.String(), appendValue(nil, v, false), of.edits(f) && !cut})
 		}
 	}
 }
 
-// edits reports whether a field can be set from here.
+// edits reports whether the inspector can set a field.
 func (c *component) edits(f *field) bool { return c.plain && f.open && f.typ != handleType }
 
 // fieldNamed returns a field that can be set.

@@ -25,7 +25,7 @@ type field struct {
 	typ    reflect.Type
 	offset uintptr
 	index  []int // of the fields and elements that lead to it
-	open   bool  // all of them are exported
+	open   bool  // all of them are exported fields
 }
 
 func (f *field) numeric() bool {
@@ -82,13 +82,13 @@ type component struct {
 	name   string
 	typ    reflect.Type
 	framed bool
-	whyNot string // it is not framed
+	whyNot string // why frames cannot have it
 	plain  bool   // a copy by assignment shares nothing with the world
 	fields []field
 }
 
-// schema is what the world has, as far as it does not change. Components may still be registered: then
-// there is another.
+// schema is the part of the world that does not change, such as its components. If components are
+// registered later, there is a new schema.
 //
 // Ownership: immutable.
 type schema struct {
@@ -123,7 +123,7 @@ type schemas struct {
 	is *schema
 }
 
-// known returns the schema as it was when the last sample was taken, or nil.
+// known returns the schema at the last sample, or nil.
 func (s *schemas) known() *schema {
 	s.mu.Lock()
 	defer s.mu.Unlock()

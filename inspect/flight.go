@@ -9,14 +9,14 @@ import (
 )
 
 const (
-	flightAge   = 5 * time.Second // how far back the trace of the Go runtime goes, about
+	flightAge   = 5 * time.Second // how far back the trace of the Go runtime goes, approximately
 	flightBytes = 8 << 20
 	flightsMax  = 4
 )
 
-// flights keeps the trace of the Go runtime of the last seconds, and what it was when ticks were too long.
+// flights keeps the Go runtime's trace of the last seconds, and copies of it from ticks that overran.
 //
-// Ownership: mu guards what is below it.
+// Ownership: mu guards the fields after it.
 type flights struct {
 	recorder *trace.FlightRecorder // nil without Options.GoTraces
 	mu       sync.Mutex
@@ -43,11 +43,11 @@ func (f *flights) stop() {
 	}
 }
 
-// keep keeps the trace, as it is now, with a recording.
+// keep keeps the present trace with a recording.
 func (f *flights) keep(id string) {
 	data := &bounded{most: 4 * flightBytes}
 	if _, err := f.recorder.WriteTo(data); err != nil {
-		return // another one is being written, or it was stopped
+		return // another is being written, or the recorder was stopped
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

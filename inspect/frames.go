@@ -16,9 +16,9 @@ import (
 // frameAge is how long a frame is shared.
 const frameAge = 250 * time.Millisecond
 
-// frame is a copy of some components of the world, for all who look at the same time.
+// frame is a copy of some components of the world, for simultaneous readers.
 //
-// Ownership: users, old and unused as of frames.mu; nobody writes the rest.
+// Ownership: frames.mu guards users, old and unused; nothing writes the rest.
 type frame struct {
 	frozen drive.Frozen
 	has    store.Set
@@ -26,13 +26,13 @@ type frame struct {
 	change uint64 // how many changes had been made
 	at     time.Time
 	users  int
-	old    bool          // nobody else gets it
+	old    bool          // no further reader gets it
 	gone   chan struct{} // closed when it is released
 }
 
-// frames captures, and holds one frame at a time at the most.
+// frames makes and shares frames, one at a time.
 //
-// Ownership: turn is of one who captures at a time, and guards stats. mu guards newest.
+// Ownership: turn belongs to the goroutine that captures, and guards stats. mu guards newest.
 type frames struct {
 	x      *Inspector
 	turn   limit
@@ -43,7 +43,7 @@ type frames struct {
 
 func (f *frames) init(x *Inspector) { f.x, f.turn = x, newLimit(1) }
 
-// get returns a frame with some components, not older than frameAge, nor than the last change. Release it.
+// get returns a frame with some components, which is not older than frameAge or than the last change. Release it.
 func (f *frames) get(ctx context.Context, need store.Set) (*frame, error) {
 	change := f.x.changes.Load()
 	select {
@@ -71,7 +71,7 @@ func (f *frames) get(ctx context.Context, need store.Set) (*frame, error) {
 	return f.capture(ctx, need)
 }
 
-// errLastFrame is why there is no frame although one could be held: the program, and what saves the world, go first.
+// errLastFrame is returned while only one more frame can be held: that is left to the program and to saving.
 var errLastFrame = busy(http.StatusServiceUnavailable,
 	"the last frame of Options.FramesMax is left to the program; ask again when it holds fewer, or raise FramesMax, to 2 or more")
 
@@ -117,7 +117,7 @@ func (f *frames) release(x *frame) {
 	}
 }
 
-// retire gives a frame to nobody else, and releases it when nobody has it. The lock is held.
+// retire stops sharing a frame, and releases it when its last user has. The lock is held.
 func (f *frames) retire(x *frame) {
 	if x == nil {
 		return

@@ -21,7 +21,7 @@ const bodyMax = 64 << 10
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// refusal is an error with its status.
+// refusal is an error with its HTTP status.
 type refusal struct {
 	status int
 	text   string
@@ -34,7 +34,7 @@ func (e *refusal) Error() string { return e.text }
 // refuse makes a refusal.
 func refuse(status int, text string) error { return &refusal{status: status, text: text} }
 
-// busy is a refusal of what may be asked again.
+// busy makes a refusal of a request that can be repeated later.
 func busy(status int, text string) error {
 	return &refusal{status: status, text: text, header: "Retry-After: 1"}
 }
@@ -44,9 +44,9 @@ func (x *Inspector) writeError(w http.ResponseWriter, r *http.Request, err error
 	e := &refusal{status: http.StatusInternalServerError, text: err.Error()}
 	switch {
 	case x.ctx.Err() != nil && errors.Is(err, context.Canceled):
-		err = errClosed // while it was asked
+		err = errClosed // while the request was served
 	case errors.Is(err, context.DeadlineExceeded):
-		err = errBusy // to be computed in time
+		err = errBusy // it was not computed in time
 	}
 	if !errors.As(err, &e) {
 		x.log(levelFailed, "inspector failed", "path", r.URL.Path, "err", err)
@@ -72,11 +72,11 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 func writeBody(w http.ResponseWriter, status int, body []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // nobody reads any more, then
+	_, _ = w.Write(body) // if it fails, the reader is gone
 }
 
-// isLocal reports whether a request comes from this machine: not by a proxy, and not by a page of a
-// foreign name that was made to lead here.
+// isLocal reports whether a request comes from this machine: not through a proxy, and not from a page under a
+// foreign name that resolves to this machine.
 func isLocal(r *http.Request) bool {
 	from, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil || !from.Addr().Unmap().IsLoopback() {
@@ -94,7 +94,7 @@ func isLocal(r *http.Request) bool {
 	return isLoopback(strings.TrimSuffix(strings.TrimPrefix(host, "["), "]"))
 }
 
-// isLoopback reports whether a host, a name or an address, is this machine by definition.
+// isLoopback reports whether a host, a name or an address, always means this machine.
 func isLoopback(host string) bool {
 	if strings.EqualFold(host, "localhost") {
 		return true
@@ -128,7 +128,7 @@ func (x *Inspector) mayAsk(r *http.Request, isPage bool) error {
 	return nil
 }
 
-// readBody reads the JSON of a POST, one object without members that nobody knows.
+// readBody reads the JSON of a POST: one object without unknown members.
 func readBody(w http.ResponseWriter, r *http.Request, to any) error {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		return refuse(http.StatusUnsupportedMediaType, "the body must be JSON; send Content-Type: application/json")

@@ -10,7 +10,7 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// pointsOf are how many points a span of the history has, and how far apart.
+// pointsOf are how many points a span of the history has, and the time between them.
 type pointsOf struct {
 	name string
 	step time.Duration
@@ -27,14 +27,14 @@ type history struct {
 	now   counts
 }
 
-// series is a ring of points, each at the place of its number, which is its time in steps.
+// series is a ring of points. The number of a point is its time in steps, and gives its place.
 type series struct {
 	points []point
 	at     int64  // the number of the point under way
 	begun  counts // when it began
 }
 
-// counts are those of a sample that points show.
+// counts are the counts of a sample that points need.
 type counts struct {
 	time                         stats.Histogram
 	overruns, created, destroyed uint64
@@ -42,7 +42,7 @@ type counts struct {
 	bytes                        uint64
 }
 
-// point is what was in a step of time.
+// point is what happened in a step of time.
 type point struct {
 	number             int64
 	ticks              uint64
@@ -82,7 +82,7 @@ func (h *history) add(now *moment, s *scheduler.Stats, w *world.Stats) {
 	}
 }
 
-// pointOf returns what was between two samples.
+// pointOf returns what happened between two samples.
 func pointOf(number int64, from, to *counts) point {
 	t := to.time.Since(&from.time)
 	return point{
@@ -91,7 +91,7 @@ func pointOf(number int64, from, to *counts) point {
 	}
 }
 
-// append appends a span as JSON, the point under way as it is.
+// append appends a span as JSON, including the unfinished point.
 func (h *history) append(dst []byte, span int) []byte {
 	x, r := &h.spans[span], resolutions[span]
 	n := int64(r.n)

@@ -19,20 +19,20 @@ const TokenMin = 16
 // ConnectionsMax is the default of Options.ConnectionsMax.
 const ConnectionsMax = 1000
 
-// Options shape an Inspector. The zero value means the defaults: only who is on the same machine may
-// look, and nobody may change anything.
+// Options shape an Inspector. The zero value means the defaults: only clients on the same machine may
+// read, and none may change anything.
 type Options struct {
 	Name string // of the server, for the page's title
-	// Token is what has to be sent, as "Authorization: Bearer …", for every change, and by whoever is not
-	// on the same machine for everything but the page's own files. It has TokenMin characters or more.
-	// Without one there are no changes, and nobody else is served.
+	// Token must be sent, as "Authorization: Bearer …", for every change. Clients on other machines
+	// must send it for everything but the page's own files. It has TokenMin characters or more.
+	// Without one there are no changes, and other machines are not served.
 	Token string
-	// TLS is what ListenAndServe serves with, if it is not nil.
+	// TLS, if not nil, is what ListenAndServe uses.
 	TLS *tls.Config
-	// Insecure lets ListenAndServe serve other machines without TLS: behind a proxy that has it, or in a
-	// network that is trusted with the token.
+	// Insecure lets ListenAndServe serve other machines without TLS: behind a proxy that has TLS, or in a
+	// network where the token may be read.
 	Insecure bool
-	// Logger, if not nil, gets records of changes that were asked for, and of what fails.
+	// Logger, if not nil, gets records of requested changes, and of failures.
 	Logger *slog.Logger
 	// GoTraces keeps an execution trace of the Go runtime of the last 5 seconds in memory, 8 MB, and adds it to
 	// recordings of ticks that overran, for `go tool trace`. It costs the program a few percent, and a program can
@@ -59,7 +59,7 @@ func (o *Options) check() error {
 
 // Inspector serves the inspector of one world over HTTP. It is an [http.Handler].
 //
-// Ownership: any goroutine. The world is looked at only in functions of Scheduler.Between.
+// Ownership: any goroutine. Only functions of Scheduler.Between read the world.
 type Inspector struct {
 	s        *scheduler.Scheduler
 	w        *world.World
@@ -67,11 +67,11 @@ type Inspector struct {
 	routes   map[string]route
 	origins  *http.CrossOriginProtection
 	asks     asks
-	changes  atomic.Uint64 // made by the controls; what was read before the last one is given to no later reader
+	changes  atomic.Uint64 // how many the controls made; data read before the last change is not given to later readers
 	frames   frames
 	answers  answers
 	streams  limit
-	steps    limit // one at a time: another's ticks would pass for its own
+	steps    limit // one at a time, because each counts the ticks that are made
 	samples  samples
 	schemas  schemas
 	figures  *figures.Reader
@@ -80,7 +80,7 @@ type Inspector struct {
 	flights  flights
 	overruns *scheduler.Overruns
 	port     port
-	edits    []edit          // those that wait for a refresh, and some before; whoever has the idle world
+	edits    []edit          // those that wait for a refresh, and some before; only the goroutine with the idle world uses them
 	ctx      context.Context // ends with the Inspector
 	end      context.CancelFunc
 	work     group
@@ -120,9 +120,9 @@ func New(s *scheduler.Scheduler, o Options) (*Inspector, error) {
 	return x, nil
 }
 
-// Close ends all streams, and the sampling, and waits for the sampling. From then on every request is
-// answered with 503, but for problems, history and the list of recordings. Closing twice is no error. Safe from any goroutine, but not in a function of
-// Scheduler.Between, which it may wait for.
+// Close ends all streams and the sampling, and waits for the sampling. From then on every request is
+// answered with 503, except those for problems, history and the list of recordings. Closing twice is no error. Safe
+// from any goroutine, but not in a function of Scheduler.Between, which it may wait for.
 func (x *Inspector) Close() error {
 	x.end()
 	x.work.close()

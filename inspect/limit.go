@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// limit is how many of something there may be at a time. Sending takes a place.
+// limit bounds how many of something there are at a time. A send takes a place.
 type limit chan struct{}
 
 func newLimit(n int) limit { return make(limit, n) }
@@ -44,12 +44,12 @@ type answers struct {
 	byKey map[string]*answer
 }
 
-// answer is one that is computed, or was. ready is closed then, and nobody writes any more.
+// answer is an answer that is being computed, or was. Then ready is closed, and nothing writes it.
 //
-// Ownership: change as of answers.mu; the rest is of who computes.
+// Ownership: change as that of answers.mu; the rest belongs to the goroutine that computes.
 type answer struct {
 	ready  chan struct{}
-	at     time.Time // when it was asked for
+	at     time.Time // when it was first requested
 	change uint64    // how many changes had been made when it was begun; notBegun before
 	body   []byte
 	err    error
@@ -61,8 +61,8 @@ func (a *answers) init(x *Inspector) {
 	a.x, a.busy, a.byKey = x, newLimit(computedMax), map[string]*answer{}
 }
 
-// of returns the answer to what is asked, computed not longer ago than age, and not before the last change, or computes
-// it. It goes on for others if who asked first goes away.
+// of returns the answer for key if it was computed within age, and after the last change. Otherwise it computes
+// it. If the first reader goes away, the computation continues for the others.
 func (a *answers) of(ctx context.Context, key string, age time.Duration, compute func(context.Context) ([]byte, error)) ([]byte, error) {
 	now, change := time.Now(), a.x.changes.Load()
 	a.mu.Lock()
@@ -102,7 +102,7 @@ func (a *answers) drop(key string, x *answer) {
 	}
 }
 
-// forget drops all answers that are there. The lock is held.
+// forget drops all answers. The lock is held.
 func (a *answers) forget() {
 	for key, x := range a.byKey {
 		select {
@@ -145,9 +145,9 @@ func (a *answers) compute(x *answer, f func(context.Context) ([]byte, error)) {
 	returned = true
 }
 
-// group is goroutines that end with the Inspector.
+// group is the goroutines that end with the Inspector.
 //
-// Ownership: mu guards over, and that nothing is started while close waits.
+// Ownership: mu guards over. It also keeps goroutines from starting while close waits.
 type group struct {
 	mu   sync.Mutex
 	over bool
@@ -164,7 +164,7 @@ func (g *group) start(f func()) bool {
 	return !g.over
 }
 
-// close waits for all, and lets nothing more start.
+// close keeps goroutines from starting, and waits for all.
 func (g *group) close() {
 	g.mu.Lock()
 	g.over = true
@@ -172,7 +172,7 @@ func (g *group) close() {
 	g.all.Wait()
 }
 
-// listener accepts so many connections at a time; others wait.
+// listener accepts a limited number of connections at a time; others wait.
 type listener struct {
 	net.Listener
 	places limit

@@ -91,7 +91,7 @@ func (x *Inspector) serveMap(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// mapOf returns a map, which all who ask for the same share.
+// mapOf returns a map, which simultaneous readers share.
 func (x *Inspector) mapOf(ctx context.Context, m *plot) ([]byte, error) {
 	return x.answers.of(ctx, m.key, frameAge, func(ctx context.Context) ([]byte, error) {
 		own := *m
@@ -147,7 +147,7 @@ type entry struct {
 	others bool // all that have no line
 }
 
-// plot draws the map: it looks at all rows once for the box and the legend, and once more for what is shown.
+// plot draws the map. It reads all rows once for the box and the legend, and again for the contents.
 func (x *Inspector) plot(ctx context.Context, m *plot) ([]byte, error) {
 	s, err := x.schemaNow(ctx)
 	if err != nil {

@@ -28,10 +28,10 @@ func (r *rows) cells(component int) mem.Cells {
 	return r.chunk.Cells(at)
 }
 
-// sliceRows is after how many rows a scan lets others have its core, and looks whether it is still wanted.
+// sliceRows is after how many rows a scan yields its core, and checks whether its result is still wanted.
 const sliceRows = 1 << 15
 
-// scan calls f with the rows of a frame that match, chunk by chunk. What f is given is good until it
+// scan calls f with the rows of a frame that match, chunk by chunk. Its argument is valid until it
 // returns.
 func (f *filter) scan(ctx context.Context, of *frame, shards int, do func(*rows)) error {
 	buffer, seen := make([]uint16, shard.RowsMax), 0
@@ -62,7 +62,7 @@ func (f *filter) scan(ctx context.Context, of *frame, shards int, do func(*rows)
 	return nil
 }
 
-// match leaves the rows that match.
+// match keeps only the rows that match.
 func (f *filter) match(r *rows) {
 	hs := r.chunk.Handles()
 	if f.entity != handle.None {
@@ -89,7 +89,7 @@ func (f *filter) match(r *rows) {
 	}
 }
 
-// flagged leaves the rows that have a flag, or have it not.
+// flagged keeps only the rows that have a flag, or only those without it.
 func (r *rows) flagged(flag int, must bool) {
 	words := r.chunk.Flagged(flag)
 	kept := r.which[:0]
@@ -102,7 +102,7 @@ func (r *rows) flagged(flag int, must bool) {
 	r.which = kept
 }
 
-// keep leaves the rows for which the test holds. NaN equals NaN here, so that it can be found.
+// keep keeps only the rows for which the test holds. NaN equals NaN here, so that it can be found.
 func (x *test) keep(r *rows) {
 	cells := r.cells(x.component)
 	if cells.Len == 0 {

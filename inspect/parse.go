@@ -36,7 +36,7 @@ const (
 	opNotEqual
 )
 
-// ops are the comparisons as they are written; those that begin as another does are behind it.
+// ops are the comparisons as they are written. A longer one comes before its prefix.
 var ops = [...]string{opLess: "<", opLessEqual: "<=", opGreater: ">", opGreaterEqual: ">=", opEqual: "==", opNotEqual: "!="}
 
 // what a term is about.
@@ -49,7 +49,7 @@ const (
 	onHandle
 )
 
-// term is a part of a query, as it was written.
+// term is a part of a query as it was written.
 type term struct {
 	at     int // the column, from 1
 	not    bool
@@ -123,7 +123,7 @@ func (p *parser) next() string {
 	return strconv.Quote(word)
 }
 
-// parse reads a query. Its errors say the column.
+// parse reads a query. Its errors have the column.
 func parse(query string) (terms []term, err error) {
 	switch {
 	case len(query) > queryMax:
@@ -183,7 +183,7 @@ func (p *parser) term() (t term, err error) {
 	return t, p.comparison(&t)
 }
 
-// special reads what is behind Flag, Shard or Handle.
+// special reads what follows Flag, Shard or Handle.
 func (p *parser) special(t *term) (done bool, err error) {
 	at := p.at()
 	switch t.name {

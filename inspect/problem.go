@@ -29,14 +29,14 @@ type problem struct {
 
 // problems has the last ones, the oldest first.
 //
-// Ownership: mu guards.
+// Ownership: mu guards it.
 type problems struct {
 	mu     sync.Mutex
 	all    []problem
 	number uint64
 }
 
-// add adds a problem, or counts it if the same was there lately.
+// add adds a problem, or counts it if the same one came recently.
 func (p *problems) add(x problem) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -62,7 +62,7 @@ func (p *problems) last() uint64 {
 	return p.number
 }
 
-// since returns the problems that came or were repeated behind a number, as JSON, and moves that on.
+// since returns the problems that came or were repeated after a number, as JSON, and advances the number.
 func (p *problems) since(seen *uint64) (all [][]byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

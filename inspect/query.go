@@ -23,13 +23,13 @@ const (
 	answerMax   = 4 << 20 // bytes of rows, about
 )
 
-// parameters are those of a request. The first that is wrong is the error.
+// parameters are those of a request. err is for the first wrong one.
 type parameters struct {
 	url.Values
 	err error
 }
 
-// parametersOf returns the parameters of a request, which may have no others, and each once.
+// parametersOf returns the parameters of a request. Unknown and repeated ones are errors.
 func parametersOf(r *http.Request, known ...string) parameters {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	p := parameters{Values: values}
@@ -78,7 +78,7 @@ func (p *parameters) handle(name string) handle.Handle {
 	return h
 }
 
-// schemaNow returns what the world has. What was registered lately may be missing.
+// schemaNow returns the schema. What was registered recently may be missing.
 func (x *Inspector) schemaNow(ctx context.Context) (s *schema, err error) {
 	if s = x.schemas.known(); s != nil {
 		return s, nil
@@ -87,7 +87,7 @@ func (x *Inspector) schemaNow(ctx context.Context) (s *schema, err error) {
 	return s, err
 }
 
-// question is what a query asks for.
+// question is a query with its parameters.
 type question struct {
 	query, show, order, totals string
 	down                       bool
@@ -124,7 +124,7 @@ func (x *Inspector) serveQuery(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// shown returns the components that rows show: those that are named, or else those of the query.
+// shown returns the components that rows show: those in names, or if that is empty those of the query.
 func (s *schema) shown(f *filter, names string) ([]int, error) {
 	all := slices.Clone(f.named)
 	if names != "" {
@@ -258,7 +258,7 @@ func (r *found) append(dst []byte, s *schema, shown []int) []byte {
 	return append(dst, "}}"...)
 }
 
-// valueAt returns a copy of a value, of which methods may be called.
+// valueAt returns a copy of a value, whose methods may be called.
 func valueAt(cells mem.Cells, row int) reflect.Value {
 	v := reflect.New(cells.Type).Elem()
 	v.Set(reflect.ValueOf(cells.Values).Index(row))

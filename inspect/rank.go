@@ -60,7 +60,7 @@ type found struct {
 	text  string
 }
 
-// ranking collects the rows that come first: in the order of a field, or of their handles behind one. It keeps no more
+// ranking collects the first rows, in the order of a field, or of handles after a given one. It keeps no more
 // than the limit.
 type ranking struct {
 	by    *column // or nil
@@ -69,7 +69,7 @@ type ranking struct {
 	limit int
 	all   []found // a heap, with the row that comes last on top
 	count int     // of all that match, whatever their handles
-	more  bool    // there are others behind them
+	more  bool    // there are others after them
 }
 
 // compare says which of two rows comes first. Those without the component come last.
@@ -135,7 +135,7 @@ func (p *ranking) sorted() []found {
 	return p.all
 }
 
-// keyOf returns what a value of a field is ordered by: a number, or a text. NaN comes after all other numbers.
+// keyOf returns the sort key of a field's value: a number, or a text. NaN comes after all other numbers.
 func keyOf(v reflect.Value) (uint64, string) {
 	const sign = 1 << 63
 	switch {
@@ -162,7 +162,7 @@ func keyOf(v reflect.Value) (uint64, string) {
 	return 0, v.String()
 }
 
-// total is what the values of a field come to. NaN is no value.
+// total is the sum, the least and the greatest of a field's values. NaN does not count.
 type total struct {
 	column
 	name             string

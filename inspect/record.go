@@ -18,16 +18,16 @@ import (
 
 const (
 	tracesMax     = 8               // ticks that are kept for the timeline
-	traceFor      = 5 * time.Second // ticks are traced so long after they were asked for
+	traceFor      = 5 * time.Second // for how long ticks are traced after a request
 	overrunsMax   = 16
 	recordingsMax = 4
 	spansMax      = 1 << 20  // of a recording, about
 	goTraceMax    = 64 << 20 // bytes
 )
 
-// recorder traces ticks for the timeline while somebody asks, and on request.
+// recorder traces ticks for the timeline while a reader asks for them, and for recordings.
 //
-// Ownership: mu guards what is below it.
+// Ownership: mu guards the fields after it.
 type recorder struct {
 	x      *Inspector
 	mu     sync.Mutex
@@ -40,7 +40,7 @@ type recorder struct {
 
 // recording is some ticks in detail.
 //
-// Ownership: as of recorder; what was recorded does not change once it is done.
+// Ownership: as that of recorder. A recording does not change once it is done.
 type recording struct {
 	id     string
 	at     time.Time
@@ -77,7 +77,7 @@ func (x *Inspector) serveTicks(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// follow traces a tick now and then, until nobody asks any more.
+// follow traces a tick now and then, until readers stop asking.
 func (c *recorder) follow() {
 	for {
 		c.mu.Lock()
@@ -148,7 +148,7 @@ func (x *Inspector) record(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// keep keeps a recording, and the last ones before it. The lock is held.
+// keep keeps a recording, and drops old ones. The lock is held.
 func (c *recorder) keep(of *recording) {
 	c.asked = append(c.asked, of)
 	c.asked = slices.Delete(c.asked, 0, max(0, len(c.asked)-recordingsMax))
@@ -170,7 +170,7 @@ func (c *recorder) finish(of *recording, data *bounded) {
 	}
 }
 
-// bounded is a buffer that refuses what is too much.
+// bounded is a buffer that fails when it would get too large.
 type bounded struct {
 	bytes.Buffer
 	most int
@@ -183,7 +183,7 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return b.Buffer.Write(p)
 }
 
-// all returns the recordings, those of ticks that overran first, and each the oldest first.
+// all returns the recordings, those of ticks that overran first, each group oldest first.
 func (c *recorder) all() (all []recording) {
 	for _, t := range c.x.overruns.Traces() {
 		of := recording{id: overrunID(t.Tick), at: t.Began, ticks: 1, traces: []scheduler.Trace{t}, done: true}
@@ -199,7 +199,7 @@ func (c *recorder) all() (all []recording) {
 	return all
 }
 
-// spanBytes is about what a span takes.
+// spanBytes is about how much memory a span takes.
 const spanBytes = 88
 
 func (x *Inspector) serveRecordings(w http.ResponseWriter, r *http.Request) error {
@@ -238,7 +238,7 @@ func (x *Inspector) serveRecordings(w http.ResponseWriter, r *http.Request) erro
 	return nil
 }
 
-// writeTraces answers with ticks, which may be a hundred megabytes: they are written once for all who ask at the same time.
+// writeTraces answers with ticks. They may be a hundred megabytes, so they are encoded once for simultaneous readers.
 func (x *Inspector) writeTraces(w http.ResponseWriter, r *http.Request, key string, all []scheduler.Trace, write func([]byte, []scheduler.Trace) []byte) error {
 	body, err := x.answers.of(r.Context(), "recording?"+key, frameAge, func(context.Context) ([]byte, error) { return write(nil, all), nil })
 	if err != nil {
@@ -279,7 +279,7 @@ func (x *Inspector) serveRecording(w http.ResponseWriter, r *http.Request) error
 		}
 		attach("atoll-" + id + ".trace")
 		w.Header().Set("Content-Type", "application/octet-stream")
-		_, _ = w.Write(of.goData) // nobody reads any more, then
+		_, _ = w.Write(of.goData) // if it fails, the reader is gone
 	default:
 		return refuse(http.StatusBadRequest, fmt.Sprintf("format is %q, want perfetto or go, or none", format))
 	}

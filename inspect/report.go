@@ -17,7 +17,7 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// report is what /api/stats answers with.
+// report is the answer of /api/stats.
 type report struct {
 	Tick    uint64    `json:"tick"`
 	At      int64     `json:"at_ms"`
@@ -93,14 +93,14 @@ type shardReport struct {
 	HeldUp    time.Duration `json:"held_up_ns"`
 }
 
-// waitReport is how long a shard stood at fences for another, or -1 for global systems, in a tick of the last second.
+// waitReport is how long a shard waited at fences for another, or for global systems (-1), in a tick of the last second.
 type waitReport struct {
 	Shard  int           `json:"shard"`
 	For    int           `json:"for"`
 	Waited time.Duration `json:"waited_ns"`
 }
 
-// waitsMax is how many pairs are told: all those of 16 shards and the global systems.
+// waitsMax is how many pairs a report has: all those of 16 shards and the global systems.
 const waitsMax = 16 * 17
 
 type systemReport struct {
@@ -146,7 +146,7 @@ type setReport struct {
 	Shards     []int    `json:"shards"`
 }
 
-// otherReport is a figure of what is kept beside the entities.
+// otherReport is a figure of something besides the entities.
 type otherReport struct {
 	Name   string            `json:"name"`
 	Help   string            `json:"help"`
@@ -154,7 +154,7 @@ type otherReport struct {
 	Labels map[string]string `json:"labels"`
 }
 
-// report makes the report of the sample, with quantiles of what was since before.
+// report makes the report of the sample, with quantiles of the time since before.
 func (m *samples) report(s *schema, now, before *moment, paused bool) *report {
 	w, c := &m.world, &m.scheduler
 	t := quantilesOf(&now.time, &before.time)
@@ -213,11 +213,11 @@ func (r *report) addShards(m *samples, now *moment) {
 	r.Waits = waitsSince(now.waits, second.waits, ticks)
 }
 
-// waitsSince returns who waited for whom since a moment, the longest first.
+// waitsSince returns which shards waited for which since a moment, longest first.
 func waitsSince(now, before []scheduler.Wait, ticks time.Duration) []waitReport {
 	all := []waitReport{}
 	for _, x := range now {
-		if len(before) > 0 && before[0].Shard == x.Shard && before[0].For == x.For { // both are in one order
+		if len(before) > 0 && before[0].Shard == x.Shard && before[0].For == x.For { // both have the same order
 			x.Time -= before[0].Time
 			before = before[1:]
 		}
@@ -259,7 +259,7 @@ func (r *report) addSystems(m *samples, now, before *moment) {
 	}
 }
 
-// encode writes the report as JSON, with what each system did on each shard or without.
+// encode writes the report as JSON; full adds what each system did on each shard.
 func (r *report) encode(full bool) []byte {
 	own := *r
 	if !full {
@@ -277,7 +277,7 @@ func withAge(body []byte, age time.Duration) []byte {
 	return append(fmt.Appendf(nil, `{"age_ms":%d,`, age.Milliseconds()), body[1:]...)
 }
 
-// serveWorld answers with what does not change.
+// serveWorld answers with the facts that do not change.
 func (x *Inspector) serveWorld(w http.ResponseWriter, r *http.Request) error {
 	s, err := x.schemaNow(r.Context())
 	if err != nil {
@@ -351,6 +351,6 @@ func (x *Inspector) serveMetrics(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	w.Header().Set("Content-Type", figures.TextType)
-	_, _ = w.Write(body) // nobody reads any more, then
+	_, _ = w.Write(body) // if it fails, the reader is gone
 	return nil
 }

@@ -19,24 +19,24 @@ import (
 )
 
 const (
-	sampleRest = time.Second            // between samples while nobody looks
-	sampleLook = 250 * time.Millisecond // while somebody does
+	sampleRest = time.Second            // between samples without readers
+	sampleLook = 250 * time.Millisecond // between samples with readers
 	sampleMost = 4 * time.Second        // if samples take long
-	lookFor    = 5 * time.Second        // behind a request, somebody looks
-	windowMax  = 10                     // seconds that quantiles are of
+	lookFor    = 5 * time.Second        // for how long after a request there is a reader
+	windowMax  = 10                     // seconds that quantiles cover
 	setsMax    = 100
 )
 
-// samples looks at the statistics now and then.
+// samples reads the statistics regularly.
 //
-// Ownership: turn is of whoever takes a sample, and guards what is below it. mu guards what is below it.
-// The rest is for any goroutine.
+// Ownership: turn belongs to the goroutine that takes a sample, and guards the fields after it. mu guards those after
+// mu. The rest is for any goroutine.
 type samples struct {
 	x        *Inspector
 	began    time.Time
 	streams  atomic.Int32
 	fulls    atomic.Int32
-	asked    atomic.Int64 // when somebody looked last, in nanoseconds since began
+	asked    atomic.Int64 // when a reader last asked, in nanoseconds since began
 	took     atomic.Int64 // how long the world waited for the newest sample, in nanoseconds
 	wakes    chan struct{}
 	short    feed // the newest, as JSON
@@ -55,7 +55,7 @@ type samples struct {
 	body    [2][]byte // short and full, without their age
 	at      time.Time
 	change  uint64 // how many changes had been made
-	whole   bool   // all of it is from then: sets and others are found only while somebody looks
+	whole   bool   // all of it is from then: sets and others are read only while there are readers
 	history history
 }
 
@@ -88,7 +88,7 @@ func (m *samples) init(x *Inspector) {
 	m.asked.Store(int64(-lookFor))
 }
 
-// look says that a stream begins, or ends.
+// look notes that a stream begins or ends.
 func (m *samples) look(n int32) {
 	m.streams.Add(n)
 	m.wake()
@@ -105,13 +105,13 @@ func (m *samples) wake() {
 	}
 }
 
-// looks reports whether somebody looks.
+// looks reports whether there are readers.
 func (m *samples) looks() bool {
 	return m.streams.Load() > 0 || time.Since(m.began)-time.Duration(m.asked.Load()) < lookFor
 }
 
-// least returns how far apart samples are at least: with many systems on many shards one takes long, and the world is
-// to wait for a hundredth of the time at the most.
+// least returns the least time between samples. With many systems on many shards a sample takes long, and the world
+// must wait at most a hundredth of the time.
 func (m *samples) least() time.Duration {
 	return min(max(sampleLook, 100*time.Duration(m.took.Load())), sampleMost)
 }
@@ -129,7 +129,7 @@ func (m *samples) run() {
 		select {
 		case <-wait.C:
 		case <-m.wakes:
-			m.pause() // whatever wakes it how often
+			m.pause() // however often it is woken
 		case <-m.x.ctx.Done():
 		}
 		wait.Stop()
@@ -144,27 +144,27 @@ func (m *samples) pause() {
 	}
 }
 
-// stands publishes the last sample again, which has become older, and notes why there is no other.
+// stands publishes the last sample again, with its greater age, and notes why there is no newer one.
 func (m *samples) stands(err error) {
 	if errors.Is(err, errStands) && m.x.s.Running() && !m.x.s.Paused() {
 		m.problems.add(problem{Kind: "stuck", Tick: m.x.w.Tick(), What: "no tick ends", Detail: "a system does not return, or takes more than 2 seconds"})
 	}
 	m.mu.Lock()
 	if m.body[1] == nil {
-		m.body[1] = m.body[0] // there is nothing more for streams that want more
+		m.body[1] = m.body[0] // streams of full samples get the short one
 	}
 	m.mu.Unlock()
 	m.publish()
 }
 
-// has reports whether there is a sample that has so many changes.
+// has reports whether there is a sample that is newer than the changes up to a number.
 func (m *samples) has(change uint64) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.body[0] != nil && m.change >= change
 }
 
-// isFresh reports whether the newest sample has all changes, and is not much older than one of those for streams.
+// isFresh reports whether the newest sample has all changes, and is not much older than streams' samples are.
 func (m *samples) isFresh() bool {
 	change := m.x.changes.Load()
 	m.mu.Lock()
@@ -172,7 +172,7 @@ func (m *samples) isFresh() bool {
 	return m.whole && m.change >= change && time.Since(m.at) < m.least()
 }
 
-// refresh takes a sample unless the newest one is fresh. All who wait for their turn meanwhile share it.
+// refresh takes a sample unless the newest one is fresh. Goroutines that wait for their turn share it.
 func (m *samples) refresh(ctx context.Context) error {
 	if m.isFresh() {
 		return nil
@@ -194,7 +194,7 @@ func (m *samples) follow(ctx context.Context) {
 	if change := m.x.changes.Load(); change > 0 && !m.has(change) {
 		ctx, cancel := context.WithTimeout(ctx, waitMax/4)
 		defer cancel()
-		_ = m.refresh(ctx) // or there is nothing newer to tell
+		_ = m.refresh(ctx) // on an error there is nothing newer
 	}
 }
 
@@ -232,7 +232,7 @@ func (m *samples) take(ctx context.Context) error {
 	}
 	m.mu.Lock()
 	if body[1] == nil && m.body[1] != nil {
-		body[1] = body[0] // somebody may have been promised one
+		body[1] = body[0] // a stream may expect one
 	}
 	m.body, m.at, m.change, m.whole = body, now.at, change, looks
 	m.history.add(&now, &m.scheduler, &m.world)
@@ -328,14 +328,14 @@ func (m *samples) second(now *moment) *moment {
 	return now
 }
 
-// serveStats answers with a sample that has all changes, and is not much older than one of those for streams if the
-// world lets it.
+// serveStats answers with a sample that has all changes. If the world allows it, the sample is not much older than
+// those of streams.
 func (x *Inspector) serveStats(w http.ResponseWriter, r *http.Request) error {
 	m := &x.samples
 	m.asked.Store(int64(time.Since(m.began)))
 	wait, change := waitMax/4, x.changes.Load()
 	if !m.has(change) {
-		wait = waitMax // there is nothing to fall back to
+		wait = waitMax // there is no older one to answer with
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), wait)
 	defer cancel()
@@ -346,7 +346,7 @@ func (x *Inspector) serveStats(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
-		return errStands // who had the turn waited for a tick
+		return errStands // the sampler with the turn waited for a tick
 	}
 	return err
 }

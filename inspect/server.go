@@ -17,10 +17,10 @@ const (
 	levelFailed  = slog.LevelWarn
 )
 
-// kept is what is answered when the world is closed or broken, too: why, and what was before.
+// kept are the paths that are served even if the world is closed or broken: they say why, and what was before.
 var kept = map[string]bool{"/api/problems": true, "/api/history": true, "/api/recordings": true}
 
-// route is who answers at a path.
+// route is the handler of a path.
 type route struct {
 	method string
 	serve  func(w http.ResponseWriter, r *http.Request) error
@@ -58,7 +58,7 @@ func (x *Inspector) makeRoutes() map[string]route {
 const writeWait = 5 * time.Second
 
 // ServeHTTP serves the inspector: at the root of a server, or below a prefix with [http.StripPrefix]. See
-// docs/inspector.md for the paths, and [Options.Token] for who is served.
+// docs/inspector.md for the paths, and [Options.Token] for access.
 func (x *Inspector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Security-Policy", policy)
@@ -125,17 +125,17 @@ func (x *Inspector) servePage(w http.ResponseWriter, r *http.Request) error {
 	}
 	w.Header().Set("Content-Type", kind)
 	w.Header().Set("Cache-Control", "no-cache")
-	_, _ = w.Write(body) // nobody reads any more, then
+	_, _ = w.Write(body) // if it fails, the reader is gone
 	return nil
 }
 
 // ListenAndServe serves at an address, as in "127.0.0.1:8080", until the context ends or the Inspector
-// is closed, and then returns nil, about a second later at the most. Streams end with an event that says so. An
+// is closed, and then returns nil, at most about a second later. Streams end with an event that says so. An
 // address that other machines can reach needs a Token, and TLS or Insecure: without them it returns an
-// error that says what is missing, and listens to nothing. It returns the error of the network if that
-// fails.
+// error that says what is missing, and does not listen. If the network fails, it returns that
+// error.
 //
-// The Logger is told the address, which is of use for port 0.
+// It logs the address, which is useful with port 0.
 func (x *Inspector) ListenAndServe(ctx context.Context, addr string) error {
 	at, err := net.ResolveTCPAddr("tcp", addr)
 	if err != nil {
@@ -151,7 +151,7 @@ func (x *Inspector) ListenAndServe(ctx context.Context, addr string) error {
 	return x.Serve(ctx, l)
 }
 
-// Serve is ListenAndServe with a listener that is there already, of a port that the system chose, say. It closes the
+// Serve is ListenAndServe with an existing listener, for example on a port that the system chose. It closes the
 // listener.
 func (x *Inspector) Serve(ctx context.Context, l net.Listener) error {
 	if at, ok := l.Addr().(*net.TCPAddr); ok {
@@ -195,7 +195,7 @@ func (x *Inspector) Serve(ctx context.Context, l net.Listener) error {
 	return fmt.Errorf("inspect: %w", err)
 }
 
-// mayListen returns an error for an address that needs what the options lack.
+// mayListen returns an error if the options do not allow to serve at an address.
 func (x *Inspector) mayListen(at *net.TCPAddr) error {
 	switch {
 	case at.IP.IsLoopback():

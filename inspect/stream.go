@@ -9,21 +9,21 @@ import (
 	"time"
 )
 
-// stream is an event stream to one reader. It keeps nothing that is to be written: whoever is slow gets
-// what is newest then.
+// stream is an event stream to one reader. It has no queue: a slow reader gets
+// the newest data when it can take more.
 type stream struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
 	ctx     context.Context // of the request
 }
 
-// beat is after how long something is written to a silent stream, to see whether somebody reads.
+// beat is the time after which a silent stream writes something, to find out whether the reader is still there.
 const beat = 15 * time.Second
 
 var errStreams = busy(http.StatusServiceUnavailable, "as many streams are open as ConnectionsMax allows; ask again later")
 
-// open begins a stream, if there is a place, and calls f with it. When the Inspector ends, the reader is
-// told.
+// open begins a stream, if the limit allows it, and calls f with it. When the Inspector ends, the reader gets an
+// event.
 func (x *Inspector) open(w http.ResponseWriter, r *http.Request, f func(*stream) error) error {
 	if !x.streams.try() {
 		return errStreams
@@ -44,7 +44,7 @@ func (x *Inspector) open(w http.ResponseWriter, r *http.Request, f func(*stream)
 	}
 	x.samples.look(1)
 	defer x.samples.look(-1)
-	_ = f(s) // an end of some kind
+	_ = f(s) // the stream ended, for whatever reason
 	_ = s.send("bye", []byte("{}"))
 	return nil
 }
@@ -97,7 +97,7 @@ func (x *Inspector) streamMap(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if _, err := x.mapOf(r.Context(), m); err != nil {
-		return err // before the stream begins, so that it has a status
+		return err // before the stream begins, so that the error has a status
 	}
 	return x.open(w, r, func(s *stream) error {
 		return s.every(500*time.Millisecond, func() error {
@@ -121,9 +121,9 @@ func (x *Inspector) streamEntity(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// feed has what is newest, for any number of readers.
+// feed has the newest data, for any number of readers.
 //
-// Ownership: mu guards.
+// Ownership: mu guards it.
 type feed struct {
 	mu     sync.Mutex
 	next   chan struct{} // closed when there is something newer
@@ -131,7 +131,7 @@ type feed struct {
 	change uint64 // how many changes it has
 }
 
-// put replaces what is there and wakes the readers.
+// put replaces the data and wakes the readers.
 func (f *feed) put(body []byte, change uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -142,8 +142,8 @@ func (f *feed) put(body []byte, change uint64) {
 	f.next = make(chan struct{})
 }
 
-// get returns what is newest, or nil if that has not as many changes, and a channel that is closed when there is
-// something newer.
+// get returns the data, or nil if it lacks some of the changes, and a channel that is closed when there is
+// newer data.
 func (f *feed) get(change uint64) ([]byte, <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

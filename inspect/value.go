@@ -15,24 +15,24 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 )
 
-// Limits of a value that is shown. What is beyond them is left out, and an ellipsis says so.
+// Limits of a value that is shown. An ellipsis stands for what is left out.
 const (
 	valueMax    = 16 << 10 // bytes of JSON, about
 	valueDepth  = 8
 	elementsMax = 256
 	textMax     = 4 << 10
-	wholeMost   = 1 << 53 // the largest integer that every reader of JSON keeps
+	wholeMost   = 1 << 53 // the largest integer that all readers of JSON keep exactly
 )
 
-// encoder writes a value as JSON. NaN, infinities and large integers become text; text that is not UTF-8
-// is mended; cycles end.
+// encoder writes a value as JSON. NaN, infinities and large integers become text. Invalid UTF-8
+// is repaired. Cycles are cut.
 type encoder struct {
 	dst     []byte
 	end     int  // of the bytes that it may write, about
 	methods bool // call MarshalJSON and MarshalText of the value's types
 }
 
-// appendValue appends a value that nobody else writes as JSON.
+// appendValue appends a value as JSON.
 func appendValue(dst []byte, v reflect.Value, methods bool) []byte {
 	e := encoder{dst, len(dst) + valueMax, methods}
 	e.value(v, 0)
@@ -56,7 +56,7 @@ func appendText(dst []byte, s string) []byte {
 	return append(dst, text...)
 }
 
-// appendWhole appends an integer, as text if readers of JSON may not keep it.
+// appendWhole appends an integer, as text if readers of JSON may not keep it exactly.
 func appendWhole(dst []byte, v reflect.Value) []byte {
 	if v.CanInt() {
 		if n := v.Int(); n > wholeMost || n < -wholeMost {
@@ -70,7 +70,7 @@ func appendWhole(dst []byte, v reflect.Value) []byte {
 	return strconv.AppendUint(dst, v.Uint(), 10)
 }
 
-// appendFloat appends a float. Those that are no numbers are texts.
+// appendFloat appends a float, as text if it is NaN or infinite.
 func appendFloat(dst []byte, f float64, bits int) []byte {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return append(strconv.AppendFloat(append(dst, '"'), f, 'g', -1, bits), '"')
@@ -134,7 +134,7 @@ func (e *encoder) member(name string) {
 	e.dst = append(e.dst, ':')
 }
 
-// comma separates what comes from what was before it.
+// comma separates a value from the one before.
 func (e *encoder) comma() {
 	if last := e.dst[len(e.dst)-1]; last != '{' && last != '[' {
 		e.dst = append(e.dst, ',')
@@ -164,7 +164,7 @@ func (e *encoder) list(v reflect.Value, depth int) {
 	e.dst = append(e.dst, ']')
 }
 
-// mapping writes a map, or some of it if it is large.
+// mapping writes a map, or a part of a large one.
 func (e *encoder) mapping(v reflect.Value, depth int) {
 	if v.IsNil() {
 		e.dst = append(e.dst, "null"...)
@@ -194,7 +194,7 @@ func (e *encoder) key(v reflect.Value) string {
 	return string(appendValue(nil, v, e.methods))
 }
 
-// byMethod writes a value by what its type has for that. A method that fails or panics gives a text that
+// byMethod writes a value by its type's method for that. If the method fails or panics, it writes a text that
 // says so.
 func (e *encoder) byMethod(v reflect.Value) (done bool) {
 	if !v.CanInterface() || v.Kind() == reflect.Pointer && v.IsNil() {
