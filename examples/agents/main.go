@@ -1,5 +1,5 @@
 // Agents simulates an epidemic among a million people that wander over a map of 256 by
-// 256 cells which has no borders. They infect whoever is in the same district, recover
+// 256 cells which has no borders. The ill infect people in the same district, recover
 // or die, are immune for a time, and have children.
 //
 //	go run ./examples/agents -agents 1000000 -ticks 100 -workers 2
@@ -26,7 +26,7 @@ import (
 )
 
 // It shapes the world, so it must not follow from the number of workers or cores. With
-// more shards than workers, who is done early takes another.
+// more shards than workers, a worker that is done early takes another shard.
 const shards = 16
 
 type options struct {

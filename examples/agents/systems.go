@@ -127,7 +127,7 @@ func Live(b *world.Build) func(*world.Context) {
 	}
 }
 
-// Breed returns the system by which people have children, who are born where they are.
+// Breed returns the system by which people have children, who are born at the same place.
 func Breed(people *world.Bundle[Person]) scheduler.System {
 	return func(b *world.Build) func(*world.Context) {
 		place, census := world.Read[Place](b), world.Accumulate[Census](b)

@@ -23,15 +23,15 @@ type (
 	}
 	Sale struct{ Lot }
 
-	// Offer is gold for a lot: what is published as the highest, or a bid of somebody.
+	// Offer is gold for a lot: the published highest bid, or a trader's bid.
 	Offer struct {
 		Lot, From handle.Handle
 		Gold      int
 	}
 )
 
-// House is a world with the functions by which it is traded in. A function acts on one
-// entity; what follows for others it asks of them, which the next refresh does.
+// House is a world with the functions for trading in it. A function acts on one
+// entity, and sends requests to others, which the next refresh applies.
 type House struct {
 	World          *world.World
 	traders        *world.Bundle[Trader]
@@ -79,7 +79,7 @@ func NewHouse(tick time.Duration) (*House, error) {
 		if goods <= 0 || goods > a.Goods {
 			return handle.None
 		}
-		// Created in this shard, at once: the goods are never in neither.
+		// Created in this shard, at once, so the goods are always in the account or in the lot.
 		l, err := sales.Create(self, Sale{Lot{Seller: self.Handle(), Goods: goods, Closes: self.Tick() + openTicks}})
 		if err != nil {
 			return handle.None
@@ -93,7 +93,7 @@ func NewHouse(tick time.Duration) (*House, error) {
 			return false
 		}
 		if l.Gold > 0 && h.give.Call(self, l.Bidder, Account{Gold: l.Gold}) != nil {
-			return false // too much is asked for in this tick
+			return false // too many requests in this tick
 		}
 		l.Bidder, l.Gold = o.From, o.Gold
 		return true
@@ -116,7 +116,7 @@ func (h *House) Close(b *world.Build) func(*world.Context) {
 				}
 				buyer := l.Bidder
 				if l.Gold == 0 {
-					buyer = l.Seller // nobody wanted them
+					buyer = l.Seller // there were no bids
 				}
 				if l.Goods > 0 && h.give.Call(c, buyer, Account{Goods: l.Goods}) == nil {
 					l.Goods = 0

@@ -66,11 +66,11 @@ func (h *House) Trade(ctx context.Context, traders int) error {
 		trading.Wait()
 		s.Stop()
 	}()
-	// Those who trade need ticks to end what they have begun, so ctx does not stop them.
+	// Traders need ticks to end what they have begun, so ctx does not stop the ticks.
 	if err := s.Run(context.WithoutCancel(ctx)); err != nil {
 		return err
 	}
-	// From here on the world is ours again. What is under way comes to rest.
+	// From here on the world is ours again. Finish what is under way.
 	for first := true; first || h.lots.Count() > 0; first = false {
 		if err := s.Step(context.Background()); err != nil {
 			return err
@@ -79,8 +79,8 @@ func (h *House) Trade(ctx context.Context, traders int) error {
 	return errors.Join(errs...)
 }
 
-// trade is one trader: it sells and bids through a port of its own. What it has begun it
-// brings to an end, so it looks at ctx only between trades.
+// trade is one trader: it sells and bids through a port of its own. It finishes
+// each trade, so it checks ctx only between trades.
 func (h *House) trade(ctx context.Context, me handle.Handle) error {
 	port, err := h.World.OpenPort()
 	if err != nil {
@@ -120,7 +120,7 @@ func (h *House) Bid(port *world.Port, me, lot handle.Handle, gold int) (accepted
 	return accepted, err
 }
 
-// ask asks an entity and waits for the answer. Who has one question at a time under way
+// ask asks an entity and waits for the answer. A caller with one question at a time under way
 // never finds the port full.
 func ask[A, R any](q *world.Question[A, R], port *world.Port, of handle.Handle, arg A) (R, error) {
 	var answer world.Answer[R]
@@ -131,7 +131,7 @@ func ask[A, R any](q *world.Question[A, R], port *world.Port, of handle.Handle, 
 	return answer.Get(context.Background())
 }
 
-// publish tells the traders which lots are open. The world must be idle.
+// publish shows the traders which lots are open. The world must be idle.
 func (h *House) publish() {
 	offers := make([]Offer, 0, h.lots.Count())
 	for ch := range h.lots.Chunks() {

@@ -31,7 +31,7 @@ type (
 	Position = near.Point
 	Goal     struct { // as clients send it
 		X, Y  float64
-		Fight bool // whom one sees
+		Fight bool // the foes in sight
 	}
 	Body struct {
 		Speed, Sight, Reach float64
@@ -51,7 +51,7 @@ type (
 	}
 )
 
-// newZone makes a zone that nobody is in.
+// newZone makes an empty zone.
 func newZone() (*zone, error) {
 	w := world.MustNew(world.Options{TickInterval: tick, IndexMax: 1 << 20, QueueRequests: 32, VersionsEach: 10_000})
 	z := &zone{world: w, systems: scheduler.New(w, scheduler.Options{}), names: names.New[string](w, "names", names.Options{})}
@@ -71,7 +71,7 @@ func newZone() (*zone, error) {
 		interest.Encode(appendMonster), interest.Encode(appendPlayer))
 
 	scored := world.RegisterMessage[async.Result[int]](w, "scored")
-	best := async.New(w, "best", scored, z.best, async.Options{Again: true}) // which does no harm
+	best := async.New(w, "best", scored, z.best, async.Options{Again: true}) // it may run twice without harm
 	z.score = world.RegisterFunc(w, "score", func(self *world.EntityContext, points int) {
 		if p := z.player.Write(self); p != nil {
 			p.Score += points
@@ -98,7 +98,7 @@ func newZone() (*zone, error) {
 	return z, errors.Join(noKinds, noView)
 }
 
-// populate makes a monster each 100.
+// populate makes the monsters.
 func (z *zone) populate(w *world.World) (err error) {
 	for i := range 100 {
 		x, y := float64(i%10*100+50), float64(i/10*100+50)
@@ -109,7 +109,7 @@ func (z *zone) populate(w *world.World) (err error) {
 	return err
 }
 
-// live has the dead rise, and players know their best score.
+// live revives the dead, and gives players their best score.
 func live(b *world.Build) func(*world.Context) {
 	rises, scores := world.Receive[Rise](b), world.Receive[async.Result[int]](b)
 	health, players := world.Write[Health](b), world.Write[Player](b)
@@ -125,7 +125,7 @@ func live(b *world.Build) func(*world.Context) {
 	}
 }
 
-// act has some walk to their goal or, if they fight, to the nearest foe in sight, which they hit when it is in reach.
+// act lets characters walk to their goal. Those that fight walk to the nearest foe in sight, and hit it within reach.
 func act(of func(world.Binder) world.Term, foes *near.Index, hit *world.Func[Hit]) scheduler.System {
 	return func(b *world.Build) func(*world.Context) {
 		positions, goals, bodies := world.Write[Position](b), world.Read[Goal](b), world.Read[Body](b)

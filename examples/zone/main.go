@@ -1,5 +1,5 @@
-// Zone is a server for a zone of a game. Players come by websocket, from the page that it serves, see who is
-// near, walk, and fight monsters. README.md says which part shows what.
+// Zone is a server for a zone of a game. Players come by websocket, from the page that it serves, see other players
+// nearby, walk, and fight monsters. README.md says which part shows what.
 //
 //	go run ./examples/zone
 package main
@@ -36,7 +36,7 @@ import (
 )
 
 const (
-	patience  = 5 * time.Second // with who does not read or write
+	patience  = 5 * time.Second // with clients that do not read or write
 	namesMax  = 100_000         // players, here or not
 	packetMax = 3200            // bytes, or a row more: at ten packets a second 256 kbit
 )
@@ -44,7 +44,7 @@ const (
 //go:embed page prefabs
 var files embed.FS
 
-// zone is a world, and what clients do in it and are told of it.
+// zone is a world and its clients.
 type zone struct {
 	world    *world.World
 	systems  *scheduler.Scheduler
@@ -87,7 +87,7 @@ func main() {
 
 // serve serves a zone until ctx ends, by a signal or by fail. It saves the world before the clients go.
 func (z *zone) serve(ctx context.Context, fail context.CancelCauseFunc, l net.Listener) error {
-	page, _ := fs.Sub(files, "page") // it is there
+	page, _ := fs.Sub(files, "page") // it is embedded
 	mux := http.NewServeMux()
 	mux.Handle("GET /", http.FileServerFS(page))
 	mux.HandleFunc("GET /play", z.play)
@@ -99,7 +99,7 @@ func (z *zone) serve(ctx context.Context, fail context.CancelCauseFunc, l net.Li
 	late, done := context.WithTimeout(context.Background(), patience)
 	defer done()
 	err := errors.Join(server.Close(), z.pool.Close(late), z.systems.Step(late), z.store.Close(), z.db.Close())
-	z.world.Close() // whoever waits for a tick goes on
+	z.world.Close() // goroutines that wait for a tick go on
 	z.clients.Wait()
 	if why := context.Cause(ctx); !errors.Is(why, context.Canceled) {
 		err = errors.Join(why, err)
@@ -107,14 +107,14 @@ func (z *zone) serve(ctx context.Context, fail context.CancelCauseFunc, l net.Li
 	return err
 }
 
-// open goes on with the zone of a directory, or makes one there. fail is told when its disk is full, or fails.
+// open continues the zone of a directory, or makes one there. It calls fail when the directory cannot be written.
 func open(ctx context.Context, fail context.CancelCauseFunc, dir string) (z *zone, err error) {
 	if z, err = newZone(); err != nil {
 		return nil, err
 	}
 	if z.store, err = durable.Open(ctx, filepath.Join(dir, "world"), z.world, z.systems, durable.Options{
 		Logger: slog.Default(), OnError: fail, New: z.populate,
-		Upgrade: func(w *world.World) error { // at each start but the first: nobody is here
+		Upgrade: func(w *world.World) error { // at each start but the first: no player is here
 			for h := range w.Query(world.With[Player](w)).Entities() {
 				_ = world.Flag(w, h, absent)
 			}
@@ -129,12 +129,12 @@ func open(ctx context.Context, fail context.CancelCauseFunc, dir string) (z *zon
 	if err != nil {
 		return nil, err
 	}
-	// SQLite has one writer. With the Gate the database learns nothing that a crash could undo.
+	// SQLite has one writer. Because of the Gate, the database gets nothing that a crash could undo.
 	z.pool, err = async.Attach(z.world, async.PoolOptions{Workers: 1, Gate: z.store.Wait, Logger: slog.Default()})
 	return z, err
 }
 
-// best tells the database the score of a player, and returns the best that it knows.
+// best stores the score of a player in the database, and returns the best one there.
 func (z *zone) best(ctx context.Context, p Player) (score int, err error) {
 	err = z.db.QueryRowContext(ctx, `INSERT INTO players VALUES (?, ?) ON CONFLICT DO
 		UPDATE SET score = max(score, excluded.score) RETURNING score`, p.Name, p.Score).Scan(&score)
@@ -154,9 +154,9 @@ func (z *zone) play(rw http.ResponseWriter, r *http.Request) {
 	_ = conn.Close(websocket.StatusPolicyViolation, z.session(conn, r.FormValue("name")).Error()) // if it is open
 }
 
-// session has a player in the world until it returns why no longer.
+// session keeps a player in the world. It returns the reason for the end.
 func (z *zone) session(conn *websocket.Conn, name string) error {
-	ctx := context.Background() // play ends it by closing the connection, serve by closing the world
+	ctx := context.Background() // play ends the session by closing the connection, serve by closing the world
 	if len(name) < 1 || len(name) > 32 {
 		return errors.New("a name has 1 to 32 bytes")
 	}
@@ -179,11 +179,11 @@ func (z *zone) session(conn *websocket.Conn, name string) error {
 			_ = z.names.Bind(port, me, name)
 		}
 		_ = z.score.Call(port, me, 0)
-		return world.Unflag(port, me, absent) // has the error of the first that was refused
+		return world.Unflag(port, me, absent) // it returns the first error of these requests
 	}); err != nil {
 		return err
 	}
-	defer func() { // before the name is free, as requests of the next port may be applied first
+	defer func() { // before the name is free, because requests of the next port may be applied first
 		var left world.Completion
 		_ = world.Flag(port.Within(ctx).Notify(&left), me, absent)
 		_, _ = left.Wait(ctx)
@@ -191,7 +191,7 @@ func (z *zone) session(conn *websocket.Conn, name string) error {
 	view := z.views.Open(interest.Viewer{Entity: me, Radius: sight, Margin: 5, Bytes: packetMax, Write: func(packet []byte) {
 		late, done := context.WithTimeout(ctx, patience)
 		defer done()
-		_ = conn.Write(late, websocket.MessageBinary, packet) // or it closes the connection
+		_ = conn.Write(late, websocket.MessageBinary, packet) // if it fails, it closes the connection
 	}})
 	defer view.Close()
 	for {
@@ -203,7 +203,7 @@ func (z *zone) session(conn *websocket.Conn, name string) error {
 		if _, err := binary.Decode(m, binary.LittleEndian, &goal); err != nil || !(goal.X >= 0 && goal.X <= side && goal.Y >= 0 && goal.Y <= side) {
 			return errors.New("a message has 17 bytes, and its goal is in the zone")
 		}
-		// If it sends faster than the world ticks it waits here, and the world for nobody.
+		// If it sends faster than the world ticks, it waits here. The world does not wait.
 		if err := z.goal.Set(port.Within(ctx), me, goal); err != nil {
 			return err
 		}
