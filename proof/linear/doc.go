@@ -9,7 +9,7 @@
 // workers; and the world between ticks. What a handle may answer depends on its slot
 // alone, so a history is checked slot by slot. The checker is porcupine.
 //
-// Time is one atomic counter. What it orders, the memory model orders too: a plain
-// clock would also order operations between which nothing was synchronized, and
-// then a release store, which Atoll publishes a slot by, may rightly be seen late.
+// Time is one atomic counter. What it orders, the memory model orders too. A plain
+// clock would also order operations without synchronization between them. Then
+// a release store, by which Atoll publishes a slot, may rightly be seen late.
 package linear
