@@ -14,7 +14,7 @@ import (
 	"unicode"
 )
 
-// client asks an inspector.
+// client sends requests to an inspector.
 type client struct {
 	base  string // its address, without a slash at the end
 	token string
@@ -96,7 +96,7 @@ func (c *client) ask(ctx context.Context, method, path string, body []byte) ([]b
 	return got, nil
 }
 
-// harmless writes the characters that a terminal acts on, or that show text in another order, as escapes: names and texts
+// harmless escapes characters that control a terminal or reorder text, because names and texts
 // may come from players.
 func harmless(text string) string {
 	var b strings.Builder

@@ -73,7 +73,7 @@ func writeCommands(w io.Writer) {
 // newFlags makes a command's flag set. about is what help says first.
 func newFlags(name, about string) *flag.FlagSet {
 	f := flag.NewFlagSet("atoll "+name, flag.ContinueOnError)
-	f.SetOutput(io.Discard) // parse tells what is wrong
+	f.SetOutput(io.Discard) // parse prints errors
 	f.Usage = func() {
 		_, _ = fmt.Fprintf(f.Output(), "%s\n\nUsage: atoll %s [flags]\n\n", about, name)
 		f.PrintDefaults()
@@ -81,8 +81,8 @@ func newFlags(name, about string) *flag.FlagSet {
 	return f
 }
 
-// parse parses a command's flags. If the command should not go on, done is true
-// and the code is that to exit with.
+// parse parses a command's flags. If the command should not continue, done is true
+// and code is the exit code.
 func parse(f *flag.FlagSet, args []string, stdout, stderr io.Writer) (code int, done bool) {
 	err := f.Parse(args)
 	switch {

@@ -134,7 +134,7 @@ func trace(ctx context.Context, c *client, args []string) ([]byte, error) {
 	return json.Marshal(map[string]any{"file": args[0], "bytes": len(got), "ticks": traceTicks})
 }
 
-// recordingPoll is how often is asked whether a recording is done.
+// recordingPoll is how often trace checks whether a recording is done.
 const recordingPoll = 100 * time.Millisecond
 
 // recorded waits for a recording to be done.
@@ -207,12 +207,12 @@ func runInspect(ctx context.Context, args []string, stdout, stderr io.Writer) in
 		Outcome string `json:"outcome"`
 	}
 	if json.Unmarshal(got, &change) == nil && change.Outcome != "" && change.Outcome != world.Applied.String() {
-		return exitFailed // such as gone, or undecided while the world is paused
+		return exitFailed // for example the entity is gone, or the world is paused
 	}
 	return exitOK
 }
 
-// counted says how many arguments a word takes.
+// counted describes how many arguments a word takes.
 func counted(least, most int) string {
 	switch {
 	case most == 0:
@@ -225,7 +225,7 @@ func counted(least, most int) string {
 	return fmt.Sprintf("%d to %d arguments", least, most)
 }
 
-// usage says what is wrong with a command line.
+// usage prints what is wrong with a command line.
 func usage(f *flag.FlagSet, err error, stderr io.Writer) int {
 	_, _ = fmt.Fprintf(stderr, "%s: %v\n%s -help tells more\n", f.Name(), err, f.Name())
 	return exitUsage

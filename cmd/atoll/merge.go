@@ -29,7 +29,7 @@ func runMerge(_ context.Context, args []string, stdout, stderr io.Writer) int {
 	return failed(f, err, stderr)
 }
 
-// mergeFiles writes a file beside the new one, and renames it when it is whole.
+// mergeFiles writes a temporary file beside the target, and renames it when it is complete.
 func mergeFiles(to string, from []string) (info snapshot.Info, err error) {
 	if _, err := os.Lstat(to); !errors.Is(err, fs.ErrNotExist) {
 		return info, errors.Join(err, fmt.Errorf("%s: %w; name a new file", to, fs.ErrExist))
@@ -66,7 +66,7 @@ func mergeFiles(to string, from []string) (info snapshot.Info, err error) {
 	return info, err
 }
 
-// snapshotNames returns the paths of what a snapshot.Dir has, the oldest first.
+// snapshotNames returns the paths of the files of a snapshot.Dir, oldest first.
 func snapshotNames(path string) (names []string, err error) {
 	for _, end := range []string{"*.snapshot", "*.increment"} {
 		some, err := filepath.Glob(filepath.Join(path, end))
@@ -79,7 +79,7 @@ func snapshotNames(path string) (names []string, err error) {
 	return names, nil
 }
 
-// openWhole opens a file as a whole snapshot: an increment with what it is based on.
+// openWhole opens a file as a whole snapshot: it merges an increment with its base.
 func openWhole(path string) (io.ReadCloser, error) {
 	if filepath.Ext(path) == ".increment" {
 		return (&snapshot.Dir{Path: filepath.Dir(path)}).Open(path)
@@ -87,7 +87,7 @@ func openWhole(path string) (io.ReadCloser, error) {
 	return os.Open(path)
 }
 
-// readIncrement reads a file; an increment that cannot be read alone is read with its base.
+// readIncrement reads a file. If an increment cannot be read alone, it is read with its base.
 func readIncrement(path string, file io.Reader, read func(io.Reader) (snapshot.Info, error)) (snapshot.Info, error) {
 	info, err := read(file)
 	if !errors.Is(err, snapshot.ErrBase) {

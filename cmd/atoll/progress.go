@@ -9,12 +9,12 @@ import (
 )
 
 const (
-	barAfter = 500 * time.Millisecond // so long nothing is shown
+	barAfter = 500 * time.Millisecond // nothing is shown before
 	barEvery = 100 * time.Millisecond
 	barWidth = 30
 )
 
-// progress is a bar on a terminal that says how far something is. The zero value shows nothing.
+// progress is a progress bar on a terminal. The zero value shows nothing.
 type progress struct {
 	to          io.Writer // nil: no terminal
 	now         func() time.Time
@@ -23,7 +23,7 @@ type progress struct {
 	done, total int64 // total is 0 if it is not known
 }
 
-// newProgress returns a bar for what is about to be done, on stderr if that is a terminal.
+// newProgress returns a bar on stderr for some work, which shows nothing if stderr is no terminal.
 func newProgress(stderr io.Writer, what string) *progress {
 	p := &progress{what: what, now: time.Now}
 	if isTerminal(stderr) {
@@ -71,13 +71,13 @@ func (p *progress) end() {
 	}
 }
 
-// Write counts what is written beside.
+// Write counts bytes that are written elsewhere.
 func (p *progress) Write(b []byte) (int, error) {
 	p.add(len(b))
 	return len(b), nil
 }
 
-// reader returns r, which counts what is read of a file.
+// reader returns a reader of r that counts what is read.
 func (p *progress) reader(r io.Reader, size int64) io.Reader {
 	p.total += size
 	return io.TeeReader(r, p)

@@ -40,7 +40,7 @@ what it refuses: then it fails. Of a directory it takes the newest file.`
 anything does. Of a directory it takes the newest file.`
 )
 
-// snapshotLine is what is told of a file.
+// snapshotLine is the JSON about a file.
 type snapshotLine struct {
 	Path     string `json:"path"`
 	Bytes    int64  `json:"bytes"`
@@ -110,7 +110,7 @@ func runOnEach(word, about string, read func(io.Reader) (snapshot.Info, error), 
 	return code
 }
 
-// told is what is told of two files.
+// told is the result about two files.
 type told struct {
 	fmt.Stringer
 	differences []snapshot.Difference
@@ -172,7 +172,7 @@ func runOnTwo(f *flag.FlagSet, args []string, do func(old, now io.Reader) (told,
 	return exitOK
 }
 
-// openFile opens a file, and tells how long it is.
+// openFile opens a file, and returns its size.
 func openFile(name string) (file *os.File, size int64, err error) {
 	if file, err = os.Open(name); err != nil {
 		return nil, 0, err
@@ -183,8 +183,8 @@ func openFile(name string) (file *os.File, size int64, err error) {
 	return file, size, nil
 }
 
-// openNewest opens a file, or the newest of a directory, as a whole snapshot, and tells how long the
-// file is.
+// openNewest opens a file, or the newest of a directory, as a whole snapshot. It returns the size of the
+// file, too.
 func openNewest(path string) (file io.ReadCloser, size int64, err error) {
 	names, err := snapshotFiles(path)
 	if err != nil {

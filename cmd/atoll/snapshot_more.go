@@ -60,7 +60,7 @@ func parseFiles(f *flag.FlagSet, args []string, least, most int, stdout, stderr 
 	return exitOK, false
 }
 
-// failed tells of an error, if there is one, and returns the exit code.
+// failed prints an error, if there is one, and returns the exit code.
 func failed(f *flag.FlagSet, err error, stderr io.Writer) int {
 	if err != nil {
 		_, _ = fmt.Fprintf(stderr, "%s: %v\n", f.Name(), err)
@@ -89,10 +89,10 @@ func runImport(_ context.Context, args []string, stdout, stderr io.Writer) int {
 	return failed(f, convert(f, "import", snapshot.Import, stdout, stderr), stderr)
 }
 
-// toStandard reports whether an argument names no file.
+// toStandard reports whether an argument stands for standard output.
 func toStandard(name string) bool { return name == "" || name == "-" }
 
-// convert makes the second file of the first.
+// convert makes the second file from the first.
 func convert(f *flag.FlagSet, word string, do func(src io.Reader, dst io.Writer, o snapshot.Options) (snapshot.Info, error), stdout, stderr io.Writer) error {
 	var in io.ReadCloser = os.Stdin
 	size := int64(0)
@@ -112,12 +112,12 @@ func convert(f *flag.FlagSet, word string, do func(src io.Reader, dst io.Writer,
 	})
 }
 
-// writeTo writes to standard output, or a file that has its name when it is whole.
+// writeTo writes to standard output, or to a file that gets its name when it is complete.
 func writeTo(name string, stdout io.Writer, write func(to io.Writer) error) error {
 	if toStandard(name) {
 		return write(stdout)
 	}
-	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() { // nobody wants /dev/null replaced
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() { // a device such as /dev/null must not be replaced
 		file, err := os.OpenFile(name, os.O_WRONLY, 0)
 		if err != nil {
 			return err
@@ -159,7 +159,7 @@ func runSave(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return failed(f, err, stderr)
 }
 
-// snapshotLook is how a loaded world looks.
+// snapshotLook is the state of a loaded world.
 type snapshotLook struct {
 	Tick     uint64     `json:"tick"`
 	Entities int        `json:"entities"`

@@ -19,7 +19,7 @@ const topAbout = `Top shows each second what the world at an inspector's address
 entities, requests, shards, and the systems and steps of the refresh that take
 most. Interrupt it to end it.`
 
-// figures are what an inspector's /api/stats says, as far as top shows it.
+// figures are the parts of /api/stats that top shows.
 type figures struct {
 	Tick   uint64 `json:"tick"`
 	Age    int64  `json:"age_ms"`
@@ -46,7 +46,7 @@ type figures struct {
 type shardFigures struct {
 	Shard    int           `json:"shard"`
 	Entities int           `json:"entities"`
-	Busy     time.Duration `json:"busy_ns"` // a tick, as what follows
+	Busy     time.Duration `json:"busy_ns"` // per tick, as the fields after it
 	Waited   time.Duration `json:"waited_ns"`
 	HeldUp   time.Duration `json:"held_up_ns"`
 }

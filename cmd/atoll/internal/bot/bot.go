@@ -1,5 +1,5 @@
 // Package bot plays the line protocol of docs/protocol.md as a client would: over
-// a connection, knowing nothing but what it reads there.
+// a connection, with no other source of knowledge.
 package bot
 
 import (
@@ -38,7 +38,7 @@ type Options struct {
 	PauseMax time.Duration // 0: DefaultPauseMax, or PauseMin if that is more
 	Gossip   *Gossip       // nil: none
 
-	AnswerWaitMax time.Duration // for what the bot has a right to; 0: DefaultAnswerWaitMax
+	AnswerWaitMax time.Duration // for answers that the protocol guarantees; 0: DefaultAnswerWaitMax
 }
 
 // Bot is one client.
@@ -100,7 +100,7 @@ func (b *Bot) greeting() error {
 	return nil
 }
 
-// Ledger returns what the bot knows. Its Errors must not be written.
+// Ledger returns what the bot knows. The caller must not write its Errors.
 func (b *Bot) Ledger() Ledger { return b.ledger }
 
 // Close closes the connection.
@@ -109,7 +109,7 @@ func (b *Bot) Close() { _ = b.conn.Close() }
 // Play sends a command every now and then until the context ends, and waits for
 // the outcome of all that it sent.
 func (b *Bot) Play(ctx context.Context) error {
-	// So that bots which began together do not act together.
+	// So that bots that started together do not act together.
 	next := time.Now().Add(b.pause())
 	for ctx.Err() == nil {
 		if err := b.listen(next, nil); err != nil {
@@ -132,7 +132,7 @@ func (b *Bot) Play(ctx context.Context) error {
 	return nil
 }
 
-// Settle returns when the bot has read all that the server had to say until now.
+// Settle returns when the bot has read all that the server has sent until now.
 func (b *Bot) Settle() error {
 	if err := b.write("PING"); err != nil {
 		return b.named(err)
@@ -153,7 +153,7 @@ func (b *Bot) pause() time.Duration {
 
 func (b *Bot) named(err error) error { return fmt.Errorf("bot %d: %w", b.options.Number, err) }
 
-// listen reads what comes until a moment, or until done.
+// listen reads lines until a moment, or until done.
 func (b *Bot) listen(until time.Time, done func() bool) error {
 	if err := b.conn.SetReadDeadline(until); err != nil {
 		return err

@@ -41,7 +41,7 @@ func (b *Bot) hear(text string) error {
 	return nil
 }
 
-// answered takes the oldest line that was not answered yet.
+// answered removes the oldest line that was not answered yet.
 func (b *Bot) answered() (verb string, err error) {
 	if len(b.sent) == 0 {
 		return "", fmt.Errorf("no line was waiting for an answer")
@@ -51,7 +51,7 @@ func (b *Bot) answered() (verb string, err error) {
 	return verb, nil
 }
 
-// refused is the end of a line that was not accepted.
+// refused removes a line that was not accepted.
 func (b *Bot) refused() error {
 	verb, err := b.answered()
 	if verb == "JOIN" || verb == "LEAVE" {
@@ -80,7 +80,7 @@ func (b *Bot) outcome(word string, words []string) error {
 	return b.ledger.outcome(word, seq, verb, rest)
 }
 
-// saw remembers what a LOOK around has told: it ends with "near", a handle,
+// saw remembers the result of a LOOK around, which ends with "near", a handle,
 // "item" and a handle.
 func (b *Bot) saw(rest []string) {
 	n := len(rest)

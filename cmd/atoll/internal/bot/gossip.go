@@ -6,8 +6,8 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 )
 
-// Gossip is what bots tell each other: an entity that one of them saw, so that
-// others, on other islands, go for it too. Safe for concurrent use; the zero
+// Gossip shares an entity that one bot saw with other bots, so that
+// those on other islands use it too. Safe for concurrent use; the zero
 // value is ready.
 type Gossip struct {
 	seen, item atomic.Uint64

@@ -6,7 +6,7 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 )
 
-// actions are what a bot does when it has an avatar, with how often of deedsAll.
+// actions are what a bot does when it has an avatar, with odds out of oddsAll.
 var actions = []struct {
 	odds int
 	line func(b *Bot) string
@@ -23,8 +23,8 @@ var actions = []struct {
 	{1, func(*Bot) string { return "LEAVE" }},
 }
 
-// deedsAll is the sum of the odds.
-var deedsAll = func() (all int) {
+// oddsAll is the sum of the odds.
+var oddsAll = func() (all int) {
 	for _, d := range actions {
 		all += d.odds
 	}
@@ -36,7 +36,7 @@ func (b *Bot) act() error {
 	if !b.ledger.Alive {
 		return b.send("JOIN", "JOIN")
 	}
-	at := b.dice.IntN(deedsAll)
+	at := b.dice.IntN(oddsAll)
 	for _, d := range actions {
 		if at -= d.odds; at < 0 {
 			text := d.line(b)
@@ -63,7 +63,7 @@ func (b *Bot) stance() string {
 	return "STANCE fierce"
 }
 
-// attack goes for who is near, for who was seen, or for who another bot saw.
+// attack chooses an entity nearby, one that was seen, or one that another bot saw.
 func (b *Bot) attack() string {
 	elsewhere, _ := b.options.Gossip.heard()
 	return aim("ATTACK", b.choose(b.sights.near, elsewhere))
@@ -84,7 +84,7 @@ func (b *Bot) inspect() string {
 	return aim("LOOK", elsewhere)
 }
 
-// choose returns one of both, or none.
+// choose returns one of the two, or none.
 func (b *Bot) choose(own, elsewhere handle.Handle) handle.Handle {
 	return [...]handle.Handle{handle.None, own, elsewhere}[b.dice.IntN(3)]
 }

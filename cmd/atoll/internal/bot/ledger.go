@@ -7,7 +7,7 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 )
 
-// Tally counts what became of a bot's commands, as it was told.
+// Tally counts the outcomes of a bot's commands, as the bot received them.
 type Tally struct {
 	Accepted, Applied, Late, Refused, Lost, Rejected uint64
 }
@@ -15,12 +15,12 @@ type Tally struct {
 // Decided returns how many commands have an outcome.
 func (t Tally) Decided() uint64 { return t.Applied + t.Late + t.Refused + t.Lost }
 
-// Ledger is what a bot knows, from what it read on its connection and nothing
-// else.
+// Ledger is what a bot knows from its connection
+// alone.
 type Ledger struct {
 	Client uint32 // its number, from the server's greeting
 	Tally
-	Errors []string // lines that began with ERROR: must not be
+	Errors []string // lines that began with ERROR, which is a failure
 
 	Avatar handle.Handle // the last one; none: never joined
 	Alive  bool
@@ -37,7 +37,7 @@ type Ledger struct {
 // errorsKept is how many error lines a ledger keeps.
 const errorsKept = 4
 
-// outcome enters the outcome of a command: its word, number, verb and the rest.
+// outcome records the outcome of a command: its word, number, verb and the rest.
 func (l *Ledger) outcome(word string, seq uint64, verb string, rest []string) error {
 	switch word {
 	case "APPLIED":
@@ -93,7 +93,7 @@ func (l *Ledger) applied(seq uint64, verb string, rest []string) error {
 	return nil
 }
 
-// died enters the death of an avatar.
+// died records the death of an avatar.
 func (l *Ledger) died(who string) error {
 	h, err := handle.Parse(who)
 	if err != nil {

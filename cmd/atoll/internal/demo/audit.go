@@ -12,7 +12,7 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// violationsShown is how many violations of one finding are told; more are
+// violationsShown is how many violations of one finding are listed; more are
 // counted.
 const violationsShown = 8
 
@@ -39,7 +39,7 @@ func (f *finding) expect(what string, got, want uint64) {
 	}
 }
 
-// evidence is what an audit compares. The world is still.
+// evidence is what an audit compares. Nothing changes it meanwhile.
 type evidence struct {
 	before past
 	realm  *realm.Realm
@@ -47,20 +47,20 @@ type evidence struct {
 	census realm.Census
 	totals server.Totals
 	bots   []bot.Ledger
-	tally  func(client uint32) (server.Tally, bool) // the server's
+	tally  func(client uint32) (server.Tally, bool) // the server's tallies
 	where  realm.Possessions
 	dead   []handle.Handle
-	risen  []string // dead handles that were alive, found while it ran
+	risen  []string // dead handles that were alive, found during the run
 	undone error    // the server could not be drained
-	checks uint64   // of dead handles, while it ran
+	checks uint64   // of dead handles, during the run
 }
 
-// audit holds the books against each other.
+// audit compares the books.
 func (e *evidence) audit() []*finding {
 	return []*finding{e.entities(), e.items(), e.clients(), e.commands(), e.handles()}
 }
 
-// entities: what was created and not destroyed is what a scan finds, for each
+// entities: a scan finds what was created and not destroyed, for each
 // kind. The books are those of the systems and, for avatars, of the server, not
 // the world's counters; these must agree too.
 func (e *evidence) entities() *finding {
@@ -79,7 +79,7 @@ func (e *evidence) entities() *finding {
 	f.expect("rows whose handle is not alive", uint64(e.census.Dead), 0)
 	var stats world.Stats
 	e.realm.World.Stats(&stats)
-	if f.violations == nil { // else they say it better
+	if f.violations == nil { // otherwise the violations are more precise
 		made0, gone0 := e.before.books()
 		f.expect("the world's count of the created", stats.Created-e.before.stats.Created, made-made0)
 		f.expect("the world's count of the destroyed", stats.Destroyed-e.before.stats.Destroyed, gone-gone0)
@@ -98,10 +98,10 @@ func (e *evidence) books(k realm.Kind) (created, destroyed uint64) {
 	return created, destroyed
 }
 
-// joined returns how many avatars there were ever before: those that were there and those that died.
+// joined returns how many avatars earlier processes had: those alive at the end and those that died.
 func (p *past) joined() uint64 { return p.avatars + p.ledger.Destroyed[realm.Avatars] }
 
-// books returns what was created and destroyed before, of all kinds.
+// books returns what earlier processes created and destroyed, of all kinds.
 func (p *past) books() (created, destroyed uint64) {
 	for _, k := range realm.AllKinds {
 		created, destroyed = created+p.ledger.Created[k], destroyed+p.ledger.Destroyed[k]
@@ -109,8 +109,8 @@ func (p *past) books() (created, destroyed uint64) {
 	return created + p.joined(), destroyed
 }
 
-// items: each is in one place, on the ground or in one inventory; none is lost and
-// none is there twice, nor on one of another sort.
+// items: each is in one place, on the ground or in one inventory. None is lost,
+// duplicated, or stacked on one of another sort.
 func (e *evidence) items() *finding {
 	f := &finding{name: "items", more: e.where.Further}
 	for _, text := range e.where.Wrong {
@@ -125,8 +125,8 @@ func (e *evidence) items() *finding {
 	return f
 }
 
-// clients: what each bot knows from its connection is what the world and the
-// server hold for it.
+// clients: what each bot knows from its connection agrees with the world and the
+// server.
 func (e *evidence) clients() *finding {
 	f := &finding{name: "bots"}
 	var obeyed, items uint64
@@ -170,8 +170,8 @@ func (e *evidence) client(f *finding, i int, l *bot.Ledger) {
 	}
 }
 
-// commands: each one that was accepted was applied once, or came too late, or
-// met a limit; and was told so.
+// commands: each accepted command was applied once, came too late, or
+// met a limit; and the client got that outcome.
 func (e *evidence) commands() *finding {
 	t, l := &e.totals, &e.ledger
 	f := &finding{name: "commands"}
@@ -190,7 +190,7 @@ func (e *evidence) commands() *finding {
 	return f
 }
 
-// handles: none of the dead is answered as alive.
+// handles: no dead handle is alive.
 func (e *evidence) handles() *finding {
 	f := &finding{name: "handles"}
 	for _, text := range e.risen {

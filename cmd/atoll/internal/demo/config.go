@@ -10,7 +10,7 @@ import (
 	"github.com/atoll-sim/atoll/scheduler"
 )
 
-// Range is what a setting may be, both ends included.
+// Range is the range of a setting, both ends included.
 type Range struct{ Min, Max int }
 
 // The ranges of the settings in a Config.
@@ -22,7 +22,7 @@ var (
 	HzRange        = Range{1, 1000}
 )
 
-// clientsSpare is how many clients may come beside the bots.
+// clientsSpare is how many clients may come in addition to the bots.
 const clientsSpare = 256
 
 // Config says what to run. See Default.
@@ -35,10 +35,10 @@ type Config struct {
 	Hz        int // ticks per second
 	Seed      uint64
 	Listen    string // host:port; port 0: any
-	State     string // the directory that the world is kept in, and goes on from; empty: none
+	State     string // the directory that keeps the world, and from which it continues; empty: none
 	Inspect   string // host:port to serve the inspector on; empty: none
-	Token     string // for what the inspector may change; empty: a new one, which is told
-	Describe  bool   // put what the world is made of at the end into the Summary
+	Token     string // for changes by the inspector; empty: a new one, which is printed
+	Describe  bool   // add a description of the world at the end to the Summary
 
 	hooks hooks
 }
@@ -49,7 +49,7 @@ type hooks struct {
 	outcomeWaitMax time.Duration                                                    // of the server
 	pauseMax       time.Duration                                                    // of bots, between commands
 	system         scheduler.System                                                 // one more, after the others
-	beforeAudit    func(*realm.Realm)                                               // when all is still
+	beforeAudit    func(*realm.Realm)                                               // when nothing runs any more
 	view           func(who handle.Handle, carries []handle.Handle) []handle.Handle // what the audit sees in an inventory
 	dead           func([]handle.Handle) []handle.Handle                            // the handles to check at the end
 	watched        func([]handle.Handle) []handle.Handle                            // the handles to check each second

@@ -42,11 +42,11 @@ type demo struct {
 	stats     world.Stats
 	sampleDue time.Duration
 	samples   chan *sample
-	still     chan struct{} // closed when ticks have ended and the watcher has seen all
+	still     chan struct{} // closed when ticks have ended and the watcher is done
 }
 
 // Run runs a demo until its time is over or the context ends, and audits it.
-// Lines on how it goes are written to live. It returns an error if it could not
+// It writes lines about its progress to live. It returns an error if it could not
 // run to its end; violations found by the audit are in the Summary.
 func Run(ctx context.Context, c Config, live io.Writer) (*Summary, error) {
 	if err := c.validate(); err != nil {
@@ -111,7 +111,7 @@ func newDemo(ctx context.Context, c Config, live io.Writer) (*demo, error) {
 	return d, nil
 }
 
-// nc returns an address as nc wants it.
+// nc returns an address as arguments of nc.
 func nc(addr string) string {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -120,7 +120,7 @@ func nc(addr string) string {
 	return host + " " + port
 }
 
-// run runs the parts. When one fails, all end.
+// run runs the parts. If one fails, all end.
 func (d *demo) run(ctx context.Context) error {
 	d.began = time.Now()
 	g, alive := errgroup.WithContext(context.WithoutCancel(ctx))
@@ -165,7 +165,7 @@ func (d *demo) playtime(ctx, alive context.Context) (context.Context, context.Ca
 	}
 }
 
-// conduct is the course of a run, as described in the package comment.
+// conduct runs the steps of a run, as the package comment describes them.
 func (d *demo) conduct(alive, playing context.Context, stopTicks func()) error {
 	defer d.dismiss()
 	if err := d.play(alive, playing); err != nil {
@@ -224,7 +224,7 @@ func (d *demo) dismiss() {
 	}
 }
 
-// gather takes what the audit compares. All is still.
+// gather collects what the audit compares. Nothing runs any more.
 func (d *demo) gather(undone error) *evidence {
 	e := &evidence{
 		before: d.before, realm: d.realm, ledger: d.realm.Ledger(), census: d.realm.Census(), totals: d.server.Totals(), tally: d.server.ClientTally,

@@ -17,7 +17,7 @@ type inspector struct {
 	at net.Listener
 }
 
-// newInspector listens, and tells where, and the token if it is a new one.
+// newInspector listens, and prints the address, and the token if it is a new one.
 func newInspector(ctx context.Context, s *scheduler.Scheduler, c Config, live io.Writer) (*inspector, error) {
 	token := c.Token
 	if token == "" {

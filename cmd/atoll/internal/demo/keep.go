@@ -20,7 +20,7 @@ import (
 // saveEvery is how often a world that is kept is saved.
 const saveEvery = 10 * time.Second
 
-// past is what was there before this process began to count.
+// past has the counts from before this process.
 type past struct {
 	ledger  realm.Ledger
 	stats   world.Stats
@@ -29,8 +29,8 @@ type past struct {
 	settled realm.Ledger // when they were gone
 }
 
-// open makes the world what it was in an earlier process, and audits it. The avatars of that go, as
-// their clients have.
+// open restores the world of an earlier process, and audits it. It removes that world's avatars, because
+// their clients are gone.
 func (d *demo) open(ctx context.Context, live io.Writer) (err error) {
 	r, w := d.realm, d.realm.World
 	d.store, err = durable.Open(ctx, d.config.State, w, d.scheduler, durable.Options{
@@ -60,20 +60,20 @@ func (d *demo) open(ctx context.Context, live io.Writer) (err error) {
 	return err
 }
 
-// Books are what a realm that was loaded is audited by. No tick may be running.
+// Books are for the audit of a realm that was loaded. No tick may be running.
 type Books struct {
 	realm  *realm.Realm
 	before past
 }
 
-// BooksOf opens the books of a realm that was just loaded.
+// BooksOf returns the books of a realm that was just loaded.
 func BooksOf(r *realm.Realm) *Books {
 	b := &Books{r, past{ledger: r.Ledger(), avatars: uint64(len(r.Avatars()))}}
 	r.World.Stats(&b.before.stats)
 	return b
 }
 
-// Audit holds the books of a realm without clients against each other, and writes what it finds. It
+// Audit compares the books of a realm without clients, and writes what it finds. It
 // returns an error that says what is wrong.
 func (b *Books) Audit(live io.Writer) error {
 	r := b.realm
@@ -86,7 +86,7 @@ func (b *Books) Audit(live io.Writer) error {
 	return nil
 }
 
-// dismissAvatars destroys avatars, by a port, so that the log has it, and returns how many that were.
+// dismissAvatars destroys avatars and returns how many. It uses a port, so that the log has it.
 func (d *demo) dismissAvatars(ctx context.Context, avatars []handle.Handle) (gone uint64, err error) {
 	port, err := d.realm.World.OpenPort()
 	if err != nil {

@@ -9,12 +9,12 @@ import (
 
 const (
 	bucketWidth  = 20 * time.Microsecond
-	buckets      = 20_000 // up to 400 ms; what is longer counts as the longest
+	buckets      = 20_000 // up to 400 ms; longer ticks count as the longest
 	recentWindow = 10 * time.Second
 )
 
 // meter keeps how long ticks took: all of them in buckets, the most recent ones
-// exactly. Its size does not depend on how long it runs.
+// exactly. Its size is fixed.
 //
 // Ownership: the goroutine that makes ticks; read when they have ended.
 type meter struct {
@@ -52,8 +52,8 @@ func (m *meter) add(r scheduler.Report) {
 	m.next = (m.next + 1) % len(m.recent)
 }
 
-// quantile returns the time within which the share q of all ticks were done, to
-// the width of a bucket, and never less than it was.
+// quantile returns the time within which the share q of all ticks were done. It rounds up
+// to the width of a bucket.
 func (m *meter) quantile(q float64) time.Duration {
 	if m.ticks == 0 {
 		return 0

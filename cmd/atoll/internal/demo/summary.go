@@ -45,7 +45,7 @@ type Summary struct {
 	StaleChecked uint64 `json:"stale_checked"`
 	Audit        any    `json:"audit"` // "ok", or the list of violations
 
-	// World is what the world was made of at the end, if that was asked for.
+	// World describes the world at the end, if Config.Describe asked for it.
 	World *world.WorldInfo `json:"world,omitempty"`
 
 	findings []*finding

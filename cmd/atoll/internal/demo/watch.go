@@ -21,7 +21,7 @@ const (
 	headerPeriod = 20
 )
 
-// sample is what the goroutine that makes ticks tells the watcher.
+// sample is what the goroutine that makes ticks sends to the watcher.
 type sample struct {
 	at      time.Duration // since the start
 	ticks   uint64
@@ -33,10 +33,10 @@ type sample struct {
 }
 
 // onTick takes a sample once a period. The world is idle. It does not wait for
-// the watcher: a sample that finds the last one untouched is not taken.
+// the watcher: if the last sample was not received yet, it takes none.
 func (d *demo) onTick(r scheduler.Report) {
 	if d.began.IsZero() {
-		return // the log of an earlier process is played
+		return // the log of an earlier process is being played
 	}
 	d.meter.add(r)
 	if now := time.Since(d.began); now >= d.sampleDue && len(d.samples) < cap(d.samples) {
@@ -58,7 +58,7 @@ func (d *demo) sample(at time.Duration) *sample {
 	return s
 }
 
-// watcher tells how the run goes, and checks dead handles from outside while
+// watcher prints the progress of the run, and checks dead handles from outside while
 // ticks run.
 //
 // Ownership: one goroutine; read when it has ended.

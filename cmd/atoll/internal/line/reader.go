@@ -14,7 +14,7 @@ var ErrTooLong = errors.New("line: too long")
 // bufferBytes is how much is read ahead, if the limit of a line allows it.
 const bufferBytes = 2048
 
-// Reader cuts what it reads into lines. It holds one buffer of fixed size,
+// Reader cuts what it reads into lines. It has one buffer of fixed size,
 // whatever is sent.
 //
 // Invariants: buffer[start:end] is read and not yet returned; buffer[start:seen]
@@ -36,9 +36,9 @@ func NewReader(from io.Reader, bytesMax int) *Reader {
 }
 
 // Next returns the next line without its end, which is LF or CRLF. The slice is
-// good until the next call. An error of the underlying reader, such as a passed
-// deadline, loses nothing: what was read of the line stays for the next call. A
-// line that ends with the connection is not a line.
+// valid until the next call. An error of the underlying reader, such as a passed
+// deadline, loses nothing: what was read of the line stays for the next call. An
+// incomplete line at the end of the connection is dropped.
 func (r *Reader) Next() ([]byte, error) {
 	for {
 		if i := bytes.IndexByte(r.buffer[r.seen:r.end], '\n'); i >= 0 {
@@ -67,7 +67,7 @@ func (r *Reader) Next() ([]byte, error) {
 	}
 }
 
-// fill reads more behind what is there.
+// fill reads more into the rest of the buffer.
 func (r *Reader) fill() error {
 	if r.start > 0 {
 		copy(r.buffer, r.buffer[r.start:r.end])
@@ -78,7 +78,7 @@ func (r *Reader) fill() error {
 	n, err := r.from.Read(r.buffer[r.end:])
 	r.end += n
 	if n > 0 {
-		return nil // an error, if any, comes again
+		return nil // an error, if any, is returned by the next read
 	}
 	return err
 }

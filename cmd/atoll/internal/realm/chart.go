@@ -5,14 +5,14 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// newChart lays the islands of a world side by side, each of them the region of
+// newChart places the islands of a world side by side, each of them the region of
 // one shard.
 func newChart(w *world.World) *region.Grid[Position] {
 	columns, rows := region.Divide(w.Shards())
 	chart, err := region.New(w, Position.coordinates, region.Options{
 		Width: Side * float64(columns), Height: Side * float64(rows), Columns: columns, Rows: rows, Margin: cellSide,
 	})
-	if err != nil { // no option of the realm's can do that
+	if err != nil { // the realm's options cannot cause it
 		panic(err)
 	}
 	return chart

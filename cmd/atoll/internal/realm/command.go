@@ -2,30 +2,30 @@ package realm
 
 import "github.com/atoll-sim/atoll/handle"
 
-// Verb is what a client commands.
+// Verb is the kind of a client's command.
 type Verb uint8
 
 // The verbs.
 const (
 	Steer  Verb = iota // set the avatar's velocity
-	Attack             // hit the target, or whoever is near
+	Attack             // hit the target, or an entity nearby
 	Take               // take the target, or an item that is near
 	Stack              // put an item that the avatar carries onto another of its sort
-	Trade              // exchange an item with the target, or whoever is near
-	Look               // tell of the target, or of the avatar and what is near
-	Where              // tell where the avatar is
+	Trade              // exchange an item with the target, or with an entity nearby
+	Look               // report the target, or the avatar and what is near it
+	Where              // report where the avatar is
 )
 
 // Command is the message that brings a client's command to its avatar. Commands
-// are numbered from 1 for each avatar, so that the avatar can tell one that is
+// are numbered from 1 for each avatar, so that the avatar can detect one that is
 // missing or came twice.
 type Command struct {
 	Verb   Verb
-	Client uint32 // whose mailbox wants the reply
+	Client uint32 // the number of the mailbox for the reply
 	Seq    uint32 // the client's number for it
 	Nth    uint32 // the avatar's number for it
 	X, Y   float32
-	Target handle.Handle // none: whatever is near
+	Target handle.Handle // none: an entity nearby
 }
 
 // The messages between systems.
@@ -36,6 +36,6 @@ type (
 		Damage   int32
 		ByAvatar bool
 	}
-	// rumour tells a den of an entity on another island.
+	// rumour gives a den an entity on another island.
 	rumour struct{ Who handle.Handle }
 )

@@ -25,16 +25,16 @@ type Item struct {
 	Sort  uint8 // items of one sort can be stacked
 }
 
-// Litter is how long an item that lies on the ground stays. That of one that is
-// carried says nothing, like its Position.
+// Litter is how long an item that lies on the ground stays. It means nothing for an item that is
+// carried, and neither does its Position.
 type Litter struct {
 	Expires uint64 // the tick in which it goes by itself; 0: it is carried since it was made
 }
 
-// Avatar is what makes an entity a client's avatar, and what the realm holds of
-// the client's commands. It is written by the island's systems alone.
+// Avatar is what makes an entity a client's avatar, with the realm's record of
+// the client's commands. Only the island's systems write it.
 type Avatar struct {
-	Client uint32 // whose mailbox it answers to
+	Client uint32 // the number of the mailbox for replies
 	Nth    uint32 // number of the last command that arrived
 	Obeyed uint32 // commands applied
 	Sum    uint64 // of the sequence numbers of those
@@ -49,7 +49,7 @@ type Deal struct {
 	Target handle.Handle // as commanded
 	Item   handle.Handle // what is to be moved
 	Other  handle.Handle // Stack: onto what; Trade: in exchange for what
-	Due    uint64        // the tick in which the relation tells what came of it; 0: nothing is sent yet
+	Due    uint64        // the tick in which the relation has the result; 0: no request was sent yet
 }
 
 // Stance is an avatar's way to fight. Clients set it directly.

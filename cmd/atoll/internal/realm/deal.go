@@ -17,20 +17,20 @@ type dealer struct {
 }
 
 // deal does what avatars want with their inventories: take an item, stack two,
-// trade with somebody. All it does is to request one change of the relation, which
-// is done or refused as a whole; a tick later the relation tells which:
+// trade with another avatar or a creature. It only requests one change of the relation, which
+// is done or refused as a whole. The result is in the relation a tick later:
 //
 //	tick t     obey   the command opens a deal
-//	           deal   what it is about is chosen, and the change requested
-//	tick t+1   deal   who is whose now? the reply to the client
+//	           deal   chooses the items, and requests the change
+//	tick t+1   deal   reads the owners; the reply to the client
 //
-// Of several who want the same item the first in order gets it. An item that
+// If several avatars want the same item, the first in order gets it. An item that
 // expires at that refresh is not taken.
 //
-// A trade exchanges two items wherever they are by then: it would put one of another
-// sort onto the stack that the other has just come to be on. So they take turns: what
-// is stacked is stacked at the refreshes of even ticks, what is traded at those of odd
-// ones. Their begin may be a tick later than told above.
+// A trade exchanges two items wherever they are by then. If one of them was stacked in the same refresh, the
+// trade would put an item of another sort onto that stack. So stacking is requested for the refreshes of even
+// ticks, and trading for those of odd
+// ones. A deal may therefore begin a tick later than shown above.
 func (r *Realm) deal(b *world.Build) func(*world.Context) {
 	d := &dealer{
 		Realm: r, isle: r.island(b), avatars: world.Write[Avatar](b),
@@ -65,7 +65,7 @@ func turnOf(v Verb, tick uint64) bool {
 	return true
 }
 
-// begin requests what an avatar wants, or ends the deal if it cannot be.
+// begin requests what an avatar wants, or ends the deal if it is impossible.
 func (d *dealer) begin(c *world.Context, self handle.Handle, a *Avatar) {
 	deal := &a.Deal
 	var err error
@@ -104,7 +104,7 @@ func (d *dealer) lies(h handle.Handle) bool {
 	return ok && d.bags.Parent(h) == handle.None
 }
 
-// pair returns two items of one sort in an inventory, of which the first can be put
+// pair returns two items of one sort in an inventory, if the first can be put
 // onto the second, or none.
 func (d *dealer) pair(self handle.Handle) (top, base handle.Handle) {
 	for top := range d.bags.Each(self) {
@@ -121,8 +121,8 @@ func (d *dealer) pair(self handle.Handle) (top, base handle.Handle) {
 	return handle.None, handle.None
 }
 
-// bargain returns the two items, with none stacked on them, for which both would
-// trade: who is asked gets at least as much as it gives, and no more than need be.
+// bargain returns two items, with none stacked on them, that both sides accept:
+// the other side gets at least as much as it gives, and as little more as possible.
 func (d *dealer) bargain(self, other handle.Handle) (mine, theirs handle.Handle) {
 	if _, ok := d.health.Get(other); !ok || other == self {
 		return handle.None, handle.None
@@ -140,7 +140,7 @@ func (d *dealer) bargain(self, other handle.Handle) (mine, theirs handle.Handle)
 	return mine, theirs
 }
 
-// end finds out what came of a deal.
+// end finds the result of a deal.
 func (d *dealer) end(self handle.Handle, a *Avatar) {
 	deal, reply := a.Deal, Reply{}
 	switch {
@@ -157,7 +157,7 @@ func (d *dealer) end(self handle.Handle, a *Avatar) {
 	d.close(self, a, reply)
 }
 
-// close ends a deal and tells the client.
+// close ends a deal and sends the client the reply.
 func (d *dealer) close(self handle.Handle, a *Avatar, reply Reply) {
 	reply.Seq, reply.Verb, reply.Items = a.Deal.Seq, a.Deal.Verb, uint32(d.bags.Count(self))
 	if reply.Outcome == world.Undecided {

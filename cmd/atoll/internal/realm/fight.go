@@ -5,10 +5,10 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// fight lets each creature attack somebody in its cell, when its time has come:
-// its handle tells. It also tells the next island of some who live here, and
-// raids those of whom the island before has told: they may be dead by now, which
-// nobody minds. Attacks land in the next tick.
+// fight lets each creature attack an entity in its cell, at ticks that
+// follow from its handle. It also sends the next island rumours of some entities that live here, and
+// attacks those in the rumours of the island before. They may be dead by now, which
+// does no harm. Attacks land in the next tick.
 func (r *Realm) fight(b *world.Build) func(*world.Context) {
 	pos, strength := world.Read[Position](b), world.Read[Creature](b)
 	creatures := b.Query(pos, strength)
@@ -40,7 +40,7 @@ func (r *Realm) fight(b *world.Build) func(*world.Context) {
 	}
 }
 
-// neighbour returns somebody else in the cell of p, or none.
+// neighbour returns another entity in the cell of p, or none.
 func (i *island) neighbour(p Position, self handle.Handle) handle.Handle {
 	near := i.people.cell(p)
 	if len(near) < 2 {

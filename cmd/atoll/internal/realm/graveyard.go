@@ -9,8 +9,8 @@ import (
 // gravesMax is how many dead handles an island keeps.
 const gravesMax = 1024
 
-// graveyard is a sample of the handles of all that died on an island, each as
-// likely to be in it as any other.
+// graveyard is a random sample of the handles of all that died on an island.
+// All are equally likely to be in it.
 //
 // Ownership: the island's.
 type graveyard struct {
@@ -23,8 +23,8 @@ func newGraveyard(seed, island uint64) graveyard {
 	return graveyard{graves: make([]handle.Handle, 0, gravesMax), dice: rand.New(rand.NewPCG(seed, ^island))}
 }
 
-// bury takes note of a handle whose entity goes at this tick's refresh.
-func (g *graveyard) bury(h handle.Handle) {
+// add adds a handle whose entity is destroyed by this tick's refresh.
+func (g *graveyard) add(h handle.Handle) {
 	g.dead++
 	if len(g.graves) < gravesMax {
 		g.graves = append(g.graves, h)

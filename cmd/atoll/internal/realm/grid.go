@@ -10,18 +10,18 @@ import (
 const (
 	// Side is the length of an island's sides, whatever the number of islands.
 	Side = 1024
-	// cellSide is the length of the sides of a cell; what is in the same cell or
-	// in one that touches it is near.
+	// cellSide is the length of the sides of a cell. Entities in the same cell, or
+	// in cells that touch, are near each other.
 	cellSide = 16
 	cells    = Side / cellSide // in a row
 )
 
-// grid knows who is where on an island: everybody, sorted by cell.
+// grid has the entities of an island, sorted by cell.
 //
 //	starts:  0  2  2  5 …      cell c is entries[starts[c]:starts[c+1]]
 //	entries: a b | | c d e …
 //
-// Ownership: the island's. It is right from the sense system on, until the
+// Ownership: the island's. It is valid from the sense system until the
 // refresh.
 type grid struct {
 	corner  Position // of the island
@@ -39,8 +39,8 @@ func newGrid(corner Position, n int) grid {
 	return grid{corner: corner, starts: make([]uint32, cells*cells+1), entries: make([]entry, 0, n)}
 }
 
-// rebuild makes the grid anew, by counting sort: first how many each cell has,
-// then everybody to the cell's next place.
+// rebuild rebuilds the grid by counting sort: it counts the entities of each cell,
+// then copies each to the cell's next place.
 func (g *grid) rebuild(all *world.Query, pos *world.Reader[Position]) {
 	clear(g.starts)
 	n := 0
@@ -61,7 +61,7 @@ func (g *grid) rebuild(all *world.Query, pos *world.Reader[Position]) {
 	}
 }
 
-// sort makes the grid anew of a list.
+// sort rebuilds the grid from a list.
 func (g *grid) sort(list []entry) {
 	clear(g.starts)
 	for i := range list {
@@ -75,12 +75,12 @@ func (g *grid) sort(list []entry) {
 	}
 }
 
-// room makes of how many each cell has where the cells end, and room for all.
+// room turns the counts of cells into their ends, and makes room for all entries.
 func (g *grid) room(n int) {
 	end := uint32(0)
 	for c, count := range g.starts {
 		end += count
-		g.starts[c] = end // of the cell: filling goes downwards
+		g.starts[c] = end // of the cell: it is filled from the end
 	}
 	if cap(g.entries) < n {
 		g.entries = make([]entry, n+n/4)
@@ -88,14 +88,14 @@ func (g *grid) room(n int) {
 	g.entries = g.entries[:n]
 }
 
-// cell returns who is in the same cell as p.
+// cell returns the entities in the same cell as p.
 func (g *grid) cell(p Position) []entry {
 	c := g.cellOf(p)
 	return g.entries[g.starts[c]:g.starts[c+1]]
 }
 
-// nearest returns who is nearest to p in its cell and those that touch it,
-// except for one; or none.
+// nearest returns the entity nearest to p in its cell and those that touch it,
+// except one, or none.
 func (g *grid) nearest(p Position, except handle.Handle) handle.Handle {
 	best, who := float32(math.Inf(1)), handle.None
 	x, y := column(p.X-g.corner.X), column(p.Y-g.corner.Y)
@@ -111,7 +111,7 @@ func (g *grid) nearest(p Position, except handle.Handle) handle.Handle {
 	return who
 }
 
-// cellOf returns the number of p's cell. What is just outside of the island
+// cellOf returns the number of p's cell. A place just outside of the island
 // counts as in the cell at the edge.
 func (g *grid) cellOf(p Position) int {
 	return column(p.Y-g.corner.Y)*cells + column(p.X-g.corner.X)

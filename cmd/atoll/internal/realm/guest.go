@@ -6,7 +6,7 @@ import (
 )
 
 // OpenMailbox gives a client its number and the channel on which the islands
-// reply to it. They never wait: a reply for which there is no room is dropped
+// reply to it. They never wait: if the channel is full, a reply is dropped
 // and counted. It returns ErrMailboxes if there are too many clients. Safe from
 // any goroutine.
 func (r *Realm) OpenMailbox(size int) (client uint32, box <-chan Reply, err error) {
@@ -17,7 +17,7 @@ func (r *Realm) OpenMailbox(size int) (client uint32, box <-chan Reply, err erro
 // and its avatar must be dead. Safe from any goroutine.
 func (r *Realm) CloseMailbox(client uint32) { r.mailboxes.close(client) }
 
-// Join requests an avatar for a client, anywhere.
+// Join requests an avatar for a client, at a random place.
 func (r *Realm) Join(p *world.Port, client, seq uint32) (handle.Handle, error) {
 	return r.avatars.Create(p, avatar{
 		Position: Position{scatter(client, seq) * r.extent().X, scatter(seq, client) * r.extent().Y},

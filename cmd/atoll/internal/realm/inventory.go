@@ -6,9 +6,9 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// newInventory makes the relation of items to who carries them, and to the items
-// that they are stacked on. An item without a parent lies on the ground: that alone
-// says so, and an item has one parent at the most, so it can be in no two places.
+// newInventory makes the relation of items to their carriers, and to the items
+// that they are stacked on. An item without a parent lies on the ground. There is no other
+// record of that, and an item has at most one parent, so it cannot be in two places.
 func newInventory(w *world.World, creatures int) *hierarchy.Relation {
 	return hierarchy.New(w, "inventory", hierarchy.Options{
 		OnParentDeath: hierarchy.Orphan, // it falls to the ground
@@ -21,7 +21,7 @@ func newInventory(w *world.World, creatures int) *hierarchy.Relation {
 	})
 }
 
-// equip gives a new creature an item of its own, if it is one of those that carry
+// equip gives a new creature an item, if it is one of those that carry
 // one. Both are in the relation from the refresh on.
 func (r *Realm) equip(c *world.Context, isle *island, who handle.Handle, beast *Creature, at Position) {
 	if isle.dice.IntN(carryOdds) > 0 {
@@ -38,12 +38,12 @@ func (r *Realm) equip(c *world.Context, isle *island, who handle.Handle, beast *
 		beast.Items++
 		return
 	}
-	must(c.Destroy(it)) // the island asks for too much in this tick
+	must(c.Destroy(it)) // too many requests of the island in this tick
 	isle.destroyed(Items, it)
 }
 
-// drop lets what somebody carries, who goes at this refresh, lie where that one
-// stood. The relation's policy takes it out of the inventory. What comes into it in
+// drop places the items of an entity that dies at this refresh where the entity
+// stood. The relation's policy removes them from the inventory. An item that comes into the inventory in
 // the same refresh, by a trade or a take, lies where it last did.
 func (s *striker) drop(c *world.Context, who handle.Handle, at Position) {
 	for it := range s.bags.Each(who) {

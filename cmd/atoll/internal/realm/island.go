@@ -9,12 +9,12 @@ import (
 
 // island is what the systems of one shard share.
 //
-// Ownership: the worker that runs the shard, whose systems come one after
+// Ownership: the worker that runs the shard, whose systems run one after
 // another. It is read between ticks.
 type island struct {
-	share     int // creatures that should live here, but for those that came and went
+	share     int // creatures that should live here, without those that moved in and out
 	corner    Position
-	chance    rand.PCG // what dice rolls by
+	chance    rand.PCG // the source of dice
 	dice      *rand.Rand
 	ledger    Ledger
 	graveyard graveyard
@@ -22,7 +22,7 @@ type island struct {
 	litter    grid // items on the ground
 
 	lying []entry  // what litter is made of
-	looks []look   // asked of this tick's sight
+	looks []look   // requests for this tick's sight
 	_     [64]byte // other islands are written by other workers
 }
 
@@ -41,16 +41,16 @@ func (i *island) init(number int, corner Position, share int, seed uint64) {
 	i.people, i.litter = newGrid(corner, share+share/4), newGrid(corner, share)
 }
 
-// created and destroyed enter in the island's books what its systems did.
+// created and destroyed record in the island's books what its systems did.
 func (i *island) created(k Kind) { i.ledger.Created[k]++ }
 
 func (i *island) destroyed(k Kind, h handle.Handle) {
 	i.ledger.Destroyed[k]++
-	i.graveyard.bury(h)
+	i.graveyard.add(h)
 }
 
-// sent counts a message or an entity that met a limit. That an addressee is
-// dead is no loss: it would not have got the message anyway.
+// sent counts a message or an entity that met a limit. A dead receiver
+// is no loss: it would not have got the message anyway.
 func (i *island) sent(err error) bool {
 	if err != nil && err != world.ErrStale {
 		i.ledger.Dropped++
@@ -68,8 +68,8 @@ func (i *island) heading() Velocity {
 	return Velocity{(i.dice.Float32()*2 - 1) * creatureSpeed, (i.dice.Float32()*2 - 1) * creatureSpeed}
 }
 
-// must panics if an entity of the own shard that is known to live cannot be
-// destroyed, which would be the world's mistake.
+// must panics if an entity of the own shard that is known to be alive cannot be
+// destroyed, which would be a bug in the world.
 func must(err error) {
 	if err != nil {
 		panic(err)

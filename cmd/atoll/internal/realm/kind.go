@@ -10,7 +10,7 @@ const (
 	Items
 	Avatars
 	Dens  // one for each island: where rumours arrive
-	kinds // how many there are, nothing included
+	kinds // how many there are, with the zero Kind
 )
 
 // AllKinds lists the kinds in order.

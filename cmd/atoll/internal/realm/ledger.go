@@ -11,9 +11,9 @@ type Ledger struct {
 	Obeyed  uint64 // commands applied
 	Late    uint64 // commands for an avatar that had died
 	Refused uint64 // commands that met a full outbox
-	Skipped uint64 // commands that never arrived, as seen from gaps in their numbers
+	Skipped uint64 // commands that never arrived, found by gaps in their numbers
 	Doubled uint64 // commands that arrived twice
-	Unheard uint64 // replies that found no room, or no mailbox
+	Unheard uint64 // replies that were dropped: the mailbox was full or closed
 
 	Blows   uint64 // attacks that landed
 	Abroad  uint64 // of those, on an entity of another island
@@ -37,7 +37,7 @@ func (l *Ledger) add(o *Ledger) {
 	l.Dropped += o.Dropped
 }
 
-// alive returns how many of a kind the island has, by its own books.
+// alive returns how many of a kind should be alive, by the ledger.
 func (l *Ledger) alive(k Kind) int { return int(l.Created[k] - l.Destroyed[k]) }
 
 // Ledger returns the sum of the islands' ledgers. No tick may be running.

@@ -10,15 +10,15 @@ import (
 // ErrMailboxes is returned when as many mailboxes are open as the realm allows.
 var ErrMailboxes = errors.New("realm: too many clients")
 
-// mailboxes is where the islands leave what they tell clients. Whoever runs an
+// mailboxes is where the islands leave replies for clients. An
 // island never waits for a client: a reply that does not fit is counted as
-// unheard and dropped. Clients that have no more commands under way than their
-// mailbox is large, and take out their deaths, always have room.
+// unheard and dropped. A client always has room if it has no more commands under way than its
+// mailbox holds, and receives its deaths.
 //
 // Invariants: a number has at most one mailbox at a time.
 //
-// Ownership: any island's worker posts, whoever opened a mailbox receives. Each
-// may open and close at any time.
+// Ownership: any island's worker posts; the opener of a mailbox receives. Any
+// client may open and close one at any time.
 type mailboxes struct {
 	boxes []atomic.Pointer[chan Reply] // by client
 	free  chan uint32
@@ -48,7 +48,7 @@ func (m *mailboxes) close(client uint32) {
 	m.free <- client
 }
 
-// post leaves a reply. It reports false if nobody will hear it.
+// post leaves a reply. It returns false if it is dropped.
 func (m *mailboxes) post(client uint32, r Reply) bool {
 	if int(client) >= len(m.boxes) {
 		return false

@@ -29,8 +29,8 @@ type subject struct {
 }
 
 // obey applies clients' commands to their avatars and replies. Every command
-// that arrives is answered once, in this tick or, if it takes other islands to
-// know, in one of the next.
+// that arrives is answered once: in this tick or, if the answer needs other
+// islands, in one of the next.
 func (r *Realm) obey(b *world.Build) func(*world.Context) {
 	o := &obeyer{
 		Realm: r, isle: r.island(b),
@@ -65,7 +65,7 @@ func (o *obeyer) obey(c *world.Context, to handle.Handle, cmd *Command) {
 	})
 }
 
-// apply does what the command says.
+// apply applies a command.
 func (o *obeyer) apply(c *world.Context, cmd *Command, s subject) {
 	reply := Reply{Seq: cmd.Seq, Verb: cmd.Verb, Outcome: world.Applied}
 	switch cmd.Verb {
@@ -113,7 +113,7 @@ func (o *obeyer) attack(c *world.Context, cmd *Command, s *subject, reply *Reply
 	}
 }
 
-// aim returns whom or what a deal is about, where the command does not say.
+// aim returns the target of a deal if the command has none.
 func (o *obeyer) aim(cmd *Command, s *subject) handle.Handle {
 	switch {
 	case cmd.Target != handle.None:
@@ -124,7 +124,7 @@ func (o *obeyer) aim(cmd *Command, s *subject) handle.Handle {
 	return o.isle.people.nearest(s.pos, s.self)
 }
 
-// applied tells a client the outcome of a command that arrived.
+// applied sends a client the outcome of a command that arrived.
 func (r *Realm) applied(i *island, a *Avatar, reply Reply) {
 	if reply.Outcome == world.Applied {
 		i.count(a, reply.Seq)
@@ -134,7 +134,7 @@ func (r *Realm) applied(i *island, a *Avatar, reply Reply) {
 	r.tell(i, a.Client, reply)
 }
 
-// count enters an applied command in the avatar's and the island's books.
+// count adds an applied command to the avatar's and the island's books.
 func (i *island) count(a *Avatar, seq uint32) {
 	a.Obeyed++
 	a.Sum += uint64(seq)

@@ -7,13 +7,13 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// Possessions is what a scan of all items and inventories found: where each item
+// Possessions is the result of a scan of all items and inventories: where each item
 // is.
 type Possessions struct {
 	Lying   int // on the ground
 	Held    [kinds]int
-	Wrong   []string // what cannot be, as far as it is kept
-	Further int      // what else cannot be
+	Wrong   []string // the first violations
+	Further int      // how many more violations there are
 }
 
 // Total returns the number of items that are anywhere.
@@ -25,7 +25,7 @@ func (p *Possessions) Total() int {
 	return n
 }
 
-// wrongKept is how much of what cannot be is told.
+// wrongKept is how many violations are listed.
 const wrongKept = 16
 
 func (p *Possessions) wrong(format string, args ...any) {
@@ -36,12 +36,12 @@ func (p *Possessions) wrong(format string, args ...any) {
 	p.Wrong = append(p.Wrong, fmt.Sprintf(format, args...))
 }
 
-// Possessions goes through the inventory of everybody who may have one, item by
-// item, and then through all items, and holds both against each other: each item
-// lies on the ground, where it is in no inventory, or is in one place of one, that
-// of whom it says. Creatures must carry what they were given, and what is stacked must
-// be of one sort. view, unless it is
-// nil, is asked what is in an inventory, for tests. No tick may be running.
+// Possessions scans all inventories and then all items, and compares the two.
+// An item must either lie on the ground and be in no inventory,
+// or be in one place of its parent's inventory.
+// Creatures must carry what they were given, and stacked items must
+// be of one sort. If view is not
+// nil, a test can change the contents of an inventory by it. No tick may be running.
 func (r *Realm) Possessions(view func(who handle.Handle, carries []handle.Handle) []handle.Handle) Possessions {
 	w, bags := r.World, r.Inventory.Read(r.World)
 	if view == nil {

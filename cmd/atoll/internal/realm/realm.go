@@ -27,11 +27,11 @@ const DefaultClientsMax = 1024
 
 const (
 	// portsPerClient allows for clients that come before the refresh at which the
-	// ports of those that went are free again.
+	// ports of former clients are free again.
 	portsPerClient = 4
 	// versionsEach is how often a slot is used in each incarnation of a realm that is kept.
 	versionsEach = 10_000
-	// portsSpare is how many ports there are beside those of the clients.
+	// portsSpare is how many ports there are in addition to those of the clients.
 	portsSpare = 16
 )
 
@@ -42,7 +42,7 @@ const (
 type Realm struct {
 	World *world.World
 
-	// Inventory is who carries what, and which items are stacked on which.
+	// Inventory relates items to their carriers, and to the items that they are stacked on.
 	Inventory *hierarchy.Relation
 
 	position *world.Component[Position]
@@ -60,10 +60,10 @@ type Realm struct {
 	chart     *region.Grid[Position]
 	islands   []island
 	mailboxes *mailboxes
-	inspector *rand.Rand // for what is no part of the game
+	inspector *rand.Rand // for what does not affect the game
 }
 
-// New makes a realm. Its creatures come in the first tick.
+// New makes a realm. Its creatures are created in the first tick.
 func New(o Options) (*Realm, error) {
 	if o.ClientsMax == 0 {
 		o.ClientsMax = DefaultClientsMax
@@ -104,7 +104,7 @@ func New(o Options) (*Realm, error) {
 	return r, r.Fill()
 }
 
-// Fill makes what is there before the first tick. Creatures come in that.
+// Fill creates the entities that exist before the first tick. That creates the creatures.
 func (r *Realm) Fill() error {
 	n := 0
 	for i := range r.islands {
@@ -143,7 +143,7 @@ func (r *Realm) register(w *world.World) {
 	r.avatars = world.NewBundle[avatar](w).PlaceBy(func(a avatar) int { return r.chart.Shard(a.Position) })
 }
 
-// reserve makes room, so that the first ticks need not.
+// reserve makes room, so that the first ticks do not allocate.
 func (r *Realm) reserve(creatures int) error {
 	if err := r.creatures.Reserve(r.World, creatures); err != nil {
 		return err
@@ -175,10 +175,10 @@ func (r *Realm) AddSystems(s *scheduler.Scheduler) error {
 	return nil
 }
 
-// island returns what the systems of the Build's shard share.
+// island returns the island of the Build's shard.
 func (r *Realm) island(b *world.Build) *island { return &r.islands[b.Shard()] }
 
-// tell leaves a client a reply.
+// tell sends a client a reply.
 func (r *Realm) tell(i *island, client uint32, reply Reply) {
 	if !r.mailboxes.post(client, reply) {
 		i.ledger.Unheard++

@@ -8,7 +8,7 @@ const (
 	strengthMax    = 35
 	turnPeriod     = 32   // a creature changes its direction
 	attackPeriod   = 16   // a creature attacks
-	rumourPeople   = 1000 // of so many on an island, or part of them, one is told of in a tick, and raided
+	rumourPeople   = 1000 // for each so many on an island, or part of them, one rumour a tick
 
 	carryOdds = 2  // one of so many creatures carries an item
 	placesMax = 8  // items in an inventory, or on another

@@ -5,7 +5,7 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// sense makes the island's grids anew. What is in an inventory is nowhere.
+// sense rebuilds the island's grids. Items in an inventory are not in a grid.
 func (r *Realm) sense(b *world.Build) func(*world.Context) {
 	pos, litter := world.Read[Position](b), world.Read[Litter](b)
 	people := b.Query(pos, world.With[Health](b))

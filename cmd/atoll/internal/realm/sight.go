@@ -14,8 +14,8 @@ type witness struct {
 	avatar *world.ForeignReader[Avatar]
 }
 
-// sight answers what clients asked about entities anywhere. It runs when every
-// island is done with all that it reads.
+// sight answers clients' questions about entities anywhere. It runs after every
+// island has written what it reads.
 func (r *Realm) sight(b *world.Build) func(*world.Context) {
 	w := witness{
 		pos: world.ReadForeign[Position](b), health: world.ReadForeign[Health](b),
@@ -32,7 +32,7 @@ func (r *Realm) sight(b *world.Build) func(*world.Context) {
 	}
 }
 
-// describe tells of an entity that has a position.
+// describe describes an entity that has a position.
 func (w *witness) describe(h handle.Handle) Reply {
 	reply := Reply{Verb: Look, Outcome: world.Applied}
 	pos, ok := w.pos.Get(h)

@@ -9,7 +9,7 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// AppendState appends what the islands keep outside of the world and what decides
+// AppendState appends the islands' state outside of the world that decides
 // what their systems do, for a hash of the state. No tick may be running.
 func (r *Realm) AppendState(dst []byte) []byte {
 	for i := range r.islands {
@@ -25,7 +25,7 @@ const chanceBytes = 20
 
 var errState = errors.New("realm: that is not the state of so many islands")
 
-// Saved is what a snapshot of the realm's world needs beside: what AppendState appends, and the
+// Saved is what a snapshot needs besides the realm's world: what AppendState appends, and the
 // sample of dead handles.
 func (r *Realm) Saved() snapshot.Also {
 	return snapshot.Also{Name: "islands", Save: r.save, Load: r.load}
@@ -74,8 +74,8 @@ func (r *Realm) load(src []byte) error {
 	return nil
 }
 
-// denOf returns the den of an island, the one entity of it that every other knows: Fill makes it
-// first, and it lives for ever.
+// denOf returns the den of an island, the one entity of it that every other island knows: Fill creates it
+// first, and it is never destroyed.
 func denOf(island int) handle.Handle { return handle.New(uint32(island), 0, 1) }
 
 // Avatars returns the avatars. No tick may be running.

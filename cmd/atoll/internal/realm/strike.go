@@ -18,7 +18,7 @@ type striker struct {
 	avatar *world.Writer[Avatar]
 }
 
-// strike lets the attacks land that were made in the tick before. A creature
+// strike applies the attacks of the tick before. A creature
 // that is hit by an avatar and survives hits back, wherever the avatar is.
 func (r *Realm) strike(b *world.Build) func(*world.Context) {
 	s := &striker{
@@ -31,7 +31,7 @@ func (r *Realm) strike(b *world.Build) func(*world.Context) {
 		for _, hit := range hits.All() {
 			at := c.Locate(hit.To)
 			health := s.health.At(at)
-			if health == nil || health.Points <= 0 { // an earlier one killed
+			if health == nil || health.Points <= 0 { // an earlier attack killed it
 				continue
 			}
 			s.isle.ledger.Blows++
@@ -48,7 +48,7 @@ func (r *Realm) strike(b *world.Build) func(*world.Context) {
 	}
 }
 
-// kill marks who has no health left.
+// kill destroys an entity without health.
 func (s *striker) kill(c *world.Context, who handle.Handle, at shard.Loc) {
 	must(c.Destroy(who))
 	s.drop(c, who, *s.pos.At(at))

@@ -3,7 +3,7 @@ package realm
 import "github.com/atoll-sim/atoll/world"
 
 // wander moves everything that has a velocity. Each creature changes its
-// direction now and then: which ones in this tick, their handles tell.
+// direction now and then, in ticks that follow from its handle.
 func (r *Realm) wander(b *world.Build) func(*world.Context) {
 	pos, vel := world.Write[Position](b), world.Write[Velocity](b)
 	creatures := b.Query(vel, world.With[Creature](b))

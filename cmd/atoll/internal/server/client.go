@@ -22,7 +22,7 @@ import (
 //
 // Invariants: commands under way have consecutive numbers, at most UnderWayMax
 // of them; the completion and the early reply of command n are at n modulo
-// UnderWayMax. Outcomes are told in the order of the numbers.
+// UnderWayMax. Outcomes are sent in the order of the numbers.
 //
 // Ownership: the fields of reader and teller belong to the goroutine of that
 // name: the reader alone uses the port, the teller alone receives from box and
@@ -36,7 +36,7 @@ type client struct {
 	commands    chan command // accepted; closed by the reader at its end
 	underWay    atomic.Int32
 	quiet       chan struct{} // signalled when nothing is under way any more
-	died        atomic.Uint64 // the avatar, as a handle, whose death was told last
+	died        atomic.Uint64 // the avatar, as a handle, whose death was last sent
 
 	reader struct {
 		lines  *line.Reader
@@ -47,10 +47,10 @@ type client struct {
 	}
 	teller struct {
 		box   <-chan realm.Reply
-		early [UnderWayMax]realm.Reply // to commands whose turn is not yet; Seq 0: none
-		told  uint32                   // number of the last command told
-		known handle.Handle            // the avatar that was told last
-		dead  []handle.Handle          // died before they were told
+		early [UnderWayMax]realm.Reply // to commands whose turn has not come; Seq 0: none
+		told  uint32                   // number of the last command whose outcome was sent
+		known handle.Handle            // the avatar that was last sent to the client
+		dead  []handle.Handle          // they died before they were sent to the client
 		timer *time.Timer
 		text  []byte
 	}
@@ -60,7 +60,7 @@ type client struct {
 	}
 }
 
-// newClient opens what a client needs.
+// newClient opens a client's port and mailbox.
 func newClient(s *Server, conn net.Conn) (*client, error) {
 	number, box, err := s.realm.OpenMailbox(mailboxSize)
 	if err != nil {
@@ -80,8 +80,8 @@ func newClient(s *Server, conn net.Conn) (*client, error) {
 	return c, nil
 }
 
-// run serves the client until it goes, or the context ends. What was accepted is
-// still told, and the avatar is destroyed.
+// run serves the client until it disconnects, or the context ends. Outcomes of accepted commands are
+// still sent, and the avatar is destroyed.
 func (c *client) run(ctx context.Context) {
 	defer c.server.forget(c)
 	var teller errgroup.Group
@@ -101,8 +101,8 @@ func (c *client) run(ctx context.Context) {
 	c.reader.port.Close()
 }
 
-// read does what the client's lines say until it quits, or cannot be read from
-// any more.
+// read obeys the client's lines until it quits, or reading
+// fails.
 func (c *client) read() (quit bool) {
 	for {
 		_ = c.conn.SetReadDeadline(time.Now().Add(c.server.options.IdleMax))
@@ -126,7 +126,7 @@ func (c *client) read() (quit bool) {
 	}
 }
 
-// wrong tells the client what was wrong with a line.
+// wrong sends the client an error about a line.
 func (c *client) wrong(err error) {
 	c.server.counters.errors.Add(1)
 	c.say(fmt.Appendf(nil, "ERROR %v", err))

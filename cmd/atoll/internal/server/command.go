@@ -9,21 +9,21 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// command is one that was accepted, until its outcome is told.
+// command is an accepted command whose outcome was not sent yet.
 type command struct {
 	verb    string
 	seq     uint32
 	done    *world.Completion // nil: nothing was sent
 	replied bool              // an island replies once it is delivered
-	avatar  handle.Handle     // JOIN: whom it made
+	avatar  handle.Handle     // JOIN: the new avatar
 	stance  string            // STANCE
-	ping    bool              // no command: PONG is wanted
+	ping    bool              // not a command: send PONG
 }
 
 var errClosing = errors.New("the server is closing")
 
 // accept gives a command its number and sends it to the world. If too much is
-// under way it is rejected, and nothing has happened.
+// under way it is rejected, and has no effect.
 func (c *client) accept(cmd command, send func(seq uint32, done *world.Completion) error) {
 	if c.underWay.Load() == UnderWayMax {
 		c.reject(cmd.verb, fmt.Errorf("%d commands are under way; wait for an outcome", UnderWayMax))
@@ -57,7 +57,7 @@ func (c *client) reject(verb string, why error) {
 	c.say(fmt.Appendf(nil, "REJECTED %s: %v", verb, why))
 }
 
-// errUnsent is what a test makes of a request: accepted, but not sent.
+// errUnsent is for tests: a request that is accepted, but not sent.
 var errUnsent = errors.New("not sent")
 
 // order sends a command to the client's avatar.
@@ -77,7 +77,7 @@ func (c *client) order(verb string, o realm.Command) error {
 	return nil
 }
 
-// deliver sends a command once, unless a test wants it otherwise.
+// deliver sends a command once, unless a test changes that.
 func (c *client) deliver(o realm.Command, done *world.Completion) error {
 	r := &c.reader
 	times := 1

@@ -5,10 +5,10 @@ import "sync/atomic"
 // Tally counts what became of commands.
 type Tally struct {
 	Accepted uint64 // got a number
-	Applied  uint64 // did what they should
+	Applied  uint64 // were applied
 	Late     uint64 // came too late: the avatar had died
 	Refused  uint64 // met a limit of the world at the refresh or in a system
-	Lost     uint64 // got no outcome in time: must not be
+	Lost     uint64 // got no outcome in time, which is a failure
 	Rejected uint64 // not accepted, because too much was under way
 }
 
@@ -19,18 +19,18 @@ func (t Tally) Decided() uint64 { return t.Applied + t.Late + t.Refused + t.Lost
 type Totals struct {
 	Tally
 	Obeyed  uint64 // of the applied, those that an island replied to
-	Stray   uint64 // replies to no command under way: must not be
+	Stray   uint64 // replies to no command under way, which is a failure
 	Joined  uint64 // avatars created
 	Left    uint64 // avatars destroyed by a request, not by a system
 	Errors  uint64 // lines that were wrong
-	Clients uint64 // that came
-	Here    int    // clients now
+	Clients uint64 // that ever connected
+	Here    int    // connected now
 }
 
 // counters are the running counts of a client or of a server.
 //
-// Ownership: any client's goroutines count, anyone reads. Each counter is exact;
-// together they are so when no command is under way.
+// Ownership: any client's goroutines count, any goroutine reads. Each counter is exact.
+// Together they are consistent only when no command is under way.
 type counters struct {
 	accepted, applied, late, refused, lost, rejected atomic.Uint64
 	obeyed, stray, joined, left, errors, clients     atomic.Uint64

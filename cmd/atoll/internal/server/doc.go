@@ -4,8 +4,8 @@
 //
 // A client has two goroutines. Its reader parses lines and sends requests to the
 // world through the client's own port; its teller waits for their outcomes, in
-// the order of the commands, and writes them. What a command does to the world,
-// and when, is the tick's affair alone:
+// the order of the commands, and writes them. Only a tick decides what a command does to the world,
+// and when:
 //
 //	          lines            requests               messages
 //	socket ──────────▶ reader ──────────▶ port ─ ─ ─▶ systems

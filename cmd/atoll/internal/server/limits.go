@@ -17,13 +17,13 @@ const (
 	// WriteWaitMax is how long a client may not read before it is dropped.
 	WriteWaitMax = 5 * time.Second
 	// OutcomeWaitMax is how long an island may take to reply to a command that
-	// was delivered. A command without a reply is told to be lost, and a mistake
-	// of the server or the world.
+	// was delivered. A command without a reply is reported as lost, which means a bug
+	// in the server or the world.
 	OutcomeWaitMax = 5 * time.Second
 
 	// mailboxSize has room for the outcome of every command under way and for the
 	// death of every avatar these may have made, and of the one before.
 	mailboxSize = 2*UnderWayMax + 1
-	// quoteBytesMax is how much of a wrong word an error repeats.
+	// quoteBytesMax is how many bytes of a wrong word an error repeats.
 	quoteBytesMax = 32
 )

@@ -22,8 +22,8 @@ type Options struct {
 	WriteWaitMax   time.Duration // 0: the constant of that name
 	OutcomeWaitMax time.Duration // 0: the constant of that name
 
-	// Deliver, if not nil, is asked how often to send a command to the world, in
-	// place of once. It is for tests that lose or double one.
+	// Deliver, if not nil, returns how often to send a command to the world,
+	// instead of once. It is for tests that lose or double one.
 	Deliver func(realm.Command) int
 }
 
@@ -41,7 +41,7 @@ func (o Options) withDefaults() Options {
 
 // Server lets clients into a realm.
 //
-// Ownership: mu guards the clients that are here. All methods are safe for
+// Ownership: mu guards the present clients. All methods are safe for
 // concurrent use; Serve is called once.
 type Server struct {
 	realm    *realm.Realm
@@ -68,8 +68,8 @@ func New(r *realm.Realm, l net.Listener, o Options) *Server {
 // Addr returns the address on which the server listens.
 func (s *Server) Addr() string { return s.listener.Addr().String() }
 
-// Serve takes clients until the context ends; then it drops them and returns nil
-// when all are gone. While it runs, somebody must make ticks.
+// Serve serves clients until the context ends. Then it drops them and returns nil
+// when all are gone. It needs another goroutine that makes ticks.
 func (s *Server) Serve(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
@@ -100,7 +100,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	return g.Wait()
 }
 
-// admit makes a client of a connection, or turns it away.
+// admit makes a client of a connection, or refuses it.
 func (s *Server) admit(conn net.Conn) *client {
 	c, err := newClient(s, conn)
 	if err != nil {
@@ -114,12 +114,12 @@ func (s *Server) admit(conn net.Conn) *client {
 	s.mu.clients[c.number] = c
 	s.counters.clients.Add(1)
 	if s.mu.closed {
-		_ = conn.Close() // its reader will find out
+		_ = conn.Close() // the client's reader notices it
 	}
 	return c
 }
 
-// forget is the end of a client.
+// forget removes a client.
 func (s *Server) forget(c *client) {
 	s.mu.Lock()
 	delete(s.mu.clients, c.number)
@@ -140,8 +140,8 @@ func (s *Server) close() {
 
 // Drain makes the server reject all further commands and returns when those
 // under way have their outcomes. From then on the counts are final, and no more
-// ticks are needed. It returns an error that says how many are left, if the
-// context ends first.
+// ticks are needed. If the context ends first, it returns an error that says how many are
+// left.
 func (s *Server) Drain(ctx context.Context) error {
 	select {
 	case <-s.traffic.close():
@@ -151,7 +151,7 @@ func (s *Server) Drain(ctx context.Context) error {
 	}
 }
 
-// Totals returns the counts of all clients that ever came.
+// Totals returns the sums of all clients, past and present.
 func (s *Server) Totals() Totals {
 	c := &s.counters
 	s.mu.Lock()
@@ -163,7 +163,7 @@ func (s *Server) Totals() Totals {
 	}
 }
 
-// ClientTally returns the counts of a client that is here.
+// ClientTally returns the counts of a present client.
 func (s *Server) ClientTally(number uint32) (Tally, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// tellAll tells outcomes, and deaths, until the reader is gone and every command
-// is told.
+// tellAll sends outcomes, and deaths, until the reader has ended and every outcome
+// is sent.
 func (c *client) tellAll(ctx context.Context) {
 	for {
 		select {
@@ -30,7 +30,7 @@ func (c *client) tellAll(ctx context.Context) {
 	}
 }
 
-// tell waits for the outcome of a command and tells it.
+// tell waits for the outcome of a command and sends it.
 func (c *client) tell(ctx context.Context, cmd command) {
 	reply, known := c.outcome(ctx, cmd)
 	c.teller.told = cmd.seq
@@ -49,8 +49,8 @@ func (c *client) tell(ctx context.Context, cmd command) {
 	}
 }
 
-// outcome returns what became of a command. It is not known if no island
-// replies in time, or the context ends.
+// outcome returns the outcome of a command. It is not known if no island
+// replies in time, or if the context ends.
 func (c *client) outcome(ctx context.Context, cmd command) (r realm.Reply, known bool) {
 	r.Seq = cmd.seq
 	if cmd.done != nil {
@@ -76,13 +76,13 @@ func (c *client) outcome(ctx context.Context, cmd command) (r realm.Reply, known
 	return r, true
 }
 
-// hear takes a reply from the mailbox. Islands reply in any order, but commands
-// are told in theirs.
+// hear takes a reply from the mailbox. Islands reply in any order, but outcomes
+// are sent in the order of the commands.
 func (c *client) hear(r realm.Reply) {
 	switch {
 	case r.Death && r.Who == c.teller.known:
 		c.mourn(r.Who)
-	case r.Death: // the client was not told yet that it joined
+	case r.Death: // the client does not know yet that it joined
 		c.teller.dead = append(c.teller.dead, r.Who)
 	case r.Seq-c.teller.told-1 < UnderWayMax:
 		c.teller.early[r.Seq%UnderWayMax] = r
@@ -91,7 +91,7 @@ func (c *client) hear(r realm.Reply) {
 	}
 }
 
-// introduce takes note of the avatar that was told, which may be dead already.
+// introduce notes the avatar that was sent to the client. It may be dead already.
 func (c *client) introduce(avatar handle.Handle) {
 	c.teller.known = avatar
 	if slices.Contains(c.teller.dead, avatar) {
@@ -100,7 +100,7 @@ func (c *client) introduce(avatar handle.Handle) {
 	c.teller.dead = c.teller.dead[:0]
 }
 
-// mourn tells that an avatar died.
+// mourn sends the death of an avatar.
 func (c *client) mourn(avatar handle.Handle) {
 	c.died.Store(uint64(avatar)) // the next JOIN may come
 	c.say(fmt.Appendf(nil, "DIED %v", avatar))
@@ -128,7 +128,7 @@ func (c *client) enter(cmd command, r realm.Reply, known bool) {
 	}
 }
 
-// pong answers a PING: all that islands have said so far is told before.
+// pong answers a PING, after all replies of islands until now were sent.
 func (c *client) pong() {
 	for {
 		select {
@@ -141,7 +141,7 @@ func (c *client) pong() {
 	}
 }
 
-// appendOutcome appends the line that tells an outcome.
+// appendOutcome appends the line with an outcome.
 func appendOutcome(b []byte, cmd *command, r *realm.Reply, known bool) []byte {
 	word := "LATE"
 	switch {
@@ -175,7 +175,7 @@ func appendOutcome(b []byte, cmd *command, r *realm.Reply, known bool) []byte {
 	return b
 }
 
-// appendDealt tells what became of a wish about the inventory.
+// appendDealt appends the result of a command about the inventory.
 func appendDealt(b []byte, r *realm.Reply) []byte {
 	switch {
 	case r.Busy:
@@ -192,7 +192,7 @@ func appendDealt(b []byte, r *realm.Reply) []byte {
 	return fmt.Appendf(b, "%v worth %d", r.Item, r.Worth)
 }
 
-// appendSeen tells of a target, or of the avatar and what is near it.
+// appendSeen appends a description of a target, or of the avatar and what is near it.
 func appendSeen(b []byte, r *realm.Reply) []byte {
 	switch {
 	case r.Kind != realm.Nothing:

@@ -6,7 +6,7 @@ import "sync"
 //
 // Invariants: once closed, the count only falls.
 //
-// Ownership: anyone.
+// Ownership: any goroutine.
 type traffic struct {
 	mu struct {
 		sync.Mutex
@@ -37,7 +37,7 @@ func (t *traffic) leave() {
 	t.end()
 }
 
-// close lets no one enter any more. The channel is closed when all have left.
+// close refuses further entries. The channel is closed when all have left.
 func (t *traffic) close() <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()

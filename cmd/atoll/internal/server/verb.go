@@ -26,7 +26,7 @@ const verbJoin = "JOIN"
 // errQuit ends a client that said QUIT.
 var errQuit = errors.New("quit")
 
-// verbs is set in init, for HELP lists it.
+// verbs is set in init, because HELP lists it.
 var verbs []verb
 
 func init() {
@@ -47,7 +47,7 @@ func init() {
 	}
 }
 
-// do does what a line says, or returns what is wrong with it.
+// do obeys a line, or returns what is wrong with it.
 func (c *client) do(text []byte) error {
 	words := strings.Fields(string(text))
 	if len(words) == 0 {
@@ -84,7 +84,7 @@ func (c *client) join([]string) error {
 	return nil
 }
 
-// bereft reports whether the client's avatar is dead. One whose death was told is
+// bereft reports whether the client's avatar is dead. If its death was sent, it is
 // dead at the next refresh, which is before anything sent from now on applies.
 func (c *client) bereft(avatar handle.Handle) bool {
 	return c.died.Load() == uint64(avatar) || c.reader.port.Status(avatar) == world.Stale
@@ -117,7 +117,7 @@ func (c *client) stance(args []string) error {
 	return nil
 }
 
-// target makes the run of a verb that may name an entity.
+// target returns the run function of a verb that may name an entity.
 func target(name string, v realm.Verb) func(*client, []string) error {
 	return func(c *client, args []string) error {
 		o := realm.Command{Verb: v}
@@ -136,7 +136,7 @@ func (c *client) stack([]string) error { return c.order("STACK", realm.Command{V
 
 func (c *client) where([]string) error { return c.order("WHERE", realm.Command{Verb: realm.Where}) }
 
-// leave waits for what was commanded before: a command is applied in the tick
+// leave waits for earlier commands: a command is applied in the tick
 // after it was delivered, and must find its avatar.
 func (c *client) leave([]string) error {
 	r := &c.reader
@@ -170,7 +170,7 @@ func (c *client) help([]string) error {
 	return nil
 }
 
-// quote shows a word of a client, but not all of a long one.
+// quote quotes a client's word, cut if it is long.
 func quote(word string) string {
 	if len(word) > quoteBytesMax {
 		return strconv.QuoteToASCII(word[:quoteBytesMax]) + "…"

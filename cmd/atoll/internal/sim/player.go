@@ -15,7 +15,7 @@ import (
 const (
 	// commandsMax is how many commands a player sends in a tick.
 	commandsMax = 3
-	// mailboxSize has room for what a player is told in a tick.
+	// mailboxSize has room for the replies to a player in a tick.
 	mailboxSize = 64
 	// knownMax is how many entities a player remembers.
 	knownMax = 16
@@ -33,7 +33,7 @@ type player struct {
 	avatar  handle.Handle // none: it has yet to join
 	seq     uint32
 	nth     uint32          // of the avatar's commands
-	known   []handle.Handle // entities it was told of; they may be dead by now
+	known   []handle.Handle // entities in its replies; they may be dead by now
 	rivals  []*player       // all players
 	replies []realm.Reply
 }
@@ -66,8 +66,8 @@ func (p *player) play() error {
 	return nil
 }
 
-// listen takes in what islands replied in the last tick. They do so at the same
-// time, so the order in which replies come means nothing.
+// listen takes the islands' replies of the last tick. They were sent at the same
+// time, so their order means nothing.
 func (p *player) listen() {
 	p.replies = p.replies[:0]
 	for len(p.box) > 0 {
@@ -99,7 +99,7 @@ func (p *player) learn(h handle.Handle) {
 	}
 }
 
-// someone returns an entity it was told of, or none.
+// someone returns an entity of an earlier reply, or none.
 func (p *player) someone() handle.Handle {
 	if len(p.known) == 0 {
 		return handle.None
@@ -152,7 +152,7 @@ func (p *player) act() error {
 	return p.port.Destroy(leaving)
 }
 
-// command sends a command to the avatar. One that died meanwhile does not get it.
+// command sends a command to the avatar, unless that died meanwhile.
 func (p *player) command(c realm.Command) error {
 	p.seq++
 	p.nth++

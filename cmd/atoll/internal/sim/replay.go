@@ -10,14 +10,14 @@ import (
 	"github.com/atoll-sim/atoll/inputlog"
 )
 
-// note is what a log says of the sim it was recorded of.
+// note describes a sim in the log that it was recorded to.
 type note struct {
 	Sim                                      int // version of the script and the realm
 	Ticks, Every, Players, Creatures, Shards int
 	Seed                                     uint64
 }
 
-// noteVersion is raised when the realm comes to do other things.
+// noteVersion is raised when the realm behaves differently.
 const noteVersion = 1
 
 // record begins to write the log of a sim.
@@ -31,10 +31,10 @@ func (s *sim) record(to io.Writer) (err error) {
 	return err
 }
 
-// Replay makes the world of a recorded sim again from its log, with Workers and Chaos
-// of c; the rest of c does not matter. It tells the hashes that the sim told, and
-// returns an error wrapping inputlog.ErrDiffers, naming the tick and what differs, at
-// the first that is another, or why the log cannot be played to its end.
+// Replay restores the world of a recorded sim from its log, with Workers and Chaos
+// of c; the rest of c does not matter. It reports the same hashes as the sim. At the first
+// difference it returns an error wrapping inputlog.ErrDiffers that names the tick and what differs. If the
+// log cannot be played to its end, it returns the reason.
 func Replay(ctx context.Context, c Config, from io.Reader, tell func(Look)) error {
 	log, err := inputlog.Open(from)
 	if err != nil {
@@ -59,7 +59,7 @@ func Replay(ctx context.Context, c Config, from io.Reader, tell func(Look)) erro
 	defer player.Close()
 	for player.Next() {
 		for _, p := range s.players {
-			p.listen() // so that islands find room for replies, as they did
+			p.listen() // so that mailboxes have the same room as in the sim
 		}
 		if err := s.scheduler.Step(ctx); err != nil {
 			return fmt.Errorf("sim: tick %d: %w", player.Ticks()-1, err)

@@ -12,7 +12,7 @@ import (
 	"github.com/atoll-sim/atoll/state"
 )
 
-// errOther is returned by what loads a realm of another number of creatures.
+// errOther is returned on loading a realm with another number of creatures.
 var errOther = errors.New("sim: a realm of another number of creatures")
 
 // Save runs a sim without players and writes a snapshot of its world. It calls ticked after each tick.
@@ -46,8 +46,8 @@ func (s *sim) ticks(ctx context.Context, n int, ticked func()) error {
 	return nil
 }
 
-// saved returns what belongs to a snapshot. When one is loaded that has another number of creatures,
-// which shapes a realm, that is told and the error is errOther.
+// saved returns what belongs to a snapshot. If a snapshot with another number of creatures is loaded,
+// which shapes a realm, it sets creatures to that and the error is errOther.
 func (s *sim) saved(creatures *int) snapshot.Options {
 	return snapshot.Options{Scheduler: s.scheduler, Workers: s.config.Workers, Also: []snapshot.Also{
 		{
@@ -72,8 +72,8 @@ func (s *sim) saved(creatures *int) snapshot.Options {
 	}}
 }
 
-// Load makes a world of the snapshot that Save wrote, which open opens, audits it, runs so many ticks
-// and audits it again. It tells how the world looks before and after that. Of c Ticks and Workers count,
+// Load restores a world from the snapshot that open opens, audits it, runs ticks
+// and audits it again. It reports the hash before and after the ticks. It uses Ticks and Workers of c,
 // and Creatures for a snapshot of the demo, which does not say how many there should be.
 func Load(ctx context.Context, c Config, open func() (io.ReadCloser, error), live io.Writer, tell func(l Look, entities int), ticked func()) error {
 	info, err := inspect(open)
@@ -111,7 +111,7 @@ func inspect(open func() (io.ReadCloser, error)) (snapshot.Info, error) {
 	return snapshot.Inspect(src)
 }
 
-// load loads a snapshot: twice, if the first time it tells that its realm has another number of
+// load loads a snapshot: twice, if the first time shows that its realm has another number of
 // creatures.
 func load(c Config, open func() (io.ReadCloser, error)) (s *sim, err error) {
 	for range 2 {

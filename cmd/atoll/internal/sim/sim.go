@@ -26,8 +26,8 @@ type sim struct {
 	recorder  *inputlog.Recorder // nil: nothing is recorded
 }
 
-// Run runs a sim and tells every so many ticks, and at the end, how the world
-// looks. It returns the context's error if that ends first.
+// Run runs a sim. It reports the hash every so many ticks and at the
+// end. It returns the context's error if that ends first.
 func Run(ctx context.Context, c Config, tell func(Look)) error {
 	if err := c.validate(); err != nil {
 		return err
@@ -63,7 +63,7 @@ func (s *sim) run(ctx context.Context, tell func(Look)) error {
 	return nil
 }
 
-// look tells how the world looks.
+// look reports the hash of the world.
 func (s *sim) look(tell func(Look)) error {
 	hash, err := s.hasher.StateHash()
 	if err != nil {
@@ -73,7 +73,7 @@ func (s *sim) look(tell func(Look)) error {
 	return nil
 }
 
-// newSim makes a sim, whose players act or, in a replay, have no ports.
+// newSim makes a sim. Its players act or, in a replay, have no ports.
 func newSim(c Config, act bool) (*sim, error) {
 	r, err := realm.New(realm.Options{Creatures: c.Creatures, Shards: c.Shards, Seed: c.Seed, ClientsMax: c.Players, TickInterval: c.interval, Kept: c.kept})
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// audit holds the whole world against all books. All clients rest, every queue is
-// empty and every message is heard.
+// audit compares the whole world with all books. All clients rest, every queue is
+// empty and every message is delivered.
 type audit struct {
 	*stage
 	number uint32
@@ -68,7 +68,7 @@ func (a *audit) guest(e *entry) {
 	}
 }
 
-// unseen looks for who is in a book and was not seen. A loop skips the hidden:
+// unseen finds entities that are in a book and were not seen. Loops skip hidden ones:
 // they are found by their handles.
 func (a *audit) unseen() {
 	for _, d := range a.herds {

@@ -17,7 +17,7 @@ const (
 )
 
 // client is one goroutine outside of the tick, with its port and its book. The
-// book runs ahead of the world: it says what is when all that was sent is done.
+// book is ahead of the world: it has the state after all that was sent is done.
 type client struct {
 	s      *stage
 	number uint32
@@ -92,7 +92,7 @@ func (c *client) run() {
 	}
 }
 
-// note takes note of how an operation went. A full queue makes the client wait.
+// note handles the error of an operation. A full queue makes the client wait.
 func (c *client) note(err error) {
 	switch {
 	case err == nil:
@@ -103,8 +103,8 @@ func (c *client) note(err error) {
 	}
 }
 
-// await waits until the newest outcome is told that the client watches for, or
-// else a moment.
+// await waits until the client has the newest outcome that it watches for, or
+// if there is none for a moment.
 func (c *client) await() {
 	if w := c.watches.newest(); w != nil {
 		_, _ = w.done.Wait(c.s.patience)
@@ -114,8 +114,8 @@ func (c *client) await() {
 	c.watches.settle(c)
 }
 
-// begin makes the next request of the port one that is watched, if it must be
-// or by chance. It returns nil if it is not.
+// begin makes the next request of the port a watched one, if it must be
+// or by chance. Otherwise it returns nil.
 func (c *client) begin(must bool) *watch {
 	if !must && c.rand.IntN(4) != 0 {
 		return nil
@@ -127,7 +127,7 @@ func (c *client) begin(must bool) *watch {
 	return w
 }
 
-// sent ends what begin began. want is the outcome that the request must have.
+// sent completes begin. want is the outcome that the request must have.
 func (c *client) sent(w *watch, h handle.Handle, want world.Outcome, err error) error {
 	if err != nil {
 		if w != nil {
@@ -145,11 +145,11 @@ func (c *client) sent(w *watch, h handle.Handle, want world.Outcome, err error) 
 	return nil
 }
 
-// due is the tick from which on what was just sent must be done: the refresh
-// under way may be too far, the next one is not.
+// due is the tick from which on what was just sent must be done. The refresh
+// under way may be too far to apply it; the next one is not.
 func (c *client) due() uint64 { return c.s.w.Tick() + 2 }
 
-// next is the i-th guest to be made, for the place that is vacant longest.
+// next is the i-th guest to be created, for the place that is vacant longest.
 func (c *client) next(i int) guest {
 	serial := c.serial + 1 + uint32(i)
 	at := c.vacant[len(c.vacant)-1-i]
@@ -173,7 +173,7 @@ func (c *client) made(h handle.Handle) *entry {
 
 // lost notes that a guest is to be destroyed.
 func (c *client) lost(e *entry) {
-	c.graves.bury(e.h, c.due())
+	c.graves.add(e.h, c.due())
 	c.destroyed++
 	c.vacate(e)
 }
@@ -183,7 +183,7 @@ func (c *client) vacate(e *entry) {
 	c.vacant = append(c.vacant, e.place)
 }
 
-// living returns a guest, or nil if it finds none.
+// living returns a living guest, or nil if it finds none.
 func (c *client) living() *entry {
 	for range 4 {
 		if e := &c.guests[c.rand.IntN(len(c.guests))]; e.h != handle.None {

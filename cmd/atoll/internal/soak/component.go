@@ -2,10 +2,10 @@ package soak
 
 import "github.com/atoll-sim/atoll/handle"
 
-// The components. Whatever an entity has repeats the serial number in its tag, so
-// that columns show when they are mixed up.
+// The components. Each repeats the serial number in the entity's tag, so
+// that mixed-up columns are detected.
 type (
-	// tag says in whose book the entity is, and where.
+	// tag names the book that has the entity, and the place in it.
 	tag      struct{ Maker, Place, Serial uint32 }
 	twin     struct{ Serial uint32 }
 	position struct{ X, Y float32 }
@@ -57,13 +57,13 @@ var labels = [...]string{"amber", "beryl", "coral", "diamond", "emerald", "flint
 
 func labelOf(serial uint32) label { return label{labels[serial%uint32(len(labels))]} }
 
-// grave is the handle of an entity that was asked to be destroyed.
+// grave is the handle of an entity whose destruction was requested.
 type grave struct {
 	h   handle.Handle
 	due uint64 // the tick from which on it must be stale
 }
 
-// graveyard remembers the newest dead.
+// graveyard keeps the newest dead handles.
 type graveyard struct {
 	graves []grave // a ring
 	next   int
@@ -71,7 +71,7 @@ type graveyard struct {
 
 func newGraveyard(n int) graveyard { return graveyard{graves: make([]grave, 0, n)} }
 
-func (g *graveyard) bury(h handle.Handle, due uint64) {
+func (g *graveyard) add(h handle.Handle, due uint64) {
 	if len(g.graves) < cap(g.graves) {
 		g.graves = append(g.graves, grave{h, due})
 		return

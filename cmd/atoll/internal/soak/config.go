@@ -10,7 +10,7 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// Range is what a setting may be, both ends included.
+// Range is the range of a setting, both ends included.
 type Range struct{ Min, Max int }
 
 // The ranges of the settings in a Config.
@@ -28,7 +28,7 @@ var (
 // Config says what to run. See Default.
 type Config struct {
 	Duration time.Duration // after the warm-up; 0: until the context ends
-	WarmUp   time.Duration // until what is measured begins
+	WarmUp   time.Duration // before measuring begins
 	Seed     uint64
 	Entities int // alive at a time
 	Clients  int // goroutines outside of the tick
@@ -39,8 +39,8 @@ type Config struct {
 	Queue    int // requests that a port may have under way
 	Versions int // times a slot is used; 0: the world's default
 
-	heapGrowthMax float64 // violations, as parts of the size after the warm-up
-	rssGrowthMax  float64 // 0: not looked at
+	heapGrowthMax float64 // more growth is a violation, as parts of the size after the warm-up
+	rssGrowthMax  float64 // 0: not checked
 	hooks         hooks
 }
 

@@ -15,10 +15,10 @@ const (
 )
 
 // contest is an entity that two clients destroy at about the same time: its maker,
-// right after asking for it, and another. Exactly one of them is told that it did.
+// right after creating it, and another. Exactly one of them gets the outcome that it did.
 //
-// Ownership: the two clients; the maker makes the next one of it when busy is
-// false.
+// Ownership: the two clients. When busy is false, the maker reuses it for the
+// next one.
 type contest struct {
 	h       handle.Handle
 	busy    atomic.Bool
@@ -47,14 +47,14 @@ func (c *client) offer() error {
 	case other.inbox <- t:
 		c.vacate(e)
 		c.todo = append(c.todo, t)
-	default: // it has enough; the entity is a guest like others
+	default: // the other client has enough; the entity becomes an ordinary guest
 		c.s.rest.contests.Dec()
 		t.busy.Store(false)
 	}
 	return nil
 }
 
-// serve destroys what is contested, as far as there is room.
+// serve destroys contested entities, as far as there is room.
 func (c *client) serve() {
 	for len(c.todo) < cap(c.todo) {
 		select {
@@ -74,7 +74,7 @@ func (c *client) serve() {
 	}
 }
 
-// contend destroys what is contested and reports whether that was accepted.
+// contend destroys a contested entity and reports whether the request was accepted.
 func (c *client) contend(t *contest) bool {
 	w := c.begin(true)
 	if w == nil {
@@ -96,7 +96,7 @@ func (c *client) contend(t *contest) bool {
 	}
 }
 
-// decide takes what one of the two was told.
+// decide records the outcome for one of the two.
 func (t *contest) decide(c *client, o world.Outcome) {
 	switch o {
 	case world.Applied:

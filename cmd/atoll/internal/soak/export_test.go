@@ -80,7 +80,7 @@ func (s *stage) Say(h handle.Handle) {
 }
 
 // Bury puts a handle among the dead of a herd.
-func (s *stage) Bury(h handle.Handle) { s.herds[0].graves.bury(h, 0) }
+func (s *stage) Bury(h handle.Handle) { s.herds[0].graves.add(h, 0) }
 
 // Throw counts a panic that nobody sees.
 func (s *stage) Throw() { s.thrown.Add(1) }

@@ -6,12 +6,12 @@ import (
 	"sync"
 )
 
-// violationsShown is how many violations are told; more are counted.
+// violationsShown is how many violations are listed; more are counted.
 const violationsShown = 20
 
 // findings are the violations of a run.
 //
-// Ownership: anyone may add.
+// Ownership: any goroutine may add.
 type findings struct {
 	live io.Writer
 

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// reading is what the process takes.
+// reading is the memory and goroutines of the process.
 type reading struct {
 	heap, rss  uint64 // bytes; rss 0: unknown
 	goroutines int
 }
 
-// read collects garbage, gives what is free back to the system, and looks. Free
-// memory that the process holds says when the collector last ran, not what is
+// read collects garbage, returns free memory to the system, and measures. Otherwise
+// the memory of the process would depend on when the collector last ran, not on what is
 // needed.
 func read() reading {
 	runtime.GC()
@@ -26,7 +26,7 @@ func read() reading {
 	return reading{heap: m.HeapAlloc, rss: resident(), goroutines: goroutines()}
 }
 
-// goroutines counts those that stay: some that have done their work may be about
+// goroutines counts those that stay: some that are done may be about
 // to end.
 func goroutines() int {
 	n := runtime.NumGoroutine()
@@ -54,13 +54,13 @@ func resident() uint64 {
 	return pages * uint64(os.Getpagesize())
 }
 
-// Growth that is never a violation: small worlds breathe.
+// Growth that is never a violation, because small worlds vary.
 const (
 	heapSlack = 2 << 20
 	rssSlack  = 8 << 20
 )
 
-// compare checks that nothing grew.
+// compare checks that nothing has grown.
 func (s *stage) compare(start, end reading) {
 	grown := func(what string, from, to, slack uint64, most float64) {
 		if most > 0 && to > from+slack && float64(to) > float64(from)*(1+most) {

@@ -8,11 +8,11 @@ import (
 )
 
 const (
-	herdGraves = 4096 // the dead of a herd that are remembered
-	catchUp    = 2    // a tick that is late replaces so many times more, at most
+	herdGraves = 4096 // how many dead handles of a herd are kept
+	catchUp    = 2    // a late tick replaces at most so many times more
 )
 
-// herd is the book of one shard's systems on the animals there. It is right after
+// herd is the book of one shard's systems about the animals there. It is correct after
 // each line of a system, so a panic leaves no gap.
 type herd struct {
 	s         *stage
@@ -28,7 +28,7 @@ type herd struct {
 	graves    graveyard
 	shouted   []uint32 // accepted, by veteran
 	rejected  uint64
-	seen      []uint32 // what each veteran had heard when it was last looked at
+	seen      []uint32 // what each veteran had received when it was last checked
 }
 
 // place is where an animal is in the book.
@@ -50,9 +50,9 @@ func newHerd(s *stage, maker uint32, size int) *herd {
 	return h
 }
 
-// breed replaces animals: as many each second as the churn says. Those that a
-// panic kept from being made come first. A herd begins with the debt of a second,
-// so that the most that a tick replaces is seen in the warm-up.
+// breed replaces animals: as many each second as the churn says. It first creates those that a
+// panic prevented. A herd begins with the debt of a second,
+// so that the warm-up has the largest tick.
 func (s *stage) breed(b *world.Build) func(*world.Context) {
 	b.Creates(s.animals)
 	herd := s.herds[b.Shard()]
@@ -82,7 +82,7 @@ func (d *herd) cull(c *world.Context) {
 		d.s.violate("animal %v of shard %d cannot be destroyed: %v; it is %v", p.h, d.maker, err, c.Status(p.h))
 	}
 	d.destroyed++
-	d.graves.bury(p.h, c.Tick()+1)
+	d.graves.add(p.h, c.Tick()+1)
 	p.h = handle.None
 	d.vacant = append(d.vacant, at)
 }

@@ -5,22 +5,22 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// hearing is what one veteran heard last of each sender. It belongs to the shard
+// hearing is the last message of each sender to one veteran. It belongs to the shard
 // that the veteran is in.
 type hearing struct {
 	orders []uint32 // by client
 	shouts []uint32 // by shard
 }
 
-// obey hears the messages: of one sender all that were accepted, in the order
-// sent, once.
+// obey receives the messages. From each sender all accepted ones must come, once and in the order
+// sent.
 func (s *stage) obey(b *world.Build) func(*world.Context) {
 	tags, ears := world.Read[tag](b), world.Write[ear](b)
 	words, orders, shouts := world.Receive[word](b), world.Receive[order](b), world.Receive[shout](b)
 	herd := s.herds[b.Shard()]
 	return func(c *world.Context) {
 		for _, e := range words.All() {
-			if g := ears.Get(e.To); g != nil { // or it died
+			if g := ears.Get(e.To); g != nil { // nil if it died
 				s.hear(e.To, &g.Heard, e.Body.N)
 			}
 		}
@@ -46,7 +46,7 @@ func (s *stage) hear(who handle.Handle, last *uint32, n uint32) {
 	*last = n
 }
 
-// veteran returns what a veteran heard, and counts one message more.
+// veteran returns what a veteran received, and counts one message more.
 func (s *stage) veteran(c *world.Context, tags *world.Reader[tag], ears *world.Writer[ear], h handle.Handle) *hearing {
 	l := c.Locate(h)
 	t, e := tags.At(l), ears.At(l)

@@ -76,7 +76,7 @@ func (c *client) flood() error {
 	return nil
 }
 
-// reopen closes the port and opens another, which is used when all that was sent
+// reopen closes the port and opens another. It uses the new one only when all that was sent
 // through the first must be done.
 func (c *client) reopen() error {
 	p, err := c.s.w.OpenPort()
@@ -144,7 +144,7 @@ func (c *client) destroyOne(e *entry) error {
 	return nil
 }
 
-// fleeting creates a guest and destroys it at once.
+// fleeting creates a guest and destroys it right after.
 func (c *client) fleeting() error {
 	if len(c.vacant) == 0 {
 		return nil
@@ -183,8 +183,8 @@ func (c *client) setValue() error {
 	return nil
 }
 
-// toggleBadge adds a badge or takes it away; at times it takes away what is not
-// there.
+// toggleBadge adds or removes a badge. At times it removes one that does not
+// exist.
 func (c *client) toggleBadge() error {
 	e := c.living()
 	if e == nil {
@@ -226,7 +226,7 @@ func (c *client) toggleLabel() error {
 	return nil
 }
 
-// exchange gives a guest a label for its badge.
+// exchange replaces a guest's badge by a label.
 func (c *client) exchange() error {
 	e := c.living()
 	if e == nil {
@@ -241,7 +241,7 @@ func (c *client) exchange() error {
 	return nil
 }
 
-// hidden is the flag of guests that loops pass over.
+// hidden is the flag of guests that loops skip.
 const hidden world.Flags = 1
 
 func (c *client) toggleHidden() error {
@@ -293,7 +293,7 @@ func (c *client) order() error {
 	return nil
 }
 
-// command asks something of the dead.
+// command sends requests for a dead entity.
 func (c *client) command() error {
 	if len(c.graves.graves) == 0 {
 		return nil
@@ -316,7 +316,7 @@ func (c *client) command() error {
 	return c.sent(w, h, world.Gone, err)
 }
 
-// look checks a handle that the book knows something of.
+// look checks a handle that is in the book.
 func (c *client) look() {
 	tick := c.s.w.Tick() // before the status
 	switch c.rand.IntN(8) {
@@ -348,7 +348,7 @@ func (c *client) lookDead(g *grave, tick uint64) {
 	}
 }
 
-// lookForged looks at a handle that was never given: of a home that is none, or
+// lookForged checks a handle that was never given: of a home that does not exist, or
 // a version that is far away.
 func (c *client) lookForged() {
 	h := handle.New(uint32(c.s.w.Shards()+1), c.rand.Uint32N(handle.IndexMax), 1+c.rand.Uint32N(handle.VersionMax-1))

@@ -10,7 +10,7 @@ import (
 // headerPeriod is after how many lines the header comes again.
 const headerPeriod = 20
 
-// progress is what was told last.
+// progress is the state at the last line.
 type progress struct {
 	start, at time.Time
 	stats     world.Stats
@@ -45,7 +45,7 @@ func (k *soak) tell() {
 	p.stats.Shards = nil
 }
 
-// operations is how much the clients have done so far.
+// operations returns how many operations the clients have done.
 func (k *soak) operations() (n uint64) {
 	for _, c := range k.clients {
 		n += c.ops.Load()

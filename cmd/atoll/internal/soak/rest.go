@@ -6,8 +6,8 @@ import (
 	"go.uber.org/atomic"
 )
 
-// rest is how clients stand still: first all stop to offer contests, then they
-// wait for what they have sent, then they wait to go on.
+// rest stops the clients: first all stop offering contests, then they
+// wait for what they have sent, then they wait for the release.
 //
 // Ownership: resume is the conductor's, written before asked.
 type rest struct {
@@ -26,7 +26,7 @@ func (r *rest) ask() {
 	r.asked.Store(true) // publishes resume
 }
 
-// release lets them go on.
+// release lets them continue.
 func (r *rest) release() {
 	r.asked.Store(false)
 	close(r.resume)

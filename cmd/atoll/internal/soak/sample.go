@@ -13,8 +13,8 @@ const (
 	rowsMax    = 128 // of a chunk
 )
 
-// sampler checks some of the world after each tick. The herds' books are exact
-// whenever no tick runs.
+// sampler checks a part of the world after each tick. The herds' books are exact
+// while no tick runs.
 //
 // Ownership: the conductor.
 type sampler struct {
@@ -55,7 +55,7 @@ func (p *sampler) sample() {
 	p.chunks()
 }
 
-// animal checks that an animal is what its herd's book says.
+// animal checks an animal against its herd's book.
 func (p *sampler) animal(d *herd, at uint32) {
 	x := &d.places[at]
 	if x.h == handle.None {
@@ -73,7 +73,7 @@ func (p *sampler) dead(g grave) {
 	}
 }
 
-// chunks checks that rows and handles lead to each other.
+// chunks checks that rows and their handles match.
 func (p *sampler) chunks() {
 	n := p.rand.IntN(chunksEach)
 	for ch := range p.all.Chunks() {
@@ -88,7 +88,7 @@ func (p *sampler) chunks() {
 	}
 }
 
-// row checks that the handle of a row is alive and leads to that row.
+// row checks that the handle of a row is alive and locates that row.
 func (s *stage) row(tags *world.Reader[tag], h handle.Handle, t *tag) {
 	if tags.Get(h) != t || !s.w.Alive(h) || s.w.Status(h) != world.Alive {
 		s.violate("the row of %v, of tag %v, is not found by its handle, which is %v", h, *t, s.w.Status(h))

@@ -14,7 +14,7 @@ import (
 const (
 	auditPeriod = 10 * time.Second
 	tellPeriod  = time.Second
-	quietTicks  = 3 // until the last messages are heard
+	quietTicks  = 3 // until the last messages are delivered
 )
 
 // soak is a run: it conducts the clients and makes the ticks.
@@ -31,8 +31,8 @@ type soak struct {
 	progress
 }
 
-// Run runs a soak until its time is over or the context ends. Lines on how it
-// goes are written to live. It returns an error if it could not run; violations
+// Run runs a soak until its time is over or the context ends. It writes lines about its
+// progress to live. It returns an error if it could not run; violations
 // are in the Summary.
 func Run(ctx context.Context, c Config, live io.Writer) (*Summary, error) {
 	if err := c.validate(); err != nil {
@@ -77,7 +77,7 @@ func (k *soak) run(ctx context.Context) *Summary {
 	return k.summarize(start, end, measured)
 }
 
-// play makes ticks for some time, and returns for how long.
+// play makes ticks for some time, and returns how long it took.
 func (k *soak) play(ctx context.Context, d time.Duration) time.Duration {
 	start := time.Now()
 	for time.Since(start) < d && ctx.Err() == nil && k.patience.Err() == nil {
@@ -127,8 +127,8 @@ func panics(err error) []error {
 	return nil
 }
 
-// audited lets the clients rest, audits the world, and reads what the process
-// takes. If they do not come to rest, the run is over.
+// audited lets the clients rest, audits the world, and measures the
+// process. If the clients do not stop, the run is over.
 func (k *soak) audited() reading {
 	k.rest.ask()
 	deadline := time.Now().Add(k.config.hooks.patienceMax)
@@ -153,7 +153,7 @@ func (k *soak) audited() reading {
 	} else if k.stats == nil {
 		k.stats = &world.Stats{}
 	}
-	k.last = time.Now() // nothing is due for the time of the audit
+	k.last = time.Now() // the time of the audit does not count
 	k.rest.release()
 	return now
 }

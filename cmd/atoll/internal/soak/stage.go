@@ -17,7 +17,7 @@ const (
 	outboxRequests = 1 << 12
 )
 
-// stage is the world, who is in it, and the books.
+// stage is the world, its entities and the books.
 //
 // Ownership: herds and heard belong to the systems of their shard while a tick
 // runs, to the conductor between; each client's book to the client, and to the
@@ -44,7 +44,7 @@ type stage struct {
 	clients  []*client
 	rest     rest
 	ended    atomic.Bool
-	thrown   atomic.Uint64 // panics of systems that were meant
+	thrown   atomic.Uint64 // panics of systems on purpose
 	elapsed  float64       // seconds since the last tick; set between ticks
 	quiet    bool          // systems send nothing; set between ticks
 
@@ -81,7 +81,7 @@ func newStage(c Config, live io.Writer) (*stage, error) {
 	return s, s.addSystems()
 }
 
-// populate makes the veterans and the books of everybody else.
+// populate creates the veterans and makes the other books.
 func (s *stage) populate() error {
 	c, shards := &s.config, s.w.Shards()
 	all := world.NewBundle[veteran](s.w)
@@ -108,7 +108,7 @@ func (s *stage) populate() error {
 	return nil
 }
 
-// newRand returns the random numbers of one actor.
+// newRand returns the random numbers of one client or system.
 func (c *Config) newRand(actor uint32) *rand.Rand {
 	return rand.New(rand.NewPCG(c.Seed, uint64(actor)))
 }

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Summary is the result of a run. Counts are of the whole run, the warm-up among
-// it; start is after the warm-up.
+// Summary is the result of a run. Counts are of the whole run, including the warm-up;
+// start is after the warm-up.
 type Summary struct {
 	Seconds  float64 `json:"seconds"` // after the warm-up
 	Seed     uint64  `json:"seed"`

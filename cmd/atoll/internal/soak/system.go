@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	stumbleOdds = 4000 // one of so many chances to panic is taken
-	dawdleOdds  = 100  // a system of one shard is slow in one of so many ticks
-	dawdleMax   = 20 * time.Millisecond
+	stumbleOdds = 4000 // a system panics at one of so many chances
+	pauseOdds   = 100  // a system of one shard pauses in one of so many ticks
+	pauseMax    = 20 * time.Millisecond
 	inspectEach = 4   // an animal is looked at each so many ticks
 	calls       = 16  // messages that the systems of a shard send in a tick
 	watchedN    = 8   // veterans looked at in a tick, by each shard
@@ -26,7 +26,7 @@ func (s *stage) addSystems() error {
 		name   string
 		system scheduler.System
 	}{
-		{"drift", s.drift}, {"inspect", s.inspect}, {"obey", s.obey}, {"breed", s.breed}, {"call", s.call}, {"watch", s.watch}, {"dawdle", s.pause},
+		{"drift", s.drift}, {"inspect", s.inspect}, {"obey", s.obey}, {"breed", s.breed}, {"call", s.call}, {"watch", s.watch}, {"pause", s.pause},
 	} {
 		if err := s.scheduler.Add(x.name, x.system); err != nil {
 			return err
@@ -38,7 +38,7 @@ func (s *stage) addSystems() error {
 	return nil
 }
 
-// stumble is a chance to panic.
+// stumble panics by chance.
 func (d *herd) stumble() {
 	if d.rand.IntN(stumbleOdds) == 0 {
 		d.s.thrown.Add(1)
@@ -46,7 +46,7 @@ func (d *herd) stumble() {
 	}
 }
 
-// drift moves the herd, and sometimes falls in the middle of it.
+// drift moves the herd, and sometimes panics in the middle.
 func (s *stage) drift(b *world.Build) func(*world.Context) {
 	pos, vel := world.Write[position](b), world.Read[velocity](b)
 	moving := b.Query(pos, vel)
@@ -120,7 +120,7 @@ func (s *stage) call(b *world.Build) func(*world.Context) {
 	}
 }
 
-// watch reads veterans wherever they are, as the systems before it left them.
+// watch reads veterans in any shard, as the systems before it left them.
 func (s *stage) watch(b *world.Build) func(*world.Context) {
 	tags, ears := world.ReadForeign[tag](b), world.ReadForeign[ear](b)
 	herd := s.herds[b.Shard()]
@@ -137,12 +137,12 @@ func (s *stage) watch(b *world.Build) func(*world.Context) {
 	}
 }
 
-// pause is slow at times.
+// pause pauses at times.
 func (s *stage) pause(b *world.Build) func(*world.Context) {
 	herd := s.herds[b.Shard()]
 	return func(*world.Context) {
-		if herd.rand.IntN(dawdleOdds) == 0 {
-			time.Sleep(time.Duration(herd.rand.Int64N(int64(dawdleMax))))
+		if herd.rand.IntN(pauseOdds) == 0 {
+			time.Sleep(time.Duration(herd.rand.Int64N(int64(pauseMax))))
 		}
 	}
 }

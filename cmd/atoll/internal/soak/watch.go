@@ -7,7 +7,7 @@ import (
 
 const watchesMax = 64
 
-// watch is a request whose outcome its client waits to be told.
+// watch is a request whose outcome its client waits for.
 type watch struct {
 	done    world.Completion
 	h       handle.Handle
@@ -33,7 +33,7 @@ func (a *watches) begin() *watch {
 	return w
 }
 
-// drop takes back the newest, whose request was not accepted.
+// drop removes the newest, whose request was not accepted.
 func (a *watches) drop() { a.next-- }
 
 // newest returns the newest that is not settled, or nil.
@@ -44,7 +44,7 @@ func (a *watches) newest() *watch {
 	return &a.ring[(a.next-1)%watchesMax]
 }
 
-// settle checks the outcomes that are told.
+// settle checks the outcomes that have arrived.
 func (a *watches) settle(c *client) {
 	for a.first < a.next {
 		w := &a.ring[a.first%watchesMax]
