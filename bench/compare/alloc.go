@@ -4,7 +4,7 @@ import "runtime"
 
 const (
 	allocWarm   = 4  // repetitions before allocations are counted
-	allocCounts = 3  // of which the least counts: the runtime allocates now and then
+	allocCounts = 3  // the least of them counts: the runtime allocates now and then
 	allocTimes  = 16 // repetitions in each
 )
 

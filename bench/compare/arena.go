@@ -2,9 +2,9 @@ package main
 
 import "math"
 
-// The rules of the battle: everybody moves; it is found out who is in which cell;
-// of so many one attacks whoever is nearest in its cell; who has no health left is
-// destroyed, and another comes.
+// The rules of the battle: all fighters move; a grid is built of the fighters in each cell;
+// one fighter of so many attacks the nearest in its cell; a fighter without health is
+// destroyed, and a new one is created.
 const (
 	cellSide     = 16
 	cellCrowd    = 16 // fighters in a cell, on average
@@ -16,12 +16,12 @@ const (
 // Health is what a fighter can take.
 type Health struct{ Points int32 }
 
-// arena is a part of the battle's area, with a grid of who is where in it: E are a
+// arena is a part of the battle's area, with a grid of the fighters in it. E is the type of a
 // contender's handles.
 //
 //	starts:  0  2  2  5 …      cell c is fighters[starts[c]:starts[c+1]]
 //
-// Ownership: whoever fights in it.
+// Ownership: the goroutine whose fighters are in it.
 type arena[E comparable] struct {
 	share    int // fighters that belong here
 	cells    int // in a row, and rows
@@ -57,7 +57,7 @@ func (a *arena[E]) recruit() (Position, Velocity, Health) {
 	return Position{a.chance() * side, a.chance() * side}, Velocity{a.chance()*2 - 1, a.chance()*2 - 1}, Health{fullHealth}
 }
 
-// move moves fighters, who turn around at the edge.
+// move moves fighters. They turn around at the edge.
 func (a *arena[E]) move(pos []Position, vel []Velocity) {
 	side := float64(a.cells * cellSide)
 	vel = vel[:len(pos)]
@@ -82,8 +82,8 @@ func (a *arena[E]) cellOf(p Position) int {
 	return column(p.Y)*a.cells + column(p.X)
 }
 
-// The grid is made anew by counting sort: empty, count for all rows, sum, and
-// enter for all rows.
+// The grid is rebuilt by counting sort: empty it, count all rows, sum the counts, and
+// enter all rows.
 
 func (a *arena[E]) empty() { clear(a.starts) }
 
@@ -97,7 +97,7 @@ func (a *arena[E]) sum() {
 	end := uint32(0)
 	for c, n := range a.starts {
 		end += n
-		a.starts[c] = end // of the cell: entering goes downwards
+		a.starts[c] = end // of the cell: it is filled from the end
 	}
 	if cap(a.fighters) < int(end) {
 		a.fighters = make([]fighter[E], end+end/8)
@@ -114,8 +114,8 @@ func (a *arena[E]) enter(who []E, pos []Position) {
 	}
 }
 
-// fight finds the targets of all whose turn it is; health returns what they can
-// take. Those who die are in dead then.
+// fight finds the targets of all fighters whose turn it is. health returns the health of a target.
+// Afterwards dead has those that die.
 func (a *arena[E]) fight(tick uint64, health func(E) *Health) {
 	a.dead = a.dead[:0]
 	for c := range len(a.starts) - 1 {
@@ -127,7 +127,7 @@ func (a *arena[E]) fight(tick uint64, health func(E) *Health) {
 			}
 			a.attacks++
 			h := health(crowd[target].who)
-			if h.Points > 0 { // else an earlier attack killed
+			if h.Points > 0 { // otherwise an earlier attack killed it
 				if h.Points -= damage; h.Points <= 0 {
 					a.dead = append(a.dead, crowd[target].who)
 				}
@@ -136,7 +136,7 @@ func (a *arena[E]) fight(tick uint64, health func(E) *Health) {
 	}
 }
 
-// nearest returns who of a crowd is nearest to number self, or -1.
+// nearest returns the index of the fighter nearest to number self in a crowd, or -1.
 func nearest[E comparable](crowd []fighter[E], self int) int {
 	best, who := math.Inf(1), -1
 	at := crowd[self].at

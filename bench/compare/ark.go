@@ -162,7 +162,7 @@ func arkChange(wide bool, n int) change {
 	}
 }
 
-// arkFill is given the new components in place: faster than passing them in.
+// arkFill sets the new components in place, which is faster than passing them.
 func arkFill(p *Position, v *Velocity) { *p, *v = Position{1, 2}, Velocity{3, 4} }
 
 func arkValues(n int) values {

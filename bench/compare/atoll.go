@@ -173,7 +173,7 @@ func atollPopulate[T any](o world.Options, n int) population {
 		count: w.Count,
 		forget: func() {
 			handles = nil
-			w.Refresh() // shards let go of what they looked up in before the world grew
+			w.Refresh() // clears the shards' lookups from before the world grew
 		},
 		stats: func() (used, reserved uint64) {
 			var stats world.Stats

@@ -26,10 +26,10 @@ attacks, is compared with what there should be.`,
 	},
 }
 
-// battleTurns: the ticks before are those in which storage grows and health spreads.
+// battleTurns: during the ticks before the first round, storage grows and health spreads.
 var battleTurns = turns{rounds: 15, ticks: 1, settle: 20}
 
-// verifyBattle compares a battle with what it should have come to.
+// verifyBattle compares a battle with the expected result.
 func verifyBattle(n, ticks, fighters int, attacks uint64) error {
 	if err := same("number of entities", fighters, n); err != nil {
 		return err

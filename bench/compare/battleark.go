@@ -6,7 +6,7 @@ import (
 	"github.com/mlange-42/ark/ecs"
 )
 
-// arkSide says which goroutine a fighter is of, by the relation's target.
+// arkSide is the relation of a fighter to its goroutine, which is the target.
 type arkSide struct{ ecs.RelationMarker }
 
 // arkArmy is Ark's world, with an arena for each goroutine.
@@ -21,10 +21,10 @@ type arkArmy struct {
 	ticks    uint64
 }
 
-// arkBattle is Ark with its queries partitioned by hand, in the way of its own
-// example of parallel queries: entities are related to the goroutine they are of,
-// each goroutine asks for its own, and what changes the world's structure is done
-// when all have finished. One goroutine does it with a single side.
+// arkBattle is Ark with its queries partitioned by hand, as in its own
+// example of parallel queries: entities are related to their goroutine,
+// each goroutine queries its own, and structural changes are made
+// after all have finished. One goroutine has a single side.
 func arkBattle(goroutines, n int) game {
 	w := ecs.NewWorld()
 	a := &arkArmy{

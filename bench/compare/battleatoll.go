@@ -78,7 +78,7 @@ func (a *atollArmy) fight(b *world.Build) func(*world.Context) {
 	}
 }
 
-// recruit makes up for the dead; in the first tick it makes everybody.
+// recruit replaces the dead; in the first tick it creates all fighters.
 func (a *atollArmy) recruit(b *world.Build) func(*world.Context) {
 	b.Creates(a.fighters)
 	here := a.arenas[b.Shard()]

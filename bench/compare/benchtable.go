@@ -50,8 +50,8 @@ func (r result) demand() string {
 	return or(strings.Join(parts, "; ")) + r.missedBy()
 }
 
-// missedBy says whether a cell misses its target, and if it may be by chance:
-// the target is within the quartiles of single rounds.
+// missedBy says whether a cell misses its target, and whether that may be chance:
+// then the target is within the quartiles of single rounds.
 func (r result) missedBy() string {
 	if r.Missed && r.Target != nil && *r.RatioLow <= *r.Target && (r.LimitTarget == nil || *r.LimitRatio <= *r.LimitTarget) {
 		return " (missed, within the spread)"

@@ -22,8 +22,8 @@ func sizeWeight(n int) float64 {
 	}
 }
 
-// sizeCost is how many seconds a cell of n entities takes about, if it may take
-// as long as it needs.
+// sizeCost is about how many seconds a cell of n entities takes without
+// a limit.
 func sizeCost(n int) float64 {
 	switch {
 	case n >= 500_000:
@@ -35,7 +35,7 @@ func sizeCost(n int) float64 {
 	}
 }
 
-// next takes the share of a job and returns when it has to be done.
+// next takes the share of a job and returns its deadline.
 func (b *budget) next(weight float64) time.Time {
 	if b.end.IsZero() {
 		return time.Now().Add(time.Duration(weight * float64(b.each)))

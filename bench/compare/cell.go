@@ -19,9 +19,9 @@ type cell struct {
 	n int
 }
 
-// result is what was measured in a cell. Times are nanoseconds for each entity,
-// medians over the rounds; ratios are medians of those of single rounds, so that
-// a phase in which the machine is slow counts for both sides. nil is not measured.
+// result is the measurement of a cell. Times are nanoseconds for each entity,
+// medians over the rounds. Ratios are medians of the ratios of single rounds, so that
+// a phase in which the machine is slow counts for both sides. nil means not measured.
 type result struct {
 	Bench     string             `json:"bench"`
 	N         int                `json:"n"`
@@ -50,8 +50,8 @@ var shardCounts = []int{1, defaultShards, 16, 256}
 // quickShardsN is the one size that -quick shows with all numbers of shards.
 const quickShardsN = 16_000
 
-// shardsShown lists the numbers of shards that Atoll has in a cell, the default, which it is
-// judged by, first.
+// shardsShown lists the numbers of shards that Atoll has in a cell. The default comes first, and is
+// the one that is judged.
 func (b *bench) shardsShown(n int, s settings) []int {
 	if s.shards != 0 {
 		return []int{s.shards}
@@ -72,8 +72,8 @@ func (b *bench) shardsShown(n int, s settings) []int {
 	return list
 }
 
-// enter sets the contenders up for a cell, Atoll first. Those that do not offer
-// the bench are not among the entrants.
+// enter sets the contenders up for a cell, Atoll first. It leaves out those that do not offer
+// the bench.
 func (b *bench) enter(n int, s settings) []*entrant {
 	var all []contender
 	for i, shards := range b.shardsShown(n, s) {
@@ -126,7 +126,7 @@ func (c cell) run(s settings, deadline time.Time) result {
 	return r
 }
 
-// result says what the entrants did.
+// result summarizes the entrants' measurements.
 func (c cell) result(entrants []*entrant) result {
 	r := result{Bench: c.name, N: c.n, Peers: map[string]float64{}, Ratios: map[string]float64{}, ByShards: map[int]float64{}, LeftOut: map[string]string{}}
 	for _, e := range entrants {
@@ -188,12 +188,12 @@ func byRound(e, other *entrant) []float64 {
 	return ratios
 }
 
-// closeTo is how near to a bound a ratio is looked at more closely, at least.
+// closeTo is how near to a bound a ratio must be to be measured longer, at least.
 const closeTo = 0.02
 
 // decided reports whether more rounds would hardly change on which side of its
-// bounds the cell is: they are outside of the interval that a box plot's notch
-// gives for the median.
+// bounds the cell is: the bounds are outside of the interval of a box plot's notch
+// around the median.
 func (r result) decided(rounds int) bool {
 	if r.Ratio == nil {
 		return true

@@ -44,7 +44,7 @@ func runCollector(n int, s settings) []finding {
 	return found
 }
 
-// holder makes something for the collector to look at.
+// holder builds a heap for the collector.
 type holder struct {
 	contender
 	hold func() any
@@ -80,7 +80,7 @@ const (
 
 // collect measures forced cycles.
 func collect() map[string]float64 {
-	runtime.GC() // what building has left behind
+	runtime.GC() // garbage of the building
 	var cpu, mark, cycle, pause []float64
 	for range collectorCycles {
 		cpuBefore, markBefore := collectorAccount()

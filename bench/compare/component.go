@@ -18,7 +18,7 @@ type (
 	C10 struct{ X, Y float64 }
 )
 
-// extrasMax is the number of components beside Position and Velocity.
+// extrasMax is the number of components in addition to Position and Velocity.
 const extrasMax = 10
 
 // set names components by bit: bit 0 Position, bit 1 Velocity, bit 2+i the
@@ -53,8 +53,8 @@ func baseOf(wide bool) set {
 	return position
 }
 
-// components returns those of all, which are in the order of the set's bits,
-// that are in the set.
+// components returns those of all that are in the set. all is in the order of the
+// set's bits.
 func components[T any](s set, all []T) []T {
 	var chosen []T
 	for i := range all {
@@ -65,7 +65,7 @@ func components[T any](s set, all []T) []T {
 	return chosen
 }
 
-// move is the loop over two components for whoever has them as slices. It is
+// move is the loop over two components for contenders that have slices of them. It is
 // not inlined, so that all run the same machine code.
 //
 //go:noinline

@@ -15,10 +15,10 @@ const (
 	limit             // hand-written code that does no more than it must
 )
 
-// contender is one library, each function by its fastest path whose checks are
-// on. A nil function, here or in what a function returns, says that the library
-// does not offer it. What a function returns does its work when called; making
-// it is the setup, which is not timed.
+// contender is one library. Each function uses the library's fastest path with checks
+// on. A nil function, here or in a function's result, means that the library
+// does not offer it. The returned functions do the work, which is timed; making
+// them is the setup, which is not.
 type contender struct {
 	name   string
 	role   role
@@ -55,7 +55,7 @@ type field struct {
 }
 
 // population is a world to create and destroy in. The components' values are
-// zero. Those created are n at most, and all are destroyed at once.
+// zero. At most n entities are created, and all are destroyed at once.
 type population struct {
 	create       func(n int) // one at a time, keeping the handles
 	createBatch  func(n int)
@@ -63,8 +63,8 @@ type population struct {
 	destroyBatch func()
 	reset        func() // empties it for the next round; nil: as destroy does
 	count        func() int
-	forget       func() // lets go of the handles: what is left is the world
-	// stats says how many bytes are in use and reserved, for those who tell.
+	forget       func() // drops the handles: only the world is left
+	// stats returns how many bytes are in use and reserved; nil if unknown.
 	stats func() (used, reserved uint64)
 }
 
@@ -94,10 +94,10 @@ type change struct {
 	count                 func() int // of those that have it
 }
 
-// others are the contenders beside Atoll.
+// others are the contenders besides Atoll.
 var others = []contender{ark, arkCached, arche, archeCached, donburis, volts, unitoftime, unitoftimeSlices, ggecs, ggecsKept, byMaps, limits}
 
-// shuffle orders handles at random, always alike.
+// shuffle orders handles at random, in the same way each time.
 func shuffle[T any](handles []T) []T {
 	r := rand.New(rand.NewPCG(1, 2))
 	r.Shuffle(len(handles), func(i, j int) { handles[i], handles[j] = handles[j], handles[i] })
@@ -112,7 +112,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// check is must for what returns an error alone.
+// check is must for calls that only return an error.
 func check(err error) {
 	if err != nil {
 		panic(err)

@@ -14,14 +14,14 @@ var ggecs = contender{
 }
 
 // ggecsKept is go-gameengine-ecs with a cursor that is kept and restarted for
-// each loop. It sees the archetypes that there were when it was made: a program
-// that uses it has to know when they are all there.
+// each loop. It sees only the archetypes that existed when it was made, so a program
+// that uses it must know when all exist.
 var ggecsKept = contender{
 	name: "ggecs-kept", role: peer,
 	iterate: func() field { return ggecsIterate(true) },
 }
 
-// The numbers of the components, as ggecs wants them from its user.
+// The numbers of the components, which ggecs leaves to its user.
 const (
 	ggecsPosition ecs.ComponentID = iota
 	ggecsVelocity

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// header is what a number must be read with.
+// header has the facts that readers of the numbers need.
 type header struct {
 	commit, cpu, version, command, date string
 	procs                               int
@@ -29,15 +29,15 @@ func newHeader(out string) header {
 	}
 }
 
-// commit names the commit of the working directory, and says "dirty" if that
-// is not what is there; the page may differ.
+// commit names the commit of the working directory, and says "dirty" if files
+// other than the page differ from it.
 func commit(page string) string {
 	hash, err := git("rev-parse", "--short=12", "HEAD")
 	if err != nil {
 		return "unknown"
 	}
 	status := []string{"status", "--porcelain", "--", ":/"}
-	if filepath.IsLocal(page) { // not beyond the repository, of which git knows nothing
+	if filepath.IsLocal(page) { // git refuses paths outside of the repository
 		status = append(status, ":!"+page)
 	}
 	if changed, err := git(status...); err != nil || changed != "" {

@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// kinship is a world with parents, all of them children of one top, and each with
-// its run of the children. All have their parents at first.
+// kinship is a world with parents, which are children of one top, and each of which has
+// a run of the children. At first all children have their parents.
 type kinship struct {
 	add      func() // every child to its parent, in shuffled order
-	remove   func() // every child from its parent, in shuffled order, whatever becomes of the order of the others
-	removeIn func() // every other of the shuffled children, in order: those behind move up, and are looked at after
+	remove   func() // every child from its parent, in shuffled order; the order of the others may change
+	removeIn func() // every other of the shuffled children; later ones move up in order, and are read afterwards
 	list     func(order []int) int
 	parentOf func() int  // of every child, in shuffled order: how many have theirs
 	reparent func(k int) // every child, in shuffled order, to the k-th parent after its own

@@ -12,7 +12,7 @@ type kinWorld struct {
 	top               handle.Handle
 	parents, children []handle.Handle
 	mixed             []handle.Handle // the children, shuffled
-	home              []int           // of those the number of the parent
+	home              []int           // by shuffled child: the number of its parent
 }
 
 func newKinWorld(o world.Options, s wishes) *kinWorld {
@@ -93,7 +93,7 @@ func atollHierarchy(o world.Options, s wishes) kinship {
 	}
 }
 
-// kinSeen returns n, having used the sum.
+// kinSeen returns n and uses the sum.
 func kinSeen(n int, sum uint64) int {
 	if sum == 1<<63+12345 {
 		panic("a sum that cannot be")
@@ -101,8 +101,8 @@ func kinSeen(n int, sum uint64) int {
 	return n
 }
 
-// byMaps is what is written by hand for a world without relations: a map of lists and
-// one of parents, by handle. It checks for a second parent alone.
+// byMaps is a hierarchy written by hand, without relations: a map of lists and
+// one of parents, by handle. Its only check is for a second parent.
 var byMaps = contender{name: "maps", role: peer, hierarchy: mapsHierarchy}
 
 func mapsHierarchy(s wishes) kinship {

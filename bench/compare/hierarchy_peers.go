@@ -6,8 +6,8 @@ import (
 	"github.com/yohamta/donburi/features/transform"
 )
 
-// arkChildOf is the relation, arkFertile what those have that may have children:
-// without it, a cascade would have to ask for the children of every entity.
+// arkChildOf is the relation. Entities that may have children have arkFertile:
+// without it, a cascade would have to query the children of every entity.
 type (
 	arkChildOf struct{ ecs.RelationMarker }
 	arkFertile struct{}
@@ -103,8 +103,8 @@ func arkHierarchy(s wishes) kinship {
 	}
 }
 
-// donburiWide is the number of children from which on Donburi, which copies the
-// whole list when a child is removed, is left out for the time that it takes.
+// donburiWide is the number of children from which on Donburi is left out: it copies the
+// whole list when a child is removed, which takes too long.
 const donburiWide = 1000
 
 func donburiHierarchy(s wishes) kinship {

@@ -37,9 +37,9 @@ the first 5 are not measured. What came of each is compared, bit by bit.`,
 	}
 }
 
-// The rules of the light simulation: everybody wanders, which is a draw of its own random
-// numbers and a turn; some are given a buff, which ends after some ticks; everybody moves. Who
-// does what depends on its own draws and the tick alone, so all contenders can be compared with
+// The rules of the light simulation: all entities wander, which is a draw of the entity's own random
+// numbers and a turn; some get a buff, which ends after some ticks; all move. What each
+// does depends only on its own draws and the tick, so all contenders can be compared with
 // plain slices, bit by bit.
 const (
 	buffsAtATick = 900
@@ -47,16 +47,16 @@ const (
 	wanderTurn   = 1.0 / 64
 )
 
-// Mood is where an entity is in its random numbers.
+// Mood is the state of an entity's random numbers.
 type Mood struct{ Draw uint64 }
 
-// Buff is what an entity has until a tick.
+// Buff is a buff that lasts until a tick.
 type Buff struct{ Until uint64 }
 
-// light is what is the same for all who play it.
+// light has the settings that all contenders share.
 type light struct {
 	n    int
-	luck uint64 // who draws less is given a buff
+	luck uint64 // an entity that draws less gets a buff
 }
 
 func newLight(n int) light {
@@ -64,7 +64,7 @@ func newLight(n int) light {
 	return light{n: n, luck: uint64(float64(each) / float64(n-each*buffTicks) * math.MaxUint64)}
 }
 
-// born returns what entity i begins with.
+// born returns the initial components of entity i.
 func (light) born(i int) (Mood, Position, Velocity) {
 	return Mood{uint64(i+1) * 0x9e3779b97f4a7c15}, Position{float64(i), 0}, Velocity{1, 0}
 }
@@ -86,10 +86,10 @@ func wander(moods []Mood, vel []Velocity) {
 	}
 }
 
-// lucky says who is given a buff, of those who have none.
+// lucky reports whether an entity without a buff gets one.
 func (l *light) lucky(m Mood) bool { return m.Draw < l.luck }
 
-// outcome is what a number of entities come to, in any order.
+// outcome is the result for a number of entities, in any order.
 type outcome struct {
 	entities, buffs int
 	sum             uint64
@@ -100,7 +100,7 @@ func (o *outcome) add(m Mood, p Position) {
 	o.sum += (m.Draw ^ math.Float64bits(p.X)) * (math.Float64bits(p.Y) | 1)
 }
 
-// expected keeps what the light simulation came to, by slices.
+// expected caches the results of the light simulation, computed by slices.
 var expected = map[struct{ n, ticks int }]outcome{}
 
 func (l *light) verify(ticks int, got outcome) error {
@@ -119,11 +119,11 @@ func (l *light) verify(ticks int, got outcome) error {
 }
 
 // sliceLight is the light simulation by hand: slices for each goroutine, with the tick at
-// which its buff ends for each entity, and a list of those that have one. It does not
-// keep entities that have a buff together, and so does less than the others.
+// which each entity's buff ends, and a list of the entities with one. It does not
+// keep entities that have a buff together, so it does less than the others.
 //
 // Its goroutines stay awake between ticks, up to sliceAwake, and so does the one that waits for
-// them: this is what the machine can do.
+// them. This shows what the machine can do.
 type sliceLight struct {
 	light
 	sides []sliceSide
@@ -168,7 +168,7 @@ func (g *sliceLight) tick() {
 	g.ticks++
 }
 
-// take makes a side's ticks, from the one that is asked for now, until none is asked for in time.
+// take makes a side's ticks, from the requested one on, until none is requested in time.
 func (g *sliceLight) take(side int, tick uint64) {
 	s := &g.sides[side]
 	for {
@@ -183,7 +183,7 @@ func (g *sliceLight) take(side int, tick uint64) {
 	}
 }
 
-// asleep is what is asked of a side that has no goroutine.
+// asleep is the value of asked for a side that has no goroutine.
 const asleep = 0
 
 func (g *sliceLight) turn(side int) {

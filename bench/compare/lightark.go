@@ -9,7 +9,7 @@ import (
 // arkLight is Ark's world behind a mutex, partitioned as the battle's is.
 type arkLight struct {
 	light
-	mu     sync.Mutex // goroutines that are not the tick's would take it, too
+	mu     sync.Mutex // goroutines outside of the tick would lock it, too
 	w      *ecs.World
 	buffs  *ecs.Map[Buff]
 	plain  *ecs.Filter1[Mood]

@@ -66,7 +66,7 @@ func (a *atollLight) bless(b *world.Build) func(*world.Context) {
 	}
 }
 
-// fade takes the buffs that are over.
+// fade removes the buffs that are over.
 func (a *atollLight) fade(b *world.Build) func(*world.Context) {
 	buff := world.Read[Buff](b)
 	buffed := b.Query(buff)

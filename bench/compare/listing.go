@@ -2,10 +2,10 @@ package main
 
 import "unsafe"
 
-// listed adds up a list of 8-byte handles: what going over children is, in the same
-// machine code for every contender, lest the place of a loop in memory decide.
+// listed adds up a list of 8-byte handles, the cost of iterating over children. All contenders run the same
+// machine code, so that the place of a loop in memory does not matter.
 //
-// Safety: callers give lists of values of 8 bytes without pointers alone, which may
+// Safety: callers only pass lists of values of 8 bytes without pointers, which may
 // be read as numbers.
 func listed[T any](list []T) uint64 {
 	var one T

@@ -1,5 +1,5 @@
-// Command compare measures Atoll beside its peers, in one process and in turns,
-// so that whatever else the machine does meets all of them alike. Run it from
+// Command compare measures Atoll and its peers, in one process and in turns,
+// so that other load on the machine affects all of them alike. Run it from
 // the root of the repository:
 //
 //	go run ./bench/compare                           a selection, in 45 seconds
@@ -8,9 +8,9 @@
 //
 // A cell is one bench at one number of entities. In each, every contender is set
 // up at once and they are measured in turns; times are medians over the rounds,
-// in nanoseconds for each entity or operation. What a contender did is checked
-// after each cell: who did other work than asked, or panicked, is left out of
-// the cell and the reason is given. A cell is measured longer where its ratio is
+// in nanoseconds for each entity or operation. The work is checked
+// after each cell: a contender that did other work than asked, or panicked, is left out of
+// the cell and the reason is given. A cell is measured longer if its ratio is
 // close to 1 or to its target.
 //
 // Sections measure what the cells do not show: the longest single create,
@@ -29,7 +29,7 @@ import (
 	"time"
 )
 
-// settings are what the flags say.
+// settings are the values of the flags.
 type settings struct {
 	json   bool
 	full   bool
@@ -55,7 +55,7 @@ var (
 	fullPlan  = plan{batchMin: time.Millisecond, warmMin: 5 * time.Millisecond, roundMax: 50 * time.Millisecond, roundsAll: 3, roundsMin: 7, roundsMax: 51}
 )
 
-// texts are flags that are not yet what they mean.
+// texts are flags that must still be parsed.
 type texts struct {
 	quick      bool
 	run, peers string
@@ -64,7 +64,7 @@ type texts struct {
 // flags defines the flags; help and errors go to out.
 func (s *settings) flags(out io.Writer, t *texts) *flag.FlagSet {
 	flags := flag.NewFlagSet("compare", flag.ContinueOnError)
-	flags.SetOutput(io.Discard) // of errors: parse tells them
+	flags.SetOutput(io.Discard) // parse prints errors
 	flags.Usage = func() {
 		flags.SetOutput(out)
 		defer flags.SetOutput(io.Discard)
@@ -88,7 +88,7 @@ the standard error.
 	return flags
 }
 
-// parse reads the flags. It tells what is wrong with them to out.
+// parse reads the flags. It prints errors to out.
 func parse(args []string, out io.Writer) (settings, error) {
 	s, err := read(args, out)
 	if err != nil && !errors.Is(err, flag.ErrHelp) {
@@ -125,7 +125,7 @@ func read(args []string, out io.Writer) (settings, error) {
 	return s, err
 }
 
-// cells lists what the settings ask for.
+// cells lists the cells that the settings select.
 func (s settings) cells() []cell {
 	var list []cell
 	for i := range benches {

@@ -11,16 +11,16 @@ import (
 type subject struct {
 	ops  int // entities or operations in one repetition
 	work func(times int) time.Duration
-	// warm: work a little before each round, to fill the caches. The first
-	// repetitions are in colder ones than the rest even so, as others worked since:
-	// all in a cell that are nearly as fast make as many, or the one that makes
+	// warm: work a little before each round, to fill the caches. Even so the first
+	// repetitions have colder caches than the rest, because others worked since. So
+	// all contenders in a cell that are nearly as fast make the same number of repetitions; otherwise the one with the
 	// fewest would be slowest.
 	warm  bool
 	check func() error // whether the work done is the work asked for
 }
 
 // repeated is the work of a bench that needs nothing done between repetitions:
-// all are timed as one. It adds to done how many there were.
+// all are timed as one. It adds the number of repetitions to done.
 func repeated(once func(), done *int) func(int) time.Duration {
 	return func(times int) time.Duration {
 		*done += times
@@ -32,9 +32,9 @@ func repeated(once func(), done *int) func(int) time.Duration {
 	}
 }
 
-// stretches is the work of a bench of which only timed is timed: the stretches
-// add up, less what reading the clock takes. before and after may be nil; after
-// is told whether it is the last.
+// stretches is the work of a bench of which only calls of timed are timed. It returns their
+// sum, less the cost of reading the clock. before and after may be nil; last
+// says whether the repetition is the last.
 func stretches(before, timed func(), after func(last bool)) func(int) time.Duration {
 	return func(times int) time.Duration {
 		total := time.Duration(0)
@@ -69,19 +69,19 @@ var clockCost = func() time.Duration {
 }()
 
 // ballast is heap that is held and never touched, so that the collector runs as
-// often, and gives as little memory back to the system, as in a program that is
-// long at work. Without it, making a world would be mostly page faults.
+// often, and gives as little memory back to the system, as in a program that has run
+// for long. Without it, making a world would be mostly page faults.
 var ballast = make([]byte, ballastBytes)
 
 const ballastBytes = 256 << 20
 
-// garbageMax is how much may be allocated before the heap is settled again.
+// garbageMax is how much may be allocated before settle collects again.
 const garbageMax = 4 << 20
 
-// live is the size of the heap when it was settled.
+// live is the size of the heap after the last collection of settle.
 var live uint64
 
-// settle collects what was allocated since the last time, unless it is little:
+// settle collects garbage, unless little was allocated since the last time:
 // with many large worlds set up, each collection takes a second.
 func settle() {
 	var m runtime.MemStats
@@ -98,8 +98,8 @@ func settle() {
 type plan struct {
 	batchMin  time.Duration // of timed work in a round
 	warmMin   time.Duration // the same of subjects that work in warm caches
-	roundMax  time.Duration // of a round with what is not timed, when repeating
-	roundsAll int           // in which everyone takes part
+	roundMax  time.Duration // of a round, including untimed work, when repeating
+	roundsAll int           // in which all take part
 	roundsMin int
 	roundsMax int
 	enough    func(rounds int) bool // asked from roundsMin on; nil: never
@@ -112,13 +112,13 @@ type entrant struct {
 	shards int // Atoll's
 	subject
 	times int
-	sits  bool      // out all further rounds
+	sits  bool      // it takes part in no further rounds
 	ns    []float64 // per operation, by round
 	out   error     // why it was left out
 }
 
-// measure runs the entrants in turn, round by round, until that is enough, or the
-// deadline. Each round begins with another one. It returns the number of rounds.
+// measure runs the entrants in turn, round by round, until p.enough or the
+// deadline. Each round begins with another entrant. It returns the number of rounds.
 func measure(entrants []*entrant, p plan, deadline time.Time) int {
 	most := 0
 	for _, e := range entrants {
@@ -154,16 +154,16 @@ func measure(entrants []*entrant, p plan, deadline time.Time) int {
 }
 
 // A peer that is hopeless times slower than the best one cannot be the best of
-// the cell. With manyOps operations a repetition, where rounds are long and vary
-// little, the first round is enough to tell if it is slower than that squared.
+// the cell. With manyOps operations a repetition, rounds are long and vary
+// little, so the first round is enough if the peer is slower by the square of hopeless.
 const (
 	hopeless = 2
 	manyOps  = 100_000
 )
 
-// sitOut spares the hopeless peers further rounds, now that all have taken part
-// in enough, or but in some: their times stand in the table, and the time that
-// they would take goes to those that matter.
+// sitOut excludes the hopeless peers from further rounds: when all have taken part
+// in enough rounds, or after a few. Their times stay in the table, and the time that
+// they would take goes to the other contenders.
 func sitOut(entrants []*entrant, enough bool) {
 	best := math.Inf(1)
 	for _, e := range entrants {

@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// size writes a number of entities as people say it.
+// size writes a number of entities for people.
 func size(n int) string {
 	switch {
 	case n >= 1_000_000 && n%1_000_000 == 0:
@@ -18,7 +18,7 @@ func size(n int) string {
 	return strconv.Itoa(n)
 }
 
-// ns writes a time with three digits that count, or a dash.
+// ns writes a time with three significant digits, or a dash.
 func ns(v *float64) string {
 	switch {
 	case v == nil:
@@ -31,7 +31,7 @@ func ns(v *float64) string {
 	return strconv.FormatFloat(*v, 'f', 0, 64)
 }
 
-// quantity is ns for what may well be nothing at all.
+// quantity is ns for values that may be 0.
 func quantity(v *float64) string {
 	switch {
 	case v != nil && *v == 0:

@@ -45,7 +45,7 @@ func pageHead(w io.Writer, h header) {
 	}
 }
 
-// pageCells says what the tables of cells mean.
+// pageCells explains the tables of cells.
 func pageCells(w io.Writer) {
 	fmt.Fprintf(w, `
 Times are nanoseconds for each entity or operation, on one core: medians over rounds in which the contenders take turns
@@ -63,8 +63,8 @@ the guide teaches. Volt does not check whether an entity is alive. Destroying in
 `, hopeless, fullPlan.roundsAll, defaultShards, bystandersMax, strangersMax)
 }
 
-// pageSummary says what all cells say together, and for each kind of work
-// whether it holds what it is to hold.
+// pageSummary summarizes all cells, and says for each kind of work
+// whether it meets its targets.
 func pageSummary(w io.Writer, results []result) {
 	if len(results) == 0 {
 		return
@@ -92,7 +92,7 @@ func pageSummary(w io.Writer, results []result) {
 	}
 }
 
-// workRow sums the cells of one kind of work up.
+// workRow summarizes the cells of one kind of work.
 func workRow(t *target, rows []result) []string {
 	s := summarize(rows)
 	worst := result{}
@@ -189,7 +189,7 @@ func in(what string) string {
 	return " in " + what
 }
 
-// missed is put after a number that misses its target.
+// missed is the mark after a number that misses its target.
 func missed(is bool) string {
 	if is {
 		return " (missed)"

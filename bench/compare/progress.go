@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// progress tells how far a run is, a line for each job that begins.
+// progress prints how far a run is, a line for each job that begins.
 type progress struct {
 	w     io.Writer
 	start time.Time
@@ -16,8 +16,8 @@ type progress struct {
 	done  float64 // cost of those that are done
 }
 
-// begin says that a job of some cost begins now. What is left is estimated by
-// the time that the costs so far have come to.
+// begin notes that a job of some cost begins now. It estimates the remaining time from
+// the time that the costs so far have taken.
 func (p *progress) begin(label string, cost float64, now time.Time) {
 	spent := now.Sub(p.start)
 	estimate := ""

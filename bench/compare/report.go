@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// report is one run: what was asked and what came out so far.
+// report is one run: its settings and its results so far.
 type report struct {
 	settings
 	header
-	w        io.Writer // of lines, as they come
+	w        io.Writer // of result lines
 	log      io.Writer // of progress
 	results  []result
 	findings []finding
@@ -24,7 +24,7 @@ type job struct {
 	run    func(deadline time.Time) error
 }
 
-// jobs lists what the settings ask for: cells, then sections.
+// jobs lists the jobs of the settings: cells, then sections.
 func (r *report) jobs() []job {
 	var list []job
 	for _, c := range r.cells() {
@@ -54,7 +54,7 @@ func (r *report) jobs() []job {
 	return list
 }
 
-// line writes what was found as a line of JSON, or by row.
+// line writes a result as a line of JSON, or by row.
 func (r *report) line(found any, row func()) error {
 	if r.json {
 		return writeJSON(r.w, found)

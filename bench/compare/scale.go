@@ -15,20 +15,20 @@ import (
 )
 
 const (
-	scaleShards = 512 // four for each of the most cores that are projected
+	scaleShards = 512 // four for each of the largest number of cores in the model
 	scaleRounds = 15
 )
 
-// scale is what the model of more cores is made of, all measured in one run. Times
-// are nanoseconds: of costs the least of scaleRounds, of ticks and their parts the medians.
+// scale is the input of the model of more cores, all measured in one run. Times
+// are nanoseconds: the least of scaleRounds for costs, medians for ticks and their parts.
 type scale struct {
 	node  float64 // a system that does nothing, on a shard
 	fence float64 // a shard's part in a fence, on one worker
-	count float64 // taking one from a counter that two goroutines take from
+	count float64 // taking one from a counter that two goroutines share
 	start float64 // starting a goroutine, up to its end
 
 	systems [][]float64 // the battle's, by system and shard, shard after shard as one worker runs them
-	apart   [][]float64 // the same, system after system as fences would have it
+	apart   [][]float64 // the same, system after system, as with fences
 	refresh [][]float64 // its refresh: steps that can run in parallel, by item
 	alone   float64     // the rest of the refresh
 	ticks   [2]float64  // its ticks by the scheduler, with one worker and with two
@@ -63,7 +63,7 @@ func least(runs int, f func()) float64 {
 }
 
 // emptyTick is the least time of a tick of systems that do nothing, on one worker.
-// With fences each waits for the one before on all shards.
+// With fences each system waits until the one before is done on all shards.
 func emptyTick(fences bool) float64 {
 	w := world.MustNew(world.Options{Shards: emptyShards})
 	world.Register[Position](w, "position")
@@ -82,7 +82,7 @@ func emptyTick(fences bool) float64 {
 	return least(100*scaleRounds, func() { check(s.Step(context.Background())) })
 }
 
-// countCost is what an item costs two goroutines that take items from one counter.
+// countCost is the cost of an item when two goroutines take items from one counter.
 func countCost() float64 {
 	const items = 100_000
 	return least(scaleRounds, func() {
@@ -98,7 +98,7 @@ func countCost() float64 {
 	}) / items
 }
 
-// startCost is what it takes to start a goroutine and have it end.
+// startCost is the cost of starting a goroutine and of its end.
 func startCost() float64 {
 	const goroutines = 1000
 	return least(scaleRounds, func() {
@@ -110,9 +110,9 @@ func startCost() float64 {
 	}) / goroutines
 }
 
-// fight measures each part of the battle's ticks, one after the other. In one tick it takes shard after
+// fight measures each part of the battle's ticks, one after the other. In one tick it runs shard after
 // shard, as a worker does: what a system has read is in the cache for the next. In the other it
-// takes system after system, where the cache has seen all other shards in between.
+// runs system after system, and the cache has read all other shards in between.
 func (m *scale) fight(n int) {
 	a := newAtollArmy(scaleShards, n)
 	type node struct {
@@ -186,7 +186,7 @@ func (m *scale) fight(n int) {
 	check(same("number of entities", a.Count(), n))
 }
 
-// ends are what the ends of ticks took: the items of the steps of the refresh that
+// ends are the times of the ends of ticks: the items of the steps of the refresh that
 // could run in parallel, by step and item, and the rest.
 type ends struct {
 	steps [][][]float64
@@ -219,7 +219,7 @@ func (e *ends) end(t driver.Tick) {
 	e.alone = append(e.alone, float64(time.Since(began)-inSteps))
 }
 
-// wholeTicks measures ticks of the battle by one worker and by two, in turn.
+// wholeTicks measures ticks of the battle with one worker and with two, in turn.
 func wholeTicks(n int) (one, two float64) {
 	var ns [2][]float64
 	var battles [2]game

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// scaleCores are the numbers of cores that are projected. The first two are those
-// that ticks are measured with, too.
+// scaleCores are the numbers of cores in the model. Ticks are also measured with the
+// first two.
 var scaleCores = []int{1, 2, 16, 64, 128}
 
 var scaleCosts = &section{
@@ -81,10 +81,10 @@ func total(parts [][]float64) (sum float64) {
 	return sum
 }
 
-// tick is how long a tick takes by so many cores, in nanoseconds.
+// tick is how long a tick takes with a number of cores, in nanoseconds.
 func (m *scale) tick(cores int, fences bool) float64 {
 	ns := m.start*float64(cores-1) + m.alone
-	contended := 0.0 // what an item costs beyond its part in an uncontended count
+	contended := 0.0 // the extra cost of an item because the counter is contended
 	if cores > 1 {
 		contended = m.count
 	}
@@ -111,8 +111,8 @@ func (m *scale) tick(cores int, fences bool) float64 {
 	return ns
 }
 
-// makespan is how long cores take for jobs, if whoever is free takes the longest
-// that is left.
+// makespan is how long cores take for jobs, if a free core always takes the longest
+// job that is left.
 func makespan(jobs []float64, cores int) float64 {
 	sorted := slices.SortedFunc(slices.Values(jobs), func(a, b float64) int { return cmp.Compare(b, a) })
 	busy := make([]float64, cores)

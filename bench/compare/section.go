@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// section is a measurement of what the cells do not show: something else than
+// section measures what the cells do not show: something other than
 // the time of an operation.
 type section struct {
 	name   string
@@ -15,17 +15,17 @@ type section struct {
 	quick  int    // entities under -quick
 	full   int
 	weight float64 // share of a budget, as that of a cell
-	cost   float64 // seconds that it takes about under -full
+	cost   float64 // about how many seconds it takes under -full
 	// columns are the values of a finding. The first is what the target bounds.
 	columns []column
 	// byCase: the page has a row for each case and a column for each contender,
 	// with the first value alone.
 	byCase bool
-	// target bounds the first value of Atoll, with full entities: nil is none.
+	// target bounds the first value of Atoll, with full entities; nil: no bound.
 	// Only the default number of shards is judged, unless judgeAll.
 	target   *float64
 	judgeAll bool
-	// alone: it is about Atoll alone.
+	// alone: it measures only Atoll.
 	alone bool
 	run   func(n int, s settings) []finding
 }
@@ -35,7 +35,7 @@ type column struct {
 	key, head string
 }
 
-// finding is what a section says about one contender.
+// finding is the result of a section for one contender.
 type finding struct {
 	Section string             `json:"section"`
 	Case    string             `json:"case,omitempty"`
@@ -77,7 +77,7 @@ func (x *section) measure(n int, s settings) []finding {
 	return found
 }
 
-// label names the contender of a finding as rows of tables do.
+// label returns the contender's name in tables.
 func (f finding) label() string {
 	switch f.Shards {
 	case 0:
@@ -88,8 +88,8 @@ func (f finding) label() string {
 	return fmt.Sprintf("%s, %d shards", f.Name, f.Shards)
 }
 
-// inSections lists who takes part in sections: Atoll with each number of shards,
-// and those of the others that are named, if they are among the peers.
+// inSections lists the contenders in sections: Atoll with each number of shards,
+// and the named ones among the peers.
 func (s settings) inSections(names ...string) []contender {
 	counts := shardCounts
 	if s.shards != 0 {
@@ -107,8 +107,8 @@ func (s settings) inSections(names ...string) []contender {
 	return list
 }
 
-// find returns a finding of what f measures about a contender, or of the reason
-// why it is left out.
+// find returns a finding with what f measures of a contender, or with the reason
+// why the contender is left out.
 func find(c contender, f func() map[string]float64) finding {
 	found := finding{Name: c.name, Shards: c.shards}
 	if err := guard(func() { found.Values = f() }); err != nil {
@@ -117,11 +117,11 @@ func find(c contender, f func() map[string]float64) finding {
 	return found
 }
 
-// bound is a target as a constant of a section.
+// bound returns a target for a section.
 func bound(v float64) *float64 { return &v }
 
-// withoutBallast runs f while the heap is as small as what f makes: the ballast
-// would let the collector sleep where a program that has just begun would not.
+// withoutBallast runs f with a heap that has only what f makes. With the ballast
+// the collector would run less often than in a program that has just begun.
 func withoutBallast(f func()) {
 	ballast = nil
 	runtime.GC()

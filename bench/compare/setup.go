@@ -70,7 +70,7 @@ func lookup(c *contender, n int) *subject {
 	}
 }
 
-// creator is the way to create n in a population, or nil.
+// creator returns the function that creates n in a population, or nil.
 func (m manner) creator(p population) func(int) {
 	if m == batch {
 		return p.createBatch
@@ -230,7 +230,7 @@ func newWorld(c *contender, _ int) *subject {
 	}
 }
 
-// same is an error if what a contender did is not what was asked.
+// same returns an error if a contender's work is not the requested work.
 func same[T comparable](what string, got, want T) error {
 	if got != want {
 		return fmt.Errorf("wrong result: %s is %v, want %v", what, got, want)

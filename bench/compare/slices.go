@@ -1,7 +1,7 @@
 package main
 
 // limits is code written by hand for each bench: one pair of slices for each
-// archetype, no handles. A library that did no more than it must would do this.
+// archetype, no handles. It does no more than the bench needs.
 var limits = contender{
 	name: "slices", role: limit,
 	iterate:  slicesIterate,

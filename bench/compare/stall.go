@@ -30,7 +30,7 @@ blocks of 64 KB that are made when they are needed: what it shows is what the ma
 	run:    runWorstCreate,
 }
 
-// stall is what the creates of one growing world took.
+// stall is the times of the creates of one growing world.
 type stall struct {
 	worst time.Duration // by the clock
 	cpu   time.Duration // the worst in processor time; 0: not known
@@ -40,7 +40,7 @@ type stall struct {
 func runWorstCreate(n int, s settings) []finding {
 	list := append(s.inSections("ark", "slices"), blocks)
 	for i, c := range list {
-		if c.role == own { // huge pages are cleared by whole ones, while a create waits
+		if c.role == own { // the system clears whole huge pages while a create waits
 			list[i] = atollWith(world.Options{Shards: c.shards})
 		}
 	}
@@ -105,7 +105,7 @@ func grow(c contender, n int) stall {
 	return s
 }
 
-// blocks only takes the memory that entities need, and never moves anything.
+// blocks only allocates the memory that entities need, and never moves anything.
 var blocks = contender{name: "blocks", role: limit, populate: func(bool, int) population {
 	const block, entity = 64 << 10, 48
 	var all [][]byte

@@ -23,7 +23,7 @@ func writeRow(w io.Writer, r result) {
 		ratio(r.Ratio), mark(r.Missed), ratio(r.Target), ns(r.LimitNS), strings.Join(r.others(), ", "))
 }
 
-// others lists what a line has no columns for.
+// others lists the values for which a line has no columns.
 func (r result) others() []string {
 	var list []string
 	for _, shards := range slices.Sorted(maps.Keys(r.ByShards)) {
@@ -66,7 +66,7 @@ func writeSummary(w io.Writer, s summary) {
 		s.Cells, ratio(&s.Mean), atMost(s.Target), s.Lost, s.Missed)
 }
 
-// mark is put beside what misses its target.
+// mark is the mark after a number that misses its target.
 func mark(missed bool) string {
 	if missed {
 		return "!"

@@ -2,24 +2,24 @@ package main
 
 import "math"
 
-// manyFrom is the number of entities from which on a cell is one of many, for which other bounds
-// hold.
+// manyFrom is the number of entities from which on the bounds for many
+// apply.
 const manyFrom = 1000
 
-// target is what must hold for one kind of work: bounds on the ratio of Atoll's
-// time to that of the best peer in the cell. The zero target demands nothing.
+// target is the bounds for one kind of work, on the ratio of Atoll's
+// time to that of the best peer in the cell. The zero target has no bounds.
 type target struct {
 	work    string
 	few     float64 // below manyFrom
 	many    float64 // from there on
-	at256k  float64 // in place of many from 256,000 on; 0: none
-	at1M    float64 // in place of both from 1,000,000 on; 0: none
-	refresh float64 // in place of few: nanoseconds a repetition may take beyond the peer's
+	at256k  float64 // instead of many from 256,000 on; 0: none
+	at1M    float64 // instead of both from 1,000,000 on; 0: none
+	refresh float64 // instead of few: nanoseconds a repetition may take beyond the peer's
 	limit   float64 // from manyFrom on, to hand-written slices; 0: none
-	against string  // the peer compared with, in place of the best
+	against string  // the peer compared with, instead of the best
 }
 
-// The bounds that Atoll is built to hold.
+// The targets of Atoll.
 var (
 	iterateTarget    = &target{work: "iterate", few: 1, many: 1, limit: 1.1}
 	lookupTarget     = &target{work: "random access", few: 1, many: 1, at256k: 0.85, at1M: 0.75}
@@ -36,7 +36,7 @@ var (
 // meanTarget bounds the geometric mean of the ratios of all cells.
 const meanTarget = 0.75
 
-// bound returns the largest ratio that is allowed to a peer that takes peerNS
+// bound returns the largest ratio that is allowed if the peer takes peerNS
 // for each of n entities.
 func (t *target) bound(n int, peerNS float64) float64 {
 	switch {
@@ -52,7 +52,7 @@ func (t *target) bound(n int, peerNS float64) float64 {
 	return t.many
 }
 
-// words says the bounds as a table does.
+// words returns the bounds as text for a table.
 func (t *target) words() (few, many string) {
 	few, many = atMost(t.few), atMost(t.many)
 	if t.refresh > 0 {
@@ -75,7 +75,7 @@ func (t *target) words() (few, many string) {
 
 func atMost(v float64) string { return "≤ " + trim(v) }
 
-// verdict is what the target says about a cell.
+// verdict is the result of judge for a cell.
 type verdict struct {
 	Target      *float64 `json:"target,omitempty"` // the largest ratio allowed
 	LimitTarget *float64 `json:"limit_target,omitempty"`
@@ -106,7 +106,7 @@ func (t *target) judge(r *result) verdict {
 	return v
 }
 
-// summary is what all cells say together.
+// summary summarizes all cells.
 type summary struct {
 	Section string  `json:"section"`
 	Cells   int     `json:"cells"` // with Atoll and a peer

@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// game is a world that ticks, one contender's.
+// game is a contender's world that ticks.
 type game struct {
 	tick func()
-	// verify returns an error if the world is not what so many ticks should have made of it.
+	// verify returns an error if the world is not as expected after that many ticks.
 	verify func(ticks int) error
 }
 
-// gamer makes a game of n entities that is played by so many goroutines, for a contender.
+// gamer makes a game of n entities for a contender and a number of goroutines.
 type gamer func(c contender, goroutines, n int) game
 
-// turns is how contenders take turns: in each round each makes so many ticks, of which
-// the first are not measured, because others have used the caches.
+// turns says how contenders take turns: in each round each makes some ticks. The
+// first of them are not measured, because others have used the caches.
 type turns struct {
 	rounds, ticks, cold int
 	settle              int // ticks that each makes before the first round
@@ -74,7 +74,7 @@ func play(n int, list []contender, by gamer, t turns) []finding {
 	return found
 }
 
-// prepare makes the world and its first ticks.
+// prepare makes the world and its ticks before the first round.
 func (p *player) prepare(ticks int) {
 	p.game = p.make()
 	for range ticks {
@@ -98,7 +98,7 @@ func (p *player) turn(t turns, n int) {
 	p.ticks += t.ticks
 }
 
-// values says what the ticks took, once it is verified what they did.
+// values returns the times of the ticks, after it has verified the world.
 func (p *player) values(all []*player) map[string]float64 {
 	check(p.verify(p.ticks))
 	least, middle := slices.Min(p.ns), median(p.ns)

@@ -38,7 +38,7 @@ func uotIterate(slices bool) field {
 		})
 	}
 	if slices {
-		pass = func() { // moves the rows of destroyed entities as well; here are none
+		pass = func() { // also moves the rows of destroyed entities, of which there are none
 			//lint:ignore SA1019 marked as tentative, and the fastest there is
 			both.MapSlices(func(_ []ecs.Id, pos []Position, vel []Velocity) { move(pos, vel) })
 		}

@@ -13,7 +13,7 @@ var volts = contender{
 	newWorld: func() any { return volt.CreateWorld(1024) },
 }
 
-// Volt's components number themselves.
+// Volt's components return their own numbers.
 func (Position) GetComponentId() volt.ComponentId { return 0 }
 func (Velocity) GetComponentId() volt.ComponentId { return 1 }
 func (C1) GetComponentId() volt.ComponentId       { return 2 }

@@ -6,8 +6,8 @@ import (
 	"github.com/mlange-42/ark/ecs"
 )
 
-// openArk is Ark behind a mutex, which is taken for each call. In batches it is
-// taken once for a chunk.
+// openArk is Ark behind a mutex, which is locked for each call. In batches it is
+// locked once for a chunk.
 func openArk(s setting) field {
 	a := &arkField{setting: s, w: ecs.NewWorld()}
 	a.movers = ecs.NewMap2[Position, Velocity](a.w)

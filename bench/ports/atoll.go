@@ -14,8 +14,8 @@ import (
 )
 
 // tickInterval is how often the world ticks while ports act on it. A server ticks
-// twenty times more seldom, and has to do what is done once in a tick as much more
-// seldom.
+// twenty times less often, and does the work of a tick that much less
+// often.
 const tickInterval = time.Millisecond
 
 // mover is the bundle.
@@ -24,7 +24,7 @@ type mover struct {
 	Velocity
 }
 
-// ticking is a world that ticks beside whatever else goes on.
+// ticking is a world that ticks during the measurements.
 type ticking struct {
 	w         *world.World
 	scheduler *scheduler.Scheduler
@@ -42,8 +42,8 @@ func newTicking(resident, queue int) *ticking {
 	return t
 }
 
-// start ticks until stop: at once again after a tick that took longer than the
-// interval.
+// start makes ticks until stop. If a tick took longer than the interval, the next one
+// begins at once.
 func (t *ticking) start(interval time.Duration) {
 	t.over.Store(false)
 	t.ended.Go(func() {
@@ -89,8 +89,8 @@ func openAtoll(s setting) field {
 	}
 }
 
-// atollWorker learns when the last request of each chunk is applied. It does not
-// destroy what is not there yet, and so never has more under way than a queue holds.
+// atollWorker waits for the outcome of the last request of each chunk. It destroys a chunk only after its entities
+// were created, so it never has more under way than a queue holds.
 type atollWorker struct {
 	setting
 	movers    *world.Bundle[mover]
@@ -140,7 +140,7 @@ func (a *atollWorker) destroy(place int) {
 	}
 }
 
-// await waits for an outcome, if there is one to come.
+// await waits for an outcome, unless c is nil.
 func await(c *world.Completion) {
 	if o, err := c.Wait(context.Background()); err != nil || o != world.Applied && o != world.Undecided {
 		panic(errors.Join(errors.New(o.String()), err))
@@ -149,7 +149,7 @@ func await(c *world.Completion) {
 
 func initMover(_ int, m *mover) { *m = mover{Position{1, 1}, Velocity{1, 1}} }
 
-// must panics on an error: what is measured was not done.
+// must panics on an error, because the measurement would be wrong.
 func must(err error) {
 	if err != nil {
 		panic(err)

@@ -11,7 +11,7 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// looker looks at handles, or at something to compare that with.
+// looker checks handles, or reads something for comparison.
 type looker struct {
 	name string
 	look func(goroutine, n int) (hits int)
@@ -25,7 +25,7 @@ type checks struct {
 	rounds   int
 }
 
-// checkCell is a line of the table: nanoseconds of processor time for each look.
+// checkCell is a line of the table: nanoseconds of processor time for each check.
 type checkCell struct {
 	name               string
 	entities           int
@@ -70,7 +70,7 @@ func (k *checks) run() []*checkCell {
 }
 
 // lookers are Alive and Status through a port for each goroutine, and reads of a
-// slice that nobody else has: what the cores and their memory allow.
+// slice that no other goroutine has, which shows what the cores and their memory allow.
 func (k *checks) lookers(t *ticking) []looker {
 	var ports [2]*world.Port
 	var handles [2][]handle.Handle
@@ -126,7 +126,7 @@ func (k *checks) lookers(t *ticking) []looker {
 	}
 }
 
-// look returns the processor time of a look by each of some goroutines at the same
+// look returns the processor time of a check, made by several goroutines at the same
 // time.
 func (k *checks) look(l looker, goroutines int) float64 {
 	runtime.GC()

@@ -4,9 +4,9 @@
 //
 //	go run ./bench/ports                       all tables
 //	go run ./bench/ports -quick                in about a minute
-//	go run ./bench/ports -out docs/ports.md    and writes them as a page
+//	go run ./bench/ports -out docs/ports.md    and writes them to a page
 //
 // Contenders take turns, round by round, within one process; a ratio is the median
-// of the ratios of the rounds. What another program takes from the cores in one
-// round it takes from all.
+// of the ratios of the rounds. So another program on the same cores slows all contenders of a
+// round.
 package main

@@ -8,8 +8,8 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// calls measures how long the sender's call takes, of a create and of a destroy,
-// while the world ticks and applies what is sent.
+// calls measures how long the sender's calls to create and to destroy take,
+// while the world ticks and applies the requests.
 type calls struct {
 	resident int
 	samples  int // of each goroutine
@@ -42,7 +42,7 @@ func (k *calls) run(goroutines int) []callCell {
 	}
 }
 
-// send times each call. Waiting for room in the queue is not in it.
+// send times each call, without waiting for room in the queue.
 func (k *calls) send(t *ticking, p *world.Port, s setting) (creates, destroys []time.Duration) {
 	creates, destroys = make([]time.Duration, 0, k.samples), make([]time.Duration, 0, k.samples)
 	w := newAtollWorker(t.movers, p, s)

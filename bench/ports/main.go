@@ -8,20 +8,20 @@ import (
 	"strings"
 )
 
-// goroutineCounts are how many act at the same time.
+// goroutineCounts are the numbers of goroutines that act at the same time.
 var goroutineCounts = []int{1, 2, 8, 64}
 
-// chunkSizes are how many entities are created by one call.
+// chunkSizes are the numbers of entities that one call creates.
 var chunkSizes = []int{16, 256, 1024, 8192}
 
-// settings are how much is measured.
+// settings say how much is measured.
 type settings struct {
 	throughput throughput
 	checks     []checks
 	calls      calls
 }
 
-// full and quick are the settings there are.
+// full and quick are the settings of the command.
 var (
 	full = settings{
 		throughput: throughput{resident: 100_000, entities: 3 << 20, rounds: 15},
@@ -67,7 +67,7 @@ func main() {
 	}
 }
 
-// runSizes measures what chunks of several sizes do, and writes the page as it goes.
+// runSizes measures chunks of several sizes, and writes the page as it goes.
 func (s *settings) runSizes(page io.Writer, out string) error {
 	head(page, out)
 	headSizes(page)

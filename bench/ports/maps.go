@@ -7,7 +7,7 @@ import (
 
 const (
 	mapShards = 64
-	idRun     = 1024 // ids in a row that are in one shard, so that a chunk can be locked once
+	idRun     = 1024 // consecutive ids that are in one shard, so that a chunk can be locked once
 )
 
 // object is an entity behind a pointer.
@@ -34,7 +34,7 @@ func openMaps(s setting) field {
 		id := f.ids.Add(1)
 		f.single(id).objects[id] = &object{}
 	}
-	// Chunks begin at runs of their own.
+	// Chunks begin at a new run of ids.
 	f.ids.Store((f.ids.Load()/idRun + 1) * idRun)
 	return field{
 		worker: func(int) worker { return &mapWorker{f, make([][]uint64, s.places())} },
@@ -55,7 +55,7 @@ type mapField struct {
 	batch  bool
 }
 
-// single is the shard of an id that is created alone, run that of a chunk.
+// single returns the shard of an id that is created alone, and run that of a chunk.
 func (f *mapField) single(id uint64) *mapShard { return &f.shards[id%mapShards] }
 func (f *mapField) run(id uint64) *mapShard    { return &f.shards[id/idRun%mapShards] }
 

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// settle collects garbage, so that nobody pays for what another left.
+// settle collects garbage, so that no contender pays for the garbage of another.
 func settle() { runtime.GC() }
 
-// median returns the middle value, which of two is the lower.
+// median returns the middle value; of two, the lower one.
 func median(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	return sorted[(len(sorted)-1)/2]

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// head says what the numbers must be read with.
+// head writes the facts that readers of the numbers need.
 func head(w io.Writer, out string) {
 	_, _ = fmt.Fprintf(w, `# Ports
 
@@ -32,8 +32,8 @@ Contenders take turns, round by round, within one process. A ratio is the median
 
 func code(text string) string { return "`" + text + "`" }
 
-// commit names the commit of the working directory, and says "dirty" if that is
-// not what is there, but for a file.
+// commit names the commit of the working directory, and says "dirty" if files
+// other than except differ from it.
 func commit(except string) string {
 	hash, err := git("rev-parse", "--short=12", "HEAD")
 	if err != nil {
@@ -74,7 +74,7 @@ func row(w io.Writer, cells ...any) {
 	_, _ = fmt.Fprintln(w, "|")
 }
 
-// table begins a table; its first column is of words.
+// table begins a table; its first column is text.
 func table(w io.Writer, columns ...any) {
 	row(w, columns...)
 	rule := slices.Repeat([]any{"---:"}, len(columns))

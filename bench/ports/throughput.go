@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// cell is one line of a table of throughput: so many goroutines, and chunks of a size.
+// cell is one line of a table of throughput: a number of goroutines, and a size of chunks.
 type cell struct {
 	goroutines int
 	chunk      int
@@ -19,12 +19,12 @@ type entrant struct {
 	setting
 	field   field
 	workers []worker
-	ns      []float64 // per operation, by round: of the clock
-	cpu     []float64 // of all cores
+	ns      []float64 // per operation, by round: by the clock
+	cpu     []float64 // the same, processor time of all cores
 }
 
 // throughput measures creating and destroying, from the first call until the last
-// is applied.
+// request is applied.
 type throughput struct {
 	resident int
 	entities int // created in a round, by all goroutines together
@@ -83,7 +83,7 @@ func (t *throughput) measure(c *cell) error {
 	return nil
 }
 
-// round has each worker create and destroy so many chunks.
+// round has each worker create and destroy a number of chunks.
 func (e *entrant) round(chunks int, counts bool) {
 	places := e.places()
 	settle()
@@ -122,8 +122,8 @@ func (c *cell) find(name string, batch bool) *entrant {
 	panic("no entrant " + name)
 }
 
-// speedup is how many times as much of as b: the median over the rounds, in each
-// of which both had their turn.
+// speedup is how many times faster a is than b: the median over the rounds, each of which
+// has both.
 func speedup(a, b *entrant) float64 {
 	ratios := make([]float64, len(a.ns))
 	for i := range ratios {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// threadTime is the processor time of the calling thread, on which the goroutine
-// must be locked.
+// threadTime is the processor time of the calling thread. The goroutine must be locked
+// to it.
 func threadTime() time.Duration { return usage(1) } // RUSAGE_THREAD
 
 // processTime is the processor time of the process.
