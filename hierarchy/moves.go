@@ -94,8 +94,8 @@ func (r *Relation) Move(by world.Actor, child, parent handle.Handle) error {
 	return r.do(by, child, change{op: opMove, to: parent})
 }
 
-// MoveAt is Move to a place; children from there on move back. Places are counted without the
-// child itself.
+// MoveAt is Move to a place; children from there on move back. Places are counted after the child
+// has left its old one.
 func (r *Relation) MoveAt(by world.Actor, child, parent handle.Handle, place int) error {
 	return r.do(by, child, change{op: opMoveAt, to: parent, place: clamp(place)})
 }

@@ -56,7 +56,7 @@ func (p *pairs) trim() {
 	}
 }
 
-// unacked are the packets that the client has neither acknowledged nor lost.
+// unacked are the packets of which neither Ack nor Lost was called yet.
 type unacked struct {
 	most        int
 	ring        []sent // has room for one more, unless it is full

@@ -15,7 +15,7 @@ import (
 )
 
 // decoder reads values of components. It is strict and knows the names of entities. Package
-// encoding/json would ignore the case of members, and members that come twice.
+// encoding/json would accept members in another case, unknown ones, and ones that come twice.
 type decoder struct {
 	*file
 	names map[string]int
