@@ -18,9 +18,8 @@ var (
 	ErrRange = errors.New("handle: out of range")
 )
 
-// fieldError is what New panics with: its arguments, of which at least one is
-// out of range. It is a value, formatted only when somebody reads it, because a
-// call that formats would be too dear for New to inline.
+// fieldError is what New panics with: its arguments, at least one of them out of range. It is
+// formatted only when its text is read, because New could not be inlined with a call that formats.
 type fieldError struct{ shard, index, version uint32 }
 
 // Error names the first field that is out of range, and its limit.
@@ -40,8 +39,8 @@ func (e fieldError) Error() string {
 // Unwrap returns ErrRange.
 func (e fieldError) Unwrap() error { return ErrRange }
 
-// inputError returns an error that wraps sentinel and says that, in input, what
-// stands at byte offset at is wrong because of problem.
+// inputError returns an error that wraps sentinel and says that the input is wrong at byte offset
+// at, because of problem.
 func inputError[T string | []byte](sentinel error, input T, at int, problem string) error {
 	return fmt.Errorf("%w: %s, byte %d: %s", sentinel, quote(input), at, problem)
 }

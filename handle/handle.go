@@ -89,11 +89,11 @@ func New(shard, index, version uint32) Handle {
 	return Handle(shard)<<shardShift | Handle(index)<<indexShift | Handle(version)
 }
 
-// Shard returns the number of the entity's home, 0 to [ShardMax]: where its slot is, for good.
-// It is no index of what there is for each shard of a world. The entity may have moved, and
-// entities that ports create have a home after the shards, with the number of shards as its number:
-// with 4 shards, 4. For the shard that an entity is in now ask World.Owner or Context.Owner.
-// Cost: it inlines to one shift. Safe from any goroutine.
+// Shard returns the number of the entity's home, 0 to [ShardMax]: the shard that its slot is in for
+// good. The entity itself may have moved to another shard. Do not use the number as an index of a
+// list with an element for each shard: the home of entities that ports create comes after the
+// shards, and its number is the number of shards. World.Owner and Context.Owner return the shard
+// that an entity is in now. Cost: it inlines to one shift. Safe from any goroutine.
 func (h Handle) Shard() uint32 { return uint32(h >> shardShift & ShardMax) }
 
 // Index returns the index of the entity's slot in its home shard, 0 to
@@ -116,7 +116,6 @@ func (h Handle) IsNone() bool { return h == None }
 // inlines to two comparisons. Safe from any goroutine.
 func (h Handle) Compare(other Handle) int { return cmp.Compare(h, other) }
 
-// isMalformed reports whether h is no handle that New could have returned, nor
-// None: its version is 0 but its other bits are not. Only a conversion from
-// uint64 makes such a value.
+// isMalformed reports whether h is neither None nor a handle that New can return: its version is 0
+// but its other bits are not. Only a conversion from uint64 makes such a value.
 func (h Handle) isMalformed() bool { return h.Version() == 0 && h != None }

@@ -55,7 +55,7 @@ type reader[T string | []byte] struct {
 	err  error
 }
 
-// skip steps over word, if that is what comes next, and reports whether it was.
+// skip steps over word if it comes next, and reports whether it did.
 func (r *reader[T]) skip(word string) bool {
 	end := r.at + len(word)
 	if r.err != nil || len(r.text) < end || string(r.text[r.at:end]) != word {
@@ -65,7 +65,7 @@ func (r *reader[T]) skip(word string) bool {
 	return true
 }
 
-// number reads a decimal number up to limit. field is what it is, for errors.
+// number reads a decimal number up to limit. field is its name in errors.
 func (r *reader[T]) number(field string, limit uint32) uint32 {
 	if r.err != nil {
 		return 0

@@ -17,18 +17,17 @@ const (
 )
 
 // Loc says where the row of an entity is: the number of a chunk in the upper 20 bits, the row
-// within it in the lower 12. Chunk numbers are those of the world, so a Loc is right whichever
-// shard has the entity; they start at 1, so the zero Loc is nowhere. It is good until the
-// refresh.
+// within it in the lower 12. Chunk numbers are unique in the world, so a Loc is right whichever
+// shard has the entity; they start at 1, so the zero Loc is nowhere. It is good until the refresh.
 type Loc = slots.Loc
 
-// Chunk is a view of rows that are next to each other: of entities with the same components,
-// one row each. Accessors return the rows' components: Slice those of all rows, in the order
-// of the rows, and At that of the row at a Loc.
+// Chunk is a view of rows that are next to each other: of entities with the same components, one
+// row each. The Slice of an accessor returns the component of all rows, in the order of the rows,
+// and At that of the row at a Loc.
 //
-// It is good until the refresh, and its length does not change. The check build panics when a
-// Chunk is used that is not good any more; a release build does not look. Of the goroutine that
-// may use the shard.
+// It is good until the refresh, and its length does not change. The check build panics when a Chunk
+// is used after that; a release build does not check. Only the goroutine that may use the shard may
+// use it.
 type Chunk store.Rows
 
 // Len returns the number of rows.
@@ -43,7 +42,7 @@ func (c Chunk) Handles() []handle.Handle { return store.Rows(c).Handles() }
 // Loc returns where row i is. It panics if there is no such row.
 func (c Chunk) Loc(i int) Loc { return store.Rows(c).Loc(i) }
 
-// Cap returns how many rows the chunk can hold of which this is a view.
+// Cap returns how many rows fit in the chunk that this is a view of.
 func (c Chunk) Cap() int { return store.Rows(c).Cap() }
 
 // Contains reports whether the entity of h is in one of the rows. It costs what looking an
