@@ -14,12 +14,13 @@ import (
 // built-in one. To replay a run in which the Balancer decided by cost, use one that plays the
 // recorded decisions back.
 type Balancer interface {
-	// Balance appends its decisions for a tick to dst and returns it. The goroutine in
-	// Step calls it once in each tick, when all systems have run and before the refresh,
-	// which carries the decisions out. loads is by shard; it must not be kept. For the
-	// same world in every run, everything that Balance decides by must be the same in
-	// every run: the tick and the numbers of entities are. A Balancer with a state that
-	// affects its later decisions should append that state in a method AppendState, like
+	// Balance appends its decisions for a tick to dst and returns it. The goroutine in Step calls
+	// it once in each tick, when all systems have run and before the refresh, which carries the
+	// decisions out. loads is by shard; it must not be kept. For a run to give the same world as
+	// another, Balance must decide only by what is the same in both, such as the tick and the
+	// numbers of entities. A Balancer with a state that affects its later decisions should append
+	// that state in a method AppendState, like Scheduler.AppendState, so that a hash of the state
+	// includes it.
 	// Scheduler.AppendState, so that a hash of the state includes it.
 	Balance(tick uint64, loads []Load, dst []Transfer) []Transfer
 }
@@ -34,7 +35,7 @@ type Transfer struct {
 	From, To, Entities int
 }
 
-// Load is what a shard has to do.
+// Load is how much work a shard has.
 type Load struct {
 	Entities int // now, marked ones included, without what ports requested
 	// Cost is the moving average, over some ticks before this one, of the time that the
@@ -47,10 +48,10 @@ type Load struct {
 // Ownership: the coordinator.
 type balancing struct {
 	by     Balancer // nil: no entities are shifted
-	system *system  // what it counts as if it panics
+	system *system  // the system that its panics are counted for
 	loads  []Load
 	shifts []Transfer       // of the last tick
-	passed []drive.Transfer // the same, as the world is given them
+	passed []drive.Transfer // the same, in the form that the world takes
 	err    *world.PanicError
 }
 
@@ -61,9 +62,8 @@ func (b *balancing) init(o *Options, shards int) {
 	b.loads = make([]Load, shards)
 }
 
-// Shifts returns what the Balancer decided in the last tick, for a log of inputs,
-// say. It is for the goroutine that owns the scheduler, between ticks; the slice is
-// good until the next one.
+// Shifts returns what the Balancer decided in the last tick, for example for a log of inputs. It is
+// for the goroutine that owns the scheduler, between ticks; the slice is good until the next one.
 func (s *Scheduler) Shifts() []Transfer {
 	s.mustRest("Shifts")
 	return s.balancing.shifts
@@ -111,7 +111,7 @@ func (s *Scheduler) balance(w driver.Tick) {
 	}
 	s.counts.Shifts += uint64(len(b.shifts))
 	s.counts.Shifted += n
-	if s.options.Logger != nil { // without one, the values would be allocated for nothing
+	if s.options.Logger != nil { // without this check the values would be allocated even if there is no Logger
 		s.log(slog.LevelInfo, "entities shifted", "tick", w.Number(), "entities", n, "shifts", len(b.shifts))
 	}
 }

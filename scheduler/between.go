@@ -14,10 +14,10 @@ import (
 // BetweenMax is how many functions of Between can wait.
 const BetweenMax = 1024
 
-// between is what waits to be done between ticks.
+// between holds the functions that wait to be called between ticks.
 //
-// Ownership: safe for concurrent use; mu guards. count is the length of waiting, for a look
-// without the lock. called belongs to the goroutine that runs functions.
+// Ownership: safe for concurrent use; mu guards. count is the length of waiting, to be read without
+// the lock. called belongs to the goroutine that runs functions.
 type between struct {
 	busy   atomic.Bool // a goroutine runs functions
 	called []called
@@ -25,11 +25,11 @@ type between struct {
 	mu     struct {
 		sync.Mutex
 		waiting []asked
-		closed  error // of the world, when it is closed
+		closed  error // the world's error, once it is closed or broken
 	}
 }
 
-// called is a function that was called, with whom to tell what came of it.
+// called is a function that was called, its result, and the channel that gets the result.
 type called struct {
 	done chan<- error
 	err  error
@@ -41,11 +41,11 @@ type asked struct {
 	done chan<- error
 }
 
-// Between has f called while the world is idle, once: by Run as soon as the tick that is under way
-// has ended, also while Run is paused, or by the next Step, before its tick. f may use the World
-// for everything but a tick. It is the way for any other goroutine to look at a living world, to
-// save it or to change it; the next tick waits for f. The functions are called in the order of the
-// calls of Between, one at a time.
+// Between has f called once while the world is idle. Run calls it as soon as the tick that is under
+// way has ended, also while Run is paused; the next Step calls it before its tick. f may use the
+// World for everything but a tick. This is how any other goroutine looks at a running world, saves
+// it or changes it; the next tick waits for f. The functions are called one at a time, in the order
+// of the calls of Between.
 //
 // The channel gets one value: nil when f has returned, a *world.PanicError if f panicked, the
 // world's error if it is closed or broken by then, or world.ErrFull at once if BetweenMax functions
@@ -54,9 +54,9 @@ type asked struct {
 // not receive from the channel, because its tick would never end; nor must OnTick or f, because the
 // next tick would never begin.
 //
-// What f changes is no input: a log of inputs does not have it.
+// Changes by f are no inputs: a log of inputs does not record them.
 //
-// Safe from any goroutine at any time, f among them.
+// Safe from any goroutine at any time, also from within f.
 func (s *Scheduler) Between(f func(*world.World)) <-chan error {
 	if f == nil {
 		panic("scheduler: Scheduler.Between of a nil function; pass one to call")
@@ -80,8 +80,8 @@ func (s *Scheduler) Between(f func(*world.World)) <-chan error {
 	return done
 }
 
-// runBetween calls the functions that wait now, for the call that messages name. It leaves those that
-// are left when the context ends, or the Run is stopping, to the next Run or Step.
+// runBetween calls the functions that wait now; call is the name of the call for messages. If the
+// context ends or the Run is stopping, it leaves the rest to the next Run or Step.
 func (s *Scheduler) runBetween(ctx context.Context, call string, stopping func() bool) {
 	b := &s.between
 	if b.count.Load() == 0 && !b.busy.Load() {
@@ -92,7 +92,7 @@ func (s *Scheduler) runBetween(ctx context.Context, call string, stopping func()
 	}
 	defer b.busy.Store(false)
 	defer b.answer()
-	defer s.lookForChanges() // before anybody is told
+	defer s.lookForChanges() // before answer sends the results
 	for n := b.count.Load(); n > 0 && ctx.Err() == nil && !stopping(); n-- {
 		if x, ok := b.next(); ok {
 			s.call(x)
@@ -113,7 +113,7 @@ func (b *between) next() (x asked, ok bool) {
 	return x, true
 }
 
-// close tells all who wait, now and later, that the world is closed.
+// close sends err to all callers of Between that wait, and keeps it for later ones.
 func (b *between) close(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -124,10 +124,11 @@ func (b *between) close(err error) {
 	b.count.Store(0)
 }
 
-// lookForChanges lets a log of inputs know if the idle world was changed, by what a replay does not do.
+// lookForChanges notifies a log of inputs if the idle world was changed by something that a replay
+// does not repeat.
 func (s *Scheduler) lookForChanges() {
 	if s.running.Load() {
-		return // whoever goes on is told
+		return // a tick runs, and looks for changes itself
 	}
 	if s.takeSwitches(); s.changed {
 		s.changed = false
@@ -136,7 +137,7 @@ func (s *Scheduler) lookForChanges() {
 	s.tick.driver.LookForChanges()
 }
 
-// answer tells the results of the functions that were called.
+// answer sends the results of the functions that were called.
 func (b *between) answer() {
 	for _, x := range b.called {
 		x.done <- x.err
@@ -160,7 +161,7 @@ func (s *Scheduler) call(x asked) {
 		}
 		v := recover()
 		if v == nil {
-			v = errGoexit // which goes on
+			v = errGoexit // recover does not stop it
 		}
 		err := &world.PanicError{In: inBetween, Shard: world.AllShards, Tick: s.w.Tick(), Value: v, Stack: debug.Stack()}
 		s.counts.Panics++

@@ -112,7 +112,7 @@ func (t *tick) each(at int, f func(program int, s *step)) (n int) {
 // read from them.
 func (t *tick) raiseNear(f fence) {
 	first, then := t.systems[f.after].access, t.systems[f.system].access
-	writesFirst, readsFirst := false, false // first writes and then reads, or the other way round
+	writesFirst, readsFirst := false, false // a writer before its readers, readers before their writer
 	both := first[0].Writes.Common(then[0].Neighbour)
 	writesFirst = both.Len() > 0
 	both = first[0].Neighbour.Common(then[0].Writes)
@@ -134,8 +134,8 @@ func (t *tick) raiseNear(f fence) {
 	})
 }
 
-// waitFor makes a step wait for another shard to pass a system. The last system that a step
-// waits for stands for those before it.
+// waitFor makes a step wait until another shard has passed a system. A wait for a later system
+// replaces one for an earlier system.
 func (t *tick) waitFor(s *step, shard, after int) {
 	other := &t.programs[shard]
 	other.steps[other.find(after)].publish = true

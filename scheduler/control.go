@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// control carries what other goroutines ask of a Run.
+// control carries orders from other goroutines to a Run.
 //
 // Ownership: safe for concurrent use; mu guards. changed wakes the Run.
 type control struct {
@@ -21,7 +21,7 @@ type control struct {
 
 func (c *control) init() { c.changed = make(chan struct{}, 1) }
 
-// notify changes what Run is to do, and wakes it.
+// notify changes the orders of Run, and wakes it.
 func (c *control) notify(change func()) {
 	c.mu.Lock()
 	change()
@@ -45,9 +45,10 @@ func (s *Scheduler) Resume() {
 	s.control.notify(func() { s.control.mu.paused, s.control.mu.steps = false, 0 })
 }
 
-// StepOnce makes a paused Run make one tick at once. Several calls make several
-// ticks. Nobody waits for such a tick, so it is never late: no rung of Options.Ladder is in force, Run
-// goes up none after it, and gives up no ticks. It reports whether Run was paused. Safe as Pause.
+// StepOnce makes a paused Run make one tick at once. Several calls make several ticks. Such a tick
+// has no time at which it is due, so it is never late: no rung of Options.Ladder is in force in it,
+// and after it Run goes up no rung and skips no ticks. StepOnce reports whether Run was paused.
+// Safe as Pause.
 func (s *Scheduler) StepOnce() bool {
 	paused := false
 	s.control.notify(func() {
@@ -62,7 +63,7 @@ func (s *Scheduler) StepOnce() bool {
 // once if there is none. Safe as Pause.
 func (s *Scheduler) Stop() { s.control.notify(func() { s.control.mu.stopped = true }) }
 
-// Paused reports whether Run stands still, or would. Safe as Pause.
+// Paused reports whether Run stands still, or would if it were under way. Safe as Pause.
 func (s *Scheduler) Paused() bool {
 	s.control.mu.Lock()
 	defer s.control.mu.Unlock()
@@ -72,7 +73,7 @@ func (s *Scheduler) Paused() bool {
 // Running reports whether a Run is under way, paused or not. Safe as Pause.
 func (s *Scheduler) Running() bool { return s.runs.Load() }
 
-// orders are what control says at a moment.
+// orders is what control tells Run to do at a moment.
 type orders int
 
 const (
@@ -106,27 +107,28 @@ func (c *control) next() orders {
 	return goOn
 }
 
-// await waits until the time of the next tick, or until an order makes the tick due or ends
-// the Run. It returns stop if Run is to return, and stepOnce for a single tick, for which no rung of
-// the ladder is in force; stood says that Run stood still meanwhile. It calls the functions of Between.
+// await waits until the time of the next tick, or until an order makes the tick due or ends the
+// Run. It returns stop if Run is to return, and stepOnce for a single tick, in which no rung of the
+// ladder is in force; stood reports whether Run stood still meanwhile. await also calls the
+// functions of Between.
 func (s *Scheduler) await(ctx context.Context, timer *time.Timer, due time.Time) (order orders, stood bool) {
 	c := &s.control
 	timer.Reset(max(0, time.Until(due)))
 	for isDue := false; ctx.Err() == nil; {
 		s.runBetween(ctx, "Scheduler.Run", s.control.stopping)
 		if s.w.Err() != nil {
-			return goOn, stood // the tick will say so
+			return goOn, stood // the tick will return the error
 		}
 		var come <-chan time.Time
 		switch c.next() {
 		case stop:
 			return stop, stood
 		case stepOnce:
-			s.goTo(0) // Run may not have stood still before
+			s.goTo(0) // also if Run has not stood still before
 			return stepOnce, true
 		case standStill:
 			stood = true
-			s.goTo(0) // nothing takes too long any more
+			s.goTo(0) // a paused Run has no ticks that take too long
 		case goOn:
 			if isDue || stood {
 				return goOn, stood

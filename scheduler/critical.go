@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// chains are spans of systems by who did them and where, as numbers in a list that is ordered by From. Spans of one
-// worker do not overlap, nor do those of one shard.
+// chains holds spans of systems by worker and by shard, as numbers in a list that is ordered by
+// From. Spans of one worker do not overlap, nor do those of one shard.
 type chains struct {
 	all      []Span
 	ofWorker map[int][]int
@@ -15,9 +15,10 @@ type chains struct {
 	waits    map[int][]int
 }
 
-// markCritical marks the spans on the critical path of a tick: from its end back to its begin, each time the span that
-// ended last of those that the next one had to wait for. These are the one that the same worker ran before, the one
-// before in the same shard, and, if it stood before a fence, the one that opened that.
+// markCritical marks the spans on the critical path of a tick. It goes from the end of the tick
+// back to its begin. A span can have waited for three others: the one before it of the same worker,
+// the one before it in the same shard, and, if the shard stood at a fence, the one that opened the
+// fence. The path goes on with the one of these that ended last.
 func markCritical(all []Span) {
 	c := chains{all, map[int][]int{}, map[int][]int{}, map[int][]int{}}
 	last := -1
@@ -42,7 +43,7 @@ func markCritical(all []Span) {
 	markParts(all)
 }
 
-// before returns the span that ended last of those for which span i had to wait, or -1.
+// before returns the last to end of the spans that span i had to wait for, or -1.
 func (c *chains) before(i int) int {
 	x := &c.all[i]
 	found := -1
@@ -69,8 +70,8 @@ func (c *chains) previous(list []int, i int) int {
 	return -1
 }
 
-// passing returns the last span of the shard that a wait was for, before the end of the wait: the system that had to be
-// passed, or the one before it if that did not run.
+// passing returns the last span of the shard that a wait was for, before the end of the wait. That
+// is the system that the shard had to pass, or the one before it if that did not run.
 func (c *chains) passing(w *Span) int {
 	list := c.ofShard[w.For]
 	k, _ := slices.BinarySearchFunc(list, w.To, func(i int, to time.Duration) int { return cmp.Compare(c.all[i].From, to) })
@@ -82,7 +83,7 @@ func (c *chains) passing(w *Span) int {
 	return -1
 }
 
-// markParts marks of each step of the refresh the part that ended last.
+// markParts marks in each step of the refresh the part that ended last.
 func markParts(all []Span) {
 	for i := range all {
 		whole := &all[i]

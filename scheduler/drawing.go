@@ -26,7 +26,7 @@ func (p *Plan) String() string {
 	return b.String()
 }
 
-// waitedFor names the shards that must pass the system that a fence is behind.
+// waitedFor names the shards that a fence waits for.
 func (p *Plan) waitedFor(f *Fence) string {
 	for i := range p.Systems {
 		if s := &p.Systems[i]; s.Name == f.After && s.Global {

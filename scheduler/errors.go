@@ -12,8 +12,8 @@ var errGoexit = errors.New("it called runtime.Goexit, as a test that fails does"
 // ErrRunning is returned by a Run while another is under way.
 var ErrRunning = errors.New("scheduler: Scheduler.Run while another is under way; stop that first, or leave it to make the ticks")
 
-// failure is the panic of a system, of a condition or of the Balancer, with what its policy is
-// found in.
+// failure is the panic of a system, of a condition or of the Balancer, with the system whose policy
+// applies.
 type failure struct {
 	*world.PanicError
 	system *system

@@ -77,11 +77,11 @@ func resourceParts(a *drive.Access) store.Set  { return a.ResourceParts }
 func component(w driver.World, id int) string { return w.ComponentName(id) }
 func resource(w driver.World, id int) string  { return w.ResourceName(id) }
 
-// reasons returns why shards must not run the systems first and then at the same time. far
-// has the reasons for any two shards, near those for neighbours.
+// reasons returns why shards must not run the systems first and then at the same time: far between
+// any two shards, near between neighbours.
 func reasons(w driver.World, first, then *system) (far, near []Reason) {
 	switch a, b := first.access[0], then.access[0]; {
-	case first.global && then.global: // one after the other anyway
+	case first.global && then.global: // never at the same time anyway
 		return nil, nil
 	case first.global && a.Exclusive:
 		return []Reason{{allShards, stopped, run}}, nil

@@ -21,7 +21,7 @@ type job struct {
 	f     func(int)
 	step  drive.RefreshStep
 	n     int
-	stamp uint64 // higher than that of any job before, in any tick
+	stamp uint64 // higher than that of every earlier job, in this tick or before
 	done  atomic.Int32
 	_     [28]byte
 }
@@ -43,9 +43,9 @@ func (t *tick) runJobs(w *worker) {
 	}
 }
 
-// work takes items of a job until none is left. It begins with those of the shards that the
-// worker has run, because its processor's cache has them, and goes on with what is left from a
-// place of its own. chance and notes are the caller's.
+// work takes items of a job until none is left. It begins with those of the shards that the worker
+// has run, because its processor's cache has them. Then it takes the rest, from a different start
+// for each worker. chance and notes are the caller's.
 func (t *tick) work(j *job, w *worker, chance *rand.PCG, notes *[]span) {
 	for _, i := range w.mine {
 		if int(i) < j.n {
@@ -119,8 +119,8 @@ func (t *tick) parallel(n int, f func(int)) {
 	t.work(j, t.workers[0], &t.chance, &t.notes) // not the worker's: another goroutine may have taken its place
 }
 
-// awaitJob waits until a job is done. If items are not taken yet, because this goroutine is
-// ending, they are given up.
+// awaitJob waits until a job is done. If this goroutine is ending, it gives up the items that
+// nobody has taken yet.
 func (t *tick) awaitJob(j *job) {
 	for i := range j.n {
 		if t.claim(j, i) {

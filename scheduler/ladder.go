@@ -22,8 +22,8 @@ const (
 	slowMax    = 1 << 10
 )
 
-// Rung is something that a server gives up while its ticks take too long: SkipOptional, Stretch, Refuse or Slow. See
-// Options.Ladder.
+// Rung is something that a server gives up while its ticks take too long; SkipOptional, Stretch,
+// Refuse and Slow make one. See Options.Ladder.
 type Rung struct {
 	skip    bool
 	stretch int
@@ -35,13 +35,15 @@ type Rung struct {
 // SkipOptional leaves out the systems that are Optional.
 func SkipOptional() Rung { return Rung{skip: true, what: "SkipOptional"} }
 
-// Stretch gives n times as many runs to each entity's turn in the queries of systems with world.Turns and world.TurnsFor,
-// whose Query.Delta tells. n must be a power of two, 2 or more.
+// Stretch spreads the turns of the entities over n times as many runs, in the queries of systems
+// with world.Turns and world.TurnsFor; Query.Delta takes that into account. n must be a power of
+// two, 2 or more.
 func Stretch(n int) Rung { return Rung{stretch: n, what: fmt.Sprintf("Stretch(%d)", n)} }
 
-// Refuse makes ports that send one of these messages or set a timer of it, call one of these functions or
-// ask one of these questions get world.ErrRefused. Other senders are not refused, nor are timers that are
-// set already, the results of package async, and what else ports ask for, such as a Prefab.Create.
+// Refuse makes ports get world.ErrRefused when they send one of these messages or set a timer of
+// it, call one of these functions or ask one of these questions. Not refused are other senders,
+// timers that are set already, the results of package async, and other requests of ports, such as a
+// Prefab.Create.
 func Refuse(requests ...world.Refusable) Rung {
 	return Rung{refuse: requests, what: fmt.Sprintf("Refuse of %d", len(requests))}
 }
@@ -66,15 +68,15 @@ func (r Rung) check() error {
 	return nil
 }
 
-// ladder is what the scheduler gives up while ticks take too long.
+// ladder is the state of Options.Ladder.
 //
 // Ownership: the goroutine of Run or Step.
 type ladder struct {
 	w     driver.World
 	rungs []Rung
-	at    int    // how many are in force, for the next tick of Run
-	ran   int    // how many were in force in the last tick, which a replay decides
-	late  uint64 // of the last ticks, a bit each: it took too long
+	at    int    // how many rungs are in force in the next tick of Run
+	ran   int    // how many were in force in the last tick; in a replay the log decides
+	late  uint64 // a bit for each of the last ticks: it took too long
 	calm  int    // ticks in a row that did not take long
 }
 
@@ -110,7 +112,7 @@ func (l *ladder) begin() (skip bool) {
 	return skip
 }
 
-// slow returns how many times as far apart ticks come with n rungs in force.
+// slow returns how many times the usual interval is between ticks, with n rungs in force.
 func (l *ladder) slow(n int) (times int) {
 	times = 1
 	for _, r := range l.rungs[:n] {
@@ -141,7 +143,7 @@ func (s *Scheduler) climb(took time.Duration) {
 	}
 }
 
-// goTo makes n rungs be in force from the next tick on.
+// goTo puts n rungs in force from the next tick on.
 func (s *Scheduler) goTo(n int) {
 	l := &s.ladder
 	for l.at != n {

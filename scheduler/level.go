@@ -9,17 +9,17 @@ import (
 
 // LevelOptions shape a Balancer made by Level. The zero value means the defaults.
 type LevelOptions struct {
-	// A shard begins to hand entities over when its load exceeds Above times the mean, and
-	// ends when it comes down to Until times the mean. So a load that varies between the
-	// two moves no entities. Defaults: 1.25 and 1.05.
+	// A shard begins to hand entities over when its load exceeds Above times the mean, and stops
+	// when it comes down to Until times the mean. So a load that varies between the two moves no
+	// entities. Defaults: 1.25 and 1.05.
 	Above, Until float64
 	// Limit is the highest number of entities that are moved in a tick, over all shards.
 	// Default: 4096.
 	Limit int
-	// Least is how many entities above the mean a shard must have to begin.
-	// Default: 128. So Level also spreads a small world, which fills one shard after the other.
+	// Least is how many entities above the mean a shard must have before it hands any over.
+	// Default: 128. A small world fills one shard after the other, so Level spreads it, too.
 	Least int
-	// Every makes the Balancer decide only in ticks with a number that Every divides.
+	// Every makes the Balancer decide only in ticks whose number is a multiple of Every.
 	// Default: 1.
 	Every int
 }
@@ -88,9 +88,9 @@ func (p shardLoad) above(mean float64) int { return int(p.load - mean) }
 // looks at each shard in each tick, and does more only while entities are to be moved. A
 // Balancer serves one scheduler. Level panics if a limit in the options is broken.
 //
-// It moves single entities, so parents and children of a hierarchy may come into different
-// shards. Where systems look up one from the other by Read or Write, keep both kinds in their
-// shards by World.Pin.
+// It moves single entities, so a parent and its children in a hierarchy may come into different
+// shards. If systems look up one from the other by Read or Write, keep both kinds in their shards
+// by World.Pin.
 func Level(o LevelOptions) Balancer {
 	return &leveler{
 		o:       o.validate(),
@@ -153,8 +153,8 @@ func (l *leveler) LoadState(src []byte) error {
 	return nil
 }
 
-// level decides the transfers from donors to receivers, as far as both are off the mean
-// and the limit allows.
+// level decides the transfers from donors to receivers, until one of the two is at the mean or the
+// limit is reached.
 func (l *leveler) level(mean float64, dst []Transfer) []Transfer {
 	slices.SortFunc(l.donors, l.descend)
 	slices.SortFunc(l.receivers, l.ascend)

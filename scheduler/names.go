@@ -16,11 +16,10 @@ func (s *Scheduler) find(name string) (*system, error) {
 	return x, nil
 }
 
-// Enable makes a system run from the next tick on, on all shards, also after it
-// was disabled because it panicked. It returns an error if there is no such
-// system. Safe from any goroutine at any time; a system may call it. Which tick is
-// the next depends on the moment: where the same inputs must give the same world,
-// use When.
+// Enable makes a system run on all shards from the next tick on, also after a panic disabled it. It
+// returns an error if there is no such system. Safe from any goroutine at any time; a system may
+// call it. Which tick is the next depends on the moment of the call: where the same inputs must
+// give the same world, use When.
 func (s *Scheduler) Enable(name string) error {
 	x, err := s.find(name)
 	if err == nil {
@@ -42,8 +41,9 @@ func (s *Scheduler) Disable(name string) error {
 	return err
 }
 
-// takeSwitches makes what Enable and Disable have asked for count from the next tick on. All at once: a system that is
-// switched later counts in the tick behind that, even if the next one has not asked its conditions yet.
+// takeSwitches puts the calls of Enable and Disable into effect for the next tick, all at once. A
+// system that is switched later changes only in the tick after that, even if the next tick has not
+// asked its conditions yet.
 func (s *Scheduler) takeSwitches() {
 	if !s.switched.Load() || !s.switched.Swap(false) {
 		return

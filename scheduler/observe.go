@@ -10,9 +10,8 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// observer does what is to be done around each step of a tick for the execution trace,
-// profiles, the watchdog and chaos, as far as these are on. With all of them off, a
-// step pays for one branch.
+// observer does the work around each step of a tick for the execution trace, profiles, the watchdog
+// and chaos, as far as these are on. With all of them off, a step pays for one branch.
 //
 // Ownership: the coordinator's between ticks; the workers read it.
 type observer struct {

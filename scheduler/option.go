@@ -77,30 +77,28 @@ func (o *options) check(name string) error {
 // In puts the system in a stage. The default is Update.
 func In(s Stage) Option { return func(o *options) { o.stage = s } }
 
-// Before makes the system come before those named, which may be added later, but
-// not in an earlier stage.
+// Before makes the system run before those named. They may be added later, but not in an earlier
+// stage.
 func Before(systems ...string) Option {
 	return func(o *options) { o.before = append(o.before, systems...) }
 }
 
-// After makes the system come after those named, which may be added later, but
-// not in a later stage. Without Before and After systems come in the order in
-// which they were added.
+// After makes the system run after those named. They may be added later, but not in a later stage.
+// Without Before and After systems run in the order in which they were added.
 func After(systems ...string) Option {
 	return func(o *options) { o.after = append(o.after, systems...) }
 }
 
-// Every makes the system run in each tick with a number that, divided by n, leaves the
-// remainder offset. offset must be below n. Its Context.Delta is the time of n ticks.
+// Every makes the system run in each tick whose number, divided by n, leaves the remainder offset.
+// offset must be below n. Its Context.Delta is the time of n ticks.
 func Every(n, offset int) Option {
 	return func(o *options) { o.every, o.offset = n, offset }
 }
 
-// When makes the system run only in ticks for which the condition holds. With several
-// conditions, all must hold. They are called when the tick begins, on an idle world. A condition
-// may look at everything, must change nothing, and should depend only on the world, so
-// that the same inputs give the same world. A panic in a condition counts as a panic of
-// the system.
+// When makes the system run only in ticks for which the condition holds. With several conditions,
+// all must hold. They are called when the tick begins, on an idle world. A condition may read
+// everything and must change nothing. It should depend only on the world, so that the same inputs
+// give the same world. A panic in a condition counts as a panic of the system.
 func When(condition func(w *world.World) bool) Option {
 	return func(o *options) { o.when = append(o.when, condition) }
 }
@@ -110,8 +108,8 @@ func When(condition func(w *world.World) bool) Option {
 // idle world would, and it destroys at once. It runs when every shard has passed the systems
 // before it, and the systems after it wait for it.
 //
-// A global system that asks only for resources and foreign reads waits less: only for systems
-// that touch the same data, and only those wait for it. All else that it does is by request.
+// A global system that asks only for resources and foreign reads waits less: only for systems that
+// touch the same data, and only those wait for it. It does everything else by request.
 func Global() Option { return func(o *options) { o.global = true } }
 
 // Disabled adds the system disabled; see Scheduler.Enable.

@@ -7,16 +7,15 @@ import (
 	"strings"
 )
 
-// order returns the systems in the order in which they run: by stage, and within
-// a stage as they were added, so far as Before and After allow. It returns an
-// error that names the systems if these contradict each other. It ignores names of systems
-// that were not added; see unknown.
+// order returns the systems in the order in which they run: by stage, and within a stage in the
+// order of Add, as far as Before and After allow. It returns an error that names the systems if
+// these contradict each other. It ignores names of systems that were not added; see unknown.
 func order(added []*system) ([]*system, error) {
 	follows, err := edges(added)
 	if err != nil {
 		return nil, err
 	}
-	waits := make(map[*system]int, len(added)) // how many systems must come first and have not yet
+	waits := make(map[*system]int, len(added)) // how many of the systems that must come first are not in the order yet
 	for _, s := range added {
 		for _, next := range follows[s] {
 			waits[next]++
@@ -40,7 +39,7 @@ func order(added []*system) ([]*system, error) {
 	return sorted, nil
 }
 
-// edges returns for each system those that must come after it.
+// edges returns for each system the systems that must come after it.
 func edges(added []*system) (map[*system][]*system, error) {
 	byName := make(map[string]*system, len(added))
 	for _, s := range added {
@@ -100,8 +99,7 @@ func errCycle(left []*system, follows map[*system][]*system) error {
 	return fmt.Errorf("scheduler: systems are to come before each other in a circle: %s; take one Before or After away", strings.Join(names, " before "))
 }
 
-// unknown returns an error if a system is to come before or after one that was
-// not added.
+// unknown returns an error if Before or After names a system that was not added.
 func unknown(added []*system) error {
 	for _, s := range added {
 		for _, side := range []struct {

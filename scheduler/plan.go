@@ -23,13 +23,13 @@ type PlannedSystem struct {
 	Conditions    int  // how many When options it has
 	Enabled       bool // not disabled by name or by a panic
 	Before, After []string
-	// Merge says that the scheduler added the system: it merges an accumulator after the last
-	// system that adds to it.
+	// Merge says that the scheduler added the system, to merge an accumulator after the last system
+	// that adds to it.
 	Merge bool
 }
 
-// Plan returns what a tick will do. It returns an error if a system is to come
-// before or after one that was not added.
+// Plan returns what a tick will do. It returns an error if Before or After names a system that was
+// not added.
 func (s *Scheduler) Plan() (*Plan, error) {
 	s.mustRest("Plan")
 	if err := s.prepare(); err != nil {
@@ -62,11 +62,10 @@ func (f *fence) told(systems []*system) Fence {
 
 // fencesOf finds the fences that systems need, in order.
 //
-// Shards pass systems in order, so a fence behind the last system that clashes
-// stands for those behind all earlier ones. The same holds for global systems among
-// themselves. So a system has at most one fence behind a system of the shards, one
-// behind a global one, and some only for neighbours, behind systems that come later than the
-// first of these.
+// Shards pass systems in order, so a fence behind the last system that clashes stands for those
+// behind all earlier ones. The same holds for global systems among themselves. So a system has at
+// most one fence behind a system of the shards and one behind a global one. It may have more fences
+// that only neighbours wait at, behind systems that come later than the first of these.
 func fencesOf(d driver.World, systems []*system) (fences []fence) {
 	for i, s := range systems {
 		all, global := false, false

@@ -10,15 +10,15 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// program is one shard's way through the systems of a tick, or that of the
-// global systems.
+// program is the list of a shard's systems in a tick, with the place that the shard has reached, or
+// that of the global systems.
 //
 // Invariants: next only grows within a tick, to the number of steps.
 //
-// Ownership: the worker that has claimed state, which hands the rest over; the
-// coordinator between ticks. Anyone may read progress.
+// Ownership: the worker that has claimed state, which hands the rest over; the coordinator between
+// ticks. Any goroutine may read progress.
 type program struct {
-	state     atomic.Int64 // ready, claimed, finished, or what it stands before
+	state     atomic.Int64 // ready, claimed, finished, or the fence or shard that it waits for
 	progress  atomic.Int32 // 1 + the place of the last passed system that neighbours wait for
 	next      int          // the step to take next
 	steps     []step
@@ -27,19 +27,19 @@ type program struct {
 	context   *world.Context
 	acting    *drive.Acting // of context
 	shard     int           // or world.AllShards
-	worker    int           // the number of the one that ran it last
-	stood     int64         // when it came to stand before a fence, or 0
-	before    int64         // the state in which it then was
+	worker    int           // the number of the worker that ran it last
+	stood     int64         // when it stopped at a fence, or 0
+	before    int64         // its state at that moment
 	waits     []wait        // in this tick
 	spent     int64
-	cost      int64 // moving average of what was spent in a tick, in ticks of the clock
+	cost      int64 // moving average of the time spent in a tick, in ticks of the clock
 	errs      []failure
 	_         [64]byte // programs are claimed by different workers
 }
 
-// The states of a program. A positive one names what it stands before: a fence,
-// by its number plus one; or, with nearBit, another shard and the system which that shard
-// must have passed.
+// The states of a program. A positive state names what the program waits for: a fence, by its
+// number plus one; or, with nearBit, another shard and the system which that shard must have
+// passed.
 const (
 	ready    = 0
 	claimed  = -1
@@ -55,17 +55,17 @@ type step struct {
 	labels  context.Context // for profiles; nil if they are not wanted
 	near    []nearWait
 	waits   [2]int32 // fences, or none
-	signal  int32    // the fence that this step is waited for at, or none
+	signal  int32    // the fence that waits for this step, or none
 	at      int32    // the system's place in the order
 	shard   int32    // the program's
 	publish bool     // neighbours wait for it
 	off     bool     // it panicked on this shard, and no longer runs here
 }
 
-// none stands for the number of a fence where there is none.
+// none stands in place of a fence's number where there is no fence.
 const none = -1
 
-// nearWait is a wait for one other shard to have passed a system.
+// nearWait is a wait until one other shard has passed a system.
 type nearWait struct{ shard, after int32 }
 
 // stepTime is what a step has taken, in ticks of the clock.
@@ -73,7 +73,7 @@ type stepTime struct {
 	runs, panics     uint64
 	total, most, now int64
 	waited           int64 // how long the program stood before it
-	heldUp           int64 // how long others stood for this program, as the last, to pass it
+	heldUp           int64 // how long others stood because this program was the last to pass it
 }
 
 func (m *stepTime) add(spent int64) {

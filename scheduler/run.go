@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// Report describes one tick. What counts or depends on the pace is 0 for a tick of Step.
+// Report describes one tick. For a tick of Step, Late, Overruns, Skipped and Slipped are 0.
 type Report struct {
 	Tick     uint64        // number of the tick, from 0
 	Duration time.Duration // systems and refresh
-	Late     time.Duration // how long after its time it began
+	Late     time.Duration // how long after it was due the tick began
 	Overrun  bool          // it took longer than the budget
-	Overruns uint64        // how many ticks of this Run did so far
+	Overruns uint64        // how many ticks of this Run took longer so far
 	Skipped  uint64        // ticks given up so far, because Run was too far behind
-	Slipped  time.Duration // how slow the clock is so far; see SlowClock
+	Slipped  time.Duration // how far the clock is behind so far; see SlowClock
 	Rung     int           // how many rungs of Options.Ladder were in force
 }
 
@@ -36,7 +36,7 @@ func (s *Scheduler) Run(ctx context.Context) (err error) {
 		return ErrRunning
 	}
 	defer s.runs.Store(false)
-	if s.running.Load() { // before anything is read that the tick writes
+	if s.running.Load() { // before reading anything that the tick writes
 		panic("scheduler: Scheduler.Run while a tick runs; a world has one tick at a time")
 	}
 	interval := s.w.Options().TickInterval
@@ -79,8 +79,8 @@ func (s *Scheduler) Run(ctx context.Context) (err error) {
 	}
 }
 
-// next returns when the next tick is due: at the given time, or later if that is past
-// and the policy says so.
+// next returns when the next tick is due: at the given time, or later if that has passed and the
+// policy says so.
 func (s *Scheduler) next(due time.Time, interval time.Duration) time.Time {
 	behind := time.Since(due)
 	switch s.options.Overrun {
@@ -110,8 +110,8 @@ func (s *Scheduler) skip(due time.Time, n, interval time.Duration) time.Time {
 	return due.Add(n * interval)
 }
 
-// report completes the Report of a tick of Run, and logs and delivers it. before is what was
-// counted before Run began.
+// report completes the Report of a tick of Run, and logs and delivers it. before has the counts
+// from before Run began.
 func (s *Scheduler) report(r *Report, before Stats) {
 	budget := s.options.Budget * time.Duration(s.ladder.slow(s.ladder.at))
 	if r.Overrun = r.Duration > budget; r.Overrun {

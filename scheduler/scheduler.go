@@ -39,14 +39,15 @@ type Options struct {
 	// Default: 5.
 	CatchUpMax int
 
-	// Ladder is what Run gives up while ticks take too long, the first thing first: after 3 of 4 ticks that take
-	// longer than the budget the next rung is in force, too, and after 64 in a row that take less than 70 % of it the
-	// last one is not. The simulation depends on that, so a log of inputs records it. Report.Rung and the Logger tell.
-	// Step goes up and down no ladder. A pause leaves all rungs, and single ticks of StepOnce go up none.
+	// Ladder is what Run gives up while ticks take too long, in this order. After 3 of 4 ticks that
+	// take longer than the budget, one more rung is in force; after 64 in a row that take less than
+	// 70 % of it, one less. The simulation depends on the rungs, so a log of inputs records them.
+	// Report.Rung and the Logger show them. Step goes up and down no ladder. A pause leaves all
+	// rungs, and single ticks of StepOnce go up none.
 	Ladder []Rung
 
-	// Balancer, if not nil, moves entities from shards with much to do to others;
-	// see Level. World.Pin excepts some.
+	// Balancer, if not nil, moves entities from shards with much to do to others; see Level.
+	// World.Pin exempts entities.
 	Balancer Balancer
 
 	// Logger, if not nil, gets records of panics, of overruns, of systems that do not return
@@ -100,8 +101,8 @@ func (o Options) validate(w *world.World) Options {
 type Scheduler struct {
 	w       *world.World
 	options Options
-	added   []*system // as they were added
-	sorted  []*system // as they run
+	added   []*system // in the order of Add
+	sorted  []*system // in the order in which they run
 	merges  map[int]*system
 	tick    tick
 	planned bool
@@ -117,7 +118,7 @@ type Scheduler struct {
 	between  between
 	traces   traces
 	ladder   ladder
-	counts   Stats // the counts of them that Run and Step keep
+	counts   Stats // only those that Run and Step count
 	began    int64 // when the tick began, by the clock
 	goesOn   bool  // the last tick's error does not end a Run
 	ended    bool  // the last step made a tick, which did not break the world
@@ -168,7 +169,7 @@ func (s *Scheduler) Workers() int { return s.options.Workers }
 //   - if the name is empty or taken or has a control character, or the options are invalid;
 //   - if the constructor is nil, returns nil, or asks for different access on different shards;
 //   - if the system asks for access that cannot be granted;
-//   - if systems would then have to come before each other in a circle;
+//   - if systems would then have to run before each other in a circle;
 //   - if the world is closed (world.ErrClosed) or broken.
 //
 // If the constructor panics, for example in world.Read of a type that is not registered, Add
@@ -271,9 +272,10 @@ func (s *Scheduler) prepare() error {
 // the world breaks, the error is, or joins, a *world.BrokenError, which every later Step
 // returns, too.
 //
-// Step leaves no goroutine behind for long: where ticks with the same context follow each other at
-// once, the other workers stay awake for the next one, up to 50 µs, and end then. They have the profile
-// labels with which the first Step of these was called. Steady state allocates nothing.
+// Step leaves no goroutine behind for long. Where ticks with the same context follow each other at
+// once, the other workers stay awake for the next one, up to 50 µs, and end then. They have the
+// profile labels of the first Step that used that context. In the steady state it allocates
+// nothing.
 func (s *Scheduler) Step(ctx context.Context) error {
 	mustContext(ctx, "Scheduler.Step")
 	if err := ctx.Err(); err != nil {
@@ -293,8 +295,9 @@ func (s *Scheduler) Step(ctx context.Context) error {
 	return err
 }
 
-// onTick calls OnTick. What it changes in the world a replay changes too. Systems that it switches are not known from
-// those that other goroutines switch meanwhile, so these are changes.
+// onTick calls OnTick. A replay repeats what it changes in the world. Systems that it switches
+// cannot be told apart from those that other goroutines switch meanwhile, so both count as changes
+// of the idle world.
 func (s *Scheduler) onTick(r Report) {
 	r.Rung = s.ladder.ran
 	s.tick.driver.Replayed(func() { s.options.OnTick(r) })

@@ -8,8 +8,8 @@ import (
 	"github.com/atoll-sim/atoll/stats"
 )
 
-// The buckets of a spread: two for each doubling, from 256 ns to 2 s. It is a fifth of a stats.Histogram, as there is
-// one for each system and shard.
+// The buckets of a spread: two for each doubling, from 256 ns to 2 s. It has a fifth of the size of
+// a stats.Histogram, because there is one for each system and shard.
 const (
 	spreadLeast   = 8 // as a shift
 	spreadOctaves = 23
@@ -40,7 +40,7 @@ func (s *spread) lower(b int) time.Duration {
 	return time.Duration(2+(b-1)%2) << ((b-1)/2 + spreadLeast - 1)
 }
 
-// quantiles returns the median of n runs, and what 99 of 100 did not exceed, but no more than the longest.
+// quantiles returns the median and the 99th percentile of n runs, neither above the longest.
 func (s *spread) quantiles(n uint64, longest time.Duration) (p50, p99 time.Duration) {
 	if n == 0 {
 		return 0, 0
@@ -67,7 +67,7 @@ func (s *spread) quantiles(n uint64, longest time.Duration) (p50, p99 time.Durat
 	return p50, p99
 }
 
-// ofWorker is a histogram of what one worker ran of a system.
+// ofWorker is a histogram of the runs of a system by one worker.
 //
 // Ownership: the worker; the coordinator between ticks.
 type ofWorker struct {

@@ -7,11 +7,10 @@ import (
 	"slices"
 )
 
-// AppendState appends what the scheduler knows that decides what the next tick does: which
-// systems are enabled, on which shards they were disabled because they panicked, and what the
-// Balancer's method of the same name appends, if it has one. Times are not included. It is for
-// the hash of package state. Only the goroutine that owns the scheduler may call it, between
-// ticks.
+// AppendState appends the scheduler's state that decides what the next tick does: which systems are
+// enabled, on which shards a panic disabled them, and what the Balancer's method of the same name
+// appends, if it has one. Times are not included. It is for the hash of package state. Only the
+// goroutine that owns the scheduler may call it, between ticks.
 func (s *Scheduler) AppendState(dst []byte) []byte {
 	s.mustRest("AppendState")
 	s.takeSwitches()
@@ -36,15 +35,15 @@ func (s *Scheduler) AppendState(dst []byte) []byte {
 	return dst
 }
 
-// LoadState makes the scheduler what it was when AppendState wrote src. All systems of src must be
-// there, in any order; those that src lacks, and a Balancer that it lacks, stay as they are. A
-// Balancer with a state must have a method LoadState, like this one. LoadState returns an error,
-// and changes nothing, for what it cannot load. Only the goroutine that owns the scheduler may
+// LoadState restores the state of the scheduler when AppendState wrote src. All systems of src must
+// have been added, in any order. Systems that src lacks, and a Balancer that it lacks, keep their
+// state. A Balancer with a state must have a method LoadState, like this one. If LoadState cannot
+// load src, it returns an error and changes nothing. Only the goroutine that owns the scheduler may
 // call it, between ticks.
 func (s *Scheduler) LoadState(src []byte) error {
 	s.mustRest("LoadState")
 	enabled, off := map[*system]bool{}, map[*system][]bool{}
-	for len(src) > 0 && src[0] > 1 { // no name begins so, but the state of a Balancer
+	for len(src) > 0 && src[0] > 1 { // no name begins with such a byte, but the state of a Balancer does
 		name, rest, ok := bytes.Cut(src, []byte{0})
 		x, err := s.find(string(name))
 		switch {
@@ -76,7 +75,7 @@ func (s *Scheduler) LoadState(src []byte) error {
 		x.on, x.restarts = on, false
 		copy(x.off, off[x])
 	}
-	s.planned = false // steps know where they are off
+	s.planned = false // each step has a copy of off
 	return nil
 }
 

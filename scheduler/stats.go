@@ -15,13 +15,13 @@ type Stats struct {
 	Panics   uint64
 	Overruns uint64          // ticks of Run that took longer than the budget
 	Skipped  uint64          // ticks that Run gave up
-	Slipped  time.Duration   // how slow Run's clock is
+	Slipped  time.Duration   // how far Run's clock is behind
 	Shifts   uint64          // decisions of the Balancer
-	Shifted  uint64          // entities that these were to move; world.Stats.Moved counts all that moved
+	Shifted  uint64          // entities that these decisions were to move; world.Stats.Moved counts all that moved
 	Rung     int             // how many rungs of Options.Ladder are in force
 	Time     stats.Histogram // of ticks: systems, Balancer and refresh
 	Systems  []SystemStats   // in the order in which they run, merges included
-	Waits    []Wait          // who stood at fences for whom, by Shard, then For; none with more than WaitShardsMax shards
+	Waits    []Wait          // which shards waited at fences for which, by Shard, then For; none with more than WaitShardsMax shards
 }
 
 // SystemStats are the Stats of one system.
@@ -39,14 +39,15 @@ type SystemStats struct {
 	Shards  []ShardStats    // by shard; of a global system one
 }
 
-// ShardStats are the Stats of a system on one shard.
+// ShardStats is the Stats of a system on one shard.
 type ShardStats struct {
 	Runs, Panics     uint64
 	Total, Last, Max time.Duration
 	// Waited is how long the shard stood before the system at fences, until a worker took it again. HeldUp is how long
 	// other shards stood because this one was the last to pass the system; a shard stands for one other at a time.
 	Waited, HeldUp time.Duration
-	// Of its runs here, half took no longer than P50, and 99 of 100 no longer than P99. They are off by a quarter at most.
+	// Half of the runs here took no longer than P50, and 99 of 100 no longer than P99. Both are off
+	// by a quarter at most.
 	P50, P99 time.Duration
 	Off      bool // it panicked here, and no longer runs here
 }
@@ -83,7 +84,7 @@ func (s *Scheduler) Stats(dst *Stats) {
 	}
 }
 
-// add adds the times of one shard, which are those of a step.
+// add adds the times of a step on one shard.
 func (s *SystemStats) add(t *tick, p *program, i int) {
 	m := &p.stepTimes[i]
 	one := ShardStats{
@@ -101,7 +102,7 @@ func (s *SystemStats) add(t *tick, p *program, i int) {
 	s.Shards = append(s.Shards, one)
 }
 
-// record counts the time of the tick, and who waited in it for whom.
+// record counts the time of the tick, and which shards waited in it for which.
 func (s *Scheduler) record() {
 	t := &s.tick
 	took := t.scale.Duration(clock.Now() - s.began)

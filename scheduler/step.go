@@ -12,8 +12,8 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// step makes a tick, for the call that messages name. The other workers have left it when it ends,
-// even if a panic or runtime.Goexit ends it.
+// step makes a tick; call is the name of the call for messages. The other workers have left the
+// tick when it ends, even if a panic or runtime.Goexit ends it.
 func (s *Scheduler) step(ctx context.Context, call string) (err error) {
 	s.lookForChanges()
 	s.ended = false
@@ -60,8 +60,8 @@ func (s *Scheduler) step(ctx context.Context, call string) (err error) {
 	return s.endTick(ctx, early)
 }
 
-// beginTick takes the world, for the call that messages name. It returns an error if the world
-// breaks.
+// beginTick takes the world; call is the name of the call for messages. It returns an error if the
+// world breaks.
 func (s *Scheduler) beginTick(call string) (w driver.Tick, err error) {
 	defer func() { // without a panic there is nothing to recover
 		if v := recover(); v != nil {
@@ -113,7 +113,7 @@ func (s *Scheduler) refresh(ctx context.Context, early []failure) (err error) {
 	return s.settle(ctx, early, nil)
 }
 
-// giveUp ends a tick that cannot be completed, for a fault of the scheduler itself.
+// giveUp ends a tick that cannot be completed because of a fault of the scheduler itself.
 func (s *Scheduler) giveUp(ctx context.Context, early []failure, v any) error {
 	t := &s.tick
 	t.unfinished.Store(0) // so that no worker waits for the program that this goroutine had
@@ -145,7 +145,7 @@ func (s *Scheduler) decide(skip bool) (early []failure) {
 	return early
 }
 
-// holds asks the system's conditions.
+// holds calls the system's conditions.
 func (x *system) holds(w *world.World) (all bool, err *world.PanicError) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -161,10 +161,10 @@ func (x *system) holds(w *world.World) (all bool, err *world.PanicError) {
 	return true, nil
 }
 
-// settle adds up a tick that is over, and joins its panics: those of
-// conditions, then those of systems, by shard and in order of the systems, then those of
-// global systems, then that of the balancer, then those of functions and those of hooks in
-// the refresh, by shard, then that of a Recorder, and what broke the world.
+// settle adds up a tick that is over, and joins its panics in this order: those of conditions;
+// those of systems, by shard and in the order of the systems; those of global systems; that of the
+// balancer; those of functions and those of hooks in the refresh, by shard; that of a Recorder; and
+// what broke the world.
 func (s *Scheduler) settle(ctx context.Context, early []failure, broken *world.BrokenError) error {
 	t := &s.tick
 	t.observer.end(ctx)

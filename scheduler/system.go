@@ -17,17 +17,17 @@ type System func(b *world.Build) func(c *world.Context)
 
 // system is a System that was added, or the merge of an accumulator.
 //
-// Ownership: the scheduler's goroutine between ticks. Any goroutine may use enabled and
-// reenabled, which takeSwitches takes. A shard's element of off belongs to the worker that runs the shard.
+// Ownership: the scheduler's goroutine between ticks. Any goroutine may use enabled and reenabled,
+// which takeSwitches reads. A shard's element of off belongs to the worker that runs the shard.
 type system struct {
 	options
 	name      string
 	run       []func(*world.Context) // by shard; of a global system one
 	access    []*drive.Access        // likewise
 	off       []bool                 // likewise: it panicked there, and no longer runs there
-	enabled   atomic.Bool            // as was last asked for
+	enabled   atomic.Bool            // what Enable or Disable asked for last
 	reenabled atomic.Bool            // it is to run on all shards again
-	on        bool                   // enabled, as ticks go by
+	on        bool                   // enabled, as the running tick sees it
 	restarts  bool                   // the next tick clears off
 	merges    bool                   // the scheduler added it: it merges an accumulator
 	times     []ofWorker             // of its runs, by worker
@@ -79,7 +79,7 @@ func constructOn(w *world.World, shard int, name string, construct System) (func
 	return run, d.Finish(b)
 }
 
-// onShard returns what messages say of a shard, or nothing for a global system.
+// onShard returns the text about a shard in messages, or nothing for a global system.
 func onShard(shard int) string {
 	if shard == world.AllShards {
 		return ""

@@ -26,7 +26,7 @@ type tick struct {
 	number     uint64
 	made       uint64 // ticks made so far
 	systems    []*system
-	due, ran   []bool    // by system: in this tick, in the last one
+	due, ran   []bool    // by system: it runs in this tick; it ran in the last one
 	programs   []program // by shard; the last is that of the global systems
 	global     *program  // the last, if it has steps
 	order      []int32   // the shards' programs, costliest first
@@ -35,7 +35,7 @@ type tick struct {
 
 	unfinished atomic.Int32 // programs
 	jobs       [jobsMax]job
-	claims     []atomic.Uint64 // by item: the stamp of the last job of which it was taken
+	claims     []atomic.Uint64 // by item: the stamp of the last job that it was taken in
 	opened     atomic.Int32    // jobs opened so far
 	over       atomic.Bool     // no more jobs in this tick
 	gate       gate
@@ -45,7 +45,7 @@ type tick struct {
 	called  bool         // the helpers were called in this tick
 	stays   bool         // the helpers stay awake for a while after this tick
 	ctx     context.Context
-	caller  context.Context // of the tick for which the helpers that are awake were started, or nil
+	caller  context.Context // of the tick for which the awake helpers were started, or nil
 	ended   int64           // when the last tick ended
 	small   bool            // the last tick was short
 	scale   clock.Scale
@@ -59,8 +59,8 @@ type tick struct {
 type countdown struct {
 	left atomic.Int32
 	from int32
-	last int32    // the number of the program that opened it in this tick; written by the worker that runs that
-	step int32    // and of its step
+	last int32    // the number of the program that opened it in this tick; written by that program's worker
+	step int32    // the number of the step that opened it
 	_    [48]byte // counted down by different workers
 }
 
@@ -91,8 +91,8 @@ func (t *tick) init(w *world.World, workers int) {
 	}
 }
 
-// begin sets the tick up: every program is at its first step, and the coordinator
-// is about to run, with the other workers if that is worth while.
+// begin sets the tick up: every program is at its first step, and the coordinator is about to run,
+// together with the other workers if that is worth while.
 func (t *tick) begin(ctx context.Context, w driver.Tick) {
 	t.ctx, t.world, t.number = ctx, w, w.Number()
 	t.made++

@@ -14,14 +14,14 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// TraceTicksMax is the most ticks that Scheduler.Trace and Scheduler.KeepOverruns take.
+// TraceTicksMax is the largest number of ticks for Scheduler.Trace and Scheduler.KeepOverruns.
 const TraceTicksMax = 1024
 
-// TraceSpansMax is the most spans of a Trace.
+// TraceSpansMax is the largest number of spans in a Trace.
 const TraceSpansMax = 16384
 
-// Trace is what each worker did in a tick, and when. All callers that trace the same tick share its Spans: they must
-// not be changed.
+// Trace shows what each worker did in a tick, and when. All callers that trace the same tick share
+// its Spans: they must not be changed.
 type Trace struct {
 	Tick     uint64
 	Began    time.Time
@@ -36,18 +36,21 @@ type Trace struct {
 // Span is a part of a tick. From and To count from when the tick began.
 type Span struct {
 	Kind SpanKind
-	// Name is that of the system, or of the step of the refresh. For a wait it is the system that others had to pass.
+	// Name is that of the system, or of the step of the refresh. For a wait it is the system that
+	// the other shard had to pass.
 	Name string
-	// Shard is what was worked on, or what waited, and world.AllShards for global systems and where it is no shard.
+	// Shard is the shard that was worked on, or that waited. It is world.AllShards for global
+	// systems and for what has no shard.
 	Shard int
-	// Worker is the number of the goroutine that did it, from 0, or -1 for a wait, and for a step as a whole: its parts
-	// follow.
+	// Worker is the number of the goroutine that did it, from 0. It is -1 for a wait, and for a
+	// step as a whole, whose parts follow it.
 	Worker int
-	// For is the shard that was waited for, the last of them all, or world.AllShards.
+	// For is the shard that was waited for, the last to pass if there were several, or
+	// world.AllShards.
 	For      int
 	From, To time.Duration
-	// Critical says that the tick would have been shorter without it: it is on the longest chain of what had to
-	// wait for each other, for a worker or for a fence.
+	// Critical says that the tick would have been shorter without it: it is on the longest chain of
+	// spans that had to wait for each other, for a worker or for a fence.
 	Critical bool
 }
 
@@ -70,7 +73,7 @@ func (k SpanKind) String() string {
 	return fmt.Sprintf("SpanKind(%d)", int(k))
 }
 
-// span is a Span as a worker notes it, in ticks of the clock.
+// span is a Span as a worker records it, in ticks of the clock.
 type span struct {
 	kind     SpanKind
 	number   int32 // of the system, or of the step
@@ -78,9 +81,10 @@ type span struct {
 	from, to int64
 }
 
-// traces is what was asked to be traced, and what is kept.
+// traces holds the callers of Trace and the Overruns that are kept.
 //
-// Ownership: safe for concurrent use; mu guards. wanted says that there is something, for a look without the lock.
+// Ownership: safe for concurrent use; mu guards. wanted says that there are some, to be read
+// without the lock.
 type traces struct {
 	wanted atomic.Bool
 	mu     struct {
@@ -98,10 +102,11 @@ type tracing struct {
 	done chan error // holds one
 }
 
-// Trace records the next ticks, at most TraceTicksMax, and returns when they have been made. If the context ends
-// before, or the world is closed, it returns those that were made, with the error. While ticks are traced, each run of a
-// system costs a few nanoseconds more, and the end of a tick that is returned or kept about half a microsecond for each. A system, hook or function must not
-// call it, because its tick would never end. Safe from any goroutine at any time.
+// Trace records the next ticks, at most TraceTicksMax, and returns when they have been made. If the
+// context ends before, or the world is closed, it returns those that were made, with the error.
+// While ticks are traced, each run of a system costs a few nanoseconds more. The end of a tick that
+// is returned or kept costs about half a microsecond more for each run. A system, hook or function
+// must not call Trace, because its tick would never end. Safe from any goroutine at any time.
 func (s *Scheduler) Trace(ctx context.Context, ticks int) ([]Trace, error) {
 	mustContext(ctx, "Scheduler.Trace")
 	if ticks < 1 || ticks > TraceTicksMax {
@@ -138,9 +143,10 @@ type Overruns struct {
 	traces []Trace // the oldest first; of.mu guards it
 }
 
-// KeepOverruns makes the scheduler trace all ticks from the next one on, and keep the last n that took longer than
-// their budget, until Overruns.Close. It panics if n is not 1 to TraceTicksMax. What it costs stands with Trace. Several
-// may keep them. Safe from any goroutine at any time.
+// KeepOverruns makes the scheduler trace all ticks from the next one on, and keep the last n that
+// took longer than their budget, until Overruns.Close. It panics if n is not 1 to TraceTicksMax. It
+// costs what Trace does. Several callers may keep traces at the same time. Safe from any goroutine
+// at any time.
 func (s *Scheduler) KeepOverruns(n int) *Overruns {
 	if n < 1 || n > TraceTicksMax {
 		panic(fmt.Sprintf("scheduler: Scheduler.KeepOverruns of %d; want 1 to %d", n, TraceTicksMax))
@@ -161,7 +167,7 @@ func (o *Overruns) Traces() []Trace {
 	return slices.Clone(o.traces)
 }
 
-// Close ends the keeping, and forgets the traces. Closing twice is no error.
+// Close stops keeping traces, and drops those that were kept. Closing twice is no error.
 func (o *Overruns) Close() {
 	t := o.of
 	t.mu.Lock()
@@ -176,7 +182,7 @@ func (t *traces) settle() {
 	t.wanted.Store(t.mu.closed == nil && len(t.mu.waiting)+len(t.mu.overruns) > 0)
 }
 
-// close tells those that wait that no more ticks come.
+// close sends err to the callers of Trace that wait: no more ticks come.
 func (t *traces) close(err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -188,7 +194,7 @@ func (t *traces) close(err error) {
 	t.settle()
 }
 
-// trace keeps the trace of a tick that is over, if anybody wants it.
+// trace keeps the trace of a tick that is over, if a call asked for it.
 func (s *Scheduler) trace(took time.Duration) {
 	t := &s.traces
 	budget := s.options.Budget * time.Duration(s.ladder.slow(s.ladder.at))
@@ -244,7 +250,8 @@ func (s *Scheduler) tracedBalance() {
 	t.notes = append(t.notes, x)
 }
 
-// spans makes the spans of the tick that began then, ordered, and says how many are left out.
+// spans makes the spans of the tick that began at began, ordered, and returns how many are left
+// out.
 func (t *tick) spans(began int64) (all []Span, omitted int) {
 	add := func(x span, name string, worker, of int) {
 		all = append(all, Span{

@@ -2,25 +2,25 @@ package scheduler
 
 import "time"
 
-// WaitShardsMax is the most shards of a world for which Stats.Waits tells who waited for whom: the table of all pairs
-// takes half a megabyte for as many.
+// WaitShardsMax is the largest number of shards for which Stats.Waits is filled: for that many the
+// table of all pairs of shards takes half a megabyte.
 const WaitShardsMax = 256
 
-// Wait is how long a shard stood at fences because another one was the last to pass, or world.AllShards, which stands
-// for global systems.
+// Wait is how long a shard stood at fences because another shard was the last to pass.
+// world.AllShards stands for global systems.
 type Wait struct {
 	Shard, For int
 	Time       time.Duration // since the scheduler was made
 }
 
-// wait is a time for which a program stood before a fence, in ticks of the clock.
+// wait is a time for which a program stood at a fence, in ticks of the clock.
 type wait struct {
 	step     int32 // of the program
 	before   int64 // the state of the program: what it stood before
 	from, to int64
 }
 
-// stand ends the standing of a program that a worker takes again.
+// stand ends the wait of a program that a worker takes again.
 func (p *program) stand(now int64) {
 	if took := now - p.stood; took > 0 {
 		p.stepTimes[p.next].waited += took
@@ -29,7 +29,8 @@ func (p *program) stand(now int64) {
 	p.stood = 0
 }
 
-// blame adds what a program waited for to the times of those that it waited for. All systems have run.
+// blame adds the time that a program waited to the times of the programs that it waited for. All
+// systems have run.
 func (t *tick) blame(p *program) {
 	var row []int64
 	if n := len(t.programs); t.pairs != nil {
@@ -45,7 +46,7 @@ func (t *tick) blame(p *program) {
 	}
 }
 
-// appendWaits appends who waited for whom.
+// appendWaits appends which shards waited for which.
 func (t *tick) appendWaits(dst []Wait) []Wait {
 	n := len(t.programs)
 	for at, took := range t.pairs {
@@ -56,7 +57,7 @@ func (t *tick) appendWaits(dst []Wait) []Wait {
 	return dst
 }
 
-// waitedFor returns the program that opened what another stood before, and the step that it had to pass.
+// waitedFor returns the program that another program waited for, and the step that it had to pass.
 func (t *tick) waitedFor(before int64) (q *program, step int) {
 	if before&nearBit != 0 {
 		q = &t.programs[before&^nearBit>>32]

@@ -39,8 +39,8 @@ func (s Stuck) String() string {
 
 // watchdog is a timer that runs while a tick does.
 //
-// Ownership: the coordinator begins and ends it; mu keeps these apart from look, which the
-// timer runs on a goroutine of its own.
+// Ownership: the coordinator begins and ends it. The timer calls look on a goroutine of its own; mu
+// keeps the two apart.
 type watchdog struct {
 	after  time.Duration
 	notify func(Stuck)

@@ -25,7 +25,7 @@ type worker struct {
 	mine     []int32 // the programs it ran last, costliest first
 	own, all cursor  // in mine, and in the tick's order
 	now      int64   // when it last finished something
-	callAt   int64   // when it calls the others; only the coordinator does
+	callAt   int64   // when it calls the others; used by the coordinator alone
 	backoff  backoff
 	chance   rand.PCG // for chaos
 	spans    []span   // of a tick that is traced
@@ -36,7 +36,7 @@ type worker struct {
 
 	running atomic.Pointer[step]
 	since   atomic.Int64
-	told    int64 // the value of since that the watchdog reported last; the watchdog's
+	told    int64 // the value of since in the watchdog's last report; the watchdog's
 	_       [64]byte
 }
 
@@ -56,12 +56,12 @@ const (
 )
 
 const (
-	// aloneMax is how long the coordinator works by itself, if the last tick took less than
-	// that: to wake others costs a few microseconds.
+	// aloneMax is how long the coordinator works alone, if the last tick took less than that:
+	// waking others costs a few microseconds.
 	aloneMax = 20 * time.Microsecond
-	// sortTicks is how many ticks go by between sorting the programs by cost.
+	// sortTicks is how many ticks pass before the programs are sorted by cost again.
 	sortTicks = 16
-	// never is a reading of the clock that does not come.
+	// never is a reading that the clock does not reach.
 	never = math.MaxInt64
 )
 
@@ -103,7 +103,7 @@ func (t *tick) pick(w *worker) *program {
 // cursor is a place in a list of programs.
 type cursor struct {
 	from int // programs before this are known to be finished
-	next int // where to look next: programs before this were left at a fence
+	next int // where to look next: the programs before this stood at a fence
 }
 
 // scan claims the next program of a list that can go on. It goes round the list,
