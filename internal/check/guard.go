@@ -5,12 +5,11 @@ import (
 	"math/bits"
 )
 
-// Guard stands before something that was made for one user: it panics when that
-// is used out of turn. The zero Guard lets everything pass. In a release build it
-// takes no room.
+// Guard protects something that was made for one user: it panics when that is used out of turn. The
+// zero Guard allows everything. In a release build it takes no room.
 //
-// Two shards that use each other's things while both run the same system pass:
-// a Guard knows no goroutines. The race detector does.
+// If two shards run the same system and use each other's accessors, no Guard notices: a Guard does
+// not know which goroutine calls. The race detector finds that.
 //
 // Ownership: the user's, while it has its turn.
 type Guard [Count]*guard
@@ -18,7 +17,7 @@ type Guard [Count]*guard
 type guard struct {
 	user *User
 	what string   // as in `the Reader of component "health"`
-	lent []uint64 // numbers of the chunks whose rows were handed out, a set
+	lent []uint64 // the set of the numbers of the chunks whose rows were handed out
 }
 
 // NewGuard makes the guard of something that was made for a user.
@@ -29,7 +28,7 @@ func NewGuard(u *User, what string) (g Guard) {
 	return g
 }
 
-// get returns what is behind g, or nil.
+// get returns the guard that g holds, or nil.
 func (g *Guard) get() *guard {
 	for _, x := range g {
 		return x
@@ -54,7 +53,7 @@ func (g *Guard) Must() {
 	panic(fmt.Sprintf("world: %s, made for %s, is used out of turn: it is %s; %s", x.what, x.user.name, whose, x.user.hint))
 }
 
-// Borrow notes that rows of a chunk are handed out.
+// Borrow records that rows of a chunk are handed out.
 func (g *Guard) Borrow(chunk int) {
 	x := g.get()
 	if x == nil {
@@ -66,8 +65,7 @@ func (g *Guard) Borrow(chunk int) {
 	x.lent[chunk/64] |= 1 << (chunk % 64)
 }
 
-// Lent calls f with each chunk of which rows were handed out since the last time,
-// and forgets them.
+// Lent calls f with each chunk whose rows were handed out since the last call, and forgets them.
 func (g *Guard) Lent(f func(chunk int)) {
 	x := g.get()
 	if x == nil {

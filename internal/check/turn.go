@@ -2,24 +2,23 @@ package check
 
 import "sync/atomic"
 
-// Turn says who has the use of a shard at present, or whether the world is idle.
+// Turn says which user has the shard at present: a system, or the idle world.
 //
-// Ownership: users are made between ticks. Whoever runs the shard begins and ends
-// their turns; anyone may ask whose it is.
+// Ownership: users are made between ticks. The goroutine that runs the shard begins and ends their
+// turns; any goroutine may check whose turn it is.
 type Turn struct {
 	now   atomic.Pointer[User]
 	users map[string]*User
 }
 
-// User is one who takes turns: a system on one shard, or the idle world.
+// User is what can have a turn: a system on one shard, or the idle world.
 type User struct {
 	turn *Turn
 	name string // as in `system "move" on shard 3`
 	hint string // what to do instead of using the user's things out of turn
 }
 
-// User returns the user of a key, made when first asked for. The name and the hint
-// are for messages.
+// User returns the user of a key, made on the first call. The name and the hint are for messages.
 func (t *Turn) User(key, name, hint string) *User {
 	if u := t.users[key]; u != nil {
 		return u
@@ -32,7 +31,7 @@ func (t *Turn) User(key, name, hint string) *User {
 	return u
 }
 
-// Begin begins the turn of the user of a key, or nobody's if there is none.
+// Begin begins the turn of the user of a key. If the key has no user, it is nobody's turn.
 func (t *Turn) Begin(key string) { t.now.Store(t.users[key]) }
 
 // End ends the turn.

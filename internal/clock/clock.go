@@ -27,14 +27,13 @@ func InBubble() bool {
 	return since < 0 || since > 20*365*24*time.Hour
 }
 
-// epoch is where readings begin that are nanoseconds.
+// epoch is where readings in nanoseconds begin.
 var epoch = time.Now()
 
 // Scale is the length of a tick.
 type Scale float64
 
-// nominal is the scale of a counter at 3 GHz, and slowest and fastest are beyond
-// what there is.
+// nominal is the scale of a counter at 3 GHz. No counter is outside of slowest and fastest.
 const (
 	nominal = Scale(1.0 / 3)
 	slowest = Scale(20) // 50 MHz

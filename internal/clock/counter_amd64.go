@@ -1,7 +1,7 @@
 package clock
 
-// counted says whether the time stamp counter runs at one rate whatever the
-// processor does, which it tells by itself.
+// counted says whether the time stamp counter runs at a constant rate, whatever the processor does.
+// The processor reports that itself.
 var counted = invariant()
 
 // counter reads the time stamp counter.

@@ -7,12 +7,12 @@ import "github.com/atoll-sim/atoll/internal/store"
 // Ownership: the Build until it is finished, then the scheduler; any goroutine that runs the
 // system reads it.
 type Access struct {
-	Reads     store.Set // components read in the own shard, or by a global system in all shards
+	Reads     store.Set // components read in the system's own shard, or by a global system in all shards
 	Writes    store.Set // components written or created there
 	Foreign   store.Set // components read in other shards, any of them
 	Neighbour store.Set // components read in the Neighbours
 
-	Neighbours []int // shards other than the own, ascending
+	Neighbours []int // shards other than its own, ascending
 
 	ResourceReads  store.Set // resources read
 	ResourceWrites store.Set // resources written, by a global system
@@ -24,7 +24,8 @@ type Access struct {
 	// Delta is the simulated time from one run of the system to the next, in seconds: that of a
 	// tick, unless the scheduler sets it.
 	Delta float64
-	// Every is every how many ticks the system runs, if the scheduler sets it; 0 stands for 1.
+	// Every is the number of ticks from one run of the system to the next, if the scheduler sets
+	// it; 0 stands for 1.
 	Every uint64
 }
 

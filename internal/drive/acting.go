@@ -35,7 +35,7 @@ func (a *Acting) Returned() {
 	}
 }
 
-// Stop ends what Start began.
+// Stop undoes Start.
 func (a *Acting) Stop() {
 	if check.Enabled {
 		a.Leave()

@@ -5,10 +5,10 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// Copying is entities that are to be copied, each in its shard: Of, which become Made. Behind that so
-// many requests of a size are to be sent.
+// Copying lists entities to copy, each in its own shard: those of Of are copied, and those of Made
+// are the copies. After that, Requests requests of RequestSize are sent.
 //
-// Ownership: the caller's, who keeps it for its memory.
+// Ownership: the caller's, which keeps it to use its memory again.
 type Copying struct {
 	Of, Made    []handle.Handle
 	Requests    int

@@ -10,8 +10,8 @@ import (
 	"github.com/atoll-sim/atoll/internal/mem"
 )
 
-// Parts are written as numbers of variable length, texts and lists behind their length, and lists
-// of words as they are in memory.
+// Parts are written as numbers of variable length. Texts and lists follow their length, and lists
+// of words are written as they are in memory.
 
 func AppendNumber[N ~int | ~uint32 | ~uint64 | ~uint8](dst []byte, n N) []byte {
 	return binary.AppendUvarint(dst, uint64(n))
@@ -54,18 +54,18 @@ func FlagsOf(all ...bool) (n int) {
 	return n
 }
 
-// ErrBody tells of a part that is not what its length and counts say.
+// ErrBody is the error for a part that is not what its length and counts say.
 var ErrBody = errors.New("it ends too soon, or a number in it is too large")
 
-// ErrMemory tells of a part that would take more memory than Cursor.Most.
+// ErrMemory is the error for a part that would take more memory than Cursor.Most.
 var ErrMemory = errors.New("what it lists takes more memory than it may")
 
 // Cursor reads a part. After an error it returns zeroes, and no list.
 type Cursor struct {
 	Rest []byte
 	Err  error
-	// Most is how much memory the lists may take that are made of the part, or 0 for no limit: what
-	// it counts in a byte may take a hundred.
+	// Most limits the memory of the lists that are read from the part; 0 means no limit. A list may
+	// take a hundred times the bytes that it has in the part.
 	Most int64
 	took int64
 }
@@ -79,7 +79,8 @@ func (c *Cursor) failBy(err error) {
 	c.Rest = nil
 }
 
-// Takes counts memory that n things of a size are about to take. It reports whether they may.
+// Takes counts the memory that n values of a size are about to take, and reports whether there may
+// be so much.
 func (c *Cursor) Takes(n, size int) bool {
 	c.took += int64(n) * int64(size)
 	if c.Most > 0 && c.took > c.Most {
@@ -88,8 +89,8 @@ func (c *Cursor) Takes(n, size int) bool {
 	return c.Err == nil
 }
 
-// ListOf reads the length of a list, whose elements are written in so many bytes at least, and
-// makes the list.
+// ListOf reads the length of a list and makes the list. Each element has at least least bytes in
+// the part.
 func ListOf[T any](c *Cursor, least int) []T {
 	n := c.Count(least)
 	if !c.Takes(n, int(reflect.TypeFor[T]().Size())) {
@@ -132,7 +133,7 @@ func (c *Cursor) Word64() uint64 {
 
 func (c *Cursor) Handle() handle.Handle { return handle.Handle(c.Number()) }
 
-// Count reads the length of a list whose elements take so many bytes at least.
+// Count reads the length of a list whose elements have at least least bytes each.
 func (c *Cursor) Count(least int) int { return int(c.Below(uint64(len(c.Rest)/least) + 1)) }
 
 // Take takes n bytes.

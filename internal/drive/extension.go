@@ -10,14 +10,14 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// Extension is what a package outside the core keeps about entities, such as a relation among
-// them or an index of them. It takes part in each refresh, after all requests on single
-// entities were applied and before any entity is destroyed:
+// Extension is what a package outside the core keeps about entities, such as a relation among them
+// or an index of them. It takes part in each refresh, after all requests on single entities were
+// applied and before any entity is destroyed:
 //
 //	its Requests, in order           the functions that NewRequests was given
 //	Spare, until none spares more    find entities that must not die
 //	Spread, until none marks more    find entities that die with them
-//	Settle                           what is left to tidy
+//	Settle                           finish the extension's own state
 //
 // An extension that panics, or ends its goroutine, breaks the world, because it may have
 // changed in part. The functions that NewRequests was given do so as well. See
@@ -25,8 +25,8 @@ import (
 //
 // Ownership: the coordinator calls, while no shard runs.
 type Extension interface {
-	// Begin is called when a tick begins. From here to the refresh the extension
-	// must not change, so that systems may read it.
+	// Begin is called when a tick begins. Until the refresh the extension must not change, so that
+	// systems may read it.
 	Begin()
 	// Spare looks at the marked entities and removes marks with DyingSet.Spare. It reports
 	// whether it removed any.
@@ -38,33 +38,35 @@ type Extension interface {
 	Settle()
 }
 
-// Insertable is an Extension whose share in entities can be put into another world with them.
+// Insertable is an Extension whose data about entities can be inserted into another world with
+// them.
 //
 // Ownership: the owner of the idle world calls.
 type Insertable interface {
-	// AppendFollowers appends the entities that go where an entity goes.
+	// AppendFollowers appends the entities that must be inserted together with an entity.
 	AppendFollowers(dst []handle.Handle, h handle.Handle) []handle.Handle
-	// Unique reports whether what an entity has here can be had by only one, such as a name.
+	// Unique reports whether only one entity can have what an entity has here, such as a name.
 	Unique() bool
-	// Excerpt returns what the extension has about the entities that to maps to others, as if it
-	// were about those; nil for nothing.
+	// Excerpt returns the extension's data about the entities that are keys of to, rewritten for
+	// the entities that they map to; nil if there is none.
 	Excerpt(to map[handle.Handle]handle.Handle) any
-	// PlanInsert returns what adds an excerpt that an extension of another world has made. It
-	// returns an error if that cannot be added, and changes nothing itself.
+	// PlanInsert returns a function that adds an excerpt of an extension of another world. It
+	// returns an error if the excerpt cannot be added. PlanInsert itself changes nothing.
 	PlanInsert(excerpt any) (insert func(), err error)
 }
 
 // Family is an Extension in which entities have parents and children.
 type Family interface {
-	// LinkSize returns what a request to make an entity a child counts for in a queue.
+	// LinkSize returns the size, as a queue counts it, of a request to make an entity a child.
 	LinkSize() uint32
-	// Children returns the children of an entity in order, holes among them, and whether the places are
-	// fixed. It may be called while the Extension does not change.
+	// Children returns the children of an entity in order, with None in empty places, and whether
+	// the places are fixed. It may be called while the Extension does not change.
 	Children(h handle.Handle) (all []handle.Handle, fixed bool)
 	// Parent returns the parent of an entity, or None, at the same times.
 	Parent(h handle.Handle) handle.Handle
-	// Fix makes the places of a parent fixed, or with 0 not, and Place takes a child to one, by a
-	// world.Actor: both beyond what the user has limited them to, as others' lists may be.
+	// Fix fixes the number of a parent's places, or with 0 makes them not fixed. Place makes a
+	// child take one of them. Both act for a world.Actor, and may exceed the user's limits, because
+	// lists from elsewhere may.
 	Fix(by any, parent handle.Handle, places int) error
 	Place(by any, child, parent handle.Handle, place int) error
 }
@@ -94,7 +96,7 @@ type DyingSet struct {
 	space  *store.Space
 	all    []handle.Handle
 	spared bool
-	notify bool // another extension must learn what one marks
+	notify bool // other extensions must be notified of what one marks
 }
 
 // Collect lists the marked entities of each shard, for a refresh with that many extensions.
@@ -141,39 +143,39 @@ func (d *DyingSet) Spare(h handle.Handle) {
 type requester interface {
 	// Space returns the world's storage.
 	Space() *store.Space
-	// MustActOn panics unless a world.Actor acts on this world; extension is what messages name.
+	// MustActOn panics unless a world.Actor acts on this world; extension is the name for messages.
 	MustActOn(actor any, extension string)
 	// Open makes sure that there is room for a request of that size about an entity, and returns
-	// where to push it. An idle world sends no requests, so it panics about one. Each Open that
-	// returns no error is followed by the push and by Publish.
+	// where to push it. It panics for an idle world, which sends no requests. After each Open that
+	// returns no error the caller pushes, and then calls Publish.
 	Open(actor any, extension string, h handle.Handle, size uint32) (q *queue.Queue, epoch uint32, done queue.Finisher, err error)
 	Publish(actor any)
-	// Refuse ends a call by a world.Actor of which nothing is sent, and returns err: what
-	// Port.Notify and Within said was for this call, and a batch is refused unless err is nil.
+	// Refuse ends a call by a world.Actor that sends nothing, and returns err: Port.Notify and
+	// Within counted for this call. Unless err is nil, a batch is refused.
 	Refuse(actor any, err error) error
-	// Run notes what runs, for errors: a name, boxed once.
+	// Run records what runs, for errors: a name, boxed once.
 	Run(extension any)
 }
 
-// Requests is the right to send requests of one kind to an extension. They may concern any
-// entities of any shards: the coordinator applies them, one after the other.
+// Requests is the right to send requests of one kind to an extension. They may concern any entities
+// of any shards: the coordinator applies them, one after the other.
 //
-// Ownership: the extension's. Send may be called by whoever holds the actor.
+// Ownership: the extension's. Any goroutine that may use the actor may call Send.
 type Requests[T any] struct {
 	kind queue.Kind
 	w    requester
 	name string
 }
 
-// NewRequests makes a kind of request. At the refresh do is called for the entity that the
-// request was sent with, if that entity is alive and not marked. What do returns is the outcome
-// of the request. name is for panics.
+// NewRequests makes a kind of request. At the refresh do is called for the entity that the request
+// was sent with, if that entity is alive and not marked. The result of do is the outcome of the
+// request. name is for panics.
 func NewRequests[T any](w Join, name string, do func(h handle.Handle, v *T) queue.Outcome) *Requests[T] {
 	return &Requests[T]{store.NewJoint(w.Space(), mem.TypeOf[T](), jointly[T]{w, name, name, do}), w, name}
 }
 
-// NewOwned is NewRequests for requests that concern what an entity's shard has. do is called with the
-// shard that has the entity, on the goroutine of that shard.
+// NewOwned is NewRequests for requests that concern the extension's data in an entity's shard. do
+// is called with the shard that has the entity, on the goroutine of that shard.
 func NewOwned[T any](w Join, name string, do func(shard int, h handle.Handle, v *T) queue.Outcome) *Requests[T] {
 	return &Requests[T]{store.NewKind(w.Space(), mem.TypeOf[T](), owned[T]{name, do}), w, name}
 }
@@ -192,16 +194,16 @@ func (r *Requests[T]) Check(by any) { r.w.MustActOn(by, r.name) }
 // Size returns what a request counts for in a queue.
 func (r *Requests[T]) Size() uint32 { return r.kind.Size() }
 
-// Refuse ends a call that sends nothing, because of err or, if err is nil, because there is nothing
-// to do, and returns err. Each call by an actor ends in Send or Refuse.
+// Refuse ends a call that sends nothing, and returns err, the reason; err is nil if there is
+// nothing to do. Each call by an actor ends in Send or Refuse.
 func (r *Requests[T]) Refuse(by any, err error) error {
 	r.Check(by)
 	return r.w.Refuse(by, err)
 }
 
-// Send sends a request of a *world.Context, *world.EntityContext or *world.Port about an
-// entity. It returns world.ErrStale for an entity that a system knows not to be alive, and
-// world.ErrFull if the request was not accepted.
+// Send sends a request of a *world.Context, *world.EntityContext or *world.Port about an entity. It
+// returns world.ErrStale if a system knows that the entity is not alive, and world.ErrFull if the
+// request was not accepted.
 func (r *Requests[T]) Send(by any, h handle.Handle, v T) error { return r.send(by, h, 0, v) }
 
 // SendShard sends a request of NewDirect to a shard, by a *world.Port. It returns world.ErrFull if it

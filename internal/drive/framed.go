@@ -1,24 +1,24 @@
 package drive
 
-// Framed is an Extension, or a Derived, of which frames can have a copy, as of their refresh.
+// Framed is an Extension or a Derived that frames can have a copy of, as it was at their refresh.
 //
 // Ownership: as of Extension; the capture step of the refresh calls, or the idle world.
 type Framed interface {
-	// Changed reports whether readers may see anything else than in the newest copy.
+	// Changed reports whether readers may see a difference from the newest copy.
 	Changed() bool
 	// CopySize returns how many bytes a new copy takes, about.
 	CopySize() uint64
-	// Copy begins a copy, in the memory of an old one, which nobody reads any more, or nil. It
-	// returns in how many parts the copying is divided, and how many bytes that are. Until all
-	// parts are done nothing changes.
+	// Copy begins a copy. old is nil or a copy that nobody reads any more, whose memory is used
+	// again. Copy returns the number of parts that the copying is divided into, and its bytes.
+	// Nothing changes until all parts are done.
 	Copy(old Copy) (c Copy, parts, bytes int)
-	// Forget says that no copy is needed for a while, and that none of the old ones comes back.
+	// Forget says that no copy is needed for a while, and that no old copy will be passed to Copy.
 	Forget()
 }
 
-// Copy is what a frame has of an extension. It must not keep the world in memory.
+// Copy is a frame's copy of an extension. It must not keep the world in memory.
 //
-// Ownership: Part, by any goroutine, does one part of the copying. Then nobody writes.
+// Ownership: Part, by any goroutine, does one part of the copying. After that nobody writes.
 type Copy interface {
 	Part(i int)
 	// Bytes returns the memory that the copy takes.
@@ -30,12 +30,12 @@ type Runs[T any] struct {
 	runs  []run[T]
 	ends  []int // of the parts
 	begun int   // how many elements are in the parts
-	size  int   // and in all
+	size  int   // and in all pieces
 }
 
 type run[T any] struct{ to, from []T }
 
-// runsEach is about how many elements are in a part: 256 KB of words.
+// runsEach is about how many elements a part has: 256 KB of words.
 const runsEach = 1 << 15
 
 // Reset begins new runs.
@@ -61,7 +61,7 @@ func (r *Runs[T]) Parts() (parts, size int) {
 	return len(r.ends), r.size
 }
 
-// Part copies one part, and forgets where it was copied from.
+// Part copies one part, and forgets its source.
 func (r *Runs[T]) Part(i int) {
 	from := 0
 	if i > 0 {

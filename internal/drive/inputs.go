@@ -12,9 +12,9 @@ import (
 // that were sent. Each has lists for every shard.
 const PartitionsMax = 64
 
-// Recorder receives what a world is given from outside, refresh by refresh. Its methods are
-// called on goroutines of their own, which the refresh waits for; a method that panics does not
-// break the world.
+// Recorder receives the inputs of a world from outside, refresh by refresh. Its methods are called
+// on goroutines of their own, which the refresh waits for; a method that panics does not break the
+// world.
 type Recorder interface {
 	// Begin is called when a refresh begins.
 	Begin()
@@ -25,22 +25,22 @@ type Recorder interface {
 	// End is called with the other inputs when the refresh is done except for notifying
 	// outcomes. in is good until End returns.
 	End(in *Inputs)
-	// Settled is called behind that, when the state is the one that the next tick begins with.
+	// Settled is called after End, when the state is the one that the next tick begins with.
 	Settled()
 	// Failed is called after the refresh if one of the other methods panicked or ended its
-	// goroutine. No method is called after that: a log would have a gap.
+	// goroutine. No method is called after it, because the log would have a gap.
 	Failed(err error)
 }
 
-// ErrForged is what a Replayer returns for inputs that no world can have had.
+// ErrForged is the error of a Replayer for inputs that no world can have had.
 var ErrForged = errors.New("world: these inputs contradict each other")
 
-// Inputs is what a refresh was given from outside, besides the requests of ports.
+// Inputs is what a refresh got from outside, besides the requests of ports.
 type Inputs struct {
 	Tick      uint64
 	By        Refresh
 	Drawn     uint32          // how many indexes ports have drawn so far
-	Settled   uint32          // how many of them surely before the recording; not recorded
+	Settled   uint32          // how many of them were certainly drawn before the recording; not recorded
 	Recalled  []handle.Handle // handles that a port gave out and took back
 	Released  []handle.Handle // by references, except those that are still pending
 	Sum       uint64          // of Turns before the tick, or 0; the Recorder's
@@ -48,7 +48,7 @@ type Inputs struct {
 	Transfers []Transfer      // decisions to balance the shards, which may depend on time
 }
 
-// RungsMax is how many rungs there may be, with none being one.
+// RungsMax is the number of possible rungs, counting none as one.
 const RungsMax = 64
 
 // Refresh says what a refresh was part of.
@@ -60,9 +60,9 @@ const (
 	ByClear                  // World.Clear
 )
 
-// Replayer takes the place of a world's ports: it gives the world again what a Recorder
-// received. A tick's refresh applies what the Replayer was given before that tick. Its methods
-// return world.ErrClosed when the world or the Replayer is closed.
+// Replayer takes the place of a world's ports: it gives the world the inputs again that a Recorder
+// received. A tick's refresh applies the inputs that came before that tick. The methods return
+// world.ErrClosed when the world or the Replayer is closed.
 //
 // Ownership: the world's goroutine, while the world is idle.
 type Replayer interface {
@@ -71,8 +71,9 @@ type Replayer interface {
 	// the world has no such requests. Publish publishes what was sent.
 	Request(kind int, flags queue.Flags, h handle.Handle) (mem.Cells, error)
 	Publish()
-	// Draw, Recall, Release and Transfer replay Inputs. They return an error if the world is not
-	// in the state that was recorded, and ErrForged for handles that nobody has drawn. What Transfer is given is carried out by the next refresh.
+	// Draw, Recall, Release and Transfer replay Inputs. They return an error if the world is not in
+	// the state that was recorded, and ErrForged for handles that were never drawn. The next
+	// refresh carries out the transfers.
 	Draw(drawn uint32) error
 	Recall(h handle.Handle) error
 	// Drawn returns how many indexes are drawn.
@@ -81,11 +82,11 @@ type Replayer interface {
 	Transfer(transfers []Transfer) error
 	// Rung sets the rung of the next tick.
 	Rung(n uint8)
-	// OnSettled sets what is called in each refresh at the point at which Settled of a Recorder is.
+	// OnSettled sets a function that each refresh calls when it would call Settled of a Recorder.
 	// It must not panic.
 	OnSettled(f func())
-	// Close allows ports to be opened again. Handles that ports of the recorded world had in
-	// hand are stale afterwards: free slots go on with their next version, so the hash of the
-	// state differs from the one before.
+	// Close allows ports to be opened again. Handles that ports of the recorded world had in their
+	// cache are stale afterwards: free slots continue with their next version, so the hash of the
+	// state changes.
 	Close()
 }

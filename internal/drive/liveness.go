@@ -8,9 +8,9 @@ import (
 	"github.com/atoll-sim/atoll/internal/slots"
 )
 
-// Liveness is the part of a world that references hold: enough to ask whether an entity is
-// alive and to have it destroyed, and nothing that keeps the world in memory. When the world is
-// collected the Liveness is cut: then every entity is dead to it. It is for package reference.
+// Liveness is the part of a world that references hold: enough to ask whether an entity is alive
+// and to have it destroyed. It does not keep the world in memory. When the world is collected the
+// Liveness is cut: from then on it reports every entity as dead. It is for package reference.
 //
 // Invariants: there is one for each world.
 //
@@ -74,10 +74,10 @@ type Releases struct {
 	pending []handle.Handle // for a later refresh
 }
 
-// Take takes what was released, and what earlier refreshes have left because it was pending.
-// Whether an entity is still pending depends on time, as what is sent does; what is due is an
-// input of this refresh, and what stays is an input of a later one. The world does not depend
-// on the order in which goroutines released.
+// Take takes the entities that were released, and those that earlier refreshes left because they
+// were pending. Whether an entity is still pending depends on time, like when a request is sent.
+// The due entities are an input of this refresh, and the others of a later one. The world does not
+// depend on the order in which goroutines released them.
 func (r *Releases) Take(a *Liveness) {
 	r.Due = r.Due[:0]
 	if a == nil || len(r.pending) == 0 && a.released.Load() == nil {

@@ -1,7 +1,7 @@
 package drive
 
-// RefreshStep is a part of a refresh, for statistics and traces. What each does stands with the type refresh
-// of package world.
+// RefreshStep is a part of a refresh, for statistics and traces. The comment of type refresh in
+// package world describes the steps.
 type RefreshStep uint8
 
 // The steps, in their order.

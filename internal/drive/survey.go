@@ -10,9 +10,9 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// Survey is the state of an idle world, for tools that hash, save or compare worlds without
-// knowing their types: everything that decides what the world does next, and nothing else.
-// What its methods return must not be written, and is good until the world changes.
+// Survey is the state of an idle world, for tools that hash, save or compare worlds without knowing
+// their types: everything that decides what the world does next, and nothing else. The results of
+// its methods must not be written, and are good until the world changes.
 type Survey interface {
 	// Components and Resources are listed by number, Messages in the order in which they were
 	// registered, Extensions in the order in which they were added, Hooks in the order in which
@@ -38,13 +38,13 @@ type Survey interface {
 	Shard(i int) *store.Shard
 	// PortSlots returns the slots of the entities that ports create.
 	PortSlots() *slots.PortAllocator
-	// Copied reports whether a copy of a component shares nothing with it, as frames copy it. Shares
-	// returns the path to what it would share, and what that is, or 0.
+	// Copied reports whether a frame's copy of a component shares nothing with the component.
+	// Shares returns the path to a shared part and its kind, or 0.
 	Copied(component int) bool
 	Shares(component int) (path string, what reflect.Kind)
-	// Requests calls f with the requests that systems, and functions called on entities, have
-	// sent and that the next refresh will apply: those of one shard, in order, or with
-	// world.AllShards those of global systems. What f is given is good until it returns.
+	// Requests calls f with the requests that systems, and functions called on entities, have sent
+	// and that the next refresh will apply: those of one shard, in order, or with world.AllShards
+	// those of global systems. The argument of f is good until f returns.
 	Requests(from int, f func(queue.PendingRequest))
 	// Mailbox returns the messages of one kind that are delivered to a shard in the next tick,
 	// in order: the receivers and the bodies.
@@ -52,8 +52,9 @@ type Survey interface {
 	// Resource returns the value of a resource, and what each shard has added since the last
 	// merge. There are no parts except for an accumulator.
 	Resource(i int) (value, parts mem.Cells)
-	// State and Image return the same as data, for a Loader: what shapes the world as a whole, and
-	// a shard. What decides nothing is in them too, such as which handles ports have in hand.
+	// State and Image return the state as data, for a Loader: what concerns the world as a whole,
+	// and each shard. They include what decides nothing, such as which handles ports have in their
+	// caches.
 	State() State
 	Image(shard int) store.Image
 }
@@ -92,7 +93,7 @@ type Hook interface {
 	Disable(shard int)
 }
 
-// State is what shapes a world as a whole, beside its options and what is registered.
+// State is the state of a world as a whole, besides its options and registrations.
 type State struct {
 	Tick            uint64
 	Incarnation     uint32

@@ -1,5 +1,5 @@
-// Package driver opens worlds to this module's packages: it is package drive with the types of
-// package world.
+// Package driver gives this module's other packages access to worlds: it is package drive with the
+// types of package world.
 package driver
 
 import (
@@ -7,14 +7,14 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// World is what a world lets this module's packages do.
+// World is what a world offers to this module's packages.
 type World = drive.World[*world.Build, *world.Context, *world.PanicError]
 
 // Tick is a running tick of a world.
 type Tick = drive.Tick[*world.PanicError]
 
-// Of returns the World that an actor acts on, a *world.World among them. It panics about a nil
-// one.
+// Of returns the World of an actor, which may be a *world.World itself. It panics if the actor is
+// nil.
 func Of(by world.Actor) World { return drive.Of[World](by) }
 
 // Acting returns the part of a Context that says which system it acts for.

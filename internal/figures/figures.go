@@ -12,17 +12,18 @@ import (
 	"github.com/atoll-sim/atoll/world"
 )
 
-// What bounds the labels.
+// Limits of the labels.
 const (
-	// ShardsMax is the most shards of which each has figures of its own. Those of more are summed up, without a label.
+	// ShardsMax is the largest number of shards that have figures of their own. With more, figures
+	// are summed, without the label.
 	ShardsMax = 256
-	// PairsMax is the most pairs of a system and a shard that have figures.
+	// PairsMax is the largest number of pairs of a system and a shard that have figures.
 	PairsMax = 1024
-	// SetsMax is the most component sets that have figures. The rest is "others".
+	// SetsMax is the largest number of component sets that have figures. The rest is "others".
 	SetsMax = 50
 )
 
-// Kind is what a figure does.
+// Kind is how a figure behaves.
 type Kind int
 
 // The kinds, by what Prometheus calls them.
@@ -35,7 +36,7 @@ const (
 // String returns the name of the kind.
 func (k Kind) String() string { return [...]string{"gauge", "counter", "histogram"}[k] }
 
-// Family is the figures of one name. They have the same labels.
+// Family is the figures with one name. They have the same labels.
 type Family struct {
 	Name, Help string
 	Kind       Kind
@@ -43,7 +44,7 @@ type Family struct {
 	Figures    []Figure
 }
 
-// Figure is one of them. A histogram is in seconds.
+// Figure is one figure of a Family. A histogram is in seconds.
 type Figure struct {
 	Values    []string // of the labels
 	Value     float64
@@ -67,7 +68,7 @@ type set struct {
 	n    int
 }
 
-// Take looks at a world, which is idle.
+// Take reads a world, which must be idle.
 func (s *Sample) Take(by *scheduler.Scheduler, w *world.World) {
 	s.at = time.Now()
 	by.Stats(&s.Scheduler)
@@ -90,7 +91,8 @@ func (s *Sample) Take(by *scheduler.Scheduler, w *world.World) {
 	s.more = Others(w)
 }
 
-// Others returns what is kept beside the entities of an idle world, where it is used: timers, names and the like.
+// Others returns the figures of things that an idle world keeps besides entities, if it uses them:
+// timers, names and the like.
 func Others(w *world.World) (all []Family) {
 	at := map[string]int{}
 	driver.Of(w).Measure(func(x drive.Measured) {

@@ -16,25 +16,25 @@ type Reader struct {
 	s  *scheduler.Scheduler
 	mu struct {
 		sync.Mutex
-		under   <-chan error // of a reading that has not ended, or nil
-		samples [2]Sample    // by turns, so that a reading has memory: it keeps the tick waiting
-		last    int          // the newest; a reading fills the other
-		is      bool         // there is one
+		under   <-chan error // gets the result of a reading that has not ended, or nil
+		samples [2]Sample    // used in turns: a reading that must allocate would keep the tick waiting
+		last    int          // the newest; the next reading fills the other
+		is      bool         // there is a newest
 	}
 }
 
-// NewReader makes one.
+// NewReader makes a Reader.
 func NewReader(s *scheduler.Scheduler) *Reader { return &Reader{s: s} }
 
-// Read returns the figures as they are between two ticks, read after it was called. It waits for that until the context
-// ends; then, or if the world is closed, it returns the last ones there were, or only their age if there are none. Callers
-// wait for each other.
+// Read returns the figures between two ticks, read after the call. It waits for them until the
+// context ends. Then, or if the world is closed, it returns the last figures there were, or only
+// atoll_up if there are none. Callers wait for each other.
 func (r *Reader) Read(ctx context.Context) []Family {
 	m := &r.mu
 	m.Lock()
 	defer m.Unlock()
 	if m.under != nil {
-		r.wait(ctx) // of a caller who went away: it may have ended long ago
+		r.wait(ctx) // of a caller whose context ended: the reading may have ended long ago
 	}
 	if m.under == nil {
 		next := &m.samples[1-m.last]

@@ -14,8 +14,8 @@ func order(sets []set) []set {
 	return all
 }
 
-// distinguish makes the values of labels UTF-8, and different from each other: Prometheus refuses a whole scrape in which
-// two figures of a family have the same ones.
+// distinguish makes the values of labels valid UTF-8 and different from each other: Prometheus
+// rejects a whole scrape if two figures of a family have the same labels.
 func (f *Family) distinguish() {
 	if len(f.Labels) == 0 {
 		return

@@ -1,5 +1,5 @@
-// Package files is what the packages that keep a world on disk ask of a file system, so that tests
-// can have one that fails.
+// Package files is the file system as the packages that keep a world on disk see it, so that tests
+// can use one that fails.
 package files
 
 import (
@@ -12,17 +12,17 @@ import (
 
 // Files is a directory of a file system.
 type Files interface {
-	Make() error // the directory, unless it is there
+	Make() error // makes the directory, unless it exists
 	List() ([]string, error)
 	Create(name string) (File, error) // empty, to be written
 	Open(name string) (io.ReadCloser, error)
 	Rename(from, to string) error
 	Remove(name string) error
-	SyncFile(name string) error // what is in it, whoever wrote it
-	Sync() error                // the directory
+	SyncFile(name string) error // syncs its contents, whichever process wrote them
+	Sync() error                // syncs the directory
 }
 
-// File is a file that is written.
+// File is a file that is being written.
 type File interface {
 	io.WriteCloser
 	Sync() error
@@ -34,8 +34,9 @@ var Of = func(path string) Files { return OS(path) }
 // PartEnd ends the name of a file that is being written.
 const PartEnd = ".part"
 
-// Write writes a file that gets its name when all of it is on disk: what had the name before is there
-// until then. It reports whether the file has its name; if it has not, nothing is left of it.
+// Write writes a file. The file gets its name only when all of it is on disk; until then the name
+// stands for what it did before. Write reports whether the file has its name; if not, nothing is
+// left of it.
 func Write(f Files, name string, write func(to io.Writer) error) (named bool, err error) {
 	part := name + PartEnd
 	out, err := f.Create(part)
@@ -49,13 +50,13 @@ func Write(f Files, name string, write func(to io.Writer) error) (named bool, er
 		err = f.Rename(part, name)
 	}
 	if err != nil {
-		_ = f.Remove(part) // it may not be there
+		_ = f.Remove(part) // ignore the error: it may not exist
 		return false, err
 	}
 	return true, f.Sync()
 }
 
-// OS is a directory of the operating system's, by its path.
+// OS is a directory of the operating system, by its path.
 type OS string
 
 func (d OS) Make() error {
@@ -82,7 +83,7 @@ func (d OS) Create(name string) (File, error) {
 	return os.OpenFile(d.path(name), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
 }
 
-// Open opens a regular file: to open a pipe would wait for a writer.
+// Open opens a regular file; opening a pipe would wait for a writer.
 func (d OS) Open(name string) (io.ReadCloser, error) {
 	x, err := os.Stat(d.path(name))
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package hugepage asks the kernel to back memory with huge pages, which the processor
-// finds with fewer look-ups than small ones. What is asked is a hint: it changes no
-// contents, and whether it is met shows in time alone.
+// Package hugepage asks the kernel to back memory with huge pages, for which the processor needs
+// fewer look-ups than for small ones. The request is a hint: it never changes contents, and affects
+// only speed.
 package hugepage

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// sizeMost is the largest huge page that is of use: memory is asked for by whole ones,
-// and the Go heap grows by 4 MB at the least.
+// sizeMost is the largest huge page that is useful: memory is asked for in whole huge pages, and
+// the Go heap grows by at least 4 MB.
 const sizeMost = 4 << 20
 
 // Size returns the bytes of a huge page, or 0 if the kernel has none of a useful size.
@@ -25,8 +25,8 @@ var Size = sync.OnceValue(func() uintptr {
 	return uintptr(n)
 })
 
-// Ask asks for the huge page that begins at an address, a multiple of Size, and reports
-// whether the kernel took note. It takes a microsecond.
+// Ask asks for the huge page that begins at an address, a multiple of Size, and reports whether the
+// kernel accepted the hint. It takes a microsecond.
 func Ask(at uintptr) bool {
 	_, _, err := syscall.Syscall(syscall.SYS_MADVISE, at, Size(), syscall.MADV_HUGEPAGE)
 	return err == 0

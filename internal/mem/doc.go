@@ -1,3 +1,3 @@
-// Package mem takes memory for rows and slots, and looks at values whose type the compiler does
-// not know: it copies nothing and keeps nothing.
+// Package mem allocates memory for rows and slots, and reads values whose type the compiler does
+// not know. It copies nothing and keeps nothing.
 package mem

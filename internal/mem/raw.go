@@ -6,14 +6,14 @@ import (
 	"unsafe"
 )
 
-// This file holds what reads and writes values of types that the compiler does not know.
+// This file holds the code that reads and writes values of types that the compiler does not know.
 
 // Address is the address of a value of a type that the compiler does not know.
 type Address = unsafe.Pointer
 
 // AddressOf returns the address of the first row.
 //
-// Safety: the address is used as that of the slice's own type alone.
+// Safety: callers use the address only with the slice's own type.
 func AddressOf[T any](data []T) Address { return unsafe.Pointer(unsafe.SliceData(data)) }
 
 // BytesOf returns the memory of rows, for the check build to hash or to poison.
@@ -26,8 +26,8 @@ func BytesOf[T any](data []T) []byte {
 	return unsafe.Slice((*byte)(AddressOf(data)), uintptr(len(data))*unsafe.Sizeof(data[0]))
 }
 
-// TypeOf returns a type that the compiler knows. It is all that is compiled for each type: the
-// function assigns, so that the collector sees what pointers come and go.
+// TypeOf returns the Type of a T. It is the only code that is compiled for each type: its function
+// assigns, so that the collector sees which pointers come and go.
 //
 // Safety: as of Type.Copy; only newType keeps the function.
 func TypeOf[T any]() *Type {
@@ -45,7 +45,7 @@ func TypeOf[T any]() *Type {
 	})
 }
 
-// StructOf returns the type of a struct of others, and where they are in it.
+// StructOf returns the type of a struct of other types, and their offsets in it.
 //
 // Safety: each part is copied as its type copies it, at the offset that reflection found.
 func StructOf(parts []*Type) (of *Type, offsets []uintptr) {
@@ -73,13 +73,13 @@ func StructOf(parts []*Type) (of *Type, offsets []uintptr) {
 	}), offsets
 }
 
-// At returns the address of value i of those in a row that begin there. It is small enough to be
+// At returns the address of value i in an array that begins at first. It is small enough to be
 // inlined.
 //
-// Safety: there are more than i.
+// Safety: the array has more than i values.
 func (t *Type) At(first Address, i int) Address { return unsafe.Add(first, uintptr(i)*t.Size) }
 
-// Copy copies n values in a row, which may overlap those that they become.
+// Copy copies n values in a row. Source and destination may overlap.
 //
 // Safety: both addresses are of that many values of the type.
 func (t *Type) Copy(to, from Address, n int) {
@@ -110,7 +110,7 @@ func (t *Type) Clear(at Address, n int) {
 	}
 }
 
-// ClearSingles sets what is of types of Single to zero, in n values in a row.
+// ClearSingles sets the parts that have types of Single to zero, in n values in a row.
 //
 // Safety: as of Copy; reflection found the spans, in which there are no pointers.
 func (t *Type) ClearSingles(first Address, n int) {
@@ -203,8 +203,8 @@ func (c Cells) Slice(from, n int) Cells {
 // PartBytes returns the memory of a part of the first value that holds no
 // pointers.
 //
-// Safety: the part is within the value; callers looked by reflection that it holds
-// no pointers.
+// Safety: the part is within the value; callers have checked by reflection that it holds no
+// pointers.
 func (c Cells) PartBytes(offset, size uintptr) []byte {
 	if c.Len == 0 || offset+size > c.Type.Size() {
 		panic("world: a part that is outside of its cells")
@@ -214,22 +214,21 @@ func (c Cells) PartBytes(offset, size uintptr) []byte {
 
 // PointerTo returns the address of a value.
 //
-// Safety: it is used by As with the value's own type alone.
+// Safety: As uses it only with the value's own type.
 func PointerTo[T any](v *T) Pointer { return Pointer{unsafe.Pointer(v)} }
 
-// Pointer is the address of a value whose type whoever uses it knows, such as what comes with a
-// request.
+// Pointer is the address of a value whose type its user knows, such as the payload of a request.
 type Pointer struct{ Address Address }
 
-// At returns the address of value i of those in a row that begin there, each of some bytes.
+// At returns the address of value i in an array that begins at p, with size bytes for each.
 //
-// Safety: as of As; there are more than i.
+// Safety: as of As; the array has more than i values.
 func (p Pointer) At(i int, size uintptr) Pointer {
 	return Pointer{unsafe.Add(p.Address, uintptr(i)*size)}
 }
 
-// As returns the value at an address as the T that it is.
+// As returns the value at an address as a T, which must be its type.
 //
-// Safety: a Handler is called with the payloads of the kind that it was given
-// to NewKind for, and that kind's T is what its Push handed out to be filled.
+// Safety: a Handler gets only payloads of the kind that NewKind made for it, and the Push of that
+// kind gave the same T to its caller to be filled in.
 func As[T any](p Pointer) *T { return (*T)(p.Address) }

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Type is a type of values, for code that does not know it: what works on values by their
-// addresses is compiled once, and not for each type.
+// Type is the type of some values, for code that does not know it. Code that works on values by
+// their addresses is compiled once, and not for each type.
 //
 // Ownership: immutable.
 type Type struct {
@@ -14,8 +14,8 @@ type Type struct {
 	Size    uintptr
 	Plain   bool // without pointers: values may be copied as bytes
 	slice   reflect.Type
-	move    func(to, from Address, n int) // copies n values; without from it sets them to zero
-	singles []span                        // what a copy of an entity has not, in order; mostly nil
+	move    func(to, from Address, n int) // copies n values; with a nil from it sets them to zero
+	singles []span                        // the parts that are zero in a copy of an entity, in order; mostly nil
 }
 
 // span is a part of a value.
@@ -25,17 +25,18 @@ func newType(of reflect.Type, move func(to, from Address, n int)) *Type {
 	return &Type{Of: of, Size: of.Size(), Plain: !HasPointers(of), slice: reflect.SliceOf(of), move: move, singles: appendSingles(nil, of, 0)}
 }
 
-// singles are those of Single.
+// singles are the types that Single was called for.
 //
 // Ownership: written when the program starts.
 var singles []reflect.Type
 
-// Single says that a T names something that one entity has, as the ID of a timer does: a copy of the
-// entity has zero in its place. It is for types without pointers, and called when the program starts.
+// Single says that a T names something that only one entity has, as the ID of a timer does: in a
+// copy of the entity it is zero. It is for types without pointers, and is called when the program
+// starts.
 func Single[T any]() { singles = append(singles, reflect.TypeFor[T]()) }
 
-// appendSingles appends where values of t, which begin at an offset, have such types: in fields and
-// arrays, and not behind slices, maps, pointers and interfaces.
+// appendSingles appends the parts of a t at an offset that have such types: in fields and arrays,
+// but not behind slices, maps, pointers and interfaces.
 func appendSingles(dst []span, t reflect.Type, at uintptr) []span {
 	switch {
 	case slices.Contains(singles, t):
@@ -56,7 +57,7 @@ func appendSingles(dst []span, t reflect.Type, at uintptr) []span {
 	return dst
 }
 
-// HasSingles reports whether ClearSingles has something to do.
+// HasSingles reports whether the type has such parts, which ClearSingles clears.
 func (t *Type) HasSingles() bool { return t.singles != nil }
 
 // make allocates n zeroed values.
@@ -72,7 +73,7 @@ func (t *Type) Box(value any) Address {
 	return p.UnsafePointer()
 }
 
-// NewCells is New for a run of values as cells.
+// NewCells is New for values as cells.
 func (t *Type) NewCells(n int) Cells {
 	values := t.make(n)
 	c := t.Cells(values.UnsafePointer(), n)

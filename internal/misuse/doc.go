@@ -1,4 +1,4 @@
-// Package misuse has a test alone: it makes each call of the packages at each wrong time, in
-// the wrong hands and twice at once, and compares the answers with the table in
+// Package misuse has only a test: it makes each call of the packages at each wrong time, with the
+// wrong objects and twice at the same time, and compares the results with the table in
 // docs/misuse.md.
 package misuse

@@ -1,15 +1,16 @@
-// Package nearby opens indexes of package near to package interest.
+// Package nearby gives package interest access to indexes of package near.
 package nearby
 
 import "github.com/atoll-sim/atoll/handle"
 
-// Index is an index as of a frame. Its entities have places: numbers from 0 to Places-1, of which those that
-// are near each other have mostly near ones.
+// Index is an index as a frame has it. Its entities have places: numbers from 0 to Places-1.
+// Entities that are near each other mostly have places that are close.
 //
 // Ownership: any goroutine reads it until the frame is released.
 type Index interface {
 	Places() int
-	// Within appends the entities no farther than radius from a point, in no order that counts.
+	// Within appends the entities that are no farther than radius from a point. The order has no
+	// meaning.
 	Within(dst []Hit, x, y, z, radius float64) []Hit
 	// Cell returns the number of the cell that the entity at a place is in.
 	Cell(place uint32) int

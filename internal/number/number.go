@@ -6,8 +6,9 @@ import (
 	"strconv"
 )
 
-// Set stores a number in to, which can be set and is an integer or a float of any kind. Its error is that of package
-// strconv, with strconv.ErrRange for a number that the type has not; to is as it was then.
+// Set parses text and stores the number in to, which must be settable and an integer or a float of
+// any kind. The error is that of package strconv, with strconv.ErrRange for a number outside of the
+// type's range. After an error to is unchanged.
 func Set(to reflect.Value, text string) error {
 	bits := to.Type().Bits()
 	switch {

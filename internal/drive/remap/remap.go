@@ -16,10 +16,10 @@ import (
 //
 // Ownership: one goroutine at a time.
 type Mapper struct {
-	// Cut is how many handles were cut.
+	// Cut is how many handles became None.
 	Cut      int
 	to       func(handle.Handle) (to handle.Handle, ok bool)
-	liveness *drive.Liveness // of the world that the values come to; nil if it is theirs
+	liveness *drive.Liveness // of the world that gets the values; nil if it is their own
 	owner    reflect.Type
 	depth    int
 	known    map[reflect.Type]Map
@@ -28,22 +28,23 @@ type Mapper struct {
 // Map replaces the handles in the value at an address. It panics with ErrDeep or ErrOwner.
 type Map func(at mem.Address)
 
-// New makes a Mapper for values that come to a world, or with nil stay in theirs. Handles become what to returns for them, or
-// None if that reports false: they are cut. owner is the type reference.Owner.
+// New makes a Mapper for values that go to another world, or with nil stay in theirs. A handle
+// becomes the result of to, or None if that reports false: it is cut. owner is the type
+// reference.Owner.
 func New(liveness *drive.Liveness, owner reflect.Type, to func(handle.Handle) (handle.Handle, bool)) *Mapper {
 	return &Mapper{to: to, liveness: liveness, owner: owner, known: map[reflect.Type]Map{}}
 }
 
-// deepMost bounds how deep values may be nested: one that holds itself has no end.
+// deepMost limits how deep values may be nested: one that holds itself has no end.
 const deepMost = 10_000
 
-// The values that are refused.
+// Errors for values that are refused.
 var (
 	ErrDeep  = errors.New("a value holds itself, or is nested too deep")
 	ErrOwner = errors.New("it holds a reference.Owner, whose share would never be released; keep a handle or a reference.Weak in components")
 )
 
-// The types that are replaced.
+// The types whose values are replaced.
 var (
 	handleType   = reflect.TypeFor[handle.Handle]()
 	livenessType = reflect.TypeFor[*drive.Liveness]() // of a reference
@@ -56,13 +57,13 @@ func HoldsHandles(t reflect.Type) bool {
 	})
 }
 
-// Holds reports whether values of a type may hold some of another, but within interfaces.
+// Holds reports whether values of a type may hold values of another, not counting interfaces.
 func Holds(t, some reflect.Type) bool {
 	return holds(t, map[reflect.Type]bool{}, func(t reflect.Type) bool { return t == some })
 }
 
-// holds reports whether values of a type may hold one that is meant. Types in which it was looked for
-// already are left out.
+// holds reports whether values of a type may hold a value of a type for which meant returns true.
+// looked has the types that were searched already.
 func holds(t reflect.Type, looked map[reflect.Type]bool, meant func(reflect.Type) bool) bool {
 	if meant(t) {
 		return true
@@ -88,14 +89,14 @@ func holds(t reflect.Type, looked map[reflect.Type]bool, meant func(reflect.Type
 	return false
 }
 
-// Of returns what replaces the handles in values of a type. It is nil for a type without handles.
+// Of returns the Map for values of a type, or nil if the type has no handles.
 func (m *Mapper) Of(t reflect.Type) Map {
 	if f, ok := m.known[t]; ok {
 		return f
 	}
 	var f Map
 	if HoldsHandles(t) {
-		m.known[t] = func(at mem.Address) { f(at) } // for a type that holds itself
+		m.known[t] = func(at mem.Address) { f(at) } // set first, for a type that holds itself
 		f = m.make(t)
 	}
 	m.known[t] = f
@@ -210,7 +211,8 @@ func (m *Mapper) arrayOf(elem reflect.Type, n int) Map {
 	}
 }
 
-// mapOf leaves out what has a key with a handle that is cut: such keys would become one.
+// mapOf leaves out entries whose key has a handle that is cut: several such keys could become
+// equal.
 func (m *Mapper) mapOf(t reflect.Type) func(v reflect.Value) {
 	key, elem := m.Of(t.Key()), m.Of(t.Elem())
 	return func(v reflect.Value) {

@@ -1,4 +1,4 @@
-// Package faulty has a file system for tests of what must survive.
+// Package faulty has a file system that fails, for tests of packages that must survive that.
 package faulty
 
 import (
@@ -13,8 +13,8 @@ import (
 	"github.com/atoll-sim/atoll/internal/files"
 )
 
-// Disk is a file system that fails, or loses power, at one call. What was not synced may be lost,
-// names and contents each by themselves. Safe for concurrent use.
+// Disk is a file system that fails, or loses power, at one call. What was not synced may be lost;
+// names and contents may be lost separately. Safe for concurrent use.
 type Disk struct {
 	mu            sync.Mutex
 	names, synced map[string]*inode
@@ -36,7 +36,7 @@ type Fault struct {
 	keepsNames, keepsAll bool // what was not synced is there after all
 }
 
-// Faults are all that are known.
+// Faults lists all faults.
 var Faults = []Fault{
 	{Name: "an error"}, {Name: "an error that came too late", half: true},
 	{Name: "a crash", Crashes: true}, {Name: "a crash that keeps names", Crashes: true, keepsNames: true},
@@ -72,7 +72,7 @@ func (d *Disk) PowerOff() {
 	d.dead, d.fault = true, Fault{}
 }
 
-// Reboot makes the disk what is left of it after a crash, without a fault.
+// Reboot makes the disk what is left after a crash, without a fault.
 func (d *Disk) Reboot() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -109,7 +109,8 @@ func (d *Disk) Clone() *Disk {
 	return other
 }
 
-// call counts a call, and does what half of it is, or returns its error. The lock is held.
+// call counts a call. At the failing one it returns an error, after half of the work if the fault
+// says so. The lock is held.
 func (d *Disk) call(half func()) (whole bool, err error) {
 	if d.dead {
 		return false, ErrDisk
