@@ -8,12 +8,12 @@ import (
 	"github.com/atoll-sim/atoll/internal/mem"
 )
 
-// A record can hold many requests of one kind, in columns. Limits and counters take it for as
-// many requests as it has handles; they have one Finisher together.
+// A record can hold many requests of one kind, in columns. Limits and counters count each of its
+// handles as a request; together they have one Finisher.
 //
 //	[head][manyHead][handle][handle] … [payload][payload] … [run] …
 //
-// Payloads with pointers are in their stream, side by side.
+// Payloads with pointers are in the stream of their kind, next to each other.
 
 // many is set in the kind of such a record.
 const many = 1 << 15
@@ -23,7 +23,7 @@ type manyHead struct {
 	n     uint32 // requests
 	units uint32 // of the record
 	runs  uint32 // of creates
-	skip  uint32 // elements of the stream to pass over before the payloads
+	skip  uint32 // elements of the stream to skip before the payloads
 }
 
 // run is a run of creates that go to one shard. It ends where the next begins.
@@ -56,8 +56,8 @@ func (m *Many) Place(i, shard int) {
 }
 
 // PushMany is Push for n requests in one record. Creates go to shards in at most runs runs; see
-// Many.Place. done, if not nil, is told Applied if all are applied, otherwise the first other
-// outcome in the order of the requests. Producer only.
+// Many.Place. done, if not nil, gets Applied if all are applied, otherwise the first other outcome
+// in the order of the requests. Producer only.
 func (k *Kind) PushMany(l *Queue, n, runs int, epoch uint32, how Flags, done Finisher) Many {
 	values := uint64(0)
 	if k.plain {
@@ -80,7 +80,7 @@ func (k *Kind) PushMany(l *Queue, n, runs int, epoch uint32, how Flags, done Fin
 	return m
 }
 
-// runsAt returns how far behind the manyHead the runs begin.
+// runsAt returns the offset of the runs from the end of the manyHead.
 func runsAt(n, values uint64) uint64 { return n*handleBytes + (values+7)&^7 }
 
 // Destroys is the kind of requests to destroy.
@@ -121,7 +121,7 @@ func (l *Queue) nextMany(r *Request) (PendingRequest, *kindInfo) {
 	return q, k
 }
 
-// inRecord returns how many bytes of a record are payloads of n requests.
+// inRecord returns how many bytes of a record hold the payloads of n requests.
 func (k *kindInfo) inRecord(n uint32) uint64 {
 	if k.plain {
 		return uint64(n) * uint64(k.bytes)
@@ -129,8 +129,8 @@ func (k *kindInfo) inRecord(n uint32) uint64 {
 	return 0
 }
 
-// lookMany calls f with each of the requests of a record, as if it had been sent alone. The head of
-// the record takes the place of each of theirs meanwhile.
+// lookMany calls f with each request of a record, as if it had been sent alone. While f runs, the
+// head of the record is replaced by that of the single request.
 func (l *Queue) lookMany(r *Request, f func(PendingRequest)) (n uint32) {
 	q, k := l.nextMany(r)
 	head := *r
@@ -162,27 +162,28 @@ func (x *Registry) Values(r PendingRequest) mem.Pointer {
 	return r.payload.At(int(r.of.from()), x.kinds[r.Kind()].bytes)
 }
 
-// PayloadOf returns the payload of number i of many requests that are no creates.
+// PayloadOf returns the payload of request i of many that are no creates.
 func (x *Registry) PayloadOf(r PendingRequest, i int) mem.Pointer {
 	return r.payload.At(i, x.kinds[r.Kind()].bytes)
 }
 
-// addMany adds many requests that are not creates. Whether they cancel creates is known when they
-// find their shards.
+// addMany adds many requests that are not creates. Whether they cancel creates is known only when
+// they are routed to their shards.
 func (d *Drained) addMany(r PendingRequest) {
 	d.Others = append(d.Others, r)
 	d.Count += int(r.of.len())
 }
 
-// The mark of many requests is the outcome of the first that was not applied, below its number.
+// The mark of many requests holds the number of the first one that was not applied and, in the
+// lowest bits, its outcome.
 const (
 	outcomeBits = 4
 	outcomeMask = 1<<outcomeBits - 1
 	allApplied  = math.MaxUint32&^outcomeMask | uint32(Applied)
 )
 
-// DecideOne decides the outcome of number i of many requests, and counts it. Shards do that at the
-// same time.
+// DecideOne decides the outcome of request i of many, and counts it. Several shards may do so at
+// the same time.
 func (b *Outcomes) DecideOne(r PendingRequest, i int, o Outcome) {
 	b.counts[o]++
 	if o == Applied || r.flags&notify == 0 {

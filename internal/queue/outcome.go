@@ -1,6 +1,6 @@
 package queue
 
-// Outcome is what became of a request.
+// Outcome says what happened to a request.
 type Outcome uint32
 
 // The outcomes of a request. The zero value means that it is not decided yet.

@@ -1,9 +1,9 @@
 package queue
 
-// Outcomes counts what became of requests.
+// Outcomes counts the outcomes of requests.
 //
-// Ownership: the goroutine that decides: a shard's worker, or in a refresh the worker that
-// reads a partition.
+// Ownership: the goroutine that decides: a shard's worker, or in a refresh the worker that reads a
+// partition.
 type Outcomes struct{ counts [outcomes]uint64 }
 
 // Count returns how many requests ended with the outcome.

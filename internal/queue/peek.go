@@ -1,8 +1,8 @@
 package queue
 
-// Look calls f with each request that Drain would take, in order, and takes none.
-// The argument of f is good until f returns. Look returns the counter up to which it looked,
-// for Drain: the sender may send more meanwhile. Consumer only.
+// Look calls f with each request that Drain would take, in order, and takes none. The argument of f
+// is good until f returns. Look returns the counter of the last request that it looked at, to be
+// passed to Drain: the sender may send more meanwhile. Consumer only.
 func (l *Queue) Look(cut uint32, f func(PendingRequest)) (seen uint32) {
 	published, taken := l.published.Load(), l.taken
 	if taken == published {

@@ -28,7 +28,7 @@ func (r PendingRequest) Loc() slots.Loc {
 	return 0
 }
 
-// toCome reports whether the request is for an entity that this refresh may yet store.
+// toCome reports whether the request is for an entity that this refresh may still create.
 func (r PendingRequest) toCome() bool { return r.slot != nil && r.slot.ToCome(r.Handle) }
 
 // Drained are requests that were taken out of queues, in order.
@@ -38,11 +38,11 @@ func (r PendingRequest) toCome() bool { return r.slot != nil && r.slot.ToCome(r.
 type Drained struct {
 	Creates [][]PendingRequest // by the shard they go to
 	Others  []PendingRequest
-	Count   int              // of Others, each of many counted
-	Moves   int              // how many of Others are to migrate
+	Count   int              // of Others, counting each of many
+	Moves   int              // how many of Others are requests to migrate
 	Joint   []PendingRequest // those of joint kinds; see Registry.IsJoint
-	// Cancels says that the refresh may destroy an entity that it creates, Calls that
-	// functions of the user's are to run.
+	// Cancels says that the refresh may destroy an entity that it creates. Calls says that
+	// functions of the user will run.
 	Cancels, Calls bool
 }
 

@@ -2,9 +2,9 @@
 
 package queue
 
-// prefetchWrite asks for the cache line of r, to be written soon. Without it a
-// sender waits for each line of its queue that the refresh has read meanwhile, on
-// another core, since publishing a request waits for its stores.
+// prefetchWrite asks for the cache line of r, which is written soon. The refresh has read the lines
+// of a queue on another core. Without the prefetch a sender waits for each of them, because
+// publishing a request waits for its stores.
 //
 //go:noescape
 func prefetchWrite(r *Request)

@@ -9,8 +9,7 @@ import (
 	"github.com/atoll-sim/atoll/internal/mem"
 )
 
-// Queue carries the requests of one sender to the refresh, in order, and no more
-// of them than its limits allow.
+// Queue carries the requests of one sender to the refresh, in order. Its limits bound how many.
 //
 //	records  [head|payload][head][head|payload] …   all requests, in order
 //	streams  [payload][payload] …                   payloads that hold pointers, by kind
@@ -19,10 +18,9 @@ import (
 // Invariants: sent minus applied is within the limits. Requests are taken in
 // the order in which they were sent, those of a batch in one refresh.
 //
-// Ownership: one producer sends; one consumer, the refresh, takes, releases and
-// notifies. published and the applied counters connect the two, each on a cache line
-// of its writer. Counters of requests and units wrap around: only differences between them
-// have a meaning.
+// Ownership: one producer sends; one consumer, the refresh, takes, releases and notifies. published
+// and the applied counters connect the two, each on a cache line of its writer. Counters of
+// requests and units wrap around: only differences between them have a meaning.
 type Queue struct {
 	kinds     *Registry
 	records   records
@@ -48,7 +46,7 @@ type stream struct {
 	*Ring
 }
 
-// awaited is a request that somebody waits for.
+// awaited is a request whose sender waits for the outcome.
 type awaited struct {
 	done    Finisher
 	request *Request
@@ -63,13 +61,13 @@ func New(kinds *Registry, requests, bytes int) *Queue {
 	return l
 }
 
-// Size returns how many units a request of the kind counts for in a queue.
+// Size returns the units that a request of the kind counts for in a queue.
 func (k *Kind) Size() uint32 { return k.size }
 
 // BareSize is how many units a request without a payload counts for.
 const BareSize = 1
 
-// BytesOf returns how many bytes n requests of a size count for, or the largest number if they are
+// BytesOf returns the bytes that n requests of a size count for, or the largest number if they are
 // more than that.
 func BytesOf(n int, size uint32) uint64 {
 	high, bytes := bits.Mul64(uint64(n), uint64(size)*unitBytes)
@@ -117,10 +115,10 @@ func (l *Queue) Staged() (requests int, bytes uint64) {
 // anyone while no refresh runs.
 func (l *Queue) Waiting() int { return int(l.published.Load() - l.applied.Load()) }
 
-// Push adds a request with a payload. It returns the request, and the place where the caller
-// fills in the payload. Before it, the caller asks Room and loads the epoch of the world;
-// after it, unless a batch is under way, the caller calls Publish. done, if not nil, is
-// notified of the outcome. Producer only.
+// Push adds a request with a payload. It returns the request, and the place where the caller fills
+// in the payload. Before Push, the caller checks Room and loads the epoch of the world; after it,
+// unless a batch is under way, the caller calls Publish. done, if not nil, is notified of the
+// outcome. Producer only.
 func (k *Kind) Push(l *Queue, h handle.Handle, epoch uint32, how Flags, done Finisher) (*Request, mem.Pointer) {
 	r := l.push(h, epoch, k.number, how, k.units, k.size)
 	if done != nil {
@@ -169,7 +167,7 @@ func (l *Queue) await(r *Request, done Finisher) {
 
 var finisherType = mem.TypeOf[Finisher]()
 
-// ringOf returns the ring of the payloads of a kind, made when first asked for.
+// ringOf returns the ring of the payloads of a kind, made on the first call.
 func (l *Queue) ringOf(kind uint16, of *mem.Type) *Ring {
 	var have []stream
 	if all := l.streams.Load(); all != nil {
@@ -185,7 +183,7 @@ func (l *Queue) ringOf(kind uint16, of *mem.Type) *Ring {
 		q.Begin()
 	}
 	next := append(have[:len(have):len(have)], stream{kind, q})
-	l.streams.Store(&next) // the consumer finds it by a request, which is published later
+	l.streams.Store(&next) // the consumer looks for it only after a request that is published later
 	return q
 }
 
@@ -201,7 +199,7 @@ type queueBatch struct {
 	sent, size uint32   // of the queue, before the batch
 }
 
-// add adds a request to the batch and returns the flags that it gets for that.
+// add adds a request to the batch and returns the flags that mark it as part of the batch.
 func (b *queueBatch) add(r *Request) Flags {
 	if b.first != nil {
 		return joined
@@ -247,8 +245,8 @@ func (l *Queue) eachRing(f func(*Ring)) {
 	}
 }
 
-// Drain takes those requests that were there when Sent returned published and that were sent in
-// epoch cut or before, and adds them to those taken from other queues. It returns the number of
+// Drain takes the requests that had been published when Sent returned published and that were sent
+// in epoch cut or before. It adds them to those taken from other queues. It returns the number of
 // creates. Consumer only.
 func (l *Queue) Drain(published, cut uint32, to *Drained) (creates int) {
 	kinds, taken, size := l.kinds.kinds, l.taken, l.takenSize
@@ -310,7 +308,7 @@ func (l *Queue) streamOf(kind uint16) *Ring {
 // Sent returns the counter of requests published so far, for Drain. Consumer only.
 func (l *Queue) Sent() uint32 { return l.published.Load() }
 
-// Ready returns how many requests are there to be taken. Consumer only.
+// Ready returns how many requests can be taken. Consumer only.
 func (l *Queue) Ready() int { return int(l.published.Load() - l.taken) }
 
 // Empty reports whether everything sent so far was taken. Consumer only.
@@ -323,7 +321,7 @@ func (l *Queue) Release() {
 		return
 	}
 	for i := range l.awaited {
-		if t := &l.awaited[i]; t.request != nil { // else it was released, and then the world broke
+		if t := &l.awaited[i]; t.request != nil { // nil: it was released, and then the world broke
 			t.outcome, t.request = Outcome(t.request.mark&outcomeMask), nil
 		}
 	}
@@ -332,8 +330,8 @@ func (l *Queue) Release() {
 	l.applied.Store(l.taken) // the sender may reuse the room
 }
 
-// DecideAll decides the outcome of all requests that were taken and not released, also of
-// those that are decided already. Release must follow. Consumer only.
+// DecideAll decides the outcome of all requests that were taken and not released, and overwrites
+// outcomes that are decided already. Release must follow. Consumer only.
 func (l *Queue) DecideAll(o Outcome) {
 	for i := range l.awaited {
 		if r := l.awaited[i].request; r != nil {

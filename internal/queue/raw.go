@@ -17,7 +17,7 @@ func (r *segment) record(i uint32) *Request {
 	return (*Request)(unsafe.Add(r.buf, uintptr(i)*unitBytes))
 }
 
-// behind returns the place behind the head of a request.
+// behind returns the address after the head of a request.
 //
 // Safety: callers know that the record has a unit there. Units are aligned to 8
 // bytes, which is enough for any type.
@@ -26,7 +26,7 @@ func (r *Request) behind() mem.Address { return unsafe.Add(unsafe.Pointer(r), un
 // payload returns the address of a payload without pointers. For a payload of size 0 that is
 // the address of the request.
 //
-// Safety: as of behind; a payload of no size is neither read nor written.
+// Safety: as of behind; a payload of size 0 is neither read nor written.
 func (r *Request) payload(units uint32) mem.Pointer {
 	if units > 1 {
 		return mem.Pointer{Address: r.behind()}
@@ -56,8 +56,8 @@ func (r *Request) handles() []handle.Handle {
 
 // values returns the address of the payloads in a record of many requests.
 //
-// Safety: as of handles, behind which they are. If they take no bytes, the end of the record may be
-// there, and with it that of the ring: then the address is that of the record.
+// Safety: as of handles, which they follow. If they take no bytes, the record may end there, and
+// the ring with it: then the address is that of the record.
 func (r *Request) values(bytes uint64) mem.Address {
 	if bytes == 0 {
 		return r.behind()

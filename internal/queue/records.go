@@ -20,8 +20,8 @@ var unitType = mem.TypeOf[unit]()
 //
 //	… [head][payload][payload][head][head][payload][skip]
 //
-// A run does not go over the end of the ring: a skip says that the next run is at
-// the beginning of the ring.
+// A run does not cross the end of the ring: a skip says that the next run is at the beginning of
+// the ring.
 //
 // Ownership: as of Queue.
 type records struct {
@@ -29,8 +29,8 @@ type records struct {
 	stop uint32 // where the consumer goes to the next ring
 }
 
-// turn goes to a place with room for a record of so many units: the beginning of the
-// ring, or a larger ring.
+// turn finds a place with room for a record of so many units: the beginning of the ring, or a
+// larger ring.
 func (q *records) turn(units uint32) (r *segment, at uint32) {
 	r = q.tail
 	n, used := r.size, q.put-r.head.Load()
@@ -48,21 +48,21 @@ func (q *records) turn(units uint32) (r *segment, at uint32) {
 
 // look notes where the ring ends, as far as that is published. Consumer only.
 func (q *records) look() {
-	q.stop = q.got - 1 // not to be reached
+	q.stop = q.got - 1 // a value that is not reached
 	if r := q.front; r.next.Load() != nil {
 		q.stop = r.end.Load()
 	}
 }
 
-// peek returns the next request, which must have been published before look, or
-// what is in its place: see passed. Consumer only.
+// peek returns the next request, which must have been published before look, or the end mark in its
+// place: see passed. Consumer only.
 func (q *records) peek() *Request { return q.front.record(q.got & (q.front.size - 1)) }
 
-// passed reports whether r, which peek returned, is no request: the ring ends
-// there, or the run does.
+// passed reports whether r, which peek returned, is no request but the end of the ring or of the
+// run.
 func (q *records) passed(r *Request) bool { return q.got == q.stop || r.kind == skipKind }
 
-// seek goes to the next request, over the ends of runs and rings. Consumer only.
+// seek goes to the next request, across the ends of runs and rings. Consumer only.
 func (q *records) seek() *Request {
 	for r := q.peek(); ; r = q.peek() {
 		switch n := q.front.size; {

@@ -9,8 +9,8 @@ import (
 	"github.com/atoll-sim/atoll/internal/slots"
 )
 
-// Request is what a sender wants done to one entity. In a queue it is a head of 16 bytes,
-// and the payload behind it.
+// Request asks for one thing to be done to one entity. In a queue it is a head of 16 bytes,
+// followed by the payload.
 //
 //	handle  8 bytes
 //	mark    4 bytes   the epoch in which it was sent; when taken, the outcome
@@ -26,16 +26,16 @@ type Request struct {
 	flags  Flags
 }
 
-// Flags says what a request is in addition to its kind.
+// Flags are the properties of a request besides its kind.
 type Flags uint16
 
-// What a request may be.
+// The flags of a request.
 const (
 	Create Flags = 1 << (12 + iota) // the payload is the atom of a pending handle; see Place
-	notify                          // somebody waits for the outcome
+	notify                          // its sender waits for the outcome
 	joined                          // taken together with the one before it
-	Direct                          // for a shard itself, not for an entity
-	Shards Flags = 1<<12 - 1        // of a create or move: where the atom goes; of a direct one: the shard it is for
+	Direct                          // it is for a shard itself, not for an entity
+	Shards Flags = 1<<12 - 1        // of a create or move: the shard that the atom goes to; of a direct one: the shard it is for
 )
 
 // To returns the flags of a request for a shard itself.
@@ -47,14 +47,14 @@ func (r *Request) Place(shard int) { r.flags |= Flags(shard) }
 // Kind returns the number of the request's kind.
 func (r *Request) Kind() int { return int(r.kind &^ many) }
 
-// Flags returns what the request is in addition to its kind, without the flags that concern
-// only its sender.
+// Flags returns the properties of the request besides its kind, without the flags that only its
+// sender needs.
 func (r *Request) Flags() Flags { return r.flags &^ (notify | joined) }
 
 // IsCreate reports whether the request is to store the atom of a pending handle.
 func (r *Request) IsCreate() bool { return r.flags&Create != 0 }
 
-// Shard returns the number of the shard that a create or a move takes its atom to.
+// Shard returns the number of the shard that the atom of a create or a move goes to.
 func (r *Request) Shard() int { return int(r.flags & Shards) }
 
 // For returns the number of the shard that a request is for, or -1 if it is for an entity.
@@ -65,12 +65,12 @@ func (r *Request) For() int {
 	return -1
 }
 
-// Awaited reports whether somebody waits for the outcome.
+// Awaited reports whether the sender waits for the outcome.
 func (r *Request) Awaited() bool { return r.flags&notify != 0 }
 
-// Decide sets the outcome, if somebody waits for it; its queue notifies them.
+// Decide sets the outcome, if the sender waits for it; the queue notifies the sender.
 func (r *Request) Decide(o Outcome) {
-	if r.flags&notify != 0 { // else the cache line stays as the sender has it
+	if r.flags&notify != 0 { // otherwise do not write: the sender's cache line stays valid
 		r.mark = uint32(o)
 	}
 }
@@ -78,7 +78,8 @@ func (r *Request) Decide(o Outcome) {
 // Kind is a kind of request with a value of some type as payload: the right to send such requests.
 // Immutable, but for Refused.
 type Kind struct {
-	// Refused is for how many reasons ports may not send such requests now. Any goroutine, by atomic operations.
+	// Refused is the number of reasons for which ports may not send such requests now. Any
+	// goroutine, by atomic operations.
 	Refused int32
 
 	number uint16
@@ -94,7 +95,8 @@ func (k *Kind) Number() int { return int(k.number) }
 // Type returns the type of the payloads.
 func (k *Kind) Type() *mem.Type { return k.of }
 
-// Registry numbers the kinds of requests of a world, and says how they lie in a queue.
+// Registry numbers the kinds of requests of a world, and says how their requests are stored in a
+// queue.
 //
 // Ownership: changed while the world is idle; read by refreshes.
 type Registry struct {
@@ -102,13 +104,13 @@ type Registry struct {
 	kinds []kindInfo
 }
 
-// kindInfo is what a queue knows of a kind.
+// kindInfo is what a queue needs to know about a kind.
 type kindInfo struct {
 	units uint32
 	size  uint32
 	bytes uintptr // of a payload
 	plain bool
-	call  bool  // runs a function of the user's
+	call  bool  // runs a function of the user
 	joint bool  // may concern entities of several shards
 	kind  *Kind // nil if the kind has no payload
 }
@@ -118,12 +120,12 @@ const (
 	DestroyKind = 0
 	MoveKind    = 1
 	ownKinds    = 2
-	skipKind    = math.MaxUint16 // no request: the record is in the ring's next round
+	skipKind    = math.MaxUint16 // no request: the next record is at the beginning of the ring
 	doneKind    = skipKind       // of the stream of Finishers
 )
 
-// NewRegistry returns a Registry with the kinds that have no payload, of requests for the
-// entities of some slots.
+// NewRegistry returns a Registry with the kinds that have no payload, for requests about the
+// entities that l finds.
 func NewRegistry(l slots.Lookup) *Registry {
 	return &Registry{slots: l, kinds: []kindInfo{
 		DestroyKind: {units: 1, size: BareSize, plain: true},
@@ -145,7 +147,7 @@ func (x *Registry) TypeOf(kind int) *mem.Type {
 	return nil
 }
 
-// Push pushes a request of a kind by its number. It returns its payload, to be filled in.
+// Push pushes a request of the kind with a number. It returns the payload, to be filled in.
 // Producer only.
 func (x *Registry) Push(l *Queue, kind int, how Flags, h handle.Handle, epoch uint32) mem.Pointer {
 	if k := x.kinds[kind].kind; k != nil {
@@ -173,7 +175,7 @@ func NewKind(x *Registry, of *mem.Type) Kind {
 	return k
 }
 
-// Calls says that requests of a kind run a function of the user's, which may end its goroutine.
+// Calls says that requests of a kind run a function of the user, which may end its goroutine.
 func (x *Registry) Calls(kind int) { x.kinds[kind].call = true }
 
 // IsJoint says that requests of a kind may concern any entities, of any shards.

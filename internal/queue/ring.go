@@ -19,9 +19,9 @@ const (
 //	front ──▶ [segment 2] ──next──▶ [segment 4] ◀── tail
 //	          being emptied      being filled
 //
-// It does not know the type of its elements. It returns the addresses of their places.
+// Ring does not know the type of its elements. It returns the addresses of their places.
 //
-// A full segment gets a successor of twice the size; an emptied one is dropped.
+// A full segment is followed by one of twice the size; an emptied one is dropped.
 //
 // Invariants: segments are emptied in the order in which they were filled.
 //
@@ -82,7 +82,7 @@ func (q *Ring) clear(r *segment, from, to uint32) {
 	first := from & (r.size - 1)
 	n := min(to-from, r.size-first)
 	q.of.Clear(q.of.At(r.buf, int(first)), int(n))
-	q.of.Clear(r.buf, int(to-from-n)) // what is over the end
+	q.of.Clear(r.buf, int(to-from-n)) // the part that wraps around the end
 }
 
 // Push returns the place of the next element, to be filled before it is
@@ -97,8 +97,8 @@ func (q *Ring) Push() mem.Address {
 	return p
 }
 
-// PushRun returns the first of the places of the next n elements, side by side, and how many places
-// it passed over for that. Producer only.
+// PushRun returns the first of the places of the next n elements, which are adjacent, and how many
+// places it skipped for that. Producer only.
 func (q *Ring) PushRun(n int) (run mem.Address, skip uint32) {
 	r := q.tail
 	at, skip := r.place(q.put, n)
@@ -110,7 +110,7 @@ func (q *Ring) PushRun(n int) (run mem.Address, skip uint32) {
 	return q.of.At(r.buf, at), skip
 }
 
-// place returns where n elements in a row begin, from element i on, and how many are passed over.
+// place returns where n adjacent elements begin, from element i on, and how many are skipped.
 func (r *segment) place(i uint32, n int) (at int, skip uint32) {
 	at = int(i & (r.size - 1))
 	if at+n > int(r.size) {
@@ -160,8 +160,7 @@ func (q *Ring) Rollback() {
 	q.put = put
 }
 
-// Peek returns the next element without taking it. Something must be there.
-// Consumer only.
+// Peek returns the next element without taking it. The ring must not be empty. Consumer only.
 func (q *Ring) Peek() mem.Address {
 	r := q.front
 	for n := r.next.Load(); n != nil && r.end.Load() == q.got; n = r.next.Load() {
@@ -170,18 +169,18 @@ func (q *Ring) Peek() mem.Address {
 	return q.at(r, q.got)
 }
 
-// Pop takes the next element. Something must be there. The element stays good
-// until Release. Consumer only.
+// Pop takes the next element. The ring must not be empty. The element stays good until Release.
+// Consumer only.
 func (q *Ring) Pop() mem.Address {
 	p := q.Peek()
 	q.got++
 	return p
 }
 
-// PopRun passes over skip elements and takes the next n, which PushRun made. It returns the first.
+// PopRun skips skip elements and takes the next n, which PushRun made. It returns the first.
 // Consumer only.
 func (q *Ring) PopRun(skip, n uint32) mem.Address {
-	q.Peek() // goes to their segment
+	q.Peek() // moves to their segment
 	p := q.at(q.front, q.got+skip)
 	q.got += skip + n
 	return p

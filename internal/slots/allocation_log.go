@@ -6,11 +6,11 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 )
 
-// This file is what a log of inputs notes of the port allocator, and how another world
-// follows it. No slot says which handles ports have in hand, so the log does not either: the
-// creates say which ones they used.
+// This file is what a log of inputs records of the port allocator, and how another world follows
+// that. No slot says which handles ports have in their caches, and the log does not either: the
+// creates say which of them were used.
 
-// Note begins or ends the noting of recalled handles. The world must be idle.
+// Note begins or ends recording the handles that are recalled. The world must be idle.
 func (o *PortAllocator) Note(on bool) { o.noting, o.recalls = on, nil }
 
 // TakeRecalls appends to dst the handles that the last Restock took back. Refresh
@@ -21,25 +21,25 @@ func (o *PortAllocator) TakeRecalls(dst []handle.Handle) []handle.Handle {
 	return dst
 }
 
-// Drawn returns how many indexes ports ever took. Safe from any goroutine.
+// Drawn returns how many indexes ports have ever taken. Safe from any goroutine.
 func (o *PortAllocator) Drawn() uint32 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return uint32(o.mu.drawn)
 }
 
-// Settled returns how many indexes the idle world had drawn at least, whenever it was saved since
-// its last refresh. Safe from any goroutine.
+// Settled returns a lower bound of the indexes drawn in any saved state of the idle world since its
+// last refresh. Safe from any goroutine.
 func (o *PortAllocator) Settled() uint32 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return uint32(o.mu.settled)
 }
 
-// Follow puts the port allocator in the state in which so many indexes were drawn, all of
-// them by ports of another world. What was recalled before, and is not freed yet, is to be recalled
-// again. No port may take any until Reopen. It returns an error if
-// more were drawn before, or if there are fewer indexes than that.
+// Follow sets the state in which so many indexes were drawn, all of them by ports of another world.
+// Handles that were recalled before, and are not freed yet, must be recalled again. No port may
+// take any until Reopen. It returns an error if more were drawn before, or if there are fewer
+// indexes than that.
 func (o *PortAllocator) Follow(drawn uint32) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -47,8 +47,8 @@ func (o *PortAllocator) Follow(drawn uint32) error {
 	if uint64(drawn) < before || uint64(drawn) > o.indexes() {
 		return fmt.Errorf("world: %d handles were drawn, of %d at most; now it would be %d", before, o.indexes(), drawn)
 	}
-	o.mu.pool = o.mu.pool[:0]         // Reopen makes it anew
-	o.mu.recalled = o.mu.recalled[:0] // those of an image are in the log too
+	o.mu.pool = o.mu.pool[:0]         // Reopen fills it again
+	o.mu.recalled = o.mu.recalled[:0] // the log also has those of an image
 	if err := o.reach(int(uint64(drawn) - before)); err != nil {
 		return err
 	}
@@ -56,8 +56,8 @@ func (o *PortAllocator) Follow(drawn uint32) error {
 	return nil
 }
 
-// Pending reports whether h is a handle that a port may have in hand, or may have
-// given out, and for which no atom is stored.
+// Pending reports whether h is a handle that a port may have in its cache, or may have given out,
+// and for which no atom is stored.
 func (o *PortAllocator) Pending(h handle.Handle) bool {
 	version, state, ok := o.dir.Look(h)
 	return ok && state == StatePending && h.Version() == version
@@ -68,7 +68,7 @@ func (o *PortAllocator) Pending(h handle.Handle) bool {
 func (o *PortAllocator) Reopen() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.mu.pool, o.mu.recalled, o.due = o.mu.pool[:0], o.mu.recalled[:0], o.due[:0] // all of it is made anew
+	o.mu.pool, o.mu.recalled, o.due = o.mu.pool[:0], o.mu.recalled[:0], o.due[:0] // rebuilt below
 	o.recalled.Store(false)
 	for n := o.mu.drawn; n > 0; n-- {
 		h, state := o.at(uint32(n - 1))
@@ -83,7 +83,7 @@ func (o *PortAllocator) Reopen() {
 	}
 }
 
-// at returns the n-th handle that was drawn, as its slot says.
+// at returns the n-th handle that was drawn, according to its slot.
 func (o *PortAllocator) at(n uint32) (handle.Handle, State) {
 	h := Compose(o.id, n, 0)
 	version, state := unpack(o.dir.Slot(h).Load(), h)

@@ -9,12 +9,10 @@ import (
 
 // Allocator hands out the slots of one shard and takes them back.
 //
-// Invariants: an index is in the free list, held by a live or pending handle,
-// retired, or not given yet. A free index is handed out with a higher
-// version than it ever had.
+// Invariants: an index is in the free list, held by a live or pending handle, retired, or not given
+// yet. A free index is handed out with a higher version than it ever had.
 //
-// Ownership: the shard's owner; see PortAllocator for the home that any goroutine may
-// draw from.
+// Ownership: the shard's owner. See PortAllocator for the home that any goroutine may draw from.
 type Allocator struct {
 	dir     *Directory
 	ref     *directoryRef
@@ -34,8 +32,8 @@ func (h *Allocator) Init(d *Directory, id int) {
 // freshAtOnce is the least number of indexes that go to the free list at a time.
 const freshAtOnce = 64
 
-// Pop takes the next index out of the free list, which must not be empty. It is small enough
-// to be inlined, as Next is; both together are not.
+// Pop takes the next index out of the free list, which must not be empty. It is small enough to be
+// inlined, and so is Next; both in one function would not be.
 func (h *Allocator) Pop() uint32 {
 	n := len(h.free) - 1
 	i := h.free[n]
@@ -43,14 +41,14 @@ func (h *Allocator) Pop() uint32 {
 	return i
 }
 
-// Next returns the next handle of a free index, and its slot, which it does not write.
+// Next returns the next handle of a free index, and its slot. It does not write the slot.
 func (h *Allocator) Next(i uint32) (handle.Handle, *Slot) {
 	slot := h.ref.slot(i)
 	return Compose(h.id, i, slot.Load()&versionMask), slot
 }
 
-// Refill puts about want indexes that were never used into the empty free list,
-// so that they are given in ascending order.
+// Refill puts about want indexes that were never used into the empty free list, in an order that
+// gives them ascending.
 func (h *Allocator) Refill(want int) error {
 	if int(h.given>>pageBits) == h.pages() {
 		if err := h.grow(); err != nil {
@@ -123,7 +121,7 @@ func (h *Allocator) AppendNext(dst []handle.Handle, n int) ([]handle.Handle, err
 	return dst, nil
 }
 
-// PopN takes the next n indexes out of the free list; the last is next.
+// PopN takes the next n indexes out of the free list; the last one is the first to give.
 func (h *Allocator) PopN(n int) []uint32 {
 	rest := len(h.free) - n
 	all := h.free[rest:]
@@ -134,5 +132,5 @@ func (h *Allocator) PopN(n int) []uint32 {
 // Free returns the number of indexes in the free list.
 func (h *Allocator) Free() int { return len(h.free) }
 
-// Retired returns the number of slots with no version left.
+// Retired returns the number of slots whose versions are used up.
 func (h *Allocator) Retired() int { return h.retired }

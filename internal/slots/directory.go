@@ -13,8 +13,7 @@ import (
 // ErrIndexes is returned when a home has no index left to give.
 var ErrIndexes = errors.New("world: out of indexes")
 
-// Directory takes a handle of any home to its slot, and has the limits of all homes; see
-// Lookup.
+// Directory finds the slot of a handle of any home, and has the limits of all homes; see Lookup.
 //
 // Ownership: mu guards growth. Any goroutine may look up at any time without a lock.
 type Directory struct {
@@ -32,16 +31,16 @@ type Directory struct {
 	}
 }
 
-// Init makes the directory for the given number of homes. The last of them is the port
-// allocator; each of the others has its first page. Indexes run from 0 to
-// indexMax, versions from 1 to versionMax, of which each incarnation has versionsEach. It panics if a handle cannot name so many homes,
-// or if none is left for the shards.
+// Init makes the directory for the given number of homes. The last of them is the port allocator;
+// each of the others has its first page. Indexes run from 0 to indexMax, versions from 1 to
+// versionMax; each incarnation has versionsEach of them. Init panics if a handle cannot name so
+// many homes, or if none is left for the shards.
 func (d *Directory) Init(homes int, indexMax, versionMax, versionsEach uint32, m *mem.Memory) {
 	if homes < 2 || homes > handle.ShardMax+1 {
 		panic(fmt.Sprintf("world: %d homes; there are 2 to %d, with the outside one", homes, handle.ShardMax+1))
 	}
 	if homes > handle.ShardMax && indexMax == handle.IndexMax {
-		versionMax = min(versionMax, handle.VersionMax-1) // no end can be behind the highest handle
+		versionMax = min(versionMax, handle.VersionMax-1) // the highest handle of all must not be given: no end is above it
 	}
 	d.Lookup, d.memory, d.indexMax = newLookup(homes), m, indexMax
 	d.versions = versions{first: 1, last: min(versionsEach, versionMax), max: versionMax, each: versionsEach}
@@ -53,7 +52,7 @@ func (d *Directory) Init(homes int, indexMax, versionMax, versionsEach uint32, m
 		d.mu.tables[i] = entries[i : i+1 : i+1]
 		d.enter(uint32(i), d.mu.tables[i], 1)
 	}
-	dir := d.Lookup // a copy, so that a liveness handle does not keep the directory
+	dir := d.Lookup // a copy, so that a Liveness does not keep the directory in memory
 	d.liveness = &Liveness{ports: uint32(homes - 1)}
 	d.liveness.dir.Store(&dir)
 }
@@ -61,13 +60,12 @@ func (d *Directory) Init(homes int, indexMax, versionMax, versionsEach uint32, m
 // Homes returns the number of homes.
 func (d *Directory) Homes() int { return len(d.homes) }
 
-// pagesAtOnce is the highest number of pages of slots that are allocated at one time. Fresh
-// memory costs some 20 µs for 64 KB, and a create waits for it.
+// pagesAtOnce is the highest number of pages of slots that are allocated at one time. Fresh memory
+// costs some 20 µs for 64 KB, and a create must wait for it.
 const pagesAtOnce = 8
 
-// grow adds the next block of pages to a home, half as many as it has. It does nothing if the
-// home has more than least pages by now, because several goroutines may find at the same time
-// that it lacks one.
+// grow adds the next block of pages to a home, half as many as it has. It does nothing if the home
+// has more than least pages by now: several goroutines may need the same page at the same time.
 func (d *Directory) grow(home uint32, least int) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -83,7 +81,7 @@ func (d *Directory) grow(home uint32, least int) error {
 	block := mem.Slice[page](d.memory.Take(pageType, more), more)
 	table, n := d.mu.tables[home], have+len(block)
 	if n > len(table) {
-		table = append(make([]*page, 0, max(n, 2*have)), table...) // the old one stays valid for its readers
+		table = append(make([]*page, 0, max(n, 2*have)), table...) // readers may still use the old one
 		table = table[:cap(table)]
 		d.mu.tables[home] = table
 	}
@@ -111,9 +109,9 @@ func (d *Directory) LocateStaged(h handle.Handle) Loc {
 	return 0
 }
 
-// Look returns the state of the slot that h names and its present version. A free slot of the
-// port allocator is pending, because a port may have its handle in hand. It returns false if
-// h names no slot of this directory. Safe from any goroutine.
+// Look returns the present version of the slot that h names, and its state. A free slot of the port
+// allocator is pending, because a port may have its handle in its cache. Look returns false if h
+// names no slot of this directory. Safe from any goroutine.
 func (d *Directory) Look(h handle.Handle) (version uint32, state State, ok bool) {
 	slot := d.Slot(h)
 	if slot == nil {
@@ -137,8 +135,8 @@ func (d *Directory) errIndexes(home, retired int) error {
 	return fmt.Errorf("%w: home %d has given all of IndexMax = %d", ErrIndexes, home, d.indexMax)
 }
 
-// EndAll makes every living handle stale, without a refresh: the directory is no longer used.
-// Handles that ports have are pending afterwards.
+// EndAll makes every living handle stale, without a refresh, when the directory is no longer used.
+// Afterwards the handles in the caches of ports are pending.
 func (d *Directory) EndAll() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -12,9 +12,8 @@ type Flags uint8
 // FlagsMax is the number of flags.
 const FlagsMax = 8
 
-// The flags of an entity are kept twice. The shard that has its row keeps them by row. In
-// addition each slot has a word that anyone may read at any time, and that the refresh
-// publishes:
+// The flags of an entity are kept twice. The shard that has its row keeps them by row. In addition
+// each slot has a word that any goroutine may read at any time, and that the refresh publishes:
 //
 //	word  | low word of the handle (32 bits) | 0 | flags (8 bits) |   atomic
 //
@@ -41,7 +40,7 @@ func (t *flagTable) word(index uint32) *atomic.Uint64 {
 // Flags returns the flags of an entity as of the last refresh, or none if it is not
 // alive. Safe from any goroutine at any time; it never blocks and never writes.
 func (d *Directory) Flags(h handle.Handle) Flags {
-	if !d.Alive(h) { // h may then name a home that does not exist
+	if !d.Alive(h) { // otherwise h may name a home that does not exist
 		return 0
 	}
 	word := d.flags[h.Shard()].Load().word(h.Index())
@@ -54,7 +53,7 @@ func (d *Directory) Flags(h handle.Handle) Flags {
 	return 0
 }
 
-// PublishFlags publishes f as the flags that anyone may read. The caller owns the atom.
+// PublishFlags publishes f as the flags that any goroutine may read. The caller owns the atom.
 func (d *Directory) PublishFlags(h handle.Handle, f Flags) {
 	word := d.flags[h.Shard()].Load().word(h.Index())
 	if word == nil {
@@ -63,7 +62,8 @@ func (d *Directory) PublishFlags(h handle.Handle, f Flags) {
 	word.Store(uint64(uint32(h))<<32 | uint64(f))
 }
 
-// addFlagPage makes the page of an index's word, unless another goroutine has made it by now.
+// addFlagPage makes the page of an index's word, unless another goroutine has made it in the
+// meantime.
 func (d *Directory) addFlagPage(home, index uint32) *atomic.Uint64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -76,7 +76,7 @@ func (d *Directory) addFlagPage(home, index uint32) *atomic.Uint64 {
 			}
 		}
 		t = &longer
-		d.flags[home].Store(t) // the old one stays valid for its readers
+		d.flags[home].Store(t) // readers may still use the old one
 	}
 	if p := &(*t)[index>>pageBits]; p.Load() == nil {
 		p.Store(new(flagPage))

@@ -6,22 +6,21 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 )
 
-// Foreign returns how many handles with their home elsewhere were freed here since
-// ForgetForeign.
+// Foreign returns how many handles of other homes were freed here since ForgetForeign.
 func (h *Allocator) Foreign() int { return len(h.dead.shards) + len(h.dead.ports) }
 
-// ShardDead returns those of them that are at home in other shards, in order.
+// ShardDead returns those whose home is another shard, in order.
 func (h *Allocator) ShardDead() []handle.Handle { return h.dead.shards }
 
-// PortDead returns those of them that are at home in the port allocator, in order.
+// PortDead returns those whose home is the port allocator, in order.
 func (h *Allocator) PortDead() []handle.Handle { return h.dead.ports }
 
-// ForgetForeign forgets them: their homes have freed them.
+// ForgetForeign forgets them, when their homes have freed them.
 func (h *Allocator) ForgetForeign() {
 	h.dead.shards, h.dead.ports = h.dead.shards[:0], h.dead.ports[:0]
 }
 
-// FreeForeign leaves the slot of a dead atom to its home.
+// FreeForeign leaves freeing the slot of a dead atom to its home.
 func (h *Allocator) FreeForeign(dead handle.Handle) {
 	if dead.Shard() == uint32(len(h.dir.homes)-1) {
 		h.dead.ports = append(h.dead.ports, dead)
@@ -30,23 +29,23 @@ func (h *Allocator) FreeForeign(dead handle.Handle) {
 	}
 }
 
-// Recycle takes back the slots of the dead that are at home here.
+// Recycle frees the slots of dead handles whose home is here.
 func (h *Allocator) Recycle(dead []handle.Handle) {
 	for _, x := range dead {
 		h.recycle(x)
 	}
 }
 
-// GrowFree makes room in the free list for n more, at once instead of bit by bit.
+// GrowFree makes room in the free list for n more, in one allocation.
 func (h *Allocator) GrowFree(n int) { h.free = slices.Grow(h.free, n) }
 
 // Drop gives the memory of the free list back. The home gives no more handles.
 func (h *Allocator) Drop() { h.free, h.dead.shards, h.dead.ports = nil, nil, nil }
 
-// FreeAll frees the slots of dead atoms in order, or from the last one on. It notes the
-// handles with their home elsewhere.
+// FreeAll frees the slots of dead atoms in order, or from the last to the first. It records the
+// handles of other homes.
 func (h *Allocator) FreeAll(dead []handle.Handle, fromLast bool) {
-	h.free = slices.Grow(h.free, len(dead)) // checks the room once
+	h.free = slices.Grow(h.free, len(dead)) // so that the room is checked once
 	free := h.free[:len(h.free)+len(dead)]
 	n := len(h.free)
 	i, step := 0, 1
@@ -62,7 +61,7 @@ func (h *Allocator) FreeAll(dead []handle.Handle, fromLast bool) {
 			h.FreeForeign(x)
 		} else {
 			h.free = free[:n]
-			h.recycle(x) // by the first version of the window, or it retires
+			h.recycle(x) // with the first version of the window, or it retires
 			n = len(h.free)
 		}
 		i += step
@@ -70,10 +69,10 @@ func (h *Allocator) FreeAll(dead []handle.Handle, fromLast bool) {
 	h.free = free[:n]
 }
 
-// freeOwn frees the slots of the dead, from dead[i] on, up to the first that is not at home
-// here or whose next version is not one more. It puts their indexes behind the first n of free, and returns
-// where it ended. It calls nothing, and loads what it compares with only once: as far as the
-// compiler knows, a store to a slot might change that.
+// freeOwn frees the slots of dead handles, from dead[i] on. It stops at the first handle of another
+// home, and at the first whose next version is not one more. It puts the indexes after the first n
+// of free, and returns where it stopped. It calls nothing, and loads what it compares with only
+// once: as far as the compiler knows, a store to a slot might change that.
 func (h *Allocator) freeOwn(dead []handle.Handle, i, step int, free []uint32, n int) (at, freed int) {
 	id, of, own := h.id, h.dir.versions, h.ref
 	for ; uint(i) < uint(len(dead)); i += step {

@@ -2,9 +2,9 @@ package slots
 
 import "github.com/atoll-sim/atoll/handle"
 
-// Index is a directory of slots beside that of a world: it says where entities were at one
-// moment. Its Lookup finds those, and no others, as that of a world does. It shares the pages
-// that are alike with the one that it was made from.
+// Index is a directory of slots besides that of the world: it says where entities were at one
+// moment. Its Lookup finds those entities and no others, as that of a world does. It shares with
+// the Index that it was made from the pages in which nothing differs.
 //
 // Invariants: a page that another Index has is not written.
 //
@@ -12,13 +12,14 @@ import "github.com/atoll-sim/atoll/handle"
 type Index struct {
 	Lookup
 	homes [][]*page // by home: the pages
-	own   [][]bool  // by home: which of them no other Index has; nil when it is complete
+	own   [][]bool  // by home: which pages no other Index has; nil when the index is complete
 }
 
-// noPage stands for a page in which nothing is.
+// noPage stands for a page without entities.
 var noPage page
 
-// NewIndex makes an index for so many homes that has what another has, or nothing for nil.
+// NewIndex makes an index for so many homes with the contents of another, or with nothing if from
+// is nil.
 func NewIndex(homes int, from *Index) *Index {
 	x := &Index{Lookup: newLookup(homes), homes: make([][]*page, homes), own: make([][]bool, homes)}
 	if from == nil {

@@ -6,12 +6,12 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 )
 
-// Liveness is what a reference holds of a world: enough to ask whether an entity is
-// alive, and nothing that keeps the rest of the world in memory.
+// Liveness is the part of a world that a reference holds: enough to ask whether an entity is alive.
+// It does not keep the rest of the world in memory.
 //
 // Invariants: until it is cut, it finds the slots of its world.
 //
-// Ownership: any goroutine may ask it, and may cut it.
+// Ownership: any goroutine may read it, and may cut it.
 type Liveness struct {
 	dir   atomic.Pointer[Lookup] // first: Alive is just small enough to be inlined
 	cut   atomic.Bool
@@ -27,9 +27,9 @@ func (d *Directory) Liveness() *Liveness { return d.liveness }
 func (a *Liveness) Alive(h handle.Handle) bool { return a.dir.Load().Alive(h) }
 
 // State returns what the slot of h holds, if h is its handle: alive, pending, or staged by a
-// refresh. It returns false for all other handles, and for all once the Liveness is cut. It
-// reads the slot in one load, so an entity that is created meanwhile is found in one state or
-// the other. Safe as Alive.
+// refresh. It returns false for all other handles, and for all once the Liveness is cut. It reads
+// the slot in one load, so for an entity that is being created it returns the state before or
+// after. Safe as Alive.
 func (a *Liveness) State(h handle.Handle) (State, bool) {
 	if slot := a.dir.Load().Slot(h); slot != nil {
 		version, state := tell(slot.Load(), h, a.ports)
@@ -38,7 +38,7 @@ func (a *Liveness) State(h handle.Handle) (State, bool) {
 	return StateUnused, false
 }
 
-// Cut empties the Liveness for good: its world is gone.
+// Cut empties the Liveness for good, because its world is gone.
 func (a *Liveness) Cut() {
 	a.cut.Store(true)
 	none := newLookup(1) // without a slot

@@ -10,7 +10,7 @@ import (
 
 // Errors of a Load.
 var (
-	// ErrImage is what its errors about an image wrap: no world can have it.
+	// ErrImage is wrapped by errors about an image that no world can have.
 	ErrImage = errors.New("world: an image that is none")
 	// ErrUsed is returned for a world that has given a handle.
 	ErrUsed = errors.New("world: handles were given before")
@@ -19,7 +19,7 @@ var (
 // PortImage is the state of the slots of the entities that ports create.
 type PortImage struct {
 	Slots    []uint32        // state and version of each slot that was drawn, in order
-	Pool     []uint32        // the free indexes; the last is taken first, those that ports have in hand last
+	Pool     []uint32        // the free indexes; the last is taken first, and those in the caches of ports last
 	Recalled []handle.Handle // to be freed by the next refresh
 }
 
@@ -38,7 +38,7 @@ func (o *PortAllocator) Image() (x PortImage) {
 	for _, h := range o.mu.recalled {
 		known.set(h.Index())
 	}
-	for n := len(x.Slots); n > 0; n-- { // so that the lowest is given first
+	for n := len(x.Slots); n > 0; n-- { // the lowest is given first
 		if _, state := o.at(uint32(n - 1)); state == StateUnused && !known.has(uint32(n-1)) {
 			x.Pool = append(x.Pool, uint32(n-1))
 		}
@@ -50,17 +50,17 @@ func (o *PortAllocator) Image() (x PortImage) {
 	return x
 }
 
-// Load gives the slots of a new world the state of another's: first those of each home, then,
-// by Place, where each living atom is.
+// Load gives the slots of a new world the state of another's: first those of each home, then, by
+// Place, the row of each living atom.
 //
-// Ownership: one goroutine, of an idle world, while ports draw nothing; Place may be called by
-// several, and so may Home, for a home each.
+// Ownership: one goroutine, of an idle world, while ports draw nothing. Several may call Place, and
+// several may call Home, for a home each.
 type Load struct {
 	dir    *Directory
 	out    *PortAllocator
 	alive  atomic.Int64
 	placed atomic.Int64
-	// trusted leaves out a swap for each row, which takes as long as copying 40 bytes.
+	// trusted leaves out an atomic swap for each row, which takes as long as copying 40 bytes.
 	trusted bool
 }
 
@@ -96,7 +96,7 @@ func (l *Load) Incarnation(n uint32) error {
 	return nil
 }
 
-// Home loads the slots of a shard, as AppendSlots and FreeList returned them.
+// Home loads the slots of a shard, from the results of AppendSlots and FreeList.
 func (l *Load) Home(i int, words, free []uint32) error {
 	h := l.dir.homes[i]
 	unused, err := l.slots(h, words, StateUnused)
@@ -148,8 +148,8 @@ func (l *Load) Ports(x PortImage) error {
 	return nil
 }
 
-// slots loads the words of a home and returns how many are free. A slot that was never used may
-// be there if free is StatePending.
+// slots loads the words of a home and returns how many are free. Slots that were never used are
+// allowed only if free is StatePending.
 func (l *Load) slots(h *Allocator, words []uint32, free State) (unused int, err error) {
 	if uint64(len(words)) > uint64(l.dir.indexMax)+1 {
 		return 0, fmt.Errorf("%w: home %d has %d slots, with IndexMax = %d", ErrImage, h.id, len(words), l.dir.indexMax)
@@ -186,7 +186,8 @@ func (l *Load) slots(h *Allocator, words []uint32, free State) (unused int, err 
 	return unused, nil
 }
 
-// list checks that the slots of a list are among the first n, free, and in it once.
+// list checks that the slots of a list are among the first n, are free, and are in the list only
+// once.
 func (l *Load) list(h *Allocator, list []uint32, n int, seen indexes) error {
 	for _, i := range list {
 		if int64(i) >= int64(n) || seen.set(i) {
@@ -199,11 +200,11 @@ func (l *Load) list(h *Allocator, list []uint32, n int, seen indexes) error {
 	return nil
 }
 
-// Trust says that what is placed from now on are the rows of a world: none has the handle of
-// another.
+// Trust says that the rows that are placed from now on come from a world: no two have the same
+// handle.
 func (l *Load) Trust() { l.trusted = true }
 
-// Place says that atoms are in rows side by side. The slot of each must say that it is alive.
+// Place says that atoms are in adjacent rows. The slot of each must say that it is alive.
 func (l *Load) Place(hs []handle.Handle, at Loc) error {
 	for i, h := range hs {
 		slot := l.dir.Slot(h)
@@ -220,7 +221,7 @@ func (l *Load) Place(hs []handle.Handle, at Loc) error {
 	return nil
 }
 
-// Finish lets ports take handles. It returns an error if an atom that lives has no row.
+// Finish lets ports take handles. It returns an error if a living atom has no row.
 func (l *Load) Finish() error {
 	if n, alive := l.placed.Load(), l.alive.Load(); n != alive {
 		return fmt.Errorf("%w: %d entities live, and %d have a row", ErrImage, alive, n)
@@ -229,7 +230,7 @@ func (l *Load) Finish() error {
 	return nil
 }
 
-// shut refuses handles to ports until open. If ports have taken some, or it is shut already,
+// shut keeps ports from taking handles until open. If ports have taken some, or it is shut already,
 // it does nothing and returns false.
 func (o *PortAllocator) shut() bool {
 	o.mu.Lock()
@@ -254,7 +255,7 @@ func newIndexes(n int) indexes { return make(indexes, (n+63)/64) }
 
 func (b indexes) has(i uint32) bool { return b[i/64]>>(i%64)&1 != 0 }
 
-// set puts a number in and reports whether it was there.
+// set adds a number and reports whether it was in the set before.
 func (b indexes) set(i uint32) (had bool) {
 	had = b.has(i)
 	b[i/64] |= 1 << (i % 64)

@@ -12,7 +12,7 @@ import (
 const (
 	pageBits = 10
 	pageSize = 1 << pageBits
-	// pageShift takes a handle to its page, with the home above it.
+	// pageShift shifts a handle down to the number of its page, with the home above it.
 	pageShift = handle.VersionBits + pageBits
 	pagesMax  = 1 << (handle.IndexBits - pageBits) // of a home
 	refBits   = 4                                  // the size of a directoryRef, as a shift
@@ -21,16 +21,16 @@ const (
 	pointerBytes = 1 << pointerBits
 )
 
-// A shift and a mask each take a handle to the offset of what it leads to in the directory.
+// A shift and a mask each turn a handle into an offset in the directory.
 const (
-	HomeShift = handle.VersionBits + handle.IndexBits - refBits // of its home's directoryRef, by the Lookup's mask
+	HomeShift = handle.VersionBits + handle.IndexBits - refBits // of its home's directoryRef; the mask is that of the Lookup
 	PageShift = pageShift - pointerBits                         // of its page in the home's table
 	PageMask  = (pagesMax - 1) * pointerBytes
 	SlotShift = handle.VersionBits - slotBits // of its Slot in the page
 	SlotMask  = (pageSize - 1) * slotBytes
 )
 
-// Table is the offset of the table's address in a directoryRef, behind the end.
+// Table is the offset of the table's address in a directoryRef. It follows end.
 const Table = 8
 
 // PageSlots is the least number of slots that are allocated at one time.
@@ -41,36 +41,34 @@ type page [pageSize]Slot
 
 var pageType = mem.TypeOf[page]()
 
-// Lookup takes handles to slots and locations. All copies of one find the same
-// slots.
+// Lookup finds slots and locations of handles. All copies of a Lookup find the same slots.
 //
 //	handle ──home──▶ directoryRef ──index / 1024──▶ page ──index % 1024──▶ Slot
 //
 // The homes of a world are fixed when it is made, so their entries stay where they are,
 // and a home that grows replaces only its own table.
 //
-// Ownership: never written after the world is made; see directoryRef for what it leads to.
+// Ownership: never written after the world is made; see directoryRef for what it refers to.
 type Lookup struct {
 	Refs mem.Address   // the first of n, a power of two; entries without a home have end 0
 	Mask handle.Handle // n-1, times the size of an entry
 }
 
-// directoryRef is a home's entry in the directory. One comparison with end refuses every handle
-// that was not made here, whatever its bits.
+// directoryRef is a home's entry in the directory. One comparison with end rejects every handle
+// that was not made here, whatever its bits are.
 //
-// Invariants: table has a page for every index of the home with handles below end. end
-// never shrinks. Pages never move and are never freed. A table that was replaced stays
-// valid for its readers.
+// Invariants: table has a page for every index of the home with handles below end. end never
+// shrinks. Pages never move and are never freed. Readers may still use a table that was replaced.
 //
 // Ownership: written under the directory's lock, end last: a goroutine that loads end and then
 // table finds the page of every handle below that end.
 type directoryRef struct {
-	end   atomic.Uint64         // the first handle behind the last slot; 0 for no slots
-	table atomic.Pointer[*page] // the first of as many as there are pages, or more
+	end   atomic.Uint64         // one above the highest handle of the last slot; 0 for no slots
+	table atomic.Pointer[*page] // the first of as many entries as there are pages, or more
 }
 
-// endless is the end of a home behind which there is no handle. The handle with that value
-// is never given: see Directory.Init.
+// endless is the end of a home with the highest handles of all. The handle with that value is never
+// given: see Directory.Init.
 const endless = math.MaxUint64
 
 // newLookup makes the directory for so many homes.

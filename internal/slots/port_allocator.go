@@ -9,23 +9,22 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 )
 
-// PortAllocator is the home of the entities that ports create. It has slots but no
-// atoms: those are in the shards. Its number is the number of shards, so its indexes are
-// apart from theirs. The handles that systems are given never depend on what ports draw, and
-// when.
+// PortAllocator is the home of the entities that ports create. It has slots but no atoms: those are
+// in the shards. Its number is the number of shards, so its indexes are separate from theirs. The
+// handles that systems get never depend on what ports draw, or when.
 //
-// Free handles are in a pool, from which a port takes some at a time into its
-// hand. When the pool is empty, indexes are drawn that were never used.
+// Free handles are in a pool. A port takes some at a time into its cache. When the pool is empty,
+// indexes are drawn that were never used.
 //
-//	dead ──▶ pool ──▶ a port's hand ──▶ an entity
-//	fresh ───────────▶┘
+//	dead ──▶ pool ──▶ a port's cache ──▶ an entity
+//	fresh ────────────▶┘
 //
-// A free slot does not say where its next handle is, in the pool or in a hand: to a look-up
-// all of these handles are pending.
+// A free slot does not say whether its next handle is in the pool or in a cache: look-ups report
+// all of these handles as pending.
 //
-// Invariants: each index below drawn is in the pool, in one hand, of an entity or of a
-// create under way, recalled, or retired. A handle in the pool or in a hand has the
-// version of its slot, and was not given out yet.
+// Invariants: each index below drawn is in the pool, in one cache, of an entity or of a create
+// under way, recalled, or retired. A handle in the pool or in a cache has the version of its slot,
+// and was not given out yet.
 //
 // Ownership: mu guards what is nested with it; retired is also written under it. Only the
 // refresh writes slots.
@@ -39,9 +38,9 @@ type PortAllocator struct {
 	mu       struct {
 		sync.Mutex
 		pool     []handle.Handle // the last is taken first
-		drawn    uint64          // indexes that were ever taken
-		settled  uint64          // drawn when the last refresh, or load, was under way
-		ports    int             // that have a hand
+		drawn    uint64          // how many indexes were ever taken
+		settled  uint64          // the value of drawn during the last refresh or load
+		ports    int             // how many ports have a cache
 		recalled []handle.Handle // given out, and taken back
 		closed   bool            // the world is being loaded
 	}
@@ -61,8 +60,7 @@ func (o *PortAllocator) Join() {
 	o.mu.ports++
 }
 
-// Leave ends what Join began, and puts back what the port has in hand. Safe from any
-// goroutine.
+// Leave undoes Join, and puts the handles in the port's cache back. Safe from any goroutine.
 func (o *PortAllocator) Leave(cache []handle.Handle) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -70,11 +68,10 @@ func (o *PortAllocator) Leave(cache []handle.Handle) {
 	o.mu.pool = append(o.mu.pool, cache...)
 }
 
-// Take appends handles to dst, which holds all that its port has in hand: n of them or, if
-// there are plenty more, up to most. Only half of the handles that are left are divided into
-// shares that ports may take beyond their need. So ports that are then idle leave the other
-// half to those that are not. If there are fewer than n, Take returns an error and takes none.
-// Safe from any goroutine.
+// Take appends handles to dst, which is the cache of a port: n of them or, if there are plenty
+// more, up to most. Ports may take more than they need only from half of the handles that are left,
+// each up to its share. So ports that are then idle leave the other half to those that are not. If
+// there are fewer than n, Take returns an error and takes none. Safe from any goroutine.
 func (o *PortAllocator) Take(dst []handle.Handle, n, most int) ([]handle.Handle, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -124,8 +121,8 @@ func (o *PortAllocator) reach(n int) error {
 	return nil
 }
 
-// Put puts back into the pool the handles that a port has in hand beyond most or its share.
-// It returns those that the port keeps. Safe from any goroutine.
+// Put puts the handles in a port's cache beyond most, or beyond its share, back into the pool. It
+// returns those that the port keeps. Safe from any goroutine.
 func (o *PortAllocator) Put(cache []handle.Handle, most int) []handle.Handle {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -137,9 +134,9 @@ func (o *PortAllocator) Put(cache []handle.Handle, most int) []handle.Handle {
 	return append([]handle.Handle(nil), cache[rest:]...)
 }
 
-// Recall takes back handles that a port has given out and for which no create will be sent:
-// the refresh that follows makes them stale. Until then their slots give no other handle, so
-// what a system finds out about a handle changes only in a refresh. Safe from any goroutine.
+// Recall takes back handles that a port has given out and for which no create will be sent: the
+// next refresh makes them stale. Until then their slots give no other handle. So the answers that a
+// system gets about a handle change only in a refresh. Safe from any goroutine.
 func (o *PortAllocator) Recall(told ...handle.Handle) {
 	if len(told) == 0 {
 		return
@@ -171,7 +168,7 @@ func (o *PortAllocator) Restock() {
 	o.due = o.due[:0]
 }
 
-// Recycle takes back the slots of the dead. Refresh only.
+// Recycle frees the slots of dead handles. Refresh only.
 func (o *PortAllocator) Recycle(dead []handle.Handle) {
 	if len(dead) == 0 {
 		return
@@ -179,7 +176,7 @@ func (o *PortAllocator) Recycle(dead []handle.Handle) {
 	freed := slices.Grow(o.freed[:0], len(dead))
 	of := o.dir.versions
 	for _, h := range dead {
-		if of.hasNext(h) { // as Slot.free, for many
+		if of.hasNext(h) { // Slot.free, for many slots
 			o.dir.Slot(h).StoreBatched(word(h+1, StateUnused))
 			freed = append(freed, h+1)
 		} else if next, ok := o.dir.Slot(h).free(h, of); ok {

@@ -6,10 +6,10 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 )
 
-// This file holds the look-ups, which are written with unsafe: a random access takes a quarter
-// fewer instructions than with slices.
+// This file holds the look-ups. They use unsafe: a random access takes a quarter fewer instructions
+// than with slices.
 
-// The size of a directoryRef is 1<<refBits bytes, and its table is where Table says.
+// The size of a directoryRef is 1<<refBits bytes, and its table is at offset Table.
 var _ [0]struct{} = [unsafe.Sizeof(directoryRef{}) - 1<<refBits]struct{}{}
 var _ [0]struct{} = [unsafe.Offsetof(directoryRef{}.table) - Table]struct{}{}
 
@@ -20,12 +20,11 @@ func (l *Lookup) ref(home uint32) *directoryRef {
 	return (*directoryRef)(unsafe.Add(l.Refs, handle.Handle(home)<<refBits&l.Mask))
 }
 
-// Slot returns the slot that h names, or nil if there is none. It does not look at the
-// version. It is small enough to be inlined.
+// Slot returns the slot that h names, or nil if there is none. It ignores the version. It is small
+// enough to be inlined.
 //
-// Safety: masked, the home is the offset of one of the entries, that of h's home or of a
-// lower one. So a handle below end is of that home, and table, loaded behind end, has its
-// page.
+// Safety: the masked home is the offset of an entry: that of h's home or of a lower one. So a
+// handle below end is of that home, and table, which is loaded after end, has its page.
 func (l *Lookup) Slot(h handle.Handle) *Slot {
 	e := (*directoryRef)(unsafe.Add(l.Refs, h>>HomeShift&l.Mask))
 	if uint64(h) < e.end.Load() {

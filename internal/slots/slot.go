@@ -34,8 +34,8 @@ type Slot struct {
 // Load reads Generation.
 func (s *Slot) Load() uint32 { return atomic.LoadUint32(&s.Generation) }
 
-// Store writes Generation and publishes what was written before, including Loc and the row.
-// The caller is the one writer.
+// Store writes Generation and publishes what was written before, including Loc and the row. The
+// caller is its only writer.
 func (s *Slot) Store(gen uint32) { atomic.StoreUint32(&s.Generation, gen) }
 
 // StoreBatched is Store for one of many slots that are written in a loop; see package
@@ -67,7 +67,7 @@ func (s *Slot) LocStaged(h handle.Handle) Loc {
 	return 0
 }
 
-// ToCome reports whether h may yet be given, or was given and its atom is not stored yet.
+// ToCome reports whether h may still be given, or was given and its atom is not stored yet.
 func (s *Slot) ToCome(h handle.Handle) bool {
 	version, state := unpack(s.Load(), h)
 	return state == StateUnused && max(version, 1) == h.Version()
@@ -76,11 +76,11 @@ func (s *Slot) ToCome(h handle.Handle) bool {
 // State says what a slot holds.
 type State uint8
 
-// The states of a slot. That of a marked atom is still StateAlive: only the owner sees that
-// it is marked, by a bit in the chunk.
+// The states of a slot. A marked atom's is still StateAlive: only the owner sees the mark, a bit in
+// the chunk.
 const (
 	StateAlive   State = iota // the atom is stored
-	StatePending              // of ports: the handle may have been given out, the atom is not stored; no slot holds this, see tell
+	StatePending              // of ports: the handle may have been given out, the atom is not stored; no slot holds this, see unpackPublic
 	StateUnused               // free; the version is the next one to be given
 	StateRetired              // its versions are used up; never given again
 	StateStaged               // the atom is stored, but the refresh has not yet decided whether it stays
@@ -111,8 +111,8 @@ func unpackAt(gen, index uint32) (version uint32, s State) {
 	return version, State(gen>>stateShift ^ index&indexMask)
 }
 
-// tell is unpack for callers that do not free slots. For a free slot of the port allocator it
-// returns pending, because a port has its handle, or may take it at any time.
+// unpackPublic is unpack for callers that do not free slots. For a free slot of the port allocator
+// it returns pending, because a port has its handle, or may take it at any time.
 func tell(gen uint32, h handle.Handle, ports uint32) (version uint32, s State) {
 	version, s = unpack(gen, h)
 	if s == StateUnused && h.Shard() == ports {
@@ -121,9 +121,9 @@ func tell(gen uint32, h handle.Handle, ports uint32) (version uint32, s State) {
 	return version, s
 }
 
-// Loc says where an atom is: the number of a chunk in the upper 20 bits, the row
-// within it in the lower 12. Chunk numbers are world-wide, so a Loc is right
-// whichever shard owns the atom; they start at 1, so the zero Loc is nowhere.
+// Loc says where an atom is: the number of a chunk in the upper 20 bits, the row within it in the
+// lower 12. Chunk numbers are unique in the world, so a Loc is right whichever shard owns the atom;
+// they start at 1, so the zero Loc is nowhere.
 type Loc uint32
 
 const (

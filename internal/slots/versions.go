@@ -12,21 +12,21 @@ import (
 // ErrVersions is returned when no versions are left for another incarnation.
 var ErrVersions = errors.New("world: out of versions")
 
-// versions is the window of versions that slots give. Each incarnation of a world has its own,
-// so that what was lost with a crash is not given again:
+// versions is the window of versions that slots give. Each incarnation of a world has its own
+// window, so that handles that were lost in a crash are not given again:
 //
 //	incarnation 1        2              3
 //	1 … each │ each+1 … 2·each │ 2·each+1 … │ … max
 //
-// Entities of earlier incarnations keep their versions; when they die, their slots go on with the
-// first of the window.
+// Entities of earlier incarnations keep their versions; when they die, their slots continue with
+// the first version of the window.
 type versions struct {
 	first, last uint32 // of the window
-	max, each   uint32 // last of all; how many a window has
+	max, each   uint32 // the last version of all; how many a window has
 }
 
-// hasNext reports whether the slot of h, which lived, gives the handle after h next. It is one
-// comparison: a version from before the window is huge.
+// hasNext reports whether the slot of h, whose entity has died, gives the handle after h next. It
+// is one comparison: for a version below the window the difference is huge.
 func (v *versions) hasNext(h handle.Handle) bool { return h.Version()-v.first < v.last-v.first }
 
 // firstOf returns the handle of h's slot with the first version of the window.
@@ -46,8 +46,8 @@ func (v *versions) of(n uint32) (versions, error) {
 	return versions{uint32(first), uint32(min(first+uint64(v.each)-1, uint64(v.max), math.MaxUint32)), v.max, v.each}, nil
 }
 
-// begin makes those slots of a page that do not live unused, with the first version of the window.
-// It calls revived with the indexes of those that were retired.
+// begin makes all slots of a page without a living entity unused, with the first version of the
+// window. It calls revived with the indexes of those that were retired.
 func (v *versions) begin(p *page, first handle.Handle, revived func(i uint32)) {
 	for i := range p {
 		h := Compose(first.Shard(), first.Index()+uint32(i), v.first)
@@ -76,7 +76,7 @@ func (d *Directory) beginHome(home uint32) (revived []uint32) {
 // Incarnation returns the number of the present one, from 1.
 func (d *Directory) Incarnation() uint32 { return d.versions.number() }
 
-// Reincarnate raises what all slots give next to the window of an incarnation. It returns
+// Reincarnate moves the next version of all slots into the window of an incarnation. It returns
 // ErrVersions, and changes nothing, if there is none with that number. The number must not be lower
 // than the present one. The world must be idle, and have no ports.
 func (o *PortAllocator) Reincarnate(n uint32) error {

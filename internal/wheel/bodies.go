@@ -5,8 +5,8 @@ import (
 	"reflect"
 )
 
-// Bodies are what comes with the entries of a Wheel, by index: in pages of 64 KB, of which those are
-// there that an entry was in.
+// Bodies are the values that belong to the entries of a Wheel, by index, in pages of 64 KB. A page
+// exists once an entry was in it.
 //
 // Ownership: as of the Wheel.
 type Bodies[M any] struct {
@@ -14,7 +14,7 @@ type Bodies[M any] struct {
 	bits  int // a page has 1<<bits
 }
 
-// NewBodies returns Bodies of nothing.
+// NewBodies returns Bodies without pages.
 func NewBodies[M any]() Bodies[M] {
 	size := max(1, reflect.TypeFor[M]().Size())
 	return Bodies[M]{bits: min(pageBits, max(0, bits.Len64(bodyBytes/uint64(size))-1))}

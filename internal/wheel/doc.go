@@ -1,5 +1,5 @@
-// Package wheel holds what is due at a tick, for the packages that keep such things about entities:
-// timers, and asks that time out.
+// Package wheel holds what is due at a tick, for packages that keep such things about entities:
+// timers, and questions that time out.
 //
 //	Wheel   64 to 16,384 slots, by the tick modulo their number; a tick looks at one slot
 //	slot    the entries in it, due in this round or a later one, in the order in which they were set

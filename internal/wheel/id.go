@@ -1,7 +1,7 @@
 package wheel
 
-// ID names an entry that is set. 0 is that of none. The ID of an entry that is gone is never given to
-// another, until its place was used 268 million times.
+// ID names an entry that is set; 0 names none. When the entry is gone, its ID is not given to
+// another until its place was used 268 million times.
 type ID uint64
 
 // An ID has the home of an entry, its index there, and the generation of that.
@@ -15,7 +15,7 @@ func idOf(home, index int, generation uint32) ID {
 	return ID(home)<<(indexBits+generationBits) | ID(index)<<generationBits | ID(generation)
 }
 
-// Home returns the home, and Index the index, whether or not there are such.
+// Home returns the home, and Index the index, whether or not they exist.
 func (id ID) Home() int  { return int(id >> (indexBits + generationBits)) }
 func (id ID) Index() int { return int(id>>generationBits) & (1<<indexBits - 1) }
 

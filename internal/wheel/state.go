@@ -8,8 +8,8 @@ import (
 	"github.com/atoll-sim/atoll/internal/drive"
 )
 
-// AppendState appends all that decides what the wheel does next: its generations, the order of what is
-// free, and of what is set. body appends what comes with an entry.
+// AppendState appends all that decides what the wheel does next: its generations, and the order of
+// the free entries and of those that are set. body appends the value of an entry.
 func (w *Wheel) AppendState(dst []byte, body func(dst []byte, index int) []byte) []byte {
 	dst = drive.AppendNumber(drive.AppendNumber(dst, len(w.slots)), w.used)
 	for k := range w.used {
@@ -32,8 +32,8 @@ func (w *Wheel) AppendState(dst []byte, body func(dst []byte, index int) []byte)
 	return dst
 }
 
-// Load reads what AppendState wrote, into a new wheel. now is the tick. body reads what comes with an
-// entry, and returns what is behind it.
+// Load reads what AppendState wrote, into a new wheel. now is the tick. body reads the value of an
+// entry, and returns the bytes after it.
 func (w *Wheel) Load(c *drive.Cursor, now uint64, body func(src []byte, index int) ([]byte, error)) error {
 	slots, used := c.Int(), c.Count(1)
 	switch {

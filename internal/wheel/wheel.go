@@ -17,16 +17,16 @@ const Most = 1 << indexBits
 
 // Wheel holds the entries that were set in one home.
 //
-// Invariants: an entry is in the list of the slot of its tick, behind all that were set before it, or
-// in the list of those that are free.
+// Invariants: an entry is in the list of the slot of its tick, behind all that were set before it,
+// or in the list of free entries.
 //
-// Ownership: whoever acts in the home; in a refresh, its steps.
+// Ownership: the actor of the home; in a refresh, the steps of the home.
 type Wheel struct {
 	slots []list
 	pages [][]Entry
 	used  int // how many indexes were ever used
 	free  list
-	count int // of those that are set
+	count int // how many entries are set
 
 	Fired []Fired // by the last Collect, in the order in which they were set
 }
@@ -34,7 +34,7 @@ type Wheel struct {
 // list is a chain of entries, by index + 1.
 type list struct{ first, last, len uint32 }
 
-// Entry is one that is set, or free, of which the tick is 0.
+// Entry is an entry that is set, or free; a free one has tick 0.
 type Entry struct {
 	To         handle.Handle
 	due, armed uint64 // ticks
@@ -51,14 +51,14 @@ type Fired struct {
 	To    handle.Handle
 	Armed uint64
 	ID    ID
-	Owner int32 // of the entity; Gone if there is none
+	Owner int32 // the shard of the entity; Gone if it is dead
 	Last  bool  // the entry is free now
 }
 
-// Gone is the owner of who is dead.
+// Gone is the owner of an entity that is dead.
 const Gone = -1
 
-// New returns a Wheel of nothing.
+// New returns an empty Wheel.
 func New() Wheel { return Wheel{slots: make([]list, slotsFirst)} }
 
 // Count returns how many entries are set.
@@ -143,7 +143,7 @@ func (w *Wheel) remove(l *list, index int) {
 	l.len--
 }
 
-// grow makes twice as many slots when they have become full: one is divided in two, each in the same
+// grow doubles the slots when they have become full: it divides each slot in two, both in the same
 // order.
 func (w *Wheel) grow() {
 	if w.count <= slotEntries*len(w.slots) || len(w.slots) == slotsMost {
@@ -179,8 +179,8 @@ func (w *Wheel) Each(home int, f func(index int, id ID)) {
 	}
 }
 
-// Collect takes out what is due at a tick, and drops the entries in its slot whose entity is dead.
-// owner returns the shard of an entity, or Gone.
+// Collect takes out the entries that are due at a tick, and drops those in its slot whose entity is
+// dead. owner returns the shard of an entity, or Gone.
 func (w *Wheel) Collect(home int, tick uint64, owner func(handle.Handle) int32) {
 	w.Fired = w.Fired[:0]
 	l := w.slot(tick)
