@@ -8,33 +8,32 @@ import (
 	"github.com/atoll-sim/atoll/internal/slots"
 )
 
-// applying is what a shard knows of the requests that it applies in a refresh.
+// applying is the state of a shard while it applies the requests of a refresh.
 type applying struct {
-	begun  int    // how many ApplyRequests has begun, while it runs
+	begun  int    // how many requests ApplyRequests has begun, while it runs
 	order  uint64 // of the one that is being applied
 	staged uint32 // slots.StagedBit if the refresh stages what it stores, or 0
-	target int    // how far it is in the targets
-	held   []held // destroys with outcomes that are put off
+	target int    // the index of the next target
+	held   []held // destroys whose outcome is put off
 }
 
-// Target is a run of atoms, side by side in a chunk, that neighbours among many requests are for.
-// Before the targets of each record of many requests there is one without atoms, whose N is their
-// number.
+// Target is a run of atoms in adjacent rows of a chunk that adjacent ones of many requests are for.
+// The targets of each record of many requests follow one without atoms, whose N is their number.
 type Target struct {
 	Loc slots.Loc // of the first atom
 	At  uint32    // the number of its request
 	N   uint32
 }
 
-// ApplyCreates stores the atoms of pending handles. They are alive at once or, if staged, for
-// the time being alive only to this refresh.
+// ApplyCreates stores the atoms of pending handles. They are alive at once or, if staged, alive
+// only to this refresh until Commit.
 func (s *Shard) ApplyCreates(creates []queue.PendingRequest, staged bool) {
 	s.applying.staged = 0
 	if staged {
 		s.applying.staged = slots.StagedBit
 	}
 	for len(creates) > 0 {
-		first, n := creates[0], 1 // of one kind
+		first, n := creates[0], 1 // a run of creates of one kind
 		if by := s.space.handlers[first.Kind()].(Creator); first.IsMany() {
 			by.CreateMany(s, first)
 		} else {
@@ -77,16 +76,15 @@ func (s *Shard) commit(h handle.Handle) {
 	}
 }
 
-// Apply does what a request of a joint kind asks for.
+// Apply applies a request of a joint kind.
 func (s *Space) Apply(r queue.PendingRequest) queue.Outcome {
 	return s.handlers[r.Kind()].Apply(nil, r.Handle, s.Locate(r.Handle), r.Payload())
 }
 
-// ApplyRequests does what some of the requests of a partition ask for, which are given by
-// their indexes. The first request to destroy an entity marks it; later requests find it
-// gone. share is the number of the partition. If a function ended the goroutine in the middle
-// of ApplyRequests, the next call goes on behind that function's request. targets are those of the
-// records of many requests among them.
+// ApplyRequests applies those requests of a partition whose indexes are given. The first request to
+// destroy an entity marks it; later requests find it gone. share is the number of the partition. If
+// a function ended the goroutine in the middle of ApplyRequests, the next call continues after that
+// function's request. targets are those of the records of many requests among them.
 func (s *Shard) ApplyRequests(requests []queue.PendingRequest, indexes []uint32, targets []Target, share int) {
 	if s.applying.begun > 0 {
 		s.Decide(requests[indexes[s.applying.begun-1]].Request, queue.Failed)
@@ -116,8 +114,8 @@ func (s *Shard) ApplyRequests(requests []queue.PendingRequest, indexes []uint32,
 	s.applying.begun, s.applying.target = 0, 0
 }
 
-// applyMany applies those of many requests that are for the shard. The targets were found before
-// this step, in which rows may have moved to other tables.
+// applyMany applies those of many requests that are for this shard. The targets were found before
+// this step; rows may have moved to other tables since.
 func (s *Shard) applyMany(r queue.PendingRequest, targets []Target) {
 	handles := r.Handles()
 	for _, t := range targets {
@@ -179,7 +177,7 @@ func (s *Shard) destroyRun(r queue.PendingRequest, t Target) {
 	}
 }
 
-// Order returns the place of the request that is being applied among all requests of its
+// Order returns the position of the request that is being applied among all requests of its
 // refresh.
 func (s *Shard) Order() uint64 { return s.applying.order }
 

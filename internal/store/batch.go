@@ -39,15 +39,15 @@ func (r Rows) Atom(i int) Atom {
 	return Atom{Handle: r.Handle(i), Chunk: r.chunk, Row: r.from + i}
 }
 
-// PublishRows makes the atoms of rows alive to everyone.
+// PublishRows makes the atoms of rows alive to all goroutines.
 func (s *Shard) PublishRows(r Rows) {
 	for _, h := range r.Handles() {
 		s.space.Slot(h).StoreBatched(uint32(h)) // publishes loc and the row
 	}
 }
 
-// MarkMatching marks the atoms of the first most rows that match. It returns the number of
-// those rows, and how many of them were not marked yet.
+// MarkMatching marks the atoms of the first rows that match, at most most of them. It returns how
+// many rows those are, and how many of them were not marked before.
 func (t *Table) MarkMatching(f *Filter, most int) (met, fresh int) {
 	if met = t.MatchingRows(f); met <= most && met == t.Rows() {
 		for _, c := range t.chunks[:t.cur.order+1] {
@@ -69,7 +69,7 @@ func (t *Table) markHead(f *Filter, most int) (fresh int) {
 	return fresh
 }
 
-// head calls do with the first most rows that match.
+// head calls do with the first rows that match, at most most of them.
 func (t *Table) head(f *Filter, most int, do func(Rows)) {
 	for i, left := 0, t.Rows(); left > 0 && most > 0; i++ {
 		run := t.Run(i, left)
@@ -111,7 +111,7 @@ func AdoptManyPlain(s *Shard, t *Table, fields []Field, creates queue.PendingReq
 	}
 }
 
-// refuseMany refuses the creates from number at on.
+// refuseMany refuses the creates from index at on.
 func (s *Shard) refuseMany(creates queue.PendingRequest, at int) {
 	for i, h := range creates.Handles()[at:] {
 		s.FreeForeign(h)
@@ -119,8 +119,8 @@ func (s *Shard) refuseMany(creates queue.PendingRequest, at int) {
 	}
 }
 
-// AdoptMany is AdoptManyPlain for bundles with pointers: put stores the components of number i and
-// makes the atom alive.
+// AdoptMany is AdoptManyPlain for bundles with pointers: put stores the components of atom i and
+// makes it alive.
 func (s *Shard) AdoptMany(t *Table, creates queue.PendingRequest, put func(a Atom, i int)) {
 	for i, h := range creates.Handles() {
 		a, err := s.Adopt(t, h)

@@ -7,14 +7,14 @@ import (
 	"github.com/atoll-sim/atoll/internal/slots"
 )
 
-// Watch says which changes are to be noted. The zero value asks for none.
+// Watch says which changes are recorded. The zero value records none.
 type Watch struct {
 	Created bool  // atoms that are created
 	Changes []Set // atoms that begin or cease to have all components of one of these sets
-	Stored  Set   // components that are stored anew
+	Stored  Set   // components whose values are replaced
 }
 
-// changes reports whether to note that an atom goes from one component set to another.
+// changes reports whether to record that an atom goes from one component set to another.
 func (w *Watch) changes(from, to *Set) bool {
 	for i := range w.Changes {
 		if from.Contains(&w.Changes[i]) != to.Contains(&w.Changes[i]) {
@@ -24,12 +24,12 @@ func (w *Watch) changes(from, to *Set) bool {
 	return false
 }
 
-// changeLog notes what has happened to a shard's atoms since the last refresh that notified
+// changeLog records what has happened to a shard's atoms since the last refresh that notified
 // hooks. Without a Watch it stays empty.
 //
 // Ownership: the shard's owner.
 type changeLog struct {
-	created []handle.Handle // while hooks are notified or changes gathered; before, in the tally
+	created []handle.Handle // while hooks are notified or changes gathered; before that the tally has them
 	changes []changeEntry
 	stored  []storeEntry
 }
@@ -37,7 +37,7 @@ type changeLog struct {
 type changeEntry struct {
 	handle handle.Handle
 	from   *Table
-	moves  uint32 // the space's: an atom that migrates leaves notes in several shards
+	moves  uint32 // that of the space: an atom that migrates leaves entries in several shards
 }
 
 type storeEntry struct {
@@ -45,13 +45,13 @@ type storeEntry struct {
 	component uint16
 }
 
-// notifySets are sets of a chunk's rows, in use while hooks are notified and empty otherwise.
+// notifySets are sets of a chunk's rows. They are empty except while hooks are notified.
 type notifySets struct {
 	created []uint64 // atoms that are reported as created
-	once    []uint64 // atoms that were met once in the list that is being read
+	once    []uint64 // atoms that were found before in the list that is being read
 }
 
-// SetWatch sets what the shards of a world note from now on. The world must be idle.
+// SetWatch sets what the shards of a world record from now on. The world must be idle.
 func (s *Space) SetWatch(w Watch, shards []*Shard) {
 	s.watch = w
 	for id, c := range s.Columns {
@@ -67,10 +67,10 @@ func (s *Space) SetWatch(w Watch, shards []*Shard) {
 	}
 }
 
-// Watched reports whether the caller must note each row that it stores anew, by NoteStored.
+// Watched reports whether the caller must call NoteStored for each row whose value it replaces.
 func (c *Column) Watched() bool { return c.watched }
 
-// logChange notes that an atom leaves a table for one with other components.
+// logChange records that an atom moves from a table to one with other components.
 func (s *Shard) logChange(h handle.Handle, from *Table) {
 	s.changes.changes = append(s.changes.changes, changeEntry{h, from, s.space.moves})
 }
@@ -82,8 +82,8 @@ func (c *Chunk) noteChanges() {
 	}
 }
 
-// NoteStored notes that a component of the atom at l was stored anew. It is not inlined, so
-// that the code that stores stays short.
+// NoteStored records that a component of the atom at l was replaced. It is not inlined, so that the
+// code that stores stays short.
 //
 //go:noinline
 func (s *Space) NoteStored(l slots.Loc, component int) {
@@ -104,13 +104,13 @@ func (s *Space) NoteAllStored(l slots.Loc, components Set) {
 	}
 }
 
-// Noted returns how many notes there are.
+// Noted returns how many entries there are.
 func (s *Shard) Noted() int {
 	return len(s.tally.fresh) + len(s.changes.changes) + len(s.changes.stored)
 }
 
-// GatherChanges gives each shard the notes on the atoms that it has. The world must be
-// idle, or in a step of the refresh that the coordinator does alone.
+// GatherChanges moves the entries about an atom to the shard that has it. The world must be idle,
+// or in a step of the refresh that the coordinator runs alone.
 func (s *Space) GatherChanges(shards []*Shard) {
 	if s.moves == s.gathered {
 		return
@@ -160,7 +160,7 @@ func (s *Space) GatherChanges(shards []*Shard) {
 	}
 }
 
-// misrouted returns the shard that an atom is in, unless it is the given one.
+// misrouted returns the shard that an atom is in, or nil if it is the given one.
 func (s *Space) misrouted(sh *Shard, h handle.Handle, shards []*Shard) *Shard {
 	if l := s.Locate(h); l != 0 {
 		if to := s.chunk(l).table.shard; to != sh {

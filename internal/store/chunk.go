@@ -19,26 +19,26 @@ import (
 type Chunk struct {
 	base    slots.Loc
 	n       int // occupied rows
-	used    int // rows from here on, as far as they are free, hold zeroes
+	used    int // rows from here on hold zeroes if they are free
 	order   int // position in the table
-	first   int // rows in the chunks before it, when they are full
+	first   int // how many rows the chunks before it have when they are full
 	table   *Table
 	handles []handle.Handle
 	bases   []mem.Address // row 0 of each of the table's columns
-	written []uint32      // tick in which each of them was last handed out for writing
+	written []uint32      // by column: the tick in which it was last handed out for writing
 	changed uint32        // tick in which a row last came or was replaced
 	marks   []uint64
-	words   uint64 // which of marks are not 0; of some no more
+	words   uint64 // which words of marks may be other than 0
 	marked  int
 	flags   *flagSets   // which rows have flags; nil for none
 	notify  *notifySets // sets of rows, while hooks are notified; nil for none
 	kept    *kept       // copies for frames; nil for none
-	touched bool        // among the table's dirty chunks
-	// reserved says that room was asked for, and no row has left the chunk since.
+	touched bool        // it is among the table's dirty chunks
+	// reserved says that the chunk was made for a Reserve, and no row has left it since.
 	reserved bool
 }
 
-// small is a small chunk and what it needs in addition to its rows, in one allocation.
+// small is a small chunk and the parts that each chunk needs besides its rows, in one allocation.
 type small struct {
 	Chunk
 	bases   [4]mem.Address
@@ -66,12 +66,12 @@ func (c *Chunk) Table() *Table { return c.table }
 // number returns the chunk's number in the world.
 func (c *Chunk) number() int { return int(c.base >> slots.RowBits) }
 
-// Rows is a view of a run of rows of a chunk. It is good until rows move: at the
-// refresh, or on an idle world when components are added or removed. In the
-// check build, using one that is not good panics.
+// Rows is a view of a run of rows of a chunk. It is good until rows move: at the refresh, or on an
+// idle world when components are added or removed. The check build panics when it is used after
+// that.
 type Rows struct {
 	chunk    *Chunk
-	number   int // the chunk's; in the check build with the view epoch above it, see Outdate
+	number   int // the chunk's; the check build puts the view epoch above it, see Outdate
 	from, to int
 }
 
@@ -84,14 +84,14 @@ func (c *Chunk) rows(from, to int) Rows {
 	return Rows{c, number, from, to}
 }
 
-// Run returns a view of the i-th chunk's rows, at most left of them.
+// Run returns a view of the first rows of chunk i, at most left of them.
 func (t *Table) Run(i, left int) Rows {
 	c := t.chunks[i]
 	return c.rows(0, min(left, len(c.handles)))
 }
 
-// Only returns a view of the first left rows if all of them are in the current chunk, which is so
-// in a small table.
+// Only returns a view of the first left rows if the current chunk has all of them, which is so in a
+// small table.
 func (t *Table) Only(left int) (r Rows, ok bool) {
 	c := t.cur
 	if c.order != 0 {
@@ -158,7 +158,7 @@ func (c *Chunk) unmark(row int) {
 	c.marked--
 }
 
-// allWords is words as if all of marks had some.
+// allWords is the value of words if any word of marks may be other than 0.
 func (c *Chunk) allWords() uint64 { return ^uint64(0) >> (64 - len(c.marks)) }
 
 // markAll marks every row and returns how many were not marked yet.

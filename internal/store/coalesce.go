@@ -7,9 +7,8 @@ import "slices"
 //
 //	[16 rows][64 rows][256 rows: 20 used]   ──▶   [256 rows: 100 used]
 //
-// So a loop over many small tables visits one run of each, and a table that grows
-// does not leave small chunks behind. A row moves at most once for each chunk size. No row
-// may be marked.
+// So a loop over many small tables visits one run of each, and a table that grows keeps no small
+// chunks. A row moves at most once for each chunk size. No row may be marked.
 func (t *Table) coalesce() {
 	if t.Rows() == 0 {
 		return
@@ -39,8 +38,8 @@ func (t *Table) coalesce() {
 	t.renumber(1)
 }
 
-// remove takes a chunk's rows from its columns, which keep them to use them again, and takes
-// back its number.
+// remove takes a chunk's rows from its columns, which keep them for later use, and takes back its
+// number.
 func (s *Space) remove(c *Chunk) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

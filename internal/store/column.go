@@ -8,53 +8,53 @@ import (
 	"github.com/atoll-sim/atoll/internal/slots"
 )
 
-// Column holds every row of one component, chunk by chunk. The rows of a chunk
-// are one contiguous []T. What a column does does not depend on T but through of, so that the
-// compiler need not compile it for each component.
+// Column holds every row of one component, chunk by chunk. The rows of a chunk are one contiguous
+// []T. The code of a column depends on T only through of, so that the compiler need not compile it
+// for each component.
 //
 // Chunks of tables without the component have no rows here.
 //
-// Invariants: rows are never reallocated. While a tick runs, an entry of the directory
-// that was made is not changed, and every later directory has it.
+// Invariants: rows are never reallocated. While a tick runs, an existing entry of the directory is
+// not changed, and every later directory has it.
 //
-// Ownership: dir and lists are replaced under the space's lock, atomically. An entry's rows
-// belong to the shard that owns the chunk; another shard may read them in a tick behind a
-// fence. A shard may read an entry of a chunk that another adds in this tick: it learned the
-// chunk's number from a slot that was published after the entry was written.
+// Ownership: dir and lists are replaced under the space's lock, atomically. An entry's rows belong
+// to the shard that owns the chunk; in a tick another shard may read them behind a fence. A shard
+// may read the entry of a chunk that another shard adds in this tick: it knows the chunk's number
+// from a slot that was published after the entry was written.
 type Column struct {
 	dir     atomic.Pointer[columnDir]
 	lists   lists
 	of      *mem.Type
 	world   uint32                     // the owner number of the idle world
 	views   []*View                    // with guards, for the check build
-	spare   []part                     // what dropped chunks had; under the lock
+	spare   []part                     // the rows of dropped chunks; under the lock
 	held    int                        // rows in spare and in the rests of strips; under the lock
-	idle    int                        // how many of spare, from the first on, were not used since the last trim
+	idle    int                        // how many of spare, counted from the first, were not used since the last trim
 	clone   func(to, from mem.Address) // copies a value for frames; nil: by assignment; set while the world is idle
-	watched bool                       // rows that are stored anew are noted; set while the world is idle
+	watched bool                       // replaced rows are recorded; set while the world is idle
 	now     *uint32                    // the tick in progress
 	memory  *mem.Memory
 }
 
-// columnDir is the directory of a column. Its slices are equally long and indexed by the
-// number of a chunk, which is world-wide:
+// columnDir is the directory of a column. Its slices are equally long and indexed by the number of
+// a chunk, which is unique in the world:
 //
 //	rows[number] ──▶ []T
 //	own[number] ──▶ { rows[number][0], stamp, the shard that owns the chunk, how many rows }
 //	all[number] ──▶ the same, with the number of the idle world as the owner
-//	strips[number] ──▶ what the rows are a part of, nil for nothing larger; under the lock
+//	strips[number] ──▶ the strip that the rows are a part of, or nil; under the lock
 //
-// own and all are for look-ups of one row: one comparison shows whether the chunk has the
-// component and is in view. No chunk has number 0; there, Low is the number of the last. They are
-// as long as the space's list of chunks, whatever chunks have the component, so that a
-// look-up of an entity that lacks it stays within. All columns without rows share the same.
+// own and all are for look-ups of one row: one comparison shows whether the chunk has the component
+// and is in view. No chunk has number 0; there, Low is the number of the last. The slices are as
+// long as the space's list of chunks, even if few chunks have the component. So a look-up of an
+// entity that lacks it stays within them. All columns without rows share the same.
 type columnDir struct {
 	rows     []rowList
 	own, all []Run
 	strips   []*strip
 }
 
-// rowList is some rows: what a []T is for the compiler. So Slice takes it for one.
+// rowList is some rows, laid out as the compiler lays out a []T. Slice depends on that.
 type rowList struct {
 	first    mem.Address
 	len, cap int
@@ -62,7 +62,7 @@ type rowList struct {
 
 func listOf(first mem.Address, n int) rowList { return rowList{first, n, n} }
 
-// lists has the first elements of a directory's lists of Run, for look-ups.
+// lists has the addresses of a directory's lists of Run, for look-ups.
 type lists struct{ own, all mem.Address }
 
 // newRuns makes a list of Run without rows.
@@ -74,7 +74,7 @@ func newRuns(length int) []Run {
 
 // publish makes d the column's directory.
 func (c *Column) publish(d *columnDir) {
-	c.dir.Store(d) // the old one stays valid for its readers
+	c.dir.Store(d) // readers may still use the old one
 	atomic.StorePointer(&c.lists.own, mem.AddressOf(d.own))
 	atomic.StorePointer(&c.lists.all, mem.AddressOf(d.all))
 }
@@ -89,7 +89,8 @@ func NewColumn(space *Space, of *mem.Type) *Column {
 	return c
 }
 
-// At returns where the row is, or nil if the chunk lacks the component or the row, whoever owns it.
+// At returns the address of a row, or nil if the chunk lacks the component or the row. Any shard
+// may own it.
 func (c *Column) At(l slots.Loc) mem.Address {
 	if rows := c.dir.Load().rows; int(l>>slots.RowBits) < len(rows) {
 		if data := &rows[l>>slots.RowBits]; int(l&slots.RowMask) < data.len {
@@ -118,20 +119,20 @@ func (c *Column) Store(l slots.Loc, v mem.Address) bool {
 	return true
 }
 
-// row returns where a row is that the chunk has.
+// row returns the address of a row that the chunk has.
 func (c *Column) row(number, row int) mem.Address {
 	return c.of.At(c.dir.Load().rows[number].first, row)
 }
 
 func (c *Column) rowAt(l slots.Loc) mem.Address { return c.row(int(l>>slots.RowBits), l.Row()) }
 
-// View finds the rows of a column for one owner: a shard, which finds only its own rows, or
-// the idle world, which finds all.
+// View finds the rows of a column for one owner: a shard, which finds only its own rows, or the
+// idle world, which finds all.
 //
-// Ownership: not written after it is made, but for the guard, which is the owner's.
+// Ownership: not written after it is made, except for the guard, which belongs to the owner.
 type View struct {
 	Runs   *mem.Address // the column's list of Run for the owner, by the number of a chunk
-	Owner  uint32       // of the entries in that list that are in view
+	Owner  uint32       // of the entries in that list that the view may see
 	column *Column
 	now    *uint32 // the tick in progress
 	guard  check.Guard
@@ -150,12 +151,12 @@ func (c *Column) View(owner int) View {
 // all reports whether the view is of the idle world.
 func (v *View) all() bool { return v.Owner == v.column.world+1 }
 
-// add gives a chunk its rows, zeroed, and returns the address of the first. before is the
-// number of the chunk before it in its table, or 0. If there are neither rows behind
-// that one's nor spare ones, a strip of so many parts is made. The space's lock is held.
+// add gives a chunk its rows, zeroed, and returns the address of the first. before is the number of
+// the chunk before it in its table, or 0. If there are no rows after those of that chunk, and no
+// spare ones, add makes a strip of so many parts. The space's lock is held.
 func (c *Column) add(number, owner, rows, before, parts int) mem.Address {
 	d := c.dir.Load()
-	if d.rows == nil { // the first rows of all
+	if d.rows == nil { // the first rows of the column
 		c.grow(len(d.own))
 		d = c.dir.Load()
 	}
@@ -167,15 +168,15 @@ func (c *Column) add(number, owner, rows, before, parts int) mem.Address {
 	return p.rows
 }
 
-// stampBy makes stamp the word that is stamped when a chunk's rows are handed
-// out for writing. The space's lock is held.
+// stampBy sets the word that is stamped when a chunk's rows are handed out for writing. The space's
+// lock is held.
 func (c *Column) stampBy(number int, stamp *uint32) {
 	d := c.dir.Load()
 	d.own[number].Stamp, d.all[number].Stamp = stamp, stamp
 }
 
-// stretch makes the column's directory as long as runs, which has no rows, for a column that
-// has none itself. The space's lock is held.
+// stretch makes the directory of a column without rows as long as runs, which has no rows either.
+// The space's lock is held.
 func (c *Column) stretch(runs []Run) {
 	if d := c.dir.Load(); d == nil || d.rows == nil {
 		c.publish(&columnDir{own: runs, all: runs})
@@ -184,7 +185,7 @@ func (c *Column) stretch(runs []Run) {
 	}
 }
 
-// grow replaces the directory by one of the given length, which is its own.
+// grow replaces the directory by one of the given length, which the column does not share.
 func (c *Column) grow(length int) {
 	old, d := c.dir.Load(), &columnDir{make([]rowList, length), newRuns(length), newRuns(length), make([]*strip, length)}
 	copy(d.rows, old.rows)
@@ -212,7 +213,7 @@ func (c *Column) move(moves []relocation) {
 	}
 }
 
-// wipe forgets the rows from from to to, exclusive, of a chunk.
+// wipe forgets the values in the rows from from to to, exclusive, of a chunk.
 func (c *Column) wipe(number, from, to int) {
 	if !c.of.Plain {
 		c.zero(number, from, to)
@@ -221,12 +222,12 @@ func (c *Column) wipe(number, from, to int) {
 	}
 }
 
-// copyValues stores copies of rows of a chunk in some of the values, from number at on.
+// copyValues copies rows of a chunk into some values, from index at on.
 func (c *Column) copyValues(to mem.Cells, at, number, row, n int) {
 	c.copyRows(to.Slice(at, n).First(), c.row(number, row), n)
 }
 
-// putValues stores some of the values in rows of a chunk.
+// putValues stores some of the values, from index at on, in rows of a chunk.
 func (c *Column) putValues(number, row int, from mem.Cells, at, n int) {
 	c.of.Copy(c.row(number, row), from.Slice(at, n).First(), n)
 }

@@ -13,7 +13,7 @@ import (
 type compaction struct {
 	holes   []slots.Loc
 	dead    []handle.Handle // in the rows of holes
-	moves   []relocation    // of the table at hand, for the columns
+	moves   []relocation    // of the current table, for its columns
 	handles []handle.Handle // of rows that move
 }
 
@@ -78,13 +78,13 @@ func (t *Table) sortDirty() {
 	}
 }
 
-// holesAtOnce is about how many holes are closed at a time. What has to be touched is
-// scattered in memory, so each kind of access has a loop of its own, in which no row waits
-// for the one before. One loop for all of it takes twice as long at a million entities.
+// holesAtOnce is about how many holes are closed at a time. The memory for this is scattered, so
+// each kind of access has a loop of its own, in which no row waits for the one before. A single
+// loop takes twice as long at a million entities.
 const holesAtOnce = 512
 
-// closeHoles removes the rows of the shard's holes. These are in the order of the
-// table, the highest first, so every row behind a hole is alive.
+// closeHoles removes the rows of the shard's holes. The holes are in the order of the table, the
+// highest first, so every row behind a hole is alive.
 func (t *Table) closeHoles() {
 	sh := t.shard
 	if len(sh.compaction.holes) == 0 {
@@ -193,8 +193,8 @@ func (c *Chunk) empty(sh *Shard) {
 	c.n, c.words, c.marked = 0, 0, 0
 }
 
-// clearAtOnce is the number of used rows from which on a chunk is cleared when it is emptied,
-// in one run. The rows of smaller ones are cleared when they are taken again.
+// clearAtOnce is the number of used rows from which a chunk is cleared at once when it becomes
+// empty. The rows of smaller chunks are cleared when they are taken again.
 const clearAtOnce = 64
 
 // wipeRemoved wipes the rows that were removed: from the present number of rows up to the
@@ -220,10 +220,11 @@ func (t *Table) wipeRemoved(before int) {
 	}
 }
 
-// wipes reports whether columns of the table have something to forget of removed rows.
+// wipes reports whether columns of the table must forget the values of removed rows.
 func (t *Table) wipes() bool { return t.pointers || check.Enabled }
 
-// wipe lets the columns forget the rows from from to to, exclusive, which were removed.
+// wipe makes the columns forget the values of the rows from from to to, exclusive, which were
+// removed.
 func (c *Chunk) wipe(from, to int) {
 	for _, col := range c.table.columns {
 		col.wipe(c.number(), from, to)

@@ -8,7 +8,7 @@ import (
 	"github.com/atoll-sim/atoll/internal/slots"
 )
 
-// Diff is what differs between two frames of one world.
+// Diff is the difference between two frames of one world.
 type Diff struct {
 	Created   []handle.Handle
 	Destroyed []handle.Handle
@@ -16,8 +16,8 @@ type Diff struct {
 	Changed   [ComponentsMax][]handle.Handle // by component
 }
 
-// Diff finds what differs from an earlier frame. was and is say where the frames have what. It
-// looks at the rows of chunks of which the frames do not share the copies, and at no others.
+// Diff finds the differences from an earlier frame. was and is find where the entities are in the
+// frames. It looks only at the rows of chunks whose copies the frames do not share.
 func (x *Frame) Diff(d *Diff, before *Frame, components *Set, was, is *slots.Lookup) {
 	for _, s := range x.Shards {
 		for _, t := range s.tables {
@@ -62,7 +62,7 @@ func (d *Diff) columns(c, old *Chunk, components *Set) {
 	}
 }
 
-// rows compares each entity of a chunk with what it was.
+// rows compares each entity of a chunk with its former state.
 func (d *Diff) rows(c *Chunk, before *Frame, components *Set, was *slots.Lookup) {
 	for row, h := range c.handles {
 		l := was.Locate(h)
@@ -82,10 +82,10 @@ func (d *Diff) rows(c *Chunk, before *Frame, components *Set, was *slots.Lookup)
 	}
 }
 
-// address returns where a chunk's first row is, in a frame's column.
+// address returns the address of a chunk's first row, in a frame's column.
 func (c *Column) address(number int) mem.Address { return c.dir.Load().rows[number].first }
 
-// same reports whether a row is known to hold the same as one of another frame's column.
+// same reports whether a row is known to hold the same value as one in another frame's column.
 func (c *Column) same(l slots.Loc, in *Column, at slots.Loc) bool {
 	a, b := c.At(l), in.At(at)
 	switch {

@@ -1,6 +1,6 @@
-// Package store is the storage under a world: the tables that hold the atoms, what one shard
-// does in each step of a refresh, and the compaction that fills the holes of the dead. Slots are
-// in package slots, requests in package queue.
+// Package store is the storage below a world: the tables that hold the atoms, the work of one shard
+// in each step of a refresh, and the compaction that fills the holes of the dead. Slots are in
+// package slots, requests in package queue.
 //
 // Programs call package world, which drives this one. Package shard names the few parts of it
 // that a program sees. The files follow the memory layout:

@@ -1,7 +1,7 @@
 package store
 
-// Drop gives the memory of all tables back. They must be empty, and nothing may be
-// stored in them again. A table that a caller has kept is empty from now on.
+// Drop gives the memory of all tables back. They must be empty, and nothing may be stored in them
+// again. A table that a caller has kept stays empty.
 func (s *Shard) Drop() {
 	for _, t := range s.tables {
 		t.chunks, t.dirty, t.marks, t.cur = nil, nil, nil, noChunk
@@ -10,8 +10,8 @@ func (s *Shard) Drop() {
 	s.compaction, s.retagging, s.migration.moves = compaction{}, retagging{}, nil
 }
 
-// Drop gives the memory of all columns back. The shards have dropped their tables. The
-// slots are left, so that every handle is still known to be stale.
+// Drop gives the memory of all columns back. The shards have dropped their tables. The slots stay,
+// so that every handle is still known to be stale.
 func (s *Space) Drop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,12 +7,12 @@ import (
 	"github.com/atoll-sim/atoll/internal/slots"
 )
 
-// edge is the way of a row from one table to another, mostly with other components.
+// edge moves rows from one table to another, mostly one with other components.
 //
 // Ownership: the shard's owner.
 type edge struct {
 	to      *Table
-	watched bool         // rows that go this way are noted
+	watched bool         // the rows that it moves are recorded
 	plain   []columnPair // the columns of both tables that may be copied as bytes
 	typed   []columnPair // the other columns of both tables
 }
@@ -22,15 +22,14 @@ type columnPair struct {
 	size     uintptr
 }
 
-// edgeTo returns the edge to the table of a component set, made when first
-// asked for.
+// edgeTo returns the edge to the table of a component set, made on the first call.
 func (t *Table) edgeTo(set Set) *edge {
 	for _, e := range t.edges {
 		if e.to.set == set && !e.to.gone {
 			return e
 		}
 	}
-	if len(t.edges) >= t.edgesMax { // so that edges to tables that are gone do not pile up
+	if len(t.edges) >= t.edgesMax { // otherwise edges to tables that are gone would accumulate
 		t.edges = slices.DeleteFunc(t.edges, func(e *edge) bool { return e.to.gone })
 		t.edgesMax = max(8, 2*len(t.edges))
 	}
@@ -54,8 +53,8 @@ func (t *Table) newEdge(to *Table) edge {
 	return e
 }
 
-// toggleEdge returns the edge to the table with one component more, or if the table has
-// it, one less.
+// toggleEdge returns the edge to the table with one component more or, if the table has the
+// component, with one less.
 func (t *Table) toggleEdge(component int) *edge {
 	if component < len(t.toggleEdges) {
 		if e := t.toggleEdges[component]; e != nil && !e.to.gone {
@@ -83,10 +82,9 @@ func (t *Table) position(component int) int {
 	return t.set.rank(component)
 }
 
-// Change moves the atom at l, which must be here, to the table of another
-// component set, at once, and returns its new place. Components that are in both sets keep
-// their values. New ones hold whatever the row held before, and the caller must store them. A
-// mark moves with the atom.
+// Change moves the atom at l, which must be here, to the table of another component set, at once,
+// and returns its new place. Components that are in both sets keep their values. New ones hold old
+// contents of the row, and the caller must store them. A mark moves with the atom.
 func (s *Shard) Change(l slots.Loc, set Set) (Atom, error) {
 	c, row := s.space.chunk(l), l.Row()
 	if c.table.set == set {
@@ -95,7 +93,7 @@ func (s *Shard) Change(l slots.Loc, set Set) (Atom, error) {
 	return c.change(row, c.table.edgeTo(set))
 }
 
-// Overwrite stamps the fields as written in this tick, for a caller that stores them in the
+// Overwrite stamps the fields as written in this tick, for a caller that stores new values in the
 // row of an atom that had them before.
 func (a Atom) Overwrite(fields []Field) {
 	for i := range fields {
@@ -103,8 +101,8 @@ func (a Atom) Overwrite(fields []Field) {
 	}
 }
 
-// With is Change to one component more, which the caller then stores. The atom may have it
-// already. The caller must own the atom's shard.
+// With is Change to one component more, which the caller then stores. The atom may already have it.
+// The caller must own the atom's shard.
 func (s *Space) With(l slots.Loc, component int) (Atom, error) {
 	c, row := s.chunk(l), l.Row()
 	if c.table.set.Has(component) {
@@ -163,15 +161,15 @@ func (c *Chunk) changeRun(e *edge) error {
 	return nil
 }
 
-// place puts an atom in a row, and the row in the atom's slot, which l finds. It is small
-// enough to be inlined.
+// place puts an atom in a row, and the location of the row in the atom's slot, which l finds. It is
+// small enough to be inlined.
 func (c *Chunk) place(row int, h handle.Handle, l *slots.Lookup) {
 	c.handles[row] = h
 	l.Slot(h).Loc = c.base + slots.Loc(row)
 }
 
-// moveRow moves the atom in a row of another chunk to a row of this one, by the edge between
-// their tables: handle, components, flags and mark. The caller gives the old row up.
+// moveRow moves the atom in a row of another chunk to a row of this one, by the edge between their
+// tables: handle, components, flags and mark. The caller frees the old row.
 func (c *Chunk) moveRow(at int, from *Chunk, row int, e *edge) {
 	c.place(at, from.handles[row], &c.table.shard.space.Lookup)
 	copyColumns(c, at, from, row, e.plain)
@@ -187,8 +185,8 @@ func (c *Chunk) moveRow(at int, from *Chunk, row int, e *edge) {
 	}
 }
 
-// moveRows is moveRow for n rows that lie one behind the other; none may be marked. The rows
-// keep their order. In the same chunk they may move up, over themselves.
+// moveRows is moveRow for n adjacent rows; none may be marked. The rows keep their order. Within a
+// chunk they may move up, over themselves.
 func (c *Chunk) moveRows(at int, from *Chunk, row, n int, e *edge) {
 	for i := range e.plain {
 		p := &e.plain[i]
@@ -238,8 +236,8 @@ func (t *Table) swapRemove(c *Chunk, row int) {
 	}
 }
 
-// Copy makes an atom with the components of the one at l, which must be here, without what mem.Single
-// says.
+// Copy makes an atom with the components of the one at l, which must be here, except for parts of
+// mem.Single types.
 func (s *Shard) Copy(l slots.Loc) (handle.Handle, error) {
 	t := s.space.chunk(l).table
 	a, err := s.Create(t)

@@ -7,11 +7,11 @@ import (
 	"github.com/atoll-sim/atoll/internal/slots"
 )
 
-// Beside the published words, see Flags, flags are kept here by row. These sets belong to the
-// owner, are always up to date, and follow the row wherever it goes; queries look at them.
+// Besides the published words, see Flags, flags are kept here by row. These sets belong to the
+// owner, are always up to date, and move with the row; queries read them.
 
-// flagSets says which rows of a chunk have flags: a set of rows for each flag, nil until
-// used. A chunk in which nothing was ever flagged has none.
+// flagSets says which rows of a chunk have flags: a set of rows for each flag, nil until used. A
+// chunk in which no flag was ever set has none.
 //
 // Invariants: bits of rows that are not occupied are 0.
 //
@@ -64,7 +64,7 @@ func (c *Chunk) dropFlags(row int) {
 	}
 }
 
-// carryFlags moves to a row the flags of another row, which is about to be given up.
+// carryFlags moves the flags of another row, which is about to be freed, to a row.
 func (c *Chunk) carryFlags(row int, from *Chunk, fromRow int) {
 	if c.flags.none() && from.flags.none() {
 		return
@@ -84,20 +84,20 @@ func (c *Chunk) clearFlags() {
 	c.flags.n = 0
 }
 
-// Filter says which rows of a table match a query: those with all flags of With and none
-// of Without, whose turn it is.
+// Filter says which rows of a table match a query: those that have all flags of With and none of
+// Without, and whose turn it is.
 type Filter struct {
 	With, Without slots.Flags
-	// It is an entity's turn if the low bits of its turn number, those that are set in Mask, are those
-	// of Turn. Mask is a power of two less 1; with 0 it is the turn of all.
+	// It is an entity's turn if its turn number equals Turn in the bits that are set in Mask. Mask
+	// is a power of two less 1; if it is 0, it is every entity's turn.
 	Turn, Mask uint32
 }
 
-// All reports whether all rows match: the filter asks for no flags, and it is the turn of all.
+// All reports whether all rows match: the filter has no flags, and it is every entity's turn.
 func (f *Filter) All() bool { return uint32(f.With|f.Without)|f.Mask == 0 }
 
-// Matching yields the runs of the rows that match. It stops and returns false if yield does. A flag
-// that yield sets or clears counts for rows behind those that it was called with.
+// Matching yields the runs of the rows that match. It stops and returns false if yield does. If
+// yield sets or clears a flag, that counts for rows after those that it was called with.
 func (r Rows) Matching(f *Filter, yield func(Rows) bool) bool {
 	if f.All() {
 		return yield(r)
@@ -107,7 +107,7 @@ func (r Rows) Matching(f *Filter, yield func(Rows) bool) bool {
 	if flags {
 		set = c.flagSet(f)
 	}
-	began := -1 // the row that a run began with which reaches the end of 64 rows
+	began := -1 // the first row of a run that reaches the end of the 64 rows
 	for base := r.from &^ 63; base < r.to; base += 64 {
 		if began < 0 && set.one {
 			if base = set.skip(base, r.to); base >= r.to {
@@ -151,10 +151,10 @@ func (r Rows) Matching(f *Filter, yield func(Rows) bool) bool {
 	return true
 }
 
-// flagSet is the set of a filter with one flag that some rows of a chunk have.
+// flagSet is the set of rows of a chunk that have a flag, for a filter with only that flag.
 type flagSet struct {
 	words []uint64
-	other uint64 // what a word is where no row matches
+	other uint64 // the value of a word in which no row matches
 	one   bool   // there is such a set
 }
 
@@ -170,7 +170,7 @@ func (c *Chunk) flagSet(f *Filter) flagSet {
 	return flagSet{words, ^uint64(0), words != nil}
 }
 
-// skip returns the first of the rows from base on, by 64, of which one may match.
+// skip returns the first of the rows base, base+64, … such that one of its 64 rows may match.
 func (s *flagSet) skip(base, to int) int {
 	words := s.words[base/64 : (to+63)/64]
 	for i, w := range words {
@@ -181,8 +181,8 @@ func (s *flagSet) skip(base, to int) int {
 	return to
 }
 
-// inTurn returns of which of 64 rows it is the turn. The turn number of an entity is made of its handle
-// alone, so it is the same wherever the row is.
+// inTurn returns which of 64 rows have their turn. The turn number of an entity depends on its
+// handle alone, so it is the same wherever the row is.
 func (c *Chunk) inTurn(f *Filter, word int) uint64 {
 	if f.Mask == 0 {
 		return ^uint64(0)
@@ -203,18 +203,18 @@ func (c *Chunk) inTurn(f *Filter, word int) uint64 {
 	return w
 }
 
-// The turn number of an entity are the 16 highest bits of the product of its handle, with the home and the
-// index together, and turnFactor. Of some thousand odd factors of 36 bits that were tried with indexes that go up in
-// steps of 1 to 64 it is the one that spreads them best: two kinds of entities that are created by turns are
-// spread as well as one.
+// The turn number of an entity is the 16 highest bits of a product: that of its handle, in which
+// the home is combined with the index, and turnFactor. Some thousand odd factors of 36 bits were
+// tried, with indexes that go up in steps of 1 to 64. This one spreads them best: it spreads two
+// kinds of entities that are created alternately as well as one kind.
 const (
 	turnFactor = 0xd2f0b424f
-	homeShift  = 13 // so that entities of the same index are spread, too
+	homeShift  = 13 // spreads entities of the same index, too
 	turnShift  = 64 - 16
 )
 
-// shiftTurn shifts into w whether it is the turn of h. Where it is, all bits of match are set, so that
-// adding 1 carries.
+// shiftTurn shifts a bit into w that says whether it is the turn of h. If it is, all bits of match
+// are set, so that adding 1 carries.
 func shiftTurn(w uint64, h handle.Handle, not, rest uint64) uint64 {
 	match := (uint64(h)^uint64(h)>>homeShift)*turnFactor ^ not | rest
 	_, carry := bits.Add64(match, 1, 0)
@@ -265,8 +265,8 @@ func (s *Shard) SetFlags(l slots.Loc, set, cleared slots.Flags) {
 	s.flagged = append(s.flagged, c.handles[row])
 }
 
-// PublishFlags publishes what SetFlags has changed. The atoms must not have left the shard
-// since, because their new shards move their rows at the same time.
+// PublishFlags publishes the changes of SetFlags. The atoms must not have left the shard since,
+// because their new shards move their rows at the same time.
 func (s *Shard) PublishFlags() {
 	for _, h := range s.flagged {
 		if l := s.space.Locate(h); l != 0 {
@@ -276,6 +276,6 @@ func (s *Shard) PublishFlags() {
 	s.flagged = s.flagged[:0]
 }
 
-// FlagsAt returns the flags of the atom at l. The caller must own its shard, or
-// be in a step of the refresh in which nobody sets any.
+// FlagsAt returns the flags of the atom at l. The caller must own its shard, or be in a step of the
+// refresh in which no flags are set.
 func (s *Space) FlagsAt(l slots.Loc) slots.Flags { return s.chunk(l).flagsAt(l.Row()) }

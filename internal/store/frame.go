@@ -5,23 +5,23 @@ import (
 	"github.com/atoll-sim/atoll/internal/slots"
 )
 
-// Frame has the rows of all shards as they were at a refresh. Space and Shards are read like
-// those of a world, by any number of goroutines, and nothing is ever stored in them.
+// Frame has the rows of all shards as they were at a refresh. Any number of goroutines may read
+// Space and Shards, like those of a world. Nothing is ever stored in them.
 //
 // Their chunks have the numbers, and so their atoms the locations, of the world at that time. The
 // rows are in buffers, which frames share: see copied.
 //
-// Invariants: tables are in the order of those of the world, with the same positions. Only
-// chunks with rows are there, and of columns those that were asked for.
+// Invariants: tables are in the order of those of the world, with the same positions. It has only
+// chunks with rows, and only the columns that were asked for.
 //
-// Ownership: Frames, while it captures; then nobody writes.
+// Ownership: Frames, during the capture; after that nobody writes.
 type Frame struct {
 	Space  *Space
 	Shards []*Shard
 	Number uint64 // of the capture, from 1
 }
 
-// LeaveColumns takes all rows but the handles from a frame that nobody has any more.
+// LeaveColumns removes all rows but the handles from a frame that nobody uses any more.
 func (x *Frame) LeaveColumns() {
 	for _, s := range x.Shards {
 		for _, t := range s.tables {
@@ -34,7 +34,7 @@ func (x *Frame) LeaveColumns() {
 	}
 }
 
-// Empty takes the handles, too, and the chunks: the frame keeps no buffer in memory.
+// Empty removes the handles and the chunks as well: the frame keeps no buffer in memory.
 func (x *Frame) Empty() {
 	x.LeaveColumns()
 	for _, s := range x.Shards {
@@ -46,8 +46,8 @@ func (x *Frame) Empty() {
 	}
 }
 
-// lengthen makes the frame's lists as long as those of the world. Components that it will not
-// have share one.
+// lengthen makes the frame's lists as long as those of the world. Components that the frame will
+// not have share one list.
 func (x *Frame) lengthen(of *Space, components *Set) {
 	n := len(*of.chunks.Load())
 	if list := x.Space.chunks.Load(); list == nil || len(*list) < n {
@@ -125,7 +125,7 @@ func (x *Frame) Index(homes int, from *Frame, index *slots.Index) *slots.Index {
 	return next.Complete()
 }
 
-// chunkList returns the frame's chunks by number; numbers that it has not are nil.
+// chunkList returns the frame's chunks by number; missing ones are nil.
 func (x *Frame) chunkList() []chunkEntry {
 	if list := x.Space.chunks.Load(); list != nil {
 		return *list
@@ -145,8 +145,8 @@ func sameRows(a, b *Chunk) bool {
 	return a != nil && b != nil && a.n == b.n && mem.AddressOf(a.handles) == mem.AddressOf(b.handles)
 }
 
-// frozen makes the column of a frame, for values of the same type. It shares its buffers with
-// others, and has no strips and no stamps.
+// frozen makes a frame's column for values of the same type. It shares its buffers with other
+// frames, and has no strips and no stamps.
 func (c *Column) frozen(space *Space, homes int) *Column {
 	x := &Column{of: c.of, clone: c.clone, world: uint32(homes - 1), now: &space.now}
 	runs := newRuns(1)
@@ -154,8 +154,8 @@ func (c *Column) frozen(space *Space, homes int) *Column {
 	return x
 }
 
-// reach makes the lists of a frame's column as long as runs, which has no rows and is shared,
-// and its own if it will have rows. of is the world's column.
+// reach makes the lists of a frame's column as long as runs, which has no rows and is shared. If
+// the column will have rows, it gets lists of its own. of is the world's column.
 func (c *Column) reach(runs []Run, rows bool, of *Column) {
 	c.clone = of.clone
 	d := c.dir.Load()
@@ -207,7 +207,7 @@ func (c *Column) copyRows(to, from mem.Address, n int) {
 	}
 }
 
-// dropKept forgets the copies of a chunk that goes, or that gets other columns. The space's
+// dropKept gives up the copies of a chunk that is removed, or that gets other columns. The space's
 // lock is held.
 func (s *Space) dropKept(c *Chunk) {
 	if c.kept != nil {
@@ -216,7 +216,7 @@ func (s *Space) dropKept(c *Chunk) {
 	}
 }
 
-// takeDropped returns the copies of the chunks that dropKept was called for.
+// takeDropped returns the copies of the chunks for which dropKept was called.
 func (s *Space) takeDropped() []*kept {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,12 +8,12 @@ import (
 )
 
 // copied is the newest copy of some rows of a chunk, for frames: one column, or the handles. A
-// frame that finds it as young as the rows shares it.
+// frame shares it if the rows have not changed since.
 //
 // Ownership: as of Frames.
 type copied struct {
 	rows mem.Address // nil for none
-	at   uint64      // the tick in progress behind the refresh in which it was made
+	at   uint64      // the tick in progress after the refresh in which it was made
 	made uint64      // the number of the frame for which it was made
 }
 
@@ -25,8 +25,7 @@ type kept struct {
 	columns []copied // by position in ids
 }
 
-// copyJob is a run of rows that is to be copied for a frame: a column of a chunk, or, at -1, its
-// handles.
+// copyJob is a run of rows to copy for a frame: a column of a chunk or, at -1, its handles.
 type copyJob struct {
 	from, to *Chunk // the world's, the frame's
 	at       int
@@ -56,49 +55,49 @@ var handleType = mem.TypeOf[handle.Handle]()
 //	chunk ── kept ──▶ buffer ◀── frame 7          written since frame 7: the next frame
 //	                         ◀── frame 8          copies into another buffer
 //
-// A frame copies the rows that were handed out for writing, that came or that were replaced since
-// they were copied last, and shares the other copies with the frames before it. A buffer that was
-// replaced is used again when no frame that can see it is held. Which rows are there is never
-// shared: it is the number of rows that the frame has for the chunk.
+// A frame copies the rows that were handed out for writing, added or replaced since they were
+// copied last. It shares the other copies with the frames before it. A buffer that was replaced is
+// used again when no frame that can see it is held. Which rows exist is never shared: each frame
+// has the number of rows of the chunk.
 //
-// Ownership: the coordinator, in a refresh or on an idle world. Steps that run in parallel touch
-// one shard, or one part of the jobs, each.
+// Ownership: the coordinator, in a refresh or on an idle world. In steps that run in parallel, each
+// goroutine works on one shard, or on one part of the jobs.
 type Frames struct {
-	BytesMax uint64 // of all buffers
-	Bytes    uint64 // of all buffers that there are
+	BytesMax uint64 // limit for all buffers
+	Bytes    uint64 // of all existing buffers
 	space    *Space
 	shards   []*Shard
 	memory   mem.Memory
 	number   uint64 // of the newest frame
 	now      uint64 // the tick in progress
-	trimmed  uint64 // the number when pools were trimmed last
+	trimmed  uint64 // the value of number when pools were trimmed last
 	pools    map[poolKey]*pool
 	replaced []replaced
 	held     []uint64    // the numbers of the frames that are held
-	indexed  uint64      // the number of the frame whose handles an index is made of, or 0
-	lost     uint64      // that of the newest frame that may still be read, although nobody holds it
+	indexed  uint64      // the number of the frame that an index is made from, or 0
+	lost     uint64      // the number of the newest frame that is not held but may still be read
 	found    [][]copyJob // by shard
 	jobs     []copyJob   // all of them
 	ends     []int       // of the parts of jobs
 }
 
-// poolKey says which buffers are alike.
+// poolKey says which buffers are interchangeable.
 type poolKey struct{ component, rows int }
 
-// pool has the buffers that no frame sees.
+// pool has the buffers that no frame uses.
 type pool struct {
 	free []mem.Address
-	low  int // the least number of them since the last trim
+	low  int // the lowest number of free buffers since the last trim
 }
 
-// replaced is a buffer that frames from the number made on, and before the number until, may see.
+// replaced is a buffer that the frames number made to until-1 may see.
 type replaced struct {
 	poolKey
 	rows        mem.Address
 	made, until uint64
 }
 
-// trimEvery is after how many frames buffers that none of them needed are given back.
+// trimEvery is the number of frames after which buffers that none of them needed are given back.
 const trimEvery = 64
 
 // NewFrames prepares to make frames of a world.
@@ -106,11 +105,12 @@ func NewFrames(space *Space, shards []*Shard, bytesMax uint64) *Frames {
 	return &Frames{BytesMax: bytesMax, space: space, shards: shards, pools: map[poolKey]*pool{}, found: make([][]copyJob, len(shards))}
 }
 
-// Begin begins a frame of some components, in the memory of one that is empty, or nil, in a tick.
-// held has the numbers of the frames that are held, indexed is that of the one whose handles are
-// still needed, or 0. Frames up to the number lost may be read by somebody who does not hold them:
-// their buffers are not used again, but left to the collector. Then comes Walk for each shard, Plan,
-// Copy for each part, and End, or Drop if it is not wanted after all.
+// Begin begins a frame of some components, in a tick. old is an empty frame whose memory is used
+// again, or nil. held has the numbers of the frames that are held. indexed is the number of the one
+// whose handles are still needed, or 0. Frames with numbers up to lost may still be read although
+// they are not held: their buffers are left to the collector and not used again. After Begin come
+// Walk for each shard, Plan, Copy for each part, and End, or Drop if the frame is not wanted after
+// all.
 func (f *Frames) Begin(old *Frame, components *Set, tick uint64, held []uint64, indexed, lost uint64) *Frame {
 	f.held, f.indexed, f.lost, f.now = append(f.held[:0], held...), indexed, lost, tick
 	f.reclaim()
@@ -127,7 +127,7 @@ func (f *Frames) Begin(old *Frame, components *Set, tick uint64, held []uint64, 
 	return x
 }
 
-// Walk finds what the frame has of a shard, and which of it must be copied.
+// Walk finds the rows of a shard that the frame has, and which of them must be copied.
 func (f *Frames) Walk(x *Frame, i int, components *Set) {
 	from, to := f.shards[i], x.Shards[i]
 	f.found[i] = f.found[i][:0]
@@ -195,14 +195,14 @@ func (f *Frames) younger(a, b uint32) uint32 {
 	return b
 }
 
-// good reports whether a copy is of rows that have not changed since: what was stamped in the
-// tick in progress when it was made may have been written behind it.
+// good reports whether a copy is of rows that have not changed since. A stamp of the tick in
+// progress when the copy was made does not count as good: the rows may have been written after it.
 func (f *Frames) good(k *copied, stamp uint32) bool {
 	return k.rows != nil && uint64(f.age(stamp)) > f.now-k.at
 }
 
-// Plan finds buffers for what must be copied. It returns in how many parts the copying is
-// divided and how many bytes that are, or false if the buffers would take more than BytesMax.
+// Plan finds buffers for the rows that must be copied. It returns the number of parts of the
+// copying, and the bytes, or false if the buffers would take more than BytesMax.
 func (f *Frames) Plan() (parts, bytes int, ok bool) {
 	f.jobs, f.ends = f.jobs[:0], f.ends[:0]
 	begun := 0
@@ -235,7 +235,7 @@ func (f *Frames) Plan() (parts, bytes int, ok bool) {
 // partBytes is about how much one part of the copying copies.
 const partBytes = 256 << 10
 
-// Copy does a part of the copying. component is that of the rows that it is at.
+// Copy copies one part. It sets component to the component of the rows that it works on.
 func (f *Frames) Copy(part int, component *int) {
 	from := 0
 	if part > 0 {
@@ -251,7 +251,7 @@ func (f *Frames) Copy(part int, component *int) {
 	}
 }
 
-// End ends a frame: it forgets the chunks that were copied, which may be given back.
+// End ends a frame: it forgets the chunks that were copied, so that they can be given back.
 func (f *Frames) End() {
 	clear(f.jobs)
 	for _, found := range f.found {
@@ -259,7 +259,7 @@ func (f *Frames) End() {
 	}
 }
 
-// Drop gives up a frame that could not be completed. What was to be copied for it is not kept.
+// Drop gives up a frame that could not be completed, and the copies that were made for it.
 func (f *Frames) Drop(x *Frame) {
 	x.Empty()
 	for _, s := range x.Shards {
@@ -275,8 +275,8 @@ func (f *Frames) Drop(x *Frame) {
 	f.jobs = f.jobs[:0]
 }
 
-// buffer returns where a job copies to: where it did the last time, if no frame sees that. It
-// returns false if the buffers would take more than BytesMax.
+// buffer returns where a job copies to: the buffer of the last time, if no frame sees that, or
+// another. It returns false if the buffers would take more than BytesMax.
 func (f *Frames) buffer(j copyJob) (mem.Address, bool) {
 	key, k := poolKey{j.component(), j.from.kept.cap}, j.copied()
 	if k.rows != nil {
@@ -333,7 +333,7 @@ func (f *Frames) release(key poolKey, rows mem.Address, made uint64) {
 	p.free = append(p.free, rows)
 }
 
-// seen reports whether a frame from the number made on, and before until, is held.
+// seen reports whether one of the frames number made to until-1 is held.
 func (f *Frames) seen(component int, made, until uint64) bool {
 	for _, n := range f.held {
 		if made <= n && n < until {
@@ -343,8 +343,8 @@ func (f *Frames) seen(component int, made, until uint64) bool {
 	return component == handleColumn && made <= f.indexed && f.indexed < until
 }
 
-// reclaim frees the buffers that no held frame sees, and now and then gives back those that were
-// not needed for a while.
+// reclaim frees the buffers that no held frame sees. Every trimEvery frames it gives back those
+// that were not needed for a while.
 func (f *Frames) reclaim() {
 	for _, k := range f.space.takeDropped() {
 		for at, c := range k.columns {
@@ -378,7 +378,7 @@ func (f *Frames) reclaim() {
 	}
 }
 
-// Forget gives all copies and buffers back. Frames that are held stay as they are.
+// Forget gives all copies and buffers back. Frames that are held keep theirs.
 func (f *Frames) Forget() {
 	for _, s := range f.shards {
 		for _, t := range s.tables {

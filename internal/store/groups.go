@@ -1,8 +1,8 @@
 package store
 
-// Groups holds items by the shard that they are for, in the order in which they were added.
-// It is a counting sort. So the cost of a step in which each shard takes its own items grows
-// with the number of items, however many shards there are.
+// Groups holds items by the shard that they are for, in the order in which they were added. It is a
+// counting sort. So when each shard takes its own items, the cost of the step grows with the number
+// of items, not of shards.
 //
 //	items  [0 0 0|1|3 3]     Of(0) Of(1) Of(2) Of(3)
 //	ends       3 4 4 6
@@ -16,8 +16,8 @@ type Groups[T any] struct {
 	ends  []int // by shard: the number of items, then where the next goes, then the group's end
 }
 
-// Reset empties the groups and begins to count for n shards. It does not clear the items: if
-// they hold pointers, whoever took them must have cleared them.
+// Reset empties the groups and begins to count for n shards. It does not clear the items: if they
+// hold pointers, the code that took them must have cleared them.
 func (g *Groups[T]) Reset(n int) {
 	g.items = g.items[:0]
 	if len(g.ends) != n {

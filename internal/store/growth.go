@@ -14,7 +14,7 @@ type Growth struct {
 // DefaultGrowth is what a new Space has.
 var DefaultGrowth = Growth{RowsFirst: 16, RowsFactor: 4, RowsMax: slots.RowsMax}
 
-// next returns the number of rows of the chunk behind one with the given number.
+// next returns the number of rows of the chunk after one with the given number.
 func (g *Growth) next(rows int) int { return min(rows*g.RowsFactor, g.RowsMax) }
 
 // holding returns the number of rows of the smallest chunk that holds n, or of the largest.

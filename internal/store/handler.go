@@ -7,8 +7,8 @@ import (
 	"github.com/atoll-sim/atoll/internal/slots"
 )
 
-// Handler does what a kind of request asks for, to the living atom at l. For a create l is 0,
-// and it stores the atom of h.
+// Handler applies the requests of a kind, to the living atom at l. For a create l is 0, and it
+// stores the atom of h.
 type Handler interface {
 	Apply(s *Shard, h handle.Handle, l slots.Loc, p mem.Pointer) queue.Outcome
 }
@@ -29,8 +29,7 @@ func NewKind(s *Space, of *mem.Type, a Handler) queue.Kind {
 	return k
 }
 
-// NewCall is NewKind for requests that run a function of the user's, which may end
-// its goroutine.
+// NewCall is NewKind for requests that run a function of the user, which may end its goroutine.
 func NewCall(s *Space, of *mem.Type, a Handler) queue.Kind {
 	k := NewKind(s, of, a)
 	s.Registry.Calls(k.Number())

@@ -24,7 +24,7 @@ type TableImage struct {
 	Components               []int // ascending
 	Kept, Listed, Fragmented bool
 	Left                     uint32
-	Current                  int // the chunk that takes the next row, or -1
+	Current                  int // the number of the chunk that takes the next row, or -1
 	Chunks                   []ChunkImage
 }
 
@@ -36,18 +36,18 @@ type ChunkImage struct {
 	Written   []uint32 // by column
 	Marks     []uint64 // nil for none
 	Flags     [slots.FlagsMax][]uint64
-	Handles   []handle.Handle // for a Load: to be filled in later; see Chunk.Fill
+	Handles   []handle.Handle // filled in later as well
 	Columns   []mem.Cells     // likewise
 }
 
-// MarkedTable says in which order the chunks of a table got marked rows.
+// MarkedTable is the order in which the chunks of a table got marked rows.
 type MarkedTable struct {
 	Table  int
 	Chunks []int
 }
 
-// ChangeImage is a note that an atom had other components, StoredImage that one of its
-// components was stored anew: hooks are to be told. Moves is as of Space.MovesOf.
+// ChangeImage is an entry about an atom that had other components, and StoredImage one about a
+// replaced component. Hooks have yet to be notified of them. Moves is as of Space.MovesOf.
 type (
 	ChangeImage struct {
 		Handle     handle.Handle
@@ -105,6 +105,6 @@ func (t *Table) image() TableImage {
 	return x
 }
 
-// MovesOf returns how often atoms were moved to other shards, and the value of that when notes
-// were last gathered. Notes have the value of when they were made.
+// MovesOf returns how often atoms were moved to other shards, and the value of that when changes
+// were last gathered. Entries of the change log have the value at the time when they were made.
 func (s *Space) MovesOf() (moves, gathered uint32) { return s.moves, s.gathered }

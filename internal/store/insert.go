@@ -5,7 +5,7 @@ import (
 	"github.com/atoll-sim/atoll/internal/slots"
 )
 
-// This file is for atoms that come from another world, by callers that know no types.
+// This file is for atoms that come from another world, by callers that do not know the types.
 
 // TypeOf returns the type of a component's values.
 func (s *Space) TypeOf(component int) *mem.Type { return s.Columns[component].of }
@@ -13,7 +13,8 @@ func (s *Space) TypeOf(component int) *mem.Type { return s.Columns[component].of
 // Values makes room for n values of a component.
 func (s *Space) Values(component, n int) mem.Cells { return s.Columns[component].of.NewCells(n) }
 
-// CopyValue copies a value of a component, by what CloneBy was given, if anything: Cloned reports that.
+// CopyValue copies a value of a component, with the function of CloneBy if there is one. Cloned
+// reports that.
 func (s *Space) CopyValue(component int, to, from mem.Address) {
 	s.Columns[component].copyRows(to, from, 1)
 }
@@ -21,18 +22,18 @@ func (s *Space) CopyValue(component int, to, from mem.Address) {
 // Cloned reports whether a component has a CloneBy.
 func (s *Space) Cloned(component int) bool { return s.Columns[component].clone != nil }
 
-// CopyValues copies n rows of the i-th component, from a row on, to values from number at on: by
-// what CloneBy was given, if anything, else by assignment.
+// CopyValues copies n rows of the i-th component, from a row on, to values from index at on. It
+// uses the function of CloneBy if there is one, else assignment.
 func (c *Chunk) CopyValues(i int, to mem.Cells, at, row, n int) {
 	c.table.columns[i].copyValues(to, at, c.number(), row, n)
 }
 
-// PutValues stores values, from number at on, in the i-th component of the rows.
+// PutValues stores values, from index at on, in the i-th component of the rows.
 func (r Rows) PutValues(i int, from mem.Cells, at int) {
 	r.chunk.table.columns[i].putValues(r.chunk.number(), r.from, from, at, r.Len())
 }
 
-// SetFlags gives flags to an atom that has none, for everyone to see.
+// SetFlags gives flags to an atom that has none, and publishes them.
 func (r Rows) SetFlags(i int, f slots.Flags) {
 	r.chunk.setFlags(r.from+i, f)
 	r.chunk.table.shard.space.PublishFlags(r.Handle(i), f)
@@ -41,14 +42,14 @@ func (r Rows) SetFlags(i int, f slots.Flags) {
 // At returns the chunk and row at l. The caller must own its shard.
 func (s *Space) At(l slots.Loc) (c *Chunk, row int) { return s.chunk(l), l.Row() }
 
-// Order returns the chunk's place in its table.
+// Order returns the chunk's position in its table.
 func (c *Chunk) Order() int { return c.order }
 
 // FlagsAt returns the flags of a row.
 func (c *Chunk) FlagsAt(row int) slots.Flags { return c.flagsAt(row) }
 
-// ChunksFor returns how many more chunks the shard needs, as Prepare makes them, for n more atoms
-// with these components.
+// ChunksFor returns how many more chunks the shard needs for n more atoms with these components, if
+// Prepare makes them.
 func (s *Shard) ChunksFor(set Set, n int) (chunks int) {
 	g, room, last := &s.space.Growth, 0, 0
 	if t := s.bySet[set]; t != nil {

@@ -10,33 +10,33 @@ import (
 	"github.com/atoll-sim/atoll/internal/queue"
 )
 
-// Describer is a Handler that says what its requests are, for tools that hash,
-// record and replay them. All Handlers outside of tests are Describers.
+// Describer is a Handler that describes its requests, for tools that hash, record and replay them.
+// All Handlers outside of tests are Describers.
 type Describer interface{ Describe() Description }
 
-// Description says what the requests of a kind are.
+// Description describes the requests of a kind.
 type Description struct {
 	Name   string // such as `message "hit"`
-	Direct bool   // may be for a shard itself
-	Asks   bool   // changes nothing, and only returns something to its sender
+	Direct bool   // they may be for a shard itself
+	Asks   bool   // they change nothing, and only return something to their sender
 }
 
-// Parted is a Handler with payloads of which only a part says what is asked for; the rest is
-// for the sender.
+// Parted is a Handler whose payloads have a part that defines the request; the rest is for the
+// sender.
 type Parted interface {
 	// PartType is the type of that part.
 	PartType() reflect.Type
 	// Part returns the part of a payload, in place.
 	Part(p mem.Pointer) mem.Cells
-	// Complete makes the rest of a payload for a request without a sender. The rest is zero
-	// or what an older payload left.
+	// Complete fills in the rest of a payload for a request without a sender. The rest is zero or
+	// holds old contents.
 	Complete(p mem.Pointer)
 }
 
-// Numbered is a Handler with payloads in which there are numbers of components.
+// Numbered is a Handler whose payloads have numbers of components in them.
 type Numbered interface {
-	// Renumber gives a payload the numbers that a function returns, and leaves out those that
-	// it returns -1 for.
+	// Renumber replaces each number in a payload by the result of now, and leaves out the number if
+	// that is -1.
 	Renumber(p mem.Pointer, now func(component int) int)
 }
 
@@ -52,8 +52,8 @@ func (s *Space) Kinds() Kinds { return Kinds{s} }
 // Len returns the number of kinds.
 func (k Kinds) Len() int { return k.space.Registry.Len() }
 
-// Describe returns what requests of a kind are, and the type of what comes with
-// them, or nil if nothing does.
+// Describe returns the description of a kind, and the type of its payloads, or nil if they have
+// none.
 func (k Kinds) Describe(kind int) (Description, reflect.Type) {
 	switch kind {
 	case queue.DestroyKind:
@@ -72,8 +72,8 @@ func (k Kinds) Describe(kind int) (Description, reflect.Type) {
 	return d, k.space.Registry.TypeOf(kind).Of
 }
 
-// Payload returns what came with a request, in place, or nothing. Of a Parted kind that is
-// only the part that says what is asked for.
+// Payload returns the payload of a request, in place, or nothing. For a Parted kind that is only
+// the part that defines the request.
 func (k Kinds) Payload(r queue.PendingRequest) mem.Cells { return k.cells(r.Kind(), r.Payload()) }
 
 func (k Kinds) cells(kind int, p mem.Pointer) mem.Cells {
@@ -95,9 +95,9 @@ var (
 	errForNobody = errors.New("it changes nothing")
 )
 
-// Resend pushes a request as a Look saw it. It returns what comes with the request, for the
-// caller to fill in before Publish. If this space has no such request, it returns an error
-// and pushes nothing. Producer only, while the world is idle.
+// Resend pushes a request as a Look showed it. It returns the payload, for the caller to fill in
+// before Publish. If this space cannot have such a request, it returns an error and pushes nothing.
+// Producer only, while the world is idle.
 func (k Kinds) Resend(l *queue.Queue, kind int, flags queue.Flags, h handle.Handle, epoch uint32) (mem.Cells, error) {
 	if err := k.check(kind, flags); err != nil {
 		return mem.Cells{}, err
@@ -109,14 +109,14 @@ func (k Kinds) Resend(l *queue.Queue, kind int, flags queue.Flags, h handle.Hand
 	return k.cells(kind, p), nil
 }
 
-// Renumber gives what comes with a request other numbers of components; see Numbered.
+// Renumber replaces the numbers of components in a payload; see Numbered.
 func (k Kinds) Renumber(kind int, payload mem.Cells, now func(component int) int) {
 	if x, ok := k.space.handlers[kind].(Numbered); ok {
 		x.Renumber(payload.Part(0), now)
 	}
 }
 
-// Size returns what a request of a kind counts for in a queue; see queue.Queue.Room.
+// Size returns the units that a request of a kind counts for in a queue; see queue.Queue.Room.
 func (k Kinds) Size(kind int) uint32 { return k.space.Registry.Size(kind) }
 
 // check returns an error for requests that no sender can have sent, or that change nothing.

@@ -9,17 +9,17 @@ import (
 	"github.com/atoll-sim/atoll/internal/slots"
 )
 
-// This file gives a new shard the state that an Image shows. Nothing of an Image is trusted: what
-// no shard can have is slots.ErrImage. After an error the shard is not to be used.
+// This file gives a new shard the state of an Image. It checks everything in the Image: a state
+// that no shard can have is slots.ErrImage. After an error the shard must not be used.
 
 // LoadMoves sets what MovesOf returns. The world must be idle.
 func (s *Space) LoadMoves(moves, gathered uint32) { s.moves, s.gathered = moves, gathered }
 
-// Load makes the tables and chunks of an image, without handles and components: see Chunk.Fill.
-// It calls made, if that is not nil, with each chunk that has rows. The slots are loaded by others.
-// The shard must have no atoms. Several goroutines may load a shard each.
+// Load makes the tables and chunks of an image, without handles and components: see Chunk.Fill. It
+// calls made, if that is not nil, with each chunk that has rows. The slots are loaded separately.
+// The shard must have no atoms. Several goroutines may each load a shard.
 func (s *Shard) Load(x *Image, made func(c *Chunk, table, chunk int)) error {
-	s.ShrinkAll() // what was reserved
+	s.ShrinkAll() // drops what was reserved
 	loaded, known := make([]*Table, len(x.Tables)), map[*Table]bool{}
 	for i := range x.Tables {
 		set, err := s.space.setOf(x.Tables[i].Components)
@@ -77,7 +77,7 @@ func (s *Shard) Loaded() error {
 	return nil
 }
 
-// noted returns the atoms that hooks are to be told of.
+// noted returns the atoms that hooks have yet to be notified of.
 func (s *Shard) noted() []handle.Handle {
 	all := slices.Clone(s.tally.fresh)
 	for _, x := range s.changes.changes {
@@ -102,7 +102,7 @@ func (s *Space) setOf(components []int) (set Set, err error) {
 	return set, nil
 }
 
-// arrange puts the tables in order and numbers them anew, so that queries look at them again.
+// arrange puts the tables in order and gives them new numbers, so that queries look at them again.
 func (s *Shard) arrange(tables []*Table) {
 	s.tables = tables
 	for _, t := range s.tables {
@@ -112,7 +112,7 @@ func (s *Shard) arrange(tables []*Table) {
 	s.removals++
 }
 
-// Serial returns the table's number among all that its shard ever made. It changes when the
+// Serial returns the table's number among all that its shard has ever made. It changes when the
 // shard is loaded.
 func (t *Table) Serial() uint64 { return t.serial }
 
@@ -215,8 +215,8 @@ func (c *Chunk) Fill(hs []handle.Handle, l *slots.Load) error {
 	return l.Place(hs, c.base)
 }
 
-// FillColumn stores the i-th component of the chunk's rows: the k-th of a chunk of a frame, which has
-// as many rows. Both are of the same type. Any goroutine; each component once.
+// FillColumn stores the i-th component of the chunk's rows, from the k-th component of a chunk of a
+// frame with as many rows. Both are of the same type. Any goroutine; each component once.
 func (c *Chunk) FillColumn(i int, from *Chunk, k int) {
 	c.table.columns[i].copyIn(c.number(), from.table.columns[k], from.number(), c.n)
 }
@@ -245,7 +245,7 @@ func (s *Shard) loadMarked(all []MarkedTable) error {
 	return nil
 }
 
-// loadNotes loads what hooks are to be told.
+// loadNotes loads the changes that hooks have yet to be notified of.
 func (s *Shard) loadNotes(x *Image) error {
 	s.tally.fresh = append(s.tally.fresh[:0], x.Created...)
 	for _, n := range x.Changes {

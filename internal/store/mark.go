@@ -32,8 +32,8 @@ func (c *Chunk) appendMarked(to []handle.Handle) []handle.Handle {
 	return to
 }
 
-// MarkEach marks the atoms of those handles that are alive. It appends to marked, unless that
-// is nil, the handles of the atoms that were not marked yet. The caller must own all shards.
+// MarkEach marks those atoms of the given handles that are alive. Unless marked is nil, it appends
+// to it the handles of the atoms that were not marked before. The caller must own all shards.
 func (s *Space) MarkEach(hs []handle.Handle, marked *[]handle.Handle) {
 	chunks := *s.chunks.Load()
 	var run markRun
@@ -56,13 +56,13 @@ func (s *Space) MarkEach(hs []handle.Handle, marked *[]handle.Handle) {
 	run.mark()
 }
 
-// markRun collects rows to be marked that share a word of a chunk's marks. So atoms that
-// were created together and die together are marked 64 at a time.
+// markRun collects rows to be marked that share a word of a chunk's marks. So atoms that are
+// created together and die together are marked up to 64 at a time.
 type markRun struct {
 	at     slots.Loc // of the first of the 64, divided by 64
 	chunk  *Chunk
 	rows   uint64
-	before uint64 // the rows that were marked already
+	before uint64 // the rows that were marked before
 }
 
 // mark marks the rows of the run.
@@ -72,8 +72,8 @@ func (r *markRun) mark() {
 	}
 }
 
-// markWord marks those of the 64 rows around row that rows says, and returns which of the 64 were
-// marked before.
+// markWord marks rows, a set within the 64 rows around row, and returns which of the 64 were marked
+// before.
 func (c *Chunk) markWord(row int, rows uint64) (before uint64) {
 	before = c.marks[row/64]
 	if fresh := rows &^ before; fresh != 0 {
@@ -93,17 +93,17 @@ func (s *Space) Spare(l slots.Loc) {
 	}
 }
 
-// held is a request to destroy with an outcome that is put off: whether the entity dies is
-// decided after all requests are applied.
+// held is a request to destroy whose outcome is put off: only after all requests are applied is it
+// known whether the entity dies.
 type held struct {
 	request queue.PendingRequest
-	at      uint32 // which of many requests
+	at      uint32 // its number among many requests
 	there   bool   // the entity was not gone
 	first   bool   // it marked the entity
 }
 
-// DecideHeld decides the requests to destroy that were put off, in order. An atom that is
-// not marked by now was spared.
+// DecideHeld decides the requests to destroy that were put off, in order. An atom that is no longer
+// marked was spared.
 func (s *Shard) DecideHeld() {
 	for _, d := range s.applying.held {
 		h := d.request.Handle
@@ -113,7 +113,7 @@ func (s *Shard) DecideHeld() {
 		o := queue.Gone
 		l := slots.Loc(0)
 		if d.there {
-			l = s.space.LocateStaged(h) // not where it was then: others may have left the table since
+			l = s.space.LocateStaged(h) // not its former location: other rows may have left the table since
 		}
 		switch {
 		case l != 0 && !s.space.Marked(l):

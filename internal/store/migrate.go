@@ -8,7 +8,7 @@ import (
 	"github.com/atoll-sim/atoll/internal/slots"
 )
 
-// migration is what a shard knows of the atoms that migrate to or from it in a refresh.
+// migration has the atoms that migrate to or from a shard in a refresh.
 //
 //	requests  to migrate, in order; the last for an atom counts
 //	partials  decisions that any n atoms leave; see MigrateSome
@@ -17,17 +17,17 @@ import (
 //	flagged   atoms that have come with flags
 //
 // Invariants: between CollectOutgoing and Compact the row of an outgoing atom is marked, and a
-// tombstone stands in the place of its handle. The atom's slot names that row until a shard has
-// taken it in, so a look-up finds it all the time.
+// tombstone is in the place of its handle. The atom's slot names that row until another shard has
+// taken the atom in, so a look-up always finds it.
 //
-// Ownership: the shard's owner. Between those two, in CopyIncoming, each target sets refused
+// Ownership: the shard's owner. Between those two steps, in CopyIncoming, each target sets refused
 // in the elements of to for the atoms that it refuses.
 type migration struct {
 	requests []migrationRequest
 	partials []partialMigration
-	stay     *Set  // atoms with any of these do not migrate by number
-	rows     []int // of partial migrations: how many rows each table had
-	cursors  []int // likewise, by table: rows from here on were looked at
+	stay     *Set  // atoms with any of these components are not in partial migrations
+	rows     []int // for partial migrations: how many rows each table had
+	cursors  []int // by table as well: rows from here on were looked at
 	outgoing []outgoing
 	to       []uint16
 	flagged  []flaggedAtom
@@ -35,16 +35,16 @@ type migration struct {
 	left     bool         // rows of outgoing atoms are among the marked ones
 	full     bool         // some incoming atoms were refused
 
-	arrived, departed uint64 // atoms, ever
+	arrived, departed uint64 // how many atoms so far
 }
 
-// migrationRequest is a request to migrate, with copies of what the later steps look at: by
-// then the request itself is in no cache.
+// migrationRequest is a request to migrate, with copies of what the later steps read: by then the
+// request itself is in no cache.
 type migrationRequest struct {
 	queue.PendingRequest
 	handle handle.Handle
 	to     uint16
-	waited bool // somebody waits for the outcome
+	waited bool // its sender waits for the outcome
 }
 
 // decideMigration decides the outcome of a request to migrate.
@@ -59,7 +59,7 @@ func (s *Shard) decideMigration(a *migrationRequest, o queue.Outcome) {
 type outgoing struct {
 	handle  handle.Handle
 	from    slots.Loc
-	request int32 // the index of the request that it leaves by, or -1 for a partial migration
+	request int32 // the index of the request to migrate it, or -1 for a partial migration
 }
 
 // refused is set in the target of an outgoing atom that the target refused.
@@ -70,12 +70,12 @@ type flaggedAtom struct {
 	flags slots.Flags
 }
 
-// tombstone is what stands in the row of an atom that leaves for a shard.
+// tombstone is put in the row of an atom that leaves for a shard, in place of its handle.
 func tombstone(to int) handle.Handle { return slots.Compose(uint32(to), 0, 0) }
 
 func isTombstone(h handle.Handle) bool { return h.Version() == 0 }
 
-// ask takes a request to migrate an atom. Migration comes after all other requests, so those
+// ask takes a request to migrate an atom. Migration comes after all other requests, which still
 // find the atom where it is.
 func (s *Shard) ask(r queue.PendingRequest) {
 	if l := r.Loc(); l == 0 || s.space.Marked(l) {
@@ -88,10 +88,10 @@ func (s *Shard) ask(r queue.PendingRequest) {
 // Migrating returns how many requests and partials wait for CollectOutgoing.
 func (s *Shard) Migrating() int { return len(s.migration.requests) + len(s.migration.partials) }
 
-// CollectOutgoing finds the atoms that leave. Of several requests for an atom the last counts,
-// and an atom that was destroyed after its request does not leave. Compact frees the rows.
-// Flags are published first: from here on nobody sets any, and the next step writes the slots
-// of the atoms that leave.
+// CollectOutgoing finds the atoms that leave. Of several requests for an atom the last counts, and
+// an atom that was destroyed after its request does not leave. Compact frees the rows. Flags are
+// published first: no flags are set after this, and the next step writes the slots of the atoms
+// that leave.
 func (s *Shard) CollectOutgoing() {
 	m := &s.migration
 	s.PublishFlags()
@@ -122,8 +122,7 @@ func (s *Shard) CollectOutgoing() {
 	}
 }
 
-// MigratesTo returns the shard for which an atom leaves. The atom was here before
-// CollectOutgoing.
+// MigratesTo returns the shard that an atom leaves for. The atom was here before CollectOutgoing.
 func (s *Shard) MigratesTo(h handle.Handle) (to int, ok bool) {
 	if l := s.space.Locate(h); l != 0 {
 		if at := s.space.chunk(l).handles[l.Row()]; isTombstone(at) {
@@ -140,8 +139,8 @@ func (s *Shard) MigratesTo(h handle.Handle) (to int, ok bool) {
 // Ownership: as of Groups.
 type Incoming struct{ groups Groups[incoming] }
 
-// incoming is an outgoing atom of a shard, at a position in that shard's list. The shard that
-// takes it in touches the other shard's lists only to refuse it.
+// incoming is an outgoing atom of a shard, at a position in that shard's list. The shard that takes
+// it in writes the other shard's lists only to refuse it.
 type incoming struct {
 	outgoing
 	shard, at int32
@@ -191,9 +190,9 @@ func (s *Shard) CopyIncoming(c *Incoming, shards []*Shard) {
 // Full reports whether this shard refused some incoming atoms in this refresh.
 func (s *Shard) Full() bool { return s.migration.full }
 
-// copyIn copies the components of the atoms that were added to table t, which may be nil. It
-// goes column by column: the rows to be read are scattered in memory, and so no read waits for
-// the one before.
+// copyIn copies the components of the atoms that were added to table t, which may be nil. It goes
+// column by column: the rows to be read are scattered in memory, and this way no read waits for the
+// one before.
 func (s *Shard) copyIn(t *Table) {
 	if len(s.migration.moves) == 0 {
 		return
@@ -204,8 +203,8 @@ func (s *Shard) copyIn(t *Table) {
 	s.migration.moves = s.migration.moves[:0]
 }
 
-// addIncoming takes a row for an atom in table t of this shard, which has its components. It
-// reads the old row and does not write it: the old shard is taking in atoms at the same time.
+// addIncoming takes a row for an atom in table t of this shard, which has the atom's components. It
+// reads the old row but does not write it: the old shard is taking in atoms at the same time.
 func (s *Shard) addIncoming(t *Table, x outgoing) error {
 	if err := t.ensureRow(); err != nil {
 		return err
@@ -252,7 +251,7 @@ func (s *Shard) flagArrived() {
 	s.migration.flagged = s.migration.flagged[:0]
 }
 
-// withoutTombstones returns the handles of marked rows without those of outgoing atoms.
+// withoutTombstones removes the tombstones of outgoing atoms from the handles of marked rows.
 func (s *Shard) withoutTombstones(marked []handle.Handle) []handle.Handle {
 	if !s.migration.left {
 		return marked
@@ -279,12 +278,12 @@ func (s *Shard) Migrate(l slots.Loc) error {
 	return nil
 }
 
-// Moved notes that atoms have migrated, so that GatherChanges has something to do. The world
-// must be idle, or in a step that the coordinator does alone.
+// Moved records that atoms have migrated, so that GatherChanges has something to do. The world must
+// be idle, or in a step that the coordinator runs alone.
 func (s *Space) Moved() { s.moves++ }
 
-// Departed returns how many atoms ever went to other shards.
+// Departed returns how many atoms have gone to other shards.
 func (s *Shard) Departed() uint64 { return s.migration.departed }
 
-// Arrived returns how many atoms ever came from other shards.
+// Arrived returns how many atoms have come from other shards.
 func (s *Shard) Arrived() uint64 { return s.migration.arrived }

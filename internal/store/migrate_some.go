@@ -6,10 +6,10 @@ import "github.com/atoll-sim/atoll/internal/slots"
 type partialMigration struct{ to, n int }
 
 // MigrateSome decides that n atoms leave for another shard in CollectOutgoing of this refresh,
-// after those for which a request asks by handle. Each table that has none of the components
-// in stay gives its last rows, in proportion to its number of rows, rounded down. The largest
-// such table, or the first of several, gives the remainder. Rows that are marked, or leave
-// anyway, are passed over. There may be fewer than n.
+// after those that requests name. Each table that has none of the components in stay gives its last
+// rows, in proportion to its number of rows, rounded down. The largest such table, or the first of
+// several, gives the remainder. Rows that are marked, or leave anyway, are skipped. Fewer than n
+// may leave.
 func (s *Shard) MigrateSome(to, n int, stay *Set) {
 	m := &s.migration
 	m.partials = append(m.partials, partialMigration{to, n})

@@ -6,11 +6,10 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 )
 
-// BeginNotify takes what was noted since the last time, for the Append methods to return
-// until EndNotify. Rows must not move meanwhile; new changes are noted for the next time.
-// Each atom is reported once, by what has become of it since the last time. A created atom is
-// reported as created, with the components that it has by now, and otherwise at most as
-// destroyed.
+// BeginNotify takes what was recorded since the last time, for the Append methods to return until
+// EndNotify. Rows must not move meanwhile; new changes are recorded for the next time. Each atom is
+// reported once, by its state now compared with the last time. A created atom is reported as
+// created, with the components that it has by now, and otherwise at most as destroyed.
 func (s *Shard) BeginNotify() {
 	s.changes, s.notifying = s.notifying, s.changes
 	t := &s.notifying
@@ -78,8 +77,8 @@ func (s *Shard) AppendRemoved(to []handle.Handle, set *Set) []handle.Handle {
 	return to
 }
 
-// AppendStored appends the atoms that have the components and had one of them stored anew, in
-// the order in which that happened first.
+// AppendStored appends the atoms that have the components and had one of them replaced, in the
+// order in which that happened first.
 func (s *Shard) AppendStored(to []handle.Handle, set *Set) []handle.Handle {
 	from := len(to)
 	for _, x := range s.notifying.stored {
@@ -109,7 +108,7 @@ func (s *Shard) AppendDying(to []handle.Handle, set *Set) []handle.Handle {
 		for _, c := range t.dirty {
 			to = c.appendMarked(to)
 		}
-		if s.applying.staged != 0 { // some may never have been alive
+		if s.applying.staged != 0 { // some may have been created and marked in this refresh, and never alive
 			alive := slices.DeleteFunc(to[from:], func(h handle.Handle) bool { return !s.space.Alive(h) })
 			to = to[:from+len(alive)]
 		}
@@ -126,7 +125,7 @@ func (s *Shard) row(h handle.Handle) (*Chunk, int) {
 	return s.space.chunk(l), l.Row()
 }
 
-// seen returns the chunk's sets of rows, made when first needed.
+// seen returns the chunk's sets of rows, made on the first call.
 func (c *Chunk) seen() *notifySets {
 	if c.notify == nil {
 		c.notify = new(notifySets)
@@ -138,7 +137,7 @@ func (c *Chunk) isCreated(row int) bool {
 	return c.notify != nil && c.notify.created != nil && c.notify.created[row/64]>>(row%64)&1 != 0
 }
 
-// setBit sets a row's bit in a set of so many words, and reports whether it was not set.
+// setBit sets a row's bit in a set of words words, and reports whether it was not set before.
 func setBit(bits *[]uint64, row, words int) bool {
 	if *bits == nil {
 		*bits = make([]uint64, words)

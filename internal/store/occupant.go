@@ -7,8 +7,8 @@ import (
 	"github.com/atoll-sim/atoll/internal/check"
 )
 
-// occupant holds the current user of a shard, so that the check build can check what the
-// Ownership paragraphs say. In a release build it takes no room.
+// occupant holds the current user of a shard, with which the check build checks the Ownership
+// paragraphs. In a release build it takes no room.
 type occupant [check.Count]atomic.Pointer[Occupant]
 
 // Occupant describes the goroutine that uses a shard, in the check build.
@@ -29,8 +29,8 @@ func (v *Occupant) String() string {
 	return fmt.Sprintf("%s %q", v.What, v.Name)
 }
 
-// Enter notes the user of the shard until Leave, and panics if the shard is in use already.
-// Call it only in the check build.
+// Enter sets the user of the shard until Leave, and panics if the shard is in use already. Call it
+// only in the check build.
 func (s *Shard) Enter(who *Occupant) {
 	for i := range s.occupant {
 		if !s.occupant[i].CompareAndSwap(nil, who) {
@@ -39,7 +39,7 @@ func (s *Shard) Enter(who *Occupant) {
 	}
 }
 
-// Leave ends what Enter began.
+// Leave undoes Enter.
 func (s *Shard) Leave() {
 	for i := range s.occupant {
 		s.occupant[i].Store(nil)

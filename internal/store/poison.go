@@ -10,10 +10,10 @@ import (
 	"github.com/atoll-sim/atoll/internal/slots"
 )
 
-// This file holds what the check build does to find views and pointers that are used for
-// longer than they are good. Views of rows carry the view epoch in which they were made. Rows
-// that were handed out move to other memory at the refresh, so that an old pointer
-// reads Poison. A release build has none of it.
+// This file is for the check build, which finds views and pointers that are used for too long.
+// Views of rows carry the view epoch in which they were made. Rows that were handed out move to
+// other memory at the refresh, so that an old pointer reads Poison. A release build has none of
+// this.
 
 // Poison is the byte with which the check build fills rows that are no longer used,
 // if they hold no pointers. Those with pointers are zeroed.
@@ -26,9 +26,9 @@ const viewEpochMask = 1<<(bits.UintSize-1-slots.ChunkBits) - 1
 // good. Called by the coordinator before rows move. Check build only.
 func (s *Space) Outdate() { s.viewEpoch = (s.viewEpoch + 1) & viewEpochMask }
 
-// Shift moves all rows that were handed out since the last time to other memory,
-// and poisons the memory that they leave. It costs a copy of the rows. Called by the
-// coordinator at the end of a refresh. Check build only.
+// Shift moves all rows that were handed out since the last time to other memory, and poisons the
+// old memory. It costs a copy of the rows. Called by the coordinator at the end of a refresh. Check
+// build only.
 func (s *Space) Shift() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -37,7 +37,7 @@ func (s *Space) Shift() {
 	}
 }
 
-// rebase notes that a chunk's rows of a column have moved.
+// rebase records that a chunk's rows of a column have moved.
 func (s *Space) rebase(number int, col *Column, to mem.Address) {
 	c := (*s.chunks.Load())[number].chunk
 	for i, x := range c.table.columns {
@@ -65,7 +65,7 @@ func (c *Column) shift(s *Space) {
 	}
 }
 
-// poison makes rows unfit for use.
+// poison makes rows unusable.
 func (c *Column) poison(at mem.Address, n int) {
 	if !c.of.Plain {
 		c.of.Clear(at, n)
@@ -77,7 +77,7 @@ func (c *Column) poison(at mem.Address, n int) {
 	}
 }
 
-// Guard puts a guard before the view, which must stay at its address. Check build only.
+// Guard attaches a guard to the view, which must stay at its address. Check build only.
 func (v *View) Guard(g check.Guard) {
 	v.guard = g
 	v.column.views = append(v.column.views, v)
@@ -114,7 +114,7 @@ func (r Rows) mustBeGood() {
 
 var digestSeed = maphash.MakeSeed()
 
-// Digest returns a hash of all rows of a component in the shard. It covers what the rows hold
+// Digest returns a hash of all rows of a component in the shard. It covers the contents of the rows
 // themselves, not what they point to. Its cost grows with their bytes.
 func (s *Shard) Digest(component int) uint64 {
 	var h maphash.Hash

@@ -11,29 +11,26 @@ import (
 	"github.com/atoll-sim/atoll/internal/slots"
 )
 
-// This file holds the paths that are run for every entity and are written with
-// unsafe: looking up, and storing the fields of a new atom. The gain was measured: a random
-// access takes a quarter fewer instructions.
+// This file holds the code that runs for every entity and uses unsafe: looking up, and storing the
+// fields of a new atom. The gain was measured: a random access takes a quarter fewer instructions.
 
-// Run is what a view needs of a chunk to look one row up. The zero Run has no rows.
+// Run is what a view needs to know about a chunk to look up a row. The zero Run has no rows.
 type Run struct {
 	First mem.Address
 	Stamp *uint32   // the tick in which the rows were last handed out for writing
-	Low   slots.Loc // RowsMax-1 before the location of the last row
+	Low   slots.Loc // the location of the last row, less RowsMax-1
 	Owner uint32    // 1 more than the number of the shard, or of the idle world; 0 for none
 }
 
 // RunBytes is the size of a Run.
 const RunBytes = slots.Loc(unsafe.Sizeof(Run{}))
 
-// At returns the row, or nil if the chunk lacks the component or the row, or is out
-// of view. Whatever l is, a result other than nil is a row of the column. It is small enough to
-// be inlined.
+// At returns the row, or nil if the chunk lacks the component or the row, or is out of view. For
+// any l, a result other than nil is a row of the column. It is small enough to be inlined.
 //
-// One comparison shows whether l is in the run: the RowsMax locations from Low on end
-// with that of the last row. Those among them that are not in this chunk belong to the chunk
-// before, which has another entry: the numbers of chunks that share an entry differ by
-// firstChunks or more.
+// One comparison shows whether l is in the run: the RowsMax locations from Low on end with that of
+// the last row. Those among them that are not in this chunk belong to the chunk before, which has
+// another entry: the numbers of two chunks that share an entry differ by at least firstChunks.
 //
 // Safety: a list has a power of two of entries and Low of the first, which has no owner, is the
 // number of the last. So the entry is within. First is the address of the rows up to the last.
@@ -49,8 +46,9 @@ func At[T any](v *View, l slots.Loc) (row *T) {
 	return
 }
 
-// Touch reads a byte of each row that At would return, so that the processor waits for all of them at
-// once and not for one after the other. It returns their sum, which the caller must keep: else no row is read.
+// Touch reads a byte of each row that At would return, so that the processor waits for all of them
+// at the same time. It returns their sum, which the caller must keep: otherwise the compiler drops
+// the reads.
 //
 // Safety: as of At; a row that takes no bytes is not read.
 func Touch[T any](v *View, at []slots.Loc) (sum uint64) {
@@ -84,7 +82,7 @@ func AtWrite[T any](v *View, l slots.Loc) (row *T) {
 // Slice returns the component of the rows, or nil if they lack it. It is small
 // enough to be inlined.
 //
-// Safety: a rowList is laid out as a []T is; the rows in it are of the T of the column.
+// Safety: a rowList is laid out like a []T; its rows have the T of the column.
 func Slice[T any](v *View, r Rows) []T {
 	if check.Enabled {
 		r.number = v.borrow(r)
@@ -137,10 +135,10 @@ func Store(a Atom, fields []Field, v mem.Address) {
 // Safety: as of Store.
 func StorePlain(a Atom, fields []Field, v mem.Address) { a.Chunk.storePlain(fields, a.Row, v) }
 
-// StorePlainRows stores n values of a bundle without pointers, each of so many bytes, in as many
-// rows, from number at on, column by column.
+// StorePlainRows stores n values of a bundle without pointers, each of size bytes, in as many rows,
+// from row at on, column by column.
 //
-// Safety: as of StorePlain; there are so many rows.
+// Safety: as of StorePlain; there are that many rows.
 func StorePlainRows(r Rows, at int, fields []Field, values mem.Address, size uintptr, n int) {
 	if n > 0 {
 		_ = r.Handles()[at+n-1]
@@ -148,7 +146,7 @@ func StorePlainRows(r Rows, at int, fields []Field, values mem.Address, size uin
 	}
 }
 
-// storePlainRows is storePlain for n values, of which each is stride bytes behind the one before.
+// storePlainRows is storePlain for n values, which are stride bytes apart.
 //
 // Safety: as of storePlain.
 func (c *Chunk) storePlainRows(fields []Field, row int, src unsafe.Pointer, stride uintptr, n int) {
@@ -172,8 +170,8 @@ func (c *Chunk) storePlainRows(fields []Field, row int, src unsafe.Pointer, stri
 	}
 }
 
-// Value returns the place of a component of the atom, where the caller stores it. The atom
-// must have the component.
+// Value returns the address of a component of the atom, where the caller stores it. The atom must
+// have the component.
 //
 // Safety: a column's base is the address of its rows.
 func Value(a Atom, component int) mem.Address {
@@ -203,7 +201,7 @@ func copyColumns(to *Chunk, toRow int, from *Chunk, fromRow int, columns []colum
 	}
 }
 
-// copyRows copies n rows of a column without pointers. They may overlap those that they become.
+// copyRows copies n rows of a column without pointers. Source and destination may overlap.
 //
 // Safety: both bases have rows of the given size, and more than the rows named.
 func copyRows(to mem.Address, toRow int, from mem.Address, fromRow, n int, size uintptr) {
@@ -213,7 +211,7 @@ func copyRows(to mem.Address, toRow int, from mem.Address, fromRow, n int, size 
 
 // movePlain copies rows of a column without pointers, in order.
 //
-// Safety: the lists have the rows.
+// Safety: both lists have the rows.
 func movePlain(rows []rowList, moves []relocation, size uintptr) {
 	for _, m := range moves {
 		to := unsafe.Add(rows[m.to>>slots.RowBits].first, uintptr(m.to&slots.RowMask)*size)
@@ -255,7 +253,7 @@ func zeroPlain(rows mem.Address, from, to int, size uintptr) {
 	clear(unsafe.Slice((*byte)(unsafe.Add(rows, uintptr(from)*size)), uintptr(to-from)*size))
 }
 
-// CreatePlain is Create, StorePlain and Publish in one, because servers do that most often.
+// CreatePlain is Create, StorePlain and Publish in one, because servers do these most often.
 //
 // Safety: as of storePlain; an index in the free list has a slot.
 func (s *Shard) CreatePlain(t *Table, fields []Field, src unsafe.Pointer) (handle.Handle, error) {
@@ -269,7 +267,7 @@ func (s *Shard) CreatePlain(t *Table, fields []Field, src unsafe.Pointer) (handl
 	if s.tally.created++; s.tally.watched {
 		s.tally.note(h)
 	}
-	for i := range fields { // storePlain, without a call
+	for i := range fields { // storePlain, inlined by hand
 		f := &fields[i]
 		dst, src := unsafe.Add(c.bases[f.column], uintptr(row)*f.size), unsafe.Add(src, f.Offset)
 		if f.size == 16 { // the commonest: two numbers
@@ -284,7 +282,7 @@ func (s *Shard) CreatePlain(t *Table, fields []Field, src unsafe.Pointer) (handl
 }
 
 // adoptMany stores atoms in the next rows of a chunk, which has room for them. Their bundles are at
-// values, each of step bytes.
+// values, step bytes apart.
 //
 // Safety: as of StorePlain; a pending handle has a slot.
 func (s *Shard) adoptMany(c *Chunk, fields []Field, creates []handle.Handle, values mem.Address, step uintptr) {

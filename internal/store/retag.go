@@ -2,13 +2,13 @@ package store
 
 import "slices"
 
-// fewRows is the number of rows up to which they are moved one by one: giving a
-// chunk away costs as much as moving eight.
+// fewRows is the number of rows up to which rows are moved one by one: giving a chunk away costs as
+// much as moving eight.
 const fewRows = 32
 
 // retagging is the scratch of Retag and RetagMatching. Between them it holds no chunks.
 type retagging struct {
-	runs []Rows   // to call added for, or to move
+	runs []Rows   // for calls of added, or to be moved
 	cut  []*Chunk // from the other table
 }
 
@@ -27,9 +27,9 @@ func (r *retagging) forget() {
 //	                                     ──▶
 //	to    [full][part][spare]                  [full][full][full][part]
 //
-// For the chunks that it gets, the other table gives spare ones back, so chunks do not pile up
-// when rows always go the same way. added is called for the rows that
-// have come. Their new components hold zeroes. The world must be idle.
+// For the chunks that it gets, the other table gives spare ones back, so chunks do not accumulate
+// if rows always go the same way. added is called for the rows that have come. Their new components
+// hold zeroes. The world must be idle.
 func (t *Table) Retag(set Set, added func(Rows)) error {
 	if set == t.set || t.Rows() == 0 {
 		return nil
@@ -40,11 +40,11 @@ func (t *Table) Retag(set Set, added func(Rows)) error {
 		return t.moveRest(e, added)
 	}
 	at, n := to.full(), t.full()
-	rest := at // of its chunks, those from here on are spare
+	rest := at // its chunks from here on are spare
 	if at < len(to.chunks) && to.chunks[at].n > 0 {
-		rest++ // it has a part full chunk
+		rest++ // it has a partly full chunk
 	} else if n < len(t.chunks) && t.chunks[n].n > 0 {
-		n++ // it can have ours
+		n++ // the other table can take our partly full chunk, too
 	}
 	spare := to.cut(max(rest, len(to.chunks)-n), t)
 	moved := t.chunks[:n]
@@ -70,8 +70,8 @@ func (t *Table) Retag(set Set, added func(Rows)) error {
 	return t.moveRest(e, added)
 }
 
-// cut gives the chunks from a position on, which have no rows, to another table,
-// and returns them.
+// cut removes the chunks from a position on, which have no rows, for another table, and returns
+// them.
 func (t *Table) cut(from int, to *Table) []*Chunk {
 	sh := t.shard
 	sh.retagging.cut = append(sh.retagging.cut, t.chunks[from:]...)
@@ -116,7 +116,8 @@ func (t *Table) moveRest(e *edge, added func(Rows)) (err error) {
 	return err
 }
 
-// RetagMatching is Retag for the first most rows that match: they are moved one by one.
+// RetagMatching is Retag for the first rows that match, at most most of them: they are moved one by
+// one.
 func (t *Table) RetagMatching(f *Filter, most int, set Set, added func(Rows)) error {
 	if set == t.set {
 		return nil
@@ -129,7 +130,7 @@ func (t *Table) RetagMatching(f *Filter, most int, set Set, added func(Rows)) er
 		sh.retagging.forget()
 		to.initColumns(from, &t.set, added)
 	}()
-	for _, r := range slices.Backward(sh.retagging.runs) { // so a row that fills a hole is not in a run still to come
+	for _, r := range slices.Backward(sh.retagging.runs) { // backwards, so that a row that fills a hole is not in a later run
 		for row := r.to - 1; row >= r.from; row-- {
 			if _, err := r.chunk.change(row, e); err != nil {
 				return err
@@ -139,10 +140,10 @@ func (t *Table) RetagMatching(f *Filter, most int, set Set, added func(Rows)) er
 	return nil
 }
 
-// initColumns zeroes the new components of the rows that have come from a table with other
-// components, which are those behind the first from. Then it calls added for the shard's runs
-// and for these rows. It does so only when all rows have come, because added may create more,
-// here and in the table that they came from, and may panic.
+// initColumns zeroes the new components of rows that have come from a table with other components:
+// all rows after the first from. Then it calls added for the shard's runs and for these rows. It
+// does so only when all rows have come, because added may create more, here and in the table that
+// they came from, and may panic.
 func (t *Table) initColumns(from int, had *Set, added func(Rows)) {
 	sh := t.shard
 	defer sh.retagging.forget()
@@ -190,10 +191,10 @@ func (s *Space) retag(chunks []*Chunk, to *Table) {
 				c.bases = append(c.bases, to.columns[k].add(c.number(), c.table.shard.id, rows, before, parts))
 			}
 		}
-		clear(c.bases[len(c.bases):cap(c.bases)]) // of the columns that it drops
+		clear(c.bases[len(c.bases):cap(c.bases)]) // columns that it drops
 		before = c.number()
 	}
-	for _, c := range slices.Backward(chunks) { // so that what the first drops is used again first
+	for _, c := range slices.Backward(chunks) { // backwards, so that the rows of the first chunk are used again first
 		for i, id := range from.ids {
 			if !to.set.Has(id) {
 				from.columns[i].drop(c.number(), max(c.n, c.used))

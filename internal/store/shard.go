@@ -17,15 +17,15 @@ import (
 type Shard struct {
 	slots.Allocator
 	queue.Outcomes
-	// Loop is the number of the newest loop over tables. Whoever begins one raises it;
+	// Loop is the number of the newest loop over tables. Code that begins a loop raises it;
 	// Table.RowsAt then returns the number of rows at that moment.
 	Loop uint64
 	// KeepOrder makes Compact keep the order among the living rows of a table.
 	KeepOrder bool
 	// HoldDestroys puts off the outcomes of requests to destroy until DecideHeld.
 	HoldDestroys bool
-	// InMigration says that some atoms migrate in this refresh, so each delivery must be
-	// noted with its Order.
+	// InMigration says that some atoms migrate in this refresh, so each delivery must be recorded
+	// with its Order.
 	InMigration bool
 
 	space      *Space
@@ -33,11 +33,11 @@ type Shard struct {
 	tables     []*Table
 	bySet      map[Set]*Table
 	made       uint64          // how many tables were ever made
-	removals   uint64          // how often tables were taken out of the list
+	removals   uint64          // how often tables were removed from the list
 	dirty      []*Table        // with marked rows
 	grown      []*Table        // with loop marks
-	fragmented []*Table        // with a chunk that is larger than others before it, since the last refresh
-	flagged    []handle.Handle // with flags to publish; none has left since
+	fragmented []*Table        // with a chunk that is larger than one before it, since the last refresh
+	flagged    []handle.Handle // atoms with flags to publish; none has left since
 	tally      tally
 	changes    changeLog
 	notifying  changeLog // what hooks are being notified of
@@ -64,13 +64,13 @@ func (s *Shard) Alive() int {
 	return int(s.tally.created + s.migration.arrived - s.tally.destroyed - s.migration.departed)
 }
 
-// Created returns how many atoms were ever stored here.
+// Created returns how many atoms were stored here so far.
 func (s *Shard) Created() uint64 { return s.tally.created }
 
-// Destroyed returns how many atoms were ever freed here.
+// Destroyed returns how many atoms were freed here so far.
 func (s *Shard) Destroyed() uint64 { return s.tally.destroyed }
 
-// Table returns the table of a component set, made when first asked for.
+// Table returns the table of a component set, made on the first call.
 func (s *Shard) Table(set Set) *Table {
 	if t := s.bySet[set]; t != nil {
 		return t
@@ -91,7 +91,7 @@ func (s *Shard) Table(set Set) *Table {
 	s.tables = append(s.tables, t)
 	s.made++
 	t.serial = s.made
-	t.noteSpare() // should it get no row
+	t.noteSpare() // in case it gets no row
 	return t
 }
 
@@ -113,12 +113,12 @@ func (s *Shard) TablesSince(serial uint64) []*Table {
 	return s.tables[from:]
 }
 
-// Made returns how many tables were ever made: the number of the last.
+// Made returns how many tables were made so far, which is the number of the last.
 func (s *Shard) Made() uint64 { return s.made }
 
-// Atom is a row that was just taken, before its components are stored. It has four
-// fields because the compiler keeps no more than that in registers: with a fifth each
-// use copied it in memory, right behind the stores that had made it.
+// Atom is a row that was just taken, before its components are stored. It has four fields because
+// the compiler keeps no more than that in registers: with a fifth, each use copied the Atom in
+// memory, right after the stores that had made it.
 type Atom struct {
 	Handle     handle.Handle
 	Chunk      *Chunk
@@ -129,7 +129,7 @@ type Atom struct {
 // Loc returns where the atom is.
 func (a Atom) Loc() slots.Loc { return a.Chunk.base + slots.Loc(a.Row) }
 
-// Publish makes the atom alive to everyone.
+// Publish makes the atom alive to all goroutines.
 func (a Atom) Publish() {
 	slot := a.Chunk.table.shard.space.Slot(a.Handle)
 	slot.Loc = a.Loc()
@@ -148,7 +148,7 @@ func (s *Shard) Create(t *Table) (Atom, error) {
 	return s.atom(t, h), nil
 }
 
-// hasRoom reports whether there are a free index and a free row.
+// hasRoom reports whether there is a free index and a free row.
 func (s *Shard) hasRoom(t *Table) bool {
 	return s.Free() > 0 && t.cur.n < len(t.cur.handles) && t.lastMark == s.Loop
 }
@@ -239,19 +239,19 @@ func (s *Shard) MarkedRows() int {
 	return n
 }
 
-// Dirty returns how many tables have had marked rows since the last Compact, also if all of those
+// Dirty returns how many tables have had marked rows since the last Compact, even if all of those
 // were spared: Compact must see these tables before any of their chunks is given up.
 func (s *Shard) Dirty() int { return len(s.dirty) }
 
-// Compact removes the rows of the marked atoms, and of those that have left, and fills the
-// holes. It recycles the slots of the marked atoms that are at home here; RemoteDead and
-// PortDead have the rest.
+// Compact removes the rows of the marked atoms, and of those that have left, and fills the holes.
+// It recycles the slots of the marked atoms whose home is here; RemoteDead and PortDead have the
+// rest.
 func (s *Shard) Compact() {
 	if m := &s.migration; len(m.requests)+len(m.outgoing)+len(m.flagged) > 0 {
 		s.finishMigration()
 	}
 	if len(s.dirty) > 1 || len(s.dirty) == 1 && len(s.dirty[0].dirty) > 1 {
-		s.GrowFree(s.MarkedRows()) // once instead of chunk by chunk
+		s.GrowFree(s.MarkedRows()) // in one allocation instead of chunk by chunk
 	}
 	for _, t := range s.dirty {
 		t.compact()
@@ -270,10 +270,9 @@ func (s *Shard) Unfinished() int {
 	return n
 }
 
-// EndTick ends a refresh: it forgets the dead with their home elsewhere and the marks of the
-// tick's loops, coalesces the small chunks of tables that have grown, gives back what is
-// spare, and publishes flags. It touches only the shard's own atoms, because other shards do
-// the same at the same time.
+// EndTick ends a refresh: it forgets the dead of other homes and the marks of the tick's loops,
+// coalesces the small chunks of tables that have grown, gives spare chunks back, and publishes
+// flags. It touches only the shard's own atoms, because other shards do the same at the same time.
 func (s *Shard) EndTick() {
 	for _, t := range s.grown {
 		t.marks = t.marks[:0]

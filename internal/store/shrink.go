@@ -2,17 +2,17 @@ package store
 
 import "slices"
 
-// Tables give back to the collector what they no longer need, by rules that depend only on
+// Tables give memory that they no longer need back to the collector, by rules that depend only on
 // the shard's history:
 //
 //   - Every shrinkEvery ticks a shard looks at the tables in which chunks became empty.
-//   - An empty chunk goes when no row was in it for spareTicks, or for spareTicksFew where
+//   - An empty chunk goes if it has had no row for spareTicks, or for spareTicksFew if
 //     the shard has more spare rows than atoms, and more than spareRowsMin.
-//   - A table without chunks goes when it had none for as long.
+//   - A table without chunks goes if it has had none for as long.
 //
-// So what is empty every other tick keeps its memory, and a world in which component sets
-// come and go does not grow. Reserved chunks stay until they were used. Tables that
-// bundles create in stay.
+// So a chunk that is empty every other tick keeps its memory, and a world in which component sets
+// come and go does not grow. Reserved chunks stay until they have been used. Tables that bundles
+// create in stay.
 const (
 	shrinkEvery   = 8
 	spareTicks    = 64
@@ -20,9 +20,9 @@ const (
 	spareRowsMin  = 1024
 )
 
-// shrinking is what a shard knows of what it may give back.
+// shrinking lists the tables of a shard that may give something back.
 type shrinking struct {
-	tables []*Table // with chunks to give back, perhaps, or to be given back themselves
+	tables []*Table // tables that may have chunks to give back, or may be given back themselves
 	gone   int      // how many of the shard's tables were given back and are still listed
 }
 
@@ -43,10 +43,10 @@ func (t *Table) noteSpare() {
 	}
 }
 
-// shrinks reports whether a shard is to look at its spare chunks in this refresh.
+// shrinks reports whether a shard must look at its spare chunks in this refresh.
 func (s *Shard) shrinks() bool { return len(s.shrinking.tables) > 0 && s.space.now%shrinkEvery == 0 }
 
-// shrink gives back what was spare for long enough.
+// shrink gives back chunks and tables that have been spare for long enough.
 func (s *Shard) shrink() {
 	rows := 0
 	for _, t := range s.shrinking.tables {
@@ -102,8 +102,8 @@ func (t *Table) used() int {
 	return max(t.cur.order, 0)
 }
 
-// shrink gives back the chunks that had no row for so many ticks, or the table if it
-// had no chunk for as long. It reports whether the table is to be looked at again.
+// shrink gives back the chunks that have had no row for so many ticks, or the table if it has had
+// no chunk for as long. It reports whether the table must be looked at again.
 func (t *Table) shrink(ticks uint32) (again bool) {
 	now := t.shard.space.now
 	if len(t.dirty) > 0 {
@@ -117,14 +117,14 @@ func (t *Table) shrink(ticks uint32) (again bool) {
 			return true
 		}
 		t.gone = true
-		t.edges, t.toggleEdges = nil, nil // so that tables that are gone do not keep one another
+		t.edges, t.toggleEdges = nil, nil // otherwise tables that are gone would keep one another in memory
 		t.shard.shrinking.gone++
 		delete(t.shard.bySet, t.set)
 		return false
 	}
 	used, had := t.used(), len(t.chunks)
 	goes := func(c *Chunk) bool { return !c.reserved && now-c.changed >= ticks }
-	for _, c := range slices.Backward(t.chunks[used:]) { // so that the rows of the first are used again first
+	for _, c := range slices.Backward(t.chunks[used:]) { // backwards, so that the rows of the first are used again first
 		if goes(c) {
 			t.shard.space.remove(c)
 		} else if !c.reserved {
@@ -144,15 +144,15 @@ func (t *Table) shrink(ticks uint32) (again bool) {
 	return !t.kept
 }
 
-// Trim lets go of the rows that columns keep to use again and did not use since the
-// last Trim. For the coordinator, at the end of a refresh.
+// Trim drops the rows that columns keep for later use and have not used since the last Trim. For
+// the coordinator, at the end of a refresh.
 func (s *Space) Trim() {
 	if s.now%shrinkEvery == 0 && s.spare.Load() {
 		s.trim(false)
 	}
 }
 
-// TrimAll lets go of all rows that columns keep to use again.
+// TrimAll drops all rows that columns keep for later use.
 func (s *Space) TrimAll() { s.trim(true) }
 
 func (s *Space) trim(all bool) {

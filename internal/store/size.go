@@ -2,13 +2,13 @@ package store
 
 import "github.com/atoll-sim/atoll/internal/slots"
 
-// Size is what a shard's storage takes.
+// Size is the memory of a shard's storage.
 type Size struct {
 	Tables, Chunks int
 	slots.Size     // with the bytes of occupied rows, and of all chunks
 }
 
-const rowBytes = 8 // of a row's handle
+const rowBytes = 8 // for a row's handle
 
 // Size measures the shard's tables and slots. Its cost grows with the number of tables
 // and chunks.
@@ -28,7 +28,7 @@ func (s *Shard) Size() Size {
 	return size
 }
 
-// HeldBytes is the memory of rows that no chunk has yet, or has no more.
+// HeldBytes is the memory of rows that belong to no chunk, not yet or no longer.
 func (s *Space) HeldBytes() (n uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -20,13 +20,13 @@ type Space struct {
 	slots.Directory
 	Memory    mem.Memory                   // of rows and slots
 	Columns   []*Column                    // by component; grows while the world is idle
-	noRuns    []Run                        // of columns without rows; replaced under the lock
+	noRuns    []Run                        // for columns without rows; replaced under the lock
 	chunks    atomic.Pointer[[]chunkEntry] // by number
 	now       uint32                       // the tick in progress; written by the coordinator between ticks
 	Growth    Growth                       // set before anything is stored
 	Registry  *queue.Registry              // of requests
 	handlers  []Handler                    // by kind; grows while the world is idle, read by the refresh
-	spare     atomic.Bool                  // some column has rows to use again
+	spare     atomic.Bool                  // some column has rows for later use
 	watch     Watch                        // set while the world is idle
 	moves     uint32                       // how often atoms were moved to other shards, by the idle world and by refreshes
 	gathered  uint32                       // the value of moves when notes were last gathered
@@ -37,7 +37,7 @@ type Space struct {
 		chunks  int   // highest chunk number given
 		vacant  []int // numbers that were taken back
 		bases   []mem.Address
-		dropped []*kept // copies for frames of chunks that went, or got other columns
+		dropped []*kept // copies for frames of chunks that were removed or got other columns
 	}
 }
 
@@ -67,24 +67,24 @@ func (s *Space) SetTick(tick uint64) { s.now = uint32(tick) }
 // chunk returns the chunk that l is in.
 func (s *Space) chunk(l slots.Loc) *Chunk { return (*s.chunks.Load())[l>>slots.RowBits].chunk }
 
-// chunkEntry is a chunk in the list of all, and the number of the shard that owns it. So
-// finding an owner does not touch the chunk, its table and the shard.
+// chunkEntry is a chunk in the list of all, and the number of the shard that owns it. So finding an
+// owner touches neither the chunk nor its table nor the shard.
 //
-// Invariants: a chunk stays with its shard.
+// Invariants: a chunk never changes its shard.
 type chunkEntry struct {
 	chunk *Chunk
 	owner int
 }
 
-// firstChunks is the length of the first list of chunks. That of each is a power of two; see
-// At.
+// firstChunks is the length of the first list of chunks. Each list has a power of two as length;
+// see At.
 const firstChunks = 16
 
 // lengthen makes the lists of chunks long enough for number n.
 func (s *Space) lengthen(n int) {
 	next := make([]chunkEntry, 1<<bits.Len(uint(n)))
 	copy(next, *s.chunks.Load())
-	s.chunks.Store(&next) // the old one stays valid for its readers
+	s.chunks.Store(&next) // readers may still use the old one
 	s.noRuns = newRuns(len(next))
 	for _, col := range s.Columns {
 		col.stretch(s.noRuns)

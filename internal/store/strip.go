@@ -13,16 +13,17 @@ import (
 //	chunks  [4096 rows][4096 rows]
 //	strip   └─ part ──┴─ part ──┴─── rest ───┘
 //
-// So a loop reads each column through addresses without many jumps, for which processors are
-// ready. Memory of the rest is not touched before it is a part. The collector frees a strip as a
-// whole: a part that a chunk dropped is kept to be used again until all parts are free. So is a rest
+// So the addresses that a loop reads in each column have few jumps, which processors handle best.
+// Memory of the rest is not touched before it becomes a part. The collector frees a strip as a
+// whole. So a part that a chunk has dropped is kept for later use until all parts are free. So is a
+// rest when chunks of another table come between.
 // when chunks of another table come between.
 //
 // Ownership: under the space's lock.
 type strip struct {
-	rest  mem.Address // no chunk had it yet; for the chunk behind the one that has the last part
+	rest  mem.Address // not used by a chunk yet; for the chunk after the one that has the last part
 	left  int         // rows in rest
-	parts int         // that chunks have, or that are spare
+	parts int         // how many parts chunks have, or are spare
 	idle  int         // spare parts that were not used since the last trim; scratch of trim
 }
 
@@ -41,10 +42,10 @@ const (
 	stripBytesMax = 512 << 10
 )
 
-// stripParts returns how many parts strips are to have whose first one is for a chunk of so many
-// rows at the end of the table, which is known to need room for some rows. Only the largest
-// chunks are in strips. These grow with the table, so that the rest is less than what the table
-// has or is known to need.
+// stripParts returns the number of parts of a new strip. Its first part is for a chunk of so many
+// rows at the end of the table, which is known to need room for some rows. Only the largest chunks
+// are in strips. Strips grow with the table, so that the rest is smaller than what the table has or
+// is known to need.
 func (t *Table) stripParts(rows, needs int) int {
 	if rows < t.shard.space.Growth.RowsMax {
 		return 1
@@ -56,7 +57,7 @@ func (t *Table) stripParts(rows, needs int) int {
 	return t.limitParts(max(has, needs/rows), rows)
 }
 
-// limitParts returns n, or less if strips of so many parts take too much memory.
+// limitParts returns n, or less if strips of n parts take too much memory.
 func (t *Table) limitParts(n, rows int) int {
 	bytes := 0
 	for _, size := range t.sizes {
@@ -65,8 +66,8 @@ func (t *Table) limitParts(n, rows int) int {
 	return max(1, min(n, stripPartsMax, stripBytesMax/max(1, bytes)))
 }
 
-// take returns zeroed rows for a chunk: those behind the rows of the chunk before it, spare
-// ones, or the first part of a new strip. What became spare last is used first.
+// take returns zeroed rows for a chunk: those after the rows of the chunk before it, spare ones, or
+// the first part of a new strip. The newest spare rows are used first.
 func (c *Column) take(rows, before, parts int) part {
 	if s := c.dir.Load().strips[before]; s != nil && s.left >= rows {
 		c.held -= rows
@@ -108,8 +109,9 @@ func (s *strip) cut(of *mem.Type, rows int) part {
 	return p
 }
 
-// releaseRests makes the rests of strips spare parts that no chunk of the table can continue, because
-// chunks of another table came behind the one with the last part, or that went to another table.
+// releaseRests makes spare parts of the rests that no chunk of the table can continue, because the
+// chunk after the one with the last part belongs to another table, or the one with the last part
+// does.
 func (t *Table) releaseRests() {
 	if len(t.chunks) < 2 {
 		return
@@ -124,8 +126,8 @@ func (t *Table) releaseRests() {
 	}
 }
 
-// releaseRests makes those rests of strips spare rows that the last of a table's chunks cannot
-// continue, and reports whether there were some. The space's lock is held.
+// releaseRests makes spare rows of the rests that the last of a table's chunks cannot continue, and
+// reports whether there were some. The space's lock is held.
 func (c *Column) releaseRests(chunks []*Chunk) (some bool) {
 	strips := c.dir.Load().strips
 	last := len(chunks) - 1
@@ -149,10 +151,10 @@ func (c *Column) newRows(n int) mem.Address {
 	return c.memory.Take(c.of, n+stagger(n*int(c.of.Size)))
 }
 
-// stagger returns how many rows more to allocate than a run of so many bytes
-// needs. Allocations of a power of two all begin at the same offset in their
-// memory pages and so compete for the same few sets of the processor's cache,
-// when they are not full. One row more puts them in a size class that does not.
+// stagger returns how many extra rows to allocate for a run of so many bytes. Allocations of a
+// power of two all begin at the same offset in their memory pages. So, when they are not full, they
+// compete for the same few sets of the processor's cache. One extra row puts them in a size class
+// that does not.
 func stagger(bytes int) int {
 	if bytes >= 2048 && bytes < 32768 && bytes%2048 == 0 {
 		return 1
@@ -160,8 +162,8 @@ func stagger(bytes int) int {
 	return 0
 }
 
-// drop takes a chunk's rows away, and keeps them to use them again. From the given
-// number on they hold zeroes. The space's lock is held, and no system runs.
+// drop takes a chunk's rows away, and keeps them for later use. From row used on they hold zeroes.
+// The space's lock is held, and no system runs.
 func (c *Column) drop(number, used int) {
 	d := c.dir.Load()
 	p := part{d.rows[number].first, d.rows[number].len, d.strips[number]}
@@ -175,7 +177,7 @@ func (c *Column) drop(number, used int) {
 	d.rows[number], d.own[number], d.all[number], d.strips[number] = rowList{}, Run{}, Run{}, nil
 }
 
-// replace gives a chunk other rows, of its own. For the check build.
+// replace gives a chunk other rows, which are not part of a strip. For the check build.
 func (c *Column) replace(number int, rows mem.Address) {
 	d := c.dir.Load()
 	d.rows[number].first, d.own[number].First, d.all[number].First = rows, rows, rows
@@ -187,9 +189,8 @@ func (c *Column) replace(number int, rows mem.Address) {
 	}
 }
 
-// trim lets go of the kept rows that were not used since the last trim, or of all kept
-// rows, but not of a strip that is partly in use. It reports whether some are left. The
-// space's lock is held.
+// trim drops the kept rows that were not used since the last trim, or all kept rows, but never a
+// strip that is partly in use. It reports whether some are left. The space's lock is held.
 func (c *Column) trim(all bool) (some bool) {
 	if all {
 		c.idle = len(c.spare)

@@ -10,14 +10,13 @@ import (
 	"github.com/atoll-sim/atoll/internal/mem"
 )
 
-// This file is for tools that hash, save or compare worlds. It shows everything that
-// decides what happens next, in an order that depends on neither time nor the
-// number of workers. Nothing may be written through what it returns, which is good until the
-// world changes. Chunk numbers are left out: they are given in the order in
-// which shards ask for them.
+// This file is for tools that hash, save or compare worlds. It shows everything that decides what
+// happens next, in an order that depends neither on time nor on the number of workers. Its results
+// must not be written, and are good until the world changes. Chunk numbers are left out: they are
+// given in the order in which shards ask for them.
 
-// AppendSpare appends what decides when the table gives back chunks, when it is given back
-// itself, and whether its small chunks are to be coalesced, now or when the next row comes.
+// AppendSpare appends the state that decides when the table gives back chunks, when it is given
+// back itself, and whether its small chunks are to be coalesced, now or when the next row comes.
 func (t *Table) AppendSpare(dst []byte) []byte {
 	number := func(n uint32) { dst = binary.LittleEndian.AppendUint32(dst, n) }
 	is := func(x bool) {
@@ -68,10 +67,10 @@ func (c *Chunk) Bytes(i int) []byte {
 // component that in which it was last handed out for writing.
 func (c *Chunk) Stamps() (changed uint32, written []uint32) { return c.changed, c.written }
 
-// Fingerprint adds to d what shows changes of the shard at little cost: how many rows the chunks have
-// and may have, how many are marked, which have flags, when each component was written and, if that
-// was since the last refresh, its rows. What pointers in them lead to does not show. It is for this
-// process.
+// Fingerprint adds values to d that show changes of the shard at little cost: how many rows the
+// chunks have and may have, how many are marked, which have flags, when each component was written
+// and, if that was since the last refresh, the rows of that component. Changes behind pointers in
+// them do not show. The result is only for this process.
 func (s *Shard) Fingerprint(d uint64) uint64 {
 	for _, t := range s.tables {
 		d = mix(d, uint64(len(t.chunks)))
@@ -127,8 +126,8 @@ func (s *Shard) AppendMarks(dst []byte) []byte {
 	return dst
 }
 
-// AppendChanges appends the changes that hooks were not notified of yet, in order, or nothing
-// if there are none.
+// AppendChanges appends the changes that hooks were not notified of yet, in order, or nothing if
+// there are none.
 func (s *Shard) AppendChanges(dst []byte) []byte {
 	if s.Noted() == 0 {
 		return dst

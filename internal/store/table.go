@@ -16,19 +16,18 @@ var ErrChunks = errors.New("world: out of chunks")
 //	chunks  [16 rows][64 rows][256 rows][1024 rows][4096 rows][4096 rows] …
 //	         full     full     full      full       cur        spare
 //
-// Invariants: chunks before cur are full, chunks behind it are empty. The shard's dirty
-// tables are those with dirty chunks, each once. A chunk in which all marked rows were spared is
-// dirty until Compact, which comes before any chunk is given up. The shard's spare tables are
-// those in which chunks may be empty, or that are to be given back, each once. A table that is
-// gone has no chunk.
+// Invariants: chunks before cur are full, chunks behind it are empty. The shard's dirty tables are
+// those with dirty chunks, each once. A chunk whose marked rows were all spared is dirty until
+// Compact, which comes before any chunk is given up. The shard's spare tables are those that may
+// have empty chunks, or may be given back, each once. A table that is gone has no chunk.
 //
 // Ownership: the shard's owner.
 type Table struct {
 	// What a loop over tables looks at is first, in one line of the cache.
 	cur    *Chunk // takes the next row; noChunk before the first
 	chunks []*Chunk
-	// lastMark is the newest loop in marks, which remember the number of rows when a loop began,
-	// for loops during which the table has grown.
+	// lastMark is the newest loop in marks. The marks are the numbers of rows when loops began, for
+	// loops during which the table has grown.
 	lastMark uint64
 	marks    []mark
 
@@ -37,20 +36,20 @@ type Table struct {
 	ids         []int // the components, ascending
 	columns     []*Column
 	sizes       []uintptr // of the columns' rows
-	plain       []bool    // which columns may be copied as bytes
+	plain       []bool    // by column: it may be copied as bytes
 	same        edge      // to the table itself
 	edges       []*edge
 	edgesMax    int     // at this number of edges, those to tables that are gone are removed
 	toggleEdges []*edge // by component: the edge that adds or removes only it
 	pointers    bool    // some column is not plain
 	dirty       []*Chunk
-	fragmented  bool            // among the shard's fragmented tables
-	listed      bool            // among those with something spare
-	kept        bool            // stays when it is empty
-	gone        bool            // was given back
+	fragmented  bool            // it is among the shard's fragmented tables
+	listed      bool            // it is among those with something spare
+	kept        bool            // it stays when it is empty
+	gone        bool            // it was given back
 	left        uint32          // tick in which rows or chunks last left it, or in which it was made
-	serial      uint64          // its number among all that the shard ever made, from 1
-	fields      map[int][]Field // of bundles that are stored here and were not made for it, by kind
+	serial      uint64          // its number among all that the shard has made, from 1
+	fields      map[int][]Field // by kind: of bundles that are stored here but were not made for this table
 }
 
 type mark struct {
@@ -76,7 +75,7 @@ func (t *Table) Fields(fields []Field) (complete []Field, plain bool) {
 	return complete, plain
 }
 
-// FieldsOf is Fields for a bundle that is known by the kind of its creates. It finds the
+// FieldsOf is Fields for a bundle that is identified by the kind of its creates. It finds the
 // fields only once.
 func (t *Table) FieldsOf(kind int, fields []Field) []Field {
 	if known, ok := t.fields[kind]; ok {
@@ -92,7 +91,7 @@ func (t *Table) FieldsOf(kind int, fields []Field) []Field {
 // Rows returns the number of occupied rows, marked ones included.
 func (t *Table) Rows() int { return t.cur.first + t.cur.n }
 
-// RowsAt returns the number of rows there were when the loop began.
+// RowsAt returns the number of rows when the loop began.
 func (t *Table) RowsAt(loop uint64) int {
 	if t.lastMark < loop {
 		return t.Rows()
@@ -125,7 +124,7 @@ func (c *Chunk) extend(n int) (handles []handle.Handle) {
 	return c.handles[from:c.n]
 }
 
-// noChunk stands for the current chunk of a table that has none.
+// noChunk stands for the current chunk of a table without chunks.
 var noChunk = &Chunk{order: -1}
 
 // ensureRow makes sure that the next row can be taken. It is small enough to be inlined.
@@ -136,8 +135,8 @@ func (t *Table) ensureRow() error {
 	return t.nextRow()
 }
 
-// nextRow notes the number of rows for a loop that began since the last time, and goes to the
-// next chunk when the present one is full.
+// nextRow records the number of rows for a loop that began since the last time, and goes to the
+// next chunk if the present one is full.
 func (t *Table) nextRow() error {
 	if t.lastMark != t.shard.Loop {
 		t.lastMark = t.shard.Loop
@@ -174,7 +173,7 @@ func (t *Table) nextCap() int {
 	return t.shard.space.Growth.RowsFirst
 }
 
-// add appends an empty chunk. The table is known to need room for so many rows.
+// add appends an empty chunk. The table is known to need room for needs rows.
 func (t *Table) add(rows, needs int) error {
 	c, before := newChunk(t, rows), 0
 	if n := len(t.chunks); n > 0 {
@@ -187,8 +186,8 @@ func (t *Table) add(rows, needs int) error {
 	return nil
 }
 
-// reserve makes room for n more rows. Rows that do not fit in the present chunks get chunks of
-// the largest size, or one that holds them and is not smaller than the next would be.
+// reserve makes room for n more rows. Rows that do not fit in the present chunks get chunks of the
+// largest size, or one chunk that holds them all and is not smaller than the next would be.
 func (t *Table) reserve(n int) error {
 	room := 0
 	for _, c := range t.chunks[max(t.cur.order, 0):] { // those before it are full
@@ -204,7 +203,7 @@ func (t *Table) reserve(n int) error {
 	return nil
 }
 
-// keep makes the empty chunks stay that are needed for n more rows.
+// keep makes those empty chunks stay that n more rows need.
 func (t *Table) keep(n int) {
 	for _, c := range t.chunks[max(t.cur.order, 0):] {
 		if n <= 0 {
@@ -215,7 +214,7 @@ func (t *Table) keep(n int) {
 	}
 }
 
-// touch notes that a chunk has a marked row.
+// touch records that a chunk has a marked row.
 func (t *Table) touch(c *Chunk) {
 	if c.touched {
 		return
@@ -236,8 +235,7 @@ func (t *Table) untouch(c *Chunk) {
 	}
 }
 
-// last returns the last chunk that has rows, which then is the current one.
-// There must be one.
+// last returns the last chunk that has rows, and makes it the current one. There must be one.
 func (t *Table) last() *Chunk {
 	for t.cur.n == 0 {
 		t.cur = t.chunks[t.cur.order-1]

@@ -2,15 +2,15 @@ package store
 
 import "github.com/atoll-sim/atoll/handle"
 
-// tally counts the atoms that were stored and freed. For hooks it remembers those that were
-// stored since hooks were last notified.
+// tally counts the atoms that were stored and freed. For hooks it keeps those that were stored
+// since hooks were last notified.
 //
 // Ownership: the shard's owner.
 type tally struct {
 	created   uint64
 	destroyed uint64
-	watched   bool            // hooks ask for created atoms
-	fresh     []handle.Handle // to notify hooks of
+	watched   bool            // hooks are called for created atoms
+	fresh     []handle.Handle // atoms that hooks have yet to be notified of
 }
 
 func (r *tally) create(h handle.Handle) {

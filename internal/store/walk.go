@@ -2,7 +2,7 @@ package store
 
 import "github.com/atoll-sim/atoll/internal/mem"
 
-// This file is for what is derived from rows.
+// This file is for data that is derived from rows.
 
 // Number returns the chunk's number in the world.
 func (c *Chunk) Number() int { return c.number() }
