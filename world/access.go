@@ -12,9 +12,9 @@ import (
 	"github.com/atoll-sim/atoll/shard"
 )
 
-// Reader reads one component: in a system, of the own shard's entities; on an idle world, of
-// all entities. Pointers and slices stay good until the refresh; what they point to must not be
-// written. A Reader must not be copied.
+// Reader reads one component: in a system, that of the entities of its own shard; on an idle world,
+// that of all entities. Pointers and slices stay good until the refresh; what they point to must
+// not be written. A Reader must not be copied.
 //
 // A release build does not check that the Reader is used in the turn of the system, shard or
 // idle world that it is for, nor that chunks and locations are of this tick. Whatever it is
@@ -22,8 +22,8 @@ import (
 //
 // Ownership: the system and shard it was built for, or the idle world.
 type Reader[T any] struct {
-	// What Get needs of lookup and view once more, because the compiler inlines Get only with
-	// each of its fields a single selector away; see raw.go.
+	// Copies of the fields of lookup and view that Get needs: the compiler inlines Get only if each
+	// field is a single selector away; see raw.go.
 	refs  mem.Address
 	mask  handle.Handle
 	runs  *mem.Address
@@ -77,8 +77,8 @@ func (r *Reader[T]) set(x *asking) {
 	r.refs, r.mask, r.runs, r.owner = x.lookup.Refs, x.lookup.Mask, r.view.Runs, r.view.Owner
 }
 
-// asking is an access that is declared. An idle world returns the same accessor each time: it is
-// kept up to date for as long as the world lives.
+// asking is an access that is being declared. An idle world returns the same accessor each time: it
+// is kept up to date for as long as the world lives.
 type asking struct {
 	binding
 	id    int
@@ -108,7 +108,7 @@ func ask(a Binder, call string, write bool, t reflect.Type) asking {
 	return x
 }
 
-// keep ends the making of an accessor, which has the view.
+// keep completes an accessor, which has the view.
 func (x *asking) keep(accessor any, v *store.View) {
 	if check.Enabled && x.frame == nil {
 		v.Guard(x.guard(fmt.Sprintf("the accessor of component %q", x.w.components[x.id].name)))
@@ -145,10 +145,10 @@ type ForeignReader[T any] struct {
 	reach  []bool // by shard; nil for all
 }
 
-// ReadForeign asks for reading a component in other shards: in the given ones and always in the
-// own one, or without any in every shard. A system that names its neighbours waits for no other
-// shards; b.Shard() returns the shard that is being built. It panics if there is no such shard.
-// A system cannot also write or create the component: split it in two.
+// ReadForeign asks for reading a component in other shards: in the given ones and always in the own
+// one, or without any in every shard. A system that names its neighbours waits for no other shards;
+// b.Shard() returns the shard that is being built. It panics if there is no such shard. A system
+// cannot also write or create the component: split it in two.
 func ReadForeign[T any](b *Build, shards ...int) *ForeignReader[T] {
 	bound := b.bind("world.ReadForeign")
 	id := b.w.componentOf(reflect.TypeFor[T](), bound.call)

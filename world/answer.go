@@ -19,7 +19,7 @@ import (
 //		v, err := health.Get(ctx)
 //	}
 //
-// The zero value is ready. For the rest as Completion.
+// The zero value is ready to use. Everything else is as for Completion.
 type Answer[T any] struct {
 	Completion
 	value   T
@@ -41,8 +41,8 @@ func (a *Answer[T]) Value() (T, bool) {
 // the function's name and what it panicked with, if the refresh kept that error; see
 // World.Failure.
 //
-// An entity that is marked when the refresh comes to the request counts as gone, even if a
-// system has marked it in the same tick.
+// An entity that is marked when the refresh reaches the request counts as gone, even if a system
+// has marked it in the same tick.
 //
 // After the context's error the request is still under way, and will be applied; see
 // Completion.Wait, also for waiting when no more ticks come.
@@ -60,9 +60,9 @@ func (a *Answer[T]) Get(ctx context.Context) (T, error) {
 	return a.value, nil
 }
 
-// Ask asks for a copy of an entity's component, as it is when the refresh comes to the request:
-// what the same port sent before is done, and what it sends later is not. Ask returns ErrFull
-// if the request was not accepted. The outcome is Gone or Missing if there is nothing to copy.
+// Ask asks for a copy of an entity's component, as it is when the refresh reaches the request:
+// earlier requests of the same port are done, and later ones are not. Ask returns ErrFull if the
+// request was not accepted. The outcome is Gone or Missing if there is nothing to copy.
 func (c *Component[T]) Ask(p *Port, of handle.Handle, answer *Answer[T]) error {
 	if answer == nil {
 		panic(c.core.nilAnswer())
@@ -97,7 +97,7 @@ func (a asker) Apply(_ *store.Shard, _ handle.Handle, l slots.Loc, to mem.Pointe
 	return queue.Applied
 }
 
-// notifyAnswer makes an answer's Completion learn the outcome of the next request.
+// notifyAnswer makes an answer's Completion get the outcome of the next request.
 func (p *Port) notifyAnswer(c *Completion) *Port {
 	if p.notify != nil {
 		panic(fmt.Sprintf("world: Port.Notify before Component.Ask or Question.Ask on port %d; leave Notify out: the Answer has the outcome", p.number))

@@ -7,7 +7,7 @@ type apart struct {
 	aside
 	r         *refresh
 	shard     int
-	partition int // the next to apply
+	partition int // the next partition to apply
 }
 
 func (a *apart) init(r *refresh, shard int) {
@@ -19,8 +19,8 @@ func (a *apart) init(r *refresh, shard int) {
 	})
 }
 
-// apply applies everything. If a function ends the goroutine in the middle of a partition,
-// apply goes on behind it.
+// apply applies everything. If a function ends the goroutine in the middle of a partition, the next
+// call continues after it.
 func (a *apart) apply() {
 	for a.partition = 0; a.partition < len(a.r.active); {
 		a.mustCall(a.r.w)

@@ -14,7 +14,7 @@ type aside struct {
 	wait  sync.WaitGroup
 	ended bool   // the code returned
 	value any    // what it panicked with
-	stack []byte // where
+	stack []byte // where it panicked
 }
 
 func (a *aside) init(f func()) {

@@ -11,9 +11,9 @@ import (
 // assigner applies a request to Set a bundle at the refresh.
 type assigner struct{ b *bundle }
 
-// Set stores all of the bundle's components in an entity that has them, in one step; its other
-// components stay. Unlike Add it never moves the entity, so a *Context does it at once in its
-// own shard, where it must have asked its Build to Write the components. For other actors as
+// Set stores all of the bundle's components in an entity that has them, in one step; the entity's
+// other components stay. Unlike Add it never moves the entity. So a *Context does it at once in its
+// own shard; it must have asked its Build to Write the components. Other actors do it as in
 // Component.Set.
 //
 // It returns ErrMissing, and stores nothing, if the entity is known to lack one of them;
@@ -99,7 +99,7 @@ func (b *bundle) atomAt(s *store.Shard, l slots.Loc) (store.Atom, error) {
 	if !set.Contains(&b.set) {
 		return store.Atom{}, ErrMissing
 	}
-	return s.Change(l, *set) // to the components it has, so the row does not move
+	return s.Change(l, *set) // to the components it has already, so the row does not move
 }
 
 func (x assigner) Apply(s *store.Shard, _ handle.Handle, l slots.Loc, v mem.Pointer) queue.Outcome {

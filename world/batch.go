@@ -40,13 +40,13 @@ func (b *bundle) createRows(by Actor, n int, init func(rows Chunk)) error {
 	return err
 }
 
-// fill is what is done with new rows: one of init and rows, or neither.
+// fill says how new rows are filled in: by one of init and rows, or not at all.
 type fill struct {
 	of   *mem.Type                   // of the bundle
 	init func(at mem.Address, n int) // fills in n bundles
-	made *int                        // how many init has filled in, ever
+	made *int                        // how many bundles init has filled in so far
 	rows func(Chunk)
-	want bool // the handles
+	want bool // the handles are wanted
 }
 
 // fillIn fills in rows, and appends their handles to dst if they are wanted.
@@ -72,8 +72,8 @@ func (f *fill) values(at mem.Address, n int) {
 	}
 }
 
-// spread makes n entities in the shards of parts. Many are spread evenly; few are placed as single
-// ones are.
+// spread makes n entities in the shards of parts. Many are spread evenly; few are placed like
+// single entities.
 func (b *bundle) spread(dst []handle.Handle, by Actor, parts []bundlePart, n int, f *fill) ([]handle.Handle, error) {
 	idle := false
 	switch by := by.(type) {
@@ -100,7 +100,7 @@ func (b *bundle) spread(dst []handle.Handle, by Actor, parts []bundlePart, n int
 				b.w.nextShard()
 			}
 			i, end = b.w.cursor, min(n, made+b.w.run)
-			b.w.run -= end - made // now, for what is called below may create, too
+			b.w.run -= end - made // before the calls below, which may create, too
 		default:
 			end = int(int64(n) * int64(i+1) / int64(len(parts)))
 		}
@@ -141,22 +141,22 @@ func (p *bundlePart) make(dst []handle.Handle, n int, f *fill) (to []handle.Hand
 	return dst, made, nil
 }
 
-// valuesBytes is the size of what CreateN fills in before it stores it: it stays in the
-// first-level cache. Stored one by one, each value would be read right behind the stores that made
-// it, in pieces of another size, which the processor cannot forward.
+// valuesBytes is the size of the values that CreateN fills in before it stores them: they stay in
+// the first-level cache. If each were stored alone, the processor would read it right after the
+// stores that made it, in pieces of another size, which it cannot forward.
 const valuesBytes = 2 << 10
 
 // initRows calls init for the rows, and stores what it filled in, even if it panics.
 func (p *bundlePart) initRows(rows store.Rows, f *fill) {
 	values, room := p.values, min(max(1, valuesBytes/max(1, int(p.of.Size))), 256)
-	if p.values = nil; values == nil { // or init creates from the bundle
+	if p.values = nil; values == nil { // nil: init creates from the same bundle
 		values = p.of.New(room)
 	}
 	at, before := 0, *f.made
 	defer func() {
-		p.writeRows(rows, at, values, *f.made-before-at) // if it panicked
+		p.writeRows(rows, at, values, *f.made-before-at) // if init panicked, only those that it filled in
 		if !p.of.Plain {
-			p.of.Clear(values, room) // keeps nothing alive
+			p.of.Clear(values, room) // so that they keep nothing alive
 		}
 		p.values = values
 	}()
@@ -179,8 +179,8 @@ func (p *bundlePart) writeRows(rows store.Rows, at int, values mem.Address, n in
 	}
 }
 
-// fill fills in the rows and makes them alive, even if that panics, because they are in the table
-// already.
+// fill fills in the rows and makes them alive, even if filling them in panics, because they are in
+// the table already.
 func (p *bundlePart) fill(dst []handle.Handle, rows store.Rows, f *fill) []handle.Handle {
 	defer p.shard.PublishRows(rows)
 	return p.fillIn(dst, rows, f)
@@ -206,11 +206,10 @@ func (q *Query) Destroy() int {
 	return n
 }
 
-// AddTo gives the component to all entities that match and lack it. It calls init, if not nil,
-// with their rows, to be filled in with an accessor's Slice; the new component is zero before.
-// Calls that would move rows panic within init. Whole chunks change tables without being
-// copied. Where only some entities of a table are meant, because of their flags or a Limit,
-// these are moved one by one.
+// AddTo gives the component to all entities that match and lack it. It calls init, if not nil, with
+// their rows, to be filled in with an accessor's Slice; the new component is zero before. Calls
+// that would move rows panic within init. Whole chunks change tables without being copied. If only
+// some entities of a table change, because of their flags or a Limit, they are moved one by one.
 //
 // It returns ErrChunks if the world is full; then some entities have not changed.
 func (c *Component[T]) AddTo(q *Query, init func(rows Chunk)) error {
@@ -219,9 +218,9 @@ func (c *Component[T]) AddTo(q *Query, init func(rows Chunk)) error {
 
 // AddTo gives the bundle's components to all entities that match, and takes away those of remove,
 // in one move. Components that an entity has keep their values; the new ones are zero before init,
-// which is called with all rows that changed. What was taken away is gone by then: to read it, leave
-// remove out and call Query.Remove afterwards. A component that is both in the bundle and in remove
-// is kept. For the rest as Component.AddTo.
+// which is called with all rows that changed. The removed components are gone by then: to read
+// them, leave remove out and call Query.Remove afterwards. A component that is both in the bundle
+// and in remove is kept. Everything else is as for Component.AddTo.
 func (b *Bundle[T]) AddTo(q *Query, init func(rows Chunk), remove ...ComponentSet) error {
 	return q.addTo("Bundle.AddTo", init, b, remove)
 }
@@ -237,7 +236,7 @@ func (q *Query) addTo(call string, init func(rows Chunk), of ComponentSet, remov
 	return q.exchange(call, init, of.components(w), w.setOf(call, remove))
 }
 
-// exchange gives and takes components.
+// exchange adds and removes components.
 func (q *Query) exchange(call string, init func(rows Chunk), plus, minus store.Set) error {
 	w := q.w
 	if err := w.idle(call); err != nil {
@@ -272,9 +271,8 @@ func (w *World) setOf(call string, parts []ComponentSet) (set store.Set) {
 	return set
 }
 
-// eachTable calls f with the tables that match now, and how many of their matching rows are
-// meant, counted from the first. It does not visit tables that f makes, nor count rows again
-// that f moves.
+// eachTable calls f with the tables that match now, and how many of their first matching rows the
+// call is about. It does not visit tables that f makes, nor count rows again that f moves.
 func (q *Query) eachTable(f func(t *store.Table, most int) error) error {
 	left, filter := q.limit, q.matching()
 	for i := range q.parts { // count all shards first: f may create

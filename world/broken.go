@@ -7,18 +7,18 @@ import (
 	"github.com/atoll-sim/atoll/internal/check"
 )
 
-// BrokenError says what broke a world: a panic, in a refresh or when a tick began, that left
-// changes that cannot be taken back. Functions, hooks and recorders that panic do not break a
-// world; an extension does, because it is in the middle of a change.
+// BrokenError says what broke a world: a panic, in a refresh or when a tick began, after changes
+// that cannot be undone. Functions, hooks and recorders that panic do not break a world; an
+// extension does, because it is in the middle of a change.
 //
-// A broken world is closed, as by World.Close, but without a last refresh: all handles are
-// dead, memory is given back, and all requests that are waited for get the outcome Broken,
-// because it is not known whether they were done.
+// A broken world is closed, as by World.Close, but without a last refresh: all handles are dead,
+// memory is given back, and all requests whose senders wait get the outcome Broken, because it is
+// not known whether they were done.
 type BrokenError struct {
 	Tick   uint64
 	During string // what panicked
 	Value  any    // what it panicked with
-	Stack  []byte // where; nil for a load that failed
+	Stack  []byte // where it panicked; nil for a load that failed
 }
 
 // Error names what panicked, the tick and the panic's value.
@@ -67,7 +67,7 @@ func asBroken(w *World, v any) *BrokenError {
 
 // fail breaks the world, unless it is broken.
 //
-// Ownership: the goroutine that has taken the world; nothing else works on it any more.
+// Ownership: the goroutine that has taken the world; no other goroutine works on it any more.
 func (w *World) fail(e *BrokenError) {
 	if !w.cause.CompareAndSwap(nil, e) {
 		return
@@ -86,7 +86,7 @@ func (w *World) fail(e *BrokenError) {
 	}
 }
 
-// guard breaks the world if the function that defers it is not completed. It repeats a panic,
+// guard breaks the world if the function that defers it does not complete. It then panics again,
 // with the *BrokenError.
 func (w *World) guard(done *bool) {
 	if *done {
@@ -95,7 +95,7 @@ func (w *World) guard(done *bool) {
 	v := recover()
 	e := asBroken(w, v)
 	w.fail(e)
-	if v != nil { // else the goroutine ends anyway
+	if v != nil { // nil: the goroutine ends anyway
 		panic(e)
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// Build is what a system's constructor gets, once per shard. Asking it for an accessor declares
-// the access.
+// Build is the argument of a system's constructor, once per shard. Asking it for an accessor
+// declares the access.
 //
 //	func Move(b *world.Build) func(*world.Context) {
 //		pos, vel := world.Write[Position](b), world.Read[Velocity](b)
@@ -28,9 +28,9 @@ import (
 //		}
 //	}
 //
-// What it returns is bound to that shard: it sees only the shard's entities, and only the
-// system it was built for may use it. The constructor of a global system runs once, and what it
-// gets sees the entities of all shards.
+// Its accessors and queries are bound to that shard: they see only the shard's entities, and only
+// the system that it was built for may use them. The constructor of a global system runs once, and
+// its accessors see the entities of all shards.
 type Build struct {
 	w      *World
 	shard  *store.Shard // nil for a global system
@@ -85,7 +85,7 @@ func (b *Build) Shards() int { return len(b.w.shards) }
 // writing their components.
 func (b *Build) Creates(bundles ...ComponentSet) {
 	b.mustOpen("Build.Creates")
-	for i, x := range bundles { // a Prefab that is nil cannot say so itself
+	for i, x := range bundles { // a nil Prefab has no message of its own for this
 		if v := reflect.ValueOf(x); v.Kind() == reflect.Pointer && v.IsNil() {
 			panic(fmt.Sprintf("world: Build.Creates: part %d is a nil %T; pass what world.NewBundle, prefab.New or prefab.Load returned", i, x))
 		}
@@ -113,15 +113,15 @@ func (b *Build) mustOpen(call string) {
 	}
 }
 
-// mustHaveShard refuses a call in the constructor of a global system.
+// mustHaveShard panics about a call in the constructor of a global system.
 func (b *Build) mustHaveShard(call, why string) {
 	if b.shard == nil {
 		panic(fmt.Sprintf("world: global system %q calls %s; %s, so ask for it in a system that is not global", b.system, call, why))
 	}
 }
 
-// reach declares that a component is read in some other shards. It returns which shards those
-// are, with the own shard added.
+// reach declares that a component is read in some other shards. It returns these shards and the own
+// one.
 func (b *Build) reach(component int, shards []int) []bool {
 	b.mustHaveShard("world.ReadForeign", "it has no neighbours")
 	reach := make([]bool, len(b.w.shards))
@@ -157,10 +157,10 @@ type binding struct {
 	access *drive.Access
 	call   string      // what was called, and in which system
 	user   *check.User // nil but in the check build
-	frame  *Frame      // nil but for what is asked of a Frame
+	frame  *Frame      // nil unless it is for a Frame
 }
 
-// guard returns a check.Guard for what is bound.
+// guard returns a check.Guard for the accessor or filter.
 func (b *binding) guard(what string) (g check.Guard) {
 	if check.Enabled && b.frame == nil {
 		g = check.NewGuard(b.user, what)
@@ -168,8 +168,8 @@ func (b *binding) guard(what string) (g check.Guard) {
 	return g
 }
 
-// Binder is what accessors and filters are asked of: a *Build within a system's
-// constructor, a *World for use between ticks, a *Frame for reading at any time.
+// Binder makes accessors and filters: a *Build within a system's constructor, a *World for use
+// between ticks, a *Frame for reading at any time.
 type Binder interface{ bind(call string) binding }
 
 func (b *Build) bind(call string) binding {

@@ -23,7 +23,7 @@ type Bundle[T any] struct {
 	place func(T) int
 }
 
-// bundle is what a Bundle does without knowing T; see component.
+// bundle is the part of a Bundle that does not depend on T; see component.
 type bundle struct {
 	w        *World
 	name     string
@@ -36,10 +36,10 @@ type bundle struct {
 	creating queue.Kind
 	changing queue.Kind
 	setting  queue.Kind
-	remove   uintptr // where what is to be removed is in a change
+	remove   uintptr // in a change: the offset of the components to remove
 }
 
-// bundlePart is what one shard needs to store a bundle. Ownership: the shard's owner.
+// bundlePart is what a shard needs to store a bundle. Ownership: the shard's owner.
 type bundlePart struct {
 	shard   *store.Shard
 	table   *store.Table
@@ -79,7 +79,7 @@ func (b *bundle) init(w *World, of, change *mem.Type) {
 		b.fields = append(b.fields, store.Field{Component: id, Offset: f.Offset})
 	}
 	b.prepare()
-	for i := range b.parts { // here, so that the first create in a tick does not have to
+	for i := range b.parts { // now, so that the first create in a tick does not have to
 		b.parts[i].open(b)
 	}
 	b.changing = store.NewKind(w.space, change, changer{b})
@@ -118,8 +118,8 @@ func (w *World) refuseComponent(t reflect.Type) {
 	}
 }
 
-// Create makes an entity with v's components and returns its handle. A *World creates at once.
-// A *Context or *EntityContext creates at once in its own shard; the Context of a global system
+// Create makes an entity with v's components and returns its handle. A *World creates at once. A
+// *Context or *EntityContext creates at once in its own shard; the Context of a global system
 // creates where a *World would. A *Port sends a request: its handle is good at once, and alive
 // after the refresh.
 //
@@ -131,7 +131,7 @@ func (b *Bundle[T]) Create(by Actor, v T) (handle.Handle, error) {
 	var place func() int
 	if b.place != nil {
 		place = func() int { return b.core.placed(b.place(v)) }
-	} else if w, ok := by.(*World); ok && b.core.plain { // here, because servers do this most
+	} else if w, ok := by.(*World); ok && b.core.plain { // inlined here, because servers do this most
 		return b.core.createPlain(w, mem.PointerTo(&v).Address)
 	}
 	if p, ok := by.(*Port); ok {
@@ -201,11 +201,11 @@ func (b *bundle) createPlainBy(by Actor, v mem.Address, place func() int) (handl
 type creatingHow uint8
 
 const (
-	inTurn  creatingHow = 1 << iota // it is the turn of the shard: another may take it
+	inTurn  creatingHow = 1 << iota // the shard was taken in turn: another may replace it
 	byWorld                         // a *World creates
 )
 
-// where returns where an actor creates that is no *Port.
+// where returns where an actor other than a *Port creates.
 func (b *bundle) where(by Actor, place func() int) (*bundlePart, creatingHow, error) {
 	switch by := by.(type) {
 	case *World:
@@ -244,7 +244,7 @@ func (b *bundle) where(by Actor, place func() int) (*bundlePart, creatingHow, er
 	panic(embedded(by, "Bundle.Create"))
 }
 
-// createFrom creates, at once, what its caller has stored in the part.
+// createFrom creates an entity, at once, from what its caller has stored in the part.
 func (b *bundle) createFrom(p *bundlePart, how creatingHow) (handle.Handle, error) {
 	if check.Enabled && how&byWorld != 0 {
 		p.shard.Enter(&creating)
@@ -258,9 +258,9 @@ func (b *bundle) createFrom(p *bundlePart, how creatingHow) (handle.Handle, erro
 	return h, err
 }
 
-// elsewhere is Create when the shard whose turn it is has failed: if that shard has no index
-// left, the next shard that has one takes the turn. It creates the bundle at plain, which has no
-// pointers, or if that is nil what is in the scratch of the shard that has failed.
+// elsewhere is Create when the shard whose turn it is has failed: if that shard has no index left,
+// the next shard that has one takes the turn. It creates the bundle at plain, which has no
+// pointers, or if plain is nil the one in the scratch of the shard that has failed.
 //
 //go:noinline
 func (b *bundle) elsewhere(plain mem.Address, full int, err error) (handle.Handle, error) {
@@ -290,7 +290,8 @@ func (b *bundle) check(by Actor, call string) {
 	}
 }
 
-// part returns that of a shard. One without a T, which may never be used, has no table before.
+// part returns the part of a shard. That of a bundle without a T gets its table only now, because
+// it may never be used.
 func (b *bundle) part(s *store.Shard) *bundlePart {
 	p := &b.parts[s.ID()]
 	if p.table == nil {

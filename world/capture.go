@@ -12,29 +12,29 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// capturing makes the frames of a World. It is the part of that which frames do not have.
+// capturing makes the frames of a World. Frames do not have this part of the World.
 //
 // Ownership: the coordinator, or the idle world. Steps that run in parallel read it.
 type capturing struct {
 	f       *frames
 	copies  *store.Frames
-	names   []componentInfo // those of the world at the newest frame
+	names   []componentInfo // all components of the world at the newest frame
 	walk    func(int)       // steps of the capture, bound once
 	copy    func(int)
-	frame   *store.Frame // that is captured
-	union   store.Set    // of the components that it is to have
+	frame   *store.Frame // being captured
+	union   store.Set    // the components that the frame is to have
 	cloning bool         // some of them have a CloneBy
 	rows    int          // in how many parts the copying of rows is divided
 	failed  atomic.Pointer[PanicError]
 
 	number     uint64         // of the newest capture
 	framed     []framed       // by number of the extension
-	extensions []bool         // of framed: the frame is to have it
-	jobs       []extensionJob // what is to be copied of them
+	extensions []bool         // of framed: the frame will have it
+	jobs       []extensionJob // the parts of them that must be copied
 }
 
-// The coordinator looks at the chunks of so many entities, and copies so many bytes, by itself:
-// waking a worker costs more.
+// The coordinator looks at the chunks of up to so many entities, and copies up to so many bytes, by
+// itself: waking a worker costs more.
 const (
 	walkAlone = 1 << 14
 	copyAlone = 64 << 10
@@ -53,7 +53,7 @@ func newCapturing(w *World) *capturing {
 	return c
 }
 
-// capture makes a frame of all that the waiting ones ask for.
+// capture makes a frame of everything that the waiters ask for.
 func (w *World) capture(parallel drive.Parallel, waiting []*waiter) {
 	if w.capturing == nil {
 		w.capturing = newCapturing(w)
@@ -77,7 +77,7 @@ func (w *World) capture(parallel drive.Parallel, waiting []*waiter) {
 		parallel(len(w.shards), c.walk)
 	}
 	bytes, ok := c.planAll(w, x)
-	if !ok && alone { // what is left of other frames may be what is too much
+	if !ok && alone { // the copies of other frames may take too much
 		c.f.mu.Lock()
 		c.f.forgetIndex()
 		c.f.mu.Unlock()
@@ -105,8 +105,8 @@ func (w *World) capture(parallel drive.Parallel, waiting []*waiter) {
 	c.end(w, x, waiting, err)
 }
 
-// planAll finds the memory for all that must be copied, and returns how many bytes that are. It
-// returns false if all copies together would take more than FramesBytes.
+// planAll finds the memory for everything that must be copied, and returns its bytes. It returns
+// false if all copies together would take more than FramesBytes.
 func (c *capturing) planAll(w *World, x *image) (bytes int, ok bool) {
 	most, taken := uint64(w.options.FramesBytes), c.extensionBytes()
 	c.copies.BytesMax = most - min(most, taken)
@@ -159,7 +159,7 @@ func (c *capturing) begin(w *World) (x *image, alone bool) {
 	return x, len(held) == 0
 }
 
-// copyPart copies a part of the rows. It contains what functions of CloneBy do.
+// copyPart copies a part of the rows. It contains panics of CloneBy functions.
 func (c *capturing) copyPart(i int) {
 	component := 0
 	if !c.cloning {
@@ -200,7 +200,7 @@ func (c *capturing) end(w *World, x *image, waiting []*waiter, err error) {
 	f.tell(waiting, captured{x, err})
 }
 
-// forgetFrames gives the memory of frames back, if none is held.
+// forgetFrames gives the memory of frames back, if no frame is held.
 func (w *World) forgetFrames() {
 	f := w.frames
 	f.mu.Lock()

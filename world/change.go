@@ -17,8 +17,8 @@ type ComponentSet interface {
 	components(w *World) store.Set
 }
 
-// change is a request to give an entity the fields of a T and take others away. Its value is first,
-// so that it is found where the change is.
+// change is a request to give an entity the fields of a T and take other components away. Its value
+// is first, so both have the same address.
 type change[T any] struct {
 	value  T
 	remove store.Set
@@ -93,7 +93,7 @@ func (c *component) check(by Actor, call string) {
 	}
 }
 
-// addAt returns where the component is stored of an entity that has it from now on.
+// addAt returns where to store the component of an entity, which has it from now on.
 func (c *component) addAt(l slots.Loc) (to mem.Pointer, err error) {
 	a, err := c.w.space.With(l, c.id)
 	if err == nil {
@@ -171,7 +171,7 @@ func (b *Bundle[T]) Add(by Actor, h handle.Handle, v T, remove ...ComponentSet) 
 	return b.core.changeFrom(p, l, &gone)
 }
 
-// setOf returns what a call of Add removes.
+// setOf returns the components that a call of Add removes.
 func (b *bundle) setOf(by Actor, remove []ComponentSet) store.Set {
 	b.check(by, "Bundle.Add")
 	return b.w.setOf("Bundle.Add", remove)
@@ -196,12 +196,12 @@ func (b *bundle) add(by Actor, h handle.Handle) (x sending, p *bundlePart, l slo
 	return sending{to: p.scratch}, p, l, nil
 }
 
-// removeOf returns what a change[T] says is to be removed.
+// removeOf returns the components that a change[T] removes.
 func (b *bundle) removeOf(p mem.Pointer) *store.Set {
 	return mem.As[store.Set](p.At(1, b.remove))
 }
 
-// changeFrom gives an entity what its caller has stored in the part, at once.
+// changeFrom changes an entity at once, from what its caller has stored in the part.
 func (b *bundle) changeFrom(p *bundlePart, l slots.Loc, remove *store.Set) error {
 	err := b.change(p.shard, l, p.scratch, remove)
 	p.forget()

@@ -7,11 +7,11 @@ import (
 	"github.com/atoll-sim/atoll/internal/queue"
 )
 
-// Close ends the world: it destroys every entity, as Clear does, and gives the memory of its
-// tables back. Hooks are called; what they create dies, too. Requests that ports have sent and
-// no refresh has applied are not done. Their outcome is Closed, so that no sender waits for
-// ever; call Refresh first to have them done. A world has no goroutines of its own, so there
-// are none to end.
+// Close ends the world: it destroys every entity, as Clear does, and gives the memory of its tables
+// back. Hooks are called; entities that they create die, too. Requests that ports have sent and no
+// refresh has applied are not done. Their outcome is Closed, so that no sender waits for ever; to
+// have them done, call Refresh first. A world has no goroutines of its own, so there are none to
+// end.
 //
 // A broken world is closed already; see BrokenError. So is a world that breaks while Close
 // runs: then Close panics with the *BrokenError.
@@ -72,7 +72,7 @@ func (w *World) drop() {
 	w.closing = nil
 }
 
-// markAll marks every entity and returns how many were not marked yet.
+// markAll marks every entity and returns how many were not marked before.
 func (w *World) markAll() int {
 	n := 0
 	for _, s := range w.shards {
@@ -89,12 +89,12 @@ func (p *Port) unusable() error {
 	return p.w.Err()
 }
 
-// unusual reports whether a request needs a closer look.
+// unusual reports whether a request needs the slow path.
 func (p *Port) unusual() bool { return p.special || p.w.closed.Load() }
 
-// sent is called when requests were published. It puts the port among those that the refresh
-// looks at. If the world is closed by now, Close may have emptied the queue before the requests
-// came.
+// sent is called when requests were published. It puts the port among those whose queues the
+// refresh reads. If the world is closed by now, Close may have emptied the queue before the
+// requests came.
 func (p *Port) sent() {
 	p.activate()
 	if p.w.closed.Load() {
@@ -103,9 +103,9 @@ func (p *Port) sent() {
 	runtime.KeepAlive(p) // a port that is not used any more may be closed by its cleanup
 }
 
-// abandon takes what a port has sent out of its queue and decides it as Closed, or Broken in a
-// broken world. The outcomes are notified when all entities are dead. It is called by Close, or
-// by a sender whose request came too late for Close; the lock keeps them apart.
+// abandon empties the queue of a port and decides its requests as Closed, or Broken in a broken
+// world. Senders are notified when all entities are dead. It is called by Close, or by a sender
+// whose request came too late for Close; the lock keeps the two apart.
 func (t *ports) abandon(w *World, e *endpoint) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -128,8 +128,8 @@ func (t *ports) abandon(w *World, e *endpoint) {
 	e.wake()
 }
 
-// abandonAll abandons all ports of a world that broke, and those of the refresh that broke
-// it, which may have closed some. What was taken from their queues ends with them.
+// abandonAll abandons all ports of a world that broke, and those of the refresh that broke it,
+// which may have closed some. Requests taken from their queues get the same outcome.
 func (t *ports) abandonAll(w *World, of []*endpoint) {
 	t.mu.Lock()
 	all := slices.Concat(t.mu.byNumber, of)
@@ -141,8 +141,8 @@ func (t *ports) abandonAll(w *World, of []*endpoint) {
 	}
 }
 
-// notifyAbandoned notifies outcomes at the end of Close: whoever learns of one finds all
-// entities dead.
+// notifyAbandoned notifies senders at the end of Close: when a sender gets the outcome, all
+// entities are dead.
 func (t *ports) notifyAbandoned() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -20,10 +20,10 @@ const (
 	Refused   = queue.Refused   // a limit of the world was reached
 	Failed    = queue.Failed    // the function panicked
 	Closed    = queue.Closed    // the world was closed before it was done
-	Broken    = queue.Broken    // the world broke, and whether it was done before is not known; see ErrBroken
+	Broken    = queue.Broken    // the world broke, and it is not known whether the request was done; see ErrBroken
 )
 
-// Completion learns the outcome of one request of a port:
+// Completion gets the outcome of one request of a port:
 //
 //	var done world.Completion
 //	if err := p.Notify(&done).Destroy(h); err == nil {
@@ -47,7 +47,7 @@ const (
 	telling = 1 << 31    // the outcome is known and the signal is being sent
 )
 
-// outcome returns the state, when it is not about to change.
+// outcome returns the state. While a signal is being sent it waits for the end of that.
 func (c *Completion) outcome() uint32 {
 	for {
 		s := c.state.Load()
@@ -69,7 +69,7 @@ func (c *Completion) mustBeFree() {
 func (c *Completion) arm() {
 	c.mustBeFree()
 	if signal := c.signal.Load(); signal != nil {
-		select { // a signal that was never received
+		select { // remove a signal that was never received
 		case <-*signal:
 		default:
 		}

@@ -20,12 +20,12 @@ type componentInfo struct {
 	cloned bool // by Component.CloneBy
 }
 
-// Component is a registered component type: the right to ask entities for it.
-// Safe for concurrent use.
+// Component is a registered component type: the right to ask entities for it. Safe for concurrent
+// use.
 type Component[T any] struct{ core component }
 
-// component is what a Component does without knowing T. The compiler makes all methods of Component
-// anew for each T, so these do no more than to move a T; and so it is with Bundle.
+// component is the part of a Component that does not depend on T. The compiler makes all methods of
+// Component again for each T, so these only move a T. The same holds for Bundle.
 type component struct {
 	w        *World
 	id       int
@@ -34,15 +34,15 @@ type component struct {
 	adding   queue.Kind
 	removing queue.Kind
 	asking   queue.Kind
-	answer   uintptr // where the value of an Answer is
+	answer   uintptr // the offset of the value in an Answer
 }
 
-// Register makes T a component of the world under a name that logs, tools and saved states use.
-// A component is any Go type; one without pointers costs the garbage collector nothing. The
-// world must be idle: before the first tick, or between two; and before durable.Open, if that is to
-// keep the world, as for all that registers something. A world that is to be compared
-// with another, or that replays the log of another, must register the same components in the
-// same order, before the same tick.
+// Register makes T a component of the world under a name that logs, tools and saved states use. A
+// component is any Go type; one without pointers costs the garbage collector nothing. The world
+// must be idle: before the first tick, or between two. If durable.Open is to keep the world,
+// register before it; that holds for all registrations. Two worlds that are to be compared must
+// register the same components in the same order, before the same tick; so must a world that
+// replays the log of another.
 //
 // It panics if the name is empty, if the type or name is registered already, if there are
 // 256 components already, or after durable.Open.
@@ -83,8 +83,8 @@ func (c *component) register(w *World, name string, of, answer *mem.Type) {
 	c.asking = store.NewKind(w.space, answer, asker{c})
 }
 
-// mustRegister panics if the world is sealed. What is registered then would be in snapshots and logs,
-// and the next start of the program would not know it before it reads those. format and values say
+// mustRegister panics if the world is sealed. A registration would then be in snapshots and logs,
+// but the next start of the program would read those before it registers. format and values say
 // what is registered.
 func (w *World) mustRegister(format string, values ...any) {
 	if w.sealed != "" {
@@ -144,12 +144,12 @@ func (c *component) set(by Actor, h handle.Handle) (sending, error) {
 	return request(by, "Component.Set", &c.setting, h)
 }
 
-// SetN is Set for each of some entities, with values in the order of the handles. A *Port sends the
-// requests in one step, all or none; to a queue and its limits they are as many as there are
-// handles. A Completion of Port.Notify learns Applied if all were applied, otherwise the first
-// other outcome in their order. With any other actor, what is before an error is set, and the
-// error says how many. It returns ErrFull if a port's queue has no room for all, and ErrTooLarge
-// if it never has. It panics if the slices differ in length. SetN keeps nothing of them.
+// SetN is Set for several entities, with values in the order of the handles. A *Port sends the
+// requests in one step, all or none; its queue and limits count a request for each handle. A
+// Completion of Port.Notify gets Applied if all were applied, otherwise the first other outcome in
+// their order. With any other actor, the values before an error are set, and the error says how
+// many. It returns ErrFull if a port's queue has no room for all, and ErrTooLarge if it can never
+// have. It panics if the slices differ in length. SetN keeps neither slice.
 func (c *Component[T]) SetN(by Actor, hs []handle.Handle, values []T) error {
 	x, sent, err := c.core.setN(by, hs, len(values))
 	switch {
@@ -191,7 +191,7 @@ func after(err error, done, of int) error {
 	return fmt.Errorf("%w (after %d of %d)", err, done, of)
 }
 
-// mayAct is what a call that has nothing to do says, by an actor that is no port.
+// mayAct returns the error of a call that has nothing to do, by an actor that is no port.
 func (c *component) mayAct(by Actor, call string) error {
 	c.check(by, call)
 	switch by := by.(type) {
@@ -207,7 +207,7 @@ func (c *component) mayAct(by Actor, call string) error {
 	return nil
 }
 
-// row returns where the component is stored anew.
+// row returns where the new value of the component is stored.
 func (c *component) row(l slots.Loc) (sending, error) {
 	p := c.column.AtWrite(l)
 	if p == nil {

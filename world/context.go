@@ -17,11 +17,11 @@ import (
 // asked for something in the shards. If the system asked only for resources and foreign reads,
 // everything it does is by request.
 //
-// Each request of a Context is accepted or refused on its own: there is no batch that is done
-// as a whole or not at all. Do not expect the second request to be accepted because the first
-// one was. When one is refused with ErrFull, leave in the components what it was about, and ask
-// again in the next tick. For example, take the gold out of the account only when the request
-// that gives it to another entity was accepted.
+// Each request of a Context is accepted or refused on its own: there is no batch that is done as a
+// whole or not at all. If the first request was accepted, the second may still be refused. When a
+// request is refused with ErrFull, keep in the components what it was about, and send it again in
+// the next tick. For example, take the gold out of the account only when the request that gives it
+// to another entity was accepted.
 //
 // Ownership: the worker that runs the shard, while the system runs.
 type Context struct {
@@ -43,8 +43,8 @@ type Context struct {
 	occupant store.Occupant
 }
 
-// newContext makes the Context of a shard. With the number of shards as owner, and no shard, it
-// makes the Context of the global systems.
+// newContext makes the Context of a shard. If owner is the number of shards, and s is nil, it makes
+// the Context of the global systems.
 func newContext(w *World, owner int, s *store.Shard) *Context {
 	c := &Context{
 		w: w, shard: s, lookup: w.space.Lookup,

@@ -43,7 +43,7 @@ func mayCopy(by Actor, call string) error {
 	panic(fmt.Sprintf("world: %s by a %T, which cannot look at an entity's components; pass a *World or a *Context", call, by))
 }
 
-// copied returns where an entity is that is to be copied.
+// copied returns the location of an entity that is to be copied.
 func copied(by Actor, h handle.Handle) (slots.Loc, error) {
 	w := by.world()
 	l := w.space.Locate(h)
@@ -115,14 +115,14 @@ func (d *driven) roomFor(actor any, x *drive.Copying) error {
 		x.Shards[c.Table().Shard().ID()]++
 	}
 	for i, n := range x.Shards {
-		if n == 0 { // maybe not the actor's to look at
+		if n == 0 { // 0: the actor may not be allowed to look at it
 			continue
 		}
 		if err := w.shards[i].Left(n); err != nil {
 			return err
 		}
 	}
-	for _, h := range x.Of { // in their order, not in that of a map
+	for _, h := range x.Of { // in this order, because the order of a map varies
 		c, _ := w.space.At(w.space.Locate(h))
 		t := c.Table()
 		if err := t.Shard().Prepare(t, x.Tables[t]); err != nil {

@@ -7,14 +7,14 @@ import (
 	"github.com/atoll-sim/atoll/internal/mem"
 )
 
-// CreateN makes n entities; init, if not nil, fills in each from the zero T. init is called by
-// the calling goroutine, in the order of i. A *World places few entities as Create does, and
-// spreads many evenly over its shards, unless there is a PlaceBy. A *Port sends them in one step, all or none, published at
-// once, in runs of 16 or more a shard; init must not use the port. With any other actor, the
+// CreateN makes n entities; init, if not nil, fills in each from the zero T. init is called by the
+// calling goroutine, in the order of i. A *World places few entities as Create does, and spreads
+// many evenly over its shards, unless there is a PlaceBy. A *Port sends them in one step, all or
+// none, in runs of 16 or more for a shard; init must not use the port. With any other actor, the
 // entities before an error are made, and the error says how many. The errors are those of Create,
-// and by a *Port ErrTooLarge if a queue never has room for n. It panics if n is negative.
+// and for a *Port ErrTooLarge if a queue never has room for n. It panics if n is negative.
 //
-// For many entities it costs half as much as that many calls of Create, and a sixth without init.
+// For many entities CreateN costs half as much as n calls of Create, and without init a sixth.
 // CreateRows costs a third.
 func (b *Bundle[T]) CreateN(by Actor, n int, init func(i int, v *T)) error {
 	_, err := b.appendN(nil, false, by, n, init)
@@ -61,7 +61,7 @@ func (b *bundle) appendN(dst []handle.Handle, by Actor, n int, f *fill) ([]handl
 	return b.spread(dst, by, parts, n, f)
 }
 
-// appendPlaced is appendN where PlaceBy chooses the shard of each entity.
+// appendPlaced is appendN if PlaceBy chooses the shard of each entity.
 func (b *bundle) appendPlaced(dst []handle.Handle, by Actor, n int, f *fill) ([]handle.Handle, error) {
 	v := b.of.New(1)
 	for i := range n {

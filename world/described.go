@@ -59,8 +59,7 @@ func (c caller[A]) Describe() store.Description { return describe("call of funct
 
 func (r replier[A, R]) Describe() store.Description { return describe("question", r.q.name) }
 
-// PartType is the type of the argument: the rest of the payload is where the
-// answer goes.
+// PartType is the type of the argument. The rest of the payload says where the answer goes.
 func (r replier[A, R]) PartType() reflect.Type { return reflect.TypeFor[A]() }
 
 func (r replier[A, R]) Part(p mem.Pointer) mem.Cells {

@@ -12,11 +12,10 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// This file is what a world lets this module's other packages do. Package drive has the
-// comments.
+// This file is what a world offers to this module's other packages. Package drive has the comments.
 
-// driven is a world as a drive.World, and running one whose tick runs, as a drive.Tick: types
-// of their own, so that programs cannot call the methods.
+// driven is a world as a drive.World, and running one whose tick runs, as a drive.Tick. They are
+// types of their own, so that programs cannot call the methods.
 type (
 	driven  World
 	running World
@@ -31,7 +30,7 @@ var (
 func init() {
 	drive.Register(func(actor any) any {
 		if w, ok := actor.(*World); ok {
-			return (*driven)(w) // methods say what is wrong with a nil one
+			return (*driven)(w) // may be nil: the methods say so
 		}
 		by, _ := actor.(Actor)
 		mustActor(by, "a reference")
@@ -96,7 +95,7 @@ func (d *driven) Hold(within string) func() {
 func (d *driven) Idle() bool { return d.phase.Load() == phaseIdle }
 
 func (d *driven) Binds(binder, x any, call string) (bool, drive.Copy) {
-	if is, ok := binder.(interface{ itself() *Frame }); ok { // without the index that bind makes
+	if is, ok := binder.(interface{ itself() *Frame }); ok { // not by bind, which makes an index
 		f := is.itself()
 		f.must(call)
 		if f.image.of != d.frames {

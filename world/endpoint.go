@@ -11,7 +11,7 @@ import (
 
 const (
 	drawFirst = 8   // handles a port takes at a time, at first
-	cacheMax  = 128 // the most that it takes beyond what it needs
+	cacheMax  = 128 // the most that it takes beyond its need
 )
 
 // endpoint is the part of a port that the world knows. It does not lead to the Port, so the
@@ -20,11 +20,11 @@ const (
 //	Port ──▶ endpoint ◀── ports.byNumber
 //	 └ queue ◀────┘
 //
-// Ownership: cache to recalledIn belong to the sender, and once the port is closed to whatever
-// closes it: what the sender last did to these happened before it last published something in
-// the queue. queue is written by the sender once, and cut by the refresh when the port is closed and
-// the queue is empty. room is made by the sender before it first sets waiting. since is
-// written by whoever sets the bit, before that. closed is guarded by
+// Ownership: cache to recalledIn belong to the sender and, once the port is closed, to the code
+// that closes it. That code sees the sender's last writes to them, because the sender published
+// something in the queue afterwards. queue is written by the sender once, and cut by the refresh
+// when the port is closed and the queue is empty. room is made by the sender before it first sets
+// waiting. since is written by the goroutine that sets the bit, before that. closed is guarded by
 // ports.mu.
 type endpoint struct {
 	ports  *ports
@@ -34,11 +34,11 @@ type endpoint struct {
 	number int32
 	closed bool
 
-	cache []handle.Handle // free, and given to nobody yet; the last is used first
+	cache []handle.Handle // free, and not given out yet; the last is used first
 	block int32           // how many to take at a time
 	drew  uint32          // the epoch in which some were last taken
 
-	recalled, recalledIn uint32 // how many were taken back, and the epoch of that
+	recalled, recalledIn uint32 // how many were taken back, and in which epoch
 
 	waiting atomic.Bool   // for room
 	room    chan struct{} // nil until the port first waited
@@ -47,8 +47,8 @@ type endpoint struct {
 // bit is the port's bit in active.
 func (e *endpoint) bit() uint64 { return 1 << (e.number % 64) }
 
-// draw makes sure that there are n handles in hand. It takes none and returns ErrIndexes if the
-// world does not have that many left.
+// draw makes sure that there are n handles in the cache. It takes none and returns ErrIndexes if
+// the world does not have that many left.
 func (e *endpoint) draw(o *slots.PortAllocator, n int, epoch uint32) (err error) {
 	if epoch == e.drew {
 		e.block = min(max(2*e.block, drawFirst), cacheMax)
@@ -68,12 +68,12 @@ func (e *endpoint) tookBack(epoch uint32) int {
 	return int(e.recalled)
 }
 
-// takeBack takes back handles that were given out and for which no create is sent. They are out
-// of use until the next refresh.
+// takeBack takes back handles that were given out and for which no create is sent. They are not
+// used until the next refresh.
 func (e *endpoint) takeBack(o *slots.PortAllocator, told []handle.Handle, epoch uint32) {
 	e.recalled = uint32(e.tookBack(epoch) + len(told))
 	o.Recall(told...)
-	if len(e.cache) > drawFirst { // of a CreateN that panicked
+	if len(e.cache) > drawFirst { // after a CreateN that panicked
 		e.cache = o.Put(e.cache, cacheMax)
 	}
 }
@@ -86,7 +86,7 @@ func (e *endpoint) activate() {
 		e.active.Or(bit)
 	}
 	if t := e.ports; !t.some.Load() {
-		t.some.Store(true) // after the bit, which the refresh looks for after it has cleared this
+		t.some.Store(true) // after the bit: the refresh clears this before it looks for bits
 	}
 }
 

@@ -38,8 +38,8 @@ func (s *EntityContext) begin(c *Context, function string, h handle.Handle, l sl
 // over ends the call.
 func (s *EntityContext) over() { s.l = 0 }
 
-// end ends a call in a refresh; v is what was recovered. It returns the panic as an
-// error if the refresh keeps that.
+// end ends a call in a refresh; v is the recovered value. It returns the panic as an error if the
+// refresh keeps that.
 func (s *EntityContext) end(v any) (queue.Outcome, *PanicError) {
 	s.over()
 	if s.returned {

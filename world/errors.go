@@ -15,11 +15,11 @@ var (
 	// OutboxRequests or OutboxBytes. Nothing was sent and no slot was used; the next
 	// refresh makes room.
 	ErrFull = errors.New("world: queue is full until the next refresh")
-	// ErrTooLarge is an ErrFull for what an empty queue would not accept either: a
-	// batch or a request beyond QueueRequests or QueueBytes. The error says how large it is.
+	// ErrTooLarge is an ErrFull for a batch or a request that an empty queue would not accept
+	// either, because it exceeds QueueRequests or QueueBytes. The error says how large it is.
 	ErrTooLarge = fmt.Errorf("%w, and will be: it is more than a queue ever takes; send less at a time, or raise QueueRequests or QueueBytes, or for systems OutboxRequests or OutboxBytes", ErrFull)
-	// ErrRefused is returned for a message, a timer of one, a function or question that ports may not send
-	// for now, because ticks take too long: see scheduler.Refuse. Nothing was sent.
+	// ErrRefused is returned for a message, a timer of one, a function or question that ports may
+	// not send now, because ticks take too long: see scheduler.Refuse. Nothing was sent.
 	ErrRefused = errors.New("world: refused while ticks take too long; send it later")
 	// ErrStale is returned for a handle that is not alive.
 	ErrStale = errors.New("world: entity is not alive")
@@ -44,7 +44,7 @@ var (
 	ErrChunks = store.ErrChunks
 )
 
-// errorOf is the error that an outcome means for whoever waits for an answer.
+// errorOf returns the error for a caller that waits for an answer and gets an outcome.
 func errorOf(o Outcome) error {
 	switch o {
 	case Applied:

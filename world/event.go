@@ -1,7 +1,6 @@
 package world
 
-// Event is a kind of thing that happens to entities and that hooks are called for; or several,
-// joined by |.
+// Event is a kind of event of entities for which hooks are called; or several, joined by |.
 type Event uint8
 
 // The events, in the order in which hooks are called for them.
@@ -13,9 +12,9 @@ const (
 	OnRemove
 	// OnAdd is for entities that now have all of the components and did not before.
 	OnAdd
-	// OnSet is for entities that have all of the components and in which one of them was stored
-	// anew: by Set, or by Add of a component that they had. It does not report what
-	// is written through a Writer or an EntityContext; ask Query.ChunksSince for that.
+	// OnSet is for entities that have all of the components and in which one of them was replaced:
+	// by Set, or by Add of a component that they had. It does not report writes through a Writer or
+	// an EntityContext; use Query.ChunksSince for these.
 	OnSet
 	// OnDestroy is for entities that have all of the components and die in this refresh. The
 	// components hold their last values.

@@ -11,7 +11,7 @@ type extensions struct {
 	w       *World
 	all     []extended
 	late    []late
-	framed  []drive.Framed // of which frames have copies
+	framed  []drive.Framed // those that frames can have copies of
 	derived []drive.Derived
 	parts   []any // of all and late, in the order in which they were added
 	deaths  drive.DyingSet
@@ -26,7 +26,7 @@ type extensions struct {
 
 type extended struct {
 	drive.Extension
-	told int // of how many of the deaths it was notified
+	told int // how many of the deaths it was notified of
 }
 
 // late is a drive.Late, with its steps bound once.
@@ -49,7 +49,7 @@ func (e *extensions) begin() {
 	e.running = nil
 }
 
-// run returns an extension that is about to be called.
+// run returns an extension whose method is about to be called.
 func (e *extensions) run(i int, method string) drive.Extension {
 	x := e.all[i].Extension
 	e.running, e.method = x, method
@@ -107,7 +107,7 @@ func (e *extensions) spare() (spared bool) {
 	return spared
 }
 
-// spread notifies each extension of the deaths it does not know yet, until all know all.
+// spread notifies each extension of the deaths that it does not know yet, until all know all.
 func (e *extensions) spread() {
 	for i := range e.all {
 		e.all[i].told = 0

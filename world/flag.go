@@ -17,17 +17,17 @@ import (
 //		Hidden
 //	)
 //
-// Flags are for states that come and go, that queries look for, and that others want to know
-// from a handle alone: setting one moves no row and needs no component. A new entity has none,
-// and neither has a copy. Flags go wherever the entity goes. A world in which no entity was
-// ever given a flag pays nothing for them. Otherwise they cost 8 bytes for each slot, in blocks
-// of 1024 slots of which one had a flag, and a bit per row and flag.
+// Flags are for states that come and go, that queries look for, and that other code wants to know
+// from a handle alone: setting one moves no row and needs no component. A new entity has none, and
+// neither has a copy. Flags go wherever the entity goes. A world in which no entity was ever given
+// a flag pays nothing for them. Otherwise they cost 8 bytes for each slot, in each block of 1024
+// slots in which one was given a flag, and a bit per row and flag.
 type Flags = slots.Flags
 
-// Flag gives an entity flags; those that it has stay. A *World, a *Context in its own shard,
-// and an *EntityContext for its own entity set them at once, even for a query loop that has not
-// come to the entity's chunk yet. From elsewhere Flag is a request that the refresh applies.
-// Nothing has to be declared. What others read with FlagsOf changes at the refresh.
+// Flag gives an entity flags; those that it has stay. A *World, a *Context in its own shard, and an
+// *EntityContext for its own entity set them at once, even for a query loop that has not reached
+// the entity's chunk yet. By other actors Flag is a request that the refresh applies. Nothing has
+// to be declared. The result of FlagsOf for other actors changes at the refresh.
 //
 // It returns ErrStale if the entity is known not to be alive, ErrFull if the request was
 // not accepted.
@@ -35,15 +35,15 @@ func Flag(by Actor, h handle.Handle, f Flags) error {
 	return setFlags(by, "world.Flag", h, flagging{set: f})
 }
 
-// Unflag takes flags from an entity, as far as it has them. It acts at once or by request, and
-// returns errors, as Flag does.
+// Unflag takes flags from an entity, if it has them. It acts at once or by request, and returns
+// errors, as Flag does.
 func Unflag(by Actor, h handle.Handle, f Flags) error {
 	return setFlags(by, "world.Unflag", h, flagging{cleared: f})
 }
 
 // FlagsOf returns the flags of an entity, or none if it is not alive. For an entity of the shard
 // that a *Context is in, and for the own entity of an *EntityContext, they are the current flags;
-// otherwise those as of the last refresh, whatever systems have done since. By a *World or a
+// otherwise those as of the last refresh, even if systems have changed them since. By a *World or a
 // *Port: safe from any goroutine at any time, three atomic loads, no waiting, no writing.
 func FlagsOf(by Actor, h handle.Handle) Flags {
 	mustActor(by, "world.FlagsOf")
@@ -125,7 +125,7 @@ func (x *flagger) Apply(s *store.Shard, _ handle.Handle, l slots.Loc, p mem.Poin
 // empty.
 func WithFlags(a Binder, f Flags) Term { return ofFlags(a, "world.WithFlags", requiresFlags, f) }
 
-// WithoutFlags is the condition that the entity has none of the flags. For the rest as
+// WithoutFlags is the condition that the entity has none of the flags. Everything else is as for
 // WithFlags.
 func WithoutFlags(a Binder, f Flags) Term { return ofFlags(a, "world.WithoutFlags", excludesFlags, f) }
 

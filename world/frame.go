@@ -16,7 +16,7 @@ import (
 	"github.com/atoll-sim/atoll/shard"
 )
 
-// View says what frames are to have. See World.NewView.
+// View says what its frames have. See World.NewView.
 //
 // Ownership: any goroutine.
 type View struct {
@@ -42,14 +42,14 @@ func (c *Component[T]) framed() (*World, int) { return nil, 0 }
 
 func (b *Bundle[T]) framed() (*World, int) { return nil, 0 }
 
-// NewView makes a view of some components, relations and names, or without any of all that the
-// world has. The frames of a view have every entity of the world, with its flags, and of the rest
-// what the view names. The world must be idle. NewView allocates little and costs nothing until a
-// frame is captured.
+// NewView makes a view of some components, relations and names, or, without arguments, of all that
+// the world has. The frames of a view have every entity of the world, with its flags, and besides
+// that only what the view names. The world must be idle. NewView allocates little and costs nothing
+// until a frame is captured.
 //
-// It returns an error, which names the component and the field, for a component with something in
-// it that a copy would share with the world: a pointer, slice, map, channel, function or
-// interface. Give such a component Component.CloneBy, or leave it out. Strings are no obstacle.
+// It returns an error, which names the component and the field, if a copy of a component would
+// share something with the world: a pointer, slice, map, channel, function or interface. Give such
+// a component Component.CloneBy, or leave it out. Strings are allowed.
 func (w *World) NewView(of ...Viewable) (*View, error) {
 	mustBe(w, "World.NewView")
 	w.mustIdle("World.NewView")
@@ -77,8 +77,8 @@ func (w *World) NewView(of ...Viewable) (*View, error) {
 	return v, nil
 }
 
-// sharing returns the path to what a frame's copy of a component would share with the world, and
-// what it is, or 0.
+// sharing returns the path to a part that a frame's copy of the component would share with the
+// world, and its kind, or 0.
 func (c *componentInfo) sharing() (string, reflect.Kind) {
 	if c.cloned {
 		return "", 0
@@ -86,7 +86,7 @@ func (c *componentInfo) sharing() (string, reflect.Kind) {
 	return sharing(c.typ, c.typ.String())
 }
 
-// sharing returns the path to a part of a type that copies of a value share, and what it is.
+// sharing returns the path to a part of a type that copies of a value share, and its kind.
 func sharing(t reflect.Type, path string) (string, reflect.Kind) {
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Chan, reflect.Func, reflect.Interface, reflect.UnsafePointer:
@@ -106,10 +106,10 @@ func sharing(t reflect.Type, path string) (string, reflect.Kind) {
 }
 
 // CloneBy says how frames copy a value of the component, for a type in which a plain copy would
-// share something with the world. f sets *to, which may hold a value from before, to a copy of
-// *from that shares nothing with it that is ever written, and that needs no release: no share of a
-// reference.Owner, no count of references. It is called in the refresh, for each entity of a chunk
-// that was handed out for writing, on several goroutines at once; if it panics, the frame is not
+// share something with the world. f sets *to, which may hold an old value, to a copy of *from. The
+// copy must share nothing with *from that is ever written. It must need no release: no share of a
+// reference.Owner, no count of references. f is called in the refresh, for each entity of a chunk
+// that was handed out for writing, on several goroutines at once. If it panics, the frame is not
 // made, and callers that wait for it get a *PanicError. The world must be idle. CloneBy returns the
 // component.
 func (c *Component[T]) CloneBy(f func(to, from *T)) *Component[T] {
@@ -142,10 +142,10 @@ func (c *component) mayClone(isNil bool) {
 //		…
 //	}
 //
-// Queries and accessors that were asked of a Frame are for that Frame alone. What they return is
-// good until Release: then its memory is used for later frames. A Frame that is forgotten is
-// released by the collector, some time later; then what was asked of it stays good, and its memory
-// is not used again.
+// Queries and accessors of a Frame are for that Frame alone. Their results are good until Release:
+// then its memory is used for later frames. A Frame that is dropped without Release is released by
+// the collector, some time later; then its queries and accessors stay good, and its memory is not
+// used again.
 //
 // Ownership: any goroutine; Release comes after all other uses.
 type Frame struct {
@@ -157,9 +157,9 @@ type Frame struct {
 }
 
 // Capture waits for the end of the tick that is under way, or of the next one, and returns the
-// world as it is then. All that wait for one refresh share the copying, whatever their views, and
-// its error. It costs the refresh a copy of the rows that came, or were handed out for writing, since the frame
-// before, by all workers; without captures it costs nothing.
+// world as it is then. All callers that wait for one refresh share the copying, whatever their
+// views, and its error. It costs the refresh a copy, by all workers, of the rows that came, or were
+// handed out for writing, since the frame before. Without captures it costs nothing.
 //
 // It returns ErrFrames if Options.FramesMax frames of the world are held, or if the copies would
 // take more than Options.FramesBytes; the context's error if that ends first; or the world's if it
@@ -174,8 +174,8 @@ func (v *View) Capture(ctx context.Context) (*Frame, error) {
 	return v.w.frames.wait(ctx, v)
 }
 
-// Now is Capture on the idle world: it returns the world as it is now, with the entities that are
-// marked. It panics within the init of a CreateN or CreateRows.
+// Now is Capture on the idle world: it returns the world as it is now, including marked entities.
+// It panics within the init of a CreateN or CreateRows.
 func (v *View) Now() (*Frame, error) {
 	mustView(v, "View.Now")
 	if err := v.w.ready("View.Now"); err != nil {
@@ -201,7 +201,7 @@ func (f *Frame) Release() {
 	}
 }
 
-// must panics about a nil frame, and one that was released.
+// must panics if the frame is nil or was released.
 func (f *Frame) must(call string) {
 	switch {
 	case f == nil:
@@ -216,7 +216,7 @@ func (f *Frame) bind(call string) binding {
 	return binding{w: f.image.w, owner: len(f.image.w.shards), lookup: f.image.lookup(), access: &drive.Access{}, call: call, frame: f}
 }
 
-// Tick returns the number of refreshes that the world had made.
+// Tick returns the number of refreshes that the world had made by then.
 func (f *Frame) Tick() uint64 {
 	f.must("Frame.Tick")
 	return f.image.w.tick.Load()
@@ -284,7 +284,7 @@ func (f *Frame) locate(call string, h handle.Handle) slots.Loc {
 	return f.image.lookup().Locate(h)
 }
 
-// Diff is what differs between two frames of a world.
+// Diff is the difference between two frames of a world.
 type Diff struct {
 	Created   []handle.Handle // alive in the later frame alone, in its order
 	Destroyed []handle.Handle // alive in the earlier frame alone, in its order
@@ -294,9 +294,9 @@ type Diff struct {
 	origin  weak.Pointer[World]
 }
 
-// Diff returns what differs from an earlier frame of the world. It looks at the entities of chunks
-// in which something may have changed in between, and not at the others; flags do not count. It
-// panics if the frames are of different worlds.
+// Diff returns the difference from an earlier frame of the world. It looks only at the entities of
+// chunks in which something may have changed in between. Flags do not count. It panics if the
+// frames are of different worlds.
 func (f *Frame) Diff(before *Frame) *Diff {
 	f.must("Frame.Diff")
 	before.must("Frame.Diff from a Frame")
@@ -310,10 +310,10 @@ func (f *Frame) Diff(before *Frame) *Diff {
 }
 
 // Changed returns the entities that are alive in both frames and have a component in both, with
-// another value, in the order of the later frame; of several components those of each, one after
-// the other. Both views must have the component, otherwise there are none. Values without pointers
-// are compared by their memory, padding included, others by ==. Those that hold pointers and have a
-// CloneBy count as changed wherever something in their chunk may have.
+// different values, in the order of the later frame. For several components it returns those of
+// each, one after the other. Both views must have the component, otherwise there are none. Values
+// without pointers are compared by their memory, padding included, others by ==. Values that hold
+// pointers and have a CloneBy count as changed if anything in their chunk may have changed.
 func (d *Diff) Changed(c ComponentSet) (all []handle.Handle) {
 	if w := d.origin.Value(); w != nil {
 		for id := range w.setOf("Diff.Changed", []ComponentSet{c}).All {

@@ -14,7 +14,7 @@ type extensionView struct {
 	name   string
 }
 
-// view returns what is to be a Viewable, if frames can have it.
+// view returns the Viewable of an extension, if frames can have it.
 func (e *extensions) view(x any, name string) *extensionView {
 	v := &extensionView{e.w, len(e.framed), name}
 	if of, ok := x.(drive.Framed); ok {
@@ -32,10 +32,10 @@ func (x *extensionView) enter(v *View) {
 
 func (x *extensionView) framed() (*World, int) { return x.w, x.number }
 
-// itself returns the Frame of whatever embeds it.
+// itself returns the Frame, also from a type that embeds it.
 func (f *Frame) itself() *Frame { return f }
 
-// copyOf returns what the frame has of an extension.
+// copyOf returns the frame's copy of an extension.
 func (f *Frame) copyOf(x *extensionView, call string) drive.Copy {
 	if !slices.Contains(f.extensions, x.number) {
 		panic(fmt.Sprintf("world: %s: %q is not in the view that the frame is of; name it in World.NewView", call, x.name))
@@ -49,18 +49,19 @@ func (f *Frame) copyOf(x *extensionView, call string) drive.Copy {
 type extensionCopy struct {
 	drive.Copy
 	made uint64 // the capture that copied into it
-	used uint64 // the newest capture of which a frame that is held has it, or at which one did
-	lost bool   // somebody may read it of whom nobody knows: it is not written again
+	used uint64 // the newest capture whose frame has it and is held, or at which one was
+	lost bool   // it may be read although no frame is known to have it: it is not written again
 }
 
-// framed has the copies of an extension for frames. While nothing of it changes, frames share one.
+// framed has the copies of an extension for frames. While the extension does not change, frames
+// share one.
 type framed struct {
 	of     drive.Framed
 	copies []*extensionCopy
 	newest *extensionCopy // nil if it must be copied anew
 }
 
-// copyUnused is after how many captures a copy that no frame had is given back.
+// copyUnused is the number of captures after which a copy that no frame had is given back.
 const copyUnused = 64
 
 // extensionJob is a part of the copying of an extension.
@@ -98,8 +99,8 @@ func (e *framed) drop(which func(*extensionCopy) bool) {
 	e.copies = slices.DeleteFunc(e.copies, which)
 }
 
-// plan finds what a frame has of the extensions, and what of it must be copied. It returns how
-// many bytes that are, or false if the copies would take too much memory.
+// plan finds what a frame has of the extensions, and what of that must be copied. It returns the
+// bytes, or false if the copies would take too much memory.
 func (c *capturing) plan(x *image) (bytes int, ok bool) {
 	c.jobs = c.jobs[:0]
 	clear(x.copies)
@@ -122,7 +123,8 @@ func (c *capturing) plan(x *image) (bytes int, ok bool) {
 	return bytes, true
 }
 
-// planOne finds the memory for a copy: one that no frame has, of which the least has changed.
+// planOne finds the memory for a copy: that of the copy that no frame has and that is closest to
+// the present state.
 func (c *capturing) planOne(e *framed) (bytes int, ok bool) {
 	var x *extensionCopy
 	for _, y := range e.copies {

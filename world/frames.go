@@ -18,14 +18,15 @@ import (
 // take more memory than FramesBytes.
 var ErrFrames = errors.New("world: too many frames")
 
-// framesIdle is after how many ticks without a frame the memory of frames is given back.
+// framesIdle is the number of ticks without a frame after which the memory of frames is given back.
 const framesIdle = 64
 
-// frames are the frames of a world. It is not part of the World, which a frame must not keep.
+// frames has the frames of a world. It is not part of the World, which a frame must not keep in
+// memory.
 //
 // Ownership: the coordinator, or the idle world, captures. mu guards what is nested with it, for
-// any goroutine; indexing is held while an index is made, before mu. asked is the number of
-// waiting ones, for a look without the lock.
+// any goroutine; indexing is held while an index is made, and is locked before mu. asked is the
+// number of waiters, to be read without the lock.
 type frames struct {
 	asked    atomic.Int32
 	max      int
@@ -34,13 +35,13 @@ type frames struct {
 	indexing sync.Mutex
 	mu       struct {
 		sync.Mutex
-		over    error // of a world that is closed
+		over    error // the error of a closed world, or nil
 		waiting []*waiter
-		serving []*waiter // by the refresh that runs
+		serving []*waiter // the waiters of the running refresh
 		held    []*image
 		spare   []*image
-		indexed *image // whose index is the newest; its handles are kept
-		lost    uint64 // the number of the newest image that is lost
+		indexed *image // the image with the newest index; its handles are kept
+		lost    uint64 // the number of the newest lost image
 	}
 }
 
@@ -50,7 +51,7 @@ type waiter struct {
 	done chan captured // holds one
 }
 
-// captured is what it gets: an image, of which it has a reference, or an error.
+// captured is the result for a waiter: an image, with a reference to it, or an error.
 type captured struct {
 	image *image
 	err   error
@@ -78,7 +79,7 @@ func (f *frames) wait(ctx context.Context, v *View) (*Frame, error) {
 		f.asked.Store(int32(len(f.mu.waiting)))
 	}
 	f.mu.Unlock()
-	if i < 0 { // the frame comes, or is there
+	if i < 0 { // the refresh has taken the waiter: the frame comes
 		if got := <-x.done; got.err == nil {
 			f.release(got.image, false)
 		}
@@ -119,7 +120,7 @@ func (f *frames) mayCapture() error {
 	return nil
 }
 
-// close tells those that wait that there is no refresh to come.
+// close sends err to the waiters: no refresh comes any more.
 func (f *frames) close(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -132,8 +133,8 @@ func (f *frames) close(err error) {
 	f.asked.Store(0)
 }
 
-// release gives up a reference. If the collector has found that nobody has the Frame, somebody may
-// still have what was asked of it: the image and its buffers are not used again.
+// release gives up a reference. If the collector has found the Frame, its queries and accessors may
+// still be in use: the image and its buffers are not used again.
 func (f *frames) release(x *image, lost bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -152,8 +153,8 @@ func (f *frames) release(x *image, lost bool) {
 	f.spare(x)
 }
 
-// spare keeps an image that nobody has, to be used again, or for its index. It takes from it what
-// counts for FramesBytes: whoever counts may give that back. The lock is held.
+// spare keeps an image that no frame has, for later use or for its index. It removes from it what
+// counts for FramesBytes, which may then be given back. The lock is held.
 func (f *frames) spare(x *image) {
 	if x.lost || f.mu.over != nil {
 		return
@@ -169,7 +170,7 @@ func (f *frames) spare(x *image) {
 	f.mu.spare = append(f.mu.spare, x)
 }
 
-// unindex gives up the image whose index is the newest. Both locks are held.
+// unindex gives up the image with the newest index. Both locks are held.
 func (f *frames) unindex() {
 	x := f.mu.indexed
 	f.mu.indexed = nil
@@ -178,8 +179,8 @@ func (f *frames) unindex() {
 	}
 }
 
-// forgetIndex is unindex while no frame is held. The lock is held. If one that was forgotten is
-// still making its index, from that of the image, this is left to the collector.
+// forgetIndex is unindex when no frame is held. The lock is held. If a dropped frame is still
+// making its index from that of the image, the image is left to the collector.
 func (f *frames) forgetIndex() {
 	if f.indexing.TryLock() {
 		f.unindex()
@@ -204,7 +205,7 @@ func (f *frames) now(v *View) (*Frame, error) {
 	return (<-x.done).frame(v)
 }
 
-// refresh captures what is waited for, at the end of a refresh.
+// refresh captures the frames that callers wait for, at the end of a refresh.
 func (f *frames) refresh(w *World, parallel drive.Parallel) {
 	if f.asked.Load() == 0 {
 		if f.last > 0 && w.tick.Load() >= f.last+framesIdle {
@@ -218,7 +219,7 @@ func (f *frames) refresh(w *World, parallel drive.Parallel) {
 	f.asked.Store(0)
 	err := f.mayCapture()
 	f.mu.Unlock()
-	if err != nil { // Now has captured one meanwhile
+	if err != nil { // Now has captured one in the meantime
 		f.tell(waiting, captured{err: err})
 		return
 	}

@@ -10,9 +10,9 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// Func is a registered function: the right to have it called on an entity. It runs in the
-// refresh, on the shard that holds the entity, in its place among the other requests; see
-// EntityContext for what it may do. Safe for concurrent use.
+// Func is a registered function: the right to have it called on an entity. It runs in the refresh,
+// on the shard that holds the entity, in its turn among the other requests; see EntityContext for
+// what it may do. Safe for concurrent use.
 type Func[A any] struct {
 	w       *World
 	name    string
@@ -31,15 +31,14 @@ func RegisterFunc[A any](w *World, name string, f func(self *EntityContext, arg 
 	return x
 }
 
-// Call has the function called on an entity. A *World calls it at once, and a panic in it
-// reaches the caller. By other actors Call is a request that the refresh applies. A panic in
-// the function is then kept, see World.Failure, and the outcome is Failed; what the function
-// had written until then stays.
+// Call has the function called on an entity. A *World calls it at once, and a panic in it reaches
+// the caller. By other actors Call is a request that the refresh applies. If the function then
+// panics, the refresh keeps the panic, see World.Failure, and the outcome is Failed; what the
+// function had written until then stays.
 //
 // It returns ErrStale if the entity is known not to be alive, ErrFull if the request was not
-// accepted. An entity that is marked when the refresh comes to the request counts as gone, even
-// if a system has marked it in the same tick: the outcome is Gone, and the function is not
-// called.
+// accepted. An entity that is marked when the refresh reaches the request counts as gone, even if a
+// system has marked it in the same tick: the outcome is Gone, and the function is not called.
 func (f *Func[A]) Call(by Actor, on handle.Handle, arg A) error {
 	if by == nil || by.world() != f.w {
 		f.w.refuse(by, "Func.Call", "function", f.name)
@@ -70,7 +69,7 @@ func (f *Func[A]) Call(by Actor, on handle.Handle, arg A) error {
 		self.over()
 		w.calling = outer
 		w.closeLoop()
-		c.shard.PublishFlags() // at once, whether it panics or not
+		c.shard.PublishFlags() // at once, even if it panics
 	}()
 	f.run(&self, arg)
 	return nil
@@ -108,8 +107,8 @@ func (w *World) addFunction(call, name string, isNil bool) {
 	w.functions[name] = true
 }
 
-// Question is a registered function that returns something: the right to ask an entity. For the
-// rest as Func.
+// Question is a registered function that returns something: the right to ask an entity. Everything
+// else is as for Func.
 type Question[A, R any] struct {
 	w      *World
 	name   string
@@ -132,9 +131,9 @@ func RegisterQuestion[A, R any](w *World, name string, f func(self *EntityContex
 	return x
 }
 
-// Ask asks an entity; the refresh fills in the answer. It returns ErrFull if the request was
-// not accepted. The outcome is Gone also for an entity that a system has marked in the same
-// tick, as with Func.Call.
+// Ask asks an entity; the refresh fills in the answer. It returns ErrFull if the request was not
+// accepted. As with Func.Call, the outcome is also Gone for an entity that a system has marked in
+// the same tick.
 func (q *Question[A, R]) Ask(p *Port, of handle.Handle, arg A, answer *Answer[R]) error {
 	if answer == nil {
 		panic(fmt.Sprintf("world: Question.Ask of %q with a nil Answer; pass one to fill", q.name))

@@ -13,8 +13,8 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// rowsOf returns the bundle of a set of components, for which there is no T. There is one for each;
-// one that Ready has not seen is in fresh.
+// rowsOf returns the bundle of a set of components, for which there is no T. There is one for each
+// set; those that Ready has not seen are in fresh.
 func (w *World) rowsOf(set store.Set, fresh map[store.Set]*bundle) *bundle {
 	b := w.bundles[set]
 	if b == nil {
@@ -64,7 +64,7 @@ type group struct {
 	links int
 	size  uint32 // of a link
 
-	// As a port counts it: requests, all of the size of the average.
+	// As a port counts it: how many requests, all of the average size.
 	requests int
 	weight   uint32
 }
@@ -129,8 +129,8 @@ func (d *driven) Extension(viewable any) any {
 
 func (d *driven) Components(of any) store.Set { return of.(ComponentSet).components(d.w()) }
 
-// fits finds how a port counts the group, and returns ErrTooLarge if no port, or no system, can
-// ever make it.
+// fits finds out how a port counts the group. It returns ErrTooLarge if no port, or no system, can
+// ever make the group.
 func (g *group) fits(units uint64) error {
 	o := g.w.options
 	g.weight = uint32((units + uint64(g.requests) - 1) / uint64(g.requests))
@@ -184,7 +184,7 @@ func (g *group) Begin(actor any, call string, shard int, dst []handle.Handle) (m
 }
 
 // admit refuses an actor that may not create now. It returns the shard that the actor has, if any,
-// and where it sends requests, if it does not act at once.
+// and, if the actor does not act at once, where it sends requests.
 func (g *group) admit(actor any, call string) (own *store.Shard, out *sender, err error) {
 	switch by := actor.(type) {
 	case *World:
@@ -246,8 +246,8 @@ func (g *group) check(by Actor, call string) {
 	}
 }
 
-// reserve makes room in the shard, or, without one, in that whose turn it is: or else in the next one
-// that has indexes.
+// reserve makes room in the own shard of the actor. Without one it takes the shard whose turn it
+// is, or else the next one that has indexes.
 func (g *group) reserve(m *drive.Making, dst []handle.Handle) (to []handle.Handle, err error) {
 	w := g.w
 	if m.Shard >= 0 {
@@ -324,7 +324,7 @@ func (g *group) beginByPort(p *Port, call string, m drive.Making, dst []handle.H
 	}
 	over := false
 	defer func() {
-		if !over && m.Batch { // a Completion was not free
+		if !over && m.Batch { // false: a Completion was not free
 			p.rollback()
 		}
 	}()
@@ -340,7 +340,8 @@ func (g *group) beginByPort(p *Port, call string, m drive.Making, dst []handle.H
 	return m, to, nil
 }
 
-// reserve makes sure that there are room and handles, and returns those in the order of take.
+// reserve makes sure that there is room and enough handles, and returns the handles in the order of
+// take.
 func (p *Port) reserve(g *group, dst []handle.Handle) ([]handle.Handle, error) {
 	if check.Enabled {
 		p.enter()
@@ -362,7 +363,7 @@ func (p *Port) reserve(g *group, dst []handle.Handle) ([]handle.Handle, error) {
 	return dst, nil
 }
 
-// createFor sends the create of a bundle at v, for which there are room and a handle.
+// createFor sends the create of a bundle at v, for which there is room and a handle.
 func (b *bundle) createFor(p *Port, shard int, v mem.Address) {
 	if check.Enabled {
 		p.enter()

@@ -14,7 +14,7 @@ import (
 type Hook struct {
 	w     *World
 	name  string
-	label string // where systems are named
+	label string // the name for places that list systems
 	on    Event
 	set   store.Set
 	off   bool
@@ -42,18 +42,17 @@ type hookPart struct {
 //		}
 //	}, health)
 //
-// It is built like a system, once for each shard, and acts through a Context as a system does.
-// It reads and writes the entities of its shard, and creates in its shard, at once. Everything
-// else is a request, even to destroy an entity of its own shard. The next refresh applies these
-// requests and calls hooks for what they changed. A hook must not ask to read foreign
-// shards, nor for an accumulator: let it send to a system, by Message.SendShard, what that is to
-// add up.
+// It is built like a system, once for each shard, and acts through a Context as a system does. It
+// reads and writes the entities of its shard, and creates in its shard, at once. Everything else is
+// a request, even to destroy an entity of its own shard. The next refresh applies these requests
+// and calls hooks for what they changed. A hook must not ask to read foreign shards, nor for an
+// accumulator: to add something up, let it send the values to a system, by Message.SendShard.
 //
-// Hooks are called when all requests were applied and it is known which entities die. At that
-// time no entity has been removed yet, or has moved to another shard. Hooks are called in the
-// order of the events, and for one event in the order of the hooks. The handles are in the
-// order in which things happened in the shard, each once; those of dying entities are in the
-// order of their rows. None of this depends on the number of workers.
+// Hooks are called when all requests were applied and it is known which entities die. At that time
+// no entity has been removed yet, or has moved to another shard. Hooks are called in the order of
+// the events, and for one event in the order of the hooks. The handles are in the order in which
+// the events happened in the shard, each once; those of dying entities are in the order of their
+// rows. None of this depends on the number of workers.
 //
 // What counts is how entities differ from the last refresh. An entity that was created is
 // reported as created, with the components that it has by now, and not as changed. An entity
@@ -66,8 +65,8 @@ type hookPart struct {
 // and the other hooks still run, and the error is in World.Failure. See SetEnabled for what to
 // do with such a hook.
 //
-// Make hooks on an idle world; they may not see what was requested or marked before. A hook
-// costs some nanoseconds for each event of its kinds, and nothing where there is none.
+// Make hooks on an idle world. They may miss requests and marks from before. A hook costs some
+// nanoseconds for each of its events, and nothing if there are none.
 func (w *World) Observe(name string, on Event, build func(b *Build) func(c *Context, on Event, hs []handle.Handle), parts ...ComponentSet) *Hook {
 	mustBe(w, "World.Observe")
 	w.mustIdle("World.Observe")

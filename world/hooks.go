@@ -17,7 +17,7 @@ type hooks struct {
 	callers []hookCaller
 }
 
-// add adds a hook and makes the shards note the events that it is called on.
+// add adds a hook and makes the shards record its events.
 func (k *hooks) add(h *Hook) {
 	if k.w == nil {
 		k.w, k.callers = h.w, make([]hookCaller, len(h.w.shards))
@@ -30,8 +30,8 @@ func (k *hooks) add(h *Hook) {
 	k.watch()
 }
 
-// watch sets what the shards note. An entity that changes or is set after it was created counts
-// as created only, so creates are noted for those events as well.
+// watch sets what the shards record. An entity that changes or is set after it was created counts
+// only as created, so creates are recorded for those events as well.
 func (k *hooks) watch() {
 	var watch store.Watch
 	for _, h := range k.all {
@@ -46,7 +46,7 @@ func (k *hooks) watch() {
 	k.w.space.SetWatch(watch, k.w.shards)
 }
 
-// due prepares for calling the hooks. It returns how many changes and deaths there are.
+// due prepares calling the hooks. It returns how many changes and deaths there are.
 func (k *hooks) due() int {
 	n, w := 0, k.w
 	w.space.GatherChanges(w.shards)
@@ -81,7 +81,7 @@ func (x *hookCaller) init(of *hooks, i int) {
 	})
 }
 
-// call calls all hooks for what has happened on the shard.
+// call calls all hooks for the events on the shard.
 func (x *hookCaller) call() {
 	if x.shard.Noted()+x.shard.MarkedRows() == 0 {
 		return

@@ -7,22 +7,22 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// image is what the frames of one refresh have in common.
+// image is the common part of the frames of one refresh.
 //
 // Invariants: while an image is in held or is indexed, nothing of it is written but its index.
 //
 // Ownership: refs as of frames.mu.
 type image struct {
 	of     *frames
-	w      *World // only what queries and accessors look at
+	w      *World // has only the fields that queries and accessors read
 	frame  *store.Frame
 	copies []*extensionCopy // by number of the extension; nil for those that were not asked for
 	refs   int
 	lost   bool                        // a frame of it was not released, so somebody may still read it
-	index  atomic.Pointer[slots.Index] // nil until it is asked for
+	index  atomic.Pointer[slots.Index] // nil until the first look-up
 }
 
-// lookup returns where entities were, by an index that is made when first asked for.
+// lookup finds where entities were, by an index that is made on the first call.
 func (x *image) lookup() *slots.Lookup {
 	if index := x.index.Load(); index != nil {
 		return &index.Lookup

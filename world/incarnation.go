@@ -15,15 +15,16 @@ var ErrVersions = slots.ErrVersions
 func (w *World) Incarnation() uint32 { return w.space.Incarnation() }
 
 // Reincarnate makes the world its n-th incarnation: from now on it gives handles of the n-th
-// Options.VersionsEach versions. That is for a world that was restored after a crash. What happened
-// between the state that was saved and the crash is lost, except that clients or databases may
-// still have handles that were given then. With a number that no process has used before, none of
-// them is ever given again: such a handle is stale, and stays so. So write the number to a file,
-// and sync it, before Reincarnate, and whatever the snapshot says. Package durable does that.
+// Options.VersionsEach versions. It is for a world that was restored after a crash. What happened
+// between saving the state and the crash is lost, but clients or databases may still have handles
+// from that time. If no process has used the number n before, none of these handles is ever given
+// again: they are stale, and stay so. So write the number to a file, and sync it, before
+// Reincarnate, whatever the snapshot says. Package durable does that.
 //
-// Living entities keep their handles. Slots that were retired are used again. The number must not be
-// lower than Incarnation. It returns ErrVersions, ErrClosed, or an error if ports are open, and has
-// changed nothing then. It looks at each slot that was ever used. The world must be idle.
+// Living entities keep their handles. Slots that were retired are used again. The number must not
+// be lower than Incarnation. If Reincarnate returns ErrVersions, ErrClosed, or an error because
+// ports are open, it has changed nothing. It looks at each slot that was ever used. The world must
+// be idle.
 func (w *World) Reincarnate(n uint32) error {
 	if err := w.idle("World.Reincarnate"); err != nil {
 		return err

@@ -25,8 +25,8 @@ type recording struct {
 	partitions [drive.PartitionsMax]partitionRecorder
 	end        partitionRecorder
 	settled    partitionRecorder
-	changed    func() // nil: nobody asks whether the idle world was changed
-	left       uint64 // fingerprint of the idle world as a replay makes it
+	changed    func() // nil: changes of the idle world are of no interest
+	left       uint64 // fingerprint of the idle world that a replay makes
 	failed     atomic.Pointer[PanicError]
 }
 
@@ -37,7 +37,7 @@ type partitionRecorder struct {
 	method    string
 	partition *partition // of Request
 	cut       uint32
-	seen      []uint32 // by producer, up to where its requests were recorded
+	seen      []uint32 // by producer: the counter up to which its requests were recorded
 }
 
 func newRecording(w *World, l drive.Recorder) *recording {
@@ -74,8 +74,8 @@ func (s *partitionRecorder) call() bool {
 	return false
 }
 
-// record calls the Recorder with what ports have sent in the partition. It returns, by
-// producer, how far it came before the Recorder panicked, if it did.
+// record calls the Recorder with the requests of ports in the partition. It returns, by producer,
+// up to where requests were recorded before the Recorder panicked, if it did.
 func (s *partitionRecorder) record(x *partition, cut uint32) (seen []uint32) {
 	s.partition, s.cut, s.seen = x, cut, s.seen[:0]
 	s.call()
@@ -114,7 +114,7 @@ func (w *World) recordInputs(l drive.Recorder, changed func()) error {
 	return nil
 }
 
-// by notes what the refresh is part of.
+// by records what the refresh is part of.
 func (r *refresh) by(what drive.Refresh) {
 	r.tick = what == drive.ByTick
 	if x := r.w.recording; x != nil {
@@ -122,14 +122,14 @@ func (r *refresh) by(what drive.Refresh) {
 	}
 }
 
-// leave notes how the world is.
+// leave records the state of the world.
 func (x *recording) leave() {
 	if x.changed != nil {
 		x.left, x.w.touched = x.w.fingerprint(), false
 	}
 }
 
-// fingerprint shows changes of the rows; what changes something else sets touched.
+// fingerprint shows changes of the rows. Other changes set touched.
 func (w *World) fingerprint() uint64 {
 	d := uint64(w.cursor)<<32 | uint64(uint32(w.run))
 	for _, s := range w.shards {
@@ -138,11 +138,12 @@ func (w *World) fingerprint() uint64 {
 	return d
 }
 
-// lookForChanges calls what RecordInputs was given if the idle world is not as it was left. A refresh
-// within what a replay calls too is a change: the replay would make it without its inputs.
+// lookForChanges calls the function that RecordInputs was given if the idle world has changed since
+// leave. A refresh within a function that a replay calls as well is a change: the replay would make
+// it without its inputs.
 func (w *World) lookForChanges() {
 	if w.phase.Load() != phaseIdle {
-		return // whoever goes on says so
+		return // the code that goes on reports why
 	}
 	x := w.recording
 	switch {
@@ -155,7 +156,7 @@ func (w *World) lookForChanges() {
 	x.changed()
 }
 
-// taken notes how many indexes were drawn until all requests were taken. That includes the
+// taken records how many indexes were drawn until all requests were taken. That includes the
 // handles of creates.
 func (x *recording) taken() { x.Drawn = x.w.portSlots.Drawn() }
 
@@ -188,8 +189,8 @@ func (x *recording) check() {
 	}
 }
 
-// errReplaying is returned when a port is opened while inputs are replayed, and for a replay
-// while ports are open.
+// errReplaying is returned when a port is opened during a replay of inputs, and for a replay while
+// ports are open.
 var errReplaying = errors.New("world: ports and a replay of inputs at the same time")
 
 // replayer is the drive.Replayer of a world.
@@ -291,7 +292,7 @@ func (f *replayer) Request(kind int, flags queue.Flags, h handle.Handle) (mem.Ce
 	return f.w.space.Kinds().Resend(f.queue, kind, flags, h, f.w.epoch.Load())
 }
 
-// use marks a handle as no longer in a port's hand.
+// use records that a handle is no longer in a port's cache.
 func (f *replayer) use(h handle.Handle) error {
 	if int(h.Shard()) != len(f.w.shards) || h.Index() >= f.w.portSlots.Drawn() || f.used[h] {
 		return fmt.Errorf("%w: handle %v is created or recalled twice, or no port has drawn it", drive.ErrForged, h)

@@ -28,7 +28,7 @@ func (m *mailboxes) swap(s *store.Shard) {
 }
 
 // forward moves the messages of this tick to the shards where their entities are now, after the
-// messages that are there.
+// messages that are there already.
 func (w *World) forward() {
 	w.misrouted = false
 	for i := range w.mailboxes {
@@ -40,12 +40,12 @@ func (w *World) forward() {
 
 // mailbox is a messageBox of any type.
 type mailbox interface {
-	// swap makes the messages of the next tick those of this one, and wakes whoever they are for. It
+	// swap makes the messages of the next tick those of this one, and wakes their receivers. It
 	// returns false if there are none: then the box is no longer listed.
 	swap(s *store.Shard) bool
 	// collectOutgoing takes out the messages for atoms that leave the shard.
 	collectOutgoing(s *store.Shard)
-	// countMisrouted and addMisrouted add what was taken out to the message's came.
+	// countMisrouted and addMisrouted add the messages that were taken out to came.
 	countMisrouted()
 	addMisrouted()
 	// forward is World.forward for one box.
@@ -75,7 +75,7 @@ type misroutedMessage[M any] struct {
 	Envelope[M]
 }
 
-// box returns a shard's box, to put something in.
+// box returns a shard's box, to put a message in.
 func (m *Message[M]) box(shard int) *messageBox[M] {
 	box := &m.boxes[shard]
 	if !box.listed {
@@ -141,8 +141,7 @@ func (m *Message[M]) copyIncoming(shard int) {
 	clear(came)
 }
 
-// merge puts the messages that came among those of the next tick, in order, beginning with the
-// last.
+// merge puts the messages in came among those of the next tick, in order, beginning with the last.
 func (b *messageBox[M]) merge(came []misroutedMessage[M]) {
 	i, k := len(b.next), len(came)
 	b.next, b.order = slices.Grow(b.next, k)[:i+k], slices.Grow(b.order, k)[:i+k]

@@ -13,23 +13,23 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// Message is a registered message type: the right to send an M to an entity. What is sent in a
-// tick is delivered in the next, to the systems of the shard that holds the entity. Messages
-// come in the order of ports by number, then of source shards, and those of each in the order
-// sent. Safe for concurrent use.
+// Message is a registered message type: the right to send an M to an entity. A message that is sent
+// in a tick is delivered in the next, to the systems of the shard that holds the entity. Messages
+// of ports come first, by port number, then those of shards, by number; those of one sender come in
+// the order sent. Safe for concurrent use.
 type Message[M any] struct {
 	w       *World
 	name    string
 	typ     reflect.Type
 	sending queue.Kind
-	wakes   Flags                             // taken from whoever a message is delivered to
+	wakes   Flags                             // flags that a delivered message takes from its receiver
 	boxes   []messageBox[M]                   // by shard
 	came    store.Groups[misroutedMessage[M]] // in a refresh: messages of atoms that migrate
 }
 
 // Envelope is a delivered message.
 type Envelope[M any] struct {
-	To   handle.Handle // handle.None: the shard
+	To   handle.Handle // handle.None: to the shard
 	Body M
 }
 
@@ -37,7 +37,7 @@ type Envelope[M any] struct {
 type anyMessage interface {
 	messageType() reflect.Type
 	messageName() string
-	// reset and counted are those of came, the messages of atoms that migrate.
+	// reset and counted are methods of came, which has the messages of migrating atoms.
 	reset()
 	counted()
 	// copyIncoming takes in the messages that came to a shard with migrating atoms.
@@ -76,9 +76,10 @@ func RegisterMessage[M any](w *World, name string) *Message[M] {
 
 func (m *Message[M]) messageName() string { return m.name }
 
-// Wakes makes each message of the type take flags from the entity that it is delivered to, so that queries that
-// leave out what has those flags see the entity in the tick in which the message is there. What else is asked for in that
-// refresh, as by Flag, comes before. Entities that sleep cost a query a bit each:
+// Wakes makes each message of the type take flags from the entity that it is delivered to. So
+// queries that leave out entities with those flags see the entity in the tick in which the message
+// is delivered. The flags are taken after all other requests of that refresh, such as Flag.
+// Entities that sleep cost a query a bit each:
 //
 //	const asleep world.Flags = 1
 //	hits.Wakes(asleep)
@@ -99,7 +100,8 @@ func (m *Message[M]) Wakes(f Flags) {
 	m.wakes |= f
 }
 
-// wake takes flags from an entity of the shard, which is in a step of its own. It reports whether that had any.
+// wake takes flags from an entity of the shard, in a step that the shard runs. It reports whether
+// the entity had any.
 func (w *World) wake(s *store.Shard, h handle.Handle, f Flags) bool {
 	l := w.space.Locate(h)
 	if l == 0 || w.space.FlagsAt(l)&f == 0 {
@@ -109,9 +111,9 @@ func (w *World) wake(s *store.Shard, h handle.Handle, f Flags) bool {
 	return true
 }
 
-// Send sends a message to an entity. If a *World sends it, it is there for the next tick. By
-// other actors Send is a request that the refresh applies: an entity that is dead by then does
-// not get the message. Once warm, neither sending nor delivering allocates.
+// Send sends a message to an entity. If a *World sends it, it is delivered in the next tick. By
+// other actors Send is a request that the refresh applies: an entity that is dead by then does not
+// get the message. Once warm, neither sending nor delivering allocates.
 //
 // The outcome Applied means that the message was delivered: a later request of the same refresh
 // may still destroy the entity, and then no system looks at the message.
@@ -141,9 +143,9 @@ func (m *Message[M]) Send(by Actor, to handle.Handle, body M) error {
 	return nil
 }
 
-// SendShard sends a message to a shard, whatever entities it holds. Its systems find the
-// message in the next tick with handle.None as To, in its place among the others. It returns
-// ErrFull if the message was not accepted, and panics if there is no such shard.
+// SendShard sends a message to a shard, whatever entities it holds. Its systems find the message in
+// the next tick with handle.None as To, in order among the others. It returns ErrFull if the
+// message was not accepted, and panics if there is no such shard.
 func (m *Message[M]) SendShard(by Actor, to int, body M) error {
 	m.check(by, "Message.SendShard")
 	if to < 0 || to >= len(m.w.shards) {
@@ -190,7 +192,7 @@ func (m *Message[M]) direct(by Actor, call string, from, to int, body M) error {
 	return nil
 }
 
-// put delivers a message for the next tick, on the idle world or behind the swap of the boxes.
+// put delivers a message for the next tick, on the idle world or after the swap of the boxes.
 func (m *Message[M]) put(shard int, to handle.Handle, body M) {
 	box := m.box(shard)
 	box.now = append(box.now, Envelope[M]{to, body})

@@ -9,22 +9,21 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// Move moves an entity to another shard. Its handle stays valid: it names the slot, which stays
-// at home, and the slot holds the location. Everything finds the entity at its new owner:
-// accessors and queries, requests, and messages, including those that were sent before and are
-// delivered by the same refresh. The entity keeps its components, its flags, and the order of
-// its messages. A move is neither a create nor a destroy. Moving an entity to the shard where
-// it is does nothing.
+// Move moves an entity to another shard. Its handle stays valid: it names the slot, which stays at
+// home, and the slot holds the location. Everything finds the entity in its new shard: accessors
+// and queries, requests, and messages, even those that were sent before and are delivered by the
+// same refresh. The entity keeps its components, its flags, and the order of its messages. A move
+// is neither a create nor a destroy. Moving an entity to the shard that it is in does nothing.
 //
 // Only this entity moves. Its children in a hierarchy stay in their shard, so a system of the
 // parent's new shard that looks one up by Read or Write gets nil: move them as well.
 //
-// A *World moves at once; within a query loop that panics. By a *Context, even of its own
-// shard's entities, an *EntityContext or a *Port, Move is a request. The refresh migrates
-// entities when all other requests are done. So the other requests find the entity where it
-// was, and if several moves of it were requested the last one counts. An entity that a later
-// request destroys stays where it is. The outcome of each of these moves is Applied all the same:
-// it says that the move was taken up; World.Owner says where the entity is.
+// A *World moves at once; within a query loop that panics. By a *Context, even for its own shard's
+// entities, an *EntityContext or a *Port, Move is a request. The refresh migrates entities when all
+// other requests are done. So the other requests find the entity where it was, and if several moves
+// of it were requested the last one counts. An entity that a later request destroys stays where it
+// is. The outcome of each of these moves is Applied all the same: it says that the move was
+// accepted. World.Owner says where the entity is.
 //
 // It returns ErrStale if the entity is known not to be alive, or known to an idle
 // world to be marked; ErrFull if the request was not accepted; ErrChunks if the

@@ -52,29 +52,30 @@ type Options struct {
 	// VersionMax is the number of times a slot is used before it is retired.
 	// Default and limit: handle.VersionMax.
 	VersionMax uint32
-	// VersionsEach is how many of the versions each incarnation of the world uses, by default
-	// VersionMax: there is one. A server that goes on after a crash with a new incarnation gives no
-	// handle twice; see World.Reincarnate. With 10,000 there are 26,843 incarnations, or 6,710 in
-	// the wide layout, and a slot is used 10,000 times before it is retired until the next: of 1,000
-	// entities that are created a second, 8,640 slots a day, of 16 million that each shard has.
+	// VersionsEach is how many versions each incarnation of the world uses, by default VersionMax,
+	// which leaves only one incarnation. A server that starts a new incarnation after a crash gives
+	// no handle twice; see World.Reincarnate. With 10,000 there are 26,843 incarnations, or 6,710
+	// in the wide layout, and a slot is used 10,000 times before it is retired until the next
+	// incarnation. If 1,000 entities are created a second, that uses up 8,640 slots a day, of the
+	// 16 million of each shard.
 	VersionsEach uint32
-	// ChunkRowsFirst is the number of rows of the first chunk of a table, which holds
-	// the entities of a shard that have the same components; each chunk has
-	// ChunkRowsFactor times the rows of the one before it, up to ChunkRowsMax. All are
-	// powers of two up to 4096, by default 16, 4 and 4096. With a factor of 1 all chunks
-	// have the same rows. Longer chunks make loops faster, short first ones keep rare
-	// kinds of entities small. They shape cost, and the order in which a query's AddTo and
-	// Remove leave the rows, for those take chunks over whole.
+	// ChunkRowsFirst is the number of rows of the first chunk of a table, which holds the entities
+	// of a shard that have the same components; each chunk has ChunkRowsFactor times the rows of
+	// the one before it, up to ChunkRowsMax. All are powers of two up to 4096, by default 16, 4 and
+	// 4096. With a factor of 1 all chunks have the same number of rows. Longer chunks make loops
+	// faster, short first ones keep rare kinds of entities small. They affect cost, and the order
+	// in which a query's AddTo and Remove leave the rows, because these calls take over whole
+	// chunks.
 	ChunkRowsFirst  int
 	ChunkRowsFactor int
 	ChunkRowsMax    int
-	// HugePages makes the world ask the system for huge pages for its large chunks and its
-	// slots. With them, loops over a million entities and more take about 0.85 of the time, and
-	// looking up in random order about 0.95. This helps where the system does not give huge
-	// pages to every program anyway: on Linux with transparent huge pages set to "madvise", as
-	// in some distributions; elsewhere the option has no effect. While the world grows, a
-	// create may wait for the kernel to find and clear 2 MB: some 0.1 ms, several when memory
-	// is scattered. By default false.
+	// HugePages makes the world ask the system for huge pages for its large chunks and its slots.
+	// With them, loops over a million entities and more take about 0.85 of the time, and random
+	// look-ups about 0.95. This helps where the system does not give huge pages to every program
+	// anyway: on Linux with transparent huge pages set to "madvise", as in some distributions;
+	// elsewhere the option has no effect. While the world grows, a create may wait for the kernel
+	// to find and clear 2 MB: some 0.1 ms, or several ms when memory is fragmented. By default
+	// false.
 	HugePages bool
 	// KeepOrder makes the refresh keep the order among the living entities of a shard that have
 	// the same components. The cost of a refresh then depends on the number of entities after the
@@ -82,15 +83,16 @@ type Options struct {
 	KeepOrder bool
 	// TickInterval is the simulated time of one tick, by default 50 ms.
 	TickInterval time.Duration
-	// Seed is what the random streams of the systems are made of; see Context.Rand. By default
-	// 0, a seed like any other.
+	// Seed determines the random streams of the systems; see Context.Rand. By default 0, a seed
+	// like any other.
 	Seed uint64
 	// PortsMax is the number of ports that can be open at a time, by default 16384.
 	PortsMax int
-	// QueueRequests and QueueBytes limit what one port has under way: requests sent and not yet
-	// applied, and their size: 16 bytes, which is a request to destroy, to 4 GB, or a little less
-	// than 256 MB where an int has 32 bits. A request with a value is larger by the size of the
-	// value; one larger than QueueBytes is refused with ErrTooLarge.
+	// QueueRequests and QueueBytes limit the requests that one port has sent and that are not yet
+	// applied: their number and their size. QueueBytes is from 16 bytes, the size of a request to
+	// destroy, to 4 GB, or a little less than 256 MB where an int has 32 bits. A request with a
+	// value is larger by the size of the value; one larger than QueueBytes is refused with
+	// ErrTooLarge.
 	QueueRequests int
 	QueueBytes    int // by default 4096 requests and 1 MB
 	// OutboxRequests and OutboxBytes limit what the systems of one shard can request in one
@@ -99,7 +101,7 @@ type Options struct {
 	OutboxBytes    int // by default 65536 requests and 16 MB
 	// FramesMax is how many frames can be held at a time, by default 3, at most 16. Frames of one
 	// refresh count once. FramesBytes limits the memory of their copies, by default 4 GB, or an
-	// eighth of what an int can count.
+	// eighth of the largest int.
 	FramesMax   int
 	FramesBytes int
 }
@@ -162,9 +164,9 @@ func (o Options) validate() (Options, error) {
 	return o, errors.Join(errs...)
 }
 
-// Layout is what two worlds must have in common for handles of one to be good in the other: the
-// widths of the handle's fields, and the number of shards. The home of what ports create has
-// the number after those of the shards.
+// Layout is what two worlds must have in common so that handles of one can be used in the other:
+// the widths of the handle's fields, and the number of shards. The home of entities that ports
+// create has the number after those of the shards.
 type Layout struct {
 	ShardBits, IndexBits, VersionBits, Shards int
 }

@@ -7,18 +7,18 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 )
 
-// PanicError reports a panic in code that a program has given to a world or to its scheduler.
-// What that code had written until then stays; the tick or the refresh was completed. A panic
-// that could not be contained is a BrokenError instead.
+// PanicError reports a panic in code that a program has given to a world or to its scheduler. What
+// that code had written until then stays; the tick or the refresh was completed. A panic that could
+// not be contained is a BrokenError instead.
 type PanicError struct {
 	In    string        // what panicked: "function", "hook", "recorder", "system", "condition of system", "balancer", "function between ticks", "clone function"
 	Name  string        // its name; of a clone function the component; of a recorder the method; of a balancer, or between ticks, nothing
 	Shard int           // or AllShards, if it runs once for all of them
 	Tick  uint64        // number of the tick
 	On    handle.Handle // the entity that a function was called on
-	Event Event         // what a hook was called for
+	Event Event         // the event that a hook was called for
 	Value any           // what it panicked with
-	Stack []byte        // where; a refresh keeps those of 64 hooks
+	Stack []byte        // where it panicked; a refresh keeps those of 64 hooks
 
 	hook *Hook
 }
@@ -95,7 +95,7 @@ func (w *World) Failure() error {
 	return errors.Join(all...)
 }
 
-// omitted returns how many panics of functions failures leaves out, and an error that says it.
+// omitted returns how many panics of functions are not in failures, and an error that says so.
 func (w *World) omitted() (calls int, err error) {
 	tick := uint64(0)
 	for _, c := range w.contexts {

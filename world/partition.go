@@ -33,8 +33,8 @@ type partition struct {
 	producers []producer
 	created   int        // how many creates there are
 	routed    int        // how many of the others have found their shard
-	within    int        // how many of the next of many requests have found theirs
-	arrived   int        // as routed, each of many counted
+	within    int        // how many requests of the next record of many have found theirs
+	arrived   int        // like routed, counting each of many
 	to        [][]uint32 // by shard
 	targets   [][]store.Target
 	opened    []int          // by shard: where in targets those of the last record of many begin
@@ -48,9 +48,9 @@ func newPartition(w *World, number int) *partition {
 	return x
 }
 
-// read takes what was sent up to the cut, and finds the owners of the entities that it
-// concerns. A request for an entity that is not alive may be for one that is created in this
-// refresh. So it has to wait, and so do all requests behind it, to keep the order.
+// read takes the requests that were sent up to the cut, and finds the owners of their entities. A
+// request for an entity that is not alive may be for one that is created in this refresh. So it has
+// to wait, and so do all requests behind it, to keep the order.
 func (x *partition) read(cut uint32) {
 	var seen []uint32
 	if h := x.w.recording; h != nil {
@@ -68,7 +68,7 @@ func (x *partition) read(cut uint32) {
 	}
 	for x.routed < len(x.Others) && x.deliver(false) {
 	}
-	for _, q := range x.Others[x.routed:] { // they may be for entities that are yet to come
+	for _, q := range x.Others[x.routed:] { // they may be for entities that are created later in this refresh
 		x.Cancels = x.Cancels || q.IsMany() && q.Kind() == queue.DestroyKind
 	}
 }
@@ -115,7 +115,7 @@ func (x *partition) deliverMany(q *queue.PendingRequest, last bool) bool {
 			x.within++
 			continue
 		}
-		n := 1 // in a run
+		n := 1 // the length of the run
 		for _, h := range handles[x.within+1:] {
 			if l := x.w.space.LocateStaged(h); l != first+slots.Loc(n) || l.Row() == 0 {
 				break
@@ -165,7 +165,7 @@ func (x *partition) apply(s *store.Shard) {
 	}
 }
 
-// release gives the queues their room back.
+// release gives the room in the queues back.
 func (x *partition) release() {
 	x.Forget()
 	x.created, x.routed, x.arrived = 0, 0, 0
@@ -177,7 +177,7 @@ func (x *partition) release() {
 	}
 }
 
-// notify notifies the outcomes of the requests, and lets go of their queues.
+// notify sends the outcomes of the requests, and forgets their queues.
 func (x *partition) notify() {
 	for _, from := range x.producers {
 		from.queue.Notify()

@@ -6,15 +6,16 @@ import (
 	"github.com/atoll-sim/atoll/internal/mem"
 )
 
-// New entities are created in the same shard in runs. Each change of shard touches other columns
-// and slots: one entity at a time, over eight shards, costs a third more at 1M entities; and for
-// entities with 10 components, over four shards, runs of 64 cost a quarter more than runs of 1024.
+// New entities are created in runs in the same shard, because each change of shard touches other
+// columns and slots. Single entities in turn over eight shards cost a third more at 1M entities;
+// and for entities with 10 components, over four shards, runs of 64 cost a quarter more than runs
+// of 1024.
 const (
 	runMost = 1024
-	// smallWorld is the number of entities up to which one shard is filled after the other. To
-	// most systems a few hundred entities are a few microseconds of work, too little to share with
-	// another worker. In four shards they cost each loop and each refresh four times the fixed
-	// price of a shard and of its tables.
+	// smallWorld is the number of entities up to which one shard is filled after the other. To most
+	// systems a few hundred entities are a few microseconds of work, too little to share with
+	// another worker. Spread over four shards, they would cost each loop and each refresh the fixed
+	// price of a shard and of its tables four times.
 	smallWorld = 2048
 )
 
@@ -32,9 +33,9 @@ func (w *World) next() int {
 }
 
 // nextShard begins the next run. In a small world it fills up the first shard that has less than
-// half of its part; in others it takes the shards in turn. The run is then an eighth of what the
-// shards hold now on average, in whole cache lines of slots. nextShard is not inlined, to keep next
-// small.
+// half of its part; in others it takes the shards in turn. The run is then an eighth of the average
+// number of entities in a shard, in whole cache lines of slots. nextShard is not inlined, to keep
+// next small.
 //
 //go:noinline
 func (w *World) nextShard() {
@@ -56,11 +57,11 @@ func (w *World) nextShard() {
 	}
 }
 
-// PlaceBy makes place choose the shard of each new entity, 0 to Shards()-1. The default, also
-// for a nil place, is the shards in turn, in runs of up to 1024 entities. A world of up to 2048
-// entities fills one shard after the other, so that a few hundred are together, in one shard: if
-// each of few takes long, spread them by PlaceBy. place is called by every goroutine that creates,
-// ports included. It must be safe for concurrent use and depend on its argument alone. Systems
+// PlaceBy makes place choose the shard of each new entity, 0 to Shards()-1. The default, also for a
+// nil place, is the shards in turn, in runs of up to 1024 entities. A world of up to 2048 entities
+// fills one shard after the other, so a few hundred are all in one shard. If each of a few entities
+// takes long, spread them by PlaceBy. place is called by every goroutine that creates, including
+// those with ports. It must be safe for concurrent use and depend on its argument alone. Systems
 // create in their own shard regardless.
 func (b *Bundle[T]) PlaceBy(place func(T) int) *Bundle[T] {
 	b.core.w.mustIdle("Bundle.PlaceBy")
@@ -80,7 +81,7 @@ func (b *bundle) placed(i int) int {
 }
 
 // Reserve makes room for n more entities, spread evenly over the shards, so that creating them
-// allocates nothing. Few are not spread, so there is room for all of them in each shard.
+// allocates nothing. A small number is not spread: there is room for all of them in each shard.
 func (b *Bundle[T]) Reserve(w *World, n int) error { return b.core.reserve(w, n) }
 
 func (b *bundle) reserve(w *World, n int) error {

@@ -11,16 +11,16 @@ import (
 	"github.com/atoll-sim/atoll/internal/queue"
 )
 
-// Port is one outside sender: a goroutine outside of the tick holds it to act on the world at
-// any time. Checks are answered at once; everything else is a request that the next refresh
-// applies. It applies those of a port in the order sent, and those of several ports by the ports'
+// Port is one outside sender: a goroutine outside of the tick holds it to act on the world at any
+// time. Checks are answered at once; everything else is a request that the next refresh applies. It
+// applies the requests of a port in the order sent, and those of several ports by the ports'
 // numbers, whatever was sent first. One cut through all ports decides which requests were sent in
-// time for a refresh: if one request can have caused another, that is not applied by an earlier
-// refresh. To have it applied after the other, send it when the outcome of the other is known, or
-// by the same port.
+// time for a refresh: if one request can have caused another, the other is not applied by an
+// earlier refresh. To have one request applied after another, send it when the outcome of the other
+// is known, or by the same port.
 //
-// Options.QueueRequests and QueueBytes limit what a port has under way. A request beyond the
-// limit is refused with ErrFull, and counted, or waits for the refresh to make room; see
+// Options.QueueRequests and QueueBytes limit the requests that a port has under way. A request
+// beyond the limit is refused with ErrFull, and counted, or waits for the refresh to make room; see
 // Within.
 //
 // The handles of entities that a port creates have a home of their own, numbered after the
@@ -35,11 +35,11 @@ type Port struct {
 	cursor int32 // shard of the next new entity, round robin
 	run    int32 // how many more are created there
 
-	// Unusual conditions; special says that they must be looked at.
+	// Unusual conditions; special says that there are some.
 	special bool
 	closed  bool
 	inUse   atomic.Bool     // for the check build
-	notify  *Completion     // learns the outcome of the next request
+	notify  *Completion     // gets the outcome of the next request
 	within  context.Context // the next request waits for room until this ends
 	batch   *batch          // under way
 	spare   *batch          // kept for the next batch
@@ -62,12 +62,12 @@ func (p *Port) Alive(h handle.Handle) bool { return p.w.space.Alive(h) }
 // knows that the entity is marked.
 func (p *Port) Status(h handle.Handle) Status { return status(p.w, h) }
 
-// Notify makes c learn the outcome of the next request, and of no other; if that is a batch, of
-// its first request. Of a CreateN, AppendN, SetN or DestroyN c learns Applied if all was done,
-// which it learns at once, or with its batch, if there is nothing to do; otherwise the first other
-// outcome in order. A second Notify before that request replaces the first. If the request is refused there is no
-// outcome, and c is free again. Component.Ask and Question.Ask panic after it: an Answer is a Completion of its
-// own.
+// Notify makes c get the outcome of the next request, and of no other; if that is a batch, of its
+// first request. For a CreateN, AppendN, SetN or DestroyN, c gets Applied if everything was done,
+// otherwise the first other outcome in order. If there is nothing to do, it gets Applied at once,
+// or with its batch. A second Notify before that request replaces the first. If the request is
+// refused there is no outcome, and c is free again. Component.Ask and Question.Ask panic after
+// Notify: an Answer has a Completion of its own.
 func (p *Port) Notify(c *Completion) *Port {
 	p.notify, p.special = c, true
 	return p
@@ -84,7 +84,7 @@ func (p *Port) Within(ctx context.Context) *Port {
 	return p
 }
 
-// Waiting returns how many requests are sent and not yet applied.
+// Waiting returns how many requests were sent and are not applied yet.
 func (p *Port) Waiting() int {
 	if l := p.queue.Load(); l != nil {
 		return l.Waiting()
@@ -100,15 +100,15 @@ func (p *Port) Rejected() uint64 { return p.rejected }
 // was gone already.
 func (p *Port) Destroy(h handle.Handle) error { return p.sendBare(queue.Destroying(), h) }
 
-// Close closes the port. What was sent is still applied, and the handles that the port had in
-// hand go back. Closing twice is no error.
+// Close closes the port. Requests that were sent are still applied, and the handles in the port's
+// cache go back. Closing twice is no error.
 func (p *Port) Close() {
 	if p.batch != nil {
 		panic(fmt.Sprintf("world: Port.Close within a batch of port %d; close it after the batch", p.number))
 	}
 	if !p.closed {
 		p.closed, p.special = true, true
-		p.out, p.spare = nil, nil // so that a Port that is kept does not keep the memory of its queue
+		p.out, p.spare = nil, nil // a closed Port that is kept does not keep the memory of its queue
 		p.w.ports.close(p.endpoint)
 	}
 }
@@ -147,9 +147,9 @@ func (p *Port) request(k *queue.Kind, h handle.Handle) (sending, error) {
 	return sending{to: at, port: p}, nil
 }
 
-// create takes a handle and accepts a request to create it, which is sent by send. It returns the
-// place of the payload. It first makes sure that there is
-// room, so that a refused create costs no slot. place, if not nil, chooses the shard.
+// create takes a handle and accepts a request to create it, to be sent by send. It returns the
+// address of the payload. It first makes sure that there is room, so that a refused create uses no
+// slot. place, if not nil, chooses the shard.
 func (p *Port) create(k *queue.Kind, place func() int) (handle.Handle, mem.Pointer, error) {
 	if check.Enabled {
 		p.enter()
@@ -192,8 +192,8 @@ func (p *Port) placed(by func() int) int {
 	return at
 }
 
-// ready makes sure that n requests of a weight can be sent, when something is unusual: there is
-// no room, the port or the world is closed, or a Completion waits to be armed.
+// ready is the slow path of sending n requests of a weight: there is no room, the port or the world
+// is closed, or a Completion waits to be armed.
 func (p *Port) ready(n int, weight uint32) error {
 	p.mustNotifyFree()
 	err := p.available(n, weight)
@@ -233,7 +233,7 @@ func (p *Port) available(n int, weight uint32) error {
 	return err
 }
 
-// openQueue returns the queue, made when first asked for.
+// openQueue returns the queue, made on the first call.
 func (p *Port) openQueue() *queue.Queue {
 	if p.out == nil {
 		p.queue.Store(p.open())
@@ -255,7 +255,7 @@ func (p *Port) await(n int, weight uint32) error {
 		p.room = make(chan struct{}, 1)
 	}
 	for {
-		p.waiting.Store(true) // before looking for room: the refresh makes room first and looks at waiting after
+		p.waiting.Store(true) // before looking for room: the refresh makes room before it looks at waiting
 		empty := p.out.Waiting() == 0
 		if p.out.Room(n, weight) {
 			p.waiting.Store(false)
@@ -266,7 +266,7 @@ func (p *Port) await(n int, weight uint32) error {
 			return p.tooLarge(n, weight)
 		}
 		select {
-		case <-p.room: // may be an old one, or of Close: look again
+		case <-p.room: // it may be an old signal, or from Close: look again
 			if err := p.w.Err(); err != nil {
 				return err
 			}
@@ -286,20 +286,20 @@ func (p *Port) tooLarge(n int, weight uint32) error {
 // mustNotifyFree panics if the Completion of the next request is still that of an earlier one.
 func (p *Port) mustNotifyFree() {
 	if c := p.notify; c != nil && c.outcome() == armed {
-		p.notify = nil // the request that panics here is the one it was for
+		p.notify = nil // it was for the request that panics here
 		c.mustBeFree()
 	}
 }
 
-// turnDown refuses a call before anything of it is sent, and returns err. With a nil err the call
-// had nothing to send.
+// turnDown refuses a call before it sends anything, and returns err. If err is nil, the call had
+// nothing to send.
 func (p *Port) turnDown(err error) error {
 	p.mustNotifyFree()
 	p.refuse(err)
 	return err
 }
 
-// errMisused is what a batch returns in which a call panicked, if that was recovered.
+// errMisused is the error of a batch in which a call panicked and the panic was recovered.
 var errMisused = fmt.Errorf("%w: a call in the batch; so nothing of it is sent", ErrFailed)
 
 // turnDownBy is turnDown for a call that is about to panic, if the actor is a port: the panic may
@@ -310,7 +310,7 @@ func turnDownBy(by Actor) {
 	}
 }
 
-// refuse drops what belongs to a request that was not accepted.
+// refuse gives up the Completion, the context and the batch of a request that was not accepted.
 func (p *Port) refuse(err error) {
 	if p.batch != nil && p.batch.err == nil {
 		p.batch.err = err
@@ -322,10 +322,10 @@ func (p *Port) refuse(err error) {
 	if p.batch == nil {
 		p.within = nil
 	}
-	p.special = true // to be looked at again
+	p.special = true // so that the next call checks
 }
 
-// finisher returns what learns the outcome of the request that is being sent.
+// finisher returns the Finisher of the request that is being sent.
 func (p *Port) finisher() queue.Finisher {
 	if p.notify == nil {
 		return nil
@@ -351,7 +351,7 @@ func (p *Port) send() {
 	}
 }
 
-// draw makes sure that there are n handles in hand.
+// draw makes sure that there are n handles in the cache.
 func (p *Port) draw(n int) error {
 	err := p.endpoint.draw(p.w.portSlots, n, p.w.epoch.Load())
 	if err != nil {
@@ -360,7 +360,7 @@ func (p *Port) draw(n int) error {
 	return err
 }
 
-// take takes a handle that is in hand.
+// take takes a handle from the cache.
 func (p *Port) take() handle.Handle {
 	last := len(p.cache) - 1
 	h := p.cache[last]
@@ -372,7 +372,7 @@ func (p *Port) take() handle.Handle {
 }
 
 // portRun is how many new entities of a port in a row are created in the same shard: as many as
-// share a cache line or two of slots.
+// share one or two cache lines of slots.
 const portRun = 16
 
 // next is the shard of a new entity: round robin, in runs.
@@ -387,7 +387,7 @@ func (p *Port) next() int {
 	return int(p.cursor)
 }
 
-// enter and leave find a port that is used from two goroutines at once.
+// enter and leave detect a port that two goroutines use at the same time.
 func (p *Port) enter() {
 	if !p.inUse.CompareAndSwap(false, true) {
 		panic(fmt.Sprintf("world: port %d is used from two goroutines at once; open a port for each", p.number))

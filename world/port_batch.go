@@ -8,26 +8,27 @@ import (
 	"github.com/atoll-sim/atoll/internal/queue"
 )
 
-// batch holds what must be taken back if requests that belong together are not accepted.
+// batch has what must be undone if requests that belong together are not accepted.
 type batch struct {
-	err   error           // of the first that was refused
+	err   error           // of the first request that was refused
 	full  bool            // it was refused because there was no room
-	taken []handle.Handle // taken out of the port's hand
+	taken []handle.Handle // taken out of the port's cache
 	dones []*Completion
 	empty []*Completion // those of dones whose calls had nothing to send
 }
 
 // Batch sends the requests of f in one step: either all are accepted, and applied by the same
 // refresh, or nothing is sent. The batch is not sent if f returns an error, or if one of the
-// requests was refused; every later request of the batch then returns the same error. The
-// handles that f was given are then never alive, and are stale from the next refresh on. The
-// requests of f are published at once, which makes Batch the cheapest way to send many.
+// requests was refused; every later request of the batch then returns the same error. The handles
+// that f got are then never alive, and are stale from the next refresh on. The requests of f are
+// published at once, which makes Batch the cheapest way to send many.
 //
-// Handles of batches that were not sent are out of use until the next refresh. A port
-// that has as many of them as Options.QueueRequests allows gets ErrFull for every batch
-// until then, and f is not called.
+// Handles of batches that were not sent cannot be used again until the next refresh. If a port has
+// as many of them as Options.QueueRequests allows, every Batch until then returns ErrFull without
+// calling f.
 //
-// Whatever f does besides requests is not undone. Batches do not nest: a Batch within f panics.
+// Batch undoes only requests, and nothing else that f does. Batches do not nest: a Batch within f
+// panics.
 func (p *Port) Batch(f func() error) error {
 	if f == nil {
 		panic("world: Port.Batch of a nil function; pass one that sends the requests of the batch")
@@ -46,7 +47,7 @@ func (p *Port) Batch(f func() error) error {
 	return p.finish(err)
 }
 
-// begin begins a batch. It returns ErrFull if too many were not sent, and ErrClosed.
+// begin begins a batch. It returns ErrFull if too many batches were not sent, and ErrClosed.
 func (p *Port) begin(call string) error {
 	if check.Enabled {
 		p.enter()
@@ -102,7 +103,7 @@ func (p *Port) rollback() {
 		p.full(staged)
 	}
 	p.takeBack(p.w.portSlots, b.taken, p.w.epoch.Load())
-	p.out.Publish() // publishes no request, but makes what is in hand visible to a cleanup
+	p.out.Publish() // publishes no request, but makes the cache visible to a cleanup
 	for _, c := range b.dones {
 		c.disarm()
 	}
@@ -116,7 +117,7 @@ func (p *Port) endBatch() {
 	b.err, b.full, b.taken, b.dones, b.empty = nil, false, b.taken[:0], b.dones[:0], b.empty[:0]
 	p.batch, p.spare = nil, b
 	p.notify, p.within = nil, nil
-	p.special = true // to be looked at again
+	p.special = true // so that the next call checks
 }
 
 // createN creates n entities of a bundle in one step.
@@ -124,7 +125,7 @@ func (p *Port) createN(b *bundle, dst []handle.Handle, n int, f *fill) ([]handle
 	if n == 0 {
 		return dst, p.nothing()
 	}
-	nested := p.batch != nil // then the outer batch ends it
+	nested := p.batch != nil // then the outer batch ends
 	if !nested {
 		if err := p.begin("Bundle.CreateN"); err != nil {
 			return dst, err
@@ -162,7 +163,7 @@ func (p *Port) pushN(b *bundle, dst []handle.Handle, n int, f *fill) []handle.Ha
 	if b.place != nil {
 		runs = n
 	}
-	if n == 1 { // as sendN
+	if n == 1 { // like sendN
 		return p.push1(b, dst, f)
 	}
 	m := b.creating.PushMany(p.out, n, runs, 0, queue.Create, p.finisher())
@@ -206,7 +207,7 @@ func (p *Port) push1(b *bundle, dst []handle.Handle, f *fill) []handle.Handle {
 	return dst
 }
 
-// takeN takes handles that are in hand, in the order of take.
+// takeN takes handles from the cache, in the order of take.
 func (p *Port) takeN(to []handle.Handle) {
 	rest := len(p.cache) - len(to)
 	for i, h := range p.cache[rest:] {
@@ -217,10 +218,10 @@ func (p *Port) takeN(to []handle.Handle) {
 }
 
 // DestroyN requests that entities be destroyed, in the order of their handles: all requests are
-// accepted, or none. To a queue and its limits they are as many requests as there are handles. A
-// Completion of Notify learns Applied if these requests destroyed all the entities, otherwise the
-// first other outcome in their order. It returns ErrFull if the queue has no room for all, and
-// ErrTooLarge if it never has. DestroyN keeps nothing of the slice.
+// accepted, or none. A queue and its limits count a request for each handle. A Completion of Notify
+// gets Applied if these requests destroyed all the entities, otherwise the first other outcome in
+// their order. It returns ErrFull if the queue has no room for all, and ErrTooLarge if it can never
+// have. DestroyN does not keep the slice.
 func (p *Port) DestroyN(hs []handle.Handle) error {
 	x, err := p.sendN(&queue.Destroys, hs)
 	if err == nil {
@@ -229,7 +230,7 @@ func (p *Port) DestroyN(hs []handle.Handle) error {
 	return err
 }
 
-// sendN accepts a request for each handle, in one record; their payloads are side by side.
+// sendN accepts a request for each handle, in one record; their payloads are adjacent.
 func (p *Port) sendN(k *queue.Kind, hs []handle.Handle) (sending, error) {
 	n := len(hs)
 	switch n {
@@ -252,7 +253,7 @@ func (p *Port) sendN(k *queue.Kind, hs []handle.Handle) (sending, error) {
 	return sending{to: m.Values, port: p}, nil
 }
 
-// nothing is for a call that has nothing to send: all of it is done, or is with the batch.
+// nothing ends a call that has nothing to send: it is done now, or together with the batch.
 func (p *Port) nothing() error {
 	if check.Enabled {
 		p.enter()
@@ -276,6 +277,6 @@ func (p *Port) nothing() error {
 	case done != nil:
 		p.batch.empty = append(p.batch.empty, c)
 	}
-	p.special = true // to be looked at again
+	p.special = true // so that the next call checks
 	return nil
 }

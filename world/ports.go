@@ -17,9 +17,9 @@ import (
 // Invariants: a port that has something in its queue has its bit set in active,
 // or is being looked at by a refresh that will set it again.
 //
-// Ownership: mu guards the table. The bits are set by senders and cleared by
-// the refresh, which reads queues only of ports whose bit was set: thousands of
-// idle ones cost it a word of 64 each.
+// Ownership: mu guards the table. The bits are set by senders and cleared by the refresh, which
+// reads queues only of ports whose bit was set: thousands of idle ports cost it one word for each
+// 64 of them.
 type ports struct {
 	slots  *slots.PortAllocator
 	active atomic.Pointer[[]atomic.Uint64] // nil until the first port is opened
@@ -33,7 +33,7 @@ type ports struct {
 		closed   []*endpoint    // queues may still hold requests
 		fed      bool           // no port may be opened
 		untold   []*queue.Queue // abandoned, while the world is being closed
-		over     bool           // it has been
+		over     bool           // the world is closed
 	}
 }
 
@@ -73,7 +73,7 @@ func (w *World) OpenPort() (*Port, error) {
 	p := &Port{endpoint: e, sender: sender{w: w, maxRequests: w.options.QueueRequests, maxBytes: w.options.QueueBytes}}
 	p.cursor, p.run = int32(number%len(w.shards)), portRun
 	p.special = true // there is no queue yet
-	// What the cleanup holds must not keep the world: that may hold the port.
+	// What the cleanup holds must not keep the world in memory: the world may hold the port.
 	runtime.AddCleanup(p, closeDropped, weak.Make(e))
 	return p, nil
 }
@@ -85,12 +85,12 @@ func closeDropped(of weak.Pointer[endpoint]) {
 		return // the world was collected too
 	}
 	if l := e.queue.Load(); l != nil {
-		l.Waiting() // an atomic load, so that what the sender did before it last published is visible
+		l.Waiting() // an atomic load, which makes visible what the sender did before it last published
 	}
 	e.ports.close(e)
 }
 
-// close puts back the handles that a port has in hand. Its number is freed when its queue is
+// close puts the handles in a port's cache back. The port's number is freed when its queue is
 // empty.
 func (t *ports) close(e *endpoint) {
 	t.mu.Lock()
@@ -105,9 +105,9 @@ func (t *ports) close(e *endpoint) {
 	t.closed.Store(true)
 }
 
-// cut ends the epoch and returns it: what was sent in it, or before, is taken by this refresh.
-// While no port was ever opened nothing is sent at the same time, and the epoch goes on; what
-// the first port sends from now on waits for the next refresh.
+// cut ends the epoch and returns it: this refresh takes what was sent in it or before. If no port
+// was ever opened, nothing is sent at the same time, and the epoch continues; what the first port
+// sends from now on waits for the next refresh.
 func (t *ports) cut(epoch *atomic.Uint32) (last uint32, ports bool) {
 	if t.active.Load() == nil {
 		return epoch.Load(), false
@@ -136,7 +136,7 @@ func (t *ports) collect(to []*endpoint) []*endpoint {
 	return to
 }
 
-// sent reports whether a queue has what no refresh has taken.
+// sent reports whether a queue has requests that no refresh has taken.
 func (t *ports) sent() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -184,7 +184,8 @@ func (t *ports) retireClosed() {
 			continue
 		}
 		e.queue.Store(nil)
-		// A bit may have been set after collect, for a request that was still drained. It must
+		// A bit may have been set after collect, for a request that was still drained. It must not
+		// count for the next port with this number.
 		// not count for the next port with this number.
 		e.active.And(^e.bit())
 		t.mu.byNumber[e.number] = nil

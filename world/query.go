@@ -12,20 +12,20 @@ import (
 	"github.com/atoll-sim/atoll/shard"
 )
 
-// Query selects entities by their components. Asked of a Build it covers the shard the system
-// runs on, asked of a World all shards. It remembers the tables that match, so make it once and
-// use it again.
+// Query selects entities by their components. A Query of a Build covers the shard that the system
+// runs on, one of a World all shards. It remembers the tables that match, so make it once and use
+// it again.
 //
 // Ownership: as for the accessors.
 type Query struct {
 	with, without, named store.Set
-	any                  []store.Set // the entity must have one of each
+	any                  []store.Set // the entity must have a component of each set
 	accessed             store.Set   // by readers and writers, optional ones among them
 	parts                []queryPart
 	w                    *World
 	access               *drive.Access // of the system
 	idle                 bool
-	frame                bool // of a Frame: its parts have all tables, and nothing changes
+	frame                bool // it is of a Frame: its parts have all tables, and nothing changes
 	limited              bool // by Limit
 	limit                int
 	filter               store.Filter // selects rows of its tables; see matching
@@ -40,7 +40,7 @@ type queryPart struct {
 	// tables had been taken out by then. Their sum is the version of the shard's list of
 	// tables.
 	made, removals uint64
-	meant          []int // by table: how many rows a batch is about; see eachTable
+	meant          []int // by table: how many of its rows eachTable is about
 }
 
 // Query selects all entities that match the terms, for use between ticks. It panics if a
@@ -120,12 +120,12 @@ func (p *queryPart) update(q *Query) {
 	p.made = s.Made()
 }
 
-// Chunks yields the rows that match, as they are when the loop begins. Creating within the loop
-// is allowed and not seen by it; destroying is allowed and takes effect at the refresh. On an
-// idle world, calls that would move rows panic within the loop.
+// Chunks yields the rows that match, as they are when the loop begins. Code in the loop may create
+// entities, which the loop does not see, and destroy entities, which takes effect at the refresh.
+// On an idle world, calls that would move rows panic within the loop.
 //
-// A query that asks for flags skips rows that do not have them; a run of the others is
-// yielded as a chunk.
+// A query with flags skips rows that do not match them; each run of the others is yielded as a
+// chunk.
 //
 // The iterator is good until the refresh. In the check build, an iterator that is kept for
 // longer panics, and so does a system's query that is used out of its turn; a release build
@@ -256,7 +256,7 @@ func (w *World) mustBeIn(made uint64) {
 	}
 }
 
-// look is update if there are such tables.
+// look is update if there are tables to look at.
 func (p *queryPart) look(q *Query) {
 	if p.made+p.removals != p.shard.TablesVersion() {
 		p.update(q)
@@ -266,7 +266,7 @@ func (p *queryPart) look(q *Query) {
 // each yields the rows that match, as they were when the loop began. It is short for a table of
 // one chunk, because a small world has many: there the price of a table is most of the loop's.
 func (q *Query) each(loop uint64, yield func(Chunk) bool) {
-	filter := *q.matching() // what is called within the loop may change that of the query
+	filter := *q.matching() // code in the loop may change the query's filter
 	all := filter.All()
 	for i := range q.parts {
 		p := &q.parts[i]

@@ -13,8 +13,8 @@ type random struct {
 func (s *random) init() { s.rand = rand.New(&s.source) }
 
 // Rand returns the random numbers of the running system on this shard in this tick. They are a
-// stream of their own, made from the world's Seed, the tick, the system's name and the shard,
-// so they are the same on any number of workers and whatever other systems do. The first call
+// stream of their own, made from the world's Seed, the tick, the system's name and the shard. So
+// they are the same on any number of workers, and other systems do not affect them. The first call
 // in a run costs some tens of nanoseconds; Rand allocates nothing.
 func (c *Context) Rand() *rand.Rand {
 	c.mustRun("Context.Rand")

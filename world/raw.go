@@ -10,10 +10,10 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// Get returns the component of an entity, or nil if the entity is not alive, is not within
-// reach or lacks the component. The pointer is good until the refresh. Every check is always
-// on; the cost is two cache lines of the entity's own. It is small enough to be inlined. To
-// look up several components of one entity, call Locate once and use At.
+// Get returns the component of an entity, or nil if the entity is not alive, is not within reach or
+// lacks the component. The pointer is good until the refresh. All checks are always on. Get reads
+// two cache lines of the entity's own. It is small enough to be inlined. To look up several
+// components of one entity, call Locate once and use At.
 //
 // Safety: as of slots.Lookup.Slot. The list of runs is loaded after the generation that made the
 // entity alive, so it has an entry for the entity's chunk.

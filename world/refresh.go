@@ -46,8 +46,8 @@ type refresh struct {
 	active      []*partition // those of partitions that are in use
 	cut         uint32
 	staged      bool           // created entities become alive only when it is known that they stay
-	calls       bool           // functions are to run
-	clear       bool           // all entities are to die; see World.Clear
+	calls       bool           // functions will run
+	clear       bool           // all entities will die; see World.Clear
 	aparts      []apart        // by shard
 	releases    drive.Releases // by references
 	incoming    store.Incoming
@@ -92,7 +92,7 @@ func (r *refresh) init(w *World) {
 			w.shards[i].Commit(x.Creates[i])
 		}
 	})
-	r.observe = func(i int) { w.hooks.callers[i].call() } // the Context of a hook enters the shard
+	r.observe = func(i int) { w.hooks.callers[i].call() } // without in: the Context of a hook enters the shard
 	r.bindMoves(w)
 	r.compact = r.in("compact", func(i int) { w.shards[i].Compact() })
 	r.recycle = func(i int) {
@@ -153,7 +153,7 @@ func (r *refresh) run(parallel drive.Parallel) {
 	done := false
 	defer r.w.guard(&done)
 	r.steps(parallel)
-	for _, s := range r.w.shards { // loops of the idle world are later ones than those of systems and hooks
+	for _, s := range r.w.shards { // loops of the idle world get higher numbers than those of systems and hooks
 		r.w.loop = max(r.w.loop, s.Loop)
 	}
 	done = true
@@ -195,7 +195,7 @@ func (r *refresh) steps(parallel drive.Parallel) {
 	if len(w.extensions.all) > 0 {
 		r.begin(drive.StepExtend)
 		if w.extensions.refresh(r.active) && r.staged {
-			serial(n, r.commit) // the spared entities are not marked any more
+			serial(n, r.commit) // the spared entities are no longer marked
 		}
 	}
 	if len(w.hooks.all) > 0 {
@@ -250,11 +250,11 @@ func (r *refresh) steps(parallel drive.Parallel) {
 	if f := w.replayer; f != nil && f.settled != nil {
 		f.settled()
 	}
-	r.step(drive.StepNotify, parallel, len(r.active), sent, r.notify) // last, so that whoever learns an outcome sees its effect
+	r.step(drive.StepNotify, parallel, len(r.active), sent, r.notify) // last, so that a caller that gets an outcome sees its effect
 	r.settle()
 }
 
-// requests applies what was sent, except moves and requests to extensions, and returns how many
+// requests applies the requests, except moves and those to extensions, and returns how many
 // requests to move there were.
 func (r *refresh) requests(parallel drive.Parallel, sent int) (moves int) {
 	n := len(r.w.shards)
@@ -278,7 +278,7 @@ func (r *refresh) requests(parallel drive.Parallel, sent int) (moves int) {
 	} else {
 		r.step(drive.StepApply, parallel, n, others, r.apply)
 	}
-	if r.clear { // before the commit, so that hooks are not called for what was created
+	if r.clear { // before the commit, so that hooks are not called for the created entities
 		r.w.markAll()
 	}
 	if r.staged {
@@ -333,7 +333,7 @@ func (r *refresh) guard(i int) {
 	done = true
 }
 
-// gather finds the queues that something was sent on, first ports by number, then the shards'
+// gather finds the queues that requests were sent on, first ports by number, then the shards'
 // outboxes. It returns how many requests there are.
 func (r *refresh) gather(ports bool) (sent int) {
 	w := r.w
@@ -352,7 +352,7 @@ func (r *refresh) gather(ports bool) (sent int) {
 		sent += queue.Ready()
 		r.producers = append(r.producers, producer{queue, e})
 	}
-	if f := w.replayer; f != nil { // there are no ports
+	if f := w.replayer; f != nil { // no ports are open
 		sent += f.queue.Ready()
 		r.producers = append(r.producers, producer{queue: f.queue})
 	}

@@ -7,10 +7,10 @@ import (
 	"github.com/atoll-sim/atoll/internal/queue"
 )
 
-// Refusable is what ports may be refused while a server is late: a *Message, *Func or *Question. See
-// scheduler.Refuse.
+// Refusable is a request that may be refused to ports while a server is late: a *Message, *Func or
+// *Question. See scheduler.Refuse.
 type Refusable interface {
-	// of is the world, and kind what is sent.
+	// of returns the world, the name, and the kind of the requests.
 	of() (w *World, name string, kind *queue.Kind)
 }
 

@@ -7,11 +7,10 @@ import (
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
-// Resource is a value of the world as a whole, one for each type T: the weather, the rules of
-// the match, how many entities were killed in this tick. There are two kinds. A resource of
-// RegisterResource is written by global systems. An accumulator, of RegisterAccumulator, is
-// added to by every shard on its own, and the shards' parts are merged in the order of the
-// shards.
+// Resource is a value of the world as a whole, one for each type T: the weather, the rules of the
+// match, how many entities were killed in this tick. There are two kinds. A resource of
+// RegisterResource is written by global systems. To an accumulator, of RegisterAccumulator, every
+// shard adds on its own, and the shards' parts are merged in the order of the shards.
 //
 // Invariants: while systems that may read value run, it is not written.
 //
@@ -22,7 +21,7 @@ type Resource[T any] struct {
 	id    int
 	name  string
 	value T
-	parts []*part[T] // by shard; nil but for an accumulator
+	parts []*part[T] // by shard; nil if it is no accumulator
 	merge func(total, part *T)
 }
 
@@ -32,7 +31,7 @@ type part[T any] struct {
 	_     [64]byte // other shards' parts are written by other workers
 }
 
-// anyResource is what a world needs of a resource of any type.
+// anyResource is the methods of a resource that a world needs, for any type.
 type anyResource interface {
 	resourceName() string
 	mergeParts()

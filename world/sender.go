@@ -22,7 +22,7 @@ type sender struct {
 	rejected    uint64
 }
 
-// open returns the queue, made when first asked for.
+// open returns the queue, made on the first call.
 func (s *sender) open() *queue.Queue {
 	if s.out == nil {
 		s.out = queue.New(s.w.space.Registry, s.maxRequests, s.maxBytes)
@@ -37,8 +37,8 @@ func (s *sender) full(requests int) error {
 	return ErrFull
 }
 
-// refuse counts requests for which there is no room, and returns whether there can ever be room
-// for them.
+// refuse counts requests for which there is no room, and returns whether there can ever be room for
+// them.
 func (s *sender) refuse(l *queue.Queue, n int, weight uint32) error {
 	err := s.full(n)
 	if !l.Fits(n, weight) {
@@ -47,8 +47,8 @@ func (s *sender) refuse(l *queue.Queue, n int, weight uint32) error {
 	return err
 }
 
-// tooLarge returns the ErrTooLarge of requests, with the limits that they exceed. staged bytes of
-// the batch under way come to theirs.
+// tooLarge returns the ErrTooLarge of requests, with the limits that they exceed. The bytes of the
+// batch under way, staged, are added to theirs.
 func tooLarge(requests, staged, bytes uint64, count string, mostRequests int, size string, mostBytes int) error {
 	if bytes += staged; bytes < staged {
 		bytes = math.MaxUint64
@@ -56,12 +56,12 @@ func tooLarge(requests, staged, bytes uint64, count string, mostRequests int, si
 	return fmt.Errorf("%w: requests: %d, with %s = %d; bytes: %d, with %s = %d", ErrTooLarge, requests, count, mostRequests, bytes, size, mostBytes)
 }
 
-// sending is a place for what its caller stores there before done: the payload of a request that
-// was accepted, or a row.
+// sending is a place for the caller to fill in before done: the payload of a request that was
+// accepted, or a row.
 type sending struct {
 	to    mem.Pointer
-	port  *Port        // that sends it
-	queue *queue.Queue // likewise, of systems
+	port  *Port        // the port that sends it
+	queue *queue.Queue // the queue, if a system sends it
 }
 
 // done hands over the request.
@@ -151,7 +151,7 @@ func (s *sender) roomFor(k *queue.Kind, n int) (sending, error) {
 	return sending{queue: l}, nil
 }
 
-// direct returns where the payload of a request to a shard goes, for which there is room.
+// direct returns the address of the payload of a request to a shard, for which there is room.
 func (x *sending) direct(w *World, k *queue.Kind, shard int) mem.Pointer {
 	l, done := x.queue, queue.Finisher(nil)
 	if x.port != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/atoll-sim/atoll/stats"
 )
 
-// Stats counts what has happened in a world since it was made. Equal runs have equal counts; Steps and Latency are times,
-// which differ.
+// Stats counts events in a world since it was made. Equal runs have equal counts; Steps and Latency
+// are times, which differ.
 type Stats struct {
 	Tick      uint64
 	Entities  int    // alive, marked ones included
@@ -24,20 +24,21 @@ type Stats struct {
 	Retired   int    // slots whose versions are used up
 	Tables    int    // component sets of bundles and of entities, counted in each shard
 	Chunks    int
-	// BytesUsed is the bytes of occupied rows and given slots, BytesReserved the bytes of all
-	// chunks and slots, and of the memory that is held for further chunks. What components point to is not counted.
+	// BytesUsed is the bytes of occupied rows and given slots. BytesReserved is the bytes of all
+	// chunks and slots, and of the memory that is held for further chunks. Memory that components
+	// point to is not counted.
 	BytesUsed     uint64
 	BytesReserved uint64
 	Frames        int    // held
-	FramesBytes   uint64 // of the copies for frames that are held, and of what later ones share or use again
+	FramesBytes   uint64 // of the copies for frames: those that are held, and those that later ones share or use again
 	HugePages     int    // asked for from the system; see Options.HugePages
 	Ports         int    // open, or closed with something in their queues
 	Waiting       int    // requests in the queues of ports
 	Indexes       int    // in use or retired, in all homes
 	Shards        []ShardStats
 	Steps         []StepStats // of the refresh, in their order
-	// Latency has a value for each refresh and port with requests in it: how long the one that was accepted first had
-	// waited when the refresh had ended.
+	// Latency has a value for each refresh and port with requests in it: how long the request that
+	// was accepted first had waited at the end of the refresh.
 	Latency stats.Histogram
 }
 
@@ -57,7 +58,7 @@ type ShardStats struct {
 	Created   uint64
 	Destroyed uint64
 	Arrived   uint64 // entities that came from other shards
-	Departed  uint64 // and that went to them
+	Departed  uint64 // entities that went to other shards
 }
 
 // Stats stores the world's counts in dst. The world must be idle. The Shards of dst are reused,

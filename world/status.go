@@ -5,7 +5,7 @@ import (
 	"github.com/atoll-sim/atoll/internal/slots"
 )
 
-// Status is what a handle stands for.
+// Status is the state of a handle.
 type Status uint8
 
 // The statuses of a handle.
@@ -37,7 +37,7 @@ func (s Status) String() string {
 	return [...]string{"forged", "unused", "pending", "alive", "dying", "stale"}[s]
 }
 
-// status returns what any goroutine may know: never Dying.
+// status returns the Status as any goroutine may know it: never Dying.
 func status(w *World, h handle.Handle) Status {
 	version, state, ok := w.space.Look(h)
 	if !ok || h.Version() == 0 {

@@ -8,8 +8,9 @@ import (
 	"github.com/atoll-sim/atoll/stats"
 )
 
-// stepTimes measure the steps of refreshes that end ticks. A reading of the clock ends a step and begins the next one; a
-// step that has nothing to do is not begun. World.Refresh is not measured: with little to do, that would take as long.
+// stepTimes measures the steps of refreshes that end ticks. A reading of the clock ends a step and
+// begins the next one; a step that has nothing to do is not begun. World.Refresh is not measured:
+// if it has little to do, measuring would take as long.
 //
 // Ownership: the coordinator. In a step that runs in parallel all may read at.
 type stepTimes struct {
@@ -20,7 +21,7 @@ type stepTimes struct {
 	took    [drive.RefreshSteps]int64
 	begun   uint32 // a bit for each step that was
 	times   [drive.RefreshSteps]stats.Histogram
-	waited  []int64 // since when the oldest request of each port in this refresh had waited
+	waited  []int64 // the times since which the oldest request of each port in this refresh had waited
 	latency stats.Histogram
 	traced  bool
 	spans   []drive.StepSpan // of the running refresh, if it is traced

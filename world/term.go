@@ -13,12 +13,12 @@ import (
 // the World or Build that the query is asked of.
 type Term interface{ term() term }
 
-// term is what a Term says.
+// term is the contents of a Term.
 type term struct {
 	kind     termKind
 	of       store.Set
 	accessed store.Set
-	asked    *slots.Lookup // the look-up of the World or Build it was asked of: it identifies world and shard
+	asked    *slots.Lookup // the look-up of the World or Build that made it: it identifies world and shard
 	flags    Flags
 	turns    turns
 	names    string // of the component types, for messages
@@ -45,7 +45,7 @@ func (r *Reader[T]) term() term {
 	return accessorTerm(r.id, r.lookup, reflect.TypeFor[T]())
 }
 
-// accessorTerm is the term of an accessor; one that is nil has no look-up.
+// accessorTerm is the term of an accessor; a nil accessor has no look-up.
 func accessorTerm(component int, asked *slots.Lookup, typ reflect.Type) term {
 	if asked == nil {
 		panic(fmt.Sprintf("world: the accessor of %v in a query is nil; ask for it with world.Read or world.Write", typ))

@@ -14,7 +14,7 @@ func (w *World) decide(transfers []drive.Transfer) {
 		}
 	}
 	switch {
-	case w.replayer != nil: // the recorded decisions count
+	case w.replayer != nil: // the recorded decisions count instead
 	case w.recording != nil:
 		w.recording.Transfers = append(w.recording.Transfers, transfers...)
 		fallthrough
@@ -34,8 +34,8 @@ func (w *World) transfer(transfers []drive.Transfer) {
 // transferMax is more entities than a shard has, and so small that sums with it do not overflow.
 const transferMax = 1 << 30
 
-// Pin keeps entities that have any of the components from being moved when shards are balanced. Pin
-// a component that only these entities have: a bundle pins all that have any of its components.
+// Pin keeps entities that have any of the components in their shard when shards are balanced. Pin a
+// component that only these entities have: a bundle pins all entities with any of its components.
 // Move can still move them.
 func (w *World) Pin(components ...ComponentSet) {
 	w.mustIdle("World.Pin")

@@ -12,25 +12,26 @@ const TurnsMax = 1 << 16
 
 // turns says how a query divides its entities among the runs of a system.
 type turns struct {
-	n    uint32 // among so many runs; 0: it does not divide them
-	rows int    // among as few as leave so many rows to a run; 0: among n
+	n    uint32 // the number of runs; 0: it does not divide them
+	rows int    // the largest number of rows in a run, which determines the number of runs; 0: n does
 	tick uint64 // the filter is that of this tick; the first has 1
 }
 
-// Turns is the condition that it is the entity's turn: in each run of a system it is that of one in n
-// entities, and in n runs it is that of each entity once. So work that need not be done in every tick
-// is spread evenly over the ticks:
+// Turns is the condition that it is the entity's turn. Each run of a system is the turn of one in n
+// entities, and in n runs each entity has one turn. So work that need not be done in every tick is
+// spread evenly over the ticks:
 //
 //	minds := b.Query(pos, mind, world.Turns(b, 8))
 //
-// The turn of an entity follows from its handle and the number of the tick, wherever the entity is: n runs lie
-// between two turns of an entity, even if its row moves, and there is nothing to save. Query.Delta returns the time
-// since its last turn. A system that runs Every m ticks divides its entities among n of those runs. Where When or
-// Disable keep a system from a run, the turns of that run pass. scheduler.Stretch makes n larger for as long as ticks
-// take too long. In the query of an idle world or of a frame, a tick counts as a run.
+// The turn of an entity depends only on its handle and the number of the tick. So there are always
+// n runs from one turn of an entity to the next, even if its row moves, and nothing has to be
+// saved. Query.Delta returns the time since its last turn. A system that runs Every m ticks divides
+// its entities among n of those runs. If When or Disable keep a system from a run, the turns of
+// that run are lost. scheduler.Stretch makes n larger for as long as ticks take too long. In the
+// query of an idle world or of a frame, a tick counts as a run.
 //
-// A loop looks at the handle of each row, which takes less than a nanosecond, and yields each run of rows whose turn
-// it is as a chunk: most have one row.
+// A loop looks at the handle of each row, which takes less than a nanosecond. It yields each run of
+// rows whose turn it is as a chunk; most such chunks have one row.
 //
 // It panics unless n is a power of two, from 1 to TurnsMax.
 func Turns(a Binder, n int) Term {
@@ -41,10 +42,11 @@ func Turns(a Binder, n int) Term {
 	return term{kind: takesTurns, asked: b.lookup, turns: turns{n: uint32(n)}, names: "Turns"}
 }
 
-// TurnsFor is Turns with the least n for which a run has about rows entities or fewer: the number that matches,
-// divided by n, is at most rows. For a system that is 1 to TurnsMax for each shard, found at its first loop in a tick
-// by counting; for an idle world, a frame and a global system it is one for all shards together. When n
-// doubles, an entity waits for up to twice as many runs; when it halves, for half of them or for as many as before.
+// TurnsFor is Turns with the least n for which a run has about rows entities or fewer: the number
+// of entities that match, divided by n, is at most rows. n is from 1 to TurnsMax. A system has an n
+// for each shard, found by counting at its first loop in a tick; an idle world, a frame and a
+// global system have one for all shards together. When n doubles, an entity waits for up to twice
+// as many runs; when it halves, for half of them or for as many as before.
 //
 // It panics if rows is less than 1.
 func TurnsFor(a Binder, rows int) Term {
@@ -65,13 +67,14 @@ func (q *Query) addTurns(b *binding, t term) {
 
 // matching returns the filter for a loop that begins now.
 func (q *Query) matching() *store.Filter {
-	if q.turns.n != 0 && !q.frame { // several goroutines have a frame's query, which has its filter since it was made
+	if q.turns.n != 0 && !q.frame { // a frame's query is used by several goroutines, and got its filter when it was made
 		q.findTurn()
 	}
 	return &q.filter
 }
 
-// findTurn sets the filter to the entities whose turn it is. Within a tick a system's stays as it is.
+// findTurn sets the filter to the entities whose turn it is. For a system's query it stays the same
+// within a tick.
 func (q *Query) findTurn() {
 	tick := q.w.tick.Load()
 	if q.turns.tick == tick+1 && !q.idle {
@@ -88,7 +91,7 @@ func (q *Query) findTurn() {
 	q.filter.Turn, q.filter.Mask = uint32(tick/max(1, q.access.Every)), n-1
 }
 
-// turnsFor returns the least number of runs that leaves at most so many rows to each.
+// turnsFor returns the least number of runs with at most so many rows each.
 func (q *Query) turnsFor(rows int) (n uint32) {
 	all := 0
 	f := store.Filter{With: q.filter.With, Without: q.filter.Without}
@@ -104,9 +107,10 @@ func (q *Query) turnsFor(rows int) (n uint32) {
 	return n
 }
 
-// Delta returns the simulated time from one turn of an entity to the next, in seconds: Context.Delta times
-// the number of runs of Turns or TurnsFor, or times 1 without them. For a query of an idle world or of a
-// frame it is the time of so many ticks. Where TurnsFor has changed the number since, the time was another, once.
+// Delta returns the simulated time from one turn of an entity to the next, in seconds:
+// Context.Delta times the number of runs of Turns or TurnsFor, or times 1 without them. For a query
+// of an idle world or of a frame it is the time of that number of ticks. After TurnsFor has changed
+// the number, the first result does not fit the time that passed.
 func (q *Query) Delta() float64 {
 	q.mustBeOf("Query.Delta")
 	if check.Enabled {

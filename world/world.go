@@ -20,10 +20,10 @@ import (
 // Invariants: an alive handle names one atom in one shard. Nothing moves
 // between refreshes.
 //
-// Ownership: between ticks one goroutine, whichever made the world, may use it for everything.
-// While a tick runs the *World is off limits, except for the calls documented as safe from any
-// goroutine at any time, such as Alive, Tick and OpenPort. Systems act through their *Context,
-// and all other goroutines through a *Port.
+// Ownership: between ticks one goroutine may use it for everything; it need not be the one that
+// made the world. While a tick runs the *World must not be used, except for the calls documented as
+// safe from any goroutine at any time, such as Alive, Tick and OpenPort. Systems act through their
+// *Context, and all other goroutines through a *Port.
 type World struct {
 	options   Options
 	space     *store.Space
@@ -41,7 +41,7 @@ type World struct {
 	mailboxes   []mailboxes // by shard
 	misrouted   bool        // messages may be in another shard's box than their entity
 	resources   []anyResource
-	sealed      string // by this call, so nothing more is registered; empty: not sealed. The owner of the idle world writes it.
+	sealed      string // the call after which nothing more is registered; empty: not sealed. The owner of the idle world writes it.
 
 	contexts []*Context  // by shard; the last is that of the global systems
 	cursor   int         // shard of the next new entity
@@ -50,10 +50,10 @@ type World struct {
 	pinned   store.Set   // entities with any of these are not moved by Transfer
 	user     *check.User // of what is asked of the idle world; nil except in the check build
 	turn     check.Turn  // for the check build
-	open     int         // number of query loops on the idle world, and of functions that it runs
-	filling  int         // number of those of open whose rows may not be alive yet: an init
+	open     int         // how many query loops, and functions, run on the idle world
+	filling  int         // how many of those of open may have rows that are not alive yet: an init
 	calling  string      // the function that it runs
-	within   string      // what of an extension's it runs that a refresh would disturb
+	within   string      // what the extension is doing that a refresh would disturb
 	loop     uint64      // number of the newest loop on the idle world
 
 	tick      tickCount
@@ -74,11 +74,11 @@ type World struct {
 	closing     []func()    // called when the world is closed
 	recording   *recording  // nil: there is no Recorder
 	recorderErr *PanicError // of the last refresh
-	touched     bool        // the idle world was changed, not in its rows
+	touched     bool        // the idle world was changed other than in its rows
 	replayed    bool        // within a function that a replay calls too
 	rung        uint8       // of the scheduler's ladder, in this tick
 	rungLeast   uint8       // see drive.World.LeastRung
-	stretch     uint32      // how many times as many runs there are to Turns in systems; 0 for 1
+	stretch     uint32      // by how much Turns in systems are stretched; 0 for 1
 	replayer    *replayer   // nil: ports may be opened
 }
 
@@ -140,8 +140,8 @@ func (w *World) Options() Options { return w.options }
 // Tick returns the number of refreshes so far. Safe from any goroutine.
 func (w *World) Tick() uint64 { return w.tick.Load() }
 
-// Shards returns the number of shards. World.Owner returns the shard that an entity is in; the
-// handle does not say it. For an entity that a port creates, Handle.Shard is Shards() itself,
+// Shards returns the number of shards. World.Owner returns the shard that an entity is in; its
+// handle does not have it. For an entity that a port creates, Handle.Shard is Shards() itself,
 // because no shard is its home.
 func (w *World) Shards() int { return len(w.shards) }
 
@@ -205,10 +205,10 @@ func (w *World) Count() int {
 	return n
 }
 
-// Clear is a Refresh that destroys every entity. It also gives back the memory of their
-// components, including what Bundle.Reserve asked for. What ports have requested is applied
-// first, so every handle given until now is stale afterwards. Entities that hooks create
-// meanwhile stay, and so do those that an extension spares.
+// Clear is a Refresh that destroys every entity. It also gives back the memory of their components,
+// including the room that Bundle.Reserve made. Requests of ports are applied first, so every handle
+// given until now is stale afterwards. Entities that hooks create meanwhile stay, and so do those
+// that an extension spares.
 func (w *World) Clear() {
 	w.lookForChanges()
 	w.enterPhase("World.Clear", phaseRefresh)
@@ -227,14 +227,14 @@ func (w *World) shardOf(l slots.Loc) *store.Shard {
 	return w.shards[w.space.Owner(l)]
 }
 
-// The phases of a world. Callers that use the idle world look at the phase. A tick, a refresh
-// and Close take the world by compare-and-swap, so that one of two at the same time is refused.
+// The phases of a world. Callers that use the idle world check the phase. A tick, a refresh and
+// Close take the world by compare-and-swap, so that one of two at the same time is refused.
 const (
 	phaseIdle    = iota
 	phaseTick    // a tick runs
 	phaseRefresh // requests are applied and the dead removed, at the end of a tick or of the idle world
 	phaseOver    // closed, or about to be
-	phaseFrame   // what a Frame has of it: never idle
+	phaseFrame   // the phase of a Frame's World: never idle
 )
 
 // enterPhase takes the idle world for a tick or a refresh. It panics if the world is not idle,
@@ -245,8 +245,7 @@ func (w *World) enterPhase(call string, phase uint32) {
 	}
 }
 
-// tryEnterPhase is enterPhase that reports false if the world is closed, or was not idle just
-// now.
+// tryEnterPhase is enterPhase, but returns false if the world is closed or not idle.
 func (w *World) tryEnterPhase(call string, phase uint32) bool {
 	if !w.phase.CompareAndSwap(phaseIdle, phase) {
 		_ = w.unready(call)
@@ -267,7 +266,7 @@ func (w *World) leavePhase() {
 	if check.Enabled {
 		w.turn.Begin(idleTurn)
 	}
-	w.stretch = 0 // for hooks of an idle world, which are the same after a load
+	w.stretch = 0 // so that hooks of an idle world run the same after a load
 	w.phase.Store(phaseIdle)
 }
 
@@ -284,7 +283,7 @@ func (w *World) ready(call string) error {
 //go:noinline
 func (w *World) unready(call string) error {
 	switch w.phase.Load() {
-	case phaseIdle: // by now
+	case phaseIdle: // it has become idle in the meantime
 		return nil
 	case phaseTick:
 		if call == beginTick {
@@ -297,7 +296,7 @@ func (w *World) unready(call string) error {
 	if err := w.Err(); err != nil {
 		return err
 	}
-	return ErrClosed // in a moment
+	return ErrClosed // the world will be closed in a moment
 }
 
 // mustIdle is ready for calls that return no error: it panics if the world is closed.
@@ -311,8 +310,8 @@ func (w *World) mustIdle(call string) {
 	panic(fmt.Sprintf("world: %s of a closed world; make another with world.New", call))
 }
 
-// mustBeAsked is mustIdle for questions about one entity. It allows them in a closed world,
-// where all entities are dead.
+// mustBeAsked is mustIdle for questions about one entity. In a closed world it does not panic:
+// there all entities are dead.
 func (w *World) mustBeAsked(call string) { _ = w.ready(call) }
 
 // idle is ready for calls that move rows: it panics within a query loop.
@@ -331,7 +330,7 @@ func (w *World) mustBeWhole(call string) {
 	}
 }
 
-// closeFill ends what has added 1 to open and filling.
+// closeFill undoes adding 1 to open and filling.
 func (w *World) closeFill() {
 	w.filling--
 	w.closeLoop()
@@ -349,7 +348,7 @@ func (w *World) mustNotLoop(call string) {
 	}
 }
 
-// refuse panics because something of this world was used with another.
+// refuse panics because something of this world was used with another world.
 func (w *World) refuse(by Actor, call, what, name string) {
 	mustActor(by, fmt.Sprintf("%s of %s %q", call, what, name))
 	turnDownBy(by)
@@ -362,7 +361,7 @@ func embedded(by Actor, call string) string {
 	return fmt.Sprintf("world: %s by a %T, which embeds what acts on the world; pass the *World, *Context, *EntityContext or *Port itself", call, by)
 }
 
-// mustActor panics about a nil Actor, or one that is a nil pointer.
+// mustActor panics if the Actor is nil or a nil pointer.
 func mustActor(by Actor, call string) {
 	switch {
 	case by == nil:
@@ -372,7 +371,7 @@ func mustActor(by Actor, call string) {
 	}
 }
 
-// mustBe panics about a nil world.
+// mustBe panics if the world is nil.
 func mustBe(w *World, call string) {
 	if w == nil {
 		panic(fmt.Sprintf("world: %s in a nil World; make one with world.New", call))
