@@ -128,7 +128,7 @@ func (b *between) close(err error) {
 // does not repeat.
 func (s *Scheduler) lookForChanges() {
 	if s.running.Load() {
-		return // a tick runs, and looks for changes itself
+		return // a tick runs: the call that goes on panics
 	}
 	if s.takeSwitches(); s.changed {
 		s.changed = false

@@ -44,7 +44,7 @@ func (s *Scheduler) Plan() (*Plan, error) {
 		})
 	}
 	for _, f := range fencesOf(s.tick.driver, s.tick.systems) {
-		p.Fences = append(p.Fences, f.told(s.tick.systems))
+		p.Fences = append(p.Fences, f.public(s.tick.systems))
 	}
 	return p, nil
 }
@@ -56,7 +56,7 @@ type fence struct {
 	reasons       []Reason
 }
 
-func (f *fence) told(systems []*system) Fence {
+func (f *fence) public(systems []*system) Fence {
 	return Fence{System: systems[f.system].name, After: systems[f.after].name, Near: f.near, Reasons: f.reasons}
 }
 

@@ -86,14 +86,14 @@ func (d *watchdog) look() {
 	for _, w := range d.tick.workers {
 		s, since := w.running.Load(), w.since.Load()
 		spent := d.tick.scale.Duration(clock.Now() - since)
-		if s == nil || spent < d.after || w.told == since {
+		if s == nil || spent < d.after || w.reported == since {
 			continue
 		}
 		stack := stackOf(labelsOf(s.system.name, int(s.shard)))
 		if w.running.Load() != s || w.since.Load() != since {
 			stack = ""
 		}
-		w.told = since
+		w.reported = since
 		d.notify(Stuck{System: s.system.name, Shard: int(s.shard), Tick: d.tick.number, For: spent, Stack: stack})
 	}
 	d.timer.Reset(d.period())

@@ -34,10 +34,10 @@ type worker struct {
 	// A goroutine that finds another number there is not wanted any more.
 	state atomic.Uint32
 
-	running atomic.Pointer[step]
-	since   atomic.Int64
-	told    int64 // the value of since in the watchdog's last report; the watchdog's
-	_       [64]byte
+	running  atomic.Pointer[step]
+	since    atomic.Int64
+	reported int64 // the value of since in the watchdog's last report; the watchdog's
+	_        [64]byte
 }
 
 // The states of a worker that is not the coordinator. Only the coordinator makes it wanted, or late

@@ -217,17 +217,17 @@ func TestTextOfNoWorld(t *testing.T) {
 	_, options := find(`{"options"`)
 	_, limits := find(`{"names"`)
 	for _, c := range []struct{ was, is, want string }{
-		{free, "", fmt.Sprintf("the lines of shard 0, from line %d on: world: an image that is none: home 0 has", shard)},
+		{free, "", fmt.Sprintf("the lines of shard 0, from line %d on: world: impossible state: home 0 has", shard)},
 		{`{"words":"slots","shard":0,"from":0,"are":[`, `{"words":"slots","shard":0,"from":0,"are":[4026531840,`, fmt.Sprintf("shard 0, from line %d on: ", shard)},
 		{`"room":2,"rows"`, `"room":3,"rows"`, fmt.Sprintf("line %d: room: 3 is no power of two up to 4096", chunk)},
 		{`"room":2,"rows"`, `"room":8192,"rows"`, fmt.Sprintf("line %d: room: 8192 is no power of two", chunk)},
-		{`"current":`, `"current":7`, fmt.Sprintf("shard 0, from line %d on: world: an image that is none: chunk 7", shard)},
+		{`"current":`, `"current":7`, fmt.Sprintf("shard 0, from line %d on: world: impossible state: chunk 7", shard)},
 		{tick, "", "the line of the tick is missing"},
 		{tick, tick + tick, "it is there twice, first in line 2"},
 		{`"entities":`, `"entities":1`, "line 2: entities: it is 1"},
 		{is, "", "the line of the state of the world is missing"},
 		{is, is + is, fmt.Sprintf("line %d: it is there twice, first in line %d", state+1, state)},
-		{`"incarnation":2`, `"incarnation":99`, fmt.Sprintf("the lines of the world, from line %d on: world: an image that is none: world: out of versions", state)},
+		{`"incarnation":2`, `"incarnation":99`, fmt.Sprintf("the lines of the world, from line %d on: world: impossible state: world: out of versions", state)},
 		{`"incarnation":2,"shard":0`, `"incarnation":2,"shard":2`, "the next entities are for shard 2"},
 		{`"hooks":[]`, `"hooks":[[true,true]]`, fmt.Sprintf("line %d: hooks: there are 1, and 0 are registered", state)},
 		{`"IndexMax":30`, `"IndexMax":10`, "with IndexMax = 10"},

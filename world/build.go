@@ -45,13 +45,13 @@ type Build struct {
 func newBuild(w *World, shardID int, system string) *Build {
 	w.mustIdle("building a system")
 	b := &Build{w: w, system: system, access: &drive.Access{Delta: w.options.TickInterval.Seconds()}}
-	owner, who := len(w.shards), fmt.Sprintf("global system %q", system)
+	owner, name := len(w.shards), fmt.Sprintf("global system %q", system)
 	if shardID != AllShards {
 		b.shard = w.shards[shardID]
-		owner, who = shardID, fmt.Sprintf("system %q on shard %d", system, shardID)
+		owner, name = shardID, fmt.Sprintf("system %q on shard %d", system, shardID)
 	}
 	if check.Enabled {
-		b.user = w.contexts[owner].turn.User(system, who,
+		b.user = w.contexts[owner].turn.User(system, name,
 			"what a Build returned is for the system it was asked in, on its shard, while it runs")
 	}
 	return b

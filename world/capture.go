@@ -197,7 +197,7 @@ func (c *capturing) end(w *World, x *image, waiting []*waiter, err error) {
 	}
 	f.mu.Unlock()
 	c.frame = nil
-	f.tell(waiting, captured{x, err})
+	f.deliver(waiting, captured{x, err})
 }
 
 // forgetFrames gives the memory of frames back, if no frame is held.

@@ -123,7 +123,7 @@ func (t *ports) abandon(w *World, e *endpoint) {
 	if t.mu.over {
 		l.Notify()
 	} else {
-		t.mu.untold = append(t.mu.untold, l)
+		t.mu.toNotify = append(t.mu.toNotify, l)
 	}
 	e.wake()
 }
@@ -147,10 +147,10 @@ func (t *ports) notifyAbandoned() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.mu.over = true
-	for _, l := range t.mu.untold {
+	for _, l := range t.mu.toNotify {
 		l.Notify()
 	}
-	t.mu.untold = nil
+	t.mu.toNotify = nil
 }
 
 // drop forgets the messages of all shards.

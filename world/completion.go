@@ -43,15 +43,15 @@ type Completion struct {
 
 // States of a Completion besides the outcomes.
 const (
-	armed   = ^uint32(0) // between sending and outcome
-	telling = 1 << 31    // the outcome is known and the signal is being sent
+	armed      = ^uint32(0) // between sending and outcome
+	signalling = 1 << 31    // the outcome is known and the signal is being sent
 )
 
 // outcome returns the state. While a signal is being sent it waits for the end of that.
 func (c *Completion) outcome() uint32 {
 	for {
 		s := c.state.Load()
-		if s < telling || s == armed {
+		if s < signalling || s == armed {
 			return s
 		}
 		runtime.Gosched() // Finish is about to return
@@ -88,7 +88,7 @@ type finisher Completion
 
 // Finish is called by the refresh, once for each request.
 func (c *finisher) Finish(o Outcome) {
-	c.state.Store(telling | uint32(o)) // before looking for a signal, which Done stores before it looks at state
+	c.state.Store(signalling | uint32(o)) // before looking for a signal, which Done stores before it looks at state
 	if signal := c.signal.Load(); signal != nil {
 		signalOnce(*signal)
 	}
@@ -98,7 +98,7 @@ func (c *finisher) Finish(o Outcome) {
 // Outcome returns the outcome, or Undecided. Safe from any goroutine.
 func (c *Completion) Outcome() Outcome {
 	if s := c.state.Load(); s != armed {
-		return Outcome(s &^ telling)
+		return Outcome(s &^ signalling)
 	}
 	return Undecided
 }

@@ -70,9 +70,9 @@ func (e *endpoint) tookBack(epoch uint32) int {
 
 // takeBack takes back handles that were given out and for which no create is sent. They are not
 // used until the next refresh.
-func (e *endpoint) takeBack(o *slots.PortAllocator, told []handle.Handle, epoch uint32) {
-	e.recalled = uint32(e.tookBack(epoch) + len(told))
-	o.Recall(told...)
+func (e *endpoint) takeBack(o *slots.PortAllocator, handles []handle.Handle, epoch uint32) {
+	e.recalled = uint32(e.tookBack(epoch) + len(handles))
+	o.Recall(handles...)
 	if len(e.cache) > drawFirst { // after a CreateN that panicked
 		e.cache = o.Put(e.cache, cacheMax)
 	}

@@ -26,7 +26,7 @@ type extensions struct {
 
 type extended struct {
 	drive.Extension
-	told int // how many of the deaths it was notified of
+	notified int // how many of the deaths it was notified of
 }
 
 // late is a drive.Late, with its steps bound once.
@@ -110,19 +110,19 @@ func (e *extensions) spare() (spared bool) {
 // spread notifies each extension of the deaths that it does not know yet, until all know all.
 func (e *extensions) spread() {
 	for i := range e.all {
-		e.all[i].told = 0
+		e.all[i].notified = 0
 	}
 	for known := 0; known < len(e.all); {
 		known = 0
 		for i := range e.all {
 			x := &e.all[i]
-			if x.told == len(e.deaths.All()) {
+			if x.notified == len(e.deaths.All()) {
 				known++
 				continue
 			}
-			from := x.told
+			from := x.notified
 			e.run(i, "Spread").Spread(&e.deaths, from)
-			x.told = len(e.deaths.All())
+			x.notified = len(e.deaths.All())
 		}
 	}
 }

@@ -220,14 +220,14 @@ func (f *frames) refresh(w *World, parallel drive.Parallel) {
 	err := f.mayCapture()
 	f.mu.Unlock()
 	if err != nil { // Now has captured one in the meantime
-		f.tell(waiting, captured{err: err})
+		f.deliver(waiting, captured{err: err})
 		return
 	}
 	w.capture(parallel, waiting)
 }
 
-// tell ends the waiting.
-func (f *frames) tell(waiting []*waiter, what captured) {
+// deliver sends a result to the waiters.
+func (f *frames) deliver(waiting []*waiter, what captured) {
 	f.mu.Lock()
 	f.mu.serving = nil
 	f.mu.Unlock()

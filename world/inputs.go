@@ -143,7 +143,7 @@ func (w *World) fingerprint() uint64 {
 // it without its inputs.
 func (w *World) lookForChanges() {
 	if w.phase.Load() != phaseIdle {
-		return // the code that goes on reports why
+		return // not idle: the call that goes on says why
 	}
 	x := w.recording
 	switch {

@@ -32,7 +32,7 @@ type ports struct {
 		free     []int
 		closed   []*endpoint    // queues may still hold requests
 		fed      bool           // no port may be opened
-		untold   []*queue.Queue // abandoned, while the world is being closed
+		toNotify []*queue.Queue // abandoned, while the world is being closed
 		over     bool           // the world is closed
 	}
 }

@@ -117,9 +117,9 @@ func (r *refresh) in(step string, f func(int)) func(int) {
 	if !check.Enabled {
 		return f
 	}
-	who := &store.Occupant{What: "step " + step + " of the refresh"}
+	user := &store.Occupant{What: "step " + step + " of the refresh"}
 	return func(i int) {
-		r.w.shards[i].Enter(who)
+		r.w.shards[i].Enter(user)
 		defer r.w.shards[i].Leave()
 		f(i)
 	}

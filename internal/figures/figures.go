@@ -276,7 +276,7 @@ func (s *Sample) systems(l *list) {
 	waited := Family{"atoll_system_waited_seconds_total", "How long shards stood before a system at fences.", Counter, name, nil}
 	panics := Family{"atoll_system_panics_total", "Panics of a system.", Counter, name, nil}
 	enabled := Family{"atoll_system_enabled", "1 if the system is enabled.", Gauge, name, nil}
-	by := Family{"atoll_system_shard_seconds_total", "How long a system ran on a shard. Not told for more than 1,024 pairs.", Counter, []string{"shard", "system"}, nil}
+	by := Family{"atoll_system_shard_seconds_total", "How long a system ran on a shard. Left out for more than 1,024 pairs.", Counter, []string{"shard", "system"}, nil}
 	for i := range all {
 		x := &all[i]
 		of := []string{x.Name}

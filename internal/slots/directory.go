@@ -37,7 +37,7 @@ type Directory struct {
 // many homes, or if none is left for the shards.
 func (d *Directory) Init(homes int, indexMax, versionMax, versionsEach uint32, m *mem.Memory) {
 	if homes < 2 || homes > handle.ShardMax+1 {
-		panic(fmt.Sprintf("world: %d homes; there are 2 to %d, with the outside one", homes, handle.ShardMax+1))
+		panic(fmt.Sprintf("world: %d homes; there are 2 to %d, counting that of ports", homes, handle.ShardMax+1))
 	}
 	if homes > handle.ShardMax && indexMax == handle.IndexMax {
 		versionMax = min(versionMax, handle.VersionMax-1) // the highest handle of all must not be given: no end is above it
@@ -117,7 +117,7 @@ func (d *Directory) Look(h handle.Handle) (version uint32, state State, ok bool)
 	if slot == nil {
 		return 0, 0, false
 	}
-	version, state = tell(slot.Load(), h, uint32(len(d.homes)-1))
+	version, state = unpackPublic(slot.Load(), h, uint32(len(d.homes)-1))
 	return version, state, true
 }
 

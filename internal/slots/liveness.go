@@ -32,7 +32,7 @@ func (a *Liveness) Alive(h handle.Handle) bool { return a.dir.Load().Alive(h) }
 // after. Safe as Alive.
 func (a *Liveness) State(h handle.Handle) (State, bool) {
 	if slot := a.dir.Load().Slot(h); slot != nil {
-		version, state := tell(slot.Load(), h, a.ports)
+		version, state := unpackPublic(slot.Load(), h, a.ports)
 		return state, version == h.Version() && version != 0 && state != StateUnused && state != StateRetired
 	}
 	return StateUnused, false

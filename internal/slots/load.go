@@ -11,7 +11,7 @@ import (
 // Errors of a Load.
 var (
 	// ErrImage is wrapped by errors about an image that no world can have.
-	ErrImage = errors.New("world: an image that is none")
+	ErrImage = errors.New("world: impossible state")
 	// ErrUsed is returned for a world that has given a handle.
 	ErrUsed = errors.New("world: handles were given before")
 )

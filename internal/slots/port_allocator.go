@@ -137,13 +137,13 @@ func (o *PortAllocator) Put(cache []handle.Handle, most int) []handle.Handle {
 // Recall takes back handles that a port has given out and for which no create will be sent: the
 // next refresh makes them stale. Until then their slots give no other handle. So the answers that a
 // system gets about a handle change only in a refresh. Safe from any goroutine.
-func (o *PortAllocator) Recall(told ...handle.Handle) {
-	if len(told) == 0 {
+func (o *PortAllocator) Recall(handles ...handle.Handle) {
+	if len(handles) == 0 {
 		return
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.mu.recalled = append(o.mu.recalled, told...)
+	o.mu.recalled = append(o.mu.recalled, handles...)
 	o.recalled.Store(true)
 }
 

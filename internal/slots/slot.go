@@ -113,7 +113,7 @@ func unpackAt(gen, index uint32) (version uint32, s State) {
 
 // unpackPublic is unpack for callers that do not free slots. For a free slot of the port allocator
 // it returns pending, because a port has its handle, or may take it at any time.
-func tell(gen uint32, h handle.Handle, ports uint32) (version uint32, s State) {
+func unpackPublic(gen uint32, h handle.Handle, ports uint32) (version uint32, s State) {
 	version, s = unpack(gen, h)
 	if s == StateUnused && h.Shard() == ports {
 		return max(version, 1), StatePending

@@ -31,10 +31,10 @@ func (v *Occupant) String() string {
 
 // Enter sets the user of the shard until Leave, and panics if the shard is in use already. Call it
 // only in the check build.
-func (s *Shard) Enter(who *Occupant) {
+func (s *Shard) Enter(user *Occupant) {
 	for i := range s.occupant {
-		if !s.occupant[i].CompareAndSwap(nil, who) {
-			panic(fmt.Sprintf("world: shard %d is used by %v while %v uses it; a shard is for one goroutine at a time: act from elsewhere through a Port", s.id, who, s.occupant[i].Load()))
+		if !s.occupant[i].CompareAndSwap(nil, user) {
+			panic(fmt.Sprintf("world: shard %d is used by %v while %v uses it; a shard is for one goroutine at a time: act from elsewhere through a Port", s.id, user, s.occupant[i].Load()))
 		}
 	}
 }
