@@ -20,8 +20,8 @@ import (
 // state alone. The watchdog may read running and since.
 type worker struct {
 	number   int
-	start    func()  // its goroutine
-	run      func()  // what that does from when it takes part in a tick; for the coordinator, what takes its place
+	start    func()  // the body of its goroutine
+	run      func()  // the part of start that takes part in ticks; it also goes on for a goroutine that a system has ended
 	mine     []int32 // the programs it ran last, costliest first
 	own, all cursor  // in mine, and in the tick's order
 	now      int64   // when it last finished something
