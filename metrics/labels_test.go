@@ -17,7 +17,6 @@ func TestSameLabels(t *testing.T) {
 	for _, name := range []string{"\xff", "\xfe", "\uFFFD (2)"} {
 		s.MustAdd(name, func(*world.Build) func(*world.Context) { return func(*world.Context) {} })
 	}
-	require.NoError(t, s.Step(t.Context())) // the systems are known
 	run(t, s)
 	text := scrape(t, s)
 	require.Contains(t, text, "atoll_up 1")

@@ -104,6 +104,7 @@ func served(t testing.TB, registry *prometheus.Registry) string {
 // run lets ticks go on until the test ends.
 func run(t testing.TB, s *scheduler.Scheduler) {
 	t.Helper()
+	require.NoError(t, s.Step(t.Context())) // figures have systems from the first tick on
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(ctx) }()
