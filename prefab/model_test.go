@@ -72,11 +72,22 @@ type drawing struct {
 	specs []*spec
 }
 
+// small lists the prefabs that others may extend. They have at most 25 entities and a tree has at most 16
+// of them, so a port's queue has room for the instances of a tick.
+func (d *drawing) small() (list []int) {
+	for i, p := range d.made {
+		if p.Len() <= 25 {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
 // parts draws the parts of an entity. Values come when all entities are known, so they are in later.
 func (d *drawing) parts(s *spec, depth int, later *[]func(root *spec)) (parts func(root *spec) []prefab.Part) {
 	base := -1
-	if len(d.made) > 0 && d.IntN(3) == 0 {
-		base = d.IntN(len(d.made))
+	if small := d.small(); len(small) > 0 && d.IntN(3) == 0 {
+		base = small[d.IntN(len(small))]
 		c := d.specs[base].clone()
 		relation, place := s.relation, s.place
 		*s = *c

@@ -246,3 +246,16 @@ func TestTextOfNoWorld(t *testing.T) {
 		require.Empty(t, dst.Bytes())
 	}
 }
+
+// TestTextOfAnotherKind refuses a request whose number is of other requests than its name.
+func TestTextOfAnotherKind(t *testing.T) {
+	p := seaProgram(t, 1)
+	line := regexp.MustCompile(`(?m)^\{"request":"message [^\n]*?"kind":\d+`).FindString(p.text)
+	require.NotEmpty(t, line)
+	altered := line[:strings.LastIndex(line, ":")+1] + "0"
+	var image bytes.Buffer
+	_, err := snapshot.Import(strings.NewReader(strings.Replace(p.text, line, altered, 1)), &image, snapshot.Options{})
+	require.ErrorIs(t, err, snapshot.ErrAltered)
+	require.ErrorContains(t, err, "kind: 0 is move, and the request is message ")
+	require.Empty(t, image.Bytes())
+}

@@ -135,6 +135,9 @@ func (x *importing) request(l *requestLine) error {
 		return fmt.Errorf("kind: there is no %d", l.Kind)
 	}
 	t := x.kinds[l.Kind]
+	if l.Request != t.name {
+		return fmt.Errorf("kind: %d is %s, and the request is %s", l.Kind, t.name, l.Request)
+	}
 	if err := l.check(t.name, x.info.Options.Shards); err != nil {
 		return err
 	}
