@@ -13,6 +13,7 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/internal/files/faulty"
+	"github.com/atoll-sim/atoll/internal/seed"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -167,8 +168,7 @@ func (b *book) live(x *bank, st *durable.Store, paid [clientsMax]uint64, saves b
 // TestCrashes lets a bank die again and again, by the end of its process, by a loss of power, or by
 // being closed: nothing that was told durable is lost or done twice, and no handle names two ships.
 func TestCrashes(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := seed.Of(t)
 	path, disk := useDisk(t)
 	b := &book{t: t, dice: rand.New(rand.NewPCG(seed, 0)), given: map[handle.Handle]uint64{}}
 	if testing.Short() || check.Enabled {

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/seed"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -210,8 +211,7 @@ func TestKill(t *testing.T) {
 		t.Skip("a process is killed otherwise there")
 	}
 	path := t.TempDir()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := seed.Of(t)
 	dice := rand.New(rand.NewPCG(seed, 0))
 	b := &teller{t: t, given: map[string]uint64{}, named: map[uint64]bool{}, made: map[uint64]bool{}, destroyed: map[string]bool{}, gone: map[string]bool{}}
 	for range *kills {

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/seed"
 )
 
 var (
@@ -55,16 +56,10 @@ func corners() (all []fields) {
 }
 
 // forEachRandom calls f with n random tuples, fewer under -short. Half of them
-// have small fields, so that some fields are equal. It prints the seed if the
-// test fails.
+// have small fields, so that some fields are equal.
 func forEachRandom(t *testing.T, n int, f func(r *rand.Rand, random func() fields)) {
 	t.Helper()
-	seed := rand.Uint64()
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("seed %d", seed)
-		}
-	})
+	seed := seed.Of(t)
 	r := rand.New(rand.NewPCG(seed, 0))
 	random := func() fields {
 		if r.IntN(2) == 0 {

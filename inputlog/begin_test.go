@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/inputlog"
+	"github.com/atoll-sim/atoll/internal/seed"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/snapshot"
 	"github.com/atoll-sim/atoll/state"
@@ -31,14 +32,14 @@ func (x *sea) save(t testing.TB) []byte {
 
 // loaded makes a world of a snapshot.
 func loaded(t testing.TB, image []byte, workers int) *sea {
-	x := emptySea(t, options(), scheduler.Options{Workers: workers, Balancer: newWhim()})
+	x := emptySea(t, options(), scheduler.Options{Workers: workers, Balancer: newWhim(t)})
 	require.NoError(t, snapshot.Load(bytes.NewReader(image), x.World, snapshot.Options{Codecs: codecs(), Scheduler: x.scheduler}))
 	return x
 }
 
 // forked makes a world of what was captured.
 func forked(t testing.TB, c *snapshot.Captured, workers int) *sea {
-	x := emptySea(t, options(), scheduler.Options{Workers: workers, Balancer: newWhim()})
+	x := emptySea(t, options(), scheduler.Options{Workers: workers, Balancer: newWhim(t)})
 	require.NoError(t, c.Load(x.World, snapshot.Options{Codecs: codecs(), Scheduler: x.scheduler}))
 	return x
 }
@@ -116,9 +117,8 @@ func playOn(t testing.TB, x *sea, b begun) {
 // on other numbers of workers. The fork then goes on, by ports of its own, and is recorded and saved
 // in turn.
 func TestBegins(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	x := newSea(t, options(), scheduler.Options{Workers: 2, Balancer: newWhim()})
+	seed := seed.Of(t)
+	x := newSea(t, options(), scheduler.Options{Workers: 2, Balancer: newWhim(t)})
 	for n := range uint64(2) { // as a server that dies twice
 		b := begin(t, x, seed+n)
 		playOn(t, loaded(t, b.image, 1), b)
@@ -160,14 +160,14 @@ func TestBeginsRecalled(t *testing.T) {
 
 // TestBeginsElsewhere refuses to play to a world that is not where the log begins, and says why.
 func TestBeginsElsewhere(t *testing.T) {
-	b := begin(t, newSea(t, options(), scheduler.Options{Balancer: newWhim()}), 7)
+	b := begin(t, newSea(t, options(), scheduler.Options{Balancer: newWhim(t)}), 7)
 	play := func(x *sea, c *state.Codecs) error {
 		l, err := inputlog.Open(bytes.NewReader(b.log))
 		require.NoError(t, err)
 		_, err = l.Play(x.World, c)
 		return err
 	}
-	err := play(newSea(t, options(), scheduler.Options{Balancer: newWhim()}), codecs())
+	err := play(newSea(t, options(), scheduler.Options{Balancer: newWhim(t)}), codecs())
 	require.ErrorIs(t, err, inputlog.ErrOtherWorld)
 	require.EqualError(t, err, "inputlog: the log is of another world: the log begins at tick 5, the world is at 0; play it to a world that was loaded from a snapshot of that tick, or is new for tick 0")
 	x := loaded(t, b.image, 1)
@@ -206,9 +206,8 @@ func TestBeginsElsewhere(t *testing.T) {
 // TestThen plays logs that follow one another as one: ports keep what they have in hand where one
 // ends and the next begins.
 func TestThen(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	x := newSea(t, options(), scheduler.Options{Workers: 2, Balancer: newWhim()})
+	seed := seed.Of(t)
+	x := newSea(t, options(), scheduler.Options{Workers: 2, Balancer: newWhim(t)})
 	var clients []*client
 	for i := range 3 {
 		clients = append(clients, &client{sea: x, port: x.port(t), dice: rand.New(rand.NewPCG(seed, uint64(i+1)))})

@@ -16,6 +16,7 @@ import (
 	"github.com/atoll-sim/atoll/inputlog"
 	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/seed"
 	"github.com/atoll-sim/atoll/names"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/state"
@@ -250,8 +251,7 @@ func TestMutated(t *testing.T) {
 			break
 		}
 	}
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := seed.Of(t)
 	dice := rand.New(rand.NewPCG(seed, 0))
 	played := 0
 	for range iterations(1500) {

@@ -15,6 +15,7 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/inputlog"
 	"github.com/atoll-sim/atoll/internal/check"
+	"github.com/atoll-sim/atoll/internal/seed"
 	"github.com/atoll-sim/atoll/reference"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
@@ -152,8 +153,7 @@ func record(t *testing.T, clients, ticks int, s scheduler.Options) []byte {
 
 	var wait sync.WaitGroup
 	var over atomic.Bool
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := seed.Of(t)
 	for i := range clients {
 		wait.Go(func() {
 			dice := rand.New(rand.NewPCG(seed, uint64(i)))
@@ -219,9 +219,9 @@ func TestReplay(t *testing.T) {
 	if check.Enabled {
 		clients = 3
 	}
-	log := record(t, clients, iterations(75), scheduler.Options{Workers: 2, Balancer: newWhim()})
+	log := record(t, clients, iterations(75), scheduler.Options{Workers: 2, Balancer: newWhim(t)})
 	for _, s := range []scheduler.Options{{Workers: 1}, {Workers: 2, Chaos: 1}, {Workers: 3}, {Workers: 8, Chaos: 2}, {Workers: 32}} {
-		s.Balancer = newWhim() // whose decisions do not count
+		s.Balancer = newWhim(t) // whose decisions do not count
 		t.Run(fmt.Sprintf("%d workers, chaos %d", s.Workers, s.Chaos), func(t *testing.T) { play(t, log, s) })
 	}
 }
@@ -229,7 +229,7 @@ func TestReplay(t *testing.T) {
 // whim is a Balancer that nothing in the world decides.
 type whim struct{ dice *rand.Rand }
 
-func newWhim() whim { return whim{rand.New(rand.NewPCG(rand.Uint64(), 1))} }
+func newWhim(t testing.TB) whim { return whim{rand.New(rand.NewPCG(seed.Of(t), 1))} }
 
 func (w whim) Balance(_ uint64, loads []scheduler.Load, dst []scheduler.Transfer) []scheduler.Transfer {
 	from := w.dice.IntN(len(loads))

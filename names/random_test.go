@@ -11,6 +11,7 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/seed"
 	"github.com/atoll-sim/atoll/names"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -61,7 +62,7 @@ func (n *naive) do(x wish, alive func(handle.Handle) bool) world.Outcome {
 // TestRandom acts by ports, systems and the idle world, and compares with the naive.
 func TestRandom(t *testing.T) {
 	for round := range iterations(10) + 2 {
-		seed := rand.Uint64()
+		seed := seed.Of(t)
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 			random(t, rand.New(rand.NewPCG(seed, 7)), 1+round%4, 40<<(round%3*2))
 		})

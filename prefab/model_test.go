@@ -12,6 +12,7 @@ import (
 	"github.com/atoll-sim/atoll/hierarchy"
 	"github.com/atoll-sim/atoll/internal/allocs"
 	"github.com/atoll-sim/atoll/internal/check"
+	"github.com/atoll-sim/atoll/internal/seed"
 	"github.com/atoll-sim/atoll/prefab"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -226,9 +227,8 @@ func TestModel(t *testing.T) {
 		worlds = 10
 	}
 	for range worlds {
-		seed := rand.Uint64()
+		seed := seed.Of(t)
 		d := &drawing{fixture: newFixture(t, world.Options{Shards: 1 + int(seed%3)}), Rand: rand.New(rand.NewPCG(seed, 1))}
-		t.Logf("seed %d", seed)
 		for range 12 {
 			d.draw()
 		}

@@ -6,12 +6,12 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
+	"github.com/atoll-sim/atoll/internal/seed"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -29,7 +29,7 @@ func TestSameWorld(t *testing.T) {
 				if check.Enabled && (procs+workers+shards)%3 != 0 { // each number is with each other in some
 					continue
 				}
-				chaos := uint64(workers+procs) % 2 * uint64(time.Now().UnixNano())
+				chaos := uint64(workers+procs) % 2 * seed.Of(t)
 				t.Run(fmt.Sprintf("%d shards, %d workers, %d processors, chaos %d", shards, workers, procs, chaos), func(t *testing.T) {
 					defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
 					got := simulate(t, shards, scheduler.Options{Workers: workers, Chaos: chaos}, ticks)

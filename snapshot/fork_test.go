@@ -13,6 +13,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
+	"github.com/atoll-sim/atoll/internal/seed"
 	"github.com/atoll-sim/atoll/snapshot"
 	"github.com/atoll-sim/atoll/state"
 	"github.com/atoll-sim/atoll/world"
@@ -37,8 +38,7 @@ func (x *sea) fork(c *snapshot.Captured, workers int) *sea {
 // TestFork captures a world now and then, and goes back to all of that: forks go on as the world
 // did, those of other numbers of workers and forks of forks too.
 func TestFork(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := seed.Of(t)
 	dice := rand.New(rand.NewPCG(seed, 0))
 	x := newSea(t, options(), 2)
 	for n, workers := range []int{1, 5} {

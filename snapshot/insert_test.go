@@ -11,6 +11,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/hierarchy"
+	"github.com/atoll-sim/atoll/internal/seed"
 	"github.com/atoll-sim/atoll/snapshot"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -116,8 +117,7 @@ func (x *sea) forgetNames() {
 
 // TestInsert inserts random worlds into others, on 1, 2 and 5 workers, and goes on.
 func TestInsert(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := seed.Of(t)
 	piece := pieceOf(t, seed, 40)
 	before := piece.save()
 	var worlds []*sea
@@ -170,8 +170,7 @@ func TestInsert(t *testing.T) {
 
 // TestInsertRoots inserts some entities with all below them.
 func TestInsertRoots(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := seed.Of(t)
 	piece := pieceOf(t, seed, 60)
 	dice := rand.New(rand.NewPCG(seed, 3))
 	x := newSea(t, options(), 2)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/hierarchy"
+	"github.com/atoll-sim/atoll/internal/seed"
 	"github.com/atoll-sim/atoll/internal/slots"
 	"github.com/atoll-sim/atoll/names"
 	"github.com/atoll-sim/atoll/snapshot"
@@ -170,8 +171,7 @@ var ofWorld = []string{`{"registered"`, `{"options"`, `{"bytes"`, `{"names"`}
 // TestTextEditedAnywhere changes a line of a text: what Import takes Load takes, too, and the world can
 // be used.
 func TestTextEditedAnywhere(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := seed.Of(t)
 	dice := rand.New(rand.NewPCG(seed, 1))
 	for _, p := range []*program{seaProgram(t, seed), stampProgram(t, seed)} {
 		made := 0

@@ -11,6 +11,7 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/seed"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -19,7 +20,7 @@ import (
 // of the refresh run in other orders.
 func TestHookRandom(t *testing.T) {
 	for range iterations(20) + 3 {
-		seed := rand.Uint64()
+		seed := seed.Of(t)
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 			var last []told
 			for i, parallel := range []drive.Parallel{forwards, reverse, scattered(seed)} {

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/atoll-sim/atoll/handle"
+	"github.com/atoll-sim/atoll/internal/seed"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -14,8 +15,8 @@ import (
 // without storing anything: what is created has zero components.
 func TestRowsHoldZeroes(t *testing.T) {
 	for _, o := range []world.Options{{Shards: 1}, {Shards: 3}, {Shards: 2, KeepOrder: true}} {
-		seed := rand.Uint64()
-		t.Logf("%+v, seed %d", o, seed)
+		seed := seed.Of(t)
+		t.Logf("%+v", o)
 		r := rand.New(rand.NewPCG(seed, 0))
 		f := newFixture(t, o)
 		pos, vel := world.Write[Position](f.World), world.Write[Velocity](f.World)

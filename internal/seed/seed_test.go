@@ -1,0 +1,36 @@
+package seed_test
+
+import (
+	"os"
+	"os/exec"
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/atoll-sim/atoll/internal/seed"
+)
+
+// TestOf prints two seeds, which differ.
+func TestOf(t *testing.T) {
+	a, b := seed.Of(t), seed.Of(t)
+	require.NotEqual(t, a, b)
+	t.Log("seeds", a, b)
+}
+
+// TestVariable runs TestOf in other processes. The variable that it logs draws the same seeds again.
+func TestVariable(t *testing.T) {
+	seeds, variable := regexp.MustCompile(`seeds \d+ \d+`), regexp.MustCompile(seed.Variable+`=\d+`)
+	run := func(env string) string {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestOf$", "-test.v")
+		cmd.Env = []string{env}
+		out, _ := cmd.CombinedOutput()
+		return string(out)
+	}
+	first, other := run("X="), run("X=")
+	require.NotEqual(t, seeds.FindString(first), seeds.FindString(other))
+	again := run(variable.FindString(first))
+	require.NotEmpty(t, seeds.FindString(again))
+	require.Equal(t, seeds.FindString(first), seeds.FindString(again))
+	require.Contains(t, run(seed.Variable+"=x"), `ATOLL_SEED is "x"; want a number`)
+}
