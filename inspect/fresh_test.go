@@ -163,7 +163,7 @@ func TestSeesChanges(t *testing.T) {
 // TestSeesProblems steps a world in which a system panics then: the problem is told at once.
 func TestSeesProblems(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := newWorld(t, 1, 1)
+		f := newWorldEvery(t, 1, 1, time.Minute) // no tick is over its budget, which would be a problem, too
 		breaks := false
 		f.s.MustAdd("breaks", func(*world.Build) func(*world.Context) {
 			return func(*world.Context) {

@@ -22,24 +22,35 @@ type server struct {
 	stop    func()
 }
 
-// serve serves the zone of a directory until stop, or the end of the test.
-func serve(t *testing.T, dir string) *server {
+// zoneOf returns an empty zone.
+func zoneOf(t *testing.T) *zone {
 	t.Helper()
-	ctx, fail := context.WithCancelCause(context.Background())
-	z, err := open(ctx, fail, dir)
+	z, err := newZone()
 	if err != nil {
 		t.Fatal(err)
 	}
+	return z
+}
+
+// serve serves the zone of a directory until stop, or the end of the test.
+func serve(t *testing.T, dir string) *server {
+	t.Helper()
+	z := zoneOf(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
+	ctx, end := context.WithCancel(context.Background())
 	served := make(chan error, 1)
-	go func() { served <- z.serve(ctx, fail, narrow{l}) }()
+	go func() {
+		err := z.run(ctx, narrow{l}, dir)
+		_ = l.Close() // it is open if run has failed early
+		served <- err
+	}()
 	stop := sync.OnceFunc(func() {
-		fail(nil)
+		end()
 		if err := <-served; err != nil {
-			t.Errorf("serve: %v", err)
+			t.Errorf("run: %v", err)
 		}
 	})
 	t.Cleanup(stop)
@@ -225,6 +236,20 @@ func joinAll(t *testing.T, ctx context.Context, s *server, n int) (all []*player
 	return all
 }
 
+// names returns the names of the players in the world.
+func (s *server) names(t *testing.T) (names []string) {
+	t.Helper()
+	if err := <-s.systems.Between(func(w *world.World) {
+		players := world.Read[Player](w)
+		for h := range w.Query(players).Entities() {
+			names = append(names, players.Get(h).Name)
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
 // compare says in what the view of a client differs from the world.
 func (s *server) compare(t *testing.T, all []*player) (differs string) {
 	type entity struct {
@@ -235,7 +260,7 @@ func (s *server) compare(t *testing.T, all []*player) (differs string) {
 	if err := <-s.systems.Between(func(w *world.World) {
 		position, monster := world.Read[Position](w), world.Read[Monster](w)
 		health, player := world.Read[Health](w), world.Read[Player](w)
-		for h := range w.Query(position, health, world.WithoutFlags(w, absent|dead)).Entities() {
+		for h := range w.Query(position, health, world.WithoutFlags(w, dead)).Entities() {
 			p := *position.Get(h)
 			e := thing{x: uint16(p.X * 64), y: uint16(p.Y * 64)}
 			e.health = byte(health.Get(h).Points * 255 / health.Get(h).Max)

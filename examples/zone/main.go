@@ -14,9 +14,9 @@ import (
 	"io/fs"
 	"log"
 	"log/slog"
+	"math"
 	"net"
 	"net/http"
-	"os"
 	"os/signal"
 	"path/filepath"
 	"runtime"
@@ -26,19 +26,45 @@ import (
 
 	"github.com/atoll-sim/atoll/async"
 	"github.com/atoll-sim/atoll/durable"
+	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/interest"
-	"github.com/atoll-sim/atoll/names"
+	"github.com/atoll-sim/atoll/near"
 	"github.com/atoll-sim/atoll/prefab"
 	"github.com/atoll-sim/atoll/scheduler"
+	"github.com/atoll-sim/atoll/timer"
 	"github.com/atoll-sim/atoll/world"
 	"github.com/coder/websocket"
 	_ "modernc.org/sqlite"
 )
 
 const (
-	patience  = 5 * time.Second // with clients that do not read or write
-	namesMax  = 100_000         // players, here or not
+	tick      = 100 * time.Millisecond
+	side      = 1000.0          // of the zone, a square
+	sight     = 80.0            // how far clients see
 	packetMax = 3200            // bytes, or a row more: at ten packets a second 256 kbit
+	patience  = 5 * time.Second // with clients that do not read or write
+
+	dead world.Flags = 1 // until its timer is due
+)
+
+type (
+	Position = near.Point
+	Goal     struct { // as clients send it
+		X, Y  float64
+		Fight bool // the foes in sight
+	}
+	Body    struct{ Speed, Sight, Reach, Damage float64 }
+	Health  struct{ Points, Max float64 }
+	Monster struct{ Kind string }
+	Player  struct {
+		Name  string
+		Score int
+	}
+	Rise struct{}
+	Hit  struct {
+		By     handle.Handle
+		Points float64
+	}
 )
 
 //go:embed page prefabs
@@ -48,45 +74,62 @@ var files embed.FS
 type zone struct {
 	world    *world.World
 	systems  *scheduler.Scheduler
-	store    *durable.Store
-	db       *sql.DB
-	pool     *async.Pool
-	names    *names.Names[string]
 	kinds    map[string]*prefab.Prefab
-	view     *world.View
-	views    *interest.Set
-	online   sync.Map // the names of clients
 	position *world.Component[Position]
 	goal     *world.Component[Goal]
-	health   *world.Component[Health]
 	player   *world.Component[Player]
-	score    *world.Func[int]
-	clients  sync.WaitGroup
+	login    *world.Func[string]
+	view     *world.View
+	views    *interest.Set
+	db       *sql.DB
+	online   sync.Map     // the names of clients
+	clients  sync.RWMutex // each holds it for reading
 }
 
 func main() {
 	addr := flag.String("addr", "localhost:8080", "the `address` to listen at; beyond localhost put TLS in front")
 	dir := flag.String("dir", "zone.state", "the `directory` that keeps the zone; it is made if there is none")
 	flag.Parse()
-	ctx, end := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, end := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer end()
-	ctx, fail := context.WithCancelCause(ctx)
+	z, err := newZone()
+	if err != nil {
+		log.Fatal(err)
+	}
 	l, err := net.Listen("tcp", *addr)
 	if err != nil {
 		log.Fatal(err)
 	}
-	z, err := open(ctx, fail, *dir)
-	if err != nil {
-		log.Fatal(err)
-	}
 	log.Printf("http://%v", l.Addr())
-	if err := z.serve(ctx, fail, l); err != nil {
+	if err := z.run(ctx, l, *dir); err != nil {
 		log.Fatal(err)
 	}
 }
 
-// serve serves a zone until ctx ends, by a signal or by fail. It saves the world before the clients go.
-func (z *zone) serve(ctx context.Context, fail context.CancelCauseFunc, l net.Listener) error {
+// run serves the zone of a directory until ctx ends or something fails. It saves the world before the clients go.
+func (z *zone) run(ctx context.Context, l net.Listener, dir string) error {
+	ctx, fail := context.WithCancelCause(ctx)
+	store, err := durable.Open(ctx, filepath.Join(dir, "world"), z.world, z.systems, durable.Options{
+		Logger: slog.Default(), OnError: fail, New: z.populate,
+		Upgrade: func(w *world.World) error { // at each start but the first: no client is here
+			w.Query(world.With[Player](w)).Destroy()
+			return nil
+		},
+	})
+	if err != nil {
+		return err
+	}
+	if z.db, err = sql.Open("sqlite", filepath.Join(dir, "players.db")); err == nil {
+		_, err = z.db.ExecContext(ctx, "CREATE TABLE IF NOT EXISTS players (name TEXT PRIMARY KEY, score INTEGER)")
+	}
+	if err != nil {
+		return err
+	}
+	// SQLite has one writer. Because of the Gate, the database gets nothing that a crash could undo.
+	pool, err := async.Attach(z.world, async.PoolOptions{Workers: 1, Gate: store.Wait, Logger: slog.Default()})
+	if err != nil {
+		return err
+	}
 	page, _ := fs.Sub(files, "page") // it is embedded
 	mux := http.NewServeMux()
 	mux.Handle("GET /", http.FileServerFS(page))
@@ -98,53 +141,21 @@ func (z *zone) serve(ctx context.Context, fail context.CancelCauseFunc, l net.Li
 	fail(z.systems.Run(ctx))
 	late, done := context.WithTimeout(context.Background(), patience)
 	defer done()
-	err := errors.Join(server.Close(), z.pool.Close(late), z.systems.Step(late), z.store.Close(), z.db.Close())
-	z.world.Close() // goroutines that wait for a tick go on
-	z.clients.Wait()
+	err = errors.Join(server.Close(), pool.Close(late), z.systems.Step(late), store.Close(), z.db.Close())
+	z.world.Close()  // clients that wait for a tick go on
+	z.clients.Lock() // once they have all gone; from now on it lets nobody in
 	if why := context.Cause(ctx); !errors.Is(why, context.Canceled) {
 		err = errors.Join(why, err)
 	}
 	return err
 }
 
-// open continues the zone of a directory, or makes one there. It calls fail when the directory cannot be written.
-func open(ctx context.Context, fail context.CancelCauseFunc, dir string) (z *zone, err error) {
-	if z, err = newZone(); err != nil {
-		return nil, err
-	}
-	if z.store, err = durable.Open(ctx, filepath.Join(dir, "world"), z.world, z.systems, durable.Options{
-		Logger: slog.Default(), OnError: fail, New: z.populate,
-		Upgrade: func(w *world.World) error { // at each start but the first: no player is here
-			for h := range w.Query(world.With[Player](w)).Entities() {
-				_ = world.Flag(w, h, absent)
-			}
-			return nil
-		},
-	}); err != nil {
-		return nil, err
-	}
-	if z.db, err = sql.Open("sqlite", filepath.Join(dir, "players.db")); err == nil {
-		_, err = z.db.ExecContext(ctx, "CREATE TABLE IF NOT EXISTS players (name TEXT PRIMARY KEY, score INTEGER)")
-	}
-	if err != nil {
-		return nil, err
-	}
-	// SQLite has one writer. Because of the Gate, the database gets nothing that a crash could undo.
-	z.pool, err = async.Attach(z.world, async.PoolOptions{Workers: 1, Gate: z.store.Wait, Logger: slog.Default()})
-	return z, err
-}
-
-// best stores the score of a player in the database, and returns the best one there.
-func (z *zone) best(ctx context.Context, p Player) (score int, err error) {
-	err = z.db.QueryRowContext(ctx, `INSERT INTO players VALUES (?, ?) ON CONFLICT DO
-		UPDATE SET score = max(score, excluded.score) RETURNING score`, p.Name, p.Score).Scan(&score)
-	return score, err
-}
-
 // play serves a client. Each message of it is a Goal.
 func (z *zone) play(rw http.ResponseWriter, r *http.Request) {
-	z.clients.Add(1)
-	defer z.clients.Done()
+	if !z.clients.TryRLock() {
+		return // run has closed the connection
+	}
+	defer z.clients.RUnlock()
 	conn, err := websocket.Accept(rw, r, nil) // not of a page of another origin
 	if err != nil {
 		return // it has answered
@@ -154,9 +165,9 @@ func (z *zone) play(rw http.ResponseWriter, r *http.Request) {
 	_ = conn.Close(websocket.StatusPolicyViolation, z.session(conn, r.FormValue("name")).Error()) // if it is open
 }
 
-// session keeps a player in the world. It returns the reason for the end.
+// session keeps a player in the world while its client is connected. It returns the reason for the end.
 func (z *zone) session(conn *websocket.Conn, name string) error {
-	ctx := context.Background() // play ends the session by closing the connection, serve by closing the world
+	ctx := context.Background() // play ends the session by closing the connection, run by closing the world
 	if len(name) < 1 || len(name) > 32 {
 		return errors.New("a name has 1 to 32 bytes")
 	}
@@ -169,25 +180,12 @@ func (z *zone) session(conn *websocket.Conn, name string) error {
 		return err
 	}
 	defer port.Close()
-	me, known := z.names.Lookup(name)
-	if !known && z.names.Len() >= namesMax {
-		return errors.New("there are as many players as can be; come back under an old name")
-	}
-	if err := port.Batch(func() error {
-		if !known {
-			me, _ = z.kinds["player"].Create(port, prefab.With(z.player, Player{Name: name}))
-			_ = z.names.Bind(port, me, name)
-		}
-		_ = z.score.Call(port, me, 0)
-		return world.Unflag(port, me, absent) // it returns the first error of these requests
-	}); err != nil {
+	me, err := z.kinds["player"].Create(port, prefab.With(z.player, Player{Name: name}))
+	if err != nil {
 		return err
 	}
-	defer func() { // before the name is free, because requests of the next port may be applied first
-		var left world.Completion
-		_ = world.Flag(port.Within(ctx).Notify(&left), me, absent)
-		_, _ = left.Wait(ctx)
-	}()
+	defer func() { _ = port.Within(ctx).Destroy(me) }() // it waits if the queue is full
+	_ = z.login.Call(port, me, name)                    // it has room for that
 	view := z.views.Open(interest.Viewer{Entity: me, Radius: sight, Margin: 5, Bytes: packetMax, Write: func(packet []byte) {
 		late, done := context.WithTimeout(ctx, patience)
 		defer done()
@@ -200,7 +198,8 @@ func (z *zone) session(conn *websocket.Conn, name string) error {
 		if err != nil {
 			return err
 		}
-		if _, err := binary.Decode(m, binary.LittleEndian, &goal); err != nil || !(goal.X >= 0 && goal.X <= side && goal.Y >= 0 && goal.Y <= side) {
+		_, err = binary.Decode(m, binary.LittleEndian, &goal)
+		if err != nil || !(goal.X >= 0 && goal.X <= side && goal.Y >= 0 && goal.Y <= side) {
 			return errors.New("a message has 17 bytes, and its goal is in the zone")
 		}
 		// If it sends faster than the world ticks, it waits here. The world does not wait.
@@ -208,4 +207,121 @@ func (z *zone) session(conn *websocket.Conn, name string) error {
 			return err
 		}
 	}
+}
+
+// newZone makes an empty zone.
+func newZone() (*zone, error) {
+	w := world.MustNew(world.Options{TickInterval: tick, QueueRequests: 32, VersionsEach: 10_000})
+	z := &zone{world: w, systems: scheduler.New(w, scheduler.Options{})}
+	z.position, z.goal = world.Register[Position](w, "position"), world.Register[Goal](w, "goal")
+	health, monster := world.Register[Health](w, "health"), world.Register[Monster](w, "monster")
+	z.player = world.Register[Player](w, "player")
+	world.Register[Body](w, "body")
+
+	at, space := func(p Position) near.Point { return p }, near.Options{Max: near.Point{X: side, Y: side}, Cell: sight}
+	alive := world.WithoutFlags(w, dead)
+	all := near.New(w, at, space, alive)
+	players := near.New(w, at, space, alive, world.With[Player](w))
+	monsters := near.New(w, at, space, alive, world.With[Monster](w))
+	z.views = interest.New(w, all, interest.Options{}, interest.Encode(appendPosition), interest.Encode(appendHealth),
+		interest.Encode(appendMonster), interest.Encode(appendPlayer))
+
+	scored := world.RegisterMessage[async.Result[int]](w, "scored")
+	best := async.New(w, "best", scored, func(ctx context.Context, p Player) (score int, err error) {
+		err = z.db.QueryRowContext(ctx, `INSERT INTO players VALUES (?, ?) ON CONFLICT DO
+			UPDATE SET score = max(score, excluded.score) RETURNING score`, p.Name, p.Score).Scan(&score)
+		return score, err
+	}, async.Options{Again: true}) // it may run twice without harm
+	z.login = world.RegisterFunc(w, "login", func(self *world.EntityContext, name string) {
+		_, _ = best.Go(self, self.Handle(), Player{Name: name})
+	})
+	killed := world.RegisterFunc(w, "killed", func(self *world.EntityContext, victim handle.Handle) {
+		if p := z.player.Write(self); p != nil { // a monster has no score
+			p.Score++
+			_, _ = best.Go(self, victim, *p) // not about the player: if it leaves, what is asked about it is dropped
+		}
+	})
+	rise := timer.New(w, "rise", world.RegisterMessage[Rise](w, "rise"), timer.Options{})
+	hit := world.RegisterFunc(w, "hit", func(self *world.EntityContext, by Hit) {
+		h := health.Write(self)
+		if h.Points > 0 && h.Points <= by.Points {
+			_ = world.Flag(self, self.Handle(), dead)
+			_, _ = rise.After(self, self.Handle(), int(5*time.Second/tick), Rise{})
+			_ = killed.Call(self, by.By, self.Handle())
+		}
+		h.Points = max(0, h.Points-by.Points)
+	})
+	z.systems.MustAdd("live", live)
+	z.systems.MustAdd("hunt", act(world.With[Monster], players, hit))
+	z.systems.MustAdd("defend", act(world.With[Player], monsters, hit))
+
+	var noKinds, noView error
+	z.kinds, noKinds = prefab.Load(w, files, "prefabs/*.json")
+	z.view, noView = w.NewView(all, z.position, health, monster, z.player)
+	return z, errors.Join(noKinds, noView)
+}
+
+// populate makes the monsters.
+func (z *zone) populate(w *world.World) (err error) {
+	for i := range 100 {
+		x, y := float64(i%10*100+50), float64(i/10*100+50)
+		_, e := z.kinds[[]string{"rat", "wolf", "orc"}[i%3]].Create(w,
+			prefab.With(z.position, Position{X: x, Y: y}), prefab.With(z.goal, Goal{x, y, true}))
+		err = errors.Join(err, e)
+	}
+	return err
+}
+
+// live revives the dead, and gives players their best score.
+func live(b *world.Build) func(*world.Context) {
+	rises, scores := world.Receive[Rise](b), world.Receive[async.Result[int]](b)
+	health, players := world.Write[Health](b), world.Write[Player](b)
+	return func(c *world.Context) {
+		for _, m := range rises.All() {
+			health.Get(m.To).Points = health.Get(m.To).Max
+			_ = world.Unflag(c, m.To, dead)
+		}
+		for _, m := range scores.All() { // also those of victims
+			if p := players.Get(m.To); p != nil {
+				p.Score = max(p.Score, m.Body.Value) // 0 if the database failed
+			}
+		}
+	}
+}
+
+// act lets characters walk to their goal. Those that fight walk to the nearest foe in sight, and hit it within reach.
+func act(of func(world.Binder) world.Term, foes *near.Index, hit *world.Func[Hit]) scheduler.System {
+	return func(b *world.Build) func(*world.Context) {
+		positions, goals, bodies := world.Write[Position](b), world.Read[Goal](b), world.Read[Body](b)
+		some, around := b.Query(positions, goals, bodies, of(b), world.WithoutFlags(b, dead)), foes.Read(b)
+		var found []near.Hit
+		return func(c *world.Context) {
+			for ch := range some.Chunks() {
+				for i, goal := range goals.Slice(ch) {
+					p, body := &positions.Slice(ch)[i], bodies.Slice(ch)[i]
+					to := Position{X: goal.X, Y: goal.Y}
+					if found = around.AppendNearest(found[:0], *p, 1, body.Sight); goal.Fight && len(found) > 0 {
+						to = found[0].At
+						if found[0].Distance2 <= body.Reach*body.Reach {
+							to = *p
+							_ = hit.Call(c, found[0].Handle, Hit{ch.Handle(i), body.Damage})
+						}
+					}
+					far := max(math.Hypot(to.X-p.X, to.Y-p.Y), 1e-9)
+					part := min(1, body.Speed*c.Delta()/far)
+					p.X, p.Y = p.X+(to.X-p.X)*part, p.Y+(to.Y-p.Y)*part
+				}
+			}
+		}
+	}
+}
+
+func appendPosition(b []byte, p *Position) []byte {
+	return binary.LittleEndian.AppendUint32(b, uint32(p.X*64)|uint32(p.Y*64)<<16)
+}
+func appendHealth(b []byte, h *Health) []byte   { return append(b, byte(h.Points*255/h.Max)) }
+func appendText(b []byte, s string) []byte      { return append(append(b, byte(len(s))), s...) }
+func appendMonster(b []byte, m *Monster) []byte { return appendText(b, m.Kind) }
+func appendPlayer(b []byte, p *Player) []byte {
+	return binary.AppendUvarint(appendText(b, p.Name), uint64(p.Score))
 }

@@ -5,18 +5,22 @@ package main
 import (
 	"bufio"
 	"context"
-	"errors"
+	"fmt"
 	"io"
 	"log"
 	"net"
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/atoll-sim/atoll/durable"
+	"github.com/atoll-sim/atoll/world"
 	"github.com/coder/websocket"
 )
 
@@ -115,19 +119,49 @@ func TestSignal(t *testing.T) {
 	if code := websocket.CloseStatus(all[0].err); code != websocket.StatusGoingAway {
 		t.Errorf("the client got %v: %v", code, all[0].err)
 	}
-	z, err := open(ctx, func(err error) { t.Error(err) }, dir)
+	z := zoneOf(t)
+	store, err := durable.Open(ctx, filepath.Join(dir, "world"), z.world, z.systems, durable.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := z.store.Recovered(); r.New || r.Ticks != 0 || r.Torn != nil {
+	if r := store.Recovered(); r.New || r.Ticks != 0 || r.Torn != nil {
 		t.Errorf("it was saved as %+v", r)
 	}
-	if me, ok := z.names.Lookup("p00"); !ok || z.world.Tick() == 0 {
-		t.Errorf("p00 is %v at tick %d", me, z.world.Tick())
+	if n := z.world.Query(world.With[Monster](z.world)).Count(); n != 100 || z.world.Tick() == 0 {
+		t.Errorf("there are %d monsters at tick %d", n, z.world.Tick())
 	}
-	if err := errors.Join(z.pool.Close(ctx), z.store.Close(), z.db.Close()); err != nil {
+	if err := store.Close(); err != nil {
 		t.Error(err)
 	}
+}
+
+// Clients may come until the zone has ended, and later find nobody.
+func TestLate(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	s := serve(t, t.TempDir())
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			for k := 0; ; k++ {
+				p, err := s.join(ctx, fmt.Sprintf("p%d-%d", i, k))
+				if err != nil {
+					if ctx.Err() != nil {
+						t.Error("the zone does not end")
+					}
+					return
+				}
+				defer p.conn.CloseNow()
+			}
+		})
+	}
+	time.Sleep(200 * time.Millisecond)
+	s.stop()
+	if s.clients.TryRLock() {
+		t.Error("the zone has ended, and lets clients in")
+	}
+	all.Wait()
 }
 
 // Who sends half a request is dropped while the zone goes on.

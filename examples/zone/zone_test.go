@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"math"
@@ -9,24 +10,26 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/atoll-sim/atoll/durable"
+	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/prefab"
 	"github.com/atoll-sim/atoll/world"
 	"github.com/coder/websocket"
 )
 
-// Who goes and comes again at once is there.
+// Who goes and comes again at once is there, and once. Who has gone is not.
 func TestAgain(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	s := serve(t, t.TempDir())
 	var all sync.WaitGroup
-	defer all.Wait()
 	for i := range 20 {
 		name := fmt.Sprintf("p%02d", i)
 		all.Go(func() {
@@ -51,34 +54,126 @@ func TestAgain(t *testing.T) {
 			}
 		})
 	}
+	left := make(chan struct{})
+	go func() {
+		all.Wait()
+		close(left)
+	}()
+	for here := s.names(t); ; here = s.names(t) {
+		slices.Sort(here)
+		if once := slices.Compact(slices.Clone(here)); len(once) < len(here) {
+			t.Fatalf("somebody is here twice: %v", here)
+		}
+		select {
+		case <-left:
+			if len(here) == 0 {
+				return
+			}
+		default:
+		}
+		if ctx.Err() != nil {
+			t.Fatalf("these are still here: %v", here)
+		}
+	}
 }
 
-// After a crash a zone goes on where it was, and nobody is there who has no client.
+// kill has a client kill the rat beside the start, and then fight no more.
+func (s *server) kill(t *testing.T, ctx context.Context, p *player) {
+	t.Helper()
+	if err := p.walk(ctx, 550, 450, 1); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "a kill", []*player{p}, func(p *player) bool { return p.self() != nil && p.self().score > 0 })
+	if err := p.walk(ctx, 550, 450, 0); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// After a crash players come back with their score, and nobody is there who has no client.
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	dir, copied := t.TempDir(), t.TempDir()
+	dir, copied, found := t.TempDir(), t.TempDir(), t.TempDir()
 	s := serve(t, dir)
-	all := joinAll(t, ctx, s, 1)
-	await(t, "itself", all, func(p *player) bool { return p.self() != nil })
-	if err := s.store.Wait(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.CopyFS(copied, os.DirFS(dir)); err != nil { // as the files are at this moment
-		t.Fatal(err)
-	}
-	z, err := open(ctx, func(err error) { t.Error(err) }, copied)
+	all := joinAll(t, ctx, s, 2)
+	await(t, "both", all, func(p *player) bool { return len(p.seen) >= 2 && p.self() != nil })
+	s.kill(t, ctx, all[0])
+	db, err := sql.Open("sqlite", filepath.Join(dir, "players.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	me, ok := z.names.Lookup("p00")
-	if f := world.FlagsOf(z.world, me); !ok || f != absent {
-		t.Errorf("p00 is known: %v, and has flags %b", ok, f)
+	defer db.Close()
+	// The row is in the database, so the kill is on disk.
+	for score := 0; score == 0; time.Sleep(time.Millisecond) {
+		err := db.QueryRowContext(ctx, "SELECT score FROM players WHERE name = 'p00'").Scan(&score)
+		if ctx.Err() != nil {
+			t.Fatal(err)
+		}
 	}
-	if err := errors.Join(z.pool.Close(ctx), z.store.Close(), z.db.Close()); err != nil {
+	for _, to := range []string{copied, found} {
+		if err := os.CopyFS(to, os.DirFS(dir)); err != nil { // as the files are at this moment
+			t.Fatal(err)
+		}
+	}
+
+	z := zoneOf(t)
+	store, err := durable.Open(ctx, filepath.Join(found, "world"), z.world, z.systems, durable.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := z.world.Query(world.With[Player](z.world)).Count(); n != 2 {
+		t.Errorf("the crash has left %d players, expected 2", n)
+	}
+	if err := store.Close(); err != nil {
 		t.Error(err)
 	}
+
+	s = serve(t, copied)
+	again := joinAll(t, ctx, s, 1)
+	await(t, "its score", again, func(p *player) bool { return p.self() != nil && p.self().score == 1 })
+	if is := *again[0].self(); is.x != 500*64 || is.y != 500*64 {
+		t.Errorf("p00 comes back as %+v, expected at the start", is)
+	}
+	if names := s.names(t); len(names) != 1 {
+		t.Errorf("these are here: %v, expected p00", names)
+	}
+}
+
+// A kill counts even if the player leaves and the process ends before the database is told.
+func TestKillLast(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	dir, z := t.TempDir(), zoneOf(t)
+	var me handle.Handle
+	store, err := durable.Open(ctx, filepath.Join(dir, "world"), z.world, z.systems, durable.Options{
+		New: func(w *world.World) (err error) {
+			me, err = z.kinds["player"].Create(w, prefab.With(z.player, Player{Name: "p00"}),
+				prefab.With(z.position, Position{X: 550, Y: 450}), prefab.With(z.goal, Goal{550, 450, true}))
+			return errors.Join(err, z.populate(w))
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	step := func() {
+		if err := z.systems.Step(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for world.Read[Player](z.world).Get(me).Score == 0 { // there is no Pool, so nobody tells the database
+		step()
+	}
+	z.world.Destroy(me)
+	for range 100 { // what is asked about the dead is forgotten within 64
+		step()
+	}
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again := joinAll(t, ctx, serve(t, dir), 1)
+	await(t, "its score", again, func(p *player) bool { return p.self() != nil && p.self().score == 1 })
 }
 
 // A client that does not read is dropped, and nobody else notices.
@@ -135,7 +230,8 @@ func TestSlow(t *testing.T) {
 }
 
 // Fifty clients see each other come, walk and go; in the end each knows what the server does. Then the
-// server is started again, with the world and the database, and with the database alone.
+// server is started again, with the world and the database, and with the database alone: players have their
+// score, and begin at the start.
 func TestZone(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -190,22 +286,24 @@ func TestZone(t *testing.T) {
 	was := *hunter.self()
 	s.stop()
 
-	s = serve(t, dir)
-	again := joinAll(t, ctx, s, 1)
-	await(t, "itself again", again, func(p *player) bool { return p.self() != nil })
-	if is := *again[0].self(); is != was {
-		t.Errorf("the hunter is %+v, and was %+v", is, was)
-	}
-	s.stop()
-
-	if err := os.RemoveAll(filepath.Join(dir, "world")); err != nil {
-		t.Fatal(err)
-	}
-	s = serve(t, dir)
-	again = joinAll(t, ctx, s, 1)
-	await(t, "its score in a new world", again, func(p *player) bool { return p.self() != nil && p.self().score == was.score })
-	if is := *again[0].self(); is.x != 500*64 {
-		t.Errorf("in a new world the hunter is %+v, and was %+v", is, was)
+	for _, monsters := range []int{0, 100} { // those of the old world are no more
+		s = serve(t, dir)
+		again := joinAll(t, ctx, s, 1)
+		await(t, "its score", again, func(p *player) bool { return p.self() != nil && p.self().score == was.score })
+		if is := *again[0].self(); is.x != 500*64 || is.y != 500*64 {
+			t.Errorf("the hunter comes back as %+v, expected at the start", is)
+		}
+		if err := <-s.systems.Between(func(w *world.World) {
+			if n := w.Query(world.With[Monster](w)).Count(); n != monsters {
+				t.Errorf("there are %d monsters, expected %d", n, monsters)
+			}
+		}); err != nil {
+			t.Fatal(err)
+		}
+		s.stop()
+		if err := os.RemoveAll(filepath.Join(dir, "world")); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -218,15 +316,15 @@ func TestRemoved(t *testing.T) {
 	all := joinAll(t, ctx, s, 1)
 	await(t, "itself", all, func(p *player) bool { return p.self() != nil })
 	if err := <-s.systems.Between(func(w *world.World) {
-		if err := w.Query(world.With[Player](w)).Remove(s.health); err != nil {
+		if err := w.Query(world.With[Player](w)).Remove(s.player); err != nil {
 			t.Error(err)
 		}
 	}); err != nil {
 		t.Fatal(err)
 	}
-	await(t, "that it has no health", all, func(p *player) bool {
+	await(t, "that it has no name", all, func(p *player) bool {
 		for _, e := range p.seen {
-			if e.name == p.name && e.columns == 1|8 {
+			if e.name == p.name && e.columns == 1|2 {
 				return true
 			}
 		}

@@ -23,7 +23,7 @@ func TestVariable(t *testing.T) {
 	seeds, variable := regexp.MustCompile(`seeds \d+ \d+`), regexp.MustCompile(seed.Variable+`=\d+`)
 	run := func(env string) string {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestOf$", "-test.v")
-		cmd.Env = []string{env}
+		cmd.Env = []string{env, "GORACE=" + os.Getenv("GORACE")}
 		out, _ := cmd.CombinedOutput()
 		return string(out)
 	}

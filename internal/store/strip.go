@@ -17,7 +17,6 @@ import (
 // Memory of the rest is not touched before it becomes a part. The collector frees a strip as a
 // whole. So a part that a chunk has dropped is kept for later use until all parts are free. So is a
 // rest when chunks of another table come between.
-// when chunks of another table come between.
 //
 // Ownership: under the space's lock.
 type strip struct {
