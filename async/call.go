@@ -24,8 +24,8 @@ var (
 // Options shape a Call. The zero value means the defaults.
 type Options struct {
 	// Pending is how many asks may be under way in each shard, and of global systems. It is at most
-	// 16,777,216. Default: 4,096. The memory of the most that ever were is kept. A snapshot with more
-	// can be loaded.
+	// 16,777,216. Default: 4,096. The memory for the largest number so far is kept. A snapshot with
+	// more can be loaded.
 	Pending int
 	// Ticks is after how many ticks an ask times out: from 2, since a result takes as long, to 2³⁰.
 	// Default: 600.
@@ -87,8 +87,8 @@ type Result[R any] struct {
 	Value  R // what the function has returned, even if it returned an error, too
 }
 
-// ID names an ask. No other ask gets it while a result is under way. In components of a
-// copied entity it becomes None, as a timer.ID does: the result comes to the original.
+// ID names an ask. No other ask gets it while a result is under way. In components of a copied
+// entity it becomes None, as a timer.ID does: the result goes to the original.
 type ID uint64
 
 // None is the ID of no ask.
@@ -117,8 +117,8 @@ type Call[A, R any] struct {
 	free    []*job[A, R] // guarded by the Pool, until it is closed
 }
 
-// New makes a function a Call of the world: its results are sent as m. label is what messages and logs
-// call it, and how it is found in a snapshot. Several Calls may share one m.
+// New makes a function a Call of the world: its results are sent as m. Errors, logs and snapshots
+// use the label. Several Calls may share one m.
 //
 // run is called on any goroutine of a Pool, on several at the same time. It must not touch the world
 // except through a port of its own. It must not write what args point to. ctx ends when the ask has timed out,

@@ -17,10 +17,9 @@ import (
 // then None. When several things are wrong, the error names the first from the
 // left.
 //
-// The handle may be stale, and s may come from an enemy: a world checks each
-// handle at each use. However long s is, Parse stops at the first byte that is
-// wrong, so within its first 24, and an error repeats at most its first 32, in
-// printable ASCII.
+// The handle may be stale, and s may come from an attacker: a world checks each handle at each use.
+// However long s is, Parse stops at the first byte that is wrong, so within its first 24, and an
+// error repeats at most its first 32, in printable ASCII.
 //
 // Cost: no allocation, except for an error. Safe from any goroutine.
 func Parse(s string) (Handle, error) { return parse(s) }

@@ -141,7 +141,7 @@ func (r *Reader) Root(h handle.Handle) handle.Handle {
 	return h
 }
 
-// IsAncestor reports whether a is a parent of h, or a parent of an ancestor. O(depth).
+// IsAncestor reports whether a is the parent of h or of one of its ancestors. O(depth).
 func (r *Reader) IsAncestor(a, h handle.Handle) bool {
 	return a != handle.None && a != h && r.tree.isAncestor(a, h)
 }

@@ -22,12 +22,11 @@ const (
 	// Grandparent gives them to the nearest living ancestor, after its other children. If there is
 	// none, or its list is fixed and full, they become orphans.
 	Grandparent
-	// Refuse spares the parent instead: an entity that has a living child is not
-	// destroyed, and the outcome of the request is Refused. Later requests on it in the same
-	// refresh are Gone all the same. If the entity dies with a parent in another relation, its children
-	// become orphans. An entity that its last reference.Owner released is spared as well. It has no owner
-	// then; a system that finds it in Reader.Refused may destroy it later.
-	// then, and a system that finds it in Reader.Refused may destroy it later.
+	// Refuse spares the parent instead: an entity that has a living child is not destroyed, and the
+	// outcome of the request is Refused. Later requests on it in the same refresh are Gone all the
+	// same. If the entity dies with a parent in another relation, its children become orphans. An
+	// entity that its last reference.Owner released is spared as well. It has no owner then; a
+	// system that finds it in Reader.Refused may destroy it later.
 	Refuse
 )
 
@@ -107,8 +106,8 @@ type Relation struct {
 // part makes a Relation something that a view can have.
 type part = world.Viewable
 
-// New makes a relation of a world, with a name for messages. The world
-// must be idle, or New panics.
+// New makes a relation of a world. Errors, snapshots and tools use its name. The world must be
+// idle, or New panics.
 func New(w *world.World, name string, o Options) *Relation {
 	d := driver.Of(w)
 	d.MustRegister("hierarchy.New", name)

@@ -1,9 +1,10 @@
 // Package interest sends each client what it sees of a world, and only what the client does not know yet.
 //
-// A [Set] has a [View] for each client. [Set.Update] takes a frame, finds the entities that each view sees by
-// an index of package near, and makes a [Packet] for each view that has news: entities that have come,
-// entities that have gone, and of the others the components that have changed. It works on frames while the
-// world ticks, so the world does not depend on it: views are not saved, and what clients do here is no input.
+// A [Set] has a [View] for each client. [Set.Update] takes a frame, finds the entities that each
+// view sees by an index of package near, and makes a [Packet] for each view that has news: entities
+// that have come, entities that have gone, and of the others the components that have changed. It
+// works on frames while the world ticks, so the world does not depend on it: views are not saved,
+// and what clients do here is not an input.
 //
 //	look     for each view, in the order of cells: which entities it sees
 //	encode   for each entity that some view sees: its components as bytes, and which of them have changed

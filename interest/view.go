@@ -28,10 +28,11 @@ type Viewer struct {
 	// called. 0 is for a transport that loses nothing and takes all packets: each counts as received. At most
 	// UnackedMax.
 	Unacked int
-	// Write, if not nil, gets the view's packets instead of the sink, as AppendTo encodes them: for a connection
-	// that keeps the order, such as a websocket. Each call has a goroutine of its own, so it may wait for the
-	// network; it must not keep the packet. The view gets no packet until Write has returned, so a slow client
-	// gets fewer packets, each with all news. Each counts as received: when a write fails, close the connection.
+	// Write, if not nil, gets the view's packets instead of the sink, as AppendTo encodes them: for
+	// a connection that keeps the order, such as a websocket. Each call has a goroutine of its own,
+	// so it may wait for the network; it must not keep the packet. The view gets no packet until
+	// Write has returned, so a slow client gets fewer packets, each with everything that is new.
+	// Each counts as received: when a write fails, close the connection.
 	Write func(packet []byte)
 	// Client is any value of the program, for the sink and the functions of Options. See View.Client.
 	Client any

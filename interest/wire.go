@@ -12,10 +12,10 @@ import "encoding/binary"
 //	        Removed, if it has that
 //	        Bytes
 //
-// All other numbers are those of binary.AppendUvarint: seven bits in each byte, the lowest first, and the highest
-// bit set in all but the last byte. Nothing says how long the values of columns are: the client reads them as
-// the functions of Encode write them. Up to slot 8191 and column 12 a leave and a row take no more bytes than
-// Viewer.Bytes counts, but for Removed.
+// All other numbers are those of binary.AppendUvarint: seven bits in each byte, the lowest first,
+// and the highest bit set in all but the last byte. Nothing says how long the values of columns
+// are: the client reads them as the functions of Encode write them. Up to slot 8191 and column 12 a
+// leave and a row take no more bytes than Viewer.Bytes counts, except for Removed.
 //
 // It allocates nothing if dst has room. It is for the sink, as the packet is.
 func (p *Packet) AppendTo(dst []byte) []byte {

@@ -73,8 +73,8 @@ type Names[K Name] struct {
 // part makes Names something that a view can have.
 type part = world.Viewable
 
-// New makes names for entities of a world; label is what messages call them. The
-// world must be idle, or New panics.
+// New makes names for entities of a world. Errors and snapshots use the label. The world must be
+// idle, or New panics.
 func New[K Name](w *world.World, label string, o Options) *Names[K] {
 	d := driver.Of(w)
 	d.MustRegister("names.New", label)
@@ -97,7 +97,7 @@ func New[K Name](w *world.World, label string, o Options) *Names[K] {
 	return n
 }
 
-// Label returns what messages call these names.
+// Label returns the label that the names were made with.
 func (n *Names[K]) Label() string { return n.label }
 
 // Options returns the options with the defaults filled in.

@@ -10,7 +10,7 @@
 //	delta    those that have come or moved since, by cell
 //	dead     which of base are somewhere else since, or gone
 //
-// What is read does not depend on what is in base and what in delta. If much has changed base is made
-// anew, else only the delta: that costs by what moves. An Index is not state of the world: it is not
-// saved or hashed, but computed again.
+// What is read does not depend on what is in base and what in delta. If much has changed, base is
+// computed again, otherwise only delta, whose cost depends on what moves. An Index is not state of
+// the world: it is not saved or hashed, but computed again.
 package near

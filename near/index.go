@@ -54,9 +54,10 @@ type viewable = world.Viewable
 // The world must be idle. New panics if P is not registered, for options that are out of range, and for
 // Turns and TurnsFor, which are for the queries of systems.
 //
-// An index takes 36 bytes for each entity. A refresh takes 20 to 35 ns for each entity in a chunk that was
-// handed out for writing P, or in which rows came or went. The whole index is computed anew if those are more
-// than a quarter of all entities, or if more than a sixteenth have moved and rest since, or are gone.
+// An index takes 36 bytes for each entity. A refresh takes 20 to 35 ns for each entity in a chunk
+// that was handed out for writing P, or in which rows came or went. The whole index is computed
+// anew if those are more than a quarter of all entities, or if more than a sixteenth have moved and
+// then come to rest, or are gone.
 func New[P any](w *world.World, at func(P) Point, o Options, terms ...world.Term) *Index {
 	d := driver.Of(w)
 	d.MustIdle("near.New")

@@ -62,8 +62,8 @@ func (r *Reader) AppendWithin(dst []Hit, c Point, radius float64) []Hit {
 	return v.find(dst, &s, v.grid.around(&c, radius))
 }
 
-// AppendBox appends the entities in a box. Its bounds belong to it and may be infinite. It finds
-// nothing if a bound of min is above that of max, or is not a number.
+// AppendBox appends the entities in a box. Its bounds are part of the box and may be infinite. It
+// finds nothing if a bound of min is above that of max, or is not a number.
 func (r *Reader) AppendBox(dst []Hit, min, max Point) []Hit {
 	v := r.version("Reader.AppendBox")
 	if !(min.X <= max.X && min.Y <= max.Y && min.Z <= max.Z) {

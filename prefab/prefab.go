@@ -140,8 +140,8 @@ func localOf(h handle.Handle) (entity int, ok bool) {
 	return int(h.Index()) - 1, h.Version() == 0 && h.Shard() == 0 && h.Index() > 0
 }
 
-// New makes a prefab of the parts of its root. name is what messages call it. The world must be
-// idle. Values are copied by assignment, or by Component.CloneBy if the component has one. A timer.ID or
+// New makes a prefab of the parts of its root. Errors use its name. The world must be idle. Values
+// are copied by assignment, or by Component.CloneBy if the component has one. A timer.ID or
 // async.ID in them becomes None.
 //
 // It panics for a part that is In; a component that comes twice or is of another world; a value

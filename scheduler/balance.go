@@ -21,7 +21,6 @@ type Balancer interface {
 	// numbers of entities. A Balancer with a state that affects its later decisions should append
 	// that state in a method AppendState, like Scheduler.AppendState, so that a hash of the state
 	// includes it.
-	// Scheduler.AppendState, so that a hash of the state includes it.
 	Balance(tick uint64, loads []Load, dst []Transfer) []Transfer
 }
 

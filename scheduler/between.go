@@ -54,7 +54,7 @@ type asked struct {
 // not receive from the channel, because its tick would never end; nor must OnTick or f, because the
 // next tick would never begin.
 //
-// Changes by f are no inputs: a log of inputs does not record them.
+// Changes by f are not inputs: a log of inputs does not record them.
 //
 // Safe from any goroutine at any time, also from within f.
 func (s *Scheduler) Between(f func(*world.World)) <-chan error {

@@ -42,8 +42,8 @@ type Options struct {
 	// Ladder is what Run gives up while ticks take too long, in this order. After 3 of 4 ticks that
 	// take longer than the budget, one more rung is in force; after 64 in a row that take less than
 	// 70 % of it, one less. The simulation depends on the rungs, so a log of inputs records them.
-	// Report.Rung and the Logger show them. Step goes up and down no ladder. A pause leaves all
-	// rungs, and single ticks of StepOnce go up none.
+	// Report.Rung and the Logger show them. Step does not use the ladder. A pause ends all rungs,
+	// and in ticks of StepOnce none is in force.
 	Ladder []Rung
 
 	// Balancer, if not nil, moves entities from shards with much to do to others; see Level.
@@ -262,9 +262,9 @@ func (s *Scheduler) prepare() error {
 	return nil
 }
 
-// Step runs one tick: all systems on all shards, then the refresh. It returns, without
-// running, the context's error if the context has ended, world.ErrClosed if the world is
-// closed, and an error if a system is to come before or after one that was not added.
+// Step runs one tick: all systems on all shards, then the refresh. It returns, without running, the
+// context's error if the context has ended, world.ErrClosed if the world is closed, and an error if
+// Before or After names a system that was not added.
 //
 // A system that panics does not stop the tick, nor does one that calls runtime.Goexit, as a
 // failing test does. The error joins a *world.PanicError for each of these, and for each

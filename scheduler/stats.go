@@ -34,7 +34,7 @@ type SystemStats struct {
 	Total   time.Duration   // likewise
 	Last    time.Duration   // the last runs of each shard, added up
 	Max     time.Duration   // the longest run on a shard
-	Waited  time.Duration   // how long shards stood before it at fences
+	Waited  time.Duration   // how long shards waited before it at fences
 	Time    stats.Histogram // of each run on a shard
 	Shards  []ShardStats    // by shard; of a global system one
 }
@@ -43,8 +43,9 @@ type SystemStats struct {
 type ShardStats struct {
 	Runs, Panics     uint64
 	Total, Last, Max time.Duration
-	// Waited is how long the shard stood before the system at fences, until a worker took it again. HeldUp is how long
-	// other shards stood because this one was the last to pass the system; a shard stands for one other at a time.
+	// Waited is how long the shard waited before the system at fences, until a worker took it
+	// again. HeldUp is how long other shards waited because this one was the last to pass the
+	// system; a shard waits for one other at a time.
 	Waited, HeldUp time.Duration
 	// Half of the runs here took no longer than P50, and 99 of 100 no longer than P99. Both are off
 	// by a quarter at most.

@@ -60,7 +60,7 @@ type SpanKind int
 // The kinds of spans.
 const (
 	SpanSystem  SpanKind = iota // a run of a system
-	SpanWait                    // a shard stood before a fence
+	SpanWait                    // a shard waited at a fence
 	SpanBalance                 // the Balancer decided
 	SpanStep                    // a step of the refresh, or a part of one
 )

@@ -6,7 +6,7 @@ import "time"
 // table of all pairs of shards takes half a megabyte.
 const WaitShardsMax = 256
 
-// Wait is how long a shard stood at fences because another shard was the last to pass.
+// Wait is how long a shard waited at fences because another shard was the last to pass.
 // world.AllShards stands for global systems.
 type Wait struct {
 	Shard, For int

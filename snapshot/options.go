@@ -33,7 +33,7 @@ type Options struct {
 	Changes []Change
 	// BytesMax is the most memory that Load takes for rows, including room for more of them, and in
 	// addition for any other section while it is read. Default: 1 GB, and 64 bytes for each
-	// uncompressed byte that describes rows. For Export and Import see there.
+	// uncompressed byte that describes rows. Export and Import say how they use it.
 	BytesMax int64
 }
 

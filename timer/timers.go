@@ -24,7 +24,7 @@ var (
 // Options shape Timers. The zero value means the defaults.
 type Options struct {
 	// Max is how many timers may be set in each shard, and by global systems. It is at most
-	// 16,777,216. Default: 1,048,576. The memory of the most that were ever set is kept. A snapshot
+	// 16,777,216. Default: 1,048,576. The memory for the largest number so far is kept. A snapshot
 	// with more can be loaded.
 	Max int
 }
@@ -100,9 +100,9 @@ type request[M any] struct {
 	Body        M
 }
 
-// New makes timers for a message. label is what messages call them, and how they are found in a
-// snapshot. The world must be idle and, if it is to be loaded, new. It panics for a label that is
-// empty or taken, and for options out of range.
+// New makes timers for a message. Errors and snapshots use the label. The world must be idle and,
+// if it is to be loaded, new. It panics for a label that is empty or taken, and for options out of
+// range.
 func New[M any](w *world.World, label string, m *world.Message[M], o Options) *Timers[M] {
 	d := driver.Of(w)
 	d.MustRegister("timer.New", label)
@@ -148,7 +148,7 @@ func New[M any](w *world.World, label string, m *world.Message[M], o Options) *T
 	return t
 }
 
-// Label returns what messages call these timers.
+// Label returns the label that the timers were made with.
 func (t *Timers[M]) Label() string { return t.label }
 
 // Options returns the options with the defaults filled in.

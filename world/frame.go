@@ -286,8 +286,8 @@ func (f *Frame) locate(call string, h handle.Handle) slots.Loc {
 
 // Diff is the difference between two frames of a world.
 type Diff struct {
-	Created   []handle.Handle // alive in the later frame alone, in its order
-	Destroyed []handle.Handle // alive in the earlier frame alone, in its order
+	Created   []handle.Handle // alive only in the later frame, in its order
+	Destroyed []handle.Handle // alive only in the earlier frame, in its order
 	Retyped   []handle.Handle // alive in both, with other components, in the order of the later
 
 	changed [store.ComponentsMax][]handle.Handle

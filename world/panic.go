@@ -72,11 +72,11 @@ const failuresMax = 64
 // keepsFailure reports whether a shard that has kept n failures keeps the next.
 func (w *World) keepsFailure(n int) bool { return n < max(1, failuresMax/len(w.shards)) }
 
-// Failure returns the panics of the last refresh, joined, or nil if there was none: a
-// *PanicError for each function, by shard, and in each shard in the order of the requests; then
-// one for each hook, and one for the recorder of an input log. Each shard keeps the errors of 64
-// functions divided by the number of shards, of one at least; if there were more, a last error says
-// how many. The world must be idle.
+// Failure returns the panics of the last refresh, joined, or nil if there was none: a *PanicError
+// for each function, by shard, and in each shard in the order of the requests; then one for each
+// hook, and one for the recorder of an input log. Each shard keeps the errors of 64 functions
+// divided by the number of shards, but at least one; if there were more, a last error says how
+// many. The world must be idle.
 func (w *World) Failure() error {
 	w.mustIdle("World.Failure")
 	var all []error

@@ -42,9 +42,9 @@ type Stats struct {
 	Latency stats.Histogram
 }
 
-// StepStats is the time that a step of the refresh took, in each tick of a scheduler in which it had something to do.
-// Steps that follow one another in a refresh make up its time. World.Refresh is not measured. See the refresh in
-// docs/architecture.md for what the steps do.
+// StepStats is the time that a step of the refresh took, in each tick of a scheduler in which it
+// had something to do. The steps of a refresh add up to its time. World.Refresh is not measured.
+// See the refresh in docs/architecture.md for what the steps do.
 type StepStats struct {
 	Name string
 	Time stats.Histogram
