@@ -3,38 +3,36 @@ package durable
 import (
 	"fmt"
 	"io"
-	"strconv"
-	"strings"
 )
 
-// Each segment names its incarnation. A file of its own names the last one, too: without it, handles
-// would be given again if the last segments were lost.
+// Each segment names its incarnation. A file of its own has the number of the last one, too: without it,
+// handles would be given again if the last segments were lost. Behind it stands the number of the first
+// segment of the process, whose head is on disk before the file is.
 
-// lastIncarnation returns what the file says, or 0 if there is none: then the segments count.
-func (d *Store) lastIncarnation() uint32 {
-	f, err := d.files.Open(incarnationName)
-	if err != nil {
-		return 0
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, 64))
-	if err != nil {
-		return 0
-	}
-	n, err := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 32)
-	if err != nil {
-		return 0
-	}
-	return uint32(n)
+// begun is what the file says.
+type begun struct {
+	incarnation uint32
+	segment     uint64 // 0 if no ticks are in it: with Options.NoLog
 }
 
-// keepIncarnation writes the file, so that it is on disk.
-func (d *Store) keepIncarnation(n uint32) error {
+// lastBegun returns what the file says, or zeroes if there is none: then the segments count.
+func (d *Store) lastBegun() (x begun) {
+	f, err := d.files.Open(incarnationName)
+	if err != nil {
+		return begun{}
+	}
+	defer f.Close()
+	_, _ = fmt.Fscanln(io.LimitReader(f, 64), &x.incarnation, &x.segment) // as far as it goes
+	return x
+}
+
+// keepBegun writes the file, so that it is on disk.
+func (d *Store) keepBegun(x begun) error {
 	f, err := d.files.Create(incarnationName)
 	if err != nil {
 		return err
 	}
-	if _, err = fmt.Fprintln(f, n); err == nil {
+	if _, err = fmt.Fprintln(f, x.incarnation, x.segment); err == nil {
 		err = f.Sync()
 	}
 	if e := f.Close(); err == nil {

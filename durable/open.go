@@ -117,7 +117,8 @@ func (d *Store) restore(ctx context.Context) error {
 			}
 		}
 	}
-	d.number, x.Incarnation = d.mark.number-1, d.lastIncarnation()
+	last := d.lastBegun()
+	d.number, x.Incarnation = d.mark.number-1, last.incarnation
 	unread := uint32(0) // segments after the last whose incarnation is known
 	for _, s := range all {
 		d.number = max(d.number, s.number)
@@ -133,7 +134,7 @@ func (d *Store) restore(ctx context.Context) error {
 		all = all[1:]
 	}
 	x.Clean = d.mark.clean && len(all) == 0 && x.Incarnation <= d.w.Incarnation()
-	if all, err = d.chain(all); err != nil {
+	if all, err = d.chain(all, last); err != nil {
 		return err
 	}
 	if len(found.Passed) > 0 {
@@ -159,6 +160,9 @@ func (d *Store) restore(ctx context.Context) error {
 			}
 		}
 	}
+	if x.Torn == nil && len(x.Lost) == 0 {
+		x.Torn = d.cut
+	}
 	x.Incarnation = max(x.Incarnation, d.w.Incarnation())
 	if !x.Clean {
 		x.Incarnation++
@@ -176,7 +180,7 @@ func (d *Store) fresh() error {
 		}
 	}
 	x.Incarnation = d.w.Incarnation()
-	if n := d.lastIncarnation(); n > 0 { // of a world that was removed
+	if n := d.lastBegun().incarnation; n > 0 { // of a world that was removed
 		x.Incarnation = max(x.Incarnation, n+1)
 	}
 	if err := d.w.Reincarnate(x.Incarnation); err != nil { // changes nothing if it fails
@@ -186,34 +190,6 @@ func (d *Store) fresh() error {
 		x.Incarnation++
 	}
 	return nil
-}
-
-// chain returns the segments from the snapshot on that follow one another. It leaves out those
-// whose process died before even the header was on disk.
-func (d *Store) chain(all []*segment) ([]*segment, error) {
-	for i, s := range all {
-		if want := d.mark.number + uint64(i); s.number != want {
-			all = all[:i]
-			if err := d.lose(fmt.Errorf("%s is missing", segmentName(want))); err != nil {
-				return nil, err
-			}
-			break
-		}
-	}
-	var used []*segment // the last first
-	for _, s := range slices.Backward(all) {
-		if !errors.Is(s.wrong, inputlog.ErrTruncated) || len(used) > 0 && !used[len(used)-1].First {
-			used = append(used, s)
-		}
-	}
-	slices.Reverse(used)
-	for _, s := range used { // a process that died may have left segments that were not synced
-		if err := d.files.SyncFile(s.name); err != nil {
-			return nil, fmt.Errorf("durable: %w", err)
-		}
-	}
-	d.recovered.segments = len(used)
-	return used, nil
 }
 
 // lose returns an error for lost data, unless AcceptLoss is set.
@@ -380,7 +356,11 @@ func (d *Store) begin() error {
 			err = d.log.flushed()
 		}
 		if err == nil {
-			err = d.keepIncarnation(x.Incarnation)
+			last := begun{incarnation: x.Incarnation, segment: d.number}
+			if d.o.NoLog {
+				last.segment = 0
+			}
+			err = d.keepBegun(last)
 		}
 		if err != nil {
 			_ = d.recorder.Close() // an earlier error counts

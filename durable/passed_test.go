@@ -155,7 +155,10 @@ func TestIncarnationKept(t *testing.T) {
 		"emptied": func(d *faulty.Disk, name string) { d.Edit(name, func([]byte) []byte { return nil }) },
 		"cut":     func(d *faulty.Disk, name string) { d.Edit(name, func(data []byte) []byte { return data[:100] }) },
 	} {
-		y, st, err := opened(t, disk, func(d *faulty.Disk) { change(d, slices.Max(segments)) }, nil)
+		lose := func(d *faulty.Disk) { change(d, slices.Max(segments)) }
+		_, _, err := opened(t, disk, lose, nil)
+		require.ErrorIs(t, err, durable.ErrDamaged, what)
+		y, st, err := opened(t, disk, lose, func(o *durable.Options) { o.AcceptLoss = true })
 		require.NoError(t, err, what)
 		require.Greater(t, st.Recovered().Incarnation, was, what)
 		require.False(t, y.Alive(given), what)

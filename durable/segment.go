@@ -21,7 +21,7 @@ import (
 //	000000000007.snapshot   of snapshot.Dir; its mark names the segment with which the log goes on
 //	000000000008.increment  the same, with what has changed since
 //	000000000031.log        a segment: a log of package inputlog, whose note is a note
-//	incarnation             the number of the last one, in case its segments are lost
+//	incarnation             the number of the last one, and of its first segment, in case that is lost
 //	lock
 //
 // A segment begins where the one before ends; a snapshot may begin there too. The first segment
@@ -148,6 +148,45 @@ func segments(f files.Files) (all []*segment, err error) {
 		}
 	}
 	return all, nil
+}
+
+// chain returns the segments from the snapshot on that follow one another. It leaves out those
+// whose process died before even the header was on disk. Of the first segment of the last process the header
+// was on disk.
+func (d *Store) chain(all []*segment, last begun) ([]*segment, error) {
+	if len(all) == 0 && !d.mark.clean && last.segment > 0 {
+		d.cut = fmt.Errorf("%s is missing, with which the log goes on", segmentName(d.mark.number))
+	}
+	for i, s := range all {
+		if want := d.mark.number + uint64(i); s.number != want {
+			all = all[:i]
+			if err := d.lose(fmt.Errorf("%s is missing", segmentName(want))); err != nil {
+				return nil, err
+			}
+			break
+		}
+	}
+	var used []*segment // the last first
+	for _, s := range slices.Backward(all) {
+		if !errors.Is(s.wrong, inputlog.ErrTruncated) || len(used) > 0 && !used[len(used)-1].First {
+			used = append(used, s)
+		} else if len(used) == 0 {
+			d.cut = fmt.Errorf("%s: %w", s.name, s.wrong)
+		}
+	}
+	slices.Reverse(used)
+	if n := last.segment; n >= d.mark.number && n > 0 && !slices.ContainsFunc(used, func(s *segment) bool { return s.number == n }) && len(d.recovered.Lost) == 0 {
+		if err := d.lose(fmt.Errorf("%s, whose beginning was on disk, is missing or cut off there", segmentName(n))); err != nil {
+			return nil, err
+		}
+	}
+	for _, s := range used { // a process that died may have left segments that were not synced
+		if err := d.files.SyncFile(s.name); err != nil {
+			return nil, fmt.Errorf("durable: %w", err)
+		}
+	}
+	d.recovered.segments = len(used)
+	return used, nil
 }
 
 // opened is a segment to be played.

@@ -76,7 +76,7 @@ type Recovered struct {
 	New         bool           // nothing: the world is new
 	Snapshot    snapshot.Found // the one that was loaded, with why newer ones were skipped
 	Ticks       uint64         // that were played from the log
-	Torn        error          // why the log ends where it does, if it has no end mark
+	Torn        error          // why the log ends where it does, if it has no end mark: a crash, or damage there
 	Clean       bool           // the last Store was closed, and nothing is lost
 	Incarnation uint32         // of the world, from now on
 	Lost        []error        // what AcceptLoss has accepted
@@ -100,6 +100,7 @@ type Store struct {
 	recorder  *inputlog.Recorder
 	recovered Recovered
 	passed    passed // used by Open only
+	cut       error  // which segment at the end of the log is not there; used by Open only
 
 	// saving holds one element while a goroutine saves. The goroutine that put it there owns number, ready, mark and
 	// marks; Open and Close use them while none saves. recorder and capturing are for the idle world.

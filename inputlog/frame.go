@@ -19,7 +19,7 @@ import (
 // before. So a record that is left out, doubled or exchanged is detected.
 const (
 	magic        = "atollog"
-	version byte = 6
+	version byte = 7
 
 	headSize = 5
 	sumSize  = 8

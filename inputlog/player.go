@@ -184,6 +184,9 @@ func (p *Player) follow() error {
 	if err := p.log.once(); err != nil {
 		return err
 	}
+	if p.turns != nil {
+		p.turns = drive.NewTurns(p.w, p.codecs) // as the Recorder of this log did
+	}
 	if err := p.begin(); err != nil {
 		return err
 	}
@@ -247,8 +250,8 @@ func (p *Player) Make(tick func() error) error {
 
 // Err returns why Next returned false: nil if the log was played to its end mark,
 // ErrTruncated if it has none, ErrAltered, ErrOtherWorld, ErrChanged, or ErrDiffers if a hash of a part of the
-// state shows that earlier ticks differed from the recorded ones. A difference may show only after up to 1,024
-// ticks: see Recorder.
+// state shows that earlier ticks differed from the recorded ones. A difference may show only after some ticks, up to 1,024
+// in a large world: see Recorder.
 func (p *Player) Err() error {
 	if errors.Is(p.err, io.EOF) {
 		return nil

@@ -43,9 +43,9 @@ type Options struct {
 //
 // Each tick is written by one Write, after its refresh but before senders are notified of
 // outcomes. So the log of a process that dies has all ticks that its senders can know of. With each tick goes a hash of
-// another part of the state, which a Player compares. In 64 ticks everything is
-// hashed once. But components that are encoded because they have pointers, in tables of more than 64
-// entities, resources of that kind, relations and names are hashed once in 1,024. Nothing is
+// another part of the state, which a Player compares. In 64 ticks everything is hashed once, and the components of up to
+// 512 entities in each. But what is encoded because it has pointers, relations, names and other extensions
+// are hashed 8 KB a tick, and once in 1,024 at the least: all of a world with few entities in a few ticks. Nothing is
 // buffered here: pass a file, or a bufio.Writer if losing some ticks is acceptable. In steady
 // state it allocates nothing.
 //

@@ -30,7 +30,7 @@ type pool struct {
 	few     []handle.Handle
 }
 
-func newPool(t *testing.T) *pool {
+func newPool(t *testing.T, plain, talkers int) *pool {
 	w := world.MustNew(world.Options{Shards: 3})
 	x := &pool{World: w, body: world.Register[Body](w, "body"), rumour: world.Register[Rumour](w, "rumour"), tag: world.Register[Extra](w, "tag")}
 	x.plain = world.NewBundle[Plain](w)
@@ -42,11 +42,11 @@ func newPool(t *testing.T) *pool {
 		Body
 		Rumour
 	}
-	talkers := world.NewBundle[talker](w)
-	require.NoError(t, x.plain.CreateN(w, 10_000, nil))
-	require.NoError(t, talkers.CreateN(w, 1000, nil))
+	all := world.NewBundle[talker](w)
+	require.NoError(t, x.plain.CreateN(w, plain, nil))
+	require.NoError(t, all.CreateN(w, talkers, nil))
 	var err error
-	x.few, err = talkers.AppendN(nil, w, 3, nil)
+	x.few, err = all.AppendN(nil, w, 3, nil)
 	require.NoError(t, err)
 	w.Refresh()
 	return x
@@ -56,11 +56,17 @@ func newPool(t *testing.T) *pool {
 const (
 	soon  = 64 + 1
 	later = 16*64 + 1
+	few   = 3 // in a small world, of every kind
 )
 
 // TestTurns plays a log to worlds in which something is changed before its second tick. It shows
 // within the ticks in which all of its kind is hashed once.
 func TestTurns(t *testing.T) {
+	t.Run("large", func(t *testing.T) { turns(t, 10_000, 1000, later) })
+	t.Run("small", func(t *testing.T) { turns(t, 200, 100, few) })
+}
+
+func turns(t *testing.T, plain, talkers, most int) {
 	for name, c := range map[string]struct {
 		within int // ticks; 0: it does not show
 		change func(t *testing.T, x *pool)
@@ -86,9 +92,10 @@ func TestTurns(t *testing.T) {
 		"a name":              {later, func(t *testing.T, x *pool) { require.NoError(t, x.called.Bind(x.World, x.few[0], "Bo")) }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ticks := max(c.within, soon) + 2
+			within := min(c.within, most)
+			ticks := max(within, soon) + 2
 			var file bytes.Buffer
-			x := newPool(t)
+			x := newPool(t, plain, talkers)
 			r, err := inputlog.NewRecorder(x.World, &file, inputlog.Options{})
 			require.NoError(t, err)
 			for range ticks {
@@ -96,7 +103,7 @@ func TestTurns(t *testing.T) {
 			}
 			require.NoError(t, r.Close())
 
-			x = newPool(t)
+			x = newPool(t, plain, talkers)
 			log, err := inputlog.Open(&file)
 			require.NoError(t, err)
 			p, err := log.Play(x.World, nil)
@@ -114,7 +121,7 @@ func TestTurns(t *testing.T) {
 			}
 			require.ErrorIs(t, p.Err(), inputlog.ErrDiffers)
 			require.ErrorContains(t, p.Err(), "is not deterministic, or the world was changed between ticks")
-			require.LessOrEqual(t, p.Ticks(), uint64(2+c.within))
+			require.LessOrEqual(t, p.Ticks(), uint64(2+within))
 			_, err = x.OpenPort()
 			require.NoError(t, err, "the Player is closed")
 		})

@@ -61,9 +61,8 @@ func Register[T any](to *Codecs, codec Codec[T]) {
 }
 
 func (c Codec[T]) each(values mem.Cells, scratch []byte, f func([]byte)) []byte {
-	all := values.Values.([]T)
-	for i := range all {
-		scratch = c.Append(scratch[:0], &all[i])
+	for i := range values.Len {
+		scratch = c.Append(scratch[:0], mem.As[T](values.At(i).Part(0)))
 		f(scratch)
 	}
 	return scratch

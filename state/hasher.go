@@ -351,7 +351,7 @@ func (h *Hasher) table(components []int, spare []byte, chunks int) {
 
 func (h *Hasher) chunk(room int, hs []handle.Handle, changed uint32, marks []uint64, flagged func(flag int) []uint64) {
 	h.sum.number(uint64(room))
-	h.sum.bytes(mem.CellsOf(hs).Bytes)
+	h.sum.bytes(mem.BytesOf(hs))
 	if len(hs) == 0 {
 		return
 	}
@@ -395,4 +395,4 @@ func (h *Hasher) bits(words []uint64) {
 	}
 }
 
-func (h *Hasher) list(numbers []uint32) { h.sum.bytes(mem.CellsOf(numbers).Bytes) }
+func (h *Hasher) list(numbers []uint32) { h.sum.bytes(mem.BytesOf(numbers)) }

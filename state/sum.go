@@ -13,6 +13,7 @@ import (
 type sum struct {
 	xxh3.Hasher
 	word [8]byte
+	size int // of all that went through bytes
 }
 
 func (s *sum) number(v uint64) {
@@ -39,6 +40,7 @@ const runMin = 512
 
 func (s *sum) bytes(v []byte) {
 	s.number(uint64(len(v)))
+	s.size += len(v)
 	if len(v) >= runMin {
 		s.number(xxh3.Hash(v))
 	} else {

@@ -1,6 +1,8 @@
 package state
 
 import (
+	"math"
+
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/driver"
 	"github.com/atoll-sim/atoll/internal/store"
@@ -16,8 +18,13 @@ func init() {
 
 // turns hashes a part of the state at each tick, at little cost, so that a log can show soon that a
 // replay differs. Chunks of rows, the slots of a shard and plain resources take turns:
-// each is hashed once in often ticks. Types that must be encoded and may be large take turns once in seldom ticks.
-// Messages and requests under way are left out: their effects show in a later tick.
+// each is hashed once in often ticks, chunks of a world with few entities more often. Types that must be
+// encoded and may be large take turns once in seldom ticks, and besides as many of them as fit in walkBytes
+// a tick: all of a small world in a few ticks. Messages and requests under way are left out: their effects
+// show in a later tick.
+//
+// What is hashed in a tick depends on the state, and on the ticks since the turns were made: a Recorder and a
+// Player make them where a log begins.
 //
 // Ownership: the coordinator, at the end of a refresh.
 type turns struct {
@@ -27,15 +34,23 @@ type turns struct {
 	components []*writer    // by number
 	resources  []*writer
 	extensions []Stateful
+
+	next   int // the part with which the walk goes on
+	credit int // how many bytes it may hash; less than 0 if it has hashed more
 }
 
 const (
 	often  = 64
 	seldom = 16 * often
-)
 
-// rowsOften is up to how many rows a type that must be encoded is hashed as often as others.
-const rowsOften = 64
+	walkBytes = 8 << 10
+	// walkRows is how many rows are a part of the walk.
+	walkRows = 64
+	// walkPart is what a part counts for besides its bytes.
+	walkPart = 64
+	// rowsEach is how many entities a world has for each tick in which all their chunks are hashed once.
+	rowsEach = 512
+)
 
 // Sum hashes the parts whose turn it is at the world's tick. It returns ErrNoCodec, or the value of a codec's
 // panic.
@@ -53,13 +68,21 @@ func (x *turns) Sum() (sum uint64, err error) {
 	for _, n := range [...]uint64{tick, uint64(cursor), uint64(run)} {
 		h.sum.number(n)
 	}
+	rows := 0
+	for i := range shards {
+		rows += x.v.Shard(i).Alive()
+	}
+	each := uint64(1) // in how many ticks chunks take turns
+	for each < often && each*rowsEach < uint64(rows) {
+		each *= 2
+	}
 	for i := range shards {
 		s := x.v.Shard(i)
 		if turn(i, often) {
 			h.numbers = s.AppendSlots(h.numbers[:0])
 			h.slots(h.numbers, s.FreeList())
 		}
-		x.shard(s, tick+7*uint64(i))
+		x.shard(s, tick+7*uint64(i), each)
 	}
 	if turn(shards, often) {
 		h.numbers = x.v.PortSlots().AppendUses(h.numbers[:0])
@@ -78,7 +101,84 @@ func (x *turns) Sum() (sum uint64, err error) {
 			h.sum.bytes(h.scratch)
 		}
 	}
+	x.walk()
 	return h.sum.Sum64(), nil
+}
+
+// walk hashes some of what must be encoded, and resources: up to walkBytes in a tick, and after a large part nothing until it is
+// made up for.
+func (x *turns) walk() {
+	x.credit = min(x.credit, 0) + walkBytes
+	from := x.next
+	x.walkTo(from, math.MaxInt)
+	x.walkTo(0, from)
+}
+
+// walkTo hashes the parts from number from on, up to the one before to, while there is credit. The parts are 64 rows each
+// of the chunks of each table that has components to encode, resources, and extensions.
+func (x *turns) walkTo(from, to int) {
+	at := 0
+	for i := range x.h.w.Shards() {
+		for _, t := range x.v.Shard(i).Tables() {
+			if !x.anyEncoded(t) {
+				continue
+			}
+			for _, c := range t.Chunks() {
+				parts := (len(c.Handles()) + walkRows - 1) / walkRows
+				for k := max(0, from-at); k < min(parts, to-at) && x.credit > 0; k++ {
+					size := x.h.sum.size
+					x.someRows(t, c, k*walkRows)
+					x.spend(size, at+k)
+				}
+				at += parts
+			}
+		}
+	}
+	for i := range x.resources {
+		if at >= from && at < to && x.credit > 0 {
+			size := x.h.sum.size
+			value, parts := x.v.Resource(i)
+			x.h.cells(value)
+			x.h.cells(parts)
+			x.spend(size, at)
+		}
+		at++
+	}
+	for _, e := range x.extensions {
+		if at >= from && at < to && x.credit > 0 {
+			size := x.h.sum.size
+			x.h.scratch = e.AppendState(x.h.scratch[:0])
+			x.h.sum.bytes(x.h.scratch)
+			x.spend(size, at)
+		}
+		at++
+	}
+}
+
+// anyEncoded reports whether a component of a table must be encoded.
+func (x *turns) anyEncoded(t *store.Table) bool {
+	for _, id := range t.Components() {
+		if x.components[id].layout == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// someRows hashes the encoded components of walkRows rows of a chunk, or as many as there are.
+func (x *turns) someRows(t *store.Table, c *store.Chunk, row int) {
+	n := min(walkRows, len(c.Handles())-row)
+	for i, id := range t.Components() {
+		if x.components[id].layout == nil {
+			x.h.cells(c.CellsFrom(i, row, n))
+		}
+	}
+}
+
+// spend counts what a part has cost, since the sum had a size.
+func (x *turns) spend(size, part int) {
+	x.credit -= x.h.sum.size - size + walkPart
+	x.next = part + 1
 }
 
 // learn makes writers for all types.
@@ -113,12 +213,12 @@ func (x *writer) turns() int {
 	return seldom
 }
 
-// shard hashes the chunks whose turn it is: of each table one in often. Each table begins with another one.
-func (x *turns) shard(s *store.Shard, at uint64) {
+// shard hashes the chunks whose turn it is: of each table one in so many. Each table begins with another one.
+func (x *turns) shard(s *store.Shard, at, each uint64) {
 	h := x.h
 	for k, t := range s.Tables() {
 		at, chunks := at+11*uint64(k), t.Chunks()
-		for c := int(at % often); c < len(chunks); c += often {
+		for c := int(at % each); c < len(chunks); c += int(each) {
 			chunk := chunks[c]
 			changed, written := chunk.Stamps()
 			h.sum.number(uint64(k))
@@ -128,7 +228,7 @@ func (x *turns) shard(s *store.Shard, at uint64) {
 				case w.layout != nil:
 					h.sum.number(uint64(written[i]))
 					h.plain(w.layout, chunk.Bytes(i))
-				case len(chunk.Handles()) <= rowsOften || (at-uint64(c))%seldom == 0:
+				case (at-uint64(c))%seldom == 0:
 					h.rows(written[i], chunk.Cells(i))
 				}
 			}

@@ -16,7 +16,7 @@ type Address = unsafe.Pointer
 // Safety: callers use the address only with the slice's own type.
 func AddressOf[T any](data []T) Address { return unsafe.Pointer(unsafe.SliceData(data)) }
 
-// BytesOf returns the memory of rows, for the check build to hash or to poison.
+// BytesOf returns the memory of rows, for hashes, and for the check build to poison.
 //
 // Safety: what is written there must hold no pointers.
 func BytesOf[T any](data []T) []byte {
@@ -146,7 +146,12 @@ func (t *Type) Cells(at Address, n int) Cells {
 // Cell is CellOf for a value at an address.
 //
 // Safety: as of Copy.
-func (t *Type) Cell(at Address) Cells { return Cells{Type: t.Of, Len: 1, at: at} }
+func (t *Type) Cell(at Address) Cells { return t.Run(at, 1) }
+
+// Run is Cell for n values in a row.
+//
+// Safety: as of Copy.
+func (t *Type) Run(at Address, n int) Cells { return Cells{Type: t.Of, Len: n, at: at} }
 
 // Value returns a copy of the value at an address.
 //

@@ -56,6 +56,13 @@ func (c *Chunk) Cells(i int) mem.Cells {
 	return col.of.Cells(col.row(c.number(), 0), c.n)
 }
 
+// CellsFrom returns n rows of the i-th component, from a row on, without Bytes and Values. There must be
+// so many. It allocates nothing.
+func (c *Chunk) CellsFrom(i, row, n int) mem.Cells {
+	col := c.table.columns[i]
+	return col.of.Run(col.row(c.number(), row), n)
+}
+
 // Bytes returns the memory of the rows of the i-th component, whose type has no pointers. It
 // allocates nothing.
 func (c *Chunk) Bytes(i int) []byte {

@@ -1,0 +1,154 @@
+package durable_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/atoll-sim/atoll/durable"
+	"github.com/atoll-sim/atoll/scheduler"
+	"github.com/atoll-sim/atoll/world"
+)
+
+// ends are ways in which the last segment of the log is lost.
+var ends = map[string]func(name string) error{
+	"removed":   os.Remove,
+	"empty":     func(name string) error { return os.Truncate(name, 0) },
+	"in header": func(name string) error { return os.Truncate(name, 40) },
+}
+
+// crashed returns a directory as a crash leaves it, after ticks that were on disk, but for the last segment. With
+// rotated, a snapshot was saved after the first ticks, and another segment begun.
+func crashed(t *testing.T, rotated, clean bool, end func(string) error) (dir, last string, ticks uint64) {
+	from := t.TempDir()
+	if clean { // a process that was stopped came before
+		x := newBank(1)
+		st, err := x.open(from)
+		require.NoError(t, err)
+		x.step(t)
+		require.NoError(t, st.Close())
+	}
+	x := newBank(1)
+	st, err := x.open(from)
+	require.NoError(t, err)
+	step := func() {
+		for range 5 {
+			x.step(t)
+		}
+		require.NoError(t, st.Wait(context.Background()))
+	}
+	step()
+	if rotated {
+		x.saves(t, st, 1)
+		step()
+	}
+	dir = t.TempDir()
+	require.NoError(t, os.CopyFS(dir, os.DirFS(from)))
+	require.NoError(t, st.Close())
+	logs, err := filepath.Glob(filepath.Join(dir, "*.log"))
+	require.NoError(t, err)
+	slices.Sort(logs)
+	last = logs[len(logs)-1]
+	require.NoError(t, end(last))
+	return dir, filepath.Base(last), x.Tick()
+}
+
+// TestFirstSegmentLost loses the segment with which the last process began: it was on disk, so Open refuses the directory,
+// or goes on without it if the loss is accepted.
+func TestFirstSegmentLost(t *testing.T) {
+	for name, end := range ends {
+		for _, clean := range []bool{false, true} {
+			t.Run(name, func(t *testing.T) {
+				dir, last, _ := crashed(t, false, clean, end)
+				_, err := newBank(1).open(dir)
+				require.ErrorIs(t, err, durable.ErrDamaged)
+				require.ErrorContains(t, err, last+", whose beginning was on disk, is missing or cut off there")
+				x := newBank(1)
+				x.options.AcceptLoss = true
+				st, err := x.open(dir)
+				require.NoError(t, err)
+				require.ErrorContains(t, errors.Join(st.Recovered().Lost...), last)
+				require.False(t, st.Recovered().Clean && !clean)
+				require.NoError(t, st.Close())
+				st, err = newBank(1).open(dir)
+				require.NoError(t, err)
+				require.NoError(t, st.Close())
+			})
+		}
+	}
+}
+
+// TestLastSegmentLost loses a later segment. A crash might have left the directory like that, so Open goes on from the
+// snapshot with which it began, and says where the log ends.
+func TestLastSegmentLost(t *testing.T) {
+	for name, end := range ends {
+		t.Run(name, func(t *testing.T) {
+			dir, last, ticks := crashed(t, true, false, end)
+			x := newBank(1)
+			st, err := x.open(dir)
+			require.NoError(t, err)
+			require.Equal(t, st.Recovered().Snapshot.Info.Tick, x.Tick())
+			require.Less(t, x.Tick(), ticks)
+			require.ErrorContains(t, st.Recovered().Torn, last)
+			require.NoError(t, st.Close())
+			st, err = newBank(1).open(dir)
+			require.NoError(t, err)
+			require.NoError(t, st.Recovered().Torn)
+			require.NoError(t, st.Close())
+		})
+	}
+}
+
+// TestAnotherPays plays the log of a crashed process by a program that does something else with a few entities. The log
+// shows it, though it is short.
+func TestAnotherPays(t *testing.T) {
+	type (
+		purse struct {
+			Name string
+			Gold int
+		}
+		person struct{ purse }
+	)
+	const people = 200
+	for _, ticks := range []int{20, 500} {
+		start := func(dir string, pays int) (*world.World, *scheduler.Scheduler, *durable.Store, error) {
+			w := world.MustNew(world.Options{VersionsEach: 1000})
+			world.Register[purse](w, "purse")
+			persons := world.NewBundle[person](w)
+			s := scheduler.New(w, scheduler.Options{})
+			s.MustAdd("pay", func(b *world.Build) func(*world.Context) {
+				purses := world.Write[purse](b)
+				all := b.Query(purses)
+				return func(*world.Context) {
+					for ch := range all.Chunks() {
+						for i := range purses.Slice(ch) {
+							purses.Slice(ch)[i].Gold += pays
+						}
+					}
+				}
+			})
+			st, err := durable.Open(t.Context(), dir, w, s, durable.Options{Every: -1, New: func(w *world.World) error {
+				return persons.CreateN(w, people, func(_ int, p *person) { p.Name = "Ann" })
+			}})
+			return w, s, st, err
+		}
+		dir, copied := t.TempDir(), t.TempDir()
+		_, s, st, err := start(dir, 1)
+		require.NoError(t, err)
+		for range ticks {
+			require.NoError(t, s.Step(t.Context()))
+		}
+		require.NoError(t, st.Wait(t.Context()))
+		require.NoError(t, os.CopyFS(copied, os.DirFS(dir)))
+		require.NoError(t, st.Close())
+		w, _, _, err := start(copied, 2)
+		require.ErrorIs(t, err, durable.ErrDamaged)
+		require.ErrorContains(t, err, "start the program that wrote it, without a change")
+		require.Less(t, w.Tick(), uint64(10))
+	}
+}
