@@ -40,6 +40,10 @@ func Open(ctx context.Context, path string, w *world.World, s *scheduler.Schedul
 	if wo := w.Options(); wo.VersionsEach > wo.VersionMax/2 {
 		return nil, fmt.Errorf("durable: VersionsEach is %d of VersionMax = %d, so there is one incarnation; make the world with world.Options{VersionsEach: 10_000}", wo.VersionsEach, wo.VersionMax)
 	}
+	var now world.Stats
+	if w.Stats(&now); now.Ports > 0 {
+		return nil, fmt.Errorf("durable: %d ports are open; open ports, and attach a Pool of package async, after Open", now.Ports)
+	}
 	began := time.Now()
 	d := &Store{w: w, s: s, o: o, dir: snapshot.Dir{Path: path, Keep: o.Keep, Increments: o.Increments}, files: files.Of(path), saving: make(chan struct{}, 1), captures: make(chan *capture), again: make(chan struct{}, 1), marks: map[string]uint64{}}
 	d.o.Snapshot = o.snapshot(s, &d.mark)

@@ -134,7 +134,7 @@ var late = map[string]func(x *marina){
 func TestRegisteredLate(t *testing.T) {
 	for what, register := range late {
 		t.Run(what, func(t *testing.T) {
-			says := "world: " + what + " after durable.Open: the next start reads the world back and would not have it; register before durable.Open"
+			says := "world: " + what + " after durable.Open has begun: the next start reads the world back and would not have it; register before durable.Open"
 			path := t.TempDir()
 			x := newMarina()
 			require.PanicsWithValue(t, says, func() {

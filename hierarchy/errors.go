@@ -15,7 +15,7 @@ var (
 	ErrCycle = errors.New("hierarchy: would be its own ancestor")
 	// ErrParent is returned when a child is added that already has a parent. Use Move
 	// to give it another.
-	ErrParent = errors.New("hierarchy: has a parent already")
+	ErrParent = errors.New("hierarchy: has a parent already; Move takes it to another")
 	// ErrChildren is returned when an entity is removed that has children.
 	ErrChildren = errors.New("hierarchy: has children")
 	// ErrAbsent is returned for an entity that is not in the relation, or has no

@@ -46,8 +46,8 @@ type Index struct {
 // viewable makes an Index something that a view can have.
 type viewable = world.Viewable
 
-// New makes an index of the entities of a world that have a component P and match the terms: With, Without,
-// WithFlags and WithoutFlags, made with the world. at returns where a value of P is; it
+// New makes an index of the entities of a world that have a component P and match the terms, which are
+// those of a World.Query. at returns where a value of P is; it
 // must depend on its argument alone, is called on several goroutines at once, and breaks the world if
 // it panics. An entity at a place that is infinite or not a number is not found.
 //

@@ -331,11 +331,24 @@ func (b *building) child(parent int, v *value, path *path) error {
 	return b.entity(entity, v, path)
 }
 
+// componentsText lists the components of the world for an error.
+func (b *building) componentsText() string {
+	const most = 20
+	var names []string
+	for _, n := range b.registered[:min(most, len(b.registered))] {
+		names = append(names, strconv.Quote(n.Name))
+	}
+	if len(b.registered) > most {
+		names = append(names, "…")
+	}
+	return strings.Join(names, ", ")
+}
+
 // value reads a component.
 func (b *building) value(c componentText) error {
 	id := slices.IndexFunc(b.registered, func(n drive.Named) bool { return n.Name == c.name })
 	if id < 0 {
-		return b.errorf(c.at, c.path, "there is no component %q in the world", c.name)
+		return b.errorf(c.at, c.path, "there is no component %q in the world; there are: %s", c.name, b.componentsText())
 	}
 	at, err := b.draft.value(c.entity, id)
 	if err != nil {

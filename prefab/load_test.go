@@ -154,7 +154,7 @@ func TestLoadRefused(t *testing.T) {
 			`4: c.children[0].extends: it extends itself: b → c → b`},
 		{`{"a": {"extends": "a"}}`, `1: a.extends: it extends itself: a → a`},
 		{`{"a": {"components": []}}`, `1: a.components: want an object of components, not a list`},
-		{"{\"a\": {\"components\": {\n\"helth\": {}}}}", `2: a.components.helth: there is no component "helth" in the world`},
+		{"{\"a\": {\"components\": {\n\"helth\": {}}}}", `2: a.components.helth: there is no component "helth" in the world; there are: "health", "damage", "wields", "notes", "place", "kinds", "channel"`},
 		{`{"a": {"components": {"channel": 1}}}`, `1: a.components.channel: a chan int is not read from JSON; give its type UnmarshalJSON`},
 		{`{"a": {"components": {"health": 1}}}`, `1: a.components.health: want an object for a prefab_test.health, not a number`},
 		{`{"a": {"components": {"health": {"points": 1}}}}`, `1: a.components.health: prefab_test.health has no field "points" that is exported`},

@@ -88,7 +88,7 @@ func (c *component) register(w *World, name string, of, answer *mem.Type) {
 // what is registered.
 func (w *World) mustRegister(format string, values ...any) {
 	if w.sealed != "" {
-		panic(fmt.Sprintf("world: %s after %s: the next start reads the world back and would not have it; register before %[2]s",
+		panic(fmt.Sprintf("world: %s after %s has begun: the next start reads the world back and would not have it; register before %[2]s",
 			fmt.Sprintf(format, values...), w.sealed))
 	}
 }

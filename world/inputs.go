@@ -104,7 +104,7 @@ func (w *World) recordInputs(l drive.Recorder, changed func()) error {
 		return nil
 	}
 	if w.recording != nil {
-		return errors.New("world: the world's inputs are recorded already; close the other recorder first")
+		return errors.New("world: the world's inputs are recorded already, by another Recorder or a durable.Store; close that first")
 	}
 	w.recording = newRecording(w, l)
 	w.recording.changed = changed
