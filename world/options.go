@@ -46,8 +46,8 @@ type Options struct {
 	// than 4 cores to use, take two to four times their number. Each shard costs a
 	// query about 20 ns.
 	Shards int
-	// IndexMax is the highest index a shard gives: it holds IndexMax+1 entities
-	// at a time. Default and limit: handle.IndexMax.
+	// IndexMax is the highest index a home gives. A shard, and all ports together, give handles of
+	// IndexMax+1 entities at a time; see Stats. Default and limit: handle.IndexMax.
 	IndexMax uint32
 	// VersionMax is the number of times a slot is used before it is retired.
 	// Default and limit: handle.VersionMax.
@@ -70,8 +70,8 @@ type Options struct {
 	ChunkRowsFactor int
 	ChunkRowsMax    int
 	// HugePages makes the world ask the system for huge pages for its large chunks and its slots.
-	// With them, loops over a million entities and more take about 0.85 of the time, and random
-	// look-ups about 0.95. This helps where the system does not give huge pages to every program
+	// With them, loops over a million entities and more take 0.8 to 0.9 of the time, and random
+	// look-ups 0.9 to 0.95. This helps where the system does not give huge pages to every program
 	// anyway: on Linux with transparent huge pages set to "madvise", as in some distributions;
 	// elsewhere the option has no effect. While the world grows, a create may wait for the kernel
 	// to find and clear 2 MB: some 0.1 ms, or several ms when memory is fragmented. By default

@@ -77,7 +77,7 @@ func (b *bench) shardsShown(n int, s settings) []int {
 func (b *bench) enter(n int, s settings) []*entrant {
 	var all []contender
 	for i, shards := range b.shardsShown(n, s) {
-		c := atoll(shards)
+		c := atollWith(world.Options{Shards: shards, HugePages: s.huge})
 		if i > 0 {
 			c.role = twin
 			c.name = fmt.Sprintf("%s, %d shards", c.name, shards)

@@ -34,6 +34,7 @@ type settings struct {
 	json   bool
 	full   bool
 	shards int // 0: by size
+	huge   bool
 	run    *regexp.Regexp
 	peers  *regexp.Regexp
 	budget time.Duration // 0: no limit
@@ -81,6 +82,7 @@ the standard error.
 	flags.BoolVar(&s.full, "full", false, "all benches, sizes and peers, and Atoll with 1, 4, 16 and 256 shards")
 	flags.BoolVar(&s.json, "json", false, "write one JSON object a line: cells, findings of sections, a summary")
 	flags.IntVar(&s.shards, "shards", 0, "Atoll's number of shards (default: as many as a world has by default)")
+	flags.BoolVar(&s.huge, "huge", false, "Atoll with Options.HugePages, in cells")
 	flags.DurationVar(&s.budget, "budget", 0, "time to spend; what is left then is not measured (default 36s for -quick, no limit for -full)")
 	flags.StringVar(&s.out, "out", "", "write a page of the results to this `file`")
 	flags.StringVar(&t.run, "run", "", "only the cells bench/N and sections section/N that match this `regexp`")

@@ -39,6 +39,8 @@ const (
 	// stripBytesMax is the most memory that the strips of a table take at a time, in all of its
 	// columns, unless one chunk takes more.
 	stripBytesMax = 512 << 10
+	// stripBytesHuge is the same where huge pages are asked for, which a strip should fill.
+	stripBytesHuge = 2 << 20
 )
 
 // stripParts returns the number of parts of a new strip. Its first part is for a chunk of so many
@@ -58,11 +60,14 @@ func (t *Table) stripParts(rows, needs int) int {
 
 // limitParts returns n, or less if strips of n parts take too much memory.
 func (t *Table) limitParts(n, rows int) int {
-	bytes := 0
+	bytes, most := 0, stripBytesMax
 	for _, size := range t.sizes {
 		bytes += rows * int(size)
 	}
-	return max(1, min(n, stripPartsMax, stripBytesMax/max(1, bytes)))
+	if t.shard.space.Memory.HugePages {
+		most = stripBytesHuge
+	}
+	return max(1, min(n, stripPartsMax, most/max(1, bytes)))
 }
 
 // take returns zeroed rows for a chunk: those after the rows of the chunk before it, spare ones, or
