@@ -263,7 +263,7 @@ func (x *Inspector) setNow(w *world.World, h handle.Handle, component, path stri
 	space := d.Space()
 	l := space.Locate(h)
 	if l == 0 {
-		return refuse(http.StatusConflict, fmt.Sprintf("%v is not alive: %v", h, w.Status(h)))
+		return notAlive(w, h)
 	}
 	if !space.Set(l).Has(id) {
 		return refuse(http.StatusConflict, fmt.Sprintf("%v has no %s", h, component))
@@ -284,6 +284,11 @@ func (x *Inspector) setNow(w *world.World, h handle.Handle, component, path stri
 		x.edits = append(x.edits, edit{h, id, next, done})
 	}
 	return err
+}
+
+// notAlive is the answer to a change of what the idle world does not have.
+func notAlive(w *world.World, h handle.Handle) error {
+	return refuse(http.StatusConflict, fmt.Sprintf("%v is not alive: %v", h, w.Status(h)))
 }
 
 // edit is a component that was sent by setNow.
@@ -333,7 +338,7 @@ func setField(to reflect.Value, value any) error {
 	return nil
 }
 
-// destroy destroys an entity.
+// destroy destroys an entity. As set does, it first looks between two ticks whether there is one.
 func (x *Inspector) destroy(w http.ResponseWriter, r *http.Request) error {
 	var body struct {
 		Handle string `json:"handle"`
@@ -346,7 +351,17 @@ func (x *Inspector) destroy(w http.ResponseWriter, r *http.Request) error {
 		return refuse(http.StatusBadRequest, err.Error())
 	}
 	var done world.Completion
-	if err := x.port.use(x.w, func(p *world.Port) error { return p.Notify(&done).Destroy(h) }); err != nil {
+	failed := x.asks.do(r.Context(), func(w *world.World) {
+		if driver.Of(w).Space().Locate(h) == 0 {
+			err = notAlive(w, h)
+			return
+		}
+		err = x.port.use(w, func(p *world.Port) error { return p.Notify(&done).Destroy(h) })
+	})
+	if failed != nil {
+		return failed
+	}
+	if err != nil {
 		return err
 	}
 	x.changed(r, "destroy", "handle", h)

@@ -10,6 +10,7 @@ import (
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/driver"
+	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/store"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -183,8 +184,10 @@ func (e *entity) write(s *schema) {
 	}
 }
 
-// edits reports whether the inspector can set a field.
-func (c *component) edits(f *field) bool { return c.plain && f.open && f.typ != handleType }
+// edits reports whether the inspector can set a field. Handles and the IDs of timers and asks are not for people to make up.
+func (c *component) edits(f *field) bool {
+	return c.plain && f.open && f.typ != handleType && !mem.IsSingle(f.typ)
+}
 
 // fieldNamed returns a field that can be set.
 func (s *schema) fieldNamed(component, path string) (int, *field, error) {
@@ -198,7 +201,7 @@ func (s *schema) fieldNamed(component, path string) (int, *field, error) {
 			if c.edits(f) {
 				return id, f, nil
 			}
-			return 0, nil, refuse(http.StatusBadRequest, fmt.Sprintf("the field %q of %s cannot be set from here: only exported numbers, truth values and texts of components that frames copy as they are", path, component))
+			return 0, nil, refuse(http.StatusBadRequest, fmt.Sprintf("the field %q of %s cannot be set from here: only exported numbers, truth values and texts, not handles or IDs, of components that frames copy as they are", path, component))
 		}
 	}
 	return 0, nil, refuse(http.StatusBadRequest, fmt.Sprintf("%s has no field %q", component, path))

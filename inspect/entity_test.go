@@ -13,9 +13,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/atoll-sim/atoll/async"
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/inspect"
 	"github.com/atoll-sim/atoll/scheduler"
+	"github.com/atoll-sim/atoll/timer"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -237,12 +239,36 @@ func TestSetLarge(t *testing.T) {
 	require.Contains(t, refused["error"], "raise QueueRequests or QueueBytes")
 }
 
+// TestIDs shows IDs of timers and asks, and lets nobody set them, as handles.
+func TestIDs(t *testing.T) {
+	type Sleeper struct {
+		Wakes timer.ID
+		Asked async.ID
+		Seen  uint64
+	}
+	w := world.MustNew(world.Options{TickInterval: time.Millisecond})
+	t.Cleanup(func() { w.Close() })
+	world.Register[Sleeper](w, "Sleeper")
+	h, err := world.NewBundle[struct{ Sleeper }](w).Create(w, struct{ Sleeper }{Sleeper{3, 4, 5}})
+	require.NoError(t, err)
+	f := (&fixture{t: t, w: w, s: scheduler.New(w, scheduler.Options{})}).inspect(inspect.Options{Token: token}).run()
+	require.Equal(t, []any{
+		map[string]any{"path": "Wakes", "type": "timer.ID", "value": 3.0, "editable": false},
+		map[string]any{"path": "Asked", "type": "async.ID", "value": 4.0, "editable": false},
+		map[string]any{"path": "Seen", "type": "uint64", "value": 5.0, "editable": true},
+	}, f.component(h.String(), "Sleeper")["fields"])
+	for path, status := range map[string]int{"Wakes": 400, "Asked": 400, "Seen": 200} {
+		f.post(status, "/api/entity/set", fmt.Sprintf(`{"handle":"%v","component":"Sleeper","path":%q,"value":1}`, h, path))
+	}
+}
+
 // TestDestroy destroys an entity by a port.
 func TestDestroy(t *testing.T) {
 	f := newFixture(t)
 	h := f.one("Health.HP == 7")
 	require.Equal(t, "applied", f.post(200, "/api/entity/destroy", `{"handle":"`+h+`"}`)["outcome"])
-	require.Equal(t, "gone", f.post(200, "/api/entity/destroy", `{"handle":"`+h+`"}`)["outcome"])
+	require.Contains(t, f.post(409, "/api/entity/destroy", `{"handle":"`+h+`"}`)["error"], h+" is not alive: stale", "as of set")
+	require.Contains(t, f.post(409, "/api/entity/set", `{"handle":"`+h+`","component":"Health","path":"HP","value":1}`)["error"], h+" is not alive: stale")
 	f.post(400, "/api/entity/destroy", `{"handle":"x"}`)
 	parsed, err := handle.Parse(h)
 	require.NoError(t, err)

@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -128,15 +129,23 @@ func (x *Inspector) mayAsk(r *http.Request, isPage bool) error {
 	return nil
 }
 
-// readBody reads the JSON of a POST: one object without unknown members.
+// readBody reads the JSON of a POST: one object without unknown members. to is a pointer to a struct.
 func readBody(w http.ResponseWriter, r *http.Request, to any) error {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		return refuse(http.StatusUnsupportedMediaType, "the body must be JSON; send Content-Type: application/json")
 	}
 	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, bodyMax))
-	d.DisallowUnknownFields()
-	d.UseNumber()
-	err := d.Decode(to)
+	var body json.RawMessage
+	err := d.Decode(&body)
+	if err == nil && !bytes.HasPrefix(body, []byte("{")) { // null would be taken for an empty object
+		err = errors.New("it is not an object")
+	}
+	if err == nil {
+		x := json.NewDecoder(bytes.NewReader(body))
+		x.DisallowUnknownFields()
+		x.UseNumber()
+		err = x.Decode(to)
+	}
 	if err == nil {
 		if _, more := d.Token(); more != io.EOF {
 			err = errors.New("something stands behind the object")

@@ -32,11 +32,13 @@ type series struct {
 	points []point
 	at     int64  // the number of the point under way
 	begun  counts // when it began
+	part   bool   // it began before the first sample
 }
 
 // counts are the counts of a sample that points need.
 type counts struct {
 	time                         stats.Histogram
+	budget                       time.Duration
 	overruns, created, destroyed uint64
 	entities, waiting            int
 	bytes                        uint64
@@ -45,8 +47,10 @@ type counts struct {
 // point is what happened in a step of time.
 type point struct {
 	number             int64
+	part               bool // it does not cover its whole time, so what happened within it is too little
 	ticks              uint64
 	p50, p99, max      time.Duration
+	budget             time.Duration
 	overruns           uint64
 	created, destroyed uint64
 	entities, waiting  int
@@ -60,7 +64,7 @@ func (h *history) init() {
 }
 
 func countsOf(s *scheduler.Stats, w *world.Stats) counts {
-	return counts{s.Time, s.Overruns, w.Created, w.Destroyed, w.Entities, w.Waiting, w.BytesUsed}
+	return counts{s.Time, s.Budget, s.Overruns, w.Created, w.Destroyed, w.Entities, w.Waiting, w.BytesUsed}
 }
 
 // add adds a sample.
@@ -73,25 +77,26 @@ func (h *history) add(now *moment, s *scheduler.Stats, w *world.Stats) {
 		number := now.at.UnixMilli() / resolutions[i].step.Milliseconds()
 		switch {
 		case first:
-			x.begun = h.now
+			x.begun, x.part = h.now, true
 		case number != x.at:
-			x.points[x.at%int64(len(x.points))] = pointOf(x.at, &x.begun, &was)
-			x.begun = was
+			x.points[x.at%int64(len(x.points))] = pointOf(x.at, x.part, &x.begun, &was)
+			x.begun, x.part = was, false
 		}
 		x.at = number
 	}
 }
 
 // pointOf returns what happened between two samples.
-func pointOf(number int64, from, to *counts) point {
+func pointOf(number int64, part bool, from, to *counts) point {
 	t := to.time.Since(&from.time)
 	return point{
-		number, t.Count(), t.Quantile(0.5), t.Quantile(0.99), t.Max(), to.overruns - from.overruns,
+		number, part, t.Count(), t.Quantile(0.5), t.Quantile(0.99), t.Max(), to.budget, to.overruns - from.overruns,
 		to.created - from.created, to.destroyed - from.destroyed, to.entities, to.waiting, to.bytes,
 	}
 }
 
-// append appends a span as JSON, including the unfinished point.
+// append appends a span as JSON. The unfinished point has no counts of what happened within it, which would
+// be too small.
 func (h *history) append(dst []byte, span int) []byte {
 	x, r := &h.spans[span], resolutions[span]
 	n := int64(r.n)
@@ -99,7 +104,7 @@ func (h *history) append(dst []byte, span int) []byte {
 	for number := x.at - n + 1; number <= x.at; number++ {
 		p := &x.points[(number%n+n)%n]
 		if number == x.at {
-			p = new(pointOf(number, &x.begun, &h.now))
+			p = new(pointOf(number, true, &x.begun, &h.now))
 		}
 		if p.number != number || x.at == 0 {
 			p = nil
@@ -136,11 +141,12 @@ func (h *history) append(dst []byte, span int) []byte {
 	list("p50_ns", func(p *point) (uint64, bool) { return uint64(p.p50), p.ticks > 0 })
 	list("p99_ns", func(p *point) (uint64, bool) { return uint64(p.p99), p.ticks > 0 })
 	list("max_ns", func(p *point) (uint64, bool) { return uint64(p.max), p.ticks > 0 })
+	list("budget_ns", func(p *point) (uint64, bool) { return uint64(p.budget), true })
 	list("entities", func(p *point) (uint64, bool) { return uint64(p.entities), true })
-	list("overruns", func(p *point) (uint64, bool) { return p.overruns, true })
+	list("overruns", func(p *point) (uint64, bool) { return p.overruns, !p.part })
 	list("waiting", func(p *point) (uint64, bool) { return uint64(p.waiting), true })
 	list("bytes_used", func(p *point) (uint64, bool) { return p.bytes, true })
-	list("created", func(p *point) (uint64, bool) { return p.created, true })
-	list("destroyed", func(p *point) (uint64, bool) { return p.destroyed, true })
+	list("created", func(p *point) (uint64, bool) { return p.created, !p.part })
+	list("destroyed", func(p *point) (uint64, bool) { return p.destroyed, !p.part })
 	return append(dst, "]}"...)
 }

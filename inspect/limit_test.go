@@ -3,6 +3,7 @@ package inspect
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -269,10 +270,32 @@ func TestHistoryRing(t *testing.T) {
 	for i, r := range resolutions {
 		body := string(h.append(nil, i))
 		require.Equal(t, r.n, strings.Count(body[strings.Index(body, `"created":[`):strings.Index(body, `],"destroyed`)], ",")+1, r.name)
-		require.Equal(t, r.name != "minute", strings.Contains(body, "null") || r.name == "day", "%s has no gap", r.name)
+		require.Equal(t, r.name != "minute", strings.Contains(body[:strings.Index(body, `"overruns"`)], "null") || r.name == "day", "%s has no gap", r.name)
 		each := fmt.Sprint(2 * int(r.step.Seconds()))
 		require.True(t, strings.Contains(body, each+","+each+","+each), "%s: want %s created in each step", r.name, each)
 	}
+}
+
+// TestHistoryUnfinished has as many entities created in each second: no point tells fewer because its time is not over, or began
+// before the first sample.
+func TestHistoryUnfinished(t *testing.T) {
+	var h history
+	h.init()
+	var s scheduler.Stats
+	var w world.Stats
+	at := time.UnixMilli(1e12 + 5000) // in the middle of a point of the hour
+	for i := range 4 * 22 {
+		s.Overruns, w.Created, w.Destroyed, w.Entities = uint64(i), uint64(i), uint64(i), i
+		h.add(&moment{at: at.Add(time.Duration(i) * time.Second / 4)}, &s, &w)
+	}
+	var got struct{ Created, Destroyed, Overruns, Entities []*int }
+	require.NoError(t, json.Unmarshal(h.append(nil, spans["hour"]), &got))
+	n := 40
+	want := []*int{nil, &n, nil} // of 5, 10 and 7 seconds
+	require.Equal(t, want, got.Created)
+	require.Equal(t, want, got.Destroyed)
+	require.Equal(t, want, got.Overruns)
+	require.Equal(t, 87, *got.Entities[2], "what there is now is known")
 }
 
 // TestProblemsMax adds more problems than are kept, and repeats.

@@ -36,11 +36,13 @@ type problems struct {
 	number uint64
 }
 
-// add adds a problem, or counts it if the same one came recently.
+// add adds a problem of now, unless it says when it was, or counts it if the same one came recently.
 func (p *problems) add(x problem) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	x.At, x.Times = time.Now().UnixMilli(), 1
+	if x.Times = 1; x.At == 0 {
+		x.At = time.Now().UnixMilli()
+	}
 	p.number++
 	x.number = p.number
 	i := slices.IndexFunc(p.all, func(y problem) bool {
@@ -97,7 +99,7 @@ type signs struct {
 	seen                                uint64 // ticks
 	skipped, refused, rejected, overran uint64
 	slipped                             time.Duration
-	rung                                int
+	climbed                             uint64
 	panics                              []uint64 // by system
 	all                                 uint64   // panics
 }
@@ -106,7 +108,7 @@ type signs struct {
 func (m *samples) findProblems() {
 	c, w := &m.scheduler, &m.world
 	now := signs{
-		seen: c.Ticks + 1, skipped: c.Skipped, refused: w.Refused, rejected: w.Rejected, slipped: c.Slipped, rung: c.Rung, all: c.Panics,
+		seen: c.Ticks + 1, skipped: c.Skipped, refused: w.Refused, rejected: w.Rejected, slipped: c.Slipped, climbed: c.Climbed, all: c.Panics,
 		overran: m.before.overran,
 	}
 	add := func(kind, what, format string, values ...any) {
@@ -145,7 +147,7 @@ func (m *samples) findProblems() {
 		add("refused", "requests met a limit of the world", "%d more", n)
 	}
 	if n := now.rejected - was.rejected; n > 0 {
-		add("refused", "queues of ports were full", "%d more requests were not accepted", n)
+		add("refused", "requests were not accepted", "%d more: a queue of a port was full, or a rung of the ladder refuses them", n)
 	}
 	if n := now.skipped - was.skipped; n > 0 {
 		add("slow", "ticks were given up", "%d more", n)
@@ -153,7 +155,20 @@ func (m *samples) findProblems() {
 	if d := now.slipped - was.slipped; d > 0 {
 		add("slow", "the clock of the world slips", "by %v more", d.Round(time.Millisecond))
 	}
-	if now.rung != was.rung {
-		add("rung", fmt.Sprintf("rung %d of the ladder", now.rung), "it was %d", was.rung)
+	m.findClimbs(now.climbed - was.climbed)
+}
+
+// findClimbs adds the last n changes of the rung: the scheduler keeps them, so that none between two samples is missed.
+func (m *samples) findClimbs(n uint64) {
+	all := m.scheduler.Climbs
+	if more := int64(n) - int64(len(all)); more > 0 {
+		m.problems.add(problem{Kind: "rung", Tick: m.world.Tick, What: "the ladder went up and down", Detail: fmt.Sprintf("%d more times than are told", more)})
+	}
+	for _, x := range all[len(all)-min(len(all), int(n)):] {
+		what, detail := fmt.Sprintf("up to rung %d of the ladder: %v", x.To, x.Rung), "ticks take too long"
+		if x.To < x.From {
+			what, detail = fmt.Sprintf("down to rung %d of the ladder, without %v", x.To, x.Rung), "ticks are short again, or the world is paused"
+		}
+		m.problems.add(problem{At: x.At.UnixMilli(), Kind: "rung", Tick: x.Tick, What: what, Detail: detail})
 	}
 }

@@ -1,6 +1,10 @@
 package inspect_test
 
 import (
+	"fmt"
+	"io"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -33,7 +37,11 @@ func (f *fixture) problem(kind, what string, again func()) (found map[string]any
 
 // paused is a world that is paused, of which there is a sample already. What goes wrong after that is a problem.
 func paused(t *testing.T, w world.Options, s scheduler.Options, system func(*world.Context)) *fixture {
-	f := &fixture{t: t, w: world.MustNew(w)}
+	return pausedWorld(t, world.MustNew(w), s, system)
+}
+
+func pausedWorld(t *testing.T, w *world.World, s scheduler.Options, system func(*world.Context)) *fixture {
+	f := &fixture{t: t, w: w}
 	t.Cleanup(func() { f.w.Close() })
 	world.Register[Score](f.w, "Score")
 	f.s = scheduler.New(f.w, s).MustAdd("system", func(*world.Build) func(*world.Context) { return system })
@@ -55,12 +63,12 @@ func TestRefused(t *testing.T) {
 	p, err := f.w.OpenPort()
 	require.NoError(t, err)
 	most := f.w.Options().QueueRequests
-	require.Contains(t, f.problem("refused", "queues of ports were full", func() {
+	require.Contains(t, f.problem("refused", "requests were not accepted", func() {
 		for p.Waiting() < most {
 			require.NoError(t, f.names.Bind(p, h, "anna"))
 		}
 		require.ErrorIs(t, f.names.Bind(p, h, "anna"), world.ErrFull)
-	})["detail"], "more requests were not accepted")
+	})["detail"], "more: a queue of a port was full")
 	f.s.Resume()
 	require.Contains(t, f.problem("refused", "requests met a limit of the world", nil)["detail"], "more")
 }
@@ -77,12 +85,67 @@ func TestSlow(t *testing.T) {
 	}
 }
 
-// TestRung has a budget that each tick exceeds, so that the scheduler goes up its ladder.
+// TestRung has a budget that each tick exceeds, so that the scheduler goes up its ladder, and a pause that ends all rungs: each
+// change is told once, however many there are between two samples.
 func TestRung(t *testing.T) {
-	f := paused(t, world.Options{TickInterval: time.Millisecond},
-		scheduler.Options{Budget: time.Nanosecond, Ladder: []scheduler.Rung{scheduler.SkipOptional()}}, idle)
+	w := world.MustNew(world.Options{TickInterval: time.Millisecond})
+	chat := world.RegisterFunc(w, "chat", func(*world.EntityContext, int) {})
+	f := pausedWorld(t, w, scheduler.Options{
+		Budget: time.Nanosecond, Ladder: []scheduler.Rung{scheduler.SkipOptional(), scheduler.Refuse(chat), scheduler.Slow(2)},
+	}, idle)
 	f.s.Resume()
-	require.Equal(t, "it was 0", f.problem("rung", "rung 1 of the ladder", nil)["detail"])
+	f.problem("rung", "up to rung 3 of the ladder: Slow(2)", nil)
+	f.s.Pause()
+	f.problem("rung", "down to rung 0 of the ladder, without SkipOptional", nil)
+	var got []any
+	last := 0.0
+	for _, p := range f.get(200, "/api/problems")["problems"].([]any) {
+		if p := p.(map[string]any); p["kind"] == "rung" {
+			got = append(got, p["what"])
+			require.EqualValues(t, 1, p["times"])
+			require.LessOrEqual(t, last, p["at_ms"])
+			last = p["at_ms"].(float64)
+		}
+	}
+	require.Equal(t, []any{
+		"up to rung 1 of the ladder: SkipOptional", "up to rung 2 of the ladder: Refuse(chat)", "up to rung 3 of the ladder: Slow(2)",
+		"down to rung 2 of the ladder, without Slow(2)", "down to rung 1 of the ladder, without Refuse(chat)", "down to rung 0 of the ladder, without SkipOptional",
+	}, got)
+}
+
+// TestInForce goes up to a rung that slows the world down, and down again: all figures tell the interval and the budget that hold.
+func TestInForce(t *testing.T) {
+	const interval, budget = 2 * time.Millisecond, 400 * time.Microsecond
+	var heavy atomic.Bool
+	heavy.Store(true)
+	f := paused(t, world.Options{Shards: 1, TickInterval: interval}, scheduler.Options{Budget: budget, Ladder: []scheduler.Rung{scheduler.Slow(4)}},
+		func(*world.Context) {
+			if heavy.Load() {
+				time.Sleep(budget)
+			}
+		})
+	mustBe := func(slow time.Duration) {
+		t.Helper()
+		require.Eventually(t, func() bool {
+			ticks := f.get(200, "/api/stats")["ticks"].(map[string]any)
+			return ticks["budget_ns"] == float64(slow*budget) && ticks["interval_ns"] == float64(slow*interval)
+		}, 30*time.Second, 20*time.Millisecond)
+		budgets := f.get(200, "/api/history?span=day")["budget_ns"].([]any)
+		require.EqualValues(t, slow*budget, budgets[len(budgets)-1])
+		require.Eventually(t, func() bool { // an answer is up to half a second old
+			metrics, err := io.ReadAll(f.do(request("GET", "/metrics", "")).Body)
+			return err == nil && strings.Contains(string(metrics), fmt.Sprintf("\natoll_tick_budget_seconds %v\n", (slow*budget).Seconds())) &&
+				strings.Contains(string(metrics), fmt.Sprintf("\natoll_tick_interval_seconds %v\n", (slow*interval).Seconds()))
+		}, 30*time.Second, 20*time.Millisecond)
+		facts := f.get(200, "/api/world")
+		require.NotContains(t, facts, "budget_ns", "it has what does not change")
+		require.NotContains(t, facts, "interval_ns")
+	}
+	mustBe(1)
+	f.s.Resume()
+	mustBe(4)
+	f.s.Pause()
+	mustBe(1)
 }
 
 // TestStuck has a system that does not return.

@@ -42,6 +42,8 @@ type report struct {
 
 	Latency  quantiles `json:"latency"`
 	Indexes  int       `json:"indexes"`
+	OfPorts  int       `json:"port_indexes"`
+	EachHome int       `json:"home_indexes"`
 	Retired  int       `json:"retired"`
 	Tables   int       `json:"tables"`
 	Chunks   int       `json:"chunks"`
@@ -75,6 +77,8 @@ type tickTimes struct {
 	Overruns uint64        `json:"overruns"`
 	Skipped  uint64        `json:"skipped"`
 	Slipped  time.Duration `json:"slipped_ns"`
+	Interval time.Duration `json:"interval_ns"` // with the rungs that are in force, as the budget
+	Budget   time.Duration `json:"budget_ns"`
 	P50      time.Duration `json:"p50_ns"`
 	P99      time.Duration `json:"p99_ns"`
 	Max      time.Duration `json:"max_ns"`
@@ -83,6 +87,7 @@ type tickTimes struct {
 type shardReport struct {
 	Shard     int           `json:"shard"`
 	Entities  int           `json:"entities"`
+	Indexes   int           `json:"indexes"`
 	Created   uint64        `json:"created"`
 	Destroyed uint64        `json:"destroyed"`
 	MovedIn   uint64        `json:"moved_in"`
@@ -160,10 +165,10 @@ func (m *samples) report(s *schema, now, before *moment, paused bool) *report {
 	t := quantilesOf(&now.time, &before.time)
 	r := &report{
 		Tick: w.Tick, At: now.at.UnixMilli(), Paused: paused, Rung: c.Rung, Running: m.x.s.Running(),
-		Ticks:  tickTimes{t.Count, c.Overruns, c.Skipped, c.Slipped, t.P50, t.P99, t.Max},
+		Ticks:  tickTimes{t.Count, c.Overruns, c.Skipped, c.Slipped, c.Interval, c.Budget, t.P50, t.P99, t.Max},
 		Panics: c.Panics, Entities: w.Entities, Created: w.Created, Destroyed: w.Destroyed, Moved: w.Moved, Applied: w.Applied,
 		Gone: w.Gone, Missing: w.Missing, Refused: w.Refused, Failed: w.Failed, Rejected: w.Rejected, Waiting: w.Waiting, Ports: w.Ports,
-		Latency: quantilesOf(&now.latency, &before.latency), Indexes: w.Indexes, Retired: w.Retired, Tables: w.Tables, Chunks: w.Chunks,
+		Latency: quantilesOf(&now.latency, &before.latency), Indexes: w.Indexes, OfPorts: w.PortIndexes, EachHome: int(m.x.w.Options().IndexMax) + 1, Retired: w.Retired, Tables: w.Tables, Chunks: w.Chunks,
 		Used: w.BytesUsed, Reserved: w.BytesReserved, Frames: w.Frames, Copies: w.FramesBytes,
 		Systems: []systemReport{}, Steps: []stepReport{}, Sets: []setReport{}, Others: []otherReport{},
 	}
@@ -204,7 +209,7 @@ func (r *report) addShards(m *samples, now *moment) {
 	ticks := time.Duration(max(1, now.ticks-second.ticks))
 	for i, x := range m.world.Shards {
 		of := shardReport{
-			Shard: i, Entities: x.Entities, Created: x.Created, Destroyed: x.Destroyed, MovedIn: x.Arrived, MovedOut: x.Departed, Tables: x.Tables,
+			Shard: i, Entities: x.Entities, Indexes: x.Indexes, Created: x.Created, Destroyed: x.Destroyed, MovedIn: x.Arrived, MovedOut: x.Departed, Tables: x.Tables,
 			Busy: (now.shards[i].busy - second.shards[i].busy) / ticks, Waited: (now.shards[i].waited - second.shards[i].waited) / ticks,
 			HeldUp: (now.shards[i].heldUp - second.shards[i].heldUp) / ticks,
 		}
@@ -310,8 +315,6 @@ func (x *Inspector) serveWorld(w http.ResponseWriter, r *http.Request) error {
 		Name       string          `json:"name"`
 		Version    string          `json:"version"`
 		Started    int64           `json:"started_ms"`
-		Interval   time.Duration   `json:"interval_ns"`
-		Budget     time.Duration   `json:"budget_ns"`
 		Shards     int             `json:"shards"`
 		Workers    int             `json:"workers"`
 		Controls   bool            `json:"controls"`
@@ -320,7 +323,7 @@ func (x *Inspector) serveWorld(w http.ResponseWriter, r *http.Request) error {
 		Resources  []string        `json:"resources"`
 		Flags      int             `json:"flags"`
 	}{
-		x.o.Name, version(), x.samples.began.UnixMilli(), x.w.Options().TickInterval, x.s.Options().Budget, x.w.Shards(), x.s.Workers(),
+		x.o.Name, version(), x.samples.began.UnixMilli(), x.w.Shards(), x.s.Workers(),
 		x.o.Token != "", components, s.messages, s.resources, 8,
 	})
 	return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -66,11 +67,8 @@ func TestRunErrors(t *testing.T) {
 	var all sync.WaitGroup
 	defer all.Wait()
 	defer cancel()
-	held := x.now()
 	ended := make(chan error, 1)
 	all.Go(func() { _ = ticks.Run(ctx) })
-	require.ErrorIs(t, s.Run(ctx, x.view, 0, 1, none), world.ErrFrames)
-	held.Release()
 	told := make(chan bool, 1)
 	all.Go(func() {
 		ended <- s.Run(context.Background(), x.view, 0, 1, func(*interest.View, *interest.Packet) {
@@ -88,6 +86,50 @@ func TestRunErrors(t *testing.T) {
 	}
 	x.Close()
 	require.ErrorIs(t, <-ended, world.ErrClosed)
+}
+
+// TestRunWaits has all frames held for a while: Run tells nothing meanwhile, and goes on. If they are held for good, it returns why.
+func TestRunWaits(t *testing.T) {
+	for _, every := range []time.Duration{0, time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			x, s, ticks := moving(t, world.Options{FramesMax: 1})
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			var all sync.WaitGroup
+			var told atomic.Int64
+			hold := func() (release func()) {
+				for {
+					if frame, err := x.view.Capture(ctx); err == nil {
+						return frame.Release
+					}
+				}
+			}
+			all.Go(func() { _ = ticks.Run(ctx) })
+			release := hold()
+			ended := make(chan error, 1)
+			all.Go(func() {
+				ended <- s.Run(ctx, x.view, every, 1, func(*interest.View, *interest.Packet) { told.Add(1) })
+			})
+			time.Sleep(interest.Patience - every - time.Second)
+			require.Zero(t, told.Load())
+			release()
+			time.Sleep(5 * time.Second)
+			require.InDelta(t, 5*time.Second/max(every, 100*time.Millisecond), told.Load(), 2, "every %v", every)
+			ticks.Pause() // no frames come, but none are refused
+			time.Sleep(2 * interest.Patience)
+			ticks.Resume()
+			release = hold() // between two frames of Run
+			time.Sleep(interest.Patience / 2)
+			require.Empty(t, ended, "a moment without frames does not count for the next")
+			before, began := told.Load(), time.Now()
+			require.ErrorIs(t, <-ended, world.ErrFrames)
+			require.Equal(t, before, told.Load())
+			require.WithinDuration(t, began.Add(interest.Patience/2), time.Now(), every+time.Second)
+			release()
+			cancel()
+			all.Wait()
+		})
+	}
 }
 
 // TestRunPanics has a Run panic, which releases the frame and leaves the Set as it was.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/drive"
@@ -46,6 +47,7 @@ type Set struct {
 	index   *near.Index
 	driver  driver.World
 	options Options
+	rest    time.Duration // of the world, between ticks
 	columns []Column
 	ids     []int        // of the columns' components
 	opened  []store.View // of the frame's columns
@@ -97,7 +99,7 @@ func New(w *world.World, x *near.Index, o Options, columns ...Column) *Set {
 	case len(columns) > ColumnsMax:
 		panic(fmt.Sprintf("interest: New with %d columns; want %d at most", len(columns), ColumnsMax))
 	}
-	s := &Set{index: x, driver: d, options: o, columns: slices.Clone(columns), now: 1}
+	s := &Set{index: x, driver: d, options: o, rest: w.Options().TickInterval, columns: slices.Clone(columns), now: 1}
 	s.marks.homes = make([][]atomic.Pointer[markPage], w.Shards()+1)
 	for i, c := range columns {
 		if c.of == nil {

@@ -7,9 +7,11 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -25,6 +27,7 @@ import (
 	"github.com/prometheus/common/model"
 	"github.com/stretchr/testify/require"
 
+	"github.com/atoll-sim/atoll/async"
 	"github.com/atoll-sim/atoll/durable"
 	"github.com/atoll-sim/atoll/hierarchy"
 	"github.com/atoll-sim/atoll/internal/figures"
@@ -41,7 +44,7 @@ type (
 	Wake   struct{}
 )
 
-// newWorld makes a world with one of each thing that has figures, and more systems that do nothing.
+// newWorld makes a world with one of each thing that has figures, which TestMeasured holds, and more systems that do nothing.
 func newWorld(t testing.TB, shards int, systems ...string) (*world.World, *scheduler.Scheduler) {
 	t.Helper()
 	w := world.MustNew(world.Options{Shards: shards, TickInterval: time.Millisecond, VersionsEach: 10_000})
@@ -51,6 +54,8 @@ func newWorld(t testing.TB, shards int, systems ...string) (*world.World, *sched
 	timers := timer.New(w, "waking", wake, timer.Options{})
 	hierarchy.New(w, "crew", hierarchy.Options{})
 	called := names.New[string](w, "players", names.Options{})
+	scores := world.RegisterMessage[async.Result[int]](w, "scores")
+	async.New(w, "scoring", scores, func(context.Context, int) (int, error) { return 0, nil }, async.Options{})
 	s := scheduler.New(w, scheduler.Options{})
 	s.MustAdd("we say \"hurt\"\\", func(b *world.Build) func(*world.Context) {
 		health := world.Write[Health](b)
@@ -120,8 +125,8 @@ func TestCollect(t *testing.T) {
 	run(t, s)
 	text := scrape(t, s)
 	for _, line := range []string{
-		`atoll_up 1`, `atoll_shards 3`, `atoll_component_set_entities{components="health"} 3001`,
-		`atoll_timers{of="waking"} 1`, `atoll_names{of="players"} 1`, `atoll_relation_children{of="crew"} 0`, `atoll_store_failed 0`, `atoll_system_enabled{system="we say \"hurt\"\\"} 1`,
+		`atoll_up 1`, `atoll_shards 3`, `atoll_indexes_used{home="2"} 1000`, `atoll_indexes_used{home="ports"} 0`, `atoll_component_set_entities{components="health"} 3001`,
+		`atoll_timers{of="waking"} 1`, `atoll_names{of="players"} 1`, `atoll_relation_children{of="crew"} 0`, `atoll_async_pending{of="scoring"} 0`, `atoll_store_failed 0`, `atoll_system_enabled{system="we say \"hurt\"\\"} 1`,
 		`atoll_system_duration_seconds_count{system="we say \"hurt\"\\"} `, `atoll_refresh_step_duration_seconds_bucket{step="gather",le="+Inf"} `,
 	} {
 		require.Contains(t, text, line)
@@ -218,6 +223,33 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
+// TestMeasured finds each name that a package of the library gives to something it measures, so that the world of these tests,
+// and with it docs/metrics.md, lacks none.
+func TestMeasured(t *testing.T) {
+	_, s := newWorld(t, 1)
+	run(t, s)
+	var served []string
+	for _, f := range figures.NewReader(s).Read(t.Context()) {
+		served = append(served, f.Name)
+	}
+	named := regexp.MustCompile(`Measured\{Name: "(\w+)"( \+ )?`)
+	n := 0
+	require.NoError(t, filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for _, found := range named.FindAllStringSubmatch(string(text), -1) {
+			n++
+			require.True(t, slices.ContainsFunc(served, func(name string) bool {
+				return name == found[1] || found[2] != "" && strings.HasPrefix(name, found[1])
+			}), "%s measures %s, which newWorld has nothing of", path, found[1])
+		}
+		return err
+	}))
+	require.GreaterOrEqual(t, n, 6, "they are written in another way now")
+}
+
 var update = flag.Bool("update", false, "write docs/metrics.md")
 
 // TestLimits has so many shards and systems that not each has figures of its own.
@@ -228,6 +260,8 @@ func TestLimits(t *testing.T) {
 	sample.Take(s, w)
 	text := string(figures.AppendText(nil, sample.Families()))
 	require.Contains(t, text, "\natoll_entities 3001\n")
+	require.Contains(t, text, "\natoll_indexes_used{home=\"shards\"} 3001\n")
+	require.Contains(t, text, "\natoll_indexes_used{home=\"ports\"} 0\n")
 	n := families(t, text)
 	require.Equal(t, 1, n["atoll_shard_busy_seconds_total"])
 	require.Zero(t, n["atoll_system_shard_seconds_total"])

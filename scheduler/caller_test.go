@@ -55,6 +55,7 @@ func TestWorkersHaveLabels(t *testing.T) {
 	s := scheduler.New(w, scheduler.Options{Workers: 2})
 	var look atomic.Bool
 	var inside atomic.Int32
+	const alone, both = -10, 10
 	var seen bytes.Buffer
 	s.MustAdd("both", func(b *world.Build) func(*world.Context) {
 		shard := b.Shard()
@@ -65,14 +66,19 @@ func TestWorkersHaveLabels(t *testing.T) {
 				return
 			}
 			inside.Add(1)
-			for inside.Load() < 2 { // both workers are in the system
-				runtime.Gosched()
+			for began := time.Now(); inside.Load() < 2; runtime.Gosched() { // both workers are in the system
+				if time.Since(began) > 10*time.Millisecond { // the other one is late for an earlier tick
+					inside.Store(alone)
+				}
+				if inside.Load() < 0 {
+					return
+				}
 			}
 			if shard == 0 {
 				_ = pprof.Lookup("goroutine").WriteTo(&seen, 1)
-				inside.Store(10)
+				inside.Store(both)
 			}
-			for inside.Load() < 10 {
+			for inside.Load() < both {
 				runtime.Gosched()
 			}
 		}
@@ -85,10 +91,12 @@ func TestWorkersHaveLabels(t *testing.T) {
 			}
 		})
 		look.Store(true)
-		inside.Store(0)
 		seen.Reset()
 		pprof.Do(context.Background(), pprof.Labels("zone", "second"), func(ctx context.Context) {
-			require.NoError(t, s.Step(ctx))
+			for inside.Store(0); inside.Load() != both; {
+				inside.Store(0)
+				require.NoError(t, s.Step(ctx))
+			}
 		})
 		for goroutine := range strings.SplitSeq(seen.String(), "\n\n") {
 			if strings.Contains(goroutine, "TestWorkersHaveLabels") { // not one that is about to end

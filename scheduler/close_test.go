@@ -2,6 +2,7 @@ package scheduler_test
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -42,4 +43,21 @@ func TestRunEndsWhenItsWorldIsClosed(t *testing.T) {
 	}})
 	require.ErrorIs(t, s.Run(t.Context()), world.ErrClosed)
 	require.Equal(t, uint64(5), w.Tick(), "four, and the one of Close")
+}
+
+// TestNewFromManyGoroutines makes schedulers of a world that is closed meanwhile. What any of them was asked to call
+// between ticks gets an answer.
+func TestNewFromManyGoroutines(t *testing.T) {
+	for range iterations(100) {
+		w := world.MustNew(world.Options{})
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() {
+				err := scheduler.New(w, scheduler.Options{}).Between(func(*world.World) {})
+				<-err
+			})
+		}
+		all.Go(w.Close)
+		all.Wait()
+	}
 }

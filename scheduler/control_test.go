@@ -239,7 +239,8 @@ func TestOverrun(t *testing.T) {
 				var s scheduler.Stats
 				r.Stats(&s)
 				require.Equal(t, scheduler.Stats{
-					Ticks: r.w.Tick(), Overruns: 2, Skipped: test.skipped, Slipped: test.slipped, Time: s.Time, Systems: s.Systems,
+					Ticks: r.w.Tick(), Overruns: 2, Skipped: test.skipped, Slipped: test.slipped, Interval: second, Budget: second,
+					Time: s.Time, Systems: s.Systems,
 				}, s)
 			})
 		})

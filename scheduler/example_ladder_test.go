@@ -14,13 +14,14 @@ func ExampleRung() {
 	w := world.MustNew(world.Options{TickInterval: 50 * time.Millisecond})
 	chat := world.RegisterFunc(w, "chat", func(*world.EntityContext, string) {})
 	ladder := []scheduler.Rung{scheduler.SkipOptional(), scheduler.Stretch(2), scheduler.Refuse(chat), scheduler.Slow(2)}
-	s := scheduler.New(w, scheduler.Options{
+	var s *scheduler.Scheduler
+	s = scheduler.New(w, scheduler.Options{
 		Ladder: ladder,
-		OnTick: func(r scheduler.Report) { fmt.Println("tick", r.Tick, "with", r.Rung, "of", ladder) },
+		OnTick: func(r scheduler.Report) { fmt.Println("tick", r.Tick, "with", r.Rung, "of", s.Options().Ladder) },
 	})
 	s.MustAdd("weather", says, scheduler.Global(), scheduler.Optional())
 	stepped(s, 1)
-	// Output: weather tick 0 with 0 of [SkipOptional Stretch(2) Refuse of 1 Slow(2)]
+	// Output: weather tick 0 with 0 of [SkipOptional Stretch(2) Refuse(chat) Slow(2)]
 }
 
 // The simulation can do without weather for a while.
@@ -47,8 +48,9 @@ func ExampleStretch() {
 func ExampleRefuse() {
 	w := world.MustNew(world.Options{})
 	chat := world.RegisterFunc(w, "chat", func(*world.EntityContext, string) {})
-	fmt.Println(scheduler.Refuse(chat))
-	// Output: Refuse of 1
+	s := scheduler.New(w, scheduler.Options{Ladder: []scheduler.Rung{scheduler.Refuse(chat)}})
+	fmt.Println(s.Options().Ladder)
+	// Output: [Refuse(chat)]
 }
 
 // While ticks take too long, they come half as often.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"log/slog"
 	"math/bits"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/atoll-sim/atoll/internal/drive"
@@ -49,11 +51,24 @@ func Refuse(requests ...world.Refusable) Rung {
 }
 
 // Slow makes ticks come n times as far apart, so that the simulation runs slower than the clock and each tick has
-// n times the budget. n must be 2 or more.
+// n times the budget: Stats.Interval and Stats.Budget tell both. Stats.Slipped does not count it. n must be 2 or more.
 func Slow(n int) Rung { return Rung{slow: n, what: fmt.Sprintf("Slow(%d)", n)} }
 
-// String returns what the rung does.
+// String returns what the rung does. Once a scheduler has the rung, in Options and Climb, the text of Refuse names
+// what is refused.
 func (r Rung) String() string { return r.what }
+
+// Climb is a change of Stats.Rung.
+type Climb struct {
+	At   time.Time
+	Tick uint64 // the next one, which is the first with the change
+	From int    // how many rungs were in force
+	To   int    // how many are: one more, or one less
+	Rung Rung   // the one that came into force, or ended
+}
+
+// ClimbsMax is how many Climbs a scheduler keeps: the last.
+const ClimbsMax = 64
 
 // check returns an error that says what is wrong with a rung.
 func (r Rung) check() error {
@@ -78,26 +93,68 @@ type ladder struct {
 	ran   int    // how many were in force in the last tick; in a replay the log decides
 	late  uint64 // a bit for each of the last ticks: it took too long
 	calm  int    // ticks in a row that did not take long
+
+	climbs  []Climb // a ring of the last ones
+	climbed uint64  // all
 }
 
 func (l *ladder) init(w *world.World, rungs []Rung) {
-	l.w, l.rungs = driver.Of(w), rungs
+	l.w, l.rungs = driver.Of(w), slices.Clone(rungs)
 	if len(rungs) > rungsMax {
 		panic(fmt.Sprintf("scheduler: Ladder has %d rungs, want %d or fewer", len(rungs), rungsMax))
 	}
 	for i, r := range rungs {
 		err := r.check()
+		var names []string
 		for _, x := range r.refuse {
 			if x == nil {
 				err = fmt.Errorf("%v has a nil request; pass what Register returned", r)
 			} else if name, ok := l.w.RefuseAtPorts(x, 0); !ok {
 				err = fmt.Errorf("%v: %q belongs to another world", r, name)
+			} else {
+				names = append(names, name)
 			}
 		}
 		if err != nil {
 			panic(fmt.Sprintf("scheduler: Ladder, rung %d: %v", i, err))
 		}
+		if names != nil {
+			l.rungs[i].what = "Refuse(" + listed(names) + ")"
+		}
 	}
+	if len(rungs) > 0 {
+		l.climbs = make([]Climb, 0, ClimbsMax)
+	}
+}
+
+// listedMax is how many names the text of a rung has.
+const listedMax = 8
+
+// listed writes names, or the first of many.
+func listed(names []string) string {
+	if more := len(names) - listedMax; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:listedMax], ", "), more)
+	}
+	return strings.Join(names, ", ")
+}
+
+// note keeps a change for Stats.
+func (l *ladder) note(x Climb) {
+	if len(l.climbs) < ClimbsMax {
+		l.climbs = append(l.climbs, x)
+	} else {
+		l.climbs[l.climbed%ClimbsMax] = x
+	}
+	l.climbed++
+}
+
+// appendClimbs appends the changes that are kept, the oldest first.
+func (l *ladder) appendClimbs(dst []Climb) []Climb {
+	oldest := 0
+	if len(l.climbs) == ClimbsMax {
+		oldest = int(l.climbed % ClimbsMax)
+	}
+	return append(append(dst, l.climbs[oldest:]...), l.climbs[:oldest]...)
 }
 
 // begin chooses the rung of the next tick, and reports whether optional systems are left out.
@@ -121,6 +178,13 @@ func (l *ladder) slow(n int) (times int) {
 	return times
 }
 
+// inForce returns the time from one tick of Run to the next and the time that a tick may take, with the
+// rungs that are in force.
+func (s *Scheduler) inForce() (interval, budget time.Duration) {
+	slow := time.Duration(s.ladder.slow(s.ladder.at))
+	return s.w.Options().TickInterval * slow, s.options.Budget * slow
+}
+
 // climb goes a rung up or down, after a tick of Run.
 func (s *Scheduler) climb(took time.Duration) {
 	l := &s.ladder
@@ -128,7 +192,7 @@ func (s *Scheduler) climb(took time.Duration) {
 		return
 	}
 	l.late = l.late << 1 & (1<<lateOf - 1)
-	if took > s.options.Budget*time.Duration(l.slow(l.at)) {
+	if _, budget := s.inForce(); took > budget {
 		l.late |= 1
 	}
 	l.calm++
@@ -154,6 +218,7 @@ func (s *Scheduler) goTo(n int) {
 		for _, x := range l.rungs[i].refuse {
 			l.w.RefuseAtPorts(x, by)
 		}
+		l.note(Climb{time.Now(), s.w.Tick(), l.at, l.at + by, l.rungs[i]})
 		if by > 0 {
 			l.at++
 			s.log(slog.LevelWarn, "a rung up the ladder: ticks take too long", "rung", l.at, "what", l.rungs[i])

@@ -198,3 +198,47 @@ func TestStretchIsOver(t *testing.T) {
 	}
 	require.Equal(t, x.met, y.met)
 }
+
+// TestClimbs tells each change of the rung, and the last ones of many.
+func TestClimbs(t *testing.T) {
+	x := newClimber(func(x *climber) []scheduler.Rung {
+		return []scheduler.Rung{scheduler.SkipOptional(), scheduler.Refuse(x.chat, x.trade), scheduler.Slow(2)}
+	})
+	var reports []scheduler.Report
+	pauses := scheduler.ClimbsMax/6 + 1 // each ends all rungs
+	x.tick = func(r scheduler.Report) {
+		reports = append(reports, r)
+		switch {
+		case x.Paused(): // in its single tick
+			x.Resume()
+		case r.Rung < 3:
+		case pauses == 0:
+			x.Stop()
+		default:
+			pauses--
+			x.Pause()
+			x.StepOnce()
+		}
+	}
+	var s scheduler.Stats
+	x.Scheduler.Stats(&s)
+	require.Empty(t, s.Climbs)
+	require.NoError(t, x.Run(t.Context()))
+	x.Scheduler.Stats(&s)
+	require.Zero(t, testing.AllocsPerRun(10, func() { x.Scheduler.Stats(&s) }))
+	require.Len(t, s.Climbs, scheduler.ClimbsMax)
+	require.Greater(t, s.Climbed, uint64(scheduler.ClimbsMax))
+	what := map[int]string{0: "SkipOptional", 1: "Refuse(chat, trade)", 2: "Slow(2)"}
+	rung := s.Climbs[0].From
+	for i, c := range s.Climbs {
+		require.Equal(t, rung, c.From, "%d", i)
+		require.Equal(t, 1, max(c.From, c.To)-min(c.From, c.To))
+		require.Equal(t, what[min(c.From, c.To)], c.Rung.String())
+		require.WithinDuration(t, time.Now(), c.At, time.Minute)
+		if int(c.Tick) < len(reports) && (i+1 == len(s.Climbs) || s.Climbs[i+1].Tick > c.Tick) {
+			require.Equal(t, c.To, reports[c.Tick].Rung, "tick %d", c.Tick)
+		}
+		rung = c.To
+	}
+	require.Zero(t, rung)
+}

@@ -4,10 +4,13 @@ import (
 	"context"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/atoll-sim/atoll/internal/clock"
 	"github.com/atoll-sim/atoll/world"
 )
 
@@ -25,7 +28,8 @@ func newHeld() *held {
 	x := &held{Scheduler: New(w, Options{Workers: 2}), hold: make(chan struct{})}
 	x.MustAdd("run", func(*world.Build) func(*world.Context) {
 		return func(c *world.Context) {
-			time.Sleep(50 * time.Microsecond) // or nobody is called
+			for began := clock.Now(); x.tick.scale.Duration(clock.Now()-began) < 50*time.Microsecond; { // or nobody is called
+			}
 			x.ran(c)
 		}
 	})
@@ -38,6 +42,12 @@ func newHeld() *held {
 		begin()
 	}
 	return x
+}
+
+// started requires that so many goroutines of the second worker begin.
+func (x *held) started(t *testing.T, n int32) {
+	require.Eventually(t, func() bool { return x.starts.Load() >= n }, time.Minute, time.Millisecond)
+	require.Equal(t, n, x.starts.Load())
 }
 
 // meet has one shard wait until another one runs.
@@ -63,7 +73,7 @@ func TestLateWorker(t *testing.T) {
 	for range 5 {
 		require.NoError(t, x.Step(t.Context()))
 	}
-	require.Equal(t, int32(1), x.starts.Load())
+	x.started(t, 1)
 	require.True(t, x.tick.workers[1].isLate())
 
 	x.meet(t)
@@ -80,7 +90,8 @@ func TestLateWorker(t *testing.T) {
 	require.NoError(t, x.Step(t.Context()))
 }
 
-// TestLateWorkerOfAnother has a worker late for one caller, whose goroutine must not run a tick for another one.
+// TestLateWorkerOfAnother has a worker late for one caller. Its goroutine must not run a tick for another one, which
+// makes its ticks without that worker until the goroutine has begun, and then starts its own.
 func TestLateWorkerOfAnother(t *testing.T) {
 	x := newHeld()
 	mine, cancel := context.WithCancel(t.Context())
@@ -88,18 +99,45 @@ func TestLateWorkerOfAnother(t *testing.T) {
 	require.NoError(t, x.Step(mine))
 	other, cancelOther := context.WithCancel(t.Context())
 	defer cancelOther()
-	done := make(chan error)
-	go func() { done <- x.Step(other) }()
-	select {
-	case <-done:
-		t.Fatal("the tick of another caller began without its worker")
-	case <-time.After(20 * time.Millisecond):
+	for range 3 {
+		require.NoError(t, x.Step(other))
 	}
+	x.started(t, 1)
 	close(x.hold)
-	require.NoError(t, <-done)
-	require.Equal(t, int32(2), x.starts.Load())
+	for x.tick.workers[1].isLate() {
+		time.Sleep(time.Millisecond)
+	}
 	x.meet(t)
 	require.NoError(t, x.Step(other))
+	require.Equal(t, int32(2), x.starts.Load())
+}
+
+// TestLateWorkerOfBubble has a worker late in a bubble, whose goroutine must not run a tick outside, even if the context
+// is the same.
+func TestLateWorkerOfBubble(t *testing.T) {
+	x := newHeld()
+	inside, outside := make(chan bool), make(chan bool)
+	var inBubble atomic.Bool
+	go func() {
+		defer close(outside)
+		<-inside
+		x.ran = func(c *world.Context) {
+			if c.Shard() == 0 {
+				close(x.hold)
+			}
+			inBubble.Store(inBubble.Load() || clock.InBubble())
+			time.Sleep(10 * time.Millisecond) // so that it would take part
+		}
+		assert.NoError(t, x.Step(context.Background()))
+	}()
+	synctest.Test(t, func(t *testing.T) {
+		require.NoError(t, x.Step(context.Background()))
+		require.True(t, x.tick.workers[1].isLate())
+		inside <- true
+		<-outside
+	})
+	require.False(t, inBubble.Load())
+	require.Equal(t, int32(1), x.starts.Load())
 }
 
 // TestLateWorkerEnds has it begin when nobody calls it any more.

@@ -133,14 +133,17 @@ func spin() uint64 {
 // BenchmarkBesideOthers makes a tick of 20,000 entities each millisecond in a process with 200 other goroutines, which
 // take a processor together: mean and p99 of the ticks.
 func BenchmarkBesideOthers(b *testing.B) {
-	for _, workers := range []int{1, 2} {
-		b.Run(fmt.Sprint("workers=", workers), func(b *testing.B) {
+	for _, c := range []struct {
+		workers int
+		own     bool // each tick has a context of its own, as for a span of a trace
+	}{{1, false}, {2, false}, {2, true}} {
+		b.Run(fmt.Sprintf("workers=%d/own=%v", c.workers, c.own), func(b *testing.B) {
 			w := world.MustNew(world.Options{})
 			world.Register[Position](w, "position")
 			if err := world.NewBundle[struct{ Position }](w).CreateN(w, 20_000, nil); err != nil {
 				b.Fatal(err)
 			}
-			s := scheduler.New(w, scheduler.Options{Workers: workers})
+			s := scheduler.New(w, scheduler.Options{Workers: c.workers})
 			s.MustAdd("move", func(b *world.Build) func(*world.Context) {
 				pos := world.Write[Position](b)
 				all := b.Query(pos)
@@ -165,11 +168,16 @@ func BenchmarkBesideOthers(b *testing.B) {
 			}
 			ticks := int64(0)
 			for b.Loop() {
+				of, end := ctx, func() {}
+				if c.own {
+					of, end = context.WithCancel(ctx)
+				}
 				began := time.Now()
-				if err := s.Step(ctx); err != nil {
+				if err := s.Step(of); err != nil {
 					b.Fatal(err)
 				}
 				ticks += time.Since(began).Nanoseconds()
+				end()
 				time.Sleep(time.Millisecond)
 			}
 			stop()

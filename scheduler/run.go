@@ -9,12 +9,12 @@ import (
 // Report describes one tick. For a tick of Step, Late, Overruns, Skipped and Slipped are 0.
 type Report struct {
 	Tick     uint64        // number of the tick, from 0
-	Duration time.Duration // systems and refresh
+	Duration time.Duration // systems, Balancer and refresh, as in Stats.Time
 	Late     time.Duration // how long after it was due the tick began
 	Overrun  bool          // it took longer than the budget
 	Overruns uint64        // how many ticks of this Run took longer so far
 	Skipped  uint64        // ticks given up so far, because Run was too far behind
-	Slipped  time.Duration // how far the clock is behind so far; see SlowClock
+	Slipped  time.Duration // for how long SlowClock put later ticks off so far
 	Rung     int           // how many rungs of Options.Ladder were in force
 }
 
@@ -58,16 +58,16 @@ func (s *Scheduler) Run(ctx context.Context) (err error) {
 			due = began
 		}
 		r := Report{Tick: s.w.Tick(), Late: began.Sub(due)}
-		err := s.step(ctx, "Scheduler.Run")
+		took, ended, err := s.step(ctx, "Scheduler.Run")
 		goesOn := err == nil || s.goesOn
 		if order == stepOnce {
 			due = time.Now().Add(interval) // if the pause is over
 		} else if goesOn {
-			interval := interval * time.Duration(s.ladder.slow(s.ladder.at))
+			interval, _ := s.inForce()
 			due = s.next(due.Add(interval), interval)
 		}
-		if s.ended {
-			r.Duration = time.Since(began)
+		if ended {
+			r.Duration = took
 			s.report(&r, before)
 			if order != stepOnce {
 				s.climb(r.Duration)
@@ -113,7 +113,7 @@ func (s *Scheduler) skip(due time.Time, n, interval time.Duration) time.Time {
 // report completes the Report of a tick of Run, and logs and delivers it. before has the counts
 // from before Run began.
 func (s *Scheduler) report(r *Report, before Stats) {
-	budget := s.options.Budget * time.Duration(s.ladder.slow(s.ladder.at))
+	_, budget := s.inForce()
 	if r.Overrun = r.Duration > budget; r.Overrun {
 		s.counts.Overruns++
 		s.log(slog.LevelWarn, "tick took too long", "tick", r.Tick, "took", r.Duration, "budget", budget)

@@ -42,7 +42,7 @@ type Options struct {
 	// Ladder is what Run gives up while ticks take too long, in this order. After 3 of 4 ticks that
 	// take longer than the budget, one more rung is in force; after 64 in a row that take less than
 	// 70 % of it, one less. The simulation depends on the rungs, so a log of inputs records them.
-	// Report.Rung and the Logger show them. Step does not use the ladder. A pause ends all rungs,
+	// Report.Rung, Stats and the Logger show them. Step does not use the ladder. A pause ends all rungs,
 	// and in ticks of StepOnce none is in force.
 	Ladder []Rung
 
@@ -118,10 +118,12 @@ type Scheduler struct {
 	between  between
 	traces   traces
 	ladder   ladder
-	counts   Stats // only those that Run and Step count
-	began    int64 // when the tick began, by the clock
-	goesOn   bool  // the last tick's error does not end a Run
-	ended    bool  // the last step made a tick, which did not break the world
+	counts   Stats         // only those that Run and Step count
+	start    time.Time     // when the tick began, after what comes before it: systems that were added, changes of the idle world
+	began    int64         // the same by package clock, which spans of traces count from
+	took     time.Duration // how long the last tick took: the one time that Report, Stats and Trace tell
+	goesOn   bool          // the last tick's error does not end a Run
+	ended    bool          // the last step made a tick, which did not break the world
 
 	balancing balancing
 }
@@ -138,6 +140,7 @@ func New(w *world.World, o Options) *Scheduler {
 	s.control.init()
 	s.balancing.init(&o, w.Shards())
 	s.ladder.init(w, o.Ladder)
+	s.options.Ladder = s.ladder.rungs
 	t := &s.tick
 	t.init(w, o.Workers)
 	t.driver.OnClose(func() {
@@ -283,13 +286,13 @@ func (s *Scheduler) Step(ctx context.Context) error {
 	}
 	s.runBetween(ctx, "Scheduler.Step", func() bool { return false }) // Stop is for Run
 	if s.options.OnTick == nil {
-		return s.step(ctx, "Scheduler.Step")
+		_, _, err := s.step(ctx, "Scheduler.Step")
+		return err
 	}
-	r, began := Report{Tick: s.w.Tick()}, time.Now()
-	err := s.step(ctx, "Scheduler.Step")
-	if s.ended {
-		r.Duration = time.Since(began)
-		r.Overrun = r.Duration > s.options.Budget
+	r := Report{Tick: s.w.Tick()}
+	took, ended, err := s.step(ctx, "Scheduler.Step")
+	if ended {
+		r.Duration, r.Overrun = took, took > s.options.Budget
 		s.onTick(r)
 	}
 	return err

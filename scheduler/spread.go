@@ -8,7 +8,7 @@ import (
 	"github.com/atoll-sim/atoll/stats"
 )
 
-// The buckets of a spread: two for each doubling, from 256 ns to 2 s. It has a fifth of the size of
+// The buckets of a spread: two for each doubling, from 256 ns to 2 s. It has a tenth of the size of
 // a stats.Histogram, because there is one for each system and shard.
 const (
 	spreadLeast   = 8 // as a shift

@@ -3,7 +3,6 @@ package scheduler
 import (
 	"time"
 
-	"github.com/atoll-sim/atoll/internal/clock"
 	"github.com/atoll-sim/atoll/stats"
 )
 
@@ -15,10 +14,14 @@ type Stats struct {
 	Panics   uint64
 	Overruns uint64          // ticks of Run that took longer than the budget
 	Skipped  uint64          // ticks that Run gave up
-	Slipped  time.Duration   // how far Run's clock is behind
+	Slipped  time.Duration   // for how long in all SlowClock put later ticks off; what a rung with Slow adds is not in it
 	Shifts   uint64          // decisions of the Balancer
 	Shifted  uint64          // entities that these decisions were to move; world.Stats.Moved counts all that moved
 	Rung     int             // how many rungs of Options.Ladder are in force
+	Interval time.Duration   // from one tick of Run to the next: the TickInterval, made longer by the rungs with Slow that are in force
+	Budget   time.Duration   // that a tick may take: Options.Budget, made longer likewise
+	Climbed  uint64          // how often Rung went up or down by one
+	Climbs   []Climb         // the last ClimbsMax of these changes, the oldest first
 	Time     stats.Histogram // of ticks: systems, Balancer and refresh
 	Systems  []SystemStats   // in the order in which they run, merges included
 	Waits    []Wait          // which shards waited at fences for which, by Shard, then For; none with more than WaitShardsMax shards
@@ -47,8 +50,8 @@ type ShardStats struct {
 	// again. HeldUp is how long other shards waited because this one was the last to pass the
 	// system; a shard waits for one other at a time.
 	Waited, HeldUp time.Duration
-	// Half of the runs here took no longer than P50, and 99 of 100 no longer than P99. Both are off
-	// by a quarter at most.
+	// P50 is the median of the runs here, and P99 what 99 of 100 did not exceed. Both are off by a
+	// quarter at most, up or down.
 	P50, P99 time.Duration
 	Off      bool // it panicked here, and no longer runs here
 }
@@ -61,10 +64,12 @@ func (s *Scheduler) Stats(dst *Stats) {
 		panic("scheduler: Scheduler.Stats to a nil Stats; pass one to fill")
 	}
 	s.mustRest("Stats")
-	systems, waits := dst.Systems[:0], dst.Waits[:0]
+	systems, waits, climbs := dst.Systems[:0], dst.Waits[:0], dst.Climbs[:0]
 	*dst = s.counts
 	t := &s.tick
 	dst.Systems, dst.Waits, dst.Rung = systems, t.appendWaits(waits), s.ladder.at
+	dst.Interval, dst.Budget = s.inForce()
+	dst.Climbed, dst.Climbs = s.ladder.climbed, s.ladder.appendClimbs(climbs)
 	for at, x := range t.systems {
 		if len(dst.Systems) < cap(dst.Systems) {
 			dst.Systems = dst.Systems[:at+1]
@@ -106,14 +111,14 @@ func (s *SystemStats) add(t *tick, p *program, i int) {
 // record counts the time of the tick, and which shards waited in it for which.
 func (s *Scheduler) record() {
 	t := &s.tick
-	took := t.scale.Duration(clock.Now() - s.began)
-	s.counts.Time.Add(took)
+	s.took = time.Since(s.start)
+	s.counts.Time.Add(s.took)
 	for i := range t.programs {
 		if p := &t.programs[i]; len(p.waits) > 0 {
 			t.blame(p)
 		}
 	}
 	if t.traced {
-		s.trace(took)
+		s.trace(s.took)
 	}
 }

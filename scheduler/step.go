@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"time"
 
 	"github.com/atoll-sim/atoll/internal/clock"
 	"github.com/atoll-sim/atoll/internal/driver"
@@ -13,29 +14,33 @@ import (
 )
 
 // step makes a tick; call is the name of the call for messages. The other workers have left the
-// tick when it ends, even if a panic or runtime.Goexit ends it.
-func (s *Scheduler) step(ctx context.Context, call string) (err error) {
+// tick when it ends, even if a panic or runtime.Goexit ends it. ended reports whether there was a
+// tick, and the world is whole; took is how long the tick took.
+func (s *Scheduler) step(ctx context.Context, call string) (took time.Duration, ended bool, err error) {
 	s.lookForChanges()
-	s.ended = false
 	if !s.running.CompareAndSwap(false, true) {
 		panic("scheduler: " + call + " while a tick runs; a world has one tick at a time")
 	}
-	defer s.running.Store(false)
+	s.ended = false
+	defer func() {
+		took, ended = s.took, s.ended
+		s.running.Store(false)
+	}()
 	s.goesOn = false
 	if err := s.w.Err(); err != nil {
-		return err
+		return 0, false, err
 	}
 	if err := s.prepare(); err != nil {
-		return err
+		return 0, false, err
 	}
-	s.began = clock.Now()
+	s.start, s.began = time.Now(), clock.Now()
 	early := s.decide(s.ladder.begin())
 	if err := s.w.Err(); err != nil { // a condition may have closed the world
-		return err
+		return 0, false, err
 	}
 	t := &s.tick
 	if t.world, err = s.beginTick(call); err != nil {
-		return err
+		return 0, false, err
 	}
 	t.observed = t.observer.begin(ctx)
 	t.beginTrace(s.traces.wanted.Load())
@@ -57,7 +62,7 @@ func (s *Scheduler) step(ctx context.Context, call string) (err error) {
 	t.begin(ctx, t.world)
 	t.runSystems(t.workers[0])
 	ran = true
-	return s.endTick(ctx, early)
+	return 0, true, s.endTick(ctx, early)
 }
 
 // beginTick takes the world; call is the name of the call for messages. It returns an error if the

@@ -3,12 +3,14 @@ package scheduler_test
 import (
 	"context"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/atoll-sim/atoll/internal/check"
 	"github.com/atoll-sim/atoll/scheduler"
 	"github.com/atoll-sim/atoll/world"
 )
@@ -186,4 +188,28 @@ func TestStepTwice(t *testing.T) {
 	f.step(1)
 	require.Contains(t, said, "a new tick while a tick runs")
 	f.step(1)
+}
+
+// TestStepBesideItself makes ticks from two goroutines. Some calls panic, because the other goroutine's tick runs; each
+// tick that was made is told to OnTick.
+func TestStepBesideItself(t *testing.T) {
+	if check.Enabled {
+		t.Skip("OnTick of one tick beside the next one is a race")
+	}
+	var told atomic.Uint64
+	w := world.MustNew(world.Options{})
+	s := scheduler.New(w, scheduler.Options{Workers: 1, OnTick: func(scheduler.Report) { told.Add(1) }})
+	var both sync.WaitGroup
+	for range 2 {
+		both.Go(func() {
+			for range iterations(20_000) {
+				func() {
+					defer func() { _ = recover() }()
+					_ = s.Step(t.Context())
+				}()
+			}
+		})
+	}
+	both.Wait()
+	require.Equal(t, w.Tick(), told.Load())
 }

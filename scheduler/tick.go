@@ -3,7 +3,6 @@ package scheduler
 import (
 	"context"
 	"runtime"
-	"slices"
 	"sync/atomic"
 
 	"github.com/atoll-sim/atoll/internal/clock"
@@ -45,9 +44,8 @@ type tick struct {
 	called  bool         // the helpers were called in this tick
 	stays   bool         // the helpers stay awake for a while after this tick
 	ctx     context.Context
-	caller  context.Context // of the tick for which the awake helpers were started, or nil
-	ended   int64           // when the last tick ended
-	small   bool            // the last tick was short
+	ended   int64 // when the last tick ended
+	small   bool  // the last tick was short
 	scale   clock.Scale
 
 	traced   bool   // spans are kept in this tick
@@ -143,11 +141,6 @@ func (t *tick) callOthers() {
 	}
 }
 
-// anyLate reports whether a worker was called and has not begun.
-func (t *tick) anyLate() bool {
-	return slices.ContainsFunc(t.workers[1:], (*worker).isLate)
-}
-
 // more reports whether a system runs that did not run in the last tick, so that the time of
 // the last tick says nothing about this one.
 func (t *tick) more() bool {
@@ -194,8 +187,10 @@ func (t *tick) settle() {
 	t.small = t.scale.Duration(spent) < aloneMax
 	copy(t.ran, t.due)
 	t.ctx = nil
-	if !t.stays && !t.anyLate() {
-		t.caller = nil // a context may hold much
+	for _, w := range t.workers[1:] {
+		if w.state.Load()&stateMask < staying {
+			w.caller = nil // a context may hold much
+		}
 	}
 	t.ended = clock.Now()
 }

@@ -26,8 +26,8 @@ type Trace struct {
 	Tick     uint64
 	Began    time.Time
 	Duration time.Duration // systems, Balancer and refresh
-	Budget   time.Duration
-	Overrun  bool // it took longer than the budget
+	Budget   time.Duration // as in Stats, in that tick
+	Overrun  bool          // it took longer than the budget
 	Workers  int
 	Spans    []Span // ordered by From
 	Omitted  int    // how many spans there were beyond TraceSpansMax: the shortest
@@ -197,14 +197,14 @@ func (t *traces) close(err error) {
 // trace keeps the trace of a tick that is over, if a call asked for it.
 func (s *Scheduler) trace(took time.Duration) {
 	t := &s.traces
-	budget := s.options.Budget * time.Duration(s.ladder.slow(s.ladder.at))
+	_, budget := s.inForce()
 	overrun := took > budget
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.mu.waiting) == 0 && !(overrun && len(t.mu.overruns) > 0) {
 		return
 	}
-	x := Trace{Tick: s.tick.number, Began: time.Now().Add(-took), Duration: took, Budget: budget, Overrun: overrun, Workers: len(s.tick.workers)}
+	x := Trace{Tick: s.tick.number, Began: s.start, Duration: took, Budget: budget, Overrun: overrun, Workers: len(s.tick.workers)}
 	x.Spans, x.Omitted = s.tick.spans(s.began)
 	if overrun {
 		for _, o := range t.mu.overruns {

@@ -2,10 +2,10 @@ package scheduler
 
 import (
 	"cmp"
+	"context"
 	"math"
 	"math/rand/v2"
 	"reflect"
-	"runtime"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -20,12 +20,13 @@ import (
 // state alone. The watchdog may read running and since.
 type worker struct {
 	number   int
-	start    func()  // the body of its goroutine
-	run      func()  // the part of start that takes part in ticks; it also goes on for a goroutine that a system has ended
-	mine     []int32 // the programs it ran last, costliest first
-	own, all cursor  // in mine, and in the tick's order
-	now      int64   // when it last finished something
-	callAt   int64   // when it calls the others; used by the coordinator alone
+	start    func()          // the body of its goroutine
+	run      func()          // the part of start that takes part in ticks; it also goes on for a goroutine that a system has ended
+	mine     []int32         // the programs it ran last, costliest first
+	own, all cursor          // in mine, and in the tick's order
+	now      int64           // when it last finished something
+	callAt   int64           // when it calls the others; used by the coordinator alone
+	caller   context.Context // of the tick for which its goroutine was started, or nil; the coordinator's
 	backoff  backoff
 	chance   rand.PCG // for chaos
 	spans    []span   // of a tick that is traced
@@ -261,35 +262,36 @@ func (t *tick) call(w *worker) {
 	t.called = true
 	t.helpers.Add(int32(len(t.workers) - 1))
 	t.stays = t.stays && !clock.InBubble()
-	started, same := false, t.sameCaller()
+	started, again := false, t.mayCallAgain()
 	for _, w := range t.workers[1:] {
 		s := w.state.Load()
 		goroutine, is := s&^stateMask, s&stateMask
-		if same && is >= staying && w.state.CompareAndSwap(s, goroutine|wanted) {
+		if again && is >= staying && w.caller == t.ctx && w.state.CompareAndSwap(s, goroutine|wanted) {
 			continue
 		}
-		for w.isLate() { // it would take this call for its own
-			runtime.Gosched()
+		if w.isLate() { // it would take this call for its own; this tick does without it
+			t.helpers.Add(-1)
+			continue
+		}
+		if w.caller = t.ctx; clock.InBubble() {
+			w.caller = nil // it may take part in no other tick
 		}
 		w.state.Store(goroutine + nextGoroutine | wanted)
 		go w.start()
 		started = true
 	}
 	if started {
-		t.caller = t.ctx
 		hurry()
 	}
 }
 
-// sameCaller reports whether the workers that are awake, or late, may take part in this tick: it has the
-// context that they were started for, and is not in a bubble of synctest, in which none stays.
-func (t *tick) sameCaller() bool {
-	if t.caller == nil {
-		return false
-	}
+// mayCallAgain reports whether workers that are awake, or late, may take part in this tick if they were
+// started for its context: that can be compared, and the tick is not in a bubble of synctest, in which
+// none stays.
+func (t *tick) mayCallAgain() bool {
 	// To compare contexts of other kinds may panic, and to ask whether it would allocates.
 	if of := reflect.TypeOf(t.ctx); of.Kind() != reflect.Pointer && (of.Size() > 0 || !of.Comparable()) {
 		return false
 	}
-	return t.caller == t.ctx && (t.stays || !clock.InBubble())
+	return t.stays || !clock.InBubble()
 }

@@ -56,3 +56,25 @@ func BenchmarkCreateN(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkAddToMarked adds a component to all entities of many chunks, in each of which one is marked: time for each
+// entity, which does not depend on how many there are.
+func BenchmarkAddToMarked(b *testing.B) {
+	for _, n := range []int{50_000, 400_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			var took time.Duration
+			for b.Loop() {
+				f := newFixture(b, world.Options{Shards: 1, ChunkRowsMax: 16})
+				placed := f.Query(world.Read[Position](f.World))
+				require.NoError(b, world.NewBundle[struct{ Position }](f.World).CreateN(f.World, n, nil))
+				for ch := range placed.Chunks() {
+					f.Destroy(ch.Handle(0))
+				}
+				start := time.Now()
+				require.NoError(b, f.velocity.AddTo(placed, nil))
+				took += time.Since(start)
+			}
+			b.ReportMetric(float64(took.Nanoseconds())/float64(b.N)/float64(n), "ns/entity")
+		})
+	}
+}

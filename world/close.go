@@ -66,10 +66,13 @@ func (w *World) drop() {
 	}
 	w.space.Drop()
 	w.ports.notifyAbandoned()
-	for _, f := range w.closing {
+	w.closing.Lock()
+	calls := w.closing.calls
+	w.closing.calls, w.closing.done = nil, true
+	w.closing.Unlock()
+	for _, f := range calls {
 		f()
 	}
-	w.closing = nil
 }
 
 // markAll marks every entity and returns how many were not marked before.

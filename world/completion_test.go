@@ -361,3 +361,21 @@ func TestCompletionHidesFinish(t *testing.T) {
 	_, ok = any(new(world.Answer[int])).(finishes)
 	require.False(t, ok)
 }
+
+// TestCompletionOfEarlierRequest has a call panic that was given a Completion which an earlier request still has. The
+// panic is recovered, and the Completion stays with that request.
+func TestCompletionOfEarlierRequest(t *testing.T) {
+	f := newFixture(t, world.Options{})
+	h := f.newUnit(1)
+	p := f.port()
+	var done world.Completion
+	require.NoError(t, p.Notify(&done).Destroy(h))
+	require.Panics(t, func() { _ = f.unit.CreateN(p.Notify(&done), -1, nil) })
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := done.Wait(ended)
+	require.ErrorIs(t, err, context.Canceled, "it waits")
+	require.Panics(t, func() { _ = p.Notify(&done).Destroy(h) })
+	f.Refresh()
+	require.Equal(t, world.Applied, done.Outcome())
+}

@@ -72,11 +72,15 @@ func (d *driven) Replayed(f func()) {
 func (d *driven) LookForChanges() { d.w().lookForChanges() }
 
 func (d *driven) OnClose(f func()) {
-	if d.closed.Load() {
-		f()
+	x := &d.closing
+	x.Lock()
+	if !x.done {
+		x.calls = append(x.calls, f)
+		x.Unlock()
 		return
 	}
-	d.closing = append(d.closing, f)
+	x.Unlock()
+	f()
 }
 
 func (d *driven) Touched() { d.touched = true }

@@ -19,7 +19,7 @@ var (
 	// either, because it exceeds QueueRequests or QueueBytes. The error says how large it is.
 	ErrTooLarge = fmt.Errorf("%w, and will be: it is more than a queue ever takes; send less at a time, or raise QueueRequests or QueueBytes, or for systems OutboxRequests or OutboxBytes", ErrFull)
 	// ErrRefused is returned for a message, a timer of one, a function or question that ports may
-	// not send now, because ticks take too long: see scheduler.Refuse. Nothing was sent.
+	// not send now, because ticks take too long: see scheduler.Refuse. Nothing was sent, and Port.Rejected counts it.
 	ErrRefused = errors.New("world: refused while ticks take too long; send it later")
 	// ErrStale is returned for a handle that is not alive.
 	ErrStale = errors.New("world: entity is not alive")

@@ -57,3 +57,16 @@ func (w *World) Ports() int {
 
 // Finish tells a Completion an outcome, as the refresh does.
 func Finish(c *Completion, o Outcome) { (*finisher)(c).Finish(o) }
+
+// LockFrames keeps goroutines from taking, leaving and giving up frames until unlock is called.
+func (w *World) LockFrames() (unlock func()) {
+	w.frames.mu.Lock()
+	return w.frames.mu.Unlock
+}
+
+// FramesHeld returns how many frames take memory.
+func (w *World) FramesHeld() int {
+	w.frames.mu.Lock()
+	defer w.frames.mu.Unlock()
+	return len(w.frames.mu.held)
+}

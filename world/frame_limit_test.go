@@ -3,8 +3,10 @@ package world_test
 import (
 	"context"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -310,4 +312,30 @@ func TestFrameAllocates(t *testing.T) {
 	})
 	require.NoError(t, err)
 	require.LessOrEqual(t, with-without, 16.0, "the Frame and the goroutines of Now, whatever there is to copy")
+}
+
+// TestFrameOfNobody has the only one who waits for a frame give up while a refresh is about to capture it.
+func TestFrameOfNobody(t *testing.T) {
+	w := world.MustNew(world.Options{FramesMax: 1})
+	v, err := w.NewView()
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	var both sync.WaitGroup
+	both.Go(func() {
+		if frame, err := v.Capture(ctx); err == nil {
+			frame.Release()
+		}
+	})
+	world.AwaitCaptures(w, 1)
+	unlock := w.LockFrames()
+	cancel()
+	time.Sleep(10 * time.Millisecond) // it waits for the lock, and is first
+	both.Go(w.Refresh)
+	time.Sleep(10 * time.Millisecond)
+	unlock()
+	both.Wait()
+	require.Zero(t, w.FramesHeld())
+	frame, err := v.Now()
+	require.NoError(t, err)
+	frame.Release()
 }

@@ -219,6 +219,9 @@ func (f *frames) refresh(w *World, parallel drive.Parallel) {
 	f.asked.Store(0)
 	err := f.mayCapture()
 	f.mu.Unlock()
+	if len(waiting) == 0 { // the last one gave up after asked was read
+		return
+	}
 	if err != nil { // Now has captured one in the meantime
 		f.deliver(waiting, captured{err: err})
 		return

@@ -29,7 +29,7 @@ func TestLimitIndexes(t *testing.T) {
 		},
 	}
 	room := map[string]int{"shard 0": indexMax + 1, "shard 1": indexMax + 1, "port": indexMax + 1, "system": 0}
-	homes := map[string]string{"shard 0": "home 0", "shard 1": "home 1", "port": "home 2", "system": "home 0"}
+	homes := map[string]string{"shard 0": "home 0", "shard 1": "home 1", "port": "the home of ports, which all ports share,", "system": "home 0"}
 	all := map[handle.Handle]bool{}
 	for round := range 5 {
 		for _, by := range []string{"shard 0", "shard 1", "port", "system"} {

@@ -20,8 +20,8 @@ import (
 // is known, or by the same port.
 //
 // Options.QueueRequests and QueueBytes limit the requests that a port has under way. A request
-// beyond the limit is refused with ErrFull, and counted, or waits for the refresh to make room; see
-// Within.
+// beyond the limit is refused with ErrFull, and counted in Rejected, or waits for the refresh to make
+// room; see Within.
 //
 // The handles of entities that a port creates have a home of their own, numbered after the
 // shards: see World.Shards.
@@ -92,8 +92,9 @@ func (p *Port) Waiting() int {
 	return 0
 }
 
-// Rejected returns how many requests were refused because the queue was full.
-func (p *Port) Rejected() uint64 { return p.rejected }
+// Rejected returns how many requests were not accepted: the queue was full (ErrFull), or ports may not
+// send them now (ErrRefused). Those that come before such a request in its batch count, too.
+func (p *Port) Rejected() uint64 { return p.rejected.Load() }
 
 // Destroy requests that an entity be destroyed. It returns ErrFull if the request was not
 // accepted. The outcome is Applied if this request destroyed the entity, and Gone if the entity
@@ -135,7 +136,7 @@ func (p *Port) request(k *queue.Kind, h handle.Handle) (sending, error) {
 		p.enter()
 		defer p.leave()
 	}
-	if err := p.refusedNow(k); err != nil {
+	if err := p.refusedNow(k, 1); err != nil {
 		return sending{}, err
 	}
 	if p.unusual() || !p.out.Room(1, k.Size()) {
@@ -221,14 +222,15 @@ func (p *Port) available(n int, weight uint32) error {
 	case l.Room(n, weight):
 		return nil
 	case !l.Fits(n, weight):
-		p.full(n)
+		p.reject(n)
 		return p.tooLarge(n, weight)
 	case p.within == nil && (p.batch == nil || l.Waiting() > 0):
-		return p.full(n)
+		p.reject(n)
+		return ErrFull
 	}
 	err := p.await(n, weight)
 	if err != nil {
-		p.full(n)
+		p.reject(n)
 	}
 	return err
 }
@@ -241,12 +243,12 @@ func (p *Port) openQueue() *queue.Queue {
 	return p.out
 }
 
-// full counts requests that were not accepted.
-func (p *Port) full(requests int) error {
+// reject counts requests that were not accepted. A batch under way counts its others when it is rolled back.
+func (p *Port) reject(requests int) {
 	if p.batch != nil {
-		p.batch.full = true
+		p.batch.rejected = true
 	}
-	return p.sender.full(requests)
+	p.sender.reject(requests)
 }
 
 // await waits until the refresh has made room.
@@ -315,7 +317,7 @@ func (p *Port) refuse(err error) {
 	if p.batch != nil && p.batch.err == nil {
 		p.batch.err = err
 	}
-	if p.notify != nil {
+	if p.notify != nil && p.notify.outcome() != armed { // else it is that of an earlier request
 		p.notify.forget()
 	}
 	p.notify = nil

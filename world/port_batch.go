@@ -10,11 +10,12 @@ import (
 
 // batch has what must be undone if requests that belong together are not accepted.
 type batch struct {
-	err   error           // of the first request that was refused
-	full  bool            // it was refused because there was no room
-	taken []handle.Handle // taken out of the port's cache
-	dones []*Completion
-	empty []*Completion // those of dones whose calls had nothing to send
+	err error // of the first request that was refused
+	// rejected says that it was refused because there was no room, or by a rung of the ladder.
+	rejected bool
+	taken    []handle.Handle // taken out of the port's cache
+	dones    []*Completion
+	empty    []*Completion // those of dones whose calls had nothing to send
 }
 
 // Batch sends the requests of f in one step: either all are accepted, and applied by the same
@@ -99,8 +100,8 @@ func (p *Port) rollback() {
 		defer p.leave()
 	}
 	b := p.batch
-	if staged := p.out.Rollback(); b.full {
-		p.full(staged)
+	if staged := p.out.Rollback(); b.rejected {
+		p.reject(staged)
 	}
 	p.takeBack(p.w.portSlots, b.taken, p.w.epoch.Load())
 	p.out.Publish() // publishes no request, but makes the cache visible to a cleanup
@@ -114,7 +115,7 @@ func (p *Port) endBatch() {
 	b := p.batch
 	clear(b.dones)
 	clear(b.empty)
-	b.err, b.full, b.taken, b.dones, b.empty = nil, false, b.taken[:0], b.dones[:0], b.empty[:0]
+	b.err, b.rejected, b.taken, b.dones, b.empty = nil, false, b.taken[:0], b.dones[:0], b.empty[:0]
 	p.batch, p.spare = nil, b
 	p.notify, p.within = nil, nil
 	p.special = true // so that the next call checks

@@ -3,6 +3,7 @@ package world_test
 import (
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -283,4 +284,34 @@ func TestPortHome(t *testing.T) {
 		require.True(t, ok)
 		require.Less(t, shard, f.Shards())
 	}
+}
+
+// TestPortSeenFromOutside asks a port how many requests wait and were rejected, while its goroutine sends and the
+// world is refreshed.
+func TestPortSeenFromOutside(t *testing.T) {
+	const most = 4
+	w := world.MustNew(world.Options{QueueRequests: most})
+	p, err := w.OpenPort()
+	require.NoError(t, err)
+	var over atomic.Bool
+	var others sync.WaitGroup
+	others.Go(func() {
+		for !over.Load() {
+			_ = p.Destroy(handle.None)
+		}
+	})
+	others.Go(func() {
+		for !over.Load() {
+			w.Refresh()
+		}
+	})
+	rejected := uint64(0)
+	for range iterations(200_000) {
+		require.LessOrEqual(t, uint(p.Waiting()), uint(most))
+		before := rejected
+		rejected = p.Rejected()
+		require.LessOrEqual(t, before, rejected)
+	}
+	over.Store(true)
+	others.Wait()
 }

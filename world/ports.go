@@ -186,7 +186,6 @@ func (t *ports) retireClosed() {
 		e.queue.Store(nil)
 		// A bit may have been set after collect, for a request that was still drained. It must not
 		// count for the next port with this number.
-		// not count for the next port with this number.
 		e.active.And(^e.bit())
 		t.mu.byNumber[e.number] = nil
 		t.mu.free = append(t.mu.free, int(e.number))

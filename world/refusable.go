@@ -20,12 +20,22 @@ func (f *Func[A]) of() (*World, string, *queue.Kind) { return f.w, f.name, &f.ca
 
 func (x *Question[A, R]) of() (*World, string, *queue.Kind) { return x.w, x.name, &x.asking }
 
-// refusedNow returns an error if ports may not send such requests now.
-func (p *Port) refusedNow(k *queue.Kind) error {
+// refusedNow returns an error, and counts n requests as rejected, if ports may not send requests of
+// this kind now. A port or batch that sends nothing more in any case has its own error, and counts nothing.
+func (p *Port) refusedNow(k *queue.Kind, n int) error {
 	if atomic.LoadInt32(&k.Refused) == 0 {
 		return nil
 	}
-	return p.turnDown(ErrRefused)
+	err := p.unusable()
+	switch {
+	case err != nil:
+	case p.batch != nil && p.batch.err != nil:
+		err = p.batch.err
+	default:
+		err = ErrRefused
+		p.reject(n)
+	}
+	return p.turnDown(err)
 }
 
 func (d *driven) RefusedAtPort(port, x any) error {
@@ -35,7 +45,7 @@ func (d *driven) RefusedAtPort(port, x any) error {
 		defer p.leave()
 	}
 	_, _, kind := x.(Refusable).of()
-	return p.refusedNow(kind)
+	return p.refusedNow(kind, 1)
 }
 
 func (d *driven) Rung(wanted uint8) uint8 {

@@ -102,6 +102,59 @@ func TestRefusedPort(t *testing.T) {
 	}
 }
 
+// TestRefusedCounted refuses requests as a rung of the ladder does: each counts as rejected, and a batch with one counts as a whole.
+func TestRefusedCounted(t *testing.T) {
+	const shards = 3
+	f := newFixture(t, world.Options{Shards: shards})
+	chat := world.RegisterFunc(f.World, "chat", func(*world.EntityContext, int) {})
+	who := world.RegisterQuestion(f.World, "who", func(*world.EntityContext, int) int { return 1 })
+	d := driver.Of(f.World)
+	for _, x := range []world.Refusable{f.hit, chat, who} {
+		_, ok := d.RefuseAtPorts(x, 1)
+		require.True(t, ok)
+	}
+	h, p, want := f.newUnit(1), f.port(), uint64(0)
+	mustCount := func(n uint64, err error) {
+		t.Helper()
+		require.ErrorIs(t, err, world.ErrRefused)
+		want += n
+		require.Equal(t, want, p.Rejected())
+		require.Equal(t, want, f.stats().Rejected)
+	}
+	mustCount(1, f.hit.Send(p, h, Hit{}))
+	mustCount(1, f.hit.SendShard(p, 0, Hit{}))
+	mustCount(shards, f.hit.Broadcast(p, Hit{}))
+	mustCount(1, chat.Call(p, h, 1))
+	var answer world.Answer[int]
+	mustCount(1, who.Ask(p, h, 1, &answer))
+	mustCount(1, d.RefusedAtPort(p, f.hit)) // as for a timer
+	mustCount(3, p.Batch(func() error {
+		require.NoError(t, f.health.Set(p, h, Health{7}))
+		require.NoError(t, f.health.Set(p, h, Health{8}))
+		require.ErrorIs(t, chat.Call(p, h, 1), world.ErrRefused)
+		require.ErrorIs(t, chat.Call(p, h, 1), world.ErrRefused, "the batch is given up already")
+		return nil
+	}))
+	f.Refresh()
+	f.mustHave(1)(h)
+	require.Zero(t, f.stats().Refused, "that counts what a refresh refuses")
+
+	wrong := errors.New("wrong")
+	mustNotCount := func(want error, n uint64, err error) {
+		t.Helper()
+		require.ErrorIs(t, err, want)
+		require.Equal(t, n, p.Rejected())
+	}
+	mustNotCount(wrong, want, p.Batch(func() error { return wrong }))
+	mustNotCount(errCause, want, p.Batch(func() error {
+		_ = drive.NewRequests(d, "x", func(handle.Handle, *int) world.Outcome { return world.Applied }).Refuse(p, errCause)
+		require.ErrorIs(t, chat.Call(p, h, 1), errCause, "as every later request of the batch")
+		return nil
+	}))
+	p.Close()
+	mustNotCount(world.ErrClosed, want, chat.Call(p, h, 1))
+}
+
 // TestBatchRefusedAtOnce has a batch refused before it begins: the Completion of a request under
 // way is not made free by that.
 func TestBatchRefusedAtOnce(t *testing.T) {

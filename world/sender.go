@@ -3,6 +3,7 @@ package world
 import (
 	"fmt"
 	"math"
+	"sync/atomic"
 
 	"github.com/atoll-sim/atoll/handle"
 	"github.com/atoll-sim/atoll/internal/check"
@@ -19,7 +20,7 @@ type sender struct {
 	out         *queue.Queue
 	maxRequests int
 	maxBytes    int
-	rejected    uint64
+	rejected    atomic.Uint64
 }
 
 // open returns the queue, made on the first call.
@@ -30,17 +31,17 @@ func (s *sender) open() *queue.Queue {
 	return s.out
 }
 
-// full counts requests that were not accepted.
-func (s *sender) full(requests int) error {
-	s.rejected += uint64(requests)
+// reject counts requests that were not accepted.
+func (s *sender) reject(requests int) {
+	s.rejected.Add(uint64(requests))
 	s.w.rejected.Add(uint64(requests))
-	return ErrFull
 }
 
 // refuse counts requests for which there is no room, and returns whether there can ever be room for
 // them.
 func (s *sender) refuse(l *queue.Queue, n int, weight uint32) error {
-	err := s.full(n)
+	s.reject(n)
+	err := ErrFull
 	if !l.Fits(n, weight) {
 		err = tooLarge(uint64(n), 0, queue.BytesOf(n, weight), "OutboxRequests", s.maxRequests, "OutboxBytes", s.maxBytes)
 	}
@@ -130,7 +131,7 @@ func roomFor(by Actor, call string, k *queue.Kind, n int) (sending, error) {
 			by.enter()
 			defer by.leave()
 		}
-		if err := by.refusedNow(k); err != nil {
+		if err := by.refusedNow(k, n); err != nil {
 			return sending{}, err
 		}
 		if by.unusual() || !by.out.Room(n, k.Size()) {

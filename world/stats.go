@@ -20,7 +20,7 @@ type Stats struct {
 	Missing   uint64 // requests on a component the entity lacks
 	Refused   uint64 // requests that met a limit at the refresh
 	Failed    uint64 // calls of functions that panicked
-	Rejected  uint64 // requests not accepted because a queue was full
+	Rejected  uint64 // requests not accepted, because a queue was full or a rung of the ladder refuses them
 	Retired   int    // slots whose versions are used up
 	Tables    int    // component sets of bundles and of entities, counted in each shard
 	Chunks    int
@@ -35,6 +35,7 @@ type Stats struct {
 	Ports         int    // open, or closed with something in their queues
 	Waiting       int    // requests in the queues of ports
 	Indexes       int    // in use or retired, in all homes
+	PortIndexes   int    // of them, those of the home of ports, with the handles that ports have in hand; Options.IndexMax limits them
 	Shards        []ShardStats
 	Steps         []StepStats // of the refresh, in their order
 	// Latency has a value for each refresh and port with requests in it: how long the request that
@@ -78,7 +79,9 @@ func (w *World) Stats(dst *Stats) {
 	for step := range drive.RefreshSteps {
 		dst.Steps = append(dst.Steps, StepStats{step.String(), w.refresh.times[step]})
 	}
-	dst.measure(store.Size{Size: w.portSlots.Size()})
+	ports := w.portSlots.Size()
+	dst.PortIndexes = ports.Taken
+	dst.measure(store.Size{Size: ports})
 	for _, s := range w.shards {
 		dst.count(&s.Outcomes)
 		size := s.Size()

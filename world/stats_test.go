@@ -47,3 +47,28 @@ func TestStats(t *testing.T) {
 
 	require.Zero(t, testing.AllocsPerRun(100, func() { f.Stats(&s) }), "dst is used again")
 }
+
+// TestStatsOfHomes fills the home of ports: the Stats tell how much of it, and of that of each shard, is used.
+func TestStatsOfHomes(t *testing.T) {
+	const each = 64 // indexes of a home
+	f := newFixture(t, world.Options{Shards: 2, IndexMax: each - 1})
+	f.newUnits(10)
+	p := f.port()
+	made := 0
+	for _, err := f.unit.Create(p, Unit{}); err == nil; _, err = f.unit.Create(p, Unit{}) {
+		made++
+	}
+	require.Equal(t, each, made)
+	_, err := f.unit.Create(p, Unit{})
+	require.ErrorIs(t, err, world.ErrIndexes)
+	require.ErrorContains(t, err, "the home of ports")
+	f.Refresh()
+	s := f.stats()
+	require.Equal(t, each, s.PortIndexes)
+	of := 0
+	for _, x := range s.Shards {
+		of += x.Indexes
+	}
+	require.Equal(t, 10, of)
+	require.Equal(t, each+10, s.Indexes)
+}

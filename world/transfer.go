@@ -31,8 +31,8 @@ func (w *World) transfer(transfers []drive.Transfer) {
 	}
 }
 
-// transferMax is more entities than a shard has, and so small that sums with it do not overflow.
-const transferMax = 1 << 30
+// transferMax is more entities than a shard has, and so small that the sum of two of it is an int of 32 bits.
+const transferMax = 1<<30 - 1
 
 // Pin keeps entities that have any of the components in their shard when shards are balanced. Pin a
 // component that only these entities have: a bundle pins all entities with any of its components.

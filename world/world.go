@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"runtime"
+	"sync"
 	"sync/atomic"
 
 	"github.com/atoll-sim/atoll/internal/slots"
@@ -68,10 +69,14 @@ type World struct {
 	frames    *frames
 	capturing *capturing // makes frames; nil until the first
 
-	bundles     map[store.Set]*bundle // of groups
-	extensions  extensions
-	hooks       hooks
-	closing     []func()    // called when the world is closed
+	bundles    map[store.Set]*bundle // of groups
+	extensions extensions
+	hooks      hooks
+	closing    struct { // for schedulers, which any goroutine may make
+		sync.Mutex
+		calls []func() // to be called when the world is closed
+		done  bool     // they were
+	}
 	recording   *recording  // nil: there is no Recorder
 	recorderErr *PanicError // of the last refresh
 	touched     bool        // the idle world was changed other than in its rows

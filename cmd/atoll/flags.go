@@ -70,6 +70,16 @@ func (n natural) Set(text string) error {
 	return nil
 }
 
+// secret is a flag for a text that is never shown: the help would tell its default.
+type secret struct{ to *string }
+
+func (s secret) String() string { return "" }
+
+func (s secret) Set(text string) error {
+	*s.to = text
+	return nil
+}
+
 // address is a flag for where to listen.
 type address struct{ to *string }
 

@@ -37,7 +37,8 @@ It exits with 1 if a change was not applied.`
 // inspectorFlags adds the flags that say which inspector.
 func inspectorFlags(f *flag.FlagSet) (addr, token *string) {
 	addr = f.String("addr", inspectorDefault, "`address` of the inspector: host:port or a URL")
-	token = f.String("token", os.Getenv("ATOLL_TOKEN"), "the inspector's `secret`; default: what ATOLL_TOKEN is set to")
+	token = new(os.Getenv("ATOLL_TOKEN"))
+	f.Var(secret{token}, "token", "the inspector's `secret`; default: what ATOLL_TOKEN is set to")
 	return addr, token
 }
 

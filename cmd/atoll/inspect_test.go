@@ -73,7 +73,7 @@ func TestInspect(t *testing.T) {
 	require.Equal(t, "applied", ask("set", handle, "health.Points", "77")["outcome"])
 	atoll(t.Context(), "inspect", "-addr", addr, "-token", testToken, "destroy", handle)
 	r := atoll(t.Context(), "inspect", "-addr", addr, "-token", testToken, "destroy", handle)
-	require.Contains(t, r.stdout, "gone")
+	require.Contains(t, r.stderr, handle+" is not alive")
 	require.Equal(t, exitFailed, r.code)
 }
 
@@ -82,7 +82,7 @@ func TestTop(t *testing.T) {
 	addr := startDemo(t, exitOK)
 	r := atoll(t.Context(), "top", "-addr", addr, "-every", "100ms", "-times", "2", "-rows", "3")
 	require.Equal(t, exitOK, r.code, r.stderr)
-	require.Regexp(t, `(?s)tick \d+: p50 .*SHARD.*SYSTEM.*STEP OF THE REFRESH.*tick \d+: p50 `, r.stdout)
+	require.Regexp(t, `(?s)tick \d+: p50 .* budget 10ms, \d+ too long.*SHARD.*SYSTEM.*STEP OF THE REFRESH.*tick \d+: p50 `, r.stdout)
 	require.NotContains(t, r.stdout, clearScreen, "it is no terminal")
 	require.NotContains(t, r.stdout, "%!")
 }
@@ -130,6 +130,26 @@ func TestInspectRefuses(t *testing.T) {
 	}
 	require.Contains(t, atoll(t.Context(), "help", "inspect").stdout, "query <text>")
 	require.Contains(t, atoll(t.Context(), "help", "top").stdout, "-every")
+}
+
+// TestTokenIsSecret takes the token from the environment, unless a flag gives another, and never prints it.
+func TestTokenIsSecret(t *testing.T) {
+	var got []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got = append(got, r.Header.Get("Authorization"))
+		_, _ = io.WriteString(w, "{}")
+	}))
+	defer server.Close()
+	const hidden = "hidden-in-the-environment"
+	t.Setenv("ATOLL_TOKEN", hidden)
+	for _, args := range [][]string{
+		{"help", "top"}, {"help", "inspect"}, {"top", "-h"}, {"inspect", "-h"}, {"top", "-nothing"}, {"inspect", "-nothing"}, {"inspect", "dance"},
+		{"inspect", "-addr", server.URL, "pause"}, {"inspect", "-addr", server.URL, "-token", "other", "pause"}, {"inspect", "-addr", server.URL, "-token", "", "stats"},
+	} {
+		r := atoll(t.Context(), args...)
+		require.NotContains(t, r.stdout+r.stderr, hidden, "%v", args)
+	}
+	require.Equal(t, []string{"Bearer " + hidden, "Bearer other", ""}, got)
 }
 
 // TestInspectTrace writes the next ticks to a file.

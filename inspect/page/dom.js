@@ -21,7 +21,13 @@ export function put(el, text) {
 
 // colours of the page's theme, by the names of style.css.
 export const colour = name => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
-export const palette = () => Array.from({ length: 8 }, (_, i) => colour(`c${i}`));
+// palette has the 8 colours, and each of them halfway to the background: people who see few colours tell these apart by their lightness.
+export function palette() {
+	const parts = hex => [1, 3, 5].map(i => parseInt(hex.slice(i, i + 2), 16)), back = parts(long(colour('back')));
+	const own = Array.from({ length: 8 }, (_, i) => colour(`c${i}`));
+	return [...own, ...own.map(hex => '#' + parts(hex).map((v, i) => Math.round((v + back[i]) / 2).toString(16).padStart(2, '0')).join(''))];
+}
+const long = hex => hex.length === 4 ? '#' + [...hex.slice(1)].map(c => c + c).join('') : hex;
 // ink is black or white, whichever is easier to read on a colour such as #0072b2.
 export function ink(hex) {
 	const [r, g, b] = [1, 3, 5].map(i => (parseInt(hex.slice(i, i + 2), 16) / 255) ** 2.2);

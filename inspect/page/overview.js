@@ -11,7 +11,7 @@ const figures = [
 	['Entities', s => count(s.entities)],
 	['p50 of ticks', s => time(s.ticks.p50_ns), 'half of the ticks of the last ten seconds took at most this'],
 	['p99 of ticks', s => time(s.ticks.p99_ns), '99 of 100 ticks of the last ten seconds took at most this'],
-	['p99 of budget', (s, w) => percent(s.ticks.p99_ns / w.budget_ns), 'p99 as a share of the budget of a tick'],
+	['p99 of budget', s => percent(s.ticks.p99_ns / s.ticks.budget_ns), 'p99 as a share of the budget that a tick has now; a rung of the ladder may make it longer'],
 	['Overruns', s => count(s.ticks.overruns), 'ticks that took longer than the budget'],
 	['Rung', s => count(s.rung), 'how many rungs of the ladder of overload are in force'],
 	['Waiting', s => count(s.waiting), 'requests that wait for the next refresh'],
@@ -22,15 +22,15 @@ const more = s => [
 	['Ticks skipped', count(s.ticks.skipped)], ['Clock slipped', time(s.ticks.slipped_ns)], ['Longest tick', time(s.ticks.max_ns)], ['Panics', count(s.panics)],
 	['Created', count(s.created)], ['Destroyed', count(s.destroyed)], ['Moved', count(s.moved)],
 	['Requests applied', count(s.applied)], ['Requests too late', count(s.gone)], ['Requests that miss a component', count(s.missing)],
-	['Requests refused at a limit', count(s.refused)], ['Requests that failed', count(s.failed)], ['Requests rejected by full queues', count(s.rejected)],
+	['Requests refused at a limit', count(s.refused)], ['Requests that failed', count(s.failed)], ['Requests rejected by full queues or the ladder', count(s.rejected)],
 	['Ports', count(s.ports)], ['Latency of requests, p50', time(s.latency?.p50_ns)], ['Latency of requests, p99', time(s.latency?.p99_ns)],
 	['Memory used', bytes(s.bytes_used)], ['Memory reserved', bytes(s.bytes_reserved)], ['Frames held', count(s.frames)], ['Memory of frames', bytes(s.frames_bytes)],
-	['Tables', count(s.tables)], ['Chunks', count(s.chunks)], ['Slots given', count(s.indexes)], ['Slots used up', count(s.retired)],
+	['Tables', count(s.tables)], ['Chunks', count(s.chunks)], ['Slots given', count(s.indexes)],
+	['Slots given to ports', `${count(s.port_indexes)} of ${count(s.home_indexes)}`, 'all ports share them, and every entity that a port creates takes one'], ['Slots used up', count(s.retired)],
 	...(s.others ?? []).map(o => [[o.name, ...Object.values(o.labels ?? {})].join(' '), count(o.value), o.help]),
 ].map(([name, text, help]) => ({ name, text, help }));
 
 function mount(main, ctx) {
-	const { world } = ctx, budget = world.budget_ns;
 	const heads = figures.map(([name, , help]) => h('div', { title: help }, h('dt', {}, name), h('dd', {}, '–')));
 	let span = spans[ctx.params.get('span')] ? ctx.params.get('span') : 'minute', asked = 0;
 	const durations = chart('How long ticks take', [
@@ -66,13 +66,13 @@ function mount(main, ctx) {
 		asked = Date.now();
 		const s = await ctx.get('api/history', { span });
 		if (s.span !== span || !s.t_ms.length) return;
-		durations.set([s.t_ms, s.p50_ns, s.p99_ns, s.max_ns, s.t_ms.map(() => budget)]);
+		durations.set([s.t_ms, s.p50_ns, s.p99_ns, s.max_ns, s.budget_ns]);
 		lives.set([s.t_ms, s.created, s.destroyed]);
 	});
 	return {
 		stats(s) {
-			figures.forEach(([, text], i) => put(heads[i].lastChild, text(s, world)));
-			heads[4].classList.toggle('bad', s.ticks.p99_ns > budget);
+			figures.forEach(([, text], i) => put(heads[i].lastChild, text(s)));
+			heads[4].classList.toggle('bad', s.ticks.p99_ns > s.ticks.budget_ns);
 			if (!details.open) return;
 			rest.show(more(s));
 			sets.show(s.sets ?? []);

@@ -71,12 +71,17 @@ function mount(main, ctx) {
 			: !order ? `; from ${count(at * limit + 1)} to ${count(at * limit + found.rows.length)}`
 				: `; ${found.more ? `the first ${count(found.rows.length)}` : 'all'} by ${order}, ${down ? 'the greatest' : 'the least'} first`));
 		put(sums, found.totals.map(t => `${t.field}: ${count(t.count)} values` + (t.count ? `, sum ${value(t.sum)}, mean ${value(t.sum / t.count)}, from ${value(t.min)} to ${value(t.max)}` : '')).join());
-		first.disabled = before.disabled = at === 0;
-		after.disabled = !next;
+		paged(at > 0, !!next);
 		show(found.rows);
+	}
+	// paged says which other pages there are. A query that failed has none.
+	function paged(earlier, later) {
+		first.disabled = before.disabled = !earlier;
+		after.disabled = !later;
 	}
 	function refused(e) {
 		if (e.name === 'AbortError') return;
+		paged(false, false);
 		input.setAttribute('aria-invalid', 'true');
 		const parts = [h('p', { class: 'bad' }, e.message)];
 		if (e.at) {
@@ -118,6 +123,7 @@ function mount(main, ctx) {
 		rows.show(all);
 		rows.el.scrollTop = 0;
 	}
+	paged(false, false);
 	run();
 }
 

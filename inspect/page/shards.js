@@ -44,6 +44,7 @@ function mount(main, ctx) {
 			if (!td.firstChild) td.append(h('button', { type: 'button', class: 'link', title: 'Query its entities', click: () => ctx.go('query', { q: `Shard ${s.shard}` }) }, String(s.shard)));
 		} },
 		{ name: 'Entities', right: true, by: s => s.entities, text: s => count(s.entities) },
+		{ name: 'Slots given', right: true, by: s => s.indexes, text: s => count(s.indexes), help: 'to entities that were created in the shard, wherever they are now, or used up' },
 		{ name: 'Share of busy time', by: s => s.busy_ns, help: 'The bar is as long as the time beside that of the busiest shard.', cell: (td, s) => bar(td, s.busy_ns / most, percent(s.busy_ns / busy)) },
 		{ name: 'Busy in a tick', right: true, by: s => s.busy_ns, text: s => time(s.busy_ns), help: 'over the last second' },
 		{ name: 'Moved in', right: true, by: s => s.moved_in, text: s => count(s.moved_in) },

@@ -142,7 +142,7 @@ type Join interface {
 	// Context of a system that does not run. extension and call are names for messages.
 	Acts(actor any, extension, call string) (home int, err error)
 	// RefusedAtPort returns the error with which a *world.Port may not send a world.Refusable now, or nil.
-	// With an error it ends the call, as Refuse does.
+	// With an error it ends the call, as Refuse does, and counts the request as rejected.
 	RefusedAtPort(port, x any) error
 	// Delivers returns the function that delivers a *world.Message, for Late.Deliver.
 	Delivers(message any) Deliver

@@ -55,8 +55,8 @@ type Figure struct {
 type Sample struct {
 	Scheduler scheduler.Stats
 	World     world.Stats
-	options   scheduler.Options
-	interval  time.Duration
+	workers   int
+	indexes   int // that a home has
 	paused    bool
 	at        time.Time
 	sets      []set
@@ -73,7 +73,7 @@ func (s *Sample) Take(by *scheduler.Scheduler, w *world.World) {
 	s.at = time.Now()
 	by.Stats(&s.Scheduler)
 	w.Stats(&s.World)
-	s.options, s.interval, s.paused = by.Options(), w.Options().TickInterval, by.Paused()
+	s.workers, s.indexes, s.paused = by.Workers(), int(w.Options().IndexMax)+1, by.Paused()
 	s.sets = s.sets[:0]
 	at := map[string]int{}
 	for _, x := range w.Describe().Shards {
@@ -160,14 +160,14 @@ func (s *Sample) ticks(l *list) {
 	l.counter("atoll_ticks_total", "Ticks that the scheduler has made.", c.Ticks)
 	l.gauge("atoll_tick", "Number of the next tick.", int(s.World.Tick))
 	l.time("atoll_tick_duration_seconds", "How long ticks took: systems, Balancer and refresh.", &c.Time)
-	l.one(Gauge, "atoll_tick_interval_seconds", "Time from one tick to the next.", s.interval.Seconds())
-	l.one(Gauge, "atoll_tick_budget_seconds", "Time that a tick may take.", s.options.Budget.Seconds())
+	l.one(Gauge, "atoll_tick_interval_seconds", "Time from one tick to the next, longer while a rung with Slow is in force.", c.Interval.Seconds())
+	l.one(Gauge, "atoll_tick_budget_seconds", "Time that a tick may take, longer while a rung with Slow is in force.", c.Budget.Seconds())
 	l.counter("atoll_tick_overruns_total", "Ticks that took longer than the budget.", c.Overruns)
 	l.counter("atoll_ticks_skipped_total", "Ticks given up because Run was too far behind.", c.Skipped)
-	l.one(Counter, "atoll_clock_slipped_seconds_total", "How far the simulation's clock has fallen behind.", c.Slipped.Seconds())
+	l.one(Counter, "atoll_clock_slipped_seconds_total", "How long the policy SlowClock put ticks off because others took too long. Ticks given up, and what a rung with Slow adds, are not in it.", c.Slipped.Seconds())
 	l.gauge("atoll_ladder_rung", "How many rungs of the ladder are in force.", c.Rung)
 	l.gauge("atoll_paused", "1 while Run is paused, or would be.", map[bool]int{true: 1}[s.paused])
-	l.gauge("atoll_workers", "Goroutines that run systems.", s.options.Workers)
+	l.gauge("atoll_workers", "Goroutines that run systems.", s.workers)
 	l.counter("atoll_panics_total", "Panics of systems, functions, hooks and the like.", c.Panics)
 	l.counter("atoll_balancer_moved_entities_total", "Entities that the Balancer decided to move.", c.Shifted)
 	steps := Family{"atoll_refresh_step_duration_seconds", "How long the steps of refreshes took that had something to do.", Histogram, []string{"step"}, nil}
@@ -221,7 +221,7 @@ func (s *Sample) shards(l *list) {
 	s.perShard(l, Counter, "atoll_entities_destroyed_total", "Entities destroyed.", func(i int) float64 { return float64(of[i].Destroyed) })
 	s.perShard(l, Counter, "atoll_entities_moved_in_total", "Entities that came from other shards.", func(i int) float64 { return float64(of[i].Arrived) })
 	s.perShard(l, Counter, "atoll_entities_moved_out_total", "Entities that went to other shards.", func(i int) float64 { return float64(of[i].Departed) })
-	s.perShard(l, Gauge, "atoll_indexes_used", "Indexes of handles in use or retired, of those that have their home in a shard.", func(i int) float64 { return float64(of[i].Indexes) })
+	s.homes(l)
 	s.perShard(l, Gauge, "atoll_tables", "Tables, one for each component set and shard.", func(i int) float64 { return float64(of[i].Tables) })
 	for _, x := range []struct {
 		name, help string
@@ -243,6 +243,25 @@ func (s *Sample) shards(l *list) {
 	}
 }
 
+// homes adds how much of each home is used: those of shards have the numbers of the shards, or are summed up as "shards", and
+// there is that of ports.
+func (s *Sample) homes(l *list) {
+	f := Family{"atoll_indexes_used", "Indexes of handles in use or retired, by home: a shard, or \"ports\" for what all ports create.", Gauge, []string{"home"}, nil}
+	sum := 0
+	for i, x := range s.World.Shards {
+		sum += x.Indexes
+		if len(s.World.Shards) <= ShardsMax {
+			f.Figures = append(f.Figures, Figure{Values: []string{strconv.Itoa(i)}, Value: float64(x.Indexes)})
+		}
+	}
+	if f.Figures == nil {
+		f.Figures = []Figure{{Values: []string{"shards"}, Value: float64(sum)}}
+	}
+	f.Figures = append(f.Figures, Figure{Values: []string{"ports"}, Value: float64(s.World.PortIndexes)})
+	l.add(f)
+	l.one(Gauge, "atoll_indexes_max", "Indexes that each home has: one more than Options.IndexMax.", float64(s.indexes))
+}
+
 func (s *Sample) requests(l *list) {
 	w := &s.World
 	f := Family{"atoll_requests_total", "Requests that were applied at a refresh, by outcome.", Counter, []string{"outcome"}, nil}
@@ -253,7 +272,7 @@ func (s *Sample) requests(l *list) {
 		f.Figures = append(f.Figures, Figure{Values: []string{x.outcome}, Value: float64(x.n)})
 	}
 	l.add(f)
-	l.counter("atoll_requests_rejected_total", "Requests that were not accepted because a queue was full.", w.Rejected)
+	l.counter("atoll_requests_rejected_total", "Requests that were not accepted, because a queue was full or a rung of the ladder refuses them.", w.Rejected)
 	l.gauge("atoll_requests_waiting", "Requests in the queues of ports.", w.Waiting)
 	l.time("atoll_request_wait_seconds", "How long the request that a port sent first waited until the refresh that applied it had ended, for each refresh and port.", &w.Latency)
 	l.gauge("atoll_ports", "Open ports.", w.Ports)

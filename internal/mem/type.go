@@ -35,6 +35,9 @@ var singles []reflect.Type
 // starts.
 func Single[T any]() { singles = append(singles, reflect.TypeFor[T]()) }
 
+// IsSingle reports whether Single was called for a type.
+func IsSingle(t reflect.Type) bool { return slices.Contains(singles, t) }
+
 // appendSingles appends the parts of a t at an offset that have such types: in fields and arrays,
 // but not behind slices, maps, pointers and interfaces.
 func appendSingles(dst []span, t reflect.Type, at uintptr) []span {

@@ -111,9 +111,16 @@ func (l *Queue) Staged() (requests int, bytes uint64) {
 	return int(l.sent - l.batch.sent), uint64(l.size-l.batch.size) * unitBytes
 }
 
-// Waiting returns how many requests are sent and not yet applied. Producer, or
-// anyone while no refresh runs.
-func (l *Queue) Waiting() int { return int(l.published.Load() - l.applied.Load()) }
+// Waiting returns how many requests are sent and not yet applied. Safe from any goroutine.
+func (l *Queue) Waiting() int {
+	for {
+		applied := l.applied.Load()
+		published := l.published.Load()
+		if l.applied.Load() == applied { // so both were so at one moment
+			return int(published - applied)
+		}
+	}
+}
 
 // Push adds a request with a payload. It returns the request, and the place where the caller fills
 // in the payload. Before Push, the caller checks Room and loads the epoch of the world; after it,

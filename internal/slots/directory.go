@@ -124,15 +124,19 @@ func (d *Directory) Look(h handle.Handle) (version uint32, state State, ok bool)
 // errIndexes returns the error for a home without indexes. retired is how many slots are
 // known to be lost because their versions are used up.
 func (d *Directory) errIndexes(home, retired int) error {
+	name := fmt.Sprintf("home %d", home)
+	if home == len(d.homes)-1 {
+		name = "the home of ports, which all ports share," // its number is that of no shard
+	}
 	if retired > 0 {
 		option := "VersionMax"
 		if d.versions.each < d.versions.max {
 			option = "VersionsEach"
 		}
-		return fmt.Errorf("%w: home %d has given all of IndexMax = %d, and %d are retired after %s = %d uses",
-			ErrIndexes, home, d.indexMax, retired, option, d.versions.last-d.versions.first+1)
+		return fmt.Errorf("%w: %s has given all of IndexMax = %d, and %d are retired after %s = %d uses",
+			ErrIndexes, name, d.indexMax, retired, option, d.versions.last-d.versions.first+1)
 	}
-	return fmt.Errorf("%w: home %d has given all of IndexMax = %d", ErrIndexes, home, d.indexMax)
+	return fmt.Errorf("%w: %s has given all of IndexMax = %d", ErrIndexes, name, d.indexMax)
 }
 
 // EndAll makes every living handle stale, without a refresh, when the directory is no longer used.

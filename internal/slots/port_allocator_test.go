@@ -61,7 +61,7 @@ func TestPortAllocatorTakesAll(t *testing.T) {
 	for range 1000 {
 		none, err := s.outside.Take(nil, 1, 100)
 		require.ErrorIs(t, err, slots.ErrIndexes)
-		require.ErrorContains(t, err, "home 1 has given all of IndexMax = 20")
+		require.ErrorContains(t, err, "the home of ports, which all ports share, has given all of IndexMax = 20")
 		require.Empty(t, none)
 	}
 	require.Empty(t, s.outside.Put(all[:6:6], 0))

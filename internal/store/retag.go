@@ -203,6 +203,7 @@ func (s *Space) retag(chunks []*Chunk, to *Table) {
 		}
 	}
 	clear(s.mu.bases)
+	touched := false
 	for _, c := range chunks {
 		c.reserved = false
 		s.dropKept(c)
@@ -211,8 +212,11 @@ func (s *Space) retag(chunks []*Chunk, to *Table) {
 		c.stampAll(s.now)
 		c.changed = s.now
 		if c.touched {
-			from.untouch(c)
+			c.touched, touched = false, true
 			to.touch(c)
 		}
+	}
+	if touched {
+		from.forgetDirty()
 	}
 }

@@ -226,10 +226,9 @@ func (t *Table) touch(c *Chunk) {
 	t.dirty = append(t.dirty, c)
 }
 
-// untouch undoes touch, for a chunk that goes to another table.
-func (t *Table) untouch(c *Chunk) {
-	c.touched = false
-	t.dirty = slices.DeleteFunc(t.dirty, func(d *Chunk) bool { return d == c })
+// forgetDirty takes the chunks that have gone to another table off the list of dirty ones.
+func (t *Table) forgetDirty() {
+	t.dirty = slices.DeleteFunc(t.dirty, func(c *Chunk) bool { return c.table != t })
 	if len(t.dirty) == 0 {
 		t.shard.dirty = slices.DeleteFunc(t.shard.dirty, func(d *Table) bool { return d == t })
 	}
