@@ -127,7 +127,7 @@ func (x *capture) take() bool {
 		x.err = ErrClosed
 		return true
 	}
-	d.mark, x.tick = mark{number: d.number + 1}, d.w.Tick()
+	d.mark, x.tick = mark{number: d.number + 1, early: d.o.NoLog}, d.w.Tick()
 	if x.Captured, x.err = snapshot.Capture(d.w, d.o.Snapshot); x.err != nil || d.o.NoLog {
 		return true
 	}

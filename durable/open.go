@@ -340,7 +340,7 @@ func (d *Store) begin() error {
 	x := &d.recovered
 	d.number++
 	if x.New || len(x.Lost) > 0 || x.Ticks > 0 || x.segments > segmentsMost { // a snapshot, so that the same ticks are not played again if the process keeps dying
-		d.mark = mark{number: d.number}
+		d.mark = mark{number: d.number, early: true}
 		if err := d.saved(d.dir.Save(d.w, d.o.Snapshot)); err != nil {
 			return fmt.Errorf("durable: %w", err)
 		}

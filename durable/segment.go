@@ -65,7 +65,10 @@ func snapshotNumber(name string) uint64 {
 type mark struct {
 	number uint64 // of the segment that begins there
 	clean  bool   // the Store was closed: no caller got a handle since
+	early  bool   // the file of the segment was not made yet
 }
+
+const cleanFlag, earlyFlag = 1, 2
 
 const markName = "durable"
 
@@ -75,16 +78,19 @@ func (m *mark) also() snapshot.Also {
 		Save: func(dst []byte) []byte {
 			flags := byte(0)
 			if m.clean {
-				flags = 1
+				flags |= cleanFlag
+			}
+			if m.early {
+				flags |= earlyFlag
 			}
 			return append(binary.AppendUvarint(dst, m.number), flags)
 		},
 		Load: func(src []byte) error {
 			n, size := binary.Uvarint(src)
-			if size <= 0 || len(src) != size+1 || src[size] > 1 {
+			if size <= 0 || len(src) != size+1 || src[size] > cleanFlag|earlyFlag {
 				return errors.New("it is none of package durable")
 			}
-			*m = mark{n, src[size] == 1}
+			*m = mark{n, src[size]&cleanFlag != 0, src[size]&earlyFlag != 0}
 			return nil
 		},
 	}
@@ -154,7 +160,7 @@ func segments(f files.Files) (all []*segment, err error) {
 // whose process died before even the header was on disk. Of the first segment of the last process the header
 // was on disk.
 func (d *Store) chain(all []*segment, last begun) ([]*segment, error) {
-	if len(all) == 0 && !d.mark.clean && last.segment > 0 {
+	if len(all) == 0 && !d.mark.early {
 		d.cut = fmt.Errorf("%s is missing, with which the log goes on", segmentName(d.mark.number))
 	}
 	for i, s := range all {

@@ -319,7 +319,7 @@ func (d *Store) Close() error {
 	saved := err == nil && wrong == nil
 	switch {
 	case saved:
-		d.mark = mark{number: d.number + 1, clean: clean}
+		d.mark = mark{number: d.number + 1, clean: clean, early: true}
 		err = d.saved(d.dir.Save(d.w, d.o.Snapshot))
 	case err == nil && d.o.NoLog: // a log would have everything
 		err = fmt.Errorf("durable: Store.Close saved no snapshot, and there is no log of what came after tick %d: %w", d.saves.Load(), wrong)

@@ -152,3 +152,21 @@ func TestAnotherPays(t *testing.T) {
 		require.Less(t, w.Tick(), uint64(10))
 	}
 }
+
+// TestNotTorn stops a world with a port open, which is a reason for another incarnation: nothing of the log is lost.
+func TestNotTorn(t *testing.T) {
+	for _, noLog := range []bool{false, true} {
+		dir := t.TempDir()
+		for range 3 {
+			x := newBank(1)
+			x.options.NoLog = noLog
+			st, err := x.open(dir)
+			require.NoError(t, err)
+			require.NoError(t, st.Recovered().Torn)
+			_, err = x.OpenPort()
+			require.NoError(t, err)
+			x.step(t)
+			require.NoError(t, st.Close())
+		}
+	}
+}
