@@ -68,7 +68,7 @@ func TestWorkersHaveLabels(t *testing.T) {
 			inside.Add(1)
 			for began := time.Now(); inside.Load() < 2; runtime.Gosched() { // both workers are in the system
 				if time.Since(began) > 10*time.Millisecond { // the other one is late for an earlier tick
-					inside.Store(alone)
+					inside.CompareAndSwap(1, alone)
 				}
 				if inside.Load() < 0 {
 					return
