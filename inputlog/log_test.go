@@ -336,6 +336,9 @@ func TestRecordAllocates(t *testing.T) {
 		t.Skip("the check build allocates")
 	}
 	w, _, set := setter(t, 100)
+	world.RegisterResource(w, "plain", Body{Sum: 1})
+	world.RegisterResource(w, "list", []uint64{1, 2})
+	world.RegisterAccumulator(w, "sum", func(total, part *int) { *total += *part })
 	_, err := inputlog.NewRecorder(w, new(nowhere), inputlog.Options{})
 	require.NoError(t, err)
 	once := func() {

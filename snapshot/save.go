@@ -115,7 +115,11 @@ func (s *saving) parts(info *Info) (parts []part) {
 		add(resourceSection, i, func(dst []byte) []byte {
 			value, parts := s.v.Resource(i)
 			form := s.names.resources[i].form
-			return s.appendCells(drive.AppendNumber(s.appendCells(dst, form, value), parts.Len), form, parts)
+			dst = drive.AppendNumber(s.appendCells(dst, form, value), parts)
+			for k := range parts {
+				dst = s.appendCells(dst, form, s.v.ResourcePart(i, k))
+			}
+			return dst
 		})
 	}
 	for i := range s.names.extensions {

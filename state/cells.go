@@ -3,6 +3,7 @@ package state
 import (
 	"slices"
 
+	"github.com/atoll-sim/atoll/internal/drive"
 	"github.com/atoll-sim/atoll/internal/mem"
 )
 
@@ -18,6 +19,16 @@ func (h *Hasher) cells(c mem.Cells) {
 		h.sum.bytes(h.scratch)
 	default:
 		h.plain(x.layout, c.Bytes)
+	}
+}
+
+// resource hashes a resource: its value and its parts.
+func (h *Hasher) resource(v drive.Survey, i int) {
+	value, parts := v.Resource(i)
+	h.cells(value)
+	h.sum.number(uint64(parts))
+	for k := range parts {
+		h.cells(v.ResourcePart(i, k))
 	}
 }
 

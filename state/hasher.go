@@ -175,9 +175,7 @@ func (h *Hasher) sections(call string, l *later, done func(shard int, kind, name
 	done(nowhere, "slots of what ports create", "")
 	for i, r := range resources {
 		h.sum.Reset()
-		value, parts := v.Resource(i)
-		h.cells(value)
-		h.cells(parts)
+		h.resource(v, i)
 		done(nowhere, "resource", r.Name)
 	}
 	extensions := v.Extensions()

@@ -90,9 +90,7 @@ func (x *turns) Sum() (sum uint64, err error) {
 	}
 	for i, r := range x.resources {
 		if of := r.turns(); turn(i, of) {
-			value, parts := x.v.Resource(i)
-			h.cells(value)
-			h.cells(parts)
+			h.resource(x.v, i)
 		}
 	}
 	for i := range x.counts.Extensions {
@@ -137,9 +135,7 @@ func (x *turns) walkTo(from, to int) {
 	for i := range x.resources {
 		if at >= from && at < to && x.credit > 0 {
 			size := x.h.sum.size
-			value, parts := x.v.Resource(i)
-			x.h.cells(value)
-			x.h.cells(parts)
+			x.h.resource(x.v, i)
 			x.spend(size, at)
 		}
 		at++

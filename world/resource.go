@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/atoll-sim/atoll/internal/mem"
 	"github.com/atoll-sim/atoll/internal/store"
 )
 
@@ -20,6 +21,7 @@ type Resource[T any] struct {
 	w     *World
 	id    int
 	name  string
+	of    *mem.Type
 	value T
 	parts []*part[T] // by shard; nil if it is no accumulator
 	merge func(total, part *T)
@@ -88,7 +90,7 @@ func newResource[T any](w *World, call, name string) *Resource[T] {
 			panic(fmt.Sprintf("world: resource name %q is taken by another type than %v; pass another", name, t))
 		}
 	}
-	r := &Resource[T]{w: w, id: len(w.resources), name: name}
+	r := &Resource[T]{w: w, id: len(w.resources), name: name, of: mem.TypeOf[T]()}
 	w.resources = append(w.resources, r)
 	return r
 }

@@ -100,21 +100,26 @@ func (m *Message[M]) mail(box int) (to []handle.Handle, bodies mem.Cells) {
 	return to, mem.CellsOf(all)
 }
 
-func (s *survey) Resource(i int) (value, parts mem.Cells) {
-	return s.resources[i].(surveyedResource).values()
+func (s *survey) Resource(i int) (value mem.Cells, parts int) {
+	return s.resources[i].(surveyedResource).cells()
+}
+
+func (s *survey) ResourcePart(i, shard int) mem.Cells {
+	return s.resources[i].(surveyedResource).partCells(shard)
 }
 
 type surveyedResource interface {
 	resourceType() reflect.Type
-	values() (value, parts mem.Cells)
+	cells() (value mem.Cells, parts int)
+	partCells(shard int) mem.Cells
 }
 
-func (r *Resource[T]) resourceType() reflect.Type { return reflect.TypeFor[T]() }
+func (r *Resource[T]) resourceType() reflect.Type { return r.of.Of }
 
-func (r *Resource[T]) values() (value, parts mem.Cells) {
-	var all []T
-	for _, p := range r.parts {
-		all = append(all, p.value)
-	}
-	return mem.CellsOf([]T{r.value}), mem.CellsOf(all)
+func (r *Resource[T]) cells() (value mem.Cells, parts int) {
+	return r.of.Run(mem.PointerTo(&r.value).Address, 1), len(r.parts)
+}
+
+func (r *Resource[T]) partCells(shard int) mem.Cells {
+	return r.of.Run(mem.PointerTo(&r.parts[shard].value).Address, 1)
 }

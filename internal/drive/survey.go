@@ -49,9 +49,11 @@ type Survey interface {
 	// Mailbox returns the messages of one kind that are delivered to a shard in the next tick,
 	// in order: the receivers and the bodies.
 	Mailbox(message, shard int) ([]handle.Handle, mem.Cells)
-	// Resource returns the value of a resource, and what each shard has added since the last
-	// merge. There are no parts except for an accumulator.
-	Resource(i int) (value, parts mem.Cells)
+	// Resource returns the value of a resource, and how many parts it has: one for each shard if it
+	// is an accumulator, otherwise none. ResourcePart returns what a shard has added since the last
+	// merge. Both are in place, without Values.
+	Resource(i int) (value mem.Cells, parts int)
+	ResourcePart(i, shard int) mem.Cells
 	// State and Image return the state as data, for a Loader: what concerns the world as a whole,
 	// and each shard. They include what decides nothing, such as which handles ports have in their
 	// caches.

@@ -136,22 +136,21 @@ func (t *Type) Cells(at Address, n int) Cells {
 		first    Address
 		len, cap int
 	}{at, n, n}
-	c := Cells{Type: t.Of, Len: n, Plain: t.Plain, Values: reflect.NewAt(t.slice, unsafe.Pointer(&list)).Elem().Interface(), at: at}
+	c := t.Run(at, n)
+	c.Values = reflect.NewAt(t.slice, unsafe.Pointer(&list)).Elem().Interface()
+	return c
+}
+
+// Run returns n values in a row as cells without Values. It allocates nothing.
+//
+// Safety: as of Copy.
+func (t *Type) Run(at Address, n int) Cells {
+	c := Cells{Type: t.Of, Len: n, Plain: t.Plain, at: at}
 	if t.Plain && n > 0 {
 		c.Bytes = t.Bytes(at, n)
 	}
 	return c
 }
-
-// Cell is CellOf for a value at an address.
-//
-// Safety: as of Copy.
-func (t *Type) Cell(at Address) Cells { return t.Run(at, 1) }
-
-// Run is Cell for n values in a row.
-//
-// Safety: as of Copy.
-func (t *Type) Run(at Address, n int) Cells { return Cells{Type: t.Of, Len: n, at: at} }
 
 // Value returns a copy of the value at an address.
 //

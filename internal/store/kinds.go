@@ -84,7 +84,7 @@ func (k Kinds) cells(kind int, p mem.Pointer) mem.Cells {
 	case ok:
 		return x.Part(p)
 	}
-	return of.Cell(p.Address)
+	return of.Run(p.Address, 1)
 }
 
 // Reasons why a request cannot be sent again.
